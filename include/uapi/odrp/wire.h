@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * ODRP wire format: everything a compute node (CNode) and a memory node
+ * (MNode) must agree on.  The only header both ends share; docs/wire.md tells
+ * the protocol in prose.
+ *
+ * Byte order: every multi-byte field is big endian, because the memory node's
+ * NIC moves most of them into mlx5 work queue entries, which are big endian,
+ * without anybody converting them.
+ *
+ * Connections.  One RDMA CM port.  A CNode first opens one admin connection,
+ * then one I/O connection for each (chain type, queue).  The REQ's private
+ * data is struct odrp_wire_hello, the REP's is one of the two accept structs,
+ * a REJ's is struct odrp_wire_reject.
+ *
+ * A request is one SEND on an I/O connection:
+ *
+ *	struct odrp_wire_req | recycle words | page (stores only)
+ *
+ * and is answered by one RDMA WRITE WITH IMMEDIATE whose immediate is
+ * req.id.  A load's answer carries the page to req.raddr/req.rkey, every other
+ * answer has length 0.  There is no negative answer: a chain that cannot do
+ * what it was asked to do breaks its connection, or stays silent until the
+ * CNode's time-out does.
+ */
+#ifndef _ODRP_WIRE_H
+#define _ODRP_WIRE_H
+
+#include <linux/types.h>
+
+#define ODRP_WIRE_MAGIC		0x4f445250u	/* "ODRP" */
+#define ODRP_WIRE_VERSION	1
+#define ODRP_WIRE_PORT		7489		/* RDMA_PS_TCP */
+#define ODRP_WIRE_PAGE_SHIFT	12
+#define ODRP_WIRE_PAGE_SIZE	4096
+
+/* User private data that RDMA CM leaves us: 92 - 36, 196, 148 bytes. */
+#define ODRP_WIRE_REQ_PRIV_MAX	56
+#define ODRP_WIRE_REP_PRIV_MAX	196
+#define ODRP_WIRE_REJ_PRIV_MAX	148
+
+enum odrp_wire_role {
+	ODRP_WIRE_ADMIN		= 1,
+	ODRP_WIRE_IO		= 2,
+};
+
+/* The chain types; also the index of a queue pair within a queue. */
+enum odrp_wire_chain {
+	ODRP_WIRE_LOAD		= 0,
+	ODRP_WIRE_MAPPED_STORE	= 1,
+	ODRP_WIRE_UNMAPPED_STORE = 2,
+	ODRP_WIRE_INVALIDATE	= 3,
+	ODRP_WIRE_NR_CHAINS	= 4,
+};
+
+/**
+ * struct odrp_wire_hello - private data of a REQ, 56 bytes
+ * @magic:	ODRP_WIRE_MAGIC
+ * @version:	ODRP_WIRE_VERSION; another one is rejected, naming ours
+ * @role:	enum odrp_wire_role
+ * @chain:	I/O: enum odrp_wire_chain.  Admin: 0
+ * @queue:	I/O: queue number, below the accept's max_queues.  Admin: how many
+ *		queues the CNode would like
+ * @depth:	requests the CNode would like to have outstanding per connection
+ * @session:	I/O: the session id of the admin accept.  Admin: 0
+ * @token:	I/O: the token of the admin accept, which proves that both
+ *		connections come from the same CNode.  Admin: 0
+ * @nr_slots:	admin: number of 4 KB swap slots (entries of the translation
+ *		table).  I/O: 0
+ * @features:	feature bits the CNode understands (none are defined yet)
+ * @page_shift:	ODRP_WIRE_PAGE_SHIFT
+ * @resv:	0, checked
+ */
+struct odrp_wire_hello {
+	__be32	magic;
+	__be16	version;
+	__u8	role;
+	__u8	chain;
+	__be16	queue;
+	__be16	depth;
+	__be32	features;
+	__be64	session;
+	__be64	token;
+	__be64	nr_slots;
+	__u8	page_shift;
+	__u8	resv[15];
+};
+
+/**
+ * struct odrp_wire_admin_accept - private data of an admin REP, 96 bytes
+ * @max_queues:	queues granted (at most what was asked for)
+ * @depth:	outstanding requests granted per I/O connection
+ * @session:	identifies this CNode's session from now on
+ * @token:	random; to be repeated by each I/O hello
+ * @nr_slots:	entries of the translation table that was made
+ * @beat_raddr:	where the CNode RDMA-WRITEs its struct odrp_wire_beat over
+ * @beat_rkey:	the admin connection
+ * @beat_ms:	how often it should
+ * @dead_ms:	after how long without a new beat the MNode reclaims the session
+ * @lease:	pages the CNode may have mapped at first
+ */
+struct odrp_wire_admin_accept {
+	__be32	magic;
+	__be16	version;
+	__be16	max_queues;
+	__be16	depth;
+	__u8	resv0[2];
+	__be32	features;
+	__be64	session;
+	__be64	token;
+	__be64	nr_slots;
+	__be64	beat_raddr;
+	__be32	beat_rkey;
+	__be32	beat_ms;
+	__be32	dead_ms;
+	__u8	resv1[4];
+	__be64	lease;
+	__u8	resv2[24];
+};
+
+/* What a recycle word counts, and so its width and modulus. */
+enum odrp_wire_word_kind {
+	ODRP_WIRE_WORD_INDEX	= 1,	/* WQE index:   2 bytes, mod 2^16 */
+	ODRP_WIRE_WORD_ENABLE	= 2,	/* SEND_EN:     4 bytes, mod 2^16 */
+	ODRP_WIRE_WORD_WAIT	= 3,	/* WAIT:        4 bytes, mod 2^24 */
+	ODRP_WIRE_WORD_DBR	= 4,	/* RQ doorbell: 4 bytes, mod 2^16 */
+};
+
+/**
+ * struct odrp_wire_word - how to make one recycle word of request r
+ * @kind:	enum odrp_wire_word_kind
+ * @step:	value = (base + r * step) mod the kind's modulus, big endian,
+ * @base:	where r counts the requests of this connection from 0
+ *
+ * The words stand in the request in the order of the accept's table, without
+ * padding.  They re-arm the memory node's chain for its next lap (paper,
+ * section 4.4: client-assisted recycling).
+ */
+struct odrp_wire_word {
+	__u8	kind;
+	__u8	step;
+	__be16	base;
+};
+
+#define ODRP_WIRE_MAX_WORDS	40
+
+/**
+ * struct odrp_wire_io_accept - private data of an I/O REP, 16 + 4 * nr_words
+ * @depth:	requests that may be outstanding on this connection; one more
+ *		breaks it
+ * @nr_words:	recycle words per request, at most ODRP_WIRE_MAX_WORDS
+ * @req_len:	bytes of struct odrp_wire_req and words: where the page begins
+ */
+struct odrp_wire_io_accept {
+	__be32	magic;
+	__be16	version;
+	__u8	chain;
+	__u8	nr_words;
+	__be16	queue;
+	__be16	depth;
+	__be16	req_len;
+	__u8	resv[2];
+	struct odrp_wire_word words[];
+};
+
+/**
+ * struct odrp_wire_req - fixed head of a request, 24 bytes
+ * @tt_addr:	slot * 8
+ * @id:		returned as the immediate of the answer
+ * @raddr_hi:	where a load's page is to be written; ignored otherwise.
+ * @raddr_lo:	(A 64-bit address in two halves: id, address and key must lie
+ * @rkey:	together as they do in a WQE, so the address is not aligned.)
+ */
+struct odrp_wire_req {
+	__be64	tt_addr;
+	__be32	id;
+	__be32	raddr_hi;
+	__be32	raddr_lo;
+	__be32	rkey;
+};
+
+/**
+ * struct odrp_wire_beat - what the CNode writes every beat_ms, 64 bytes
+ * @beat:	changes with each write
+ * @used:	pages mapped or being mapped, and frees not yet answered
+ * @want:	pages it could use (at least @used)
+ * @lease_held:	the lease it keeps to at this moment: never more than the last
+ *		grant's @lease, except that it is never below @used
+ * @ctl_raddr:	where the MNode RDMA-WRITEs struct odrp_wire_grant over the
+ * @ctl_rkey:	admin connection; rkey 0: not yet
+ * @flags:	ODRP_WIRE_BEAT_*
+ */
+struct odrp_wire_beat {
+	__be64	beat;
+	__be64	used;
+	__be64	want;
+	__be64	lease_held;
+	__be64	ctl_raddr;
+	__be32	ctl_rkey;
+	__be32	flags;
+	__u8	resv[16];
+};
+
+/**
+ * struct odrp_wire_grant - what the MNode writes back when it changes, 32 bytes
+ * @epoch:	changes with each write
+ * @lease:	pages the CNode may have mapped from now on.  A store that would
+ *		need one more fails on the CNode.  The sum of all leases never
+ *		exceeds the pool less a reserve, so the free ring cannot run empty
+ *		by clients that keep to their lease.
+ * @flags:	ODRP_WIRE_GRANT_*
+ */
+struct odrp_wire_grant {
+	__be64	epoch;
+	__be64	lease;
+	__be32	flags;
+	__u8	resv[12];
+};
+
+#define ODRP_WIRE_GRANT_DRAIN	1u	/* operator: please swap off and leave */
+
+/* Why an MNode says no. */
+enum odrp_wire_status {
+	ODRP_WIRE_OK		= 0,
+	ODRP_WIRE_E_MALFORMED	= 1,	/* magic, length, role, reserved bytes */
+	ODRP_WIRE_E_VERSION	= 2,
+	ODRP_WIRE_E_SESSION	= 3,	/* no such session, or wrong token */
+	ODRP_WIRE_E_RANGE	= 4,	/* chain, queue, depth or size out of range */
+	ODRP_WIRE_E_BUSY	= 5,	/* that queue is connected already */
+	ODRP_WIRE_E_NOMEM	= 6,	/* no memory or no pages to lease */
+	ODRP_WIRE_E_LIMIT	= 7,	/* too many sessions */
+	ODRP_WIRE_E_INTERNAL	= 8,
+};
+
+/**
+ * struct odrp_wire_reject - private data of a REJ, 16 bytes
+ * @status:	enum odrp_wire_status
+ * @detail:	status E_RANGE, E_NOMEM, E_LIMIT: the limit that was exceeded
+ */
+struct odrp_wire_reject {
+	__be32	magic;
+	__be16	version;
+	__be16	status;
+	__be64	detail;
+};
+
+/* Layout is ABI: these fail to compile when it moves. */
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#define ODRP_WIRE_ASSERT(c) static_assert(c)
+#else
+#define ODRP_WIRE_ASSERT(c) _Static_assert(c, #c)
+#endif
+#define ODRP_WIRE_AT(t, f, o) ODRP_WIRE_ASSERT(__builtin_offsetof(struct t, f) == (o))
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_hello) == 56);
+ODRP_WIRE_AT(odrp_wire_hello, magic, 0);
+ODRP_WIRE_AT(odrp_wire_hello, version, 4);
+ODRP_WIRE_AT(odrp_wire_hello, role, 6);
+ODRP_WIRE_AT(odrp_wire_hello, chain, 7);
+ODRP_WIRE_AT(odrp_wire_hello, queue, 8);
+ODRP_WIRE_AT(odrp_wire_hello, depth, 10);
+ODRP_WIRE_AT(odrp_wire_hello, features, 12);
+ODRP_WIRE_AT(odrp_wire_hello, session, 16);
+ODRP_WIRE_AT(odrp_wire_hello, token, 24);
+ODRP_WIRE_AT(odrp_wire_hello, nr_slots, 32);
+ODRP_WIRE_AT(odrp_wire_hello, page_shift, 40);
+ODRP_WIRE_AT(odrp_wire_hello, resv, 41);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_admin_accept) == 96);
+ODRP_WIRE_AT(odrp_wire_admin_accept, max_queues, 6);
+ODRP_WIRE_AT(odrp_wire_admin_accept, depth, 8);
+ODRP_WIRE_AT(odrp_wire_admin_accept, features, 12);
+ODRP_WIRE_AT(odrp_wire_admin_accept, session, 16);
+ODRP_WIRE_AT(odrp_wire_admin_accept, token, 24);
+ODRP_WIRE_AT(odrp_wire_admin_accept, nr_slots, 32);
+ODRP_WIRE_AT(odrp_wire_admin_accept, beat_raddr, 40);
+ODRP_WIRE_AT(odrp_wire_admin_accept, beat_rkey, 48);
+ODRP_WIRE_AT(odrp_wire_admin_accept, beat_ms, 52);
+ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms, 56);
+ODRP_WIRE_AT(odrp_wire_admin_accept, lease, 64);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_word) == 4);
+ODRP_WIRE_AT(odrp_wire_word, step, 1);
+ODRP_WIRE_AT(odrp_wire_word, base, 2);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) == 16);
+ODRP_WIRE_AT(odrp_wire_io_accept, chain, 6);
+ODRP_WIRE_AT(odrp_wire_io_accept, nr_words, 7);
+ODRP_WIRE_AT(odrp_wire_io_accept, queue, 8);
+ODRP_WIRE_AT(odrp_wire_io_accept, depth, 10);
+ODRP_WIRE_AT(odrp_wire_io_accept, req_len, 12);
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) +
+		 ODRP_WIRE_MAX_WORDS * sizeof(struct odrp_wire_word) <=
+		 ODRP_WIRE_REP_PRIV_MAX);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_req) == 24);
+ODRP_WIRE_AT(odrp_wire_req, id, 8);
+ODRP_WIRE_AT(odrp_wire_req, raddr_hi, 12);
+ODRP_WIRE_AT(odrp_wire_req, rkey, 20);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_beat) == 64);
+ODRP_WIRE_AT(odrp_wire_beat, used, 8);
+ODRP_WIRE_AT(odrp_wire_beat, want, 16);
+ODRP_WIRE_AT(odrp_wire_beat, lease_held, 24);
+ODRP_WIRE_AT(odrp_wire_beat, ctl_raddr, 32);
+ODRP_WIRE_AT(odrp_wire_beat, ctl_rkey, 40);
+ODRP_WIRE_AT(odrp_wire_beat, flags, 44);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_grant) == 32);
+ODRP_WIRE_AT(odrp_wire_grant, lease, 8);
+ODRP_WIRE_AT(odrp_wire_grant, flags, 16);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_reject) == 16);
+ODRP_WIRE_AT(odrp_wire_reject, status, 6);
+ODRP_WIRE_AT(odrp_wire_reject, detail, 8);
+
+#endif /* _ODRP_WIRE_H */
