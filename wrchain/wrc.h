@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * wrchain: from a chain program to armed work queue entries.
+ *
+ *	wrc_prog_build()	instructions and self-modifications of one instance
+ *	wrc_geom_init()		how K instances lie in ring memory
+ *	wrc_image_write()	linked and encoded for given keys and QPs
+ *	wrc_image_check()	the verifier: decodes the bytes again and refuses
+ *	wrc_words()		what a client must send along to re-arm them
+ *	wrc_held_page()		after a stop: what an interrupted instance holds
+ *
+ * An instance serves one request.  It spans two RC QPs of the memory node's
+ * NIC: *client* (connected to the CNode: its receive queue triggers, its send
+ * queue answers) and *loop* (connected to itself: its work requests touch the
+ * memory node's own memory).  Both send queues are managed: nothing in them
+ * runs before a SEND_EN (or, once, wrc_geom.start_bb by doorbell) allows it.
+ * The client QP's receive CQ and the loop QP's send CQ are only waited on,
+ * never polled, and must ignore overrun.
+ *
+ * Nothing here allocates, and nothing needs a device.
+ */
+#ifndef WRC_H
+#define WRC_H
+
+#include <odrp/wire.h>
+#include "core/wqe.h"
+
+struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
+
+struct wrc_opts {
+	/* Re-arm each WQE's index too, for NICs that check it. */
+	bool strict_index;
+};
+
+/**
+ * struct wrc_geom - where the pieces of one queue lie in its arena
+ * @depth:	instances K, a power of two; K - 1 requests may be outstanding
+ * @loop_bb:	BBs of one instance in the loop send queue, a power of two
+ * @client_bb:	BBs of one instance in the client send queue
+ * @log_loop_sq, @log_client_sq:	log2 of send queue sizes in BBs
+ * @log_rq:	log2 of receive queue entries
+ * @log_rq_stride:	log2 of an entry's bytes
+ * @loop_sq, @client_sq, @client_rq, @loop_dbr, @client_dbr, @scratch:
+ *		byte offsets in the arena (send queues are page aligned; records
+ *		are struct wrc_dbr)
+ * @arena_len:	bytes of the arena, a multiple of 4096
+ * @buf_len:	bytes of page buffers: 4096 * depth for stores, else 0
+ * @start_bb:	doorbell value of the loop send queue that arms instance 0
+ * @rq_posted:	initial receive doorbell record value: K - 1
+ * @req_len:	bytes of a request before the page
+ */
+struct wrc_geom {
+	__u32 depth;
+	__u32 loop_bb, client_bb;
+	__u8 log_loop_sq, log_client_sq;
+	__u8 log_rq, log_rq_stride;
+	__u32 loop_sq, client_sq, client_rq;
+	__u32 loop_dbr, client_dbr;
+	__u32 scratch;
+	__u32 arena_len;
+	__u32 buf_len;
+	__u16 start_bb;
+	__u16 rq_posted;
+	__u16 req_len;
+};
+
+/*
+ * Every page address has these two bytes (bytes 1 and 2 in memory order), so
+ * that a translation table entry scattered over a WQE's opcode byte means the
+ * operation for a mapped page, and NOP for an unmapped one (0).
+ */
+#define WRC_POOL_IOVA	0x0015080000000000ull
+#define WRC_POOL_BITS	40
+
+/**
+ * struct wrc_bind - what an image is linked to
+ * @arena_iova, @arena_key:	the queue's own ring memory
+ * @buf_iova, @buf_key:		its page buffers
+ * @tt_iova, @tt_key, @tt_len:	the CNode's translation table; a request's
+ *			tt_addr is an address under tt_key, so tt_iova is 0
+ * @free_head, @free_tail:	addresses of the two counters of the free ring;
+ *			each holds the address of a slot in host byte order
+ * @free_ring, @log_free_ring:	the ring's address, aligned to its size, and
+ *			log2 of its size in bytes
+ * @free_key:	key of ring and counters
+ * @pool_key, @pool_len:	the pages, from WRC_POOL_IOVA on
+ */
+struct wrc_bind {
+	__u32 client_qpn, client_rcqn;
+	__u32 loop_qpn, loop_scqn;
+	__u64 arena_iova;
+	__u32 arena_key;
+	__u32 buf_key;
+	__u64 buf_iova;
+	__u64 tt_iova, tt_len;
+	__u32 tt_key;
+	__u32 free_key;
+	__u64 free_head, free_tail, free_ring;
+	__u8 log_free_ring;
+	__u32 pool_key;
+	__u64 pool_len;
+};
+
+/**
+ * struct wrc_held - what a stopped queue had taken and not yet put
+ * @page:	page address that lies only in this queue's registers, or 0
+ * @slot:	ring slot, or 0.  Unmapped store: the head has passed it and its
+ *		page is still in it.  Invalidate: the tail has passed it and
+ *		@page was about to be written to it.
+ */
+struct wrc_held {
+	__u64 page;
+	__u64 slot;
+};
+
+/* Text of the last refusal, for people: one sentence with the WQE's line. */
+#define WRC_WHY_MAX 256
+
+/* -EINVAL: no such chain; -ENOSPC: the program outgrew its arrays (a bug). */
+int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *ret_prog);
+/* -ERANGE: depth is not a power of two in [4, 1024], or too large a ring. */
+int wrc_geom_init(const struct wrc_prog *prog, __u32 depth,
+		  struct wrc_geom *ret_geom);
+/* Writes arena_len bytes: rings, receive entries, doorbell records, scratch. */
+int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    const struct wrc_bind *bind, void *arena);
+/* 0, or -EPERM with the reason in why. */
+int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    const struct wrc_bind *bind, const void *arena,
+		    char why[WRC_WHY_MAX]);
+/* Number of words, or -errno.  words has room for ODRP_WIRE_MAX_WORDS. */
+int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
+	      struct odrp_wire_word *words);
+/*
+ * loop_bb: the loop send queue's count of executed BBs (QPC
+ * hw_sq_wqebb_counter), 16 bits.  To be called when the queue has stopped.
+ */
+int wrc_held_page(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		  const void *arena, __u16 loop_bb, struct wrc_held *ret_held);
+
+#endif /* WRC_H */
