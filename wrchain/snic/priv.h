@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Inside the software NIC: the objects, and what its files call of each other.
+ *
+ *	nic.c		the device, object tables, snic_step(), counters
+ *	mem.c		protection domains, memory keys
+ *	cq.c		completion queues and who waits for them
+ *	qp.c		queue pair states, send queue scheduling, flush
+ *	wqe.c		WQE bytes -> struct snic_wqe, with all bounds checked
+ *	exec.c		one function per opcode; loopback is executed here
+ *	rq.c		receive WQEs: availability, scatter
+ *	pkt.c		RoCEv2 headers and ICRC, to and from bytes
+ *	rc_req.c	requester: segmentation, windows, retransmission
+ *	rc_resp.c	responder: order, NAKs, duplicates, RNR
+ *	net.c		Ethernet, ARP, IPv4, ICMP echo, UDP; segment of ports
+ *	cm.c, cm_msg.c	RDMA CM state machine and messages, over QP1
+ *	timer.c		timer heap
+ *	fault.c		wire faults
+ *	port_*.c	ports
+ *	rt.c, vt.c	runners
+ */
+#ifndef SNIC_PRIV_H
+#define SNIC_PRIV_H
+
+#include "snic.h"
+
+/* ---- timers (timer.c) -------------------------------------------------- */
+
+struct snic_timer {
+	uint64_t when;		/* SNIC_NEVER: not armed */
+	uint32_t heap_idx;
+	void (*fire)(struct snic *nic, struct snic_timer *t);
+};
+
+void snic_timer_init(struct snic_timer *t,
+		     void (*fire)(struct snic *nic, struct snic_timer *t));
+/* Arms or re-arms.  The heap's memory grows when objects are made
+ * (snic_timer_reserve), so this cannot fail. */
+void snic_timer_set(struct snic *nic, struct snic_timer *t, uint64_t when);
+void snic_timer_cancel(struct snic *nic, struct snic_timer *t);
+/* Before an object with n timers is created / after it is gone. */
+int snic_timer_reserve(struct snic *nic, unsigned int n);
+void snic_timer_unreserve(struct snic *nic, unsigned int n);
+
+/* The clock of the step under way. */
+uint64_t snic_now(const struct snic *nic);
+struct snic_stats *snic_stats(struct snic *nic);
+const struct snic_config *snic_config(const struct snic *nic);
+/* Seeded, deterministic. */
+uint64_t snic_random(struct snic *nic);
+
+/* ---- memory (mem.c) ------------------------------------------------------ */
+
+/*
+ * Host pointer of [addr, addr + len) under key, or an error:
+ * -ENOENT no such key in this PD, -ERANGE out of bounds, -EACCES rights
+ * (need: bits of enum snic_access, 0 for local read).  len may be 0.
+ */
+int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
+	     uint64_t len, unsigned int need, void **ret_ptr);
+/* Copies in 8-byte units where both sides are aligned, so that an aligned
+ * 8-byte word is never seen torn. */
+void snic_copy(void *dst, const void *src, size_t len);
+
+struct snic_sge {
+	uint8_t *ptr;
+	uint32_t len;
+};
+
+#define SNIC_MAX_SGE 64
+
+/* ---- decoded send WQE (wqe.c) ---------------------------------------------- */
+
+struct snic_wqe {
+	uint8_t opcode, opmod;
+	bool signal;		/* CQE on success too */
+	bool fence, solicited;
+	uint16_t index;		/* running BB number of its first BB */
+	uint8_t nr_bb;
+	__be32 imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t add_swap, compare;	/* host order, like the next two */
+	uint64_t swap_mask, compare_mask;	/* FA masked: compare_mask = boundary */
+	uint32_t wait_index, wait_obj;
+	uint32_t len;		/* sum of the list */
+	uint8_t nr_sge;
+	struct { uint32_t lkey, len; uint64_t addr; } sge[SNIC_MAX_SGE];
+	/* Inline data instead of a list: copied, at most a WQE's size. */
+	bool is_inline;
+	uint8_t inline_data[WRC_WQE_MAX_DS * WRC_WQE_DS];
+};
+
+/* Translates the local list of w; need: 0 or SNIC_LOCAL_WRITE. -EACCES. */
+int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
+		  unsigned int need, struct snic_sge *ret_sges);
+/* Moves bytes between a buffer and a list at an offset into the list. */
+void snic_sges_gather(const struct snic_sge *sges, unsigned int nr,
+		      uint64_t off, void *dst, size_t len);
+void snic_sges_scatter(const struct snic_sge *sges, unsigned int nr,
+		       uint64_t off, const void *src, size_t len);
+
+/* ---- completion queues (cq.c) ------------------------------------------------ */
+
+struct snic_cq;
+
+struct snic_cqe_info {
+	uint8_t opcode;		/* enum wrc_cqe_opcode */
+	uint8_t syndrome;	/* errors */
+	uint8_t send_opcode;	/* requester: WQE opcode */
+	uint16_t wqe_counter;
+	uint32_t byte_cnt;
+	__be32 imm;
+	bool solicited;
+};
+
+/* ---- queue pairs (qp.c) ------------------------------------------------------- */
+
+struct snic_rc_req;		/* rc_req.c */
+struct snic_rc_resp;		/* rc_resp.c */
+
+struct snic_qp {
+	struct snic *nic;
+	uint32_t qpn;
+	enum snic_qp_state state;
+	struct snic_qp_attr attr;
+	struct snic_qp_conn conn;
+	uint8_t syndrome;
+	struct snic_cq *scq, *rcq;
+
+	/* send queue: running BB numbers, 16 bits, cyclic */
+	uint16_t sq_ci;		/* next BB to fetch */
+	uint16_t sq_limit;	/* first BB that may not run */
+	bool on_run_queue;
+	struct snic_qp *run_next;
+	struct snic_cq *waiting_cq;	/* blocked in WAIT on it, or NULL */
+	struct snic_qp *wait_next;
+	struct snic_timer sq_timer;	/* virtual time: busy until */
+	uint8_t *early;		/* SNIC_FETCH_EARLY: copy of the SQ as enabled */
+	unsigned int reads_in_flight;	/* reads and atomics, for fence */
+
+	/* receive queue */
+	uint32_t rq_ci;
+
+	/* transport; NULL on loopback QPs */
+	struct snic_rc_req *req;
+	struct snic_rc_resp *resp;
+	void *cm;		/* struct snic_cm_conn of cm.c, or NULL */
+};
+
+struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);
+/* Something changed for this send queue: look at it in this step. */
+void snic_qp_kick(struct snic_qp *qp);
+/* CQEs; the error kinds move the QP to ERR and flush it. */
+void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
+			   uint32_t byte_cnt);
+void snic_qp_fail_send(struct snic_qp *qp, const struct snic_wqe *w,
+		       enum wrc_cqe_syndrome syndrome);
+/* A flushed in-flight WQE (transport's queue), while the QP goes to ERR. */
+void snic_qp_flush_send(struct snic_qp *qp, const struct snic_wqe *w);
+void snic_qp_complete_recv(struct snic_qp *qp, const struct snic_cqe_info *info);
+/* ERR without a WQE to blame (responder faults, CM): flushes both queues. */
+void snic_qp_fail(struct snic_qp *qp, enum wrc_cqe_syndrome syndrome);
+
+/* ---- receive WQEs (rq.c) -------------------------------------------------------- */
+
+/* A receive WQE taken for the message under way. */
+struct snic_recv {
+	uint16_t wqe_counter;
+	uint32_t len;		/* bytes the list can take */
+	uint8_t nr_sge;
+	struct snic_sge sges[SNIC_MAX_SGE];
+};
+
+/*
+ * Takes the next receive WQE (reads the doorbell record).  -EAGAIN: none is
+ * posted (RNR).  -EACCES: its list names memory it may not write.
+ * want_sges false: WRITE_IMM, the list is not looked at.
+ */
+int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv);
+
+/* ---- execution shared by loopback and responder (exec.c) -------------------------- */
+
+/*
+ * An 8-byte atomic at ptr (aligned, checked by the caller): opcode as in the
+ * WQE; operands from w; returns the old value as it lay in memory, in host
+ * order.
+ */
+uint64_t snic_atomic(const struct snic_wqe *w, void *ptr);
+
+/* ---- transport: called by qp.c/exec.c, implemented in rc_req.c, rc_resp.c -------- */
+
+/* When a QP is connected without loopback / leaves RTS. */
+int snic_rc_attach(struct snic_qp *qp);
+void snic_rc_detach(struct snic_qp *qp);
+/*
+ * Executes a SEND, WRITE, READ or unmasked atomic WQE on the wire.  0: taken
+ * (completes later, in order, by snic_qp_complete_send() for every WQE, which
+ * knows itself whether a CQE is due).  -EAGAIN: windows are full, try
+ * again after snic_qp_kick().  Other: local error (-EACCES list, -EMSGSIZE
+ * length, -EOPNOTSUPP masked atomics on the wire).
+ */
+int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w);
+/* WQEs posted and not completed. */
+unsigned int snic_rc_pending(const struct snic_qp *qp);
+/* To ERR: hands every in-flight WQE to snic_qp_flush_send(), oldest first. */
+void snic_rc_flush(struct snic_qp *qp);
+
+/* ---- packets: net.c calls these with what arrived ----------------------------------- */
+
+/* A RoCEv2 UDP payload that passed ICRC: BTH up to (not with) the ICRC. */
+struct snic_rx {
+	__be32 src_ip;
+	uint16_t src_port;
+	uint8_t src_mac[6];
+	const uint8_t *bth;
+	size_t len;
+};
+
+void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx);
+/* UD packets to QP1. */
+void snic_cm_receive(struct snic *nic, const struct snic_rx *rx);
+
+/*
+ * Sends a RoCEv2 packet: adds Ethernet, IPv4, UDP and ICRC around
+ * iov (BTH, extension headers, payload, pad).  Resolves the address; while it is
+ * unknown a few packets per address are kept and sent when it is.
+ * src_port: 0xc000 | hash, the flow's entropy.
+ */
+int snic_net_send(struct snic *nic, __be32 dst_ip, uint16_t src_port,
+		  const struct iovec *iov, int n);
+/* Is a next hop known?  For connect(): starts resolution when it is not.
+ * -EAGAIN: under way, -EHOSTUNREACH: given up. */
+int snic_net_resolve(struct snic *nic, __be32 ip);
+
+/* ---- set-up of the parts that have state of their own ------------------------------- */
+
+struct snic_net;
+struct snic_cm;
+struct snic_fault_state;
+
+int snic_net_init(struct snic *nic, struct snic_net **ret_net);
+void snic_net_fini(struct snic *nic, struct snic_net *net);
+/* Takes up to budget frames from the ports; returns how many. */
+unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
+			   unsigned int budget);
+/* End of a step: flush what is batched (coalesced ACKs: snic_rc_step_end()). */
+void snic_rc_step_end(struct snic *nic);
+int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm);
+void snic_cm_fini(struct snic *nic, struct snic_cm *cm);
+struct snic_net *snic_net_of(struct snic *nic);
+struct snic_cm *snic_cm_of(struct snic *nic);
+/* The QP is being destroyed: the connection forgets it. */
+void snic_cm_qp_gone(struct snic_qp *qp);
+/* Called by cm.c: RESET -> RTR (passive, on REP) and RTR -> RTS. */
+int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn);
+int snic_qp_to_rts(struct snic_qp *qp);
+
+#endif /* SNIC_PRIV_H */
