@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Shared by all scripts: messages, the cache directory, locks. To be sourced.
+# shellcheck shell=bash
+
+ODRP_ROOT=${ODRP_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+ODRP_CACHE=${ODRP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/odrp}
+ODRP_PROG=${ODRP_PROG:-${0##*/}}
+
+# Progress goes to standard error: standard output belongs to results.
+# ODRP_QUIET=1 silences progress, never errors.
+info() {
+	[[ ${ODRP_QUIET:-0} = 1 ]] || printf '%s: %s\n' "$ODRP_PROG" "$*" >&2
+}
+
+warn() {
+	printf '%s: warning: %s\n' "$ODRP_PROG" "$*" >&2
+}
+
+error() {
+	printf '%s: error: %s\n' "$ODRP_PROG" "$*" >&2
+}
+
+die() {
+	error "$@"
+	exit "${ODRP_DIE_STATUS:-1}"
+}
+
+need_cmd() {
+	local c
+	for c; do
+		command -v "$c" >/dev/null ||
+			die "the command '$c' is missing, and it is needed here"
+	done
+}
+
+# with_lock NAME FUNCTION [ARG...]: one process at a time per NAME, so that
+# runs in parallel do not fill the same cache entry twice.
+with_lock() {
+	local name=$1 fd rc=0
+	shift
+	mkdir -p "$ODRP_CACHE/lock"
+	exec {fd}>"$ODRP_CACHE/lock/$name"
+	flock "$fd"
+	"$@" || rc=$?
+	exec {fd}>&-
+	return "$rc"
+}
+
+# size_bytes TEXT: "268435456", "256M", "4G", "64k" as a number of bytes.
+size_bytes() {
+	local n=${1%[kKmMgG]} mult=1
+	case $1 in
+	*[kK]) mult=1024 ;;
+	*[mM]) mult=$((1024 * 1024)) ;;
+	*[gG]) mult=$((1024 * 1024 * 1024)) ;;
+	esac
+	[[ $n =~ ^[1-9][0-9]{0,14}$ ]] || return 1
+	echo $((n * mult))
+}
+
+# sh_quote ARG...: the arguments quoted for any POSIX shell.
+sh_quote() {
+	local a out=
+	for a; do
+		out+=" '${a//\'/\'\\\'\'}'"
+	done
+	printf '%s' "${out# }"
+}

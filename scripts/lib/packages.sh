@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Installs, by name, what each kind of work needs on Debian 12. To be sourced.
+# shellcheck shell=bash
+#
+#   packages_install SET...     sets: build, vm, bench, lint
+#
+# Asks dpkg first, so that a machine that has everything pays some 20 ms and
+# needs neither root nor a network.
+
+# packages_of SET: the names, one per line.
+packages_of() {
+	case $1 in
+	build)
+		# User space with its tests, and the kernel module.
+		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
+			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
+			libsystemd-dev libibverbs-dev librdmacm-dev \
+			flex bison bc libelf-dev dpkg-dev xz-utils zstd kmod
+		;;
+	vm)
+		# QEMU, what goes into the guest, and what composes it. kmod,
+		# xz and zstd read the kernel's modules; iproute2 brings rdma.
+		printf '%s\n' qemu-system-x86 busybox-static cpio zstd \
+			xz-utils kmod iproute2 jq procps util-linux ca-certificates \
+			debian-archive-keyring binutils
+		;;
+	bench)
+		# The comparisons: swap over NBD, and RDMA's own tools.
+		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
+			ibverbs-providers rdmacm-utils perftest jq
+		;;
+	lint)
+		printf '%s\n' shellcheck sparse codespell mandoc
+		;;
+	*)
+		error "no package set '$1' (there are: build, vm, bench, lint)"
+		return 1
+		;;
+	esac
+}
+
+package_installed() {
+	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) = installed ]]
+}
+
+apt_quietly() {
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+		-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# try_install LOG PACKAGE...
+try_install() {
+	local log=$1
+	shift
+	apt_quietly install --no-install-recommends "$@" >"$log" 2>&1
+}
+
+packages_install() {
+	local set list p log
+	local -a missing=()
+
+	for set; do
+		list=$(packages_of "$set") || return 1
+		for p in $list; do
+			package_installed "$p" || missing+=("$p")
+		done
+	done
+	((${#missing[@]})) || return 0
+
+	if ((EUID != 0)); then
+		error "these packages are missing, and only root can install them: ${missing[*]}"
+		return 1
+	fi
+	info "installing ${missing[*]}"
+	log=$(mktemp)
+	# The package lists may be absent (a fresh image) or out of date: one
+	# update, then once more.
+	if ! try_install "$log" "${missing[@]}"; then
+		if ! apt_quietly update >"$log" 2>&1 ||
+		   ! try_install "$log" "${missing[@]}"; then
+			error "apt-get could not install: ${missing[*]}"
+			tail -n 15 "$log" >&2
+			rm -f "$log"
+			return 1
+		fi
+	fi
+	rm -f "$log"
+}

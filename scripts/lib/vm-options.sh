@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The command line of scripts/vm. To be sourced after common.sh, kernels.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the settings are shared between the parts
+
+usage() {
+	cat <<'USAGE'
+usage: scripts/vm run [OPTION]... -- COMMAND [ARG]...
+       scripts/vm shell [OPTION]...
+       scripts/vm fetch [--kernel VERSION]
+       scripts/vm build [--kernel VERSION]
+
+run    boots compute nodes with Debian's stock kernel, gives them a swap device
+       on a memory node that runs on this host, runs COMMAND, takes all down
+shell  the same with a shell on this terminal
+fetch  downloads a kernel into the cache
+build  builds odrp.ko for a kernel; prints its path
+
+Machine:
+  --kernel VERSION      5.10, 6.1 (default) or 6.12
+  --mem SIZE            memory of a compute node (default 256M)
+  --cpus N              its processors (default 2)
+  --cnodes N            number of compute nodes (default 1); all run COMMAND at
+                        once, each with its number in $CNODE_ID
+  --add FILE            put FILE (or a directory) into /x, which is on the
+                        command's PATH, with the libraries that it needs
+  --qemu-arg ARG        one more argument for QEMU
+
+Swap:
+  --swap SIZE           size of the swap device (default 256M)
+  --pool SIZE           the memory node's memory (default: what all devices
+                        need, and 16M)
+  --backend NAME        block (default) or frontswap
+  --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
+                        --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
+                        pair in the string that adds the device
+  --nic-opt TEXT        more for the agent's software NIC, such as loss=0.01
+  --no-swapon           add the device, but do not swap to it
+  --no-odrp             the same machine with neither swap nor memory node
+  --nbd                 swap over NBD instead, served by nbd-server on this host
+
+Run:
+  --mnode-kill-after S  kill the memory node S seconds after COMMAND started
+  --json FILE           write statistics there
+  --timeout SECONDS     limit for the whole run (default 600)
+  --keep-logs DIR       keep consoles and logs there
+
+Standard output is COMMAND's (compute node 0's); everything else goes to
+standard error. Exit status: COMMAND's; 124 time-out; 125 the machine or the
+set-up failed; 70 the kernel of a compute node logged a bug or a warning.
+
+Environment: ODRP_CACHE (cache directory, default ~/.cache/odrp), ODRP_BUILD
+(where user space is built), ODRP_ACCEL (kvm or tcg), ODRP_MNODED and
+ODRP_CTL (an agent and a control program to use as they are), ODRP_QUIET=1.
+USAGE
+}
+
+options_default() {
+	opt_kernel=6.1
+	opt_mem=256M
+	opt_cpus=2
+	opt_swap=256M
+	opt_pool=
+	opt_backend=block
+	opt_cnodes=1
+	opt_mode=odrp
+	opt_swapon=1
+	opt_kill_after=
+	opt_json=
+	opt_timeout=600
+	opt_keep_logs=
+	opt_shell=0
+	opt_nic=
+	opt_add=()
+	opt_param=()
+	opt_qemu=()
+	opt_command=()
+}
+
+bad_usage() {
+	error "$@"
+	echo "Try 'scripts/vm --help'." >&2
+	exit 125
+}
+
+want_count() {
+	[[ $2 =~ ^[1-9][0-9]{0,3}$ && $2 -le $3 ]] ||
+		bad_usage "$1 '$2': expected a number from 1 to $3"
+}
+
+want_seconds() {
+	[[ $2 =~ ^[0-9]{1,6}(\.[0-9]{1,3})?$ ]] ||
+		bad_usage "$1 '$2': expected a number of seconds"
+}
+
+want_size() {
+	size_bytes "$2" >/dev/null ||
+		bad_usage "$1 '$2': expected a size such as 268435456, 256M or 1G"
+}
+
+# Prints what options_parse does with the options that take a value.
+options_value() {
+	local name=$1 value=$2
+	case $name in
+	--kernel)
+		kernel_check_version "$value" || exit 125
+		opt_kernel=$value
+		;;
+	--mem) want_size "$name" "$value"; opt_mem=$value ;;
+	--cpus) want_count "$name" "$value" 64; opt_cpus=$value ;;
+	--swap) want_size "$name" "$value"; opt_swap=$value ;;
+	--pool) want_size "$name" "$value"; opt_pool=$value ;;
+	--cnodes) want_count "$name" "$value" 32; opt_cnodes=$value ;;
+	--backend)
+		case $value in
+		block | frontswap) opt_backend=$value ;;
+		*) bad_usage "--backend '$value': expected block or frontswap" ;;
+		esac
+		;;
+	--add)
+		[[ -e $value ]] || bad_usage "--add '$value': no such file"
+		opt_add+=("$value")
+		;;
+	--param)
+		[[ $value =~ ^[a-z_.A-Z0-9-]+= ]] ||
+			bad_usage "--param '$value': expected KEY=VALUE"
+		opt_param+=("$value")
+		;;
+	--nic-opt) opt_nic+=,$value ;;
+	--mnode-kill-after) want_seconds "$name" "$value"; opt_kill_after=$value ;;
+	--json) opt_json=$value ;;
+	--timeout) want_seconds "$name" "$value"; opt_timeout=$value ;;
+	--keep-logs) opt_keep_logs=$value ;;
+	--qemu-arg) opt_qemu+=("$value") ;;
+	*) return 1 ;;
+	esac
+}
+
+options_parse() {
+	while (($#)); do
+		case $1 in
+		--help | -h)
+			usage
+			exit 0
+			;;
+		--no-odrp) opt_mode=none ;;
+		--nbd) opt_mode=nbd ;;
+		--no-swapon) opt_swapon=0 ;;
+		--)
+			shift
+			opt_command=("$@")
+			break
+			;;
+		--*=*)
+			options_value "${1%%=*}" "${1#*=}" ||
+				bad_usage "unknown option '$1'"
+			;;
+		--*)
+			(($# >= 2)) || bad_usage "'$1' is unknown, or lacks its value"
+			options_value "$1" "$2" || bad_usage "unknown option '$1'"
+			shift
+			;;
+		*)
+			bad_usage "unexpected argument '$1' (the command follows '--')"
+			;;
+		esac
+		shift
+	done
+}
+
+options_check_run() {
+	((${#opt_command[@]})) || bad_usage "no COMMAND (it follows '--')"
+	if [[ $opt_mode = nbd ]] && ((opt_cnodes > 1)); then
+		bad_usage "--nbd works with one compute node only"
+	fi
+	if [[ -n $opt_kill_after && $opt_mode != odrp ]]; then
+		bad_usage "--mnode-kill-after: there is no memory node in this run"
+	fi
+}

@@ -1,0 +1,552 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# One run: boots the compute nodes, follows what they say, takes all down. To
+# be sourced by scripts/vm.
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the settings are shared between the parts
+#
+# Everything of a run lies in run_dir. All that happens arrives as one line in
+# the FIFO "events" ("WHO WORD..."), which one loop reads: a guest's words (see
+# guest/init), the end of a guest or of the agent. So there is nothing to poll.
+
+run_dir=
+events_fd=
+guest_pid=()
+reader_pid=()
+run_failed=		# why the run itself failed, if it did
+run_timed_out=0
+
+elapsed_since() {
+	awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }'
+}
+
+# spawn WHO COMMAND...: starts COMMAND, its output in WHO.log. Its end appears
+# as the event "WHO gone"; it does not outlive this script.
+spawn() {
+	local who=$1 fifo=$run_dir/$1.out
+	shift
+	mkfifo "$fifo" || return 1
+	{
+		cat "$fifo" >>"$run_dir/$who.log"
+		echo "$who gone" >&"$events_fd"
+	} &
+	reader_pid+=("$!")
+	setpriv --pdeathsig KILL -- "$@" >"$fifo" 2>&1 </dev/null \
+		{events_fd}>&- &
+	spawned_pid=$!
+}
+
+run_init() {
+	run_dir=$(mktemp -d "${TMPDIR:-/tmp}/odrp-vm.XXXXXX") || die "no run directory"
+	mkfifo "$run_dir/events"
+	exec {events_fd}<>"$run_dir/events"
+}
+
+# What goes wrong in the run itself, as opposed to in COMMAND.
+run_fail() {
+	[[ -n $run_failed ]] || run_failed=$*
+}
+
+#
+# The guests' archive
+#
+
+# The module's parameters, quoted for the guest's shell.
+module_params() {
+	local p
+	for p in "${opt_param[@]}"; do
+		case $p in
+		mnode.* | hot_add.*) ;;
+		*) printf "'%s' " "${p//\'/}" ;;
+		esac
+	done
+}
+
+hot_add_string() {
+	local p
+	printf 'addr=%s port=%s size=%s queues=%s' "$AGENT_IP" "$AGENT_PORT" \
+		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
+	for p in "${opt_param[@]}"; do
+		case $p in
+		hot_add.queues=*) ;;
+		hot_add.*) printf ' %s' "${p#hot_add.}" ;;
+		esac
+	done
+	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
+}
+
+hot_add_queues() {
+	local p queues=1
+	for p in "${opt_param[@]}"; do
+		[[ $p = hot_add.queues=* ]] && queues=${p#*=}
+	done
+	echo "$queues"
+}
+
+needs_disk() {
+	[[ $opt_mode = odrp && $opt_backend = frontswap ]]
+}
+
+run_config() {
+	local disk=0
+	needs_disk && disk=1
+	cat <<CONF
+MODE=$opt_mode
+BACKEND=$opt_backend
+SWAPON=$opt_swapon
+SHELL_MODE=$opt_shell
+DISK=$disk
+MTU=$GUEST_MTU
+GUEST_NET=$GUEST_NET
+MODULE_PARAMS=$(sh_quote "$(module_params)")
+HOT_ADD=$(sh_quote "$(hot_add_string)")
+NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
+CONF
+}
+
+run_archive() {
+	local root=$run_dir/root base f
+
+	mkdir -p "$root/etc/odrp" "$root/lib" "$root/x"
+	run_config >"$root/etc/odrp/run.conf"
+	printf 'exec %s\n' "$(sh_quote "${opt_command[@]}")" \
+		>"$root/etc/odrp/command"
+	for f in "${opt_add[@]}"; do
+		stage_file "$f" "$root" x || return 1
+	done
+	if [[ $opt_mode = odrp ]]; then
+		f=$(build_module "$opt_kernel") || return 1
+		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
+	elif [[ $opt_mode = nbd ]]; then
+		stage_file "$(PATH=$PATH:/usr/sbin:/sbin command -v nbd-client)" \
+			"$root" usr/sbin || return 1
+	fi
+	base=$(initramfs_base "$opt_kernel") || return 1
+	initramfs_pack "$root" "$run_dir/run.cpio" &&
+		cat "$base" "$run_dir/run.cpio" >"$run_dir/initrd" || return 1
+	rm -rf "$root" "$run_dir/run.cpio"
+}
+
+#
+# QEMU
+#
+
+# port NAME CHARDEV: one virtio-serial port.
+qemu_port() {
+	qemu_args+=(-chardev "$2,id=$1" -device "virtserialport,chardev=$1,name=odrp.$1")
+}
+
+kernel_command_line() {
+	local line
+	line="console=ttyS0 rdinit=/init rootfstype=ramfs CNODE_ID=$1"
+	# Warnings and worse on the console, all else in the log at the end.
+	# An oops ends the machine.
+	line+=" loglevel=5 oops=panic panic=-1"
+	line+=" mitigations=off audit=0 8250.nr_uarts=1 cryptomgr.notests"
+	line+=" random.trust_cpu=on"
+	[[ $opt_kernel = 5.10 ]] && line+=" swapaccount=1"
+	[[ $accel = tcg ]] && line+=" tsc=reliable no_timer_check"
+	echo "$line"
+}
+
+qemu_netdev() {
+	local i=$1
+	case $opt_mode in
+	nbd)
+		if [[ -n $nbd_tap ]]; then
+			echo "tap,id=n0,ifname=$nbd_tap,script=no,downscript=no,vhost=off"
+		else
+			echo "user,id=n0,net=$GUEST_NET.0/24,host=$GUEST_NET.2"
+		fi
+		;;
+	*)
+		echo "dgram,id=n0,local.type=unix,local.path=$run_dir/guest$i.sock,remote.type=unix,remote.path=$run_dir/agent$i.sock"
+		;;
+	esac
+}
+
+# Sets qemu_args for compute node $1.
+qemu_arguments() {
+	local i=$1 mac
+	mac=$(printf '52:54:00:77:00:%02x' $((10 + i)))
+	mapfile -t qemu_args < <(accel_options "$accel")
+	qemu_args+=(-nodefaults -no-user-config -display none -no-reboot
+		-M "q35,usb=off,vmport=off"
+		-smp "$opt_cpus" -m "$(($(size_bytes "$opt_mem") >> 20))"
+		-kernel "$image" -initrd "$run_dir/initrd"
+		-append "$(kernel_command_line "$i")"
+		-chardev "file,id=console,path=$run_dir/console$i"
+		-serial chardev:console
+		-device virtio-serial-pci
+		-netdev "$(qemu_netdev "$i")"
+		-device "virtio-net-pci,netdev=n0,mac=$mac,host_mtu=$GUEST_MTU,romfile=,disable-legacy=on")
+	qemu_port ctl "pipe,path=$run_dir/ctl$i"
+	qemu_port out "file,path=$run_dir/stdout$i"
+	qemu_port err "file,path=$run_dir/stderr$i"
+	qemu_port dmesg "file,path=$run_dir/dmesg$i"
+	if needs_disk; then
+		truncate -s "$(size_bytes "$opt_swap")" "$run_dir/disk$i"
+		qemu_args+=(-drive "if=none,id=d0,format=raw,file=$run_dir/disk$i"
+			-device "virtio-blk-pci,drive=d0,romfile=")
+	fi
+	if ((opt_shell && i == 0)); then
+		qemu_args+=(-chardev "stdio,id=tty,signal=off"
+			-device "virtconsole,chardev=tty")
+	fi
+	qemu_args+=("${opt_qemu[@]}")
+}
+
+# Copies what node $1 writes: node 0's to where it belongs, the others' to
+# standard error with their number before each line.
+start_copiers() {
+	local i=$1
+	mkfifo "$run_dir/stdout$i" "$run_dir/stderr$i"
+	if ((i == 0)); then
+		cat "$run_dir/stdout0" {events_fd}>&- &
+		reader_pid+=("$!")
+		cat "$run_dir/stderr0" >&2 {events_fd}>&- &
+	else
+		sed -u "s/^/[cnode $i] /" "$run_dir/stdout$i" >&2 {events_fd}>&- &
+		reader_pid+=("$!")
+		sed -u "s/^/[cnode $i] /" "$run_dir/stderr$i" >&2 {events_fd}>&- &
+	fi
+	reader_pid+=("$!")
+}
+
+# Turns node $1's words into events; what is long goes to a file.
+read_control() {
+	local i=$1 word rest
+	while read -r word rest; do
+		if [[ $word = report ]]; then
+			printf '%s\n' "$rest" >"$run_dir/report$i"
+			rest=
+		fi
+		printf '%s %s %s\n' "$i" "$word" "$rest" >&"$events_fd"
+	done <"$run_dir/ctl$i.out"
+	printf '%s gone\n' "$i" >&"$events_fd"
+}
+
+guest_start() {
+	local i=$1 fd
+	local -a qemu_args
+	mkfifo "$run_dir/ctl$i.in" "$run_dir/ctl$i.out"
+	start_copiers "$i"
+	read_control "$i" &
+	reader_pid+=("$!")
+	qemu_arguments "$i"
+	# Held open here so that "go" can be written at any time.
+	exec {fd}<>"$run_dir/ctl$i.in"
+	guest_fd[i]=$fd
+	setpriv --pdeathsig KILL -- qemu-system-x86_64 "${qemu_args[@]}" \
+		<&0 >"$run_dir/qemu$i.log" 2>&1 {events_fd}>&- &
+	guest_pid[i]=$!
+	guest_state[i]=booting
+}
+
+guest_kill() {
+	[[ -n ${guest_pid[$1]:-} ]] && kill -KILL "${guest_pid[$1]}" 2>/dev/null
+	return 0
+}
+
+guests_kill() {
+	local i
+	for ((i = 0; i < opt_cnodes; i++)); do
+		guest_kill "$i"
+	done
+}
+
+guest_go() {
+	echo go >&"${guest_fd[$1]}"
+}
+
+guests_in() {
+	local i n=0
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ ${guest_state[i]} = "$1" ]] && n=$((n + 1))
+	done
+	echo "$n"
+}
+
+guests_all() {
+	(($(guests_in "$1") + $(guests_in gone) == opt_cnodes)) &&
+		(($(guests_in gone) < opt_cnodes))
+}
+
+guests_go() {
+	local i
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ ${guest_state[i]} = gone ]] || guest_go "$i"
+	done
+}
+
+#
+# Events
+#
+
+on_guest_event() {
+	local i=$1 word=$2 rest=$3
+	case $word in
+	ready)
+		guest_state[i]=ready
+		if guests_all ready; then
+			info "up after $(elapsed_since "$run_begin") s"
+			guests_go
+		fi
+		;;
+	started)
+		guest_state[i]=running
+		((kill_at == 0)) && [[ -n $opt_kill_after ]] && guests_all running &&
+			kill_at=$(usec_after "$opt_kill_after")
+		;;
+	report) ;;
+	ended)
+		guest_state[i]=ended
+		guest_status[i]=$rest
+		if guests_all ended; then
+			[[ $opt_mode = odrp ]] && mnode_snapshot "$run_dir/mnode.json"
+			guests_go
+		fi
+		;;
+	teardown)
+		warn "cnode $i: taking down failed: $rest"
+		printf '%s\n' "cnode $i: $rest" >>"$run_dir/teardown"
+		;;
+	failed) run_fail "cnode $i: $rest" ;;
+	off) guest_state[i]=off ;;
+	gone) on_guest_gone "$i" ;;
+	*) warn "cnode $i says something unknown: $word $rest" ;;
+	esac
+}
+
+on_guest_gone() {
+	local i=$1
+	wait "${guest_pid[i]}" 2>/dev/null
+	case ${guest_state[i]} in
+	off) ;;
+	*)
+		((run_timed_out)) ||
+			run_fail "cnode $i went down while ${guest_state[i]}"
+		;;
+	esac
+	guest_state[i]=gone
+	# The others may have been waiting for this one.
+	if guests_all ready || guests_all ended; then
+		guests_go
+	fi
+}
+
+on_mnode_gone() {
+	[[ -n $mnode_pid ]] || return 0
+	wait "$mnode_pid" 2>/dev/null
+	mnode_status_code=$?
+	mnode_pid=
+	((mnode_killed)) && return 0
+	run_fail "the memory node's agent ended by itself (status $mnode_status_code)"
+	error "the memory node's agent ended by itself (status $mnode_status_code):"
+	tail -n 20 "$run_dir/mnode.log" >&2
+}
+
+usec_now() {
+	echo "${EPOCHREALTIME/[.,]/}"
+}
+
+# usec_after SECONDS: that point in time.
+usec_after() {
+	awk -v now="$(usec_now)" -v s="$1" 'BEGIN { printf "%.0f", now + s * 1e6 }'
+}
+
+# The time until the next thing to do by the clock, in seconds.
+next_wait() {
+	local at=$deadline now left
+	((kill_at > 0 && kill_at < at)) && at=$kill_at
+	now=$(usec_now)
+	left=$((at - now))
+	((left > 0)) || left=1000
+	printf '%d.%06d' $((left / 1000000)) $((left % 1000000))
+}
+
+on_clock() {
+	local now
+	now=$(usec_now)
+	if ((kill_at > 0 && now >= kill_at)); then
+		kill_at=-1
+		if [[ -n $mnode_pid ]]; then
+			info "killing the memory node"
+			mnode_killed=1
+			kill -KILL "$mnode_pid"
+		fi
+	fi
+	if ((now >= deadline && !run_timed_out)); then
+		run_timed_out=1
+		error "time-out after $opt_timeout s"
+		guests_kill
+	fi
+}
+
+run_loop() {
+	local who word rest
+	while (($(guests_in gone) < opt_cnodes)); do
+		if read -r -t "$(next_wait)" -u "$events_fd" who word rest; then
+			case $who in
+			mnode) on_mnode_gone ;;
+			nbd) run_fail "nbd-server ended" ;;
+			*) on_guest_event "$who" "$word" "$rest" ;;
+			esac
+		fi
+		on_clock
+	done
+}
+
+#
+# The end
+#
+
+KERNEL_BUGS='BUG:|WARNING: |Oops|possible recursive locking|circular locking|inconsistent lock state|INFO: task .* blocked|general protection|Kernel panic|refcount_t:|list_(add|del) corruption|Unable to handle kernel|unable to handle page fault'
+
+# Lines in the kernels' logs that mean a fault; true if there are any.
+kernel_bugs() {
+	local i found=1
+	for ((i = 0; i < opt_cnodes; i++)); do
+		if cat "$run_dir/console$i" "$run_dir/dmesg$i" 2>/dev/null |
+			grep -aE "$KERNEL_BUGS" >"$run_dir/bugs"; then
+			found=0
+			error "the kernel of cnode $i logged:"
+			sort -u "$run_dir/bugs" | head -n 10 >&2
+		fi
+	done
+	return "$found"
+}
+
+show_logs() {
+	local i f
+	for ((i = 0; i < opt_cnodes; i++)); do
+		for f in console$i qemu$i.log; do
+			[[ -s $run_dir/$f ]] || continue
+			printf '%s\n' "--- the end of $f:" >&2
+			tail -n 40 "$run_dir/$f" | tr -d '\r' >&2
+		done
+	done
+}
+
+# The first of the nodes' statuses that is not 0.
+command_status() {
+	local i
+	for ((i = 0; i < opt_cnodes; i++)); do
+		if ((${guest_status[i]:-0} != 0)); then
+			echo "${guest_status[i]}"
+			return
+		fi
+	done
+	echo 0
+}
+
+write_json() {
+	local i reports=()
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ -s $run_dir/report$i ]] || echo null >"$run_dir/report$i"
+		reports+=("$run_dir/report$i")
+	done
+	[[ -s $run_dir/mnode.json ]] || echo null >"$run_dir/mnode.json"
+	[[ -s $run_dir/mnode-end.json ]] || echo null >"$run_dir/mnode-end.json"
+	cat "${reports[@]}" | jq -s \
+		--arg kernel "$(kernel_release "$opt_kernel")" \
+		--arg backend "$opt_backend" --arg mode "$opt_mode" \
+		--arg accel "$accel" --argjson status "$1" \
+		--slurpfile mnode "$run_dir/mnode.json" \
+		--slurpfile end "$run_dir/mnode-end.json" \
+		--rawfile teardown <(cat "$run_dir/teardown" 2>/dev/null) '
+		{elapsed_s: ([.[] | .elapsed_s? // 0] | max),
+		 kernel: $kernel, backend: $backend, mode: $mode,
+		 accel: $accel, status: $status,
+		 cnodes: ., mnode: $mnode[0], mnode_end: $end[0],
+		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
+		>"$opt_json" || error "cannot write '$opt_json'"
+}
+
+run_status() {
+	local status
+	status=$(command_status)
+	if kernel_bugs; then
+		echo 70
+	elif ((run_timed_out)); then
+		echo 124
+	elif [[ -n $run_failed ]]; then
+		error "$run_failed"
+		echo 125
+	elif [[ -s $run_dir/teardown ]] && ((status == 0)); then
+		echo 125
+	else
+		echo "$status"
+	fi
+}
+
+# On every way out.
+run_cleanup() {
+	local status=$? p
+	trap - EXIT INT TERM
+	if [[ -n $run_dir ]]; then
+		guests_kill
+		mnode_stop
+		nbd_stop
+		for p in "${reader_pid[@]}"; do
+			kill "$p" 2>/dev/null
+		done
+		wait 2>/dev/null
+		rm -f "$run_dir/initrd" "$run_dir"/disk*
+		keep_logs "$status"
+	fi
+	exit "$status"
+}
+
+keep_logs() {
+	find "$run_dir" \( -type p -o -type s \) -delete
+	if [[ -n $opt_keep_logs ]]; then
+		mkdir -p "$opt_keep_logs" && cp -r "$run_dir/." "$opt_keep_logs/"
+		rm -rf "$run_dir"
+		return
+	fi
+	case $1 in
+	70 | 124 | 125)
+		info "logs are in $run_dir"
+		;;
+	*) rm -rf "$run_dir" ;;
+	esac
+}
+
+vm_run() {
+	local i status
+	local accel image kill_at=0 deadline mnode_killed=0 run_begin
+	local -a guest_state guest_status guest_fd
+
+	ODRP_DIE_STATUS=125
+	run_init
+	trap run_cleanup EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+
+	kernel_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
+		accel=$(accel_choose "$opt_kernel") || exit 125
+	case $opt_mode in
+	odrp) mnode_start || exit 125 ;;
+	nbd) nbd_start || exit 125 ;;
+	esac
+	run_archive || exit 125
+	run_begin=$EPOCHREALTIME
+	deadline=$(usec_after "$opt_timeout")
+	for ((i = 0; i < opt_cnodes; i++)); do
+		guest_start "$i"
+	done
+	run_loop
+	[[ $opt_mode = odrp ]] && mnode_snapshot "$run_dir/mnode-end.json"
+	mnode_stop
+	nbd_stop
+	for i in "${reader_pid[@]}"; do
+		wait "$i" 2>/dev/null
+	done
+
+	status=$(run_status)
+	case $status in
+	70 | 124 | 125) show_logs ;;
+	esac
+	[[ -z $opt_json ]] || write_json "$status"
+	exit "$status"
+}
