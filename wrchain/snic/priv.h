@@ -2,10 +2,12 @@
 /*
  * Inside the software NIC: the objects, and what its files call of each other.
  *
- *	nic.c		the device, object tables, snic_step(), counters
+ *	nic.c		the device, snic_step(), counters
+ *	table.c		object tables: number -> object
  *	mem.c		protection domains, memory keys
  *	cq.c		completion queues and who waits for them
- *	qp.c		queue pair states, send queue scheduling, flush
+ *	qp.c		queue pair states, completions, flush
+ *	sq.c		send queues: scheduling, fetch, what holds a WQE back
  *	wqe.c		WQE bytes -> struct snic_wqe, with all bounds checked
  *	exec.c		one function per opcode; loopback is executed here
  *	rq.c		receive WQEs: availability, scatter
@@ -48,6 +50,11 @@ struct snic_stats *snic_stats(struct snic *nic);
 const struct snic_config *snic_config(const struct snic *nic);
 /* Seeded, deterministic. */
 uint64_t snic_random(struct snic *nic);
+/* What a step of work costs in virtual time; 0 without a cost function. */
+uint64_t snic_cost(struct snic *nic, enum snic_cost_kind kind, uint8_t opcode,
+		   uint32_t bytes);
+/* IBA's RNR NAK timer codes, 0 to 31, in ns. */
+uint64_t snic_rnr_ns(uint8_t code);
 
 /* ---- memory (mem.c) ------------------------------------------------------ */
 
@@ -146,12 +153,19 @@ struct snic_qp {
 	struct snic_rc_req *req;
 	struct snic_rc_resp *resp;
 	void *cm;		/* struct snic_cm_conn of cm.c, or NULL */
+
+	/* send queue: the WQE at sq_ci (sq.c) */
+	uint8_t sq_stage;
+	uint8_t sq_tries;	/* loopback: RNR or no answer, in a row */
+	uint16_t sq_flushed;	/* in ERR: first BB not yet flushed */
+	uint8_t sq_raw[WRC_WQE_MAX_DS * WRC_WQE_DS];	/* as fetched */
 };
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);
 /* Something changed for this send queue: look at it in this step. */
 void snic_qp_kick(struct snic_qp *qp);
-/* CQEs; the error kinds move the QP to ERR and flush it. */
+/* CQEs; the error kinds move the QP to ERR and flush it.  On a QP that is in
+ * ERR already fail_send() does nothing: its WQEs have been flushed. */
 void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
 			   uint32_t byte_cnt);
 void snic_qp_fail_send(struct snic_qp *qp, const struct snic_wqe *w,
@@ -174,7 +188,8 @@ struct snic_recv {
 
 /*
  * Takes the next receive WQE (reads the doorbell record).  -EAGAIN: none is
- * posted (RNR).  -EACCES: its list names memory it may not write.
+ * posted (RNR).  -EACCES: its list names memory it may not write; the entry is
+ * consumed all the same, and ret_recv->wqe_counter is valid.
  * want_sges false: WRITE_IMM, the list is not looked at.
  */
 int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv);
@@ -252,6 +267,12 @@ struct snic_net *snic_net_of(struct snic *nic);
 struct snic_cm *snic_cm_of(struct snic *nic);
 /* The QP is being destroyed: the connection forgets it. */
 void snic_cm_qp_gone(struct snic_qp *qp);
+/* For the runners.  Descriptors of the ports, -1 where a port has none: fills
+ * at most max, returns how many ports there are. */
+unsigned int snic_net_fds(const struct snic_net *net, int *fds,
+			  unsigned int max);
+/* Would snic_cm_poll() return an event? */
+bool snic_cm_pending(const struct snic_cm *cm);
 /* Called by cm.c: RESET -> RTR (passive, on REP) and RTR -> RTS. */
 int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn);
 int snic_qp_to_rts(struct snic_qp *qp);
