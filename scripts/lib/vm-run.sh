@@ -406,7 +406,7 @@ KERNEL_BUGS='BUG:|WARNING: |Oops|possible recursive locking|circular locking|inc
 kernel_bugs() {
 	local i found=1
 	for ((i = 0; i < opt_cnodes; i++)); do
-		if cat "$run_dir/console$i" "$run_dir/dmesg$i" 2>/dev/null |
+		if cat "$run_dir/console$i" "$run_dir/dmesg$i" 2>/dev/null | tr -d '\r' |
 			grep -aE "$KERNEL_BUGS" >"$run_dir/bugs"; then
 			found=0
 			error "the kernel of cnode $i logged:"
@@ -452,12 +452,12 @@ write_json() {
 		--arg backend "$opt_backend" --arg mode "$opt_mode" \
 		--arg accel "$accel" --argjson status "$1" \
 		--slurpfile mnode "$run_dir/mnode.json" \
-		--slurpfile end "$run_dir/mnode-end.json" \
+		--slurpfile mnode_end "$run_dir/mnode-end.json" \
 		--rawfile teardown <(cat "$run_dir/teardown" 2>/dev/null) '
 		{elapsed_s: ([.[] | .elapsed_s? // 0] | max),
 		 kernel: $kernel, backend: $backend, mode: $mode,
 		 accel: $accel, status: $status,
-		 cnodes: ., mnode: $mnode[0], mnode_end: $end[0],
+		 cnodes: ., mnode: $mnode[0], mnode_end: $mnode_end[0],
 		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
 		>"$opt_json" || error "cannot write '$opt_json'"
 }
