@@ -144,7 +144,8 @@ struct snic_qp {
 	struct snic_qp *wait_next;
 	struct snic_timer sq_timer;	/* virtual time: busy until */
 	uint8_t *early;		/* SNIC_FETCH_EARLY: copy of the SQ as enabled */
-	unsigned int reads_in_flight;	/* reads and atomics, for fence */
+	/* reads and atomics on the wire, for fence; kept by rc_req.c */
+	unsigned int reads_in_flight;
 
 	/* receive queue */
 	uint32_t rq_ci;
@@ -205,7 +206,24 @@ uint64_t snic_atomic(const struct snic_wqe *w, void *ptr);
 
 /* ---- transport: called by qp.c/exec.c, implemented in rc_req.c, rc_resp.c -------- */
 
-/* When a QP is connected without loopback / leaves RTS. */
+/*
+ * The transport's state of one NIC: a zeroed member of struct snic, which
+ * snic_rc_of() of nic.c hands out.
+ */
+struct snic_rc {
+	struct snic_qp *tx_head, *tx_tail;	/* QPs with packets to send */
+	struct snic_timer pace;			/* the list is not empty */
+	bool ready;				/* pace is initialised */
+};
+
+struct snic_rc *snic_rc_of(struct snic *nic);
+
+/*
+ * attach: when a QP is connected without loopback, before RTR; qp->conn is
+ * complete.  It reserves its own timers.  detach: the QP goes to RESET or is
+ * destroyed; never from inside a call of the transport's.  In ERR the QP stays
+ * attached.
+ */
 int snic_rc_attach(struct snic_qp *qp);
 void snic_rc_detach(struct snic_qp *qp);
 /*
@@ -218,7 +236,11 @@ void snic_rc_detach(struct snic_qp *qp);
 int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w);
 /* WQEs posted and not completed. */
 unsigned int snic_rc_pending(const struct snic_qp *qp);
-/* To ERR: hands every in-flight WQE to snic_qp_flush_send(), oldest first. */
+/*
+ * To ERR: hands every in-flight WQE to snic_qp_flush_send(), oldest first, and
+ * the receive WQE of a half received message to snic_qp_complete_recv().
+ * qp->state is SNIC_QP_ERR already.
+ */
 void snic_rc_flush(struct snic_qp *qp);
 
 /* ---- packets: net.c calls these with what arrived ----------------------------------- */
@@ -240,8 +262,11 @@ void snic_cm_receive(struct snic *nic, const struct snic_rx *rx);
  * Sends a RoCEv2 packet: adds Ethernet, IPv4, UDP and ICRC around
  * iov (BTH, extension headers, payload, pad).  Resolves the address; while it is
  * unknown a few packets per address are kept and sent when it is.
- * src_port: 0xc000 | hash, the flow's entropy.
+ * src_port: 0xc000 | hash, the flow's entropy.  -EAGAIN: the port is full and
+ * the packet was not sent; the caller keeps it and tries again later.  At most
+ * SNIC_NET_MAX_IOV pieces; iov[0] holds at least the BTH.
  */
+#define SNIC_NET_MAX_IOV 16
 int snic_net_send(struct snic *nic, __be32 dst_ip, uint16_t src_port,
 		  const struct iovec *iov, int n);
 /* Is a next hop known?  For connect(): starts resolution when it is not.
@@ -259,7 +284,10 @@ void snic_net_fini(struct snic *nic, struct snic_net *net);
 /* Takes up to budget frames from the ports; returns how many. */
 unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
 			   unsigned int budget);
-/* End of a step: flush what is batched (coalesced ACKs: snic_rc_step_end()). */
+/*
+ * End of a step: sends what the QPs have to send (requests, responses,
+ * coalesced ACKs).  Before the next time-out is computed: it arms timers.
+ */
 void snic_rc_step_end(struct snic *nic);
 int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm);
 void snic_cm_fini(struct snic *nic, struct snic_cm *cm);
