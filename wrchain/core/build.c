@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The builder; see build.h. */
+#include "build.h"
+#include "link.h"
+
+static void latch(struct wrc_build *b, int err)
+{
+	if (!b->err)
+		b->err = err;
+}
+
+void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
+	       enum odrp_wire_chain chain, const char *name,
+	       const struct wrc_opts *opts)
+{
+	memset(b, 0, sizeof(*b));
+	memset(prog, 0, sizeof(*prog));
+	b->prog = prog;
+	prog->name = name;
+	prog->chain = chain;
+	prog->strict = opts && opts->strict_index;
+	prog->hold.slot_taken = WRC_NONE;
+	prog->hold.page_taken = WRC_NONE;
+	prog->hold.page_put = WRC_NONE;
+}
+
+int wrc_end(struct wrc_build *b)
+{
+	if (!b->err)
+		b->err = wrc_link(b->prog);
+	return b->err;
+}
+
+static int emit_check(const struct wrc_build *b, const struct wrc_insn *insn)
+{
+	const struct wrc_opdef *def = wrc_opdef(insn->op);
+
+	if (!def)
+		return -EINVAL;
+	if (insn->nr_sge > WRC_INSN_SGE)
+		return -ENOSPC;
+	if (insn->nr_sge < def->min_sge || insn->nr_sge > def->max_sge)
+		return -EINVAL;
+	if (!!(def->flags & WRC_OP_REMOTE) !=
+	    (insn->remote.space != WRC_SP_NONE))
+		return -EINVAL;
+	if ((insn->flags & WRC_I_MAYBE) && !(insn->flags & WRC_I_SIGNALED))
+		return -EINVAL;	/* else its CQE would come only sometimes */
+	if (b->prog->nr_insn == WRC_MAX_INSN)
+		return -ENOSPC;
+	return 0;
+}
+
+int wrc_emit(struct wrc_build *b, const struct wrc_insn *insn)
+{
+	struct wrc_insn *new;
+
+	if (!b->err)
+		latch(b, emit_check(b, insn));
+	if (b->err)
+		return 0;
+	new = &b->prog->insn[b->prog->nr_insn];
+	*new = *insn;
+	new->queue = b->in_client ? WRC_CLIENT : WRC_LOOP;
+	return b->prog->nr_insn++;
+}
+
+void wrc_head_end(struct wrc_build *b)
+{
+	if (b->in_client || b->prog->nr_head || !b->prog->nr_insn)
+		latch(b, -EINVAL);
+	if (!b->err)
+		b->prog->nr_head = b->prog->nr_insn;
+}
+
+void wrc_client_queue(struct wrc_build *b)
+{
+	if (b->in_client || !b->prog->nr_head)
+		latch(b, -EINVAL);
+	b->in_client = true;
+}
+
+int wrc_wait(struct wrc_build *b, int for_insn)
+{
+	struct wrc_insn insn = { .op = WRC_WQE_WAIT, .target = for_insn };
+
+	return wrc_emit(b, &insn);
+}
+
+int wrc_send_en(struct wrc_build *b, int target)
+{
+	struct wrc_insn insn = { .op = WRC_WQE_SEND_EN, .target = target };
+
+	return wrc_emit(b, &insn);
+}
+
+void wrc_enable_upto(struct wrc_build *b, int send_en, int target)
+{
+	if (b->err)
+		return;
+	if (send_en >= b->prog->nr_insn ||
+	    b->prog->insn[send_en].op != WRC_WQE_SEND_EN) {
+		latch(b, -EINVAL);
+		return;
+	}
+	b->prog->insn[send_en].target = target;
+}
+
+/* One remote place and at most one local segment. */
+static int emit_rdma(struct wrc_build *b, __u8 op, struct wrc_ref remote,
+		     struct wrc_ref local, __u32 len, __u8 flags)
+{
+	struct wrc_insn insn = {
+		.op = op,
+		.flags = flags,
+		.remote = remote,
+		.nr_sge = len ? 1 : 0,
+		.sge = { { local, len } },
+	};
+
+	return wrc_emit(b, &insn);
+}
+
+int wrc_read(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to,
+	     __u32 len)
+{
+	return emit_rdma(b, WRC_WQE_READ, remote, to, len, WRC_I_SIGNALED);
+}
+
+int wrc_write(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
+	      __u32 len, __u8 flags)
+{
+	return emit_rdma(b, WRC_WQE_WRITE, remote, from, len, flags);
+}
+
+int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
+		  struct wrc_ref from, __u32 len)
+{
+	return emit_rdma(b, WRC_WQE_WRITE_IMM, remote, from, len, 0);
+}
+
+int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
+		__u8 flags)
+{
+	struct wrc_insn insn = {
+		.op = WRC_WQE_MASKED_FA,
+		.flags = flags | WRC_I_SIGNALED,
+		.remote = counter,
+		.nr_sge = 1,
+		.sge = { { to, 8 } },
+		.swap = 8,
+	};
+
+	return wrc_emit(b, &insn);
+}
+
+int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to)
+{
+	struct wrc_insn insn = {
+		.op = WRC_WQE_MASKED_CS,
+		.flags = WRC_I_SIGNALED,
+		.remote = remote,
+		.nr_sge = 1,
+		.sge = { { to, 8 } },
+		.swap_mask = ~0ull,
+	};
+
+	return wrc_emit(b, &insn);
+}
+
+int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from)
+{
+	struct wrc_insn insn = {
+		.op = WRC_WQE_READ,
+		.flags = WRC_I_SIGNALED,
+		.remote = from,
+		.nr_sge = 8,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 8; i++)
+		insn.sge[i].len = 1;
+	return wrc_emit(b, &insn);
+}
+
+void wrc_set_local(struct wrc_build *b, int insn, unsigned int sge,
+		   struct wrc_ref at)
+{
+	if (b->err)
+		return;
+	if (insn < 0 || insn >= b->prog->nr_insn ||
+	    sge >= b->prog->insn[insn].nr_sge) {
+		latch(b, -EINVAL);
+		return;
+	}
+	b->prog->insn[insn].sge[sge].at = at;
+}
+
+void wrc_set_swapped(struct wrc_build *b, int insn, struct wrc_ref at)
+{
+	unsigned int i;
+	__u8 off = at.off;
+
+	for (i = 0; i < 8; i++) {
+		at.off = off + 7 - i;
+		wrc_set_local(b, insn, i, at);
+	}
+}
+
+void wrc_holds(struct wrc_build *b, bool freeing, int slot_taken,
+	       struct wrc_ref slot, int page_taken, struct wrc_ref page,
+	       int page_put)
+{
+	struct wrc_hold *h = &b->prog->hold;
+
+	if (b->err)
+		return;
+	h->freeing = freeing;
+	h->slot_taken = slot_taken;
+	h->slot = slot;
+	h->page_taken = page_taken;
+	h->page = page;
+	h->page_put = page_put;
+}
+
+void wrc_arg(struct wrc_build *b, __u16 off, __u16 len, struct wrc_ref to)
+{
+	struct wrc_prog *prog = b->prog;
+
+	if (b->err)
+		return;
+	if (!len || off + len > sizeof(struct odrp_wire_req)) {
+		latch(b, -ERANGE);
+		return;
+	}
+	if (prog->nr_args == WRC_MAX_ARGS) {
+		latch(b, -ENOSPC);
+		return;
+	}
+	prog->arg[prog->nr_args].off = off;
+	prog->arg[prog->nr_args].len = len;
+	prog->arg[prog->nr_args].to = to;
+	prog->nr_args++;
+}
+
+void wrc_page(struct wrc_build *b)
+{
+	if (!b->err)
+		b->prog->page = true;
+}

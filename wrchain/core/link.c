@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The linker, first half: a program on its own; see link.h. */
+#include "link.h"
+
+/* Bytes of an instruction's WQE. */
+static __u32 insn_len(const struct wrc_insn *insn)
+{
+	const struct wrc_opdef *def = wrc_opdef(insn->op);
+	__u32 len = insn->nr_sge * wrc_seg_len(WRC_SEG_DATA);
+	unsigned int i;
+
+	for (i = 0; i < def->nr_segs; i++)
+		len += wrc_seg_len((enum wrc_seg)def->segs[i]);
+	return len;
+}
+
+/* Basic blocks and CQE numbers, each queue for itself. */
+static void place(struct wrc_prog *prog)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++) {
+		struct wrc_insn *insn = &prog->insn[i];
+		__u8 *bb = &prog->bb[insn->queue];
+
+		insn->bb = *bb;
+		if (!insn->nr_bb)	/* a pad has its own */
+			insn->nr_bb = (insn_len(insn) + WRC_WQE_BB - 1) /
+				      WRC_WQE_BB;
+		*bb += insn->nr_bb;
+		if (insn->queue == WRC_LOOP && insn->flags & WRC_I_SIGNALED)
+			insn->cqe = prog->cqes++;
+	}
+}
+
+static unsigned int nr_loop_insns(const struct wrc_prog *prog)
+{
+	unsigned int n = 0;
+
+	while (n < prog->nr_insn && prog->insn[n].queue == WRC_LOOP)
+		n++;
+	return n;
+}
+
+/* A reference to an instruction moves with it. */
+static void shift_ref(struct wrc_ref *ref, unsigned int from)
+{
+	if (ref->space == WRC_SP_FIELD && ref->at >= from)
+		ref->at++;
+}
+
+static void shift_number(__u8 *number, unsigned int from)
+{
+	if (*number >= from && *number < WRC_NEXT_HEAD)
+		(*number)++;
+}
+
+/* Makes room at `at`; every number of an instruction behind it moves. */
+static void shift(struct wrc_prog *prog, unsigned int at)
+{
+	unsigned int i, j;
+
+	for (i = prog->nr_insn; i > at; i--)
+		prog->insn[i] = prog->insn[i - 1];
+	prog->nr_insn++;
+	for (i = 0; i < prog->nr_insn; i++) {
+		struct wrc_insn *insn = &prog->insn[i];
+
+		if (insn->op == WRC_WQE_WAIT || insn->op == WRC_WQE_SEND_EN)
+			shift_number(&insn->target, at);
+		shift_ref(&insn->remote, at);
+		for (j = 0; j < insn->nr_sge; j++)
+			shift_ref(&insn->sge[j].at, at);
+	}
+	for (i = 0; i < prog->nr_args; i++)
+		shift_ref(&prog->arg[i].to, at);
+	shift_ref(&prog->hold.slot, at);
+	shift_ref(&prog->hold.page, at);
+	shift_number(&prog->hold.slot_taken, at);
+	shift_number(&prog->hold.page_taken, at);
+	shift_number(&prog->hold.page_put, at);
+}
+
+/* Fills the loop queue's instance to a power of two with one NOP. */
+static int pad(struct wrc_prog *prog)
+{
+	unsigned int i, at = nr_loop_insns(prog);
+	struct wrc_insn *nop;
+	__u32 bb = 0, want = 1;
+
+	for (i = 0; i < at; i++)
+		bb += (insn_len(&prog->insn[i]) + WRC_WQE_BB - 1) / WRC_WQE_BB;
+	while (want < bb)
+		want <<= 1;
+	if (want == bb)
+		return 0;
+	if (prog->nr_insn == WRC_MAX_INSN)
+		return -ENOSPC;
+	if ((want - bb) * (WRC_WQE_BB / WRC_WQE_DS) > WRC_WQE_MAX_DS)
+		return -ENOSPC;
+	shift(prog, at);
+	nop = &prog->insn[at];
+	memset(nop, 0, sizeof(*nop));
+	nop->op = WRC_WQE_NOP;
+	nop->queue = WRC_LOOP;
+	nop->nr_bb = want - bb;
+	return 0;
+}
+
+int wrc_field_off(const struct wrc_prog *prog, struct wrc_ref ref)
+{
+	const struct wrc_insn *insn;
+	int off;
+
+	if (ref.space != WRC_SP_FIELD || ref.at >= prog->nr_insn)
+		return -ERANGE;
+	insn = &prog->insn[ref.at];
+	if (ref.field >= WRC_NR_FIELDS)
+		return -ERANGE;
+	if (wrc_fielddef((enum wrc_field)ref.field)->seg == WRC_SEG_DATA &&
+	    ref.sge >= insn->nr_sge)
+		return -ERANGE;
+	off = wrc_field_at(insn->op, (enum wrc_field)ref.field, ref.sge);
+	if (off < 0)
+		return -ERANGE;
+	return insn->bb * WRC_WQE_BB + off + ref.off;
+}
+
+/* A place in the arena and the bytes from there on must be inside it. */
+static int ref_check(const struct wrc_prog *prog, struct wrc_ref ref, __u32 len)
+{
+	switch (ref.space) {
+	case WRC_SP_FIELD:
+		if (wrc_field_off(prog, ref) < 0)
+			return -ERANGE;
+		if (ref.off + len >
+		    wrc_fielddef((enum wrc_field)ref.field)->width)
+			return -ERANGE;
+		return 0;
+	case WRC_SP_REG:
+		return ref.at + ref.off + len > WRC_SCRATCH ? -ERANGE : 0;
+	case WRC_SP_BUF:
+		return ref.off + len > ODRP_WIRE_PAGE_SIZE ? -ERANGE : 0;
+	default:
+		return ref.off ? -ERANGE : 0;
+	}
+}
+
+static int add_patch(struct wrc_prog *prog, __u8 source, __u16 off, __u8 width,
+		     __u8 delta, struct wrc_ref to)
+{
+	struct wrc_patch *p;
+
+	if (prog->nr_patches == WRC_MAX_PATCH)
+		return -ENOSPC;
+	p = &prog->patch[prog->nr_patches++];
+	p->source = source;
+	p->off = off;
+	p->width = width;
+	p->queue = prog->insn[to.at].queue;
+	p->delta = delta;
+	p->insn = to.at;
+	p->field = to.field;
+	p->sge = to.sge;
+	p->field_off = to.off;
+	return 0;
+}
+
+/* What an instruction itself writes over others. */
+static int insn_patches(struct wrc_prog *prog, unsigned int i)
+{
+	const struct wrc_insn *insn = &prog->insn[i];
+	const struct wrc_opdef *def = wrc_opdef(insn->op);
+	__u32 off = 0;
+	unsigned int j;
+	int err;
+
+	for (j = 0; j < insn->nr_sge; j++) {
+		const struct wrc_operand *o = &insn->sge[j];
+
+		err = -EINVAL;
+		if (o->len && o->at.space != WRC_SP_NONE)
+			err = ref_check(prog, o->at, o->len);
+		if (!err && def->flags & WRC_OP_SCATTER &&
+		    o->at.space == WRC_SP_FIELD)
+			err = add_patch(prog, i, off, o->len, 0, o->at);
+		if (err)
+			return err;
+		off += o->len;
+	}
+	if (!(def->flags & WRC_OP_REMOTE))
+		return 0;
+	err = ref_check(prog, insn->remote, off);
+	if (!err && def->flags & WRC_OP_RWRITE && off &&
+	    insn->remote.space == WRC_SP_FIELD)
+		err = add_patch(prog, i, 0, off, 0, insn->remote);
+	return err;
+}
+
+static int arg_patches(struct wrc_prog *prog)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < prog->nr_args; i++) {
+		const struct wrc_arg *arg = &prog->arg[i];
+
+		err = ref_check(prog, arg->to, arg->len);
+		if (!err && arg->to.space != WRC_SP_FIELD &&
+		    arg->to.space != WRC_SP_REG)
+			err = -EINVAL;
+		if (!err && arg->to.space == WRC_SP_FIELD)
+			err = add_patch(prog, WRC_RECV, arg->off, arg->len, 0,
+					arg->to);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
+		    unsigned int insn)
+{
+	struct wrc_word *w;
+
+	if (prog->nr_words == ODRP_WIRE_MAX_WORDS)
+		return -ENOSPC;
+	w = &prog->word[prog->nr_words++];
+	w->kind = kind;
+	w->insn = insn;
+	w->delta = wrc_is_head(prog, insn) ? 1 : 0;
+	w->width = kind == ODRP_WIRE_WORD_INDEX ? 2 : 4;
+	w->off = prog->req_len;
+	prog->req_len += w->width;
+	return 0;
+}
+
+/* One word of an instruction, and its relocation. */
+static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
+		     unsigned int insn)
+{
+	enum wrc_field field = kind == ODRP_WIRE_WORD_INDEX ? WRC_F_INDEX :
+							      WRC_F_COUNT;
+	const struct wrc_word *w;
+	int err;
+
+	err = add_word(prog, kind, insn);
+	if (err)
+		return err;
+	w = &prog->word[prog->nr_words - 1];
+	return add_patch(prog, WRC_RECV, w->off, w->width, w->delta,
+			 wrc_field(insn, field, 0));
+}
+
+static int words(struct wrc_prog *prog)
+{
+	unsigned int i;
+	int err = 0;
+
+	prog->req_len = sizeof(struct odrp_wire_req);
+	for (i = 0; !err && i < prog->nr_insn; i++) {
+		__u8 op = prog->insn[i].op;
+
+		if (prog->strict)
+			err = insn_word(prog, ODRP_WIRE_WORD_INDEX, i);
+		if (!err && op == WRC_WQE_WAIT)
+			err = insn_word(prog, ODRP_WIRE_WORD_WAIT, i);
+		if (!err && op == WRC_WQE_SEND_EN)
+			err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, i);
+	}
+	if (!err)
+		err = add_word(prog, ODRP_WIRE_WORD_DBR, WRC_NONE);
+	return err;
+}
+
+/* Adds a segment to the receive entry, or lengthens the last one. */
+static int add_scatter(struct wrc_prog *prog, __u16 off, __u16 len, __u8 delta,
+		       struct wrc_ref to)
+{
+	struct wrc_scatter *s;
+
+	if (prog->nr_scatter) {
+		s = &prog->scatter[prog->nr_scatter - 1];
+		if (s->off + s->len != off)
+			return -EINVAL;	/* bytes without a destination */
+		if (s->delta == delta && s->to.space == WRC_SP_FIELD &&
+		    to.space == WRC_SP_FIELD &&
+		    prog->insn[s->to.at].queue == prog->insn[to.at].queue &&
+		    wrc_field_off(prog, s->to) + s->len ==
+			    wrc_field_off(prog, to)) {
+			s->len += len;
+			return 0;
+		}
+	} else if (off) {
+		return -EINVAL;
+	}
+	if (prog->nr_scatter == WRC_MAX_SCATTER)
+		return -ENOSPC;
+	s = &prog->scatter[prog->nr_scatter++];
+	s->off = off;
+	s->len = len;
+	s->delta = delta;
+	s->to = to;
+	return 0;
+}
+
+static int scatter(struct wrc_prog *prog)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < prog->nr_args; i++)
+		err = add_scatter(prog, prog->arg[i].off, prog->arg[i].len, 0,
+				  prog->arg[i].to);
+	for (i = 0; !err && i < prog->nr_words; i++) {
+		const struct wrc_word *w = &prog->word[i];
+		struct wrc_ref to = wrc_at(WRC_SP_DBR);
+
+		if (w->kind != ODRP_WIRE_WORD_DBR)
+			to = wrc_field(w->insn,
+				       w->kind == ODRP_WIRE_WORD_INDEX ?
+					       WRC_F_INDEX : WRC_F_COUNT, 0);
+		err = add_scatter(prog, w->off, w->width, w->delta, to);
+	}
+	if (!err && prog->page)
+		err = add_scatter(prog, prog->req_len, ODRP_WIRE_PAGE_SIZE, 0,
+				  wrc_at(WRC_SP_BUF));
+	return err;
+}
+
+/* A WAIT names a signaled instruction before it; a SEND_EN one behind it. */
+static int target_check(const struct wrc_prog *prog, unsigned int i)
+{
+	const struct wrc_insn *insn = &prog->insn[i], *target;
+
+	if (insn->op != WRC_WQE_WAIT && insn->op != WRC_WQE_SEND_EN)
+		return 0;
+	if (insn->queue != WRC_LOOP)
+		return -EINVAL;
+	if (insn->target == (insn->op == WRC_WQE_WAIT ? WRC_RECV :
+							WRC_NEXT_HEAD))
+		return 0;
+	if (insn->target >= prog->nr_insn)
+		return -ERANGE;
+	target = &prog->insn[insn->target];
+	if (insn->op == WRC_WQE_WAIT)
+		return insn->target < i && target->flags & WRC_I_SIGNALED ?
+			0 : -EINVAL;
+	return insn->target > i ? 0 : -EINVAL;
+}
+
+int wrc_link(struct wrc_prog *prog)
+{
+	unsigned int i;
+	int err;
+
+	if (!prog->nr_head || nr_loop_insns(prog) == prog->nr_insn)
+		return -EINVAL;
+	err = pad(prog);
+	if (err)
+		return err;
+	place(prog);
+	for (i = 0; !err && i < prog->nr_insn; i++)
+		err = target_check(prog, i);
+	for (i = 0; !err && i < prog->nr_insn; i++)
+		err = insn_patches(prog, i);
+	if (!err)
+		err = arg_patches(prog);
+	if (!err)
+		err = words(prog);
+	if (!err)
+		err = scatter(prog);
+	return err;
+}

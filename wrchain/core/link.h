@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The linker.  First, once per program: basic blocks, CQE numbers, the
+ * request's words, and every self-modification as a relocation.  Then, for a
+ * geometry and a binding: instructions of an instance as work requests with
+ * all their numbers, and its receive entry.
+ */
+#ifndef WRC_LINK_H
+#define WRC_LINK_H
+
+#include "prog.h"
+#include "wr.h"
+
+/* -ERANGE, -EINVAL, -ENOSPC as wrc_end(). */
+int wrc_link(struct wrc_prog *prog);
+
+/* Byte offset of a FIELD place in its instance of its queue; -ERANGE. */
+int wrc_field_off(const struct wrc_prog *prog, struct wrc_ref ref);
+
+/*
+ * The count of a WAIT (CQE number) or SEND_EN (BBs) when it serves request r,
+ * before it is cut to its width.
+ */
+__u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r);
+
+/* Byte offset in the arena of a FIELD, REG or DBR place of an instance. */
+__u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    struct wrc_ref ref, __u32 instance);
+
+/* Byte offset in the arena of an instruction of an instance. */
+__u32 wrc_insn_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   unsigned int insn, __u32 instance);
+
+__u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class);
+
+/* Address of a place; one that comes at run time is 0 for now. */
+__u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   const struct wrc_bind *bind, struct wrc_ref ref,
+		   __u32 instance);
+
+/* Instruction insn of an instance, as it stands on its first lap. */
+void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		 const struct wrc_bind *bind, unsigned int insn,
+		 __u32 instance, struct wrc_wr *ret_wr);
+
+/* The receive entry of an instance; returns the number of segments. */
+unsigned int wrc_link_recv(const struct wrc_prog *prog,
+			   const struct wrc_geom *geom,
+			   const struct wrc_bind *bind, __u32 instance,
+			   struct wrc_sge sge[WRC_MAX_RECV_SGE]);
+
+#endif /* WRC_LINK_H */

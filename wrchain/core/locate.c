@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The linker, second half: addresses, keys and counts; see link.h. */
+#include "link.h"
+
+__u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r)
+{
+	const struct wrc_insn *i = &prog->insn[insn], *target;
+	const struct wrc_insn *head = &prog->insn[prog->nr_head - 1];
+
+	if (i->op == WRC_WQE_WAIT) {
+		if (i->target == WRC_RECV)
+			return r;
+		return r * prog->cqes + prog->insn[i->target].cqe;
+	}
+	if (i->target == WRC_NEXT_HEAD)
+		return (r + 1) * prog->bb[WRC_LOOP] + head->bb + head->nr_bb;
+	target = &prog->insn[i->target];
+	return r * prog->bb[target->queue] + target->bb + target->nr_bb;
+}
+
+static __u32 queue_off(const struct wrc_geom *geom, __u8 queue)
+{
+	return queue == WRC_LOOP ? geom->loop_sq : geom->client_sq;
+}
+
+__u32 wrc_insn_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   unsigned int insn, __u32 instance)
+{
+	const struct wrc_insn *i = &prog->insn[insn];
+
+	instance &= geom->depth - 1;
+	return queue_off(geom, i->queue) +
+	       (instance * prog->bb[i->queue] + i->bb) * WRC_WQE_BB;
+}
+
+__u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    struct wrc_ref ref, __u32 instance)
+{
+	instance &= geom->depth - 1;
+	switch (ref.space) {
+	case WRC_SP_FIELD:
+		return wrc_insn_off(prog, geom, ref.at, instance) +
+		       wrc_field_off(prog, ref) -
+		       prog->insn[ref.at].bb * WRC_WQE_BB;
+	case WRC_SP_REG:
+		return geom->scratch + instance * WRC_SCRATCH + ref.at +
+		       ref.off;
+	default:	/* WRC_SP_DBR */
+		return geom->client_dbr +
+		       __builtin_offsetof(struct wrc_dbr, rcv);
+	}
+}
+
+__u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class)
+{
+	switch (class) {
+	case WRC_CL_ARENA:
+		return bind->arena_key;
+	case WRC_CL_BUF:
+		return bind->buf_key;
+	case WRC_CL_TT:
+		return bind->tt_key;
+	case WRC_CL_FREE:
+		return bind->free_key;
+	case WRC_CL_POOL:
+		return bind->pool_key;
+	case WRC_CL_PEER:
+	case WRC_CL_NONE:
+		break;
+	}
+	return 0;
+}
+
+__u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   const struct wrc_bind *bind, struct wrc_ref ref,
+		   __u32 instance)
+{
+	switch (ref.space) {
+	case WRC_SP_FIELD:
+	case WRC_SP_REG:
+	case WRC_SP_DBR:
+		return bind->arena_iova +
+		       wrc_arena_off(prog, geom, ref, instance);
+	case WRC_SP_BUF:
+		return bind->buf_iova + ref.off +
+		       (__u64)(instance & (geom->depth - 1)) *
+			       ODRP_WIRE_PAGE_SIZE;
+	case WRC_SP_HEAD:
+		return bind->free_head;
+	case WRC_SP_TAIL:
+		return bind->free_tail;
+	default:
+		return 0;
+	}
+}
+
+static void link_operands(const struct wrc_prog *prog,
+			  const struct wrc_geom *geom,
+			  const struct wrc_bind *bind,
+			  const struct wrc_insn *insn, __u32 instance,
+			  struct wrc_wr *wr)
+{
+	unsigned int i;
+
+	if (insn->remote.space != WRC_SP_NONE) {
+		wr->raddr = wrc_ref_addr(prog, geom, bind, insn->remote,
+					 instance);
+		wr->rkey = wrc_class_key(bind, wrc_space_class(
+				(enum wrc_space)insn->remote.space));
+	}
+	wr->nr_sge = insn->nr_sge;
+	for (i = 0; i < insn->nr_sge; i++) {
+		struct wrc_ref at = insn->sge[i].at;
+
+		wr->sge[i].len = insn->sge[i].len;
+		wr->sge[i].lkey = wrc_class_key(bind,
+				wrc_space_class((enum wrc_space)at.space));
+		wr->sge[i].addr = wrc_ref_addr(prog, geom, bind, at, instance);
+	}
+}
+
+static void link_count(const struct wrc_prog *prog, const struct wrc_bind *bind,
+		       unsigned int insn, __u32 instance, struct wrc_wr *wr)
+{
+	const struct wrc_insn *i = &prog->insn[insn];
+
+	wr->count = wrc_count(prog, insn, instance);
+	if (i->op == WRC_WQE_WAIT) {
+		wr->count &= WRC_WQE_WAIT_MASK;
+		wr->obj = i->target == WRC_RECV ? bind->client_rcqn :
+						  bind->loop_scqn;
+		return;
+	}
+	wr->count &= WRC_WQE_EN_MASK;
+	wr->obj = bind->loop_qpn;
+	if (i->target != WRC_NEXT_HEAD &&
+	    prog->insn[i->target].queue == WRC_CLIENT)
+		wr->obj = bind->client_qpn;
+}
+
+void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		 const struct wrc_bind *bind, unsigned int insn,
+		 __u32 instance, struct wrc_wr *ret_wr)
+{
+	const struct wrc_insn *i = &prog->insn[insn];
+
+	memset(ret_wr, 0, sizeof(*ret_wr));
+	ret_wr->shape = i->op;
+	ret_wr->op = i->flags & WRC_I_MAYBE ? WRC_WQE_NOP : i->op;
+	ret_wr->flags = i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS :
+						    WRC_WQE_CE_ERROR;
+	ret_wr->index = instance * prog->bb[i->queue] + i->bb;
+	ret_wr->qpn = i->queue == WRC_LOOP ? bind->loop_qpn : bind->client_qpn;
+	if (i->op == WRC_WQE_NOP)
+		ret_wr->ds = i->nr_bb * (WRC_WQE_BB / WRC_WQE_DS);
+	ret_wr->swap = i->swap;
+	ret_wr->compare = i->compare;
+	ret_wr->swap_mask = i->swap_mask;
+	ret_wr->compare_mask = i->compare_mask;
+	if (i->op == WRC_WQE_MASKED_FA &&
+	    wrc_space_class((enum wrc_space)i->remote.space) == WRC_CL_FREE)
+		ret_wr->compare = 1ull << (bind->log_free_ring - 1);
+	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
+		link_count(prog, bind, insn, instance, ret_wr);
+	link_operands(prog, geom, bind, i, instance, ret_wr);
+}
+
+unsigned int wrc_link_recv(const struct wrc_prog *prog,
+			   const struct wrc_geom *geom,
+			   const struct wrc_bind *bind, __u32 instance,
+			   struct wrc_sge sge[WRC_MAX_RECV_SGE])
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_scatter; i++) {
+		const struct wrc_scatter *s = &prog->scatter[i];
+
+		sge[i].len = s->len;
+		sge[i].addr = wrc_ref_addr(prog, geom, bind, s->to,
+					   instance + s->delta);
+		sge[i].lkey = wrc_class_key(bind,
+				wrc_space_class((enum wrc_space)s->to.space));
+	}
+	return prog->nr_scatter;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A linked program: the instructions of one instance, what its request brings,
+ * and every self-modification as a relocation.  Fixed size; the builder fills
+ * it, all others read it.
+ */
+#ifndef WRC_PROG_H
+#define WRC_PROG_H
+
+#include "../wrc.h"
+#include "insn.h"
+
+#define WRC_MAX_INSN	24
+#define WRC_MAX_ARGS	8
+#define WRC_MAX_SCATTER	WRC_MAX_RECV_SGE
+#define WRC_MAX_PATCH	96
+
+/**
+ * struct wrc_arg - bytes of struct odrp_wire_req and where they go
+ * @off, @len:	in the request
+ */
+struct wrc_arg {
+	__u16 off, len;
+	struct wrc_ref to;
+};
+
+/**
+ * struct wrc_word - a recycle word
+ * @kind:	enum odrp_wire_word_kind
+ * @delta:	0: of this instance, 1: of the next
+ * @insn:	whose index or count it is (not for the doorbell record)
+ * @off:	in the request
+ * @width:	bytes
+ */
+struct wrc_word {
+	__u8 kind;
+	__u8 delta;
+	__u8 insn;
+	__u8 width;
+	__u16 off;
+};
+
+/**
+ * struct wrc_scatter - one data segment of the receive entry
+ * @off, @len:	bytes of the message
+ * @delta:	instance of @to, after the receive entry's own
+ */
+struct wrc_scatter {
+	__u16 off, len;
+	__u8 delta;
+	struct wrc_ref to;
+};
+
+/**
+ * struct wrc_patch - relocation: a self-modification of the ring
+ * @source:	the instruction whose result is written, or WRC_RECV
+ * @off, @width:	bytes of that result
+ * @queue, @delta, @insn, @field, @sge, @field_off:	what they overwrite
+ */
+struct wrc_patch {
+	__u8 source;
+	__u8 width;
+	__u16 off;
+	__u8 queue;
+	__u8 delta;
+	__u8 insn;
+	__u8 field;
+	__u8 sge;
+	__u8 field_off;
+};
+
+#define WRC_NONE	0xff
+
+/**
+ * struct wrc_hold - between which instructions an instance holds a page
+ * @slot_taken:	a counter has been advanced and @slot is a slot of ours
+ * @page_taken:	a page address has been moved to @page
+ * @page_put:	and from there to where it belongs; WRC_NONE: holds nothing
+ * @freeing:	the page comes from the table and goes to the slot
+ */
+struct wrc_hold {
+	__u8 slot_taken, page_taken, page_put;
+	bool freeing;
+	struct wrc_ref slot, page;
+};
+
+/**
+ * struct wrc_prog - a linked program
+ * @nr_head:	instructions at the start of the loop queue that are enabled
+ *		by the instance before, and armed by the request before
+ * @insn:	the loop queue's, in order, then the client queue's
+ * @bb:		basic blocks of an instance in each queue
+ * @cqes:	CQEs that an instance makes on the loop queue's send CQ
+ * @page:	the request carries a page, to the instance's buffer
+ * @req_len:	bytes of the request before the page
+ */
+struct wrc_prog {
+	const char *name;
+	__u8 chain;
+	bool strict;
+	bool page;
+	__u8 nr_insn, nr_head;
+	__u8 nr_args, nr_words, nr_scatter, nr_patches;
+	__u8 cqes;
+	__u8 bb[WRC_NR_QUEUES];
+	__u16 req_len;
+	struct wrc_hold hold;
+	struct wrc_insn insn[WRC_MAX_INSN];
+	struct wrc_arg arg[WRC_MAX_ARGS];
+	struct wrc_word word[ODRP_WIRE_MAX_WORDS];
+	struct wrc_scatter scatter[WRC_MAX_SCATTER];
+	struct wrc_patch patch[WRC_MAX_PATCH];
+};
+
+static inline bool wrc_is_head(const struct wrc_prog *prog, unsigned int insn)
+{
+	return insn < prog->nr_head;
+}
+
+#endif /* WRC_PROG_H */

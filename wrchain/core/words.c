@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a client must send along: the formulas of the recycle words.
+ *
+ * The words of request r arm the body of the instance that serves r, and the
+ * head of the one that will serve r + 1 (the head of r is already enabled when
+ * r arrives).
+ */
+#include "link.h"
+
+/* Value of a word in request r, before it is cut to its width. */
+static __u32 word_value(const struct wrc_prog *prog,
+			const struct wrc_geom *geom, const struct wrc_word *w,
+			__u32 r)
+{
+	const struct wrc_insn *insn;
+
+	switch (w->kind) {
+	case ODRP_WIRE_WORD_DBR:
+		/* r + 1 are consumed then, K - 1 posted. */
+		return geom->depth + r;
+	case ODRP_WIRE_WORD_INDEX:
+		insn = &prog->insn[w->insn];
+		return (r + w->delta) * prog->bb[insn->queue] + insn->bb;
+	default:
+		return wrc_count(prog, w->insn, r + w->delta);
+	}
+}
+
+int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
+	      struct odrp_wire_word *words)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_words; i++) {
+		const struct wrc_word *w = &prog->word[i];
+		__u32 base = word_value(prog, geom, w, 0);
+		__u32 step = word_value(prog, geom, w, 1) - base;
+
+		if (base > 0xffff || step > 0xff)
+			return -ERANGE;
+		words[i].kind = w->kind;
+		words[i].step = step;
+		words[i].base = cpu_to_be16(base);
+	}
+	return prog->nr_words;
+}

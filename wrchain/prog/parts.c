@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What the chain programs have in common; see parts.h. */
+#include "parts.h"
+
+int wrc_prog_head(struct wrc_build *b)
+{
+	int body;
+
+	wrc_wait(b, WRC_RECV);
+	body = wrc_send_en(b, 0);
+	wrc_head_end(b);
+	return body;
+}
+
+int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)
+{
+	int answer;
+
+	wrc_client_queue(b);
+	answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
+			       page_len);
+	wrc_enable_upto(b, go, answer);
+	return answer;
+}
+
+#define ARG(b, member, to)						\
+	wrc_arg(b, __builtin_offsetof(struct odrp_wire_req, member),	\
+		sizeof(((struct odrp_wire_req *)0)->member), to)
+
+void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
+{
+	ARG(b, tt_addr, wrc_field(tt_access, WRC_F_RADDR, 0));
+	ARG(b, id, wrc_field(answer, WRC_F_IMM, 0));
+	ARG(b, raddr_hi, wrc_field(answer, WRC_F_RADDR, 0));
+	ARG(b, raddr_lo, wrc_field(answer, WRC_F_RADDR, 4));
+	ARG(b, rkey, wrc_field(answer, WRC_F_RKEY, 0));
+}
+
+int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *ret_prog)
+{
+	switch (chain) {
+	case ODRP_WIRE_LOAD:
+		return wrc_prog_load(opts, ret_prog);
+	case ODRP_WIRE_MAPPED_STORE:
+		return wrc_prog_mapped_store(opts, ret_prog);
+	case ODRP_WIRE_UNMAPPED_STORE:
+		return wrc_prog_unmapped_store(opts, ret_prog);
+	case ODRP_WIRE_INVALIDATE:
+		return wrc_prog_invalidate(opts, ret_prog);
+	default:
+		return -EINVAL;
+	}
+}

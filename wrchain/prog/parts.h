@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the chain programs have in common.
+ *
+ * How to read a program.  The loop queue's instructions come first, then the
+ * client queue's, so the answer has a fixed place.  The head, WAIT for the
+ * request and SEND_EN of the body, is enabled by the instance before it and
+ * armed by the request before; all else is armed by the instance's own
+ * request.  A SEND_EN stands where a patch has just been waited for, and goes
+ * as far as the next instruction that somebody still has to patch.
+ */
+#ifndef WRC_PROG_PARTS_H
+#define WRC_PROG_PARTS_H
+
+#include "../core/build.h"
+
+/* The head; returns the SEND_EN, whose target the program sets. */
+int wrc_prog_head(struct wrc_build *b);
+/*
+ * The client queue with its one instruction, the answer: page_len bytes from
+ * a page, and the request's id.  Sets the target of SEND_EN go.
+ */
+int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
+/* What every request brings: tt_addr, and where the answer goes. */
+void wrc_prog_args(struct wrc_build *b, int tt_access, int answer);
+
+int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog);
+int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
+int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
+int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog);
+
+#endif /* WRC_PROG_PARTS_H */
