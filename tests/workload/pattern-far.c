@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Page rates of swapping: writes a known pattern over more than memory holds,
+ * verifies it in order, in order again, then at random.  One line per phase.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+
+#include "common.h"
+
+const char *argp_program_version = "pattern-far 1";
+
+struct options {
+	uint64_t bytes;
+	uint64_t factor_pct;	/* instead of bytes: of the machine's memory */
+	uint64_t seed;
+};
+
+struct region {
+	uint8_t *mem;
+	uint64_t nr_pages;
+	uint64_t seed;
+};
+
+enum order { IN_ORDER, AT_RANDOM };
+
+static const struct argp_option options[] = {
+	{ "size", 's', "BYTES", 0, "how much to write", 0 },
+	{ "percent", 'p', "N", 0,
+	  "instead: percent of the machine's memory (120)", 0 },
+	{ "seed", 'r', "N", 0, "which pattern and order (1)", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case 's':
+		o->bytes = parse_size(state, "size", arg, PAGE_BYTES, 1ull << 40);
+		return 0;
+	case 'p':
+		o->factor_pct = parse_size(state, "percent", arg, 1, 10000);
+		return 0;
+	case 'r':
+		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	options, parse, NULL,
+	"Write a known pattern over memory, verify it twice in order and once "
+	"at random."
+	"\vPrints for each of write, verify1, verify2, random: "
+	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND. Exit status 1 on the "
+	"first wrong page.",
+	NULL, NULL, NULL,
+};
+
+static uint64_t memory_bytes(void)
+{
+	struct sysinfo si;
+
+	if (sysinfo(&si))
+		return 0;
+	return (uint64_t)si.totalram * si.mem_unit;
+}
+
+static void report(const char *phase, const struct region *r, double seconds)
+{
+	printf("%s pages=%" PRIu64 " seconds=%.3f rate=%.0f\n", phase,
+	       r->nr_pages, seconds, (double)r->nr_pages / seconds);
+	fflush(stdout);
+}
+
+static void write_all(const struct region *r)
+{
+	double start = now_s();
+	uint64_t i;
+
+	for (i = 0; i < r->nr_pages; i++)
+		page_stamp(r->mem + i * PAGE_BYTES, r->seed, i, 1);
+	report("write", r, now_s() - start);
+}
+
+static int verify_all(const struct region *r, const char *phase,
+		      enum order order)
+{
+	double start = now_s();
+	uint64_t i, idx;
+
+	for (i = 0; i < r->nr_pages; i++) {
+		idx = order == IN_ORDER ? i : permute(i, r->nr_pages, r->seed);
+		if (page_verify(r->mem + idx * PAGE_BYTES, r->seed, idx, 1) < 0)
+			continue;
+		fprintf(stderr, "pattern-far: %s:\n", phase);
+		page_explain(r->mem + idx * PAGE_BYTES, r->seed, idx, 1,
+			     r->nr_pages);
+		return -1;
+	}
+	report(phase, r, now_s() - start);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .factor_pct = 120, .seed = 1 };
+	struct region r;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (!o.bytes)
+		o.bytes = memory_bytes() / 100 * o.factor_pct;
+	r.nr_pages = o.bytes / PAGE_BYTES;
+	r.seed = o.seed;
+	r.mem = map_pages(r.nr_pages);
+	if (!r.mem) {
+		perror("pattern-far: memory");
+		return EXIT_FAILURE;
+	}
+	write_all(&r);
+	if (verify_all(&r, "verify1", IN_ORDER) ||
+	    verify_all(&r, "verify2", IN_ORDER) ||
+	    verify_all(&r, "random", AT_RANDOM))
+		return EXIT_FAILURE;
+	return EXIT_SUCCESS;
+}
