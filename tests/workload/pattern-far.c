@@ -17,6 +17,7 @@ struct options {
 	uint64_t bytes;
 	uint64_t factor_pct;	/* instead of bytes: of the machine's memory */
 	uint64_t seed;
+	uint64_t repeat;
 };
 
 struct region {
@@ -32,6 +33,7 @@ static const struct argp_option options[] = {
 	{ "percent", 'p', "N", 0,
 	  "instead: percent of the machine's memory (120)", 0 },
 	{ "seed", 'r', "N", 0, "which pattern and order (1)", 0 },
+	{ "repeat", 'n', "N", 0, "verify so often in order (2)", 0 },
 	{ 0 },
 };
 
@@ -49,6 +51,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'r':
 		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
 		return 0;
+	case 'n':
+		o->repeat = parse_size(state, "repeat", arg, 0, 1000000);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", arg);
 		return 0;
@@ -59,8 +64,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	options, parse, NULL,
-	"Write a known pattern over memory, verify it twice in order and once "
-	"at random."
+	"Write a known pattern over memory, verify it in order, twice or as often "
+	"as told, and once at random."
 	"\vPrints for each of write, verify1, verify2, random: "
 	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND. Exit status 1 on the "
 	"first wrong page.",
@@ -114,8 +119,10 @@ static int verify_all(const struct region *r, const char *phase,
 
 int main(int argc, char **argv)
 {
-	struct options o = { .factor_pct = 120, .seed = 1 };
+	struct options o = { .factor_pct = 120, .seed = 1, .repeat = 2 };
 	struct region r;
+	char phase[32];
+	uint64_t i;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (!o.bytes)
@@ -128,9 +135,10 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	write_all(&r);
-	if (verify_all(&r, "verify1", IN_ORDER) ||
-	    verify_all(&r, "verify2", IN_ORDER) ||
-	    verify_all(&r, "random", AT_RANDOM))
-		return EXIT_FAILURE;
-	return EXIT_SUCCESS;
+	for (i = 1; i <= o.repeat; i++) {
+		snprintf(phase, sizeof(phase), "verify%" PRIu64, i);
+		if (verify_all(&r, phase, IN_ORDER))
+			return EXIT_FAILURE;
+	}
+	return verify_all(&r, "random", AT_RANDOM) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The frame of the tests in virtual machines. To be sourced.
+# shellcheck shell=bash
+#
+# A test file is a TAP program of cases:
+#
+#	. "$(dirname "$0")/lib.sh"
+#	reads_back() {
+#		vm --kernel "$1" -- qsort-far
+#		expect_status 0
+#		expect '.cnodes[0].stats.load_errors == 0'
+#	}
+#	tap_case "sorts on 6.1" reads_back 6.1
+#	tap_end
+#
+# Within a case all expectations are looked at; one that fails, fails the case.
+# Lines with "# " are for people. ODRP_NIGHTLY=1 asks for the long version.
+
+set -u
+vm_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+for part in common packages kernels build; do
+	# shellcheck source=/dev/null
+	. "$vm_top/scripts/lib/$part.sh"
+done
+export PATH=$PATH:/usr/sbin:/sbin
+
+nightly=${ODRP_NIGHTLY:-0}
+quick=${ODRP_QUICK:-0}
+tap_nr=0
+tap_bad=0
+case_dir=
+case_failed=0
+
+vm_packages() {
+	packages_install build vm && build_userspace || {
+		echo "Bail out! cannot build user space"
+		exit 1
+	}
+	vm_workload=$(userspace_dir)/tests/workload
+	vm_ctl=$(userspace_dir)/mnode/odrpctl
+}
+
+say() {
+	printf '# %s\n' "$*"
+}
+
+# tap_case NAME FUNCTION [ARG...]
+tap_case() {
+	local name=$1 begin=$SECONDS
+	shift
+	[[ $tap_nr -gt 0 ]] || vm_packages
+	tap_nr=$((tap_nr + 1))
+	case_failed=0
+	case_dir=$(mktemp -d) || exit 1
+	"$@"
+	if ((case_failed)); then
+		tap_bad=1
+		echo "not ok $tap_nr - $name"
+		show_case
+	else
+		echo "ok $tap_nr - $name"
+	fi
+	say "$name: $((SECONDS - begin)) s"
+	rm -rf "$case_dir"
+}
+
+tap_skip() {
+	tap_nr=$((tap_nr + 1))
+	echo "ok $tap_nr - $1 # SKIP $2"
+}
+
+tap_end() {
+	echo "1..$tap_nr"
+	exit "$tap_bad"
+}
+
+# Standard error is the log that scripts/check shows when a case failed.
+show_case() {
+	local f
+	for f in err out; do
+		[[ -s $case_dir/$f ]] || continue
+		echo "--- the end of standard ${f/out/output}:" | sed 's/err:/error:/' >&2
+		tail -n 25 "$case_dir/$f" >&2
+	done
+	[[ -s $case_dir/json ]] && jq -c . "$case_dir/json" >&2
+	return 0
+}
+
+wrong() {
+	case_failed=1
+	say "$*"
+	echo "$*" >&2
+}
+
+# vm OPTION... -- COMMAND: one run of scripts/vm with the workloads on board.
+vm() {
+	local f
+	local -a add=()
+	for f in qsort-far pattern-far pressure-far; do
+		add+=(--add "$vm_workload/$f")
+	done
+	"$vm_top/scripts/vm" run "${add[@]}" --timeout "${vm_timeout:-240}" \
+		--json "$case_dir/json" "$@" \
+		>"$case_dir/out" 2>"$case_dir/err" </dev/null
+	vm_status=$?
+}
+
+expect_status() {
+	[[ $vm_status = "$1" ]] || wrong "exit status $vm_status, expected $1"
+}
+
+# expect JQ_CONDITION...: about the run's statistics.
+expect() {
+	local c
+	for c; do
+		jq -e "$c" "$case_dir/json" >/dev/null 2>&1 || wrong "not so: $c ($(
+			jq -c "[$(jq_paths "$c")]" "$case_dir/json" 2>&1))"
+	done
+}
+
+# The values that a condition speaks of, for the message.
+jq_paths() {
+	grep -oE '\.[A-Za-z_][A-Za-z0-9_.]*(\[[0-9]+\][A-Za-z0-9_.]*)*' <<<"$1" |
+		paste -sd,
+}
+
+expect_out() {
+	grep -Eq -- "$1" "$case_dir/out" || wrong "no output like '$1'"
+}
+
+value() {
+	jq -r "$1" "$case_dir/json" 2>/dev/null
+}
+
+# No request failed, nothing was left behind on either side.
+expect_clean() {
+	expect '.cnodes | all(.stats.load_errors == 0)' \
+		'.cnodes | all(.stats.store_errors == 0)' \
+		'.teardown_errors == []' \
+		'.mnode_end.pages_mapped == 0' \
+		'.mnode_end.pages_free + .mnode_end.pages_armed == .mnode_end.pages_total'
+}
