@@ -44,7 +44,7 @@ boot_image() {
 accel_options() {
 	case $1 in
 	kvm) printf '%s\n' -accel kvm -cpu host ;;
-	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${ODRP_TCG_CPU:-max}" ;;
+	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${ODRP_TCG_CPU:-max,-erms,-fsrm}" ;;
 	esac
 }
 

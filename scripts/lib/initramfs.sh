@@ -38,8 +38,24 @@ stage_libs() {
 		[[ -e $root$lib ]] && continue
 		mkdir -p "$root${lib%/*}"
 		cp -L "$lib" "$root$lib" || return 1
+		if [[ $lib = */libibverbs.so.* ]]; then
+			stage_verbs_provider "$root" || return 1
+		fi
 	done < <(ldd "$file" 2>/dev/null |
 		sed -nE 's/^.*=> (\/[^ ]+) \(0x.*$/\1/p; s/^[[:space:]]*(\/[^ ]+) \(0x.*$/\1/p')
+}
+
+# libibverbs loads its providers by name, which ldd does not see: the one for
+# the guest's device.
+stage_verbs_provider() {
+	local root=$1 f
+	for f in /etc/libibverbs.d/rxe.driver \
+		/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav*.so; do
+		[[ -e $f && ! -e $root$f ]] || continue
+		mkdir -p "$root${f%/*}"
+		cp -L "$f" "$root$f" || return 1
+		stage_libs "$f" "$root" || return 1
+	done
 }
 
 # stage_missing_libs FILE: prints the libraries that ldd cannot find.

@@ -129,6 +129,9 @@ nbd_network() {
 	nbd_tap=
 	if ((EUID == 0)) && [[ -c /dev/net/tun ]]; then
 		nbd_tap=odrp$((BASHPID % 100000))
+		# A network of its own, for runs beside this one.
+		GUEST_NET=10.77.$((1 + BASHPID % 250))
+		AGENT_IP=$GUEST_NET.1
 		if ip tuntap add dev "$nbd_tap" mode tap 2>/dev/null &&
 		   ip link set "$nbd_tap" mtu "$GUEST_MTU" up &&
 		   ip addr add "$AGENT_IP/24" dev "$nbd_tap"; then
@@ -161,10 +164,12 @@ nbd_start() {
 [swap]
 	exportname = $nbd_store
 CONF
+	# With -d it stays a child of ours, serves one client and ends. So do
+	# not connect to see whether it listens.
 	spawn nbd nbd-server -d -C "$run_dir/nbd.conf" || return 1
 	nbd_pid=$spawned_pid
 	for ((tries = 0; tries < 50; tries++)); do
-		(: <>"/dev/tcp/$nbd_listen/$port") 2>/dev/null && return 0
+		[[ -n $(ss -Hltn "src $nbd_listen and sport = :$port") ]] && return 0
 		kill -0 "$nbd_pid" 2>/dev/null || break
 		sleep 0.1
 	done

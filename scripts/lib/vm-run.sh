@@ -183,6 +183,7 @@ qemu_arguments() {
 	qemu_port out "file,path=$run_dir/stdout$i"
 	qemu_port err "file,path=$run_dir/stderr$i"
 	qemu_port dmesg "file,path=$run_dir/dmesg$i"
+	qemu_port cmd "pipe,path=$run_dir/cmd$i"
 	if needs_disk; then
 		truncate -s "$(size_bytes "$opt_swap")" "$run_dir/disk$i"
 		qemu_args+=(-drive "if=none,id=d0,format=raw,file=$run_dir/disk$i"
@@ -228,7 +229,7 @@ read_control() {
 guest_start() {
 	local i=$1 fd
 	local -a qemu_args
-	mkfifo "$run_dir/ctl$i.in" "$run_dir/ctl$i.out"
+	mkfifo "$run_dir"/{ctl,cmd}"$i".{in,out}
 	start_copiers "$i"
 	read_control "$i" &
 	reader_pid+=("$!")
@@ -251,6 +252,15 @@ guests_kill() {
 	local i
 	for ((i = 0; i < opt_cnodes; i++)); do
 		guest_kill "$i"
+	done
+}
+
+# The guests' kernels log what hangs; then they are killed.
+guests_ask_stacks() {
+	local i
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ ${guest_state[i]} = gone ]] ||
+			echo stacks 1<>"$run_dir/cmd$i.in"
 	done
 }
 
@@ -375,10 +385,15 @@ on_clock() {
 			kill -KILL "$mnode_pid"
 		fi
 	fi
-	if ((now >= deadline && !run_timed_out)); then
+	((now >= deadline)) || return 0
+	if ((!run_timed_out)); then
 		run_timed_out=1
 		error "time-out after $opt_timeout s"
+		guests_ask_stacks
+		deadline=$(usec_after 2)
+	else
 		guests_kill
+		deadline=$(usec_after 5)
 	fi
 }
 
@@ -388,7 +403,7 @@ run_loop() {
 		if read -r -t "$(next_wait)" -u "$events_fd" who word rest; then
 			case $who in
 			mnode) on_mnode_gone ;;
-			nbd) run_fail "nbd-server ended" ;;
+			nbd) ;;	# it ends with its client
 			*) on_guest_event "$who" "$word" "$rest" ;;
 			esac
 		fi
@@ -422,7 +437,7 @@ show_logs() {
 		for f in console$i qemu$i.log; do
 			[[ -s $run_dir/$f ]] || continue
 			printf '%s\n' "--- the end of $f:" >&2
-			tail -n 40 "$run_dir/$f" | tr -d '\r' >&2
+			tail -n "$1" "$run_dir/$f" | tr -d '\r' >&2
 		done
 	done
 }
@@ -545,7 +560,8 @@ vm_run() {
 
 	status=$(run_status)
 	case $status in
-	70 | 124 | 125) show_logs ;;
+	70 | 125) show_logs 40 ;;
+	124) show_logs 120 ;;
 	esac
 	[[ -z $opt_json ]] || write_json "$status"
 	exit "$status"
