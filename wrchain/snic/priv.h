@@ -5,6 +5,7 @@
  *	nic.c		the device, snic_step(), counters
  *	table.c		object tables: number -> object
  *	mem.c		protection domains, memory keys
+ *	copy.c		moving bytes without tearing words
  *	cq.c		completion queues and who waits for them
  *	qp.c		queue pair states, completions, flush
  *	sq.c		send queues: scheduling, fetch, what holds a WQE back
@@ -212,6 +213,7 @@ uint64_t snic_atomic(const struct snic_wqe *w, void *ptr);
  */
 struct snic_rc {
 	struct snic_qp *tx_head, *tx_tail;	/* QPs with packets to send */
+	unsigned int nr_tx;
 	struct snic_timer pace;			/* the list is not empty */
 	bool ready;				/* pace is initialised */
 };

@@ -57,7 +57,10 @@ enum snic_access {
 int snic_pd_alloc(struct snic *nic, uint32_t *ret_pdn);
 /* -EBUSY while a key or QP uses it. */
 int snic_pd_free(struct snic *nic, uint32_t pdn);
-/* Addresses [iova, iova + len) under the key mean [va, va + len). */
+/*
+ * Addresses [iova, iova + len) under the key mean [va, va + len).  va and iova
+ * agree modulo 8; remote writes and atomics need SNIC_LOCAL_WRITE too.
+ */
 int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 		  uint64_t iova, unsigned int access, uint32_t *ret_key);
 int snic_mkey_dereg(struct snic *nic, uint32_t key);
@@ -72,6 +75,7 @@ struct snic_cq_attr {
 
 int snic_cq_create(struct snic *nic, const struct snic_cq_attr *attr,
 		   uint32_t *ret_cqn);
+/* -EBUSY while a QP reports to it. */
 int snic_cq_destroy(struct snic *nic, uint32_t cqn);
 /*
  * Software's side: takes the next CQE.  -EAGAIN: none.  What a driver does
@@ -174,7 +178,7 @@ int snic_cm_connect(struct snic *nic, __be32 ip, uint16_t port,
 		    const struct snic_cm_param *param, uint32_t *ret_id);
 int snic_cm_accept(struct snic *nic, uint32_t id,
 		   const struct snic_cm_param *param);
-/* priv_len at most 148 */
+/* priv_len at most 148.  Releases the id. */
 int snic_cm_reject(struct snic *nic, uint32_t id, const void *priv,
 		   uint8_t priv_len);
 /* Sends DREQ and moves the QP to ERR at once. */
@@ -197,11 +201,18 @@ struct snic_port {
 };
 
 struct snic_port_ops {
-	/* One frame; -EAGAIN: full, it is dropped and counted. */
+	/* One frame; -EAGAIN: full, it is dropped and counted.  1: the port
+	 * keeps it, flush() has to be called. */
 	int (*send)(struct snic_port *port, const struct iovec *iov, int n);
 	/* Length of the next frame, 0: none, -errno: the port is broken. */
 	int (*recv)(struct snic_port *port, void *buf, size_t len);
 	void (*close)(struct snic_port *port);
+	/* Optional, instead of recv: the frame stays in the port's memory, and
+	 * valid until the next call. */
+	int (*peek)(struct snic_port *port, const void **ret_frame);
+	/* Sends what the port has kept.  -EAGAIN: not all of it.  Optional for
+	 * ports that keep nothing. */
+	int (*flush)(struct snic_port *port);
 };
 
 int snic_port_add(struct snic *nic, struct snic_port *port);
@@ -241,6 +252,10 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
+	X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
+	X(port_errors) X(arp_failed)					\
+	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
+	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
 	X(duplicates) X(out_of_sequence) X(retransmits) X(timeouts)	\
 	X(rnr_naks) X(rnr_received) X(acks) X(naks)			\
 	X(wqes) X(nops) X(waits) X(enables) X(reads) X(writes) X(sends)	\

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * For the engine's tests: a NIC with one registered arena, loopback queue pairs
+ * whose rings lie in it, and WQEs written by hand.
+ */
+#ifndef TEST_SNIC_LOOP_H
+#define TEST_SNIC_LOOP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "snic/engine.h"
+
+#define ARENA_LEN	(8u << 20)
+#define ARENA_IOVA	0x40000000ull
+#define ALL_RIGHTS	(SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | \
+			 SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC)
+
+struct bed {
+	struct snic *nic;
+	uint64_t now;
+	uint32_t pdn, key;
+	uint8_t *arena;
+	size_t used;
+};
+
+/* One queue pair with CQs of its own. */
+struct end {
+	struct bed *bed;
+	uint32_t qpn, scqn, rcqn;
+	uint8_t *sq, *rq;
+	uint8_t log_sq, log_rq, log_rq_stride;
+	struct wrc_dbr *dbr;
+	uint16_t pi;		/* BBs written */
+	uint16_t posted;	/* receive entries written */
+};
+
+struct end_opts {
+	bool master, slave;
+	uint8_t log_sq;		/* 0: 6 */
+	uint8_t log_cq;		/* 0: 10 */
+	bool oi;
+	unsigned int no_access;	/* rights the peer does not get */
+};
+
+void bed_open(struct bed *b, const struct snic_config *cfg);
+void bed_close(struct bed *b);
+extern const struct snic_config bed_config;
+/* len bytes of the arena, aligned to 64. */
+void *bed_alloc(struct bed *b, size_t len);
+uint64_t bed_iova(const struct bed *b, const void *p);
+/* Steps until nothing is left to do at this time. */
+void bed_run(struct bed *b);
+/* Lets time pass, and steps at each deadline. */
+void bed_wait(struct bed *b, uint64_t ns);
+
+void end_open(struct bed *b, const struct end_opts *opts, struct end *ret_e);
+/* Loopback, both ways; the same end twice: with itself. */
+void end_join(struct end *a, struct end *b);
+
+/* ---- WQEs: written at e->pi, which they move on ---- */
+
+struct wqe {
+	struct end *e;
+	uint16_t index;
+	unsigned int ds;
+};
+
+struct wqe wqe_begin(struct end *e, uint8_t opcode, uint8_t opmod,
+		     uint8_t flags);
+void wqe_raddr(struct wqe *w, uint64_t addr, uint32_t rkey);
+void wqe_data(struct wqe *w, const void *p, uint32_t len);
+void wqe_seg(struct wqe *w, const void *seg16);
+void wqe_u64x2(struct wqe *w, uint64_t a, uint64_t b);
+void wqe_inline(struct wqe *w, const void *data, uint32_t len);
+void wqe_imm(struct wqe *w, uint32_t imm);
+/* Writes its length; returns its first byte (if it does not wrap). */
+uint8_t *wqe_end(struct wqe *w);
+/* Whole ones. */
+uint8_t *put_nop(struct end *e, uint8_t flags);
+uint8_t *put_write(struct end *e, uint8_t flags, const void *src, uint32_t len,
+		   const void *dst);
+uint8_t *put_read(struct end *e, uint8_t flags, void *dst, uint32_t len,
+		  const void *src);
+uint8_t *put_wait(struct end *e, uint8_t flags, uint32_t cqn, uint32_t index);
+uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index);
+
+void ring(struct end *e);	/* doorbell for all that was written */
+void post_recv(struct end *e, void *p, uint32_t len);
+
+/* ---- what came of it ---- */
+
+enum snic_qp_state state_of(struct end *e);
+uint32_t cq_count(struct bed *b, uint32_t cqn);
+/* The next CQE has this opcode and counter. */
+void expect_cqe(struct bed *b, uint32_t cqn, uint8_t opcode, uint16_t counter);
+void expect_error(struct bed *b, uint32_t cqn, uint8_t opcode,
+		  uint8_t syndrome, uint16_t counter);
+void expect_empty(struct bed *b, uint32_t cqn);
+
+#define CE WRC_WQE_CE_ALWAYS
+
+#endif /* TEST_SNIC_LOOP_H */

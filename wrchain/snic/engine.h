@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Inside the engine (nic, table, mem, cq, qp, sq, wqe, exec, rq, timer and the
+ * runners): the structures that the transport and the CM do not see.
+ */
+#ifndef SNIC_ENGINE_H
+#define SNIC_ENGINE_H
+
+#include "priv.h"
+
+/* ---- object tables (table.c) ------------------------------------------- */
+
+/*
+ * Numbers carry a generation, so that the number of an object that is gone
+ * does not find the one that took its place.
+ */
+struct snic_table_kind {
+	uint8_t slot_shift, slot_bits;
+	uint8_t gen_shift, gen_bits;
+	uint32_t first_slot;
+	bool random_gen;	/* hard to guess, rather than in sequence */
+};
+
+struct snic_table_slot {
+	void *obj;		/* NULL: free */
+	uint32_t nr;		/* number of obj, or of the last one */
+	uint32_t next_free;
+};
+
+struct snic_table {
+	const struct snic_table_kind *kind;
+	struct snic_table_slot *slots;
+	uint32_t nr_slots, cap;
+	uint32_t nr_free, free_head, free_tail;
+};
+
+void snic_table_init(struct snic_table *t, const struct snic_table_kind *kind);
+void snic_table_fini(struct snic_table *t);
+/* -ENOMEM, -ENFILE: all numbers are in use. */
+int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
+		   uint32_t *ret_nr);
+void snic_table_del(struct snic_table *t, uint32_t nr);
+/* Objects in slot order; *pos starts at 0.  NULL: no more. */
+void *snic_table_next(const struct snic_table *t, uint32_t *pos);
+
+static inline void *snic_table_get(const struct snic_table *t, uint32_t nr)
+{
+	const struct snic_table_kind *k = t->kind;
+	uint32_t slot = (nr >> k->slot_shift) & ((1u << k->slot_bits) - 1);
+
+	slot -= k->first_slot;
+	if (slot >= t->nr_slots || t->slots[slot].nr != nr)
+		return NULL;
+	return t->slots[slot].obj;
+}
+
+/* ---- the device -------------------------------------------------------- */
+
+struct snic_pd {
+	uint32_t users;		/* keys and QPs */
+};
+
+struct snic {
+	struct snic_config cfg;
+	uint64_t now;
+	uint64_t rng;
+	struct snic_stats stats;
+
+	struct snic_table pds, mkeys, cqs, qps;
+
+	/* timer heap */
+	struct snic_timer **heap;
+	uint32_t heap_len, heap_cap, heap_reserved;
+
+	/* send queues to look at, first in first out */
+	struct snic_qp *run_head, *run_tail;
+	/* CQs that overran, whose QPs have yet to go to error */
+	struct snic_cq *failed_cqs;
+
+	snic_cost_fn cost;
+	void *cost_arg;
+
+	struct snic_net *net;
+	struct snic_cm *cm;
+	struct snic_rc rc;
+
+	struct snic_wqe wqe;	/* the WQE under execution */
+};
+
+void snic_mem_fini(struct snic *nic);
+
+/* ---- timers ------------------------------------------------------------ */
+
+/* Fires what is due, at most budget of them. */
+void snic_timers_run(struct snic *nic, unsigned int budget);
+/* When the next one is due, or SNIC_NEVER. */
+uint64_t snic_timers_next(const struct snic *nic);
+
+/* ---- memory ------------------------------------------------------------ */
+
+struct snic_pd *snic_pd_lookup(struct snic *nic, uint32_t pdn);
+
+/* ---- completion queues ------------------------------------------------- */
+
+struct snic_cq {
+	struct snic *nic;
+	uint32_t cqn;
+	struct snic_cq_attr attr;
+	uint32_t count;		/* CQEs written, 24 bits */
+	uint32_t ci;		/* CQEs taken by snic_cq_poll(), 24 bits */
+	uint32_t users;		/* send and receive queues that report here */
+	bool failed;		/* overran */
+	struct snic_cq *next_failed;
+	struct snic_qp *waiters;	/* send queues blocked in WAIT */
+};
+
+#define SNIC_CQ_MASK WRC_WQE_WAIT_MASK
+
+struct snic_cq *snic_cq_lookup(struct snic *nic, uint32_t cqn);
+/* Writes a CQE for qp; wakes those who wait for it. */
+void snic_cq_push(struct snic_cq *cq, const struct snic_qp *qp,
+		  const struct snic_cqe_info *info);
+/* Takes QPs of failed CQs to ERR. */
+void snic_cq_spread_errors(struct snic *nic);
+
+/* Does CQE number index exist? */
+static inline bool snic_cq_reached(const struct snic_cq *cq, uint32_t index)
+{
+	return ((cq->count - 1 - index) & SNIC_CQ_MASK) < 0x800000;
+}
+
+void snic_cq_add_waiter(struct snic_cq *cq, struct snic_qp *qp);
+void snic_cq_del_waiter(struct snic_qp *qp);
+
+/* ---- send queues (sq.c) ------------------------------------------------ */
+
+/* What the WQE at the head of a send queue has behind it. */
+enum snic_sq_stage {
+	SNIC_SQ_IDLE,		/* nothing */
+	SNIC_SQ_FETCHING,	/* the fetch is paid for */
+	SNIC_SQ_FETCHED,	/* its bytes are in sq_raw */
+	SNIC_SQ_EXECUTING,	/* nothing holds it back, execution is paid for */
+};
+
+/* BBs before limit may run (16 bits, cyclic; backwards: no effect). */
+void snic_sq_enable(struct snic_qp *qp, uint16_t limit);
+/* Runs queues for at most budget WQEs; true: there is more to do. */
+bool snic_sq_run_queue(struct snic *nic, unsigned int budget);
+/* Off the run queue and out of every list of waiters. */
+void snic_sq_stop(struct snic_qp *qp);
+/* The QP is in ERR: flushes what is enabled and not yet flushed. */
+void snic_sq_flush(struct snic_qp *qp);
+/* Copies len bytes from BB number bb on, across the ring's end. */
+void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len);
+
+static inline unsigned int snic_wqe_bbs(unsigned int ds)
+{
+	return (ds + 3) / 4;
+}
+
+/* ---- receive queues ---------------------------------------------------- */
+
+/* The QP is in ERR: flushes what is posted. */
+void snic_rq_flush(struct snic_qp *qp);
+
+/* ---- WQEs -------------------------------------------------------------- */
+
+/*
+ * Decodes a fetched WQE of raw's own length.  0, or the syndrome it fails
+ * with.  index and nr_bb are set in any case.
+ */
+int snic_wqe_decode(const uint8_t *raw, uint16_t index, struct snic_wqe *ret_w);
+
+/* ---- execution (exec.c) ------------------------------------------------ */
+
+/* 0: done; -EAGAIN: to be tried again when kicked; > 0: syndrome. */
+int snic_exec(struct snic_qp *qp, const struct snic_wqe *w);
+
+#endif /* SNIC_ENGINE_H */

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Send queues: which of them runs, how a WQE is fetched, and what holds it back.
+ *
+ * Queues with work stand in a line; each gets a few WQEs per turn.  A queue that
+ * cannot go on leaves the line, and whatever it waits for kicks it: doorbell or
+ * SEND_EN, a CQE, its timer, the transport.  Then it looks at its head again.
+ */
+#include "engine.h"
+
+#define TURN 16		/* WQEs of one queue before the next one's turn */
+
+/* ---- ring memory ------------------------------------------------------- */
+
+void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len)
+{
+	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
+	size_t size = (size_t)WRC_WQE_BB << qp->attr.log_sq;
+	size_t off = ((size_t)bb * WRC_WQE_BB) & (size - 1);
+	uint8_t *d = dst;
+
+	while (len) {
+		size_t n = size - off;
+
+		if (n > len)
+			n = len;
+		snic_copy(d, ring + off, n);
+		d += n;
+		len -= n;
+		off = 0;
+	}
+}
+
+/* Early fetch: what is enabled now is executed as it is now. */
+static void snapshot(struct snic_qp *qp, uint16_t n)
+{
+	uint32_t mask = (1u << qp->attr.log_sq) - 1;
+	const uint8_t *ring = qp->attr.sq;
+	uint32_t i;
+
+	if (n > mask + 1)
+		n = mask + 1;
+	for (i = 0; i < n; i++) {
+		size_t off = (size_t)((qp->sq_limit + i) & mask) * WRC_WQE_BB;
+
+		snic_copy(qp->early + off, ring + off, WRC_WQE_BB);
+	}
+}
+
+void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
+{
+	uint16_t n = limit - qp->sq_limit;
+
+	/* 0x8000 itself: a doorbell for the largest ring, filled at once. */
+	if (!n || n > 0x8000)
+		return;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (qp->early)
+		snapshot(qp, n);
+	qp->sq_limit = limit;
+	if (qp->state == SNIC_QP_ERR)
+		snic_sq_flush(qp);
+	else
+		snic_qp_kick(qp);
+}
+
+static void fetch(struct snic_qp *qp)
+{
+	size_t len;
+
+	/* Patches that other threads made before they enabled the WQE. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	snic_sq_read(qp, qp->sq_ci, qp->sq_raw, WRC_WQE_BB);
+	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
+	if (len > WRC_WQE_BB)
+		snic_sq_read(qp, qp->sq_ci + 1, qp->sq_raw + WRC_WQE_BB,
+			     len - WRC_WQE_BB);
+}
+
+/* Done by this NIC alone, whoever the peer is. */
+static bool is_local(const struct snic_wqe *w)
+{
+	return w->opcode == WRC_WQE_NOP || w->opcode == WRC_WQE_WAIT ||
+	       w->opcode == WRC_WQE_SEND_EN;
+}
+
+/* ---- time -------------------------------------------------------------- */
+
+/* true: the queue is busy with it until its timer fires. */
+static bool charge(struct snic_qp *qp, uint64_t cost)
+{
+	if (!cost)
+		return false;
+	snic_timer_set(qp->nic, &qp->sq_timer, qp->nic->now + cost);
+	return true;
+}
+
+static bool charge_fetch(struct snic_qp *qp)
+{
+	struct wrc_wqe_ctrl ctrl;
+
+	if (!qp->nic->cost)
+		return false;
+	snic_sq_read(qp, qp->sq_ci, &ctrl, sizeof(ctrl));
+	return charge(qp, snic_cost(qp->nic, SNIC_COST_FETCH, ctrl.opcode,
+				    (ctrl.ds & 0x3f) * WRC_WQE_DS));
+}
+
+/* What this queue's packets of a message cost; the answers are the peer's. */
+static uint64_t packet_cost(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	uint32_t left = w->opcode == WRC_WQE_READ ? 0 : w->len;
+	uint64_t cost = 0;
+
+	do {
+		uint32_t n = left < qp->conn.mtu ? left : qp->conn.mtu;
+
+		cost += snic_cost(qp->nic, SNIC_COST_PACKET, w->opcode, n);
+		left -= n;
+	} while (left);
+	return cost;
+}
+
+static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	uint64_t cost;
+
+	if (!qp->nic->cost)
+		return false;
+	cost = snic_cost(qp->nic, SNIC_COST_EXECUTE, w->opcode, w->len);
+	if (qp->req && !is_local(w))
+		cost += packet_cost(qp, w);
+	return charge(qp, cost);
+}
+
+/* ---- what holds a WQE back ---------------------------------------------- */
+
+static unsigned int on_the_wire(const struct snic_qp *qp)
+{
+	return qp->req ? snic_rc_pending(qp) : 0;
+}
+
+static bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	struct snic_cq *cq;
+
+	if (!qp->attr.cd_master)
+		return true;	/* to fail */
+	cq = qp->waiting_cq ? qp->waiting_cq :
+			      snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff);
+	if (!cq || snic_cq_reached(cq, w->wait_index)) {
+		snic_cq_del_waiter(qp);
+		return true;
+	}
+	if (!qp->waiting_cq)
+		snic_cq_add_waiter(cq, qp);
+	return false;
+}
+
+static bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	if (w->fence && qp->reads_in_flight)
+		return false;
+	if (w->opcode == WRC_WQE_WAIT && !wait_is_over(qp, w))
+		return false;
+	/* Its CQE comes after those of the WQEs before it. */
+	if (w->signal && is_local(w) && on_the_wire(qp))
+		return false;
+	return true;
+}
+
+/* ---- running ----------------------------------------------------------- */
+
+static int check_ctrl(const struct snic_qp *qp)
+{
+	const struct snic_config *cfg = &qp->nic->cfg;
+	const uint8_t *c = qp->sq_raw;
+	uint16_t index = c[1] << 8 | c[2];
+	uint32_t qpn = (uint32_t)c[4] << 16 | c[5] << 8 | c[6];
+
+	if (!cfg->relaxed_index && index != qp->sq_ci)
+		return WRC_SYND_LOCAL_QP_OP;
+	if (!cfg->relaxed_qpn && qpn != qp->qpn)
+		return WRC_SYND_LOCAL_QP_OP;
+	return 0;
+}
+
+/* An error is reported in order too. */
+static bool fail_head(struct snic_qp *qp, const struct snic_wqe *w, int synd)
+{
+	if (!on_the_wire(qp))
+		snic_qp_fail_send(qp, w, synd);
+	return false;
+}
+
+/* One step of the WQE at the head.  false: the queue cannot go on now. */
+static bool run_one(struct snic_qp *qp)
+{
+	struct snic *nic = qp->nic;
+	struct snic_wqe *w = &nic->wqe;
+	int r;
+
+	if (qp->sq_stage == SNIC_SQ_IDLE) {
+		if (qp->sq_ci == qp->sq_limit)
+			return false;
+		qp->sq_stage = SNIC_SQ_FETCHING;
+		if (charge_fetch(qp))
+			return false;
+	}
+	if (qp->sq_stage == SNIC_SQ_FETCHING) {
+		fetch(qp);
+		qp->sq_stage = SNIC_SQ_FETCHED;
+	}
+	r = snic_wqe_decode(qp->sq_raw, qp->sq_ci, w);
+	if (!r)
+		r = check_ctrl(qp);
+	if (r)
+		return fail_head(qp, w, r);
+	if (qp->sq_stage == SNIC_SQ_FETCHED) {
+		if (!may_start(qp, w))
+			return false;
+		qp->sq_stage = SNIC_SQ_EXECUTING;
+		if (charge_execute(qp, w))
+			return false;
+	}
+	r = snic_exec(qp, w);
+	if (r == -EAGAIN)
+		return false;
+	if (r)
+		return fail_head(qp, w, r);
+	qp->sq_ci += w->nr_bb;
+	qp->sq_stage = SNIC_SQ_IDLE;
+	qp->sq_tries = 0;
+	return true;
+}
+
+static bool can_run(const struct snic_qp *qp)
+{
+	return qp->state == SNIC_QP_RTS && qp->sq_timer.when == SNIC_NEVER;
+}
+
+static struct snic_qp *pop(struct snic *nic)
+{
+	struct snic_qp *qp = nic->run_head;
+
+	nic->run_head = qp->run_next;
+	if (!nic->run_head)
+		nic->run_tail = NULL;
+	qp->on_run_queue = false;
+	return qp;
+}
+
+bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
+{
+	while (nic->run_head && budget) {
+		struct snic_qp *qp = pop(nic);
+		unsigned int turn = TURN;
+
+		while (can_run(qp) && turn && budget && run_one(qp)) {
+			turn--;
+			budget--;
+		}
+		if (budget)
+			budget--;
+		if (!turn || !budget)
+			snic_qp_kick(qp);
+		if (nic->failed_cqs)
+			snic_cq_spread_errors(nic);
+	}
+	return nic->run_head;
+}
+
+/* ---- stopping ---------------------------------------------------------- */
+
+static void leave_run_queue(struct snic_qp *qp)
+{
+	struct snic *nic = qp->nic;
+	struct snic_qp *prev = NULL, *p;
+
+	if (!qp->on_run_queue)
+		return;
+	for (p = nic->run_head; p != qp; p = p->run_next)
+		prev = p;
+	if (prev)
+		prev->run_next = qp->run_next;
+	else
+		nic->run_head = qp->run_next;
+	if (nic->run_tail == qp)
+		nic->run_tail = prev;
+	qp->on_run_queue = false;
+}
+
+void snic_sq_stop(struct snic_qp *qp)
+{
+	leave_run_queue(qp);
+	snic_cq_del_waiter(qp);
+	snic_timer_cancel(qp->nic, &qp->sq_timer);
+	qp->sq_stage = SNIC_SQ_IDLE;
+}
+
+void snic_sq_flush(struct snic_qp *qp)
+{
+	while (qp->sq_flushed != qp->sq_limit) {
+		uint16_t left = qp->sq_limit - qp->sq_flushed;
+		struct wrc_wqe_ctrl ctrl;
+		struct snic_wqe w;	/* only what a CQE needs */
+		unsigned int bbs;
+
+		snic_sq_read(qp, qp->sq_flushed, &ctrl, sizeof(ctrl));
+		bbs = snic_wqe_bbs(ctrl.ds & 0x3f);
+		if (!bbs)
+			bbs = 1;
+		w.opcode = ctrl.opcode;
+		w.index = qp->sq_flushed;
+		qp->sq_flushed += bbs < left ? bbs : left;
+		snic_qp_flush_send(qp, &w);
+	}
+}

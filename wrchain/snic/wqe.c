@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From the bytes of a fetched WQE to struct snic_wqe.  A ring can hold anything:
+ * every segment is checked against the WQE's own length before it is read, and
+ * nothing outside raw[0 .. ds * 16) is looked at.
+ */
+#include <errno.h>
+#include "engine.h"
+
+#define MAX_MESSAGE (1u << 31)
+
+/* Control segment: byte offsets of what is decoded by hand. */
+enum { OPMOD = 0, OPCODE = 3, DS = 7, FM_CE_SE = 11, IMM = 12 };
+
+#define CE_ALWAYS 0x08		/* and above: always with an event */
+
+static uint64_t be64_at(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+static uint32_t be32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+/* ---- payload lists ----------------------------------------------------- */
+
+static int decode_list(const uint8_t *seg, const uint8_t *end,
+		       struct snic_wqe *w)
+{
+	uint64_t total = 0;
+
+	for (; seg < end; seg += WRC_WQE_DS) {
+		uint32_t len = be32_at(seg);
+		uint32_t lkey = be32_at(seg + 4);
+
+		if (!len && lkey == WRC_WQE_END_LKEY)
+			break;
+		if (len & WRC_WQE_INLINE)
+			return WRC_SYND_LOCAL_QP_OP;
+		if (!len)
+			len = 1u << 31;
+		w->sge[w->nr_sge].len = len;
+		w->sge[w->nr_sge].lkey = lkey;
+		w->sge[w->nr_sge].addr = be64_at(seg + 8);
+		w->nr_sge++;
+		total += len;
+	}
+	if (total > MAX_MESSAGE)
+		return WRC_SYND_LOCAL_LENGTH;
+	w->len = total;
+	return 0;
+}
+
+static int decode_inline(const uint8_t *seg, const uint8_t *end,
+			 struct snic_wqe *w)
+{
+	w->is_inline = true;
+	while (seg < end) {
+		uint32_t len = be32_at(seg);
+		size_t room = end - seg - sizeof(len);
+
+		if (!(len & WRC_WQE_INLINE))
+			return WRC_SYND_LOCAL_QP_OP;
+		len &= ~WRC_WQE_INLINE;
+		if (len > room)
+			return WRC_SYND_LOCAL_QP_OP;
+		memcpy(w->inline_data + w->len, seg + sizeof(len), len);
+		w->len += len;
+		seg += (sizeof(len) + len + WRC_WQE_DS - 1) & -WRC_WQE_DS;
+	}
+	return 0;
+}
+
+static int decode_payload(const uint8_t *seg, const uint8_t *end,
+			  struct snic_wqe *w)
+{
+	if (seg < end && (be32_at(seg) & WRC_WQE_INLINE))
+		return decode_inline(seg, end, w);
+	return decode_list(seg, end, w);
+}
+
+/* ---- segments ---------------------------------------------------------- */
+
+/* Moves seg past a remote address segment. */
+static int decode_raddr(const uint8_t **seg, const uint8_t *end,
+			struct snic_wqe *w)
+{
+	if (end - *seg < (long)sizeof(struct wrc_wqe_raddr))
+		return WRC_SYND_LOCAL_QP_OP;
+	w->raddr = be64_at(*seg);
+	w->rkey = be32_at(*seg + 8);
+	*seg += sizeof(struct wrc_wqe_raddr);
+	return 0;
+}
+
+static int decode_rdma(const uint8_t *seg, const uint8_t *end,
+		       struct snic_wqe *w)
+{
+	int r = decode_raddr(&seg, end, w);
+
+	if (r)
+		return r;
+	if (w->opcode == WRC_WQE_READ)
+		return decode_list(seg, end, w);
+	return decode_payload(seg, end, w);
+}
+
+/* Operands of 8 bytes; returns how many bytes they take, 0: not known. */
+static size_t operands8(const uint8_t *seg, struct snic_wqe *w)
+{
+	w->add_swap = be64_at(seg);
+	switch (w->opcode) {
+	case WRC_WQE_CS:
+		w->compare = be64_at(seg + 8);
+		w->swap_mask = UINT64_MAX;
+		w->compare_mask = UINT64_MAX;
+		return 16;
+	case WRC_WQE_FA:
+		w->compare_mask = 0;
+		return 16;
+	case WRC_WQE_MASKED_FA:
+		w->compare_mask = be64_at(seg + 8);
+		return 16;
+	case WRC_WQE_MASKED_CS:
+		w->compare = be64_at(seg + 8);
+		w->swap_mask = be64_at(seg + 16);
+		w->compare_mask = be64_at(seg + 24);
+		return 32;
+	}
+	return 0;
+}
+
+static size_t operands4(const uint8_t *seg, struct snic_wqe *w)
+{
+	w->add_swap = be32_at(seg);
+	switch (w->opcode) {
+	case WRC_WQE_MASKED_FA:
+		w->compare_mask = be32_at(seg + 4);
+		return 16;
+	case WRC_WQE_MASKED_CS:
+		w->compare = be32_at(seg + 4);
+		w->swap_mask = be32_at(seg + 8);
+		w->compare_mask = be32_at(seg + 12);
+		return 16;
+	}
+	return 0;
+}
+
+static int decode_atomic(const uint8_t *seg, const uint8_t *end,
+			 struct snic_wqe *w)
+{
+	bool masked = w->opcode == WRC_WQE_MASKED_CS ||
+		      w->opcode == WRC_WQE_MASKED_FA;
+	uint32_t size = 8;
+	size_t n;
+	int r = decode_raddr(&seg, end, w);
+
+	if (r)
+		return r;
+	if (masked && w->opmod == WRC_WQE_OPMOD_MASKED_4)
+		size = 4;
+	else if (w->opmod != (masked ? WRC_WQE_OPMOD_MASKED_8 : 0))
+		return WRC_SYND_LOCAL_QP_OP;
+	/* raw has room for 32 bytes behind any segment that exists */
+	n = size == 4 ? operands4(seg, w) : operands8(seg, w);
+	if (end - seg < (long)n)
+		return WRC_SYND_LOCAL_QP_OP;
+	r = decode_list(seg + n, end, w);
+	if (r)
+		return r;
+	return w->len == size ? 0 : WRC_SYND_LOCAL_LENGTH;
+}
+
+static int decode_wait_en(const uint8_t *seg, const uint8_t *end,
+			  struct snic_wqe *w)
+{
+	if (w->opmod || end - seg != sizeof(struct wrc_wqe_wait_en))
+		return WRC_SYND_LOCAL_QP_OP;
+	w->wait_index = be32_at(seg + 8);
+	w->wait_obj = be32_at(seg + 12);
+	return 0;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static int decode_body(const uint8_t *seg, const uint8_t *end,
+		       struct snic_wqe *w)
+{
+	switch (w->opcode) {
+	case WRC_WQE_NOP:
+		return 0;
+	case WRC_WQE_SEND:
+	case WRC_WQE_SEND_IMM:
+		return decode_payload(seg, end, w);
+	case WRC_WQE_WRITE:
+	case WRC_WQE_WRITE_IMM:
+	case WRC_WQE_READ:
+		return decode_rdma(seg, end, w);
+	case WRC_WQE_CS:
+	case WRC_WQE_FA:
+	case WRC_WQE_MASKED_CS:
+	case WRC_WQE_MASKED_FA:
+		return decode_atomic(seg, end, w);
+	case WRC_WQE_WAIT:
+	case WRC_WQE_SEND_EN:
+		return decode_wait_en(seg, end, w);
+	}
+	return WRC_SYND_LOCAL_QP_OP;
+}
+
+int snic_wqe_decode(const uint8_t *raw, uint16_t index, struct snic_wqe *w)
+{
+	unsigned int ds = raw[DS] & 0x3f;
+	uint8_t flags = raw[FM_CE_SE];
+
+	w->opcode = raw[OPCODE];
+	w->opmod = raw[OPMOD];
+	w->signal = (flags & WRC_WQE_CE_MASK) >= CE_ALWAYS;
+	w->fence = flags & WRC_WQE_FM_MASK;
+	w->solicited = flags & WRC_WQE_SE;
+	w->index = index;
+	w->nr_bb = ds ? snic_wqe_bbs(ds) : 1;
+	memcpy(&w->imm, raw + IMM, sizeof(w->imm));
+	w->len = 0;
+	w->nr_sge = 0;
+	w->is_inline = false;
+	if (!ds || (raw[DS] & ~0x3f))
+		return WRC_SYND_LOCAL_QP_OP;
+	return decode_body(raw + sizeof(struct wrc_wqe_ctrl),
+			   raw + ds * WRC_WQE_DS, w);
+}
+
+int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
+		  unsigned int need, struct snic_sge *ret_sges)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr_sge; i++) {
+		void *ptr;
+
+		if (snic_mem(nic, pdn, w->sge[i].lkey, w->sge[i].addr,
+			     w->sge[i].len, need, &ptr))
+			return -EACCES;
+		ret_sges[i] = (struct snic_sge){
+			.ptr = ptr, .len = w->sge[i].len,
+		};
+	}
+	return 0;
+}
