@@ -105,6 +105,27 @@ vm() {
 	vm_status=$?
 }
 
+# vm_script OPTION... -- SCRIPT [ARG...]: a shell script in the guest whose own
+# memory is never in the swap device, so that it survives whatever becomes of
+# that. In it, "swapped COMMAND" runs what may swap.
+vm_script() {
+	local -a options=()
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	vm "${options[@]}" -- sh -c \
+		'echo $$ >/sys/fs/cgroup/init/cgroup.procs && exec sh -c "$@"' \
+		sh "$guest_functions$2" sh "${@:3}"
+}
+
+# shellcheck disable=SC2016  # for the guest's shell
+guest_functions='
+swapped() {
+	sh -c '"'"'echo $$ >/sys/fs/cgroup/cgroup.procs; exec "$@"'"'"' sh "$@"
+}
+'
+
 expect_status() {
 	[[ $vm_status = "$1" ]] || wrong "exit status $vm_status, expected $1"
 }

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A compute node dies without a word. Its pages are back in the free ring after
+# the heartbeat's time-out, and another one is not disturbed.
+. "$(dirname "$0")/lib.sh"
+
+# Node 1 has its pages out and is switched off; node 0 swaps until it is sure
+# that the agent must have noticed.
+read -r -d '' script <<'GUEST'
+if [ "$CNODE_ID" = 1 ]; then
+	swapped pattern-far --size=90M --repeat=100 >/tmp/log &
+	until grep -q verify1 /tmp/log; do
+		usleep 100000
+	done
+	echo b >/proc/sysrq-trigger
+	sleep 60
+	exit 1
+fi
+swapped pressure-far --size=80M --processes=3 --seconds=35
+GUEST
+
+# While all goes on, from outside: the agent's proof, again and again.
+watch_check() {
+	local control tries ok=0 bad=0
+	for ((tries = 0; tries < 400; tries++)); do
+		control=$(echo "$case_dir"/tmp/odrp-vm.*/control.sock)
+		[[ -S $control ]] && break
+		sleep 0.1
+	done
+	while [[ -S $control ]]; do
+		if "$vm_ctl" mnode check --control "$control" \
+			>"$case_dir/check" 2>&1; then
+			ok=$((ok + 1))
+		elif [[ -S $control ]]; then
+			bad=$((bad + 1))
+			cp "$case_dir/check" "$case_dir/check-bad"
+		fi
+		sleep 1
+	done
+	echo "$ok $bad" >"$case_dir/checks"
+}
+
+dies() {
+	local ok bad watcher
+	mkdir "$case_dir/tmp"
+	watch_check &
+	watcher=$!
+	TMPDIR=$case_dir/tmp vm_script --cnodes 2 --mem 136M --swap 192M -- \
+		"$script"
+	rm -rf "$case_dir/tmp"
+	wait "$watcher"
+	# One machine went down: that is what the status says.
+	expect_status 125
+	expect '.cnodes[0].status == 0' '.cnodes[1] == null' \
+		'.cnodes[0].stats.load_errors == 0' \
+		'.cnodes[0].stats.store_errors == 0' \
+		'.teardown_errors == []' \
+		'.mnode.pages_mapped <= 80 * 256' \
+		'.mnode_end.pages_mapped == 0' \
+		'.mnode_end.pages_free + .mnode_end.pages_armed == .mnode_end.pages_total'
+	read -r ok bad <"$case_dir/checks"
+	say "odrpctl mnode check: $ok times well, $bad times not"
+	((ok > 5)) || wrong "odrpctl mnode check was well only $ok times"
+	if ((bad)); then
+		wrong "odrpctl mnode check: $(tail -n 5 "$case_dir/check-bad")"
+	fi
+}
+
+tap_case "pages are back, the other node swaps on" dies
+tap_end

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The device comes and goes, with swap on it and pages in it: nothing leaks on
+# either side.
+. "$(dirname "$0")/lib.sh"
+
+rounds=20
+((nightly)) && rounds=200
+
+read -r -d '' script <<'GUEST'
+. /etc/odrp/run.conf
+rounds=$1
+free_kb() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
+}
+i=0
+while [ $i -lt $rounds ]; do
+	echo 0 >/sys/class/odrp-control/hot_remove || exit 2
+	[ -e /sys/block/odrp0 ] && exit 3
+	[ $i -eq 5 ] && before=$(free_kb)
+	echo "$HOT_ADD" >/sys/class/odrp-control/hot_add || exit 4
+	mkswap /dev/odrp0 >/dev/null || exit 5
+	swapon /dev/odrp0 || exit 6
+	swapped pattern-far --size=64M --repeat=1 --seed=$i >/tmp/log || exit 7
+	swapoff /dev/odrp0 || exit 8
+	i=$((i + 1))
+done
+echo 0 >/sys/class/odrp-control/hot_remove || exit 9
+after=$(free_kb)
+echo "memory: $before KB after 5 rounds, $after KB after $rounds"
+[ $((before - after)) -lt 1500 ] || exit 10
+echo all well
+GUEST
+
+# "fds rss_kb" of the agent of this case, again and again.
+watch_agent() {
+	local pid
+	while [[ -d $case_dir/tmp ]]; do
+		for pid in $(pgrep -x odrp-mnoded); do
+			grep -qs "$case_dir/tmp" "/proc/$pid/cmdline" || continue
+			echo "$(ls "/proc/$pid/fd" | wc -l) $(
+				awk '/^RssAnon:/ { print $2 }' "/proc/$pid/status")"
+		done
+		sleep 1
+	done >"$case_dir/agent"
+}
+
+comes_and_goes() {
+	local watcher fds0 rss0 fds1 rss1
+	mkdir "$case_dir/tmp"
+	watch_agent &
+	watcher=$!
+	TMPDIR=$case_dir/tmp vm_timeout=$((60 + rounds * 10)) vm_script \
+		--mem 112M --swap 128M --no-swapon -- "$script" "$rounds"
+	rm -rf "$case_dir/tmp"
+	wait "$watcher"
+	expect_status 0
+	expect_out 'all well'
+	expect '.teardown_errors == []' '.mnode.sessions == 0' \
+		'.mnode_end.pages_mapped == 0' \
+		'.mnode_end.pages_free == .mnode_end.pages_total'
+	read -r fds0 rss0 < <(awk 'NR == 8' "$case_dir/agent")
+	read -r fds1 rss1 < <(tail -n 2 "$case_dir/agent" | head -n 1)
+	say "agent: ${fds0:-?} then ${fds1:-?} files," \
+		"${rss0:-?} then ${rss1:-?} KB; $(grep ^memory "$case_dir/out")"
+	((${fds1:-99} <= ${fds0:-0} + 2)) || wrong "the agent's files grew"
+	((${rss1:-999999} <= ${rss0:-0} + 4096)) || wrong "the agent's memory grew"
+}
+
+tap_case "$rounds times add, swapon, swapoff, remove" comes_and_goes
+tap_end

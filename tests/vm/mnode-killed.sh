@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The memory node dies. Who needs a lost page gets an I/O error in time; the
+# machine goes on, without a warning in its log, and the module unloads.
+. "$(dirname "$0")/lib.sh"
+
+# pattern-far only reads when the node goes, so the bus error is certain.
+read -r -d '' swapping <<'GUEST'
+read -r begin _ </proc/uptime
+swapped pattern-far --size=90M --repeat=1000000 >/tmp/log
+status=$?
+read -r end _ </proc/uptime
+tail -n 1 /tmp/log
+echo "status $status after $(awk "BEGIN { printf \"%d\", $end - $begin }") s"
+# The machine is usable: memory, processes, files.
+swapped pressure-far --size=16M --seconds=2 || exit 1
+ls -l /x >/tmp/list && cmp /tmp/list /tmp/list || exit 1
+[ $status = 135 ]
+GUEST
+
+read -r -d '' reading <<'GUEST'
+dd if=/dev/urandom of=/tmp/a bs=1M count=16 2>/dev/null
+dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 1
+begin=$(date +%s)
+while dd if=/dev/odrp0 of=/tmp/c bs=1M count=16 iflag=direct 2>/tmp/err; do
+	cmp /tmp/a /tmp/c || exit 2
+done
+cat /tmp/err
+echo "error after $(($(date +%s) - begin)) s"
+dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null && exit 3
+exit 0
+GUEST
+
+# $1: kernel. The kill is at 8 s, the time-out at most 10 s, plus slack.
+dies_while_swapping() {
+	local after
+	vm_script --kernel "$1" --mem 136M --swap 256M \
+		--mnode-kill-after 8 -- "$swapping"
+	expect_status 0
+	expect_out '^status 135 after'
+	after=$(sed -n 's/^status .* after \([0-9]*\) s/\1/p' "$case_dir/out")
+	((${after:-99} <= 8 + 10 + 5)) || wrong "bus error after ${after:-?} s"
+	expect '.cnodes[0].stats.load_errors > 0' '.teardown_errors == []'
+	say "$(grep '^status' "$case_dir/out")"
+}
+
+dies_while_reading() {
+	local after
+	vm_script --mem 256M --swap 64M --no-swapon --mnode-kill-after 4 \
+		-- "$reading"
+	expect_status 0
+	expect_out 'Input/output error|I/O error'
+	after=$(sed -n 's/^error after \([0-9]*\) s/\1/p' "$case_dir/out")
+	((${after:-99} <= 4 + 10 + 5)) || wrong "I/O error after ${after:-?} s"
+	expect '.teardown_errors == []'
+}
+
+tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
+tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
+tap_case "killed while the device is read" dies_while_reading
+tap_end

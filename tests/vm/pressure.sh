@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Several processes under pressure: every byte comes back as it was written.
+. "$(dirname "$0")/lib.sh"
+
+seconds=25
+((nightly)) && seconds=120
+
+# under_pressure KERNEL QUEUES PROCESSES
+under_pressure() {
+	vm --kernel "$1" --mem 136M --swap 256M --param "hot_add.queues=$2" \
+		-- pressure-far --size=110M --processes="$3" --seconds="$seconds"
+	expect_status 0
+	expect '.cnodes[0].stats.loads > 5000' \
+		'.cnodes[0].stats.stores_unmapped > 5000' \
+		'.cnodes[0].stats.stores_mapped > 100' \
+		'.cnodes[0].stats.invalidates > 100'
+	expect_clean
+	say "$(cat "$case_dir/out")"
+}
+
+tap_case "six processes, one queue, 6.1" under_pressure 6.1 1 6
+tap_case "six processes, two queues, 6.12" under_pressure 6.12 2 6
+tap_end

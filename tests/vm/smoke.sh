@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A program that needs twice its machine's memory sorts, on each kernel.
+. "$(dirname "$0")/lib.sh"
+
+sorts() {
+	vm --kernel "$1" --mem 136M --swap 256M -- qsort-far
+	expect_status 0
+	expect_out 'verified=yes'
+	expect '.cnodes[0].stats.loads > 5000' \
+		'.cnodes[0].stats.stores_unmapped > 5000' \
+		'.mnode.chains.load >= .cnodes[0].stats.loads' \
+		'.mnode.chains.unmapped_store >= .cnodes[0].stats.stores_unmapped' \
+		'.mnode.chains.mapped_store >= .cnodes[0].stats.stores_mapped' \
+		'.cnodes[0].stats.bytes_in == .cnodes[0].stats.loads * 4096'
+	expect_clean
+}
+
+kernels=(6.1 6.12)
+((quick)) && kernels=(6.1)
+for kernel in "${kernels[@]}"; do
+	tap_case "a quicksort of twice the memory on $kernel" sorts "$kernel"
+done
+tap_end

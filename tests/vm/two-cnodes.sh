@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Two compute nodes on one memory node, each with contents of its own.
+. "$(dirname "$0")/lib.sh"
+
+share() {
+	vm --cnodes 2 --mem 136M --swap 192M -- sh -c \
+		'pressure-far --size=90M --processes=3 --seconds=20 --seed=$((CNODE_ID + 1))'
+	expect_status 0
+	expect '.cnodes | length == 2' \
+		'.cnodes | all(.stats.loads > 3000)'
+	expect_clean
+}
+
+tap_case "each finds its own pages" share
+tap_end

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A bad wire makes it slower, and nothing wrong.
+. "$(dirname "$0")/lib.sh"
+
+seconds=15
+((nightly)) && seconds=120
+
+# swaps_over MINIMUM NIC_OPTIONS COUNTER...: the faults must have happened.
+swaps_over() {
+	local least=$1 faults=$2 c
+	shift 2
+	vm --mem 136M --swap 256M --nic-opt "$faults" -- \
+		pressure-far --size=80M --processes=3 --rounds=1 \
+		--seconds="$seconds"
+	expect_status 0
+	expect ".cnodes[0].stats.loads > $least" \
+		".cnodes[0].stats.stores_unmapped > $least"
+	for c; do
+		expect ".mnode.nic.$c > 10"
+	done
+	expect_clean
+	say "$(cat "$case_dir/out")"
+}
+
+tap_case "1 % of all packets lost" \
+	swaps_over 1000 loss=0.01 fault_lost
+tap_case "5 % lost, 5 % out of order" \
+	swaps_over 200 loss=0.05,reorder=0.05 fault_lost fault_reordered
+tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
+	swaps_over 200 duplicate=0.01,corrupt=0.01,reorder=0.01 \
+	fault_duplicated fault_corrupted
+tap_end
