@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * RC transport: packets in and out of a queue pair, and whose turn it is to
+ * send.
+ */
+#include <stdlib.h>
+
+#include "rc.h"
+
+/* How long a queue pair waits before it tries a full port again. */
+#define PORT_FULL_NS	20000
+
+/* ---- turns ---------------------------------------------------------------- */
+
+static void pace_fire(struct snic *nic, struct snic_timer *t)
+{
+	/* The step it woke does the work at its end. */
+	(void)nic;
+	(void)t;
+}
+
+void rc_want_turn(struct snic_qp *qp)
+{
+	struct snic_rc *rc = snic_rc_of(qp->nic);
+	struct snic_rc_req *req = qp->req;
+
+	if (!req || req->tx_listed)
+		return;
+	req->tx_listed = true;
+	req->tx_next = NULL;
+	if (rc->tx_tail)
+		rc->tx_tail->req->tx_next = qp;
+	else
+		rc->tx_head = qp;
+	rc->tx_tail = qp;
+	rc->nr_tx++;
+}
+
+static struct snic_qp *pop_turn(struct snic_rc *rc)
+{
+	struct snic_qp *qp = rc->tx_head;
+
+	rc->tx_head = qp->req->tx_next;
+	if (!rc->tx_head)
+		rc->tx_tail = NULL;
+	rc->nr_tx--;
+	qp->req->tx_listed = false;
+	return qp;
+}
+
+static void cancel_turn(struct snic_qp *qp)
+{
+	struct snic_rc *rc = snic_rc_of(qp->nic);
+	struct snic_qp **p = &rc->tx_head, *prev = NULL;
+
+	if (!qp->req->tx_listed)
+		return;
+	while (*p != qp) {
+		prev = *p;
+		p = &prev->req->tx_next;
+	}
+	*p = qp->req->tx_next;
+	if (rc->tx_tail == qp)
+		rc->tx_tail = prev;
+	rc->nr_tx--;
+	qp->req->tx_listed = false;
+}
+
+/*
+ * The requester first: what an application waits for is the answer, and the
+ * ACK of its request may as well follow it.
+ */
+static int turn(struct snic_qp *qp)
+{
+	int req = 0, resp = 0;
+
+	if (qp->state == SNIC_QP_RTS)
+		req = rc_req_turn(qp);
+	if (req == -EAGAIN)
+		return req;
+	if (qp->state == SNIC_QP_RTS || qp->state == SNIC_QP_RTR)
+		resp = rc_resp_turn(qp);
+	return resp ? resp : req;
+}
+
+void snic_rc_step_end(struct snic *nic)
+{
+	struct snic_rc *rc = snic_rc_of(nic);
+	unsigned int n = rc->nr_tx;
+	bool more = false;
+
+	/* A turn may put other queue pairs off the list. */
+	while (n-- && rc->tx_head) {
+		struct snic_qp *qp = pop_turn(rc);
+		int r = turn(qp);
+
+		if (r)
+			rc_want_turn(qp);
+		if (r > 0)
+			more = true;
+	}
+	if (rc->tx_head)
+		snic_timer_set(nic, &rc->pace,
+			       snic_now(nic) + (more ? 1 : PORT_FULL_NS));
+}
+
+/* ---- packets out ------------------------------------------------------------- */
+
+int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
+	    int n, uint32_t len)
+{
+	static const uint8_t zeros[4];
+	uint8_t hdr[SNIC_PKT_HDR_MAX];
+	struct iovec v[SNIC_NET_MAX_IOV];
+	uint16_t flow = qp->qpn ^ qp->qpn >> 12 ^ qp->conn.dest_qpn << 4;
+
+	pkt->pad = -len & 3;
+	pkt->pkey = SNIC_PKEY_DEFAULT;
+	pkt->qpn = qp->conn.dest_qpn;
+	v[0].iov_base = hdr;
+	v[0].iov_len = snic_pkt_build(pkt, hdr);
+	if (n)
+		memcpy(v + 1, iov, n * sizeof(*iov));
+	n++;
+	if (pkt->pad) {
+		v[n].iov_base = (void *)zeros;
+		v[n].iov_len = pkt->pad;
+		n++;
+	}
+	if (snic_net_send(qp->nic, qp->conn.dest_ip, 0xc000 | (flow & 0x3fff),
+			  v, n) == -EAGAIN)
+		return -EAGAIN;
+	return 0;
+}
+
+/* ---- packets in --------------------------------------------------------------- */
+
+/* Full members of the default partition talk to full and limited ones. */
+static bool pkey_ok(uint16_t pkey)
+{
+	return (pkey | 0x8000) == SNIC_PKEY_DEFAULT;
+}
+
+void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
+{
+	struct snic_pkt pkt;
+
+	if (!qp->req || snic_pkt_parse(rx->bth, rx->len, &pkt) ||
+	    pkt.flags & SNIC_OPF_UD || !pkey_ok(pkt.pkey) ||
+	    rx->src_ip != qp->conn.dest_ip) {
+		snic_stats(qp->nic)->rx_malformed++;
+		return;
+	}
+	if (qp->state != SNIC_QP_RTS &&
+	    !(qp->state == SNIC_QP_RTR && pkt.flags & SNIC_OPF_REQUEST))
+		return;
+	if (pkt.flags & SNIC_OPF_REQUEST)
+		rc_resp_receive(qp, &pkt);
+	else
+		rc_req_receive(qp, &pkt);
+}
+
+/* ---- life ----------------------------------------------------------------------- */
+
+int snic_rc_attach(struct snic_qp *qp)
+{
+	struct snic_rc *rc = snic_rc_of(qp->nic);
+	const struct snic_qp_conn *c = &qp->conn;
+	int err;
+
+	if (c->mtu < 256 || c->mtu > 4096 || c->mtu & (c->mtu - 1))
+		return -EINVAL;
+	if (!rc->ready) {
+		snic_timer_init(&rc->pace, pace_fire);
+		rc->ready = true;
+	}
+	/* One of its own, and room for the shared one. */
+	err = snic_timer_reserve(qp->nic, 2);
+	if (err)
+		return err;
+	err = rc_req_init(qp);
+	if (err)
+		goto err_timers;
+	err = rc_resp_init(qp);
+	if (err)
+		goto err_req;
+	return 0;
+
+err_req:
+	rc_req_fini(qp);
+err_timers:
+	snic_timer_unreserve(qp->nic, 2);
+	return err;
+}
+
+void snic_rc_detach(struct snic_qp *qp)
+{
+	if (!qp->req)
+		return;
+	cancel_turn(qp);
+	rc_resp_fini(qp);
+	rc_req_fini(qp);
+	snic_timer_unreserve(qp->nic, 2);
+}
+
+void snic_rc_flush(struct snic_qp *qp)
+{
+	if (!qp->req)
+		return;
+	cancel_turn(qp);
+	rc_resp_flush(qp);
+	rc_req_flush(qp);
+}

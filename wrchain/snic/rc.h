@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The RC transport among its own files: rc.c (packets in and out of a QP, whose
+ * turn it is to send), rc_req.c (requester, sending), rc_comp.c (requester, what
+ * comes back), rc_resp.c (responder).
+ *
+ * Receiving a packet only changes state and memory.  Sending is done in turns
+ * at the end of a step, by snic_rc_step_end(): so the answers of one step share
+ * one ACK, and a queue's packets know which of them is the last.
+ */
+#ifndef SNIC_RC_H
+#define SNIC_RC_H
+
+#include "priv.h"
+#include "pkt.h"
+
+/* Packets one QP may send in one turn, per direction of its role. */
+#define RC_TURN		32
+/* Unacknowledged packets of a requester, at most and after a time-out. */
+#define RC_WINDOW_MAX	128
+#define RC_WINDOW_MIN	4
+/* At least every so many request packets ask for an ACK. */
+#define RC_ACK_EVERY	16
+/* PSNs of all posted WQEs: well below half of the PSN space. */
+#define RC_PSN_SPAN	(1u << 22)
+#define RC_MSG_MAX	(1u << 31)
+
+enum rc_kind { RC_SEND, RC_WRITE, RC_READ, RC_ATOMIC };
+
+/* A WQE on the wire. */
+struct rc_slot {
+	struct rc_slot *next;	/* posting order, or free list */
+	uint32_t first_psn;
+	uint32_t nr_psn;	/* a READ counts its responses */
+	enum rc_kind kind;
+	bool counted;		/* in rd_out */
+	bool bad;		/* its memory is gone: fails when it is oldest */
+	struct snic_wqe w;	/* copied as far as it is used */
+};
+
+/*
+ * Requester.  una <= snd <= max <= next in PSN order: acknowledged before una,
+ * next packet to send snd, never sent from max on, next WQE gets next.
+ */
+struct snic_rc_req {
+	struct rc_slot *slots, *free;
+	struct rc_slot *head, *tail;	/* oldest, newest */
+	struct rc_slot *cur;		/* holds snd; NULL: nothing to send */
+	unsigned int pending;
+	uint32_t una, snd, max, next;
+	uint32_t window;		/* packets */
+	uint32_t unasked;		/* packets since the last AckReq */
+	unsigned int rd_out;		/* READs and atomics sent, not answered */
+	bool starved;			/* a post was refused for want of a slot */
+	bool rewound;			/* went back to una for a gap, once */
+	bool rnr_wait;
+	uint8_t retries, rnr_retries;	/* in a row, without progress */
+	uint64_t deadline;		/* time-out or end of RNR wait */
+	struct snic_timer timer;	/* fires not after deadline */
+	struct snic_qp *qp;
+	/* turn list of the NIC */
+	struct snic_qp *tx_next;
+	bool tx_listed;
+};
+
+/* A READ or atomic whose response is not sent completely. */
+struct rc_reply {
+	uint32_t psn, end;	/* next packet and last one, inclusive */
+	bool atomic;
+	bool begun;		/* READ: FIRST is sent */
+	uint32_t rkey, len;	/* what is left */
+	uint64_t va;
+	uint64_t orig;
+};
+
+/* The result of an atomic, for its duplicates. */
+struct rc_result {
+	bool valid;
+	uint32_t psn;
+	uint64_t orig;
+};
+
+enum rc_msg { RC_MSG_NONE, RC_MSG_SEND, RC_MSG_WRITE };
+
+struct snic_rc_resp {
+	uint32_t epsn;		/* expected */
+	uint32_t msn;
+	bool nak_sent;		/* silent until epsn arrives */
+	/* one ACK or NAK to be sent after the replies */
+	bool ack_due;
+	uint8_t ack_syndrome;
+	uint32_t ack_psn;
+	/* message under way */
+	enum rc_msg msg;
+	bool have_recv;
+	uint32_t off;		/* bytes of it received */
+	uint32_t rkey, len;	/* WRITE: RETH */
+	uint64_t va;
+	struct snic_recv recv;
+	/* both of nr entries: max_dest_rd_atomic */
+	unsigned int nr;
+	struct rc_reply *replies;	/* in PSN order */
+	unsigned int nr_replies;
+	struct rc_result *results;	/* ring */
+	unsigned int next_result;
+};
+
+/* ---- rc.c ---- */
+
+/* The QP has something to send: it gets a turn at the end of the step. */
+void rc_want_turn(struct snic_qp *qp);
+/*
+ * Sends pkt with len bytes of payload in iov (n pieces, at most
+ * SNIC_NET_MAX_IOV - 2).  Fills in addressing and pad.  -EAGAIN: not sent; any
+ * other trouble is a lost packet's, and returns 0.
+ */
+int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
+	    int n, uint32_t len);
+
+/* ---- rc_req.c ---- */
+
+int rc_req_init(struct snic_qp *qp);
+void rc_req_fini(struct snic_qp *qp);
+void rc_req_flush(struct snic_qp *qp);
+/* One turn.  0: nothing left for now; 1: more; -EAGAIN: the port is full. */
+int rc_req_turn(struct snic_qp *qp);
+/* The local list of a WQE as host memory; returns the number of pieces. */
+int rc_local_sges(struct snic_qp *qp, const struct snic_wqe *w,
+		  enum rc_kind kind, struct snic_sge *ret_sges);
+/* The oldest WQE leaves the queue. */
+void rc_complete_head(struct snic_rc_req *req);
+void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome);
+/* Sends again from una on. */
+void rc_go_back(struct snic_rc_req *req);
+/* The same for a gap in what came back: once, until something comes of it. */
+void rc_go_back_once(struct snic_rc_req *req);
+void rc_set_deadline(struct snic_rc_req *req, uint64_t when);
+/* After progress: from now, if anything is still unanswered. */
+void rc_restart_timeout(struct snic_rc_req *req);
+
+/* ---- rc_comp.c ---- */
+
+/* A packet that is no request. */
+void rc_req_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
+
+/* ---- rc_resp.c ---- */
+
+int rc_resp_init(struct snic_qp *qp);
+void rc_resp_fini(struct snic_qp *qp);
+void rc_resp_flush(struct snic_qp *qp);
+/* A request. */
+void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
+int rc_resp_turn(struct snic_qp *qp);
+
+static inline bool rc_is_rd(const struct rc_slot *s)
+{
+	return s->kind == RC_READ || s->kind == RC_ATOMIC;
+}
+
+static inline uint32_t rc_last_psn(const struct rc_slot *s)
+{
+	return snic_psn_add(s->first_psn, s->nr_psn - 1);
+}
+
+/* Packets of a message of len bytes; an empty one has one. */
+static inline uint32_t rc_nr_packets(uint32_t len, uint32_t mtu)
+{
+	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
+}
+
+static inline uint32_t rc_min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+#endif /* SNIC_RC_H */

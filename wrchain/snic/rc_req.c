@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * RC requester: turns WQEs into request packets, keeps them until they are
+ * acknowledged, sends them again when they are lost.
+ *
+ * PSNs are assigned when a WQE is posted.  `snd` runs through them; going back
+ * after a loss is setting snd to una.  Payload is gathered from memory each
+ * time a packet is sent, as hardware does.
+ */
+#include <stdlib.h>
+
+#include "rc.h"
+
+/* Slots of a queue: as many WQEs can be on the wire. */
+#define MIN_SLOTS	16
+#define MAX_SLOTS	128
+/* A time-out below this only repeats packets whose ACK is on its way. */
+#define MIN_TIMEOUT_NS	1000000
+/* Time-outs in a row double, so often. */
+#define MAX_BACKOFF	2
+/* What does not fit this many pieces is copied together. */
+#define MAX_PIECES	(SNIC_NET_MAX_IOV - 2)
+
+/* ---- life ----------------------------------------------------------------- */
+
+static void timer_fire(struct snic *nic, struct snic_timer *t);
+
+int rc_req_init(struct snic_qp *qp)
+{
+	unsigned int n = 1u << qp->attr.log_sq, i;
+	struct snic_rc_req *req;
+
+	if (n < MIN_SLOTS)
+		n = MIN_SLOTS;
+	if (n > MAX_SLOTS)
+		n = MAX_SLOTS;
+	req = calloc(1, sizeof(*req));
+	if (!req)
+		return -ENOMEM;
+	req->slots = calloc(n, sizeof(*req->slots));
+	if (!req->slots) {
+		free(req);
+		return -ENOMEM;
+	}
+	/* The free list is a stack, so that few slots are touched. */
+	for (i = n; i-- > 0;) {
+		req->slots[i].next = req->free;
+		req->free = &req->slots[i];
+	}
+	req->qp = qp;
+	req->una = req->snd = req->max = req->next = qp->conn.sq_psn;
+	req->window = RC_WINDOW_MAX;
+	req->deadline = SNIC_NEVER;
+	snic_timer_init(&req->timer, timer_fire);
+	qp->req = req;
+	return 0;
+}
+
+void rc_req_fini(struct snic_qp *qp)
+{
+	struct snic_rc_req *req = qp->req;
+
+	snic_timer_cancel(qp->nic, &req->timer);
+	free(req->slots);
+	free(req);
+	qp->req = NULL;
+}
+
+unsigned int snic_rc_pending(const struct snic_qp *qp)
+{
+	return qp->req ? qp->req->pending : 0;
+}
+
+/* ---- slots ------------------------------------------------------------------- */
+
+/* Copies what is used of a WQE: most of it is an empty list. */
+static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
+{
+	memcpy(dst, src, offsetof(struct snic_wqe, sge));
+	dst->is_inline = src->is_inline;
+	if (src->is_inline)
+		memcpy(dst->inline_data, src->inline_data, src->len);
+	else
+		memcpy(dst->sge, src->sge, src->nr_sge * sizeof(src->sge[0]));
+}
+
+static void append(struct snic_rc_req *req, struct rc_slot *s)
+{
+	s->next = NULL;
+	if (req->tail)
+		req->tail->next = s;
+	else
+		req->head = s;
+	req->tail = s;
+	req->pending++;
+	if (!req->cur)
+		req->cur = s;
+}
+
+/* The oldest leaves the queue; its slot is the caller's until put_slot(). */
+static struct rc_slot *pop(struct snic_rc_req *req)
+{
+	struct rc_slot *s = req->head;
+	struct snic_qp *qp = req->qp;
+
+	req->head = s->next;
+	if (!req->head)
+		req->tail = NULL;
+	req->pending--;
+	if (req->cur == s)
+		req->cur = req->head;
+	if (rc_is_rd(s)) {
+		if (s->counted)
+			req->rd_out--;
+		if (!--qp->reads_in_flight)
+			snic_qp_kick(qp);	/* a fence may be open */
+	}
+	return s;
+}
+
+static void put_slot(struct snic_rc_req *req, struct rc_slot *s)
+{
+	s->next = req->free;
+	req->free = s;
+	if (req->starved) {
+		req->starved = false;
+		snic_qp_kick(req->qp);
+	}
+}
+
+/* ---- posting --------------------------------------------------------------------- */
+
+static int kind_of(const struct snic_wqe *w)
+{
+	switch (w->opcode) {
+	case WRC_WQE_SEND:
+	case WRC_WQE_SEND_IMM:
+		return RC_SEND;
+	case WRC_WQE_WRITE:
+	case WRC_WQE_WRITE_IMM:
+		return RC_WRITE;
+	case WRC_WQE_READ:
+		return RC_READ;
+	case WRC_WQE_CS:
+	case WRC_WQE_FA:
+		return RC_ATOMIC;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/* Local list of a WQE as host memory; returns the number of pieces. */
+int rc_local_sges(struct snic_qp *qp, const struct snic_wqe *w,
+		      enum rc_kind kind, struct snic_sge *ret_sges)
+{
+	bool in = kind == RC_READ || kind == RC_ATOMIC;
+	int err;
+
+	if (w->is_inline) {
+		ret_sges[0].ptr = (uint8_t *)w->inline_data;
+		ret_sges[0].len = w->len;
+		return 1;
+	}
+	err = snic_wqe_sges(qp->nic, qp->attr.pdn, w,
+			    in ? SNIC_LOCAL_WRITE : 0, ret_sges);
+	return err ? err : w->nr_sge;
+}
+
+static int check_post(struct snic_qp *qp, const struct snic_wqe *w, int kind)
+{
+	struct snic_sge sges[SNIC_MAX_SGE];
+	bool rd = kind == RC_READ || kind == RC_ATOMIC;
+	int n;
+
+	if (kind < 0)
+		return kind;
+	if (rd && (!qp->conn.max_rd_atomic || w->is_inline))
+		return -EOPNOTSUPP;
+	if (kind == RC_ATOMIC && w->len != 8)
+		return -EMSGSIZE;
+	if (w->len > RC_MSG_MAX ||
+	    rc_nr_packets(w->len, qp->conn.mtu) > RC_PSN_SPAN)
+		return -EMSGSIZE;
+	n = rc_local_sges(qp, w, kind, sges);
+	return n < 0 ? n : 0;
+}
+
+int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	struct snic_rc_req *req = qp->req;
+	int kind = kind_of(w);
+	struct rc_slot *s;
+	uint32_t nr;
+	int err;
+
+	err = check_post(qp, w, kind);
+	if (err)
+		return err;
+	nr = kind == RC_ATOMIC ? 1 : rc_nr_packets(w->len, qp->conn.mtu);
+	s = req->free;
+	if (!s || (req->pending &&
+		   snic_psn_diff(req->next, req->una) + nr > RC_PSN_SPAN)) {
+		req->starved = true;
+		return -EAGAIN;
+	}
+	req->free = s->next;
+	s->first_psn = req->next;
+	s->nr_psn = nr;
+	s->kind = kind;
+	s->counted = false;
+	s->bad = false;
+	copy_wqe(&s->w, w);
+	req->next = snic_psn_add(req->next, nr);
+	append(req, s);
+	if (rc_is_rd(s))
+		qp->reads_in_flight++;
+	rc_want_turn(qp);
+	return 0;
+}
+
+/* ---- time ------------------------------------------------------------------------- */
+
+static uint64_t timeout_ns(const struct snic_rc_req *req)
+{
+	uint8_t code = req->qp->conn.timeout;
+	unsigned int backoff = rc_min(req->retries, MAX_BACKOFF);
+	uint64_t ns;
+
+	if (!code)
+		return SNIC_NEVER;
+	ns = 4096ull << code;
+	return (ns < MIN_TIMEOUT_NS ? MIN_TIMEOUT_NS : ns) << backoff;
+}
+
+/* The timer is left running when it is early enough: it looks again then. */
+void rc_set_deadline(struct snic_rc_req *req, uint64_t when)
+{
+	req->deadline = when;
+	if (when < req->timer.when)
+		snic_timer_set(req->qp->nic, &req->timer, when);
+}
+
+static void start_timeout(struct snic_rc_req *req)
+{
+	uint64_t ns = timeout_ns(req);
+
+	rc_set_deadline(req, ns == SNIC_NEVER ?
+			  ns : snic_now(req->qp->nic) + ns);
+}
+
+/* After progress: from now, if anything is still unanswered. */
+void rc_restart_timeout(struct snic_rc_req *req)
+{
+	if (req->rnr_wait)
+		return;
+	if (req->una == req->snd)
+		req->deadline = SNIC_NEVER;
+	else
+		start_timeout(req);
+}
+
+/* ---- going back and giving up ------------------------------------------------------ */
+
+void rc_go_back(struct snic_rc_req *req)
+{
+	req->snd = req->una;
+	req->cur = req->head;
+	req->unasked = 0;
+	rc_want_turn(req->qp);
+}
+
+/* For a gap in what came back: once, until something comes of it. */
+void rc_go_back_once(struct snic_rc_req *req)
+{
+	if (req->rewound || req->rnr_wait)
+		return;
+	req->rewound = true;
+	req->window = req->window / 2 > RC_WINDOW_MIN ?
+		      req->window / 2 : RC_WINDOW_MIN;
+	rc_go_back(req);
+	start_timeout(req);
+}
+
+void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome)
+{
+	struct rc_slot *s = pop(req);
+
+	snic_qp_fail_send(req->qp, &s->w, syndrome);
+	put_slot(req, s);
+}
+
+void rc_complete_head(struct snic_rc_req *req)
+{
+	struct rc_slot *s = pop(req);
+
+	snic_qp_complete_send(req->qp, &s->w, rc_is_rd(s) ? s->w.len : 0);
+	put_slot(req, s);
+}
+
+static void timed_out(struct snic_rc_req *req)
+{
+	snic_stats(req->qp->nic)->timeouts++;
+	if (req->retries >= req->qp->conn.retry_cnt) {
+		rc_fail_head(req, WRC_SYND_RETRY_EXC);
+		return;
+	}
+	req->retries++;
+	req->rewound = false;
+	req->window = RC_WINDOW_MIN;
+	rc_go_back(req);
+	start_timeout(req);
+}
+
+static void timer_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_rc_req *req = (struct snic_rc_req *)
+		((char *)t - offsetof(struct snic_rc_req, timer));
+
+	if (req->deadline == SNIC_NEVER)
+		return;
+	if (snic_now(nic) < req->deadline) {
+		snic_timer_set(nic, t, req->deadline);
+		return;
+	}
+	req->deadline = SNIC_NEVER;
+	if (req->rnr_wait) {
+		req->rnr_wait = false;
+		rc_want_turn(req->qp);
+	} else if (req->head) {
+		timed_out(req);
+	}
+}
+
+void rc_req_flush(struct snic_qp *qp)
+{
+	struct snic_rc_req *req = qp->req;
+
+	req->deadline = SNIC_NEVER;
+	req->rnr_wait = false;
+	while (req->head) {
+		struct rc_slot *s = pop(req);
+
+		snic_qp_flush_send(qp, &s->w);
+		put_slot(req, s);
+	}
+	req->una = req->snd = req->max = req->next;
+}
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+static bool has_imm(const struct snic_wqe *w)
+{
+	return w->opcode == WRC_WQE_SEND_IMM || w->opcode == WRC_WQE_WRITE_IMM;
+}
+
+static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
+{
+	bool imm = has_imm(&s->w);
+
+	if (s->kind == RC_SEND) {
+		if (!last)
+			return first ? SNIC_OP_SEND_FIRST : SNIC_OP_SEND_MIDDLE;
+		if (first)
+			return imm ? SNIC_OP_SEND_ONLY_IMM : SNIC_OP_SEND_ONLY;
+		return imm ? SNIC_OP_SEND_LAST_IMM : SNIC_OP_SEND_LAST;
+	}
+	if (!last)
+		return first ? SNIC_OP_WRITE_FIRST : SNIC_OP_WRITE_MIDDLE;
+	if (first)
+		return imm ? SNIC_OP_WRITE_ONLY_IMM : SNIC_OP_WRITE_ONLY;
+	return imm ? SNIC_OP_WRITE_LAST_IMM : SNIC_OP_WRITE_LAST;
+}
+
+/*
+ * An ACK is asked for when the peer would otherwise have no reason to answer:
+ * after the last packet there is, or that the window lets out; and now and
+ * then in between, so that the window never closes.
+ */
+static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s,
+		     bool last)
+{
+	uint32_t out = snic_psn_diff(req->snd, req->una) + 1;
+
+	if (last && (!s->next || s->next->bad))
+		return true;
+	return out >= req->window || req->unasked + 1 >= RC_ACK_EVERY ||
+	       req->unasked + 1 >= req->window / 2;
+}
+
+/*
+ * len bytes at off of a list as pieces of memory; a list too scattered for that
+ * is copied into bounce.
+ */
+static int gather(const struct snic_sge *sges, unsigned int nr, uint64_t off,
+		  uint32_t len, struct iovec *ret_iov, uint8_t *bounce)
+{
+	uint64_t at = off;
+	uint32_t left = len;
+	unsigned int i;
+	int n = 0;
+
+	for (i = 0; i < nr && left; i++) {
+		uint32_t part;
+
+		if (at >= sges[i].len) {
+			at -= sges[i].len;
+			continue;
+		}
+		if (n == MAX_PIECES) {
+			snic_sges_gather(sges, nr, off, bounce, len);
+			ret_iov[0].iov_base = bounce;
+			ret_iov[0].iov_len = len;
+			return 1;
+		}
+		part = sges[i].len - at < left ? sges[i].len - at : left;
+		ret_iov[n].iov_base = sges[i].ptr + at;
+		ret_iov[n].iov_len = part;
+		n++;
+		left -= part;
+		at = 0;
+	}
+	return n;
+}
+
+static int send_data(struct snic_rc_req *req, struct rc_slot *s)
+{
+	uint32_t idx = snic_psn_diff(req->snd, s->first_psn);
+	uint32_t mtu = req->qp->conn.mtu;
+	uint64_t off = (uint64_t)idx * mtu;
+	uint32_t len = rc_min(mtu, s->w.len - off);
+	bool last = idx == s->nr_psn - 1;
+	struct snic_sge sges[SNIC_MAX_SGE];
+	struct iovec iov[MAX_PIECES];
+	uint8_t bounce[4096];
+	struct snic_pkt pkt = {
+		.opcode = data_opcode(s, idx == 0, last),
+		.psn = req->snd,
+		.ack_req = want_ack(req, s, last),
+		.solicited = last && s->w.solicited,
+		.va = s->w.raddr,
+		.rkey = s->w.rkey,
+		.dma_len = s->w.len,
+		.imm = s->w.imm,
+	};
+	int n = rc_local_sges(req->qp, &s->w, s->kind, sges);
+
+	if (n < 0)
+		return -EACCES;
+	n = gather(sges, n, off, len, iov, bounce);
+	return rc_send(req->qp, &pkt, iov, n, len);
+}
+
+/* READ: asks for what has not come yet. */
+static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
+{
+	uint32_t idx = snic_psn_diff(req->snd, s->first_psn);
+	uint64_t off = (uint64_t)idx * req->qp->conn.mtu;
+	struct snic_pkt pkt = {
+		.psn = req->snd,
+		.ack_req = true,
+		.va = s->w.raddr,
+		.rkey = s->w.rkey,
+	};
+
+	if (s->kind == RC_READ) {
+		pkt.opcode = SNIC_OP_READ_REQ;
+		pkt.va += off;
+		pkt.dma_len = s->w.len - off;
+	} else {
+		pkt.opcode = s->w.opcode == WRC_WQE_CS ? SNIC_OP_CMP_SWAP :
+							 SNIC_OP_FETCH_ADD;
+		pkt.swap_add = s->w.add_swap;
+		pkt.compare = s->w.opcode == WRC_WQE_CS ? s->w.compare : 0;
+	}
+	return rc_send(req->qp, &pkt, NULL, 0, 0);
+}
+
+/* The packet at snd went out. */
+static void advance(struct snic_rc_req *req, struct rc_slot *s)
+{
+	bool rd = rc_is_rd(s);
+
+	if (snic_psn_diff(req->snd, req->max) < 0)
+		snic_stats(req->qp->nic)->retransmits++;
+	if (rd || want_ack(req, s, req->snd == rc_last_psn(s)))
+		req->unasked = 0;
+	else
+		req->unasked++;
+	if (rd) {
+		req->snd = snic_psn_add(rc_last_psn(s), 1);
+		if (!s->counted) {
+			s->counted = true;
+			req->rd_out++;
+		}
+	} else {
+		req->snd = snic_psn_add(req->snd, 1);
+	}
+	if (snic_psn_diff(req->snd, req->max) > 0)
+		req->max = req->snd;
+	if (req->snd == snic_psn_add(rc_last_psn(s), 1))
+		req->cur = s->next;
+	if (req->deadline == SNIC_NEVER)
+		start_timeout(req);
+}
+
+static bool may_send(const struct snic_rc_req *req, const struct rc_slot *s)
+{
+	if (req->rnr_wait)
+		return false;
+	if (snic_psn_diff(req->snd, req->una) >= (int32_t)req->window)
+		return false;
+	return !rc_is_rd(s) || s->counted ||
+	       req->rd_out < req->qp->conn.max_rd_atomic;
+}
+
+/* Its memory is gone: what was posted before is completed first. */
+static int fail_bad(struct snic_rc_req *req, struct rc_slot *s)
+{
+	if (s == req->head) {
+		rc_fail_head(req, WRC_SYND_LOCAL_PROT);
+	} else if (!s->bad) {
+		s->bad = true;
+		rc_go_back(req);	/* this time the one before asks for an ACK */
+		return 1;
+	}
+	return 0;
+}
+
+int rc_req_turn(struct snic_qp *qp)
+{
+	struct snic_rc_req *req = qp->req;
+	unsigned int budget = RC_TURN;
+
+	while (req->cur && may_send(req, req->cur)) {
+		struct rc_slot *s = req->cur;
+		int err;
+
+		if (!budget--)
+			return 1;
+		if (s->bad)
+			err = -EACCES;
+		else if (rc_is_rd(s))
+			err = send_rd(req, s);
+		else
+			err = send_data(req, s);
+		if (err == -EACCES)
+			return fail_bad(req, s);
+		if (err)
+			return err;
+		advance(req, s);
+	}
+	return 0;
+}
