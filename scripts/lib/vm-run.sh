@@ -14,6 +14,7 @@ guest_pid=()
 reader_pid=()
 run_failed=		# why the run itself failed, if it did
 run_timed_out=0
+terminal=		# its settings, which QEMU changes for a shell
 
 elapsed_since() {
 	awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.2f", b - a }'
@@ -227,7 +228,7 @@ read_control() {
 }
 
 guest_start() {
-	local i=$1 fd
+	local i=$1 fd out
 	local -a qemu_args
 	mkfifo "$run_dir"/{ctl,cmd}"$i".{in,out}
 	start_copiers "$i"
@@ -237,9 +238,13 @@ guest_start() {
 	# Held open here so that "go" can be written at any time.
 	exec {fd}<>"$run_dir/ctl$i.in"
 	guest_fd[i]=$fd
+	# Only a shell's console uses these two; all else has its own channel.
+	exec {out}>&1
+	((opt_shell && i == 0)) || exec {out}>"$run_dir/qemu$i.log"
 	setpriv --pdeathsig KILL -- qemu-system-x86_64 "${qemu_args[@]}" \
-		<&0 >"$run_dir/qemu$i.log" 2>&1 {events_fd}>&- &
+		<&0 >&"$out" 2>"$run_dir/qemu$i.log" {events_fd}>&- &
 	guest_pid[i]=$!
+	exec {out}>&-
 	guest_state[i]=booting
 }
 
@@ -498,6 +503,7 @@ run_status() {
 run_cleanup() {
 	local status=$? p
 	trap - EXIT INT TERM
+	[[ -z $terminal ]] || stty "$terminal" 2>/dev/null
 	if [[ -n $run_dir ]]; then
 		guests_kill
 		mnode_stop
@@ -534,6 +540,7 @@ vm_run() {
 
 	ODRP_DIE_STATUS=125
 	run_init
+	((opt_shell)) && [[ -t 0 ]] && terminal=$(stty -g)
 	trap run_cleanup EXIT
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
