@@ -9,7 +9,7 @@
 #ifdef __KERNEL__
 #include <linux/build_bug.h>
 #include <linux/errno.h>
-#include <linux/kernel.h>
+#include <linux/kernel.h>		/* brings va_list and vsnprintf */
 #include <linux/string.h>
 #include <linux/types.h>
 #include <asm/byteorder.h>
@@ -19,7 +19,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>		/* snprintf and vsnprintf, nothing else */
 #include <string.h>
 #include <linux/types.h>
 #define WRC_ASSERT(c) _Static_assert(c, #c)

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The verifier: driver, and what its rules share; see check.h. */
+#include "check.h"
+
+const char *wrc_rule_name(enum wrc_rule rule)
+{
+	static const char *const names[WRC_NR_RULES] = {
+		[WRC_RULE_FORM] = "form",
+		[WRC_RULE_KEY] = "key",
+		[WRC_RULE_ADDRESS] = "address",
+		[WRC_RULE_PATCH] = "patch",
+		[WRC_RULE_ORDER] = "order",
+		[WRC_RULE_ANSWER] = "answer",
+		[WRC_RULE_BALANCE] = "balance",
+		[WRC_RULE_INDEX] = "index",
+		[WRC_RULE_RQ] = "rq",
+		[WRC_RULE_ATOMIC] = "atomic",
+		[WRC_RULE_FLOW] = "flow",
+	};
+
+	return names[rule];
+}
+
+static void add_va(struct wrc_text *t, const char *fmt, va_list ap)
+{
+	int n = vsnprintf(t->buf + t->len, t->size - t->len, fmt, ap);
+	size_t room = t->size - t->len;
+
+	if (n > 0)
+		t->len += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+int wrc_refuse(struct wrc_check *c, enum wrc_rule rule, __u32 instance,
+	       unsigned int insn, const char *fmt, ...)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	va_list ap;
+
+	wrc_text_add(&c->why, "%s: ", wrc_rule_name(rule));
+	wrc_dis_label(&c->why, c->ctx.prog, insn);
+	wrc_text_add(&c->why, "@%u ", instance);
+	va_start(ap, fmt);
+	add_va(&c->why, fmt, ap);
+	va_end(ap);
+	wrc_text_add(&c->why, ": `");
+	wrc_dis_bytes(&c->why, &c->ctx, wrc_check_wqe(c, instance, insn),
+		      i->nr_bb * WRC_WQE_BB, i->op);
+	wrc_text_add(&c->why, "`");
+	return -EPERM;
+}
+
+int wrc_refuse_all(struct wrc_check *c, enum wrc_rule rule,
+		   const char *fmt, ...)
+{
+	va_list ap;
+
+	wrc_text_add(&c->why, "%s: ", wrc_rule_name(rule));
+	va_start(ap, fmt);
+	add_va(&c->why, fmt, ap);
+	va_end(ap);
+	return -EPERM;
+}
+
+const __u8 *wrc_check_wqe(const struct wrc_check *c, __u32 instance,
+			  unsigned int insn)
+{
+	return c->arena +
+	       wrc_insn_off(c->ctx.prog, c->ctx.geom, insn, instance);
+}
+
+bool wrc_check_decode(const struct wrc_check *c, __u32 instance,
+		      unsigned int insn, struct wrc_wr *ret_wr)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+
+	return wrc_decode(wrc_check_wqe(c, instance, insn),
+			  i->nr_bb * WRC_WQE_BB, i->op, ret_wr) > 0;
+}
+
+int wrc_check_recv(const struct wrc_check *c, __u32 instance,
+		   struct wrc_sge sge[WRC_MAX_RECV_SGE])
+{
+	__u8 stride = c->ctx.geom->log_rq_stride;
+
+	return wrc_decode_recv(c->arena + c->ctx.geom->client_rq +
+				       (instance << stride),
+			       (size_t)1 << stride, sge);
+}
+
+__u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r)
+{
+	const struct odrp_wire_word *w = &c->words[word];
+	__u32 value = be16_to_cpu(w->base) + (__u32)r * w->step;
+
+	return value & (w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+							 WRC_WQE_EN_MASK);
+}
+
+int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
+		      enum odrp_wire_word_kind kind)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_words; i++)
+		if (prog->word[i].kind == kind && prog->word[i].insn == insn)
+			return i;
+	return -1;
+}
+
+static bool has(const struct wrc_check *c, enum wrc_rule rule)
+{
+	return c->rules & 1u << rule;
+}
+
+/* The rules that look at one WQE at a time. */
+static int check_wqes(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	struct wrc_wr wr;
+	unsigned int i;
+	__u32 instance;
+	int err = 0;
+
+	for (instance = 0; instance < c->ctx.geom->depth; instance++)
+		for (i = 0; !err && i < prog->nr_insn; i++) {
+			if (has(c, WRC_RULE_FORM))
+				err = wrc_check_form(c, instance, i);
+			if (!err && wrc_check_decode(c, instance, i, &wr))
+				err = wrc_check_wr(c, instance, i, &wr);
+		}
+	return err;
+}
+
+int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    const struct wrc_bind *bind, const void *arena,
+		    unsigned int rules, char why[WRC_WHY_MAX])
+{
+	struct wrc_check c;
+	int err;
+
+	memset(&c, 0, sizeof(c));
+	c.ctx.prog = prog;
+	c.ctx.geom = geom;
+	c.ctx.bind = bind;
+	c.arena = arena;
+	c.rules = rules;
+	wrc_text_init(&c.why, why, WRC_WHY_MAX);
+
+	err = wrc_check_geom(&c);	/* all others rely on it */
+	if (err)
+		return err;
+	c.nr_words = wrc_words(prog, geom, c.words);
+	if (c.nr_words < 0)
+		return wrc_refuse_all(&c, WRC_RULE_INDEX,
+				      "a recycle word does not fit its formula");
+	if (has(&c, WRC_RULE_ADDRESS))
+		err = wrc_check_bind(&c);
+	if (!err)
+		err = check_wqes(&c);
+	if (!err && has(&c, WRC_RULE_PATCH))
+		err = wrc_check_patches(&c);
+	if (!err)
+		err = wrc_check_run(&c);
+	if (!err && has(&c, WRC_RULE_RQ))
+		err = wrc_check_rq(&c);
+	if (!err && has(&c, WRC_RULE_FLOW))
+		err = wrc_check_flow(&c);
+	return err;
+}
+
+int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    const struct wrc_bind *bind, const void *arena,
+		    char why[WRC_WHY_MAX])
+{
+	return wrc_check_rules(prog, geom, bind, arena, WRC_ALL_RULES, why);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The verifier's parts.  wrc_image_check() in wrc.h is what others call.
+ *
+ * An image is refused unless all rules accept it.  They read the bytes that
+ * the NIC will read, and the recycle words as the client will compute them;
+ * from the program they take only what it claims to do, and prove that it is
+ * harmless and that the bytes do the same.
+ */
+#ifndef WRC_CHECK_H
+#define WRC_CHECK_H
+
+#include "decode.h"
+#include "dis.h"
+#include "link.h"
+
+enum wrc_rule {
+	/* Geometry, opcodes, lengths, QPNs, completion flags. */
+	WRC_RULE_FORM,
+	/* Each operand's key opens the memory its role needs, no other. */
+	WRC_RULE_KEY,
+	/* Addresses known beforehand lie in their region, and are one's own. */
+	WRC_RULE_ADDRESS,
+	/*
+	 * Whoever writes the ring hits whole fields of its own instance that it
+	 * may write, and every address still open is written by somebody.
+	 */
+	WRC_RULE_PATCH,
+	/*
+	 * A WQE is enabled, and a register read, only after whatever is written
+	 * there is known to have arrived (by a WAIT for it).
+	 */
+	WRC_RULE_ORDER,
+	/* The answer is enabled after all effects (I5). */
+	WRC_RULE_ANSWER,
+	/*
+	 * WAITs name CQEs that come, SEND_ENs let everything run once and no
+	 * more than the next head, at every wrap.
+	 */
+	WRC_RULE_BALANCE,
+	/* Counts and indices are those of their lap, and re-armed. */
+	WRC_RULE_INDEX,
+	/* The receive queue is full but never over-posted. */
+	WRC_RULE_RQ,
+	/* Pages are moved, never copied; counters stay in the ring (I1). */
+	WRC_RULE_ATOMIC,
+	/* Addresses and pages come from where they may come from (I2, I3). */
+	WRC_RULE_FLOW,
+	WRC_NR_RULES,
+};
+
+#define WRC_ALL_RULES ((1u << WRC_NR_RULES) - 1)
+
+const char *wrc_rule_name(enum wrc_rule rule);
+
+struct wrc_check {
+	struct wrc_dis_ctx ctx;
+	const __u8 *arena;
+	unsigned int rules;
+	int nr_words;
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_text why;
+};
+
+/* Only some rules, for tests: a mask of 1 << enum wrc_rule. */
+int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    const struct wrc_bind *bind, const void *arena,
+		    unsigned int rules, char why[WRC_WHY_MAX]);
+
+/* Writes the reason, with the WQE's line, and returns -EPERM. */
+__attribute__((format(printf, 5, 6)))
+int wrc_refuse(struct wrc_check *c, enum wrc_rule rule, __u32 instance,
+	       unsigned int insn, const char *fmt, ...);
+/* The same about the queue or an instance's receive entry. */
+__attribute__((format(printf, 3, 4)))
+int wrc_refuse_all(struct wrc_check *c, enum wrc_rule rule,
+		   const char *fmt, ...);
+
+const __u8 *wrc_check_wqe(const struct wrc_check *c, __u32 instance,
+			  unsigned int insn);
+/* Decoded as its program has it; false: it is not (rule form says why). */
+bool wrc_check_decode(const struct wrc_check *c, __u32 instance,
+		      unsigned int insn, struct wrc_wr *ret_wr);
+/* Segments of the receive entry of an instance, -EINVAL. */
+int wrc_check_recv(const struct wrc_check *c, __u32 instance,
+		   struct wrc_sge sge[WRC_MAX_RECV_SGE]);
+
+/*
+ * A recycle word as the client computes it for request r, which may be -1:
+ * the value that stands in the image.
+ */
+__u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
+/* The word of an instruction and kind, negative: none. */
+int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
+		      enum odrp_wire_word_kind kind);
+
+int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn);
+int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
+		 const struct wrc_wr *wr);
+int wrc_check_bind(struct wrc_check *c);
+int wrc_check_geom(struct wrc_check *c);
+int wrc_check_patches(struct wrc_check *c);
+int wrc_check_run(struct wrc_check *c);
+int wrc_check_rq(struct wrc_check *c);
+int wrc_check_flow(struct wrc_check *c);
+
+#endif /* WRC_CHECK_H */

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Verifier, rule patch: who writes what in the ring.
+ *
+ * Two halves.  The program's relocations must be harmless: whole fields, of
+ * the same instance (or, by the request, the next head), which that source may
+ * write, and no open address left open.  And the bytes must do exactly those:
+ * every byte that a receive entry or a result puts into the arena is followed
+ * to the field it hits.
+ */
+#include "check.h"
+
+#define RULE WRC_RULE_PATCH
+
+static const struct wrc_fielddef *field_of(const struct wrc_patch *p)
+{
+	return wrc_fielddef((enum wrc_field)p->field);
+}
+
+static bool same_field(const struct wrc_patch *a, const struct wrc_patch *b)
+{
+	return a->source == b->source && a->insn == b->insn &&
+	       a->field == b->field && a->sge == b->sge && a->delta == b->delta;
+}
+
+/* Do all patches of this source together cover the field? */
+static bool covers_field(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	unsigned int i, mask = 0;
+
+	for (i = 0; i < prog->nr_patches; i++) {
+		const struct wrc_patch *q = &prog->patch[i];
+
+		if (same_field(p, q))
+			mask |= ((1u << q->width) - 1) << q->field_off;
+	}
+	return mask == (1u << field_of(p)->width) - 1;
+}
+
+static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	const struct wrc_insn *target = &prog->insn[p->insn];
+	bool request = p->source == WRC_RECV;
+
+	switch (field_of(p)->patchable) {
+	case WRC_PATCH_DECLARED:
+		return !request && target->flags & WRC_I_MAYBE;
+	case WRC_PATCH_CLIENT_KEY:
+		return request && target->remote.space == WRC_SP_PEER;
+	case WRC_PATCH_COUNT:
+		return request;
+	case WRC_PATCH_VALUE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int refuse_patch(struct wrc_check *c, const struct wrc_patch *p,
+			const char *what)
+{
+	struct wrc_text t;
+	char line[80];
+
+	wrc_text_init(&t, line, sizeof(line));
+	wrc_dis_patch(&t, c->ctx.prog, p);
+	return wrc_refuse(c, RULE, 0, p->insn, "%s (%s)", what, line);
+}
+
+static int check_relocation(struct wrc_check *c, const struct wrc_patch *p)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	bool head = p->queue == WRC_LOOP && wrc_is_head(prog, p->insn);
+
+	if (!may_patch(prog, p))
+		return refuse_patch(c, p,
+				    "has a field overwritten that this source may not write");
+	if (!covers_field(prog, p))
+		return refuse_patch(c, p, "has a field overwritten in part");
+	if (head != (p->delta == 1))
+		return refuse_patch(c, p, head ?
+				    "is a head armed by its own request" :
+				    "is armed from another instance");
+	return 0;
+}
+
+static bool is_patched(const struct wrc_prog *prog, unsigned int insn,
+		       enum wrc_field field, unsigned int sge)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_patches; i++)
+		if (prog->patch[i].insn == insn &&
+		    prog->patch[i].field == field && prog->patch[i].sge == sge)
+			return true;
+	return false;
+}
+
+/* Every address and opcode that is open must be filled by somebody. */
+static int check_open(struct wrc_check *c, unsigned int insn)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	const struct wrc_insn *i = &prog->insn[insn];
+	unsigned int j;
+
+	if (i->flags & WRC_I_MAYBE &&
+	    !is_patched(prog, insn, WRC_F_OPCODE, 0))
+		return wrc_refuse(c, RULE, 0, insn, "is never given its opcode");
+	if (!wrc_space_static((enum wrc_space)i->remote.space) &&
+	    !is_patched(prog, insn, WRC_F_RADDR, 0))
+		return wrc_refuse(c, RULE, 0, insn, "is never given its raddr");
+	for (j = 0; j < i->nr_sge; j++)
+		if (!wrc_space_static((enum wrc_space)i->sge[j].at.space) &&
+		    !is_patched(prog, insn, WRC_F_ADDR, j))
+			return wrc_refuse(c, RULE, 0, insn,
+					  "is never given the address of segment %u",
+					  j);
+	return 0;
+}
+
+/* Is the byte `off` of a source's result allowed to hit this place? */
+static bool declared(const struct wrc_check *c, __u8 source, __u32 off,
+		     __u32 instance, const struct wrc_place *at)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_patches; i++) {
+		const struct wrc_patch *p = &prog->patch[i];
+		__u32 target = (instance + p->delta) & (c->ctx.geom->depth - 1);
+
+		if (p->source == source && p->insn == at->insn &&
+		    p->field == at->byte.field && p->sge == at->byte.sge &&
+		    target == at->instance && off >= p->off &&
+		    off - p->off < p->width &&
+		    at->byte.off == p->field_off + (off - p->off))
+			return true;
+	}
+	return false;
+}
+
+static int refuse_hit(struct wrc_check *c, __u8 source, __u32 off,
+		      __u32 instance, const struct wrc_place *at)
+{
+	const char *field = "a place that is nobody's";
+	struct wrc_text t;
+	char by[16];
+
+	wrc_text_init(&t, by, sizeof(by));
+	wrc_dis_label(&t, c->ctx.prog, source);
+	wrc_text_add(&t, "@%u", instance);
+	if (at->space != WRC_SP_FIELD)
+		return wrc_refuse_all(c, RULE,
+				      "byte %u of the result of %s hits memory of the queue that is no field",
+				      off, by);
+	if (at->byte.field < WRC_NR_FIELDS)
+		field = wrc_fielddef((enum wrc_field)at->byte.field)->name;
+	return wrc_refuse(c, RULE, at->instance, at->insn,
+			  "has its %s hit by byte %u of the result of %s, undeclared",
+			  field, off, by);
+}
+
+/* True: a byte of a segment lands in the arena, at *ret_off. */
+static bool in_arena(const struct wrc_check *c, const struct wrc_sge *sge,
+		     __u32 byte, __u64 *ret_off)
+{
+	const struct wrc_bind *b = c->ctx.bind;
+	__u64 addr = sge->addr + byte;
+
+	*ret_off = addr - b->arena_iova;
+	if (sge->lkey != b->arena_key)
+		return false;
+	/* One key may open arena and buffers: then the address decides. */
+	return b->arena_key != b->buf_key || *ret_off < c->ctx.geom->arena_len;
+}
+
+/*
+ * Follows the segments of one source.  Returns how many bytes hit fields and
+ * the doorbell record together, or -EPERM.
+ */
+static int follow(struct wrc_check *c, __u8 source, __u32 instance,
+		  const struct wrc_sge *sge, unsigned int nr_sge)
+{
+	__u32 i, byte, off = 0;
+	int hits = 0;
+
+	for (i = 0; i < nr_sge; off += sge[i].len, i++) {
+		for (byte = 0; byte < sge[i].len; byte++) {
+			struct wrc_place at;
+			__u64 arena;
+
+			if (!in_arena(c, &sge[i], byte, &arena))
+				break;
+			at = wrc_place_of(c->ctx.prog, c->ctx.geom, arena);
+			if (at.space == WRC_SP_REG && at.instance == instance)
+				continue;
+			if (at.space == WRC_SP_DBR && source == WRC_RECV) {
+				hits++;
+				continue;
+			}
+			if (at.space != WRC_SP_FIELD ||
+			    !declared(c, source, off + byte, instance, &at))
+				return refuse_hit(c, source, off + byte,
+						  instance, &at);
+			hits++;
+		}
+	}
+	return hits;
+}
+
+/* How many bytes of fields a source should hit. */
+static int wanted(const struct wrc_prog *prog, __u8 source)
+{
+	unsigned int i;
+	int bytes = 0;
+
+	for (i = 0; i < prog->nr_patches; i++)
+		if (prog->patch[i].source == source)
+			bytes += prog->patch[i].width;
+	return bytes;
+}
+
+static int check_request(struct wrc_check *c, __u32 instance)
+{
+	struct wrc_sge sge[WRC_MAX_RECV_SGE];
+	int n, want = wanted(c->ctx.prog, WRC_RECV) + (int)sizeof(__be32);
+
+	n = wrc_check_recv(c, instance, sge);
+	if (n < 0)
+		return wrc_refuse_all(c, RULE,
+				      "receive entry %u is malformed",
+				      instance);
+	n = follow(c, WRC_RECV, instance, sge, n);
+	if (n < 0)
+		return n;
+	if (n != want)
+		return wrc_refuse_all(c, RULE,
+				      "receive entry %u arms %d bytes instead of %d",
+				      instance, n, want);
+	return 0;
+}
+
+/* A result in its data segments, or a WRITE into the arena. */
+static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	__u8 flags = wrc_opdef(i->op)->flags;
+	struct wrc_sge remote;
+	struct wrc_wr wr;
+	unsigned int j;
+	int n = 0, want = wanted(c->ctx.prog, insn);
+
+	if (!wrc_check_decode(c, instance, insn, &wr))
+		return 0;
+	if (flags & WRC_OP_SCATTER) {
+		n = follow(c, insn, instance, wr.sge, wr.nr_sge);
+	} else if (flags & WRC_OP_RWRITE && wr.rkey == c->ctx.bind->arena_key &&
+		   wrc_space_class((enum wrc_space)i->remote.space) ==
+			   WRC_CL_ARENA) {
+		remote.lkey = wr.rkey;
+		remote.addr = wr.raddr;
+		for (j = 0, remote.len = 0; j < wr.nr_sge; j++)
+			remote.len += wr.sge[j].len;
+		n = follow(c, insn, instance, &remote, 1);
+	}
+	if (n < 0)
+		return n;
+	if (n != want)
+		return wrc_refuse(c, RULE, instance, insn,
+				  "patches %d bytes instead of %d", n, want);
+	return 0;
+}
+
+int wrc_check_patches(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+	__u32 instance;
+	int err = 0;
+
+	for (i = 0; !err && i < prog->nr_patches; i++)
+		err = check_relocation(c, &prog->patch[i]);
+	for (i = 0; !err && i < prog->nr_insn; i++)
+		err = check_open(c, i);
+	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++) {
+		err = check_request(c, instance);
+		for (i = 0; !err && i < prog->nr_insn; i++)
+			err = check_result(c, instance, i);
+	}
+	return err;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Verifier, rule rq: the client's receive queue.
+ *
+ * K entries, K - 1 posted at first.  Request r raises the record to K + r when
+ * r + 1 entries have been consumed: K - 1 are posted again, and never more
+ * than K, even while the record is written by the entry being consumed.
+ */
+#include "check.h"
+
+#define RULE WRC_RULE_RQ
+
+static int record(struct wrc_check *c)
+{
+	const struct wrc_geom *geom = c->ctx.geom;
+	struct wrc_dbr dbr;
+	__u32 posted;
+
+	memcpy(&dbr, c->arena + geom->client_dbr, sizeof(dbr));
+	posted = be32_to_cpu(dbr.rcv);
+	if (posted != geom->depth - 1)
+		return wrc_refuse_all(c, RULE,
+				      "%u of %u receive entries are posted at first, instead of %u",
+				      posted, geom->depth, geom->depth - 1);
+	return 0;
+}
+
+/* The record's word at request r, as a whole number. */
+static int posted_at(struct wrc_check *c, unsigned int word, __u64 r)
+{
+	__u32 depth = c->ctx.geom->depth;
+	__u16 ahead = wrc_check_word(c, word, r) - (__u16)r;
+
+	if (ahead > depth)
+		return wrc_refuse_all(c, RULE,
+				      "request %llu posts %u receive entries of a queue of %u",
+				      (unsigned long long)r, ahead, depth);
+	if (ahead < depth)
+		return wrc_refuse_all(c, RULE,
+				      "request %llu leaves %u receive entries posted instead of %u",
+				      (unsigned long long)r, ahead, depth);
+	return 0;
+}
+
+static int record_words(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	int w = wrc_check_word_of(c, WRC_NONE, ODRP_WIRE_WORD_DBR);
+	__u64 r;
+	int err = 0;
+
+	if (w < 0)
+		return wrc_refuse_all(c, RULE,
+				      "no word of the request re-posts receive entries");
+	if (!prog->nr_scatter || w != prog->nr_words - 1)
+		return wrc_refuse_all(c, RULE,
+				      "the doorbell record is not the last word");
+	for (r = 0; !err && r < c->ctx.geom->depth + 2ull; r++)
+		err = posted_at(c, w, r);
+	for (r = 0x10000 - 4; !err && r < 0x10000 + 4; r++)
+		err = posted_at(c, w, r);
+	return err;
+}
+
+/* An entry takes a whole request and not one byte more. */
+static int entry(struct wrc_check *c, __u32 instance)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	const struct wrc_bind *b = c->ctx.bind;
+	struct wrc_sge sge[WRC_MAX_RECV_SGE];
+	__u32 want = prog->req_len + (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
+	__u32 len = 0;
+	int i, n;
+
+	n = wrc_check_recv(c, instance, sge);
+	if (n <= 0)
+		return wrc_refuse_all(c, RULE, "receive entry %u is malformed",
+				      instance);
+	for (i = 0; i < n; i++)
+		len += sge[i].len;
+	if (len != want)
+		return wrc_refuse_all(c, RULE,
+				      "receive entry %u takes %u bytes of a request of %u",
+				      instance, len, want);
+	if (!prog->page)
+		return 0;
+	if (sge[n - 1].lkey != b->buf_key ||
+	    sge[n - 1].len != ODRP_WIRE_PAGE_SIZE ||
+	    sge[n - 1].addr != b->buf_iova +
+			       (__u64)instance * ODRP_WIRE_PAGE_SIZE)
+		return wrc_refuse_all(c, RULE,
+				      "receive entry %u does not put the page into its own buffer",
+				      instance);
+	return 0;
+}
+
+int wrc_check_rq(struct wrc_check *c)
+{
+	__u32 instance;
+	int err;
+
+	err = record(c);
+	if (!err)
+		err = record_words(c);
+	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++)
+		err = entry(c, instance);
+	return err;
+}

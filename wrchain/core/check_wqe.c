@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Verifier: rules that look at one WQE: form, key, address, atomic. */
+#include "check.h"
+
+static bool has(const struct wrc_check *c, enum wrc_rule rule)
+{
+	return c->rules & 1u << rule;
+}
+
+/* Offsets must be those this program gets at this depth: recompute them. */
+int wrc_check_geom(struct wrc_check *c)
+{
+	const struct wrc_geom *g = c->ctx.geom;
+	struct wrc_geom want;
+
+	if (wrc_geom_init(c->ctx.prog, g->depth, &want))
+		return wrc_refuse_all(c, WRC_RULE_FORM,
+				      "no geometry of depth %u", g->depth);
+	if (want.loop_bb != g->loop_bb || want.client_bb != g->client_bb ||
+	    want.log_loop_sq != g->log_loop_sq ||
+	    want.log_client_sq != g->log_client_sq ||
+	    want.log_rq != g->log_rq ||
+	    want.log_rq_stride != g->log_rq_stride ||
+	    want.loop_sq != g->loop_sq || want.client_sq != g->client_sq ||
+	    want.client_rq != g->client_rq || want.loop_dbr != g->loop_dbr ||
+	    want.client_dbr != g->client_dbr || want.scratch != g->scratch ||
+	    want.arena_len != g->arena_len || want.buf_len != g->buf_len ||
+	    want.start_bb != g->start_bb || want.rq_posted != g->rq_posted ||
+	    want.req_len != g->req_len)
+		return wrc_refuse_all(c, WRC_RULE_FORM,
+				      "the geometry is not that of %s with %u instances",
+				      c->ctx.prog->name, g->depth);
+	return 0;
+}
+
+int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	const struct wrc_bind *bind = c->ctx.bind;
+	const __u8 *wqe = wrc_check_wqe(c, instance, insn);
+	__u32 qpn = i->queue == WRC_LOOP ? bind->loop_qpn : bind->client_qpn;
+	struct wrc_wr wr;
+	int n;
+
+	n = wrc_decode(wqe, i->nr_bb * WRC_WQE_BB, i->op, &wr);
+	if (n < 0)
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "is malformed, %s",
+				  wrc_decode_why(wqe, i->nr_bb * WRC_WQE_BB,
+						 i->op));
+	if ((n + WRC_WQE_BB - 1) / WRC_WQE_BB != i->nr_bb)
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "has %d bytes and should take %u blocks", n,
+				  i->nr_bb);
+	if (wr.op != (i->flags & WRC_I_MAYBE ? WRC_WQE_NOP : i->op))
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "is opcode 0x%02x before anybody made it one",
+				  wr.op);
+	if (wr.qpn != qpn)
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "says queue pair 0x%x and lies in 0x%x",
+				  wr.qpn, qpn);
+	if (wr.inl_len || wr.nr_sge != i->nr_sge)
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "has %u data segments instead of %u",
+				  wr.nr_sge, i->nr_sge);
+	if (wr.flags != (i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS : 0))
+		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
+				  "has completion flags 0x%02x that its program does not count with",
+				  wr.flags);
+	return 0;
+}
+
+static int key_check(struct wrc_check *c, __u32 instance, unsigned int insn,
+		     const char *what, __u32 key, struct wrc_ref ref)
+{
+	enum wrc_class class = wrc_space_class((enum wrc_space)ref.space);
+	__u32 want = wrc_class_key(c->ctx.bind, class);
+
+	if (key == want)
+		return 0;
+	return wrc_refuse(c, WRC_RULE_KEY, instance, insn,
+			  "has %s 0x%x where it needs that of class %s, 0x%x",
+			  what, key, wrc_class_name(class), want);
+}
+
+static int keys(struct wrc_check *c, __u32 instance, unsigned int insn,
+		const struct wrc_wr *wr)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	unsigned int j;
+	int err = 0;
+
+	if (i->remote.space != WRC_SP_NONE)
+		err = key_check(c, instance, insn, "rkey", wr->rkey,
+				i->remote);
+	for (j = 0; !err && j < wr->nr_sge && j < i->nr_sge; j++)
+		err = key_check(c, instance, insn, "lkey", wr->sge[j].lkey,
+				i->sge[j].at);
+	return err;
+}
+
+/* A place known beforehand must be exactly the program's. */
+static int place_check(struct wrc_check *c, __u32 instance, unsigned int insn,
+		       const char *what, __u64 addr, struct wrc_ref ref)
+{
+	__u64 want = wrc_ref_addr(c->ctx.prog, c->ctx.geom, c->ctx.bind, ref,
+				  instance);
+
+	if (!wrc_space_static((enum wrc_space)ref.space) || addr == want)
+		return 0;
+	return wrc_refuse(c, WRC_RULE_ADDRESS, instance, insn,
+			  "has %s 0x%llx outside its own %s, 0x%llx", what,
+			  (unsigned long long)addr,
+			  wrc_class_name(wrc_space_class(
+				  (enum wrc_space)ref.space)),
+			  (unsigned long long)want);
+}
+
+/* Scattered results are rule patch's; here is all else. */
+static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
+		     const struct wrc_wr *wr)
+{
+	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	const struct wrc_opdef *def = wrc_opdef(i->op);
+	unsigned int j;
+	int err = 0;
+
+	if (i->remote.space != WRC_SP_NONE)
+		err = place_check(c, instance, insn, "raddr", wr->raddr,
+				  i->remote);
+	for (j = 0; !err && j < wr->nr_sge && j < i->nr_sge; j++) {
+		if (wr->sge[j].len != i->sge[j].len)
+			return wrc_refuse(c, WRC_RULE_ADDRESS, instance, insn,
+					  "has a segment of %u bytes instead of %u",
+					  wr->sge[j].len, i->sge[j].len);
+		if (def->flags & WRC_OP_SCATTER &&
+		    i->sge[j].at.space == WRC_SP_FIELD)
+			continue;
+		err = place_check(c, instance, insn, "addr", wr->sge[j].addr,
+				  i->sge[j].at);
+	}
+	return err;
+}
+
+static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
+		   const struct wrc_wr *wr)
+{
+	__u64 boundary = 1ull << (c->ctx.bind->log_free_ring - 1);
+
+	switch (wr->shape) {
+	case WRC_WQE_MASKED_CS:
+		if (wr->compare_mask || wr->swap || ~wr->swap_mask)
+			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
+					  "does not move: it must leave 0, always");
+		return 0;
+	case WRC_WQE_MASKED_FA:
+		if (wr->swap != 8 || wr->compare != boundary)
+			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
+					  "does not step by 8 within a ring of 2^%u bytes",
+					  c->ctx.bind->log_free_ring);
+		return 0;
+	case WRC_WQE_CS:
+	case WRC_WQE_FA:
+		return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
+				  "can neither move nor stay in a ring");
+	default:
+		return 0;
+	}
+}
+
+int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
+		 const struct wrc_wr *wr)
+{
+	int err = 0;
+
+	if (has(c, WRC_RULE_KEY))
+		err = keys(c, instance, insn, wr);
+	if (!err && has(c, WRC_RULE_ADDRESS))
+		err = addresses(c, instance, insn, wr);
+	if (!err && has(c, WRC_RULE_ATOMIC))
+		err = atomics(c, instance, insn, wr);
+	return err;
+}
+
+/* What the keys open must be where the programs rely on it to be. */
+int wrc_check_bind(struct wrc_check *c)
+{
+	const struct wrc_bind *b = c->ctx.bind;
+	__u64 ring = 1ull << b->log_free_ring;
+
+	if (b->tt_iova)
+		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
+				      "the table starts at 0x%llx, and requests count from 0",
+				      (unsigned long long)b->tt_iova);
+	if (b->free_ring & (ring - 1))
+		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
+				      "the free ring at 0x%llx is not aligned to its 2^%u bytes",
+				      (unsigned long long)b->free_ring,
+				      b->log_free_ring);
+	if (b->free_head & 7 || b->free_tail & 7 ||
+	    b->free_head == b->free_tail ||
+	    b->free_head - b->free_ring < ring ||
+	    b->free_tail - b->free_ring < ring)
+		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
+				      "the counters at 0x%llx and 0x%llx are not two words outside the ring",
+				      (unsigned long long)b->free_head,
+				      (unsigned long long)b->free_tail);
+	if (!b->pool_len || b->pool_len > 1ull << WRC_POOL_BITS ||
+	    b->pool_len & (ODRP_WIRE_PAGE_SIZE - 1))
+		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
+				      "a pool of 0x%llx bytes does not fit its 2^%u bytes of pages",
+				      (unsigned long long)b->pool_len,
+				      WRC_POOL_BITS);
+	return 0;
+}
