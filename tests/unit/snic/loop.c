@@ -12,7 +12,8 @@ void bed_open(struct bed *b, const struct snic_config *cfg)
 	struct snic_config c = cfg ? *cfg : bed_config;
 
 	memset(b, 0, sizeof(*b));
-	c.ip = htobe32(0x0a000001);
+	if (!c.ip)
+		c.ip = htobe32(0x0a000001);
 	assert_int_equal(snic_new(&c, &b->nic), 0);
 	b->arena = aligned_alloc(4096, ARENA_LEN);
 	assert_non_null(b->arena);
@@ -237,6 +238,24 @@ uint8_t *put_wait(struct end *e, uint8_t flags, uint32_t cqn, uint32_t index)
 uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index)
 {
 	return put_wait_en(e, WRC_WQE_SEND_EN, flags, qpn, index);
+}
+
+/* Big endian, a lap of 256 is 1 in the index's second lowest byte, whose carry
+ * is lost, as is that of 16-bit numbers. */
+void put_endless(struct end *e)
+{
+	uint8_t *scratch = bed_alloc(e->bed, 8);
+	struct wqe w = wqe_begin(e, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8,
+				 0);
+
+	assert_int_equal(e->log_sq, 8);
+	wqe_raddr(&w, bed_iova(e->bed, at(e, 1, 24)), e->bed->key);
+	wqe_u64x2(&w, 1ull << 16, 1ull << 23);
+	wqe_data(&w, scratch, 8);
+	wqe_end(&w);
+	put_enable(e, 0, e->qpn, 256);
+	while (e->pi < 256)
+		put_nop(e, 0);
 }
 
 void ring(struct end *e)

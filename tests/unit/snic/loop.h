@@ -88,6 +88,12 @@ uint8_t *put_read(struct end *e, uint8_t flags, void *dst, uint32_t len,
 uint8_t *put_wait(struct end *e, uint8_t flags, uint32_t cqn, uint32_t index);
 uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index);
 
+/*
+ * An endless ring, for e with log_sq 8, master, and a NIC with relaxed_index: a
+ * SEND_EN that enables the next lap, after a masked FA has moved its index on.
+ */
+void put_endless(struct end *e);
+
 void ring(struct end *e);	/* doorbell for all that was written */
 void post_recv(struct end *e, void *p, uint32_t len);
 
