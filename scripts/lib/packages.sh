@@ -39,8 +39,12 @@ packages_of() {
 	esac
 }
 
-package_installed() {
-	[[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) = installed ]]
+# packages_missing NAME...: those of them that are not installed.
+packages_missing() {
+	# shellcheck disable=SC2016  # dpkg-query expands these
+	comm -23 <(printf '%s\n' "$@" | sort -u) \
+		<(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+			sed -n 's/^installed //p' | sort -u)
 }
 
 apt_quietly() {
@@ -56,15 +60,14 @@ try_install() {
 }
 
 packages_install() {
-	local set list p log
-	local -a missing=()
+	local set list='' log
+	local -a missing
 
 	for set; do
-		list=$(packages_of "$set") || return 1
-		for p in $list; do
-			package_installed "$p" || missing+=("$p")
-		done
+		list+=" $(packages_of "$set")" || return 1
 	done
+	# shellcheck disable=SC2086
+	mapfile -t missing < <(packages_missing $list)
 	((${#missing[@]})) || return 0
 
 	if ((EUID != 0)); then
