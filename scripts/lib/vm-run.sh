@@ -51,14 +51,15 @@ run_fail() {
 # The guests' archive
 #
 
-# The module's parameters, quoted for the guest's shell.
+# The module's parameters, quoted for the kernel and then for the guest's shell.
 module_params() {
 	local p
 	for p in "${opt_param[@]}"; do
 		case $p in
-		mnode.* | hot_add.*) ;;
-		*) printf "'%s' " "${p//\'/}" ;;
+		mnode.* | hot_add.*) continue ;;
+		*' '*) p="${p%%=*}=\"${p#*=}\"" ;;
 		esac
+		printf '%s ' "$(sh_quote "$p")"
 	done
 }
 
@@ -547,11 +548,10 @@ vm_run() {
 
 	kernel_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
 		accel=$(accel_choose "$opt_kernel") || exit 125
-	case $opt_mode in
-	odrp) mnode_start || exit 125 ;;
-	nbd) nbd_start || exit 125 ;;
-	esac
+	# nbd-server's address goes into the archive.
+	[[ $opt_mode != nbd ]] || nbd_start || exit 125
 	run_archive || exit 125
+	[[ $opt_mode != odrp ]] || mnode_start || exit 125
 	run_begin=$EPOCHREALTIME
 	deadline=$(usec_after "$opt_timeout")
 	for ((i = 0; i < opt_cnodes; i++)); do
