@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The heartbeat: a counter, and what the lease is about, RDMA-written to the
+ * memory node every beat_ms.  The memory node's grants come the other way,
+ * written by it into a page of ours, and are read here before each beat.
+ */
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/slab.h>
+#include "odrp.h"
+
+static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct odrp_beat *b = container_of(wc->wr_cqe, struct odrp_beat, cqe);
+	struct odrp_sess *s = container_of(b, struct odrp_sess, beat);
+
+	if (wc->status != IB_WC_SUCCESS)
+		odrp_sess_fail(s, "heartbeat: %s (%d)",
+			       ib_wc_status_msg(wc->status), wc->status);
+	atomic_set_release(&b->busy, 0);
+}
+
+static void ask_to_leave(struct odrp_sess *s)
+{
+	static char *env[] = { "ODRP_DRAIN=1", NULL };
+	struct gendisk *disk = READ_ONCE(s->dev->disk);
+
+	pr_notice("odrp%d: memory node asks to swap off and leave\n",
+		  s->dev->id);
+	if (disk)
+		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
+}
+
+/*
+ * The grant may be written while it is read: it counts when the epoch is the
+ * same before and after.  Otherwise the next beat will see it.
+ */
+static u64 read_grant(struct odrp_sess *s, u64 limit)
+{
+	struct odrp_ctl_buf *ctl = &s->ctl;
+	const volatile struct odrp_wire_grant *g = ctl->page;
+	u64 epoch, lease;
+	u32 flags;
+
+	ib_dma_sync_single_for_cpu(s->ibdev, ctl->dma, PAGE_SIZE,
+				   DMA_FROM_DEVICE);
+	epoch = be64_to_cpu(g->epoch);
+	rmb();
+	lease = be64_to_cpu(g->lease);
+	flags = be32_to_cpu(g->flags);
+	rmb();
+	if (epoch == ctl->epoch || epoch != be64_to_cpu(g->epoch))
+		goto out;
+	if ((flags & ODRP_WIRE_GRANT_DRAIN) &&
+	    !(ctl->flags & ODRP_WIRE_GRANT_DRAIN))
+		ask_to_leave(s);
+	ctl->epoch = epoch;
+	WRITE_ONCE(ctl->flags, flags);
+	limit = min_t(u64, lease, s->dev->slots.nr);
+out:
+	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
+				      DMA_FROM_DEVICE);
+	return limit;
+}
+
+static void fill_beat(struct odrp_sess *s)
+{
+	struct odrp_dev *dev = s->dev;
+	struct odrp_wire_beat *w = s->beat.buf;
+	u64 limit, held, used;
+
+	limit = read_grant(s, atomic64_read(&dev->lease.limit));
+	held = odrp_lease_set(&dev->lease, limit, &used);
+
+	ib_dma_sync_single_for_cpu(s->ibdev, s->beat.dma, sizeof(*w),
+				   DMA_TO_DEVICE);
+	w->beat = cpu_to_be64(++s->beat.nr);
+	w->used = cpu_to_be64(used);
+	w->want = cpu_to_be64(odrp_lease_want(used, dev->slots.nr));
+	w->lease_held = cpu_to_be64(held);
+	w->ctl_raddr = cpu_to_be64(s->ctl.reg.mr->iova);
+	w->ctl_rkey = cpu_to_be32(s->ctl.reg.mr->rkey);
+	ib_dma_sync_single_for_device(s->ibdev, s->beat.dma, sizeof(*w),
+				      DMA_TO_DEVICE);
+	/* Near the limit, give back what is only waiting to be reused. */
+	if (used + used / 8 >= limit)
+		odrp_free_now(dev);
+}
+
+static int post_beat(struct odrp_sess *s)
+{
+	struct odrp_beat *b = &s->beat;
+	struct ib_sge sge = {
+		.addr	= b->dma,
+		.length	= sizeof(*b->buf),
+		.lkey	= s->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.wr_cqe		= &b->cqe,
+			.sg_list	= &sge,
+			.num_sge	= 1,
+			.opcode		= IB_WR_RDMA_WRITE,
+			.send_flags	= IB_SEND_SIGNALED,
+		},
+		.remote_addr	= b->raddr,
+		.rkey		= b->rkey,
+	};
+
+	return ib_post_send(s->admin->qp, &wr.wr, NULL);
+}
+
+static void beat_work(struct work_struct *w)
+{
+	struct odrp_beat *b = container_of(to_delayed_work(w),
+					   struct odrp_beat, work);
+	struct odrp_sess *s = container_of(b, struct odrp_sess, beat);
+	enum odrp_state state = odrp_sess_state(s);
+	int err;
+
+	if (state != ODRP_LIVE && state != ODRP_CONNECTING)
+		return;
+	/* The last one is still on its way: do not touch its buffer. */
+	if (!atomic_read_acquire(&b->busy)) {
+		fill_beat(s);
+		atomic_set(&b->busy, 1);
+		err = post_beat(s);
+		if (err) {
+			atomic_set(&b->busy, 0);
+			odrp_sess_fail(s, "posting a heartbeat: error %d", err);
+			return;
+		}
+		odrp_stat_inc(s->dev, beats);
+	}
+	queue_delayed_work(odrp_wq, &b->work, msecs_to_jiffies(b->period_ms));
+}
+
+static int init_buf(struct odrp_sess *s)
+{
+	struct odrp_beat *b = &s->beat;
+
+	b->cqe.done = beat_done;
+	b->buf = kzalloc(sizeof(*b->buf), GFP_KERNEL);
+	if (!b->buf)
+		return -ENOMEM;
+	b->dma = ib_dma_map_single(s->ibdev, b->buf, sizeof(*b->buf),
+				   DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(s->ibdev, b->dma)) {
+		kfree(b->buf);
+		b->buf = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int init_ctl(struct odrp_sess *s)
+{
+	struct odrp_ctl_buf *ctl = &s->ctl;
+
+	ctl->page = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!ctl->page)
+		return -ENOMEM;
+	ctl->dma = ib_dma_map_single(s->ibdev, ctl->page, PAGE_SIZE,
+				     DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(s->ibdev, ctl->dma)) {
+		free_page((unsigned long)ctl->page);
+		ctl->page = NULL;
+		return -ENOMEM;
+	}
+	return odrp_reg_make(s->admin, &ctl->reg, &ctl->dma, 1);
+}
+
+/* The admin connection is up: make what the beat needs. */
+int odrp_beat_init(struct odrp_sess *s)
+{
+	int err;
+
+	err = init_buf(s);
+	if (err)
+		return err;
+	return init_ctl(s);
+}
+
+/*
+ * Beats start while the I/O connections are still being made: the memory
+ * node's patience began with the admin connection.
+ */
+void odrp_beat_start(struct odrp_sess *s)
+{
+	queue_delayed_work(odrp_wq, &s->beat.work, 0);
+}
+
+void odrp_beat_stop(struct odrp_sess *s)
+{
+	cancel_delayed_work_sync(&s->beat.work);
+}
+
+void odrp_beat_prepare(struct odrp_sess *s)
+{
+	INIT_DELAYED_WORK(&s->beat.work, beat_work);
+}
+
+/* Nothing is in flight on the admin connection any more. */
+void odrp_beat_exit(struct odrp_sess *s)
+{
+	struct odrp_ctl_buf *ctl = &s->ctl;
+	struct odrp_beat *b = &s->beat;
+
+	odrp_reg_free(&ctl->reg);
+	if (ctl->page) {
+		ib_dma_unmap_single(s->ibdev, ctl->dma, PAGE_SIZE,
+				    DMA_FROM_DEVICE);
+		free_page((unsigned long)ctl->page);
+	}
+	ctl->page = NULL;
+	if (b->buf) {
+		ib_dma_unmap_single(s->ibdev, b->dma, sizeof(*b->buf),
+				    DMA_TO_DEVICE);
+		kfree(b->buf);
+	}
+	b->buf = NULL;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The disk: where the kernel's bios come in.  Bios under a plug are collected
+ * and issued together, so that each connection's requests are posted with one
+ * doorbell; issue.c does the issuing.
+ */
+#include <linux/blkdev.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "compat.h"
+#include "odrp.h"
+
+static int major;
+
+/* What blk_check_plugged() allocates for us and frees is up to us. */
+struct plugged {
+	struct blk_plug_cb	cb;
+	struct bio_list		bios;
+};
+
+static void issue_and_poll(struct odrp_dev *dev, struct bio_list *bios,
+			   bool may_poll)
+{
+	struct odrp_queue *q = odrp_queue_here(dev);
+
+	/*
+	 * As long as the bios are not done the device cannot go; after that
+	 * only this count keeps it (see odrp_blk_del()).
+	 */
+	atomic_inc(&q->users);
+	if (odrp_issue(q, bios) && may_poll)
+		odrp_poll_loads(q);
+	smp_mb__before_atomic();
+	atomic_dec(&q->users);
+}
+
+/*
+ * The block core takes the callback off the task's list before it calls it,
+ * and there is at least one bio in it: its owner waits, so the device is open.
+ */
+static void unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct plugged *p = container_of(cb, struct plugged, cb);
+
+	issue_and_poll(cb->data, &p->bios, !from_schedule);
+	kfree(p);
+}
+
+static void discard(struct odrp_dev *dev, struct bio *bio)
+{
+	u64 slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
+	u64 end = slot + bio->bi_iter.bi_size / ODRP_BLOCK;
+
+	for (; slot < end; slot++)
+		odrp_free_slot(dev, slot);
+	bio_endio(bio);
+}
+
+static bool aligned(const struct bio *bio)
+{
+	return bio->bi_iter.bi_sector % ODRP_BLOCK_SECTORS == 0 &&
+	       bio->bi_iter.bi_size % ODRP_BLOCK == 0;
+}
+
+static void take_bio(struct odrp_dev *dev, struct bio *bio)
+{
+	struct blk_plug_cb *cb;
+	struct bio_list bios;
+
+	/*
+	 * No memory for the callback, or no plug: issue at once.  (Newer
+	 * kernels plug around every submit_bio.)
+	 */
+	cb = blk_check_plugged(unplug, dev, sizeof(struct plugged));
+	if (cb) {
+		bio_list_add(&container_of(cb, struct plugged, cb)->bios, bio);
+		return;
+	}
+	bio_list_init(&bios);
+	bio_list_add(&bios, bio);
+	issue_and_poll(dev, &bios, true);
+}
+
+ODRP_SUBMIT_BIO(submit)
+{
+	struct odrp_dev *dev = odrp_bio_disk(bio)->private_data;
+
+	if (!aligned(bio)) {
+		odrp_stat_inc(dev, invalid_io);
+		bio_io_error(bio);
+		ODRP_SUBMIT_BIO_END;
+	}
+	switch (bio_op(bio)) {
+	case REQ_OP_READ:
+	case REQ_OP_WRITE:
+		if (bio->bi_iter.bi_size)
+			take_bio(dev, bio);
+		else
+			bio_endio(bio);
+		break;
+	case REQ_OP_DISCARD:
+		discard(dev, bio);
+		break;
+	default:
+		bio->bi_status = BLK_STS_NOTSUPP;
+		bio_endio(bio);
+		break;
+	}
+	ODRP_SUBMIT_BIO_END;
+}
+
+/* Under the swap device's lock, mostly with interrupts off. */
+static void slot_free_notify(struct block_device *bdev, unsigned long slot)
+{
+	struct odrp_dev *dev = bdev->bd_disk->private_data;
+
+	if (WARN_ON_ONCE(slot >= dev->slots.nr))
+		return;
+	odrp_stat_inc(dev, notify_free);
+	odrp_free_slot(dev, slot);
+}
+
+ODRP_BLK_OPEN(open_disk, arg)
+{
+	struct odrp_dev *dev = ODRP_BLK_OPEN_DISK(arg)->private_data;
+	int err = 0;
+
+	mutex_lock(&dev->lock);
+	if (dev->removing)
+		err = -ENXIO;
+	else
+		dev->openers++;
+	mutex_unlock(&dev->lock);
+	return err;
+}
+
+ODRP_BLK_RELEASE(release_disk, disk)
+{
+	struct odrp_dev *dev = disk->private_data;
+
+	mutex_lock(&dev->lock);
+	dev->openers--;
+	mutex_unlock(&dev->lock);
+}
+
+static const struct block_device_operations ops = {
+	.owner			= THIS_MODULE,
+	.open			= open_disk,
+	.release		= release_disk,
+	.submit_bio		= submit,
+	.swap_slot_free_notify	= slot_free_notify,
+};
+
+int odrp_blk_add(struct odrp_dev *dev)
+{
+	struct gendisk *disk;
+	int err;
+
+	disk = odrp_compat_alloc_disk();
+	if (IS_ERR(disk))
+		return PTR_ERR(disk);
+	disk->major = major;
+	disk->first_minor = dev->id;
+	disk->minors = 1;
+	disk->flags |= ODRP_DISK_FLAGS;
+	disk->fops = &ops;
+	disk->private_data = dev;
+	snprintf(disk->disk_name, sizeof(disk->disk_name), "odrp%d", dev->id);
+	set_capacity(disk, dev->slots.nr * ODRP_BLOCK_SECTORS);
+	dev->disk = disk;
+	err = odrp_compat_add_disk(disk, odrp_disk_groups);
+	if (err) {
+		dev->disk = NULL;
+		odrp_compat_free_disk(disk);
+	}
+	return err;
+}
+
+/* After this no bio comes in any more, and who submitted some has left. */
+void odrp_blk_del(struct odrp_dev *dev)
+{
+	unsigned int i;
+
+	del_gendisk(dev->disk);
+	for (i = 0; i < dev->sess.nr_queues; i++) {
+		while (atomic_read(&dev->sess.queues[i].users))
+			usleep_range(50, 200);
+	}
+}
+
+void odrp_blk_free(struct odrp_dev *dev)
+{
+	odrp_compat_free_disk(dev->disk);
+}
+
+int odrp_blk_init(void)
+{
+	major = register_blkdev(0, "odrp");
+	return major < 0 ? major : 0;
+}
+
+void odrp_blk_exit(void)
+{
+	unregister_blkdev(major, "odrp");
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * RDMA CM: making a connection, step by step, from the thread that adds the
+ * device, and hearing of its end.  Fills the hello and checks every field of
+ * what comes back before anybody uses it.
+ */
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include "odrp.h"
+
+#define CM_RETRIES	7	/* 3 bits on the wire; RNR 7 is for ever */
+
+static const char * const status_names[] = {
+	[ODRP_WIRE_OK]		= "ok",
+	[ODRP_WIRE_E_MALFORMED]	= "malformed hello",
+	[ODRP_WIRE_E_VERSION]	= "other protocol version",
+	[ODRP_WIRE_E_SESSION]	= "no such session, or wrong token",
+	[ODRP_WIRE_E_RANGE]	= "chain, queue, depth or size out of range",
+	[ODRP_WIRE_E_BUSY]	= "queue is connected already",
+	[ODRP_WIRE_E_NOMEM]	= "no memory, or no pages to lease",
+	[ODRP_WIRE_E_LIMIT]	= "too many sessions",
+	[ODRP_WIRE_E_INTERNAL]	= "internal error",
+};
+
+static const int status_errno[] = {
+	[ODRP_WIRE_OK]		= -EPROTO,
+	[ODRP_WIRE_E_MALFORMED]	= -EPROTO,
+	[ODRP_WIRE_E_VERSION]	= -EPROTONOSUPPORT,
+	[ODRP_WIRE_E_SESSION]	= -EACCES,
+	[ODRP_WIRE_E_RANGE]	= -ERANGE,
+	[ODRP_WIRE_E_BUSY]	= -EBUSY,
+	[ODRP_WIRE_E_NOMEM]	= -ENOSPC,
+	[ODRP_WIRE_E_LIMIT]	= -EUSERS,
+	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
+};
+
+#define conn_err(conn, fmt, ...) \
+	pr_err("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id, \
+	       &(conn)->sess->addr.dst, ##__VA_ARGS__)
+
+static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
+{
+	const struct odrp_wire_reject *rej;
+	u16 status, version;
+	u8 len;
+
+	rej = rdma_consumer_reject_data(conn->id, ev, &len);
+	if (!rej || len < sizeof(*rej) ||
+	    be32_to_cpu(rej->magic) != ODRP_WIRE_MAGIC) {
+		conn_err(conn, "connection refused: %s\n",
+			 rdma_reject_msg(conn->id, ev->status));
+		return -ECONNREFUSED;
+	}
+	status = be16_to_cpu(rej->status);
+	version = be16_to_cpu(rej->version);
+	if (status >= ARRAY_SIZE(status_names)) {
+		conn_err(conn, "memory node refuses: status %u\n", status);
+		return -ECONNREFUSED;
+	}
+	if (status == ODRP_WIRE_E_VERSION)
+		conn_err(conn, "memory node speaks version %u, this module %u\n",
+			 version, ODRP_WIRE_VERSION);
+	else
+		conn_err(conn, "memory node refuses: %s (limit %llu)\n",
+			 status_names[status], be64_to_cpu(rej->detail));
+	return status_errno[status];
+}
+
+static void step_done(struct odrp_conn *conn, int status)
+{
+	conn->cm_status = status;
+	complete(&conn->cm_done);
+}
+
+static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
+{
+	size_t len = min_t(size_t, p->private_data_len,
+			   sizeof(conn->accept.raw));
+
+	memset(conn->accept.raw, 0, sizeof(conn->accept.raw));
+	if (p->private_data)
+		memcpy(conn->accept.raw, p->private_data, len);
+	else
+		len = 0;
+	conn->accept_len = len;
+	conn->established = true;
+	step_done(conn, 0);
+}
+
+static void lost(struct odrp_conn *conn, const char *what)
+{
+	if (conn->established)
+		odrp_sess_fail(conn->sess, "connection lost: %s", what);
+	else
+		step_done(conn, -ECONNRESET);
+}
+
+/* Called one at a time per id; never destroys the id itself. */
+static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
+{
+	struct odrp_conn *conn = id->context;
+
+	switch (ev->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		step_done(conn, 0);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		connected(conn, &ev->param.conn);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		step_done(conn, rejected(conn, ev));
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		conn_err(conn, "%s (%d)\n", rdma_event_msg(ev->event),
+			 ev->status);
+		step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		lost(conn, rdma_event_msg(ev->event));
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int wait_step(struct odrp_conn *conn, const char *what)
+{
+	unsigned long ms = READ_ONCE(odrp_connect_ms);
+	long left;
+
+	left = wait_for_completion_killable_timeout(&conn->cm_done,
+						    msecs_to_jiffies(ms));
+	if (left < 0)
+		return -EINTR;
+	if (!left) {
+		conn_err(conn, "%s: no answer within %lu ms\n", what, ms);
+		return -ETIMEDOUT;
+	}
+	return conn->cm_status;
+}
+
+static int resolve(struct odrp_conn *conn)
+{
+	struct odrp_addr *a = &conn->sess->addr;
+	struct sockaddr *src = a->src.sin_family ? (void *)&a->src : NULL;
+	unsigned long ms = READ_ONCE(odrp_connect_ms);
+	int err;
+
+	reinit_completion(&conn->cm_done);
+	err = rdma_resolve_addr(conn->id, src, (struct sockaddr *)&a->dst, ms);
+	if (err) {
+		conn_err(conn, "no RDMA device leads there: error %d\n", err);
+		return err;
+	}
+	err = wait_step(conn, "resolving the address");
+	if (err)
+		return err;
+	reinit_completion(&conn->cm_done);
+	err = rdma_resolve_route(conn->id, ms);
+	if (err)
+		return err;
+	return wait_step(conn, "resolving the route");
+}
+
+/* The first connection decides for the device; the others have to follow. */
+static int check_device(struct odrp_conn *conn)
+{
+	struct ib_device *ibdev = conn->id->device;
+	struct odrp_sess *s = conn->sess;
+
+	if (s->ibdev && s->ibdev != ibdev) {
+		conn_err(conn, "route leads over %s now, not %s\n",
+			 dev_name(&ibdev->dev), dev_name(&s->ibdev->dev));
+		return -EXDEV;
+	}
+	if (s->ibdev)
+		return 0;
+	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    !ibdev->attrs.max_fast_reg_page_list_len ||
+	    ibdev->attrs.max_send_sge < 2) {
+		conn_err(conn, "%s lacks fast registration or has less than two scatter entries\n",
+			 dev_name(&ibdev->dev));
+		return -EOPNOTSUPP;
+	}
+	s->pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(s->pd)) {
+		int err = PTR_ERR(s->pd);
+
+		s->pd = NULL;
+		return err;
+	}
+	s->ibdev = ibdev;
+	return 0;
+}
+
+static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
+{
+	const struct odrp_sess *s = conn->sess;
+
+	memset(h, 0, sizeof(*h));
+	h->magic = cpu_to_be32(ODRP_WIRE_MAGIC);
+	h->version = cpu_to_be16(ODRP_WIRE_VERSION);
+	h->depth = cpu_to_be16(s->depth);
+	h->page_shift = ODRP_WIRE_PAGE_SHIFT;
+	if (conn->q) {
+		h->role = ODRP_WIRE_IO;
+		h->chain = conn->chain;
+		h->queue = cpu_to_be16(conn->q->idx);
+		h->session = cpu_to_be64(s->id);
+		h->token = cpu_to_be64(s->token);
+	} else {
+		h->role = ODRP_WIRE_ADMIN;
+		h->queue = cpu_to_be16(s->nr_queues);
+		h->nr_slots = cpu_to_be64(s->dev->slots.nr);
+	}
+}
+
+static int connect(struct odrp_conn *conn)
+{
+	struct odrp_wire_hello hello;
+	struct rdma_conn_param param = {
+		.private_data		= &hello,
+		.private_data_len	= sizeof(hello),
+		.responder_resources	= 1,
+		.initiator_depth	= 1,
+		.retry_count		= CM_RETRIES,
+		.rnr_retry_count	= CM_RETRIES,
+	};
+	int err;
+
+	BUILD_BUG_ON(sizeof(hello) > ODRP_WIRE_REQ_PRIV_MAX);
+	fill_hello(conn, &hello);
+	reinit_completion(&conn->cm_done);
+	err = rdma_connect(conn->id, &param);
+	if (err)
+		return err;
+	return wait_step(conn, "connecting");
+}
+
+static bool zeros(const u8 *p, size_t len)
+{
+	return !len || !memchr_inv(p, 0, len);
+}
+
+static int bad(struct odrp_conn *conn, const char *what, u64 is, u64 expected)
+{
+	conn_err(conn, "accept: %s is %llu, expected %llu\n", what, is,
+		 expected);
+	return -EPROTO;
+}
+
+static int check_head(struct odrp_conn *conn, __be32 magic, __be16 version,
+		      size_t min_len)
+{
+	if (conn->accept_len < min_len)
+		return bad(conn, "length", conn->accept_len, min_len);
+	if (be32_to_cpu(magic) != ODRP_WIRE_MAGIC)
+		return bad(conn, "magic", be32_to_cpu(magic), ODRP_WIRE_MAGIC);
+	if (be16_to_cpu(version) != ODRP_WIRE_VERSION)
+		return bad(conn, "version", be16_to_cpu(version),
+			   ODRP_WIRE_VERSION);
+	return 0;
+}
+
+/* The admin accept: what was granted becomes the session's. */
+static int take_admin(struct odrp_conn *conn)
+{
+	const struct odrp_wire_admin_accept *a = &conn->accept.admin;
+	struct odrp_sess *s = conn->sess;
+	u16 queues = be16_to_cpu(a->max_queues), depth = be16_to_cpu(a->depth);
+	u32 beat = be32_to_cpu(a->beat_ms), dead = be32_to_cpu(a->dead_ms);
+	int err;
+
+	err = check_head(conn, a->magic, a->version, sizeof(*a));
+	if (err)
+		return err;
+	if (!queues || queues > s->nr_queues)
+		return bad(conn, "max_queues", queues, s->nr_queues);
+	if (!depth || depth > s->depth)
+		return bad(conn, "depth", depth, s->depth);
+	if (a->features)
+		return bad(conn, "features", be32_to_cpu(a->features), 0);
+	if (be64_to_cpu(a->nr_slots) < s->dev->slots.nr)
+		return bad(conn, "nr_slots", be64_to_cpu(a->nr_slots),
+			   s->dev->slots.nr);
+	if (!beat || beat >= dead)
+		return bad(conn, "beat_ms", beat, dead / 2);
+	if (!zeros(a->resv0, sizeof(a->resv0)) ||
+	    !zeros(a->resv1, sizeof(a->resv1)) ||
+	    !zeros(a->resv2, sizeof(a->resv2)))
+		return bad(conn, "a reserved field", 1, 0);
+
+	s->nr_queues = queues;
+	s->depth = depth;
+	s->id = be64_to_cpu(a->session);
+	s->token = be64_to_cpu(a->token);
+	s->beat.raddr = be64_to_cpu(a->beat_raddr);
+	s->beat.rkey = be32_to_cpu(a->beat_rkey);
+	s->beat.period_ms = beat;
+	s->beat.dead_ms = dead;
+	atomic64_set(&s->dev->lease.limit,
+		     min_t(u64, be64_to_cpu(a->lease), s->dev->slots.nr));
+	return 0;
+}
+
+/* An I/O accept: credits, and how to re-arm the chain. */
+static int take_io(struct odrp_conn *conn)
+{
+	const struct odrp_wire_io_accept *a = &conn->accept.io;
+	u16 depth = be16_to_cpu(a->depth), len = be16_to_cpu(a->req_len);
+	unsigned int which = 0, want;
+	int err;
+
+	err = check_head(conn, a->magic, a->version, sizeof(*a));
+	if (err)
+		return err;
+	if (a->chain != conn->chain)
+		return bad(conn, "chain", a->chain, conn->chain);
+	if (be16_to_cpu(a->queue) != conn->q->idx)
+		return bad(conn, "queue", be16_to_cpu(a->queue), conn->q->idx);
+	if (!depth || depth > conn->depth)
+		return bad(conn, "depth", depth, conn->depth);
+	if (!zeros(a->resv, sizeof(a->resv)))
+		return bad(conn, "a reserved field", 1, 0);
+	if (a->nr_words > ODRP_WIRE_MAX_WORDS)
+		return bad(conn, "nr_words", a->nr_words, ODRP_WIRE_MAX_WORDS);
+	want = sizeof(*a) + a->nr_words * sizeof(a->words[0]);
+	if (conn->accept_len < want)
+		return bad(conn, "length", conn->accept_len, want);
+	err = odrp_words_parse(&conn->words, a->words, a->nr_words, &which);
+	if (err) {
+		conn_err(conn, "accept: word %u has unknown kind %u\n", which,
+			 a->words[which].kind);
+		return err;
+	}
+	want = sizeof(struct odrp_wire_req) + conn->words.len;
+	if (len != want)
+		return bad(conn, "req_len", len, want);
+	conn->depth = depth;
+	conn->req_len = len;
+	return 0;
+}
+
+/*
+ * odrp_cm_connect() - make one connection
+ *
+ * Return: 0 with QP and CQ made, the connection established, and its accept
+ * taken over.  Else -errno; the caller disposes of the connection either way.
+ */
+int odrp_cm_connect(struct odrp_conn *conn)
+{
+	struct rdma_cm_id *id;
+	int err;
+
+	id = rdma_create_id(&init_net, handle, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	conn->id = id;
+	err = resolve(conn);
+	if (err)
+		return err;
+	err = check_device(conn);
+	if (err)
+		return err;
+	err = rdma_set_ack_timeout(id, odrp_ack_timeout);
+	if (err)
+		return err;
+	err = odrp_conn_make_qp(conn);
+	if (err)
+		return err;
+	err = connect(conn);
+	if (err)
+		return err;
+	return conn->q ? take_io(conn) : take_admin(conn);
+}
+
+/* Tell the peer; does not wait for it. */
+void odrp_cm_disconnect(struct odrp_conn *conn)
+{
+	if (conn->established)
+		rdma_disconnect(conn->id);
+}
+
+/* After this no event of the connection is handled any more. */
+void odrp_cm_release(struct odrp_conn *conn)
+{
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	conn->id = NULL;
+	conn->established = false;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Kernel differences, and the only file that has any.  What a kernel offers
+ * is found out by looking into its headers (Kbuild), not by its version:
+ * distributions backport.
+ */
+#ifndef _ODRP_COMPAT_H
+#define _ODRP_COMPAT_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/device.h>
+#include <linux/highmem.h>
+
+#ifndef ODRP_HAVE_FREE_NOTIFY
+#error "this kernel has no swap_slot_free_notify: freed slots cannot be seen"
+#endif
+
+/* -- allocating a disk and setting its limits -- */
+
+#define ODRP_DISCARD_SECTORS	(256u << 11)	/* 256 MB at a time */
+
+#ifdef ODRP_HAVE_LIMITS_ALLOC
+static inline struct gendisk *odrp_compat_alloc_disk(void)
+{
+	struct queue_limits lim = {
+		.logical_block_size	= PAGE_SIZE,
+		.physical_block_size	= PAGE_SIZE,
+		.io_min			= PAGE_SIZE,
+		.max_hw_sectors		= 1u << 11,
+		.discard_granularity	= PAGE_SIZE,
+		.max_hw_discard_sectors	= ODRP_DISCARD_SECTORS,
+	};
+	struct gendisk *disk = blk_alloc_disk(&lim, NUMA_NO_NODE);
+
+#ifdef ODRP_HAVE_NONROT_FLAG
+	if (!IS_ERR(disk))
+		blk_queue_flag_set(QUEUE_FLAG_NONROT, disk->queue);
+#endif
+	return disk;
+}
+#else
+static inline void odrp_compat_set_limits(struct request_queue *q)
+{
+	blk_queue_logical_block_size(q, PAGE_SIZE);
+	blk_queue_physical_block_size(q, PAGE_SIZE);
+	blk_queue_io_min(q, PAGE_SIZE);
+	blk_queue_max_hw_sectors(q, 1u << 11);
+	q->limits.discard_granularity = PAGE_SIZE;
+	blk_queue_max_discard_sectors(q, ODRP_DISCARD_SECTORS);
+#ifdef ODRP_HAVE_DISCARD_FLAG
+	blk_queue_flag_set(QUEUE_FLAG_DISCARD, q);
+#endif
+	blk_queue_flag_set(QUEUE_FLAG_NONROT, q);
+}
+
+static inline struct gendisk *odrp_compat_alloc_disk(void)
+{
+	struct gendisk *disk;
+
+#ifdef ODRP_HAVE_BLK_ALLOC_DISK
+	disk = blk_alloc_disk(NUMA_NO_NODE);
+	if (!disk)
+		return ERR_PTR(-ENOMEM);
+#else
+	struct request_queue *q = blk_alloc_queue(NUMA_NO_NODE);
+
+	if (!q)
+		return ERR_PTR(-ENOMEM);
+	disk = alloc_disk(1);
+	if (!disk) {
+		blk_cleanup_queue(q);
+		return ERR_PTR(-ENOMEM);
+	}
+	disk->queue = q;
+#endif
+	odrp_compat_set_limits(disk->queue);
+	return disk;
+}
+#endif /* ODRP_HAVE_LIMITS_ALLOC */
+
+static inline void odrp_compat_free_disk(struct gendisk *disk)
+{
+#if defined(ODRP_HAVE_BLK_CLEANUP_DISK)
+	blk_cleanup_disk(disk);
+#elif !defined(ODRP_HAVE_BLK_ALLOC_DISK)
+	blk_cleanup_queue(disk->queue);
+	put_disk(disk);
+#else
+	put_disk(disk);
+#endif
+}
+
+static inline int __must_check
+odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups)
+{
+#ifdef ODRP_HAVE_ADD_DISK_INT
+	return device_add_disk(NULL, disk, groups);
+#else
+	device_add_disk(NULL, disk, groups);
+	return 0;
+#endif
+}
+
+#ifdef ODRP_HAVE_NO_PART
+#define ODRP_DISK_FLAGS		GENHD_FL_NO_PART
+#else
+#define ODRP_DISK_FLAGS		GENHD_FL_NO_PART_SCAN
+#endif
+
+/* -- block device operations -- */
+
+#ifdef ODRP_HAVE_VOID_SUBMIT_BIO
+#define ODRP_SUBMIT_BIO(fn)	static void fn(struct bio *bio)
+#define ODRP_SUBMIT_BIO_END	return
+#else
+#define ODRP_SUBMIT_BIO(fn)	static blk_qc_t fn(struct bio *bio)
+#define ODRP_SUBMIT_BIO_END	return BLK_QC_T_NONE
+#endif
+
+#ifdef ODRP_HAVE_BIO_BDEV
+#define odrp_bio_disk(bio)	((bio)->bi_bdev->bd_disk)
+#else
+#define odrp_bio_disk(bio)	((bio)->bi_disk)
+#endif
+
+#ifdef ODRP_HAVE_BLK_MODE_T
+#define ODRP_BLK_OPEN(fn, disk)	\
+	static int fn(struct gendisk *disk, blk_mode_t mode)
+#define ODRP_BLK_RELEASE(fn, disk) \
+	static void fn(struct gendisk *disk)
+#define ODRP_BLK_OPEN_DISK(arg)	(arg)
+#else
+#define ODRP_BLK_OPEN(fn, disk)	\
+	static int fn(struct block_device *disk, fmode_t mode)
+#define ODRP_BLK_RELEASE(fn, disk) \
+	static void fn(struct gendisk *disk, fmode_t mode)
+#define ODRP_BLK_OPEN_DISK(arg)	((arg)->bd_disk)
+#endif
+
+/* -- accounting of one block of a bio -- */
+
+static inline unsigned long odrp_acct_start(struct bio *bio,
+					    unsigned int sectors)
+{
+#if defined(ODRP_HAVE_BDEV_ACCT_END_SECTORS)
+	return bdev_start_io_acct(bio->bi_bdev, bio_op(bio), jiffies);
+#elif defined(ODRP_HAVE_BDEV_ACCT)
+	return bdev_start_io_acct(bio->bi_bdev, sectors, bio_op(bio), jiffies);
+#else
+	return disk_start_io_acct(odrp_bio_disk(bio), sectors, bio_op(bio));
+#endif
+}
+
+static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
+				 unsigned long start)
+{
+#if defined(ODRP_HAVE_BDEV_ACCT_END_SECTORS)
+	bdev_end_io_acct(bio->bi_bdev, bio_op(bio), sectors, start);
+#elif defined(ODRP_HAVE_BDEV_ACCT)
+	bdev_end_io_acct(bio->bi_bdev, bio_op(bio), start);
+#else
+	disk_end_io_acct(odrp_bio_disk(bio), bio_op(bio), start);
+#endif
+}
+
+/* -- classes -- */
+
+#ifdef ODRP_HAVE_CLASS_CREATE_NAME
+#define odrp_compat_class_create(name)	class_create(name)
+#else
+#define odrp_compat_class_create(name)	class_create(THIS_MODULE, name)
+#endif
+
+#ifdef ODRP_HAVE_CONST_CLASS_ATTR
+#define ODRP_CLASS_STORE(fn)						\
+	static ssize_t fn(const struct class *class,			\
+			  const struct class_attribute *attr,		\
+			  const char *buf, size_t count)
+#else
+#define ODRP_CLASS_STORE(fn)						\
+	static ssize_t fn(struct class *class,				\
+			  struct class_attribute *attr,			\
+			  const char *buf, size_t count)
+#endif
+
+/* -- copying between a page and memory, before 5.12 -- */
+
+#ifndef ODRP_HAVE_MEMCPY_PAGE
+static inline void memcpy_from_page(char *to, struct page *page, size_t offset,
+				    size_t len)
+{
+	char *from = kmap_atomic(page);
+
+	memcpy(to, from + offset, len);
+	kunmap_atomic(from);
+}
+
+static inline void memcpy_to_page(struct page *page, size_t offset,
+				  const char *from, size_t len)
+{
+	char *to = kmap_atomic(page);
+
+	memcpy(to + offset, from, len);
+	flush_dcache_page(page);
+	kunmap_atomic(to);
+}
+#endif
+
+#endif /* _ODRP_COMPAT_H */

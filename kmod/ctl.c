@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * /sys/class/odrp-control: hot_add and hot_remove, the set of all devices.
+ * ABI: docs/ABI/sysfs-class-odrp-control.
+ */
+#include <linux/err.h>
+#include <linux/idr.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "compat.h"
+#include "odrp.h"
+
+#define DEFAULT_DEPTH		64
+#define DEFAULT_TIMEOUT_MS	10000
+#define MAX_TIMEOUT_MS		600000
+#define MAX_DEVICES		256
+
+static DEFINE_MUTEX(ctl_lock);		/* devs, and adding and removing */
+static DEFINE_IDR(devs);
+static struct class *ctl_class;
+
+static int parse_u64(const char *key, const char *val, u64 min, u64 max,
+		     u64 *ret)
+{
+	u64 v;
+
+	if (kstrtou64(val, 0, &v) || v < min || v > max) {
+		pr_err("hot_add: %s=%s: expected %llu to %llu\n", key, val,
+		       min, max);
+		return -EINVAL;
+	}
+	*ret = v;
+	return 0;
+}
+
+/* Bytes, with an optional K, M, G or T. */
+static int parse_size(const char *val, u64 *ret)
+{
+	char *end;
+	u64 v = memparse(val, &end);
+
+	if (end == val || *end || v < ODRP_BLOCK || v % ODRP_BLOCK ||
+	    v / ODRP_BLOCK > ODRP_MAX_SLOTS) {
+		pr_err("hot_add: size=%s: expected a multiple of %u bytes, at most %llu (suffixes K, M, G, T)\n",
+		       val, ODRP_BLOCK, ODRP_MAX_SLOTS * ODRP_BLOCK);
+		return -EINVAL;
+	}
+	*ret = v;
+	return 0;
+}
+
+static int parse_ipv4(const char *key, const char *val, struct sockaddr_in *ret)
+{
+	const char *end;
+
+	if (!in4_pton(val, -1, (u8 *)&ret->sin_addr.s_addr, -1, &end) || *end) {
+		pr_err("hot_add: %s=%s: expected an IPv4 address\n", key, val);
+		return -EINVAL;
+	}
+	ret->sin_family = AF_INET;
+	return 0;
+}
+
+static int parse_pair(char *key, char *val, struct odrp_options *opt)
+{
+	u64 v;
+	int err;
+
+	if (!strcmp(key, "addr"))
+		return parse_ipv4(key, val, &opt->addr.dst);
+	if (!strcmp(key, "src"))
+		return parse_ipv4(key, val, &opt->addr.src);
+	if (!strcmp(key, "size"))
+		return parse_size(val, &opt->size);
+	if (!strcmp(key, "port")) {
+		err = parse_u64(key, val, 1, 65535, &v);
+		if (!err)
+			opt->addr.dst.sin_port = htons(v);
+		return err;
+	}
+	if (!strcmp(key, "queues")) {
+		err = parse_u64(key, val, 1, ODRP_MAX_QUEUES, &v);
+		if (!err)
+			opt->queues = v;
+		return err;
+	}
+	if (!strcmp(key, "depth")) {
+		err = parse_u64(key, val, 1, ODRP_MAX_DEPTH, &v);
+		if (!err)
+			opt->depth = v;
+		return err;
+	}
+	if (!strcmp(key, "timeout_ms")) {
+		err = parse_u64(key, val, 1, MAX_TIMEOUT_MS, &v);
+		if (!err)
+			opt->timeout_ms = v;
+		return err;
+	}
+	if (!strcmp(key, "id")) {
+		err = parse_u64(key, val, 0, MAX_DEVICES - 1, &v);
+		if (!err)
+			opt->id = v;
+		return err;
+	}
+	pr_err("hot_add: unknown key '%s': expected addr, src, port, size, queues, depth, timeout_ms or id\n",
+	       key);
+	return -EINVAL;
+}
+
+static int parse_options(char *s, struct odrp_options *opt)
+{
+	char *word, *val;
+	int err;
+
+	*opt = (struct odrp_options) {
+		.id		= -1,
+		.queues		= min_t(unsigned int, num_online_cpus(), 4),
+		.depth		= DEFAULT_DEPTH,
+		.timeout_ms	= DEFAULT_TIMEOUT_MS,
+	};
+	opt->addr.dst.sin_port = htons(ODRP_WIRE_PORT);
+
+	while ((word = strsep(&s, " \t\n"))) {
+		if (!*word)
+			continue;
+		val = strchr(word, '=');
+		if (!val) {
+			pr_err("hot_add: '%s': expected key=value\n", word);
+			return -EINVAL;
+		}
+		*val++ = '\0';
+		err = parse_pair(word, val, opt);
+		if (err)
+			return err;
+	}
+	if (!opt->addr.dst.sin_family) {
+		pr_err("hot_add: addr= is missing: expected the memory node's IPv4 address\n");
+		return -EINVAL;
+	}
+	if (!opt->size) {
+		pr_err("hot_add: size= is missing: expected the size of the device in bytes\n");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int add(const struct odrp_options *opt)
+{
+	struct odrp_dev *dev;
+	int id, err;
+
+	lockdep_assert_held(&ctl_lock);
+	id = idr_alloc(&devs, NULL, max(opt->id, 0),
+		       opt->id < 0 ? MAX_DEVICES : opt->id + 1, GFP_KERNEL);
+	if (id == -ENOSPC && opt->id >= 0) {
+		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
+		return -EEXIST;
+	}
+	if (id < 0) {
+		pr_err("hot_add: no device number is free (at most %d devices)\n",
+		       MAX_DEVICES);
+		return id;
+	}
+	err = odrp_dev_create(opt, id, &dev);
+	if (err) {
+		idr_remove(&devs, id);
+		return err;
+	}
+	idr_replace(&devs, dev, id);
+	return 0;
+}
+
+ODRP_CLASS_STORE(hot_add_store)
+{
+	struct odrp_options opt;
+	char *s;
+	int err;
+
+	s = kstrndup(buf, count, GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	err = parse_options(s, &opt);
+	if (err)
+		goto free_s;
+	if (mutex_lock_interruptible(&ctl_lock)) {
+		err = -EINTR;
+		goto free_s;
+	}
+	err = add(&opt);
+	mutex_unlock(&ctl_lock);
+free_s:
+	kfree(s);
+	return err ? err : count;
+}
+
+ODRP_CLASS_STORE(hot_remove_store)
+{
+	struct odrp_dev *dev;
+	unsigned int id;
+	int err;
+
+	if (kstrtouint(buf, 10, &id)) {
+		pr_err("hot_remove: '%.*s': expected a device number, N of /dev/odrpN\n",
+		       (int)strcspn(buf, "\n"), buf);
+		return -EINVAL;
+	}
+	if (mutex_lock_interruptible(&ctl_lock))
+		return -EINTR;
+	dev = idr_find(&devs, id);
+	if (!dev) {
+		pr_err("hot_remove: %u: no such device\n", id);
+		err = -ENODEV;
+		goto unlock;
+	}
+	err = odrp_dev_shut(dev);
+	if (err)
+		goto unlock;
+	idr_remove(&devs, id);
+	odrp_dev_destroy(dev);
+unlock:
+	mutex_unlock(&ctl_lock);
+	return err ? err : count;
+}
+
+static CLASS_ATTR_WO(hot_add);
+static CLASS_ATTR_WO(hot_remove);
+
+int odrp_ctl_init(void)
+{
+	int err;
+
+	ctl_class = odrp_compat_class_create("odrp-control");
+	if (IS_ERR(ctl_class))
+		return PTR_ERR(ctl_class);
+	err = class_create_file(ctl_class, &class_attr_hot_add);
+	if (err)
+		goto destroy_class;
+	err = class_create_file(ctl_class, &class_attr_hot_remove);
+	if (err)
+		goto remove_add;
+	return 0;
+
+remove_add:
+	class_remove_file(ctl_class, &class_attr_hot_add);
+destroy_class:
+	class_destroy(ctl_class);
+	return err;
+}
+
+/*
+ * The module cannot go while a device is open, so none is here; removing the
+ * files first waits for writers in hot_add.
+ */
+void odrp_ctl_exit(void)
+{
+	struct odrp_dev *dev;
+	int id;
+
+	class_remove_file(ctl_class, &class_attr_hot_remove);
+	class_remove_file(ctl_class, &class_attr_hot_add);
+	idr_for_each_entry(&devs, dev, id) {
+		WARN_ON_ONCE(odrp_dev_shut(dev));
+		odrp_dev_destroy(dev);
+	}
+	idr_destroy(&devs);
+	class_destroy(ctl_class);
+}

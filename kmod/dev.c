@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A device from hot_add to hot_remove: its parts made in order, and unmade in
+ * reverse.  ctl.c calls; everything that may fail on the data path has been
+ * allocated when odrp_dev_create() returns.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "odrp.h"
+
+static int make_slots(struct odrp_dev *dev, u64 nr)
+{
+	dev->slots.st = kvzalloc(nr, GFP_KERNEL);
+	if (!dev->slots.st)
+		return -ENOMEM;
+	dev->slots.nr = nr;
+	return 0;
+}
+
+static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
+{
+	struct odrp_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	unsigned int i;
+
+	if (!dev)
+		return NULL;
+	dev->id = id;
+	dev->timeout_ms = opt->timeout_ms;
+	mutex_init(&dev->lock);
+	for (i = 0; i < ODRP_NR_WAITS; i++) {
+		spin_lock_init(&dev->waits[i].lock);
+		bio_list_init(&dev->waits[i].bios);
+	}
+	dev->sess.dev = dev;
+	dev->sess.addr = opt->addr;
+	return dev;
+}
+
+/*
+ * odrp_dev_create() - connect to the memory node and show the disk
+ *
+ * Return: 0 or -errno, with nothing left behind; the reason is in the log.
+ */
+int odrp_dev_create(const struct odrp_options *opt, int id,
+		    struct odrp_dev **ret_dev)
+{
+	u64 nr = opt->size / ODRP_BLOCK;
+	struct odrp_dev *dev;
+	int err;
+
+	dev = new_dev(opt, id);
+	if (!dev)
+		return -ENOMEM;
+	dev->stats = alloc_percpu(struct odrp_stats);
+	if (!dev->stats) {
+		err = -ENOMEM;
+		goto free_dev;
+	}
+	err = make_slots(dev, nr);
+	if (err)
+		goto free_stats;
+	err = odrp_free_init(dev);
+	if (err)
+		goto free_slots;
+	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
+	if (err)
+		goto exit_free;
+	odrp_free_start(dev);
+	err = odrp_blk_add(dev);
+	if (err)
+		goto close_sess;
+	pr_info("odrp%d: %llu MiB on %pISpc, %u queues of depth %u, lease %lld pages\n",
+		id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
+		dev->sess.depth, (s64)atomic64_read(&dev->lease.limit));
+	*ret_dev = dev;
+	return 0;
+
+close_sess:
+	odrp_free_stop(dev);
+	odrp_sess_close(&dev->sess);
+	odrp_sess_free(&dev->sess);
+exit_free:
+	odrp_free_exit(dev);
+free_slots:
+	kvfree(dev->slots.st);
+free_stats:
+	free_percpu(dev->stats);
+free_dev:
+	kfree(dev);
+	return err;
+}
+
+/*
+ * odrp_dev_shut() - no opens from now on
+ *
+ * Return: -EBUSY while somebody has the device open.
+ */
+int odrp_dev_shut(struct odrp_dev *dev)
+{
+	int err = 0;
+
+	mutex_lock(&dev->lock);
+	if (dev->openers)
+		err = -EBUSY;
+	else
+		dev->removing = true;
+	mutex_unlock(&dev->lock);
+	return err;
+}
+
+/*
+ * odrp_dev_destroy() - the way back of odrp_dev_create()
+ *
+ * The device has been shut.  Frees that are pending are sent before the
+ * connections go, so that the memory node need not clean up after us.
+ */
+void odrp_dev_destroy(struct odrp_dev *dev)
+{
+	odrp_blk_del(dev);
+	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));
+	odrp_free_stop(dev);
+	odrp_sess_close(&dev->sess);
+	odrp_blk_free(dev);
+	odrp_sess_free(&dev->sess);
+	odrp_free_exit(dev);
+	kvfree(dev->slots.st);
+	free_percpu(dev->stats);
+	pr_info("odrp%d: removed\n", dev->id);
+	kfree(dev);
+}

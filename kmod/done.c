@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completions: a request succeeds or fails, nothing in between.  It ends when
+ * its SEND has completed and its answer is there, because only then neither
+ * NIC touches its memory any more.
+ *
+ * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
+ * reader itself; both may do so at once: ib_poll_cq() gives each completion
+ * to one of them, and the request's state word joins the two halves.
+ *
+ * io.c comes before; bios end here.
+ */
+#include <linux/sched.h>
+#include "compat.h"
+#include "odrp.h"
+#include "trace.h"
+
+#define REAP_BATCH	8
+
+/*
+ * Set SENT, ANSWERED or both.  Return: true for the one caller whose bits
+ * complete the request; it has to end it.
+ */
+static bool mark(struct odrp_req *req, unsigned int bits)
+{
+	int old = atomic_read(&req->st);
+
+	do {
+		if ((old & ODRP_REQ_DONE) == ODRP_REQ_DONE ||
+		    !(old & ODRP_REQ_POSTED))
+			return false;
+	} while (!atomic_try_cmpxchg(&req->st, &old, old | bits));
+	return ((old | bits) & ODRP_REQ_DONE) == ODRP_REQ_DONE;
+}
+
+/* Match an answer with its request.  Return: false when there is none. */
+static bool mark_answered(struct odrp_req *req, u32 id, bool *ret_done)
+{
+	int old = atomic_read(&req->st);
+
+	do {
+		if ((u32)old >> ODRP_REQ_GEN_SHIFT != id >> 16 ||
+		    !(old & ODRP_REQ_POSTED) || (old & ODRP_REQ_ANSWERED))
+			return false;
+	} while (!atomic_try_cmpxchg(&req->st, &old, old | ODRP_REQ_ANSWERED));
+	*ret_done = old & ODRP_REQ_SENT;
+	return true;
+}
+
+static void end_load(struct odrp_dev *dev, struct odrp_req *req)
+{
+	struct odrp_queue *q = req->conn->q;
+	u64 ns, ewma;
+
+	if (req->res != ODRP_SLOT_OK) {
+		odrp_stat_inc(dev, load_errors);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(req->conn->sess->ibdev, req->bounce_dma,
+				   ODRP_BLOCK, DMA_FROM_DEVICE);
+	odrp_block_copy(req->bio, req->iter, req->bounce, true);
+	odrp_stat_inc(dev, loads);
+	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
+	ns = ktime_get_ns() - req->start_ns;
+	odrp_stat_time(dev, false, ns);
+	/* A hint for pollers: an update that gets lost does not matter. */
+	ewma = READ_ONCE(q->load_ewma_ns);
+	WRITE_ONCE(q->load_ewma_ns, ewma - ewma / 8 + ns / 8);
+}
+
+static void end_store(struct odrp_dev *dev, struct odrp_req *req)
+{
+	if (req->mapped)
+		ib_dma_unmap_page(req->conn->sess->ibdev, req->page_dma,
+				  ODRP_BLOCK, DMA_TO_DEVICE);
+	req->mapped = false;
+	if (req->res != ODRP_SLOT_OK) {
+		odrp_stat_inc(dev, store_errors);
+		return;
+	}
+	if (req->act == ODRP_SLOT_DO_UNMAPPED)
+		odrp_stat_inc(dev, stores_unmapped);
+	else
+		odrp_stat_inc(dev, stores_mapped);
+	odrp_stat_add(dev, bytes_out, ODRP_BLOCK);
+	odrp_stat_time(dev, true, ktime_get_ns() - req->start_ns);
+}
+
+/* The lease and the count of frees, before the slot changes hands. */
+static void settle(struct odrp_dev *dev, struct odrp_req *req)
+{
+	switch (req->conn->chain) {
+	case ODRP_WIRE_UNMAPPED_STORE:
+		if (req->res == ODRP_SLOT_ABORTED)
+			odrp_lease_put(&dev->lease);
+		break;
+	case ODRP_WIRE_INVALIDATE:
+		/* Aborted: odrp_free_queue() counts it again. */
+		atomic64_dec(&dev->free.pending);
+		if (req->res == ODRP_SLOT_OK) {
+			odrp_lease_put(&dev->lease);
+			odrp_stat_inc(dev, invalidates);
+		}
+		break;
+	}
+}
+
+/*
+ * odrp_req_finish() - end a request, whatever became of it
+ * @todo: gets the bios that waited for its slot
+ *
+ * The slot is at rest before the bio ends: its owner may use it again at once.
+ */
+void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
+{
+	struct odrp_conn *conn = req->conn;
+	struct odrp_dev *dev = conn->sess->dev;
+	struct bio *bio = req->bio;
+	u8 chain = conn->chain;
+	u64 slot = req->slot;
+	unsigned int more;
+
+	trace_odrp_done(conn, req);
+	if (chain == ODRP_WIRE_LOAD)
+		end_load(dev, req);
+	else if (chain != ODRP_WIRE_INVALIDATE)
+		end_store(dev, req);
+	settle(dev, req);
+
+	more = odrp_slot_end(&dev->slots, slot, req->res);
+	if (more & ODRP_SLOT_END_QUEUE)
+		odrp_free_queue(dev, slot);
+	if (more & ODRP_SLOT_END_WAKE)
+		odrp_wait_take(dev, slot, todo);
+
+	if (bio) {
+		if (req->res != ODRP_SLOT_OK)
+			bio->bi_status = BLK_STS_IOERR;
+		odrp_acct_end(bio, ODRP_BLOCK_SECTORS, req->acct);
+	}
+	atomic_inc(&conn->answered);
+	odrp_req_put(req);	/* from here on conn may be torn down */
+	if (bio)
+		bio_endio(bio);
+	if (chain == ODRP_WIRE_INVALIDATE)
+		odrp_free_credit(dev);
+}
+
+static void send_done(struct odrp_req *req, const struct ib_wc *wc,
+		      struct bio_list *todo)
+{
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		WRITE_ONCE(req->res, ODRP_SLOT_FAILED);
+		odrp_sess_fail(req->conn->sess, "sending a request: %s (%d)",
+			       ib_wc_status_msg(wc->status), wc->status);
+	}
+	if (mark(req, ODRP_REQ_SENT))
+		odrp_req_finish(req, todo);
+}
+
+/* Give the NIC receives back, some at a time. */
+static void repost(struct odrp_conn *conn)
+{
+	int err;
+
+	if (atomic_inc_return(&conn->recv_used) % ODRP_RECV_CHUNK)
+		return;
+	if (!READ_ONCE(conn->live))
+		return;
+	err = ib_post_recv(conn->qp, conn->recv, NULL);
+	if (err)
+		odrp_sess_fail(conn->sess, "posting receives: error %d", err);
+}
+
+static void answer(struct odrp_conn *conn, u32 id, struct bio_list *todo)
+{
+	unsigned int idx = id & 0xffff;
+	bool done;
+
+	if (idx >= conn->nr_reqs ||
+	    !mark_answered(&conn->reqs[idx], id, &done)) {
+		odrp_stat_inc(conn->sess->dev, unknown_ids);
+		return;
+	}
+	if (done)
+		odrp_req_finish(&conn->reqs[idx], todo);
+}
+
+static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,
+		      struct bio_list *todo)
+{
+	u32 want = conn->chain == ODRP_WIRE_LOAD ? ODRP_BLOCK : 0;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		odrp_sess_fail(conn->sess, "receiving an answer: %s (%d)",
+			       ib_wc_status_msg(wc->status), wc->status);
+		return;
+	}
+	if (unlikely(!conn->q || wc->opcode != IB_WC_RECV_RDMA_WITH_IMM ||
+		     !(wc->wc_flags & IB_WC_WITH_IMM) ||
+		     wc->byte_len != want)) {
+		odrp_sess_fail(conn->sess,
+			       "the memory node sent something else than an answer: opcode %d, %u bytes, expected %u",
+			       wc->opcode, wc->byte_len, want);
+		return;
+	}
+	repost(conn);
+	answer(conn, be32_to_cpu(wc->ex.imm_data), todo);
+}
+
+/*
+ * Only to tell requests and receives from other work: reap() calls neither.
+ * The core's drain and our own registrations and beats bring their own.
+ */
+void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
+void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
+static void dispatch(struct odrp_conn *conn, struct ib_wc *wc,
+		     struct bio_list *todo)
+{
+	struct ib_cqe *cqe = wc->wr_cqe;
+
+	if (cqe == &conn->recv_cqe)
+		recv_done(conn, wc, todo);
+	else if (cqe->done == odrp_send_done)
+		send_done(container_of(cqe, struct odrp_req, cqe), wc, todo);
+	else
+		cqe->done(conn->cq, wc);
+}
+
+/* A bio for which there is a request now. */
+static struct bio *next_waiting(struct odrp_conn *conn)
+{
+	struct bio *bio = NULL;
+
+	spin_lock_bh(&conn->lock);
+	if (conn->live && conn->free)
+		bio = bio_list_pop(&conn->waiting);
+	spin_unlock_bh(&conn->lock);
+	return bio;
+}
+
+/*
+ * odrp_conn_kick() - go on with the bios that wait for a request
+ *
+ * Not finished before there is no free request or no bio: a bio that is
+ * resumed here may turn out to need another connection.
+ */
+void odrp_conn_kick(struct odrp_conn *conn)
+{
+	struct bio_list todo;
+	struct bio *bio;
+
+	if (!conn->q)
+		return;
+	bio_list_init(&todo);
+	while ((bio = next_waiting(conn))) {
+		bio_list_add(&todo, bio);
+		odrp_issue(conn->q, &todo);
+	}
+}
+
+/*
+ * odrp_conn_reap() - handle completions of a connection
+ *
+ * Return: how many, at most @budget rounded up to REAP_BATCH.
+ */
+int odrp_conn_reap(struct odrp_conn *conn, int budget)
+{
+	struct ib_wc wc[REAP_BATCH];
+	struct bio_list todo;
+	int n, i, sum = 0;
+
+	bio_list_init(&todo);
+	while (sum < budget) {
+		n = ib_poll_cq(conn->cq, REAP_BATCH, wc);
+		if (n <= 0)
+			break;
+		for (i = 0; i < n; i++)
+			dispatch(conn, &wc[i], &todo);
+		sum += n;
+	}
+	if (!sum)
+		return 0;
+	if (!bio_list_empty(&todo))
+		odrp_issue(conn->q, &todo);
+	odrp_conn_kick(conn);
+	return sum;
+}
+
+/* Softirq.  Armed again only after the queue was seen empty. */
+int odrp_conn_poll(struct irq_poll *iop, int budget)
+{
+	struct odrp_conn *conn = container_of(iop, struct odrp_conn, iop);
+	int n = odrp_conn_reap(conn, budget);
+
+	if (n >= budget)
+		return budget;
+	irq_poll_complete(iop);
+	if (ib_req_notify_cq(conn->cq, IB_CQ_NEXT_COMP |
+				       IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		irq_poll_sched(iop);
+	return n;
+}
+
+/*
+ * odrp_poll_loads() - wait actively, and boundedly, for the loads just posted
+ *
+ * Not tried when loads have been taking much longer than we would poll: then
+ * the softirq is as good.
+ */
+void odrp_poll_loads(struct odrp_queue *q)
+{
+	struct odrp_conn *conn = q->conn[ODRP_WIRE_LOAD];
+	u64 ns = (u64)READ_ONCE(odrp_poll_us) * NSEC_PER_USEC;
+	u32 target;
+	u64 end;
+
+	if (!ns || READ_ONCE(q->load_ewma_ns) > 2 * ns)
+		return;
+
+	/* Pairs with odrp_conn_stop(): it waits for us, or we see it. */
+	atomic_inc(&conn->pollers);
+	smp_mb__after_atomic();
+	target = READ_ONCE(conn->next_r);
+	odrp_stat_inc(q->dev, polls);
+	end = ktime_get_ns() + ns;
+	while (READ_ONCE(conn->live)) {
+		odrp_conn_reap(conn, REAP_BATCH);
+		if ((s32)((u32)atomic_read(&conn->answered) - target) >= 0) {
+			odrp_stat_inc(q->dev, polls_hit);
+			break;
+		}
+		if (need_resched() || ktime_get_ns() >= end)
+			break;
+		cpu_relax();
+	}
+	smp_mb__before_atomic();
+	atomic_dec(&conn->pollers);
+}
+
+/*
+ * End everything that was posted and not answered.  The connection is down,
+ * its send queue drained, nobody reaps.
+ */
+void odrp_conn_fail_posted(struct odrp_conn *conn)
+{
+	struct bio_list todo;
+	unsigned int i;
+
+	bio_list_init(&todo);
+	for (i = 0; i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
+			continue;
+		WRITE_ONCE(req->res, ODRP_SLOT_FAILED);
+		if (mark(req, ODRP_REQ_DONE))
+			odrp_req_finish(req, &todo);
+	}
+	if (!bio_list_empty(&todo))
+		odrp_issue(conn->q, &todo);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Freed slots: from the kernel's free hook to the invalidate chain.
+ *
+ * The hook runs under the swap device's lock with interrupts off: it marks
+ * the slot, puts its number on this CPU's ring, or into the overflow bitmap
+ * when the ring is full, and rings for the worker at most once.  The worker
+ * sends the invalidates when enough slots have come together or the oldest
+ * has waited long enough; a store that comes first cancels (slot.c).
+ */
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "odrp.h"
+#include "trace.h"
+
+#define IDLE	0
+#define TIMER	1
+#define NOW	2
+
+static struct odrp_dev *dev_of(struct odrp_free *f)
+{
+	return container_of(f, struct odrp_dev, free);
+}
+
+static unsigned long delay(void)
+{
+	return msecs_to_jiffies(READ_ONCE(odrp_free_delay_ms));
+}
+
+static void arm_timer(struct odrp_free *f)
+{
+	if (READ_ONCE(f->on) &&
+	    atomic_read(&f->armed) == IDLE &&
+	    atomic_cmpxchg(&f->armed, IDLE, TIMER) == IDLE)
+		queue_delayed_work(odrp_wq, &f->work, delay());
+}
+
+static void arm_now(struct odrp_free *f)
+{
+	if (READ_ONCE(f->on) && atomic_read(&f->armed) != NOW &&
+	    atomic_xchg(&f->armed, NOW) != NOW)
+		mod_delayed_work(odrp_wq, &f->work, 0);
+}
+
+/* Run the worker now, if there is anything to free. */
+void odrp_free_now(struct odrp_dev *dev)
+{
+	if (atomic64_read(&dev->free.pending) > 0)
+		arm_now(&dev->free);
+}
+
+static void remember(struct odrp_dev *dev, u64 slot)
+{
+	struct odrp_free *f = &dev->free;
+	unsigned long flags;
+	bool ok;
+
+	local_irq_save(flags);
+	ok = odrp_fring_push(&this_cpu_ptr(f->cpu)->ring, slot);
+	local_irq_restore(flags);
+	if (ok)
+		return;
+	odrp_stat_inc(dev, free_overflows);
+	if (!test_and_set_bit(slot, f->overflow))
+		atomic_inc(&f->nr_overflow);
+}
+
+/*
+ * odrp_free_queue() - a slot has become FREE_PENDING: see to it
+ *
+ * Any context.
+ */
+void odrp_free_queue(struct odrp_dev *dev, u64 slot)
+{
+	struct odrp_free *f = &dev->free;
+	s64 pending = atomic64_inc_return(&f->pending);
+
+	remember(dev, slot);
+	if (pending >= READ_ONCE(odrp_free_batch))
+		arm_now(f);
+	else
+		arm_timer(f);
+}
+
+/*
+ * odrp_free_slot() - the contents of a slot are not needed any more
+ *
+ * Any context, any lock held.
+ */
+void odrp_free_slot(struct odrp_dev *dev, u64 slot)
+{
+	if (odrp_slot_freed(&dev->slots, slot))
+		odrp_free_queue(dev, slot);
+}
+
+static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
+{
+	struct odrp_free *f = &dev->free;
+	u64 slot;
+
+	if (!atomic_read(&f->nr_overflow))
+		return false;
+	slot = find_next_bit(f->overflow, dev->slots.nr, f->overflow_hint);
+	if (slot >= dev->slots.nr)
+		slot = find_first_bit(f->overflow, dev->slots.nr);
+	if (slot >= dev->slots.nr || !test_and_clear_bit(slot, f->overflow))
+		return false;
+	atomic_dec(&f->nr_overflow);
+	f->overflow_hint = slot + 1;
+	*ret_slot = slot;
+	return true;
+}
+
+/* The next slot that is still to be freed; taken (FREEING). */
+static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
+{
+	int cpu;
+	u32 slot;
+
+	for_each_possible_cpu(cpu) {
+		struct odrp_fring *r = &per_cpu_ptr(dev->free.cpu, cpu)->ring;
+
+		while (odrp_fring_pop(r, &slot)) {
+			if (odrp_slot_begin_free(&dev->slots, slot)) {
+				*ret_slot = slot;
+				return true;
+			}
+		}
+	}
+	while (pop_overflow(dev, ret_slot)) {
+		if (odrp_slot_begin_free(&dev->slots, *ret_slot))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Send invalidates on one queue while it has requests.  Return: false when
+ * there is nothing more to free.
+ */
+static bool pump(struct odrp_dev *dev, struct odrp_queue *q,
+		 unsigned int *sent)
+{
+	struct odrp_conn *conn = q->conn[ODRP_WIRE_INVALIDATE];
+	struct odrp_batch b;
+	struct bio_list todo;
+	struct odrp_req *req;
+	bool more = true;
+	u64 slot;
+
+	odrp_batch_init(&b, q);
+	bio_list_init(&todo);
+	while (!IS_ERR_OR_NULL(req = odrp_req_get(conn, NULL))) {
+		if (!next_slot(dev, &slot)) {
+			odrp_req_put(req);
+			more = false;
+			break;
+		}
+		req->act = ODRP_SLOT_DO_FAIL;
+		odrp_req_fill(req, slot);
+		odrp_batch_add(&b, req, &todo);
+		++*sent;
+	}
+	odrp_batch_post(&b, &todo);
+	if (!bio_list_empty(&todo))
+		odrp_issue(q, &todo);
+	return more;
+}
+
+static void work(struct work_struct *w)
+{
+	struct odrp_free *f = container_of(to_delayed_work(w),
+					   struct odrp_free, work);
+	struct odrp_dev *dev = dev_of(f);
+	unsigned int i, sent = 0;
+	bool more = true;
+
+	/* Whoever frees a slot from here on arms again. */
+	atomic_xchg(&f->armed, IDLE);
+
+	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */
+	atomic_set(&f->starved, 1);
+	smp_mb();
+	for (i = 0; i < dev->sess.nr_queues && more; i++)
+		more = pump(dev, &dev->sess.queues[i], &sent);
+	trace_odrp_free(dev->id, sent, atomic64_read(&f->pending));
+	if (!more)
+		atomic_set(&f->starved, 0);
+}
+
+/* An invalidate request has become free: does the worker wait for it? */
+void odrp_free_credit(struct odrp_dev *dev)
+{
+	struct odrp_free *f = &dev->free;
+
+	smp_mb();
+	if (atomic_read(&f->starved) && atomic_xchg(&f->starved, 0))
+		arm_now(f);
+}
+
+/* Wait, for at most so long, until no slot is waiting to be freed. */
+void odrp_free_drain(struct odrp_dev *dev, unsigned int ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
+
+	while (atomic64_read(&dev->free.pending) > 0 && odrp_dev_live(dev) &&
+	       time_before(jiffies, end)) {
+		odrp_free_now(dev);
+		msleep(1);
+	}
+}
+
+int odrp_free_init(struct odrp_dev *dev)
+{
+	struct odrp_free *f = &dev->free;
+
+	f->cpu = alloc_percpu(struct odrp_free_cpu);
+	if (!f->cpu)
+		return -ENOMEM;
+	f->overflow = kvcalloc(BITS_TO_LONGS(dev->slots.nr), sizeof(long),
+			       GFP_KERNEL);
+	if (!f->overflow) {
+		free_percpu(f->cpu);
+		return -ENOMEM;
+	}
+	INIT_DELAYED_WORK(&f->work, work);
+	return 0;
+}
+
+void odrp_free_start(struct odrp_dev *dev)
+{
+	WRITE_ONCE(dev->free.on, true);
+}
+
+/* Slots that are waiting stay where they are. */
+void odrp_free_stop(struct odrp_dev *dev)
+{
+	WRITE_ONCE(dev->free.on, false);
+	cancel_delayed_work_sync(&dev->free.work);
+}
+
+/*
+ * Once more: an invalidate that was in flight at odrp_free_stop() may have
+ * found the worker on.  The session is closed by now, so nothing is.
+ */
+void odrp_free_exit(struct odrp_dev *dev)
+{
+	cancel_delayed_work_sync(&dev->free.work);
+	kvfree(dev->free.overflow);
+	free_percpu(dev->free.cpu);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ring of freed slots: one producer (a CPU with interrupts off), one consumer
+ * (the free worker), no locks.  A full ring refuses; the producer then falls
+ * back to the overflow bitmap (free.c).
+ */
+#ifndef _ODRP_FRING_H
+#define _ODRP_FRING_H
+
+#include <linux/types.h>
+#include <asm/barrier.h>
+#include <linux/compiler.h>
+
+#define ODRP_FRING_SIZE	512u		/* a power of two */
+
+struct odrp_fring {
+	u32	head;			/* written by the producer */
+	u32	tail;			/* written by the consumer */
+	u32	slot[ODRP_FRING_SIZE];
+};
+
+static inline bool odrp_fring_push(struct odrp_fring *r, u32 slot)
+{
+	u32 head = READ_ONCE(r->head);
+
+	/* Pairs with the release in pop: the entry has been read out. */
+	if (head - smp_load_acquire(&r->tail) == ODRP_FRING_SIZE)
+		return false;
+	r->slot[head & (ODRP_FRING_SIZE - 1)] = slot;
+	/* Pairs with the acquire in pop: the entry is complete. */
+	smp_store_release(&r->head, head + 1);
+	return true;
+}
+
+static inline bool odrp_fring_pop(struct odrp_fring *r, u32 *ret_slot)
+{
+	u32 tail = READ_ONCE(r->tail);
+
+	if (smp_load_acquire(&r->head) == tail)
+		return false;
+	*ret_slot = r->slot[tail & (ODRP_FRING_SIZE - 1)];
+	smp_store_release(&r->tail, tail + 1);
+	return true;
+}
+
+#endif /* _ODRP_FRING_H */

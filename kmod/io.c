@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests to the wire: taking a free request of a connection, filling its
+ * head, numbering and posting.  A connection has exactly as many requests as
+ * the memory node granted outstanding ones, so having one is having a credit.
+ *
+ * issue.c and free.c come before, done.c after.
+ */
+#include <linux/jiffies.h>
+#include <linux/string.h>
+#include "odrp.h"
+#include "trace.h"
+
+/*
+ * odrp_req_get() - take a free request
+ * @bio: parked on the connection when there is none; may be NULL
+ *
+ * Return: the request; NULL when there is none (the bio now belongs to
+ * whoever frees one); -EIO when the connection is down.
+ */
+struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
+{
+	struct odrp_req *req;
+
+	spin_lock_bh(&conn->lock);
+	req = conn->free;
+	if (!conn->live) {
+		req = ERR_PTR(-EIO);
+	} else if (req) {
+		conn->free = req->next;
+		conn->nr_free--;
+	} else if (bio) {
+		bio_list_add(&conn->waiting, bio);
+		odrp_stat_inc(conn->sess->dev, waits_credit);
+	}
+	spin_unlock_bh(&conn->lock);
+	return req;
+}
+
+/* A new generation: answers to the old one find nothing. */
+void odrp_req_put(struct odrp_req *req)
+{
+	struct odrp_conn *conn = req->conn;
+	u32 gen = (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
+
+	req->bio = NULL;
+	atomic_set(&req->st, (gen + 1) << ODRP_REQ_GEN_SHIFT);
+
+	spin_lock_bh(&conn->lock);
+	req->next = conn->free;
+	conn->free = req;
+	conn->nr_free++;
+	if (!conn->live)
+		wake_up(&conn->idle);
+	spin_unlock_bh(&conn->lock);
+}
+
+static u32 req_id(const struct odrp_req *req)
+{
+	u32 gen = (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
+
+	return gen << 16 | req->idx;
+}
+
+/* The fixed head; the words come when the request gets its number. */
+void odrp_req_fill(struct odrp_req *req, u64 slot)
+{
+	struct odrp_wire_req *w = req->hdr;
+
+	req->slot = slot;
+	req->res = ODRP_SLOT_OK;
+	w->tt_addr = cpu_to_be64(slot * 8);
+	w->id = cpu_to_be32(req_id(req));
+	w->raddr_hi = cpu_to_be32(upper_32_bits(req->raddr));
+	w->raddr_lo = cpu_to_be32(lower_32_bits(req->raddr));
+	w->rkey = cpu_to_be32(req->rkey);
+}
+
+void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
+{
+	unsigned int i;
+
+	b->q = q;
+	b->loads = false;
+	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
+		b->ch[i].head = NULL;
+		b->ch[i].tail = &b->ch[i].head;
+		b->ch[i].nr = 0;
+	}
+}
+
+/* Number a request and make its words; conn->lock is what orders numbers. */
+static void number(struct odrp_conn *conn, struct odrp_req *req, u64 now,
+		   unsigned long deadline)
+{
+	lockdep_assert_held(&conn->lock);
+	odrp_words_make(&conn->words, conn->next_r++,
+			req->hdr + sizeof(struct odrp_wire_req));
+	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
+				      conn->req_len, DMA_TO_DEVICE);
+	req->start_ns = now;
+	req->deadline = deadline;
+	req->wr.next = req->next ? &req->next->wr : NULL;
+	trace_odrp_post(conn, req);
+	atomic_or(ODRP_REQ_POSTED, &req->st);
+}
+
+/* What was not posted is not in flight: keep the teardown from ending it. */
+static struct odrp_req *unpost(struct odrp_conn *conn,
+			       const struct ib_send_wr *bad)
+{
+	struct odrp_req *first, *req;
+
+	lockdep_assert_held(&conn->lock);
+	first = container_of(bad, struct odrp_req, wr);
+	for (req = first; req; req = req->next)
+		atomic_andnot(ODRP_REQ_POSTED, &req->st);
+	return first;
+}
+
+static void abort_list(struct odrp_req *req, struct bio_list *todo)
+{
+	struct odrp_req *next;
+
+	for (; req; req = next) {
+		next = req->next;
+		req->res = ODRP_SLOT_ABORTED;
+		odrp_req_finish(req, todo);
+	}
+}
+
+/*
+ * Number and post a list of requests with one call.  Those that could not be
+ * posted are ended, as not sent; bios that this sets free go to todo.
+ */
+static void post(struct odrp_conn *conn, struct odrp_req *list,
+		 struct bio_list *todo)
+{
+	struct odrp_dev *dev = conn->sess->dev;
+	unsigned long deadline = jiffies +
+				 msecs_to_jiffies(READ_ONCE(dev->timeout_ms));
+	const struct ib_send_wr *bad;
+	struct odrp_req *req;
+	u64 now = ktime_get_ns();
+	int err;
+
+	spin_lock_bh(&conn->lock);
+	if (!conn->live) {
+		spin_unlock_bh(&conn->lock);
+		abort_list(list, todo);
+		return;
+	}
+	for (req = list; req; req = req->next)
+		number(conn, req, now, deadline);
+	err = ib_post_send(conn->qp, &list->wr, &bad);
+	list = err ? unpost(conn, bad) : NULL;
+	spin_unlock_bh(&conn->lock);
+
+	odrp_stat_inc(dev, doorbells);
+	if (err) {
+		odrp_sess_fail(conn->sess, "posting a request: error %d", err);
+		abort_list(list, todo);
+	}
+}
+
+/* Post all requests of a batch, each chain's with one doorbell. */
+void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo)
+{
+	unsigned int i;
+
+	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
+		struct odrp_req *list = b->ch[i].head;
+
+		if (!list)
+			continue;
+		b->ch[i].head = NULL;
+		b->ch[i].tail = &b->ch[i].head;
+		b->ch[i].nr = 0;
+		if (i == ODRP_WIRE_LOAD)
+			b->loads = true;
+		post(b->q->conn[i], list, todo);
+	}
+}
+
+void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
+		    struct bio_list *todo)
+{
+	unsigned int c = req->conn->chain;
+
+	req->next = NULL;
+	*b->ch[c].tail = req;
+	b->ch[c].tail = &req->next;
+	if (++b->ch[c].nr >= ODRP_POST_CHUNK)
+		odrp_batch_post(b, todo);
+}

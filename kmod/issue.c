@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Bios to requests: each 4 KB block of a bio takes its slot, a request of the
+ * chain that the slot's state asks for, and goes into a batch.  What cannot
+ * go on now is parked without memory: the bio itself is put on a list (of the
+ * connection that has no request free, or of the slot that is busy) and comes
+ * back here from a completion.
+ *
+ * bio->bi_iter says how far a bio has been issued.  A bio of several blocks
+ * holds one reference for each block on the wire, and one for its issuer.
+ *
+ * blk.c and done.c come before, io.c after.
+ */
+#include <linux/hash.h>
+#include <linux/highmem.h>
+#include <linux/smp.h>
+#include "compat.h"
+#include "odrp.h"
+#include "trace.h"
+
+enum went {
+	WENT_ENDED,		/* finished here and now */
+	WENT_OUT,		/* in the batch */
+	WENT_PARKED,		/* the whole bio waits; not ours any more */
+	WENT_FAILED,		/* bio->bi_status is set */
+};
+
+struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
+{
+	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
+}
+
+static u64 bio_slot(const struct bio *bio)
+{
+	return bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
+}
+
+static struct odrp_wait *wait_of(struct odrp_dev *dev, u64 slot)
+{
+	return &dev->waits[hash_64(slot, ilog2(ODRP_NR_WAITS))];
+}
+
+/* Park a bio on its slot; false when the slot is not busy any more. */
+static bool park(struct odrp_dev *dev, struct bio *bio, u64 slot)
+{
+	struct odrp_wait *w = wait_of(dev, slot);
+	bool parked;
+
+	spin_lock_bh(&w->lock);
+	parked = odrp_slot_wait(&dev->slots, slot);
+	if (parked)
+		bio_list_add(&w->bios, bio);
+	spin_unlock_bh(&w->lock);
+	if (parked)
+		odrp_stat_inc(dev, waits_slot);
+	return parked;
+}
+
+/* Move the bios that wait for a slot to todo: ODRP_SLOT_END_WAKE. */
+void odrp_wait_take(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+{
+	struct odrp_wait *w = wait_of(dev, slot);
+	struct bio_list others;
+	struct bio *bio;
+
+	bio_list_init(&others);
+	spin_lock_bh(&w->lock);
+	while ((bio = bio_list_pop(&w->bios)))
+		bio_list_add(bio_slot(bio) == slot ? todo : &others, bio);
+	w->bios = others;
+	spin_unlock_bh(&w->lock);
+}
+
+static void end_slot(struct odrp_dev *dev, u64 slot,
+		     enum odrp_slot_result res, struct bio_list *todo)
+{
+	unsigned int more = odrp_slot_end(&dev->slots, slot, res);
+
+	if (more & ODRP_SLOT_END_QUEUE)
+		odrp_free_queue(dev, slot);
+	if (more & ODRP_SLOT_END_WAKE)
+		odrp_wait_take(dev, slot, todo);
+}
+
+/* Copy one block between a page and the bio's segments from iter on. */
+void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
+		     bool to_bio)
+{
+	char *p = page_address(page);
+	unsigned int done = 0;
+
+	while (done < ODRP_BLOCK) {
+		struct bio_vec bv = bio_iter_iovec(bio, iter);
+		unsigned int n = min_t(unsigned int, bv.bv_len,
+				       ODRP_BLOCK - done);
+
+		if (to_bio)
+			memcpy_to_page(bv.bv_page, bv.bv_offset, p + done, n);
+		else
+			memcpy_from_page(p + done, bv.bv_page, bv.bv_offset, n);
+		bio_advance_iter(bio, &iter, n);
+		done += n;
+	}
+}
+
+static void load_zeros(struct odrp_dev *dev, struct bio *bio)
+{
+	odrp_block_copy(bio, bio->bi_iter, ZERO_PAGE(0), true);
+	odrp_stat_inc(dev, loads_zero);
+}
+
+static struct ib_device *req_ibdev(const struct odrp_req *req)
+{
+	return req->conn->sess->ibdev;
+}
+
+/*
+ * The page of a store: the bio's own, or a copy of it when the block lies in
+ * two pages or cannot be mapped.
+ */
+static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
+{
+	struct ib_device *ibdev = req_ibdev(req);
+	struct bio_vec bv = bio_iter_iovec(req->bio, req->iter);
+
+	req->mapped = false;
+	if (bv.bv_len >= ODRP_BLOCK) {
+		req->page_dma = ib_dma_map_page(ibdev, bv.bv_page,
+						bv.bv_offset, ODRP_BLOCK,
+						DMA_TO_DEVICE);
+		req->mapped = !ib_dma_mapping_error(ibdev, req->page_dma);
+	}
+	if (req->mapped) {
+		req->sge[1].addr = req->page_dma;
+		return;
+	}
+	ib_dma_sync_single_for_cpu(ibdev, req->bounce_dma, ODRP_BLOCK,
+				   DMA_TO_DEVICE);
+	odrp_block_copy(req->bio, req->iter, req->bounce, false);
+	ib_dma_sync_single_for_device(ibdev, req->bounce_dma, ODRP_BLOCK,
+				      DMA_TO_DEVICE);
+	req->sge[1].addr = req->bounce_dma;
+	odrp_stat_inc(dev, bounced);
+}
+
+static void attach_load(struct odrp_req *req)
+{
+	ib_dma_sync_single_for_device(req_ibdev(req), req->bounce_dma,
+				      ODRP_BLOCK, DMA_FROM_DEVICE);
+}
+
+static enum odrp_wire_chain chain_of(enum odrp_slot_act act)
+{
+	switch (act) {
+	case ODRP_SLOT_DO_LOAD:
+		return ODRP_WIRE_LOAD;
+	case ODRP_SLOT_DO_UNMAPPED:
+		return ODRP_WIRE_UNMAPPED_STORE;
+	default:
+		return ODRP_WIRE_MAPPED_STORE;
+	}
+}
+
+/* Undo begin(): the block is not going out, at least not now. */
+static void give_back(struct odrp_dev *dev, u64 slot, enum odrp_slot_act act,
+		      struct bio_list *todo)
+{
+	if (act == ODRP_SLOT_DO_UNMAPPED)
+		odrp_lease_put(&dev->lease);
+	end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
+}
+
+/* The slot is ours: get a request, or wait for one. */
+static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
+			    struct bio *bio, enum odrp_slot_act act,
+			    struct bio_list *todo)
+{
+	struct odrp_conn *conn = b->q->conn[chain_of(act)];
+	u64 slot = bio_slot(bio);
+	struct odrp_req *req;
+
+	req = odrp_req_get(conn, bio);
+	if (IS_ERR_OR_NULL(req)) {
+		/* When parked, the bio may be gone by now. */
+		give_back(dev, slot, act, todo);
+		if (!req)
+			return WENT_PARKED;
+		bio->bi_status = BLK_STS_IOERR;
+		return WENT_FAILED;
+	}
+	req->bio = bio;
+	req->iter = bio->bi_iter;
+	req->act = act;
+	req->acct = odrp_acct_start(bio, ODRP_BLOCK_SECTORS);
+	odrp_req_fill(req, slot);
+	if (act == ODRP_SLOT_DO_LOAD)
+		attach_load(req);
+	else
+		attach_store(dev, req);
+	if (bio_flagged(bio, BIO_CHAIN))
+		bio_inc_remaining(bio);
+	odrp_batch_add(b, req, todo);
+	return WENT_OUT;
+}
+
+static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
+				u64 slot)
+{
+	enum odrp_slot_act act;
+
+	if (bio_op(bio) == REQ_OP_READ)
+		return odrp_slot_begin_load(&dev->slots, slot);
+
+	act = odrp_slot_begin_store(&dev->slots, slot);
+	if (act == ODRP_SLOT_DO_CANCELLED) {
+		atomic64_dec(&dev->free.pending);
+		odrp_stat_inc(dev, invalidates_cancelled);
+	}
+	return act;
+}
+
+static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
+			     struct bio *bio, struct bio_list *todo)
+{
+	u64 slot = bio_slot(bio);
+	enum odrp_slot_act act;
+
+	do {
+		act = begin(dev, bio, slot);
+		if (act != ODRP_SLOT_DO_WAIT)
+			break;
+		if (park(dev, bio, slot))
+			return WENT_PARKED;
+	} while (1);
+
+	switch (act) {
+	case ODRP_SLOT_DO_ZERO:
+		load_zeros(dev, bio);
+		return WENT_ENDED;
+	case ODRP_SLOT_DO_FAIL:
+		bio->bi_status = BLK_STS_IOERR;
+		return WENT_FAILED;
+	case ODRP_SLOT_DO_UNMAPPED:
+		if (odrp_lease_take(&dev->lease))
+			break;
+		end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
+		odrp_stat_inc(dev, lease_denied);
+		odrp_free_now(dev);
+		bio->bi_status = BLK_STS_NOSPC;
+		return WENT_FAILED;
+	default:
+		break;
+	}
+	return send_block(dev, b, bio, act, todo);
+}
+
+static void count_error(struct odrp_dev *dev, struct bio *bio)
+{
+	if (bio_op(bio) == REQ_OP_READ)
+		odrp_stat_inc(dev, load_errors);
+	else
+		odrp_stat_inc(dev, store_errors);
+}
+
+/* Fail what has not been issued of a bio. */
+void odrp_bio_fail(struct odrp_dev *dev, struct bio *bio, blk_status_t status)
+{
+	count_error(dev, bio);
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+/*
+ * Issue the rest of a bio.  A bio of one block that has gone out belongs to
+ * its request and is not touched again.
+ */
+static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
+		      struct bio *bio, struct bio_list *todo)
+{
+	bool multi = bio_flagged(bio, BIO_CHAIN);
+
+	if (!multi && bio->bi_iter.bi_size > ODRP_BLOCK) {
+		bio_set_flag(bio, BIO_CHAIN);
+		multi = true;
+	}
+	while (bio->bi_iter.bi_size) {
+		if (!odrp_dev_live(dev)) {
+			odrp_bio_fail(dev, bio, BLK_STS_IOERR);
+			return;
+		}
+		switch (issue_block(dev, b, bio, todo)) {
+		case WENT_PARKED:
+			return;
+		case WENT_FAILED:
+			count_error(dev, bio);
+			bio_endio(bio);
+			return;
+		case WENT_OUT:
+			if (!multi)
+				return;
+			break;
+		case WENT_ENDED:
+			break;
+		}
+		bio_advance_iter(bio, &bio->bi_iter, ODRP_BLOCK);
+	}
+	bio_endio(bio);
+}
+
+/*
+ * odrp_issue() - issue bios on a queue, and those that this sets free
+ * @todo: empty when it returns
+ *
+ * Any context but hard interrupt.  Does not sleep.
+ *
+ * Return: true when a load has been posted.
+ */
+bool odrp_issue(struct odrp_queue *q, struct bio_list *todo)
+{
+	struct odrp_dev *dev = q->dev;
+	struct odrp_batch b;
+	struct bio *bio;
+
+	odrp_batch_init(&b, q);
+	do {
+		while ((bio = bio_list_pop(todo)))
+			issue_bio(dev, &b, bio, todo);
+		odrp_batch_post(&b, todo);
+	} while (!bio_list_empty(todo));
+	return b.loads;
+}

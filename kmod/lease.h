@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The lease: how many pages of the memory node this device may have mapped.
+ *
+ * A page is used from the moment an unmapped store takes it until the answer
+ * to its invalidate.  The beat publishes used and held; between setting a
+ * smaller limit and reading used there is a full barrier, as there is between
+ * counting a page and reading the limit: so either the taker sees the smaller
+ * limit, or the beat sees the page.  Hence held never grows behind the memory
+ * node's back.  Pure logic, also compiled in user space.
+ */
+#ifndef _ODRP_LEASE_H
+#define _ODRP_LEASE_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct odrp_lease {
+	atomic64_t	used;
+	atomic64_t	limit;	/* last grant */
+};
+
+static inline u64 odrp_lease_used(const struct odrp_lease *l)
+{
+	return atomic64_read(&l->used);
+}
+
+/* Take one page; false when that would exceed the lease. */
+static inline bool odrp_lease_take(struct odrp_lease *l)
+{
+	/* Fully ordered: pairs with odrp_lease_set(). */
+	s64 used = atomic64_inc_return(&l->used);
+
+	if (used <= atomic64_read(&l->limit))
+		return true;
+	atomic64_dec(&l->used);
+	return false;
+}
+
+static inline void odrp_lease_put(struct odrp_lease *l)
+{
+	atomic64_dec(&l->used);
+}
+
+/* Set the limit; returns the lease that is held from now on. */
+static inline u64 odrp_lease_set(struct odrp_lease *l, u64 limit,
+				 u64 *ret_used)
+{
+	s64 used;
+
+	/* Fully ordered: pairs with odrp_lease_take(). */
+	atomic64_xchg(&l->limit, limit);
+	used = atomic64_read(&l->used);
+	*ret_used = used;
+	return (u64)used > limit ? (u64)used : limit;
+}
+
+/* What the device would like to hold: some room beyond what it uses. */
+static inline u64 odrp_lease_want(u64 used, u64 nr_slots)
+{
+	u64 room = used / 4 > 4096 ? used / 4 : 4096;
+	u64 want = used + room;
+
+	if (want > nr_slots)
+		want = nr_slots;
+	return want > used ? want : used;
+}
+
+#endif /* _ODRP_LEASE_H */

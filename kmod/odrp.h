@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Everything that more than one file of the module knows.
+ *
+ * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
+ * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
+ * slots), sess.c and cm.c (connections), beat.c (heartbeat and lease), ctl.c
+ * and sysfs.c (users).
+ *
+ * Locks, outermost first:
+ *   ctl.c's mutex		adding and removing devices
+ *   odrp_dev.lock (mutex)	openers, removal
+ *   odrp_wait.lock (bh)	bios that wait for one slot
+ *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
+ * Nothing on the data path takes a mutex, allocates, or holds a lock with
+ * interrupts off: ib_post_send() may run the whole transport in the caller.
+ */
+#ifndef _ODRP_H
+#define _ODRP_H
+
+#include <linux/atomic.h>
+#include <linux/bio.h>
+#include <linux/completion.h>
+#include <linux/irq_poll.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/in.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include <odrp/wire.h>
+
+#include "fring.h"
+#include "hist.h"
+#include "lease.h"
+#include "slot.h"
+#include "state.h"
+#include "words.h"
+
+#define ODRP_BLOCK		ODRP_WIRE_PAGE_SIZE
+#define ODRP_BLOCK_SECTORS	(ODRP_BLOCK >> SECTOR_SHIFT)
+#define ODRP_MAX_QUEUES		64
+#define ODRP_MAX_DEPTH		1024
+#define ODRP_MAX_SLOTS		(1ull << 32)	/* a ring entry is 32 bits */
+#define ODRP_RECV_CHUNK		16	/* receives reposted at a time */
+#define ODRP_POST_CHUNK		32	/* requests posted at a time at most */
+#define ODRP_NR_WAITS		64
+
+static_assert(PAGE_SIZE == ODRP_BLOCK);
+
+struct odrp_dev;
+struct odrp_sess;
+struct odrp_queue;
+struct odrp_conn;
+
+/*
+ * A request's life, in one word together with its generation, so that an
+ * answer can be matched and counted in one step, whoever sends it and however
+ * often.  The request is done when both SENT and ANSWERED are set: then
+ * neither NIC touches its memory any more.
+ */
+#define ODRP_REQ_POSTED		1u
+#define ODRP_REQ_SENT		2u
+#define ODRP_REQ_ANSWERED	4u
+#define ODRP_REQ_DONE		(ODRP_REQ_SENT | ODRP_REQ_ANSWERED)
+#define ODRP_REQ_GEN_SHIFT	16
+
+/*
+ * struct odrp_req - one request that may be outstanding on a connection
+ * @st:		generation << 16 | ODRP_REQ_*
+ * @res:	how it ended, for the slot
+ * @act:	what was begun with the slot: decides the accounting
+ * @bio, @iter:	loads and stores: the block of the bio (a single 4 KB block)
+ * @hdr:	struct odrp_wire_req and recycle words
+ * @bounce:	page that the memory node writes a load to, or that gathers a
+ *		store whose block is not within one page
+ * @page_dma:	store: the bio's own page while it is mapped, else 0
+ */
+struct odrp_req {
+	struct ib_cqe		cqe;
+	struct odrp_conn	*conn;
+	struct odrp_req		*next;	/* in the free list or in a batch */
+	atomic_t		st;
+	u16			idx;
+	bool			mapped;	/* page_dma is valid */
+	enum odrp_slot_result	res;
+	enum odrp_slot_act	act;
+	u64			slot;
+	struct bio		*bio;
+	struct bvec_iter	iter;
+	unsigned long		acct;	/* start time for the block layer */
+	u64			start_ns;
+	unsigned long		deadline;	/* jiffies */
+
+	void			*hdr;
+	u64			hdr_dma;
+	struct page		*bounce;
+	u64			bounce_dma;
+	u64			page_dma;
+	u64			raddr;	/* load: bounce, as the memory node */
+	u32			rkey;	/* sees it */
+	struct ib_send_wr	wr;
+	struct ib_sge		sge[2];
+};
+
+struct odrp_reg {			/* one fast registration */
+	struct ib_mr		*mr;
+};
+
+/*
+ * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
+ * @live:	requests may be posted; guarded by @lock
+ * @next_r:	number of the next request; guarded by @lock
+ * @free:	requests not in use; guarded by @lock
+ * @nr_free:	their number; guarded by @lock
+ * @waiting:	bios that wait for a request; guarded by @lock
+ * @answered:	how many requests have ended; what pollers watch
+ * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
+ */
+struct odrp_conn {
+	struct odrp_sess	*sess;
+	struct odrp_queue	*q;	/* NULL: admin */
+	u8			chain;
+	u16			depth;
+	u16			req_len;
+	struct odrp_words	words;
+
+	struct rdma_cm_id	*id;
+	struct ib_qp		*qp;
+	struct ib_cq		*cq;
+	struct irq_poll		iop;
+	struct ib_cqe		recv_cqe;
+	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
+	atomic_t		recv_used;
+	unsigned int		nr_recv;
+
+	/* connecting */
+	struct completion	cm_done;
+	int			cm_status;
+	bool			established;
+	u8			accept_len;
+	union {
+		struct odrp_wire_admin_accept admin;
+		struct odrp_wire_io_accept io;
+		u8 raw[ODRP_WIRE_REP_PRIV_MAX];
+	} accept;
+
+	/* requests */
+	spinlock_t		lock;
+	bool			live;
+	u32			next_r;
+	struct odrp_req		*free;
+	unsigned int		nr_free;
+	struct bio_list		waiting;
+	atomic_t		answered;
+	atomic_t		pollers;
+	wait_queue_head_t	idle;	/* all requests free, no pollers */
+
+	struct odrp_req		*reqs;
+	unsigned int		nr_reqs;
+	bool			irq_on;		/* irq_poll is enabled */
+	struct odrp_reg		*regs;
+	unsigned int		nr_regs;
+};
+
+struct odrp_queue {
+	struct odrp_dev		*dev;
+	u16			idx;
+	atomic_t		users;	/* submitters inside */
+	u64			load_ewma_ns;
+	struct odrp_conn	*conn[ODRP_WIRE_NR_CHAINS];
+};
+
+struct odrp_addr {
+	struct sockaddr_in	dst;
+	struct sockaddr_in	src;	/* sin_family 0: any */
+};
+
+/* What the memory node may write to: the grant, one page of its own. */
+struct odrp_ctl_buf {
+	void			*page;
+	u64			dma;
+	struct odrp_reg		reg;
+	u64			epoch;
+	u32			flags;
+};
+
+struct odrp_beat {
+	struct ib_cqe		cqe;
+	struct odrp_wire_beat	*buf;
+	u64			dma;
+	u64			raddr;
+	u32			rkey;
+	u32			period_ms;
+	u32			dead_ms;
+	u64			nr;
+	atomic_t		busy;
+	struct delayed_work	work;
+};
+
+struct odrp_sess {
+	struct odrp_dev		*dev;
+	atomic_t		state;	/* enum odrp_state */
+	struct odrp_addr	addr;
+	u64			id;
+	u64			token;
+	u16			nr_queues;
+	u16			depth;
+	struct ib_device	*ibdev;
+	struct ib_pd		*pd;
+	struct odrp_conn	*admin;
+	struct odrp_queue	*queues;
+	struct odrp_beat	beat;
+	struct odrp_ctl_buf	ctl;
+	struct work_struct	dead_work;
+	struct delayed_work	watch_work;
+};
+
+struct odrp_wait {
+	spinlock_t		lock;
+	struct bio_list		bios;
+};
+
+struct odrp_free_cpu {
+	struct odrp_fring	ring;
+};
+
+/*
+ * struct odrp_free - slots whose remote page is to be given back
+ * @pending:	slots FREE_PENDING or FREEING
+ * @overflow:	one bit per slot: freed while the CPU's ring was full
+ * @armed:	0: worker idle, 1: timer set, 2: asked to run now
+ * @starved:	worker stopped because all invalidate requests were in use
+ */
+struct odrp_free {
+	struct odrp_free_cpu __percpu *cpu;
+	unsigned long		*overflow;
+	atomic_t		nr_overflow;
+	u64			overflow_hint;
+	atomic64_t		pending;
+	atomic_t		armed;
+	atomic_t		starved;
+	bool			on;
+	struct delayed_work	work;
+};
+
+/* One counter, one sentence. */
+struct odrp_stats {
+	u64	loads;			/* loads answered */
+	u64	loads_zero;		/* loads of slots that hold nothing */
+	u64	stores_mapped;		/* mapped stores answered */
+	u64	stores_unmapped;	/* unmapped stores answered */
+	u64	invalidates;		/* invalidates answered */
+	u64	invalidates_cancelled;	/* frees that a store overtook */
+	u64	load_errors;		/* blocks that could not be read */
+	u64	store_errors;		/* blocks that could not be written */
+	u64	bytes_in;		/* page bytes received */
+	u64	bytes_out;		/* page bytes sent */
+	u64	lease_denied;		/* stores refused: lease exhausted */
+	u64	unknown_ids;		/* answers to nothing */
+	u64	notify_free;		/* slots freed by the kernel */
+	u64	free_overflows;		/* frees that went to the bitmap */
+	u64	invalid_io;		/* bios that were not aligned */
+	u64	waits_credit;		/* blocks that waited for a request */
+	u64	waits_slot;		/* blocks that waited for their slot */
+	u64	bounced;		/* stores copied: block spans two pages */
+	u64	polls;			/* reads polled for */
+	u64	polls_hit;		/* ... and finished while polling */
+	u64	doorbells;		/* posts, of one request or more */
+	u64	beats;			/* heartbeats written */
+	struct odrp_hist load_ns;
+	struct odrp_hist store_ns;
+};
+
+#define odrp_stat_inc(dev, f)	this_cpu_inc((dev)->stats->f)
+#define odrp_stat_add(dev, f, n) this_cpu_add((dev)->stats->f, (n))
+
+struct odrp_dev {
+	int			id;
+	struct gendisk		*disk;
+	struct mutex		lock;
+	unsigned int		openers;	/* guarded by lock */
+	bool			removing;	/* guarded by lock */
+	bool			disk_added;
+	struct odrp_slots	slots;
+	struct odrp_lease	lease;
+	struct odrp_free	free;
+	struct odrp_wait	waits[ODRP_NR_WAITS];
+	struct odrp_sess	sess;
+	unsigned int		timeout_ms;
+	struct odrp_stats __percpu *stats;
+};
+
+/* The requests of one submission, to be posted chain by chain. */
+struct odrp_batch {
+	struct odrp_queue	*q;
+	struct {
+		struct odrp_req	*head;
+		struct odrp_req	**tail;
+		unsigned int	nr;
+	} ch[ODRP_WIRE_NR_CHAINS];
+	bool			loads;
+};
+
+static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
+{
+	return atomic_read(&s->state);
+}
+
+static inline bool odrp_dev_live(const struct odrp_dev *dev)
+{
+	return odrp_sess_state(&dev->sess) == ODRP_LIVE;
+}
+
+/* main.c */
+extern struct workqueue_struct *odrp_wq;
+extern unsigned int odrp_poll_us;
+extern unsigned int odrp_free_batch;
+extern unsigned int odrp_free_delay_ms;
+extern unsigned int odrp_ack_timeout;
+extern unsigned int odrp_connect_ms;
+
+/* ctl.c: /sys/class/odrp-control */
+int odrp_ctl_init(void);
+void odrp_ctl_exit(void);
+
+struct odrp_options {
+	int			id;	/* -1: the lowest that is free */
+	struct odrp_addr	addr;
+	u64			size;
+	unsigned int		queues;
+	unsigned int		depth;
+	unsigned int		timeout_ms;
+};
+
+/* dev.c: a device from add to remove */
+int odrp_dev_create(const struct odrp_options *opt, int id,
+		    struct odrp_dev **ret_dev);
+int odrp_dev_shut(struct odrp_dev *dev);
+void odrp_dev_destroy(struct odrp_dev *dev);
+
+/* blk.c: the disk, bios to blocks */
+int odrp_blk_init(void);
+void odrp_blk_exit(void);
+int odrp_blk_add(struct odrp_dev *dev);
+void odrp_blk_del(struct odrp_dev *dev);
+void odrp_blk_free(struct odrp_dev *dev);
+
+/* issue.c: bios to requests */
+bool odrp_issue(struct odrp_queue *q, struct bio_list *todo);
+struct odrp_queue *odrp_queue_here(struct odrp_dev *dev);
+void odrp_bio_fail(struct odrp_dev *dev, struct bio *bio, blk_status_t status);
+void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
+		     bool to_bio);
+void odrp_wait_take(struct odrp_dev *dev, u64 slot, struct bio_list *todo);
+
+/* io.c: requests to the wire */
+void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q);
+void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
+		    struct bio_list *todo);
+void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo);
+struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio);
+void odrp_req_put(struct odrp_req *req);
+void odrp_req_fill(struct odrp_req *req, u64 slot);
+
+/* done.c: the wire to completions */
+int odrp_conn_poll(struct irq_poll *iop, int budget);
+int odrp_conn_reap(struct odrp_conn *conn, int budget);
+void odrp_conn_kick(struct odrp_conn *conn);
+void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+void odrp_req_finish(struct odrp_req *req, struct bio_list *todo);
+void odrp_poll_loads(struct odrp_queue *q);
+void odrp_conn_fail_posted(struct odrp_conn *conn);
+
+/* free.c: freed slots */
+int odrp_free_init(struct odrp_dev *dev);
+void odrp_free_exit(struct odrp_dev *dev);
+void odrp_free_start(struct odrp_dev *dev);
+void odrp_free_stop(struct odrp_dev *dev);
+void odrp_free_slot(struct odrp_dev *dev, u64 slot);
+void odrp_free_queue(struct odrp_dev *dev, u64 slot);
+void odrp_free_now(struct odrp_dev *dev);
+void odrp_free_credit(struct odrp_dev *dev);
+void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);
+
+/* queue.c: QPs, CQs, memory of a connection */
+struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
+				u8 chain);
+int odrp_conn_make_qp(struct odrp_conn *conn);
+int odrp_conn_make_reqs(struct odrp_conn *conn);
+void odrp_conn_start(struct odrp_conn *conn);
+void odrp_conn_close(struct odrp_conn *conn);
+void odrp_conn_stop(struct odrp_conn *conn);
+void odrp_conn_halt(struct odrp_conn *conn);
+void odrp_conn_destroy(struct odrp_conn *conn);
+void odrp_conn_free(struct odrp_conn *conn);
+int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
+		  const u64 *dma, unsigned int nr);
+void odrp_reg_free(struct odrp_reg *reg);
+
+/* cm.c: RDMA CM */
+int odrp_cm_connect(struct odrp_conn *conn);
+void odrp_cm_disconnect(struct odrp_conn *conn);
+void odrp_cm_release(struct odrp_conn *conn);
+
+/* sess.c: the session */
+bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
+		    enum odrp_state *ret_from);
+int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+		   unsigned int depth);
+void odrp_sess_close(struct odrp_sess *s);
+void odrp_sess_free(struct odrp_sess *s);
+__printf(2, 3)
+void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...);
+
+/* beat.c: heartbeat and lease */
+void odrp_beat_prepare(struct odrp_sess *s);
+int odrp_beat_init(struct odrp_sess *s);
+void odrp_beat_start(struct odrp_sess *s);
+void odrp_beat_stop(struct odrp_sess *s);
+void odrp_beat_exit(struct odrp_sess *s);
+
+/* stats.c */
+void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);
+void odrp_stat_time(struct odrp_dev *dev, bool store, u64 ns);
+
+/* sysfs.c */
+extern const struct attribute_group *odrp_disk_groups[];
+
+#endif /* _ODRP_H */

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a connection is made of: QP, CQ, receives, requests with their memory,
+ * registrations.  All of it is made here, before the first request, and
+ * unmade here, after the last; sess.c says when.
+ */
+#include <linux/delay.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include "odrp.h"
+
+#define POLL_WEIGHT	64
+#define REG_TIMEOUT_MS	5000
+
+struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
+				u8 chain)
+{
+	struct odrp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	conn->sess = s;
+	conn->q = q;
+	conn->chain = chain;
+	conn->depth = s->depth;
+	spin_lock_init(&conn->lock);
+	bio_list_init(&conn->waiting);
+	init_waitqueue_head(&conn->idle);
+	init_completion(&conn->cm_done);
+	return conn;
+}
+
+/* Hard interrupt, or the transport's own context with its locks held. */
+static void cq_event(struct ib_cq *cq, void *context)
+{
+	struct odrp_conn *conn = context;
+
+	irq_poll_sched(&conn->iop);
+}
+
+static void async_event(struct odrp_conn *conn, struct ib_event *ev)
+{
+	odrp_sess_fail(conn->sess, "device event: %s", ib_event_msg(ev->event));
+}
+
+static void cq_error(struct ib_event *ev, void *context)
+{
+	async_event(context, ev);
+}
+
+static void qp_event(struct ib_event *ev, void *context)
+{
+	switch (ev->event) {
+	case IB_EVENT_COMM_EST:
+	case IB_EVENT_SQ_DRAINED:
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		break;
+	default:
+		async_event(context, ev);
+		break;
+	}
+}
+
+/* Registrations go through the connection's own send queue. */
+static unsigned int regs_of(const struct odrp_conn *conn)
+{
+	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
+
+	if (!conn->q)
+		return 1;
+	return conn->chain == ODRP_WIRE_LOAD ?
+	       DIV_ROUND_UP(conn->depth, max) : 0;
+}
+
+static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
+{
+	struct ib_device *ibdev = conn->sess->ibdev;
+	struct ib_cq_init_attr attr = {
+		.cqe		= nr_cqe,
+		.comp_vector	= conn->q ? conn->q->idx %
+					    ibdev->num_comp_vectors : 0,
+	};
+	struct ib_cq *cq;
+
+	irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
+	cq = ib_create_cq(ibdev, cq_event, cq_error, conn, &attr);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	conn->cq = cq;
+	conn->irq_on = true;
+	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	return 0;
+}
+
+static int post_recvs(struct odrp_conn *conn)
+{
+	unsigned int i;
+	int err;
+
+	conn->recv_cqe.done = odrp_recv_done;
+	for (i = 0; i < ODRP_RECV_CHUNK; i++) {
+		conn->recv[i].wr_cqe = &conn->recv_cqe;
+		if (i + 1 < ODRP_RECV_CHUNK)
+			conn->recv[i].next = &conn->recv[i + 1];
+	}
+	for (i = 0; i < conn->nr_recv; i += ODRP_RECV_CHUNK) {
+		err = ib_post_recv(conn->qp, conn->recv, NULL);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * odrp_conn_make_qp() - CQ and QP, with receives posted
+ *
+ * Sized for the depth that is asked for; the memory node may grant less.
+ */
+int odrp_conn_make_qp(struct odrp_conn *conn)
+{
+	struct ib_device *ibdev = conn->sess->ibdev;
+	/* Registrations, a beat, and the marker of ib_drain_sq(). */
+	unsigned int nr_send = (conn->q ? conn->depth : 0) + regs_of(conn) + 3;
+	struct ib_qp_init_attr attr = {
+		.event_handler	= qp_event,
+		.qp_context	= conn,
+		.cap		= {
+			.max_send_wr	= nr_send,
+			.max_send_sge	= 2,
+			.max_recv_sge	= 1,
+		},
+		.sq_sig_type	= IB_SIGNAL_REQ_WR,
+		.qp_type	= IB_QPT_RC,
+	};
+	int err;
+
+	/*
+	 * Enough for the outstanding answers, one chunk not yet given back,
+	 * and one being filled.
+	 */
+	conn->nr_recv = conn->q ? round_up(conn->depth, ODRP_RECV_CHUNK) +
+				  2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
+	attr.cap.max_recv_wr = conn->nr_recv + 1;
+	if (attr.cap.max_recv_wr > ibdev->attrs.max_qp_wr ||
+	    attr.cap.max_send_wr > ibdev->attrs.max_qp_wr) {
+		pr_err("odrp%d: depth=%u: %s has queues of at most %d\n",
+		       conn->sess->dev->id, conn->depth, dev_name(&ibdev->dev),
+		       ibdev->attrs.max_qp_wr);
+		return -EINVAL;
+	}
+	err = make_cq(conn, nr_send + attr.cap.max_recv_wr);
+	if (err)
+		return err;
+	attr.send_cq = conn->cq;
+	attr.recv_cq = conn->cq;
+	err = rdma_create_qp(conn->id, conn->sess->pd, &attr);
+	if (err)
+		return err;
+	conn->qp = conn->id->qp;
+	return post_recvs(conn);
+}
+
+struct reg_wait {
+	struct ib_cqe		cqe;
+	struct completion	done;
+	enum ib_wc_status	status;
+};
+
+static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct reg_wait *w = container_of(wc->wr_cqe, struct reg_wait, cqe);
+
+	w->status = wc->status;
+	complete(&w->done);
+}
+
+/*
+ * Post the registration and wait for it.  The wait is not interruptible, and
+ * a device that never completes is given up only by breaking the QP: its
+ * flush completes the request, so that nothing points into this stack.
+ */
+static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
+{
+	struct reg_wait w = { .cqe.done = reg_done };
+	struct ib_reg_wr wr = {
+		.wr = {
+			.wr_cqe		= &w.cqe,
+			.opcode		= IB_WR_REG_MR,
+			.send_flags	= IB_SEND_SIGNALED,
+		},
+		.mr	= mr,
+		.key	= mr->rkey,
+		.access	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
+	};
+	int err;
+
+	init_completion(&w.done);
+	err = ib_post_send(conn->qp, &wr.wr, NULL);
+	if (err)
+		return err;
+	if (!wait_for_completion_timeout(&w.done,
+					 msecs_to_jiffies(REG_TIMEOUT_MS))) {
+		ib_drain_qp(conn->qp);
+		wait_for_completion(&w.done);
+		return -ETIMEDOUT;
+	}
+	return w.status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/*
+ * odrp_reg_make() - let the memory node write into pages, and nowhere else
+ * @dma: where the pages are, as ib_dma_map_*() says
+ * @nr: pages; they are contiguous from mr->iova on as the peer sees them
+ */
+int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
+		  const u64 *dma, unsigned int nr)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+	int n, err = 0;
+
+	sg = kvcalloc(nr, sizeof(*sg), GFP_KERNEL);
+	if (!sg)
+		return -ENOMEM;
+	sg_init_table(sg, nr);
+	for (i = 0; i < nr; i++) {
+		sg_dma_address(&sg[i]) = dma[i];
+		sg_dma_len(&sg[i]) = PAGE_SIZE;
+	}
+	reg->mr = ib_alloc_mr(conn->sess->pd, IB_MR_TYPE_MEM_REG, nr);
+	if (IS_ERR(reg->mr)) {
+		err = PTR_ERR(reg->mr);
+		reg->mr = NULL;
+		goto free_sg;
+	}
+	n = ib_map_mr_sg(reg->mr, sg, nr, NULL, PAGE_SIZE);
+	if (n != nr)
+		err = n < 0 ? n : -EINVAL;
+	else
+		err = register_mr(conn, reg->mr);
+free_sg:
+	kvfree(sg);
+	return err;
+}
+
+void odrp_reg_free(struct odrp_reg *reg)
+{
+	if (reg->mr)
+		ib_dereg_mr(reg->mr);
+	reg->mr = NULL;
+}
+
+static enum dma_data_direction bounce_dir(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_LOAD ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+static bool has_page(const struct odrp_conn *conn)
+{
+	return conn->chain != ODRP_WIRE_INVALIDATE;
+}
+
+static bool is_store(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_MAPPED_STORE ||
+	       conn->chain == ODRP_WIRE_UNMAPPED_STORE;
+}
+
+static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
+{
+	struct ib_device *ibdev = conn->sess->ibdev;
+	struct ib_pd *pd = conn->sess->pd;
+
+	req->conn = conn;
+	req->idx = idx;
+	req->cqe.done = odrp_send_done;
+	req->hdr = kzalloc(ODRP_HDR_MAX, GFP_KERNEL);
+	if (!req->hdr)
+		return -ENOMEM;
+	req->hdr_dma = ib_dma_map_single(ibdev, req->hdr, ODRP_HDR_MAX,
+					 DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(ibdev, req->hdr_dma)) {
+		kfree(req->hdr);
+		req->hdr = NULL;
+		return -ENOMEM;
+	}
+	req->sge[0].addr = req->hdr_dma;
+	req->sge[0].length = conn->req_len;
+	req->sge[0].lkey = pd->local_dma_lkey;
+	req->sge[1].length = ODRP_BLOCK;
+	req->sge[1].lkey = pd->local_dma_lkey;
+	req->wr.wr_cqe = &req->cqe;
+	req->wr.sg_list = req->sge;
+	req->wr.num_sge = is_store(conn) ? 2 : 1;
+	req->wr.opcode = IB_WR_SEND;
+	req->wr.send_flags = IB_SEND_SIGNALED;
+	if (!has_page(conn))
+		return 0;
+	req->bounce = alloc_page(GFP_KERNEL);
+	if (!req->bounce)
+		return -ENOMEM;
+	req->bounce_dma = ib_dma_map_page(ibdev, req->bounce, 0, PAGE_SIZE,
+					  bounce_dir(conn));
+	if (ib_dma_mapping_error(ibdev, req->bounce_dma)) {
+		__free_page(req->bounce);
+		req->bounce = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void free_req(struct odrp_conn *conn, struct odrp_req *req)
+{
+	struct ib_device *ibdev = conn->sess->ibdev;
+
+	if (req->bounce) {
+		ib_dma_unmap_page(ibdev, req->bounce_dma, PAGE_SIZE,
+				  bounce_dir(conn));
+		__free_page(req->bounce);
+	}
+	if (req->hdr) {
+		ib_dma_unmap_single(ibdev, req->hdr_dma, ODRP_HDR_MAX,
+				    DMA_TO_DEVICE);
+		kfree(req->hdr);
+	}
+	req->bounce = NULL;
+	req->hdr = NULL;
+}
+
+/* Register the pages that loads are written to, as many at once as allowed. */
+static int register_loads(struct odrp_conn *conn)
+{
+	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
+	unsigned int nr = conn->nr_reqs, first, i, n;
+	int err = 0;
+	u64 *dma;
+
+	conn->regs = kcalloc(DIV_ROUND_UP(nr, max), sizeof(*conn->regs),
+			     GFP_KERNEL);
+	dma = kvcalloc(nr, sizeof(*dma), GFP_KERNEL);
+	if (!conn->regs || !dma) {
+		err = -ENOMEM;
+		goto free_dma;
+	}
+	for (i = 0; i < nr; i++)
+		dma[i] = conn->reqs[i].bounce_dma;
+	for (first = 0; first < nr; first += n) {
+		struct odrp_reg *reg = &conn->regs[conn->nr_regs++];
+
+		n = min(nr - first, max);
+		err = odrp_reg_make(conn, reg, dma + first, n);
+		if (err)
+			break;
+		for (i = 0; i < n; i++) {
+			conn->reqs[first + i].raddr =
+				reg->mr->iova + (u64)i * PAGE_SIZE;
+			conn->reqs[first + i].rkey = reg->mr->rkey;
+		}
+	}
+free_dma:
+	kvfree(dma);
+	return err;
+}
+
+/* Make the requests: as many as the memory node granted. */
+int odrp_conn_make_reqs(struct odrp_conn *conn)
+{
+	unsigned int i;
+	int err;
+
+	conn->reqs = kvcalloc(conn->depth, sizeof(*conn->reqs), GFP_KERNEL);
+	if (!conn->reqs)
+		return -ENOMEM;
+	conn->nr_reqs = conn->depth;
+	for (i = 0; i < conn->nr_reqs; i++) {
+		err = make_req(conn, &conn->reqs[i], i);
+		if (err)
+			return err;
+	}
+	if (conn->chain == ODRP_WIRE_LOAD) {
+		err = register_loads(conn);
+		if (err)
+			return err;
+	}
+	for (i = conn->nr_reqs; i--; ) {
+		conn->reqs[i].next = conn->free;
+		conn->free = &conn->reqs[i];
+	}
+	conn->nr_free = conn->nr_reqs;
+	return 0;
+}
+
+/* Requests may be posted from now on. */
+void odrp_conn_start(struct odrp_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->live = true;
+	spin_unlock_bh(&conn->lock);
+}
+
+/* No request is posted from now on; those that wait for one fail. */
+void odrp_conn_close(struct odrp_conn *conn)
+{
+	struct bio_list waiting;
+	struct bio *bio;
+
+	spin_lock_bh(&conn->lock);
+	conn->live = false;
+	waiting = conn->waiting;
+	bio_list_init(&conn->waiting);
+	spin_unlock_bh(&conn->lock);
+
+	while ((bio = bio_list_pop(&waiting)))
+		odrp_bio_fail(conn->sess->dev, bio, BLK_STS_IOERR);
+}
+
+static bool is_idle(struct odrp_conn *conn)
+{
+	bool idle;
+
+	spin_lock_bh(&conn->lock);
+	idle = conn->nr_free == conn->nr_reqs;
+	spin_unlock_bh(&conn->lock);
+	return idle;
+}
+
+/*
+ * odrp_conn_stop() - end what is in flight
+ *
+ * After odrp_conn_close().  Sends complete or are flushed; requests without
+ * an answer fail.  What another CPU is preparing to post fails there.
+ */
+void odrp_conn_stop(struct odrp_conn *conn)
+{
+	if (conn->established)
+		ib_drain_qp(conn->qp);
+	/* Pairs with odrp_poll_loads(). */
+	smp_mb();
+	while (atomic_read(&conn->pollers))
+		usleep_range(50, 200);
+	if (!conn->nr_free && !conn->free && !conn->next_r)
+		return;		/* never got as far as being used */
+	odrp_conn_fail_posted(conn);
+	wait_event(conn->idle, is_idle(conn));
+}
+
+/* No completion is handled from now on. */
+void odrp_conn_halt(struct odrp_conn *conn)
+{
+	if (conn->irq_on)
+		irq_poll_disable(&conn->iop);
+	conn->irq_on = false;
+}
+
+/* Give back to the device what came from it, except the CM id. */
+void odrp_conn_destroy(struct odrp_conn *conn)
+{
+	unsigned int i;
+
+	if (conn->qp)
+		rdma_destroy_qp(conn->id);
+	conn->qp = NULL;
+	for (i = 0; i < conn->nr_regs; i++)
+		odrp_reg_free(&conn->regs[i]);
+	conn->nr_regs = 0;
+	if (conn->cq)
+		ib_destroy_cq(conn->cq);
+	conn->cq = NULL;
+	for (i = 0; i < conn->nr_reqs; i++)
+		free_req(conn, &conn->reqs[i]);
+}
+
+void odrp_conn_free(struct odrp_conn *conn)
+{
+	kfree(conn->regs);
+	kvfree(conn->reqs);
+	kfree(conn);
+}

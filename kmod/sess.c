@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The session: all connections to the memory node, from the first to the end.
+ * Its states are in state.h.  A session that fails stays dead: its device
+ * fails all I/O until it is removed.
+ *
+ * Time-outs: a watch looks through the outstanding requests; one that is over
+ * its deadline kills the session.  Nothing waits for ever.
+ */
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "odrp.h"
+#include "trace.h"
+
+#define WATCH_MIN_MS	10
+#define WATCH_MAX_MS	500
+
+/*
+ * odrp_sess_move() - the only way to change the state
+ * @ret_from: the state before, also when the move is not allowed
+ *
+ * Return: whether the move was allowed, and made.
+ */
+bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
+		    enum odrp_state *ret_from)
+{
+	int from = atomic_read(&s->state);
+
+	do {
+		*ret_from = from;
+		if (!odrp_state_may(from, to))
+			return false;
+	} while (!atomic_try_cmpxchg(&s->state, &from, to));
+	trace_odrp_state(s->dev->id, from, to);
+	return true;
+}
+
+/*
+ * odrp_sess_fail() - something went wrong that a session does not survive
+ *
+ * Any context but hard interrupt.  The first one prints and starts the end;
+ * all others, and those of a session that is being closed, do nothing.
+ */
+void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
+{
+	enum odrp_state from;
+	struct va_format vaf;
+	va_list args;
+
+	if (!odrp_sess_move(s, ODRP_DEAD, &from))
+		return;
+	va_start(args, fmt);
+	vaf.fmt = fmt;
+	vaf.va = &args;
+	pr_err("odrp%d: %pISpc: session is dead: %pV\n", s->dev->id,
+	       &s->addr.dst, &vaf);
+	va_end(args);
+	/* While connecting, the connecting thread cleans up. */
+	if (from == ODRP_LIVE)
+		queue_work(odrp_wq, &s->dead_work);
+}
+
+typedef void (*conn_fn)(struct odrp_conn *conn);
+
+static void for_each_conn(struct odrp_sess *s, conn_fn fn)
+{
+	unsigned int i, c;
+
+	if (s->admin)
+		fn(s->admin);
+	for (i = 0; s->queues && i < s->nr_queues; i++) {
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			if (s->queues[i].conn[c])
+				fn(s->queues[i].conn[c]);
+		}
+	}
+}
+
+/*
+ * End all connections and everything on them.  One phase for all of them
+ * before the next begins: a completion on one may resume a bio on another.
+ * The CM ids go last; a device that is being removed waits for them.
+ */
+static void hang_up(struct odrp_sess *s)
+{
+	cancel_delayed_work_sync(&s->watch_work);
+	odrp_beat_stop(s);
+	for_each_conn(s, odrp_conn_close);
+	for_each_conn(s, odrp_cm_disconnect);
+	for_each_conn(s, odrp_conn_stop);
+	for_each_conn(s, odrp_conn_halt);
+	odrp_beat_exit(s);
+	for_each_conn(s, odrp_conn_destroy);
+	if (s->pd)
+		ib_dealloc_pd(s->pd);
+	s->pd = NULL;
+	for_each_conn(s, odrp_cm_release);
+	s->ibdev = NULL;
+}
+
+static void dead_work(struct work_struct *w)
+{
+	struct odrp_sess *s = container_of(w, struct odrp_sess, dead_work);
+	static char *env[] = { "ODRP_STATE=dead", NULL };
+	struct gendisk *disk = READ_ONCE(s->dev->disk);
+
+	hang_up(s);
+	if (disk)
+		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
+}
+
+/* The first request of a connection that is over its deadline, if any. */
+static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED) ||
+		    !time_after(now, READ_ONCE(req->deadline)))
+			continue;
+		*ret_slot = req->slot;
+		return true;
+	}
+	return false;
+}
+
+static unsigned long watch_period(struct odrp_sess *s)
+{
+	unsigned int ms = READ_ONCE(s->dev->timeout_ms) / 8;
+
+	return msecs_to_jiffies(clamp_t(unsigned int, ms, WATCH_MIN_MS,
+					WATCH_MAX_MS));
+}
+
+static void watch_work(struct work_struct *w)
+{
+	struct odrp_sess *s = container_of(to_delayed_work(w),
+					   struct odrp_sess, watch_work);
+	unsigned long now = jiffies;
+	unsigned int i, c;
+	u64 slot;
+
+	for (i = 0; i < s->nr_queues; i++) {
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			if (!overdue(s->queues[i].conn[c], now, &slot))
+				continue;
+			odrp_sess_fail(s, "no answer within %u ms (slot %llu, queue %u, chain %u)",
+				       READ_ONCE(s->dev->timeout_ms), slot, i,
+				       c);
+			return;
+		}
+	}
+	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
+}
+
+static int open_admin(struct odrp_sess *s)
+{
+	int err;
+
+	s->admin = odrp_conn_new(s, NULL, 0);
+	if (!s->admin)
+		return -ENOMEM;
+	err = odrp_cm_connect(s->admin);
+	if (err)
+		return err;
+	return odrp_beat_init(s);
+}
+
+static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
+{
+	struct odrp_conn *conn = odrp_conn_new(s, q, chain);
+	int err;
+
+	if (!conn)
+		return -ENOMEM;
+	q->conn[chain] = conn;
+	err = odrp_cm_connect(conn);
+	if (err)
+		return err;
+	err = odrp_conn_make_reqs(conn);
+	if (err)
+		return err;
+	odrp_conn_start(conn);
+	return 0;
+}
+
+static int open_queues(struct odrp_sess *s)
+{
+	unsigned int i, c;
+	int err;
+
+	s->queues = kcalloc(s->nr_queues, sizeof(*s->queues), GFP_KERNEL);
+	if (!s->queues)
+		return -ENOMEM;
+	for (i = 0; i < s->nr_queues; i++) {
+		s->queues[i].dev = s->dev;
+		s->queues[i].idx = i;
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			err = open_io(s, &s->queues[i], c);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/*
+ * odrp_sess_open() - connect
+ *
+ * Return: 0 with the session live, or -errno with nothing left behind.
+ */
+int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+		   unsigned int depth)
+{
+	enum odrp_state from;
+	int err;
+
+	INIT_WORK(&s->dead_work, dead_work);
+	INIT_DELAYED_WORK(&s->watch_work, watch_work);
+	odrp_beat_prepare(s);
+	s->nr_queues = queues;
+	s->depth = depth;
+	odrp_sess_move(s, ODRP_CONNECTING, &from);
+
+	err = open_admin(s);
+	if (err)
+		goto close;
+	odrp_beat_start(s);
+	err = open_queues(s);
+	if (err)
+		goto close;
+	if (!odrp_sess_move(s, ODRP_LIVE, &from)) {
+		err = -ECONNRESET;	/* lost again, and said so */
+		goto close;
+	}
+	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
+	return 0;
+
+close:
+	odrp_sess_close(s);
+	odrp_sess_free(s);
+	return err;
+}
+
+/*
+ * Disconnect.  The structures stay for those who still look at them; there is
+ * nothing behind them any more.
+ */
+void odrp_sess_close(struct odrp_sess *s)
+{
+	enum odrp_state from;
+
+	odrp_sess_move(s, ODRP_CLOSING, &from);
+	flush_work(&s->dead_work);
+	hang_up(s);
+	odrp_sess_move(s, ODRP_CLOSED, &from);
+}
+
+void odrp_sess_free(struct odrp_sess *s)
+{
+	for_each_conn(s, odrp_conn_free);
+	kfree(s->queues);
+	s->queues = NULL;
+	s->admin = NULL;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Slot states and their transitions.  Each function is one compare-and-swap
+ * loop on one byte, so it may be called in any context, with any lock held.
+ *
+ * On the data path: blk.c decides with begin_*(), done.c ends with end().
+ */
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include "slot.h"
+
+#define STATE(v)	((v) & ODRP_SLOT_STATE_MASK)
+
+static bool owned(u8 v)
+{
+	switch (STATE(v)) {
+	case ODRP_SLOT_LOADING:
+	case ODRP_SLOT_STORING:
+	case ODRP_SLOT_STORING_NEW:
+	case ODRP_SLOT_FREEING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A slot at rest carries no flags, so old is the whole byte. */
+static bool take(struct odrp_slots *s, u64 slot, u8 old, u8 new)
+{
+	return cmpxchg(&s->st[slot], old, new) == old;
+}
+
+/*
+ * odrp_slot_begin_load() - may the slot be loaded, and how
+ *
+ * A slot whose free is pending has no contents any more: it reads as zeros
+ * from the moment it was freed, whenever the worker gets to it.
+ */
+enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
+{
+	for (;;) {
+		u8 v = READ_ONCE(s->st[slot]);
+
+		switch (v) {
+		case ODRP_SLOT_EMPTY:
+		case ODRP_SLOT_FREE_PENDING:
+			return ODRP_SLOT_DO_ZERO;
+		case ODRP_SLOT_UNKNOWN:
+			return ODRP_SLOT_DO_FAIL;
+		case ODRP_SLOT_MAPPED:
+			if (take(s, slot, v, ODRP_SLOT_LOADING))
+				return ODRP_SLOT_DO_LOAD;
+			break;
+		default:
+			return ODRP_SLOT_DO_WAIT;
+		}
+	}
+}
+
+/*
+ * odrp_slot_begin_store() - may the slot be stored to, and by which chain
+ */
+enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
+{
+	for (;;) {
+		u8 v = READ_ONCE(s->st[slot]);
+
+		switch (v) {
+		case ODRP_SLOT_EMPTY:
+			if (take(s, slot, v, ODRP_SLOT_STORING_NEW))
+				return ODRP_SLOT_DO_UNMAPPED;
+			break;
+		case ODRP_SLOT_MAPPED:
+			if (take(s, slot, v, ODRP_SLOT_STORING))
+				return ODRP_SLOT_DO_MAPPED;
+			break;
+		case ODRP_SLOT_FREE_PENDING:
+			if (take(s, slot, v, ODRP_SLOT_STORING))
+				return ODRP_SLOT_DO_CANCELLED;
+			break;
+		case ODRP_SLOT_UNKNOWN:
+			return ODRP_SLOT_DO_FAIL;
+		default:
+			return ODRP_SLOT_DO_WAIT;
+		}
+	}
+}
+
+/*
+ * odrp_slot_begin_free() - take a slot to send its invalidate
+ *
+ * Return: false when there is nothing to free (any more): the free was
+ * cancelled, or the slot was queued twice.
+ */
+bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot)
+{
+	return take(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
+}
+
+static u8 after(u8 v, enum odrp_slot_result res)
+{
+	u8 st = STATE(v);
+
+	if (res == ODRP_SLOT_FAILED)
+		return st == ODRP_SLOT_LOADING ? ODRP_SLOT_MAPPED :
+						 ODRP_SLOT_UNKNOWN;
+	if (st == ODRP_SLOT_FREEING)
+		return res == ODRP_SLOT_OK ? ODRP_SLOT_EMPTY :
+					     ODRP_SLOT_FREE_PENDING;
+	if (st == ODRP_SLOT_STORING_NEW && res == ODRP_SLOT_ABORTED)
+		return ODRP_SLOT_EMPTY;
+	return ODRP_SLOT_MAPPED;
+}
+
+/*
+ * odrp_slot_end() - give up ownership of a slot
+ *
+ * Return: ODRP_SLOT_END_* bits.
+ */
+unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
+			   enum odrp_slot_result res)
+{
+	unsigned int todo = 0;
+	u8 v, new;
+
+	do {
+		v = READ_ONCE(s->st[slot]);
+		new = after(v, res);
+		if (new == ODRP_SLOT_MAPPED && (v & ODRP_SLOT_F_FREED))
+			new = ODRP_SLOT_FREE_PENDING;
+	} while (!take(s, slot, v, new));
+
+	if (new == ODRP_SLOT_FREE_PENDING)
+		todo |= ODRP_SLOT_END_QUEUE;
+	if (v & ODRP_SLOT_F_WAITED)
+		todo |= ODRP_SLOT_END_WAKE;
+	return todo;
+}
+
+/*
+ * odrp_slot_freed() - the contents of a slot are not needed any more
+ *
+ * Return: true when the slot has become FREE_PENDING and its free has to be
+ * queued by the caller.  False when there is nothing to free, when it is
+ * queued already, or when the owner of the slot will do it.
+ */
+bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
+{
+	for (;;) {
+		u8 v = READ_ONCE(s->st[slot]);
+
+		switch (STATE(v)) {
+		case ODRP_SLOT_MAPPED:
+			if (take(s, slot, v, ODRP_SLOT_FREE_PENDING))
+				return true;
+			break;
+		case ODRP_SLOT_LOADING:
+		case ODRP_SLOT_STORING:
+		case ODRP_SLOT_STORING_NEW:
+			if (take(s, slot, v, v | ODRP_SLOT_F_FREED))
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+}
+
+/*
+ * odrp_slot_wait() - ask the owner of a slot for ODRP_SLOT_END_WAKE
+ *
+ * The caller holds the lock under which the waker looks for waiters, and puts
+ * itself among them before dropping it.
+ *
+ * Return: false when the slot has no owner any more: do not wait, try again.
+ */
+bool odrp_slot_wait(struct odrp_slots *s, u64 slot)
+{
+	for (;;) {
+		u8 v = READ_ONCE(s->st[slot]);
+
+		if (!owned(v))
+			return false;
+		if (take(s, slot, v, v | ODRP_SLOT_F_WAITED))
+			return true;
+	}
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * States of a session and the one table of what may follow what.  Pure.
+ *
+ *	INIT -> CONNECTING -> LIVE -> CLOSING -> CLOSED
+ *	             |          |       ^
+ *	             +-> DEAD <-+       |
+ *	                  +-------------+
+ *
+ * DEAD is for ever: its device fails all I/O until it is removed.
+ */
+#ifndef _ODRP_STATE_H
+#define _ODRP_STATE_H
+
+#include <linux/types.h>
+
+enum odrp_state {
+	ODRP_INIT,		/* nothing is connected */
+	ODRP_CONNECTING,	/* hot_add is at work */
+	ODRP_LIVE,		/* requests are served */
+	ODRP_DEAD,		/* failed: no request is served any more */
+	ODRP_CLOSING,		/* hot_remove is at work */
+	ODRP_CLOSED,		/* disconnected */
+	ODRP_NR_STATES,
+};
+
+const char *odrp_state_name(enum odrp_state s);
+bool odrp_state_may(enum odrp_state from, enum odrp_state to);
+
+#endif /* _ODRP_STATE_H */

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * /sys/block/odrpN/odrp/: one value per file, and io_stat, a line as zram has
+ * it.  ABI: docs/ABI/sysfs-block-odrp.
+ */
+#include <linux/blkdev.h>
+#include <linux/device.h>
+#include <linux/slab.h>
+#include <linux/sysfs.h>
+#include "odrp.h"
+
+#define MAX_TIMEOUT_MS	600000
+
+static struct odrp_dev *to_odrp(struct device *d)
+{
+	return dev_to_disk(d)->private_data;
+}
+
+static int with_stats(struct device *d, char *buf,
+		      int (*show)(const struct odrp_stats *sum, char *buf))
+{
+	struct odrp_stats *sum = kmalloc(sizeof(*sum), GFP_KERNEL);
+	int len;
+
+	if (!sum)
+		return -ENOMEM;
+	odrp_stats_sum(to_odrp(d), sum);
+	len = show(sum, buf);
+	kfree(sum);
+	return len;
+}
+
+#define COUNTER(field)							\
+static int emit_##field(const struct odrp_stats *sum, char *buf)	\
+{									\
+	return sysfs_emit(buf, "%llu\n", sum->field);			\
+}									\
+static ssize_t field##_show(struct device *d,				\
+			    struct device_attribute *attr, char *buf)	\
+{									\
+	return with_stats(d, buf, emit_##field);			\
+}									\
+static DEVICE_ATTR_RO(field)
+
+COUNTER(loads);
+COUNTER(loads_zero);
+COUNTER(stores_mapped);
+COUNTER(stores_unmapped);
+COUNTER(invalidates);
+COUNTER(invalidates_cancelled);
+COUNTER(load_errors);
+COUNTER(store_errors);
+COUNTER(bytes_in);
+COUNTER(bytes_out);
+COUNTER(lease_denied);
+COUNTER(unknown_ids);
+COUNTER(notify_free);
+COUNTER(free_overflows);
+COUNTER(invalid_io);
+COUNTER(waits_credit);
+COUNTER(waits_slot);
+COUNTER(bounced);
+COUNTER(polls);
+COUNTER(polls_hit);
+COUNTER(doorbells);
+COUNTER(beats);
+
+static int emit_hist(const struct odrp_hist *h, char *buf)
+{
+	return sysfs_emit(buf, "%llu %llu %llu %llu\n",
+			  odrp_hist_percentile(h, 50),
+			  odrp_hist_percentile(h, 90),
+			  odrp_hist_percentile(h, 99), h->max);
+}
+
+static int emit_load_ns(const struct odrp_stats *sum, char *buf)
+{
+	return emit_hist(&sum->load_ns, buf);
+}
+
+static ssize_t load_ns_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return with_stats(d, buf, emit_load_ns);
+}
+static DEVICE_ATTR_RO(load_ns);
+
+static int emit_store_ns(const struct odrp_stats *sum, char *buf)
+{
+	return emit_hist(&sum->store_ns, buf);
+}
+
+static ssize_t store_ns_show(struct device *d, struct device_attribute *attr,
+			     char *buf)
+{
+	return with_stats(d, buf, emit_store_ns);
+}
+static DEVICE_ATTR_RO(store_ns);
+
+/* Columns are only ever appended. */
+static int emit_io_stat(const struct odrp_stats *sum, char *buf)
+{
+	return sysfs_emit(buf, "%8llu %8llu %8llu %8llu %8llu %8llu %8llu %8llu %8llu\n",
+			  sum->load_errors, sum->store_errors, sum->invalid_io,
+			  sum->notify_free, sum->loads, sum->stores_mapped,
+			  sum->stores_unmapped, sum->invalidates,
+			  sum->invalidates_cancelled);
+}
+
+static ssize_t io_stat_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return with_stats(d, buf, emit_io_stat);
+}
+static DEVICE_ATTR_RO(io_stat);
+
+static ssize_t state_show(struct device *d, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%s\n",
+			  odrp_state_name(odrp_sess_state(&to_odrp(d)->sess)));
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t server_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%pISpc\n", &to_odrp(d)->sess.addr.dst);
+}
+static DEVICE_ATTR_RO(server);
+
+static ssize_t lease_show(struct device *d, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%lld\n",
+			  (s64)atomic64_read(&to_odrp(d)->lease.limit));
+}
+static DEVICE_ATTR_RO(lease);
+
+static ssize_t used_show(struct device *d, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", odrp_lease_used(&to_odrp(d)->lease));
+}
+static DEVICE_ATTR_RO(used);
+
+/* Two counters that move: their difference may be off for a moment. */
+static ssize_t mapped_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	struct odrp_dev *dev = to_odrp(d);
+	s64 n = odrp_lease_used(&dev->lease) -
+		atomic64_read(&dev->free.pending);
+
+	return sysfs_emit(buf, "%lld\n", max_t(s64, n, 0));
+}
+static DEVICE_ATTR_RO(mapped);
+
+static ssize_t free_pending_show(struct device *d,
+				 struct device_attribute *attr, char *buf)
+{
+	s64 n = atomic64_read(&to_odrp(d)->free.pending);
+
+	return sysfs_emit(buf, "%lld\n", max_t(s64, n, 0));
+}
+static DEVICE_ATTR_RO(free_pending);
+
+static ssize_t queues_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_odrp(d)->sess.nr_queues);
+}
+static DEVICE_ATTR_RO(queues);
+
+static ssize_t depth_show(struct device *d, struct device_attribute *attr,
+			  char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_odrp(d)->sess.depth);
+}
+static DEVICE_ATTR_RO(depth);
+
+static ssize_t drain_show(struct device *d, struct device_attribute *attr,
+			  char *buf)
+{
+	u32 flags = READ_ONCE(to_odrp(d)->sess.ctl.flags);
+
+	return sysfs_emit(buf, "%d\n", !!(flags & ODRP_WIRE_GRANT_DRAIN));
+}
+static DEVICE_ATTR_RO(drain);
+
+static ssize_t io_timeout_ms_show(struct device *d,
+				  struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", to_odrp(d)->timeout_ms);
+}
+
+static ssize_t io_timeout_ms_store(struct device *d,
+				   struct device_attribute *attr,
+				   const char *buf, size_t count)
+{
+	struct odrp_dev *dev = to_odrp(d);
+	unsigned int ms;
+
+	if (kstrtouint(buf, 0, &ms) || !ms || ms > MAX_TIMEOUT_MS) {
+		pr_err("odrp%d: io_timeout_ms: '%.*s': expected 1 to %u\n",
+		       dev->id, (int)strcspn(buf, "\n"), buf, MAX_TIMEOUT_MS);
+		return -EINVAL;
+	}
+	WRITE_ONCE(dev->timeout_ms, ms);
+	return count;
+}
+static DEVICE_ATTR_RW(io_timeout_ms);
+
+#define A(name)	(&dev_attr_##name.attr)
+
+static struct attribute *attrs[] = {
+	A(loads), A(loads_zero), A(stores_mapped), A(stores_unmapped),
+	A(invalidates), A(invalidates_cancelled),
+	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
+	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
+	A(invalid_io), A(waits_credit), A(waits_slot), A(bounced),
+	A(polls), A(polls_hit), A(doorbells), A(beats),
+	A(load_ns), A(store_ns), A(io_stat),
+	A(state), A(server), A(lease), A(used), A(mapped), A(free_pending),
+	A(queues), A(depth), A(drain), A(io_timeout_ms),
+	NULL,
+};
+
+static const struct attribute_group group = {
+	.name	= "odrp",
+	.attrs	= attrs,
+};
+
+const struct attribute_group *odrp_disk_groups[] = { &group, NULL };

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tracepoints: a request posted and ended, the session's moves, the free
+ * worker's batches.  events/odrp in tracefs.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM odrp
+
+#if !defined(_ODRP_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define _ODRP_TRACE_H
+
+#include <linux/tracepoint.h>
+#include "odrp.h"
+
+#define show_odrp_state(s)						\
+	__print_symbolic(s,						\
+			 { ODRP_INIT, "init" },				\
+			 { ODRP_CONNECTING, "connecting" },		\
+			 { ODRP_LIVE, "live" },				\
+			 { ODRP_DEAD, "dead" },				\
+			 { ODRP_CLOSING, "closing" },			\
+			 { ODRP_CLOSED, "closed" })
+
+#define show_odrp_chain(c)						\
+	__print_symbolic(c,						\
+			 { ODRP_WIRE_LOAD, "load" },			\
+			 { ODRP_WIRE_MAPPED_STORE, "mapped_store" },	\
+			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
+			 { ODRP_WIRE_INVALIDATE, "invalidate" })
+
+#define show_odrp_result(r)						\
+	__print_symbolic(r,						\
+			 { ODRP_SLOT_OK, "ok" },			\
+			 { ODRP_SLOT_ABORTED, "aborted" },		\
+			 { ODRP_SLOT_FAILED, "failed" })
+
+TRACE_EVENT(odrp_post,
+	TP_PROTO(const struct odrp_conn *conn, const struct odrp_req *req),
+	TP_ARGS(conn, req),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(u16, queue)
+		__field(u8, chain)
+		__field(u64, slot)
+		__field(u32, r)
+		__field(u16, idx)
+	),
+	TP_fast_assign(
+		__entry->dev = conn->sess->dev->id;
+		__entry->queue = conn->q->idx;
+		__entry->chain = conn->chain;
+		__entry->slot = req->slot;
+		__entry->r = conn->next_r - 1;
+		__entry->idx = req->idx;
+	),
+	TP_printk("odrp%d queue=%u chain=%s slot=%llu r=%u idx=%u",
+		  __entry->dev, __entry->queue,
+		  show_odrp_chain(__entry->chain), __entry->slot, __entry->r,
+		  __entry->idx)
+);
+
+TRACE_EVENT(odrp_done,
+	TP_PROTO(const struct odrp_conn *conn, const struct odrp_req *req),
+	TP_ARGS(conn, req),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(u16, queue)
+		__field(u8, chain)
+		__field(u64, slot)
+		__field(u16, idx)
+		__field(int, res)
+		__field(u64, ns)
+	),
+	TP_fast_assign(
+		__entry->dev = conn->sess->dev->id;
+		__entry->queue = conn->q->idx;
+		__entry->chain = conn->chain;
+		__entry->slot = req->slot;
+		__entry->idx = req->idx;
+		__entry->res = req->res;
+		__entry->ns = ktime_get_ns() - req->start_ns;
+	),
+	TP_printk("odrp%d queue=%u chain=%s slot=%llu idx=%u %s ns=%llu",
+		  __entry->dev, __entry->queue,
+		  show_odrp_chain(__entry->chain), __entry->slot,
+		  __entry->idx, show_odrp_result(__entry->res), __entry->ns)
+);
+
+TRACE_EVENT(odrp_state,
+	TP_PROTO(int dev, int from, int to),
+	TP_ARGS(dev, from, to),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(int, from)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("odrp%d %s -> %s", __entry->dev,
+		  show_odrp_state(__entry->from), show_odrp_state(__entry->to))
+);
+
+TRACE_EVENT(odrp_free,
+	TP_PROTO(int dev, unsigned int sent, s64 pending),
+	TP_ARGS(dev, sent, pending),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(unsigned int, sent)
+		__field(s64, pending)
+	),
+	TP_fast_assign(
+		__entry->dev = dev;
+		__entry->sent = sent;
+		__entry->pending = pending;
+	),
+	TP_printk("odrp%d sent=%u pending=%lld", __entry->dev, __entry->sent,
+		  __entry->pending)
+);
+
+#endif /* _ODRP_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
