@@ -282,16 +282,31 @@ guests_in() {
 	echo "$n"
 }
 
+# guests_all STATE: all that are still there are in it.
 guests_all() {
 	(($(guests_in "$1") + $(guests_in gone) == opt_cnodes)) &&
 		(($(guests_in gone) < opt_cnodes))
 }
 
+# guests_go STATE NEXT: lets those in STATE go on.
 guests_go() {
 	local i
 	for ((i = 0; i < opt_cnodes; i++)); do
-		[[ ${guest_state[i]} = gone ]] || guest_go "$i"
+		[[ ${guest_state[i]} = "$1" ]] || continue
+		guest_state[i]=$2
+		guest_go "$i"
 	done
+}
+
+# A guest waits twice for the others: with its command, and with taking down.
+guests_meet() {
+	if guests_all ready; then
+		info "up after $(elapsed_since "$run_begin") s"
+		guests_go ready starting
+	elif guests_all ended; then
+		[[ $opt_mode != odrp ]] || mnode_snapshot "$run_dir/mnode.json"
+		guests_go ended leaving
+	fi
 }
 
 #
@@ -303,24 +318,18 @@ on_guest_event() {
 	case $word in
 	ready)
 		guest_state[i]=ready
-		if guests_all ready; then
-			info "up after $(elapsed_since "$run_begin") s"
-			guests_go
-		fi
+		guests_meet
 		;;
 	started)
 		guest_state[i]=running
-		((kill_at == 0)) && [[ -n $opt_kill_after ]] && guests_all running &&
+		((kill_at == 0)) && [[ -n $opt_kill_after ]] &&
 			kill_at=$(usec_after "$opt_kill_after")
 		;;
 	report) ;;
 	ended)
 		guest_state[i]=ended
 		guest_status[i]=$rest
-		if guests_all ended; then
-			[[ $opt_mode = odrp ]] && mnode_snapshot "$run_dir/mnode.json"
-			guests_go
-		fi
+		guests_meet
 		;;
 	teardown)
 		warn "cnode $i: taking down failed: $rest"
@@ -345,9 +354,7 @@ on_guest_gone() {
 	esac
 	guest_state[i]=gone
 	# The others may have been waiting for this one.
-	if guests_all ready || guests_all ended; then
-		guests_go
-	fi
+	guests_meet
 }
 
 on_mnode_gone() {
