@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of settings, their parsers, and the INI file.
+ */
+#include <errno.h>
+#include <ini.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <syslog.h>
+#include <odrp/wire.h>
+#include "conf.h"
+
+__attribute__((format(printf, 2, 3)))
+static int complain(char *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, CONF_WHY_MAX, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static int parse_number(const char *text, uint64_t *ret_n, const char **ret_end)
+{
+	unsigned long long n;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (errno)
+		return -EINVAL;
+	*ret_n = n;
+	*ret_end = end;
+	return 0;
+}
+
+static void store(struct conf *conf, const struct conf_key *key, size_t size,
+		  uint64_t n)
+{
+	char *field = (char *)conf + key->off;
+
+	if (size == 2)
+		*(uint16_t *)field = n;
+	else if (size == 4)
+		*(uint32_t *)field = n;
+	else
+		*(uint64_t *)field = n;
+}
+
+static int set_sized(struct conf *conf, const struct conf_key *key,
+		     const char *text, char *why, size_t size)
+{
+	const char *end;
+	uint64_t n;
+
+	if (parse_number(text, &n, &end) || *end || n < key->min ||
+	    n > key->max)
+		return complain(why, "%s=%s: expected a number from %" PRIu64
+				" to %" PRIu64, key->name, text, key->min,
+				key->max);
+	store(conf, key, size, n);
+	return 0;
+}
+
+static int set_u16(struct conf *conf, const struct conf_key *key,
+		   const char *text, char *why)
+{
+	return set_sized(conf, key, text, why, 2);
+}
+
+static int set_u32(struct conf *conf, const struct conf_key *key,
+		   const char *text, char *why)
+{
+	return set_sized(conf, key, text, why, 4);
+}
+
+static int set_u64(struct conf *conf, const struct conf_key *key,
+		   const char *text, char *why)
+{
+	return set_sized(conf, key, text, why, 8);
+}
+
+static int set_pow2(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	const char *end;
+	uint64_t n;
+
+	if (parse_number(text, &n, &end) || *end || n < key->min ||
+	    n > key->max || n & (n - 1))
+		return complain(why, "%s=%s: expected a power of two from %"
+				PRIu64 " to %" PRIu64, key->name, text,
+				key->min, key->max);
+	store(conf, key, 2, n);
+	return 0;
+}
+
+/* Bytes with K, M, G or T, in whole pages. */
+static int set_size(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	static const char units[] = "KMGT";
+	const char *end, *unit;
+	unsigned int shift = 0;
+	uint64_t n;
+
+	if (parse_number(text, &n, &end))
+		goto bad;
+	if (*end) {
+		unit = strchr(units, *end & ~0x20);
+		if (!unit || end[1])
+			goto bad;
+		shift = 10 * (unit - units + 1);
+	}
+	if (n > UINT64_MAX >> shift)
+		goto bad;
+	n <<= shift;
+	if (n < key->min || n > key->max || n % ODRP_WIRE_PAGE_SIZE)
+		goto bad;
+	store(conf, key, 8, n);
+	return 0;
+bad:
+	return complain(why, "%s=%s: expected a size in bytes or with K, M, G "
+			"or T, a multiple of 4K, from %" PRIu64 "K to %" PRIu64
+			"G", key->name, text, key->min >> 10, key->max >> 30);
+}
+
+static int set_text(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	if (!*text || strlen(text) >= key->max)
+		return complain(why, "%s=%.100s: expected 1 to %" PRIu64
+				" characters", key->name, text, key->max - 1);
+	memcpy((char *)conf + key->off, text, strlen(text) + 1);
+	return 0;
+}
+
+static int set_bool(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	bool *field = (bool *)((char *)conf + key->off);
+
+	if (!strcasecmp(text, "yes") || !strcmp(text, "1"))
+		*field = true;
+	else if (!strcasecmp(text, "no") || !strcmp(text, "0"))
+		*field = false;
+	else
+		return complain(why, "%s=%s: expected yes or no", key->name,
+				text);
+	return 0;
+}
+
+static int set_level(struct conf *conf, const struct conf_key *key,
+		     const char *text, char *why)
+{
+	static const struct {
+		const char *name;
+		int level;
+	} levels[] = {
+		{ "error", LOG_ERR }, { "warning", LOG_WARNING },
+		{ "notice", LOG_NOTICE }, { "info", LOG_INFO },
+		{ "debug", LOG_DEBUG },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		if (!strcmp(text, levels[i].name)) {
+			conf->log_level = levels[i].level;
+			return 0;
+		}
+	}
+	return complain(why, "%s=%s: expected error, warning, notice, info or "
+			"debug", key->name, text);
+}
+
+#define AT(field) .off = offsetof(struct conf, field)
+
+const struct conf_key conf_keys[] = {
+	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
+	  "or soft:...,packet=INTERFACE", set_text, AT(nic),
+	  .max = CONF_NIC_MAX },
+	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
+	  set_size, AT(pool), .min = 256 << 10, .max = 1ull << 40 },
+	{ "reserve", "PAGES", "pages never leased (by the pool's size)",
+	  set_u64, AT(reserve), .max = 1ull << 28 },
+	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
+	  set_u64, AT(max_pages), .max = 1ull << 28 },
+	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
+	  set_u64, AT(max_slots), .min = 1, .max = 1ull << 32 },
+	{ "max-sessions", "N", "most compute nodes at a time (64)",
+	  set_u32, AT(max_sessions), .min = 1, .max = 1024 },
+	{ "queues", "N", "most queues of one compute node (16)",
+	  set_u16, AT(queues), .min = 1, .max = 128 },
+	{ "depth", "N", "instances of each chain; one less requests are "
+	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 1024 },
+	{ "port", "N", "RDMA CM port (7489)",
+	  set_u16, AT(port), .min = 1, .max = 65535 },
+	{ "control", "PATH", "control socket (" CONF_CONTROL ")",
+	  set_text, AT(control), .max = CONF_PATH_MAX },
+	{ "beat-ms", "MS", "time between a compute node's heartbeats (1000)",
+	  set_u32, AT(beat_ms), .min = 10, .max = 60 * 1000 },
+	{ "dead-ms", "MS", "silence after which its pages are taken back "
+	  "(10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	{ "populate", "yes|no", "take the pool's memory at the start (yes)",
+	  set_bool, AT(populate) },
+	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
+	  set_level },
+	{ NULL },
+};
+
+void conf_init(struct conf *conf)
+{
+	*conf = (struct conf){
+		.control = CONF_CONTROL,
+		.pool = 1ull << 30,
+		.reserve = UINT64_MAX,
+		.max_slots = 1ull << 26,
+		.max_sessions = 64,
+		.queues = 16,
+		.depth = 64,
+		.port = ODRP_WIRE_PORT,
+		.beat_ms = 1000,
+		.dead_ms = 10 * 1000,
+		.populate = true,
+		.log_level = LOG_INFO,
+	};
+}
+
+int conf_set(struct conf *conf, const char *name, const char *text,
+	     char why[CONF_WHY_MAX])
+{
+	const struct conf_key *key;
+
+	for (key = conf_keys; key->name; key++) {
+		if (!strcmp(key->name, name))
+			return key->set(conf, key, text, why);
+	}
+	complain(why, "%s: no such setting", name);
+	return -ENOENT;
+}
+
+struct reading {
+	struct conf *conf;
+	const char *path;
+	char *why;
+	bool failed;
+};
+
+static int on_line(void *arg, const char *section, const char *name,
+		   const char *value)
+{
+	struct reading *rd = arg;
+
+	if (rd->failed)
+		return 1;
+	if (*section && strcmp(section, "mnode")) {
+		complain(rd->why, "section [%s]: expected [mnode]", section);
+		rd->failed = true;
+		return 0;
+	}
+	if (conf_set(rd->conf, name, value ? value : "", rd->why)) {
+		rd->failed = true;
+		return 0;
+	}
+	return 1;
+}
+
+int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
+{
+	char said[CONF_WHY_MAX] = "expected NAME = VALUE";
+	struct reading rd = { .conf = conf, .path = path, .why = said };
+	FILE *f = fopen(path, "re");
+	int line, r;
+
+	if (!f) {
+		r = -errno;
+		complain(why, "%s: %s", path, strerror(-r));
+		return r;
+	}
+	line = ini_parse_file(f, on_line, &rd);
+	fclose(f);
+	if (line > 0)
+		return complain(why, "%.200s:%d: %.250s", path, line, said);
+	return line < 0 ? -ENOMEM : 0;
+}
+
+int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
+{
+	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
+
+	if (!*conf->nic)
+		return complain(why, "no NIC: say --nic soft:ip=...,dgram=... "
+				"or soft:ip=...,packet=INTERFACE");
+	if (conf->dead_ms < 2 * conf->beat_ms)
+		return complain(why, "dead-ms=%u: expected at least twice "
+				"beat-ms=%u", conf->dead_ms, conf->beat_ms);
+	if (conf->reserve != UINT64_MAX && conf->reserve >= pages)
+		return complain(why, "reserve=%" PRIu64 ": expected less than "
+				"the pool's %" PRIu64 " pages", conf->reserve,
+				pages);
+	return 0;
+}

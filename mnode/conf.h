@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Settings of the agent: from mnoded.conf and from the command line, the same
+ * names in both.
+ */
+#ifndef MNODE_CONF_H
+#define MNODE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONF_NIC_MAX	8192
+#define CONF_PATH_MAX	108		/* sun_path */
+#define CONF_WHY_MAX	512
+
+#define CONF_FILE	"/etc/odrp/mnoded.conf"
+#define CONF_CONTROL	"/run/odrp/mnoded.sock"
+
+/* docs/man/odrp-mnoded.conf.5 explains each. */
+struct conf {
+	char nic[CONF_NIC_MAX];
+	char control[CONF_PATH_MAX];
+	uint64_t pool;			/* bytes */
+	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
+	uint64_t max_pages;		/* of one CNode; 0: no limit */
+	uint64_t max_slots;		/* of one CNode */
+	uint32_t max_sessions;
+	uint16_t queues;		/* of one CNode */
+	uint16_t depth;			/* instances of each chain */
+	uint16_t port;
+	uint32_t beat_ms, dead_ms;
+	bool populate;
+	int log_level;			/* syslog */
+};
+
+/* One setting, for --help and the parsers. */
+struct conf_key {
+	const char *name;
+	const char *value;		/* what stands for it in --help */
+	const char *doc;
+	int (*set)(struct conf *conf, const struct conf_key *key,
+		   const char *text, char why[CONF_WHY_MAX]);
+	size_t off;
+	uint64_t min, max;
+};
+
+/* Ends with a NULL name. */
+extern const struct conf_key conf_keys[];
+
+void conf_init(struct conf *conf);
+/* -EINVAL with a sentence in why that names key, value and what was expected;
+ * -ENOENT: no such key. */
+int conf_set(struct conf *conf, const char *name, const char *text,
+	     char why[CONF_WHY_MAX]);
+/* An INI file: section [mnode] or none.  -errno with the line in why. */
+int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
+/* What only shows when all is set. */
+int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);
+
+#endif /* MNODE_CONF_H */

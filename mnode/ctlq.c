@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The agent's own work requests, written as WQEs like those of the chains.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include "ctlq.h"
+
+#define LOG_CQ		(CTLQ_LOG_SQ + 1)
+#define SQ_LEN		(WRC_WQE_BB << CTLQ_LOG_SQ)
+#define DBR_OFF		SQ_LEN
+#define DATA_OFF	4096
+
+_Static_assert(DBR_OFF + sizeof(struct wrc_dbr) <= DATA_OFF, "one page");
+
+/* Every kind of WQE here fits one BB. */
+struct ctl_wqe {
+	struct wrc_wqe_ctrl ctrl;
+	struct wrc_wqe_raddr raddr;
+	union {
+		struct {
+			struct wrc_wqe_data data;
+		} write;
+		struct {
+			struct wrc_wqe_masked_fa fa;
+			struct wrc_wqe_data data;
+		} fetch_add;
+	};
+};
+
+_Static_assert(sizeof(struct ctl_wqe) == WRC_WQE_BB, "one BB");
+
+int ctlq_init(struct ctlq *q, struct nic *nic, uint32_t pdn,
+	      unsigned int access, size_t data_len)
+{
+	struct nic_qp_attr attr = {
+		.pdn = pdn, .log_sq = CTLQ_LOG_SQ, .access = access,
+	};
+	int r;
+
+	*q = (struct ctlq){ .nic = nic };
+	r = mem_map(DATA_OFF + data_len, MEM_POPULATE, &q->mem);
+	if (r)
+		return r;
+	q->data = (char *)q->mem.va + DATA_OFF;
+	q->data_iova = (uintptr_t)q->data;
+	r = nic->ops->mr_reg(nic, pdn, q->data, data_len, q->data_iova,
+			     NIC_LOCAL_WRITE, &q->data_key);
+	if (r)
+		goto unmap;
+	r = nic->ops->cq_create(nic, LOG_CQ, &q->cqn);
+	if (r)
+		goto dereg;
+	attr.scqn = q->cqn;
+	attr.rcqn = q->cqn;
+	attr.mem = q->mem.va;
+	attr.mem_len = DATA_OFF;
+	attr.sq = q->mem.va;
+	attr.dbr = (struct wrc_dbr *)((char *)q->mem.va + DBR_OFF);
+	r = nic->ops->qp_create(nic, &attr, &q->qpn);
+	if (r)
+		goto destroy_cq;
+	return 0;
+
+destroy_cq:
+	nic->ops->cq_destroy(nic, q->cqn);
+dereg:
+	nic->ops->mr_dereg(nic, q->data_key);
+unmap:
+	mem_unmap(&q->mem);
+	q->nic = NULL;
+	return r;
+}
+
+void ctlq_fini(struct ctlq *q)
+{
+	struct nic *nic = q->nic;
+
+	if (!nic)
+		return;
+	nic->ops->qp_destroy(nic, q->qpn);
+	nic->ops->cq_destroy(nic, q->cqn);
+	nic->ops->mr_dereg(nic, q->data_key);
+	mem_unmap(&q->mem);
+	q->nic = NULL;
+}
+
+static struct ctl_wqe *begin(struct ctlq *q, uint8_t opcode, uint8_t opmod,
+			     uint8_t ds)
+{
+	struct ctl_wqe *w;
+
+	if (q->outstanding == CTLQ_MAX)
+		return NULL;
+	w = (struct ctl_wqe *)q->mem.va +
+	    (q->next & ((1u << CTLQ_LOG_SQ) - 1));
+	memset(w, 0, sizeof(*w));
+	w->ctrl.opmod = opmod;
+	w->ctrl.opcode = opcode;
+	w->ctrl.index[0] = q->next >> 8;
+	w->ctrl.index[1] = q->next & 0xff;
+	w->ctrl.qpn[0] = q->qpn >> 16;
+	w->ctrl.qpn[1] = q->qpn >> 8;
+	w->ctrl.qpn[2] = q->qpn;
+	w->ctrl.ds = ds;
+	w->ctrl.fm_ce_se = WRC_WQE_CE_ALWAYS;
+	return w;
+}
+
+static int post(struct ctlq *q)
+{
+	struct wrc_dbr *dbr = (void *)((char *)q->mem.va + DBR_OFF);
+
+	q->next++;
+	q->outstanding++;
+	dbr->snd = htobe32(q->next);
+	return q->nic->ops->qp_doorbell(q->nic, q->qpn, q->next);
+}
+
+static void local(const struct ctlq *q, struct wrc_wqe_data *d, size_t off,
+		  uint32_t len)
+{
+	d->byte_count = htobe32(len);
+	d->lkey = htobe32(q->data_key);
+	d->addr = htobe64(q->data_iova + off);
+}
+
+int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
+	       uint32_t rkey)
+{
+	struct ctl_wqe *w = begin(q, WRC_WQE_WRITE, 0, 3);
+
+	if (!w)
+		return -EAGAIN;
+	w->raddr.addr = htobe64(raddr);
+	w->raddr.rkey = htobe32(rkey);
+	local(q, &w->write.data, off, len);
+	return post(q);
+}
+
+int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
+		   uint64_t raddr, uint32_t rkey)
+{
+	struct ctl_wqe *w = begin(q, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8,
+				  4);
+
+	if (!w)
+		return -EAGAIN;
+	w->raddr.addr = htobe64(raddr);
+	w->raddr.rkey = htobe32(rkey);
+	w->fetch_add.fa.add = htobe64(add);
+	w->fetch_add.fa.boundary = htobe64(1ull << (log_field - 1));
+	local(q, &w->fetch_add.data, off, sizeof(uint64_t));
+	return post(q);
+}
+
+int ctlq_poll(struct ctlq *q)
+{
+	struct wrc_cqe cqe;
+	int r;
+
+	while (q->outstanding) {
+		r = q->nic->ops->cq_poll(q->nic, q->cqn, &cqe);
+		if (r)
+			return r;
+		if (cqe.op_own >> 4 != WRC_CQE_REQ)
+			return -EIO;
+		q->outstanding--;
+	}
+	return 0;
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Validation of the hello.  The bytes come from anybody who can send a packet.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include "hello.h"
+
+static int refuse(struct hello_no *no, enum odrp_wire_status status,
+		  uint64_t detail)
+{
+	no->status = status;
+	no->detail = detail;
+	return -EPERM;
+}
+
+static bool all_zero(const uint8_t *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (p[i])
+			return false;
+	}
+	return true;
+}
+
+uint16_t hello_instances(uint16_t outstanding)
+{
+	uint32_t k = HELLO_MIN_DEPTH;
+
+	while (k < (uint32_t)outstanding + 1 && k < 1u << 15)
+		k *= 2;
+	return k;
+}
+
+static int check_admin(const struct odrp_wire_hello *w,
+		       const struct hello_limits *limits, struct hello *h,
+		       struct hello_no *no)
+{
+	if (w->chain || w->session || w->token)
+		return refuse(no, ODRP_WIRE_E_MALFORMED, 0);
+	if (!h->queue)
+		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues);
+	if (!h->nr_slots || h->nr_slots > limits->max_slots)
+		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_slots);
+	if (h->queue > limits->max_queues)
+		h->queue = limits->max_queues;
+	return 0;
+}
+
+static int check_io(const struct odrp_wire_hello *w,
+		    const struct hello_limits *limits, struct hello *h,
+		    struct hello_no *no)
+{
+	if (w->nr_slots)
+		return refuse(no, ODRP_WIRE_E_MALFORMED, 0);
+	if (w->chain >= ODRP_WIRE_NR_CHAINS)
+		return refuse(no, ODRP_WIRE_E_RANGE, ODRP_WIRE_NR_CHAINS - 1);
+	if (h->queue >= limits->max_queues)
+		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues - 1);
+	return 0;
+}
+
+int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
+		struct hello *ret_hello, struct hello_no *ret_no)
+{
+	struct odrp_wire_hello w;
+	struct hello h;
+	int r;
+
+	if (len < sizeof(w))
+		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+	memcpy(&w, priv, sizeof(w));
+	if (be32toh(w.magic) != ODRP_WIRE_MAGIC)
+		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+	if (be16toh(w.version) != ODRP_WIRE_VERSION)
+		return refuse(ret_no, ODRP_WIRE_E_VERSION, ODRP_WIRE_VERSION);
+	if (!all_zero((const uint8_t *)priv + sizeof(w), len - sizeof(w)) ||
+	    !all_zero(w.resv, sizeof(w.resv)))
+		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+	h = (struct hello){
+		.role = w.role,
+		.chain = w.chain,
+		.queue = be16toh(w.queue),
+		.depth = be16toh(w.depth),
+		.session = be64toh(w.session),
+		.token = be64toh(w.token),
+		.nr_slots = be64toh(w.nr_slots),
+	};
+	if (w.role == ODRP_WIRE_ADMIN)
+		r = check_admin(&w, limits, &h, ret_no);
+	else if (w.role == ODRP_WIRE_IO)
+		r = check_io(&w, limits, &h, ret_no);
+	else
+		r = refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+	if (r)
+		return r;
+	if (w.page_shift != ODRP_WIRE_PAGE_SHIFT)
+		return refuse(ret_no, ODRP_WIRE_E_RANGE, ODRP_WIRE_PAGE_SHIFT);
+	if (!h.depth)
+		return refuse(ret_no, ODRP_WIRE_E_RANGE, limits->max_depth - 1);
+	if (h.depth > limits->max_depth - 1)
+		h.depth = limits->max_depth - 1;
+	*ret_hello = h;
+	return 0;
+}
+
+void hello_reject(const struct hello_no *no, struct odrp_wire_reject *ret_rej)
+{
+	*ret_rej = (struct odrp_wire_reject){
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.status = htobe16(no->status),
+		.detail = htobe64(no->detail),
+	};
+}
+
+const char *hello_status_name(enum odrp_wire_status status)
+{
+	switch (status) {
+	case ODRP_WIRE_OK:
+		return "ok";
+	case ODRP_WIRE_E_MALFORMED:
+		return "malformed hello";
+	case ODRP_WIRE_E_VERSION:
+		return "other protocol version";
+	case ODRP_WIRE_E_SESSION:
+		return "no such session, or wrong token";
+	case ODRP_WIRE_E_RANGE:
+		return "a size is out of range";
+	case ODRP_WIRE_E_BUSY:
+		return "queue is connected already";
+	case ODRP_WIRE_E_NOMEM:
+		return "no memory or no pages to lease";
+	case ODRP_WIRE_E_LIMIT:
+		return "a limit is reached";
+	case ODRP_WIRE_E_INTERNAL:
+		return "internal error";
+	}
+	return "unknown";
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lease policy: max-min fairness over what is wanted, by water-filling.
+ */
+#include <errno.h>
+#include "lease.h"
+
+#define MIN_RESERVE	1024
+#define MAX_RESERVE	4096
+#define MIN_HEADROOM	64
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* a - b, not below 0 */
+static uint64_t over(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+uint64_t lease_default_reserve(uint64_t pages)
+{
+	return min(max(MIN_RESERVE, min(pages / 64, MAX_RESERVE)), pages / 8);
+}
+
+/* What it needs for sure. */
+static uint64_t need(const struct lease *l)
+{
+	return min(l->cap, max(l->want, l->used));
+}
+
+/* What it would do well to have, when nobody is the poorer for it. */
+static uint64_t wish(const struct lease *l)
+{
+	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
+
+	return min(l->cap, max(max(need(l), l->granted), grow));
+}
+
+/* Below this it is not cut. */
+static uint64_t keep(const struct lease *l)
+{
+	return min(l->cap, l->used + max(MIN_HEADROOM, l->used / 16));
+}
+
+static uint64_t unleased(const struct lease *const *all, size_t nr,
+			 uint64_t budget)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += all[i]->ceiling;
+	return over(budget, sum);
+}
+
+int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
+	       uint64_t cap, struct lease *ret_lease)
+{
+	uint64_t free = unleased(all, nr, budget), idle = 0, first;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		idle += over(all[i]->ceiling, keep(all[i]));
+	if (!cap || (!free && !idle))
+		return -ENOSPC;
+	first = min(cap, nr ? free / 2 : free);
+	*ret_lease = (struct lease){
+		.cap = cap, .granted = first, .ceiling = first, .held = first,
+		.target = first,
+	};
+	return 0;
+}
+
+void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
+		bool reachable)
+{
+	if (used > l->ceiling || held > l->ceiling)
+		l->overdrawn = true;
+	l->used = min(used, l->cap);
+	l->want = want;
+	l->held = held;
+	l->reachable = reachable;
+	if (l->writing)
+		return;
+	if (l->beats < LEASE_SETTLE_BEATS)
+		l->beats++;
+	if (l->beats == LEASE_SETTLE_BEATS)
+		l->ceiling = max(l->granted, min(l->ceiling, held));
+}
+
+void lease_grant(struct lease *l)
+{
+	l->granted = l->target;
+	l->ceiling = max(l->ceiling, l->granted);
+	l->writing = true;
+	l->beats = 0;
+}
+
+void lease_granted(struct lease *l)
+{
+	l->writing = false;
+}
+
+static bool open_to_change(const struct lease *l)
+{
+	return l->reachable && !l->writing;
+}
+
+/* ---- water-filling ------------------------------------------------------ */
+
+typedef uint64_t (*level_fn)(const struct lease *l, uint64_t level);
+
+static uint64_t sum_at(struct lease *const *all, size_t nr, level_fn fn,
+		       uint64_t level)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += fn(all[i], level);
+	return sum;
+}
+
+/* The highest level up to top at which the sum is at most limit. */
+static uint64_t rise(struct lease *const *all, size_t nr, level_fn fn,
+		     uint64_t limit, uint64_t top)
+{
+	uint64_t low = 0, high = top;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (sum_at(all, nr, fn, mid) <= limit)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+static uint64_t fill_need(const struct lease *l, uint64_t level)
+{
+	return min(need(l), level);
+}
+
+/* What raising everybody's target towards need, up to level, takes out of the
+ * unleased pages.  What the CNode may believe already costs nothing. */
+static uint64_t cost_need(const struct lease *l, uint64_t level)
+{
+	if (!open_to_change(l))
+		return 0;
+	return over(min(need(l), level), max(l->target, l->ceiling));
+}
+
+static uint64_t cost_wish(const struct lease *l, uint64_t level)
+{
+	if (!open_to_change(l))
+		return 0;
+	return over(min(wish(l), level), max(l->target, l->ceiling));
+}
+
+static void raise_to(struct lease *l, uint64_t goal)
+{
+	if (open_to_change(l))
+		l->target = max(l->target, goal);
+}
+
+/* Raises towards need(), poorest first.  Returns what is left. */
+static uint64_t raise_needs(struct lease *const *all, size_t nr, uint64_t free,
+			    uint64_t top)
+{
+	uint64_t level = rise(all, nr, cost_need, free, top);
+	size_t i;
+
+	free -= sum_at(all, nr, cost_need, level);
+	for (i = 0; i < nr; i++)
+		raise_to(all[i], min(need(all[i]), level));
+	return free;
+}
+
+static void raise_wishes(struct lease *const *all, size_t nr, uint64_t free,
+			 uint64_t top)
+{
+	uint64_t level = rise(all, nr, cost_wish, free, top);
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		raise_to(all[i], min(wish(all[i]), level));
+}
+
+/* Cuts the richest, down to what they keep and to their fair share, until that
+ * covers what others lack of theirs. */
+static void cut(struct lease *const *all, size_t nr, uint64_t fair,
+		uint64_t free)
+{
+	uint64_t lack = 0, coming = free, low = 0, high = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		lack += over(fill_need(all[i], fair), all[i]->target);
+		coming += over(all[i]->ceiling, all[i]->target);
+		high = max(high, all[i]->target);
+	}
+	if (lack <= coming)
+		return;
+	lack -= coming;
+	/* The highest line that, when all cut down to it, gives enough. */
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2, sum = 0;
+
+		for (i = 0; i < nr; i++) {
+			struct lease *l = all[i];
+			uint64_t floor = max(fill_need(l, fair), keep(l));
+
+			if (open_to_change(l))
+				sum += over(l->target, max(floor, mid));
+		}
+		if (sum >= lack)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	for (i = 0; i < nr; i++) {
+		struct lease *l = all[i];
+		uint64_t floor = max(max(fill_need(l, fair), keep(l)), low);
+
+		if (open_to_change(l) && l->target > floor)
+			l->target = floor;
+	}
+}
+
+void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
+{
+	uint64_t free = unleased((const struct lease *const *)all, nr, budget);
+	uint64_t fair = rise(all, nr, fill_need, budget, budget);
+	bool lacking = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		all[i]->target = all[i]->granted;
+	free = raise_needs(all, nr, free, budget);
+	for (i = 0; i < nr; i++)
+		lacking |= all[i]->target < need(all[i]);
+	if (lacking)
+		cut(all, nr, fair, free);
+	else
+		raise_wishes(all, nr, free, budget);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who may have how many pages.  Pure: numbers in, numbers out.
+ *
+ * Each CNode counts its own pages and keeps to its lease, so that nobody is
+ * asked per page.  What a CNode has been told at any time and may still
+ * believe is its *ceiling*.
+ *
+ *	L1  the sum of all ceilings never exceeds the budget
+ *	L2  a ceiling is never below the lease last granted
+ *	L3  nobody's lease is cut below the pages it uses and some headroom
+ *	L4  while somebody wants more, what others leave idle goes to him,
+ *	    until all have the same or what they want
+ */
+#ifndef MNODE_LEASE_H
+#define MNODE_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Beats after which a CNode has surely seen what was written to it. */
+#define LEASE_SETTLE_BEATS 2
+
+/**
+ * struct lease - one CNode's
+ * @cap:	never more than this
+ * @granted:	what it was last told, or will be by the write under way
+ * @ceiling:	what it may believe
+ * @used, @want, @held: from its last beat
+ * @reachable:	it has said where leases are to be written
+ * @writing:	a write to it is under way
+ * @beats:	beats since the last write was done
+ * @overdrawn:	it uses or keeps more than it has ever been given
+ * @target:	lease_plan()'s result; grant it if it differs from @granted
+ */
+struct lease {
+	uint64_t cap;
+	uint64_t granted, ceiling;
+	uint64_t used, want, held;
+	bool reachable, writing, overdrawn;
+	unsigned int beats;
+	uint64_t target;
+};
+
+/* Pages that are never leased, so that the ring does not run empty while
+ * freed pages are on their way to it. */
+uint64_t lease_default_reserve(uint64_t pages);
+
+/* What a newcomer with that cap gets at first.  0: nothing is to be had, now
+ * or by waiting for idle leases. */
+int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
+	       uint64_t cap, struct lease *ret_lease);
+
+/* The CNode's beat changed and says this. */
+void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
+		bool reachable);
+
+/* Sets every target. */
+void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
+
+/* The target is being written to the CNode / has arrived in its memory. */
+void lease_grant(struct lease *l);
+void lease_granted(struct lease *l);
+
+#endif /* MNODE_LEASE_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The door: connections come, are looked at, and go.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "log.h"
+#include "manager.h"
+
+static int refuse(struct hello_no *no, enum odrp_wire_status status,
+		  uint64_t detail)
+{
+	no->status = status;
+	no->detail = detail;
+	return -EPERM;
+}
+
+/* What went wrong here, as the peer may know it. */
+static int refuse_errno(struct hello_no *no, int r)
+{
+	return refuse(no, r == -ENOMEM ? ODRP_WIRE_E_NOMEM :
+		      ODRP_WIRE_E_INTERNAL, 0);
+}
+
+/* ---- admin ---------------------------------------------------------------------- */
+
+static int admit(struct manager *m, const struct nic_event *ev,
+		 const struct hello *hello, struct hello_no *no)
+{
+	struct odrp_wire_admin_accept accept;
+	struct lease lease;
+	struct sess *s;
+	int r;
+
+	if (m->draining || m->nr_sess == m->conf->max_sessions)
+		return refuse(no, ODRP_WIRE_E_LIMIT,
+			      m->draining ? 0 : m->conf->max_sessions);
+	if (manager_lease(m, hello->nr_slots, &lease))
+		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
+	r = sess_new(&m->pool, hello, m->next_id, &s);
+	if (r)
+		return refuse_errno(no, r);
+	s->lease = lease;
+	s->peer_ip = ev->peer_ip;
+	s->cm_id = ev->id;
+	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
+	r = m->nic->ops->accept(m->nic, ev->id, s->ctl.qpn, &accept,
+				sizeof(accept));
+	if (r) {
+		sess_free(s);
+		return refuse_errno(no, r);
+	}
+	m->next_id++;
+	m->sess_total++;
+	m->sess[m->nr_sess++] = s;
+	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
+		 "requests, lease %" PRIu64 " pages", s->id, s->tt.nr_slots,
+		 s->nr_queues, s->depth, s->lease.granted);
+	return 0;
+}
+
+/* ---- I/O ------------------------------------------------------------------------ */
+
+static int arm(struct manager *m, struct sess *s, const struct hello *hello,
+	       struct queue **ret_queue)
+{
+	char why[WRC_WHY_MAX];
+	int r;
+
+	r = queue_new(&m->pool, &s->tt, &m->progs[hello->chain], s->instances,
+		      ret_queue, why);
+	if (r == -EPERM)
+		log_error("chain %s is not armed: %s",
+			  m->progs[hello->chain].name, why);
+	else if (r)
+		log_warning("session %" PRIu64 ": cannot make chain %s: %s",
+			    s->id, m->progs[hello->chain].name, strerror(-r));
+	return r;
+}
+
+static int open_queue(struct manager *m, const struct nic_event *ev,
+		      const struct hello *hello, struct hello_no *no)
+{
+	struct sess *s = manager_find(m, hello->session);
+	uint8_t priv[ODRP_WIRE_REP_PRIV_MAX]
+		__attribute__((aligned(8)));
+	uint16_t depth;
+	struct queue *q;
+	int r;
+
+	if (!s || !sess_token_ok(s, hello->token))
+		return refuse(no, ODRP_WIRE_E_SESSION, 0);
+	if (hello->queue >= s->nr_queues)
+		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
+	/* Its page may still be on its way to the ring. */
+	if (s->queues[hello->queue][hello->chain] ||
+	    s->orphans[hello->queue][hello->chain])
+		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+	/* Each may have advanced the ring's tail and not yet filled the slot. */
+	if (hello->chain == ODRP_WIRE_INVALIDATE &&
+	    m->nr_free_queues >= m->reserve)
+		return refuse(no, ODRP_WIRE_E_LIMIT, m->reserve);
+	r = arm(m, s, hello, &q);
+	if (r)
+		return refuse_errno(no, r);
+	depth = hello->depth < s->depth ? hello->depth : s->depth;
+	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
+	if (r >= 0)
+		r = m->nic->ops->accept(m->nic, ev->id, q->client_qpn, priv, r);
+	if (r) {
+		queue_free(q);
+		return refuse_errno(no, r);
+	}
+	q->cm_id = ev->id;
+	s->queues[hello->queue][hello->chain] = q;
+	if (hello->chain == ODRP_WIRE_INVALIDATE)
+		m->nr_free_queues++;
+	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
+		  q->prog->name, hello->queue);
+	return 0;
+}
+
+/* ---- events --------------------------------------------------------------------- */
+
+static void request(struct manager *m, const struct nic_event *ev)
+{
+	struct odrp_wire_reject rej;
+	struct hello hello;
+	struct hello_no no;
+	int r;
+
+	r = hello_check(ev->priv, ev->priv_len, &m->limits, &hello, &no);
+	if (!r && hello.role == ODRP_WIRE_ADMIN)
+		r = admit(m, ev, &hello, &no);
+	else if (!r)
+		r = open_queue(m, ev, &hello, &no);
+	if (!r)
+		return;
+	m->rejects[no.status]++;
+	log_notice("connection refused: %s (%" PRIu64 ")",
+		   hello_status_name(no.status), no.detail);
+	hello_reject(&no, &rej);
+	m->nic->ops->reject(m->nic, ev->id, &rej, sizeof(rej));
+	m->nic->ops->release(m->nic, ev->id);
+}
+
+/* True: it was one of this session's. */
+static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	if (s->cm_id == id) {
+		s->cm_id = 0;
+		manager_kill(m, s, WHY_LEFT);
+		return true;
+	}
+	sess_for_each_queue(s, n, c, q) {
+		if (q->cm_id == id) {
+			q->cm_id = 0;
+			manager_close_queue(m, s, n, c);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void gone(struct manager *m, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->state == SESS_LIVE &&
+		    gone_from(m, m->sess[i], id))
+			break;
+	}
+	m->nic->ops->release(m->nic, id);
+}
+
+void manager_events(struct manager *m)
+{
+	struct nic_event ev;
+
+	while (!m->nic->ops->event(m->nic, &ev)) {
+		if (ev.type == NIC_REQUEST)
+			request(m, &ev);
+		else if (ev.type == NIC_GONE)
+			gone(m, ev.id);
+	}
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Messages for people: to standard error, with the level in front that the
+ * journal understands if it is the journal that reads.
+ */
+#ifndef MNODE_LOG_H
+#define MNODE_LOG_H
+
+#include <syslog.h>
+
+void log_init(int level);
+__attribute__((format(printf, 2, 3)))
+void log_line(int level, const char *fmt, ...);
+
+#define log_error(...)		log_line(LOG_ERR, __VA_ARGS__)
+#define log_warning(...)	log_line(LOG_WARNING, __VA_ARGS__)
+#define log_notice(...)		log_line(LOG_NOTICE, __VA_ARGS__)
+#define log_info(...)		log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...)		log_line(LOG_DEBUG, __VA_ARGS__)
+
+#endif /* MNODE_LOG_H */

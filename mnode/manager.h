@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * All state of the agent, and the few calls that drive it.  It knows no event
+ * loop and no clock: mnoded.c and the tests call it.
+ *
+ * None of the calls runs because a page was swapped.
+ */
+#ifndef MNODE_MANAGER_H
+#define MNODE_MANAGER_H
+
+#include "conf.h"
+#include "reclaim.h"
+#include "sess.h"
+
+/**
+ * struct manager - the agent
+ * @budget:	pages that may be leased
+ * @progs:	the chain programs, as this NIC needs them
+ * @sess:	sessions, in the order of their coming
+ * @leases:	room to list theirs
+ * @scanning:	the DYING session that is being emptied, or NULL
+ * @draining:	no newcomers; all are asked to leave
+ * @rejects:	refused hellos, by status
+ * @executed:	requests by chain, of sessions that are gone
+ */
+struct manager {
+	const struct conf *conf;
+	struct nic *nic;
+	struct pool pool;
+	struct reclaim reclaim;
+	uint64_t budget, reserve;
+	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
+	struct hello_limits limits;
+	struct sess **sess;
+	struct lease **leases;
+	unsigned int nr_sess;
+	struct sess *scanning;
+	unsigned int nr_free_queues;	/* connected invalidate queues */
+	uint64_t next_id;
+	bool draining;
+	uint64_t sess_total, sess_dead, sess_left, sess_evicted, queues_broken;
+	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
+	uint64_t executed[ODRP_WIRE_NR_CHAINS];
+};
+
+/* The NIC stays the caller's.  -errno, with a sentence in why. */
+int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
+		 char why[CONF_WHY_MAX]);
+/* Frees everything, whether or not somebody uses it. */
+void manager_fini(struct manager *m);
+
+/* The NIC has events.  (listen.c) */
+void manager_events(struct manager *m);
+/* Heartbeats and leases; elapsed_ms since the last call. */
+void manager_tick(struct manager *m, uint32_t elapsed_ms);
+/* Reclaim, a bounded piece of it. */
+enum reclaim_todo manager_work(struct manager *m);
+
+enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED, WHY_BROKEN };
+
+/* Stops a session's chains; its pages go back by manager_work(). */
+void manager_kill(struct manager *m, struct sess *s, enum manager_why why);
+/* Stops one of a session's chains, which may be connected again later. */
+void manager_close_queue(struct manager *m, struct sess *s,
+			 unsigned int number, unsigned int chain);
+/* NULL: none, or it is dying. */
+struct sess *manager_find(struct manager *m, uint64_t id);
+/* Asks everybody to leave, and lets nobody in. */
+void manager_drain(struct manager *m);
+/* Tells every CNode that this is the end. */
+void manager_say_goodbye(struct manager *m);
+
+/* What the newcomer may have at first. */
+int manager_lease(struct manager *m, uint64_t nr_slots,
+		  struct lease *ret_lease);
+
+#endif /* MNODE_MANAGER_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Page-aligned, zeroed memory for the NIC to work in.
+ */
+#ifndef MNODE_MEM_H
+#define MNODE_MEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * struct mem - one mapping; all zero: none
+ * @va, @len:	what was asked for, rounded up to pages
+ * @huge:	made of huge pages of the hugetlb pool
+ */
+struct mem {
+	void *va;
+	size_t len;
+	size_t mapped;
+	bool huge;
+};
+
+enum mem_flags {
+	MEM_HUGE	= 1 << 0,	/* huge pages if there are any */
+	MEM_POPULATE	= 1 << 1,	/* take the memory now */
+};
+
+/* -ENOMEM or what mmap() said. */
+int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
+/* Also of an all-zero mem. */
+void mem_unmap(struct mem *mem);
+
+#endif /* MNODE_MEM_H */

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrp-mnoded: lends a machine's memory to compute nodes, by chains that run
+ * on its NIC.  Arguments, event loop, signals; the work is manager.c's.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+#include <unistd.h>
+#include "ctl.h"
+#include "log.h"
+#include "manager.h"
+#include "nic-soft.h"
+#include "status.h"
+
+#define USEC_PER_MSEC	1000ull
+#define WORK_USEC	200	/* how long the NIC may take for a batch */
+#define GOODBYE_USEC	(300 * USEC_PER_MSEC)
+#define MAX_SETTINGS	64
+
+const char *argp_program_version = "odrp-mnoded " VERSION;
+
+/**
+ * struct args - the command line
+ * @settings:	of conf_keys[], to be set after the file has been read
+ */
+struct args {
+	const char *config;
+	unsigned int nr_settings;
+	struct {
+		const char *name, *text;
+	} settings[MAX_SETTINGS];
+};
+
+struct daemon {
+	struct args *args;
+	struct conf conf;
+	struct nic *nic;
+	struct manager m;
+	struct ctl *ctl;
+	sd_event *event;
+	sd_event_source *tick, *work_now, *work_later;
+	uint64_t began_ns, ticked_ns;
+	uint64_t tick_usec;
+	unsigned int said_sess;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* ---- arguments ----------------------------------------------------------------- */
+
+#define KEY_CONFIG	'c'
+#define KEY_SETTING	0x100	/* + index in conf_keys[] */
+
+static error_t parse_arg(int key, char *arg, struct argp_state *state)
+{
+	struct args *args = state->input;
+
+	if (key == KEY_CONFIG) {
+		args->config = arg;
+	} else if (key >= KEY_SETTING && key < KEY_SETTING + MAX_SETTINGS) {
+		if (args->nr_settings == MAX_SETTINGS)
+			argp_error(state, "too many options");
+		args->settings[args->nr_settings].name =
+			conf_keys[key - KEY_SETTING].name;
+		args->settings[args->nr_settings++].text = arg;
+	} else if (key == ARGP_KEY_ARG) {
+		argp_error(state, "%s: expected options only", arg);
+	} else {
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void parse_args(int argc, char **argv, struct args *args)
+{
+	struct argp_option options[MAX_SETTINGS + 2] = {
+		{ "config", KEY_CONFIG, "FILE", 0,
+		  "settings (" CONF_FILE ", if it is there)" },
+	};
+	const struct argp argp = {
+		.options = options, .parser = parse_arg,
+		.doc = "Lends this machine's memory to compute nodes over RDMA."
+		       "\vThe same settings may stand in the file as NAME = "
+		       "VALUE lines in section [mnode]; the command line wins. "
+		       "See odrp-mnoded(8) and odrp-mnoded.conf(5).",
+	};
+	unsigned int i;
+
+	for (i = 0; conf_keys[i].name; i++) {
+		options[i + 1].name = conf_keys[i].name;
+		options[i + 1].key = KEY_SETTING + i;
+		options[i + 1].arg = conf_keys[i].value;
+		options[i + 1].doc = conf_keys[i].doc;
+	}
+	argp_parse(&argp, argc, argv, 0, NULL, args);
+}
+
+static int load_conf(const struct args *args, struct conf *conf,
+		     char why[CONF_WHY_MAX])
+{
+	const char *path = args->config ? args->config : CONF_FILE;
+	unsigned int i;
+	int r;
+
+	conf_init(conf);
+	r = conf_read(conf, path, why);
+	if (r && (args->config || r != -ENOENT))
+		return r;
+	for (i = 0; i < args->nr_settings; i++) {
+		r = conf_set(conf, args->settings[i].name,
+			     args->settings[i].text, why);
+		if (r)
+			return r;
+	}
+	return conf_check(conf, why);
+}
+
+static int open_nic(const char *spec, struct nic **ret_nic,
+		    char why[CONF_WHY_MAX])
+{
+	struct nic_soft_opts opts;
+	char said[NIC_SOFT_WHY_MAX];
+	int r;
+
+	if (strncmp(spec, "soft:", 5)) {
+		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:...",
+			 spec);
+		return -EINVAL;
+	}
+	r = nic_soft_parse(spec + 5, &opts, said);
+	if (!r)
+		r = nic_soft_open(&opts, ret_nic, said);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+	return r;
+}
+
+/* ---- event loop ------------------------------------------------------------------ */
+
+static void say_status(struct daemon *d)
+{
+	if (d->said_sess == d->m.nr_sess)
+		return;
+	d->said_sess = d->m.nr_sess;
+	sd_notifyf(0, "STATUS=%u compute nodes, %" PRIu64 " of %" PRIu64
+		   " pages free", d->m.nr_sess, pool_free_pages(&d->m.pool),
+		   d->m.pool.pages);
+}
+
+static int on_nic(sd_event_source *source, int fd, uint32_t revents, void *arg)
+{
+	struct daemon *d = arg;
+
+	manager_events(&d->m);
+	return 0;
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *d = arg;
+	uint64_t now = now_ns();
+
+	manager_tick(&d->m, (now - d->ticked_ns) / 1000000);
+	d->ticked_ns = now;
+	say_status(d);
+	sd_event_source_set_time_relative(source, d->tick_usec);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* After whatever has happened: is there something to be reclaimed? */
+static int on_post(sd_event_source *source, void *arg)
+{
+	struct daemon *d = arg;
+
+	switch (manager_work(&d->m)) {
+	case RECLAIM_NOTHING:
+		break;
+	case RECLAIM_MORE:
+		sd_event_source_set_enabled(d->work_now, SD_EVENT_ONESHOT);
+		break;
+	case RECLAIM_WAIT:
+		sd_event_source_set_time_relative(d->work_later, WORK_USEC);
+		sd_event_source_set_enabled(d->work_later, SD_EVENT_ONESHOT);
+		break;
+	}
+	return 0;
+}
+
+static int on_work_now(sd_event_source *source, void *arg)
+{
+	return 0;	/* on_post() follows */
+}
+
+static int on_work_later(sd_event_source *source, uint64_t usec, void *arg)
+{
+	return 0;	/* on_post() follows */
+}
+
+static int on_goodbye(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *d = arg;
+
+	return sd_event_exit(d->event, 0);
+}
+
+static int on_terminate(sd_event_source *source,
+			const struct signalfd_siginfo *si, void *arg)
+{
+	struct daemon *d = arg;
+
+	sd_notify(0, "STOPPING=1");
+	log_info("told to end; %u compute nodes are told too", d->m.nr_sess);
+	if (!d->m.nr_sess)
+		return sd_event_exit(d->event, 0);
+	d->m.draining = true;
+	manager_say_goodbye(&d->m);
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
+					  GOODBYE_USEC, 0, on_goodbye, d);
+}
+
+/* Only the log level can change while chains are armed. */
+static int on_reload(sd_event_source *source,
+		     const struct signalfd_siginfo *si, void *arg)
+{
+	struct daemon *d = arg;
+	char why[CONF_WHY_MAX];
+	struct conf *conf = malloc(sizeof(*conf));
+
+	if (!conf)
+		return 0;
+	if (load_conf(d->args, conf, why)) {
+		log_error("settings not read again: %s", why);
+	} else {
+		d->conf.log_level = conf->log_level;
+		log_init(conf->log_level);
+		log_notice("log level read again; all else needs a restart");
+	}
+	free(conf);
+	return 0;
+}
+
+static struct json_object *on_command(void *arg, struct json_object *req)
+{
+	struct daemon *d = arg;
+
+	return status_command(&d->m, req, now_ns() - d->began_ns);
+}
+
+static void tick_period(struct daemon *d)
+{
+	uint64_t ms = d->conf.beat_ms;
+
+	if (d->conf.dead_ms / 4 < ms)
+		ms = d->conf.dead_ms / 4;
+	d->tick_usec = (ms ? ms : 1) * USEC_PER_MSEC;
+}
+
+static int add_sources(struct daemon *d)
+{
+	sd_event *e = d->event;
+	int r;
+
+	r = sd_event_add_io(e, NULL, d->nic->event_fd, EPOLLIN, on_nic, d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(e, &d->tick, CLOCK_MONOTONIC,
+					       d->tick_usec, 0, on_tick, d);
+	if (r >= 0)
+		r = sd_event_add_defer(e, &d->work_now, on_work_now, d);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(d->work_now, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_time_relative(e, &d->work_later,
+					       CLOCK_MONOTONIC, 0, 1,
+					       on_work_later, d);
+	if (r >= 0)
+		r = sd_event_add_post(e, NULL, on_post, d);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGTERM, on_terminate, d);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGINT, on_terminate, d);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGHUP, on_reload, d);
+	if (r >= 0)
+		r = sd_event_set_watchdog(e, true);
+	return r < 0 ? r : 0;
+}
+
+static void drop_sources(struct daemon *d)
+{
+	sd_event_source_unref(d->tick);
+	sd_event_source_unref(d->work_now);
+	sd_event_source_unref(d->work_later);
+	sd_event_unref(d->event);
+}
+
+static int loop(struct daemon *d)
+{
+	int r;
+
+	r = sd_event_new(&d->event);
+	if (r < 0)
+		return r;
+	tick_period(d);
+	r = add_sources(d);
+	if (r) {
+		log_error("cannot make the event loop: %s", strerror(-r));
+		goto drop;
+	}
+	r = ctl_new(d->event, d->conf.control, on_command, d, &d->ctl);
+	if (r) {
+		log_error("control socket %s: %s", d->conf.control,
+			  strerror(-r));
+		goto drop;
+	}
+	log_info("%" PRIu64 " pages%s to lend, %" PRIu64 " of them in reserve; "
+		 "port %u, control %s", d->m.pool.pages,
+		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.reserve,
+		 d->conf.port, d->conf.control);
+	sd_notify(0, "READY=1");
+	d->said_sess = UINT32_MAX;
+	say_status(d);
+	r = sd_event_loop(d->event);
+	ctl_free(d->ctl);
+drop:
+	drop_sources(d);
+	return r;
+}
+
+/* The NIC's thread must not take our signals: blocked before it begins. */
+static void block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int run(struct daemon *d)
+{
+	char why[CONF_WHY_MAX];
+	int r;
+
+	r = load_conf(d->args, &d->conf, why);
+	if (r) {
+		log_error("%s", why);
+		return r;
+	}
+	log_init(d->conf.log_level);
+	block_signals();
+	r = open_nic(d->conf.nic, &d->nic, why);
+	if (r) {
+		log_error("%s", why);
+		return r;
+	}
+	d->began_ns = d->ticked_ns = now_ns();
+	r = manager_init(&d->m, &d->conf, d->nic, why);
+	if (r) {
+		log_error("%s", why);
+		goto close_nic;
+	}
+	r = loop(d);
+	manager_fini(&d->m);
+close_nic:
+	d->nic->ops->close(d->nic);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static struct args args;
+	static struct daemon d = { .args = &args };
+
+	log_init(LOG_INFO);
+	parse_args(argc, argv, &args);
+	return run(&d) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Arming: program -> geometry -> memory and keys -> queue pairs -> image ->
+ * verifier -> doorbell.  From then on the NIC needs nobody.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "queue.h"
+
+#define LOG_LOOP_CQ	6
+#define LOG_OTHER_CQ	4
+
+static struct nic *nic_of(const struct queue *q)
+{
+	return q->pool->nic;
+}
+
+static void *at(const struct queue *q, uint32_t off)
+{
+	return (char *)q->arena.va + off;
+}
+
+/* ---- pieces --------------------------------------------------------------- */
+
+static int map_key(struct queue *q, size_t len, struct mem *mem, uint32_t *key)
+{
+	struct nic *nic = nic_of(q);
+	int r;
+
+	r = mem_map(len, MEM_POPULATE, mem);
+	if (r)
+		return r;
+	r = nic->ops->mr_reg(nic, q->pool->pdn, mem->va, len,
+			     (uintptr_t)mem->va, NIC_ALL, key);
+	if (r)
+		mem_unmap(mem);
+	return r;
+}
+
+static void unmap_key(struct queue *q, struct mem *mem, uint32_t key)
+{
+	if (!mem->va)
+		return;
+	nic_of(q)->ops->mr_dereg(nic_of(q), key);
+	mem_unmap(mem);
+}
+
+static int make_memory(struct queue *q)
+{
+	int r;
+
+	r = map_key(q, q->geom.arena_len, &q->arena, &q->arena_key);
+	if (r)
+		return r;
+	if (!q->geom.buf_len)
+		return 0;
+	r = map_key(q, q->geom.buf_len, &q->buf, &q->buf_key);
+	if (r)
+		unmap_key(q, &q->arena, q->arena_key);
+	return r;
+}
+
+static void free_memory(struct queue *q)
+{
+	unmap_key(q, &q->buf, q->buf_key);
+	unmap_key(q, &q->arena, q->arena_key);
+}
+
+static int make_cqs(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+	int r;
+
+	/* All of a queue's flushed receive entries fit, see queue_count(). */
+	r = nic->ops->cq_create(nic, q->geom.log_rq + 1, &q->client_rcqn);
+	if (r)
+		return r;
+	r = nic->ops->cq_create(nic, LOG_LOOP_CQ, &q->loop_scqn);
+	if (r)
+		goto destroy_client;
+	r = nic->ops->cq_create(nic, LOG_OTHER_CQ, &q->other_cqn);
+	if (r)
+		goto destroy_loop;
+	return 0;
+
+destroy_loop:
+	nic->ops->cq_destroy(nic, q->loop_scqn);
+destroy_client:
+	nic->ops->cq_destroy(nic, q->client_rcqn);
+	return r;
+}
+
+static void free_cqs(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+
+	nic->ops->cq_destroy(nic, q->other_cqn);
+	nic->ops->cq_destroy(nic, q->loop_scqn);
+	nic->ops->cq_destroy(nic, q->client_rcqn);
+}
+
+/* The CNode may do nothing by itself with the client queue pair; the loop
+ * queue pair is its own peer and reaches the keys of the domain. */
+static int make_qps(struct queue *q)
+{
+	const struct wrc_geom *g = &q->geom;
+	struct nic *nic = nic_of(q);
+	const struct nic_qp_attr client = {
+		.pdn = q->pool->pdn,
+		.scqn = q->other_cqn, .rcqn = q->client_rcqn,
+		.mem = q->arena.va, .mem_len = q->arena.len,
+		.sq = at(q, g->client_sq), .log_sq = g->log_client_sq,
+		.rq = at(q, g->client_rq), .log_rq = g->log_rq,
+		.log_rq_stride = g->log_rq_stride,
+		.dbr = at(q, g->client_dbr),
+		.cd_slave_send = true,
+	};
+	const struct nic_qp_attr loop = {
+		.pdn = q->pool->pdn,
+		.scqn = q->loop_scqn, .rcqn = q->other_cqn,
+		.mem = q->arena.va, .mem_len = q->arena.len,
+		.sq = at(q, g->loop_sq), .log_sq = g->log_loop_sq,
+		.dbr = at(q, g->loop_dbr),
+		.access = NIC_REMOTE_READ | NIC_REMOTE_WRITE |
+			  NIC_REMOTE_ATOMIC,
+		.cd_master = true, .cd_slave_send = true,
+	};
+	int r;
+
+	r = nic->ops->qp_create(nic, &client, &q->client_qpn);
+	if (r)
+		return r;
+	r = nic->ops->qp_create(nic, &loop, &q->loop_qpn);
+	if (r)
+		nic->ops->qp_destroy(nic, q->client_qpn);
+	return r;
+}
+
+static void free_qps(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+
+	nic->ops->qp_destroy(nic, q->loop_qpn);
+	nic->ops->qp_destroy(nic, q->client_qpn);
+}
+
+static int write_image(struct queue *q, const struct tt *tt,
+		       char why[WRC_WHY_MAX])
+{
+	const struct pool *pool = q->pool;
+	const struct wrc_bind bind = {
+		.client_qpn = q->client_qpn, .client_rcqn = q->client_rcqn,
+		.loop_qpn = q->loop_qpn, .loop_scqn = q->loop_scqn,
+		.arena_iova = (uintptr_t)q->arena.va,
+		.arena_key = q->arena_key,
+		.buf_iova = (uintptr_t)q->buf.va, .buf_key = q->buf_key,
+		.tt_iova = 0, .tt_len = tt->nr_slots * sizeof(__be64),
+		.tt_key = tt->key,
+		.free_key = pool->ring_key,
+		.free_head = pool_head_iova(pool),
+		.free_tail = pool_tail_iova(pool),
+		.free_ring = RING_IOVA,
+		.log_free_ring = pool->log_len,
+		.pool_key = pool->page_key,
+		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
+	};
+	int r;
+
+	r = wrc_image_write(q->prog, &q->geom, &bind, q->arena.va);
+	if (r)
+		return r;
+	return wrc_image_check(q->prog, &q->geom, &bind, q->arena.va, why);
+}
+
+/* ---- the whole -------------------------------------------------------------- */
+
+int queue_new(struct pool *pool, const struct tt *tt,
+	      const struct wrc_prog *prog, uint32_t instances,
+	      struct queue **ret_queue, char why[WRC_WHY_MAX])
+{
+	struct nic *nic = pool->nic;
+	struct queue *q = calloc(1, sizeof(*q));
+	int r;
+
+	why[0] = 0;
+	if (!q)
+		return -ENOMEM;
+	q->pool = pool;
+	q->prog = prog;
+	r = wrc_geom_init(prog, instances, &q->geom);
+	if (r)
+		goto free_queue;
+	r = make_memory(q);
+	if (r)
+		goto free_queue;
+	r = make_cqs(q);
+	if (r)
+		goto free_mem;
+	r = make_qps(q);
+	if (r)
+		goto free_cq;
+	r = write_image(q, tt, why);
+	if (r)
+		goto free_qp;
+	r = nic->ops->qp_loop(nic, q->loop_qpn);
+	if (r)
+		goto free_qp;
+	r = nic->ops->qp_doorbell(nic, q->loop_qpn, q->geom.start_bb);
+	if (r)
+		goto free_qp;
+	*ret_queue = q;
+	return 0;
+
+free_qp:
+	free_qps(q);
+free_cq:
+	free_cqs(q);
+free_mem:
+	free_memory(q);
+free_queue:
+	free(q);
+	return r;
+}
+
+void queue_stop(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+
+	if (q->stopped)
+		return;
+	nic->ops->qp_error(nic, q->client_qpn);
+	nic->ops->qp_error(nic, q->loop_qpn);
+	q->stopped = true;
+	queue_count(q);
+}
+
+void queue_free(struct queue *q)
+{
+	queue_stop(q);
+	free_qps(q);
+	free_cqs(q);
+	free_memory(q);
+	free(q);
+}
+
+int queue_held(const struct queue *q, struct wrc_held *ret_held)
+{
+	struct nic_qp_info info;
+	int r;
+
+	r = nic_of(q)->ops->qp_query(nic_of(q), q->loop_qpn, &info);
+	if (r)
+		return r;
+	return wrc_held_page(q->prog, &q->geom, q->arena.va, info.sq_executed,
+			     ret_held);
+}
+
+bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
+{
+	struct nic *nic = nic_of(q);
+	struct nic_qp_info loop, client;
+
+	if (nic->ops->qp_query(nic, q->loop_qpn, &loop) ||
+	    nic->ops->qp_query(nic, q->client_qpn, &client))
+		return true;
+	*ret_syndrome = loop.error ? loop.syndrome : client.syndrome;
+	return loop.error || client.error;
+}
+
+void queue_count(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+	struct nic_cq_info info;
+	uint32_t good;
+
+	if (nic->ops->cq_info(nic, q->client_rcqn, &info))
+		return;
+	good = (info.written - info.errors) & WRC_WQE_WAIT_MASK;
+	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
+	q->counted = good;
+}
+
+int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,
+		      void *priv, size_t len)
+{
+	struct odrp_wire_io_accept *a = priv;
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	int nr = wrc_words(q->prog, &q->geom, words);
+
+	if (nr < 0)
+		return nr;
+	if (sizeof(*a) + nr * sizeof(words[0]) > len)
+		return -ENOSPC;
+	*a = (struct odrp_wire_io_accept){
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.chain = q->prog->chain,
+		.nr_words = nr,
+		.queue = htobe16(number),
+		.depth = htobe16(depth),
+		.req_len = htobe16(q->geom.req_len),
+	};
+	memcpy(a->words, words, nr * sizeof(words[0]));
+	return sizeof(*a) + nr * sizeof(words[0]);
+}

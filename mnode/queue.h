@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One chain of one CNode, armed: ring memory with its image, the two queue
+ * pairs that execute it, and nothing that would be needed per request.
+ */
+#ifndef MNODE_QUEUE_H
+#define MNODE_QUEUE_H
+
+#include <core/prog.h>
+#include "pool.h"
+
+/**
+ * struct tt - a CNode's translation table
+ * @mem, @key:	an entry for each slot: page address, big endian, or 0; the
+ *		NIC sees them from 0 on
+ */
+struct tt {
+	struct mem mem;
+	uint32_t key;
+	uint64_t nr_slots;
+	volatile __be64 *entries;
+};
+
+/**
+ * struct queue - armed chain
+ * @cm_id:	its connection
+ * @loop_qpn, @client_qpn: see wrchain/wrc.h
+ * @stopped:	both queue pairs stand still, for good
+ * @counted, @executed:	entries of the receive CQ seen so far: 24 bits, all
+ */
+struct queue {
+	struct pool *pool;
+	const struct wrc_prog *prog;
+	struct wrc_geom geom;
+	uint32_t cm_id;
+	struct mem arena, buf;
+	uint32_t arena_key, buf_key;
+	uint32_t client_rcqn, loop_scqn, other_cqn;
+	uint32_t loop_qpn, client_qpn;
+	bool stopped;
+	uint32_t counted;
+	uint64_t executed;
+};
+
+/* Makes, links, verifies and arms.  -EPERM: the verifier refused, with its
+ * sentence in why. */
+int queue_new(struct pool *pool, const struct tt *tt,
+	      const struct wrc_prog *prog, uint32_t instances,
+	      struct queue **ret_queue, char why[WRC_WHY_MAX]);
+/* Stops first if need be.  What it held must have been taken before. */
+void queue_free(struct queue *q);
+
+void queue_stop(struct queue *q);
+/* What the chain has taken and not put, at this moment.  Exact when stopped
+ * or while the NIC is frozen. */
+int queue_held(const struct queue *q, struct wrc_held *ret_held);
+/* One of the queue pairs is in error: the chain does not run any more. */
+bool queue_broken(const struct queue *q, uint8_t *ret_syndrome);
+/* Extends the NIC's 24-bit count; to be called now and then. */
+void queue_count(struct queue *q);
+
+/* Private data of the connection's REP.  Returns its length, or -errno. */
+int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,
+		      void *priv, size_t len);
+
+#endif /* MNODE_QUEUE_H */

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pages on their way back to the free ring.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "log.h"
+#include "reclaim.h"
+
+#define SCAN_STEP	65536	/* table entries per call */
+
+/* Memory of the loopback queue pair. */
+struct staging {
+	uint64_t old_tail;		/* host order, from the NIC */
+	uint64_t resv[7];
+	__be64 pages[RECLAIM_BATCH];
+};
+
+static struct staging *staging(struct reclaim *rc)
+{
+	return rc->q.data;
+}
+
+static int open_queue(struct reclaim *rc)
+{
+	struct nic *nic = rc->pool->nic;
+	int r;
+
+	r = ctlq_init(&rc->q, nic, rc->pool->pdn,
+		      NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC,
+		      sizeof(struct staging));
+	if (r)
+		return r;
+	r = nic->ops->qp_loop(nic, rc->q.qpn);
+	if (r)
+		ctlq_fini(&rc->q);
+	return r;
+}
+
+int reclaim_init(struct reclaim *rc, struct pool *pool)
+{
+	int r;
+
+	*rc = (struct reclaim){ .pool = pool };
+	rc->seen = calloc((pool->pages + 63) / 64, sizeof(*rc->seen));
+	if (!rc->seen)
+		return -ENOMEM;
+	r = open_queue(rc);
+	if (r)
+		free(rc->seen);
+	return r;
+}
+
+void reclaim_fini(struct reclaim *rc)
+{
+	ctlq_fini(&rc->q);
+	free(rc->seen);
+	free(rc->holes);
+}
+
+/* ---- holes ------------------------------------------------------------------- */
+
+static int add_hole(struct reclaim *rc, uint64_t slot)
+{
+	size_t max = rc->max_holes ? 2 * rc->max_holes : 64;
+	uint64_t *holes;
+
+	if (rc->nr_holes == rc->max_holes) {
+		holes = realloc(rc->holes, max * sizeof(*holes));
+		if (!holes)
+			return -ENOMEM;
+		rc->holes = holes;
+		rc->max_holes = max;
+	}
+	rc->holes[rc->nr_holes++] = slot;
+	return 0;
+}
+
+static bool drop_hole(struct reclaim *rc, uint64_t slot)
+{
+	size_t i;
+
+	for (i = 0; i < rc->nr_holes; i++) {
+		if (rc->holes[i] == slot) {
+			rc->holes[i] = rc->holes[--rc->nr_holes];
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint64_t take_slot(struct reclaim *rc, uint64_t slot)
+{
+	volatile __be64 *p = &rc->pool->ring[ring_index(rc->pool->log_len,
+							slot)];
+	uint64_t page = be64toh(*p);
+
+	if (page)
+		*p = 0;
+	return page;
+}
+
+void reclaim_holes(struct reclaim *rc)
+{
+	size_t i = 0;
+
+	while (rc->state == RECLAIM_IDLE && rc->nr < RECLAIM_BATCH &&
+	       i < rc->nr_holes) {
+		uint64_t page = take_slot(rc, rc->holes[i]);
+
+		if (!page) {
+			i++;
+			continue;
+		}
+		rc->pages[rc->nr++] = page;
+		rc->holes[i] = rc->holes[--rc->nr_holes];
+	}
+}
+
+/* ---- taking ------------------------------------------------------------------ */
+
+static void orphan(struct sess *s, unsigned int number, unsigned int chain,
+		   uint64_t page)
+{
+	s->orphans[number][chain] = page;
+	s->nr_orphans++;
+}
+
+int reclaim_queue(struct reclaim *rc, struct sess *s, unsigned int number,
+		  unsigned int chain)
+{
+	struct queue *q = s->queues[number][chain];
+	uint8_t log_len = rc->pool->log_len;
+	struct wrc_held held;
+	uint64_t page;
+	int r;
+
+	r = queue_held(q, &held);
+	if (r)
+		return r;
+	if (held.slot && !ring_valid(log_len, held.slot)) {
+		log_error("session %lu: chain %s stopped with slot %#lx, "
+			  "which is not in the ring", s->id, q->prog->name,
+			  (unsigned long)held.slot);
+		held.slot = 0;
+	}
+	if (held.slot && held.page) {
+		/* An invalidate, between the tail and the slot. */
+		rc->pool->ring[ring_index(log_len, held.slot)] =
+			htobe64(held.page);
+	} else if (held.slot) {
+		/* An unmapped store, between the head and the slot. */
+		page = take_slot(rc, held.slot);
+		if (page)
+			orphan(s, number, chain, page);
+		else
+			r = add_hole(rc, held.slot);
+	} else if (held.page) {
+		orphan(s, number, chain, held.page);
+	}
+	return r;
+}
+
+void reclaim_begin_scan(struct reclaim *rc)
+{
+	memset(rc->seen, 0,
+	       (rc->pool->pages + 63) / 64 * sizeof(*rc->seen));
+}
+
+static void collect_page(struct reclaim *rc, const struct sess *s,
+			 uint64_t addr)
+{
+	uint64_t page, bit;
+
+	if (!page_index(addr, rc->pool->pages, &page)) {
+		log_error("session %lu: table held %#lx, which is not a page",
+			  s->id, (unsigned long)addr);
+		rc->nr_foreign++;
+		return;
+	}
+	bit = 1ull << (page % 64);
+	if (s->state == SESS_DYING && rc->seen[page / 64] & bit) {
+		log_error("session %lu: page %lu found twice", s->id, page);
+		rc->nr_double++;
+		return;
+	}
+	rc->seen[page / 64] |= bit;
+	rc->pages[rc->nr++] = addr;
+	rc->nr_pages++;
+}
+
+static bool collect_orphans(struct reclaim *rc, struct sess *s)
+{
+	unsigned int n, c;
+
+	if (!s->nr_orphans)
+		return true;
+	for (n = 0; n < s->nr_queues; n++) {
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			if (!s->orphans[n][c])
+				continue;
+			if (rc->nr == RECLAIM_BATCH)
+				return false;
+			collect_page(rc, s, s->orphans[n][c]);
+			s->orphans[n][c] = 0;
+			s->nr_orphans--;
+		}
+	}
+	return true;
+}
+
+bool reclaim_collect(struct reclaim *rc, struct sess *s)
+{
+	uint64_t end = s->scan + SCAN_STEP;
+
+	if (rc->state != RECLAIM_IDLE || !collect_orphans(rc, s))
+		return false;
+	if (s->state != SESS_DYING)
+		return true;
+	if (end > s->tt.nr_slots)
+		end = s->tt.nr_slots;
+	while (s->scan < end) {
+		uint64_t addr = be64toh(s->tt.entries[s->scan]);
+
+		if (addr) {
+			if (rc->nr == RECLAIM_BATCH)
+				return false;
+			collect_page(rc, s, addr);
+			s->tt.entries[s->scan] = 0;
+		}
+		s->scan++;
+	}
+	return s->scan == s->tt.nr_slots;
+}
+
+/* ---- giving ------------------------------------------------------------------ */
+
+static enum reclaim_todo failed(struct reclaim *rc)
+{
+	unsigned int i;
+
+	if (!rc->nr_failures++)
+		log_error("the agent's own queue pair failed; making another");
+	/* The WRITEs that were done must not be repeated: their pages may have
+	 * gone to somebody. */
+	rc->retry = RECLAIM_IDLE;
+	if (rc->state == RECLAIM_PUT) {
+		rc->retry = RECLAIM_PUT;
+		for (i = 0; i + rc->q.outstanding < rc->nr_runs; i++)
+			rc->put += rc->run[i];
+	}
+	rc->state = RECLAIM_FAILED;
+	return RECLAIM_WAIT;
+}
+
+static enum reclaim_todo reserve(struct reclaim *rc)
+{
+	const struct pool *pool = rc->pool;
+
+	if (ctlq_fetch_add(&rc->q, offsetof(struct staging, old_tail),
+			   (uint64_t)rc->nr * RING_SLOT, pool->log_len,
+			   pool_tail_iova(pool), pool->ring_key))
+		return failed(rc);
+	rc->state = RECLAIM_RESERVE;
+	return RECLAIM_WAIT;
+}
+
+/* Pages from first on that go to slots next to each other. */
+static unsigned int run_len(const struct reclaim *rc, unsigned int first)
+{
+	unsigned int n = 1;
+
+	while (first + n < rc->nr_dest &&
+	       rc->dest[first + n] == rc->dest[first] + n * RING_SLOT)
+		n++;
+	return n;
+}
+
+static enum reclaim_todo put(struct reclaim *rc)
+{
+	unsigned int first = rc->put, n;
+
+	rc->state = RECLAIM_PUT;
+	for (rc->nr_runs = 0; first < rc->nr_dest &&
+	     rc->nr_runs < RECLAIM_RUNS; first += n) {
+		n = run_len(rc, first);
+		if (ctlq_write(&rc->q, offsetof(struct staging, pages[first]),
+			       n * sizeof(__be64), rc->dest[first],
+			       rc->pool->ring_key))
+			return failed(rc);
+		rc->run[rc->nr_runs++] = n;
+	}
+	return RECLAIM_WAIT;
+}
+
+static void stage(struct reclaim *rc)
+{
+	unsigned int i;
+
+	for (i = 0; i < rc->nr; i++)
+		staging(rc)->pages[i] = htobe64(rc->pages[i]);
+}
+
+static enum reclaim_todo reserved(struct reclaim *rc)
+{
+	uint64_t tail = staging(rc)->old_tail;
+	unsigned int i;
+
+	rc->nr_dest = rc->put = 0;
+	for (i = 0; i < rc->nr; i++) {
+		uint64_t slot = ring_advance(rc->pool->log_len, tail, i);
+
+		if (!drop_hole(rc, slot))
+			rc->dest[rc->nr_dest++] = slot;
+	}
+	stage(rc);
+	return put(rc);
+}
+
+static enum reclaim_todo written(struct reclaim *rc)
+{
+	unsigned int i;
+
+	for (i = 0; i < rc->nr_runs; i++)
+		rc->put += rc->run[i];
+	if (rc->put < rc->nr_dest)
+		return put(rc);
+	/* As many slots as were holes are missing: once more with the rest. */
+	rc->nr -= rc->nr_dest;
+	memmove(rc->pages, rc->pages + rc->nr_dest,
+		rc->nr * sizeof(rc->pages[0]));
+	rc->state = RECLAIM_IDLE;
+	return RECLAIM_MORE;
+}
+
+static enum reclaim_todo recover(struct reclaim *rc)
+{
+	ctlq_fini(&rc->q);
+	if (open_queue(rc))
+		return RECLAIM_WAIT;
+	if (rc->retry == RECLAIM_PUT) {
+		stage(rc);
+		return put(rc);
+	}
+	rc->state = RECLAIM_IDLE;
+	return RECLAIM_MORE;
+}
+
+enum reclaim_todo reclaim_run(struct reclaim *rc)
+{
+	int r;
+
+	if (rc->state == RECLAIM_IDLE)
+		return rc->nr ? reserve(rc) : RECLAIM_NOTHING;
+	if (rc->state == RECLAIM_FAILED)
+		return recover(rc);
+	r = ctlq_poll(&rc->q);
+	if (r == -EAGAIN)
+		return RECLAIM_WAIT;
+	if (r)
+		return failed(rc);
+	return rc->state == RECLAIM_RESERVE ? reserved(rc) : written(rc);
+}

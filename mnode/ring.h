@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Arithmetic of the free ring and of page addresses.  Pure.
+ *
+ * The ring has a power of two of 8-byte slots and is aligned to its size, so
+ * that the NIC's masked add walks around it by itself.  A live slot holds a
+ * page address, big endian; head and tail hold addresses of slots, in host
+ * byte order, and are equal when the ring is empty.
+ */
+#ifndef MNODE_RING_H
+#define MNODE_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <odrp/wire.h>
+#include <wrc.h>
+
+/* Where the NIC sees the ring: any address that is aligned and not 0. */
+#define RING_IOVA		(1ull << WRC_POOL_BITS)
+#define RING_SLOT		8u
+#define RING_MIN_LOG_LEN	12
+
+/*
+ * log2 of a ring's bytes for that many pages.  At least a quarter stays
+ * empty: a head that has overtaken the tail can be told from a full ring.
+ */
+static inline uint8_t ring_log_len(uint64_t pages)
+{
+	uint8_t log = RING_MIN_LOG_LEN;
+
+	while ((1ull << log) / RING_SLOT < pages + pages / 4 + 64)
+		log++;
+	return log;
+}
+
+static inline uint64_t ring_slots(uint8_t log_len)
+{
+	return (1ull << log_len) / RING_SLOT;
+}
+
+/* Slot n places after the slot at addr. */
+static inline uint64_t ring_advance(uint8_t log_len, uint64_t addr, uint64_t n)
+{
+	uint64_t mask = (1ull << log_len) - 1;
+
+	return (addr & ~mask) | ((addr + n * RING_SLOT) & mask);
+}
+
+/* Slots from the one at from up to, not with, the one at to. */
+static inline uint64_t ring_distance(uint8_t log_len, uint64_t from,
+				     uint64_t to)
+{
+	return ((to - from) & ((1ull << log_len) - 1)) / RING_SLOT;
+}
+
+static inline bool ring_valid(uint8_t log_len, uint64_t addr)
+{
+	return addr >> log_len == RING_IOVA >> log_len && !(addr % RING_SLOT);
+}
+
+static inline uint64_t ring_index(uint8_t log_len, uint64_t addr)
+{
+	return (addr & ((1ull << log_len) - 1)) / RING_SLOT;
+}
+
+static inline uint64_t page_addr(uint64_t page)
+{
+	return WRC_POOL_IOVA + (page << ODRP_WIRE_PAGE_SHIFT);
+}
+
+/* False for anything but the address of one of that many pages. */
+static inline bool page_index(uint64_t addr, uint64_t pages, uint64_t *ret_page)
+{
+	uint64_t off = addr - WRC_POOL_IOVA;
+
+	if (addr < WRC_POOL_IOVA || off % ODRP_WIRE_PAGE_SIZE ||
+	    off >> ODRP_WIRE_PAGE_SHIFT >= pages)
+		return false;
+	*ret_page = off >> ODRP_WIRE_PAGE_SHIFT;
+	return true;
+}
+
+#endif /* MNODE_RING_H */

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Making, watching and freeing the objects of one CNode.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "sess.h"
+
+static int make_tt(struct sess *s)
+{
+	size_t len = s->tt.nr_slots * sizeof(__be64);
+	struct nic *nic = s->pool->nic;
+	int r;
+
+	r = mem_map(len, 0, &s->tt.mem);
+	if (r)
+		return r;
+	s->tt.entries = s->tt.mem.va;
+	r = nic->ops->mr_reg(nic, s->pool->pdn, s->tt.mem.va, len, 0, NIC_ALL,
+			     &s->tt.key);
+	if (r)
+		mem_unmap(&s->tt.mem);
+	return r;
+}
+
+static void free_tt(struct sess *s)
+{
+	s->pool->nic->ops->mr_dereg(s->pool->nic, s->tt.key);
+	mem_unmap(&s->tt.mem);
+}
+
+static int make_admin(struct sess *s)
+{
+	struct nic *nic = s->pool->nic;
+	int r;
+
+	r = nic->ops->pd_alloc(nic, &s->admin_pdn);
+	if (r)
+		return r;
+	r = mem_map(sizeof(*s->beat), MEM_POPULATE, &s->beat_mem);
+	if (r)
+		goto free_pd;
+	s->beat = s->beat_mem.va;
+	r = nic->ops->mr_reg(nic, s->admin_pdn, s->beat_mem.va,
+			     sizeof(*s->beat), (uintptr_t)s->beat_mem.va,
+			     NIC_LOCAL_WRITE | NIC_REMOTE_WRITE, &s->beat_key);
+	if (r)
+		goto unmap;
+	r = ctlq_init(&s->ctl, nic, s->admin_pdn, NIC_REMOTE_WRITE,
+		      sizeof(struct odrp_wire_grant));
+	if (r)
+		goto dereg;
+	return 0;
+
+dereg:
+	nic->ops->mr_dereg(nic, s->beat_key);
+unmap:
+	mem_unmap(&s->beat_mem);
+free_pd:
+	nic->ops->pd_free(nic, s->admin_pdn);
+	return r;
+}
+
+static void free_admin(struct sess *s)
+{
+	struct nic *nic = s->pool->nic;
+
+	ctlq_fini(&s->ctl);
+	nic->ops->mr_dereg(nic, s->beat_key);
+	mem_unmap(&s->beat_mem);
+	nic->ops->pd_free(nic, s->admin_pdn);
+}
+
+int sess_new(struct pool *pool, const struct hello *hello, uint64_t id,
+	     struct sess **ret_sess)
+{
+	struct sess *s = calloc(1, sizeof(*s));
+	int r = -ENOMEM;
+
+	if (!s)
+		return r;
+	s->id = id;
+	s->pool = pool;
+	s->nr_queues = hello->queue;
+	s->depth = hello->depth;
+	s->instances = hello_instances(hello->depth);
+	s->tt.nr_slots = hello->nr_slots;
+	s->queues = calloc(s->nr_queues, sizeof(*s->queues));
+	s->orphans = calloc(s->nr_queues, sizeof(*s->orphans));
+	if (!s->queues || !s->orphans)
+		goto free_sess;
+	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
+		r = -EIO;
+		goto free_sess;
+	}
+	r = make_tt(s);
+	if (r)
+		goto free_sess;
+	r = make_admin(s);
+	if (r)
+		goto free_table;
+	*ret_sess = s;
+	return 0;
+
+free_table:
+	free_tt(s);
+free_sess:
+	free(s->queues);
+	free(s->orphans);
+	free(s);
+	return r;
+}
+
+void sess_free(struct sess *s)
+{
+	struct queue *q;
+	unsigned int n, c;
+
+	sess_for_each_queue(s, n, c, q)
+		queue_free(q);
+	free_admin(s);
+	free_tt(s);
+	free(s->queues);
+	free(s->orphans);
+	free(s);
+}
+
+void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
+		      struct odrp_wire_admin_accept *ret_accept)
+{
+	*ret_accept = (struct odrp_wire_admin_accept){
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.max_queues = htobe16(s->nr_queues),
+		.depth = htobe16(s->depth),
+		.session = htobe64(s->id),
+		.token = htobe64(s->token),
+		.nr_slots = htobe64(s->tt.nr_slots),
+		.beat_raddr = htobe64((uintptr_t)s->beat),
+		.beat_rkey = htobe32(s->beat_key),
+		.beat_ms = htobe32(beat_ms),
+		.dead_ms = htobe32(dead_ms),
+		.lease = htobe64(s->lease.granted),
+	};
+}
+
+bool sess_token_ok(const struct sess *s, uint64_t token)
+{
+	const volatile uint8_t *a = (const uint8_t *)&s->token;
+	const volatile uint8_t *b = (const uint8_t *)&token;
+	uint8_t diff = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(token); i++)
+		diff |= a[i] ^ b[i];
+	return !diff;
+}
+
+bool sess_look(struct sess *s, uint32_t elapsed_ms)
+{
+	uint64_t beat = be64toh(s->beat->beat);
+
+	if (beat == s->last_beat) {
+		s->silent_ms += elapsed_ms;
+		return false;
+	}
+	s->last_beat = beat;
+	s->silent_ms = 0;
+	s->beats++;
+	lease_beat(&s->lease, be64toh(s->beat->used), be64toh(s->beat->want),
+		   be64toh(s->beat->lease_held), s->beat->ctl_rkey != 0);
+	return true;
+}
+
+int sess_grant(struct sess *s)
+{
+	struct odrp_wire_grant *g = s->ctl.data;
+	int r;
+
+	*g = (struct odrp_wire_grant){
+		.epoch = htobe64(s->epoch + 1),
+		.lease = htobe64(s->lease.target),
+		.flags = htobe32(s->drain ? ODRP_WIRE_GRANT_DRAIN : 0),
+	};
+	r = ctlq_write(&s->ctl, 0, sizeof(*g), be64toh(s->beat->ctl_raddr),
+		       be32toh(s->beat->ctl_rkey));
+	if (r)
+		return r;
+	lease_grant(&s->lease);
+	s->epoch++;
+	s->grants++;
+	s->drain_told = s->drain;
+	return 0;
+}
+
+int sess_poll_ctl(struct sess *s)
+{
+	struct nic_qp_info info;
+	int r;
+
+	r = ctlq_poll(&s->ctl);
+	if (r == -EAGAIN)
+		return 0;
+	if (r)
+		return r;
+	if (s->lease.writing)
+		lease_granted(&s->lease);
+	r = s->ctl.nic->ops->qp_query(s->ctl.nic, s->ctl.qpn, &info);
+	return !r && info.error ? -EIO : r;
+}
+
+uint64_t sess_executed(const struct sess *s, unsigned int chain)
+{
+	uint64_t sum = s->executed[chain];
+	unsigned int n;
+
+	for (n = 0; n < s->nr_queues; n++) {
+		if (s->queues[n][chain])
+			sum += s->queues[n][chain]->executed;
+	}
+	return sum;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One CNode: its translation table, its chains, its heartbeat and its lease.
+ *
+ *	LIVE   from the admin hello on
+ *	DYING  dead, gone or evicted: all its queues stand still, and
+ *	       reclaim.c takes its pages back; then it is freed
+ */
+#ifndef MNODE_SESS_H
+#define MNODE_SESS_H
+
+#include "ctlq.h"
+#include "hello.h"
+#include "lease.h"
+#include "queue.h"
+
+enum sess_state {
+	SESS_LIVE,
+	SESS_DYING,
+};
+
+/**
+ * struct sess - a session
+ * @cm_id:	the admin connection; 0: gone
+ * @nr_queues, @depth: granted
+ * @instances:	of each chain
+ * @admin_pdn:	a domain of its own, so that the CNode's writes reach nothing
+ *		but @beat, whatever key they name
+ * @ctl:	the admin queue pair; carries grants
+ * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
+ * @last_beat, @silent_ms: when it changed
+ * @epoch:	of the last grant
+ * @drain:	the CNode is asked to leave
+ * @drain_told:	and has been told
+ * @queues:	[number][chain], NULL: not connected
+ * @orphans:	[number][chain]: page that a stopped queue held, or 0
+ * @scan:	DYING: table entries looked through
+ * @executed:	by chain, of queues that are gone
+ */
+struct sess {
+	uint64_t id, token;
+	enum sess_state state;
+	__be32 peer_ip;
+	uint32_t cm_id;
+	uint16_t nr_queues, depth, instances;
+	struct pool *pool;
+	struct tt tt;
+	uint32_t admin_pdn;
+	struct ctlq ctl;
+	struct mem beat_mem;
+	volatile struct odrp_wire_beat *beat;
+	uint32_t beat_key;
+	uint64_t last_beat;
+	uint32_t silent_ms;
+	uint64_t beats, grants, epoch;
+	bool drain, drain_told;
+	bool overdrawn_said;
+	struct lease lease;
+	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
+	uint64_t (*orphans)[ODRP_WIRE_NR_CHAINS];
+	unsigned int nr_orphans;
+	uint64_t scan;
+	uint64_t executed[ODRP_WIRE_NR_CHAINS];
+};
+
+/* hello: of role admin, and checked. */
+int sess_new(struct pool *pool, const struct hello *hello, uint64_t id,
+	     struct sess **ret_sess);
+/* All its pages must have been taken back. */
+void sess_free(struct sess *s);
+
+void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
+		      struct odrp_wire_admin_accept *ret_accept);
+/* Compares in constant time. */
+bool sess_token_ok(const struct sess *s, uint64_t token);
+
+/* Looks at the heartbeat: true if it has changed. */
+bool sess_look(struct sess *s, uint32_t elapsed_ms);
+/* Writes the lease's target to the CNode. */
+int sess_grant(struct sess *s);
+/* -EIO: the admin connection is broken. */
+int sess_poll_ctl(struct sess *s);
+
+/* Requests that ran on a chain since the session began. */
+uint64_t sess_executed(const struct sess *s, unsigned int chain);
+
+/* Each connected queue. */
+#define sess_for_each_queue(s, n, c, q)					\
+	for ((n) = 0; (n) < (s)->nr_queues; (n)++)			\
+		for ((c) = 0; (c) < ODRP_WIRE_NR_CHAINS; (c)++)		\
+			if (((q) = (s)->queues[n][c]))
+
+#endif /* MNODE_SESS_H */

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Answers to people and scripts.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "check.h"
+#include "log.h"
+#include "manager.h"
+#include "status.h"
+
+static const char *const chain_names[ODRP_WIRE_NR_CHAINS] = {
+	[ODRP_WIRE_LOAD] = "load",
+	[ODRP_WIRE_MAPPED_STORE] = "mapped_store",
+	[ODRP_WIRE_UNMAPPED_STORE] = "unmapped_store",
+	[ODRP_WIRE_INVALIDATE] = "invalidate",
+};
+
+static void add(struct json_object *obj, const char *name,
+		struct json_object *value)
+{
+	if (json_object_object_add(obj, name, value))
+		json_object_put(value);
+}
+
+static void add_u64(struct json_object *obj, const char *name, uint64_t n)
+{
+	add(obj, name, json_object_new_uint64(n));
+}
+
+static void add_seconds(struct json_object *obj, const char *name, uint64_t ns)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64 ".%06u", ns / 1000000000,
+		 (unsigned int)(ns % 1000000000 / 1000));
+	add(obj, name, json_object_new_double_s(ns / 1e9, text));
+}
+
+static void add_bool(struct json_object *obj, const char *name, bool b)
+{
+	add(obj, name, json_object_new_boolean(b));
+}
+
+static struct json_object *failure(const char *text)
+{
+	struct json_object *obj = json_object_new_object();
+
+	add(obj, "error", json_object_new_string(text));
+	return obj;
+}
+
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* ---- sessions ------------------------------------------------------------------ */
+
+static struct json_object *sess_chains(const struct sess *s)
+{
+	struct json_object *obj = json_object_new_object();
+	unsigned int c;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+		add_u64(obj, chain_names[c], sess_executed(s, c));
+	return obj;
+}
+
+static unsigned int connected(const struct sess *s)
+{
+	unsigned int n, c, nr = 0;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q)
+		nr++;
+	return nr;
+}
+
+static struct json_object *make_sess(const struct sess *s)
+{
+	struct json_object *obj = json_object_new_object();
+	struct in_addr in = { .s_addr = s->peer_ip };
+	char ip[INET_ADDRSTRLEN];
+
+	add_u64(obj, "id", s->id);
+	add(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
+							  sizeof(ip))));
+	add(obj, "state", json_object_new_string(s->state == SESS_LIVE ?
+						 "live" : "dying"));
+	add_u64(obj, "slots", s->tt.nr_slots);
+	add_u64(obj, "queues", s->nr_queues);
+	add_u64(obj, "depth", s->depth);
+	add_u64(obj, "connections", connected(s));
+	add_u64(obj, "lease", s->lease.granted);
+	add_u64(obj, "lease_ceiling", s->lease.ceiling);
+	add_u64(obj, "used", s->lease.used);
+	add_u64(obj, "want", s->lease.want);
+	add_bool(obj, "overdrawn", s->lease.overdrawn);
+	add_u64(obj, "silent_ms", s->silent_ms);
+	add_u64(obj, "beats", s->beats);
+	add_u64(obj, "grants", s->grants);
+	add(obj, "chains", sess_chains(s));
+	return obj;
+}
+
+static struct json_object *make_sessions(struct manager *m)
+{
+	struct json_object *list = json_object_new_array();
+	struct json_object *obj;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		obj = make_sess(m->sess[i]);
+		if (json_object_array_add(list, obj))
+			json_object_put(obj);
+	}
+	return list;
+}
+
+/* ---- status -------------------------------------------------------------------- */
+
+static void count_now(struct manager *m)
+{
+	unsigned int i, n, c;
+	struct queue *q;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		sess_for_each_queue(m->sess[i], n, c, q)
+			queue_count(q);
+	}
+}
+
+static struct json_object *make_chains(struct manager *m)
+{
+	struct json_object *obj = json_object_new_object();
+	unsigned int c, i;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		uint64_t n = m->executed[c];
+
+		for (i = 0; i < m->nr_sess; i++)
+			n += sess_executed(m->sess[i], c);
+		add_u64(obj, chain_names[c], n);
+	}
+	return obj;
+}
+
+static struct json_object *make_counters(const struct manager *m)
+{
+	struct json_object *obj = json_object_new_object();
+	struct json_object *rejects = json_object_new_object();
+	unsigned int i;
+
+	add_u64(obj, "sessions", m->sess_total);
+	add_u64(obj, "left", m->sess_left);
+	add_u64(obj, "dead", m->sess_dead);
+	add_u64(obj, "evicted", m->sess_evicted);
+	add_u64(obj, "broken_queues", m->queues_broken);
+	add_u64(obj, "reclaimed_pages", m->reclaim.nr_pages);
+	add_u64(obj, "reclaim_foreign", m->reclaim.nr_foreign);
+	add_u64(obj, "reclaim_doubled", m->reclaim.nr_double);
+	add_u64(obj, "reclaim_failures", m->reclaim.nr_failures);
+	add_u64(obj, "ring_holes", m->reclaim.nr_holes);
+	for (i = 1; i <= ODRP_WIRE_E_INTERNAL; i++)
+		add_u64(rejects, hello_status_name(i), m->rejects[i]);
+	add(obj, "rejects", rejects);
+	return obj;
+}
+
+struct json_object *status_make(struct manager *m, uint64_t wall_ns)
+{
+	struct json_object *obj = json_object_new_object();
+	struct json_object *nic = json_object_new_object();
+	uint64_t nic_ns = m->nic->ops->cpu_ns(m->nic);
+	uint64_t all_ns = process_cpu_ns();
+	uint64_t free = pool_free_pages(&m->pool);
+
+	count_now(m);
+	add_u64(obj, "pages_total", m->pool.pages);
+	add_u64(obj, "pages_free", free);
+	add_u64(obj, "pages_mapped", m->pool.pages - free);
+	/* Chains that receive into a page of their own would hold some. */
+	add_u64(obj, "pages_armed", 0);
+	add_u64(obj, "pages_reserved", m->reserve);
+	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
+	add(obj, "chains", make_chains(m));
+	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
+	add_seconds(obj, "nic_cpu_s", nic_ns);
+	add_seconds(obj, "wall_s", wall_ns);
+	add_bool(obj, "draining", m->draining);
+	add(obj, "sessions", make_sessions(m));
+	add(obj, "counters", make_counters(m));
+	add(nic, "name", json_object_new_string(m->nic->ops->name));
+	add_bool(nic, "strict_index", m->nic->strict_index);
+	if (m->nic->ops->stats(m->nic, nic))
+		log_warning("not all of the NIC's counters are reported");
+	add(obj, "nic", nic);
+	return obj;
+}
+
+/* ---- check --------------------------------------------------------------------- */
+
+static struct json_object *make_check(struct manager *m)
+{
+	struct json_object *obj, *list;
+	struct check_result res;
+	unsigned int i;
+	int r;
+
+	r = check_pages(m, &res);
+	if (r)
+		return failure(r == -EAGAIN ? "pages are on their way back; "
+			       "try again" : strerror(-r));
+	obj = json_object_new_object();
+	add_bool(obj, "ok", check_ok(&res));
+	add_bool(obj, "exact", res.exact);
+	add_u64(obj, "pages_total", res.total);
+	add_u64(obj, "free", res.free);
+	add_u64(obj, "mapped", res.mapped);
+	add_u64(obj, "held", res.held);
+	add_u64(obj, "returning", res.returning);
+	add_u64(obj, "lost", res.lost);
+	add_u64(obj, "doubled", res.doubled);
+	add_u64(obj, "foreign", res.foreign);
+	add_u64(obj, "empty_slots", res.empty);
+	add_u64(obj, "overtaken", res.overtaken);
+	list = json_object_new_array();
+	for (i = 0; i < res.nr_problems; i++)
+		json_object_array_add(list,
+				json_object_new_string(res.problems[i]));
+	add(obj, "problems", list);
+	return obj;
+}
+
+/* ---- commands -------------------------------------------------------------------- */
+
+static struct json_object *done(void)
+{
+	struct json_object *obj = json_object_new_object();
+
+	add_bool(obj, "ok", true);
+	return obj;
+}
+
+static struct json_object *evict(struct manager *m, struct json_object *req)
+{
+	struct json_object *id;
+	struct sess *s;
+
+	if (!json_object_object_get_ex(req, "session", &id) ||
+	    !json_object_is_type(id, json_type_int))
+		return failure("evict needs \"session\": a number");
+	s = manager_find(m, json_object_get_uint64(id));
+	if (!s)
+		return failure("no live session has that number");
+	manager_kill(m, s, WHY_EVICTED);
+	return done();
+}
+
+struct json_object *status_command(struct manager *m, struct json_object *req,
+				   uint64_t wall_ns)
+{
+	struct json_object *name, *obj;
+	const char *cmd;
+
+	if (!json_object_is_type(req, json_type_object) ||
+	    !json_object_object_get_ex(req, "command", &name) ||
+	    !json_object_is_type(name, json_type_string))
+		return failure("expected an object with \"command\"");
+	cmd = json_object_get_string(name);
+	if (!strcmp(cmd, "status"))
+		return status_make(m, wall_ns);
+	if (!strcmp(cmd, "check"))
+		return make_check(m);
+	if (!strcmp(cmd, "evict"))
+		return evict(m, req);
+	if (!strcmp(cmd, "drain")) {
+		manager_drain(m);
+		return done();
+	}
+	if (!strcmp(cmd, "sessions")) {
+		count_now(m);
+		obj = json_object_new_object();
+		add(obj, "sessions", make_sessions(m));
+		return obj;
+	}
+	return failure("unknown command; expected status, check, sessions, "
+		       "evict or drain");
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The agent's state as JSON, and the commands that come as JSON.
+ */
+#ifndef MNODE_STATUS_H
+#define MNODE_STATUS_H
+
+#include <stdint.h>
+
+struct json_object;
+struct manager;
+
+/* wall_ns: since the agent began.  NULL: out of memory. */
+struct json_object *status_make(struct manager *m, uint64_t wall_ns);
+/*
+ * Executes {"command": NAME, ...} and returns the answer: an object with
+ * "error" in it if that was not possible.
+ */
+struct json_object *status_command(struct manager *m, struct json_object *req,
+				   uint64_t wall_ns);
+
+#endif /* MNODE_STATUS_H */
