@@ -23,6 +23,8 @@
 #define RC_ACK_EVERY	16
 /* PSNs of all posted WQEs: well below half of the PSN space. */
 #define RC_PSN_SPAN	(1u << 22)
+/* Packets of one READ request: longer READs are asked for in parts. */
+#define RC_READ_CHUNK	32
 #define RC_MSG_MAX	(1u << 31)
 
 enum rc_kind { RC_SEND, RC_WRITE, RC_READ, RC_ATOMIC };
@@ -33,7 +35,6 @@ struct rc_slot {
 	uint32_t first_psn;
 	uint32_t nr_psn;	/* a READ counts its responses */
 	enum rc_kind kind;
-	bool counted;		/* in rd_out */
 	bool bad;		/* its memory is gone: fails when it is oldest */
 	struct snic_wqe w;	/* copied as far as it is used */
 };
@@ -50,7 +51,8 @@ struct snic_rc_req {
 	uint32_t una, snd, max, next;
 	uint32_t window;		/* packets */
 	uint32_t unasked;		/* packets since the last AckReq */
-	unsigned int rd_out;		/* READs and atomics sent, not answered */
+	unsigned int rd_out;		/* READ and atomic requests before snd,
+					 * not answered */
 	bool starved;			/* a post was refused for want of a slot */
 	bool rewound;			/* went back to una for a gap, once */
 	bool rnr_wait;
@@ -160,6 +162,17 @@ static inline bool rc_is_rd(const struct rc_slot *s)
 static inline uint32_t rc_last_psn(const struct rc_slot *s)
 {
 	return snic_psn_add(s->first_psn, s->nr_psn - 1);
+}
+
+/* PSNs that the request packet at psn takes: a READ's are its answers. */
+static inline uint32_t rc_request_psns(const struct rc_slot *s, uint32_t psn)
+{
+	uint32_t idx = snic_psn_diff(psn, s->first_psn);
+	uint32_t n = RC_READ_CHUNK - idx % RC_READ_CHUNK;
+
+	if (s->kind != RC_READ)
+		return 1;
+	return n < s->nr_psn - idx ? n : s->nr_psn - idx;
 }
 
 /* Packets of a message of len bytes; an empty one has one. */

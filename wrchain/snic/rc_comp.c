@@ -55,6 +55,9 @@ static void one_answered(struct snic_rc_req *req)
 	struct rc_slot *s = req->head;
 	bool done = req->una == rc_last_psn(s);
 
+	/* The last of its request, unless that is to be sent again. */
+	if (rc_request_psns(s, req->una) == 1 && req->snd != req->una)
+		req->rd_out--;
 	req->una = snic_psn_add(req->una, 1);
 	if (done)
 		rc_complete_head(req);
@@ -86,7 +89,7 @@ static void read_response(struct snic_rc_req *req, const struct snic_pkt *pkt)
 	struct rc_slot *s = req->head;
 	uint32_t mtu = req->qp->conn.mtu;
 	uint64_t off = (uint64_t)snic_psn_diff(req->una, s->first_psn) * mtu;
-	bool last = req->una == rc_last_psn(s);
+	bool last = rc_request_psns(s, req->una) == 1;
 
 	if (s->kind != RC_READ || pkt->len != rc_min(mtu, s->w.len - off) ||
 	    last != !!(pkt->flags & SNIC_OPF_LAST)) {

@@ -109,12 +109,8 @@ static struct rc_slot *pop(struct snic_rc_req *req)
 	req->pending--;
 	if (req->cur == s)
 		req->cur = req->head;
-	if (rc_is_rd(s)) {
-		if (s->counted)
-			req->rd_out--;
-		if (!--qp->reads_in_flight)
-			snic_qp_kick(qp);	/* a fence may be open */
-	}
+	if (rc_is_rd(s) && !--qp->reads_in_flight)
+		snic_qp_kick(qp);	/* a fence may be open */
 	return s;
 }
 
@@ -207,7 +203,6 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 	s->first_psn = req->next;
 	s->nr_psn = nr;
 	s->kind = kind;
-	s->counted = false;
 	s->bad = false;
 	copy_wqe(&s->w, w);
 	req->next = snic_psn_add(req->next, nr);
@@ -266,6 +261,7 @@ void rc_go_back(struct snic_rc_req *req)
 	req->snd = req->una;
 	req->cur = req->head;
 	req->unasked = 0;
+	req->rd_out = 0;
 	rc_want_turn(req->qp);
 }
 
@@ -344,6 +340,7 @@ void rc_req_flush(struct snic_qp *qp)
 		put_slot(req, s);
 	}
 	req->una = req->snd = req->max = req->next;
+	req->rd_out = 0;
 }
 
 /* ---- sending ----------------------------------------------------------------------- */
@@ -450,11 +447,16 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s)
 	return rc_send(req->qp, &pkt, iov, n, len);
 }
 
-/* READ: asks for what has not come yet. */
+/*
+ * READ: asks for what has not come yet, up to the next multiple of a chunk.  So
+ * a long one is paced by its own answers, and little is sent twice when one of
+ * them is lost.
+ */
 static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
 {
 	uint32_t idx = snic_psn_diff(req->snd, s->first_psn);
-	uint64_t off = (uint64_t)idx * req->qp->conn.mtu;
+	uint32_t nr = rc_request_psns(s, req->snd);
+	uint64_t mtu = req->qp->conn.mtu, off = idx * mtu;
 	struct snic_pkt pkt = {
 		.psn = req->snd,
 		.ack_req = true,
@@ -465,7 +467,8 @@ static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
 	if (s->kind == RC_READ) {
 		pkt.opcode = SNIC_OP_READ_REQ;
 		pkt.va += off;
-		pkt.dma_len = s->w.len - off;
+		pkt.dma_len = nr * mtu < s->w.len - off ?
+			      nr * mtu : s->w.len - off;
 	} else {
 		pkt.opcode = s->w.opcode == WRC_WQE_CS ? SNIC_OP_CMP_SWAP :
 							 SNIC_OP_FETCH_ADD;
@@ -486,15 +489,9 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 		req->unasked = 0;
 	else
 		req->unasked++;
-	if (rd) {
-		req->snd = snic_psn_add(rc_last_psn(s), 1);
-		if (!s->counted) {
-			s->counted = true;
-			req->rd_out++;
-		}
-	} else {
-		req->snd = snic_psn_add(req->snd, 1);
-	}
+	if (rd)
+		req->rd_out++;
+	req->snd = snic_psn_add(req->snd, rc_request_psns(s, req->snd));
 	if (snic_psn_diff(req->snd, req->max) > 0)
 		req->max = req->snd;
 	if (req->snd == snic_psn_add(rc_last_psn(s), 1))
@@ -509,8 +506,7 @@ static bool may_send(const struct snic_rc_req *req, const struct rc_slot *s)
 		return false;
 	if (snic_psn_diff(req->snd, req->una) >= (int32_t)req->window)
 		return false;
-	return !rc_is_rd(s) || s->counted ||
-	       req->rd_out < req->qp->conn.max_rd_atomic;
+	return !rc_is_rd(s) || req->rd_out < req->qp->conn.max_rd_atomic;
 }
 
 /* Its memory is gone: what was posted before is completed first. */
