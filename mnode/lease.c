@@ -8,6 +8,7 @@
 #define MIN_RESERVE	1024
 #define MAX_RESERVE	4096
 #define MIN_HEADROOM	64
+#define OVERDRAFT	1024
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -30,7 +31,7 @@ uint64_t lease_default_reserve(uint64_t pages)
 	return min(max(MIN_RESERVE, min(pages / 64, MAX_RESERVE)), pages / 8);
 }
 
-/* What it needs for sure. */
+/* What it says it needs. */
 static uint64_t need(const struct lease *l)
 {
 	return min(l->cap, max(l->want, l->used));
@@ -82,7 +83,8 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		bool reachable)
 {
-	if (used > l->ceiling || held > l->ceiling)
+	/* It counts a page before it looks whether it may take it. */
+	if (over(max(used, held), l->ceiling) > OVERDRAFT)
 		l->overdrawn = true;
 	l->used = min(used, l->cap);
 	l->want = want;

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrpctl mnode: one question to the agent's control socket, and its answer
+ * for people or as it is.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "conf.h"
+#include "odrpctl.h"
+
+#define ANSWER_TIMEOUT_S	30
+
+struct mnode_args {
+	const char *control;
+	const char *command;
+	const char *session;
+	bool json;
+};
+
+/* ---- asking -------------------------------------------------------------------- */
+
+static int ask(const char *path, struct json_object *req, char **ret_line)
+{
+	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const char *text = json_object_to_json_string_ext(req,
+						JSON_C_TO_STRING_PLAIN);
+	size_t max = 0;
+	FILE *f;
+	int fd;
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+	    dprintf(fd, "%s\n", text) < 0)
+		goto close_fd;
+	f = fdopen(fd, "r");
+	if (!f)
+		goto close_fd;
+	*ret_line = NULL;
+	errno = ECONNRESET;
+	if (getline(ret_line, &max, f) <= 0) {
+		int r = -errno;
+
+		free(*ret_line);
+		fclose(f);
+		return r == -EAGAIN ? -ETIMEDOUT : r;
+	}
+	fclose(f);
+	return 0;
+
+close_fd:
+	max = errno;
+	close(fd);
+	return -(int)max;
+}
+
+/* ---- fields -------------------------------------------------------------------- */
+
+static struct json_object *get(struct json_object *obj, const char *name)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(obj, name, &value);
+	return value;
+}
+
+static uint64_t num(struct json_object *obj, const char *name)
+{
+	return json_object_get_uint64(get(obj, name));
+}
+
+static const char *str(struct json_object *obj, const char *name)
+{
+	const char *s = json_object_get_string(get(obj, name));
+
+	return s ? s : "?";
+}
+
+static void size_of(uint64_t pages, char text[32])
+{
+	static const char units[] = "KMGT";
+	double n = pages * 4.0;
+	unsigned int u = 0;
+
+	while (n >= 1024 && u < 3) {
+		n /= 1024;
+		u++;
+	}
+	snprintf(text, 32, "%.1f %cB", n, units[u]);
+}
+
+/* ---- for people ------------------------------------------------------------------ */
+
+static void print_sessions(struct json_object *list)
+{
+	size_t i, nr = json_object_array_length(list);
+
+	if (!nr) {
+		puts("no compute nodes");
+		return;
+	}
+	printf("%5s  %-15s %-6s %10s %10s %10s %5s %9s %12s %12s\n", "ID",
+	       "PEER", "STATE", "SLOTS", "LEASE", "USED", "CONNS", "SILENT",
+	       "LOADS", "STORES");
+	for (i = 0; i < nr; i++) {
+		struct json_object *s = json_object_array_get_idx(list, i);
+		struct json_object *c = get(s, "chains");
+
+		printf("%5" PRIu64 "  %-15s %-6s %10" PRIu64 " %10" PRIu64
+		       " %10" PRIu64 " %5" PRIu64 " %6" PRIu64 " ms %12" PRIu64
+		       " %12" PRIu64 "\n", num(s, "id"), str(s, "peer"),
+		       str(s, "state"), num(s, "slots"), num(s, "lease"),
+		       num(s, "used"), num(s, "connections"),
+		       num(s, "silent_ms"), num(c, "load"),
+		       num(c, "mapped_store") + num(c, "unmapped_store"));
+	}
+}
+
+static void print_pages(struct json_object *obj, const char *name,
+			const char *label)
+{
+	char text[32];
+
+	size_of(num(obj, name), text);
+	printf("%-16s %12" PRIu64 "  %s\n", label, num(obj, name), text);
+}
+
+static void print_status(struct json_object *obj)
+{
+	struct json_object *c = get(obj, "chains");
+
+	print_pages(obj, "pages_total", "pages");
+	print_pages(obj, "pages_free", "  free");
+	print_pages(obj, "pages_mapped", "  mapped");
+	print_pages(obj, "pages_reserved", "  reserve");
+	printf("%-16s %12" PRIu64 "\n", "loads", num(c, "load"));
+	printf("%-16s %12" PRIu64 "\n", "mapped stores",
+	       num(c, "mapped_store"));
+	printf("%-16s %12" PRIu64 "\n", "unmapped stores",
+	       num(c, "unmapped_store"));
+	printf("%-16s %12" PRIu64 "\n", "invalidates", num(c, "invalidate"));
+	printf("%-16s %12s s\n", "CPU of the agent", str(obj, "agent_cpu_s"));
+	printf("%-16s %12s s  (stands for hardware)\n", "CPU of the NIC",
+	       str(obj, "nic_cpu_s"));
+	printf("%-16s %12s s\n", "up", str(obj, "wall_s"));
+	print_sessions(get(obj, "sessions"));
+}
+
+static void print_check(struct json_object *obj)
+{
+	struct json_object *list = get(obj, "problems");
+	size_t i;
+
+	printf("%" PRIu64 " pages: %" PRIu64 " free, %" PRIu64 " mapped, %"
+	       PRIu64 " in chains, %" PRIu64 " on their way back\n",
+	       num(obj, "pages_total"), num(obj, "free"), num(obj, "mapped"),
+	       num(obj, "held"), num(obj, "returning"));
+	for (i = 0; i < json_object_array_length(list); i++)
+		printf("  %s\n", json_object_get_string(
+				json_object_array_get_idx(list, i)));
+	if (json_object_get_boolean(get(obj, "ok")))
+		puts("every page is in exactly one place");
+	else
+		printf("%" PRIu64 " lost, %" PRIu64 " doubled, %" PRIu64
+		       " foreign, %" PRIu64 " empty slots, %" PRIu64
+		       " overtaken\n", num(obj, "lost"), num(obj, "doubled"),
+		       num(obj, "foreign"), num(obj, "empty_slots"),
+		       num(obj, "overtaken"));
+	if (!json_object_get_boolean(get(obj, "exact")))
+		puts("(counted while chains were running)");
+}
+
+/* ---- the command ------------------------------------------------------------------- */
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct mnode_args *a = state->input;
+
+	switch (key) {
+	case 'c':
+		a->control = arg;
+		return 0;
+	case 'j':
+		a->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!a->command)
+			a->command = arg;
+		else if (!a->session && !strcmp(a->command, "evict"))
+			a->session = arg;
+		else
+			argp_error(state, "%s: not expected", arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->command)
+			argp_error(state, "expected a command");
+		if (!strcmp(a->command, "evict") && !a->session)
+			argp_error(state, "evict: expected a session's ID");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option options[] = {
+	{ "control", 'c', "PATH", 0, "control socket (" CONF_CONTROL ")" },
+	{ "json", 'j', NULL, 0, "the answer as the agent gives it" },
+	{ NULL }
+};
+
+static const struct argp argp = {
+	.options = options, .parser = parse,
+	.args_doc = "status\ncheck\nsessions\ndrain\nevict ID",
+	.doc = "Asks the memory node's agent."
+	       "\vcheck proves that every page of the pool is in exactly one "
+	       "place; its exit status is 1 if not. drain asks all compute "
+	       "nodes to leave and lets none in. evict takes one's pages back "
+	       "at once.",
+};
+
+static int make_request(const struct mnode_args *a, struct json_object **ret)
+{
+	static const char *const known[] = {
+		"status", "check", "sessions", "drain", "evict",
+	};
+	struct json_object *req;
+	char *end;
+	size_t i;
+
+	for (i = 0; strcmp(a->command, known[i]);) {
+		if (++i == sizeof(known) / sizeof(known[0])) {
+			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
+				"check, sessions, drain or evict\n",
+				a->command);
+			return -EINVAL;
+		}
+	}
+	req = json_object_new_object();
+	json_object_object_add(req, "command",
+			       json_object_new_string(a->command));
+	if (a->session) {
+		uint64_t id = strtoull(a->session, &end, 10);
+
+		if (*end || end == a->session) {
+			fprintf(stderr, "odrpctl mnode: evict '%s': expected "
+				"the number of a session\n", a->session);
+			json_object_put(req);
+			return -EINVAL;
+		}
+		json_object_object_add(req, "session",
+				       json_object_new_uint64(id));
+	}
+	*ret = req;
+	return 0;
+}
+
+static void print_answer(const struct mnode_args *a, struct json_object *obj,
+			 const char *line)
+{
+	if (a->json)
+		fputs(line, stdout);
+	else if (!strcmp(a->command, "status"))
+		print_status(obj);
+	else if (!strcmp(a->command, "check"))
+		print_check(obj);
+	else if (!strcmp(a->command, "sessions"))
+		print_sessions(get(obj, "sessions"));
+}
+
+static int show(const struct mnode_args *a, const char *line)
+{
+	struct json_object *obj = json_tokener_parse(line);
+	int status = EXIT_OK;
+
+	if (!obj) {
+		fprintf(stderr, "odrpctl mnode: the answer is not JSON\n");
+		return EXIT_TROUBLE;
+	}
+	if (get(obj, "error")) {
+		fprintf(stderr, "odrpctl mnode: %s\n", str(obj, "error"));
+		status = EXIT_NOT_OK;
+	} else {
+		print_answer(a, obj, line);
+		if (!strcmp(a->command, "check") &&
+		    !json_object_get_boolean(get(obj, "ok")))
+			status = EXIT_NOT_OK;
+	}
+	json_object_put(obj);
+	return status;
+}
+
+int mnode_main(int argc, char **argv)
+{
+	struct mnode_args a = { .control = CONF_CONTROL };
+	static char name[] = "odrpctl mnode";
+	struct json_object *req;
+	char *line;
+	int r;
+
+	argv[0] = name;
+	argp_err_exit_status = EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (make_request(&a, &req))
+		return EXIT_USAGE;
+	r = ask(a.control, req, &line);
+	json_object_put(req);
+	if (r) {
+		fprintf(stderr, "odrpctl mnode: %s: %s\n", a.control,
+			strerror(-r));
+		return EXIT_TROUBLE;
+	}
+	r = show(&a, line);
+	free(line);
+	return r;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrpctl: what an operator says to the memory node's agent (mnode ...) and to
+ * the kernel module of a compute node (swap ...).
+ */
+#include <stdio.h>
+#include <string.h>
+#include "odrpctl.h"
+
+static const char usage[] =
+"Usage: odrpctl mnode status|check|sessions|drain|evict ID [OPTION...]\n"
+"       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | status\n"
+"\n"
+"  odrpctl mnode --help    the memory node's agent on this machine\n"
+"  odrpctl swap --help     the swap devices of this machine\n"
+"\n"
+"Exit status: 0 yes, 1 no (a check failed), 2 wrong usage, 3 trouble.\n";
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "mnode"))
+		return mnode_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "swap"))
+		return swap_main(argc - 1, argv + 1);
+	if (argc > 1 && (!strcmp(argv[1], "--help") ||
+			 !strcmp(argv[1], "-h"))) {
+		fputs(usage, stdout);
+		return EXIT_OK;
+	}
+	if (argc > 1 && (!strcmp(argv[1], "--version") ||
+			 !strcmp(argv[1], "-V"))) {
+		puts("odrpctl " VERSION);
+		return EXIT_OK;
+	}
+	if (argc > 1)
+		fprintf(stderr, "odrpctl: '%s': expected mnode or swap\n",
+			argv[1]);
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
