@@ -74,7 +74,7 @@ static int check_relocation(struct wrc_check *c, const struct wrc_patch *p)
 
 	if (!may_patch(prog, p))
 		return refuse_patch(c, p,
-				    "has a field overwritten that this source may not write");
+				    "has a field written that this source may not write");
 	if (!covers_field(prog, p))
 		return refuse_patch(c, p, "has a field overwritten in part");
 	if (head != (p->delta == 1))
@@ -151,12 +151,12 @@ static int refuse_hit(struct wrc_check *c, __u8 source, __u32 off,
 	wrc_text_add(&t, "@%u", instance);
 	if (at->space != WRC_SP_FIELD)
 		return wrc_refuse_all(c, RULE,
-				      "byte %u of the result of %s hits memory of the queue that is no field",
+				      "byte %u of %s's result hits what is no field",
 				      off, by);
 	if (at->byte.field < WRC_NR_FIELDS)
 		field = wrc_fielddef((enum wrc_field)at->byte.field)->name;
 	return wrc_refuse(c, RULE, at->instance, at->insn,
-			  "has its %s hit by byte %u of the result of %s, undeclared",
+			  "has its %s hit by byte %u of %s, undeclared",
 			  field, off, by);
 }
 

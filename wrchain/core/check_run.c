@@ -84,9 +84,8 @@ static int run_wait(struct machine *m, unsigned int insn,
 	cqe = unwrap(count, m->cqes, WRC_WQE_WAIT_MASK);
 	if (cqe >= m->cqes)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
-				  "waits for completion %llu of request %llu when only %llu can exist",
+				  "waits for completion %llu when only %llu can exist",
 				  (unsigned long long)cqe,
-				  (unsigned long long)m->r,
 				  (unsigned long long)m->cqes);
 	if (cqe < first)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
@@ -123,12 +122,12 @@ static int run_loop_en(struct machine *m, unsigned int insn, __u32 count)
 
 	if (to <= m->limit)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
-				  "enables the loop queue up to %llu, and %llu is enabled already",
+				  "enables up to %llu, and %llu is enabled already",
 				  (unsigned long long)to,
 				  (unsigned long long)m->limit);
 	if (to > most)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
-				  "enables the loop queue up to %llu, beyond the next head's end %llu",
+				  "enables up to %llu, beyond the next head's end %llu",
 				  (unsigned long long)to,
 				  (unsigned long long)most);
 	mark(m, insn, m->limit, to);
@@ -226,7 +225,7 @@ static int run_request(struct wrc_check *c, __u64 r, struct run *run)
 					  "controls queues from the client's queue");
 	if (m.limit != (r + 1) * geom->loop_bb + geom->start_bb)
 		return wrc_refuse_all(c, RULE,
-				      "after request %llu the loop queue is enabled up to %llu, and the next head ends at %llu",
+				      "request %llu enables up to %llu, not to %llu",
 				      (unsigned long long)r,
 				      (unsigned long long)m.limit,
 				      (unsigned long long)(r + 1) *

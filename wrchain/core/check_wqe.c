@@ -66,7 +66,7 @@ int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn)
 				  wr.nr_sge, i->nr_sge);
 	if (wr.flags != (i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS : 0))
 		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
-				  "has completion flags 0x%02x that its program does not count with",
+				  "has completion flags 0x%02x, not its program's",
 				  wr.flags);
 	return 0;
 }
@@ -203,7 +203,7 @@ int wrc_check_bind(struct wrc_check *c)
 	    b->free_head - b->free_ring < ring ||
 	    b->free_tail - b->free_ring < ring)
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
-				      "the counters at 0x%llx and 0x%llx are not two words outside the ring",
+				      "counters 0x%llx and 0x%llx are not words outside the ring",
 				      (unsigned long long)b->free_head,
 				      (unsigned long long)b->free_tail);
 	if (!b->pool_len || b->pool_len > 1ull << WRC_POOL_BITS ||

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * `wrc run`: a chain at work.  A client fills the queue with requests again and
+ * again; after each answer its effect is looked at in the node's memory, and
+ * undone by hand where the next request needs it undone.  The NIC reads each
+ * WQE when it is enabled, so that a missing SEND_EN shows.
+ */
+#include <stdlib.h>
+#include "rig.h"
+#include "wrc.h"
+
+#define PAGE ODRP_WIRE_PAGE_SIZE
+
+struct trial {
+	struct wrc_rig rig;
+	char what[160];		/* the first thing that was wrong */
+};
+
+__attribute__((format(printf, 2, 3)))
+static int wrong(struct trial *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(t->what, sizeof(t->what), fmt, ap);
+	va_end(ap);
+	return -EIO;
+}
+
+/* A page whose every word tells its request. */
+static void fill(uint8_t *page, uint32_t request)
+{
+	uint32_t *w = (uint32_t *)page;
+
+	for (uint32_t i = 0; i < PAGE / sizeof(*w); i++)
+		w[i] = request * 2654435761u + i;
+}
+
+static bool is_filled(const uint8_t *page, uint32_t request)
+{
+	uint8_t want[PAGE];
+
+	fill(want, request);
+	return !memcmp(page, want, PAGE);
+}
+
+static uint64_t slot_of(const struct trial *t, uint32_t request)
+{
+	return request % t->rig.cfg.nr_slots;
+}
+
+static int send(struct trial *t)
+{
+	struct wrc_rig *rig = &t->rig;
+	uint64_t slot = slot_of(t, rig->sent), page = wrc_rig_entry(rig, slot);
+	uint8_t data[PAGE];
+
+	if (rig->cfg.chain == ODRP_WIRE_LOAD)
+		fill(wrc_rig_memory(rig, page), rig->sent);
+	fill(data, rig->sent);
+	return wrc_rig_send(rig, slot * sizeof(uint64_t),
+			    rig->prog.page ? data : NULL);
+}
+
+/* The effect of a request, and its undoing. */
+static int inspect(struct trial *t, uint32_t r)
+{
+	struct wrc_rig *rig = &t->rig;
+	uint64_t slot = slot_of(t, r), page = wrc_rig_entry(rig, slot);
+
+	if (rig->cfg.chain == ODRP_WIRE_INVALIDATE) {
+		if (page)
+			return wrong(t, "slot %llu is still mapped to 0x%llx",
+				     (unsigned long long)slot,
+				     (unsigned long long)page);
+		page = wrc_rig_pop(rig);
+		if (!page)
+			return wrong(t, "the page did not come back to the ring");
+		wrc_rig_set_entry(rig, slot, page);
+		return 0;
+	}
+	if (page < WRC_POOL_IOVA ||
+	    page - WRC_POOL_IOVA >= rig->bind.pool_len)
+		return wrong(t, "slot %llu is mapped to 0x%llx",
+			     (unsigned long long)slot,
+			     (unsigned long long)page);
+	if (!is_filled(rig->cfg.chain == ODRP_WIRE_LOAD ?
+			       wrc_rig_page(rig, r) : wrc_rig_memory(rig, page),
+		       r))
+		return wrong(t, "the page of request %u is not what it was", r);
+	if (rig->cfg.chain == ODRP_WIRE_UNMAPPED_STORE) {
+		wrc_rig_set_entry(rig, slot, 0);
+		wrc_rig_push(rig, page);
+	}
+	return 0;
+}
+
+static int run(struct trial *t, uint32_t count)
+{
+	struct wrc_rig *rig = &t->rig;
+	uint32_t r, next = 0;
+	int err = 0;
+
+	while (!err && next < count) {
+		while (!err && rig->sent < count &&
+		       rig->sent - rig->answered < rig->cfg.depth - 1)
+			err = send(t);
+		if (!err)
+			err = wrc_rig_answer(rig, &r);
+		if (err)
+			return wrong(t, "request %u: %s", next, strerror(-err));
+		if (r != next)
+			return wrong(t, "request %u was answered instead of %u",
+				     r, next);
+		err = inspect(t, r);
+		next++;
+	}
+	return err;
+}
+
+/* All slots mapped, except for the chain that maps them. */
+static void prepare(struct trial *t)
+{
+	struct wrc_rig *rig = &t->rig;
+
+	if (rig->cfg.chain == ODRP_WIRE_UNMAPPED_STORE)
+		return;
+	for (uint32_t i = 0; i < rig->cfg.nr_slots; i++)
+		wrc_rig_set_entry(rig, i, wrc_rig_pop(rig));
+}
+
+/* Every page is in the ring or in the table, once. */
+static int count_pages(struct trial *t)
+{
+	struct wrc_rig *rig = &t->rig;
+	uint32_t mapped = 0, nr_free = wrc_rig_free_pages(rig);
+
+	for (uint32_t i = 0; i < rig->cfg.nr_slots; i++)
+		mapped += wrc_rig_entry(rig, i) != 0;
+	if (nr_free + mapped != rig->cfg.nr_pages)
+		return wrong(t, "%u pages are free and %u mapped, of %u",
+			     nr_free, mapped, rig->cfg.nr_pages);
+	return 0;
+}
+
+static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
+		   int err)
+{
+	struct snic_stats s;
+	struct json_object *o;
+
+	snic_get_stats(t->rig.nic, &s);
+	if (!cmd->json) {
+		printf("%s, %s, %u instances, WQEs read when enabled: %u requests, %s\n",
+		       t->rig.prog.name, cmd->strict ? "strict" : "relaxed",
+		       cmd->depth, count, err ? t->what : "all well");
+		printf("of which %llu WQEs: %llu WAIT, %llu SEND_EN, %llu READ, %llu WRITE, %llu atomic, %llu NOP\n",
+		       (unsigned long long)(s.wqes - s.sends),
+		       (unsigned long long)s.waits,
+		       (unsigned long long)s.enables,
+		       (unsigned long long)s.reads,
+		       (unsigned long long)s.writes,
+		       (unsigned long long)s.atomics,
+		       (unsigned long long)s.nops);
+		return;
+	}
+	o = json_object_new_object();
+#define ADD(name, value) \
+	json_object_object_add(o, name, json_object_new_int64(value))
+	json_object_object_add(o, "program",
+			       json_object_new_string(t->rig.prog.name));
+	json_object_object_add(o, "strict",
+			       json_object_new_boolean(cmd->strict));
+	ADD("depth", cmd->depth);
+	ADD("requests", count);
+	ADD("answers", t->rig.answered);
+	json_object_object_add(o, "ok", json_object_new_boolean(!err));
+	if (err)
+		json_object_object_add(o, "why",
+				       json_object_new_string(t->what));
+	ADD("wqes", s.wqes - s.sends);
+	ADD("waits", s.waits);
+	ADD("send_ens", s.enables);
+	ADD("reads", s.reads);
+	ADD("writes", s.writes);
+	ADD("atomics", s.atomics);
+	ADD("nops", s.nops);
+#undef ADD
+	wrc_print_json(o);
+}
+
+int wrc_cmd_run(const struct wrc_cmd *cmd)
+{
+	struct wrc_rig_config cfg = {
+		.strict = cmd->strict,
+		.fetch = SNIC_FETCH_EARLY,
+		.depth = cmd->depth,
+		.nr_pages = 2 * cmd->depth,
+		.nr_slots = cmd->depth,
+	};
+	uint32_t count = cmd->count ? cmd->count : 3 * cmd->depth;
+	char why[WRC_WHY_MAX];
+	struct trial t;
+	int chain, err;
+
+	memset(&t, 0, sizeof(t));
+	chain = wrc_chain_of(cmd->prog);
+	if (chain < 0)
+		return 2;
+	cfg.chain = chain;
+	err = wrc_rig_open(&cfg, &t.rig, why);
+	if (err == -EPERM) {
+		printf("%s: refused: %s\n", cmd->prog, why);
+		return 1;
+	}
+	if (err)
+		return wrc_fail("%s: %s", cmd->prog, strerror(-err));
+	prepare(&t);
+	err = run(&t, count);
+	wrc_rig_settle(&t.rig);
+	if (!err)
+		err = count_pages(&t);
+	report(cmd, &t, count, err);
+	wrc_rig_close(&t.rig);
+	return err ? 1 : 0;
+}

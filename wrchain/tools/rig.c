@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A memory node and a client in one process; see rig.h. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include "rig.h"
+
+#define PAGE ODRP_WIRE_PAGE_SIZE
+#define LOG_CQ 4		/* the chains' queues overrun, and may */
+#define REQ_STRIDE 8192		/* a request with its words and page */
+#define FREE_IOVA 0x10000000ull	/* the ring; the counters are behind it */
+#define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
+		SNIC_REMOTE_ATOMIC)
+#define MAX_STEPS 100000	/* of the NIC, for one answer */
+
+static void *block(struct wrc_rig *rig, size_t len)
+{
+	void *p;
+
+	len = (len + PAGE - 1) / PAGE * PAGE;
+	p = aligned_alloc(PAGE, len);
+	if (!p)
+		return NULL;
+	memset(p, 0, len);
+	rig->blocks[rig->nr_blocks++] = p;
+	return p;
+}
+
+static uint8_t log2_of(uint32_t n)
+{
+	uint8_t log = 0;
+
+	while (n >>= 1)
+		log++;
+	return log;
+}
+
+/* ---- the node --------------------------------------------------------------- */
+
+static int node_memory(struct wrc_rig *rig)
+{
+	const struct wrc_rig_config *cfg = &rig->cfg;
+	size_t ring = cfg->nr_pages * sizeof(uint64_t);
+
+	rig->arena = block(rig, rig->geom.arena_len);
+	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
+	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
+	rig->ring = block(rig, ring + 128);
+	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
+	if (!rig->arena || !rig->buf || !rig->tt || !rig->ring || !rig->pool)
+		return -ENOMEM;
+	rig->counters = rig->ring + cfg->nr_pages;
+	rig->counters[0] = rig->counters[8] = FREE_IOVA;
+	for (uint32_t i = 0; i < cfg->nr_pages; i++)
+		rig->ring[i] = htobe64(WRC_POOL_IOVA + (uint64_t)i * PAGE);
+	return 0;
+}
+
+static int node_keys(struct wrc_rig *rig)
+{
+	const struct wrc_rig_config *cfg = &rig->cfg;
+	size_t ring = cfg->nr_pages * sizeof(uint64_t);
+	struct wrc_bind *b = &rig->bind;
+	uint32_t pdn;
+	int err;
+
+	b->arena_iova = (uintptr_t)rig->arena;
+	b->buf_iova = (uintptr_t)rig->buf;
+	b->tt_len = cfg->nr_slots * sizeof(uint64_t);
+	b->free_ring = FREE_IOVA;
+	b->log_free_ring = log2_of(ring);
+	b->free_head = FREE_IOVA + ring;
+	b->free_tail = b->free_head + 64;
+	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
+
+	err = snic_pd_alloc(rig->nic, &pdn);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, pdn, rig->arena,
+				    rig->geom.arena_len, b->arena_iova, ACCESS,
+				    &b->arena_key);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, pdn, rig->buf,
+				    rig->geom.buf_len ? rig->geom.buf_len :
+							PAGE,
+				    b->buf_iova, SNIC_LOCAL_WRITE, &b->buf_key);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, pdn, rig->tt, b->tt_len, 0,
+				    ACCESS, &b->tt_key);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, pdn, rig->ring, ring + 128,
+				    FREE_IOVA, ACCESS, &b->free_key);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, pdn, rig->pool, b->pool_len,
+				    WRC_POOL_IOVA,
+				    SNIC_LOCAL_WRITE | SNIC_REMOTE_WRITE,
+				    &b->pool_key);
+	rig->client_qpn = pdn;		/* until the QP has its number */
+	return err;
+}
+
+static int make_cq(struct wrc_rig *rig, uint8_t log_size, bool overrun,
+		   uint32_t *ret_cqn)
+{
+	struct snic_cq_attr attr = {
+		.buf = block(rig, sizeof(struct wrc_cqe) << log_size),
+		.log_size = log_size,
+		.overrun_ignore = overrun,
+	};
+
+	return attr.buf ? snic_cq_create(rig->nic, &attr, ret_cqn) : -ENOMEM;
+}
+
+static int node_qps(struct wrc_rig *rig)
+{
+	const struct wrc_geom *g = &rig->geom;
+	struct wrc_bind *b = &rig->bind;
+	struct snic_qp_attr loop = {
+		.pdn = rig->client_qpn,
+		.sq = rig->arena + g->loop_sq,
+		.log_sq = g->log_loop_sq,
+		.dbr = (struct wrc_dbr *)(rig->arena + g->loop_dbr),
+		.access = SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
+			  SNIC_REMOTE_ATOMIC,
+		.cd_master = true,
+		.cd_slave_send = true,
+	};
+	struct snic_qp_attr client = {
+		.pdn = rig->client_qpn,
+		.sq = rig->arena + g->client_sq,
+		.log_sq = g->log_client_sq,
+		.rq = rig->arena + g->client_rq,
+		.log_rq = g->log_rq,
+		.log_rq_stride = g->log_rq_stride,
+		.dbr = (struct wrc_dbr *)(rig->arena + g->client_dbr),
+		.cd_slave_send = true,
+	};
+	int err;
+
+	err = make_cq(rig, LOG_CQ, true, &b->loop_scqn);
+	if (!err)
+		err = make_cq(rig, LOG_CQ, true, &b->client_rcqn);
+	if (err)
+		return err;
+	loop.scqn = loop.rcqn = client.scqn = b->loop_scqn;
+	client.rcqn = b->client_rcqn;
+	/* Errors of the answers must not count as loop completions. */
+	err = make_cq(rig, LOG_CQ, true, &client.scqn);
+	if (!err)
+		err = snic_qp_create(rig->nic, &loop, &b->loop_qpn);
+	if (!err)
+		err = snic_qp_create(rig->nic, &client, &b->client_qpn);
+	rig->loop_qpn = b->loop_qpn;
+	rig->client_qpn = b->client_qpn;
+	return err;
+}
+
+/* ---- the client --------------------------------------------------------------- */
+
+/* Its memory: send ring, receive ring, requests, pages; one key. */
+static int client_memory(struct wrc_rig *rig)
+{
+	uint32_t k = rig->cfg.depth;
+	size_t sq = (size_t)k * WRC_WQE_BB, rq = (size_t)k * 16;
+	size_t out = (size_t)k * REQ_STRIDE, in = (size_t)k * PAGE;
+	struct snic_qp_attr attr = { .log_sq = log2_of(k), .log_rq = log2_of(k),
+				     .log_rq_stride = 4,
+				     .access = SNIC_REMOTE_WRITE };
+	int err;
+
+	rig->mem = block(rig, out + in + sq + rq + 64);
+	if (!rig->mem)
+		return -ENOMEM;
+	rig->out = rig->mem;
+	rig->in = rig->out + out;
+	rig->sq = rig->in + in;
+	rig->rq = rig->sq + sq;
+	rig->dbr = (struct wrc_dbr *)(rig->rq + rq);
+	err = snic_pd_alloc(rig->nic, &attr.pdn);
+	if (!err)
+		err = snic_mkey_reg(rig->nic, attr.pdn, rig->mem,
+				    out + in + sq + rq + 64,
+				    (uintptr_t)rig->mem, ACCESS,
+				    &rig->peer_key);
+	if (!err)
+		err = make_cq(rig, log2_of(k) + 1, false, &rig->peer_rcqn);
+	if (!err)
+		err = make_cq(rig, log2_of(k) + 1, false, &rig->peer_scqn);
+	attr.scqn = rig->peer_scqn;
+	attr.rcqn = rig->peer_rcqn;
+	attr.sq = rig->sq;
+	attr.rq = rig->rq;
+	attr.dbr = rig->dbr;
+	if (!err)
+		err = snic_qp_create(rig->nic, &attr, &rig->peer_qpn);
+	return err;
+}
+
+static int connect_qp(struct wrc_rig *rig, uint32_t qpn, uint32_t to)
+{
+	struct snic_qp_conn conn = {
+		.loopback = true, .dest_qpn = to, .retry_cnt = 7,
+		.rnr_retry = 7, .timeout = 14, .min_rnr_timer = 1,
+		.max_rd_atomic = 16, .max_dest_rd_atomic = 16,
+	};
+
+	return snic_qp_connect(rig->nic, qpn, &conn);
+}
+
+static int post_recvs(struct wrc_rig *rig)
+{
+	struct wrc_sge sge = { 1, rig->peer_key, (uintptr_t)rig->mem };
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < rig->cfg.depth; i++)
+		err = wrc_encode_recv(&sge, 1, rig->rq + 16 * i, 16);
+	rig->dbr->rcv = htobe32(rig->cfg.depth);
+	return err;
+}
+
+static int start(struct wrc_rig *rig)
+{
+	int err;
+
+	err = connect_qp(rig, rig->loop_qpn, rig->loop_qpn);
+	if (!err)
+		err = connect_qp(rig, rig->client_qpn, rig->peer_qpn);
+	if (!err)
+		err = connect_qp(rig, rig->peer_qpn, rig->client_qpn);
+	if (!err)
+		err = post_recvs(rig);
+	if (!err)
+		err = snic_qp_doorbell(rig->nic, rig->loop_qpn,
+				       rig->geom.start_bb);
+	return err;
+}
+
+int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
+		 char *why)
+{
+	struct snic_config nic = {
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
+		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
+		.relaxed_index = !cfg->strict,
+	};
+	struct wrc_opts opts = { .strict_index = cfg->strict };
+	struct wrc_rig *rig = ret_rig;
+	int err;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->cfg = *cfg;
+	why[0] = 0;
+	err = wrc_prog_build(cfg->chain, &opts, &rig->prog);
+	if (!err)
+		err = wrc_geom_init(&rig->prog, cfg->depth, &rig->geom);
+	if (!err)
+		err = rig->nr_words = wrc_words(&rig->prog, &rig->geom,
+						rig->words);
+	if (err >= 0)
+		err = snic_new(&nic, &rig->nic);
+	if (err)
+		return err;
+	err = node_memory(rig);
+	if (!err)
+		err = node_keys(rig);
+	if (!err)
+		err = node_qps(rig);
+	if (!err)
+		err = client_memory(rig);
+	if (!err)
+		err = wrc_image_write(&rig->prog, &rig->geom, &rig->bind,
+				      rig->arena);
+	if (!err)
+		err = wrc_image_check(&rig->prog, &rig->geom, &rig->bind,
+				      rig->arena, why);
+	if (!err)
+		err = start(rig);
+	if (err)
+		wrc_rig_close(rig);
+	return err;
+}
+
+void wrc_rig_close(struct wrc_rig *rig)
+{
+	snic_free(rig->nic);
+	for (unsigned int i = 0; i < rig->nr_blocks; i++)
+		free(rig->blocks[i]);
+	memset(rig, 0, sizeof(*rig));
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+/* The words of a request, as any client computes them. */
+static size_t put_words(const struct wrc_rig *rig, uint32_t r, uint8_t *to)
+{
+	uint8_t *at = to;
+
+	for (int i = 0; i < rig->nr_words; i++) {
+		const struct odrp_wire_word *w = &rig->words[i];
+		uint32_t v = be16toh(w->base) + r * w->step;
+		__be32 be;
+
+		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+						      WRC_WQE_EN_MASK;
+		be = htobe32(v);
+		if (w->kind == ODRP_WIRE_WORD_INDEX) {
+			memcpy(at, (uint8_t *)&be + 2, 2);
+			at += 2;
+		} else {
+			memcpy(at, &be, 4);
+			at += 4;
+		}
+	}
+	return at - to;
+}
+
+int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
+{
+	uint32_t r = rig->sent, k = rig->cfg.depth - 1;
+	uint8_t *msg = rig->out + (size_t)(r & k) * REQ_STRIDE;
+	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, r);
+	struct odrp_wire_req req = {
+		.tt_addr = htobe64(tt_addr),
+		.id = htobe32(r),
+		.raddr_hi = htobe32(raddr >> 32),
+		.raddr_lo = htobe32((uint32_t)raddr),
+		.rkey = htobe32(rig->peer_key),
+	};
+	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
+			     .index = r, .qpn = rig->peer_qpn, .nr_sge = 1 };
+	size_t len = sizeof(req);
+	int n;
+
+	if (rig->sent - rig->answered >= k)
+		return -EBUSY;
+	memcpy(msg, &req, sizeof(req));
+	len += put_words(rig, r, msg + len);
+	if (page) {
+		memcpy(msg + len, page, PAGE);
+		len += PAGE;
+	}
+	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
+	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
+	if (n < 0)
+		return n;
+	rig->sent++;
+	return snic_qp_doorbell(rig->nic, rig->peer_qpn, rig->sent);
+}
+
+static int step(struct wrc_rig *rig)
+{
+	uint64_t next;
+	int err = snic_step(rig->nic, rig->now, &next);
+
+	if (err)
+		return err;
+	if (next == SNIC_NEVER)
+		return -EAGAIN;
+	rig->now = next > rig->now ? next : rig->now;
+	return 0;
+}
+
+void wrc_rig_settle(struct wrc_rig *rig)
+{
+	for (int i = 0; i < MAX_STEPS && !step(rig); i++)
+		;
+}
+
+static int poll_answer(struct wrc_rig *rig, uint32_t *ret_request)
+{
+	struct wrc_cqe cqe;
+	int err;
+
+	err = snic_cq_poll(rig->nic, rig->peer_rcqn, &cqe);
+	if (err)
+		return err;
+	if (cqe.op_own >> 4 != WRC_CQE_RESP_WR_IMM)
+		return -EIO;
+	*ret_request = be32toh(cqe.imm);
+	rig->answered++;
+	rig->dbr->rcv = htobe32((rig->answered + rig->cfg.depth) & 0xffff);
+	return 0;
+}
+
+int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request)
+{
+	int err = poll_answer(rig, ret_request);
+
+	for (int i = 0; err == -EAGAIN && i < MAX_STEPS; i++) {
+		int idle = step(rig);
+
+		err = poll_answer(rig, ret_request);
+		if (err == -EAGAIN && idle)
+			return idle == -EAGAIN ? -ETIMEDOUT : idle;
+	}
+	return err == -EAGAIN ? -ETIMEDOUT : err;
+}
+
+uint8_t *wrc_rig_page(struct wrc_rig *rig, uint32_t request)
+{
+	return rig->in + (size_t)(request & (rig->cfg.depth - 1)) * PAGE;
+}
+
+/* ---- the node's memory by hand ---------------------------------------------------- */
+
+static uint64_t advance(struct wrc_rig *rig, unsigned int counter)
+{
+	uint64_t at = rig->counters[counter] - FREE_IOVA;
+
+	rig->counters[counter] = FREE_IOVA + (at + sizeof(uint64_t)) %
+				 (rig->cfg.nr_pages * sizeof(uint64_t));
+	return at / sizeof(uint64_t);
+}
+
+uint64_t wrc_rig_pop(struct wrc_rig *rig)
+{
+	uint64_t at = advance(rig, 0), page = be64toh(rig->ring[at]);
+
+	rig->ring[at] = 0;
+	return page;
+}
+
+void wrc_rig_push(struct wrc_rig *rig, uint64_t page)
+{
+	rig->ring[advance(rig, 8)] = htobe64(page);
+}
+
+uint64_t wrc_rig_entry(const struct wrc_rig *rig, uint64_t slot)
+{
+	return be64toh(rig->tt[slot]);
+}
+
+void wrc_rig_set_entry(struct wrc_rig *rig, uint64_t slot, uint64_t page)
+{
+	rig->tt[slot] = htobe64(page);
+}
+
+uint8_t *wrc_rig_memory(struct wrc_rig *rig, uint64_t page)
+{
+	return rig->pool + (page - WRC_POOL_IOVA);
+}
+
+uint32_t wrc_rig_free_pages(const struct wrc_rig *rig)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
+		n += rig->ring[i] != 0;
+	return n;
+}

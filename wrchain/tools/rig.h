@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A memory node and a client in one process, on one software NIC: one chain,
+ * armed from an image, and a queue pair that sends it requests.  For `wrc run`
+ * and for tests.
+ *
+ * The node's memory is in the open: a translation table, a free ring with all
+ * pages in it, and pages.
+ */
+#ifndef WRC_TOOLS_RIG_H
+#define WRC_TOOLS_RIG_H
+
+#include "core/link.h"
+#include "mlx5/encode.h"
+#include "snic/snic.h"
+
+struct wrc_rig_config {
+	enum odrp_wire_chain chain;
+	bool strict;		/* also in the NIC: it checks index and QPN */
+	enum snic_fetch fetch;
+	uint32_t depth;
+	uint32_t nr_pages;	/* power of two, at least 2 */
+	uint32_t nr_slots;	/* of the table */
+};
+
+struct wrc_rig {
+	struct wrc_rig_config cfg;
+	struct wrc_prog prog;
+	struct wrc_geom geom;
+	struct wrc_bind bind;
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	int nr_words;
+
+	struct snic *nic;
+	uint64_t now;
+	uint8_t *arena, *buf;
+	uint64_t *tt;			/* big endian */
+	uint64_t *ring;			/* big endian; nr_pages entries */
+	uint64_t *counters;		/* [0] head, [8] tail */
+	uint8_t *pool;
+	uint32_t client_qpn, loop_qpn;	/* the node's */
+
+	/* the client */
+	uint32_t peer_qpn, peer_rcqn, peer_scqn, peer_key;
+	uint8_t *mem;			/* all of its memory */
+	uint8_t *sq, *rq, *out, *in;	/* in it: rings, requests, pages */
+	struct wrc_dbr *dbr;
+	uint32_t sent, answered;
+
+	void *blocks[16];
+	unsigned int nr_blocks;
+};
+
+/* 0 or -errno; why, of WRC_WHY_MAX bytes, when the image was refused. */
+int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
+		 char *why);
+void wrc_rig_close(struct wrc_rig *rig);
+
+/*
+ * Sends the next request, for a slot; page (4096 bytes) with stores.  A load's
+ * page comes to wrc_rig_page().  -EBUSY: depth - 1 are outstanding.
+ */
+int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page);
+/*
+ * Runs until an answer has come: 0 and its request number.  -ETIMEDOUT: none
+ * will; -EIO: a queue broke.
+ */
+int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request);
+/* Runs until nothing moves. */
+void wrc_rig_settle(struct wrc_rig *rig);
+/* Where the load of a request puts its page. */
+uint8_t *wrc_rig_page(struct wrc_rig *rig, uint32_t request);
+
+/* The node's side by hand: what other chains would do. */
+uint64_t wrc_rig_pop(struct wrc_rig *rig);		/* 0: ring empty */
+void wrc_rig_push(struct wrc_rig *rig, uint64_t page);
+uint64_t wrc_rig_entry(const struct wrc_rig *rig, uint64_t slot);
+void wrc_rig_set_entry(struct wrc_rig *rig, uint64_t slot, uint64_t page);
+uint8_t *wrc_rig_memory(struct wrc_rig *rig, uint64_t page);
+/* Free pages: ring slots that are not 0. */
+uint32_t wrc_rig_free_pages(const struct wrc_rig *rig);
+
+#endif /* WRC_TOOLS_RIG_H */

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* wrc: chains for people.  The command line; the work is in cmd_*.c. */
+#include <argp.h>
+#include <err.h>
+#include <stdlib.h>
+#include "wrc.h"
+
+struct command {
+	const char *name;
+	int (*run)(const struct wrc_cmd *cmd);
+	bool takes_prog;	/* its argument is a program, else files */
+};
+
+static const struct command commands[] = {
+	{ "list", wrc_cmd_list, false },
+	{ "show", wrc_cmd_show, true },
+	{ "image", wrc_cmd_image, true },
+	{ "dis", wrc_cmd_dis, false },
+	{ "check", wrc_cmd_check, false },
+	{ "run", wrc_cmd_run, true },
+};
+
+const char *argp_program_version = "wrc (odrp) 0.1.0";
+
+static const char doc[] =
+	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
+	"\v"
+	"Commands:\n"
+	"  list               the programs\n"
+	"  show PROG          instructions, relocations and recycle words\n"
+	"  image PROG         an encoded, linked queue, as JSON\n"
+	"  dis FILE...        disassemble images, or WQEs (hex or binary)\n"
+	"  check FILE...      verify images\n"
+	"  run PROG           execute on the software NIC, and look at the result\n"
+	"\n"
+	"dis and check take --prog PROG instead of files.  Exit status: 0; 1 "
+	"refused or failed; 2 could not do it.";
+
+enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT };
+
+static const struct argp_option options[] = {
+	{ "prog", OPT_PROG, "PROG", 0, "use this program", 0 },
+	{ "depth", 'K', "N", 0, "instances of a queue (4)", 0 },
+	{ "strict", OPT_STRICT, NULL, 0,
+	  "for NICs that check a WQE's index: words re-arm it too (default)",
+	  0 },
+	{ "relaxed", OPT_RELAXED, NULL, 0, "for NICs that do not", 0 },
+	{ "count", OPT_COUNT, "N", 0, "run: requests (three laps)", 0 },
+	{ "output", 'o', "FILE", 0, "image: where to (standard output)", 0 },
+	{ "json", OPT_JSON, NULL, 0, "output for programs", 0 },
+	{ 0 },
+};
+
+struct line {
+	struct wrc_cmd cmd;
+	const struct command *command;
+};
+
+static uint32_t number(struct argp_state *state, const char *what,
+		       const char *arg, unsigned long min, unsigned long max)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 0);
+	if (errno || end == arg || *end || *arg == '-' || n < min || n > max)
+		argp_error(state, "%s '%s' is not a number from %lu to %lu",
+			   what, arg, min, max);
+	return n;
+}
+
+static const struct command *find_command(struct argp_state *state,
+					  const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	argp_error(state, "no command '%s'", name);
+	return NULL;
+}
+
+static void positional(struct line *line, char *arg, struct argp_state *state)
+{
+	if (!line->command) {
+		line->command = find_command(state, arg);
+		return;
+	}
+	if (line->command->takes_prog) {
+		if (line->cmd.prog)
+			argp_error(state, "one program is enough, '%s' is %s",
+				   arg, "too many");
+		line->cmd.prog = arg;
+		return;
+	}
+	if (!line->cmd.nr_files)
+		line->cmd.files = &state->argv[state->next - 1];
+	line->cmd.nr_files++;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct line *line = state->input;
+
+	switch (key) {
+	case 'K':
+		line->cmd.depth = number(state, "depth", arg, 4, 1024);
+		if (line->cmd.depth & (line->cmd.depth - 1))
+			argp_error(state, "depth %s is not a power of two",
+				   arg);
+		break;
+	case OPT_COUNT:
+		line->cmd.count = number(state, "count", arg, 1, 100000000);
+		break;
+	case OPT_STRICT:
+	case OPT_RELAXED:
+		line->cmd.strict = key == OPT_STRICT;
+		break;
+	case OPT_JSON:
+		line->cmd.json = true;
+		break;
+	case OPT_PROG:
+		line->cmd.prog = arg;
+		break;
+	case 'o':
+		line->cmd.output = arg;
+		break;
+	case ARGP_KEY_ARG:
+		positional(line, arg, state);
+		break;
+	case ARGP_KEY_END:
+		if (!line->command)
+			argp_usage(state);
+		if (line->command->takes_prog && !line->cmd.prog)
+			argp_error(state, "%s needs a program",
+				   line->command->name);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "COMMAND [ARGUMENT...]",
+	.doc = doc,
+};
+
+int main(int argc, char **argv)
+{
+	struct line line = { .cmd = { .strict = true, .depth = 4 } };
+	int status;
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &line);
+	status = line.command->run(&line.cmd);
+	if (fflush(stdout) || ferror(stdout))
+		err(2, "standard output");
+	return status;
+}

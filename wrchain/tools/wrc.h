@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The parts of the wrc command.  A command returns an exit status: 0 well,
+ * 1 the chain is not (refused, or it did not do its work), 2 could not say
+ * (and why is on standard error).
+ */
+#ifndef WRC_TOOLS_WRC_H
+#define WRC_TOOLS_WRC_H
+
+#include <json-c/json.h>
+#include "core/check.h"
+
+struct wrc_cmd {
+	const char *prog;	/* program named by --prog or as argument */
+	bool strict;
+	bool json;
+	uint32_t depth;
+	uint32_t count;		/* run: requests; 0: three laps */
+	const char *output;
+	char **files;
+	int nr_files;
+};
+
+int wrc_cmd_list(const struct wrc_cmd *cmd);
+int wrc_cmd_show(const struct wrc_cmd *cmd);
+int wrc_cmd_image(const struct wrc_cmd *cmd);
+int wrc_cmd_dis(const struct wrc_cmd *cmd);
+int wrc_cmd_check(const struct wrc_cmd *cmd);
+int wrc_cmd_run(const struct wrc_cmd *cmd);
+
+/* Says what is wrong on standard error and returns 2. */
+__attribute__((format(printf, 1, 2)))
+int wrc_fail(const char *fmt, ...);
+/* Prints and frees. */
+void wrc_print_json(struct json_object *obj);
+
+/* The chain of that name, or -1 after saying which names there are. */
+int wrc_chain_of(const char *name);
+extern const char *const wrc_chain_purposes[ODRP_WIRE_NR_CHAINS];
+
+/* An image with all that is needed to read it; memory is the owner's. */
+struct wrc_image {
+	struct wrc_prog prog;
+	struct wrc_geom geom;
+	struct wrc_bind bind;
+	uint8_t *arena;
+};
+
+/* The program of cmd, linked to an example's numbers. */
+int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image);
+void wrc_image_free(struct wrc_image *image);
+/* image_file.c: an image as JSON.  0 or 2, after saying why. */
+int wrc_image_save(const struct wrc_image *image, const char *path);
+int wrc_image_load(const char *path, struct wrc_image *ret_image);
+/* A whole file, with a 0 behind it. */
+int wrc_read_file(const char *path, uint8_t **ret_data, size_t *ret_len);
+/* Hexadecimal digits, anything but them between; -EINVAL: an odd number. */
+int wrc_parse_hex(const char *text, uint8_t *buf, size_t size, size_t *ret_len);
+
+#endif /* WRC_TOOLS_WRC_H */
