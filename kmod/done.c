@@ -192,6 +192,9 @@ static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,
 	u32 want = conn->chain == ODRP_WIRE_LOAD ? ODRP_BLOCK : 0;
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		/* Refused while connecting: cm.c has said why. */
+		if (!READ_ONCE(conn->live))
+			return;
 		odrp_sess_fail(conn->sess, "receiving an answer: %s (%d)",
 			       ib_wc_status_msg(wc->status), wc->status);
 		return;
