@@ -1,0 +1,815 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * RC transport: what is refused, what is given up, and what the two sides are
+ * told about it.
+ */
+#include "cable.h"
+
+static struct snic_qp *qp_of(struct end *e)
+{
+	return snic_qp_lookup(e->bed->nic, e->qpn);
+}
+
+static struct snic_qp_info info_of(struct end *e)
+{
+	struct snic_qp_info info;
+
+	assert_int_equal(snic_qp_query(e->bed->nic, e->qpn, &info), 0);
+	return info;
+}
+
+static void expect_req_error(struct pair *p, uint8_t syndrome, uint16_t counter)
+{
+	expect_error(p->a.bed, p->a.scqn, WRC_CQE_REQ_ERR, syndrome, counter);
+	assert_int_equal(state_of(&p->a), SNIC_QP_ERR);
+}
+
+static void expect_done(struct pair *p, uint16_t counter)
+{
+	expect_cqe(p->a.bed, p->a.scqn, WRC_CQE_REQ, counter);
+}
+
+/* ---- nobody answers ---------------------------------------------------------- */
+
+static bool drop_all(struct cable *c, unsigned int from,
+		     const struct snic_pkt *pkt)
+{
+	return false;
+}
+
+static void test_retries_exhausted(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct snic_stats st;
+	struct pair p;
+	unsigned int i;
+	uint64_t start;
+
+	conn.retry_cnt = 3;
+	pair_open(&p, 1, 1, &conn);
+	p.c.filter = drop_all;
+	start = p.c.now;
+	for (i = 0; i < 40; i++)
+		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 40);
+	expect_req_error(&p, WRC_SYND_RETRY_EXC, 0);
+	for (i = 1; i < 40; i++)
+		expect_req_error(&p, WRC_SYND_WR_FLUSH, i);
+	st = stats(&p, 0);
+	assert_int_equal(st.timeouts, 4);
+	assert_int_equal(info_of(&p.a).syndrome, WRC_SYND_RETRY_EXC);
+	/* No flood: after a time-out only a few packets are tried. */
+	assert_true(p.c.packets[0] <= 40 + 3 * 8);
+	/* 4.19 ms << 10: 1 + 2 + 4 + 4 times. */
+	assert_in_range(p.c.now - start, 11 * (4096ull << 10),
+			11 * (4096ull << 10) + 3 * MS);
+	pair_close(&p);
+}
+
+static void test_timeout_never(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct pair p;
+
+	conn.timeout = 0;
+	pair_open(&p, 2, 1, &conn);
+	p.c.filter = drop_all;
+	put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, 1000 * SECOND);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
+	assert_int_equal(p.c.packets[0], 1);
+	pair_close(&p);
+}
+
+static unsigned int seen;
+
+/* Side 0 loses its first 105 packets. */
+static bool drop_first(struct cable *c, unsigned int from,
+		       const struct snic_pkt *pkt)
+{
+	return from || seen++ >= 105;
+}
+
+static void test_timeout_recovers(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 3, 0xffffff, NULL);
+	seen = 0;
+	p.c.filter = drop_first;
+	fill(p.src, 100000, 3);
+	put(&p, WRC_WQE_WRITE, 0, 100000, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 1);
+	expect_filled(p.dst, 100000, 3);
+	assert_true(stats(&p, 0).timeouts > 0);
+	pair_close(&p);
+}
+
+/* ---- receiver not ready ---------------------------------------------------------- */
+
+static void rnr_then_ready(uint8_t opcode, uint32_t len)
+{
+	struct pair p;
+
+	pair_open(&p, 4, 1, NULL);
+	fill(p.src, len, 3);
+	put(&p, opcode, 0, len, 77);
+	put(&p, WRC_WQE_WRITE, 8192, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
+	/* 10 us and the way there and back, each time. */
+	assert_in_range(stats(&p, 1).rnr_naks, 30, 60);
+	assert_int_equal(stats(&p, 1).naks, 0);
+	assert_int_equal(stats(&p, 0).timeouts, 0);
+	post_recv(&p.b, p.dst, len);
+	cable_run(&p.c, MS);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+	expect_filled(p.dst, len, 3);
+	pair_close(&p);
+}
+
+static void test_rnr(void **state)
+{
+	rnr_then_ready(WRC_WQE_SEND, 3000);
+	rnr_then_ready(WRC_WQE_WRITE_IMM, 3000);
+	rnr_then_ready(WRC_WQE_SEND_IMM, 0);
+}
+
+static void test_rnr_exhausted(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct pair p;
+
+	conn.rnr_retry = 2;
+	pair_open(&p, 5, 1, &conn);
+	put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	put(&p, WRC_WQE_SEND, 0, 100, 0);
+	put(&p, WRC_WQE_SEND, 0, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_done(&p, 0);
+	expect_req_error(&p, WRC_SYND_RNR_EXC, 1);
+	expect_req_error(&p, WRC_SYND_WR_FLUSH, 2);
+	assert_int_equal(stats(&p, 1).rnr_naks, 3);
+	/* Its peer has done nothing wrong. */
+	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+	pair_close(&p);
+}
+
+/* ---- requests that are refused --------------------------------------------------- */
+
+/* A WQE of a with a remote address and key of its own. */
+static void put_at(struct pair *p, uint8_t opcode, uint64_t raddr,
+		   uint32_t rkey, uint32_t len)
+{
+	struct wqe w = wqe_begin(&p->a, opcode, 0, CE);
+
+	wqe_raddr(&w, raddr, rkey);
+	if (opcode == WRC_WQE_FA)
+		wqe_u64x2(&w, 1, 0);
+	if (len)
+		wqe_data(&w, p->src, len);
+	wqe_end(&w);
+}
+
+struct refusal {
+	uint8_t opcode;
+	uint64_t raddr;
+	uint32_t len;
+	unsigned int rights;	/* of the key */
+	unsigned int no_access;	/* of the queue pair */
+	bool wrong_key;
+	uint8_t syndrome, remote;
+};
+
+static void refused(const struct refusal *r)
+{
+	struct end_opts opts = { .no_access = r->no_access };
+	struct end c, d;
+	struct pair p;
+	uint32_t key;
+
+	pair_open(&p, 6, 1, NULL);
+	end_open(p.a.bed, &opts, &c);
+	end_open(p.b.bed, &opts, &d);
+	pair_join(&c, &d, 5, NULL);
+	p.a = c;
+	assert_int_equal(snic_mkey_reg(d.bed->nic, d.bed->pdn, p.dst, 4096,
+				       0x10000, r->rights, &key), 0);
+	if (!r->no_access)	/* one that is fine before it */
+		put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	put_at(&p, r->opcode, r->raddr, r->wrong_key ? key ^ 0x55 : key,
+	       r->len);
+	put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	post_recv(&d, p.dst, 64);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	if (!r->no_access)
+		expect_done(&p, 0);
+	expect_req_error(&p, r->syndrome, !r->no_access);
+	expect_req_error(&p, WRC_SYND_WR_FLUSH, !r->no_access + 1);
+	expect_empty(p.a.bed, p.a.scqn);
+	assert_int_equal(info_of(&d).state, SNIC_QP_ERR);
+	assert_int_equal(info_of(&d).syndrome, r->remote);
+	expect_error(d.bed, d.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
+	assert_int_equal(stats(&p, 1).naks, 1);
+	pair_close(&p);
+}
+
+#define ACCESS_REFUSED	WRC_SYND_REMOTE_ACCESS, WRC_SYND_LOCAL_ACCESS
+#define INVALID		WRC_SYND_REMOTE_INVAL, WRC_SYND_REMOTE_INVAL
+
+static void test_refused(void **state)
+{
+	static const struct refusal table[] = {
+		/* bounds */
+		{ WRC_WQE_WRITE, 0x10000 + 4095, 2, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_WRITE, 0xffff, 2, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_WRITE, 0x10000, 4097, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_WRITE, UINT64_MAX - 10, 100, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_READ, 0x10001, 4096, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_FA, 0x11000, 8, ALL_RIGHTS, 0, false,
+		  ACCESS_REFUSED },
+		/* keys */
+		{ WRC_WQE_WRITE, 0x10000, 1, ALL_RIGHTS, 0, true,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_READ, 0x10000, 1, ALL_RIGHTS, 0, true,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_FA, 0x10000, 8, ALL_RIGHTS, 0, true,
+		  ACCESS_REFUSED },
+		{ WRC_WQE_WRITE, 0x10000, 1,
+		  ALL_RIGHTS & ~SNIC_REMOTE_WRITE, 0, false, ACCESS_REFUSED },
+		{ WRC_WQE_READ, 0x10000, 1,
+		  ALL_RIGHTS & ~SNIC_REMOTE_READ, 0, false, ACCESS_REFUSED },
+		{ WRC_WQE_FA, 0x10000, 8,
+		  ALL_RIGHTS & ~SNIC_REMOTE_ATOMIC, 0, false, ACCESS_REFUSED },
+		/* what the queue pair may */
+		{ WRC_WQE_WRITE, 0x10000, 1, ALL_RIGHTS, SNIC_REMOTE_WRITE,
+		  false, INVALID },
+		{ WRC_WQE_READ, 0x10000, 1, ALL_RIGHTS, SNIC_REMOTE_READ,
+		  false, INVALID },
+		{ WRC_WQE_FA, 0x10000, 8, ALL_RIGHTS, SNIC_REMOTE_ATOMIC,
+		  false, INVALID },
+		/* alignment */
+		{ WRC_WQE_FA, 0x10004, 8, ALL_RIGHTS, 0, false, INVALID },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		refused(&table[i]);
+}
+
+/* An empty WRITE or READ needs no key. */
+static void test_empty_needs_no_key(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 7, 1, NULL);
+	put_at(&p, WRC_WQE_WRITE, 12345, 0xdead, 0);
+	put_at(&p, WRC_WQE_READ, 12345, 0xdead, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_done(&p, 0);
+	expect_done(&p, 1);
+	pair_close(&p);
+}
+
+static void test_send_too_long(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 8, 1, NULL);
+	post_recv(&p.b, p.dst, 2999);
+	post_recv(&p.b, p.dst, 4000);
+	memset(p.dst, 0xee, 4096);
+	put(&p, WRC_WQE_SEND, 0, 3000, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_req_error(&p, WRC_SYND_REMOTE_INVAL, 0);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR,
+		     WRC_SYND_LOCAL_LENGTH, 0);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
+	expect_empty(p.b.bed, p.b.rcqn);
+	assert_int_equal(p.dst[2999], 0xee);
+	pair_close(&p);
+}
+
+static void test_bad_recv_list(void **state)
+{
+	struct wrc_wqe_data *d;
+	struct pair p;
+
+	pair_open(&p, 9, 1, NULL);
+	post_recv(&p.b, p.dst, 100);
+	d = (struct wrc_wqe_data *)p.b.rq;
+	d->lkey = htobe32(0xdead);
+	put(&p, WRC_WQE_SEND, 0, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_req_error(&p, WRC_SYND_REMOTE_OP, 0);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT,
+		     0);
+	expect_empty(p.b.bed, p.b.rcqn);
+	pair_close(&p);
+}
+
+/* ---- local errors ------------------------------------------------------------------ */
+
+static void test_local_errors(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct pair p;
+	struct wqe w;
+
+	pair_open(&p, 10, 1, NULL);
+	w = wqe_begin(&p.a, WRC_WQE_SEND, 0, CE);
+	wqe_u64x2(&w, 100ull << 32 | 0xdead, bed_iova(p.a.bed, p.src));
+	wqe_end(&w);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_req_error(&p, WRC_SYND_LOCAL_PROT, 0);
+	assert_int_equal(p.c.packets[0], 0);
+	pair_close(&p);
+
+	/* Masked atomics have no place on the wire. */
+	pair_open(&p, 11, 1, NULL);
+	w = wqe_begin(&p.a, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, CE);
+	wqe_raddr(&w, bed_iova(p.b.bed, p.word), p.b.bed->key);
+	wqe_u64x2(&w, 1, 0);
+	wqe_data(&w, p.old, 8);
+	wqe_end(&w);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_req_error(&p, WRC_SYND_LOCAL_QP_OP, 0);
+	pair_close(&p);
+
+	conn.max_rd_atomic = 0;
+	pair_open(&p, 12, 1, &conn);
+	put(&p, WRC_WQE_READ, 0, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_req_error(&p, WRC_SYND_LOCAL_QP_OP, 0);
+	pair_close(&p);
+}
+
+/* Registers a second key for a's buffer and puts a WQE that uses it. */
+static uint32_t put_with_key(struct pair *p, uint8_t opcode, uint32_t len)
+{
+	struct wqe w;
+	uint32_t key;
+
+	assert_int_equal(snic_mkey_reg(p->a.bed->nic, p->a.bed->pdn, p->src,
+				       len, 0x1000000, ALL_RIGHTS, &key), 0);
+	w = wqe_begin(&p->a, opcode, 0, CE);
+	wqe_raddr(&w, bed_iova(p->b.bed, p->dst), p->b.bed->key);
+	wqe_u64x2(&w, (uint64_t)len << 32 | key, 0x1000000);
+	wqe_end(&w);
+	return key;
+}
+
+/* The key goes away while the message is under way. */
+static void local_key_vanishes(uint8_t opcode)
+{
+	struct pair p;
+	uint32_t key;
+
+	pair_open(&p, 13, 1, NULL);
+	put(&p, WRC_WQE_WRITE, 1 << 20, 5000, 0);
+	key = put_with_key(&p, opcode, 1 << 20);
+	put(&p, WRC_WQE_WRITE, 1 << 20, 5000, 0);
+	ring(&p.a);
+	cable_run(&p.c, 3 * CABLE_LATENCY);
+	assert_int_equal(snic_mkey_dereg(p.a.bed->nic, key), 0);
+	cable_run(&p.c, 10 * MS);
+	expect_done(&p, 0);
+	expect_req_error(&p, WRC_SYND_LOCAL_PROT, 1);
+	expect_req_error(&p, WRC_SYND_WR_FLUSH, 2);
+	pair_close(&p);
+}
+
+static void test_local_key_vanishes(void **state)
+{
+	local_key_vanishes(WRC_WQE_WRITE);
+	local_key_vanishes(WRC_WQE_READ);
+}
+
+static bool drop_answers(struct cable *c, unsigned int from,
+			 const struct snic_pkt *pkt)
+{
+	return !from;
+}
+
+/* The same when older WQEs are not acknowledged yet: they come first. */
+static void test_bad_wqe_waits_its_turn(void **state)
+{
+	struct pair p;
+	uint32_t key;
+	unsigned int i;
+
+	pair_open(&p, 14, 1, NULL);
+	p.c.filter = drop_answers;
+	for (i = 0; i < 5; i++)
+		put(&p, WRC_WQE_WRITE, 1 << 20, 100, 0);
+	key = put_with_key(&p, WRC_WQE_WRITE, 100);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	assert_int_equal(snic_mkey_dereg(p.a.bed->nic, key), 0);
+	cable_run(&p.c, 6 * MS);	/* tried again by now */
+	p.c.filter = NULL;
+	cable_run(&p.c, 100 * MS);
+	for (i = 0; i < 5; i++)
+		expect_done(&p, i);
+	expect_req_error(&p, WRC_SYND_LOCAL_PROT, 5);
+	pair_close(&p);
+}
+
+static void remote_key_vanishes(uint8_t opcode)
+{
+	struct pair p;
+	uint32_t key;
+
+	pair_open(&p, 15, 1, NULL);
+	assert_int_equal(snic_mkey_reg(p.b.bed->nic, p.b.bed->pdn, p.dst,
+				       1 << 20, 0x10000, ALL_RIGHTS, &key), 0);
+	put_at(&p, opcode, 0x10000, key, 1 << 20);
+	ring(&p.a);
+	cable_run(&p.c, 3 * CABLE_LATENCY);
+	assert_int_equal(snic_mkey_dereg(p.b.bed->nic, key), 0);
+	cable_run(&p.c, 10 * MS);
+	expect_req_error(&p, WRC_SYND_REMOTE_ACCESS, 0);
+	assert_int_equal(state_of(&p.b), SNIC_QP_ERR);
+	pair_close(&p);
+}
+
+static void test_remote_key_vanishes(void **state)
+{
+	remote_key_vanishes(WRC_WQE_WRITE);
+	remote_key_vanishes(WRC_WQE_READ);
+}
+
+/* ---- flush ---------------------------------------------------------------------------- */
+
+static void test_flush_in_order(void **state)
+{
+	struct pair p;
+	unsigned int i;
+
+	pair_open(&p, 16, 1, NULL);
+	p.c.filter = drop_all;
+	for (i = 0; i < 200; i++)	/* more than are sent at once */
+		put(&p, i % 3 ? WRC_WQE_WRITE : WRC_WQE_READ, i * 100, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	assert_int_equal(snic_qp_error(p.a.bed->nic, p.a.qpn), 0);
+	cable_run(&p.c, MS);
+	for (i = 0; i < 200; i++)
+		expect_req_error(&p, WRC_SYND_WR_FLUSH, i);
+	expect_empty(p.a.bed, p.a.scqn);
+	assert_int_equal(snic_rc_pending(qp_of(&p.a)), 0);
+	pair_close(&p);
+}
+
+/* The third packet of side 0 and all after it are lost. */
+static bool drop_tail(struct cable *c, unsigned int from,
+		      const struct snic_pkt *pkt)
+{
+	return from || seen++ < 2;
+}
+
+static void test_half_message_is_flushed(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 17, 1, NULL);
+	seen = 0;
+	p.c.filter = drop_tail;
+	post_recv(&p.b, p.dst, 5000);
+	post_recv(&p.b, p.dst, 5000);
+	put(&p, WRC_WQE_SEND, 0, 5000, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_empty(p.b.bed, p.b.rcqn);
+	assert_int_equal(info_of(&p.b).rq_consumed, 1);
+	assert_int_equal(snic_qp_error(p.b.bed->nic, p.b.qpn), 0);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
+	expect_empty(p.b.bed, p.b.rcqn);
+	pair_close(&p);
+}
+
+/* Reset and connected again, both sides start afresh. */
+static void test_reset(void **state)
+{
+	struct pair p;
+	unsigned int i;
+
+	pair_open(&p, 18, 1, NULL);
+	for (i = 0; i < 20; i++) {
+		put(&p, WRC_WQE_WRITE, 0, 100000, 0);
+		put(&p, WRC_WQE_READ, 0, 100000, 0);
+		ring(&p.a);
+		cable_run(&p.c, 3 * CABLE_LATENCY);
+		assert_int_equal(snic_qp_reset(p.a.bed->nic, p.a.qpn), 0);
+		assert_int_equal(snic_qp_reset(p.b.bed->nic, p.b.qpn), 0);
+		cable_run(&p.c, MS);	/* stray packets: nobody listens */
+		p.a.pi = 0;
+		pair_join(&p.a, &p.b, 0x1000 * i, NULL);
+	}
+	fill(p.src, 5000, 1);
+	put(&p, WRC_WQE_WRITE, 0, 5000, 0);
+	ring(&p.a);
+	cable_run(&p.c, MS);
+	expect_filled(p.dst, 5000, 1);
+	pair_close(&p);
+}
+
+/* ---- packets that should not be --------------------------------------------------------- */
+
+#define PAYLOAD 2048
+
+/* Side 0's queue pair says something to side 1's. */
+static void say(struct pair *p, uint8_t opcode, int32_t psn, uint32_t len,
+		const struct snic_pkt *more)
+{
+	uint8_t buf[SNIC_PKT_HDR_MAX + PAYLOAD + 4] = { 0 };
+	struct snic_pkt pkt = more ? *more : (struct snic_pkt){ 0 };
+	size_t n;
+
+	pkt.opcode = opcode;
+	pkt.psn = snic_psn_add(1, psn);
+	pkt.qpn = p->b.qpn;
+	pkt.pad = -len & 3;
+	pkt.ack_req = true;
+	if (!pkt.pkey)
+		pkt.pkey = SNIC_PKEY_DEFAULT;
+	n = snic_pkt_build(&pkt, buf);
+	cable_inject(&p->c, 0, buf, n + len + pkt.pad);
+}
+
+static uint8_t last_syndrome;
+static unsigned int nr_answers;
+static uint32_t last_psn;
+
+static bool watch(struct cable *c, unsigned int from,
+		  const struct snic_pkt *pkt)
+{
+	if (from) {
+		nr_answers++;
+		last_syndrome = pkt->syndrome;
+		last_psn = pkt->psn;
+	}
+	return true;
+}
+
+static void open_watched(struct pair *p, uint64_t seed)
+{
+	pair_open(p, seed, 1, NULL);
+	p->c.filter = watch;
+	nr_answers = 0;
+	last_syndrome = 0xff;
+}
+
+static void expect_invalid(struct pair *p)
+{
+	cable_run(&p->c, MS);
+	assert_int_equal(state_of(&p->b), SNIC_QP_ERR);
+	assert_int_equal(last_syndrome, SNIC_NAK_INVALID_REQ);
+	assert_int_equal(nr_answers, 1);
+	pair_close(p);
+}
+
+static void test_sequence_errors(void **state)
+{
+	struct snic_pkt reth = { 0 };
+	struct pair p;
+
+	open_watched(&p, 20);
+	say(&p, SNIC_OP_SEND_MIDDLE, 0, 1024, NULL);
+	expect_invalid(&p);
+
+	open_watched(&p, 21);
+	say(&p, SNIC_OP_WRITE_LAST, 0, 100, NULL);
+	expect_invalid(&p);
+
+	open_watched(&p, 22);	/* a message in a message */
+	post_recv(&p.b, p.dst, 4000);
+	say(&p, SNIC_OP_SEND_FIRST, 0, 1024, NULL);
+	cable_run(&p.c, MS);
+	nr_answers = 0;
+	say(&p, SNIC_OP_SEND_ONLY, 1, 10, NULL);
+	cable_run(&p.c, MS);
+	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR,
+		     WRC_SYND_REMOTE_INVAL, 0);
+	expect_empty(p.b.bed, p.b.rcqn);
+	expect_invalid(&p);
+
+	open_watched(&p, 23);	/* not the path MTU */
+	post_recv(&p.b, p.dst, 4000);
+	say(&p, SNIC_OP_SEND_FIRST, 0, 1000, NULL);
+	expect_invalid(&p);
+
+	open_watched(&p, 24);	/* more than it */
+	post_recv(&p.b, p.dst, 4000);
+	say(&p, SNIC_OP_SEND_ONLY, 0, 1025, NULL);
+	expect_invalid(&p);
+
+	open_watched(&p, 25);	/* more than announced */
+	reth.va = bed_iova(p.b.bed, p.dst);
+	reth.rkey = p.b.bed->key;
+	reth.dma_len = 99;
+	say(&p, SNIC_OP_WRITE_ONLY, 0, 100, &reth);
+	expect_invalid(&p);
+
+	open_watched(&p, 26);	/* less */
+	reth.rkey = p.b.bed->key;
+	reth.dma_len = 101;
+	say(&p, SNIC_OP_WRITE_ONLY, 0, 100, &reth);
+	expect_invalid(&p);
+
+	open_watched(&p, 27);	/* ends too early */
+	reth.rkey = p.b.bed->key;
+	reth.dma_len = 3000;
+	say(&p, SNIC_OP_WRITE_FIRST, 0, 1024, &reth);
+	cable_run(&p.c, MS);
+	nr_answers = 0;
+	say(&p, SNIC_OP_WRITE_LAST, 1, 1024, NULL);
+	expect_invalid(&p);
+}
+
+static void test_dropped(void **state)
+{
+	struct snic_pkt odd = { .pkey = 0x1234 };
+	uint8_t raw[64] = { 0 };
+	struct pair p;
+	uint64_t bad;
+
+	open_watched(&p, 30);
+	post_recv(&p.b, p.dst, 100);
+	bad = stats(&p, 1).rx_malformed;
+	say(&p, SNIC_OP_SEND_ONLY, 0, 10, &odd);	/* partition */
+	say(&p, SNIC_OP_UD_SEND_ONLY, 0, 12, NULL);	/* transport */
+	raw[0] = 0x15;					/* no such opcode */
+	raw[5] = p.b.qpn >> 16;
+	raw[6] = p.b.qpn >> 8;
+	raw[7] = p.b.qpn;
+	cable_inject(&p.c, 0, raw, 16);
+	raw[0] = SNIC_OP_SEND_ONLY;
+	raw[1] = 0x01;					/* version */
+	cable_inject(&p.c, 0, raw, 16);
+	raw[1] = 0x30;					/* pad without payload */
+	cable_inject(&p.c, 0, raw, 12);
+	raw[0] = SNIC_OP_CMP_SWAP;			/* half a header */
+	raw[1] = 0;
+	cable_inject(&p.c, 0, raw, 20);
+	cable_run(&p.c, MS);
+	assert_int_equal(stats(&p, 1).rx_malformed, bad + 6);
+	assert_int_equal(nr_answers, 0);
+	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+
+	/* Somebody else's address. */
+	qp_of(&p.b)->conn.dest_ip = htobe32(0x0a000003);
+	say(&p, SNIC_OP_SEND_ONLY, 0, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(stats(&p, 1).rx_malformed, bad + 7);
+	qp_of(&p.b)->conn.dest_ip = htobe32(0x0a000001);
+
+	/* A limited member of the partition is heard. */
+	odd.pkey = 0x7fff;
+	say(&p, SNIC_OP_SEND_ONLY, 0, 10, &odd);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	expect_cqe(p.b.bed, p.b.rcqn, WRC_CQE_RESP_SEND, 0);
+
+	/* In ERR, nobody. */
+	snic_qp_error(p.b.bed->nic, p.b.qpn);
+	say(&p, SNIC_OP_SEND_ONLY, 1, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	assert_int_equal(stats(&p, 1).rx_malformed, bad + 7);
+	pair_close(&p);
+}
+
+static void test_send_with_invalidate(void **state)
+{
+	struct snic_pkt inv = { .inv_rkey = 0x12345678 };
+	struct wrc_cqe cqe;
+	struct pair p;
+
+	open_watched(&p, 31);
+	post_recv(&p.b, p.dst, 100);
+	say(&p, SNIC_OP_SEND_ONLY_INV, 0, 10, &inv);
+	cable_run(&p.c, MS);
+	assert_int_equal(snic_cq_poll(p.b.bed->nic, p.b.rcqn, &cqe), 0);
+	assert_int_equal(cqe.op_own >> 4, WRC_CQE_RESP_SEND_INV);
+	assert_int_equal(be32toh(cqe.imm), 0x12345678);
+	assert_int_equal(be32toh(cqe.byte_cnt), 10);
+	pair_close(&p);
+}
+
+/* An old READ again: answered, but not for more than it was, nor with data it
+ * may not have. */
+static void test_old_reads(void **state)
+{
+	struct snic_pkt reth = { .dma_len = 3000 };
+	struct pair p;
+
+	open_watched(&p, 32);
+	reth.va = bed_iova(p.b.bed, p.dst);
+	reth.rkey = p.b.bed->key;
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 3);
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 6);
+	assert_int_equal(last_psn, 3);
+	reth.dma_len = 1000;	/* from the third packet on */
+	say(&p, SNIC_OP_READ_REQ, 2, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 7);
+	assert_int_equal(last_psn, 3);
+	reth.dma_len = 4000;
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	reth.dma_len = 1u << 31;
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	reth.dma_len = 1000;
+	reth.rkey ^= 1;
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 7);
+	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+	pair_close(&p);
+}
+
+/* Packets ahead of their turn: one NAK, until the missing one is there. */
+static void test_gap(void **state)
+{
+	struct pair p;
+
+	open_watched(&p, 33);
+	post_recv(&p.b, p.dst, 100);
+	post_recv(&p.b, p.dst, 100);
+	say(&p, SNIC_OP_SEND_ONLY, 3, 10, NULL);
+	say(&p, SNIC_OP_SEND_ONLY, 4, 10, NULL);
+	cable_run(&p.c, MS);
+	say(&p, SNIC_OP_SEND_ONLY, 5, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	assert_int_equal(last_syndrome, SNIC_NAK_SEQ);
+	assert_int_equal(last_psn, 1);
+	say(&p, SNIC_OP_SEND_ONLY, 0, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 2);
+	assert_int_equal(last_syndrome, SNIC_ACK_UNLIMITED);
+	say(&p, SNIC_OP_SEND_ONLY, 5, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 3);
+	assert_int_equal(last_psn, 2);
+	/* Again: its own PSN is acknowledged, nothing is executed. */
+	say(&p, SNIC_OP_SEND_ONLY, 0, 10, NULL);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 4);
+	assert_int_equal(last_syndrome, SNIC_ACK_UNLIMITED);
+	assert_int_equal(last_psn, 1);
+	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+	pair_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_retries_exhausted),
+		cmocka_unit_test(test_timeout_never),
+		cmocka_unit_test(test_timeout_recovers),
+		cmocka_unit_test(test_rnr),
+		cmocka_unit_test(test_rnr_exhausted),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_empty_needs_no_key),
+		cmocka_unit_test(test_send_too_long),
+		cmocka_unit_test(test_bad_recv_list),
+		cmocka_unit_test(test_local_errors),
+		cmocka_unit_test(test_local_key_vanishes),
+		cmocka_unit_test(test_bad_wqe_waits_its_turn),
+		cmocka_unit_test(test_remote_key_vanishes),
+		cmocka_unit_test(test_flush_in_order),
+		cmocka_unit_test(test_half_message_is_flushed),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_sequence_errors),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_send_with_invalidate),
+		cmocka_unit_test(test_old_reads),
+		cmocka_unit_test(test_gap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
