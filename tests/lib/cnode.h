@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A compute node in user space, on a software NIC: what the kernel module is
+ * to a memory node, without a kernel.  For tests and benchmarks.
+ *
+ * Nothing here waits by itself: the caller's pump lets the world run.
+ */
+#ifndef CNODE_H
+#define CNODE_H
+
+#include <stdbool.h>
+#include <odrp/wire.h>
+#include <snic/snic.h>
+
+struct cnode;
+
+/**
+ * struct cnode_config - how to connect
+ * @rt:		the NIC's thread, whose lock is taken around each call; or NULL
+ * @pump:	lets the world run until something may have happened; false: it
+ *		has waited long enough
+ * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
+ * @ignore_lease: take pages beyond the lease
+ */
+struct cnode_config {
+	struct snic *nic;
+	struct snic_rt *rt;
+	__be32 ip;
+	uint16_t port;
+	uint16_t queues, depth;
+	uint64_t nr_slots;
+	unsigned int chains;
+	bool ignore_lease;
+	bool (*pump)(void *arg);
+	void *arg;
+};
+
+struct cnode_done {
+	unsigned int queue;
+	enum odrp_wire_chain chain;
+	uint64_t slot;
+	uint64_t cookie;
+	const void *page;	/* load: until the next call */
+};
+
+/* What a memory node that refuses says; status 0: it said nothing. */
+struct cnode_refusal {
+	uint16_t status;
+	uint64_t detail;
+};
+
+struct cnode_info {
+	uint64_t session, token, nr_slots, lease, used;
+	uint16_t queues, depth;
+	uint32_t beat_ms, dead_ms;
+	uint64_t grants;
+	bool drain;
+};
+
+/* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */
+int cnode_open(const struct cnode_config *cfg, struct cnode **ret_node,
+	       struct cnode_refusal *ret_no);
+/* Disconnects if it can, and frees. */
+void cnode_close(struct cnode *c);
+/* Frees without a word to the memory node, as if the machine had died. */
+void cnode_die(struct cnode *c);
+
+/*
+ * Starts a request; page: what is to be stored.  -EAGAIN: as many as may be
+ * are outstanding; -EDQUOT: a page beyond the lease; -ENOTCONN: the connection
+ * is broken.
+ */
+int cnode_submit(struct cnode *c, unsigned int queue,
+		 enum odrp_wire_chain chain, uint64_t slot, const void *page,
+		 uint64_t cookie);
+/* The next answer.  -EAGAIN: none. */
+int cnode_poll(struct cnode *c, struct cnode_done *ret_done);
+/* Requests without an answer, on healthy and on broken connections. */
+unsigned int cnode_outstanding(const struct cnode *c);
+/* Submits and pumps until the answer is there.  Load: into page. */
+int cnode_do(struct cnode *c, unsigned int queue, enum odrp_wire_chain chain,
+	     uint64_t slot, void *page);
+
+/* Heartbeat; also takes in a grant that has come.  want: 0 for what is used. */
+int cnode_beat(struct cnode *c, uint64_t want);
+void cnode_info(const struct cnode *c, struct cnode_info *ret_info);
+/* Requests ever started on a connection. */
+uint64_t cnode_requests(const struct cnode *c, unsigned int queue,
+			enum odrp_wire_chain chain);
+/* Connection broken: by the memory node or by an error here. */
+bool cnode_broken(struct cnode *c, unsigned int queue,
+		  enum odrp_wire_chain chain);
+/* Connects that chain again after it broke. */
+int cnode_reconnect(struct cnode *c, unsigned int queue,
+		    enum odrp_wire_chain chain, struct cnode_refusal *ret_no);
+
+/* ---- for hostile tests ---- */
+
+/* Any bytes as one SEND.  They count as no request. */
+int cnode_send_raw(struct cnode *c, unsigned int queue,
+		   enum odrp_wire_chain chain, const void *bytes, size_t len);
+/* A hello as it is; the connection is given up whatever comes. */
+int cnode_try_hello(const struct cnode_config *cfg, const void *priv,
+		    size_t len, struct cnode_refusal *ret_no);
+void cnode_hello(struct odrp_wire_hello *ret_hello, enum odrp_wire_role role);
+
+#endif /* CNODE_H */

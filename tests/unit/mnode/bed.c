@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* See bed.h. */
+#include <arpa/inet.h>
+#include <string.h>
+#include <log.h>
+#include "bed.h"
+
+#define NS_PER_MS	1000000ull
+#define PATIENCE_NS	(20000 * NS_PER_MS)
+#define SLICE_NS	(20 * NS_PER_MS)
+
+void bed_options(struct bed_options *ret_opts)
+{
+	*ret_opts = (struct bed_options){ .seed = 1 };
+	conf_init(&ret_opts->conf);
+	ret_opts->conf.pool = 4 << 20;
+	ret_opts->conf.reserve = 64;
+	ret_opts->conf.depth = 16;
+	ret_opts->conf.queues = 4;
+	ret_opts->conf.max_sessions = BED_NODES;
+	ret_opts->conf.beat_ms = BED_TICK_MS;
+	ret_opts->conf.dead_ms = 1000;
+}
+
+static void nic_config(const struct bed *b, unsigned int station,
+		       struct snic_config *cfg)
+{
+	*cfg = (struct snic_config){
+		.mac = { 2, 0, 0, 0, 0, station },
+		.ip = htonl(0x0a4d0001 + station),
+		.prefix_len = 24,
+		.mtu = 4500,
+		.seed = b->opts.seed * 16 + station,
+		.fetch = b->opts.fetch,
+		.relaxed_index = b->opts.relaxed,
+		.relaxed_qpn = b->opts.relaxed,
+	};
+}
+
+static void open_node(struct bed *b, unsigned int i)
+{
+	struct bed_node *n = &b->nodes[i];
+	struct snic_config cfg;
+
+	nic_config(b, i + 1, &cfg);
+	assert_int_equal(snic_new(&cfg, &n->snic), 0);
+	assert_int_equal(snic_port_pair_open(&n->port, &n->agent_port), 0);
+	assert_int_equal(snic_port_add(n->snic, n->port), 0);
+	assert_int_equal(snic_port_add(b->snic, n->agent_port), 0);
+	n->cfg = (struct cnode_config){
+		.nic = n->snic, .ip = htonl(0x0a4d0001),
+		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
+	};
+}
+
+void bed_open(struct bed *b, const struct bed_options *opts,
+	      unsigned int nr_nodes)
+{
+	struct snic_config cfg;
+	char why[CONF_WHY_MAX];
+	unsigned int i;
+
+	log_init(LOG_CRIT);
+	memset(b, 0, sizeof(*b));
+	b->opts = *opts;
+	b->nr_nodes = nr_nodes;
+	b->tick_at = BED_TICK_MS * NS_PER_MS;
+	nic_config(b, 0, &cfg);
+	assert_int_equal(snic_new(&cfg, &b->snic), 0);
+	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
+	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
+	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
+	for (i = 0; i < nr_nodes; i++)
+		open_node(b, i);
+}
+
+static void close_node(struct bed_node *n)
+{
+	if (n->cnode)
+		cnode_die(n->cnode);
+	snic_free(n->snic);
+	n->port->ops->close(n->port);
+}
+
+void bed_close(struct bed *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < b->nr_nodes; i++)
+		close_node(&b->nodes[i]);
+	manager_fini(&b->m);
+	b->nic->ops->close(b->nic);
+	snic_free(b->snic);
+	for (i = 0; i < b->nr_nodes; i++)
+		b->nodes[i].agent_port->ops->close(b->nodes[i].agent_port);
+}
+
+static uint64_t activity(struct bed *b)
+{
+	struct snic_stats st;
+	uint64_t sum;
+	unsigned int i;
+
+	snic_get_stats(b->snic, &st);
+	sum = st.rx_cm + st.qp_errors;
+	for (i = 0; i < b->nr_nodes; i++) {
+		snic_get_stats(b->nodes[i].snic, &st);
+		sum += st.cqes + st.error_cqes + st.rx_cm;
+	}
+	return sum;
+}
+
+static bool something(void *arg)
+{
+	struct bed *b = arg;
+
+	return activity(b) != b->activity;
+}
+
+static void agent(struct bed *b)
+{
+	manager_events(&b->m);
+	manager_work(&b->m);
+}
+
+static void tick(struct bed *b)
+{
+	if (b->now < b->tick_at)
+		return;
+	manager_tick(&b->m, BED_TICK_MS);
+	b->tick_at = b->now + BED_TICK_MS * NS_PER_MS;
+}
+
+/* One slice: true if something happened in it. */
+static bool slice(struct bed *b)
+{
+	struct snic *nics[BED_NODES + 1];
+	unsigned int nr = 0, i;
+	uint64_t until = b->now + SLICE_NS, now;
+	bool some;
+
+	nics[nr++] = b->snic;
+	for (i = 0; i < b->nr_nodes; i++) {
+		if (!b->nodes[i].silent)
+			nics[nr++] = b->nodes[i].snic;
+	}
+	b->activity = activity(b);
+	assert_int_equal(snic_vt_run(nics, nr, until, something, b, &now), 0);
+	some = something(b);
+	/* Nothing is left to happen by itself: time passes all the same. */
+	if (!some && now < until)
+		now = until;
+	if (now > b->now)
+		b->now = now;
+	agent(b);
+	tick(b);
+	return some;
+}
+
+bool bed_pump(void *arg)
+{
+	struct bed *b = arg;
+
+	if (slice(b)) {
+		b->patience = b->now + PATIENCE_NS;
+		return true;
+	}
+	if (!b->patience)
+		b->patience = b->now + PATIENCE_NS;
+	if (b->now < b->patience)
+		return true;
+	b->patience = 0;
+	return false;
+}
+
+static void beat(struct bed_node *n, uint64_t want)
+{
+	struct cnode_done none;
+
+	if (!n->cnode || n->silent)
+		return;
+	while (!cnode_poll(n->cnode, &none))
+		;
+	cnode_beat(n->cnode, want);
+}
+
+void bed_pass(struct bed *b, unsigned int ms, uint64_t want)
+{
+	uint64_t until = b->now + ms * NS_PER_MS, beat_at = 0;
+	unsigned int i;
+
+	while (b->now < until) {
+		if (b->now >= beat_at) {
+			for (i = 0; i < b->nr_nodes; i++)
+				beat(&b->nodes[i], want);
+			beat_at = b->now + BED_TICK_MS * NS_PER_MS;
+		}
+		slice(b);
+	}
+}
+
+void bed_settle(struct bed *b)
+{
+	unsigned int idle = 0, i;
+
+	for (i = 0; idle < 3; i++) {
+		assert_in_range(i, 0, 1000000);
+		slice(b);
+		idle = manager_work(&b->m) == RECLAIM_NOTHING ? idle + 1 : 0;
+	}
+}
+
+void bed_check(struct bed *b, uint64_t mapped)
+{
+	struct check_result res;
+	unsigned int i;
+
+	assert_int_equal(check_pages(&b->m, &res), 0);
+	for (i = 0; i < res.nr_problems; i++)
+		print_message("%s\n", res.problems[i]);
+	assert_true(check_ok(&res));
+	assert_int_equal(res.mapped, mapped);
+	assert_int_equal(res.free + res.mapped + res.held + res.returning,
+			 res.total);
+}
+
+void bed_connect(struct bed *b, unsigned int node, uint64_t nr_slots,
+		 unsigned int queues, unsigned int depth)
+{
+	struct bed_node *n = &b->nodes[node];
+	struct cnode_refusal no;
+	int r;
+
+	n->cfg.nr_slots = nr_slots;
+	n->cfg.queues = queues;
+	n->cfg.depth = depth;
+	r = cnode_open(&n->cfg, &n->cnode, &no);
+	if (r)
+		fail_msg("cnode_open: %d, status %u, detail %lu", r, no.status,
+			 (unsigned long)no.detail);
+}
+
+void bed_fill(void *page, unsigned int node, uint64_t slot, uint32_t version)
+{
+	uint64_t *p = page, x = (uint64_t)node << 56 ^ slot << 20 ^ version;
+	unsigned int i;
+
+	for (i = 0; i < ODRP_WIRE_PAGE_SIZE / 8; i++) {
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		p[i] = x;
+	}
+}
+
+bool bed_is(const void *page, unsigned int node, uint64_t slot,
+	    uint32_t version)
+{
+	uint64_t want[ODRP_WIRE_PAGE_SIZE / 8];
+
+	bed_fill(want, node, slot, version);
+	return !memcmp(page, want, sizeof(want));
+}

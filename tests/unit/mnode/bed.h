@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A memory node and some compute nodes on one wire, in one thread and in
+ * virtual time: the agent as it is, and cnode.c on software NICs.
+ */
+#ifndef TEST_MNODE_BED_H
+#define TEST_MNODE_BED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <check.h>
+#include <manager.h>
+#include <nic-soft.h>
+#include "../../lib/cnode.h"
+
+#define BED_NODES	4
+#define BED_TICK_MS	100
+
+struct bed_options {
+	struct conf conf;
+	enum snic_fetch fetch;
+	bool relaxed;
+	struct snic_faults faults;
+	uint64_t seed;
+};
+
+struct bed_node {
+	struct snic *snic;
+	struct snic_port *port, *agent_port;
+	bool silent;			/* its machine is dead: not stepped */
+	struct cnode_config cfg;
+	struct cnode *cnode;
+	uint32_t seen;			/* CQEs, to know when to look */
+};
+
+struct bed {
+	struct bed_options opts;
+	struct snic *snic;
+	struct nic *nic;
+	struct manager m;
+	struct bed_node nodes[BED_NODES];
+	unsigned int nr_nodes;
+	uint64_t now, tick_at, patience;
+	uint64_t activity;
+};
+
+/* Small, quick, and everything at its default otherwise. */
+void bed_options(struct bed_options *ret_opts);
+void bed_open(struct bed *b, const struct bed_options *opts,
+	      unsigned int nr_nodes);
+void bed_close(struct bed *b);
+
+/* Runs until something happened; false: for long nothing has. */
+bool bed_pump(void *arg);
+/* Lets ms pass, with heartbeats of those nodes that have one. */
+void bed_pass(struct bed *b, unsigned int ms, uint64_t want);
+/* Reclaim until there is nothing to reclaim. */
+void bed_settle(struct bed *b);
+/* Every page is in exactly one place; that many are mapped. */
+void bed_check(struct bed *b, uint64_t mapped);
+
+void bed_connect(struct bed *b, unsigned int node, uint64_t nr_slots,
+		 unsigned int queues, unsigned int depth);
+
+/* A page that only this node, slot and version have. */
+void bed_fill(void *page, unsigned int node, uint64_t slot, uint32_t version);
+bool bed_is(const void *page, unsigned int node, uint64_t slot,
+	    uint32_t version);
+
+#endif /* TEST_MNODE_BED_H */
