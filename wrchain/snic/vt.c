@@ -8,7 +8,7 @@
 #include "engine.h"
 
 /* Steps at one instant before it is an endless loop that costs no time. */
-#define MAX_ROUNDS (1u << 20)
+#define MAX_ROUNDS (1u << 14)
 
 struct run {
 	struct snic *const *nics;

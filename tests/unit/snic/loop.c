@@ -13,6 +13,7 @@ void bed_open(struct bed *b, const struct snic_config *cfg)
 
 	memset(b, 0, sizeof(*b));
 	if (!c.ip)
+		if (!c.ip)
 		c.ip = htobe32(0x0a000001);
 	assert_int_equal(snic_new(&c, &b->nic), 0);
 	b->arena = aligned_alloc(4096, ARENA_LEN);
