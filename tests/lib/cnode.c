@@ -13,6 +13,7 @@
 #define MAX_RAW		(PAGE + REQ_ROOM)
 #define MAX_TAGS	1024
 #define ADMIN_LOG_SQ	3
+#define ADMIN_LOG_CQ	5
 
 /* One outstanding request. */
 struct tag {
@@ -50,8 +51,8 @@ struct admin_mem {
 
 struct cnode {
 	struct cnode_config cfg;
-	uint32_t pdn, cqn;
-	struct wrc_cqe *cq;
+	uint32_t pdn, cqn, admin_cqn;
+	struct wrc_cqe *cq, *admin_cq;
 	struct conn admin;
 	struct conn *conns;		/* [queue * 4 + chain] */
 	unsigned int nr_conns;
@@ -140,10 +141,11 @@ static int conn_init(struct cnode *c, struct conn *n, unsigned int index,
 {
 	size_t bufs = (size_t)depth * (REQ_ROOM + PAGE);
 	struct snic_qp_attr attr = {
-		.pdn = c->pdn, .scqn = c->cqn, .rcqn = c->cqn,
-		.user_index = index, .access = access,
+		.pdn = c->pdn, .user_index = index, .access = access,
 	};
 	int r;
+
+	attr.scqn = attr.rcqn = index ? c->cqn : c->admin_cqn;
 
 	memset(n, 0, sizeof(*n));
 	n->log_sq = index ? log2_up(2 * depth) : ADMIN_LOG_SQ;
@@ -356,16 +358,23 @@ static int make_shared(struct cnode *c)
 		.buf = c->cq = zalloc(sizeof(struct wrc_cqe) << log_cq),
 		.log_size = log_cq,
 	};
+	const struct snic_cq_attr admin_attr = {
+		.buf = c->admin_cq = zalloc(sizeof(struct wrc_cqe) <<
+					    ADMIN_LOG_CQ),
+		.log_size = ADMIN_LOG_CQ,
+	};
 	struct snic *nic;
 	int r;
 
 	c->mem = zalloc(sizeof(*c->mem));
-	if (!c->mem || !c->cq)
+	if (!c->mem || !c->cq || !c->admin_cq)
 		return -ENOMEM;
 	nic = enter(&c->cfg);
 	r = snic_pd_alloc(nic, &c->pdn);
 	if (!r)
 		r = snic_cq_create(nic, &attr, &c->cqn);
+	if (!r)
+		r = snic_cq_create(nic, &admin_attr, &c->admin_cqn);
 	if (!r)
 		r = snic_mkey_reg(nic, c->pdn, c->mem, sizeof(*c->mem),
 				  (uintptr_t)c->mem, SNIC_LOCAL_WRITE |
@@ -439,6 +448,8 @@ static void close_all(struct cnode *c, bool say)
 	conn_free(c, &c->admin);
 	if (c->mem_key)
 		leave(&c->cfg, snic_mkey_dereg(enter(&c->cfg), c->mem_key));
+	if (c->admin_cqn)
+		leave(&c->cfg, snic_cq_destroy(enter(&c->cfg), c->admin_cqn));
 	if (c->cqn)
 		leave(&c->cfg, snic_cq_destroy(enter(&c->cfg), c->cqn));
 	if (c->pdn)
@@ -446,6 +457,7 @@ static void close_all(struct cnode *c, bool say)
 	free(c->conns);
 	free(c->mem);
 	free(c->cq);
+	free(c->admin_cq);
 	free(c);
 }
 
@@ -708,14 +720,13 @@ int cnode_poll(struct cnode *c, struct cnode_done *ret_done)
 		op = cqe.op_own >> 4;
 		index = be32toh(cqe.srqn_uidx) & 0xffffff;
 		if (op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR)
-			/* its user index lies elsewhere: look at all */
-			continue;
-		if (index > c->nr_conns)
+			continue;	/* shows by the queue pair's state */
+		if (!index || index > c->nr_conns)
 			return -EPROTO;
-		n = index ? &c->conns[index - 1] : &c->admin;
+		n = &c->conns[index - 1];
 		if (op == WRC_CQE_REQ)
 			on_sent(n, &cqe);
-		else if (op == WRC_CQE_RESP_WR_IMM && index)
+		else if (op == WRC_CQE_RESP_WR_IMM)
 			return on_answer(c, n, &cqe, ret_done);
 		else
 			return -EPROTO;
@@ -778,18 +789,15 @@ int cnode_beat(struct cnode *c, uint64_t want)
 {
 	struct odrp_wire_beat *b = &c->mem->beat;
 	struct cnode_info *i = &c->info;
-	struct cnode_done none;
+	struct wrc_cqe cqe;
 
 	if (!c->admin.up || c->admin.broken)
 		return -ENOTCONN;
-	while (sq_full(&c->admin)) {
-		int r = cnode_poll(c, &none);
-
-		if (r != -EAGAIN)
-			return r ? r : -EBUSY;
-		if (!c->cfg.pump(c->cfg.arg))
-			return -ETIMEDOUT;
-	}
+	while (!leave(&c->cfg, snic_cq_poll(enter(&c->cfg), c->admin_cqn,
+					    &cqe)))
+		c->admin.completed++;
+	if (sq_full(&c->admin))
+		return -EAGAIN;
 	enter(&c->cfg);
 	take_grant(c);
 	b->beat = htobe64(be64toh(b->beat) + 1);

@@ -81,7 +81,8 @@ unsigned int cnode_outstanding(const struct cnode *c);
 int cnode_do(struct cnode *c, unsigned int queue, enum odrp_wire_chain chain,
 	     uint64_t slot, void *page);
 
-/* Heartbeat; also takes in a grant that has come.  want: 0 for what is used. */
+/* Heartbeat; also takes in a grant that has come.  want: 0 for what is used.
+ * -EAGAIN: those before it are still on their way. */
 int cnode_beat(struct cnode *c, uint64_t want);
 void cnode_info(const struct cnode *c, struct cnode_info *ret_info);
 /* Requests ever started on a connection. */

@@ -125,8 +125,14 @@ static void agent(struct bed *b)
 
 static void tick(struct bed *b)
 {
+	unsigned int i;
+
 	if (b->now < b->tick_at)
 		return;
+	for (i = 0; i < b->nr_nodes; i++) {
+		if (b->nodes[i].cnode && !b->nodes[i].silent)
+			cnode_beat(b->nodes[i].cnode, b->want);
+	}
 	manager_tick(&b->m, BED_TICK_MS);
 	b->tick_at = b->now + BED_TICK_MS * NS_PER_MS;
 }
@@ -173,29 +179,19 @@ bool bed_pump(void *arg)
 	return false;
 }
 
-static void beat(struct bed_node *n, uint64_t want)
+void bed_pass(struct bed *b, unsigned int ms)
 {
+	uint64_t until = b->now + ms * NS_PER_MS;
 	struct cnode_done none;
-
-	if (!n->cnode || n->silent)
-		return;
-	while (!cnode_poll(n->cnode, &none))
-		;
-	cnode_beat(n->cnode, want);
-}
-
-void bed_pass(struct bed *b, unsigned int ms, uint64_t want)
-{
-	uint64_t until = b->now + ms * NS_PER_MS, beat_at = 0;
 	unsigned int i;
 
 	while (b->now < until) {
-		if (b->now >= beat_at) {
-			for (i = 0; i < b->nr_nodes; i++)
-				beat(&b->nodes[i], want);
-			beat_at = b->now + BED_TICK_MS * NS_PER_MS;
-		}
 		slice(b);
+		for (i = 0; i < b->nr_nodes; i++) {
+			if (b->nodes[i].cnode && !b->nodes[i].silent)
+				assert_int_equal(cnode_poll(b->nodes[i].cnode,
+							    &none), -EAGAIN);
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	uint64_t now, tick_at, patience;
+	uint64_t want;			/* in all heartbeats */
 	uint64_t activity;
 };
 
@@ -55,8 +56,8 @@ void bed_close(struct bed *b);
 
 /* Runs until something happened; false: for long nothing has. */
 bool bed_pump(void *arg);
-/* Lets ms pass, with heartbeats of those nodes that have one. */
-void bed_pass(struct bed *b, unsigned int ms, uint64_t want);
+/* Lets ms pass, without requests. */
+void bed_pass(struct bed *b, unsigned int ms);
 /* Reclaim until there is nothing to reclaim. */
 void bed_settle(struct bed *b);
 /* Every page is in exactly one place; that many are mapped. */

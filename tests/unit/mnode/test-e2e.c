@@ -3,25 +3,31 @@
  * Compute nodes and a memory node end to end: connect, store, load, free, die,
  * on good and on bad wires.
  */
+#include <errno.h>
 #include <string.h>
-#include "bed.h"
+#include "load.h"
 
 #define PAGE	ODRP_WIRE_PAGE_SIZE
 
 static struct bed bed;
+static struct load loads[BED_NODES];
 static uint8_t page[PAGE] __attribute__((aligned(8)));
 
-/* ---- one at a time --------------------------------------------------------- */
+static void open_one(struct bed_options *o, uint64_t nr_slots,
+		     unsigned int queues, unsigned int depth)
+{
+	bed_open(&bed, o, 1);
+	bed_connect(&bed, 0, nr_slots, queues, depth);
+}
 
 static void test_every_chain_once(void **state)
 {
 	struct bed_options o;
+	struct cnode *c;
 
 	bed_options(&o);
-	bed_open(&bed, &o, 1);
-	bed_connect(&bed, 0, 256, 1, 8);
-	struct cnode *c = bed.nodes[0].cnode;
-
+	open_one(&o, 256, 1, 8);
+	c = bed.nodes[0].cnode;
 	bed_check(&bed, 0);
 	bed_fill(page, 0, 5, 1);
 	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 5, page), 0);
@@ -40,10 +46,286 @@ static void test_every_chain_once(void **state)
 	bed_close(&bed);
 }
 
+/* ---- under load ------------------------------------------------------------- */
+
+static void run_load(struct bed_options *o, uint64_t requests)
+{
+	struct load *l = &loads[0];
+	unsigned int i;
+
+	open_one(o, 700, 2, 15);
+	load_init(l, &bed, 0, 700, o->seed);
+	for (i = 0; i < 10; i++) {
+		load_run(l, requests / 10);
+		bed_check(&bed, l->mapped);
+	}
+	load_verify(l);
+	load_fini(l);
+	bed_close(&bed);
+}
+
+static void test_load(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	run_load(&o, 10000);
+}
+
+static void test_load_early_fetch(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.fetch = SNIC_FETCH_EARLY;
+	run_load(&o, 10000);
+}
+
+static void test_load_relaxed(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.relaxed = true;
+	run_load(&o, 10000);
+}
+
+static void test_load_bad_wire(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		bed_options(&o);
+		o.seed = 10 + i;
+		o.faults = (struct snic_faults){
+			.loss = i ? 0.05 : 0.01, .duplicate = 0.01,
+			.reorder = i ? 0.05 : 0.01, .corrupt = 0.01,
+			.delay_ns = 20000,
+		};
+		o.conf.dead_ms = 3600 * 1000;
+		run_load(&o, 3000);
+	}
+}
+
+/* Every index, count and doorbell wraps: more than 2^16 requests on one
+ * connection, and the free ring goes around many times. */
+static void test_wrap(void **state)
+{
+	struct load *l = &loads[0];
+	struct bed_options o;
+	struct cnode *c;
+
+	bed_options(&o);
+	open_one(&o, 64, 1, 15);
+	c = bed.nodes[0].cnode;
+	load_init(l, &bed, 0, 64, 3);
+	l->free_chance = 240;
+	l->load_chance = 8;
+	load_run(l, 145000);
+	assert_true(cnode_requests(c, 0, ODRP_WIRE_UNMAPPED_STORE) > 70000);
+	assert_true(cnode_requests(c, 0, ODRP_WIRE_INVALIDATE) > 65536);
+	bed_check(&bed, l->mapped);
+	load_verify(l);
+	l->free_chance = 1;
+	l->load_chance = 128;
+	load_run(l, 140000);
+	assert_true(cnode_requests(c, 0, ODRP_WIRE_LOAD) > 65536);
+	assert_true(cnode_requests(c, 0, ODRP_WIRE_MAPPED_STORE) > 65536);
+	bed_check(&bed, l->mapped);
+	load_verify(l);
+	load_fini(l);
+	bed_close(&bed);
+}
+
+/* ---- several, and death ------------------------------------------------------ */
+
+static void open_some(struct bed_options *o, unsigned int nr)
+{
+	unsigned int i;
+
+	bed_open(&bed, o, nr);
+	for (i = 0; i < nr; i++) {
+		bed_connect(&bed, i, 300, 2, 7);
+		load_init(&loads[i], &bed, i, 300, 7);
+	}
+}
+
+static void close_some(unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		load_fini(&loads[i]);
+	bed_close(&bed);
+}
+
+static void test_two_nodes(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	open_some(&o, 2);
+	for (i = 0; i < 10; i++) {
+		load_submit(&loads[0], 10);
+		load_run(&loads[1], 100);
+		load_run(&loads[0], 100);
+		bed_check(&bed, loads[0].mapped + loads[1].mapped);
+	}
+	load_verify(&loads[0]);
+	load_verify(&loads[1]);
+	close_some(2);
+}
+
+/* One machine dies in the middle of its requests, at some point of time; its
+ * pages come back, and the other one is not disturbed. */
+static void die_in_the_middle(unsigned int seed, bool bad_wire)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	o.seed = seed;
+	if (bad_wire)
+		o.faults = (struct snic_faults){
+			.loss = 0.02, .reorder = 0.02, .delay_ns = 5000,
+		};
+	open_some(&o, 2);
+	load_run(&loads[0], 200 + seed * 7);
+	load_run(&loads[1], 200);
+	load_submit(&loads[0], 40);
+	for (i = 0; i < seed % 5; i++)
+		bed_pump(&bed);
+	bed.nodes[0].silent = true;
+	for (i = 0; i < 100 && bed.m.nr_sess == 2; i++) {
+		bed_pass(&bed, 100);
+		load_run(&loads[1], 20);
+	}
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_int_equal(bed.m.sess_dead, 1);
+	bed_check(&bed, loads[1].mapped);
+	load_run(&loads[1], 200);
+	load_verify(&loads[1]);
+	bed_check(&bed, loads[1].mapped);
+	close_some(2);
+}
+
+static void test_death(void **state)
+{
+	unsigned int seed;
+
+	for (seed = 0; seed < 20; seed++)
+		die_in_the_middle(seed, seed & 1);
+}
+
+/* A graceful leave gives all back at once, without waiting for silence. */
+static void test_leave(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	open_some(&o, 2);
+	load_run(&loads[0], 500);
+	load_run(&loads[1], 500);
+	cnode_close(bed.nodes[0].cnode);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_int_equal(bed.m.sess_left, 1);
+	bed_check(&bed, loads[1].mapped);
+	load_verify(&loads[1]);
+	bed_connect(&bed, 0, 300, 2, 7);
+	assert_int_equal(bed.m.nr_sess, 2);
+	close_some(2);
+}
+
+static void test_evict(void **state)
+{
+	struct bed_options o;
+	struct cnode_info info;
+
+	bed_options(&o);
+	open_some(&o, 2);
+	load_run(&loads[0], 500);
+	load_run(&loads[1], 500);
+	cnode_info(bed.nodes[0].cnode, &info);
+	manager_kill(&bed.m, manager_find(&bed.m, info.session), WHY_EVICTED);
+	bed_settle(&bed);
+	assert_true(cnode_broken(bed.nodes[0].cnode, 0, ODRP_WIRE_LOAD));
+	bed_check(&bed, loads[1].mapped);
+	load_verify(&loads[1]);
+	close_some(2);
+}
+
+/* ---- leases ------------------------------------------------------------------- */
+
+/* More is wanted than there is: stores beyond the lease are refused on the
+ * compute node, nothing breaks, and what is freed can be used again. */
+static void test_small_pool(void **state)
+{
+	struct load *l = &loads[0];
+	struct bed_options o;
+	struct cnode_info info;
+
+	bed_options(&o);
+	o.conf.pool = 1 << 20;		/* 256 pages, 64 in reserve */
+	open_one(&o, 1000, 2, 15);
+	load_init(l, &bed, 0, 1000, 5);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.lease, 192);
+	l->free_chance = 20;
+	load_run(l, 3000);
+	assert_true(l->refused > 0);
+	assert_in_range(l->mapped, 1, 192);
+	bed_check(&bed, l->mapped);
+	load_verify(l);
+	load_fini(l);
+	bed_close(&bed);
+}
+
+static void test_lease_moves(void **state)
+{
+	struct bed_options o;
+	struct cnode_info info;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 2000, 1, 7);	/* alone: gets all it can use */
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.lease, 960);
+	bed_connect(&bed, 1, 2000, 1, 7);
+	cnode_info(bed.nodes[1].cnode, &info);
+	assert_int_equal(info.lease, 0);
+	bed.want = 800;
+	bed_pass(&bed, 2000);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.lease, 480);
+	cnode_info(bed.nodes[1].cnode, &info);
+	assert_int_equal(info.lease, 480);
+	load_init(&loads[0], &bed, 0, 2000, 9);
+	load_init(&loads[1], &bed, 1, 2000, 9);
+	load_run(&loads[0], 2000);
+	load_run(&loads[1], 2000);
+	bed_check(&bed, loads[0].mapped + loads[1].mapped);
+	close_some(2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_chain_once),
+		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_early_fetch),
+		cmocka_unit_test(test_load_relaxed),
+		cmocka_unit_test(test_load_bad_wire),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_two_nodes),
+		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_leave),
+		cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_small_pool),
+		cmocka_unit_test(test_lease_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

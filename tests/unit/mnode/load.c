@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* See load.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "load.h"
+
+static struct cnode *cnode(const struct load *l)
+{
+	return l->bed->nodes[l->node].cnode;
+}
+
+static uint32_t rnd(struct load *l)
+{
+	l->rnd = l->rnd * 6364136223846793005ull + 1442695040888963407ull;
+	return l->rnd >> 32;
+}
+
+void load_init(struct load *l, struct bed *b, unsigned int node,
+	       uint64_t nr_slots, uint64_t seed)
+{
+	struct cnode_info info;
+
+	*l = (struct load){
+		.bed = b, .node = node, .nr_slots = nr_slots,
+		.rnd = seed * 2654435761u + node + 1,
+		.free_chance = 40, .load_chance = 110,
+	};
+	cnode_info(cnode(l), &info);
+	l->queues = info.queues;
+	l->slots = calloc(nr_slots, sizeof(*l->slots));
+	assert_non_null(l->slots);
+}
+
+void load_fini(struct load *l)
+{
+	free(l->slots);
+}
+
+static enum odrp_wire_chain choose(struct load *l, const struct load_slot *s)
+{
+	unsigned int dice = rnd(l) & 255;
+
+	if (!s->version)
+		return ODRP_WIRE_UNMAPPED_STORE;
+	if (dice < l->free_chance)
+		return ODRP_WIRE_INVALIDATE;
+	if (dice < l->free_chance + l->load_chance)
+		return ODRP_WIRE_LOAD;
+	return ODRP_WIRE_MAPPED_STORE;
+}
+
+static int start(struct load *l, uint64_t slot, enum odrp_wire_chain chain)
+{
+	static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
+	struct load_slot *s = &l->slots[slot];
+	int r;
+
+	if (chain == ODRP_WIRE_UNMAPPED_STORE ||
+	    chain == ODRP_WIRE_MAPPED_STORE)
+		bed_fill(page, l->node, slot, s->version + 1);
+	r = cnode_submit(cnode(l), rnd(l) % l->queues, chain, slot, page,
+			 chain);
+	if (r)
+		return r;
+	s->busy = true;
+	l->under_way++;
+	return 0;
+}
+
+void load_submit(struct load *l, unsigned int max)
+{
+	unsigned int tries = 4 * max;
+	int r;
+
+	while (max && tries--) {
+		uint64_t slot = rnd(l) % l->nr_slots;
+		struct load_slot *s = &l->slots[slot];
+
+		if (s->busy)
+			continue;
+		r = start(l, slot, choose(l, s));
+		if (r == -EDQUOT)
+			l->refused++;
+		else if (!r)
+			max--;
+		else
+			assert_int_equal(r, -EAGAIN);
+	}
+}
+
+static void finish(struct load *l, const struct cnode_done *d)
+{
+	struct load_slot *s = &l->slots[d->slot];
+
+	assert_true(s->busy);
+	assert_int_equal(d->cookie, d->chain);
+	s->busy = false;
+	l->under_way--;
+	l->done[d->chain]++;
+	switch (d->chain) {
+	case ODRP_WIRE_LOAD:
+		assert_true(bed_is(d->page, l->node, d->slot, s->version));
+		break;
+	case ODRP_WIRE_INVALIDATE:
+		s->version = 0;
+		l->mapped--;
+		break;
+	case ODRP_WIRE_UNMAPPED_STORE:
+		l->mapped++;
+		/* fall through */
+	default:
+		s->version++;
+	}
+}
+
+void load_poll(struct load *l)
+{
+	struct cnode_done d;
+	int r;
+
+	while (!(r = cnode_poll(cnode(l), &d)))
+		finish(l, &d);
+	assert_int_equal(r, -EAGAIN);
+}
+
+void load_run(struct load *l, uint64_t requests)
+{
+	uint64_t end = requests, i;
+
+	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
+		end += l->done[i];
+	for (;;) {
+		uint64_t done = l->under_way;
+
+		for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
+			done += l->done[i];
+		if (done < end)
+			load_submit(l, end - done < 16 ? end - done : 16);
+		else if (!l->under_way)
+			break;
+		if (!bed_pump(l->bed))
+			fail_msg("%u requests are never answered",
+				 l->under_way);
+		load_poll(l);
+	}
+}
+
+void load_verify(struct load *l)
+{
+	uint64_t slot;
+
+	for (slot = 0; slot < l->nr_slots; slot++) {
+		if (!l->slots[slot].version)
+			continue;
+		while (start(l, slot, ODRP_WIRE_LOAD)) {
+			assert_true(bed_pump(l->bed));
+			load_poll(l);
+		}
+	}
+	while (l->under_way) {
+		assert_true(bed_pump(l->bed));
+		load_poll(l);
+	}
+}
