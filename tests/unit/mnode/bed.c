@@ -37,6 +37,14 @@ static void nic_config(const struct bed *b, unsigned int station,
 	};
 }
 
+static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
+		     uint32_t bytes)
+{
+	const struct bed *b = arg;
+
+	return kind == SNIC_COST_PACKET ? 0 : b->opts.cost_ns;
+}
+
 static void open_node(struct bed *b, unsigned int i)
 {
 	struct bed_node *n = &b->nodes[i];
@@ -67,6 +75,8 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
 	nic_config(b, 0, &cfg);
 	assert_int_equal(snic_new(&cfg, &b->snic), 0);
+	if (opts->cost_ns)
+		snic_set_cost(b->snic, cost, b);
 	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
 	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
@@ -137,27 +147,38 @@ static void tick(struct bed *b)
 	b->tick_at = b->now + BED_TICK_MS * NS_PER_MS;
 }
 
-/* One slice: true if something happened in it. */
-static bool slice(struct bed *b)
+static void run(struct bed *b, uint64_t ns, bool (*done)(void *arg))
 {
 	struct snic *nics[BED_NODES + 1];
+	uint64_t until = b->now + ns, now;
 	unsigned int nr = 0, i;
-	uint64_t until = b->now + SLICE_NS, now;
-	bool some;
 
 	nics[nr++] = b->snic;
 	for (i = 0; i < b->nr_nodes; i++) {
 		if (!b->nodes[i].silent)
 			nics[nr++] = b->nodes[i].snic;
 	}
-	b->activity = activity(b);
-	assert_int_equal(snic_vt_run(nics, nr, until, something, b, &now), 0);
-	some = something(b);
+	assert_int_equal(snic_vt_run(nics, nr, until, done, b, &now), 0);
 	/* Nothing is left to happen by itself: time passes all the same. */
-	if (!some && now < until)
+	if ((!done || !done(b)) && now < until)
 		now = until;
 	if (now > b->now)
 		b->now = now;
+}
+
+void bed_run_ns(struct bed *b, uint64_t ns)
+{
+	run(b, ns, NULL);
+}
+
+/* One slice: true if something happened in it. */
+static bool slice(struct bed *b)
+{
+	bool some;
+
+	b->activity = activity(b);
+	run(b, SLICE_NS, something);
+	some = something(b);
 	agent(b);
 	tick(b);
 	return some;

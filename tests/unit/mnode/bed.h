@@ -25,6 +25,7 @@ struct bed_options {
 	bool relaxed;
 	struct snic_faults faults;
 	uint64_t seed;
+	uint64_t cost_ns;	/* of each WQE's fetch and execution */
 };
 
 struct bed_node {
@@ -56,6 +57,8 @@ void bed_close(struct bed *b);
 
 /* Runs until something happened; false: for long nothing has. */
 bool bed_pump(void *arg);
+/* Runs the NICs that long, nothing else. */
+void bed_run_ns(struct bed *b, uint64_t ns);
 /* Lets ms pass, without requests. */
 void bed_pass(struct bed *b, unsigned int ms);
 /* Reclaim until there is nothing to reclaim. */

@@ -219,6 +219,145 @@ static void test_death(void **state)
 		die_in_the_middle(seed, seed & 1);
 }
 
+/* ---- at every step ----------------------------------------------------------- */
+
+#define STEP_NS	100
+
+/* Starts a request on slot 5 and lets the memory node execute that many steps
+ * of it. */
+static void stop_at(enum odrp_wire_chain chain, unsigned int steps, bool mapped)
+{
+	struct bed_options o;
+	struct cnode *c;
+
+	bed_options(&o);
+	o.cost_ns = STEP_NS;
+	o.conf.pool = 1 << 20;
+	open_one(&o, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	bed_fill(page, 0, 5, 1);
+	if (mapped)
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 5,
+					  page), 0);
+	assert_int_equal(cnode_submit(c, 0, chain, 5, page, 0), 0);
+	bed_run_ns(&bed, steps * STEP_NS);
+}
+
+static unsigned int mapped_now(void)
+{
+	struct check_result res;
+
+	assert_int_equal(check_pages(&bed.m, &res), 0);
+	assert_true(check_ok(&res));
+	return res.mapped;
+}
+
+/* At each step of each chain every page is in one place; if the session ends
+ * there, all come back. */
+static void every_step(enum odrp_wire_chain chain, bool mapped)
+{
+	unsigned int steps, held = 0;
+	struct check_result res;
+	struct cnode_done done;
+	bool answered = false;
+
+	for (steps = 0; !answered; steps++) {
+		assert_in_range(steps, 0, 200);
+		stop_at(chain, steps, mapped);
+		answered = !cnode_poll(bed.nodes[0].cnode, &done);
+		assert_int_equal(check_pages(&bed.m, &res), 0);
+		assert_true(check_ok(&res));
+		held += res.held;
+		manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, 0);
+		bed_check(&bed, 0);
+		assert_int_equal(pool_free_pages(&bed.m.pool),
+				 bed.m.pool.pages);
+		bed_close(&bed);
+	}
+	assert_true(steps > 5);
+	if (chain == ODRP_WIRE_UNMAPPED_STORE ||
+	    (chain == ODRP_WIRE_INVALIDATE && mapped))
+		assert_true(held > 0);
+	else
+		assert_int_equal(held, 0);
+}
+
+static void test_death_at_every_step(void **state)
+{
+	every_step(ODRP_WIRE_UNMAPPED_STORE, false);
+	every_step(ODRP_WIRE_INVALIDATE, true);
+	every_step(ODRP_WIRE_INVALIDATE, false);
+	every_step(ODRP_WIRE_MAPPED_STORE, true);
+	every_step(ODRP_WIRE_LOAD, true);
+}
+
+/* One chain ends there, the session goes on: the chain can be connected again
+ * and the slot be used. */
+static void every_step_reconnect(enum odrp_wire_chain chain, bool mapped)
+{
+	struct cnode_refusal no;
+	struct cnode_done done;
+	unsigned int steps, n;
+	bool answered = false;
+	struct cnode *c;
+
+	for (steps = 0; !answered; steps++) {
+		assert_in_range(steps, 0, 200);
+		stop_at(chain, steps, mapped);
+		c = bed.nodes[0].cnode;
+		answered = !cnode_poll(c, &done);
+		manager_close_queue(&bed.m, bed.m.sess[0], 0, chain);
+		bed_settle(&bed);
+		assert_true(cnode_broken(c, 0, chain));
+		n = mapped_now();
+		assert_int_equal(cnode_reconnect(c, 0, chain, &no), 0);
+		bed_fill(page, 0, 5, 2);
+		assert_int_equal(cnode_do(c, 0, n ? ODRP_WIRE_MAPPED_STORE :
+					  ODRP_WIRE_UNMAPPED_STORE, 5, page),
+				 0);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 5, page), 0);
+		assert_true(bed_is(page, 0, 5, 2));
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, 5, NULL),
+				 0);
+		bed_check(&bed, 0);
+		bed_close(&bed);
+	}
+}
+
+static void test_reconnect_at_every_step(void **state)
+{
+	every_step_reconnect(ODRP_WIRE_UNMAPPED_STORE, false);
+	every_step_reconnect(ODRP_WIRE_INVALIDATE, true);
+	every_step_reconnect(ODRP_WIRE_MAPPED_STORE, true);
+	every_step_reconnect(ODRP_WIRE_LOAD, true);
+}
+
+/* Counted while chains run, in the middle of anything. */
+static void test_check_under_way(void **state)
+{
+	struct load *l = &loads[0];
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	o.cost_ns = STEP_NS;
+	open_one(&o, 300, 4, 15);
+	load_init(l, &bed, 0, 300, 11);
+	load_run(l, 300);
+	for (i = 0; i < 3000; i++) {
+		load_submit(l, 4);
+		bed_run_ns(&bed, 700);
+		mapped_now();
+		load_poll(l);
+	}
+	load_run(l, 1);
+	load_verify(l);
+	load_fini(l);
+	bed_close(&bed);
+}
+
 /* A graceful leave gives all back at once, without waiting for silence. */
 static void test_leave(void **state)
 {
@@ -322,6 +461,9 @@ int main(void)
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_two_nodes),
 		cmocka_unit_test(test_death),
+		cmocka_unit_test(test_death_at_every_step),
+		cmocka_unit_test(test_reconnect_at_every_step),
+		cmocka_unit_test(test_check_under_way),
 		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_small_pool),
