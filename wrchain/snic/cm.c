@@ -222,7 +222,7 @@ int snic_cm_accept(struct snic *nic, uint32_t id,
 	ret = check_param(nic, param, SNIC_CM_REP_PRIV, &qp);
 	if (ret)
 		return ret;
-	/* What the REQ said about timers and retries holds for both ends. */
+	/* The retry counts are those of the REQ, for both ends. */
 	if (param->timeout)
 		c->qpc.timeout = param->timeout;
 	c->qpc.min_rnr_timer = param->min_rnr_timer;

@@ -32,7 +32,7 @@
 /* A rejected one answers repeated REQs. */
 #define SNIC_CM_REJECT_NS	10000000000ull
 
-#define SNIC_CM_ACK_TIMEOUT	17	/* QP time-out by default: 0.5 s */
+#define SNIC_CM_ACK_TIMEOUT	16	/* QP time-out by default: 0.27 s */
 #define SNIC_CM_RD_ATOMIC	16	/* reads and atomics in flight */
 
 enum snic_cm_state {
@@ -73,7 +73,8 @@ struct snic_cm_conn {
 	uint8_t msg[SNIC_MAD_LEN];
 	struct snic_timer timer;
 	uint64_t wait;		/* between two repetitions */
-	uint64_t give_up;	/* when to stop */
+	uint64_t total;		/* how long to try */
+	uint64_t give_up;	/* when to stop; 0: has yet to begin */
 	uint64_t peer_wait;	/* how long the peer may take to answer */
 	uint8_t peer_retries;
 

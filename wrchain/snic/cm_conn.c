@@ -184,7 +184,7 @@ int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
 int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
 			 uint64_t answer_ns, unsigned int retries)
 {
-	uint64_t now = snic_now(c->nic), total = answer_ns * (retries + 1);
+	uint64_t total = answer_ns * (retries + 1);
 	int ret;
 
 	ret = snic_cm_send_kept(c, msg);
@@ -194,9 +194,12 @@ int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
 		total = SNIC_CM_MIN_WAIT_NS;
 	if (total > SNIC_CM_MAX_WAIT_NS)
 		total = SNIC_CM_MAX_WAIT_NS;
+	c->total = total;
 	c->wait = SNIC_CM_FIRST_RETRY_NS;
-	c->give_up = now + total;
-	snic_timer_set(c->nic, &c->timer, now + c->wait);
+	c->give_up = 0;
+	/* Between two steps the clock may be long behind: time starts to run
+	 * with the next one. */
+	snic_timer_set(c->nic, &c->timer, snic_now(c->nic));
 	return 0;
 }
 
@@ -381,6 +384,11 @@ static void repeat(struct snic_cm_conn *c)
 {
 	uint64_t now = snic_now(c->nic), next;
 
+	if (!c->give_up) {
+		c->give_up = now + c->total;
+		snic_timer_set(c->nic, &c->timer, now + c->wait);
+		return;
+	}
 	if (now >= c->give_up) {
 		gave_up(c);
 		return;

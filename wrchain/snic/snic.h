@@ -167,8 +167,9 @@ struct snic_cm_param {
 	uint32_t qpn;		/* in RESET; the CM moves it to RTS */
 	const void *priv;
 	uint8_t priv_len;	/* connect at most 56, accept at most 196 */
-	uint8_t retry_cnt, rnr_retry;
-	uint8_t timeout;	/* of the QP, see snic_qp_conn; 0: a default */
+	uint8_t retry_cnt;	/* connect: for both ends.  accept: unused */
+	uint8_t rnr_retry;	/* what the peer's QP is to use */
+	uint8_t timeout;	/* of the QP, see snic_qp_conn; 0: 16 (0.27 s) */
 	uint8_t min_rnr_timer;
 };
 
