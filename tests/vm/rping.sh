@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The software NIC against others' tools: rping of rdmacm-utils, over the
+# rdma_rxe of each stock kernel, with a server of ours (snic-echo) on this host.
+. "$(dirname "$0")/lib.sh"
+
+# serve OPTION...: snic-echo, as soon as the machine has its sockets.
+serve() {
+	local dir tries
+	for ((tries = 0; tries < 600; tries++)); do
+		dir=$(echo "$case_dir"/tmp/odrp-vm.*)
+		if [[ -S $dir/guest0.sock ]]; then
+			exec "$(userspace_dir)/wrchain/tools/snic-echo" \
+				--dgram "$dir/agent0.sock:$dir/guest0.sock" "$@"
+		fi
+		sleep 0.05
+	done
+}
+
+# answers KERNEL COUNT SERVER_OPTION...
+answers() {
+	local kernel=$1 count=$2 server sent
+	shift 2
+	mkdir "$case_dir/tmp"
+	serve "$@" >"$case_dir/server" 2>&1 &
+	server=$!
+	# rping ends a thread with pthread_exit(), which loads libgcc_s.
+	TMPDIR=$case_dir/tmp vm --kernel "$kernel" --no-odrp --mem 256M \
+		--add "$(command -v rping)" \
+		--add "$(gcc -print-file-name=libgcc_s.so.1)" -- sh -c "
+			export LD_LIBRARY_PATH=/x
+			rping -c -a 10.77.0.1 -p 7174 -V -S 64 -C $count &&
+			rping -c -a 10.77.0.1 -p 7174 -V -S 60000 -C $count"
+	kill "$server" 2>/dev/null
+	wait "$server"
+	expect_status 0
+	sent=$(sed -n 's/^writes //p' "$case_dir/server")
+	((${sent:-0} >= 2 * count)) || wrong "the server wrote ${sent:-0} times"
+	((case_failed)) && sed 's/^/server: /' "$case_dir/server" >&2
+	say "$(grep -E '^(rx_frames|tx_frames|retransmits|timeouts|fault_lost) ' \
+		"$case_dir/server" | paste -sd' ')"
+}
+
+packages_install bench || exit 1
+for kernel in 5.10 6.1 6.12; do
+	tap_case "rping on $kernel" answers "$kernel" 100
+done
+tap_case "rping on 6.1, 2 % of all packets lost" answers 6.1 20 --loss=0.02
+tap_end
