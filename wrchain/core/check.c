@@ -108,6 +108,18 @@ int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 	return -1;
 }
 
+bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
+			  enum wrc_field field, unsigned int sge)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_patches; i++)
+		if (prog->patch[i].insn == insn &&
+		    prog->patch[i].field == field && prog->patch[i].sge == sge)
+			return true;
+	return false;
+}
+
 static bool has(const struct wrc_check *c, enum wrc_rule rule)
 {
 	return c->rules & 1u << rule;

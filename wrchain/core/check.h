@@ -94,6 +94,10 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 		      enum odrp_wire_word_kind kind);
 
+/* Does anybody write that field? */
+bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
+			  enum wrc_field field, unsigned int sge);
+
 int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn);
 int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 		 const struct wrc_wr *wr);

@@ -184,6 +184,8 @@ static int check_address(struct flow *f, unsigned int insn, struct wrc_ref to,
 
 	if (wrc_space_static((enum wrc_space)to.space))
 		return 0;
+	if (!wrc_check_is_patched(f->c->ctx.prog, insn, field, sge))
+		return 0;	/* open: rule patch has that */
 	k = field_kind(f, insn, field, sge);
 	if (leads_to(k, (enum wrc_space)to.space))
 		return 0;

@@ -84,18 +84,6 @@ static int check_relocation(struct wrc_check *c, const struct wrc_patch *p)
 	return 0;
 }
 
-static bool is_patched(const struct wrc_prog *prog, unsigned int insn,
-		       enum wrc_field field, unsigned int sge)
-{
-	unsigned int i;
-
-	for (i = 0; i < prog->nr_patches; i++)
-		if (prog->patch[i].insn == insn &&
-		    prog->patch[i].field == field && prog->patch[i].sge == sge)
-			return true;
-	return false;
-}
-
 /* Every address and opcode that is open must be filled by somebody. */
 static int check_open(struct wrc_check *c, unsigned int insn)
 {
@@ -104,14 +92,14 @@ static int check_open(struct wrc_check *c, unsigned int insn)
 	unsigned int j;
 
 	if (i->flags & WRC_I_MAYBE &&
-	    !is_patched(prog, insn, WRC_F_OPCODE, 0))
+	    !wrc_check_is_patched(prog, insn, WRC_F_OPCODE, 0))
 		return wrc_refuse(c, RULE, 0, insn, "is never given its opcode");
 	if (!wrc_space_static((enum wrc_space)i->remote.space) &&
-	    !is_patched(prog, insn, WRC_F_RADDR, 0))
+	    !wrc_check_is_patched(prog, insn, WRC_F_RADDR, 0))
 		return wrc_refuse(c, RULE, 0, insn, "is never given its raddr");
 	for (j = 0; j < i->nr_sge; j++)
 		if (!wrc_space_static((enum wrc_space)i->sge[j].at.space) &&
-		    !is_patched(prog, insn, WRC_F_ADDR, j))
+		    !wrc_check_is_patched(prog, insn, WRC_F_ADDR, j))
 			return wrc_refuse(c, RULE, 0, insn,
 					  "is never given the address of segment %u",
 					  j);

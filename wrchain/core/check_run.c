@@ -372,7 +372,7 @@ static bool known(const struct wrc_prog *prog, const struct run *run,
 }
 
 static int order_patch(struct wrc_check *c, const struct run *run,
-		       const struct wrc_patch *p)
+		       __u32 instance, const struct wrc_patch *p)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	__u8 by = p->delta ? run->head_by : run->enabled_by[p->insn];
@@ -388,7 +388,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 		wrc_text_add(&t, "the instance before");
 	else
 		wrc_dis_label(&t, prog, by);
-	return wrc_refuse(c, WRC_RULE_ORDER, 0, p->insn,
+	return wrc_refuse(c, WRC_RULE_ORDER, instance, p->insn,
 			  "is enabled before its patch has arrived (%s)", line);
 }
 
@@ -413,13 +413,14 @@ static bool overlap(const struct wrc_operand *a, const struct wrc_operand *b)
 
 /* Everything in the arena that is read must have been written, and waited. */
 static int order_read(struct wrc_check *c, const struct run *run,
-		      unsigned int insn, const struct wrc_operand *what)
+		      __u32 instance, unsigned int insn,
+		      const struct wrc_operand *what)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, j;
 
 	if (what->at.space == WRC_SP_BUF && !known(prog, run, WRC_RECV, insn))
-		return wrc_refuse(c, WRC_RULE_ORDER, 0, insn,
+		return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 				  "reads a page that may not have arrived");
 	for (i = 0; i < insn; i++) {
 		const struct wrc_insn *w = &prog->insn[i];
@@ -429,7 +430,7 @@ static int order_read(struct wrc_check *c, const struct run *run,
 		for (j = 0; j < w->nr_sge; j++)
 			if (overlap(&w->sge[j], what) &&
 			    !known(prog, run, i, insn))
-				return wrc_refuse(c, WRC_RULE_ORDER, 0, insn,
+				return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 						  "reads what l%u may not have written yet",
 						  wrc_insn_number(prog, i));
 	}
@@ -437,7 +438,7 @@ static int order_read(struct wrc_check *c, const struct run *run,
 }
 
 static int order_insn(struct wrc_check *c, const struct run *run,
-		      unsigned int insn)
+		      __u32 instance, unsigned int insn)
 {
 	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
 	__u8 flags = wrc_opdef(i->op)->flags;
@@ -448,28 +449,28 @@ static int order_insn(struct wrc_check *c, const struct run *run,
 	for (j = 0; j < i->nr_sge; j++)
 		remote.len += i->sge[j].len;
 	if (flags & WRC_OP_RREAD)
-		err = order_read(c, run, insn, &remote);
+		err = order_read(c, run, instance, insn, &remote);
 	for (j = 0; !err && flags & WRC_OP_GATHER && j < i->nr_sge; j++)
-		err = order_read(c, run, insn, &i->sge[j]);
+		err = order_read(c, run, instance, insn, &i->sge[j]);
 	return err;
 }
 
-static int order(struct wrc_check *c, const struct run *run)
+static int order(struct wrc_check *c, const struct run *run, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
 	int err = 0;
 
 	for (i = 0; !err && i < prog->nr_patches; i++)
-		err = order_patch(c, run, &prog->patch[i]);
+		err = order_patch(c, run, instance, &prog->patch[i]);
 	for (i = 0; !err && i < prog->nr_insn; i++)
 		if (prog->insn[i].queue == WRC_LOOP)
-			err = order_insn(c, run, i);
+			err = order_insn(c, run, instance, i);
 	return err;
 }
 
 /* All that changes memory must be done when the answer is let go. */
-static int answer(struct wrc_check *c, const struct run *run)
+static int answer(struct wrc_check *c, const struct run *run, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, go = WRC_NONE;
@@ -483,7 +484,7 @@ static int answer(struct wrc_check *c, const struct run *run)
 		if (insn->queue == WRC_LOOP &&
 		    wrc_opdef(insn->op)->flags & WRC_OP_RWRITE &&
 		    !known(prog, run, i, go))
-			return wrc_refuse(c, WRC_RULE_ANSWER, 0, i,
+			return wrc_refuse(c, WRC_RULE_ANSWER, instance, i,
 					  "may take effect after l%u has let the answer go",
 					  wrc_insn_number(prog, go));
 	}
@@ -497,6 +498,7 @@ static bool has(const struct wrc_check *c, enum wrc_rule rule)
 
 int wrc_check_run(struct wrc_check *c)
 {
+	__u32 depth = c->ctx.geom->depth, r;
 	struct run run;
 	int err = 0;
 
@@ -504,16 +506,18 @@ int wrc_check_run(struct wrc_check *c)
 		err = indices(c);
 	if (!err && has(c, WRC_RULE_BALANCE))
 		err = balance(c);
-	if (err || !(has(c, WRC_RULE_ORDER) || has(c, WRC_RULE_ANSWER)))
+	if (!(has(c, WRC_RULE_ORDER) || has(c, WRC_RULE_ANSWER)))
 		return err;
-	/* Any instance stands for all; one that does not balance says so. */
-	if (run_request(c, c->ctx.geom->depth, &run)) {
-		wrc_text_init(&c->why, c->why.buf, c->why.size);
-		return 0;
+	/* The second lap, on which every count has been re-armed. */
+	for (r = depth; !err && r < 2 * depth; r++) {
+		if (run_request(c, r, &run)) {	/* rule balance says why */
+			wrc_text_init(&c->why, c->why.buf, c->why.size);
+			return 0;
+		}
+		if (has(c, WRC_RULE_ORDER))
+			err = order(c, &run, r - depth);
+		if (!err && has(c, WRC_RULE_ANSWER))
+			err = answer(c, &run, r - depth);
 	}
-	if (has(c, WRC_RULE_ORDER))
-		err = order(c, &run);
-	if (!err && has(c, WRC_RULE_ANSWER))
-		err = answer(c, &run);
 	return err;
 }

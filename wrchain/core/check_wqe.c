@@ -150,7 +150,8 @@ static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 
 	switch (wr->shape) {
 	case WRC_WQE_MASKED_CS:
-		if (wr->compare_mask || wr->swap || ~wr->swap_mask)
+		if (wr->compare_mask || wr->compare || wr->swap ||
+		    ~wr->swap_mask)
 			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
 					  "does not move: it must leave 0, always");
 		return 0;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Programs and images for the tests; see bench.h. */
+#include <stdlib.h>
+#include "bench.h"
+
+const struct wrc_bind bench_bind = {
+	.client_qpn = 0x11, .client_rcqn = 0x21,
+	.loop_qpn = 0x12, .loop_scqn = 0x22,
+	.arena_iova = 0x10000000, .arena_key = 0xa00,
+	.buf_iova = 0x20000000, .buf_key = 0xb00,
+	.tt_len = 0x10000, .tt_key = 0xc00,
+	.free_head = 0x30000000, .free_tail = 0x30000040,
+	.free_ring = 0x30010000, .log_free_ring = 16, .free_key = 0xd00,
+	.pool_key = 0xe00, .pool_len = 0x2000000,
+};
+
+void bench_image(struct bench *b, uint32_t depth)
+{
+	assert_int_equal(wrc_geom_init(&b->prog, depth, &b->geom), 0);
+	b->bind = bench_bind;
+	b->arena = malloc(b->geom.arena_len);
+	assert_non_null(b->arena);
+	assert_int_equal(wrc_image_write(&b->prog, &b->geom, &b->bind,
+					 b->arena), 0);
+}
+
+void bench_open(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		uint32_t depth)
+{
+	struct wrc_opts opts = { .strict_index = strict };
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	bench_image(b, depth);
+}
+
+void bench_close(struct bench *b)
+{
+	free(b->arena);
+	b->arena = NULL;
+}
+
+uint8_t *bench_field(struct bench *b, unsigned int insn, enum wrc_field field,
+		     unsigned int sge, uint32_t instance)
+{
+	int off = wrc_field_at(b->prog.insn[insn].op, field, sge);
+
+	assert_true(off >= 0);
+	return b->arena + wrc_insn_off(&b->prog, &b->geom, insn, instance) +
+	       off;
+}
+
+struct wrc_wqe_data *bench_recv(struct bench *b, uint32_t instance,
+				unsigned int n)
+{
+	return (struct wrc_wqe_data *)(b->arena + b->geom.client_rq +
+				       (instance << b->geom.log_rq_stride)) + n;
+}
+
+unsigned int bench_find(const struct bench *b, __u8 op, unsigned int from)
+{
+	while (from < b->prog.nr_insn && b->prog.insn[from].op != op)
+		from++;
+	assert_true(from < b->prog.nr_insn);
+	return from;
+}
+
+uint32_t bench_random(uint32_t *state)
+{
+	uint32_t x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	return *state = x;
+}

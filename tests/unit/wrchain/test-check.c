@@ -1,0 +1,763 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The verifier: it accepts all programs, and for each rule there are broken
+ * images and broken programs that this rule refuses, and only this one.
+ */
+#include "bench.h"
+#include "core/build.h"
+#include "prog/parts.h"
+
+#define K 4
+
+/* Which rules refuse it, each asked alone. */
+static unsigned int refused_by(struct bench *b, char why[WRC_WHY_MAX])
+{
+	unsigned int mask = 0;
+
+	why[0] = 0;
+	for (int rule = 0; rule < WRC_NR_RULES; rule++) {
+		char text[WRC_WHY_MAX];
+
+		if (!wrc_check_rules(&b->prog, &b->geom, &b->bind, b->arena,
+				     1u << rule, text))
+			continue;
+		mask |= 1u << rule;
+		memcpy(why, text, WRC_WHY_MAX);
+	}
+	return mask;
+}
+
+/* Refused by that rule alone, in a sentence that has these words. */
+static void expect_refusal(struct bench *b, enum wrc_rule rule,
+			   const char *words)
+{
+	char why[WRC_WHY_MAX], all[WRC_WHY_MAX];
+	unsigned int mask = refused_by(b, why);
+
+	if (mask != 1u << rule)
+		fail_msg("'%s' was to be refused by %s alone, and was by mask 0x%x: %s",
+			 words, wrc_rule_name(rule), mask, why);
+	assert_int_equal(wrc_image_check(&b->prog, &b->geom, &b->bind,
+					 b->arena, all), -EPERM);
+	assert_string_equal(all, why);
+	if (strncmp(why, wrc_rule_name(rule), strlen(wrc_rule_name(rule))) ||
+	    !strstr(why, words))
+		fail_msg("no '%s' in: %s", words, why);
+}
+
+static void expect_accepted(struct bench *b)
+{
+	char why[WRC_WHY_MAX];
+
+	if (wrc_image_check(&b->prog, &b->geom, &b->bind, b->arena, why))
+		fail_msg("%s: %s", b->prog.name, why);
+}
+
+static void accepts(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int strict = 0; strict < 2; strict++)
+			for (uint32_t k = 4; k <= 1024; k *= 4) {
+				struct bench b;
+
+				bench_open(&b, chain, strict, k);
+				expect_accepted(&b);
+				bench_close(&b);
+			}
+}
+
+/* ---- broken images ---------------------------------------------------------- */
+
+struct broken {
+	enum odrp_wire_chain chain;
+	enum wrc_rule rule;
+	const char *words;
+	void (*breaks)(struct bench *b);
+};
+
+static void put32(void *at, uint32_t v)
+{
+	__be32 be = htobe32(v);
+
+	memcpy(at, &be, sizeof(be));
+}
+
+static void put64(void *at, uint64_t v)
+{
+	__be64 be = htobe64(v);
+
+	memcpy(at, &be, sizeof(be));
+}
+
+static void add64(void *at, int64_t n)
+{
+	__be64 be;
+
+	memcpy(&be, at, sizeof(be));
+	put64(at, be64toh(be) + n);
+}
+
+/* form */
+
+static void other_qpn(struct bench *b)
+{
+	bench_field(b, 3, WRC_F_QPN, 0, 1)[2]++;
+}
+
+static void read_to_write(struct bench *b)
+{
+	*bench_field(b, 2, WRC_F_OPCODE, 0, 2) = WRC_WQE_WRITE;
+}
+
+static void unsignaled(struct bench *b)
+{
+	*bench_field(b, 2, WRC_F_FLAGS, 0, 0) = 0;
+}
+
+static void armed_before(struct bench *b)
+{
+	*bench_field(b, 12, WRC_F_OPCODE, 0, 0) = WRC_WQE_WRITE;
+}
+
+static void too_short(struct bench *b)
+{
+	*bench_field(b, 5, WRC_F_DS, 0, 0) = 4;
+}
+
+/* key */
+
+static void table_to_pool(struct bench *b)
+{
+	put32(bench_field(b, 2, WRC_F_RKEY, 0, 0), b->bind.pool_key);
+}
+
+static void answer_from_arena(struct bench *b)
+{
+	put32(bench_field(b, 6, WRC_F_LKEY, 0, 3), b->bind.arena_key);
+}
+
+/* address */
+
+static void neighbours_buffer(struct bench *b)
+{
+	add64(bench_field(b, 5, WRC_F_ADDR, 0, 0), 4096);
+}
+
+static void tail_for_head(struct bench *b)
+{
+	put64(bench_field(b, 2, WRC_F_RADDR, 0, 0), b->bind.free_tail);
+}
+
+static void two_pages(struct bench *b)
+{
+	put32(bench_field(b, 6, WRC_F_LEN, 0, 1), 8192);
+}
+
+static void neighbours_register(struct bench *b)
+{
+	add64(bench_field(b, 4, WRC_F_RADDR, 0, 0), WRC_SCRATCH);
+}
+
+static void crooked_ring(struct bench *b)
+{
+	b->bind.free_ring += 8;
+}
+
+static void table_elsewhere(struct bench *b)
+{
+	b->bind.tt_iova = 4096;
+}
+
+static void counters_in_ring(struct bench *b)
+{
+	/* Everything linked anew, so that only the place is wrong. */
+	b->bind.free_head = b->bind.free_ring + 64;
+	assert_int_equal(wrc_image_write(&b->prog, &b->geom, &b->bind,
+					 b->arena), 0);
+}
+
+static void pool_too_large(struct bench *b)
+{
+	b->bind.pool_len = (1ull << WRC_POOL_BITS) + 4096;
+}
+
+/* patch */
+
+static void into_neighbour(struct bench *b)
+{
+	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), 64);
+}
+
+static void into_qpn(struct bench *b)
+{
+	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), -36);
+}
+
+static void reversed_wrongly(struct bench *b)
+{
+	/* Two of the eight bytes exchanged. */
+	add64(bench_field(b, 4, WRC_F_ADDR, 2, 1), 1);
+	add64(bench_field(b, 4, WRC_F_ADDR, 1, 1), -1);
+}
+
+static void other_opcode(struct bench *b)
+{
+	add64(bench_field(b, 4, WRC_F_ADDR, 1, 0), 64);
+}
+
+static void words_exchanged(struct bench *b)
+{
+	struct wrc_wqe_data *a = bench_recv(b, 1, 4), *c = bench_recv(b, 1, 5);
+	struct wrc_wqe_data t = *a;
+
+	*a = *c;
+	*c = t;
+}
+
+static void word_of_other_instance(struct bench *b)
+{
+	add64(&bench_recv(b, 1, 4)->addr, 8 * 64);
+}
+
+static void request_to_nowhere(struct bench *b)
+{
+	put64(&bench_recv(b, 0, 0)->addr,
+	      b->bind.arena_iova + b->geom.client_rq);
+}
+
+static void request_to_loop_record(struct bench *b)
+{
+	put64(&bench_recv(b, 0, 6)->addr,
+	      b->bind.arena_iova + b->geom.loop_dbr);
+}
+
+static void result_to_other_register(struct bench *b)
+{
+	/* of another instance */
+	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), WRC_SCRATCH);
+	/* the declared place is wrong too, which rule address would say */
+}
+
+/* balance and order */
+
+static void waits_elsewhere(struct bench *b)
+{
+	put32(bench_field(b, 3, WRC_F_OBJ, 0, 2), 0x23);
+}
+
+static void enables_elsewhere(struct bench *b)
+{
+	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), 0x13);
+}
+
+static void waits_for_request_again(struct bench *b)
+{
+	put32(bench_field(b, 3, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
+	/* CQE 1 of both queues: harmless, were it not for the order */
+}
+
+static void enables_loop_for_client(struct bench *b)
+{
+	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), b->bind.loop_qpn);
+}
+
+/* index */
+
+static void count_of_other_lap(struct bench *b)
+{
+	bench_field(b, 3, WRC_F_COUNT, 0, 2)[3]++;
+}
+
+static void index_of_other_place(struct bench *b)
+{
+	bench_field(b, 4, WRC_F_INDEX, 0, 2)[1]++;
+}
+
+static void first_head(struct bench *b)
+{
+	bench_field(b, 1, WRC_F_COUNT, 0, 0)[3]--;
+}
+
+/* rq */
+
+static void over_posted(struct bench *b)
+{
+	put32(b->arena + b->geom.client_dbr, K);
+}
+
+static void longer_request(struct bench *b)
+{
+	put32(&bench_recv(b, 0, b->prog.nr_scatter - 1)->byte_count, 4097);
+}
+
+static void page_to_neighbour(struct bench *b)
+{
+	add64(&bench_recv(b, 1, b->prog.nr_scatter - 1)->addr, 4096);
+}
+
+/* atomic */
+
+static void takes_sometimes(struct bench *b)
+{
+	put64(bench_field(b, 7, WRC_F_COMPARE_MASK, 0, 1), 1);
+}
+
+static void takes_and_leaves(struct bench *b)
+{
+	put64(bench_field(b, 7, WRC_F_SWAP_MASK, 0, 1), 0);
+}
+
+static void leaves_the_ring(struct bench *b)
+{
+	put64(bench_field(b, 2, WRC_F_BOUNDARY, 0, 1), 0);
+}
+
+static void steps_by_16(struct bench *b)
+{
+	put64(bench_field(b, 2, WRC_F_ADD, 0, 1), 16);
+}
+
+static const struct broken images[] = {
+	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "says queue pair", other_qpn },
+	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "l2@2 is malformed", read_to_write },
+	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "completion flags", unsignaled },
+	{ ODRP_WIRE_INVALIDATE, WRC_RULE_FORM, "before anybody", armed_before },
+	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "blocks", too_short },
+	{ ODRP_WIRE_LOAD, WRC_RULE_KEY, "class tt", table_to_pool },
+	{ ODRP_WIRE_LOAD, WRC_RULE_KEY, "class pool", answer_from_arena },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_ADDRESS, "own buf",
+	  neighbours_buffer },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ADDRESS, "own free",
+	  tail_for_head },
+	{ ODRP_WIRE_LOAD, WRC_RULE_ADDRESS, "8192 bytes", two_pages },
+	{ ODRP_WIRE_INVALIDATE, WRC_RULE_ADDRESS, "own arena",
+	  neighbours_register },
+	{ ODRP_WIRE_LOAD, WRC_RULE_ADDRESS, "not aligned", crooked_ring },
+	{ ODRP_WIRE_LOAD, WRC_RULE_ADDRESS, "count from 0", table_elsewhere },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ADDRESS, "counters",
+	  counters_in_ring },
+	{ ODRP_WIRE_LOAD, WRC_RULE_ADDRESS, "pool", pool_too_large },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "c0@1 has its addr hit",
+	  into_neighbour },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "hit by byte 0 of l2@0", into_qpn },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_PATCH, "raddr hit",
+	  reversed_wrongly },
+	{ ODRP_WIRE_INVALIDATE, WRC_RULE_PATCH, "opcode hit", other_opcode },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "count hit", words_exchanged },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "l3@2 has its count hit",
+	  word_of_other_instance },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_nowhere },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_loop_record },
+	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "completion queue 0x23",
+	  waits_elsewhere },
+	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "queue 0x13", enables_elsewhere },
+	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "enabled already",
+	  enables_loop_for_client },
+	{ ODRP_WIRE_LOAD, WRC_RULE_ORDER, "c0@1 is enabled before its patch",
+	  waits_for_request_again },
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l3@2 has wait 3", count_of_other_lap },
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "has index", index_of_other_place },
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l1@0 has enable 9", first_head },
+	{ ODRP_WIRE_LOAD, WRC_RULE_RQ, "4 of 4", over_posted },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "takes 4149 bytes",
+	  longer_request },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "own buffer",
+	  page_to_neighbour },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ATOMIC, "does not move",
+	  takes_sometimes },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ATOMIC, "does not move",
+	  takes_and_leaves },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ATOMIC, "within a ring",
+	  leaves_the_ring },
+	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_ATOMIC, "within a ring",
+	  steps_by_16 },
+};
+
+static void broken_images(void **state)
+{
+	for (unsigned int i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+		struct bench b;
+
+		bench_open(&b, images[i].chain, false, K);
+		images[i].breaks(&b);
+		expect_refusal(&b, images[i].rule, images[i].words);
+		bench_close(&b);
+	}
+}
+
+/* These break more than one thing; that they are refused is enough. */
+static void broken_doubly(void **state)
+{
+	struct bench b;
+	char why[WRC_WHY_MAX];
+
+	bench_open(&b, ODRP_WIRE_UNMAPPED_STORE, false, K);
+	result_to_other_register(&b);
+	assert_true(refused_by(&b, why) & 1u << WRC_RULE_PATCH);
+	bench_close(&b);
+	bench_open(&b, ODRP_WIRE_LOAD, false, K);
+	b.geom.scratch += 64;
+	assert_int_equal(wrc_image_check(&b.prog, &b.geom, &b.bind, b.arena,
+					 why), -EPERM);
+	assert_non_null(strstr(why, "geometry"));
+	bench_close(&b);
+}
+
+/* Any single bit of what the NIC executes, flipped: never accepted. */
+static void every_bit(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		uint32_t used = 0;
+		struct bench b;
+		char why[WRC_WHY_MAX];
+
+		bench_open(&b, chain, true, K);
+		for (unsigned int i = 0; i < b.prog.nr_insn; i++) {
+			uint8_t *wqe = bench_field(&b, i, WRC_F_OPMOD, 0, 1);
+			const struct wrc_insn *insn = &b.prog.insn[i];
+			int len = insn->op == WRC_WQE_NOP ? 16 : wqe[7] * 16;
+
+			for (int bit = 0; bit < len * 8; bit++) {
+				struct wrc_byte at = wrc_byte_at(insn->op,
+								 bit / 8);
+				int err;
+
+				/* What the request writes anyway. */
+				if (at.field != WRC_NR_FIELDS &&
+				    at.field != WRC_F_INDEX &&
+				    at.field != WRC_F_COUNT &&
+				    at.field != WRC_F_OPCODE &&
+				    wrc_check_is_patched(&b.prog, i, at.field,
+							 at.sge))
+					continue;
+				used++;
+				wqe[bit / 8] ^= 1 << bit % 8;
+				err = wrc_image_check(&b.prog, &b.geom,
+						      &b.bind, b.arena, why);
+				wqe[bit / 8] ^= 1 << bit % 8;
+				if (!err)
+					fail_msg("%s: bit %d of insn %u",
+						 b.prog.name, bit, i);
+			}
+		}
+		assert_true(used > 1000);
+		expect_accepted(&b);
+		bench_close(&b);
+	}
+}
+
+/* ---- broken programs ----------------------------------------------------------- */
+
+enum bug {
+	NO_BUG,
+	NO_WAIT_FOR_LOOK,
+	ENABLED_WITH_LOOK,
+	ANSWER_BEFORE_WRITE,
+	NEXT_HEAD_FORGOTTEN,
+	NEXT_HEAD_TWICE,
+	PAGE_FROM_REQUEST,
+	TABLE_FORGOTTEN,
+	PATCHES_QPN,
+	PATCHES_KEY,
+	PATCHES_HALF,
+	ANSWERS_REGISTER,
+	ANSWERED_TWICE_WAITED_OLD,
+};
+
+/* A mapped store with one thing wrong. */
+static void build_store(struct wrc_build *b, struct wrc_prog *prog,
+			enum bug bug)
+{
+	int body, look, rest, put, go, answer;
+
+	wrc_begin(b, prog, ODRP_WIRE_MAPPED_STORE, "broken", NULL);
+	wrc_page(b);
+	body = wrc_prog_head(b);
+	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
+	if (bug != NO_WAIT_FOR_LOOK)
+		wrc_wait(b, look);
+	rest = wrc_send_en(b, WRC_NEXT_HEAD);
+	wrc_enable_upto(b, body, rest);
+	put = wrc_write(b, wrc_at(WRC_SP_POOL), wrc_at(WRC_SP_BUF), 4096,
+			WRC_I_SIGNALED);
+	if (bug == ENABLED_WITH_LOOK)
+		wrc_enable_upto(b, body, put);
+	if (bug == PATCHES_HALF)
+		wrc_set_local(b, look, 0, wrc_reg(WRC_REG_TRASH, 0));
+	else
+		wrc_set_local(b, look, 0, wrc_field(put, WRC_F_RADDR, 0));
+	if (bug != ANSWER_BEFORE_WRITE)
+		wrc_wait(b, put);
+	go = wrc_send_en(b, 0);
+	if (bug == ANSWER_BEFORE_WRITE)
+		wrc_wait(b, put);
+	if (bug == NEXT_HEAD_FORGOTTEN)
+		wrc_enable_upto(b, rest, go);
+	if (bug == NEXT_HEAD_TWICE)
+		wrc_enable_upto(b, body, WRC_NEXT_HEAD);
+
+	wrc_client_queue(b);
+	answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER),
+			       wrc_reg(WRC_REG_PAGE, 0),
+			       bug == ANSWERS_REGISTER ? 8 : 0);
+	wrc_enable_upto(b, go, answer);
+	switch (bug) {
+	case TABLE_FORGOTTEN:
+		wrc_arg(b, 0, 8, wrc_reg(WRC_REG_TRASH, 0));
+		break;
+	case PATCHES_QPN:
+		/* Seven bytes to their place, one over a queue number. */
+		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
+		wrc_arg(b, 8, 3, wrc_field(put, WRC_F_QPN, 0));
+		wrc_arg(b, 11, 1, wrc_reg(WRC_REG_TRASH, 0));
+		wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
+		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+		return;
+	case PATCHES_KEY:
+		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
+		wrc_arg(b, 8, 4, wrc_field(put, WRC_F_RKEY, 0));
+		wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
+		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+		return;
+	default:
+		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
+		break;
+	}
+	wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
+	wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
+	wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+}
+
+struct broken_prog {
+	enum bug bug;
+	enum wrc_rule rule;
+	const char *words;
+};
+
+static const struct broken_prog stores[] = {
+	{ NO_WAIT_FOR_LOOK, WRC_RULE_ORDER, "before its patch has arrived" },
+	{ ENABLED_WITH_LOOK, WRC_RULE_ORDER, "enabled by l1" },
+	{ ANSWER_BEFORE_WRITE, WRC_RULE_ANSWER, "let the answer go" },
+	{ NEXT_HEAD_FORGOTTEN, WRC_RULE_BALANCE, "enables up to" },
+	{ NEXT_HEAD_TWICE, WRC_RULE_BALANCE, "enabled already" },
+	{ TABLE_FORGOTTEN, WRC_RULE_PATCH, "never given its raddr" },
+	{ PATCHES_HALF, WRC_RULE_PATCH, "never given its raddr" },
+	{ PATCHES_QPN, WRC_RULE_PATCH, "may not write" },
+	{ PATCHES_KEY, WRC_RULE_PATCH, "may not write" },
+	{ ANSWERS_REGISTER, WRC_RULE_FLOW, "to class peer" },
+};
+
+static void broken_stores(void **state)
+{
+	struct wrc_build build;
+	struct bench b;
+
+	build_store(&build, &b.prog, NO_BUG);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	bench_close(&b);
+	for (unsigned int i = 0; i < sizeof(stores) / sizeof(stores[0]); i++) {
+		build_store(&build, &b.prog, stores[i].bug);
+		assert_int_equal(wrc_end(&build), 0);
+		bench_image(&b, K);
+		expect_refusal(&b, stores[i].rule, stores[i].words);
+		bench_close(&b);
+	}
+}
+
+enum alloc_bug {
+	ALLOC_WELL,
+	ALLOC_NO_WAIT_FOR_COUNTER,
+	ALLOC_COPIES,
+	ALLOC_HOST_ORDER,
+	ALLOC_PAGE_FROM_REQUEST,
+	ALLOC_FROM_LOOP_TO_PEER,
+	ALLOC_TABLE_BY_ATOMIC,
+	ALLOC_PART_OF_A_FIELD,
+};
+
+/* An unmapped store with one thing wrong. */
+static void build_alloc(struct wrc_build *b, struct wrc_prog *prog,
+			enum alloc_bug bug)
+{
+	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0);
+	int body, pop, swap = 0, en, take, map, put, go, answer;
+
+	wrc_begin(b, prog, ODRP_WIRE_UNMAPPED_STORE, "broken", NULL);
+	wrc_page(b);
+	body = wrc_prog_head(b);
+	pop = wrc_advance(b, wrc_at(WRC_SP_HEAD), slot, 0);
+	if (bug != ALLOC_NO_WAIT_FOR_COUNTER)
+		wrc_wait(b, pop);
+	if (bug != ALLOC_HOST_ORDER) {
+		swap = wrc_endian_swap(b, slot);
+		wrc_wait(b, swap);
+	}
+	en = wrc_send_en(b, 0);
+	wrc_enable_upto(b, body, en);
+	take = bug == ALLOC_COPIES ?
+		wrc_read(b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE), 8) :
+		wrc_take(b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE));
+	if (bug == ALLOC_HOST_ORDER)
+		wrc_set_local(b, pop, 0, wrc_field(take, WRC_F_RADDR, 0));
+	else
+		wrc_set_swapped(b, swap, wrc_field(take, WRC_F_RADDR, 0));
+	if (bug == ALLOC_PART_OF_A_FIELD)
+		wrc_set_local(b, swap, 7, wrc_reg(WRC_REG_TRASH, 0));
+	wrc_wait(b, take);
+	wrc_enable_upto(b, en, wrc_send_en(b, WRC_NEXT_HEAD));
+	map = wrc_write(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8, 0);
+	put = wrc_write(b, wrc_at(bug == ALLOC_FROM_LOOP_TO_PEER ?
+				  WRC_SP_PEER : WRC_SP_POOL),
+			wrc_at(WRC_SP_BUF), 4096, WRC_I_SIGNALED);
+	wrc_set_local(b, take, 0, wrc_field(put, WRC_F_RADDR, 0));
+	wrc_set_local(b, map, 0, wrc_field(put, WRC_F_RADDR, 0));
+	wrc_wait(b, put);
+	go = wrc_send_en(b, 0);
+	answer = wrc_prog_answer(b, go, 0);
+	if (bug == ALLOC_PAGE_FROM_REQUEST) {
+		wrc_set_local(b, take, 0, wrc_reg(WRC_REG_PAGE, 0));
+		wrc_set_local(b, map, 0, wrc_reg(WRC_REG_PAGE, 0));
+		wrc_arg(b, 0, 8, wrc_field(map, WRC_F_RADDR, 0));
+		wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
+		wrc_arg(b, 12, 8, wrc_field(put, WRC_F_RADDR, 0));
+		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+		return;
+	}
+	wrc_prog_args(b, map, answer);
+}
+
+static const struct {
+	enum alloc_bug bug;
+	enum wrc_rule rule;
+	const char *words;
+} allocs[] = {
+	{ ALLOC_NO_WAIT_FOR_COUNTER, WRC_RULE_ORDER,
+	  "reads what l2 may not have written" },
+	{ ALLOC_COPIES, WRC_RULE_FLOW, "writes a page address to class tt" },
+	{ ALLOC_HOST_ORDER, WRC_RULE_FLOW, "goes to class free by" },
+	{ ALLOC_FROM_LOOP_TO_PEER, WRC_RULE_FLOW,
+	  "reaches class peer from the loop" },
+	{ ALLOC_PART_OF_A_FIELD, WRC_RULE_PATCH, "in part" },
+};
+
+static void broken_allocs(void **state)
+{
+	struct wrc_build build;
+	char why[WRC_WHY_MAX];
+	struct bench b;
+
+	build_alloc(&build, &b.prog, ALLOC_WELL);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	bench_close(&b);
+	for (unsigned int i = 0; i < sizeof(allocs) / sizeof(allocs[0]); i++) {
+		build_alloc(&build, &b.prog, allocs[i].bug);
+		assert_int_equal(wrc_end(&build), 0);
+		bench_image(&b, K);
+		expect_refusal(&b, allocs[i].rule, allocs[i].words);
+		bench_close(&b);
+	}
+	/* Leaves the answer without an address, too. */
+	build_alloc(&build, &b.prog, ALLOC_PAGE_FROM_REQUEST);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	assert_int_equal(refused_by(&b, why),
+			 1u << WRC_RULE_FLOW | 1u << WRC_RULE_PATCH);
+	assert_non_null(strstr(why, "an address of the client's"));
+	bench_close(&b);
+}
+
+/* Invalidate with the two deciding bytes exchanged, or taken from elsewhere. */
+static void build_free(struct wrc_build *b, struct wrc_prog *prog, int skip,
+		       bool undeclared)
+{
+	struct wrc_ref page = wrc_reg(WRC_REG_PAGE, 0);
+	struct wrc_insn sel = {
+		.op = WRC_WQE_READ, .flags = WRC_I_SIGNALED, .remote = page,
+		.nr_sge = 3,
+		.sge = { { wrc_reg(WRC_REG_TRASH, 0), skip },
+			 { wrc_at(WRC_SP_NONE), 1 },
+			 { wrc_reg(WRC_REG_TRASH, 8), 7 - skip } },
+	};
+	int body, take, en, push, rest, go, answer, s;
+
+	wrc_begin(b, prog, ODRP_WIRE_INVALIDATE, "broken", NULL);
+	body = wrc_prog_head(b);
+	take = wrc_take(b, wrc_at(WRC_SP_TT), page);
+	wrc_wait(b, take);
+	s = wrc_emit(b, &sel);
+	wrc_wait(b, s);
+	en = wrc_send_en(b, 0);
+	wrc_enable_upto(b, body, en);
+	push = wrc_advance(b, wrc_at(WRC_SP_TAIL), wrc_reg(WRC_REG_SLOT, 0),
+			   undeclared ? 0 : WRC_I_MAYBE);
+	wrc_set_local(b, s, 1, wrc_field(push, WRC_F_OPCODE, 0));
+	wrc_wait(b, push);
+	rest = go = wrc_send_en(b, 0);
+	wrc_enable_upto(b, en, WRC_NEXT_HEAD);
+	assert_int_equal(rest, go);
+	answer = wrc_prog_answer(b, go, 0);
+	wrc_prog_args(b, take, answer);
+}
+
+static void broken_frees(void **state)
+{
+	struct wrc_build build;
+	struct bench b;
+
+	build_free(&build, &b.prog, 1, false);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	bench_close(&b);
+
+	build_free(&build, &b.prog, 2, false);	/* a WRITE for an atomic */
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_refusal(&b, WRC_RULE_FLOW, "gets its opcode from byte 2");
+	bench_close(&b);
+
+	build_free(&build, &b.prog, 1, true);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_refusal(&b, WRC_RULE_PATCH, "may not write");
+	bench_close(&b);
+}
+
+/* A reason is one line that fits, whatever it has to tell. */
+static void reasons(void **state)
+{
+	for (unsigned int i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+		char why[WRC_WHY_MAX];
+		struct bench b;
+
+		bench_open(&b, images[i].chain, true, 1024);
+		images[i].breaks(&b);
+		memset(why, 'x', sizeof(why));
+		if (wrc_image_check(&b.prog, &b.geom, &b.bind, b.arena, why)) {
+			assert_non_null(memchr(why, 0, sizeof(why)));
+			assert_null(strchr(why, '\n'));
+			assert_true(strlen(why) > 20);
+		}
+		bench_close(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(accepts),
+		cmocka_unit_test(broken_images),
+		cmocka_unit_test(broken_doubly),
+		cmocka_unit_test(every_bit),
+		cmocka_unit_test(broken_stores),
+		cmocka_unit_test(broken_allocs),
+		cmocka_unit_test(broken_frees),
+		cmocka_unit_test(reasons),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The wrc command from outside: exit status, output, files.
+#
+#   test-tool.sh WRC
+
+set -u
+wrc=$1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# expect STATUS COMMAND...: its output is left in $dir/out and $dir/err.
+expect() {
+	want=$1
+	shift
+	"$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	if [ "$got" -ne "$want" ]; then
+		echo "status $got instead of $want: $*"
+		cat "$dir/out" "$dir/err"
+		failed=1
+	fi
+}
+
+# says out|err TEXT
+says() {
+	if ! grep -qF -- "$2" "$dir/$1"; then
+		echo "no '$2' in std$1:"
+		cat "$dir/$1"
+		failed=1
+	fi
+}
+
+programs='load mapped_store unmapped_store invalidate'
+
+expect 0 "$wrc" list
+for p in $programs; do
+	says out "$p"
+done
+expect 0 "$wrc" list --json
+says out '"name": "unmapped_store"'
+
+for p in $programs; do
+	for mode in strict relaxed; do
+		expect 0 "$wrc" show "$p" --$mode
+		says out "$mode; request of"
+		expect 0 "$wrc" dis --prog "$p" --$mode
+		says out 'l0@3'
+		expect 0 "$wrc" check --prog "$p" --$mode -K 64
+		says out "$p: ok"
+		expect 0 "$wrc" run "$p" --$mode --count 50
+		says out '50 requests, all well'
+		expect 0 "$wrc" image "$p" --$mode -o "$dir/$p-$mode.json"
+		expect 0 "$wrc" check "$dir/$p-$mode.json"
+		says out ': ok'
+	done
+done
+expect 0 "$wrc" show load --json
+says out '"recycle_words"'
+expect 0 "$wrc" run load --json -K 8
+says out '"answers": 24'
+
+# The listing of a saved image is that of the program.
+"$wrc" dis --prog load >"$dir/a"
+"$wrc" dis "$dir/load-strict.json" >"$dir/b"
+cmp "$dir/a" "$dir/b" || failed=1
+
+# A wrong byte: the queue pair's number in the first WQE.
+sed '0,/0000120200000000/s//0000130200000000/' "$dir/load-strict.json" \
+	>"$dir/bad.json"
+expect 1 "$wrc" check "$dir/bad.json" "$dir/load-strict.json"
+says out 'bad.json: refused: form: l0@0 says queue pair 0x13'
+says out 'load-strict.json: ok'
+expect 1 "$wrc" check --json "$dir/bad.json"
+says out '"ok": false'
+
+# WQEs alone, as text and as bytes.
+wqe='0000070f 00001202 00000000 00000000 00000000 00000000 00fffffe 00000022'
+echo "$wqe" >"$dir/w.hex"
+expect 0 "$wrc" dis "$dir/w.hex"
+says out 'wait cq 0x22 cqe 16777214'
+printf '\000\000\007\017\000\000\022\002\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\377\377\376\000\000\000\042' \
+	>"$dir/w.bin"
+expect 0 "$wrc" dis "$dir/w.bin"
+says out 'wait cq 0x22 cqe 16777214'
+
+# What cannot be done is said, with the value.
+echo '0000070' >"$dir/odd.hex"
+expect 2 "$wrc" dis "$dir/odd.hex"
+says err 'odd number'
+expect 2 "$wrc" dis "$dir/missing"
+says err 'missing'
+expect 2 "$wrc" dis
+expect 2 "$wrc" show nonsense
+says err "no program 'nonsense'"
+expect 2 "$wrc" show
+expect 2 "$wrc"
+expect 2 "$wrc" frobnicate
+says err "no command 'frobnicate'"
+expect 2 "$wrc" check --prog load -K 6
+says err 'not a power of two'
+expect 2 "$wrc" check --prog load -K 2048
+says err '2048'
+expect 2 "$wrc" run load --count -1
+says err "'-1'"
+echo '{ "wrc_image": 1 }' >"$dir/empty.json"
+expect 2 "$wrc" check "$dir/empty.json"
+says err "'program' is missing"
+sed 's/"depth": 4/"depth": 8/' "$dir/load-strict.json" >"$dir/depth.json"
+expect 2 "$wrc" check "$dir/depth.json"
+says err 'instead of'
+echo '[' >"$dir/cut.json"
+expect 2 "$wrc" check "$dir/cut.json"
+
+exit $failed

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The recycle words against a model that shares nothing with them: it walks
+ * through the instances with counters of the NIC's widths, one request after
+ * the other, and says what each count must be then.  2^24 requests and more,
+ * so that every counter wraps.
+ */
+#include "bench.h"
+
+/* What stands in the loop queue, as decided on paper. */
+struct step {
+	char what;	/* Request wait, Wait for the last CQE, Enable, Answer, . */
+	uint8_t bbs;
+	uint8_t upto;	/* Enable: blocks from the instance's start */
+	bool cqe;
+};
+
+#define MAX_STEPS 17
+
+static const struct step steps[ODRP_WIRE_NR_CHAINS][MAX_STEPS] = {
+	[ODRP_WIRE_LOAD] = {
+		{ 'R', 1 }, { 'E', 1, 10 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 }, { '.', 3 },
+	},
+	[ODRP_WIRE_MAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 5 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 10 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
+	},
+	[ODRP_WIRE_UNMAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 9 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { '.', 3, 0, true },
+		{ 'W', 1 }, { 'E', 1, 13 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'E', 1, 34 },
+		{ '.', 1 }, { '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
+		{ '.', 15 },
+	},
+	[ODRP_WIRE_INVALIDATE] = {
+		{ 'R', 1 }, { 'E', 1, 9 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { '.', 2, 0, true },
+		{ 'W', 1 }, { 'E', 1, 16 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { '.', 3, 0, true },
+		{ 'W', 1 }, { 'E', 1, 34 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 }, { '.', 13 },
+	},
+};
+
+/* The NIC's counters at the start of an instance. */
+struct model {
+	const struct step *steps;
+	uint32_t depth;
+	bool strict;
+	uint32_t requests;	/* receive completions, 24 bits */
+	uint32_t cqes;		/* loop completions, 24 bits */
+	uint16_t loop, client;	/* blocks */
+	uint16_t posted;	/* receive entries */
+};
+
+struct formula {
+	uint32_t base, step, mask;
+	uint8_t kind;
+};
+
+struct client {
+	struct formula f[ODRP_WIRE_MAX_WORDS];
+	int n, at;
+	uint32_t r;
+};
+
+/* The next word that the client sends must be this. */
+static inline void expect(struct client *c, uint8_t kind, uint32_t value)
+{
+	const struct formula *f = &c->f[c->at++];
+	uint32_t have = (f->base + c->r * f->step) & f->mask;
+
+	if (f->kind == kind && have == value)
+		return;
+	fail_msg("request %u word %d: kind %u value %u, expected %u and %u",
+		 c->r, c->at - 1, f->kind, have, kind, value);
+}
+
+/* The words of one step, for an instance that starts at these counters. */
+static inline void expect_step(struct client *c, const struct model *m,
+			       const struct step *s, uint32_t request,
+			       uint16_t loop, uint16_t at, uint32_t cqes)
+{
+	if (m->strict)
+		expect(c, ODRP_WIRE_WORD_INDEX, at);
+	switch (s->what) {
+	case 'R':
+		expect(c, ODRP_WIRE_WORD_WAIT, request);
+		break;
+	case 'W':
+		expect(c, ODRP_WIRE_WORD_WAIT, (cqes - 1) & 0xffffff);
+		break;
+	case 'E':
+		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(loop + s->upto));
+		break;
+	case 'A':
+		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(m->client + 1));
+		break;
+	}
+}
+
+/* One request: the next instance's head, this one's body, the record. */
+static void serve(struct model *m, struct client *c)
+{
+	uint16_t size = m->steps == steps[ODRP_WIRE_LOAD] ||
+			m->steps == steps[ODRP_WIRE_MAPPED_STORE] ? 8 : 32;
+	uint16_t at = m->loop, next = m->loop + size;
+
+	c->at = 0;
+	for (int i = 0; i < MAX_STEPS && m->steps[i].what; i++) {
+		const struct step *s = &m->steps[i];
+
+		if (i < 2)
+			expect_step(c, m, s, (m->requests + 1) & 0xffffff,
+				    next, next + i, 0);
+		else
+			expect_step(c, m, s, 0, m->loop, at, m->cqes);
+		at += s->bbs;
+		m->cqes = (m->cqes + s->cqe) & 0xffffff;
+	}
+	assert_int_equal(at, next);
+	if (m->strict)
+		expect(c, ODRP_WIRE_WORD_INDEX, m->client);
+	m->posted++;
+	expect(c, ODRP_WIRE_WORD_DBR, m->posted);
+	/* r + 1 consumed; what remains posted is K - 1, always. */
+	if ((uint16_t)(m->posted - m->requests - 1) != m->depth - 1)
+		fail_msg("request %u leaves %u posted", c->r,
+			 (uint16_t)(m->posted - m->requests - 1));
+	if (c->at != c->n)
+		fail_msg("%d words, expected %d", c->n, c->at);
+	m->loop = next;
+	m->client++;
+	m->requests = (m->requests + 1) & 0xffffff;
+	c->r++;
+}
+
+static void open_client(enum odrp_wire_chain chain, bool strict, uint32_t depth,
+			struct client *c, struct model *m)
+{
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_opts opts = { .strict_index = strict };
+	struct wrc_prog prog;
+	struct wrc_geom geom;
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+	assert_int_equal(wrc_geom_init(&prog, depth, &geom), 0);
+	memset(c, 0, sizeof(*c));
+	c->n = wrc_words(&prog, &geom, words);
+	assert_true(c->n > 0 && c->n <= ODRP_WIRE_MAX_WORDS);
+	for (int i = 0; i < c->n; i++) {
+		c->f[i].kind = words[i].kind;
+		c->f[i].base = be16toh(words[i].base);
+		c->f[i].step = words[i].step;
+		c->f[i].mask = words[i].kind == ODRP_WIRE_WORD_WAIT ?
+				       0xffffff : 0xffff;
+	}
+	*m = (struct model){ .steps = steps[chain], .depth = depth,
+			     .strict = strict, .posted = depth - 1 };
+}
+
+#define WRAP_24 (0x1000000 + 5000)
+#define WRAP_16 (0x10000 + 5000)
+
+/* Beyond 2^24 requests, and so beyond every other wrap. */
+static void for_ever(void **state)
+{
+	struct client c;
+	struct model m;
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		open_client(chain, false, 64, &c, &m);
+		for (uint32_t r = 0; r < WRAP_24; r++)
+			serve(&m, &c);
+	}
+}
+
+static void every_depth(void **state)
+{
+	struct client c;
+	struct model m;
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int strict = 0; strict < 2; strict++)
+			for (uint32_t k = 4; k <= 1024; k *= 2) {
+				open_client(chain, strict, k, &c, &m);
+				for (uint32_t r = 0; r < WRAP_16; r++)
+					serve(&m, &c);
+			}
+}
+
+/* What stands in the image is what a request before the first would bring. */
+static void first_lap(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+		struct bench b;
+		int n;
+
+		bench_open(&b, chain, true, 8);
+		n = wrc_words(&b.prog, &b.geom, words);
+		for (int i = 0; i < n; i++) {
+			const struct wrc_word *w = &b.prog.word[i];
+			bool index = w->kind == ODRP_WIRE_WORD_INDEX;
+
+			if (w->kind == ODRP_WIRE_WORD_DBR)
+				continue;
+			for (uint32_t k = 0; k < 8; k++) {
+				uint8_t *at = bench_field(&b, w->insn,
+						index ? WRC_F_INDEX :
+							WRC_F_COUNT, 0, k);
+				uint32_t have = index ? at[0] << 8 | at[1] :
+					at[1] << 16 | at[2] << 8 | at[3];
+
+				assert_int_equal(have,
+					be16toh(words[i].base) +
+					((int)k - w->delta) * words[i].step);
+			}
+		}
+		bench_close(&b);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(for_ever),
+		cmocka_unit_test(every_depth),
+		cmocka_unit_test(first_lap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
