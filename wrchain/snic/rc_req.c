@@ -369,18 +369,16 @@ static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
 }
 
 /*
- * An ACK is asked for when the peer would otherwise have no reason to answer:
- * after the last packet there is, or that the window lets out; and now and
- * then in between, so that the window never closes.
+ * An ACK is asked for when the peer would otherwise have no reason to answer,
+ * after the last packet there is; and often enough in between that the window
+ * does not close.
  */
 static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s,
 		     bool last)
 {
-	uint32_t out = snic_psn_diff(req->snd, req->una) + 1;
-
 	if (last && (!s->next || s->next->bad))
 		return true;
-	return out >= req->window || req->unasked + 1 >= RC_ACK_EVERY ||
+	return req->unasked + 1 >= RC_ACK_EVERY ||
 	       req->unasked + 1 >= req->window / 2;
 }
 

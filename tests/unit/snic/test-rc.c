@@ -292,6 +292,75 @@ static void test_few_acks(void **state)
 	pair_close(&p);
 }
 
+static unsigned int asked;
+
+static bool count_asked(struct cable *c, unsigned int from,
+			const struct snic_pkt *pkt)
+{
+	asked += !from && pkt->ack_req;
+	return true;
+}
+
+/* Often enough that the window does not close, but not for each message. */
+static void test_ack_requests(void **state)
+{
+	struct pair p;
+	unsigned int i;
+
+	pair_open(&p, 20, 1, NULL);
+	p.c.filter = count_asked;
+	asked = 0;
+	for (i = 0; i < 64; i++)
+		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 64);
+	assert_in_range(asked, 2, 8);
+	asked = 0;
+	put(&p, WRC_WQE_WRITE, 0, 96 * 1024, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 65);
+	assert_in_range(asked, 3, 12);
+	assert_int_equal(stats(&p, 0).timeouts, 0);
+	pair_close(&p);
+}
+
+static unsigned int solicited, writes_seen, reads_done;
+
+static bool watch(struct cable *c, unsigned int from,
+		  const struct snic_pkt *pkt)
+{
+	solicited += pkt->solicited;
+	if (pkt->flags & SNIC_OPF_WRITE)
+		writes_seen++;
+	if (pkt->flags & SNIC_OPF_READ_RESP && pkt->flags & SNIC_OPF_LAST)
+		reads_done++;
+	/* Nothing of a fenced WRITE before the READ is answered. */
+	return !writes_seen || reads_done == 1;
+}
+
+static void test_flags_of_wqes(void **state)
+{
+	struct pair p;
+	struct wqe w;
+
+	pair_open(&p, 21, 1, NULL);
+	p.c.filter = watch;
+	solicited = writes_seen = reads_done = 0;
+	put(&p, WRC_WQE_READ, 0, 3000, 0);
+	w = wqe_begin(&p.a, WRC_WQE_WRITE_IMM, 0,
+		      CE | WRC_WQE_SE | WRC_WQE_FM_FENCE);
+	wqe_raddr(&w, bed_iova(p.b.bed, p.dst), p.b.bed->key);
+	wqe_data(&w, p.src, 3000);
+	wqe_end(&w);
+	post_recv(&p.b, NULL, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 2);
+	assert_int_equal(writes_seen, 3);
+	assert_int_equal(solicited, 1);		/* the last of the three */
+	assert_int_equal(stats(&p, 0).retransmits, 0);
+	pair_close(&p);
+}
+
 static unsigned int drop_nr, seen;
 
 /* Loses the drop_nr'th data packet of side 0. */
@@ -319,6 +388,31 @@ static void test_one_nak_per_gap(void **state)
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	/* From the lost one on. */
 	assert_int_equal(stats(&p, 0).retransmits, 29);
+	pair_close(&p);
+}
+
+static bool drop_some(struct cable *c, unsigned int from,
+		      const struct snic_pkt *pkt)
+{
+	return from || seen++ % 23 != 20;
+}
+
+/* Loss after loss, each is noticed by its gap. */
+static void test_many_gaps(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 22, 1, NULL);
+	fill(p.src, 300 * 1024, 1);
+	seen = 0;
+	p.c.filter = drop_some;
+	put(&p, WRC_WQE_WRITE, 0, 300 * 1024, 0);
+	put(&p, WRC_WQE_WRITE, 0, 300 * 1024, 0);
+	ring(&p.a);
+	run_until(&p, p.a.bed, p.a.scqn, 2);
+	expect_filled(p.dst, 300 * 1024, 1);
+	assert_true(stats(&p, 1).naks > 10);
+	assert_in_range(stats(&p, 0).timeouts, 0, 8);
 	pair_close(&p);
 }
 
@@ -444,7 +538,10 @@ int main(void)
 		cmocka_unit_test(test_scattered),
 		cmocka_unit_test(test_inline),
 		cmocka_unit_test(test_few_acks),
+		cmocka_unit_test(test_ack_requests),
+		cmocka_unit_test(test_flags_of_wqes),
 		cmocka_unit_test(test_one_nak_per_gap),
+		cmocka_unit_test(test_many_gaps),
 		cmocka_unit_test(test_read_resumes),
 		cmocka_unit_test(test_ack_is_no_data),
 		cmocka_unit_test(test_max_rd_atomic),
