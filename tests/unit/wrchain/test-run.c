@@ -1,7 +1,382 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Chains on the software NIC: what they do, and where they stop. */
+/*
+ * Chains on the software NIC: what they do, in all modes; what they do when
+ * they are asked for what cannot be done; and that after a stop anywhere every
+ * page is in exactly one place.
+ */
 #include "bench.h"
+#include "tools/rig.h"
+
+#define DEPTH 8
+#define SLOTS 8
+
+static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
+		     bool strict, enum snic_fetch fetch)
+{
+	struct wrc_rig_config cfg = {
+		.chain = chain, .strict = strict, .fetch = fetch,
+		.depth = DEPTH, .nr_pages = 2 * SLOTS, .nr_slots = SLOTS,
+	};
+	char why[WRC_WHY_MAX];
+	int err = wrc_rig_open(&cfg, rig, why);
+
+	if (err)
+		fail_msg("%s: %s", strerror(-err), why);
+}
+
+static void fill(uint8_t *page, uint8_t seed)
+{
+	for (unsigned int i = 0; i < 4096; i++)
+		page[i] = seed + i * 7 + i / 256;
+}
+
+static void ask(struct wrc_rig *rig, uint64_t slot, uint8_t seed)
+{
+	uint8_t page[4096];
+
+	fill(page, seed);
+	assert_int_equal(wrc_rig_send(rig, slot * 8,
+				      rig->prog.page ? page : NULL), 0);
+}
+
+static void answered(struct wrc_rig *rig, uint32_t request)
+{
+	uint32_t r = ~0u;
+	int err = wrc_rig_answer(rig, &r);
+
+	if (err)
+		fail_msg("request %u: %s", request, strerror(-err));
+	assert_int_equal(r, request);
+}
+
+static void expect_page(const uint8_t *page, uint8_t seed)
+{
+	uint8_t want[4096];
+
+	fill(want, seed);
+	assert_memory_equal(page, want, 4096);
+}
+
+/* ---- each chain, in all modes -------------------------------------------------- */
+
+static void work(enum odrp_wire_chain chain, bool strict, enum snic_fetch fetch)
+{
+	struct wrc_rig rig;
+	uint64_t page[SLOTS];
+
+	open_rig(&rig, chain, strict, fetch);
+	for (int i = 0; i < SLOTS; i++) {
+		page[i] = chain == ODRP_WIRE_UNMAPPED_STORE ?
+				  0 : wrc_rig_pop(&rig);
+		wrc_rig_set_entry(&rig, i, page[i]);
+	}
+	for (uint32_t r = 0; r < 5 * DEPTH; r++) {
+		uint32_t slot = r % SLOTS;
+		uint64_t entry;
+
+		if (chain == ODRP_WIRE_LOAD)
+			fill(wrc_rig_memory(&rig, page[slot]), r);
+		ask(&rig, slot, r);
+		answered(&rig, r);
+		entry = wrc_rig_entry(&rig, slot);
+		switch (chain) {
+		case ODRP_WIRE_LOAD:
+			expect_page(wrc_rig_page(&rig, r), r);
+			assert_int_equal(entry, page[slot]);
+			break;
+		case ODRP_WIRE_MAPPED_STORE:
+			assert_int_equal(entry, page[slot]);
+			expect_page(wrc_rig_memory(&rig, entry), r);
+			break;
+		case ODRP_WIRE_UNMAPPED_STORE:
+			/* In ring order. */
+			assert_int_equal(entry, WRC_POOL_IOVA +
+					 r % (2 * SLOTS) * 4096);
+			expect_page(wrc_rig_memory(&rig, entry), r);
+			wrc_rig_set_entry(&rig, slot, 0);
+			wrc_rig_push(&rig, entry);
+			break;
+		default:
+			assert_int_equal(entry, 0);
+			assert_int_equal(wrc_rig_free_pages(&rig), SLOTS + 1);
+			wrc_rig_set_entry(&rig, slot, wrc_rig_pop(&rig));
+			break;
+		}
+	}
+	wrc_rig_close(&rig);
+}
+
+static void all_modes(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int strict = 0; strict < 2; strict++) {
+			work(chain, strict, SNIC_FETCH_LATE);
+			work(chain, strict, SNIC_FETCH_EARLY);
+		}
+}
+
+/* As many as may be outstanding, for long enough that 16 bits wrap. */
+static void full_queue(void **state)
+{
+	for (int chain = ODRP_WIRE_LOAD; chain <= ODRP_WIRE_MAPPED_STORE;
+	     chain++) {
+		struct wrc_rig rig;
+
+		open_rig(&rig, chain, true, SNIC_FETCH_EARLY);
+		for (int i = 0; i < SLOTS; i++)
+			wrc_rig_set_entry(&rig, i, wrc_rig_pop(&rig));
+		for (uint32_t r = 0; r < 70000; r++) {
+			if (chain == ODRP_WIRE_MAPPED_STORE)
+				ask(&rig, rig.sent % SLOTS, r);
+			else
+				while (rig.sent - rig.answered < DEPTH - 1)
+					ask(&rig, rig.sent % SLOTS, 0);
+			answered(&rig, r);
+		}
+		wrc_rig_close(&rig);
+	}
+}
+
+static void one_too_many(void **state)
+{
+	struct wrc_rig rig;
+
+	open_rig(&rig, ODRP_WIRE_LOAD, true, SNIC_FETCH_LATE);
+	wrc_rig_set_entry(&rig, 0, wrc_rig_pop(&rig));
+	for (int i = 0; i < DEPTH - 1; i++)
+		ask(&rig, 0, 0);
+	assert_int_equal(wrc_rig_send(&rig, 0, NULL), -EBUSY);
+	wrc_rig_close(&rig);
+}
+
+/* ---- what cannot be done -------------------------------------------------------- */
+
+static enum snic_qp_state state_of(struct wrc_rig *rig, uint32_t qpn)
+{
+	struct snic_qp_info info;
+
+	assert_int_equal(snic_qp_query(rig->nic, qpn, &info), 0);
+	return info.state;
+}
+
+/* No answer, ever, and the pages where they were. */
+static void no_answer(struct wrc_rig *rig)
+{
+	uint32_t r;
+
+	assert_true(wrc_rig_answer(rig, &r) < 0);
+	assert_int_equal(rig->answered, 0);
+}
+
+/* Every page: in the ring, in the table, or held; once. */
+static void expect_all_pages(struct wrc_rig *rig, const struct wrc_held *held)
+{
+	unsigned int seen[2 * SLOTS] = { 0 };
+
+	for (int i = 0; i < 2 * SLOTS; i++)
+		if (rig->ring[i])
+			seen[(be64toh(rig->ring[i]) - WRC_POOL_IOVA) / 4096]++;
+	for (int i = 0; i < SLOTS; i++)
+		if (rig->tt[i])
+			seen[(be64toh(rig->tt[i]) - WRC_POOL_IOVA) / 4096]++;
+	if (held->page)
+		seen[(held->page - WRC_POOL_IOVA) / 4096]++;
+	for (int i = 0; i < 2 * SLOTS; i++)
+		if (seen[i] != 1)
+			fail_msg("page %d is in %u places", i, seen[i]);
+}
+
+static void held_now(struct wrc_rig *rig, struct wrc_held *ret_held)
+{
+	struct snic_qp_info info;
+
+	assert_int_equal(snic_qp_query(rig->nic, rig->loop_qpn, &info), 0);
+	assert_int_equal(wrc_held_page(&rig->prog, &rig->geom, rig->arena,
+				       info.sq_executed, ret_held), 0);
+}
+
+static void unmapped_entry(void **state)
+{
+	struct wrc_rig rig;
+
+	open_rig(&rig, ODRP_WIRE_LOAD, true, SNIC_FETCH_EARLY);
+	ask(&rig, 3, 0);
+	no_answer(&rig);
+	/* The answer itself failed: the client's connection is broken. */
+	assert_int_equal(state_of(&rig, rig.client_qpn), SNIC_QP_ERR);
+	wrc_rig_close(&rig);
+
+	open_rig(&rig, ODRP_WIRE_MAPPED_STORE, true, SNIC_FETCH_EARLY);
+	ask(&rig, 3, 0);
+	no_answer(&rig);
+	assert_int_equal(state_of(&rig, rig.loop_qpn), SNIC_QP_ERR);
+	assert_int_equal(wrc_rig_entry(&rig, 3), 0);
+	wrc_rig_close(&rig);
+}
+
+static void beyond_the_table(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct wrc_held held;
+		struct wrc_rig rig;
+
+		open_rig(&rig, chain, true, SNIC_FETCH_EARLY);
+		ask(&rig, SLOTS, 0);
+		no_answer(&rig);
+		assert_int_equal(state_of(&rig, rig.loop_qpn), SNIC_QP_ERR);
+		/* Only the store had taken a page, and is left with it. */
+		held_now(&rig, &held);
+		assert_int_equal(held.page != 0,
+				 chain == ODRP_WIRE_UNMAPPED_STORE);
+		assert_int_equal(held.slot, 0);
+		expect_all_pages(&rig, &held);
+		wrc_rig_close(&rig);
+	}
+}
+
+/* An entry that is 0: two NOPs, and the same answer. */
+static void invalidated_twice(void **state)
+{
+	struct wrc_rig rig;
+	uint64_t tail;
+
+	open_rig(&rig, ODRP_WIRE_INVALIDATE, true, SNIC_FETCH_EARLY);
+	wrc_rig_set_entry(&rig, 5, wrc_rig_pop(&rig));
+	for (uint32_t r = 0; r < 3 * DEPTH; r++) {
+		tail = rig.counters[8];
+		ask(&rig, 5, 0);
+		answered(&rig, r);
+		assert_int_equal(wrc_rig_free_pages(&rig), 2 * SLOTS);
+		assert_int_equal(rig.counters[8] - tail, r ? 0 : 8);
+	}
+	/* And once more with a page, in an instance that had NOPs before. */
+	wrc_rig_set_entry(&rig, 5, wrc_rig_pop(&rig));
+	ask(&rig, 5, 0);
+	answered(&rig, 3 * DEPTH);
+	assert_int_equal(wrc_rig_entry(&rig, 5), 0);
+	assert_int_equal(wrc_rig_free_pages(&rig), 2 * SLOTS);
+	wrc_rig_close(&rig);
+}
+
+static void empty_ring(void **state)
+{
+	struct wrc_held held;
+	struct wrc_rig rig;
+	uint64_t head;
+
+	open_rig(&rig, ODRP_WIRE_UNMAPPED_STORE, true, SNIC_FETCH_EARLY);
+	while (wrc_rig_pop(&rig))
+		;
+	head = rig.counters[0];
+	ask(&rig, 1, 0);
+	no_answer(&rig);
+	assert_int_equal(wrc_rig_entry(&rig, 1), 0);
+	/* The head went past a slot that had nothing: that slot is told. */
+	held_now(&rig, &held);
+	assert_int_equal(held.page, 0);
+	assert_int_equal(held.slot, head);
+	wrc_rig_close(&rig);
+}
+
+/* ---- stopped anywhere ------------------------------------------------------------ */
+
+/* In virtual time a step is one WQE at most. */
+static uint64_t tick(void *arg, enum snic_cost_kind kind, uint8_t opcode,
+		     uint32_t bytes)
+{
+	return kind == SNIC_COST_EXECUTE ? 1000 : 0;
+}
+
+/* A slot that is told is behind the head, or before the tail. */
+static void expect_slot(struct wrc_rig *rig, const struct wrc_held *held)
+{
+	uint64_t at, *slot;
+
+	if (!held->slot)
+		return;
+	at = held->slot - rig->bind.free_ring;
+	assert_true(at < 2 * SLOTS * 8 && at % 8 == 0);
+	slot = &rig->ring[at / 8];
+	if (rig->cfg.chain == ODRP_WIRE_UNMAPPED_STORE) {
+		assert_int_not_equal(*slot, 0);
+		assert_int_equal(held->page, 0);
+		assert_int_equal(rig->counters[0], rig->bind.free_ring +
+				 (at + 8) % (2 * SLOTS * 8));
+	} else {
+		assert_int_equal(*slot, 0);
+		assert_int_not_equal(held->page, 0);
+		assert_int_equal(rig->counters[8], rig->bind.free_ring +
+				 (at + 8) % (2 * SLOTS * 8));
+	}
+}
+
+/*
+ * Runs for `stop` steps, pulls the plug, and looks.  Returns whether it was
+ * still at work then.
+ */
+static bool stop_after(enum odrp_wire_chain chain, int stop, unsigned int *held)
+{
+	struct wrc_held h;
+	struct wrc_rig rig;
+	uint64_t next = 0;
+
+	open_rig(&rig, chain, true, SNIC_FETCH_EARLY);
+	snic_set_cost(rig.nic, tick, NULL);
+	if (chain == ODRP_WIRE_INVALIDATE)
+		for (int i = 0; i < SLOTS; i++)
+			wrc_rig_set_entry(&rig, i, wrc_rig_pop(&rig));
+	for (int i = 0; i < 4; i++)
+		ask(&rig, i, i);
+	for (int i = 0; i < stop && next != SNIC_NEVER; i++) {
+		assert_int_equal(snic_step(rig.nic, rig.now, &next), 0);
+		if (next != SNIC_NEVER && next > rig.now)
+			rig.now = next;
+	}
+	assert_int_equal(snic_qp_error(rig.nic, rig.client_qpn), 0);
+	assert_int_equal(snic_qp_error(rig.nic, rig.loop_qpn), 0);
+	held_now(&rig, &h);
+	expect_all_pages(&rig, &h);
+	expect_slot(&rig, &h);
+	*held |= (h.page ? 1 : 0) | (h.slot ? 2 : 0) |
+		 (h.page && h.slot ? 4 : 0);
+	wrc_rig_close(&rig);
+	return next != SNIC_NEVER;
+}
+
+static void stopped(enum odrp_wire_chain chain, unsigned int want)
+{
+	unsigned int held = 0;
+	int stop = 0;
+
+	while (stop_after(chain, stop, &held))
+		stop++;
+	assert_true(stop > 50);		/* it went through all four */
+	assert_int_equal(held, want);	/* and stopped where it matters */
+}
+
+static void stopped_store(void **state)
+{
+	stopped(ODRP_WIRE_UNMAPPED_STORE, 3);	/* slot, then page */
+}
+
+static void stopped_invalidate(void **state)
+{
+	stopped(ODRP_WIRE_INVALIDATE, 7);	/* page, then both */
+}
+
 int main(void)
 {
-	return 0;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_modes),
+		cmocka_unit_test(full_queue),
+		cmocka_unit_test(one_too_many),
+		cmocka_unit_test(unmapped_entry),
+		cmocka_unit_test(beyond_the_table),
+		cmocka_unit_test(invalidated_twice),
+		cmocka_unit_test(empty_ring),
+		cmocka_unit_test(stopped_store),
+		cmocka_unit_test(stopped_invalidate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
