@@ -6,6 +6,7 @@
 #   accel_choose VER      prints "kvm" or "tcg"
 #   accel_options ACCEL   QEMU's options for it, one per line
 #   boot_image VER        the uncompressed kernel, for QEMU's PVH entry
+#   tsc_khz               the rate of this host's time stamp counter, or nothing
 
 # boot_image VER: Debian compresses its kernels with xz or zstd; under
 # emulation the guest needs seconds for that, the host a fraction of one. The
@@ -46,6 +47,33 @@ accel_options() {
 	kvm) printf '%s\n' -accel kvm -cpu host ;;
 	tcg) printf '%s\n' -accel tcg,thread=multi -cpu "${ODRP_TCG_CPU:-max,-erms,-fsrm}" ;;
 	esac
+}
+
+# tsc_khz: see tsc-khz.c. Without a compiler, what this kernel found out.
+tsc_khz() {
+	local file
+	file=$ODRP_CACHE/tsc-$(cat /proc/sys/kernel/random/boot_id)
+	if [[ ! -s $file ]]; then
+		tsc_measure >"$file.$BASHPID" || tsc_from_log >"$file.$BASHPID"
+		mv "$file.$BASHPID" "$file"
+	fi
+	cat "$file"
+}
+
+tsc_measure() {
+	local program rc=0
+	command -v gcc >/dev/null || return 1
+	program=$(mktemp) || return 1
+	gcc -O2 -o "$program" "$ODRP_ROOT/scripts/lib/tsc-khz.c" 2>/dev/null &&
+		"$program" || rc=1
+	rm -f "$program"
+	return "$rc"
+}
+
+tsc_from_log() {
+	dmesg 2>/dev/null |
+		sed -nE 's/.*tsc: (Detected|Refined TSC clocksource calibration:) ([0-9]+)\.([0-9]{3}) MHz.*/\2\3/p' |
+		tail -n 1
 }
 
 # A kernel of ours that boots under KVM to its init and says so, within 20 s,

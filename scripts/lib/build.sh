@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 #
 #   userspace_dir             the build directory of user space
-#   build_userspace           meson setup once, then ninja
+#   build_userspace [TARGET]...  meson setup once, then ninja
 #   build_module VER          odrp.ko for kernel VER; prints its path
 
 # One build directory per source tree, ODRP_BUILD/build if that is set.
@@ -33,20 +33,22 @@ run_logged() {
 
 build_userspace_locked() {
 	local dir=$1
+	shift
 	mkdir -p "$dir" || return 1
 	if [[ ! -f $dir/build.ninja ]]; then
 		info "configuring user space in $dir"
 		run_logged "$dir/setup.log" meson setup \
 			--buildtype=debugoptimized "$dir" "$ODRP_ROOT" || return 1
 	fi
-	run_logged "$dir/ninja.log" ninja -C "$dir" ${ODRP_JOBS:+-j "$ODRP_JOBS"}
+	run_logged "$dir/ninja.log" ninja -C "$dir" \
+		${ODRP_JOBS:+-j "$ODRP_JOBS"} "$@"
 }
 
 build_userspace() {
 	local dir
 	dir=$(userspace_dir)
 	need_cmd meson ninja
-	with_lock "build-$(path_key "$dir")" build_userspace_locked "$dir"
+	with_lock "build-$(path_key "$dir")" build_userspace_locked "$dir" "$@"
 }
 
 # What the module is made from. Kbuild files may name no others.

@@ -20,7 +20,8 @@ mnode_binaries() {
 	mnoded=${ODRP_MNODED:-}
 	mnodectl=${ODRP_CTL:-}
 	if [[ -z $mnoded || -z $mnodectl ]]; then
-		build_userspace || return 1
+		# These alone: the rest may be under work.
+		build_userspace mnode/odrp-mnoded mnode/odrpctl || return 1
 		dir=$(userspace_dir)
 		mnoded=${mnoded:-$dir/mnode/odrp-mnoded}
 		mnodectl=${mnodectl:-$dir/mnode/odrpctl}
@@ -104,7 +105,7 @@ mnode_snapshot() {
 }
 
 mnode_stop() {
-	local tries
+	local tries status
 	[[ -n $mnode_pid ]] || return 0
 	kill -TERM "$mnode_pid" 2>/dev/null
 	for ((tries = 0; tries < 100; tries++)); do
@@ -116,7 +117,20 @@ mnode_stop() {
 		kill -KILL "$mnode_pid" 2>/dev/null
 	fi
 	wait "$mnode_pid" 2>/dev/null
-	mnode_status_code=$?
+	status=$?
+	mnode_pid=
+	((status == 0)) || {
+		run_fail "the memory node's agent ended with status $status:"
+		tail -n 20 "$run_dir/mnode.log" >&2
+	}
+}
+
+# As a power failure does. (The shell need not report that.)
+mnode_kill() {
+	[[ -n $mnode_pid ]] || return 0
+	info "killing the memory node"
+	disown "$mnode_pid"
+	kill -KILL "$mnode_pid"
 	mnode_pid=
 }
 

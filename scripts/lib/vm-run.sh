@@ -146,7 +146,8 @@ kernel_command_line() {
 	line+=" mitigations=off audit=0 8250.nr_uarts=1 cryptomgr.notests"
 	line+=" random.trust_cpu=on"
 	[[ $opt_kernel = 5.10 ]] && line+=" swapaccount=1"
-	[[ $accel = tcg ]] && line+=" tsc=reliable no_timer_check"
+	[[ $accel = tcg ]] && line+=" tsc=reliable no_timer_check" &&
+		line+="${tsc:+ tsc_early_khz=$tsc}"
 	echo "$line"
 }
 
@@ -249,16 +250,14 @@ guest_start() {
 	guest_state[i]=booting
 }
 
-guest_kill() {
-	[[ -n ${guest_pid[$1]:-} ]] && kill -KILL "${guest_pid[$1]}" 2>/dev/null
-	return 0
-}
-
+# guests_kill SIGNAL: QEMU ends at once at SIGTERM, unless something is wrong.
 guests_kill() {
 	local i
 	for ((i = 0; i < opt_cnodes; i++)); do
-		guest_kill "$i"
+		[[ -n ${guest_pid[i]:-} && ${guest_state[i]} != gone ]] &&
+			kill "-$1" "${guest_pid[i]}" 2>/dev/null
 	done
+	return 0
 }
 
 # The guests' kernels log what hangs; then they are killed.
@@ -358,13 +357,13 @@ on_guest_gone() {
 }
 
 on_mnode_gone() {
+	local status
 	[[ -n $mnode_pid ]] || return 0
 	wait "$mnode_pid" 2>/dev/null
-	mnode_status_code=$?
+	status=$?
 	mnode_pid=
-	((mnode_killed)) && return 0
-	run_fail "the memory node's agent ended by itself (status $mnode_status_code)"
-	error "the memory node's agent ended by itself (status $mnode_status_code):"
+	run_fail "the memory node's agent ended by itself (status $status)"
+	error "the memory node's agent ended by itself (status $status):"
 	tail -n 20 "$run_dir/mnode.log" >&2
 }
 
@@ -392,22 +391,25 @@ on_clock() {
 	now=$(usec_now)
 	if ((kill_at > 0 && now >= kill_at)); then
 		kill_at=-1
-		if [[ -n $mnode_pid ]]; then
-			info "killing the memory node"
-			mnode_killed=1
-			kill -KILL "$mnode_pid"
-		fi
+		mnode_kill
 	fi
 	((now >= deadline)) || return 0
-	if ((!run_timed_out)); then
-		run_timed_out=1
+	case $run_timed_out in
+	0)
 		error "time-out after $opt_timeout s"
 		guests_ask_stacks
 		deadline=$(usec_after 2)
-	else
-		guests_kill
-		deadline=$(usec_after 5)
-	fi
+		;;
+	1)
+		guests_kill TERM
+		deadline=$(usec_after 3)
+		;;
+	*)
+		guests_kill KILL
+		deadline=$(usec_after 3)
+		;;
+	esac
+	run_timed_out=$((run_timed_out + 1))
 }
 
 run_loop() {
@@ -513,7 +515,7 @@ run_cleanup() {
 	trap - EXIT INT TERM
 	[[ -z $terminal ]] || stty "$terminal" 2>/dev/null
 	if [[ -n $run_dir ]]; then
-		guests_kill
+		guests_kill KILL
 		mnode_stop
 		nbd_stop
 		for p in "${reader_pid[@]}"; do
@@ -543,7 +545,7 @@ keep_logs() {
 
 vm_run() {
 	local i status
-	local accel image kill_at=0 deadline mnode_killed=0 run_begin
+	local accel image tsc kill_at=0 deadline run_begin
 	local -a guest_state guest_status guest_fd
 
 	ODRP_DIE_STATUS=125
@@ -555,6 +557,7 @@ vm_run() {
 
 	kernel_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
 		accel=$(accel_choose "$opt_kernel") || exit 125
+	tsc=$(tsc_khz)
 	# nbd-server's address goes into the archive.
 	[[ $opt_mode != nbd ]] || nbd_start || exit 125
 	run_archive || exit 125
@@ -575,7 +578,7 @@ vm_run() {
 	status=$(run_status)
 	case $status in
 	70 | 125) show_logs 40 ;;
-	124) show_logs 120 ;;
+	124) show_logs 80 ;;
 	esac
 	[[ -z $opt_json ]] || write_json "$status"
 	exit "$status"
