@@ -248,10 +248,34 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 
 struct reading {
 	struct conf *conf;
-	const char *path;
 	char *why;
 	bool failed;
+	bool nic_begun;
 };
+
+/* A line that goes on comes as the same name again: the words of a NIC. */
+static int more_nic(struct reading *rd, const char *value)
+{
+	char *nic = rd->conf->nic;
+	size_t len = strlen(nic);
+
+	if (len + 1 + strlen(value) >= CONF_NIC_MAX)
+		return complain(rd->why, "nic=...%s: expected less than %d "
+				"characters in all", value, CONF_NIC_MAX);
+	nic[len] = ',';
+	memcpy(nic + len + 1, value, strlen(value) + 1);
+	return 0;
+}
+
+static int set_line(struct reading *rd, const char *name, const char *value)
+{
+	if (strcmp(name, "nic"))
+		return conf_set(rd->conf, name, value, rd->why);
+	if (rd->nic_begun)
+		return more_nic(rd, value);
+	rd->nic_begun = true;
+	return conf_set(rd->conf, name, value, rd->why);
+}
 
 static int on_line(void *arg, const char *section, const char *name,
 		   const char *value)
@@ -265,7 +289,7 @@ static int on_line(void *arg, const char *section, const char *name,
 		rd->failed = true;
 		return 0;
 	}
-	if (conf_set(rd->conf, name, value ? value : "", rd->why)) {
+	if (set_line(rd, name, value ? value : "")) {
 		rd->failed = true;
 		return 0;
 	}
@@ -275,7 +299,7 @@ static int on_line(void *arg, const char *section, const char *name,
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 {
 	char said[CONF_WHY_MAX] = "expected NAME = VALUE";
-	struct reading rd = { .conf = conf, .path = path, .why = said };
+	struct reading rd = { .conf = conf, .why = said };
 	FILE *f = fopen(path, "re");
 	int line, r;
 

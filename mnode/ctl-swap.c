@@ -249,9 +249,8 @@ static struct json_object *read_device(unsigned int id)
 	return obj;
 }
 
-static void print_device(unsigned int id, struct json_object *obj)
+static void print_device(struct json_object *obj)
 {
-	printf("odrp%u\n", id);
 	json_object_object_foreach(obj, name, value)
 		printf("  %-24s %s\n", name, json_object_get_string(value));
 }
@@ -268,8 +267,10 @@ static int swap_status(const struct swap_args *a)
 			continue;
 		snprintf(name, sizeof(name), "odrp%u", id);
 		json_object_object_add(all, name, obj);
-		if (!a->json)
-			print_device(id, obj);
+		if (a->json)
+			continue;
+		puts(name);
+		print_device(obj);
 	}
 	if (a->json)
 		puts(json_object_to_json_string_ext(all,

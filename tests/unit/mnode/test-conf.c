@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Settings: the words of --nic, single settings, and the INI file. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <conf.h>
+#include <nic-soft.h>
+
+static char why[CONF_WHY_MAX];
+
+/* ---- --nic soft: ---------------------------------------------------------------- */
+
+static void test_nic_all_words(void **state)
+{
+	struct nic_soft_opts o;
+
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1/16,mac=52:54:00:77:00:01,"
+		"mtu=1500,dgram=/a/b:/c/d,dgram=x:y,packet=eth0,fetch=early,"
+		"strict=0,loss=0.01,reorder=0.5,duplicate=1,corrupt=0,"
+		"delay_us=7,seed=42,spin_us=0", &o, why), 0);
+	assert_int_equal(o.nic.ip, htonl(0x0a4d0001));
+	assert_int_equal(o.nic.prefix_len, 16);
+	assert_memory_equal(o.nic.mac, "\x52\x54\x00\x77\x00\x01", 6);
+	assert_int_equal(o.nic.mtu, 1500);
+	assert_int_equal(o.nr_ports, 3);
+	assert_string_equal(o.ports[0].local, "/a/b");
+	assert_string_equal(o.ports[0].remote, "/c/d");
+	assert_string_equal(o.ports[1].remote, "y");
+	assert_true(o.ports[2].packet);
+	assert_string_equal(o.ports[2].local, "eth0");
+	assert_int_equal(o.nic.fetch, SNIC_FETCH_EARLY);
+	assert_true(o.nic.relaxed_index && o.nic.relaxed_qpn);
+	assert_true(o.faults.loss == 0.01 && o.faults.reorder == 0.5);
+	assert_true(o.faults.duplicate == 1 && o.faults.corrupt == 0);
+	assert_int_equal(o.faults.delay_ns, 7000);
+	assert_int_equal(o.nic.seed, 42);
+	assert_int_equal(o.spin_us, 0);
+}
+
+static void test_nic_defaults(void **state)
+{
+	struct nic_soft_opts o;
+
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1,dgram=a:b", &o, why), 0);
+	assert_int_equal(o.nic.prefix_len, 24);
+	assert_int_equal(o.nic.mtu, 4500);
+	assert_false(o.mtu_given);
+	assert_memory_equal(o.nic.mac, "\x02\x4f\x0a\x4d\x00\x01", 6);
+	assert_false(o.nic.relaxed_index);
+	assert_int_equal(o.nic.fetch, SNIC_FETCH_LATE);
+}
+
+/* Words, and what the complaint has to name. */
+static const char *const bad_nics[][2] = {
+	{ "", "ip=" },
+	{ "ip=10.77.0.1/24", "port" },
+	{ "dgram=a:b", "ip=" },
+	{ "ip=10.77.0/24,dgram=a:b", "ip=10.77.0/24" },
+	{ "ip=10.77.0.1/33,dgram=a:b", "ip=10.77.0.1/33" },
+	{ "ip=10.77.0.1/0,dgram=a:b", "/0" },
+	{ "ip=10.77.0.1/x,dgram=a:b", "/x" },
+	{ "ip=0.0.0.0/24,dgram=a:b", "0.0.0.0" },
+	{ "ip=10.77.0.1/24,dgram=a", "LOCAL:REMOTE" },
+	{ "ip=10.77.0.1/24,dgram=:b", "LOCAL:REMOTE" },
+	{ "ip=10.77.0.1/24,dgram=a:", "LOCAL:REMOTE" },
+	{ "ip=10.77.0.1/24,packet=averyveryverylongname", "packet=" },
+	{ "ip=10.77.0.1/24,mac=1:2:3", "mac=1:2:3" },
+	{ "ip=10.77.0.1/24,mac=01:00:00:00:00:00", "unicast" },
+	{ "ip=10.77.0.1/24,mac=52:54:00:77:00:01:", "mac=" },
+	{ "mtu=575,ip=10.77.0.1,dgram=a:b", "576" },
+	{ "mtu=65536,ip=10.77.0.1,dgram=a:b", "65535" },
+	{ "mtu=-1,ip=10.77.0.1,dgram=a:b", "mtu=-1" },
+	{ "loss=1.1,ip=10.77.0.1,dgram=a:b", "loss=1.1" },
+	{ "loss=nan,ip=10.77.0.1,dgram=a:b", "probability" },
+	{ "loss=x,ip=10.77.0.1,dgram=a:b", "loss=x" },
+	{ "strict=2,ip=10.77.0.1,dgram=a:b", "0 or 1" },
+	{ "fetch=now,ip=10.77.0.1,dgram=a:b", "late or early" },
+	{ "seed=99999999999999999999,ip=10.77.0.1,dgram=a:b", "seed=" },
+	{ "colour=red,ip=10.77.0.1,dgram=a:b", "colour" },
+	{ "ip", "KEY=VALUE" },
+	{ "ip=,dgram=a:b", "KEY=VALUE" },
+	{ "=x", "KEY=VALUE" },
+	{ "ip=10.77.0.1,,dgram=a:b", "KEY=VALUE" },
+	{ "ip=10.77.0.1,dgram=a:b,", "comma" },
+};
+
+static void test_nic_bad(void **state)
+{
+	struct nic_soft_opts o;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad_nics) / sizeof(bad_nics[0]); i++) {
+		why[0] = 0;
+		if (nic_soft_parse(bad_nics[i][0], &o, why) != -EINVAL ||
+		    !strstr(why, bad_nics[i][1]))
+			fail_msg("'%s': %s", bad_nics[i][0], why);
+	}
+}
+
+static void test_nic_long(void **state)
+{
+	struct nic_soft_opts o;
+	char words[4096];
+	unsigned int i;
+	int n;
+
+	n = snprintf(words, sizeof(words), "ip=10.77.0.1,dgram=");
+	memset(words + n, 'a', 1000);
+	words[n + 1000] = 0;
+	assert_int_equal(nic_soft_parse(words, &o, why), -EINVAL);
+	memset(words + n, 'a', 150);
+	memcpy(words + n + 150, ":b", 3);
+	assert_int_equal(nic_soft_parse(words, &o, why), -EINVAL);
+	n = snprintf(words, sizeof(words), "ip=10.77.0.1");
+	for (i = 0; i <= NIC_SOFT_MAX_PORTS; i++)
+		n += snprintf(words + n, sizeof(words) - n, ",dgram=a:b");
+	assert_int_equal(nic_soft_parse(words, &o, why), -EINVAL);
+	assert_non_null(strstr(why, "more than"));
+	words[n - strlen(",dgram=a:b")] = 0;
+	assert_int_equal(nic_soft_parse(words, &o, why), 0);
+}
+
+/* ---- settings -------------------------------------------------------------------- */
+
+static void test_sizes(void **state)
+{
+	struct conf c;
+
+	conf_init(&c);
+	assert_int_equal(conf_set(&c, "pool", "64M", why), 0);
+	assert_int_equal(c.pool, 64 << 20);
+	assert_int_equal(conf_set(&c, "pool", "1048576k", why), 0);
+	assert_int_equal(c.pool, 1 << 30);
+	assert_int_equal(conf_set(&c, "pool", "1T", why), 0);
+	assert_int_equal(c.pool, 1ull << 40);
+	assert_int_equal(conf_set(&c, "pool", "285212672", why), 0);
+	assert_int_equal(c.pool, 272 << 20);
+}
+
+static const char *const bad_settings[][2] = {
+	{ "pool", "64MB" }, { "pool", "1025T" }, { "pool", "1000001" },
+	{ "pool", "4K" }, { "pool", "" }, { "pool", "-1G" }, { "pool", "G" },
+	{ "pool", "99999999999999999999" }, { "pool", "18446744073709551615K" },
+	{ "depth", "48" }, { "depth", "2" }, { "depth", "2048" },
+	{ "depth", "x" }, { "queues", "0" }, { "queues", "129" },
+	{ "port", "0" }, { "port", "65536" }, { "port", "80x" },
+	{ "beat-ms", "1" }, { "dead-ms", "0" }, { "max-sessions", "0" },
+	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
+	{ "control", "" }, { "reserve", "-1" },
+};
+
+static void test_bad_settings(void **state)
+{
+	struct conf c, before;
+	unsigned int i;
+
+	conf_init(&c);
+	before = c;
+	for (i = 0; i < sizeof(bad_settings) / sizeof(bad_settings[0]); i++) {
+		why[0] = 0;
+		if (conf_set(&c, bad_settings[i][0], bad_settings[i][1],
+			     why) != -EINVAL ||
+		    !strstr(why, bad_settings[i][0]) ||
+		    !strstr(why, bad_settings[i][1]) ||
+		    !strstr(why, "expected"))
+			fail_msg("%s=%s: %s", bad_settings[i][0],
+				 bad_settings[i][1], why);
+	}
+	assert_memory_equal(&c, &before, sizeof(c));
+	assert_int_equal(conf_set(&c, "colour", "red", why), -ENOENT);
+}
+
+static void test_good_settings(void **state)
+{
+	struct conf c;
+
+	conf_init(&c);
+	assert_int_equal(conf_set(&c, "depth", "1024", why), 0);
+	assert_int_equal(c.depth, 1024);
+	assert_int_equal(conf_set(&c, "max-pages", "77", why), 0);
+	assert_int_equal(c.max_pages, 77);
+	assert_int_equal(conf_set(&c, "populate", "No", why), 0);
+	assert_false(c.populate);
+	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
+	assert_int_equal(c.log_level, LOG_DEBUG);
+	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */
+	assert_int_equal(conf_set(&c, "nic", "soft:ip=1.2.3.4,dgram=a:b",
+				  why), 0);
+	assert_int_equal(conf_check(&c, why), 0);
+	c.dead_ms = c.beat_ms;
+	assert_int_equal(conf_check(&c, why), -EINVAL);
+	conf_init(&c);
+	memcpy(c.nic, "x", 2);
+	c.reserve = c.pool / 4096;
+	assert_int_equal(conf_check(&c, why), -EINVAL);
+}
+
+/* ---- file ------------------------------------------------------------------------- */
+
+static int read_text(struct conf *c, const char *text)
+{
+	char path[] = "test-conf-XXXXXX";
+	int fd = mkstemp(path), r;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+	conf_init(c);
+	why[0] = 0;
+	r = conf_read(c, path, why);
+	unlink(path);
+	return r;
+}
+
+static void test_file(void **state)
+{
+	struct conf c;
+
+	assert_int_equal(read_text(&c, "; comment\n[mnode]\npool = 32M\n"
+				   "# more\nqueues=2\n"), 0);
+	assert_int_equal(c.pool, 32 << 20);
+	assert_int_equal(c.queues, 2);
+	assert_int_equal(read_text(&c, "port = 99\n"), 0);
+	assert_int_equal(c.port, 99);
+	assert_int_equal(read_text(&c, ""), 0);
+	assert_int_equal(read_text(&c, "[mnode]\n\npool = much\n"), -EINVAL);
+	assert_non_null(strstr(why, ":3:"));
+	assert_non_null(strstr(why, "much"));
+	assert_int_equal(read_text(&c, "[mnode]\ncolour = red\n"), -EINVAL);
+	assert_non_null(strstr(why, "colour"));
+	assert_int_equal(read_text(&c, "[disk]\npool = 1G\n"), -EINVAL);
+	assert_non_null(strstr(why, "[disk]"));
+	assert_int_equal(read_text(&c, "[mnode]\npool\n"), -EINVAL);
+	assert_non_null(strstr(why, ":2:"));
+	assert_int_equal(conf_read(&c, "there-is-no-such-file", why), -ENOENT);
+}
+
+/* A memory node of many virtual machines: lines that go on. */
+static void test_file_continued(void **state)
+{
+	char text[4096], want[4096];
+	int n = snprintf(text, sizeof(text), "nic = soft:ip=10.77.0.1\n");
+	int m = snprintf(want, sizeof(want), "soft:ip=10.77.0.1");
+	struct conf c;
+
+	while (n < 3000) {
+		n += snprintf(text + n, sizeof(text) - n, "\tdgram=/a:/b\n");
+		m += snprintf(want + m, sizeof(want) - m, ",dgram=/a:/b");
+	}
+	snprintf(text + n, sizeof(text) - n, "queues = 3\n");
+	assert_int_equal(read_text(&c, text), 0);
+	assert_string_equal(c.nic, want);
+	assert_int_equal(c.queues, 3);
+}
+
+/* Not cut off in silence. */
+static void test_file_long_line(void **state)
+{
+	char text[1024];
+	struct conf c;
+	int n = snprintf(text, sizeof(text), "nic = soft:");
+
+	memset(text + n, 'x', 900);
+	text[n + 900] = 0;
+	assert_int_equal(read_text(&c, text), -EINVAL);
+	assert_non_null(strstr(why, "expected"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nic_all_words),
+		cmocka_unit_test(test_nic_defaults),
+		cmocka_unit_test(test_nic_bad),
+		cmocka_unit_test(test_nic_long),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_bad_settings),
+		cmocka_unit_test(test_good_settings),
+		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_file_continued),
+		cmocka_unit_test(test_file_long_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Arithmetic of the free ring and of page addresses; the pool as it begins. */
+#include <endian.h>
+#include <errno.h>
+#include "bed.h"
+
+static void test_size(void **state)
+{
+	static const uint64_t pages[] = {
+		1, 63, 64, 256, 511, 512, 513, 1000, 65536, 69632, 1ull << 28,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+		uint8_t log = ring_log_len(pages[i]);
+
+		assert_true(ring_slots(log) >= pages[i] + pages[i] / 4 + 64);
+		assert_int_equal(ring_slots(log) * RING_SLOT, 1ull << log);
+		assert_int_equal(RING_IOVA & ((1ull << log) - 1), 0);
+		if (log > RING_MIN_LOG_LEN)
+			assert_true(ring_slots(log - 1) <
+				    pages[i] + pages[i] / 4 + 64);
+	}
+}
+
+static void test_walk(void **state)
+{
+	uint8_t log = RING_MIN_LOG_LEN;
+	uint64_t n = ring_slots(log), i, at = RING_IOVA;
+
+	for (i = 0; i < 3 * n; i++) {
+		assert_true(ring_valid(log, at));
+		assert_int_equal(ring_index(log, at), i % n);
+		assert_int_equal(ring_distance(log, RING_IOVA, at), i % n);
+		assert_int_equal(ring_distance(log, at, RING_IOVA),
+				 (n - i % n) % n);
+		assert_int_equal(ring_advance(log, RING_IOVA, i), at);
+		at = ring_advance(log, at, 1);
+	}
+	assert_false(ring_valid(log, RING_IOVA + 4));
+	assert_false(ring_valid(log, RING_IOVA - 8));
+	assert_false(ring_valid(log, RING_IOVA + (1ull << log)));
+	assert_false(ring_valid(log, 0));
+}
+
+static void test_page_address(void **state)
+{
+	uint64_t page;
+
+	assert_true(page_index(page_addr(0), 10, &page));
+	assert_int_equal(page, 0);
+	assert_true(page_index(page_addr(9), 10, &page));
+	assert_int_equal(page, 9);
+	assert_false(page_index(page_addr(10), 10, &page));
+	assert_false(page_index(page_addr(3) + 1, 10, &page));
+	assert_false(page_index(page_addr(3) + 2048, 10, &page));
+	assert_false(page_index(WRC_POOL_IOVA - 4096, 10, &page));
+	assert_false(page_index(0, 10, &page));
+	assert_false(page_index(UINT64_MAX, 10, &page));
+}
+
+/* Chains rely on these two bytes: see WRC_POOL_IOVA. */
+static void test_page_address_bytes(void **state)
+{
+	uint64_t first = htobe64(page_addr(0));
+	uint64_t last = htobe64(page_addr((1ull << (WRC_POOL_BITS - 12)) - 1));
+
+	assert_memory_equal((uint8_t *)&first + 1, "\x15\x08", 2);
+	assert_memory_equal((uint8_t *)&last + 1, "\x15\x08", 2);
+}
+
+static void test_pool(void **state)
+{
+	struct bed_options o;
+	struct bed b;
+	uint64_t i;
+
+	bed_options(&o);
+	bed_open(&b, &o, 0);
+	assert_int_equal(b.m.pool.pages, 1024);
+	assert_int_equal(pool_free_pages(&b.m.pool), 1024);
+	for (i = 0; i < 1024; i++)
+		assert_int_equal(be64toh(b.m.pool.ring[i]), page_addr(i));
+	for (; i < ring_slots(b.m.pool.log_len); i++)
+		assert_int_equal(b.m.pool.ring[i], 0);
+	/* The head has overtaken the tail: nothing is free. */
+	*b.m.pool.head = ring_advance(b.m.pool.log_len, RING_IOVA, 1030);
+	assert_int_equal(pool_free_pages(&b.m.pool), 0);
+	bed_close(&b);
+}
+
+static void test_pool_size(void **state)
+{
+	struct bed_options o;
+	struct pool p;
+	struct bed b;
+
+	bed_options(&o);
+	bed_open(&b, &o, 0);
+	assert_int_equal(pool_init(&p, b.nic, 0, false), -ERANGE);
+	assert_int_equal(pool_init(&p, b.nic, 4097, false), -ERANGE);
+	assert_int_equal(pool_init(&p, b.nic, (1ull << 40) + 4096, false),
+			 -ERANGE);
+	bed_close(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_walk),
+		cmocka_unit_test(test_page_address),
+		cmocka_unit_test(test_page_address_bytes),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_pool_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
