@@ -12,6 +12,13 @@
 
 #define CM_RETRIES	7	/* 3 bits on the wire; RNR 7 is for ever */
 
+/*
+ * A neighbour that answers before the core has queued our request for its
+ * address is noticed only when that request times out.  So let it, soon and
+ * repeatedly.
+ */
+#define ADDR_TRY_MS	100
+
 static const char * const status_names[] = {
 	[ODRP_WIRE_OK]		= "ok",
 	[ODRP_WIRE_E_MALFORMED]	= "malformed hello",
@@ -114,6 +121,8 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		step_done(conn, rejected(conn, ev));
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
+		step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+		break;
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
@@ -149,20 +158,37 @@ static int wait_step(struct odrp_conn *conn, const char *what)
 	return conn->cm_status;
 }
 
-static int resolve(struct odrp_conn *conn)
+static int resolve_addr(struct odrp_conn *conn)
 {
 	struct odrp_addr *a = &conn->sess->addr;
 	struct sockaddr *src = a->src.sin_family ? (void *)&a->src : NULL;
 	unsigned long ms = READ_ONCE(odrp_connect_ms);
+	unsigned long end = jiffies + msecs_to_jiffies(ms);
 	int err;
 
-	reinit_completion(&conn->cm_done);
-	err = rdma_resolve_addr(conn->id, src, (struct sockaddr *)&a->dst, ms);
-	if (err) {
-		conn_err(conn, "no RDMA device leads there: error %d\n", err);
-		return err;
-	}
-	err = wait_step(conn, "resolving the address");
+	do {
+		reinit_completion(&conn->cm_done);
+		err = rdma_resolve_addr(conn->id, src,
+					(struct sockaddr *)&a->dst,
+					ADDR_TRY_MS);
+		if (err) {
+			conn_err(conn, "no RDMA device leads there: error %d\n",
+				 err);
+			return err;
+		}
+		err = wait_step(conn, "resolving the address");
+	} while (err == -ETIMEDOUT && time_before(jiffies, end));
+	if (err)
+		conn_err(conn, "the address does not resolve: error %d\n", err);
+	return err;
+}
+
+static int resolve(struct odrp_conn *conn)
+{
+	unsigned long ms = READ_ONCE(odrp_connect_ms);
+	int err;
+
+	err = resolve_addr(conn);
 	if (err)
 		return err;
 	reinit_completion(&conn->cm_done);
