@@ -21,15 +21,6 @@ const char *wrc_rule_name(enum wrc_rule rule)
 	return names[rule];
 }
 
-static void add_va(struct wrc_text *t, const char *fmt, va_list ap)
-{
-	int n = vsnprintf(t->buf + t->len, t->size - t->len, fmt, ap);
-	size_t room = t->size - t->len;
-
-	if (n > 0)
-		t->len += (size_t)n < room ? (size_t)n : room - 1;
-}
-
 int wrc_refuse(struct wrc_check *c, enum wrc_rule rule, __u32 instance,
 	       unsigned int insn, const char *fmt, ...)
 {
@@ -40,7 +31,7 @@ int wrc_refuse(struct wrc_check *c, enum wrc_rule rule, __u32 instance,
 	wrc_dis_label(&c->why, c->ctx.prog, insn);
 	wrc_text_add(&c->why, "@%u ", instance);
 	va_start(ap, fmt);
-	add_va(&c->why, fmt, ap);
+	wrc_text_add_va(&c->why, fmt, ap);
 	va_end(ap);
 	wrc_text_add(&c->why, ": `");
 	wrc_dis_bytes(&c->why, &c->ctx, wrc_check_wqe(c, instance, insn),
@@ -56,7 +47,7 @@ int wrc_refuse_all(struct wrc_check *c, enum wrc_rule rule,
 
 	wrc_text_add(&c->why, "%s: ", wrc_rule_name(rule));
 	va_start(ap, fmt);
-	add_va(&c->why, fmt, ap);
+	wrc_text_add_va(&c->why, fmt, ap);
 	va_end(ap);
 	return -EPERM;
 }

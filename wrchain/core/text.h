@@ -19,18 +19,25 @@ static inline void wrc_text_init(struct wrc_text *t, char *buf, size_t size)
 	buf[0] = 0;
 }
 
+__attribute__((format(printf, 2, 0)))
+static inline void wrc_text_add_va(struct wrc_text *t, const char *fmt,
+				   va_list ap)
+{
+	size_t room = t->size - t->len;
+	int n = vsnprintf(t->buf + t->len, room, fmt, ap);
+
+	if (n > 0)
+		t->len += (size_t)n < room ? (size_t)n : room - 1;
+}
+
 __attribute__((format(printf, 2, 3)))
 static inline void wrc_text_add(struct wrc_text *t, const char *fmt, ...)
 {
-	size_t room = t->size - t->len;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(t->buf + t->len, room, fmt, ap);
+	wrc_text_add_va(t, fmt, ap);
 	va_end(ap);
-	if (n > 0)
-		t->len += (size_t)n < room ? (size_t)n : room - 1;
 }
 
 #endif /* WRC_TEXT_H */
