@@ -20,8 +20,19 @@ struct plugged {
 	struct bio_list		bios;
 };
 
-static void issue_and_poll(struct odrp_dev *dev, struct bio_list *bios,
-			   bool may_poll)
+/* How a submission may wait for what it has submitted. */
+enum patience {
+	WAIT_NOT,	/* called by the scheduler */
+	WAIT_READ,
+	WAIT_WRITE,
+};
+
+static enum patience patience_for(const struct bio *bio)
+{
+	return op_is_write(bio_op(bio)) ? WAIT_WRITE : WAIT_READ;
+}
+
+static void issue(struct odrp_dev *dev, struct bio_list *bios, enum patience how)
 {
 	struct odrp_queue *q = odrp_queue_here(dev);
 
@@ -30,8 +41,10 @@ static void issue_and_poll(struct odrp_dev *dev, struct bio_list *bios,
 	 * only this count keeps it (see odrp_blk_del()).
 	 */
 	atomic_inc(&q->users);
-	if (odrp_issue(q, bios) && may_poll)
+	if (odrp_issue(q, bios) && how == WAIT_READ)
 		odrp_poll_loads(q);
+	if (how == WAIT_WRITE)
+		odrp_wait_room(dev);
 	smp_mb__before_atomic();
 	atomic_dec(&q->users);
 }
@@ -44,7 +57,8 @@ static void unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
 	struct plugged *p = container_of(cb, struct plugged, cb);
 
-	issue_and_poll(cb->data, &p->bios, !from_schedule);
+	issue(cb->data, &p->bios,
+	      from_schedule ? WAIT_NOT : patience_for(p->bios.tail));
 	kfree(p);
 }
 
@@ -80,7 +94,7 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	}
 	bio_list_init(&bios);
 	bio_list_add(&bios, bio);
-	issue_and_poll(dev, &bios, true);
+	issue(dev, &bios, patience_for(bio));
 }
 
 ODRP_SUBMIT_BIO(submit)

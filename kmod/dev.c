@@ -27,6 +27,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->id = id;
 	dev->timeout_ms = opt->timeout_ms;
 	mutex_init(&dev->lock);
+	init_waitqueue_head(&dev->room);
 	for (i = 0; i < ODRP_NR_WAITS; i++) {
 		spin_lock_init(&dev->waits[i].lock);
 		bio_list_init(&dev->waits[i].bios);

@@ -245,6 +245,8 @@ static struct bio *next_waiting(struct odrp_conn *conn)
 	if (conn->live && conn->free)
 		bio = bio_list_pop(&conn->waiting);
 	spin_unlock_bh(&conn->lock);
+	if (bio)
+		odrp_unpark(conn->sess->dev, 1);
 	return bio;
 }
 

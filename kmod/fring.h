@@ -11,7 +11,7 @@
 #include <asm/barrier.h>
 #include <linux/compiler.h>
 
-#define ODRP_FRING_SIZE	512u		/* a power of two */
+#define ODRP_FRING_SIZE	2048u		/* a power of two */
 
 struct odrp_fring {
 	u32	head;			/* written by the producer */

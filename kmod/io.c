@@ -31,10 +31,41 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 		conn->nr_free--;
 	} else if (bio) {
 		bio_list_add(&conn->waiting, bio);
+		atomic_inc(&conn->sess->dev->parked);
 		odrp_stat_inc(conn->sess->dev, waits_credit);
 	}
 	spin_unlock_bh(&conn->lock);
 	return req;
+}
+
+/* How many bios may wait for requests before writers are made to sleep. */
+static unsigned int room(const struct odrp_dev *dev)
+{
+	return dev->sess.nr_queues * dev->sess.depth;
+}
+
+/* Bios have been taken from the lists of those that wait for requests. */
+void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
+{
+	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
+	if (atomic_sub_return(nr, &dev->parked) <= room(dev) &&
+	    waitqueue_active(&dev->room))
+		wake_up_all(&dev->room);
+}
+
+/*
+ * Make a writer wait while too much is waiting already.  Reclaim that is
+ * never held up sends all of memory to a device that is slower, finds nothing
+ * but pages under writeback, and kills somebody.  What is waited for are
+ * completions, or the end of the session: never memory.
+ */
+void odrp_wait_room(struct odrp_dev *dev)
+{
+	if (atomic_read(&dev->parked) <= room(dev))
+		return;
+	odrp_stat_inc(dev, waits_room);
+	io_wait_event(dev->room, atomic_read(&dev->parked) <= room(dev) ||
+				 !odrp_dev_live(dev));
 }
 
 /* A new generation: answers to the old one find nothing. */

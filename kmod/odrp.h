@@ -265,6 +265,7 @@ struct odrp_stats {
 	u64	free_overflows;		/* frees that went to the bitmap */
 	u64	invalid_io;		/* bios that were not aligned */
 	u64	waits_credit;		/* blocks that waited for a request */
+	u64	waits_room;		/* writers made to sleep */
 	u64	waits_slot;		/* blocks that waited for their slot */
 	u64	bounced;		/* stores copied: block spans two pages */
 	u64	polls;			/* reads polled for */
@@ -289,6 +290,8 @@ struct odrp_dev {
 	struct odrp_lease	lease;
 	struct odrp_free	free;
 	struct odrp_wait	waits[ODRP_NR_WAITS];
+	atomic_t		parked;	/* bios that wait for a request */
+	wait_queue_head_t	room;	/* writers that wait for fewer */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
 	struct odrp_stats __percpu *stats;
@@ -364,6 +367,8 @@ void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
 void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo);
 struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio);
 void odrp_req_put(struct odrp_req *req);
+void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
+void odrp_wait_room(struct odrp_dev *dev);
 void odrp_req_fill(struct odrp_req *req, u64 slot);
 
 /* done.c: the wire to completions */

@@ -410,8 +410,11 @@ void odrp_conn_close(struct odrp_conn *conn)
 	bio_list_init(&conn->waiting);
 	spin_unlock_bh(&conn->lock);
 
-	while ((bio = bio_list_pop(&waiting)))
+	while ((bio = bio_list_pop(&waiting))) {
+		odrp_unpark(conn->sess->dev, 1);
 		odrp_bio_fail(conn->sess->dev, bio, BLK_STS_IOERR);
+	}
+	wake_up_all(&conn->sess->dev->room);
 }
 
 static bool is_idle(struct odrp_conn *conn)

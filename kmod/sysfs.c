@@ -58,6 +58,7 @@ COUNTER(notify_free);
 COUNTER(free_overflows);
 COUNTER(invalid_io);
 COUNTER(waits_credit);
+COUNTER(waits_room);
 COUNTER(waits_slot);
 COUNTER(bounced);
 COUNTER(polls);
@@ -218,7 +219,7 @@ static struct attribute *attrs[] = {
 	A(invalidates), A(invalidates_cancelled),
 	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
-	A(invalid_io), A(waits_credit), A(waits_slot), A(bounced),
+	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
 	A(load_ns), A(store_ns), A(io_stat),
 	A(state), A(server), A(lease), A(used), A(mapped), A(free_pending),
