@@ -200,7 +200,7 @@ static void dis_operands(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 		wrc_text_add(t, " cq 0x%x%s cqe %u", wr->obj,
 			     object_name(ctx, wr), wr->count);
 	else if (def->op == WRC_WQE_SEND_EN || def->op == WRC_WQE_RECV_EN)
-		wrc_text_add(t, " qp 0x%x%s upto %u", wr->obj,
+		wrc_text_add(t, " qp 0x%x%s up to %u", wr->obj,
 			     object_name(ctx, wr), wr->count);
 	if (def->flags & WRC_OP_IMM)
 		wrc_text_add(t, " imm 0x%x", wr->imm);

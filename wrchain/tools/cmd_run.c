@@ -151,14 +151,15 @@ static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
 
 	snic_get_stats(t->rig.nic, &s);
 	if (!cmd->json) {
-		printf("%s, %s, %u instances, WQEs read when enabled: %u requests, %s\n",
+		printf("%s, %s, %u instances, read when enabled: %u requests, %s\n",
 		       t->rig.prog.name, cmd->strict ? "strict" : "relaxed",
 		       cmd->depth, count, err ? t->what : "all well");
-		printf("of which %llu WQEs: %llu WAIT, %llu SEND_EN, %llu READ, %llu WRITE, %llu atomic, %llu NOP\n",
+		printf("%llu WQEs: %llu WAIT, %llu SEND_EN, %llu READ, ",
 		       (unsigned long long)(s.wqes - s.sends),
 		       (unsigned long long)s.waits,
 		       (unsigned long long)s.enables,
-		       (unsigned long long)s.reads,
+		       (unsigned long long)s.reads);
+		printf("%llu WRITE, %llu atomic, %llu NOP\n",
 		       (unsigned long long)s.writes,
 		       (unsigned long long)s.atomics,
 		       (unsigned long long)s.nops);

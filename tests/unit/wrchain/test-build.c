@@ -54,6 +54,8 @@ static void latches(void **state)
 				  wrc_reg(WRC_REG_TRASH, 0), 8), 0);
 	assert_int_equal(prog.nr_insn, 2);
 	wrc_enable_upto(&b, 0, 1);	/* wrong too, and not the first */
+	wrc_head_end(&b);
+	assert_int_equal(b.err, -ERANGE);
 	wrc_page(&b);
 	assert_false(prog.page);
 	assert_int_equal(finish(&b), -ERANGE);

@@ -122,7 +122,7 @@ static void compare(const char *name, bool strict, const char *ext,
 	n = fread(want, 1, MAX_FILE - 1, f);
 	fclose(f);
 	if (strlen(have) != n || strcmp(have, want))
-		fail_msg("%s is not what the program is now; review it with `ODRP_REGEN=1` and git diff",
+		fail_msg("%s is not what the program is now (ODRP_REGEN=1 renews it)",
 			 path);
 	free(want);
 }

@@ -11,7 +11,7 @@
 struct step {
 	char what;	/* Request wait, Wait for the last CQE, Enable, Answer, . */
 	uint8_t bbs;
-	uint8_t upto;	/* Enable: blocks from the instance's start */
+	uint8_t end;	/* Enable: blocks from the instance's start */
 	bool cqe;
 };
 
@@ -94,7 +94,7 @@ static inline void expect_step(struct client *c, const struct model *m,
 		expect(c, ODRP_WIRE_WORD_WAIT, (cqes - 1) & 0xffffff);
 		break;
 	case 'E':
-		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(loop + s->upto));
+		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(loop + s->end));
 		break;
 	case 'A':
 		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(m->client + 1));
