@@ -54,7 +54,6 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 	/* 0x8000 itself: a doorbell for the largest ring, filled at once. */
 	if (!n || n > 0x8000)
 		return;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (qp->early)
 		snapshot(qp, n);
 	qp->sq_limit = limit;
@@ -64,12 +63,12 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 		snic_qp_kick(qp);
 }
 
+/* What other threads wrote into the ring is seen because they rang the doorbell
+ * afterwards, which is a call on this NIC. */
 static void fetch(struct snic_qp *qp)
 {
 	size_t len;
 
-	/* Patches that other threads made before they enabled the WQE. */
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	snic_sq_read(qp, qp->sq_ci, qp->sq_raw, WRC_WQE_BB);
 	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
 	if (len > WRC_WQE_BB)

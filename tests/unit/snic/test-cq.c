@@ -182,6 +182,26 @@ static void overruns_spread(void **state)
 	bed_close(&b);
 }
 
+/* A CQE exists when the counter has passed it, within half of 24 bits. */
+static void counter_is_cyclic(void **state)
+{
+	static const struct { uint32_t count, index; bool reached; } cases[] = {
+		{ 0, 0, false }, { 1, 0, true }, { 1, 1, false },
+		{ 0, 0xffffff, true }, { 0xffffff, 0xffffff, false },
+		{ 0xffffff, 0xfffffe, true }, { 5, 0xfffff0, true },
+		{ 0xfffff0, 5, false }, { 0x800000, 0, true },
+		{ 0x800001, 0, false }, { 1, 0xff000000, true },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct snic_cq cq = { .count = cases[i].count };
+
+		assert_int_equal(snic_cq_reached(&cq, cases[i].index),
+				 cases[i].reached);
+	}
+}
+
 static void create_and_destroy(void **state)
 {
 	struct snic_cq_attr attr = { .log_size = 2 };
@@ -216,6 +236,7 @@ int main(void)
 		cmocka_unit_test(overrun_ignored),
 		cmocka_unit_test(overrun_is_an_error),
 		cmocka_unit_test(overruns_spread),
+		cmocka_unit_test(counter_is_cyclic),
 		cmocka_unit_test(create_and_destroy),
 	};
 

@@ -3,6 +3,7 @@
  * The real-time runner: work is done without anyone stepping, callers get the
  * NIC, CQEs can be read by other threads, and an idle NIC costs nothing.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
 #include "loop.h"
@@ -167,12 +168,195 @@ static void sleeping_thread_keeps_time(void **state)
 	stop(&r);
 }
 
+struct reader {
+	const uint64_t *words;
+	unsigned int nr;
+	bool stop, torn;
+	unsigned int changes;
+};
+
+static void *read_words(void *arg)
+{
+	struct reader *r = arg;
+	uint64_t last = 0;
+	unsigned int i;
+
+	while (!__atomic_load_n(&r->stop, __ATOMIC_RELAXED)) {
+		for (i = 0; i < r->nr; i++) {
+			uint64_t v = __atomic_load_n(&r->words[i],
+						     __ATOMIC_RELAXED);
+
+			if (v != 0 && v != ~0ull)
+				r->torn = true;
+			r->changes += v != last;
+			last = v;
+		}
+	}
+	return NULL;
+}
+
+/* Who looks at an aligned word while it is written sees all of it or nothing. */
+static void words_are_not_torn(void **state)
+{
+	struct snic_config cfg = bed_config;
+	struct snic_rt_config rt_cfg = { .spin_us = 0 };
+	struct end_opts o = { .master = true, .log_sq = 8 };
+	struct reader reader = { .nr = 9 };
+	struct end writer;
+	pthread_t t;
+	struct run r;
+	int i;
+
+	cfg.relaxed_index = true;
+	bed_open(&r.b, &cfg);
+	end_open(&r.b, &o, &r.x);
+	end_open(&r.b, &(struct end_opts){ .oi = true, .log_sq = 15 }, &writer);
+	end_join(&r.x, &r.x);
+	end_join(&writer, &writer);
+	r.src = bed_alloc(&r.b, 256);
+	r.dst = bed_alloc(&r.b, 256);
+	memset(r.src + 16, 0xff, 128);
+	reader.words = r.dst + 1;
+	for (i = 0; i < 32768; i++)
+		put_write(&writer, 0, r.src + (i & 1 ? 16 : 0) + 1, 72,
+			  r.dst + 1);
+	assert_int_equal(pthread_create(&t, NULL, read_words, &reader), 0);
+	assert_int_equal(snic_rt_start(r.b.nic, &rt_cfg, &r.rt), 0);
+	for (i = 0; i < 20; i++) {
+		struct snic_qp_info info;
+
+		snic_rt_lock(r.rt);
+		/* the ring once more, and again */
+		assert_int_equal(snic_qp_doorbell(r.b.nic, writer.qpn,
+						  (i + 1) * 32768), 0);
+		snic_rt_unlock(r.rt);
+		do {
+			pause_ns(100000);
+			snic_rt_lock(r.rt);
+			assert_int_equal(snic_qp_query(r.b.nic, writer.qpn,
+						       &info), 0);
+			snic_rt_unlock(r.rt);
+		} while (info.sq_executed != info.sq_limit);
+		assert_int_equal(info.state, SNIC_QP_RTS);
+	}
+	__atomic_store_n(&reader.stop, true, __ATOMIC_RELAXED);
+	pthread_join(t, NULL);
+	assert_false(reader.torn);
+	assert_true(reader.changes > 0);
+	stop(&r);
+}
+
+/* ---- two threads and the CM ------------------------------------------------- */
+
+struct host {
+	struct run run;
+	struct snic_port *port;
+};
+
+static void host_start(struct host *h, struct snic_port *port, uint8_t nr)
+{
+	struct snic_rt_config rt_cfg = { .spin_us = 5 };
+	struct snic_config cfg = bed_config;
+	struct run *r = &h->run;
+
+	cfg.ip = htobe32(0x0a000000 + nr);
+	cfg.mac[5] = nr;
+	cfg.seed = nr;
+	cfg.mtu = 4500;
+	bed_open(&r->b, &cfg);
+	end_open(&r->b, NULL, &r->x);
+	r->src = bed_alloc(&r->b, 65536);
+	h->port = port;
+	assert_int_equal(snic_rt_start(r->b.nic, &rt_cfg, &r->rt), 0);
+	/* while the thread sleeps */
+	snic_rt_lock(r->rt);
+	assert_int_equal(snic_port_add(r->b.nic, port), 0);
+	snic_rt_unlock(r->rt);
+}
+
+static void host_stop(struct host *h)
+{
+	stop(&h->run);
+	h->port->ops->close(h->port);
+}
+
+/* Sleeps on the descriptor, as an agent does. */
+static void next_event(struct host *h, enum snic_cm_event_type type,
+		       struct snic_cm_event *ret_ev)
+{
+	struct pollfd p = {
+		.fd = snic_rt_event_fd(h->run.rt), .events = POLLIN,
+	};
+	int r;
+
+	assert_int_equal(poll(&p, 1, 60000), 1);
+	snic_rt_lock(h->run.rt);
+	r = snic_cm_poll(h->run.b.nic, ret_ev);
+	snic_rt_unlock(h->run.rt);
+	assert_int_equal(r, 0);
+	assert_int_equal(ret_ev->type, type);
+	/* one event at a time here: none is left */
+	assert_int_equal(poll(&p, 1, 0), 0);
+}
+
+static void two_threads_connect(void **state)
+{
+	struct snic_cm_event ev, ev_b;
+	struct snic_cm_param param = { .retry_cnt = 7, .rnr_retry = 7 };
+	struct snic_port *pa, *pb;
+	struct host a, b;
+	uint32_t listener, id;
+	struct wqe w;
+
+	assert_int_equal(snic_port_pair_open(&pa, &pb), 0);
+	host_start(&a, pa, 1);
+	host_start(&b, pb, 2);
+	snic_rt_lock(b.run.rt);
+	assert_int_equal(snic_cm_listen(b.run.b.nic, 7000, &listener), 0);
+	snic_rt_unlock(b.run.rt);
+	snic_rt_lock(a.run.rt);
+	param.qpn = a.run.x.qpn;
+	assert_int_equal(snic_cm_connect(a.run.b.nic, htobe32(0x0a000002), 7000,
+					 &param, &id), 0);
+	snic_rt_unlock(a.run.rt);
+
+	next_event(&b, SNIC_CM_REQUEST, &ev_b);
+	assert_int_equal(ev_b.listener, listener);
+	snic_rt_lock(b.run.rt);
+	param.qpn = b.run.x.qpn;
+	post_recv(&b.run.x, b.run.src, 40000);
+	assert_int_equal(snic_cm_accept(b.run.b.nic, ev_b.id, &param), 0);
+	snic_rt_unlock(b.run.rt);
+	next_event(&a, SNIC_CM_ESTABLISHED, &ev);
+	next_event(&b, SNIC_CM_ESTABLISHED, &ev);
+
+	memset(a.run.src, 0x6b, 40000);
+	snic_rt_lock(a.run.rt);
+	w = wqe_begin(&a.run.x, WRC_WQE_SEND, 0, CE);
+	wqe_data(&w, a.run.src, 40000);
+	wqe_end(&w);
+	ring(&a.run.x);
+	snic_rt_unlock(a.run.rt);
+	wait_cqe(&a.run, cq_buf(&a.run, a.run.x.scqn), 0, 1024);
+	assert_memory_equal(a.run.src, b.run.src, 40000);
+
+	snic_rt_lock(a.run.rt);
+	assert_int_equal(snic_cm_disconnect(a.run.b.nic, id), 0);
+	snic_rt_unlock(a.run.rt);
+	next_event(&b, SNIC_CM_DISCONNECTED, &ev);
+	next_event(&a, SNIC_CM_DISCONNECTED, &ev);
+	host_stop(&a);
+	host_stop(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_seen_by_cqe),
 		cmocka_unit_test(busy_nic_does_not_starve_callers),
 		cmocka_unit_test(sleeping_thread_keeps_time),
+		cmocka_unit_test(words_are_not_torn),
+		cmocka_unit_test(two_threads_connect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
