@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Wire faults: as often as asked for, only what was asked for, the same for the
+ * same seed, and nothing lost track of.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include "wire.h"
+#include "snic/net.h"
+
+#define FRAMES	20000
+
+struct result {
+	struct snic_stats stats;
+	unsigned int arrived;
+	unsigned int damaged;
+	unsigned int overtaken;		/* came after a later one */
+	uint64_t digest;
+};
+
+struct sink {
+	struct result *r;
+	uint32_t last;
+};
+
+/* Frames are numbered behind the IP header; the rest is 0x5a. */
+static bool count(void *arg, const uint8_t *frame, size_t len)
+{
+	struct sink *k = arg;
+	uint32_t nr;
+	size_t i;
+
+	memcpy(&nr, frame + 34, 4);
+	k->r->arrived++;
+	k->r->overtaken += nr < k->last;
+	k->last = nr;
+	for (i = 38; i < len && frame[i] == 0x5a; i++)
+		;
+	k->r->damaged += i < len || frame[14] != 0x45;
+	for (i = 0; i < len; i++)
+		k->r->digest = (k->r->digest ^ frame[i]) * 0x100000001b3ull;
+	return true;
+}
+
+/* A port that hands a frame to snic_net_xmit, all the way to the tap. */
+static void run(const struct snic_faults *faults, uint64_t seed, uint16_t type,
+		struct result *r)
+{
+	uint8_t frame[256] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 2 };
+	struct iovec iov[2] = { { frame, 40 }, { frame + 40, 216 } };
+	struct sink sink = { .r = r };
+	struct station s, *all = &s;
+	uint32_t i;
+
+	memset(r, 0, sizeof(*r));
+	memset(frame + 38, 0x5a, sizeof(frame) - 38);
+	frame[12] = type >> 8;
+	frame[13] = type & 0xff;
+	frame[14] = 0x45;
+	wire_now = 1000;
+	station_open(&s, 2, seed);
+	s.port.tap = count;
+	s.port.tap_arg = &sink;
+	assert_int_equal(snic_set_faults(s.nic, faults), 0);
+	for (i = 0; i < FRAMES; i++) {
+		memcpy(frame + 34, &i, 4);
+		snic_net_xmit(s.nic, iov, 2);
+		wire_run(&all, 1, wire_now + 1000, NULL, NULL);
+	}
+	wire_run(&all, 1, wire_now + SECOND, NULL, NULL);
+	r->stats = station_stats(&s);
+	station_close(&s);
+}
+
+/* n out of FRAMES at probability p, within 5 standard deviations. */
+static void expect_share(uint64_t n, double p)
+{
+	double mean = FRAMES * p, dev = 5 * sqrt(FRAMES * p * (1 - p));
+
+	assert_true(n >= mean - dev && n <= mean + dev);
+}
+
+static void test_none(void **state)
+{
+	struct snic_faults f = { 0 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	assert_int_equal(r.arrived, FRAMES);
+	assert_int_equal(r.damaged + r.overtaken, 0);
+	assert_int_equal(r.stats.fault_lost, 0);
+}
+
+static void test_loss(void **state)
+{
+	struct snic_faults f = { .loss = 0.05 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	expect_share(r.stats.fault_lost, 0.05);
+	assert_int_equal(r.arrived, FRAMES - r.stats.fault_lost);
+	assert_int_equal(r.damaged + r.overtaken, 0);
+	f.loss = 1;
+	run(&f, 1, 0x0800, &r);
+	assert_int_equal(r.arrived, 0);
+}
+
+static void test_duplicate(void **state)
+{
+	struct snic_faults f = { .duplicate = 0.1 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	expect_share(r.stats.fault_duplicated, 0.1);
+	assert_int_equal(r.arrived, FRAMES + r.stats.fault_duplicated);
+	assert_int_equal(r.damaged + r.overtaken, 0);
+}
+
+static void test_corrupt(void **state)
+{
+	struct snic_faults f = { .corrupt = 0.02 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	expect_share(r.stats.fault_corrupted, 0.02);
+	assert_int_equal(r.arrived, FRAMES);
+	/* The bits of IP header and number are not looked at here. */
+	assert_true(r.damaged > 0 && r.damaged <= r.stats.fault_corrupted);
+	/* what only the FCS protects is lost, not wrong */
+	run(&f, 1, 0x0806, &r);
+	assert_int_equal(r.arrived, FRAMES - r.stats.fault_corrupted);
+	assert_int_equal(r.damaged, 0);
+}
+
+static void test_reorder(void **state)
+{
+	struct snic_faults f = { .reorder = 0.05 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	expect_share(r.stats.fault_reordered, 0.05);
+	assert_int_equal(r.arrived, FRAMES);
+	assert_int_equal(r.damaged, 0);
+	assert_true(r.overtaken > FRAMES / 100);
+}
+
+static void test_delay(void **state)
+{
+	struct snic_faults f = { .delay_ns = 500000 };
+	struct result r;
+
+	run(&f, 1, 0x0800, &r);
+	assert_int_equal(r.stats.fault_delayed, FRAMES);
+	assert_int_equal(r.arrived + r.stats.fault_lost, FRAMES);
+	assert_int_equal(r.stats.fault_lost, 0);
+	/* longer than the pool can hold: some are lost, none invented */
+	f.delay_ns = 100000000;
+	run(&f, 1, 0x0800, &r);
+	assert_true(r.stats.fault_lost > 0);
+	assert_int_equal(r.arrived + r.stats.fault_lost, FRAMES);
+}
+
+static void test_seeded(void **state)
+{
+	struct snic_faults f = { .loss = 0.1, .duplicate = 0.1, .reorder = 0.1,
+				 .corrupt = 0.1, .delay_ns = 5000 };
+	struct result a, b;
+
+	run(&f, 42, 0x0800, &a);
+	run(&f, 42, 0x0800, &b);
+	assert_true(a.digest == b.digest);
+	assert_memory_equal(&a.stats, &b.stats, sizeof(a.stats));
+	run(&f, 43, 0x0800, &b);
+	assert_true(a.digest != b.digest);
+}
+
+static void test_received(void **state)
+{
+	struct snic_faults f = { .loss = 0.5 };
+	uint8_t frame[60] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9, 0x90 };
+	struct station s, *all = &s;
+	struct snic_stats st;
+	int i;
+
+	station_open(&s, 2, 1);
+	assert_int_equal(snic_set_faults(s.nic, &f), 0);
+	for (i = 0; i < FRAMES; i++) {
+		wire_inject(&s.port, frame, sizeof(frame));
+		wire_run(&all, 1, wire_now + 1, NULL, NULL);
+	}
+	st = station_stats(&s);
+	assert_int_equal(st.rx_frames, FRAMES);
+	expect_share(st.fault_lost, 0.5);
+	assert_int_equal(st.rx_other + st.fault_lost, FRAMES);
+	/* switched off again; what is delayed still comes */
+	f = (struct snic_faults) { .delay_ns = SECOND };
+	assert_int_equal(snic_set_faults(s.nic, &f), 0);
+	wire_inject(&s.port, frame, sizeof(frame));
+	wire_run(&all, 1, wire_now + 1, NULL, NULL);
+	f.delay_ns = 0;
+	assert_int_equal(snic_set_faults(s.nic, &f), 0);
+	wire_inject(&s.port, frame, sizeof(frame));
+	wire_run(&all, 1, wire_now + 1, NULL, NULL);
+	assert_int_equal(station_stats(&s).rx_other, st.rx_other + 1);
+	wire_run(&all, 1, wire_now + SECOND, NULL, NULL);
+	assert_int_equal(station_stats(&s).rx_other, st.rx_other + 2);
+	station_close(&s);
+}
+
+static void test_bad_values(void **state)
+{
+	static const struct snic_faults bad[] = {
+		{ .loss = -0.1 }, { .loss = 1.1 }, { .duplicate = 2 },
+		{ .reorder = -1 }, { .corrupt = NAN }, { .loss = INFINITY },
+	};
+	struct station s;
+	unsigned int i;
+
+	station_open(&s, 2, 1);
+	assert_int_equal(snic_set_faults(s.nic, NULL), -EINVAL);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(snic_set_faults(s.nic, &bad[i]), -EINVAL);
+	station_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_duplicate),
+		cmocka_unit_test(test_corrupt),
+		cmocka_unit_test(test_reorder),
+		cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_seeded),
+		cmocka_unit_test(test_received),
+		cmocka_unit_test(test_bad_values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

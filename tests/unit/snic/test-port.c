@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The ports that talk to the outside: datagram sockets, with a peer that comes,
+ * goes, stalls and comes back; packet sockets as far as that goes without
+ * privileges.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "snic/net.h"
+
+struct paths {
+	char dir[64], local[80], remote[80];
+};
+
+static int setup(void **state)
+{
+	struct paths *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	strcpy(p->dir, "/tmp/snic-port.XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->local, sizeof(p->local), "%s/l", p->dir);
+	snprintf(p->remote, sizeof(p->remote), "%s/r", p->dir);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct paths *p = *state;
+
+	unlink(p->local);
+	unlink(p->remote);
+	rmdir(p->dir);
+	free(p);
+	return 0;
+}
+
+/* The peer as QEMU makes it: bound, not connected. */
+static int open_peer(const struct paths *p)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	strcpy(addr.sun_path, p->remote);
+	unlink(p->remote);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	return fd;
+}
+
+static ssize_t peer_send(const struct paths *p, int fd, const void *buf,
+			 size_t len)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	strcpy(addr.sun_path, p->local);
+	return sendto(fd, buf, len, 0, (struct sockaddr *)&addr, sizeof(addr));
+}
+
+static int port_send(struct snic_port *port, uint32_t nr, size_t len)
+{
+	uint8_t buf[70000] = { 0 };
+	struct iovec iov[2] = { { &nr, 4 }, { buf, len - 4 } };
+
+	memset(buf, nr, len - 4);
+	return port->ops->send(port, iov, 2);
+}
+
+/* The number of the frame at the peer's; -1: none. */
+static int peer_recv(int fd, size_t len)
+{
+	static uint8_t buf[70000];
+	ssize_t n = recv(fd, buf, sizeof(buf), 0);
+	uint32_t nr;
+
+	if (n < 0)
+		return -1;
+	assert_int_equal(n, len);
+	memcpy(&nr, buf, 4);
+	assert_int_equal(buf[len - 1], nr & 0xff);
+	return nr;
+}
+
+static void test_both_ways(void **state)
+{
+	static const size_t lens[] = { 14, 60, 1514, 4200, 65549 };
+	struct paths *p = *state;
+	struct snic_port *port;
+	static uint8_t buf[65549];
+	const void *frame;
+	unsigned int i;
+	int fd;
+
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &port), 0);
+	fd = open_peer(p);
+	assert_int_equal(port->ops->peek(port, &frame), 0);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(port_send(port, i, lens[i]), 0);
+		assert_int_equal(peer_recv(fd, lens[i]), i);
+		memset(buf, i + 1, lens[i]);
+		assert_int_equal(peer_send(p, fd, buf, lens[i]), lens[i]);
+		assert_int_equal(port->ops->peek(port, &frame), lens[i]);
+		assert_memory_equal(frame, buf, lens[i]);
+		assert_int_equal(port->ops->peek(port, &frame), 0);
+	}
+	/* an empty datagram is no frame, and does not hide the next one */
+	assert_int_equal(peer_send(p, fd, buf, 0), 0);
+	assert_int_equal(peer_send(p, fd, buf, 20), 20);
+	assert_int_equal(port->ops->peek(port, &frame), 20);
+	port->ops->close(port);
+	close(fd);
+	assert_int_equal(access(p->local, F_OK), -1);
+}
+
+static void test_peer_comes_and_goes(void **state)
+{
+	struct paths *p = *state;
+	struct snic_port *port;
+	const void *frame;
+	int fd, i;
+
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &port), 0);
+	assert_true(port_send(port, 1, 60) < 0);	/* not there yet */
+	fd = open_peer(p);
+	assert_int_equal(port_send(port, 2, 60), 0);
+	assert_int_equal(peer_recv(fd, 60), 2);
+	close(fd);
+	assert_true(port_send(port, 3, 60) < 0);	/* gone */
+	for (i = 0; i < 3; i++) {			/* and back */
+		fd = open_peer(p);
+		assert_int_equal(port_send(port, 4, 60), 0);
+		assert_int_equal(peer_recv(fd, 60), 4);
+		/* a new peer is heard before we have said a word to it */
+		close(fd);
+		fd = open_peer(p);
+		assert_int_equal(peer_send(p, fd, "hello, this is me", 17), 17);
+		assert_int_equal(port->ops->peek(port, &frame), 17);
+		close(fd);
+	}
+	port->ops->close(port);
+}
+
+/* More than the peer's queue holds: kept, then sent, in order. */
+static void test_backlog(void **state)
+{
+	struct paths *p = *state;
+	struct snic_port *port;
+	int fd, i, ret, kept = 0, sent = 0, next = 0, nr;
+
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &port), 0);
+	fd = open_peer(p);
+	for (i = 0; i < 4000; i++) {
+		ret = port_send(port, i, 4200);
+		if (ret < 0)
+			break;
+		sent++;
+		kept += ret;
+	}
+	assert_true(kept > 0);
+	assert_int_equal(ret, -EAGAIN);
+	assert_int_equal(port->ops->flush(port), -EAGAIN);
+	while (next < sent) {
+		while ((nr = peer_recv(fd, 4200)) >= 0)
+			assert_int_equal(nr, next++);
+		port->ops->flush(port);
+	}
+	assert_int_equal(port->ops->flush(port), 0);
+	assert_int_equal(port_send(port, 7, 60), 0);
+	assert_int_equal(peer_recv(fd, 60), 7);
+
+	/* the peer dies with frames kept for it: they go, nothing hangs */
+	for (i = 0; i < 100; i++)
+		port_send(port, i, 4200);
+	close(fd);
+	assert_int_equal(port->ops->flush(port), 0);
+	fd = open_peer(p);
+	assert_int_equal(port_send(port, 8, 60), 0);
+	assert_int_equal(peer_recv(fd, 60), 8);
+	close(fd);
+	port->ops->close(port);
+}
+
+static void test_paths(void **state)
+{
+	struct paths *p = *state;
+	struct snic_port *a, *b;
+	char longer[200];
+	FILE *f;
+
+	memset(longer, 'x', sizeof(longer));
+	longer[sizeof(longer) - 1] = 0;
+	assert_int_equal(snic_port_dgram_open(NULL, p->remote, &a), -EINVAL);
+	assert_int_equal(snic_port_dgram_open("", p->remote, &a), -EINVAL);
+	assert_int_equal(snic_port_dgram_open(p->local, "", &a), -EINVAL);
+	assert_int_equal(snic_port_dgram_open(p->local, p->local, &a), -EINVAL);
+	assert_int_equal(snic_port_dgram_open(longer, p->remote, &a),
+			 -ENAMETOOLONG);
+	assert_int_equal(snic_port_dgram_open(p->local, longer, &a),
+			 -ENAMETOOLONG);
+	assert_int_equal(snic_port_dgram_open("/nowhere/at/all", p->remote, &a),
+			 -ENOENT);
+	/* somebody is using it */
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &a), 0);
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &b),
+			 -EADDRINUSE);
+	/* a process died: what it left does not matter */
+	close(a->fd);
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &b), 0);
+	b->ops->close(b);
+	a->fd = dup(0);
+	a->ops->close(a);
+	/* not a socket: not ours to remove */
+	f = fopen(p->local, "w");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(snic_port_dgram_open(p->local, p->remote, &a),
+			 -ENOTSOCK);
+	assert_int_equal(access(p->local, F_OK), 0);
+}
+
+static void test_packet_names(void **state)
+{
+	struct snic_port *port;
+
+	assert_int_equal(snic_port_packet_open(NULL, &port), -EINVAL);
+	assert_int_equal(snic_port_packet_open("", &port), -EINVAL);
+	assert_int_equal(snic_port_packet_open("averyveryverylongname", &port),
+			 -ENAMETOOLONG);
+	assert_int_equal(snic_port_packet_open("nosuchif0", &port), -ENODEV);
+}
+
+/* Two interfaces in a network namespace of our own, where we may. */
+static void test_packet(void **state)
+{
+	uint8_t f[1500] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x90, 0x01 };
+	struct iovec iov[2] = { { f, 14 }, { f + 14, sizeof(f) - 14 } };
+	struct snic_port *a, *b;
+	const void *got;
+	int i, n;
+
+	if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNET : CLONE_NEWNET) ||
+	    system("ip link add snica type veth peer name snicb 2>/dev/null && "
+		   "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 2>/dev/null; "
+		   "ip link set snica up 2>/dev/null && "
+		   "ip link set snicb up 2>/dev/null"))
+		skip();
+	assert_int_equal(snic_port_packet_open("snica", &a), 0);
+	assert_int_equal(snic_port_packet_open("snicb", &b), 0);
+	while (a->ops->peek(a, &got) || b->ops->peek(b, &got))
+		;				/* what the host says itself */
+	for (i = 0; i < 40; i++) {
+		f[20] = i;
+		assert_int_equal(a->ops->send(a, iov, 2), 0);
+	}
+	for (i = 0; i < 40; i++) {
+		do
+			n = b->ops->peek(b, &got);
+		while (n > 0 && memcmp((const uint8_t *)got + 12, f + 12, 2));
+		f[20] = i;
+		assert_int_equal(n, sizeof(f));
+		assert_memory_equal(got, f, sizeof(f));
+	}
+	/* what a sends is not received by a */
+	while ((n = a->ops->peek(a, &got)) > 0)
+		assert_memory_not_equal((const uint8_t *)got + 12, f + 12, 2);
+	assert_int_equal(n, 0);
+	/* an interface that goes down is an error once, not a hang */
+	assert_int_equal(system("ip link set snicb down"), 0);
+	assert_int_equal(b->ops->peek(b, &got), -ENETDOWN);
+	assert_true(b->ops->send(b, iov, 2) < 0);
+	assert_int_equal(system("ip link set snicb up"), 0);
+	assert_int_equal(a->ops->send(a, iov, 2), 0);
+	a->ops->close(a);
+	b->ops->close(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_both_ways, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_peer_comes_and_goes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_backlog, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
+		cmocka_unit_test(test_packet_names),
+		cmocka_unit_test(test_packet),	/* last: leaves the host's net */
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
