@@ -405,6 +405,7 @@ static void do_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 	struct rc_result *res;
 	void *ptr;
 
+	/* Keys map aligned addresses to aligned memory. */
 	if (!(qp->attr.access & SNIC_REMOTE_ATOMIC) || !r->nr || pkt->va & 7) {
 		fail_invalid(qp, pkt);
 		return;
@@ -414,10 +415,6 @@ static void do_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 	if (snic_mem(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va, 8,
 		     SNIC_REMOTE_ATOMIC, &ptr)) {
 		fail_access(qp, pkt);
-		return;
-	}
-	if ((uintptr_t)ptr & 7) {
-		fail_invalid(qp, pkt);
 		return;
 	}
 	res = &r->results[r->next_result];

@@ -31,7 +31,9 @@ static bool drop_all(struct cable *c, unsigned int from,
 
 #define PAYLOAD 2048
 
-/* Side 0's queue pair says something to side 1's. */
+static bool quiet;	/* no AckReq */
+
+/* Side 0's queue pair says something to side 1's; psn: from the first one. */
 static void say(struct pair *p, uint8_t opcode, int32_t psn, uint32_t len,
 		const struct snic_pkt *more)
 {
@@ -43,23 +45,25 @@ static void say(struct pair *p, uint8_t opcode, int32_t psn, uint32_t len,
 	pkt.psn = snic_psn_add(1, psn);
 	pkt.qpn = p->b.qpn;
 	pkt.pad = -len & 3;
-	pkt.ack_req = true;
+	pkt.ack_req = !quiet;
 	if (!pkt.pkey)
 		pkt.pkey = SNIC_PKEY_DEFAULT;
 	n = snic_pkt_build(&pkt, buf);
 	cable_inject(&p->c, 0, buf, n + len + pkt.pad);
 }
 
-static uint8_t last_syndrome;
-static unsigned int nr_answers;
+static uint8_t last_syndrome, last_opcode;
+static unsigned int nr_answers, nr_disordered;
 static uint32_t last_psn;
 
 static bool watch(struct cable *c, unsigned int from,
 		  const struct snic_pkt *pkt)
 {
 	if (from) {
-		nr_answers++;
+		if (nr_answers++ && snic_psn_diff(pkt->psn, last_psn) < 0)
+			nr_disordered++;
 		last_syndrome = pkt->syndrome;
+		last_opcode = pkt->opcode;
 		last_psn = pkt->psn;
 	}
 	return true;
@@ -69,7 +73,7 @@ static void open_watched(struct pair *p, uint64_t seed)
 {
 	pair_open(p, seed, 1, NULL);
 	p->c.filter = watch;
-	nr_answers = 0;
+	nr_answers = nr_disordered = 0;
 	last_syndrome = 0xff;
 }
 
@@ -105,6 +109,22 @@ static void test_sequence_errors(void **state)
 	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR,
 		     WRC_SYND_REMOTE_INVAL, 0);
 	expect_empty(p.b.bed, p.b.rcqn);
+	expect_invalid(&p);
+
+	open_watched(&p, 28);	/* a message that changes its mind */
+	post_recv(&p.b, p.dst, 4000);
+	say(&p, SNIC_OP_SEND_FIRST, 0, 1024, NULL);
+	cable_run(&p.c, MS);
+	nr_answers = 0;
+	say(&p, SNIC_OP_WRITE_LAST, 1, 10, NULL);
+	expect_invalid(&p);
+
+	open_watched(&p, 29);	/* ends with nothing */
+	post_recv(&p.b, p.dst, 4000);
+	say(&p, SNIC_OP_SEND_FIRST, 0, 1024, NULL);
+	cable_run(&p.c, MS);
+	nr_answers = 0;
+	say(&p, SNIC_OP_SEND_LAST, 1, 0, NULL);
 	expect_invalid(&p);
 
 	open_watched(&p, 23);	/* not the path MTU */
@@ -186,8 +206,14 @@ static void test_dropped(void **state)
 
 	/* In ERR, nobody. */
 	snic_qp_error(p.b.bed->nic, p.b.qpn);
-	say(&p, SNIC_OP_SEND_ONLY, 1, 10, NULL);
+	odd = (struct snic_pkt){
+		.va = bed_iova(p.b.bed, p.dst), .rkey = p.b.bed->key,
+		.dma_len = 10,
+	};
+	memset(p.dst, 0xee, 10);
+	say(&p, SNIC_OP_WRITE_ONLY, 1, 10, &odd);
 	cable_run(&p.c, MS);
+	assert_int_equal(p.dst[0], 0xee);
 	assert_int_equal(nr_answers, 1);
 	assert_int_equal(stats(&p, 1).rx_malformed, bad + 7);
 	pair_close(&p);
@@ -242,6 +268,154 @@ static void test_old_reads(void **state)
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 7);
 	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+	pair_close(&p);
+}
+
+/* More at once than max_dest_rd_atomic: the rest has to be asked for again. */
+static void too_many(uint8_t opcode)
+{
+	struct snic_pkt pkt = { .dma_len = 8, .swap_add = 1 };
+	struct pair p;
+	int i;
+
+	open_watched(&p, 34);
+	pkt.va = bed_iova(p.b.bed, p.word);
+	pkt.rkey = p.b.bed->key;
+	for (i = 0; i < 6; i++)
+		say(&p, opcode, i, 0, &pkt);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 5);	/* and one NAK */
+	assert_int_equal(last_syndrome, SNIC_NAK_SEQ);
+	assert_int_equal(last_psn, 5);
+	for (i = 4; i < 8; i++)
+		say(&p, opcode, i, 0, &pkt);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 9);
+	/* Old ones too, with a new one among them. */
+	for (i = 3; i < 10; i++)
+		say(&p, opcode, i, 0, &pkt);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_disordered, 1);	/* back to the old ones */
+	if (opcode == SNIC_OP_FETCH_ADD)
+		assert_int_equal(*p.word, 8);
+	pair_close(&p);
+}
+
+static void test_too_many(void **state)
+{
+	too_many(SNIC_OP_READ_REQ);
+	too_many(SNIC_OP_FETCH_ADD);
+}
+
+/* Whatever arrives within one step is answered in PSN order. */
+static void test_answers_in_order(void **state)
+{
+	struct snic_pkt reth = { .dma_len = 3000 };
+	struct pair p;
+
+	open_watched(&p, 35);
+	reth.va = bed_iova(p.b.bed, p.dst);
+	reth.rkey = p.b.bed->key;
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	cable_run(&p.c, MS);
+	nr_answers = 0;
+	say(&p, SNIC_OP_READ_REQ, 3, 0, &reth);
+	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 6);
+	assert_int_equal(nr_disordered, 0);
+	assert_int_equal(last_opcode, SNIC_OP_READ_RESP_LAST);
+
+	/* A READ's answer acknowledges the WRITE before it, not the one after. */
+	nr_answers = 0;
+	reth.dma_len = 10;
+	say(&p, SNIC_OP_WRITE_ONLY, 6, 10, &reth);
+	say(&p, SNIC_OP_READ_REQ, 7, 0, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	assert_int_equal(last_opcode, SNIC_OP_READ_RESP_ONLY);
+	nr_answers = 0;
+	say(&p, SNIC_OP_READ_REQ, 8, 0, &reth);
+	say(&p, SNIC_OP_WRITE_ONLY, 9, 10, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 2);
+	assert_int_equal(last_opcode, SNIC_OP_ACK);
+	assert_int_equal(last_psn, 10);
+
+	/* One ACK for all, the latest. */
+	nr_answers = 0;
+	say(&p, SNIC_OP_WRITE_ONLY, 10, 10, &reth);
+	say(&p, SNIC_OP_WRITE_ONLY, 11, 10, &reth);
+	say(&p, SNIC_OP_WRITE_ONLY, 9, 10, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	assert_int_equal(last_psn, 12);
+
+	/* A gap that is closed in the same step: go on from there. */
+	nr_answers = 0;
+	say(&p, SNIC_OP_WRITE_ONLY, 13, 10, &reth);
+	say(&p, SNIC_OP_WRITE_ONLY, 12, 10, &reth);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 1);
+	assert_int_equal(last_syndrome, SNIC_NAK_SEQ);
+	assert_int_equal(last_psn, 14);
+
+	/* Who does not ask gets no ACK. */
+	nr_answers = 0;
+	quiet = true;
+	say(&p, SNIC_OP_WRITE_ONLY, 13, 10, &reth);
+	cable_run(&p.c, MS);
+	quiet = false;
+	assert_int_equal(nr_answers, 0);
+	pair_close(&p);
+}
+
+/* A READ of which one turn's packets are sent. */
+static void open_half_read(struct pair *p, struct snic_pkt *reth)
+{
+	open_watched(p, 36);
+	*reth = (struct snic_pkt){ .dma_len = 128 * 1024, .va = 0x10000 };
+	assert_int_equal(snic_mkey_reg(p->b.bed->nic, p->b.bed->pdn, p->dst,
+				       128 * 1024, 0x10000, ALL_RIGHTS,
+				       &reth->rkey), 0);
+	say(p, SNIC_OP_READ_REQ, 0, 0, reth);
+	p->c.now++;
+	say(p, SNIC_OP_READ_REQ, 0, 0, reth);
+	p->c.now--;
+	cable_run(&p->c, CABLE_LATENCY);
+	assert_int_equal(nr_answers, 32);
+}
+
+static void test_half_sent_read(void **state)
+{
+	struct snic_pkt reth;
+	struct pair p;
+
+	open_half_read(&p, &reth);	/* asked for again: from the start */
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 64 + 128);
+	assert_int_equal(last_psn, 128);
+	pair_close(&p);
+
+	open_half_read(&p, &reth);
+	assert_int_equal(snic_mkey_dereg(p.b.bed->nic, reth.rkey), 0);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 33);
+	assert_int_equal(last_syndrome, SNIC_NAK_REMOTE_ACCESS);
+	assert_int_equal(state_of(&p.b), SNIC_QP_ERR);
+	pair_close(&p);
+
+	/* Nobody's turn comes when the queue pair is gone. */
+	open_half_read(&p, &reth);
+	assert_int_equal(snic_qp_reset(p.b.bed->nic, p.b.qpn), 0);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 32);
+	pair_close(&p);
+	open_half_read(&p, &reth);
+	assert_int_equal(snic_qp_error(p.b.bed->nic, p.b.qpn), 0);
+	assert_int_equal(snic_qp_destroy(p.b.bed->nic, p.b.qpn), 0);
+	cable_run(&p.c, MS);
+	assert_int_equal(nr_answers, 32);
 	pair_close(&p);
 }
 
@@ -386,6 +560,9 @@ int main(void)
 		cmocka_unit_test(test_bad_responses),
 		cmocka_unit_test(test_send_with_invalidate),
 		cmocka_unit_test(test_old_reads),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_answers_in_order),
+		cmocka_unit_test(test_half_sent_read),
 		cmocka_unit_test(test_gap),
 	};
 
