@@ -229,11 +229,25 @@ read_control() {
 	printf '%s gone\n' "$i" >&"$events_fd"
 }
 
+# QEMU's messages go to a log. Their end is QEMU's end: who still waits for it
+# to open a FIFO need not wait any more.
+start_watcher() {
+	local i=$1 f
+	{
+		cat "$run_dir/qemu$i.err" >"$run_dir/qemu$i.log"
+		for f in "$run_dir"/{ctl"$i".out,stdout"$i",stderr"$i"}; do
+			: <>"$f"
+		done
+	} {events_fd}>&- &
+	reader_pid+=("$!")
+}
+
 guest_start() {
 	local i=$1 fd out
 	local -a qemu_args
-	mkfifo "$run_dir"/{ctl,cmd}"$i".{in,out}
+	mkfifo "$run_dir"/{ctl,cmd}"$i".{in,out} "$run_dir/qemu$i.err"
 	start_copiers "$i"
+	start_watcher "$i"
 	read_control "$i" &
 	reader_pid+=("$!")
 	qemu_arguments "$i"
@@ -242,9 +256,9 @@ guest_start() {
 	guest_fd[i]=$fd
 	# Only a shell's console uses these two; all else has its own channel.
 	exec {out}>&1
-	((opt_shell && i == 0)) || exec {out}>"$run_dir/qemu$i.log"
+	((opt_shell && i == 0)) || exec {out}>/dev/null
 	setpriv --pdeathsig KILL -- qemu-system-x86_64 "${qemu_args[@]}" \
-		<&0 >&"$out" 2>"$run_dir/qemu$i.log" {events_fd}>&- &
+		<&0 >&"$out" 2>"$run_dir/qemu$i.err" {events_fd}>&- &
 	guest_pid[i]=$!
 	exec {out}>&-
 	guest_state[i]=booting
@@ -549,6 +563,7 @@ vm_run() {
 	local -a guest_state guest_status guest_fd
 
 	ODRP_DIE_STATUS=125
+	[[ -z $opt_json ]] || rm -f "$opt_json"
 	run_init
 	((opt_shell)) && [[ -t 0 ]] && terminal=$(stty -g)
 	trap run_cleanup EXIT
