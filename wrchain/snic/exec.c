@@ -349,7 +349,9 @@ static int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
 	struct snic_qp *target = snic_qp_lookup(qp->nic,
 						w->wait_obj & 0xffffff);
 
-	if (!qp->attr.cd_master || !target ||
+	/* What a ConnectX does for a queue that is not managed is not known: a
+	 * chain must not depend on it. */
+	if (!qp->attr.cd_master || !target || !target->attr.cd_slave_send ||
 	    target->attr.pdn != qp->attr.pdn)
 		return WRC_SYND_LOCAL_QP_OP;
 	/* Like a doorbell, it is lost on a queue in RESET. */

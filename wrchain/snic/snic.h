@@ -102,7 +102,7 @@ struct snic_qp_attr {
 	uint32_t user_index;	/* returned in CQEs, 24 bits */
 	unsigned int access;	/* what the peer may do: SNIC_REMOTE_* */
 	bool cd_master;		/* may execute WAIT and SEND_EN */
-	bool cd_slave_send;	/* runs only up to SEND_EN's index */
+	bool cd_slave_send;	/* SEND_EN may name it: runs up to its index */
 };
 
 /* How an RC connection is set up; by the CM, or by hand. */

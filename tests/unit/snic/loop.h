@@ -89,7 +89,7 @@ uint8_t *put_wait(struct end *e, uint8_t flags, uint32_t cqn, uint32_t index);
 uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index);
 
 /*
- * An endless ring, for e with log_sq 8, master, and a NIC with relaxed_index: a
+ * An endless ring, for e with log_sq 8, master and slave, and a NIC with relaxed_index: a
  * SEND_EN that enables the next lap, after a masked FA has moved its index on.
  */
 void put_endless(struct end *e);

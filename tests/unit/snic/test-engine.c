@@ -501,7 +501,7 @@ static void largest_ring_filled_at_once(void **state)
 static void endless_ring(void **state)
 {
 	struct snic_config cfg = bed_config;
-	struct end_opts o = { .master = true, .log_sq = 8 };
+	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct snic_stats st;
 	struct bed b;
 	struct end x;

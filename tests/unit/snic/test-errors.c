@@ -202,14 +202,19 @@ static void wrong_inline(void **state)
 
 static void only_masters_wait_and_enable(void **state)
 {
-	struct end_opts o = { .master = true };
+	struct end_opts o = { .master = true }, slave = { .slave = true };
 	struct pair p;
 
 	pair_open(&p, NULL);
 	put_wait(&p.x, 0, p.y.scqn, 0);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
 	bed_close(&p.b);
-	pair_open(&p, NULL);
+	pair_open(&p, &slave);
+	put_enable(&p.x, 0, p.y.qpn, 1);
+	fails(&p, WRC_SYND_LOCAL_QP_OP);
+	bed_close(&p.b);
+	/* and only managed queues are enabled */
+	pair_open(&p, &o);
 	put_enable(&p.x, 0, p.y.qpn, 1);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
 	bed_close(&p.b);
@@ -225,7 +230,7 @@ static void only_masters_wait_and_enable(void **state)
 
 static void enable_stays_in_its_domain(void **state)
 {
-	struct end_opts o = { .master = true };
+	struct end_opts o = { .master = true, .slave = true };
 	struct end z;
 	struct pair p;
 	uint32_t pdn;

@@ -112,7 +112,7 @@ static void busy_nic_does_not_starve_callers(void **state)
 {
 	struct snic_config cfg = bed_config;
 	struct snic_rt_config rt_cfg = { .spin_us = 0 };
-	struct end_opts o = { .master = true, .log_sq = 8 };
+	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct locker l[2];
 	struct snic_stats st;
 	pthread_t t[2];
@@ -200,7 +200,7 @@ static void words_are_not_torn(void **state)
 {
 	struct snic_config cfg = bed_config;
 	struct snic_rt_config rt_cfg = { .spin_us = 0 };
-	struct end_opts o = { .master = true, .log_sq = 8 };
+	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct reader reader = { .nr = 9 };
 	struct end writer;
 	pthread_t t;

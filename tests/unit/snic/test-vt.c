@@ -316,7 +316,7 @@ static void stops_when_done(void **state)
 static void endless_instant(void **state)
 {
 	struct snic_config cfg = bed_config;
-	struct end_opts o = { .master = true, .log_sq = 8 };
+	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct bed b;
 	struct end x;
 	uint64_t now;
