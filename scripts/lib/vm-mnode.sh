@@ -10,7 +10,10 @@ AGENT_IP=10.77.0.1
 AGENT_MAC=52:54:00:77:00:01
 AGENT_PORT=7489
 GUEST_NET=10.77.0
-GUEST_MTU=4500		# a RoCE path MTU of 4096 needs some 4200
+# A RoCE path MTU of 2048. One of 4096 makes rxe allocate 8 KB pieces for each
+# packet, atomically, which a machine that swaps does not have: rxe then fails
+# the queue pair.
+GUEST_MTU=2200
 
 mnode_pid=
 mnode_begin=
