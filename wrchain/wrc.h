@@ -105,8 +105,9 @@ struct wrc_bind {
  * struct wrc_held - what a stopped queue had taken and not yet put
  * @page:	page address that lies only in this queue's registers, or 0
  * @slot:	ring slot, or 0.  Unmapped store: the head has passed it and its
- *		page is still in it.  Invalidate: the tail has passed it and
- *		@page was about to be written to it.
+ *		page is still in it; or it was empty (the ring was), and what
+ *		comes into it is behind the head.  Invalidate: the tail has
+ *		passed it and @page was about to be written to it.
  */
 struct wrc_held {
 	__u64 page;
@@ -134,7 +135,8 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	      struct odrp_wire_word *words);
 /*
  * loop_bb: the loop send queue's count of executed BBs (QPC
- * hw_sq_wqebb_counter), 16 bits.  To be called when the queue has stopped.
+ * hw_sq_wqebb_counter), 16 bits, without the WQE that failed.  To be called
+ * when the queue has stopped and nothing of it is in flight.
  */
 int wrc_held_page(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const void *arena, __u16 loop_bb, struct wrc_held *ret_held);

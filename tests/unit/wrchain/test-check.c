@@ -256,6 +256,21 @@ static void waits_for_request_again(struct bench *b)
 	/* CQE 1 of both queues: harmless, were it not for the order */
 }
 
+static void waits_for_itself(struct bench *b)
+{
+	put32(bench_field(b, 0, WRC_F_OBJ, 0, 0), b->bind.loop_scqn);
+}
+
+static void waits_for_older(struct bench *b)
+{
+	put32(bench_field(b, 0, WRC_F_OBJ, 0, 1), b->bind.loop_scqn);
+}
+
+static void waits_for_other_request(struct bench *b)
+{
+	put32(bench_field(b, 6, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
+}
+
 static void enables_loop_for_client(struct bench *b)
 {
 	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), b->bind.loop_qpn);
@@ -351,6 +366,12 @@ static const struct broken images[] = {
 	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "completion queue 0x23",
 	  waits_elsewhere },
 	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "queue 0x13", enables_elsewhere },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_BALANCE, "only 0 can exist",
+	  waits_for_itself },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_BALANCE, "older than request 1",
+	  waits_for_older },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_BALANCE,
+	  "waits for request 3 and serves 1", waits_for_other_request },
 	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "enabled already",
 	  enables_loop_for_client },
 	{ ODRP_WIRE_LOAD, WRC_RULE_ORDER, "c0@1 is enabled before its patch",
@@ -455,13 +476,12 @@ enum bug {
 	ANSWER_BEFORE_WRITE,
 	NEXT_HEAD_FORGOTTEN,
 	NEXT_HEAD_TWICE,
-	PAGE_FROM_REQUEST,
+	STOPS_SHORT,
 	TABLE_FORGOTTEN,
 	PATCHES_QPN,
 	PATCHES_KEY,
 	PATCHES_HALF,
 	ANSWERS_REGISTER,
-	ANSWERED_TWICE_WAITED_OLD,
 };
 
 /* A mapped store with one thing wrong. */
@@ -493,6 +513,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_wait(b, put);
 	if (bug == NEXT_HEAD_FORGOTTEN)
 		wrc_enable_upto(b, rest, go);
+	if (bug == STOPS_SHORT)
+		wrc_enable_upto(b, body, look);
 	if (bug == NEXT_HEAD_TWICE)
 		wrc_enable_upto(b, body, WRC_NEXT_HEAD);
 
@@ -539,6 +561,7 @@ static const struct broken_prog stores[] = {
 	{ ENABLED_WITH_LOOK, WRC_RULE_ORDER, "enabled by l1" },
 	{ ANSWER_BEFORE_WRITE, WRC_RULE_ANSWER, "let the answer go" },
 	{ NEXT_HEAD_FORGOTTEN, WRC_RULE_BALANCE, "enables up to" },
+	{ STOPS_SHORT, WRC_RULE_BALANCE, "l3@0 is never enabled" },
 	{ NEXT_HEAD_TWICE, WRC_RULE_BALANCE, "enabled already" },
 	{ TABLE_FORGOTTEN, WRC_RULE_PATCH, "never given its raddr" },
 	{ PATCHES_HALF, WRC_RULE_PATCH, "never given its raddr" },
@@ -573,7 +596,6 @@ enum alloc_bug {
 	ALLOC_HOST_ORDER,
 	ALLOC_PAGE_FROM_REQUEST,
 	ALLOC_FROM_LOOP_TO_PEER,
-	ALLOC_TABLE_BY_ATOMIC,
 	ALLOC_PART_OF_A_FIELD,
 };
 
