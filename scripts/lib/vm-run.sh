@@ -268,8 +268,10 @@ guest_start() {
 guests_kill() {
 	local i
 	for ((i = 0; i < opt_cnodes; i++)); do
-		[[ -n ${guest_pid[i]:-} && ${guest_state[i]} != gone ]] &&
-			kill "-$1" "${guest_pid[i]}" 2>/dev/null
+		[[ -n ${guest_pid[i]:-} && ${guest_state[i]} != gone ]] || continue
+		# The shell need not report it.
+		[[ $1 != KILL ]] || disown "${guest_pid[i]}" 2>/dev/null
+		kill "-$1" "${guest_pid[i]}" 2>/dev/null
 	done
 	return 0
 }
