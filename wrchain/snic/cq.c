@@ -188,7 +188,8 @@ void snic_cq_spread_errors(struct snic *nic)
 
 		nic->failed_cqs = cq->next_failed;
 		while ((qp = snic_table_next(&nic->qps, &pos)))
-			if (qp->scq == cq || qp->rcq == cq)
+			if (qp->state != SNIC_QP_RESET &&
+			    (qp->scq == cq || qp->rcq == cq))
 				snic_qp_fail(qp, WRC_SYND_LOCAL_QP_OP);
 	}
 }

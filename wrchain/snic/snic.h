@@ -129,7 +129,7 @@ struct snic_qp_info {
 int snic_qp_create(struct snic *nic, const struct snic_qp_attr *attr,
 		   uint32_t *ret_qpn);
 int snic_qp_destroy(struct snic *nic, uint32_t qpn);
-/* RESET -> INIT -> RTR -> RTS in one call. */
+/* RESET -> INIT -> RTR -> RTS in one call; -EINVAL in any other state. */
 int snic_qp_connect(struct snic *nic, uint32_t qpn,
 		    const struct snic_qp_conn *conn);
 /* Any state -> ERR: stops at a WQE boundary; what was posted is flushed. */
@@ -137,7 +137,8 @@ int snic_qp_error(struct snic *nic, uint32_t qpn);
 /* Any state -> RESET: counters 0, doorbell record untouched. */
 int snic_qp_reset(struct snic *nic, uint32_t qpn);
 int snic_qp_query(struct snic *nic, uint32_t qpn, struct snic_qp_info *ret_info);
-/* The doorbell: BBs before pi (16 bits, cyclic) may run. */
+/* The doorbell: BBs before pi (16 bits, cyclic) may run.  -EINVAL in RESET;
+ * backwards: no effect. */
 int snic_qp_doorbell(struct snic *nic, uint32_t qpn, uint16_t pi);
 
 /* ---- RDMA CM (TCP port space, IPv4) ------------------------------------ */
