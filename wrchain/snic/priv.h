@@ -238,6 +238,8 @@ void snic_rc_detach(struct snic_qp *qp);
 int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w);
 /* WQEs posted and not completed. */
 unsigned int snic_rc_pending(const struct snic_qp *qp);
+/* Something waits for them: have them acknowledged, if that can be hurried. */
+void snic_rc_hurry(struct snic_qp *qp);
 /*
  * To ERR: hands every in-flight WQE to snic_qp_flush_send(), oldest first, and
  * the receive WQE of a half received message to snic_qp_complete_recv().

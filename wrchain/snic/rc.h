@@ -21,6 +21,12 @@
 #define RC_WINDOW_MIN	4
 /* At least every so many request packets ask for an ACK. */
 #define RC_ACK_EVERY	16
+/*
+ * Nobody waits for the completion of an unsignaled WQE, so its packets need not
+ * ask for an ACK (which costs the peer as much as a message): the next ones may.
+ * When none come for so long, the last packet is sent again and asks.
+ */
+#define RC_LAZY_NS	2000000
 /* PSNs of all posted WQEs: well below half of the PSN space. */
 #define RC_PSN_SPAN	(1u << 22)
 /* Packets of one READ request: longer READs are asked for in parts. */
@@ -45,19 +51,23 @@ struct rc_slot {
  */
 struct snic_rc_req {
 	struct rc_slot *slots, *free;
+	unsigned int nr_slots;
 	struct rc_slot *head, *tail;	/* oldest, newest */
 	struct rc_slot *cur;		/* holds snd; NULL: nothing to send */
 	unsigned int pending;
 	uint32_t una, snd, max, next;
 	uint32_t window;		/* packets */
-	uint32_t unasked;		/* packets since the last AckReq */
+	uint32_t asked;			/* last PSN that asked for an answer */
+	uint32_t unasked;		/* packets since then */
+	bool unasked_signal;		/* one of them ends a signaled WQE */
+	bool hurry;			/* the next packet asks */
 	unsigned int rd_out;		/* READ and atomic requests before snd,
 					 * not answered */
 	bool starved;			/* a post was refused for want of a slot */
 	bool rewound;			/* went back to una for a gap, once */
 	bool rnr_wait;
 	uint8_t retries, rnr_retries;	/* in a row, without progress */
-	uint64_t deadline;		/* time-out or end of RNR wait */
+	uint64_t deadline;		/* time-out, laziness or RNR wait */
 	struct snic_timer timer;	/* fires not after deadline */
 	struct snic_qp *qp;
 	/* turn list of the NIC */

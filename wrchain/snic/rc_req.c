@@ -48,7 +48,9 @@ int rc_req_init(struct snic_qp *qp)
 		req->free = &req->slots[i];
 	}
 	req->qp = qp;
+	req->nr_slots = n;
 	req->una = req->snd = req->max = req->next = qp->conn.sq_psn;
+	req->asked = snic_psn_add(req->una, -1);
 	req->window = RC_WINDOW_MAX;
 	req->deadline = SNIC_NEVER;
 	snic_timer_init(&req->timer, timer_fire);
@@ -197,6 +199,7 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 	if (!s || (req->pending &&
 		   snic_psn_diff(req->next, req->una) + nr > RC_PSN_SPAN)) {
 		req->starved = true;
+		snic_rc_hurry(qp);
 		return -EAGAIN;
 	}
 	req->free = s->next;
@@ -235,9 +238,15 @@ void rc_set_deadline(struct snic_rc_req *req, uint64_t when)
 		snic_timer_set(req->qp->nic, &req->timer, when);
 }
 
+/* Is an answer due? */
+static bool answer_due(const struct snic_rc_req *req)
+{
+	return snic_psn_diff(req->asked, req->una) >= 0;
+}
+
 static void start_timeout(struct snic_rc_req *req)
 {
-	uint64_t ns = timeout_ns(req);
+	uint64_t ns = answer_due(req) ? timeout_ns(req) : RC_LAZY_NS;
 
 	rc_set_deadline(req, ns == SNIC_NEVER ?
 			  ns : snic_now(req->qp->nic) + ns);
@@ -260,7 +269,10 @@ void rc_go_back(struct snic_rc_req *req)
 {
 	req->snd = req->una;
 	req->cur = req->head;
+	req->asked = snic_psn_add(req->una, -1);
 	req->unasked = 0;
+	req->unasked_signal = false;
+	req->hurry = true;
 	req->rd_out = 0;
 	rc_want_turn(req->qp);
 }
@@ -307,6 +319,21 @@ static void timed_out(struct snic_rc_req *req)
 	start_timeout(req);
 }
 
+/* Nothing that was sent asks for an answer: the last packet does, again. */
+static void ask_again(struct snic_rc_req *req)
+{
+	struct rc_slot *s;
+
+	req->hurry = true;
+	rc_want_turn(req->qp);
+	if (req->snd != req->max || req->una == req->max)
+		return;		/* the next one will do */
+	req->snd = snic_psn_add(req->max, -1);
+	for (s = req->head; snic_psn_diff(req->snd, rc_last_psn(s)) > 0;)
+		s = s->next;
+	req->cur = s;
+}
+
 static void timer_fire(struct snic *nic, struct snic_timer *t)
 {
 	struct snic_rc_req *req = (struct snic_rc_req *)
@@ -322,9 +349,19 @@ static void timer_fire(struct snic *nic, struct snic_timer *t)
 	if (req->rnr_wait) {
 		req->rnr_wait = false;
 		rc_want_turn(req->qp);
-	} else if (req->head) {
+	} else if (req->head && answer_due(req)) {
 		timed_out(req);
+	} else if (req->head) {
+		ask_again(req);
 	}
+}
+
+void snic_rc_hurry(struct snic_qp *qp)
+{
+	struct snic_rc_req *req = qp->req;
+
+	if (req && !answer_due(req) && !req->rnr_wait)
+		ask_again(req);
 }
 
 void rc_req_flush(struct snic_qp *qp)
@@ -340,6 +377,7 @@ void rc_req_flush(struct snic_qp *qp)
 		put_slot(req, s);
 	}
 	req->una = req->snd = req->max = req->next;
+	req->asked = snic_psn_add(req->una, -1);
 	req->rd_out = 0;
 }
 
@@ -369,14 +407,21 @@ static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
 }
 
 /*
- * An ACK is asked for when the peer would otherwise have no reason to answer,
- * after the last packet there is; and often enough in between that the window
- * does not close.
+ * An ACK is asked for after the last packet there is, when somebody waits for
+ * it or something was lost; and often enough in between that neither the
+ * window closes nor the slots run out.
  */
-static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s,
-		     bool last)
+static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 {
-	if (last && (!s->next || s->next->bad))
+	bool last = req->snd == rc_last_psn(s);
+
+	if (rc_is_rd(s) || req->hurry)
+		return true;
+	if (last && s->next && s->next->bad)
+		return true;
+	if (last && !s->next &&
+	    (s->w.signal || req->unasked_signal ||
+	     req->pending >= req->nr_slots / 2 || req->snd != req->max))
 		return true;
 	return req->unasked + 1 >= RC_ACK_EVERY ||
 	       req->unasked + 1 >= req->window / 2;
@@ -430,7 +475,7 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s)
 	struct snic_pkt pkt = {
 		.opcode = data_opcode(s, idx == 0, last),
 		.psn = req->snd,
-		.ack_req = want_ack(req, s, last),
+		.ack_req = want_ack(req, s),
 		.solicited = last && s->w.solicited,
 		.va = s->w.raddr,
 		.rkey = s->w.rkey,
@@ -476,25 +521,37 @@ static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
 	return rc_send(req->qp, &pkt, NULL, 0, 0);
 }
 
+static void count_asked(struct snic_rc_req *req, const struct rc_slot *s)
+{
+	if (want_ack(req, s)) {
+		req->asked = snic_psn_add(req->snd,
+					  rc_request_psns(s, req->snd) - 1);
+		req->unasked = 0;
+		req->unasked_signal = false;
+		req->hurry = false;
+		return;
+	}
+	req->unasked++;
+	if (s->w.signal && req->snd == rc_last_psn(s))
+		req->unasked_signal = true;
+}
+
 /* The packet at snd went out. */
 static void advance(struct snic_rc_req *req, struct rc_slot *s)
 {
-	bool rd = rc_is_rd(s);
+	bool rd = rc_is_rd(s), lazy = !answer_due(req);
 
 	if (snic_psn_diff(req->snd, req->max) < 0)
 		snic_stats(req->qp->nic)->retransmits++;
-	if (rd || want_ack(req, s, req->snd == rc_last_psn(s)))
-		req->unasked = 0;
-	else
-		req->unasked++;
 	if (rd)
 		req->rd_out++;
+	count_asked(req, s);
 	req->snd = snic_psn_add(req->snd, rc_request_psns(s, req->snd));
 	if (snic_psn_diff(req->snd, req->max) > 0)
 		req->max = req->snd;
 	if (req->snd == snic_psn_add(rc_last_psn(s), 1))
 		req->cur = s->next;
-	if (req->deadline == SNIC_NEVER)
+	if (lazy || req->deadline == SNIC_NEVER)
 		start_timeout(req);
 }
 

@@ -134,9 +134,13 @@ static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 
 /* ---- what holds a WQE back ---------------------------------------------- */
 
-static unsigned int on_the_wire(const struct snic_qp *qp)
+static unsigned int on_the_wire(struct snic_qp *qp)
 {
-	return qp->req ? snic_rc_pending(qp) : 0;
+	unsigned int n = qp->req ? snic_rc_pending(qp) : 0;
+
+	if (n)
+		snic_rc_hurry(qp);
+	return n;
 }
 
 static bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)

@@ -313,6 +313,7 @@ void pair_open(struct pair *p, uint64_t seed, uint32_t psn,
 {
 	struct end_opts opts = { .log_sq = 8, .log_cq = 12 };
 
+	p->unsignaled = false;
 	cable_open(&p->c, seed);
 	end_open(&p->c.side[0].bed, &opts, &p->a);
 	end_open(&p->c.side[1].bed, &opts, &p->b);
@@ -336,7 +337,7 @@ void pair_close(struct pair *p)
 void put(struct pair *p, uint8_t opcode, uint32_t off, uint32_t len,
 	 uint32_t imm)
 {
-	struct wqe w = wqe_begin(&p->a, opcode, 0, CE);
+	struct wqe w = wqe_begin(&p->a, opcode, 0, p->unsignaled ? 0 : CE);
 
 	if (opcode != WRC_WQE_SEND && opcode != WRC_WQE_SEND_IMM)
 		wqe_raddr(&w, bed_iova(p->b.bed, p->dst + off), p->b.bed->key);

@@ -77,6 +77,7 @@ struct pair {
 	uint8_t *src, *dst;	/* PAIR_BUF bytes at a, at b */
 	uint64_t *word;		/* at b */
 	uint64_t *old;		/* at a: results of atomics */
+	bool unsignaled;	/* put() makes WQEs without a CQE */
 };
 
 extern const struct snic_qp_conn pair_conn;

@@ -186,6 +186,8 @@ static void test_mixture(void **state)
 			kind[i] = r < 5 ? ops[r] : WRC_WQE_FA;
 			fill(p.src + off, LEN, i + round);
 			fill(p.dst + off, LEN, i + round + 1000);
+			p.unsignaled = i < N - 1 && cable_random(&p.c) % 2;
+			sent += r == 5 || !p.unsignaled;
 			if (r == 5)
 				put_atomic(&p, WRC_WQE_FA, i, 1, 0);
 			else
@@ -196,7 +198,7 @@ static void test_mixture(void **state)
 				post_recv(&p.b, NULL, 0);
 		}
 		ring(&p.a);
-		run_until(&p, p.a.bed, p.a.scqn, sent += N);
+		run_until(&p, p.a.bed, p.a.scqn, sent);
 		for (i = 0; i < N; i++) {
 			uint32_t seed = i + round;
 
@@ -324,6 +326,98 @@ static void test_ack_requests(void **state)
 	pair_close(&p);
 }
 
+static unsigned int pending(struct pair *p)
+{
+	return snic_rc_pending(snic_qp_lookup(p->a.bed->nic, p->a.qpn));
+}
+
+/* Answers to requests that come one by one, as a chain sends them. */
+static void some_answers(struct pair *p, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		post_recv(&p->b, NULL, 0);
+		put(p, WRC_WQE_WRITE_IMM, 0, 2000, i);
+		ring(&p->a);
+		cable_run(&p->c, 300000);
+		expect_recv(p, WRC_WQE_WRITE_IMM, 2000, i);
+	}
+}
+
+/* If nobody waits for its completion, not every message asks for an ACK. */
+static void test_lazy_acks(void **state)
+{
+	struct pair p;
+	uint64_t now;
+
+	pair_open(&p, 23, 0xffffe0, NULL);
+	p.unsignaled = true;
+	p.c.filter = count_asked;
+	asked = 0;
+	some_answers(&p, 100);
+	assert_in_range(asked, 200 / 16, 200 / 15);
+	assert_int_equal(p.c.packets[0], 200);
+	/* When no more come, the last one asks for all. */
+	cable_run(&p.c, 3 * MS);
+	assert_int_equal(pending(&p), 0);
+	assert_int_equal(p.c.packets[0], 201);
+	assert_int_equal(stats(&p, 0).timeouts, 0);
+	cable_run(&p.c, SECOND);
+	assert_int_equal(p.c.packets[0], 201);
+	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 100);
+
+	/* A WQE that is waited for asks at once, for all before it. */
+	some_answers(&p, 2);
+	assert_int_equal(pending(&p), 2);
+	p.unsignaled = false;
+	put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	p.unsignaled = true;
+	put(&p, WRC_WQE_WRITE, 0, 100, 0);
+	ring(&p.a);
+	cable_run(&p.c, 3 * CABLE_LATENCY);
+	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
+	assert_int_equal(pending(&p), 0);
+
+	/* So does a CQE that has to come after theirs. */
+	some_answers(&p, 2);
+	now = p.c.now;
+	put_nop(&p.a, CE);
+	ring(&p.a);
+	cable_run(&p.c, 4 * CABLE_LATENCY);
+	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 1);
+	assert_true(p.c.now - now < MS);
+	pair_close(&p);
+}
+
+static bool drop_one(struct cable *c, unsigned int from,
+		     const struct snic_pkt *pkt);
+static unsigned int drop_nr, seen;
+
+/* An answer that is lost comes long before the time-out. */
+static void test_lazy_loss(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct pair p;
+
+	conn.timeout = 18;	/* 1 s */
+	for (drop_nr = 0; drop_nr < 3; drop_nr++) {
+		pair_open(&p, 24, 1, &conn);
+		p.unsignaled = true;
+		seen = 0;
+		p.c.filter = drop_one;
+		post_recv(&p.b, NULL, 0);
+		put(&p, WRC_WQE_WRITE_IMM, 0, 3000, 5);
+		ring(&p.a);
+		cable_run(&p.c, 3 * MS);
+		assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+		cable_run(&p.c, 3 * MS);
+		assert_int_equal(pending(&p), 0);
+		assert_int_equal(stats(&p, 0).timeouts, 0);
+		pair_close(&p);
+	}
+}
+
 static unsigned int solicited, writes_seen, reads_done;
 
 static bool watch(struct cable *c, unsigned int from,
@@ -360,8 +454,6 @@ static void test_flags_of_wqes(void **state)
 	assert_int_equal(stats(&p, 0).retransmits, 0);
 	pair_close(&p);
 }
-
-static unsigned int drop_nr, seen;
 
 /* Loses the drop_nr'th data packet of side 0. */
 static bool drop_one(struct cable *c, unsigned int from,
@@ -539,6 +631,8 @@ int main(void)
 		cmocka_unit_test(test_inline),
 		cmocka_unit_test(test_few_acks),
 		cmocka_unit_test(test_ack_requests),
+		cmocka_unit_test(test_lazy_acks),
+		cmocka_unit_test(test_lazy_loss),
 		cmocka_unit_test(test_flags_of_wqes),
 		cmocka_unit_test(test_one_nak_per_gap),
 		cmocka_unit_test(test_many_gaps),
