@@ -231,6 +231,18 @@ static void request_to_loop_record(struct bench *b)
 	      b->bind.arena_iova + b->geom.loop_dbr);
 }
 
+static void record_not_armed(struct bench *b)
+{
+	put64(&bench_recv(b, 2, 6)->addr, b->bind.arena_iova + b->geom.scratch +
+	      2 * WRC_SCRATCH + WRC_REG_TRASH);
+}
+
+static void result_thrown_away(struct bench *b)
+{
+	put64(bench_field(b, 2, WRC_F_ADDR, 0, 1), b->bind.arena_iova +
+	      b->geom.scratch + WRC_SCRATCH + WRC_REG_TRASH);
+}
+
 static void result_to_other_register(struct bench *b)
 {
 	/* of another instance */
@@ -363,6 +375,10 @@ static const struct broken images[] = {
 	  word_of_other_instance },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_nowhere },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_loop_record },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "entry 2 arms 40 bytes instead of 44",
+	  record_not_armed },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "patches 0 bytes instead of 8",
+	  result_thrown_away },
 	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "completion queue 0x23",
 	  waits_elsewhere },
 	{ ODRP_WIRE_LOAD, WRC_RULE_BALANCE, "queue 0x13", enables_elsewhere },
@@ -481,6 +497,8 @@ enum bug {
 	PATCHES_QPN,
 	PATCHES_KEY,
 	PATCHES_HALF,
+	ARMS_OWN_HEAD,
+	HALVES_EXCHANGED,
 	ANSWERS_REGISTER,
 };
 
@@ -535,6 +553,19 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
 		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
 		return;
+	case ARMS_OWN_HEAD:
+		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
+		wrc_arg(b, 8, 4, wrc_field(0, WRC_F_COUNT, 0));
+		wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
+		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+		return;
+	case HALVES_EXCHANGED:
+		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
+		wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
+		wrc_arg(b, 12, 4, wrc_field(answer, WRC_F_RADDR, 4));
+		wrc_arg(b, 16, 4, wrc_field(answer, WRC_F_RADDR, 0));
+		wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
+		return;
 	case PATCHES_KEY:
 		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
 		wrc_arg(b, 8, 4, wrc_field(put, WRC_F_RKEY, 0));
@@ -567,12 +598,14 @@ static const struct broken_prog stores[] = {
 	{ PATCHES_HALF, WRC_RULE_PATCH, "never given its raddr" },
 	{ PATCHES_QPN, WRC_RULE_PATCH, "may not write" },
 	{ PATCHES_KEY, WRC_RULE_PATCH, "may not write" },
+	{ HALVES_EXCHANGED, WRC_RULE_FLOW, "goes to class peer by nothing" },
 	{ ANSWERS_REGISTER, WRC_RULE_FLOW, "to class peer" },
 };
 
 static void broken_stores(void **state)
 {
 	struct wrc_build build;
+	char why[WRC_WHY_MAX];
 	struct bench b;
 
 	build_store(&build, &b.prog, NO_BUG);
@@ -587,6 +620,16 @@ static void broken_stores(void **state)
 		expect_refusal(&b, stores[i].rule, stores[i].words);
 		bench_close(&b);
 	}
+	/* Patched too late as well, which is the same from another side. */
+	build_store(&build, &b.prog, ARMS_OWN_HEAD);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	assert_int_equal(refused_by(&b, why),
+			 1u << WRC_RULE_ORDER | 1u << WRC_RULE_PATCH);
+	assert_int_equal(wrc_image_check(&b.prog, &b.geom, &b.bind, b.arena,
+					 why), -EPERM);
+	assert_non_null(strstr(why, "armed by its own request"));
+	bench_close(&b);
 }
 
 enum alloc_bug {

@@ -102,6 +102,8 @@ static void places(void **state)
 				      b.geom.client_dbr + 3).space,
 			 WRC_SP_DBR);
 	assert_int_equal(wrc_place_of(&b.prog, &b.geom,
+				      b.geom.client_dbr + 3).off, 3);
+	assert_int_equal(wrc_place_of(&b.prog, &b.geom,
 				      b.geom.client_dbr + 4).space,
 			 WRC_SP_NONE);
 	assert_int_equal(wrc_place_of(&b.prog, &b.geom, b.geom.loop_dbr).space,
