@@ -14,25 +14,16 @@
 
 static int major;
 
-/* What blk_check_plugged() allocates for us and frees is up to us. */
+#define PLUG_MAX	ODRP_POST_CHUNK
+
+/* What blk_check_plugged() allocates, zeroed, for a plug's first bio. */
 struct plugged {
 	struct blk_plug_cb	cb;
 	struct bio_list		bios;
+	unsigned int		nr;
 };
 
-/* How a submission may wait for what it has submitted. */
-enum patience {
-	WAIT_NOT,	/* called by the scheduler */
-	WAIT_READ,
-	WAIT_WRITE,
-};
-
-static enum patience patience_for(const struct bio *bio)
-{
-	return op_is_write(bio_op(bio)) ? WAIT_WRITE : WAIT_READ;
-}
-
-static void issue(struct odrp_dev *dev, struct bio_list *bios, enum patience how)
+static void issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 {
 	struct odrp_queue *q = odrp_queue_here(dev);
 
@@ -41,25 +32,39 @@ static void issue(struct odrp_dev *dev, struct bio_list *bios, enum patience how
 	 * only this count keeps it (see odrp_blk_del()).
 	 */
 	atomic_inc(&q->users);
-	if (odrp_issue(q, bios) && how == WAIT_READ)
+	if (odrp_issue(q, bios) && may_poll)
 		odrp_poll_loads(q);
-	if (how == WAIT_WRITE)
-		odrp_wait_room(dev);
 	smp_mb__before_atomic();
 	atomic_dec(&q->users);
 }
 
 /*
  * The block core takes the callback off the task's list before it calls it,
- * and there is at least one bio in it: its owner waits, so the device is open.
+ * and there is at least one bio in it: its owner waits, so the device is open
+ * and the module stays.
  */
 static void unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
 	struct plugged *p = container_of(cb, struct plugged, cb);
 
-	issue(cb->data, &p->bios,
-	      from_schedule ? WAIT_NOT : patience_for(p->bios.tail));
+	issue(cb->data, &p->bios, !from_schedule);
 	kfree(p);
+}
+
+/* Add a bio to a plug; what is in it goes out when it has grown too long. */
+static void plug_bio(struct odrp_dev *dev, struct plugged *p, struct bio *bio)
+{
+	struct bio_list full = p->bios;
+
+	if (p->nr < PLUG_MAX) {
+		bio_list_add(&p->bios, bio);
+		p->nr++;
+		return;
+	}
+	bio_list_init(&p->bios);
+	bio_list_add(&p->bios, bio);
+	p->nr = 1;
+	issue(dev, &full, false);
 }
 
 static void discard(struct odrp_dev *dev, struct bio *bio)
@@ -89,12 +94,12 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	 */
 	cb = blk_check_plugged(unplug, dev, sizeof(struct plugged));
 	if (cb) {
-		bio_list_add(&container_of(cb, struct plugged, cb)->bios, bio);
+		plug_bio(dev, container_of(cb, struct plugged, cb), bio);
 		return;
 	}
 	bio_list_init(&bios);
 	bio_list_add(&bios, bio);
-	issue(dev, &bios, patience_for(bio));
+	issue(dev, &bios, true);
 }
 
 ODRP_SUBMIT_BIO(submit)
@@ -107,8 +112,10 @@ ODRP_SUBMIT_BIO(submit)
 		ODRP_SUBMIT_BIO_END;
 	}
 	switch (bio_op(bio)) {
-	case REQ_OP_READ:
 	case REQ_OP_WRITE:
+		odrp_wait_room(dev);
+		fallthrough;
+	case REQ_OP_READ:
 		if (bio->bi_iter.bi_size)
 			take_bio(dev, bio);
 		else
