@@ -10,13 +10,13 @@ limit_us=1
 
 idles() {
 	local idle busy chains wall
-	vm --mem 136M --swap 256M -- pattern-far --size=96M --repeat=6
+	vm --mem 150M --swap 256M -- pattern-far --size=96M --repeat=6
 	expect_status 0
 	expect_clean
 	busy=$(value .mnode.agent_cpu_s)
 	chains=$(value '[.mnode.chains[]] | add')
 	wall=$(value .elapsed_s)
-	vm --mem 136M --swap 256M -- sleep "$wall"
+	vm --mem 150M --swap 256M -- sleep "$wall"
 	expect_status 0
 	idle=$(value .mnode.agent_cpu_s)
 	say "agent_cpu_s: $busy with $chains chains, $idle with none, in $wall s"

@@ -45,7 +45,7 @@ dies() {
 	mkdir "$case_dir/tmp"
 	watch_check &
 	watcher=$!
-	TMPDIR=$case_dir/tmp vm_script --cnodes 2 --mem 136M --swap 192M -- \
+	TMPDIR=$case_dir/tmp vm_script --cnodes 2 --mem 150M --swap 192M -- \
 		"$script"
 	rm -rf "$case_dir/tmp"
 	wait "$watcher"

@@ -53,7 +53,7 @@ comes_and_goes() {
 	watch_agent &
 	watcher=$!
 	TMPDIR=$case_dir/tmp vm_timeout=$((60 + rounds * 10)) vm_script \
-		--mem 112M --swap 128M --no-swapon -- "$script" "$rounds"
+		--mem 128M --swap 128M --no-swapon -- "$script" "$rounds"
 	rm -rf "$case_dir/tmp"
 	wait "$watcher"
 	expect_status 0

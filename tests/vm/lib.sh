@@ -99,7 +99,7 @@ vm() {
 	for f in qsort-far pattern-far pressure-far; do
 		add+=(--add "$vm_workload/$f")
 	done
-	"$vm_top/scripts/vm" run "${add[@]}" --timeout "${vm_timeout:-240}" \
+	"$vm_top/scripts/vm" run "${add[@]}" --timeout "${vm_timeout:-400}" \
 		--json "$case_dir/json" "$@" \
 		>"$case_dir/out" 2>"$case_dir/err" </dev/null
 	vm_status=$?

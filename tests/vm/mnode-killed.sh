@@ -34,7 +34,7 @@ GUEST
 # $1: kernel. The kill is at 8 s, the time-out at most 10 s, plus slack.
 dies_while_swapping() {
 	local after
-	vm_script --kernel "$1" --mem 136M --swap 256M \
+	vm_script --kernel "$1" --mem 150M --swap 256M \
 		--mnode-kill-after 8 -- "$swapping"
 	expect_status 0
 	expect_out '^status 135 after'

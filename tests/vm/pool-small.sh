@@ -63,7 +63,7 @@ as_disk() {
 }
 
 as_swap() {
-	vm_script --mem 136M --swap 192M --pool 48M -- "$swap"
+	vm_script --mem 150M --swap 192M --pool 48M -- "$swap"
 	expect_status 0
 	expect_out 'all well'
 	expect '.cnodes[0].stats.load_errors == 0' '.teardown_errors == []' \

@@ -8,7 +8,7 @@ seconds=25
 
 # under_pressure KERNEL QUEUES PROCESSES
 under_pressure() {
-	vm --kernel "$1" --mem 136M --swap 256M --param "hot_add.queues=$2" \
+	vm --kernel "$1" --mem 150M --swap 256M --param "hot_add.queues=$2" \
 		-- pressure-far --size=110M --processes="$3" --seconds="$seconds"
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 sorts() {
-	vm --kernel "$1" --mem 136M --swap 256M -- qsort-far
+	vm --kernel "$1" --mem 150M --swap 256M -- qsort-far
 	expect_status 0
 	expect_out 'verified=yes'
 	expect '.cnodes[0].stats.loads > 5000' \

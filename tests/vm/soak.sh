@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 soaks() {
-	vm_timeout=1200 vm --kernel "$1" --mem 136M --swap 256M \
+	vm_timeout=1200 vm --kernel "$1" --mem 150M --swap 256M \
 		--param hot_add.queues=2 -- \
 		pressure-far --size=115M --processes=6 --seconds=660
 	expect_status 0

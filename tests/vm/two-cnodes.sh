@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 share() {
-	vm --cnodes 2 --mem 136M --swap 192M -- sh -c \
+	vm --cnodes 2 --mem 150M --swap 192M -- sh -c \
 		'pressure-far --size=90M --processes=3 --seconds=20 --seed=$((CNODE_ID + 1))'
 	expect_status 0
 	expect '.cnodes | length == 2' \

@@ -10,7 +10,7 @@ seconds=15
 swaps_over() {
 	local least=$1 faults=$2 c
 	shift 2
-	vm --mem 136M --swap 256M --nic-opt "$faults" -- \
+	vm --mem 150M --swap 256M --nic-opt "$faults" -- \
 		pressure-far --size=80M --processes=3 --rounds=1 \
 		--seconds="$seconds"
 	expect_status 0
