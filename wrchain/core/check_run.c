@@ -296,6 +296,9 @@ static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
 				  "has its %s re-armed by no word",
 				  wrc_word_name(kind));
 	want = wrc_check_word(c, w, (__s64)instance - prog->word[w].delta);
+	if (wrc_is_gate(prog, insn) && kind == ODRP_WIRE_WORD_ENABLE)
+		want = wrc_check_word(c, w, (__s64)instance -
+				      c->ctx.geom->depth);
 	if (value != want)
 		return wrc_refuse(c, RULE, instance, insn,
 				  "has %s %u, and on this lap it is %u",
@@ -455,11 +458,33 @@ static int order_insn(struct wrc_check *c, const struct run *run,
 	return err;
 }
 
+/*
+ * A receive entry may complete without a request, when the connection breaks
+ * and the queue is flushed: then the gate still has the count of the lap before
+ * (rule index), and nothing behind it may run.
+ */
+static int order_gate(struct wrc_check *c, const struct run *run,
+		      __u32 instance)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	for (i = prog->nr_head; i < prog->nr_insn; i++) {
+		if (prog->insn[i].queue != WRC_LOOP)
+			continue;
+		if (wrc_is_gate(prog, i) ? prog->insn[i].op != WRC_WQE_SEND_EN :
+					   run->enabled_by[i] < prog->nr_head)
+			return wrc_refuse(c, WRC_RULE_ORDER, instance, i,
+					  "runs although no request may have come");
+	}
+	return 0;
+}
+
 static int order(struct wrc_check *c, const struct run *run, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
-	int err = 0;
+	int err = order_gate(c, run, instance);
 
 	for (i = 0; !err && i < prog->nr_patches; i++)
 		err = order_patch(c, run, instance, &prog->patch[i]);

@@ -119,11 +119,15 @@ static void link_operands(const struct wrc_prog *prog,
 	}
 }
 
-static void link_count(const struct wrc_prog *prog, const struct wrc_bind *bind,
-		       unsigned int insn, __u32 instance, struct wrc_wr *wr)
+static void link_count(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       const struct wrc_bind *bind, unsigned int insn,
+		       __u32 instance, struct wrc_wr *wr)
 {
 	const struct wrc_insn *i = &prog->insn[insn];
 
+	/* No request has opened the gate yet: that of the lap before. */
+	if (wrc_is_gate(prog, insn))
+		instance -= geom->depth;
 	wr->count = wrc_count(prog, insn, instance);
 	if (i->op == WRC_WQE_WAIT) {
 		wr->count &= WRC_WQE_WAIT_MASK;
@@ -161,7 +165,7 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	    wrc_space_class((enum wrc_space)i->remote.space) == WRC_CL_FREE)
 		ret_wr->compare = 1ull << (bind->log_free_ring - 1);
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
-		link_count(prog, bind, insn, instance, ret_wr);
+		link_count(prog, geom, bind, insn, instance, ret_wr);
 	link_operands(prog, geom, bind, i, instance, ret_wr);
 }
 

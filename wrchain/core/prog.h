@@ -117,4 +117,13 @@ static inline bool wrc_is_head(const struct wrc_prog *prog, unsigned int insn)
 	return insn < prog->nr_head;
 }
 
+/*
+ * The first SEND_EN behind the head.  Only a request gives it a count that
+ * enables something, so nothing behind it runs without one.
+ */
+static inline bool wrc_is_gate(const struct wrc_prog *prog, unsigned int insn)
+{
+	return insn == prog->nr_head;
+}
+
 #endif /* WRC_PROG_H */

@@ -4,12 +4,14 @@
 
 int wrc_prog_head(struct wrc_build *b)
 {
-	int body;
+	int go, gate;
 
 	wrc_wait(b, WRC_RECV);
-	body = wrc_send_en(b, 0);
+	go = wrc_send_en(b, 0);
 	wrc_head_end(b);
-	return body;
+	gate = wrc_send_en(b, 0);
+	wrc_enable_upto(b, go, gate);
+	return gate;
 }
 
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)

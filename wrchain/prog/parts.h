@@ -4,9 +4,13 @@
  *
  * How to read a program.  The loop queue's instructions come first, then the
  * client queue's, so the answer has a fixed place.  The head, WAIT for the
- * request and SEND_EN of the body, is enabled by the instance before it and
+ * request and SEND_EN of the gate, is enabled by the instance before it and
  * armed by the request before; all else is armed by the instance's own
- * request.  A SEND_EN stands where a patch has just been waited for, and goes
+ * request.  The gate, a SEND_EN of the body, is the first of these: until the
+ * request has armed it, it carries the count of a lap ago and enables nothing.
+ * So a receive entry that completes without a request, when the connection
+ * breaks and the queue is flushed, opens the head and runs nothing.  From there
+ * on a SEND_EN stands where a patch has just been waited for, and goes
  * as far as the next instruction that somebody still has to patch.
  */
 #ifndef WRC_PROG_PARTS_H
@@ -14,7 +18,7 @@
 
 #include "../core/build.h"
 
-/* The head; returns the SEND_EN, whose target the program sets. */
+/* Head and gate; returns the gate, whose target the program sets. */
 int wrc_prog_head(struct wrc_build *b);
 /*
  * The client queue with its one instruction, the answer: page_len bytes from

@@ -11,6 +11,8 @@
 
 enum bug {
 	NO_BUG,
+	NO_GATE,
+	GATE_LEFT_OPEN,
 	NO_WAIT_FOR_LOOK,
 	ENABLED_WITH_LOOK,
 	ANSWER_BEFORE_WRITE,
@@ -35,6 +37,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 	wrc_begin(b, prog, ODRP_WIRE_MAPPED_STORE, "broken", NULL);
 	wrc_page(b);
 	body = wrc_prog_head(b);
+	if (bug == NO_GATE)
+		b->prog->nr_insn = body--;
 	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
 	if (bug != NO_WAIT_FOR_LOOK)
 		wrc_wait(b, look);
@@ -53,6 +57,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 	go = wrc_send_en(b, 0);
 	if (bug == ANSWER_BEFORE_WRITE)
 		wrc_wait(b, put);
+	if (bug == GATE_LEFT_OPEN)
+		wrc_enable_upto(b, body - 1, look);
 	if (bug == NEXT_HEAD_FORGOTTEN)
 		wrc_enable_upto(b, rest, go);
 	if (bug == STOPS_SHORT)
@@ -112,11 +118,13 @@ struct broken_prog {
 };
 
 static const struct broken_prog stores[] = {
+	{ NO_GATE, WRC_RULE_ORDER, "no request may have come" },
+	{ GATE_LEFT_OPEN, WRC_RULE_ORDER, "no request may have come" },
 	{ NO_WAIT_FOR_LOOK, WRC_RULE_ORDER, "before its patch has arrived" },
-	{ ENABLED_WITH_LOOK, WRC_RULE_ORDER, "enabled by l1" },
+	{ ENABLED_WITH_LOOK, WRC_RULE_ORDER, "enabled by l2" },
 	{ ANSWER_BEFORE_WRITE, WRC_RULE_ANSWER, "let the answer go" },
-	{ NEXT_HEAD_FORGOTTEN, WRC_RULE_BALANCE, "enables up to" },
-	{ STOPS_SHORT, WRC_RULE_BALANCE, "l3@0 is never enabled" },
+	{ NEXT_HEAD_FORGOTTEN, WRC_RULE_BALANCE, "never enabled" },
+	{ STOPS_SHORT, WRC_RULE_BALANCE, "l4@0 is never enabled" },
 	{ NEXT_HEAD_TWICE, WRC_RULE_BALANCE, "enabled already" },
 	{ TABLE_FORGOTTEN, WRC_RULE_PATCH, "never given its raddr" },
 	{ PATCHES_HALF, WRC_RULE_PATCH, "never given its raddr" },
@@ -223,7 +231,7 @@ static const struct {
 	const char *words;
 } allocs[] = {
 	{ ALLOC_NO_WAIT_FOR_COUNTER, WRC_RULE_ORDER,
-	  "reads what l2 may not have written" },
+	  "reads what l3 may not have written" },
 	{ ALLOC_COPIES, WRC_RULE_FLOW, "writes a page address to class tt" },
 	{ ALLOC_HOST_ORDER, WRC_RULE_FLOW, "goes to class free by" },
 	{ ALLOC_FROM_LOOP_TO_PEER, WRC_RULE_FLOW,

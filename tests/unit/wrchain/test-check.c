@@ -55,61 +55,61 @@ static void add64(void *at, int64_t n)
 
 static void other_qpn(struct bench *b)
 {
-	bench_field(b, 3, WRC_F_QPN, 0, 1)[2]++;
+	bench_field(b, 4, WRC_F_QPN, 0, 1)[2]++;
 }
 
 static void read_to_write(struct bench *b)
 {
-	*bench_field(b, 2, WRC_F_OPCODE, 0, 2) = WRC_WQE_WRITE;
+	*bench_field(b, 3, WRC_F_OPCODE, 0, 2) = WRC_WQE_WRITE;
 }
 
 static void unsignaled(struct bench *b)
 {
-	*bench_field(b, 2, WRC_F_FLAGS, 0, 0) = 0;
+	*bench_field(b, 3, WRC_F_FLAGS, 0, 0) = 0;
 }
 
 static void armed_before(struct bench *b)
 {
-	*bench_field(b, 12, WRC_F_OPCODE, 0, 0) = WRC_WQE_WRITE;
+	*bench_field(b, 13, WRC_F_OPCODE, 0, 0) = WRC_WQE_WRITE;
 }
 
 static void too_short(struct bench *b)
 {
-	*bench_field(b, 5, WRC_F_DS, 0, 0) = 4;
+	*bench_field(b, 6, WRC_F_DS, 0, 0) = 4;
 }
 
 /* key */
 
 static void table_to_pool(struct bench *b)
 {
-	put32(bench_field(b, 2, WRC_F_RKEY, 0, 0), b->bind.pool_key);
+	put32(bench_field(b, 3, WRC_F_RKEY, 0, 0), b->bind.pool_key);
 }
 
 static void answer_from_arena(struct bench *b)
 {
-	put32(bench_field(b, 6, WRC_F_LKEY, 0, 3), b->bind.arena_key);
+	put32(bench_field(b, 7, WRC_F_LKEY, 0, 3), b->bind.arena_key);
 }
 
 /* address */
 
 static void neighbours_buffer(struct bench *b)
 {
-	add64(bench_field(b, 5, WRC_F_ADDR, 0, 0), 4096);
+	add64(bench_field(b, 6, WRC_F_ADDR, 0, 0), 4096);
 }
 
 static void tail_for_head(struct bench *b)
 {
-	put64(bench_field(b, 2, WRC_F_RADDR, 0, 0), b->bind.free_tail);
+	put64(bench_field(b, 3, WRC_F_RADDR, 0, 0), b->bind.free_tail);
 }
 
 static void two_pages(struct bench *b)
 {
-	put32(bench_field(b, 6, WRC_F_LEN, 0, 1), 8192);
+	put32(bench_field(b, 7, WRC_F_LEN, 0, 1), 8192);
 }
 
 static void neighbours_register(struct bench *b)
 {
-	add64(bench_field(b, 4, WRC_F_RADDR, 0, 0), WRC_SCRATCH);
+	add64(bench_field(b, 5, WRC_F_RADDR, 0, 0), WRC_SCRATCH);
 }
 
 static void crooked_ring(struct bench *b)
@@ -139,29 +139,29 @@ static void pool_too_large(struct bench *b)
 
 static void into_neighbour(struct bench *b)
 {
-	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), 64);
+	add64(bench_field(b, 3, WRC_F_ADDR, 0, 0), 64);
 }
 
 static void into_qpn(struct bench *b)
 {
-	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), -36);
+	add64(bench_field(b, 3, WRC_F_ADDR, 0, 0), -36);
 }
 
 static void reversed_wrongly(struct bench *b)
 {
 	/* Two of the eight bytes exchanged. */
-	add64(bench_field(b, 4, WRC_F_ADDR, 2, 1), 1);
-	add64(bench_field(b, 4, WRC_F_ADDR, 1, 1), -1);
+	add64(bench_field(b, 5, WRC_F_ADDR, 2, 1), 1);
+	add64(bench_field(b, 5, WRC_F_ADDR, 1, 1), -1);
 }
 
 static void other_opcode(struct bench *b)
 {
-	add64(bench_field(b, 4, WRC_F_ADDR, 1, 0), 64);
+	add64(bench_field(b, 5, WRC_F_ADDR, 1, 0), 64);
 }
 
 static void words_exchanged(struct bench *b)
 {
-	struct wrc_wqe_data *a = bench_recv(b, 1, 4), *c = bench_recv(b, 1, 5);
+	struct wrc_wqe_data *a = bench_recv(b, 1, 5), *c = bench_recv(b, 1, 6);
 	struct wrc_wqe_data t = *a;
 
 	*a = *c;
@@ -170,7 +170,7 @@ static void words_exchanged(struct bench *b)
 
 static void word_of_other_instance(struct bench *b)
 {
-	add64(&bench_recv(b, 1, 4)->addr, 8 * 64);
+	add64(&bench_recv(b, 1, 5)->addr, 8 * 64);
 }
 
 static void request_to_nowhere(struct bench *b)
@@ -181,26 +181,26 @@ static void request_to_nowhere(struct bench *b)
 
 static void request_to_loop_record(struct bench *b)
 {
-	put64(&bench_recv(b, 0, 6)->addr,
+	put64(&bench_recv(b, 0, 7)->addr,
 	      b->bind.arena_iova + b->geom.loop_dbr);
 }
 
 static void record_not_armed(struct bench *b)
 {
-	put64(&bench_recv(b, 2, 6)->addr, b->bind.arena_iova + b->geom.scratch +
+	put64(&bench_recv(b, 2, 7)->addr, b->bind.arena_iova + b->geom.scratch +
 	      2 * WRC_SCRATCH + WRC_REG_TRASH);
 }
 
 static void result_thrown_away(struct bench *b)
 {
-	put64(bench_field(b, 2, WRC_F_ADDR, 0, 1), b->bind.arena_iova +
+	put64(bench_field(b, 3, WRC_F_ADDR, 0, 1), b->bind.arena_iova +
 	      b->geom.scratch + WRC_SCRATCH + WRC_REG_TRASH);
 }
 
 static void result_to_other_register(struct bench *b)
 {
 	/* of another instance */
-	add64(bench_field(b, 2, WRC_F_ADDR, 0, 0), WRC_SCRATCH);
+	add64(bench_field(b, 3, WRC_F_ADDR, 0, 0), WRC_SCRATCH);
 	/* the declared place is wrong too, which rule address would say */
 }
 
@@ -208,17 +208,17 @@ static void result_to_other_register(struct bench *b)
 
 static void waits_elsewhere(struct bench *b)
 {
-	put32(bench_field(b, 3, WRC_F_OBJ, 0, 2), 0x23);
+	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), 0x23);
 }
 
 static void enables_elsewhere(struct bench *b)
 {
-	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), 0x13);
+	put32(bench_field(b, 5, WRC_F_OBJ, 0, 2), 0x13);
 }
 
 static void waits_for_request_again(struct bench *b)
 {
-	put32(bench_field(b, 3, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
+	put32(bench_field(b, 4, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
 	/* CQE 1 of both queues: harmless, were it not for the order */
 }
 
@@ -234,29 +234,35 @@ static void waits_for_older(struct bench *b)
 
 static void waits_for_other_request(struct bench *b)
 {
-	put32(bench_field(b, 6, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
+	put32(bench_field(b, 7, WRC_F_OBJ, 0, 1), b->bind.client_rcqn);
 }
 
 static void enables_loop_for_client(struct bench *b)
 {
-	put32(bench_field(b, 4, WRC_F_OBJ, 0, 2), b->bind.loop_qpn);
+	put32(bench_field(b, 5, WRC_F_OBJ, 0, 2), b->bind.loop_qpn);
 }
 
 /* index */
 
 static void count_of_other_lap(struct bench *b)
 {
-	bench_field(b, 3, WRC_F_COUNT, 0, 2)[3]++;
+	bench_field(b, 4, WRC_F_COUNT, 0, 2)[3]++;
 }
 
 static void index_of_other_place(struct bench *b)
 {
-	bench_field(b, 4, WRC_F_INDEX, 0, 2)[1]++;
+	bench_field(b, 5, WRC_F_INDEX, 0, 2)[1]++;
 }
 
 static void first_head(struct bench *b)
 {
 	bench_field(b, 1, WRC_F_COUNT, 0, 0)[3]--;
+}
+
+/* A receive entry that is flushed would run the chain. */
+static void gate_is_open(struct bench *b)
+{
+	put32(bench_field(b, 2, WRC_F_COUNT, 0, 0), 10);
 }
 
 /* rq */
@@ -280,27 +286,27 @@ static void page_to_neighbour(struct bench *b)
 
 static void takes_sometimes(struct bench *b)
 {
-	put64(bench_field(b, 7, WRC_F_COMPARE_MASK, 0, 1), 1);
+	put64(bench_field(b, 8, WRC_F_COMPARE_MASK, 0, 1), 1);
 }
 
 static void takes_and_leaves(struct bench *b)
 {
-	put64(bench_field(b, 7, WRC_F_SWAP_MASK, 0, 1), 0);
+	put64(bench_field(b, 8, WRC_F_SWAP_MASK, 0, 1), 0);
 }
 
 static void leaves_the_ring(struct bench *b)
 {
-	put64(bench_field(b, 2, WRC_F_BOUNDARY, 0, 1), 0);
+	put64(bench_field(b, 3, WRC_F_BOUNDARY, 0, 1), 0);
 }
 
 static void steps_by_16(struct bench *b)
 {
-	put64(bench_field(b, 2, WRC_F_ADD, 0, 1), 16);
+	put64(bench_field(b, 3, WRC_F_ADD, 0, 1), 16);
 }
 
 static const struct broken images[] = {
 	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "says queue pair", other_qpn },
-	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "l2@2 is malformed", read_to_write },
+	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "l3@2 is malformed", read_to_write },
 	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "completion flags", unsignaled },
 	{ ODRP_WIRE_INVALIDATE, WRC_RULE_FORM, "before anybody", armed_before },
 	{ ODRP_WIRE_LOAD, WRC_RULE_FORM, "blocks", too_short },
@@ -320,16 +326,16 @@ static const struct broken images[] = {
 	{ ODRP_WIRE_LOAD, WRC_RULE_ADDRESS, "pool", pool_too_large },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "c0@1 has its addr hit",
 	  into_neighbour },
-	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "hit by byte 0 of l2@0", into_qpn },
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "hit by byte 0 of l3@0", into_qpn },
 	{ ODRP_WIRE_UNMAPPED_STORE, WRC_RULE_PATCH, "raddr hit",
 	  reversed_wrongly },
 	{ ODRP_WIRE_INVALIDATE, WRC_RULE_PATCH, "opcode hit", other_opcode },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "count hit", words_exchanged },
-	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "l3@2 has its count hit",
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "l4@2 has its count hit",
 	  word_of_other_instance },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_nowhere },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_loop_record },
-	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "entry 2 arms 40 bytes instead of 44",
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "entry 2 arms 44 bytes instead of 48",
 	  record_not_armed },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "patches 0 bytes instead of 8",
 	  result_thrown_away },
@@ -346,11 +352,12 @@ static const struct broken images[] = {
 	  enables_loop_for_client },
 	{ ODRP_WIRE_LOAD, WRC_RULE_ORDER, "c0@1 is enabled before its patch",
 	  waits_for_request_again },
-	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l3@2 has wait 3", count_of_other_lap },
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l4@2 has wait 3", count_of_other_lap },
 	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "has index", index_of_other_place },
-	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l1@0 has enable 9", first_head },
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l1@0 has enable 2", first_head },
 	{ ODRP_WIRE_LOAD, WRC_RULE_RQ, "4 of 4", over_posted },
-	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "takes 4149 bytes",
+	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l2@0 has enable 10", gate_is_open },
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "takes 4153 bytes",
 	  longer_request },
 	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "own buffer",
 	  page_to_neighbour },

@@ -15,8 +15,8 @@ struct when {
 	uint32_t page_insn;	/* whose raddr is the register; 0: scratch */
 };
 
-static const struct when store = { ODRP_WIRE_UNMAPPED_STORE, 3, 11, 14, 11 };
-static const struct when freeing = { ODRP_WIRE_INVALIDATE, 10, 4, 17, 0 };
+static const struct when store = { ODRP_WIRE_UNMAPPED_STORE, 4, 12, 15, 12 };
+static const struct when freeing = { ODRP_WIRE_INVALIDATE, 11, 5, 18, 0 };
 
 static void set_registers(struct bench *b, const struct when *w, uint32_t k,
 			  uint64_t page)
@@ -122,7 +122,7 @@ static void own_registers(void **state)
 	for (uint32_t k = 0; k < 4; k++)
 		set_registers(&b, &store, k, WRC_POOL_IOVA + 0x1000 * (k + 1));
 	for (uint32_t k = 0; k < 4; k++) {
-		expect_held(&b, k * 32 + 12, WRC_POOL_IOVA + 0x1000 * (k + 1),
+		expect_held(&b, k * 32 + 13, WRC_POOL_IOVA + 0x1000 * (k + 1),
 			    0);
 		expect_held(&b, k * 32, 0, 0);
 	}

@@ -22,8 +22,8 @@ static bool has_patch(const struct wrc_prog *p, uint8_t source, uint16_t off,
 static void load(void **state)
 {
 	static const uint8_t ops[] = {
-		WRC_WQE_WAIT, WRC_WQE_SEND_EN, WRC_WQE_READ, WRC_WQE_WAIT,
-		WRC_WQE_SEND_EN, WRC_WQE_NOP, WRC_WQE_WRITE_IMM,
+		WRC_WQE_WAIT, WRC_WQE_SEND_EN, WRC_WQE_SEND_EN, WRC_WQE_READ,
+		WRC_WQE_WAIT, WRC_WQE_SEND_EN, WRC_WQE_NOP, WRC_WQE_WRITE_IMM,
 	};
 	struct wrc_prog p;
 
@@ -33,34 +33,57 @@ static void load(void **state)
 		assert_int_equal(p.insn[i].op, ops[i]);
 	assert_int_equal(p.bb[WRC_LOOP], 8);
 	assert_int_equal(p.bb[WRC_CLIENT], 1);
-	assert_int_equal(p.insn[5].bb, 5);
-	assert_int_equal(p.insn[5].nr_bb, 3);
-	assert_int_equal(p.insn[6].bb, 0);
+	assert_int_equal(p.insn[6].bb, 6);
+	assert_int_equal(p.insn[6].nr_bb, 2);
+	assert_int_equal(p.insn[7].bb, 0);
 	assert_int_equal(p.cqes, 1);
-	assert_int_equal(p.nr_patches, 10);
-	assert_true(has_patch(&p, 2, 0, 8, 6, WRC_F_ADDR, 0, 0));
-	assert_true(has_patch(&p, WRC_RECV, 0, 8, 2, WRC_F_RADDR, 0, 0));
-	assert_true(has_patch(&p, WRC_RECV, 8, 4, 6, WRC_F_IMM, 0, 0));
-	assert_true(has_patch(&p, WRC_RECV, 12, 4, 6, WRC_F_RADDR, 0, 0));
-	assert_true(has_patch(&p, WRC_RECV, 16, 4, 6, WRC_F_RADDR, 4, 0));
-	assert_true(has_patch(&p, WRC_RECV, 20, 4, 6, WRC_F_RKEY, 0, 0));
+	assert_int_equal(p.nr_patches, 11);
+	assert_true(has_patch(&p, 3, 0, 8, 7, WRC_F_ADDR, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 0, 8, 3, WRC_F_RADDR, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 8, 4, 7, WRC_F_IMM, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 12, 4, 7, WRC_F_RADDR, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 16, 4, 7, WRC_F_RADDR, 4, 0));
+	assert_true(has_patch(&p, WRC_RECV, 20, 4, 7, WRC_F_RKEY, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 24, 4, 0, WRC_F_COUNT, 0, 1));
 	assert_true(has_patch(&p, WRC_RECV, 28, 4, 1, WRC_F_COUNT, 0, 1));
-	assert_true(has_patch(&p, WRC_RECV, 32, 4, 3, WRC_F_COUNT, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 32, 4, 2, WRC_F_COUNT, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 36, 4, 4, WRC_F_COUNT, 0, 0));
-	assert_int_equal(p.req_len, 44);
+	assert_true(has_patch(&p, WRC_RECV, 40, 4, 5, WRC_F_COUNT, 0, 0));
+	assert_int_equal(p.req_len, 48);
 
-	/* tt_addr; id to rkey in one; four words; the record. */
-	assert_int_equal(p.nr_scatter, 7);
+	/* tt_addr; id to rkey in one; five words; the record. */
+	assert_int_equal(p.nr_scatter, 8);
 	assert_int_equal(p.scatter[1].off, 8);
 	assert_int_equal(p.scatter[1].len, 16);
-	assert_int_equal(p.scatter[6].to.space, WRC_SP_DBR);
+	assert_int_equal(p.scatter[7].to.space, WRC_SP_DBR);
 
 	assert_int_equal(wrc_count(&p, 0, 5), 5);
-	assert_int_equal(wrc_count(&p, 1, 0), 10);
-	assert_int_equal(wrc_count(&p, 1, 5), 50);
-	assert_int_equal(wrc_count(&p, 3, 5), 5);
-	assert_int_equal(wrc_count(&p, 4, 5), 6);
+	assert_int_equal(wrc_count(&p, 1, 0), 3);
+	assert_int_equal(wrc_count(&p, 1, 5), 43);
+	assert_int_equal(wrc_count(&p, 2, 0), 10);
+	assert_int_equal(wrc_count(&p, 2, 5), 50);
+	assert_int_equal(wrc_count(&p, 4, 5), 5);
+	assert_int_equal(wrc_count(&p, 5, 5), 6);
+}
+
+/* Until a request opens it, the gate has the count of the lap before. */
+static void gate(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct bench b;
+
+		bench_open(&b, chain, true, 4);
+		for (uint32_t k = 0; k < 4; k++) {
+			uint8_t *p = bench_field(&b, 2, WRC_F_COUNT, 0, k);
+			uint16_t have = p[2] << 8 | p[3];
+
+			assert_true(wrc_is_gate(&b.prog, 2));
+			assert_int_equal(have, (uint16_t)(wrc_count(&b.prog, 2, k) -
+							  4 * b.geom.loop_bb));
+			assert_int_equal(p[0] | p[1], 0);
+		}
+		bench_close(&b);
+	}
 }
 
 /* A reversed result is eight relocations of a byte. */
@@ -70,11 +93,11 @@ static void reversed(void **state)
 
 	assert_int_equal(wrc_prog_build(ODRP_WIRE_UNMAPPED_STORE, NULL, &p), 0);
 	for (unsigned int i = 0; i < 8; i++)
-		assert_true(has_patch(&p, 4, i, 1, 7, WRC_F_RADDR, 7 - i, 0));
-	assert_true(has_patch(&p, 7, 0, 8, 11, WRC_F_RADDR, 0, 0));
-	assert_true(has_patch(&p, WRC_RECV, 0, 8, 10, WRC_F_RADDR, 0, 0));
+		assert_true(has_patch(&p, 5, i, 1, 8, WRC_F_RADDR, 7 - i, 0));
+	assert_true(has_patch(&p, 8, 0, 8, 12, WRC_F_RADDR, 0, 0));
+	assert_true(has_patch(&p, WRC_RECV, 0, 8, 11, WRC_F_RADDR, 0, 0));
 	assert_int_equal(p.cqes, 4);
-	assert_int_equal(p.insn[11].cqe, 3);
+	assert_int_equal(p.insn[12].cqe, 3);
 }
 
 static void conditional(void **state)
@@ -83,11 +106,11 @@ static void conditional(void **state)
 	struct bench b;
 
 	assert_int_equal(wrc_prog_build(ODRP_WIRE_INVALIDATE, NULL, &p), 0);
-	assert_true(has_patch(&p, 4, 1, 1, 7, WRC_F_OPCODE, 0, 0));
-	assert_true(has_patch(&p, 4, 2, 1, 12, WRC_F_OPCODE, 0, 0));
+	assert_true(has_patch(&p, 5, 1, 1, 8, WRC_F_OPCODE, 0, 0));
+	assert_true(has_patch(&p, 5, 2, 1, 13, WRC_F_OPCODE, 0, 0));
 	bench_open(&b, ODRP_WIRE_INVALIDATE, false, 4);
-	assert_int_equal(*bench_field(&b, 7, WRC_F_OPCODE, 0, 2), WRC_WQE_NOP);
-	assert_int_equal(*bench_field(&b, 7, WRC_F_OPMOD, 0, 2), 0x09);
+	assert_int_equal(*bench_field(&b, 8, WRC_F_OPCODE, 0, 2), WRC_WQE_NOP);
+	assert_int_equal(*bench_field(&b, 8, WRC_F_OPMOD, 0, 2), 0x09);
 	bench_close(&b);
 }
 
@@ -141,11 +164,11 @@ static void wraps(void **state)
 	struct bench b;
 
 	bench_open(&b, ODRP_WIRE_LOAD, false, 4);
-	assert_int_equal(wrc_link_recv(&b.prog, &b.geom, &b.bind, 3, sge), 7);
+	assert_int_equal(wrc_link_recv(&b.prog, &b.geom, &b.bind, 3, sge), 8);
 	assert_int_equal(sge[2].addr,
 			 b.bind.arena_iova + b.geom.loop_sq + 24);
-	assert_int_equal(sge[4].addr,
-			 b.bind.arena_iova + b.geom.loop_sq + (24 + 3) * 64 + 24);
+	assert_int_equal(sge[5].addr,
+			 b.bind.arena_iova + b.geom.loop_sq + (24 + 4) * 64 + 24);
 	bench_close(&b);
 }
 
@@ -246,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(load),
+		cmocka_unit_test(gate),
 		cmocka_unit_test(reversed),
 		cmocka_unit_test(conditional),
 		cmocka_unit_test(strict),
