@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* See bed.h. */
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 #include <log.h>
 #include "bed.h"
@@ -68,7 +69,7 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	char why[CONF_WHY_MAX];
 	unsigned int i;
 
-	log_init(LOG_CRIT);
+	log_init(getenv("MNODE_LOG") ? LOG_DEBUG : LOG_CRIT);
 	memset(b, 0, sizeof(*b));
 	b->opts = *opts;
 	b->nr_nodes = nr_nodes;

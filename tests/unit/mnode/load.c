@@ -5,31 +5,35 @@
 #include <string.h>
 #include "load.h"
 
-static struct cnode *cnode(const struct load *l)
-{
-	return l->bed->nodes[l->node].cnode;
-}
-
 static uint32_t rnd(struct load *l)
 {
 	l->rnd = l->rnd * 6364136223846793005ull + 1442695040888963407ull;
 	return l->rnd >> 32;
 }
 
-void load_init(struct load *l, struct bed *b, unsigned int node,
-	       uint64_t nr_slots, uint64_t seed)
+void load_init_on(struct load *l, struct cnode *cnode,
+		  bool (*pump)(void *arg), void *arg, uint64_t nr_slots,
+		  uint64_t seed)
 {
 	struct cnode_info info;
 
 	*l = (struct load){
-		.bed = b, .node = node, .nr_slots = nr_slots,
-		.rnd = seed * 2654435761u + node + 1,
+		.cnode = cnode, .pump = pump, .arg = arg,
+		.nr_slots = nr_slots, .rnd = seed * 2654435761u + 1,
 		.free_chance = 40, .load_chance = 110,
 	};
-	cnode_info(cnode(l), &info);
+	cnode_info(cnode, &info);
 	l->queues = info.queues;
 	l->slots = calloc(nr_slots, sizeof(*l->slots));
 	assert_non_null(l->slots);
+}
+
+void load_init(struct load *l, struct bed *b, unsigned int node,
+	       uint64_t nr_slots, uint64_t seed)
+{
+	load_init_on(l, b->nodes[node].cnode, bed_pump, b, nr_slots,
+		     seed * BED_NODES + node);
+	l->node = node;
 }
 
 void load_fini(struct load *l)
@@ -59,7 +63,7 @@ static int start(struct load *l, uint64_t slot, enum odrp_wire_chain chain)
 	if (chain == ODRP_WIRE_UNMAPPED_STORE ||
 	    chain == ODRP_WIRE_MAPPED_STORE)
 		bed_fill(page, l->node, slot, s->version + 1);
-	r = cnode_submit(cnode(l), rnd(l) % l->queues, chain, slot, page,
+	r = cnode_submit(l->cnode, rnd(l) % l->queues, chain, slot, page,
 			 chain);
 	if (r)
 		return r;
@@ -119,7 +123,7 @@ void load_poll(struct load *l)
 	struct cnode_done d;
 	int r;
 
-	while (!(r = cnode_poll(cnode(l), &d)))
+	while (!(r = cnode_poll(l->cnode, &d)))
 		finish(l, &d);
 	assert_int_equal(r, -EAGAIN);
 }
@@ -139,7 +143,7 @@ void load_run(struct load *l, uint64_t requests)
 			load_submit(l, end - done < 16 ? end - done : 16);
 		else if (!l->under_way)
 			break;
-		if (!bed_pump(l->bed))
+		if (!l->pump(l->arg))
 			fail_msg("%u requests are never answered",
 				 l->under_way);
 		load_poll(l);
@@ -154,12 +158,12 @@ void load_verify(struct load *l)
 		if (!l->slots[slot].version)
 			continue;
 		while (start(l, slot, ODRP_WIRE_LOAD)) {
-			assert_true(bed_pump(l->bed));
+			assert_true(l->pump(l->arg));
 			load_poll(l);
 		}
 	}
 	while (l->under_way) {
-		assert_true(bed_pump(l->bed));
+		assert_true(l->pump(l->arg));
 		load_poll(l);
 	}
 }

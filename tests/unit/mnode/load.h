@@ -14,7 +14,9 @@ struct load_slot {
 };
 
 struct load {
-	struct bed *bed;
+	struct cnode *cnode;
+	bool (*pump)(void *arg);
+	void *arg;
 	unsigned int node, queues;
 	uint64_t nr_slots, mapped, rnd;
 	struct load_slot *slots;
@@ -26,6 +28,10 @@ struct load {
 
 void load_init(struct load *l, struct bed *b, unsigned int node,
 	       uint64_t nr_slots, uint64_t seed);
+/* The same without a bed. */
+void load_init_on(struct load *l, struct cnode *cnode,
+		  bool (*pump)(void *arg), void *arg, uint64_t nr_slots,
+		  uint64_t seed);
 void load_fini(struct load *l);
 /* Starts what can be started, up to max; takes in what has come. */
 void load_submit(struct load *l, unsigned int max);

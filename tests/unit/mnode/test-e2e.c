@@ -122,7 +122,7 @@ static void test_wrap(void **state)
 	load_init(l, &bed, 0, 64, 3);
 	l->free_chance = 240;
 	l->load_chance = 8;
-	load_run(l, 145000);
+	load_run(l, 165000);
 	assert_true(cnode_requests(c, 0, ODRP_WIRE_UNMAPPED_STORE) > 70000);
 	assert_true(cnode_requests(c, 0, ODRP_WIRE_INVALIDATE) > 65536);
 	bed_check(&bed, l->mapped);
@@ -334,6 +334,64 @@ static void test_reconnect_at_every_step(void **state)
 	every_step_reconnect(ODRP_WIRE_LOAD, true);
 }
 
+/* ---- connections that break ---------------------------------------------------- */
+
+/* The memory node may not have noticed yet that the old one is gone. */
+static int reconnect(struct cnode *c, enum odrp_wire_chain chain)
+{
+	struct cnode_refusal no;
+	unsigned int tries;
+	int r;
+
+	for (tries = 0; tries < 100; tries++) {
+		r = cnode_reconnect(c, 0, chain, &no);
+		if (!r || no.status != ODRP_WIRE_E_BUSY)
+			break;
+		bed_pump(&bed);
+	}
+	return r;
+}
+
+/* Any of the connections breaks while nothing is under way, after that many
+ * requests on it: the flushed receive entries complete, and must run nothing. */
+static void break_idle(bool relaxed, unsigned int requests,
+		       enum odrp_wire_chain chain)
+{
+	struct load *l = &loads[0];
+	struct bed_options o;
+
+	bed_options(&o);
+	o.relaxed = relaxed;
+	open_one(&o, 40, 1, 7);
+	load_init(l, &bed, 0, 40, requests);
+	load_run(l, requests);
+	manager_close_queue(&bed.m, bed.m.sess[0], 0, chain);
+	bed_settle(&bed);
+	bed_check(&bed, l->mapped);
+	assert_int_equal(reconnect(bed.nodes[0].cnode, chain), 0);
+	/* This time the compute node begins. */
+	assert_int_equal(reconnect(bed.nodes[0].cnode, chain), 0);
+	bed_settle(&bed);
+	bed_check(&bed, l->mapped);
+	load_verify(l);
+	load_run(l, 100);
+	load_verify(l);
+	bed_check(&bed, l->mapped);
+	load_fini(l);
+	bed_close(&bed);
+}
+
+static void test_break_idle(void **state)
+{
+	static const unsigned int requests[] = { 5, 60, 300 };
+	unsigned int i, chain;
+
+	for (i = 0; i < 6; i++) {
+		for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+			break_idle(i & 1, requests[i / 2], chain);
+	}
+}
+
 /* Counted while chains run, in the middle of anything. */
 static void test_check_under_way(void **state)
 {
@@ -463,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_death_at_every_step),
 		cmocka_unit_test(test_reconnect_at_every_step),
+		cmocka_unit_test(test_break_idle),
 		cmocka_unit_test(test_check_under_way),
 		cmocka_unit_test(test_leave),
 		cmocka_unit_test(test_evict),

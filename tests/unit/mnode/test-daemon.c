@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrp-mnoded and odrpctl as programs: a compute node in this process, on a
+ * software NIC in a thread of its own, joined by datagram sockets.
+ *
+ * Usage: test-mnode-daemon MNODED ODRPCTL
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "load.h"
+
+#define PATIENCE_MS	60000
+
+static const char *mnoded, *odrpctl;
+static char dir[] = "mnode-XXXXXX";
+static char line[1 << 20];
+
+struct world {
+	pid_t pid;
+	struct snic *snic;
+	struct snic_rt *rt;
+	struct snic_port *port;
+	struct cnode *cnode;
+	unsigned int waited_ms, beat_ms;
+};
+
+static struct world w;
+static struct load load;
+
+/* ---- programs ------------------------------------------------------------------- */
+
+static pid_t spawn(const char *const argv[], int out)
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (out >= 0) {
+			dup2(out, STDOUT_FILENO);
+			dup2(out, STDERR_FILENO);
+		}
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+static int finish(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) :
+				   128 + WTERMSIG(status);
+}
+
+/* Runs a program; what it says is in line[]. */
+static int run(const char *const argv[])
+{
+	int fds[2];
+	size_t got = 0;
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = spawn(argv, fds[1]);
+	close(fds[1]);
+	while ((n = read(fds[0], line + got, sizeof(line) - 1 - got)) > 0)
+		got += n;
+	line[got] = 0;
+	close(fds[0]);
+	return finish(pid);
+}
+
+static int ctl(const char *command, const char *more)
+{
+	char path[64];
+	const char *argv[] = {
+		odrpctl, "mnode", command, "--control", path,
+		"--json", more, NULL,
+	};
+
+	snprintf(path, sizeof(path), "%s/ctl", dir);
+	return run(argv);
+}
+
+static struct json_object *ask(const char *command)
+{
+	struct json_object *obj;
+
+	assert_int_equal(ctl(command, NULL), 0);
+	obj = json_tokener_parse(line);
+	assert_non_null(obj);
+	return obj;
+}
+
+static double number(struct json_object *obj, const char *a, const char *b)
+{
+	struct json_object *v;
+
+	assert_true(json_object_object_get_ex(obj, a, &v));
+	if (b)
+		assert_true(json_object_object_get_ex(v, b, &v));
+	return json_object_get_double(v);
+}
+
+/* ---- world ------------------------------------------------------------------------- */
+
+static void start_mnoded(void)
+{
+	char nic[256], control[64];
+	const char *argv[] = {
+		mnoded, "--nic", nic, "--control", control,
+		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
+		"--dead-ms", "600", "--log-level", "warning", NULL,
+	};
+	unsigned int ms;
+
+	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
+		 dir);
+	snprintf(control, sizeof(control), "%s/ctl", dir);
+	w.pid = spawn(argv, -1);
+	for (ms = 0; access(control, F_OK); ms += 10) {
+		assert_true(ms < PATIENCE_MS);
+		usleep(10000);
+	}
+}
+
+static void start_snic(void)
+{
+	const struct snic_config cfg = {
+		.mac = { 2, 0, 0, 0, 0, 9 }, .ip = htonl(0x0a4d0002),
+		.prefix_len = 24, .mtu = 4500, .seed = 5,
+	};
+	const struct snic_rt_config rt = { .spin_us = 20 };
+	char local[64], remote[64];
+
+	snprintf(local, sizeof(local), "%s/c", dir);
+	snprintf(remote, sizeof(remote), "%s/m", dir);
+	assert_int_equal(snic_new(&cfg, &w.snic), 0);
+	assert_int_equal(snic_port_dgram_open(local, remote, &w.port), 0);
+	assert_int_equal(snic_port_add(w.snic, w.port), 0);
+	assert_int_equal(snic_rt_start(w.snic, &rt, &w.rt), 0);
+}
+
+static bool wait_a_little(void *arg)
+{
+	usleep(100);
+	if (w.cnode && ++w.beat_ms % 500 == 0)
+		cnode_beat(w.cnode, 0);
+	return ++w.waited_ms % (10 * PATIENCE_MS) != 0;
+}
+
+static void connect_cnode(void)
+{
+	const struct cnode_config cfg = {
+		.nic = w.snic, .rt = w.rt, .ip = htonl(0x0a4d0001),
+		.port = ODRP_WIRE_PORT, .queues = 2, .depth = 31,
+		.nr_slots = 1500, .pump = wait_a_little,
+	};
+	struct cnode_refusal no;
+
+	assert_int_equal(cnode_open(&cfg, &w.cnode, &no), 0);
+	cnode_beat(w.cnode, 0);
+}
+
+static int setup(void **state)
+{
+	memset(&w, 0, sizeof(w));
+	start_mnoded();
+	start_snic();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	int status;
+
+	if (w.cnode)
+		cnode_close(w.cnode);
+	snic_rt_stop(w.rt);
+	snic_free(w.snic);
+	w.port->ops->close(w.port);
+	kill(w.pid, SIGTERM);
+	status = finish(w.pid);
+	if (status)
+		print_message("odrp-mnoded: exit status %d\n", status);
+	return status;
+}
+
+static void wait_for_sessions(unsigned int nr)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < PATIENCE_MS / 50; tries++) {
+		struct json_object *obj = ask("sessions"), *list;
+		size_t n;
+
+		assert_true(json_object_object_get_ex(obj, "sessions", &list));
+		n = json_object_array_length(list);
+		json_object_put(obj);
+		if (n == nr)
+			return;
+		usleep(50000);
+	}
+	fail_msg("there never are %u sessions", nr);
+}
+
+static void check_mapped(double mapped)
+{
+	struct json_object *obj = ask("check");
+
+	assert_true(number(obj, "ok", NULL));
+	assert_true(number(obj, "exact", NULL));
+	assert_true(number(obj, "mapped", NULL) == mapped);
+	json_object_put(obj);
+}
+
+/* ---- tests ------------------------------------------------------------------------------ */
+
+static void test_swap(void **state)
+{
+	struct json_object *obj;
+	double sum;
+
+	connect_cnode();
+	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 1);
+	load_run(&load, 5000);
+	load_verify(&load);
+	check_mapped(load.mapped);
+	obj = ask("status");
+	assert_true(number(obj, "pages_total", NULL) == 2048);
+	assert_true(number(obj, "pages_mapped", NULL) == load.mapped);
+	assert_true(number(obj, "pages_free", NULL) == 2048 - load.mapped);
+	assert_true(number(obj, "pages_armed", NULL) == 0);
+	assert_true(number(obj, "chains", "load") ==
+		    load.done[ODRP_WIRE_LOAD]);
+	assert_true(number(obj, "chains", "mapped_store") ==
+		    load.done[ODRP_WIRE_MAPPED_STORE]);
+	assert_true(number(obj, "chains", "unmapped_store") ==
+		    load.done[ODRP_WIRE_UNMAPPED_STORE]);
+	assert_true(number(obj, "chains", "invalidate") ==
+		    load.done[ODRP_WIRE_INVALIDATE]);
+	sum = number(obj, "nic", "rx_frames");
+	assert_true(sum > 5000);
+	json_object_put(obj);
+	load_fini(&load);
+	cnode_close(w.cnode);
+	w.cnode = NULL;
+	wait_for_sessions(0);
+	check_mapped(0);
+	/* What was executed stays counted when the sessions are gone. */
+	obj = ask("status");
+	assert_true(number(obj, "chains", "load") ==
+		    load.done[ODRP_WIRE_LOAD]);
+	json_object_put(obj);
+}
+
+/* The agent does nothing per page: its CPU time is that of heartbeats. */
+static void test_agent_is_idle(void **state)
+{
+	double agent, nic;
+	struct json_object *obj;
+
+	connect_cnode();
+	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 2);
+	load_run(&load, 100);
+	obj = ask("status");
+	agent = number(obj, "agent_cpu_s", NULL);
+	nic = number(obj, "nic_cpu_s", NULL);
+	json_object_put(obj);
+	load_run(&load, 20000);
+	obj = ask("status");
+	agent = number(obj, "agent_cpu_s", NULL) - agent;
+	nic = number(obj, "nic_cpu_s", NULL) - nic;
+	json_object_put(obj);
+	print_message("20000 requests: agent %.4f s, NIC %.4f s\n", agent, nic);
+	assert_true(agent < nic / 4);
+	load_fini(&load);
+}
+
+static void test_dies(void **state)
+{
+	struct json_object *obj;
+
+	connect_cnode();
+	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 3);
+	load_run(&load, 2000);
+	load_submit(&load, 40);
+	cnode_die(w.cnode);
+	w.cnode = NULL;
+	load_fini(&load);
+	wait_for_sessions(0);
+	check_mapped(0);
+	obj = ask("status");
+	assert_true(number(obj, "pages_free", NULL) == 2048);
+	assert_true(number(obj, "counters", "dead") == 1);
+	json_object_put(obj);
+}
+
+static void test_evict_and_drain(void **state)
+{
+	connect_cnode();
+	assert_int_equal(ctl("evict", "99"), 1);
+	assert_int_equal(ctl("evict", "1"), 0);
+	wait_for_sessions(0);
+	cnode_close(w.cnode);
+	w.cnode = NULL;
+	assert_int_equal(ctl("drain", NULL), 0);
+	{
+		const struct cnode_config cfg = {
+			.nic = w.snic, .rt = w.rt, .ip = htonl(0x0a4d0001),
+			.port = ODRP_WIRE_PORT, .queues = 1, .depth = 3,
+			.nr_slots = 10, .pump = wait_a_little,
+		};
+		struct cnode_refusal no;
+
+		assert_int_equal(cnode_open(&cfg, &w.cnode, &no),
+				 -ECONNREFUSED);
+		assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+	}
+}
+
+static void test_hangup(void **state)
+{
+	kill(w.pid, SIGHUP);
+	usleep(50000);
+	check_mapped(0);
+}
+
+/* Wrong words: exit status 1, and a line that names them. */
+static void complains(const char *a, const char *b, const char *words)
+{
+	const char *argv[] = { mnoded, "--config", "/dev/null", a,
+			 b, NULL };
+
+	assert_int_not_equal(run(argv), 0);
+	if (!strstr(line, words))
+		fail_msg("no '%s' in: %s", words, line);
+}
+
+static void test_complaints(void **state)
+{
+	const char *none[] = { mnoded, "--config", "/no/such/file", NULL };
+	const char *help[] = { mnoded, "--help", NULL };
+	const char *usage[] = { odrpctl, "mnode", "colour", NULL };
+	const char *away[] = { odrpctl, "mnode", "status", "--control",
+			 "/no/such/socket", NULL };
+
+	complains(NULL, NULL, "no NIC");
+	complains("--pool", "much", "much");
+	complains("--nic", "hard:x", "expected soft:");
+	complains("--nic", "soft:ip=10.0.0.1", "needs a port");
+	complains("--nic", "soft:ip=10.0.0.1,packet=nosuchif0", "nosuchif0");
+	complains("--nic", "soft:ip=10.0.0.1,dgram=/no/such/dir/a:b",
+		  "/no/such/dir/a");
+	complains("--colour", "red", "colour");
+	assert_int_not_equal(run(none), 0);
+	assert_non_null(strstr(line, "/no/such/file"));
+	assert_int_equal(run(help), 0);
+	assert_non_null(strstr(line, "--max-pages"));
+	assert_int_equal(run(usage), 2);
+	assert_int_equal(run(away), 3);
+}
+
+/* Two agents do not share a control socket. */
+static void test_second_agent(void **state)
+{
+	char nic[256], control[64];
+	const char *argv[] = {
+		mnoded, "--config", "/dev/null", "--nic", nic,
+		"--control", control, "--pool", "1M", NULL,
+	};
+
+	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.3/24,dgram=%s/x:%s/y", dir,
+		 dir);
+	snprintf(control, sizeof(control), "%s/ctl", dir);
+	assert_int_equal(run(argv), 1);
+	assert_non_null(strstr(line, "Address already in use"));
+	check_mapped(0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_swap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_agent_is_idle, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_dies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_evict_and_drain, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_hangup, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_second_agent, setup,
+						teardown),
+		cmocka_unit_test(test_complaints),
+	};
+	int r;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s MNODED ODRPCTL\n", argv[0]);
+		return 2;
+	}
+	mnoded = argv[1];
+	odrpctl = argv[2];
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 2;
+	}
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	rmdir(dir);
+	return r;
+}

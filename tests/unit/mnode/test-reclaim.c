@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pages on their way back: in batches, around the ring's end, with holes, and
+ * when the agent's own queue pair fails.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include "load.h"
+
+static struct bed bed;
+static struct load load;
+static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
+
+static void map_all(unsigned int node, uint64_t nr_slots)
+{
+	struct cnode *c = bed.nodes[node].cnode;
+	uint64_t slot;
+
+	for (slot = 0; slot < nr_slots; slot++) {
+		bed_fill(page, node, slot, 1);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot,
+					  page), 0);
+	}
+}
+
+static void check_all_free(void)
+{
+	bed_check(&bed, 0);
+	assert_int_equal(pool_free_pages(&bed.m.pool), bed.m.pool.pages);
+}
+
+/* More than one batch, and the tail passes the ring's end several times. */
+static void test_batches(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	for (i = 0; i < 6; i++) {
+		bed_connect(&bed, 0, 900, 1, 7);
+		map_all(0, 900);
+		bed_check(&bed, 900);
+		cnode_close(bed.nodes[0].cnode);
+		bed.nodes[0].cnode = NULL;
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, 0);
+		check_all_free();
+	}
+	assert_int_equal(bed.m.reclaim.nr_pages, 6 * 900);
+	bed_close(&bed);
+}
+
+static void test_many_sessions(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 4);
+	for (i = 0; i < 4; i++)
+		bed_connect(&bed, i, 100, 1, 7);
+	assert_int_equal(bed.m.nr_sess, 4);
+	for (i = 0; i < 4; i++)
+		map_all(i, i == 3 ? 60 : 100);
+	for (i = 0; i < 4; i++)
+		manager_kill(&bed.m, bed.m.sess[i], WHY_EVICTED);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	check_all_free();
+	bed_close(&bed);
+}
+
+/* 200 lives, and nothing is left of any. */
+static void test_cycles(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	for (i = 0; i < 200; i++) {
+		bed_connect(&bed, 0, 40, 2, 7);
+		map_all(0, i % 7);
+		if (i % 3)
+			cnode_close(bed.nodes[0].cnode);
+		else
+			cnode_die(bed.nodes[0].cnode);
+		bed.nodes[0].cnode = NULL;
+		if (i % 3 == 0)
+			bed_pass(&bed, 1500);
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, 0);
+		check_all_free();
+	}
+	assert_int_equal(bed.m.nr_free_queues, 0);
+	bed_close(&bed);
+}
+
+/* ---- holes ------------------------------------------------------------------------ */
+
+/* A CNode that takes more pages than there are: its chain finds the ring empty
+ * and stops.  Nobody's page is lost, and the ring recovers. */
+static void test_empty_ring(void **state)
+{
+	struct bed_options o;
+	struct cnode_refusal no;
+	struct cnode_done d;
+	struct cnode *c;
+	uint64_t slot = 0;
+	int r;
+
+	bed_options(&o);
+	o.conf.pool = 1 << 20;
+	bed_open(&bed, &o, 1);
+	bed.nodes[0].cfg.ignore_lease = true;
+	bed_connect(&bed, 0, 1000, 1, 7);
+	c = bed.nodes[0].cnode;
+	do {
+		bed_fill(page, 0, slot, 1);
+		r = cnode_submit(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot, page,
+				 0);
+		bed_pump(&bed);
+		while (!cnode_poll(c, &d))
+			;
+	} while (!r && ++slot < 300);
+	assert_true(r == -EAGAIN || r == -ENOTCONN);
+	assert_in_range(slot, 256, 300);
+	bed_pass(&bed, 500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.reclaim.nr_holes, 1);
+	/* What is freed now comes to the hole first, and out of it again. */
+	for (slot = 0; slot < 10; slot++)
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, slot,
+					  NULL), 0);
+	bed_settle(&bed);
+	bed_check(&bed, 246);
+	assert_int_equal(bed.m.reclaim.nr_holes, 0);
+	assert_int_equal(pool_free_pages(&bed.m.pool), 10);
+	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_UNMAPPED_STORE, &no),
+			 0);
+	for (slot = 0; slot < 10; slot++) {
+		bed_fill(page, 0, slot, 2);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot,
+					  page), 0);
+	}
+	bed_check(&bed, 256);
+	cnode_close(c);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	check_all_free();
+	bed_close(&bed);
+}
+
+/* The same with many queues at once, then all of them die. */
+static void test_empty_ring_many(void **state)
+{
+	struct bed_options o;
+	struct cnode_done d;
+	struct cnode *c;
+	uint64_t slot;
+
+	bed_options(&o);
+	o.conf.pool = 1 << 20;
+	bed_open(&bed, &o, 1);
+	bed.nodes[0].cfg.ignore_lease = true;
+	bed_connect(&bed, 0, 1000, 4, 7);
+	c = bed.nodes[0].cnode;
+	for (slot = 0; slot < 400; slot++) {
+		cnode_submit(c, slot % 4, ODRP_WIRE_UNMAPPED_STORE, slot, page,
+			     0);
+		bed_pump(&bed);
+		while (!cnode_poll(c, &d))
+			;
+	}
+	bed_pass(&bed, 500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.reclaim.nr_holes, 4);
+	cnode_close(c);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	assert_int_equal(bed.m.reclaim.nr_holes, 0);
+	check_all_free();
+	bed_connect(&bed, 0, 100, 1, 7);
+	map_all(0, 100);
+	bed_check(&bed, 100);
+	bed_close(&bed);
+}
+
+/* ---- the agent's own queue pair ---------------------------------------------------- */
+
+static void test_queue_fails(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	for (i = 0; i < 12; i++) {
+		bed_options(&o);
+		o.cost_ns = 1000;
+		bed_open(&bed, &o, 1);
+		bed_connect(&bed, 0, 900, 1, 7);
+		map_all(0, 900);
+		manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+		manager_work(&bed.m);
+		bed_run_ns(&bed, i * 1000);
+		manager_work(&bed.m);
+		bed.nic->ops->qp_error(bed.nic, bed.m.reclaim.q.qpn);
+		bed_settle(&bed);
+		assert_int_equal(bed.m.reclaim.nr_failures, 1);
+		assert_int_equal(bed.m.nr_sess, 0);
+		check_all_free();
+		bed_close(&bed);
+	}
+}
+
+/* ---- nobody is disturbed ------------------------------------------------------------ */
+
+static void test_others_run_on(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	o.cost_ns = 100;
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 500, 1, 7);
+	bed_connect(&bed, 1, 200, 2, 7);
+	map_all(0, 500);
+	load_init(&load, &bed, 1, 200, 21);
+	load_run(&load, 300);
+	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	for (i = 0; i < 400; i++) {
+		load_submit(&load, 2);
+		bed_run_ns(&bed, 500);
+		if (i % 20 == 0)
+			manager_work(&bed.m);
+		load_poll(&load);
+	}
+	load_run(&load, 100);
+	bed_settle(&bed);
+	bed_check(&bed, load.mapped);
+	load_verify(&load);
+	load_fini(&load);
+	bed_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_batches),
+		cmocka_unit_test(test_many_sessions),
+		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_empty_ring),
+		cmocka_unit_test(test_empty_ring_many),
+		cmocka_unit_test(test_queue_fails),
+		cmocka_unit_test(test_others_run_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
