@@ -65,7 +65,7 @@ static void rings_full_of_anything(void **state)
 	struct end_opts o = { .master = true, .oi = true, .log_cq = 4 };
 	unsigned int round, i, k;
 
-	for (round = 0; round < 400; round++) {
+	for (round = 0; round < 120; round++) {
 		struct end e[3];
 		struct bed b;
 
