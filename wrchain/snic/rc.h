@@ -51,7 +51,6 @@ struct rc_slot {
  */
 struct snic_rc_req {
 	struct rc_slot *slots, *free;
-	unsigned int nr_slots;
 	struct rc_slot *head, *tail;	/* oldest, newest */
 	struct rc_slot *cur;		/* holds snd; NULL: nothing to send */
 	unsigned int pending;

@@ -12,8 +12,10 @@
 #include "rc.h"
 
 /* Slots of a queue: as many WQEs can be on the wire. */
-#define MIN_SLOTS	16
+#define MIN_SLOTS	32
 #define MAX_SLOTS	128
+/* Before they run out, an ACK has been asked for. */
+WRC_ASSERT(MIN_SLOTS >= 2 * RC_ACK_EVERY);
 /* A time-out below this only repeats packets whose ACK is on its way. */
 #define MIN_TIMEOUT_NS	1000000
 /* Time-outs in a row double, so often. */
@@ -48,7 +50,6 @@ int rc_req_init(struct snic_qp *qp)
 		req->free = &req->slots[i];
 	}
 	req->qp = qp;
-	req->nr_slots = n;
 	req->una = req->snd = req->max = req->next = qp->conn.sq_psn;
 	req->asked = snic_psn_add(req->una, -1);
 	req->window = RC_WINDOW_MAX;
@@ -199,7 +200,6 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 	if (!s || (req->pending &&
 		   snic_psn_diff(req->next, req->una) + nr > RC_PSN_SPAN)) {
 		req->starved = true;
-		snic_rc_hurry(qp);
 		return -EAGAIN;
 	}
 	req->free = s->next;
@@ -408,8 +408,8 @@ static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
 
 /*
  * An ACK is asked for after the last packet there is, when somebody waits for
- * it or something was lost; and often enough in between that neither the
- * window closes nor the slots run out.
+ * it; and often enough in between that neither the window closes nor the slots
+ * run out.
  */
 static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 {
@@ -419,9 +419,7 @@ static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 		return true;
 	if (last && s->next && s->next->bad)
 		return true;
-	if (last && !s->next &&
-	    (s->w.signal || req->unasked_signal ||
-	     req->pending >= req->nr_slots / 2 || req->snd != req->max))
+	if (last && !s->next && (s->w.signal || req->unasked_signal))
 		return true;
 	return req->unasked + 1 >= RC_ACK_EVERY ||
 	       req->unasked + 1 >= req->window / 2;

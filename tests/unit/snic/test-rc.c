@@ -349,7 +349,7 @@ static void some_answers(struct pair *p, unsigned int n)
 static void test_lazy_acks(void **state)
 {
 	struct pair p;
-	uint64_t now;
+	uint64_t sent;
 
 	pair_open(&p, 23, 0xffffe0, NULL);
 	p.unsignaled = true;
@@ -359,7 +359,9 @@ static void test_lazy_acks(void **state)
 	assert_in_range(asked, 200 / 16, 200 / 15);
 	assert_int_equal(p.c.packets[0], 200);
 	/* When no more come, the last one asks for all. */
+	asked = 0;
 	cable_run(&p.c, 3 * MS);
+	assert_int_equal(asked, 1);
 	assert_int_equal(pending(&p), 0);
 	assert_int_equal(p.c.packets[0], 201);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
@@ -381,12 +383,16 @@ static void test_lazy_acks(void **state)
 
 	/* So does a CQE that has to come after theirs. */
 	some_answers(&p, 2);
-	now = p.c.now;
+	sent = p.c.packets[0];
 	put_nop(&p.a, CE);
 	ring(&p.a);
-	cable_run(&p.c, 4 * CABLE_LATENCY);
+	cable_run(&p.c, CABLE_LATENCY);
+	put_nop(&p.a, CE);
+	ring(&p.a);
+	cable_run(&p.c, 3 * CABLE_LATENCY);
+	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
 	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 1);
-	assert_true(p.c.now - now < MS);
+	assert_int_equal(p.c.packets[0], sent + 1);
 	pair_close(&p);
 }
 
@@ -416,6 +422,32 @@ static void test_lazy_loss(void **state)
 		assert_int_equal(stats(&p, 0).timeouts, 0);
 		pair_close(&p);
 	}
+}
+
+/* Bursts of them over a bad wire: what is sent again asks at once, so that it is
+ * seldom left to the time-out. */
+static void test_lazy_bursts(void **state)
+{
+	struct snic_qp_conn conn = pair_conn;
+	struct pair p;
+	unsigned int round, i;
+
+	conn.timeout = 18;
+	pair_open(&p, 25, 1, &conn);
+	p.unsignaled = true;
+	p.c.faults.loss = 0.04;
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < 6; i++) {
+			post_recv(&p.b, NULL, 0);
+			put(&p, WRC_WQE_WRITE_IMM, 0, 2000, i);
+		}
+		ring(&p.a);
+		run_until(&p, p.b.bed, p.b.rcqn, (round + 1) * 6);
+		for (i = 0; i < 6; i++)
+			expect_recv(&p, WRC_WQE_WRITE_IMM, 2000, i);
+	}
+	assert_in_range(stats(&p, 0).timeouts, 0, 40);
+	pair_close(&p);
 }
 
 static unsigned int solicited, writes_seen, reads_done;
@@ -455,11 +487,21 @@ static void test_flags_of_wqes(void **state)
 	pair_close(&p);
 }
 
+static uint32_t dropped;
+static bool asked_again;
+
 /* Loses the drop_nr'th data packet of side 0. */
 static bool drop_one(struct cable *c, unsigned int from,
 		     const struct snic_pkt *pkt)
 {
-	return from || seen++ != drop_nr;
+	if (from)
+		return true;
+	if (seen > drop_nr && pkt->psn == dropped)
+		asked_again = pkt->ack_req;
+	if (seen++ != drop_nr)
+		return true;
+	dropped = pkt->psn;
+	return false;
 }
 
 static void test_one_nak_per_gap(void **state)
@@ -478,7 +520,8 @@ static void test_one_nak_per_gap(void **state)
 	expect_filled(p.dst, 32 * 1024, 1);
 	assert_int_equal(stats(&p, 1).naks, 1);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
-	/* From the lost one on. */
+	/* From the lost one on, which asks for an early ACK. */
+	assert_true(asked_again);
 	assert_int_equal(stats(&p, 0).retransmits, 29);
 	pair_close(&p);
 }
@@ -633,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_ack_requests),
 		cmocka_unit_test(test_lazy_acks),
 		cmocka_unit_test(test_lazy_loss),
+		cmocka_unit_test(test_lazy_bursts),
 		cmocka_unit_test(test_flags_of_wqes),
 		cmocka_unit_test(test_one_nak_per_gap),
 		cmocka_unit_test(test_many_gaps),
