@@ -34,7 +34,7 @@ struct ctl {
 	int fd;
 	sd_event_source *source;
 	struct sockaddr_un addr;
-	ctl_fn fn;
+	struct json_object *(*fn)(void *arg, struct json_object *req);
 	void *arg;
 	unsigned int nr_clients;
 	struct client *clients;
@@ -225,8 +225,9 @@ static int listen_on(struct ctl *ctl)
 	return r;
 }
 
-int ctl_new(sd_event *event, const char *path, ctl_fn fn, void *arg,
-	    struct ctl **ret_ctl)
+int ctl_new(sd_event *event, const char *path,
+	    struct json_object *(*fn)(void *arg, struct json_object *req),
+	    void *arg, struct ctl **ret_ctl)
 {
 	struct ctl *ctl;
 	int r;

@@ -11,12 +11,13 @@
 struct json_object;
 struct ctl;
 
-/* The caller's answer to a request; not NULL. */
-typedef struct json_object *(*ctl_fn)(void *arg, struct json_object *req);
-
-/* Replaces a socket that nobody listens on.  -EADDRINUSE: somebody does. */
-int ctl_new(sd_event *event, const char *path, ctl_fn fn, void *arg,
-	    struct ctl **ret_ctl);
+/*
+ * fn: the caller's answer to a request; not NULL.  Replaces a socket that
+ * nobody listens on.  -EADDRINUSE: somebody does.
+ */
+int ctl_new(sd_event *event, const char *path,
+	    struct json_object *(*fn)(void *arg, struct json_object *req),
+	    void *arg, struct ctl **ret_ctl);
 /* Also removes the socket's name.  NULL is allowed. */
 void ctl_free(struct ctl *ctl);
 

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Between cnode.c (requests) and cnode-conn.c (connections). */
+#ifndef CNODE_PRIV_H
+#define CNODE_PRIV_H
+
+#include "cnode.h"
+
+#define PAGE		ODRP_WIRE_PAGE_SIZE
+#define REQ_ROOM	256	/* struct odrp_wire_req and words */
+#define MAX_RAW		(PAGE + REQ_ROOM)
+#define MAX_TAGS	1024
+#define ADMIN_LOG_SQ	3
+#define ADMIN_LOG_CQ	5
+
+/* One outstanding request. */
+struct tag {
+	bool busy, sent, answered;
+	uint64_t slot, cookie;
+};
+
+/**
+ * struct conn - a queue pair to the memory node
+ * @requests:	ever started: r of struct odrp_wire_word
+ * @posted, @completed: WQEs of the send queue
+ * @tag_of:	by place in the send queue
+ * @bufs:	a request and a page for each tag
+ */
+struct conn {
+	uint32_t cm_id, qpn;
+	bool up, broken;
+	uint16_t depth, req_len;
+	unsigned int nr_words, nr_busy, log_sq, log_rq;
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	uint64_t requests;
+	uint32_t posted, completed, received;
+	struct tag *tags;
+	uint16_t *tag_of;
+	uint8_t *bufs;
+	uint32_t key;
+	uint8_t *sq, *rq;
+	struct wrc_dbr *dbr;
+};
+
+struct admin_mem {
+	struct odrp_wire_beat beat;
+	struct odrp_wire_grant grant;
+};
+
+struct cnode {
+	struct cnode_config cfg;
+	uint32_t pdn, cqn, admin_cqn;
+	struct wrc_cqe *cq, *admin_cq;
+	struct conn admin;
+	struct conn *conns;		/* [queue * 4 + chain] */
+	unsigned int nr_conns;
+	struct admin_mem *mem;
+	uint32_t mem_key;
+	struct cnode_info info;
+	uint64_t beat_raddr, epoch;
+	uint32_t beat_rkey;
+};
+
+static inline struct snic *enter(const struct cnode_config *cfg)
+{
+	if (cfg->rt)
+		snic_rt_lock(cfg->rt);
+	return cfg->nic;
+}
+
+static inline int leave(const struct cnode_config *cfg, int r)
+{
+	if (cfg->rt)
+		snic_rt_unlock(cfg->rt);
+	return r;
+}
+
+static inline struct conn *conn_of(const struct cnode *c, unsigned int queue,
+				   enum odrp_wire_chain chain)
+{
+	return &c->conns[queue * ODRP_WIRE_NR_CHAINS + chain];
+}
+
+/* Takes in what the CM has to say. */
+void cnode_events(struct cnode *c);
+
+#endif /* CNODE_PRIV_H */
