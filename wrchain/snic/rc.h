@@ -23,8 +23,9 @@
 #define RC_ACK_EVERY	16
 /*
  * Nobody waits for the completion of an unsignaled WQE, so its packets need not
- * ask for an ACK (which costs the peer as much as a message): the next ones may.
- * When none come for so long, the last packet is sent again and asks.
+ * ask for an ACK (which costs the peer as much as a message): while messages
+ * come at least that often, the next ones may.  When they stop, the last packet
+ * is sent again and asks.
  */
 #define RC_LAZY_NS	2000000
 /* PSNs of all posted WQEs: well below half of the PSN space. */
@@ -51,6 +52,7 @@ struct rc_slot {
  */
 struct snic_rc_req {
 	struct rc_slot *slots, *free;
+	unsigned int fresh;		/* slots[0 .. fresh) were never used */
 	struct rc_slot *head, *tail;	/* oldest, newest */
 	struct rc_slot *cur;		/* holds snd; NULL: nothing to send */
 	unsigned int pending;
@@ -60,6 +62,8 @@ struct snic_rc_req {
 	uint32_t unasked;		/* packets since then */
 	bool unasked_signal;		/* one of them ends a signaled WQE */
 	bool hurry;			/* the next packet asks */
+	bool dense;			/* messages come one after the other: */
+	uint64_t last_msg;		/* when the last one ended */
 	unsigned int rd_out;		/* READ and atomic requests before snd,
 					 * not answered */
 	bool starved;			/* a post was refused for want of a slot */

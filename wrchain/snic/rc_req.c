@@ -29,7 +29,7 @@ static void timer_fire(struct snic *nic, struct snic_timer *t);
 
 int rc_req_init(struct snic_qp *qp)
 {
-	unsigned int n = 1u << qp->attr.log_sq, i;
+	unsigned int n = 1u << qp->attr.log_sq;
 	struct snic_rc_req *req;
 
 	if (n < MIN_SLOTS)
@@ -44,11 +44,7 @@ int rc_req_init(struct snic_qp *qp)
 		free(req);
 		return -ENOMEM;
 	}
-	/* The free list is a stack, so that few slots are touched. */
-	for (i = n; i-- > 0;) {
-		req->slots[i].next = req->free;
-		req->free = &req->slots[i];
-	}
+	req->fresh = n;
 	req->qp = qp;
 	req->una = req->snd = req->max = req->next = qp->conn.sq_psn;
 	req->asked = snic_psn_add(req->una, -1);
@@ -114,6 +110,18 @@ static struct rc_slot *pop(struct snic_rc_req *req)
 		req->cur = req->head;
 	if (rc_is_rd(s) && !--qp->reads_in_flight)
 		snic_qp_kick(qp);	/* a fence may be open */
+	return s;
+}
+
+/* The one freed last, or one never used: few of them are ever touched. */
+static struct rc_slot *get_slot(struct snic_rc_req *req)
+{
+	struct rc_slot *s = req->free;
+
+	if (s)
+		req->free = s->next;
+	else if (req->fresh)
+		s = &req->slots[--req->fresh];
 	return s;
 }
 
@@ -196,13 +204,12 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 	if (err)
 		return err;
 	nr = kind == RC_ATOMIC ? 1 : rc_nr_packets(w->len, qp->conn.mtu);
-	s = req->free;
-	if (!s || (req->pending &&
-		   snic_psn_diff(req->next, req->una) + nr > RC_PSN_SPAN)) {
-		req->starved = true;
-		return -EAGAIN;
-	}
-	req->free = s->next;
+	if (req->pending &&
+	    snic_psn_diff(req->next, req->una) + nr > RC_PSN_SPAN)
+		goto full;
+	s = get_slot(req);
+	if (!s)
+		goto full;
 	s->first_psn = req->next;
 	s->nr_psn = nr;
 	s->kind = kind;
@@ -214,6 +221,10 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 		qp->reads_in_flight++;
 	rc_want_turn(qp);
 	return 0;
+
+full:
+	req->starved = true;
+	return -EAGAIN;
 }
 
 /* ---- time ------------------------------------------------------------------------- */
@@ -406,10 +417,19 @@ static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
 	return imm ? SNIC_OP_WRITE_LAST_IMM : SNIC_OP_WRITE_LAST;
 }
 
+/* Did the message before this step's come shortly before? */
+static bool is_dense(const struct snic_rc_req *req)
+{
+	uint64_t now = snic_now(req->qp->nic);
+
+	return now == req->last_msg ? req->dense :
+				      now - req->last_msg < RC_LAZY_NS;
+}
+
 /*
  * An ACK is asked for after the last packet there is, when somebody waits for
- * it; and often enough in between that neither the window closes nor the slots
- * run out.
+ * it or no other message is likely to ask soon; and often enough in between
+ * that neither the window closes nor the slots run out.
  */
 static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 {
@@ -419,7 +439,8 @@ static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 		return true;
 	if (last && s->next && s->next->bad)
 		return true;
-	if (last && !s->next && (s->w.signal || req->unasked_signal))
+	if (last && !s->next &&
+	    (s->w.signal || req->unasked_signal || !is_dense(req)))
 		return true;
 	return req->unasked + 1 >= RC_ACK_EVERY ||
 	       req->unasked + 1 >= req->window / 2;
@@ -544,6 +565,10 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 	if (rd)
 		req->rd_out++;
 	count_asked(req, s);
+	if (req->snd == rc_last_psn(s)) {
+		req->dense = is_dense(req);
+		req->last_msg = snic_now(req->qp->nic);
+	}
 	req->snd = snic_psn_add(req->snd, rc_request_psns(s, req->snd));
 	if (snic_psn_diff(req->snd, req->max) > 0)
 		req->max = req->snd;

@@ -349,6 +349,7 @@ static void some_answers(struct pair *p, unsigned int n)
 static void test_lazy_acks(void **state)
 {
 	struct pair p;
+	unsigned int i;
 	uint64_t sent;
 
 	pair_open(&p, 23, 0xffffe0, NULL);
@@ -370,7 +371,7 @@ static void test_lazy_acks(void **state)
 	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 100);
 
 	/* A WQE that is waited for asks at once, for all before it. */
-	some_answers(&p, 2);
+	some_answers(&p, 3);	/* the first asks: it came alone */
 	assert_int_equal(pending(&p), 2);
 	p.unsignaled = false;
 	put(&p, WRC_WQE_WRITE, 0, 100, 0);
@@ -382,7 +383,7 @@ static void test_lazy_acks(void **state)
 	assert_int_equal(pending(&p), 0);
 
 	/* So does a CQE that has to come after theirs. */
-	some_answers(&p, 2);
+	some_answers(&p, 3);
 	sent = p.c.packets[0];
 	put_nop(&p.a, CE);
 	ring(&p.a);
@@ -393,6 +394,17 @@ static void test_lazy_acks(void **state)
 	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
 	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 1);
 	assert_int_equal(p.c.packets[0], sent + 1);
+
+	/* Messages that come seldom ask at once, bursts of them too. */
+	cable_run(&p.c, SECOND);
+	sent = p.c.packets[0];
+	for (i = 0; i < 10; i++) {
+		put(&p, WRC_WQE_WRITE, 0, 100, 0);
+		put(&p, WRC_WQE_WRITE, 0, 100, 0);
+		ring(&p.a);
+		cable_run(&p.c, 3 * MS);
+	}
+	assert_int_equal(p.c.packets[0], sent + 20);
 	pair_close(&p);
 }
 
@@ -410,13 +422,14 @@ static void test_lazy_loss(void **state)
 	for (drop_nr = 0; drop_nr < 3; drop_nr++) {
 		pair_open(&p, 24, 1, &conn);
 		p.unsignaled = true;
+		some_answers(&p, 1);
 		seen = 0;
 		p.c.filter = drop_one;
 		post_recv(&p.b, NULL, 0);
 		put(&p, WRC_WQE_WRITE_IMM, 0, 3000, 5);
 		ring(&p.a);
 		cable_run(&p.c, 3 * MS);
-		assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+		assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 2);
 		cable_run(&p.c, 3 * MS);
 		assert_int_equal(pending(&p), 0);
 		assert_int_equal(stats(&p, 0).timeouts, 0);
