@@ -14,7 +14,10 @@
 #define CONF_PATH_MAX	108		/* sun_path */
 #define CONF_WHY_MAX	512
 
-#define CONF_FILE	"/etc/odrp/mnoded.conf"
+#ifndef SYSCONFDIR
+#define SYSCONFDIR	"/etc"
+#endif
+#define CONF_FILE	SYSCONFDIR "/odrp/mnoded.conf"
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Everything the agent asks for is refused once: the first time, the second
+ * time, and so on, until a whole set-up passes without a refusal.  Each time it
+ * says no in an orderly way, nothing is left behind, and the next one is served.
+ *
+ * Linked with --wrap for calloc and mem_map.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <mem.h>
+#include "bed.h"
+
+/* ---- what fails -------------------------------------------------------------- */
+
+static bool armed;
+static int countdown;
+static bool hit;
+
+static bool fails(void)
+{
+	if (!armed || countdown-- != 0)
+		return false;
+	hit = true;
+	return true;
+}
+
+void *__real_calloc(size_t nr, size_t len);
+void *__wrap_calloc(size_t nr, size_t len);
+int __real_mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
+int __wrap_mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
+
+void *__wrap_calloc(size_t nr, size_t len)
+{
+	return fails() ? NULL : __real_calloc(nr, len);
+}
+
+int __wrap_mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
+{
+	return fails() ? -ENOMEM : __real_mem_map(len, flags, ret_mem);
+}
+
+/* The NIC, with its makers wrapped: the same object, another table. */
+static const struct nic_ops *real;
+static struct nic_ops wrapped;
+
+static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
+{
+	return fails() ? -ENOMEM : real->pd_alloc(nic, ret_pdn);
+}
+
+static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
+		  uint64_t iova, unsigned int access, uint32_t *ret_key)
+{
+	return fails() ? -ENOMEM :
+	       real->mr_reg(nic, pdn, va, len, iova, access, ret_key);
+}
+
+static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
+{
+	return fails() ? -ENOMEM : real->cq_create(nic, log_size, ret_cqn);
+}
+
+static int qp_create(struct nic *nic, const struct nic_qp_attr *attr,
+		     uint32_t *ret_qpn)
+{
+	return fails() ? -ENOMEM : real->qp_create(nic, attr, ret_qpn);
+}
+
+static int qp_loop(struct nic *nic, uint32_t qpn)
+{
+	return fails() ? -EIO : real->qp_loop(nic, qpn);
+}
+
+static int qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
+{
+	return fails() ? -EIO : real->qp_doorbell(nic, qpn, pi);
+}
+
+static int nic_listen(struct nic *nic, uint16_t port)
+{
+	return fails() ? -EIO : real->listen(nic, port);
+}
+
+static int nic_accept(struct nic *nic, uint32_t id, uint32_t qpn,
+		      const void *priv, uint8_t priv_len)
+{
+	return fails() ? -EIO : real->accept(nic, id, qpn, priv, priv_len);
+}
+
+/* Only while the agent deals with a request. */
+static int event(struct nic *nic, struct nic_event *ret_event)
+{
+	int r;
+
+	armed = false;
+	r = real->event(nic, ret_event);
+	armed = !r && ret_event->type == NIC_REQUEST;
+	return r;
+}
+
+static void wrap(struct nic *nic)
+{
+	real = nic->ops;
+	wrapped = *real;
+	wrapped.pd_alloc = pd_alloc;
+	wrapped.mr_reg = mr_reg;
+	wrapped.cq_create = cq_create;
+	wrapped.qp_create = qp_create;
+	wrapped.qp_loop = qp_loop;
+	wrapped.qp_doorbell = qp_doorbell;
+	wrapped.listen = nic_listen;
+	wrapped.accept = nic_accept;
+	wrapped.event = event;
+	nic->ops = &wrapped;
+}
+
+/* ---- tests ---------------------------------------------------------------------- */
+
+static struct bed bed;
+static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
+
+static void test_session(void **state)
+{
+	struct bed_options o;
+	struct cnode_refusal no;
+	struct bed_node *n = &bed.nodes[0];
+	unsigned int times;
+	int r = -1;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	wrap(bed.nic);
+	n->cfg.nr_slots = 64;
+	n->cfg.queues = 1;
+	n->cfg.depth = 7;
+	for (times = 0; r; times++) {
+		assert_in_range(times, 0, 300);
+		countdown = times;
+		hit = false;
+		r = cnode_open(&n->cfg, &n->cnode, &no);
+		assert_true(!r == !hit);
+		if (r) {
+			assert_int_equal(r, -ECONNREFUSED);
+			assert_true(no.status == ODRP_WIRE_E_NOMEM ||
+				    no.status == ODRP_WIRE_E_INTERNAL);
+		}
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, r ? 0 : 1);
+		bed_check(&bed, 0);
+	}
+	assert_true(times > 50);
+	assert_int_equal(bed.m.nr_free_queues, 1);
+	bed_fill(page, 0, 3, 1);
+	assert_int_equal(cnode_do(n->cnode, 0, ODRP_WIRE_UNMAPPED_STORE, 3,
+				  page), 0);
+	bed_check(&bed, 1);
+	armed = false;
+	bed_close(&bed);
+}
+
+static void test_start(void **state)
+{
+	struct bed_options o;
+	char why[CONF_WHY_MAX];
+	struct manager m;
+	unsigned int times;
+	int r = -1;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 0);
+	wrap(bed.nic);
+	o.conf.port = 7490;
+	for (times = 0; r; times++) {
+		assert_in_range(times, 0, 100);
+		countdown = times;
+		hit = false;
+		armed = true;
+		why[0] = 0;
+		r = manager_init(&m, &o.conf, bed.nic, why);
+		armed = false;
+		assert_true(!r == !hit);
+		assert_true(!r || strlen(why) > 5);
+	}
+	assert_true(times > 10);
+	manager_fini(&m);
+	bed_close(&bed);
+}
+
+/* No queue pair for the agent itself when pages have to go back: later. */
+static void test_reclaim(void **state)
+{
+	struct bed_options o;
+	uint64_t slot;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	wrap(bed.nic);
+	countdown = -1;
+	bed_connect(&bed, 0, 64, 1, 7);
+	for (slot = 0; slot < 20; slot++)
+		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
+					  ODRP_WIRE_UNMAPPED_STORE, slot,
+					  page), 0);
+	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	bed.nic->ops->qp_error(bed.nic, bed.m.reclaim.q.qpn);
+	for (i = 0; i < 5; i++) {
+		armed = true;
+		countdown = i;
+		manager_work(&bed.m);
+		armed = false;
+		bed_run_ns(&bed, 1000);
+	}
+	bed_settle(&bed);
+	bed_check(&bed, 0);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_session),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_reclaim),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
