@@ -3,6 +3,7 @@
 # The software NIC against others' tools: rping of rdmacm-utils, over the
 # rdma_rxe of each stock kernel, with a server of ours (snic-echo) on this host.
 . "$(dirname "$0")/lib.sh"
+. "$vm_top/scripts/lib/vm-mnode.sh"	# the addresses
 
 # serve OPTION...: snic-echo, as soon as the machine has its sockets.
 serve() {
@@ -41,9 +42,30 @@ answers() {
 		"$case_dir/server" | paste -sd' ')"
 }
 
+# asks KERNEL COUNT: the machine serves, and we are the client.
+asks() {
+	local kernel=$1 count=$2 client
+	mkdir "$case_dir/tmp"
+	serve --connect "$GUEST_NET.10" --mtu "$GUEST_MTU" --wait 120 \
+		--rounds "$count" --size 40000 >"$case_dir/client" 2>&1 &
+	client=$!
+	TMPDIR=$case_dir/tmp vm --kernel "$kernel" --no-odrp --mem 256M \
+		--add "$(command -v rping)" \
+		--add "$(gcc -print-file-name=libgcc_s.so.1)" -- sh -c "
+			LD_LIBRARY_PATH=/x rping -s -a $GUEST_NET.10 \
+				-p 7174 -V -S 40000 -C $count"
+	expect_status 0
+	wait "$client" || wrong "the client failed with status $?"
+	((case_failed)) && sed 's/^/client: /' "$case_dir/client" >&2
+	say "$(grep '^connection' "$case_dir/client")"
+}
+
 packages_install bench || exit 1
 for kernel in 5.10 6.1 6.12; do
 	tap_case "rping on $kernel" answers "$kernel" 100
+done
+for kernel in 5.10 6.1 6.12; do
+	tap_case "rping's server on $kernel" asks "$kernel" 50
 done
 tap_case "rping on 6.1, 2 % of all packets lost" answers 6.1 20 --loss=0.02
 tap_end
