@@ -8,15 +8,16 @@ read -r -d '' script <<'GUEST'
 set -e
 dev=/dev/odrp0
 dd if=/dev/urandom of=/tmp/a bs=1M count=24 2>/dev/null
+dd if=/dev/zero of=/tmp/zeros bs=1M count=24 2>/dev/null
 
 echo "in order, 1 MB at a time"
 dd if=/tmp/a of=$dev bs=1M oflag=direct 2>/dev/null
 dd if=$dev bs=1M count=24 iflag=direct 2>/dev/null | cmp - /tmp/a
 
 echo "4 KB at a time, every third page anew"
-dd if=/dev/urandom of=/tmp/b bs=4k count=2048 2>/dev/null
+dd if=/dev/urandom of=/tmp/b bs=4k count=384 2>/dev/null
 i=0
-while [ $i -lt 2048 ]; do
+while [ $i -lt 384 ]; do
 	dd if=/tmp/b of=/tmp/a bs=4k count=1 skip=$i seek=$i conv=notrunc
 	dd if=/tmp/b of=$dev bs=4k count=1 skip=$i seek=$i conv=notrunc oflag=direct
 	i=$((i + 3))
@@ -36,12 +37,12 @@ cmp /tmp/c /tmp/a
 echo "discarded"
 blkdiscard $dev
 i=0
-while [ $i -lt 200 ]; do
-	dd if=$dev of=/dev/null bs=4k count=1 skip=$i iflag=direct 2>/dev/null || true
-	[ "$(cat /sys/block/odrp0/odrp/pages_mapped 2>/dev/null || echo 0)" = 0 ] && break
+until [ "$(cat /sys/block/odrp0/odrp/mapped)" = 0 ]; do
 	i=$((i + 1))
+	[ $i -lt 500 ]
 	usleep 20000
 done
+dd if=$dev bs=64k count=384 iflag=direct 2>/dev/null | cmp - /tmp/zeros
 
 echo "written again after that"
 dd if=/tmp/a of=$dev bs=256k oflag=direct 2>/dev/null
@@ -50,7 +51,7 @@ echo all well
 GUEST
 
 reads_back() {
-	vm_script --kernel "$1" --mem 256M --swap 64M --no-swapon \
+	vm_script --kernel "$1" --mem 288M --swap 64M --no-swapon \
 		--add "$(command -v blkdiscard)" -- "$script"
 	expect_status 0
 	expect_out 'all well'

@@ -7,7 +7,7 @@
 # pattern-far only reads when the node goes, so the bus error is certain.
 read -r -d '' swapping <<'GUEST'
 read -r begin _ </proc/uptime
-swapped pattern-far --size=90M --repeat=1000000 >/tmp/log
+swapped pattern-far --size=64M --repeat=1000000 >/tmp/log
 status=$?
 read -r end _ </proc/uptime
 tail -n 1 /tmp/log
@@ -31,27 +31,28 @@ dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null && exit 3
 exit 0
 GUEST
 
-# $1: kernel. The kill is at 8 s, the time-out at most 10 s, plus slack.
+# $1: kernel. The kill comes when all is written; the time-out is at most
+# 10 s, plus slack.
 dies_while_swapping() {
 	local after
-	vm_script --kernel "$1" --mem 150M --swap 256M \
-		--mnode-kill-after 8 -- "$swapping"
+	vm_script --kernel "$1" --mem 136M --swap 256M \
+		--mnode-kill-after 25 -- "$swapping"
 	expect_status 0
 	expect_out '^status 135 after'
 	after=$(sed -n 's/^status .* after \([0-9]*\) s/\1/p' "$case_dir/out")
-	((${after:-99} <= 8 + 10 + 5)) || wrong "bus error after ${after:-?} s"
+	((${after:-99} <= 25 + 10 + 5)) || wrong "bus error after ${after:-?} s"
 	expect '.cnodes[0].stats.load_errors > 0' '.teardown_errors == []'
 	say "$(grep '^status' "$case_dir/out")"
 }
 
 dies_while_reading() {
 	local after
-	vm_script --mem 256M --swap 64M --no-swapon --mnode-kill-after 4 \
+	vm_script --mem 256M --swap 64M --no-swapon --mnode-kill-after 8 \
 		-- "$reading"
 	expect_status 0
 	expect_out 'Input/output error|I/O error'
 	after=$(sed -n 's/^error after \([0-9]*\) s/\1/p' "$case_dir/out")
-	((${after:-99} <= 4 + 10 + 5)) || wrong "I/O error after ${after:-?} s"
+	((${after:-99} <= 8 + 10 + 5)) || wrong "I/O error after ${after:-?} s"
 	expect '.teardown_errors == []'
 }
 
