@@ -13,7 +13,9 @@
  *	exec.c		one function per opcode; loopback is executed here
  *	rq.c		receive WQEs: availability, scatter
  *	pkt.c		RoCEv2 headers and ICRC, to and from bytes
+ *	rc.c		RC transport: packets in and out, turns to send
  *	rc_req.c	requester: segmentation, windows, retransmission
+ *	rc_comp.c	requester: what comes back
  *	rc_resp.c	responder: order, NAKs, duplicates, RNR
  *	net.c		Ethernet, ARP, IPv4, ICMP echo, UDP; segment of ports
  *	cm.c, cm_msg.c	RDMA CM state machine and messages, over QP1
