@@ -43,7 +43,7 @@ static int parse_size(const char *val, u64 *ret)
 
 	if (end == val || *end || v < ODRP_BLOCK || v % ODRP_BLOCK ||
 	    v / ODRP_BLOCK > ODRP_MAX_SLOTS) {
-		pr_err("hot_add: size=%s: expected a multiple of %u bytes, at most %llu (suffixes K, M, G, T)\n",
+		pr_err("hot_add: size=%s: expected a multiple of %u (K, M, G, T), at most %llu\n",
 		       val, ODRP_BLOCK, ODRP_MAX_SLOTS * ODRP_BLOCK);
 		return -EINVAL;
 	}
@@ -104,8 +104,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 			opt->id = v;
 		return err;
 	}
-	pr_err("hot_add: unknown key '%s': expected addr, src, port, size, queues, depth, timeout_ms or id\n",
-	       key);
+	pr_err("hot_add: unknown key '%s': expected %s\n", key,
+	       "addr, src, port, size, queues, depth, timeout_ms or id");
 	return -EINVAL;
 }
 

@@ -203,7 +203,7 @@ static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,
 		     !(wc->wc_flags & IB_WC_WITH_IMM) ||
 		     wc->byte_len != want)) {
 		odrp_sess_fail(conn->sess,
-			       "the memory node sent something else than an answer: opcode %d, %u bytes, expected %u",
+			       "not an answer: opcode %d, %u bytes, expected %u",
 			       wc->opcode, wc->byte_len, want);
 		return;
 	}

@@ -11,7 +11,7 @@
 unsigned int odrp_poll_us = 10;
 module_param_named(poll_us, odrp_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
-		 "how long a reader polls for its page before it sleeps, in us; 0: never (default 10)");
+		 "us a reader polls before it sleeps; 0: never (default 10)");
 
 unsigned int odrp_free_batch = 64;
 module_param_named(free_batch, odrp_free_batch, uint, 0644);
@@ -26,7 +26,7 @@ MODULE_PARM_DESC(free_delay_ms,
 unsigned int odrp_ack_timeout = 16;
 module_param_named(ack_timeout, odrp_ack_timeout, uint, 0444);
 MODULE_PARM_DESC(ack_timeout,
-		 "RC transport: resend after 4.096 us * 2^n without acknowledgment, 8 to 20 (default 16: 268 ms)");
+		 "RC resends after 4.096 us * 2^n; 8 to 20 (default 16: 268 ms)");
 
 unsigned int odrp_connect_ms = 5000;
 module_param_named(connect_ms, odrp_connect_ms, uint, 0644);

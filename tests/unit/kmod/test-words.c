@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Recycle words: layout, moduli, wraps, and tables that are refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../kmod/words.h"
+
+static const struct odrp_wire_word table[] = {
+	{ ODRP_WIRE_WORD_INDEX,	 2, 0xfeff },		/* base 0xfffe (BE) */
+	{ ODRP_WIRE_WORD_ENABLE, 3, 0x0100 },		/* base 1 */
+	{ ODRP_WIRE_WORD_WAIT,	 255, 0xffff },		/* base 0xffff */
+	{ ODRP_WIRE_WORD_DBR,	 0, 0x3412 },		/* base 0x1234 */
+};
+
+static struct odrp_words ws;
+
+static int setup(void **state)
+{
+	unsigned int bad;
+
+	return odrp_words_parse(&ws, table, 4, &bad);
+}
+
+static void expect(u32 r, const u8 *want)
+{
+	u8 buf[32];
+
+	memset(buf, 0xee, sizeof(buf));
+	odrp_words_make(&ws, r, buf + 1);
+	assert_int_equal(buf[0], 0xee);
+	assert_memory_equal(buf + 1, want, 14);
+	assert_int_equal(buf[15], 0xee);
+}
+
+static void test_words_layout(void **state)
+{
+	static const u8 want[] = {
+		0xff, 0xfe, 0, 0, 0, 1, 0, 0, 0xff, 0xff, 0, 0, 0x12, 0x34,
+	};
+
+	assert_int_equal(ws.len, 14);
+	expect(0, want);
+}
+
+static void test_words_wrap(void **state)
+{
+	/* r = 1: 0xfffe + 2 wraps at 2^16, 0xffff + 255 does not at 2^24. */
+	static const u8 one[] = {
+		0, 0, 0, 0, 0, 4, 0, 1, 0, 0xfe, 0, 0, 0x12, 0x34,
+	};
+	/* r = 65793: 0xffff + 65793 * 255 = 0x100fffe, over 2^24. */
+	static const u8 more[] = {
+		0x02, 0x00, 0, 0, 0x03, 0x04, 0, 0, 0xff, 0xfe,
+		0, 0, 0x12, 0x34,
+	};
+
+	expect(1, one);
+	expect(65793, more);
+}
+
+/* The request number itself may wrap: the next after 2^32 - 1 follows on. */
+static void test_words_number_wraps(void **state)
+{
+	u8 last[14], first[14];
+	u32 a, b;
+
+	odrp_words_make(&ws, UINT32_MAX, last);
+	odrp_words_make(&ws, 0, first);
+	a = last[7] << 16 | last[8] << 8 | last[9];
+	b = first[7] << 16 | first[8] << 8 | first[9];
+	assert_int_equal((a + 255) & 0xffffff, b);
+	a = last[0] << 8 | last[1];
+	b = first[0] << 8 | first[1];
+	assert_int_equal((a + 2) & 0xffff, b);
+}
+
+static void test_words_refused(void **state)
+{
+	struct odrp_wire_word t[ODRP_WIRE_MAX_WORDS + 1] = { 0 };
+	unsigned int i, bad = 99;
+	struct odrp_words w;
+
+	for (i = 0; i < ODRP_WIRE_MAX_WORDS + 1; i++)
+		t[i].kind = ODRP_WIRE_WORD_WAIT;
+	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS, &bad), 0);
+	assert_int_equal(w.len, 4 * ODRP_WIRE_MAX_WORDS);
+	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS + 1, &bad),
+			 -E2BIG);
+	t[7].kind = 0;
+	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
+	assert_int_equal(bad, 7);
+	t[7].kind = 5;
+	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
+	assert_int_equal(odrp_words_parse(&w, t, 0, &bad), 0);
+	assert_int_equal(w.len, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_layout),
+		cmocka_unit_test(test_words_wrap),
+		cmocka_unit_test(test_words_number_wraps),
+		cmocka_unit_test(test_words_refused),
+	};
+
+	return cmocka_run_group_tests(tests, setup, NULL);
+}
