@@ -182,11 +182,12 @@ static int set_path(const char *path, struct sockaddr_un *ret_addr)
 {
 	if (!path || !*path)
 		return -EINVAL;
-	if (strlen(path) >= sizeof(ret_addr->sun_path))
-		return -ENAMETOOLONG;
 	memset(ret_addr, 0, sizeof(*ret_addr));
 	ret_addr->sun_family = AF_UNIX;
-	strcpy(ret_addr->sun_path, path);
+	if (strnlen(path, sizeof(ret_addr->sun_path)) ==
+	    sizeof(ret_addr->sun_path))
+		return -ENAMETOOLONG;
+	memcpy(ret_addr->sun_path, path, strlen(path));
 	return 0;
 }
 

@@ -210,18 +210,14 @@ static void parse_ip(struct argp_state *state, const char *arg,
 		     struct snic_config *cfg)
 {
 	char buf[32];
-	char *slash;
+	const char *slash = strchr(arg, '/');
+	int n = slash ? slash - arg : 0;
 
-	if (strlen(arg) >= sizeof(buf))
-		argp_error(state, "address '%s': A.B.C.D/LEN expected", arg);
-	strcpy(buf, arg);
-	slash = strchr(buf, '/');
-	if (slash)
-		*slash++ = 0;
+	snprintf(buf, sizeof(buf), "%.*s", n, arg);
 	if (!slash || inet_pton(AF_INET, buf, &cfg->ip) != 1)
 		argp_error(state, "address '%s': A.B.C.D/LEN expected", arg);
 	else
-		cfg->prefix_len = parse_number(state, "prefix", slash, 32);
+		cfg->prefix_len = parse_number(state, "prefix", slash + 1, 32);
 }
 
 static void parse_mac(struct argp_state *state, const char *arg, uint8_t *mac)
@@ -235,29 +231,36 @@ static void parse_mac(struct argp_state *state, const char *arg, uint8_t *mac)
 			   "station expected", arg);
 }
 
+static int open_dgram(const char *arg, struct snic_port **ret_port)
+{
+	const char *colon = strchr(arg, ':');
+	char *local;
+	int ret;
+
+	if (!colon)
+		return -EINVAL;
+	local = strndup(arg, colon - arg);
+	if (!local)
+		return -ENOMEM;
+	ret = snic_port_dgram_open(local, colon + 1, ret_port);
+	free(local);
+	return ret;
+}
+
 static void add_port(struct argp_state *state, struct options *o, int key,
 		     const char *arg)
 {
-	char *colon, buf[256];
+	struct snic_port **port = &o->ports[o->nr_ports];
 	int ret;
 
 	if (o->nr_ports == MAX_PORTS)
 		argp_error(state, "at most %d ports", MAX_PORTS);
-	if (key == 'i') {
-		ret = snic_port_packet_open(arg, &o->ports[o->nr_ports]);
-	} else {
-		colon = strlen(arg) < sizeof(buf) ?
-			strchr(strcpy(buf, arg), ':') : NULL;
-		if (!colon) {
-			argp_error(state, "sockets '%s': LOCAL:REMOTE expected",
-				   arg);
-			return;
-		}
-		*colon++ = 0;
-		ret = snic_port_dgram_open(buf, colon, &o->ports[o->nr_ports]);
-	}
+	ret = key == 'i' ? snic_port_packet_open(arg, port) :
+		open_dgram(arg, port);
 	if (ret)
-		argp_failure(state, 1, -ret, "cannot open port '%s'", arg);
+		argp_failure(state, 1, -ret, "cannot open port '%s': "
+			     "%s expected", arg,
+			     key == 'i' ? "INTERFACE" : "LOCAL:REMOTE");
 	o->nr_ports++;
 }
 

@@ -27,7 +27,7 @@ static int setup(void **state)
 	struct paths *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
-	strcpy(p->dir, "/tmp/snic-port.XXXXXX");
+	snprintf(p->dir, sizeof(p->dir), "/tmp/snic-port.XXXXXX");
 	assert_non_null(mkdtemp(p->dir));
 	snprintf(p->local, sizeof(p->local), "%s/l", p->dir);
 	snprintf(p->remote, sizeof(p->remote), "%s/r", p->dir);
@@ -52,7 +52,7 @@ static int open_peer(const struct paths *p)
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
 
-	strcpy(addr.sun_path, p->remote);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", p->remote);
 	unlink(p->remote);
 	assert_true(fd >= 0);
 	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
@@ -64,7 +64,7 @@ static ssize_t peer_send(const struct paths *p, int fd, const void *buf,
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 
-	strcpy(addr.sun_path, p->local);
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", p->local);
 	return sendto(fd, buf, len, 0, (struct sockaddr *)&addr, sizeof(addr));
 }
 
