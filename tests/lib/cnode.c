@@ -64,7 +64,7 @@ static int post(struct cnode *c, struct conn *n, uint8_t opcode,
 	put_be(ctrl->qpn, n->qpn, 3);
 	ctrl->fm_ce_se = WRC_WQE_CE_ALWAYS;
 	ctrl->ds = 2;
-	if (opcode == WRC_WQE_WRITE) {
+	if (opcode == WRC_WQE_WRITE || opcode == WRC_WQE_READ) {
 		remote->addr = htobe64(raddr);
 		remote->rkey = htobe32(rkey);
 		ctrl->ds = 3;
@@ -159,6 +159,22 @@ int cnode_send_raw(struct cnode *c, unsigned int queue,
 		return -EMSGSIZE;
 	memcpy(p, bytes, len);
 	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key, len, 0, 0,
+		    MAX_TAGS);
+}
+
+int cnode_rdma_raw(struct cnode *c, int queue, enum odrp_wire_chain chain,
+		   bool write, uint64_t raddr, uint32_t rkey, uint32_t len)
+{
+	struct conn *n = queue < 0 ? &c->admin : conn_of(c, queue, chain);
+
+	if (!n->up || n->broken)
+		return -ENOTCONN;
+	if (sq_full(n))
+		return -EAGAIN;
+	if (len > PAGE)
+		return -EMSGSIZE;
+	return post(c, n, write ? WRC_WQE_WRITE : WRC_WQE_READ,
+		    (uintptr_t)tag_buf(n, 0), n->key, len, raddr, rkey,
 		    MAX_TAGS);
 }
 
@@ -319,10 +335,8 @@ uint64_t cnode_requests(const struct cnode *c, unsigned int queue,
 	return conn_of(c, queue, chain)->requests;
 }
 
-bool cnode_broken(struct cnode *c, unsigned int queue,
-		  enum odrp_wire_chain chain)
+static bool broken(struct cnode *c, struct conn *n)
 {
-	struct conn *n = conn_of(c, queue, chain);
 	struct snic_qp_info info;
 
 	cnode_events(c);
@@ -332,4 +346,15 @@ bool cnode_broken(struct cnode *c, unsigned int queue,
 	    info.state == SNIC_QP_ERR)
 		n->broken = true;
 	return n->broken;
+}
+
+bool cnode_broken(struct cnode *c, unsigned int queue,
+		  enum odrp_wire_chain chain)
+{
+	return broken(c, conn_of(c, queue, chain));
+}
+
+bool cnode_admin_broken(struct cnode *c)
+{
+	return broken(c, &c->admin);
 }

@@ -100,6 +100,13 @@ int cnode_reconnect(struct cnode *c, unsigned int queue,
 /* Any bytes as one SEND.  They count as no request. */
 int cnode_send_raw(struct cnode *c, unsigned int queue,
 		   enum odrp_wire_chain chain, const void *bytes, size_t len);
+/*
+ * An RDMA WRITE or READ of len bytes (at most a page) on an I/O connection, or
+ * with queue -1 on the admin connection.
+ */
+int cnode_rdma_raw(struct cnode *c, int queue, enum odrp_wire_chain chain,
+		   bool write, uint64_t raddr, uint32_t rkey, uint32_t len);
+bool cnode_admin_broken(struct cnode *c);
 /* A hello as it is; the connection is given up whatever comes. */
 int cnode_try_hello(const struct cnode_config *cfg, const void *priv,
 		    size_t len, struct cnode_refusal *ret_no);

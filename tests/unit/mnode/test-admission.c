@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who is let in, how far he gets, and how he is put out: limits, tokens,
+ * silence, and compute nodes that try what they may not.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "load.h"
+
+static struct bed bed;
+static struct load load;
+static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
+
+static int try_open(unsigned int node, uint64_t nr_slots, unsigned int queues,
+		    unsigned int depth, struct cnode_refusal *no)
+{
+	struct bed_node *n = &bed.nodes[node];
+
+	n->cfg.nr_slots = nr_slots;
+	n->cfg.queues = queues;
+	n->cfg.depth = depth;
+	return cnode_open(&n->cfg, &n->cnode, no);
+}
+
+/* ---- limits -------------------------------------------------------------------- */
+
+static void test_too_many_sessions(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.max_sessions = 2;
+	bed_open(&bed, &o, 3);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	assert_int_equal(try_open(2, 64, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+	assert_int_equal(no.detail, 2);
+	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_LIMIT], 1);
+	cnode_close(bed.nodes[0].cnode);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	bed_connect(&bed, 2, 64, 1, 7);
+	bed_close(&bed);
+}
+
+static void test_granted_sizes(void **state)
+{
+	struct bed_options o;
+	struct cnode_info info;
+
+	bed_options(&o);
+	o.conf.queues = 2;
+	o.conf.depth = 8;
+	o.conf.max_pages = 100;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 640, 100, 1000);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.queues, 2);
+	assert_int_equal(info.depth, 7);
+	assert_int_equal(info.nr_slots, 640);
+	assert_int_equal(info.lease, 100);
+	assert_int_equal(info.beat_ms, o.conf.beat_ms);
+	assert_int_equal(info.dead_ms, o.conf.dead_ms);
+	bed.want = 640;
+	bed_pass(&bed, 1000);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.lease, 100);
+	bed_close(&bed);
+}
+
+static void test_no_pages_left(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	uint64_t slot;
+
+	bed_options(&o);
+	o.conf.pool = 1 << 20;
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 1000, 1, 7);
+	for (slot = 0; slot < 192; slot++)
+		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
+					  ODRP_WIRE_UNMAPPED_STORE, slot,
+					  page), 0);
+	bed_pass(&bed, 500);
+	assert_int_equal(try_open(1, 64, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_NOMEM);
+	bed_close(&bed);
+}
+
+/* An invalidate under way may have reserved a slot of the ring that it has not
+ * filled: no more of them than pages that are never leased. */
+static void test_invalidates_fit_reserve(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.reserve = 3;
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 64, 2, 7);
+	assert_int_equal(try_open(1, 64, 2, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+	assert_int_equal(no.detail, 3);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_free_queues, 2);
+	assert_int_equal(bed.m.nr_sess, 1);
+	bed_connect(&bed, 1, 64, 1, 7);
+	bed_close(&bed);
+}
+
+/* ---- I/O hellos ------------------------------------------------------------------- */
+
+static void io_hello(struct odrp_wire_hello *h, unsigned int queue,
+		     unsigned int chain)
+{
+	struct cnode_info info;
+
+	cnode_info(bed.nodes[0].cnode, &info);
+	cnode_hello(h, ODRP_WIRE_IO);
+	h->chain = chain;
+	h->queue = htobe16(queue);
+	h->depth = htobe16(3);
+	h->session = htobe64(info.session);
+	h->token = htobe64(info.token);
+}
+
+static void expect_no(const struct odrp_wire_hello *h,
+		      enum odrp_wire_status status)
+{
+	struct cnode_refusal no;
+
+	assert_int_equal(cnode_try_hello(&bed.nodes[1].cfg, h, sizeof(*h),
+					 &no), -ECONNREFUSED);
+	assert_int_equal(no.status, status);
+}
+
+static void test_io_hello(void **state)
+{
+	struct odrp_wire_hello h;
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed.nodes[0].cfg.chains = 1 << ODRP_WIRE_LOAD;
+	bed_connect(&bed, 0, 64, 1, 7);
+
+	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
+	h.token ^= htobe64(1);
+	expect_no(&h, ODRP_WIRE_E_SESSION);
+	h.token = 0;
+	expect_no(&h, ODRP_WIRE_E_SESSION);
+	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
+	h.session = htobe64(77);
+	expect_no(&h, ODRP_WIRE_E_SESSION);
+	io_hello(&h, 1, ODRP_WIRE_MAPPED_STORE);
+	expect_no(&h, ODRP_WIRE_E_RANGE);
+	io_hello(&h, 0, ODRP_WIRE_LOAD);
+	expect_no(&h, ODRP_WIRE_E_BUSY);
+	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
+	h.version = htobe16(2);
+	expect_no(&h, ODRP_WIRE_E_VERSION);
+	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
+	assert_int_equal(cnode_try_hello(&bed.nodes[1].cfg, &h, sizeof(h),
+					 &no), 0);
+	/* That one hung up again: the place is free. */
+	bed_settle(&bed);
+	assert_int_equal(cnode_reconnect(bed.nodes[0].cnode, 0,
+					 ODRP_WIRE_MAPPED_STORE, &no), 0);
+	/* A session that is dying takes no more connections. */
+	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	io_hello(&h, 0, ODRP_WIRE_INVALIDATE);
+	expect_no(&h, ODRP_WIRE_E_SESSION);
+	bed_close(&bed);
+}
+
+static void test_garbage(void **state)
+{
+	uint8_t priv[56];
+	struct cnode_refusal no;
+	struct bed_options o;
+	unsigned int i, j;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	srand(1);
+	for (i = 0; i < 300; i++) {
+		unsigned int len = i % (sizeof(priv) + 1);
+		struct odrp_wire_hello h;
+
+		cnode_hello(&h, 1 + i % 2);
+		memcpy(priv, &h, sizeof(priv));
+		for (j = i % 4 ? i % 5 : 0; j < sizeof(priv); j += 1 + i % 7)
+			priv[j] = rand();
+		cnode_try_hello(&bed.nodes[0].cfg, priv, len, &no);
+	}
+	bed_settle(&bed);
+	bed_pass(&bed, 3000);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_check(&bed, 0);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_close(&bed);
+}
+
+/* ---- silence ------------------------------------------------------------------------ */
+
+static void test_heartbeat(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	bed_pass(&bed, 5000);
+	assert_int_equal(bed.m.nr_sess, 2);
+	/* Silent for a while, several times: nobody adds that up. */
+	for (i = 0; i < 5; i++) {
+		bed.nodes[0].silent = true;
+		bed_pass(&bed, 700);
+		bed.nodes[0].silent = false;
+		bed_pass(&bed, 400);
+		assert_int_equal(bed.m.nr_sess, 2);
+	}
+	/* We were away ourselves: not the compute nodes' silence. */
+	manager_tick(&bed.m, 1000 * 1000);
+	assert_int_equal(bed.m.sess_dead, 0);
+	bed_pass(&bed, 400);
+	assert_int_equal(bed.m.nr_sess, 2);
+	bed.nodes[0].silent = true;
+	bed_pass(&bed, 1500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_int_equal(bed.m.sess_dead, 1);
+	bed_close(&bed);
+}
+
+/* It was let in and never spoke again. */
+static void test_never_beats(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed.nodes[0].silent = true;
+	bed_pass(&bed, 1500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_close(&bed);
+}
+
+static void test_drain(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	struct cnode_info info;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_pass(&bed, 300);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_false(info.drain);
+	manager_drain(&bed.m);
+	bed_pass(&bed, 500);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_true(info.drain);
+	assert_true(info.lease > 0);
+	assert_int_equal(try_open(1, 64, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+	bed_close(&bed);
+}
+
+/* ---- trespassers ----------------------------------------------------------------------- */
+
+struct region {
+	const char *name;
+	uint64_t addr;
+	uint32_t key;
+};
+
+static unsigned int regions(struct region r[8])
+{
+	const struct sess *other = bed.m.sess[1], *own = bed.m.sess[0];
+	const struct queue *q = own->queues[0][ODRP_WIRE_LOAD];
+	unsigned int n = 0;
+
+	r[n++] = (struct region){ "pool", page_addr(0), bed.m.pool.page_key };
+	r[n++] = (struct region){ "ring", RING_IOVA, bed.m.pool.ring_key };
+	r[n++] = (struct region){ "own table", 0, own->tt.key };
+	r[n++] = (struct region){ "other's table", 0, other->tt.key };
+	r[n++] = (struct region){ "own chain", (uintptr_t)q->arena.va,
+				  q->arena_key };
+	r[n++] = (struct region){ "other's heartbeat",
+				  (uintptr_t)other->beat_mem.va,
+				  other->beat_key };
+	return n;
+}
+
+/* One WRITE or READ of one's own on one connection: it breaks it, and changes
+ * nothing. */
+static void trespass(unsigned int which, int queue, bool write)
+{
+	struct bed_options o;
+	struct region r[8];
+	struct cnode *c;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	load_init(&load, &bed, 1, 64, 3);
+	load_run(&load, 100);
+	bed_fill(page, 0, 1, 1);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 1, page), 0);
+	assert_true(which < regions(r));
+	assert_int_equal(cnode_rdma_raw(c, queue, ODRP_WIRE_LOAD, write,
+					r[which].addr, r[which].key, 64), 0);
+	bed_pass(&bed, 300);
+	if (queue < 0 ? !cnode_admin_broken(c) :
+			!cnode_broken(c, 0, ODRP_WIRE_LOAD))
+		fail_msg("%s of %s is allowed", write ? "WRITE" : "READ",
+			 r[which].name);
+	/* The last READ's bytes would lie where requests are made. */
+	bed_settle(&bed);
+	bed_check(&bed, load.mapped + (queue < 0 ? 0 : 1));
+	load_verify(&load);
+	load_run(&load, 50);
+	load_fini(&load);
+	bed_close(&bed);
+}
+
+static void test_trespassers(void **state)
+{
+	unsigned int which;
+
+	for (which = 0; which < 6; which++) {
+		trespass(which, 0, true);
+		trespass(which, 0, false);
+		trespass(which, -1, true);
+		trespass(which, -1, false);
+	}
+}
+
+/* On the admin connection one's heartbeat may be written, and nothing behind
+ * it or read. */
+static void test_heartbeat_bounds(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		struct bed_options o;
+		struct cnode *c;
+		uint64_t addr;
+		uint32_t key;
+
+		bed_options(&o);
+		bed_open(&bed, &o, 1);
+		bed_connect(&bed, 0, 64, 1, 7);
+		c = bed.nodes[0].cnode;
+		addr = (uintptr_t)bed.m.sess[0]->beat_mem.va;
+		key = bed.m.sess[0]->beat_key;
+		assert_int_equal(cnode_rdma_raw(c, -1, 0, i != 2, addr, key,
+						i == 1 ? 65 : 64), 0);
+		bed_pass(&bed, 200);
+		assert_true(cnode_admin_broken(c) == (i != 0));
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, i ? 0 : 1);
+		bed_close(&bed);
+	}
+}
+
+/* SENDs of any length and any bytes on all chains: the sender breaks his own
+ * connections; others are served, and no page is lost to them. */
+static void test_garbage_requests(void **state)
+{
+	static uint8_t junk[ODRP_WIRE_PAGE_SIZE];
+	unsigned int seed, i, j;
+
+	for (seed = 0; seed < 30; seed++) {
+		struct bed_options o;
+		struct cnode *c;
+
+		srand(seed);
+		bed_options(&o);
+		o.fetch = seed & 1;
+		bed_open(&bed, &o, 2);
+		bed_connect(&bed, 0, 64, 1, 7);
+		bed_connect(&bed, 1, 64, 1, 7);
+		c = bed.nodes[0].cnode;
+		load_init(&load, &bed, 1, 64, seed);
+		load_run(&load, 50);
+		for (i = 0; i < 20; i++) {
+			for (j = 0; j < sizeof(junk); j++)
+				junk[j] = rand();
+			cnode_send_raw(c, 0, rand() % ODRP_WIRE_NR_CHAINS, junk,
+				       rand() % sizeof(junk));
+			load_run(&load, 5);
+		}
+		bed_pass(&bed, 500);
+		cnode_close(c);
+		bed.nodes[0].cnode = NULL;
+		bed_settle(&bed);
+		bed_check(&bed, load.mapped);
+		load_verify(&load);
+		load_fini(&load);
+		bed_close(&bed);
+	}
+}
+
+/* A grant that goes where the compute node did not mean it to: his loss. */
+static void test_bad_grant_address(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_pass(&bed, 300);
+	bed.m.sess[0]->beat->ctl_rkey = htobe32(0x12345600);
+	manager_drain(&bed.m);
+	manager_tick(&bed.m, 1);
+	bed_pass(&bed, 500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_too_many_sessions),
+		cmocka_unit_test(test_granted_sizes),
+		cmocka_unit_test(test_no_pages_left),
+		cmocka_unit_test(test_invalidates_fit_reserve),
+		cmocka_unit_test(test_io_hello),
+		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_heartbeat),
+		cmocka_unit_test(test_never_beats),
+		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_trespassers),
+		cmocka_unit_test(test_heartbeat_bounds),
+		cmocka_unit_test(test_garbage_requests),
+		cmocka_unit_test(test_bad_grant_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
