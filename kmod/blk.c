@@ -190,13 +190,14 @@ int odrp_blk_add(struct odrp_dev *dev)
 	disk->private_data = dev;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "odrp%d", dev->id);
 	set_capacity(disk, dev->slots.nr * ODRP_BLOCK_SECTORS);
-	dev->disk = disk;
 	err = odrp_compat_add_disk(disk, odrp_disk_groups);
 	if (err) {
-		dev->disk = NULL;
 		odrp_compat_free_disk(disk);
+		return err;
 	}
-	return err;
+	/* Those who send uevents wait for this. */
+	WRITE_ONCE(dev->disk, disk);
+	return 0;
 }
 
 /* After this no bio comes in any more, and who submitted some has left. */

@@ -4,13 +4,13 @@
  * reverse.  ctl.c calls; everything that may fail on the data path has been
  * allocated when odrp_dev_create() returns.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "odrp.h"
 
 static int make_slots(struct odrp_dev *dev, u64 nr)
 {
-	dev->slots.st = kvzalloc(nr, GFP_KERNEL);
+	dev->slots.st = vzalloc(nr);
 	if (!dev->slots.st)
 		return -ENOMEM;
 	dev->slots.nr = nr;
@@ -79,11 +79,12 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 close_sess:
 	odrp_free_stop(dev);
 	odrp_sess_close(&dev->sess);
+	odrp_free_stop(dev);
 	odrp_sess_free(&dev->sess);
 exit_free:
 	odrp_free_exit(dev);
 free_slots:
-	kvfree(dev->slots.st);
+	vfree(dev->slots.st);
 free_stats:
 	free_percpu(dev->stats);
 free_dev:
@@ -121,10 +122,11 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));
 	odrp_free_stop(dev);
 	odrp_sess_close(&dev->sess);
+	odrp_free_stop(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
 	odrp_free_exit(dev);
-	kvfree(dev->slots.st);
+	vfree(dev->slots.st);
 	free_percpu(dev->stats);
 	pr_info("odrp%d: removed\n", dev->id);
 	kfree(dev);

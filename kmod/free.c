@@ -9,45 +9,61 @@
  * has waited long enough; a store that comes first cancels (slot.c).
  */
 #include <linux/delay.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "odrp.h"
 #include "trace.h"
 
-#define IDLE	0
-#define TIMER	1
-#define NOW	2
+/* Why the worker runs, or will; the larger one wins. */
+enum why {
+	IDLE,
+	AGE,	/* the oldest slot has waited long enough */
+	TRIM,	/* too many are waiting: down to half */
+	ALL,	/* the pages are needed */
+};
 
 static struct odrp_dev *dev_of(struct odrp_free *f)
 {
 	return container_of(f, struct odrp_dev, free);
 }
 
-static unsigned long delay(void)
+static void arm(struct odrp_free *f, enum why why)
 {
-	return msecs_to_jiffies(READ_ONCE(odrp_free_delay_ms));
-}
+	int cur = atomic_read(&f->armed);
 
-static void arm_timer(struct odrp_free *f)
-{
-	if (READ_ONCE(f->on) &&
-	    atomic_read(&f->armed) == IDLE &&
-	    atomic_cmpxchg(&f->armed, IDLE, TIMER) == IDLE)
-		queue_delayed_work(odrp_wq, &f->work, delay());
-}
+	if (!READ_ONCE(f->on))
+		return;
+	do {
+		if (cur >= (int)why)
+			return;
+	} while (!atomic_try_cmpxchg(&f->armed, &cur, why));
 
-static void arm_now(struct odrp_free *f)
-{
-	if (READ_ONCE(f->on) && atomic_read(&f->armed) != NOW &&
-	    atomic_xchg(&f->armed, NOW) != NOW)
+	if (why == AGE)
+		queue_delayed_work(odrp_wq, &f->work,
+			msecs_to_jiffies(READ_ONCE(odrp_free_delay_ms)));
+	else
 		mod_delayed_work(odrp_wq, &f->work, 0);
 }
 
-/* Run the worker now, if there is anything to free. */
+/* Give back all that is waiting, now. */
 void odrp_free_now(struct odrp_dev *dev)
 {
 	if (atomic64_read(&dev->free.pending) > 0)
-		arm_now(&dev->free);
+		arm(&dev->free, ALL);
+}
+
+/*
+ * How many freed slots may wait to be reused: by default half of what the
+ * lease has left.  They cost nobody anything while nobody asks for them: at
+ * the latest free_delay_ms after they were freed they are given back.
+ */
+static s64 may_wait(struct odrp_dev *dev)
+{
+	unsigned int fixed = READ_ONCE(odrp_free_batch);
+	s64 held = odrp_lease_used(&dev->lease) -
+		   atomic64_read(&dev->free.pending);
+	s64 left = atomic64_read(&dev->lease.limit) - held;
+
+	return fixed ? fixed : max_t(s64, left / 2, 1);
 }
 
 static void remember(struct odrp_dev *dev, u64 slot)
@@ -77,10 +93,7 @@ void odrp_free_queue(struct odrp_dev *dev, u64 slot)
 	s64 pending = atomic64_inc_return(&f->pending);
 
 	remember(dev, slot);
-	if (pending >= READ_ONCE(odrp_free_batch))
-		arm_now(f);
-	else
-		arm_timer(f);
+	arm(f, pending >= may_wait(dev) ? TRIM : AGE);
 }
 
 /*
@@ -136,11 +149,10 @@ static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
 }
 
 /*
- * Send invalidates on one queue while it has requests.  Return: false when
- * there is nothing more to free.
+ * Send invalidates on one queue while it has requests, at most max.  Return:
+ * false when there is nothing more to free.
  */
-static bool pump(struct odrp_dev *dev, struct odrp_queue *q,
-		 unsigned int *sent)
+static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 {
 	struct odrp_conn *conn = q->conn[ODRP_WIRE_INVALIDATE];
 	struct odrp_batch b;
@@ -151,7 +163,10 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q,
 
 	odrp_batch_init(&b, q);
 	bio_list_init(&todo);
-	while (!IS_ERR_OR_NULL(req = odrp_req_get(conn, NULL))) {
+	while (*max > 0) {
+		req = odrp_req_get(conn, NULL);
+		if (IS_ERR_OR_NULL(req))
+			break;
 		if (!next_slot(dev, &slot)) {
 			odrp_req_put(req);
 			more = false;
@@ -160,12 +175,19 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q,
 		req->act = ODRP_SLOT_DO_FAIL;
 		odrp_req_fill(req, slot);
 		odrp_batch_add(&b, req, &todo);
-		++*sent;
+		--*max;
 	}
 	odrp_batch_post(&b, &todo);
 	if (!bio_list_empty(&todo))
 		odrp_issue(q, &todo);
-	return more;
+	return more && *max > 0;
+}
+
+/* How many to free in one run, those that are on their way already included. */
+static s64 how_many(struct odrp_dev *dev, enum why why)
+{
+	return why == TRIM ? atomic64_read(&dev->free.pending) -
+			     may_wait(dev) / 2 : S64_MAX;
 }
 
 static void work(struct work_struct *w)
@@ -173,30 +195,43 @@ static void work(struct work_struct *w)
 	struct odrp_free *f = container_of(to_delayed_work(w),
 					   struct odrp_free, work);
 	struct odrp_dev *dev = dev_of(f);
-	unsigned int i, sent = 0;
+	enum why why;
+	unsigned int i;
 	bool more = true;
+	s64 max, left;
 
 	/* Whoever frees a slot from here on arms again. */
-	atomic_xchg(&f->armed, IDLE);
+	why = atomic_xchg(&f->armed, IDLE);
+	if (why == IDLE)
+		return;		/* the run before has done it */
+	max = left = how_many(dev, why);
 
 	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */
-	atomic_set(&f->starved, 1);
+	atomic_set(&f->starved, why);
 	smp_mb();
 	for (i = 0; i < dev->sess.nr_queues && more; i++)
-		more = pump(dev, &dev->sess.queues[i], &sent);
-	trace_odrp_free(dev->id, sent, atomic64_read(&f->pending));
+		more = pump(dev, &dev->sess.queues[i], &left);
 	if (!more)
-		atomic_set(&f->starved, 0);
+		atomic_set(&f->starved, IDLE);
+	trace_odrp_free(dev->id, max - left, atomic64_read(&f->pending));
+
+	/* What stays behind is looked at again when it has aged. */
+	if (atomic64_read(&f->pending) > 0)
+		arm(f, AGE);
 }
 
 /* An invalidate request has become free: does the worker wait for it? */
 void odrp_free_credit(struct odrp_dev *dev)
 {
 	struct odrp_free *f = &dev->free;
+	int why;
 
 	smp_mb();
-	if (atomic_read(&f->starved) && atomic_xchg(&f->starved, 0))
-		arm_now(f);
+	if (atomic_read(&f->starved) == IDLE)
+		return;
+	why = atomic_xchg(&f->starved, IDLE);
+	if (why != IDLE)
+		arm(f, why == TRIM ? TRIM : ALL);
 }
 
 /* Wait, for at most so long, until no slot is waiting to be freed. */
@@ -218,8 +253,7 @@ int odrp_free_init(struct odrp_dev *dev)
 	f->cpu = alloc_percpu(struct odrp_free_cpu);
 	if (!f->cpu)
 		return -ENOMEM;
-	f->overflow = kvcalloc(BITS_TO_LONGS(dev->slots.nr), sizeof(long),
-			       GFP_KERNEL);
+	f->overflow = vzalloc(BITS_TO_LONGS(dev->slots.nr) * sizeof(long));
 	if (!f->overflow) {
 		free_percpu(f->cpu);
 		return -ENOMEM;
@@ -233,20 +267,19 @@ void odrp_free_start(struct odrp_dev *dev)
 	WRITE_ONCE(dev->free.on, true);
 }
 
-/* Slots that are waiting stay where they are. */
+/*
+ * Slots that are waiting stay where they are.  To be called again when no
+ * request is in flight any more: the end of one may just have seen the worker
+ * on, and armed it.
+ */
 void odrp_free_stop(struct odrp_dev *dev)
 {
 	WRITE_ONCE(dev->free.on, false);
 	cancel_delayed_work_sync(&dev->free.work);
 }
 
-/*
- * Once more: an invalidate that was in flight at odrp_free_stop() may have
- * found the worker on.  The session is closed by now, so nothing is.
- */
 void odrp_free_exit(struct odrp_dev *dev)
 {
-	cancel_delayed_work_sync(&dev->free.work);
-	kvfree(dev->free.overflow);
+	vfree(dev->free.overflow);
 	free_percpu(dev->free.cpu);
 }

@@ -133,6 +133,7 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, u64 now,
 	req->deadline = deadline;
 	req->wr.next = req->next ? &req->next->wr : NULL;
 	trace_odrp_post(conn, req);
+	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
 	atomic_or(ODRP_REQ_POSTED, &req->st);
 }
 

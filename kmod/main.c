@@ -13,15 +13,15 @@ module_param_named(poll_us, odrp_poll_us, uint, 0644);
 MODULE_PARM_DESC(poll_us,
 		 "us a reader polls before it sleeps; 0: never (default 10)");
 
-unsigned int odrp_free_batch = 64;
+unsigned int odrp_free_batch;
 module_param_named(free_batch, odrp_free_batch, uint, 0644);
 MODULE_PARM_DESC(free_batch,
-		 "freed slots that make the invalidates start at once (default 64)");
+		 "freed slots that wait for reuse; 0: half of the lease left (default)");
 
-unsigned int odrp_free_delay_ms = 50;
+unsigned int odrp_free_delay_ms = 1000;
 module_param_named(free_delay_ms, odrp_free_delay_ms, uint, 0644);
 MODULE_PARM_DESC(free_delay_ms,
-		 "how long fewer freed slots wait for a store that reuses them (default 50)");
+		 "how long a freed slot waits for a store that reuses it (default 1000)");
 
 unsigned int odrp_ack_timeout = 16;
 module_param_named(ack_timeout, odrp_ack_timeout, uint, 0444);

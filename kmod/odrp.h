@@ -162,6 +162,7 @@ struct odrp_conn {
 	struct odrp_req		*reqs;
 	unsigned int		nr_reqs;
 	bool			irq_on;		/* irq_poll is enabled */
+	bool			started;
 	struct odrp_reg		*regs;
 	unsigned int		nr_regs;
 };
@@ -215,7 +216,9 @@ struct odrp_sess {
 	struct odrp_queue	*queues;
 	struct odrp_beat	beat;
 	struct odrp_ctl_buf	ctl;
+	bool			was_live;
 	struct work_struct	dead_work;
+	struct completion	dead_done;
 	struct delayed_work	watch_work;
 };
 
@@ -232,8 +235,9 @@ struct odrp_free_cpu {
  * struct odrp_free - slots whose remote page is to be given back
  * @pending:	slots FREE_PENDING or FREEING
  * @overflow:	one bit per slot: freed while the CPU's ring was full
- * @armed:	0: worker idle, 1: timer set, 2: asked to run now
- * @starved:	worker stopped because all invalidate requests were in use
+ * @armed:	enum in free.c: why the worker will run
+ * @starved:	worker stopped because all invalidate requests were in use: why
+ *		it was running, 0 otherwise
  */
 struct odrp_free {
 	struct odrp_free_cpu __percpu *cpu;
@@ -285,7 +289,6 @@ struct odrp_dev {
 	struct mutex		lock;
 	unsigned int		openers;	/* guarded by lock */
 	bool			removing;	/* guarded by lock */
-	bool			disk_added;
 	struct odrp_slots	slots;
 	struct odrp_lease	lease;
 	struct odrp_free	free;

@@ -393,6 +393,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 /* Requests may be posted from now on. */
 void odrp_conn_start(struct odrp_conn *conn)
 {
+	conn->started = true;
 	spin_lock_bh(&conn->lock);
 	conn->live = true;
 	spin_unlock_bh(&conn->lock);
@@ -441,8 +442,8 @@ void odrp_conn_stop(struct odrp_conn *conn)
 	smp_mb();
 	while (atomic_read(&conn->pollers))
 		usleep_range(50, 200);
-	if (!conn->nr_free && !conn->free && !conn->next_r)
-		return;		/* never got as far as being used */
+	if (!conn->started)
+		return;
 	odrp_conn_fail_posted(conn);
 	wait_event(conn->idle, is_idle(conn));
 }

@@ -10,6 +10,7 @@
 #include <linux/blkdev.h>
 #include <linux/kobject.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "odrp.h"
 #include "trace.h"
@@ -85,11 +86,14 @@ static void for_each_conn(struct odrp_sess *s, conn_fn fn)
  */
 static void hang_up(struct odrp_sess *s)
 {
+	unsigned int noio = memalloc_noio_save();
+
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
 	for_each_conn(s, odrp_conn_close);
-	for_each_conn(s, odrp_cm_disconnect);
 	for_each_conn(s, odrp_conn_stop);
+	/* No bio waits for us any more; from here on memory may be taken. */
+	for_each_conn(s, odrp_cm_disconnect);
 	for_each_conn(s, odrp_conn_halt);
 	odrp_beat_exit(s);
 	for_each_conn(s, odrp_conn_destroy);
@@ -98,6 +102,7 @@ static void hang_up(struct odrp_sess *s)
 	s->pd = NULL;
 	for_each_conn(s, odrp_cm_release);
 	s->ibdev = NULL;
+	memalloc_noio_restore(noio);
 }
 
 static void dead_work(struct work_struct *w)
@@ -109,6 +114,7 @@ static void dead_work(struct work_struct *w)
 	hang_up(s);
 	if (disk)
 		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
+	complete_all(&s->dead_done);
 }
 
 /* The first request of a connection that is over its deadline, if any. */
@@ -119,7 +125,8 @@ static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
 	for (i = 0; i < conn->nr_reqs; i++) {
 		struct odrp_req *req = &conn->reqs[i];
 
-		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED) ||
+		/* Pairs with number(): posted, so the deadline is its own. */
+		if (!(atomic_read_acquire(&req->st) & ODRP_REQ_POSTED) ||
 		    !time_after(now, READ_ONCE(req->deadline)))
 			continue;
 		*ret_slot = req->slot;
@@ -221,6 +228,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 
 	INIT_WORK(&s->dead_work, dead_work);
 	INIT_DELAYED_WORK(&s->watch_work, watch_work);
+	init_completion(&s->dead_done);
 	odrp_beat_prepare(s);
 	s->nr_queues = queues;
 	s->depth = depth;
@@ -237,6 +245,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 		err = -ECONNRESET;	/* lost again, and said so */
 		goto close;
 	}
+	s->was_live = true;
 	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
 	return 0;
 
@@ -255,6 +264,9 @@ void odrp_sess_close(struct odrp_sess *s)
 	enum odrp_state from;
 
 	odrp_sess_move(s, ODRP_CLOSING, &from);
+	/* Who made it dead may only be about to queue the work. */
+	if (from == ODRP_DEAD && s->was_live)
+		wait_for_completion(&s->dead_done);
 	flush_work(&s->dead_work);
 	hang_up(s);
 	odrp_sess_move(s, ODRP_CLOSED, &from);
