@@ -16,6 +16,7 @@
 struct peer_scan {
 	struct snic_cm_conn *duplicate;	/* the connection this REQ made */
 	struct snic_cm_conn *stale;	/* another one with the same QP */
+	struct snic_cm_conn *oldest;	/* over, only kept for stragglers */
 	unsigned int conns, pending;
 };
 
@@ -31,6 +32,9 @@ static void scan_peer(struct snic *nic, __be32 ip,
 			continue;
 		s->conns++;
 		s->pending += c->state == SNIC_CM_ST_REQ_RCVD;
+		if (!c->held && (c->state == SNIC_CM_ST_TIMEWAIT ||
+				 c->state == SNIC_CM_ST_REJECTED))
+			s->oldest = c;	/* the newest are in front */
 		if (c->remote_guid != m->req.ca_guid)
 			continue;
 		if (!c->active && c->remote_id == m->local_id &&
@@ -215,10 +219,14 @@ static void receive_req(struct snic *nic, __be32 src,
 		stats->cm_limited++;	/* dropped: the peer repeats it */
 		return;
 	}
-	if (scan.conns >= SNIC_CM_PEER_CONNS) {
+	if (scan.conns >= SNIC_CM_PEER_CONNS && !scan.oldest) {
 		stats->cm_limited++;
 		snic_cm_send_rej(nic, src, m, SNIC_REJ_NO_RESOURCES, NULL, 0);
 		return;
+	}
+	if (scan.conns >= SNIC_CM_PEER_CONNS) {
+		snic_cm_set_state(scan.oldest, SNIC_CM_ST_DEAD);
+		snic_cm_put(scan.oldest);
 	}
 	new_request(nic, src, m, &hdr, l);
 }

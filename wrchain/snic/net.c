@@ -93,6 +93,7 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 		snic_fault_free(nic, net->faults);
 	snic_arp_fini(nic, &net->arp);
 	snic_switch_fini(&net->sw);
+	flush_ports(nic, net);		/* the last words */
 	if (net->timer_reserved) {
 		snic_timer_cancel(nic, &net->flush_timer);
 		snic_timer_unreserve(nic, 1);

@@ -367,6 +367,43 @@ static void test_flood(void **state)
 	bed_close(&t);
 }
 
+/* Refusing one peer thousands of times does not shut it out. */
+static void test_many_refusals(void **state)
+{
+	struct snic_cm_event ev;
+	struct snic_cm_msg m;
+	uint8_t priv[92];
+	unsigned int i;
+	struct bed t;
+
+	open_b(&t);
+	for (i = 0; i < SNIC_CM_PEER_CONNS + 100; i++) {
+		m = make_req(9, 2, 1000 + i, 0x100 + i, priv);
+		inject(&t.b, 9, &m);
+		bed_run(&t, 1000);
+		assert_int_equal(snic_cm_poll(t.b.nic, &ev), 0);
+		assert_int_equal(ev.type, SNIC_CM_REQUEST);
+		assert_int_equal(snic_cm_reject(t.b.nic, ev.id, NULL, 0), 0);
+	}
+	assert_int_equal(snic_cm_of(t.b.nic)->nr_conns, SNIC_CM_PEER_CONNS);
+	assert_int_equal(station_stats(&t.b).cm_limited, 0);
+	/* connections in use are not given up for new ones */
+	bed_run(&t, 20 * SECOND);
+	for (i = 0; i <= SNIC_CM_PEER_CONNS; i++) {
+		m = make_req(9, 2, 1000 + i, 0x100 + i, priv);
+		inject(&t.b, 9, &m);
+		bed_run(&t, 1000);
+		if (snic_cm_poll(t.b.nic, &ev))
+			break;
+		snic_cm_conn_find(t.b.nic, ev.id)->state =
+			SNIC_CM_ST_ESTABLISHED;
+		snic_cm_of(t.b.nic)->nr_pending--;
+	}
+	assert_int_equal(i, SNIC_CM_PEER_CONNS);
+	assert_int_equal(rej_reason(&t, 1000 + i), SNIC_REJ_NO_RESOURCES);
+	bed_close(&t);
+}
+
 /* Ids of connections that are gone find nothing, however many there were. */
 static void test_ids_do_not_come_back(void **state)
 {
@@ -404,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_bad_requests),
 		cmocka_unit_test(test_unknown_messages),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_many_refusals),
 		cmocka_unit_test(test_ids_do_not_come_back),
 	};
 
