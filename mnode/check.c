@@ -182,9 +182,11 @@ static void see_agent(struct count *c, const struct reclaim *rc)
 
 	for (i = 0; i < rc->nr; i++)
 		see(c, rc->pages[i], IN_AGENT, i);
-	for (h = 0; h < rc->nr_holes; h++) {
-		if (slot_page(c, rc->holes[h]))
-			see(c, slot_page(c, rc->holes[h]), IN_AGENT, h);
+	for (h = 0; h < rc->lost.nr; h++)
+		see(c, rc->lost.at[h], IN_AGENT, h);
+	for (h = 0; h < rc->holes.nr; h++) {
+		if (slot_page(c, rc->holes.at[h]))
+			see(c, slot_page(c, rc->holes.at[h]), IN_AGENT, h);
 	}
 }
 
@@ -227,28 +229,66 @@ static int settle(struct manager *m)
 	return rc->state == RECLAIM_IDLE ? 0 : -EAGAIN;
 }
 
-int check_pages(struct manager *m, struct check_result *ret_res)
+static void count_free(struct count *c)
 {
-	struct count c = { .pool = &m->pool, .res = ret_res };
+	free(c->filling);
+	free(c->place);
+}
+
+static int count_init(struct count *c, struct manager *m,
+		      struct check_result *res)
+{
 	int r;
 
-	*ret_res = (struct check_result){ .total = m->pool.pages };
+	*c = (struct count){ .pool = &m->pool, .res = res };
+	*res = (struct check_result){ .total = m->pool.pages };
 	r = settle(m);
 	if (r)
 		return r;
-	c.place = calloc(m->pool.pages, 1);
-	c.filling = calloc(max_filling(m), sizeof(*c.filling));
-	if (!c.place || !c.filling) {
-		r = -ENOMEM;
-		goto free_count;
+	c->place = calloc(m->pool.pages, 1);
+	c->filling = calloc(max_filling(m), sizeof(*c->filling));
+	if (!c->place || !c->filling) {
+		count_free(c);
+		return -ENOMEM;
 	}
-	ret_res->exact = !m->nic->ops->freeze(m->nic);
-	count_all(&c, m);
-	if (ret_res->exact)
+	res->exact = !m->nic->ops->freeze(m->nic);
+	count_all(c, m);
+	if (res->exact)
 		m->nic->ops->thaw(m->nic);
-free_count:
-	free(c.filling);
-	free(c.place);
+	return 0;
+}
+
+int check_pages(struct manager *m, struct check_result *ret_res)
+{
+	struct count c;
+	int r;
+
+	r = count_init(&c, m, ret_res);
+	if (!r)
+		count_free(&c);
+	return r;
+}
+
+int check_repair(struct manager *m, uint64_t *ret_repaired)
+{
+	struct check_result res;
+	struct count c;
+	uint64_t page;
+	int r;
+
+	r = count_init(&c, m, &res);
+	if (r)
+		return r;
+	if (!res.exact)
+		r = -EOPNOTSUPP;
+	/* What is nowhere stays nowhere: nobody else can find it. */
+	for (page = 0; !r && page < m->pool.pages; page++) {
+		if (c.place[page] == NOWHERE)
+			r = reclaim_lost(&m->reclaim, page_addr(page));
+	}
+	count_free(&c);
+	if (!r)
+		*ret_repaired = res.lost;
 	return r;
 }
 

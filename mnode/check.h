@@ -32,6 +32,12 @@ struct check_result {
 };
 
 int check_pages(struct manager *m, struct check_result *ret_res);
+/*
+ * Lost pages go back to the ring: those that a compute node has dropped, by an
+ * unmapped store to a slot that was mapped.  -EOPNOTSUPP: the count would not
+ * be exact.
+ */
+int check_repair(struct manager *m, uint64_t *ret_repaired);
 bool check_ok(const struct check_result *res);
 
 #endif /* MNODE_CHECK_H */

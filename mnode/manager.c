@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check.h"
 #include "log.h"
 #include "manager.h"
 
@@ -218,6 +219,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 	s->cm_id = 0;
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
+	s->suspect = why != WHY_LEFT;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD || why == WHY_BROKEN;
 	m->sess_evicted += why == WHY_EVICTED;
@@ -225,8 +227,22 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
+/* It may have dropped pages that its table does not show any more. */
+static void sweep(struct manager *m)
+{
+	uint64_t lost;
+	int r = check_repair(m, &lost);
+
+	if (r)
+		log_warning("cannot look for lost pages: %s", strerror(-r));
+	else if (lost)
+		log_warning("%" PRIu64 " pages were in no place; they go back",
+			    lost);
+}
+
 static void bury(struct manager *m, struct sess *s)
 {
+	bool suspect = s->suspect;
 	unsigned int i, c;
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
@@ -238,6 +254,8 @@ static void bury(struct manager *m, struct sess *s)
 	log_info("session %" PRIu64 ": all pages are back, %" PRIu64 " free",
 		 s->id, pool_free_pages(&m->pool));
 	sess_free(s);
+	if (suspect || !m->nr_sess)
+		sweep(m);
 }
 
 void manager_drain(struct manager *m)
@@ -300,6 +318,41 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 	look_at_queues(m, s);
 }
 
+static uint64_t mapped_by(const struct sess *s)
+{
+	uint64_t nr = 0, i;
+
+	for (i = 0; i < s->tt.nr_slots; i++)
+		nr += s->tt.entries[i] != 0;
+	return nr;
+}
+
+/*
+ * Nobody counts pages while there are enough.  When the reserve is being eaten,
+ * somebody does not keep to his lease: find him.
+ */
+static void police(struct manager *m)
+{
+	uint64_t mapped;
+	unsigned int i;
+
+	if (pool_free_pages(&m->pool) >= m->reserve / 2)
+		return;
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (s->state != SESS_LIVE)
+			continue;
+		mapped = mapped_by(s);
+		if (mapped <= s->lease.ceiling + s->nr_queues)
+			continue;
+		log_warning("session %" PRIu64 ": has %" PRIu64 " pages and "
+			    "was given %" PRIu64, s->id, mapped,
+			    s->lease.ceiling);
+		manager_kill(m, s, WHY_EVICTED);
+	}
+}
+
 static void give_leases(struct manager *m)
 {
 	unsigned int i;
@@ -334,6 +387,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
+	police(m);
 	give_leases(m);
 }
 
@@ -356,7 +410,8 @@ static bool collect(struct manager *m)
 	struct reclaim *rc = &m->reclaim;
 	unsigned int i;
 
-	reclaim_holes(rc);
+	if (reclaim_found(rc))
+		return true;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_LIVE &&
 		    !reclaim_collect(rc, m->sess[i]))

@@ -57,34 +57,36 @@ void reclaim_fini(struct reclaim *rc)
 {
 	ctlq_fini(&rc->q);
 	free(rc->seen);
-	free(rc->holes);
+	free(rc->holes.at);
+	free(rc->lost.at);
 }
 
-/* ---- holes ------------------------------------------------------------------- */
+/* ---- holes and lost pages ----------------------------------------------------- */
 
-static int add_hole(struct reclaim *rc, uint64_t slot)
+static int list_add(struct list *l, uint64_t value)
 {
-	size_t max = rc->max_holes ? 2 * rc->max_holes : 64;
-	uint64_t *holes;
+	size_t max = l->max ? 2 * l->max : 64;
+	uint64_t *at;
 
-	if (rc->nr_holes == rc->max_holes) {
-		holes = realloc(rc->holes, max * sizeof(*holes));
-		if (!holes)
+	if (l->nr == l->max) {
+		at = realloc(l->at, max * sizeof(*at));
+		if (!at)
 			return -ENOMEM;
-		rc->holes = holes;
-		rc->max_holes = max;
+		l->at = at;
+		l->max = max;
 	}
-	rc->holes[rc->nr_holes++] = slot;
+	l->at[l->nr++] = value;
 	return 0;
 }
 
 static bool drop_hole(struct reclaim *rc, uint64_t slot)
 {
+	struct list *l = &rc->holes;
 	size_t i;
 
-	for (i = 0; i < rc->nr_holes; i++) {
-		if (rc->holes[i] == slot) {
-			rc->holes[i] = rc->holes[--rc->nr_holes];
+	for (i = 0; i < l->nr; i++) {
+		if (l->at[i] == slot) {
+			l->at[i] = l->at[--l->nr];
 			return true;
 		}
 	}
@@ -102,21 +104,38 @@ static uint64_t take_slot(struct reclaim *rc, uint64_t slot)
 	return page;
 }
 
-void reclaim_holes(struct reclaim *rc)
+static void collect_holes(struct reclaim *rc)
 {
+	struct list *l = &rc->holes;
 	size_t i = 0;
 
-	while (rc->state == RECLAIM_IDLE && rc->nr < RECLAIM_BATCH &&
-	       i < rc->nr_holes) {
-		uint64_t page = take_slot(rc, rc->holes[i]);
+	while (rc->nr < RECLAIM_BATCH && i < l->nr) {
+		uint64_t page = take_slot(rc, l->at[i]);
 
 		if (!page) {
 			i++;
 			continue;
 		}
 		rc->pages[rc->nr++] = page;
-		rc->holes[i] = rc->holes[--rc->nr_holes];
+		l->at[i] = l->at[--l->nr];
 	}
+}
+
+int reclaim_lost(struct reclaim *rc, uint64_t addr)
+{
+	return list_add(&rc->lost, addr);
+}
+
+bool reclaim_found(struct reclaim *rc)
+{
+	if (rc->state != RECLAIM_IDLE)
+		return false;
+	collect_holes(rc);
+	while (rc->lost.nr && rc->nr < RECLAIM_BATCH) {
+		rc->pages[rc->nr++] = rc->lost.at[--rc->lost.nr];
+		rc->nr_lost++;
+	}
+	return rc->lost.nr;
 }
 
 /* ---- taking ------------------------------------------------------------------ */
@@ -156,7 +175,7 @@ int reclaim_queue(struct reclaim *rc, struct sess *s, unsigned int number,
 		if (page)
 			orphan(s, number, chain, page);
 		else
-			r = add_hole(rc, held.slot);
+			r = list_add(&rc->holes, held.slot);
 	} else if (held.page) {
 		orphan(s, number, chain, held.page);
 	}

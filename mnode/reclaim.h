@@ -37,6 +37,7 @@ enum reclaim_todo {
  * @put:	of these, how many have been written
  * @run, @nr_runs: how many pages each WRITE under way covers
  * @seen:	a bit per page: found in the session that is being scanned
+ * @lost:	pages that were nowhere, waiting for their batch
  * @holes:	slots that the head has passed while they were empty.  A page
  *		that comes to one is taken out; the tail passes them unfilled.
  */
@@ -50,9 +51,11 @@ struct reclaim {
 	unsigned int nr_dest, put;
 	unsigned int run[RECLAIM_RUNS], nr_runs;
 	uint64_t *seen;
-	uint64_t *holes;
-	size_t nr_holes, max_holes;
-	uint64_t nr_pages, nr_foreign, nr_double, nr_failures;
+	struct list {
+		uint64_t *at;
+		size_t nr, max;
+	} holes, lost;
+	uint64_t nr_pages, nr_foreign, nr_double, nr_lost, nr_failures;
 };
 
 int reclaim_init(struct reclaim *rc, struct pool *pool);
@@ -67,9 +70,11 @@ void reclaim_begin_scan(struct reclaim *rc);
 /* Takes pages out of the session until the batch is full or it has none left
  * (true). */
 bool reclaim_collect(struct reclaim *rc, struct sess *s);
+/* A page that was nowhere.  -ENOMEM: it stays lost, until asked again. */
+int reclaim_lost(struct reclaim *rc, uint64_t addr);
 /* Drives the batch to the ring. */
 enum reclaim_todo reclaim_run(struct reclaim *rc);
-/* Pages that came to holes. */
-void reclaim_holes(struct reclaim *rc);
+/* Pages that came to holes, and lost ones.  True: there are more. */
+bool reclaim_found(struct reclaim *rc);
 
 #endif /* MNODE_RECLAIM_H */

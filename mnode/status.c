@@ -169,7 +169,8 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "reclaim_foreign", m->reclaim.nr_foreign);
 	add_u64(obj, "reclaim_doubled", m->reclaim.nr_double);
 	add_u64(obj, "reclaim_failures", m->reclaim.nr_failures);
-	add_u64(obj, "ring_holes", m->reclaim.nr_holes);
+	add_u64(obj, "reclaim_lost", m->reclaim.nr_lost);
+	add_u64(obj, "ring_holes", m->reclaim.holes.nr);
 	for (i = 1; i <= ODRP_WIRE_E_INTERNAL; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
 	add(obj, "rejects", rejects);
@@ -209,14 +210,20 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 
 /* ---- check --------------------------------------------------------------------- */
 
-static struct json_object *make_check(struct manager *m)
+static struct json_object *make_check(struct manager *m,
+				      struct json_object *req)
 {
-	struct json_object *obj, *list;
+	struct json_object *obj, *list, *repair;
 	struct check_result res;
+	uint64_t repaired = 0;
 	unsigned int i;
-	int r;
+	int r = 0;
 
-	r = check_pages(m, &res);
+	if (json_object_object_get_ex(req, "repair", &repair) &&
+	    json_object_get_boolean(repair))
+		r = check_repair(m, &repaired);
+	if (!r)
+		r = check_pages(m, &res);
 	if (r)
 		return failure(r == -EAGAIN ? "pages are on their way back; "
 			       "try again" : strerror(-r));
@@ -233,6 +240,7 @@ static struct json_object *make_check(struct manager *m)
 	add_u64(obj, "foreign", res.foreign);
 	add_u64(obj, "empty_slots", res.empty);
 	add_u64(obj, "overtaken", res.overtaken);
+	add_u64(obj, "repaired", repaired);
 	list = json_object_new_array();
 	for (i = 0; i < res.nr_problems; i++)
 		json_object_array_add(list,
@@ -280,7 +288,7 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 	if (!strcmp(cmd, "status"))
 		return status_make(m, wall_ns);
 	if (!strcmp(cmd, "check"))
-		return make_check(m);
+		return make_check(m, req);
 	if (!strcmp(cmd, "evict"))
 		return evict(m, req);
 	if (!strcmp(cmd, "drain")) {

@@ -140,6 +140,7 @@ static void test_empty_ring(void **state)
 
 	bed_options(&o);
 	o.conf.pool = 1 << 20;
+	o.conf.reserve = 1;	/* so that nobody is to blame */
 	bed_open(&bed, &o, 1);
 	bed.nodes[0].cfg.ignore_lease = true;
 	bed_connect(&bed, 0, 1000, 1, 7);
@@ -156,14 +157,14 @@ static void test_empty_ring(void **state)
 	assert_in_range(slot, 256, 300);
 	bed_pass(&bed, 500);
 	bed_settle(&bed);
-	assert_int_equal(bed.m.reclaim.nr_holes, 1);
+	assert_int_equal(bed.m.reclaim.holes.nr, 1);
 	/* What is freed now comes to the hole first, and out of it again. */
 	for (slot = 0; slot < 10; slot++)
 		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, slot,
 					  NULL), 0);
 	bed_settle(&bed);
 	bed_check(&bed, 246);
-	assert_int_equal(bed.m.reclaim.nr_holes, 0);
+	assert_int_equal(bed.m.reclaim.holes.nr, 0);
 	assert_int_equal(pool_free_pages(&bed.m.pool), 10);
 	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_UNMAPPED_STORE, &no),
 			 0);
@@ -190,6 +191,7 @@ static void test_empty_ring_many(void **state)
 
 	bed_options(&o);
 	o.conf.pool = 1 << 20;
+	o.conf.reserve = 4;
 	bed_open(&bed, &o, 1);
 	bed.nodes[0].cfg.ignore_lease = true;
 	bed_connect(&bed, 0, 1000, 4, 7);
@@ -203,15 +205,94 @@ static void test_empty_ring_many(void **state)
 	}
 	bed_pass(&bed, 500);
 	bed_settle(&bed);
-	assert_int_equal(bed.m.reclaim.nr_holes, 4);
+	assert_int_equal(bed.m.reclaim.holes.nr, 4);
 	cnode_close(c);
 	bed.nodes[0].cnode = NULL;
 	bed_settle(&bed);
-	assert_int_equal(bed.m.reclaim.nr_holes, 0);
+	assert_int_equal(bed.m.reclaim.holes.nr, 0);
 	check_all_free();
 	bed_connect(&bed, 0, 100, 1, 7);
 	map_all(0, 100);
 	bed_check(&bed, 100);
+	bed_close(&bed);
+}
+
+/* ---- compute nodes that break the rules ------------------------------------------- */
+
+/* Stores to mapped slots as if they were not: the pages that lay there are in
+ * no place, until the one who dropped them is gone. */
+static void test_dropped_pages(void **state)
+{
+	struct check_result res;
+	struct bed_options o;
+	struct cnode *c;
+	uint64_t slot, n;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed.nodes[0].cfg.ignore_lease = true;
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 200, 1, 7);
+	load_init(&load, &bed, 1, 200, 9);
+	load_run(&load, 300);
+	c = bed.nodes[0].cnode;
+	for (n = 0; n < 3; n++) {
+		for (slot = 0; slot < 20; slot++)
+			assert_int_equal(cnode_do(c, 0,
+					ODRP_WIRE_UNMAPPED_STORE, slot, page),
+					0);
+	}
+	assert_int_equal(check_pages(&bed.m, &res), 0);
+	assert_int_equal(res.lost, 40);
+	assert_int_equal(check_repair(&bed.m, &n), 0);
+	assert_int_equal(n, 40);
+	bed_check(&bed, load.mapped + 20);
+	bed_settle(&bed);
+	bed_check(&bed, load.mapped + 20);
+	for (slot = 0; slot < 20; slot++)
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE,
+					  slot, page), 0);
+	bed.nodes[0].silent = true;
+	bed_pass(&bed, 1500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	bed_check(&bed, load.mapped);
+	assert_int_equal(bed.m.reclaim.nr_lost, 60);
+	load_run(&load, 100);
+	load_verify(&load);
+	load_fini(&load);
+	bed_close(&bed);
+}
+
+/* Takes far more than it was given: put out when that begins to hurt. */
+static void test_overdraft(void **state)
+{
+	struct bed_options o;
+	struct cnode *c;
+	uint64_t slot;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 1, 400, 1, 7);
+	load_init(&load, &bed, 1, 400, 9);
+	load_run(&load, 500);
+	bed.nodes[0].cfg.ignore_lease = true;
+	bed_connect(&bed, 0, 2000, 1, 7);
+	c = bed.nodes[0].cnode;
+	for (slot = 0; slot < 1024; slot++) {
+		if (cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot, page))
+			break;
+		if (slot % 10 == 0)
+			bed_pass(&bed, 100);
+	}
+	bed_pass(&bed, 300);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.sess_evicted, 1);
+	assert_int_equal(bed.m.nr_sess, 1);
+	bed_check(&bed, load.mapped);
+	load_run(&load, 500);
+	load_verify(&load);
+	load_fini(&load);
 	bed_close(&bed);
 }
 
@@ -281,6 +362,8 @@ int main(void)
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_empty_ring),
 		cmocka_unit_test(test_empty_ring_many),
+		cmocka_unit_test(test_dropped_pages),
+		cmocka_unit_test(test_overdraft),
 		cmocka_unit_test(test_queue_fails),
 		cmocka_unit_test(test_others_run_on),
 	};
