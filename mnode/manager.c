@@ -277,6 +277,23 @@ void manager_say_goodbye(struct manager *m)
 
 /* ---- heartbeats ------------------------------------------------------------------ */
 
+/* All at once, so that the NIC is stopped once and not for each. */
+static bool count_queues(struct manager *m, struct sess *s)
+{
+	bool frozen = !m->nic->ops->freeze(m->nic), any = false;
+	uint8_t syndrome;
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q) {
+		queue_count(q);
+		any |= queue_broken(q, &syndrome);
+	}
+	if (frozen)
+		m->nic->ops->thaw(m->nic);
+	return any;
+}
+
 /* Chains that stand still break their connection, so that the CNode notices
  * and connects again. */
 static void look_at_queues(struct manager *m, struct sess *s)
@@ -285,8 +302,9 @@ static void look_at_queues(struct manager *m, struct sess *s)
 	unsigned int n, c;
 	struct queue *q;
 
+	if (!count_queues(m, s))
+		return;
 	sess_for_each_queue(s, n, c, q) {
-		queue_count(q);
 		if (!queue_broken(q, &syndrome))
 			continue;
 		log_notice("session %" PRIu64 ": chain %s of queue %u stopped "
