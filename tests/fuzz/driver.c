@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,8 +106,11 @@ static void mutate(unsigned int nr_seeds)
 		input_len = 1;
 }
 
-/* Async-signal-safe as far as a crash allows: keeps the input. */
-static void save_input(int sig)
+/* The sanitizers' way to end, where they are linked in. */
+void __sanitizer_set_death_callback(void (*fn)(void)) __attribute__((weak));
+
+/* Keeps the input that broke something. */
+static void save_input(void)
 {
 	char name[64];
 	FILE *f;
@@ -119,8 +123,31 @@ static void save_input(int sig)
 	}
 	fprintf(stderr, "run %lu of seed %lu failed: see %s\n", run, seed,
 		name);
+}
+
+static void on_crash(int sig)
+{
+	save_input();
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+static void catch_crashes(void)
+{
+	if (__sanitizer_set_death_callback) {
+		__sanitizer_set_death_callback(save_input);
+	} else {
+		signal(SIGSEGV, on_crash);
+		signal(SIGBUS, on_crash);
+	}
+	signal(SIGABRT, on_crash);
+}
+
+static bool nightly(void)
+{
+	const char *s = getenv("ODRP_NIGHTLY");
+
+	return s && !strcmp(s, "1");
 }
 
 static int run_file(const char *path)
@@ -156,8 +183,9 @@ int main(int argc, char **argv)
 	/* A NIC per run: its memory need not go back to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 64 << 20);
 	mallopt(M_TRIM_THRESHOLD, 64 << 20);
-	signal(SIGABRT, save_input);
-	signal(SIGSEGV, save_input);
+	catch_crashes();
+	if (nightly())
+		runs *= 20;
 	while (nr_seeds < MAX_SEEDS && fuzz_seed(nr_seeds, input))
 		nr_seeds++;
 	for (run = 0; run < runs; run++) {
