@@ -23,7 +23,7 @@ while [ $i -lt $rounds ]; do
 	echo "$HOT_ADD" >/sys/class/odrp-control/hot_add || exit 4
 	mkswap /dev/odrp0 >/dev/null || exit 5
 	swapon /dev/odrp0 || exit 6
-	swapped pattern-far --size=44M --repeat=0 --seed=$i >/tmp/log || exit 7
+	swapped pattern-far --size=30M --repeat=0 --seed=$i >/tmp/log || exit 7
 	swapoff /dev/odrp0 || exit 8
 	i=$((i + 1))
 done
