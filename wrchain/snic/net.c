@@ -35,13 +35,11 @@ struct udp_header {
 _Static_assert(sizeof(struct ip_header) == SNIC_IP_HLEN, "IPv4 header");
 _Static_assert(sizeof(struct udp_header) == SNIC_UDP_HLEN, "UDP header");
 
-static void flush_ports(struct snic *nic, struct snic_net *net);
-
 /* ---- set-up ------------------------------------------------------------- */
 
 static void flush_timer(struct snic *nic, struct snic_timer *t)
 {
-	flush_ports(nic, snic_net_of(nic));
+	snic_net_flush(nic, snic_net_of(nic));
 }
 
 void snic_net_flush_later(struct snic *nic)
@@ -93,7 +91,7 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 		snic_fault_free(nic, net->faults);
 	snic_arp_fini(nic, &net->arp);
 	snic_switch_fini(&net->sw);
-	flush_ports(nic, net);		/* the last words */
+	snic_net_flush(nic, net);	/* the last words */
 	if (net->timer_reserved) {
 		snic_timer_cancel(nic, &net->flush_timer);
 		snic_timer_unreserve(nic, 1);
@@ -440,7 +438,7 @@ static bool receive_one(struct snic *nic, struct snic_net *net, unsigned int i)
 	return true;
 }
 
-static void flush_ports(struct snic *nic, struct snic_net *net)
+void snic_net_flush(struct snic *nic, struct snic_net *net)
 {
 	struct snic_port *p;
 	bool more = false;
@@ -451,6 +449,7 @@ static void flush_ports(struct snic *nic, struct snic_net *net)
 		if (p->ops->flush && p->ops->flush(p) == -EAGAIN)
 			more = true;
 	}
+	snic_timer_cancel(nic, &net->flush_timer);
 	if (more)
 		snic_net_flush_later(nic);
 }
@@ -471,6 +470,5 @@ unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
 			idle++;
 		}
 	}
-	flush_ports(nic, net);
 	return done;
 }

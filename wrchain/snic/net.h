@@ -135,7 +135,7 @@ struct snic_net {
 	uint8_t *tx_buf;	/* ICMP replies */
 };
 
-/* A port keeps frames: flush it soon. */
+/* A port keeps frames, and the step may be over: flush it soon. */
 void snic_net_flush_later(struct snic *nic);
 /* A frame of this station, complete: through the faults to the switch. */
 void snic_net_xmit(struct snic *nic, const struct iovec *iov, int n);

@@ -145,6 +145,7 @@ int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next)
 	snic_cq_spread_errors(nic);
 	more |= snic_sq_run_queue(nic, WQE_BUDGET);
 	snic_rc_step_end(nic);
+	snic_net_flush(nic, nic->net);
 	/* The end of a step may have let send queues go on. */
 	more |= nic->run_head || nic->failed_cqs;
 	*ret_next = more ? now : snic_timers_next(nic);

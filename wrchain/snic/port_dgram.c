@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "net.h"
+#include "unix_path.h"
 
 #define RX_BATCH	16
 #define TX_RING		512		/* power of two */
@@ -178,42 +178,6 @@ static const struct snic_port_ops dgram_ops = {
 	.close = dgram_close,
 };
 
-static int set_path(const char *path, struct sockaddr_un *ret_addr)
-{
-	if (!path || !*path)
-		return -EINVAL;
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	ret_addr->sun_family = AF_UNIX;
-	if (strnlen(path, sizeof(ret_addr->sun_path)) ==
-	    sizeof(ret_addr->sun_path))
-		return -ENAMETOOLONG;
-	memcpy(ret_addr->sun_path, path, strlen(path));
-	return 0;
-}
-
-/* What a process that died left behind; never anything but a socket. */
-static int unlink_stale(const struct sockaddr_un *addr)
-{
-	struct stat st;
-	int fd, ret = 0;
-
-	if (lstat(addr->sun_path, &st))
-		return errno == ENOENT ? 0 : -errno;
-	if (!S_ISSOCK(st.st_mode))
-		return -ENOTSOCK;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	if (!connect(fd, (const struct sockaddr *)addr, sizeof(*addr)))
-		ret = -EADDRINUSE;
-	else if (errno != ECONNREFUSED)
-		ret = -errno;
-	else if (unlink(addr->sun_path))
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static int open_socket(int *ret_fd)
 {
 	int size = SOCKET_BUF;
@@ -249,9 +213,9 @@ int snic_port_dgram_open(const char *local, const char *remote,
 	if (!d)
 		return -ENOMEM;
 	d->port.ops = &dgram_ops;
-	ret = set_path(local, &d->local);
+	ret = snic_unix_path(local, &d->local);
 	if (!ret)
-		ret = set_path(remote, &d->remote);
+		ret = snic_unix_path(remote, &d->remote);
 	if (!ret && !strcmp(local, remote))
 		ret = -EINVAL;
 	if (ret)
@@ -263,7 +227,7 @@ int snic_port_dgram_open(const char *local, const char *remote,
 		goto free_port;
 	}
 	set_up_ring(d);
-	ret = unlink_stale(&d->local);
+	ret = snic_unix_unlink_stale(&d->local, SOCK_DGRAM);
 	if (ret)
 		goto free_port;
 	ret = open_socket(&d->port.fd);

@@ -290,6 +290,8 @@ void snic_net_fini(struct snic *nic, struct snic_net *net);
 /* Takes up to budget frames from the ports; returns how many. */
 unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
 			   unsigned int budget);
+/* Has the ports send what they keep; at the end of a step. */
+void snic_net_flush(struct snic *nic, struct snic_net *net);
 /*
  * End of a step: sends what the QPs have to send (requests, responses,
  * coalesced ACKs).  Before the next time-out is computed: it arms timers.

@@ -221,6 +221,9 @@ int snic_port_add(struct snic *nic, struct snic_port *port);
 /* AF_UNIX datagram sockets, as of QEMU's -netdev dgram. */
 int snic_port_dgram_open(const char *local, const char *remote,
 			 struct snic_port **ret_port);
+/* An AF_UNIX stream socket that listens at path, as QEMU's -netdev stream
+ * connects to: the fastest of the ports. */
+int snic_port_stream_open(const char *path, struct snic_port **ret_port);
 /* A packet socket on a host interface (CAP_NET_RAW). */
 int snic_port_packet_open(const char *ifname, struct snic_port **ret_port);
 /* Two ports joined by a queue in memory; for tests and the simulator. */
