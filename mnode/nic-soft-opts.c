@@ -124,35 +124,58 @@ static int set_mac(struct parse *p, const char *value)
 	return 0;
 }
 
-static int set_port(struct parse *p, const char *key, const char *value)
+/* PATH, or PATH:PATH into remote too. */
+static int set_paths(struct parse *p, const char *key, const char *value,
+		     struct nic_soft_port *port)
 {
-	bool packet = !strcmp(key, "packet");
-	struct nic_soft_port *port;
 	const char *colon = strchr(value, ':');
 	size_t len = colon ? (size_t)(colon - value) : strlen(value);
+	bool two = port->kind == NIC_SOFT_DGRAM;
+
+	if (!len || len >= sizeof(port->local) || two != !!colon ||
+	    (two && (!colon[1] || strlen(colon + 1) >= sizeof(port->remote))))
+		return complain(p, "%s=%s: expected %s of less than %d bytes",
+				key, value,
+				two ? "LOCAL:REMOTE, two socket paths" :
+				      "a socket path without a colon",
+				NIC_SOFT_PATH_MAX);
+	memcpy(port->local, value, len);
+	if (two)
+		memcpy(port->remote, colon + 1, strlen(colon + 1));
+	return 0;
+}
+
+static int set_interface(struct parse *p, const char *value,
+			 struct nic_soft_port *port)
+{
+	size_t len = strlen(value);
+
+	if (!len || len >= IFNAMSIZ || strchr(value, ':'))
+		return complain(p, "packet=%s: expected the name of a "
+				"network interface", value);
+	memcpy(port->local, value, len);
+	return 0;
+}
+
+static int set_port(struct parse *p, const char *key,
+		    enum nic_soft_port_kind kind, const char *value)
+{
+	struct nic_soft_port *port;
+	int r;
 
 	if (p->opts->nr_ports == NIC_SOFT_MAX_PORTS)
 		return complain(p, "%s=%s: more than %d ports", key, value,
 				NIC_SOFT_MAX_PORTS);
 	port = &p->opts->ports[p->opts->nr_ports];
 	memset(port, 0, sizeof(*port));
-	port->packet = packet;
-	if (packet) {
-		if (!len || len >= IFNAMSIZ || colon)
-			return complain(p, "packet=%s: expected the name of a "
-					"network interface", value);
-	} else if (!colon || !len || !colon[1] ||
-		   len >= sizeof(port->local) ||
-		   strlen(colon + 1) >= sizeof(port->remote)) {
-		return complain(p, "dgram=%s: expected LOCAL:REMOTE, two "
-				"socket paths of less than %d bytes", value,
-				NIC_SOFT_PATH_MAX);
-	} else {
-		memcpy(port->remote, colon + 1, strlen(colon + 1));
-	}
-	memcpy(port->local, value, len);
-	p->opts->nr_ports++;
-	return 0;
+	port->kind = kind;
+	if (kind == NIC_SOFT_PACKET)
+		r = set_interface(p, value, port);
+	else
+		r = set_paths(p, key, value, port);
+	if (!r)
+		p->opts->nr_ports++;
+	return r;
 }
 
 static int set_fetch(struct parse *p, const char *value)
@@ -178,8 +201,12 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_ip(p, value);
 	if (!strcmp(key, "mac"))
 		return set_mac(p, value);
-	if (!strcmp(key, "dgram") || !strcmp(key, "packet"))
-		return set_port(p, key, value);
+	if (!strcmp(key, "dgram"))
+		return set_port(p, key, NIC_SOFT_DGRAM, value);
+	if (!strcmp(key, "stream"))
+		return set_port(p, key, NIC_SOFT_STREAM, value);
+	if (!strcmp(key, "packet"))
+		return set_port(p, key, NIC_SOFT_PACKET, value);
 	if (!strcmp(key, "fetch"))
 		return set_fetch(p, value);
 	if (!strcmp(key, "loss"))
@@ -217,8 +244,8 @@ static int set_word(struct parse *p, const char *key, const char *value)
 			o->nic.relaxed_index = o->nic.relaxed_qpn = !b;
 		return r;
 	}
-	return complain(p, "%s: unknown; expected ip, mac, mtu, dgram, packet, "
-			"fetch, strict, seed, spin_us, loss, reorder, "
+	return complain(p, "%s: unknown; expected ip, mac, mtu, dgram, stream, "
+			"packet, fetch, strict, seed, spin_us, loss, reorder, "
 			"duplicate, corrupt or delay_us", key);
 }
 
@@ -268,8 +295,8 @@ int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 	if (!p.ip_given)
 		return complain(&p, "needs ip=ADDRESS/PREFIX");
 	if (!opts.nr_ports)
-		return complain(&p, "needs a port: dgram=LOCAL:REMOTE or "
-				"packet=INTERFACE");
+		return complain(&p, "needs a port: stream=PATH, "
+				"dgram=LOCAL:REMOTE or packet=INTERFACE");
 	if (!opts.mac_given)
 		derive_mac(&opts.nic);
 	*ret_opts = opts;

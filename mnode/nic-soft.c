@@ -419,7 +419,7 @@ static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 	if (fd < 0)
 		return -errno;
 	for (i = 0; i < opts->nr_ports; i++) {
-		if (!opts->ports[i].packet)
+		if (opts->ports[i].kind != NIC_SOFT_PACKET)
 			continue;
 		snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%.15s",
 			 opts->ports[i].local);
@@ -438,20 +438,35 @@ static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 	return r;
 }
 
+static const char *const kinds[] = {
+	[NIC_SOFT_DGRAM] = "dgram",
+	[NIC_SOFT_STREAM] = "stream",
+	[NIC_SOFT_PACKET] = "packet",
+};
+
+static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
+{
+	switch (p->kind) {
+	case NIC_SOFT_PACKET:
+		return snic_port_packet_open(p->local, ret_port);
+	case NIC_SOFT_STREAM:
+		return snic_port_stream_open(p->local, ret_port);
+	default:
+		return snic_port_dgram_open(p->local, p->remote, ret_port);
+	}
+}
+
 static int open_port(struct nic_soft *s, const struct nic_soft_port *p,
 		     char *why)
 {
 	struct snic_port *port;
 	int r;
 
-	if (p->packet)
-		r = snic_port_packet_open(p->local, &port);
-	else
-		r = snic_port_dgram_open(p->local, p->remote, &port);
+	r = open_kind(p, &port);
 	if (r) {
 		snprintf(why, NIC_SOFT_WHY_MAX, "%s=%.90s%s%.90s: %s",
-			 p->packet ? "packet" : "dgram", p->local,
-			 p->packet ? "" : ":", p->remote, strerror(-r));
+			 kinds[p->kind], p->local, *p->remote ? ":" : "",
+			 p->remote, strerror(-r));
 		return r;
 	}
 	s->ports[s->nr_ports++] = port;

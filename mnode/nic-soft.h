@@ -12,9 +12,15 @@
 #define NIC_SOFT_MAX_PORTS	64
 #define NIC_SOFT_PATH_MAX	108	/* sun_path */
 
+enum nic_soft_port_kind {
+	NIC_SOFT_DGRAM,		/* local and remote are socket paths */
+	NIC_SOFT_STREAM,	/* local is the path to listen at */
+	NIC_SOFT_PACKET,	/* local is the interface's name */
+};
+
 struct nic_soft_port {
-	bool packet;
-	char local[NIC_SOFT_PATH_MAX];	/* or the interface's name */
+	enum nic_soft_port_kind kind;
+	char local[NIC_SOFT_PATH_MAX];
 	char remote[NIC_SOFT_PATH_MAX];
 };
 

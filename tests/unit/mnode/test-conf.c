@@ -35,7 +35,7 @@ static void test_nic_all_words(void **state)
 	assert_string_equal(o.ports[0].local, "/a/b");
 	assert_string_equal(o.ports[0].remote, "/c/d");
 	assert_string_equal(o.ports[1].remote, "y");
-	assert_true(o.ports[2].packet);
+	assert_int_equal(o.ports[2].kind, NIC_SOFT_PACKET);
 	assert_string_equal(o.ports[2].local, "eth0");
 	assert_int_equal(o.nic.fetch, SNIC_FETCH_EARLY);
 	assert_true(o.nic.relaxed_index && o.nic.relaxed_qpn);
@@ -72,6 +72,7 @@ static const char *const bad_nics[][2] = {
 	{ "ip=10.77.0.1/24,dgram=a", "LOCAL:REMOTE" },
 	{ "ip=10.77.0.1/24,dgram=:b", "LOCAL:REMOTE" },
 	{ "ip=10.77.0.1/24,dgram=a:", "LOCAL:REMOTE" },
+	{ "ip=10.77.0.1/24,stream=a:b", "without a colon" },
 	{ "ip=10.77.0.1/24,packet=averyveryverylongname", "packet=" },
 	{ "ip=10.77.0.1/24,mac=1:2:3", "mac=1:2:3" },
 	{ "ip=10.77.0.1/24,mac=01:00:00:00:00:00", "unicast" },
