@@ -50,7 +50,11 @@ mnode_pool() {
 mnode_nic() {
 	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$GUEST_MTU"
 	for ((i = 0; i < opt_cnodes; i++)); do
-		nic+=",dgram=$run_dir/agent$i.sock:$run_dir/guest$i.sock"
+		if [[ $opt_wire == dgram ]]; then
+			nic+=",dgram=$run_dir/agent$i.sock:$run_dir/guest$i.sock"
+		else
+			nic+=",stream=$run_dir/agent$i.sock"
+		fi
 	done
 	echo "$nic$opt_nic"
 }

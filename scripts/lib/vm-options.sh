@@ -34,6 +34,8 @@ Swap:
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
+  --wire KIND           how QEMU and the memory node's NIC are joined: stream
+                        (default) or dgram, sockets of that kind
   --nic-opt TEXT        more for the agent's software NIC, such as loss=0.01
   --no-swapon           add the device, but do not swap to it
   --no-odrp             the same machine with neither swap nor memory node
@@ -74,6 +76,7 @@ options_default() {
 	opt_add=()
 	opt_param=()
 	opt_qemu=()
+	opt_wire=stream
 	opt_command=()
 }
 
@@ -132,6 +135,11 @@ options_value() {
 	--timeout) want_seconds "$name" "$value"; opt_timeout=$value ;;
 	--keep-logs) opt_keep_logs=$value ;;
 	--qemu-arg) opt_qemu+=("$value") ;;
+	--wire)
+		[[ $value == stream || $value == dgram ]] ||
+			die "--wire '$value': expected stream or dgram"
+		opt_wire=$value
+		;;
 	*) return 1 ;;
 	esac
 }

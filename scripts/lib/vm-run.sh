@@ -162,7 +162,12 @@ qemu_netdev() {
 		fi
 		;;
 	*)
-		echo "dgram,id=n0,local.type=unix,local.path=$run_dir/guest$i.sock,remote.type=unix,remote.path=$run_dir/agent$i.sock"
+		# A stream needs somebody who listens.
+		if [[ $opt_mode == odrp && $opt_wire == stream ]]; then
+			echo "stream,id=n0,server=off,addr.type=unix,addr.path=$run_dir/agent$i.sock"
+		else
+			echo "dgram,id=n0,local.type=unix,local.path=$run_dir/guest$i.sock,remote.type=unix,remote.path=$run_dir/agent$i.sock"
+		fi
 		;;
 	esac
 }
