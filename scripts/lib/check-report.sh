@@ -44,11 +44,23 @@ skipped() {
 	echo "skipped $1"
 }
 
-# failed NAME [LOG]: with the end of the log, indented.
+# excerpt LOG: what a person wants to see of it: a sanitizer's report from its
+# first line on, else the end.
+excerpt() {
+	local first
+	first=$(grep -nm1 -E 'ERROR: [A-Z]\w+Sanitizer|runtime error:' "$1")
+	if [[ -n $first ]]; then
+		tail -n "+${first%%:*}" "$1" | head -n 25
+	else
+		tail -n 30 "$1"
+	fi
+}
+
+# failed NAME [LOG]: with an excerpt, indented.
 failed() {
 	failures+=("$1")
 	echo "FAILED  $1"
-	[[ -n ${2:-} && -s $2 ]] && tail -n "${ODRP_CHECK_LINES:-30}" "$2" |
+	[[ -n ${2:-} && -s $2 ]] && excerpt "$2" | cut -c 1-300 |
 		sed 's/^/        | /'
 	return 0
 }
