@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions: a request succeeds or fails, nothing in between.  It ends when
- * its SEND has completed and its answer is there, because only then neither
- * NIC touches its memory any more.
+ * Completions: a request succeeds or fails, nothing in between.  A store ends
+ * when its SEND has completed and its answer is there, because only then
+ * neither NIC touches its page any more; see odrp_conn_lazy() for the others.
  *
  * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
  * reader itself; both may do so at once: ib_poll_cq() gives each completion

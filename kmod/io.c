@@ -124,17 +124,21 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 static void number(struct odrp_conn *conn, struct odrp_req *req, u64 now,
 		   unsigned long deadline)
 {
+	u32 r = conn->next_r++;
+	bool signal = !odrp_conn_lazy(conn) || !(r % ODRP_SIGNAL_EVERY);
+
 	lockdep_assert_held(&conn->lock);
-	odrp_words_make(&conn->words, conn->next_r++,
+	odrp_words_make(&conn->words, r,
 			req->hdr + sizeof(struct odrp_wire_req));
 	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
 				      conn->req_len, DMA_TO_DEVICE);
 	req->start_ns = now;
 	req->deadline = deadline;
 	req->wr.next = req->next ? &req->next->wr : NULL;
+	req->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
 	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
-	atomic_or(ODRP_REQ_POSTED, &req->st);
+	atomic_or(ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT), &req->st);
 }
 
 /* What was not posted is not in flight: keep the teardown from ending it. */

@@ -48,6 +48,7 @@
 #define ODRP_RECV_CHUNK		16	/* receives reposted at a time */
 #define ODRP_POST_CHUNK		32	/* requests posted at a time at most */
 #define ODRP_NR_WAITS		64
+#define ODRP_SIGNAL_EVERY	4	/* see odrp_conn_lazy() */
 
 static_assert(PAGE_SIZE == ODRP_BLOCK);
 
@@ -60,7 +61,8 @@ struct odrp_conn;
  * A request's life, in one word together with its generation, so that an
  * answer can be matched and counted in one step, whoever sends it and however
  * often.  The request is done when both SENT and ANSWERED are set: then
- * neither NIC touches its memory any more.
+ * neither NIC touches its memory any more.  (SENT is set from the start where
+ * nobody waits for it: odrp_conn_lazy().)
  */
 #define ODRP_REQ_POSTED		1u
 #define ODRP_REQ_SENT		2u
@@ -166,6 +168,20 @@ struct odrp_conn {
 	struct odrp_reg		*regs;
 	unsigned int		nr_regs;
 };
+
+/*
+ * Requests without a page complete by their answer alone: only each fourth
+ * asks for the completion of its SEND too, and ends only with it, so that
+ * there are never more than depth * 4 in the send queue.  Should the NIC have
+ * to send one again whose head is another's by now, the memory node has it
+ * already (it answered) and drops what comes.  A store's page may be gone by
+ * then, so a store always waits for both.
+ */
+static inline bool odrp_conn_lazy(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_LOAD ||
+	       conn->chain == ODRP_WIRE_INVALIDATE;
+}
 
 struct odrp_queue {
 	struct odrp_dev		*dev;

@@ -119,8 +119,11 @@ static int post_recvs(struct odrp_conn *conn)
 int odrp_conn_make_qp(struct odrp_conn *conn)
 {
 	struct ib_device *ibdev = conn->sess->ibdev;
+	unsigned int nr_reqs = conn->q ? conn->depth : 0;
 	/* Registrations, a beat, and the marker of ib_drain_sq(). */
-	unsigned int nr_send = (conn->q ? conn->depth : 0) + regs_of(conn) + 3;
+	unsigned int nr_send = nr_reqs * (odrp_conn_lazy(conn) ?
+					  ODRP_SIGNAL_EVERY : 1) +
+			       regs_of(conn) + 3;
 	struct ib_qp_init_attr attr = {
 		.event_handler	= qp_event,
 		.qp_context	= conn,
@@ -293,7 +296,6 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->wr.sg_list = req->sge;
 	req->wr.num_sge = is_store(conn) ? 2 : 1;
 	req->wr.opcode = IB_WR_SEND;
-	req->wr.send_flags = IB_SEND_SIGNALED;
 	if (!has_page(conn))
 		return 0;
 	req->bounce = alloc_page(GFP_KERNEL);
