@@ -34,31 +34,23 @@ echo "memory: $before KB after 5 rounds, $after KB after $rounds"
 echo all well
 GUEST
 
-# "fds rss_kb" of the agent of this case, again and again.
-watch_agent() {
+# Open files and memory of the agent, again and again.
+measure() {
 	local pid
-	while [[ -d $case_dir/tmp ]]; do
-		for pid in $(pgrep -x odrp-mnoded); do
-			grep -qs "$case_dir/tmp" "/proc/$pid/cmdline" || continue
-			echo "$(ls "/proc/$pid/fd" | wc -l) $(
-				awk '/^RssAnon:/ { print $2 }' "/proc/$pid/status")"
-		done
-		sleep 1
-	done >"$case_dir/agent"
+	for pid in $(pgrep -x odrp-mnoded); do
+		grep -qs "$1" "/proc/$pid/cmdline" || continue
+		echo "$(find "/proc/$pid/fd" -type l | wc -l) $(
+			awk '/^RssAnon:/ { print $2 }' "/proc/$pid/status")"
+	done >>"$case_dir/agent"
 }
 
 comes_and_goes() {
-	local watcher fds0 rss0 fds1 rss1
-	mkdir "$case_dir/tmp"
-	watch_agent &
-	watcher=$!
-	TMPDIR=$case_dir/tmp vm_timeout=$((60 + rounds * 10)) vm_script \
+	local fds0 rss0 fds1 rss1
+	vm_timeout=$((60 + rounds * 10)) vm_beside measure vm_script \
 		--mem 128M --swap 128M --no-swapon -- "$script" "$rounds"
-	rm -rf "$case_dir/tmp"
-	wait "$watcher"
 	expect_status 0
 	expect_out 'all well'
-	expect '.teardown_errors == []' '.mnode.sessions == 0' \
+	expect '.teardown_errors == []' '.mnode.sessions == []' \
 		'.mnode_end.pages_mapped == 0' \
 		'.mnode_end.pages_free == .mnode_end.pages_total'
 	read -r fds0 rss0 < <(awk 'NR == 8' "$case_dir/agent")

@@ -119,6 +119,27 @@ vm_script() {
 		sh "$guest_functions$2" sh "${@:3}"
 }
 
+# vm_beside FUNCTION VM_FUNCTION ARG...: one run; while it lasts, FUNCTION is
+# called every second with the agent's control socket.
+vm_beside() {
+	local beside=$1 watcher control
+	shift
+	mkdir "$case_dir/tmp"
+	while [[ -d $case_dir/tmp ]]; do
+		control=$(echo "$case_dir"/tmp/odrp-vm.*/control.sock)
+		[[ -S $control ]] && "$beside" "$control"
+		sleep 1
+	done &
+	watcher=$!
+	TMPDIR=$case_dir/tmp "$@"
+	rm -rf "$case_dir/tmp"
+	wait "$watcher"
+}
+
+mnode_status() {
+	timeout 5 "$vm_ctl" mnode status --control "$1" --json
+}
+
 # shellcheck disable=SC2016  # for the guest's shell
 guest_functions='
 swapped() {
