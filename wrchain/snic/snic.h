@@ -217,6 +217,7 @@ struct snic_port_ops {
 	int (*flush)(struct snic_port *port);
 };
 
+/* The port must stay open until after snic_free(), which flushes it. */
 int snic_port_add(struct snic *nic, struct snic_port *port);
 /* AF_UNIX datagram sockets, as of QEMU's -netdev dgram. */
 int snic_port_dgram_open(const char *local, const char *remote,

@@ -293,7 +293,7 @@ static int make_qp(struct snic *nic, uint32_t pdn, uint32_t *ret_qpn)
 static int make_all(void)
 {
 	struct snic_config cfg = bed_config;
-	struct snic_port *a, *b;
+	struct snic_port *a = NULL, *b = NULL;
 	struct snic *nic;
 	uint32_t pdn, key, qpn;
 	int i, r;
@@ -310,12 +310,13 @@ static int make_all(void)
 		r = make_qp(nic, pdn, &qpn);
 	if (!r)
 		r = snic_port_pair_open(&a, &b);
-	if (!r) {
+	if (!r)
 		r = snic_port_add(nic, a);
+	snic_free(nic);
+	if (a) {	/* the NIC's last words went through it */
 		a->ops->close(a);
 		b->ops->close(b);
 	}
-	snic_free(nic);
 	return r;
 }
 
