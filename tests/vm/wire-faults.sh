@@ -27,8 +27,14 @@ swaps_over() {
 
 tap_case "1 % of all packets lost" \
 	swaps_over 1000 loss=0.01 fault_lost
-tap_case "5 % lost, 5 % out of order" \
-	swaps_over 200 loss=0.05,reorder=0.05 fault_lost fault_reordered
+# rxe takes five minutes over this wire, and more than io_timeout_ms over some
+# of its requests: so many are outstanding, and each loss costs a time-out.
+if ((nightly)); then
+	vm_timeout=1200 tap_case "5 % lost, 5 % out of order" \
+		swaps_over 200 loss=0.05,reorder=0.05 fault_lost fault_reordered
+else
+	tap_skip "5 % lost, 5 % out of order" "long: scripts/check --nightly"
+fi
 tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
 	swaps_over 200 duplicate=0.01,corrupt=0.01,reorder=0.01 \
 	fault_duplicated fault_corrupted
