@@ -6,18 +6,20 @@
 seconds=15
 ((nightly)) && seconds=120
 
-# swaps_over MINIMUM NIC_OPTIONS COUNTER...: the faults must have happened.
+# swaps_over SIZE NIC_OPTIONS COUNTER...: SIZE is what the processes use, of
+# which some 55 MB fit; the faults must have happened.
 swaps_over() {
-	local least=$1 faults=$2 c
+	local size=$1 faults=$2 c
 	shift 2
-	# A lost message of the connection manager costs the kernel 4 s.
-	vm --mem 150M --swap 256M --nic-opt "$faults" \
-		--param connect_ms=60000 -- \
-		pressure-far --size=80M --processes=3 --rounds=1 \
+	# A lost message of the connection manager costs the kernel 4 s, a lost
+	# packet at the end of a burst rxe a quarter.
+	vm --mem 160M --swap 256M --nic-opt "$faults" \
+		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
+		pressure-far --size="$size" --processes=3 --rounds=1 \
 		--seconds="$seconds"
 	expect_status 0
-	expect ".cnodes[0].stats.loads > $least" \
-		".cnodes[0].stats.stores_unmapped > $least"
+	expect '.cnodes[0].stats.loads > 100' \
+		'.cnodes[0].stats.stores_unmapped > 500'
 	for c; do
 		expect ".mnode.nic.$c > 10"
 	done
@@ -26,16 +28,10 @@ swaps_over() {
 }
 
 tap_case "1 % of all packets lost" \
-	swaps_over 1000 loss=0.01 fault_lost
-# rxe takes five minutes over this wire, and more than io_timeout_ms over some
-# of its requests: so many are outstanding, and each loss costs a time-out.
-if ((nightly)); then
-	vm_timeout=1200 tap_case "5 % lost, 5 % out of order" \
-		swaps_over 200 loss=0.05,reorder=0.05 fault_lost fault_reordered
-else
-	tap_skip "5 % lost, 5 % out of order" "long: scripts/check --nightly"
-fi
+	swaps_over 80M loss=0.01 fault_lost
+tap_case "5 % lost, 5 % out of order" \
+	swaps_over 58M loss=0.05,reorder=0.05 fault_lost fault_reordered
 tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
-	swaps_over 200 duplicate=0.01,corrupt=0.01,reorder=0.01 \
+	swaps_over 80M duplicate=0.01,corrupt=0.01,reorder=0.01 \
 	fault_duplicated fault_corrupted
 tap_end
