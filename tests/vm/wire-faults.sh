@@ -29,8 +29,14 @@ swaps_over() {
 
 tap_case "1 % of all packets lost" \
 	swaps_over 80M loss=0.01 fault_lost
-tap_case "5 % lost, 5 % out of order" \
-	swaps_over 58M loss=0.05,reorder=0.05 fault_lost fault_reordered
+# Each loss that rxe notices by its time-out costs a quarter of a second; with
+# the host busy this may take longer than a request may.
+if ((nightly)); then
+	vm_timeout=1200 tap_case "5 % lost, 5 % out of order" \
+		swaps_over 58M loss=0.05,reorder=0.05 fault_lost fault_reordered
+else
+	tap_skip "5 % lost, 5 % out of order" "long: scripts/check --nightly"
+fi
 tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
 	swaps_over 80M duplicate=0.01,corrupt=0.01,reorder=0.01 \
 	fault_duplicated fault_corrupted
