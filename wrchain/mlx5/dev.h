@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An mlx5 device as chains use it: completion queues and queue pairs made by
+ * firmware commands, in the caller's memory, all on one UAR page, because
+ * WAIT and SEND_EN reach only queues of the same one.
+ *
+ * One thread.  Everything is 0 or -errno; what the firmware said is in
+ * wrc_mlx5_said().
+ */
+#ifndef WRC_MLX5_DEV_H
+#define WRC_MLX5_DEV_H
+
+#include "../core/wqe.h"
+#include "devx.h"
+
+/**
+ * struct wrc_mlx5_stats - what has been asked of the device
+ * @refused:	commands that the firmware did not like
+ */
+#define WRC_MLX5_COUNTERS(X)						\
+	X(commands) X(refused) X(cqs) X(qps) X(keys) X(doorbells)
+
+struct wrc_mlx5_stats {
+#define WRC_MLX5_COUNTER_FIELD(name) __u64 name;
+	WRC_MLX5_COUNTERS(WRC_MLX5_COUNTER_FIELD)
+#undef WRC_MLX5_COUNTER_FIELD
+};
+
+/**
+ * struct wrc_mlx5 - an open device
+ * @port, @gid_index: the one that is used
+ * @link:	that port
+ * @roce:	its RoCE address, on Ethernet
+ */
+struct wrc_mlx5 {
+	const struct wrc_mlx5_devx *devx;
+	void *ctx;
+	struct wrc_mlx5_caps caps;
+	__u8 port;
+	__u16 gid_index;
+	struct wrc_mlx5_port link;
+	struct wrc_mlx5_roce roce;
+	void *uar;
+	__u32 uar_page, eqn;
+	struct wrc_mlx5_stats stats;
+	char said[WRC_MLX5_WHY_MAX];
+};
+
+/**
+ * struct wrc_mlx5_cq - completion queue
+ * @mem:	entries, then the doorbell record
+ * @next:	entries polled
+ */
+struct wrc_mlx5_cq {
+	struct wrc_mlx5 *dev;
+	void *obj, *umem;
+	void *mem;
+	struct wrc_cqe *buf;
+	__be32 *dbr;
+	__u32 cqn, next;
+	__u8 log_size;
+};
+
+/**
+ * struct wrc_mlx5_qp_mem - a queue pair's memory, the caller's
+ * @end:	of the memory in which @rq or @sq (the first one) and @dbr lie,
+ *		in this order
+ * @rq:		NULL: none; else the send queue begins where it ends
+ */
+struct wrc_mlx5_qp_mem {
+	void *rq, *sq;
+	struct wrc_dbr *dbr;
+	const void *end;
+};
+
+struct wrc_mlx5_qp {
+	struct wrc_mlx5 *dev;
+	void *obj, *umem;
+	struct wrc_dbr *dbr;
+	__u32 qpn;
+};
+
+/* The device and what it can do, nothing else; for a probe.  why: a sentence. */
+int wrc_mlx5_probe(const struct wrc_mlx5_devx *devx, const char *name,
+		   struct wrc_mlx5 *ret_dev, char why[WRC_MLX5_WHY_MAX]);
+/*
+ * Makes a probed device ready.  -EOPNOTSUPP: it lacks something that chains
+ * need, in words in why; -ENETDOWN: the port is down.
+ */
+int wrc_mlx5_start(struct wrc_mlx5 *dev, __u8 port, __u16 gid_index,
+		   char why[WRC_MLX5_WHY_MAX]);
+/* After all that was made on it is gone.  Of a probed one, too. */
+void wrc_mlx5_close(struct wrc_mlx5 *dev);
+
+/* What the firmware has last refused, for people; "" if nothing. */
+const char *wrc_mlx5_said(const struct wrc_mlx5 *dev);
+
+/* log_size: of the entries.  Overrun is ignored. */
+int wrc_mlx5_cq_init(struct wrc_mlx5 *dev, __u8 log_size,
+		     struct wrc_mlx5_cq *ret_cq);
+void wrc_mlx5_cq_fini(struct wrc_mlx5_cq *cq);
+/* -EAGAIN: none. */
+int wrc_mlx5_cq_poll(struct wrc_mlx5_cq *cq, struct wrc_cqe *ret_cqe);
+int wrc_mlx5_cq_query(struct wrc_mlx5_cq *cq,
+		      struct wrc_mlx5_cq_info *ret_info);
+
+/* attr: pdn, CQs, sizes and cd_*; all else comes from mem and dev. */
+int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
+		     const struct wrc_mlx5_qp_mem *mem,
+		     struct wrc_mlx5_qp *ret_qp);
+void wrc_mlx5_qp_fini(struct wrc_mlx5_qp *qp);
+/* RESET, INIT, RTR, RTS. */
+int wrc_mlx5_qp_connect(struct wrc_mlx5_qp *qp,
+			const struct wrc_mlx5_conn *conn);
+/* The same to a queue pair of this device. */
+int wrc_mlx5_qp_loop(struct wrc_mlx5_qp *qp, __u32 dest_qpn, __u8 access);
+int wrc_mlx5_qp_error(struct wrc_mlx5_qp *qp);
+int wrc_mlx5_qp_query(struct wrc_mlx5_qp *qp,
+		      struct wrc_mlx5_qp_info *ret_info);
+/* BBs before pi may run: record, then register. */
+void wrc_mlx5_qp_ring(struct wrc_mlx5_qp *qp, __u16 pi);
+
+#endif /* WRC_MLX5_DEV_H */
