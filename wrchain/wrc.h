@@ -27,9 +27,32 @@
 
 struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
 
+/*
+ * Which chains.  All but the first are the rungs of Figure 12 of the ODRP
+ * paper, each with one more of its optimisations: a yardstick for the cost
+ * model, for the software NIC only.  The verifier refuses them, see
+ * prog/ladder.h.
+ */
+enum wrc_variant {
+	WRC_V_OURS,
+	WRC_V_NAIVE,
+	WRC_V_STORE_DECISION,	/* the client knows whether a slot is mapped */
+	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
+	WRC_V_RECYCLE_HELPER,	/* ... and the recycle words */
+	WRC_V_PAPER,		/* ... and bytes are reversed by one READ */
+	WRC_NR_VARIANTS,
+};
+
+/*
+ * WRC_V_NAIVE finds a second counter that far behind free_head, whose address
+ * has 0 in bits 8 to 15.  It counts in a ring of the same size, full of 0s.
+ */
+#define WRC_NAIVE_SHADOW	0x1500
+
 struct wrc_opts {
 	/* Re-arm each WQE's index too, for NICs that check it. */
 	bool strict_index;
+	__u8 variant;		/* enum wrc_variant */
 };
 
 /**
@@ -117,7 +140,10 @@ struct wrc_held {
 /* Text of the last refusal, for people: one sentence with the WQE's line. */
 #define WRC_WHY_MAX 256
 
-/* -EINVAL: no such chain; -ENOSPC: the program outgrew its arrays (a bug). */
+/*
+ * -EINVAL: no such chain, or a variant that cannot be strict.
+ * -ENOSPC: the program outgrew its arrays (a bug).
+ */
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog);
 /* -ERANGE: depth is not a power of two in [4, 1024], or too large a ring. */

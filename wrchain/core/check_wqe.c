@@ -39,9 +39,12 @@ int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn)
 	const struct wrc_bind *bind = c->ctx.bind;
 	const __u8 *wqe = wrc_check_wqe(c, instance, insn);
 	__u32 qpn = i->queue == WRC_LOOP ? bind->loop_qpn : bind->client_qpn;
+	__u8 flags = i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS : 0;
 	struct wrc_wr wr;
 	int n;
 
+	if (i->flags & WRC_I_FENCE)
+		flags |= WRC_WQE_FM_FENCE;
 	n = wrc_decode(wqe, i->nr_bb * WRC_WQE_BB, i->op, &wr);
 	if (n < 0)
 		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
@@ -64,7 +67,7 @@ int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn)
 		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
 				  "has %u data segments instead of %u",
 				  wr.nr_sge, i->nr_sge);
-	if (wr.flags != (i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS : 0))
+	if (wr.flags != flags)
 		return wrc_refuse(c, WRC_RULE_FORM, instance, insn,
 				  "has completion flags 0x%02x, not its program's",
 				  wr.flags);

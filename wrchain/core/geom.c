@@ -63,7 +63,8 @@ int wrc_geom_init(const struct wrc_prog *prog, __u32 depth,
 	g->loop_dbr = g->client_sq + (WRC_WQE_BB << g->log_client_sq);
 	g->client_dbr = g->loop_dbr + DBR_LINE;
 	g->scratch = g->client_dbr + DBR_LINE;
-	g->arena_len = page_align(g->scratch + depth * WRC_SCRATCH);
+	g->arena_len = page_align(g->scratch + depth * WRC_SCRATCH +
+				  prog->nr_cells * sizeof(__u64));
 	g->buf_len = prog->page ? depth * PAGE : 0;
 
 	g->start_bb = head->bb + head->nr_bb;

@@ -8,6 +8,7 @@ enum wrc_class wrc_space_class(enum wrc_space space)
 	case WRC_SP_FIELD:
 	case WRC_SP_REG:
 	case WRC_SP_DBR:
+	case WRC_SP_CELL:
 		return WRC_CL_ARENA;
 	case WRC_SP_BUF:
 		return WRC_CL_BUF;

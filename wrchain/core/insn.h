@@ -28,6 +28,7 @@ enum wrc_space {
 	WRC_SP_SLOT,		/* a slot of the free ring; at run time */
 	WRC_SP_POOL,		/* a page; at run time */
 	WRC_SP_PEER,		/* the CNode's memory; address and key at run time */
+	WRC_SP_CELL,		/* a counter of a chain that re-arms itself */
 	WRC_NR_SPACES,
 };
 
@@ -47,6 +48,7 @@ enum wrc_reg {
 	WRC_REG_SLOT	= 0,	/* counter as fetched: slot address, host order */
 	WRC_REG_PAGE	= 8,	/* page address */
 	WRC_REG_TRASH	= 16,	/* what nobody reads */
+	WRC_REG_TT	= 24,	/* table address, host order (prog/ladder.c) */
 };
 
 #define WRC_SCRATCH 64		/* bytes of one instance's scratch line */
@@ -67,6 +69,7 @@ struct wrc_operand {
 
 #define WRC_INSN_SGE	8
 
+#define WRC_I_FENCE	0x08	/* not before all READs and atomics are done */
 #define WRC_I_SIGNALED	0x01	/* makes a CQE, whatever its opcode becomes */
 #define WRC_I_MAYBE	0x02	/* written as NOP; its opcode comes at run time */
 

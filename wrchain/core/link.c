@@ -2,6 +2,8 @@
 /* The linker, first half: a program on its own; see link.h. */
 #include "link.h"
 
+#define MAX_NOP_BB (WRC_WQE_MAX_DS / (WRC_WQE_BB / WRC_WQE_DS))
+
 /* Bytes of an instruction's WQE. */
 static __u32 insn_len(const struct wrc_insn *insn)
 {
@@ -81,30 +83,39 @@ static void shift(struct wrc_prog *prog, unsigned int at)
 	shift_number(&prog->hold.page_put, at);
 }
 
-/* Fills the loop queue's instance to a power of two with one NOP. */
-static int pad(struct wrc_prog *prog)
+static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
 {
-	unsigned int i, at = nr_loop_insns(prog);
 	struct wrc_insn *nop;
-	__u32 bb = 0, want = 1;
 
-	for (i = 0; i < at; i++)
-		bb += (insn_len(&prog->insn[i]) + WRC_WQE_BB - 1) / WRC_WQE_BB;
-	while (want < bb)
-		want <<= 1;
-	if (want == bb)
-		return 0;
 	if (prog->nr_insn == WRC_MAX_INSN)
-		return -ENOSPC;
-	if ((want - bb) * (WRC_WQE_BB / WRC_WQE_DS) > WRC_WQE_MAX_DS)
 		return -ENOSPC;
 	shift(prog, at);
 	nop = &prog->insn[at];
 	memset(nop, 0, sizeof(*nop));
 	nop->op = WRC_WQE_NOP;
 	nop->queue = WRC_LOOP;
-	nop->nr_bb = want - bb;
+	nop->nr_bb = bb;
 	return 0;
+}
+
+/* Fills the loop queue's instance to a power of two, with one NOP if it can. */
+static int pad(struct wrc_prog *prog)
+{
+	unsigned int i, at = nr_loop_insns(prog);
+	__u32 bb = 0, want = 1, n;
+	int err = 0;
+
+	for (i = 0; i < at; i++)
+		bb += (insn_len(&prog->insn[i]) + WRC_WQE_BB - 1) / WRC_WQE_BB;
+	while (want < bb)
+		want <<= 1;
+	for (; !err && bb < want; bb += n) {
+		n = want - bb;
+		if (n > MAX_NOP_BB)
+			n = MAX_NOP_BB;
+		err = add_nop(prog, at, n);
+	}
+	return err;
 }
 
 int wrc_field_off(const struct wrc_prog *prog, struct wrc_ref ref)
@@ -141,6 +152,11 @@ static int ref_check(const struct wrc_prog *prog, struct wrc_ref ref, __u32 len)
 		return ref.at + ref.off + len > WRC_SCRATCH ? -ERANGE : 0;
 	case WRC_SP_BUF:
 		return ref.off + len > ODRP_WIRE_PAGE_SIZE ? -ERANGE : 0;
+	case WRC_SP_DBR:
+		return ref.off + len > sizeof(__be32) ? -ERANGE : 0;
+	case WRC_SP_CELL:
+		return ref.at >= prog->nr_cells ||
+		       ref.off + len > sizeof(__u64) ? -ERANGE : 0;
 	default:
 		return ref.off ? -ERANGE : 0;
 	}
@@ -258,6 +274,8 @@ static int words(struct wrc_prog *prog)
 	int err = 0;
 
 	prog->req_len = sizeof(struct odrp_wire_req);
+	if (prog->self)
+		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
 		__u8 op = prog->insn[i].op;
 

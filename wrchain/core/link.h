@@ -23,7 +23,16 @@ int wrc_field_off(const struct wrc_prog *prog, struct wrc_ref ref);
  */
 __u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r);
 
-/* Byte offset in the arena of a FIELD, REG or DBR place of an instance. */
+/*
+ * A cell: its value when request r has advanced it, which arms request r +
+ * depth; how far each request advances it; and where it wraps.
+ */
+__u32 wrc_cell_value(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     unsigned int cell, __u32 r);
+__u32 wrc_cell_step(const struct wrc_prog *prog, unsigned int cell);
+__u32 wrc_cell_mask(const struct wrc_prog *prog, unsigned int cell);
+
+/* Byte offset in the arena of a FIELD, REG, CELL or DBR place of an instance. */
 __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    struct wrc_ref ref, __u32 instance);
 

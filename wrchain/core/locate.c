@@ -18,6 +18,32 @@ __u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r)
 	return r * prog->bb[target->queue] + target->bb + target->nr_bb;
 }
 
+__u32 wrc_cell_step(const struct wrc_prog *prog, unsigned int cell)
+{
+	const struct wrc_cell *c = &prog->cell[cell];
+
+	if (c->insn == WRC_NONE)
+		return 1;
+	return wrc_count(prog, c->insn, 1) - wrc_count(prog, c->insn, 0);
+}
+
+__u32 wrc_cell_mask(const struct wrc_prog *prog, unsigned int cell)
+{
+	return prog->cell[cell].kind == ODRP_WIRE_WORD_WAIT ?
+		       WRC_WQE_WAIT_MASK : WRC_WQE_EN_MASK;
+}
+
+__u32 wrc_cell_value(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     unsigned int cell, __u32 r)
+{
+	const struct wrc_cell *c = &prog->cell[cell];
+	__u32 value = geom->depth + r;	/* as in words.c */
+
+	if (c->insn != WRC_NONE)
+		value = wrc_count(prog, c->insn, r + geom->depth);
+	return value & wrc_cell_mask(prog, cell);
+}
+
 static __u32 queue_off(const struct wrc_geom *geom, __u8 queue)
 {
 	return queue == WRC_LOOP ? geom->loop_sq : geom->client_sq;
@@ -45,9 +71,12 @@ __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	case WRC_SP_REG:
 		return geom->scratch + instance * WRC_SCRATCH + ref.at +
 		       ref.off;
+	case WRC_SP_CELL:
+		return geom->scratch + geom->depth * WRC_SCRATCH +
+		       ref.at * sizeof(__u64) + ref.off;
 	default:	/* WRC_SP_DBR */
 		return geom->client_dbr +
-		       __builtin_offsetof(struct wrc_dbr, rcv);
+		       __builtin_offsetof(struct wrc_dbr, rcv) + ref.off;
 	}
 }
 
@@ -78,6 +107,7 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	switch (ref.space) {
 	case WRC_SP_FIELD:
 	case WRC_SP_REG:
+	case WRC_SP_CELL:
 	case WRC_SP_DBR:
 		return bind->arena_iova +
 		       wrc_arena_off(prog, geom, ref, instance);
@@ -153,6 +183,8 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	ret_wr->op = i->flags & WRC_I_MAYBE ? WRC_WQE_NOP : i->op;
 	ret_wr->flags = i->flags & WRC_I_SIGNALED ? WRC_WQE_CE_ALWAYS :
 						    WRC_WQE_CE_ERROR;
+	if (i->flags & WRC_I_FENCE)
+		ret_wr->flags |= WRC_WQE_FM_FENCE;
 	ret_wr->index = instance * prog->bb[i->queue] + i->bb;
 	ret_wr->qpn = i->queue == WRC_LOOP ? bind->loop_qpn : bind->client_qpn;
 	if (i->op == WRC_WQE_NOP)
@@ -164,6 +196,10 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	if (i->op == WRC_WQE_MASKED_FA &&
 	    wrc_space_class((enum wrc_space)i->remote.space) == WRC_CL_FREE)
 		ret_wr->compare = 1ull << (bind->log_free_ring - 1);
+	if (i->remote.space == WRC_SP_CELL && i->op == WRC_WQE_MASKED_FA) {
+		ret_wr->swap = wrc_cell_step(prog, i->remote.at);
+		ret_wr->compare = (wrc_cell_mask(prog, i->remote.at) >> 1) + 1;
+	}
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		link_count(prog, geom, bind, insn, instance, ret_wr);
 	link_operands(prog, geom, bind, i, instance, ret_wr);

@@ -10,10 +10,11 @@
 #include "../wrc.h"
 #include "insn.h"
 
-#define WRC_MAX_INSN	24
+#define WRC_MAX_INSN	64
 #define WRC_MAX_ARGS	8
 #define WRC_MAX_SCATTER	WRC_MAX_RECV_SGE
-#define WRC_MAX_PATCH	96
+#define WRC_MAX_PATCH	128
+#define WRC_MAX_CELLS	12
 
 /**
  * struct wrc_arg - bytes of struct odrp_wire_req and where they go
@@ -85,6 +86,16 @@ struct wrc_hold {
 };
 
 /**
+ * struct wrc_cell - a counter in the arena that the chain itself advances
+ * @kind:	enum odrp_wire_word_kind: of the word it replaces
+ * @insn:	whose count it is, WRC_NONE: the doorbell record's
+ */
+struct wrc_cell {
+	__u8 kind;
+	__u8 insn;
+};
+
+/**
  * struct wrc_prog - a linked program
  * @nr_head:	instructions at the start of the loop queue that are enabled
  *		by the instance before, and armed by the request before
@@ -93,6 +104,8 @@ struct wrc_hold {
  * @cqes:	CQEs that an instance makes on the loop queue's send CQ
  * @page:	the request carries a page, to the instance's buffer
  * @req_len:	bytes of the request before the page
+ * @self:	no recycle words: the chain re-arms itself, by its cells
+ * @host_tt:	the request's tt_addr is in host byte order
  */
 struct wrc_prog {
 	const char *name;
@@ -104,6 +117,9 @@ struct wrc_prog {
 	__u8 cqes;
 	__u8 bb[WRC_NR_QUEUES];
 	__u16 req_len;
+	bool self, host_tt;
+	__u8 nr_cells;
+	struct wrc_cell cell[WRC_MAX_CELLS];
 	struct wrc_hold hold;
 	struct wrc_insn insn[WRC_MAX_INSN];
 	struct wrc_arg arg[WRC_MAX_ARGS];

@@ -24,7 +24,7 @@ static const char *const space_names[WRC_NR_SPACES] = {
 	[WRC_SP_BUF] = "buf",	   [WRC_SP_TT] = "tt[?]",
 	[WRC_SP_HEAD] = "head",	   [WRC_SP_TAIL] = "tail",
 	[WRC_SP_SLOT] = "slot[?]", [WRC_SP_POOL] = "page[?]",
-	[WRC_SP_PEER] = "peer[?]",
+	[WRC_SP_PEER] = "peer[?]",     [WRC_SP_CELL] = "cell",
 };
 
 static const char *reg_name(__u8 reg)
@@ -34,6 +34,8 @@ static const char *reg_name(__u8 reg)
 		return "reg.slot";
 	case WRC_REG_PAGE:
 		return "reg.page";
+	case WRC_REG_TT:
+		return "reg.tt";
 	default:
 		return "reg.trash";
 	}
@@ -57,6 +59,8 @@ static void show_ref(struct wrc_text *t, const struct wrc_prog *prog,
 		wrc_text_add(t, "%s", reg_name(ref.at));
 	else
 		wrc_text_add(t, "%s", space_names[ref.space]);
+	if (ref.space == WRC_SP_CELL)
+		wrc_text_add(t, "%u", ref.at);
 	if (ref.off)
 		wrc_text_add(t, "+%u", ref.off);
 }
@@ -66,9 +70,10 @@ static void show_local(struct wrc_text *t, const struct wrc_prog *prog,
 {
 	unsigned int i;
 
-	if (insn->nr_sge == 8 && insn->sge[0].len == 1) {
-		show_ref(t, prog, insn->sge[7].at);
-		wrc_text_add(t, "[8] reversed");
+	if ((insn->nr_sge == 8 || insn->nr_sge == 4) && insn->sge[0].len == 1 &&
+	    insn->sge[0].at.off == insn->nr_sge - 1) {
+		show_ref(t, prog, insn->sge[insn->nr_sge - 1].at);
+		wrc_text_add(t, "[%u] reversed", insn->nr_sge);
 		return;
 	}
 	for (i = 0; i < insn->nr_sge; i++) {
@@ -105,6 +110,8 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 		     def->name);
 	if (i->flags & WRC_I_SIGNALED)
 		wrc_text_add(t, " ce");
+	if (i->flags & WRC_I_FENCE)
+		wrc_text_add(t, " fence");
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		show_control(t, prog, i);
 	if (i->op == WRC_WQE_NOP)
@@ -114,7 +121,13 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 				def->flags & WRC_OP_RREAD ? " from " : " to ");
 		show_ref(t, prog, i->remote);
 	}
-	if (i->op == WRC_WQE_MASKED_FA)
+	if (i->remote.space == WRC_SP_CELL && i->op == WRC_WQE_MASKED_FA)
+		wrc_text_add(t, " add its step");
+	else if (i->op == WRC_WQE_FA)
+		wrc_text_add(t, " add %llu", (unsigned long long)i->swap);
+	else if (i->op == WRC_WQE_CS)
+		wrc_text_add(t, " swap if %llu", (unsigned long long)i->compare);
+	else if (i->op == WRC_WQE_MASKED_FA)
 		wrc_text_add(t, " add %llu in the ring",
 			     (unsigned long long)i->swap);
 	else if (i->op == WRC_WQE_MASKED_CS && !i->compare_mask)

@@ -30,6 +30,21 @@ static int write_instance(const struct wrc_prog *prog,
 			       (size_t)1 << geom->log_rq_stride);
 }
 
+/* Before any request: so that request 0 arms the second lap. */
+static void write_cells(const struct wrc_prog *prog,
+			const struct wrc_geom *geom, __u8 *arena)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_cells; i++) {
+		struct wrc_ref at = { .space = WRC_SP_CELL, .at = i };
+		__u64 value = wrc_cell_value(prog, geom, i, -1u);
+
+		memcpy(arena + wrc_arena_off(prog, geom, at, 0), &value,
+		       sizeof(value));
+	}
+}
+
 int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, void *arena)
 {
@@ -46,5 +61,6 @@ int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 			return err;
 	}
 	memcpy((__u8 *)arena + geom->client_dbr, &dbr, sizeof(dbr));
+	write_cells(prog, geom, arena);
 	return 0;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the chain programs have in common; see parts.h. */
+#include "ladder.h"
 #include "parts.h"
 
 int wrc_prog_head(struct wrc_build *b)
@@ -41,6 +42,8 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog)
 {
+	if (opts && opts->variant)
+		return wrc_prog_ladder(chain, opts, ret_prog);
 	switch (chain) {
 	case ODRP_WIRE_LOAD:
 		return wrc_prog_load(opts, ret_prog);

@@ -194,6 +194,7 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 {
 	struct wrc_rig_config cfg = {
 		.strict = cmd->strict,
+		.variant = cmd->variant,
 		.fetch = SNIC_FETCH_EARLY,
 		.depth = cmd->depth,
 		.nr_pages = 2 * cmd->depth,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* `wrc list` and `wrc show`: programs by name. */
+#include "prog/ladder.h"
 #include "wrc.h"
 
 struct numbers {
@@ -49,7 +50,7 @@ static struct json_object *list_entry(const struct wrc_prog *prog,
 
 int wrc_cmd_list(const struct wrc_cmd *cmd)
 {
-	struct wrc_opts opts = { .strict_index = cmd->strict };
+	struct wrc_opts opts = wrc_cmd_opts(cmd);
 	struct json_object *all = cmd->json ? json_object_new_array() : NULL;
 	struct wrc_prog prog;
 
@@ -108,12 +109,15 @@ static void patch_text(const struct wrc_prog *prog, const struct wrc_patch *p,
 }
 
 static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      enum wrc_variant variant,
 		      const struct odrp_wire_word *words, int nr_words)
 {
 	char line[512], label[16];
 
-	printf("%s, %s\n%s; request of %u bytes%s, %u data segments\n",
-	       prog->name, wrc_chain_purposes[prog->chain],
+	printf("%s%s%s, %s\n%s; request of %u bytes%s, %u data segments\n",
+	       prog->name, variant ? ", " : "",
+	       variant ? wrc_variant_name(variant) : "",
+	       wrc_chain_purposes[prog->chain],
 	       prog->strict ? "strict" : "relaxed", prog->req_len,
 	       prog->page ? " and a page" : "", prog->nr_scatter);
 	printf("\ninstructions (first block, blocks)\n");
@@ -130,6 +134,19 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		patch_text(prog, &prog->patch[i], line, sizeof(line));
 		printf("  %s\n", line);
 	}
+	for (unsigned int i = 0; i < prog->nr_cells; i++) {
+		label_of(prog, prog->cell[i].insn == WRC_NONE ?
+				       WRC_RECV : prog->cell[i].insn,
+			 label, sizeof(label));
+		printf("%s  cell%-2u %-6s %-7s = %u + r * %u\n",
+		       i ? "" : "\ncells after request r\n", i,
+		       wrc_word_name(prog->cell[i].kind),
+		       prog->cell[i].insn == WRC_NONE ? "" : label,
+		       wrc_cell_value(prog, geom, i, 0),
+		       wrc_cell_step(prog, i));
+	}
+	if (prog->self)
+		return;
 	printf("\nrecycle words of request r, with %u instances\n",
 	       geom->depth);
 	for (int i = 0; i < nr_words; i++) {
@@ -234,7 +251,7 @@ int wrc_cmd_show(const struct wrc_cmd *cmd)
 	else if (cmd->json)
 		show_json(&im.prog, &im.geom, words, n);
 	else
-		show_text(&im.prog, &im.geom, words, n);
+		show_text(&im.prog, &im.geom, cmd->variant, words, n);
 	wrc_image_free(&im);
 	return status;
 }

@@ -55,7 +55,7 @@ static const struct wrc_bind example = {
 
 int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 {
-	struct wrc_opts opts = { .strict_index = cmd->strict };
+	struct wrc_opts opts = wrc_cmd_opts(cmd);
 	struct wrc_image *im = ret_image;
 	int chain, err;
 
@@ -91,6 +91,8 @@ int wrc_cmd_image(const struct wrc_cmd *cmd)
 	struct wrc_image im;
 	int status;
 
+	if (cmd->variant)
+		return wrc_fail("images are ours only; try show or dis");
 	status = wrc_image_make(cmd, &im);
 	if (status)
 		return status;

@@ -244,6 +244,7 @@ static int load_prog(const char *path, struct json_object *obj,
 	chain = wrc_chain_of(json_object_get_string(name));
 	if (chain < 0)
 		return 2;
+	memset(&opts, 0, sizeof(opts));
 	opts.strict_index = json_object_get_boolean(strict);
 	err = wrc_prog_build(chain, &opts, &im->prog);
 	if (!err)

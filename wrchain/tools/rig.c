@@ -2,12 +2,15 @@
 /* A memory node and a client in one process; see rig.h. */
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include "core/check.h"
+#include "prog/ladder.h"
 #include "rig.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
 #define LOG_CQ 4		/* the chains' queues overrun, and may */
 #define REQ_STRIDE 8192		/* a request with its words and page */
 #define FREE_IOVA 0x10000000ull	/* the ring; the counters are behind it */
+#define COUNTERS_MIN 0x10000	/* where behind the ring they may be */
 #define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
 		SNIC_REMOTE_ATOMIC)
 #define MAX_STEPS 100000	/* of the NIC, for one answer */
@@ -36,20 +39,35 @@ static uint8_t log2_of(uint32_t n)
 
 /* ---- the node --------------------------------------------------------------- */
 
+/* ring | head, tail, shadow of the naive store | that one's ring of zeros */
+static size_t counters_off(const struct wrc_rig_config *cfg)
+{
+	size_t ring = cfg->nr_pages * sizeof(uint64_t);
+
+	return ring < COUNTERS_MIN ? COUNTERS_MIN : ring;
+}
+
+static size_t free_len(const struct wrc_rig_config *cfg)
+{
+	return 2 * counters_off(cfg) + cfg->nr_pages * sizeof(uint64_t);
+}
+
 static int node_memory(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
-	size_t ring = cfg->nr_pages * sizeof(uint64_t);
+	size_t counters = counters_off(cfg);
 
 	rig->arena = block(rig, rig->geom.arena_len);
 	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
 	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
-	rig->ring = block(rig, ring + 128);
+	rig->ring = block(rig, free_len(cfg));
 	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
 	if (!rig->arena || !rig->buf || !rig->tt || !rig->ring || !rig->pool)
 		return -ENOMEM;
-	rig->counters = rig->ring + cfg->nr_pages;
+	rig->counters = rig->ring + counters / sizeof(uint64_t);
 	rig->counters[0] = rig->counters[8] = FREE_IOVA;
+	rig->counters[WRC_NAIVE_SHADOW / sizeof(uint64_t)] =
+		FREE_IOVA + 2 * counters;
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
 		rig->ring[i] = htobe64(WRC_POOL_IOVA + (uint64_t)i * PAGE);
 	return 0;
@@ -68,7 +86,7 @@ static int node_keys(struct wrc_rig *rig)
 	b->tt_len = cfg->nr_slots * sizeof(uint64_t);
 	b->free_ring = FREE_IOVA;
 	b->log_free_ring = log2_of(ring);
-	b->free_head = FREE_IOVA + ring;
+	b->free_head = FREE_IOVA + counters_off(cfg);
 	b->free_tail = b->free_head + 64;
 	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
 
@@ -86,7 +104,7 @@ static int node_keys(struct wrc_rig *rig)
 		err = snic_mkey_reg(rig->nic, pdn, rig->tt, b->tt_len, 0,
 				    ACCESS, &b->tt_key);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, pdn, rig->ring, ring + 128,
+		err = snic_mkey_reg(rig->nic, pdn, rig->ring, free_len(cfg),
 				    FREE_IOVA, ACCESS, &b->free_key);
 	if (!err)
 		err = snic_mkey_reg(rig->nic, pdn, rig->pool, b->pool_len,
@@ -241,7 +259,10 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
 		.relaxed_index = !cfg->strict,
 	};
-	struct wrc_opts opts = { .strict_index = cfg->strict };
+	struct wrc_opts opts = {
+		.strict_index = cfg->strict, .variant = cfg->variant,
+	};
+	unsigned int rules = WRC_ALL_RULES & ~wrc_variant_excused(cfg->variant);
 	struct wrc_rig *rig = ret_rig;
 	int err;
 
@@ -269,8 +290,8 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		err = wrc_image_write(&rig->prog, &rig->geom, &rig->bind,
 				      rig->arena);
 	if (!err)
-		err = wrc_image_check(&rig->prog, &rig->geom, &rig->bind,
-				      rig->arena, why);
+		err = wrc_check_rules(&rig->prog, &rig->geom, &rig->bind,
+				      rig->arena, rules, why);
 	if (!err)
 		err = start(rig);
 	if (err)
@@ -331,6 +352,8 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 
 	if (rig->sent - rig->answered >= k)
 		return -EBUSY;
+	if (rig->prog.host_tt)
+		req.tt_addr = htole64(tt_addr);
 	memcpy(msg, &req, sizeof(req));
 	len += put_words(rig, r, msg + len);
 	if (page) {

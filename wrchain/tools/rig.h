@@ -17,6 +17,7 @@
 struct wrc_rig_config {
 	enum odrp_wire_chain chain;
 	bool strict;		/* also in the NIC: it checks index and QPN */
+	enum wrc_variant variant;
 	enum snic_fetch fetch;
 	uint32_t depth;
 	uint32_t nr_pages;	/* power of two, at least 2 */

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <err.h>
 #include <stdlib.h>
+#include "prog/ladder.h"
 #include "wrc.h"
 
 struct command {
@@ -22,6 +23,8 @@ static const struct command commands[] = {
 
 const char *argp_program_version = "wrc (odrp) 0.1.0";
 
+enum { OPT_VARIANT = 0x200 };
+
 static const char doc[] =
 	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
 	"\v"
@@ -39,6 +42,9 @@ static const char doc[] =
 enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT };
 
 static const struct argp_option options[] = {
+	{ "variant", OPT_VARIANT, "V", 0,
+	  "a rung of the paper's ladder instead of our program: naive, "
+	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
 	{ "prog", OPT_PROG, "PROG", 0, "use this program", 0 },
 	{ "depth", 'K', "N", 0, "instances of a queue (4)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
@@ -54,6 +60,7 @@ static const struct argp_option options[] = {
 struct line {
 	struct wrc_cmd cmd;
 	const struct command *command;
+	bool said_strict;
 };
 
 static uint32_t number(struct argp_state *state, const char *what,
@@ -68,6 +75,16 @@ static uint32_t number(struct argp_state *state, const char *what,
 		argp_error(state, "%s '%s' is not a number from %lu to %lu",
 			   what, arg, min, max);
 	return n;
+}
+
+static enum wrc_variant variant(struct argp_state *state, const char *arg)
+{
+	for (int v = 0; v < WRC_NR_VARIANTS; v++)
+		if (!strcmp(arg, wrc_variant_name(v)))
+			return v;
+	argp_error(state, "no variant '%s': ours, naive, store-decision, "
+		   "calc-tt-addr, recycle-helper or paper", arg);
+	return WRC_V_OURS;
 }
 
 static const struct command *find_command(struct argp_state *state,
@@ -115,6 +132,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_STRICT:
 	case OPT_RELAXED:
 		line->cmd.strict = key == OPT_STRICT;
+		line->said_strict = key == OPT_STRICT;
+		break;
+	case OPT_VARIANT:
+		line->cmd.variant = variant(state, arg);
 		break;
 	case OPT_JSON:
 		line->cmd.json = true;
@@ -131,6 +152,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!line->command)
 			argp_usage(state);
+		if (line->cmd.variant && line->said_strict)
+			argp_error(state, "variant %s is relaxed only",
+				   wrc_variant_name(line->cmd.variant));
+		if (line->cmd.variant)
+			line->cmd.strict = false;
 		if (line->command->takes_prog && !line->cmd.prog)
 			argp_error(state, "%s needs a program",
 				   line->command->name);

@@ -13,6 +13,7 @@
 struct wrc_cmd {
 	const char *prog;	/* program named by --prog or as argument */
 	bool strict;
+	enum wrc_variant variant;
 	bool json;
 	uint32_t depth;
 	uint32_t count;		/* run: requests; 0: three laps */
@@ -33,6 +34,16 @@ __attribute__((format(printf, 1, 2)))
 int wrc_fail(const char *fmt, ...);
 /* Prints and frees. */
 void wrc_print_json(struct json_object *obj);
+
+/* The options that cmd's program is built with. */
+static inline struct wrc_opts wrc_cmd_opts(const struct wrc_cmd *cmd)
+{
+	struct wrc_opts opts = {
+		.strict_index = cmd->strict, .variant = cmd->variant,
+	};
+
+	return opts;
+}
 
 /* The chain of that name, or -1 after saying which names there are. */
 int wrc_chain_of(const char *name);
