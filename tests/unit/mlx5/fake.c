@@ -1,0 +1,748 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The device of fake.h.  Offsets are literal here on purpose: they are a
+ * second opinion on wrchain/mlx5/ifc.h.
+ */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include "fake.h"
+
+#define QPC	0xc0		/* in CREATE_QP and the modifications */
+#define ADS	(QPC + 0xc0)
+#define CQC	0x80
+#define MAX_STEPS 1000000
+
+struct fake fake;
+
+uint64_t fake_bits(const uint8_t *box, unsigned int off, unsigned int bits)
+{
+	uint64_t v = 0;
+
+	while (bits--) {
+		v = v << 1 | (box[off / 8] >> (7 - off % 8) & 1);
+		off++;
+	}
+	return v;
+}
+
+static void put_bits(uint8_t *box, unsigned int off, unsigned int bits,
+		     uint64_t value)
+{
+	while (bits--) {
+		unsigned int at = off + bits;
+		uint8_t bit = 1 << (7 - at % 8);
+
+		box[at / 8] = (box[at / 8] & ~bit) | (value & 1 ? bit : 0);
+		value >>= 1;
+	}
+}
+
+/* Reads a field and wipes it, so that what nobody has read remains. */
+static uint64_t take(uint8_t *box, unsigned int off, unsigned int bits)
+{
+	uint64_t v = fake_bits(box, off, bits);
+
+	put_bits(box, off, bits, 0);
+	return v;
+}
+
+static void expect_nothing_more(const uint8_t *box, size_t len,
+				const char *what)
+{
+	for (size_t i = 0; i < len; i++)
+		if (box[i])
+			fail_msg("%s: byte 0x%zx is 0x%02x, a field unknown "
+				 "to the fake", what, i, box[i]);
+}
+
+static void expect(uint64_t have, uint64_t want, const char *what)
+{
+	if (have != want)
+		fail_msg("%s is 0x%llx, expected 0x%llx", what,
+			 (unsigned long long)have, (unsigned long long)want);
+}
+
+/* Memory ran out, at the call the test has chosen. */
+static bool failing(void)
+{
+	fake.calls++;
+	return fake.fail_in && !--fake.fail_in;
+}
+
+/* ---- the device -------------------------------------------------------------- */
+
+void fake_cap(unsigned int type, unsigned int off, unsigned int bits,
+	      uint64_t value)
+{
+	put_bits(fake.caps[type], off, bits, value);
+}
+
+static void default_caps(void)
+{
+	fake_cap(0, 0x088, 8, 15);	/* log_max_qp_sz */
+	fake_cap(0, 0x09b, 5, 18);	/* log_max_qp */
+	fake_cap(0, 0x0c8, 8, 22);	/* log_max_cq_sz */
+	fake_cap(0, 0x0db, 5, 24);	/* log_max_cq */
+	fake_cap(0, 0x14a, 6, 4);	/* log_max_ra_req_qp */
+	fake_cap(0, 0x15a, 6, 4);	/* log_max_ra_res_qp */
+	fake_cap(0, 0x1b8, 8, 1);	/* num_ports */
+	fake_cap(0, 0x1c3, 5, 30);	/* log_max_msg */
+	fake_cap(0, 0x1fc, 4, 1);	/* cqe_version */
+	fake_cap(0, 0x21d, 1, 1);	/* roce */
+	fake_cap(0, 0x21e, 1, 1);	/* atomic */
+	fake_cap(0, 0x220, 1, 1);	/* cq_oi */
+	fake_cap(0, 0x22c, 1, 1);	/* cd */
+	fake_cap(0, 0x23f, 1, 1);	/* rc */
+	fake_cap(0, 0x290, 16, 1024);	/* max_wqe_sz_sq */
+	fake_cap(0, 0x2b0, 16, 512);	/* max_wqe_sz_rq */
+	fake_cap(3, 0x040, 2, 1);	/* atomic_req_8B_endianness_mode */
+	fake_cap(3, 0x046, 1, 1);
+	fake_cap(3, 0x090, 16, 0xf);	/* atomic_operations */
+	fake_cap(3, 0x0b0, 16, 0xc);	/* atomic_size_qp */
+	fake_cap(4, 0x006, 1, 1);	/* fl_rc_qp_when_roce_enabled */
+	fake_cap(4, 0x01e, 2, 2);	/* qp_ts_format */
+	fake_cap(4, 0x0d0, 16, 0xc000);	/* r_roce_min_src_udp_port */
+}
+
+void fake_init(void)
+{
+	const struct snic_config cfg = {
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
+		.prefix_len = 24, .mtu = 4500, .seed = 1,
+		.fetch = SNIC_FETCH_EARLY,
+	};
+
+	memset(&fake, 0, sizeof(fake));
+	assert_int_equal(snic_new(&cfg, &fake.snic), 0);
+	fake.next_umem = 0x100;
+	fake.port = (struct wrc_mlx5_port){
+		.active = true, .ethernet = true, .mtu = 5,
+		.gid = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 },
+	};
+	memcpy(fake.mac, cfg.mac, 6);
+	default_caps();
+}
+
+void fake_fini(void)
+{
+	assert_int_equal(fake.opened, 0);
+	assert_int_equal(fake.uars, 0);
+	assert_int_equal(fake.pds, 0);
+	assert_int_equal(fake.mrs, 0);
+	assert_null(fake.objs);
+	assert_null(fake.umems);
+	snic_free(fake.snic);
+}
+
+void fake_run(void)
+{
+	uint64_t next;
+
+	for (int i = 0; i < MAX_STEPS; i++) {
+		assert_int_equal(snic_step(fake.snic, fake.now, &next), 0);
+		if (next == SNIC_NEVER)
+			return;
+		if (next > fake.now)
+			fake.now = next;
+	}
+	fail_msg("the NIC does not come to rest");
+}
+
+static int fake_open(const char *name, void **ret_ctx, char *why)
+{
+	if (*name && strcmp(name, "fake0")) {
+		snprintf(why, WRC_MLX5_WHY_MAX, "%s: no such RDMA device",
+			 name);
+		return -ENODEV;
+	}
+	if (failing()) {
+		snprintf(why, WRC_MLX5_WHY_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	fake.opened++;
+	*ret_ctx = &fake;
+	return 0;
+}
+
+static void fake_close(void *ctx)
+{
+	assert_ptr_equal(ctx, &fake);
+	fake.opened--;
+}
+
+static const char *fake_name(void *ctx)
+{
+	return "fake0";
+}
+
+static const char *fake_firmware(void *ctx)
+{
+	return "0.0.fake";
+}
+
+static int fake_port(void *ctx, __u8 port, __u16 gid_index,
+		     struct wrc_mlx5_port *ret_port)
+{
+	if (gid_index > 3)
+		return -EINVAL;
+	*ret_port = fake.port;
+	return 0;
+}
+
+/* ---- commands ----------------------------------------------------------------- */
+
+static int refuse(uint8_t *out, uint8_t status)
+{
+	out[0] = status;
+	put_bits(out, 0x20, 32, FAKE_SYNDROME);
+	return -EREMOTEIO;
+}
+
+static bool refusing(unsigned int opcode)
+{
+	if (!fake.refuse || fake.refuse != opcode)
+		return false;
+	fake.refuse = 0;
+	return true;
+}
+
+static int query_cap(uint8_t *in, uint8_t *out)
+{
+	unsigned int op_mod = take(in, 0x30, 16);
+
+	expect(op_mod & 1, 1, "op_mod: current values");
+	op_mod >>= 1;
+	assert_true(op_mod == 0 || op_mod == 3 || op_mod == 4);
+	memcpy(out + 16, fake.caps[op_mod], 256);
+	return 0;
+}
+
+static int query_roce(uint8_t *in, uint8_t *out)
+{
+	take(in, 0x40, 16);
+	expect(take(in, 0x5c, 4), 1, "vhca_port_num");
+	memcpy(out + 16, fake.port.gid, 16);
+	memcpy(out + 16 + 18, fake.mac, 6);
+	put_bits(out + 16, 0xd8, 8, 2);
+	return 0;
+}
+
+static int fake_command(void *ctx, const void *in, size_t in_len, void *out,
+			size_t out_len)
+{
+	uint8_t box[16];
+	unsigned int opcode;
+	int r;
+
+	assert_int_equal(in_len, 16);
+	memcpy(box, in, in_len);
+	opcode = take(box, 0, 16);
+	if (refusing(opcode))
+		return refuse(out, fake.status);
+	if (failing())
+		return -ENOMEM;
+	switch (opcode) {
+	case 0x100:
+		assert_int_equal(out_len, 16 + 4096);
+		r = query_cap(box, out);
+		break;
+	case 0x760:
+		assert_int_equal(out_len, 48);
+		r = query_roce(box, out);
+		break;
+	default:
+		fail_msg("0x%x is no general command", opcode);
+		return -EINVAL;
+	}
+	expect_nothing_more(box, sizeof(box), "general command");
+	return r;
+}
+
+/* ---- objects ------------------------------------------------------------------- */
+
+static const struct fake_umem *umem(uint32_t id)
+{
+	struct fake_umem *u = fake.umems;
+
+	while (u && u->id != id)
+		u = u->next;
+	if (!u)
+		fail_msg("no umem 0x%x", id);
+	return u;
+}
+
+/* [off, off + len) of a umem. */
+static void *in_umem(const struct fake_umem *u, uint64_t off, uint64_t len)
+{
+	if (off > u->len || len > u->len - off)
+		fail_msg("0x%llx bytes at 0x%llx of a umem of 0x%zx",
+			 (unsigned long long)len, (unsigned long long)off,
+			 u->len);
+	return u->va + off;
+}
+
+static struct fake_obj *add(unsigned int kind, uint32_t number)
+{
+	struct fake_obj *o = calloc(1, sizeof(*o));
+
+	assert_non_null(o);
+	o->kind = kind;
+	o->number = number;
+	o->next = fake.objs;
+	fake.objs = o;
+	return o;
+}
+
+static int create_cq(uint8_t *in, uint8_t *out, void **ret_obj)
+{
+	struct snic_cq_attr attr = { .overrun_ignore = true };
+	const struct fake_umem *u, *rec;
+	uint32_t cqn;
+
+	u = umem(take(in, 0x2c0, 32));
+	expect(take(in, 0x2e0, 1), 1, "cq_umem_valid");
+	rec = umem(take(in, CQC + 0x20, 32));
+	expect(take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
+	expect(take(in, CQC + 0x0e, 1), 1, "cqc.oi");
+	expect(take(in, CQC + 0x68, 24), FAKE_UAR_PAGE, "cqc.uar_page");
+	expect(take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
+	attr.log_size = take(in, CQC + 0x63, 5);
+	/* Plain registration promises no other offset than 0. */
+	expect(take(in, 0x280, 64), 0, "cq_umem_offset");
+	attr.buf = in_umem(u, 0, 64ull << attr.log_size);
+	assert_int_equal((uintptr_t)attr.buf % 4096, 0);
+	assert_int_equal(fake_bits(in, CQC + 0x1c0, 64) % 8, 0);
+	in_umem(rec, take(in, CQC + 0x1c0, 64), 8);
+	expect_nothing_more(in, 272, "CREATE_CQ");
+	for (unsigned int i = 0; i < 1u << attr.log_size; i++)
+		assert_int_equal(((struct wrc_cqe *)attr.buf)[i].op_own >> 4,
+				 0xf);
+	assert_int_equal(snic_cq_create(fake.snic, &attr, &cqn), 0);
+	put_bits(out, 0x48, 24, cqn);
+	*ret_obj = add(FAKE_CQ, cqn);
+	return 0;
+}
+
+static void take_queues(uint8_t *in, const struct fake_umem *u,
+			struct snic_qp_attr *attr)
+{
+	unsigned int rq_type = take(in, QPC + 0x565, 3);
+	uint64_t rq_len = 0;
+
+	attr->log_sq = take(in, QPC + 0x51, 4);
+	assert_true(rq_type == 0 || rq_type == 3);
+	if (!rq_type) {
+		attr->log_rq = take(in, QPC + 0x49, 4);
+		attr->log_rq_stride = take(in, QPC + 0x4d, 3) + 4;
+		rq_len = 1ull << (attr->log_rq + attr->log_rq_stride);
+		attr->rq = in_umem(u, 0, rq_len);
+	}
+	expect(take(in, 0x800, 64), 0, "wq_umem_offset");
+	attr->sq = in_umem(u, rq_len, 64ull << attr->log_sq);
+}
+
+static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
+{
+	struct snic_qp_attr attr = { .access = SNIC_REMOTE_READ |
+		SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC };
+	const struct fake_umem *u;
+	struct fake_obj *o;
+	uint32_t qpn;
+
+	u = umem(take(in, 0x840, 32));
+	expect(take(in, 0x860, 1), 1, "wq_umem_valid");
+	expect(take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
+	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	expect(take(in, QPC + 0x68, 24), FAKE_UAR_PAGE, "qpc.uar_page");
+	expect(take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
+	expect(take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
+	expect(take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
+	expect(take(in, QPC + 0x720, 32), u->id, "qpc.dbr_umem_id");
+	assert_int_equal(fake_bits(in, QPC + 0x500, 64) % 8, 0);
+	attr.dbr = in_umem(u, take(in, QPC + 0x500, 64), 8);
+	attr.pdn = take(in, QPC + 0x28, 24);
+	attr.scqn = take(in, QPC + 0x3e8, 24);
+	attr.rcqn = take(in, QPC + 0x4e8, 24);
+	attr.cd_slave_send = take(in, QPC + 0x49e, 1);
+	attr.cd_master = take(in, QPC + 0x49f, 1);
+	take_queues(in, u, &attr);
+	expect_nothing_more(in, 272, "CREATE_QP");
+	assert_int_equal(snic_qp_create(fake.snic, &attr, &qpn), 0);
+	put_bits(out, 0x48, 24, qpn);
+	o = add(FAKE_QP, qpn);
+	o->dbr = attr.dbr;
+	o->cd_master = attr.cd_master;
+	o->cd_slave_send = attr.cd_slave_send;
+	*ret_obj = o;
+	return 0;
+}
+
+static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
+		       size_t out_len, void **ret_obj)
+{
+	uint8_t box[272];
+	unsigned int opcode;
+
+	assert_int_equal(in_len, 272);
+	assert_int_equal(out_len, 16);
+	memcpy(box, in, in_len);
+	opcode = take(box, 0, 16);
+	if (refusing(opcode))
+		return refuse(out, fake.status);
+	if (failing())
+		return -ENOMEM;
+	if (opcode == 0x400)
+		return create_cq(box, out, ret_obj);
+	expect(opcode, 0x500, "opcode that makes an object");
+	return create_qp(box, out, ret_obj);
+}
+
+/* ---- states ---------------------------------------------------------------------- */
+
+static int rst2init(struct fake_obj *o, uint8_t *in)
+{
+	memcpy(o->init, in, 272);
+	expect(take(in, 0x80, 32), 0, "opt_param_mask");
+	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	o->access = take(in, QPC + 0x490, 3);	/* rre rwe rae */
+	expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	       "qpc.atomic_mode");
+	expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	take(in, ADS + 0x10, 16);
+	expect_nothing_more(in, 272, "RST2INIT_QP");
+	return 0;
+}
+
+/* Forced, or by what Linux' driver sets on Ethernet. */
+static void take_path(struct fake_obj *o, uint8_t *in)
+{
+	expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	take(in, ADS + 0x10, 16);		/* pkey_index */
+	o->loopback = take(in, ADS + 0x00, 1);
+	if (o->loopback)
+		return;
+	take(in, ADS + 0x58, 8);		/* hop_limit */
+	if (fake.port.ethernet) {
+		assert_true(take(in, ADS + 0x110, 16) >= 0xc000);
+		take(in, ADS + 0x48, 8);	/* src_addr_index */
+		take(in, ADS + 0x64, 8);	/* tclass */
+		take(in, ADS + 0x6c, 20);	/* flow_label */
+		take(in, ADS + 0x10a, 6);	/* dscp */
+		take(in, ADS + 0x121, 3);	/* eth_prio */
+		assert_int_not_equal(take(in, ADS + 0x130, 48), 0);
+		take(in, ADS + 0x80, 64);	/* rgid */
+		assert_int_not_equal(take(in, ADS + 0xc0, 64), 0);
+	} else {
+		assert_int_not_equal(take(in, ADS + 0x30, 16), 0); /* rlid */
+		take(in, ADS + 0x29, 7);
+		take(in, ADS + 0x124, 4);
+		expect(take(in, ADS + 0x28, 1), 0, "ads.grh");
+	}
+}
+
+static int init2rtr(struct fake_obj *o, uint8_t *in)
+{
+	memcpy(o->rtr, in, 272);
+	expect(take(in, 0x80, 32), 0xe, "opt_param_mask: rre, rae, rwe");
+	o->mtu = take(in, QPC + 0x40, 3);
+	assert_in_range(o->mtu, 1, 5);
+	expect(take(in, QPC + 0x43, 5), 30, "qpc.log_msg_max");
+	o->dest_qpn = take(in, QPC + 0xa8, 24);
+	take(in, QPC + 0x488, 3);		/* log_rra_max */
+	take(in, QPC + 0x4a3, 5);		/* min_rnr_nak */
+	take(in, QPC + 0x4a8, 24);		/* next_rcv_psn */
+	expect(take(in, QPC + 0x490, 3), o->access, "rre, rwe, rae");
+	expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	       "qpc.atomic_mode");
+	take_path(o, in);
+	expect_nothing_more(in, 272, "INIT2RTR_QP");
+	return 0;
+}
+
+static int rtr2rts(struct fake_obj *o, uint8_t *in)
+{
+	struct snic_qp_conn conn = {
+		.loopback = true, .dest_qpn = o->dest_qpn,
+		.mtu = 128 << o->mtu, .max_rd_atomic = 16,
+		.max_dest_rd_atomic = 16,
+	};
+
+	memcpy(o->rts, in, 272);
+	expect(take(in, 0x80, 32), 0, "opt_param_mask");
+	take(in, QPC + 0x388, 3);		/* log_sra_max */
+	take(in, QPC + 0x3c8, 24);		/* next_send_psn */
+	conn.retry_cnt = take(in, QPC + 0x38d, 3);
+	conn.rnr_retry = take(in, QPC + 0x390, 3);
+	conn.timeout = take(in, ADS + 0x40, 5);
+	expect_nothing_more(in, 272, "RTR2RTS_QP");
+	return snic_qp_connect(fake.snic, o->number, &conn);
+}
+
+static int stop(struct fake_obj *o, unsigned int opcode)
+{
+	if (opcode == 0x507)
+		return snic_qp_error(fake.snic, o->number);
+	return snic_qp_reset(fake.snic, o->number);
+}
+
+/* opcode: in this state, into that one; 15: in any */
+static const struct {
+	unsigned int opcode, from, to;
+	size_t in_len;
+	int (*act)(struct fake_obj *o, uint8_t *in);
+} steps[] = {
+	{ 0x502, 0, 1, 272, rst2init },
+	{ 0x503, 1, 2, 272, init2rtr },
+	{ 0x504, 2, 3, 272, rtr2rts },
+	{ 0x507, 15, 6, 16, NULL },
+	{ 0x50a, 15, 0, 16, NULL },
+};
+
+static int fake_modify(void *obj, const void *in, size_t in_len, void *out,
+		       size_t out_len)
+{
+	struct fake_obj *o = obj;
+	uint8_t box[272];
+	unsigned int opcode, i = 0;
+	int r;
+
+	assert_in_range(in_len, 16, 272);
+	assert_int_equal(out_len, 16);
+	memcpy(box, in, in_len);
+	opcode = take(box, 0, 16);
+	expect(take(box, 0x48, 24), o->number, "qpn");
+	if (refusing(opcode))
+		return refuse(out, fake.status);
+	if (failing())
+		return -ENOMEM;
+	while (i < 5 && steps[i].opcode != opcode)
+		i++;
+	if (i == 5)
+		fail_msg("0x%x does not change a queue pair's state", opcode);
+	assert_int_equal(in_len, steps[i].in_len);
+	if (steps[i].from != 15 && steps[i].from != o->state)
+		return refuse(out, 0x10);
+	r = steps[i].act ? steps[i].act(o, box) : stop(o, opcode);
+	assert_int_equal(r, 0);
+	o->state = steps[i].to;
+	return 0;
+}
+
+/* ---- queries ---------------------------------------------------------------------- */
+
+static int query_cq(struct fake_obj *o, uint8_t *out)
+{
+	uint32_t count;
+
+	assert_int_equal(snic_cq_count(fake.snic, o->number, &count), 0);
+	put_bits(out, CQC + 0x0e, 1, 1);
+	put_bits(out, CQC + 0x168, 24, count);
+	return 0;
+}
+
+static int query_qp(struct fake_obj *o, uint8_t *out)
+{
+	struct snic_qp_info info;
+
+	assert_int_equal(snic_qp_query(fake.snic, o->number, &info), 0);
+	put_bits(out, QPC, 4, info.state == SNIC_QP_ERR ? 6 : o->state);
+	put_bits(out, QPC + 0x49e, 1, o->cd_slave_send);
+	put_bits(out, QPC + 0x49f, 1, o->cd_master);
+	put_bits(out, QPC + 0x5a0, 16, info.sq_executed);
+	put_bits(out, QPC + 0x5b0, 16, info.sq_limit);
+	put_bits(out, QPC + 0x5c0, 32, info.rq_consumed);
+	put_bits(out, QPC + 0x5e0, 32, be32toh(o->dbr->rcv));
+	return 0;
+}
+
+static int fake_query(void *obj, const void *in, size_t in_len, void *out,
+		      size_t out_len)
+{
+	struct fake_obj *o = obj;
+	unsigned int opcode = fake_bits(in, 0, 16);
+
+	assert_int_equal(in_len, 16);
+	assert_int_equal(out_len, 272);
+	expect(fake_bits(in, 0x48, 24), o->number, "number");
+	if (refusing(opcode))
+		return refuse(out, fake.status);
+	if (failing())
+		return -ENOMEM;
+	expect(opcode, o->kind == FAKE_CQ ? 0x402 : 0x50b, "query");
+	return o->kind == FAKE_CQ ? query_cq(o, out) : query_qp(o, out);
+}
+
+static int fake_destroy(void *obj)
+{
+	struct fake_obj **pos = &fake.objs, *o = obj;
+
+	while (*pos != o)
+		pos = &(*pos)->next;
+	if (o->kind == FAKE_CQ)
+		assert_int_equal(snic_cq_destroy(fake.snic, o->number), 0);
+	else
+		assert_int_equal(snic_qp_destroy(fake.snic, o->number), 0);
+	*pos = o->next;
+	free(o);
+	return 0;
+}
+
+struct fake_obj *fake_qp(uint32_t qpn)
+{
+	struct fake_obj *o = fake.objs;
+
+	while (o && (o->kind != FAKE_QP || o->number != qpn))
+		o = o->next;
+	assert_non_null(o);
+	return o;
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+static int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
+			 void **ret_umem)
+{
+	struct fake_umem *u;
+
+	if (failing())
+		return -ENOMEM;
+	u = malloc(sizeof(*u));
+	assert_non_null(u);
+	*u = (struct fake_umem){ fake.next_umem++, va, len, fake.umems };
+	fake.umems = u;
+	*ret_id = u->id;
+	*ret_umem = u;
+	return 0;
+}
+
+static int fake_umem_dereg(void *p)
+{
+	struct fake_umem **pos = &fake.umems;
+
+	while (*pos != p)
+		pos = &(*pos)->next;
+	*pos = (*pos)->next;
+	free(p);
+	return 0;
+}
+
+/* Numbers as pointers, none of them NULL. */
+static void *handle(uint32_t number)
+{
+	return (void *)((uintptr_t)number + 1);
+}
+
+static uint32_t number_of(void *p)
+{
+	return (uintptr_t)p - 1;
+}
+
+static int fake_pd_alloc(void *ctx, __u32 *ret_pdn, void **ret_pd)
+{
+	if (failing())
+		return -ENOMEM;
+	assert_int_equal(snic_pd_alloc(fake.snic, ret_pdn), 0);
+	*ret_pd = handle(*ret_pdn);
+	fake.pds++;
+	return 0;
+}
+
+static int fake_pd_free(void *pd)
+{
+	int r = snic_pd_free(fake.snic, number_of(pd));
+
+	if (!r)
+		fake.pds--;
+	return r;
+}
+
+static int fake_mr_reg(void *pd, void *va, __u64 len, __u64 iova,
+		       unsigned int access, __u32 *ret_key, void **ret_mr)
+{
+	int r;
+
+	if (failing())
+		return -ENOMEM;
+	assert_int_equal(((uintptr_t)va ^ iova) % 4096, 0);
+	r = snic_mkey_reg(fake.snic, number_of(pd), va, len, iova, access,
+			  ret_key);
+	if (r)
+		return r;
+	*ret_mr = handle(*ret_key);
+	fake.mrs++;
+	return 0;
+}
+
+static int fake_mr_dereg(void *mr)
+{
+	fake.mrs--;
+	return snic_mkey_dereg(fake.snic, number_of(mr));
+}
+
+static int fake_uar_alloc(void *ctx, __u32 *ret_page, void **ret_uar)
+{
+	if (failing())
+		return -ENOMEM;
+	fake.uars++;
+	*ret_page = FAKE_UAR_PAGE;
+	*ret_uar = &fake.uars;
+	return 0;
+}
+
+static void fake_uar_free(void *uar)
+{
+	fake.uars--;
+}
+
+static void fake_ring(void *uar, const __u8 ctrl[8])
+{
+	uint16_t pi = ctrl[1] << 8 | ctrl[2];
+	uint32_t qpn = ctrl[4] << 16 | ctrl[5] << 8 | ctrl[6];
+	struct fake_obj *o = fake_qp(qpn);
+
+	assert_ptr_equal(uar, &fake.uars);
+	assert_int_equal(ctrl[0] | ctrl[3] | ctrl[7], 0);
+	expect(be32toh(o->dbr->snd), pi, "doorbell record");
+	assert_int_equal(snic_qp_doorbell(fake.snic, qpn, pi), 0);
+	fake.rings++;
+}
+
+static int fake_eqn(void *ctx, __u32 *ret_eqn)
+{
+	if (failing())
+		return -ENOMEM;
+	*ret_eqn = FAKE_EQN;
+	return 0;
+}
+
+static int fake_resolve(void *pd, const struct wrc_mlx5_path *path,
+			__u8 ret_mac[6])
+{
+	memcpy(ret_mac, fake.mac, 6);
+	ret_mac[5] = path->dgid[15];
+	return 0;
+}
+
+const struct wrc_mlx5_devx fake_devx = {
+	.open = fake_open,
+	.close = fake_close,
+	.name = fake_name,
+	.firmware = fake_firmware,
+	.port = fake_port,
+	.command = fake_command,
+	.create = fake_create,
+	.modify = fake_modify,
+	.query = fake_query,
+	.destroy = fake_destroy,
+	.umem_reg = fake_umem_reg,
+	.umem_dereg = fake_umem_dereg,
+	.pd_alloc = fake_pd_alloc,
+	.pd_free = fake_pd_free,
+	.mr_reg = fake_mr_reg,
+	.mr_dereg = fake_mr_dereg,
+	.uar_alloc = fake_uar_alloc,
+	.uar_free = fake_uar_free,
+	.ring = fake_ring,
+	.eqn = fake_eqn,
+	.resolve = fake_resolve,
+};

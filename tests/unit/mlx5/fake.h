@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An mlx5 device for tests: takes the back end's commands, checks every field
+ * of each against offsets of its own, refuses bits that it does not know, and
+ * lets the software NIC do what they mean.  So chains armed on it run.
+ *
+ * What is wrong fails the test at once.  Whatever the firmware of a device
+ * would refuse is refused as it would be: -EREMOTEIO, status and syndrome.
+ */
+#ifndef TEST_MLX5_FAKE_H
+#define TEST_MLX5_FAKE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include "mlx5/dev.h"
+#include "snic/snic.h"
+
+#define FAKE_UAR_PAGE	0x00a11ce
+#define FAKE_EQN	0x17
+#define FAKE_SYNDROME	0x5eed5eed
+
+struct fake_obj {
+	enum { FAKE_CQ, FAKE_QP } kind;
+	uint32_t number;
+	unsigned int state;	/* of a QP, as the hardware numbers them */
+	/* of its connection */
+	bool loopback;
+	uint32_t dest_qpn;
+	unsigned int access, mtu;
+	struct wrc_dbr *dbr;
+	bool cd_master, cd_slave_send;
+	uint8_t init[272], rtr[272], rts[272];
+	struct fake_obj *next;
+};
+
+struct fake_umem {
+	uint32_t id;
+	uint8_t *va;
+	size_t len;
+	struct fake_umem *next;
+};
+
+/**
+ * struct fake - the device
+ * @caps:	what it says of itself: general, atomic and RoCE
+ * @refuse:	the opcode of the next command to refuse, with @status
+ * @fail_in:	counts down; the call that finds 1 fails with -ENOMEM
+ */
+struct fake {
+	struct snic *snic;
+	uint64_t now;
+	uint8_t caps[5][256];
+	struct wrc_mlx5_port port;
+	uint8_t mac[6];
+	unsigned int refuse, status;
+	unsigned int fail_in, calls;
+	unsigned int opened, uars, pds, mrs;
+	struct fake_obj *objs;
+	struct fake_umem *umems;
+	uint32_t next_umem;
+	unsigned int rings;
+};
+
+extern struct fake fake;
+extern const struct wrc_mlx5_devx fake_devx;
+
+/* A ConnectX-6-like device on Ethernet, whose NIC checks WQE indices. */
+void fake_init(void);
+/* Everything must have been given back. */
+void fake_fini(void);
+/* Bits of a capability: type as in QUERY_HCA_CAP. */
+void fake_cap(unsigned int type, unsigned int off, unsigned int bits,
+	      uint64_t value);
+struct fake_obj *fake_qp(uint32_t qpn);
+/* Lets the NIC run until nothing moves. */
+void fake_run(void);
+/* Bits of a mailbox. */
+uint64_t fake_bits(const uint8_t *box, unsigned int off, unsigned int bits);
+
+#endif /* TEST_MLX5_FAKE_H */
