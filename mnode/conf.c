@@ -184,7 +184,8 @@ static int set_level(struct conf *conf, const struct conf_key *key,
 
 const struct conf_key conf_keys[] = {
 	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
-	  "or soft:...,packet=INTERFACE", set_text, AT(nic),
+	  "or soft:...,packet=INTERFACE or mlx5:DEVICE[,port=N][,gid=N]",
+	  set_text, AT(nic),
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
 	  set_size, AT(pool), .min = 256 << 10, .max = 1ull << 40 },
@@ -320,8 +321,8 @@ int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
 
 	if (!*conf->nic)
-		return complain(why, "no NIC: say --nic soft:ip=...,dgram=... "
-				"or soft:ip=...,packet=INTERFACE");
+		return complain(why, "no NIC: say --nic soft:ip=...,dgram=..., "
+				"soft:ip=...,packet=INTERFACE or mlx5:DEVICE");
 	if (conf->dead_ms < 2 * conf->beat_ms)
 		return complain(why, "dead-ms=%u: expected at least twice "
 				"beat-ms=%u", conf->dead_ms, conf->beat_ms);

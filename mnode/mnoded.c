@@ -17,6 +17,7 @@
 #include "ctl.h"
 #include "log.h"
 #include "manager.h"
+#include "nic-mlx5.h"
 #include "nic-soft.h"
 #include "status.h"
 
@@ -129,24 +130,53 @@ static int load_conf(const struct args *args, struct conf *conf,
 	return conf_check(conf, why);
 }
 
-static int open_nic(const char *spec, struct nic **ret_nic,
-		    char why[CONF_WHY_MAX])
+static int open_soft(const char *words, struct nic **ret_nic,
+		     char why[CONF_WHY_MAX])
 {
 	struct nic_soft_opts opts;
 	char said[NIC_SOFT_WHY_MAX];
 	int r;
 
-	if (strncmp(spec, "soft:", 5)) {
-		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:...",
-			 spec);
-		return -EINVAL;
-	}
-	r = nic_soft_parse(spec + 5, &opts, said);
+	r = nic_soft_parse(words, &opts, said);
 	if (!r)
 		r = nic_soft_open(&opts, ret_nic, said);
 	if (r)
 		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
 	return r;
+}
+
+static int open_mlx5(const char *words, struct nic **ret_nic,
+		     char why[CONF_WHY_MAX])
+{
+#ifdef HAVE_MLX5
+	struct nic_mlx5_opts opts;
+	char said[NIC_MLX5_WHY_MAX];
+	int r;
+
+	r = nic_mlx5_parse(words, &opts, said);
+	if (!r)
+		r = nic_mlx5_open(&opts, &wrc_mlx5_devx, &mlx5_cm, ret_nic,
+				  said);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+	return r;
+#else
+	snprintf(why, CONF_WHY_MAX, "nic=mlx5:%.200s: this odrp-mnoded was "
+		 "built without libmlx5 and librdmacm", words);
+	return -EOPNOTSUPP;
+#endif
+}
+
+static int open_nic(const char *spec, struct nic **ret_nic,
+		    char why[CONF_WHY_MAX])
+{
+	if (!strncmp(spec, "soft:", 5))
+		return open_soft(spec + 5, ret_nic, why);
+	if (!strncmp(spec, "mlx5:", 5))
+		return open_mlx5(spec + 5, ret_nic, why);
+	snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:... or "
+		 "mlx5:DEVICE...", spec);
+	return -EINVAL;
 }
 
 /* ---- event loop ------------------------------------------------------------------ */
