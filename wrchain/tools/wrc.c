@@ -10,20 +10,22 @@ struct command {
 	const char *name;
 	int (*run)(const struct wrc_cmd *cmd);
 	bool takes_prog;	/* its argument is a program, else files */
+	uint32_t depth;		/* if nobody says it; 0: 4 */
 };
 
 static const struct command commands[] = {
-	{ "list", wrc_cmd_list, false },
-	{ "show", wrc_cmd_show, true },
-	{ "image", wrc_cmd_image, true },
-	{ "dis", wrc_cmd_dis, false },
-	{ "check", wrc_cmd_check, false },
-	{ "run", wrc_cmd_run, true },
+	{ "list", wrc_cmd_list, false, 0 },
+	{ "show", wrc_cmd_show, true, 0 },
+	{ "image", wrc_cmd_image, true, 0 },
+	{ "dis", wrc_cmd_dis, false, 0 },
+	{ "check", wrc_cmd_check, false, 0 },
+	{ "run", wrc_cmd_run, true, 0 },
+	{ "cost", wrc_cmd_cost, false, 64 },
 };
 
 const char *argp_program_version = "wrc (odrp) 0.1.0";
 
-enum { OPT_VARIANT = 0x200 };
+enum { OPT_VARIANT = 0x200, OPT_FIT, OPT_SWEEP, OPT_CNODES, OPT_QUEUES };
 
 static const char doc[] =
 	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
@@ -35,6 +37,7 @@ static const char doc[] =
 	"  dis FILE...        disassemble images, or WQEs (hex or binary)\n"
 	"  check FILE...      verify images\n"
 	"  run PROG           execute on the software NIC, and look at the result\n"
+	"  cost [PROG...]     what programs cost, in a model of a NIC\n"
 	"\n"
 	"dis and check take --prog PROG instead of files.  Exit status: 0; 1 "
 	"refused or failed; 2 could not do it.";
@@ -45,8 +48,17 @@ static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
 	  "a rung of the paper's ladder instead of our program: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
+	{ "fit", OPT_FIT, NULL, 0,
+	  "cost: the model's parameters, and the paper's numbers against it",
+	  0 },
+	{ "sweep", OPT_SWEEP, NULL, 0,
+	  "cost: how the results depend on each parameter", 0 },
+	{ "cnodes", OPT_CNODES, "N,...", 0,
+	  "cost: throughput and latency with so many clients", 0 },
+	{ "queues", OPT_QUEUES, "N,...", 0,
+	  "cost: and so many queues in each of them (1)", 0 },
 	{ "prog", OPT_PROG, "PROG", 0, "use this program", 0 },
-	{ "depth", 'K', "N", 0, "instances of a queue (4)", 0 },
+	{ "depth", 'K', "N", 0, "instances of a queue (4; cost: 64)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
 	  "for NICs that check a WQE's index: words re-arm it too (default)",
 	  0 },
@@ -136,6 +148,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_VARIANT:
 		line->cmd.variant = variant(state, arg);
+		line->cmd.one_variant = true;
+		break;
+	case OPT_FIT:
+		line->cmd.fit = true;
+		break;
+	case OPT_SWEEP:
+		line->cmd.sweep = true;
+		break;
+	case OPT_CNODES:
+		line->cmd.cnodes = arg;
+		break;
+	case OPT_QUEUES:
+		line->cmd.queues = arg;
 		break;
 	case OPT_JSON:
 		line->cmd.json = true;
@@ -152,6 +177,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!line->command)
 			argp_usage(state);
+		if (!line->cmd.depth)
+			line->cmd.depth = line->command->depth ?
+						  line->command->depth : 4;
 		if (line->cmd.variant && line->said_strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
@@ -176,7 +204,7 @@ static const struct argp argp = {
 
 int main(int argc, char **argv)
 {
-	struct line line = { .cmd = { .strict = true, .depth = 4 } };
+	struct line line = { .cmd = { .strict = true } };
 	int status;
 
 	argp_err_exit_status = 2;

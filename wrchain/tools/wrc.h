@@ -14,6 +14,9 @@ struct wrc_cmd {
 	const char *prog;	/* program named by --prog or as argument */
 	bool strict;
 	enum wrc_variant variant;
+	bool one_variant;	/* cost: this one, not all */
+	bool fit, sweep;	/* cost */
+	const char *cnodes, *queues;	/* cost: lists of numbers */
 	bool json;
 	uint32_t depth;
 	uint32_t count;		/* run: requests; 0: three laps */
@@ -28,6 +31,7 @@ int wrc_cmd_image(const struct wrc_cmd *cmd);
 int wrc_cmd_dis(const struct wrc_cmd *cmd);
 int wrc_cmd_check(const struct wrc_cmd *cmd);
 int wrc_cmd_run(const struct wrc_cmd *cmd);
+int wrc_cmd_cost(const struct wrc_cmd *cmd);
 
 /* Says what is wrong on standard error and returns 2. */
 __attribute__((format(printf, 1, 2)))

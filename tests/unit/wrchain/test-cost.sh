@@ -1,0 +1,137 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# `wrc cost`, and variants in the other commands, from outside.
+#
+#   test-cost.sh WRC
+
+set -u
+wrc=$1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# expect STATUS COMMAND...: its output is left in $dir/out and $dir/err.
+expect() {
+	want=$1
+	shift
+	"$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	if [ "$got" -ne "$want" ]; then
+		echo "status $got instead of $want: $*"
+		cat "$dir/out" "$dir/err"
+		failed=1
+	fi
+}
+
+# says out|err TEXT; says_not the same
+says() {
+	if ! grep -qF -- "$2" "$dir/$1"; then
+		echo "no '$2' in std$1:"
+		cat "$dir/$1"
+		failed=1
+	fi
+}
+
+says_not() {
+	if grep -qF -- "$2" "$dir/$1"; then
+		echo "'$2' in std$1:"
+		cat "$dir/$1"
+		failed=1
+	fi
+}
+
+# lines N: of programs in the last output
+lines() {
+	n=$(grep -cE '^(load|mapped_store|unmapped_store|invalidate) ' "$dir/out")
+	if [ "$n" -ne "$1" ]; then
+		echo "$n rows instead of $1:"
+		cat "$dir/out"
+		failed=1
+	fi
+}
+
+# Each rung by name, in every command that takes programs.
+for v in naive store-decision calc-tt-addr recycle-helper paper; do
+	expect 0 "$wrc" list --variant $v
+	says out unmapped_store
+	for p in load mapped_store unmapped_store invalidate; do
+		expect 0 "$wrc" show $p --variant $v
+		says out "$p, $v, "
+		expect 0 "$wrc" run $p --variant $v --count 40
+		says out '40 requests, all well'
+	done
+	expect 0 "$wrc" dis --prog load --variant $v
+	says out 'l0@3'
+	expect 1 "$wrc" check --prog load --variant $v
+	says out refused
+	expect 2 "$wrc" image load --variant $v
+	expect 2 "$wrc" show load --variant $v --strict
+	says err 'relaxed only'
+done
+expect 0 "$wrc" show load --variant ours --strict
+expect 2 "$wrc" show load --variant fastest
+says err "no variant 'fastest'"
+
+# All programs and rungs; some; one.
+expect 0 "$wrc" cost
+lines 24
+says out 'not run on hardware'
+says out 'model us'
+says out 'paper us'
+expect 0 "$wrc" cost load invalidate
+lines 12
+expect 0 "$wrc" cost unmapped_store --variant naive
+lines 1
+says out ' 35.9 '
+expect 0 "$wrc" cost --variant ours
+lines 4
+expect 0 "$wrc" cost --relaxed --variant ours load
+lines 1
+
+# What the model says and what the paper says have their own keys.
+expect 0 "$wrc" cost --json unmapped_store --variant paper
+for key in model_latency_us paper_latency_us model_saturation_mops wrs_path \
+	waits send_ens atomics sges wqe_bytes pcie_in_bytes pcie_out_bytes \
+	dependent_fetches page_copies model_demand_ns; do
+	says out "\"$key\":"
+done
+says_not out '"latency_us"'
+expect 0 "$wrc" cost --json load --variant ours
+says_not out paper_latency_us
+
+expect 0 "$wrc" cost --fit
+says out 'load / one-sided throughput'
+says out 'parameters of the model'
+says out 'QP_CACHE'
+expect 0 "$wrc" cost --fit --json
+says out '"error_percent"'
+says out '"fitted": true'
+says out '"fitted": false'
+
+expect 0 "$wrc" cost --sweep
+says out 'FETCH         0.5'
+says out 'FETCH         2.0'
+expect 0 "$wrc" cost --sweep --json
+says out '"parameter": "RTT"'
+
+# One client to a thousand; the paper's and our own unless asked otherwise.
+expect 0 "$wrc" cost --cnodes 1,10,100,1000
+lines 32
+says out 'READ 4 KB'
+says out 'loop queue'
+expect 0 "$wrc" cost --cnodes 1,1000 --queues 1,4,16 load --variant naive
+lines 6
+expect 0 "$wrc" cost --queues 2 load -K 8 --json
+says out '"outstanding": 7'
+says out '"model_busiest"'
+
+expect 2 "$wrc" cost nonsense
+says err "no program 'nonsense'"
+for bad in 0 1001 -1 '1,' '1,,2' x 1x '1 2' ''; do
+	expect 2 "$wrc" cost --cnodes "$bad"
+	says err 'list of numbers from 1 to 1000'
+done
+expect 2 "$wrc" cost --queues 2000
+says err '2000'
+
+exit $failed

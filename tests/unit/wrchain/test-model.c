@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The cost model: its counts by hand, its laws, and that its parameters are
+ * those that the paper's numbers choose.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include "model/model.h"
+
+static struct wrc_params params;
+
+static int setup(void **state)
+{
+	(void)state;
+	wrc_params_init(&params);
+	return 0;
+}
+
+static void near(double got, double want, double by)
+{
+	if (!(fabs(got - want) <= by))
+		fail_msg("%g instead of %g", got, want);
+}
+
+static void cost_of(enum odrp_wire_chain chain, enum wrc_variant variant,
+		    struct wrc_cost *ret_cost)
+{
+	struct wrc_opts opts = { .variant = variant };
+	struct wrc_prog prog;
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+	wrc_model_cost(&prog, &params, ret_cost);
+}
+
+/* ---- counts ----------------------------------------------------------------- */
+
+/* WAIT, SEND_EN | READ, SEND_EN | answer: five blocks. */
+static void paper_load_by_hand(void **state)
+{
+	struct wrc_cost c;
+	double pcie = params.v[WRC_P_PCIE] * params.v[WRC_P_DLL];
+
+	cost_of(ODRP_WIRE_LOAD, WRC_V_PAPER, &c);
+	assert_int_equal(c.wrs, 2);
+	assert_int_equal(c.wrs_path, 2);
+	assert_int_equal(c.waits, 1);
+	assert_int_equal(c.send_ens, 2);
+	assert_int_equal(c.controls, 3);
+	assert_int_equal(c.atomics, 0);
+	assert_int_equal(c.sges, 2);
+	assert_int_equal(c.wqe_bytes, 5 * 64);
+	assert_int_equal(c.fetches, 3);		/* READ, SEND_EN, answer */
+	assert_int_equal(c.copies, 0);
+	assert_int_equal(c.words, 4);
+	assert_int_equal(c.request_bytes, 24 + 16);
+	near(c.chain_ns, 2 * params.v[WRC_P_FETCH] + params.v[WRC_P_READ] +
+	     8 / pcie, 1e-6);
+	near(c.latency_ns, params.v[WRC_P_RTT] + 4096 / 12.5 + 4096 / pcie +
+	     params.v[WRC_P_RECV] + c.chain_ns + params.v[WRC_P_FETCH], 1e-6);
+	/* The wire: request and ACK; page, in one packet, and ACK. */
+	near(c.link_in, 40 + 26 + 26 + 4, 1e-6);
+	near(c.link_out, 4096 + 26 + 16 + 4 + 26 + 4, 1e-6);
+}
+
+static void onesided_by_hand(void **state)
+{
+	struct wrc_cost c;
+
+	wrc_model_onesided(&params, &c);
+	near(c.pcie_in, 4096 + 16 * 24, 1e-6);	/* in pieces of 256 */
+	near(c.pcie_out, 8 * 24, 1e-6);		/* asked for by 512 */
+	near(c.link_in, 26 + 16, 1e-6);
+	near(c.link_out, 4096 + 26 + 4, 1e-6);
+	near(c.latency_ns, 2900, 0.5);
+}
+
+static void stores_copy_a_page(void **state)
+{
+	struct wrc_cost load, store;
+
+	cost_of(ODRP_WIRE_LOAD, WRC_V_OURS, &load);
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &store);
+	assert_int_equal(load.copies, 0);
+	assert_int_equal(store.copies, 1);
+	/* Out: the page from the wire to the buffer, and from there on. */
+	assert_true(store.pcie_out > 2 * 4096);
+	assert_true(store.pcie_in > 4096);
+	assert_true(load.pcie_out < 4096);
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_OURS, &store);
+	assert_int_equal(store.atomics, 2);
+	assert_int_equal(store.hot_atomics, 1);
+}
+
+/* ---- time ---------------------------------------------------------------------- */
+
+/* The rungs differ by whole steps. */
+static void steps_add_up(void **state)
+{
+	struct wrc_cost a, b;
+	double read;
+
+	read = params.v[WRC_P_FETCH] + params.v[WRC_P_READ];
+	near(wrc_model_step_ns(WRC_WQE_READ, &params), read, 1e-6);
+	near(wrc_model_step_ns(WRC_WQE_FA, &params),
+	     params.v[WRC_P_FETCH] + params.v[WRC_P_ATOMIC], 1e-6);
+	near(wrc_model_step_ns(WRC_WQE_WRITE, &params), params.v[WRC_P_FETCH],
+	     1e-6);
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_RECYCLE_HELPER, &a);
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_PAPER, &b);
+	near(a.latency_ns - b.latency_ns, 7 * read, 1e-6);
+	assert_int_equal(a.fetches - b.fetches, 7);
+}
+
+/* A WAIT for a WRITE costs what the WRITE takes; a READ is waited for anyway. */
+static void waiting_costs(void **state)
+{
+	struct wrc_cost ours, papers;
+	struct wrc_params slow = params;
+
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &ours);
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_PAPER, &papers);
+	assert_true(ours.latency_ns > papers.latency_ns);
+	slow.v[WRC_P_PCIE] /= 4;
+	params = slow;
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &ours);
+	assert_true(ours.chain_ns > papers.chain_ns +
+		    4096 / (slow.v[WRC_P_PCIE] * slow.v[WRC_P_DLL]));
+}
+
+/* A NIC that fetches what is enabled at once needs one fetch per SEND_EN. */
+static void batches(void **state)
+{
+	struct wrc_cost one, many;
+
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_RECYCLE_HELPER, &one);
+	params.v[WRC_P_BATCH] = 64;
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_RECYCLE_HELPER, &many);
+	/* FAA .. SEND_EN | take, SEND_EN | map, put, SEND_EN | answer */
+	assert_int_equal(many.fetches, 4);
+	near(one.latency_ns - many.latency_ns,
+	     (one.fetches - many.fetches) * params.v[WRC_P_FETCH], 1e-6);
+}
+
+/* ---- many requests ---------------------------------------------------------------- */
+
+static void alone_it_takes_its_latency(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct wrc_load l;
+		struct wrc_cost c;
+
+		cost_of(chain, WRC_V_PAPER, &c);
+		wrc_model_load(&c, &params, 1, 1, &l);
+		near(l.latency_ns, c.latency_ns, 0.01);
+		near(l.mops, 1e3 / c.latency_ns, 1e-6);
+	}
+}
+
+/* Little's law, no station above 100 %, more queues never less (in the NIC). */
+static void laws_of_queues(void **state)
+{
+	static const unsigned int queues[] = { 1, 2, 5, 20, 100, 352 };
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		enum wrc_station first;
+		struct wrc_cost c;
+		double most, last = 0;
+
+		cost_of(chain, WRC_V_OURS, &c);
+		most = wrc_model_saturation(&c, &params, &first);
+		for (unsigned int i = 0; i < 6; i++) {
+			struct wrc_load l;
+
+			wrc_model_load(&c, &params, queues[i], 63, &l);
+			near(l.mops * l.latency_ns / 1e3, 63. * queues[i],
+			     63. * queues[i] * 1e-3);
+			assert_true(l.use[l.first] <= 1.001);
+			assert_true(l.mops <= most * 1.001);
+			assert_true(l.mops >= last * 0.999);
+			last = l.mops;
+			if (!i)
+				assert_int_equal(l.first, WRC_ST_QUEUE);
+		}
+		near(last, most, most * 0.01);
+	}
+}
+
+/* Contexts that do not fit cost throughput. */
+static void too_many_queues(void **state)
+{
+	struct wrc_load few, many;
+	struct wrc_cost c;
+
+	cost_of(ODRP_WIRE_LOAD, WRC_V_OURS, &c);
+	wrc_model_load(&c, &params, 300, 63, &few);
+	wrc_model_load(&c, &params, 4000, 63, &many);
+	assert_true(many.mops < 0.95 * few.mops);
+	params.v[WRC_P_QP_CACHE] = 1e6;
+	wrc_model_load(&c, &params, 4000, 63, &many);
+	near(many.mops, few.mops, 0.01 * few.mops);
+}
+
+/* Figure 10 in words: the unmapped store is the slowest, the load the fastest. */
+static void order_of_figure_10(void **state)
+{
+	struct wrc_cost c[3], one;
+	enum wrc_station st;
+	double x[3];
+
+	for (int chain = 0; chain < 3; chain++) {
+		cost_of(chain, WRC_V_PAPER, &c[chain]);
+		x[chain] = wrc_model_saturation(&c[chain], &params, &st);
+	}
+	wrc_model_onesided(&params, &one);
+	assert_true(wrc_model_saturation(&one, &params, &st) > x[0]);
+	assert_true(x[ODRP_WIRE_LOAD] > x[ODRP_WIRE_MAPPED_STORE]);
+	assert_true(x[ODRP_WIRE_MAPPED_STORE] > x[ODRP_WIRE_UNMAPPED_STORE]);
+}
+
+/* ---- the paper ----------------------------------------------------------------------- */
+
+static void parameters_are_the_fit(void **state)
+{
+	struct wrc_params far = params;
+
+	for (int i = 0; i < WRC_NR_PARAMS; i++)
+		if (wrc_param_defs[i].fitted)
+			far.v[i] = 1000;
+	assert_int_equal(wrc_model_fit(&far), 0);
+	for (int i = 0; i < WRC_NR_PARAMS; i++)
+		near(far.v[i], params.v[i], 0.06);
+}
+
+/* As many numbers as parameters, each hit; the others not far off. */
+static void errors_are_known(void **state)
+{
+	struct wrc_obs obs[WRC_NR_OBS];
+	int fitted = 0, chosen = 0;
+
+	for (int i = 0; i < WRC_NR_PARAMS; i++)
+		chosen += wrc_param_defs[i].fitted;
+	assert_int_equal(wrc_model_observe(&params, obs), 0);
+	for (int i = 0; i < WRC_NR_OBS; i++) {
+		fitted += obs[i].fitted;
+		near(obs[i].model / obs[i].paper, 1,
+		     obs[i].fitted ? 0.001 : 0.26);
+	}
+	assert_int_equal(fitted, chosen);
+}
+
+static void nothing_to_tell_apart(void **state)
+{
+	/* A page that takes for ever hides all else. */
+	params.v[WRC_P_LINK] = 1e-300;
+	assert_true(wrc_model_fit(&params) < 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(paper_load_by_hand),
+		TEST(onesided_by_hand),
+		TEST(stores_copy_a_page),
+		TEST(steps_add_up),
+		TEST(waiting_costs),
+		TEST(batches),
+		TEST(alone_it_takes_its_latency),
+		TEST(laws_of_queues),
+		TEST(too_many_queues),
+		TEST(order_of_figure_10),
+		TEST(parameters_are_the_fit),
+		TEST(errors_are_known),
+		TEST(nothing_to_tell_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

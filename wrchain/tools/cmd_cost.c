@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* `wrc cost`: what programs cost, in the model and in the paper; see cost.h. */
+#include <stdlib.h>
+#include "cost.h"
+#include "prog/ladder.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
+		       struct cost_prog *progs, unsigned int *nr)
+{
+	struct wrc_opts opts = {
+		.strict_index = cmd->strict && variant == WRC_V_OURS,
+		.variant = variant,
+	};
+	struct cost_prog *c = &progs[*nr];
+	int err;
+
+	c->variant = variant;
+	err = wrc_prog_build(chain, &opts, &c->prog);
+	if (err)
+		return wrc_fail("program %d, %s: %s", chain,
+				wrc_variant_name(variant), strerror(-err));
+	(*nr)++;
+	return 0;
+}
+
+int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
+		  unsigned int *ret_nr)
+{
+	bool wanted[ODRP_WIRE_NR_CHAINS] = { false };
+	unsigned int nr = 0;
+	int i, v, status = 0;
+
+	for (i = 0; i < cmd->nr_files; i++) {
+		int chain = wrc_chain_of(cmd->files[i]);
+
+		if (chain < 0)
+			return 2;
+		wanted[chain] = true;
+	}
+	for (i = 0; !status && i < ODRP_WIRE_NR_CHAINS; i++)
+		for (v = 0; !status && v < WRC_NR_VARIANTS; v++)
+			if ((!cmd->nr_files || wanted[i]) &&
+			    (!cmd->one_variant || v == (int)cmd->variant))
+				status = add_program(cmd, i, v, progs, &nr);
+	*ret_nr = nr;
+	return status;
+}
+
+/* ---- programs ------------------------------------------------------------- */
+
+static void add_counts(struct json_object *o, const struct wrc_cost *c)
+{
+	cost_add(o, "wrs_path", c->wrs_path);
+	cost_add(o, "wrs", c->wrs);
+	cost_add(o, "controls_path", c->controls_path);
+	cost_add(o, "waits", c->waits);
+	cost_add(o, "send_ens", c->send_ens);
+	cost_add(o, "atomics", c->atomics);
+	cost_add(o, "sges", c->sges);
+	cost_add(o, "recv_sges", c->recv_sges);
+	cost_add(o, "words", c->words);
+	cost_add(o, "request_bytes", c->request_bytes);
+	cost_add(o, "wqe_bytes", c->wqe_bytes);
+	cost_add(o, "pcie_in_bytes", c->pcie_in);
+	cost_add(o, "pcie_out_bytes", c->pcie_out);
+	cost_add(o, "page_copies", c->copies);
+	cost_add(o, "dependent_fetches", c->fetches);
+}
+
+/* What one request takes of each station. */
+static struct json_object *demand_object(const struct wrc_cost *c,
+					 const struct wrc_params *p)
+{
+	struct json_object *o = json_object_new_object();
+	double ns[WRC_NR_STATIONS];
+
+	wrc_model_demand(c, p, 1, ns);
+	for (int i = 0; i < WRC_NR_STATIONS; i++)
+		cost_add(o, wrc_station_name((enum wrc_station)i), ns[i]);
+	return o;
+}
+
+static struct json_object *program_row(const struct cost_prog *cp,
+				       const struct wrc_params *p)
+{
+	struct json_object *o = json_object_new_object();
+	double paper = wrc_model_paper_us((enum odrp_wire_chain)cp->prog.chain,
+					  cp->variant);
+	enum wrc_station first;
+	struct wrc_cost c;
+
+	wrc_model_cost(&cp->prog, p, &c);
+	cost_add_text(o, "program", cp->prog.name);
+	cost_add_text(o, "variant", wrc_variant_name(cp->variant));
+	json_object_object_add(o, "strict",
+			       json_object_new_boolean(cp->prog.strict));
+	add_counts(o, &c);
+	cost_add(o, "model_latency_us", c.latency_ns / 1e3);
+	cost_add(o, "model_queue_busy_us", c.busy_ns / 1e3);
+	cost_add(o, "model_saturation_mops",
+		 wrc_model_saturation(&c, p, &first));
+	cost_add_text(o, "model_saturates", wrc_station_name(first));
+	json_object_object_add(o, "model_demand_ns", demand_object(&c, p));
+	if (paper > 0)
+		cost_add(o, "paper_latency_us", paper);
+	return o;
+}
+
+static const struct cost_column program_columns[] = {
+	{ "program", "program", -14, 0 },
+	{ "variant", "variant", -14, 0 },
+	{ "wrs_path", "path", 4, 0 },
+	{ "wrs", "WRs", 3, 0 },
+	{ "waits", "wait", 4, 0 },
+	{ "send_ens", "en", 2, 0 },
+	{ "atomics", "atom", 4, 0 },
+	{ "sges", "sge", 3, 0 },
+	{ "dependent_fetches", "fetch", 5, 0 },
+	{ "page_copies", "copy", 4, 0 },
+	{ "wqe_bytes", "wqe B", 5, 0 },
+	{ "request_bytes", "req B", 5, 0 },
+	{ "pcie_in_bytes", "pcie in", 7, 0 },
+	{ "pcie_out_bytes", "out B", 6, 0 },
+	{ "model_latency_us", "model us", 8, 2 },
+	{ "paper_latency_us", "paper us", 8, 1 },
+	{ "model_saturation_mops", "model M/s", 9, 2 },
+	{ "model_saturates", "at", -12, 0 },
+};
+
+static int programs(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		    struct json_object **ret_rows)
+{
+	struct cost_prog *progs = calloc(COST_MAX_PROGS, sizeof(*progs));
+	struct json_object *rows = json_object_new_array();
+	unsigned int i, nr = 0;
+	int status;
+
+	if (!progs)
+		status = wrc_fail("no memory");
+	else
+		status = cost_programs(cmd, progs, &nr);
+	for (i = 0; !status && i < nr; i++)
+		json_object_array_add(rows, program_row(&progs[i], p));
+	free(progs);
+	*ret_rows = rows;
+	return status;
+}
+
+/* ---- the model and the paper --------------------------------------------------- */
+
+static struct json_object *param_rows(const struct wrc_params *p)
+{
+	struct json_object *rows = json_object_new_array();
+
+	for (int i = 0; i < WRC_NR_PARAMS; i++) {
+		const struct wrc_param_def *def = &wrc_param_defs[i];
+		struct json_object *o = json_object_new_object();
+
+		cost_add_text(o, "parameter", def->name);
+		cost_add(o, "value", p->v[i]);
+		cost_add_text(o, "unit", def->unit);
+		json_object_object_add(o, "fitted",
+				       json_object_new_boolean(def->fitted));
+		cost_add_text(o, "source", def->source);
+		json_object_array_add(rows, o);
+	}
+	return rows;
+}
+
+static const struct cost_column param_columns[] = {
+	{ "parameter", "parameter", -12, 0 },	{ "value", "value", 9, 3 },
+	{ "unit", "unit", -5, 0 },		{ "fitted", "fit", -4, 0 },
+	{ "source", "from", -1, 0 },
+};
+
+static int obs_rows(const struct wrc_params *p, struct json_object **ret_rows)
+{
+	struct json_object *rows = json_object_new_array();
+	struct wrc_obs obs[WRC_NR_OBS];
+	int err = wrc_model_observe(p, obs);
+
+	for (int i = 0; !err && i < WRC_NR_OBS; i++) {
+		struct json_object *o = json_object_new_object();
+
+		cost_add_text(o, "number", obs[i].name);
+		cost_add_text(o, "unit", obs[i].unit);
+		cost_add_text(o, "where", obs[i].where);
+		cost_add(o, "paper", obs[i].paper);
+		cost_add(o, "model", obs[i].model);
+		cost_add(o, "error_percent",
+			 100 * (obs[i].model / obs[i].paper - 1));
+		json_object_object_add(o, "fitted",
+				       json_object_new_boolean(obs[i].fitted));
+		json_object_array_add(rows, o);
+	}
+	*ret_rows = rows;
+	return err ? wrc_fail("the ladder: %s", strerror(-err)) : 0;
+}
+
+static const struct cost_column obs_columns[] = {
+	{ "number", "number", -31, 0 },	       { "where", "in the paper", -12, 0 },
+	{ "paper", "paper", 7, 1 },	       { "model", "model", 7, 2 },
+	{ "error_percent", "error %", 8, 1 },  { "unit", "unit", -4, 0 },
+	{ "fitted", "fitted", -6, 0 },
+};
+
+/* ---- all together --------------------------------------------------------------- */
+
+#define PRINT(title, rows, columns)					\
+	cost_table(title, rows, columns, ARRAY_LEN(columns))
+
+static int make(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		struct json_object *all)
+{
+	bool loads = cmd->cnodes || cmd->queues;
+	struct json_object *rows;
+	int status = 0;
+
+	json_object_object_add(all, "parameters", param_rows(p));
+	if (cmd->fit) {
+		status = obs_rows(p, &rows);
+		json_object_object_add(all, "fit", rows);
+	}
+	if (!status && cmd->sweep) {
+		status = cost_sweep_rows(cmd, &rows);
+		json_object_object_add(all, "sweep", rows);
+	}
+	if (!status && loads) {
+		status = cost_load_rows(cmd, p, &rows);
+		json_object_object_add(all, "load", rows);
+	}
+	if (!status && !cmd->fit && !cmd->sweep && !loads) {
+		status = programs(cmd, p, &rows);
+		json_object_object_add(all, "programs", rows);
+	}
+	return status;
+}
+
+static void print(struct json_object *all)
+{
+	struct json_object *rows;
+
+	printf("model: computed for a ConnectX-5 class NIC, not run on hardware.  "
+	       "paper: measured there.\n\n");
+	if (json_object_object_get_ex(all, "programs", &rows))
+		PRINT("one request; path: WRs before the answer, "
+		      "fetch: WQEs fetched one after another",
+		      rows, program_columns);
+	if (json_object_object_get_ex(all, "fit", &rows)) {
+		PRINT("against the paper", rows, obs_columns);
+		printf("\n");
+		json_object_object_get_ex(all, "parameters", &rows);
+		PRINT("parameters of the model", rows, param_columns);
+	}
+	if (json_object_object_get_ex(all, "sweep", &rows))
+		cost_sweep_print(rows);
+	if (json_object_object_get_ex(all, "load", &rows))
+		cost_load_print(rows);
+}
+
+int wrc_cmd_cost(const struct wrc_cmd *cmd)
+{
+	struct json_object *all = json_object_new_object();
+	struct wrc_params p;
+	int status;
+
+	wrc_params_init(&p);
+	status = make(cmd, &p, all);
+	if (!status && cmd->json) {
+		wrc_print_json(all);
+		return 0;
+	}
+	if (!status)
+		print(all);
+	json_object_put(all);
+	return status;
+}

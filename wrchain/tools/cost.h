@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * `wrc cost`: rows are made once, as JSON, and printed as such or as a table.
+ * What the model says and what the paper says never share a column.
+ */
+#ifndef WRC_TOOLS_COST_H
+#define WRC_TOOLS_COST_H
+
+#include "model/model.h"
+#include "wrc.h"
+
+/**
+ * struct cost_column - one column of a table
+ * @key:	of the row's object
+ * @head:	its title
+ * @width:	characters; negative: to the left
+ * @digits:	behind the point of a number
+ */
+struct cost_column {
+	const char *key, *head;
+	int width, digits;
+};
+
+/* A key that is not in a row is a dash. */
+void cost_table(const char *title, struct json_object *rows,
+		const struct cost_column *columns, unsigned int nr_columns);
+
+/* A program that somebody asked for. */
+struct cost_prog {
+	struct wrc_prog prog;
+	enum wrc_variant variant;
+};
+
+/* Those of cmd, or all.  0 or 2. */
+int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
+		  unsigned int *ret_nr);
+#define COST_MAX_PROGS (ODRP_WIRE_NR_CHAINS * WRC_NR_VARIANTS)
+
+void cost_add(struct json_object *row, const char *key, double value);
+void cost_add_text(struct json_object *row, const char *key, const char *text);
+
+/* Arrays of rows; *ret_rows is the caller's.  0 or 2. */
+int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		   struct json_object **ret_rows);
+int cost_sweep_rows(const struct wrc_cmd *cmd, struct json_object **ret_rows);
+
+void cost_load_print(struct json_object *rows);
+void cost_sweep_print(struct json_object *rows);
+
+#endif /* WRC_TOOLS_COST_H */

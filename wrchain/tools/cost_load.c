@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * `wrc cost --cnodes` and `--sweep`: many requests at once, and other
+ * parameters.
+ */
+#include <stdlib.h>
+#include "cost.h"
+#include "prog/ladder.h"
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define MAX_LIST 32
+#define MAX_NODES 1000
+#define MAX_QUEUES 1024
+
+/* ---- many clients ------------------------------------------------------------ */
+
+struct list {
+	unsigned int n[MAX_LIST];
+	unsigned int nr;
+};
+
+static int parse_list(const char *what, const char *text, unsigned long max,
+		      struct list *ret_list)
+{
+	const char *at = text;
+	unsigned long n;
+	char *end;
+
+	ret_list->nr = 0;
+	for (;;) {
+		errno = 0;
+		n = strtoul(at, &end, 10);
+		if (errno || end == at || *at == '-' || n < 1 || n > max ||
+		    (*end && *end != ','))
+			return wrc_fail("%s '%s' is no list of numbers from 1 to %lu",
+					what, text, max);
+		if (ret_list->nr == MAX_LIST)
+			return wrc_fail("%s '%s' has more than %d numbers",
+					what, text, MAX_LIST);
+		ret_list->n[ret_list->nr++] = n;
+		if (!*end)
+			return 0;
+		at = end + 1;
+	}
+}
+
+static struct json_object *load_row(const char *program, const char *variant,
+				    const struct wrc_cost *cost,
+				    const struct wrc_params *p,
+				    unsigned int cnodes, unsigned int queues,
+				    unsigned int window)
+{
+	struct json_object *o = json_object_new_object();
+	struct wrc_load l;
+
+	wrc_model_load(cost, p, cnodes * queues, window, &l);
+	cost_add_text(o, "program", program);
+	cost_add_text(o, "variant", variant);
+	cost_add(o, "cnodes", cnodes);
+	cost_add(o, "queues", queues);
+	cost_add(o, "outstanding", window);
+	cost_add(o, "model_mops", l.mops);
+	cost_add(o, "model_latency_us", l.latency_ns / 1e3);
+	cost_add_text(o, "model_busiest", wrc_station_name(l.first));
+	cost_add(o, "model_busy_percent", 100 * l.use[l.first]);
+	return o;
+}
+
+static void load_grid(struct json_object *rows, const char *program,
+		      const char *variant, const struct wrc_cost *cost,
+		      const struct wrc_params *p, const struct list *cnodes,
+		      const struct list *queues, unsigned int window)
+{
+	for (unsigned int i = 0; i < cnodes->nr; i++)
+		for (unsigned int j = 0; j < queues->nr; j++)
+			json_object_array_add(rows,
+				load_row(program, variant, cost, p,
+					 cnodes->n[i], queues->n[j], window));
+}
+
+int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		   struct json_object **ret_rows)
+{
+	struct cost_prog *progs = calloc(COST_MAX_PROGS, sizeof(*progs));
+	struct list cnodes, queues;
+	struct wrc_cost cost;
+	unsigned int i, nr = 0;
+	int status;
+
+	*ret_rows = json_object_new_array();
+	status = parse_list("cnodes", cmd->cnodes ? cmd->cnodes : "1",
+			    MAX_NODES, &cnodes);
+	if (!status)
+		status = parse_list("queues", cmd->queues ? cmd->queues : "1",
+				    MAX_QUEUES, &queues);
+	if (!status && !progs)
+		status = wrc_fail("no memory");
+	if (!status)
+		status = cost_programs(cmd, progs, &nr);
+	if (!status && !cmd->nr_files) {
+		wrc_model_onesided(p, &cost);
+		load_grid(*ret_rows, "one-sided", "READ 4 KB", &cost, p,
+			  &cnodes, &queues, cmd->depth - 1);
+	}
+	for (i = 0; !status && i < nr; i++) {
+		/* Rungs are for latency; ask for one by name. */
+		if (!cmd->one_variant && progs[i].variant != WRC_V_OURS &&
+		    progs[i].variant != WRC_V_PAPER)
+			continue;
+		wrc_model_cost(&progs[i].prog, p, &cost);
+		load_grid(*ret_rows, progs[i].prog.name,
+			  wrc_variant_name(progs[i].variant), &cost, p,
+			  &cnodes, &queues, cmd->depth - 1);
+	}
+	free(progs);
+	return status;
+}
+
+void cost_load_print(struct json_object *rows)
+{
+	static const struct cost_column columns[] = {
+		{ "program", "program", -14, 0 },
+		{ "variant", "variant", -14, 0 },
+		{ "cnodes", "cnodes", 6, 0 },
+		{ "queues", "queues", 6, 0 },
+		{ "outstanding", "each", 4, 0 },
+		{ "model_mops", "model M/s", 9, 3 },
+		{ "model_latency_us", "model us", 10, 1 },
+		{ "model_busy_percent", "busy %", 6, 0 },
+		{ "model_busiest", "busiest", -12, 0 },
+	};
+
+	cost_table("clients, queues of each, requests outstanding in each queue",
+		   rows, columns, ARRAY_LEN(columns));
+}
+
+/* ---- other parameters ----------------------------------------------------------- */
+
+/* What conclusions rest on, for one set of parameters. */
+static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		       struct json_object *o)
+{
+	static const char *const short_names[] = { "load", "mapped",
+						   "unmapped" };
+	struct wrc_cost one, c[3][2];
+	enum wrc_station st;
+	double base;
+
+	for (int chain = 0; chain < 3; chain++)
+		for (int k = 0; k < 2; k++) {
+			struct wrc_opts opts = {
+				.strict_index = cmd->strict && !k,
+				.variant = k ? WRC_V_PAPER : WRC_V_OURS,
+			};
+			struct wrc_prog prog;
+			char key[48];
+			int err = wrc_prog_build(chain, &opts, &prog);
+
+			if (err)
+				return wrc_fail("program %d: %s", chain,
+						strerror(-err));
+			wrc_model_cost(&prog, p, &c[chain][k]);
+			snprintf(key, sizeof(key), "model_%s_%s_us",
+				 short_names[chain], k ? "paper_chain" : "ours");
+			cost_add(o, key, c[chain][k].latency_ns / 1e3);
+		}
+	wrc_model_onesided(p, &one);
+	base = wrc_model_saturation(&one, p, &st);
+	cost_add(o, "model_load_share_percent",
+		 100 * wrc_model_saturation(&c[0][0], p, &st) / base);
+	cost_add_text(o, "model_load_saturates", wrc_station_name(st));
+	cost_add(o, "model_unmapped_mops",
+		 wrc_model_saturation(&c[2][0], p, &st));
+	cost_add_text(o, "model_unmapped_saturates", wrc_station_name(st));
+	return 0;
+}
+
+static int sweep_row(const struct wrc_cmd *cmd, int param, double factor,
+		     struct json_object *rows)
+{
+	struct json_object *o = json_object_new_object();
+	struct wrc_params p;
+
+	wrc_params_init(&p);
+	if (param >= 0)
+		p.v[param] *= factor;
+	cost_add_text(o, "parameter",
+		      param < 0 ? "(none)" : wrc_param_defs[param].name);
+	cost_add(o, "factor", factor);
+	json_object_array_add(rows, o);
+	return conclusions(cmd, &p, o);
+}
+
+int cost_sweep_rows(const struct wrc_cmd *cmd, struct json_object **ret_rows)
+{
+	static const double factors[] = { 0.5, 2 };
+	int status;
+
+	*ret_rows = json_object_new_array();
+	status = sweep_row(cmd, -1, 1, *ret_rows);
+	for (int i = 0; i < WRC_NR_PARAMS; i++)
+		for (size_t j = 0; !status && j < ARRAY_LEN(factors); j++)
+			/* No PCIe link has more than all. */
+			if (i != WRC_P_DLL || factors[j] < 1)
+				status = sweep_row(cmd, i, factors[j],
+						   *ret_rows);
+	return status;
+}
+
+void cost_sweep_print(struct json_object *rows)
+{
+	static const struct cost_column columns[] = {
+		{ "parameter", "parameter", -11, 0 },
+		{ "factor", "times", 5, 1 },
+		{ "model_load_ours_us", "load", 6, 2 },
+		{ "model_load_paper_chain_us", "paper's", 7, 2 },
+		{ "model_mapped_ours_us", "mapped", 6, 2 },
+		{ "model_mapped_paper_chain_us", "paper's", 7, 2 },
+		{ "model_unmapped_ours_us", "unmapped", 8, 2 },
+		{ "model_unmapped_paper_chain_us", "paper's", 7, 2 },
+		{ "model_load_share_percent", "load %", 6, 1 },
+		{ "model_load_saturates", "at", -11, 0 },
+		{ "model_unmapped_mops", "unm M/s", 7, 2 },
+		{ "model_unmapped_saturates", "at", -12, 0 },
+	};
+
+	cost_table("one parameter halved and doubled; model us of our and of the "
+		   "paper's chains, load %: of one-sided throughput",
+		   rows, columns, ARRAY_LEN(columns));
+}
