@@ -15,7 +15,8 @@ packages_of() {
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
-			flex bison bc libelf-dev dpkg-dev xz-utils zstd kmod
+			flex bison bc libelf-dev dpkg-dev xz-utils zstd kmod \
+			spin
 		;;
 	vm)
 		# QEMU, what goes into the guest, and what composes it. kmod,
