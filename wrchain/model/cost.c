@@ -82,6 +82,12 @@ static unsigned int data_len(const struct wrc_insn *i)
 	return len;
 }
 
+/* Reads the client's memory. */
+static bool pulls(const struct wrc_insn *i)
+{
+	return i->op == WRC_WQE_READ && i->remote.space == WRC_SP_PEER;
+}
+
 /* Both ends of a WR are this NIC's, except those of the answer. */
 static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 		       const struct wrc_insn *i)
@@ -100,6 +106,11 @@ static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 	}
 	if (i->queue == WRC_CLIENT)
 		return;
+	if (pulls(i)) {
+		c->link_out += wire_bytes(p, 0, RETH_BYTES);
+		c->link_in += wire_bytes(p, data_len(i), AETH_BYTES);
+		return;
+	}
 	if (flags & WRC_OP_RREAD)
 		pcie_read(c, p, data_len(i));
 	if (flags & WRC_OP_RWRITE)
@@ -117,10 +128,10 @@ static void request_bytes(struct wrc_cost *c, const struct wrc_prog *prog,
 		pcie_write(c, p, prog->scatter[i].len);
 	pcie_write(c, p, CQE_BYTES);
 	/* Each message is acknowledged. */
-	c->link_in = wire_bytes(p, c->request_bytes, 0) +
-		     wire_bytes(p, 0, AETH_BYTES);
-	c->link_out = wire_bytes(p, answer_len, RETH_BYTES + IMM_BYTES) +
+	c->link_in += wire_bytes(p, c->request_bytes, 0) +
 		      wire_bytes(p, 0, AETH_BYTES);
+	c->link_out += wire_bytes(p, answer_len, RETH_BYTES + IMM_BYTES) +
+		       wire_bytes(p, 0, AETH_BYTES);
 }
 
 /* ---- counts ------------------------------------------------------------------- */
@@ -168,11 +179,17 @@ static void count(struct wrc_cost *c, const struct wrc_insn *i, bool on_path)
 		c->wrs++;
 		c->wrs_path += on_path;
 	}
-	if (i->queue == WRC_LOOP && data_len(i) == ODRP_WIRE_PAGE_SIZE)
+	if (i->queue == WRC_LOOP && !pulls(i) &&
+	    data_len(i) == ODRP_WIRE_PAGE_SIZE)
 		c->copies++;
 }
 
 /* ---- time --------------------------------------------------------------------- */
+
+static double page_ns(const struct wrc_params *p)
+{
+	return PAGE / link_rate(p) + PAGE / pcie_rate(p);
+}
 
 static double own_ns(const struct wrc_insn *i, const struct wrc_params *p)
 {
@@ -181,6 +198,8 @@ static double own_ns(const struct wrc_insn *i, const struct wrc_params *p)
 
 	if (is_atomic(i))
 		return p->v[WRC_P_ATOMIC];
+	if (pulls(i))
+		return p->v[WRC_P_RTT] + page_ns(p);
 	if (flags & WRC_OP_REMOTE)	/* READ or WRITE: there, and known */
 		return p->v[WRC_P_READ] + move;
 	return 0;
@@ -236,11 +255,6 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 	}
 	/* Under load the next head has to be fetched, too. */
 	c->busy_ns = t + prog->nr_head * fetch;
-}
-
-static double page_ns(const struct wrc_params *p)
-{
-	return PAGE / link_rate(p) + PAGE / pcie_rate(p);
 }
 
 void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,

@@ -48,7 +48,7 @@
 	X(MPS, "B", 256, false, "payload of a PCIe packet; usual in servers") \
 	X(MRRS, "B", 512, false, "a PCIe read asks for; usual in servers") \
 	X(WQE_RATE, "M/s", 45, false,					\
-	  "100 Gb/s ConnectX-6, small verbs: SMART, OSDI 2023, sec. 3")	\
+	  "100 Gb/s ConnectX-6, small verbs: SMART, OSDI 2023, sec. 3.1")	\
 	X(ATOMIC_RATE, "M/s", 4.5, false,				\
 	  "\"an order of magnitude lower\": paper, section 5.3")	\
 	X(ATOMIC_SAME, "ns", 386, false,				\

@@ -2,6 +2,7 @@
 /* `wrc cost`: what programs cost, in the model and in the paper; see cost.h. */
 #include <stdlib.h>
 #include "cost.h"
+#include "model/ideas.h"
 #include "prog/ladder.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -82,13 +83,25 @@ static struct json_object *demand_object(const struct wrc_cost *c,
 	return o;
 }
 
+static void add_model(struct json_object *o, const struct wrc_cost *c,
+		      const struct wrc_params *p)
+{
+	enum wrc_station first;
+
+	cost_add(o, "model_latency_us", c->latency_ns / 1e3);
+	cost_add(o, "model_queue_busy_us", c->busy_ns / 1e3);
+	cost_add(o, "model_saturation_mops",
+		 wrc_model_saturation(c, p, &first));
+	cost_add_text(o, "model_saturates", wrc_station_name(first));
+	json_object_object_add(o, "model_demand_ns", demand_object(c, p));
+}
+
 static struct json_object *program_row(const struct cost_prog *cp,
 				       const struct wrc_params *p)
 {
 	struct json_object *o = json_object_new_object();
 	double paper = wrc_model_paper_us((enum odrp_wire_chain)cp->prog.chain,
 					  cp->variant);
-	enum wrc_station first;
 	struct wrc_cost c;
 
 	wrc_model_cost(&cp->prog, p, &c);
@@ -97,12 +110,7 @@ static struct json_object *program_row(const struct cost_prog *cp,
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cp->prog.strict));
 	add_counts(o, &c);
-	cost_add(o, "model_latency_us", c.latency_ns / 1e3);
-	cost_add(o, "model_queue_busy_us", c.busy_ns / 1e3);
-	cost_add(o, "model_saturation_mops",
-		 wrc_model_saturation(&c, p, &first));
-	cost_add_text(o, "model_saturates", wrc_station_name(first));
-	json_object_object_add(o, "model_demand_ns", demand_object(&c, p));
+	add_model(o, &c, p);
 	if (paper > 0)
 		cost_add(o, "paper_latency_us", paper);
 	return o;
@@ -145,6 +153,61 @@ static int programs(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		json_object_array_add(rows, program_row(&progs[i], p));
 	free(progs);
 	*ret_rows = rows;
+	return status;
+}
+
+/* ---- ideas ----------------------------------------------------------------- */
+
+static const struct cost_column idea_columns[] = {
+	{ "program", "program", -14, 0 },
+	{ "idea", "idea", -23, 0 },
+	{ "style", "style", -11, 0 },
+	{ "wrs_path", "path", 4, 0 },
+	{ "wrs", "WRs", 3, 0 },
+	{ "waits", "wait", 4, 0 },
+	{ "send_ens", "en", 2, 0 },
+	{ "atomics", "atom", 4, 0 },
+	{ "dependent_fetches", "fetch", 5, 0 },
+	{ "page_copies", "copy", 4, 0 },
+	{ "pcie_in_bytes", "pcie in", 7, 0 },
+	{ "pcie_out_bytes", "out B", 6, 0 },
+	{ "model_latency_us", "model us", 8, 2 },
+	{ "model_queue_busy_us", "busy us", 7, 2 },
+	{ "model_saturation_mops", "model M/s", 9, 2 },
+	{ "model_saturates", "at", -12, 0 },
+};
+
+static int idea_row(unsigned int idea, bool gate, bool fenced,
+		    const struct wrc_params *p, struct json_object *rows)
+{
+	struct json_object *o = json_object_new_object();
+	struct wrc_prog prog;
+	struct wrc_cost c;
+	int err = wrc_idea_build(idea, gate, fenced, &prog);
+
+	json_object_array_add(rows, o);
+	if (err)
+		return wrc_fail("%s: %s", wrc_idea(idea)->name, strerror(-err));
+	wrc_model_cost(&prog, p, &c);
+	cost_add_text(o, "program", prog.name);
+	cost_add_text(o, "idea", wrc_idea(idea)->name);
+	cost_add_text(o, "what", wrc_idea(idea)->what);
+	cost_add_text(o, "style", fenced ? gate ? "gate, fence" : "fence" :
+						  "gate, wait");
+	add_counts(o, &c);
+	add_model(o, &c, p);
+	return 0;
+}
+
+static int idea_rows(const struct wrc_params *p, struct json_object **ret_rows)
+{
+	int status = 0;
+
+	*ret_rows = json_object_new_array();
+	for (unsigned int i = 0; !status && i < wrc_nr_ideas(); i++)
+		for (int style = 0; !status && style < 3; style++)
+			status = idea_row(i, style < 2, style > 0, p,
+					  *ret_rows);
 	return status;
 }
 
@@ -231,7 +294,11 @@ static int make(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		status = cost_load_rows(cmd, p, &rows);
 		json_object_object_add(all, "load", rows);
 	}
-	if (!status && !cmd->fit && !cmd->sweep && !loads) {
+	if (!status && cmd->ideas) {
+		status = idea_rows(p, &rows);
+		json_object_object_add(all, "ideas", rows);
+	}
+	if (!status && !cmd->fit && !cmd->sweep && !cmd->ideas && !loads) {
 		status = programs(cmd, p, &rows);
 		json_object_object_add(all, "programs", rows);
 	}
@@ -256,6 +323,10 @@ static void print(struct json_object *all)
 	}
 	if (json_object_object_get_ex(all, "sweep", &rows))
 		cost_sweep_print(rows);
+	if (json_object_object_get_ex(all, "ideas", &rows))
+		PRINT("chains that nobody has built, relaxed; style: gate and WAITs as "
+		      "in ours, fences as in the paper's",
+		      rows, idea_columns);
 	if (json_object_object_get_ex(all, "load", &rows))
 		cost_load_print(rows);
 }

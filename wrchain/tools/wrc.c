@@ -25,7 +25,8 @@ static const struct command commands[] = {
 
 const char *argp_program_version = "wrc (odrp) 0.1.0";
 
-enum { OPT_VARIANT = 0x200, OPT_FIT, OPT_SWEEP, OPT_CNODES, OPT_QUEUES };
+enum { OPT_VARIANT = 0x200, OPT_FIT, OPT_SWEEP, OPT_CNODES, OPT_QUEUES,
+       OPT_IDEAS };
 
 static const char doc[] =
 	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
@@ -53,6 +54,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "sweep", OPT_SWEEP, NULL, 0,
 	  "cost: how the results depend on each parameter", 0 },
+	{ "ideas", OPT_IDEAS, NULL, 0,
+	  "cost: of chains that nobody has built yet", 0 },
 	{ "cnodes", OPT_CNODES, "N,...", 0,
 	  "cost: throughput and latency with so many clients", 0 },
 	{ "queues", OPT_QUEUES, "N,...", 0,
@@ -155,6 +158,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SWEEP:
 		line->cmd.sweep = true;
+		break;
+	case OPT_IDEAS:
+		line->cmd.ideas = true;
 		break;
 	case OPT_CNODES:
 		line->cmd.cnodes = arg;

@@ -15,7 +15,7 @@ struct wrc_cmd {
 	bool strict;
 	enum wrc_variant variant;
 	bool one_variant;	/* cost: this one, not all */
-	bool fit, sweep;	/* cost */
+	bool fit, sweep, ideas;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
 	bool json;
 	uint32_t depth;

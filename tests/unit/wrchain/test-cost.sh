@@ -114,6 +114,12 @@ says out 'FETCH         2.0'
 expect 0 "$wrc" cost --sweep --json
 says out '"parameter": "RTT"'
 
+expect 0 "$wrc" cost --ideas
+says out 'page exchange'
+says out 'nobody has built'
+expect 0 "$wrc" cost --ideas --json
+says out '"style": "fence"'
+
 # One client to a thousand; the paper's and our own unless asked otherwise.
 expect 0 "$wrc" cost --cnodes 1,10,100,1000
 lines 32

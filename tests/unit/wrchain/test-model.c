@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include "model/ideas.h"
 #include "model/model.h"
 
 static struct wrc_params params;
@@ -221,6 +222,80 @@ static void order_of_figure_10(void **state)
 	assert_true(x[ODRP_WIRE_MAPPED_STORE] > x[ODRP_WIRE_UNMAPPED_STORE]);
 }
 
+/* ---- ideas ------------------------------------------------------------------------- */
+
+static void idea_cost(const char *name, enum odrp_wire_chain chain,
+		      struct wrc_cost *ret_cost)
+{
+	for (unsigned int i = 0; i < wrc_nr_ideas(); i++) {
+		struct wrc_prog prog;
+
+		assert_int_equal(wrc_idea_build(i, true, false, &prog), 0);
+		if (prog.chain != chain || strcmp(wrc_idea(i)->name, name))
+			continue;
+		wrc_model_cost(&prog, &params, ret_cost);
+		return;
+	}
+	fail_msg("no idea '%s' for chain %d", name, chain);
+}
+
+/* What is, is costed the same as an idea and as a program. */
+static void ideas_start_from_what_is(void **state)
+{
+	struct wrc_cost idea, real;
+
+	idea_cost("as it is", ODRP_WIRE_MAPPED_STORE, &idea);
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &real);
+	near(idea.latency_ns, real.latency_ns, 1e-6);
+	near(idea.busy_ns, real.busy_ns, 1e-6);
+	assert_int_equal(idea.controls, real.controls);
+	assert_int_equal(idea.wqe_bytes, real.wqe_bytes);
+}
+
+static void ideas_do_what_they_say(void **state)
+{
+	struct wrc_cost real, c;
+
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_OURS, &real);
+	idea_cost("page exchange", ODRP_WIRE_UNMAPPED_STORE, &c);
+	assert_int_equal(c.copies, 0);
+	assert_int_equal(c.wrs_path, 2);
+	assert_true(c.latency_ns < real.latency_ns / 2);
+	assert_true(c.pcie_out < real.pcie_out - 4096);
+	idea_cost("ring without EndianSwap", ODRP_WIRE_UNMAPPED_STORE, &c);
+	assert_int_equal(c.wrs, real.wrs - 1);
+	assert_int_equal(c.copies, 1);
+
+	/* The page is pulled: not in the request, over the wire once. */
+	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &real);
+	idea_cost("pull store", ODRP_WIRE_MAPPED_STORE, &c);
+	assert_true(c.request_bytes < 100);
+	assert_int_equal(c.copies, 0);
+	near(c.link_in, real.link_in, 100);
+	assert_true(c.latency_ns > real.latency_ns);
+	assert_true(c.pcie_out < 0.6 * real.pcie_out);
+}
+
+static void fences_save_waits(void **state)
+{
+	for (unsigned int i = 0; i < wrc_nr_ideas(); i++) {
+		struct wrc_cost c[3];
+		struct wrc_prog prog;
+
+		for (int style = 0; style < 3; style++) {
+			assert_int_equal(wrc_idea_build(i, style < 2, style > 0,
+							&prog), 0);
+			wrc_model_cost(&prog, &params, &c[style]);
+		}
+		assert_true(c[1].waits <= c[0].waits);
+		assert_true(c[1].latency_ns <= c[0].latency_ns);
+		near(c[1].latency_ns - c[2].latency_ns,
+		     params.v[WRC_P_FETCH], 1e-6);
+	}
+	assert_int_equal(wrc_idea_build(wrc_nr_ideas(), true, true,
+					&(struct wrc_prog){ 0 }), -EINVAL);
+}
+
 /* ---- the paper ----------------------------------------------------------------------- */
 
 static void parameters_are_the_fit(void **state)
@@ -274,6 +349,9 @@ int main(void)
 		TEST(laws_of_queues),
 		TEST(too_many_queues),
 		TEST(order_of_figure_10),
+		TEST(ideas_start_from_what_is),
+		TEST(ideas_do_what_they_say),
+		TEST(fences_save_waits),
 		TEST(parameters_are_the_fit),
 		TEST(errors_are_known),
 		TEST(nothing_to_tell_apart),
