@@ -37,6 +37,7 @@ static void conn_free(struct cnode *c, struct conn *n)
 		leave(&c->cfg, snic_mkey_dereg(enter(&c->cfg), n->key));
 	free(n->tags);
 	free(n->tag_of);
+	free(n->order);
 	free(n->bufs);
 	free(n->sq);
 	free(n->rq);
@@ -71,6 +72,8 @@ static int conn_init(struct cnode *c, struct conn *n, unsigned int index,
 	n->log_rq = log2_up(depth + 1);
 	n->tags = calloc(depth, sizeof(*n->tags));
 	n->tag_of = calloc(1u << n->log_sq, sizeof(*n->tag_of));
+	n->order = calloc(MAX_TAGS, sizeof(*n->order));
+	n->held = -1;
 	n->bufs = zalloc(bufs);
 	n->sq = zalloc(64u << n->log_sq);
 	n->rq = zalloc(16u << n->log_rq);

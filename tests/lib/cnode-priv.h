@@ -15,6 +15,8 @@
 /* One outstanding request. */
 struct tag {
 	bool busy, sent, answered;
+	uint16_t answer_off;	/* in the request: ODRP_WIRE_WORD_ANSWER, or 0 */
+	uint8_t quiet;		/* its byte for a quiet request */
 	uint64_t slot, cookie;
 };
 
@@ -23,6 +25,11 @@ struct tag {
  * @requests:	ever started: r of struct odrp_wire_word
  * @posted, @completed: WQEs of the send queue
  * @tag_of:	by place in the send queue
+ * @order:	tags as requests were numbered: handed out before @handed, answered
+ *		before @told, started before @numbered
+ * @held:	tag of a request that is not posted yet, so that the next one may
+ *		speak for it; -1: none
+ * @nr_quiet:	quiet requests since the last that is to be answered
  * @bufs:	a request and a page for each tag
  */
 struct conn {
@@ -33,6 +40,10 @@ struct conn {
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	uint64_t requests;
 	uint32_t posted, completed, received;
+	uint32_t handed, told, numbered;
+	uint16_t *order;
+	int held;
+	unsigned int nr_quiet;
 	struct tag *tags;
 	uint16_t *tag_of;
 	uint8_t *bufs;

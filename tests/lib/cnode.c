@@ -23,7 +23,7 @@ static void put_be(uint8_t *p, uint64_t v, unsigned int len)
 	}
 }
 
-static size_t put_words(const struct conn *n, uint8_t *p)
+static size_t put_words(const struct conn *n, uint8_t *p, struct tag *t)
 {
 	static const struct {
 		unsigned int len;
@@ -33,6 +33,7 @@ static size_t put_words(const struct conn *n, uint8_t *p)
 		[ODRP_WIRE_WORD_ENABLE] = { 4, 0xffff },
 		[ODRP_WIRE_WORD_WAIT] = { 4, 0xffffff },
 		[ODRP_WIRE_WORD_DBR] = { 4, 0xffff },
+		[ODRP_WIRE_WORD_ANSWER] = { 1, 0xff },
 	};
 	unsigned int i;
 	size_t len = 0;
@@ -41,6 +42,11 @@ static size_t put_words(const struct conn *n, uint8_t *p)
 		const struct odrp_wire_word *w = &n->words[i];
 		uint64_t v = be16toh(w->base) + n->requests * w->step;
 
+		if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+			v = be16toh(w->base);
+			t->answer_off = sizeof(struct odrp_wire_req) + len;
+			t->quiet = w->step;
+		}
 		put_be(p + len, v & kinds[w->kind].mask, kinds[w->kind].len);
 		len += kinds[w->kind].len;
 	}
@@ -103,13 +109,55 @@ static uint8_t *tag_buf(const struct conn *n, unsigned int tag)
 	return n->bufs + (size_t)tag * (REQ_ROOM + PAGE);
 }
 
+/* Posts the request that was held back. */
+static int post_held(struct cnode *c, struct conn *n, bool quiet)
+{
+	unsigned int chain = (n - c->conns) % ODRP_WIRE_NR_CHAINS;
+	struct tag *t = &n->tags[n->held];
+	uint8_t *p = tag_buf(n, n->held);
+	unsigned int tag = n->held;
+
+	n->held = -1;
+	n->nr_quiet = quiet ? n->nr_quiet + 1 : 0;
+	if (quiet)
+		p[t->answer_off] = t->quiet;
+	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key,
+		    n->req_len + (is_store(chain) ? PAGE : 0), 0, 0, tag);
+}
+
+/* The request of a tag is complete: post it, or hold it back for the next. */
+static int post_or_hold(struct cnode *c, struct conn *n, unsigned int tag)
+{
+	int r = 0;
+
+	if (n->held >= 0)
+		r = post_held(c, n, n->tags[n->held].answer_off &&
+				    n->nr_quiet + 1 < c->cfg.answer_every);
+	n->held = tag;
+	if (!r && c->cfg.answer_every < 2)
+		r = post_held(c, n, false);
+	return r;
+}
+
+void cnode_flush(struct cnode *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_conns; i++) {
+		struct conn *n = &c->conns[i];
+
+		/* A broken connection shows by its state. */
+		if (n->held >= 0 && n->up && !n->broken)
+			post_held(c, n, false);
+	}
+}
+
 int cnode_submit(struct cnode *c, unsigned int queue,
 		 enum odrp_wire_chain chain, uint64_t slot, const void *page,
 		 uint64_t cookie)
 {
 	struct conn *n = conn_of(c, queue, chain);
 	struct odrp_wire_req req = { .tt_addr = htobe64(slot * 8) };
-	uint32_t len = n->req_len;
 	uint64_t buf;
 	uint8_t *p;
 	int tag;
@@ -122,6 +170,7 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	tag = find_tag(n);
 	if (tag < 0 || sq_full(n))
 		return -EAGAIN;
+	n->tags[tag] = (struct tag){ .slot = slot, .cookie = cookie };
 	p = tag_buf(n, tag);
 	buf = (uintptr_t)p + REQ_ROOM;
 	req.id = htobe32(tag);
@@ -129,20 +178,18 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	req.raddr_lo = htobe32(buf);
 	req.rkey = htobe32(n->key);
 	memcpy(p, &req, sizeof(req));
-	if (sizeof(req) + put_words(n, p + sizeof(req)) != n->req_len)
+	if (sizeof(req) + put_words(n, p + sizeof(req), &n->tags[tag]) !=
+	    n->req_len)
 		return -EPROTO;
-	if (is_store(chain)) {
+	if (is_store(chain))
 		memcpy(p + n->req_len, page, PAGE);
-		len += PAGE;
-	}
-	n->tags[tag] = (struct tag){
-		.busy = true, .slot = slot, .cookie = cookie,
-	};
+	n->tags[tag].busy = true;
+	n->order[n->numbered++ % MAX_TAGS] = tag;
 	n->nr_busy++;
 	n->requests++;
 	if (chain == ODRP_WIRE_UNMAPPED_STORE)
 		c->info.used++;
-	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key, len, 0, 0, tag);
+	return post_or_hold(c, n, tag);
 }
 
 int cnode_send_raw(struct cnode *c, unsigned int queue,
@@ -198,16 +245,27 @@ static void on_sent(struct conn *n, const struct wrc_cqe *cqe)
 	}
 }
 
+/* An answer speaks for its request and the quiet ones before it. */
 static int on_answer(struct cnode *c, struct conn *n,
-		     const struct wrc_cqe *cqe, struct cnode_done *done)
+		     const struct wrc_cqe *cqe)
 {
-	unsigned int index = n - c->conns, tag = be32toh(cqe->imm);
-	struct tag *t = &n->tags[tag];
+	uint32_t tag = be32toh(cqe->imm);
 
+	c->info.answers++;
 	n->received++;
 	n->dbr->rcv = htobe32((n->received + (1u << n->log_rq)) & 0xffff);
-	if (tag >= n->depth || !t->busy || t->answered)
-		return -EPROTO;
+	while (n->told != n->numbered)
+		if (n->order[n->told++ % MAX_TAGS] == tag)
+			return 0;
+	return -EPROTO;
+}
+
+static void hand_out(struct cnode *c, struct conn *n, struct cnode_done *done)
+{
+	unsigned int index = n - c->conns;
+	unsigned int tag = n->order[n->handed++ % MAX_TAGS];
+	struct tag *t = &n->tags[tag];
+
 	t->answered = true;
 	*done = (struct cnode_done){
 		.queue = index / ODRP_WIRE_NR_CHAINS,
@@ -218,7 +276,16 @@ static int on_answer(struct cnode *c, struct conn *n,
 	if (done->chain == ODRP_WIRE_INVALIDATE)
 		c->info.used--;
 	settle_tag(n, tag);
-	return 0;
+}
+
+static struct conn *answered_conn(struct cnode *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_conns; i++)
+		if (c->conns[i].handed != c->conns[i].told)
+			return &c->conns[i];
+	return NULL;
 }
 
 int cnode_poll(struct cnode *c, struct cnode_done *ret_done)
@@ -227,6 +294,12 @@ int cnode_poll(struct cnode *c, struct cnode_done *ret_done)
 	struct conn *n;
 	unsigned int index, op;
 
+	cnode_flush(c);
+	n = answered_conn(c);
+	if (n) {
+		hand_out(c, n, ret_done);
+		return 0;
+	}
 	while (!leave(&c->cfg, snic_cq_poll(enter(&c->cfg), c->cqn, &cqe))) {
 		op = cqe.op_own >> 4;
 		index = be32toh(cqe.srqn_uidx) & 0xffffff;
@@ -235,12 +308,16 @@ int cnode_poll(struct cnode *c, struct cnode_done *ret_done)
 		if (!index || index > c->nr_conns)
 			return -EPROTO;
 		n = &c->conns[index - 1];
-		if (op == WRC_CQE_REQ)
+		if ((be32toh(cqe.sop_qpn) & 0xffffff) != n->qpn)
+			continue;	/* of one that was here before */
+		if (op == WRC_CQE_REQ) {
 			on_sent(n, &cqe);
-		else if (op == WRC_CQE_RESP_WR_IMM)
-			return on_answer(c, n, &cqe, ret_done);
-		else
+			continue;
+		}
+		if (op != WRC_CQE_RESP_WR_IMM || on_answer(c, n, &cqe))
 			return -EPROTO;
+		hand_out(c, n, ret_done);
+		return 0;
 	}
 	cnode_events(c);
 	return -EAGAIN;

@@ -21,6 +21,8 @@ struct cnode;
  *		has waited long enough
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
  * @ignore_lease: take pages beyond the lease
+ * @answer_every: requests of a connection that are submitted without a flush in
+ *		between ask only for each such answer; 0: for every one
  */
 struct cnode_config {
 	struct snic *nic;
@@ -31,6 +33,7 @@ struct cnode_config {
 	uint64_t nr_slots;
 	unsigned int chains;
 	bool ignore_lease;
+	unsigned int answer_every;
 	bool (*pump)(void *arg);
 	void *arg;
 };
@@ -54,6 +57,7 @@ struct cnode_info {
 	uint16_t queues, depth;
 	uint32_t beat_ms, dead_ms;
 	uint64_t grants;
+	uint64_t answers;	/* ever */
 	bool drain;
 };
 
@@ -73,7 +77,9 @@ void cnode_die(struct cnode *c);
 int cnode_submit(struct cnode *c, unsigned int queue,
 		 enum odrp_wire_chain chain, uint64_t slot, const void *page,
 		 uint64_t cookie);
-/* The next answer.  -EAGAIN: none. */
+/* Nothing follows for now: what was held back to see goes out. */
+void cnode_flush(struct cnode *c);
+/* The next answer.  -EAGAIN: none.  Flushes. */
 int cnode_poll(struct cnode *c, struct cnode_done *ret_done);
 /* Requests without an answer, on healthy and on broken connections. */
 unsigned int cnode_outstanding(const struct cnode *c);

@@ -46,6 +46,10 @@ static int emit_check(const struct wrc_build *b, const struct wrc_insn *insn)
 		return -EINVAL;
 	if ((insn->flags & WRC_I_MAYBE) && !(insn->flags & WRC_I_SIGNALED))
 		return -EINVAL;	/* else its CQE would come only sometimes */
+	if ((insn->flags & WRC_I_ANSWER) &&
+	    (insn->op != WRC_WQE_WRITE_IMM || !b->in_client ||
+	     insn->flags & WRC_I_MAYBE))
+		return -EINVAL;
 	if (b->prog->nr_insn == WRC_MAX_INSN)
 		return -ENOSPC;
 	return 0;
@@ -137,6 +141,17 @@ int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
 		  struct wrc_ref from, __u32 len)
 {
 	return emit_rdma(b, WRC_WQE_WRITE_IMM, remote, from, len, 0);
+}
+
+int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
+	       __u32 len)
+{
+	int answer = emit_rdma(b, WRC_WQE_WRITE_IMM, remote, from, len,
+			       WRC_I_ANSWER);
+
+	if (!b->err)
+		b->prog->insn[answer].quiet = len ? WRC_WQE_WRITE : WRC_WQE_NOP;
+	return answer;
 }
 
 int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,

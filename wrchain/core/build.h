@@ -46,6 +46,12 @@ int wrc_write(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
 	      __u32 len, __u8 flags);
 int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
 		  struct wrc_ref from, __u32 len);
+/*
+ * The same as the answer to a request, which may ask to do without: then it is
+ * a WRITE, or a NOP when there is nothing to write.
+ */
+int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
+	       __u32 len);
 /* counter += 8, within the free ring; the old value to `to`. */
 int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
 		__u8 flags);

@@ -83,6 +83,8 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r)
 	const struct odrp_wire_word *w = &c->words[word];
 	__u32 value = be16_to_cpu(w->base) + (__u32)r * w->step;
 
+	if (w->kind == ODRP_WIRE_WORD_ANSWER)
+		return be16_to_cpu(w->base);
 	return value & (w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 							 WRC_WQE_EN_MASK);
 }

@@ -256,7 +256,23 @@ static int check_queue(struct flow *f, unsigned int insn)
 			  i->queue == WRC_LOOP ? "loop" : "client");
 }
 
-/* An opcode is the byte of a page address that is that opcode. */
+static int check_quiet(struct flow *f, const struct wrc_patch *p)
+{
+	const struct wrc_insn *i = &f->c->ctx.prog->insn[p->insn];
+	__u8 quiet = i->nr_sge ? WRC_WQE_WRITE : WRC_WQE_NOP;
+
+	if (p->source == WRC_RECV && i->queue == WRC_CLIENT &&
+	    i->op == WRC_WQE_WRITE_IMM && i->quiet == quiet)
+		return 0;
+	return wrc_refuse(f->c, RULE, 0, p->insn,
+			  "is answered with opcode 0x%02x or 0x%02x", i->op,
+			  i->quiet);
+}
+
+/*
+ * An opcode is the byte of a page address that is that opcode, or an answer's:
+ * by the request, which may only choose not to be told.
+ */
 static int check_opcode(struct flow *f, const struct wrc_patch *p)
 {
 	const struct wrc_insn *i = &f->c->ctx.prog->insn[p->insn];
@@ -264,6 +280,8 @@ static int check_opcode(struct flow *f, const struct wrc_patch *p)
 
 	if (p->field != WRC_F_OPCODE)
 		return 0;
+	if (i->flags & WRC_I_ANSWER)
+		return check_quiet(f, p);
 	if (is_page(k) && p->off < 3 &&
 	    (WRC_POOL_IOVA >> 8 * (7 - p->off) & 0xff) == i->op)
 		return 0;

@@ -44,7 +44,7 @@ static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 
 	switch (field_of(p)->patchable) {
 	case WRC_PATCH_DECLARED:
-		return !request && target->flags & WRC_I_MAYBE;
+		return target->flags & (request ? WRC_I_ANSWER : WRC_I_MAYBE);
 	case WRC_PATCH_CLIENT_KEY:
 		return request && target->remote.space == WRC_SP_PEER;
 	case WRC_PATCH_COUNT:
@@ -94,6 +94,10 @@ static int check_open(struct wrc_check *c, unsigned int insn)
 	if (i->flags & WRC_I_MAYBE &&
 	    !wrc_check_is_patched(prog, insn, WRC_F_OPCODE, 0))
 		return wrc_refuse(c, RULE, 0, insn, "is never given its opcode");
+	if (i->flags & WRC_I_ANSWER &&
+	    !wrc_check_is_patched(prog, insn, WRC_F_OPCODE, 0))
+		return wrc_refuse(c, RULE, 0, insn,
+				  "is never an answer again after a quiet request");
 	if (!wrc_space_static((enum wrc_space)i->remote.space) &&
 	    !wrc_check_is_patched(prog, insn, WRC_F_RADDR, 0))
 		return wrc_refuse(c, RULE, 0, insn, "is never given its raddr");

@@ -269,8 +269,7 @@ static int balance(struct wrc_check *c)
 /* The word must lie in the request where a relocation takes it from. */
 static bool word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
 {
-	enum wrc_field field = w->kind == ODRP_WIRE_WORD_INDEX ? WRC_F_INDEX :
-								 WRC_F_COUNT;
+	enum wrc_field field = wrc_word_field(w->kind);
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_patches; i++) {
@@ -329,6 +328,9 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 	if (!err && i->op == WRC_WQE_SEND_EN)
 		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ENABLE,
 				 wr.count);
+	if (!err && i->flags & WRC_I_ANSWER)
+		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ANSWER,
+				 wr.op);
 	return err;
 }
 

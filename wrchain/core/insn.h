@@ -72,6 +72,7 @@ struct wrc_operand {
 #define WRC_I_FENCE	0x08	/* not before all READs and atomics are done */
 #define WRC_I_SIGNALED	0x01	/* makes a CQE, whatever its opcode becomes */
 #define WRC_I_MAYBE	0x02	/* written as NOP; its opcode comes at run time */
+#define WRC_I_ANSWER	0x04	/* the request says: its opcode, or the quiet one */
 
 /* Pseudo-instruction numbers. */
 #define WRC_RECV	0xff	/* WAIT for it: the request itself */
@@ -82,6 +83,7 @@ struct wrc_operand {
  * @op:		enum wrc_wqe_opcode
  * @queue:	enum wrc_queue
  * @flags:	WRC_I_*
+ * @quiet:	WRC_I_ANSWER: opcode when the request wants no answer
  * @nr_sge:	data segments
  * @target:	WAIT: the instruction whose CQE is waited for, or WRC_RECV.
  *		SEND_EN: the last instruction to enable, or WRC_NEXT_HEAD
@@ -95,6 +97,7 @@ struct wrc_insn {
 	__u8 op;
 	__u8 queue;
 	__u8 flags;
+	__u8 quiet;
 	__u8 nr_sge;
 	__u8 target;
 	struct wrc_ref remote;

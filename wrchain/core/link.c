@@ -245,7 +245,7 @@ static int add_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 	w->kind = kind;
 	w->insn = insn;
 	w->delta = wrc_is_head(prog, insn) ? 1 : 0;
-	w->width = kind == ODRP_WIRE_WORD_INDEX ? 2 : 4;
+	w->width = wrc_word_width(kind);
 	w->off = prog->req_len;
 	prog->req_len += w->width;
 	return 0;
@@ -255,8 +255,6 @@ static int add_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 		     unsigned int insn)
 {
-	enum wrc_field field = kind == ODRP_WIRE_WORD_INDEX ? WRC_F_INDEX :
-							      WRC_F_COUNT;
 	const struct wrc_word *w;
 	int err;
 
@@ -265,7 +263,7 @@ static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 		return err;
 	w = &prog->word[prog->nr_words - 1];
 	return add_patch(prog, WRC_RECV, w->off, w->width, w->delta,
-			 wrc_field(insn, field, 0));
+			 wrc_field(insn, wrc_word_field(kind), 0));
 }
 
 static int words(struct wrc_prog *prog)
@@ -285,6 +283,9 @@ static int words(struct wrc_prog *prog)
 			err = insn_word(prog, ODRP_WIRE_WORD_WAIT, i);
 		if (!err && op == WRC_WQE_SEND_EN)
 			err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, i);
+		/* Behind the index, as in the WQE: one data segment. */
+		if (!err && prog->insn[i].flags & WRC_I_ANSWER)
+			err = insn_word(prog, ODRP_WIRE_WORD_ANSWER, i);
 	}
 	if (!err)
 		err = add_word(prog, ODRP_WIRE_WORD_DBR, WRC_NONE);
@@ -335,9 +336,7 @@ static int scatter(struct wrc_prog *prog)
 		struct wrc_ref to = wrc_at(WRC_SP_DBR);
 
 		if (w->kind != ODRP_WIRE_WORD_DBR)
-			to = wrc_field(w->insn,
-				       w->kind == ODRP_WIRE_WORD_INDEX ?
-					       WRC_F_INDEX : WRC_F_COUNT, 0);
+			to = wrc_field(w->insn, wrc_word_field(w->kind), 0);
 		err = add_scatter(prog, w->off, w->width, w->delta, to);
 	}
 	if (!err && prog->page)

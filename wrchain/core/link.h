@@ -11,6 +11,10 @@
 #include "prog.h"
 #include "wr.h"
 
+/* Bytes of a recycle word, and what it overwrites (not for the record). */
+__u8 wrc_word_width(__u8 kind);
+enum wrc_field wrc_word_field(__u8 kind);
+
 /* -ERANGE, -EINVAL, -ENOSPC as wrc_end(). */
 int wrc_link(struct wrc_prog *prog);
 

@@ -13,6 +13,8 @@ const char *wrc_word_name(__u8 kind)
 		return "wait";
 	case ODRP_WIRE_WORD_DBR:
 		return "dbr";
+	case ODRP_WIRE_WORD_ANSWER:
+		return "answer";
 	default:
 		return "unknown";
 	}
@@ -106,6 +108,8 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 	const struct wrc_opdef *def = wrc_opdef(i->op);
 	bool atomic = (def->flags & WRC_OP_ATOMIC) == WRC_OP_ATOMIC;
 
+	if (i->flags & WRC_I_ANSWER)
+		wrc_text_add(t, "%s|", wrc_opdef(i->quiet)->name);
 	wrc_text_add(t, "%s%s", i->flags & WRC_I_MAYBE ? "nop|" : "",
 		     def->name);
 	if (i->flags & WRC_I_SIGNALED)

@@ -4,9 +4,33 @@
  *
  * The words of request r arm the body of the instance that serves r, and the
  * head of the one that will serve r + 1 (the head of r is already enabled when
- * r arrives).
+ * r arrives).  One word is no count: which opcode the answer gets.
  */
 #include "link.h"
+
+__u8 wrc_word_width(__u8 kind)
+{
+	switch (kind) {
+	case ODRP_WIRE_WORD_INDEX:
+		return 2;
+	case ODRP_WIRE_WORD_ANSWER:
+		return 1;
+	default:
+		return 4;
+	}
+}
+
+enum wrc_field wrc_word_field(__u8 kind)
+{
+	switch (kind) {
+	case ODRP_WIRE_WORD_INDEX:
+		return WRC_F_INDEX;
+	case ODRP_WIRE_WORD_ANSWER:
+		return WRC_F_OPCODE;
+	default:
+		return WRC_F_COUNT;
+	}
+}
 
 /* Value of a word in request r, before it is cut to its width. */
 static __u32 word_value(const struct wrc_prog *prog,
@@ -34,9 +58,15 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	for (i = 0; i < prog->nr_words; i++) {
 		const struct wrc_word *w = &prog->word[i];
-		__u32 base = word_value(prog, geom, w, 0);
-		__u32 step = word_value(prog, geom, w, 1) - base;
+		__u32 base, step;
 
+		if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+			base = prog->insn[w->insn].op;
+			step = prog->insn[w->insn].quiet;
+		} else {
+			base = word_value(prog, geom, w, 0);
+			step = word_value(prog, geom, w, 1) - base;
+		}
 		if (base > 0xffff || step > 0xff)
 			return -ERANGE;
 		words[i].kind = w->kind;

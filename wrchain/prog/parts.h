@@ -22,7 +22,8 @@
 int wrc_prog_head(struct wrc_build *b);
 /*
  * The client queue with its one instruction, the answer: page_len bytes from
- * a page, and the request's id.  Sets the target of SEND_EN go.
+ * a page, and the request's id; it is left out when the request asks to.  Sets
+ * the target of SEND_EN go.
  */
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
 /* What every request brings: tt_addr, and where the answer goes. */

@@ -153,10 +153,12 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		label_of(prog, prog->word[i].insn == WRC_NONE ?
 				       WRC_RECV : prog->word[i].insn,
 			 label, sizeof(label));
-		printf("  +%-3u %-6s %s%-7s = %u + r * %u\n", prog->word[i].off,
+		printf("  +%-3u %-6s %s%-7s = ", prog->word[i].off,
 		       wrc_word_name(words[i].kind),
 		       prog->word[i].delta ? "next " : "",
-		       prog->word[i].insn == WRC_NONE ? "" : label,
+		       prog->word[i].insn == WRC_NONE ? "" : label);
+		printf(words[i].kind == ODRP_WIRE_WORD_ANSWER ?
+			       "%u, or %u for no answer\n" : "%u + r * %u\n",
 		       be16_to_cpu(words[i].base), words[i].step);
 	}
 }

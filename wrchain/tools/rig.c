@@ -319,16 +319,15 @@ static size_t put_words(const struct wrc_rig *rig, uint32_t r, uint8_t *to)
 		uint32_t v = be16toh(w->base) + r * w->step;
 		__be32 be;
 
+		size_t len = wrc_word_width(w->kind);
+
+		if (w->kind == ODRP_WIRE_WORD_ANSWER)
+			v = rig->quiet ? w->step : be16toh(w->base);
 		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be = htobe32(v);
-		if (w->kind == ODRP_WIRE_WORD_INDEX) {
-			memcpy(at, (uint8_t *)&be + 2, 2);
-			at += 2;
-		} else {
-			memcpy(at, &be, 4);
-			at += 4;
-		}
+		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
+		at += len;
 	}
 	return at - to;
 }
@@ -398,8 +397,9 @@ static int poll_answer(struct wrc_rig *rig, uint32_t *ret_request)
 	if (cqe.op_own >> 4 != WRC_CQE_RESP_WR_IMM)
 		return -EIO;
 	*ret_request = be32toh(cqe.imm);
-	rig->answered++;
-	rig->dbr->rcv = htobe32((rig->answered + rig->cfg.depth) & 0xffff);
+	rig->answered = *ret_request + 1;
+	rig->received++;
+	rig->dbr->rcv = htobe32((rig->received + rig->cfg.depth) & 0xffff);
 	return 0;
 }
 

@@ -46,7 +46,9 @@ struct wrc_rig {
 	uint8_t *mem;			/* all of its memory */
 	uint8_t *sq, *rq, *out, *in;	/* in it: rings, requests, pages */
 	struct wrc_dbr *dbr;
-	uint32_t sent, answered;
+	uint32_t sent, answered;	/* quiet ones with the answer behind them */
+	uint32_t received;		/* answers */
+	bool quiet;			/* the next request wants no answer */
 
 	void *blocks[16];
 	unsigned int nr_blocks;
@@ -63,8 +65,8 @@ void wrc_rig_close(struct wrc_rig *rig);
  */
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page);
 /*
- * Runs until an answer has come: 0 and its request number.  -ETIMEDOUT: none
- * will; -EIO: a queue broke.
+ * Runs until an answer has come: 0 and its request number; quiet requests
+ * before it are answered, too.  -ETIMEDOUT: none will; -EIO: a queue broke.
  */
 int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request);
 /* Runs until nothing moves. */

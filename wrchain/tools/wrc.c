@@ -43,7 +43,8 @@ static const char doc[] =
 	"dis and check take --prog PROG instead of files.  Exit status: 0; 1 "
 	"refused or failed; 2 could not do it.";
 
-enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT };
+enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
+       OPT_ANSWER_EVERY };
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
@@ -67,6 +68,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "relaxed", OPT_RELAXED, NULL, 0, "for NICs that do not", 0 },
 	{ "count", OPT_COUNT, "N", 0, "run: requests (three laps)", 0 },
+	{ "answer-every", OPT_ANSWER_EVERY, "N", 0,
+	  "run: ask for every N-th answer (1)", 0 },
 	{ "output", 'o', "FILE", 0, "image: where to (standard output)", 0 },
 	{ "json", OPT_JSON, NULL, 0, "output for programs", 0 },
 	{ 0 },
@@ -143,6 +146,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_COUNT:
 		line->cmd.count = number(state, "count", arg, 1, 100000000);
+		break;
+	case OPT_ANSWER_EVERY:
+		line->cmd.answer_every = number(state, "answer-every", arg, 1,
+						1024);
 		break;
 	case OPT_STRICT:
 	case OPT_RELAXED:

@@ -20,6 +20,7 @@ struct wrc_cmd {
 	bool json;
 	uint32_t depth;
 	uint32_t count;		/* run: requests; 0: three laps */
+	uint32_t answer_every;	/* run: the others are quiet; 0: all answered */
 	const char *output;
 	char **files;
 	int nr_files;

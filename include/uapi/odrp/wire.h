@@ -22,6 +22,11 @@
  * answer has length 0.  There is no negative answer: a chain that cannot do
  * what it was asked to do breaks its connection, or stays silent until the
  * CNode's time-out does.
+ *
+ * Requests of a connection are executed and answered in order.  So a CNode may
+ * ask for no answer to a request (ODRP_WIRE_WORD_ANSWER), which is then quiet:
+ * the answer to any later request says that it has been executed, too.  A quiet
+ * load's page comes with a plain RDMA WRITE, before that answer.
  */
 #ifndef _ODRP_WIRE_H
 #define _ODRP_WIRE_H
@@ -124,6 +129,11 @@ enum odrp_wire_word_kind {
 	ODRP_WIRE_WORD_ENABLE	= 2,	/* SEND_EN:     4 bytes, mod 2^16 */
 	ODRP_WIRE_WORD_WAIT	= 3,	/* WAIT:        4 bytes, mod 2^24 */
 	ODRP_WIRE_WORD_DBR	= 4,	/* RQ doorbell: 4 bytes, mod 2^16 */
+	/*
+	 * Not a count: 1 byte, @base for a request that is to be answered, @step
+	 * for a quiet one.
+	 */
+	ODRP_WIRE_WORD_ANSWER	= 5,
 };
 
 /**

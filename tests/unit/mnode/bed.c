@@ -59,6 +59,7 @@ static void open_node(struct bed *b, unsigned int i)
 	n->cfg = (struct cnode_config){
 		.nic = n->snic, .ip = htonl(0x0a4d0001),
 		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
+		.answer_every = b->opts.answer_every,
 	};
 }
 

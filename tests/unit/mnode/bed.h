@@ -26,6 +26,7 @@ struct bed_options {
 	struct snic_faults faults;
 	uint64_t seed;
 	uint64_t cost_ns;	/* of each WQE's fetch and execution */
+	unsigned int answer_every;	/* of the compute nodes */
 };
 
 struct bed_node {

@@ -143,6 +143,7 @@ void load_run(struct load *l, uint64_t requests)
 			load_submit(l, end - done < 16 ? end - done : 16);
 		else if (!l->under_way)
 			break;
+		cnode_flush(l->cnode);
 		if (!l->pump(l->arg))
 			fail_msg("%u requests are never answered",
 				 l->under_way);
@@ -158,11 +159,13 @@ void load_verify(struct load *l)
 		if (!l->slots[slot].version)
 			continue;
 		while (start(l, slot, ODRP_WIRE_LOAD)) {
+			cnode_flush(l->cnode);
 			assert_true(l->pump(l->arg));
 			load_poll(l);
 		}
 	}
 	while (l->under_way) {
+		cnode_flush(l->cnode);
 		assert_true(l->pump(l->arg));
 		load_poll(l);
 	}

@@ -51,6 +51,7 @@ static void test_every_chain_once(void **state)
 static void run_load(struct bed_options *o, uint64_t requests)
 {
 	struct load *l = &loads[0];
+	struct cnode_info info;
 	unsigned int i;
 
 	open_one(o, 700, 2, 15);
@@ -59,6 +60,11 @@ static void run_load(struct bed_options *o, uint64_t requests)
 		load_run(l, requests / 10);
 		bed_check(&bed, l->mapped);
 	}
+	cnode_info(bed.nodes[0].cnode, &info);
+	if (o->answer_every)
+		assert_true(info.answers < requests * 9 / 10);
+	else
+		assert_true(info.answers >= requests);
 	load_verify(l);
 	load_fini(l);
 	bed_close(&bed);
@@ -90,17 +96,33 @@ static void test_load_relaxed(void **state)
 	run_load(&o, 10000);
 }
 
+/* Most requests want no answer: one for several speaks for them. */
+static void test_load_quiet(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.answer_every = 6;
+	o.fetch = SNIC_FETCH_EARLY;
+	run_load(&o, 10000);
+	bed_options(&o);
+	o.answer_every = 4;
+	o.relaxed = true;
+	run_load(&o, 10000);
+}
+
 static void test_load_bad_wire(void **state)
 {
 	struct bed_options o;
 	unsigned int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 4; i++) {
 		bed_options(&o);
 		o.seed = 10 + i;
+		o.answer_every = i < 2 ? 0 : 5;
 		o.faults = (struct snic_faults){
-			.loss = i ? 0.05 : 0.01, .duplicate = 0.01,
-			.reorder = i ? 0.05 : 0.01, .corrupt = 0.01,
+			.loss = i % 2 ? 0.05 : 0.01, .duplicate = 0.01,
+			.reorder = i % 2 ? 0.05 : 0.01, .corrupt = 0.01,
 			.delay_ns = 20000,
 		};
 		o.conf.dead_ms = 3600 * 1000;
@@ -515,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_early_fetch),
 		cmocka_unit_test(test_load_relaxed),
+		cmocka_unit_test(test_load_quiet),
 		cmocka_unit_test(test_load_bad_wire),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_two_nodes),

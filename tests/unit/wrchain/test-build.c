@@ -94,6 +94,9 @@ static void checks_instructions(void **state)
 	insn.nr_sge = 1;
 	insn.flags = WRC_I_MAYBE;		/* its CQE would come sometimes */
 	assert_int_equal(emit_err(&insn), -EINVAL);
+	insn.op = WRC_WQE_WRITE_IMM;		/* an answer of the loop queue */
+	insn.flags = WRC_I_ANSWER;
+	assert_int_equal(emit_err(&insn), -EINVAL);
 }
 
 static void queues(void **state)

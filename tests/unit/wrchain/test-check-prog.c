@@ -324,12 +324,55 @@ static void broken_frees(void **state)
 	bench_close(&b);
 }
 
+/* An answer that the request may leave out, and what else it must not do. */
+static void build_answer(struct wrc_build *b, struct wrc_prog *prog,
+			 __u8 quiet)
+{
+	int body, look, go, answer;
+
+	wrc_begin(b, prog, ODRP_WIRE_LOAD, "broken", NULL);
+	body = wrc_prog_head(b);
+	wrc_enable_upto(b, body, WRC_NEXT_HEAD);
+	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
+	wrc_wait(b, look);
+	go = wrc_send_en(b, 0);
+	answer = wrc_prog_answer(b, go, 4096);
+	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
+	prog->insn[answer].quiet = quiet;
+	wrc_prog_args(b, look, answer);
+}
+
+static void broken_answers(void **state)
+{
+	struct wrc_build build;
+	struct bench b;
+
+	build_answer(&build, &b.prog, WRC_WQE_WRITE);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	bench_close(&b);
+
+	/* A quiet load without its page; and one that reads the client. */
+	build_answer(&build, &b.prog, WRC_WQE_NOP);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_refusal(&b, WRC_RULE_FLOW, "is answered with opcode 0x09 or 0x00");
+	bench_close(&b);
+	build_answer(&build, &b.prog, WRC_WQE_READ);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_refusal(&b, WRC_RULE_FLOW, "is answered with opcode 0x09 or 0x10");
+	bench_close(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(broken_stores),
 		cmocka_unit_test(broken_allocs),
 		cmocka_unit_test(broken_frees),
+		cmocka_unit_test(broken_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -181,13 +181,13 @@ static void request_to_nowhere(struct bench *b)
 
 static void request_to_loop_record(struct bench *b)
 {
-	put64(&bench_recv(b, 0, 7)->addr,
+	put64(&bench_recv(b, 0, 8)->addr,
 	      b->bind.arena_iova + b->geom.loop_dbr);
 }
 
 static void record_not_armed(struct bench *b)
 {
-	put64(&bench_recv(b, 2, 7)->addr, b->bind.arena_iova + b->geom.scratch +
+	put64(&bench_recv(b, 2, 8)->addr, b->bind.arena_iova + b->geom.scratch +
 	      2 * WRC_SCRATCH + WRC_REG_TRASH);
 }
 
@@ -335,7 +335,7 @@ static const struct broken images[] = {
 	  word_of_other_instance },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_nowhere },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "no field", request_to_loop_record },
-	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "entry 2 arms 44 bytes instead of 48",
+	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "entry 2 arms 45 bytes instead of 49",
 	  record_not_armed },
 	{ ODRP_WIRE_LOAD, WRC_RULE_PATCH, "patches 0 bytes instead of 8",
 	  result_thrown_away },
@@ -357,7 +357,7 @@ static const struct broken images[] = {
 	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l1@0 has enable 2", first_head },
 	{ ODRP_WIRE_LOAD, WRC_RULE_RQ, "4 of 4", over_posted },
 	{ ODRP_WIRE_LOAD, WRC_RULE_INDEX, "l2@0 has enable 10", gate_is_open },
-	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "takes 4153 bytes",
+	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "takes 4154 bytes",
 	  longer_request },
 	{ ODRP_WIRE_MAPPED_STORE, WRC_RULE_RQ, "own buffer",
 	  page_to_neighbour },

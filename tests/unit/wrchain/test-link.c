@@ -37,7 +37,7 @@ static void load(void **state)
 	assert_int_equal(p.insn[6].nr_bb, 2);
 	assert_int_equal(p.insn[7].bb, 0);
 	assert_int_equal(p.cqes, 1);
-	assert_int_equal(p.nr_patches, 11);
+	assert_int_equal(p.nr_patches, 12);
 	assert_true(has_patch(&p, 3, 0, 8, 7, WRC_F_ADDR, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 0, 8, 3, WRC_F_RADDR, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 8, 4, 7, WRC_F_IMM, 0, 0));
@@ -49,13 +49,14 @@ static void load(void **state)
 	assert_true(has_patch(&p, WRC_RECV, 32, 4, 2, WRC_F_COUNT, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 36, 4, 4, WRC_F_COUNT, 0, 0));
 	assert_true(has_patch(&p, WRC_RECV, 40, 4, 5, WRC_F_COUNT, 0, 0));
-	assert_int_equal(p.req_len, 48);
+	assert_true(has_patch(&p, WRC_RECV, 44, 1, 7, WRC_F_OPCODE, 0, 0));
+	assert_int_equal(p.req_len, 49);
 
-	/* tt_addr; id to rkey in one; five words; the record. */
-	assert_int_equal(p.nr_scatter, 8);
+	/* tt_addr; id to rkey in one; six words; the record. */
+	assert_int_equal(p.nr_scatter, 9);
 	assert_int_equal(p.scatter[1].off, 8);
 	assert_int_equal(p.scatter[1].len, 16);
-	assert_int_equal(p.scatter[7].to.space, WRC_SP_DBR);
+	assert_int_equal(p.scatter[8].to.space, WRC_SP_DBR);
 
 	assert_int_equal(wrc_count(&p, 0, 5), 5);
 	assert_int_equal(wrc_count(&p, 1, 0), 3);
@@ -164,7 +165,7 @@ static void wraps(void **state)
 	struct bench b;
 
 	bench_open(&b, ODRP_WIRE_LOAD, false, 4);
-	assert_int_equal(wrc_link_recv(&b.prog, &b.geom, &b.bind, 3, sge), 8);
+	assert_int_equal(wrc_link_recv(&b.prog, &b.geom, &b.bind, 3, sge), 9);
 	assert_int_equal(sge[2].addr,
 			 b.bind.arena_iova + b.geom.loop_sq + 24);
 	assert_int_equal(sge[5].addr,

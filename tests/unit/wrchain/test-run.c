@@ -115,6 +115,61 @@ static void all_modes(void **state)
 		}
 }
 
+/*
+ * Of a full queue only the last request is answered: no answer comes before it,
+ * and when it comes all have been executed.
+ */
+static void quiet(enum odrp_wire_chain chain, bool strict)
+{
+	struct wrc_rig rig;
+	uint64_t page[SLOTS];
+
+	open_rig(&rig, chain, strict, SNIC_FETCH_EARLY);
+	for (int i = 0; i < SLOTS; i++) {
+		page[i] = chain == ODRP_WIRE_UNMAPPED_STORE ?
+				  0 : wrc_rig_pop(&rig);
+		wrc_rig_set_entry(&rig, i, page[i]);
+		if (chain == ODRP_WIRE_LOAD)
+			fill(wrc_rig_memory(&rig, page[i]), i);
+	}
+	for (uint32_t lap = 0; lap < 3; lap++) {
+		uint32_t first = rig.sent, last = first + DEPTH - 2;
+
+		for (uint32_t r = first; r <= last; r++) {
+			rig.quiet = r != last;
+			ask(&rig, r % SLOTS, r % SLOTS);
+		}
+		answered(&rig, last);
+		assert_int_equal(rig.received, lap + 1);
+		for (uint32_t r = first; r <= last; r++) {
+			uint32_t slot = r % SLOTS;
+			uint64_t entry = wrc_rig_entry(&rig, slot);
+
+			if (chain == ODRP_WIRE_INVALIDATE) {
+				assert_int_equal(entry, 0);
+				wrc_rig_set_entry(&rig, slot,
+						  wrc_rig_pop(&rig));
+				continue;
+			}
+			expect_page(chain == ODRP_WIRE_LOAD ?
+					    wrc_rig_page(&rig, r) :
+					    wrc_rig_memory(&rig, entry), slot);
+			if (chain == ODRP_WIRE_UNMAPPED_STORE) {
+				wrc_rig_set_entry(&rig, slot, 0);
+				wrc_rig_push(&rig, entry);
+			}
+		}
+	}
+	wrc_rig_close(&rig);
+}
+
+static void quiet_requests(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int strict = 0; strict < 2; strict++)
+			quiet(chain, strict);
+}
+
 /* As many as may be outstanding, for long enough that 16 bits wrap. */
 static void full_queue(void **state)
 {
@@ -368,6 +423,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_modes),
+		cmocka_unit_test(quiet_requests),
 		cmocka_unit_test(full_queue),
 		cmocka_unit_test(one_too_many),
 		cmocka_unit_test(unmapped_entry),

@@ -124,6 +124,7 @@ static void serve(struct model *m, struct client *c)
 	assert_int_equal(at, next);
 	if (m->strict)
 		expect(c, ODRP_WIRE_WORD_INDEX, m->client);
+	expect(c, ODRP_WIRE_WORD_ANSWER, WRC_WQE_WRITE_IMM);
 	m->posted++;
 	expect(c, ODRP_WIRE_WORD_DBR, m->posted);
 	/* r + 1 consumed; what remains posted is K - 1, always. */
@@ -155,6 +156,12 @@ static void open_client(enum odrp_wire_chain chain, bool strict, uint32_t depth,
 		c->f[i].kind = words[i].kind;
 		c->f[i].base = be16toh(words[i].base);
 		c->f[i].step = words[i].step;
+		if (words[i].kind == ODRP_WIRE_WORD_ANSWER) {
+			assert_int_equal(words[i].step,
+					 chain == ODRP_WIRE_LOAD ?
+						 WRC_WQE_WRITE : WRC_WQE_NOP);
+			c->f[i].step = 0;
+		}
 		c->f[i].mask = words[i].kind == ODRP_WIRE_WORD_WAIT ?
 				       0xffffff : 0xffff;
 	}
@@ -210,6 +217,13 @@ static void first_lap(void **state)
 
 			if (w->kind == ODRP_WIRE_WORD_DBR)
 				continue;
+			if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+				for (uint32_t k = 0; k < 8; k++)
+					assert_int_equal(*bench_field(&b,
+						w->insn, WRC_F_OPCODE, 0, k),
+						be16toh(words[i].base));
+				continue;
+			}
 			for (uint32_t k = 0; k < 8; k++) {
 				uint8_t *at = bench_field(&b, w->insn,
 						index ? WRC_F_INDEX :
