@@ -2,7 +2,8 @@
 /*
  * Completions: a request succeeds or fails, nothing in between.  A store ends
  * when its SEND has completed and its answer is there, because only then
- * neither NIC touches its page any more; see odrp_conn_lazy() for the others.
+ * neither NIC touches its page any more; see odrp_conn_lazy() for the others,
+ * and odrp_conn_quiet() for those that end with another.
  *
  * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
  * reader itself; both may do so at once: ib_poll_cq() gives each completion
@@ -40,7 +41,8 @@ static bool mark_answered(struct odrp_req *req, u32 id, bool *ret_done)
 
 	do {
 		if ((u32)old >> ODRP_REQ_GEN_SHIFT != id >> 16 ||
-		    !(old & ODRP_REQ_POSTED) || (old & ODRP_REQ_ANSWERED))
+		    !(old & ODRP_REQ_POSTED) ||
+		    (old & (ODRP_REQ_ANSWERED | ODRP_REQ_QUIET)))
 			return false;
 	} while (!atomic_try_cmpxchg(&req->st, &old, old | ODRP_REQ_ANSWERED));
 	*ret_done = old & ODRP_REQ_SENT;
@@ -146,6 +148,22 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 		odrp_free_credit(dev);
 }
 
+/*
+ * A request is complete, and so are the quiet ones that it speaks for.  The
+ * connection stands until the last of them has been put.
+ */
+static void finish(struct odrp_req *req, struct bio_list *todo)
+{
+	struct odrp_req *m, *next;
+
+	for (m = req->group; m; m = next) {
+		next = m->group;
+		if (mark(m, ODRP_REQ_DONE))
+			odrp_req_finish(m, todo);
+	}
+	odrp_req_finish(req, todo);
+}
+
 static void send_done(struct odrp_req *req, const struct ib_wc *wc,
 		      struct bio_list *todo)
 {
@@ -155,7 +173,7 @@ static void send_done(struct odrp_req *req, const struct ib_wc *wc,
 			       ib_wc_status_msg(wc->status), wc->status);
 	}
 	if (mark(req, ODRP_REQ_SENT))
-		odrp_req_finish(req, todo);
+		finish(req, todo);
 }
 
 /* Give the NIC receives back, some at a time. */
@@ -183,7 +201,7 @@ static void answer(struct odrp_conn *conn, u32 id, struct bio_list *todo)
 		return;
 	}
 	if (done)
-		odrp_req_finish(&conn->reqs[idx], todo);
+		finish(&conn->reqs[idx], todo);
 }
 
 static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,

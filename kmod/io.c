@@ -120,15 +120,28 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 	}
 }
 
+/* Does a request that is not quiet ask for the completion of its SEND? */
+static bool wants_signal(struct odrp_conn *conn)
+{
+	if (odrp_conn_lazy(conn) && ++conn->unsignaled < ODRP_SIGNAL_EVERY)
+		return false;
+	conn->unsignaled = 0;
+	return true;
+}
+
 /* Number a request and make its words; conn->lock is what orders numbers. */
-static void number(struct odrp_conn *conn, struct odrp_req *req, u64 now,
-		   unsigned long deadline)
+static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
+		   u64 now, unsigned long deadline)
 {
 	u32 r = conn->next_r++;
-	bool signal = !odrp_conn_lazy(conn) || !(r % ODRP_SIGNAL_EVERY);
+	bool signal = false;
 
 	lockdep_assert_held(&conn->lock);
-	odrp_words_make(&conn->words, r,
+	if (quiet)
+		conn->unsignaled++;
+	else
+		signal = wants_signal(conn);
+	odrp_words_make(&conn->words, r, quiet,
 			req->hdr + sizeof(struct odrp_wire_req));
 	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
 				      conn->req_len, DMA_TO_DEVICE);
@@ -138,7 +151,36 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, u64 now,
 	req->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
 	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
-	atomic_or(ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT), &req->st);
+	if (quiet)
+		atomic_or(ODRP_REQ_POSTED | ODRP_REQ_QUIET, &req->st);
+	else
+		atomic_or(ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT),
+			  &req->st);
+}
+
+/* Number a list, and make groups of it: see odrp_conn_quiet(). */
+static void number_all(struct odrp_conn *conn, struct odrp_req *list,
+		       unsigned long deadline)
+{
+	unsigned int every = odrp_conn_quiet(conn), n = 0;
+	struct odrp_req *group = NULL, **tail = &group, *req;
+	u64 now = ktime_get_ns();
+
+	for (req = list; req; req = req->next) {
+		bool quiet = req->next && ++n < every;
+
+		if (quiet) {
+			req->group = NULL;
+			*tail = req;
+			tail = &req->group;
+		} else {
+			req->group = group;
+			group = NULL;
+			tail = &group;
+			n = 0;
+		}
+		number(conn, req, quiet, now, deadline);
+	}
 }
 
 /* What was not posted is not in flight: keep the teardown from ending it. */
@@ -176,8 +218,6 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
 	unsigned long deadline = jiffies +
 				 msecs_to_jiffies(READ_ONCE(dev->timeout_ms));
 	const struct ib_send_wr *bad;
-	struct odrp_req *req;
-	u64 now = ktime_get_ns();
 	int err;
 
 	spin_lock_bh(&conn->lock);
@@ -186,8 +226,7 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
 		abort_list(list, todo);
 		return;
 	}
-	for (req = list; req; req = req->next)
-		number(conn, req, now, deadline);
+	number_all(conn, list, deadline);
 	err = ib_post_send(conn->qp, &list->wr, &bad);
 	list = err ? unpost(conn, bad) : NULL;
 	spin_unlock_bh(&conn->lock);

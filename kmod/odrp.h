@@ -49,6 +49,8 @@
 #define ODRP_POST_CHUNK		32	/* requests posted at a time at most */
 #define ODRP_NR_WAITS		64
 #define ODRP_SIGNAL_EVERY	4	/* see odrp_conn_lazy() */
+#define ODRP_ANSWER_EVERY	8	/* see odrp_conn_quiet() */
+#define ODRP_ANSWER_LOAD	4
 
 static_assert(PAGE_SIZE == ODRP_BLOCK);
 
@@ -67,6 +69,7 @@ struct odrp_conn;
 #define ODRP_REQ_POSTED		1u
 #define ODRP_REQ_SENT		2u
 #define ODRP_REQ_ANSWERED	4u
+#define ODRP_REQ_QUIET		8u	/* ends with another: no answer is its */
 #define ODRP_REQ_DONE		(ODRP_REQ_SENT | ODRP_REQ_ANSWERED)
 #define ODRP_REQ_GEN_SHIFT	16
 
@@ -85,6 +88,7 @@ struct odrp_req {
 	struct ib_cqe		cqe;
 	struct odrp_conn	*conn;
 	struct odrp_req		*next;	/* in the free list or in a batch */
+	struct odrp_req		*group;	/* see odrp_conn_quiet() */
 	atomic_t		st;
 	u16			idx;
 	bool			mapped;	/* page_dma is valid */
@@ -116,6 +120,8 @@ struct odrp_reg {			/* one fast registration */
  * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
  * @live:	requests may be posted; guarded by @lock
  * @next_r:	number of the next request; guarded by @lock
+ * @unsignaled:	requests since the last that asks for the completion of its
+ *		SEND; guarded by @lock
  * @free:	requests not in use; guarded by @lock
  * @nr_free:	their number; guarded by @lock
  * @waiting:	bios that wait for a request; guarded by @lock
@@ -154,6 +160,7 @@ struct odrp_conn {
 	spinlock_t		lock;
 	bool			live;
 	u32			next_r;
+	unsigned int		unsignaled;
 	struct odrp_req		*free;
 	unsigned int		nr_free;
 	struct bio_list		waiting;
@@ -168,6 +175,21 @@ struct odrp_conn {
 	struct odrp_reg		*regs;
 	unsigned int		nr_regs;
 };
+
+/*
+ * Of requests that are posted together only each so many-th, and the last,
+ * asks for an answer: the memory node executes them in order, so that answer
+ * speaks for the quiet ones before it.  They are its group: chained by ->group,
+ * oldest first, from the one that is answered, and they end with it.  For the
+ * same reason only that one asks for the completion of its SEND.
+ */
+static inline unsigned int odrp_conn_quiet(const struct odrp_conn *conn)
+{
+	if (!conn->words.may_be_quiet)
+		return 1;
+	return conn->chain == ODRP_WIRE_LOAD ? ODRP_ANSWER_LOAD :
+					       ODRP_ANSWER_EVERY;
+}
 
 /*
  * Requests without a page complete by their answer alone: only each fourth

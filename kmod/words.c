@@ -18,6 +18,8 @@ static unsigned int word_len(u8 kind)
 	case ODRP_WIRE_WORD_WAIT:
 	case ODRP_WIRE_WORD_DBR:
 		return 4;
+	case ODRP_WIRE_WORD_ANSWER:
+		return 1;
 	default:
 		return 0;
 	}
@@ -36,6 +38,7 @@ int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 
 	if (nr > ODRP_WIRE_MAX_WORDS)
 		return -E2BIG;
+	ws->may_be_quiet = false;
 	for (i = 0; i < nr; i++) {
 		unsigned int n = word_len(tab[i].kind);
 
@@ -46,6 +49,7 @@ int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 		ws->w[i].kind = tab[i].kind;
 		ws->w[i].step = tab[i].step;
 		ws->w[i].base = be16_to_cpu(tab[i].base);
+		ws->may_be_quiet |= tab[i].kind == ODRP_WIRE_WORD_ANSWER;
 		len += n;
 	}
 	ws->nr = nr;
@@ -62,11 +66,12 @@ static u8 *put_be(u8 *p, u32 v, unsigned int len)
 
 /*
  * odrp_words_make() - write the words of request number r
+ * @quiet: it wants no answer; only if ws->may_be_quiet
  * @buf: room for ws->len bytes, of any alignment
  *
  * The request number may wrap at 2^32, a multiple of every modulus.
  */
-void odrp_words_make(const struct odrp_words *ws, u32 r, void *buf)
+void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet, void *buf)
 {
 	u8 *p = buf;
 	unsigned int i;
@@ -80,6 +85,9 @@ void odrp_words_make(const struct odrp_words *ws, u32 r, void *buf)
 			break;
 		case ODRP_WIRE_WORD_WAIT:
 			p = put_be(p, v & 0xffffff, 4);
+			break;
+		case ODRP_WIRE_WORD_ANSWER:
+			p = put_be(p, quiet ? ws->w[i].step : ws->w[i].base, 1);
 			break;
 		default:
 			p = put_be(p, v & 0xffff, 4);

@@ -15,6 +15,7 @@ static const struct odrp_wire_word table[] = {
 	{ ODRP_WIRE_WORD_INDEX,	 2, 0xfeff },		/* base 0xfffe (BE) */
 	{ ODRP_WIRE_WORD_ENABLE, 3, 0x0100 },		/* base 1 */
 	{ ODRP_WIRE_WORD_WAIT,	 255, 0xffff },		/* base 0xffff */
+	{ ODRP_WIRE_WORD_ANSWER, 8, 0x0900 },		/* base 9 */
 	{ ODRP_WIRE_WORD_DBR,	 0, 0x3412 },		/* base 0x1234 */
 };
 
@@ -24,7 +25,7 @@ static int setup(void **state)
 {
 	unsigned int bad;
 
-	return odrp_words_parse(&ws, table, 4, &bad);
+	return odrp_words_parse(&ws, table, 5, &bad);
 }
 
 static void expect(u32 r, const u8 *want)
@@ -32,32 +33,48 @@ static void expect(u32 r, const u8 *want)
 	u8 buf[32];
 
 	memset(buf, 0xee, sizeof(buf));
-	odrp_words_make(&ws, r, buf + 1);
+	odrp_words_make(&ws, r, false, buf + 1);
 	assert_int_equal(buf[0], 0xee);
-	assert_memory_equal(buf + 1, want, 14);
-	assert_int_equal(buf[15], 0xee);
+	assert_memory_equal(buf + 1, want, 15);
+	assert_int_equal(buf[16], 0xee);
 }
 
 static void test_words_layout(void **state)
 {
 	static const u8 want[] = {
-		0xff, 0xfe, 0, 0, 0, 1, 0, 0, 0xff, 0xff, 0, 0, 0x12, 0x34,
+		0xff, 0xfe, 0, 0, 0, 1, 0, 0, 0xff, 0xff, 9, 0, 0, 0x12, 0x34,
 	};
 
-	assert_int_equal(ws.len, 14);
+	assert_int_equal(ws.len, 15);
 	expect(0, want);
+}
+
+/* Neither byte of the answer's word counts with the requests. */
+static void test_words_quiet(void **state)
+{
+	unsigned int bad;
+	u8 buf[15];
+
+	assert_true(ws.may_be_quiet);
+	odrp_words_make(&ws, 5, true, buf);
+	assert_int_equal(buf[10], 8);
+	odrp_words_make(&ws, 5, false, buf);
+	assert_int_equal(buf[10], 9);
+	assert_int_equal(odrp_words_parse(&ws, table, 3, &bad), 0);
+	assert_false(ws.may_be_quiet);
+	assert_int_equal(odrp_words_parse(&ws, table, 5, &bad), 0);
 }
 
 static void test_words_wrap(void **state)
 {
 	/* r = 1: 0xfffe + 2 wraps at 2^16, 0xffff + 255 does not at 2^24. */
 	static const u8 one[] = {
-		0, 0, 0, 0, 0, 4, 0, 1, 0, 0xfe, 0, 0, 0x12, 0x34,
+		0, 0, 0, 0, 0, 4, 0, 1, 0, 0xfe, 9, 0, 0, 0x12, 0x34,
 	};
 	/* r = 65793: 0xffff + 65793 * 255 = 0x100fffe, over 2^24. */
 	static const u8 more[] = {
 		0x02, 0x00, 0, 0, 0x03, 0x04, 0, 0, 0xff, 0xfe,
-		0, 0, 0x12, 0x34,
+		9, 0, 0, 0x12, 0x34,
 	};
 
 	expect(1, one);
@@ -67,11 +84,11 @@ static void test_words_wrap(void **state)
 /* The request number itself may wrap: the next after 2^32 - 1 follows on. */
 static void test_words_number_wraps(void **state)
 {
-	u8 last[14], first[14];
+	u8 last[15], first[15];
 	u32 a, b;
 
-	odrp_words_make(&ws, UINT32_MAX, last);
-	odrp_words_make(&ws, 0, first);
+	odrp_words_make(&ws, UINT32_MAX, false, last);
+	odrp_words_make(&ws, 0, false, first);
 	a = last[7] << 16 | last[8] << 8 | last[9];
 	b = first[7] << 16 | first[8] << 8 | first[9];
 	assert_int_equal((a + 255) & 0xffffff, b);
@@ -95,7 +112,7 @@ static void test_words_refused(void **state)
 	t[7].kind = 0;
 	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
 	assert_int_equal(bad, 7);
-	t[7].kind = 5;
+	t[7].kind = ODRP_WIRE_WORD_ANSWER + 1;
 	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
 	assert_int_equal(odrp_words_parse(&w, t, 0, &bad), 0);
 	assert_int_equal(w.len, 0);
@@ -105,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_layout),
+		cmocka_unit_test(test_words_quiet),
 		cmocka_unit_test(test_words_wrap),
 		cmocka_unit_test(test_words_number_wraps),
 		cmocka_unit_test(test_words_refused),
