@@ -28,6 +28,12 @@
  * is sent again and asks.
  */
 #define RC_LAZY_NS	2000000
+/*
+ * Who sends a message waits for an answer to it, rather than for its ACK: that
+ * may come with the answer, or with that of a later one.
+ */
+#define RC_HOLD_MAX	16	/* messages */
+#define RC_HOLD_NS	100000
 /* PSNs of all posted WQEs: well below half of the PSN space. */
 #define RC_PSN_SPAN	(1u << 22)
 /* Packets of one READ request: longer READs are asked for in parts. */
@@ -105,6 +111,11 @@ struct snic_rc_resp {
 	bool ack_due;
 	uint8_t ack_syndrome;
 	uint32_t ack_psn;
+	/* it may wait for an answer of ours */
+	bool ack_held;
+	unsigned int nr_held;		/* messages it is for */
+	struct snic_timer hold;
+	struct snic_qp *qp;
 	/* message under way */
 	enum rc_msg msg;
 	bool have_recv;
@@ -166,6 +177,8 @@ void rc_resp_flush(struct snic_qp *qp);
 /* A request. */
 void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
 int rc_resp_turn(struct snic_qp *qp);
+/* An answer goes out: an ACK that has waited for it goes with it. */
+void rc_resp_answered(struct snic_qp *qp);
 
 static inline bool rc_is_rd(const struct rc_slot *s)
 {

@@ -555,6 +555,12 @@ static void count_asked(struct snic_rc_req *req, const struct rc_slot *s)
 		req->unasked_signal = true;
 }
 
+/* Does the peer take a receive entry for it, and notice? */
+static bool is_answer(const struct rc_slot *s)
+{
+	return s->kind == RC_SEND || s->w.opcode == WRC_WQE_WRITE_IMM;
+}
+
 /* The packet at snd went out. */
 static void advance(struct snic_rc_req *req, struct rc_slot *s)
 {
@@ -566,6 +572,8 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 		req->rd_out++;
 	count_asked(req, s);
 	if (req->snd == rc_last_psn(s)) {
+		if (is_answer(s))
+			rc_resp_answered(req->qp);
 		req->dense = is_dense(req);
 		req->last_msg = snic_now(req->qp->nic);
 	}

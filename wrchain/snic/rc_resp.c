@@ -10,11 +10,14 @@
  * A plain ACK never names the PSN of a READ or atomic: a requester that lost
  * the reply could take it for one.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "rc.h"
 
 /* ---- life ----------------------------------------------------------------- */
+
+static void hold_fire(struct snic *nic, struct snic_timer *t);
 
 int rc_resp_init(struct snic_qp *qp)
 {
@@ -25,6 +28,8 @@ int rc_resp_init(struct snic_qp *qp)
 		return -ENOMEM;
 	r->epsn = qp->conn.rq_psn;
 	r->nr = nr;
+	r->qp = qp;
+	snic_timer_init(&r->hold, hold_fire);
 	if (nr) {
 		r->replies = calloc(nr, sizeof(*r->replies));
 		r->results = calloc(nr, sizeof(*r->results));
@@ -41,6 +46,7 @@ int rc_resp_init(struct snic_qp *qp)
 
 void rc_resp_fini(struct snic_qp *qp)
 {
+	snic_timer_cancel(qp->nic, &qp->resp->hold);
 	free(qp->resp->replies);
 	free(qp->resp->results);
 	free(qp->resp);
@@ -117,9 +123,43 @@ static void ack(struct snic_qp *qp, uint32_t psn)
 			return;
 	}
 	r->ack_due = true;
+	r->ack_held = false;
 	r->ack_syndrome = SNIC_ACK_UNLIMITED;
 	r->ack_psn = psn;
 	rc_want_turn(qp);
+}
+
+/* Acknowledges a message, with our answer to it if there is one soon. */
+static void ack_message(struct snic_qp *qp, uint32_t psn)
+{
+	struct snic_rc_resp *r = qp->resp;
+	bool first = !r->ack_due, held = r->ack_held;
+
+	ack(qp, psn);
+	if (first)
+		r->nr_held = 0;
+	if ((!first && !held) || ++r->nr_held >= RC_HOLD_MAX)
+		return;
+	if (first)
+		snic_timer_set(qp->nic, &r->hold,
+			       snic_now(qp->nic) + RC_HOLD_NS);
+	r->ack_held = true;
+}
+
+void rc_resp_answered(struct snic_qp *qp)
+{
+	qp->resp->ack_held = false;
+}
+
+static void hold_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_rc_resp *r = (struct snic_rc_resp *)
+		((char *)t - offsetof(struct snic_rc_resp, hold));
+
+	(void)nic;
+	r->ack_held = false;
+	if (r->ack_due)
+		rc_want_turn(r->qp);
 }
 
 static void nak(struct snic_qp *qp, uint8_t syndrome, uint32_t psn)
@@ -128,6 +168,7 @@ static void nak(struct snic_qp *qp, uint8_t syndrome, uint32_t psn)
 
 	r->nak_sent = true;
 	r->ack_due = true;
+	r->ack_held = false;
 	r->ack_syndrome = syndrome;
 	r->ack_psn = psn;
 	rc_want_turn(qp);
@@ -249,7 +290,11 @@ static void executed(struct snic_qp *qp, const struct snic_pkt *pkt,
 	r->msg = last ? RC_MSG_NONE : msg;
 	if (last)
 		r->msn++;
-	if (pkt->ack_req)
+	if (!pkt->ack_req)
+		return;
+	if (msg == RC_MSG_SEND && last)
+		ack_message(qp, pkt->psn);
+	else
 		ack(qp, pkt->psn);
 }
 
@@ -641,10 +686,11 @@ int rc_resp_turn(struct snic_qp *qp)
 			return err;
 		reply_sent(r, qp->conn.mtu);
 	}
-	if (!r->ack_due)
+	if (!r->ack_due || r->ack_held)
 		return 0;
 	err = send_ack(qp, r->ack_syndrome, r->ack_psn);
-	if (!err)
-		r->ack_due = false;
-	return err;
+	if (err)
+		return err;
+	r->ack_due = false;
+	return 0;
 }
