@@ -95,6 +95,10 @@ void wrc_mlx5_cmd_query_roce(__u8 port, __u16 index,
 			     struct wrc_mlx5_cmd *ret_cmd);
 void wrc_mlx5_parse_roce(const void *out, struct wrc_mlx5_roce *ret_roce);
 
+/* A set of counters for queue pairs. */
+void wrc_mlx5_cmd_alloc_counter(struct wrc_mlx5_cmd *ret_cmd);
+__u8 wrc_mlx5_parse_alloc_counter(const void *out);
+
 /* ---- completion queues ------------------------------------------------------ */
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* QUERY_HCA_CAP and QUERY_ROCE_ADDRESS. */
+/* QUERY_HCA_CAP, QUERY_ROCE_ADDRESS, ALLOC_Q_COUNTER. */
 #include "cmd.h"
 
 #define CURRENT		1	/* op_mod bit 0: as they are, not as they could be */
@@ -104,4 +104,15 @@ void wrc_mlx5_parse_roce(const void *out, struct wrc_mlx5_roce *ret_roce)
 				   8) / 8, sizeof(ret_roce->mac));
 	ret_roce->version = wrc_mlx5_get(a, WRC_F(roce_addr_layout,
 						  roce_version));
+}
+
+void wrc_mlx5_cmd_alloc_counter(struct wrc_mlx5_cmd *ret_cmd)
+{
+	wrc_mlx5_begin(ret_cmd, WRC_MLX5_ALLOC_Q_COUNTER, QUERY_LEN,
+		       QUERY_LEN);
+}
+
+__u8 wrc_mlx5_parse_alloc_counter(const void *out)
+{
+	return wrc_mlx5_get(out, WRC_F(alloc_q_counter_out, counter_set_id));
 }

@@ -42,6 +42,7 @@ static const struct {
 	{ WRC_MLX5_2RST_QP, "2RST_QP" },
 	{ WRC_MLX5_QUERY_QP, "QUERY_QP" },
 	{ WRC_MLX5_QUERY_ROCE_ADDRESS, "QUERY_ROCE_ADDRESS" },
+	{ WRC_MLX5_ALLOC_Q_COUNTER, "ALLOC_Q_COUNTER" },
 };
 
 static const char *command_name(const struct wrc_mlx5_cmd *cmd)
@@ -199,6 +200,28 @@ int wrc_mlx5_probe(const struct wrc_mlx5_devx *devx, const char *name,
 	return 0;
 }
 
+/* As many as the device gives, up to max; all go back. */
+int wrc_mlx5_count_counters(struct wrc_mlx5 *dev, unsigned int max,
+			    unsigned int *ret_n)
+{
+	__u8 out[WRC_MLX5_IN_MAX];
+	struct wrc_mlx5_cmd cmd;
+	unsigned int n = 0;
+	void **objs;
+
+	objs = calloc(max, sizeof(*objs));
+	if (!objs)
+		return -ENOMEM;
+	wrc_mlx5_cmd_alloc_counter(&cmd);
+	while (n < max && !wrc_mlx5_create(dev, &cmd, out, &objs[n]))
+		n++;
+	*ret_n = n;
+	while (n--)
+		dev->devx->destroy(objs[n]);
+	free(objs);
+	return 0;
+}
+
 /* ---- start and end -------------------------------------------------------------- */
 
 static int check_caps(struct wrc_mlx5 *dev, char *why)
@@ -284,4 +307,25 @@ void wrc_mlx5_close(struct wrc_mlx5 *dev)
 		dev->devx->uar_free(dev->uar);
 	dev->devx->close(dev->ctx);
 	memset(dev, 0, sizeof(*dev));
+}
+
+/* ---- another doorbell page -------------------------------------------------------- */
+
+int wrc_mlx5_uar_init(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *ret_uar)
+{
+	return dev->devx->uar_alloc(dev->ctx, &ret_uar->page, &ret_uar->uar);
+}
+
+void wrc_mlx5_uar_fini(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar)
+{
+	dev->devx->uar_free(uar->uar);
+}
+
+void wrc_mlx5_uar_swap(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar)
+{
+	const struct wrc_mlx5_uar was = { dev->uar, dev->uar_page };
+
+	dev->uar = uar->uar;
+	dev->uar_page = uar->page;
+	*uar = was;
 }

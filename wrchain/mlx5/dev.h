@@ -92,6 +92,23 @@ int wrc_mlx5_start(struct wrc_mlx5 *dev, __u8 port, __u16 gid_index,
 /* After all that was made on it is gone.  Of a probed one, too. */
 void wrc_mlx5_close(struct wrc_mlx5 *dev);
 
+/* How many sets of counters the device gives us, at most max; for a probe. */
+int wrc_mlx5_count_counters(struct wrc_mlx5 *dev, unsigned int max,
+			    unsigned int *ret_n);
+
+/*
+ * A second doorbell page, for a probe: what is made and rung between two
+ * swaps is on it.
+ */
+struct wrc_mlx5_uar {
+	void *uar;
+	__u32 page;
+};
+
+int wrc_mlx5_uar_init(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *ret_uar);
+void wrc_mlx5_uar_fini(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar);
+void wrc_mlx5_uar_swap(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar);
+
 /* What the firmware has last refused, for people; "" if nothing. */
 const char *wrc_mlx5_said(const struct wrc_mlx5 *dev);
 

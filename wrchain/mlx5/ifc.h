@@ -123,6 +123,7 @@
 	X(qpc, cs_req, 0x630, 8)					\
 	X(qpc, cs_res, 0x638, 8)					\
 	X(qpc, dbr_umem_valid, 0x683, 1)				\
+	X(alloc_q_counter_out, counter_set_id, 0x58, 8)			\
 	X(ads, fl, 0x00, 1)						\
 	X(ads, pkey_index, 0x10, 16)					\
 	X(ads, grh, 0x28, 1)						\
@@ -188,6 +189,7 @@ enum wrc_mlx5_opcode {
 	WRC_MLX5_2RST_QP		= 0x50a,
 	WRC_MLX5_QUERY_QP		= 0x50b,
 	WRC_MLX5_QUERY_ROCE_ADDRESS	= 0x760,
+	WRC_MLX5_ALLOC_Q_COUNTER	= 0x771,
 };
 
 /* qpc.state */

@@ -126,7 +126,8 @@ void fake_init(void)
 void fake_fini(void)
 {
 	assert_int_equal(fake.opened, 0);
-	assert_int_equal(fake.uars, 0);
+	for (int i = 0; i < FAKE_UARS; i++)
+		assert_false(fake.uars[i]);
 	assert_int_equal(fake.pds, 0);
 	assert_int_equal(fake.mrs, 0);
 	assert_null(fake.objs);
@@ -258,6 +259,15 @@ static int fake_command(void *ctx, const void *in, size_t in_len, void *out,
 	return r;
 }
 
+/* A doorbell page that is ours. */
+static unsigned int uar_of(uint32_t page)
+{
+	if (page - FAKE_UAR_PAGE >= FAKE_UARS ||
+	    !fake.uars[page - FAKE_UAR_PAGE])
+		fail_msg("0x%x is no doorbell page of ours", page);
+	return page - FAKE_UAR_PAGE;
+}
+
 /* ---- objects ------------------------------------------------------------------- */
 
 static const struct fake_umem *umem(uint32_t id)
@@ -304,7 +314,7 @@ static int create_cq(uint8_t *in, uint8_t *out, void **ret_obj)
 	rec = umem(take(in, CQC + 0x20, 32));
 	expect(take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
 	expect(take(in, CQC + 0x0e, 1), 1, "cqc.oi");
-	expect(take(in, CQC + 0x68, 24), FAKE_UAR_PAGE, "cqc.uar_page");
+	uar_of(take(in, CQC + 0x68, 24));
 	expect(take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
 	attr.log_size = take(in, CQC + 0x63, 5);
 	/* Plain registration promises no other offset than 0. */
@@ -347,13 +357,14 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 		SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC };
 	const struct fake_umem *u;
 	struct fake_obj *o;
+	unsigned int uar;
 	uint32_t qpn;
 
 	u = umem(take(in, 0x840, 32));
 	expect(take(in, 0x860, 1), 1, "wq_umem_valid");
 	expect(take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
 	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
-	expect(take(in, QPC + 0x68, 24), FAKE_UAR_PAGE, "qpc.uar_page");
+	uar = uar_of(take(in, QPC + 0x68, 24));
 	expect(take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
 	expect(take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
 	expect(take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
@@ -371,9 +382,20 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 	put_bits(out, 0x48, 24, qpn);
 	o = add(FAKE_QP, qpn);
 	o->dbr = attr.dbr;
+	o->uar = uar;
 	o->cd_master = attr.cd_master;
 	o->cd_slave_send = attr.cd_slave_send;
 	*ret_obj = o;
+	return 0;
+}
+
+static int alloc_counter(uint8_t *in, uint8_t *out, void **ret_obj)
+{
+	expect_nothing_more(in, 16, "ALLOC_Q_COUNTER");
+	if (fake.counters == FAKE_COUNTERS)
+		return refuse(out, 0x08);
+	put_bits(out, 0x58, 8, ++fake.counters);
+	*ret_obj = add(FAKE_COUNTER, fake.counters);
 	return 0;
 }
 
@@ -383,7 +405,7 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 	uint8_t box[272];
 	unsigned int opcode;
 
-	assert_int_equal(in_len, 272);
+	assert_true(in_len == 16 || in_len == 272);
 	assert_int_equal(out_len, 16);
 	memcpy(box, in, in_len);
 	opcode = take(box, 0, 16);
@@ -391,6 +413,9 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 		return refuse(out, fake.status);
 	if (failing())
 		return -ENOMEM;
+	assert_int_equal(in_len, opcode == 0x771 ? 16 : 272);
+	if (opcode == 0x771)
+		return alloc_counter(box, out, ret_obj);
 	if (opcode == 0x400)
 		return create_cq(box, out, ret_obj);
 	expect(opcode, 0x500, "opcode that makes an object");
@@ -578,7 +603,9 @@ static int fake_destroy(void *obj)
 
 	while (*pos != o)
 		pos = &(*pos)->next;
-	if (o->kind == FAKE_CQ)
+	if (o->kind == FAKE_COUNTER)
+		fake.counters--;
+	else if (o->kind == FAKE_CQ)
 		assert_int_equal(snic_cq_destroy(fake.snic, o->number), 0);
 	else
 		assert_int_equal(snic_qp_destroy(fake.snic, o->number), 0);
@@ -681,26 +708,33 @@ static int fake_mr_dereg(void *mr)
 
 static int fake_uar_alloc(void *ctx, __u32 *ret_page, void **ret_uar)
 {
+	unsigned int i = 0;
+
 	if (failing())
 		return -ENOMEM;
-	fake.uars++;
-	*ret_page = FAKE_UAR_PAGE;
-	*ret_uar = &fake.uars;
+	while (i < FAKE_UARS && fake.uars[i])
+		i++;
+	if (i == FAKE_UARS)
+		return -ENOSPC;
+	fake.uars[i] = true;
+	*ret_page = FAKE_UAR_PAGE + i;
+	*ret_uar = &fake.uars[i];
 	return 0;
 }
 
 static void fake_uar_free(void *uar)
 {
-	fake.uars--;
+	*(bool *)uar = false;
 }
 
+/* A queue pair's register is that of its own page. */
 static void fake_ring(void *uar, const __u8 ctrl[8])
 {
 	uint16_t pi = ctrl[1] << 8 | ctrl[2];
 	uint32_t qpn = ctrl[4] << 16 | ctrl[5] << 8 | ctrl[6];
 	struct fake_obj *o = fake_qp(qpn);
 
-	assert_ptr_equal(uar, &fake.uars);
+	assert_ptr_equal(uar, &fake.uars[o->uar]);
 	assert_int_equal(ctrl[0] | ctrl[3] | ctrl[7], 0);
 	expect(be32toh(o->dbr->snd), pi, "doorbell record");
 	assert_int_equal(snic_qp_doorbell(fake.snic, qpn, pi), 0);

@@ -17,12 +17,14 @@
 #include "mlx5/dev.h"
 #include "snic/snic.h"
 
-#define FAKE_UAR_PAGE	0x00a11ce
+#define FAKE_UAR_PAGE	0x00a11ce	/* of the first one */
+#define FAKE_UARS	2
+#define FAKE_COUNTERS	5
 #define FAKE_EQN	0x17
 #define FAKE_SYNDROME	0x5eed5eed
 
 struct fake_obj {
-	enum { FAKE_CQ, FAKE_QP } kind;
+	enum { FAKE_CQ, FAKE_QP, FAKE_COUNTER } kind;
 	uint32_t number;
 	unsigned int state;	/* of a QP, as the hardware numbers them */
 	/* of its connection */
@@ -30,6 +32,7 @@ struct fake_obj {
 	uint32_t dest_qpn;
 	unsigned int access, mtu;
 	struct wrc_dbr *dbr;
+	unsigned int uar;	/* which */
 	bool cd_master, cd_slave_send;
 	uint8_t init[272], rtr[272], rts[272];
 	struct fake_obj *next;
@@ -56,7 +59,8 @@ struct fake {
 	uint8_t mac[6];
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
-	unsigned int opened, uars, pds, mrs;
+	unsigned int opened, pds, mrs, counters;
+	bool uars[FAKE_UARS];
 	struct fake_obj *objs;
 	struct fake_umem *umems;
 	uint32_t next_umem;

@@ -97,6 +97,8 @@ static void capabilities(void **state)
 	golden("query-cap-roce", &cmd);
 	wrc_mlx5_cmd_query_roce(2, 0x345, &cmd);
 	golden("query-roce-address", &cmd);
+	wrc_mlx5_cmd_alloc_counter(&cmd);
+	golden("alloc-q-counter", &cmd);
 }
 
 static void completion_queues(void **state)
@@ -245,6 +247,7 @@ static void answers(void **state)
 	out[11] = 0x56;
 	assert_int_equal(wrc_mlx5_parse_create_cq(out), 0x123456);
 	assert_int_equal(wrc_mlx5_parse_create_qp(out), 0x123456);
+	assert_int_equal(wrc_mlx5_parse_alloc_counter(out), 0x56);
 
 	memset(out, 0, sizeof(out));
 	out[0x10] = 0x90;	/* status 9 */

@@ -83,6 +83,9 @@ static void opcodes_and_lengths(void **state)
 	wrc_mlx5_cmd_query_roce(1, 0, &cmd);
 	expect(&cmd, MLX5_CMD_OP_QUERY_ROCE_ADDRESS,
 	       LEN(query_roce_address_in), LEN(query_roce_address_out));
+	wrc_mlx5_cmd_alloc_counter(&cmd);
+	expect(&cmd, MLX5_CMD_OP_ALLOC_Q_COUNTER, LEN(alloc_q_counter_in),
+	       LEN(alloc_q_counter_out));
 	wrc_mlx5_cmd_create_cq(&cq, &cmd);
 	expect(&cmd, MLX5_CMD_OP_CREATE_CQ, LEN(create_cq_in),
 	       LEN(create_cq_out));

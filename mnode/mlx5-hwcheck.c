@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrp-hwcheck: chains on an mlx5 card and on the software NIC, compared, and
+ * the questions that only a card can answer.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mlx5-check.h"
+
+#define EXIT_SAME	0
+#define EXIT_DIFFERENT	1
+#define EXIT_NO_CARD	77	/* as test runners know it */
+
+const char *argp_program_version = "odrp-hwcheck " VERSION;
+
+struct args {
+	struct nic_mlx5_opts opts;
+	bool json;
+};
+
+static error_t parse_arg(int key, char *arg, struct argp_state *state)
+{
+	struct args *args = state->input;
+	char why[NIC_MLX5_WHY_MAX];
+
+	switch (key) {
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (state->arg_num)
+			argp_error(state, "%s: expected one device", arg);
+		if (!strncmp(arg, "mlx5:", 5))
+			arg += 5;
+		if (nic_mlx5_parse(arg, &args->opts, why))
+			argp_error(state, "%s", why);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "the report as one JSON object" },
+	{ NULL },
+};
+
+static const struct argp argp = {
+	.options = options, .parser = parse_arg,
+	.args_doc = "[DEVICE[,port=N][,gid=N][,strict=yes|no]]",
+	.doc = "Runs every chain program on an mlx5 card and on the software "
+	       "NIC with the same inputs, compares memory, completions and "
+	       "order, and asks the card what no document says."
+	       "\vWithout DEVICE, the first mlx5 device. Exit status: 0 all "
+	       "programs did the same, 1 not so or the card cannot run them, "
+	       "77 no card. See odrp-hwcheck(8).",
+};
+
+static int print(const struct args *args, struct json_object *report)
+{
+	if (args->json)
+		puts(json_object_to_json_string_ext(report,
+				JSON_C_TO_STRING_PRETTY));
+	else
+		check_print(report, stdout);
+	return fflush(stdout) ? -errno : 0;
+}
+
+static void conclude(struct json_object *report, const char *result)
+{
+	json_object_object_add(report, "result",
+			       json_object_new_string(result));
+}
+
+/* No card, and why. */
+static int absent(const struct args *args, const char *why)
+{
+	struct json_object *report;
+
+	fprintf(stderr, "odrp-hwcheck: %s; nothing was checked\n", why);
+	if (args->json) {
+		report = json_object_new_object();
+		json_object_object_add(report, "device", NULL);
+		conclude(report, why);
+		print(args, report);
+		json_object_put(report);
+	}
+	return EXIT_NO_CARD;
+}
+
+/* Both sides, closed again.  -errno: with a sentence. */
+static int compare(const struct args *args, struct json_object *report,
+		   bool *ret_same, char why[NIC_MLX5_WHY_MAX])
+{
+	struct side card, soft;
+	int r;
+
+	r = side_mlx5_open(&args->opts, &wrc_mlx5_devx, &card, why);
+	if (r)
+		return r;
+	r = side_soft_open(args->opts.strict, &soft);
+	if (r) {
+		snprintf(why, NIC_MLX5_WHY_MAX,
+			 "cannot make a software NIC: %s", strerror(-r));
+		goto close_card;
+	}
+	r = check_compare(&card, &soft, report, ret_same);
+	if (r)
+		snprintf(why, NIC_MLX5_WHY_MAX, "cannot compare: %s",
+			 strerror(-r));
+	side_close(&soft);
+close_card:
+	side_close(&card);
+	return r;
+}
+
+static int check(const struct args *args, struct json_object *report)
+{
+	char why[NIC_MLX5_WHY_MAX];
+	bool same = false;
+	int r;
+
+	r = compare(args, report, &same, why);
+	if (r)
+		json_object_object_add(report, "error",
+				       json_object_new_string(why));
+	conclude(report, r ? "Nothing could be compared." :
+		 same ? "Every program did the same on both." :
+		 "The card and the software NIC differ.");
+	r = print(args, report);
+	return !r && same ? EXIT_SAME : EXIT_DIFFERENT;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args = { .opts = { .port = 1, .strict = true } };
+	char why[NIC_MLX5_WHY_MAX];
+	struct json_object *report;
+	struct wrc_mlx5 dev;
+	int r;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	r = wrc_mlx5_probe(&wrc_mlx5_devx, args.opts.device, &dev, why);
+	if (r == -ENODEV)
+		return absent(&args, why);
+	if (r) {
+		fprintf(stderr, "odrp-hwcheck: %s\n", why);
+		return EXIT_DIFFERENT;
+	}
+	r = check_describe(&dev, &report);
+	wrc_mlx5_close(&dev);
+	if (r) {
+		fprintf(stderr, "odrp-hwcheck: out of memory\n");
+		return EXIT_DIFFERENT;
+	}
+	r = check(&args, report);
+	json_object_put(report);
+	return r;
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The list of experiments, and those on send queues: checks of WQEs, SEND_EN,
+ * WAIT.  The others are in mlx5-probes-more.c.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "mlx5-probes.h"
+#include "mlx5-raw.h"
+
+void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(answer, PROBE_ANSWER_MAX, fmt, ap);
+	va_end(ap);
+}
+
+/* ---- what it checks ----------------------------------------------------------- */
+
+/* A good NOP, one with a changed byte, and a good one. */
+static int spoilt_nop(struct side *side, unsigned int byte, uint8_t value,
+		      char *answer)
+{
+	uint8_t syndrome;
+	struct raw raw;
+	uint16_t bbs;
+	bool error;
+	int r;
+
+	r = raw_open(side, 0, NULL, &raw);
+	if (r)
+		return r;
+	r = raw_put_nop(&raw);
+	if (!r)
+		r = raw_put_nop(&raw);
+	if (!r)
+		r = raw_put_nop(&raw);
+	if (!r) {
+		raw_wqe(&raw, 1)[byte] ^= value;
+		r = raw_go(&raw);
+	}
+	if (!r)
+		r = raw_executed(&raw, &bbs, &error, &syndrome);
+	raw_close(&raw);
+	if (r)
+		return r;
+	if (error)
+		probe_say(answer, "stops the queue after %u of 3 work "
+			  "requests, syndrome 0x%02x", bbs, syndrome);
+	else
+		probe_say(answer, "runs; %u of 3 work requests executed", bbs);
+	return 0;
+}
+
+static int wrong_index(struct side *side, char *answer)
+{
+	return spoilt_nop(side, 2, 0x55, answer);
+}
+
+static int wrong_qpn(struct side *side, char *answer)
+{
+	return spoilt_nop(side, 6, 0x55, answer);
+}
+
+/* ---- SEND_EN -------------------------------------------------------------------- */
+
+static int open_slave(struct side *side, unsigned int nops, struct raw *ret)
+{
+	int r;
+
+	r = raw_open(side, RAW_SLAVE, NULL, ret);
+	while (!r && nops--) {
+		r = raw_put_nop(ret);
+		if (r)
+			raw_close(ret);
+	}
+	return r;
+}
+
+/* How far a slave got. */
+static int executed(struct raw *raw, uint16_t *ret_bbs)
+{
+	uint8_t syndrome;
+	bool error;
+	int r = raw_executed(raw, ret_bbs, &error, &syndrome);
+
+	return r ? r : error ? -EIO : 0;
+}
+
+static int enable_backwards(struct side *side, char *answer)
+{
+	struct raw master, slave;
+	uint16_t first, then;
+	int r;
+
+	r = open_slave(side, 6, &slave);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &slave, &master);
+	if (r)
+		goto close_slave;
+	r = raw_put_enable(&master, slave.qpn, 4);
+	if (!r)
+		r = raw_put_enable(&master, slave.qpn, 2);
+	if (!r)
+		r = raw_go(&master);
+	if (!r)
+		r = executed(&slave, &first);
+	if (!r)
+		r = raw_put_enable(&master, slave.qpn, 6);
+	if (!r)
+		r = raw_go(&master);
+	if (!r)
+		r = executed(&slave, &then);
+	if (!r)
+		probe_say(answer, "after SEND_EN 4 and 2, %u work requests "
+			  "have run; after SEND_EN 6, %u", first, then);
+	raw_close(&master);
+close_slave:
+	raw_close(&slave);
+	return r;
+}
+
+static int two_masters(struct side *side, char *answer)
+{
+	struct raw a, b, slave;
+	uint16_t bbs;
+	int r;
+
+	r = open_slave(side, 8, &slave);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &slave, &a);
+	if (r)
+		goto close_slave;
+	r = raw_open(side, RAW_MASTER, &slave, &b);
+	if (r)
+		goto close_a;
+	r = raw_put_enable(&a, slave.qpn, 7);
+	if (!r)
+		r = raw_put_enable(&b, slave.qpn, 3);
+	if (!r)
+		r = raw_ring(&a);
+	if (!r)
+		r = raw_go(&b);
+	if (!r)
+		r = executed(&slave, &bbs);
+	if (!r)
+		probe_say(answer, "SEND_EN 7 and 3 from two queues: %u work "
+			  "requests have run", bbs);
+	raw_close(&b);
+close_a:
+	raw_close(&a);
+close_slave:
+	raw_close(&slave);
+	return r;
+}
+
+/* Who may enable whom decides what a chain could do to others. */
+static int enable_stranger(struct side *side, char *answer)
+{
+	struct raw master, slave;
+	uint8_t syndrome;
+	uint16_t bbs;
+	bool error;
+	int r;
+
+	r = open_slave(side, 2, &slave);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, NULL, &master);
+	if (r)
+		goto close_slave;
+	r = raw_put_enable(&master, slave.qpn, 2);
+	if (!r)
+		r = raw_go(&master);
+	if (!r)
+		r = raw_executed(&master, &bbs, &error, &syndrome);
+	if (!r && error)
+		probe_say(answer, "no: the queue stops with syndrome 0x%02x",
+			  syndrome);
+	else if (!r)
+		r = executed(&slave, &bbs);
+	if (!r && !error)
+		probe_say(answer, bbs ? "yes" : "no: nothing happens");
+	raw_close(&master);
+close_slave:
+	raw_close(&slave);
+	return r;
+}
+
+/* ---- WAIT ------------------------------------------------------------------------ */
+
+/* Another queue whose CQ has so many entries. */
+static int open_waited(struct side *side, unsigned int nops, struct raw *ret)
+{
+	int r;
+
+	r = raw_open(side, 0, NULL, ret);
+	if (r)
+		return r;
+	while (!r && nops--)
+		r = raw_put_nop(ret);
+	if (!r)
+		r = raw_go(ret);
+	if (r)
+		raw_close(ret);
+	return r;
+}
+
+static int wait_width(struct side *side, char *answer)
+{
+	struct raw waiter, waited;
+	uint16_t bbs;
+	int r;
+
+	r = open_waited(side, 1, &waited);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &waited, &waiter);
+	if (r)
+		goto close_waited;
+	r = raw_put_wait(&waiter, waited.scqn, 1u << 24);
+	if (!r)
+		r = raw_put_nop(&waiter);
+	if (!r)
+		r = raw_go(&waiter);
+	if (!r)
+		r = executed(&waiter, &bbs);
+	if (!r)
+		probe_say(answer, bbs ?
+			  "WAIT for entry 2^24 passes when there is entry 0: "
+			  "24 bits or less are compared" :
+			  "WAIT for entry 2^24 does not pass when there is "
+			  "entry 0: more than 24 bits are compared");
+	raw_close(&waiter);
+close_waited:
+	raw_close(&waited);
+	return r;
+}
+
+static void rewrite_wait(struct raw *raw, uint32_t index)
+{
+	struct wrc_wqe_wait_en seg;
+	uint8_t *at = raw_wqe(raw, 0) + sizeof(struct wrc_wqe_ctrl);
+
+	memcpy(&seg, at, sizeof(seg));
+	seg.index = htobe32(index);
+	memcpy(at, &seg, sizeof(seg));
+}
+
+static int wait_reread(struct side *side, char *answer)
+{
+	struct raw waiter, waited;
+	uint16_t blocked, alone, moved;
+	int r;
+
+	r = open_waited(side, 1, &waited);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &waited, &waiter);
+	if (r)
+		goto close_waited;
+	r = raw_put_wait(&waiter, waited.scqn, 9);
+	if (!r)
+		r = raw_put_nop(&waiter);
+	if (!r)
+		r = raw_go(&waiter);
+	if (!r)
+		r = executed(&waiter, &blocked);
+	rewrite_wait(&waiter, 0);
+	side_settle(side);
+	if (!r)
+		r = executed(&waiter, &alone);
+	if (!r)
+		r = raw_put_nop(&waited);
+	if (!r)
+		r = raw_go(&waited);
+	if (!r)
+		r = executed(&waiter, &moved);
+	if (!r)
+		probe_say(answer, "%s",
+			  blocked ? "it did not wait at all" :
+			  alone ? "its new index is seen at once" :
+			  moved ? "its new index is seen when the CQ moves, not "
+				  "before" :
+				  "its new index is not seen");
+	raw_close(&waiter);
+close_waited:
+	raw_close(&waited);
+	return r;
+}
+
+/* Does a WAIT for what was long ago pass?  The compare is cyclic, we think. */
+static int wait_past(struct side *side, char *answer)
+{
+	struct raw waiter, waited;
+	uint16_t past, future;
+	int r;
+
+	r = open_waited(side, 3, &waited);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &waited, &waiter);
+	if (r)
+		goto close_waited;
+	r = raw_put_wait(&waiter, waited.scqn, 0xff0000);
+	if (!r)
+		r = raw_go(&waiter);
+	if (!r)
+		r = executed(&waiter, &past);
+	if (!r)
+		r = raw_put_wait(&waiter, waited.scqn, 3);
+	if (!r)
+		r = raw_go(&waiter);
+	if (!r)
+		r = executed(&waiter, &future);
+	if (!r && !past)
+		probe_say(answer, "no: with 3 entries, WAIT for entry "
+			  "0xff0000 blocks");
+	else if (!r)
+		probe_say(answer, "with 3 entries, WAIT for entry 0xff0000 "
+			  "passes and for entry 3 %s",
+			  future > past ? "passes" : "blocks");
+	raw_close(&waiter);
+close_waited:
+	raw_close(&waited);
+	return r;
+}
+
+/* ---- the list ---------------------------------------------------------------------- */
+
+const struct probe probes[] = {
+	{ "wqe-index", "what does a wrong index in a work request do?",
+	  false, wrong_index },
+	{ "wqe-qpn", "what does a wrong queue pair number in it do?",
+	  false, wrong_qpn },
+	{ "enable-backwards", "what does SEND_EN behind the limit do?",
+	  false, enable_backwards },
+	{ "enable-two-masters", "which of two SEND_ENs counts?",
+	  false, two_masters },
+	{ "enable-stranger", "may SEND_EN name a queue of another protection "
+	  "domain?", false, enable_stranger },
+	{ "wait-reread", "is a WAIT that blocks read again?",
+	  false, wait_reread },
+	{ "wait-width", "how many bits does WAIT compare?",
+	  false, wait_width },
+	{ "wait-cyclic", "is what WAIT compares cyclic?",
+	  false, wait_past },
+	{ "record-lowered", "is the receive record read for each message?",
+	  false, probe_dbr_lowered },
+	{ "record-raised", "is it read again when a message is retried?",
+	  false, probe_dbr_raised },
+	{ "uar-target", "may SEND_EN name a queue of another doorbell page?",
+	  true, probe_uar_target },
+	{ "uar-cq", "may WAIT name a CQ of another doorbell page?",
+	  true, probe_uar_cq },
+	{ "masked-fetch-add", "where do carries of masked fetch-and-add stop, "
+	  "and in which order are the bytes?", false, probe_masked_fa },
+	{ "masked-compare-swap", "does masked compare-and-swap exchange?",
+	  false, probe_masked_cs },
+	{ "masked-wire", "how do masked atomics look on the wire?",
+	  true, probe_masked_wire },
+	{ "counter-sets", "how many sets of counters are there for us?",
+	  true, probe_counter_sets },
+	{ "sq-counter", "does the send queue's counter stand before a WAIT "
+	  "that blocks?", false, probe_sq_counter },
+	{ "sq-counter-error", "and before a work request that failed?",
+	  false, probe_sq_counter_error },
+	{ "cq-counter", "is the CQ's producer counter of this moment?",
+	  false, probe_cq_counter },
+};
+
+const unsigned int nr_probes = sizeof(probes) / sizeof(probes[0]);

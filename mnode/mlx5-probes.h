@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Experiments on questions that only hardware can answer.  Each runs on any
+ * side and answers in words; the software NIC's answer is what chains were
+ * proved with.
+ */
+#ifndef MNODE_MLX5_PROBES_H
+#define MNODE_MLX5_PROBES_H
+
+#include "mlx5-side.h"
+
+#define PROBE_ANSWER_MAX 160
+
+/**
+ * struct probe - one question
+ * @id:		short and stable
+ * @card_only:	the software NIC has nothing like it
+ * @ask:	0 and the answer, or -errno: the experiment cannot be set up
+ */
+struct probe {
+	const char *id, *question;
+	bool card_only;
+	int (*ask)(struct side *side, char answer[PROBE_ANSWER_MAX]);
+};
+
+extern const struct probe probes[];
+extern const unsigned int nr_probes;
+
+/* mlx5-probes-more.c */
+int probe_dbr_lowered(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_dbr_raised(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_uar_target(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_uar_cq(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_masked_fa(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_masked_cs(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_masked_wire(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_counter_sets(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_sq_counter(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_sq_counter_error(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_cq_counter(struct side *side, char answer[PROBE_ANSWER_MAX]);
+
+__attribute__((format(printf, 2, 3)))
+void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...);
+
+#endif /* MNODE_MLX5_PROBES_H */
