@@ -10,10 +10,6 @@ AGENT_IP=10.77.0.1
 AGENT_MAC=52:54:00:77:00:01
 AGENT_PORT=7489
 GUEST_NET=10.77.0
-# A RoCE path MTU of 2048. One of 4096 makes rxe allocate 8 KB pieces for each
-# packet, atomically, which a machine that swaps does not have: rxe then fails
-# the queue pair.
-GUEST_MTU=2200
 
 mnode_pid=
 mnode_begin=
@@ -48,7 +44,7 @@ mnode_pool() {
 }
 
 mnode_nic() {
-	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$GUEST_MTU"
+	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$opt_mtu"
 	for ((i = 0; i < opt_cnodes; i++)); do
 		if [[ $opt_wire == dgram ]]; then
 			nic+=",dgram=$run_dir/agent$i.sock:$run_dir/guest$i.sock"
@@ -154,7 +150,7 @@ nbd_network() {
 		GUEST_NET=10.77.$((1 + BASHPID % 250))
 		AGENT_IP=$GUEST_NET.1
 		if ip tuntap add dev "$nbd_tap" mode tap 2>/dev/null &&
-		   ip link set "$nbd_tap" mtu "$GUEST_MTU" up &&
+		   ip link set "$nbd_tap" mtu "$opt_mtu" up &&
 		   ip addr add "$AGENT_IP/24" dev "$nbd_tap"; then
 			nbd_listen=$AGENT_IP
 			nbd_address=$AGENT_IP
