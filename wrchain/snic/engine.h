@@ -146,6 +146,9 @@ enum snic_sq_stage {
 void snic_sq_enable(struct snic_qp *qp, uint16_t limit);
 /* Runs queues for at most budget WQEs; true: there is more to do. */
 bool snic_sq_run_queue(struct snic *nic, unsigned int budget);
+/* One WQE of this queue, whoever's turn it is; true: it ran.  For tests that
+ * try all orders. */
+bool snic_sq_run_qp(struct snic_qp *qp);
 /* Off the run queue and out of every list of waiters. */
 void snic_sq_stop(struct snic_qp *qp);
 /* The QP is in ERR: flushes what is enabled and not yet flushed. */

@@ -293,6 +293,17 @@ static void leave_run_queue(struct snic_qp *qp)
 	qp->on_run_queue = false;
 }
 
+bool snic_sq_run_qp(struct snic_qp *qp)
+{
+	bool ran;
+
+	leave_run_queue(qp);
+	ran = can_run(qp) && run_one(qp);
+	if (ran)
+		snic_qp_kick(qp);
+	return ran;
+}
+
 void snic_sq_stop(struct snic_qp *qp)
 {
 	leave_run_queue(qp);

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A memory node whose queues run when they are told to; see scene.h. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "scene.h"
+
+#define PAGE ODRP_WIRE_PAGE_SIZE
+#define FREE_IOVA 0x10000000ull		/* the ring; the counters behind it */
+#define LOG_CQ 4
+#define LOG_PEER_RQ 5			/* more answers than anybody asks for */
+#define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
+		SNIC_REMOTE_ATOMIC)
+
+/* A client's memory, in bytes: what is in it lives for one move only. */
+#define CL_MSG 0		/* the request */
+#define CL_IN (2 * PAGE)	/* a load's page */
+#define CL_SQ (3 * PAGE)
+#define CL_RQ (CL_SQ + SCENE_DEPTH * WRC_WQE_BB)
+#define CL_DBR (CL_RQ + (16 << LOG_PEER_RQ))
+#define CL_LEN (CL_DBR + 64)
+
+enum move {
+	MOVE_SEND,	/* a request */
+	MOVE_LOOP,	/* the rest: of a chain */
+	MOVE_NODE,
+	MOVE_BREAK,
+	MOVE_STOP,
+};
+
+#define MOVE(kind, nr) ((kind) << 8 | (nr))
+
+/* ---- memory ----------------------------------------------------------------- */
+
+static void *block(struct scene *s, size_t len)
+{
+	void *p;
+
+	len = (len + PAGE - 1) / PAGE * PAGE;
+	p = aligned_alloc(PAGE, len);
+	assert_non_null(p);
+	memset(p, 0, len);
+	assert_true(s->nr_blocks < sizeof(s->blocks) / sizeof(s->blocks[0]));
+	s->blocks[s->nr_blocks++] = p;
+	return p;
+}
+
+static uint32_t key(struct scene *s, uint32_t pdn, void *va, uint64_t len,
+		    uint64_t iova)
+{
+	uint32_t k;
+
+	assert_int_equal(snic_mkey_reg(s->nic, pdn, va, len, iova, ACCESS, &k),
+			 0);
+	return k;
+}
+
+static void watch(struct scene *s, void *at, size_t len)
+{
+	assert_int_equal(explore_add(&s->explore, at, len), 0);
+}
+
+/* A page is written and read as a whole: its first word says all of it. */
+static void watch_pages(struct scene *s, uint8_t *pages, unsigned int nr)
+{
+	while (nr--)
+		watch(s, pages + nr * PAGE, sizeof(uint64_t));
+}
+
+static void give_pages(struct scene *s)
+{
+	const struct scene_config *cfg = &s->cfg;
+	unsigned int page = 0, head, i, c;
+
+	for (c = 0; c < SCENE_CNODES; c++)
+		for (i = 0; i < cfg->mapped[c]; i++, page++) {
+			uint64_t word = scene_word(c, 0x80 + i);
+
+			s->tt[c][i] = htobe64(WRC_POOL_IOVA + page * PAGE);
+			memcpy(s->pool + page * PAGE, &word, sizeof(word));
+			s->st.tag[c][i] = 0x80 + i;
+		}
+	assert_true(page <= cfg->nr_pages);
+	head = page;
+	for (i = 0; page < cfg->nr_pages; i++, page++)
+		s->ring[i] = htobe64(WRC_POOL_IOVA + page * PAGE);
+	s->counters[0] = FREE_IOVA;
+	s->counters[8] = FREE_IOVA +
+			 ((page - head) % (1u << cfg->log_ring)) * 8;
+}
+
+static void node_memory(struct scene *s, uint32_t pdn, struct wrc_bind *bind)
+{
+	size_t ring = sizeof(uint64_t) << s->cfg.log_ring;
+	uint64_t len = (uint64_t)s->cfg.nr_pages * PAGE;
+	unsigned int c;
+
+	s->ring = block(s, ring + 128);
+	s->counters = s->ring + (ring / sizeof(uint64_t));
+	s->pool = block(s, len);
+	bind->free_ring = FREE_IOVA;
+	bind->log_free_ring = s->cfg.log_ring + 3;
+	bind->free_head = FREE_IOVA + ring;
+	bind->free_tail = bind->free_head + 64;
+	bind->free_key = key(s, pdn, s->ring, ring + 128, FREE_IOVA);
+	bind->pool_len = len;
+	bind->pool_key = key(s, pdn, s->pool, len, WRC_POOL_IOVA);
+	watch(s, s->ring, ring + 128);
+	watch_pages(s, s->pool, s->cfg.nr_pages);
+	for (c = 0; c < SCENE_CNODES; c++) {
+		s->tt[c] = block(s, SCENE_SLOTS * sizeof(uint64_t));
+		watch(s, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
+	}
+	give_pages(s);
+}
+
+/* ---- queues ------------------------------------------------------------------ */
+
+static struct snic_cq *make_cq(struct scene *s)
+{
+	struct snic_cq_attr attr = {
+		.buf = block(s, sizeof(struct wrc_cqe) << LOG_CQ),
+		.log_size = LOG_CQ, .overrun_ignore = true,
+	};
+	struct snic_cq *cq;
+	uint32_t cqn;
+
+	assert_int_equal(snic_cq_create(s->nic, &attr, &cqn), 0);
+	cq = snic_cq_lookup(s->nic, cqn);
+	watch(s, cq, sizeof(*cq));
+	return cq;
+}
+
+static struct snic_qp *make_qp(struct scene *s, const struct snic_qp_attr *attr)
+{
+	struct snic_qp *qp;
+	uint32_t qpn;
+
+	assert_int_equal(snic_qp_create(s->nic, attr, &qpn), 0);
+	qp = snic_qp_lookup(s->nic, qpn);
+	watch(s, qp, sizeof(*qp));
+	if (qp->early)
+		watch(s, qp->early, (size_t)WRC_WQE_BB << attr->log_sq);
+	return qp;
+}
+
+static void connect_qp(struct scene *s, struct snic_qp *qp, uint32_t to)
+{
+	struct snic_qp_conn conn = {
+		.loopback = true, .dest_qpn = to, .rnr_retry = 7,
+		.min_rnr_timer = 1,
+	};
+
+	assert_int_equal(snic_qp_connect(s->nic, qp->qpn, &conn), 0);
+}
+
+static void make_node(struct scene *s, struct scene_chain *ch, uint32_t pdn)
+{
+	const struct wrc_geom *g = &ch->geom;
+	struct snic_qp_attr loop = {
+		.pdn = pdn, .sq = ch->arena + g->loop_sq,
+		.log_sq = g->log_loop_sq,
+		.dbr = (struct wrc_dbr *)(ch->arena + g->loop_dbr),
+		.access = ACCESS & ~SNIC_LOCAL_WRITE,
+		.cd_master = true, .cd_slave_send = true,
+	};
+	struct snic_qp_attr node = {
+		.pdn = pdn, .sq = ch->arena + g->client_sq,
+		.log_sq = g->log_client_sq,
+		.rq = ch->arena + g->client_rq, .log_rq = g->log_rq,
+		.log_rq_stride = g->log_rq_stride,
+		.dbr = (struct wrc_dbr *)(ch->arena + g->client_dbr),
+		.cd_slave_send = true,
+	};
+
+	ch->loop_scq = make_cq(s);
+	ch->node_rcq = make_cq(s);
+	loop.scqn = ch->loop_scq->cqn;
+	node.rcqn = ch->node_rcq->cqn;
+	loop.rcqn = node.scqn = make_cq(s)->cqn;
+	ch->loop = make_qp(s, &loop);
+	ch->node = make_qp(s, &node);
+	ch->bind.loop_scqn = loop.scqn;
+	ch->bind.client_rcqn = node.rcqn;
+	ch->bind.loop_qpn = ch->loop->qpn;
+	ch->bind.client_qpn = ch->node->qpn;
+}
+
+static void make_client(struct scene *s, struct scene_chain *ch)
+{
+	struct snic_qp_attr attr = { .log_sq = 2, .log_rq = LOG_PEER_RQ,
+				     .log_rq_stride = 4,
+				     .access = SNIC_REMOTE_WRITE };
+	uint8_t *mem = block(s, CL_LEN);
+	struct wrc_sge sge = { .len = 1 };
+	unsigned int i;
+
+	assert_int_equal(1 << attr.log_sq, SCENE_DEPTH);
+	assert_int_equal(snic_pd_alloc(s->nic, &attr.pdn), 0);
+	ch->client = (uint64_t *)mem;
+	ch->client_key = key(s, attr.pdn, mem, CL_LEN, (uintptr_t)mem);
+	sge.lkey = ch->client_key;
+	sge.addr = (uintptr_t)mem;
+	for (i = 0; i < 1u << LOG_PEER_RQ; i++)
+		assert_int_equal(wrc_encode_recv(&sge, 1, mem + CL_RQ + 16 * i,
+						 16), 0);
+	attr.sq = mem + CL_SQ;
+	attr.rq = mem + CL_RQ;
+	attr.dbr = (struct wrc_dbr *)(mem + CL_DBR);
+	attr.dbr->rcv = htobe32(1 << LOG_PEER_RQ);
+	ch->peer_rcq = make_cq(s);
+	attr.rcqn = ch->peer_rcq->cqn;
+	attr.scqn = make_cq(s)->cqn;
+	ch->peer = make_qp(s, &attr);
+}
+
+/* ---- chains -------------------------------------------------------------------- */
+
+static void arm(struct scene *s, struct scene_chain *ch)
+{
+	char why[WRC_WHY_MAX] = "";
+
+	assert_int_equal(wrc_image_write(&ch->prog, &ch->geom, &ch->bind,
+					 ch->arena), 0);
+	if (wrc_image_check(&ch->prog, &ch->geom, &ch->bind, ch->arena, why))
+		fail_msg("%s: %s", ch->prog.name, why);
+	connect_qp(s, ch->loop, ch->loop->qpn);
+	connect_qp(s, ch->node, ch->peer->qpn);
+	connect_qp(s, ch->peer, ch->node->qpn);
+	assert_int_equal(snic_qp_doorbell(s->nic, ch->loop->qpn,
+					  ch->geom.start_bb), 0);
+}
+
+static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
+		       const struct wrc_bind *bind, const uint32_t *tt_key)
+{
+	const struct scene_chain_cfg *cfg = &s->cfg.chain[nr];
+	struct wrc_opts opts = { .strict_index = s->cfg.strict };
+	struct scene_chain *ch = &s->chain[nr];
+
+	assert_int_equal(wrc_prog_build(cfg->kind, &opts, &ch->prog), 0);
+	assert_int_equal(wrc_geom_init(&ch->prog, SCENE_DEPTH, &ch->geom), 0);
+	assert_true(wrc_words(&ch->prog, &ch->geom, ch->words) >= 0);
+	ch->bind = *bind;
+	ch->bind.tt_len = SCENE_SLOTS * sizeof(uint64_t);
+	ch->bind.tt_key = tt_key[cfg->cnode];
+	ch->arena = block(s, ch->geom.arena_len);
+	watch(s, ch->arena, ch->geom.arena_len);
+	ch->bind.arena_iova = (uintptr_t)ch->arena;
+	ch->bind.arena_key = key(s, pdn, ch->arena, ch->geom.arena_len,
+				 (uintptr_t)ch->arena);
+	ch->buf = block(s, ch->geom.buf_len ? ch->geom.buf_len : PAGE);
+	watch_pages(s, ch->buf, ch->geom.buf_len / PAGE);
+	ch->bind.buf_iova = (uintptr_t)ch->buf;
+	ch->bind.buf_key = key(s, pdn, ch->buf,
+			       ch->geom.buf_len ? ch->geom.buf_len : PAGE,
+			       (uintptr_t)ch->buf);
+	make_node(s, ch, pdn);
+	make_client(s, ch);
+	arm(s, ch);
+}
+
+void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
+		 unsigned int instance)
+{
+	struct scene_chain *ch = &s->chain[chain];
+
+	return ch->arena + wrc_insn_off(&ch->prog, &ch->geom, insn, instance);
+}
+
+/* ---- moves ---------------------------------------------------------------------- */
+
+/* Request r of its connection, as any client makes it. */
+static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
+		      unsigned int nr)
+{
+	const struct scene_req *q = &s->cfg.req[nr];
+	uint64_t in = (uintptr_t)ch->client + CL_IN;
+	struct odrp_wire_req req = {
+		.tt_addr = htobe64(q->slot * 8), .id = htobe32(nr),
+		.raddr_hi = htobe32(in >> 32), .raddr_lo = htobe32((uint32_t)in),
+		.rkey = htobe32(ch->client_key),
+	};
+	uint8_t *to = (uint8_t *)ch->client + CL_MSG;
+	size_t len = sizeof(req);
+	unsigned int i;
+
+	memcpy(to, &req, len);
+	for (i = 0; i < ch->prog.nr_words; i++) {
+		const struct odrp_wire_word *w = &ch->words[i];
+		uint32_t v = be16toh(w->base), width = ch->prog.word[i].width;
+		__be32 be;
+
+		if (w->kind <= ODRP_WIRE_WORD_DBR)	/* one that counts */
+			v += r * w->step;
+		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+						      WRC_WQE_EN_MASK;
+		be = htobe32(v);
+		memcpy(to + len, (uint8_t *)&be + sizeof(be) - width, width);
+		len += width;
+	}
+	if (ch->prog.page) {
+		uint64_t word = scene_word(s->cfg.chain[q->chain].cnode,
+					   q->tag);
+
+		memset(to + len, 0, PAGE);
+		memcpy(to + len, &word, sizeof(word));
+		len += PAGE;
+	}
+	return len;
+}
+
+static void ask(struct scene *s, unsigned int nr)
+{
+	unsigned int c = s->cfg.req[nr].chain;
+	struct scene_chain *ch = &s->chain[c];
+	uint32_t r = s->st.sent[c];
+	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
+			     .index = r, .qpn = ch->peer->qpn, .nr_sge = 1 };
+
+	wr.sge[0].len = compose(s, ch, r, nr);
+	wr.sge[0].lkey = ch->client_key;
+	wr.sge[0].addr = (uintptr_t)ch->client + CL_MSG;
+	if (wrc_encode(&wr, (uint8_t *)ch->client + CL_SQ +
+			    r % SCENE_DEPTH * WRC_WQE_BB, WRC_WQE_BB) < 0)
+		s->st.wrong = "a request does not fit";
+	s->st.order[c][s->st.sent[c]++] = nr;
+	s->st.req_sent[nr] = true;
+	snic_qp_doorbell(s->nic, ch->peer->qpn, r + 1);
+	if (!snic_sq_run_qp(ch->peer))
+		s->st.wrong = "a request was not taken";
+}
+
+/* The answers that a move has brought. */
+static void look_for_answer(struct scene *s, unsigned int c, uint32_t before)
+{
+	struct scene_chain *ch = &s->chain[c];
+	const struct wrc_cqe *cqe = ch->peer_rcq->attr.buf;
+
+	if (ch->peer_rcq->count == before || ch->peer->state == SNIC_QP_ERR)
+		return;
+	cqe += before & ((1u << LOG_CQ) - 1);
+	scene_answered(s, c, be32toh(cqe->imm),
+		       ch->client[CL_IN / sizeof(uint64_t)]);
+}
+
+static void run(struct scene *s, unsigned int c, struct snic_qp *qp)
+{
+	uint32_t before = s->chain[c].peer_rcq->count;
+
+	s->chain[c].client[CL_IN / sizeof(uint64_t)] = ~0ull;
+	snic_sq_run_qp(qp);
+	look_for_answer(s, c, before);
+}
+
+static void apply(void *arg, uint16_t move)
+{
+	struct scene *s = arg;
+	unsigned int nr = move & 0xff, c;
+
+	switch (move >> 8) {
+	case MOVE_SEND:
+		ask(s, nr);
+		break;
+	case MOVE_LOOP:
+		run(s, nr, s->chain[nr].loop);
+		break;
+	case MOVE_NODE:
+		run(s, nr, s->chain[nr].node);
+		break;
+	case MOVE_BREAK:
+		snic_qp_error(s->nic, s->chain[nr].node->qpn);
+		s->st.broken[nr] = true;
+		s->st.breaks++;
+		break;
+	default:
+		snic_qp_error(s->nic, s->chain[nr].node->qpn);
+		snic_qp_error(s->nic, s->chain[nr].loop->qpn);
+		s->st.stopped[nr] = true;
+	}
+	snic_cq_spread_errors(s->nic);
+	for (c = 0; c < s->cfg.nr_chains; c++)
+		if (s->cfg.may_fail &&
+		    (s->chain[c].node->state == SNIC_QP_ERR ||
+		     s->chain[c].loop->state == SNIC_QP_ERR))
+			s->st.broken[c] = true;
+}
+
+static bool ready(const struct snic_qp *qp)
+{
+	return qp->on_run_queue && qp->state == SNIC_QP_RTS &&
+	       qp->sq_ci != qp->sq_limit;
+}
+
+/* The CNode's rules: in order, within its credits, one at a time for a slot. */
+static bool may_send(const struct scene *s, unsigned int nr)
+{
+	const struct scene_req *q = &s->cfg.req[nr], *p;
+	unsigned int c = q->chain, cnode = s->cfg.chain[c].cnode, i;
+
+	if (s->st.req_sent[nr] || s->st.broken[c] ||
+	    s->st.sent[c] - s->st.answered[c] >= SCENE_DEPTH - 1)
+		return false;
+	for (i = 0; i < nr; i++) {
+		p = &s->cfg.req[i];
+		if (p->chain == c && !s->st.req_sent[i])
+			return false;
+		if (s->cfg.chain[p->chain].cnode == cnode &&
+		    p->slot == q->slot && !s->st.req_answered[i] &&
+		    !(s->cfg.rude && cnode == 0))
+			return false;
+	}
+	return true;
+}
+
+static bool all_sent(const struct scene *s, unsigned int c)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->cfg.nr_reqs; i++)
+		if (s->cfg.req[i].chain == c && !s->st.req_sent[i])
+			return false;
+	return true;
+}
+
+/* The loop queue's next WQE touches its own chain's memory only. */
+static bool is_private(const struct scene_chain *ch)
+{
+	struct {
+		struct wrc_wqe_ctrl ctrl;
+		struct wrc_wqe_raddr raddr;
+	} w;
+
+	snic_sq_read(ch->loop, ch->loop->sq_ci, &w, sizeof(w));
+	switch (w.ctrl.opcode) {
+	case WRC_WQE_NOP:
+	case WRC_WQE_WAIT:
+	case WRC_WQE_SEND_EN:
+		return true;
+	default:
+		return be32toh(w.raddr.rkey) == ch->bind.arena_key;
+	}
+}
+
+/*
+ * What such a WQE does commutes with all that others do.  So if nothing else
+ * can happen to this chain, now or before it has run, no other order needs to
+ * be looked at.
+ */
+static bool goes_first(const struct scene *s, unsigned int c)
+{
+	const struct scene_chain *ch = &s->chain[c];
+
+	return ready(ch->loop) && !ready(ch->node) && all_sent(s, c) &&
+	       (s->st.breaks == s->cfg.breaks || s->st.broken[c]) &&
+	       (!s->st.broken[c] || s->st.stopped[c]) && is_private(ch);
+}
+
+static unsigned int moves(void *arg, uint16_t *ret_moves)
+{
+	struct scene *s = arg;
+	unsigned int n = 0, i;
+
+	for (i = 0; i < s->cfg.nr_chains; i++)
+		if (goes_first(s, i)) {
+			ret_moves[0] = MOVE(MOVE_LOOP, i);
+			return 1;
+		}
+	for (i = 0; i < s->cfg.nr_reqs; i++)
+		if (may_send(s, i))
+			ret_moves[n++] = MOVE(MOVE_SEND, i);
+	for (i = 0; i < s->cfg.nr_chains; i++) {
+		if (ready(s->chain[i].loop))
+			ret_moves[n++] = MOVE(MOVE_LOOP, i);
+		if (ready(s->chain[i].node))
+			ret_moves[n++] = MOVE(MOVE_NODE, i);
+		if (!s->st.broken[i] && s->st.breaks < s->cfg.breaks)
+			ret_moves[n++] = MOVE(MOVE_BREAK, i);
+		if (s->st.broken[i] && !s->st.stopped[i])
+			ret_moves[n++] = MOVE(MOVE_STOP, i);
+	}
+	return n;
+}
+
+static void say(void *arg, uint16_t move, char *ret_text, size_t len)
+{
+	static const char *const name[] = {
+		[MOVE_SEND] = "send", [MOVE_LOOP] = "loop",
+		[MOVE_NODE] = "answer", [MOVE_BREAK] = "break",
+		[MOVE_STOP] = "stop",
+	};
+	struct scene *s = arg;
+	unsigned int nr = move & 0xff;
+	unsigned int c = move >> 8 == MOVE_SEND ? s->cfg.req[nr].chain : nr;
+
+	snprintf(ret_text, len, "%s %u (%s of CNode %u)", name[move >> 8], nr,
+		 s->chain[c].prog.name, s->cfg.chain[c].cnode);
+}
+
+static const char *wrong(void *arg, bool quiet)
+{
+	return scene_wrong(arg, quiet);
+}
+
+/* ---- the state --------------------------------------------------------------------- */
+
+static uint64_t mix_qp(uint64_t h, const struct snic_qp *qp)
+{
+	uint64_t v[3] = {
+		qp->state | ready(qp) << 8 | qp->sq_stage << 16 |
+			(uint64_t)qp->sq_ci << 32 | (uint64_t)qp->sq_limit << 48,
+		qp->rq_ci | (uint64_t)qp->syndrome << 32 |
+			(uint64_t)!!qp->waiting_cq << 40,
+		qp->state == SNIC_QP_ERR ? qp->sq_flushed : 0,
+	};
+
+	h = explore_mix(h, v, sizeof(v));
+	/* Fetched, and held back. */
+	if (qp->sq_stage != SNIC_SQ_IDLE)
+		h = explore_mix(h, qp->sq_raw, sizeof(qp->sq_raw) & ~7ul);
+	if (qp->early)
+		h = explore_mix(h, qp->early,
+				(size_t)WRC_WQE_BB << qp->attr.log_sq);
+	return h;
+}
+
+static uint64_t mix_pages(uint64_t h, const uint8_t *pages, unsigned int nr)
+{
+	while (nr--)
+		h = explore_mix(h, pages + nr * PAGE, sizeof(uint64_t));
+	return h;
+}
+
+static uint64_t hash(void *arg)
+{
+	struct scene *s = arg;
+	struct { struct scene_state st; uint64_t end; } st;
+	uint64_t h = 1;
+	unsigned int c;
+
+	memset(&st, 0, sizeof(st));
+	memcpy(&st.st, &s->st, sizeof(st.st));
+	h = explore_mix(h, &st, sizeof(st));
+	h = explore_mix(h, s->ring, (sizeof(uint64_t) << s->cfg.log_ring) + 128);
+	h = mix_pages(h, s->pool, s->cfg.nr_pages);
+	for (c = 0; c < SCENE_CNODES; c++)
+		h = explore_mix(h, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
+	for (c = 0; c < s->cfg.nr_chains; c++) {
+		struct scene_chain *ch = &s->chain[c];
+		uint64_t v = ch->loop_scq->count |
+			     (uint64_t)ch->node_rcq->count << 32;
+
+		h = explore_mix(h, &v, sizeof(v));
+		h = explore_mix(h, ch->arena, ch->geom.arena_len);
+		h = mix_pages(h, ch->buf, ch->geom.buf_len / PAGE);
+		h = mix_qp(h, ch->loop);
+		h = mix_qp(h, ch->node);
+		h = mix_qp(h, ch->peer);
+	}
+	return h;
+}
+
+void scene_open(struct scene *s, const struct scene_config *cfg)
+{
+	struct snic_config nic = {
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
+		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
+		.relaxed_index = !cfg->strict,
+	};
+	uint32_t pdn, tt_key[SCENE_CNODES];
+	struct wrc_bind bind = { 0 };
+	unsigned int c;
+
+	memset(s, 0, sizeof(*s));
+	s->cfg = *cfg;
+	s->explore = (struct explore){
+		.arg = s, .moves = moves, .apply = apply, .wrong = wrong,
+		.hash = hash, .say = say,
+	};
+	assert_int_equal(snic_new(&nic, &s->nic), 0);
+	assert_int_equal(snic_pd_alloc(s->nic, &pdn), 0);
+	node_memory(s, pdn, &bind);
+	for (c = 0; c < SCENE_CNODES; c++)
+		tt_key[c] = key(s, pdn, s->tt[c],
+				SCENE_SLOTS * sizeof(uint64_t), 0);
+	for (c = 0; c < cfg->nr_chains; c++)
+		make_chain(s, c, pdn, &bind, tt_key);
+	watch(s, s->nic, sizeof(*s->nic));
+	watch(s, &s->st, sizeof(s->st));
+}
+
+void scene_close(struct scene *s)
+{
+	snic_free(s->nic);
+	while (s->nr_blocks)
+		free(s->blocks[--s->nr_blocks]);
+}

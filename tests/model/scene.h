@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A memory node on the software NIC whose queues run when they are told to: a
+ * tiny pool and ring, tables of two CNodes, some armed chains from their real
+ * images, and a client for each.  What is to happen is a list of requests; in
+ * which order it happens is the search's.
+ *
+ * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
+ * one WQE of its client queue; the connection breaks; the agent stops the chain.
+ */
+#ifndef TEST_MODEL_SCENE_H
+#define TEST_MODEL_SCENE_H
+
+#include "core/link.h"
+#include "mlx5/encode.h"
+#include "snic/engine.h"
+#include "explore.h"
+
+#define SCENE_CNODES	2
+#define SCENE_CHAINS	5
+#define SCENE_REQS	10
+#define SCENE_PAGES	8		/* at most */
+#define SCENE_SLOTS	4		/* entries of a table */
+#define SCENE_DEPTH	4		/* instances of a chain */
+
+/**
+ * struct scene_req - a request of the list
+ * @chain:	on which chain
+ * @slot:	of the CNode's table
+ * @tag:	stores: what the page contains, not 0
+ */
+struct scene_req {
+	uint8_t chain, slot, tag;
+};
+
+struct scene_chain_cfg {
+	enum odrp_wire_chain kind;
+	uint8_t cnode;
+};
+
+/**
+ * struct scene_config - what is searched
+ * @nr_pages, @log_ring: pages; log2 of the ring's slots
+ * @mapped:	per CNode: its first slots that have a page at the start
+ * @rude:	CNode 0 does not wait for answers before it uses a slot again
+ * @breaks:	how many connections may break
+ * @may_fail:	a chain may fail by itself: the ring is too small
+ */
+struct scene_config {
+	bool strict, rude, may_fail;
+	enum snic_fetch fetch;
+	uint8_t nr_pages, log_ring, breaks;
+	uint8_t mapped[SCENE_CNODES];
+	unsigned int nr_chains, nr_reqs;
+	struct scene_chain_cfg chain[SCENE_CHAINS];
+	struct scene_req req[SCENE_REQS];
+};
+
+struct scene_chain {
+	struct wrc_prog prog;
+	struct wrc_geom geom;
+	struct wrc_bind bind;
+	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	uint8_t *arena, *buf;
+	uint64_t *client;	/* the client's memory, see scene.c */
+	struct snic_qp *loop, *node, *peer;
+	struct snic_cq *loop_scq, *node_rcq, *peer_rcq;
+	uint32_t client_key;
+};
+
+/* What moves change beside the NIC's memory. */
+struct scene_state {
+	uint8_t sent[SCENE_CHAINS], answered[SCENE_CHAINS];
+	uint8_t order[SCENE_CHAINS][SCENE_REQS];	/* requests as sent */
+	bool req_sent[SCENE_REQS], req_answered[SCENE_REQS];
+	bool broken[SCENE_CHAINS], stopped[SCENE_CHAINS];
+	uint8_t breaks;
+	/* What each slot contains, as its CNode knows. */
+	uint8_t tag[SCENE_CNODES][SCENE_SLOTS];
+	const char *wrong;
+};
+
+struct scene {
+	struct scene_config cfg;
+	struct scene_chain chain[SCENE_CHAINS];
+	struct scene_state st;
+	struct snic *nic;
+	uint64_t *ring, *counters;	/* [0] head, [8] tail */
+	uint64_t *tt[SCENE_CNODES];
+	uint8_t *pool;
+	void *blocks[64];
+	unsigned int nr_blocks;
+	struct explore explore;
+};
+
+/* Fails the test if it cannot be made. */
+void scene_open(struct scene *s, const struct scene_config *cfg);
+void scene_close(struct scene *s);
+/* Where an instruction of an instance lies, to be corrupted. */
+void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
+		 unsigned int instance);
+
+/* scene_check.c: NULL or what is broken. */
+const char *scene_wrong(struct scene *s, bool quiet);
+/* What an answer has brought. */
+void scene_answered(struct scene *s, unsigned int chain, uint32_t id,
+		    uint64_t page);
+
+/* A page's first word, as stores fill it. */
+static inline uint64_t scene_word(unsigned int cnode, uint8_t tag)
+{
+	return tag ? (uint64_t)(cnode + 1) << 32 | tag : 0;
+}
+
+#endif /* TEST_MODEL_SCENE_H */

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What must hold in every state of a scene: I1, I3, I5, I6. */
+#include "scene.h"
+
+#define PAGE ODRP_WIRE_PAGE_SIZE
+
+/* ---- I1: every page in one place --------------------------------------------- */
+
+static bool see(const struct scene *s, uint8_t *seen, uint64_t page)
+{
+	uint64_t nr = (page - WRC_POOL_IOVA) / PAGE;
+
+	if (!page)
+		return true;
+	if (page % PAGE || nr >= s->cfg.nr_pages)
+		return false;
+	seen[nr]++;
+	return true;
+}
+
+/* wrc_held_page() is exact between any two WQEs. */
+static bool see_chain(const struct scene *s, uint8_t *seen,
+		      const struct scene_chain *ch)
+{
+	struct wrc_held held;
+
+	return !wrc_held_page(&ch->prog, &ch->geom, ch->arena,
+			      ch->loop->sq_ci, &held) &&
+	       see(s, seen, held.page);
+}
+
+static const char *wrong_places(const struct scene *s)
+{
+	uint8_t seen[SCENE_PAGES] = { 0 };
+	bool ok = true;
+	unsigned int c, i;
+
+	for (i = 0; i < 1u << s->cfg.log_ring; i++)
+		ok &= see(s, seen, be64toh(s->ring[i]));
+	for (c = 0; c < SCENE_CNODES; c++)
+		for (i = 0; i < SCENE_SLOTS; i++)
+			ok &= see(s, seen, be64toh(s->tt[c][i]));
+	for (c = 0; c < s->cfg.nr_chains; c++)
+		ok &= see_chain(s, seen, &s->chain[c]);
+	if (!ok)
+		return "I1: something that is no page";
+	for (i = 0; i < s->cfg.nr_pages; i++) {
+		if (seen[i] > 1)
+			return "I1: a page in two places";
+		/* Who breaks the rules may drop pages: the agent finds them. */
+		if (!seen[i] && !s->cfg.rude)
+			return "I1: a page in no place";
+	}
+	return NULL;
+}
+
+/* ---- I3, I5: each CNode finds what it stored ----------------------------------- */
+
+static bool at_rest(const struct scene *s, unsigned int cnode,
+		    unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->cfg.nr_reqs; i++) {
+		const struct scene_req *q = &s->cfg.req[i];
+
+		if (q->slot == slot && s->cfg.chain[q->chain].cnode == cnode &&
+		    s->st.req_sent[i] && !s->st.req_answered[i])
+			return false;
+	}
+	return true;
+}
+
+static bool keeps_rules(const struct scene *s, unsigned int cnode)
+{
+	return cnode != 0 || !s->cfg.rude;
+}
+
+static const char *wrong_slot(const struct scene *s, unsigned int cnode,
+			      unsigned int slot)
+{
+	uint64_t page = be64toh(s->tt[cnode][slot]), word;
+
+	if (!s->st.tag[cnode][slot])
+		return page ? "I5: a freed slot is mapped" : NULL;
+	if (!page)
+		return "I5: a stored slot is not mapped";
+	memcpy(&word, s->pool + (page - WRC_POOL_IOVA), sizeof(word));
+	if (word != scene_word(cnode, s->st.tag[cnode][slot]))
+		return "I3: a page does not contain what its CNode stored";
+	return NULL;
+}
+
+static const char *wrong_contents(const struct scene *s)
+{
+	const char *why = NULL;
+	unsigned int c, i;
+
+	for (c = 0; c < SCENE_CNODES; c++)
+		for (i = 0; !why && i < SCENE_SLOTS; i++)
+			if (keeps_rules(s, c) && at_rest(s, c, i))
+				why = wrong_slot(s, c, i);
+	return why;
+}
+
+static void loaded(struct scene *s, unsigned int cnode, uint8_t slot,
+		   uint64_t word)
+{
+	if (keeps_rules(s, cnode)) {
+		if (word != scene_word(cnode, s->st.tag[cnode][slot]))
+			s->st.wrong = "I5: a load brought something else";
+	} else if (word && word >> 32 != cnode + 1) {
+		s->st.wrong = "I3: a load brought another's page";
+	}
+}
+
+void scene_answered(struct scene *s, unsigned int chain, uint32_t id,
+		    uint64_t word)
+{
+	unsigned int cnode = s->cfg.chain[chain].cnode;
+	const struct scene_req *q;
+
+	if (s->st.answered[chain] == s->st.sent[chain] ||
+	    id != s->st.order[chain][s->st.answered[chain]]) {
+		s->st.wrong = "I6: an answer to what was not asked";
+		return;
+	}
+	q = &s->cfg.req[id];
+	s->st.answered[chain]++;
+	s->st.req_answered[id] = true;
+	if (s->cfg.chain[chain].kind == ODRP_WIRE_LOAD)
+		loaded(s, cnode, q->slot, word);
+	else if (s->cfg.chain[chain].kind == ODRP_WIRE_INVALIDATE)
+		s->st.tag[cnode][q->slot] = 0;
+	else
+		s->st.tag[cnode][q->slot] = q->tag;
+}
+
+/* ---- I6: nothing runs that has not been asked for ------------------------------ */
+
+static const char *wrong_progress(const struct scene *s, unsigned int c)
+{
+	const struct scene_chain *ch = &s->chain[c];
+	const struct wrc_insn *gate = &ch->prog.insn[ch->prog.nr_head];
+	uint16_t most = s->st.sent[c] * ch->geom.loop_bb + gate->bb +
+			gate->nr_bb;
+
+	if ((int16_t)(ch->loop->sq_ci - most) > 0)
+		return "I6: an instance ran without its request";
+	if (s->st.broken[c] || s->st.stopped[c])
+		return NULL;
+	if (ch->loop->state == SNIC_QP_ERR || ch->node->state == SNIC_QP_ERR)
+		return "I6: a chain failed";
+	return NULL;
+}
+
+/* A request that was sent and not answered is on a connection that broke, and
+ * one that was not sent waits for such a one. */
+static const char *wrong_rest(const struct scene *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->cfg.nr_reqs; i++) {
+		if (s->st.req_answered[i] ||
+		    s->st.broken[s->cfg.req[i].chain])
+			continue;
+		if (s->st.req_sent[i])
+			return "a request gets no answer";
+		if (!s->cfg.breaks && !s->cfg.may_fail)
+			return "a request cannot be sent";
+	}
+	return NULL;
+}
+
+const char *scene_wrong(struct scene *s, bool quiet)
+{
+	const char *why = s->st.wrong;
+	unsigned int c;
+
+	if (!why && s->nic->heap_len)
+		why = "a timer is armed: time is not part of the search";
+	if (!why)
+		why = wrong_places(s);
+	if (!why)
+		why = wrong_contents(s);
+	for (c = 0; !why && c < s->cfg.nr_chains; c++)
+		why = wrong_progress(s, c);
+	if (!why && quiet)
+		why = wrong_rest(s);
+	return why;
+}

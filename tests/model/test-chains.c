@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The real images on the real engine, in every order of their WQEs: what
+ * docs/model.md says of the programs is searched here for the bytes that are
+ * armed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "scene.h"
+
+#define MAX_STATES 3000000
+
+#define LOAD ODRP_WIRE_LOAD
+#define MAPPED ODRP_WIRE_MAPPED_STORE
+#define UNMAPPED ODRP_WIRE_UNMAPPED_STORE
+#define FREE ODRP_WIRE_INVALIDATE
+
+static bool nightly(void)
+{
+	const char *v = getenv("ODRP_NIGHTLY");
+
+	return v && *v == '1';
+}
+
+static void tell(struct scene *s)
+{
+	struct explore *e = &s->explore;
+	unsigned int i;
+	char text[80];
+
+	for (i = 0; i < e->path_len; i++) {
+		e->say(e->arg, e->path[i], text, sizeof(text));
+		print_message("%4u %s\n", i, text);
+	}
+}
+
+static int search(struct scene *s, const char *name)
+{
+	struct explore *e = &s->explore;
+	int r;
+
+	e->max_states = MAX_STATES;
+	r = explore_run(e);
+	print_message("%s: %lu states, %lu moves, %u deep%s%s\n", name,
+		      (unsigned long)e->states, (unsigned long)e->edges,
+		      e->depth, r > 0 ? ": " : "", r > 0 ? e->why : "");
+	return r;
+}
+
+/* Nothing is wrong, in whatever order. */
+static void holds(const struct scene_config *cfg, const char *name)
+{
+	struct scene *s = malloc(sizeof(*s));
+	int r;
+
+	assert_non_null(s);
+	scene_open(s, cfg);
+	r = search(s, name);
+	if (r > 0) {
+		tell(s);
+		fail_msg("%s: %s", name, s->explore.why);
+	}
+	assert_int_equal(r, 0);
+	scene_close(s);
+	free(s);
+}
+
+/* The search finds what is wrong; break_it makes it so. */
+static void fails(const struct scene_config *cfg, const char *name,
+		  void (*break_it)(struct scene *s), const char *why)
+{
+	struct scene *s = malloc(sizeof(*s));
+	int r;
+
+	assert_non_null(s);
+	scene_open(s, cfg);
+	if (break_it)
+		break_it(s);
+	r = search(s, name);
+	if (r != 1)
+		fail_msg("%s: nothing was found (%d)", name, r);
+	assert_string_equal(s->explore.why, why);
+	scene_close(s);
+	free(s);
+}
+
+/* In both fetch modes. */
+static void holds_both(struct scene_config *cfg, const char *name)
+{
+	cfg->strict = true;
+	cfg->fetch = SNIC_FETCH_LATE;
+	holds(cfg, name);
+	cfg->fetch = SNIC_FETCH_EARLY;
+	holds(cfg, name);
+}
+
+/* ---- head and tail ------------------------------------------------------------- */
+
+static void store_against_store(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 4, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 0, 1, 3 }, { 1, 1, 4 } },
+	};
+
+	holds_both(&cfg, "store/store");
+}
+
+static void free_against_free(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 4, .log_ring = 3, .mapped = { 2, 2 },
+		.nr_chains = 2, .nr_reqs = 4,
+		.chain = { { FREE, 0 }, { FREE, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 1, 1 } },
+	};
+
+	holds_both(&cfg, "free/free");
+}
+
+static void store_against_free(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 2, .mapped = { 0, 2 },
+		.nr_chains = 2, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 1, 1 } },
+	};
+
+	holds_both(&cfg, "store/free");
+}
+
+/* The ring is empty for a while: a store may fail, a page may not be lost. */
+static void empty_ring(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 1, .log_ring = 2, .mapped = { 0, 1 },
+		.may_fail = true, .nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 } },
+	};
+
+	holds_both(&cfg, "empty ring");
+}
+
+/* ---- one slot, chain after chain -------------------------------------------------- */
+
+static void one_slot(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 2, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
+		.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 },
+			   { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 },
+			 { 3, 0 }, { 0, 0, 3 } },
+	};
+
+	holds_both(&cfg, "one slot");
+}
+
+/* More than a lap of the instances, as many at once as there may be. */
+static void second_lap(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 2, .log_ring = 2, .mapped = { 2, 0 },
+		.nr_chains = 2, .nr_reqs = 10,
+		.chain = { { LOAD, 0 }, { MAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
+			 { 0, 0 }, { 1, 1, 3 }, { 0, 0 }, { 1, 1, 4 },
+			 { 0, 0 }, { 1, 1, 5 } },
+	};
+
+	holds_both(&cfg, "second lap");
+}
+
+/* ---- connections that break --------------------------------------------------------- */
+
+static void breaks(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
+		.nr_chains = 2, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
+	};
+
+	holds_both(&cfg, "breaks");
+}
+
+/* Flushed receives open every head and must run nothing. */
+static void breaks_idle(void **state)
+{
+	static const enum odrp_wire_chain kind[] = {
+		LOAD, MAPPED, UNMAPPED, FREE,
+	};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		struct scene_config cfg = {
+			.nr_pages = 4, .log_ring = 2, .mapped = { 2, 0 },
+			.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
+			.chain = { { kind[i], 0 } },
+			.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
+		};
+
+		if (kind[i] == UNMAPPED) {
+			cfg.mapped[0] = 0;
+			cfg.req[2].slot = 2;
+		}
+		holds_both(&cfg, "breaks, one chain");
+	}
+}
+
+/* ---- a CNode that keeps no rules ------------------------------------------------------ */
+
+/* Two queues free the same slot. */
+static void freed_twice(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 2, .mapped = { 1, 1 }, .rude = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { FREE, 0 }, { FREE, 0 }, { FREE, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0 } },
+	};
+
+	holds_both(&cfg, "freed twice");
+}
+
+static void three_queues(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 4, .log_ring = 3, .mapped = { 1, 1 },
+		.nr_chains = 3, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { FREE, 1 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0 }, { 1, 1 } },
+	};
+
+	if (!nightly())
+		skip();
+	holds_both(&cfg, "three queues");
+}
+
+/* ---- it finds what is broken --------------------------------------------------------- */
+
+static unsigned int find(const struct wrc_prog *prog, __u8 op)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++)
+		if (prog->insn[i].op == op)
+			return i;
+	fail_msg("%s has no %#x", prog->name, op);
+	return 0;
+}
+
+/* The take reads the page and leaves it where it was. */
+static void plain_take(struct scene *s)
+{
+	unsigned int i, take = find(&s->chain[0].prog, WRC_WQE_MASKED_CS);
+
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_masked_cs *cs = (void *)
+			((uint8_t *)scene_insn(s, 0, take, i) +
+			 sizeof(struct wrc_wqe_ctrl) +
+			 sizeof(struct wrc_wqe_raddr));
+
+		cs->swap_mask = 0;
+	}
+}
+
+/* The head enables what only the gate may. */
+static void no_gate(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int go = ch->prog.nr_head - 1;
+	struct wrc_wqe_wait_en *en = (void *)
+		((uint8_t *)scene_insn(s, 0, go, 0) +
+		 sizeof(struct wrc_wqe_ctrl));
+
+	en->index = htobe32(be32toh(en->index) + 2);
+}
+
+static void finds(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 2, .mapped = { 1, 1 }, .strict = true,
+		.nr_chains = 2, .nr_reqs = 2,
+		.chain = { { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 1, 1 } },
+	};
+	struct scene_config lone = {
+		.nr_pages = 3, .log_ring = 2, .breaks = 1,
+		.nr_chains = 1, .nr_reqs = 1,
+		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
+	};
+
+	fails(&cfg, "plain take", plain_take, "I1: a page in two places");
+	fails(&lone, "no gate", no_gate, "I6: an instance ran without its request");
+}
+
+/*
+ * The programs as they are do not keep a hostile CNode from others' pages: it
+ * loads, or stores to, a slot that it frees at the same time.
+ */
+static void open_load(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 1, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.may_fail = true, .strict = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+	};
+
+	fails(&cfg, "open: load", NULL, "I3: a load brought another's page");
+	cfg.chain[0].kind = MAPPED;
+	cfg.req[0].tag = 9;
+	fails(&cfg, "open: mapped store", NULL,
+	      "I3: a page does not contain what its CNode stored");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(store_against_store),
+		cmocka_unit_test(free_against_free),
+		cmocka_unit_test(store_against_free),
+		cmocka_unit_test(empty_ring),
+		cmocka_unit_test(one_slot),
+		cmocka_unit_test(second_lap),
+		cmocka_unit_test(breaks),
+		cmocka_unit_test(breaks_idle),
+		cmocka_unit_test(freed_twice),
+		cmocka_unit_test(three_queues),
+		cmocka_unit_test(finds),
+		cmocka_unit_test(open_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
