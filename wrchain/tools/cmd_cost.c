@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* `wrc cost`: what programs cost, in the model and in the paper; see cost.h. */
+#include <math.h>
 #include <stdlib.h>
 #include "cost.h"
 #include "model/ideas.h"
@@ -238,6 +239,14 @@ static const struct cost_column param_columns[] = {
 	{ "source", "from", -1, 0 },
 };
 
+/* By how much a number is off, in tenths, and never -0. */
+static double percent(double got, double want)
+{
+	double tenths = round(1000 * (got / want - 1));
+
+	return tenths == 0 ? 0 : tenths / 10;
+}
+
 static int obs_rows(const struct wrc_params *p, struct json_object **ret_rows)
 {
 	struct json_object *rows = json_object_new_array();
@@ -252,8 +261,8 @@ static int obs_rows(const struct wrc_params *p, struct json_object **ret_rows)
 		cost_add_text(o, "where", obs[i].where);
 		cost_add(o, "paper", obs[i].paper);
 		cost_add(o, "model", obs[i].model);
-		cost_add(o, "error_percent",
-			 100 * (obs[i].model / obs[i].paper - 1));
+		cost_add(o, "error_percent", percent(obs[i].model,
+						     obs[i].paper));
 		json_object_object_add(o, "fitted",
 				       json_object_new_boolean(obs[i].fitted));
 		json_object_array_add(rows, o);
