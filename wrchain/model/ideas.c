@@ -108,6 +108,34 @@ static int copying_store(struct idea *i, struct wrc_prog *prog)
 	return finish(i, look, 0);
 }
 
+/*
+ * Recycle words from a table instead of from the client: one READ behind the
+ * answer fetches those of the next lap, the record, and its own next address.
+ */
+static int odometer_load(struct idea *i, struct wrc_prog *prog)
+{
+	struct wrc_insn words = {
+		.op = WRC_WQE_READ,
+		.remote = wrc_reg(WRC_REG_SLOT, 0),
+		.nr_sge = WRC_INSN_SGE,
+	};
+	unsigned int n;
+	int look;
+
+	for (n = 0; n < WRC_INSN_SGE; n++) {
+		words.sge[n].at = wrc_reg(WRC_REG_TRASH, 0);
+		words.sge[n].len = sizeof(__be32);
+	}
+	begin(i, ODRP_WIRE_LOAD, "load", false, prog);
+	prog->self = true;
+	free_run(i);
+	look = wrc_read(&i->b, wrc_at(WRC_SP_TT), spare, 8);
+	need(i, look);
+	answer(i, 0);
+	wrc_emit(&i->b, &words);
+	return finish(i, look, ODRP_WIRE_PAGE_SIZE);
+}
+
 /* ---- a ring in an order that needs no EndianSwap ------------------------------ */
 
 static int ring_store(struct idea *i, struct wrc_prog *prog)
@@ -221,6 +249,8 @@ static const struct {
 	int (*build)(struct idea *i, struct wrc_prog *prog);
 } ideas[] = {
 	{ { "as it is", "READ, answer" }, load },
+	{ { "odometer", "recycle words from a table, by one READ" },
+	  odometer_load },
 	{ { "as it is", "READ, WRITE 4 KB, answer" }, copying_store },
 	{ { "page exchange", "no copy; two READs behind the answer" },
 	  exchange_mapped },

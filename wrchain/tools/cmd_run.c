@@ -7,6 +7,7 @@
  * WQE when it is enabled, so that a missing SEND_EN shows.
  */
 #include <stdlib.h>
+#include "prog/ladder.h"
 #include "rig.h"
 #include "wrc.h"
 
@@ -177,8 +178,10 @@ static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
 
 	snic_get_stats(t->rig.nic, &s);
 	if (!cmd->json) {
-		printf("%s, %s, %u instances, read when enabled: %u requests, %s\n",
-		       t->rig.prog.name, cmd->strict ? "strict" : "relaxed",
+		printf("%s%s%s, %s, %u instances, read when enabled: %u requests, %s\n",
+		       t->rig.prog.name, cmd->variant ? ", " : "",
+		       cmd->variant ? wrc_variant_name(cmd->variant) : "",
+		       cmd->strict ? "strict" : "relaxed",
 		       cmd->depth, count, err ? t->what : "all well");
 		printf("%llu WQEs: %llu WAIT, %llu SEND_EN, %llu READ, ",
 		       (unsigned long long)(s.wqes - s.sends),
@@ -196,6 +199,8 @@ static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
 	json_object_object_add(o, name, json_object_new_int64(value))
 	json_object_object_add(o, "program",
 			       json_object_new_string(t->rig.prog.name));
+	json_object_object_add(o, "variant", json_object_new_string(
+				       wrc_variant_name(cmd->variant)));
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cmd->strict));
 	ADD("depth", cmd->depth);

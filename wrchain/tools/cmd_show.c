@@ -26,12 +26,15 @@ static struct numbers count(const struct wrc_prog *prog)
 }
 
 static struct json_object *list_entry(const struct wrc_prog *prog,
+				      enum wrc_variant variant,
 				      const struct numbers *n)
 {
 	struct json_object *o = json_object_new_object();
 
 #define ADD(name, value) json_object_object_add(o, name, json_object_new_int(value))
 	json_object_object_add(o, "name", json_object_new_string(prog->name));
+	json_object_object_add(o, "variant", json_object_new_string(
+				       wrc_variant_name(variant)));
 	json_object_object_add(o, "purpose", json_object_new_string(
 				       wrc_chain_purposes[prog->chain]));
 	ADD("wqes", n->insns);
@@ -66,7 +69,7 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 			return wrc_fail("program %d: %s", i, strerror(-err));
 		n = count(&prog);
 		if (cmd->json)
-			json_object_array_add(all, list_entry(&prog, &n));
+			json_object_array_add(all, list_entry(&prog, cmd->variant, &n));
 		else
 			printf("%-15s %4u %4u %4u %4u %6u %5u %7u  %s\n",
 			       prog.name, n.insns,
@@ -200,13 +203,40 @@ static struct json_object *words_json(const struct wrc_prog *prog,
 	return all;
 }
 
+static struct json_object *cells_json(const struct wrc_prog *prog,
+				      const struct wrc_geom *geom)
+{
+	struct json_object *all = json_object_new_array();
+	char label[16];
+
+	for (unsigned int i = 0; i < prog->nr_cells; i++) {
+		struct json_object *o = text_object("kind",
+				wrc_word_name(prog->cell[i].kind));
+
+		if (prog->cell[i].insn != WRC_NONE) {
+			label_of(prog, prog->cell[i].insn, label,
+				 sizeof(label));
+			json_object_object_add(o, "insn",
+					       json_object_new_string(label));
+		}
+		json_object_object_add(o, "base", json_object_new_int64(
+					       wrc_cell_value(prog, geom, i,
+							      0)));
+		json_object_object_add(o, "step", json_object_new_int64(
+					       wrc_cell_step(prog, i)));
+		json_object_array_add(all, o);
+	}
+	return all;
+}
+
 static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      enum wrc_variant variant,
 		      const struct odrp_wire_word *words, int nr_words)
 {
 	struct json_object *insns = json_object_new_array();
 	struct json_object *patches = json_object_new_array();
 	struct numbers n = count(prog);
-	struct json_object *all = list_entry(prog, &n);
+	struct json_object *all = list_entry(prog, variant, &n);
 	char line[512], label[16];
 
 	for (unsigned int i = 0; i < prog->nr_insn; i++) {
@@ -233,6 +263,7 @@ static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	json_object_object_add(all, "depth", json_object_new_int(geom->depth));
 	json_object_object_add(all, "instructions", insns);
 	json_object_object_add(all, "patches", patches);
+	json_object_object_add(all, "cells", cells_json(prog, geom));
 	json_object_object_add(all, "recycle_words",
 			       words_json(prog, words, nr_words));
 	wrc_print_json(all);
@@ -251,7 +282,7 @@ int wrc_cmd_show(const struct wrc_cmd *cmd)
 	if (n < 0)
 		status = wrc_fail("%s: %s", cmd->prog, strerror(-n));
 	else if (cmd->json)
-		show_json(&im.prog, &im.geom, words, n);
+		show_json(&im.prog, &im.geom, cmd->variant, words, n);
 	else
 		show_text(&im.prog, &im.geom, cmd->variant, words, n);
 	wrc_image_free(&im);

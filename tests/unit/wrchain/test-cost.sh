@@ -60,6 +60,10 @@ for v in naive store-decision calc-tt-addr recycle-helper paper; do
 		expect 0 "$wrc" run $p --variant $v --count 40
 		says out '40 requests, all well'
 	done
+	expect 0 "$wrc" show load --variant $v --json
+	says out "\"variant\": \"$v\""
+	expect 0 "$wrc" run load --variant $v --json
+	says out "\"variant\": \"$v\""
 	expect 0 "$wrc" dis --prog load --variant $v
 	says out 'l0@3'
 	expect 1 "$wrc" check --prog load --variant $v
@@ -68,6 +72,8 @@ for v in naive store-decision calc-tt-addr recycle-helper paper; do
 	expect 2 "$wrc" show load --variant $v --strict
 	says err 'relaxed only'
 done
+expect 0 "$wrc" show load --variant naive --json
+says out '"step": 32'
 expect 0 "$wrc" show load --variant ours --strict
 expect 2 "$wrc" show load --variant fastest
 says err "no variant 'fastest'"
