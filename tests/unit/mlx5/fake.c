@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include "fake.h"
+#include "snic/priv.h"
 
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)
@@ -112,14 +113,25 @@ void fake_init(void)
 		.fetch = SNIC_FETCH_EARLY,
 	};
 
+	struct snic *snic;
+
+	assert_int_equal(snic_new(&cfg, &snic), 0);
+	fake_adopt(snic);
+	fake.adopted = false;
+	memcpy(fake.mac, cfg.mac, 6);
+}
+
+void fake_adopt(struct snic *snic)
+{
 	memset(&fake, 0, sizeof(fake));
-	assert_int_equal(snic_new(&cfg, &fake.snic), 0);
+	fake.snic = snic;
+	fake.adopted = true;
 	fake.next_umem = 0x100;
 	fake.port = (struct wrc_mlx5_port){
 		.active = true, .ethernet = true, .mtu = 5,
 		.gid = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 },
 	};
-	memcpy(fake.mac, cfg.mac, 6);
+	memcpy(fake.mac, "\x02\0\0\0\0\x01", 6);
 	default_caps();
 }
 
@@ -132,7 +144,8 @@ void fake_fini(void)
 	assert_int_equal(fake.mrs, 0);
 	assert_null(fake.objs);
 	assert_null(fake.umems);
-	snic_free(fake.snic);
+	if (!fake.adopted)
+		snic_free(fake.snic);
 }
 
 void fake_run(void)
@@ -353,8 +366,7 @@ static void take_queues(uint8_t *in, const struct fake_umem *u,
 
 static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 {
-	struct snic_qp_attr attr = { .access = SNIC_REMOTE_READ |
-		SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC };
+	struct snic_qp_attr attr = { 0 };
 	const struct fake_umem *u;
 	struct fake_obj *o;
 	unsigned int uar;
@@ -424,12 +436,22 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 
 /* ---- states ---------------------------------------------------------------------- */
 
+/* The software NIC wants to know at creation what a card is told here. */
+static void set_access(struct fake_obj *o)
+{
+	snic_qp_lookup(fake.snic, o->number)->attr.access =
+		(o->access & 4 ? SNIC_REMOTE_READ : 0) |
+		(o->access & 2 ? SNIC_REMOTE_WRITE : 0) |
+		(o->access & 1 ? SNIC_REMOTE_ATOMIC : 0);
+}
+
 static int rst2init(struct fake_obj *o, uint8_t *in)
 {
 	memcpy(o->init, in, 272);
 	expect(take(in, 0x80, 32), 0, "opt_param_mask");
 	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
 	o->access = take(in, QPC + 0x490, 3);	/* rre rwe rae */
+	set_access(o);
 	expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
 	       "qpc.atomic_mode");
 	expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
@@ -500,6 +522,8 @@ static int rtr2rts(struct fake_obj *o, uint8_t *in)
 	conn.rnr_retry = take(in, QPC + 0x390, 3);
 	conn.timeout = take(in, ADS + 0x40, 5);
 	expect_nothing_more(in, 272, "RTR2RTS_QP");
+	if (o->dest_qpn == FAKE_BY_CM)
+		return 0;
 	return snic_qp_connect(fake.snic, o->number, &conn);
 }
 

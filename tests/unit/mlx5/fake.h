@@ -19,6 +19,8 @@
 
 #define FAKE_UAR_PAGE	0x00a11ce	/* of the first one */
 #define FAKE_UARS	2
+/* The peer of queue pairs that a connection manager connects on accepting. */
+#define FAKE_BY_CM	0xfffffe
 #define FAKE_COUNTERS	5
 #define FAKE_EQN	0x17
 #define FAKE_SYNDROME	0x5eed5eed
@@ -53,6 +55,7 @@ struct fake_umem {
  */
 struct fake {
 	struct snic *snic;
+	bool adopted;
 	uint64_t now;
 	uint8_t caps[5][256];
 	struct wrc_mlx5_port port;
@@ -72,6 +75,8 @@ extern const struct wrc_mlx5_devx fake_devx;
 
 /* A ConnectX-6-like device on Ethernet, whose NIC checks WQE indices. */
 void fake_init(void);
+/* The same on a NIC that is somebody else's. */
+void fake_adopt(struct snic *snic);
 /* Everything must have been given back. */
 void fake_fini(void);
 /* Bits of a capability: type as in QUERY_HCA_CAP. */
