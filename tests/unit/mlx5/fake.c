@@ -5,7 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
-#include "fake.h"
+#include "fake-priv.h"
 #include "snic/priv.h"
 
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
@@ -56,7 +56,7 @@ static void expect_nothing_more(const uint8_t *box, size_t len,
 				 "to the fake", what, i, box[i]);
 }
 
-static void expect(uint64_t have, uint64_t want, const char *what)
+void fake_expect(uint64_t have, uint64_t want, const char *what)
 {
 	if (have != want)
 		fail_msg("%s is 0x%llx, expected 0x%llx", what,
@@ -64,7 +64,7 @@ static void expect(uint64_t have, uint64_t want, const char *what)
 }
 
 /* Memory ran out, at the call the test has chosen. */
-static bool failing(void)
+bool fake_failing(void)
 {
 	fake.calls++;
 	return fake.fail_in && !--fake.fail_in;
@@ -169,7 +169,7 @@ static int fake_open(const char *name, void **ret_ctx, char *why)
 			 name);
 		return -ENODEV;
 	}
-	if (failing()) {
+	if (fake_failing()) {
 		snprintf(why, WRC_MLX5_WHY_MAX, "out of memory");
 		return -ENOMEM;
 	}
@@ -224,7 +224,7 @@ static int query_cap(uint8_t *in, uint8_t *out)
 {
 	unsigned int op_mod = take(in, 0x30, 16);
 
-	expect(op_mod & 1, 1, "op_mod: current values");
+	fake_expect(op_mod & 1, 1, "op_mod: current values");
 	op_mod >>= 1;
 	assert_true(op_mod == 0 || op_mod == 3 || op_mod == 4);
 	memcpy(out + 16, fake.caps[op_mod], 256);
@@ -234,7 +234,7 @@ static int query_cap(uint8_t *in, uint8_t *out)
 static int query_roce(uint8_t *in, uint8_t *out)
 {
 	take(in, 0x40, 16);
-	expect(take(in, 0x5c, 4), 1, "vhca_port_num");
+	fake_expect(take(in, 0x5c, 4), 1, "vhca_port_num");
 	memcpy(out + 16, fake.port.gid, 16);
 	memcpy(out + 16 + 18, fake.mac, 6);
 	put_bits(out + 16, 0xd8, 8, 2);
@@ -253,7 +253,7 @@ static int fake_command(void *ctx, const void *in, size_t in_len, void *out,
 	opcode = take(box, 0, 16);
 	if (refusing(opcode))
 		return refuse(out, fake.status);
-	if (failing())
+	if (fake_failing())
 		return -ENOMEM;
 	switch (opcode) {
 	case 0x100:
@@ -323,15 +323,15 @@ static int create_cq(uint8_t *in, uint8_t *out, void **ret_obj)
 	uint32_t cqn;
 
 	u = umem(take(in, 0x2c0, 32));
-	expect(take(in, 0x2e0, 1), 1, "cq_umem_valid");
+	fake_expect(take(in, 0x2e0, 1), 1, "cq_umem_valid");
 	rec = umem(take(in, CQC + 0x20, 32));
-	expect(take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
-	expect(take(in, CQC + 0x0e, 1), 1, "cqc.oi");
+	fake_expect(take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
+	fake_expect(take(in, CQC + 0x0e, 1), 1, "cqc.oi");
 	uar_of(take(in, CQC + 0x68, 24));
-	expect(take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
+	fake_expect(take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
 	attr.log_size = take(in, CQC + 0x63, 5);
 	/* Plain registration promises no other offset than 0. */
-	expect(take(in, 0x280, 64), 0, "cq_umem_offset");
+	fake_expect(take(in, 0x280, 64), 0, "cq_umem_offset");
 	attr.buf = in_umem(u, 0, 64ull << attr.log_size);
 	assert_int_equal((uintptr_t)attr.buf % 4096, 0);
 	assert_int_equal(fake_bits(in, CQC + 0x1c0, 64) % 8, 0);
@@ -360,7 +360,7 @@ static void take_queues(uint8_t *in, const struct fake_umem *u,
 		rq_len = 1ull << (attr->log_rq + attr->log_rq_stride);
 		attr->rq = in_umem(u, 0, rq_len);
 	}
-	expect(take(in, 0x800, 64), 0, "wq_umem_offset");
+	fake_expect(take(in, 0x800, 64), 0, "wq_umem_offset");
 	attr->sq = in_umem(u, rq_len, 64ull << attr->log_sq);
 }
 
@@ -373,14 +373,14 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 	uint32_t qpn;
 
 	u = umem(take(in, 0x840, 32));
-	expect(take(in, 0x860, 1), 1, "wq_umem_valid");
-	expect(take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
-	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	fake_expect(take(in, 0x860, 1), 1, "wq_umem_valid");
+	fake_expect(take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
+	fake_expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
 	uar = uar_of(take(in, QPC + 0x68, 24));
-	expect(take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
-	expect(take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
-	expect(take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
-	expect(take(in, QPC + 0x720, 32), u->id, "qpc.dbr_umem_id");
+	fake_expect(take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
+	fake_expect(take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
+	fake_expect(take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
+	fake_expect(take(in, QPC + 0x720, 32), u->id, "qpc.dbr_umem_id");
 	assert_int_equal(fake_bits(in, QPC + 0x500, 64) % 8, 0);
 	attr.dbr = in_umem(u, take(in, QPC + 0x500, 64), 8);
 	attr.pdn = take(in, QPC + 0x28, 24);
@@ -423,14 +423,14 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 	opcode = take(box, 0, 16);
 	if (refusing(opcode))
 		return refuse(out, fake.status);
-	if (failing())
+	if (fake_failing())
 		return -ENOMEM;
 	assert_int_equal(in_len, opcode == 0x771 ? 16 : 272);
 	if (opcode == 0x771)
 		return alloc_counter(box, out, ret_obj);
 	if (opcode == 0x400)
 		return create_cq(box, out, ret_obj);
-	expect(opcode, 0x500, "opcode that makes an object");
+	fake_expect(opcode, 0x500, "opcode that makes an object");
 	return create_qp(box, out, ret_obj);
 }
 
@@ -448,13 +448,13 @@ static void set_access(struct fake_obj *o)
 static int rst2init(struct fake_obj *o, uint8_t *in)
 {
 	memcpy(o->init, in, 272);
-	expect(take(in, 0x80, 32), 0, "opt_param_mask");
-	expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	fake_expect(take(in, 0x80, 32), 0, "opt_param_mask");
+	fake_expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
 	o->access = take(in, QPC + 0x490, 3);	/* rre rwe rae */
 	set_access(o);
-	expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	fake_expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
 	       "qpc.atomic_mode");
-	expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	fake_expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
 	take(in, ADS + 0x10, 16);
 	expect_nothing_more(in, 272, "RST2INIT_QP");
 	return 0;
@@ -463,7 +463,7 @@ static int rst2init(struct fake_obj *o, uint8_t *in)
 /* Forced, or by what Linux' driver sets on Ethernet. */
 static void take_path(struct fake_obj *o, uint8_t *in)
 {
-	expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	fake_expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
 	take(in, ADS + 0x10, 16);		/* pkey_index */
 	o->loopback = take(in, ADS + 0x00, 1);
 	if (o->loopback)
@@ -483,23 +483,23 @@ static void take_path(struct fake_obj *o, uint8_t *in)
 		assert_int_not_equal(take(in, ADS + 0x30, 16), 0); /* rlid */
 		take(in, ADS + 0x29, 7);
 		take(in, ADS + 0x124, 4);
-		expect(take(in, ADS + 0x28, 1), 0, "ads.grh");
+		fake_expect(take(in, ADS + 0x28, 1), 0, "ads.grh");
 	}
 }
 
 static int init2rtr(struct fake_obj *o, uint8_t *in)
 {
 	memcpy(o->rtr, in, 272);
-	expect(take(in, 0x80, 32), 0xe, "opt_param_mask: rre, rae, rwe");
+	fake_expect(take(in, 0x80, 32), 0xe, "opt_param_mask: rre, rae, rwe");
 	o->mtu = take(in, QPC + 0x40, 3);
 	assert_in_range(o->mtu, 1, 5);
-	expect(take(in, QPC + 0x43, 5), 30, "qpc.log_msg_max");
+	fake_expect(take(in, QPC + 0x43, 5), 30, "qpc.log_msg_max");
 	o->dest_qpn = take(in, QPC + 0xa8, 24);
 	take(in, QPC + 0x488, 3);		/* log_rra_max */
 	take(in, QPC + 0x4a3, 5);		/* min_rnr_nak */
 	take(in, QPC + 0x4a8, 24);		/* next_rcv_psn */
-	expect(take(in, QPC + 0x490, 3), o->access, "rre, rwe, rae");
-	expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	fake_expect(take(in, QPC + 0x490, 3), o->access, "rre, rwe, rae");
+	fake_expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
 	       "qpc.atomic_mode");
 	take_path(o, in);
 	expect_nothing_more(in, 272, "INIT2RTR_QP");
@@ -515,7 +515,7 @@ static int rtr2rts(struct fake_obj *o, uint8_t *in)
 	};
 
 	memcpy(o->rts, in, 272);
-	expect(take(in, 0x80, 32), 0, "opt_param_mask");
+	fake_expect(take(in, 0x80, 32), 0, "opt_param_mask");
 	take(in, QPC + 0x388, 3);		/* log_sra_max */
 	take(in, QPC + 0x3c8, 24);		/* next_send_psn */
 	conn.retry_cnt = take(in, QPC + 0x38d, 3);
@@ -559,10 +559,10 @@ static int fake_modify(void *obj, const void *in, size_t in_len, void *out,
 	assert_int_equal(out_len, 16);
 	memcpy(box, in, in_len);
 	opcode = take(box, 0, 16);
-	expect(take(box, 0x48, 24), o->number, "qpn");
+	fake_expect(take(box, 0x48, 24), o->number, "qpn");
 	if (refusing(opcode))
 		return refuse(out, fake.status);
-	if (failing())
+	if (fake_failing())
 		return -ENOMEM;
 	while (i < 5 && steps[i].opcode != opcode)
 		i++;
@@ -612,12 +612,12 @@ static int fake_query(void *obj, const void *in, size_t in_len, void *out,
 
 	assert_int_equal(in_len, 16);
 	assert_int_equal(out_len, 272);
-	expect(fake_bits(in, 0x48, 24), o->number, "number");
+	fake_expect(fake_bits(in, 0x48, 24), o->number, "number");
 	if (refusing(opcode))
 		return refuse(out, fake.status);
-	if (failing())
+	if (fake_failing())
 		return -ENOMEM;
-	expect(opcode, o->kind == FAKE_CQ ? 0x402 : 0x50b, "query");
+	fake_expect(opcode, o->kind == FAKE_CQ ? 0x402 : 0x50b, "query");
 	return o->kind == FAKE_CQ ? query_cq(o, out) : query_qp(o, out);
 }
 
@@ -646,139 +646,6 @@ struct fake_obj *fake_qp(uint32_t qpn)
 		o = o->next;
 	assert_non_null(o);
 	return o;
-}
-
-/* ---- memory ------------------------------------------------------------------------ */
-
-static int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
-			 void **ret_umem)
-{
-	struct fake_umem *u;
-
-	if (failing())
-		return -ENOMEM;
-	u = malloc(sizeof(*u));
-	assert_non_null(u);
-	*u = (struct fake_umem){ fake.next_umem++, va, len, fake.umems };
-	fake.umems = u;
-	*ret_id = u->id;
-	*ret_umem = u;
-	return 0;
-}
-
-static int fake_umem_dereg(void *p)
-{
-	struct fake_umem **pos = &fake.umems;
-
-	while (*pos != p)
-		pos = &(*pos)->next;
-	*pos = (*pos)->next;
-	free(p);
-	return 0;
-}
-
-/* Numbers as pointers, none of them NULL. */
-static void *handle(uint32_t number)
-{
-	return (void *)((uintptr_t)number + 1);
-}
-
-static uint32_t number_of(void *p)
-{
-	return (uintptr_t)p - 1;
-}
-
-static int fake_pd_alloc(void *ctx, __u32 *ret_pdn, void **ret_pd)
-{
-	if (failing())
-		return -ENOMEM;
-	assert_int_equal(snic_pd_alloc(fake.snic, ret_pdn), 0);
-	*ret_pd = handle(*ret_pdn);
-	fake.pds++;
-	return 0;
-}
-
-static int fake_pd_free(void *pd)
-{
-	int r = snic_pd_free(fake.snic, number_of(pd));
-
-	if (!r)
-		fake.pds--;
-	return r;
-}
-
-static int fake_mr_reg(void *pd, void *va, __u64 len, __u64 iova,
-		       unsigned int access, __u32 *ret_key, void **ret_mr)
-{
-	int r;
-
-	if (failing())
-		return -ENOMEM;
-	assert_int_equal(((uintptr_t)va ^ iova) % 4096, 0);
-	r = snic_mkey_reg(fake.snic, number_of(pd), va, len, iova, access,
-			  ret_key);
-	if (r)
-		return r;
-	*ret_mr = handle(*ret_key);
-	fake.mrs++;
-	return 0;
-}
-
-static int fake_mr_dereg(void *mr)
-{
-	fake.mrs--;
-	return snic_mkey_dereg(fake.snic, number_of(mr));
-}
-
-static int fake_uar_alloc(void *ctx, __u32 *ret_page, void **ret_uar)
-{
-	unsigned int i = 0;
-
-	if (failing())
-		return -ENOMEM;
-	while (i < FAKE_UARS && fake.uars[i])
-		i++;
-	if (i == FAKE_UARS)
-		return -ENOSPC;
-	fake.uars[i] = true;
-	*ret_page = FAKE_UAR_PAGE + i;
-	*ret_uar = &fake.uars[i];
-	return 0;
-}
-
-static void fake_uar_free(void *uar)
-{
-	*(bool *)uar = false;
-}
-
-/* A queue pair's register is that of its own page. */
-static void fake_ring(void *uar, const __u8 ctrl[8])
-{
-	uint16_t pi = ctrl[1] << 8 | ctrl[2];
-	uint32_t qpn = ctrl[4] << 16 | ctrl[5] << 8 | ctrl[6];
-	struct fake_obj *o = fake_qp(qpn);
-
-	assert_ptr_equal(uar, &fake.uars[o->uar]);
-	assert_int_equal(ctrl[0] | ctrl[3] | ctrl[7], 0);
-	expect(be32toh(o->dbr->snd), pi, "doorbell record");
-	assert_int_equal(snic_qp_doorbell(fake.snic, qpn, pi), 0);
-	fake.rings++;
-}
-
-static int fake_eqn(void *ctx, __u32 *ret_eqn)
-{
-	if (failing())
-		return -ENOMEM;
-	*ret_eqn = FAKE_EQN;
-	return 0;
-}
-
-static int fake_resolve(void *pd, const struct wrc_mlx5_path *path,
-			__u8 ret_mac[6])
-{
-	memcpy(ret_mac, fake.mac, 6);
-	ret_mac[5] = path->dgid[15];
-	return 0;
 }
 
 const struct wrc_mlx5_devx fake_devx = {

@@ -285,6 +285,32 @@ static void infiniband(void **state)
 	close_bed(&b);
 }
 
+/* A CQ of 8 entries, several times around: each entry is seen once. */
+static void around(void **state)
+{
+	struct wrc_wr wr = { .flags = WRC_WQE_CE_ALWAYS };
+	struct wrc_mlx5_qp qp;
+	struct wrc_cqe cqe;
+	struct bed b;
+
+	open_bed(&b, 0);
+	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp), 0);
+	assert_int_equal(wrc_mlx5_qp_loop(&qp, qp.qpn, 0), 0);
+	wr.qpn = qp.qpn;
+	for (unsigned int i = 0; i < 30; i++) {
+		wr.index = i;
+		assert_int_equal(wrc_encode(&wr, (uint8_t *)b.qp_mem.sq +
+					    64 * (i % 16), 64), 16);
+		wrc_mlx5_qp_ring(&qp, i + 1);
+		fake_run();
+		assert_int_equal(wrc_mlx5_cq_poll(&b.cq, &cqe), 0);
+		assert_int_equal(be16toh(cqe.wqe_counter), i);
+		assert_int_equal(wrc_mlx5_cq_poll(&b.cq, &cqe), -EAGAIN);
+	}
+	wrc_mlx5_qp_fini(&qp);
+	close_bed(&b);
+}
+
 static void badly_laid_out(void **state)
 {
 	struct wrc_mlx5_qp_mem m;
@@ -381,6 +407,7 @@ int main(void)
 		T(loopback),
 		T(own_address),
 		T(infiniband),
+		T(around),
 		T(badly_laid_out),
 		T(refused),
 		T(out_of_memory),

@@ -209,7 +209,7 @@ static void counts_differ(void **state)
 	assert_false(same);
 	o = json_object_array_get_idx(get(report, "programs"), 0);
 	assert_false(json_object_get_boolean(get(o, "same")));
-	assert_non_null(strstr(text(o, "difference"), "CQEs"));
+	assert_non_null(strstr(text(o, "difference"), "loop queue's CQEs"));
 	assert_non_null(strstr(answer(report, "cq-counter", "card"),
 			       "it is 6 when 5"));
 	expect_printed(report, "DIFFERENT load, one by one");
