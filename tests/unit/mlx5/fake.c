@@ -597,7 +597,8 @@ static int query_qp(struct fake_obj *o, uint8_t *out)
 	put_bits(out, QPC, 4, info.state == SNIC_QP_ERR ? 6 : o->state);
 	put_bits(out, QPC + 0x49e, 1, o->cd_slave_send);
 	put_bits(out, QPC + 0x49f, 1, o->cd_master);
-	put_bits(out, QPC + 0x5a0, 16, info.sq_executed);
+	put_bits(out, QPC + 0x5a0, 16, info.sq_executed +
+		 (info.state == SNIC_QP_ERR ? fake.bbs_too_far : 0));
 	put_bits(out, QPC + 0x5b0, 16, info.sq_limit);
 	put_bits(out, QPC + 0x5c0, 32, info.rq_consumed);
 	put_bits(out, QPC + 0x5e0, 32, be32toh(o->dbr->rcv));

@@ -52,6 +52,8 @@ struct fake_umem {
  * @caps:	what it says of itself: general, atomic and RoCE
  * @refuse:	the opcode of the next command to refuse, with @status
  * @fail_in:	counts down; the call that finds 1 fails with -ENOMEM
+ * @bbs_too_far: how many BBs the context of a queue pair that failed counts
+ *		which have not been executed
  */
 struct fake {
 	struct snic *snic;
@@ -62,6 +64,7 @@ struct fake {
 	uint8_t mac[6];
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
+	unsigned int bbs_too_far;
 	unsigned int opened, pds, mrs, counters;
 	bool uars[FAKE_UARS];
 	struct fake_obj *objs;
