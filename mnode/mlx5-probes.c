@@ -22,39 +22,72 @@ void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
 
 /* ---- what it checks ----------------------------------------------------------- */
 
+/* The first error entry of a send queue.  False: there is none. */
+static bool first_error(struct raw *raw, struct wrc_cqe_err *ret_err)
+{
+	struct nic *nic = raw->side->nic;
+	struct wrc_cqe cqe;
+
+	while (!nic->ops->cq_poll(nic, raw->scqn, &cqe)) {
+		if (cqe.op_own >> 4 != WRC_CQE_REQ_ERR)
+			continue;
+		memcpy(ret_err, &cqe, sizeof(*ret_err));
+		return true;
+	}
+	return false;
+}
+
 /* A good NOP, one with a changed byte, and a good one. */
+static int put_spoilt(struct raw *raw, unsigned int byte, uint8_t value)
+{
+	int r, i;
+
+	for (i = 0, r = 0; !r && i < 3; i++)
+		r = raw_put_nop(raw);
+	if (!r)
+		raw_wqe(raw, 1)[byte] ^= value;
+	return r;
+}
+
+static int say_spoilt(struct raw *raw, char *answer)
+{
+	struct wrc_cqe_err err;
+	uint8_t syndrome;
+	uint16_t bbs;
+	bool error;
+	int r;
+
+	r = raw_executed(raw, &bbs, &error, &syndrome);
+	if (r)
+		return r;
+	if (!error)
+		probe_say(answer, "runs; %u of 3 work requests executed", bbs);
+	else if (first_error(raw, &err))
+		probe_say(answer, "stops the queue after %u of 3 work "
+			  "requests, syndrome 0x%02x, vendor's 0x%02x", bbs,
+			  err.syndrome, err.vendor_synd);
+	else
+		probe_say(answer, "stops the queue after %u of 3 work "
+			  "requests, without an error entry", bbs);
+	return 0;
+}
+
 static int spoilt_nop(struct side *side, unsigned int byte, uint8_t value,
 		      char *answer)
 {
-	uint8_t syndrome;
 	struct raw raw;
-	uint16_t bbs;
-	bool error;
 	int r;
 
 	r = raw_open(side, 0, NULL, &raw);
 	if (r)
 		return r;
-	r = raw_put_nop(&raw);
+	r = put_spoilt(&raw, byte, value);
 	if (!r)
-		r = raw_put_nop(&raw);
-	if (!r)
-		r = raw_put_nop(&raw);
-	if (!r) {
-		raw_wqe(&raw, 1)[byte] ^= value;
 		r = raw_go(&raw);
-	}
 	if (!r)
-		r = raw_executed(&raw, &bbs, &error, &syndrome);
+		r = say_spoilt(&raw, answer);
 	raw_close(&raw);
-	if (r)
-		return r;
-	if (error)
-		probe_say(answer, "stops the queue after %u of 3 work "
-			  "requests, syndrome 0x%02x", bbs, syndrome);
-	else
-		probe_say(answer, "runs; %u of 3 work requests executed", bbs);
-	return 0;
+	return r;
 }
 
 static int wrong_index(struct side *side, char *answer)
@@ -65,6 +98,31 @@ static int wrong_index(struct side *side, char *answer)
 static int wrong_qpn(struct side *side, char *answer)
 {
 	return spoilt_nop(side, 6, 0x55, answer);
+}
+
+/* In a queue that SEND_EN enables, as those of chains. */
+static int wrong_index_enabled(struct side *side, char *answer)
+{
+	struct raw master, slave;
+	int r;
+
+	r = raw_open(side, RAW_SLAVE, NULL, &slave);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &slave, &master);
+	if (r)
+		goto close_slave;
+	r = put_spoilt(&slave, 2, 0x55);
+	if (!r)
+		r = raw_put_enable(&master, slave.qpn, 3);
+	if (!r)
+		r = raw_go(&master);
+	if (!r)
+		r = say_spoilt(&slave, answer);
+	raw_close(&master);
+close_slave:
+	raw_close(&slave);
+	return r;
 }
 
 /* ---- SEND_EN -------------------------------------------------------------------- */
@@ -338,7 +396,9 @@ close_waited:
 const struct probe probes[] = {
 	{ "wqe-index", "what does a wrong index in a work request do?",
 	  false, wrong_index },
-	{ "wqe-qpn", "what does a wrong queue pair number in it do?",
+	{ "wqe-index-enabled", "and in one that SEND_EN has enabled?",
+	  false, wrong_index_enabled },
+	{ "wqe-qpn", "what does a wrong queue pair number do?",
 	  false, wrong_qpn },
 	{ "enable-backwards", "what does SEND_EN behind the limit do?",
 	  false, enable_backwards },

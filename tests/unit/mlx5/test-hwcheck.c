@@ -129,9 +129,11 @@ static const struct {
 	const char *id, *software;
 } known[] = {
 	{ "wqe-index", "stops the queue after 1 of 3 work requests, "
-	  "syndrome 0x02" },
+	  "syndrome 0x02, vendor's 0x00" },
+	{ "wqe-index-enabled", "stops the queue after 1 of 3 work requests, "
+	  "syndrome 0x02, vendor's 0x00" },
 	{ "wqe-qpn", "stops the queue after 1 of 3 work requests, "
-	  "syndrome 0x02" },
+	  "syndrome 0x02, vendor's 0x00" },
 	{ "enable-backwards", "after SEND_EN 4 and 2, 4 work requests have "
 	  "run; after SEND_EN 6, 6" },
 	{ "enable-two-masters", "SEND_EN 7 and 3 from two queues: 7 work "
