@@ -219,6 +219,42 @@ close_slave:
 	return r;
 }
 
+/* Chains are begun by the doorbell and go on by SEND_EN, as DPDK's crypto
+ * queues; their records are not written again. */
+static int enable_after_doorbell(struct side *side, char *answer)
+{
+	struct raw master, slave;
+	uint16_t rung, enabled;
+	int r;
+
+	r = open_slave(side, 2, &slave);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &slave, &master);
+	if (r)
+		goto close_slave;
+	r = raw_go(&slave);
+	if (!r)
+		r = executed(&slave, &rung);
+	if (!r)
+		r = raw_put_nop(&slave);
+	if (!r)
+		r = raw_put_nop(&slave);
+	if (!r)
+		r = raw_put_enable(&master, slave.qpn, 4);
+	if (!r)
+		r = raw_go(&master);
+	if (!r)
+		r = executed(&slave, &enabled);
+	if (!r)
+		probe_say(answer, "after the doorbell for 2, %u work requests "
+			  "have run; after SEND_EN 4, %u", rung, enabled);
+	raw_close(&master);
+close_slave:
+	raw_close(&slave);
+	return r;
+}
+
 /* Who may enable whom decides what a chain could do to others. */
 static int enable_stranger(struct side *side, char *answer)
 {
@@ -404,6 +440,8 @@ const struct probe probes[] = {
 	  false, enable_backwards },
 	{ "enable-two-masters", "which of two SEND_ENs counts?",
 	  false, two_masters },
+	{ "enable-after-doorbell", "does SEND_EN go on where the doorbell "
+	  "began?", false, enable_after_doorbell },
 	{ "enable-stranger", "may SEND_EN name a queue of another protection "
 	  "domain?", false, enable_stranger },
 	{ "wait-reread", "is a WAIT that blocks read again?",

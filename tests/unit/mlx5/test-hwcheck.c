@@ -138,6 +138,8 @@ static const struct {
 	  "run; after SEND_EN 6, 6" },
 	{ "enable-two-masters", "SEND_EN 7 and 3 from two queues: 7 work "
 	  "requests have run" },
+	{ "enable-after-doorbell", "after the doorbell for 2, 2 work requests "
+	  "have run; after SEND_EN 4, 4" },
 	{ "enable-stranger", "no: the queue stops with syndrome 0x02" },
 	{ "wait-reread", "its new index is not seen" },
 	{ "wait-width", "WAIT for entry 2^24 passes when there is entry 0: "
