@@ -227,6 +227,25 @@ static int exchange_mapped(struct idea *i, struct wrc_prog *prog)
 	return finish(i, map, 0);
 }
 
+/*
+ * One atomic swaps the register with the entry.  Its operand stands reversed
+ * in the WQE, so behind the answer the old page goes there by a reversing READ.
+ */
+static int exchange_atomic(struct idea *i, struct wrc_prog *prog)
+{
+	int swap, back;
+
+	begin(i, ODRP_WIRE_MAPPED_STORE, "mapped_store", true, prog);
+	free_run(i);
+	swap = wrc_take(&i->b, wrc_at(WRC_SP_TT), wrc_reg(WRC_REG_TT, 0));
+	need(i, swap);
+	answer(i, 0);
+	back = wrc_endian_swap(&i->b, wrc_reg(WRC_REG_TT, 0));
+	wrc_set_swapped(&i->b, back, spare);
+	wrc_read(&i->b, wrc_reg(WRC_REG_TT, 0), wrc_reg(WRC_REG_SLOT, 0), 8);
+	return finish(i, swap, 0);
+}
+
 /* ---- pull store: the chain READs the page from the client ----------------------- */
 
 static int pull_mapped(struct idea *i, struct wrc_prog *prog)
@@ -254,6 +273,8 @@ static const struct {
 	{ { "as it is", "READ, WRITE 4 KB, answer" }, copying_store },
 	{ { "page exchange", "no copy; two READs behind the answer" },
 	  exchange_mapped },
+	{ { "page exchange, atomic", "the same by one atomic on the entry" },
+	  exchange_atomic },
 	{ { "pull store", "the page comes once, by a READ" }, pull_mapped },
 	{ { "ring without EndianSwap", "FAA straight into the take" },
 	  ring_store },

@@ -161,7 +161,7 @@ static int programs(const struct wrc_cmd *cmd, const struct wrc_params *p,
 
 static const struct cost_column idea_columns[] = {
 	{ "program", "program", -14, 0 },
-	{ "idea", "idea", -23, 0 },
+	{ "idea", "idea", -22, 0 },
 	{ "style", "style", -11, 0 },
 	{ "wrs_path", "path", 4, 0 },
 	{ "wrs", "WRs", 3, 0 },
@@ -296,7 +296,7 @@ static int make(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		json_object_object_add(all, "fit", rows);
 	}
 	if (!status && cmd->sweep) {
-		status = cost_sweep_rows(cmd, &rows);
+		status = cost_sweep_rows(cmd, p, &rows);
 		json_object_object_add(all, "sweep", rows);
 	}
 	if (!status && loads) {
@@ -340,14 +340,41 @@ static void print(struct json_object *all)
 		cost_load_print(rows);
 }
 
+/* The model's parameters, with what somebody knows better. */
+static int parameters(const struct wrc_cmd *cmd, struct wrc_params *ret_params)
+{
+	wrc_params_init(ret_params);
+	for (int i = 0; i < cmd->nr_params; i++) {
+		const char *arg = cmd->params[i], *eq = strchr(arg, '=');
+		int n = eq ? eq - arg : 0, k = 0;
+		double value;
+		char *end;
+
+		while (k < WRC_NR_PARAMS &&
+		       (strncmp(wrc_param_defs[k].name, arg, n) ||
+			wrc_param_defs[k].name[n]))
+			k++;
+		if (k == WRC_NR_PARAMS)
+			return wrc_fail("no parameter in '%s'; `wrc cost --fit` names them",
+					arg);
+		value = strtod(eq + 1, &end);
+		if (end == eq + 1 || *end || !(value > 0) || value > 1e12)
+			return wrc_fail("'%s': %s is a number above 0", arg,
+					wrc_param_defs[k].name);
+		ret_params->v[k] = value;
+	}
+	return 0;
+}
+
 int wrc_cmd_cost(const struct wrc_cmd *cmd)
 {
 	struct json_object *all = json_object_new_object();
 	struct wrc_params p;
 	int status;
 
-	wrc_params_init(&p);
-	status = make(cmd, &p, all);
+	status = parameters(cmd, &p);
+	if (!status)
+		status = make(cmd, &p, all);
 	if (!status && cmd->json) {
 		wrc_print_json(all);
 		return 0;

@@ -42,7 +42,8 @@ void cost_add_text(struct json_object *row, const char *key, const char *text);
 /* Arrays of rows; *ret_rows is the caller's.  0 or 2. */
 int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		   struct json_object **ret_rows);
-int cost_sweep_rows(const struct wrc_cmd *cmd, struct json_object **ret_rows);
+int cost_sweep_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		    struct json_object **ret_rows);
 
 void cost_load_print(struct json_object *rows);
 void cost_sweep_print(struct json_object *rows);

@@ -175,13 +175,12 @@ static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	return 0;
 }
 
-static int sweep_row(const struct wrc_cmd *cmd, int param, double factor,
-		     struct json_object *rows)
+static int sweep_row(const struct wrc_cmd *cmd, const struct wrc_params *base,
+		     int param, double factor, struct json_object *rows)
 {
 	struct json_object *o = json_object_new_object();
-	struct wrc_params p;
+	struct wrc_params p = *base;
 
-	wrc_params_init(&p);
 	if (param >= 0)
 		p.v[param] *= factor;
 	cost_add_text(o, "parameter",
@@ -191,18 +190,19 @@ static int sweep_row(const struct wrc_cmd *cmd, int param, double factor,
 	return conclusions(cmd, &p, o);
 }
 
-int cost_sweep_rows(const struct wrc_cmd *cmd, struct json_object **ret_rows)
+int cost_sweep_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		    struct json_object **ret_rows)
 {
 	static const double factors[] = { 0.5, 2 };
 	int status;
 
 	*ret_rows = json_object_new_array();
-	status = sweep_row(cmd, -1, 1, *ret_rows);
+	status = sweep_row(cmd, p, -1, 1, *ret_rows);
 	for (int i = 0; i < WRC_NR_PARAMS; i++)
 		for (size_t j = 0; !status && j < ARRAY_LEN(factors); j++)
 			/* No PCIe link has more than all. */
 			if (i != WRC_P_DLL || factors[j] < 1)
-				status = sweep_row(cmd, i, factors[j],
+				status = sweep_row(cmd, p, i, factors[j],
 						   *ret_rows);
 	return status;
 }

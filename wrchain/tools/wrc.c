@@ -26,7 +26,7 @@ static const struct command commands[] = {
 const char *argp_program_version = "wrc (odrp) 0.1.0";
 
 enum { OPT_VARIANT = 0x200, OPT_FIT, OPT_SWEEP, OPT_CNODES, OPT_QUEUES,
-       OPT_IDEAS };
+       OPT_IDEAS, OPT_PARAM };
 
 static const char doc[] =
 	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
@@ -57,6 +57,8 @@ static const struct argp_option options[] = {
 	  "cost: how the results depend on each parameter", 0 },
 	{ "ideas", OPT_IDEAS, NULL, 0,
 	  "cost: of chains that nobody has built yet", 0 },
+	{ "param", OPT_PARAM, "NAME=VALUE", 0,
+	  "cost: another value for a parameter of the model", 0 },
 	{ "cnodes", OPT_CNODES, "N,...", 0,
 	  "cost: throughput and latency with so many clients", 0 },
 	{ "queues", OPT_QUEUES, "N,...", 0,
@@ -168,6 +170,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_IDEAS:
 		line->cmd.ideas = true;
+		break;
+	case OPT_PARAM:
+		if (line->cmd.nr_params == 32)
+			argp_error(state, "--param '%s' is one too many", arg);
+		line->cmd.params[line->cmd.nr_params++] = arg;
 		break;
 	case OPT_CNODES:
 		line->cmd.cnodes = arg;

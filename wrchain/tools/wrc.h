@@ -17,6 +17,8 @@ struct wrc_cmd {
 	bool one_variant;	/* cost: this one, not all */
 	bool fit, sweep, ideas;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
+	const char *params[32];	/* cost: NAME=VALUE */
+	int nr_params;
 	bool json;
 	uint32_t depth;
 	uint32_t count;		/* run: requests; 0: three laps */

@@ -120,6 +120,17 @@ says out 'FETCH         2.0'
 expect 0 "$wrc" cost --sweep --json
 says out '"parameter": "RTT"'
 
+# A parameter that somebody knows better: 4.83 us and 100 ns less.
+expect 0 "$wrc" cost load --variant paper --param RTT=2189.7 --param LINK=100
+says out ' 4.73 '
+expect 0 "$wrc" cost --sweep --param BATCH=4
+expect 0 "$wrc" cost --fit --json --param FETCH=100
+says out '"value": 100'
+for bad in RTT RTT= =1 RT=1 RTTX=1 RTT=x RTT=0 RTT=-1 RTT=1x RTT=nan RTT=inf; do
+	expect 2 "$wrc" cost --param $bad
+	says err "'$bad'"
+done
+
 expect 0 "$wrc" cost --ideas
 says out 'page exchange'
 says out 'nobody has built'
