@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include <ring.h>
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
-#define FREE_IOVA 0x10000000ull		/* the ring; the counters behind it */
+#define COUNTERS (2 * SCENE_TAIL * sizeof(uint64_t))	/* behind the ring */
 #define LOG_CQ 4
 #define LOG_PEER_RQ 5			/* more answers than anybody asks for */
 #define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
@@ -29,6 +30,7 @@ enum move {
 	MOVE_NODE,
 	MOVE_BREAK,
 	MOVE_STOP,
+	MOVE_AGENT,	/* of scene_agent.c */
 };
 
 #define MOVE(kind, nr) ((kind) << 8 | (nr))
@@ -58,7 +60,7 @@ static uint32_t key(struct scene *s, uint32_t pdn, void *va, uint64_t len,
 	return k;
 }
 
-static void watch(struct scene *s, void *at, size_t len)
+void scene_watch(struct scene *s, void *at, size_t len)
 {
 	assert_int_equal(explore_add(&s->explore, at, len), 0);
 }
@@ -67,7 +69,7 @@ static void watch(struct scene *s, void *at, size_t len)
 static void watch_pages(struct scene *s, uint8_t *pages, unsigned int nr)
 {
 	while (nr--)
-		watch(s, pages + nr * PAGE, sizeof(uint64_t));
+		scene_watch(s, pages + nr * PAGE, sizeof(uint64_t));
 }
 
 static void give_pages(struct scene *s)
@@ -87,8 +89,8 @@ static void give_pages(struct scene *s)
 	head = page;
 	for (i = 0; page < cfg->nr_pages; i++, page++)
 		s->ring[i] = htobe64(WRC_POOL_IOVA + page * PAGE);
-	s->counters[0] = FREE_IOVA;
-	s->counters[8] = FREE_IOVA +
+	s->counters[0] = RING_IOVA;
+	s->counters[SCENE_TAIL] = RING_IOVA +
 			 ((page - head) % (1u << cfg->log_ring)) * 8;
 }
 
@@ -98,21 +100,22 @@ static void node_memory(struct scene *s, uint32_t pdn, struct wrc_bind *bind)
 	uint64_t len = (uint64_t)s->cfg.nr_pages * PAGE;
 	unsigned int c;
 
-	s->ring = block(s, ring + 128);
+	s->ring = block(s, ring + COUNTERS);
 	s->counters = s->ring + (ring / sizeof(uint64_t));
 	s->pool = block(s, len);
-	bind->free_ring = FREE_IOVA;
+	bind->free_ring = RING_IOVA;
 	bind->log_free_ring = s->cfg.log_ring + 3;
-	bind->free_head = FREE_IOVA + ring;
-	bind->free_tail = bind->free_head + 64;
-	bind->free_key = key(s, pdn, s->ring, ring + 128, FREE_IOVA);
+	bind->free_head = RING_IOVA + ring;
+	bind->free_tail = bind->free_head + SCENE_TAIL * sizeof(uint64_t);
+	bind->free_key = key(s, pdn, s->ring, ring + COUNTERS, RING_IOVA);
+	s->ring_key = bind->free_key;
 	bind->pool_len = len;
 	bind->pool_key = key(s, pdn, s->pool, len, WRC_POOL_IOVA);
-	watch(s, s->ring, ring + 128);
+	scene_watch(s, s->ring, ring + COUNTERS);
 	watch_pages(s, s->pool, s->cfg.nr_pages);
 	for (c = 0; c < SCENE_CNODES; c++) {
 		s->tt[c] = block(s, SCENE_SLOTS * sizeof(uint64_t));
-		watch(s, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
+		scene_watch(s, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
 	}
 	give_pages(s);
 }
@@ -130,7 +133,7 @@ static struct snic_cq *make_cq(struct scene *s)
 
 	assert_int_equal(snic_cq_create(s->nic, &attr, &cqn), 0);
 	cq = snic_cq_lookup(s->nic, cqn);
-	watch(s, cq, sizeof(*cq));
+	scene_watch(s, cq, sizeof(*cq));
 	return cq;
 }
 
@@ -141,9 +144,9 @@ static struct snic_qp *make_qp(struct scene *s, const struct snic_qp_attr *attr)
 
 	assert_int_equal(snic_qp_create(s->nic, attr, &qpn), 0);
 	qp = snic_qp_lookup(s->nic, qpn);
-	watch(s, qp, sizeof(*qp));
+	scene_watch(s, qp, sizeof(*qp));
 	if (qp->early)
-		watch(s, qp->early, (size_t)WRC_WQE_BB << attr->log_sq);
+		scene_watch(s, qp->early, (size_t)WRC_WQE_BB << attr->log_sq);
 	return qp;
 }
 
@@ -248,7 +251,7 @@ static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
 	ch->bind.tt_len = SCENE_SLOTS * sizeof(uint64_t);
 	ch->bind.tt_key = tt_key[cfg->cnode];
 	ch->arena = block(s, ch->geom.arena_len);
-	watch(s, ch->arena, ch->geom.arena_len);
+	scene_watch(s, ch->arena, ch->geom.arena_len);
 	ch->bind.arena_iova = (uintptr_t)ch->arena;
 	ch->bind.arena_key = key(s, pdn, ch->arena, ch->geom.arena_len,
 				 (uintptr_t)ch->arena);
@@ -376,7 +379,14 @@ static void apply(void *arg, uint16_t move)
 		s->st.broken[nr] = true;
 		s->st.breaks++;
 		break;
+	case MOVE_AGENT:
+		scene_agent_apply(s, nr);
+		break;
 	default:
+		if (s->agent) {
+			scene_agent_stop(s, nr);
+			break;
+		}
 		snic_qp_error(s->nic, s->chain[nr].node->qpn);
 		snic_qp_error(s->nic, s->chain[nr].loop->qpn);
 		s->st.stopped[nr] = true;
@@ -454,6 +464,8 @@ static bool goes_first(const struct scene *s, unsigned int c)
 {
 	const struct scene_chain *ch = &s->chain[c];
 
+	if (s->cfg.kill && !s->st.killed && !s->cfg.chain[c].cnode)
+		return false;
 	return ready(ch->loop) && !ready(ch->node) && all_sent(s, c) &&
 	       (s->st.breaks == s->cfg.breaks || s->st.broken[c]) &&
 	       (!s->st.broken[c] || s->st.stopped[c]) && is_private(ch);
@@ -463,6 +475,7 @@ static unsigned int moves(void *arg, uint16_t *ret_moves)
 {
 	struct scene *s = arg;
 	unsigned int n = 0, i;
+	uint8_t of_agent[8];
 
 	for (i = 0; i < s->cfg.nr_chains; i++)
 		if (goes_first(s, i)) {
@@ -482,6 +495,10 @@ static unsigned int moves(void *arg, uint16_t *ret_moves)
 		if (s->st.broken[i] && !s->st.stopped[i])
 			ret_moves[n++] = MOVE(MOVE_STOP, i);
 	}
+	if (!s->agent)
+		return n;
+	for (i = scene_agent_moves(s, of_agent); i--; )
+		ret_moves[n++] = MOVE(MOVE_AGENT, of_agent[i]);
 	return n;
 }
 
@@ -496,6 +513,10 @@ static void say(void *arg, uint16_t move, char *ret_text, size_t len)
 	unsigned int nr = move & 0xff;
 	unsigned int c = move >> 8 == MOVE_SEND ? s->cfg.req[nr].chain : nr;
 
+	if (move >> 8 == MOVE_AGENT) {
+		snprintf(ret_text, len, "agent: %s", scene_agent_say(nr));
+		return;
+	}
 	snprintf(ret_text, len, "%s %u (%s of CNode %u)", name[move >> 8], nr,
 		 s->chain[c].prog.name, s->cfg.chain[c].cnode);
 }
@@ -507,7 +528,7 @@ static const char *wrong(void *arg, bool quiet)
 
 /* ---- the state --------------------------------------------------------------------- */
 
-static uint64_t mix_qp(uint64_t h, const struct snic_qp *qp)
+uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp)
 {
 	uint64_t v[3] = {
 		qp->state | ready(qp) << 8 | qp->sq_stage << 16 |
@@ -544,7 +565,8 @@ static uint64_t hash(void *arg)
 	memset(&st, 0, sizeof(st));
 	memcpy(&st.st, &s->st, sizeof(st.st));
 	h = explore_mix(h, &st, sizeof(st));
-	h = explore_mix(h, s->ring, (sizeof(uint64_t) << s->cfg.log_ring) + 128);
+	h = explore_mix(h, s->ring,
+			(sizeof(uint64_t) << s->cfg.log_ring) + COUNTERS);
 	h = mix_pages(h, s->pool, s->cfg.nr_pages);
 	for (c = 0; c < SCENE_CNODES; c++)
 		h = explore_mix(h, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
@@ -556,11 +578,11 @@ static uint64_t hash(void *arg)
 		h = explore_mix(h, &v, sizeof(v));
 		h = explore_mix(h, ch->arena, ch->geom.arena_len);
 		h = mix_pages(h, ch->buf, ch->geom.buf_len / PAGE);
-		h = mix_qp(h, ch->loop);
-		h = mix_qp(h, ch->node);
-		h = mix_qp(h, ch->peer);
+		h = scene_mix_qp(h, ch->loop);
+		h = scene_mix_qp(h, ch->node);
+		h = scene_mix_qp(h, ch->peer);
 	}
-	return h;
+	return s->agent ? scene_agent_hash(s, h) : h;
 }
 
 void scene_open(struct scene *s, const struct scene_config *cfg)
@@ -570,7 +592,7 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
 		.relaxed_index = !cfg->strict,
 	};
-	uint32_t pdn, tt_key[SCENE_CNODES];
+	uint32_t tt_key[SCENE_CNODES];
 	struct wrc_bind bind = { 0 };
 	unsigned int c;
 
@@ -581,19 +603,23 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 		.hash = hash, .say = say,
 	};
 	assert_int_equal(snic_new(&nic, &s->nic), 0);
-	assert_int_equal(snic_pd_alloc(s->nic, &pdn), 0);
-	node_memory(s, pdn, &bind);
+	assert_int_equal(snic_pd_alloc(s->nic, &s->pdn), 0);
+	node_memory(s, s->pdn, &bind);
 	for (c = 0; c < SCENE_CNODES; c++)
-		tt_key[c] = key(s, pdn, s->tt[c],
+		tt_key[c] = key(s, s->pdn, s->tt[c],
 				SCENE_SLOTS * sizeof(uint64_t), 0);
 	for (c = 0; c < cfg->nr_chains; c++)
-		make_chain(s, c, pdn, &bind, tt_key);
-	watch(s, s->nic, sizeof(*s->nic));
-	watch(s, &s->st, sizeof(s->st));
+		make_chain(s, c, s->pdn, &bind, tt_key);
+	if (cfg->agent)
+		scene_agent_open(s);
+	scene_watch(s, s->nic, sizeof(*s->nic));
+	scene_watch(s, &s->st, sizeof(s->st));
 }
 
 void scene_close(struct scene *s)
 {
+	if (s->agent)
+		scene_agent_close(s);
 	snic_free(s->nic);
 	while (s->nr_blocks)
 		free(s->blocks[--s->nr_blocks]);

@@ -7,6 +7,8 @@
  *
  * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
  * one WQE of its client queue; the connection breaks; the agent stops the chain.
+ * With an agent, that is mnode/reclaim.c, also: CNode 0 is given up; the agent
+ * collects pages, drives its batch, or one WQE of its own queue runs.
  */
 #ifndef TEST_MODEL_SCENE_H
 #define TEST_MODEL_SCENE_H
@@ -22,6 +24,7 @@
 #define SCENE_PAGES	8		/* at most */
 #define SCENE_SLOTS	4		/* entries of a table */
 #define SCENE_DEPTH	4		/* instances of a chain */
+#define SCENE_TAIL	16		/* the tail's place behind the head's */
 
 /**
  * struct scene_req - a request of the list
@@ -45,9 +48,11 @@ struct scene_chain_cfg {
  * @rude:	CNode 0 does not wait for answers before it uses a slot again
  * @breaks:	how many connections may break
  * @may_fail:	a chain may fail by itself: the ring is too small
+ * @agent:	what stopped chains hold goes back to the ring
+ * @kill:	and CNode 0 may be given up
  */
 struct scene_config {
-	bool strict, rude, may_fail;
+	bool strict, rude, may_fail, agent, kill;
 	enum snic_fetch fetch;
 	uint8_t nr_pages, log_ring, breaks;
 	uint8_t mapped[SCENE_CNODES];
@@ -74,18 +79,29 @@ struct scene_state {
 	uint8_t order[SCENE_CHAINS][SCENE_REQS];	/* requests as sent */
 	bool req_sent[SCENE_REQS], req_answered[SCENE_REQS];
 	bool broken[SCENE_CHAINS], stopped[SCENE_CHAINS];
+	bool killed;
 	uint8_t breaks;
 	/* What each slot contains, as its CNode knows. */
 	uint8_t tag[SCENE_CNODES][SCENE_SLOTS];
 	const char *wrong;
 };
 
+/* What an agent that is to be found out does not do. */
+enum scene_sloppy {
+	SCENE_CAREFUL,
+	SCENE_NO_HELD,		/* ask what a stopped chain held */
+	SCENE_NO_HOLES,		/* remember empty slots that the head has passed */
+};
+
 struct scene {
 	struct scene_config cfg;
+	enum scene_sloppy sloppy;
 	struct scene_chain chain[SCENE_CHAINS];
 	struct scene_state st;
 	struct snic *nic;
-	uint64_t *ring, *counters;	/* [0] head, [8] tail */
+	uint32_t pdn, ring_key;
+	struct scene_agent *agent;
+	uint64_t *ring, *counters;	/* [0] head, [SCENE_TAIL] tail */
 	uint64_t *tt[SCENE_CNODES];
 	uint8_t *pool;
 	void *blocks[64];
@@ -99,6 +115,28 @@ void scene_close(struct scene *s);
 /* Where an instruction of an instance lies, to be corrupted. */
 void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
 		 unsigned int instance);
+
+/* ---- inside ---------------------------------------------------------------- */
+
+/* Memory that moves change. */
+void scene_watch(struct scene *s, void *at, size_t len);
+uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp);
+
+/* scene_agent.c.  Its moves, numbered from 0 on; returns how many. */
+unsigned int scene_agent_moves(const struct scene *s, uint8_t *ret_moves);
+const char *scene_agent_say(uint8_t move);
+void scene_agent_apply(struct scene *s, uint8_t move);
+void scene_agent_open(struct scene *s);
+void scene_agent_close(struct scene *s);
+/* The chain is stopped, and what it held is with the agent. */
+void scene_agent_stop(struct scene *s, unsigned int chain);
+uint64_t scene_agent_hash(const struct scene *s, uint64_t h);
+/* Pages in its hands: calls see() for each. */
+void scene_agent_pages(const struct scene *s, void *arg,
+		       void (*see)(void *arg, uint64_t page));
+unsigned int scene_agent_holes(const struct scene *s);
+/* NULL, or what it has found that should not be. */
+const char *scene_agent_wrong(const struct scene *s);
 
 /* scene_check.c: NULL or what is broken. */
 const char *scene_wrong(struct scene *s, bool quiet);

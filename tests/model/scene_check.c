@@ -6,51 +6,92 @@
 
 /* ---- I1: every page in one place --------------------------------------------- */
 
-static bool see(const struct scene *s, uint8_t *seen, uint64_t page)
+struct count {
+	const struct scene *s;
+	uint8_t seen[SCENE_PAGES];
+	bool foreign;
+};
+
+static void see(void *arg, uint64_t page)
 {
 	uint64_t nr = (page - WRC_POOL_IOVA) / PAGE;
+	struct count *c = arg;
 
 	if (!page)
-		return true;
-	if (page % PAGE || nr >= s->cfg.nr_pages)
-		return false;
-	seen[nr]++;
-	return true;
+		return;
+	if (page % PAGE || nr >= c->s->cfg.nr_pages)
+		c->foreign = true;
+	else
+		c->seen[nr]++;
 }
 
 /* wrc_held_page() is exact between any two WQEs. */
-static bool see_chain(const struct scene *s, uint8_t *seen,
-		      const struct scene_chain *ch)
+static void see_chain(struct count *c, const struct scene_chain *ch)
 {
 	struct wrc_held held;
 
-	return !wrc_held_page(&ch->prog, &ch->geom, ch->arena,
-			      ch->loop->sq_ci, &held) &&
-	       see(s, seen, held.page);
+	if (wrc_held_page(&ch->prog, &ch->geom, ch->arena, ch->loop->sq_ci,
+			  &held))
+		c->foreign = true;
+	else
+		see(c, held.page);
+}
+
+static void see_all(struct count *n)
+{
+	const struct scene *s = n->s;
+	unsigned int c, i;
+
+	for (i = 0; i < 1u << s->cfg.log_ring; i++)
+		see(n, be64toh(s->ring[i]));
+	for (c = 0; c < SCENE_CNODES; c++)
+		for (i = 0; i < SCENE_SLOTS; i++)
+			see(n, be64toh(s->tt[c][i]));
+	for (c = 0; c < s->cfg.nr_chains; c++)
+		if (!s->agent || !s->st.stopped[c])
+			see_chain(n, &s->chain[c]);
+	if (s->agent)
+		scene_agent_pages(s, n, see);
 }
 
 static const char *wrong_places(const struct scene *s)
 {
-	uint8_t seen[SCENE_PAGES] = { 0 };
-	bool ok = true;
-	unsigned int c, i;
+	struct count n = { .s = s };
+	unsigned int i;
 
-	for (i = 0; i < 1u << s->cfg.log_ring; i++)
-		ok &= see(s, seen, be64toh(s->ring[i]));
-	for (c = 0; c < SCENE_CNODES; c++)
-		for (i = 0; i < SCENE_SLOTS; i++)
-			ok &= see(s, seen, be64toh(s->tt[c][i]));
-	for (c = 0; c < s->cfg.nr_chains; c++)
-		ok &= see_chain(s, seen, &s->chain[c]);
-	if (!ok)
+	see_all(&n);
+	if (n.foreign)
 		return "I1: something that is no page";
 	for (i = 0; i < s->cfg.nr_pages; i++) {
-		if (seen[i] > 1)
+		if (n.seen[i] > 1)
 			return "I1: a page in two places";
 		/* Who breaks the rules may drop pages: the agent finds them. */
-		if (!seen[i] && !s->cfg.rude)
+		if (!n.seen[i] && !s->cfg.rude)
 			return "I1: a page in no place";
 	}
+	return NULL;
+}
+
+/*
+ * When nothing moves: the free pages stand from head to tail without a gap, so
+ * that the next stores find them; while holes are left over there are none.
+ */
+static const char *wrong_order(const struct scene *s)
+{
+	unsigned int slots = 1u << s->cfg.log_ring, nr = 0, i;
+	unsigned int holes = scene_agent_holes(s);
+	uint64_t head = s->counters[0] / sizeof(uint64_t);
+	uint64_t tail = s->counters[SCENE_TAIL] / sizeof(uint64_t);
+
+	for (i = 0; i < slots; i++)
+		nr += s->ring[i] != 0;
+	if (nr && holes)
+		return "the ring: free pages behind a hole";
+	if ((head + nr - tail - holes) % slots)
+		return "the ring: head and tail are not as far as its pages";
+	for (i = 0; i < nr; i++)
+		if (!s->ring[(head + i) % slots])
+			return "the ring: a gap";
 	return NULL;
 }
 
@@ -73,7 +114,7 @@ static bool at_rest(const struct scene *s, unsigned int cnode,
 
 static bool keeps_rules(const struct scene *s, unsigned int cnode)
 {
-	return cnode != 0 || !s->cfg.rude;
+	return cnode != 0 || (!s->cfg.rude && !s->st.killed);
 }
 
 static const char *wrong_slot(const struct scene *s, unsigned int cnode,
@@ -166,7 +207,7 @@ static const char *wrong_rest(const struct scene *s)
 			continue;
 		if (s->st.req_sent[i])
 			return "a request gets no answer";
-		if (!s->cfg.breaks && !s->cfg.may_fail)
+		if (!s->cfg.breaks && !s->cfg.may_fail && !s->cfg.kill)
 			return "a request cannot be sent";
 	}
 	return NULL;
@@ -185,7 +226,11 @@ const char *scene_wrong(struct scene *s, bool quiet)
 		why = wrong_contents(s);
 	for (c = 0; !why && c < s->cfg.nr_chains; c++)
 		why = wrong_progress(s, c);
+	if (!why && s->agent)
+		why = scene_agent_wrong(s);
 	if (!why && quiet)
 		why = wrong_rest(s);
+	if (!why && quiet && s->agent)
+		why = wrong_order(s);
 	return why;
 }

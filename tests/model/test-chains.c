@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "scene.h"
 
-#define MAX_STATES 3000000
+#define MAX_STATES 20000000
 
 #define LOAD ODRP_WIRE_LOAD
 #define MAPPED ODRP_WIRE_MAPPED_STORE
@@ -160,6 +160,8 @@ static void one_slot(void **state)
 	};
 
 	holds_both(&cfg, "one slot");
+	cfg.strict = false;
+	holds(&cfg, "one slot, index not checked");
 }
 
 /* More than a lap of the instances, as many at once as there may be. */
@@ -215,6 +217,78 @@ static void breaks_idle(void **state)
 	}
 }
 
+/* ---- the agent takes back what they leave ---------------------------------------- */
+
+static void reclaimed(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 3, .mapped = { 0, 1 }, .breaks = 1,
+		.agent = true, .nr_chains = 2, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
+	};
+
+	holds_both(&cfg, "reclaimed");
+}
+
+/* The store fails on an empty slot, which the invalidate fills later. */
+static void hole(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 1, .log_ring = 3, .mapped = { 0, 1 },
+		.may_fail = true, .agent = true, .nr_chains = 3, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 2, 1, 2 } },
+	};
+
+	holds_both(&cfg, "hole");
+}
+
+static void given_up(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 3, .log_ring = 3, .mapped = { 1, 0 },
+		.agent = true, .kill = true, .nr_chains = 3, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0, 2 } },
+	};
+
+	cfg.strict = true;
+	cfg.fetch = SNIC_FETCH_EARLY;
+	holds(&cfg, "given up");
+	if (nightly())
+		holds_both(&cfg, "given up");
+}
+
+/* ---- more at once ---------------------------------------------------------------------- */
+
+static void three_queues(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 4, .log_ring = 3, .mapped = { 1, 1 },
+		.nr_chains = 3, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { FREE, 1 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0 }, { 1, 1 } },
+	};
+
+	holds_both(&cfg, "three queues");
+}
+
+static void four_queues(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 5, .log_ring = 3, .mapped = { 1, 1 }, .breaks = 1,
+		.agent = true, .nr_chains = 4, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 1 },
+			   { FREE, 1 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 1, 2 }, { 3, 0 } },
+	};
+
+	if (!nightly())
+		skip();
+	holds_both(&cfg, "four queues");
+}
+
 /* ---- a CNode that keeps no rules ------------------------------------------------------ */
 
 /* Two queues free the same slot. */
@@ -228,20 +302,6 @@ static void freed_twice(void **state)
 	};
 
 	holds_both(&cfg, "freed twice");
-}
-
-static void three_queues(void **state)
-{
-	struct scene_config cfg = {
-		.nr_pages = 4, .log_ring = 3, .mapped = { 1, 1 },
-		.nr_chains = 3, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { FREE, 1 } },
-		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0 }, { 1, 1 } },
-	};
-
-	if (!nightly())
-		skip();
-	holds_both(&cfg, "three queues");
 }
 
 /* ---- it finds what is broken --------------------------------------------------------- */
@@ -284,6 +344,31 @@ static void no_gate(struct scene *s)
 	en->index = htobe32(be32toh(en->index) + 2);
 }
 
+static void no_held(struct scene *s)
+{
+	s->sloppy = SCENE_NO_HELD;
+}
+
+static void no_holes(struct scene *s)
+{
+	s->sloppy = SCENE_NO_HOLES;
+}
+
+/* The gate's count, which the request brings, goes to the instance's end. */
+static void wide_gate(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int i;
+
+	for (i = 0; i < ch->prog.nr_words; i++) {
+		const struct wrc_word *w = &ch->prog.word[i];
+
+		if (w->kind == ODRP_WIRE_WORD_ENABLE && !w->delta &&
+		    wrc_is_gate(&ch->prog, w->insn))
+			ch->words[i].base = htobe16(ch->geom.loop_bb);
+	}
+}
+
 static void finds(void **state)
 {
 	struct scene_config cfg = {
@@ -298,8 +383,35 @@ static void finds(void **state)
 		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
 	};
 
+	struct scene_config empty = {
+		.nr_pages = 1, .log_ring = 3, .mapped = { 0, 1 },
+		.may_fail = true, .agent = true, .strict = true,
+		.nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 } },
+	};
+
 	fails(&cfg, "plain take", plain_take, "I1: a page in two places");
 	fails(&lone, "no gate", no_gate, "I6: an instance ran without its request");
+	lone.agent = true;
+	fails(&lone, "no held", no_held, "I1: a page in no place");
+	fails(&empty, "no holes", no_holes,
+	      "the ring: head and tail are not as far as its pages");
+}
+
+/*
+ * A gate that enables what is still to be patched: a WQE that is fetched when
+ * it is enabled is stale.  One that is fetched when it runs is not.
+ */
+static void enabled_too_early(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 2, .log_ring = 2, .strict = true,
+		.fetch = SNIC_FETCH_EARLY, .nr_chains = 1, .nr_reqs = 1,
+		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
+	};
+
+	fails(&cfg, "enabled too early", wide_gate, "I6: a chain failed");
 }
 
 /*
@@ -334,9 +446,14 @@ int main(void)
 		cmocka_unit_test(second_lap),
 		cmocka_unit_test(breaks),
 		cmocka_unit_test(breaks_idle),
+		cmocka_unit_test(reclaimed),
+		cmocka_unit_test(hole),
+		cmocka_unit_test(given_up),
 		cmocka_unit_test(freed_twice),
 		cmocka_unit_test(three_queues),
+		cmocka_unit_test(four_queues),
 		cmocka_unit_test(finds),
+		cmocka_unit_test(enabled_too_early),
 		cmocka_unit_test(open_load),
 	};
 
