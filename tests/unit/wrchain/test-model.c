@@ -190,6 +190,70 @@ static void laws_of_queues(void **state)
 	}
 }
 
+#define SIM_QUEUES 32
+#define SIM_WINDOW 7
+
+/*
+ * The same network, simulated: own server, shared server, the rest of the way;
+ * all times fixed, first come first served.  Requests per ns.
+ */
+static double simulate(unsigned int queues, unsigned int window, double own,
+		       double shared, double way)
+{
+	double at[SIM_QUEUES * SIM_WINDOW], queue_free[SIM_QUEUES] = { 0 };
+	unsigned int n = queues * window, done = 0, goal = 2000 * n;
+	bool at_shared[SIM_QUEUES * SIM_WINDOW] = { false };
+	double shared_free = 0, start = 0, now = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		at[i] = i;
+	while (done < goal) {
+		unsigned int next = 0, q;
+		double *server;
+
+		for (unsigned int i = 1; i < n; i++)
+			if (at[i] < at[next])
+				next = i;
+		now = at[next];
+		q = next % queues;
+		server = at_shared[next] ? &shared_free : &queue_free[q];
+		if (*server < now)
+			*server = now;
+		*server += at_shared[next] ? shared : own;
+		at[next] = *server;
+		if (at_shared[next]) {
+			at[next] += way;
+			if (++done == goal / 2)
+				start = now;
+		}
+		at_shared[next] = !at_shared[next];
+	}
+	return (goal - goal / 2) / (now - start);
+}
+
+/* Where nothing or everything is busy the same; between, never optimistic. */
+static void against_simulation(void **state)
+{
+	static const unsigned int queues[] = { 1, 2, 4, 8, 16, 32 };
+	const double own = 3200, shared = 383, way = 2400;
+	struct wrc_cost c = {
+		.busy_ns = own, .link_out = shared * 12.5,
+		.latency_ns = own + shared + way,
+	};
+
+	for (unsigned int i = 0; i < 6; i++)
+		for (unsigned int w = 1; w <= SIM_WINDOW; w += 3) {
+			double sim = simulate(queues[i], w, own, shared, way);
+			struct wrc_load l;
+
+			wrc_model_load(&c, &params, queues[i], w, &l);
+			if (l.mops / 1e3 > 1.01 * sim ||
+			    l.mops / 1e3 < 0.8 * sim)
+				fail_msg("%u queues, %u each: %.3f M/s, simulated %.3f",
+					 queues[i], w, l.mops, sim * 1e3);
+		}
+}
+
 /* Contexts that do not fit cost throughput. */
 static void too_many_queues(void **state)
 {
@@ -347,6 +411,7 @@ int main(void)
 		TEST(batches),
 		TEST(alone_it_takes_its_latency),
 		TEST(laws_of_queues),
+		TEST(against_simulation),
 		TEST(too_many_queues),
 		TEST(order_of_figure_10),
 		TEST(ideas_start_from_what_is),
