@@ -116,6 +116,17 @@ close_card:
 	return r;
 }
 
+/* What the report is of, beside the card. */
+static void describe_run(const struct args *args, struct json_object *report)
+{
+	json_object_object_add(report, "version",
+			       json_object_new_string(VERSION));
+	json_object_object_add(report, "port",
+			       json_object_new_int(args->opts.port));
+	json_object_object_add(report, "strict",
+			       json_object_new_boolean(args->opts.strict));
+}
+
 static int check(const struct args *args, struct json_object *report)
 {
 	char why[NIC_MLX5_WHY_MAX];
@@ -151,6 +162,8 @@ int main(int argc, char **argv)
 	}
 	r = check_describe(&dev, &report);
 	wrc_mlx5_close(&dev);
+	if (!r)
+		describe_run(&args, report);
 	if (r) {
 		fprintf(stderr, "odrp-hwcheck: out of memory\n");
 		return EXIT_DIFFERENT;

@@ -102,12 +102,31 @@ static uint8_t at_most(uint8_t n, uint8_t log_limit)
 	return log_limit < 8 && n > 1 << log_limit ? 1 << log_limit : n;
 }
 
+/* What an Ethernet path has beside GIDs. */
+static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
+			     struct wrc_mlx5_conn *conn)
+{
+	const struct mlx5_pd *pd = mlx5_find(&m->pds, q->pdn);
+	struct wrc_mlx5_path *path = &conn->path;
+	struct wrc_mlx5_roce roce;
+	int r;
+
+	if (!pd)
+		return -ENOENT;
+	r = wrc_mlx5_roce_query(&m->dev, path->sgid_index, &roce);
+	if (r)
+		return r;
+	path->roce = true;
+	path->udp_sport = wrc_mlx5_udp_sport(&m->dev, &roce, q->qpn,
+					     conn->dest_qpn);
+	return m->dev.devx->resolve(pd->pd, path, path->mac);
+}
+
 /* What the connection manager leaves open. */
 static int complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
 		    struct wrc_mlx5_conn *conn)
 {
 	const struct wrc_mlx5_caps *caps = &m->dev.caps;
-	const struct mlx5_pd *pd = mlx5_find(&m->pds, q->pdn);
 
 	conn->access = q->access;
 	conn->log_msg_max = caps->log_max_msg < LOG_MSG_MAX ?
@@ -117,14 +136,7 @@ static int complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
 				      caps->log_max_ra_req);
 	conn->max_dest_rd_atomic = at_most(conn->max_dest_rd_atomic,
 					   caps->log_max_ra_res);
-	conn->path.roce = m->dev.link.ethernet;
-	if (!conn->path.roce)
-		return 0;
-	conn->path.udp_sport = caps->udp_sport |
-			       ((q->qpn ^ conn->dest_qpn) & 0x3fff);
-	if (!pd)
-		return -ENOENT;
-	return m->dev.devx->resolve(pd->pd, &conn->path, conn->path.mac);
+	return m->dev.link.ethernet ? complete_ethernet(m, q, conn) : 0;
 }
 
 int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,

@@ -81,9 +81,11 @@ void wrc_mlx5_cmd_query_cap(enum wrc_mlx5_cap_type type,
 void wrc_mlx5_parse_cap(enum wrc_mlx5_cap_type type, const void *out,
 			struct wrc_mlx5_caps *caps);
 
+#define WRC_MLX5_ROCE_V2	2	/* v1 is 0, as the device numbers them */
+
 /**
  * struct wrc_mlx5_roce - an entry of a port's RoCE address table
- * @version:	0: RoCE v1, 2: v2 (as the device numbers them)
+ * @version:	of packets with this address
  */
 struct wrc_mlx5_roce {
 	__u8 gid[16];
@@ -167,9 +169,10 @@ struct wrc_mlx5_qp_attr {
 /**
  * struct wrc_mlx5_path - where packets go
  * @loopback:	to this device itself; nothing else of the path is needed
- * @roce:	Ethernet: @mac, @udp_sport, and the GIDs; else InfiniBand
+ * @roce:	Ethernet: @mac, and the GIDs; else InfiniBand
  * @grh:	InfiniBand: with GIDs too
  * @src_path_bits: low bits of the source LID
+ * @udp_sport:	RoCE v2 only; 0: v1
  */
 struct wrc_mlx5_path {
 	__u8 port;

@@ -146,8 +146,10 @@ static void put_ethernet(struct wrc_mlx5_cmd *cmd,
 	put_path(cmd, WRC_F(ads, rmac_31_0),
 		 (__u32)p->mac[2] << 24 | (__u32)p->mac[3] << 16 |
 		 (__u32)p->mac[4] << 8 | p->mac[5]);
-	put_path(cmd, WRC_F(ads, udp_sport), p->udp_sport);
-	put_path(cmd, WRC_F(ads, dscp), p->traffic_class >> 2);
+	if (p->udp_sport) {
+		put_path(cmd, WRC_F(ads, udp_sport), p->udp_sport);
+		put_path(cmd, WRC_F(ads, dscp), p->traffic_class >> 2);
+	}
 	put_path(cmd, WRC_F(ads, eth_prio), p->sl & 7);
 	put_gids(cmd, p);
 }

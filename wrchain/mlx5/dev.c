@@ -236,17 +236,28 @@ static int check_caps(struct wrc_mlx5 *dev, char *why)
 	return -EOPNOTSUPP;
 }
 
-static int query_roce(struct wrc_mlx5 *dev)
+int wrc_mlx5_roce_query(struct wrc_mlx5 *dev, __u16 index,
+			struct wrc_mlx5_roce *ret_roce)
 {
 	__u8 out[WRC_MLX5_IN_MAX];
 	struct wrc_mlx5_cmd cmd;
 	int err;
 
-	wrc_mlx5_cmd_query_roce(dev->port, dev->gid_index, &cmd);
+	wrc_mlx5_cmd_query_roce(dev->port, index, &cmd);
 	err = wrc_mlx5_command(dev, &cmd, out);
 	if (!err)
-		wrc_mlx5_parse_roce(out, &dev->roce);
+		wrc_mlx5_parse_roce(out, ret_roce);
 	return err;
+}
+
+/* Different for each pair, so that networks spread them. */
+__u16 wrc_mlx5_udp_sport(const struct wrc_mlx5 *dev,
+			 const struct wrc_mlx5_roce *roce, __u32 from,
+			 __u32 to)
+{
+	if (roce->version != WRC_MLX5_ROCE_V2)
+		return 0;
+	return dev->caps.udp_sport | ((from ^ to) & 0x3fff);
 }
 
 static int check_port(struct wrc_mlx5 *dev, char *why)
@@ -262,7 +273,7 @@ static int check_port(struct wrc_mlx5 *dev, char *why)
 	}
 	err = dev->devx->port(dev->ctx, dev->port, dev->gid_index, &dev->link);
 	if (!err && dev->link.ethernet)
-		err = query_roce(dev);
+		err = wrc_mlx5_roce_query(dev, dev->gid_index, &dev->roce);
 	if (err) {
 		snprintf(why, WRC_MLX5_WHY_MAX,
 			 "%.60s: port %u has no address of index %u: %.100s",

@@ -92,6 +92,14 @@ int wrc_mlx5_start(struct wrc_mlx5 *dev, __u8 port, __u16 gid_index,
 /* After all that was made on it is gone.  Of a probed one, too. */
 void wrc_mlx5_close(struct wrc_mlx5 *dev);
 
+/* An entry of the port's RoCE address table. */
+int wrc_mlx5_roce_query(struct wrc_mlx5 *dev, __u16 index,
+			struct wrc_mlx5_roce *ret_roce);
+/* The UDP source port between two queue pairs, or 0: RoCE v1 has none. */
+__u16 wrc_mlx5_udp_sport(const struct wrc_mlx5 *dev,
+			 const struct wrc_mlx5_roce *roce, __u32 from,
+			 __u32 to);
+
 /* How many sets of counters the device gives us, at most max; for a probe. */
 int wrc_mlx5_count_counters(struct wrc_mlx5 *dev, unsigned int max,
 			    unsigned int *ret_n);

@@ -124,7 +124,7 @@ static void own_path(const struct wrc_mlx5 *dev, __u32 from, __u32 to,
 	p.hop_limit = 1;
 	memcpy(p.dgid, dev->link.gid, sizeof(p.dgid));
 	memcpy(p.mac, dev->roce.mac, sizeof(p.mac));
-	p.udp_sport = dev->caps.udp_sport | ((from ^ to) & 0x3fff);
+	p.udp_sport = wrc_mlx5_udp_sport(dev, &dev->roce, from, to);
 	*ret_path = p;
 }
 

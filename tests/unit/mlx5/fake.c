@@ -127,6 +127,7 @@ void fake_adopt(struct snic *snic)
 	fake.snic = snic;
 	fake.adopted = true;
 	fake.next_umem = 0x100;
+	fake.roce_version = 2;
 	fake.port = (struct wrc_mlx5_port){
 		.active = true, .ethernet = true, .mtu = 5,
 		.gid = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 },
@@ -237,7 +238,7 @@ static int query_roce(uint8_t *in, uint8_t *out)
 	fake_expect(take(in, 0x5c, 4), 1, "vhca_port_num");
 	memcpy(out + 16, fake.port.gid, 16);
 	memcpy(out + 16 + 18, fake.mac, 6);
-	put_bits(out + 16, 0xd8, 8, 2);
+	put_bits(out + 16, 0xd8, 8, fake.roce_version);
 	return 0;
 }
 
@@ -470,7 +471,11 @@ static void take_path(struct fake_obj *o, uint8_t *in)
 		return;
 	take(in, ADS + 0x58, 8);		/* hop_limit */
 	if (fake.port.ethernet) {
-		assert_true(take(in, ADS + 0x110, 16) >= 0xc000);
+		if (fake.roce_version == 2)
+			assert_true(fake_bits(in, ADS + 0x110, 16) >= 0xc000);
+		else	/* and no DSCP */
+			assert_int_equal(fake_bits(in, ADS + 0x108, 24), 0);
+		take(in, ADS + 0x110, 16);	/* udp_sport */
 		take(in, ADS + 0x48, 8);	/* src_addr_index */
 		take(in, ADS + 0x64, 8);	/* tclass */
 		take(in, ADS + 0x6c, 20);	/* flow_label */

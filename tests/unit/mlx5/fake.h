@@ -62,6 +62,7 @@ struct fake {
 	uint8_t caps[5][256];
 	struct wrc_mlx5_port port;
 	uint8_t mac[6];
+	uint8_t roce_version;
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;

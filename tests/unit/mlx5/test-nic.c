@@ -523,6 +523,24 @@ static void accepted(void **state)
 	nic->ops->close(nic);
 }
 
+/* An address of RoCE v1 has no UDP port. */
+static void accepted_v1(void **state)
+{
+	struct nic *nic = open_nic();
+	struct pair p;
+	uint32_t id;
+
+	pair_open(&p, nic, 0);
+	cm.attr = cm_conn;
+	fake.roce_version = 0;
+	happens(NIC_REQUEST, &conns[0]);
+	expect_event(nic, NIC_REQUEST, &id);
+	assert_int_equal(nic->ops->accept(nic, id, p.qpn, NULL, 0), 0);
+	nic->ops->release(nic, id);
+	pair_close(&p);
+	nic->ops->close(nic);
+}
+
 static void disconnected(void **state)
 {
 	struct nic *nic = open_nic();
@@ -621,6 +639,7 @@ int main(void)
 		T(stopped_by_itself),
 		T(nobody),
 		T(accepted),
+		T(accepted_v1),
 		T(disconnected),
 		T(not_accepted),
 		T(counters),

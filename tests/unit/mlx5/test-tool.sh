@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# odrp-hwcheck and odrp-mnoded where there is no such card: what they say, and
+# how they end. Arguments: the two programs.
+
+hwcheck=$1
+mnoded=$2
+status=0
+
+# ends STATUS TEXT PROGRAM ARG...: exit status, and text in what it said.
+ends() {
+	want=$1 text=$2
+	shift 2
+	said=$("$@" 2>&1)
+	got=$?
+	if [ "$got" -ne "$want" ]; then
+		echo "$*: exit status $got, expected $want: $said"
+		status=1
+	fi
+	case $said in
+	*"$text"*) ;;
+	*)
+		echo "$*: expected '$text' in: $said"
+		status=1
+		;;
+	esac
+}
+
+ends 77 'no_such_card: no such RDMA device' "$hwcheck" no_such_card
+ends 77 'nothing was checked' "$hwcheck" no_such_card
+ends 77 '"device":null' "$hwcheck" --json no_such_card
+ends 77 'no such RDMA device' "$hwcheck" mlx5:no_such_card,port=1
+ends 64 'port=0: expected a number from 1' "$hwcheck" card,port=0
+ends 64 'expected one device' "$hwcheck" one two
+ends 0 'Usage: odrp-hwcheck' "$hwcheck" --help
+ends 0 'odrp-hwcheck' "$hwcheck" --version
+ends 1 'nic: no_such_card: no such RDMA device' \
+	"$mnoded" --config /dev/null --nic mlx5:no_such_card
+ends 1 'nic: strict=x: expected yes or no' \
+	"$mnoded" --config /dev/null --nic mlx5:card,strict=x
+exit $status
