@@ -10,14 +10,6 @@
 
 #define MOMENT_US	20
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
-}
-
 /* ---- the software NIC -------------------------------------------------------- */
 
 static int soft_join(struct side *s, uint32_t from, uint32_t to,
@@ -44,6 +36,11 @@ static bool soft_wait(struct side *s)
 	return true;
 }
 
+static uint64_t soft_clock_us(struct side *s)
+{
+	return s->now / 1000;
+}
+
 int side_soft_open(bool strict, struct side *ret_side)
 {
 	const struct snic_config cfg = {
@@ -54,6 +51,7 @@ int side_soft_open(bool strict, struct side *ret_side)
 	};
 	struct side s = {
 		.name = "software NIC", .join = soft_join, .wait = soft_wait,
+		.clock_us = soft_clock_us,
 	};
 	int r;
 
@@ -93,12 +91,21 @@ static bool mlx5_wait(struct side *s)
 	return true;
 }
 
+static uint64_t mlx5_clock_us(struct side *s)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
 int side_mlx5_open(const struct nic_mlx5_opts *opts,
 		   const struct wrc_mlx5_devx *devx, struct side *ret_side,
 		   char why[NIC_MLX5_WHY_MAX])
 {
 	struct side s = {
 		.name = "card", .join = mlx5_join, .wait = mlx5_wait,
+		.clock_us = mlx5_clock_us,
 	};
 	int r;
 
@@ -120,12 +127,12 @@ void side_close(struct side *s)
 static bool until(struct side *s, bool (*done)(void *arg), void *arg,
 		  uint64_t patience)
 {
-	uint64_t end = now_us() + patience;
+	uint64_t end = s->clock_us(s) + patience;
 
 	do {
 		if (done && done(arg))
 			return true;
-	} while (s->wait(s) && now_us() < end);
+	} while (s->wait(s) && s->clock_us(s) < end);
 	return done && done(arg);
 }
 

@@ -15,7 +15,9 @@
  *		direction
  * @wait:	lets it work for a moment.  False: it is at rest, and nothing
  *		will happen any more by itself; hardware never says so
- * @now:	the software NIC's clock
+ * @clock_us:	the time that passes for it: not this machine's, where it is
+ *		stepped
+ * @now:	the software NIC's clock, ns
  */
 struct side {
 	const char *name;
@@ -23,6 +25,7 @@ struct side {
 	int (*join)(struct side *s, uint32_t from, uint32_t to,
 		    unsigned int access);
 	bool (*wait)(struct side *s);
+	uint64_t (*clock_us)(struct side *s);
 	struct snic *snic;
 	uint64_t now;
 };

@@ -23,6 +23,11 @@ static bool fake_wait(struct side *s)
 	return true;
 }
 
+static uint64_t fake_clock_us(struct side *s)
+{
+	return fake.now / 1000;
+}
+
 static int setup(void **state)
 {
 	const struct nic_mlx5_opts opts = { .port = 1, .strict = true };
@@ -32,6 +37,7 @@ static int setup(void **state)
 	if (side_mlx5_open(&opts, &fake_devx, &card, why))
 		fail_msg("%s", why);
 	card.wait = fake_wait;
+	card.clock_us = fake_clock_us;
 	assert_int_equal(side_soft_open(true, &soft), 0);
 	return 0;
 }
