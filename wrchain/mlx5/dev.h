@@ -129,7 +129,11 @@ int wrc_mlx5_cq_poll(struct wrc_mlx5_cq *cq, struct wrc_cqe *ret_cqe);
 int wrc_mlx5_cq_query(struct wrc_mlx5_cq *cq,
 		      struct wrc_mlx5_cq_info *ret_info);
 
-/* attr: pdn, CQs, sizes and cd_*; all else comes from mem and dev. */
+/*
+ * attr: pdn, CQs, sizes and cd_*; all else comes from mem and dev.  -EINVAL:
+ * mem is not laid out as a queue pair can have it; -ERANGE: more, or larger,
+ * entries than the device has.
+ */
 int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
 		     const struct wrc_mlx5_qp_mem *mem,
 		     struct wrc_mlx5_qp *ret_qp);

@@ -29,6 +29,14 @@ static int check_memory(const struct wrc_mlx5_qp_attr *attr,
 	return 0;
 }
 
+static bool fits_rq(const struct wrc_mlx5_caps *caps,
+		    const struct wrc_mlx5_qp_attr *attr)
+{
+	return attr->log_rq <= caps->log_max_qp_sz &&
+	       attr->log_rq_stride < 16 &&
+	       1u << attr->log_rq_stride <= caps->max_wqe_rq;
+}
+
 static int create(struct wrc_mlx5_qp *qp, const struct wrc_mlx5_qp_attr *attr)
 {
 	__u8 out[WRC_MLX5_IN_MAX];
@@ -57,7 +65,7 @@ int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
 	int err;
 
 	if (attr->log_sq > dev->caps.log_max_qp_sz ||
-	    (mem->rq && attr->log_rq > dev->caps.log_max_qp_sz))
+	    (mem->rq && !fits_rq(&dev->caps, attr)))
 		return -ERANGE;
 	err = check_memory(attr, mem, &base);
 	if (err)

@@ -330,6 +330,14 @@ static void badly_laid_out(void **state)
 	b.attr.log_sq = 16;
 	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp),
 			 -ERANGE);
+	b.attr.log_sq = LOG_SQ;
+	b.attr.log_rq_stride = 10;	/* 1024 bytes, of 512 */
+	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp),
+			 -ERANGE);
+	b.attr.log_rq_stride = STRIDE;
+	b.attr.log_rq = 16;
+	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp),
+			 -ERANGE);
 	assert_int_equal(wrc_mlx5_cq_init(&b.dev, 23, &b.cq), -ERANGE);
 	close_bed(&b);
 }
