@@ -55,7 +55,7 @@ static void pcie_read(struct wrc_cost *c, const struct wrc_params *p,
 	if (len <= 0)
 		return;
 	c->pcie_out += pieces(len, p->v[WRC_P_MRRS]) * p->v[WRC_P_TLP];
-	c->pcie_in += len + pieces(len, p->v[WRC_P_MPS]) * p->v[WRC_P_TLP];
+	c->pcie_in += len + pieces(len, p->v[WRC_P_MPS]) * p->v[WRC_P_CPL];
 }
 
 static void pcie_write(struct wrc_cost *c, const struct wrc_params *p,

@@ -25,15 +25,15 @@
  * wrc_model_fit(), rounded.
  */
 #define WRC_PARAMS(X)							\
-	X(RTT, "ns", 2289.7, true,					\
+	X(RTT, "ns", 2284.1, true,					\
 	  "Fig. 11, one-sided 4 KB 2.9 us, less the page's own time")	\
 	X(FETCH, "ns", 386.3, true,					\
 	  "Fig. 12, StoreDecision: a CAS and a WRITE, 1.9 us")		\
 	X(READ, "ns", 499.4, true,					\
 	  "Fig. 12, EndianSwap: seven READs, 6.2 us")			\
-	X(ATOMIC, "ns", 1127.5, true,					\
+	X(ATOMIC, "ns", 1127.4, true,					\
 	  "Fig. 12, CalcTTAddr: a FAA and a READ, 2.4 us")		\
-	X(RECV, "ns", 268.7, true,					\
+	X(RECV, "ns", 268.6, true,					\
 	  "Fig. 11, unmapped store 9.4 us: what is left for the request") \
 	X(BATCH, "WQEs", 1, false,					\
 	  "a fetch brings, where WQEs are patched: paper, section 6")	\
@@ -41,10 +41,12 @@
 	X(MTU, "B", 4096, false, "InfiniBand, largest; assumed")	\
 	X(PCIE, "GB/s", 15.754, false,					\
 	  "Gen3 x16: 16 lanes * 8 GT/s * 128/130 (ConnectX-5 manual)")	\
-	X(DLL, "share", 0.92, false,					\
-	  "left by ACK and flow control: pcie-bench, SIGCOMM 2018, sec. 3") \
+	X(DLL, "share", 0.902, false,					\
+	  "left by ACK, flow control, SKIP at x16: pcie-bench's model")	\
 	X(TLP, "B", 24, false,						\
-	  "per packet, 5 to 7 dwords: Intel AN 708")			\
+	  "around a write or a read's request: pcie-bench's model")	\
+	X(CPL, "B", 20, false,						\
+	  "around a completion with data: pcie-bench's model")		\
 	X(MPS, "B", 256, false, "payload of a PCIe packet; usual in servers") \
 	X(MRRS, "B", 512, false, "a PCIe read asks for; usual in servers") \
 	X(WQE_RATE, "M/s", 45, false,					\

@@ -121,7 +121,7 @@ expect 0 "$wrc" cost --sweep --json
 says out '"parameter": "RTT"'
 
 # A parameter that somebody knows better: 4.83 us and 100 ns less.
-expect 0 "$wrc" cost load --variant paper --param RTT=2189.7 --param LINK=100
+expect 0 "$wrc" cost load --variant paper --param RTT=2184.1 --param LINK=100
 says out ' 4.73 '
 expect 0 "$wrc" cost --sweep --param BATCH=4
 expect 0 "$wrc" cost --fit --json --param FETCH=100
