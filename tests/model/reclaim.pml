@@ -17,7 +17,7 @@
  *@ holds queue-fails	CNODES=2 PAGES=2 SLOTS=4 KILL BREAKS=1 QUEUE_FAILS
  *@ nightly breaks-3	CNODES=2 PAGES=2 SLOTS=4 KILL BREAKS=3
  *@ nightly twice	CNODES=2 PAGES=2 SLOTS=4 KILL BREAKS=1 ROUNDS=2
- *@ nightly third	CNODES=3 PAGES=2 SLOTS=4 KILL BREAKS=1 QUEUE_FAILS
+ *@ nightly third	CNODES=3 PAGES=1 SLOTS=4 BREAKS=1
  *@ fails before-dead	CNODES=2 PAGES=2 SLOTS=4 BREAKS=1 BEFORE_DEAD | seen_==1
  *@ fails no-held	CNODES=2 PAGES=2 SLOTS=4 BREAKS=1 NO_HELD | seen_==1
  *@ fails lose-slot	CNODES=2 PAGES=2 SLOTS=4 BREAKS=1 LOSE_SLOT | (head+p_)

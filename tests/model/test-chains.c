@@ -435,6 +435,21 @@ static void open_load(void **state)
 	      "I3: a page does not contain what its CNode stored");
 }
 
+/* It loads what it has just mapped, before its own store has filled the page. */
+static void open_stale(void **state)
+{
+	struct scene_config cfg = {
+		.nr_pages = 1, .log_ring = 2, .mapped = { 0, 1 }, .rude = true,
+		.may_fail = true, .strict = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 1 } },
+		.req = { { 2, 0 }, { 0, 0, 7 }, { 1, 0 } },
+	};
+
+	fails(&cfg, "open: stale page", NULL,
+	      "I3: a load brought another's page");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +470,7 @@ int main(void)
 		cmocka_unit_test(finds),
 		cmocka_unit_test(enabled_too_early),
 		cmocka_unit_test(open_load),
+		cmocka_unit_test(open_stale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
