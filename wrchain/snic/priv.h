@@ -15,8 +15,11 @@
  *	pkt.c		RoCEv2 headers and ICRC, to and from bytes
  *	rc.c		RC transport: packets in and out, turns to send
  *	rc_req.c	requester: segmentation, windows, retransmission
+ *	rc_time.c	requester: time-outs, asking again
  *	rc_comp.c	requester: what comes back
- *	rc_resp.c	responder: order, NAKs, duplicates, RNR
+ *	rc_resp.c	responder: order, duplicates, RNR
+ *	rc_ahead.c	responder: what came before its turn
+ *	rc_ack.c	responder: ACKs and NAKs
  *	net.c		Ethernet, ARP, IPv4, ICMP echo, UDP; segment of ports
  *	cm.c, cm_msg.c	RDMA CM state machine and messages, over QP1
  *	timer.c		timer heap
@@ -218,6 +221,9 @@ struct snic_rc {
 	unsigned int nr_tx;
 	struct snic_timer pace;			/* the list is not empty */
 	bool ready;				/* pace is initialised */
+	unsigned int nr_qps;			/* attached */
+	struct snic_frame_pool *ahead;		/* rc_ahead.c; or NULL */
+	unsigned int nr_ahead;			/* of its frames in use */
 };
 
 struct snic_rc *snic_rc_of(struct snic *nic);

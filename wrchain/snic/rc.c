@@ -174,8 +174,8 @@ int snic_rc_attach(struct snic_qp *qp)
 		snic_timer_init(&rc->pace, pace_fire);
 		rc->ready = true;
 	}
-	/* One of its own, and room for the shared one. */
-	err = snic_timer_reserve(qp->nic, 3);
+	/* Three of its own, and room for the shared one. */
+	err = snic_timer_reserve(qp->nic, 4);
 	if (err)
 		return err;
 	err = rc_req_init(qp);
@@ -189,7 +189,7 @@ int snic_rc_attach(struct snic_qp *qp)
 err_req:
 	rc_req_fini(qp);
 err_timers:
-	snic_timer_unreserve(qp->nic, 3);
+	snic_timer_unreserve(qp->nic, 4);
 	return err;
 }
 
@@ -200,7 +200,7 @@ void snic_rc_detach(struct snic_qp *qp)
 	cancel_turn(qp);
 	rc_resp_fini(qp);
 	rc_req_fini(qp);
-	snic_timer_unreserve(qp->nic, 3);
+	snic_timer_unreserve(qp->nic, 4);
 }
 
 void snic_rc_flush(struct snic_qp *qp)

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The RC transport among its own files: rc.c (packets in and out of a QP, whose
- * turn it is to send), rc_req.c (requester, sending), rc_comp.c (requester, what
- * comes back), rc_resp.c (responder).
+ * The RC transport among its own files:
+ *
+ *	rc.c		packets in and out of a QP, whose turn it is to send
+ *	rc_req.c	requester: sending
+ *	rc_time.c	requester: when nothing comes back
+ *	rc_comp.c	requester: what comes back
+ *	rc_resp.c	responder: requests in their turn, and once more
+ *	rc_ahead.c	responder: what came before its turn
+ *	rc_ack.c	responder: ACKs and NAKs
  *
  * Receiving a packet only changes state and memory.  Sending is done in turns
  * at the end of a step, by snic_rc_step_end(): so the answers of one step share
@@ -12,6 +18,7 @@
 #define SNIC_RC_H
 
 #include "priv.h"
+#include "net.h"
 #include "pkt.h"
 
 /* Packets one QP may send in one turn, per direction of its role. */
@@ -39,6 +46,15 @@
 /* Packets of one READ request: longer READs are asked for in parts. */
 #define RC_READ_CHUNK	32
 #define RC_MSG_MAX	(1u << 31)
+/* Requests held ahead of the expected one: by a QP (the window of rxe), by all
+ * of a NIC. */
+#define RC_AHEAD	128
+#define RC_AHEAD_POOL	1024
+/* What overtook the packet before it did so by less. */
+#define RC_REORDER_NS	250000
+/* Pause after the first NAK for a gap, which doubles, and how many there are. */
+#define RC_NAK_AGAIN_NS	4000000ull
+#define RC_NAKS		7
 
 enum rc_kind { RC_SEND, RC_WRITE, RC_READ, RC_ATOMIC };
 
@@ -76,7 +92,14 @@ struct snic_rc_req {
 	bool rewound;			/* went back to una for a gap, once */
 	bool rnr_wait;
 	uint8_t retries, rnr_retries;	/* in a row, without progress */
-	uint64_t deadline;		/* time-out, laziness or RNR wait */
+	uint64_t deadline;		/* probe, time-out, laziness, RNR wait */
+	uint64_t due;			/* time-out; SNIC_NEVER: none runs */
+	uint8_t probes;			/* in a row, without progress */
+	/* one packet that asked is timed until it is answered */
+	bool timing;
+	uint32_t timed_psn;
+	uint64_t timed_at;
+	uint64_t rtt, rtt_dev;		/* 0: no answer was timed yet */
 	struct snic_timer timer;	/* fires not after deadline */
 	struct snic_qp *qp;
 	/* turn list of the NIC */
@@ -103,10 +126,26 @@ struct rc_result {
 
 enum rc_msg { RC_MSG_NONE, RC_MSG_SEND, RC_MSG_WRITE };
 
+/* Requests that came before their turn. */
+struct rc_ahead {
+	struct snic_frame *slot[RC_AHEAD];	/* by PSN: a snic_pkt, payload */
+	unsigned int nr;
+	bool gap;		/* epsn is missing, something before end came */
+	uint32_t end;
+	unsigned int naks;	/* for this gap */
+	/* The requester was told to go back (and nothing says that it has), and
+	 * it has not sent all before back_end again. */
+	bool told, back;
+	uint32_t back_end;
+	struct snic_timer timer;	/* the next one */
+	struct snic_qp *qp;
+};
+
 struct snic_rc_resp {
 	uint32_t epsn;		/* expected */
 	uint32_t msn;
-	bool nak_sent;		/* silent until epsn arrives */
+	bool rnr_sent;		/* silent until epsn arrives */
+	struct rc_ahead ahead;
 	/* one ACK or NAK to be sent after the replies */
 	bool ack_due;
 	uint8_t ack_syndrome;
@@ -160,9 +199,20 @@ void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome);
 void rc_go_back(struct snic_rc_req *req);
 /* The same for a gap in what came back: once, until something comes of it. */
 void rc_go_back_once(struct snic_rc_req *req);
+
+/* ---- rc_time.c ---- */
+
+void rc_time_init(struct snic_rc_req *req);
 void rc_set_deadline(struct snic_rc_req *req, uint64_t when);
+/* Was an answer asked for that is not here? */
+bool rc_answer_due(const struct snic_rc_req *req);
+/* The packet at snd asked, and was never sent before. */
+void rc_time_answer(struct snic_rc_req *req);
+/* Something was sent: the time-out runs, if it does not already. */
+void rc_start_timeout(struct snic_rc_req *req);
 /* After progress: from now, if anything is still unanswered. */
 void rc_restart_timeout(struct snic_rc_req *req);
+void rc_stop_timeout(struct snic_rc_req *req);
 
 /* ---- rc_comp.c ---- */
 
@@ -177,8 +227,46 @@ void rc_resp_flush(struct snic_qp *qp);
 /* A request. */
 void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
 int rc_resp_turn(struct snic_qp *qp);
+/* The request at epsn: executes it, or answers it. */
+void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt);
+/* A READ or atomic for which there is no room before a reply is sent. */
+bool rc_resp_full(const struct snic_rc_resp *r, const struct snic_pkt *pkt);
+
+/* ---- rc_ack.c ---- */
+
+void rc_ack_init(struct snic_qp *qp);
+void rc_ack_flush(struct snic_qp *qp);
+/* Acknowledges psn, with the next turn. */
+void rc_ack(struct snic_qp *qp, uint32_t psn);
+/* Acknowledges a message, with our answer to it if there is one soon. */
+void rc_ack_message(struct snic_qp *qp, uint32_t psn);
 /* An answer goes out: an ACK that has waited for it goes with it. */
-void rc_resp_answered(struct snic_qp *qp);
+void rc_ack_answered(struct snic_qp *qp);
+/* Takes the place of what is due. */
+void rc_nak(struct snic_qp *qp, uint8_t syndrome, uint32_t psn);
+bool rc_positive_due(const struct snic_rc_resp *r);
+/* Without waiting for a turn. */
+int rc_ack_now(struct snic_qp *qp, uint8_t syndrome, uint32_t psn);
+/* Sends what is due. */
+int rc_ack_turn(struct snic_qp *qp);
+
+/* ---- rc_ahead.c ---- */
+
+void rc_ahead_init(struct snic_qp *qp);
+void rc_ahead_fini(struct snic_qp *qp);
+void rc_ahead_flush(struct snic_qp *qp);
+/* A request behind epsn: held, if there is room. */
+void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
+/* The requester is told to go back to epsn. */
+void rc_ahead_nak_sent(struct snic_rc_resp *r);
+/* A request at epsn, or one seen before. */
+void rc_ahead_see(struct snic_rc_resp *r, const struct snic_pkt *pkt);
+/*
+ * To be called while ahead.gap is set, when epsn was `from` and is not any
+ * more, or when there is room for a reply again: what is held from epsn on is
+ * executed.
+ */
+void rc_ahead_go_on(struct snic_qp *qp, uint32_t from);
 
 static inline bool rc_is_rd(const struct rc_slot *s)
 {

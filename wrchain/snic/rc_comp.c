@@ -154,6 +154,7 @@ static void rnr_nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
 	rc_go_back(req);
 	req->rnr_wait = true;
 	req->retries = 0;	/* the peer lives */
+	rc_stop_timeout(req);
 	rc_set_deadline(req, snic_now(qp->nic) +
 			  snic_rnr_ns(pkt->syndrome & SNIC_AETH_VALUE));
 }

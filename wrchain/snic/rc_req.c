@@ -16,16 +16,10 @@
 #define MAX_SLOTS	128
 /* Before they run out, an ACK has been asked for. */
 WRC_ASSERT(MIN_SLOTS >= 2 * RC_ACK_EVERY);
-/* A time-out below this only repeats packets whose ACK is on its way. */
-#define MIN_TIMEOUT_NS	1000000
-/* Time-outs in a row double, so often. */
-#define MAX_BACKOFF	2
 /* What does not fit this many pieces is copied together. */
 #define MAX_PIECES	(SNIC_NET_MAX_IOV - 2)
 
 /* ---- life ----------------------------------------------------------------- */
-
-static void timer_fire(struct snic *nic, struct snic_timer *t);
 
 int rc_req_init(struct snic_qp *qp)
 {
@@ -49,8 +43,7 @@ int rc_req_init(struct snic_qp *qp)
 	req->una = req->snd = req->max = req->next = qp->conn.sq_psn;
 	req->asked = snic_psn_add(req->una, -1);
 	req->window = RC_WINDOW_MAX;
-	req->deadline = SNIC_NEVER;
-	snic_timer_init(&req->timer, timer_fire);
+	rc_time_init(req);
 	qp->req = req;
 	return 0;
 }
@@ -227,53 +220,6 @@ full:
 	return -EAGAIN;
 }
 
-/* ---- time ------------------------------------------------------------------------- */
-
-static uint64_t timeout_ns(const struct snic_rc_req *req)
-{
-	uint8_t code = req->qp->conn.timeout;
-	unsigned int backoff = rc_min(req->retries, MAX_BACKOFF);
-	uint64_t ns;
-
-	if (!code)
-		return SNIC_NEVER;
-	ns = 4096ull << code;
-	return (ns < MIN_TIMEOUT_NS ? MIN_TIMEOUT_NS : ns) << backoff;
-}
-
-/* The timer is left running when it is early enough: it looks again then. */
-void rc_set_deadline(struct snic_rc_req *req, uint64_t when)
-{
-	req->deadline = when;
-	if (when < req->timer.when)
-		snic_timer_set(req->qp->nic, &req->timer, when);
-}
-
-/* Is an answer due? */
-static bool answer_due(const struct snic_rc_req *req)
-{
-	return snic_psn_diff(req->asked, req->una) >= 0;
-}
-
-static void start_timeout(struct snic_rc_req *req)
-{
-	uint64_t ns = answer_due(req) ? timeout_ns(req) : RC_LAZY_NS;
-
-	rc_set_deadline(req, ns == SNIC_NEVER ?
-			  ns : snic_now(req->qp->nic) + ns);
-}
-
-/* After progress: from now, if anything is still unanswered. */
-void rc_restart_timeout(struct snic_rc_req *req)
-{
-	if (req->rnr_wait)
-		return;
-	if (req->una == req->snd)
-		req->deadline = SNIC_NEVER;
-	else
-		start_timeout(req);
-}
-
 /* ---- going back and giving up ------------------------------------------------------ */
 
 void rc_go_back(struct snic_rc_req *req)
@@ -285,6 +231,7 @@ void rc_go_back(struct snic_rc_req *req)
 	req->unasked_signal = false;
 	req->hurry = true;
 	req->rd_out = 0;
+	req->timing = false;	/* which copy is answered? */
 	rc_want_turn(req->qp);
 }
 
@@ -297,7 +244,7 @@ void rc_go_back_once(struct snic_rc_req *req)
 	req->window = req->window / 2 > RC_WINDOW_MIN ?
 		      req->window / 2 : RC_WINDOW_MIN;
 	rc_go_back(req);
-	start_timeout(req);
+	rc_restart_timeout(req);
 }
 
 void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome)
@@ -316,71 +263,12 @@ void rc_complete_head(struct snic_rc_req *req)
 	put_slot(req, s);
 }
 
-static void timed_out(struct snic_rc_req *req)
-{
-	snic_stats(req->qp->nic)->timeouts++;
-	if (req->retries >= req->qp->conn.retry_cnt) {
-		rc_fail_head(req, WRC_SYND_RETRY_EXC);
-		return;
-	}
-	req->retries++;
-	req->rewound = false;
-	req->window = RC_WINDOW_MIN;
-	rc_go_back(req);
-	start_timeout(req);
-}
-
-/* Nothing that was sent asks for an answer: the last packet does, again. */
-static void ask_again(struct snic_rc_req *req)
-{
-	struct rc_slot *s;
-
-	req->hurry = true;
-	rc_want_turn(req->qp);
-	if (req->snd != req->max || req->una == req->max)
-		return;		/* the next one will do */
-	req->snd = snic_psn_add(req->max, -1);
-	for (s = req->head; snic_psn_diff(req->snd, rc_last_psn(s)) > 0;)
-		s = s->next;
-	req->cur = s;
-}
-
-static void timer_fire(struct snic *nic, struct snic_timer *t)
-{
-	struct snic_rc_req *req = (struct snic_rc_req *)
-		((char *)t - offsetof(struct snic_rc_req, timer));
-
-	if (req->deadline == SNIC_NEVER)
-		return;
-	if (snic_now(nic) < req->deadline) {
-		snic_timer_set(nic, t, req->deadline);
-		return;
-	}
-	req->deadline = SNIC_NEVER;
-	if (req->rnr_wait) {
-		req->rnr_wait = false;
-		rc_want_turn(req->qp);
-	} else if (req->head && answer_due(req)) {
-		timed_out(req);
-	} else if (req->head) {
-		ask_again(req);
-	}
-}
-
-void snic_rc_hurry(struct snic_qp *qp)
-{
-	struct snic_rc_req *req = qp->req;
-
-	if (req && !answer_due(req) && !req->rnr_wait)
-		ask_again(req);
-}
-
 void rc_req_flush(struct snic_qp *qp)
 {
 	struct snic_rc_req *req = qp->req;
 
-	req->deadline = SNIC_NEVER;
 	req->rnr_wait = false;
+	rc_stop_timeout(req);
 	while (req->head) {
 		struct rc_slot *s = pop(req);
 
@@ -548,6 +436,8 @@ static void count_asked(struct snic_rc_req *req, const struct rc_slot *s)
 		req->unasked = 0;
 		req->unasked_signal = false;
 		req->hurry = false;
+		if (req->snd == req->max)
+			rc_time_answer(req);
 		return;
 	}
 	req->unasked++;
@@ -564,7 +454,7 @@ static bool is_answer(const struct rc_slot *s)
 /* The packet at snd went out. */
 static void advance(struct snic_rc_req *req, struct rc_slot *s)
 {
-	bool rd = rc_is_rd(s), lazy = !answer_due(req);
+	bool rd = rc_is_rd(s), lazy = !rc_answer_due(req);
 
 	if (snic_psn_diff(req->snd, req->max) < 0)
 		snic_stats(req->qp->nic)->retransmits++;
@@ -573,7 +463,7 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 	count_asked(req, s);
 	if (req->snd == rc_last_psn(s)) {
 		if (is_answer(s))
-			rc_resp_answered(req->qp);
+			rc_ack_answered(req->qp);
 		req->dense = is_dense(req);
 		req->last_msg = snic_now(req->qp->nic);
 	}
@@ -583,7 +473,7 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 	if (req->snd == snic_psn_add(rc_last_psn(s), 1))
 		req->cur = s->next;
 	if (lazy || req->deadline == SNIC_NEVER)
-		start_timeout(req);
+		rc_start_timeout(req);
 }
 
 static bool may_send(const struct snic_rc_req *req, const struct rc_slot *s)

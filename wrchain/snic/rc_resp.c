@@ -10,14 +10,11 @@
  * A plain ACK never names the PSN of a READ or atomic: a requester that lost
  * the reply could take it for one.
  */
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "rc.h"
 
 /* ---- life ----------------------------------------------------------------- */
-
-static void hold_fire(struct snic *nic, struct snic_timer *t);
 
 int rc_resp_init(struct snic_qp *qp)
 {
@@ -28,8 +25,6 @@ int rc_resp_init(struct snic_qp *qp)
 		return -ENOMEM;
 	r->epsn = qp->conn.rq_psn;
 	r->nr = nr;
-	r->qp = qp;
-	snic_timer_init(&r->hold, hold_fire);
 	if (nr) {
 		r->replies = calloc(nr, sizeof(*r->replies));
 		r->results = calloc(nr, sizeof(*r->results));
@@ -41,12 +36,15 @@ int rc_resp_init(struct snic_qp *qp)
 		}
 	}
 	qp->resp = r;
+	rc_ack_init(qp);
+	rc_ahead_init(qp);
 	return 0;
 }
 
 void rc_resp_fini(struct snic_qp *qp)
 {
-	snic_timer_cancel(qp->nic, &qp->resp->hold);
+	rc_ahead_fini(qp);
+	rc_ack_flush(qp);
 	free(qp->resp->replies);
 	free(qp->resp->results);
 	free(qp->resp);
@@ -73,106 +71,13 @@ void rc_resp_flush(struct snic_qp *qp)
 
 	r->msg = RC_MSG_NONE;
 	r->nr_replies = 0;
-	r->ack_due = false;
+	rc_ack_flush(qp);
+	rc_ahead_flush(qp);
 	if (r->have_recv)
 		fail_recv(qp, WRC_SYND_WR_FLUSH);
 }
 
-/* ---- ACKs and NAKs ----------------------------------------------------------- */
-
-static int send_ack(struct snic_qp *qp, uint8_t syndrome, uint32_t psn)
-{
-	struct snic_stats *st = snic_stats(qp->nic);
-	struct snic_pkt pkt = {
-		.opcode = SNIC_OP_ACK,
-		.psn = psn,
-		.syndrome = syndrome,
-		.msn = qp->resp->msn,
-	};
-	int err = rc_send(qp, &pkt, NULL, 0, 0);
-
-	if (err)
-		return err;
-	if ((syndrome & SNIC_AETH_KIND) == SNIC_AETH_ACK)
-		st->acks++;
-	else if ((syndrome & SNIC_AETH_KIND) == SNIC_AETH_RNR)
-		st->rnr_naks++;
-	else
-		st->naks++;
-	return 0;
-}
-
-static bool positive_due(const struct snic_rc_resp *r)
-{
-	return r->ack_due &&
-	       (r->ack_syndrome & SNIC_AETH_KIND) == SNIC_AETH_ACK;
-}
-
-/* Acknowledges psn, with the next turn. */
-static void ack(struct snic_qp *qp, uint32_t psn)
-{
-	struct snic_rc_resp *r = qp->resp;
-
-	if (r->ack_due) {
-		if (r->ack_syndrome == SNIC_NAK_SEQ) {
-			/* The gap was filled, not what came after it. */
-			r->ack_psn = r->epsn;
-			return;
-		}
-		if (snic_psn_diff(psn, r->ack_psn) < 0)
-			return;
-	}
-	r->ack_due = true;
-	r->ack_held = false;
-	r->ack_syndrome = SNIC_ACK_UNLIMITED;
-	r->ack_psn = psn;
-	rc_want_turn(qp);
-}
-
-/* Acknowledges a message, with our answer to it if there is one soon. */
-static void ack_message(struct snic_qp *qp, uint32_t psn)
-{
-	struct snic_rc_resp *r = qp->resp;
-	bool first = !r->ack_due, held = r->ack_held;
-
-	ack(qp, psn);
-	if (first)
-		r->nr_held = 0;
-	if ((!first && !held) || ++r->nr_held >= RC_HOLD_MAX)
-		return;
-	if (first)
-		snic_timer_set(qp->nic, &r->hold,
-			       snic_now(qp->nic) + RC_HOLD_NS);
-	r->ack_held = true;
-}
-
-void rc_resp_answered(struct snic_qp *qp)
-{
-	qp->resp->ack_held = false;
-}
-
-static void hold_fire(struct snic *nic, struct snic_timer *t)
-{
-	struct snic_rc_resp *r = (struct snic_rc_resp *)
-		((char *)t - offsetof(struct snic_rc_resp, hold));
-
-	(void)nic;
-	r->ack_held = false;
-	if (r->ack_due)
-		rc_want_turn(r->qp);
-}
-
-static void nak(struct snic_qp *qp, uint8_t syndrome, uint32_t psn)
-{
-	struct snic_rc_resp *r = qp->resp;
-
-	r->nak_sent = true;
-	r->ack_due = true;
-	r->ack_held = false;
-	r->ack_syndrome = syndrome;
-	r->ack_psn = psn;
-	rc_want_turn(qp);
-}
+/* ---- requests that cannot be executed ---------------------------------------- */
 
 /*
  * A request that cannot be executed: NAK, and the QP is done.  recv_syndrome:
@@ -183,7 +88,7 @@ static void fail(struct snic_qp *qp, const struct snic_pkt *pkt,
 {
 	/* Now: an ERR queue pair gets no turn.  When the port is full the
 	 * requester finds out by time-out. */
-	send_ack(qp, nak_syndrome, pkt->psn);
+	rc_ack_now(qp, nak_syndrome, pkt->psn);
 	if (qp->resp->have_recv)
 		fail_recv(qp, syndrome);
 	snic_qp_fail(qp, syndrome);
@@ -209,7 +114,8 @@ static bool take_recv(struct snic_qp *qp, const struct snic_pkt *pkt,
 	int err = snic_rq_take(qp, want_sges, &r->recv);
 
 	if (err == -EAGAIN) {
-		nak(qp, SNIC_AETH_RNR |
+		r->rnr_sent = true;
+		rc_nak(qp, SNIC_AETH_RNR |
 			(qp->conn.min_rnr_timer & SNIC_AETH_VALUE), pkt->psn);
 		return false;
 	}
@@ -292,10 +198,10 @@ static void executed(struct snic_qp *qp, const struct snic_pkt *pkt,
 		r->msn++;
 	if (!pkt->ack_req)
 		return;
-	if (msg == RC_MSG_SEND && last)
-		ack_message(qp, pkt->psn);
+	if (msg == RC_MSG_SEND && last && !r->ahead.gap)
+		rc_ack_message(qp, pkt->psn);
 	else
-		ack(qp, pkt->psn);
+		rc_ack(qp, pkt->psn);
 }
 
 static void do_send(struct snic_qp *qp, const struct snic_pkt *pkt)
@@ -566,7 +472,7 @@ static void duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	snic_stats(qp->nic)->duplicates++;
 	if (pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE))
-		ack(qp, pkt->psn);
+		rc_ack(qp, pkt->psn);
 	else if (pkt->flags & SNIC_OPF_ATOMIC)
 		repeat_atomic(qp, pkt);
 	else
@@ -575,24 +481,19 @@ static void duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 /* ---- all requests --------------------------------------------------------------------- */
 
-void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
+bool rc_resp_full(const struct snic_rc_resp *r, const struct snic_pkt *pkt)
+{
+	return r->nr && r->nr_replies == r->nr &&
+	       !(pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE));
+}
+
+void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
-	int32_t diff = snic_psn_diff(pkt->psn, r->epsn);
 
-	if (diff < 0) {
-		duplicate(qp, pkt);
-		return;
-	}
-	if (diff > 0) {
-		snic_stats(qp->nic)->out_of_sequence++;
-		if (!r->nak_sent)
-			nak(qp, SNIC_NAK_SEQ, r->epsn);
-		return;
-	}
-	r->nak_sent = false;
-	if (r->ack_due && (r->ack_syndrome & SNIC_AETH_KIND) == SNIC_AETH_RNR)
-		r->ack_due = false;	/* a second try within one step */
+	r->rnr_sent = false;
+	if (r->ack_due && !rc_positive_due(r))
+		r->ack_due = false;	/* here it is, within one step */
 	if (!in_sequence(r, pkt))
 		fail_invalid(qp, pkt);
 	else if (pkt->flags & SNIC_OPF_SEND)
@@ -603,6 +504,34 @@ void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 		do_atomic(qp, pkt);
 	else
 		do_read(qp, pkt);
+}
+
+void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	struct snic_rc_resp *r = qp->resp;
+	int32_t diff = snic_psn_diff(pkt->psn, r->epsn);
+	struct snic_pkt filler;
+
+	if (diff > 0) {
+		snic_stats(qp->nic)->out_of_sequence++;
+		rc_ahead_receive(qp, pkt);
+		return;
+	}
+	rc_ahead_see(r, pkt);
+	if (diff < 0) {
+		duplicate(qp, pkt);
+		return;
+	}
+	if (!r->ahead.gap) {
+		rc_resp_execute(qp, pkt);
+		return;
+	}
+	/* Progress is said at once: some requesters go back again only if they
+	 * heard of it. */
+	filler = *pkt;
+	filler.ack_req = true;
+	rc_resp_execute(qp, &filler);
+	rc_ahead_go_on(qp, pkt->psn);
 }
 
 /* ---- sending --------------------------------------------------------------------------- */
@@ -650,7 +579,7 @@ static void reply_sent(struct snic_rc_resp *r, uint32_t mtu)
 	uint32_t len = rc_min(q->len, mtu);
 
 	/* It acknowledges what was before it. */
-	if (positive_due(r) && snic_psn_diff(r->ack_psn, q->psn) < 0)
+	if (rc_positive_due(r) && snic_psn_diff(r->ack_psn, q->psn) < 0)
 		r->ack_due = false;
 	if (q->psn == q->end) {
 		r->nr_replies--;
@@ -686,11 +615,11 @@ int rc_resp_turn(struct snic_qp *qp)
 			return err;
 		reply_sent(r, qp->conn.mtu);
 	}
-	if (!r->ack_due || r->ack_held)
-		return 0;
-	err = send_ack(qp, r->ack_syndrome, r->ack_psn);
-	if (err)
-		return err;
-	r->ack_due = false;
-	return 0;
+	/* A request may have waited for room. */
+	if (r->ahead.gap && r->ahead.slot[r->epsn % RC_AHEAD]) {
+		rc_ahead_go_on(qp, r->epsn);
+		if (r->nr_replies)
+			return 1;
+	}
+	return rc_ack_turn(qp);
 }

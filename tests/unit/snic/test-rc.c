@@ -528,7 +528,7 @@ static void test_one_nak_per_gap(void **state)
 	p.c.filter = drop_one;
 	put(&p, WRC_WQE_WRITE, 0, 32 * 1024, 0);
 	ring(&p.a);
-	cable_run(&p.c, 10 * CABLE_LATENCY);
+	cable_run(&p.c, MS);
 	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 1);
 	expect_filled(p.dst, 32 * 1024, 1);
 	assert_int_equal(stats(&p, 1).naks, 1);
@@ -559,8 +559,8 @@ static void test_many_gaps(void **state)
 	ring(&p.a);
 	run_until(&p, p.a.bed, p.a.scqn, 2);
 	expect_filled(p.dst, 300 * 1024, 1);
-	assert_true(stats(&p, 1).naks > 10);
-	assert_in_range(stats(&p, 0).timeouts, 0, 8);
+	assert_in_range(stats(&p, 1).naks, 3, 15);
+	assert_int_equal(stats(&p, 0).timeouts, 0);
 	pair_close(&p);
 }
 
