@@ -108,6 +108,14 @@ byte taking[SLOTS], filling[SLOTS], hollow[SLOTS];
 #define EACH(i, n)	i = 0; do :: i < (n) ->
 #define DONE(i)		i++ :: else -> i = 0; break od;
 
+/* A slot that is about to be filled is empty; or, with MAY_LOSE, its page is
+ * lost: in no place, which the agent can find, but never in two. */
+#ifdef MAY_LOSE
+#define EMPTY(s)	skip
+#else
+#define EMPTY(s)	assert(!ring[s])
+#endif
+
 /* ---- what must hold ------------------------------------------------------ */
 
 byte seen_, i_, p_;
@@ -278,7 +286,7 @@ inline push(q)
 /* The tail may not have come round to a slot that is still in use. */
 inline put(q)
 {
-	assert(!ring[ch[q].slot]);
+	EMPTY(ch[q].slot);
 	ring[ch[q].slot] = ch[q].page;
 	filling[ch[q].slot]--
 }
@@ -366,12 +374,15 @@ inline reclaim_queue(q)
 #ifdef LOSE_SLOT
 		orphan[q] = hpage; hpage = 0; filling[hslot]--;
 #else
-		assert(!ring[hslot]);
+		EMPTY(hslot);
 		ring[hslot] = hpage; hpage = 0; filling[hslot]--;
 #endif
 		forget(q); never_two() }
-	:: atomic { hslot < SLOTS && !hpage -> read_slot(hslot) }
+	:: atomic { hslot < SLOTS && !hpage -> read_slot(hslot)
+#ifndef ATOMIC_LIFT
+		}
 	   atomic {
+#endif
 		if
 		:: got ->
 			taking[hslot] = taking[hslot] - (ch[q].at == POPPED);
@@ -419,9 +430,18 @@ inline collect_orphan(q)
 /* A page has come to a hole. */
 inline collect_hole(s)
 {
-	atomic { read_slot(s) }
-	atomic { clear_slot(s); hand[in_hand] = got; got = 0; in_hand++;
-		holes[s]--; hollow[s]--; never_two() }
+	atomic { read_slot(s)
+#ifndef ATOMIC_LIFT
+		}
+	atomic {
+#endif
+		if
+		:: got ->
+			clear_slot(s); hand[in_hand] = got; got = 0;
+			in_hand++; holes[s]--; hollow[s]--
+		:: else
+		fi;
+		never_two() }
 }
 
 /* The batch, reclaim_run(): reserve slots, leave out those that are holes,
@@ -484,7 +504,7 @@ byte copy[PAGES];
 #define WRITE_PAGE(n)	copy[n] = (hand[n] -> hand[n] : copy[n]);	\
 			ring[dest[n]] = copy[n]
 #else
-#define WRITE_PAGE(n)	assert(!ring[dest[n]]); ring[dest[n]] = hand[n]
+#define WRITE_PAGE(n)	EMPTY(dest[n]); ring[dest[n]] = hand[n]
 #endif
 
 bit queue_failed;	/* the agent's own queue pair has broken, once */
