@@ -178,9 +178,37 @@ static void throw_one(struct fuzz *f)
 	free(exact);
 }
 
+/* What is held is accounted for, lies ahead, and is watched by a timer. */
+static void expect_held_right(struct fuzz *f)
+{
+	const struct rc_ahead *a = &f->qp->resp->ahead;
+	unsigned int i, n = 0;
+
+	for (i = 0; i < RC_AHEAD; i++) {
+		struct snic_pkt pkt;
+
+		if (!a->slot[i])
+			continue;
+		memcpy(&pkt, a->slot[i]->data, sizeof(pkt));
+		assert_int_equal(pkt.psn % RC_AHEAD, i);
+		assert_in_range(snic_psn_diff(pkt.psn, f->qp->resp->epsn), 0,
+				RC_AHEAD - 1);
+		n++;
+	}
+	assert_int_equal(a->nr, n);
+	assert_int_equal(snic_rc_of(f->p.b.bed->nic)->nr_ahead, n);
+	if (n) {
+		assert_true(a->gap);
+		assert_true(a->timer.when != SNIC_NEVER ||
+			    f->qp->resp->nr_replies);
+	}
+}
+
 static void expect_guarded(struct fuzz *f)
 {
 	unsigned int i;
+
+	expect_held_right(f);
 
 	for (i = 0; i < GUARD; i++) {
 		assert_int_equal(f->target[(int)i - GUARD], 0xa5);
@@ -270,6 +298,7 @@ static void test_fuzz(void **state)
 	assert_true(st.rx_malformed > n / 50);
 	assert_true(st.duplicates > n / 100);
 	assert_true(st.out_of_sequence > n / 100);
+	assert_true(st.reordered > n / 1000);
 	assert_true(st.recvs > n / 100);
 	assert_true(f.resets > n / 200);
 	works(&f);
