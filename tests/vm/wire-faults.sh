@@ -6,14 +6,30 @@
 seconds=15
 ((nightly)) && seconds=120
 
+# No request failed, and every page is somewhere. The compute node says goodbye
+# once, before its machine is off; when that is lost it is there until it has
+# been silent for ten seconds.
+expect_nothing_wrong() {
+	if [[ $(value '.mnode_end.sessions | length') = 0 ]]; then
+		expect_clean
+		return
+	fi
+	expect '.cnodes | all(.stats.load_errors == 0)' \
+		'.cnodes | all(.stats.store_errors == 0)' \
+		'.teardown_errors == []' \
+		'.mnode_end.pages_free + .mnode_end.pages_armed +
+			.mnode_end.pages_mapped == .mnode_end.pages_total'
+}
+
 # swaps_over SIZE NIC_OPTIONS COUNTER...: SIZE is what the processes use, of
 # which some 55 MB fit; the faults must have happened.
 swaps_over() {
 	local size=$1 faults=$2 c
 	shift 2
-	# A lost message of the connection manager costs the kernel 4 s, a lost
-	# packet at the end of a burst rxe a quarter.
-	vm --mem 160M --swap 256M --nic-opt "$faults" \
+	# A lost message of the connection manager costs the kernel 4 s. A packet
+	# lost at the end of a burst, or twice in a row, costs rxe its time-out,
+	# here 67 ms; what the software NIC loses it asks for earlier.
+	vm --mem 160M --swap 256M --nic-opt "$faults" --param ack_timeout=14 \
 		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
 		pressure-far --size="$size" --processes=3 --rounds=1 \
 		--seconds="$seconds"
@@ -23,20 +39,15 @@ swaps_over() {
 	for c; do
 		expect ".mnode.nic.$c > 10"
 	done
-	expect_clean
+	expect_nothing_wrong
 	say "$(cat "$case_dir/out")"
 }
 
 tap_case "1 % of all packets lost" \
 	swaps_over 80M loss=0.01 fault_lost
-# Each loss that rxe notices by its time-out costs a quarter of a second; with
-# the host busy this may take longer than a request may.
-if ((nightly)); then
-	vm_timeout=1200 tap_case "5 % lost, 5 % out of order" \
-		swaps_over 58M loss=0.05,reorder=0.05 fault_lost fault_reordered
-else
-	tap_skip "5 % lost, 5 % out of order" "long: scripts/check --nightly"
-fi
+vm_timeout=900 tap_case "5 % lost, 5 % out of order" \
+	swaps_over 64M loss=0.05,reorder=0.05 \
+	fault_lost fault_reordered reordered
 tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
 	swaps_over 80M duplicate=0.01,corrupt=0.01,reorder=0.01 \
 	fault_duplicated fault_corrupted
