@@ -23,10 +23,10 @@ module_param_named(free_delay_ms, odrp_free_delay_ms, uint, 0644);
 MODULE_PARM_DESC(free_delay_ms,
 		 "how long a freed slot waits for a store that reuses it (default 1000)");
 
-unsigned int odrp_ack_timeout = 16;
+unsigned int odrp_ack_timeout = 14;
 module_param_named(ack_timeout, odrp_ack_timeout, uint, 0444);
 MODULE_PARM_DESC(ack_timeout,
-		 "RC resends after 4.096 us * 2^n; 8 to 20 (default 16: 268 ms)");
+		 "RC resends after 4.096 us * 2^n; 8 to 20 (default 14: 67 ms)");
 
 unsigned int odrp_connect_ms = 5000;
 module_param_named(connect_ms, odrp_connect_ms, uint, 0644);

@@ -29,7 +29,7 @@ swaps_over() {
 	# A lost message of the connection manager costs the kernel 4 s. A packet
 	# lost at the end of a burst, or twice in a row, costs rxe its time-out,
 	# here 67 ms; what the software NIC loses it asks for earlier.
-	vm --mem 160M --swap 256M --nic-opt "$faults" --param ack_timeout=14 \
+	vm --mem 160M --swap 256M --nic-opt "$faults" \
 		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
 		pressure-far --size="$size" --processes=3 --rounds=1 \
 		--seconds="$seconds"
