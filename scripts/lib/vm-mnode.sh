@@ -45,6 +45,9 @@ mnode_pool() {
 
 mnode_nic() {
 	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$opt_mtu"
+
+	# Its thread shares the host with those of the guests.
+	nic+=,spin_us=20
 	for ((i = 0; i < opt_cnodes; i++)); do
 		if [[ $opt_wire == dgram ]]; then
 			nic+=",dgram=$run_dir/agent$i.sock:$run_dir/guest$i.sock"

@@ -186,9 +186,9 @@ qemu_arguments() {
 		-serial chardev:console
 		-device virtio-serial-pci
 		-netdev "$(qemu_netdev "$i")"
-		# The guest's packets leave 50 us after the first of them:
+		# The guest's packets leave 15 us after the first of them:
 		# without that each of a burst is a call out of the emulator.
-		-device "virtio-net-pci,tx=timer,x-txtimer=50000,netdev=n0,mac=$mac,host_mtu=$opt_mtu,romfile=,disable-legacy=on")
+		-device "virtio-net-pci,tx=timer,x-txtimer=15000,netdev=n0,mac=$mac,host_mtu=$opt_mtu,romfile=,disable-legacy=on")
 	qemu_port ctl "pipe,path=$run_dir/ctl$i"
 	qemu_port out "file,path=$run_dir/stdout$i"
 	qemu_port err "file,path=$run_dir/stderr$i"
