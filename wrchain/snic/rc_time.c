@@ -17,7 +17,7 @@
 /* Time-outs in a row double, so often. */
 #define MAX_BACKOFF	2
 /* The first probe: at the earliest, and before an answer was ever timed. */
-#define PROBE_MIN_NS	2000000ull
+#define PROBE_MIN_NS	4000000ull
 #define PROBE_START_NS	10000000ull
 #define MAX_PROBES	16
 
