@@ -53,7 +53,7 @@ static int set_strict(const char *value, bool *ret, char *why)
 static int set_word(struct nic_mlx5_opts *opts, const char *key,
 		    const char *value, char *why)
 {
-	unsigned long n;
+	unsigned long n = 0;
 	int r;
 
 	if (!strcmp(key, "strict"))

@@ -101,7 +101,8 @@ static bool drop_hole(struct reclaim *rc, uint64_t slot)
  */
 static uint64_t take_slot(struct reclaim *rc, uint64_t slot)
 {
-	__be64 *p = &rc->pool->ring[ring_index(rc->pool->log_len, slot)];
+	volatile __be64 *p = &rc->pool->ring[ring_index(rc->pool->log_len,
+							slot)];
 
 	return be64toh(__atomic_exchange_n(p, 0, __ATOMIC_ACQ_REL));
 }
