@@ -46,7 +46,7 @@ answers() {
 asks() {
 	local kernel=$1 count=$2 client
 	mkdir "$case_dir/tmp"
-	serve --connect "$GUEST_NET.10" --mtu "$GUEST_MTU" --wait 120 \
+	serve --connect "$GUEST_NET.10" --mtu 2200 --wait 120 \
 		--rounds "$count" --size 40000 >"$case_dir/client" 2>&1 &
 	client=$!
 	TMPDIR=$case_dir/tmp vm --kernel "$kernel" --no-odrp --mem 256M \
