@@ -6,31 +6,8 @@
 
 set -u
 wrc=$1
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failed=0
-
-# expect STATUS COMMAND...: its output is left in $dir/out and $dir/err.
-expect() {
-	want=$1
-	shift
-	"$@" >"$dir/out" 2>"$dir/err"
-	got=$?
-	if [ "$got" -ne "$want" ]; then
-		echo "status $got instead of $want: $*"
-		cat "$dir/out" "$dir/err"
-		failed=1
-	fi
-}
-
-# says out|err TEXT
-says() {
-	if ! grep -qF -- "$2" "$dir/$1"; then
-		echo "no '$2' in std$1:"
-		cat "$dir/$1"
-		failed=1
-	fi
-}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/tool-lib.sh"
 
 programs='load mapped_store unmapped_store invalidate'
 
