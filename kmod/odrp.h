@@ -192,12 +192,13 @@ static inline unsigned int odrp_conn_quiet(const struct odrp_conn *conn)
 }
 
 /*
- * Requests without a page complete by their answer alone: only each fourth
- * asks for the completion of its SEND too, and ends only with it, so that
- * there are never more than depth * 4 in the send queue.  Should the NIC have
- * to send one again whose head is another's by now, the memory node has it
- * already (it answered) and drops what comes.  A store's page may be gone by
- * then, so a store always waits for both.
+ * Requests without a page complete by their answer alone.  One that is not
+ * quiet asks for the completion of its SEND too, and ends only with it, when
+ * three or more that did not ask have gone before it: so there are never more
+ * than depth * 4 in the send queue.  Should the NIC have to send one again
+ * whose head is another's by now, the memory node has it already (it answered)
+ * and drops what comes.  A store's page may be gone by then, so a store always
+ * waits for both.
  */
 static inline bool odrp_conn_lazy(const struct odrp_conn *conn)
 {
