@@ -100,45 +100,74 @@ static int wrong_qpn(struct side *side, char *answer)
 	return spoilt_nop(side, 6, 0x55, answer);
 }
 
-/* In a queue that SEND_EN enables, as those of chains. */
-static int wrong_index_enabled(struct side *side, char *answer)
+/* ---- two queues ------------------------------------------------------------------ */
+
+/* A queue with so many NOPs; those of one that is no slave have run. */
+static int open_nops(struct side *side, unsigned int flags, unsigned int nops,
+		     struct raw *ret)
 {
-	struct raw master, slave;
 	int r;
 
-	r = raw_open(side, RAW_SLAVE, NULL, &slave);
+	r = raw_open(side, flags, NULL, ret);
 	if (r)
 		return r;
-	r = raw_open(side, RAW_MASTER, &slave, &master);
+	while (!r && nops--)
+		r = raw_put_nop(ret);
+	if (!r && !(flags & RAW_SLAVE))
+		r = raw_go(ret);
 	if (r)
-		goto close_slave;
-	r = put_spoilt(&slave, 2, 0x55);
-	if (!r)
-		r = raw_put_enable(&master, slave.qpn, 3);
-	if (!r)
-		r = raw_go(&master);
-	if (!r)
-		r = say_spoilt(&slave, answer);
-	raw_close(&master);
-close_slave:
-	raw_close(&slave);
+		raw_close(ret);
 	return r;
+}
+
+/* A master, and the other queue that it waits for or enables. */
+struct duo {
+	struct side *side;
+	struct raw other, master;
+};
+
+/* together: in one protection domain. */
+static int with_duo(struct side *side, unsigned int flags, unsigned int nops,
+		    bool together, int (*work)(struct duo *d, char *answer),
+		    char *answer)
+{
+	struct duo d = { .side = side };
+	int r;
+
+	r = open_nops(side, flags, nops, &d.other);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, together ? &d.other : NULL, &d.master);
+	if (r)
+		goto close_other;
+	r = work(&d, answer);
+	raw_close(&d.master);
+close_other:
+	raw_close(&d.other);
+	return r;
+}
+
+/* In a queue that SEND_EN enables, as those of chains. */
+static int do_wrong_index_enabled(struct duo *d, char *answer)
+{
+	int r;
+
+	r = put_spoilt(&d->other, 2, 0x55);
+	if (!r)
+		r = raw_put_enable(&d->master, d->other.qpn, 3);
+	if (!r)
+		r = raw_go(&d->master);
+	if (!r)
+		r = say_spoilt(&d->other, answer);
+	return r;
+}
+
+static int wrong_index_enabled(struct side *side, char *answer)
+{
+	return with_duo(side, RAW_SLAVE, 0, true, do_wrong_index_enabled, answer);
 }
 
 /* ---- SEND_EN -------------------------------------------------------------------- */
-
-static int open_slave(struct side *side, unsigned int nops, struct raw *ret)
-{
-	int r;
-
-	r = raw_open(side, RAW_SLAVE, NULL, ret);
-	while (!r && nops--) {
-		r = raw_put_nop(ret);
-		if (r)
-			raw_close(ret);
-	}
-	return r;
-}
 
 /* How far a slave got. */
 static int executed(struct raw *raw, uint16_t *ret_bbs)
@@ -150,38 +179,33 @@ static int executed(struct raw *raw, uint16_t *ret_bbs)
 	return r ? r : error ? -EIO : 0;
 }
 
-static int enable_backwards(struct side *side, char *answer)
+static int do_enable_backwards(struct duo *d, char *answer)
 {
-	struct raw master, slave;
 	uint16_t first, then;
 	int r;
 
-	r = open_slave(side, 6, &slave);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &slave, &master);
-	if (r)
-		goto close_slave;
-	r = raw_put_enable(&master, slave.qpn, 4);
+	r = raw_put_enable(&d->master, d->other.qpn, 4);
 	if (!r)
-		r = raw_put_enable(&master, slave.qpn, 2);
+		r = raw_put_enable(&d->master, d->other.qpn, 2);
 	if (!r)
-		r = raw_go(&master);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&slave, &first);
+		r = executed(&d->other, &first);
 	if (!r)
-		r = raw_put_enable(&master, slave.qpn, 6);
+		r = raw_put_enable(&d->master, d->other.qpn, 6);
 	if (!r)
-		r = raw_go(&master);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&slave, &then);
+		r = executed(&d->other, &then);
 	if (!r)
 		probe_say(answer, "after SEND_EN 4 and 2, %u work requests "
 			  "have run; after SEND_EN 6, %u", first, then);
-	raw_close(&master);
-close_slave:
-	raw_close(&slave);
 	return r;
+}
+
+static int enable_backwards(struct side *side, char *answer)
+{
+	return with_duo(side, RAW_SLAVE, 6, true, do_enable_backwards, answer);
 }
 
 static int two_masters(struct side *side, char *answer)
@@ -190,7 +214,7 @@ static int two_masters(struct side *side, char *answer)
 	uint16_t bbs;
 	int r;
 
-	r = open_slave(side, 8, &slave);
+	r = open_nops(side, RAW_SLAVE, 8, &slave);
 	if (r)
 		return r;
 	r = raw_open(side, RAW_MASTER, &slave, &a);
@@ -221,121 +245,89 @@ close_slave:
 
 /* Chains are begun by the doorbell and go on by SEND_EN, as DPDK's crypto
  * queues; their records are not written again. */
-static int enable_after_doorbell(struct side *side, char *answer)
+static int do_enable_after_doorbell(struct duo *d, char *answer)
 {
-	struct raw master, slave;
 	uint16_t rung, enabled;
 	int r;
 
-	r = open_slave(side, 2, &slave);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &slave, &master);
-	if (r)
-		goto close_slave;
-	r = raw_go(&slave);
+	r = raw_go(&d->other);
 	if (!r)
-		r = executed(&slave, &rung);
+		r = executed(&d->other, &rung);
 	if (!r)
-		r = raw_put_nop(&slave);
+		r = raw_put_nop(&d->other);
 	if (!r)
-		r = raw_put_nop(&slave);
+		r = raw_put_nop(&d->other);
 	if (!r)
-		r = raw_put_enable(&master, slave.qpn, 4);
+		r = raw_put_enable(&d->master, d->other.qpn, 4);
 	if (!r)
-		r = raw_go(&master);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&slave, &enabled);
+		r = executed(&d->other, &enabled);
 	if (!r)
 		probe_say(answer, "after the doorbell for 2, %u work requests "
 			  "have run; after SEND_EN 4, %u", rung, enabled);
-	raw_close(&master);
-close_slave:
-	raw_close(&slave);
 	return r;
 }
 
-/* Who may enable whom decides what a chain could do to others. */
-static int enable_stranger(struct side *side, char *answer)
+static int enable_after_doorbell(struct side *side, char *answer)
 {
-	struct raw master, slave;
+	return with_duo(side, RAW_SLAVE, 2, true, do_enable_after_doorbell, answer);
+}
+
+/* Who may enable whom decides what a chain could do to others. */
+static int do_enable_stranger(struct duo *d, char *answer)
+{
 	uint8_t syndrome;
 	uint16_t bbs;
 	bool error;
 	int r;
 
-	r = open_slave(side, 2, &slave);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, NULL, &master);
-	if (r)
-		goto close_slave;
-	r = raw_put_enable(&master, slave.qpn, 2);
+	r = raw_put_enable(&d->master, d->other.qpn, 2);
 	if (!r)
-		r = raw_go(&master);
+		r = raw_go(&d->master);
 	if (!r)
-		r = raw_executed(&master, &bbs, &error, &syndrome);
+		r = raw_executed(&d->master, &bbs, &error, &syndrome);
 	if (!r && error)
 		probe_say(answer, "no: the queue stops with syndrome 0x%02x",
 			  syndrome);
 	else if (!r)
-		r = executed(&slave, &bbs);
+		r = executed(&d->other, &bbs);
 	if (!r && !error)
 		probe_say(answer, bbs ? "yes" : "no: nothing happens");
-	raw_close(&master);
-close_slave:
-	raw_close(&slave);
 	return r;
+}
+
+static int enable_stranger(struct side *side, char *answer)
+{
+	return with_duo(side, RAW_SLAVE, 2, false, do_enable_stranger, answer);
 }
 
 /* ---- WAIT ------------------------------------------------------------------------ */
 
-/* Another queue whose CQ has so many entries. */
-static int open_waited(struct side *side, unsigned int nops, struct raw *ret)
+static int do_wait_width(struct duo *d, char *answer)
 {
-	int r;
-
-	r = raw_open(side, 0, NULL, ret);
-	if (r)
-		return r;
-	while (!r && nops--)
-		r = raw_put_nop(ret);
-	if (!r)
-		r = raw_go(ret);
-	if (r)
-		raw_close(ret);
-	return r;
-}
-
-static int wait_width(struct side *side, char *answer)
-{
-	struct raw waiter, waited;
 	uint16_t bbs;
 	int r;
 
-	r = open_waited(side, 1, &waited);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &waited, &waiter);
-	if (r)
-		goto close_waited;
-	r = raw_put_wait(&waiter, waited.scqn, 1u << 24);
+	r = raw_put_wait(&d->master, d->other.scqn, 1u << 24);
 	if (!r)
-		r = raw_put_nop(&waiter);
+		r = raw_put_nop(&d->master);
 	if (!r)
-		r = raw_go(&waiter);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&waiter, &bbs);
+		r = executed(&d->master, &bbs);
 	if (!r)
 		probe_say(answer, bbs ?
 			  "WAIT for entry 2^24 passes when there is entry 0: "
 			  "24 bits or less are compared" :
 			  "WAIT for entry 2^24 does not pass when there is "
 			  "entry 0: more than 24 bits are compared");
-	raw_close(&waiter);
-close_waited:
-	raw_close(&waited);
 	return r;
+}
+
+static int wait_width(struct side *side, char *answer)
+{
+	return with_duo(side, 0, 1, true, do_wait_width, answer);
 }
 
 static void rewrite_wait(struct raw *raw, uint32_t index)
@@ -348,35 +340,28 @@ static void rewrite_wait(struct raw *raw, uint32_t index)
 	memcpy(at, &seg, sizeof(seg));
 }
 
-static int wait_reread(struct side *side, char *answer)
+static int do_wait_reread(struct duo *d, char *answer)
 {
-	struct raw waiter, waited;
 	uint16_t blocked, alone, moved;
 	int r;
 
-	r = open_waited(side, 1, &waited);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &waited, &waiter);
-	if (r)
-		goto close_waited;
-	r = raw_put_wait(&waiter, waited.scqn, 9);
+	r = raw_put_wait(&d->master, d->other.scqn, 9);
 	if (!r)
-		r = raw_put_nop(&waiter);
+		r = raw_put_nop(&d->master);
 	if (!r)
-		r = raw_go(&waiter);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&waiter, &blocked);
-	rewrite_wait(&waiter, 0);
-	side_settle(side);
+		r = executed(&d->master, &blocked);
+	rewrite_wait(&d->master, 0);
+	side_settle(d->side);
 	if (!r)
-		r = executed(&waiter, &alone);
+		r = executed(&d->master, &alone);
 	if (!r)
-		r = raw_put_nop(&waited);
+		r = raw_put_nop(&d->other);
 	if (!r)
-		r = raw_go(&waited);
+		r = raw_go(&d->other);
 	if (!r)
-		r = executed(&waiter, &moved);
+		r = executed(&d->master, &moved);
 	if (!r)
 		probe_say(answer, "%s",
 			  blocked ? "it did not wait at all" :
@@ -384,36 +369,31 @@ static int wait_reread(struct side *side, char *answer)
 			  moved ? "its new index is seen when the CQ moves, not "
 				  "before" :
 				  "its new index is not seen");
-	raw_close(&waiter);
-close_waited:
-	raw_close(&waited);
 	return r;
 }
 
-/* Does a WAIT for what was long ago pass?  The compare is cyclic, we think. */
-static int wait_past(struct side *side, char *answer)
+static int wait_reread(struct side *side, char *answer)
 {
-	struct raw waiter, waited;
+	return with_duo(side, 0, 1, true, do_wait_reread, answer);
+}
+
+/* Does a WAIT for what was long ago pass?  The compare is cyclic, we think. */
+static int do_wait_past(struct duo *d, char *answer)
+{
 	uint16_t past, future;
 	int r;
 
-	r = open_waited(side, 3, &waited);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &waited, &waiter);
-	if (r)
-		goto close_waited;
-	r = raw_put_wait(&waiter, waited.scqn, 0xff0000);
+	r = raw_put_wait(&d->master, d->other.scqn, 0xff0000);
 	if (!r)
-		r = raw_go(&waiter);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&waiter, &past);
+		r = executed(&d->master, &past);
 	if (!r)
-		r = raw_put_wait(&waiter, waited.scqn, 3);
+		r = raw_put_wait(&d->master, d->other.scqn, 3);
 	if (!r)
-		r = raw_go(&waiter);
+		r = raw_go(&d->master);
 	if (!r)
-		r = executed(&waiter, &future);
+		r = executed(&d->master, &future);
 	if (!r && !past)
 		probe_say(answer, "no: with 3 entries, WAIT for entry "
 			  "0xff0000 blocks");
@@ -421,10 +401,12 @@ static int wait_past(struct side *side, char *answer)
 		probe_say(answer, "with 3 entries, WAIT for entry 0xff0000 "
 			  "passes and for entry 3 %s",
 			  future > past ? "passes" : "blocks");
-	raw_close(&waiter);
-close_waited:
-	raw_close(&waited);
 	return r;
+}
+
+static int wait_past(struct side *side, char *answer)
+{
+	return with_duo(side, 0, 3, true, do_wait_past, answer);
 }
 
 /* ---- the list ---------------------------------------------------------------------- */
