@@ -13,6 +13,8 @@
 #define COUNTERS_MIN 0x10000	/* where behind the ring they may be */
 #define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
 		SNIC_REMOTE_ATOMIC)
+#define NODE_IP 0x0a000001	/* the client: the next one */
+#define WIRE_MTU 4200		/* a page and its headers are one frame */
 #define MAX_STEPS 100000	/* of the NIC, for one answer */
 
 static void *block(struct wrc_rig *rig, size_t len)
@@ -115,8 +117,8 @@ static int node_keys(struct wrc_rig *rig)
 	return err;
 }
 
-static int make_cq(struct wrc_rig *rig, uint8_t log_size, bool overrun,
-		   uint32_t *ret_cqn)
+static int make_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
+		   bool overrun, uint32_t *ret_cqn)
 {
 	struct snic_cq_attr attr = {
 		.buf = block(rig, sizeof(struct wrc_cqe) << log_size),
@@ -124,7 +126,7 @@ static int make_cq(struct wrc_rig *rig, uint8_t log_size, bool overrun,
 		.overrun_ignore = overrun,
 	};
 
-	return attr.buf ? snic_cq_create(rig->nic, &attr, ret_cqn) : -ENOMEM;
+	return attr.buf ? snic_cq_create(nic, &attr, ret_cqn) : -ENOMEM;
 }
 
 static int node_qps(struct wrc_rig *rig)
@@ -153,15 +155,15 @@ static int node_qps(struct wrc_rig *rig)
 	};
 	int err;
 
-	err = make_cq(rig, LOG_CQ, true, &b->loop_scqn);
+	err = make_cq(rig, rig->nic, LOG_CQ, true, &b->loop_scqn);
 	if (!err)
-		err = make_cq(rig, LOG_CQ, true, &b->client_rcqn);
+		err = make_cq(rig, rig->nic, LOG_CQ, true, &b->client_rcqn);
 	if (err)
 		return err;
 	loop.scqn = loop.rcqn = client.scqn = b->loop_scqn;
 	client.rcqn = b->client_rcqn;
 	/* Errors of the answers must not count as loop completions. */
-	err = make_cq(rig, LOG_CQ, true, &client.scqn);
+	err = make_cq(rig, rig->nic, LOG_CQ, true, &client.scqn);
 	if (!err)
 		err = snic_qp_create(rig->nic, &loop, &b->loop_qpn);
 	if (!err)
@@ -192,35 +194,48 @@ static int client_memory(struct wrc_rig *rig)
 	rig->sq = rig->in + in;
 	rig->rq = rig->sq + sq;
 	rig->dbr = (struct wrc_dbr *)(rig->rq + rq);
-	err = snic_pd_alloc(rig->nic, &attr.pdn);
+	err = snic_pd_alloc(rig->peer_nic, &attr.pdn);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, attr.pdn, rig->mem,
+		err = snic_mkey_reg(rig->peer_nic, attr.pdn, rig->mem,
 				    out + in + sq + rq + 64,
 				    (uintptr_t)rig->mem, ACCESS,
 				    &rig->peer_key);
 	if (!err)
-		err = make_cq(rig, log2_of(k) + 1, false, &rig->peer_rcqn);
+		err = make_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_rcqn);
 	if (!err)
-		err = make_cq(rig, log2_of(k) + 1, false, &rig->peer_scqn);
+		err = make_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_scqn);
 	attr.scqn = rig->peer_scqn;
 	attr.rcqn = rig->peer_rcqn;
 	attr.sq = rig->sq;
 	attr.rq = rig->rq;
 	attr.dbr = rig->dbr;
 	if (!err)
-		err = snic_qp_create(rig->nic, &attr, &rig->peer_qpn);
+		err = snic_qp_create(rig->peer_nic, &attr, &rig->peer_qpn);
 	return err;
 }
 
-static int connect_qp(struct wrc_rig *rig, uint32_t qpn, uint32_t to)
+static int connect_qp(struct snic *nic, uint32_t qpn, uint32_t to,
+		      uint32_t to_ip)
 {
 	struct snic_qp_conn conn = {
-		.loopback = true, .dest_qpn = to, .retry_cnt = 7,
+		.loopback = !to_ip, .dest_qpn = to, .dest_ip = htonl(to_ip),
+		.mtu = PAGE, .retry_cnt = 7,
 		.rnr_retry = 7, .timeout = 14, .min_rnr_timer = 1,
 		.max_rd_atomic = 16, .max_dest_rd_atomic = 16,
 	};
 
-	return snic_qp_connect(rig->nic, qpn, &conn);
+	return snic_qp_connect(nic, qpn, &conn);
+}
+
+int wrc_rig_join(struct wrc_rig *rig, uint32_t qpn, uint32_t peer_qpn)
+{
+	uint32_t ip = rig->cfg.wire ? NODE_IP : 0;
+	int err;
+
+	err = connect_qp(rig->nic, qpn, peer_qpn, ip ? ip + 1 : 0);
+	if (!err)
+		err = connect_qp(rig->peer_nic, peer_qpn, qpn, ip);
+	return err;
 }
 
 static int post_recvs(struct wrc_rig *rig)
@@ -238,11 +253,9 @@ static int start(struct wrc_rig *rig)
 {
 	int err;
 
-	err = connect_qp(rig, rig->loop_qpn, rig->loop_qpn);
+	err = connect_qp(rig->nic, rig->loop_qpn, rig->loop_qpn, 0);
 	if (!err)
-		err = connect_qp(rig, rig->client_qpn, rig->peer_qpn);
-	if (!err)
-		err = connect_qp(rig, rig->peer_qpn, rig->client_qpn);
+		err = wrc_rig_join(rig, rig->client_qpn, rig->peer_qpn);
 	if (!err)
 		err = post_recvs(rig);
 	if (!err)
@@ -251,14 +264,39 @@ static int start(struct wrc_rig *rig)
 	return err;
 }
 
+static int make_nic(const struct wrc_rig_config *cfg, unsigned int n,
+		    struct snic **ret_nic)
+{
+	struct snic_config nic = {
+		.mac = { 2, 0, 0, 0, 0, n + 1 }, .ip = htonl(NODE_IP + n),
+		.prefix_len = 24, .mtu = WIRE_MTU, .seed = n + 1,
+		.fetch = cfg->fetch, .relaxed_index = !cfg->strict,
+	};
+
+	return snic_new(&nic, ret_nic);
+}
+
+static int make_nics(struct wrc_rig *rig)
+{
+	int err = make_nic(&rig->cfg, 0, &rig->nic);
+
+	rig->peer_nic = rig->nic;
+	if (err || !rig->cfg.wire)
+		return err;
+	err = make_nic(&rig->cfg, 1, &rig->peer_nic);
+	if (err)
+		return err;
+	err = snic_port_pair_open(&rig->ports[0], &rig->ports[1]);
+	if (!err)
+		err = snic_port_add(rig->nic, rig->ports[0]);
+	if (!err)
+		err = snic_port_add(rig->peer_nic, rig->ports[1]);
+	return err;
+}
+
 int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		 char *why)
 {
-	struct snic_config nic = {
-		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
-		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
-		.relaxed_index = !cfg->strict,
-	};
 	struct wrc_opts opts = {
 		.strict_index = cfg->strict, .variant = cfg->variant,
 	};
@@ -276,10 +314,9 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		err = rig->nr_words = wrc_words(&rig->prog, &rig->geom,
 						rig->words);
 	if (err >= 0)
-		err = snic_new(&nic, &rig->nic);
-	if (err)
-		return err;
-	err = node_memory(rig);
+		err = make_nics(rig);
+	if (!err)
+		err = node_memory(rig);
 	if (!err)
 		err = node_keys(rig);
 	if (!err)
@@ -301,7 +338,12 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 
 void wrc_rig_close(struct wrc_rig *rig)
 {
+	if (rig->peer_nic != rig->nic)
+		snic_free(rig->peer_nic);
 	snic_free(rig->nic);
+	for (int i = 0; i < 2; i++)
+		if (rig->ports[i])
+			rig->ports[i]->ops->close(rig->ports[i]);
 	for (unsigned int i = 0; i < rig->nr_blocks; i++)
 		free(rig->blocks[i]);
 	memset(rig, 0, sizeof(*rig));
@@ -332,6 +374,12 @@ static size_t put_words(const struct wrc_rig *rig, uint32_t r, uint8_t *to)
 	return at - to;
 }
 
+void *wrc_rig_out_page(struct wrc_rig *rig)
+{
+	return rig->out + (size_t)(rig->sent & (rig->cfg.depth - 1)) *
+			  REQ_STRIDE + rig->prog.req_len;
+}
+
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 {
 	uint32_t r = rig->sent, k = rig->cfg.depth - 1;
@@ -356,7 +404,8 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	memcpy(msg, &req, sizeof(req));
 	len += put_words(rig, r, msg + len);
 	if (page) {
-		memcpy(msg + len, page, PAGE);
+		if (page != msg + len)
+			memcpy(msg + len, page, PAGE);
 		len += PAGE;
 	}
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
@@ -364,7 +413,24 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	if (n < 0)
 		return n;
 	rig->sent++;
-	return snic_qp_doorbell(rig->nic, rig->peer_qpn, rig->sent);
+	return snic_qp_doorbell(rig->peer_nic, rig->peer_qpn, rig->sent);
+}
+
+/* What a NIC has sent, the other one receives at the same time. */
+static int step_peer(struct wrc_rig *rig, uint64_t *next)
+{
+	struct snic_stats s[2];
+	uint64_t peers;
+	int err = snic_step(rig->peer_nic, rig->now, &peers);
+
+	snic_get_stats(rig->nic, &s[0]);
+	snic_get_stats(rig->peer_nic, &s[1]);
+	if (s[0].tx_frames != s[1].rx_frames ||
+	    s[1].tx_frames != s[0].rx_frames)
+		*next = rig->now;
+	else if (peers < *next)
+		*next = peers;
+	return err;
 }
 
 static int step(struct wrc_rig *rig)
@@ -372,6 +438,8 @@ static int step(struct wrc_rig *rig)
 	uint64_t next;
 	int err = snic_step(rig->nic, rig->now, &next);
 
+	if (!err && rig->cfg.wire)
+		err = step_peer(rig, &next);
 	if (err)
 		return err;
 	if (next == SNIC_NEVER)
@@ -386,12 +454,12 @@ void wrc_rig_settle(struct wrc_rig *rig)
 		;
 }
 
-static int poll_answer(struct wrc_rig *rig, uint32_t *ret_request)
+int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request)
 {
 	struct wrc_cqe cqe;
 	int err;
 
-	err = snic_cq_poll(rig->nic, rig->peer_rcqn, &cqe);
+	err = snic_cq_poll(rig->peer_nic, rig->peer_rcqn, &cqe);
 	if (err)
 		return err;
 	if (cqe.op_own >> 4 != WRC_CQE_RESP_WR_IMM)
@@ -405,12 +473,12 @@ static int poll_answer(struct wrc_rig *rig, uint32_t *ret_request)
 
 int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request)
 {
-	int err = poll_answer(rig, ret_request);
+	int err = wrc_rig_poll(rig, ret_request);
 
 	for (int i = 0; err == -EAGAIN && i < MAX_STEPS; i++) {
 		int idle = step(rig);
 
-		err = poll_answer(rig, ret_request);
+		err = wrc_rig_poll(rig, ret_request);
 		if (err == -EAGAIN && idle)
 			return idle == -EAGAIN ? -ETIMEDOUT : idle;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memory node and a client in one process, on one software NIC: one chain,
- * armed from an image, and a queue pair that sends it requests.  For `wrc run`
- * and for tests.
+ * A memory node and a client in one process: one chain, armed from an image, and
+ * a queue pair that sends it requests.  Both are on one software NIC, or, for
+ * measuring, on two that a port pair joins.  For `wrc run`, `wrc bench` and
+ * tests.
  *
  * The node's memory is in the open: a translation table, a free ring with all
  * pages in it, and pages.
@@ -22,6 +23,7 @@ struct wrc_rig_config {
 	uint32_t depth;
 	uint32_t nr_pages;	/* power of two, at least 2 */
 	uint32_t nr_slots;	/* of the table */
+	bool wire;		/* the client has a NIC of its own */
 };
 
 struct wrc_rig {
@@ -33,6 +35,8 @@ struct wrc_rig {
 	int nr_words;
 
 	struct snic *nic;
+	struct snic *peer_nic;		/* the client's; the same one, or another */
+	struct snic_port *ports[2];	/* between them */
 	uint64_t now;
 	uint8_t *arena, *buf;
 	uint64_t *tt;			/* big endian */
@@ -64,6 +68,12 @@ void wrc_rig_close(struct wrc_rig *rig);
  * page comes to wrc_rig_page().  -EBUSY: depth - 1 are outstanding.
  */
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page);
+/* Where the next request's page is sent from: `page` of it is not copied. */
+void *wrc_rig_out_page(struct wrc_rig *rig);
+/* 0: the next answer, if it is there; -EAGAIN: not yet; -EIO: a queue broke. */
+int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request);
+/* Joins a queue pair of the client's with one of the node's, in both directions. */
+int wrc_rig_join(struct wrc_rig *rig, uint32_t qpn, uint32_t peer_qpn);
 /*
  * Runs until an answer has come: 0 and its request number; quiet requests
  * before it are answered, too.  -ETIMEDOUT: none will; -EIO: a queue broke.

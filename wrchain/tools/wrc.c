@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "check", wrc_cmd_check, false, 0 },
 	{ "run", wrc_cmd_run, true, 0 },
 	{ "cost", wrc_cmd_cost, false, 64 },
+	{ "bench", wrc_cmd_bench, false, 64 },
 };
 
 const char *argp_program_version = "wrc (odrp) 0.1.0";
@@ -39,6 +40,7 @@ static const char doc[] =
 	"  check FILE...      verify images\n"
 	"  run PROG           execute on the software NIC, and look at the result\n"
 	"  cost [PROG...]     what programs cost, in a model of a NIC\n"
+	"  bench              how fast the software NIC executes them\n"
 	"\n"
 	"dis and check take --prog PROG instead of files.  Exit status: 0; 1 "
 	"refused or failed; 2 could not do it.";
@@ -64,12 +66,13 @@ static const struct argp_option options[] = {
 	{ "queues", OPT_QUEUES, "N,...", 0,
 	  "cost: and so many queues in each of them (1)", 0 },
 	{ "prog", OPT_PROG, "PROG", 0, "use this program", 0 },
-	{ "depth", 'K', "N", 0, "instances of a queue (4; cost: 64)", 0 },
+	{ "depth", 'K', "N", 0, "instances of a queue (4; cost, bench: 64)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
 	  "for NICs that check a WQE's index: words re-arm it too (default)",
 	  0 },
 	{ "relaxed", OPT_RELAXED, NULL, 0, "for NICs that do not", 0 },
-	{ "count", OPT_COUNT, "N", 0, "run: requests (three laps)", 0 },
+	{ "count", OPT_COUNT, "N", 0,
+	  "run: requests (three laps); bench: of each in a round (2000)", 0 },
 	{ "answer-every", OPT_ANSWER_EVERY, "N", 0,
 	  "run: ask for every N-th answer (1)", 0 },
 	{ "output", 'o', "FILE", 0, "image: where to (standard output)", 0 },

@@ -21,7 +21,7 @@ struct wrc_cmd {
 	int nr_params;
 	bool json;
 	uint32_t depth;
-	uint32_t count;		/* run: requests; 0: three laps */
+	uint32_t count;		/* run: requests; 0: three laps.  bench: in a round */
 	uint32_t answer_every;	/* run: the others are quiet; 0: all answered */
 	const char *output;
 	char **files;
@@ -35,6 +35,7 @@ int wrc_cmd_dis(const struct wrc_cmd *cmd);
 int wrc_cmd_check(const struct wrc_cmd *cmd);
 int wrc_cmd_run(const struct wrc_cmd *cmd);
 int wrc_cmd_cost(const struct wrc_cmd *cmd);
+int wrc_cmd_bench(const struct wrc_cmd *cmd);
 
 /* Says what is wrong on standard error and returns 2. */
 __attribute__((format(printf, 1, 2)))

@@ -62,6 +62,14 @@ printf '\000\000\007\017\000\000\022\002\000\000\000\000\000\000\000\000\000\000
 expect 0 "$wrc" dis "$dir/w.bin"
 says out 'wait cq 0x22 cqe 16777214'
 
+# Measured, which says nothing about how fast it is here.
+expect 0 "$wrc" bench --count 50 -K 8
+says out 'of one-sided WRITE'
+expect 0 "$wrc" bench --count 50 --relaxed --json
+says out '"name": "load"'
+expect 2 "$wrc" bench load
+says err "'load'"
+
 # What cannot be done is said, with the value.
 echo '0000070' >"$dir/odd.hex"
 expect 2 "$wrc" dis "$dir/odd.hex"
