@@ -167,8 +167,32 @@ static bool in_arena(const struct wrc_check *c, const struct wrc_sge *sge,
 }
 
 /*
- * Follows the segments of one source.  Returns how many bytes hit fields and
- * the doorbell record together, or -EPERM.
+ * What a request hits apart from fields: the record, or a register of its
+ * instance.  Is it byte `off` that belongs there?
+ */
+static bool from_request(const struct wrc_check *c, __u32 instance, __u32 off,
+			 const struct wrc_place *at)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	if (at->space != WRC_SP_DBR &&
+	    (at->space != WRC_SP_REG || at->instance != instance))
+		return false;
+	for (i = 0; i < prog->nr_scatter; i++) {
+		const struct wrc_scatter *s = &prog->scatter[i];
+
+		if (s->to.space == at->space && off >= s->off &&
+		    off - s->off < s->len &&
+		    at->off == s->to.at + s->to.off + (off - s->off))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Follows the segments of one source.  Returns how many bytes hit fields, and
+ * from a request registers and the doorbell record, or -EPERM.
  */
 static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 		  const struct wrc_sge *sge, unsigned int nr_sge)
@@ -184,9 +208,11 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 			if (!in_arena(c, &sge[i], byte, &arena))
 				break;
 			at = wrc_place_of(c->ctx.prog, c->ctx.geom, arena);
-			if (at.space == WRC_SP_REG && at.instance == instance)
-				continue;
-			if (at.space == WRC_SP_DBR && source == WRC_RECV) {
+			if (at.space == WRC_SP_REG && at.instance == instance &&
+			    source != WRC_RECV)
+				continue;	/* rule address knows it */
+			if (source == WRC_RECV &&
+			    from_request(c, instance, off + byte, &at)) {
 				hits++;
 				continue;
 			}
@@ -200,7 +226,7 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 	return hits;
 }
 
-/* How many bytes of fields a source should hit. */
+/* How many bytes of the arena a source should hit; see follow(). */
 static int wanted(const struct wrc_prog *prog, __u8 source)
 {
 	unsigned int i;
@@ -209,13 +235,17 @@ static int wanted(const struct wrc_prog *prog, __u8 source)
 	for (i = 0; i < prog->nr_patches; i++)
 		if (prog->patch[i].source == source)
 			bytes += prog->patch[i].width;
+	for (i = 0; source == WRC_RECV && i < prog->nr_scatter; i++)
+		if (prog->scatter[i].to.space == WRC_SP_REG ||
+		    prog->scatter[i].to.space == WRC_SP_DBR)
+			bytes += prog->scatter[i].len;
 	return bytes;
 }
 
 static int check_request(struct wrc_check *c, __u32 instance)
 {
 	struct wrc_sge sge[WRC_MAX_RECV_SGE];
-	int n, want = wanted(c->ctx.prog, WRC_RECV) + (int)sizeof(__be32);
+	int n, want = wanted(c->ctx.prog, WRC_RECV);
 
 	n = wrc_check_recv(c, instance, sge);
 	if (n < 0)

@@ -26,6 +26,7 @@ enum bug {
 	ARMS_OWN_HEAD,
 	HALVES_EXCHANGED,
 	ANSWERS_REGISTER,
+	KEEPS_ID,		/* no bug by itself: see broken_arguments() */
 };
 
 /* A mapped store with one thing wrong. */
@@ -106,7 +107,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
 		break;
 	}
-	wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
+	wrc_arg(b, 8, 4, bug == KEEPS_ID ? wrc_reg(WRC_REG_TRASH, 0) :
+					   wrc_field(answer, WRC_F_IMM, 0));
 	wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));
 	wrc_arg(b, 20, 4, wrc_field(answer, WRC_F_RKEY, 0));
 }
@@ -161,6 +163,30 @@ static void broken_stores(void **state)
 	assert_int_equal(wrc_image_check(&b.prog, &b.geom, &b.bind, b.arena,
 					 why), -EPERM);
 	assert_non_null(strstr(why, "armed by its own request"));
+	bench_close(&b);
+}
+
+/* Bytes of a request in a register are that register's, and no other memory's. */
+static void broken_arguments(void **state)
+{
+	struct wrc_build build;
+	struct wrc_wqe_data *to;
+	struct bench b;
+
+	build_store(&build, &b.prog, KEEPS_ID);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	to = bench_recv(&b, 1, 1);
+	assert_int_equal(be32toh(to->byte_count), 4);
+
+	to->addr = htobe64(be64toh(to->addr) - WRC_REG_TRASH + WRC_REG_PAGE);
+	expect_refusal(&b, WRC_RULE_PATCH, "byte 8 of request@1's result");
+	to->addr = htobe64(be64toh(to->addr) + WRC_REG_TRASH - WRC_REG_PAGE);
+	expect_accepted(&b);
+
+	to->lkey = htobe32(b.bind.tt_key);
+	expect_refusal(&b, WRC_RULE_PATCH, "entry 1 arms 52 bytes instead of 56");
 	bench_close(&b);
 }
 
@@ -370,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(broken_stores),
+		cmocka_unit_test(broken_arguments),
 		cmocka_unit_test(broken_allocs),
 		cmocka_unit_test(broken_frees),
 		cmocka_unit_test(broken_answers),

@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Two CNodes and a memory node, run again and again; see stage.h. */
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include "stage.h"
+
+#define PAGE ODRP_WIRE_PAGE_SIZE
+#define NR_PAGES 32
+#define NR_SLOTS 16		/* of a table */
+#define FIRST_FREE_RING 9	/* how far the ring's counters have come */
+#define NEIGHBOURS 4		/* pages that are CNode 1's */
+#define FREE_IOVA 0x10000000ull
+#define RING_BYTES (NR_PAGES * sizeof(uint64_t))
+#define REQ_STRIDE 8192
+#define LOG_CQ 4
+#define MOST (512 * PAGE)	/* of memory */
+#define CQ_BYTES (sizeof(struct wrc_cqe) << LOG_CQ)
+#define MAX_STEPS 3000		/* of the NIC, until nothing moves */
+#define LAPS_REQUESTS 14
+#define CUT_REQUESTS 5
+#define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
+		SNIC_REMOTE_ATOMIC)
+
+/* ---- memory ----------------------------------------------------------------- */
+
+/* A block, and a page behind it that nobody has a key for. */
+static void *carve(struct stage *st, size_t len)
+{
+	void *p = st->mem + st->used;
+
+	st->used += (len + PAGE - 1) / PAGE * PAGE + PAGE;
+	assert_true(st->used <= MOST);
+	return p;
+}
+
+static void carve_cnode(struct stage *st, struct stage_cnode *c)
+{
+	c->arena = carve(st, c->geom.arena_len);
+	c->buf = carve(st, c->geom.buf_len ? c->geom.buf_len : PAGE);
+	c->tt = carve(st, NR_SLOTS * sizeof(uint64_t));
+	c->cqs = carve(st, 3 * CQ_BYTES);
+	c->out = carve(st, STAGE_DEPTH * (REQ_STRIDE + PAGE) + PAGE);
+	c->in = c->out + STAGE_DEPTH * REQ_STRIDE;
+	c->sq = c->in + STAGE_DEPTH * PAGE;
+	c->rq = c->sq + STAGE_DEPTH * WRC_WQE_BB;
+	c->dbr = (struct wrc_dbr *)(c->rq + STAGE_DEPTH * 16);
+	c->peer_cqs = carve(st, 2 * CQ_BYTES);
+}
+
+static void carve_all(struct stage *st)
+{
+	st->used = 0;
+	carve_cnode(st, &st->c[0]);
+	carve_cnode(st, &st->c[1]);
+	st->ring = carve(st, RING_BYTES + 128);
+	st->counters = st->ring + NR_PAGES;
+	st->pool = carve(st, NR_PAGES * PAGE);
+}
+
+/* Slots that the chain under test needs to be mapped. */
+static bool starts_mapped(const struct stage_cnode *c, unsigned int slot)
+{
+	switch (c->chain) {
+	case ODRP_WIRE_UNMAPPED_STORE:
+		return false;
+	case ODRP_WIRE_INVALIDATE:
+		return slot % 4 != 3;
+	default:
+		return true;
+	}
+}
+
+/* Pages to the neighbour, to CNode 0, and the rest to the ring. */
+static void fill_tables(struct stage *st)
+{
+	uint64_t head = FIRST_FREE_RING, tail;
+	uint32_t page = 0, i;
+
+	for (i = 0; i < NEIGHBOURS; i++)
+		st->c[1].tt[i] = htobe64(WRC_POOL_IOVA + page++ * PAGE);
+	for (i = 0; i < NR_SLOTS; i++)
+		if (starts_mapped(&st->c[0], i))
+			st->c[0].tt[i] = htobe64(WRC_POOL_IOVA + page++ * PAGE);
+	if (st->c[0].chain == ODRP_WIRE_UNMAPPED_STORE)
+		head = NR_PAGES - 7;
+	for (tail = head; page < NR_PAGES; tail++)
+		st->ring[tail % NR_PAGES] =
+			htobe64(WRC_POOL_IOVA + page++ * PAGE);
+	st->counters[0] = FREE_IOVA + head % NR_PAGES * 8;
+	st->counters[8] = FREE_IOVA + tail % NR_PAGES * 8;
+}
+
+/* Every word of a page tells where it is; guards and buffers are no zeros. */
+static void fill_memory(struct stage *st)
+{
+	uint64_t *w = (uint64_t *)st->mem;
+	struct stage_cnode *c;
+
+	for (size_t i = 0; i < st->len / sizeof(*w); i++)
+		w[i] = 0xa5a5000000000000ull + i;
+	for (c = st->c; c < st->c + 2; c++) {
+		memset(c->tt, 0, NR_SLOTS * sizeof(uint64_t));
+		memset(c->cqs, 0, 3 * CQ_BYTES);
+		memset(c->peer_cqs, 0, 2 * CQ_BYTES);
+		memset(c->dbr, 0, sizeof(*c->dbr));
+	}
+	memset(st->ring, 0, RING_BYTES + 128);
+	fill_tables(st);
+}
+
+/* ---- the NIC's objects ---------------------------------------------------------- */
+
+static uint32_t key_of(struct stage *st, uint32_t pdn, void *at, size_t len,
+		       uint64_t iova, unsigned int access)
+{
+	uint32_t key;
+
+	assert_int_equal(snic_mkey_reg(st->nic, pdn, at, len, iova, access,
+				       &key), 0);
+	return key;
+}
+
+static uint32_t cq_of(struct stage *st, void *buf, bool overrun)
+{
+	struct snic_cq_attr attr = {
+		.buf = buf, .log_size = LOG_CQ, .overrun_ignore = overrun,
+	};
+	uint32_t cqn;
+
+	assert_int_equal(snic_cq_create(st->nic, &attr, &cqn), 0);
+	return cqn;
+}
+
+static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn)
+{
+	struct wrc_bind *b = &c->bind;
+
+	b->arena_iova = (uintptr_t)c->arena;
+	b->buf_iova = (uintptr_t)c->buf;
+	b->tt_len = NR_SLOTS * sizeof(uint64_t);
+	b->free_ring = FREE_IOVA;
+	b->log_free_ring = 8;
+	b->free_head = FREE_IOVA + RING_BYTES;
+	b->free_tail = b->free_head + 64;
+	b->pool_len = NR_PAGES * PAGE;
+	b->arena_key = key_of(st, pdn, c->arena, c->geom.arena_len,
+			      b->arena_iova, ACCESS);
+	b->buf_key = key_of(st, pdn, c->buf,
+			    c->geom.buf_len ? c->geom.buf_len : PAGE,
+			    b->buf_iova, SNIC_LOCAL_WRITE);
+	b->tt_key = key_of(st, pdn, c->tt, b->tt_len, 0, ACCESS);
+}
+
+static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn)
+{
+	const struct wrc_geom *g = &c->geom;
+	struct wrc_bind *b = &c->bind;
+	struct snic_qp_attr loop = {
+		.pdn = pdn, .sq = c->arena + g->loop_sq,
+		.log_sq = g->log_loop_sq,
+		.dbr = (struct wrc_dbr *)(c->arena + g->loop_dbr),
+		.access = SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
+			  SNIC_REMOTE_ATOMIC,
+		.cd_master = true, .cd_slave_send = true,
+	};
+	struct snic_qp_attr client = {
+		.pdn = pdn, .sq = c->arena + g->client_sq,
+		.log_sq = g->log_client_sq,
+		.rq = c->arena + g->client_rq, .log_rq = g->log_rq,
+		.log_rq_stride = g->log_rq_stride,
+		.dbr = (struct wrc_dbr *)(c->arena + g->client_dbr),
+		.cd_slave_send = true,
+	};
+
+	b->loop_scqn = cq_of(st, c->cqs, true);
+	b->client_rcqn = cq_of(st, c->cqs + CQ_BYTES, true);
+	loop.scqn = loop.rcqn = b->loop_scqn;
+	client.rcqn = b->client_rcqn;
+	client.scqn = cq_of(st, c->cqs + 2 * CQ_BYTES, true);
+	assert_int_equal(snic_qp_create(st->nic, &loop, &b->loop_qpn), 0);
+	assert_int_equal(snic_qp_create(st->nic, &client, &b->client_qpn), 0);
+}
+
+static void peer(struct stage *st, struct stage_cnode *c)
+{
+	struct snic_qp_attr attr = {
+		.sq = c->sq, .log_sq = 2, .rq = c->rq, .log_rq = 2,
+		.log_rq_stride = 4, .dbr = c->dbr, .access = SNIC_REMOTE_WRITE,
+	};
+
+	assert_int_equal(snic_pd_alloc(st->nic, &attr.pdn), 0);
+	c->peer_key = key_of(st, attr.pdn, c->out,
+			     STAGE_DEPTH * (REQ_STRIDE + PAGE),
+			     (uintptr_t)c->out, ACCESS);
+	c->peer_rcqn = cq_of(st, c->peer_cqs, false);
+	c->peer_scqn = cq_of(st, c->peer_cqs + CQ_BYTES, false);
+	attr.rcqn = c->peer_rcqn;
+	attr.scqn = c->peer_scqn;
+	assert_int_equal(snic_qp_create(st->nic, &attr, &c->peer_qpn), 0);
+}
+
+static void objects(struct stage *st, enum snic_fetch fetch)
+{
+	struct snic_config cfg = {
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
+		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = fetch,
+		.relaxed_index = !st->strict,
+	};
+	uint32_t pdn, free_key, pool_key;
+
+	assert_int_equal(snic_new(&cfg, &st->nic), 0);
+	assert_int_equal(snic_pd_alloc(st->nic, &pdn), 0);
+	free_key = key_of(st, pdn, st->ring, RING_BYTES + 128, FREE_IOVA,
+			  ACCESS);
+	pool_key = key_of(st, pdn, st->pool, NR_PAGES * PAGE, WRC_POOL_IOVA,
+			  SNIC_LOCAL_WRITE | SNIC_REMOTE_WRITE);
+	for (struct stage_cnode *c = st->c; c < st->c + 2; c++) {
+		c->bind.free_key = free_key;
+		c->bind.pool_key = pool_key;
+		node_keys(st, c, pdn);
+		node_qps(st, c, pdn);
+		peer(st, c);
+		c->sent = c->answered = c->received = 0;
+	}
+	st->now = st->log = 0;
+}
+
+/* Each queue takes its time for each WQE: an answer too early is seen early. */
+static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
+		     uint32_t bytes)
+{
+	return kind == SNIC_COST_EXECUTE ? 20 + bytes / 256 : 0;
+}
+
+static void join(struct stage *st, uint32_t qpn, uint32_t to)
+{
+	struct snic_qp_conn conn = {
+		.loopback = true, .dest_qpn = to, .retry_cnt = 7,
+		.rnr_retry = 7, .timeout = 14, .min_rnr_timer = 1,
+	};
+
+	assert_int_equal(snic_qp_connect(st->nic, qpn, &conn), 0);
+}
+
+static void start(struct stage *st, struct stage_cnode *c)
+{
+	join(st, c->bind.loop_qpn, c->bind.loop_qpn);
+	join(st, c->bind.client_qpn, c->peer_qpn);
+	join(st, c->peer_qpn, c->bind.client_qpn);
+	c->dbr->rcv = htobe32(STAGE_DEPTH);
+	assert_int_equal(snic_qp_doorbell(st->nic, c->bind.loop_qpn,
+					  c->geom.start_bb), 0);
+}
+
+static void open_cnode(struct stage_cnode *c, enum odrp_wire_chain chain,
+		       const struct wrc_opts *opts)
+{
+	c->chain = chain;
+	assert_int_equal(wrc_prog_build(chain, opts, &c->prog), 0);
+	assert_int_equal(wrc_geom_init(&c->prog, STAGE_DEPTH, &c->geom), 0);
+	c->nr_words = wrc_words(&c->prog, &c->geom, c->words);
+	assert_true(c->nr_words > 0);
+}
+
+void stage_open(struct stage *st, enum odrp_wire_chain chain,
+		const struct wrc_opts *opts)
+{
+	memset(st, 0, sizeof(*st));
+	st->strict = opts->strict_index;
+	open_cnode(&st->c[0], chain, opts);
+	open_cnode(&st->c[1], ODRP_WIRE_LOAD, opts);
+	st->mem = aligned_alloc(PAGE, MOST);
+	assert_non_null(st->mem);
+	carve_all(st);
+	st->len = st->used;
+	st->clean = malloc(st->len);
+	assert_non_null(st->clean);
+	fill_memory(st);
+	objects(st, SNIC_FETCH_LATE);	/* for the numbers: always the same */
+	snic_free(st->nic);
+	for (struct stage_cnode *c = st->c; c < st->c + 2; c++) {
+		char why[WRC_WHY_MAX];
+
+		assert_int_equal(wrc_image_write(&c->prog, &c->geom, &c->bind,
+						 c->arena), 0);
+		if (wrc_image_check(&c->prog, &c->geom, &c->bind, c->arena,
+				    why))
+			fail_msg("%s: %s", c->prog.name, why);
+		memset(c->cqs, 0, 3 * CQ_BYTES);
+		memset(c->peer_cqs, 0, 2 * CQ_BYTES);
+	}
+	for (int i = 0; i < 2 * STAGE_DEPTH; i++) {
+		struct stage_cnode *c = &st->c[i / STAGE_DEPTH];
+		struct wrc_sge sge = { 1, c->peer_key, (uintptr_t)c->out };
+
+		assert_true(wrc_encode_recv(&sge, 1, c->rq +
+					    16 * (i % STAGE_DEPTH), 16) == 0);
+	}
+	memcpy(st->clean, st->mem, st->len);
+}
+
+void stage_close(struct stage *st)
+{
+	free(st->mem);
+	free(st->clean);
+}
+
+const uint8_t *stage_image(const struct stage *st)
+{
+	return st->clean + (st->c[0].arena - st->mem);
+}
+
+/* ---- requests ------------------------------------------------------------------ */
+
+static void settle(struct stage *st)
+{
+	uint64_t next = 0;
+
+	for (int i = 0; i < MAX_STEPS; i++) {
+		assert_int_equal(snic_step(st->nic, st->now, &next), 0);
+		if (next == SNIC_NEVER)
+			return;
+		if (next > st->now)
+			st->now = next;
+	}
+	st->log ^= 1;		/* it does not come to rest */
+}
+
+static size_t put_words(const struct stage_cnode *c, bool quiet, uint8_t *to)
+{
+	uint8_t *at = to;
+
+	for (int i = 0; i < c->nr_words; i++) {
+		const struct odrp_wire_word *w = &c->words[i];
+		uint32_t v = be16toh(w->base) + c->sent * w->step;
+		size_t len = wrc_word_width(w->kind);
+		__be32 be;
+
+		if (w->kind == ODRP_WIRE_WORD_ANSWER)
+			v = quiet ? w->step : be16toh(w->base);
+		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+						      WRC_WQE_EN_MASK;
+		be = htobe32(v);
+		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
+		at += len;
+	}
+	return at - to;
+}
+
+static void send_request(struct stage *st, struct stage_cnode *c,
+			 uint32_t slot, bool quiet)
+{
+	uint32_t r = c->sent, i = r % STAGE_DEPTH;
+	uint8_t *msg = c->out + (size_t)i * REQ_STRIDE;
+	uint64_t raddr = (uintptr_t)c->in + (uint64_t)i * PAGE;
+	struct odrp_wire_req req = {
+		.tt_addr = htobe64(slot * sizeof(uint64_t)),
+		.id = htobe32(r),
+		.raddr_hi = htobe32(raddr >> 32),
+		.raddr_lo = htobe32((uint32_t)raddr),
+		.rkey = htobe32(c->peer_key),
+	};
+	struct wrc_wr wr = {
+		.op = WRC_WQE_SEND, .shape = WRC_WQE_SEND, .index = r,
+		.qpn = c->peer_qpn, .nr_sge = 1,
+	};
+	size_t len = sizeof(req);
+
+	memcpy(msg, &req, sizeof(req));
+	len += put_words(c, quiet, msg + len);
+	if (c->prog.page) {
+		for (uint32_t w = 0; w < PAGE / 8; w++)
+			memcpy(msg + len + w * 8,
+			       &(uint64_t){ (uint64_t)r << 32 | w }, 8);
+		len += PAGE;
+	}
+	wr.sge[0] = (struct wrc_sge){ len, c->peer_key, (uintptr_t)msg };
+	assert_true(wrc_encode(&wr, c->sq + i * WRC_WQE_BB, WRC_WQE_BB) > 0);
+	c->sent++;
+	/* Refused: the queue is broken, which the log shows. */
+	st->log += snic_qp_doorbell(st->nic, c->peer_qpn, c->sent);
+}
+
+static uint64_t digest(uint64_t h, const void *from, size_t len)
+{
+	const uint64_t *w = from;
+
+	for (size_t i = 0; i < len / sizeof(*w); i++)
+		h = (h ^ w[i]) * 0x9e3779b97f4a7c15ull + (h >> 29);
+	return h;
+}
+
+/* All that an answer tells, and what is to be seen when it comes (I5). */
+static void look(struct stage *st, const struct stage_cnode *c,
+		 const struct wrc_cqe *cqe, uint32_t slot)
+{
+	uint64_t page = be64toh(c->tt[slot]) - WRC_POOL_IOVA;
+
+	st->log = digest(st->log, cqe, sizeof(*cqe));
+	st->log = digest(st->log, c->tt, NR_SLOTS * sizeof(uint64_t));
+	st->log = digest(st->log, st->ring, RING_BYTES + 128);
+	st->log = digest(st->log, c->in, STAGE_DEPTH * PAGE);
+	if (page <= (NR_PAGES - 1) * PAGE)
+		st->log = digest(st->log, st->pool + page / 8 * 8, PAGE);
+}
+
+static void poll_answers(struct stage *st, struct stage_cnode *c)
+{
+	struct wrc_cqe cqe;
+
+	while (!snic_cq_poll(st->nic, c->peer_rcqn, &cqe)) {
+		look(st, c, &cqe, be32toh(cqe.imm) % NR_SLOTS);
+		if (cqe.op_own >> 4 == WRC_CQE_RESP_WR_IMM)
+			c->answered = be32toh(cqe.imm) + 1;
+		c->received++;
+		c->dbr->rcv = htobe32((c->received + STAGE_DEPTH) & 0xffff);
+	}
+	while (!snic_cq_poll(st->nic, c->peer_scqn, &cqe))
+		st->log = digest(st->log, &cqe, sizeof(cqe));
+}
+
+/* Runs until nothing moves, and looks whenever an answer is there. */
+static void answers(struct stage *st, struct stage_cnode *c)
+{
+	uint64_t next = 0;
+
+	for (int i = 0; i < MAX_STEPS && next != SNIC_NEVER; i++) {
+		assert_int_equal(snic_step(st->nic, st->now, &next), 0);
+		poll_answers(st, c);
+		if (next != SNIC_NEVER && next > st->now)
+			st->now = next;
+	}
+	st->log ^= next != SNIC_NEVER;	/* it does not come to rest */
+}
+
+/* What the other chains of a CNode would do, so that slots can be used again. */
+static void undo(struct stage *st, struct stage_cnode *c, uint32_t slot)
+{
+	uint64_t *from = &st->counters[c->chain == ODRP_WIRE_INVALIDATE ? 0 : 8];
+	uint64_t at = (*from - FREE_IOVA) / 8 % NR_PAGES;
+
+	if (c->chain == ODRP_WIRE_UNMAPPED_STORE && c->tt[slot]) {
+		st->ring[at] = c->tt[slot];
+		c->tt[slot] = 0;
+	} else if (c->chain == ODRP_WIRE_INVALIDATE && !c->tt[slot] &&
+		   slot % 4 != 3) {
+		c->tt[slot] = st->ring[at];
+		st->ring[at] = 0;
+	} else {
+		return;
+	}
+	*from = FREE_IOVA + (at + 1) % NR_PAGES * 8;
+}
+
+/* Bursts as large as the queue takes; the last one of each is answered. */
+static void requests(struct stage *st, struct stage_cnode *c, uint32_t count,
+		     uint32_t nr_slots, bool again)
+{
+	while (c->sent < count) {
+		uint32_t from = c->sent, i;
+
+		for (i = 1; i < STAGE_DEPTH && c->sent < count; i++)
+			send_request(st, c, c->sent % nr_slots, i % 3 == 1 &&
+				     i + 1 < STAGE_DEPTH &&
+				     c->sent + 1 < count);
+		answers(st, c);
+		if (c->answered != c->sent)
+			return;
+		for (; again && from < c->sent; from++)
+			undo(st, c, from % nr_slots);
+	}
+}
+
+static uint32_t nr_requests(const struct stage *st, enum stage_scene scene)
+{
+	switch (scene) {
+	case STAGE_LAPS:
+		return LAPS_REQUESTS;
+	case STAGE_CUT:
+		return CUT_REQUESTS;
+	case STAGE_WRAP:
+		return 0x10000 / st->c[0].geom.loop_bb + 2 * STAGE_DEPTH + 1;
+	default:
+		return 0;
+	}
+}
+
+void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
+	       enum snic_fetch fetch, struct stage_end *ret_end)
+{
+	struct stage_cnode *c = &st->c[0];
+
+	memcpy(st->mem, st->clean, st->len);
+	memcpy(c->arena, image, c->geom.arena_len);
+	objects(st, fetch);
+	if (scene != STAGE_WRAP)
+		snic_set_cost(st->nic, cost, NULL);
+	start(st, &st->c[0]);
+	start(st, &st->c[1]);
+	settle(st);
+	requests(st, c, nr_requests(st, scene), NR_SLOTS, scene == STAGE_WRAP);
+	if (scene == STAGE_CUT) {
+		send_request(st, c, c->sent, false);
+		send_request(st, c, c->sent, false);
+	}
+	snic_qp_error(st->nic, c->bind.client_qpn);
+	settle(st);
+	requests(st, &st->c[1], NEIGHBOURS + 1, NEIGHBOURS, false);
+	*ret_end = (struct stage_end){ c->answered, st->log, st->now };
+	snic_free(st->nic);
+}
+
+/* ---- looking ---------------------------------------------------------------------- */
+
+static void count_page(uint32_t *seen, uint64_t be)
+{
+	uint64_t page = (be64toh(be) - WRC_POOL_IOVA) / PAGE;
+
+	if (!be)
+		return;
+	assert_true(page < NR_PAGES);
+	seen[page]++;
+}
+
+void stage_expect_well(const struct stage *st, enum stage_scene scene,
+		       const struct stage_end *end)
+{
+	const struct stage_cnode *b = &st->c[1];
+	uint32_t seen[NR_PAGES] = { 0 };
+	size_t pool = st->pool - st->mem;
+
+	assert_int_equal(end->answered, nr_requests(st, scene));
+	assert_int_equal(b->answered, NEIGHBOURS + 1);
+	for (int i = 0; i < NR_PAGES; i++)
+		count_page(seen, st->ring[i]);
+	for (int i = 0; i < NR_SLOTS; i++) {
+		count_page(seen, st->c[0].tt[i]);
+		count_page(seen, b->tt[i]);
+	}
+	for (int i = 0; i < NR_PAGES; i++)
+		assert_int_equal(seen[i], 1);
+	for (int i = 0; i < NEIGHBOURS; i++) {
+		assert_memory_equal(st->pool + i * PAGE,
+				    st->clean + pool + i * PAGE, PAGE);
+		assert_memory_equal(b->in + i * PAGE, st->pool + i * PAGE,
+				    PAGE);
+	}
+}
