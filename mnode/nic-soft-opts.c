@@ -205,6 +205,8 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_port(p, key, NIC_SOFT_DGRAM, value);
 	if (!strcmp(key, "stream"))
 		return set_port(p, key, NIC_SOFT_STREAM, value);
+	if (!strcmp(key, "vhost"))
+		return set_port(p, key, NIC_SOFT_VHOST, value);
 	if (!strcmp(key, "packet"))
 		return set_port(p, key, NIC_SOFT_PACKET, value);
 	if (!strcmp(key, "fetch"))
@@ -244,9 +246,9 @@ static int set_word(struct parse *p, const char *key, const char *value)
 			o->nic.relaxed_index = o->nic.relaxed_qpn = !b;
 		return r;
 	}
-	return complain(p, "%s: unknown; expected ip, mac, mtu, dgram, stream, "
-			"packet, fetch, strict, seed, spin_us, loss, reorder, "
-			"duplicate, corrupt or delay_us", key);
+	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
+			"dgram, packet, fetch, strict, seed, spin_us, loss, "
+			"reorder, duplicate, corrupt or delay_us", key);
 }
 
 static int parse_word(struct parse *p, const char *word, size_t len)
@@ -295,8 +297,9 @@ int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 	if (!p.ip_given)
 		return complain(&p, "needs ip=ADDRESS/PREFIX");
 	if (!opts.nr_ports)
-		return complain(&p, "needs a port: stream=PATH, "
-				"dgram=LOCAL:REMOTE or packet=INTERFACE");
+		return complain(&p, "needs a port: vhost=PATH, "
+				"stream=PATH, dgram=LOCAL:REMOTE or "
+				"packet=INTERFACE");
 	if (!opts.mac_given)
 		derive_mac(&opts.nic);
 	*ret_opts = opts;

@@ -440,6 +440,7 @@ static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 
 static const char *const kinds[] = {
 	[NIC_SOFT_DGRAM] = "dgram",
+	[NIC_SOFT_VHOST] = "vhost",
 	[NIC_SOFT_STREAM] = "stream",
 	[NIC_SOFT_PACKET] = "packet",
 };
@@ -449,6 +450,8 @@ static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
 	switch (p->kind) {
 	case NIC_SOFT_PACKET:
 		return snic_port_packet_open(p->local, ret_port);
+	case NIC_SOFT_VHOST:
+		return snic_port_vhost_open(p->local, ret_port);
 	case NIC_SOFT_STREAM:
 		return snic_port_stream_open(p->local, ret_port);
 	default:

@@ -14,6 +14,7 @@
 
 enum nic_soft_port_kind {
 	NIC_SOFT_DGRAM,		/* local and remote are socket paths */
+	NIC_SOFT_VHOST,		/* local is the path to listen at */
 	NIC_SOFT_STREAM,	/* local is the path to listen at */
 	NIC_SOFT_PACKET,	/* local is the interface's name */
 };

@@ -124,6 +124,19 @@ unsigned int snic_net_fds(const struct snic_net *net, int *fds,
 	return net->sw.nr_ports;
 }
 
+bool snic_net_doze(struct snic_net *net)
+{
+	struct snic_port *p;
+	bool work = false;
+	unsigned int i;
+
+	for (i = 0; i < net->sw.nr_ports; i++) {
+		p = net->sw.ports[i];
+		work |= p->ops->doze && p->ops->doze(p);
+	}
+	return work;
+}
+
 uint16_t snic_net_path_mtu(struct snic *nic)
 {
 	uint32_t mtu = snic_config(nic)->mtu;

@@ -25,6 +25,9 @@
  *	timer.c		timer heap
  *	fault.c		wire faults
  *	port_*.c	ports
+ *	vhost.c		port_vhost.c: the device that a monitor sets up
+ *	vring.c		port_vhost.c: a virtqueue
+ *	guest_mem.c	port_vhost.c: a virtual machine's memory
  *	rt.c, vt.c	runners
  */
 #ifndef SNIC_PRIV_H
@@ -313,6 +316,8 @@ void snic_cm_qp_gone(struct snic_qp *qp);
  * at most max, returns how many ports there are. */
 unsigned int snic_net_fds(const struct snic_net *net, int *fds,
 			  unsigned int max);
+/* Before a runner sleeps on them: true if a port has something already. */
+bool snic_net_doze(struct snic_net *net);
 /* Would snic_cm_poll() return an event? */
 bool snic_cm_pending(const struct snic_cm *cm);
 /* Called by cm.c: RESET -> RTR (passive, on REP) and RTR -> RTS. */

@@ -170,6 +170,8 @@ static bool step(struct snic_rt *rt, uint64_t *ret_next)
 		rt->false_alarms = 0;
 	}
 	busy = busy || now - rt->idle_since < rt->spin_ns;
+	/* The last look comes after the ports were told to wake us. */
+	busy = busy || snic_net_doze(nic->net);
 	if (!busy)
 		list_fds(rt);
 	rt->wake_at = busy ? now : *ret_next;

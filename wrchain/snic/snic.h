@@ -215,6 +215,9 @@ struct snic_port_ops {
 	/* Sends what the port has kept.  -EAGAIN: not all of it.  Optional for
 	 * ports that keep nothing. */
 	int (*flush)(struct snic_port *port);
+	/* From here on fd tells of frames, until the next peek() or recv().
+	 * True: there is something already.  Optional if fd always tells. */
+	bool (*doze)(struct snic_port *port);
 };
 
 /* The port must stay open until after snic_free(), which flushes it. */
@@ -223,8 +226,11 @@ int snic_port_add(struct snic *nic, struct snic_port *port);
 int snic_port_dgram_open(const char *local, const char *remote,
 			 struct snic_port **ret_port);
 /* An AF_UNIX stream socket that listens at path, as QEMU's -netdev stream
- * connects to: the fastest of the ports. */
+ * connects to. */
 int snic_port_stream_open(const char *path, struct snic_port **ret_port);
+/* A virtual machine's network card: a socket that listens at path, as QEMU's
+ * -netdev vhost-user connects to.  The fastest of the ports. */
+int snic_port_vhost_open(const char *path, struct snic_port **ret_port);
 /* A packet socket on a host interface (CAP_NET_RAW). */
 int snic_port_packet_open(const char *ifname, struct snic_port **ret_port);
 /* Two ports joined by a queue in memory; for tests and the simulator. */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Memory of a virtual machine; see guest_mem.h. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include "guest_mem.h"
+
+/* A mapping behind the file's end would be a SIGBUS when it is touched. */
+static int check(const struct snic_guest_map *m, int fd)
+{
+	struct stat st;
+	uint64_t end;
+
+	if (!m->size || m->gpa + m->size < m->gpa ||
+	    m->user + m->size < m->user ||
+	    __builtin_add_overflow(m->offset, m->size, &end))
+		return -EINVAL;
+	if (fstat(fd, &st))
+		return -errno;
+	return (uint64_t)st.st_size < end ? -EINVAL : 0;
+}
+
+int snic_guest_mem_add(struct snic_guest_mem *mem,
+		       const struct snic_guest_map *map, int fd)
+{
+	struct snic_guest_region *r;
+	int ret;
+
+	if (mem->nr == SNIC_GUEST_REGIONS)
+		return -EINVAL;
+	ret = check(map, fd);
+	if (ret)
+		return ret;
+	r = &mem->regions[mem->nr];
+	r->map = *map;
+	/* From the start: the offset need not suit the file's page size. */
+	r->base_len = map->offset + map->size;
+	r->base = mmap(NULL, r->base_len, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       fd, 0);
+	if (r->base == MAP_FAILED)
+		return -errno;
+	r->va = (uint8_t *)r->base + map->offset;
+	mem->nr++;
+	return 0;
+}
+
+void snic_guest_mem_clear(struct snic_guest_mem *mem)
+{
+	unsigned int i;
+
+	for (i = 0; i < mem->nr; i++)
+		munmap(mem->regions[i].base, mem->regions[i].base_len);
+	mem->nr = 0;
+}
+
+static void *at(const struct snic_guest_region *r, uint64_t start,
+		uint64_t addr, uint64_t len)
+{
+	if (addr < start || addr - start > r->map.size ||
+	    len > r->map.size - (addr - start))
+		return NULL;
+	return r->va + (addr - start);
+}
+
+void *snic_guest_mem_at(const struct snic_guest_mem *mem, uint64_t gpa,
+			uint64_t len)
+{
+	unsigned int i;
+	void *p;
+
+	for (i = 0; i < mem->nr; i++) {
+		p = at(&mem->regions[i], mem->regions[i].map.gpa, gpa, len);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+void *snic_guest_mem_at_user(const struct snic_guest_mem *mem, uint64_t user,
+			     uint64_t len)
+{
+	unsigned int i;
+	void *p;
+
+	for (i = 0; i < mem->nr; i++) {
+		p = at(&mem->regions[i], mem->regions[i].map.user, user, len);
+		if (p)
+			return p;
+	}
+	return NULL;
+}
