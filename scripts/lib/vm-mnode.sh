@@ -46,14 +46,12 @@ mnode_pool() {
 mnode_nic() {
 	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$opt_mtu"
 
-	# Its thread shares the host with those of the guests.
-	nic+=,spin_us=20
+	# Its thread shares the host with those of the guests, and with vhost
+	# has no thread of QEMU's to wait for.
+	[[ $opt_wire == vhost ]] && nic+=,spin_us=100 || nic+=,spin_us=20
 	for ((i = 0; i < opt_cnodes; i++)); do
-		if [[ $opt_wire == dgram ]]; then
-			nic+=",dgram=$run_dir/agent$i.sock:$run_dir/guest$i.sock"
-		else
-			nic+=",stream=$run_dir/agent$i.sock"
-		fi
+		nic+=",$opt_wire=$run_dir/agent$i.sock"
+		[[ $opt_wire == dgram ]] && nic+=":$run_dir/guest$i.sock"
 	done
 	echo "$nic$opt_nic"
 }

@@ -37,8 +37,9 @@ Swap:
   --mtu N               of the guest's network device (default 2200, a RoCE path
                         MTU of 2048; 4500 makes it 4096, faster, and keeps 16 MB
                         of the guest's memory for packets instead of 8)
-  --wire KIND           how QEMU and the memory node's NIC are joined: stream
-                        (default) or dgram, sockets of that kind
+  --wire KIND           how QEMU and the memory node's NIC are joined: vhost
+                        (default; in the guest's memory), stream or dgram
+                        (sockets of that kind)
   --nic-opt TEXT        more for the agent's software NIC, such as loss=0.01
   --no-swapon           add the device, but do not swap to it
   --no-odrp             the same machine with neither swap nor memory node
@@ -79,7 +80,7 @@ options_default() {
 	opt_add=()
 	opt_param=()
 	opt_qemu=()
-	opt_wire=stream
+	opt_wire=vhost
 	opt_mtu=2200
 	opt_command=()
 }
@@ -145,8 +146,8 @@ options_value() {
 		opt_mtu=$value
 		;;
 	--wire)
-		[[ $value == stream || $value == dgram ]] ||
-			die "--wire '$value': expected stream or dgram"
+		[[ $value =~ ^(vhost|stream|dgram)$ ]] ||
+			die "--wire '$value': expected vhost, stream or dgram"
 		opt_wire=$value
 		;;
 	*) return 1 ;;
