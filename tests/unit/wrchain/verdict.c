@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the verifier says about an image; see verdict.h. */
+#include <stdio.h>
+#include <stdlib.h>
 #include "verdict.h"
 
 unsigned int refused_by(struct bench *b, char why[WRC_WHY_MAX])
@@ -33,6 +35,9 @@ void expect_refusal(struct bench *b, enum wrc_rule rule, const char *words)
 	if (strncmp(why, wrc_rule_name(rule), strlen(wrc_rule_name(rule))) ||
 	    !strstr(why, words))
 		fail_msg("no '%s' in: %s", words, why);
+	/* For test-check-cases.py. */
+	if (getenv("VERDICT_PRINT"))
+		printf("refused alone: %s\n", why);
 }
 
 void expect_accepted(struct bench *b)
