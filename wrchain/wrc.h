@@ -8,6 +8,7 @@
  *	wrc_image_check()	the verifier: decodes the bytes again and refuses
  *	wrc_words()		what a client must send along to re-arm them
  *	wrc_held_page()		after a stop: what an interrupted instance holds
+ *	wrc_held_of()		the same of each instance, where all hold a page
  *
  * An instance serves one request.  It spans two RC QPs of the memory node's
  * NIC: *client* (connected to the CNode: its receive queue triggers, its send
@@ -28,13 +29,15 @@
 struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
 
 /*
- * Which chains.  All but the first are the rungs of Figure 12 of the ODRP
+ * Which chains.  Ours are those that are armed.  Page exchange is to follow
+ * them: prog/exchange.c.  All others are the rungs of Figure 12 of the ODRP
  * paper, each with one more of its optimisations: a yardstick for the cost
  * model, for the software NIC only.  The verifier refuses them, see
  * prog/ladder.h.
  */
 enum wrc_variant {
 	WRC_V_OURS,
+	WRC_V_EXCHANGE,
 	WRC_V_NAIVE,
 	WRC_V_STORE_DECISION,	/* the client knows whether a slot is mapped */
 	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
@@ -67,9 +70,10 @@ struct wrc_opts {
  *		byte offsets in the arena (send queues are page aligned; records
  *		are struct wrc_dbr)
  * @arena_len:	bytes of the arena, a multiple of 4096
- * @buf_len:	bytes of page buffers: 4096 * depth for stores, else 0
+ * @buf_len:	bytes of page buffers: 4096 * depth for stores that copy, else 0
  * @start_bb:	doorbell value of the loop send queue that arms instance 0
- * @rq_posted:	initial receive doorbell record value: K - 1
+ * @rq_posted:	initial receive doorbell record value: K - 1, or K where the chain
+ *		posts its entries itself
  * @req_len:	bytes of a request before the page
  */
 struct wrc_geom {
@@ -107,9 +111,12 @@ struct wrc_geom {
  *			log2 of its size in bytes
  * @free_key:	key of ring and counters
  * @pool_key, @pool_len:	the pages, from WRC_POOL_IOVA on
+ * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE wait on it
+ * @pages:	stores of WRC_V_EXCHANGE: the first page of each instance, which is
+ *		in nobody else's hands; else NULL
  */
 struct wrc_bind {
-	__u32 client_qpn, client_rcqn;
+	__u32 client_qpn, client_rcqn, client_scqn;
 	__u32 loop_qpn, loop_scqn;
 	__u64 arena_iova;
 	__u32 arena_key;
@@ -122,6 +129,7 @@ struct wrc_bind {
 	__u8 log_free_ring;
 	__u32 pool_key;
 	__u64 pool_len;
+	const __u64 *pages;
 };
 
 /**
@@ -131,10 +139,14 @@ struct wrc_bind {
  *		page is still in it; or it was empty (the ring was), and what
  *		comes into it is behind the head.  Invalidate: the tail has
  *		passed it and @page was about to be written to it.
+ * @home:	@page is that of the table entry at @tt_addr and was only lent: it
+ *		goes back there, if the entry is still 0
  */
 struct wrc_held {
 	__u64 page;
 	__u64 slot;
+	__u64 tt_addr;
+	bool home;
 };
 
 /* Text of the last refusal, for people: one sentence with the WQE's line. */
@@ -166,5 +178,13 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
  */
 int wrc_held_page(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const void *arena, __u16 loop_bb, struct wrc_held *ret_held);
+/*
+ * What an instance holds; wrc_held_page() is that of the one that stands at
+ * loop_bb.  Only stores of WRC_V_EXCHANGE hold something in all of them: a page
+ * each.
+ */
+int wrc_held_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		const void *arena, __u16 loop_bb, __u32 instance,
+		struct wrc_held *ret_held);
 
 #endif /* WRC_H */

@@ -22,6 +22,8 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->hold.slot_taken = WRC_NONE;
 	prog->hold.page_taken = WRC_NONE;
 	prog->hold.page_put = WRC_NONE;
+	prog->hold.swapped = WRC_NONE;
+	prog->post = WRC_NONE;
 }
 
 int wrc_end(struct wrc_build *b)
@@ -47,7 +49,8 @@ static int emit_check(const struct wrc_build *b, const struct wrc_insn *insn)
 	if ((insn->flags & WRC_I_MAYBE) && !(insn->flags & WRC_I_SIGNALED))
 		return -EINVAL;	/* else its CQE would come only sometimes */
 	if ((insn->flags & WRC_I_ANSWER) &&
-	    (insn->op != WRC_WQE_WRITE_IMM || !b->in_client ||
+	    ((insn->op != WRC_WQE_WRITE_IMM && insn->op != WRC_WQE_WRITE) ||
+	     !b->in_client ||
 	     insn->flags & WRC_I_MAYBE))
 		return -EINVAL;
 	if (b->prog->nr_insn == WRC_MAX_INSN)
@@ -110,6 +113,18 @@ void wrc_enable_upto(struct wrc_build *b, int send_en, int target)
 	b->prog->insn[send_en].target = target;
 }
 
+void wrc_wait_for(struct wrc_build *b, int wait, int for_insn)
+{
+	if (b->err)
+		return;
+	if (wait >= b->prog->nr_insn ||
+	    b->prog->insn[wait].op != WRC_WQE_WAIT) {
+		latch(b, -EINVAL);
+		return;
+	}
+	b->prog->insn[wait].target = for_insn;
+}
+
 /* One remote place and at most one local segment. */
 static int emit_rdma(struct wrc_build *b, __u8 op, struct wrc_ref remote,
 		     struct wrc_ref local, __u32 len, __u8 flags)
@@ -154,6 +169,17 @@ int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
 	return answer;
 }
 
+int wrc_deliver(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
+		__u32 len)
+{
+	int page = emit_rdma(b, WRC_WQE_WRITE, remote, from, len,
+			     WRC_I_ANSWER | WRC_I_SIGNALED);
+
+	if (!b->err)
+		b->prog->insn[page].quiet = WRC_WQE_WRITE_IMM;
+	return page;
+}
+
 int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
 		__u8 flags)
 {
@@ -181,6 +207,15 @@ int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to)
 	};
 
 	return wrc_emit(b, &insn);
+}
+
+int wrc_exchange(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to)
+{
+	int swap = wrc_take(b, remote, to);
+
+	if (!b->err)
+		b->prog->insn[swap].flags |= WRC_I_EXCHANGE;
+	return swap;
 }
 
 int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from)
@@ -222,6 +257,18 @@ void wrc_set_swapped(struct wrc_build *b, int insn, struct wrc_ref at)
 	}
 }
 
+void wrc_set_remote(struct wrc_build *b, int insn, struct wrc_ref at)
+{
+	if (b->err)
+		return;
+	if (insn < 0 || insn >= b->prog->nr_insn ||
+	    b->prog->insn[insn].op != WRC_WQE_READ) {
+		latch(b, -EINVAL);
+		return;
+	}
+	b->prog->insn[insn].remote = at;
+}
+
 void wrc_holds(struct wrc_build *b, bool freeing, int slot_taken,
 	       struct wrc_ref slot, int page_taken, struct wrc_ref page,
 	       int page_put)
@@ -236,6 +283,25 @@ void wrc_holds(struct wrc_build *b, bool freeing, int slot_taken,
 	h->page_taken = page_taken;
 	h->page = page;
 	h->page_put = page_put;
+}
+
+void wrc_lends(struct wrc_build *b, struct wrc_ref tt, int page_taken,
+	       struct wrc_ref page, int page_put)
+{
+	wrc_holds(b, false, WRC_NONE, wrc_at(WRC_SP_NONE), page_taken, page,
+		  page_put);
+	if (b->err)
+		return;
+	b->prog->hold.lent = true;
+	b->prog->hold.tt = tt;
+}
+
+void wrc_holds_old(struct wrc_build *b, int swapped, struct wrc_ref old)
+{
+	if (b->err)
+		return;
+	b->prog->hold.swapped = swapped;
+	b->prog->hold.old = old;
 }
 
 void wrc_arg(struct wrc_build *b, __u16 off, __u16 len, struct wrc_ref to)
@@ -262,4 +328,16 @@ void wrc_page(struct wrc_build *b)
 {
 	if (!b->err)
 		b->prog->page = true;
+}
+
+void wrc_own(struct wrc_build *b)
+{
+	if (!b->err)
+		b->prog->own = true;
+}
+
+void wrc_posts(struct wrc_build *b, int post)
+{
+	if (!b->err)
+		b->prog->post = post;
 }

@@ -39,6 +39,8 @@ int wrc_wait(struct wrc_build *b, int for_insn);
 /* target: the last instruction to be enabled; 0 for wrc_enable_upto() later */
 int wrc_send_en(struct wrc_build *b, int target);
 void wrc_enable_upto(struct wrc_build *b, int send_en, int target);
+/* The same for a wrc_wait() for what did not exist yet. */
+void wrc_wait_for(struct wrc_build *b, int wait, int for_insn);
 
 int wrc_read(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to,
 	     __u32 len);
@@ -52,11 +54,19 @@ int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
  */
 int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
 	       __u32 len);
+/*
+ * Page exchange, a load's page: a WRITE, or with a notice of its own, as the
+ * request says.  The answer comes behind it.
+ */
+int wrc_deliver(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
+		__u32 len);
 /* counter += 8, within the free ring; the old value to `to`. */
 int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
 		__u8 flags);
 /* Moves 8 bytes: *remote to `to`, and 0 to *remote, in one. */
 int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to);
+/* Page exchange: *remote to `to`, and the instance's own page to *remote. */
+int wrc_exchange(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to);
 /* A READ of eight bytes in one-byte segments; wrc_set_swapped() says where to. */
 int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from);
 
@@ -67,6 +77,8 @@ int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from);
 void wrc_set_local(struct wrc_build *b, int insn, unsigned int sge,
 		   struct wrc_ref at);
 void wrc_set_swapped(struct wrc_build *b, int insn, struct wrc_ref at);
+/* The same of the remote side of a READ; given any place of ours till then. */
+void wrc_set_remote(struct wrc_build *b, int insn, struct wrc_ref at);
 
 /* The request's bytes [off, off + len) go to `to`. */
 void wrc_arg(struct wrc_build *b, __u16 off, __u16 len, struct wrc_ref to);
@@ -74,7 +86,22 @@ void wrc_arg(struct wrc_build *b, __u16 off, __u16 len, struct wrc_ref to);
 void wrc_holds(struct wrc_build *b, bool freeing, int slot_taken,
 	       struct wrc_ref slot, int page_taken, struct wrc_ref page,
 	       int page_put);
+/* The same of a load that takes a page out of the entry at *tt meanwhile. */
+void wrc_lends(struct wrc_build *b, struct wrc_ref tt, int page_taken,
+	       struct wrc_ref page, int page_put);
+/*
+ * Page exchange: from `swapped` on an instance holds what was in the entry, at
+ * old; wrc_holds() says what it takes then instead, if it does.
+ */
+void wrc_holds_old(struct wrc_build *b, int swapped, struct wrc_ref old);
 /* The request brings a page; it goes to the instance's buffer. */
 void wrc_page(struct wrc_build *b);
+/*
+ * Page exchange: no page is touched but while its address is in a register of
+ * the instance.  A page that comes goes into such a one, and `post` is the
+ * WRITE that posts the receive entry again (else WRC_NONE).
+ */
+void wrc_own(struct wrc_build *b);
+void wrc_posts(struct wrc_build *b, int post);
 
 #endif /* WRC_BUILD_H */

@@ -16,6 +16,7 @@ const char *wrc_rule_name(enum wrc_rule rule)
 		[WRC_RULE_RQ] = "rq",
 		[WRC_RULE_ATOMIC] = "atomic",
 		[WRC_RULE_FLOW] = "flow",
+		[WRC_RULE_OWN] = "own",
 	};
 
 	return names[rule];
@@ -83,7 +84,7 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r)
 	const struct odrp_wire_word *w = &c->words[word];
 	__u32 value = be16_to_cpu(w->base) + (__u32)r * w->step;
 
-	if (w->kind == ODRP_WIRE_WORD_ANSWER)
+	if (w->kind >= ODRP_WIRE_WORD_ANSWER)
 		return be16_to_cpu(w->base);
 	return value & (w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 							 WRC_WQE_EN_MASK);
@@ -171,6 +172,8 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		err = wrc_check_rq(&c);
 	if (!err && has(&c, WRC_RULE_FLOW))
 		err = wrc_check_flow(&c);
+	if (!err && has(&c, WRC_RULE_OWN))
+		err = wrc_check_own(&c);
 	return err;
 }
 

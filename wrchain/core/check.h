@@ -46,6 +46,11 @@ enum wrc_rule {
 	WRC_RULE_ATOMIC,
 	/* Addresses and pages come from where they may come from (I2, I3). */
 	WRC_RULE_FLOW,
+	/*
+	 * Page exchange: no page is touched but while its address is in a register
+	 * of the instance (I3), and that register is never two pages or a used one.
+	 */
+	WRC_RULE_OWN,
 	WRC_NR_RULES,
 };
 
@@ -107,5 +112,6 @@ int wrc_check_patches(struct wrc_check *c);
 int wrc_check_run(struct wrc_check *c);
 int wrc_check_rq(struct wrc_check *c);
 int wrc_check_flow(struct wrc_check *c);
+int wrc_check_own(struct wrc_check *c);
 
 #endif /* WRC_CHECK_H */

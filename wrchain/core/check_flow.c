@@ -169,6 +169,7 @@ static bool leads_to(enum kind k, enum wrc_space space)
 	case WRC_SP_SLOT:
 		return k == K_SLOT;
 	case WRC_SP_POOL:
+	case WRC_SP_EMPTY:
 		return is_page(k);
 	case WRC_SP_PEER:
 		return k == K_PEER_ADDR;
@@ -202,6 +203,8 @@ static bool may_hold(enum wrc_space space, enum kind k, __u32 len)
 	case WRC_SP_TT:
 	case WRC_SP_SLOT:
 		return k == K_PAGE_OWNED && len == 8;
+	case WRC_SP_EMPTY:
+		return false;
 	case WRC_SP_POOL:
 	case WRC_SP_PEER:
 		return k == K_DATA && len <= ODRP_WIRE_PAGE_SIZE;
@@ -259,10 +262,16 @@ static int check_queue(struct flow *f, unsigned int insn)
 static int check_quiet(struct flow *f, const struct wrc_patch *p)
 {
 	const struct wrc_insn *i = &f->c->ctx.prog->insn[p->insn];
+	__u8 op = WRC_WQE_WRITE_IMM;
 	__u8 quiet = i->nr_sge ? WRC_WQE_WRITE : WRC_WQE_NOP;
 
+	/* A page before its answer: the request may ask to be told early. */
+	if (i->nr_sge && p->insn + 1u < f->c->ctx.prog->nr_insn) {
+		op = WRC_WQE_WRITE;
+		quiet = WRC_WQE_WRITE_IMM;
+	}
 	if (p->source == WRC_RECV && i->queue == WRC_CLIENT &&
-	    i->op == WRC_WQE_WRITE_IMM && i->quiet == quiet)
+	    i->op == op && i->quiet == quiet)
 		return 0;
 	return wrc_refuse(f->c, RULE, 0, p->insn,
 			  "is answered with opcode 0x%02x or 0x%02x", i->op,

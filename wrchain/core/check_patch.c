@@ -98,6 +98,9 @@ static int check_open(struct wrc_check *c, unsigned int insn)
 	    !wrc_check_is_patched(prog, insn, WRC_F_OPCODE, 0))
 		return wrc_refuse(c, RULE, 0, insn,
 				  "is never an answer again after a quiet request");
+	/* Where nothing is written the address does not matter. */
+	if (prog->own && i->queue == WRC_CLIENT && !i->nr_sge)
+		return 0;
 	if (!wrc_space_static((enum wrc_space)i->remote.space) &&
 	    !wrc_check_is_patched(prog, insn, WRC_F_RADDR, 0))
 		return wrc_refuse(c, RULE, 0, insn, "is never given its raddr");
@@ -166,6 +169,14 @@ static bool in_arena(const struct wrc_check *c, const struct wrc_sge *sge,
 	return b->arena_key != b->buf_key || *ret_off < c->ctx.geom->arena_len;
 }
 
+/* Who writes the receive record: the request, or the chain. */
+static bool posts(const struct wrc_check *c, __u8 source)
+{
+	__u8 post = c->ctx.prog->post;
+
+	return source == (post == WRC_NONE ? WRC_RECV : post);
+}
+
 /*
  * What a request hits apart from fields: the record, or a register of its
  * instance.  Is it byte `off` that belongs there?
@@ -216,6 +227,15 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 				hits++;
 				continue;
 			}
+			if (at.space == WRC_SP_DBR && source != WRC_RECV &&
+			    posts(c, source)) {
+				hits++;
+				continue;
+			}
+			/* Rule own says who may, rule address where. */
+			if (at.space == WRC_SP_RECV &&
+			    at.instance == instance && source != WRC_RECV)
+				continue;
 			if (at.space != WRC_SP_FIELD ||
 			    !declared(c, source, off + byte, instance, &at))
 				return refuse_hit(c, source, off + byte,
@@ -272,6 +292,8 @@ static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
 	unsigned int j;
 	int n = 0, want = wanted(c->ctx.prog, insn);
 
+	if (posts(c, insn))
+		want += sizeof(__be32);
 	if (!wrc_check_decode(c, instance, insn, &wr))
 		return 0;
 	if (flags & WRC_OP_SCATTER) {

@@ -4,11 +4,19 @@
  *
  * K entries, K - 1 posted at first.  Request r raises the record to K + r when
  * r + 1 entries have been consumed: K - 1 are posted again, and never more
- * than K, even while the record is written by the entry being consumed.
+ * than K, even while the record is written by the entry being consumed.  Where
+ * the chain posts its own entry behind the answer, all K are posted at first
+ * and then, and K - 1 when the answer comes.
  */
 #include "check.h"
 
 #define RULE WRC_RULE_RQ
+
+/* 1: the chain posts its entry, which has been consumed then. */
+static __u32 by_chain(const struct wrc_check *c)
+{
+	return c->ctx.prog->post != WRC_NONE;
+}
 
 static int record(struct wrc_check *c)
 {
@@ -18,10 +26,11 @@ static int record(struct wrc_check *c)
 
 	memcpy(&dbr, c->arena + geom->client_dbr, sizeof(dbr));
 	posted = be32_to_cpu(dbr.rcv);
-	if (posted != geom->depth - 1)
+	if (posted != geom->depth - 1 + by_chain(c))
 		return wrc_refuse_all(c, RULE,
 				      "%u of %u receive entries are posted at first, instead of %u",
-				      posted, geom->depth, geom->depth - 1);
+				      posted, geom->depth,
+				      geom->depth - 1 + by_chain(c));
 	return 0;
 }
 
@@ -29,7 +38,7 @@ static int record(struct wrc_check *c)
 static int posted_at(struct wrc_check *c, unsigned int word, __u64 r)
 {
 	__u32 depth = c->ctx.geom->depth;
-	__u16 ahead = wrc_check_word(c, word, r) - (__u16)r;
+	__u16 ahead = wrc_check_word(c, word, r) - (__u16)r - by_chain(c);
 
 	if (ahead > depth)
 		return wrc_refuse_all(c, RULE,
@@ -52,7 +61,8 @@ static int record_words(struct wrc_check *c)
 	if (w < 0)
 		return wrc_refuse_all(c, RULE,
 				      "no word of the request re-posts receive entries");
-	if (!prog->nr_scatter || w != prog->nr_words - 1)
+	if (!prog->nr_scatter ||
+	    w + (prog->tail_len != 0) != prog->nr_words - 1)
 		return wrc_refuse_all(c, RULE,
 				      "the doorbell record is not the last word");
 	for (r = 0; !err && r < c->ctx.geom->depth + 2ull; r++)
@@ -68,7 +78,7 @@ static int entry(struct wrc_check *c, __u32 instance)
 	const struct wrc_prog *prog = c->ctx.prog;
 	const struct wrc_bind *b = c->ctx.bind;
 	struct wrc_sge sge[WRC_MAX_RECV_SGE];
-	__u32 want = prog->req_len + (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
+	__u32 want = wrc_msg_len(prog);
 	__u32 len = 0;
 	int i, n;
 
@@ -82,7 +92,7 @@ static int entry(struct wrc_check *c, __u32 instance)
 		return wrc_refuse_all(c, RULE,
 				      "receive entry %u takes %u bytes of a request of %u",
 				      instance, len, want);
-	if (!prog->page)
+	if (!prog->page || prog->own)	/* rule own has that */
 		return 0;
 	if (sge[n - 1].lkey != b->buf_key ||
 	    sge[n - 1].len != ODRP_WIRE_PAGE_SIZE ||

@@ -57,9 +57,38 @@ struct machine {
 	__u32 instance;
 	__u64 limit, client_limit;	/* blocks enabled */
 	__u64 cqes;		/* of the loop queue's CQ, when all complete */
+	__u64 client_cqes;	/* the same of the client queue's */
 };
 
 #define RULE WRC_RULE_BALANCE
+
+static bool waits_for_message(const struct wrc_prog *prog, unsigned int insn)
+{
+	__u8 target = prog->insn[insn].target;
+
+	return target < prog->nr_insn &&
+	       prog->insn[target].queue == WRC_CLIENT;
+}
+
+/* For a message of this request's, which has been let go. */
+static int run_wait_client(struct machine *m, unsigned int insn,
+			   const struct wrc_wr *wr, __u32 count)
+{
+	__u64 first = m->r * m->c->ctx.prog->client_cqes;
+	__u64 cqe = unwrap(count, m->client_cqes, WRC_WQE_WAIT_MASK);
+
+	if (wr->obj != m->c->ctx.bind->client_scqn)
+		return wrc_refuse(m->c, RULE, m->instance, insn,
+				  "waits on completion queue 0x%x, not on its messages'",
+				  wr->obj);
+	if (cqe >= m->client_cqes || cqe < first)
+		return wrc_refuse(m->c, RULE, m->instance, insn,
+				  "waits for message %llu, request %llu lets go those below %llu",
+				  (unsigned long long)cqe,
+				  (unsigned long long)m->r,
+				  (unsigned long long)m->client_cqes);
+	return 0;
+}
 
 static int run_wait(struct machine *m, unsigned int insn,
 		    const struct wrc_wr *wr, __u32 count)
@@ -67,6 +96,8 @@ static int run_wait(struct machine *m, unsigned int insn,
 	const struct wrc_bind *bind = m->c->ctx.bind;
 	__u64 first = m->r * m->c->ctx.prog->cqes, cqe;
 
+	if (waits_for_message(m->c->ctx.prog, insn))
+		return run_wait_client(m, insn, wr, count);
 	if (wr->obj == bind->client_rcqn && wr->obj != bind->loop_scqn) {
 		cqe = unwrap(count, m->r, WRC_WQE_WAIT_MASK);
 		if (cqe != m->r)
@@ -139,18 +170,26 @@ static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 {
 	const struct wrc_prog *prog = m->c->ctx.prog;
 	__u64 to = unwrap(count, m->client_limit, WRC_WQE_EN_MASK);
-	__u64 want = (m->r + 1) * prog->bb[WRC_CLIENT];
+	__u64 base = m->r * prog->bb[WRC_CLIENT];
+	__u64 want = base + prog->bb[WRC_CLIENT];
 	unsigned int i;
 
-	if (to != want)
+	/* All of it, unless a page goes before the answer. */
+	if (to > want || (to < want && to <= m->client_limit) ||
+	    (to < want && !prog->client_cqes))
 		return wrc_refuse(m->c, RULE, m->instance, insn,
 				  "enables the client queue up to %llu instead of %llu",
 				  (unsigned long long)to,
 				  (unsigned long long)want);
-	for (i = 0; i < prog->nr_insn; i++)
-		if (prog->insn[i].queue == WRC_CLIENT &&
-		    m->client_limit != to)
-			m->run->enabled_by[i] = insn;
+	for (i = 0; i < prog->nr_insn; i++) {
+		const struct wrc_insn *t = &prog->insn[i];
+
+		if (t->queue != WRC_CLIENT || base + t->bb >= to ||
+		    base + t->bb < m->client_limit)
+			continue;
+		m->run->enabled_by[i] = insn;
+		m->client_cqes += t->flags & WRC_I_SIGNALED ? 1 : 0;
+	}
 	m->client_limit = to;
 	return 0;
 }
@@ -206,6 +245,7 @@ static int run_request(struct wrc_check *c, __u64 r, struct run *run)
 		.limit = r * geom->loop_bb + geom->start_bb,
 		.client_limit = r * geom->client_bb,
 		.cqes = r * prog->cqes,
+		.client_cqes = r * prog->client_cqes,
 	};
 	unsigned int i;
 	int err;
@@ -247,6 +287,7 @@ static int balance(struct wrc_check *c)
 	__u64 wraps[] = {
 		0x10000 / prog->bb[WRC_LOOP], 0x10000,
 		prog->cqes ? 0x1000000 / prog->cqes : 0, 0x1000000,
+		0x10000 / prog->bb[WRC_CLIENT],
 	};
 	struct run run;
 	unsigned int i;
@@ -329,8 +370,10 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ENABLE,
 				 wr.count);
 	if (!err && i->flags & WRC_I_ANSWER)
-		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ANSWER,
-				 wr.op);
+		err = check_word(c, insn, instance,
+				 i->op == WRC_WQE_WRITE ?
+					 ODRP_WIRE_WORD_EARLY :
+					 ODRP_WIRE_WORD_ANSWER, wr.op);
 	return err;
 }
 
@@ -367,13 +410,25 @@ static bool known(const struct wrc_prog *prog, const struct run *run,
 		cqe = prog->insn[i].cqe;
 	}
 	for (i = 0; i < at; i++) {
-		if (prog->insn[i].op != WRC_WQE_WAIT)
+		if (prog->insn[i].op != WRC_WQE_WAIT ||
+		    waits_for_message(prog, i))
 			continue;
 		if (source == WRC_RECV ? run->waits[i] == WRC_RECV :
 		    run->waits[i] != WRC_RECV && run->waits[i] >= cqe)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * The page of the next lap: the queue is in order, so it is enough if that has
+ * arrived when the instance ends.
+ */
+static bool next_lap(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	return p->source != WRC_RECV && p->insn <= p->source &&
+	       p->field == WRC_F_MSWAP &&
+	       prog->insn[p->insn].flags & WRC_I_EXCHANGE;
 }
 
 static int order_patch(struct wrc_check *c, const struct run *run,
@@ -384,6 +439,8 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 	struct wrc_text t;
 	char line[80];
 
+	if (next_lap(prog, p))
+		by = prog->nr_insn - 1;
 	if (by != WRC_NONE && known(prog, run, p->source, by))
 		return 0;
 	wrc_text_init(&t, line, sizeof(line));
@@ -496,7 +553,16 @@ static int order(struct wrc_check *c, const struct run *run, __u32 instance)
 	return err;
 }
 
-/* All that changes memory must be done when the answer is let go. */
+/* Of page exchange only what the CNode can see: its table (I5). */
+static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
+{
+	return i->queue == WRC_LOOP &&
+	       wrc_opdef(i->op)->flags & WRC_OP_RWRITE &&
+	       (!prog->own || i->remote.space == WRC_SP_TT);
+}
+
+/* All that changes memory must be done when the answer, the client queue's last,
+ * is let go. */
 static int answer(struct wrc_check *c, const struct run *run, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
@@ -508,9 +574,7 @@ static int answer(struct wrc_check *c, const struct run *run, __u32 instance)
 	for (i = 0; go != WRC_NONE && i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		if (insn->queue == WRC_LOOP &&
-		    wrc_opdef(insn->op)->flags & WRC_OP_RWRITE &&
-		    !known(prog, run, i, go))
+		if (is_effect(prog, insn) && !known(prog, run, i, go))
 			return wrc_refuse(c, WRC_RULE_ANSWER, instance, i,
 					  "may take effect after l%u has let the answer go",
 					  wrc_insn_number(prog, go));

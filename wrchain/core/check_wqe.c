@@ -132,6 +132,11 @@ static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
 	if (i->remote.space != WRC_SP_NONE)
 		err = place_check(c, instance, insn, "raddr", wr->raddr,
 				  i->remote);
+	if (!err && !i->nr_sge && wr->raddr &&
+	    !wrc_check_is_patched(c->ctx.prog, insn, WRC_F_RADDR, 0))
+		return wrc_refuse(c, WRC_RULE_ADDRESS, instance, insn,
+				  "has raddr 0x%llx and nothing to write there",
+				  (unsigned long long)wr->raddr);
 	for (j = 0; !err && j < wr->nr_sge && j < i->nr_sge; j++) {
 		if (wr->sge[j].len != i->sge[j].len)
 			return wrc_refuse(c, WRC_RULE_ADDRESS, instance, insn,
@@ -149,11 +154,13 @@ static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
 static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 		   const struct wrc_wr *wr)
 {
-	__u64 boundary = 1ull << (c->ctx.bind->log_free_ring - 1);
+	__u64 boundary = 1ull << (c->ctx.bind->log_free_ring - 1), swap = 0;
 
 	switch (wr->shape) {
 	case WRC_WQE_MASKED_CS:
-		if (wr->compare_mask || wr->compare || wr->swap ||
+		if (c->ctx.prog->insn[insn].flags & WRC_I_EXCHANGE)
+			swap = wr->swap;	/* rule own knows it */
+		if (wr->compare_mask || wr->compare || wr->swap != swap ||
 		    ~wr->swap_mask)
 			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
 					  "does not move: it must leave 0, always");

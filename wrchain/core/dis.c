@@ -164,7 +164,8 @@ static const char *object_name(const struct wrc_dis_ctx *ctx,
 		return "";
 	if (wr->shape == WRC_WQE_WAIT)
 		return wr->obj == bind->client_rcqn ? " requests" :
-		       wr->obj == bind->loop_scqn   ? " loop" : "";
+		       wr->obj == bind->loop_scqn   ? " loop" :
+		       wr->obj == bind->client_scqn ? " answers" : "";
 	return wr->obj == bind->loop_qpn   ? " loop" :
 	       wr->obj == bind->client_qpn ? " client" : "";
 }

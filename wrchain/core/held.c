@@ -22,40 +22,110 @@ static __u64 load_host64(const __u8 *p)
 	return v;
 }
 
-static bool done(const struct wrc_prog *prog, __u8 insn, __u32 bb)
-{
-	const struct wrc_insn *i = &prog->insn[insn];
+/**
+ * struct stop - where an instance stands
+ * @bb:		its blocks that have been executed; 0: it does not run
+ */
+struct stop {
+	const struct wrc_prog *prog;
+	const struct wrc_geom *geom;
+	const __u8 *arena;
+	__u32 instance, bb;
+};
 
-	return bb >= (__u32)i->bb + i->nr_bb;
+/* False, too, of an instruction that there is not. */
+static bool done(const struct stop *s, __u8 insn)
+{
+	const struct wrc_insn *i = &s->prog->insn[insn];
+
+	return insn != WRC_NONE && s->bb >= (__u32)i->bb + i->nr_bb;
+}
+
+static const __u8 *place(const struct stop *s, struct wrc_ref ref)
+{
+	return s->arena + wrc_arena_off(s->prog, s->geom, ref, s->instance);
+}
+
+/*
+ * The register is the page that the receive entry takes.  When that has become
+ * the entry's, it is what was there; and then, if there was nothing, what has
+ * been taken from the ring.
+ */
+static void held_register(const struct stop *s, struct wrc_held *held)
+{
+	const struct wrc_hold *h = &s->prog->hold;
+
+	if (!done(s, h->swapped))
+		held->page = load_be64(place(s, wrc_at(WRC_SP_RECV)));
+	else if (!done(s, h->page_taken))
+		held->page = load_be64(place(s, h->old));
+	else
+		held->page = load_be64(place(s, h->page));
+	if (!done(s, h->slot_taken))
+		return;
+	/* In the slot still; or it was empty, and what comes is behind head. */
+	if (!done(s, h->page_taken) || !held->page)
+		held->slot = load_host64(place(s, h->slot));
+}
+
+static void held_lent(const struct stop *s, struct wrc_held *held)
+{
+	const struct wrc_hold *h = &s->prog->hold;
+
+	if (!done(s, h->page_taken) || done(s, h->page_put))
+		return;
+	held->page = load_be64(place(s, h->page));
+	held->home = held->page != 0;
+	if (held->home)
+		held->tt_addr = load_be64(place(s, h->tt));
+}
+
+static void held_moving(const struct stop *s, struct wrc_held *held)
+{
+	const struct wrc_hold *h = &s->prog->hold;
+	__u64 page = load_be64(place(s, h->page));
+	__u64 slot = load_host64(place(s, h->slot));
+
+	if (done(s, h->page_taken)) {
+		if (!done(s, h->page_put))
+			held->page = page;
+		/* Freeing: the slot waits for the page.  Allocating: it was
+		 * empty, and whatever comes into it is behind the head. */
+		if (h->freeing ? held->page != 0 : page == 0)
+			held->slot = slot;
+	} else if (!h->freeing) {
+		held->slot = slot;
+	}
+	if (!done(s, h->slot_taken))
+		held->slot = 0;
+}
+
+int wrc_held_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		const void *arena, __u16 loop_bb, __u32 instance,
+		struct wrc_held *ret_held)
+{
+	__u32 ring = loop_bb & ((1u << geom->log_loop_sq) - 1);
+	struct stop s = { prog, geom, arena, instance, 0 };
+
+	memset(ret_held, 0, sizeof(*ret_held));
+	if (instance >= geom->depth)
+		return -ERANGE;
+	if (ring / geom->loop_bb == instance)
+		s.bb = ring % geom->loop_bb;
+	if (wrc_has_register(prog))
+		held_register(&s, ret_held);
+	else if (prog->hold.lent)
+		held_lent(&s, ret_held);
+	else if (prog->hold.page_put != WRC_NONE)
+		held_moving(&s, ret_held);
+	return 0;
 }
 
 int wrc_held_page(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const void *arena, __u16 loop_bb, struct wrc_held *ret_held)
 {
-	const struct wrc_hold *h = &prog->hold;
 	__u32 ring = loop_bb & ((1u << geom->log_loop_sq) - 1);
-	__u32 instance = ring / geom->loop_bb;
-	__u32 bb = ring % geom->loop_bb;
-	const __u8 *mem = arena;
-	__u64 page, slot;
 
-	memset(ret_held, 0, sizeof(*ret_held));
-	if (h->page_put == WRC_NONE)
-		return 0;
-	page = load_be64(mem + wrc_arena_off(prog, geom, h->page, instance));
-	slot = load_host64(mem + wrc_arena_off(prog, geom, h->slot, instance));
-
-	if (done(prog, h->page_taken, bb)) {
-		if (!done(prog, h->page_put, bb))
-			ret_held->page = page;
-		/* Freeing: the slot waits for the page.  Allocating: it was
-		 * empty, and whatever comes into it is behind the head. */
-		if (h->freeing ? ret_held->page != 0 : page == 0)
-			ret_held->slot = slot;
-	} else if (!h->freeing) {
-		ret_held->slot = slot;
-	}
-	if (!done(prog, h->slot_taken, bb))
-		ret_held->slot = 0;
-	return 0;
+	return wrc_held_of(prog, geom, arena, loop_bb, ring / geom->loop_bb,
+			   ret_held);
 }

@@ -9,10 +9,12 @@ enum wrc_class wrc_space_class(enum wrc_space space)
 	case WRC_SP_REG:
 	case WRC_SP_DBR:
 	case WRC_SP_CELL:
+	case WRC_SP_RECV:
 		return WRC_CL_ARENA;
 	case WRC_SP_BUF:
 		return WRC_CL_BUF;
 	case WRC_SP_TT:
+	case WRC_SP_EMPTY:
 		return WRC_CL_TT;
 	case WRC_SP_HEAD:
 	case WRC_SP_TAIL:
@@ -33,6 +35,7 @@ bool wrc_space_static(enum wrc_space space)
 {
 	switch (space) {
 	case WRC_SP_TT:
+	case WRC_SP_EMPTY:
 	case WRC_SP_SLOT:
 	case WRC_SP_POOL:
 	case WRC_SP_PEER:

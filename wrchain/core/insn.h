@@ -29,6 +29,8 @@ enum wrc_space {
 	WRC_SP_POOL,		/* a page; at run time */
 	WRC_SP_PEER,		/* the CNode's memory; address and key at run time */
 	WRC_SP_CELL,		/* a counter of a chain that re-arms itself */
+	WRC_SP_RECV,		/* where the receive entry puts the page: its address */
+	WRC_SP_EMPTY,		/* address 0 of the table; whatever is not 0 fails */
 	WRC_NR_SPACES,
 };
 
@@ -49,6 +51,7 @@ enum wrc_reg {
 	WRC_REG_PAGE	= 8,	/* page address */
 	WRC_REG_TRASH	= 16,	/* what nobody reads */
 	WRC_REG_TT	= 24,	/* table address, host order (prog/ladder.c) */
+	WRC_REG_POST	= 32,	/* what the receive record is to be (prog/exchange.c) */
 };
 
 #define WRC_SCRATCH 64		/* bytes of one instance's scratch line */
@@ -73,6 +76,7 @@ struct wrc_operand {
 #define WRC_I_SIGNALED	0x01	/* makes a CQE, whatever its opcode becomes */
 #define WRC_I_MAYBE	0x02	/* written as NOP; its opcode comes at run time */
 #define WRC_I_ANSWER	0x04	/* the request says: its opcode, or the quiet one */
+#define WRC_I_EXCHANGE	0x10	/* swaps in the page that the instance receives into */
 
 /* Pseudo-instruction numbers. */
 #define WRC_RECV	0xff	/* WAIT for it: the request itself */
@@ -83,7 +87,8 @@ struct wrc_operand {
  * @op:		enum wrc_wqe_opcode
  * @queue:	enum wrc_queue
  * @flags:	WRC_I_*
- * @quiet:	WRC_I_ANSWER: opcode when the request wants no answer
+ * @quiet:	WRC_I_ANSWER: opcode when the request wants no answer; or, when
+ *		another follows, when it wants this one to be an answer
  * @nr_sge:	data segments
  * @target:	WAIT: the instruction whose CQE is waited for, or WRC_RECV.
  *		SEND_EN: the last instruction to enable, or WRC_NEXT_HEAD
@@ -91,7 +96,7 @@ struct wrc_operand {
  * @swap, @compare, @swap_mask, @compare_mask: of atomics; swap is also add.
  *		The boundary of a MASKED_FA comes from the counter it works on
  * @bb, @nr_bb:	linked: where it lies in its instance, in basic blocks
- * @cqe:	linked: number of its CQE within the instance
+ * @cqe:	linked: number of its CQE within the instance, each queue for itself
  */
 struct wrc_insn {
 	__u8 op;

@@ -30,8 +30,10 @@ static void place(struct wrc_prog *prog)
 			insn->nr_bb = (insn_len(insn) + WRC_WQE_BB - 1) /
 				      WRC_WQE_BB;
 		*bb += insn->nr_bb;
-		if (insn->queue == WRC_LOOP && insn->flags & WRC_I_SIGNALED)
-			insn->cqe = prog->cqes++;
+		if (!(insn->flags & WRC_I_SIGNALED))
+			continue;
+		insn->cqe = insn->queue == WRC_LOOP ? prog->cqes++ :
+						      prog->client_cqes++;
 	}
 }
 
@@ -78,9 +80,13 @@ static void shift(struct wrc_prog *prog, unsigned int at)
 		shift_ref(&prog->arg[i].to, at);
 	shift_ref(&prog->hold.slot, at);
 	shift_ref(&prog->hold.page, at);
+	shift_ref(&prog->hold.old, at);
+	shift_ref(&prog->hold.tt, at);
 	shift_number(&prog->hold.slot_taken, at);
 	shift_number(&prog->hold.page_taken, at);
 	shift_number(&prog->hold.page_put, at);
+	shift_number(&prog->hold.swapped, at);
+	shift_number(&prog->post, at);
 }
 
 static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
@@ -154,6 +160,9 @@ static int ref_check(const struct wrc_prog *prog, struct wrc_ref ref, __u32 len)
 		return ref.off + len > ODRP_WIRE_PAGE_SIZE ? -ERANGE : 0;
 	case WRC_SP_DBR:
 		return ref.off + len > sizeof(__be32) ? -ERANGE : 0;
+	case WRC_SP_RECV:
+		return !wrc_has_register(prog) ||
+		       ref.off + len > sizeof(__be64) ? -ERANGE : 0;
 	case WRC_SP_CELL:
 		return ref.at >= prog->nr_cells ||
 		       ref.off + len > sizeof(__u64) ? -ERANGE : 0;
@@ -266,6 +275,35 @@ static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 			 wrc_field(insn, wrc_word_field(kind), 0));
 }
 
+/* The gate's count comes behind the page: see tail(). */
+static bool is_tail(const struct wrc_prog *prog, unsigned int insn)
+{
+	return wrc_has_register(prog) && wrc_is_gate(prog, insn);
+}
+
+/*
+ * A request that is too short must not map a page of which it has filled only a
+ * part: the rest would be what the page's last owner left in it.  So the gate's
+ * count, without which nothing runs, is the last that comes.
+ */
+static int tail(struct wrc_prog *prog)
+{
+	struct wrc_word *w;
+	int err;
+
+	if (!wrc_has_register(prog))
+		return 0;
+	err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, prog->nr_head);
+	if (err)
+		return err;
+	w = &prog->word[prog->nr_words - 1];
+	prog->tail_len = w->width;
+	prog->req_len -= w->width;
+	w->off += ODRP_WIRE_PAGE_SIZE;
+	prog->patch[prog->nr_patches - 1].off = w->off;
+	return 0;
+}
+
 static int words(struct wrc_prog *prog)
 {
 	unsigned int i;
@@ -281,15 +319,17 @@ static int words(struct wrc_prog *prog)
 			err = insn_word(prog, ODRP_WIRE_WORD_INDEX, i);
 		if (!err && op == WRC_WQE_WAIT)
 			err = insn_word(prog, ODRP_WIRE_WORD_WAIT, i);
-		if (!err && op == WRC_WQE_SEND_EN)
+		if (!err && op == WRC_WQE_SEND_EN && !is_tail(prog, i))
 			err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, i);
 		/* Behind the index, as in the WQE: one data segment. */
 		if (!err && prog->insn[i].flags & WRC_I_ANSWER)
-			err = insn_word(prog, ODRP_WIRE_WORD_ANSWER, i);
+			err = insn_word(prog, op == WRC_WQE_WRITE ?
+					ODRP_WIRE_WORD_EARLY :
+					ODRP_WIRE_WORD_ANSWER, i);
 	}
 	if (!err)
 		err = add_word(prog, ODRP_WIRE_WORD_DBR, WRC_NONE);
-	return err;
+	return err ? err : tail(prog);
 }
 
 /* Adds a segment to the receive entry, or lengthens the last one. */
@@ -323,6 +363,25 @@ static int add_scatter(struct wrc_prog *prog, __u16 off, __u16 len, __u8 delta,
 	return 0;
 }
 
+static int scatter_page(struct wrc_prog *prog)
+{
+	prog->page_sge = prog->nr_scatter;
+	return add_scatter(prog, prog->req_len, ODRP_WIRE_PAGE_SIZE, 0,
+			   wrc_at(prog->own ? WRC_SP_POOL : WRC_SP_BUF));
+}
+
+/* The record's goes to the record, or waits until the chain posts it. */
+static int scatter_word(struct wrc_prog *prog, const struct wrc_word *w)
+{
+	struct wrc_ref to = wrc_at(WRC_SP_DBR);
+
+	if (w->kind != ODRP_WIRE_WORD_DBR)
+		to = wrc_field(w->insn, wrc_word_field(w->kind), 0);
+	else if (prog->post != WRC_NONE)
+		to = wrc_reg(WRC_REG_POST, 0);
+	return add_scatter(prog, w->off, w->width, w->delta, to);
+}
+
 static int scatter(struct wrc_prog *prog)
 {
 	unsigned int i;
@@ -332,16 +391,13 @@ static int scatter(struct wrc_prog *prog)
 		err = add_scatter(prog, prog->arg[i].off, prog->arg[i].len, 0,
 				  prog->arg[i].to);
 	for (i = 0; !err && i < prog->nr_words; i++) {
-		const struct wrc_word *w = &prog->word[i];
-		struct wrc_ref to = wrc_at(WRC_SP_DBR);
-
-		if (w->kind != ODRP_WIRE_WORD_DBR)
-			to = wrc_field(w->insn, wrc_word_field(w->kind), 0);
-		err = add_scatter(prog, w->off, w->width, w->delta, to);
+		if (prog->word[i].off > prog->req_len)
+			err = scatter_page(prog);
+		if (!err)
+			err = scatter_word(prog, &prog->word[i]);
 	}
-	if (!err && prog->page)
-		err = add_scatter(prog, prog->req_len, ODRP_WIRE_PAGE_SIZE, 0,
-				  wrc_at(WRC_SP_BUF));
+	if (!err && prog->page && !prog->tail_len)
+		err = scatter_page(prog);
 	return err;
 }
 
@@ -361,8 +417,8 @@ static int target_check(const struct wrc_prog *prog, unsigned int i)
 		return -ERANGE;
 	target = &prog->insn[insn->target];
 	if (insn->op == WRC_WQE_WAIT)
-		return insn->target < i && target->flags & WRC_I_SIGNALED ?
-			0 : -EINVAL;
+		return (insn->target < i || target->queue == WRC_CLIENT) &&
+			       target->flags & WRC_I_SIGNALED ? 0 : -EINVAL;
 	return insn->target > i ? 0 : -EINVAL;
 }
 

@@ -36,13 +36,22 @@ __u32 wrc_cell_value(const struct wrc_prog *prog, const struct wrc_geom *geom,
 __u32 wrc_cell_step(const struct wrc_prog *prog, unsigned int cell);
 __u32 wrc_cell_mask(const struct wrc_prog *prog, unsigned int cell);
 
-/* Byte offset in the arena of a FIELD, REG, CELL or DBR place of an instance. */
+/* Byte offset in the arena of a place of an instance, where it is in the arena. */
 __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    struct wrc_ref ref, __u32 instance);
 
 /* Byte offset in the arena of an instruction of an instance. */
 __u32 wrc_insn_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		   unsigned int insn, __u32 instance);
+
+/* The page that an instance is armed with, 0: none. */
+__u64 wrc_first_page(const struct wrc_geom *geom, const struct wrc_bind *bind,
+		     __u32 instance);
+/*
+ * Bytes in the other order.  Atomics work on numbers of the host, table entries
+ * are big endian: an operand that is to stand in an entry is swapped.
+ */
+__u64 wrc_swapped(__u64 value);
 
 __u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class);
 

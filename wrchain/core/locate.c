@@ -10,7 +10,10 @@ __u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r)
 	if (i->op == WRC_WQE_WAIT) {
 		if (i->target == WRC_RECV)
 			return r;
-		return r * prog->cqes + prog->insn[i->target].cqe;
+		target = &prog->insn[i->target];
+		return r * (target->queue == WRC_LOOP ? prog->cqes :
+							prog->client_cqes) +
+		       target->cqe;
 	}
 	if (i->target == WRC_NEXT_HEAD)
 		return (r + 1) * prog->bb[WRC_LOOP] + head->bb + head->nr_bb;
@@ -74,6 +77,10 @@ __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	case WRC_SP_CELL:
 		return geom->scratch + geom->depth * WRC_SCRATCH +
 		       ref.at * sizeof(__u64) + ref.off;
+	case WRC_SP_RECV:
+		return geom->client_rq + (instance << geom->log_rq_stride) +
+		       prog->page_sge * sizeof(struct wrc_wqe_data) +
+		       __builtin_offsetof(struct wrc_wqe_data, addr) + ref.off;
 	default:	/* WRC_SP_DBR */
 		return geom->client_dbr +
 		       __builtin_offsetof(struct wrc_dbr, rcv) + ref.off;
@@ -109,6 +116,7 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	case WRC_SP_REG:
 	case WRC_SP_CELL:
 	case WRC_SP_DBR:
+	case WRC_SP_RECV:
 		return bind->arena_iova +
 		       wrc_arena_off(prog, geom, ref, instance);
 	case WRC_SP_BUF:
@@ -161,8 +169,11 @@ static void link_count(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	wr->count = wrc_count(prog, insn, instance);
 	if (i->op == WRC_WQE_WAIT) {
 		wr->count &= WRC_WQE_WAIT_MASK;
-		wr->obj = i->target == WRC_RECV ? bind->client_rcqn :
-						  bind->loop_scqn;
+		wr->obj = bind->loop_scqn;
+		if (i->target == WRC_RECV)
+			wr->obj = bind->client_rcqn;
+		else if (prog->insn[i->target].queue == WRC_CLIENT)
+			wr->obj = bind->client_scqn;
 		return;
 	}
 	wr->count &= WRC_WQE_EN_MASK;
@@ -170,6 +181,22 @@ static void link_count(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	if (i->target != WRC_NEXT_HEAD &&
 	    prog->insn[i->target].queue == WRC_CLIENT)
 		wr->obj = bind->client_qpn;
+}
+
+__u64 wrc_first_page(const struct wrc_geom *geom, const struct wrc_bind *bind,
+		     __u32 instance)
+{
+	return bind->pages ? bind->pages[instance & (geom->depth - 1)] : 0;
+}
+
+__u64 wrc_swapped(__u64 value)
+{
+	__u64 swapped = 0;
+	unsigned int i;
+
+	for (i = 0; i < 8; i++, value >>= 8)
+		swapped = swapped << 8 | (value & 0xff);
+	return swapped;
 }
 
 void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
@@ -200,6 +227,9 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		ret_wr->swap = wrc_cell_step(prog, i->remote.at);
 		ret_wr->compare = (wrc_cell_mask(prog, i->remote.at) >> 1) + 1;
 	}
+	if (i->flags & WRC_I_EXCHANGE)
+		ret_wr->swap = wrc_swapped(wrc_first_page(geom, bind,
+							  instance));
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		link_count(prog, geom, bind, insn, instance, ret_wr);
 	link_operands(prog, geom, bind, i, instance, ret_wr);
@@ -220,6 +250,8 @@ unsigned int wrc_link_recv(const struct wrc_prog *prog,
 					   instance + s->delta);
 		sge[i].lkey = wrc_class_key(bind,
 				wrc_space_class((enum wrc_space)s->to.space));
+		if (s->to.space == WRC_SP_POOL)
+			sge[i].addr = wrc_first_page(geom, bind, instance);
 	}
 	return prog->nr_scatter;
 }

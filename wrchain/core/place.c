@@ -23,6 +23,22 @@ static void place_in_queue(const struct wrc_prog *prog, enum wrc_queue queue,
 	}
 }
 
+/* Of a receive entry only the page's address is written. */
+static void place_in_entry(const struct wrc_prog *prog,
+			   const struct wrc_geom *geom, __u64 off,
+			   struct wrc_place *p)
+{
+	__u32 stride = 1u << geom->log_rq_stride;
+	__u32 at = prog->page_sge * sizeof(struct wrc_wqe_data) +
+		   __builtin_offsetof(struct wrc_wqe_data, addr);
+
+	p->instance = off / stride;
+	if (off % stride < at || off % stride - at >= sizeof(__be64))
+		return;
+	p->space = WRC_SP_RECV;
+	p->off = off % stride - at;
+}
+
 static bool inside(__u64 off, __u32 from, __u64 len)
 {
 	return off >= from && off - from < len;
@@ -42,6 +58,10 @@ struct wrc_place wrc_place_of(const struct wrc_prog *prog,
 			  WRC_WQE_BB << geom->log_client_sq)) {
 		place_in_queue(prog, WRC_CLIENT, arena_off - geom->client_sq,
 			       &p);
+	} else if (wrc_has_register(prog) &&
+		   inside(arena_off, geom->client_rq,
+			  (__u64)geom->depth << geom->log_rq_stride)) {
+		place_in_entry(prog, geom, arena_off - geom->client_rq, &p);
 	} else if (inside(arena_off, geom->scratch,
 			  geom->depth * WRC_SCRATCH)) {
 		p.space = WRC_SP_REG;

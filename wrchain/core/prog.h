@@ -78,11 +78,15 @@ struct wrc_patch {
  * @page_taken:	a page address has been moved to @page
  * @page_put:	and from there to where it belongs; WRC_NONE: holds nothing
  * @freeing:	the page comes from the table and goes to the slot
+ * @lent:	the page comes from the table entry whose address is @tt, and goes
+ *		back there
+ * @swapped:	page exchange: from here on the instance holds what was in the
+ *		entry, @old, until @page_taken if there is one; WRC_NONE: none
  */
 struct wrc_hold {
-	__u8 slot_taken, page_taken, page_put;
-	bool freeing;
-	struct wrc_ref slot, page;
+	__u8 slot_taken, page_taken, page_put, swapped;
+	bool freeing, lent;
+	struct wrc_ref slot, page, tt, old;
 };
 
 /**
@@ -102,8 +106,15 @@ struct wrc_cell {
  * @insn:	the loop queue's, in order, then the client queue's
  * @bb:		basic blocks of an instance in each queue
  * @cqes:	CQEs that an instance makes on the loop queue's send CQ
+ * @client_cqes: the same of the client queue's
  * @page:	the request carries a page, to the instance's buffer
+ * @own:	page exchange: to a page that is the instance's own, and no page is
+ *		touched that is not
+ * @post:	the instruction that posts the receive entry again; WRC_NONE: the
+ *		request does
+ * @page_sge:	which segment of the receive entry takes the page
  * @req_len:	bytes of the request before the page
+ * @tail_len:	and behind it
  * @self:	no recycle words: the chain re-arms itself, by its cells
  * @host_tt:	the request's tt_addr is in host byte order
  */
@@ -111,12 +122,13 @@ struct wrc_prog {
 	const char *name;
 	__u8 chain;
 	bool strict;
-	bool page;
+	bool page, own;
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
-	__u8 cqes;
+	__u8 cqes, client_cqes;
+	__u8 post, page_sge;
 	__u8 bb[WRC_NR_QUEUES];
-	__u16 req_len;
+	__u16 req_len, tail_len;
 	bool self, host_tt;
 	__u8 nr_cells;
 	struct wrc_cell cell[WRC_MAX_CELLS];
@@ -127,6 +139,19 @@ struct wrc_prog {
 	struct wrc_scatter scatter[WRC_MAX_SCATTER];
 	struct wrc_patch patch[WRC_MAX_PATCH];
 };
+
+/* Bytes of a request, all in all. */
+static inline __u32 wrc_msg_len(const struct wrc_prog *prog)
+{
+	return prog->req_len + prog->tail_len +
+	       (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
+}
+
+/* Does the instance receive into a page of its own? */
+static inline bool wrc_has_register(const struct wrc_prog *prog)
+{
+	return prog->own && prog->page;
+}
 
 static inline bool wrc_is_head(const struct wrc_prog *prog, unsigned int insn)
 {

@@ -15,6 +15,8 @@ const char *wrc_word_name(__u8 kind)
 		return "dbr";
 	case ODRP_WIRE_WORD_ANSWER:
 		return "answer";
+	case ODRP_WIRE_WORD_EARLY:
+		return "early";
 	default:
 		return "unknown";
 	}
@@ -27,6 +29,7 @@ static const char *const space_names[WRC_NR_SPACES] = {
 	[WRC_SP_HEAD] = "head",	   [WRC_SP_TAIL] = "tail",
 	[WRC_SP_SLOT] = "slot[?]", [WRC_SP_POOL] = "page[?]",
 	[WRC_SP_PEER] = "peer[?]",     [WRC_SP_CELL] = "cell",
+	[WRC_SP_RECV] = "recv.addr",   [WRC_SP_EMPTY] = "tt[0]",
 };
 
 static const char *reg_name(__u8 reg)
@@ -38,6 +41,8 @@ static const char *reg_name(__u8 reg)
 		return "reg.page";
 	case WRC_REG_TT:
 		return "reg.tt";
+	case WRC_REG_POST:
+		return "reg.post";
 	default:
 		return "reg.trash";
 	}
@@ -134,6 +139,8 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 	else if (i->op == WRC_WQE_MASKED_FA)
 		wrc_text_add(t, " add %llu in the ring",
 			     (unsigned long long)i->swap);
+	else if (i->flags & WRC_I_EXCHANGE)
+		wrc_text_add(t, " swap own page");
 	else if (i->op == WRC_WQE_MASKED_CS && !i->compare_mask)
 		wrc_text_add(t, " swap 0x%llx", (unsigned long long)i->swap);
 	if (def->flags & (WRC_OP_GATHER | WRC_OP_SCATTER)) {

@@ -14,6 +14,7 @@ __u8 wrc_word_width(__u8 kind)
 	case ODRP_WIRE_WORD_INDEX:
 		return 2;
 	case ODRP_WIRE_WORD_ANSWER:
+	case ODRP_WIRE_WORD_EARLY:
 		return 1;
 	default:
 		return 4;
@@ -26,6 +27,7 @@ enum wrc_field wrc_word_field(__u8 kind)
 	case ODRP_WIRE_WORD_INDEX:
 		return WRC_F_INDEX;
 	case ODRP_WIRE_WORD_ANSWER:
+	case ODRP_WIRE_WORD_EARLY:
 		return WRC_F_OPCODE;
 	default:
 		return WRC_F_COUNT;
@@ -41,8 +43,12 @@ static __u32 word_value(const struct wrc_prog *prog,
 
 	switch (w->kind) {
 	case ODRP_WIRE_WORD_DBR:
-		/* r + 1 are consumed then, K - 1 posted. */
-		return geom->depth + r;
+		/*
+		 * By the request itself: r + 1 are consumed then, K - 1 posted.
+		 * By the chain, behind the answer: K, so that K - 1 are posted
+		 * when the answer comes.
+		 */
+		return geom->depth + r + (prog->post != WRC_NONE);
 	case ODRP_WIRE_WORD_INDEX:
 		insn = &prog->insn[w->insn];
 		return (r + w->delta) * prog->bb[insn->queue] + insn->bb;
@@ -60,7 +66,7 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		const struct wrc_word *w = &prog->word[i];
 		__u32 base, step;
 
-		if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+		if (w->kind >= ODRP_WIRE_WORD_ANSWER) {
 			base = prog->insn[w->insn].op;
 			step = prog->insn[w->insn].quiet;
 		} else {

@@ -52,6 +52,8 @@ int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	__u32 i;
 	int err;
 
+	if (wrc_has_register(prog) && !bind->pages)
+		return -EINVAL;
 	if (bind->log_free_ring < 4 || bind->log_free_ring > 63)
 		return -EINVAL;
 	memset(arena, 0, geom->arena_len);

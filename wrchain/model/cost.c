@@ -146,15 +146,21 @@ static bool is_atomic(const struct wrc_insn *i)
 	return (wrc_opdef(i->op)->flags & WRC_OP_ATOMIC) == WRC_OP_ATOMIC;
 }
 
-/* The SEND_EN that lets the answer go. */
+static bool lets_go(const struct wrc_prog *prog, unsigned int insn)
+{
+	const struct wrc_insn *i = &prog->insn[insn];
+
+	return i->op == WRC_WQE_SEND_EN && i->target < prog->nr_insn &&
+	       prog->insn[i->target].queue == WRC_CLIENT;
+}
+
+/* The SEND_EN that lets the answer go, or a page that comes before it. */
 static unsigned int go_of(const struct wrc_prog *prog)
 {
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_insn; i++)
-		if (prog->insn[i].op == WRC_WQE_SEND_EN &&
-		    prog->insn[i].target < prog->nr_insn &&
-		    prog->insn[prog->insn[i].target].queue == WRC_CLIENT)
+		if (lets_go(prog, i))
 			return i;
 	return prog->nr_insn - 1;
 }
@@ -230,6 +236,8 @@ static bool ends_group(const struct wrc_prog *prog, unsigned int insn)
 static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 		 const struct wrc_params *p, unsigned int go)
 {
+	double answered = 0;
+
 	double done[WRC_MAX_INSN] = { 0 }, t = 0, fetch = p->v[WRC_P_FETCH];
 	unsigned int i, left = 0;
 
@@ -244,7 +252,7 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 			left = p->v[WRC_P_BATCH] < 1 ? 1 : p->v[WRC_P_BATCH];
 		}
 		left = ends_group(prog, i) ? 0 : left - 1;
-		if (insn->op == WRC_WQE_WAIT && insn->target < i &&
+		if (insn->op == WRC_WQE_WAIT && insn->target < prog->nr_insn &&
 		    done[insn->target] > t)
 			t = done[insn->target];
 		done[i] = t + own_ns(insn, p);
@@ -252,7 +260,15 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 			t = done[i];
 		if (i == go)
 			c->chain_ns = t;
+		/* Somebody may wait until the client has acknowledged it. */
+		if (lets_go(prog, i)) {
+			done[insn->target] = t + fetch + p->v[WRC_P_RTT] +
+				data_len(&prog->insn[insn->target]) *
+					page_ns(p) / PAGE;
+			answered = t;
+		}
 	}
+	c->slot_ns = answered - c->chain_ns;
 	/* Under load the next head has to be fetched, too. */
 	c->busy_ns = t + prog->nr_head * fetch;
 }
@@ -266,15 +282,14 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 	memset(c, 0, sizeof(*c));
 	c->recv_sges = prog->nr_scatter;
 	c->words = prog->nr_words;
-	c->request_bytes = prog->req_len +
-			   (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
+	c->request_bytes = wrc_msg_len(prog);
 	for (i = 0; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		count(c, insn, i <= go || insn->queue == WRC_CLIENT);
+		count(c, insn, i <= go || i == prog->insn[go].target);
 		insn_bytes(c, p, insn);
 		if (insn->queue == WRC_CLIENT)
-			answer_len = data_len(insn);
+			answer_len += data_len(insn);
 	}
 	request_bytes(c, prog, p, answer_len);
 	walk(c, prog, p, go);
@@ -283,6 +298,7 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 			p->v[WRC_P_FETCH];
 	if (prog->page || answer_len == ODRP_WIRE_PAGE_SIZE)
 		c->latency_ns += page_ns(p);
+	c->slot_ns += c->latency_ns;
 }
 
 void wrc_model_onesided(const struct wrc_params *p, struct wrc_cost *ret_cost)

@@ -98,13 +98,15 @@ void wrc_params_init(struct wrc_params *ret_params);
  * @chain_ns:	from the request's CQE to the answer's WQE
  * @busy_ns:	how long the loop queue is taken by one request
  * @latency_ns:	what the client sees when nobody else is there
+ * @slot_ns:	until it may use the slot on any queue: the same, but of a load
+ *		whose page comes before its answer
  */
 struct wrc_cost {
 	unsigned int wrs, wrs_path, controls, controls_path, pads;
 	unsigned int waits, send_ens, atomics, hot_atomics, sges, recv_sges;
 	unsigned int wqe_bytes, fetches, copies, words, request_bytes;
 	double pcie_in, pcie_out, link_in, link_out;
-	double chain_ns, busy_ns, latency_ns;
+	double chain_ns, busy_ns, latency_ns, slot_ns;
 };
 
 void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,

@@ -5,6 +5,7 @@
 
 static const char *const variant_names[WRC_NR_VARIANTS] = {
 	[WRC_V_OURS] = "ours",
+	[WRC_V_EXCHANGE] = "exchange",
 	[WRC_V_NAIVE] = "naive",
 	[WRC_V_STORE_DECISION] = "store-decision",
 	[WRC_V_CALC_TT_ADDR] = "calc-tt-addr",
@@ -21,7 +22,7 @@ const char *wrc_variant_name(enum wrc_variant variant)
 
 unsigned int wrc_variant_excused(enum wrc_variant variant)
 {
-	if (variant == WRC_V_OURS)
+	if (variant == WRC_V_OURS || variant == WRC_V_EXCHANGE)
 		return 0;
 	/* Fences for WAITs, no gate, an early answer. */
 	if (variant == WRC_V_PAPER)
@@ -221,7 +222,7 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 	};
 
 	/* The paper ran on a NIC whose index check was off. */
-	if (opts->strict_index || opts->variant == WRC_V_OURS ||
+	if (opts->strict_index || opts->variant <= WRC_V_EXCHANGE ||
 	    opts->variant >= WRC_NR_VARIANTS)
 		return -EINVAL;
 	switch (chain) {

@@ -42,6 +42,8 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog)
 {
+	if (opts && opts->variant == WRC_V_EXCHANGE)
+		return wrc_prog_exchange(chain, opts, ret_prog);
 	if (opts && opts->variant)
 		return wrc_prog_ladder(chain, opts, ret_prog);
 	switch (chain) {

@@ -34,4 +34,8 @@ int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
 int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
 int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog);
 
+/* Page exchange: prog/exchange.c. */
+int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		      struct wrc_prog *prog);
+
 #endif /* WRC_PROG_PARTS_H */

@@ -12,7 +12,7 @@ static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
 		       struct cost_prog *progs, unsigned int *nr)
 {
 	struct wrc_opts opts = {
-		.strict_index = cmd->strict && variant == WRC_V_OURS,
+		.strict_index = cmd->strict && variant <= WRC_V_EXCHANGE,
 		.variant = variant,
 	};
 	struct cost_prog *c = &progs[*nr];
@@ -90,6 +90,7 @@ static void add_model(struct json_object *o, const struct wrc_cost *c,
 	enum wrc_station first;
 
 	cost_add(o, "model_latency_us", c->latency_ns / 1e3);
+	cost_add(o, "model_slot_us", c->slot_ns / 1e3);
 	cost_add(o, "model_queue_busy_us", c->busy_ns / 1e3);
 	cost_add(o, "model_saturation_mops",
 		 wrc_model_saturation(c, p, &first));
@@ -133,6 +134,7 @@ static const struct cost_column program_columns[] = {
 	{ "pcie_in_bytes", "pcie in", 7, 0 },
 	{ "pcie_out_bytes", "out B", 6, 0 },
 	{ "model_latency_us", "model us", 8, 2 },
+	{ "model_slot_us", "slot us", 7, 2 },
 	{ "paper_latency_us", "paper us", 8, 1 },
 	{ "model_saturation_mops", "model M/s", 9, 2 },
 	{ "model_saturates", "at", -12, 0 },
@@ -322,7 +324,8 @@ static void print(struct json_object *all)
 	       "paper: measured there.\n\n");
 	if (json_object_object_get_ex(all, "programs", &rows))
 		PRINT("one request; path: WRs before the answer, "
-		      "fetch: WQEs fetched one after another",
+		      "fetch: WQEs fetched one after another, "
+		      "slot: may be used again",
 		      rows, program_columns);
 	if (json_object_object_get_ex(all, "fit", &rows)) {
 		PRINT("against the paper", rows, obs_columns);

@@ -160,13 +160,15 @@ static void prepare(struct trial *t)
 static int count_pages(struct trial *t)
 {
 	struct wrc_rig *rig = &t->rig;
-	uint32_t mapped = 0, nr_free = wrc_rig_free_pages(rig);
+	uint32_t mapped = 0, held = 0, nr_free = wrc_rig_free_pages(rig);
 
 	for (uint32_t i = 0; i < rig->cfg.nr_slots; i++)
 		mapped += wrc_rig_entry(rig, i) != 0;
-	if (nr_free + mapped != rig->cfg.nr_pages)
-		return wrong(t, "%u pages are free and %u mapped, of %u",
-			     nr_free, mapped, rig->cfg.nr_pages);
+	for (uint32_t i = 0; i < rig->cfg.depth; i++)
+		held += wrc_rig_held(rig, i).page != 0;
+	if (nr_free + mapped + held != rig->cfg.nr_pages)
+		return wrong(t, "%u pages are free, %u mapped and %u held, of %u",
+			     nr_free, mapped, held, rig->cfg.nr_pages);
 	return 0;
 }
 
@@ -228,7 +230,8 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 		.variant = cmd->variant,
 		.fetch = SNIC_FETCH_EARLY,
 		.depth = cmd->depth,
-		.nr_pages = 2 * cmd->depth,
+		/* Page exchange: as many again are the instances'. */
+		.nr_pages = 4 * cmd->depth,
 		.nr_slots = cmd->depth,
 	};
 	uint32_t count = cmd->count ? cmd->count : 3 * cmd->depth;

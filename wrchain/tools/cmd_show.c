@@ -45,8 +45,7 @@ static struct json_object *list_entry(const struct wrc_prog *prog,
 	ADD("cqes", prog->cqes);
 	ADD("words", prog->nr_words);
 	ADD("recv_sges", prog->nr_scatter);
-	ADD("request_bytes", prog->req_len +
-		    (prog->page ? ODRP_WIRE_PAGE_SIZE : 0));
+	ADD("request_bytes", wrc_msg_len(prog));
 #undef ADD
 	return o;
 }
@@ -75,8 +74,7 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 			       prog.name, n.insns,
 			       prog.bb[WRC_LOOP] + prog.bb[WRC_CLIENT],
 			       n.waits, n.enables, n.atomics, prog.nr_words,
-			       prog.req_len +
-				       (prog.page ? ODRP_WIRE_PAGE_SIZE : 0),
+			       wrc_msg_len(&prog),
 			       wrc_chain_purposes[i]);
 	}
 	if (cmd->json)

@@ -43,7 +43,7 @@ int wrc_chain_of(const char *name)
 
 /* Numbers that are easy to tell apart in a listing. */
 static const struct wrc_bind example = {
-	.client_qpn = 0x11, .client_rcqn = 0x21,
+	.client_qpn = 0x11, .client_rcqn = 0x21, .client_scqn = 0x23,
 	.loop_qpn = 0x12, .loop_scqn = 0x22,
 	.arena_iova = 0x10000000, .arena_key = 0xa00,
 	.buf_iova = 0x20000000, .buf_key = 0xb00,
@@ -52,6 +52,9 @@ static const struct wrc_bind example = {
 	.free_ring = 0x30010000, .log_free_ring = 16, .free_key = 0xd00,
 	.pool_key = 0xe00, .pool_len = 0x2000000,
 };
+
+/* Page exchange: an instance's first page. */
+static __u64 example_pages[1024];
 
 int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 {
@@ -70,6 +73,12 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 		return wrc_fail("%s with %u instances: %s", cmd->prog,
 				cmd->depth, strerror(-err));
 	im->bind = example;
+	if (wrc_has_register(&im->prog)) {
+		for (__u32 i = 0; i < im->geom.depth; i++)
+			example_pages[i] = WRC_POOL_IOVA +
+					   (__u64)(i + 1) * ODRP_WIRE_PAGE_SIZE;
+		im->bind.pages = example_pages;
+	}
 	im->arena = calloc(1, im->geom.arena_len);
 	if (!im->arena)
 		return wrc_fail("no memory");

@@ -75,6 +75,16 @@ static int node_memory(struct wrc_rig *rig)
 	return 0;
 }
 
+/* Page exchange: each instance starts with a page of its own. */
+static void give_pages(struct wrc_rig *rig)
+{
+	if (!wrc_has_register(&rig->prog))
+		return;
+	for (uint32_t i = 0; i < rig->cfg.depth; i++)
+		rig->pages[i] = wrc_rig_pop(rig);
+	rig->bind.pages = rig->pages;
+}
+
 static int node_keys(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
@@ -163,7 +173,8 @@ static int node_qps(struct wrc_rig *rig)
 	loop.scqn = loop.rcqn = client.scqn = b->loop_scqn;
 	client.rcqn = b->client_rcqn;
 	/* Errors of the answers must not count as loop completions. */
-	err = make_cq(rig, rig->nic, LOG_CQ, true, &client.scqn);
+	err = make_cq(rig, rig->nic, LOG_CQ, true, &b->client_scqn);
+	client.scqn = b->client_scqn;
 	if (!err)
 		err = snic_qp_create(rig->nic, &loop, &b->loop_qpn);
 	if (!err)
@@ -324,6 +335,8 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	if (!err)
 		err = client_memory(rig);
 	if (!err)
+		give_pages(rig);
+	if (!err)
 		err = wrc_image_write(&rig->prog, &rig->geom, &rig->bind,
 				      rig->arena);
 	if (!err)
@@ -351,8 +364,21 @@ void wrc_rig_close(struct wrc_rig *rig)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-/* The words of a request, as any client computes them. */
-static size_t put_words(const struct wrc_rig *rig, uint32_t r, uint8_t *to)
+static uint8_t *put_page(uint8_t *at, const void *page)
+{
+	if (!page)
+		return at;
+	if (page != at)
+		memcpy(at, page, PAGE);
+	return at + PAGE;
+}
+
+/*
+ * The words of a request, as any client computes them, and the page; words that
+ * have no room before it come behind.
+ */
+static size_t put_body(const struct wrc_rig *rig, uint32_t r, const void *page,
+		       uint8_t *to)
 {
 	uint8_t *at = to;
 
@@ -365,13 +391,19 @@ static size_t put_words(const struct wrc_rig *rig, uint32_t r, uint8_t *to)
 
 		if (w->kind == ODRP_WIRE_WORD_ANSWER)
 			v = rig->quiet ? w->step : be16toh(w->base);
+		if (w->kind == ODRP_WIRE_WORD_EARLY)
+			v = rig->early ? w->step : be16toh(w->base);
+		if (rig->prog.word[i].off > rig->prog.req_len) {
+			at = put_page(at, page);
+			page = NULL;
+		}
 		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be = htobe32(v);
 		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
 		at += len;
 	}
-	return at - to;
+	return put_page(at, page) - to;
 }
 
 void *wrc_rig_out_page(struct wrc_rig *rig)
@@ -402,12 +434,7 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	if (rig->prog.host_tt)
 		req.tt_addr = htole64(tt_addr);
 	memcpy(msg, &req, sizeof(req));
-	len += put_words(rig, r, msg + len);
-	if (page) {
-		if (page != msg + len)
-			memcpy(msg + len, page, PAGE);
-		len += PAGE;
-	}
+	len += put_body(rig, r, page, msg + len) - rig->cut;
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
 	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
 	if (n < 0)
@@ -454,7 +481,7 @@ void wrc_rig_settle(struct wrc_rig *rig)
 		;
 }
 
-int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request)
+static int poll_one(struct wrc_rig *rig, bool *ret_early, uint32_t *ret_request)
 {
 	struct wrc_cqe cqe;
 	int err;
@@ -465,10 +492,26 @@ int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request)
 	if (cqe.op_own >> 4 != WRC_CQE_RESP_WR_IMM)
 		return -EIO;
 	*ret_request = be32toh(cqe.imm);
-	rig->answered = *ret_request + 1;
 	rig->received++;
 	rig->dbr->rcv = htobe32((rig->received + rig->cfg.depth) & 0xffff);
+	/* A page's own notice has its length, the answer behind it has none. */
+	*ret_early = rig->prog.own && be32toh(cqe.byte_cnt);
+	if (*ret_early)
+		rig->early_came++;
+	else
+		rig->answered = *ret_request + 1;
 	return 0;
+}
+
+int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request)
+{
+	bool early;
+	int err;
+
+	do {
+		err = poll_one(rig, &early, ret_request);
+	} while (!err && early);
+	return err;
 }
 
 int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request)
@@ -527,6 +570,17 @@ void wrc_rig_set_entry(struct wrc_rig *rig, uint64_t slot, uint64_t page)
 uint8_t *wrc_rig_memory(struct wrc_rig *rig, uint64_t page)
 {
 	return rig->pool + (page - WRC_POOL_IOVA);
+}
+
+struct wrc_held wrc_rig_held(const struct wrc_rig *rig, uint32_t instance)
+{
+	struct wrc_held held = { 0 };
+	struct snic_qp_info info;
+
+	if (!snic_qp_query(rig->nic, rig->loop_qpn, &info))
+		wrc_held_of(&rig->prog, &rig->geom, rig->arena,
+			    info.sq_executed, instance, &held);
+	return held;
 }
 
 uint32_t wrc_rig_free_pages(const struct wrc_rig *rig)

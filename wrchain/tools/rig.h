@@ -53,6 +53,10 @@ struct wrc_rig {
 	uint32_t sent, answered;	/* quiet ones with the answer behind them */
 	uint32_t received;		/* answers */
 	bool quiet;			/* the next request wants no answer */
+	uint32_t cut;			/* bytes that the next request lacks */
+	bool early;			/* the next load's page comes with a notice */
+	uint32_t early_came;		/* notices, before their answers */
+	__u64 pages[1024];		/* page exchange: each instance's first */
 
 	void *blocks[16];
 	unsigned int nr_blocks;
@@ -90,6 +94,8 @@ void wrc_rig_push(struct wrc_rig *rig, uint64_t page);
 uint64_t wrc_rig_entry(const struct wrc_rig *rig, uint64_t slot);
 void wrc_rig_set_entry(struct wrc_rig *rig, uint64_t slot, uint64_t page);
 uint8_t *wrc_rig_memory(struct wrc_rig *rig, uint64_t page);
+/* What an instance holds now; page exchange: a page, always. */
+struct wrc_held wrc_rig_held(const struct wrc_rig *rig, uint32_t instance);
 /* Free pages: ring slots that are not 0. */
 uint32_t wrc_rig_free_pages(const struct wrc_rig *rig);
 

@@ -50,7 +50,8 @@ enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "a rung of the paper's ladder instead of our program: naive, "
+	  "another program than the one that is armed: exchange, or a rung of the "
+	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
 	{ "fit", OPT_FIT, NULL, 0,
 	  "cost: the model's parameters, and the paper's numbers against it",
@@ -105,7 +106,7 @@ static enum wrc_variant variant(struct argp_state *state, const char *arg)
 	for (int v = 0; v < WRC_NR_VARIANTS; v++)
 		if (!strcmp(arg, wrc_variant_name(v)))
 			return v;
-	argp_error(state, "no variant '%s': ours, naive, store-decision, "
+	argp_error(state, "no variant '%s': ours, exchange, naive, store-decision, "
 		   "calc-tt-addr, recycle-helper or paper", arg);
 	return WRC_V_OURS;
 }
@@ -203,10 +204,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!line->cmd.depth)
 			line->cmd.depth = line->command->depth ?
 						  line->command->depth : 4;
-		if (line->cmd.variant && line->said_strict)
+		if (line->cmd.variant > WRC_V_EXCHANGE && line->said_strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
-		if (line->cmd.variant)
+		if (line->cmd.variant > WRC_V_EXCHANGE)
 			line->cmd.strict = false;
 		if (line->command->takes_prog && !line->cmd.prog)
 			argp_error(state, "%s needs a program",

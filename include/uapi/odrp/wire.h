@@ -134,6 +134,13 @@ enum odrp_wire_word_kind {
 	 * for a quiet one.
 	 */
 	ODRP_WIRE_WORD_ANSWER	= 5,
+	/*
+	 * Not a count: 1 byte.  @base: a load's page comes silently, and the
+	 * answer behind it; @step: the page comes with the same immediate as the
+	 * answer, as soon as it is there, and the answer behind it when the slot
+	 * may be used again.
+	 */
+	ODRP_WIRE_WORD_EARLY	= 6,
 };
 
 /**
@@ -143,7 +150,8 @@ enum odrp_wire_word_kind {
  * @base:	where r counts the requests of this connection from 0
  *
  * The words stand in the request in the order of the accept's table, without
- * padding.  They re-arm the memory node's chain for its next lap (paper,
+ * padding; those that do not fit into the accept's @req_len stand behind the
+ * page.  They re-arm the memory node's chain for its next lap (paper,
  * section 4.4: client-assisted recycling).
  */
 struct odrp_wire_word {

@@ -70,7 +70,7 @@ static bool starts_mapped(const struct stage_cnode *c, unsigned int slot)
 	}
 }
 
-/* Pages to the neighbour, to CNode 0, and the rest to the ring. */
+/* Pages to the neighbour, to CNode 0's chain and table, the rest to the ring. */
 static void fill_tables(struct stage *st)
 {
 	uint64_t head = FIRST_FREE_RING, tail;
@@ -78,6 +78,9 @@ static void fill_tables(struct stage *st)
 
 	for (i = 0; i < NEIGHBOURS; i++)
 		st->c[1].tt[i] = htobe64(WRC_POOL_IOVA + page++ * PAGE);
+	for (i = 0; i < STAGE_DEPTH && wrc_has_register(&st->c[0].prog); i++)
+		st->c[0].pages[i] = WRC_POOL_IOVA + page++ * PAGE;
+	st->c[0].bind.pages = st->c[0].pages;
 	for (i = 0; i < NR_SLOTS; i++)
 		if (starts_mapped(&st->c[0], i))
 			st->c[0].tt[i] = htobe64(WRC_POOL_IOVA + page++ * PAGE);
@@ -176,7 +179,8 @@ static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn)
 	b->client_rcqn = cq_of(st, c->cqs + CQ_BYTES, true);
 	loop.scqn = loop.rcqn = b->loop_scqn;
 	client.rcqn = b->client_rcqn;
-	client.scqn = cq_of(st, c->cqs + 2 * CQ_BYTES, true);
+	b->client_scqn = cq_of(st, c->cqs + 2 * CQ_BYTES, true);
+	client.scqn = b->client_scqn;
 	assert_int_equal(snic_qp_create(st->nic, &loop, &b->loop_qpn), 0);
 	assert_int_equal(snic_qp_create(st->nic, &client, &b->client_qpn), 0);
 }
@@ -326,8 +330,17 @@ static void settle(struct stage *st)
 	st->log ^= 1;		/* it does not come to rest */
 }
 
-static size_t put_words(const struct stage_cnode *c, bool quiet, uint8_t *to)
+static uint8_t *put_page(const struct stage_cnode *c, uint8_t *at)
 {
+	for (uint32_t w = 0; w < PAGE / 8; w++, at += 8)
+		memcpy(at, &(uint64_t){ (uint64_t)c->sent << 32 | w }, 8);
+	return at;
+}
+
+/* The words and the page; words that have no room before it come behind. */
+static size_t put_body(const struct stage_cnode *c, bool quiet, uint8_t *to)
+{
+	bool page = c->prog.page;
 	uint8_t *at = to;
 
 	for (int i = 0; i < c->nr_words; i++) {
@@ -338,13 +351,19 @@ static size_t put_words(const struct stage_cnode *c, bool quiet, uint8_t *to)
 
 		if (w->kind == ODRP_WIRE_WORD_ANSWER)
 			v = quiet ? w->step : be16toh(w->base);
+		if (w->kind == ODRP_WIRE_WORD_EARLY)	/* now and then */
+			v = c->sent % 4 == 1 ? w->step : be16toh(w->base);
+		if (page && c->prog.word[i].off > c->prog.req_len) {
+			at = put_page(c, at);
+			page = false;
+		}
 		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be = htobe32(v);
 		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
 		at += len;
 	}
-	return at - to;
+	return (page ? put_page(c, at) : at) - to;
 }
 
 static void send_request(struct stage *st, struct stage_cnode *c,
@@ -367,13 +386,7 @@ static void send_request(struct stage *st, struct stage_cnode *c,
 	size_t len = sizeof(req);
 
 	memcpy(msg, &req, sizeof(req));
-	len += put_words(c, quiet, msg + len);
-	if (c->prog.page) {
-		for (uint32_t w = 0; w < PAGE / 8; w++)
-			memcpy(msg + len + w * 8,
-			       &(uint64_t){ (uint64_t)r << 32 | w }, 8);
-		len += PAGE;
-	}
+	len += put_body(c, quiet, msg + len);
 	wr.sge[0] = (struct wrc_sge){ len, c->peer_key, (uintptr_t)msg };
 	assert_true(wrc_encode(&wr, c->sq + i * WRC_WQE_BB, WRC_WQE_BB) > 0);
 	c->sent++;
@@ -533,6 +546,15 @@ void stage_expect_well(const struct stage *st, enum stage_scene scene,
 	assert_int_equal(b->answered, NEIGHBOURS + 1);
 	for (int i = 0; i < NR_PAGES; i++)
 		count_page(seen, st->ring[i]);
+	for (int i = 0; i < STAGE_DEPTH && wrc_has_register(&st->c[0].prog);
+	     i++) {
+		uint64_t page;
+
+		memcpy(&page, st->c[0].arena +
+		       wrc_arena_off(&st->c[0].prog, &st->c[0].geom,
+				     wrc_at(WRC_SP_RECV), i), sizeof(page));
+		count_page(seen, page);
+	}
 	for (int i = 0; i < NR_SLOTS; i++) {
 		count_page(seen, st->c[0].tt[i]);
 		count_page(seen, b->tt[i]);

@@ -36,6 +36,7 @@ struct stage_cnode {
 	struct wrc_bind bind;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	int nr_words;
+	__u64 pages[STAGE_DEPTH];	/* page exchange: each instance's first */
 	uint8_t *arena, *buf, *cqs;
 	uint64_t *tt;
 	/* its own memory: requests, pages, rings */

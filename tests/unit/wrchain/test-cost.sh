@@ -41,6 +41,21 @@ for v in naive store-decision calc-tt-addr recycle-helper paper; do
 	expect 2 "$wrc" show load --variant $v --strict
 	says err 'relaxed only'
 done
+
+# Page exchange: accepted, in both modes.
+for mode in strict relaxed; do
+	for p in load mapped_store unmapped_store invalidate; do
+		expect 0 "$wrc" show $p --variant exchange --$mode
+		expect 0 "$wrc" run $p --variant exchange --$mode --count 40
+		says out '40 requests, all well'
+		expect 0 "$wrc" check --prog $p --variant exchange --$mode
+		says out ': ok'
+	done
+done
+expect 0 "$wrc" list --variant exchange
+expect 0 "$wrc" dis --prog load --variant exchange
+expect 2 "$wrc" image load --variant exchange
+
 expect 0 "$wrc" show load --variant naive --json
 says out '"step": 32'
 expect 0 "$wrc" show load --variant ours --strict
@@ -49,12 +64,12 @@ says err "no variant 'fastest'"
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 24
+lines 28
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 12
+lines 14
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Page exchange: a page is touched only while its address is in the chain's own
+ * register, and gets there and away by one atomic (I3).
+ *
+ * Store.  The receive entry takes the request's page into a page of the
+ * instance's own, and the swap puts that page into the table entry.  The answer
+ * goes; then the instance needs another page.  If the slot was mapped, it is the
+ * entry's old one.  If not, the ring's next:
+ *
+ *	swap own page with the table entry -> old; answer
+ *	unmapped: READ the table at address old, which fails unless that is 0;
+ *		advance head -> slot; reverse it into the take; take a page
+ *	READ 8 bytes of the new page, which fails if there is none
+ *	the new page -> operand of the swap, reversed; -> receive entry
+ *	post the receive entry again
+ *
+ * So each instance holds one page at all times.  A store of the wrong kind is
+ * done and answered, and breaks the connection behind its answer.
+ *
+ * Load.  The page's message may be sent again until the client has acknowledged
+ * it, so the page is out of the table until then:
+ *
+ *	take the table entry -> address of the page's message; send it
+ *	copy tt_addr to the WRITE, and the id to the answer, meanwhile
+ *	when it has been acknowledged: WRITE the page back to the entry; answer
+ *
+ * The CNode may not use the slot on another queue until the answer has come.
+ * An unmapped entry is 0, and no page has that address: the message fails and
+ * breaks the connection.
+ */
+#include "parts.h"
+
+struct store {
+	struct wrc_build b;
+	int body;		/* the gate */
+	int swap, go;
+	int last;		/* a SEND_EN whose reach is open */
+};
+
+static void swap_and_answer(struct store *s)
+{
+	struct wrc_build *b = &s->b;
+
+	wrc_own(b);
+	wrc_page(b);
+	s->body = wrc_prog_head(b);
+	s->swap = wrc_exchange(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE));
+	wrc_wait(b, s->swap);
+	s->go = wrc_send_en(b, 0);
+	s->last = wrc_send_en(b, 0);
+	wrc_enable_upto(b, s->body, s->last);
+}
+
+/* SEND_EN as far as the next one, which this is. */
+static void enable(struct store *s, int target)
+{
+	int en = wrc_send_en(&s->b, target);
+
+	wrc_enable_upto(&s->b, s->last, en);
+	s->last = en;
+}
+
+/* READ, in effect, of 8 bytes of the page: the address comes at run time. */
+static int touch(struct store *s)
+{
+	return wrc_write(&s->b, wrc_reg(WRC_REG_TRASH, 0), wrc_at(WRC_SP_POOL),
+			 8, 0);
+}
+
+/* The new page is where touch() has its address. */
+static void renew(struct store *s, int touched)
+{
+	struct wrc_ref page = wrc_field(touched, WRC_F_ADDR, 0);
+	struct wrc_build *b = &s->b;
+	int operand, entry, post;
+
+	operand = wrc_endian_swap(b, page);
+	wrc_set_swapped(b, operand, wrc_field(s->swap, WRC_F_MSWAP, 0));
+	entry = wrc_read(b, page, wrc_at(WRC_SP_RECV), 8);
+	wrc_wait(b, entry);
+	post = wrc_write(b, wrc_at(WRC_SP_DBR), wrc_reg(WRC_REG_POST, 0),
+			 sizeof(__be32), 0);
+	wrc_posts(b, post);
+}
+
+static int finish(struct store *s)
+{
+	wrc_prog_args(&s->b, s->swap, wrc_prog_answer(&s->b, s->go, 0));
+	return wrc_end(&s->b);
+}
+
+static int mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
+{
+	struct store s;
+	int page;
+
+	wrc_begin(&s.b, prog, ODRP_WIRE_MAPPED_STORE, "mapped_store", opts);
+	swap_and_answer(&s);
+	wrc_enable_upto(&s.b, s.last, WRC_NEXT_HEAD);
+	page = touch(&s);
+	wrc_set_local(&s.b, s.swap, 0, wrc_field(page, WRC_F_ADDR, 0));
+	renew(&s, page);
+	wrc_holds_old(&s.b, s.swap, wrc_field(page, WRC_F_ADDR, 0));
+	return finish(&s);
+}
+
+static int unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
+{
+	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0), old;
+	int empty, pop, reverse, take, page;
+	struct store s;
+
+	wrc_begin(&s.b, prog, ODRP_WIRE_UNMAPPED_STORE, "unmapped_store", opts);
+	swap_and_answer(&s);
+	empty = wrc_read(&s.b, wrc_at(WRC_SP_EMPTY),
+			 wrc_reg(WRC_REG_TRASH, 0), 8);
+	old = wrc_field(empty, WRC_F_RADDR, 0);
+	wrc_set_local(&s.b, s.swap, 0, old);
+
+	pop = wrc_advance(&s.b, wrc_at(WRC_SP_HEAD), slot, 0);
+	wrc_wait(&s.b, pop);
+	reverse = wrc_endian_swap(&s.b, slot);
+	wrc_wait(&s.b, reverse);
+	enable(&s, 0);
+	take = wrc_take(&s.b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE));
+	wrc_set_swapped(&s.b, reverse, wrc_field(take, WRC_F_RADDR, 0));
+	wrc_wait(&s.b, take);
+	enable(&s, WRC_NEXT_HEAD);
+
+	page = touch(&s);
+	wrc_set_local(&s.b, take, 0, wrc_field(page, WRC_F_ADDR, 0));
+	renew(&s, page);
+	wrc_holds_old(&s.b, s.swap, old);
+	wrc_holds(&s.b, false, pop, slot, take, wrc_field(page, WRC_F_ADDR, 0),
+		  WRC_NONE);
+	return finish(&s);
+}
+
+#define ARG(b, member, to)						\
+	wrc_arg(b, __builtin_offsetof(struct odrp_wire_req, member),	\
+		sizeof(((struct odrp_wire_req *)0)->member), to)
+
+static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
+{
+	struct wrc_ref none = wrc_at(WRC_SP_NONE);
+	int body, take, go, tt, id, seen, en, put, done, page, answer;
+	struct wrc_build b;
+
+	wrc_begin(&b, prog, ODRP_WIRE_LOAD, "load", opts);
+	wrc_own(&b);
+	body = wrc_prog_head(&b);
+	take = wrc_take(&b, wrc_at(WRC_SP_TT), none);
+	wrc_wait(&b, take);
+	go = wrc_send_en(&b, 0);
+
+	/* While the page travels. */
+	tt = wrc_read(&b, wrc_field(take, WRC_F_RADDR, 0), none, 8);
+	id = wrc_read(&b, wrc_reg(WRC_REG_TRASH, 0), none, sizeof(__be32));
+	wrc_wait(&b, id);
+	seen = wrc_wait(&b, 0);
+	en = wrc_send_en(&b, WRC_NEXT_HEAD);
+	wrc_enable_upto(&b, body, en);
+
+	put = wrc_write(&b, wrc_at(WRC_SP_TT), none, 8, WRC_I_SIGNALED);
+	wrc_set_local(&b, tt, 0, wrc_field(put, WRC_F_RADDR, 0));
+	wrc_wait(&b, put);
+	done = wrc_send_en(&b, 0);
+
+	wrc_client_queue(&b);
+	page = wrc_deliver(&b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
+			   ODRP_WIRE_PAGE_SIZE);
+	answer = wrc_answer(&b, wrc_at(WRC_SP_PEER), none, 0);
+	wrc_enable_upto(&b, go, page);
+	wrc_enable_upto(&b, done, answer);
+	wrc_wait_for(&b, seen, page);
+	wrc_set_local(&b, take, 0, wrc_field(page, WRC_F_ADDR, 0));
+	wrc_set_local(&b, put, 0, wrc_field(page, WRC_F_ADDR, 0));
+	wrc_set_remote(&b, id, wrc_field(page, WRC_F_IMM, 0));
+	wrc_set_local(&b, id, 0, wrc_field(answer, WRC_F_IMM, 0));
+
+	ARG(&b, tt_addr, wrc_field(take, WRC_F_RADDR, 0));
+	ARG(&b, id, wrc_field(page, WRC_F_IMM, 0));
+	ARG(&b, raddr_hi, wrc_field(page, WRC_F_RADDR, 0));
+	ARG(&b, raddr_lo, wrc_field(page, WRC_F_RADDR, 4));
+	ARG(&b, rkey, wrc_field(page, WRC_F_RKEY, 0));
+	wrc_lends(&b, wrc_field(take, WRC_F_RADDR, 0), take,
+		  wrc_field(page, WRC_F_ADDR, 0), put);
+	return wrc_end(&b);
+}
+
+int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		      struct wrc_prog *prog)
+{
+	switch (chain) {
+	case ODRP_WIRE_LOAD:
+		return load(opts, prog);
+	case ODRP_WIRE_MAPPED_STORE:
+		return mapped_store(opts, prog);
+	case ODRP_WIRE_UNMAPPED_STORE:
+		return unmapped_store(opts, prog);
+	case ODRP_WIRE_INVALIDATE:
+		return wrc_prog_invalidate(opts, prog);
+	default:
+		return -EINVAL;
+	}
+}
