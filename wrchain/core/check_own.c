@@ -140,11 +140,6 @@ static int check_lent(const struct own *o)
 
 /* ---- the register ------------------------------------------------------------------ */
 
-static int refuse(const struct own *o, const char *what)
-{
-	return wrc_refuse_all(o->c, RULE, "%s: %s", o->prog->name, what);
-}
-
 /* The only instruction that writes to that space, WRC_NONE: none or more. */
 static __u8 only_writer(const struct wrc_prog *prog, enum wrc_space space)
 {
@@ -177,8 +172,10 @@ static int find_swap(struct own *o)
 					  "is not the one swap with a table entry");
 		o->swap = i;
 	}
-	return o->swap == WRC_NONE ?
-		       refuse(o, "receives into a page and never maps it") : 0;
+	if (o->swap == WRC_NONE)
+		return wrc_refuse_all(o->c, RULE,
+				      "a page that comes is never mapped");
+	return 0;
 }
 
 /* Does one READ write all of the swap's operand, byte by byte reversed? */
@@ -210,7 +207,8 @@ static int find_renewal(struct own *o)
 	o->page = o->prog->insn[o->operand].remote;
 	o->entry = only_writer(o->prog, WRC_SP_RECV);
 	if (o->entry == WRC_NONE)
-		return refuse(o, "not one instruction renews the page of the receive entry");
+		return wrc_refuse_all(o->c, RULE,
+				      "not one instruction renews the page of the receive entry");
 	entry = &o->prog->insn[o->entry];
 	if (entry->op != WRC_WQE_READ || entry->nr_sge != 1 ||
 	    entry->sge[0].len != sizeof(__be64) || entry->sge[0].at.off ||
@@ -274,7 +272,8 @@ static int check_post(const struct own *o)
 	const struct wrc_insn *i = &o->prog->insn[post];
 
 	if (post == WRC_NONE || post != only_writer(o->prog, WRC_SP_DBR))
-		return refuse(o, "the receive entry is posted before it has its new page");
+		return wrc_refuse_all(o->c, RULE,
+				      "the receive entry is posted before it has its new page");
 	if (i->op != WRC_WQE_WRITE || i->nr_sge != 1 ||
 	    i->sge[0].len != sizeof(__be32) ||
 	    !same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
@@ -296,7 +295,8 @@ static int check_hold(const struct own *o)
 	    !same_place(h->old, result_at(o, o->swap)) ||
 	    h->page_taken != (ring ? o->taken : WRC_NONE) ||
 	    (ring && !same_place(h->page, o->page)))
-		return refuse(o, "its page would not be found when it is stopped");
+		return wrc_refuse_all(o->c, RULE,
+				      "its page would not be found when it is stopped");
 	return 0;
 }
 
@@ -307,7 +307,8 @@ static int check_gate_last(const struct own *o)
 
 	if (w < 0 ||
 	    prog->word[w].off + prog->word[w].width != wrc_msg_len(prog))
-		return refuse(o, "a request that does not fill its page could map it");
+		return wrc_refuse_all(o->c, RULE,
+				      "a request that does not fill its page could map it");
 	return 0;
 }
 
@@ -382,7 +383,8 @@ static int check_foreign(const struct own *o)
 	unsigned int i;
 
 	if (o->prog->post != WRC_NONE || o->prog->tail_len)
-		return refuse(o, "posts receive entries that have no page of their own");
+		return wrc_refuse_all(o->c, RULE,
+				      "posts receive entries that have no page of their own");
 	for (i = 0; i < o->prog->nr_insn; i++)
 		if (o->prog->insn[i].flags & WRC_I_EXCHANGE ||
 		    writes_to(&o->prog->insn[i], WRC_SP_RECV))

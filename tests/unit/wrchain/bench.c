@@ -4,7 +4,7 @@
 #include "bench.h"
 
 const struct wrc_bind bench_bind = {
-	.client_qpn = 0x11, .client_rcqn = 0x21,
+	.client_qpn = 0x11, .client_rcqn = 0x21, .client_scqn = 0x23,
 	.loop_qpn = 0x12, .loop_scqn = 0x22,
 	.arena_iova = 0x10000000, .arena_key = 0xa00,
 	.buf_iova = 0x20000000, .buf_key = 0xb00,
@@ -14,10 +14,17 @@ const struct wrc_bind bench_bind = {
 	.pool_key = 0xe00, .pool_len = 0x2000000,
 };
 
+/* Page exchange: each instance's first. */
+static __u64 pages[1024];
+
 void bench_image(struct bench *b, uint32_t depth)
 {
 	assert_int_equal(wrc_geom_init(&b->prog, depth, &b->geom), 0);
 	b->bind = bench_bind;
+	for (uint32_t i = 0; i < depth; i++)
+		pages[i] = WRC_POOL_IOVA + (i + 1) * 4096ull;
+	if (wrc_has_register(&b->prog))
+		b->bind.pages = pages;
 	b->arena = malloc(b->geom.arena_len);
 	assert_non_null(b->arena);
 	assert_int_equal(wrc_image_write(&b->prog, &b->geom, &b->bind,
