@@ -146,8 +146,9 @@ static void free_qps(struct queue *q)
 	nic->ops->qp_destroy(nic, q->client_qpn);
 }
 
+/* *ret_doorbell arms it: there is one only for what the verifier has passed. */
 static int write_image(struct queue *q, const struct tt *tt,
-		       char why[WRC_WHY_MAX])
+		       char why[WRC_WHY_MAX], uint16_t *ret_doorbell)
 {
 	const struct pool *pool = q->pool;
 	const struct wrc_bind bind = {
@@ -166,12 +167,9 @@ static int write_image(struct queue *q, const struct tt *tt,
 		.pool_key = pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 	};
-	int r;
 
-	r = wrc_image_write(q->prog, &q->geom, &bind, q->arena.va);
-	if (r)
-		return r;
-	return wrc_image_check(q->prog, &q->geom, &bind, q->arena.va, why);
+	return wrc_image_arm(q->prog, &q->geom, &bind, q->arena.va, why,
+			     ret_doorbell);
 }
 
 /* ---- the whole -------------------------------------------------------------- */
@@ -182,6 +180,7 @@ int queue_new(struct pool *pool, const struct tt *tt,
 {
 	struct nic *nic = pool->nic;
 	struct queue *q = calloc(1, sizeof(*q));
+	uint16_t doorbell;
 	int r;
 
 	why[0] = 0;
@@ -201,13 +200,13 @@ int queue_new(struct pool *pool, const struct tt *tt,
 	r = make_qps(q);
 	if (r)
 		goto free_cq;
-	r = write_image(q, tt, why);
+	r = write_image(q, tt, why, &doorbell);
 	if (r)
 		goto free_qp;
 	r = nic->ops->qp_loop(nic, q->loop_qpn);
 	if (r)
 		goto free_qp;
-	r = nic->ops->qp_doorbell(nic, q->loop_qpn, q->geom.start_bb);
+	r = nic->ops->qp_doorbell(nic, q->loop_qpn, doorbell);
 	if (r)
 		goto free_qp;
 	*ret_queue = q;

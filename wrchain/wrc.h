@@ -6,6 +6,7 @@
  *	wrc_geom_init()		how K instances lie in ring memory
  *	wrc_image_write()	linked and encoded for given keys and QPs
  *	wrc_image_check()	the verifier: decodes the bytes again and refuses
+ *	wrc_image_arm()		both, and then the value for the doorbell
  *	wrc_words()		what a client must send along to re-arm them
  *	wrc_held_page()		after a stop: what an interrupted instance holds
  *	wrc_held_of()		the same of each instance, where all hold a page
@@ -14,7 +15,8 @@
  * NIC: *client* (connected to the CNode: its receive queue triggers, its send
  * queue answers) and *loop* (connected to itself: its work requests touch the
  * memory node's own memory).  Both send queues are managed: nothing in them
- * runs before a SEND_EN (or, once, wrc_geom.start_bb by doorbell) allows it.
+ * runs before a SEND_EN (or, once, the doorbell that wrc_image_arm() gives) allows
+ * it.
  * The client QP's receive CQ and the loop QP's send CQ are only waited on,
  * never polled, and must ignore overrun.
  *
@@ -71,7 +73,8 @@ struct wrc_opts {
  *		are struct wrc_dbr)
  * @arena_len:	bytes of the arena, a multiple of 4096
  * @buf_len:	bytes of page buffers: 4096 * depth for stores that copy, else 0
- * @start_bb:	doorbell value of the loop send queue that arms instance 0
+ * @start_bb:	where the head of instance 0 ends; the value that arms it comes
+ *		from wrc_image_arm()
  * @rq_posted:	initial receive doorbell record value: K - 1, or K where the chain
  *		posts its entries itself
  * @req_len:	bytes of a request before the page
@@ -168,6 +171,13 @@ int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, const void *arena,
 		    char why[WRC_WHY_MAX]);
+/*
+ * The only way to arm a chain: writes the image, verifies it, and then says with
+ * what the loop queue's doorbell is rung.  Errors are those of the two.
+ */
+int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		  const struct wrc_bind *bind, void *arena,
+		  char why[WRC_WHY_MAX], __u16 *ret_doorbell);
 /* Number of words, or -errno.  words has room for ODRP_WIRE_MAX_WORDS. */
 int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	      struct odrp_wire_word *words);

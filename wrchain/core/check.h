@@ -72,6 +72,14 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, const void *arena,
 		    unsigned int rules, char why[WRC_WHY_MAX]);
 
+/*
+ * wrc_image_arm() with only some rules, for yardsticks on the software NIC
+ * (prog/ladder.h).
+ */
+int wrc_arm_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		  const struct wrc_bind *bind, void *arena, unsigned int rules,
+		  char why[WRC_WHY_MAX], __u16 *ret_doorbell);
+
 /* Writes the reason, with the WQE's line, and returns -EPERM. */
 __attribute__((format(printf, 5, 6)))
 int wrc_refuse(struct wrc_check *c, enum wrc_rule rule, __u32 instance,

@@ -260,7 +260,7 @@ static int post_recvs(struct wrc_rig *rig)
 	return err;
 }
 
-static int start(struct wrc_rig *rig)
+static int start(struct wrc_rig *rig, uint16_t doorbell)
 {
 	int err;
 
@@ -270,8 +270,7 @@ static int start(struct wrc_rig *rig)
 	if (!err)
 		err = post_recvs(rig);
 	if (!err)
-		err = snic_qp_doorbell(rig->nic, rig->loop_qpn,
-				       rig->geom.start_bb);
+		err = snic_qp_doorbell(rig->nic, rig->loop_qpn, doorbell);
 	return err;
 }
 
@@ -313,6 +312,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	};
 	unsigned int rules = WRC_ALL_RULES & ~wrc_variant_excused(cfg->variant);
 	struct wrc_rig *rig = ret_rig;
+	uint16_t doorbell;
 	int err;
 
 	memset(rig, 0, sizeof(*rig));
@@ -337,13 +337,10 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	if (!err)
 		give_pages(rig);
 	if (!err)
-		err = wrc_image_write(&rig->prog, &rig->geom, &rig->bind,
-				      rig->arena);
+		err = wrc_arm_rules(&rig->prog, &rig->geom, &rig->bind,
+				    rig->arena, rules, why, &doorbell);
 	if (!err)
-		err = wrc_check_rules(&rig->prog, &rig->geom, &rig->bind,
-				      rig->arena, rules, why);
-	if (!err)
-		err = start(rig);
+		err = start(rig, doorbell);
 	if (err)
 		wrc_rig_close(rig);
 	return err;

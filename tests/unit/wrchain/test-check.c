@@ -453,6 +453,29 @@ static void every_bit(void **state)
 	}
 }
 
+/* Without the verifier's word there is nothing to ring the doorbell with. */
+static void arms_what_it_accepts(void **state)
+{
+	char why[WRC_WHY_MAX];
+	uint16_t doorbell = 0xbeef;
+	struct bench b;
+
+	bench_open(&b, ODRP_WIRE_LOAD, true, K);
+	b.bind.tt_iova = 4096;
+	assert_int_equal(wrc_image_arm(&b.prog, &b.geom, &b.bind, b.arena, why,
+				       &doorbell), -EPERM);
+	assert_non_null(strstr(why, "address: "));
+	assert_int_equal(doorbell, 0xbeef);
+
+	b.bind.tt_iova = 0;
+	memset(b.arena, 0xff, b.geom.arena_len);
+	assert_int_equal(wrc_image_arm(&b.prog, &b.geom, &b.bind, b.arena, why,
+				       &doorbell), 0);
+	assert_int_equal(doorbell, b.geom.start_bb);
+	expect_accepted(&b);
+	bench_close(&b);
+}
+
 /* A reason is one line that fits, whatever it has to tell. */
 static void reasons(void **state)
 {
@@ -479,6 +502,7 @@ int main(void)
 		cmocka_unit_test(broken_images),
 		cmocka_unit_test(broken_doubly),
 		cmocka_unit_test(every_bit),
+		cmocka_unit_test(arms_what_it_accepts),
 		cmocka_unit_test(reasons),
 	};
 

@@ -174,8 +174,9 @@ static void run_one(struct trial *t, enum stage_scene scene, int fetch,
 	at = difference(t, t->good[scene][fetch].mem);
 	if (at >= 0 || end.answered != good->answered || end.log != good->log ||
 	    end.now != good->now)
-		fail_msg("%s: %s was accepted and does harm: scene %d, fetch %d: byte %ld, %u answers instead of %u",
-			 t->st.c[0].prog.name, what, scene, fetch, at,
+		fail_msg("%s: %s does harm: scene %d, %s, byte %ld, %u answers of %u",
+			 t->st.c[0].prog.name, what, scene,
+			 fetch == SNIC_FETCH_EARLY ? "early" : "late", at,
 			 end.answered, good->answered);
 }
 
