@@ -12,6 +12,7 @@
 #define PAGE ODRP_WIRE_PAGE_SIZE
 #define COUNTERS (2 * SCENE_TAIL * sizeof(uint64_t))	/* behind the ring */
 #define LOG_CQ 4
+#define NO_PAGE (~0ull)
 #define LOG_PEER_RQ 5			/* more answers than anybody asks for */
 #define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
 		SNIC_REMOTE_ATOMIC)
@@ -72,6 +73,15 @@ static void watch_pages(struct scene *s, uint8_t *pages, unsigned int nr)
 		scene_watch(s, pages + nr * PAGE, sizeof(uint64_t));
 }
 
+static bool has_pages(const struct scene *s, unsigned int chain)
+{
+	enum odrp_wire_chain kind = s->cfg.chain[chain].kind;
+
+	return s->cfg.exchange && (kind == ODRP_WIRE_MAPPED_STORE ||
+				   kind == ODRP_WIRE_UNMAPPED_STORE);
+}
+
+/* To the tables, to the instances that have one, and the rest to the ring. */
 static void give_pages(struct scene *s)
 {
 	const struct scene_config *cfg = &s->cfg;
@@ -85,7 +95,10 @@ static void give_pages(struct scene *s)
 			memcpy(s->pool + page * PAGE, &word, sizeof(word));
 			s->st.tag[c][i] = 0x80 + i;
 		}
-	assert_true(page <= cfg->nr_pages);
+	for (c = 0; c < cfg->nr_chains; c++)
+		for (i = 0; i < SCENE_DEPTH && has_pages(s, c); i++, page++)
+			s->chain[c].pages[i] = WRC_POOL_IOVA + page * PAGE;
+	assert_true(page <= cfg->nr_pages && page <= SCENE_PAGES);
 	head = page;
 	for (i = 0; page < cfg->nr_pages; i++, page++)
 		s->ring[i] = htobe64(WRC_POOL_IOVA + page * PAGE);
@@ -183,11 +196,13 @@ static void make_node(struct scene *s, struct scene_chain *ch, uint32_t pdn)
 	ch->node_rcq = make_cq(s);
 	loop.scqn = ch->loop_scq->cqn;
 	node.rcqn = ch->node_rcq->cqn;
-	loop.rcqn = node.scqn = make_cq(s)->cqn;
+	ch->node_scq = make_cq(s);
+	loop.rcqn = node.scqn = ch->node_scq->cqn;
 	ch->loop = make_qp(s, &loop);
 	ch->node = make_qp(s, &node);
 	ch->bind.loop_scqn = loop.scqn;
 	ch->bind.client_rcqn = node.rcqn;
+	ch->bind.client_scqn = node.scqn;
 	ch->bind.loop_qpn = ch->loop->qpn;
 	ch->bind.client_qpn = ch->node->qpn;
 }
@@ -241,13 +256,17 @@ static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
 		       const struct wrc_bind *bind, const uint32_t *tt_key)
 {
 	const struct scene_chain_cfg *cfg = &s->cfg.chain[nr];
-	struct wrc_opts opts = { .strict_index = s->cfg.strict };
+	struct wrc_opts opts = {
+		.strict_index = s->cfg.strict,
+		.variant = s->cfg.exchange ? WRC_V_EXCHANGE : WRC_V_OURS,
+	};
 	struct scene_chain *ch = &s->chain[nr];
 
 	assert_int_equal(wrc_prog_build(cfg->kind, &opts, &ch->prog), 0);
 	assert_int_equal(wrc_geom_init(&ch->prog, SCENE_DEPTH, &ch->geom), 0);
 	assert_true(wrc_words(&ch->prog, &ch->geom, ch->words) >= 0);
 	ch->bind = *bind;
+	ch->bind.pages = ch->pages;
 	ch->bind.tt_len = SCENE_SLOTS * sizeof(uint64_t);
 	ch->bind.tt_key = tt_key[cfg->cnode];
 	ch->arena = block(s, ch->geom.arena_len);
@@ -276,6 +295,13 @@ void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
 
 /* ---- moves ---------------------------------------------------------------------- */
 
+static size_t put_page(uint8_t *to, uint64_t word)
+{
+	memset(to, 0, PAGE);
+	memcpy(to, &word, sizeof(word));
+	return PAGE;
+}
+
 /* Request r of its connection, as any client makes it. */
 static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 		      unsigned int nr)
@@ -287,7 +313,9 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 		.raddr_hi = htobe32(in >> 32), .raddr_lo = htobe32((uint32_t)in),
 		.rkey = htobe32(ch->client_key),
 	};
+	uint64_t word = scene_word(s->cfg.chain[q->chain].cnode, q->tag);
 	uint8_t *to = (uint8_t *)ch->client + CL_MSG;
+	bool page = ch->prog.page;
 	size_t len = sizeof(req);
 	unsigned int i;
 
@@ -297,6 +325,11 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 		uint32_t v = be16toh(w->base), width = ch->prog.word[i].width;
 		__be32 be;
 
+		/* What has no room before the page comes behind it. */
+		if (page && ch->prog.word[i].off > ch->prog.req_len) {
+			len += put_page(to + len, word);
+			page = false;
+		}
 		if (w->kind <= ODRP_WIRE_WORD_DBR)	/* one that counts */
 			v += r * w->step;
 		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
@@ -305,15 +338,7 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 		memcpy(to + len, (uint8_t *)&be + sizeof(be) - width, width);
 		len += width;
 	}
-	if (ch->prog.page) {
-		uint64_t word = scene_word(s->cfg.chain[q->chain].cnode,
-					   q->tag);
-
-		memset(to + len, 0, PAGE);
-		memcpy(to + len, &word, sizeof(word));
-		len += PAGE;
-	}
-	return len;
+	return page ? len + put_page(to + len, word) : len;
 }
 
 static void ask(struct scene *s, unsigned int nr)
@@ -342,19 +367,21 @@ static void look_for_answer(struct scene *s, unsigned int c, uint32_t before)
 {
 	struct scene_chain *ch = &s->chain[c];
 	const struct wrc_cqe *cqe = ch->peer_rcq->attr.buf;
+	uint64_t word = ch->client[CL_IN / sizeof(uint64_t)];
 
+	if (word != NO_PAGE)
+		scene_brought(s, c, word);
 	if (ch->peer_rcq->count == before || ch->peer->state == SNIC_QP_ERR)
 		return;
 	cqe += before & ((1u << LOG_CQ) - 1);
-	scene_answered(s, c, be32toh(cqe->imm),
-		       ch->client[CL_IN / sizeof(uint64_t)]);
+	scene_answered(s, c, be32toh(cqe->imm));
 }
 
 static void run(struct scene *s, unsigned int c, struct snic_qp *qp)
 {
 	uint32_t before = s->chain[c].peer_rcq->count;
 
-	s->chain[c].client[CL_IN / sizeof(uint64_t)] = ~0ull;
+	s->chain[c].client[CL_IN / sizeof(uint64_t)] = NO_PAGE;
 	snic_sq_run_qp(qp);
 	look_for_answer(s, c, before);
 }
@@ -575,6 +602,8 @@ static uint64_t hash(void *arg)
 		uint64_t v = ch->loop_scq->count |
 			     (uint64_t)ch->node_rcq->count << 32;
 
+		h = explore_mix(h, &v, sizeof(v));
+		v = ch->prog.client_cqes ? ch->node_scq->count : 0;
 		h = explore_mix(h, &v, sizeof(v));
 		h = explore_mix(h, ch->arena, ch->geom.arena_len);
 		h = mix_pages(h, ch->buf, ch->geom.buf_len / PAGE);

@@ -21,7 +21,7 @@
 #define SCENE_CNODES	2
 #define SCENE_CHAINS	5
 #define SCENE_REQS	10
-#define SCENE_PAGES	8		/* at most */
+#define SCENE_PAGES	16		/* at most */
 #define SCENE_SLOTS	4		/* entries of a table */
 #define SCENE_DEPTH	4		/* instances of a chain */
 #define SCENE_TAIL	16		/* the tail's place behind the head's */
@@ -43,7 +43,8 @@ struct scene_chain_cfg {
 
 /**
  * struct scene_config - what is searched
- * @nr_pages, @log_ring: pages; log2 of the ring's slots
+ * @exchange:	the programs of page exchange; each instance of a store has a page
+ * @nr_pages, @log_ring: pages, the instances' too; log2 of the ring's slots
  * @mapped:	per CNode: its first slots that have a page at the start
  * @rude:	CNode 0 does not wait for answers before it uses a slot again
  * @breaks:	how many connections may break
@@ -52,7 +53,7 @@ struct scene_chain_cfg {
  * @kill:	and CNode 0 may be given up
  */
 struct scene_config {
-	bool strict, rude, may_fail, agent, kill;
+	bool strict, rude, may_fail, agent, kill, exchange;
 	enum snic_fetch fetch;
 	uint8_t nr_pages, log_ring, breaks;
 	uint8_t mapped[SCENE_CNODES];
@@ -65,11 +66,12 @@ struct scene_chain {
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 	struct wrc_bind bind;
+	__u64 pages[SCENE_DEPTH];	/* each instance's first */
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	uint8_t *arena, *buf;
 	uint64_t *client;	/* the client's memory, see scene.c */
 	struct snic_qp *loop, *node, *peer;
-	struct snic_cq *loop_scq, *node_rcq, *peer_rcq;
+	struct snic_cq *loop_scq, *node_scq, *node_rcq, *peer_rcq;
 	uint32_t client_key;
 };
 
@@ -83,6 +85,8 @@ struct scene_state {
 	uint8_t breaks;
 	/* What each slot contains, as its CNode knows. */
 	uint8_t tag[SCENE_CNODES][SCENE_SLOTS];
+	/* The first word of the page that came last, until its answer comes. */
+	uint64_t brought[SCENE_CHAINS];
 	const char *wrong;
 };
 
@@ -140,9 +144,9 @@ const char *scene_agent_wrong(const struct scene *s);
 
 /* scene_check.c: NULL or what is broken. */
 const char *scene_wrong(struct scene *s, bool quiet);
-/* What an answer has brought. */
-void scene_answered(struct scene *s, unsigned int chain, uint32_t id,
-		    uint64_t page);
+/* A load's page has come, and an answer. */
+void scene_brought(struct scene *s, unsigned int chain, uint64_t word);
+void scene_answered(struct scene *s, unsigned int chain, uint32_t id);
 
 /* A page's first word, as stores fill it. */
 static inline uint64_t scene_word(unsigned int cnode, uint8_t tag)

@@ -25,16 +25,18 @@ static void see(void *arg, uint64_t page)
 		c->seen[nr]++;
 }
 
-/* wrc_held_page() is exact between any two WQEs. */
+/* wrc_held_of() is exact between any two WQEs. */
 static void see_chain(struct count *c, const struct scene_chain *ch)
 {
 	struct wrc_held held;
+	unsigned int i;
 
-	if (wrc_held_page(&ch->prog, &ch->geom, ch->arena, ch->loop->sq_ci,
-			  &held))
-		c->foreign = true;
-	else
-		see(c, held.page);
+	for (i = 0; i < SCENE_DEPTH; i++)
+		if (wrc_held_of(&ch->prog, &ch->geom, ch->arena,
+				ch->loop->sq_ci, i, &held))
+			c->foreign = true;
+		else
+			see(c, held.page);
 }
 
 static void see_all(struct count *n)
@@ -150,13 +152,18 @@ static void loaded(struct scene *s, unsigned int cnode, uint8_t slot,
 	if (keeps_rules(s, cnode)) {
 		if (word != scene_word(cnode, s->st.tag[cnode][slot]))
 			s->st.wrong = "I5: a load brought something else";
-	} else if (word && word >> 32 != cnode + 1) {
-		s->st.wrong = "I3: a load brought another's page";
 	}
 }
 
-void scene_answered(struct scene *s, unsigned int chain, uint32_t id,
-		    uint64_t word)
+/* Before its answer, perhaps: nobody is to see another's, even then. */
+void scene_brought(struct scene *s, unsigned int chain, uint64_t word)
+{
+	s->st.brought[chain] = word;
+	if (word && word >> 32 != s->cfg.chain[chain].cnode + 1u)
+		s->st.wrong = "I3: a load brought another's page";
+}
+
+void scene_answered(struct scene *s, unsigned int chain, uint32_t id)
 {
 	unsigned int cnode = s->cfg.chain[chain].cnode;
 	const struct scene_req *q;
@@ -170,11 +177,76 @@ void scene_answered(struct scene *s, unsigned int chain, uint32_t id,
 	s->st.answered[chain]++;
 	s->st.req_answered[id] = true;
 	if (s->cfg.chain[chain].kind == ODRP_WIRE_LOAD)
-		loaded(s, cnode, q->slot, word);
+		loaded(s, cnode, q->slot, s->st.brought[chain]);
 	else if (s->cfg.chain[chain].kind == ODRP_WIRE_INVALIDATE)
 		s->st.tag[cnode][q->slot] = 0;
 	else
 		s->st.tag[cnode][q->slot] = q->tag;
+	s->st.brought[chain] = 0;
+}
+
+/* ---- I3 of page exchange: pages that can be touched are the chain's -------------- */
+
+static uint64_t load_be(const void *at)
+{
+	uint64_t v;
+
+	memcpy(&v, at, sizeof(v));
+	return be64toh(v);
+}
+
+static uint64_t held_by(const struct scene_chain *ch, unsigned int instance)
+{
+	struct wrc_held held;
+
+	return wrc_held_of(&ch->prog, &ch->geom, ch->arena, ch->loop->sq_ci,
+			   instance, &held) ? 0 : held.page;
+}
+
+/* A page that has been let go, and not been sent yet. */
+static bool sends_foreign(const struct scene_chain *ch)
+{
+	const struct snic_qp *qp = ch->node;
+	unsigned int instance = qp->sq_ci / ch->geom.client_bb % SCENE_DEPTH;
+	struct wrc_ref at = ch->prog.hold.page;
+	uint64_t page;
+
+	if (!ch->prog.hold.lent || qp->state != SNIC_QP_RTS ||
+	    qp->sq_ci == qp->sq_limit ||
+	    qp->sq_ci % ch->geom.client_bb != ch->prog.insn[at.at].bb)
+		return false;
+	page = load_be(ch->arena + wrc_arena_off(&ch->prog, &ch->geom, at,
+						 instance));
+	return page && page != held_by(ch, instance);
+}
+
+/* Receive entries that a request may come to. */
+static bool receives_foreign(const struct scene_chain *ch)
+{
+	const struct wrc_dbr *dbr = (void *)(ch->arena + ch->geom.client_dbr);
+	uint16_t posted = be32toh(dbr->rcv), r;
+
+	if (!wrc_has_register(&ch->prog) || ch->node->state != SNIC_QP_RTS)
+		return false;
+	for (r = ch->node->rq_ci; r != posted; r++) {
+		uint32_t at = wrc_arena_off(&ch->prog, &ch->geom,
+					    wrc_at(WRC_SP_RECV), r);
+
+		if (load_be(ch->arena + at) != held_by(ch, r % SCENE_DEPTH))
+			return true;
+	}
+	return false;
+}
+
+static const char *wrong_touch(const struct scene_chain *ch)
+{
+	if (!ch->prog.own)
+		return NULL;
+	if (sends_foreign(ch))
+		return "I3: a page may be sent that is not the chain's";
+	if (receives_foreign(ch))
+		return "I3: a page may be received into that is not the chain's";
+	return NULL;
 }
 
 /* ---- I6: nothing runs that has not been asked for ------------------------------ */
@@ -224,8 +296,11 @@ const char *scene_wrong(struct scene *s, bool quiet)
 		why = wrong_places(s);
 	if (!why)
 		why = wrong_contents(s);
-	for (c = 0; !why && c < s->cfg.nr_chains; c++)
+	for (c = 0; !why && c < s->cfg.nr_chains; c++) {
 		why = wrong_progress(s, c);
+		if (!why)
+			why = wrong_touch(&s->chain[c]);
+	}
 	if (!why && s->agent)
 		why = scene_agent_wrong(s);
 	if (!why && quiet)

@@ -454,6 +454,214 @@ static void open_stale(void **state)
 	      "I3: a load brought another's page");
 }
 
+/* ---- page exchange ------------------------------------------------------------------- */
+
+static void exchange_one_slot(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 10, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
+		.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 },
+			   { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 },
+			 { 3, 0 }, { 0, 0, 3 } },
+	};
+
+	holds_both(&cfg, "exchange: one slot");
+	cfg.strict = false;
+	holds(&cfg, "exchange: one slot, index not checked");
+}
+
+/* What a CNode could do with the programs above: open_load(). */
+static void exchange_closed(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.may_fail = true, .strict = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+	};
+
+	holds_both(&cfg, "exchange: load, freed");
+	cfg.nr_pages = 10;
+	cfg.chain[0].kind = MAPPED;
+	cfg.req[0].tag = 9;
+	holds_both(&cfg, "exchange: mapped store, freed");
+	cfg.chain[0].kind = UNMAPPED;
+	holds_both(&cfg, "exchange: unmapped store, freed");
+}
+
+/* open_stale(); and two that touch one slot at the same time. */
+static void exchange_rude(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .mapped = { 0, 1 }, .rude = true,
+		.may_fail = true, .strict = true, .fetch = SNIC_FETCH_EARLY,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 1 } },
+		.req = { { 2, 0 }, { 0, 0, 7 }, { 1, 0 } },
+	};
+
+	holds(&cfg, "exchange: stale page");
+	cfg = (struct scene_config){
+		.exchange = true,
+		.nr_pages = 8, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.may_fail = true, .strict = true, .fetch = SNIC_FETCH_EARLY,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { LOAD, 0 }, { LOAD, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+	};
+	holds(&cfg, "exchange: load against load");
+	cfg.nr_pages = 10;
+	cfg.chain[1].kind = MAPPED;
+	cfg.req[1].tag = 8;
+	holds(&cfg, "exchange: load against store");
+	cfg.nr_pages = 14;
+	cfg.chain[0].kind = UNMAPPED;
+	cfg.req[0].tag = 9;
+	holds(&cfg, "exchange: store against store");
+}
+
+/* Each instance's page is renewed, and used again a lap later. */
+static void exchange_second_lap(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .mapped = { 2, 0 },
+		.nr_chains = 2, .nr_reqs = 10,
+		.chain = { { LOAD, 0 }, { MAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
+			 { 0, 0 }, { 1, 1, 3 }, { 0, 0 }, { 1, 1, 4 },
+			 { 0, 0 }, { 1, 1, 5 } },
+	};
+
+	holds_both(&cfg, "exchange: second lap");
+}
+
+/* At any WQE each page is in one place, and nothing is in none. */
+static void exchange_breaks(void **state)
+{
+	static const enum odrp_wire_chain kind[] = { LOAD, MAPPED, UNMAPPED };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		struct scene_config cfg = {
+			.exchange = true,
+			.nr_pages = 8, .log_ring = 2, .mapped = { 2, 0 },
+			.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
+			.chain = { { kind[i], 0 } },
+			.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
+		};
+
+		if (kind[i] == UNMAPPED) {
+			cfg.mapped[0] = 0;
+			cfg.req[2].slot = 2;
+		}
+		if (kind[i] == LOAD)
+			cfg.nr_pages = 4;
+		holds_both(&cfg, "exchange: breaks, one chain");
+	}
+}
+
+/* The ring runs empty: the store is done, and its chain fails behind it. */
+static void exchange_empty(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .mapped = { 0, 1 },
+		.may_fail = true, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 }, { 0, 2, 3 } },
+	};
+
+	holds_both(&cfg, "exchange: empty ring");
+}
+
+/* The load puts the page back when its message has been let go, not seen. */
+static void unseen(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int seen = 0, i;
+
+	while (ch->prog.insn[seen].op != WRC_WQE_WAIT ||
+	       ch->prog.insn[seen].target != ch->prog.nr_insn - 2)
+		seen++;
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_wait_en *wait = (void *)
+			((uint8_t *)scene_insn(s, 0, seen, i) +
+			 sizeof(struct wrc_wqe_ctrl));
+
+		wait->obj = htobe32(ch->bind.client_rcqn);
+	}
+}
+
+/* The receive entry keeps the page that has been mapped. */
+static void not_renewed(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int entry = 0, i;
+
+	while (ch->prog.insn[entry].sge[0].at.space != WRC_SP_RECV)
+		entry++;
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_data *data = (void *)
+			((uint8_t *)scene_insn(s, 0, entry, i) +
+			 sizeof(struct wrc_wqe_ctrl) +
+			 sizeof(struct wrc_wqe_raddr));
+
+		data->addr = htobe64(ch->bind.arena_iova + ch->geom.scratch +
+				     WRC_REG_TRASH);
+	}
+}
+
+/* The request's word goes to the record, not to where the chain takes it. */
+static void posted_early(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int n = 0, i;
+
+	while (ch->prog.scatter[n].to.space != WRC_SP_REG)
+		n++;
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_data *data = (void *)
+			(ch->arena + ch->geom.client_rq +
+			 (i << ch->geom.log_rq_stride));
+
+		data[n].addr = htobe64(ch->bind.arena_iova +
+				       ch->geom.client_dbr);
+	}
+}
+
+static void exchange_finds(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.may_fail = true, .strict = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+	};
+	struct scene_config lone = {
+		.exchange = true,
+		.nr_pages = 6, .log_ring = 2, .strict = true,
+		.nr_chains = 1, .nr_reqs = 1,
+		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
+	};
+
+	fails(&cfg, "exchange: put back unseen", unseen,
+	      "I3: a page may be sent that is not the chain's");
+	fails(&lone, "exchange: plain swap", plain_take,
+	      "I1: a page in no place");
+	fails(&lone, "exchange: not renewed", not_renewed,
+	      "I3: a page may be received into that is not the chain's");
+	fails(&lone, "exchange: posted by the request", posted_early,
+	      "I3: a page may be received into that is not the chain's");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,6 +683,13 @@ int main(void)
 		cmocka_unit_test(enabled_too_early),
 		cmocka_unit_test(open_load),
 		cmocka_unit_test(open_stale),
+		cmocka_unit_test(exchange_one_slot),
+		cmocka_unit_test(exchange_closed),
+		cmocka_unit_test(exchange_rude),
+		cmocka_unit_test(exchange_second_lap),
+		cmocka_unit_test(exchange_breaks),
+		cmocka_unit_test(exchange_empty),
+		cmocka_unit_test(exchange_finds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
