@@ -127,10 +127,10 @@ void rc_restart_timeout(struct snic_rc_req *req)
 
 /* ---- when it has been too long ------------------------------------------------ */
 
-static void again(struct snic_rc_req *req)
+static void again(struct snic_rc_req *req, uint32_t window)
 {
 	req->rewound = false;
-	req->window = RC_WINDOW_MIN;
+	req->window = window;
 	rc_go_back(req);
 }
 
@@ -143,16 +143,17 @@ static void timed_out(struct snic_rc_req *req)
 	}
 	req->retries++;
 	rc_stop_timeout(req);
-	again(req);
+	again(req, RC_WINDOW_MIN);
 	rc_start_timeout(req);
 }
 
+/* One packet: mostly the peer is only late, and has had them all. */
 static void probe(struct snic_rc_req *req)
 {
 	snic_stats(req->qp->nic)->probes++;
 	if (req->probes < MAX_PROBES)
 		req->probes++;
-	again(req);
+	again(req, 1);
 	rc_start_timeout(req);
 }
 

@@ -88,6 +88,29 @@ static void test_gives_up_in_time(void **state)
 	pair_close(&p);
 }
 
+/* A peer that may be only late is asked with one packet, not sent all again. */
+static void test_late_peer(void **state)
+{
+	struct pair p;
+	uint64_t before;
+
+	open_with(&p, 18, 7);
+	write_one(&p, 100);
+	cable_run(&p.c, MS);
+	before = stats(&p, 0).retransmits;
+	p.c.filter = lossy;
+	loser = 1;
+	lose = 1000000;
+	write_one(&p, 20000);
+	cable_run(&p.c, 6 * MS);
+	assert_int_equal(stats(&p, 0).probes, 1);
+	assert_int_equal(stats(&p, 0).retransmits, before + 1);
+	lose = 0;
+	cable_run(&p.c, 20 * MS);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	pair_close(&p);
+}
+
 /* No time-out was agreed on: for ever, and silently. */
 static void test_never(void **state)
 {
@@ -160,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tail),
 		cmocka_unit_test(test_gives_up_in_time),
+		cmocka_unit_test(test_late_peer),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_slow_peer),
 		cmocka_unit_test(test_not_ready),
