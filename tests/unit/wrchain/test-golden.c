@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
- * the listing of four instances, and .wqe, the bytes of instance 1.
+ * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
+ * page exchange have exchange- before their name.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
@@ -127,6 +128,24 @@ static void compare(const char *name, bool strict, const char *ext,
 	free(want);
 }
 
+static void both(enum odrp_wire_chain chain, bool strict,
+		 enum wrc_variant variant, char *buf)
+{
+	struct wrc_opts opts = { .strict_index = strict, .variant = variant };
+	struct bench b;
+	char name[64];
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
+	bench_image(&b, 4);
+	snprintf(name, sizeof(name), "%s%s",
+		 variant == WRC_V_EXCHANGE ? "exchange-" : "", b.prog.name);
+	listing(&b, buf);
+	compare(name, strict, "dis", buf);
+	hex(&b, buf);
+	compare(name, strict, "wqe", buf);
+	bench_close(&b);
+}
+
 static void golden(void **state)
 {
 	char *buf = malloc(MAX_FILE);
@@ -134,14 +153,10 @@ static void golden(void **state)
 	assert_non_null(buf);
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
-			struct bench b;
-
-			bench_open(&b, chain, strict, 4);
-			listing(&b, buf);
-			compare(b.prog.name, strict, "dis", buf);
-			hex(&b, buf);
-			compare(b.prog.name, strict, "wqe", buf);
-			bench_close(&b);
+			both(chain, strict, WRC_V_OURS, buf);
+			/* Invalidate is the same. */
+			if (chain != ODRP_WIRE_INVALIDATE)
+				both(chain, strict, WRC_V_EXCHANGE, buf);
 		}
 	free(buf);
 }
