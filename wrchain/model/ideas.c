@@ -246,6 +246,54 @@ static int exchange_atomic(struct idea *i, struct wrc_prog *prog)
 	return finish(i, swap, 0);
 }
 
+/*
+ * One program for mapped and unmapped slots, as prog/exchange.c has two: the
+ * old entry decides.  An entry's bytes make opcodes for a mapped one only, so
+ * they make WRITEs that turn the allocation into NOPs; a READ makes it whole
+ * again for the next lap.  As it costs where a page is allocated: without one,
+ * two atomics fewer.
+ */
+static int exchange_any(struct idea *i, struct wrc_prog *prog)
+{
+	struct wrc_ref trash = wrc_reg(WRC_REG_TRASH, 0);
+	int swap, go, open, n;
+
+	begin(i, ODRP_WIRE_UNMAPPED_STORE, "unmapped_store", true, prog);
+	open = i->last_en;
+	swap = wrc_exchange(&i->b, wrc_at(WRC_SP_TT), spare);
+	need(i, swap);
+	go = wrc_send_en(&i->b, 0);
+	i->last_en = open;
+	/* Opcodes of the allocation as they were; and whether to cancel it. */
+	n = wrc_read(&i->b, trash, trash, 2);
+	n = wrc_read(&i->b, spare, trash, 8);
+	need(i, n);
+	patched(i);
+	wrc_write(&i->b, trash, trash, 1, 0);
+	n = wrc_write(&i->b, trash, trash, 1, WRC_I_SIGNALED);
+	wrc_wait(&i->b, n);
+	patched(i);
+	n = wrc_advance(&i->b, wrc_at(WRC_SP_HEAD), wrc_reg(WRC_REG_SLOT, 0),
+			0);
+	need(i, n);
+	n = wrc_endian_swap(&i->b, wrc_reg(WRC_REG_SLOT, 0));
+	wrc_set_swapped(&i->b, n, trash);
+	need(i, n);
+	patched(i);
+	n = wrc_take(&i->b, wrc_at(WRC_SP_SLOT), spare);
+	need(i, n);
+	patched(i);
+	free_run(i);
+	wrc_write(&i->b, trash, spare, 8, 0);
+	n = wrc_endian_swap(&i->b, spare);
+	wrc_set_swapped(&i->b, n, trash);
+	n = wrc_read(&i->b, spare, trash, 8);
+	need(i, n);
+	wrc_write(&i->b, wrc_at(WRC_SP_DBR), trash, sizeof(__be32), 0);
+	i->last_en = go;
+	return finish(i, swap, 0);
+}
+
 /* ---- pull store: the chain READs the page from the client ----------------------- */
 
 static int pull_mapped(struct idea *i, struct wrc_prog *prog)
@@ -280,6 +328,8 @@ static const struct {
 	  ring_store },
 	{ { "page exchange", "no copy; allocation behind the answer" },
 	  exchange_unmapped },
+	{ { "exchange, one for both", "the entry says whether to allocate" },
+	  exchange_any },
 	{ { "ring without EndianSwap", "FAA straight into the WRITE" },
 	  ring_invalidate },
 };
