@@ -9,15 +9,23 @@
 
 /* What stands in the loop queue, as decided on paper. */
 struct step {
-	char what;	/* Request wait, Wait for the last CQE, Enable, Answer, . */
+	/*
+	 * Request wait, Wait for the last CQE, wait for a Message, Enable, Gate
+	 * whose count comes last, Answer, .
+	 */
+	char what;
 	uint8_t bbs;
-	uint8_t end;	/* Enable: blocks from the instance's start */
+	uint8_t end;	/* Enable, Answer: blocks from the instance's start */
 	bool cqe;
 };
 
-#define MAX_STEPS 17
+#define MAX_STEPS 24
 
-static const struct step steps[ODRP_WIRE_NR_CHAINS][MAX_STEPS] = {
+/* Page exchange, behind the present programs. */
+#define EXCHANGE ODRP_WIRE_NR_CHAINS
+#define NR_PROGS (EXCHANGE + ODRP_WIRE_INVALIDATE)
+
+static const struct step steps[NR_PROGS][MAX_STEPS] = {
 	[ODRP_WIRE_LOAD] = {
 		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 10 },
 		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 }, { '.', 2 },
@@ -43,6 +51,28 @@ static const struct step steps[ODRP_WIRE_NR_CHAINS][MAX_STEPS] = {
 		{ 'W', 1 }, { 'E', 1, 34 },
 		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 }, { '.', 12 },
 	},
+	[EXCHANGE + ODRP_WIRE_LOAD] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 12 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'A', 1, 1 },
+		{ '.', 1, 0, true }, { '.', 1, 0, true }, { 'W', 1 },
+		{ 'M', 1 }, { 'E', 1, 18 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1, 2 }, { '.', 1 },
+	},
+	[EXCHANGE + ODRP_WIRE_MAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'G', 1, 8 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'A', 1, 1 }, { 'E', 1, 18 },
+		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
+		{ 'W', 1 }, { '.', 1 }, { '.', 1 },
+	},
+	[EXCHANGE + ODRP_WIRE_UNMAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'G', 1, 8 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'A', 1, 1 }, { 'E', 1, 16 },
+		{ '.', 1, 0, true }, { '.', 1, 0, true }, { 'W', 1 },
+		{ '.', 3, 0, true }, { 'W', 1 }, { 'E', 1, 20 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'E', 1, 34 },
+		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
+		{ 'W', 1 }, { '.', 1 }, { '.', 5 },
+	},
 };
 
 /* The NIC's counters at the start of an instance. */
@@ -54,6 +84,11 @@ struct model {
 	uint32_t cqes;		/* loop completions, 24 bits */
 	uint16_t loop, client;	/* blocks */
 	uint16_t posted;	/* receive entries */
+	uint32_t messages;	/* that were seen to arrive, 24 bits */
+	int size;		/* blocks of an instance */
+	bool store;		/* page exchange: posts its own entry, gate last */
+	bool pages_first;	/* page exchange, load: two messages */
+	uint16_t tail;
 };
 
 struct formula {
@@ -97,7 +132,11 @@ static inline void expect_step(struct client *c, const struct model *m,
 		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(loop + s->end));
 		break;
 	case 'A':
-		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(m->client + 1));
+		expect(c, ODRP_WIRE_WORD_ENABLE,
+		       (uint16_t)(m->client + (s->end ? s->end : 1)));
+		break;
+	case 'M':
+		expect(c, ODRP_WIRE_WORD_WAIT, m->messages);
 		break;
 	}
 }
@@ -105,9 +144,7 @@ static inline void expect_step(struct client *c, const struct model *m,
 /* One request: the next instance's head, this one's body, the record. */
 static void serve(struct model *m, struct client *c)
 {
-	uint16_t size = m->steps == steps[ODRP_WIRE_LOAD] ? 8 :
-			m->steps == steps[ODRP_WIRE_MAPPED_STORE] ? 16 : 32;
-	uint16_t at = m->loop, next = m->loop + size;
+	uint16_t at = m->loop, next = m->loop + m->size;
 
 	c->at = 0;
 	for (int i = 0; i < MAX_STEPS && m->steps[i].what; i++) {
@@ -118,17 +155,28 @@ static void serve(struct model *m, struct client *c)
 				    next, next + i, 0);
 		else
 			expect_step(c, m, s, 0, m->loop, at, m->cqes);
+		if (s->what == 'G')
+			m->tail = m->loop + s->end;
 		at += s->bbs;
 		m->cqes = (m->cqes + s->cqe) & 0xffffff;
 	}
 	assert_int_equal(at, next);
+	if (m->pages_first) {
+		if (m->strict)
+			expect(c, ODRP_WIRE_WORD_INDEX, m->client);
+		expect(c, ODRP_WIRE_WORD_EARLY, WRC_WQE_WRITE);
+		m->client++;
+		m->messages = (m->messages + 1) & 0xffffff;
+	}
 	if (m->strict)
 		expect(c, ODRP_WIRE_WORD_INDEX, m->client);
 	expect(c, ODRP_WIRE_WORD_ANSWER, WRC_WQE_WRITE_IMM);
 	m->posted++;
 	expect(c, ODRP_WIRE_WORD_DBR, m->posted);
-	/* r + 1 consumed; what remains posted is K - 1, always. */
-	if ((uint16_t)(m->posted - m->requests - 1) != m->depth - 1)
+	if (m->store)
+		expect(c, ODRP_WIRE_WORD_ENABLE, m->tail);
+	/* r + 1 consumed; what remains posted is K - 1, or all K, always. */
+	if ((uint16_t)(m->posted - m->requests - 1) != m->depth - !m->store)
 		fail_msg("request %u leaves %u posted", c->r,
 			 (uint16_t)(m->posted - m->requests - 1));
 	if (c->at != c->n)
@@ -139,11 +187,23 @@ static void serve(struct model *m, struct client *c)
 	c->r++;
 }
 
-static void open_client(enum odrp_wire_chain chain, bool strict, uint32_t depth,
+/* What a word that is no count says of a quiet request, or an early page. */
+static uint8_t other_opcode(int prog, uint8_t kind)
+{
+	if (kind == ODRP_WIRE_WORD_EARLY)
+		return WRC_WQE_WRITE_IMM;
+	return prog == ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
+}
+
+static void open_client(int which, bool strict, uint32_t depth,
 			struct client *c, struct model *m)
 {
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
-	struct wrc_opts opts = { .strict_index = strict };
+	struct wrc_opts opts = {
+		.strict_index = strict,
+		.variant = which < EXCHANGE ? WRC_V_OURS : WRC_V_EXCHANGE,
+	};
+	enum odrp_wire_chain chain = which % EXCHANGE;
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 
@@ -156,17 +216,22 @@ static void open_client(enum odrp_wire_chain chain, bool strict, uint32_t depth,
 		c->f[i].kind = words[i].kind;
 		c->f[i].base = be16toh(words[i].base);
 		c->f[i].step = words[i].step;
-		if (words[i].kind == ODRP_WIRE_WORD_ANSWER) {
+		if (words[i].kind >= ODRP_WIRE_WORD_ANSWER) {
 			assert_int_equal(words[i].step,
-					 chain == ODRP_WIRE_LOAD ?
-						 WRC_WQE_WRITE : WRC_WQE_NOP);
+					 other_opcode(which, words[i].kind));
 			c->f[i].step = 0;
 		}
 		c->f[i].mask = words[i].kind == ODRP_WIRE_WORD_WAIT ?
 				       0xffffff : 0xffff;
 	}
-	*m = (struct model){ .steps = steps[chain], .depth = depth,
-			     .strict = strict, .posted = depth - 1 };
+	*m = (struct model){ .steps = steps[which], .depth = depth,
+			     .strict = strict,
+			     .store = which >= EXCHANGE && prog.page,
+			     .pages_first = which >= EXCHANGE && !prog.page };
+	m->posted = depth - !m->store;
+	for (int i = 0; i < MAX_STEPS && steps[which][i].what; i++)
+		m->size += steps[which][i].bbs;
+	assert_int_equal(m->size & (m->size - 1), 0);
 }
 
 #define WRAP_24 (0x1000000 + 5000)
@@ -178,8 +243,8 @@ static void for_ever(void **state)
 	struct client c;
 	struct model m;
 
-	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
-		open_client(chain, false, 64, &c, &m);
+	for (int prog = 0; prog < NR_PROGS; prog++) {
+		open_client(prog, false, 64, &c, &m);
 		for (uint32_t r = 0; r < WRAP_24; r++)
 			serve(&m, &c);
 	}
@@ -190,10 +255,10 @@ static void every_depth(void **state)
 	struct client c;
 	struct model m;
 
-	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+	for (int prog = 0; prog < NR_PROGS; prog++)
 		for (int strict = 0; strict < 2; strict++)
 			for (uint32_t k = 4; k <= 1024; k *= 2) {
-				open_client(chain, strict, k, &c, &m);
+				open_client(prog, strict, k, &c, &m);
 				for (uint32_t r = 0; r < WRAP_16; r++)
 					serve(&m, &c);
 			}
