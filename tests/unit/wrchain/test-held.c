@@ -129,6 +129,79 @@ static void own_registers(void **state)
 	bench_close(&b);
 }
 
+/* ---- page exchange: each instance holds a page, always ---------------------- */
+
+#define OWN_ADDR (WRC_POOL_IOVA + 0x1000)
+#define OLD_ADDR (WRC_POOL_IOVA + 0x2000)
+
+/* From the listings exchange-NAME in tests/golden; 99: never. */
+struct exchange {
+	enum odrp_wire_chain chain;
+	uint32_t swapped, slot_taken, page_taken;
+	uint32_t old_insn, page_insn;
+};
+
+static const struct exchange exchanges[] = {
+	{ ODRP_WIRE_MAPPED_STORE, 5, 99, 99, 7, 0 },
+	{ ODRP_WIRE_UNMAPPED_STORE, 5, 10, 18, 7, 16 },
+};
+
+static void open_exchange(struct bench *b, const struct exchange *x,
+			  uint64_t page)
+{
+	struct wrc_opts opts = { .variant = WRC_V_EXCHANGE };
+	uint64_t own = htobe64(OWN_ADDR), old = htobe64(OLD_ADDR);
+	uint64_t new = htobe64(page), slot = SLOT_ADDR;
+
+	assert_int_equal(wrc_prog_build(x->chain, &opts, &b->prog), 0);
+	bench_image(b, 4);
+	for (uint32_t k = 0; k < 4; k++) {
+		memcpy(&bench_recv(b, k, b->prog.nr_scatter - 2)->addr, &own,
+		       8);
+		memcpy(bench_field(b, x->old_insn, x->page_insn ? WRC_F_RADDR :
+				   WRC_F_ADDR, 0, k), &old, 8);
+		if (x->page_insn)
+			memcpy(bench_field(b, x->page_insn, WRC_F_ADDR, 0, k),
+			       &new, 8);
+		memcpy(b->arena + b->geom.scratch + 64 * k, &slot, 8);
+	}
+}
+
+static void expect_exchange(struct bench *b, const struct exchange *x,
+			    uint16_t at, uint32_t k, uint64_t new)
+{
+	uint32_t bb = at % b->geom.loop_bb;
+	bool runs = at / b->geom.loop_bb % 4 == k;
+	uint64_t page = OWN_ADDR, slot = 0;
+	struct wrc_held held;
+
+	if (runs && bb >= x->swapped)
+		page = bb >= x->page_taken ? new : OLD_ADDR;
+	if (runs && bb >= x->slot_taken && (bb < x->page_taken || !new))
+		slot = SLOT_ADDR;
+	assert_int_equal(wrc_held_of(&b->prog, &b->geom, b->arena, at, k,
+				     &held), 0);
+	if (held.page != page || held.slot != slot || held.home)
+		fail_msg("%s at %u, instance %u: page 0x%llx slot 0x%llx",
+			 b->prog.name, at, k, (unsigned long long)held.page,
+			 (unsigned long long)held.slot);
+}
+
+static void exchanged(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		const struct exchange *x = &exchanges[i / 2];
+		uint64_t page = i % 2 ? PAGE_ADDR : 0;
+		struct bench b;
+
+		open_exchange(&b, x, page);
+		for (uint32_t at = 0; at < 0x10000; at++)
+			for (uint32_t k = 0; k < 4; k++)
+				expect_exchange(&b, x, at, k, page);
+		bench_close(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +209,7 @@ int main(void)
 		cmocka_unit_test(invalidate),
 		cmocka_unit_test(others),
 		cmocka_unit_test(own_registers),
+		cmocka_unit_test(exchanged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
