@@ -219,7 +219,6 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 	s->cm_id = 0;
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
-	s->suspect = why != WHY_LEFT;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD || why == WHY_BROKEN;
 	m->sess_evicted += why == WHY_EVICTED;
@@ -227,13 +226,18 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
-/* It may have dropped pages that its table does not show any more. */
+/*
+ * Somebody may have dropped pages that its table does not show any more.  A NIC
+ * that cannot be frozen cannot be swept.
+ */
 static void sweep(struct manager *m)
 {
 	uint64_t lost;
 	int r = check_repair(m, &lost);
 
-	if (r)
+	if (r == -EOPNOTSUPP)
+		log_debug("cannot look for lost pages");
+	else if (r)
 		log_warning("cannot look for lost pages: %s", strerror(-r));
 	else if (lost)
 		log_warning("%" PRIu64 " pages were in no place; they go back",
@@ -242,7 +246,6 @@ static void sweep(struct manager *m)
 
 static void bury(struct manager *m, struct sess *s)
 {
-	bool suspect = s->suspect;
 	unsigned int i, c;
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
@@ -254,8 +257,8 @@ static void bury(struct manager *m, struct sess *s)
 	log_info("session %" PRIu64 ": all pages are back, %" PRIu64 " free",
 		 s->id, pool_free_pages(&m->pool));
 	sess_free(s);
-	if (suspect || !m->nr_sess)
-		sweep(m);
+	/* Even if it said goodbye: so does one that has dropped pages. */
+	sweep(m);
 }
 
 void manager_drain(struct manager *m)
@@ -347,10 +350,12 @@ static uint64_t mapped_by(const struct sess *s)
 
 /*
  * Nobody counts pages while there are enough.  When the reserve is being eaten,
- * somebody does not keep to his lease: find him.
+ * somebody does not keep to his lease: find him.  Or he drops pages, and no
+ * table shows whose they were: find those.
  */
 static void police(struct manager *m)
 {
+	bool found = false;
 	uint64_t mapped;
 	unsigned int i;
 
@@ -368,7 +373,10 @@ static void police(struct manager *m)
 			    "was given %" PRIu64, s->id, mapped,
 			    s->lease.ceiling);
 		manager_kill(m, s, WHY_EVICTED);
+		found = true;
 	}
+	if (!found && m->reclaim.state == RECLAIM_IDLE)
+		sweep(m);
 }
 
 static void give_leases(struct manager *m)

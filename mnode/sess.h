@@ -34,7 +34,6 @@ enum sess_state {
  * @drain_told:	and has been told
  * @queues:	[number][chain], NULL: not connected
  * @orphans:	[number][chain]: page that a stopped queue held, or 0
- * @suspect:	DYING: it may have behaved badly
  * @scan:	DYING: table entries looked through
  * @executed:	by chain, of queues that are gone
  */
@@ -55,7 +54,7 @@ struct sess {
 	uint32_t silent_ms;
 	uint64_t beats, grants, epoch;
 	bool drain, drain_told;
-	bool overdrawn_said, suspect;
+	bool overdrawn_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	uint64_t (*orphans)[ODRP_WIRE_NR_CHAINS];
