@@ -269,11 +269,12 @@ static int check_old(const struct own *o)
 static int check_post(const struct own *o)
 {
 	__u8 post = o->prog->post;
-	const struct wrc_insn *i = &o->prog->insn[post];
+	const struct wrc_insn *i;
 
 	if (post == WRC_NONE || post != only_writer(o->prog, WRC_SP_DBR))
 		return wrc_refuse_all(o->c, RULE,
 				      "the receive entry is posted before it has its new page");
+	i = &o->prog->insn[post];
 	if (i->op != WRC_WQE_WRITE || i->nr_sge != 1 ||
 	    i->sge[0].len != sizeof(__be32) ||
 	    !same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))

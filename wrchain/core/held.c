@@ -36,9 +36,12 @@ struct stop {
 /* False, too, of an instruction that there is not. */
 static bool done(const struct stop *s, __u8 insn)
 {
-	const struct wrc_insn *i = &s->prog->insn[insn];
+	const struct wrc_insn *i;
 
-	return insn != WRC_NONE && s->bb >= (__u32)i->bb + i->nr_bb;
+	if (insn == WRC_NONE)
+		return false;
+	i = &s->prog->insn[insn];
+	return s->bb >= (__u32)i->bb + i->nr_bb;
 }
 
 static const __u8 *place(const struct stop *s, struct wrc_ref ref)
