@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a hostile compute node sends.
+ */
+#include <endian.h>
+#include <string.h>
+#include "client-hostile.h"
+
+/* ---- requests -------------------------------------------------------------- */
+
+static uint64_t odd_address(struct hostile *h)
+{
+	const uint64_t end = HOSTILE_SLOTS * 8;
+	const uint64_t odd[] = {
+		end, end + 8, 4088, 4096, 1ull << 20, 1ull << 63, -8ull,
+		-4096ull, RING_IOVA, WRC_POOL_IOVA, WRC_POOL_IOVA + 4096,
+		life_random(h->life) & ~7ull,
+	};
+
+	return odd[life_below(h->life, sizeof(odd) / sizeof(odd[0]))];
+}
+
+/* A slot that nothing is under way on; -1: none was found. */
+static int free_slot(struct hostile *h)
+{
+	unsigned int tries, slot;
+
+	if (h->life->acts & ACT_DROP)
+		return 0;
+	for (tries = 0; tries < 8; tries++) {
+		slot = life_below(h->life, h->life->acts & ACT_SAME_SLOT ? 4 :
+				  HOSTILE_SLOTS);
+		if (!h->touched[slot] || h->life->acts & ACT_SAME_SLOT)
+			return slot;
+	}
+	return -1;
+}
+
+static uint32_t any_key(struct hostile *h)
+{
+	struct manager *m = &h->life->bed.m;
+	struct sess *s = m->sess[life_below(h->life, m->nr_sess)];
+	struct queue *q = s->nr_queues ? s->queues[0][life_below(h->life, 4)] :
+			  NULL;
+	const uint32_t keys[] = {
+		h->key, m->pool.page_key, m->pool.ring_key, s->tt.key,
+		s->beat_key, q ? q->arena_key : 0, q ? q->buf_key : 1,
+		life_random(h->life), 0x100, 0,
+	};
+
+	return keys[life_below(h->life, sizeof(keys) / sizeof(keys[0]))];
+}
+
+static uint64_t any_address(struct hostile *h)
+{
+	struct manager *m = &h->life->bed.m;
+	struct sess *s = m->sess[life_below(h->life, m->nr_sess)];
+	struct queue *q = s->nr_queues ? s->queues[0][life_below(h->life, 4)] :
+			  NULL;
+	const uint64_t at[] = {
+		page_addr(life_below(h->life, m->pool.pages)),
+		page_addr(life_below(h->life, m->pool.pages)),
+		RING_IOVA, pool_head_iova(&m->pool), pool_tail_iova(&m->pool),
+		8 * life_below(h->life, HOSTILE_SLOTS), (uintptr_t)s->beat,
+		q ? (uintptr_t)q->arena.va : 0,
+		q ? (uintptr_t)q->arena.va + q->geom.loop_sq : 0,
+		q ? (uintptr_t)q->buf.va : 0,
+		(uintptr_t)h->mem, life_random(h->life), -8ull, 0,
+	};
+
+	return at[life_below(h->life, sizeof(at) / sizeof(at[0]))];
+}
+
+static void put(uint8_t *p, uint64_t v, unsigned int len)
+{
+	while (len--) {
+		p[len] = v;
+		v >>= 8;
+	}
+}
+
+static uint64_t get(const uint8_t *p, unsigned int len)
+{
+	uint64_t v = 0;
+
+	while (len--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static unsigned int word_len(const struct odrp_wire_word *w)
+{
+	return w->kind == ODRP_WIRE_WORD_INDEX ? 2 :
+	       w->kind <= ODRP_WIRE_WORD_DBR ? 4 : 1;
+}
+
+/* Another number: near by, a lap away, of another request, or anything. */
+static uint64_t other_word(struct hostile *h, const struct odrp_wire_word *w,
+			   uint64_t v)
+{
+	struct life *l = h->life;
+
+	switch (life_below(l, 4)) {
+	case 0:
+		return v + 1 + life_below(l, 40);
+	case 1:
+		return v - 1 - life_below(l, 40);
+	case 2:
+		return v + (int)(life_below(l, 33) - 16) * w->step;
+	default:
+		return life_random(l);
+	}
+}
+
+static void lie(struct hostile *h, unsigned int conn, uint8_t *p)
+{
+	const struct conn *n = hostile_conn(h, conn);
+	unsigned int rate = 1 + life_below(h->life, 6), i, len;
+	uint8_t *at = p + sizeof(struct odrp_wire_req);
+
+	for (i = 0; i < n->nr_words && at < p + n->req_len; i++, at += len) {
+		len = word_len(&n->words[i]);
+		if (life_chance(h->life, rate))
+			put(at, other_word(h, &n->words[i], get(at, len)), len);
+	}
+}
+
+static void junk(struct hostile *h, uint8_t *p, size_t *len)
+{
+	struct life *l = h->life;
+	size_t from = life_chance(l, 2) ? 0 : life_below(l, *len + 1), i;
+
+	if (life_chance(l, 2))
+		*len = life_below(l, MAX_RAW + 1);
+	for (i = from; i < *len && i < from + 256; i++)
+		p[i] = life_random(l);
+}
+
+static void cut(struct hostile *h, unsigned int conn, size_t *len)
+{
+	const struct conn *n = hostile_conn(h, conn);
+
+	if (*len > n->req_len && !life_chance(h->life, 8))
+		*len = n->req_len + life_below(h->life, *len - n->req_len);
+	else
+		*len += 1 + life_below(h->life, 64);
+}
+
+static bool wants(struct hostile *h, enum act act, unsigned int rarely)
+{
+	return h->life->acts & act && life_chance(h->life, rarely);
+}
+
+void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
+{
+	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
+	struct life *l = h->life;
+	struct odrp_wire_req req;
+	struct tag tag;
+	size_t len;
+	uint8_t *p;
+	uint64_t at;
+
+	p = hostile_make(h, conn, &len, &tag);
+	if (!p)
+		return;
+	at = (uintptr_t)hostile_recv_room(h);
+	req = (struct odrp_wire_req){
+		.tt_addr = htobe64(tt_addr), .id = life_random(l),
+		.rkey = htobe32(h->key),
+	};
+	if (wants(h, ACT_TARGET, 12)) {
+		req.rkey = htobe32(any_key(h));
+		at = any_address(h);
+	}
+	req.raddr_hi = htobe32(at >> 32);
+	req.raddr_lo = htobe32(at);
+	memcpy(p, &req, sizeof(req));
+	if (tag.answer_off && life_chance(l, 4))
+		p[tag.answer_off] = tag.quiet;
+	if (wants(h, ACT_SHORT, 8))
+		cut(h, conn, &len);
+	if (wants(h, ACT_WORDS, 3))
+		lie(h, conn, p);
+	if (wants(h, ACT_JUNK, 3))
+		junk(h, p, &len);
+	h->sent[conn]++;
+	h->dropped += chain == ODRP_WIRE_UNMAPPED_STORE;
+	l->count->requests++;
+	hostile_post(h, conn, &(struct hostile_wr){
+		.opcode = WRC_WQE_SEND, .local = p, .len = len });
+}
+
+/* ---- one-sided --------------------------------------------------------------- */
+
+void hostile_one_sided(struct hostile *h, int conn)
+{
+	static const uint8_t opcodes[] = {
+		WRC_WQE_READ, WRC_WQE_READ, WRC_WQE_WRITE, WRC_WQE_WRITE,
+		WRC_WQE_CS, WRC_WQE_FA,
+	};
+	struct life *l = h->life;
+	struct hostile_wr wr = {
+		.opcode = opcodes[life_below(l, sizeof(opcodes))],
+		.raddr = any_address(h), .rkey = any_key(h),
+		.len = 8, .swap_add = life_random(l),
+	};
+
+	if (!hostile_room(h, conn))
+		return;
+	wr.local = hostile_recv_room(h);
+	if (wr.opcode == WRC_WQE_WRITE) {
+		wr.local = hostile_send_room(h);
+		memset(wr.local, 0x5a, PAGE);
+	}
+	if (wr.opcode == WRC_WQE_READ || wr.opcode == WRC_WQE_WRITE)
+		wr.len = 1 + life_below(l, life_chance(l, 2) ? 64 : PAGE);
+	l->count->others++;
+	hostile_post(h, conn, &wr);
+}
+
+void hostile_beat(struct hostile *h)
+{
+	struct life *l = h->life;
+	struct odrp_wire_beat *b;
+	const uint64_t odd[] = {
+		0, 1, 100, 1u << 20, UINT32_MAX, 1ull << 63, UINT64_MAX,
+		life_random(l),
+	};
+	unsigned int i;
+
+	if (!hostile_room(h, -1))
+		return;
+	b = (void *)hostile_send_room(h);
+	for (i = 0; i < sizeof(*b) / 8; i++)
+		((__be64 *)b)[i] = htobe64(odd[life_below(l, 8)]);
+	b->beat = life_random(l);
+	b->ctl_raddr = htobe64(life_chance(l, 4) ? any_address(h) :
+			       (uintptr_t)hostile_recv_room(h));
+	b->ctl_rkey = htobe32(life_chance(l, 4) ? any_key(h) : h->key);
+	l->count->others++;
+	hostile_post(h, -1, &(struct hostile_wr){
+		.opcode = WRC_WQE_WRITE, .local = b, .len = sizeof(*b),
+		.raddr = h->c->beat_raddr, .rkey = h->c->beat_rkey });
+}
+
+/* ---- connection management ----------------------------------------------------- */
+
+static unsigned int pumps_left;
+
+/* Gives up in the middle. */
+static bool pump_some(void *arg)
+{
+	return pumps_left-- && bed_pump(arg);
+}
+
+void hostile_hello(struct hostile *h)
+{
+	struct life *l = h->life;
+	struct manager *m = &l->bed.m;
+	struct cnode_config cfg = l->bed.nodes[h->node].cfg;
+	struct sess *victim = m->sess[life_below(l, m->nr_sess)];
+	struct sess *own = hostile_sess(h);
+	struct odrp_wire_hello hello;
+	struct cnode_refusal no;
+	unsigned int bit;
+
+	cnode_hello(&hello, life_chance(l, 3) ? ODRP_WIRE_ADMIN :
+		    ODRP_WIRE_IO);
+	hello.queue = htobe16(life_below(l, LIFE_QUEUES + 1));
+	hello.depth = htobe16(life_below(l, LIFE_DEPTH + 2));
+	if (hello.role == ODRP_WIRE_IO) {
+		hello.chain = life_below(l, ODRP_WIRE_NR_CHAINS + 1);
+		hello.session = htobe64(victim->id);
+		hello.token = own ? htobe64(own->token) : 0;
+		if (own && life_chance(l, 2))
+			hello.session = htobe64(own->id);
+	} else {
+		hello.nr_slots = htobe64(life_chance(l, 8) ? life_random(l) :
+					 HOSTILE_SLOTS);
+	}
+	if (life_chance(l, 4)) {
+		bit = life_below(l, 8 * sizeof(hello));
+		((uint8_t *)&hello)[bit / 8] ^= 1 << bit % 8;
+	}
+	pumps_left = life_chance(l, 2) ? life_below(l, 6) : 1000;
+	cfg.pump = pump_some;
+	cnode_try_hello(&cfg, &hello, life_chance(l, 8) ?
+			life_below(l, sizeof(hello)) : sizeof(hello), &no);
+	l->count->others++;
+}
+
+/* ---- the choice ------------------------------------------------------------------ */
+
+static void hang_up(struct hostile *h, unsigned int conn)
+{
+	struct conn *n = hostile_conn(h, conn);
+
+	snic_cm_disconnect(h->life->bed.nodes[h->node].snic, n->cm_id);
+	n->broken = true;
+	h->life->count->others++;
+}
+
+static void request(struct hostile *h, unsigned int conn)
+{
+	struct life *l = h->life;
+	int slot;
+
+	if (!hostile_may(h, conn))
+		return;
+	if (wants(h, ACT_RANGE, 16)) {
+		hostile_request(h, conn, odd_address(h));
+		return;
+	}
+	slot = free_slot(h);
+	if (slot < 0)
+		return;
+	h->touched[slot] = !(l->acts & ACT_DROP);
+	hostile_request(h, conn, slot * 8ull + (wants(h, ACT_MISALIGNED, 2) ?
+			life_below(l, 8) : 0));
+}
+
+/* Everything on one slot, on all connections, in some order. */
+static void storm(struct hostile *h)
+{
+	unsigned int slot = life_below(h->life, 4), n, conn;
+
+	for (n = 2 + life_below(h->life, 6); n; n--) {
+		conn = life_below(h->life, NR_CONNS);
+		if (hostile_may(h, conn))
+			hostile_request(h, conn, slot * 8);
+	}
+}
+
+void hostile_act(struct hostile *h)
+{
+	struct life *l = h->life;
+	unsigned int conn = life_below(l, NR_CONNS);
+
+	if (l->acts & (ACT_DROP | ACT_STARVE) && !life_chance(l, 4))
+		conn = life_below(l, LIFE_QUEUES) * ODRP_WIRE_NR_CHAINS +
+		       ODRP_WIRE_UNMAPPED_STORE;
+	if (!h->c)
+		return;
+	hostile_reap(h);
+	if (wants(h, ACT_DIE, 40))
+		hostile_end(h, life_chance(l, 2));
+	else if (wants(h, ACT_CM, 8))
+		hostile_hello(h);
+	else if (wants(h, ACT_BEAT, 4))
+		hostile_beat(h);
+	else if (wants(h, ACT_ONE_SIDED, 6))
+		hostile_one_sided(h, life_chance(l, 4) ? -1 : (int)conn);
+	else if (hostile_up(h, conn) && wants(h, ACT_HANG_UP, 30))
+		hang_up(h, conn);
+	else if (hostile_up(h, conn) && wants(h, ACT_DEAF, 12))
+		hostile_set_deaf(h, conn, !h->deaf[conn]);
+	else if (wants(h, ACT_SAME_SLOT, 3))
+		storm(h);
+	else
+		request(h, conn);
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A compute node that owns a real session and does what it likes: its life.
+ * What it sends is in client-attack.c.
+ *
+ * A valid request is made by the reference client (tests/lib/cnode.c), taken
+ * from it before it is posted, and changed.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "client-hostile.h"
+
+/* Unless it wants to starve the others. */
+#define LEAVE_FREE(l)	((l)->acts & ACT_SAME_SLOT ? 16u : 40u)
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* Used again by every life: big, and nobody needs it to be clean. */
+static uint8_t *memory(unsigned int node)
+{
+	static uint8_t *mem[BED_NODES];
+
+	if (!mem[node])
+		mem[node] = aligned_alloc(4096, HOSTILE_MEM);
+	assert_non_null(mem[node]);
+	return mem[node];
+}
+
+uint8_t *hostile_send_room(struct hostile *h)
+{
+	return h->mem + h->next_send++ % NR_SENDS * SEND_ROOM;
+}
+
+uint8_t *hostile_recv_room(struct hostile *h)
+{
+	return h->mem + NR_SENDS * SEND_ROOM +
+	       h->next_recv++ % NR_RECVS * PAGE;
+}
+
+void hostile_scan(struct hostile *h)
+{
+	uint8_t *p = h->mem + NR_SENDS * SEND_ROOM;
+
+	if (honest_seen(p, NR_RECVS * PAGE))
+		life_wrong(h->life, WRONG_LEAK, "hostile node %u has received a "
+			   "piece of an honest page", h->node);
+}
+
+/* ---- connections ---------------------------------------------------------- */
+
+static void set_cnode(struct hostile *h, struct cnode *c)
+{
+	h->c = c;
+	h->life->bed.nodes[h->node].cnode = c;	/* which sends heartbeats */
+	memset(h->sent, 0, sizeof(h->sent));
+	memset(h->deaf, 0, sizeof(h->deaf));
+}
+
+static void open_session(struct hostile *h)
+{
+	struct bed_node *n = &h->life->bed.nodes[h->node];
+	struct cnode_refusal no;
+	struct cnode *c;
+
+	n->cfg.nr_slots = HOSTILE_SLOTS;
+	n->cfg.queues = LIFE_QUEUES;
+	n->cfg.depth = LIFE_DEPTH;
+	n->cfg.ignore_lease = true;
+	n->cfg.answer_every = 2;	/* so that it holds them back */
+	if (cnode_open(&n->cfg, &c, &no))
+		return;
+	set_cnode(h, c);
+	h->life->count->sessions++;
+	if (snic_mkey_reg(n->snic, c->pdn, h->mem, HOSTILE_MEM,
+			  (uintptr_t)h->mem, SNIC_LOCAL_WRITE |
+			  SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
+			  SNIC_REMOTE_ATOMIC, &h->key))
+		h->key = 0;
+}
+
+void hostile_end(struct hostile *h, bool say)
+{
+	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	struct cnode *c = h->c;
+	unsigned int i;
+
+	if (!c)
+		return;
+	set_cnode(h, NULL);
+	/* Its protection domain is freed with the node. */
+	for (i = 0; i < c->nr_conns; i++)
+		if (c->conns[i].qpn)
+			snic_qp_error(nic, c->conns[i].qpn);
+	if (h->key)
+		snic_mkey_dereg(nic, h->key);
+	h->key = 0;
+	if (say)
+		cnode_close(c);
+	else
+		cnode_die(c);
+}
+
+bool hostile_up(const struct hostile *h, unsigned int conn)
+{
+	return h->c && conn < h->c->nr_conns && h->c->conns[conn].up &&
+	       !h->c->conns[conn].broken;
+}
+
+static void reconnect(struct hostile *h, unsigned int conn)
+{
+	struct cnode_refusal no;
+
+	h->deaf[conn] = false;
+	if (cnode_reconnect(h->c, conn / ODRP_WIRE_NR_CHAINS,
+			    conn % ODRP_WIRE_NR_CHAINS, &no))
+		return;
+	h->sent[conn] = 0;
+	h->life->count->reconnects++;
+}
+
+void hostile_connect(struct hostile *h)
+{
+	unsigned int i;
+
+	if (h->c && cnode_admin_broken(h->c))
+		hostile_end(h, life_chance(h->life, 2));
+	if (!h->c) {
+		/* What the one before has dropped comes back by and by. */
+		open_session(h);
+		return;
+	}
+	for (i = 0; i < h->c->nr_conns; i++) {
+		if (cnode_broken(h->c, i / ODRP_WIRE_NR_CHAINS,
+				 i % ODRP_WIRE_NR_CHAINS) &&
+		    life_chance(h->life, 2))
+			reconnect(h, i);
+	}
+}
+
+struct sess *hostile_sess(const struct hostile *h)
+{
+	struct cnode_info info;
+
+	if (!h->c)
+		return NULL;
+	cnode_info(h->c, &info);
+	return manager_find(&h->life->bed.m, info.session);
+}
+
+void hostile_init(struct hostile *h, struct life *l, unsigned int node)
+{
+	*h = (struct hostile){ .life = l, .node = node };
+	h->mem = memory(node);
+	memset(h->mem, 0, HOSTILE_MEM);
+}
+
+void hostile_fini(struct hostile *h)
+{
+	hostile_end(h, false);
+}
+
+/* ---- completions ----------------------------------------------------------- */
+
+static void credit(struct hostile *h, unsigned int conn)
+{
+	struct conn *n = &h->c->conns[conn];
+	unsigned int room = h->deaf[conn] ? 0 : 1u << n->log_rq;
+
+	n->dbr->rcv = htobe32((n->received + room) & 0xffff);
+}
+
+void hostile_set_deaf(struct hostile *h, unsigned int conn, bool deaf)
+{
+	h->deaf[conn] = deaf;
+	credit(h, conn);
+}
+
+static void completed(struct hostile *h, const struct wrc_cqe *cqe)
+{
+	unsigned int index = be32toh(cqe->srqn_uidx) & 0xffffff;
+	struct conn *n;
+
+	if (!index || index > h->c->nr_conns)
+		return;
+	n = &h->c->conns[index - 1];
+	if ((be32toh(cqe->sop_qpn) & 0xffffff) != n->qpn)
+		return;
+	switch (cqe->op_own >> 4) {
+	case WRC_CQE_REQ:
+		n->completed++;
+		break;
+	case WRC_CQE_RESP_WR_IMM:
+		n->received++;
+		h->life->count->answers++;
+		credit(h, index - 1);
+		break;
+	}
+}
+
+void hostile_reap(struct hostile *h)
+{
+	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	struct wrc_cqe cqe;
+
+	if (!h->c)
+		return;
+	while (!snic_cq_poll(nic, h->c->cqn, &cqe))
+		completed(h, &cqe);
+	cnode_events(h->c);
+}
+
+void hostile_stop_stuck(struct hostile *h)
+{
+	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	unsigned int i;
+
+	for (i = 0; h->c && i < h->c->nr_conns; i++) {
+		if (hostile_up(h, i) &&
+		    h->c->conns[i].posted != h->c->conns[i].completed)
+			snic_qp_error(nic, h->c->conns[i].qpn);
+	}
+}
+
+void hostile_quiet(struct hostile *h)
+{
+	unsigned int i;
+
+	memset(h->touched, 0, sizeof(h->touched));
+	for (i = 0; i < NR_CONNS; i++) {
+		if (h->deaf[i] && h->c && life_chance(h->life, 2))
+			hostile_set_deaf(h, i, false);
+		else if (!h->deaf[i])
+			h->sent[i] = 0;
+	}
+}
+
+/* ---- posting --------------------------------------------------------------- */
+
+static void put_be(uint8_t *p, uint64_t v, unsigned int len)
+{
+	while (len--) {
+		p[len] = v;
+		v >>= 8;
+	}
+}
+
+struct conn *hostile_conn(const struct hostile *h, int conn)
+{
+	return conn < 0 ? &h->c->admin : &h->c->conns[conn];
+}
+
+bool hostile_room(const struct hostile *h, int conn)
+{
+	const struct conn *n = hostile_conn(h, conn);
+
+	return n->up && !n->broken &&
+	       n->posted - n->completed < 1u << n->log_sq;
+}
+
+void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
+{
+	struct conn *n = hostile_conn(h, conn);
+	unsigned int place = n->posted & ((1u << n->log_sq) - 1);
+	uint8_t *wqe = n->sq + 64 * place, *at = wqe + 16;
+	struct wrc_wqe_ctrl *ctrl = (void *)wqe;
+	struct wrc_wqe_data *data;
+
+	memset(wqe, 0, 64);
+	ctrl->opcode = wr->opcode;
+	put_be(ctrl->index, n->posted & 0xffff, 2);
+	put_be(ctrl->qpn, n->qpn, 3);
+	ctrl->fm_ce_se = WRC_WQE_CE_ALWAYS;
+	if (wr->opcode != WRC_WQE_SEND) {
+		struct wrc_wqe_raddr *remote = (void *)at;
+
+		remote->addr = htobe64(wr->raddr);
+		remote->rkey = htobe32(wr->rkey);
+		at += sizeof(*remote);
+	}
+	if (wr->opcode == WRC_WQE_CS || wr->opcode == WRC_WQE_FA) {
+		put_be(at, wr->swap_add, 8);
+		put_be(at + 8, wr->compare, 8);
+		at += 16;
+	}
+	data = (void *)at;
+	data->byte_count = htobe32(wr->len);
+	data->lkey = htobe32(h->key);
+	data->addr = htobe64((uintptr_t)wr->local);
+	ctrl->ds = (at + 16 - wqe) / 16;
+	n->tag_of[place] = MAX_TAGS;
+	n->posted++;
+	n->dbr->snd = htobe32(n->posted & 0xffff);
+	snic_qp_doorbell(h->life->bed.nodes[h->node].snic, n->qpn, n->posted);
+}
+
+/* The reference client's request, taken from it before it is posted. */
+uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
+		      struct tag *ret_tag)
+{
+	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
+	struct conn *n = hostile_conn(h, conn);
+	uint8_t *p = hostile_send_room(h), page[PAGE];
+	int tag;
+
+	memset(page, life_below(h->life, 0x7f) + 1, PAGE);
+	if (cnode_submit(h->c, conn / ODRP_WIRE_NR_CHAINS, chain, 0, page, 0) ||
+	    n->held < 0)
+		return NULL;
+	tag = n->held;
+	n->held = -1;
+	n->tags[tag].busy = false;
+	n->nr_busy--;
+	*ret_tag = n->tags[tag];
+	*ret_len = n->req_len + (chain == ODRP_WIRE_MAPPED_STORE ||
+				 chain == ODRP_WIRE_UNMAPPED_STORE ? PAGE : 0);
+	memcpy(p, n->bufs + (size_t)tag * (REQ_ROOM + PAGE), *ret_len);
+	return p;
+}
+
+/* May it post one more, by the rules that it keeps? */
+bool hostile_may(struct hostile *h, unsigned int conn)
+{
+	struct life *l = h->life;
+
+	if (!hostile_up(h, conn) || !hostile_room(h, conn))
+		return false;
+	if (!(l->acts & ACT_GREEDY) &&
+	    h->sent[conn] >= hostile_conn(h, conn)->depth)
+		return false;
+	return conn % ODRP_WIRE_NR_CHAINS != ODRP_WIRE_UNMAPPED_STORE ||
+	       l->acts & (ACT_STARVE | ACT_DROP) ||
+	       pool_free_pages(&l->bed.m.pool) >= LEAVE_FREE(l);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Between client-hostile.c (its life) and client-attack.c (what it sends). */
+#ifndef TEST_FUZZ_CLIENT_HOSTILE_H
+#define TEST_FUZZ_CLIENT_HOSTILE_H
+
+#include "../lib/cnode-priv.h"
+#include "client.h"
+
+#define SEND_ROOM	(MAX_RAW + 256)
+#define NR_SENDS	256u
+#define NR_RECVS	64u
+#define HOSTILE_MEM	((NR_SENDS * SEND_ROOM + NR_RECVS * PAGE + 4095) & ~4095u)
+
+struct hostile_wr {
+	uint8_t opcode;
+	void *local;
+	uint32_t len;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t swap_add, compare;
+};
+
+uint8_t *hostile_send_room(struct hostile *h);
+uint8_t *hostile_recv_room(struct hostile *h);
+bool hostile_up(const struct hostile *h, unsigned int conn);
+/* -1: the admin connection. */
+struct conn *hostile_conn(const struct hostile *h, int conn);
+bool hostile_room(const struct hostile *h, int conn);
+void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr);
+bool hostile_may(struct hostile *h, unsigned int conn);
+/* A valid request; NULL: not now. */
+uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
+		      struct tag *ret_tag);
+void hostile_set_deaf(struct hostile *h, unsigned int conn, bool deaf);
+
+#endif /* TEST_FUZZ_CLIENT_HOSTILE_H */
