@@ -6,6 +6,7 @@
 #ifndef SNIC_ENGINE_H
 #define SNIC_ENGINE_H
 
+#include <errno.h>
 #include "priv.h"
 
 /* ---- object tables (table.c) ------------------------------------------- */
@@ -99,6 +100,38 @@ uint64_t snic_timers_next(const struct snic *nic);
 /* ---- memory ------------------------------------------------------------ */
 
 struct snic_pd *snic_pd_lookup(struct snic *nic, uint32_t pdn);
+
+struct snic_mkey {
+	uint32_t pdn;
+	unsigned int access;
+	uint64_t iova, len;
+	uint8_t *va;
+};
+
+/* The two halves of snic_mem(), for lists: most of one have the same key.
+ * NULL: no such key in this PD. */
+static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
+						     uint32_t pdn, uint32_t key)
+{
+	const struct snic_mkey *mk = snic_table_get(&nic->mkeys, key);
+
+	return mk && mk->pdn == pdn ? mk : NULL;
+}
+
+static inline int snic_mkey_range(const struct snic_mkey *mk, uint64_t addr,
+				  uint64_t len, unsigned int need,
+				  void **ret_ptr)
+{
+	if (!mk)
+		return -ENOENT;
+	if (addr < mk->iova || len > mk->len ||
+	    addr - mk->iova > mk->len - len)
+		return -ERANGE;
+	if ((mk->access & need) != need)
+		return -EACCES;
+	*ret_ptr = mk->va + (addr - mk->iova);
+	return 0;
+}
 
 /* ---- completion queues ------------------------------------------------- */
 

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include "engine.h"
 
-struct mkey {
-	uint32_t pdn;
-	unsigned int access;
-	uint64_t iova, len;
-	uint8_t *va;
-};
-
 #define ALL_ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | \
 		    SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC)
 
@@ -52,7 +45,7 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 		  uint64_t iova, unsigned int access, uint32_t *ret_key)
 {
 	struct snic_pd *pd = snic_pd_lookup(nic, pdn);
-	struct mkey *mk;
+	struct snic_mkey *mk;
 	int r;
 
 	if (!pd)
@@ -71,7 +64,7 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 	mk = malloc(sizeof(*mk));
 	if (!mk)
 		return -ENOMEM;
-	*mk = (struct mkey){
+	*mk = (struct snic_mkey){
 		.pdn = pdn, .access = access, .iova = iova, .len = len, .va = va,
 	};
 	r = snic_table_add(nic, &nic->mkeys, mk, ret_key);
@@ -85,7 +78,7 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 
 int snic_mkey_dereg(struct snic *nic, uint32_t key)
 {
-	struct mkey *mk = snic_table_get(&nic->mkeys, key);
+	struct snic_mkey *mk = snic_table_get(&nic->mkeys, key);
 
 	if (!mk)
 		return -ENOENT;
@@ -109,15 +102,6 @@ void snic_mem_fini(struct snic *nic)
 int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 	     uint64_t len, unsigned int need, void **ret_ptr)
 {
-	const struct mkey *mk = snic_table_get(&nic->mkeys, key);
-
-	if (!mk || mk->pdn != pdn)
-		return -ENOENT;
-	if (addr < mk->iova || len > mk->len ||
-	    addr - mk->iova > mk->len - len)
-		return -ERANGE;
-	if ((mk->access & need) != need)
-		return -EACCES;
-	*ret_ptr = mk->va + (addr - mk->iova);
-	return 0;
+	return snic_mkey_range(snic_mkey_find(nic, pdn, key), addr, len, need,
+			       ret_ptr);
 }

@@ -76,7 +76,27 @@ int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 	     uint64_t len, unsigned int need, void **ret_ptr);
 /* Copies in 8-byte units where both sides are aligned, so that an aligned
  * 8-byte word is never seen torn. */
-void snic_copy(void *dst, const void *src, size_t len);
+void snic_copy_any(void *dst, const void *src, size_t len);
+
+static inline void snic_copy(void *dst, const void *src, size_t len)
+{
+	uint64_t *d = dst;
+	const uint64_t *s = src;
+
+	size_t i;
+
+	/* Data segments, basic blocks: a known number of words. */
+	if (!__builtin_constant_p(len) || len > 64 || len & 7 ||
+	    ((uintptr_t)dst | (uintptr_t)src) & 7) {
+		snic_copy_any(dst, src, len);
+		return;
+	}
+	for (i = 0; i < len / 8; i++)
+		__atomic_store_n(&d[i], __atomic_load_n(&s[i],
+							__ATOMIC_RELAXED),
+				 __ATOMIC_RELAXED);
+}
+
 
 struct snic_sge {
 	uint8_t *ptr;
@@ -168,7 +188,8 @@ struct snic_qp {
 	uint8_t sq_stage;
 	uint8_t sq_tries;	/* loopback: RNR or no answer, in a row */
 	uint16_t sq_flushed;	/* in ERR: first BB not yet flushed */
-	uint8_t sq_raw[WRC_WQE_MAX_DS * WRC_WQE_DS];	/* as fetched */
+	/* as fetched; aligned as rings are, to be copied by words */
+	uint8_t sq_raw[WRC_WQE_MAX_DS * WRC_WQE_DS] __attribute__((aligned(8)));
 };
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);

@@ -20,7 +20,9 @@ static int list(struct snic_qp *qp, const uint8_t *entry,
 		struct snic_recv *ret_recv)
 {
 	unsigned int max = (1u << qp->attr.log_rq_stride) / WRC_WQE_DS;
+	const struct snic_mkey *mk = NULL;
 	uint64_t total = 0;
+	uint32_t last = 0;
 	unsigned int i;
 
 	for (i = 0; i < max; i++) {
@@ -35,8 +37,11 @@ static int list(struct snic_qp *qp, const uint8_t *entry,
 			break;
 		if (!len)
 			len = 1u << 31;
-		if (snic_mem(qp->nic, qp->attr.pdn, key, be64_to_cpu(d.addr),
-			     len, SNIC_LOCAL_WRITE, &ptr))
+		if (!mk || key != last)
+			mk = snic_mkey_find(qp->nic, qp->attr.pdn, key);
+		last = key;
+		if (snic_mkey_range(mk, be64_to_cpu(d.addr), len,
+				    SNIC_LOCAL_WRITE, &ptr))
 			return -EACCES;
 		ret_recv->sges[i] = (struct snic_sge){ .ptr = ptr, .len = len };
 		total += len;

@@ -67,11 +67,15 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
  * afterwards, which is a call on this NIC. */
 static void fetch(struct snic_qp *qp)
 {
+	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
+	uint32_t mask = (1u << qp->attr.log_sq) - 1;
 	size_t len;
 
-	snic_sq_read(qp, qp->sq_ci, qp->sq_raw, WRC_WQE_BB);
+	snic_copy(qp->sq_raw, ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB,
+		  WRC_WQE_BB);
 	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
-	if (len > WRC_WQE_BB)
+	/* Nobody looks at what a NOP carries. */
+	if (len > WRC_WQE_BB && qp->sq_raw[3] != WRC_WQE_NOP)
 		snic_sq_read(qp, qp->sq_ci + 1, qp->sq_raw + WRC_WQE_BB,
 			     len - WRC_WQE_BB);
 }

@@ -241,13 +241,16 @@ int snic_wqe_decode(const uint8_t *raw, uint16_t index, struct snic_wqe *w)
 int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 		  unsigned int need, struct snic_sge *ret_sges)
 {
+	const struct snic_mkey *mk = NULL;
 	unsigned int i;
 
 	for (i = 0; i < w->nr_sge; i++) {
 		void *ptr;
 
-		if (snic_mem(nic, pdn, w->sge[i].lkey, w->sge[i].addr,
-			     w->sge[i].len, need, &ptr))
+		if (!mk || w->sge[i].lkey != w->sge[i - 1].lkey)
+			mk = snic_mkey_find(nic, pdn, w->sge[i].lkey);
+		if (snic_mkey_range(mk, w->sge[i].addr, w->sge[i].len, need,
+				    &ptr))
 			return -EACCES;
 		ret_sges[i] = (struct snic_sge){
 			.ptr = ptr, .len = w->sge[i].len,
