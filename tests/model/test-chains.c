@@ -580,6 +580,38 @@ static void exchange_empty(void **state)
 	holds_both(&cfg, "exchange: empty ring");
 }
 
+/* Two CNodes that keep the rules, on one ring, and a connection that breaks. */
+static void exchange_more(void **state)
+{
+	struct scene_config cfg = {
+		.exchange = true,
+		.nr_pages = 8, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
+		.nr_chains = 2, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
+	};
+
+	holds_both(&cfg, "exchange: breaks");
+	cfg = (struct scene_config){
+		.exchange = true,
+		.nr_pages = 12, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 0, 1, 3 }, { 1, 1, 4 } },
+	};
+	holds_both(&cfg, "exchange: store/store");
+	if (!nightly())
+		return;
+	cfg = (struct scene_config){
+		.exchange = true,
+		.nr_pages = 14, .log_ring = 3, .mapped = { 1, 1 },
+		.nr_chains = 4, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { UNMAPPED, 1 },
+			   { FREE, 1 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 1, 2 }, { 3, 0 } },
+	};
+	holds(&cfg, "exchange: four queues");
+}
+
 /* The load puts the page back when its message has been let go, not seen. */
 static void unseen(struct scene *s)
 {
@@ -689,6 +721,7 @@ int main(void)
 		cmocka_unit_test(exchange_second_lap),
 		cmocka_unit_test(exchange_breaks),
 		cmocka_unit_test(exchange_empty),
+		cmocka_unit_test(exchange_more),
 		cmocka_unit_test(exchange_finds),
 	};
 

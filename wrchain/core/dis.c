@@ -54,6 +54,11 @@ static bool dis_place(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 	case WRC_SP_DBR:
 		wrc_text_add(t, "dbr.rcv");
 		return true;
+	case WRC_SP_RECV:
+		wrc_text_add(t, "recv@%u.addr", p.instance);
+		if (p.off)
+			wrc_text_add(t, "+%u", p.off);
+		return true;
 	default:
 		return false;
 	}
