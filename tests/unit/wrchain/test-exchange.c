@@ -11,19 +11,29 @@
 #define SLOTS 16
 #define PAGES 64
 
+static void open_any(struct wrc_rig *rig, struct wrc_rig_config *cfg)
+{
+	char why[WRC_WHY_MAX];
+	int err;
+
+	cfg->variant = WRC_V_EXCHANGE;
+	cfg->depth = DEPTH;
+	cfg->nr_slots = SLOTS;
+	err = wrc_rig_open(cfg, rig, why);
+
+	if (err)
+		fail_msg("%s: %s %s", rig->prog.name, strerror(-err), why);
+}
+
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		     bool strict, enum snic_fetch fetch, uint32_t nr_pages)
 {
 	struct wrc_rig_config cfg = {
-		.chain = chain, .variant = WRC_V_EXCHANGE, .fetch = fetch,
-		.strict = strict, .depth = DEPTH, .nr_pages = nr_pages,
-		.nr_slots = SLOTS,
+		.chain = chain, .fetch = fetch, .strict = strict,
+		.nr_pages = nr_pages,
 	};
-	char why[WRC_WHY_MAX];
-	int err = wrc_rig_open(&cfg, rig, why);
 
-	if (err)
-		fail_msg("%s: %s %s", rig->prog.name, strerror(-err), why);
+	open_any(rig, &cfg);
 }
 
 static void fill(uint8_t *page, uint32_t seed)
@@ -156,6 +166,25 @@ static void every_chain_works(void **state)
 				work_once(&rig, r);
 			wrc_rig_close(&rig);
 		}
+}
+
+/* The client has a NIC of its own: acknowledgements come when it sends them. */
+static void over_a_wire(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct wrc_rig_config cfg = {
+			.chain = chain, .strict = true, .wire = true,
+			.fetch = SNIC_FETCH_EARLY, .nr_pages = PAGES,
+		};
+		struct wrc_rig rig;
+
+		open_any(&rig, &cfg);
+		if (chain != ODRP_WIRE_UNMAPPED_STORE)
+			map_all(&rig);
+		for (uint32_t r = 0; r < 3 * DEPTH; r++)
+			work_once(&rig, r);
+		wrc_rig_close(&rig);
+	}
 }
 
 /* A full queue, until 16 bits of everything have wrapped. */
@@ -431,6 +460,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_chain_works),
+		cmocka_unit_test(over_a_wire),
 		cmocka_unit_test(every_counter_wraps),
 		cmocka_unit_test(ring_goes_round),
 		cmocka_unit_test(quiet_ones),
