@@ -11,23 +11,10 @@
  * is aligned by itself. */
 typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
 
-/* From here on the processor's own way pays off. */
-#define LONG_COPY 1024
-
 static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 {
 	size_t i;
 
-#ifndef __SANITIZE_ADDRESS__
-	if (len >= LONG_COPY) {
-		size_t n = len / 8;
-
-		/* Word by word, as it is seen from outside; fast inside. */
-		__asm__ volatile("rep movsq"
-				 : "+D" (d), "+S" (s), "+c" (n) : : "memory");
-		return len & ~(size_t)7;
-	}
-#endif
 	for (i = 0; i + 16 <= len; i += 16)
 		*(volatile pair *)(d + i) = *(const volatile pair *)(s + i);
 	return i;

@@ -10,8 +10,8 @@
 #include "bench.h"
 #include "wrc.h"
 
-#define ROUNDS 31
-#define COUNT 2000		/* operations of each in a round */
+#define ROUNDS 301		/* short ones: most are not interrupted */
+#define COUNT 200		/* operations of each in a round */
 #define NR_PAGES 4096
 #define NR_SLOTS 2048
 #define NEAR 16			/* pages that stay in the cache */

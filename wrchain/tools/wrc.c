@@ -73,7 +73,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "relaxed", OPT_RELAXED, NULL, 0, "for NICs that do not", 0 },
 	{ "count", OPT_COUNT, "N", 0,
-	  "run: requests (three laps); bench: of each in a round (2000)", 0 },
+	  "run: requests (three laps); bench: of each in a round (200)", 0 },
 	{ "answer-every", OPT_ANSWER_EVERY, "N", 0,
 	  "run: ask for every N-th answer (1)", 0 },
 	{ "output", 'o', "FILE", 0, "image: where to (standard output)", 0 },
