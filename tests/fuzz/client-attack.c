@@ -71,6 +71,53 @@ static uint64_t any_address(struct hostile *h)
 	return at[life_below(h->life, sizeof(at) / sizeof(at[0]))];
 }
 
+/* The key and the address of one thing, as somebody who has seen all would
+ * know them. */
+static void real_target(struct hostile *h, uint64_t *at, uint32_t *key)
+{
+	struct manager *m = &h->life->bed.m;
+	struct sess *s = m->sess[life_below(h->life, m->nr_sess)];
+	struct queue *q = s->nr_queues ? s->queues[0][life_below(h->life, 4)] :
+			  NULL;
+
+	switch (life_below(h->life, q ? 6 : 4)) {
+	case 0:
+		*at = page_addr(life_below(h->life, m->pool.pages));
+		*key = m->pool.page_key;
+		break;
+	case 1:
+		*at = RING_IOVA + 8 * life_below(h->life, m->pool.pages);
+		*key = m->pool.ring_key;
+		break;
+	case 2:
+		*at = 8 * life_below(h->life, HONEST_SLOTS);
+		*key = s->tt.key;
+		break;
+	case 3:
+		*at = (uintptr_t)s->beat;
+		*key = s->beat_key;
+		break;
+	case 4:
+		*at = (uintptr_t)q->arena.va;
+		*key = q->arena_key;
+		break;
+	case 5:
+		*at = (uintptr_t)q->buf.va;
+		*key = q->buf_key;
+		break;
+	}
+}
+
+static void target(struct hostile *h, uint64_t *at, uint32_t *key)
+{
+	if (life_chance(h->life, 2)) {
+		real_target(h, at, key);
+		return;
+	}
+	*at = any_address(h);
+	*key = any_key(h);
+}
+
 static void put(uint8_t *p, uint64_t v, unsigned int len)
 {
 	while (len--) {
@@ -157,6 +204,7 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	struct life *l = h->life;
 	struct odrp_wire_req req;
 	struct tag tag;
+	uint32_t key;
 	size_t len;
 	uint8_t *p;
 	uint64_t at;
@@ -170,8 +218,8 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 		.rkey = htobe32(h->key),
 	};
 	if (wants(h, ACT_TARGET, 12)) {
-		req.rkey = htobe32(any_key(h));
-		at = any_address(h);
+		target(h, &at, &key);
+		req.rkey = htobe32(key);
 	}
 	req.raddr_hi = htobe32(at >> 32);
 	req.raddr_lo = htobe32(at);
@@ -185,7 +233,11 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	if (wants(h, ACT_JUNK, 3))
 		junk(h, p, &len);
 	h->sent[conn]++;
-	h->dropped += chain == ODRP_WIRE_UNMAPPED_STORE;
+	h->asked[conn]++;
+	if (chain == ODRP_WIRE_UNMAPPED_STORE && tt_addr / 8 < HOSTILE_SLOTS) {
+		h->dropped += h->stored[tt_addr / 8];
+		h->stored[tt_addr / 8] = true;
+	}
 	l->count->requests++;
 	hostile_post(h, conn, &(struct hostile_wr){
 		.opcode = WRC_WQE_SEND, .local = p, .len = len });
@@ -202,12 +254,12 @@ void hostile_one_sided(struct hostile *h, int conn)
 	struct life *l = h->life;
 	struct hostile_wr wr = {
 		.opcode = opcodes[life_below(l, sizeof(opcodes))],
-		.raddr = any_address(h), .rkey = any_key(h),
 		.len = 8, .swap_add = life_random(l),
 	};
 
 	if (!hostile_room(h, conn))
 		return;
+	target(h, &wr.raddr, &wr.rkey);
 	wr.local = hostile_recv_room(h);
 	if (wr.opcode == WRC_WQE_WRITE) {
 		wr.local = hostile_send_room(h);
@@ -332,6 +384,32 @@ static void storm(struct hostile *h)
 	}
 }
 
+/* A load whose answer is not taken before its page is somebody else's: the
+ * answer is sent again from where it lies. */
+static void trap(struct hostile *h)
+{
+	unsigned int first = life_below(h->life, LIFE_QUEUES) *
+			     ODRP_WIRE_NR_CHAINS;
+	unsigned int load = first + ODRP_WIRE_LOAD;
+	unsigned int store = first + ODRP_WIRE_UNMAPPED_STORE;
+	unsigned int inval = first + ODRP_WIRE_INVALIDATE;
+	uint64_t at = 8 * life_below(h->life, 4);
+	struct bed *b = &h->life->bed;
+
+	if (!hostile_may(h, load) || !hostile_may(h, store) ||
+	    !hostile_may(h, inval))
+		return;
+	hostile_request(h, store, at);
+	bed_run_ns(b, 50000);
+	hostile_set_deaf(h, load, true);
+	hostile_request(h, load, at);
+	bed_run_ns(b, 50000);
+	hostile_request(h, inval, at);
+	bed_run_ns(b, 50000);
+	life_churn(h->life, 12);
+	hostile_set_deaf(h, load, false);
+}
+
 void hostile_act(struct hostile *h)
 {
 	struct life *l = h->life;
@@ -355,6 +433,8 @@ void hostile_act(struct hostile *h)
 		hang_up(h, conn);
 	else if (hostile_up(h, conn) && wants(h, ACT_DEAF, 12))
 		hostile_set_deaf(h, conn, !h->deaf[conn]);
+	else if (wants(h, ACT_DEAF, 12))
+		trap(h);
 	else if (wants(h, ACT_SAME_SLOT, 3))
 		storm(h);
 	else

@@ -55,6 +55,7 @@ static void set_cnode(struct hostile *h, struct cnode *c)
 	h->c = c;
 	h->life->bed.nodes[h->node].cnode = c;	/* which sends heartbeats */
 	memset(h->sent, 0, sizeof(h->sent));
+	memset(h->asked, 0, sizeof(h->asked));
 	memset(h->deaf, 0, sizeof(h->deaf));
 }
 
@@ -113,6 +114,7 @@ static void reconnect(struct hostile *h, unsigned int conn)
 	struct cnode_refusal no;
 
 	h->deaf[conn] = false;
+	h->asked[conn] = 0;
 	if (cnode_reconnect(h->c, conn / ODRP_WIRE_NR_CHAINS,
 			    conn % ODRP_WIRE_NR_CHAINS, &no))
 		return;
@@ -192,7 +194,11 @@ static void completed(struct hostile *h, const struct wrc_cqe *cqe)
 		n->completed++;
 		break;
 	case WRC_CQE_RESP_WR_IMM:
-		n->received++;
+		if (++n->received > h->asked[index - 1])
+			life_wrong(h->life, WRONG_UNASKED, "chain %u of hostile "
+				   "node %u answered %u times to %u requests",
+				   (index - 1) % ODRP_WIRE_NR_CHAINS, h->node,
+				   n->received, h->asked[index - 1]);
 		h->life->count->answers++;
 		credit(h, index - 1);
 		break;

@@ -9,7 +9,7 @@
 #define MS		1000000ull
 #define QUIET_MS	250		/* the agent looks twice */
 #define MAX_SETTLE	200
-#define PER_SESSION	250		/* requests */
+#define PER_SESSION	125		/* requests */
 
 /* ---- chance -------------------------------------------------------------- */
 
@@ -64,6 +64,18 @@ void life_pass(struct life *l, unsigned int ms)
 		bed_pump(&l->bed);
 		take_in(l);
 	} while (l->bed.now < until);
+}
+
+void life_churn(struct life *l, unsigned int rounds)
+{
+	unsigned int i;
+
+	while (rounds-- && !l->wrong) {
+		for (i = 0; i < NR_HONEST; i++)
+			honest_submit(&l->honest[i], 8);
+		for (i = 0; i < NR_HONEST; i++)
+			honest_wait(&l->honest[i]);
+	}
 }
 
 /* ---- quiet points -------------------------------------------------------- */
@@ -130,12 +142,29 @@ static bool hostile_left(struct life *l)
 	return l->bed.m.nr_sess > NR_HONEST;
 }
 
-/* One way or another each session ends. */
+/* Requests of which some are still running when it returns. */
+static void burst(struct life *l, struct hostile *h)
+{
+	unsigned int n = 1 + life_below(l, 8);
+
+	hostile_connect(h);
+	while (n--) {
+		hostile_act(h);
+		if (life_chance(l, 2))
+			bed_run_ns(&l->bed, life_below(l, 2000));
+	}
+	bed_run_ns(&l->bed, life_below(l, 6000));
+}
+
+/* One way or another each session ends, most of them in the middle. */
 static void evict(struct life *l)
 {
 	struct sess *s;
 	unsigned int i;
 
+	for (i = 0; i < l->nr_hostile; i++)
+		if (!life_chance(l, 4))
+			burst(l, &l->hostile[i]);
 	for (i = 0; i < l->nr_hostile; i++) {
 		struct hostile *h = &l->hostile[i];
 		unsigned int how = life_below(l, 4);

@@ -48,6 +48,7 @@ enum wrong {
 	WRONG_RETURN,		/* after the eviction not every page is back */
 	WRONG_LEAK,		/* I3: an honest page arrived at a hostile node */
 	WRONG_PAGE,		/* I3: an honest page is not as it was written */
+	WRONG_UNASKED,		/* I6: an instance ran that nobody asked for */
 	WRONG_SILENT,		/* an honest request is not answered */
 	WRONG_BROKEN,		/* an honest connection broke */
 	NR_WRONG,
@@ -69,8 +70,10 @@ struct honest {
  *		receives
  * @next_send, @next_recv: places in there
  * @sent:	requests on each connection since the last quiet point
+ * @asked:	requests on each connection, ever
  * @touched:	slots that had a request since then
- * @dropped:	unmapped stores of the session: as many pages may be lost
+ * @stored:	slots that had an unmapped store in this life
+ * @dropped:	unmapped stores to such slots: as many pages may be lost
  */
 struct hostile {
 	struct life *life;
@@ -79,9 +82,9 @@ struct hostile {
 	uint8_t *mem;
 	uint32_t key;
 	unsigned int next_send, next_recv;
-	unsigned int sent[NR_CONNS];
+	unsigned int sent[NR_CONNS], asked[NR_CONNS];
 	bool deaf[NR_CONNS];
-	bool touched[HOSTILE_SLOTS];
+	bool touched[HOSTILE_SLOTS], stored[HOSTILE_SLOTS];
 	uint64_t dropped;
 };
 
@@ -117,6 +120,9 @@ __attribute__((format(printf, 3, 4)))
 void life_wrong(struct life *l, enum wrong wrong, const char *fmt, ...);
 /* Lets the world run for that long, honest nodes taking in their answers. */
 void life_pass(struct life *l, unsigned int ms);
+
+/* Honest requests, so that pages change hands. */
+void life_churn(struct life *l, unsigned int rounds);
 
 void honest_open(struct honest *h, struct life *l, unsigned int node);
 void honest_submit(struct honest *h, unsigned int max);

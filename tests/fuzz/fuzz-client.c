@@ -22,6 +22,7 @@
 #define MAX_LIVES_TO_BREAK	400u
 
 #define OR(w)	(1u << (w))
+#define ANY_WRONG	~0u
 
 /**
  * struct class - a kind of attack
@@ -47,11 +48,9 @@ static const struct class classes[] = {
 	{ "same-slot", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP, 0,
 		OR(WRONG_LEAK) | OR(WRONG_PAGE) },
 	{ "words", ACT_REQUEST | ACT_WORDS, 0,
-		OR(WRONG_LEAK) | OR(WRONG_PAGE) | OR(WRONG_DOUBLED) |
-		OR(WRONG_LOST) | OR(WRONG_RING) | OR(WRONG_FOREIGN) },
+		ANY_WRONG },
 	{ "junk", ACT_REQUEST | ACT_JUNK | ACT_GREEDY, 1,
-		OR(WRONG_LEAK) | OR(WRONG_PAGE) | OR(WRONG_DOUBLED) |
-		OR(WRONG_LOST) | OR(WRONG_RING) | OR(WRONG_FOREIGN) },
+		ANY_WRONG },
 	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 0,
 		OR(WRONG_FOREIGN) | OR(WRONG_LEAK) | OR(WRONG_PAGE) },
 	{ "starve", ACT_REQUEST | ACT_STARVE, 0,
@@ -63,6 +62,7 @@ static const char *const wrong_names[NR_WRONG] = {
 	[WRONG_LOST] = "I1, lost", [WRONG_FOREIGN] = "I1, no page's address",
 	[WRONG_RING] = "I1, the ring", [WRONG_RETURN] = "not all back",
 	[WRONG_LEAK] = "I3, leaked", [WRONG_PAGE] = "I3, overwritten",
+	[WRONG_UNASKED] = "I6, unasked",
 	[WRONG_SILENT] = "honest not answered",
 	[WRONG_BROKEN] = "honest broken",
 };
