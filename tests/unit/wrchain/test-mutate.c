@@ -484,7 +484,7 @@ static void pairs(struct trial *t)
 		const struct field *l = a->off < b->off ? b : a;
 		uint64_t va = get(stage_image(&t->st) + a->off, a->width);
 		uint64_t vb = get(stage_image(&t->st) + b->off, b->width);
-		int64_t d = 1ll << any(t) % (8 * a->width);
+		uint64_t d = 1ull << any(t) % (8 * a->width);
 
 		/* What one gains the other may lose; or they change places. */
 		if (any(t) % 2 && a->width == b->width) {
