@@ -410,6 +410,35 @@ static void trap(struct hostile *h)
 	hostile_set_deaf(h, load, false);
 }
 
+/* A slot that is untouched, mapped or not; -1: none was found. */
+static int slot_that_is(struct hostile *h, const struct sess *s, bool mapped)
+{
+	unsigned int tries, slot;
+
+	for (tries = 0; tries < 32; tries++) {
+		slot = life_below(h->life, HOSTILE_SLOTS);
+		if (!h->touched[slot] && !s->tt.entries[slot] == !mapped)
+			return slot;
+	}
+	return -1;
+}
+
+void hostile_strike(struct hostile *h)
+{
+	struct sess *s = hostile_sess(h);
+	unsigned int conn;
+	int slot;
+
+	for (conn = 0; s && conn < NR_CONNS; conn++) {
+		slot = slot_that_is(h, s, conn % ODRP_WIRE_NR_CHAINS !=
+				    ODRP_WIRE_UNMAPPED_STORE);
+		if (slot < 0 || !hostile_may(h, conn))
+			continue;
+		h->touched[slot] = true;
+		hostile_request(h, conn, slot * 8);
+	}
+}
+
 void hostile_act(struct hostile *h)
 {
 	struct life *l = h->life;

@@ -9,7 +9,9 @@
 #define MS		1000000ull
 #define QUIET_MS	250		/* the agent looks twice */
 #define MAX_SETTLE	200
+#define BURST_NS	40000		/* all chains of a node, one by one */
 #define PER_SESSION	125		/* requests */
+#define PER_DEATH	20
 
 /* ---- chance -------------------------------------------------------------- */
 
@@ -153,7 +155,12 @@ static void burst(struct life *l, struct hostile *h)
 		if (life_chance(l, 2))
 			bed_run_ns(&l->bed, life_below(l, 2000));
 	}
-	bed_run_ns(&l->bed, life_below(l, 6000));
+	/* What breaks is behind us when the last ones start. */
+	if (life_chance(l, 2)) {
+		bed_run_ns(&l->bed, 50000);
+		hostile_strike(h);
+	}
+	bed_run_ns(&l->bed, life_below(l, BURST_NS));
 }
 
 /* One way or another each session ends, most of them in the middle. */
@@ -288,7 +295,7 @@ void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	      unsigned int requests, struct life_count *count)
 {
 	struct bed_options o;
-	unsigned int i, part;
+	unsigned int most = acts & ACT_DIE ? PER_DEATH : PER_SESSION, i, part;
 
 	memset(l, 0, sizeof(*l));
 	l->acts = acts;
@@ -302,7 +309,7 @@ void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	for (i = 0; i < l->nr_hostile; i++)
 		hostile_init(&l->hostile[i], l, NR_HONEST + i);
 	for (; requests && !l->wrong; requests -= part) {
-		part = requests < PER_SESSION ? requests : PER_SESSION;
+		part = requests < most ? requests : most;
 		session(l, part);
 	}
 	for (i = 0; i < l->nr_hostile; i++)

@@ -142,6 +142,8 @@ void hostile_fini(struct hostile *h);
 /* Connects what is not connected. */
 void hostile_connect(struct hostile *h);
 void hostile_act(struct hostile *h);
+/* One request that goes well on each connection, all at once. */
+void hostile_strike(struct hostile *h);
 /* Takes in completions. */
 void hostile_reap(struct hostile *h);
 /* Requests that no receive entry waits for would be repeated for ever. */
