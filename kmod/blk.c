@@ -23,7 +23,11 @@ struct plugged {
 	unsigned int		nr;
 };
 
-static void issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
+/*
+ * odrp_blk_issue() - issue bios of ours on this CPU's queue
+ * @may_poll: the caller waits for them, and has nothing better to do
+ */
+void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 {
 	struct odrp_queue *q = odrp_queue_here(dev);
 
@@ -47,7 +51,7 @@ static void unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
 	struct plugged *p = container_of(cb, struct plugged, cb);
 
-	issue(cb->data, &p->bios, !from_schedule);
+	odrp_blk_issue(cb->data, &p->bios, !from_schedule);
 	kfree(p);
 }
 
@@ -64,7 +68,7 @@ static void plug_bio(struct odrp_dev *dev, struct plugged *p, struct bio *bio)
 	bio_list_init(&p->bios);
 	bio_list_add(&p->bios, bio);
 	p->nr = 1;
-	issue(dev, &full, false);
+	odrp_blk_issue(dev, &full, false);
 }
 
 static void discard(struct odrp_dev *dev, struct bio *bio)
@@ -99,7 +103,7 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	}
 	bio_list_init(&bios);
 	bio_list_add(&bios, bio);
-	issue(dev, &bios, true);
+	odrp_blk_issue(dev, &bios, true);
 }
 
 ODRP_SUBMIT_BIO(submit)
@@ -173,6 +177,12 @@ static const struct block_device_operations ops = {
 	.submit_bio		= submit,
 	.swap_slot_free_notify	= slot_free_notify,
 };
+
+/* Whose disk that is; NULL: not one of ours. */
+struct odrp_dev *odrp_blk_dev(struct block_device *bdev)
+{
+	return bdev->bd_disk->fops == &ops ? bdev->bd_disk->private_data : NULL;
+}
 
 int odrp_blk_add(struct odrp_dev *dev)
 {

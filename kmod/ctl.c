@@ -63,6 +63,15 @@ static int parse_ipv4(const char *key, const char *val, struct sockaddr_in *ret)
 	return 0;
 }
 
+static int parse_backend(const char *val, bool *ret_frontswap)
+{
+	*ret_frontswap = !strcmp(val, "frontswap");
+	if (*ret_frontswap || !strcmp(val, "block"))
+		return 0;
+	pr_err("hot_add: backend=%s: expected block or frontswap\n", val);
+	return -EINVAL;
+}
+
 static int parse_pair(char *key, char *val, struct odrp_options *opt)
 {
 	u64 v;
@@ -104,8 +113,10 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 			opt->id = v;
 		return err;
 	}
+	if (!strcmp(key, "backend"))
+		return parse_backend(val, &opt->frontswap);
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
-	       "addr, src, port, size, queues, depth, timeout_ms or id");
+	       "addr, src, port, size, queues, depth, timeout_ms, backend or id");
 	return -EINVAL;
 }
 

@@ -67,15 +67,20 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	if (err)
 		goto exit_free;
 	odrp_free_start(dev);
-	err = odrp_blk_add(dev);
+	err = opt->frontswap ? odrp_frontswap_add(dev) : 0;
 	if (err)
 		goto close_sess;
+	err = odrp_blk_add(dev);
+	if (err)
+		goto del_frontswap;
 	pr_info("odrp%d: %llu MiB on %pISpc, %u queues of depth %u, lease %lld pages\n",
 		id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
 		dev->sess.depth, (s64)atomic64_read(&dev->lease.limit));
 	*ret_dev = dev;
 	return 0;
 
+del_frontswap:
+	odrp_frontswap_del(dev);
 close_sess:
 	odrp_free_stop(dev);
 	odrp_sess_close(&dev->sess);
@@ -119,6 +124,7 @@ int odrp_dev_shut(struct odrp_dev *dev)
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
 	odrp_blk_del(dev);
+	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));
 	odrp_free_stop(dev);
 	odrp_sess_close(&dev->sess);

@@ -315,6 +315,8 @@ struct odrp_stats {
 	u64	polls_hit;		/* ... and finished while polling */
 	u64	doorbells;		/* posts, of one request or more */
 	u64	beats;			/* heartbeats written */
+	u64	frontswap_loads;	/* loads that came by frontswap */
+	u64	frontswap_stores;	/* stores that came by frontswap */
 	struct odrp_hist load_ns;
 	struct odrp_hist store_ns;
 };
@@ -336,6 +338,7 @@ struct odrp_dev {
 	wait_queue_head_t	room;	/* writers that wait for fewer */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
+	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_stats __percpu *stats;
 };
 
@@ -379,6 +382,7 @@ struct odrp_options {
 	unsigned int		queues;
 	unsigned int		depth;
 	unsigned int		timeout_ms;
+	bool			frontswap;
 };
 
 /* dev.c: a device from add to remove */
@@ -393,6 +397,22 @@ void odrp_blk_exit(void);
 int odrp_blk_add(struct odrp_dev *dev);
 void odrp_blk_del(struct odrp_dev *dev);
 void odrp_blk_free(struct odrp_dev *dev);
+void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll);
+struct odrp_dev *odrp_blk_dev(struct block_device *bdev);
+
+/* frontswap.c: pages that come without a bio, where the kernel has that */
+#ifdef ODRP_HAVE_FRONTSWAP
+int odrp_frontswap_add(struct odrp_dev *dev);
+void odrp_frontswap_del(struct odrp_dev *dev);
+#else
+static inline int odrp_frontswap_add(struct odrp_dev *dev)
+{
+	pr_err("hot_add: backend=frontswap: this kernel has none for modules: expected block\n");
+	return -EOPNOTSUPP;
+}
+
+static inline void odrp_frontswap_del(struct odrp_dev *dev) { }
+#endif
 
 /* issue.c: bios to requests */
 bool odrp_issue(struct odrp_queue *q, struct bio_list *todo);

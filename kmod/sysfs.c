@@ -65,6 +65,8 @@ COUNTER(polls);
 COUNTER(polls_hit);
 COUNTER(doorbells);
 COUNTER(beats);
+COUNTER(frontswap_loads);
+COUNTER(frontswap_stores);
 
 static int emit_hist(const struct odrp_hist *h, char *buf)
 {
@@ -129,6 +131,13 @@ static ssize_t server_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%pISpc\n", &to_odrp(d)->sess.addr.dst);
 }
 static DEVICE_ATTR_RO(server);
+
+static ssize_t backend_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->held ? "frontswap" : "block");
+}
+static DEVICE_ATTR_RO(backend);
 
 static ssize_t lease_show(struct device *d, struct device_attribute *attr,
 			  char *buf)
@@ -221,8 +230,9 @@ static struct attribute *attrs[] = {
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
 	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
+	A(frontswap_loads), A(frontswap_stores),
 	A(load_ns), A(store_ns), A(io_stat),
-	A(state), A(server), A(lease), A(used), A(mapped), A(free_pending),
+	A(state), A(server), A(backend), A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(io_timeout_ms),
 	NULL,
 };
