@@ -30,7 +30,7 @@ Swap:
   --swap SIZE           size of the swap device (default 256M)
   --pool SIZE           the memory node's memory (default: what all devices
                         need, and 16M)
-  --backend NAME        block (default) or frontswap
+  --backend NAME        block (default), or frontswap (kernel 5.10)
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device

@@ -84,25 +84,28 @@ hot_add_queues() {
 	echo "$queues"
 }
 
-needs_disk() {
-	[[ $opt_mode = odrp && $opt_backend = frontswap ]]
-}
-
 run_config() {
-	local disk=0
-	needs_disk && disk=1
 	cat <<CONF
 MODE=$opt_mode
 BACKEND=$opt_backend
 SWAPON=$opt_swapon
 SHELL_MODE=$opt_shell
-DISK=$disk
 MTU=$opt_mtu
 GUEST_NET=$GUEST_NET
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(hot_add_string)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
 CONF
+}
+
+# stage_shim FILE DIR: only kernels with frontswap for modules have it.
+stage_shim() {
+	[[ $opt_backend = frontswap ]] || return 0
+	[[ -s $1 ]] || {
+		error "--backend frontswap: kernel $opt_kernel has none for modules: expected block"
+		return 1
+	}
+	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
 }
 
 run_archive() {
@@ -118,6 +121,7 @@ run_archive() {
 	if [[ $opt_mode = odrp ]]; then
 		f=$(build_module "$opt_kernel") || return 1
 		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
+		stage_shim "${f%/*}/odrp_frontswap.ko" "$root/lib" || return 1
 	elif [[ $opt_mode = nbd ]]; then
 		stage_file "$(PATH=$PATH:/usr/sbin:/sbin command -v nbd-client)" \
 			"$root" usr/sbin || return 1
@@ -221,11 +225,6 @@ qemu_arguments() {
 	qemu_port err "file,path=$run_dir/stderr$i"
 	qemu_port dmesg "file,path=$run_dir/dmesg$i"
 	qemu_port cmd "pipe,path=$run_dir/cmd$i"
-	if needs_disk; then
-		truncate -s "$(size_bytes "$opt_swap")" "$run_dir/disk$i"
-		qemu_args+=(-drive "if=none,id=d0,format=raw,file=$run_dir/disk$i"
-			-device "virtio-blk-pci,drive=d0,romfile=")
-	fi
 	if ((opt_shell && i == 0)); then
 		qemu_args+=(-chardev "stdio,id=tty,signal=off"
 			-device "virtconsole,chardev=tty")

@@ -16,7 +16,7 @@ sorts() {
 	expect_clean
 }
 
-kernels=(6.1 6.12)
+kernels=(5.10 6.1 6.12)
 ((quick)) && kernels=(6.1)
 for kernel in "${kernels[@]}"; do
 	tap_case "a quicksort of twice the memory on $kernel" sorts "$kernel"

@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Pages by frontswap, where the stock kernel still has that for modules: the
+# same contents, the same errors, and a driver that can be replaced.
+. "$(dirname "$0")/lib.sh"
+
+kernel=5.10
+rounds=1
+((nightly)) && rounds=5
+
+frontswap() {
+	"$1" --kernel $kernel --backend frontswap "${@:2}"
+}
+
+by_frontswap() {
+	expect '.cnodes[0].stats.backend == "frontswap"' \
+		'.cnodes[0].stats.frontswap_stores > 1000' \
+		'.cnodes[0].stats.frontswap_loads > 1000'
+}
+
+sorts() {
+	frontswap vm --mem 136M --swap 256M -- qsort-far --size=60M
+	expect_status 0
+	expect_out 'verified=yes'
+	by_frontswap
+	expect_clean
+}
+
+rewrites() {
+	frontswap vm --cpus 2 --mem 160M --swap 256M -- \
+		pressure-far --size=160M --seconds=120
+	expect_status 0
+	by_frontswap
+	expect_clean
+}
+
+# $swapping of the block device's test, in short.
+read -r -d '' swapping <<'GUEST'
+read -r begin _ </proc/uptime
+swapped pattern-far --size=64M --repeat=1000000 >/tmp/log
+status=$?
+read -r end _ </proc/uptime
+echo "status $status after $(awk "BEGIN { printf \"%d\", $end - $begin }") s"
+swapped pressure-far --size=16M --seconds=2 || exit 1
+[ $status = 135 ]
+GUEST
+
+node_dies() {
+	local after
+	frontswap vm_script --mem 136M --swap 256M --mnode-kill-after 25 -- \
+		"$swapping"
+	expect_status 0
+	after=$(sed -n 's/^status 135 after \([0-9]*\) s/\1/p' "$case_dir/out")
+	((${after:-99} <= 25 + 10 + 5)) || wrong "bus error after ${after:-?} s"
+	expect '.cnodes[0].stats.load_errors > 0' '.teardown_errors == []'
+}
+
+# The shim stays, and serves nobody while there is no driver.
+read -r -d '' replacing <<'GUEST'
+. /etc/odrp/run.conf
+i=0
+while [ $i -lt $1 ]; do
+	swapped pattern-far --size=100M --repeat=1 --seed=$i >/tmp/log || exit 2
+	swapoff /dev/odrp0 || exit 3
+	echo 0 >/sys/class/odrp-control/hot_remove || exit 4
+	rmmod odrp || exit 5
+	rmmod odrp_frontswap 2>/dev/null && exit 6
+	modprobe zram num_devices=1 2>/dev/null
+	echo 200M >/sys/block/zram0/disksize || exit 7
+	mkswap /dev/zram0 >/dev/null && swapon /dev/zram0 || exit 8
+	mkdir -p /sys/fs/cgroup/few && echo 20M >/sys/fs/cgroup/few/memory.max
+	sh -c 'echo $$ >/sys/fs/cgroup/few/cgroup.procs
+		exec pattern-far --size=30M --repeat=1' >/tmp/log || exit 9
+	swapoff /dev/zram0 && echo 1 >/sys/block/zram0/reset || exit 10
+	eval "insmod /lib/odrp.ko $MODULE_PARAMS" || exit 11
+	echo "$HOT_ADD" >/sys/class/odrp-control/hot_add || exit 12
+	mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || exit 13
+	i=$((i + 1))
+done
+swapped pattern-far --size=100M --repeat=1 >/tmp/log || exit 14
+echo all well
+GUEST
+
+replaced() {
+	frontswap vm_script --mem 150M --swap 256M -- "$replacing" \
+		"$rounds"
+	expect_status 0
+	expect_out 'all well'
+	by_frontswap
+	expect_clean
+}
+
+# Where there is none, the operator is told so.
+refused() {
+	vm_script --kernel 6.1 --mem 128M --swap 64M --no-swapon -- '
+		. /etc/odrp/run.conf
+		echo "$HOT_ADD id=7 backend=frontswap" >/sys/class/odrp-control/hot_add
+		echo "status $?"
+		dmesg | grep -o "backend=frontswap: .*"
+		echo "$HOT_ADD id=7 backend=zram" >/sys/class/odrp-control/hot_add
+		dmesg | grep -o "backend=zram: .*"; ls /sys/block'
+	expect_out '^status [1-9]'
+	expect_out 'frontswap: this kernel has none for modules: expected block'
+	expect_out 'zram: expected block or frontswap'
+	grep -q odrp7 "$case_dir/out" && wrong "odrp7 exists"
+}
+
+tap_case "a quicksort of more than the memory" sorts
+tap_case "the driver is replaced behind the shim" replaced
+tap_case "refused on 6.1" refused
+if ((nightly)); then
+	tap_case "pages rewritten under pressure" rewrites
+	tap_case "the memory node is killed" node_dies
+fi
+tap_end
