@@ -178,9 +178,11 @@ static int send_chain(struct bench_subject *s)
 	struct wrc_rig *rig = &s->rig;
 	uint64_t slot = s->sent % rig->cfg.nr_slots;
 	void *page = rig->prog.page ? wrc_rig_out_page(rig) : NULL;
+	uint64_t stamp = s->sent;
 
+	/* It follows the words of the request, at any address. */
 	if (page)
-		*(uint64_t *)page = s->sent;
+		memcpy(page, &stamp, sizeof(stamp));
 	return wrc_rig_send(rig, slot * sizeof(uint64_t), page);
 }
 
