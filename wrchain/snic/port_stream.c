@@ -16,27 +16,21 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "frame_queue.h"
 #include "net.h"
 #include "unix_path.h"
 
-#define HEAD		4			/* the length before a frame */
 #define RX_LEN		(256u << 10)
 #define TX_LEN		(4u << 20)
 #define SOCKET_BUF	(4 << 20)
 
-_Static_assert(RX_LEN >= HEAD + SNIC_FRAME_MAX, "a frame fits");
-
-/* Bytes [head, tail) of buf wait. */
-struct queue {
-	uint8_t *buf;
-	uint32_t len, head, tail;
-};
+_Static_assert(RX_LEN >= SNIC_FRAME_HEAD + SNIC_FRAME_MAX, "a frame fits");
 
 struct stream_port {
 	struct snic_port port;	/* fd: of the peer, or else that listens */
 	struct sockaddr_un local;
 	int listen_fd;
-	struct queue rx, tx;
+	struct snic_frame_queue rx, tx;
 };
 
 static struct stream_port *to_stream(struct snic_port *port)
@@ -49,32 +43,12 @@ static bool connected(const struct stream_port *s)
 	return s->port.fd != s->listen_fd;
 }
 
-static void clear(struct queue *q)
-{
-	q->head = q->tail = 0;
-}
-
-/* Room for n bytes behind tail; false: there is none. */
-static bool make_room(struct queue *q, uint32_t n)
-{
-	if (q->head == q->tail)
-		clear(q);
-	if (q->len - q->tail >= n)
-		return true;
-	if (q->len - (q->tail - q->head) < n)
-		return false;
-	memmove(q->buf, q->buf + q->head, q->tail - q->head);
-	q->tail -= q->head;
-	q->head = 0;
-	return true;
-}
-
 static void hang_up(struct stream_port *s)
 {
 	close(s->port.fd);
 	s->port.fd = s->listen_fd;
-	clear(&s->rx);
-	clear(&s->tx);
+	snic_frame_queue_clear(&s->rx);
+	snic_frame_queue_clear(&s->tx);
 }
 
 /* 0: somebody has called; -EAGAIN: nobody. */
@@ -112,61 +86,41 @@ static int stream_flush(struct snic_port *port)
 	return 0;
 }
 
-static void append(struct queue *q, const void *src, size_t len)
-{
-	memcpy(q->buf + q->tail, src, len);
-	q->tail += len;
-}
-
 static int stream_send(struct snic_port *port, const struct iovec *iov, int n)
 {
 	struct stream_port *s = to_stream(port);
-	size_t len = snic_iov_len(iov, n);
-	__be32 head = cpu_to_be32(len);
-	int i;
+	int ret;
 
-	if (len > SNIC_FRAME_MAX)
+	if (snic_iov_len(iov, n) > SNIC_FRAME_MAX)
 		return -EMSGSIZE;
 	if (!connected(s))
 		return -ENOTCONN;
-	if (!make_room(&s->tx, HEAD + len))
-		return -EAGAIN;
-	append(&s->tx, &head, HEAD);
-	for (i = 0; i < n; i++)
-		append(&s->tx, iov[i].iov_base, iov[i].iov_len);
-	return 1;
+	ret = snic_frame_queue_add(&s->tx, iov, n);
+	return ret ? ret : 1;
 }
 
 /* The next whole frame that has been read: its length, or 0. */
 static int next_frame(struct stream_port *s, const void **ret_frame)
 {
-	struct queue *q = &s->rx;
-	uint32_t len;
-	__be32 head;
+	int len;
 
-	while (q->tail - q->head >= HEAD) {
-		memcpy(&head, q->buf + q->head, HEAD);
-		len = be32_to_cpu(head);
-		if (len > SNIC_FRAME_MAX)
-			return -EPROTO;
-		if (q->tail - q->head < HEAD + len)
-			break;
-		*ret_frame = q->buf + q->head + HEAD;
-		q->head += HEAD + len;
-		if (len)
-			return len;
-	}
-	return 0;
+	do {
+		len = snic_frame_queue_first(&s->rx, ret_frame);
+		if (len < 0)
+			return len == -EAGAIN ? 0 : len;
+		snic_frame_queue_drop(&s->rx, len);
+	} while (!len);
+	return len;
 }
 
 /* More bytes of the peer's: how many; 0: none now; -errno: it has gone. */
 static int read_more(struct stream_port *s)
 {
-	struct queue *q = &s->rx;
+	struct snic_frame_queue *q = &s->rx;
 	ssize_t n;
 
 	/* There is always room: at most an unfinished frame is left. */
-	make_room(q, HEAD + SNIC_FRAME_MAX);
+	snic_frame_queue_room(q, SNIC_FRAME_HEAD + SNIC_FRAME_MAX);
 	n = recv(s->port.fd, q->buf + q->tail, q->len - q->tail, MSG_DONTWAIT);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -208,8 +162,8 @@ static void stream_close(struct snic_port *port)
 		close(s->port.fd);
 	close(s->listen_fd);
 	unlink(s->local.sun_path);
-	free(s->rx.buf);
-	free(s->tx.buf);
+	snic_frame_queue_fini(&s->rx);
+	snic_frame_queue_fini(&s->tx);
 	free(s);
 }
 
@@ -229,40 +183,23 @@ int snic_port_stream_open(const char *path, struct snic_port **ret_port)
 	if (!s)
 		return -ENOMEM;
 	s->port.ops = &stream_ops;
-	s->rx.len = RX_LEN;
-	s->tx.len = TX_LEN;
 	ret = snic_unix_path(path, &s->local);
 	if (ret)
 		goto free_port;
-	s->rx.buf = malloc(s->rx.len);
-	s->tx.buf = malloc(s->tx.len);		/* touched when used */
-	if (!s->rx.buf || !s->tx.buf) {
-		ret = -ENOMEM;
-		goto free_port;
-	}
-	ret = snic_unix_unlink_stale(&s->local, SOCK_STREAM);
+	ret = snic_frame_queue_init(&s->rx, RX_LEN);
+	if (!ret)
+		ret = snic_frame_queue_init(&s->tx, TX_LEN);
+	if (!ret)
+		ret = snic_unix_listen(&s->local, &s->listen_fd);
 	if (ret)
 		goto free_port;
-	s->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
-			      SOCK_CLOEXEC, 0);
-	if (s->listen_fd < 0) {
-		ret = -errno;
-		goto free_port;
-	}
-	if (bind(s->listen_fd, (struct sockaddr *)&s->local,
-		 sizeof(s->local)) || listen(s->listen_fd, 1)) {
-		ret = -errno;
-		goto close_listen;
-	}
 	s->port.fd = s->listen_fd;
 	*ret_port = &s->port;
 	return 0;
 
-close_listen:
-	close(s->listen_fd);
 free_port:
-	free(s->rx.buf);
-	free(s->tx.buf);
+	snic_frame_queue_fini(&s->rx);
+	snic_frame_queue_fini(&s->tx);
 	free(s);
 	return ret;
 }

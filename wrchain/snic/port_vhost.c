@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "frame_queue.h"
 #include "net.h"
 #include "unix_path.h"
 #include "vhost.h"
@@ -30,12 +31,6 @@
 #define MAX_HEADER	sizeof(struct virtio_net_hdr_mrg_rxbuf)
 /* Empty-handed looks after which a busy NIC looks at the socket, too. */
 #define LOOKS		256
-
-/* Frames [head, tail) of buf wait, each behind its length. */
-struct kept {
-	uint8_t *buf;
-	uint32_t head, tail;
-};
 
 struct vhost_port {
 	struct snic_port port;	/* fd: the epoll instance */
@@ -49,7 +44,7 @@ struct vhost_port {
 	int kicks[VHOST_QUEUES];	/* what epoll watches, -1: nothing */
 	bool dozing;		/* asked for kicks */
 	unsigned int looks;
-	struct kept kept;
+	struct snic_frame_queue kept;
 	struct snic_vchain chain, more;
 	uint8_t *rx_buf;
 };
@@ -210,73 +205,35 @@ untake:
 	return ret;
 }
 
-static void clear_kept(struct kept *k)
-{
-	k->head = k->tail = 0;
-}
-
-/* Room for n bytes behind tail; false: there is none. */
-static bool make_room(struct kept *k, uint32_t n)
-{
-	if (k->head == k->tail)
-		clear_kept(k);
-	if (KEPT_LEN - k->tail >= n)
-		return true;
-	if (KEPT_LEN - (k->tail - k->head) < n)
-		return false;
-	memmove(k->buf, k->buf + k->head, k->tail - k->head);
-	k->tail -= k->head;
-	k->head = 0;
-	return true;
-}
-
-static int keep(struct kept *k, const struct iovec *iov, int n)
-{
-	uint32_t len = snic_iov_len(iov, n);
-	int i;
-
-	if (!make_room(k, sizeof(len) + len))
-		return -EAGAIN;
-	memcpy(k->buf + k->tail, &len, sizeof(len));
-	k->tail += sizeof(len);
-	for (i = 0; i < n; i++) {
-		memcpy(k->buf + k->tail, iov[i].iov_base, iov[i].iov_len);
-		k->tail += iov[i].iov_len;
-	}
-	return 1;
-}
-
 /* As many of the frames kept as the guest has buffers for. */
 static void put_kept(struct vhost_port *p)
 {
-	struct kept *k = &p->kept;
+	const void *frame;
 	struct iovec iov;
-	uint32_t len;
+	int len;
 
-	while (k->head != k->tail) {
-		memcpy(&len, k->buf + k->head, sizeof(len));
-		iov.iov_base = k->buf + k->head + sizeof(len);
+	while ((len = snic_frame_queue_first(&p->kept, &frame)) >= 0) {
+		iov.iov_base = (void *)frame;
 		iov.iov_len = len;
 		if (put_frame(p, &iov, 1) == -EAGAIN)
 			break;
-		k->head += sizeof(len) + len;	/* there, or lost */
+		snic_frame_queue_drop(&p->kept, len);	/* there, or lost */
 	}
 }
 
 static int vhost_send(struct snic_port *port, const struct iovec *iov, int n)
 {
 	struct vhost_port *p = to_vhost(port);
-	int ret;
+	int ret = -EAGAIN;
 
 	if (snic_iov_len(iov, n) > SNIC_FRAME_MAX)
 		return -EMSGSIZE;
 	if (!snic_vring_runs(&p->dev.rings[VHOST_RX]))
 		return -ENOTCONN;
-	if (p->kept.head != p->kept.tail)
-		return keep(&p->kept, iov, n);
-	ret = put_frame(p, iov, n);
+	if (snic_frame_queue_empty(&p->kept))
+		ret = put_frame(p, iov, n);
 	if (ret == -EAGAIN)
-		return keep(&p->kept, iov, n);
+		ret = snic_frame_queue_add(&p->kept, iov, n);
 	return ret ? ret : 1;
 }
 
@@ -346,7 +303,7 @@ static void hang_up(struct vhost_port *p)
 	forget_message(p);
 	snic_vhost_clear(&p->dev);
 	watch_kicks(p);
-	clear_kept(&p->kept);
+	snic_frame_queue_clear(&p->kept);
 	watch(p, EPOLL_CTL_ADD, p->listen_fd);
 }
 
@@ -487,7 +444,7 @@ static void want_kicks(struct vhost_port *p, bool on, bool *ret_work)
 	if (snic_vring_runs(tx))
 		*ret_work |= snic_vring_want_kick(tx, on);
 	/* Of new buffers only if something waits for them. */
-	if (snic_vring_runs(rx) && (!on || p->kept.head != p->kept.tail))
+	if (snic_vring_runs(rx) && (!on || !snic_frame_queue_empty(&p->kept)))
 		*ret_work |= snic_vring_want_kick(rx, on);
 }
 
@@ -512,7 +469,7 @@ static int vhost_peek(struct snic_port *port, const void **ret_frame)
 	if (woken)
 		want_kicks(p, false, &work);
 	p->dozing = false;
-	if (p->kept.head != p->kept.tail)
+	if (!snic_frame_queue_empty(&p->kept))
 		vhost_flush(port);
 	ret = take_frame(p, ret_frame);
 	if (ret <= 0) {
@@ -532,7 +489,7 @@ static void vhost_close(struct snic_port *port)
 	close(p->listen_fd);
 	unlink(p->local.sun_path);
 	close(p->port.fd);
-	free(p->kept.buf);
+	snic_frame_queue_fini(&p->kept);
 	free(p->rx_buf);
 	free(p);
 }
@@ -544,25 +501,6 @@ static const struct snic_port_ops vhost_ops = {
 	.doze = vhost_doze,
 	.close = vhost_close,
 };
-
-static int start_listening(struct vhost_port *p)
-{
-	int ret;
-
-	ret = snic_unix_unlink_stale(&p->local, SOCK_STREAM);
-	if (ret)
-		return ret;
-	p->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
-			      SOCK_CLOEXEC, 0);
-	if (p->listen_fd < 0)
-		return -errno;
-	if (bind(p->listen_fd, (struct sockaddr *)&p->local,
-		 sizeof(p->local)) || listen(p->listen_fd, 1)) {
-		ret = -errno;
-		close(p->listen_fd);
-	}
-	return ret;
-}
 
 int snic_port_vhost_open(const char *path, struct snic_port **ret_port)
 {
@@ -582,11 +520,9 @@ int snic_port_vhost_open(const char *path, struct snic_port **ret_port)
 	if (ret)
 		goto free_port;
 	p->rx_buf = malloc(SNIC_FRAME_MAX);
-	p->kept.buf = malloc(KEPT_LEN);		/* touched when used */
-	ret = p->rx_buf && p->kept.buf ? 0 : -ENOMEM;
-	if (ret)
-		goto free_port;
-	ret = start_listening(p);
+	ret = p->rx_buf ? snic_frame_queue_init(&p->kept, KEPT_LEN) : -ENOMEM;
+	if (!ret)
+		ret = snic_unix_listen(&p->local, &p->listen_fd);
 	if (ret)
 		goto free_port;
 	p->port.fd = epoll_create1(EPOLL_CLOEXEC);
@@ -608,7 +544,7 @@ close_listen:
 	unlink(p->local.sun_path);
 free_port:
 	free(p->rx_buf);
-	free(p->kept.buf);
+	snic_frame_queue_fini(&p->kept);
 	free(p);
 	return ret;
 }

@@ -42,3 +42,23 @@ int snic_unix_unlink_stale(const struct sockaddr_un *addr, int type)
 	close(fd);
 	return ret;
 }
+
+int snic_unix_listen(const struct sockaddr_un *addr, int *ret_fd)
+{
+	int fd, ret;
+
+	ret = snic_unix_unlink_stale(addr, SOCK_STREAM);
+	if (ret)
+		return ret;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+	    listen(fd, 1)) {
+		ret = -errno;
+		close(fd);
+		return ret;
+	}
+	*ret_fd = fd;
+	return 0;
+}

@@ -12,5 +12,7 @@ int snic_unix_path(const char *path, struct sockaddr_un *ret_addr);
  * (-ENOTSOCK) that nobody listens to (-EADDRINUSE).
  */
 int snic_unix_unlink_stale(const struct sockaddr_un *addr, int type);
+/* A stream socket that listens there, after that; nobody has to wait for it. */
+int snic_unix_listen(const struct sockaddr_un *addr, int *ret_fd);
 
 #endif /* SNIC_UNIX_PATH_H */
