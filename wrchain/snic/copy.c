@@ -102,18 +102,22 @@ static bool copy_field(void *dst, const void *src, size_t len)
 }
 #endif
 
-void snic_copy_any(void *dst, const void *src, size_t len)
+static void copy_other(void *dst, const void *src, size_t len)
 {
 	uintptr_t skew = (uintptr_t)dst ^ (uintptr_t)src;
 
-	if (copy_field(dst, src, len))
-		return;
 	if (!(skew & 3))
 		copy_words(dst, src, len, !(skew & 7));
 	else if (len == 1)
 		copy1(dst, src);
 	else if (len)
 		memmove(dst, src, len);
+}
+
+void snic_copy_any(void *dst, const void *src, size_t len)
+{
+	if (!copy_field(dst, src, len))
+		copy_other(dst, src, len);
 }
 
 void snic_sges_gather(const struct snic_sge *sges, unsigned int nr,
@@ -156,7 +160,7 @@ void snic_sges_scatter(const struct snic_sge *sges, unsigned int nr,
 		if (n > len)
 			n = len;
 		if (!copy_field(sges[i].ptr + off, s, n))
-			snic_copy_any(sges[i].ptr + off, s, n);
+			copy_other(sges[i].ptr + off, s, n);
 		s += n;
 		len -= n;
 		off = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Memory of a virtual machine; see guest_mem.h. */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -54,39 +55,30 @@ void snic_guest_mem_clear(struct snic_guest_mem *mem)
 	mem->nr = 0;
 }
 
-static void *at(const struct snic_guest_region *r, uint64_t start,
-		uint64_t addr, uint64_t len)
+/* user: addr is the monitor's, not the guest's. */
+static void *at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
+		uint64_t len)
 {
-	if (addr < start || addr - start > r->map.size ||
-	    len > r->map.size - (addr - start))
-		return NULL;
-	return r->va + (addr - start);
+	const struct snic_guest_region *r;
+	uint64_t off;
+
+	for (r = mem->regions; r < mem->regions + mem->nr; r++) {
+		/* Below the region, off is huge. */
+		off = addr - (user ? r->map.user : r->map.gpa);
+		if (off <= r->map.size && len <= r->map.size - off)
+			return r->va + off;
+	}
+	return NULL;
 }
 
 void *snic_guest_mem_at(const struct snic_guest_mem *mem, uint64_t gpa,
 			uint64_t len)
 {
-	unsigned int i;
-	void *p;
-
-	for (i = 0; i < mem->nr; i++) {
-		p = at(&mem->regions[i], mem->regions[i].map.gpa, gpa, len);
-		if (p)
-			return p;
-	}
-	return NULL;
+	return at(mem, false, gpa, len);
 }
 
 void *snic_guest_mem_at_user(const struct snic_guest_mem *mem, uint64_t user,
 			     uint64_t len)
 {
-	unsigned int i;
-	void *p;
-
-	for (i = 0; i < mem->nr; i++) {
-		p = at(&mem->regions[i], mem->regions[i].map.user, user, len);
-		if (p)
-			return p;
-	}
-	return NULL;
+	return at(mem, true, user, len);
 }

@@ -82,7 +82,6 @@ static inline void snic_copy(void *dst, const void *src, size_t len)
 {
 	uint64_t *d = dst;
 	const uint64_t *s = src;
-
 	size_t i;
 
 	/* Data segments, basic blocks: a known number of words. */
@@ -96,7 +95,6 @@ static inline void snic_copy(void *dst, const void *src, size_t len)
 							__ATOMIC_RELAXED),
 				 __ATOMIC_RELAXED);
 }
-
 
 struct snic_sge {
 	uint8_t *ptr;
