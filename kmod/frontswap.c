@@ -18,6 +18,7 @@
 #include <linux/frontswap.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/swap.h>
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -91,7 +92,7 @@ static int store(unsigned int type, u64 slot, struct page *page)
 		return -ENODEV;
 	WRITE_ONCE(types[type], dev);
 	clear_bit(slot, dev->held);
-	/* A huge page goes as one bio, which may be under way with others. */
+	/* One slot is all that we are asked for: as a bio it goes whole. */
 	if (PageTransHuge(page))
 		return -EINVAL;
 	odrp_wait_room(dev);
@@ -132,7 +133,6 @@ static void invalidate_area(unsigned int type)
 }
 
 static const struct odrp_frontswap_ops frontswap_ops = {
-	.owner			= THIS_MODULE,
 	.store			= store,
 	.load			= load,
 	.invalidate_page	= invalidate_page,

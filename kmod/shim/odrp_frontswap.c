@@ -5,6 +5,7 @@
  * any code, and lets odrp.ko come and go behind one pointer.
  */
 #include <linux/frontswap.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>

@@ -7,7 +7,6 @@
 #define _ODRP_FRONTSWAP_H
 
 #include <linux/mm_types.h>
-#include <linux/module.h>
 #include <linux/types.h>
 
 #define ODRP_FRONTSWAP_ABI	1u
@@ -19,7 +18,6 @@
  * @invalidate_area:	the swap area is no more; may sleep
  */
 struct odrp_frontswap_ops {
-	struct module	*owner;
 	int  (*store)(unsigned int type, u64 slot, struct page *page);
 	int  (*load)(unsigned int type, u64 slot, struct page *page);
 	void (*invalidate_page)(unsigned int type, u64 slot);
