@@ -86,6 +86,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
+	m->swept = UINT64_MAX;
 	m->reserve = conf->reserve == UINT64_MAX ?
 		     lease_default_reserve(m->pool.pages) : conf->reserve;
 	m->budget = m->pool.pages - m->reserve;
@@ -351,16 +352,18 @@ static uint64_t mapped_by(const struct sess *s)
 /*
  * Nobody counts pages while there are enough.  When the reserve is being eaten,
  * somebody does not keep to his lease: find him.  Or he drops pages, and no
- * table shows whose they were: find those.
+ * table shows whose they were: find those; not again before more are missing.
  */
 static void police(struct manager *m)
 {
+	uint64_t mapped, free = pool_free_pages(&m->pool);
 	bool found = false;
-	uint64_t mapped;
 	unsigned int i;
 
-	if (pool_free_pages(&m->pool) >= m->reserve / 2)
+	if (free >= m->reserve / 2) {
+		m->swept = UINT64_MAX;
 		return;
+	}
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
@@ -375,8 +378,10 @@ static void police(struct manager *m)
 		manager_kill(m, s, WHY_EVICTED);
 		found = true;
 	}
-	if (!found && m->reclaim.state == RECLAIM_IDLE)
+	if (!found && m->reclaim.state == RECLAIM_IDLE && free < m->swept) {
 		sweep(m);
+		m->swept = pool_free_pages(&m->pool);
+	}
 }
 
 static void give_leases(struct manager *m)

@@ -18,6 +18,7 @@
  * @progs:	the chain programs, as this NIC needs them
  * @sess:	sessions, in the order of their coming
  * @leases:	room to list theirs
+ * @swept:	free pages after the police looked for lost ones
  * @scanning:	the DYING session that is being emptied, or NULL
  * @draining:	no newcomers; all are asked to leave
  * @rejects:	refused hellos, by status
@@ -28,7 +29,7 @@ struct manager {
 	struct nic *nic;
 	struct pool pool;
 	struct reclaim reclaim;
-	uint64_t budget, reserve;
+	uint64_t budget, reserve, swept;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;
 	struct sess **sess;
