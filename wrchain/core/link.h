@@ -14,6 +14,11 @@
 /* Bytes of a recycle word, and what it overwrites (not for the record). */
 __u8 wrc_word_width(__u8 kind);
 enum wrc_field wrc_word_field(__u8 kind);
+/*
+ * The client's side: the word in request r, as its bytes go on the wire; how
+ * many.  step: for those that are no counts, the word's other value.
+ */
+__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to);
 
 /* -ERANGE, -EINVAL, -ENOSPC as wrc_end(). */
 int wrc_link(struct wrc_prog *prog);

@@ -34,6 +34,23 @@ enum wrc_field wrc_word_field(__u8 kind)
 	}
 }
 
+__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
+{
+	__u32 mask = w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+						      WRC_WQE_EN_MASK;
+	__u8 len = wrc_word_width(w->kind);
+	__u32 v = be16_to_cpu(w->base);
+	__be32 be;
+
+	if (w->kind < ODRP_WIRE_WORD_ANSWER)
+		v += r * w->step;
+	else if (step)
+		v = w->step;
+	be = cpu_to_be32(v & mask);
+	memcpy(to, (__u8 *)&be + sizeof(be) - len, len);
+	return len;
+}
+
 /* Value of a word in request r, before it is cut to its width. */
 static __u32 word_value(const struct wrc_prog *prog,
 			const struct wrc_geom *geom, const struct wrc_word *w,

@@ -381,24 +381,14 @@ static size_t put_body(const struct wrc_rig *rig, uint32_t r, const void *page,
 
 	for (int i = 0; i < rig->nr_words; i++) {
 		const struct odrp_wire_word *w = &rig->words[i];
-		uint32_t v = be16toh(w->base) + r * w->step;
-		__be32 be;
+		bool step = w->kind == ODRP_WIRE_WORD_EARLY ? rig->early :
+							      rig->quiet;
 
-		size_t len = wrc_word_width(w->kind);
-
-		if (w->kind == ODRP_WIRE_WORD_ANSWER)
-			v = rig->quiet ? w->step : be16toh(w->base);
-		if (w->kind == ODRP_WIRE_WORD_EARLY)
-			v = rig->early ? w->step : be16toh(w->base);
 		if (rig->prog.word[i].off > rig->prog.req_len) {
 			at = put_page(at, page);
 			page = NULL;
 		}
-		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
-						      WRC_WQE_EN_MASK;
-		be = htobe32(v);
-		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
-		at += len;
+		at += wrc_word_put(w, r, step, at);
 	}
 	return put_page(at, page) - to;
 }

@@ -345,23 +345,15 @@ static size_t put_body(const struct stage_cnode *c, bool quiet, uint8_t *to)
 
 	for (int i = 0; i < c->nr_words; i++) {
 		const struct odrp_wire_word *w = &c->words[i];
-		uint32_t v = be16toh(w->base) + c->sent * w->step;
-		size_t len = wrc_word_width(w->kind);
-		__be32 be;
+		/* Early now and then. */
+		bool step = w->kind == ODRP_WIRE_WORD_EARLY ? c->sent % 4 == 1 :
+							      quiet;
 
-		if (w->kind == ODRP_WIRE_WORD_ANSWER)
-			v = quiet ? w->step : be16toh(w->base);
-		if (w->kind == ODRP_WIRE_WORD_EARLY)	/* now and then */
-			v = c->sent % 4 == 1 ? w->step : be16toh(w->base);
 		if (page && c->prog.word[i].off > c->prog.req_len) {
 			at = put_page(c, at);
 			page = false;
 		}
-		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
-						      WRC_WQE_EN_MASK;
-		be = htobe32(v);
-		memcpy(at, (uint8_t *)&be + sizeof(be) - len, len);
-		at += len;
+		at += wrc_word_put(w, c->sent, step, at);
 	}
 	return (page ? put_page(c, at) : at) - to;
 }
