@@ -149,15 +149,17 @@ static void empty_ring(void **state)
 
 /* ---- one slot, chain after chain -------------------------------------------------- */
 
+/* Of several scenes page exchange has its own, with more pages. */
+static const struct scene_config one_slot_scene = {
+	.nr_pages = 2, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
+	.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 }, { FREE, 0 } },
+	.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 }, { 3, 0 },
+		 { 0, 0, 3 } },
+};
+
 static void one_slot(void **state)
 {
-	struct scene_config cfg = {
-		.nr_pages = 2, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
-		.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 },
-			   { FREE, 0 } },
-		.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 },
-			 { 3, 0 }, { 0, 0, 3 } },
-	};
+	struct scene_config cfg = one_slot_scene;
 
 	holds_both(&cfg, "one slot");
 	cfg.strict = false;
@@ -165,32 +167,52 @@ static void one_slot(void **state)
 }
 
 /* More than a lap of the instances, as many at once as there may be. */
+static const struct scene_config second_lap_scene = {
+	.nr_pages = 2, .log_ring = 2, .mapped = { 2, 0 },
+	.nr_chains = 2, .nr_reqs = 10,
+	.chain = { { LOAD, 0 }, { MAPPED, 0 } },
+	.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
+		 { 0, 0 }, { 1, 1, 3 }, { 0, 0 }, { 1, 1, 4 },
+		 { 0, 0 }, { 1, 1, 5 } },
+};
+
 static void second_lap(void **state)
 {
-	struct scene_config cfg = {
-		.nr_pages = 2, .log_ring = 2, .mapped = { 2, 0 },
-		.nr_chains = 2, .nr_reqs = 10,
-		.chain = { { LOAD, 0 }, { MAPPED, 0 } },
-		.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
-			 { 0, 0 }, { 1, 1, 3 }, { 0, 0 }, { 1, 1, 4 },
-			 { 0, 0 }, { 1, 1, 5 } },
-	};
+	struct scene_config cfg = second_lap_scene;
 
 	holds_both(&cfg, "second lap");
 }
 
 /* ---- connections that break --------------------------------------------------------- */
 
+static const struct scene_config breaks_scene = {
+	.nr_pages = 3, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
+	.nr_chains = 2, .nr_reqs = 3,
+	.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
+	.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
+};
+
 static void breaks(void **state)
 {
-	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
-		.nr_chains = 2, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
-	};
+	struct scene_config cfg = breaks_scene;
 
 	holds_both(&cfg, "breaks");
+}
+
+static struct scene_config one_breaks(enum odrp_wire_chain kind)
+{
+	struct scene_config cfg = {
+		.nr_pages = 4, .log_ring = 2, .mapped = { 2, 0 },
+		.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
+		.chain = { { kind, 0 } },
+		.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
+	};
+
+	if (kind == UNMAPPED) {
+		cfg.mapped[0] = 0;
+		cfg.req[2].slot = 2;
+	}
+	return cfg;
 }
 
 /* Flushed receives open every head and must run nothing. */
@@ -202,17 +224,8 @@ static void breaks_idle(void **state)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		struct scene_config cfg = {
-			.nr_pages = 4, .log_ring = 2, .mapped = { 2, 0 },
-			.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
-			.chain = { { kind[i], 0 } },
-			.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
-		};
+		struct scene_config cfg = one_breaks(kind[i]);
 
-		if (kind[i] == UNMAPPED) {
-			cfg.mapped[0] = 0;
-			cfg.req[2].slot = 2;
-		}
 		holds_both(&cfg, "breaks, one chain");
 	}
 }
@@ -221,13 +234,10 @@ static void breaks_idle(void **state)
 
 static void reclaimed(void **state)
 {
-	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 3, .mapped = { 0, 1 }, .breaks = 1,
-		.agent = true, .nr_chains = 2, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
-	};
+	struct scene_config cfg = breaks_scene;
 
+	cfg.log_ring = 3;
+	cfg.agent = true;
 	holds_both(&cfg, "reclaimed");
 }
 
@@ -456,16 +466,18 @@ static void open_stale(void **state)
 
 /* ---- page exchange ------------------------------------------------------------------- */
 
+/* A scene from above; each instance of a store has a page. */
+static struct scene_config exchanged(struct scene_config cfg,
+				     unsigned int nr_pages)
+{
+	cfg.exchange = true;
+	cfg.nr_pages = nr_pages;
+	return cfg;
+}
+
 static void exchange_one_slot(void **state)
 {
-	struct scene_config cfg = {
-		.exchange = true,
-		.nr_pages = 10, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
-		.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 },
-			   { FREE, 0 } },
-		.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 },
-			 { 3, 0 }, { 0, 0, 3 } },
-	};
+	struct scene_config cfg = exchanged(one_slot_scene, 10);
 
 	holds_both(&cfg, "exchange: one slot");
 	cfg.strict = false;
@@ -528,15 +540,7 @@ static void exchange_rude(void **state)
 /* Each instance's page is renewed, and used again a lap later. */
 static void exchange_second_lap(void **state)
 {
-	struct scene_config cfg = {
-		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 2, 0 },
-		.nr_chains = 2, .nr_reqs = 10,
-		.chain = { { LOAD, 0 }, { MAPPED, 0 } },
-		.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
-			 { 0, 0 }, { 1, 1, 3 }, { 0, 0 }, { 1, 1, 4 },
-			 { 0, 0 }, { 1, 1, 5 } },
-	};
+	struct scene_config cfg = exchanged(second_lap_scene, 6);
 
 	holds_both(&cfg, "exchange: second lap");
 }
@@ -548,20 +552,9 @@ static void exchange_breaks(void **state)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		struct scene_config cfg = {
-			.exchange = true,
-			.nr_pages = 8, .log_ring = 2, .mapped = { 2, 0 },
-			.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
-			.chain = { { kind[i], 0 } },
-			.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
-		};
+		struct scene_config cfg =
+			exchanged(one_breaks(kind[i]), kind[i] == LOAD ? 4 : 8);
 
-		if (kind[i] == UNMAPPED) {
-			cfg.mapped[0] = 0;
-			cfg.req[2].slot = 2;
-		}
-		if (kind[i] == LOAD)
-			cfg.nr_pages = 4;
 		holds_both(&cfg, "exchange: breaks, one chain");
 	}
 }
@@ -583,13 +576,7 @@ static void exchange_empty(void **state)
 /* Two CNodes that keep the rules, on one ring, and a connection that breaks. */
 static void exchange_more(void **state)
 {
-	struct scene_config cfg = {
-		.exchange = true,
-		.nr_pages = 8, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
-		.nr_chains = 2, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
-	};
+	struct scene_config cfg = exchanged(breaks_scene, 8);
 
 	holds_both(&cfg, "exchange: breaks");
 	cfg = (struct scene_config){

@@ -91,6 +91,28 @@ static bool hung_up(struct bed *b)
 	return gone;
 }
 
+/* Queues that are none, and numbers that no queue has. */
+static const struct {
+	uint32_t request, index, num;
+} states[] = {
+	{ VHOST_USER_SET_VRING_NUM, 2, 16 },
+	{ VHOST_USER_SET_VRING_NUM, 0, 15 },
+	{ VHOST_USER_SET_VRING_NUM, 0, 0 },
+	{ VHOST_USER_SET_VRING_NUM, 0, 65536 },
+	{ VHOST_USER_SET_VRING_BASE, 0, 65536 },
+	{ VHOST_USER_SET_VRING_ENABLE, 0, 2 },
+	{ VHOST_USER_GET_VRING_BASE, 9, 0 },
+};
+
+/* Empty, over the file's end, and each address wrapping. */
+static const struct snic_guest_map maps[] = {
+	{ 0, 0, 0, 0 },
+	{ 0, 1 << 20, 0, 0 },
+	{ ~0ull - 5, 4096, 0, 0 },
+	{ 0, 4096, ~0ull - 5, 0 },
+	{ 0, 4096, 0, ~0ull - 5 },
+};
+
 static void test_bad_messages(void **state)
 {
 	struct bed *b = *state;
@@ -113,21 +135,11 @@ static void test_bad_messages(void **state)
 	assert_true(hung_up(b));
 	guest_say_u64(g, VHOST_USER_SET_PROTOCOL_FEATURES, 1);
 	assert_true(hung_up(b));
-	/* Queues. */
-	guest_say_state(g, VHOST_USER_SET_VRING_NUM, 2, 16);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_SET_VRING_NUM, 0, 15);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_SET_VRING_NUM, 0, 0);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_SET_VRING_NUM, 0, 65536);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_SET_VRING_BASE, 0, 65536);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_SET_VRING_ENABLE, 0, 2);
-	assert_true(hung_up(b));
-	guest_say_state(g, VHOST_USER_GET_VRING_BASE, 9, 0);
-	assert_true(hung_up(b));
+	for (i = 0; i < (int)(sizeof(states) / sizeof(states[0])); i++) {
+		guest_say_state(g, states[i].request, states[i].index,
+				states[i].num);
+		assert_true(hung_up(b));
+	}
 	guest_say_state(g, VHOST_USER_SET_VRING_NUM, 0, 16);
 	a.desc_user_addr = 16;		/* no memory yet */
 	guest_say(g, VHOST_USER_SET_VRING_ADDR, 1, &a, sizeof(a), NULL, 0);
@@ -151,17 +163,11 @@ static void test_bad_messages(void **state)
 	guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 264, &g->memfd, 1);
 	assert_true(hung_up(b));
 	m.nr = 1;
-	guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 40, &g->memfd, 1);
-	assert_true(hung_up(b));
-	m.maps[0] = (struct snic_guest_map){ 0, g->size, 0, 1 };
-	guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 40, &g->memfd, 1);
-	assert_true(hung_up(b));
-	m.maps[0] = (struct snic_guest_map){ ~0ull - 5, 4096, 0, 0 };
-	guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 40, &g->memfd, 1);
-	assert_true(hung_up(b));
-	m.maps[0] = (struct snic_guest_map){ 0, 4096, 0, ~0ull - 5 };
-	guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 40, &g->memfd, 1);
-	assert_true(hung_up(b));
+	for (i = 0; i < (int)(sizeof(maps) / sizeof(maps[0])); i++) {
+		m.maps[0] = maps[i];
+		guest_say(g, VHOST_USER_SET_MEM_TABLE, 1, &m, 40, &g->memfd, 1);
+		assert_true(hung_up(b));
+	}
 	/* More descriptors than any message has. */
 	for (i = 0; i < 12; i++)
 		fds[i] = g->memfd;

@@ -5,6 +5,7 @@
  * it is excused from.
  */
 #include "bench.h"
+#include "pages.h"
 #include "prog/ladder.h"
 #include "tools/rig.h"
 
@@ -25,20 +26,6 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 	if (err)
 		fail_msg("%s %s: %s %s", wrc_variant_name(variant),
 			 rig->prog.name, strerror(-err), why);
-}
-
-static void fill(uint8_t *page, uint32_t seed)
-{
-	for (unsigned int i = 0; i < 4096; i++)
-		page[i] = seed + i * 7 + i / 256;
-}
-
-static void expect_page(const uint8_t *page, uint32_t seed)
-{
-	uint8_t want[4096];
-
-	fill(want, seed);
-	assert_memory_equal(page, want, 4096);
 }
 
 static void ask(struct wrc_rig *rig, uint64_t slot, uint32_t seed)

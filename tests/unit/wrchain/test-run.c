@@ -5,6 +5,7 @@
  * page is in exactly one place.
  */
 #include "bench.h"
+#include "pages.h"
 #include "tools/rig.h"
 
 #define DEPTH 8
@@ -24,12 +25,6 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		fail_msg("%s: %s", strerror(-err), why);
 }
 
-static void fill(uint8_t *page, uint8_t seed)
-{
-	for (unsigned int i = 0; i < 4096; i++)
-		page[i] = seed + i * 7 + i / 256;
-}
-
 static void ask(struct wrc_rig *rig, uint64_t slot, uint8_t seed)
 {
 	uint8_t page[4096];
@@ -47,14 +42,6 @@ static void answered(struct wrc_rig *rig, uint32_t request)
 	if (err)
 		fail_msg("request %u: %s", request, strerror(-err));
 	assert_int_equal(r, request);
-}
-
-static void expect_page(const uint8_t *page, uint8_t seed)
-{
-	uint8_t want[4096];
-
-	fill(want, seed);
-	assert_memory_equal(page, want, 4096);
 }
 
 /* ---- each chain, in all modes -------------------------------------------------- */
