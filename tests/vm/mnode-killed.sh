@@ -31,11 +31,11 @@ dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null && exit 3
 exit 0
 GUEST
 
-# $1: kernel. The kill comes when all is written; the time-out is at most
-# 10 s, plus slack.
+# $1: kernel, then options. The kill comes when all is written; the time-out
+# is at most 10 s, plus slack.
 dies_while_swapping() {
 	local after
-	vm_script --kernel "$1" --mem 136M --swap 256M \
+	vm_script --kernel "$@" --mem 136M --swap 256M \
 		--mnode-kill-after 25 -- "$swapping"
 	expect_status 0
 	expect_out '^status 135 after'
@@ -58,5 +58,7 @@ dies_while_reading() {
 
 tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
 tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
+tap_case "killed while swapping by frontswap, 5.10" dies_while_swapping \
+	5.10 --backend frontswap
 tap_case "killed while the device is read" dies_while_reading
 tap_end
