@@ -37,10 +37,12 @@
 #define RC_LAZY_NS	2000000
 /*
  * Who sends a message waits for an answer to it, rather than for its ACK: that
- * may come with the answer, or with that of a later one.
+ * may come behind the answer, or behind that to a later one.
  */
 #define RC_HOLD_MAX	16	/* messages */
 #define RC_HOLD_NS	100000
+/* After an answer: for those to the messages right behind, or to go alone. */
+#define RC_HOLD_ON_NS	40000
 /* PSNs of all posted WQEs: well below half of the PSN space. */
 #define RC_PSN_SPAN	(1u << 22)
 /* Packets of one READ request: longer READs are asked for in parts. */
@@ -150,9 +152,10 @@ struct snic_rc_resp {
 	bool ack_due;
 	uint8_t ack_syndrome;
 	uint32_t ack_psn;
-	/* it may wait for an answer of ours */
+	/* it may wait for answers of ours, until hold_end at most */
 	bool ack_held;
 	unsigned int nr_held;		/* messages it is for */
+	uint64_t hold_end;
 	struct snic_timer hold;
 	struct snic_qp *qp;
 	/* message under way */

@@ -2,7 +2,7 @@
 /*
  * RC responder: what it says of the requests that came.  One ACK or NAK is due
  * at a time; it leaves after the replies to READs and atomics, and an ACK that
- * nobody waits for may wait for an answer that leaves anyway.
+ * nobody waits for may wait until answers have left.
  */
 #include <stddef.h>
 
@@ -61,15 +61,21 @@ void rc_ack_message(struct snic_qp *qp, uint32_t psn)
 		r->nr_held = 0;
 	if ((!first && !held) || ++r->nr_held >= RC_HOLD_MAX)
 		return;
-	if (first)
-		snic_timer_set(qp->nic, &r->hold,
-			       snic_now(qp->nic) + RC_HOLD_NS);
+	if (first) {
+		r->hold_end = snic_now(qp->nic) + RC_HOLD_NS;
+		snic_timer_set(qp->nic, &r->hold, r->hold_end);
+	}
 	r->ack_held = true;
 }
 
 void rc_ack_answered(struct snic_qp *qp)
 {
-	qp->resp->ack_held = false;
+	struct snic_rc_resp *r = qp->resp;
+	uint64_t at = snic_now(qp->nic) + RC_HOLD_ON_NS;
+
+	if (r->ack_held)
+		snic_timer_set(qp->nic, &r->hold,
+			       at < r->hold_end ? at : r->hold_end);
 }
 
 static void hold_fire(struct snic *nic, struct snic_timer *t)

@@ -44,8 +44,31 @@ static void test_with_the_answer(void **state)
 	assert_int_equal(p.c.acks[1], 0);
 	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
 	answer(&p);
+	assert_int_equal(p.c.acks[1], 0);
+	cable_run(&p.c, RC_HOLD_ON_NS);
 	assert_int_equal(p.c.acks[1], 1);
 	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 5);
+	pair_close(&p);
+}
+
+/* One for all answers that follow each other, but not for ever. */
+static void test_with_more_answers(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 5, 0xfffff0, NULL);
+	send_some(&p, 4);
+	answer(&p);
+	answer(&p);
+	assert_int_equal(p.c.acks[1], 0);
+	cable_run(&p.c, RC_HOLD_ON_NS);
+	assert_int_equal(p.c.acks[1], 1);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 4);
+	send_some(&p, 1);
+	cable_run(&p.c, RC_HOLD_NS - RC_HOLD_ON_NS);
+	answer(&p);
+	cable_run(&p.c, RC_HOLD_ON_NS - 1000);
+	assert_int_equal(p.c.acks[1], 2);
 	pair_close(&p);
 }
 
@@ -101,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_with_the_answer),
+		cmocka_unit_test(test_with_more_answers),
 		cmocka_unit_test(test_without_an_answer),
 		cmocka_unit_test(test_many_messages),
 		cmocka_unit_test(test_writes_do_not_wait),
