@@ -138,18 +138,23 @@ stage_busybox() {
 }
 
 initramfs_base_build() {
-	local ver=$1 out=$2 root rdma rc=0
+	local ver=$1 out=$2 root rdma ethtool rc=0
 	[[ -s $out ]] && return 0
 
-	root=$(mktemp -d) || return 1
 	rdma=$(command -v rdma) || {
 		error "the command 'rdma' (package iproute2) is missing"
 		return 1
 	}
+	ethtool=$(command -v ethtool) || {
+		error "the command 'ethtool' is missing"
+		return 1
+	}
+	root=$(mktemp -d) || return 1
 	mkdir -p "$root"/{dev,proc,sys,run,tmp,root,etc/odrp,x,lib,lib64} &&
 		stage_busybox "$root" &&
 		stage_modules "$ver" "$root" &&
 		stage_file "$rdma" "$root" usr/sbin &&
+		stage_file "$ethtool" "$root" usr/sbin &&
 		install -m 755 "$ODRP_ROOT/scripts/guest/init" "$root/init" &&
 		echo "root::0:0:root:/root:/bin/sh" >"$root/etc/passwd" &&
 		echo "root:x:0:" >"$root/etc/group" &&
@@ -168,7 +173,7 @@ initramfs_base() {
 
 	key=$({
 		cat "$ODRP_ROOT/scripts/guest/init" "${BASH_SOURCE[0]}"
-		dpkg-query -W busybox-static iproute2 libc6 2>/dev/null
+		dpkg-query -W busybox-static iproute2 ethtool libc6 2>/dev/null
 		kernel_release "$ver"
 	} | sha256sum | cut -c1-16)
 	out=$ODRP_CACHE/initramfs/$ver-$key.cpio

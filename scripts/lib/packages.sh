@@ -22,7 +22,7 @@ packages_of() {
 		# QEMU, what goes into the guest, and what composes it. kmod,
 		# xz and zstd read the kernel's modules; iproute2 brings rdma.
 		printf '%s\n' qemu-system-x86 busybox-static cpio zstd \
-			xz-utils kmod iproute2 jq procps util-linux ca-certificates \
+			xz-utils kmod iproute2 ethtool jq procps util-linux ca-certificates \
 			debian-archive-keyring binutils
 		;;
 	bench)
