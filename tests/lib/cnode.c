@@ -332,13 +332,33 @@ unsigned int cnode_outstanding(const struct cnode *c)
 	return sum;
 }
 
+/* A tag is free when its SEND is acknowledged, which may be after the answer. */
+static int submit_when_free(struct cnode *c, unsigned int queue,
+			    enum odrp_wire_chain chain, uint64_t slot,
+			    const void *page)
+{
+	struct cnode_done none;
+	int r;
+
+	for (;;) {
+		r = cnode_submit(c, queue, chain, slot, page, 0);
+		if (r != -EAGAIN)
+			return r;
+		r = cnode_poll(c, &none);
+		if (r != -EAGAIN)
+			return r ? r : -EPROTO;
+		if (!c->cfg.pump(c->cfg.arg))
+			return -ETIMEDOUT;
+	}
+}
+
 int cnode_do(struct cnode *c, unsigned int queue, enum odrp_wire_chain chain,
 	     uint64_t slot, void *page)
 {
 	struct cnode_done done;
 	int r;
 
-	r = cnode_submit(c, queue, chain, slot, page, 0);
+	r = submit_when_free(c, queue, chain, slot, page);
 	if (r)
 		return r;
 	for (;;) {
