@@ -13,6 +13,7 @@
 #include <syslog.h>
 #include <odrp/wire.h>
 #include "conf.h"
+#include "ring.h"
 
 __attribute__((format(printf, 2, 3)))
 static int complain(char *why, const char *fmt, ...)
@@ -188,7 +189,7 @@ const struct conf_key conf_keys[] = {
 	  set_text, AT(nic),
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
-	  set_size, AT(pool), .min = 256 << 10, .max = 1ull << 40 },
+	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
 	{ "reserve", "PAGES", "pages never leased (by the pool's size)",
 	  set_u64, AT(reserve), .max = 1ull << 28 },
 	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",

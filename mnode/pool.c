@@ -53,7 +53,7 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	int r;
 
 	*pool = (struct pool){ .nic = nic };
-	if (!len || len % ODRP_WIRE_PAGE_SIZE || len > 1ull << WRC_POOL_BITS)
+	if (!len || len % ODRP_WIRE_PAGE_SIZE || len > WRC_POOL_MAX)
 		return -ERANGE;
 	pool->pages = len / ODRP_WIRE_PAGE_SIZE;
 	pool->log_len = ring_log_len(pool->pages);

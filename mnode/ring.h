@@ -16,7 +16,7 @@
 #include <wrc.h>
 
 /* Where the NIC sees the ring: any address that is aligned and not 0. */
-#define RING_IOVA		(1ull << WRC_POOL_BITS)
+#define RING_IOVA		(1ull << 40)
 #define RING_SLOT		8u
 #define RING_MIN_LOG_LEN	12
 

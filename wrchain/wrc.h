@@ -98,9 +98,15 @@ struct wrc_geom {
  * Every page address has these two bytes (bytes 1 and 2 in memory order), so
  * that a translation table entry scattered over a WQE's opcode byte means the
  * operation for a mapped page, and NOP for an unmapped one (0).
+ *
+ * And byte 0 is that of nothing else in an address: eight bytes that begin
+ * between two entries are in no pool.  A window that begins with byte 1, 2 or 7
+ * begins with 0x15, 0x08 or 0; byte 3 stays below 0xff (WRC_POOL_MAX), byte 6
+ * has no low bits; and behind bytes 4 and 5, which may be any, byte 6 would have
+ * to be 0x08 or 0x15.
  */
-#define WRC_POOL_IOVA	0x0015080000000000ull
-#define WRC_POOL_BITS	40
+#define WRC_POOL_IOVA	0xff15080000000000ull
+#define WRC_POOL_MAX	(0xffull << 32)
 
 /**
  * struct wrc_bind - what an image is linked to

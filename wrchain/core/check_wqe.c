@@ -217,11 +217,11 @@ int wrc_check_bind(struct wrc_check *c)
 				      "counters 0x%llx and 0x%llx are not words outside the ring",
 				      (unsigned long long)b->free_head,
 				      (unsigned long long)b->free_tail);
-	if (!b->pool_len || b->pool_len > 1ull << WRC_POOL_BITS ||
+	if (!b->pool_len || b->pool_len > WRC_POOL_MAX ||
 	    b->pool_len & (ODRP_WIRE_PAGE_SIZE - 1))
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
-				      "a pool of 0x%llx bytes does not fit its 2^%u bytes of pages",
+				      "a pool of 0x%llx bytes does not fit 0x%llx bytes of pages",
 				      (unsigned long long)b->pool_len,
-				      WRC_POOL_BITS);
+				      WRC_POOL_MAX);
 	return 0;
 }

@@ -141,14 +141,14 @@ static void test_sizes(void **state)
 	assert_int_equal(c.pool, 64 << 20);
 	assert_int_equal(conf_set(&c, "pool", "1048576k", why), 0);
 	assert_int_equal(c.pool, 1 << 30);
-	assert_int_equal(conf_set(&c, "pool", "1T", why), 0);
-	assert_int_equal(c.pool, 1ull << 40);
+	assert_int_equal(conf_set(&c, "pool", "1020G", why), 0);
+	assert_int_equal(c.pool, 1020ull << 30);
 	assert_int_equal(conf_set(&c, "pool", "285212672", why), 0);
 	assert_int_equal(c.pool, 272 << 20);
 }
 
 static const char *const bad_settings[][2] = {
-	{ "pool", "64MB" }, { "pool", "1025T" }, { "pool", "1000001" },
+	{ "pool", "64MB" }, { "pool", "1T" }, { "pool", "1000001" },
 	{ "pool", "4K" }, { "pool", "" }, { "pool", "-1G" }, { "pool", "G" },
 	{ "pool", "99999999999999999999" }, { "pool", "18446744073709551615K" },
 	{ "depth", "48" }, { "depth", "2" }, { "depth", "2048" },

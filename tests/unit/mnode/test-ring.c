@@ -63,10 +63,52 @@ static void test_page_address(void **state)
 static void test_page_address_bytes(void **state)
 {
 	uint64_t first = htobe64(page_addr(0));
-	uint64_t last = htobe64(page_addr((1ull << (WRC_POOL_BITS - 12)) - 1));
+	uint64_t last = htobe64(page_addr((WRC_POOL_MAX >> 12) - 1));
 
 	assert_memory_equal((uint8_t *)&first + 1, "\x15\x08", 2);
 	assert_memory_equal((uint8_t *)&last + 1, "\x15\x08", 2);
+}
+
+/* May byte i of a page's address be v? */
+static bool may_be(unsigned int i, unsigned int v)
+{
+	uint64_t first = htobe64(page_addr(0));
+	uint64_t last = htobe64(page_addr((WRC_POOL_MAX >> 12) - 1));
+	unsigned int lo = ((uint8_t *)&first)[i], hi = ((uint8_t *)&last)[i];
+
+	return v >= lo && v <= hi && (i < 7 || !v) && (i != 6 || !(v & 15));
+}
+
+/*
+ * Could the eight bytes from byte k of an entry on be a page's address?  Bytes of
+ * an address do not depend on each other, so it is enough to look at each alone.
+ */
+static bool may_be_page(unsigned int k, bool empty, bool next_empty)
+{
+	unsigned int i, v;
+
+	for (i = 0; i < 8; i++) {
+		bool zero = i + k < 8 ? empty : next_empty;
+
+		for (v = 0; v < 256; v++)
+			if (may_be(i, v) &&
+			    (zero ? !v : may_be((i + k) % 8, v)))
+				break;
+		if (v == 256)
+			return false;
+	}
+	return true;
+}
+
+static void test_between_entries(void **state)
+{
+	unsigned int k, which;
+
+	assert_true(may_be_page(0, false, false));
+	for (k = 1; k < 8; k++)
+		for (which = 0; which < 4; which++)
+			if (may_be_page(k, which & 1, which & 2))
+				fail_msg("%u bytes further is a page", k);
 }
 
 static void test_pool(void **state)
@@ -111,6 +153,7 @@ int main(void)
 		cmocka_unit_test(test_walk),
 		cmocka_unit_test(test_page_address),
 		cmocka_unit_test(test_page_address_bytes),
+		cmocka_unit_test(test_between_entries),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_pool_size),
 	};

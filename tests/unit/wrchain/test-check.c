@@ -132,7 +132,7 @@ static void counters_in_ring(struct bench *b)
 
 static void pool_too_large(struct bench *b)
 {
-	b->bind.pool_len = (1ull << WRC_POOL_BITS) + 4096;
+	b->bind.pool_len = WRC_POOL_MAX + 4096;
 }
 
 /* patch */
