@@ -41,7 +41,10 @@
  */
 #define RC_HOLD_MAX	16	/* messages */
 #define RC_HOLD_NS	100000
-/* After an answer: for those to the messages right behind, or to go alone. */
+/*
+ * After an answer: for those to the messages right behind, or to go alone.  Not
+ * when one was of several packets: its sender wants his memory back.
+ */
 #define RC_HOLD_ON_NS	40000
 /* PSNs of all posted WQEs: well below half of the PSN space. */
 #define RC_PSN_SPAN	(1u << 22)
@@ -155,6 +158,7 @@ struct snic_rc_resp {
 	/* it may wait for answers of ours, until hold_end at most */
 	bool ack_held;
 	unsigned int nr_held;		/* messages it is for */
+	bool all_small;			/* of one packet each */
 	uint64_t hold_end;
 	struct snic_timer hold;
 	struct snic_qp *qp;
@@ -241,9 +245,12 @@ void rc_ack_init(struct snic_qp *qp);
 void rc_ack_flush(struct snic_qp *qp);
 /* Acknowledges psn, with the next turn. */
 void rc_ack(struct snic_qp *qp, uint32_t psn);
-/* Acknowledges a message, with our answer to it if there is one soon. */
-void rc_ack_message(struct snic_qp *qp, uint32_t psn);
-/* An answer goes out: an ACK that has waited for it goes with it. */
+/*
+ * Acknowledges a message, behind our answer to it if there is one soon; small:
+ * it was one packet.
+ */
+void rc_ack_message(struct snic_qp *qp, uint32_t psn, bool small);
+/* An answer goes out: an ACK that has waited for it follows. */
 void rc_ack_answered(struct snic_qp *qp);
 /* Takes the place of what is due. */
 void rc_nak(struct snic_qp *qp, uint8_t syndrome, uint32_t psn);

@@ -51,7 +51,7 @@ void rc_ack(struct snic_qp *qp, uint32_t psn)
 	rc_want_turn(qp);
 }
 
-void rc_ack_message(struct snic_qp *qp, uint32_t psn)
+void rc_ack_message(struct snic_qp *qp, uint32_t psn, bool small)
 {
 	struct snic_rc_resp *r = qp->resp;
 	bool first = !r->ack_due, held = r->ack_held;
@@ -64,7 +64,9 @@ void rc_ack_message(struct snic_qp *qp, uint32_t psn)
 	if (first) {
 		r->hold_end = snic_now(qp->nic) + RC_HOLD_NS;
 		snic_timer_set(qp->nic, &r->hold, r->hold_end);
+		r->all_small = true;
 	}
+	r->all_small &= small;
 	r->ack_held = true;
 }
 
@@ -73,7 +75,9 @@ void rc_ack_answered(struct snic_qp *qp)
 	struct snic_rc_resp *r = qp->resp;
 	uint64_t at = snic_now(qp->nic) + RC_HOLD_ON_NS;
 
-	if (r->ack_held)
+	if (!r->all_small)
+		r->ack_held = false;
+	else if (r->ack_held)
 		snic_timer_set(qp->nic, &r->hold,
 			       at < r->hold_end ? at : r->hold_end);
 }

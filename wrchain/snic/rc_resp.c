@@ -199,7 +199,7 @@ static void executed(struct snic_qp *qp, const struct snic_pkt *pkt,
 	if (!pkt->ack_req)
 		return;
 	if (msg == RC_MSG_SEND && last && !r->ahead.gap)
-		rc_ack_message(qp, pkt->psn);
+		rc_ack_message(qp, pkt->psn, pkt->flags & SNIC_OPF_FIRST);
 	else
 		rc_ack(qp, pkt->psn);
 }

@@ -72,6 +72,23 @@ static void test_with_more_answers(void **state)
 	pair_close(&p);
 }
 
+static void test_long_message(void **state)
+{
+	struct pair p;
+
+	pair_open(&p, 6, 1, NULL);
+	send_some(&p, 1);
+	post_recv(&p.b, p.dst + LEN, 1500);
+	put(&p, WRC_WQE_SEND, 0, 1500, 0);
+	ring(&p.a);
+	cable_run(&p.c, 4 * CABLE_LATENCY);
+	assert_int_equal(p.c.acks[1], 0);
+	answer(&p);
+	assert_int_equal(p.c.acks[1], 1);
+	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	pair_close(&p);
+}
+
 static void test_without_an_answer(void **state)
 {
 	struct pair p;
@@ -125,6 +142,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_with_the_answer),
 		cmocka_unit_test(test_with_more_answers),
+		cmocka_unit_test(test_long_message),
 		cmocka_unit_test(test_without_an_answer),
 		cmocka_unit_test(test_many_messages),
 		cmocka_unit_test(test_writes_do_not_wait),
