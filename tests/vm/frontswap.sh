@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Pages by frontswap, where the stock kernel still has that for modules: the
-# same contents, and a driver that can be replaced. (Errors: mnode-killed.sh.)
+# same contents, and a driver that can be replaced. (A dead node: mnode-killed.sh.)
 . "$(dirname "$0")/lib.sh"
 
 kernel=5.10

