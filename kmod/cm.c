@@ -213,9 +213,9 @@ static int check_device(struct odrp_conn *conn)
 		return 0;
 	if (!(ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
 	    !ibdev->attrs.max_fast_reg_page_list_len ||
-	    ibdev->attrs.max_send_sge < 2) {
-		conn_err(conn, "%s lacks fast registration or has less than two scatter entries\n",
-			 dev_name(&ibdev->dev));
+	    ibdev->attrs.max_send_sge < ODRP_MAX_SGE) {
+		conn_err(conn, "%s lacks fast registration or has less than %d gather entries\n",
+			 dev_name(&ibdev->dev), ODRP_MAX_SGE);
 		return -EOPNOTSUPP;
 	}
 	s->pd = ib_alloc_pd(ibdev, 0);
@@ -344,6 +344,7 @@ static int take_io(struct odrp_conn *conn)
 {
 	const struct odrp_wire_io_accept *a = &conn->accept.io;
 	u16 depth = be16_to_cpu(a->depth), len = be16_to_cpu(a->req_len);
+	u16 tail = be16_to_cpu(a->tail_len);
 	unsigned int which = 0, want;
 	int err;
 
@@ -356,24 +357,31 @@ static int take_io(struct odrp_conn *conn)
 		return bad(conn, "queue", be16_to_cpu(a->queue), conn->q->idx);
 	if (!depth || depth > conn->depth)
 		return bad(conn, "depth", depth, conn->depth);
-	if (!zeros(a->resv, sizeof(a->resv)))
-		return bad(conn, "a reserved field", 1, 0);
+	if (len < sizeof(struct odrp_wire_req))
+		return bad(conn, "req_len", len, sizeof(struct odrp_wire_req));
+	if (tail && !odrp_conn_stores(conn))
+		return bad(conn, "tail_len", tail, 0);
 	if (a->nr_words > ODRP_WIRE_MAX_WORDS)
 		return bad(conn, "nr_words", a->nr_words, ODRP_WIRE_MAX_WORDS);
 	want = sizeof(*a) + a->nr_words * sizeof(a->words[0]);
 	if (conn->accept_len < want)
 		return bad(conn, "length", conn->accept_len, want);
-	err = odrp_words_parse(&conn->words, a->words, a->nr_words, &which);
+	err = odrp_words_parse(&conn->words, a->words, a->nr_words,
+			       len - sizeof(struct odrp_wire_req), &which);
+	if (err == -EMSGSIZE)
+		return bad(conn, "req_len", len, sizeof(struct odrp_wire_req) +
+						 conn->words.len);
 	if (err) {
 		conn_err(conn, "accept: word %u has unknown kind %u\n", which,
 			 a->words[which].kind);
 		return err;
 	}
 	want = sizeof(struct odrp_wire_req) + conn->words.len;
-	if (len != want)
-		return bad(conn, "req_len", len, want);
+	if (len + tail != want)
+		return bad(conn, "req_len and tail_len", len + tail, want);
 	conn->depth = depth;
 	conn->req_len = len;
+	conn->tail_len = tail;
 	return 0;
 }
 

@@ -144,7 +144,8 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	odrp_words_make(&conn->words, r, quiet,
 			req->hdr + sizeof(struct odrp_wire_req));
 	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
-				      conn->req_len, DMA_TO_DEVICE);
+				      conn->req_len + conn->tail_len,
+				      DMA_TO_DEVICE);
 	req->start_ns = now;
 	req->deadline = deadline;
 	req->wr.next = req->next ? &req->next->wr : NULL;

@@ -48,6 +48,7 @@
 #define ODRP_RECV_CHUNK		16	/* receives reposted at a time */
 #define ODRP_POST_CHUNK		32	/* requests posted at a time at most */
 #define ODRP_NR_WAITS		64
+#define ODRP_MAX_SGE		3	/* head, page, words behind it */
 #define ODRP_SIGNAL_EVERY	4	/* see odrp_conn_lazy() */
 #define ODRP_ANSWER_EVERY	8	/* see odrp_conn_quiet() */
 #define ODRP_ANSWER_LOAD	4
@@ -79,7 +80,8 @@ struct odrp_conn;
  * @res:	how it ended, for the slot
  * @act:	what was begun with the slot: decides the accounting
  * @bio, @iter:	loads and stores: the block of the bio (a single 4 KB block)
- * @hdr:	struct odrp_wire_req and recycle words
+ * @hdr:	struct odrp_wire_req and recycle words, also those that are sent
+ *		behind the page
  * @bounce:	page that the memory node writes a load to, or that gathers a
  *		store whose block is not within one page
  * @page_dma:	store: the bio's own page while it is mapped, else 0
@@ -109,7 +111,7 @@ struct odrp_req {
 	u64			raddr;	/* load: bounce, as the memory node */
 	u32			rkey;	/* sees it */
 	struct ib_send_wr	wr;
-	struct ib_sge		sge[2];
+	struct ib_sge		sge[ODRP_MAX_SGE];
 };
 
 struct odrp_reg {			/* one fast registration */
@@ -133,7 +135,8 @@ struct odrp_conn {
 	struct odrp_queue	*q;	/* NULL: admin */
 	u8			chain;
 	u16			depth;
-	u16			req_len;
+	u16			req_len;	/* before the page */
+	u16			tail_len;	/* words behind it */
 	struct odrp_words	words;
 
 	struct rdma_cm_id	*id;
@@ -204,6 +207,12 @@ static inline bool odrp_conn_lazy(const struct odrp_conn *conn)
 {
 	return conn->chain == ODRP_WIRE_LOAD ||
 	       conn->chain == ODRP_WIRE_INVALIDATE;
+}
+
+static inline bool odrp_conn_stores(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_MAPPED_STORE ||
+	       conn->chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
 struct odrp_queue {

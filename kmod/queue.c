@@ -129,7 +129,7 @@ int odrp_conn_make_qp(struct odrp_conn *conn)
 		.qp_context	= conn,
 		.cap		= {
 			.max_send_wr	= nr_send,
-			.max_send_sge	= 2,
+			.max_send_sge	= ODRP_MAX_SGE,
 			.max_recv_sge	= 1,
 		},
 		.sq_sig_type	= IB_SIGNAL_REQ_WR,
@@ -263,12 +263,6 @@ static bool has_page(const struct odrp_conn *conn)
 	return conn->chain != ODRP_WIRE_INVALIDATE;
 }
 
-static bool is_store(const struct odrp_conn *conn)
-{
-	return conn->chain == ODRP_WIRE_MAPPED_STORE ||
-	       conn->chain == ODRP_WIRE_UNMAPPED_STORE;
-}
-
 static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 {
 	struct ib_device *ibdev = conn->sess->ibdev;
@@ -294,7 +288,10 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->sge[1].lkey = pd->local_dma_lkey;
 	req->wr.wr_cqe = &req->cqe;
 	req->wr.sg_list = req->sge;
-	req->wr.num_sge = is_store(conn) ? 2 : 1;
+	req->sge[2].addr = req->hdr_dma + conn->req_len;
+	req->sge[2].length = conn->tail_len;
+	req->sge[2].lkey = pd->local_dma_lkey;
+	req->wr.num_sge = !odrp_conn_stores(conn) ? 1 : conn->tail_len ? 3 : 2;
 	req->wr.opcode = IB_WR_SEND;
 	if (!has_page(conn))
 		return 0;

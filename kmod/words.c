@@ -27,13 +27,17 @@ static unsigned int word_len(u8 kind)
 
 /*
  * odrp_words_parse() - take over the table of an accept
+ * @head_len: bytes of the words that stand before the page
  * @ret_bad: index of the offending word when -EPROTO is returned
  *
- * Return: 0, -EPROTO for an unknown kind, -E2BIG for too many words.
+ * Return: 0, -EPROTO for an unknown kind, -E2BIG for too many words, -EMSGSIZE
+ * when no word ends after @head_len bytes.
  */
 int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
-		     unsigned int nr, unsigned int *ret_bad)
+		     unsigned int nr, unsigned int head_len,
+		     unsigned int *ret_bad)
 {
+	bool fits = !head_len;
 	unsigned int i, len = 0;
 
 	if (nr > ODRP_WIRE_MAX_WORDS)
@@ -51,9 +55,13 @@ int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 		ws->w[i].base = be16_to_cpu(tab[i].base);
 		ws->may_be_quiet |= tab[i].kind == ODRP_WIRE_WORD_ANSWER;
 		len += n;
+		fits |= len == head_len;
 	}
 	ws->nr = nr;
 	ws->len = len;
+	if (!fits)
+		return -EMSGSIZE;
+	ws->head_len = head_len;
 	return 0;
 }
 
@@ -67,7 +75,7 @@ static u8 *put_be(u8 *p, u32 v, unsigned int len)
 /*
  * odrp_words_make() - write the words of request number r
  * @quiet: it wants no answer; only if ws->may_be_quiet
- * @buf: room for ws->len bytes, of any alignment
+ * @buf: room for ws->len bytes, of any alignment; the page is not in between
  *
  * The request number may wrap at 2^32, a multiple of every modulus.
  */

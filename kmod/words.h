@@ -15,6 +15,7 @@
 struct odrp_words {
 	unsigned int	nr;
 	unsigned int	len;	/* of all words, in bytes */
+	unsigned int	head_len;	/* of those that stand before the page */
 	bool		may_be_quiet;	/* one of them is ODRP_WIRE_WORD_ANSWER */
 	struct {
 		u8	kind;
@@ -24,7 +25,8 @@ struct odrp_words {
 };
 
 int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
-		     unsigned int nr, unsigned int *ret_bad);
+		     unsigned int nr, unsigned int head_len,
+		     unsigned int *ret_bad);
 void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet, void *buf);
 
 #endif /* _ODRP_WORDS_H */

@@ -15,7 +15,9 @@ enum place {
 	NOWHERE,
 	IN_RING,
 	IN_TABLE,
+	IN_REGISTER,
 	IN_CHAIN,
+	IN_STOCK,
 	IN_AGENT,
 };
 
@@ -44,7 +46,8 @@ static const char *place_name(enum place place)
 {
 	static const char *const names[] = {
 		[NOWHERE] = "nowhere", [IN_RING] = "the free ring",
-		[IN_TABLE] = "a table", [IN_CHAIN] = "a chain",
+		[IN_TABLE] = "a table", [IN_REGISTER] = "a store's register",
+		[IN_CHAIN] = "a chain", [IN_STOCK] = "the stock",
 		[IN_AGENT] = "the agent",
 	};
 
@@ -78,8 +81,14 @@ static void see(struct count *c, uint64_t addr, enum place place,
 	case IN_TABLE:
 		res->mapped++;
 		break;
+	case IN_REGISTER:
+		res->armed++;
+		break;
 	case IN_CHAIN:
 		res->held++;
+		break;
+	case IN_STOCK:
+		res->stock++;
 		break;
 	default:
 		res->returning++;
@@ -91,26 +100,42 @@ static uint64_t slot_page(const struct count *c, uint64_t slot)
 	return be64toh(c->pool->ring[ring_index(c->pool->log_len, slot)]);
 }
 
+static int see_holder(struct count *c, const struct sess *s,
+		      const struct queue *q, uint16_t bb, unsigned int holder)
+{
+	bool own = wrc_has_register(q->prog);
+	struct wrc_held held;
+	int r = queue_held(q, bb, holder, &held);
+
+	if (r)
+		return r;
+	if (held.slot && !ring_valid(c->pool->log_len, held.slot))
+		return -ERANGE;
+	if (held.page)
+		see(c, held.page, own ? IN_REGISTER : IN_CHAIN, s->id);
+	if (held.slot && held.page && !own)
+		c->filling[c->nr_filling++] = held.slot;
+	else if (held.slot && slot_page(c, held.slot))
+		see(c, slot_page(c, held.slot), own ? IN_REGISTER : IN_CHAIN,
+		    s->id);
+	return 0;
+}
+
 static void see_queue(struct count *c, const struct sess *s,
 		      const struct queue *q)
 {
-	struct wrc_held held;
-	int r = queue_held(q, &held);
+	unsigned int i, nr = queue_nr_holders(q);
+	uint16_t bb;
+	int r;
 
-	if (!r && held.slot && !ring_valid(c->pool->log_len, held.slot))
-		r = -ERANGE;
+	r = queue_position(q, &bb);
+	for (i = 0; !r && i < nr; i++)
+		r = see_holder(c, s, q, bb, i);
 	if (r) {
 		problem(c->res, "cannot tell what chain %s of session %" PRIu64
 			" holds", q->prog->name, s->id);
 		c->res->foreign++;
-		return;
 	}
-	if (held.page)
-		see(c, held.page, IN_CHAIN, s->id);
-	if (held.slot && held.page)
-		c->filling[c->nr_filling++] = held.slot;
-	else if (held.slot && slot_page(c, held.slot))
-		see(c, slot_page(c, held.slot), IN_CHAIN, s->id);
 }
 
 static void see_sess(struct count *c, const struct sess *s)
@@ -199,6 +224,8 @@ static void count_all(struct count *c, struct manager *m)
 	for (i = 0; i < m->nr_sess; i++)
 		see_sess(c, m->sess[i]);
 	see_agent(c, &m->reclaim);
+	for (i = 0; i < m->stock.nr; i++)
+		see(c, m->stock.at[i], IN_STOCK, i);
 	see_ring(c);
 	for (page = 0; page < m->pool.pages; page++) {
 		if (c->place[page] == NOWHERE) {

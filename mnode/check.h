@@ -14,8 +14,10 @@
 /**
  * struct check_result - where the pages are
  * @free:	in the free ring
+ * @stock:	set aside for stores, and not armed
  * @mapped:	in a translation table
- * @held:	in a register of a chain that is under way, or was stopped
+ * @armed:	in a register of a store that receives into it
+ * @held:	in a register of another chain that is under way, or was stopped
  * @returning:	in the agent's hands, on their way to the ring
  * @lost, @doubled: pages that are nowhere / in more than one place
  * @foreign:	entries that are not the address of a page
@@ -24,7 +26,7 @@
  * @exact:	nothing moved while we counted
  */
 struct check_result {
-	uint64_t total, free, mapped, held, returning;
+	uint64_t total, free, stock, mapped, armed, held, returning;
 	uint64_t lost, doubled, foreign, empty, overtaken;
 	bool exact;
 	unsigned int nr_problems;

@@ -158,6 +158,19 @@ static int set_bool(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
+static int set_store(struct conf *conf, const struct conf_key *key,
+		     const char *text, char *why)
+{
+	if (!strcmp(text, "exchange"))
+		conf->exchange = true;
+	else if (!strcmp(text, "copy"))
+		conf->exchange = false;
+	else
+		return complain(why, "%s=%s: expected exchange or copy",
+				key->name, text);
+	return 0;
+}
+
 static int set_level(struct conf *conf, const struct conf_key *key,
 		     const char *text, char *why)
 {
@@ -192,6 +205,10 @@ const struct conf_key conf_keys[] = {
 	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
 	{ "reserve", "PAGES", "pages never leased (by the pool's size)",
 	  set_u64, AT(reserve), .max = 1ull << 28 },
+	{ "store", "exchange|copy", "how stores bring a page to its place "
+	  "(exchange)", set_store },
+	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
+	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
 	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
 	  set_u64, AT(max_pages), .max = 1ull << 28 },
 	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
@@ -223,6 +240,8 @@ void conf_init(struct conf *conf)
 		.control = CONF_CONTROL,
 		.pool = 1ull << 30,
 		.reserve = UINT64_MAX,
+		.store_pages = UINT64_MAX,
+		.exchange = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,
@@ -317,6 +336,24 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 	return line < 0 ? -ENOMEM : 0;
 }
 
+/* Only what was said: by itself the stock leaves enough. */
+static int check_stock(const struct conf *conf, uint64_t pages, char *why)
+{
+	uint64_t reserve = conf->reserve == UINT64_MAX ? 0 : conf->reserve;
+
+	if (!conf->exchange || conf->store_pages == UINT64_MAX)
+		return 0;
+	if (conf->store_pages < 8)
+		return complain(why, "store-pages=%" PRIu64 ": expected at "
+				"least 8, for the stores of one queue",
+				conf->store_pages);
+	if (conf->store_pages >= pages - reserve)
+		return complain(why, "store-pages=%" PRIu64 ": expected less "
+				"than the pool's %" PRIu64 " pages without "
+				"the reserve", conf->store_pages, pages);
+	return 0;
+}
+
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 {
 	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
@@ -331,5 +368,5 @@ int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 		return complain(why, "reserve=%" PRIu64 ": expected less than "
 				"the pool's %" PRIu64 " pages", conf->reserve,
 				pages);
-	return 0;
+	return check_stock(conf, pages, why);
 }

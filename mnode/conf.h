@@ -26,6 +26,8 @@ struct conf {
 	char control[CONF_PATH_MAX];
 	uint64_t pool;			/* bytes */
 	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
+	uint64_t store_pages;		/* the same, for stores to receive into */
+	bool exchange;			/* stores exchange pages, or copy */
 	uint64_t max_pages;		/* of one CNode; 0: no limit */
 	uint64_t max_slots;		/* of one CNode */
 	uint32_t max_sessions;

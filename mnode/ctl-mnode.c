@@ -148,6 +148,7 @@ static void print_status(struct json_object *obj)
 	print_pages(obj, "pages_total", "pages");
 	print_pages(obj, "pages_free", "  free");
 	print_pages(obj, "pages_mapped", "  mapped");
+	print_pages(obj, "pages_armed", "  in stores");
 	print_pages(obj, "pages_reserved", "  reserve");
 	printf("%-16s %12" PRIu64 "\n", "loads", num(c, "load"));
 	printf("%-16s %12" PRIu64 "\n", "mapped stores",
@@ -167,10 +168,12 @@ static void print_check(struct json_object *obj)
 	struct json_object *list = get(obj, "problems");
 	size_t i;
 
-	printf("%" PRIu64 " pages: %" PRIu64 " free, %" PRIu64 " mapped, %"
-	       PRIu64 " in chains, %" PRIu64 " on their way back\n",
-	       num(obj, "pages_total"), num(obj, "free"), num(obj, "mapped"),
-	       num(obj, "held"), num(obj, "returning"));
+	printf("%" PRIu64 " pages: %" PRIu64 " free, %" PRIu64 " set aside, %"
+	       PRIu64 " mapped, %" PRIu64 " armed, %" PRIu64 " in chains, %"
+	       PRIu64 " on their way back\n",
+	       num(obj, "pages_total"), num(obj, "free"), num(obj, "stock"),
+	       num(obj, "mapped"), num(obj, "armed"), num(obj, "held"),
+	       num(obj, "returning"));
 	for (i = 0; i < json_object_array_length(list); i++)
 		printf("  %s\n", json_object_get_string(
 				json_object_array_get_idx(list, i)));

@@ -8,6 +8,9 @@
 #include "log.h"
 #include "manager.h"
 
+/* Of a chain: what the setting depth allows. */
+#define MAX_INSTANCES	1024
+
 static int refuse(struct hello_no *no, enum odrp_wire_status status,
 		  uint64_t detail)
 {
@@ -26,10 +29,11 @@ static int refuse_errno(struct hello_no *no, int r)
 /* ---- admin ---------------------------------------------------------------------- */
 
 static int admit(struct manager *m, const struct nic_event *ev,
-		 const struct hello *hello, struct hello_no *no)
+		 struct hello *hello, struct hello_no *no)
 {
 	struct odrp_wire_admin_accept accept;
 	struct lease lease;
+	uint64_t claim = 0;
 	struct sess *s;
 	int r;
 
@@ -38,9 +42,14 @@ static int admit(struct manager *m, const struct nic_event *ev,
 			      m->draining ? 0 : m->conf->max_sessions);
 	if (manager_lease(m, hello->nr_slots, &lease))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
+	if (m->conf->exchange && stock_claim(&m->stock, hello, &claim))
+		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, m->next_id, &s);
-	if (r)
+	if (r) {
+		stock_unclaim(&m->stock, claim);
 		return refuse_errno(no, r);
+	}
+	s->claim = claim;
 	s->lease = lease;
 	s->peer_ip = ev->peer_ip;
 	s->cm_id = ev->id;
@@ -49,6 +58,7 @@ static int admit(struct manager *m, const struct nic_event *ev,
 				sizeof(accept));
 	if (r) {
 		sess_free(s);
+		stock_unclaim(&m->stock, claim);
 		return refuse_errno(no, r);
 	}
 	m->next_id++;
@@ -65,11 +75,27 @@ static int admit(struct manager *m, const struct nic_event *ev,
 static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	       struct queue **ret_queue)
 {
-	char why[WRC_WHY_MAX];
-	int r;
+	const struct wrc_prog *prog = &m->progs[hello->chain];
+	__u64 pages[MAX_INSTANCES];
+	char why[WRC_WHY_MAX] = "";
+	unsigned int i;
+	int r = 0;
 
-	r = queue_new(&m->pool, &s->tt, &m->progs[hello->chain], s->instances,
-		      ret_queue, why);
+	if (wrc_has_register(prog))
+		r = stock_take(&m->stock, s->instances, pages);
+	if (r) {
+		log_warning("session %" PRIu64 ": the stock has %" PRIu64
+			    " pages, chain %s needs %u", s->id, m->stock.nr,
+			    prog->name, s->instances);
+		return r;
+	}
+	r = queue_new(&m->pool, &s->tt, prog, s->instances, pages, ret_queue,
+		      why);
+	if (r && wrc_has_register(prog)) {
+		stock_disarm(&m->stock, s->instances);
+		for (i = 0; i < s->instances; i++)
+			stock_give(&m->stock, pages[i]);
+	}
 	if (r == -EPERM)
 		log_error("chain %s is not armed: %s",
 			  m->progs[hello->chain].name, why);
@@ -104,18 +130,18 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 	r = arm(m, s, hello, &q);
 	if (r)
 		return refuse_errno(no, r);
+	s->queues[hello->queue][hello->chain] = q;
+	if (hello->chain == ODRP_WIRE_INVALIDATE)
+		m->nr_free_queues++;
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
 		r = m->nic->ops->accept(m->nic, ev->id, q->client_qpn, priv, r);
 	if (r) {
-		queue_free(q);
+		manager_close_queue(m, s, hello->queue, hello->chain);
 		return refuse_errno(no, r);
 	}
 	q->cm_id = ev->id;
-	s->queues[hello->queue][hello->chain] = q;
-	if (hello->chain == ODRP_WIRE_INVALIDATE)
-		m->nr_free_queues++;
 	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
 		  q->prog->name, hello->queue);
 	return 0;

@@ -24,14 +24,53 @@ static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
 
 /* ---- set-up ------------------------------------------------------------------ */
 
+static bool is_store(unsigned int chain)
+{
+	return chain == ODRP_WIRE_MAPPED_STORE ||
+	       chain == ODRP_WIRE_UNMAPPED_STORE;
+}
+
+/* Does the NIC take receive entries of so many segments? */
+static bool fits_nic(const struct manager *m, const struct wrc_prog *prog,
+		     unsigned int *ret_len)
+{
+	struct wrc_geom geom;
+
+	if (!m->nic->max_recv_len ||
+	    wrc_geom_init(prog, HELLO_MIN_DEPTH, &geom))
+		return true;
+	*ret_len = 1u << geom.log_rq_stride;
+	return *ret_len <= m->nic->max_recv_len;
+}
+
+static int build_prog(struct manager *m, unsigned int c)
+{
+	struct wrc_opts opts = {
+		.strict_index = m->nic->strict_index,
+		.variant = m->conf->exchange && is_store(c) ? WRC_V_EXCHANGE :
+							      WRC_V_OURS,
+	};
+	unsigned int len;
+	int r;
+
+	r = wrc_prog_build(c, &opts, &m->progs[c]);
+	if (r || opts.variant == WRC_V_OURS ||
+	    fits_nic(m, &m->progs[c], &len))
+		return r;
+	log_warning("chain %s copies: to exchange pages it needs receive "
+		    "entries of %u bytes, and this NIC has %u",
+		    m->progs[c].name, len, m->nic->max_recv_len);
+	opts.variant = WRC_V_OURS;
+	return wrc_prog_build(c, &opts, &m->progs[c]);
+}
+
 static int build_progs(struct manager *m)
 {
-	const struct wrc_opts opts = { .strict_index = m->nic->strict_index };
 	unsigned int c;
 	int r;
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-		r = wrc_prog_build(c, &opts, &m->progs[c]);
+		r = build_prog(m, c);
 		if (r)
 			return r;
 	}
@@ -56,6 +95,21 @@ static int say(char *why, int r, const char *what)
 {
 	snprintf(why, CONF_WHY_MAX, "%s: %s", what, strerror(-r));
 	return r;
+}
+
+/* Each instance of a store has a page that nobody else can have. */
+static uint64_t stock_target(const struct manager *m)
+{
+	const struct conf *conf = m->conf;
+	uint64_t most = (uint64_t)conf->max_sessions * conf->queues * 2 *
+			conf->depth;
+	uint64_t half = (m->pool.pages - m->reserve) / 2;
+
+	if (!conf->exchange)
+		return 0;
+	if (conf->store_pages != UINT64_MAX)
+		return conf->store_pages;
+	return stock_default_target(m->pool.pages, most < half ? most : half);
 }
 
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
@@ -89,11 +143,16 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->swept = UINT64_MAX;
 	m->reserve = conf->reserve == UINT64_MAX ?
 		     lease_default_reserve(m->pool.pages) : conf->reserve;
-	m->budget = m->pool.pages - m->reserve;
-	r = reclaim_init(&m->reclaim, &m->pool);
+	r = stock_init(&m->stock, &m->pool, stock_target(m));
+	if (r) {
+		say(why, r, "cannot set pages aside for the stores");
+		goto fini_pool;
+	}
+	m->budget = m->pool.pages - m->stock.target - m->reserve;
+	r = reclaim_init(&m->reclaim, &m->pool, &m->stock);
 	if (r) {
 		say(why, r, "cannot make the reclaim queue");
-		goto fini_pool;
+		goto fini_stock;
 	}
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
@@ -104,6 +163,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 
 fini_reclaim:
 	reclaim_fini(&m->reclaim);
+fini_stock:
+	stock_fini(&m->stock);
 fini_pool:
 	pool_fini(&m->pool);
 free_sess:
@@ -119,6 +180,7 @@ void manager_fini(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
 	reclaim_fini(&m->reclaim);
+	stock_fini(&m->stock);
 	pool_fini(&m->pool);
 	free(m->leases);
 	free(m->sess);
@@ -256,7 +318,8 @@ static void bury(struct manager *m, struct sess *s)
 	memmove(&m->sess[i], &m->sess[i + 1],
 		(--m->nr_sess - i) * sizeof(m->sess[0]));
 	log_info("session %" PRIu64 ": all pages are back, %" PRIu64 " free",
-		 s->id, pool_free_pages(&m->pool));
+		 s->id, manager_free_pages(m));
+	stock_unclaim(&m->stock, s->claim);
 	sess_free(s);
 	/* Even if it said goodbye: so does one that has dropped pages. */
 	sweep(m);

@@ -14,6 +14,7 @@
 
 /**
  * struct manager - the agent
+ * @stock:	pages for stores to receive into
  * @budget:	pages that may be leased
  * @progs:	the chain programs, as this NIC needs them
  * @sess:	sessions, in the order of their coming
@@ -28,6 +29,7 @@ struct manager {
 	const struct conf *conf;
 	struct nic *nic;
 	struct pool pool;
+	struct stock stock;
 	struct reclaim reclaim;
 	uint64_t budget, reserve, swept;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
@@ -49,6 +51,12 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX]);
 /* Frees everything, whether or not somebody uses it. */
 void manager_fini(struct manager *m);
+
+/* Pages that nobody uses, as head and tail say at this moment. */
+static inline uint64_t manager_free_pages(const struct manager *m)
+{
+	return pool_free_pages(&m->pool) + m->stock.nr;
+}
 
 /* The NIC has events.  (listen.c) */
 void manager_events(struct manager *m);

@@ -124,7 +124,7 @@ static int open_node(struct rig *rig, char *why)
 	if (r)
 		goto fini_pool;
 	r = queue_new(&rig->pool, &rig->tt, &rig->prog, rig->cfg.depth,
-		      &rig->queue, why);
+		      NULL, &rig->queue, why);
 	if (r)
 		goto close_tt;
 	rig->nr_words = wrc_words(&rig->prog, &rig->queue->geom, rig->words);

@@ -337,6 +337,7 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		free(m);
 		return r;
 	}
+	m->nic.max_recv_len = m->dev.caps.max_wqe_rq;
 	r = wrc_mlx5_start(&m->dev, opts->port, opts->gid_index, why);
 	if (!r)
 		r = check_strict(m, why);

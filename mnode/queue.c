@@ -148,7 +148,7 @@ static void free_qps(struct queue *q)
 
 /* *ret_doorbell arms it: there is one only for what the verifier has passed. */
 static int write_image(struct queue *q, const struct tt *tt,
-		       char why[WRC_WHY_MAX], uint16_t *ret_doorbell)
+		       const __u64 *pages, char why[WRC_WHY_MAX], uint16_t *ret_doorbell)
 {
 	const struct pool *pool = q->pool;
 	const struct wrc_bind bind = {
@@ -166,6 +166,7 @@ static int write_image(struct queue *q, const struct tt *tt,
 		.log_free_ring = pool->log_len,
 		.pool_key = pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
+		.pages = pages,
 	};
 
 	return wrc_image_arm(q->prog, &q->geom, &bind, q->arena.va, why,
@@ -176,7 +177,8 @@ static int write_image(struct queue *q, const struct tt *tt,
 
 int queue_new(struct pool *pool, const struct tt *tt,
 	      const struct wrc_prog *prog, uint32_t instances,
-	      struct queue **ret_queue, char why[WRC_WHY_MAX])
+	      const __u64 *pages, struct queue **ret_queue,
+	      char why[WRC_WHY_MAX])
 {
 	struct nic *nic = pool->nic;
 	struct queue *q = calloc(1, sizeof(*q));
@@ -200,7 +202,7 @@ int queue_new(struct pool *pool, const struct tt *tt,
 	r = make_qps(q);
 	if (r)
 		goto free_cq;
-	r = write_image(q, tt, why, &doorbell);
+	r = write_image(q, tt, pages, why, &doorbell);
 	if (r)
 		goto free_qp;
 	r = nic->ops->qp_loop(nic, q->loop_qpn);
@@ -244,16 +246,29 @@ void queue_free(struct queue *q)
 	free(q);
 }
 
-int queue_held(const struct queue *q, struct wrc_held *ret_held)
+int queue_position(const struct queue *q, uint16_t *ret_bb)
 {
 	struct nic_qp_info info;
 	int r;
 
 	r = nic_of(q)->ops->qp_query(nic_of(q), q->loop_qpn, &info);
-	if (r)
-		return r;
-	return wrc_held_page(q->prog, &q->geom, q->arena.va, info.sq_executed,
-			     ret_held);
+	if (!r)
+		*ret_bb = info.sq_executed;
+	return r;
+}
+
+unsigned int queue_nr_holders(const struct queue *q)
+{
+	return wrc_has_register(q->prog) ? q->geom.depth : 1;
+}
+
+int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
+	       struct wrc_held *ret_held)
+{
+	if (wrc_has_register(q->prog))
+		return wrc_held_of(q->prog, &q->geom, q->arena.va, bb, holder,
+				   ret_held);
+	return wrc_held_page(q->prog, &q->geom, q->arena.va, bb, ret_held);
 }
 
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
@@ -300,6 +315,7 @@ int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,
 		.queue = htobe16(number),
 		.depth = htobe16(depth),
 		.req_len = htobe16(q->geom.req_len),
+		.tail_len = htobe16(q->prog->tail_len),
 	};
 	memcpy(a->words, words, nr * sizeof(words[0]));
 	return sizeof(*a) + nr * sizeof(words[0]);

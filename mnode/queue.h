@@ -42,18 +42,27 @@ struct queue {
 	uint64_t executed;
 };
 
-/* Makes, links, verifies and arms.  -EPERM: the verifier refused, with its
- * sentence in why. */
+/*
+ * Makes, links, verifies and arms.  pages: one for each instance, if they hold
+ * one (wrc_has_register()).  -EPERM: the verifier refused, with its sentence in
+ * why.
+ */
 int queue_new(struct pool *pool, const struct tt *tt,
 	      const struct wrc_prog *prog, uint32_t instances,
-	      struct queue **ret_queue, char why[WRC_WHY_MAX]);
+	      const __u64 *pages, struct queue **ret_queue,
+	      char why[WRC_WHY_MAX]);
 /* Stops first if need be.  What it held must have been taken before. */
 void queue_free(struct queue *q);
 
 void queue_stop(struct queue *q);
-/* What the chain has taken and not put, at this moment.  Exact when stopped
+/* How far the loop queue has come: what queue_held() goes by. */
+int queue_position(const struct queue *q, uint16_t *ret_bb);
+/* How many may hold something: each instance, or the chain as a whole. */
+unsigned int queue_nr_holders(const struct queue *q);
+/* What a holder has taken and not put, at this moment.  Exact when stopped
  * or while the NIC is frozen. */
-int queue_held(const struct queue *q, struct wrc_held *ret_held);
+int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
+	       struct wrc_held *ret_held);
 /* One of the queue pairs is in error: the chain does not run any more. */
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome);
 /* Extends the NIC's 24-bit count; to be called now and then. */

@@ -14,7 +14,8 @@
 /* Memory of the loopback queue pair. */
 struct staging {
 	uint64_t old_tail;		/* host order, from the NIC */
-	uint64_t resv[7];
+	uint64_t old_head;
+	uint64_t resv[6];
 	__be64 pages[RECLAIM_BATCH];
 };
 
@@ -39,11 +40,11 @@ static int open_queue(struct reclaim *rc)
 	return r;
 }
 
-int reclaim_init(struct reclaim *rc, struct pool *pool)
+int reclaim_init(struct reclaim *rc, struct pool *pool, struct stock *stock)
 {
 	int r;
 
-	*rc = (struct reclaim){ .pool = pool };
+	*rc = (struct reclaim){ .pool = pool, .stock = stock };
 	rc->seen = calloc((pool->pages + 63) / 64, sizeof(*rc->seen));
 	if (!rc->seen)
 		return -ENOMEM;
@@ -107,6 +108,19 @@ static uint64_t take_slot(struct reclaim *rc, uint64_t slot)
 	return be64toh(__atomic_exchange_n(p, 0, __ATOMIC_ACQ_REL));
 }
 
+/* A page that is in nobody else's hands: for the stock, or for the ring. */
+static void put_back(struct reclaim *rc, uint64_t addr)
+{
+	int r = stock_give(rc->stock, addr);
+
+	if (r == -ENOSPC)
+		rc->pages[rc->nr++] = addr;
+	else if (r == -EEXIST)
+		rc->nr_double++;
+	else if (r)
+		rc->nr_foreign++;
+}
+
 static void collect_holes(struct reclaim *rc)
 {
 	struct list *l = &rc->holes;
@@ -119,7 +133,7 @@ static void collect_holes(struct reclaim *rc)
 			i++;
 			continue;
 		}
-		rc->pages[rc->nr++] = page;
+		put_back(rc, page);
 		l->at[i] = l->at[--l->nr];
 	}
 }
@@ -135,7 +149,7 @@ bool reclaim_found(struct reclaim *rc)
 		return false;
 	collect_holes(rc);
 	while (rc->lost.nr && rc->nr < RECLAIM_BATCH) {
-		rc->pages[rc->nr++] = rc->lost.at[--rc->lost.nr];
+		put_back(rc, rc->lost.at[--rc->lost.nr]);
 		rc->nr_lost++;
 	}
 	return rc->lost.nr;
@@ -150,6 +164,78 @@ static void orphan(struct sess *s, unsigned int number, unsigned int chain,
 	s->nr_orphans++;
 }
 
+static int look(struct reclaim *rc, const struct sess *s,
+		const struct queue *q, uint16_t bb, unsigned int holder,
+		struct wrc_held *held)
+{
+	int r = queue_held(q, bb, holder, held);
+
+	if (!r && held->slot && !ring_valid(rc->pool->log_len, held->slot)) {
+		log_error("session %lu: chain %s stopped with slot %#lx, "
+			  "which is not in the ring", s->id, q->prog->name,
+			  (unsigned long)held->slot);
+		held->slot = 0;
+	}
+	return r;
+}
+
+/* A page out of a register: it is needed by the next chain, as a rule. */
+static int stock_page(struct reclaim *rc, const struct sess *s, uint64_t addr)
+{
+	switch (stock_give(rc->stock, addr)) {
+	case 0:
+		return 0;
+	case -ENOSPC:
+		return reclaim_lost(rc, addr);
+	case -EEXIST:
+		log_error("session %lu: page at %#lx found twice", s->id,
+			  (unsigned long)addr);
+		rc->nr_double++;
+		return 0;
+	default:
+		log_error("session %lu: a register held %#lx, which is not a "
+			  "page", s->id, (unsigned long)addr);
+		rc->nr_foreign++;
+		return 0;
+	}
+}
+
+/* The page in the register, and one between the ring's head and the register;
+ * never more than one of the two, if the chain is ours. */
+static int reclaim_register(struct reclaim *rc, const struct sess *s,
+			    const struct wrc_held *held)
+{
+	uint64_t page;
+	int r = 0, err;
+
+	if (held->page)
+		r = stock_page(rc, s, held->page);
+	if (!held->slot)
+		return r;
+	page = take_slot(rc, held->slot);
+	err = page ? stock_page(rc, s, page) :
+		     list_add(&rc->holes, held->slot);
+	return r ? r : err;
+}
+
+static int reclaim_registers(struct reclaim *rc, const struct sess *s,
+			     const struct queue *q, uint16_t bb)
+{
+	unsigned int i, nr = queue_nr_holders(q);
+	struct wrc_held held;
+	int r = 0, err;
+
+	stock_disarm(rc->stock, nr);
+	for (i = 0; i < nr; i++) {
+		err = look(rc, s, q, bb, i, &held);
+		if (!err)
+			err = reclaim_register(rc, s, &held);
+		if (err)
+			r = err;
+	}
+	return r;
+}
+
 int reclaim_queue(struct reclaim *rc, struct sess *s, unsigned int number,
 		  unsigned int chain)
 {
@@ -157,17 +243,20 @@ int reclaim_queue(struct reclaim *rc, struct sess *s, unsigned int number,
 	uint8_t log_len = rc->pool->log_len;
 	struct wrc_held held;
 	uint64_t page;
+	uint16_t bb;
 	int r;
 
-	r = queue_held(q, &held);
+	r = queue_position(q, &bb);
+	if (r) {
+		if (wrc_has_register(q->prog))
+			stock_disarm(rc->stock, queue_nr_holders(q));
+		return r;
+	}
+	if (wrc_has_register(q->prog))
+		return reclaim_registers(rc, s, q, bb);
+	r = look(rc, s, q, bb, 0, &held);
 	if (r)
 		return r;
-	if (held.slot && !ring_valid(log_len, held.slot)) {
-		log_error("session %lu: chain %s stopped with slot %#lx, "
-			  "which is not in the ring", s->id, q->prog->name,
-			  (unsigned long)held.slot);
-		held.slot = 0;
-	}
 	if (held.slot && held.page) {
 		/* An invalidate, between the tail and the slot. */
 		rc->pool->ring[ring_index(log_len, held.slot)] =
@@ -209,7 +298,7 @@ static void collect_page(struct reclaim *rc, const struct sess *s,
 		return;
 	}
 	rc->seen[page / 64] |= bit;
-	rc->pages[rc->nr++] = addr;
+	put_back(rc, addr);
 	rc->nr_pages++;
 }
 
@@ -287,6 +376,48 @@ static enum reclaim_todo reserve(struct reclaim *rc)
 		return failed(rc);
 	rc->state = RECLAIM_RESERVE;
 	return RECLAIM_WAIT;
+}
+
+/*
+ * What the stock is short of and nobody has brought back: out of the ring, like
+ * a chain would, and not the last of it.
+ */
+static enum reclaim_todo take(struct reclaim *rc)
+{
+	const struct pool *pool = rc->pool;
+	uint64_t n = stock_short(rc->stock), most = pool_free_pages(pool) / 2;
+
+	if (n > most)
+		n = most;
+	if (n > RECLAIM_BATCH)
+		n = RECLAIM_BATCH;
+	if (!n)
+		return RECLAIM_NOTHING;
+	rc->nr_take = n;
+	if (ctlq_fetch_add(&rc->q, offsetof(struct staging, old_head),
+			   n * RING_SLOT, pool->log_len, pool_head_iova(pool),
+			   pool->ring_key))
+		return failed(rc);
+	rc->state = RECLAIM_TAKE;
+	return RECLAIM_WAIT;
+}
+
+/* The slots are ours.  A page that has not come to one yet makes a hole. */
+static enum reclaim_todo taken(struct reclaim *rc)
+{
+	uint64_t head = staging(rc)->old_head, slot, page;
+	unsigned int i;
+
+	rc->state = RECLAIM_IDLE;
+	for (i = 0; i < rc->nr_take; i++) {
+		slot = ring_advance(rc->pool->log_len, head, i);
+		page = take_slot(rc, slot);
+		if (page)
+			put_back(rc, page);
+		else if (list_add(&rc->holes, slot))
+			log_error("no memory to remember a hole in the ring");
+	}
+	return RECLAIM_MORE;
 }
 
 /* Pages from first on that go to slots next to each other. */
@@ -375,7 +506,7 @@ enum reclaim_todo reclaim_run(struct reclaim *rc)
 	int r;
 
 	if (rc->state == RECLAIM_IDLE)
-		return rc->nr ? reserve(rc) : RECLAIM_NOTHING;
+		return rc->nr ? reserve(rc) : take(rc);
 	if (rc->state == RECLAIM_FAILED)
 		return recover(rc);
 	r = ctlq_poll(&rc->q);
@@ -383,5 +514,7 @@ enum reclaim_todo reclaim_run(struct reclaim *rc)
 		return RECLAIM_WAIT;
 	if (r)
 		return failed(rc);
+	if (rc->state == RECLAIM_TAKE)
+		return taken(rc);
 	return rc->state == RECLAIM_RESERVE ? reserved(rc) : written(rc);
 }

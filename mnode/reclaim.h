@@ -11,6 +11,7 @@
 
 #include "ctlq.h"
 #include "sess.h"
+#include "stock.h"
 
 #define RECLAIM_BATCH	512		/* pages */
 #define RECLAIM_RUNS	8		/* WRITEs at a time, see CTLQ_MAX */
@@ -21,6 +22,7 @@ enum reclaim_state {
 	RECLAIM_IDLE,		/* the batch is being filled */
 	RECLAIM_RESERVE,	/* the tail is being advanced */
 	RECLAIM_PUT,		/* pages are being written to the slots */
+	RECLAIM_TAKE,		/* the head is being advanced, for the stock */
 	RECLAIM_FAILED,		/* the queue pair broke: make a new one */
 };
 
@@ -32,10 +34,12 @@ enum reclaim_todo {
 
 /**
  * struct reclaim - the worker
+ * @stock:	what it is short of is filled first
  * @pages, @nr:	page addresses, host order, that are in nobody else's hands
  * @dest, @nr_dest: slots that have been reserved for the first of them
  * @put:	of these, how many have been written
  * @run, @nr_runs: how many pages each WRITE under way covers
+ * @nr_take:	slots by which the head is being advanced
  * @seen:	a bit per page: found in the session that is being scanned
  * @lost:	pages that were nowhere, waiting for their batch
  * @holes:	slots that the head has passed while they were empty.  A page
@@ -43,6 +47,7 @@ enum reclaim_todo {
  */
 struct reclaim {
 	struct pool *pool;
+	struct stock *stock;
 	struct ctlq q;
 	enum reclaim_state state, retry;
 	uint64_t pages[RECLAIM_BATCH];
@@ -50,6 +55,7 @@ struct reclaim {
 	uint64_t dest[RECLAIM_BATCH];
 	unsigned int nr_dest, put;
 	unsigned int run[RECLAIM_RUNS], nr_runs;
+	unsigned int nr_take;
 	uint64_t *seen;
 	struct list {
 		uint64_t *at;
@@ -58,11 +64,11 @@ struct reclaim {
 	uint64_t nr_pages, nr_foreign, nr_double, nr_lost, nr_failures;
 };
 
-int reclaim_init(struct reclaim *rc, struct pool *pool);
+int reclaim_init(struct reclaim *rc, struct pool *pool, struct stock *stock);
 void reclaim_fini(struct reclaim *rc);
 
-/* What a queue that has been stopped holds becomes its session's orphan, or
- * goes where it belongs at once. */
+/* What a queue that has been stopped holds goes to the stock, becomes its
+ * session's orphan, or goes where it belongs at once. */
 int reclaim_queue(struct reclaim *rc, struct sess *s, unsigned int number,
 		  unsigned int chain);
 /* A new DYING session is about to be scanned. */

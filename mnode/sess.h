@@ -24,6 +24,7 @@ enum sess_state {
  * @cm_id:	the admin connection; 0: gone
  * @nr_queues, @depth: granted
  * @instances:	of each chain
+ * @claim:	pages of the stock that its chains may have at a time
  * @admin_pdn:	a domain of its own, so that the CNode's writes reach nothing
  *		but @beat, whatever key they name
  * @ctl:	the admin queue pair; carries grants
@@ -43,6 +44,7 @@ struct sess {
 	__be32 peer_ip;
 	uint32_t cm_id;
 	uint16_t nr_queues, depth, instances;
+	uint64_t claim;
 	struct pool *pool;
 	struct tt tt;
 	uint32_t admin_pdn;

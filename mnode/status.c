@@ -183,16 +183,21 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	struct json_object *nic = json_object_new_object();
 	uint64_t nic_ns = m->nic->ops->cpu_ns(m->nic);
 	uint64_t all_ns = process_cpu_ns();
-	uint64_t free = pool_free_pages(&m->pool);
+	uint64_t free = manager_free_pages(m);
+	uint64_t rest = m->pool.pages - free;
 
 	count_now(m);
 	add_u64(obj, "pages_total", m->pool.pages);
 	add_u64(obj, "pages_free", free);
-	add_u64(obj, "pages_mapped", m->pool.pages - free);
-	/* Chains that receive into a page of their own would hold some. */
-	add_u64(obj, "pages_armed", 0);
+	add_u64(obj, "pages_mapped", rest > m->stock.out ?
+				     rest - m->stock.out : 0);
+	/* In stores that receive into a page of their own. */
+	add_u64(obj, "pages_armed", m->stock.out);
+	add_u64(obj, "pages_stock", m->stock.nr);
 	add_u64(obj, "pages_reserved", m->reserve);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
+	add(obj, "store", json_object_new_string(m->conf->exchange ?
+						 "exchange" : "copy"));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
@@ -232,7 +237,9 @@ static struct json_object *make_check(struct manager *m,
 	add_bool(obj, "exact", res.exact);
 	add_u64(obj, "pages_total", res.total);
 	add_u64(obj, "free", res.free);
+	add_u64(obj, "stock", res.stock);
 	add_u64(obj, "mapped", res.mapped);
+	add_u64(obj, "armed", res.armed);
 	add_u64(obj, "held", res.held);
 	add_u64(obj, "returning", res.returning);
 	add_u64(obj, "lost", res.lost);

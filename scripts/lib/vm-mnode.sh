@@ -39,7 +39,8 @@ mnode_pool() {
 	if [[ -n $opt_pool ]]; then
 		size_bytes "$opt_pool"
 	else
-		echo $(($(size_bytes "$opt_swap") * opt_cnodes + (16 << 20)))
+		local bytes=$(($(size_bytes "$opt_swap") * opt_cnodes + (16 << 20)))
+		echo $(((bytes + bytes / 16) >> 12 << 12))
 	fi
 }
 

@@ -165,7 +165,9 @@ static void lie(struct hostile *h, unsigned int conn, uint8_t *p)
 	unsigned int rate = 1 + life_below(h->life, 6), i, len;
 	uint8_t *at = p + sizeof(struct odrp_wire_req);
 
-	for (i = 0; i < n->nr_words && at < p + n->req_len; i++, at += len) {
+	for (i = 0; i < n->nr_words; i++, at += len) {
+		if (at == p + n->req_len)
+			at += PAGE;	/* the rest stands behind it */
 		len = word_len(&n->words[i]);
 		if (life_chance(h->life, rate))
 			put(at, other_word(h, &n->words[i], get(at, len)), len);
@@ -235,7 +237,8 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	h->sent[conn]++;
 	h->asked[conn]++;
 	if (chain == ODRP_WIRE_UNMAPPED_STORE && tt_addr / 8 < HOSTILE_SLOTS) {
-		h->dropped += h->stored[tt_addr / 8];
+		h->dropped += h->stored[tt_addr / 8] &&
+			      !l->bed.opts.conf.exchange;
 		h->stored[tt_addr / 8] = true;
 	}
 	l->count->requests++;

@@ -319,8 +319,7 @@ uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
 	n->tags[tag].busy = false;
 	n->nr_busy--;
 	*ret_tag = n->tags[tag];
-	*ret_len = n->req_len + (chain == ODRP_WIRE_MAPPED_STORE ||
-				 chain == ODRP_WIRE_UNMAPPED_STORE ? PAGE : 0);
+	*ret_len = conn_req_bytes(n, chain);
 	memcpy(p, n->bufs + (size_t)tag * (REQ_ROOM + PAGE), *ret_len);
 	return p;
 }
@@ -331,6 +330,9 @@ bool hostile_may(struct hostile *h, unsigned int conn)
 	struct life *l = h->life;
 
 	if (!hostile_up(h, conn) || !hostile_room(h, conn))
+		return false;
+	if (l->acts & ACT_NO_LOADS &&
+	    conn % ODRP_WIRE_NR_CHAINS == ODRP_WIRE_LOAD)
 		return false;
 	if (!(l->acts & ACT_GREEDY) &&
 	    h->sent[conn] >= hostile_conn(h, conn)->depth)

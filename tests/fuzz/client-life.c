@@ -202,7 +202,8 @@ static void all_back(struct life *l)
 	count_pages(l, &res);
 	if (hostile_left(l))
 		life_wrong(l, WRONG_RETURN, "a hostile session does not end");
-	if (res.mapped != mapped || res.free + mapped != res.total)
+	if (res.mapped != mapped ||
+	    res.free + res.stock + res.armed + mapped != res.total)
 		life_wrong(l, WRONG_RETURN, "of %lu pages %lu are free, %lu "
 			   "mapped (honest: %u), %lu held, %lu returning, %lu "
 			   "lost", (unsigned long)res.total,
@@ -266,6 +267,8 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 	o->seed = seed;
 	/* Few, so that a freed page is soon somebody else's. */
 	o->conf.pool = l->acts & ACT_SAME_SLOT ? 480 << 10 : 640 << 10;
+	if (l->acts & ACT_STARVE)
+		o->conf.pool = 400 << 10;
 	o->conf.reserve = 16;
 	if (l->acts & ACT_DROP) {
 		/* What is dropped between two looks of the agent fits. */

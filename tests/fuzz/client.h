@@ -36,6 +36,7 @@ enum act {
 	ACT_STARVE	= 1 << 15,	/* takes every page there is */
 	ACT_DROP	= 1 << 16,	/* one slot, stored to as if unmapped */
 	ACT_WIRE	= 1 << 17,	/* a bad wire for everybody */
+	ACT_NO_LOADS	= 1 << 18,
 };
 
 /* What may turn out to be wrong. */
@@ -73,7 +74,8 @@ struct honest {
  * @asked:	requests on each connection, ever
  * @touched:	slots that had a request since then
  * @stored:	slots that had an unmapped store in this life
- * @dropped:	unmapped stores to such slots: as many pages may be lost
+ * @dropped:	unmapped stores to such slots: as many pages may be lost, if
+ *		stores copy
  */
 struct hostile {
 	struct life *life;

@@ -37,22 +37,23 @@ struct class {
 };
 
 static const struct class classes[] = {
-	{ "meaning", ACT_REQUEST | ACT_RANGE | ACT_TARGET | ACT_SHORT, 5 },
+	{ "meaning", ACT_REQUEST | ACT_RANGE | ACT_TARGET | ACT_SHORT, 4 },
 	{ "one-sided", ACT_REQUEST | ACT_ONE_SIDED | ACT_TARGET, 2 },
-	{ "cm", ACT_REQUEST | ACT_CM, 2 },
-	{ "beat", ACT_REQUEST | ACT_BEAT, 2 },
+	{ "cm", ACT_REQUEST | ACT_CM, 1 },
+	{ "beat", ACT_REQUEST | ACT_BEAT, 1 },
 	{ "death", ACT_REQUEST | ACT_RANGE | ACT_DIE, 2 },
 	{ "drop", ACT_REQUEST | ACT_DROP, 1 },
 	{ "wire", ACT_REQUEST | ACT_RANGE | ACT_SHORT | ACT_ONE_SIDED |
 		  ACT_DIE | ACT_WIRE, 2 },
-	{ "same-slot", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP, 0,
-		OR(WRONG_LEAK) | OR(WRONG_PAGE) },
+	{ "same-slot", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP |
+		       ACT_SHORT | ACT_NO_LOADS, 2 },
+	{ "same-load", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP, 0,
+		OR(WRONG_LEAK) },
 	{ "words", ACT_REQUEST | ACT_WORDS, 0,
 		ANY_WRONG },
 	{ "junk", ACT_REQUEST | ACT_JUNK | ACT_GREEDY, 1,
 		ANY_WRONG },
-	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 0,
-		OR(WRONG_FOREIGN) | OR(WRONG_LEAK) | OR(WRONG_PAGE) },
+	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 1 },
 	{ "starve", ACT_REQUEST | ACT_STARVE, 0,
 		OR(WRONG_BROKEN) | OR(WRONG_SILENT) | OR(WRONG_RING) },
 };

@@ -245,13 +245,16 @@ static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
 	if (be32toh(a.magic) != ODRP_WIRE_MAGIC || a.chain != chain ||
 	    a.nr_words > ODRP_WIRE_MAX_WORDS ||
 	    ev->priv_len < sizeof(a) + a.nr_words * sizeof(n->words[0]) ||
-	    be16toh(a.depth) > n->depth || be16toh(a.req_len) > REQ_ROOM)
+	    be16toh(a.version) != ODRP_WIRE_VERSION ||
+	    be16toh(a.depth) > n->depth ||
+	    be16toh(a.req_len) + be16toh(a.tail_len) > REQ_ROOM)
 		return -EPROTO;
 	memcpy(n->words, ev->priv + sizeof(a),
 	       a.nr_words * sizeof(n->words[0]));
 	n->nr_words = a.nr_words;
 	n->depth = be16toh(a.depth);
 	n->req_len = be16toh(a.req_len);
+	n->tail_len = be16toh(a.tail_len);
 	return 0;
 }
 

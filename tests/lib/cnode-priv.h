@@ -35,7 +35,7 @@ struct tag {
 struct conn {
 	uint32_t cm_id, qpn;
 	bool up, broken;
-	uint16_t depth, req_len;
+	uint16_t depth, req_len, tail_len;
 	unsigned int nr_words, nr_busy, log_sq, log_rq;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	uint64_t requests;
@@ -89,6 +89,15 @@ static inline struct conn *conn_of(const struct cnode *c, unsigned int queue,
 				   enum odrp_wire_chain chain)
 {
 	return &c->conns[queue * ODRP_WIRE_NR_CHAINS + chain];
+}
+
+/* Bytes of a request, with the page if there is one. */
+static inline size_t conn_req_bytes(const struct conn *n, unsigned int chain)
+{
+	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+		     chain == ODRP_WIRE_UNMAPPED_STORE;
+
+	return n->req_len + n->tail_len + (store ? PAGE : 0);
 }
 
 /* Takes in what the CM has to say. */

@@ -122,7 +122,7 @@ static int post_held(struct cnode *c, struct conn *n, bool quiet)
 	if (quiet)
 		p[t->answer_off] = t->quiet;
 	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key,
-		    n->req_len + (is_store(chain) ? PAGE : 0), 0, 0, tag);
+		    conn_req_bytes(n, chain), 0, 0, tag);
 }
 
 /* The request of a tag is complete: post it, or hold it back for the next. */
@@ -179,10 +179,12 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	req.rkey = htobe32(n->key);
 	memcpy(p, &req, sizeof(req));
 	if (sizeof(req) + put_words(n, p + sizeof(req), &n->tags[tag]) !=
-	    n->req_len)
+	    (size_t)n->req_len + n->tail_len)
 		return -EPROTO;
-	if (is_store(chain))
+	if (is_store(chain)) {
+		memcpy(p + n->req_len + PAGE, p + n->req_len, n->tail_len);
 		memcpy(p + n->req_len, page, PAGE);
+	}
 	n->tags[tag].busy = true;
 	n->order[n->numbered++ % MAX_TAGS] = tag;
 	n->nr_busy++;

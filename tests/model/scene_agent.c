@@ -29,6 +29,7 @@ struct scene_agent {
 	struct sess sess[SCENE_CNODES];
 	struct queue queue[SCENE_CHAINS];
 	struct queue *queues[SCENE_CNODES][SCENE_CHAINS][ODRP_WIRE_NR_CHAINS];
+	struct stock stock;	/* empty, and stays so */
 	uint64_t orphans[SCENE_CNODES][SCENE_CHAINS][ODRP_WIRE_NR_CHAINS];
 	struct snic_qp *qp;
 	struct snic_cq *cq;
@@ -79,7 +80,8 @@ static void make_reclaim(struct scene *s, struct scene_agent *a)
 {
 	struct reclaim *rc = &a->rc;
 
-	assert_int_equal(reclaim_init(rc, &a->pool), 0);
+	assert_int_equal(stock_init(&a->stock, &a->pool, 0), 0);
+	assert_int_equal(reclaim_init(rc, &a->pool, &a->stock), 0);
 	rc->holes.at = calloc(MAX_HOLES, sizeof(*rc->holes.at));
 	assert_non_null(rc->holes.at);
 	rc->holes.max = MAX_HOLES;
@@ -116,6 +118,7 @@ void scene_agent_close(struct scene *s)
 	struct scene_agent *a = s->agent;
 
 	reclaim_fini(&a->rc);
+	stock_fini(&a->stock);
 	a->nic->ops->close(a->nic);
 	free(a);
 	s->agent = NULL;

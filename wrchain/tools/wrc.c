@@ -50,7 +50,7 @@ enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "another program than the one that is armed: exchange, or a rung of the "
+	  "another program than ours: exchange, whose stores are armed, or a rung of the "
 	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
 	{ "fit", OPT_FIT, NULL, 0,

@@ -15,7 +15,7 @@
  *
  * A request is one SEND on an I/O connection:
  *
- *	struct odrp_wire_req | recycle words | page (stores only)
+ *	struct odrp_wire_req | recycle words | page (stores only) | more words
  *
  * and is answered by one RDMA WRITE WITH IMMEDIATE whose immediate is
  * req.id.  A load's answer carries the page to req.raddr/req.rkey, every other
@@ -34,7 +34,7 @@
 #include <linux/types.h>
 
 #define ODRP_WIRE_MAGIC		0x4f445250u	/* "ODRP" */
-#define ODRP_WIRE_VERSION	1
+#define ODRP_WIRE_VERSION	2
 #define ODRP_WIRE_PORT		7489		/* RDMA_PS_TCP */
 #define ODRP_WIRE_PAGE_SHIFT	12
 #define ODRP_WIRE_PAGE_SIZE	4096
@@ -150,9 +150,9 @@ enum odrp_wire_word_kind {
  * @base:	where r counts the requests of this connection from 0
  *
  * The words stand in the request in the order of the accept's table, without
- * padding; those that do not fit into the accept's @req_len stand behind the
- * page.  They re-arm the memory node's chain for its next lap (paper,
- * section 4.4: client-assisted recycling).
+ * padding.  The first fill the accept's @req_len to the byte; the rest, its
+ * @tail_len bytes, stand behind the page.  They re-arm the memory node's chain
+ * for its next lap (paper, section 4.4: client-assisted recycling).
  */
 struct odrp_wire_word {
 	__u8	kind;
@@ -168,6 +168,8 @@ struct odrp_wire_word {
  *		breaks it
  * @nr_words:	recycle words per request, at most ODRP_WIRE_MAX_WORDS
  * @req_len:	bytes of struct odrp_wire_req and words: where the page begins
+ * @tail_len:	bytes of words behind the page; 0 but for stores.  What stands
+ *		last of a request tells the chain that all of the page has come.
  */
 struct odrp_wire_io_accept {
 	__be32	magic;
@@ -177,7 +179,7 @@ struct odrp_wire_io_accept {
 	__be16	queue;
 	__be16	depth;
 	__be16	req_len;
-	__u8	resv[2];
+	__be16	tail_len;
 	struct odrp_wire_word words[];
 };
 
@@ -308,6 +310,8 @@ ODRP_WIRE_AT(odrp_wire_io_accept, nr_words, 7);
 ODRP_WIRE_AT(odrp_wire_io_accept, queue, 8);
 ODRP_WIRE_AT(odrp_wire_io_accept, depth, 10);
 ODRP_WIRE_AT(odrp_wire_io_accept, req_len, 12);
+ODRP_WIRE_AT(odrp_wire_io_accept, tail_len, 14);
+ODRP_WIRE_AT(odrp_wire_io_accept, words, 16);
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) +
 		 ODRP_WIRE_MAX_WORDS * sizeof(struct odrp_wire_word) <=
 		 ODRP_WIRE_REP_PRIV_MAX);

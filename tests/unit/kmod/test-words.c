@@ -25,7 +25,7 @@ static int setup(void **state)
 {
 	unsigned int bad;
 
-	return odrp_words_parse(&ws, table, 5, &bad);
+	return odrp_words_parse(&ws, table, 5, 15, &bad);
 }
 
 static void expect(u32 r, const u8 *want)
@@ -60,9 +60,9 @@ static void test_words_quiet(void **state)
 	assert_int_equal(buf[10], 8);
 	odrp_words_make(&ws, 5, false, buf);
 	assert_int_equal(buf[10], 9);
-	assert_int_equal(odrp_words_parse(&ws, table, 3, &bad), 0);
+	assert_int_equal(odrp_words_parse(&ws, table, 3, 10, &bad), 0);
 	assert_false(ws.may_be_quiet);
-	assert_int_equal(odrp_words_parse(&ws, table, 5, &bad), 0);
+	assert_int_equal(odrp_words_parse(&ws, table, 5, 15, &bad), 0);
 }
 
 static void test_words_wrap(void **state)
@@ -105,17 +105,38 @@ static void test_words_refused(void **state)
 
 	for (i = 0; i < ODRP_WIRE_MAX_WORDS + 1; i++)
 		t[i].kind = ODRP_WIRE_WORD_WAIT;
-	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS, &bad), 0);
+	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS,
+					  4 * ODRP_WIRE_MAX_WORDS, &bad), 0);
 	assert_int_equal(w.len, 4 * ODRP_WIRE_MAX_WORDS);
-	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS + 1, &bad),
+	assert_int_equal(odrp_words_parse(&w, t, ODRP_WIRE_MAX_WORDS + 1,
+					  4 * ODRP_WIRE_MAX_WORDS, &bad),
 			 -E2BIG);
 	t[7].kind = 0;
-	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
+	assert_int_equal(odrp_words_parse(&w, t, 8, 32, &bad), -EPROTO);
 	assert_int_equal(bad, 7);
 	t[7].kind = ODRP_WIRE_WORD_ANSWER + 1;
-	assert_int_equal(odrp_words_parse(&w, t, 8, &bad), -EPROTO);
-	assert_int_equal(odrp_words_parse(&w, t, 0, &bad), 0);
+	assert_int_equal(odrp_words_parse(&w, t, 8, 32, &bad), -EPROTO);
+	assert_int_equal(odrp_words_parse(&w, t, 0, 0, &bad), 0);
 	assert_int_equal(w.len, 0);
+}
+
+/* Words behind the page begin where one ends, and are made like the others. */
+static void test_words_behind(void **state)
+{
+	u8 whole[15], buf[15];
+	unsigned int bad;
+	struct odrp_words w;
+
+	odrp_words_make(&ws, 7, false, whole);
+	assert_int_equal(odrp_words_parse(&w, table, 5, 11, &bad), 0);
+	assert_int_equal(w.head_len, 11);
+	assert_int_equal(w.len, 15);
+	odrp_words_make(&w, 7, false, buf);
+	assert_memory_equal(buf, whole, 15);
+	assert_int_equal(odrp_words_parse(&w, table, 5, 0, &bad), 0);
+	assert_int_equal(odrp_words_parse(&w, table, 5, 12, &bad), -EMSGSIZE);
+	assert_int_equal(w.len, 15);
+	assert_int_equal(odrp_words_parse(&w, table, 5, 16, &bad), -EMSGSIZE);
 }
 
 int main(void)
@@ -125,6 +146,7 @@ int main(void)
 		cmocka_unit_test(test_words_quiet),
 		cmocka_unit_test(test_words_wrap),
 		cmocka_unit_test(test_words_number_wraps),
+		cmocka_unit_test(test_words_behind),
 		cmocka_unit_test(test_words_refused),
 	};
 

@@ -251,7 +251,7 @@ static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 	int r;
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
-	r = queue_new(&n->pool, &n->tt, &prog, depth, &q, why);
+	r = queue_new(&n->pool, &n->tt, &prog, depth, NULL, &q, why);
 	if (r)
 		fail_msg("%s: %s %s", prog.name, strerror(-r), why);
 	assert_true(fake_qp(q->loop_qpn)->cd_master);
@@ -265,7 +265,7 @@ static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 	assert_false(queue_broken(q, &syndrome));
 	assert_int_equal(n->nic->ops->qp_query(n->nic, q->loop_qpn, &info), 0);
 	assert_int_equal(info.sq_executed, 0);	/* it waits */
-	assert_int_equal(queue_held(q, &held), 0);
+	assert_int_equal(queue_held(q, info.sq_executed, 0, &held), 0);
 	assert_int_equal(held.page | held.slot, 0);
 	queue_stop(q);
 	fake_run();
@@ -307,7 +307,7 @@ static void out_of_memory(void **state)
 			 0);
 	for (i = 1; r; i++) {
 		fake.fail_in = i;
-		r = queue_new(&n.pool, &n.tt, &prog, 16, &q, why);
+		r = queue_new(&n.pool, &n.tt, &prog, 16, NULL, &q, why);
 		if (!r)
 			queue_free(q);
 		assert_null(fake.objs);

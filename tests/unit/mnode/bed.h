@@ -50,6 +50,12 @@ struct bed {
 	uint64_t activity;
 };
 
+/* What tests that run with both kinds of stores set for the second run. */
+extern bool bed_copies;
+
+/* How many of the instances of both stores of a queue have a page. */
+unsigned int bed_registers(const struct bed *b, unsigned int instances);
+
 /* Small, quick, and everything at its default otherwise. */
 void bed_options(struct bed_options *ret_opts);
 void bed_open(struct bed *b, const struct bed_options *opts,

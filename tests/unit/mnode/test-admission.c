@@ -113,6 +113,45 @@ static void test_invalidates_fit_reserve(void **state)
 	bed_close(&bed);
 }
 
+/* Each store has a page for every instance: a newcomer gets as many queues and
+ * requests as half of what is set aside is enough for. */
+static void test_stock_is_shared(void **state)
+{
+	struct cnode_refusal no;
+	struct cnode_info info;
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.store_pages = 128;
+	bed_open(&bed, &o, 4);
+	bed_connect(&bed, 0, 64, 4, 15);	/* would be 128 */
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_int_equal(info.queues, 2);
+	assert_int_equal(info.depth, 15);
+	assert_int_equal(bed.m.stock.claimed, 64);
+	assert_int_equal(bed.m.stock.out, 2 * bed_registers(&bed, 16));
+	assert_int_equal(bed.m.budget, bed.m.pool.pages - 128 - 64);
+	bed_connect(&bed, 1, 64, 1, 7);
+	bed_check(&bed, 0);
+	bed_connect(&bed, 2, 64, 4, 15);
+	cnode_info(bed.nodes[2].cnode, &info);
+	assert_int_equal(info.queues, 1);
+	assert_int_equal(info.depth, 7);
+	assert_int_equal(bed.m.stock.claimed, 96);
+	bed_connect(&bed, 3, 64, 1, 15);
+	cnode_info(bed.nodes[3].cnode, &info);
+	assert_int_equal(info.depth, 7);
+	bed_check(&bed, 0);
+	cnode_close(bed.nodes[3].cnode);
+	bed.nodes[3].cnode = NULL;
+	bed_settle(&bed);
+	assert_int_equal(bed.m.stock.claimed, 96);
+	bed.m.stock.claimed += 25;	/* as if somebody else had them */
+	assert_int_equal(try_open(3, 64, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_NOMEM);
+	bed_close(&bed);
+}
+
 /* ---- I/O hellos ------------------------------------------------------------------- */
 
 static void io_hello(struct odrp_wire_hello *h, unsigned int queue,
@@ -163,7 +202,7 @@ static void test_io_hello(void **state)
 	io_hello(&h, 0, ODRP_WIRE_LOAD);
 	expect_no(&h, ODRP_WIRE_E_BUSY);
 	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
-	h.version = htobe16(2);
+	h.version = htobe16(ODRP_WIRE_VERSION - 1);
 	expect_no(&h, ODRP_WIRE_E_VERSION);
 	io_hello(&h, 0, ODRP_WIRE_MAPPED_STORE);
 	assert_int_equal(cnode_try_hello(&bed.nodes[1].cfg, &h, sizeof(h),
@@ -443,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_granted_sizes),
 		cmocka_unit_test(test_no_pages_left),
 		cmocka_unit_test(test_invalidates_fit_reserve),
+		cmocka_unit_test(test_stock_is_shared),
 		cmocka_unit_test(test_io_hello),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_heartbeat),

@@ -52,13 +52,17 @@ static volatile __be64 *ring_slot(unsigned int n)
 static void test_lost(void **state)
 {
 	struct check_result res;
+	char text[32];
+	uint64_t nr;
 
 	setup();
+	assert_true(page_index(be64toh(*entry(2)), bed.m.pool.pages, &nr));
+	snprintf(text, sizeof(text), "page %lu is nowhere", (unsigned long)nr);
 	*entry(2) = 0;
 	res = damaged();
 	assert_int_equal(res.lost, 1);
 	assert_int_equal(res.doubled, 0);
-	assert_non_null(strstr(res.problems[0], "page 2 is nowhere"));
+	assert_non_null(strstr(res.problems[0], text));
 	bed_close(&bed);
 }
 
@@ -148,7 +152,7 @@ static void test_reclaim_of_damaged_table(void **state)
 	assert_int_equal(bed.m.reclaim.nr_double, 1);
 	assert_int_equal(check_pages(&bed.m, &res), 0);
 	assert_true(check_ok(&res));
-	assert_int_equal(res.free, res.total);
+	assert_int_equal(res.free + res.stock, res.total);
 	bed_close(&bed);
 }
 

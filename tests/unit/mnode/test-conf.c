@@ -156,7 +156,8 @@ static const char *const bad_settings[][2] = {
 	{ "port", "0" }, { "port", "65536" }, { "port", "80x" },
 	{ "beat-ms", "1" }, { "dead-ms", "0" }, { "max-sessions", "0" },
 	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
-	{ "control", "" }, { "reserve", "-1" },
+	{ "control", "" }, { "reserve", "-1" }, { "store", "swap" },
+	{ "store", "" }, { "store-pages", "-1" },
 };
 
 static void test_bad_settings(void **state)
@@ -203,6 +204,20 @@ static void test_good_settings(void **state)
 	memcpy(c.nic, "x", 2);
 	c.reserve = c.pool / 4096;
 	assert_int_equal(conf_check(&c, why), -EINVAL);
+	assert_true(c.exchange);
+	c.reserve = 100;
+	c.store_pages = c.pool / 4096 - 100;
+	assert_int_equal(conf_check(&c, why), -EINVAL);
+	assert_non_null(strstr(why, "store-pages"));
+	c.store_pages--;
+	assert_int_equal(conf_check(&c, why), 0);
+	c.store_pages = 7;
+	assert_int_equal(conf_check(&c, why), -EINVAL);
+	assert_int_equal(conf_set(&c, "store", "copy", why), 0);
+	assert_false(c.exchange);
+	assert_int_equal(conf_check(&c, why), 0);
+	assert_int_equal(conf_set(&c, "store", "exchange", why), 0);
+	assert_true(c.exchange);
 }
 
 /* ---- file ------------------------------------------------------------------------- */

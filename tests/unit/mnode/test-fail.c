@@ -227,5 +227,8 @@ int main(void)
 		cmocka_unit_test(test_reclaim),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
+
+	bed_copies = true;
+	return failed + cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

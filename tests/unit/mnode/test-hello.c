@@ -83,7 +83,9 @@ static const struct bad {
 } bad[] = {
 	{ "magic", ODRP_WIRE_ADMIN, 0, 0, ODRP_WIRE_E_MALFORMED },
 	{ "magic end", ODRP_WIRE_IO, 3, 0, ODRP_WIRE_E_MALFORMED },
-	{ "version", ODRP_WIRE_ADMIN, 5, 2, ODRP_WIRE_E_VERSION },
+	{ "version 0", ODRP_WIRE_ADMIN, 5, 0, ODRP_WIRE_E_VERSION },
+	{ "version 1", ODRP_WIRE_ADMIN, 5, 1, ODRP_WIRE_E_VERSION },
+	{ "version 3", ODRP_WIRE_ADMIN, 5, 3, ODRP_WIRE_E_VERSION },
 	{ "version high", ODRP_WIRE_IO, 4, 1, ODRP_WIRE_E_VERSION },
 	{ "role 0", ODRP_WIRE_ADMIN, 6, 0, ODRP_WIRE_E_MALFORMED },
 	{ "role 3", ODRP_WIRE_ADMIN, 6, 3, ODRP_WIRE_E_MALFORMED },

@@ -27,7 +27,7 @@ static void map_all(unsigned int node, uint64_t nr_slots)
 static void check_all_free(void)
 {
 	bed_check(&bed, 0);
-	assert_int_equal(pool_free_pages(&bed.m.pool), bed.m.pool.pages);
+	assert_int_equal(manager_free_pages(&bed.m), bed.m.pool.pages);
 }
 
 /* More than one batch, and the tail passes the ring's end several times. */
@@ -151,6 +151,9 @@ static void test_empty_ring(void **state)
 	struct bed_options o;
 	struct cnode_refusal no;
 	struct cnode *c;
+	/* The page of an exchanging store was taken by the one before it. */
+	unsigned int full, free;
+	bool own;
 	uint64_t slot = 0;
 	int r;
 
@@ -158,6 +161,9 @@ static void test_empty_ring(void **state)
 	o.conf.pool = 1 << 20;
 	o.conf.reserve = 1;	/* so that nobody is to blame */
 	bed_open(&bed, &o, 1);
+	own = wrc_has_register(&bed.m.progs[ODRP_WIRE_UNMAPPED_STORE]);
+	full = 256 + own;
+	free = 10 - own;
 	bed.nodes[0].cfg.ignore_lease = true;
 	bed_connect(&bed, 0, 1000, 1, 7);
 	c = bed.nodes[0].cnode;
@@ -175,12 +181,14 @@ static void test_empty_ring(void **state)
 		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, slot,
 					  NULL), 0);
 	bed_settle(&bed);
-	bed_check(&bed, 246);
+	bed_check(&bed, full - 10);
 	assert_int_equal(bed.m.reclaim.holes.nr, 0);
-	assert_int_equal(pool_free_pages(&bed.m.pool), 10);
+	/* Of an exchanging store the first of them is the page it lacks. */
+	assert_int_equal(pool_free_pages(&bed.m.pool), free);
+	assert_int_equal(stock_short(&bed.m.stock), 0);
 	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_UNMAPPED_STORE, &no),
 			 0);
-	for (slot = 0; slot < 10; slot++) {
+	for (slot = 0; slot < free; slot++) {
 		bed_fill(page, 0, slot, 2);
 		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot,
 					  page), 0);
@@ -202,9 +210,10 @@ static void test_empty_ring_many(void **state)
 
 	bed_options(&o);
 	o.conf.pool = 1 << 20;
-	o.conf.reserve = 4;
+	o.conf.reserve = 1;	/* which leaves no room for invalidates */
 	bed_open(&bed, &o, 1);
 	bed.nodes[0].cfg.ignore_lease = true;
+	bed.nodes[0].cfg.chains = 1 << ODRP_WIRE_UNMAPPED_STORE;
 	bed_connect(&bed, 0, 1000, 4, 7);
 	c = bed.nodes[0].cnode;
 	for (slot = 0; slot < 400; slot++) {
@@ -236,6 +245,7 @@ static void test_dropped_pages(void **state)
 	uint64_t slot, n;
 
 	bed_options(&o);
+	o.conf.exchange = false;	/* one that does not break by it */
 	bed_open(&bed, &o, 2);
 	bed.nodes[0].cfg.ignore_lease = true;
 	bed_connect(&bed, 0, 64, 1, 7);
@@ -268,6 +278,80 @@ static void test_dropped_pages(void **state)
 	load_run(&load, 100);
 	load_verify(&load);
 	load_fini(&load);
+	bed_close(&bed);
+}
+
+/* With page exchange that store keeps the page that lay there, and breaks. */
+static void test_dropped_page_is_kept(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	struct cnode *c;
+	unsigned int i;
+
+	bed_options(&o);
+	o.conf.exchange = true;
+	bed_open(&bed, &o, 1);
+	if (!wrc_has_register(&bed.m.progs[ODRP_WIRE_UNMAPPED_STORE])) {
+		bed_close(&bed);
+		skip();
+	}
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	map_all(0, 4);
+	for (i = 2; i < 10; i++) {
+		bed_fill(page, 0, 3, i);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 3,
+					  page), 0);
+		bed_pass(&bed, 300);
+		assert_true(cnode_broken(c, 0, ODRP_WIRE_UNMAPPED_STORE));
+		bed_settle(&bed);
+		bed_check(&bed, 4);
+		assert_int_equal(stock_short(&bed.m.stock), 0);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 3, page), 0);
+		assert_true(bed_is(page, 0, 3, i));
+		assert_int_equal(cnode_reconnect(c, 0,
+				 ODRP_WIRE_UNMAPPED_STORE, &no), 0);
+	}
+	assert_int_equal(bed.m.reclaim.nr_lost, 0);
+	bed_close(&bed);
+}
+
+/* And a mapped store to a slot that is not: it maps its page, breaks, and the
+ * stock gets another one out of the ring. */
+static void test_stock_is_refilled(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	struct cnode *c;
+	unsigned int i;
+
+	bed_options(&o);
+	o.conf.exchange = true;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	for (i = 0; i < 10; i++) {
+		bed_fill(page, 0, i, i);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_MAPPED_STORE, i,
+					  page), 0);
+		bed_pass(&bed, 300);
+		assert_true(cnode_broken(c, 0, ODRP_WIRE_MAPPED_STORE));
+		bed_settle(&bed);
+		bed_check(&bed, i + 1);
+		assert_int_equal(stock_short(&bed.m.stock), 0);
+		assert_int_equal(pool_free_pages(&bed.m.pool), 1024 - 1 - i);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, i, page), 0);
+		assert_true(bed_is(page, 0, i, i));
+		assert_int_equal(cnode_reconnect(c, 0,
+				 ODRP_WIRE_MAPPED_STORE, &no), 0);
+	}
+	cnode_close(c);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	check_all_free();
+	assert_int_equal(bed.m.stock.claimed, 0);
+	assert_int_equal(bed.m.stock.out, 0);
 	bed_close(&bed);
 }
 
@@ -370,10 +454,15 @@ int main(void)
 		cmocka_unit_test(test_empty_ring),
 		cmocka_unit_test(test_empty_ring_many),
 		cmocka_unit_test(test_dropped_pages),
+		cmocka_unit_test(test_dropped_page_is_kept),
+		cmocka_unit_test(test_stock_is_refilled),
 		cmocka_unit_test(test_overdraft),
 		cmocka_unit_test(test_queue_fails),
 		cmocka_unit_test(test_others_run_on),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
+
+	bed_copies = true;
+	return failed + cmocka_run_group_tests_name("copy", tests, NULL, NULL);
 }

@@ -118,6 +118,7 @@ static void test_pool(void **state)
 	uint64_t i;
 
 	bed_options(&o);
+	o.conf.exchange = false;
 	bed_open(&b, &o, 0);
 	assert_int_equal(b.m.pool.pages, 1024);
 	assert_int_equal(pool_free_pages(&b.m.pool), 1024);
