@@ -31,11 +31,11 @@
 struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
 
 /*
- * Which chains.  Ours are those that are armed.  Page exchange is to follow
- * them: prog/exchange.c.  All others are the rungs of Figure 12 of the ODRP
- * paper, each with one more of its optimisations: a yardstick for the cost
- * model, for the software NIC only.  The verifier refuses them, see
- * prog/ladder.h.
+ * Which chains.  Armed are our load and invalidate, and the stores of page
+ * exchange (prog/exchange.c) or, by a setting, ours.  All others are the rungs
+ * of Figure 12 of the ODRP paper, each with one more of its optimisations: a
+ * yardstick for the cost model, for the software NIC only.  The verifier refuses
+ * them, see prog/ladder.h.
  */
 enum wrc_variant {
 	WRC_V_OURS,

@@ -96,6 +96,26 @@ static void test_refill(void **state)
 	bed_close(&bed);
 }
 
+/* The agent's queue pair breaks with that on its way: once more, not twice. */
+static void test_refill_breaks(void **state)
+{
+	struct stock *st = setup(TARGET);
+	uint64_t head = *bed.m.pool.head;
+	__u64 pages[10];
+
+	assert_int_equal(stock_take(st, 10, pages), 0);
+	stock_disarm(st, 10);
+	manager_work(&bed.m);
+	assert_int_equal(bed.m.reclaim.state, RECLAIM_TAKE);
+	bed.nic->ops->qp_error(bed.nic, bed.m.reclaim.q.qpn);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.reclaim.nr_failures, 1);
+	assert_int_equal(stock_short(st), 0);
+	assert_int_equal(ring_distance(bed.m.pool.log_len, head,
+				       *bed.m.pool.head), 10);
+	bed_close(&bed);
+}
+
 static void test_claims(void **state)
 {
 	struct stock *st = setup(TARGET);
@@ -134,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_set_aside),
 		cmocka_unit_test(test_take_and_give),
 		cmocka_unit_test(test_refill),
+		cmocka_unit_test(test_refill_breaks),
 		cmocka_unit_test(test_claims),
 	};
 
