@@ -53,7 +53,7 @@ static void test_lost(void **state)
 {
 	struct check_result res;
 	char text[32];
-	uint64_t nr;
+	uint64_t nr = 0;
 
 	setup();
 	assert_true(page_index(be64toh(*entry(2)), bed.m.pool.pages, &nr));
