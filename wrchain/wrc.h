@@ -7,7 +7,8 @@
  *	wrc_image_write()	linked and encoded for given keys and QPs
  *	wrc_image_check()	the verifier: decodes the bytes again and refuses
  *	wrc_image_arm()		both, and then the value for the doorbell
- *	wrc_words()		what a client must send along to re-arm them
+ *	wrc_words()		what a client must send along to re-arm them, or
+ *	wrc_table_fill()	where they find that themselves: recycle=node
  *	wrc_held_page()		after a stop: what an interrupted instance holds
  *	wrc_held_of()		the same of each instance, where all hold a page
  *
@@ -54,11 +55,21 @@ enum wrc_variant {
  */
 #define WRC_NAIVE_SHADOW	0x1500
 
+/* Who knows the counts of an instance's next lap; core/turn.h. */
+enum wrc_recycle {
+	WRC_RECYCLE_CLIENT,	/* its request brings them: insecure */
+	WRC_RECYCLE_NODE,	/* a table in the memory node */
+	WRC_NR_RECYCLES,
+};
+
 struct wrc_opts {
 	/* Re-arm each WQE's index too, for NICs that check it. */
 	bool strict_index;
 	__u8 variant;		/* enum wrc_variant */
+	__u8 recycle;		/* enum wrc_recycle */
 };
+
+#define WRC_TABLE_CLASSES 128
 
 /**
  * struct wrc_geom - where the pieces of one queue lie in its arena
@@ -78,6 +89,9 @@ struct wrc_opts {
  * @rq_posted:	initial receive doorbell record value: K - 1, or K where the chain
  *		posts its entries itself
  * @req_len:	bytes of a request before the page
+ * @table_len:	recycle=node: bytes of the table, else 0
+ * @table_classes, @table_class, @table_row, @table_stride: what is in it, see
+ *		core/turn.h
  */
 struct wrc_geom {
 	__u32 depth;
@@ -92,6 +106,11 @@ struct wrc_geom {
 	__u16 start_bb;
 	__u16 rq_posted;
 	__u16 req_len;
+	__u32 table_len;
+	__u16 table_classes;
+	__u16 table_class[WRC_TABLE_CLASSES];
+	__u32 table_row[2];
+	__u16 table_stride[2];
 };
 
 /*
@@ -123,6 +142,8 @@ struct wrc_geom {
  * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE wait on it
  * @pages:	stores of WRC_V_EXCHANGE: the first page of each instance, which is
  *		in nobody else's hands; else NULL
+ * @table, @table_iova, @table_key: recycle=node: the table, which the NIC may
+ *		only read; its address is a multiple of WRC_TABLE_ALIGN
  */
 struct wrc_bind {
 	__u32 client_qpn, client_rcqn, client_scqn;
@@ -139,7 +160,12 @@ struct wrc_bind {
 	__u32 pool_key;
 	__u64 pool_len;
 	const __u64 *pages;
+	const void *table;
+	__u64 table_iova;
+	__u32 table_key;
 };
+
+#define WRC_TABLE_ALIGN (1ull << 24)
 
 /**
  * struct wrc_held - what a stopped queue had taken and not yet put
@@ -162,7 +188,8 @@ struct wrc_held {
 #define WRC_WHY_MAX 256
 
 /*
- * -EINVAL: no such chain, or a variant that cannot be strict.
+ * -EINVAL: no such chain, or a variant that cannot be strict, or not be recycled
+ * by the node.
  * -ENOSPC: the program outgrew its arrays (a bug).
  */
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
@@ -184,6 +211,20 @@ int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const struct wrc_bind *bind, void *arena,
 		  char why[WRC_WHY_MAX], __u16 *ret_doorbell);
+/*
+ * recycle=node: fills table_len bytes of a table, which is the same for all
+ * queues of this program and geometry.  It holds, for each request, the counts,
+ * indices and addresses that the next lap needs; all numbers are big endian.
+ */
+void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 table_iova, void *table);
+/*
+ * The verifier's part for all of it: every word of every row.  0 or -EPERM.
+ * wrc_image_check() looks only at the rows of a lap and around the wraps.
+ */
+int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 table_iova, const void *table,
+		    char why[WRC_WHY_MAX]);
 /* Number of words, or -errno.  words has room for ODRP_WIRE_MAX_WORDS. */
 int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	      struct odrp_wire_word *words);

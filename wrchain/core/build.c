@@ -19,11 +19,13 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->name = name;
 	prog->chain = chain;
 	prog->strict = opts && opts->strict_index;
+	prog->node = opts && opts->recycle == WRC_RECYCLE_NODE;
 	prog->hold.slot_taken = WRC_NONE;
 	prog->hold.page_taken = WRC_NONE;
 	prog->hold.page_put = WRC_NONE;
 	prog->hold.swapped = WRC_NONE;
 	prog->post = WRC_NONE;
+	prog->turns = WRC_NONE;
 }
 
 int wrc_end(struct wrc_build *b)
@@ -340,4 +342,42 @@ void wrc_posts(struct wrc_build *b, int post)
 {
 	if (!b->err)
 		b->prog->post = post;
+}
+
+/* A READ for what fits into the segments of one, and one for the high bytes. */
+static unsigned int nr_reads(const struct wrc_prog *prog)
+{
+	unsigned int i, words = 8;	/* addresses, post, argument, padding */
+
+	for (i = 0; i < prog->nr_insn; i++)
+		words += prog->insn[i].op == WRC_WQE_WAIT ||
+			 prog->insn[i].op == WRC_WQE_SEND_EN;
+	if (prog->strict)		/* and the tail, two NOPs, the answer */
+		words += prog->nr_insn + 7;
+	return words > WRC_INSN_SGE ? 3 : 2;
+}
+
+void wrc_recycle(struct wrc_build *b)
+{
+	struct wrc_insn row = {
+		.op = WRC_WQE_READ,
+		.flags = WRC_I_SIGNALED,
+		.remote = wrc_at(WRC_SP_TURN),
+	};
+	unsigned int i, n;
+	int post;
+
+	if (b->err || !b->prog->node)
+		return;
+	n = nr_reads(b->prog);
+	b->prog->turns = b->prog->nr_insn;
+	b->prog->nr_reads = n;
+	for (i = 0; i < n; i++) {
+		row.remote.at = i;
+		wrc_emit(b, &row);
+	}
+	wrc_wait(b, b->prog->turns + n - 1);
+	post = wrc_write(b, wrc_at(WRC_SP_DBR), wrc_reg(WRC_REG_POST, 0),
+			 sizeof(__be32), 0);
+	wrc_posts(b, post);
 }

@@ -17,6 +17,7 @@ const char *wrc_rule_name(enum wrc_rule rule)
 		[WRC_RULE_ATOMIC] = "atomic",
 		[WRC_RULE_FLOW] = "flow",
 		[WRC_RULE_OWN] = "own",
+		[WRC_RULE_TABLE] = "table",
 	};
 
 	return names[rule];
@@ -174,6 +175,8 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		err = wrc_check_flow(&c);
 	if (!err && has(&c, WRC_RULE_OWN))
 		err = wrc_check_own(&c);
+	if (!err && has(&c, WRC_RULE_TABLE))
+		err = wrc_check_turns(&c);
 	return err;
 }
 

@@ -51,6 +51,11 @@ enum wrc_rule {
 	 * of the instance (I3), and that register is never two pages or a used one.
 	 */
 	WRC_RULE_OWN,
+	/*
+	 * recycle=node: all that changes with the lap is in the rows of a table,
+	 * the entry is posted behind them, and nothing is done unasked (I6).
+	 */
+	WRC_RULE_TABLE,
 	WRC_NR_RULES,
 };
 
@@ -107,6 +112,14 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 		      enum odrp_wire_word_kind kind);
 
+/*
+ * recycle=node: the same of the table; kind is that of a word.  And what the
+ * receive record is to be behind request r.  False: no row has it.
+ */
+bool wrc_check_turn_word(const struct wrc_check *c, unsigned int insn,
+			 __u8 kind, __s64 r, __u32 *ret_value);
+bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value);
+
 /* Does anybody write that field? */
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge);
@@ -121,5 +134,6 @@ int wrc_check_run(struct wrc_check *c);
 int wrc_check_rq(struct wrc_check *c);
 int wrc_check_flow(struct wrc_check *c);
 int wrc_check_own(struct wrc_check *c);
+int wrc_check_turns(struct wrc_check *c);
 
 #endif /* WRC_CHECK_H */

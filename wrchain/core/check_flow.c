@@ -80,8 +80,9 @@ static enum kind field_kind(const struct flow *f, unsigned int insn,
 		const struct wrc_patch *p = &prog->patch[i];
 		enum kind k;
 
-		if (p->insn != insn || p->field != field || p->sge != sge)
-			continue;
+		if (p->insn != insn || p->field != field || p->sge != sge ||
+		    wrc_is_turn(prog, p->source))
+			continue;	/* rules patch and table know rows */
 		k = source_kind(f, p);
 		if (kind != K_NOTHING && k != kind)
 			return K_NOTHING;

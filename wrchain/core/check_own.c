@@ -383,7 +383,7 @@ static int check_foreign(const struct own *o)
 {
 	unsigned int i;
 
-	if (o->prog->post != WRC_NONE || o->prog->tail_len)
+	if ((o->prog->post != WRC_NONE && !o->prog->node) || o->prog->tail_len)
 		return wrc_refuse_all(o->c, RULE,
 				      "posts receive entries that have no page of their own");
 	for (i = 0; i < o->prog->nr_insn; i++)

@@ -17,9 +17,14 @@ static const struct wrc_fielddef *field_of(const struct wrc_patch *p)
 	return wrc_fielddef((enum wrc_field)p->field);
 }
 
-static bool same_field(const struct wrc_patch *a, const struct wrc_patch *b)
+static bool same_field(const struct wrc_prog *prog, const struct wrc_patch *a,
+		       const struct wrc_patch *b)
 {
-	return a->source == b->source && a->insn == b->insn &&
+	/* High and low bytes come from two rows. */
+	bool rows = wrc_is_turn(prog, a->source) &&
+		    wrc_is_turn(prog, b->source);
+
+	return (rows || a->source == b->source) && a->insn == b->insn &&
 	       a->field == b->field && a->sge == b->sge && a->delta == b->delta;
 }
 
@@ -31,7 +36,7 @@ static bool covers_field(const struct wrc_prog *prog, const struct wrc_patch *p)
 	for (i = 0; i < prog->nr_patches; i++) {
 		const struct wrc_patch *q = &prog->patch[i];
 
-		if (same_field(p, q))
+		if (same_field(prog, p, q))
 			mask |= ((1u << q->width) - 1) << q->field_off;
 	}
 	return mask == (1u << field_of(p)->width) - 1;
@@ -41,14 +46,22 @@ static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	const struct wrc_insn *target = &prog->insn[p->insn];
 	bool request = p->source == WRC_RECV;
+	bool turn = wrc_is_turn(prog, p->source);
 
+	/* A row renews nothing but what changes with the lap. */
+	if (p->field == WRC_F_RADDR && wrc_is_turn(prog, p->insn))
+		return turn;
+	if (turn && p->field == WRC_F_RADDR)
+		return target->remote.space == WRC_SP_TT;
+	if (turn && field_of(p)->patchable != WRC_PATCH_COUNT)
+		return false;
 	switch (field_of(p)->patchable) {
 	case WRC_PATCH_DECLARED:
 		return target->flags & (request ? WRC_I_ANSWER : WRC_I_MAYBE);
 	case WRC_PATCH_CLIENT_KEY:
 		return request && target->remote.space == WRC_SP_PEER;
 	case WRC_PATCH_COUNT:
-		return request;
+		return prog->node ? turn : request;
 	case WRC_PATCH_VALUE:
 		return true;
 	default:
@@ -67,18 +80,29 @@ static int refuse_patch(struct wrc_check *c, const struct wrc_patch *p,
 	return wrc_refuse(c, RULE, 0, p->insn, "%s (%s)", what, line);
 }
 
+/* Of which instance a source writes the words that change with the lap. */
+static int delta_of(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	if (!wrc_is_turn(prog, p->source))
+		return p->queue == WRC_LOOP && !prog->node &&
+		       wrc_is_head(prog, p->insn);
+	if (p->queue == WRC_CLIENT)
+		return 1;
+	return p->insn >= prog->turns ? -1 : 0;
+}
+
 static int check_relocation(struct wrc_check *c, const struct wrc_patch *p)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
-	bool head = p->queue == WRC_LOOP && wrc_is_head(prog, p->insn);
+	int delta = delta_of(prog, p);
 
 	if (!may_patch(prog, p))
 		return refuse_patch(c, p,
 				    "has a field written that this source may not write");
 	if (!covers_field(prog, p))
 		return refuse_patch(c, p, "has a field overwritten in part");
-	if (head != (p->delta == 1))
-		return refuse_patch(c, p, head ?
+	if (p->delta != delta)
+		return refuse_patch(c, p, delta == 1 && !prog->node ?
 				    "is a head armed by its own request" :
 				    "is armed from another instance");
 	return 0;

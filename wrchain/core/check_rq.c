@@ -37,8 +37,15 @@ static int record(struct wrc_check *c)
 /* The record's word at request r, as a whole number. */
 static int posted_at(struct wrc_check *c, unsigned int word, __u64 r)
 {
-	__u32 depth = c->ctx.geom->depth;
-	__u16 ahead = wrc_check_word(c, word, r) - (__u16)r - by_chain(c);
+	__u32 depth = c->ctx.geom->depth, value = 0;
+	__u16 ahead;
+
+	if (!c->ctx.prog->node)
+		value = wrc_check_word(c, word, r);
+	else if (!wrc_check_turn_post(c, r, &value))
+		return wrc_refuse_all(c, RULE,
+				      "no row re-posts receive entries");
+	ahead = value - (__u16)r - by_chain(c);
 
 	if (ahead > depth)
 		return wrc_refuse_all(c, RULE,
@@ -58,11 +65,11 @@ static int record_words(struct wrc_check *c)
 	__u64 r;
 	int err = 0;
 
-	if (w < 0)
+	if (w < 0 && !prog->node)
 		return wrc_refuse_all(c, RULE,
 				      "no word of the request re-posts receive entries");
-	if (!prog->nr_scatter ||
-	    w + (prog->tail_len != 0) != prog->nr_words - 1)
+	if (!prog->node && (!prog->nr_scatter ||
+	    w + (prog->tail_len != 0) != prog->nr_words - 1))
 		return wrc_refuse_all(c, RULE,
 				      "the doorbell record is not the last word");
 	for (r = 0; !err && r < c->ctx.geom->depth + 2ull; r++)

@@ -43,6 +43,8 @@ static bool count_at(const struct wrc_check *c, unsigned int insn, __u64 r,
 
 	if (c->ctx.prog->insn[insn].op == WRC_WQE_WAIT)
 		kind = ODRP_WIRE_WORD_WAIT;
+	if (c->ctx.prog->node)
+		return wrc_check_turn_word(c, insn, kind, r, ret_count);
 	w = wrc_check_word_of(c, insn, kind);
 	if (w < 0)
 		return false;
@@ -331,6 +333,13 @@ static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
 	int w = wrc_check_word_of(c, insn, kind);
 	__u32 want;
 
+	if (prog->node) {
+		if (!wrc_check_turn_word(c, insn, kind, instance, &want))
+			return wrc_refuse(c, RULE, instance, insn,
+					  "has its %s renewed by no row",
+					  wrc_word_name(kind));
+		goto compare;
+	}
 	if (w < 0 || !word_lands(prog, &prog->word[w]))
 		return wrc_refuse(c, RULE, instance, insn,
 				  "has its %s re-armed by no word",
@@ -339,6 +348,7 @@ static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
 	if (wrc_is_gate(prog, insn) && kind == ODRP_WIRE_WORD_ENABLE)
 		want = wrc_check_word(c, w, (__s64)instance -
 				      c->ctx.geom->depth);
+compare:
 	if (value != want)
 		return wrc_refuse(c, RULE, instance, insn,
 				  "has %s %u, and on this lap it is %u",
@@ -439,7 +449,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 	struct wrc_text t;
 	char line[80];
 
-	if (next_lap(prog, p))
+	if (next_lap(prog, p) || wrc_is_turn(prog, p->source))
 		by = prog->nr_insn - 1;
 	if (by != WRC_NONE && known(prog, run, p->source, by))
 		return 0;
@@ -531,6 +541,8 @@ static int order_gate(struct wrc_check *c, const struct run *run,
 	for (i = prog->nr_head; i < prog->nr_insn; i++) {
 		if (prog->insn[i].queue != WRC_LOOP)
 			continue;
+		if (prog->node)		/* rule table */
+			break;
 		if (wrc_is_gate(prog, i) ? prog->insn[i].op != WRC_WQE_SEND_EN :
 					   run->enabled_by[i] < prog->nr_head)
 			return wrc_refuse(c, WRC_RULE_ORDER, instance, i,
@@ -556,7 +568,7 @@ static int order(struct wrc_check *c, const struct run *run, __u32 instance)
 /* Of page exchange only what the CNode can see: its table (I5). */
 static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
 {
-	return i->queue == WRC_LOOP &&
+	return i->queue == WRC_LOOP && i->remote.space != WRC_SP_DBR &&
 	       wrc_opdef(i->op)->flags & WRC_OP_RWRITE &&
 	       (!prog->own || i->remote.space == WRC_SP_TT);
 }

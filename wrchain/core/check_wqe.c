@@ -26,7 +26,12 @@ int wrc_check_geom(struct wrc_check *c)
 	    want.client_dbr != g->client_dbr || want.scratch != g->scratch ||
 	    want.arena_len != g->arena_len || want.buf_len != g->buf_len ||
 	    want.start_bb != g->start_bb || want.rq_posted != g->rq_posted ||
-	    want.req_len != g->req_len)
+	    want.req_len != g->req_len || want.table_len != g->table_len ||
+	    want.table_classes != g->table_classes ||
+	    memcmp(want.table_class, g->table_class, sizeof(g->table_class)) ||
+	    memcmp(want.table_row, g->table_row, sizeof(g->table_row)) ||
+	    memcmp(want.table_stride, g->table_stride,
+		   sizeof(g->table_stride)))
 		return wrc_refuse_all(c, WRC_RULE_FORM,
 				      "the geometry is not that of %s with %u instances",
 				      c->ctx.prog->name, g->depth);

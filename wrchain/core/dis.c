@@ -9,7 +9,7 @@ const char *wrc_class_name(enum wrc_class class)
 		[WRC_CL_NONE] = "none", [WRC_CL_ARENA] = "arena",
 		[WRC_CL_BUF] = "buf",	[WRC_CL_TT] = "tt",
 		[WRC_CL_FREE] = "free", [WRC_CL_POOL] = "pool",
-		[WRC_CL_PEER] = "peer",
+		[WRC_CL_PEER] = "peer", [WRC_CL_TURN] = "table",
 	};
 
 	return names[class];
@@ -86,6 +86,8 @@ static enum wrc_class class_of(const struct wrc_bind *bind, __u32 key)
 		return WRC_CL_FREE;
 	if (key == bind->pool_key)
 		return WRC_CL_POOL;
+	if (bind->table && key == bind->table_key)
+		return WRC_CL_TURN;
 	return WRC_CL_NONE;
 }
 

@@ -8,6 +8,7 @@
  * queue begins, because an mlx5 QP takes both as one piece of memory.
  */
 #include "link.h"
+#include "turn.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
 #define MAX_LOG_SQ 15
@@ -70,5 +71,5 @@ int wrc_geom_init(const struct wrc_prog *prog, __u32 depth,
 	g->start_bb = head->bb + head->nr_bb;
 	g->rq_posted = prog->post == WRC_NONE ? depth - 1 : depth;
 	g->req_len = prog->req_len;
-	return 0;
+	return wrc_turn_shape(prog, g);
 }

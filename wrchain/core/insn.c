@@ -24,6 +24,8 @@ enum wrc_class wrc_space_class(enum wrc_space space)
 		return WRC_CL_POOL;
 	case WRC_SP_PEER:
 		return WRC_CL_PEER;
+	case WRC_SP_TURN:
+		return WRC_CL_TURN;
 	case WRC_SP_NONE:
 	case WRC_NR_SPACES:
 		break;

@@ -31,6 +31,7 @@ enum wrc_space {
 	WRC_SP_CELL,		/* a counter of a chain that re-arms itself */
 	WRC_SP_RECV,		/* where the receive entry puts the page: its address */
 	WRC_SP_EMPTY,		/* address 0 of the table; whatever is not 0 fails */
+	WRC_SP_TURN,		/* recycle=node: a row; it names the next one */
 	WRC_NR_SPACES,
 };
 
@@ -43,6 +44,7 @@ enum wrc_class {
 	WRC_CL_FREE,
 	WRC_CL_POOL,
 	WRC_CL_PEER,
+	WRC_CL_TURN,
 };
 
 /* Scratch registers of an instance: byte offsets in its scratch line. */
@@ -62,6 +64,7 @@ struct wrc_ref {
 	__u8 field;		/* FIELD: enum wrc_field */
 	__u8 sge;		/* FIELD: which data segment */
 	__u8 off;		/* first byte */
+	__s8 delta;		/* FIELD: of another instance, so many behind */
 };
 
 /* A data segment by name. */
@@ -70,7 +73,7 @@ struct wrc_operand {
 	__u32 len;
 };
 
-#define WRC_INSN_SGE	8
+#define WRC_INSN_SGE	WRC_MAX_SGE
 
 #define WRC_I_FENCE	0x08	/* not before all READs and atomics are done */
 #define WRC_I_SIGNALED	0x01	/* makes a CQE, whatever its opcode becomes */

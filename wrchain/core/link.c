@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The linker, first half: a program on its own; see link.h. */
 #include "link.h"
+#include "turn.h"
 
 #define MAX_NOP_BB (WRC_WQE_MAX_DS / (WRC_WQE_BB / WRC_WQE_DS))
 
@@ -104,17 +105,54 @@ static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
 	return 0;
 }
 
-/* Fills the loop queue's instance to a power of two, with one NOP if it can. */
-static int pad(struct wrc_prog *prog)
+/* How many basic blocks the loop queue's instance has. */
+static __u32 loop_bbs(const struct wrc_prog *prog)
 {
 	unsigned int i, at = nr_loop_insns(prog);
-	__u32 bb = 0, want = 1, n;
-	int err = 0;
+	__u32 bb = 0;
 
 	for (i = 0; i < at; i++)
 		bb += (insn_len(&prog->insn[i]) + WRC_WQE_BB - 1) / WRC_WQE_BB;
-	while (want < bb)
+	return bb;
+}
+
+static __u32 power_of_two(__u32 n)
+{
+	__u32 want = 1;
+
+	while (want < n)
 		want <<= 1;
+	return want;
+}
+
+/*
+ * recycle=node: each NOP may have an index to renew, by a READ that gets longer
+ * by that.
+ */
+static int size_turns(struct wrc_prog *prog)
+{
+	unsigned int nops;
+	int err = 0;
+
+	for (nops = 0; !err && nops <= WRC_INSN_SGE; nops++) {
+		__u32 bb;
+
+		err = wrc_turn_size(prog, nops);
+		bb = loop_bbs(prog);
+		if (!err && (power_of_two(bb) - bb + MAX_NOP_BB - 1) /
+				    MAX_NOP_BB == nops)
+			return 0;
+	}
+	return err ? err : -ENOSPC;
+}
+
+/* Fills the loop queue's instance to a power of two, with one NOP if it can. */
+static int pad(struct wrc_prog *prog)
+{
+	unsigned int at = nr_loop_insns(prog);
+	__u32 bb = loop_bbs(prog), want = power_of_two(bb), n;
+	int err = 0;
+
 	for (; !err && bb < want; bb += n) {
 		n = want - bb;
 		if (n > MAX_NOP_BB)
@@ -172,7 +210,7 @@ static int ref_check(const struct wrc_prog *prog, struct wrc_ref ref, __u32 len)
 }
 
 static int add_patch(struct wrc_prog *prog, __u8 source, __u16 off, __u8 width,
-		     __u8 delta, struct wrc_ref to)
+		     __s8 delta, struct wrc_ref to)
 {
 	struct wrc_patch *p;
 
@@ -208,7 +246,8 @@ static int insn_patches(struct wrc_prog *prog, unsigned int i)
 			err = ref_check(prog, o->at, o->len);
 		if (!err && def->flags & WRC_OP_SCATTER &&
 		    o->at.space == WRC_SP_FIELD)
-			err = add_patch(prog, i, off, o->len, 0, o->at);
+			err = add_patch(prog, i, off, o->len, o->at.delta,
+					o->at);
 		if (err)
 			return err;
 		off += o->len;
@@ -310,7 +349,7 @@ static int words(struct wrc_prog *prog)
 	int err = 0;
 
 	prog->req_len = sizeof(struct odrp_wire_req);
-	if (prog->self)
+	if (prog->self || prog->node)
 		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
 		__u8 op = prog->insn[i].op;
@@ -425,11 +464,16 @@ static int target_check(const struct wrc_prog *prog, unsigned int i)
 int wrc_link(struct wrc_prog *prog)
 {
 	unsigned int i;
-	int err;
+	int err = 0;
 
 	if (!prog->nr_head || nr_loop_insns(prog) == prog->nr_insn)
 		return -EINVAL;
-	err = pad(prog);
+	if (prog->node)
+		err = size_turns(prog);
+	if (!err)
+		err = pad(prog);
+	if (!err && prog->node)
+		err = wrc_turn_place(prog);
 	if (err)
 		return err;
 	place(prog);

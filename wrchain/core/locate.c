@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The linker, second half: addresses, keys and counts; see link.h. */
 #include "link.h"
+#include "turn.h"
 
 __u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r)
 {
@@ -65,7 +66,7 @@ __u32 wrc_insn_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    struct wrc_ref ref, __u32 instance)
 {
-	instance &= geom->depth - 1;
+	instance = (instance + ref.delta) & (geom->depth - 1);
 	switch (ref.space) {
 	case WRC_SP_FIELD:
 		return wrc_insn_off(prog, geom, ref.at, instance) +
@@ -100,6 +101,8 @@ __u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class)
 		return bind->free_key;
 	case WRC_CL_POOL:
 		return bind->pool_key;
+	case WRC_CL_TURN:
+		return bind->table_key;
 	case WRC_CL_PEER:
 	case WRC_CL_NONE:
 		break;
@@ -127,6 +130,11 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		return bind->free_head;
 	case WRC_SP_TAIL:
 		return bind->free_tail;
+	case WRC_SP_TURN:
+		return bind->table_iova +
+		       wrc_turn_row(prog, geom, ref.at, instance);
+	case WRC_SP_TT:		/* until a request says which */
+		return prog->node ? WRC_TURN_NO_TT : 0;
 	default:
 		return 0;
 	}

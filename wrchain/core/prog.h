@@ -15,6 +15,7 @@
 #define WRC_MAX_SCATTER	WRC_MAX_RECV_SGE
 #define WRC_MAX_PATCH	128
 #define WRC_MAX_CELLS	12
+#define WRC_MAX_TURNS	90
 
 /**
  * struct wrc_arg - bytes of struct odrp_wire_req and where they go
@@ -63,7 +64,7 @@ struct wrc_patch {
 	__u8 width;
 	__u16 off;
 	__u8 queue;
-	__u8 delta;
+	__s8 delta;
 	__u8 insn;
 	__u8 field;
 	__u8 sge;
@@ -99,6 +100,38 @@ struct wrc_cell {
 	__u8 insn;
 };
 
+/* What a word of the table renews; turn.h. */
+enum wrc_turn_kind {
+	WRC_TURN_INDEX,		/* a WQE's index: 2 bytes */
+	WRC_TURN_ENABLE,	/* SEND_EN's count: 4 bytes, mod 2^16 */
+	WRC_TURN_WAIT_LOW,	/* WAIT's count: its low 2 bytes */
+	WRC_TURN_WAIT_HIGH,	/* and its high 2 bytes, mod 2^8 */
+	WRC_TURN_POST,		/* what the receive record is to be: 4 bytes */
+	WRC_TURN_ROW,		/* address of the next low row: 8 bytes */
+	WRC_TURN_CLASS,		/* of the next high row: its first 6 bytes */
+	WRC_TURN_HIGH,		/* and its last 2 */
+	WRC_TURN_NO_ARG,	/* a table address that no table has: 8 bytes */
+};
+
+/**
+ * struct wrc_turn - recycle=node: one word of a row
+ * @kind:	enum wrc_turn_kind
+ * @insn:	whose it is (not of POST)
+ * @delta:	of which instance: 0 own, 1 next, -1 the one before
+ * @read:	which of the READs brings it
+ * @width, @off: bytes of its row
+ */
+struct wrc_turn {
+	__u8 kind;
+	__u8 insn;
+	__s8 delta;
+	__u8 read;
+	__u8 width;
+	__u16 off;
+};
+
+#define WRC_TURN_READS	3	/* two of low rows, one of high ones */
+
 /**
  * struct wrc_prog - a linked program
  * @nr_head:	instructions at the start of the loop queue that are enabled
@@ -117,6 +150,10 @@ struct wrc_cell {
  * @tail_len:	and behind it
  * @self:	no recycle words: the chain re-arms itself, by its cells
  * @host_tt:	the request's tt_addr is in host byte order
+ * @node:	recycle=node: no words, the table has them
+ * @turns, @nr_reads:	its first READ of the table, and how many follow each
+ *		other; the last one is of high rows
+ * @row_len:	bytes of each one's row
  */
 struct wrc_prog {
 	const char *name;
@@ -129,7 +166,9 @@ struct wrc_prog {
 	__u8 post, page_sge;
 	__u8 bb[WRC_NR_QUEUES];
 	__u16 req_len, tail_len;
-	bool self, host_tt;
+	bool self, host_tt, node;
+	__u8 turns, nr_reads, nr_turns;
+	__u16 row_len[WRC_TURN_READS];
 	__u8 nr_cells;
 	struct wrc_cell cell[WRC_MAX_CELLS];
 	struct wrc_hold hold;
@@ -138,6 +177,7 @@ struct wrc_prog {
 	struct wrc_word word[ODRP_WIRE_MAX_WORDS];
 	struct wrc_scatter scatter[WRC_MAX_SCATTER];
 	struct wrc_patch patch[WRC_MAX_PATCH];
+	struct wrc_turn turn[WRC_MAX_TURNS];
 };
 
 /* Bytes of a request, all in all. */
@@ -159,12 +199,19 @@ static inline bool wrc_is_head(const struct wrc_prog *prog, unsigned int insn)
 }
 
 /*
- * The first SEND_EN behind the head.  Only a request gives it a count that
+ * recycle=client: the first SEND_EN behind the head.  Only a request gives it a count that
  * enables something, so nothing behind it runs without one.
  */
 static inline bool wrc_is_gate(const struct wrc_prog *prog, unsigned int insn)
 {
-	return insn == prog->nr_head;
+	return !prog->node && insn == prog->nr_head;
+}
+
+/* recycle=node: one of the READs that renew the words? */
+static inline bool wrc_is_turn(const struct wrc_prog *prog, unsigned int insn)
+{
+	return prog->node && insn >= prog->turns &&
+	       insn < (unsigned int)prog->turns + prog->nr_reads;
 }
 
 #endif /* WRC_PROG_H */

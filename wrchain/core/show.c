@@ -30,6 +30,7 @@ static const char *const space_names[WRC_NR_SPACES] = {
 	[WRC_SP_SLOT] = "slot[?]", [WRC_SP_POOL] = "page[?]",
 	[WRC_SP_PEER] = "peer[?]",     [WRC_SP_CELL] = "cell",
 	[WRC_SP_RECV] = "recv.addr",   [WRC_SP_EMPTY] = "tt[0]",
+	[WRC_SP_TURN] = "row",
 };
 
 static const char *reg_name(__u8 reg)
@@ -60,13 +61,15 @@ static void show_field(struct wrc_text *t, const struct wrc_prog *prog,
 static void show_ref(struct wrc_text *t, const struct wrc_prog *prog,
 		     struct wrc_ref ref)
 {
+	if (ref.delta)
+		wrc_text_add(t, ref.delta > 0 ? "next " : "last ");
 	if (ref.space == WRC_SP_FIELD)
 		show_field(t, prog, ref.at, ref.field, ref.sge);
 	else if (ref.space == WRC_SP_REG)
 		wrc_text_add(t, "%s", reg_name(ref.at));
 	else
 		wrc_text_add(t, "%s", space_names[ref.space]);
-	if (ref.space == WRC_SP_CELL)
+	if (ref.space == WRC_SP_CELL || ref.space == WRC_SP_TURN)
 		wrc_text_add(t, "%u", ref.at);
 	if (ref.off)
 		wrc_text_add(t, "+%u", ref.off);
@@ -157,7 +160,7 @@ void wrc_dis_patch(struct wrc_text *t, const struct wrc_prog *prog,
 	wrc_text_add(t, "[%u..%u] -> ", patch->off,
 		     patch->off + patch->width - 1);
 	if (patch->delta)
-		wrc_text_add(t, "next ");
+		wrc_text_add(t, patch->delta > 0 ? "next " : "last ");
 	show_field(t, prog, patch->insn, patch->field, patch->sge);
 	if (patch->field_off || patch->width !=
 	    wrc_fielddef((enum wrc_field)patch->field)->width)

@@ -108,6 +108,8 @@ static int copying_store(struct idea *i, struct wrc_prog *prog)
 	return finish(i, look, 0);
 }
 
+#define ODOMETER_WORDS 8
+
 /*
  * Recycle words from a table instead of from the client: one READ behind the
  * answer fetches those of the next lap, the record, and its own next address.
@@ -117,12 +119,12 @@ static int odometer_load(struct idea *i, struct wrc_prog *prog)
 	struct wrc_insn words = {
 		.op = WRC_WQE_READ,
 		.remote = wrc_reg(WRC_REG_SLOT, 0),
-		.nr_sge = WRC_INSN_SGE,
+		.nr_sge = ODOMETER_WORDS,
 	};
 	unsigned int n;
 	int look;
 
-	for (n = 0; n < WRC_INSN_SGE; n++) {
+	for (n = 0; n < ODOMETER_WORDS; n++) {
 		words.sge[n].at = wrc_reg(WRC_REG_TRASH, 0);
 		words.sge[n].len = sizeof(__be32);
 	}

@@ -10,6 +10,8 @@ int wrc_prog_head(struct wrc_build *b)
 	wrc_wait(b, WRC_RECV);
 	go = wrc_send_en(b, 0);
 	wrc_head_end(b);
+	if (b->prog->node)	/* the table has the gate's work, core/turn.h */
+		return go;
 	gate = wrc_send_en(b, 0);
 	wrc_enable_upto(b, go, gate);
 	return gate;
@@ -19,9 +21,10 @@ int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)
 {
 	int answer;
 
+	wrc_recycle(b);
 	wrc_client_queue(b);
-	answer = wrc_answer(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
-			    page_len);
+	answer = (b->prog->node ? wrc_write_imm : wrc_answer)(
+			b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), page_len);
 	wrc_enable_upto(b, go, answer);
 	return answer;
 }
@@ -42,6 +45,9 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog)
 {
+	if (opts && (opts->recycle >= WRC_NR_RECYCLES ||
+		     (opts->recycle && opts->variant)))
+		return -EINVAL;
 	if (opts && opts->variant == WRC_V_EXCHANGE)
 		return wrc_prog_exchange(chain, opts, ret_prog);
 	if (opts && opts->variant)

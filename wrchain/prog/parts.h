@@ -18,12 +18,16 @@
 
 #include "../core/build.h"
 
-/* Head and gate; returns the gate, whose target the program sets. */
+/*
+ * Head and gate; returns the gate, whose target the program sets.  With
+ * recycle=node there is no gate, and it is the head's SEND_EN.
+ */
 int wrc_prog_head(struct wrc_build *b);
 /*
  * The client queue with its one instruction, the answer: page_len bytes from
- * a page, and the request's id; it is left out when the request asks to.  Sets
- * the target of SEND_EN go.
+ * a page, and the request's id; it is left out when the request asks to (not
+ * with recycle=node).  Sets the target of SEND_EN go.  The loop queue's end, if
+ * there is one, comes before it.
  */
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
 /* What every request brings: tt_addr, and where the answer goes. */

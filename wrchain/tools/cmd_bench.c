@@ -57,6 +57,7 @@ static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 {
 	struct wrc_rig_config cfg = {
 		.strict = cmd->strict, .variant = cmd->variant,
+		.recycle = cmd->recycle,
 		.fetch = SNIC_FETCH_LATE, .depth = cmd->depth,
 		.nr_pages = NR_PAGES, .nr_slots = NR_SLOTS, .wire = true,
 	};

@@ -14,6 +14,7 @@ static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
 	struct wrc_opts opts = {
 		.strict_index = cmd->strict && variant <= WRC_V_EXCHANGE,
 		.variant = variant,
+		.recycle = variant ? WRC_RECYCLE_CLIENT : cmd->recycle,
 	};
 	struct cost_prog *c = &progs[*nr];
 	int err;
@@ -44,7 +45,8 @@ int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 	for (i = 0; !status && i < ODRP_WIRE_NR_CHAINS; i++)
 		for (v = 0; !status && v < WRC_NR_VARIANTS; v++)
 			if ((!cmd->nr_files || wanted[i]) &&
-			    (!cmd->one_variant || v == (int)cmd->variant))
+			    (!(cmd->one_variant || cmd->recycle) ||
+			     v == (int)cmd->variant))
 				status = add_program(cmd, i, v, progs, &nr);
 	*ret_nr = nr;
 	return status;

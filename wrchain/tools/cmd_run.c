@@ -228,6 +228,7 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 	struct wrc_rig_config cfg = {
 		.strict = cmd->strict,
 		.variant = cmd->variant,
+		.recycle = cmd->recycle,
 		.fetch = SNIC_FETCH_EARLY,
 		.depth = cmd->depth,
 		/* Page exchange: as many again are the instances'. */

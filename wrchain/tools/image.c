@@ -51,6 +51,7 @@ static const struct wrc_bind example = {
 	.free_head = 0x30000000, .free_tail = 0x30000040,
 	.free_ring = 0x30010000, .log_free_ring = 16, .free_key = 0xd00,
 	.pool_key = 0xe00, .pool_len = 0x2000000,
+	.table_key = 0xf00, .table_iova = 4 * WRC_TABLE_ALIGN,
 };
 
 /* Page exchange: an instance's first page. */
@@ -80,8 +81,15 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 		im->bind.pages = example_pages;
 	}
 	im->arena = calloc(1, im->geom.arena_len);
-	if (!im->arena)
+	im->table = malloc(im->geom.table_len + 1);
+	if (!im->arena || !im->table) {
+		wrc_image_free(im);
 		return wrc_fail("no memory");
+	}
+	if (im->prog.node)
+		wrc_table_fill(&im->prog, &im->geom, im->bind.table_iova,
+			       im->table);
+	im->bind.table = im->prog.node ? im->table : NULL;
 	err = wrc_image_write(&im->prog, &im->geom, &im->bind, im->arena);
 	if (!err)
 		return 0;
@@ -92,7 +100,8 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 void wrc_image_free(struct wrc_image *image)
 {
 	free(image->arena);
-	image->arena = NULL;
+	free(image->table);
+	image->arena = image->table = NULL;
 }
 
 int wrc_cmd_image(const struct wrc_cmd *cmd)
@@ -100,6 +109,8 @@ int wrc_cmd_image(const struct wrc_cmd *cmd)
 	struct wrc_image im;
 	int status;
 
+	if (cmd->recycle)
+		return wrc_fail("images of recycle=node would need their table; try show or dis");
 	if (cmd->variant)
 		return wrc_fail("images are ours only; try show or dis");
 	status = wrc_image_make(cmd, &im);

@@ -10,6 +10,7 @@
 #define LOG_CQ 4		/* the chains' queues overrun, and may */
 #define REQ_STRIDE 8192		/* a request with its words and page */
 #define FREE_IOVA 0x10000000ull	/* the ring; the counters are behind it */
+#define TABLE_IOVA (5 * WRC_TABLE_ALIGN)
 #define COUNTERS_MIN 0x10000	/* where behind the ring they may be */
 #define ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | SNIC_REMOTE_WRITE | \
 		SNIC_REMOTE_ATOMIC)
@@ -61,10 +62,12 @@ static int node_memory(struct wrc_rig *rig)
 
 	rig->arena = block(rig, rig->geom.arena_len);
 	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
+	rig->table = block(rig, rig->geom.table_len ? rig->geom.table_len :
+						      PAGE);
 	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
 	rig->ring = block(rig, free_len(cfg));
 	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
-	if (!rig->arena || !rig->buf || !rig->tt || !rig->ring || !rig->pool)
+	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring || !rig->pool)
 		return -ENOMEM;
 	rig->counters = rig->ring + counters / sizeof(uint64_t);
 	rig->counters[0] = rig->counters[8] = FREE_IOVA;
@@ -72,6 +75,8 @@ static int node_memory(struct wrc_rig *rig)
 		FREE_IOVA + 2 * counters;
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
 		rig->ring[i] = htobe64(WRC_POOL_IOVA + (uint64_t)i * PAGE);
+	if (rig->prog.node)
+		wrc_table_fill(&rig->prog, &rig->geom, TABLE_IOVA, rig->table);
 	return 0;
 }
 
@@ -123,6 +128,13 @@ static int node_keys(struct wrc_rig *rig)
 				    WRC_POOL_IOVA,
 				    SNIC_LOCAL_WRITE | SNIC_REMOTE_WRITE,
 				    &b->pool_key);
+	if (!err && rig->prog.node) {
+		b->table = rig->table;
+		b->table_iova = TABLE_IOVA;
+		err = snic_mkey_reg(rig->nic, pdn, rig->table,
+				    rig->geom.table_len, TABLE_IOVA,
+				    SNIC_REMOTE_READ, &b->table_key);
+	}
 	rig->client_qpn = pdn;		/* until the QP has its number */
 	return err;
 }
@@ -309,6 +321,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 {
 	struct wrc_opts opts = {
 		.strict_index = cfg->strict, .variant = cfg->variant,
+		.recycle = cfg->recycle,
 	};
 	unsigned int rules = WRC_ALL_RULES & ~wrc_variant_excused(cfg->variant);
 	struct wrc_rig *rig = ret_rig;

@@ -19,6 +19,7 @@ struct wrc_rig_config {
 	enum odrp_wire_chain chain;
 	bool strict;		/* also in the NIC: it checks index and QPN */
 	enum wrc_variant variant;
+	enum wrc_recycle recycle;
 	enum snic_fetch fetch;
 	uint32_t depth;
 	uint32_t nr_pages;	/* power of two, at least 2 */
@@ -38,7 +39,7 @@ struct wrc_rig {
 	struct snic *peer_nic;		/* the client's; the same one, or another */
 	struct snic_port *ports[2];	/* between them */
 	uint64_t now;
-	uint8_t *arena, *buf;
+	uint8_t *arena, *buf, *table;
 	uint64_t *tt;			/* big endian */
 	uint64_t *ring;			/* big endian; nr_pages entries */
 	uint64_t *counters;		/* [0] head, [8] tail */
@@ -53,7 +54,7 @@ struct wrc_rig {
 	uint32_t sent, answered;	/* quiet ones with the answer behind them */
 	uint32_t received;		/* answers */
 	bool quiet;			/* the next request wants no answer */
-	uint32_t cut;			/* bytes that the next request lacks */
+	int cut;			/* bytes that the next request lacks */
 	bool early;			/* the next load's page comes with a notice */
 	uint32_t early_came;		/* notices, before their answers */
 	__u64 pages[1024];		/* page exchange: each instance's first */

@@ -46,13 +46,17 @@ static const char doc[] =
 	"refused or failed; 2 could not do it.";
 
 enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
-       OPT_ANSWER_EVERY };
+       OPT_ANSWER_EVERY, OPT_RECYCLE };
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
 	  "another program than ours: exchange, whose stores are armed, or a rung of the "
 	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
+	{ "recycle", OPT_RECYCLE, "WHO", 0,
+	  "who knows the counts of the next lap: node, from a table of its own; or "
+	  "client (default), in its requests: INSECURE, a client that lies reaches "
+	  "the pages of others", 0 },
 	{ "fit", OPT_FIT, NULL, 0,
 	  "cost: the model's parameters, and the paper's numbers against it",
 	  0 },
@@ -111,6 +115,15 @@ static enum wrc_variant variant(struct argp_state *state, const char *arg)
 	return WRC_V_OURS;
 }
 
+static enum wrc_recycle recycle(struct argp_state *state, const char *arg)
+{
+	if (!strcmp(arg, "client"))
+		return WRC_RECYCLE_CLIENT;
+	if (strcmp(arg, "node"))
+		argp_error(state, "recycle '%s': expected node or client", arg);
+	return WRC_RECYCLE_NODE;
+}
+
 static const struct command *find_command(struct argp_state *state,
 					  const char *name)
 {
@@ -166,6 +179,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		line->cmd.variant = variant(state, arg);
 		line->cmd.one_variant = true;
 		break;
+	case OPT_RECYCLE:
+		line->cmd.recycle = recycle(state, arg);
+		break;
 	case OPT_FIT:
 		line->cmd.fit = true;
 		break;
@@ -206,6 +222,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 						  line->command->depth : 4;
 		if (line->cmd.variant > WRC_V_EXCHANGE && line->said_strict)
 			argp_error(state, "variant %s is relaxed only",
+				   wrc_variant_name(line->cmd.variant));
+		if (line->cmd.variant && line->cmd.recycle)
+			argp_error(state, "variant %s is not recycled by the node",
 				   wrc_variant_name(line->cmd.variant));
 		if (line->cmd.variant > WRC_V_EXCHANGE)
 			line->cmd.strict = false;

@@ -14,6 +14,7 @@ struct wrc_cmd {
 	const char *prog;	/* program named by --prog or as argument */
 	bool strict;
 	enum wrc_variant variant;
+	enum wrc_recycle recycle;
 	bool one_variant;	/* cost: this one, not all */
 	bool fit, sweep, ideas;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
@@ -48,6 +49,7 @@ static inline struct wrc_opts wrc_cmd_opts(const struct wrc_cmd *cmd)
 {
 	struct wrc_opts opts = {
 		.strict_index = cmd->strict, .variant = cmd->variant,
+		.recycle = cmd->recycle,
 	};
 
 	return opts;
@@ -62,7 +64,7 @@ struct wrc_image {
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 	struct wrc_bind bind;
-	uint8_t *arena;
+	uint8_t *arena, *table;
 };
 
 /* The program of cmd, linked to an example's numbers. */

@@ -25,6 +25,16 @@ void bench_image(struct bench *b, uint32_t depth)
 		pages[i] = WRC_POOL_IOVA + (i + 1) * 4096ull;
 	if (wrc_has_register(&b->prog))
 		b->bind.pages = pages;
+	b->table = NULL;
+	if (b->prog.node) {
+		b->table = malloc(b->geom.table_len);
+		assert_non_null(b->table);
+		b->bind.table = b->table;
+		b->bind.table_iova = 4 * WRC_TABLE_ALIGN;
+		b->bind.table_key = 0xf00;
+		wrc_table_fill(&b->prog, &b->geom, b->bind.table_iova,
+			       b->table);
+	}
 	b->arena = malloc(b->geom.arena_len);
 	assert_non_null(b->arena);
 	assert_int_equal(wrc_image_write(&b->prog, &b->geom, &b->bind,
@@ -40,10 +50,22 @@ void bench_open(struct bench *b, enum odrp_wire_chain chain, bool strict,
 	bench_image(b, depth);
 }
 
+void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		     uint32_t depth)
+{
+	struct wrc_opts opts = {
+		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
+	};
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	bench_image(b, depth);
+}
+
 void bench_close(struct bench *b)
 {
 	free(b->arena);
-	b->arena = NULL;
+	free(b->table);
+	b->arena = b->table = NULL;
 }
 
 uint8_t *bench_field(struct bench *b, unsigned int insn, enum wrc_field field,

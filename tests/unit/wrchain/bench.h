@@ -15,6 +15,7 @@ struct bench {
 	struct wrc_geom geom;
 	struct wrc_bind bind;
 	uint8_t *arena;
+	uint8_t *table;		/* recycle=node */
 };
 
 extern const struct wrc_bind bench_bind;
@@ -22,6 +23,9 @@ extern const struct wrc_bind bench_bind;
 /* The program linked and written; fails the test when that does not work. */
 void bench_open(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		uint32_t depth);
+/* recycle=node. */
+void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		     uint32_t depth);
 /* The same for a program that the test has built itself. */
 void bench_image(struct bench *b, uint32_t depth);
 void bench_close(struct bench *b);

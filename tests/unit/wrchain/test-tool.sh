@@ -95,6 +95,23 @@ says err "'program' is missing"
 sed 's/"depth": 4/"depth": 8/' "$dir/load-strict.json" >"$dir/depth.json"
 expect 2 "$wrc" check "$dir/depth.json"
 says err 'instead of'
+# Who recycles.
+for p in load mapped_store unmapped_store invalidate; do
+	for s in strict relaxed; do
+		expect 0 "$wrc" run $p --recycle node --$s --count 100
+		says out '100 requests, all well'
+	done
+	expect 0 "$wrc" check --prog $p --recycle node
+	expect 0 "$wrc" dis --prog $p --recycle node
+	expect 0 "$wrc" show $p --recycle node
+	says out 'request of 24 bytes'
+done
+expect 2 "$wrc" run load --recycle nobody
+says err "'nobody'"
+expect 2 "$wrc" run load --recycle node --variant exchange
+expect 2 "$wrc" image load --recycle node
+expect 0 "$wrc" --help
+says out INSECURE
 echo '[' >"$dir/cut.json"
 expect 2 "$wrc" check "$dir/cut.json"
 

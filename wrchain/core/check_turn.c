@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Verifier, rule table: recycle=node.
+ *
+ * What the other rules know of a request's words they learn here from the rows.
+ * And: every word that changes with the lap has one; rows lead to the rows of
+ * the next lap; the receive entry is posted when all rows are known to be there;
+ * and nothing happens without a request.
+ */
+#include "check.h"
+#include "turn.h"
+
+#define RULE WRC_RULE_TABLE
+
+static const struct wrc_turn *turn_of(const struct wrc_prog *prog,
+				      unsigned int insn,
+				      enum wrc_turn_kind kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++)
+		if (prog->turn[i].kind == kind &&
+		    (kind == WRC_TURN_POST || prog->turn[i].insn == insn))
+			return &prog->turn[i];
+	return NULL;
+}
+
+static __u64 load_be(const __u8 *from, unsigned int len)
+{
+	__u64 value = 0;
+
+	while (len--)
+		value = value << 8 | *from++;
+	return value;
+}
+
+/* A word as the READs of request r bring it. */
+static __u64 word_at(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     const __u8 *table, const struct wrc_turn *t, __u32 r)
+{
+	return load_be(table + wrc_turn_row(prog, geom, t->read,
+					    r & WRC_TURN_MASK) + t->off,
+		       t->width);
+}
+
+/* The request whose READs bring the word for request r. */
+static __u32 brought_by(const struct wrc_geom *geom, const struct wrc_turn *t,
+			__s64 r)
+{
+	return ((__u32)r - wrc_turn_for(geom, t, 0)) & WRC_TURN_MASK;
+}
+
+static bool brought(const struct wrc_check *c, unsigned int insn,
+		    enum wrc_turn_kind kind, __s64 r, __u64 *ret_value)
+{
+	const struct wrc_turn *t = turn_of(c->ctx.prog, insn, kind);
+
+	if (!t || !c->ctx.bind->table)
+		return false;
+	*ret_value = word_at(c->ctx.prog, c->ctx.geom, c->ctx.bind->table, t,
+			     brought_by(c->ctx.geom, t, r));
+	return true;
+}
+
+bool wrc_check_turn_word(const struct wrc_check *c, unsigned int insn,
+			 __u8 kind, __s64 r, __u32 *ret_value)
+{
+	__u64 low, high = 0;
+	bool found;
+
+	switch (kind) {
+	case ODRP_WIRE_WORD_WAIT:
+		found = brought(c, insn, WRC_TURN_WAIT_LOW, r, &low) &&
+			brought(c, insn, WRC_TURN_WAIT_HIGH, r, &high);
+		break;
+	case ODRP_WIRE_WORD_ENABLE:
+		found = brought(c, insn, WRC_TURN_ENABLE, r, &low);
+		break;
+	case ODRP_WIRE_WORD_INDEX:
+		found = brought(c, insn, WRC_TURN_INDEX, r, &low);
+		break;
+	default:
+		return false;
+	}
+	if (found)
+		*ret_value = high << 16 | low;
+	return found;
+}
+
+bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value)
+{
+	const struct wrc_turn *t = turn_of(c->ctx.prog, 0, WRC_TURN_POST);
+
+	if (!t || !c->ctx.bind->table)
+		return false;
+	*ret_value = word_at(c->ctx.prog, c->ctx.geom, c->ctx.bind->table, t,
+			     r);
+	return true;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+/* What the word has to be, from nothing but the program. */
+static __u64 wanted(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 iova, const struct wrc_turn *t, __u32 r)
+{
+	__u32 at = r + (t->delta == 1 ? 1 : geom->depth + t->delta);
+	const struct wrc_insn *insn = &prog->insn[t->insn];
+	__u64 row;
+
+	switch (t->kind) {
+	case WRC_TURN_INDEX:
+		return (__u16)(at * prog->bb[insn->queue] + insn->bb);
+	case WRC_TURN_ENABLE:
+		return wrc_count(prog, t->insn, at) & 0xffff;
+	case WRC_TURN_WAIT_LOW:
+		return wrc_count(prog, t->insn, at) & 0xffff;
+	case WRC_TURN_WAIT_HIGH:
+		return wrc_count(prog, t->insn, at) >> 16 & 0xff;
+	case WRC_TURN_POST:
+		return (geom->depth + r + 1) & 0xffff;
+	case WRC_TURN_NO_ARG:
+		return WRC_TURN_NO_TT;
+	default:
+		row = iova + wrc_turn_row(prog, geom, t->insn - prog->turns,
+					  at & WRC_TURN_MASK);
+		if (t->kind == WRC_TURN_CLASS)
+			return row >> 16;
+		return t->kind == WRC_TURN_HIGH ? row & 0xffff : row;
+	}
+}
+
+static const char *turn_name(__u8 kind)
+{
+	static const char *const names[] = {
+		[WRC_TURN_INDEX] = "index", [WRC_TURN_ENABLE] = "enable",
+		[WRC_TURN_WAIT_LOW] = "wait (low)",
+		[WRC_TURN_WAIT_HIGH] = "wait (high)",
+		[WRC_TURN_POST] = "post", [WRC_TURN_ROW] = "next row",
+		[WRC_TURN_CLASS] = "next class", [WRC_TURN_HIGH] = "next high",
+		[WRC_TURN_NO_ARG] = "no argument",
+	};
+
+	return names[kind];
+}
+
+static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     __u64 iova, const __u8 *table, unsigned int read, __u32 r,
+		     struct wrc_text *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++) {
+		const struct wrc_turn *t = &prog->turn[i];
+		__u64 is, want;
+
+		if (t->read != read)
+			continue;
+		is = word_at(prog, geom, table, t, r);
+		want = wanted(prog, geom, iova, t, r);
+		if (is == want)
+			continue;
+		wrc_text_add(why, "table: row %u of request %u has 0x%llx as %s",
+			     read, r, (unsigned long long)is,
+			     turn_name(t->kind));
+		if (t->kind != WRC_TURN_POST) {
+			wrc_text_add(why, " of ");
+			wrc_dis_label(why, prog, t->insn);
+		}
+		wrc_text_add(why, ", and it is 0x%llx",
+			     (unsigned long long)want);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/* All rows that READs of request r get. */
+static int check_rows(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      __u64 iova, const void *table, __u32 r,
+		      struct wrc_text *why)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < prog->nr_reads; i++)
+		err = check_row(prog, geom, iova, table, i, r, why);
+	return err;
+}
+
+/* A lap and a bit, and where 16 or 24 bits of something wrap. */
+static int check_some(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	const struct wrc_geom *geom = c->ctx.geom;
+	__u32 wraps[] = {
+		0, 0x10000 / prog->bb[WRC_LOOP],
+		prog->cqes ? 0x10000 / prog->cqes : 0, 0x10000,
+		prog->cqes ? 0x1000000 / prog->cqes : 0, 0x1000000,
+	};
+	unsigned int i;
+	__u32 r;
+	int err = 0;
+
+	for (i = 0; i < sizeof(wraps) / sizeof(wraps[0]); i++)
+		for (r = wraps[i] - geom->depth - 2;
+		     !err && r != wraps[i] + geom->depth + 2; r++)
+			err = check_rows(prog, geom, c->ctx.bind->table_iova,
+					 c->ctx.bind->table, r & WRC_TURN_MASK,
+					 &c->why);
+	return err;
+}
+
+int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 table_iova, const void *table, char why[WRC_WHY_MAX])
+{
+	struct wrc_text t;
+	unsigned int i;
+	__u32 r, high;
+	int err = 0;
+
+	wrc_text_init(&t, why, WRC_WHY_MAX);
+	for (r = 0; !err && r < WRC_TURN_ROWS; r++)
+		for (i = 0; !err && i + 1 < prog->nr_reads; i++)
+			err = check_row(prog, geom, table_iova, table, i, r,
+					&t);
+	/* Where a class begins, and ends: all between are equal. */
+	for (i = 0; !err && i < 2u * geom->table_classes; i++) {
+		r = WRC_TURN_ROWS - 1;
+		if (i % 2 == 0)
+			r = geom->table_class[i / 2];
+		else if (i / 2 + 1 < geom->table_classes)
+			r = geom->table_class[i / 2 + 1] - 1;
+		for (high = 0; !err && high < WRC_TURN_HIGHS; high++)
+			err = check_row(prog, geom, table_iova, table,
+					prog->nr_reads - 1, high << 16 | r,
+					&t);
+	}
+	return err;
+}
+
+/* ---- the program ---------------------------------------------------------------- */
+
+/* That all counts and indices are renewed is rule index's. */
+static int check_insn(struct wrc_check *c, unsigned int insn)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	bool high = insn + 1 == (unsigned int)prog->turns + prog->nr_reads;
+
+	if (wrc_is_turn(prog, insn) &&
+	    (!turn_of(prog, insn, high ? WRC_TURN_CLASS : WRC_TURN_ROW) ||
+	     (high && !turn_of(prog, insn, WRC_TURN_HIGH))))
+		return wrc_refuse(c, RULE, 0, insn, "reads one row for ever");
+	if (prog->insn[insn].remote.space == WRC_SP_TURN &&
+	    !wrc_is_turn(prog, insn))
+		return wrc_refuse(c, RULE, 0, insn,
+				  "reads rows behind the instance's end");
+	return 0;
+}
+
+/* Is the page exchange's or the ring's own business, and undone after a stop? */
+static bool is_held(const struct wrc_prog *prog, unsigned int insn)
+{
+	const struct wrc_hold *h = &prog->hold;
+
+	return !h->freeing && (insn == h->slot_taken || insn == h->page_taken);
+}
+
+static bool is_ours(const struct wrc_insn *i)
+{
+	return wrc_space_class((enum wrc_space)i->remote.space) ==
+	       WRC_CL_ARENA;
+}
+
+/*
+ * A receive entry that completes without a request leaves the address that no
+ * table has: nothing but what a stop undoes may happen before that one is used.
+ */
+static int check_unasked(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i, first = WRC_NONE;
+
+	for (i = 0; first == WRC_NONE && i < prog->nr_insn; i++)
+		if (turn_of(prog, i, WRC_TURN_NO_ARG))
+			first = i;
+	if (first == WRC_NONE)
+		return wrc_refuse_all(c, RULE,
+				      "the table address of a lap ago is not taken away");
+	for (i = 0; i < prog->nr_insn; i++) {
+		const struct wrc_insn *insn = &prog->insn[i];
+		bool writes = wrc_opdef(insn->op)->flags & WRC_OP_RWRITE;
+
+		if (insn->remote.space == WRC_SP_TT && i != first)
+			return wrc_refuse(c, RULE, 0, i,
+					  "uses a table address that is not taken away");
+		if (writes && i < first && !is_ours(insn) && !is_held(prog, i))
+			return wrc_refuse(c, RULE, 0, i,
+					  "works although no request may have come");
+	}
+	return 0;
+}
+
+/* The first lap's address, too. */
+static int check_first(struct wrc_check *c, __u32 instance)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	struct wrc_wr wr;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++)
+		if (prog->insn[i].remote.space == WRC_SP_TT &&
+		    wrc_check_decode(c, instance, i, &wr) &&
+		    wr.raddr != WRC_TURN_NO_TT)
+			return wrc_refuse(c, RULE, instance, i,
+					  "has a table address before its first request");
+	return 0;
+}
+
+/* Behind a WAIT for the last of the READs, and only what they say. */
+static int check_post(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i, last = prog->turns + prog->nr_reads - 1u;
+	const struct wrc_insn *post;
+
+	if (prog->post >= prog->nr_insn)
+		return wrc_refuse_all(c, RULE,
+				      "nobody posts the receive entry again");
+	post = &prog->insn[prog->post];
+	if (post->op != WRC_WQE_WRITE || post->remote.space != WRC_SP_DBR ||
+	    post->nr_sge != 1 || post->sge[0].at.space != WRC_SP_REG ||
+	    post->sge[0].at.at != WRC_REG_POST || post->sge[0].at.off ||
+	    post->sge[0].len != sizeof(__be32))
+		return wrc_refuse(c, RULE, 0, prog->post,
+				  "does not post what the row says");
+	for (i = last + 1; i < prog->post; i++)
+		if (prog->insn[i].op == WRC_WQE_WAIT &&
+		    prog->insn[i].target == last)
+			return 0;
+	return wrc_refuse(c, RULE, 0, prog->post,
+			  "may post the receive entry before its words are there");
+}
+
+static int check_reads(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	if (prog->nr_words || prog->self)
+		return wrc_refuse_all(c, RULE,
+				      "the client has a say in it, too");
+	if (prog->nr_reads < 2 ||
+	    prog->turns + prog->nr_reads > prog->nr_insn)
+		return wrc_refuse_all(c, RULE, "no READs of the table");
+	if (!c->ctx.bind->table ||
+	    c->ctx.bind->table_iova & (WRC_TABLE_ALIGN - 1))
+		return wrc_refuse_all(c, RULE, "no table, or not at a multiple of 2^24: 0x%llx",
+				      (unsigned long long)c->ctx.bind->table_iova);
+	for (i = prog->turns; wrc_is_turn(prog, i); i++)
+		if (prog->insn[i].op != WRC_WQE_READ ||
+		    prog->insn[i].remote.space != WRC_SP_TURN ||
+		    prog->insn[i].remote.at != i - prog->turns)
+			return wrc_refuse(c, RULE, 0, i,
+					  "is no READ of its part of the table");
+	return 0;
+}
+
+int wrc_check_turns(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	__u32 instance;
+	unsigned int i;
+	int err;
+
+	if (!prog->node)
+		return 0;
+	err = check_reads(c);
+	for (i = 0; !err && i < prog->nr_insn; i++)
+		err = check_insn(c, i);
+	if (!err)
+		err = check_unasked(c);
+	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++)
+		err = check_first(c, instance);
+	if (!err)
+		err = check_post(c);
+	return err ? err : check_some(c);
+}

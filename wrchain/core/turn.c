@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* recycle=node: the words that instances renew, and their table; see turn.h. */
+#include "link.h"
+#include "turn.h"
+
+__u8 wrc_turn_width(__u8 kind)
+{
+	static const __u8 widths[] = {
+		[WRC_TURN_INDEX] = 2, [WRC_TURN_ENABLE] = 4,
+		[WRC_TURN_WAIT_LOW] = 2, [WRC_TURN_WAIT_HIGH] = 2,
+		[WRC_TURN_POST] = 4, [WRC_TURN_ROW] = 8,
+		[WRC_TURN_CLASS] = 6, [WRC_TURN_HIGH] = 2,
+		[WRC_TURN_NO_ARG] = 8,
+	};
+
+	return widths[kind];
+}
+
+struct wrc_ref wrc_turn_ref(const struct wrc_prog *prog,
+			    const struct wrc_turn *turn)
+{
+	struct wrc_ref ref;
+
+	switch (turn->kind) {
+	case WRC_TURN_POST:
+		return wrc_reg(WRC_REG_POST, 0);
+	case WRC_TURN_INDEX:
+		ref = wrc_field(turn->insn, WRC_F_INDEX, 0);
+		break;
+	case WRC_TURN_ENABLE:
+	case WRC_TURN_WAIT_HIGH:
+		ref = wrc_field(turn->insn, WRC_F_COUNT, 0);
+		break;
+	case WRC_TURN_WAIT_LOW:
+		ref = wrc_field(turn->insn, WRC_F_COUNT, 2);
+		break;
+	case WRC_TURN_HIGH:
+		ref = wrc_field(turn->insn, WRC_F_RADDR, 6);
+		break;
+	default:
+		ref = wrc_field(turn->insn, WRC_F_RADDR, 0);
+		break;
+	}
+	ref.delta = turn->delta;
+	return ref;
+}
+
+/* ---- the linker's part ------------------------------------------------------ */
+
+static int add(struct wrc_prog *prog, enum wrc_turn_kind kind,
+	       unsigned int insn)
+{
+	struct wrc_turn *t;
+
+	if (prog->nr_turns == WRC_MAX_TURNS)
+		return -ENOSPC;
+	t = &prog->turn[prog->nr_turns++];
+	t->kind = kind;
+	t->insn = insn;
+	t->width = wrc_turn_width(kind);
+	t->delta = 0;
+	if (kind == WRC_TURN_POST)
+		return 0;
+	if (prog->insn[insn].queue == WRC_CLIENT)
+		t->delta = 1;
+	else if (insn >= prog->turns)
+		t->delta = -1;
+	return 0;
+}
+
+/* Does the request bring its table address there? */
+static bool takes_tt(const struct wrc_prog *prog, unsigned int insn)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_args; i++)
+		if (!prog->arg[i].off &&
+		    prog->arg[i].to.space == WRC_SP_FIELD &&
+		    prog->arg[i].to.at == insn)
+			return true;
+	return false;
+}
+
+static int add_insn(struct wrc_prog *prog, unsigned int insn)
+{
+	bool high = insn + 1 == (unsigned int)prog->turns + prog->nr_reads;
+	__u8 op = prog->insn[insn].op;
+	int err = 0;
+
+	if (prog->strict)
+		err = add(prog, WRC_TURN_INDEX, insn);
+	if (!err && op == WRC_WQE_SEND_EN)
+		err = add(prog, WRC_TURN_ENABLE, insn);
+	if (!err && op == WRC_WQE_WAIT)
+		err = add(prog, WRC_TURN_WAIT_LOW, insn);
+	if (!err && op == WRC_WQE_WAIT)
+		err = add(prog, WRC_TURN_WAIT_HIGH, insn);
+	if (!err && wrc_is_turn(prog, insn))
+		err = add(prog, high ? WRC_TURN_CLASS : WRC_TURN_ROW, insn);
+	if (!err && wrc_is_turn(prog, insn) && high)
+		err = add(prog, WRC_TURN_HIGH, insn);
+	if (!err && takes_tt(prog, insn))
+		err = add(prog, WRC_TURN_NO_ARG, insn);
+	return err;
+}
+
+static bool is_high(const struct wrc_turn *t)
+{
+	return t->kind == WRC_TURN_WAIT_HIGH || t->kind == WRC_TURN_HIGH;
+}
+
+/* Which READ brings which word, and where in its row. */
+static int deal(struct wrc_prog *prog, unsigned int more)
+{
+	__u8 last = prog->nr_reads - 1, n[WRC_TURN_READS] = { more, 0, 0 };
+	unsigned int i, read = 0;
+
+	memset(prog->row_len, 0, sizeof(prog->row_len));
+	for (i = 0; i < prog->nr_turns; i++) {
+		struct wrc_turn *t = &prog->turn[i];
+
+		if (!is_high(t) && n[read] == WRC_INSN_SGE)
+			read++;
+		t->read = is_high(t) ? last : read;
+		if (t->read > last || (!is_high(t) && read == last) ||
+		    n[t->read] == WRC_INSN_SGE)
+			return -ENOSPC;
+		n[t->read]++;
+		t->off = prog->row_len[t->read];
+		prog->row_len[t->read] += t->width;
+	}
+	for (i = 0; i < prog->nr_reads; i++)
+		prog->insn[prog->turns + i].nr_sge = n[i];
+	return prog->row_len[last] > WRC_TURN_STRIDE ? -ENOSPC : 0;
+}
+
+int wrc_turn_size(struct wrc_prog *prog, unsigned int more)
+{
+	unsigned int i;
+	int err = 0;
+
+	if (prog->turns == WRC_NONE)
+		return -EINVAL;
+	prog->nr_turns = 0;
+	for (i = 0; !err && i < prog->nr_insn; i++)
+		err = add_insn(prog, i);
+	if (!err)
+		err = add(prog, WRC_TURN_POST, 0);
+	return err ? err : deal(prog, prog->strict ? more : 0);
+}
+
+int wrc_turn_place(struct wrc_prog *prog)
+{
+	__u8 n[WRC_TURN_READS] = { 0 };
+	unsigned int i;
+	int err = wrc_turn_size(prog, 0);
+
+	for (i = 0; !err && i < prog->nr_turns; i++) {
+		struct wrc_turn *t = &prog->turn[i];
+		struct wrc_operand *o =
+			&prog->insn[prog->turns + t->read].sge[n[t->read]++];
+
+		o->at = wrc_turn_ref(prog, t);
+		o->len = t->width;
+	}
+	return err;
+}
+
+/* ---- rows -------------------------------------------------------------------- */
+
+__u32 wrc_turn_for(const struct wrc_geom *geom, const struct wrc_turn *turn,
+		   __u32 r)
+{
+	if (turn->delta > 0)
+		return r + 1;
+	return r + geom->depth - (turn->delta < 0);
+}
+
+/* What a word with a high byte counts: it grows evenly with r. */
+static __u32 whole(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   const struct wrc_turn *t, __u32 r)
+{
+	__u32 at = wrc_turn_for(geom, t, r);
+
+	return t->kind == WRC_TURN_WAIT_HIGH ? wrc_count(prog, t->insn, at) :
+					       at;
+}
+
+static __u32 next_class(const struct wrc_prog *prog,
+			const struct wrc_geom *geom, __u32 x)
+{
+	__u32 next = WRC_TURN_ROWS;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++) {
+		const struct wrc_turn *t = &prog->turn[i];
+		__u32 now, step, left;
+
+		if (!is_high(t))
+			continue;
+		now = whole(prog, geom, t, x);
+		step = whole(prog, geom, t, 1) - whole(prog, geom, t, 0);
+		left = WRC_TURN_ROWS - (now & (WRC_TURN_ROWS - 1));
+		if (step && x + (left + step - 1) / step < next)
+			next = x + (left + step - 1) / step;
+	}
+	return next;
+}
+
+/* The last class that begins at or before x. */
+static __u32 class_of(const struct wrc_geom *geom, __u32 x)
+{
+	__u32 low = 0, high = geom->table_classes;
+
+	while (high - low > 1) {
+		__u32 mid = (low + high) / 2;
+
+		if (geom->table_class[mid] <= x)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+int wrc_turn_shape(const struct wrc_prog *prog, struct wrc_geom *geom)
+{
+	unsigned int i;
+	__u32 x;
+
+	if (!prog->node)
+		return 0;
+	for (x = 0; x < WRC_TURN_ROWS; x = next_class(prog, geom, x)) {
+		if (geom->table_classes == WRC_TABLE_CLASSES)
+			return -ERANGE;
+		geom->table_class[geom->table_classes++] = x;
+	}
+	geom->table_len = (__u32)geom->table_classes << 16;
+	for (i = 0; i + 1 < prog->nr_reads; i++) {
+		geom->table_row[i] = geom->table_len;
+		geom->table_stride[i] = (prog->row_len[i] + 7) & ~7u;
+		geom->table_len += (__u32)geom->table_stride[i] << 16;
+	}
+	return 0;
+}
+
+static __u64 high_row(__u32 class, __u32 high)
+{
+	return class << 16 | (high & (WRC_TURN_HIGHS - 1)) << 8;
+}
+
+static __u64 low_row(const struct wrc_geom *geom, unsigned int read, __u32 r)
+{
+	return geom->table_row[read] +
+	       (r & (WRC_TURN_ROWS - 1)) * geom->table_stride[read];
+}
+
+__u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		   unsigned int read, __u32 r)
+{
+	if (read + 1u < prog->nr_reads)
+		return low_row(geom, read, r);
+	return high_row(class_of(geom, r & (WRC_TURN_ROWS - 1)), r >> 16);
+}
+
+/* ---- filling ------------------------------------------------------------------- */
+
+static void put_be(__u8 *to, __u64 value, unsigned int len)
+{
+	while (len--) {
+		to[len] = value;
+		value >>= 8;
+	}
+}
+
+/* All but CLASS, for which the classes have to be known. */
+static __u64 word_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     __u64 iova, const struct wrc_turn *t, __u32 r)
+{
+	__u32 at = wrc_turn_for(geom, t, r);
+
+	switch (t->kind) {
+	case WRC_TURN_INDEX:
+		return at * prog->bb[prog->insn[t->insn].queue] +
+		       prog->insn[t->insn].bb;
+	case WRC_TURN_ENABLE:
+		return wrc_count(prog, t->insn, at) & WRC_WQE_EN_MASK;
+	case WRC_TURN_WAIT_LOW:
+		return wrc_count(prog, t->insn, at);
+	case WRC_TURN_WAIT_HIGH:
+		return whole(prog, geom, t, r) >> 16 & 0xff;
+	case WRC_TURN_POST:
+		return (geom->depth + r + 1) & WRC_WQE_EN_MASK;
+	case WRC_TURN_ROW:
+		return iova + low_row(geom, t->insn - prog->turns, at);
+	case WRC_TURN_HIGH:
+		return (whole(prog, geom, t, r) >> 16 & 0xff) << 8;
+	default:
+		return WRC_TURN_NO_TT;
+	}
+}
+
+static void fill_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     __u64 iova, unsigned int read, __u32 r, __u8 *row)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++) {
+		const struct wrc_turn *t = &prog->turn[i];
+
+		if (t->read == read && t->kind != WRC_TURN_CLASS)
+			put_be(row + t->off, word_of(prog, geom, iova, t, r),
+			       t->width);
+	}
+}
+
+static void fill_high(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      __u64 iova, __u32 class, __u32 x, __u8 *table)
+{
+	__u32 high;
+
+	for (high = 0; high < WRC_TURN_HIGHS; high++)
+		fill_row(prog, geom, iova, prog->nr_reads - 1, high << 16 | x,
+			 table + high_row(class, high));
+}
+
+/* Into the low row that is followed by request at, whose class is known now. */
+static void fill_class(const struct wrc_prog *prog,
+		       const struct wrc_geom *geom, __u64 iova,
+		       __u32 class, __u32 at, __u8 *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++) {
+		const struct wrc_turn *t = &prog->turn[i];
+		__u32 r = at - wrc_turn_for(geom, t, 0);
+
+		if (t->kind == WRC_TURN_CLASS)
+			put_be(table + low_row(geom, t->read, r) + t->off,
+			       (iova + high_row(class, 0)) >> 16, t->width);
+	}
+}
+
+void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 table_iova, void *table)
+{
+	__u32 x, class;
+	unsigned int i;
+
+	memset(table, 0, geom->table_len);
+	for (x = 0; x < WRC_TURN_ROWS; x++) {
+		class = class_of(geom, x);
+		if (geom->table_class[class] == x)
+			fill_high(prog, geom, table_iova, class, x, table);
+		fill_class(prog, geom, table_iova, class, x, table);
+		for (i = 0; i + 1 < prog->nr_reads; i++)
+			fill_row(prog, geom, table_iova, i, x,
+				 (__u8 *)table + low_row(geom, i, x));
+	}
+}
