@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <syslog.h>
 #include <odrp/wire.h>
+#include <wrc.h>
 #include "conf.h"
 #include "ring.h"
 
@@ -194,6 +195,19 @@ static int set_level(struct conf *conf, const struct conf_key *key,
 			"debug", key->name, text);
 }
 
+static int set_recycle(struct conf *conf, const struct conf_key *key,
+		       const char *text, char *why)
+{
+	if (!strcmp(text, "node"))
+		conf->recycle = WRC_RECYCLE_NODE;
+	else if (!strcmp(text, "client"))
+		conf->recycle = WRC_RECYCLE_CLIENT;
+	else
+		return complain(why, "%s=%s: expected node or client",
+				key->name, text);
+	return 0;
+}
+
 #define AT(field) .off = offsetof(struct conf, field)
 
 const struct conf_key conf_keys[] = {
@@ -229,6 +243,9 @@ const struct conf_key conf_keys[] = {
 	  "(10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start (yes)",
 	  set_bool, AT(populate) },
+	{ "recycle", "node|client", "who knows when chains run again: the memory "
+	  "node; or its clients, INSECURE: one that lies reaches the pages of "
+	  "others (client)", set_recycle },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -250,6 +267,7 @@ void conf_init(struct conf *conf)
 		.beat_ms = 1000,
 		.dead_ms = 10 * 1000,
 		.populate = true,
+		.recycle = WRC_RECYCLE_CLIENT,
 		.log_level = LOG_INFO,
 	};
 }
@@ -336,12 +354,17 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 	return line < 0 ? -ENOMEM : 0;
 }
 
+bool conf_exchanges(const struct conf *conf)
+{
+	return conf->exchange && conf->recycle == WRC_RECYCLE_CLIENT;
+}
+
 /* Only what was said: by itself the stock leaves enough. */
 static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 {
 	uint64_t reserve = conf->reserve == UINT64_MAX ? 0 : conf->reserve;
 
-	if (!conf->exchange || conf->store_pages == UINT64_MAX)
+	if (!conf_exchanges(conf) || conf->store_pages == UINT64_MAX)
 		return 0;
 	if (conf->store_pages < 8)
 		return complain(why, "store-pages=%" PRIu64 ": expected at "

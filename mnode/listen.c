@@ -42,7 +42,7 @@ static int admit(struct manager *m, const struct nic_event *ev,
 			      m->draining ? 0 : m->conf->max_sessions);
 	if (manager_lease(m, hello->nr_slots, &lease))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
-	if (m->conf->exchange && stock_claim(&m->stock, hello, &claim))
+	if (conf_exchanges(m->conf) && stock_claim(&m->stock, hello, &claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, m->next_id, &s);
 	if (r) {

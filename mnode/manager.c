@@ -47,8 +47,9 @@ static int build_prog(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
 		.strict_index = m->nic->strict_index,
-		.variant = m->conf->exchange && is_store(c) ? WRC_V_EXCHANGE :
-							      WRC_V_OURS,
+		.recycle = m->conf->recycle,
+		.variant = conf_exchanges(m->conf) && is_store(c) ?
+			   WRC_V_EXCHANGE : WRC_V_OURS,
 	};
 	unsigned int len;
 	int r;
@@ -105,7 +106,7 @@ static uint64_t stock_target(const struct manager *m)
 			conf->depth;
 	uint64_t half = (m->pool.pages - m->reserve) / 2;
 
-	if (!conf->exchange)
+	if (!conf_exchanges(conf))
 		return 0;
 	if (conf->store_pages != UINT64_MAX)
 		return conf->store_pages;
@@ -123,6 +124,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		.max_queues = conf->queues,
 		.max_depth = conf->depth,
 	};
+	if (conf->exchange && !conf_exchanges(conf))
+		log_notice("recycle=node: stores copy, as with store=copy");
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");

@@ -94,6 +94,7 @@ void pool_fini(struct pool *pool)
 {
 	struct nic *nic = pool->nic;
 
+	tables_free(&pool->tables, nic);
 	nic->ops->mr_dereg(nic, pool->ring_key);
 	nic->ops->mr_dereg(nic, pool->page_key);
 	mem_unmap(&pool->ring_mem);

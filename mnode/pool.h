@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "nic.h"
 #include "ring.h"
+#include "table.h"
 
 /**
  * struct pool - pages and free ring
@@ -17,6 +18,7 @@
  * @pages:	how many there are
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @ring_mem, @ring_key: ring, then head, then tail, from RING_IOVA on
+ * @tables:	recycle=node: what the chains read
  * @ring, @head, @tail:	the same as pointers; the NIC writes there
  */
 struct pool {
@@ -28,6 +30,7 @@ struct pool {
 	uint8_t log_len;
 	volatile __be64 *ring;
 	volatile uint64_t *head, *tail;
+	struct tables tables;
 };
 
 /* len: bytes, a multiple of the page size.  -ERANGE: more than 2^40. */

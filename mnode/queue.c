@@ -150,8 +150,8 @@ static void free_qps(struct queue *q)
 static int write_image(struct queue *q, const struct tt *tt,
 		       const __u64 *pages, char why[WRC_WHY_MAX], uint16_t *ret_doorbell)
 {
-	const struct pool *pool = q->pool;
-	const struct wrc_bind bind = {
+	struct pool *pool = q->pool;
+	struct wrc_bind bind = {
 		.client_qpn = q->client_qpn, .client_rcqn = q->client_rcqn,
 		.loop_qpn = q->loop_qpn, .loop_scqn = q->loop_scqn,
 		.arena_iova = (uintptr_t)q->arena.va,
@@ -168,7 +168,13 @@ static int write_image(struct queue *q, const struct tt *tt,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 		.pages = pages,
 	};
+	int r = 0;
 
+	if (q->prog->node)
+		r = tables_bind(&pool->tables, pool->nic, pool->pdn, q->prog,
+				&q->geom, &bind, why);
+	if (r)
+		return r;
 	return wrc_image_arm(q->prog, &q->geom, &bind, q->arena.va, why,
 			     ret_doorbell);
 }

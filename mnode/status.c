@@ -194,9 +194,10 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	/* In stores that receive into a page of their own. */
 	add_u64(obj, "pages_armed", m->stock.out);
 	add_u64(obj, "pages_stock", m->stock.nr);
+	add_u64(obj, "table_bytes", m->pool.tables.bytes);
 	add_u64(obj, "pages_reserved", m->reserve);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
-	add(obj, "store", json_object_new_string(m->conf->exchange ?
+	add(obj, "store", json_object_new_string(conf_exchanges(m->conf) ?
 						 "exchange" : "copy"));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);

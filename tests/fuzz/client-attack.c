@@ -238,7 +238,7 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	h->asked[conn]++;
 	if (chain == ODRP_WIRE_UNMAPPED_STORE && tt_addr / 8 < HOSTILE_SLOTS) {
 		h->dropped += h->stored[tt_addr / 8] &&
-			      !l->bed.opts.conf.exchange;
+			      !conf_exchanges(&l->bed.opts.conf);
 		h->stored[tt_addr / 8] = true;
 	}
 	l->count->requests++;

@@ -16,6 +16,9 @@ void bed_options(struct bed_options *ret_opts)
 {
 	*ret_opts = (struct bed_options){ .seed = 1 };
 	conf_init(&ret_opts->conf);
+	ret_opts->conf.recycle = WRC_RECYCLE_CLIENT;
+	if (getenv("ODRP_RECYCLE") && !strcmp(getenv("ODRP_RECYCLE"), "node"))
+		ret_opts->conf.recycle = WRC_RECYCLE_NODE;
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.exchange = !bed_copies;
@@ -90,7 +93,8 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 		snic_set_cost(b->snic, cost, b);
 	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
 	/* Not out of the pool that a test reckons with. */
-	if (b->opts.conf.exchange && b->opts.conf.store_pages == UINT64_MAX) {
+	if (conf_exchanges(&b->opts.conf) &&
+	    b->opts.conf.store_pages == UINT64_MAX) {
 		b->opts.conf.store_pages = store_pages(&b->opts.conf);
 		b->opts.conf.pool += b->opts.conf.store_pages *
 				     ODRP_WIRE_PAGE_SIZE;

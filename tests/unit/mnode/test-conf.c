@@ -13,6 +13,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <conf.h>
+#include <wrc.h>
 #include <nic-soft.h>
 
 static char why[CONF_WHY_MAX];
@@ -157,7 +158,7 @@ static const char *const bad_settings[][2] = {
 	{ "beat-ms", "1" }, { "dead-ms", "0" }, { "max-sessions", "0" },
 	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
 	{ "control", "" }, { "reserve", "-1" }, { "store", "swap" },
-	{ "store", "" }, { "store-pages", "-1" },
+	{ "store", "" }, { "store-pages", "-1" }, { "recycle", "nobody" },
 };
 
 static void test_bad_settings(void **state)
@@ -192,6 +193,10 @@ static void test_good_settings(void **state)
 	assert_int_equal(c.max_pages, 77);
 	assert_int_equal(conf_set(&c, "populate", "No", why), 0);
 	assert_false(c.populate);
+	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
+	assert_int_equal(c.recycle, WRC_RECYCLE_NODE);
+	assert_int_equal(conf_set(&c, "recycle", "client", why), 0);
+	assert_int_equal(c.recycle, WRC_RECYCLE_CLIENT);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* recycle=node: tables, made once and kept; see table.h. */
+#include <errno.h>
+#include <sys/mman.h>
+#include "table.h"
+
+static unsigned int log2_of(uint32_t n)
+{
+	unsigned int log = 0;
+
+	while (n >>= 1)
+		log++;
+	return log;
+}
+
+static int make(struct table *t, struct nic *nic, uint32_t pdn,
+		const struct wrc_prog *prog, const struct wrc_geom *geom,
+		char why[WRC_WHY_MAX])
+{
+	int r;
+
+	t->iova = WRC_TABLE_ALIGN * (1 + prog->chain);
+	r = mem_map(geom->table_len, MEM_POPULATE, &t->mem);
+	if (r)
+		return r;
+	wrc_table_fill(prog, geom, t->iova, t->mem.va);
+	r = wrc_table_check(prog, geom, t->iova, t->mem.va, why);
+	if (!r && mprotect(t->mem.va, t->mem.len, PROT_READ))
+		r = -errno;
+	if (!r)
+		r = nic->ops->mr_reg(nic, pdn, t->mem.va, geom->table_len,
+				     t->iova, NIC_REMOTE_READ, &t->key);
+	if (r)
+		mem_unmap(&t->mem);
+	return r;
+}
+
+int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
+		const struct wrc_prog *prog, const struct wrc_geom *geom,
+		struct wrc_bind *bind, char why[WRC_WHY_MAX])
+{
+	unsigned int log = log2_of(geom->depth);
+	struct table *t;
+	int r;
+
+	if (log >= TABLE_DEPTHS)
+		return -ERANGE;
+	t = &ts->of[prog->chain][log];
+	if (!t->mem.va) {
+		r = make(t, nic, pdn, prog, geom, why);
+		if (r)
+			return r;
+		ts->bytes += t->mem.len;
+	}
+	bind->table = t->mem.va;
+	bind->table_iova = t->iova;
+	bind->table_key = t->key;
+	return 0;
+}
+
+void tables_free(struct tables *ts, struct nic *nic)
+{
+	unsigned int c, d;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		for (d = 0; d < TABLE_DEPTHS; d++) {
+			struct table *t = &ts->of[c][d];
+
+			if (!t->mem.va)
+				continue;
+			nic->ops->mr_dereg(nic, t->key);
+			mem_unmap(&t->mem);
+		}
+	}
+	*ts = (struct tables){ 0 };
+}

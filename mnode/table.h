@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * recycle=node: the tables in which chains find the words of their next lap
+ * (wrchain/core/turn.h).  One for each chain and number of instances, made when
+ * the first queue needs it and shared by all that come; read-only from then on,
+ * for the NIC and for us.
+ */
+#ifndef MNODE_TABLE_H
+#define MNODE_TABLE_H
+
+#include <core/prog.h>
+#include "mem.h"
+#include "nic.h"
+
+#define TABLE_DEPTHS 11		/* 2^0 to 2^10 instances */
+
+struct table {
+	struct mem mem;
+	uint32_t key;
+	uint64_t iova;
+};
+
+/* All zero: none yet. */
+struct tables {
+	struct table of[ODRP_WIRE_NR_CHAINS][TABLE_DEPTHS];
+	uint64_t bytes;
+};
+
+/*
+ * Fills in the table of an image's binding.  -EPERM: the verifier refused it,
+ * with its sentence in why.
+ */
+int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
+		const struct wrc_prog *prog, const struct wrc_geom *geom,
+		struct wrc_bind *bind, char why[WRC_WHY_MAX]);
+/* When all queues are gone. */
+void tables_free(struct tables *ts, struct nic *nic);
+
+#endif /* MNODE_TABLE_H */
