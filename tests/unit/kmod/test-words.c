@@ -139,6 +139,21 @@ static void test_words_behind(void **state)
 	assert_int_equal(odrp_words_parse(&w, table, 5, 16, &bad), -EMSGSIZE);
 }
 
+/* A memory node that knows its counts: requests are their fixed head. */
+static void test_words_none(void **state)
+{
+	struct odrp_words w = { .may_be_quiet = true, .len = 7, .nr = 3 };
+	u8 byte = 0x5a;
+	unsigned int bad;
+
+	assert_int_equal(odrp_words_parse(&w, NULL, 0, 0, &bad), 0);
+	assert_int_equal(w.nr, 0);
+	assert_int_equal(w.len, 0);
+	assert_false(w.may_be_quiet);
+	odrp_words_make(&w, 17, false, &byte);
+	assert_int_equal(byte, 0x5a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +163,7 @@ int main(void)
 		cmocka_unit_test(test_words_number_wraps),
 		cmocka_unit_test(test_words_behind),
 		cmocka_unit_test(test_words_refused),
+		cmocka_unit_test(test_words_none),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
