@@ -228,7 +228,8 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	memcpy(p, &req, sizeof(req));
 	if (tag.answer_off && life_chance(l, 4))
 		p[tag.answer_off] = tag.quiet;
-	if (wants(h, ACT_SHORT, 8))
+	/* Not often: a store without its end is the last of its connection. */
+	if (wants(h, ACT_SHORT, 48))
 		cut(h, conn, &len);
 	if (wants(h, ACT_WORDS, 3))
 		lie(h, conn, p);
