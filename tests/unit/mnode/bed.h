@@ -52,6 +52,8 @@ struct bed {
 
 /* What tests that run with both kinds of stores set for the second run. */
 extern bool bed_copies;
+/* ODRP_RECYCLE=node: see bed_options(). */
+bool bed_node_recycles(void);
 
 /* How many of the instances of both stores of a queue have a page. */
 unsigned int bed_registers(const struct bed *b, unsigned int instances);
