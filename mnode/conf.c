@@ -14,7 +14,6 @@
 #include <odrp/wire.h>
 #include <wrc.h>
 #include "conf.h"
-#include "ring.h"
 
 __attribute__((format(printf, 2, 3)))
 static int complain(char *why, const char *fmt, ...)
@@ -159,16 +158,21 @@ static int set_bool(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
-static int set_store(struct conf *conf, const struct conf_key *key,
-		     const char *text, char *why)
+/* key->value is "A|B": true for A, false for B. */
+static int set_choice(struct conf *conf, const struct conf_key *key,
+		      const char *text, char *why)
 {
-	if (!strcmp(text, "exchange"))
-		conf->exchange = true;
-	else if (!strcmp(text, "copy"))
-		conf->exchange = false;
+	bool *field = (bool *)((char *)conf + key->off);
+	size_t len = strcspn(key->value, "|");
+	const char *other = key->value + len + 1;
+
+	if (strlen(text) == len && !strncmp(text, key->value, len))
+		*field = true;
+	else if (!strcmp(text, other))
+		*field = false;
 	else
-		return complain(why, "%s=%s: expected exchange or copy",
-				key->name, text);
+		return complain(why, "%s=%s: expected %.*s or %s", key->name,
+				text, (int)len, key->value, other);
 	return 0;
 }
 
@@ -195,19 +199,6 @@ static int set_level(struct conf *conf, const struct conf_key *key,
 			"debug", key->name, text);
 }
 
-static int set_recycle(struct conf *conf, const struct conf_key *key,
-		       const char *text, char *why)
-{
-	if (!strcmp(text, "node"))
-		conf->recycle = WRC_RECYCLE_NODE;
-	else if (!strcmp(text, "client"))
-		conf->recycle = WRC_RECYCLE_CLIENT;
-	else
-		return complain(why, "%s=%s: expected node or client",
-				key->name, text);
-	return 0;
-}
-
 #define AT(field) .off = offsetof(struct conf, field)
 
 const struct conf_key conf_keys[] = {
@@ -220,7 +211,7 @@ const struct conf_key conf_keys[] = {
 	{ "reserve", "PAGES", "pages never leased (by the pool's size)",
 	  set_u64, AT(reserve), .max = 1ull << 28 },
 	{ "store", "exchange|copy", "how stores bring a page to its place "
-	  "(exchange)", set_store },
+	  "(exchange)", set_choice, AT(exchange) },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
 	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
@@ -245,7 +236,7 @@ const struct conf_key conf_keys[] = {
 	  set_bool, AT(populate) },
 	{ "recycle", "node|client", "who knows when chains run again: the memory "
 	  "node; or its clients, INSECURE: one that lies reaches the pages of "
-	  "others (client)", set_recycle },
+	  "others (client)", set_choice, AT(node_recycles) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -267,7 +258,6 @@ void conf_init(struct conf *conf)
 		.beat_ms = 1000,
 		.dead_ms = 10 * 1000,
 		.populate = true,
-		.recycle = WRC_RECYCLE_CLIENT,
 		.log_level = LOG_INFO,
 	};
 }
@@ -356,7 +346,7 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 
 bool conf_exchanges(const struct conf *conf)
 {
-	return conf->exchange && conf->recycle == WRC_RECYCLE_CLIENT;
+	return conf->exchange && !conf->node_recycles;
 }
 
 /* Only what was said: by itself the stock leaves enough. */

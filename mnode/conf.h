@@ -36,7 +36,7 @@ struct conf {
 	uint16_t port;
 	uint32_t beat_ms, dead_ms;
 	bool populate;
-	uint8_t recycle;		/* enum wrc_recycle */
+	bool node_recycles;		/* recycle=node */
 	int log_level;			/* syslog */
 };
 

@@ -78,7 +78,6 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	const struct wrc_prog *prog = &m->progs[hello->chain];
 	__u64 pages[MAX_INSTANCES];
 	char why[WRC_WHY_MAX] = "";
-	unsigned int i;
 	int r = 0;
 
 	if (wrc_has_register(prog))
@@ -91,11 +90,8 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	}
 	r = queue_new(&m->pool, &s->tt, prog, s->instances, pages, ret_queue,
 		      why);
-	if (r && wrc_has_register(prog)) {
-		stock_disarm(&m->stock, s->instances);
-		for (i = 0; i < s->instances; i++)
-			stock_give(&m->stock, pages[i]);
-	}
+	if (r && wrc_has_register(prog))
+		stock_untake(&m->stock, s->instances, pages);
 	if (r == -EPERM)
 		log_error("chain %s is not armed: %s",
 			  m->progs[hello->chain].name, why);

@@ -47,7 +47,8 @@ static int build_prog(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
 		.strict_index = m->nic->strict_index,
-		.recycle = m->conf->recycle,
+		.recycle = m->conf->node_recycles ? WRC_RECYCLE_NODE :
+						    WRC_RECYCLE_CLIENT,
 		.variant = conf_exchanges(m->conf) && is_store(c) ?
 			   WRC_V_EXCHANGE : WRC_V_OURS,
 	};
@@ -102,8 +103,8 @@ static int say(char *why, int r, const char *what)
 static uint64_t stock_target(const struct manager *m)
 {
 	const struct conf *conf = m->conf;
-	uint64_t most = (uint64_t)conf->max_sessions * conf->queues * 2 *
-			conf->depth;
+	uint64_t most = (uint64_t)conf->max_sessions * conf->queues *
+			STOCK_CHAINS * conf->depth;
 	uint64_t half = (m->pool.pages - m->reserve) / 2;
 
 	if (!conf_exchanges(conf))

@@ -33,7 +33,8 @@ struct pool {
 	struct tables tables;
 };
 
-/* len: bytes, a multiple of the page size.  -ERANGE: more than 2^40. */
+/* len: bytes, a multiple of the page size.  -ERANGE: more than
+ * WRC_POOL_MAX. */
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate);
 /* After all keys and queues in its protection domain are gone. */
 void pool_fini(struct pool *pool);

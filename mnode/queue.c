@@ -148,7 +148,8 @@ static void free_qps(struct queue *q)
 
 /* *ret_doorbell arms it: there is one only for what the verifier has passed. */
 static int write_image(struct queue *q, const struct tt *tt,
-		       const __u64 *pages, char why[WRC_WHY_MAX], uint16_t *ret_doorbell)
+		       const __u64 *pages, char why[WRC_WHY_MAX],
+		       uint16_t *ret_doorbell)
 {
 	struct pool *pool = q->pool;
 	struct wrc_bind bind = {

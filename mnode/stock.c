@@ -8,7 +8,6 @@
 #include <string.h>
 #include "stock.h"
 
-#define STORE_CHAINS	2
 #define FEW_PAGES	2048	/* 16 queues of 64 instances */
 #define FEW_INSTANCES	16	/* fewer queues rather than shorter ones */
 
@@ -53,7 +52,7 @@ void stock_fini(struct stock *st)
 
 static uint64_t needs(uint64_t queues, uint64_t instances)
 {
-	return queues * STORE_CHAINS * instances;
+	return queues * STOCK_CHAINS * instances;
 }
 
 int stock_claim(struct stock *st, struct hello *hello, uint64_t *ret_claim)
@@ -111,6 +110,13 @@ int stock_take(struct stock *st, uint64_t nr, __u64 *ret_pages)
 void stock_disarm(struct stock *st, uint64_t nr)
 {
 	st->out -= nr;
+}
+
+void stock_untake(struct stock *st, uint64_t nr, const __u64 *pages)
+{
+	stock_disarm(st, nr);
+	while (nr--)
+		stock_give(st, pages[nr]);
 }
 
 uint64_t stock_short(const struct stock *st)

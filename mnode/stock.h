@@ -15,6 +15,8 @@
 #include "hello.h"
 #include "pool.h"
 
+#define STOCK_CHAINS	2	/* of a queue: both stores */
+
 /**
  * struct stock - pages for registers
  * @at, @nr:	addresses of those that are here
@@ -49,6 +51,8 @@ void stock_unclaim(struct stock *st, uint64_t claim);
 int stock_take(struct stock *st, uint64_t nr, __u64 *ret_pages);
 /* A chain with so many instances does not run any more. */
 void stock_disarm(struct stock *st, uint64_t nr);
+/* The chain has not come to be: all is as it was before stock_take(). */
+void stock_untake(struct stock *st, uint64_t nr, const __u64 *pages);
 uint64_t stock_short(const struct stock *st);
 /*
  * A page that is in nobody else's hands.  -ENOSPC: it is not needed here;

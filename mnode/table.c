@@ -4,15 +4,6 @@
 #include <sys/mman.h>
 #include "table.h"
 
-static unsigned int log2_of(uint32_t n)
-{
-	unsigned int log = 0;
-
-	while (n >>= 1)
-		log++;
-	return log;
-}
-
 static int make(struct table *t, struct nic *nic, uint32_t pdn,
 		const struct wrc_prog *prog, const struct wrc_geom *geom,
 		char why[WRC_WHY_MAX])
@@ -39,13 +30,12 @@ int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 		const struct wrc_prog *prog, const struct wrc_geom *geom,
 		struct wrc_bind *bind, char why[WRC_WHY_MAX])
 {
-	unsigned int log = log2_of(geom->depth);
 	struct table *t;
 	int r;
 
-	if (log >= TABLE_DEPTHS)
+	if (geom->log_rq >= TABLE_DEPTHS)
 		return -ERANGE;
-	t = &ts->of[prog->chain][log];
+	t = &ts->of[prog->chain][geom->log_rq];
 	if (!t->mem.va) {
 		r = make(t, nic, pdn, prog, geom, why);
 		if (r)

@@ -12,19 +12,23 @@
 
 bool bed_copies;
 
-bool bed_node_recycles(void)
+static bool node_recycles(void)
 {
 	const char *who = getenv("ODRP_RECYCLE");
 
 	return who && !strcmp(who, "node");
 }
 
+bool bed_may_exchange(void)
+{
+	return !node_recycles();
+}
+
 void bed_options(struct bed_options *ret_opts)
 {
 	*ret_opts = (struct bed_options){ .seed = 1 };
 	conf_init(&ret_opts->conf);
-	ret_opts->conf.recycle = bed_node_recycles() ? WRC_RECYCLE_NODE :
-						       WRC_RECYCLE_CLIENT;
+	ret_opts->conf.node_recycles = node_recycles();
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.exchange = !bed_copies;

@@ -50,10 +50,17 @@ struct bed {
 	uint64_t activity;
 };
 
-/* What tests that run with both kinds of stores set for the second run. */
+/* The second run of bed_run_tests(). */
 extern bool bed_copies;
-/* ODRP_RECYCLE=node: see bed_options(). */
-bool bed_node_recycles(void);
+/* Whether there is a first one: with ODRP_RECYCLE=node stores copy anyway. */
+bool bed_may_exchange(void);
+
+/* All tests with stores that exchange pages, and with those that copy. */
+#define bed_run_tests(tests)						\
+	((bed_may_exchange() ?						\
+	  cmocka_run_group_tests_name("exchange", tests, NULL, NULL) : 0) + \
+	 (bed_copies = true,						\
+	  cmocka_run_group_tests_name("copy", tests, NULL, NULL)))
 
 /* How many of the instances of both stores of a queue have a page. */
 unsigned int bed_registers(const struct bed *b, unsigned int instances);

@@ -194,9 +194,9 @@ static void test_good_settings(void **state)
 	assert_int_equal(conf_set(&c, "populate", "No", why), 0);
 	assert_false(c.populate);
 	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
-	assert_int_equal(c.recycle, WRC_RECYCLE_NODE);
+	assert_true(c.node_recycles);
 	assert_int_equal(conf_set(&c, "recycle", "client", why), 0);
-	assert_int_equal(c.recycle, WRC_RECYCLE_CLIENT);
+	assert_false(c.node_recycles);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */

@@ -62,7 +62,7 @@ static void run_load(struct bed_options *o, uint64_t requests)
 	}
 	cnode_info(bed.nodes[0].cnode, &info);
 	/* With recycle=node all requests are answered. */
-	if (o->answer_every && !o->conf.recycle)
+	if (o->answer_every && !o->conf.node_recycles)
 		assert_true(info.answers < requests * 9 / 10);
 	else
 		assert_true(info.answers >= requests);
@@ -561,12 +561,5 @@ int main(void)
 		cmocka_unit_test(test_lease_moves),
 	};
 
-	int failed = 0;
-
-	/* Where the node recycles, stores copy anyway. */
-	if (!bed_node_recycles())
-		failed = cmocka_run_group_tests_name("exchange", tests, NULL,
-						     NULL);
-	bed_copies = true;
-	return failed + cmocka_run_group_tests_name("copy", tests, NULL, NULL);
+	return bed_run_tests(tests);
 }

@@ -227,8 +227,5 @@ int main(void)
 		cmocka_unit_test(test_reclaim),
 	};
 
-	int failed = cmocka_run_group_tests_name("exchange", tests, NULL, NULL);
-
-	bed_copies = true;
-	return failed + cmocka_run_group_tests_name("copy", tests, NULL, NULL);
+	return bed_run_tests(tests);
 }

@@ -50,7 +50,7 @@ static void test_batches(void **state)
 	}
 	/* recycle=node: and the one that each stopped store has in its hand. */
 	assert_int_equal(bed.m.reclaim.nr_pages,
-			 6 * (900 + (o.conf.recycle ? 1 : 0)));
+			 6 * (900 + (o.conf.node_recycles ? 1 : 0)));
 	bed_close(&bed);
 }
 
@@ -283,23 +283,30 @@ static void test_dropped_pages(void **state)
 	bed_close(&bed);
 }
 
-/* With page exchange that store keeps the page that lay there, and breaks. */
-static void test_dropped_page_is_kept(void **state)
+/* A client of a node whose chain exchanges pages, or the test is skipped. */
+static struct cnode *open_exchanging(enum odrp_wire_chain chain)
 {
-	struct cnode_refusal no;
 	struct bed_options o;
-	struct cnode *c;
-	unsigned int i;
 
 	bed_options(&o);
 	o.conf.exchange = true;
 	bed_open(&bed, &o, 1);
-	if (!wrc_has_register(&bed.m.progs[ODRP_WIRE_UNMAPPED_STORE])) {
+	if (!wrc_has_register(&bed.m.progs[chain])) {
 		bed_close(&bed);
 		skip();
 	}
 	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	return bed.nodes[0].cnode;
+}
+
+/* With page exchange that store keeps the page that lay there, and breaks. */
+static void test_dropped_page_is_kept(void **state)
+{
+	struct cnode_refusal no;
+	struct cnode *c;
+	unsigned int i;
+
+	c = open_exchanging(ODRP_WIRE_UNMAPPED_STORE);
 	map_all(0, 4);
 	for (i = 2; i < 10; i++) {
 		bed_fill(page, 0, 3, i);
@@ -324,19 +331,10 @@ static void test_dropped_page_is_kept(void **state)
 static void test_stock_is_refilled(void **state)
 {
 	struct cnode_refusal no;
-	struct bed_options o;
 	struct cnode *c;
 	unsigned int i;
 
-	bed_options(&o);
-	o.conf.exchange = true;
-	bed_open(&bed, &o, 1);
-	if (!wrc_has_register(&bed.m.progs[ODRP_WIRE_MAPPED_STORE])) {
-		bed_close(&bed);
-		skip();
-	}
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	c = open_exchanging(ODRP_WIRE_MAPPED_STORE);
 	for (i = 0; i < 10; i++) {
 		bed_fill(page, 0, i, i);
 		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_MAPPED_STORE, i,
@@ -467,12 +465,5 @@ int main(void)
 		cmocka_unit_test(test_others_run_on),
 	};
 
-	int failed = 0;
-
-	/* Where the node recycles, stores copy anyway. */
-	if (!bed_node_recycles())
-		failed = cmocka_run_group_tests_name("exchange", tests, NULL,
-						     NULL);
-	bed_copies = true;
-	return failed + cmocka_run_group_tests_name("copy", tests, NULL, NULL);
+	return bed_run_tests(tests);
 }
