@@ -67,7 +67,8 @@ static int node_memory(struct wrc_rig *rig)
 	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
 	rig->ring = block(rig, free_len(cfg));
 	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
-	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring || !rig->pool)
+	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring ||
+	    !rig->pool)
 		return -ENOMEM;
 	rig->counters = rig->ring + counters / sizeof(uint64_t);
 	rig->counters[0] = rig->counters[8] = FREE_IOVA;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pages that say which they are.  After cmocka.h. */
+/* Pages that say which they are, and where each of them is.  After cmocka.h. */
 #ifndef TEST_WRCHAIN_PAGES_H
 #define TEST_WRCHAIN_PAGES_H
+
+#include "tools/rig.h"
 
 static inline void fill(uint8_t *page, uint32_t seed)
 {
@@ -15,6 +17,36 @@ static inline void expect_page(const uint8_t *page, uint32_t seed)
 
 	fill(want, seed);
 	assert_memory_equal(page, want, 4096);
+}
+
+/* addr: 0, or that of a page. */
+static inline void see_page(const struct wrc_rig *rig, unsigned int *seen,
+			    uint64_t addr)
+{
+	uint64_t off = addr - WRC_POOL_IOVA;
+
+	if (!addr)
+		return;
+	assert_true(off % 4096 == 0 && off / 4096 < rig->cfg.nr_pages);
+	seen[off / 4096]++;
+}
+
+/* Those in the ring and in the table. */
+static inline void see_pages(const struct wrc_rig *rig, unsigned int *seen)
+{
+	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
+		see_page(rig, seen, be64toh(rig->ring[i]));
+	for (uint32_t i = 0; i < rig->cfg.nr_slots; i++)
+		see_page(rig, seen, be64toh(rig->tt[i]));
+}
+
+static inline void expect_seen_once(const struct wrc_rig *rig,
+				    const unsigned int *seen)
+{
+	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
+		if (seen[i] != 1)
+			fail_msg("%s: page %u is in %u places", rig->prog.name,
+				 i, seen[i]);
 }
 
 #endif /* TEST_WRCHAIN_PAGES_H */

@@ -61,31 +61,16 @@ static void map_all(struct wrc_rig *rig)
 		wrc_rig_set_entry(rig, i, wrc_rig_pop(rig));
 }
 
-static void see(const struct wrc_rig *rig, unsigned int *seen, uint64_t page)
-{
-	if (!page)
-		return;
-	assert_true((page - WRC_POOL_IOVA) % 4096 == 0);
-	assert_true((page - WRC_POOL_IOVA) / 4096 < rig->cfg.nr_pages);
-	seen[(page - WRC_POOL_IOVA) / 4096]++;
-}
-
 /* Every page is in one place: ring, table or instance (I1). */
 static void expect_all_pages(struct wrc_rig *rig)
 {
 	unsigned int seen[PAGES] = { 0 };
 
 	wrc_rig_settle(rig);
-	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
-		see(rig, seen, be64toh(rig->ring[i]));
-	for (int i = 0; i < SLOTS; i++)
-		see(rig, seen, wrc_rig_entry(rig, i));
+	see_pages(rig, seen);
 	for (int i = 0; i < DEPTH; i++)
-		see(rig, seen, wrc_rig_held(rig, i).page);
-	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
-		if (seen[i] != 1)
-			fail_msg("%s: page %u is in %u places", rig->prog.name,
-				 i, seen[i]);
+		see_page(rig, seen, wrc_rig_held(rig, i).page);
+	expect_seen_once(rig, seen);
 }
 
 /* ---- what they do --------------------------------------------------------------- */

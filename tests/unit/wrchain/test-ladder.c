@@ -50,14 +50,8 @@ static void expect_all_pages(const struct wrc_rig *rig)
 {
 	unsigned int seen[PAGES] = { 0 };
 
-	for (int i = 0; i < PAGES; i++)
-		if (rig->ring[i])
-			seen[(be64toh(rig->ring[i]) - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < SLOTS; i++)
-		if (rig->tt[i])
-			seen[(be64toh(rig->tt[i]) - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < PAGES; i++)
-		assert_int_equal(seen[i], 1);
+	see_pages(rig, seen);
+	expect_seen_once(rig, seen);
 }
 
 /* One request, its effect, and back to where it started. */

@@ -215,17 +215,9 @@ static void expect_all_pages(struct wrc_rig *rig, const struct wrc_held *held)
 {
 	unsigned int seen[2 * SLOTS] = { 0 };
 
-	for (int i = 0; i < 2 * SLOTS; i++)
-		if (rig->ring[i])
-			seen[(be64toh(rig->ring[i]) - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < SLOTS; i++)
-		if (rig->tt[i])
-			seen[(be64toh(rig->tt[i]) - WRC_POOL_IOVA) / 4096]++;
-	if (held->page)
-		seen[(held->page - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < 2 * SLOTS; i++)
-		if (seen[i] != 1)
-			fail_msg("page %d is in %u places", i, seen[i]);
+	see_pages(rig, seen);
+	see_page(rig, seen, held->page);
+	expect_seen_once(rig, seen);
 }
 
 static void held_now(struct wrc_rig *rig, struct wrc_held *ret_held)

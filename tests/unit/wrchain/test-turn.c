@@ -234,16 +234,9 @@ static void expect_all_pages(struct wrc_rig *rig)
 	assert_int_equal(snic_qp_query(rig->nic, rig->loop_qpn, &info), 0);
 	assert_int_equal(wrc_held_page(&rig->prog, &rig->geom, rig->arena,
 				       info.sq_executed, &held), 0);
-	for (int i = 0; i < 2 * SLOTS; i++)
-		if (rig->ring[i])
-			seen[(be64toh(rig->ring[i]) - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < SLOTS; i++)
-		if (rig->tt[i])
-			seen[(be64toh(rig->tt[i]) - WRC_POOL_IOVA) / 4096]++;
-	if (held.page)
-		seen[(held.page - WRC_POOL_IOVA) / 4096]++;
-	for (int i = 0; i < 2 * SLOTS; i++)
-		assert_int_equal(seen[i], 1);
+	see_pages(rig, seen);
+	see_page(rig, seen, held.page);
+	expect_seen_once(rig, seen);
 }
 
 /*
