@@ -236,7 +236,7 @@ const struct conf_key conf_keys[] = {
 	  set_bool, AT(populate) },
 	{ "recycle", "node|client", "who knows when chains run again: the memory "
 	  "node; or its clients, INSECURE: one that lies reaches the pages of "
-	  "others (client)", set_choice, AT(node_recycles) },
+	  "others (node)", set_choice, AT(node_recycles) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -250,6 +250,7 @@ void conf_init(struct conf *conf)
 		.reserve = UINT64_MAX,
 		.store_pages = UINT64_MAX,
 		.exchange = true,
+		.node_recycles = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,
@@ -344,17 +345,12 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 	return line < 0 ? -ENOMEM : 0;
 }
 
-bool conf_exchanges(const struct conf *conf)
-{
-	return conf->exchange && !conf->node_recycles;
-}
-
 /* Only what was said: by itself the stock leaves enough. */
 static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 {
 	uint64_t reserve = conf->reserve == UINT64_MAX ? 0 : conf->reserve;
 
-	if (!conf_exchanges(conf) || conf->store_pages == UINT64_MAX)
+	if (!conf->exchange || conf->store_pages == UINT64_MAX)
 		return 0;
 	if (conf->store_pages < 8)
 		return complain(why, "store-pages=%" PRIu64 ": expected at "
@@ -367,9 +363,25 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
+/* Where the upper half of a table address says that a request is whole. */
+static int check_slots(const struct conf *conf, char *why)
+{
+	const uint64_t most = WRC_TT_MAX / sizeof(__be64);
+
+	if (!conf->exchange || !conf->node_recycles || conf->max_slots <= most)
+		return 0;
+	return complain(why, "max-slots=%" PRIu64 ": expected at most %" PRIu64
+			" with store=exchange and recycle=node",
+			conf->max_slots, most);
+}
+
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 {
 	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
+	int r = check_slots(conf, why);
+
+	if (r)
+		return r;
 
 	if (!*conf->nic)
 		return complain(why, "no NIC: say --nic soft:ip=...,dgram=..., "

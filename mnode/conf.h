@@ -27,7 +27,7 @@ struct conf {
 	uint64_t pool;			/* bytes */
 	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
 	uint64_t store_pages;		/* the same, for stores to receive into */
-	bool exchange;			/* see conf_exchanges() */
+	bool exchange;			/* store=exchange */
 	uint64_t max_pages;		/* of one CNode; 0: no limit */
 	uint64_t max_slots;		/* of one CNode */
 	uint32_t max_sessions;
@@ -55,8 +55,6 @@ struct conf_key {
 extern const struct conf_key conf_keys[];
 
 void conf_init(struct conf *conf);
-/* Do stores exchange pages?  Not yet where the node recycles: then they copy. */
-bool conf_exchanges(const struct conf *conf);
 /* -EINVAL with a sentence in why that names key, value and what was expected;
  * -ENOENT: no such key. */
 int conf_set(struct conf *conf, const char *name, const char *text,

@@ -167,6 +167,12 @@ struct wrc_bind {
 
 #define WRC_TABLE_ALIGN (1ull << 24)
 
+/*
+ * recycle=node with stores of WRC_V_EXCHANGE: the largest tt_len.  The upper half
+ * of a request's tt_addr is what tells that all of it has come.
+ */
+#define WRC_TT_MAX (1ull << 32)
+
 /**
  * struct wrc_held - what a stopped queue had taken and not yet put
  * @page:	page address that lies only in this queue's registers, or 0

@@ -239,7 +239,7 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	h->asked[conn]++;
 	if (chain == ODRP_WIRE_UNMAPPED_STORE && tt_addr / 8 < HOSTILE_SLOTS) {
 		h->dropped += h->stored[tt_addr / 8] &&
-			      !conf_exchanges(&l->bed.opts.conf);
+			      !l->bed.opts.conf.exchange;
 		h->stored[tt_addr / 8] = true;
 	}
 	l->count->requests++;
@@ -310,6 +310,21 @@ static bool pump_some(void *arg)
 	return pumps_left-- && bed_pump(arg);
 }
 
+/* To be taken up: its own, or another's with a token that is not. */
+static void want_session(struct life *l, const struct sess *victim,
+			 const struct sess *own, struct odrp_wire_hello *hello)
+{
+	const struct sess *s = own && life_chance(l, 2) ? own : victim;
+
+	hello->session = htobe64(s->id);
+	hello->token = htobe64(own ? own->token : life_random(l));
+	if (life_chance(l, 4))
+		return;
+	hello->queue = htobe16(s->nr_queues);
+	hello->depth = htobe16(s->depth);
+	hello->nr_slots = htobe64(s->tt.nr_slots);
+}
+
 void hostile_hello(struct hostile *h)
 {
 	struct life *l = h->life;
@@ -334,6 +349,8 @@ void hostile_hello(struct hostile *h)
 	} else {
 		hello.nr_slots = htobe64(life_chance(l, 8) ? life_random(l) :
 					 HOSTILE_SLOTS);
+		if (life_chance(l, 2))
+			want_session(l, victim, own, &hello);
 	}
 	if (life_chance(l, 4)) {
 		bit = life_below(l, 8 * sizeof(hello));

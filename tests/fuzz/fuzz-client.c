@@ -59,15 +59,14 @@ static const struct class classes[] = {
 };
 
 /*
- * With ODRP_RECYCLE=node the agent asks for no words: what would be a lie in them
- * has nowhere to land, and the class has to hold.
+ * Unless ODRP_RECYCLE=client the agent asks for no words: what would be a lie in
+ * them has nowhere to land, and these classes have to hold.
  */
 static struct class class_of(unsigned int i)
 {
-	const char *recycle = getenv("ODRP_RECYCLE");
 	struct class c = classes[i];
 
-	if (recycle && !strcmp(recycle, "node") && c.acts & ACT_WORDS) {
+	if (bed_node_recycles() && c.acts & (ACT_WORDS | ACT_JUNK)) {
 		c.share = 1;
 		c.breaks = 0;
 	}

@@ -235,6 +235,34 @@ static void make_client(struct scene *s, struct scene_chain *ch)
 	ch->peer = make_qp(s, &attr);
 }
 
+/* recycle=node: a program's table, made once; nobody writes to it. */
+static uint8_t *table_of(const struct scene_chain *ch, uint64_t iova)
+{
+	static uint8_t *made[2][2][ODRP_WIRE_NR_CHAINS];
+	const struct wrc_prog *prog = &ch->prog;
+	uint8_t **table = &made[prog->own][prog->strict][prog->chain];
+
+	if (!*table) {
+		*table = aligned_alloc(PAGE, ch->geom.table_len);
+		assert_non_null(*table);
+		wrc_table_fill(prog, &ch->geom, iova, *table);
+	}
+	return *table;
+}
+
+static void bind_table(struct scene *s, struct scene_chain *ch, uint32_t pdn)
+{
+	struct wrc_bind *bind = &ch->bind;
+
+	if (!ch->prog.node)
+		return;
+	bind->table_iova = WRC_TABLE_ALIGN;
+	bind->table = table_of(ch, bind->table_iova);
+	assert_int_equal(snic_mkey_reg(s->nic, pdn, (void *)bind->table,
+				       ch->geom.table_len, bind->table_iova,
+				       SNIC_REMOTE_READ, &bind->table_key), 0);
+}
+
 /* ---- chains -------------------------------------------------------------------- */
 
 static void arm(struct scene *s, struct scene_chain *ch)
@@ -259,6 +287,8 @@ static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
 	struct wrc_opts opts = {
 		.strict_index = s->cfg.strict,
 		.variant = s->cfg.exchange ? WRC_V_EXCHANGE : WRC_V_OURS,
+		.recycle = s->cfg.node ? WRC_RECYCLE_NODE :
+					 WRC_RECYCLE_CLIENT,
 	};
 	struct scene_chain *ch = &s->chain[nr];
 
@@ -280,6 +310,7 @@ static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
 	ch->bind.buf_key = key(s, pdn, ch->buf,
 			       ch->geom.buf_len ? ch->geom.buf_len : PAGE,
 			       (uintptr_t)ch->buf);
+	bind_table(s, ch, pdn);
 	make_node(s, ch, pdn);
 	make_client(s, ch);
 	arm(s, ch);
@@ -349,7 +380,7 @@ static void ask(struct scene *s, unsigned int nr)
 	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
 			     .index = r, .qpn = ch->peer->qpn, .nr_sge = 1 };
 
-	wr.sge[0].len = compose(s, ch, r, nr);
+	wr.sge[0].len = compose(s, ch, r, nr) - s->cfg.req[nr].cut;
 	wr.sge[0].lkey = ch->client_key;
 	wr.sge[0].addr = (uintptr_t)ch->client + CL_MSG;
 	if (wrc_encode(&wr, (uint8_t *)ch->client + CL_SQ +
@@ -463,7 +494,7 @@ static bool all_sent(const struct scene *s, unsigned int c)
 	return true;
 }
 
-/* The loop queue's next WQE touches its own chain's memory only. */
+/* The loop queue's next WQE touches its own chain's memory only, or a table. */
 static bool is_private(const struct scene_chain *ch)
 {
 	struct {
@@ -478,7 +509,9 @@ static bool is_private(const struct scene_chain *ch)
 	case WRC_WQE_SEND_EN:
 		return true;
 	default:
-		return be32toh(w.raddr.rkey) == ch->bind.arena_key;
+		return be32toh(w.raddr.rkey) == ch->bind.arena_key ||
+		       (ch->prog.node &&
+			be32toh(w.raddr.rkey) == ch->bind.table_key);
 	}
 }
 

@@ -31,9 +31,11 @@
  * @chain:	on which chain
  * @slot:	of the CNode's table
  * @tag:	stores: what the page contains, not 0
+ * @cut:	bytes that it lacks at its end
  */
 struct scene_req {
 	uint8_t chain, slot, tag;
+	uint16_t cut;
 };
 
 struct scene_chain_cfg {
@@ -44,6 +46,7 @@ struct scene_chain_cfg {
 /**
  * struct scene_config - what is searched
  * @exchange:	the programs of page exchange; each instance of a store has a page
+ * @node:	recycle=node
  * @nr_pages, @log_ring: pages, the instances' too; log2 of the ring's slots
  * @mapped:	per CNode: its first slots that have a page at the start
  * @rude:	CNode 0 does not wait for answers before it uses a slot again
@@ -53,7 +56,7 @@ struct scene_chain_cfg {
  * @kill:	and CNode 0 may be given up
  */
 struct scene_config {
-	bool strict, rude, may_fail, agent, kill, exchange;
+	bool strict, rude, may_fail, agent, kill, exchange, node;
 	enum snic_fetch fetch;
 	uint8_t nr_pages, log_ring, breaks;
 	uint8_t mapped[SCENE_CNODES];

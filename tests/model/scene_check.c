@@ -174,6 +174,8 @@ void scene_answered(struct scene *s, unsigned int chain, uint32_t id)
 		return;
 	}
 	q = &s->cfg.req[id];
+	if (q->cut)
+		s->st.wrong = "I3: a page was mapped that did not come whole";
 	s->st.answered[chain]++;
 	s->st.req_answered[id] = true;
 	if (s->cfg.chain[chain].kind == ODRP_WIRE_LOAD)

@@ -39,9 +39,27 @@ struct flow {
 	__u8 result[WRC_MAX_INSN];	/* enum kind of 8 bytes */
 };
 
-static enum kind request_kind(__u32 off)
+/*
+ * Where byte `off` of the request stands in its table address, if it is one of
+ * it: the upper half may be a word of its own.
+ */
+static bool in_tt_addr(const struct wrc_prog *prog, __u32 off, __u32 *ret_at)
 {
-	if (off < __builtin_offsetof(struct odrp_wire_req, id))
+	unsigned int i;
+
+	*ret_at = off;
+	for (i = 0; i < prog->nr_words; i++)
+		if (prog->word[i].kind == ODRP_WIRE_WORD_END &&
+		    off - prog->word[i].off < prog->word[i].width)
+			*ret_at = off - prog->word[i].off;
+	return *ret_at < sizeof(__be64);
+}
+
+static enum kind request_kind(const struct wrc_prog *prog, __u32 off)
+{
+	__u32 at;
+
+	if (in_tt_addr(prog, off, &at))
 		return K_TT_ADDR;
 	if (off >= __builtin_offsetof(struct odrp_wire_req, raddr_hi) &&
 	    off < __builtin_offsetof(struct odrp_wire_req, rkey))
@@ -50,19 +68,25 @@ static enum kind request_kind(__u32 off)
 }
 
 /* Where byte `off` of a source's data stands in its 8-byte value. */
-static __u32 position(const struct wrc_patch *p, __u32 byte)
+static __u32 position(const struct wrc_prog *prog, const struct wrc_patch *p,
+		      __u32 byte)
 {
-	__u32 off = p->off + byte;
+	__u32 off = p->off + byte, at;
 
-	if (p->source == WRC_RECV && request_kind(off) == K_PEER_ADDR)
+	if (p->source != WRC_RECV)
+		return off;
+	if (in_tt_addr(prog, off, &at))
+		return at;
+	if (request_kind(prog, off) == K_PEER_ADDR)
 		return off - __builtin_offsetof(struct odrp_wire_req, raddr_hi);
 	return off;
 }
 
 static enum kind source_kind(const struct flow *f, const struct wrc_patch *p)
 {
-	return p->source == WRC_RECV ? request_kind(p->off) :
-				       (enum kind)f->result[p->source];
+	return p->source == WRC_RECV ?
+		       request_kind(f->c->ctx.prog, p->off) :
+		       (enum kind)f->result[p->source];
 }
 
 /*
@@ -92,7 +116,7 @@ static enum kind field_kind(const struct flow *f, unsigned int insn,
 
 			if (k == K_SLOT)
 				want = 7 - want;
-			if (position(p, b) != want)
+			if (position(prog, p, b) != want)
 				return K_NOTHING;
 		}
 	}

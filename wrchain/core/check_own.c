@@ -11,7 +11,8 @@
  * receive entry and, reversed, in the swap.  The two are one page, in the image
  * and in each lap; the page is one that was moved; the old one of the entry is
  * kept or was 0; the entry is posted again when it has its new page; and a
- * request that does not fill the page never opens the gate.
+ * request that does not fill the page never opens the gate, or, where there is
+ * none, has a table address that no table has.
  *
  * Counts and addresses are as the program has them: rules index and address.
  */
@@ -279,7 +280,7 @@ static int check_post(const struct own *o)
 	    i->sge[0].len != sizeof(__be32) ||
 	    !same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
 		return wrc_refuse(o->c, RULE, 0, post,
-				  "does not post what the request says");
+				  "does not post what it is told");
 	if (!known(o->prog, o->entry, post))
 		return wrc_refuse(o->c, RULE, 0, post,
 				  "may post the receive entry before it has its new page");
@@ -301,15 +302,52 @@ static int check_hold(const struct own *o)
 	return 0;
 }
 
-static int check_gate_last(const struct own *o)
+static bool is_last(const struct wrc_prog *prog, int w)
+{
+	return w >= 0 &&
+	       prog->word[w].off + prog->word[w].width == wrc_msg_len(prog);
+}
+
+/*
+ * Is the upper half of the swap's address what the request ends with, and comes
+ * from nowhere else?  Rule table leaves -1 in all of it until then, so whatever
+ * is missing makes it an address beyond a table of 2^32 bytes.
+ */
+static bool ends_in_address(const struct own *o)
 {
 	const struct wrc_prog *prog = o->prog;
-	int w = wrc_check_word_of(o->c, prog->nr_head, ODRP_WIRE_WORD_ENABLE);
+	int w = wrc_check_word_of(o->c, o->swap, ODRP_WIRE_WORD_END);
+	bool found = false;
+	unsigned int i;
 
-	if (w < 0 ||
-	    prog->word[w].off + prog->word[w].width != wrc_msg_len(prog))
+	for (i = 0; is_last(prog, w) && i < prog->nr_patches; i++) {
+		const struct wrc_patch *p = &prog->patch[i];
+
+		if (p->source != WRC_RECV || p->insn != o->swap ||
+		    p->field != WRC_F_RADDR ||
+		    p->field_off >= sizeof(__be32))
+			continue;
+		if (found || p->off != prog->word[w].off)
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static int check_end(const struct own *o)
+{
+	const struct wrc_prog *prog = o->prog;
+	const struct wrc_bind *b = o->c->ctx.bind;
+	int gate = wrc_check_word_of(o->c, prog->nr_head,
+				     ODRP_WIRE_WORD_ENABLE);
+
+	if (prog->node ? !ends_in_address(o) : !is_last(prog, gate))
 		return wrc_refuse_all(o->c, RULE,
 				      "a request that does not fill its page could map it");
+	if (prog->node && b->tt_len > WRC_TT_MAX)
+		return wrc_refuse_all(o->c, RULE,
+				      "a table of 0x%llx bytes has addresses beyond 2^32",
+				      (unsigned long long)b->tt_len);
 	return 0;
 }
 
@@ -372,7 +410,7 @@ static int check_register(struct own *o)
 	if (!err)
 		err = check_hold(o);
 	if (!err)
-		err = check_gate_last(o);
+		err = check_end(o);
 	for (instance = 0; !err && instance < o->c->ctx.geom->depth; instance++)
 		err = check_first(o, instance);
 	return err;

@@ -290,7 +290,8 @@ static int check_unasked(struct wrc_check *c)
 		const struct wrc_insn *insn = &prog->insn[i];
 		bool writes = wrc_opdef(insn->op)->flags & WRC_OP_RWRITE;
 
-		if (insn->remote.space == WRC_SP_TT && i != first)
+		if (insn->remote.space == WRC_SP_TT &&
+		    !turn_of(prog, i, WRC_TURN_NO_ARG))
 			return wrc_refuse(c, RULE, 0, i,
 					  "uses a table address that is not taken away");
 		if (writes && i < first && !is_ours(insn) && !is_held(prog, i))
@@ -346,7 +347,10 @@ static int check_reads(struct wrc_check *c)
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
 
-	if (prog->nr_words || prog->self)
+	for (i = 0; i < prog->nr_words; i++)
+		if (prog->word[i].kind != ODRP_WIRE_WORD_END)
+			break;
+	if (i < prog->nr_words || prog->self)
 		return wrc_refuse_all(c, RULE,
 				      "the client has a say in it, too");
 	if (prog->nr_reads < 2 ||

@@ -323,7 +323,8 @@ static bool is_tail(const struct wrc_prog *prog, unsigned int insn)
 /*
  * A request that is too short must not map a page of which it has filled only a
  * part: the rest would be what the page's last owner left in it.  So the gate's
- * count, without which nothing runs, is the last that comes.
+ * count, without which nothing runs, is the last that comes; or, where there is
+ * no gate, the half of the table address without which it leads nowhere.
  */
 static int tail(struct wrc_prog *prog)
 {
@@ -332,7 +333,11 @@ static int tail(struct wrc_prog *prog)
 
 	if (!wrc_has_register(prog))
 		return 0;
-	err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, prog->nr_head);
+	if (prog->node)
+		err = insn_word(prog, ODRP_WIRE_WORD_END,
+				prog->hold.swapped);
+	else
+		err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, prog->nr_head);
 	if (err)
 		return err;
 	w = &prog->word[prog->nr_words - 1];
@@ -349,7 +354,9 @@ static int words(struct wrc_prog *prog)
 	int err = 0;
 
 	prog->req_len = sizeof(struct odrp_wire_req);
-	if (prog->self || prog->node)
+	if (prog->node)
+		return tail(prog);
+	if (prog->self)
 		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
 		__u8 op = prog->insn[i].op;

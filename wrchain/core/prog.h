@@ -150,7 +150,7 @@ struct wrc_turn {
  * @tail_len:	and behind it
  * @self:	no recycle words: the chain re-arms itself, by its cells
  * @host_tt:	the request's tt_addr is in host byte order
- * @node:	recycle=node: no words, the table has them
+ * @node:	recycle=node: no words, the table has them; but what ends a store
  * @turns, @nr_reads:	its first READ of the table, and how many follow each
  *		other; the last one is of high rows
  * @row_len:	bytes of each one's row

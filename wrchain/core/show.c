@@ -17,6 +17,8 @@ const char *wrc_word_name(__u8 kind)
 		return "answer";
 	case ODRP_WIRE_WORD_EARLY:
 		return "early";
+	case ODRP_WIRE_WORD_END:
+		return "end";
 	default:
 		return "unknown";
 	}

@@ -68,19 +68,6 @@ static int add(struct wrc_prog *prog, enum wrc_turn_kind kind,
 	return 0;
 }
 
-/* Does the request bring its table address there? */
-static bool takes_tt(const struct wrc_prog *prog, unsigned int insn)
-{
-	unsigned int i;
-
-	for (i = 0; i < prog->nr_args; i++)
-		if (!prog->arg[i].off &&
-		    prog->arg[i].to.space == WRC_SP_FIELD &&
-		    prog->arg[i].to.at == insn)
-			return true;
-	return false;
-}
-
 static int add_insn(struct wrc_prog *prog, unsigned int insn)
 {
 	bool high = insn + 1 == (unsigned int)prog->turns + prog->nr_reads;
@@ -99,7 +86,7 @@ static int add_insn(struct wrc_prog *prog, unsigned int insn)
 		err = add(prog, high ? WRC_TURN_CLASS : WRC_TURN_ROW, insn);
 	if (!err && wrc_is_turn(prog, insn) && high)
 		err = add(prog, WRC_TURN_HIGH, insn);
-	if (!err && takes_tt(prog, insn))
+	if (!err && prog->insn[insn].remote.space == WRC_SP_TT)
 		err = add(prog, WRC_TURN_NO_ARG, insn);
 	return err;
 }

@@ -28,7 +28,8 @@
  *
  * The table address of a request is also renewed: with one that no table has.
  * So a receive entry that completes without a request, or with a piece of one,
- * when the connection breaks, makes a chain that fails at its first access.
+ * when the connection breaks, makes a chain that fails at its first access.  A
+ * store of page exchange has the upper half of that address behind its page.
  */
 #ifndef WRC_TURN_H
 #define WRC_TURN_H

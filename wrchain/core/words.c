@@ -4,7 +4,8 @@
  *
  * The words of request r arm the body of the instance that serves r, and the
  * head of the one that will serve r + 1 (the head of r is already enabled when
- * r arrives).  One word is no count: which opcode the answer gets.
+ * r arrives).  Some words are no counts: which opcode the answer gets, and what
+ * ends a request.
  */
 #include "link.h"
 
@@ -29,6 +30,8 @@ enum wrc_field wrc_word_field(__u8 kind)
 	case ODRP_WIRE_WORD_ANSWER:
 	case ODRP_WIRE_WORD_EARLY:
 		return WRC_F_OPCODE;
+	case ODRP_WIRE_WORD_END:
+		return WRC_F_RADDR;
 	default:
 		return WRC_F_COUNT;
 	}
@@ -83,7 +86,9 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		const struct wrc_word *w = &prog->word[i];
 		__u32 base, step;
 
-		if (w->kind >= ODRP_WIRE_WORD_ANSWER) {
+		if (w->kind == ODRP_WIRE_WORD_END) {
+			base = step = 0;
+		} else if (w->kind >= ODRP_WIRE_WORD_ANSWER) {
 			base = prog->insn[w->insn].op;
 			step = prog->insn[w->insn].quiet;
 		} else {

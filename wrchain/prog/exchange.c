@@ -13,7 +13,7 @@
  *		advance head -> slot; reverse it into the take; take a page
  *	READ 8 bytes of the new page, which fails if there is none
  *	the new page -> operand of the swap, reversed; -> receive entry
- *	post the receive entry again
+ *	post the receive entry again; recycle=node: when all words are there, too
  *
  * So each instance holds one page at all times.  A store of the wrong kind is
  * done and answered, and breaks the connection behind its answer.
@@ -78,6 +78,8 @@ static void renew(struct store *s, int touched)
 	operand = wrc_endian_swap(b, page);
 	wrc_set_swapped(b, operand, wrc_field(s->swap, WRC_F_MSWAP, 0));
 	entry = wrc_read(b, page, wrc_at(WRC_SP_RECV), 8);
+	if (b->prog->node)	/* behind the words: wrc_recycle() */
+		return;
 	wrc_wait(b, entry);
 	post = wrc_write(b, wrc_at(WRC_SP_DBR), wrc_reg(WRC_REG_POST, 0),
 			 sizeof(__be32), 0);
@@ -141,6 +143,17 @@ static int unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_arg(b, __builtin_offsetof(struct odrp_wire_req, member),	\
 		sizeof(((struct odrp_wire_req *)0)->member), to)
 
+/* recycle=node: nobody may ask for a notice with the page. */
+static int deliver(struct wrc_build *b)
+{
+	struct wrc_ref peer = wrc_at(WRC_SP_PEER), page = wrc_at(WRC_SP_POOL);
+
+	if (b->prog->node)
+		return wrc_write(b, peer, page, ODRP_WIRE_PAGE_SIZE,
+				 WRC_I_SIGNALED);
+	return wrc_deliver(b, peer, page, ODRP_WIRE_PAGE_SIZE);
+}
+
 static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
 {
 	struct wrc_ref none = wrc_at(WRC_SP_NONE);
@@ -167,10 +180,11 @@ static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_wait(&b, put);
 	done = wrc_send_en(&b, 0);
 
+	wrc_recycle(&b);
 	wrc_client_queue(&b);
-	page = wrc_deliver(&b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
-			   ODRP_WIRE_PAGE_SIZE);
-	answer = wrc_answer(&b, wrc_at(WRC_SP_PEER), none, 0);
+	page = deliver(&b);
+	answer = (b.prog->node ? wrc_write_imm : wrc_answer)(
+			&b, wrc_at(WRC_SP_PEER), none, 0);
 	wrc_enable_upto(&b, go, page);
 	wrc_enable_upto(&b, done, answer);
 	wrc_wait_for(&b, seen, page);

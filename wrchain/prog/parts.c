@@ -35,7 +35,16 @@ int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)
 
 void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 {
-	ARG(b, tt_addr, wrc_field(tt_access, WRC_F_RADDR, 0));
+	const unsigned int half = sizeof(__be32);
+
+	if (b->prog->node && wrc_has_register(b->prog)) {
+		/* Its upper half is what the request ends with. */
+		wrc_arg(b, 0, half, wrc_reg(WRC_REG_TRASH, 0));
+		wrc_arg(b, half, half,
+			wrc_field(tt_access, WRC_F_RADDR, half));
+	} else {
+		ARG(b, tt_addr, wrc_field(tt_access, WRC_F_RADDR, 0));
+	}
 	ARG(b, id, wrc_field(answer, WRC_F_IMM, 0));
 	ARG(b, raddr_hi, wrc_field(answer, WRC_F_RADDR, 0));
 	ARG(b, raddr_lo, wrc_field(answer, WRC_F_RADDR, 4));
@@ -46,7 +55,7 @@ int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog)
 {
 	if (opts && (opts->recycle >= WRC_NR_RECYCLES ||
-		     (opts->recycle && opts->variant)))
+		     (opts->recycle && opts->variant > WRC_V_EXCHANGE)))
 		return -EINVAL;
 	if (opts && opts->variant == WRC_V_EXCHANGE)
 		return wrc_prog_exchange(chain, opts, ret_prog);

@@ -30,7 +30,10 @@ int wrc_prog_head(struct wrc_build *b);
  * there is one, comes before it.
  */
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
-/* What every request brings: tt_addr, and where the answer goes. */
+/*
+ * What every request brings: tt_addr, and where the answer goes.  With
+ * recycle=node the upper half of tt_addr is what ends a store of page exchange.
+ */
 void wrc_prog_args(struct wrc_build *b, int tt_access, int answer);
 
 int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog);

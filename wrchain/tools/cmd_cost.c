@@ -14,7 +14,8 @@ static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
 	struct wrc_opts opts = {
 		.strict_index = cmd->strict && variant <= WRC_V_EXCHANGE,
 		.variant = variant,
-		.recycle = variant ? WRC_RECYCLE_CLIENT : cmd->recycle,
+		.recycle = variant > WRC_V_EXCHANGE ? WRC_RECYCLE_CLIENT :
+						      cmd->recycle,
 	};
 	struct cost_prog *c = &progs[*nr];
 	int err;
@@ -73,6 +74,15 @@ static void add_counts(struct json_object *o, const struct wrc_cost *c)
 	cost_add(o, "dependent_fetches", c->fetches);
 }
 
+/* The same for any number of instances. */
+static void add_recv(struct json_object *o, const struct wrc_prog *prog)
+{
+	struct wrc_geom geom;
+
+	if (!wrc_geom_init(prog, 4, &geom))
+		cost_add(o, "recv_bytes", 1u << geom.log_rq_stride);
+}
+
 /* What one request takes of each station. */
 static struct json_object *demand_object(const struct wrc_cost *c,
 					 const struct wrc_params *p)
@@ -114,6 +124,7 @@ static struct json_object *program_row(const struct cost_prog *cp,
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cp->prog.strict));
 	add_counts(o, &c);
+	add_recv(o, &cp->prog);
 	add_model(o, &c, p);
 	if (paper > 0)
 		cost_add(o, "paper_latency_us", paper);
@@ -133,6 +144,7 @@ static const struct cost_column program_columns[] = {
 	{ "page_copies", "copy", 4, 0 },
 	{ "wqe_bytes", "wqe B", 5, 0 },
 	{ "request_bytes", "req B", 5, 0 },
+	{ "recv_bytes", "rqe B", 5, 0 },
 	{ "pcie_in_bytes", "pcie in", 7, 0 },
 	{ "pcie_out_bytes", "out B", 6, 0 },
 	{ "model_latency_us", "model us", 8, 2 },

@@ -148,8 +148,11 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	}
 	if (prog->self)
 		return;
-	printf("\nrecycle words of request r, with %u instances\n",
-	       geom->depth);
+	if (prog->node)
+		printf("\nno words%s\n", nr_words ? " but the last" : "");
+	else
+		printf("\nrecycle words of request r, with %u instances\n",
+		       geom->depth);
 	for (int i = 0; i < nr_words; i++) {
 		label_of(prog, prog->word[i].insn == WRC_NONE ?
 				       WRC_RECV : prog->word[i].insn,
@@ -158,9 +161,13 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       wrc_word_name(words[i].kind),
 		       prog->word[i].delta ? "next " : "",
 		       prog->word[i].insn == WRC_NONE ? "" : label);
-		printf(words[i].kind == ODRP_WIRE_WORD_ANSWER ?
-			       "%u, or %u for no answer\n" : "%u + r * %u\n",
-		       be16_to_cpu(words[i].base), words[i].step);
+		if (words[i].kind == ODRP_WIRE_WORD_END)
+			printf("0, the upper half of tt_addr\n");
+		else
+			printf(words[i].kind == ODRP_WIRE_WORD_ANSWER ?
+				       "%u, or %u for no answer\n" :
+				       "%u + r * %u\n",
+			       be16_to_cpu(words[i].base), words[i].step);
 	}
 }
 

@@ -62,8 +62,10 @@ static int node_memory(struct wrc_rig *rig)
 
 	rig->arena = block(rig, rig->geom.arena_len);
 	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
-	rig->table = block(rig, rig->geom.table_len ? rig->geom.table_len :
-						      PAGE);
+	rig->table = cfg->table;
+	if (!rig->table)
+		rig->table = block(rig, rig->geom.table_len ?
+					rig->geom.table_len : PAGE);
 	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
 	rig->ring = block(rig, free_len(cfg));
 	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
@@ -76,7 +78,7 @@ static int node_memory(struct wrc_rig *rig)
 		FREE_IOVA + 2 * counters;
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
 		rig->ring[i] = htobe64(WRC_POOL_IOVA + (uint64_t)i * PAGE);
-	if (rig->prog.node)
+	if (rig->prog.node && !cfg->table)
 		wrc_table_fill(&rig->prog, &rig->geom, TABLE_IOVA, rig->table);
 	return 0;
 }

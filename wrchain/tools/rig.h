@@ -25,6 +25,8 @@ struct wrc_rig_config {
 	uint32_t nr_pages;	/* power of two, at least 2 */
 	uint32_t nr_slots;	/* of the table */
 	bool wire;		/* the client has a NIC of its own */
+	/* recycle=node: the table of a rig like this, to be left alone; or made */
+	uint8_t *table;
 };
 
 struct wrc_rig {

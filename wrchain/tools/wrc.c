@@ -223,7 +223,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (line->cmd.variant > WRC_V_EXCHANGE && line->said_strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
-		if (line->cmd.variant && line->cmd.recycle)
+		if (line->cmd.variant > WRC_V_EXCHANGE && line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
 				   wrc_variant_name(line->cmd.variant));
 		if (line->cmd.variant > WRC_V_EXCHANGE)

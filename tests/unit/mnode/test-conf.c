@@ -193,10 +193,11 @@ static void test_good_settings(void **state)
 	assert_int_equal(c.max_pages, 77);
 	assert_int_equal(conf_set(&c, "populate", "No", why), 0);
 	assert_false(c.populate);
-	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
 	assert_true(c.node_recycles);
 	assert_int_equal(conf_set(&c, "recycle", "client", why), 0);
 	assert_false(c.node_recycles);
+	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
+	assert_true(c.node_recycles);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */
@@ -223,6 +224,26 @@ static void test_good_settings(void **state)
 	assert_int_equal(conf_check(&c, why), 0);
 	assert_int_equal(conf_set(&c, "store", "exchange", why), 0);
 	assert_true(c.exchange);
+}
+
+/* A table address whose upper half is not 0 is none where requests end in it. */
+static void test_large_tables(void **state)
+{
+	struct conf c;
+
+	conf_init(&c);
+	memcpy(c.nic, "x", 2);
+	assert_int_equal(conf_set(&c, "max-slots", "536870912", why), 0);
+	assert_int_equal(conf_check(&c, why), 0);
+	assert_int_equal(conf_set(&c, "max-slots", "536870913", why), 0);
+	assert_int_equal(conf_check(&c, why), -EINVAL);
+	assert_non_null(strstr(why, "max-slots=536870913"));
+	assert_non_null(strstr(why, "at most 536870912"));
+	c.exchange = false;
+	assert_int_equal(conf_check(&c, why), 0);
+	c.exchange = true;
+	c.node_recycles = false;
+	assert_int_equal(conf_check(&c, why), 0);
 }
 
 /* ---- file ------------------------------------------------------------------------- */
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(test_good_settings),
+		cmocka_unit_test(test_large_tables),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),

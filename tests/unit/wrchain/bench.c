@@ -61,6 +61,18 @@ void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
 	bench_image(b, depth);
 }
 
+void bench_open_node_exchange(struct bench *b, enum odrp_wire_chain chain,
+			      bool strict, uint32_t depth)
+{
+	struct wrc_opts opts = {
+		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
+		.variant = WRC_V_EXCHANGE,
+	};
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	bench_image(b, depth);
+}
+
 void bench_close(struct bench *b)
 {
 	free(b->arena);

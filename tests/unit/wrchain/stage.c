@@ -11,6 +11,7 @@
 #define NEIGHBOURS 4		/* pages that are CNode 1's */
 #define FREE_IOVA 0x10000000ull
 #define RING_BYTES (NR_PAGES * sizeof(uint64_t))
+#define TABLE_IOVA (3 * WRC_TABLE_ALIGN)
 #define REQ_STRIDE 8192
 #define LOG_CQ 4
 #define MOST (512 * PAGE)	/* of memory */
@@ -152,6 +153,12 @@ static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn)
 			    c->geom.buf_len ? c->geom.buf_len : PAGE,
 			    b->buf_iova, SNIC_LOCAL_WRITE);
 	b->tt_key = key_of(st, pdn, c->tt, b->tt_len, 0, ACCESS);
+	if (!c->table)
+		return;
+	b->table = c->table;
+	b->table_iova = TABLE_IOVA;
+	b->table_key = key_of(st, pdn, c->table, c->geom.table_len, TABLE_IOVA,
+			      SNIC_REMOTE_READ);
 }
 
 static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn)
@@ -263,16 +270,24 @@ static void open_cnode(struct stage_cnode *c, enum odrp_wire_chain chain,
 	assert_int_equal(wrc_prog_build(chain, opts, &c->prog), 0);
 	assert_int_equal(wrc_geom_init(&c->prog, STAGE_DEPTH, &c->geom), 0);
 	c->nr_words = wrc_words(&c->prog, &c->geom, c->words);
-	assert_true(c->nr_words > 0);
+	assert_true(c->nr_words >= 0);
+	if (!c->prog.node)
+		return;
+	c->table = malloc(c->geom.table_len);
+	assert_non_null(c->table);
+	wrc_table_fill(&c->prog, &c->geom, TABLE_IOVA, c->table);
 }
 
 void stage_open(struct stage *st, enum odrp_wire_chain chain,
 		const struct wrc_opts *opts)
 {
+	struct wrc_opts other = *opts;
+
 	memset(st, 0, sizeof(*st));
 	st->strict = opts->strict_index;
+	other.recycle = WRC_RECYCLE_CLIENT;
 	open_cnode(&st->c[0], chain, opts);
-	open_cnode(&st->c[1], ODRP_WIRE_LOAD, opts);
+	open_cnode(&st->c[1], ODRP_WIRE_LOAD, &other);
 	st->mem = aligned_alloc(PAGE, MOST);
 	assert_non_null(st->mem);
 	carve_all(st);
@@ -307,6 +322,7 @@ void stage_close(struct stage *st)
 {
 	free(st->mem);
 	free(st->clean);
+	free(st->c[0].table);
 }
 
 const uint8_t *stage_image(const struct stage *st)

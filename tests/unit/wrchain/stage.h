@@ -37,6 +37,7 @@ struct stage_cnode {
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	int nr_words;
 	__u64 pages[STAGE_DEPTH];	/* page exchange: each instance's first */
+	uint8_t *table;			/* recycle=node: only read, no part of mem */
 	uint8_t *arena, *buf, *cqs;
 	uint64_t *tt;
 	/* its own memory: requests, pages, rings */

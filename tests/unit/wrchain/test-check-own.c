@@ -30,6 +30,8 @@ enum bug {
 	POSTS_ANYTHING,
 	POSTS_EARLY,
 	STOPS_WITHOUT_TRACE,
+	ADDRESS_FIRST,
+	POSTS_UNRENEWED,
 	/* programs that should not */
 	POSTS_NO_PAGE,
 };
@@ -114,6 +116,16 @@ static struct wrc_ref new_page(struct wrc_build *b, enum bug bug, int take,
 	return at;
 }
 
+/* wrc_recycle(), which posts when the first of its READs is there. */
+static void recycle_early(struct wrc_build *b)
+{
+	int first = b->prog->nr_insn;
+
+	wrc_recycle(b);
+	wrc_wait_for(b, b->prog->post - 1, first);
+	wrc_wait(b, first + b->prog->nr_reads - 1);
+}
+
 static void renew(struct wrc_build *b, enum bug bug, int swap,
 		  struct wrc_ref page)
 {
@@ -134,6 +146,8 @@ static void renew(struct wrc_build *b, enum bug bug, int swap,
 	}
 	if (bug != ENTRY_FORGOTTEN)
 		entry = wrc_read(b, from, wrc_at(WRC_SP_RECV), 8);
+	if (b->prog->node)
+		return;
 	if (bug != POSTS_EARLY)
 		wrc_wait(b, bug == ENTRY_FORGOTTEN ? operand : entry);
 	if (bug != POSTED_BY_REQUEST) {
@@ -146,13 +160,44 @@ static void renew(struct wrc_build *b, enum bug bug, int swap,
 		wrc_wait(b, entry);
 }
 
-static void build_store(struct wrc_build *b, struct wrc_prog *prog,
-			enum bug bug)
+/* Its table address in one piece, and its end besides. */
+static void address_first(struct wrc_build *b, int swap)
 {
+	wrc_arg(b, 0, 4, wrc_field(swap, WRC_F_RADDR, 0));
+	wrc_arg(b, 4, 4, wrc_field(swap, WRC_F_RADDR, 4));
+	wrc_arg(b, 8, 4, wrc_field(b->prog->nr_insn - 1, WRC_F_IMM, 0));
+	wrc_arg(b, 12, 8, wrc_field(b->prog->nr_insn - 1, WRC_F_RADDR, 0));
+	wrc_arg(b, 20, 4, wrc_field(b->prog->nr_insn - 1, WRC_F_RKEY, 0));
+}
+
+/* The end of both kinds of recycling. */
+static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go)
+{
+	int answer;
+
+	if (bug == POSTS_UNRENEWED) {
+		recycle_early(b);
+		wrc_client_queue(b);
+		answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER), nowhere, 0);
+		wrc_enable_upto(b, go, answer);
+	} else {
+		answer = wrc_prog_answer(b, go, 0);
+	}
+	if (bug == ADDRESS_FIRST)
+		address_first(b, swap);
+	else
+		wrc_prog_args(b, swap, answer);
+}
+
+static void build_store(struct wrc_build *b, struct wrc_prog *prog,
+			enum bug bug, bool node)
+{
+	struct wrc_opts opts = { .recycle = node ? WRC_RECYCLE_NODE :
+						   WRC_RECYCLE_CLIENT };
 	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0), old, page;
 	int body, swap, go, last, empty = 0, pop, reverse, en, take, rest;
 
-	wrc_begin(b, prog, ODRP_WIRE_UNMAPPED_STORE, "broken", NULL);
+	wrc_begin(b, prog, ODRP_WIRE_UNMAPPED_STORE, "broken", &opts);
 	wrc_own(b);
 	wrc_page(b);
 	body = wrc_prog_head(b);
@@ -189,7 +234,7 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_holds_old(b, swap, old);
 		wrc_holds(b, false, pop, slot, take, page, WRC_NONE);
 	}
-	wrc_prog_args(b, swap, wrc_prog_answer(b, go, 0));
+	answer_and_args(b, bug, swap, go);
 }
 
 /* A load, as it is armed today, that posts its receive entry itself. */
@@ -219,7 +264,7 @@ static void build(struct bench *b, enum bug bug, bool store)
 	if (bug == POSTS_NO_PAGE)
 		build_poster(&build, &b->prog);
 	else if (store)
-		build_store(&build, &b->prog, bug);
+		build_store(&build, &b->prog, bug, false);
 	else
 		build_load(&build, &b->prog, bug);
 	assert_int_equal(wrc_end(&build), 0);
@@ -245,7 +290,7 @@ static const struct {
 	{ LOSES_OLD, WRC_RULE_OWN, "may lose the page that was in the entry" },
 	{ OLD_UNKNOWN, WRC_RULE_OWN, "may lose the page that was in the entry" },
 	{ POSTED_BY_REQUEST, WRC_RULE_OWN, "is posted before it has its new" },
-	{ POSTS_ANYTHING, WRC_RULE_OWN, "does not post what the request says" },
+	{ POSTS_ANYTHING, WRC_RULE_OWN, "does not post what it is told" },
 	{ POSTS_EARLY, WRC_RULE_OWN, "may post the receive entry before" },
 	{ STOPS_WITHOUT_TRACE, WRC_RULE_OWN, "would not be found when" },
 	{ POSTS_NO_PAGE, WRC_RULE_OWN, "have no page of their own" },
@@ -265,6 +310,94 @@ static void broken_programs(void **state)
 		expect_refusal(&b, bugs[i].rule, bugs[i].words);
 		bench_close(&b);
 	}
+}
+
+/* ---- recycle=node ------------------------------------------------------------------ */
+
+static void build_node(struct bench *b, enum bug bug)
+{
+	struct wrc_build build;
+
+	build_store(&build, &b->prog, bug, true);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(b, K);
+}
+
+/* What is wrong with a store is wrong without a gate, too. */
+static void node_programs(void **state)
+{
+	struct bench b;
+
+	build_node(&b, NO_BUG);
+	expect_accepted(&b);
+	bench_close(&b);
+	for (unsigned int i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
+		enum bug bug = bugs[i].bug;
+
+		if (bug < MAPS_NOTHING || bug == POSTED_BY_REQUEST ||
+		    bug == POSTS_ANYTHING || bug == POSTS_EARLY ||
+		    bug == POSTS_NO_PAGE || bug == MAPS_NOTHING ||
+		    bug == STOPS_WITHOUT_TRACE)
+			continue;
+		build_node(&b, bug);
+		expect_refusal(&b, bugs[i].rule, bugs[i].words);
+		bench_close(&b);
+	}
+	/* The address would be there before the page. */
+	build_node(&b, ADDRESS_FIRST);
+	expect_refusal(&b, WRC_RULE_OWN, "does not fill its page");
+	bench_close(&b);
+	/* Or that of a lap ago. */
+	build_node(&b, POSTS_UNRENEWED);
+	expect_refusal(&b, WRC_RULE_TABLE, "before its words are there");
+	bench_close(&b);
+}
+
+/* The END word in front of the page, as the linker would have it. */
+static void end_before_page(void **state)
+{
+	struct wrc_build build;
+	struct wrc_scatter end;
+	struct wrc_prog *prog;
+	struct bench b;
+
+	build_store(&build, &b.prog, NO_BUG, true);
+	assert_int_equal(wrc_end(&build), 0);
+	prog = &b.prog;
+	assert_int_equal(prog->nr_words, 1);
+	assert_int_equal(prog->page_sge, prog->nr_scatter - 2);
+	for (unsigned int i = 0; i < prog->nr_patches; i++)
+		if (prog->patch[i].off == prog->word[0].off)
+			prog->patch[i].off = prog->req_len;
+	end = prog->scatter[prog->page_sge + 1];
+	prog->scatter[prog->page_sge + 1] = prog->scatter[prog->page_sge];
+	prog->scatter[prog->page_sge] = end;
+	prog->scatter[prog->page_sge++].off = prog->req_len;
+	prog->word[0].off = prog->req_len;
+	prog->req_len += prog->tail_len;
+	prog->tail_len = 0;
+	prog->scatter[prog->page_sge].off = prog->req_len;
+	bench_image(&b, K);
+	expect_refusal(&b, WRC_RULE_OWN, "does not fill its page");
+	bench_close(&b);
+}
+
+/* All that is not 0 in the upper half has to be beyond it. */
+static void large_table(void **state)
+{
+	struct bench b;
+
+	build_node(&b, NO_BUG);
+	b.bind.tt_len = 1ull << 32;
+	expect_accepted(&b);
+	b.bind.tt_len += 8;
+	expect_refusal(&b, WRC_RULE_OWN, "has addresses beyond 2^32");
+	bench_close(&b);
+	/* Otherwise the address comes in one piece. */
+	build(&b, NO_BUG, true);
+	b.bind.tt_len = 1ull << 35;
+	expect_accepted(&b);
+	bench_close(&b);
 }
 
 /* ---- images ------------------------------------------------------------------------ */
@@ -389,6 +522,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(broken_programs),
+		cmocka_unit_test(node_programs),
+		cmocka_unit_test(end_before_page),
+		cmocka_unit_test(large_table),
 		cmocka_unit_test(broken_registers),
 		cmocka_unit_test(gate_before_page),
 		cmocka_unit_test(foreign_exchange),

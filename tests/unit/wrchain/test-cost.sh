@@ -56,6 +56,14 @@ expect 0 "$wrc" list --variant exchange
 expect 0 "$wrc" dis --prog load --variant exchange
 expect 2 "$wrc" image load --variant exchange
 
+# A ConnectX takes receive entries of at most 512 bytes: those of recycle=node fit.
+for p in mapped_store unmapped_store; do
+	expect 0 "$wrc" cost $p --variant exchange --recycle node --json
+	says out '"recv_bytes": 128'
+done
+expect 0 "$wrc" cost unmapped_store --variant exchange --json
+says out '"recv_bytes": 1024'
+
 expect 0 "$wrc" show load --variant naive --json
 says out '"step": 32'
 expect 0 "$wrc" show load --variant ours --strict

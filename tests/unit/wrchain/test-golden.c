@@ -2,7 +2,7 @@
 /*
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
  * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
- * page exchange have exchange- before their name.
+ * page exchange have exchange- before their name, those of recycle=node node-.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
@@ -129,15 +129,17 @@ static void compare(const char *name, bool strict, const char *ext,
 }
 
 static void both(enum odrp_wire_chain chain, bool strict,
-		 enum wrc_variant variant, char *buf)
+		 enum wrc_variant variant, enum wrc_recycle recycle, char *buf)
 {
-	struct wrc_opts opts = { .strict_index = strict, .variant = variant };
+	struct wrc_opts opts = {
+		.strict_index = strict, .variant = variant, .recycle = recycle,
+	};
 	struct bench b;
 	char name[64];
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
-	snprintf(name, sizeof(name), "%s%s",
+	snprintf(name, sizeof(name), "%s%s%s", recycle ? "node-" : "",
 		 variant == WRC_V_EXCHANGE ? "exchange-" : "", b.prog.name);
 	listing(&b, buf);
 	compare(name, strict, "dis", buf);
@@ -148,15 +150,23 @@ static void both(enum odrp_wire_chain chain, bool strict,
 
 static void golden(void **state)
 {
+	const enum wrc_recycle client = WRC_RECYCLE_CLIENT;
 	char *buf = malloc(MAX_FILE);
 
 	assert_non_null(buf);
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
-			both(chain, strict, WRC_V_OURS, buf);
+			bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+				     chain == ODRP_WIRE_UNMAPPED_STORE;
+
+			both(chain, strict, WRC_V_OURS, client, buf);
 			/* Invalidate is the same. */
 			if (chain != ODRP_WIRE_INVALIDATE)
-				both(chain, strict, WRC_V_EXCHANGE, buf);
+				both(chain, strict, WRC_V_EXCHANGE, client,
+				     buf);
+			/* What the agent arms. */
+			both(chain, strict, store ? WRC_V_EXCHANGE : WRC_V_OURS,
+			     WRC_RECYCLE_NODE, buf);
 		}
 	free(buf);
 }

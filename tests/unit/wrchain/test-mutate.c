@@ -505,6 +505,12 @@ static bool is_free(const struct trial *t, uint32_t off)
 	struct wrc_place at = wrc_place_of(&c->prog, &c->geom, off);
 	enum excuse excuse = excuse_of(t, off);
 
+	/* Of these there is one that is right before the first request. */
+	if (c->prog.node && at.space == WRC_SP_FIELD &&
+	    at.byte.field == WRC_F_RADDR &&
+	    (wrc_is_turn(&c->prog, at.insn) ||
+	     c->prog.insn[at.insn].remote.space == WRC_SP_TT))
+		return false;
 	if (excuse == BY_REQUEST || excuse == BY_RESULT)
 		return at.byte.field == WRC_F_RADDR ||
 		       at.byte.field == WRC_F_ADDR;
@@ -570,10 +576,12 @@ static void harm_is_seen(struct trial *t)
 
 /* ---- the trial of one program ---------------------------------------------------------- */
 
-static void report(const struct trial *t, bool strict, int variant)
+static void report(const struct trial *t, const struct wrc_opts *opts)
 {
-	printf("%s, %s, %s: %lu mutants, %lu runs\n", t->st.c[0].prog.name,
-	       wrc_variant_name(variant), strict ? "strict" : "relaxed",
+	printf("%s, %s, %s%s: %lu mutants, %lu runs\n", t->st.c[0].prog.name,
+	       wrc_variant_name(opts->variant),
+	       opts->strict_index ? "strict" : "relaxed",
+	       opts->recycle ? ", recycled by the node" : "",
 	       t->checked, t->ran);
 	printf("  refused:");
 	for (int rule = 0; rule < WRC_NR_RULES; rule++)
@@ -585,17 +593,16 @@ static void report(const struct trial *t, bool strict, int variant)
 	printf("\n");
 }
 
-static void try_program(enum odrp_wire_chain chain, bool strict, int variant)
+static void try_program(enum odrp_wire_chain chain, const struct wrc_opts *opts)
 {
-	struct wrc_opts opts = { .strict_index = strict, .variant = variant };
 	struct trial *t = calloc(1, sizeof(*t));
 	const char *nightly = getenv("ODRP_NIGHTLY");
 	uint32_t len;
 
 	assert_non_null(t);
 	t->nightly = nightly && !strcmp(nightly, "1");
-	t->random = 1 + chain * 2 + strict;
-	stage_open(&t->st, chain, &opts);
+	t->random = 1 + chain * 2 + opts->strict_index;
+	stage_open(&t->st, chain, opts);
 	len = t->st.c[0].geom.arena_len;
 	t->image = malloc(len);
 	t->harmless = calloc(1, len);
@@ -607,7 +614,7 @@ static void try_program(enum odrp_wire_chain chain, bool strict, int variant)
 	every_bit(t);
 	pairs(t);
 	all_free(t);
-	report(t, strict, variant);
+	report(t, opts);
 	fflush(stdout);
 	harm_is_seen(t);
 	for (int i = 0; i < STAGE_NR_SCENES; i++)
@@ -632,14 +639,36 @@ static void every_program(void **state)
 
 				if (!wrc_variant_excused(v) &&
 				    !wrc_prog_build(chain, &opts, &prog))
-					try_program(chain, strict, v);
+					try_program(chain, &opts);
 			}
+}
+
+/* What a memory node arms that recycles; by day each in one mode. */
+static void every_node_program(void **state)
+{
+	const char *nightly = getenv("ODRP_NIGHTLY");
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int strict = 0; strict < 2; strict++) {
+			bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+				     chain == ODRP_WIRE_UNMAPPED_STORE;
+			struct wrc_opts opts = {
+				.strict_index = strict,
+				.variant = store ? WRC_V_EXCHANGE : WRC_V_OURS,
+				.recycle = WRC_RECYCLE_NODE,
+			};
+
+			if ((nightly && !strcmp(nightly, "1")) ||
+			    strict == chain % 2)
+				try_program(chain, &opts);
+		}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program),
+		cmocka_unit_test(every_node_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,23 @@ for p in load mapped_store unmapped_store invalidate; do
 done
 expect 2 "$wrc" run load --recycle nobody
 says err "'nobody'"
-expect 2 "$wrc" run load --recycle node --variant exchange
+for p in load mapped_store unmapped_store invalidate; do
+	for s in strict relaxed; do
+		expect 0 "$wrc" run $p --recycle node --variant exchange --$s --count 100
+		says out '100 requests, all well'
+		expect 0 "$wrc" check --prog $p --recycle node --variant exchange --$s
+	done
+	expect 0 "$wrc" dis --prog $p --recycle node --variant exchange
+	expect 0 "$wrc" show $p --recycle node --variant exchange
+	says out 'request of 24 bytes'
+done
+expect 0 "$wrc" list --recycle node --variant exchange
+expect 0 "$wrc" show mapped_store --recycle node --variant exchange
+says out 'no words but the last'
+says out '+4120 end'
+says out 'the upper half of tt_addr'
+expect 2 "$wrc" run load --recycle node --variant paper
+says err 'variant paper'
 expect 2 "$wrc" image load --recycle node
 expect 0 "$wrc" --help
 says out INSECURE

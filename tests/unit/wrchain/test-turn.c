@@ -3,6 +3,7 @@
  * recycle=node on the software NIC: over all wraps, and with clients that send
  * what they like.
  */
+#include <stdlib.h>
 #include "bench.h"
 #include "core/turn.h"
 #include "pages.h"
@@ -13,19 +14,58 @@
 #define SLOTS 8
 #define AROUND (3 * DEPTH)	/* requests before and behind a wrap */
 
+#define PAGES (4 * SLOTS)
+
+/* Which programs; main() has the tests twice. */
+static enum wrc_variant variant;
+
+/* Made once for each program. */
+static uint8_t *tables[WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
+
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		     bool strict, enum snic_fetch fetch)
 {
+	uint8_t **table = &tables[variant][chain][strict];
 	struct wrc_rig_config cfg = {
 		.chain = chain, .strict = strict, .fetch = fetch,
-		.recycle = WRC_RECYCLE_NODE,
-		.depth = DEPTH, .nr_pages = 2 * SLOTS, .nr_slots = SLOTS,
+		.variant = variant, .recycle = WRC_RECYCLE_NODE,
+		.depth = DEPTH, .nr_pages = PAGES, .nr_slots = SLOTS,
+		.table = *table,
 	};
 	char why[WRC_WHY_MAX];
 	int err = wrc_rig_open(&cfg, rig, why);
 
 	if (err)
 		fail_msg("%s: %s", strerror(-err), why);
+	if (*table)
+		return;
+	/* The NIC has only read it: the rig's own may go. */
+	*table = aligned_alloc(4096, rig->geom.table_len);
+	assert_non_null(*table);
+	memcpy(*table, rig->table, rig->geom.table_len);
+}
+
+static void free_tables(void)
+{
+	for (int v = 0; v < WRC_NR_VARIANTS; v++)
+		for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+			for (int strict = 0; strict < 2; strict++)
+				free(tables[v][chain][strict]);
+}
+
+static void open_image(struct bench *b, enum odrp_wire_chain chain,
+		       bool strict, uint32_t depth)
+{
+	if (variant == WRC_V_EXCHANGE)
+		bench_open_node_exchange(b, chain, strict, depth);
+	else
+		bench_open_node(b, chain, strict, depth);
+}
+
+/* Programs of page exchange that are not ours as well. */
+static bool is_another(int chain)
+{
+	return variant == WRC_V_OURS || chain != ODRP_WIRE_INVALIDATE;
 }
 
 /* ---- around a wrap ---------------------------------------------------------- */
@@ -55,6 +95,8 @@ static void start_at(struct wrc_rig *rig, uint32_t first)
 		first & SNIC_CQ_MASK;
 	snic_cq_lookup(rig->nic, rig->bind.loop_scqn)->count =
 		first * rig->prog.cqes & SNIC_CQ_MASK;
+	snic_cq_lookup(rig->nic, rig->bind.client_scqn)->count =
+		first * rig->prog.client_cqes & SNIC_CQ_MASK;
 	assert_int_equal(snic_qp_doorbell(rig->nic, rig->loop_qpn,
 					  first * rig->geom.loop_bb +
 						  rig->geom.start_bb), 0);
@@ -134,14 +176,14 @@ static void around(enum odrp_wire_chain chain, bool strict,
 static void wraps(void **state)
 {
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
-		for (int mode = 0; mode < 4; mode++) {
+		for (int mode = 0; is_another(chain) && mode < 4; mode++) {
 			bool strict = mode & 1;
 			enum snic_fetch fetch = mode & 2 ? SNIC_FETCH_EARLY :
 							   SNIC_FETCH_LATE;
 			struct bench b;
 			uint32_t cqes, bb;
 
-			bench_open_node(&b, chain, strict, DEPTH);
+			open_image(&b, chain, strict, DEPTH);
 			cqes = b.prog.cqes;
 			bb = b.prog.bb[WRC_LOOP];
 			bench_close(&b);
@@ -151,6 +193,7 @@ static void wraps(void **state)
 			around(chain, strict, fetch, 0x10000);
 			around(chain, strict, fetch, 0x20000);
 			around(chain, strict, fetch, 0x1000000 / cqes);
+			around(chain, strict, fetch, 0xff0000);
 			around(chain, strict, fetch, 0x1000000);
 		}
 }
@@ -203,7 +246,7 @@ static void lists(void **state)
 {
 	struct bench b;
 
-	bench_open_node(&b, ODRP_WIRE_MAPPED_STORE, true, 16);
+	open_image(&b, ODRP_WIRE_MAPPED_STORE, true, 16);
 	for (uint32_t r = 0; r < 0x10000 + 100; r++) {
 		for (unsigned int i = 0; i < b.prog.nr_insn; i++)
 			expect_lap(&b, i, r);
@@ -227,15 +270,11 @@ static void expect_dead(struct wrc_rig *rig)
 /* Every page in the ring, in the table, or held; once. */
 static void expect_all_pages(struct wrc_rig *rig)
 {
-	unsigned int seen[2 * SLOTS] = { 0 };
-	struct snic_qp_info info;
-	struct wrc_held held;
+	unsigned int seen[PAGES] = { 0 };
 
-	assert_int_equal(snic_qp_query(rig->nic, rig->loop_qpn, &info), 0);
-	assert_int_equal(wrc_held_page(&rig->prog, &rig->geom, rig->arena,
-				       info.sq_executed, &held), 0);
 	see_pages(rig, seen);
-	see_page(rig, seen, held.page);
+	for (int i = 0; i < DEPTH; i++)
+		see_page(rig, seen, wrc_rig_held(rig, i).page);
 	expect_seen_once(rig, seen);
 }
 
@@ -246,7 +285,7 @@ static void expect_all_pages(struct wrc_rig *rig)
 static void after_laps(enum odrp_wire_chain chain, bool strict, int cut,
 		       bool send)
 {
-	uint64_t tt[SLOTS], tail;
+	uint64_t tt[SLOTS], head, tail, own[DEPTH];
 	uint8_t page[4096];
 	struct wrc_rig rig;
 
@@ -256,7 +295,11 @@ static void after_laps(enum odrp_wire_chain chain, bool strict, int cut,
 	for (int i = 0; i < SLOTS; i++)
 		if (tt[i] = wrc_rig_entry(&rig, i), tt[i])
 			fill(wrc_rig_memory(&rig, tt[i]), 200 + i);
+	wrc_rig_settle(&rig);
+	head = rig.counters[0];
 	tail = rig.counters[8];
+	for (int i = 0; i < DEPTH; i++)
+		own[i] = wrc_rig_held(&rig, i).page;
 	fill(page, 99);
 	rig.cut = cut;
 	if (send)
@@ -268,6 +311,11 @@ static void after_laps(enum odrp_wire_chain chain, bool strict, int cut,
 	expect_dead(&rig);
 	expect_all_pages(&rig);
 	assert_int_equal(rig.counters[8], tail);
+	/* What it has received into is its own page still. */
+	for (int i = 0; wrc_has_register(&rig.prog) && i < DEPTH; i++)
+		assert_int_equal(wrc_rig_held(&rig, i).page, own[i]);
+	if (wrc_has_register(&rig.prog))
+		assert_int_equal(rig.counters[0], head);
 	for (int i = 0; i < SLOTS; i++) {
 		assert_int_equal(wrc_rig_entry(&rig, i), tt[i]);
 		if (tt[i])
@@ -301,10 +349,26 @@ static void cut_short(void **state)
 		for (int left = 1; left < 8; left++) {
 			bool page = chain == ODRP_WIRE_MAPPED_STORE ||
 				    chain == ODRP_WIRE_UNMAPPED_STORE;
+			bool end = page && variant == WRC_V_EXCHANGE;
 
-			after_laps(chain, true,
-				   (page ? 4096 : 0) + 24 - left, true);
+			after_laps(chain, true, (page ? 4096 : 0) +
+				   (end ? 4 : 0) + 24 - left, true);
 		}
+}
+
+/*
+ * A store that exchanges pages, cut anywhere: in its head, its page, its end.  It
+ * maps nothing, and takes nobody's page.
+ */
+static void cut_anywhere(void **state)
+{
+	const int len = 24 + 4096 + 4;
+
+	for (int left = 1; left < len; left++) {
+		after_laps(ODRP_WIRE_MAPPED_STORE, left & 1, len - left, true);
+		after_laps(ODRP_WIRE_UNMAPPED_STORE, left & 1, len - left,
+			   true);
+	}
 }
 
 /*
@@ -335,6 +399,12 @@ static void beyond_credits(void **state)
 	wrc_rig_close(&rig);
 }
 
+static int exchange(void **state)
+{
+	variant = WRC_V_EXCHANGE;
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +415,18 @@ int main(void)
 		cmocka_unit_test(cut_short),
 		cmocka_unit_test(beyond_credits),
 	};
+	const struct CMUnitTest exchanging[] = {
+		cmocka_unit_test(lists),
+		cmocka_unit_test(wraps),
+		cmocka_unit_test(bytes_behind),
+		cmocka_unit_test(nothing_sent),
+		cmocka_unit_test(cut_short),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(beyond_credits),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	failed += cmocka_run_group_tests(exchanging, exchange, NULL);
+	free_tables();
+	return failed;
 }
