@@ -5,9 +5,13 @@
  * written by it into a page of ours, and are read here before each beat.
  */
 #include <linux/blkdev.h>
+#include <linux/delay.h>
 #include <linux/kobject.h>
 #include <linux/slab.h>
 #include "odrp.h"
+
+/* How long a goodbye may take, twice. */
+#define BYE_MS	1000
 
 static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -63,7 +67,27 @@ out:
 	return limit;
 }
 
-static void fill_beat(struct odrp_sess *s)
+/*
+ * odrp_beat_forget() - what has been granted so far counts no more
+ *
+ * The accept says the lease; an older grant, not read yet, may say more.
+ */
+void odrp_beat_forget(struct odrp_sess *s)
+{
+	struct odrp_ctl_buf *ctl = &s->ctl;
+	const struct odrp_wire_grant *g = ctl->page;
+
+	if (!g)
+		return;
+	ib_dma_sync_single_for_cpu(s->ibdev, ctl->dma, PAGE_SIZE,
+				   DMA_FROM_DEVICE);
+	ctl->epoch = be64_to_cpu(READ_ONCE(g->epoch));
+	WRITE_ONCE(ctl->flags, 0);
+	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
+				      DMA_FROM_DEVICE);
+}
+
+static void fill_beat(struct odrp_sess *s, u32 flags)
 {
 	struct odrp_dev *dev = s->dev;
 	struct odrp_wire_beat *w = s->beat.buf;
@@ -80,6 +104,7 @@ static void fill_beat(struct odrp_sess *s)
 	w->lease_held = cpu_to_be64(held);
 	w->ctl_raddr = cpu_to_be64(s->ctl.reg.mr->iova);
 	w->ctl_rkey = cpu_to_be32(s->ctl.reg.mr->rkey);
+	w->flags = cpu_to_be32(flags);
 	ib_dma_sync_single_for_device(s->ibdev, s->beat.dma, sizeof(*w),
 				      DMA_TO_DEVICE);
 	/* Near the limit, give back what is only waiting to be reused. */
@@ -122,7 +147,7 @@ static void beat_work(struct work_struct *w)
 		return;
 	/* The last one is still on its way: do not touch its buffer. */
 	if (!atomic_read_acquire(&b->busy)) {
-		fill_beat(s);
+		fill_beat(s, 0);
 		atomic_set(&b->busy, 1);
 		err = post_beat(s);
 		if (err) {
@@ -188,6 +213,37 @@ int odrp_beat_init(struct odrp_sess *s)
 void odrp_beat_start(struct odrp_sess *s)
 {
 	queue_delayed_work(odrp_wq, &s->beat.work, 0);
+}
+
+/* Wait, for a moment, for the beat that is on its way. */
+static bool wait_idle(struct odrp_beat *b)
+{
+	unsigned int ms;
+
+	for (ms = 0; ms < BYE_MS && atomic_read_acquire(&b->busy); ms++)
+		usleep_range(1000, 1500);
+	return !atomic_read_acquire(&b->busy);
+}
+
+/*
+ * odrp_beat_bye() - say that this is the last beat
+ *
+ * The memory node then takes the pages back as soon as the connection ends,
+ * and does not wait for us to come again.  If it does not hear it, it will have
+ * waited in vain, that is all.  No beat runs any more.
+ */
+void odrp_beat_bye(struct odrp_sess *s)
+{
+	struct odrp_beat *b = &s->beat;
+
+	if (!s->admin || !s->admin->established || !s->ctl.reg.mr ||
+	    !wait_idle(b))
+		return;
+	fill_beat(s, ODRP_WIRE_BEAT_BYE);
+	atomic_set(&b->busy, 1);
+	if (post_beat(s))
+		atomic_set(&b->busy, 0);
+	wait_idle(b);
 }
 
 void odrp_beat_stop(struct odrp_sess *s)

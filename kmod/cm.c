@@ -6,6 +6,7 @@
  */
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 #include "odrp.h"
@@ -43,9 +44,18 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
 };
 
-#define conn_err(conn, fmt, ...) \
-	pr_err("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id, \
-	       &(conn)->sess->addr.dst, ##__VA_ARGS__)
+/* While mending there are many attempts, and only the last one counts. */
+#define conn_err(conn, fmt, ...) do {					\
+	if ((conn)->sess->mend.end)					\
+		pr_debug("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
+			 &(conn)->sess->addr.dst, ##__VA_ARGS__);	\
+	else								\
+		pr_err("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
+		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
+} while (0)
+
+/* While mending no step takes longer, so that a lost packet costs no more. */
+#define MEND_STEP_MS	1000
 
 static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
 {
@@ -109,6 +119,8 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct odrp_conn *conn = id->context;
 
+	if (!conn)	/* abandoned */
+		return 0;
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -130,9 +142,13 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 			 ev->status);
 		step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
 		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* It waits until all that we made on it is gone. */
+		odrp_sess_die(conn->sess, "%s", rdma_event_msg(ev->event));
+		step_done(conn, -ENODEV);
+		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		lost(conn, rdma_event_msg(ev->event));
 		break;
@@ -142,9 +158,22 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
+/* How long a step may take from now on. */
+static unsigned long step_ms(const struct odrp_conn *conn)
+{
+	unsigned long end = conn->sess->mend.end;
+
+	if (!end)
+		return READ_ONCE(odrp_connect_ms);
+	if (!time_before(jiffies, end))
+		return 0;
+	return min_t(unsigned long, jiffies_to_msecs(end - jiffies),
+		     MEND_STEP_MS);
+}
+
 static int wait_step(struct odrp_conn *conn, const char *what)
 {
-	unsigned long ms = READ_ONCE(odrp_connect_ms);
+	unsigned long ms = step_ms(conn);
 	long left;
 
 	left = wait_for_completion_killable_timeout(&conn->cm_done,
@@ -162,8 +191,7 @@ static int resolve_addr(struct odrp_conn *conn)
 {
 	struct odrp_addr *a = &conn->sess->addr;
 	struct sockaddr *src = a->src.sin_family ? (void *)&a->src : NULL;
-	unsigned long ms = READ_ONCE(odrp_connect_ms);
-	unsigned long end = jiffies + msecs_to_jiffies(ms);
+	unsigned long end = jiffies + msecs_to_jiffies(step_ms(conn));
 	int err;
 
 	do {
@@ -185,14 +213,13 @@ static int resolve_addr(struct odrp_conn *conn)
 
 static int resolve(struct odrp_conn *conn)
 {
-	unsigned long ms = READ_ONCE(odrp_connect_ms);
 	int err;
 
 	err = resolve_addr(conn);
 	if (err)
 		return err;
 	reinit_completion(&conn->cm_done);
-	err = rdma_resolve_route(conn->id, ms);
+	err = rdma_resolve_route(conn->id, step_ms(conn));
 	if (err)
 		return err;
 	return wait_step(conn, "resolving the route");
@@ -238,12 +265,13 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	h->version = cpu_to_be16(ODRP_WIRE_VERSION);
 	h->depth = cpu_to_be16(s->depth);
 	h->page_shift = ODRP_WIRE_PAGE_SHIFT;
+	/* Admin, first of all: 0. */
+	h->session = cpu_to_be64(s->id);
+	h->token = cpu_to_be64(s->token);
 	if (conn->q) {
 		h->role = ODRP_WIRE_IO;
 		h->chain = conn->chain;
 		h->queue = cpu_to_be16(conn->q->idx);
-		h->session = cpu_to_be64(s->id);
-		h->token = cpu_to_be64(s->token);
 	} else {
 		h->role = ODRP_WIRE_ADMIN;
 		h->queue = cpu_to_be16(s->nr_queues);
@@ -322,9 +350,14 @@ static int take_admin(struct odrp_conn *conn)
 	if (!beat || beat >= dead)
 		return bad(conn, "beat_ms", beat, dead / 2);
 	if (!zeros(a->resv0, sizeof(a->resv0)) ||
-	    !zeros(a->resv1, sizeof(a->resv1)) ||
 	    !zeros(a->resv2, sizeof(a->resv2)))
 		return bad(conn, "a reserved field", 1, 0);
+	if (s->id && queues != s->nr_queues)
+		return bad(conn, "max_queues", queues, s->nr_queues);
+	if (s->id && depth != s->depth)
+		return bad(conn, "depth", depth, s->depth);
+	if (s->id && be64_to_cpu(a->session) != s->id)
+		return bad(conn, "session", be64_to_cpu(a->session), s->id);
 
 	s->nr_queues = queues;
 	s->depth = depth;
@@ -332,8 +365,10 @@ static int take_admin(struct odrp_conn *conn)
 	s->token = be64_to_cpu(a->token);
 	s->beat.raddr = be64_to_cpu(a->beat_raddr);
 	s->beat.rkey = be32_to_cpu(a->beat_rkey);
+	s->sync.rkey = be32_to_cpu(a->tt_rkey);
 	s->beat.period_ms = beat;
 	s->beat.dead_ms = dead;
+	odrp_beat_forget(s);
 	atomic64_set(&s->dev->lease.limit,
 		     min_t(u64, be64_to_cpu(a->lease), s->dev->slots.nr));
 	return 0;
@@ -357,6 +392,11 @@ static int take_io(struct odrp_conn *conn)
 		return bad(conn, "queue", be16_to_cpu(a->queue), conn->q->idx);
 	if (!depth || depth > conn->depth)
 		return bad(conn, "depth", depth, conn->depth);
+	if (depth < conn->nr_reqs)
+		return bad(conn, "depth", depth, conn->nr_reqs);
+	if (conn->req_len &&
+	    (len != conn->req_len || tail != conn->tail_len))
+		return bad(conn, "req_len", len, conn->req_len);
 	if (len < sizeof(struct odrp_wire_req))
 		return bad(conn, "req_len", len, sizeof(struct odrp_wire_req));
 	if (tail && !odrp_conn_stores(conn))
@@ -423,6 +463,49 @@ void odrp_cm_disconnect(struct odrp_conn *conn)
 {
 	if (conn->established)
 		rdma_disconnect(conn->id);
+}
+
+struct abandoned {
+	struct work_struct	work;
+	struct rdma_cm_id	*id;
+};
+
+static void destroy_work(struct work_struct *w)
+{
+	struct abandoned *a = container_of(w, struct abandoned, work);
+
+	rdma_destroy_id(a->id);
+	kfree(a);
+	module_put(THIS_MODULE);	/* odrp_exit() waits for the rest */
+}
+
+/*
+ * odrp_cm_abandon() - odrp_cm_release() for who cannot wait
+ *
+ * Destroying an id says goodbye to the peer, and waits until that has been sent.
+ * A device whose QP1 has failed never sends it.  Then the module stays, and
+ * nothing else.
+ */
+void odrp_cm_abandon(struct odrp_conn *conn)
+{
+	struct abandoned *a;
+
+	if (!conn->id)
+		return;
+	a = kmalloc(sizeof(*a), GFP_KERNEL);
+	if (!a) {
+		odrp_cm_release(conn);
+		return;
+	}
+	rdma_lock_handler(conn->id);
+	conn->id->context = NULL;
+	rdma_unlock_handler(conn->id);
+	a->id = conn->id;
+	conn->id = NULL;
+	conn->established = false;
+	__module_get(THIS_MODULE);
+	INIT_WORK(&a->work, destroy_work);
+	queue_work(odrp_wq, &a->work);
 }
 
 /* After this no event of the connection is handled any more. */

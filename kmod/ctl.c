@@ -13,7 +13,10 @@
 #include "odrp.h"
 
 #define DEFAULT_DEPTH		64
-#define DEFAULT_TIMEOUT_MS	10000
+/* A page that is lost is an I/O error after 10 s at most. */
+#define DEFAULT_TIMEOUT_MS	5000
+#define DEFAULT_DEAD_AFTER_MS	4000
+#define DEFAULT_RECONNECT_MS	100
 #define MAX_TIMEOUT_MS		600000
 #define MAX_DEVICES		256
 
@@ -72,8 +75,24 @@ static int parse_backend(const char *val, bool *ret_frontswap)
 	return -EINVAL;
 }
 
+#define AT(field)	offsetof(struct odrp_options, field)
+
+static const struct {
+	const char	*key;
+	unsigned int	min, max;
+	size_t		at;	/* an int of either kind */
+} numbers[] = {
+	{ "queues", 1, ODRP_MAX_QUEUES, AT(queues) },
+	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
+	{ "timeout_ms", 1, MAX_TIMEOUT_MS, AT(timeout_ms) },
+	{ "dead_after_ms", 0, MAX_TIMEOUT_MS, AT(dead_after_ms) },
+	{ "reconnect_delay_ms", 1, MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
+	{ "id", 0, MAX_DEVICES - 1, AT(id) },
+};
+
 static int parse_pair(char *key, char *val, struct odrp_options *opt)
 {
+	unsigned int i;
 	u64 v;
 	int err;
 
@@ -89,34 +108,23 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 			opt->addr.dst.sin_port = htons(v);
 		return err;
 	}
-	if (!strcmp(key, "queues")) {
-		err = parse_u64(key, val, 1, ODRP_MAX_QUEUES, &v);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (strcmp(key, numbers[i].key))
+			continue;
+		err = parse_u64(key, val, numbers[i].min, numbers[i].max, &v);
 		if (!err)
-			opt->queues = v;
+			*(unsigned int *)((char *)opt + numbers[i].at) = v;
 		return err;
 	}
-	if (!strcmp(key, "depth")) {
-		err = parse_u64(key, val, 1, ODRP_MAX_DEPTH, &v);
-		if (!err)
-			opt->depth = v;
-		return err;
-	}
-	if (!strcmp(key, "timeout_ms")) {
-		err = parse_u64(key, val, 1, MAX_TIMEOUT_MS, &v);
-		if (!err)
-			opt->timeout_ms = v;
-		return err;
-	}
-	if (!strcmp(key, "id")) {
-		err = parse_u64(key, val, 0, MAX_DEVICES - 1, &v);
-		if (!err)
-			opt->id = v;
-		return err;
+	if (!strcmp(key, "backing")) {
+		opt->backing = strcmp(val, "none") ? val : NULL;
+		return 0;
 	}
 	if (!strcmp(key, "backend"))
 		return parse_backend(val, &opt->frontswap);
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
-	       "addr, src, port, size, queues, depth, timeout_ms, backend or id");
+	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
+	       "reconnect_delay_ms, backend, backing or id");
 	return -EINVAL;
 }
 
@@ -130,6 +138,8 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.queues		= min_t(unsigned int, num_online_cpus(), 4),
 		.depth		= DEFAULT_DEPTH,
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
+		.dead_after_ms	= DEFAULT_DEAD_AFTER_MS,
+		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
 	};
 	opt->addr.dst.sin_port = htons(ODRP_WIRE_PORT);
 

@@ -54,10 +54,8 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 	struct odrp_queue *q = req->conn->q;
 	u64 ns, ewma;
 
-	if (req->res != ODRP_SLOT_OK) {
-		odrp_stat_inc(dev, load_errors);
+	if (req->res != ODRP_SLOT_OK)
 		return;
-	}
 	ib_dma_sync_single_for_cpu(req->conn->sess->ibdev, req->bounce_dma,
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
 	odrp_block_copy(req->bio, req->iter, req->bounce, true);
@@ -76,10 +74,8 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 		ib_dma_unmap_page(req->conn->sess->ibdev, req->page_dma,
 				  ODRP_BLOCK, DMA_TO_DEVICE);
 	req->mapped = false;
-	if (req->res != ODRP_SLOT_OK) {
-		odrp_stat_inc(dev, store_errors);
+	if (req->res != ODRP_SLOT_OK)
 		return;
-	}
 	if (req->act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_stat_inc(dev, stores_unmapped);
 	else
@@ -107,6 +103,31 @@ static void settle(struct odrp_dev *dev, struct odrp_req *req)
 	}
 }
 
+static void fail_bio(struct odrp_dev *dev, struct bio *bio)
+{
+	if (bio_op(bio) == REQ_OP_READ)
+		odrp_stat_inc(dev, load_errors);
+	else
+		odrp_stat_inc(dev, store_errors);
+	bio->bi_status = BLK_STS_IOERR;
+}
+
+/*
+ * With a backing device the slot of a block is given up by backing.c, and after
+ * an invalidate without an answer nobody asks what has become of it.
+ */
+static void end_slot(struct odrp_dev *dev, struct odrp_req *req,
+		     struct bio_list *todo)
+{
+	unsigned int more;
+
+	if (dev->backing && req->res == ODRP_SLOT_FAILED)
+		more = odrp_slot_end_local(&dev->slots, req->slot);
+	else
+		more = odrp_slot_end(&dev->slots, req->slot, req->res);
+	odrp_slot_more(dev, req->slot, more, todo);
+}
+
 /*
  * odrp_req_finish() - end a request, whatever became of it
  * @todo: gets the bios that waited for its slot
@@ -118,9 +139,9 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	struct odrp_conn *conn = req->conn;
 	struct odrp_dev *dev = conn->sess->dev;
 	struct bio *bio = req->bio;
+	enum odrp_slot_result res = req->res;
 	u8 chain = conn->chain;
-	u64 slot = req->slot;
-	unsigned int more;
+	bool two = bio && dev->backing;
 
 	trace_odrp_done(conn, req);
 	if (chain == ODRP_WIRE_LOAD)
@@ -129,20 +150,18 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 		end_store(dev, req);
 	settle(dev, req);
 
-	more = odrp_slot_end(&dev->slots, slot, req->res);
-	if (more & ODRP_SLOT_END_QUEUE)
-		odrp_free_queue(dev, slot);
-	if (more & ODRP_SLOT_END_WAKE)
-		odrp_wait_take(dev, slot, todo);
-
+	if (!two)
+		end_slot(dev, req, todo);
 	if (bio) {
-		if (req->res != ODRP_SLOT_OK)
-			bio->bi_status = BLK_STS_IOERR;
+		if (res != ODRP_SLOT_OK && !two)
+			fail_bio(dev, bio);
 		odrp_acct_end(bio, ODRP_BLOCK_SECTORS, req->acct);
 	}
 	atomic_inc(&conn->answered);
 	odrp_req_put(req);	/* from here on conn may be torn down */
-	if (bio)
+	if (two)
+		odrp_backing_answered(bio, res, todo);
+	else if (bio)
 		bio_endio(bio);
 	if (chain == ODRP_WIRE_INVALIDATE)
 		odrp_free_credit(dev);
@@ -167,13 +186,32 @@ static void finish(struct odrp_req *req, struct bio_list *todo)
 static void send_done(struct odrp_req *req, const struct ib_wc *wc,
 		      struct bio_list *todo)
 {
-	if (unlikely(wc->status != IB_WC_SUCCESS)) {
-		WRITE_ONCE(req->res, ODRP_SLOT_FAILED);
+	/*
+	 * An answer says more than a SEND that was flushed: then the request has
+	 * been executed.  Without one it stays under way, for mend.c to see to.
+	 */
+	if (unlikely(wc->status != IB_WC_SUCCESS))
 		odrp_sess_fail(req->conn->sess, "sending a request: %s (%d)",
 			       ib_wc_status_msg(wc->status), wc->status);
-	}
 	if (mark(req, ODRP_REQ_SENT))
 		finish(req, todo);
+}
+
+/*
+ * odrp_req_settle() - end a request that has been executed without an answer
+ *
+ * The connection is down, nobody reaps.
+ */
+void odrp_req_settle(struct odrp_req *req)
+{
+	struct odrp_queue *q = req->conn->q;
+	struct bio_list todo;
+
+	bio_list_init(&todo);
+	if (mark(req, ODRP_REQ_DONE))
+		odrp_req_finish(req, &todo);
+	if (!bio_list_empty(&todo))
+		odrp_issue(q, &todo);
 }
 
 /* Give the NIC receives back, some at a time. */

@@ -73,7 +73,12 @@ static int do_page(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 	io.bio.bi_end_io = end_io;
 	__bio_add_page(&io.bio, page, ODRP_BLOCK, 0);
 	bio_list_init(&bios);
-	bio_list_add(&bios, &io.bio);
+	if (dev->backing) {
+		bio_list_add(&bios, odrp_backing_twin(dev, &io.bio, 0));
+		bio_endio(&io.bio);	/* when its twin has ended */
+	} else {
+		bio_list_add(&bios, &io.bio);
+	}
 	odrp_blk_issue(dev, &bios, true);
 	wait_for_completion_io(&io.done);
 	err = blk_status_to_errno(io.bio.bi_status);

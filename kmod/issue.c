@@ -56,8 +56,8 @@ static bool park(struct odrp_dev *dev, struct bio *bio, u64 slot)
 	return parked;
 }
 
-/* Move the bios that wait for a slot to todo: ODRP_SLOT_END_WAKE. */
-void odrp_wait_take(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+/* Move the bios that wait for a slot to todo. */
+static void take_waiting(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
 {
 	struct odrp_wait *w = wait_of(dev, slot);
 	struct bio_list others;
@@ -71,15 +71,20 @@ void odrp_wait_take(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
 	spin_unlock_bh(&w->lock);
 }
 
-static void end_slot(struct odrp_dev *dev, u64 slot,
-		     enum odrp_slot_result res, struct bio_list *todo)
+/* Do what odrp_slot_end() has left to do: ODRP_SLOT_END_* bits. */
+void odrp_slot_more(struct odrp_dev *dev, u64 slot, unsigned int more,
+		    struct bio_list *todo)
 {
-	unsigned int more = odrp_slot_end(&dev->slots, slot, res);
-
 	if (more & ODRP_SLOT_END_QUEUE)
 		odrp_free_queue(dev, slot);
 	if (more & ODRP_SLOT_END_WAKE)
-		odrp_wait_take(dev, slot, todo);
+		take_waiting(dev, slot, todo);
+}
+
+static void end_slot(struct odrp_dev *dev, u64 slot,
+		     enum odrp_slot_result res, struct bio_list *todo)
+{
+	odrp_slot_more(dev, slot, odrp_slot_end(&dev->slots, slot, res), todo);
 }
 
 /* Copy one block between a page and the bio's segments from iter on. */
@@ -197,6 +202,8 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 		attach_load(req);
 	else
 		attach_store(dev, req);
+	if (dev->backing)
+		odrp_backing_begin(bio);
 	if (bio_flagged(bio, BIO_CHAIN))
 		bio_inc_remaining(bio);
 	odrp_batch_add(b, req, todo);
@@ -204,14 +211,17 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 }
 
 static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
-				u64 slot)
+				u64 slot, bool local)
 {
+	bool store = bio_op(bio) != REQ_OP_READ;
 	enum odrp_slot_act act;
 
-	if (bio_op(bio) == REQ_OP_READ)
-		return odrp_slot_begin_load(&dev->slots, slot);
-
-	act = odrp_slot_begin_store(&dev->slots, slot);
+	if (local)
+		act = odrp_slot_begin_local(&dev->slots, slot, store);
+	else if (store)
+		act = odrp_slot_begin_store(&dev->slots, slot);
+	else
+		act = odrp_slot_begin_load(&dev->slots, slot);
 	if (act == ODRP_SLOT_DO_CANCELLED) {
 		atomic64_dec(&dev->free.pending);
 		odrp_stat_inc(dev, invalidates_cancelled);
@@ -219,20 +229,28 @@ static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
 	return act;
 }
 
-static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
-			     struct bio *bio, struct bio_list *todo)
+/* Return: ODRP_SLOT_DO_WAIT when the bio has been parked. */
+static enum odrp_slot_act begin_or_park(struct odrp_dev *dev, struct bio *bio,
+					bool local)
 {
 	u64 slot = bio_slot(bio);
 	enum odrp_slot_act act;
 
 	do {
-		act = begin(dev, bio, slot);
-		if (act != ODRP_SLOT_DO_WAIT)
-			break;
-		if (park(dev, bio, slot))
-			return WENT_PARKED;
-	} while (1);
+		act = begin(dev, bio, slot, local);
+	} while (act == ODRP_SLOT_DO_WAIT && !park(dev, bio, slot));
+	return act;
+}
 
+static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
+			      struct bio *bio, struct bio_list *todo)
+{
+	enum odrp_slot_act act = begin_or_park(dev, bio, false);
+	u64 slot;
+
+	if (act == ODRP_SLOT_DO_WAIT)
+		return WENT_PARKED;
+	slot = bio_slot(bio);
 	switch (act) {
 	case ODRP_SLOT_DO_ZERO:
 		load_zeros(dev, bio);
@@ -254,6 +272,40 @@ static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
 	return send_block(dev, b, bio, act, todo);
 }
 
+static enum went issue_local(struct odrp_dev *dev, struct bio *bio)
+{
+	switch (begin_or_park(dev, bio, true)) {
+	case ODRP_SLOT_DO_WAIT:
+		return WENT_PARKED;
+	case ODRP_SLOT_DO_ZERO:
+		load_zeros(dev, bio);
+		return WENT_ENDED;
+	default:
+		odrp_backing_alone(bio);
+		return WENT_OUT;
+	}
+}
+
+/*
+ * BLK_STS_IOERR comes of a session that is dead, here as well: for want of
+ * requests, or of a slot that is UNKNOWN.
+ */
+static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
+			     struct bio *bio, struct bio_list *todo)
+{
+	enum went went;
+
+	if (!dev->backing)
+		return issue_remote(dev, b, bio, todo);
+	if (odrp_dev_serves(dev)) {
+		went = issue_remote(dev, b, bio, todo);
+		if (went != WENT_FAILED || bio->bi_status != BLK_STS_IOERR)
+			return went;
+		bio->bi_status = BLK_STS_OK;
+	}
+	return issue_local(dev, bio);
+}
+
 static void count_error(struct odrp_dev *dev, struct bio *bio)
 {
 	if (bio_op(bio) == REQ_OP_READ)
@@ -263,10 +315,10 @@ static void count_error(struct odrp_dev *dev, struct bio *bio)
 }
 
 /* Fail what has not been issued of a bio. */
-void odrp_bio_fail(struct odrp_dev *dev, struct bio *bio, blk_status_t status)
+static void fail(struct odrp_dev *dev, struct bio *bio)
 {
 	count_error(dev, bio);
-	bio->bi_status = status;
+	bio->bi_status = BLK_STS_IOERR;
 	bio_endio(bio);
 }
 
@@ -284,8 +336,8 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 		multi = true;
 	}
 	while (bio->bi_iter.bi_size) {
-		if (!odrp_dev_live(dev)) {
-			odrp_bio_fail(dev, bio, BLK_STS_IOERR);
+		if (!odrp_dev_serves(dev) && !dev->backing) {
+			fail(dev, bio);
 			return;
 		}
 		switch (issue_block(dev, b, bio, todo)) {

@@ -4,13 +4,14 @@
  *
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
- * slots), sess.c and cm.c (connections), beat.c (heartbeat and lease), ctl.c
- * and sysfs.c (users).
+ * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
+ * backing.c (a second copy), ctl.c and sysfs.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
  *   odrp_dev.lock (mutex)	openers, removal
  *   odrp_wait.lock (bh)	bios that wait for one slot
+ *   odrp_sess.lock (bh)	moves that queue the mending, and going live
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
  * Nothing on the data path takes a mutex, allocates, or holds a lock with
  * interrupts off: ib_post_send() may run the whole transport in the caller.
@@ -56,6 +57,7 @@
 static_assert(PAGE_SIZE == ODRP_BLOCK);
 
 struct odrp_dev;
+struct odrp_backing;
 struct odrp_sess;
 struct odrp_queue;
 struct odrp_conn;
@@ -79,6 +81,7 @@ struct odrp_conn;
  * @st:		generation << 16 | ODRP_REQ_*
  * @res:	how it ended, for the slot
  * @act:	what was begun with the slot: decides the accounting
+ * @sends:	how often it has been posted
  * @bio, @iter:	loads and stores: the block of the bio (a single 4 KB block)
  * @hdr:	struct odrp_wire_req and recycle words, also those that are sent
  *		behind the page
@@ -94,6 +97,7 @@ struct odrp_req {
 	atomic_t		st;
 	u16			idx;
 	bool			mapped;	/* page_dma is valid */
+	u8			sends;
 	enum odrp_slot_result	res;
 	enum odrp_slot_act	act;
 	u64			slot;
@@ -121,12 +125,15 @@ struct odrp_reg {			/* one fast registration */
 /*
  * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
  * @live:	requests may be posted; guarded by @lock
+ * @paused:	not live, but may be again: requests wait; guarded by @lock
  * @next_r:	number of the next request; guarded by @lock
  * @unsignaled:	requests since the last that asks for the completion of its
  *		SEND; guarded by @lock
  * @free:	requests not in use; guarded by @lock
  * @nr_free:	their number; guarded by @lock
  * @waiting:	bios that wait for a request; guarded by @lock
+ * @unsent:	requests that could not be posted, oldest first, chained by
+ *		->next; guarded by @lock
  * @answered:	how many requests have ended; what pollers watch
  * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
  */
@@ -162,11 +169,13 @@ struct odrp_conn {
 	/* requests */
 	spinlock_t		lock;
 	bool			live;
+	bool			paused;
 	u32			next_r;
 	unsigned int		unsignaled;
 	struct odrp_req		*free;
 	unsigned int		nr_free;
 	struct bio_list		waiting;
+	struct odrp_req		*unsent;
 	atomic_t		answered;
 	atomic_t		pollers;
 	wait_queue_head_t	idle;	/* all requests free, no pollers */
@@ -250,6 +259,32 @@ struct odrp_beat {
 	struct delayed_work	work;
 };
 
+/* Where an entry of the memory node's table is read to. */
+struct odrp_sync {
+	__be64			*entry;
+	u64			dma;
+	u32			rkey;	/* of the table */
+};
+
+/*
+ * struct odrp_mend - taking the session up again
+ * @broken:	a connection has broken since the attempt began; guarded by
+ *		odrp_sess.lock
+ * @buried:	the session is dead, and all has been torn down
+ * @lost_at: jiffies
+ * @end:	when the attempts end; 0: not mending, nothing ends
+ * @last_err:	of the last attempt
+ */
+struct odrp_mend {
+	struct work_struct	work;
+	wait_queue_head_t	wake;
+	bool			broken;
+	bool			buried;
+	unsigned long		lost_at;
+	unsigned long		end;
+	int			last_err;
+};
+
 struct odrp_sess {
 	struct odrp_dev		*dev;
 	atomic_t		state;	/* enum odrp_state */
@@ -264,9 +299,9 @@ struct odrp_sess {
 	struct odrp_queue	*queues;
 	struct odrp_beat	beat;
 	struct odrp_ctl_buf	ctl;
-	bool			was_live;
-	struct work_struct	dead_work;
-	struct completion	dead_done;
+	struct odrp_sync	sync;
+	struct odrp_mend	mend;
+	spinlock_t		lock;
 	struct delayed_work	watch_work;
 };
 
@@ -326,6 +361,11 @@ struct odrp_stats {
 	u64	beats;			/* heartbeats written */
 	u64	frontswap_loads;	/* loads that came by frontswap */
 	u64	frontswap_stores;	/* stores that came by frontswap */
+	u64	reconnects;		/* the session was taken up again */
+	u64	resent;			/* requests sent again after that */
+	u64	backing_stores;		/* written to the backing device */
+	u64	backing_loads;		/* read from it */
+	u64	backing_errors;		/* ... that it failed */
 	struct odrp_hist load_ns;
 	struct odrp_hist store_ns;
 };
@@ -347,7 +387,10 @@ struct odrp_dev {
 	wait_queue_head_t	room;	/* writers that wait for fewer */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
+	unsigned int		reconnect_delay_ms;
+	unsigned int		dead_after_ms;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
+	struct odrp_backing	*backing;	/* NULL: none */
 	struct odrp_stats __percpu *stats;
 };
 
@@ -367,9 +410,12 @@ static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 	return atomic_read(&s->state);
 }
 
-static inline bool odrp_dev_live(const struct odrp_dev *dev)
+/* Requests are served, now or when the session has been taken up again. */
+static inline bool odrp_dev_serves(const struct odrp_dev *dev)
 {
-	return odrp_sess_state(&dev->sess) == ODRP_LIVE;
+	enum odrp_state state = odrp_sess_state(&dev->sess);
+
+	return state == ODRP_LIVE || state == ODRP_LOST;
 }
 
 /* main.c */
@@ -391,7 +437,10 @@ struct odrp_options {
 	unsigned int		queues;
 	unsigned int		depth;
 	unsigned int		timeout_ms;
+	unsigned int		reconnect_delay_ms;
+	unsigned int		dead_after_ms;
 	bool			frontswap;
+	const char		*backing;	/* NULL: none */
 };
 
 /* dev.c: a device from add to remove */
@@ -423,13 +472,27 @@ static inline int odrp_frontswap_add(struct odrp_dev *dev)
 static inline void odrp_frontswap_del(struct odrp_dev *dev) { }
 #endif
 
+/* backing.c: a copy on a local device */
+int odrp_backing_add(struct odrp_dev *dev, const char *path);
+void odrp_backing_del(struct odrp_dev *dev);
+const char *odrp_backing_path(const struct odrp_dev *dev);
+struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
+			      unsigned int offset);
+void odrp_backing_wait_room(struct odrp_dev *dev);
+void odrp_backing_begin(struct bio *bio);
+void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
+			   struct bio_list *todo);
+void odrp_backing_alone(struct bio *bio);
+void odrp_backing_forget(struct odrp_dev *dev, u64 slot);
+void odrp_backing_say(struct odrp_dev *dev);
+
 /* issue.c: bios to requests */
 bool odrp_issue(struct odrp_queue *q, struct bio_list *todo);
 struct odrp_queue *odrp_queue_here(struct odrp_dev *dev);
-void odrp_bio_fail(struct odrp_dev *dev, struct bio *bio, blk_status_t status);
 void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 		     bool to_bio);
-void odrp_wait_take(struct odrp_dev *dev, u64 slot, struct bio_list *todo);
+void odrp_slot_more(struct odrp_dev *dev, u64 slot, unsigned int more,
+		    struct bio_list *todo);
 
 /* io.c: requests to the wire */
 void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q);
@@ -441,6 +504,8 @@ void odrp_req_put(struct odrp_req *req);
 void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
 void odrp_wait_room(struct odrp_dev *dev);
 void odrp_req_fill(struct odrp_req *req, u64 slot);
+void odrp_conn_resume(struct odrp_conn *conn);
+void odrp_conn_abort_unsent(struct odrp_conn *conn);
 
 /* done.c: the wire to completions */
 int odrp_conn_poll(struct irq_poll *iop, int budget);
@@ -451,6 +516,7 @@ void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void odrp_req_finish(struct odrp_req *req, struct bio_list *todo);
 void odrp_poll_loads(struct odrp_queue *q);
 void odrp_conn_fail_posted(struct odrp_conn *conn);
+void odrp_req_settle(struct odrp_req *req);
 
 /* free.c: freed slots */
 int odrp_free_init(struct odrp_dev *dev);
@@ -469,11 +535,16 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 int odrp_conn_make_qp(struct odrp_conn *conn);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
+void odrp_conn_pause(struct odrp_conn *conn);
 void odrp_conn_close(struct odrp_conn *conn);
+void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);
 void odrp_conn_halt(struct odrp_conn *conn);
+void odrp_conn_unplug(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
+int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
+		   unsigned int ms);
 int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 		  const u64 *dma, unsigned int nr);
 void odrp_reg_free(struct odrp_reg *reg);
@@ -482,6 +553,7 @@ void odrp_reg_free(struct odrp_reg *reg);
 int odrp_cm_connect(struct odrp_conn *conn);
 void odrp_cm_disconnect(struct odrp_conn *conn);
 void odrp_cm_release(struct odrp_conn *conn);
+void odrp_cm_abandon(struct odrp_conn *conn);
 
 /* sess.c: the session */
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
@@ -492,12 +564,25 @@ void odrp_sess_close(struct odrp_sess *s);
 void odrp_sess_free(struct odrp_sess *s);
 __printf(2, 3)
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...);
+__printf(2, 3)
+void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...);
+void odrp_sess_each_conn(struct odrp_sess *s,
+			 void (*fn)(struct odrp_conn *conn));
+void odrp_sess_hang_up(struct odrp_sess *s);
+void odrp_sess_watch(struct odrp_sess *s);
+
+/* mend.c: taking the session up again */
+void odrp_mend_prepare(struct odrp_sess *s);
+int odrp_sync_init(struct odrp_sess *s);
+void odrp_sync_exit(struct odrp_sess *s);
 
 /* beat.c: heartbeat and lease */
 void odrp_beat_prepare(struct odrp_sess *s);
 int odrp_beat_init(struct odrp_sess *s);
 void odrp_beat_start(struct odrp_sess *s);
 void odrp_beat_stop(struct odrp_sess *s);
+void odrp_beat_bye(struct odrp_sess *s);
+void odrp_beat_forget(struct odrp_sess *s);
 void odrp_beat_exit(struct odrp_sess *s);
 
 /* stats.c */

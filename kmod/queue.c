@@ -120,7 +120,7 @@ int odrp_conn_make_qp(struct odrp_conn *conn)
 {
 	struct ib_device *ibdev = conn->sess->ibdev;
 	unsigned int nr_reqs = conn->q ? conn->depth : 0;
-	/* Registrations, a beat, and the marker of ib_drain_sq(). */
+	/* Registrations or a READ, a beat, and the marker of ib_drain_sq(). */
 	unsigned int nr_send = nr_reqs * (odrp_conn_lazy(conn) ?
 					  ODRP_SIGNAL_EVERY : 1) +
 			       regs_of(conn) + 3;
@@ -163,51 +163,59 @@ int odrp_conn_make_qp(struct odrp_conn *conn)
 	return post_recvs(conn);
 }
 
-struct reg_wait {
+struct waiter {
 	struct ib_cqe		cqe;
 	struct completion	done;
 	enum ib_wc_status	status;
 };
 
-static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
+static void wake_waiter(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct reg_wait *w = container_of(wc->wr_cqe, struct reg_wait, cqe);
+	struct waiter *w = container_of(wc->wr_cqe, struct waiter, cqe);
 
 	w->status = wc->status;
 	complete(&w->done);
 }
 
 /*
- * Post the registration and wait for it.  The wait is not interruptible, and
- * a device that never completes is given up only by breaking the QP: its
- * flush completes the request, so that nothing points into this stack.
+ * odrp_post_wait() - post one work request and wait for it
+ * @wr: its completion is asked for here
+ *
+ * The wait is not interruptible, and a device that never completes is given up
+ * only by breaking the QP: its flush completes the request, so that nothing
+ * points into this stack.
  */
-static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
+int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
+		   unsigned int ms)
 {
-	struct reg_wait w = { .cqe.done = reg_done };
-	struct ib_reg_wr wr = {
-		.wr = {
-			.wr_cqe		= &w.cqe,
-			.opcode		= IB_WR_REG_MR,
-			.send_flags	= IB_SEND_SIGNALED,
-		},
-		.mr	= mr,
-		.key	= mr->rkey,
-		.access	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE,
-	};
+	struct waiter w = { .cqe.done = wake_waiter };
 	int err;
 
 	init_completion(&w.done);
-	err = ib_post_send(conn->qp, &wr.wr, NULL);
+	wr->wr_cqe = &w.cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	err = ib_post_send(conn->qp, wr, NULL);
 	if (err)
 		return err;
-	if (!wait_for_completion_timeout(&w.done,
-					 msecs_to_jiffies(REG_TIMEOUT_MS))) {
+	if (!wait_for_completion_timeout(&w.done, msecs_to_jiffies(ms))) {
 		ib_drain_qp(conn->qp);
 		wait_for_completion(&w.done);
 		return -ETIMEDOUT;
 	}
 	return w.status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
+{
+	struct ib_reg_wr wr = {
+		.wr.opcode	= IB_WR_REG_MR,
+		.mr		= mr,
+		.key		= mr->rkey,
+		.access		= IB_ACCESS_LOCAL_WRITE |
+				  IB_ACCESS_REMOTE_WRITE,
+	};
+
+	return odrp_post_wait(conn, &wr.wr, REG_TIMEOUT_MS);
 }
 
 /*
@@ -398,22 +406,37 @@ void odrp_conn_start(struct odrp_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* No request is posted from now on; those that wait for one fail. */
+/* No request is posted until odrp_conn_resume(); all wait. */
+void odrp_conn_pause(struct odrp_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->paused = true;
+	conn->live = false;
+	spin_unlock_bh(&conn->lock);
+}
+
+/* No request is posted from now on; bios that wait for one do without. */
 void odrp_conn_close(struct odrp_conn *conn)
 {
-	struct bio_list waiting;
+	struct bio_list waiting, todo;
 	struct bio *bio;
 
 	spin_lock_bh(&conn->lock);
 	conn->live = false;
+	conn->paused = false;
 	waiting = conn->waiting;
 	bio_list_init(&conn->waiting);
 	spin_unlock_bh(&conn->lock);
 
+	/* The session serves nobody any more: they fail, or go elsewhere. */
+	bio_list_init(&todo);
 	while ((bio = bio_list_pop(&waiting))) {
 		odrp_unpark(conn->sess->dev, 1);
-		odrp_bio_fail(conn->sess->dev, bio, BLK_STS_IOERR);
+		bio_list_add(&todo, bio);
 	}
+	if (!bio_list_empty(&todo))
+		odrp_issue(conn->q, &todo);
+	odrp_conn_abort_unsent(conn);
 	wake_up_all(&conn->sess->dev->room);
 }
 
@@ -428,12 +451,12 @@ static bool is_idle(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_stop() - end what is in flight
+ * odrp_conn_quiesce() - have neither NIC touch what is in flight any more
  *
- * After odrp_conn_close().  Sends complete or are flushed; requests without
- * an answer fail.  What another CPU is preparing to post fails there.
+ * After odrp_conn_pause() or odrp_conn_close().  Sends complete or are flushed;
+ * what has no answer stays as it is.
  */
-void odrp_conn_stop(struct odrp_conn *conn)
+void odrp_conn_quiesce(struct odrp_conn *conn)
 {
 	if (conn->established)
 		ib_drain_qp(conn->qp);
@@ -441,6 +464,17 @@ void odrp_conn_stop(struct odrp_conn *conn)
 	smp_mb();
 	while (atomic_read(&conn->pollers))
 		usleep_range(50, 200);
+}
+
+/*
+ * odrp_conn_stop() - end what is in flight
+ *
+ * After odrp_conn_close().  Requests without an answer fail.  What another CPU
+ * is preparing to post fails there.
+ */
+void odrp_conn_stop(struct odrp_conn *conn)
+{
+	odrp_conn_quiesce(conn);
 	if (!conn->started)
 		return;
 	odrp_conn_fail_posted(conn);
@@ -455,20 +489,28 @@ void odrp_conn_halt(struct odrp_conn *conn)
 	conn->irq_on = false;
 }
 
+/* The connection's own: what a new one does not need stays. */
+void odrp_conn_unplug(struct odrp_conn *conn)
+{
+	if (conn->qp)
+		rdma_destroy_qp(conn->id);
+	conn->qp = NULL;
+	if (conn->cq)
+		ib_destroy_cq(conn->cq);
+	conn->cq = NULL;
+	atomic_set(&conn->recv_used, 0);
+	conn->established = false;
+}
+
 /* Give back to the device what came from it, except the CM id. */
 void odrp_conn_destroy(struct odrp_conn *conn)
 {
 	unsigned int i;
 
-	if (conn->qp)
-		rdma_destroy_qp(conn->id);
-	conn->qp = NULL;
+	odrp_conn_unplug(conn);
 	for (i = 0; i < conn->nr_regs; i++)
 		odrp_reg_free(&conn->regs[i]);
 	conn->nr_regs = 0;
-	if (conn->cq)
-		ib_destroy_cq(conn->cq);
-	conn->cq = NULL;
 	for (i = 0; i < conn->nr_reqs; i++)
 		free_req(conn, &conn->reqs[i]);
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The session: all connections to the memory node, from the first to the end.
- * Its states are in state.h.  A session that fails stays dead: its device
- * fails all I/O until it is removed.
+ * Its states are in state.h.  One whose connections break is taken up again by
+ * mend.c; one that is dead stays dead: its device fails all I/O until it is
+ * removed, unless it has a backing device (backing.c).
  *
  * Time-outs: a watch looks through the outstanding requests; one that is over
- * its deadline kills the session.  Nothing waits for ever.
+ * its deadline breaks the session.  Nothing waits for ever.
  */
-#include <linux/blkdev.h>
-#include <linux/kobject.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -38,34 +37,81 @@ bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
 	return true;
 }
 
+static void say(struct odrp_sess *s, const char *level, const char *what,
+		const char *fmt, va_list *args)
+{
+	struct va_format vaf = { .fmt = fmt, .va = args };
+
+	printk("%s" KBUILD_MODNAME ": odrp%d: %pISpc: %s: %pV\n", level,
+	       s->dev->id, &s->addr.dst, what, &vaf);
+}
+
+/* Return: whether this call has made it dead.  Under s->lock. */
+static bool to_dead(struct odrp_sess *s)
+{
+	enum odrp_state from;
+
+	lockdep_assert_held(&s->lock);
+	if (!odrp_sess_move(s, ODRP_DEAD, &from))
+		return false;
+	/* While connecting, the connecting thread cleans up. */
+	if (from != ODRP_CONNECTING)
+		queue_work(odrp_wq, &s->mend.work);
+	return true;
+}
+
 /*
- * odrp_sess_fail() - something went wrong that a session does not survive
+ * odrp_sess_fail() - something went wrong that a connection does not survive
  *
- * Any context but hard interrupt.  The first one prints and starts the end;
- * all others, and those of a session that is being closed, do nothing.
+ * Any context but hard interrupt.  The first one prints, and has the session
+ * taken up again; one that was not live yet is dead.
  */
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 {
 	enum odrp_state from;
-	struct va_format vaf;
+	bool lost, dead;
 	va_list args;
 
-	if (!odrp_sess_move(s, ODRP_DEAD, &from))
+	spin_lock_bh(&s->lock);
+	lost = odrp_sess_move(s, ODRP_LOST, &from);
+	dead = from == ODRP_CONNECTING && to_dead(s);
+	if (lost)
+		queue_work(odrp_wq, &s->mend.work);
+	else if (from == ODRP_LOST)
+		s->mend.broken = true;
+	spin_unlock_bh(&s->lock);
+	if (!lost && !dead)
 		return;
 	va_start(args, fmt);
-	vaf.fmt = fmt;
-	vaf.va = &args;
-	pr_err("odrp%d: %pISpc: session is dead: %pV\n", s->dev->id,
-	       &s->addr.dst, &vaf);
+	if (dead)
+		say(s, KERN_ERR, "session is dead", fmt, &args);
+	else
+		say(s, KERN_WARNING, "connection lost", fmt, &args);
 	va_end(args);
-	/* While connecting, the connecting thread cleans up. */
-	if (from == ODRP_LIVE)
-		queue_work(odrp_wq, &s->dead_work);
 }
 
-typedef void (*conn_fn)(struct odrp_conn *conn);
+/*
+ * odrp_sess_die() - something went wrong that a session does not survive
+ *
+ * Any context but hard interrupt.  The first one prints and starts the end;
+ * all others, and those of a session that is being closed, do nothing.
+ */
+void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...)
+{
+	va_list args;
+	bool dead;
 
-static void for_each_conn(struct odrp_sess *s, conn_fn fn)
+	spin_lock_bh(&s->lock);
+	dead = to_dead(s);
+	spin_unlock_bh(&s->lock);
+	if (!dead)
+		return;
+	va_start(args, fmt);
+	say(s, KERN_ERR, "session is dead", fmt, &args);
+	va_end(args);
+}
+
+void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn))
 {
 	unsigned int i, c;
 
@@ -80,41 +126,32 @@ static void for_each_conn(struct odrp_sess *s, conn_fn fn)
 }
 
 /*
- * End all connections and everything on them.  One phase for all of them
- * before the next begins: a completion on one may resume a bio on another.
- * The CM ids go last; a device that is being removed waits for them.
+ * odrp_sess_hang_up() - end all connections and everything on them
+ *
+ * One phase for all of them before the next begins: a completion on one may
+ * resume a bio on another.  The CM ids go last; a device that is being removed
+ * waits for them.  What is gone already is no matter.
  */
-static void hang_up(struct odrp_sess *s)
+void odrp_sess_hang_up(struct odrp_sess *s)
 {
 	unsigned int noio = memalloc_noio_save();
 
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
-	for_each_conn(s, odrp_conn_close);
-	for_each_conn(s, odrp_conn_stop);
+	odrp_sess_each_conn(s, odrp_conn_close);
+	odrp_sess_each_conn(s, odrp_conn_stop);
 	/* No bio waits for us any more; from here on memory may be taken. */
-	for_each_conn(s, odrp_cm_disconnect);
-	for_each_conn(s, odrp_conn_halt);
+	odrp_sess_each_conn(s, odrp_cm_disconnect);
+	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_beat_exit(s);
-	for_each_conn(s, odrp_conn_destroy);
+	odrp_sync_exit(s);
+	odrp_sess_each_conn(s, odrp_conn_destroy);
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
-	for_each_conn(s, odrp_cm_release);
+	odrp_sess_each_conn(s, odrp_cm_release);
 	s->ibdev = NULL;
 	memalloc_noio_restore(noio);
-}
-
-static void dead_work(struct work_struct *w)
-{
-	struct odrp_sess *s = container_of(w, struct odrp_sess, dead_work);
-	static char *env[] = { "ODRP_STATE=dead", NULL };
-	struct gendisk *disk = READ_ONCE(s->dev->disk);
-
-	hang_up(s);
-	if (disk)
-		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
-	complete_all(&s->dead_done);
 }
 
 /* The first request of a connection that is over its deadline, if any. */
@@ -161,6 +198,11 @@ static void watch_work(struct work_struct *w)
 			return;
 		}
 	}
+	odrp_sess_watch(s);
+}
+
+void odrp_sess_watch(struct odrp_sess *s)
+{
 	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
 }
 
@@ -174,7 +216,10 @@ static int open_admin(struct odrp_sess *s)
 	err = odrp_cm_connect(s->admin);
 	if (err)
 		return err;
-	return odrp_beat_init(s);
+	err = odrp_beat_init(s);
+	if (err)
+		return err;
+	return odrp_sync_init(s);
 }
 
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
@@ -226,9 +271,9 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 	enum odrp_state from;
 	int err;
 
-	INIT_WORK(&s->dead_work, dead_work);
+	spin_lock_init(&s->lock);
+	odrp_mend_prepare(s);
 	INIT_DELAYED_WORK(&s->watch_work, watch_work);
-	init_completion(&s->dead_done);
 	odrp_beat_prepare(s);
 	s->nr_queues = queues;
 	s->depth = depth;
@@ -245,8 +290,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 		err = -ECONNRESET;	/* lost again, and said so */
 		goto close;
 	}
-	s->was_live = true;
-	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
+	odrp_sess_watch(s);
 	return 0;
 
 close:
@@ -263,18 +307,23 @@ void odrp_sess_close(struct odrp_sess *s)
 {
 	enum odrp_state from;
 
+	spin_lock_bh(&s->lock);
 	odrp_sess_move(s, ODRP_CLOSING, &from);
-	/* Who made it dead may only be about to queue the work. */
-	if (from == ODRP_DEAD && s->was_live)
-		wait_for_completion(&s->dead_done);
-	flush_work(&s->dead_work);
-	hang_up(s);
+	spin_unlock_bh(&s->lock);
+	/* From here on nobody queues it. */
+	wake_up_all(&s->mend.wake);
+	flush_work(&s->mend.work);
+	if (from == ODRP_LIVE || from == ODRP_CONNECTING) {
+		odrp_beat_stop(s);
+		odrp_beat_bye(s);
+	}
+	odrp_sess_hang_up(s);
 	odrp_sess_move(s, ODRP_CLOSED, &from);
 }
 
 void odrp_sess_free(struct odrp_sess *s)
 {
-	for_each_conn(s, odrp_conn_free);
+	odrp_sess_each_conn(s, odrp_conn_free);
 	kfree(s->queues);
 	s->queues = NULL;
 	s->admin = NULL;

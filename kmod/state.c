@@ -11,10 +11,12 @@
 
 static const u8 from_mask[ODRP_NR_STATES] = {
 	[ODRP_CONNECTING] = FROM(ODRP_INIT),
-	[ODRP_LIVE]	  = FROM(ODRP_CONNECTING),
-	[ODRP_DEAD]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LIVE),
+	[ODRP_LIVE]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LOST),
+	[ODRP_LOST]	  = FROM(ODRP_LIVE),
+	[ODRP_DEAD]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LIVE) |
+			    FROM(ODRP_LOST),
 	[ODRP_CLOSING]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LIVE) |
-			    FROM(ODRP_DEAD),
+			    FROM(ODRP_LOST) | FROM(ODRP_DEAD),
 	[ODRP_CLOSED]	  = FROM(ODRP_INIT) | FROM(ODRP_CLOSING),
 };
 
@@ -22,6 +24,7 @@ static const char * const names[ODRP_NR_STATES] = {
 	[ODRP_INIT]	  = "init",
 	[ODRP_CONNECTING] = "connecting",
 	[ODRP_LIVE]	  = "live",
+	[ODRP_LOST]	  = "lost",
 	[ODRP_DEAD]	  = "dead",
 	[ODRP_CLOSING]	  = "closing",
 	[ODRP_CLOSED]	  = "closed",

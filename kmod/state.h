@@ -2,12 +2,16 @@
 /*
  * States of a session and the one table of what may follow what.  Pure.
  *
- *	INIT -> CONNECTING -> LIVE -> CLOSING -> CLOSED
- *	             |          |       ^
- *	             +-> DEAD <-+       |
- *	                  +-------------+
+ *	INIT -> CONNECTING -> LIVE <-> LOST
+ *	             |         |        |
+ *	             +-------> +-> DEAD <
+ *	                       |    |
+ *	        (all of these) +----+-> CLOSING -> CLOSED
  *
- * DEAD is for ever: its device fails all I/O until it is removed.
+ * LOST: requests wait, those under way as well as new ones, while the session
+ * is taken up again on new connections (mend.c).  When that does not succeed in
+ * time it is DEAD, for ever: its device fails all I/O until it is removed, or goes
+ * on with its backing device.
  */
 #ifndef _ODRP_STATE_H
 #define _ODRP_STATE_H
@@ -18,6 +22,7 @@ enum odrp_state {
 	ODRP_INIT,		/* nothing is connected */
 	ODRP_CONNECTING,	/* hot_add is at work */
 	ODRP_LIVE,		/* requests are served */
+	ODRP_LOST,		/* connections have broken: requests wait */
 	ODRP_DEAD,		/* failed: no request is served any more */
 	ODRP_CLOSING,		/* hot_remove is at work */
 	ODRP_CLOSED,		/* disconnected */

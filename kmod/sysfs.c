@@ -67,6 +67,11 @@ COUNTER(doorbells);
 COUNTER(beats);
 COUNTER(frontswap_loads);
 COUNTER(frontswap_stores);
+COUNTER(reconnects);
+COUNTER(resent);
+COUNTER(backing_stores);
+COUNTER(backing_loads);
+COUNTER(backing_errors);
 
 static int emit_hist(const struct odrp_hist *h, char *buf)
 {
@@ -139,6 +144,13 @@ static ssize_t backend_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(backend);
 
+static ssize_t backing_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%s\n", odrp_backing_path(to_odrp(d)));
+}
+static DEVICE_ATTR_RO(backing);
+
 static ssize_t lease_show(struct device *d, struct device_attribute *attr,
 			  char *buf)
 {
@@ -198,28 +210,40 @@ static ssize_t drain_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(drain);
 
-static ssize_t io_timeout_ms_show(struct device *d,
-				  struct device_attribute *attr, char *buf)
+/* A setting in milliseconds. */
+static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
+		      unsigned int *field, const char *buf, size_t count)
 {
-	return sysfs_emit(buf, "%u\n", to_odrp(d)->timeout_ms);
-}
-
-static ssize_t io_timeout_ms_store(struct device *d,
-				   struct device_attribute *attr,
-				   const char *buf, size_t count)
-{
-	struct odrp_dev *dev = to_odrp(d);
 	unsigned int ms;
 
-	if (kstrtouint(buf, 0, &ms) || !ms || ms > MAX_TIMEOUT_MS) {
-		pr_err("odrp%d: io_timeout_ms: '%.*s': expected 1 to %u\n",
-		       dev->id, (int)strcspn(buf, "\n"), buf, MAX_TIMEOUT_MS);
+	if (kstrtouint(buf, 0, &ms) || ms < min || ms > MAX_TIMEOUT_MS) {
+		pr_err("odrp%d: %s: '%.*s': expected %u to %u\n", dev->id,
+		       name, (int)strcspn(buf, "\n"), buf, min, MAX_TIMEOUT_MS);
 		return -EINVAL;
 	}
-	WRITE_ONCE(dev->timeout_ms, ms);
+	WRITE_ONCE(*field, ms);
 	return count;
 }
-static DEVICE_ATTR_RW(io_timeout_ms);
+
+#define MILLISECONDS(name, field, min)					\
+static ssize_t name##_show(struct device *d,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_odrp(d)->field));	\
+}									\
+static ssize_t name##_store(struct device *d,				\
+			    struct device_attribute *attr,		\
+			    const char *buf, size_t count)		\
+{									\
+	struct odrp_dev *dev = to_odrp(d);				\
+									\
+	return set_ms(dev, #name, min, &dev->field, buf, count);	\
+}									\
+static DEVICE_ATTR_RW(name)
+
+MILLISECONDS(io_timeout_ms, timeout_ms, 1);
+MILLISECONDS(dead_after_ms, dead_after_ms, 0);
+MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1);
 
 #define A(name)	(&dev_attr_##name.attr)
 
@@ -230,10 +254,12 @@ static struct attribute *attrs[] = {
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
 	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
-	A(frontswap_loads), A(frontswap_stores),
+	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),
+	A(backing_stores), A(backing_loads), A(backing_errors),
 	A(load_ns), A(store_ns), A(io_stat),
-	A(state), A(server), A(backend), A(lease), A(used), A(mapped), A(free_pending),
-	A(queues), A(depth), A(drain), A(io_timeout_ms),
+	A(state), A(server), A(backend), A(backing), A(lease), A(used), A(mapped), A(free_pending),
+	A(queues), A(depth), A(drain),
+	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };
 

@@ -17,6 +17,7 @@
 			 { ODRP_INIT, "init" },				\
 			 { ODRP_CONNECTING, "connecting" },		\
 			 { ODRP_LIVE, "live" },				\
+			 { ODRP_LOST, "lost" },				\
 			 { ODRP_DEAD, "dead" },				\
 			 { ODRP_CLOSING, "closing" },			\
 			 { ODRP_CLOSED, "closed" })

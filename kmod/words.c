@@ -17,6 +17,7 @@ static unsigned int word_len(u8 kind)
 	case ODRP_WIRE_WORD_ENABLE:
 	case ODRP_WIRE_WORD_WAIT:
 	case ODRP_WIRE_WORD_DBR:
+	case ODRP_WIRE_WORD_END:
 		return 4;
 	case ODRP_WIRE_WORD_ANSWER:
 		return 1;

@@ -107,6 +107,15 @@ static void size_of(uint64_t pages, char text[32])
 
 /* ---- for people ------------------------------------------------------------------ */
 
+/* A live session without its connection may still come back. */
+static const char *state_of(struct json_object *s)
+{
+	bool live = !strcmp(str(s, "state"), "live");
+
+	return live && !json_object_get_boolean(get(s, "attached")) ?
+	       "away" : str(s, "state");
+}
+
 static void print_sessions(struct json_object *list)
 {
 	size_t i, nr = json_object_array_length(list);
@@ -125,7 +134,7 @@ static void print_sessions(struct json_object *list)
 		printf("%5" PRIu64 "  %-15s %-6s %10" PRIu64 " %10" PRIu64
 		       " %10" PRIu64 " %5" PRIu64 " %6" PRIu64 " ms %12" PRIu64
 		       " %12" PRIu64 "\n", num(s, "id"), str(s, "peer"),
-		       str(s, "state"), num(s, "slots"), num(s, "lease"),
+		       state_of(s), num(s, "slots"), num(s, "lease"),
 		       num(s, "used"), num(s, "connections"),
 		       num(s, "silent_ms"), num(c, "load"),
 		       num(c, "mapped_store") + num(c, "unmapped_store"));

@@ -36,17 +36,23 @@ uint16_t hello_instances(uint16_t outstanding)
 	return k;
 }
 
+/* A session that is taken up again must say what it was granted. */
+static bool is_resume(const struct hello *h)
+{
+	return h->role == ODRP_WIRE_ADMIN && h->session;
+}
+
 static int check_admin(const struct odrp_wire_hello *w,
 		       const struct hello_limits *limits, struct hello *h,
 		       struct hello_no *no)
 {
-	if (w->chain || w->session || w->token)
+	if (w->chain || !w->session != !w->token)
 		return refuse(no, ODRP_WIRE_E_MALFORMED, 0);
 	if (!h->queue)
 		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues);
 	if (!h->nr_slots || h->nr_slots > limits->max_slots)
 		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_slots);
-	if (h->queue > limits->max_queues)
+	if (h->queue > limits->max_queues && !is_resume(h))
 		h->queue = limits->max_queues;
 	return 0;
 }
@@ -102,7 +108,7 @@ int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		return refuse(ret_no, ODRP_WIRE_E_RANGE, ODRP_WIRE_PAGE_SHIFT);
 	if (!h.depth)
 		return refuse(ret_no, ODRP_WIRE_E_RANGE, limits->max_depth - 1);
-	if (h.depth > limits->max_depth - 1)
+	if (h.depth > limits->max_depth - 1 && !is_resume(&h))
 		h.depth = limits->max_depth - 1;
 	*ret_hello = h;
 	return 0;

@@ -23,13 +23,14 @@ struct hello_limits {
 	uint16_t max_depth;
 };
 
-/* struct odrp_wire_hello in host order, clamped to what can be granted. */
+/* struct odrp_wire_hello in host order, clamped to what can be granted; of a
+ * session that is taken up again as it came. */
 struct hello {
 	enum odrp_wire_role role;
 	enum odrp_wire_chain chain;	/* I/O */
 	uint16_t queue;			/* I/O: which; admin: granted number */
 	uint16_t depth;			/* outstanding requests granted */
-	uint64_t session, token;	/* I/O */
+	uint64_t session, token;	/* admin, new session: 0 */
 	uint64_t nr_slots;		/* admin */
 };
 

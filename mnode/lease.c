@@ -111,6 +111,13 @@ void lease_granted(struct lease *l)
 	l->writing = false;
 }
 
+void lease_detach(struct lease *l)
+{
+	l->reachable = false;
+	l->writing = false;
+	l->beats = 0;
+}
+
 static bool open_to_change(const struct lease *l)
 {
 	return l->reachable && !l->writing;

@@ -62,5 +62,8 @@ void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
 /* The target is being written to the CNode / has arrived in its memory. */
 void lease_grant(struct lease *l);
 void lease_granted(struct lease *l);
+/* The connection is gone.  What was on its way may have arrived: the ceiling
+ * stays, and nothing changes until a new beat says where to write. */
+void lease_detach(struct lease *l);
 
 #endif /* MNODE_LEASE_H */

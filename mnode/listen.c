@@ -42,7 +42,7 @@ static int admit(struct manager *m, const struct nic_event *ev,
 			      m->draining ? 0 : m->conf->max_sessions);
 	if (manager_lease(m, hello->nr_slots, &lease))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
-	if (conf_exchanges(m->conf) && stock_claim(&m->stock, hello, &claim))
+	if (m->conf->exchange && stock_claim(&m->stock, hello, &claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, m->next_id, &s);
 	if (r) {
@@ -67,6 +67,59 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
 		 "requests, lease %" PRIu64 " pages", s->id, s->tt.nr_slots,
 		 s->nr_queues, s->depth, s->lease.granted);
+	return 0;
+}
+
+/*
+ * Nothing of before runs on when the accept leaves.  If something is refused
+ * from then on, the session waits on without a connection.
+ */
+static int reattach(struct manager *m, const struct nic_event *ev,
+		    struct sess *s)
+{
+	struct odrp_wire_admin_accept accept;
+	struct ctlq ctl;
+	int r;
+
+	/* We may not have noticed yet that the old one is gone. */
+	if (sess_attached(s))
+		manager_detach(m, s);
+	r = sess_make_ctl(s, &ctl);
+	if (r)
+		return r;
+	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
+	r = m->nic->ops->accept(m->nic, ev->id, ctl.qpn, &accept,
+				sizeof(accept));
+	if (r) {
+		ctlq_fini(&ctl);
+		return r;
+	}
+	sess_attach(s, &ctl, ev->id);
+	return 0;
+}
+
+/* Also while draining: who is asked to leave needs its pages to do so. */
+static int take_up(struct manager *m, const struct nic_event *ev,
+		   const struct hello *hello, struct hello_no *no)
+{
+	struct sess *s = manager_find(m, hello->session);
+	int r;
+
+	if (!s || !sess_token_ok(s, hello->token))
+		return refuse(no, ODRP_WIRE_E_SESSION, 0);
+	if (hello->nr_slots != s->tt.nr_slots)
+		return refuse(no, ODRP_WIRE_E_RANGE, s->tt.nr_slots);
+	if (hello->queue != s->nr_queues)
+		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
+	if (hello->depth != s->depth)
+		return refuse(no, ODRP_WIRE_E_RANGE, s->depth);
+	r = reattach(m, ev, s);
+	if (r)
+		return refuse_errno(no, r);
+	s->peer_ip = ev->peer_ip;
+	m->sess_resumed++;
+	log_info("session %" PRIu64 ": taken up again, lease %" PRIu64
+		 " pages", s->id, s->lease.granted);
 	return 0;
 }
 
@@ -111,7 +164,7 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 	struct queue *q;
 	int r;
 
-	if (!s || !sess_token_ok(s, hello->token))
+	if (!s || !sess_attached(s) || !sess_token_ok(s, hello->token))
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
@@ -154,7 +207,8 @@ static void request(struct manager *m, const struct nic_event *ev)
 
 	r = hello_check(ev->priv, ev->priv_len, &m->limits, &hello, &no);
 	if (!r && hello.role == ODRP_WIRE_ADMIN)
-		r = admit(m, ev, &hello, &no);
+		r = hello.session ? take_up(m, ev, &hello, &no) :
+				    admit(m, ev, &hello, &no);
 	else if (!r)
 		r = open_queue(m, ev, &hello, &no);
 	if (!r)
@@ -175,7 +229,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 
 	if (s->cm_id == id) {
 		s->cm_id = 0;
-		manager_kill(m, s, WHY_LEFT);
+		manager_lost(m, s);
 		return true;
 	}
 	sess_for_each_queue(s, n, c, q) {

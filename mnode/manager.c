@@ -49,7 +49,7 @@ static int build_prog(struct manager *m, unsigned int c)
 		.strict_index = m->nic->strict_index,
 		.recycle = m->conf->node_recycles ? WRC_RECYCLE_NODE :
 						    WRC_RECYCLE_CLIENT,
-		.variant = conf_exchanges(m->conf) && is_store(c) ?
+		.variant = m->conf->exchange && is_store(c) ?
 			   WRC_V_EXCHANGE : WRC_V_OURS,
 	};
 	unsigned int len;
@@ -107,7 +107,7 @@ static uint64_t stock_target(const struct manager *m)
 			STOCK_CHAINS * conf->depth;
 	uint64_t half = (m->pool.pages - m->reserve) / 2;
 
-	if (!conf_exchanges(conf))
+	if (!conf->exchange)
 		return 0;
 	if (conf->store_pages != UINT64_MAX)
 		return conf->store_pages;
@@ -125,8 +125,9 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		.max_queues = conf->queues,
 		.max_depth = conf->depth,
 	};
-	if (conf->exchange && !conf_exchanges(conf))
-		log_notice("recycle=node: stores copy, as with store=copy");
+	if (!conf->node_recycles)
+		log_warning("recycle=client: INSECURE, a compute node that "
+			    "lies reaches the pages of others");
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");
@@ -268,26 +269,53 @@ void manager_close_queue(struct manager *m, struct sess *s,
 	free_queue(m, s, number, chain);
 }
 
-void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
+/* Its chains stand still when this returns. */
+static void disconnect(struct manager *m, struct sess *s)
 {
-	static const char *const text[] = {
-		[WHY_LEFT] = "left", [WHY_DEAD] = "is dead: no heartbeat",
-		[WHY_EVICTED] = "evicted", [WHY_BROKEN] = "broke its connection",
-	};
-	char ip[INET_ADDRSTRLEN];
 	unsigned int n, c;
 	struct queue *q;
 
-	if (s->state == SESS_DYING)
-		return;
 	sess_for_each_queue(s, n, c, q)
 		manager_close_queue(m, s, n, c);
 	hang_up(m, s->cm_id);
 	s->cm_id = 0;
+}
+
+void manager_detach(struct manager *m, struct sess *s)
+{
+	uint32_t dead_ms = m->conf->dead_ms;
+	char ip[INET_ADDRSTRLEN];
+
+	disconnect(m, s);
+	sess_detach(s);
+	log_info("session %" PRIu64 ", %s: its connection is gone; waiting %"
+		 PRIu32 " ms for it", s->id, ip_name(s->peer_ip, ip),
+		 dead_ms > s->silent_ms ? dead_ms - s->silent_ms : 0);
+}
+
+void manager_lost(struct manager *m, struct sess *s)
+{
+	if (sess_said_bye(s))
+		manager_kill(m, s, WHY_LEFT);
+	else
+		manager_detach(m, s);
+}
+
+void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
+{
+	static const char *const text[] = {
+		[WHY_LEFT] = "left", [WHY_DEAD] = "is dead: no heartbeat",
+		[WHY_EVICTED] = "evicted",
+	};
+	char ip[INET_ADDRSTRLEN];
+
+	if (s->state == SESS_DYING)
+		return;
+	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
 	m->sess_left += why == WHY_LEFT;
-	m->sess_dead += why == WHY_DEAD || why == WHY_BROKEN;
+	m->sess_dead += why == WHY_DEAD;
 	m->sess_evicted += why == WHY_EVICTED;
 	log_info("session %" PRIu64 ", %s: %s; its pages go back", s->id,
 		 ip_name(s->peer_ip, ip), text[why]);
@@ -393,8 +421,10 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_kill(m, s, WHY_DEAD);
 		return;
 	}
+	if (!sess_attached(s))
+		return;
 	if (sess_poll_ctl(s)) {
-		manager_kill(m, s, WHY_BROKEN);
+		manager_lost(m, s);
 		return;
 	}
 	if (s->lease.overdrawn && !s->overdrawn_said) {

@@ -41,7 +41,8 @@ struct manager {
 	unsigned int nr_free_queues;	/* connected invalidate queues */
 	uint64_t next_id;
 	bool draining;
-	uint64_t sess_total, sess_dead, sess_left, sess_evicted, queues_broken;
+	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
+	uint64_t queues_broken;
 	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 };
@@ -65,10 +66,14 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Reclaim, a bounded piece of it. */
 enum reclaim_todo manager_work(struct manager *m);
 
-enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED, WHY_BROKEN };
+enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 
 /* Stops a session's chains; its pages go back by manager_work(). */
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why);
+/* Stops its chains, too, and hangs up; it may be taken up again. */
+void manager_detach(struct manager *m, struct sess *s);
+/* The admin connection is gone: the session has left, or waits for another. */
+void manager_lost(struct manager *m, struct sess *s);
 /* Stops one of a session's chains, which may be connected again later. */
 void manager_close_queue(struct manager *m, struct sess *s,
 			 unsigned int number, unsigned int chain);

@@ -32,6 +32,17 @@ static void free_tt(struct sess *s)
 	mem_unmap(&s->tt.mem);
 }
 
+/*
+ * READs by the peer reach what its domain opens for them: the table.  Neither
+ * the heartbeat's key nor the one that grants are sent from has that right.
+ */
+int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
+{
+	return ctlq_init(ret_ctl, s->pool->nic, s->admin_pdn,
+			 NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+			 sizeof(struct odrp_wire_grant));
+}
+
 static int make_admin(struct sess *s)
 {
 	struct nic *nic = s->pool->nic;
@@ -49,13 +60,19 @@ static int make_admin(struct sess *s)
 			     NIC_LOCAL_WRITE | NIC_REMOTE_WRITE, &s->beat_key);
 	if (r)
 		goto unmap;
-	r = ctlq_init(&s->ctl, nic, s->admin_pdn, NIC_REMOTE_WRITE,
-		      sizeof(struct odrp_wire_grant));
+	r = nic->ops->mr_reg(nic, s->admin_pdn, s->tt.mem.va,
+			     s->tt.nr_slots * sizeof(__be64), 0,
+			     NIC_REMOTE_READ, &s->tt_rkey);
 	if (r)
-		goto dereg;
+		goto dereg_beat;
+	r = sess_make_ctl(s, &s->ctl);
+	if (r)
+		goto dereg_tt;
 	return 0;
 
-dereg:
+dereg_tt:
+	nic->ops->mr_dereg(nic, s->tt_rkey);
+dereg_beat:
 	nic->ops->mr_dereg(nic, s->beat_key);
 unmap:
 	mem_unmap(&s->beat_mem);
@@ -69,6 +86,7 @@ static void free_admin(struct sess *s)
 	struct nic *nic = s->pool->nic;
 
 	ctlq_fini(&s->ctl);
+	nic->ops->mr_dereg(nic, s->tt_rkey);
 	nic->ops->mr_dereg(nic, s->beat_key);
 	mem_unmap(&s->beat_mem);
 	nic->ops->pd_free(nic, s->admin_pdn);
@@ -143,6 +161,7 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.beat_rkey = htobe32(s->beat_key),
 		.beat_ms = htobe32(beat_ms),
 		.dead_ms = htobe32(dead_ms),
+		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
 	};
 }
@@ -157,6 +176,30 @@ bool sess_token_ok(const struct sess *s, uint64_t token)
 	for (i = 0; i < sizeof(token); i++)
 		diff |= a[i] ^ b[i];
 	return !diff;
+}
+
+void sess_detach(struct sess *s)
+{
+	struct nic *nic = s->pool->nic;
+
+	nic->ops->qp_error(nic, s->ctl.qpn);
+	s->last_beat = be64toh(s->beat->beat);
+	s->beat->flags = 0;
+	s->drain_told = false;
+	lease_detach(&s->lease);
+}
+
+void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id)
+{
+	ctlq_fini(&s->ctl);
+	s->ctl = *ctl;
+	s->cm_id = cm_id;
+	s->silent_ms = 0;
+}
+
+bool sess_said_bye(const struct sess *s)
+{
+	return be32toh(s->beat->flags) & ODRP_WIRE_BEAT_BYE;
 }
 
 bool sess_look(struct sess *s, uint32_t elapsed_ms)

@@ -2,7 +2,9 @@
 /*
  * One CNode: its translation table, its chains, its heartbeat and its lease.
  *
- *	LIVE   from the admin hello on
+ *	LIVE   from the admin hello on.  Attached as long as its admin
+ *	       connection lasts; detached, it has no chains, and may be taken up
+ *	       again until its silence has lasted too long
  *	DYING  dead, gone or evicted: all its queues stand still, and
  *	       reclaim.c takes its pages back; then it is freed
  */
@@ -21,12 +23,14 @@ enum sess_state {
 
 /**
  * struct sess - a session
- * @cm_id:	the admin connection; 0: gone
+ * @cm_id:	the admin connection; 0: gone, see sess_attached()
  * @nr_queues, @depth: granted
  * @instances:	of each chain
  * @claim:	pages of the stock that its chains may have at a time
  * @admin_pdn:	a domain of its own, so that the CNode's writes reach nothing
- *		but @beat, whatever key they name
+ *		but @beat, and its READs nothing but its table, whatever key
+ *		they name
+ * @tt_rkey:	the table for those READs
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
  * @last_beat, @silent_ms: when it changed
@@ -47,7 +51,7 @@ struct sess {
 	uint64_t claim;
 	struct pool *pool;
 	struct tt tt;
-	uint32_t admin_pdn;
+	uint32_t admin_pdn, tt_rkey;
 	struct ctlq ctl;
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
@@ -78,10 +82,27 @@ bool sess_token_ok(const struct sess *s, uint64_t token);
 
 /* Looks at the heartbeat: true if it has changed. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
+/* It wants no more of its pages. */
+bool sess_said_bye(const struct sess *s);
 /* Writes the lease's target to the CNode. */
 int sess_grant(struct sess *s);
 /* -EIO: the admin connection is broken. */
 int sess_poll_ctl(struct sess *s);
+
+static inline bool sess_attached(const struct sess *s)
+{
+	return s->cm_id;
+}
+
+/*
+ * Its admin queue pair stops, and nothing of it counts for the next connection.
+ * The connection and the queues are the caller's affair.
+ */
+void sess_detach(struct sess *s);
+/* An admin queue pair for the next connection... */
+int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl);
+/* ... which has been accepted: takes the queue pair over. */
+void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id);
 
 /* Requests that ran on a chain since the session began. */
 uint64_t sess_executed(const struct sess *s, unsigned int chain);

@@ -96,6 +96,7 @@ static struct json_object *make_sess(const struct sess *s)
 							  sizeof(ip))));
 	add(obj, "state", json_object_new_string(s->state == SESS_LIVE ?
 						 "live" : "dying"));
+	add_bool(obj, "attached", sess_attached(s));
 	add_u64(obj, "slots", s->tt.nr_slots);
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
@@ -164,6 +165,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "left", m->sess_left);
 	add_u64(obj, "dead", m->sess_dead);
 	add_u64(obj, "evicted", m->sess_evicted);
+	add_u64(obj, "resumed", m->sess_resumed);
 	add_u64(obj, "broken_queues", m->queues_broken);
 	add_u64(obj, "reclaimed_pages", m->reclaim.nr_pages);
 	add_u64(obj, "reclaim_foreign", m->reclaim.nr_foreign);
@@ -197,8 +199,10 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "table_bytes", m->pool.tables.bytes);
 	add_u64(obj, "pages_reserved", m->reserve);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
-	add(obj, "store", json_object_new_string(conf_exchanges(m->conf) ?
+	add(obj, "store", json_object_new_string(m->conf->exchange ?
 						 "exchange" : "copy"));
+	add(obj, "recycle", json_object_new_string(m->conf->node_recycles ?
+						   "node" : "client"));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include "cnode-priv.h"
 
+#define MAX_TRIES	1000
+
 static unsigned int log2_up(unsigned int n)
 {
 	unsigned int log = 0;
@@ -205,7 +207,12 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 		.nr_slots = be64toh(a.nr_slots), .lease = be64toh(a.lease),
 		.queues = be16toh(a.max_queues), .depth = be16toh(a.depth),
 		.beat_ms = be32toh(a.beat_ms), .dead_ms = be32toh(a.dead_ms),
+		.used = c->info.used, .grants = c->info.grants,
+		.answers = c->info.answers,
 	};
+	/* The accept says the lease; what came before it counts no more. */
+	c->epoch = be64toh(c->mem->grant.epoch);
+	c->tt_rkey = be32toh(a.tt_rkey);
 	c->beat_raddr = be64toh(a.beat_raddr);
 	c->beat_rkey = be32toh(a.beat_rkey);
 	return 0;
@@ -213,6 +220,7 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 
 static int open_admin(struct cnode *c, struct cnode_refusal *no)
 {
+	bool again = c->info.session;
 	struct odrp_wire_hello h;
 	struct snic_cm_event ev;
 	int r;
@@ -221,8 +229,10 @@ static int open_admin(struct cnode *c, struct cnode_refusal *no)
 	if (r)
 		return r;
 	cnode_hello(&h, ODRP_WIRE_ADMIN);
-	h.queue = htobe16(c->cfg.queues);
-	h.depth = htobe16(c->cfg.depth);
+	h.session = htobe64(c->info.session);
+	h.token = htobe64(c->info.token);
+	h.queue = htobe16(again ? c->info.queues : c->cfg.queues);
+	h.depth = htobe16(again ? c->info.depth : c->cfg.depth);
 	h.nr_slots = htobe64(c->cfg.nr_slots);
 	r = connect_to(&c->cfg, c, c->admin.qpn, &h, sizeof(h), &ev,
 		       &c->admin.cm_id, no);
@@ -315,20 +325,40 @@ static int make_shared(struct cnode *c)
 	return leave(&c->cfg, r);
 }
 
+/* The page that the one before it held may still be on its way. */
+static int open_patiently(struct cnode *c, unsigned int queue,
+			  unsigned int chain, struct cnode_refusal *no)
+{
+	unsigned int tries;
+	int r;
+
+	for (tries = 0; tries < MAX_TRIES; tries++) {
+		r = open_io(c, queue, chain, no);
+		if (r != -ECONNREFUSED || no->status != ODRP_WIRE_E_BUSY)
+			break;
+		conn_free(c, conn_of(c, queue, chain));
+		c->cfg.pump(c->cfg.arg);
+	}
+	return r;
+}
+
+static int make_conns(struct cnode *c)
+{
+	c->nr_conns = c->info.queues * ODRP_WIRE_NR_CHAINS;
+	c->conns = calloc(c->nr_conns, sizeof(*c->conns));
+	return c->conns ? 0 : -ENOMEM;
+}
+
 static int open_all_io(struct cnode *c, struct cnode_refusal *no)
 {
 	unsigned int q, chain;
 	int r;
 
-	c->nr_conns = c->info.queues * ODRP_WIRE_NR_CHAINS;
-	c->conns = calloc(c->nr_conns, sizeof(*c->conns));
-	if (!c->conns)
-		return -ENOMEM;
 	for (q = 0; q < c->info.queues; q++) {
 		for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
 			if (c->cfg.chains && !(c->cfg.chains & 1u << chain))
 				continue;
-			r = open_io(c, q, chain, no);
+			r = open_patiently(c, q, chain, no);
 			if (r)
 				return r;
 		}
@@ -349,6 +379,8 @@ int cnode_open(const struct cnode_config *cfg, struct cnode **ret_node,
 	r = make_shared(c);
 	if (!r)
 		r = open_admin(c, ret_no);
+	if (!r)
+		r = make_conns(c);
 	if (!r)
 		r = open_all_io(c, ret_no);
 	if (r) {
@@ -396,12 +428,71 @@ static void close_all(struct cnode *c, bool say)
 
 void cnode_close(struct cnode *c)
 {
+	cnode_say_bye(c);
 	close_all(c, true);
 }
 
 void cnode_die(struct cnode *c)
 {
 	close_all(c, false);
+}
+
+/* Of queue pairs that are gone: there is no room for those of many. */
+static void empty_cq(struct cnode *c, uint32_t cqn)
+{
+	struct wrc_cqe cqe;
+
+	while (!leave(&c->cfg, snic_cq_poll(enter(&c->cfg), cqn, &cqe)))
+		;
+}
+
+void cnode_lose(struct cnode *c, bool say)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->nr_conns; i++) {
+		hang_up(c, &c->conns[i], say);
+		conn_free(c, &c->conns[i]);
+	}
+	hang_up(c, &c->admin, say);
+	conn_free(c, &c->admin);
+	empty_cq(c, c->cqn);
+	empty_cq(c, c->admin_cqn);
+}
+
+static int count_pages(struct cnode *c)
+{
+	uint64_t entries[PAGE / 8], slot, used = 0;
+	unsigned int nr, i;
+	int r;
+
+	for (slot = 0; slot < c->info.nr_slots; slot += nr) {
+		nr = c->info.nr_slots - slot < PAGE / 8 ?
+		     c->info.nr_slots - slot : PAGE / 8;
+		r = cnode_read_table(c, slot, nr, entries);
+		if (r)
+			return r;
+		for (i = 0; i < nr; i++)
+			used += entries[i] != 0;
+	}
+	c->info.used = used;
+	return 0;
+}
+
+int cnode_resume(struct cnode *c, struct cnode_refusal *ret_no)
+{
+	int r;
+
+	memset(ret_no, 0, sizeof(*ret_no));
+	cnode_lose(c, false);
+	r = open_admin(c, ret_no);
+	if (!r)
+		r = count_pages(c);
+	if (!r)
+		r = open_all_io(c, ret_no);
+	if (r)
+		cnode_lose(c, false);
+	return r;
 }
 
 int cnode_reconnect(struct cnode *c, unsigned int queue,

@@ -68,7 +68,8 @@ struct cnode {
 	uint32_t mem_key;
 	struct cnode_info info;
 	uint64_t beat_raddr, epoch;
-	uint32_t beat_rkey;
+	uint32_t beat_rkey, tt_rkey;
+	bool leaving;
 };
 
 static inline struct snic *enter(const struct cnode_config *cfg)
@@ -100,6 +101,8 @@ static inline size_t conn_req_bytes(const struct conn *n, unsigned int chain)
 	return n->req_len + n->tail_len + (store ? PAGE : 0);
 }
 
+/* Tells the memory node that this is the end, if it still listens. */
+void cnode_say_bye(struct cnode *c);
 /* Takes in what the CM has to say. */
 void cnode_events(struct cnode *c);
 

@@ -34,6 +34,7 @@ static size_t put_words(const struct conn *n, uint8_t *p, struct tag *t)
 		[ODRP_WIRE_WORD_WAIT] = { 4, 0xffffff },
 		[ODRP_WIRE_WORD_DBR] = { 4, 0xffff },
 		[ODRP_WIRE_WORD_ANSWER] = { 1, 0xff },
+		[ODRP_WIRE_WORD_END] = { 4, 0xffff },
 	};
 	unsigned int i;
 	size_t len = 0;
@@ -395,17 +396,26 @@ static void take_grant(struct cnode *c)
 	c->info.grants++;
 }
 
+static void reap_admin(struct cnode *c)
+{
+	struct wrc_cqe cqe;
+
+	while (!leave(&c->cfg, snic_cq_poll(enter(&c->cfg), c->admin_cqn,
+					    &cqe))) {
+		/* Not of one that was here before. */
+		if ((be32toh(cqe.sop_qpn) & 0xffffff) == c->admin.qpn)
+			c->admin.completed++;
+	}
+}
+
 int cnode_beat(struct cnode *c, uint64_t want)
 {
 	struct odrp_wire_beat *b = &c->mem->beat;
 	struct cnode_info *i = &c->info;
-	struct wrc_cqe cqe;
 
 	if (!c->admin.up || c->admin.broken)
 		return -ENOTCONN;
-	while (!leave(&c->cfg, snic_cq_poll(enter(&c->cfg), c->admin_cqn,
-					    &cqe)))
-		c->admin.completed++;
+	reap_admin(c);
 	if (sq_full(&c->admin))
 		return -EAGAIN;
 	enter(&c->cfg);
@@ -416,9 +426,56 @@ int cnode_beat(struct cnode *c, uint64_t want)
 	b->lease_held = htobe64(i->lease > i->used ? i->lease : i->used);
 	b->ctl_raddr = htobe64((uintptr_t)&c->mem->grant);
 	b->ctl_rkey = htobe32(c->mem_key);
+	b->flags = htobe32(c->leaving ? ODRP_WIRE_BEAT_BYE : 0);
 	leave(&c->cfg, 0);
 	return post(c, &c->admin, WRC_WQE_WRITE, (uintptr_t)b, c->mem_key,
 		    sizeof(*b), c->beat_raddr, c->beat_rkey, MAX_TAGS);
+}
+
+/* Until all that was posted on the admin connection is done. */
+static int wait_admin(struct cnode *c)
+{
+	while (c->admin.completed != c->admin.posted) {
+		if (cnode_admin_broken(c))
+			return -ENOTCONN;
+		if (!c->cfg.pump(c->cfg.arg))
+			return -ETIMEDOUT;
+		reap_admin(c);
+	}
+	return 0;
+}
+
+void cnode_say_bye(struct cnode *c)
+{
+	/* Beats that the pump sends say it, too. */
+	c->leaving = true;
+	if (cnode_admin_broken(c) || wait_admin(c))
+		return;
+	if (!cnode_beat(c, 0))
+		wait_admin(c);
+}
+
+int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
+		     uint64_t *ret_entries)
+{
+	uint8_t *p = tag_buf(&c->admin, 0);
+	unsigned int i;
+	uint64_t be;
+	int r;
+
+	r = wait_admin(c);
+	if (!r)
+		r = cnode_rdma_raw(c, -1, 0, false, slot * 8, c->tt_rkey,
+				   nr * 8);
+	if (!r)
+		r = wait_admin(c);
+	if (r)
+		return r;
+	for (i = 0; i < nr; i++) {
+		memcpy(&be, p + 8 * i, 8);
+		ret_entries[i] = be64toh(be);
+	}
+	return cnode_admin_broken(c) ? -ENOTCONN : 0;
 }
 
 /* ---- looking ------------------------------------------------------------------------ */

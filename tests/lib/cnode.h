@@ -64,7 +64,7 @@ struct cnode_info {
 /* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */
 int cnode_open(const struct cnode_config *cfg, struct cnode **ret_node,
 	       struct cnode_refusal *ret_no);
-/* Disconnects if it can, and frees. */
+/* Says goodbye and disconnects, if it can, and frees.  Pumps. */
 void cnode_close(struct cnode *c);
 /* Frees without a word to the memory node, as if the machine had died. */
 void cnode_die(struct cnode *c);
@@ -100,6 +100,20 @@ bool cnode_broken(struct cnode *c, unsigned int queue,
 /* Connects that chain again after it broke. */
 int cnode_reconnect(struct cnode *c, unsigned int queue,
 		    enum odrp_wire_chain chain, struct cnode_refusal *ret_no);
+
+/*
+ * All connections are lost, by a disconnect or without a word, and requests
+ * under way with them; the session is not.
+ */
+void cnode_lose(struct cnode *c, bool say);
+/*
+ * Takes the session up with new connections, lost or not, and counts its pages
+ * anew.  After a refusal it may be called again.
+ */
+int cnode_resume(struct cnode *c, struct cnode_refusal *ret_no);
+/* Entries of the translation table as they are now; at most a page of them. */
+int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
+		     uint64_t *ret_entries);
 
 /* ---- for hostile tests ---- */
 

@@ -34,7 +34,7 @@
 #include <linux/types.h>
 
 #define ODRP_WIRE_MAGIC		0x4f445250u	/* "ODRP" */
-#define ODRP_WIRE_VERSION	2
+#define ODRP_WIRE_VERSION	3
 #define ODRP_WIRE_PORT		7489		/* RDMA_PS_TCP */
 #define ODRP_WIRE_PAGE_SHIFT	12
 #define ODRP_WIRE_PAGE_SIZE	4096
@@ -67,11 +67,13 @@ enum odrp_wire_chain {
  * @queue:	I/O: queue number, below the accept's max_queues.  Admin: how many
  *		queues the CNode would like
  * @depth:	requests the CNode would like to have outstanding per connection
- * @session:	I/O: the session id of the admin accept.  Admin: 0
- * @token:	I/O: the token of the admin accept, which proves that both
- *		connections come from the same CNode.  Admin: 0
+ * @session:	I/O: the session id of the admin accept.  Admin: 0, or the session
+ *		that is to be taken up again after its connections have broken
+ * @token:	the token of the admin accept, which proves that the connections
+ *		come from the same CNode.  Admin, new session: 0
  * @nr_slots:	admin: number of 4 KB swap slots (entries of the translation
- *		table).  I/O: 0
+ *		table).  I/O: 0.  A session that is taken up again keeps its
+ *		queues, depth and slots: they are what its accept said
  * @features:	feature bits the CNode understands (none are defined yet)
  * @page_shift:	ODRP_WIRE_PAGE_SHIFT
  * @resv:	0, checked
@@ -102,7 +104,12 @@ struct odrp_wire_hello {
  * @beat_rkey:	the admin connection
  * @beat_ms:	how often it should
  * @dead_ms:	after how long without a new beat the MNode reclaims the session
- * @lease:	pages the CNode may have mapped at first
+ * @tt_rkey:	opens the session's translation table over the admin connection,
+ *		for RDMA READs, from address 0 on: 8 bytes a slot, 0 if no page
+ *		is mapped there.  When a session has been taken up again, all
+ *		chains of before have stopped, so the table says what has become
+ *		of the requests without an answer
+ * @lease:	pages the CNode may have mapped: at first, or still
  */
 struct odrp_wire_admin_accept {
 	__be32	magic;
@@ -118,7 +125,7 @@ struct odrp_wire_admin_accept {
 	__be32	beat_rkey;
 	__be32	beat_ms;
 	__be32	dead_ms;
-	__u8	resv1[4];
+	__be32	tt_rkey;
 	__be64	lease;
 	__u8	resv2[24];
 };
@@ -141,6 +148,12 @@ enum odrp_wire_word_kind {
 	 * may be used again.
 	 */
 	ODRP_WIRE_WORD_EARLY	= 6,
+	/*
+	 * Not a count: 4 bytes of 0, by @base and @step.  The upper half of tt_addr,
+	 * taken from behind the page and from nowhere else, so that a request which
+	 * ends too soon has an address that no table has.
+	 */
+	ODRP_WIRE_WORD_END	= 7,
 };
 
 /**
@@ -185,7 +198,8 @@ struct odrp_wire_io_accept {
 
 /**
  * struct odrp_wire_req - fixed head of a request, 24 bytes
- * @tt_addr:	slot * 8
+ * @tt_addr:	slot * 8.  Where ODRP_WIRE_WORD_END is asked for the upper half that
+ *		stands here is ignored
  * @id:		returned as the immediate of the answer
  * @raddr_hi:	where a load's page is to be written; ignored otherwise.
  * @raddr_lo:	(A 64-bit address in two halves: id, address and key must lie
@@ -220,6 +234,8 @@ struct odrp_wire_beat {
 	__be32	flags;
 	__u8	resv[16];
 };
+
+#define ODRP_WIRE_BEAT_BYE	1u	/* leaves: its pages go with the connection */
 
 /**
  * struct odrp_wire_grant - what the MNode writes back when it changes, 32 bytes
@@ -298,6 +314,7 @@ ODRP_WIRE_AT(odrp_wire_admin_accept, beat_raddr, 40);
 ODRP_WIRE_AT(odrp_wire_admin_accept, beat_rkey, 48);
 ODRP_WIRE_AT(odrp_wire_admin_accept, beat_ms, 52);
 ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms, 56);
+ODRP_WIRE_AT(odrp_wire_admin_accept, tt_rkey, 60);
 ODRP_WIRE_AT(odrp_wire_admin_accept, lease, 64);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_word) == 4);

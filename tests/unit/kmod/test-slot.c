@@ -132,6 +132,72 @@ static void test_slot_freed(void **state)
 	}
 }
 
+/* Another copy has taken the memory node's place. */
+static void test_slot_local(void **state)
+{
+	static const struct {
+		u8 st;
+		enum odrp_slot_act load, store;
+	} t[] = {
+		{ ODRP_SLOT_EMPTY, ODRP_SLOT_DO_ZERO, ODRP_SLOT_DO_LOCAL },
+		{ ODRP_SLOT_MAPPED, ODRP_SLOT_DO_LOCAL, ODRP_SLOT_DO_LOCAL },
+		{ ODRP_SLOT_FREE_PENDING, ODRP_SLOT_DO_ZERO,
+		  ODRP_SLOT_DO_CANCELLED },
+		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_DO_LOCAL, ODRP_SLOT_DO_LOCAL },
+		{ ODRP_SLOT_LOADING, ODRP_SLOT_DO_WAIT, ODRP_SLOT_DO_WAIT },
+		{ ODRP_SLOT_STORING, ODRP_SLOT_DO_WAIT, ODRP_SLOT_DO_WAIT },
+		{ ODRP_SLOT_STORING_NEW, ODRP_SLOT_DO_WAIT, ODRP_SLOT_DO_WAIT },
+		{ ODRP_SLOT_FREEING | ODRP_SLOT_F_WAITED, ODRP_SLOT_DO_WAIT,
+		  ODRP_SLOT_DO_WAIT },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		byte = t[i].st;
+		assert_int_equal(odrp_slot_begin_local(&slots, 0, false),
+				 t[i].load);
+		assert_int_equal(byte, t[i].load == ODRP_SLOT_DO_LOCAL ?
+				 ODRP_SLOT_LOADING : t[i].st);
+		byte = t[i].st;
+		assert_int_equal(odrp_slot_begin_local(&slots, 0, true),
+				 t[i].store);
+		assert_int_equal(byte, t[i].store == ODRP_SLOT_DO_WAIT ?
+				 t[i].st : ODRP_SLOT_STORING);
+	}
+}
+
+/* Never MAPPED again: the memory node's copy is not looked at. */
+static void test_slot_end_local(void **state)
+{
+	static const struct {
+		u8 st, after;
+	} t[] = {
+		{ ODRP_SLOT_LOADING, ODRP_SLOT_UNKNOWN },
+		{ ODRP_SLOT_STORING, ODRP_SLOT_UNKNOWN },
+		{ ODRP_SLOT_STORING_NEW, ODRP_SLOT_UNKNOWN },
+		{ ODRP_SLOT_FREEING, ODRP_SLOT_EMPTY },
+		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED, ODRP_SLOT_EMPTY },
+		{ ODRP_SLOT_STORING | ODRP_SLOT_F_FREED, ODRP_SLOT_EMPTY },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		byte = t[i].st;
+		assert_int_equal(odrp_slot_end_local(&slots, 0), 0);
+		assert_int_equal(byte, t[i].after);
+		byte = t[i].st | ODRP_SLOT_F_WAITED;
+		assert_int_equal(odrp_slot_end_local(&slots, 0),
+				 ODRP_SLOT_END_WAKE);
+		assert_int_equal(byte, t[i].after);
+	}
+	byte = ODRP_SLOT_UNKNOWN;
+	assert_true(odrp_slot_forget(&slots, 0));
+	assert_int_equal(byte, ODRP_SLOT_EMPTY);
+	byte = ODRP_SLOT_MAPPED;
+	assert_false(odrp_slot_forget(&slots, 0));
+	assert_int_equal(byte, ODRP_SLOT_MAPPED);
+}
+
 /*
  * All interleavings.  The model's part of a chain runs between two steps, so
  * it is one event, at some moment between begin and end.
@@ -467,6 +533,8 @@ int main(void)
 		cmocka_unit_test(test_slot_begin),
 		cmocka_unit_test(test_slot_end),
 		cmocka_unit_test(test_slot_freed),
+		cmocka_unit_test(test_slot_local),
+		cmocka_unit_test(test_slot_end_local),
 		cmocka_unit_test(test_slot_cancel_on_reuse),
 		cmocka_unit_test(test_slot_free_reuse_free),
 		cmocka_unit_test(test_slot_load_meets_reuse),

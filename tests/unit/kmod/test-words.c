@@ -120,6 +120,26 @@ static void test_words_refused(void **state)
 	assert_int_equal(w.len, 0);
 }
 
+/* A memory node that recycles by itself: what a store ends with is 0, for ever. */
+static void test_words_end(void **state)
+{
+	static const u32 requests[] = { 0, 1, 0xffff, 0x10000, 0xffffffff };
+	struct odrp_wire_word end = { .kind = ODRP_WIRE_WORD_END };
+	struct odrp_words w;
+	unsigned int i, bad;
+	u8 buf[4];
+
+	assert_int_equal(odrp_words_parse(&w, &end, 1, 0, &bad), 0);
+	assert_int_equal(w.len, 4);
+	assert_int_equal(w.head_len, 0);
+	assert_false(w.may_be_quiet);
+	for (i = 0; i < 5; i++) {
+		memset(buf, 0xff, 4);
+		odrp_words_make(&w, requests[i], false, buf);
+		assert_memory_equal(buf, "\0\0\0\0", 4);
+	}
+}
+
 /* Words behind the page begin where one ends, and are made like the others. */
 static void test_words_behind(void **state)
 {
@@ -161,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_words_quiet),
 		cmocka_unit_test(test_words_wrap),
 		cmocka_unit_test(test_words_number_wraps),
+		cmocka_unit_test(test_words_end),
 		cmocka_unit_test(test_words_behind),
 		cmocka_unit_test(test_words_refused),
 		cmocka_unit_test(test_words_none),

@@ -11,24 +11,20 @@
 #define SLICE_NS	(20 * NS_PER_MS)
 
 bool bed_copies;
+int bed_failed;
 
-static bool node_recycles(void)
+bool bed_node_recycles(void)
 {
 	const char *who = getenv("ODRP_RECYCLE");
 
-	return who && !strcmp(who, "node");
-}
-
-bool bed_may_exchange(void)
-{
-	return !node_recycles();
+	return !who || strcmp(who, "client");
 }
 
 void bed_options(struct bed_options *ret_opts)
 {
 	*ret_opts = (struct bed_options){ .seed = 1 };
 	conf_init(&ret_opts->conf);
-	ret_opts->conf.node_recycles = node_recycles();
+	ret_opts->conf.node_recycles = bed_node_recycles();
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.exchange = !bed_copies;
@@ -103,13 +99,15 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 		snic_set_cost(b->snic, cost, b);
 	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
 	/* Not out of the pool that a test reckons with. */
-	if (conf_exchanges(&b->opts.conf) &&
+	if (b->opts.conf.exchange &&
 	    b->opts.conf.store_pages == UINT64_MAX) {
 		b->opts.conf.store_pages = store_pages(&b->opts.conf);
 		b->opts.conf.pool += b->opts.conf.store_pages *
 				     ODRP_WIRE_PAGE_SIZE;
 	}
 	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
+	if (opts->max_recv_len)
+		b->nic->max_recv_len = opts->max_recv_len;
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
 	for (i = 0; i < nr_nodes; i++)
 		open_node(b, i);

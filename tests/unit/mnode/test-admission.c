@@ -47,6 +47,35 @@ static void test_too_many_sessions(void **state)
 	bed_close(&bed);
 }
 
+/*
+ * A ConnectX has receive entries of 512 bytes.  Stores that exchange pages fit,
+ * unless their requests have to bring words.
+ */
+static void test_small_receive_entries(void **state)
+{
+	const struct wrc_prog *store = &bed.m.progs[ODRP_WIRE_UNMAPPED_STORE];
+	struct bed_options o;
+	unsigned int node;
+
+	for (node = 0; node < 2; node++) {
+		bed_options(&o);
+		o.conf.exchange = true;
+		o.conf.node_recycles = node;
+		o.max_recv_len = 512;
+		bed_open(&bed, &o, 1);
+		assert_true(store->strict);
+		assert_int_equal(wrc_has_register(store), node);
+		assert_true(wrc_has_register(
+				&bed.m.progs[ODRP_WIRE_MAPPED_STORE]));
+		bed_connect(&bed, 0, 64, 1, 7);
+		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
+					  ODRP_WIRE_UNMAPPED_STORE, 3, page),
+				 0);
+		bed_check(&bed, 1);
+		bed_close(&bed);
+	}
+}
+
 static void test_granted_sizes(void **state)
 {
 	struct bed_options o;
@@ -336,6 +365,7 @@ static unsigned int regions(struct region r[8])
 	r[n++] = (struct region){ "ring", RING_IOVA, bed.m.pool.ring_key };
 	r[n++] = (struct region){ "own table", 0, own->tt.key };
 	r[n++] = (struct region){ "other's table", 0, other->tt.key };
+	r[n++] = (struct region){ "other's table to read", 0, other->tt_rkey };
 	r[n++] = (struct region){ "own chain", (uintptr_t)q->arena.va,
 				  q->arena_key };
 	r[n++] = (struct region){ "other's heartbeat",
@@ -371,7 +401,8 @@ static void trespass(unsigned int which, int queue, bool write)
 			 r[which].name);
 	/* The last READ's bytes would lie where requests are made. */
 	bed_settle(&bed);
-	bed_check(&bed, load.mapped + (queue < 0 ? 0 : 1));
+	bed_check(&bed, load.mapped + 1);
+	assert_true(sess_attached(bed.m.sess[0]) == (queue >= 0));
 	load_verify(&load);
 	load_run(&load, 50);
 	load_fini(&load);
@@ -382,7 +413,7 @@ static void test_trespassers(void **state)
 {
 	unsigned int which;
 
-	for (which = 0; which < 6; which++) {
+	for (which = 0; which < 7; which++) {
 		trespass(which, 0, true);
 		trespass(which, 0, false);
 		trespass(which, -1, true);
@@ -390,32 +421,53 @@ static void test_trespassers(void **state)
 	}
 }
 
-/* On the admin connection one's heartbeat may be written, and nothing behind
- * it or read. */
-static void test_heartbeat_bounds(void **state)
+/* On the admin connection one's heartbeat may be written, and one's table be
+ * read; nothing behind them, and not the other way round. */
+static const struct own {
+	bool table, write;
+	uint32_t off, len;
+	bool allowed;
+} own[] = {
+	{ false, true, 0, 64, true },
+	{ false, true, 0, 65, false },
+	{ false, false, 0, 64, false },
+	{ true, false, 0, 64 * 8, true },
+	{ true, false, 63 * 8, 8, true },
+	{ true, false, 63 * 8, 9, false },
+	{ true, false, 64 * 8, 8, false },
+	{ true, true, 0, 8, false },
+};
+
+static void touch_own(const struct own *t)
+{
+	struct bed_options o;
+	struct cnode *c;
+	struct sess *s;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	s = bed.m.sess[0];
+	assert_int_equal(cnode_rdma_raw(c, -1, 0, t->write, t->off +
+					(t->table ? 0 :
+					 (uintptr_t)s->beat_mem.va),
+					t->table ? s->tt_rkey : s->beat_key,
+					t->len), 0);
+	bed_pass(&bed, 200);
+	assert_true(cnode_admin_broken(c) == !t->allowed);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_true(sess_attached(s) == t->allowed);
+	bed_close(&bed);
+}
+
+static void test_admin_bounds(void **state)
 {
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
-		struct bed_options o;
-		struct cnode *c;
-		uint64_t addr;
-		uint32_t key;
-
-		bed_options(&o);
-		bed_open(&bed, &o, 1);
-		bed_connect(&bed, 0, 64, 1, 7);
-		c = bed.nodes[0].cnode;
-		addr = (uintptr_t)bed.m.sess[0]->beat_mem.va;
-		key = bed.m.sess[0]->beat_key;
-		assert_int_equal(cnode_rdma_raw(c, -1, 0, i != 2, addr, key,
-						i == 1 ? 65 : 64), 0);
-		bed_pass(&bed, 200);
-		assert_true(cnode_admin_broken(c) == (i != 0));
-		bed_settle(&bed);
-		assert_int_equal(bed.m.nr_sess, i ? 0 : 1);
-		bed_close(&bed);
-	}
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		touch_own(&own[i]);
 }
 
 /* SENDs of any length and any bytes on all chains: the sender breaks his own
@@ -469,6 +521,8 @@ static void test_bad_grant_address(void **state)
 	manager_drain(&bed.m);
 	manager_tick(&bed.m, 1);
 	bed_pass(&bed, 500);
+	assert_false(sess_attached(bed.m.sess[0]));
+	bed_pass(&bed, 1500);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
 	bed_check(&bed, 0);
@@ -479,6 +533,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_too_many_sessions),
+		cmocka_unit_test(test_small_receive_entries),
 		cmocka_unit_test(test_granted_sizes),
 		cmocka_unit_test(test_no_pages_left),
 		cmocka_unit_test(test_invalidates_fit_reserve),
@@ -489,7 +544,7 @@ int main(void)
 		cmocka_unit_test(test_never_beats),
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_trespassers),
-		cmocka_unit_test(test_heartbeat_bounds),
+		cmocka_unit_test(test_admin_bounds),
 		cmocka_unit_test(test_garbage_requests),
 		cmocka_unit_test(test_bad_grant_address),
 	};

@@ -113,13 +113,14 @@ static double number(struct json_object *obj, const char *a, const char *b)
 
 /* ---- world ------------------------------------------------------------------------- */
 
+/* dead-ms: the first compute node waits until tables have been made. */
 static void start_mnoded(void)
 {
 	char nic[256], control[64];
 	const char *argv[] = {
 		mnoded, "--nic", nic, "--control", control,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
-		"--dead-ms", "600", "--log-level", "warning", NULL,
+		"--dead-ms", "2000", "--log-level", "warning", NULL,
 	};
 	unsigned int ms;
 
@@ -227,7 +228,7 @@ static void check_mapped(double mapped)
 
 static void test_swap(void **state)
 {
-	struct json_object *obj;
+	struct json_object *obj, *who;
 	double sum;
 
 	connect_cnode();
@@ -237,6 +238,9 @@ static void test_swap(void **state)
 	check_mapped(load.mapped);
 	obj = ask("status");
 	assert_true(number(obj, "pages_total", NULL) == 2048);
+	assert_true(json_object_object_get_ex(obj, "recycle", &who));
+	assert_string_equal(json_object_get_string(who), "node");
+	assert_true(number(obj, "table_bytes", NULL) > 0);
 	assert_true(number(obj, "pages_mapped", NULL) == load.mapped);
 	/* Two queues of two stores, 32 instances each. */
 	assert_true(number(obj, "pages_armed", NULL) == 128);

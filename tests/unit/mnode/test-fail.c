@@ -11,6 +11,7 @@
 #include <string.h>
 #include <mem.h>
 #include "bed.h"
+#include "count.h"
 
 /* ---- what fails -------------------------------------------------------------- */
 
@@ -188,11 +189,104 @@ static void test_start(void **state)
 	bed_close(&bed);
 }
 
+static void map_some(struct cnode *c, uint64_t nr)
+{
+	uint64_t slot;
+
+	for (slot = 0; slot < nr; slot++) {
+		bed_fill(page, 0, slot, 1);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot,
+					  page), 0);
+	}
+}
+
+/* One try, in which the agent's times-th wish is not fulfilled. */
+static int resume_once(struct cnode *c, unsigned int times, bool say)
+{
+	struct cnode_refusal no;
+	int r;
+
+	cnode_lose(c, say);
+	bed_pass(&bed, say ? 100 : 0);
+	countdown = times;
+	hit = false;
+	r = cnode_resume(c, &no);
+	assert_true(!r == !hit);
+	if (r) {
+		assert_int_equal(r, -ECONNREFUSED);
+		assert_true(no.status == ODRP_WIRE_E_NOMEM ||
+			    no.status == ODRP_WIRE_E_INTERNAL);
+	}
+	return r;
+}
+
+/* recycle=node: made once, for all who come. */
+static long nr_tables(void)
+{
+	const struct tables *ts = &bed.m.pool.tables;
+	unsigned int chain, depth;
+	long nr = 0;
+
+	for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (depth = 0; depth < TABLE_DEPTHS; depth++)
+			nr += ts->of[chain][depth].mem.va != NULL;
+	return nr;
+}
+
+/* The session waits on, with all its pages. */
+static void test_resume(void **state)
+{
+	unsigned int times, say, waits = 0;
+	struct bed_options o;
+	struct cnode *c;
+	uint64_t slot;
+	long live;
+	int r;
+
+	bed_options(&o);
+	o.conf.dead_ms = 3600 * 1000;	/* all tries are one silence */
+	bed_open(&bed, &o, 1);
+	count_wrap(bed.nic);
+	wrap(bed.nic);
+	countdown = -1;
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	map_some(c, 20);
+	live = count_live();
+	for (say = 0; say < 2; say++) {
+		r = -1;
+		for (times = 0; r; times++) {
+			assert_in_range(times, 0, 300);
+			r = resume_once(c, times, say);
+			armed = false;
+			assert_int_equal(bed.m.nr_sess, 1);
+			assert_int_equal(bed.m.sess[0]->state, SESS_LIVE);
+			waits += !sess_attached(bed.m.sess[0]);
+			bed_settle(&bed);
+			bed_check(&bed, 20);
+		}
+		assert_true(times > 50);
+		assert_int_equal(count_live(), live);
+		assert_int_equal(bed.m.nr_free_queues, 1);
+	}
+	assert_true(waits > 5);
+	for (slot = 0; slot < 20; slot++) {
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, slot, page), 0);
+		assert_true(bed_is(page, 0, slot, 1));
+	}
+	cnode_close(c);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	assert_int_equal(count_live(), nr_tables());
+	bed_check(&bed, 0);
+	armed = false;
+	bed_close(&bed);
+}
+
 /* No queue pair for the agent itself when pages have to go back: later. */
 static void test_reclaim(void **state)
 {
 	struct bed_options o;
-	uint64_t slot;
 	unsigned int i;
 
 	bed_options(&o);
@@ -200,10 +294,7 @@ static void test_reclaim(void **state)
 	wrap(bed.nic);
 	countdown = -1;
 	bed_connect(&bed, 0, 64, 1, 7);
-	for (slot = 0; slot < 20; slot++)
-		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
-					  ODRP_WIRE_UNMAPPED_STORE, slot,
-					  page), 0);
+	map_some(bed.nodes[0].cnode, 20);
 	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
 	bed.nic->ops->qp_error(bed.nic, bed.m.reclaim.q.qpn);
 	for (i = 0; i < 5; i++) {
@@ -224,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session),
 		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_reclaim),
 	};
 

@@ -37,6 +37,15 @@ static struct odrp_wire_hello good_io(void)
 	};
 }
 
+static struct odrp_wire_hello good_resume(void)
+{
+	struct odrp_wire_hello w = good_admin();
+
+	w.session = htobe64(7);
+	w.token = htobe64(0x123456789abcdefull);
+	return w;
+}
+
 static void test_good(void **state)
 {
 	struct odrp_wire_hello w = good_admin();
@@ -73,6 +82,36 @@ static void test_clamped(void **state)
 	assert_int_equal(h.depth, 63);
 }
 
+/* Both or neither, and as it was granted: nothing is clamped. */
+static void test_resume(void **state)
+{
+	struct odrp_wire_hello w = good_resume();
+	struct hello_no no;
+	struct hello h;
+
+	w.queue = htobe16(1000);
+	w.depth = htobe16(1000);
+	assert_int_equal(hello_check(&w, sizeof(w), &limits, &h, &no), 0);
+	assert_int_equal(h.role, ODRP_WIRE_ADMIN);
+	assert_int_equal(h.session, 7);
+	assert_int_equal(h.token, 0x123456789abcdefull);
+	assert_int_equal(h.queue, 1000);
+	assert_int_equal(h.depth, 1000);
+	assert_int_equal(h.nr_slots, 5000);
+	w = good_resume();
+	w.session = 0;
+	assert_int_equal(hello_check(&w, sizeof(w), &limits, &h, &no), -EPERM);
+	assert_int_equal(no.status, ODRP_WIRE_E_MALFORMED);
+	w = good_resume();
+	w.token = 0;
+	assert_int_equal(hello_check(&w, sizeof(w), &limits, &h, &no), -EPERM);
+	assert_int_equal(no.status, ODRP_WIRE_E_MALFORMED);
+	w = good_resume();
+	w.nr_slots = htobe64(limits.max_slots + 1);
+	assert_int_equal(hello_check(&w, sizeof(w), &limits, &h, &no), -EPERM);
+	assert_int_equal(no.status, ODRP_WIRE_E_RANGE);
+}
+
 /* Offset and value of one byte that makes a good hello bad. */
 static const struct bad {
 	const char *what;
@@ -85,7 +124,8 @@ static const struct bad {
 	{ "magic end", ODRP_WIRE_IO, 3, 0, ODRP_WIRE_E_MALFORMED },
 	{ "version 0", ODRP_WIRE_ADMIN, 5, 0, ODRP_WIRE_E_VERSION },
 	{ "version 1", ODRP_WIRE_ADMIN, 5, 1, ODRP_WIRE_E_VERSION },
-	{ "version 3", ODRP_WIRE_ADMIN, 5, 3, ODRP_WIRE_E_VERSION },
+	{ "version 2", ODRP_WIRE_ADMIN, 5, 2, ODRP_WIRE_E_VERSION },
+	{ "version 4", ODRP_WIRE_ADMIN, 5, 4, ODRP_WIRE_E_VERSION },
 	{ "version high", ODRP_WIRE_IO, 4, 1, ODRP_WIRE_E_VERSION },
 	{ "role 0", ODRP_WIRE_ADMIN, 6, 0, ODRP_WIRE_E_MALFORMED },
 	{ "role 3", ODRP_WIRE_ADMIN, 6, 3, ODRP_WIRE_E_MALFORMED },
@@ -166,7 +206,8 @@ static void test_fuzz(void **state)
 	unsigned int i, j, passed = 0;
 
 	for (i = 0; i < 300000; i++) {
-		struct odrp_wire_hello w = i & 1 ? good_admin() : good_io();
+		struct odrp_wire_hello w = i % 3 == 2 ? good_resume() :
+					   i % 3 ? good_admin() : good_io();
 		struct hello_no no = { 0 };
 		struct hello h;
 
@@ -182,8 +223,17 @@ static void test_fuzz(void **state)
 			continue;
 		}
 		passed++;
+		/* One that is taken up again is compared, not clamped. */
+		if (h.role == ODRP_WIRE_ADMIN && h.session) {
+			assert_true(h.token);
+			assert_int_not_equal(h.depth, 0);
+			assert_int_not_equal(h.queue, 0);
+			assert_in_range(h.nr_slots, 1, limits.max_slots);
+			continue;
+		}
 		assert_in_range(h.depth, 1, limits.max_depth - 1);
 		if (h.role == ODRP_WIRE_ADMIN) {
+			assert_int_equal(h.token, 0);
 			assert_in_range(h.queue, 1, limits.max_queues);
 			assert_in_range(h.nr_slots, 1, limits.max_slots);
 		} else {
@@ -220,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_clamped),
+		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_range_names_limit),
 		cmocka_unit_test(test_length),

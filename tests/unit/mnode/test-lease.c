@@ -314,6 +314,33 @@ static void test_unseen_raise_counts(void **state)
 	assert_int_equal(l.ceiling, 50);
 }
 
+/* Nor has it surely seen anything that was on its way when its connection
+ * broke, until it has said so twice over the next one. */
+static void test_detached(void **state)
+{
+	struct lease l = { .cap = 1000, .granted = 200, .ceiling = 200 };
+	struct lease *all[] = { &l };
+
+	lease_beat(&l, 0, 0, 200, true);
+	l.target = 50;
+	lease_grant(&l);
+	lease_detach(&l);
+	l.want = 1000;
+	lease_plan(all, 1, 1000);
+	assert_int_equal(l.target, 50);
+	assert_int_equal(l.ceiling, 200);
+	lease_beat(&l, 0, 0, 50, true);
+	assert_int_equal(l.ceiling, 200);
+	lease_beat(&l, 0, 0, 50, true);
+	assert_int_equal(l.ceiling, 50);
+	/* Also if it had been about to. */
+	l.ceiling = 200;
+	l.beats = LEASE_SETTLE_BEATS - 1;
+	lease_detach(&l);
+	lease_beat(&l, 0, 0, 50, true);
+	assert_int_equal(l.ceiling, 200);
+}
+
 static void test_liars(void **state)
 {
 	struct lease l = { .cap = 5000, .granted = 100, .ceiling = 100 };
@@ -366,6 +393,7 @@ int main(void)
 		cmocka_unit_test(test_grows_with_use),
 		cmocka_unit_test(test_first_lease),
 		cmocka_unit_test(test_unseen_raise_counts),
+		cmocka_unit_test(test_detached),
 		cmocka_unit_test(test_liars),
 		cmocka_unit_test(test_unreachable_is_left_alone),
 		cmocka_unit_test(test_reserve),

@@ -46,7 +46,7 @@ static void test_hello_bytes(void **state)
 	};
 
 	assert_bytes(&hello, sizeof(hello),
-		     "4f445250" "0002" "02" "02" "0102" "0304" "05060708"
+		     "4f445250" "0003" "02" "02" "0102" "0304" "05060708"
 		     "1112131415161718" "2122232425262728" "3132333435363738"
 		     "0c" "000000000000000000000000000000");
 }
@@ -66,14 +66,15 @@ static void test_admin_accept_bytes(void **state)
 		.beat_rkey = htobe32(0x51525354),
 		.beat_ms = htobe32(0x61626364),
 		.dead_ms = htobe32(0x71727374),
+		.tt_rkey = htobe32(0x75767778),
 		.lease = htobe64(0x8182838485868788),
 	};
 
 	assert_bytes(&a, sizeof(a),
-		     "4f445250" "0002" "0102" "0304" "0000" "05060708"
+		     "4f445250" "0003" "0102" "0304" "0000" "05060708"
 		     "1112131415161718" "2122232425262728" "3132333435363738"
 		     "4142434445464748" "51525354" "61626364" "71727374"
-		     "00000000" "8182838485868788"
+		     "75767778" "8182838485868788"
 		     "000000000000000000000000000000000000000000000000");
 }
 
@@ -101,7 +102,7 @@ static void test_io_accept_bytes(void **state)
 
 	assert_ptr_equal(a.head.words, a.words);
 	assert_bytes(&a, sizeof(a),
-		     "4f445250" "0002" "03" "02" "0102" "0304" "0506" "0b0c"
+		     "4f445250" "0003" "03" "02" "0102" "0304" "0506" "0b0c"
 		     "01100708" "0401090a");
 }
 
@@ -160,7 +161,7 @@ static void test_reject_bytes(void **state)
 	};
 
 	assert_bytes(&rej, sizeof(rej),
-		     "4f445250" "0002" "0006" "0102030405060708");
+		     "4f445250" "0003" "0006" "0102030405060708");
 }
 
 /* All private data fits the message of the RDMA CM that carries it. */
@@ -175,7 +176,7 @@ static void test_private_data_fits(void **state)
 /* Numbers that are on the wire: another one is another version. */
 static void test_numbers(void **state)
 {
-	assert_int_equal(ODRP_WIRE_VERSION, 2);
+	assert_int_equal(ODRP_WIRE_VERSION, 3);
 	assert_int_equal(ODRP_WIRE_PORT, 7489);
 	assert_int_equal(ODRP_WIRE_PAGE_SIZE, 1 << ODRP_WIRE_PAGE_SHIFT);
 	assert_int_equal(ODRP_WIRE_ADMIN, 1);
@@ -187,6 +188,7 @@ static void test_numbers(void **state)
 	assert_int_equal(ODRP_WIRE_NR_CHAINS, 4);
 	assert_int_equal(ODRP_WIRE_WORD_INDEX, 1);
 	assert_int_equal(ODRP_WIRE_WORD_DBR, 4);
+	assert_int_equal(ODRP_WIRE_WORD_END, 7);
 	assert_int_equal(ODRP_WIRE_E_INTERNAL, 8);
 }
 

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Taking a session up again.  When a connection breaks, all of them are given
+ * up, and made anew for the same session on the memory node, which has kept our
+ * pages.  What was under way then goes out again; what has come meanwhile was
+ * waiting for it.  Nobody outside notices but by the time that it took.
+ *
+ * A request without an answer may have been executed or not.  Done again, a load
+ * or a mapped store is the same.  An unmapped store or an invalidate is not: the
+ * entry of the memory node's table, read once all old chains have stopped, says
+ * which it was.  A store that exchanges pages swaps one into the entry that has
+ * come as a whole.  One that copies writes the entry before the page, and may have
+ * been stopped in between: then nobody can say what the page holds, and the
+ * session is dead.  (Words behind the page tell which it is.)
+ *
+ * All happens in one work item, one attempt after the other, until the session
+ * is live, closed, or given up (dead_after_ms).  A request that has been sent
+ * MAX_SENDS times without an answer is the end, too: so however often a session
+ * breaks, none waits for ever.
+ *
+ * Memory: requests, their pages and registrations stay.  Queue pair, completion
+ * queue and CM id have to be made; for those the reserves may be used, since
+ * whoever could free memory may be waiting for us.
+ */
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "odrp.h"
+
+#define READ_TIMEOUT_MS	1000
+#define MAX_SENDS	4
+
+static void announce(struct odrp_sess *s, char *state)
+{
+	struct gendisk *disk = READ_ONCE(s->dev->disk);
+	char *env[] = { state, NULL };
+
+	if (disk)
+		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
+}
+
+static bool is_lost(struct odrp_sess *s)
+{
+	return odrp_sess_state(s) == ODRP_LOST;
+}
+
+/* ---- the table of the memory node ------------------------------------------ */
+
+int odrp_sync_init(struct odrp_sess *s)
+{
+	struct odrp_sync *y = &s->sync;
+
+	y->entry = kzalloc(sizeof(*y->entry), GFP_KERNEL);
+	if (!y->entry)
+		return -ENOMEM;
+	y->dma = ib_dma_map_single(s->ibdev, y->entry, sizeof(*y->entry),
+				   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(s->ibdev, y->dma)) {
+		kfree(y->entry);
+		y->entry = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Nothing is in flight on the admin connection any more. */
+void odrp_sync_exit(struct odrp_sess *s)
+{
+	struct odrp_sync *y = &s->sync;
+
+	if (y->entry) {
+		ib_dma_unmap_single(s->ibdev, y->dma, sizeof(*y->entry),
+				    DMA_FROM_DEVICE);
+		kfree(y->entry);
+	}
+	y->entry = NULL;
+}
+
+/* Read the entry of a slot. */
+static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+{
+	struct ib_sge sge = {
+		.addr	= s->sync.dma,
+		.length	= sizeof(*s->sync.entry),
+		.lkey	= s->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = {
+			.sg_list	= &sge,
+			.num_sge	= 1,
+			.opcode		= IB_WR_RDMA_READ,
+		},
+		.remote_addr	= slot * sizeof(*s->sync.entry),
+		.rkey		= s->sync.rkey,
+	};
+	int err = odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
+
+	if (err)
+		return err;
+	ib_dma_sync_single_for_cpu(s->ibdev, s->sync.dma,
+				   sizeof(*s->sync.entry), DMA_FROM_DEVICE);
+	*ret_mapped = *s->sync.entry != 0;
+	ib_dma_sync_single_for_device(s->ibdev, s->sync.dma,
+				      sizeof(*s->sync.entry), DMA_FROM_DEVICE);
+	return 0;
+}
+
+/* ---- what was under way ---------------------------------------------------- */
+
+/* Does an entry that is mapped, or not, say that the chain has done its work? */
+static bool executed(const struct odrp_conn *conn, bool mapped)
+{
+	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
+}
+
+/* What became of a request: end it if it has been executed. */
+static int settle(struct odrp_req *req)
+{
+	struct odrp_conn *conn = req->conn;
+	bool mapped;
+	int err;
+
+	if (req->sends >= MAX_SENDS)
+		return -ENOLINK;
+	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
+	    conn->chain != ODRP_WIRE_INVALIDATE)
+		return 0;
+	err = read_entry(conn->sess, req->slot, &mapped);
+	if (err || !executed(conn, mapped))
+		return err;
+	if (odrp_conn_stores(conn) && !conn->tail_len)
+		return -EILSEQ;
+	odrp_req_settle(req);
+	return 0;
+}
+
+static int settle_conn(struct odrp_conn *conn)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < conn->nr_reqs; i++)
+		if (atomic_read(&conn->reqs[i].st) & ODRP_REQ_POSTED)
+			err = settle(&conn->reqs[i]);
+	return err;
+}
+
+/* ---- an attempt ------------------------------------------------------------- */
+
+/* Give up all connections, phase by phase, and keep what is under way. */
+static void let_go(struct odrp_sess *s)
+{
+	cancel_delayed_work_sync(&s->watch_work);
+	odrp_beat_stop(s);
+	odrp_sess_each_conn(s, odrp_conn_pause);
+	odrp_sess_each_conn(s, odrp_conn_quiesce);
+	odrp_sess_each_conn(s, odrp_conn_halt);
+	odrp_sess_each_conn(s, odrp_conn_unplug);
+	odrp_sess_each_conn(s, odrp_cm_abandon);
+}
+
+typedef int (*step_fn)(struct odrp_conn *conn);
+
+/* One step for each I/O connection, as long as it is worth it. */
+static int each_io(struct odrp_sess *s, step_fn fn)
+{
+	unsigned int i, c;
+	int err;
+
+	for (i = 0; i < s->nr_queues; i++) {
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			if (!is_lost(s) || READ_ONCE(s->mend.broken))
+				return -ECONNRESET;
+			err = fn(s->queues[i].conn[c]);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static void resume_io(struct odrp_conn *conn)
+{
+	if (conn->q)
+		odrp_conn_resume(conn);
+}
+
+static bool go_live(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool live;
+
+	spin_lock_bh(&s->lock);
+	live = !s->mend.broken && odrp_sess_move(s, ODRP_LIVE, &from);
+	spin_unlock_bh(&s->lock);
+	return live;
+}
+
+static int attempt(struct odrp_sess *s)
+{
+	int err;
+
+	spin_lock_bh(&s->lock);
+	s->mend.broken = false;
+	spin_unlock_bh(&s->lock);
+
+	err = odrp_cm_connect(s->admin);
+	if (err)
+		return err;
+	/* After this no chain of before runs. */
+	err = each_io(s, odrp_cm_connect);
+	if (err)
+		return err;
+	err = each_io(s, settle_conn);
+	if (err)
+		return err;
+	return go_live(s) ? 0 : -ECONNRESET;
+}
+
+/* Trying again will not change these. */
+static bool is_final(int err)
+{
+	switch (err) {
+	case -EACCES:		/* the memory node has given us up */
+	case -EPROTO:
+	case -EPROTONOSUPPORT:
+	case -ERANGE:
+	case -EXDEV:
+	case -EILSEQ:		/* a page may have been copied in part */
+	case -ENOLINK:		/* a request is never answered */
+	case -EOPNOTSUPP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void lived(struct odrp_sess *s)
+{
+	s->mend.end = 0;
+	odrp_stat_inc(s->dev, reconnects);
+	odrp_beat_start(s);
+	odrp_sess_each_conn(s, resume_io);
+	odrp_sess_watch(s);
+	pr_notice("odrp%d: %pISpc: session taken up again after %u ms\n",
+		  s->dev->id, &s->addr.dst,
+		  jiffies_to_msecs(jiffies - s->mend.lost_at));
+	announce(s, "ODRP_STATE=live");
+}
+
+/* Until the session is not lost any more. */
+static void mend(struct odrp_sess *s)
+{
+	struct odrp_dev *dev = s->dev;
+	int err;
+
+	s->mend.lost_at = jiffies;
+	s->mend.end = (jiffies + msecs_to_jiffies(
+				READ_ONCE(dev->dead_after_ms))) ?: 1;
+	announce(s, "ODRP_STATE=lost");
+	let_go(s);
+	while (is_lost(s)) {
+		if (!time_before(jiffies, s->mend.end)) {
+			odrp_sess_die(s, "not taken up again within %u ms (error %d)",
+				      READ_ONCE(dev->dead_after_ms),
+				      s->mend.last_err);
+			break;
+		}
+		err = attempt(s);
+		if (!err) {
+			lived(s);
+			return;
+		}
+		s->mend.last_err = err;
+		let_go(s);
+		if (is_final(err))
+			odrp_sess_die(s, "it cannot be taken up again (error %d)",
+				      err);
+		wait_event_timeout(s->mend.wake, !is_lost(s),
+			msecs_to_jiffies(READ_ONCE(dev->reconnect_delay_ms)));
+	}
+}
+
+static void mend_work(struct work_struct *w)
+{
+	struct odrp_sess *s = container_of(w, struct odrp_sess, mend.work);
+	unsigned int noio = memalloc_noio_save();
+	unsigned int reserves = memalloc_noreclaim_save();
+
+	if (is_lost(s))
+		mend(s);
+	if (odrp_sess_state(s) == ODRP_DEAD && !s->mend.buried) {
+		s->mend.buried = true;
+		if (s->dev->backing)
+			odrp_backing_say(s->dev);
+		odrp_sess_hang_up(s);
+		announce(s, "ODRP_STATE=dead");
+	}
+	memalloc_noreclaim_restore(reserves);
+	memalloc_noio_restore(noio);
+}
+
+void odrp_mend_prepare(struct odrp_sess *s)
+{
+	INIT_WORK(&s->mend.work, mend_work);
+	init_waitqueue_head(&s->mend.wake);
+}

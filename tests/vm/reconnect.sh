@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Connections break and the session is taken up again: nobody notices but by the
+# time that it took.
+. "$(dirname "$0")/lib.sh"
+
+# Now and then the memory node stands still for longer than a request may take:
+# every connection breaks while pages are under way. The first time when enough
+# has been written, as the number of pages that are mapped tells.
+stand_still() {
+	local pid mapped
+	mapped=$(mnode_status "$1" | jq .pages_mapped)
+	((${mapped:-0} > 2000)) || return 0
+	pid=$(pgrep -f "odrp-mnoded.*$1") || return 0
+	kill -STOP "$pid"
+	sleep 4
+	kill -CONT "$pid"
+	sleep 5
+}
+
+swaps_on() {
+	vm_beside stand_still vm --kernel "$@" --mem 160M --swap 320M \
+		--param hot_add.timeout_ms=2000 \
+		--param hot_add.dead_after_ms=20000 -- \
+		pressure-far --size=150M --processes=3 --seconds=25
+	expect_status 0
+	expect '.cnodes[0].stats.reconnects >= 2' \
+		'.cnodes[0].stats.state == "live"' \
+		'.mnode_end.counters.resumed >= 2'
+	expect_clean
+	say "$(cat "$case_dir/out")"
+	say "$(jq -c '.cnodes[0].stats | {reconnects, resent}' "$case_dir/json")"
+}
+
+# Packets to the memory node go nowhere for a while. (Not by taking the link
+# down: rdma_rxe of 6.1 then leaves its QP1 deaf, and nothing can connect.)
+read -r -d '' lost <<'GUEST'
+node=10.77.0.1
+dd if=/dev/urandom of=/tmp/a bs=1M count=16 2>/dev/null
+for round in 1 2; do
+	(
+		sleep 1
+		arp -s $node 02:00:00:00:00:01 || exit
+		sleep 4
+		arp -d $node
+	) &
+	for i in $(seq 12); do
+		dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 1
+		dd if=/dev/odrp0 of=/tmp/c bs=1M count=16 iflag=direct \
+			2>/dev/null || exit 2
+		cmp /tmp/a /tmp/c || exit 3
+	done
+	wait
+done
+GUEST
+
+goes_nowhere() {
+	vm_script --kernel 6.12 --mem 256M --swap 64M --no-swapon \
+		--param hot_add.timeout_ms=1000 \
+		--param hot_add.dead_after_ms=20000 -- "$lost"
+	expect_status 0
+	expect '.cnodes[0].stats.reconnects >= 1' '.teardown_errors == []'
+	expect_clean
+}
+
+# Under pressure rdma_rxe of 6.1 may find no memory for a packet of its QP1, which
+# then never works again: nothing can connect, and the session dies.
+((nightly)) && tap_case "a memory node that stands still, 6.1" swaps_on 6.1
+((nightly)) && tap_case "a memory node that stands still, 6.12" swaps_on 6.12
+# rdma_rxe of 5.10 frees a queue pair before the work that cleans it up has run,
+# when a packet of it that was stuck in the network card drops the last reference:
+# the kernel may die of that.
+((nightly)) && tap_case "a memory node that stands still, frontswap, 5.10" \
+	swaps_on 5.10 --backend frontswap
+tap_case "packets that go nowhere, 6.12" goes_nowhere
+tap_end
