@@ -106,6 +106,16 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	odrp_blk_issue(dev, &bios, true);
 }
 
+/* With a backing device each block goes by itself. */
+static void take_blocks(struct odrp_dev *dev, struct bio *bio)
+{
+	unsigned int size = bio->bi_iter.bi_size, at;
+
+	for (at = 0; at < size; at += ODRP_BLOCK)
+		take_bio(dev, odrp_backing_twin(dev, bio, at));
+	bio_endio(bio);
+}
+
 ODRP_SUBMIT_BIO(submit)
 {
 	struct odrp_dev *dev = odrp_bio_disk(bio)->private_data;
@@ -120,10 +130,12 @@ ODRP_SUBMIT_BIO(submit)
 		odrp_wait_room(dev);
 		fallthrough;
 	case REQ_OP_READ:
-		if (bio->bi_iter.bi_size)
-			take_bio(dev, bio);
-		else
+		if (!bio->bi_iter.bi_size)
 			bio_endio(bio);
+		else if (dev->backing)
+			take_blocks(dev, bio);
+		else
+			take_bio(dev, bio);
 		break;
 	case REQ_OP_DISCARD:
 		discard(dev, bio);

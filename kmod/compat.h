@@ -138,6 +138,100 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define ODRP_BLK_OPEN_DISK(arg)	((arg)->bd_disk)
 #endif
 
+/* -- another block device -- */
+
+struct odrp_compat_bdev {
+	struct block_device	*bdev;
+#if defined(ODRP_HAVE_BDEV_FILE)
+	struct file		*file;
+#elif defined(ODRP_HAVE_BDEV_HANDLE)
+	struct bdev_handle	*handle;
+#endif
+};
+
+/* To read and write, and nobody else may. */
+static inline int odrp_compat_bdev_open(struct odrp_compat_bdev *o,
+					const char *path, void *holder)
+{
+#if defined(ODRP_HAVE_BDEV_FILE)
+	o->file = bdev_file_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE,
+					 holder, NULL);
+	if (IS_ERR(o->file))
+		return PTR_ERR(o->file);
+	o->bdev = file_bdev(o->file);
+#elif defined(ODRP_HAVE_BDEV_HANDLE)
+	o->handle = bdev_open_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE,
+				      holder, NULL);
+	if (IS_ERR(o->handle))
+		return PTR_ERR(o->handle);
+	o->bdev = o->handle->bdev;
+#else
+#ifdef ODRP_HAVE_BLK_MODE_T
+	o->bdev = blkdev_get_by_path(path, BLK_OPEN_READ | BLK_OPEN_WRITE,
+				     holder, NULL);
+#else
+	o->bdev = blkdev_get_by_path(path, FMODE_READ | FMODE_WRITE |
+				     FMODE_EXCL, holder);
+#endif
+	if (IS_ERR(o->bdev))
+		return PTR_ERR(o->bdev);
+#endif
+	return 0;
+}
+
+static inline void odrp_compat_bdev_close(struct odrp_compat_bdev *o,
+					  void *holder)
+{
+#if defined(ODRP_HAVE_BDEV_FILE)
+	bdev_fput(o->file);
+#elif defined(ODRP_HAVE_BDEV_HANDLE)
+	bdev_release(o->handle);
+#elif defined(ODRP_HAVE_BLK_MODE_T)
+	blkdev_put(o->bdev, holder);
+#else
+	blkdev_put(o->bdev, FMODE_READ | FMODE_WRITE | FMODE_EXCL);
+#endif
+}
+
+static inline u64 odrp_compat_bdev_size(struct block_device *bdev)
+{
+#ifdef ODRP_HAVE_BDEV_NR_BYTES
+	return bdev_nr_bytes(bdev);
+#else
+	return i_size_read(bdev->bd_inode);
+#endif
+}
+
+/* -- bios that share another's pages, for the same device or for bdev -- */
+
+/* With __GFP_DIRECT_RECLAIM it does not fail: it waits for the pool. */
+static inline struct bio *odrp_compat_bio_clone(struct bio *src, gfp_t gfp,
+						struct bio_set *bs)
+{
+#ifdef ODRP_HAVE_BIO_ALLOC_CLONE
+	return bio_alloc_clone(src->bi_bdev, src, gfp, bs);
+#else
+	return bio_clone_fast(src, gfp, bs);
+#endif
+}
+
+/*
+ * What could fail are encryption and integrity data, which bios of ours do not
+ * have.
+ */
+static inline void odrp_compat_bio_copy(struct bio *bio,
+					struct block_device *bdev,
+					struct bio *src)
+{
+#ifdef ODRP_HAVE_BIO_ALLOC_CLONE
+	WARN_ON_ONCE(bio_init_clone(bdev, bio, src, GFP_NOIO));
+#else
+	bio_init(bio, NULL, 0);
+	__bio_clone_fast(bio, src);
+	bio_set_dev(bio, bdev);
+#endif
+}
+
 /* -- accounting of one block of a bio -- */
 
 static inline unsigned long odrp_acct_start(struct bio *bio,

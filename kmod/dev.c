@@ -26,6 +26,8 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 		return NULL;
 	dev->id = id;
 	dev->timeout_ms = opt->timeout_ms;
+	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
+	dev->dead_after_ms = opt->dead_after_ms;
 	mutex_init(&dev->lock);
 	init_waitqueue_head(&dev->room);
 	for (i = 0; i < ODRP_NR_WAITS; i++) {
@@ -63,9 +65,12 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	err = odrp_free_init(dev);
 	if (err)
 		goto free_slots;
-	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
+	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
 	if (err)
 		goto exit_free;
+	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
+	if (err)
+		goto del_backing;
 	odrp_free_start(dev);
 	err = opt->frontswap ? odrp_frontswap_add(dev) : 0;
 	if (err)
@@ -86,6 +91,8 @@ close_sess:
 	odrp_sess_close(&dev->sess);
 	odrp_free_stop(dev);
 	odrp_sess_free(&dev->sess);
+del_backing:
+	odrp_backing_del(dev);
 exit_free:
 	odrp_free_exit(dev);
 free_slots:
@@ -129,6 +136,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_free_stop(dev);
 	odrp_sess_close(&dev->sess);
 	odrp_free_stop(dev);
+	odrp_backing_del(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
 	odrp_free_exit(dev);

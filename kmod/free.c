@@ -105,6 +105,8 @@ void odrp_free_slot(struct odrp_dev *dev, u64 slot)
 {
 	if (odrp_slot_freed(&dev->slots, slot))
 		odrp_free_queue(dev, slot);
+	else if (dev->backing)
+		odrp_slot_forget(&dev->slots, slot);
 }
 
 static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
@@ -172,6 +174,8 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 			more = false;
 			break;
 		}
+		if (dev->backing)
+			odrp_backing_forget(dev, slot);
 		req->act = ODRP_SLOT_DO_FAIL;
 		odrp_req_fill(req, slot);
 		odrp_batch_add(&b, req, &todo);
@@ -204,6 +208,8 @@ static void work(struct work_struct *w)
 	why = atomic_xchg(&f->armed, IDLE);
 	if (why == IDLE)
 		return;		/* the run before has done it */
+	if (!odrp_dev_serves(dev))
+		return;		/* for good: they stay where they are */
 	max = left = how_many(dev, why);
 
 	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */
@@ -239,7 +245,7 @@ void odrp_free_drain(struct odrp_dev *dev, unsigned int ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
 
-	while (atomic64_read(&dev->free.pending) > 0 && odrp_dev_live(dev) &&
+	while (atomic64_read(&dev->free.pending) > 0 && odrp_dev_serves(dev) &&
 	       time_before(jiffies, end)) {
 		odrp_free_now(dev);
 		msleep(1);

@@ -15,16 +15,17 @@
  * odrp_req_get() - take a free request
  * @bio: parked on the connection when there is none; may be NULL
  *
- * Return: the request; NULL when there is none (the bio now belongs to
- * whoever frees one); -EIO when the connection is down.
+ * Return: the request; NULL when there is none, or none may be had for now
+ * (the bio now belongs to whoever changes that); -EIO when the connection is
+ * down for good.
  */
 struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 {
 	struct odrp_req *req;
 
 	spin_lock_bh(&conn->lock);
-	req = conn->free;
-	if (!conn->live) {
+	req = conn->live ? conn->free : NULL;
+	if (!conn->live && !conn->paused) {
 		req = ERR_PTR(-EIO);
 	} else if (req) {
 		conn->free = req->next;
@@ -61,11 +62,13 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
  */
 void odrp_wait_room(struct odrp_dev *dev)
 {
+	if (dev->backing)
+		odrp_backing_wait_room(dev);
 	if (atomic_read(&dev->parked) <= room(dev))
 		return;
 	odrp_stat_inc(dev, waits_room);
 	io_wait_event(dev->room, atomic_read(&dev->parked) <= room(dev) ||
-				 !odrp_dev_live(dev));
+				 !odrp_dev_serves(dev));
 }
 
 /* A new generation: answers to the old one find nothing. */
@@ -86,6 +89,12 @@ void odrp_req_put(struct odrp_req *req)
 	spin_unlock_bh(&conn->lock);
 }
 
+/* Neither posted nor answered; the generation stays. */
+static void reset(struct odrp_req *req)
+{
+	atomic_andnot((1u << ODRP_REQ_GEN_SHIFT) - 1, &req->st);
+}
+
 static u32 req_id(const struct odrp_req *req)
 {
 	u32 gen = (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
@@ -100,6 +109,7 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 
 	req->slot = slot;
 	req->res = ODRP_SLOT_OK;
+	req->sends = 0;
 	w->tt_addr = cpu_to_be64(slot * 8);
 	w->id = cpu_to_be32(req_id(req));
 	w->raddr_hi = cpu_to_be32(upper_32_bits(req->raddr));
@@ -146,7 +156,9 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
 				      conn->req_len + conn->tail_len,
 				      DMA_TO_DEVICE);
-	req->start_ns = now;
+	req->sends++;
+	if (req->sends == 1)
+		req->start_ns = now;
 	req->deadline = deadline;
 	req->wr.next = req->next ? &req->next->wr : NULL;
 	req->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
@@ -184,7 +196,7 @@ static void number_all(struct odrp_conn *conn, struct odrp_req *list,
 	}
 }
 
-/* What was not posted is not in flight: keep the teardown from ending it. */
+/* What was not posted is not in flight: it is as it was before number(). */
 static struct odrp_req *unpost(struct odrp_conn *conn,
 			       const struct ib_send_wr *bad)
 {
@@ -193,7 +205,7 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 	lockdep_assert_held(&conn->lock);
 	first = container_of(bad, struct odrp_req, wr);
 	for (req = first; req; req = req->next)
-		atomic_andnot(ODRP_REQ_POSTED, &req->st);
+		reset(req);
 	return first;
 }
 
@@ -209,34 +221,116 @@ static void abort_list(struct odrp_req *req, struct bio_list *todo)
 }
 
 /*
- * Number and post a list of requests with one call.  Those that could not be
- * posted are ended, as not sent; bios that this sets free go to todo.
+ * The session is being lost, or has been: keep a list until it is taken up
+ * again, or given up.
+ */
+static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
+{
+	struct odrp_req **tail = &conn->unsent;
+
+	lockdep_assert_held(&conn->lock);
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = list;
+}
+
+/* The connection is live.  What could not be posted is kept. */
+static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
+{
+	unsigned int ms = READ_ONCE(conn->sess->dev->timeout_ms);
+	const struct ib_send_wr *bad;
+	int err;
+
+	number_all(conn, list, jiffies + msecs_to_jiffies(ms));
+	err = ib_post_send(conn->qp, &list->wr, &bad);
+	if (err)
+		keep_unsent(conn, unpost(conn, bad));
+	return err;
+}
+
+/* End what could not be posted: the session is dead. */
+void odrp_conn_abort_unsent(struct odrp_conn *conn)
+{
+	struct odrp_req *list;
+	struct bio_list todo;
+
+	spin_lock_bh(&conn->lock);
+	list = conn->unsent;
+	conn->unsent = NULL;
+	spin_unlock_bh(&conn->lock);
+
+	bio_list_init(&todo);
+	abort_list(list, &todo);
+	if (!bio_list_empty(&todo))
+		odrp_issue(conn->q, &todo);
+}
+
+/*
+ * Number and post a list of requests with one call.  Those that cannot be
+ * posted wait for the session to be taken up again, or are ended, as not sent,
+ * when it will not be; bios that this sets free go to todo.
  */
 static void post(struct odrp_conn *conn, struct odrp_req *list,
 		 struct bio_list *todo)
 {
-	struct odrp_dev *dev = conn->sess->dev;
-	unsigned long deadline = jiffies +
-				 msecs_to_jiffies(READ_ONCE(dev->timeout_ms));
-	const struct ib_send_wr *bad;
 	int err;
 
 	spin_lock_bh(&conn->lock);
 	if (!conn->live) {
+		bool paused = conn->paused;
+
+		if (paused)
+			keep_unsent(conn, list);
 		spin_unlock_bh(&conn->lock);
-		abort_list(list, todo);
+		if (!paused)
+			abort_list(list, todo);
 		return;
 	}
-	number_all(conn, list, deadline);
-	err = ib_post_send(conn->qp, &list->wr, &bad);
-	list = err ? unpost(conn, bad) : NULL;
+	err = number_and_post(conn, list);
 	spin_unlock_bh(&conn->lock);
 
-	odrp_stat_inc(dev, doorbells);
-	if (err) {
+	odrp_stat_inc(conn->sess->dev, doorbells);
+	if (err)
 		odrp_sess_fail(conn->sess, "posting a request: error %d", err);
-		abort_list(list, todo);
+}
+
+/*
+ * odrp_conn_resume() - requests may be posted again, on a new connection
+ *
+ * First those that were under way on the last one and have no answer: they
+ * keep their slots, their pages and their ids.  Then those that have been
+ * waiting.
+ */
+void odrp_conn_resume(struct odrp_conn *conn)
+{
+	struct odrp_req *list = NULL, **tail = &list;
+	unsigned int i;
+	int err = 0;
+
+	spin_lock_bh(&conn->lock);
+	for (i = 0; i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
+			continue;
+		reset(req);
+		odrp_stat_inc(conn->sess->dev, resent);
+		*tail = req;
+		tail = &req->next;
 	}
+	*tail = conn->unsent;
+	conn->unsent = NULL;
+	conn->next_r = 0;
+	conn->unsignaled = 0;
+	atomic_set(&conn->answered, 0);
+	conn->paused = false;
+	conn->live = true;
+	if (list)
+		err = number_and_post(conn, list);
+	spin_unlock_bh(&conn->lock);
+	if (err)
+		odrp_sess_fail(conn->sess, "posting again: error %d", err);
+	odrp_conn_kick(conn);
 }
 
 /* Post all requests of a batch, each chain's with one doorbell. */

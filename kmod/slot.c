@@ -87,6 +87,31 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 }
 
 /*
+ * odrp_slot_begin_local() - take a slot for a load or store elsewhere
+ *
+ * Return: as the others, where ODRP_SLOT_DO_CANCELLED is a store as well, and
+ * ODRP_SLOT_DO_FAIL never comes.
+ */
+enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
+					 bool store)
+{
+	u8 new = store ? ODRP_SLOT_STORING : ODRP_SLOT_LOADING;
+
+	for (;;) {
+		u8 v = READ_ONCE(s->st[slot]);
+
+		if (owned(v))
+			return ODRP_SLOT_DO_WAIT;
+		if (!store && (v == ODRP_SLOT_EMPTY ||
+			       v == ODRP_SLOT_FREE_PENDING))
+			return ODRP_SLOT_DO_ZERO;
+		if (take(s, slot, v, new))
+			return v == ODRP_SLOT_FREE_PENDING ?
+				ODRP_SLOT_DO_CANCELLED : ODRP_SLOT_DO_LOCAL;
+	}
+}
+
+/*
  * odrp_slot_begin_free() - take a slot to send its invalidate
  *
  * Return: false when there is nothing to free (any more): the free was
@@ -135,6 +160,37 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 	if (v & ODRP_SLOT_F_WAITED)
 		todo |= ODRP_SLOT_END_WAKE;
 	return todo;
+}
+
+/*
+ * odrp_slot_end_local() - give up ownership: what the memory node holds is not
+ * the contents any more
+ *
+ * Of what was freed, or was being freed, there are none.
+ *
+ * Return: ODRP_SLOT_END_WAKE or 0.
+ */
+unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
+{
+	u8 v, new;
+
+	do {
+		v = READ_ONCE(s->st[slot]);
+		new = ODRP_SLOT_UNKNOWN;
+		if (STATE(v) == ODRP_SLOT_FREEING || (v & ODRP_SLOT_F_FREED))
+			new = ODRP_SLOT_EMPTY;
+	} while (!take(s, slot, v, new));
+	return v & ODRP_SLOT_F_WAITED ? ODRP_SLOT_END_WAKE : 0;
+}
+
+/*
+ * odrp_slot_forget() - as odrp_slot_freed(), for a slot that is UNKNOWN
+ *
+ * Return: false when it is not.
+ */
+bool odrp_slot_forget(struct odrp_slots *s, u64 slot)
+{
+	return take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY);
 }
 
 /*

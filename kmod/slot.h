@@ -14,6 +14,10 @@
  * unless a store comes first and turns the slot back, which saves the
  * invalidate and makes the store a mapped one.
  *
+ * A memory node that is gone for good can be replaced by another copy
+ * (backing.c).  Slots are then taken and given up by the *_local() functions; what
+ * the memory node held is no matter any more, and never asked for again.
+ *
  * Pure logic without locks: also compiled in user space (tests/unit/kmod).
  */
 #ifndef _ODRP_SLOT_H
@@ -51,6 +55,7 @@ enum odrp_slot_act {
 	ODRP_SLOT_DO_CANCELLED,	/* owned: mapped store; it saved an invalidate */
 	ODRP_SLOT_DO_WAIT,	/* not owned: odrp_slot_wait(), then again */
 	ODRP_SLOT_DO_FAIL,	/* not owned: contents unknown, fail */
+	ODRP_SLOT_DO_LOCAL,	/* owned: by odrp_slot_begin_local() */
 };
 
 enum odrp_slot_result {
@@ -68,6 +73,10 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot);
 bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot);
 unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 			   enum odrp_slot_result res);
+enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
+					 bool store);
+unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot);
+bool odrp_slot_forget(struct odrp_slots *s, u64 slot);
 bool odrp_slot_freed(struct odrp_slots *s, u64 slot);
 bool odrp_slot_wait(struct odrp_slots *s, u64 slot);
 
