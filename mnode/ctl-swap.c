@@ -1,30 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrpctl swap: the devices of odrp.ko, through sysfs.
+ * odrpctl swap: the devices of odrp.ko.  The steps are swap-dev.c's, the
+ * settings swap-conf.c's.
  */
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/swap.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "odrpctl.h"
-
-#define CONTROL		"/sys/class/odrp-control"
-#define MAX_DEVICES	256
-#define DEV_WAIT_MS	5000
+#include "swap-conf.h"
+#include "swap-dev.h"
 
 struct swap_args {
 	const char *word[3];
 	unsigned int nr_words;
-	const char *queues, *depth, *src, *timeout;
-	int priority;
+	struct swap_conf conf;		/* from options */
+	const char *file;		/* up: instead of the device's */
 	bool no_swapon, json;
 };
 
@@ -34,126 +30,73 @@ static int complain(const char *what, int err)
 	return EXIT_TROUBLE;
 }
 
-static int write_file(const char *path, const char *text)
+/* The device that a command is about, and nothing else. */
+static int only_device(const struct swap_args *a, unsigned int *ret_id)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), r = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		r = -errno;
-	close(fd);
-	return r;
-}
-
-/* ---- devices -------------------------------------------------------------------- */
-
-static bool exists(unsigned int id)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/block/odrp%u", id);
-	return !access(path, F_OK);
-}
-
-/* "odrp3", "/dev/odrp3" or "3". */
-static int device_id(const char *name, unsigned int *ret_id)
-{
-	unsigned long id;
-	char *end;
-
-	if (!strncmp(name, "/dev/", 5))
-		name += 5;
-	if (!strncmp(name, "odrp", 4))
-		name += 4;
-	if (*name < '0' || *name > '9')
-		return -EINVAL;
-	id = strtoul(name, &end, 10);
-	if (*end || id >= MAX_DEVICES)
-		return -EINVAL;
-	*ret_id = id;
-	return 0;
-}
-
-static int wait_for(const char *path)
-{
-	int ms;
-
-	for (ms = 0; ms < DEV_WAIT_MS; ms += 10) {
-		if (!access(path, R_OK | W_OK))
-			return 0;
-		usleep(10000);
-	}
-	return -ENOENT;
-}
-
-static int run_mkswap(const char *dev)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid < 0)
-		return -errno;
-	if (!pid) {
-		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-		if (null >= 0)
-			dup2(null, STDOUT_FILENO);
-		execlp("mkswap", "mkswap", dev, (char *)NULL);
-		fprintf(stderr, "odrpctl swap: mkswap: %s\n", strerror(errno));
-		_exit(127);
-	}
-	if (waitpid(pid, &status, 0) < 0)
-		return -errno;
-	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EIO;
+	if (a->nr_words == 2 && !swap_dev_id(a->word[1], ret_id))
+		return 0;
+	fprintf(stderr, "odrpctl swap %s: expected a device, such as odrp0\n",
+		a->word[0]);
+	return -EINVAL;
 }
 
 /* ---- add -------------------------------------------------------------------------- */
 
-static int swap_on(const char *dev, int priority)
+static int swap_on(unsigned int id, const struct swap_conf *conf)
 {
-	int flags = 0, r;
+	int r;
 
-	r = wait_for(dev);
-	if (r)
-		return complain(dev, -r);
-	r = run_mkswap(dev);
+	r = swap_dev_mkswap(id);
 	if (r)
 		return complain("mkswap failed", -r);
-	if (priority >= 0)
-		flags = SWAP_FLAG_PREFER | (priority & SWAP_FLAG_PRIO_MASK);
-	if (swapon(dev, flags))
-		return complain("swapon", errno);
-	return EXIT_OK;
+	r = swap_dev_on(id, swap_conf_number(conf, SWAP_PRIORITY, -1));
+	return r ? complain("swapon", -r) : EXIT_OK;
+}
+
+static int add_with_id(const struct swap_conf *conf, unsigned int id)
+{
+	char line[SWAP_LINE_MAX];
+
+	swap_conf_line(conf, id, line, sizeof(line));
+	return swap_dev_add(line);
+}
+
+static int complain_add(int r)
+{
+	if (access(SWAP_DEV_CONTROL, F_OK))
+		fprintf(stderr, "odrpctl swap: " SWAP_DEV_CONTROL " is not "
+			"there; is the module odrp loaded?\n");
+	else
+		fprintf(stderr, "odrpctl swap: the module says why in the "
+			"kernel log\n");
+	return complain("hot_add", -r);
+}
+
+/* ADDRESS[:PORT] and SIZE. */
+static int set_words(struct swap_conf *conf, const struct swap_args *a,
+		     char why[SWAP_CONF_WHY_MAX])
+{
+	size_t len = strcspn(a->word[1], ":");
+	char addr[SWAP_VALUE_MAX];
+	int r;
+
+	if (len >= sizeof(addr))
+		len = sizeof(addr) - 1;
+	memcpy(addr, a->word[1], len);
+	addr[len] = 0;
+	r = swap_conf_set(conf, "address", addr, why);
+	if (!r && a->word[1][len])
+		r = swap_conf_set(conf, "port", a->word[1] + len + 1, why);
+	if (!r)
+		r = swap_conf_set(conf, "size", a->word[2], why);
+	return r;
 }
 
 /* The number is chosen here, so that it is known which device is ours. */
-static int add_with_id(const struct swap_args *a, unsigned int id)
+static int swap_add(struct swap_args *a)
 {
-	char addr[64], text[512];
-	const char *colon = strchr(a->word[1], ':');
-	size_t len = colon ? (size_t)(colon - a->word[1]) : strlen(a->word[1]);
-
-	if (len >= sizeof(addr))
-		return -EINVAL;
-	memcpy(addr, a->word[1], len);
-	addr[len] = 0;
-	snprintf(text, sizeof(text),
-		 "id=%u addr=%s size=%s%s%s%s%s%s%s%s%s%s%s", id, addr,
-		 a->word[2],
-		 colon ? " port=" : "", colon ? colon + 1 : "",
-		 a->queues ? " queues=" : "", a->queues ? a->queues : "",
-		 a->depth ? " depth=" : "", a->depth ? a->depth : "",
-		 a->src ? " src=" : "", a->src ? a->src : "",
-		 a->timeout ? " timeout_ms=" : "",
-		 a->timeout ? a->timeout : "");
-	return write_file(CONTROL "/hot_add", text);
-}
-
-static int swap_add(const struct swap_args *a)
-{
+	char why[SWAP_CONF_WHY_MAX];
 	unsigned int id = 0;
-	char dev[32];
 	int r;
 
 	if (a->nr_words != 3) {
@@ -161,66 +104,155 @@ static int swap_add(const struct swap_args *a)
 			"SIZE\n");
 		return EXIT_USAGE;
 	}
+	if (set_words(&a->conf, a, why)) {
+		fprintf(stderr, "odrpctl swap add: %s\n", why);
+		return EXIT_USAGE;
+	}
 	do {
-		while (id < MAX_DEVICES && exists(id))
+		while (id < SWAP_DEV_MAX && swap_dev_exists(id))
 			id++;
-		r = id < MAX_DEVICES ? add_with_id(a, id) : -ENOSPC;
-	} while (r == -EEXIST && ++id < MAX_DEVICES);
-	if (r == -ENOENT)
-		fprintf(stderr, "odrpctl swap: " CONTROL " is not there; is "
-			"the module odrp loaded?\n");
-	else if (r == -EINVAL)
-		fprintf(stderr, "odrpctl swap: the module says why in the "
-			"kernel log\n");
+		r = id < SWAP_DEV_MAX ? add_with_id(&a->conf, id) : -ENOSPC;
+	} while (r == -EEXIST && ++id < SWAP_DEV_MAX);
 	if (r)
-		return complain("hot_add", -r);
-	snprintf(dev, sizeof(dev), "/dev/odrp%u", id);
-	puts(dev);
-	return a->no_swapon ? EXIT_OK : swap_on(dev, a->priority);
+		return complain_add(r);
+	printf("/dev/odrp%u\n", id);
+	return a->no_swapon ? EXIT_OK : swap_on(id, &a->conf);
 }
 
 /* ---- remove ----------------------------------------------------------------------- */
 
-static int swap_remove(const struct swap_args *a)
+static int off_and_remove(unsigned int id)
 {
-	char text[32];
-	unsigned int id;
 	int r;
 
-	if (a->nr_words != 2 || device_id(a->word[1], &id)) {
-		fprintf(stderr, "odrpctl swap remove: expected a device, such "
-			"as odrp0\n");
-		return EXIT_USAGE;
-	}
-	snprintf(text, sizeof(text), "/dev/odrp%u", id);
-	/* EINVAL: not in use as swap space. */
-	if (swapoff(text) && errno != EINVAL)
-		return complain("swapoff", errno);
-	snprintf(text, sizeof(text), "%u", id);
-	r = write_file(CONTROL "/hot_remove", text);
+	r = swap_dev_off(id);
+	if (r == -ENOMEM)
+		fprintf(stderr, "odrpctl swap: there is not enough memory for "
+			"what is in odrp%u\n", id);
+	if (r)
+		return complain("swapoff", -r);
+	r = swap_dev_remove(id);
+	if (r == -EBUSY)
+		fprintf(stderr, "odrpctl swap: somebody has odrp%u open\n",
+			id);
 	return r ? complain("hot_remove", -r) : EXIT_OK;
 }
 
-/* ---- status ----------------------------------------------------------------------- */
-
-static int read_file(const char *dir, const char *name, char *buf, size_t len)
+static int swap_remove(const struct swap_args *a)
 {
-	char path[512];
-	ssize_t n;
-	int fd;
+	unsigned int id;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, buf, len - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	buf[n] = 0;
-	buf[strcspn(buf, "\n")] = 0;
-	return 0;
+	if (only_device(a, &id))
+		return EXIT_USAGE;
+	return off_and_remove(id);
 }
+
+/* ---- up and down ------------------------------------------------------------------ */
+
+static int read_settings(const struct swap_args *a, unsigned int id,
+			 struct swap_conf *ret_conf)
+{
+	char path[256], why[SWAP_CONF_WHY_MAX];
+	struct swap_conf conf = { 0 };
+	int r;
+
+	snprintf(path, sizeof(path), SWAP_CONF_DIR "/odrp%u.conf", id);
+	r = swap_conf_read(&conf, a->file ? a->file : path, why);
+	if (r)
+		fprintf(stderr, "odrpctl swap up: %s\n", why);
+	else
+		*ret_conf = conf;
+	return r;
+}
+
+/* A device that is there: 1: use it, 0: it is gone now, or -errno. */
+static int look_at(unsigned int id, const struct swap_conf *conf)
+{
+	char state[64], server[64], wanted[96];
+	int on, r;
+
+	r = swap_dev_read(id, "state", state, sizeof(state));
+	if (!r)
+		r = swap_dev_read(id, "server", server, sizeof(server));
+	on = r ? r : swap_dev_is_on(id);
+	if (on < 0) {
+		complain("cannot look at the device", -on);
+		return on;
+	}
+	swap_conf_server(conf, wanted, sizeof(wanted));
+	if (!strcmp(state, "live") && !strcmp(server, wanted))
+		return 1;
+	if (!strcmp(state, "dead") && !on) {
+		fprintf(stderr, "odrpctl swap: odrp%u had lost %s; adding it "
+			"anew\n", id, server);
+		r = swap_dev_remove(id);
+		if (r)
+			complain("hot_remove", -r);
+		return r;
+	}
+	fprintf(stderr, "odrpctl swap: odrp%u is there, %s, on %s; expected "
+		"none, or one that is live on %s\n", id, state, server,
+		wanted);
+	return -EEXIST;
+}
+
+/* added tells what has to be undone when a later step fails. */
+static int make_device(unsigned int id, const struct swap_conf *conf,
+		       bool *ret_added)
+{
+	int r;
+
+	r = swap_dev_load();
+	if (r)
+		return complain("modprobe odrp", -r);
+	if (swap_dev_exists(id)) {
+		r = look_at(id, conf);
+		if (r)
+			return r < 0 ? EXIT_TROUBLE : EXIT_OK;
+	}
+	r = add_with_id(conf, id);
+	if (r)
+		return complain_add(r);
+	*ret_added = true;
+	return EXIT_OK;
+}
+
+/* What has been done already is left as it is. */
+static int swap_up(const struct swap_args *a)
+{
+	struct swap_conf conf;
+	bool added = false;
+	unsigned int id;
+	int r;
+
+	if (only_device(a, &id))
+		return EXIT_USAGE;
+	if (read_settings(a, id, &conf))
+		return EXIT_TROUBLE;
+	r = swap_dev_min_free(swap_conf_number(&conf, SWAP_MIN_FREE, 0));
+	if (r)
+		return complain("vm.min_free_kbytes", -r);
+	r = make_device(id, &conf, &added);
+	if (r)
+		return r;
+	if (swap_dev_is_on(id) > 0)
+		return EXIT_OK;
+	r = swap_on(id, &conf);
+	if (r && added)
+		swap_dev_remove(id);
+	return r;
+}
+
+static int swap_down(const struct swap_args *a)
+{
+	unsigned int id;
+
+	if (only_device(a, &id))
+		return EXIT_USAGE;
+	return swap_dev_exists(id) ? off_and_remove(id) : EXIT_OK;
+}
+
+/* ---- status ----------------------------------------------------------------------- */
 
 static int is_attribute(const struct dirent *e)
 {
@@ -240,7 +272,7 @@ static struct json_object *read_device(unsigned int id)
 		return NULL;
 	obj = json_object_new_object();
 	for (i = 0; i < n; i++) {
-		if (!read_file(dir, names[i]->d_name, text, sizeof(text)))
+		if (!swap_dev_read(id, names[i]->d_name, text, sizeof(text)))
 			json_object_object_add(obj, names[i]->d_name,
 					       json_object_new_string(text));
 		free(names[i]);
@@ -261,8 +293,8 @@ static int swap_status(const struct swap_args *a)
 	char name[32];
 	unsigned int id;
 
-	for (id = 0; id < MAX_DEVICES; id++) {
-		obj = exists(id) ? read_device(id) : NULL;
+	for (id = 0; id < SWAP_DEV_MAX; id++) {
+		obj = swap_dev_exists(id) ? read_device(id) : NULL;
 		if (!obj)
 			continue;
 		snprintf(name, sizeof(name), "odrp%u", id);
@@ -283,38 +315,56 @@ static int swap_status(const struct swap_args *a)
 
 /* ---- the command -------------------------------------------------------------------- */
 
-enum { KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT };
+#define COMMANDS	"add, remove, up, down or status"
+
+enum {
+	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
+};
+
+/* An option that is a setting. */
+static void set_option(struct swap_args *a, const char *name, const char *text,
+		       struct argp_state *state)
+{
+	char why[SWAP_CONF_WHY_MAX];
+
+	if (swap_conf_set(&a->conf, name, text, why))
+		argp_error(state, "%s", why);
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct swap_args *a = state->input;
-	char *end;
 
 	switch (key) {
 	case 'q':
-		a->queues = arg;
+		set_option(a, "queues", arg, state);
 		return 0;
 	case 'd':
-		a->depth = arg;
+		set_option(a, "depth", arg, state);
 		return 0;
 	case 'p':
-		a->priority = strtol(arg, &end, 10);
-		if (*end || end == arg || a->priority < 0 ||
-		    a->priority > SWAP_FLAG_PRIO_MASK)
-			argp_error(state, "priority '%s': expected 0 to %d",
-				   arg, SWAP_FLAG_PRIO_MASK);
+		set_option(a, "priority", arg, state);
+		return 0;
+	case KEY_SRC:
+		set_option(a, "src", arg, state);
+		return 0;
+	case KEY_TIMEOUT:
+		set_option(a, "timeout-ms", arg, state);
+		return 0;
+	case KEY_BACKEND:
+		set_option(a, "backend", arg, state);
+		return 0;
+	case KEY_BACKING:
+		set_option(a, "backing", arg, state);
+		return 0;
+	case 'f':
+		a->file = arg;
 		return 0;
 	case 'j':
 		a->json = true;
 		return 0;
 	case KEY_NO_SWAPON:
 		a->no_swapon = true;
-		return 0;
-	case KEY_SRC:
-		a->src = arg;
-		return 0;
-	case KEY_TIMEOUT:
-		a->timeout = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->nr_words == 3)
@@ -323,7 +373,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->nr_words)
-			argp_error(state, "expected add, remove or status");
+			argp_error(state, "expected " COMMANDS);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -335,23 +385,30 @@ static const struct argp_option options[] = {
 	{ "depth", 'd', "N", 0, "add: requests on their way per connection" },
 	{ "src", KEY_SRC, "ADDRESS", 0, "add: our address" },
 	{ "timeout-ms", KEY_TIMEOUT, "MS", 0,
-	  "add: after how long a request fails" },
+	  "add: without an answer, until the connections are made anew" },
+	{ "backing", KEY_BACKING, "PATH", 0,
+	  "add: block device for a second copy of all pages" },
 	{ "priority", 'p', "N", 0, "add: of the swap space" },
+	{ "backend", KEY_BACKEND, "NAME", 0, "add: block or frontswap" },
 	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,
 	  "add: only the device, no mkswap and swapon" },
+	{ "file", 'f', "FILE", 0,
+	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
 	{ "json", 'j', NULL, 0, "status: as JSON" },
 	{ NULL }
 };
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\nstatus",
-	.doc = "Swap devices on memory nodes. The module odrp must be loaded.",
+	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\nup DEVICE\n"
+		    "down DEVICE\nstatus",
+	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
+	       "device's settings, and do what is left to do.",
 };
 
 int swap_main(int argc, char **argv)
 {
-	struct swap_args a = { .priority = -1 };
+	struct swap_args a = { 0 };
 	static char name[] = "odrpctl swap";
 
 	argv[0] = name;
@@ -361,9 +418,13 @@ int swap_main(int argc, char **argv)
 		return swap_add(&a);
 	if (!strcmp(a.word[0], "remove"))
 		return swap_remove(&a);
+	if (!strcmp(a.word[0], "up"))
+		return swap_up(&a);
+	if (!strcmp(a.word[0], "down"))
+		return swap_down(&a);
 	if (!strcmp(a.word[0], "status"))
 		return swap_status(&a);
-	fprintf(stderr, "odrpctl swap: '%s': expected add, remove or status\n",
+	fprintf(stderr, "odrpctl swap: '%s': expected " COMMANDS "\n",
 		a.word[0]);
 	return EXIT_USAGE;
 }

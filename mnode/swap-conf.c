@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of a swap device's settings, their checks, and the INI file.  The
+ * module checks them again; here what is wrong can be told to who wrote it.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <odrp/wire.h>
+#include "swap-conf.h"
+
+struct key {
+	const char *name;
+	const char *pair;		/* what hot_add calls it; NULL: not its */
+	int (*check)(const struct key *key, const char *text, char *why);
+	long min, max;
+};
+
+__attribute__((format(printf, 2, 3)))
+static int complain(char *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, SWAP_CONF_WHY_MAX, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static int check_address(const struct key *key, const char *text, char *why)
+{
+	struct in_addr addr;
+
+	if (inet_pton(AF_INET, text, &addr) != 1)
+		return complain(why, "%s=%s: expected an IPv4 address",
+				key->name, text);
+	return 0;
+}
+
+static int check_number(const struct key *key, const char *text, char *why)
+{
+	char *end = NULL;
+	long n = -1;
+
+	errno = 0;
+	if (*text >= '0' && *text <= '9')
+		n = strtol(text, &end, 10);
+	if (!end || *end || errno || n < key->min || n > key->max)
+		return complain(why, "%s=%s: expected a number from %ld to %ld",
+				key->name, text, key->min, key->max);
+	return 0;
+}
+
+/* Bytes with K, M, G or T, in whole pages. */
+static int check_size(const struct key *key, const char *text, char *why)
+{
+	static const char units[] = "KMGT";
+	unsigned long long n = 0;
+	unsigned int shift = 0;
+	const char *unit;
+	char *end = NULL;
+
+	errno = 0;
+	if (*text >= '0' && *text <= '9')
+		n = strtoull(text, &end, 10);
+	if (end && *end) {
+		unit = strchr(units, *end & ~0x20);
+		if (!unit || end[1])
+			goto bad;
+		shift = 10 * (unit - units + 1);
+	}
+	if (errno || !n || n > ~0ull >> shift ||
+	    (n << shift) % ODRP_WIRE_PAGE_SIZE)
+		goto bad;
+	return 0;
+bad:
+	return complain(why, "%s=%s: expected a size in bytes or with K, M, G "
+			"or T, a multiple of 4K", key->name, text);
+}
+
+static int check_backend(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "block") && strcmp(text, "frontswap"))
+		return complain(why, "%s=%s: expected block or frontswap",
+				key->name, text);
+	return 0;
+}
+
+/* A path: in the line for hot_add it must be one word. */
+static int check_path(const struct key *key, const char *text, char *why)
+{
+	if (*text != '/' || strpbrk(text, " \t\n"))
+		return complain(why, "%s=%s: expected an absolute path without "
+				"blanks", key->name, text);
+	return 0;
+}
+
+static const struct key keys[SWAP_NR_KEYS] = {
+	[SWAP_ADDRESS]	  = { "address", "addr", check_address },
+	[SWAP_PORT]	  = { "port", "port", check_number, 1, 65535 },
+	[SWAP_SIZE]	  = { "size", "size", check_size },
+	[SWAP_SRC]	  = { "src", "src", check_address },
+	[SWAP_QUEUES]	  = { "queues", "queues", check_number, 1, 64 },
+	[SWAP_DEPTH]	  = { "depth", "depth", check_number, 1, 1024 },
+	[SWAP_TIMEOUT_MS] = { "timeout-ms", "timeout_ms", check_number, 1,
+			      600000 },
+	[SWAP_DEAD_AFTER_MS] = { "dead-after-ms", "dead_after_ms",
+				 check_number, 0, 600000 },
+	[SWAP_RECONNECT_MS] = { "reconnect-delay-ms", "reconnect_delay_ms",
+				check_number, 1, 600000 },
+	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },
+	[SWAP_BACKING]	  = { "backing", "backing", check_path },
+	[SWAP_PRIORITY]	  = { "priority", NULL, check_number, 0, 32767 },
+	[SWAP_MIN_FREE]	  = { "min-free-kbytes", NULL, check_number, 1,
+			      16 << 20 },
+};
+
+int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
+		  char why[SWAP_CONF_WHY_MAX])
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < SWAP_NR_KEYS; i++) {
+		if (strcmp(keys[i].name, name))
+			continue;
+		if (strlen(text) >= SWAP_VALUE_MAX)
+			return complain(why, "%s: longer than %d characters",
+					name, SWAP_VALUE_MAX - 1);
+		r = keys[i].check(&keys[i], text, why);
+		if (!r)
+			memcpy(conf->value[i], text, strlen(text) + 1);
+		return r;
+	}
+	complain(why, "%.100s: no such setting", name);
+	return -ENOENT;
+}
+
+struct reading {
+	struct swap_conf *conf;
+	char *why;
+	bool seen[SWAP_NR_KEYS];
+	bool failed;
+};
+
+static int set_once(struct reading *rd, const char *name, const char *value)
+{
+	unsigned int i;
+
+	for (i = 0; i < SWAP_NR_KEYS; i++) {
+		if (strcmp(keys[i].name, name))
+			continue;
+		if (rd->seen[i])
+			return complain(rd->why, "%s: given twice, or goes on "
+					"in an indented line", name);
+		rd->seen[i] = true;
+	}
+	return swap_conf_set(rd->conf, name, value, rd->why);
+}
+
+static int on_line(void *arg, const char *section, const char *name,
+		   const char *value)
+{
+	struct reading *rd = arg;
+
+	if (rd->failed)
+		return 1;
+	if (*section && strcmp(section, "swap")) {
+		complain(rd->why, "section [%s]: expected [swap]", section);
+		rd->failed = true;
+		return 0;
+	}
+	rd->failed = set_once(rd, name, value ? value : "") != 0;
+	return !rd->failed;
+}
+
+int swap_conf_read(struct swap_conf *conf, const char *path,
+		   char why[SWAP_CONF_WHY_MAX])
+{
+	char said[SWAP_CONF_WHY_MAX] = "expected NAME = VALUE";
+	struct reading rd = { .conf = conf, .why = said };
+	FILE *f = fopen(path, "re");
+	int line, r;
+
+	if (!f) {
+		r = -errno;
+		complain(why, "%.200s: %s", path, strerror(-r));
+		return r;
+	}
+	line = ini_parse_file(f, on_line, &rd);
+	fclose(f);
+	if (line > 0)
+		return complain(why, "%.200s:%d: %.250s", path, line, said);
+	if (line < 0) {
+		complain(why, "%.200s: cannot read it", path);
+		return -EIO;
+	}
+	r = swap_conf_check(conf, said);
+	if (r)
+		complain(why, "%.200s: %.250s", path, said);
+	return r;
+}
+
+int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
+{
+	if (!*conf->value[SWAP_ADDRESS])
+		return complain(why, "address is missing: expected the memory "
+				"node's IPv4 address");
+	if (!*conf->value[SWAP_SIZE])
+		return complain(why, "size is missing: expected the size of "
+				"the device");
+	return 0;
+}
+
+long swap_conf_number(const struct swap_conf *conf, enum swap_key key,
+		      long otherwise)
+{
+	const char *text = conf->value[key];
+
+	return *text ? strtol(text, NULL, 10) : otherwise;
+}
+
+void swap_conf_server(const struct swap_conf *conf, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s:%ld", conf->value[SWAP_ADDRESS],
+		 swap_conf_number(conf, SWAP_PORT, ODRP_WIRE_PORT));
+}
+
+void swap_conf_line(const struct swap_conf *conf, unsigned int id, char *buf,
+		    size_t len)
+{
+	unsigned int i;
+	size_t at;
+
+	at = snprintf(buf, len, "id=%u", id);
+	for (i = 0; i < SWAP_NR_KEYS && at < len; i++) {
+		if (keys[i].pair && *conf->value[i])
+			at += snprintf(buf + at, len - at, " %s=%s",
+				       keys[i].pair, conf->value[i]);
+	}
+}

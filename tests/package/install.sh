@@ -1,0 +1,199 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The Debian packages: built from a copy of the tree, installed into a copy of
+# this machine's root that is an overlay, looked at, and purged. As root.
+. "$(dirname "$0")/../vm/lib.sh"
+# shellcheck source=/dev/null
+. "$(dirname "$0")/lib.sh"
+
+kernels="5.10 6.1"
+((nightly)) && kernels=$KERNEL_VERSIONS
+
+# What each has to have, besides manual pages.
+odrp_dkms="/usr/src/odrp-VERSION/Kbuild /usr/src/odrp-VERSION/dkms.conf
+	/lib/modprobe.d/odrp.conf"
+odrp_mnode="/usr/sbin/odrp-mnoded /usr/sbin/odrp-hwcheck
+	/etc/odrp/mnoded.conf /lib/systemd/system/odrp-mnoded.service"
+odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
+	/lib/systemd/system/odrp-swap@.service
+	/lib/udev/rules.d/70-odrp.rules
+	/usr/share/doc/odrp-tools/examples/odrp0.conf"
+manuals="man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
+	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8"
+
+builds() {
+	local meson
+	source_copy "$work/odrp"
+	logged env -C "$work/odrp" \
+		DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)" \
+		dpkg-buildpackage --no-sign || return
+	version=$(cd "$work/odrp" && dpkg-parsechangelog -S Version)
+	meson=$(sed -nE "s/^  version: '(.*)',/\\1/p" "$vm_top/meson.build")
+	[[ $version = "$meson" ]] ||
+		wrong "debian/changelog says $version, meson.build $meson"
+}
+
+lintian_is_content() {
+	logged lintian --allow-root --fail-on error,warning \
+		"$work/odrp_${version}_$(dpkg --print-architecture).changes"
+}
+
+manuals_are_there() {
+	local m
+	for_debs dpkg-deb -c >"$work/contents"
+	for m in $manuals; do
+		grep -q "/usr/share/man/$m\.gz\$" "$work/contents" ||
+			wrong "no manual page $m"
+	done
+	# Nothing without one: each program is named by a page.
+	while read -r m; do
+		grep -q "/man[18]/$m\.[18]\.gz\$" "$work/contents" ||
+			wrong "no manual page for $m"
+	done < <(sed -nE 's|.* \./usr/s?bin/([^ /]+)$|\1|p' "$work/contents")
+}
+
+# The running kernel is one of those installed, and without headers: whoever
+# builds for it alone builds nothing.
+installs() {
+	local ver
+	for ver in $kernels; do
+		root_add_kernel "$ver"
+	done
+	mkdir -p "$root/lib/modules/$(uname -r)"
+	root_list >"$work/before"
+	cp "$work"/*.deb "$root/mnt/"
+	logged inside sh -c 'dpkg -i /mnt/*.deb'
+	rm -f "$root"/mnt/*.deb
+	logged inside dpkg -V odrp-dkms odrp-mnode odrp-tools
+}
+
+files_are_there() {
+	local package name list
+	for package in odrp-dkms odrp-mnode odrp-tools; do
+		name=${package//-/_}
+		list=$(inside dpkg -L "$package")
+		for name in ${!name}; do
+			grep -qx "${name//VERSION/$version}" <<<"$list" ||
+				wrong "$package has no ${name//VERSION/$version}"
+		done
+	done
+}
+
+# has_module RELEASE NAME
+has_module() {
+	local ko
+	ko=$(echo "$root/lib/modules/$1/updates/dkms/$2.ko"*)
+	[[ -f $ko ]] &&
+		[[ $(modinfo -F vermagic "$ko") = "$1 "* ]]
+}
+
+exports_frontswap() {
+	grep -qw frontswap_register_ops "$(kernel_headers "$1")/Module.symvers"
+}
+
+modules_are_built() {
+	local ver rel
+	for ver in $kernels; do
+		rel=$(kernel_release "$ver")
+		has_module "$rel" odrp || wrong "no odrp.ko for $rel"
+		if exports_frontswap "$ver"; then
+			has_module "$rel" odrp_frontswap ||
+				wrong "no odrp_frontswap.ko for $rel"
+		elif has_module "$rel" odrp_frontswap; then
+			wrong "odrp_frontswap.ko for $rel, without frontswap"
+		fi
+		grep -q ' odrp-control\|/odrp.ko' \
+			"$root/lib/modules/$rel/modules.dep" ||
+			wrong "modprobe does not know odrp.ko on $rel"
+	done
+}
+
+# Whatever systemd has to say of this machine's own units is not meant.
+units_are_valid() {
+	inside systemd-analyze verify --man=no odrp-mnoded.service \
+		odrp-swap@odrp0.service >"$case_dir/out" 2>&1
+	! grep -i odrp "$case_dir/out" >&2 || wrong "systemd objects to a unit"
+	logged inside systemctl enable odrp-mnoded.service odrp-swap@odrp0.service
+	[[ -L $root/etc/systemd/system/multi-user.target.wants/odrp-swap@odrp0.service ]] ||
+		wrong "odrp-swap@odrp0 cannot be enabled"
+}
+
+# plan_has UNIT LINE: in what systemd makes of a unit.
+plan_has() {
+	sed -n "/^\t*-> Unit $1:/,/^\t*-> Unit /p" "$work/plan" |
+		grep -q "^[[:blank:]]*$2" || wrong "$1 is not '$2'"
+}
+
+# At shutdown the same in reverse.
+boot_order() {
+	local target
+	if grep -ih 'ordering cycle' "$work"/plan{,.err} >&2; then
+		wrong "units wait for each other"
+	fi
+	for target in network network-online rdma-hw; do
+		plan_has odrp-swap@odrp0.service "After: $target.target"
+	done
+	plan_has odrp-swap@odrp0.service "Before: remote-fs.target"
+	plan_has odrp-swap@odrp0.service "Conflicts: shutdown.target"
+	plan_has odrp-swap@odrp0.service "Before: shutdown.target"
+	plan_has multi-user.target "Wants: odrp-swap@odrp0.service"
+	plan_has odrp-mnoded.service "After: network-online.target"
+}
+
+# Each program starts, with the libraries that its package depends on, and
+# takes the settings that its package has.
+programs_run() {
+	local p
+	for p in odrp-mnoded odrp-hwcheck odrpctl; do
+		inside "$p" --version | grep -q " $version\$" ||
+			wrong "$p does not say that it is $version"
+	done
+	inside wrc list >"$case_dir/out" || wrong "wrc list failed"
+	cp "$root/usr/share/doc/odrp-tools/examples/odrp0.conf" \
+		"$root/etc/odrp/swap/" || wrong "no example"
+	inside odrpctl swap up odrp0 >"$case_dir/out" 2>&1 </dev/null
+	# It gets as far as the module, which cannot be loaded here.
+	expect_out 'modprobe odrp'
+	inside odrpctl swap down odrp0 || wrong "there was something to take down"
+}
+
+removal_keeps_settings() {
+	echo '#changed' >>"$root/etc/odrp/mnoded.conf"
+	logged inside dpkg -r odrp-mnode odrp-tools
+	[[ -f $root/etc/odrp/mnoded.conf && -f $root/etc/odrp/swap/odrp0.conf ]] ||
+		wrong "settings are gone before a purge"
+}
+
+purge_leaves_nothing() {
+	logged inside dpkg -P odrp-dkms odrp-mnode odrp-tools
+	root_list >"$work/after"
+	diff "$work/before" "$work/after" >&2 ||
+		wrong "not as it was before the installation"
+}
+
+in_root() {
+	tap_case "installs" installs
+	tap_case "files are where they belong" files_are_there
+	tap_case "dkms: modules for each kernel (${kernels// /, })" \
+		modules_are_built
+	tap_case "units are valid" units_are_valid
+	if boot_plan >"$work/plan" 2>"$work/plan.err" &&
+	   grep -q -- '-> Unit odrp-swap@odrp0.service' "$work/plan"; then
+		tap_case "order at boot" boot_order
+	else
+		tap_skip "order at boot" "$(tail -n 1 "$work/plan.err")"
+	fi
+	tap_case "programs run" programs_run
+	tap_case "removal keeps settings" removal_keeps_settings
+	tap_case "purge leaves nothing" purge_leaves_nothing
+}
+
+tap_case "builds" builds
+tap_case "lintian" lintian_is_content
+tap_case "manual pages" manuals_are_there
+if root_mount >"$work/why-not"; then
+	in_root
+else
+	tap_skip "installs" "$(cat "$work/why-not")"
+fi
+tap_end
