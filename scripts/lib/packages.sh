@@ -2,7 +2,7 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, bench, lint
+#   packages_install SET...     sets: build, vm, bench, lint, package
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -15,7 +15,7 @@ packages_of() {
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
-			flex bison bc libelf-dev dpkg-dev xz-utils zstd kmod \
+			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \
 			spin
 		;;
 	vm)
@@ -33,8 +33,12 @@ packages_of() {
 	lint)
 		printf '%s\n' shellcheck sparse codespell mandoc
 		;;
+	package)
+		# Debian packages of this tree.
+		printf '%s\n' build-essential debhelper dh-dkms dkms lintian
+		;;
 	*)
-		error "no package set '$1' (there are: build, vm, bench, lint)"
+		error "no package set '$1' (there are: build, vm, bench, lint, package)"
 		return 1
 		;;
 	esac

@@ -4,7 +4,7 @@
 # either side.
 . "$(dirname "$0")/lib.sh"
 
-rounds=20
+rounds=12
 ((nightly)) && rounds=200
 
 read -r -d '' script <<'GUEST'

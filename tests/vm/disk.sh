@@ -37,7 +37,7 @@ cmp /tmp/c /tmp/a
 echo "discarded"
 blkdiscard $dev
 i=0
-until [ "$(cat /sys/block/odrp0/odrp/mapped)" = 0 ]; do
+until [ "$(cat /sys/block/odrp0/odrp/used)" = 0 ]; do
 	i=$((i + 1))
 	[ $i -lt 500 ]
 	usleep 20000

@@ -56,7 +56,8 @@ dies_while_reading() {
 	expect '.teardown_errors == []'
 }
 
-tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
+# On 6.1 also in backing.sh.
+((nightly)) && tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
 tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
 tap_case "killed while the device is read" dies_while_reading
 # Once in a few times rdma_rxe of 5.10 logs "refcount_t: underflow" from

@@ -3,7 +3,7 @@
 # Several processes under pressure: every byte comes back as it was written.
 . "$(dirname "$0")/lib.sh"
 
-seconds=25
+seconds=15
 ((nightly)) && seconds=120
 
 # under_pressure KERNEL QUEUES PROCESSES

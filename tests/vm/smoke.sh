@@ -3,8 +3,9 @@
 # A program that needs twice its machine's memory sorts, on each kernel.
 . "$(dirname "$0")/lib.sh"
 
+# sorts KERNEL [VM_OPTION...]
 sorts() {
-	vm --kernel "$1" --mem 150M --swap 256M -- qsort-far
+	vm --kernel "$1" --mem 150M --swap 256M "${@:2}" -- qsort-far
 	expect_status 0
 	expect_out 'verified=yes'
 	expect '.cnodes[0].stats.loads > 5000' \
@@ -21,4 +22,8 @@ kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "a quicksort of twice the memory on $kernel" sorts "$kernel"
 done
+# Requests with words, of which not every one is answered.
+if ((nightly)); then
+	tap_case "the same on 6.1, recycle=client" sorts 6.1 --param mnode.recycle=client
+fi
 tap_end
