@@ -45,11 +45,14 @@ skipped() {
 }
 
 # excerpt LOG: what a person wants to see of it: a sanitizer's report from its
-# first line on, else the end.
+# first line on, and before it the assertion that may have been its cause, else
+# the end.
 excerpt() {
 	local first
 	first=$(grep -nm1 -E 'ERROR: [A-Z]\w+Sanitizer|runtime error:' "$1")
 	if [[ -n $first ]]; then
+		head -n "${first%%:*}" "$1" | grep -E '^\[ +(ERROR|LINE) +\]' |
+			head -n 6
 		tail -n "+${first%%:*}" "$1" | head -n 25
 	else
 		tail -n 30 "$1"
