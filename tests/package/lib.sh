@@ -130,7 +130,8 @@ root_add_kernel() {
 }
 
 inside() {
-	DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" "$@"
+	# A directory of the host's for temporary files is not there.
+	DEBIAN_FRONTEND=noninteractive LC_ALL=C env -u TMPDIR chroot "$root" "$@"
 }
 
 # What systemd would do at boot: all units with their dependencies, as text.
