@@ -141,7 +141,7 @@ static bool wants_signal(struct odrp_conn *conn)
 
 /* Number a request and make its words; conn->lock is what orders numbers. */
 static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
-		   u64 now, unsigned long deadline)
+		   bool next, u64 now, unsigned long deadline)
 {
 	u32 r = conn->next_r++;
 	bool signal = false;
@@ -151,7 +151,7 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 		conn->unsignaled++;
 	else
 		signal = wants_signal(conn);
-	odrp_words_make(&conn->words, r, quiet,
+	odrp_words_make(&conn->words, r, quiet, next,
 			req->hdr + sizeof(struct odrp_wire_req));
 	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
 				      conn->req_len + conn->tail_len,
@@ -171,17 +171,32 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 			  &req->st);
 }
 
-/* Number a list, and make groups of it: see odrp_conn_quiet(). */
+/*
+ * May a request of the list be quiet, with n quiet ones just before it?  The
+ * last is answered: nobody knows when another comes.
+ */
+static bool is_quiet(const struct odrp_req *req, unsigned int n,
+		     unsigned int every)
+{
+	return req && req->next && n + 1 < every;
+}
+
+/*
+ * Number a list, and make groups of it: see odrp_conn_quiet().  Where a request
+ * speaks for the one behind it, the first is answered, as the last of the list
+ * before has said.
+ */
 static void number_all(struct odrp_conn *conn, struct odrp_req *list,
 		       unsigned long deadline)
 {
 	unsigned int every = odrp_conn_quiet(conn), n = 0;
+	bool quiet = !conn->words.ahead && is_quiet(list, 0, every), next;
 	struct odrp_req *group = NULL, **tail = &group, *req;
 	u64 now = ktime_get_ns();
 
-	for (req = list; req; req = req->next) {
-		bool quiet = req->next && ++n < every;
-
+	for (req = list; req; req = req->next, quiet = next) {
+		n = quiet ? n + 1 : 0;
+		next = is_quiet(req->next, n, every);
 		if (quiet) {
 			req->group = NULL;
 			*tail = req;
@@ -190,9 +205,8 @@ static void number_all(struct odrp_conn *conn, struct odrp_req *list,
 			req->group = group;
 			group = NULL;
 			tail = &group;
-			n = 0;
 		}
-		number(conn, req, quiet, now, deadline);
+		number(conn, req, quiet, next, now, deadline);
 	}
 }
 

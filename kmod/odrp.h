@@ -190,7 +190,8 @@ struct odrp_conn {
 
 /*
  * Of requests that are posted together only each so many-th, and the last,
- * asks for an answer: the memory node executes them in order, so that answer
+ * asks for an answer (and the first, where words.ahead): the memory node
+ * executes them in order, so that answer
  * speaks for the quiet ones before it.  They are its group: chained by ->group,
  * oldest first, from the one that is answered, and they end with it.  For the
  * same reason only that one asks for the completion of its SEND.

@@ -20,6 +20,7 @@ static unsigned int word_len(u8 kind)
 	case ODRP_WIRE_WORD_END:
 		return 4;
 	case ODRP_WIRE_WORD_ANSWER:
+	case ODRP_WIRE_WORD_NEXT:
 		return 1;
 	default:
 		return 0;
@@ -43,7 +44,7 @@ int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 
 	if (nr > ODRP_WIRE_MAX_WORDS)
 		return -E2BIG;
-	ws->may_be_quiet = false;
+	ws->may_be_quiet = ws->ahead = false;
 	for (i = 0; i < nr; i++) {
 		unsigned int n = word_len(tab[i].kind);
 
@@ -55,9 +56,11 @@ int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 		ws->w[i].step = tab[i].step;
 		ws->w[i].base = be16_to_cpu(tab[i].base);
 		ws->may_be_quiet |= tab[i].kind == ODRP_WIRE_WORD_ANSWER;
+		ws->ahead |= tab[i].kind == ODRP_WIRE_WORD_NEXT;
 		len += n;
 		fits |= len == head_len;
 	}
+	ws->may_be_quiet |= ws->ahead;
 	ws->nr = nr;
 	ws->len = len;
 	if (!fits)
@@ -76,11 +79,13 @@ static u8 *put_be(u8 *p, u32 v, unsigned int len)
 /*
  * odrp_words_make() - write the words of request number r
  * @quiet: it wants no answer; only if ws->may_be_quiet
+ * @next: nor does the one behind it
  * @buf: room for ws->len bytes, of any alignment; the page is not in between
  *
  * The request number may wrap at 2^32, a multiple of every modulus.
  */
-void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet, void *buf)
+void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet,
+		     bool next, void *buf)
 {
 	u8 *p = buf;
 	unsigned int i;
@@ -97,6 +102,9 @@ void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet, void *buf)
 			break;
 		case ODRP_WIRE_WORD_ANSWER:
 			p = put_be(p, quiet ? ws->w[i].step : ws->w[i].base, 1);
+			break;
+		case ODRP_WIRE_WORD_NEXT:
+			p = put_be(p, next ? ws->w[i].step : ws->w[i].base, 1);
 			break;
 		default:
 			p = put_be(p, v & 0xffff, 4);

@@ -17,6 +17,7 @@ struct odrp_words {
 	unsigned int	len;	/* of all words, in bytes */
 	unsigned int	head_len;	/* of those that stand before the page */
 	bool		may_be_quiet;	/* one of them is ODRP_WIRE_WORD_ANSWER */
+	bool		ahead;		/* or ODRP_WIRE_WORD_NEXT, which is one ahead */
 	struct {
 		u8	kind;
 		u8	step;
@@ -27,6 +28,7 @@ struct odrp_words {
 int odrp_words_parse(struct odrp_words *ws, const struct odrp_wire_word *tab,
 		     unsigned int nr, unsigned int head_len,
 		     unsigned int *ret_bad);
-void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet, void *buf);
+void odrp_words_make(const struct odrp_words *ws, u32 r, bool quiet,
+		     bool next, void *buf);
 
 #endif /* _ODRP_WORDS_H */

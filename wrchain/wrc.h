@@ -90,8 +90,8 @@ struct wrc_opts {
  *		posts its entries itself
  * @req_len:	bytes of a request before the page
  * @table_len:	recycle=node: bytes of the table, else 0
- * @table_classes, @table_class, @table_row, @table_stride: what is in it, see
- *		core/turn.h
+ * @table_classes, @table_class, @table_row, @table_stride, @table_choice: what
+ *		is in it, see core/turn.h
  */
 struct wrc_geom {
 	__u32 depth;
@@ -111,6 +111,7 @@ struct wrc_geom {
 	__u16 table_class[WRC_TABLE_CLASSES];
 	__u32 table_row[2];
 	__u16 table_stride[2];
+	__u32 table_choice;
 };
 
 /*
@@ -220,7 +221,8 @@ int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
 /*
  * recycle=node: fills table_len bytes of a table, which is the same for all
  * queues of this program and geometry.  It holds, for each request, the counts,
- * indices and addresses that the next lap needs; all numbers are big endian.
+ * indices and addresses that the next lap needs, all numbers big endian; and the
+ * opcodes of an answer that a request may choose from.
  */
 void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, void *table);

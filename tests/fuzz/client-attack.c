@@ -137,8 +137,16 @@ static uint64_t get(const uint8_t *p, unsigned int len)
 
 static unsigned int word_len(const struct odrp_wire_word *w)
 {
-	return w->kind == ODRP_WIRE_WORD_INDEX ? 2 :
-	       w->kind <= ODRP_WIRE_WORD_DBR ? 4 : 1;
+	switch (w->kind) {
+	case ODRP_WIRE_WORD_INDEX:
+		return 2;
+	case ODRP_WIRE_WORD_ANSWER:
+	case ODRP_WIRE_WORD_EARLY:
+	case ODRP_WIRE_WORD_NEXT:
+		return 1;
+	default:
+		return 4;
+	}
 }
 
 /* Another number: near by, a lap away, of another request, or anything. */
@@ -226,8 +234,8 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	req.raddr_hi = htobe32(at >> 32);
 	req.raddr_lo = htobe32(at);
 	memcpy(p, &req, sizeof(req));
-	if (tag.answer_off && life_chance(l, 4))
-		p[tag.answer_off] = tag.quiet;
+	if (tag.quiet_off && life_chance(l, 4))
+		p[tag.quiet_off] = tag.quiet;
 	/* Not often: a store without its end is the last of its connection. */
 	if (wants(h, ACT_SHORT, 48))
 		cut(h, conn, &len);

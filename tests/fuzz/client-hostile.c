@@ -312,10 +312,9 @@ uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
 
 	memset(page, life_below(h->life, 0x7f) + 1, PAGE);
 	if (cnode_submit(h->c, conn / ODRP_WIRE_NR_CHAINS, chain, 0, page, 0) ||
-	    n->held < 0)
+	    !n->nr_held)
 		return NULL;
-	tag = n->held;
-	n->held = -1;
+	tag = n->held[--n->nr_held];
 	n->tags[tag].busy = false;
 	n->nr_busy--;
 	*ret_tag = n->tags[tag];

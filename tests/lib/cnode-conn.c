@@ -75,7 +75,6 @@ static int conn_init(struct cnode *c, struct conn *n, unsigned int index,
 	n->tags = calloc(depth, sizeof(*n->tags));
 	n->tag_of = calloc(1u << n->log_sq, sizeof(*n->tag_of));
 	n->order = calloc(MAX_TAGS, sizeof(*n->order));
-	n->held = -1;
 	n->bufs = zalloc(bufs);
 	n->sq = zalloc(64u << n->log_sq);
 	n->rq = zalloc(16u << n->log_rq);
@@ -248,6 +247,7 @@ static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
 			  unsigned int chain)
 {
 	struct odrp_wire_io_accept a;
+	unsigned int i;
 
 	if (ev->priv_len < sizeof(a))
 		return -EPROTO;
@@ -265,6 +265,8 @@ static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
 	n->depth = be16toh(a.depth);
 	n->req_len = be16toh(a.req_len);
 	n->tail_len = be16toh(a.tail_len);
+	for (i = 0; i < n->nr_words; i++)
+		n->ahead |= n->words[i].kind == ODRP_WIRE_WORD_NEXT;
 	return 0;
 }
 

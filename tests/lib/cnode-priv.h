@@ -15,7 +15,7 @@
 /* One outstanding request. */
 struct tag {
 	bool busy, sent, answered;
-	uint16_t answer_off;	/* in the request: ODRP_WIRE_WORD_ANSWER, or 0 */
+	uint16_t quiet_off;	/* in the request: the word that says so, or 0 */
 	uint8_t quiet;		/* its byte for a quiet request */
 	uint64_t slot, cookie;
 };
@@ -27,8 +27,11 @@ struct tag {
  * @tag_of:	by place in the send queue
  * @order:	tags as requests were numbered: handed out before @handed, answered
  *		before @told, started before @numbered
- * @held:	tag of a request that is not posted yet, so that the next one may
- *		speak for it; -1: none
+ * @held, @nr_held: tags of requests that are not posted yet, in order, so that
+ *		later ones may speak for them
+ * @ahead:	a request says whether the next is quiet (ODRP_WIRE_WORD_NEXT),
+ *		and not whether it is itself
+ * @promised:	and the last has said so
  * @nr_quiet:	quiet requests since the last that is to be answered
  * @bufs:	a request and a page for each tag
  */
@@ -42,7 +45,8 @@ struct conn {
 	uint32_t posted, completed, received;
 	uint32_t handed, told, numbered;
 	uint16_t *order;
-	int held;
+	unsigned int held[3], nr_held;
+	bool ahead, promised;
 	unsigned int nr_quiet;
 	struct tag *tags;
 	uint16_t *tag_of;

@@ -35,6 +35,7 @@ static size_t put_words(const struct conn *n, uint8_t *p, struct tag *t)
 		[ODRP_WIRE_WORD_DBR] = { 4, 0xffff },
 		[ODRP_WIRE_WORD_ANSWER] = { 1, 0xff },
 		[ODRP_WIRE_WORD_END] = { 4, 0xffff },
+		[ODRP_WIRE_WORD_NEXT] = { 1, 0xff },
 	};
 	unsigned int i;
 	size_t len = 0;
@@ -43,9 +44,10 @@ static size_t put_words(const struct conn *n, uint8_t *p, struct tag *t)
 		const struct odrp_wire_word *w = &n->words[i];
 		uint64_t v = be16toh(w->base) + n->requests * w->step;
 
-		if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+		if (w->kind == ODRP_WIRE_WORD_ANSWER ||
+		    w->kind == ODRP_WIRE_WORD_NEXT) {
 			v = be16toh(w->base);
-			t->answer_off = sizeof(struct odrp_wire_req) + len;
+			t->quiet_off = sizeof(struct odrp_wire_req) + len;
 			t->quiet = w->step;
 		}
 		put_be(p + len, v & kinds[w->kind].mask, kinds[w->kind].len);
@@ -110,33 +112,59 @@ static uint8_t *tag_buf(const struct conn *n, unsigned int tag)
 	return n->bufs + (size_t)tag * (REQ_ROOM + PAGE);
 }
 
-/* Posts the request that was held back. */
-static int post_held(struct cnode *c, struct conn *n, bool quiet)
+/* The first of the requests that are held back. */
+static unsigned int pop_held(struct conn *n)
+{
+	unsigned int tag = n->held[0], i;
+
+	n->nr_held--;
+	for (i = 0; i < n->nr_held; i++)
+		n->held[i] = n->held[i + 1];
+	return tag;
+}
+
+/* May one be quiet that has so many behind it? */
+static bool may_be_quiet(const struct cnode *c, const struct conn *n,
+			 unsigned int behind)
+{
+	return behind && n->nr_quiet + 1 < c->cfg.answer_every;
+}
+
+/* Posts the first of the requests that are held back. */
+static int post_held(struct cnode *c, struct conn *n)
 {
 	unsigned int chain = (n - c->conns) % ODRP_WIRE_NR_CHAINS;
-	struct tag *t = &n->tags[n->held];
-	uint8_t *p = tag_buf(n, n->held);
-	unsigned int tag = n->held;
+	unsigned int tag = pop_held(n);
+	const struct tag *t = &n->tags[tag];
+	uint8_t *p = tag_buf(n, tag);
+	bool quiet = false, say;
 
-	n->held = -1;
+	if (t->quiet_off)
+		quiet = n->ahead ? n->promised :
+				   may_be_quiet(c, n, n->nr_held);
 	n->nr_quiet = quiet ? n->nr_quiet + 1 : 0;
-	if (quiet)
-		p[t->answer_off] = t->quiet;
+	say = quiet;
+	if (n->ahead)
+		say = n->promised = n->nr_held &&
+				    may_be_quiet(c, n, n->nr_held - 1);
+	if (say)
+		p[t->quiet_off] = t->quiet;
 	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key,
 		    conn_req_bytes(n, chain), 0, 0, tag);
 }
 
-/* The request of a tag is complete: post it, or hold it back for the next. */
+/*
+ * The request of a tag is complete: post it, or hold it back for the next, or
+ * the next two.
+ */
 static int post_or_hold(struct cnode *c, struct conn *n, unsigned int tag)
 {
+	unsigned int keep = c->cfg.answer_every < 2 ? 0 : n->ahead ? 2 : 1;
 	int r = 0;
 
-	if (n->held >= 0)
-		r = post_held(c, n, n->tags[n->held].answer_off &&
-				    n->nr_quiet + 1 < c->cfg.answer_every);
-	n->held = tag;
-	if (!r && c->cfg.answer_every < 2)
-		r = post_held(c, n, false);
+	n->held[n->nr_held++] = tag;
+	while (!r && n->nr_held > keep)
+		r = post_held(c, n);
 	return r;
 }
 
@@ -148,8 +176,8 @@ void cnode_flush(struct cnode *c)
 		struct conn *n = &c->conns[i];
 
 		/* A broken connection shows by its state. */
-		if (n->held >= 0 && n->up && !n->broken)
-			post_held(c, n, false);
+		while (n->nr_held && n->up && !n->broken)
+			post_held(c, n);
 	}
 }
 

@@ -25,6 +25,7 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->hold.page_put = WRC_NONE;
 	prog->hold.swapped = WRC_NONE;
 	prog->post = WRC_NONE;
+	prog->choice = WRC_NONE;
 	prog->turns = WRC_NONE;
 }
 
@@ -165,9 +166,14 @@ int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
 {
 	int answer = emit_rdma(b, WRC_WQE_WRITE_IMM, remote, from, len,
 			       WRC_I_ANSWER);
+	struct wrc_ref opcode = wrc_field(answer, WRC_F_OPCODE, 0);
 
-	if (!b->err)
-		b->prog->insn[answer].quiet = len ? WRC_WQE_WRITE : WRC_WQE_NOP;
+	if (b->err)
+		return 0;
+	b->prog->insn[answer].quiet = len ? WRC_WQE_WRITE : WRC_WQE_NOP;
+	opcode.delta = 1;	/* the next instance's */
+	if (b->prog->choice != WRC_NONE)
+		wrc_set_local(b, b->prog->choice, 0, opcode);
 	return answer;
 }
 
@@ -369,6 +375,8 @@ void wrc_recycle(struct wrc_build *b)
 
 	if (b->err || !b->prog->node)
 		return;
+	b->prog->choice = wrc_read(b, wrc_at(WRC_SP_CHOICE),
+				   wrc_at(WRC_SP_NONE), 1);
 	n = nr_reads(b->prog);
 	b->prog->turns = b->prog->nr_insn;
 	b->prog->nr_reads = n;

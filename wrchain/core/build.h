@@ -104,8 +104,9 @@ void wrc_page(struct wrc_build *b);
 void wrc_own(struct wrc_build *b);
 void wrc_posts(struct wrc_build *b, int post);
 /*
- * recycle=node: the loop queue's end, which renews all words and then posts the
- * receive entry again.  Does nothing for recycle=client.
+ * recycle=node: the loop queue's end, which READs the opcode of the next answer,
+ * renews all words, and then posts the receive entry again.  Does nothing for
+ * recycle=client.
  */
 void wrc_recycle(struct wrc_build *b);
 

@@ -295,8 +295,8 @@ static int check_quiet(struct flow *f, const struct wrc_patch *p)
 		op = WRC_WQE_WRITE;
 		quiet = WRC_WQE_WRITE_IMM;
 	}
-	if (p->source == WRC_RECV && i->queue == WRC_CLIENT &&
-	    i->op == op && i->quiet == quiet)
+	if ((p->source == WRC_RECV || wrc_renews(f->c->ctx.prog, p->source)) &&
+	    i->queue == WRC_CLIENT && i->op == op && i->quiet == quiet)
 		return 0;
 	return wrc_refuse(f->c, RULE, 0, p->insn,
 			  "is answered with opcode 0x%02x or 0x%02x", i->op,
@@ -305,7 +305,8 @@ static int check_quiet(struct flow *f, const struct wrc_patch *p)
 
 /*
  * An opcode is the byte of a page address that is that opcode, or an answer's:
- * by the request, which may only choose not to be told.
+ * by the request, or by that of the one before (rule table knows those), which
+ * may only choose not to be told.
  */
 static int check_opcode(struct flow *f, const struct wrc_patch *p)
 {

@@ -42,12 +42,31 @@ static bool covers_field(const struct wrc_prog *prog, const struct wrc_patch *p)
 	return mask == (1u << field_of(p)->width) - 1;
 }
 
+/* A request chooses an opcode by the last byte of an address of the node's. */
+static bool is_choice(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	return prog->insn[p->insn].remote.space == WRC_SP_CHOICE &&
+	       p->source == WRC_RECV && p->field == WRC_F_RADDR &&
+	       p->field_off == sizeof(__be64) - 1;
+}
+
+/* Who may say with what opcode the answer goes. */
+static bool may_choose(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	if (!prog->node)
+		return p->source == WRC_RECV;
+	return p->source < prog->nr_insn &&
+	       prog->insn[p->source].remote.space == WRC_SP_CHOICE;
+}
+
 static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	const struct wrc_insn *target = &prog->insn[p->insn];
 	bool request = p->source == WRC_RECV;
 	bool turn = wrc_is_turn(prog, p->source);
 
+	if (p->field == WRC_F_RADDR && target->remote.space == WRC_SP_CHOICE)
+		return is_choice(prog, p);
 	/* A row renews nothing but what changes with the lap. */
 	if (p->field == WRC_F_RADDR && wrc_is_turn(prog, p->insn))
 		return turn;
@@ -57,7 +76,9 @@ static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 		return false;
 	switch (field_of(p)->patchable) {
 	case WRC_PATCH_DECLARED:
-		return target->flags & (request ? WRC_I_ANSWER : WRC_I_MAYBE);
+		if (target->flags & WRC_I_ANSWER)
+			return may_choose(prog, p);
+		return !request && target->flags & WRC_I_MAYBE;
 	case WRC_PATCH_CLIENT_KEY:
 		return request && target->remote.space == WRC_SP_PEER;
 	case WRC_PATCH_COUNT:
@@ -83,7 +104,7 @@ static int refuse_patch(struct wrc_check *c, const struct wrc_patch *p,
 /* Of which instance a source writes the words that change with the lap. */
 static int delta_of(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
-	if (!wrc_is_turn(prog, p->source))
+	if (!wrc_renews(prog, p->source))
 		return p->queue == WRC_LOOP && !prog->node &&
 		       wrc_is_head(prog, p->insn);
 	if (p->queue == WRC_CLIENT)
@@ -99,7 +120,7 @@ static int check_relocation(struct wrc_check *c, const struct wrc_patch *p)
 	if (!may_patch(prog, p))
 		return refuse_patch(c, p,
 				    "has a field written that this source may not write");
-	if (!covers_field(prog, p))
+	if (!is_choice(prog, p) && !covers_field(prog, p))
 		return refuse_patch(c, p, "has a field overwritten in part");
 	if (p->delta != delta)
 		return refuse_patch(c, p, delta == 1 && !prog->node ?

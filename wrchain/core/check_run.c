@@ -312,7 +312,7 @@ static int balance(struct wrc_check *c)
 /* The word must lie in the request where a relocation takes it from. */
 static bool word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
 {
-	enum wrc_field field = wrc_word_field(w->kind);
+	struct wrc_ref to = wrc_word_ref(w);
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_patches; i++) {
@@ -320,7 +320,8 @@ static bool word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
 
 		if (p->source == WRC_RECV && p->off == w->off &&
 		    p->width == w->width && p->insn == w->insn &&
-		    p->field == field && p->delta == w->delta)
+		    p->field == to.field && p->field_off == to.off &&
+		    p->delta == w->delta)
 			return true;
 	}
 	return false;
@@ -379,7 +380,7 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 	if (!err && i->op == WRC_WQE_SEND_EN)
 		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ENABLE,
 				 wr.count);
-	if (!err && i->flags & WRC_I_ANSWER)
+	if (!err && i->flags & WRC_I_ANSWER && !prog->node)	/* rule table */
 		err = check_word(c, insn, instance,
 				 i->op == WRC_WQE_WRITE ?
 					 ODRP_WIRE_WORD_EARLY :
@@ -449,7 +450,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 	struct wrc_text t;
 	char line[80];
 
-	if (next_lap(prog, p) || wrc_is_turn(prog, p->source))
+	if (next_lap(prog, p) || wrc_renews(prog, p->source))
 		by = prog->nr_insn - 1;
 	if (by != WRC_NONE && known(prog, run, p->source, by))
 		return 0;

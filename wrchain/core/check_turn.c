@@ -187,6 +187,22 @@ static int check_rows(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	return err;
 }
 
+static int check_choices(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, const __u8 *table,
+			 struct wrc_text *why)
+{
+	const __u8 *opcode = table + geom->table_choice;
+	unsigned int i;
+
+	for (i = 0; i < WRC_CHOICES; i++)
+		if (opcode[i] != wrc_choice(prog, i)) {
+			wrc_text_add(why, "table: choice %u is opcode 0x%02x, and it is 0x%02x",
+				     i, opcode[i], wrc_choice(prog, i));
+			return -EPERM;
+		}
+	return 0;
+}
+
 /* A lap and a bit, and where 16 or 24 bits of something wrap. */
 static int check_some(struct wrc_check *c)
 {
@@ -199,8 +215,9 @@ static int check_some(struct wrc_check *c)
 	};
 	unsigned int i;
 	__u32 r;
-	int err = 0;
+	int err;
 
+	err = check_choices(prog, geom, c->ctx.bind->table, &c->why);
 	for (i = 0; i < sizeof(wraps) / sizeof(wraps[0]); i++)
 		for (r = wraps[i] - geom->depth - 2;
 		     !err && r != wraps[i] + geom->depth + 2; r++)
@@ -216,9 +233,10 @@ int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	struct wrc_text t;
 	unsigned int i;
 	__u32 r, high;
-	int err = 0;
+	int err;
 
 	wrc_text_init(&t, why, WRC_WHY_MAX);
+	err = check_choices(prog, geom, table, &t);
 	for (r = 0; !err && r < WRC_TURN_ROWS; r++)
 		for (i = 0; !err && i + 1 < prog->nr_reads; i++)
 			err = check_row(prog, geom, table_iova, table, i, r,
@@ -254,6 +272,31 @@ static int check_insn(struct wrc_check *c, unsigned int insn)
 	    !wrc_is_turn(prog, insn))
 		return wrc_refuse(c, RULE, 0, insn,
 				  "reads rows behind the instance's end");
+	return 0;
+}
+
+/*
+ * One READ of one opcode, and to an answer: that is what wrc_choice() knows the
+ * opcodes of.
+ */
+static int check_choice(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++) {
+		const struct wrc_insn *insn = &prog->insn[i];
+		struct wrc_ref to = insn->sge[0].at;
+
+		if (insn->remote.space != WRC_SP_CHOICE)
+			continue;
+		if (i != prog->choice || insn->op != WRC_WQE_READ ||
+		    insn->nr_sge != 1 || insn->sge[0].len != 1 ||
+		    to.space != WRC_SP_FIELD || to.field != WRC_F_OPCODE ||
+		    !(prog->insn[to.at].flags & WRC_I_ANSWER))
+			return wrc_refuse(c, RULE, 0, i,
+					  "reads an opcode that is not the next answer's");
+	}
 	return 0;
 }
 
@@ -348,7 +391,8 @@ static int check_reads(struct wrc_check *c)
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_words; i++)
-		if (prog->word[i].kind != ODRP_WIRE_WORD_END)
+		if (prog->word[i].kind != ODRP_WIRE_WORD_END &&
+		    prog->word[i].kind != ODRP_WIRE_WORD_NEXT)
 			break;
 	if (i < prog->nr_words || prog->self)
 		return wrc_refuse_all(c, RULE,
@@ -381,6 +425,8 @@ int wrc_check_turns(struct wrc_check *c)
 	err = check_reads(c);
 	for (i = 0; !err && i < prog->nr_insn; i++)
 		err = check_insn(c, i);
+	if (!err)
+		err = check_choice(c);
 	if (!err)
 		err = check_unasked(c);
 	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++)

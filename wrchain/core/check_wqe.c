@@ -28,6 +28,7 @@ int wrc_check_geom(struct wrc_check *c)
 	    want.start_bb != g->start_bb || want.rq_posted != g->rq_posted ||
 	    want.req_len != g->req_len || want.table_len != g->table_len ||
 	    want.table_classes != g->table_classes ||
+	    want.table_choice != g->table_choice ||
 	    memcmp(want.table_class, g->table_class, sizeof(g->table_class)) ||
 	    memcmp(want.table_row, g->table_row, sizeof(g->table_row)) ||
 	    memcmp(want.table_stride, g->table_stride,

@@ -25,6 +25,7 @@ enum wrc_class wrc_space_class(enum wrc_space space)
 	case WRC_SP_PEER:
 		return WRC_CL_PEER;
 	case WRC_SP_TURN:
+	case WRC_SP_CHOICE:
 		return WRC_CL_TURN;
 	case WRC_SP_NONE:
 	case WRC_NR_SPACES:

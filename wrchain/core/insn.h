@@ -32,6 +32,7 @@ enum wrc_space {
 	WRC_SP_RECV,		/* where the receive entry puts the page: its address */
 	WRC_SP_EMPTY,		/* address 0 of the table; whatever is not 0 fails */
 	WRC_SP_TURN,		/* recycle=node: a row; it names the next one */
+	WRC_SP_CHOICE,		/* the same: an opcode; the request says which */
 	WRC_NR_SPACES,
 };
 

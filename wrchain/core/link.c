@@ -88,6 +88,7 @@ static void shift(struct wrc_prog *prog, unsigned int at)
 	shift_number(&prog->hold.page_put, at);
 	shift_number(&prog->hold.swapped, at);
 	shift_number(&prog->post, at);
+	shift_number(&prog->choice, at);
 }
 
 static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
@@ -311,7 +312,7 @@ static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 		return err;
 	w = &prog->word[prog->nr_words - 1];
 	return add_patch(prog, WRC_RECV, w->off, w->width, w->delta,
-			 wrc_field(insn, wrc_word_field(kind), 0));
+			 wrc_word_ref(w));
 }
 
 /* The gate's count comes behind the page: see tail(). */
@@ -354,8 +355,10 @@ static int words(struct wrc_prog *prog)
 	int err = 0;
 
 	prog->req_len = sizeof(struct odrp_wire_req);
+	if (prog->choice != WRC_NONE)
+		err = insn_word(prog, ODRP_WIRE_WORD_NEXT, prog->choice);
 	if (prog->node)
-		return tail(prog);
+		return err ? err : tail(prog);
 	if (prog->self)
 		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
@@ -422,7 +425,7 @@ static int scatter_word(struct wrc_prog *prog, const struct wrc_word *w)
 	struct wrc_ref to = wrc_at(WRC_SP_DBR);
 
 	if (w->kind != ODRP_WIRE_WORD_DBR)
-		to = wrc_field(w->insn, wrc_word_field(w->kind), 0);
+		to = wrc_word_ref(w);
 	else if (prog->post != WRC_NONE)
 		to = wrc_reg(WRC_REG_POST, 0);
 	return add_scatter(prog, w->off, w->width, w->delta, to);

@@ -11,9 +11,9 @@
 #include "prog.h"
 #include "wr.h"
 
-/* Bytes of a recycle word, and what it overwrites (not for the record). */
+/* Bytes of a recycle word, and what it overwrites (not of the record's). */
 __u8 wrc_word_width(__u8 kind);
-enum wrc_field wrc_word_field(__u8 kind);
+struct wrc_ref wrc_word_ref(const struct wrc_word *w);
 /*
  * The client's side: the word in request r, as its bytes go on the wire; how
  * many.  step: for those that are no counts, the word's other value.

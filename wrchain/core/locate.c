@@ -133,6 +133,8 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	case WRC_SP_TURN:
 		return bind->table_iova +
 		       wrc_turn_row(prog, geom, ref.at, instance);
+	case WRC_SP_CHOICE:	/* of a request that says nothing */
+		return bind->table_iova + geom->table_choice + ref.off;
 	case WRC_SP_TT:		/* until a request says which */
 		return prog->node ? WRC_TURN_NO_TT : 0;
 	default:

@@ -150,7 +150,9 @@ struct wrc_turn {
  * @tail_len:	and behind it
  * @self:	no recycle words: the chain re-arms itself, by its cells
  * @host_tt:	the request's tt_addr is in host byte order
- * @node:	recycle=node: no words, the table has them; but what ends a store
+ * @node:	recycle=node: no words, the table has them; but what ends a store, and
+ *		whether the next request is to be answered
+ * @choice:	and its READ of the next answer's opcode; WRC_NONE: none
  * @turns, @nr_reads:	its first READ of the table, and how many follow each
  *		other; the last one is of high rows
  * @row_len:	bytes of each one's row
@@ -167,7 +169,7 @@ struct wrc_prog {
 	__u8 bb[WRC_NR_QUEUES];
 	__u16 req_len, tail_len;
 	bool self, host_tt, node;
-	__u8 turns, nr_reads, nr_turns;
+	__u8 choice, turns, nr_reads, nr_turns;
 	__u16 row_len[WRC_TURN_READS];
 	__u8 nr_cells;
 	struct wrc_cell cell[WRC_MAX_CELLS];
@@ -212,6 +214,14 @@ static inline bool wrc_is_turn(const struct wrc_prog *prog, unsigned int insn)
 {
 	return prog->node && insn >= prog->turns &&
 	       insn < (unsigned int)prog->turns + prog->nr_reads;
+}
+
+/* ... or anything else of another instance: the next answer's opcode? */
+static inline bool wrc_renews(const struct wrc_prog *prog, unsigned int insn)
+{
+	return wrc_is_turn(prog, insn) ||
+	       (prog->node && insn < prog->nr_insn &&
+		prog->insn[insn].remote.space == WRC_SP_CHOICE);
 }
 
 #endif /* WRC_PROG_H */

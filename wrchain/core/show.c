@@ -19,6 +19,8 @@ const char *wrc_word_name(__u8 kind)
 		return "early";
 	case ODRP_WIRE_WORD_END:
 		return "end";
+	case ODRP_WIRE_WORD_NEXT:
+		return "next";
 	default:
 		return "unknown";
 	}
@@ -32,7 +34,7 @@ static const char *const space_names[WRC_NR_SPACES] = {
 	[WRC_SP_SLOT] = "slot[?]", [WRC_SP_POOL] = "page[?]",
 	[WRC_SP_PEER] = "peer[?]",     [WRC_SP_CELL] = "cell",
 	[WRC_SP_RECV] = "recv.addr",   [WRC_SP_EMPTY] = "tt[0]",
-	[WRC_SP_TURN] = "row",
+	[WRC_SP_TURN] = "row",	       [WRC_SP_CHOICE] = "choice[?]",
 };
 
 static const char *reg_name(__u8 reg)

@@ -153,6 +153,23 @@ int wrc_turn_place(struct wrc_prog *prog)
 	return err;
 }
 
+/* ---- opcodes ------------------------------------------------------------------ */
+
+__u8 wrc_choice(const struct wrc_prog *prog, __u8 byte)
+{
+	const struct wrc_insn *read;
+	__u8 answer;
+
+	if (prog->choice >= prog->nr_insn)
+		return 0;
+	read = &prog->insn[prog->choice];
+	answer = read->sge[0].at.at;
+	if (read->sge[0].at.space != WRC_SP_FIELD || answer >= prog->nr_insn)
+		return 0;
+	return byte == WRC_CHOICE_ANSWER ? prog->insn[answer].op :
+					   prog->insn[answer].quiet;
+}
+
 /* ---- rows -------------------------------------------------------------------- */
 
 __u32 wrc_turn_for(const struct wrc_geom *geom, const struct wrc_turn *turn,
@@ -228,6 +245,8 @@ int wrc_turn_shape(const struct wrc_prog *prog, struct wrc_geom *geom)
 		geom->table_stride[i] = (prog->row_len[i] + 7) & ~7u;
 		geom->table_len += (__u32)geom->table_stride[i] << 16;
 	}
+	geom->table_choice = geom->table_len;
+	geom->table_len += ODRP_WIRE_PAGE_SIZE;
 	return 0;
 }
 
@@ -335,6 +354,8 @@ void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	unsigned int i;
 
 	memset(table, 0, geom->table_len);
+	for (i = 0; i < WRC_CHOICES; i++)
+		((__u8 *)table)[geom->table_choice + i] = wrc_choice(prog, i);
 	for (x = 0; x < WRC_TURN_ROWS; x++) {
 		class = class_of(geom, x);
 		if (geom->table_class[class] == x)

@@ -24,7 +24,12 @@
  * Two X are of one class if the same low halves have overflown on the way to
  * them.  A low row has the class that is next, a high row the H that is next.
  *
- *	| high rows: classes << 16 | low rows 0: stride << 16 | low rows 1 |
+ *	| high rows: classes << 16 | low rows 0: stride << 16 | low rows 1 | opcodes |
+ *
+ * The opcodes are for the answers.  An instance READs that of the next one's
+ * answer, from an address whose last byte its own request has brought: all 256
+ * are one of the two that the program knows, to answer and not to.  So it takes
+ * no time that somebody waits for.
  *
  * The table address of a request is also renewed: with one that no table has.
  * So a receive entry that completes without a request, or with a piece of one,
@@ -42,6 +47,11 @@
 #define WRC_TURN_MASK		0xffffffu	/* requests, until all repeats */
 #define WRC_TURN_NO_TT		(~0ull)		/* no table is so large */
 
+/* Which of the 256 opcodes a request names; a page holds them. */
+#define WRC_CHOICES		0x100u
+#define WRC_CHOICE_ANSWER	0u
+#define WRC_CHOICE_QUIET	1u		/* and all the others */
+
 /* Bytes, and which bytes of the field (of a POST: none) they are. */
 __u8 wrc_turn_width(__u8 kind);
 struct wrc_ref wrc_turn_ref(const struct wrc_prog *prog,
@@ -54,6 +64,9 @@ int wrc_turn_place(struct wrc_prog *prog);
 
 /* table_len and what else geom says of it; -ERANGE: too many classes. */
 int wrc_turn_shape(const struct wrc_prog *prog, struct wrc_geom *geom);
+
+/* The opcode that a request chooses with this byte; 0: there is no choice. */
+__u8 wrc_choice(const struct wrc_prog *prog, __u8 byte);
 
 /* Where the row is that READ number `read` of request r gets. */
 __u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,

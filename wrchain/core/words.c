@@ -8,6 +8,7 @@
  * ends a request.
  */
 #include "link.h"
+#include "turn.h"
 
 __u8 wrc_word_width(__u8 kind)
 {
@@ -16,24 +17,27 @@ __u8 wrc_word_width(__u8 kind)
 		return 2;
 	case ODRP_WIRE_WORD_ANSWER:
 	case ODRP_WIRE_WORD_EARLY:
+	case ODRP_WIRE_WORD_NEXT:
 		return 1;
 	default:
 		return 4;
 	}
 }
 
-enum wrc_field wrc_word_field(__u8 kind)
+struct wrc_ref wrc_word_ref(const struct wrc_word *w)
 {
-	switch (kind) {
+	switch (w->kind) {
 	case ODRP_WIRE_WORD_INDEX:
-		return WRC_F_INDEX;
+		return wrc_field(w->insn, WRC_F_INDEX, 0);
 	case ODRP_WIRE_WORD_ANSWER:
 	case ODRP_WIRE_WORD_EARLY:
-		return WRC_F_OPCODE;
+		return wrc_field(w->insn, WRC_F_OPCODE, 0);
+	case ODRP_WIRE_WORD_NEXT:	/* which of the table's opcodes */
+		return wrc_field(w->insn, WRC_F_RADDR, 7);
 	case ODRP_WIRE_WORD_END:
-		return WRC_F_RADDR;
+		return wrc_field(w->insn, WRC_F_RADDR, 0);
 	default:
-		return WRC_F_COUNT;
+		return wrc_field(w->insn, WRC_F_COUNT, 0);
 	}
 }
 
@@ -88,6 +92,9 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 		if (w->kind == ODRP_WIRE_WORD_END) {
 			base = step = 0;
+		} else if (w->kind == ODRP_WIRE_WORD_NEXT) {
+			base = WRC_CHOICE_ANSWER;
+			step = WRC_CHOICE_QUIET;
 		} else if (w->kind >= ODRP_WIRE_WORD_ANSWER) {
 			base = prog->insn[w->insn].op;
 			step = prog->insn[w->insn].quiet;

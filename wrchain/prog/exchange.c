@@ -143,7 +143,7 @@ static int unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_arg(b, __builtin_offsetof(struct odrp_wire_req, member),	\
 		sizeof(((struct odrp_wire_req *)0)->member), to)
 
-/* recycle=node: nobody may ask for a notice with the page. */
+/* recycle=node: nobody can ask for a notice with the page. */
 static int deliver(struct wrc_build *b)
 {
 	struct wrc_ref peer = wrc_at(WRC_SP_PEER), page = wrc_at(WRC_SP_POOL);
@@ -183,8 +183,7 @@ static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_recycle(&b);
 	wrc_client_queue(&b);
 	page = deliver(&b);
-	answer = (b.prog->node ? wrc_write_imm : wrc_answer)(
-			&b, wrc_at(WRC_SP_PEER), none, 0);
+	answer = wrc_answer(&b, wrc_at(WRC_SP_PEER), none, 0);
 	wrc_enable_upto(&b, go, page);
 	wrc_enable_upto(&b, done, answer);
 	wrc_wait_for(&b, seen, page);

@@ -23,8 +23,8 @@ int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)
 
 	wrc_recycle(b);
 	wrc_client_queue(b);
-	answer = (b->prog->node ? wrc_write_imm : wrc_answer)(
-			b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), page_len);
+	answer = wrc_answer(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
+			    page_len);
 	wrc_enable_upto(b, go, answer);
 	return answer;
 }

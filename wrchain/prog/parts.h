@@ -25,9 +25,9 @@
 int wrc_prog_head(struct wrc_build *b);
 /*
  * The client queue with its one instruction, the answer: page_len bytes from
- * a page, and the request's id; it is left out when the request asks to (not
- * with recycle=node).  Sets the target of SEND_EN go.  The loop queue's end, if
- * there is one, comes before it.
+ * a page, and the request's id; it is left out when the request asks to, or with
+ * recycle=node the one before.  Sets the target of SEND_EN go.  The loop queue's
+ * end, if there is one, comes before it.
  */
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
 /*

@@ -98,7 +98,16 @@ static int inspect(struct trial *t, uint32_t r)
 	return 0;
 }
 
-/* Fills the queue; the last request that fits is always answered. */
+/* Of requests below end; the last is always answered. */
+static bool is_quiet(const struct trial *t, uint32_t r, uint32_t end)
+{
+	return r + 1 < end && (r + 1) % t->answer_every;
+}
+
+/*
+ * Fills the queue.  Where a request speaks for the one behind it, the first is
+ * answered, too: nobody has spoken for it.
+ */
 static int send_all(struct trial *t, uint32_t count)
 {
 	struct wrc_rig *rig = &t->rig;
@@ -108,8 +117,8 @@ static int send_all(struct trial *t, uint32_t count)
 	if (end > count)
 		end = count;
 	while (!err && rig->sent < end) {
-		rig->quiet = rig->sent + 1 < end &&
-			     (rig->sent + 1) % t->answer_every;
+		rig->quiet = is_quiet(t, rig->sent, end);
+		rig->next_quiet = is_quiet(t, rig->sent + 1, end);
 		err = send(t);
 	}
 	return err;

@@ -149,7 +149,7 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	if (prog->self)
 		return;
 	if (prog->node)
-		printf("\nno words%s\n", nr_words ? " but the last" : "");
+		printf("\nwords of request r\n");
 	else
 		printf("\nrecycle words of request r, with %u instances\n",
 		       geom->depth);
@@ -163,6 +163,9 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       prog->word[i].insn == WRC_NONE ? "" : label);
 		if (words[i].kind == ODRP_WIRE_WORD_END)
 			printf("0, the upper half of tt_addr\n");
+		else if (words[i].kind == ODRP_WIRE_WORD_NEXT)
+			printf("%u, or %u for no answer to the next request\n",
+			       be16_to_cpu(words[i].base), words[i].step);
 		else
 			printf(words[i].kind == ODRP_WIRE_WORD_ANSWER ?
 				       "%u, or %u for no answer\n" :

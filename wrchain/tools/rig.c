@@ -397,9 +397,12 @@ static size_t put_body(const struct wrc_rig *rig, uint32_t r, const void *page,
 
 	for (int i = 0; i < rig->nr_words; i++) {
 		const struct odrp_wire_word *w = &rig->words[i];
-		bool step = w->kind == ODRP_WIRE_WORD_EARLY ? rig->early :
-							      rig->quiet;
+		bool step = rig->quiet;
 
+		if (w->kind == ODRP_WIRE_WORD_EARLY)
+			step = rig->early;
+		else if (w->kind == ODRP_WIRE_WORD_NEXT)
+			step = rig->next_quiet;
 		if (rig->prog.word[i].off > rig->prog.req_len) {
 			at = put_page(at, page);
 			page = NULL;

@@ -56,6 +56,7 @@ struct wrc_rig {
 	uint32_t sent, answered;	/* quiet ones with the answer behind them */
 	uint32_t received;		/* answers */
 	bool quiet;			/* the next request wants no answer */
+	bool next_quiet;		/* nor does the one behind it */
 	int cut;			/* bytes that the next request lacks */
 	bool early;			/* the next load's page comes with a notice */
 	uint32_t early_came;		/* notices, before their answers */

@@ -24,8 +24,9 @@
  * CNode's time-out does.
  *
  * Requests of a connection are executed and answered in order.  So a CNode may
- * ask for no answer to a request (ODRP_WIRE_WORD_ANSWER), which is then quiet:
- * the answer to any later request says that it has been executed, too.  A quiet
+ * ask for no answer to a request (ODRP_WIRE_WORD_ANSWER, or, one request ahead,
+ * ODRP_WIRE_WORD_NEXT), which is then quiet: the answer to any later request
+ * says that it has been executed, too.  A quiet
  * load's page comes with a plain RDMA WRITE, before that answer.
  */
 #ifndef _ODRP_WIRE_H
@@ -154,6 +155,12 @@ enum odrp_wire_word_kind {
 	 * ends too soon has an address that no table has.
 	 */
 	ODRP_WIRE_WORD_END	= 7,
+	/*
+	 * Not a count: 1 byte, @base for a request whose successor is to be
+	 * answered, @step for one whose successor is quiet.  A connection's first
+	 * request is always answered.
+	 */
+	ODRP_WIRE_WORD_NEXT	= 8,
 };
 
 /**

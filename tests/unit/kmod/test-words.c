@@ -33,7 +33,7 @@ static void expect(u32 r, const u8 *want)
 	u8 buf[32];
 
 	memset(buf, 0xee, sizeof(buf));
-	odrp_words_make(&ws, r, false, buf + 1);
+	odrp_words_make(&ws, r, false, false, buf + 1);
 	assert_int_equal(buf[0], 0xee);
 	assert_memory_equal(buf + 1, want, 15);
 	assert_int_equal(buf[16], 0xee);
@@ -56,13 +56,33 @@ static void test_words_quiet(void **state)
 	u8 buf[15];
 
 	assert_true(ws.may_be_quiet);
-	odrp_words_make(&ws, 5, true, buf);
+	odrp_words_make(&ws, 5, true, false, buf);
 	assert_int_equal(buf[10], 8);
-	odrp_words_make(&ws, 5, false, buf);
+	odrp_words_make(&ws, 5, false, false, buf);
 	assert_int_equal(buf[10], 9);
 	assert_int_equal(odrp_words_parse(&ws, table, 3, 10, &bad), 0);
 	assert_false(ws.may_be_quiet);
 	assert_int_equal(odrp_words_parse(&ws, table, 5, 15, &bad), 0);
+	assert_false(ws.ahead);
+}
+
+/* The same, said by the request before. */
+static void test_words_next(void **state)
+{
+	static const struct odrp_wire_word tab[] = {
+		{ ODRP_WIRE_WORD_NEXT, 1, 0 }, { ODRP_WIRE_WORD_END, 0, 0 },
+	};
+	struct odrp_words w;
+	unsigned int bad;
+	u8 buf[5] = { 9, 9, 9, 9, 9 };
+
+	assert_int_equal(odrp_words_parse(&w, tab, 2, 1, &bad), 0);
+	assert_true(w.may_be_quiet);
+	assert_true(w.ahead);
+	odrp_words_make(&w, 0xffff, false, true, buf);
+	assert_memory_equal(buf, "\1\0\0\0\0", 5);
+	odrp_words_make(&w, 5, true, false, buf);
+	assert_memory_equal(buf, "\0\0\0\0\0", 5);
 }
 
 static void test_words_wrap(void **state)
@@ -87,8 +107,8 @@ static void test_words_number_wraps(void **state)
 	u8 last[15], first[15];
 	u32 a, b;
 
-	odrp_words_make(&ws, UINT32_MAX, false, last);
-	odrp_words_make(&ws, 0, false, first);
+	odrp_words_make(&ws, UINT32_MAX, false, false, last);
+	odrp_words_make(&ws, 0, false, false, first);
 	a = last[7] << 16 | last[8] << 8 | last[9];
 	b = first[7] << 16 | first[8] << 8 | first[9];
 	assert_int_equal((a + 255) & 0xffffff, b);
@@ -135,7 +155,7 @@ static void test_words_end(void **state)
 	assert_false(w.may_be_quiet);
 	for (i = 0; i < 5; i++) {
 		memset(buf, 0xff, 4);
-		odrp_words_make(&w, requests[i], false, buf);
+		odrp_words_make(&w, requests[i], false, false, buf);
 		assert_memory_equal(buf, "\0\0\0\0", 4);
 	}
 }
@@ -147,11 +167,11 @@ static void test_words_behind(void **state)
 	unsigned int bad;
 	struct odrp_words w;
 
-	odrp_words_make(&ws, 7, false, whole);
+	odrp_words_make(&ws, 7, false, false, whole);
 	assert_int_equal(odrp_words_parse(&w, table, 5, 11, &bad), 0);
 	assert_int_equal(w.head_len, 11);
 	assert_int_equal(w.len, 15);
-	odrp_words_make(&w, 7, false, buf);
+	odrp_words_make(&w, 7, false, false, buf);
 	assert_memory_equal(buf, whole, 15);
 	assert_int_equal(odrp_words_parse(&w, table, 5, 0, &bad), 0);
 	assert_int_equal(odrp_words_parse(&w, table, 5, 12, &bad), -EMSGSIZE);
@@ -170,7 +190,7 @@ static void test_words_none(void **state)
 	assert_int_equal(w.nr, 0);
 	assert_int_equal(w.len, 0);
 	assert_false(w.may_be_quiet);
-	odrp_words_make(&w, 17, false, &byte);
+	odrp_words_make(&w, 17, false, false, &byte);
 	assert_int_equal(byte, 0x5a);
 }
 
@@ -179,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_words_layout),
 		cmocka_unit_test(test_words_quiet),
+		cmocka_unit_test(test_words_next),
 		cmocka_unit_test(test_words_wrap),
 		cmocka_unit_test(test_words_number_wraps),
 		cmocka_unit_test(test_words_end),

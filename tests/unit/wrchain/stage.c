@@ -354,16 +354,20 @@ static uint8_t *put_page(const struct stage_cnode *c, uint8_t *at)
 }
 
 /* The words and the page; words that have no room before it come behind. */
-static size_t put_body(const struct stage_cnode *c, bool quiet, uint8_t *to)
+static size_t put_body(const struct stage_cnode *c, bool quiet, bool next,
+		       uint8_t *to)
 {
 	bool page = c->prog.page;
 	uint8_t *at = to;
 
 	for (int i = 0; i < c->nr_words; i++) {
 		const struct odrp_wire_word *w = &c->words[i];
-		/* Early now and then. */
-		bool step = w->kind == ODRP_WIRE_WORD_EARLY ? c->sent % 4 == 1 :
-							      quiet;
+		bool step = quiet;
+
+		if (w->kind == ODRP_WIRE_WORD_EARLY)
+			step = c->sent % 4 == 1;	/* now and then */
+		else if (w->kind == ODRP_WIRE_WORD_NEXT)
+			step = next;
 
 		if (page && c->prog.word[i].off > c->prog.req_len) {
 			at = put_page(c, at);
@@ -375,7 +379,7 @@ static size_t put_body(const struct stage_cnode *c, bool quiet, uint8_t *to)
 }
 
 static void send_request(struct stage *st, struct stage_cnode *c,
-			 uint32_t slot, bool quiet)
+			 uint32_t slot, bool quiet, bool next)
 {
 	uint32_t r = c->sent, i = r % STAGE_DEPTH;
 	uint8_t *msg = c->out + (size_t)i * REQ_STRIDE;
@@ -394,7 +398,7 @@ static void send_request(struct stage *st, struct stage_cnode *c,
 	size_t len = sizeof(req);
 
 	memcpy(msg, &req, sizeof(req));
-	len += put_body(c, quiet, msg + len);
+	len += put_body(c, quiet, next, msg + len);
 	wr.sge[0] = (struct wrc_sge){ len, c->peer_key, (uintptr_t)msg };
 	assert_true(wrc_encode(&wr, c->sq + i * WRC_WQE_BB, WRC_WQE_BB) > 0);
 	c->sent++;
@@ -473,6 +477,12 @@ static void undo(struct stage *st, struct stage_cnode *c, uint32_t slot)
 	*from = FREE_IOVA + (at + 1) % NR_PAGES * 8;
 }
 
+/* The i-th of a burst. */
+static bool is_quiet(uint32_t i, uint32_t sent, uint32_t count)
+{
+	return i % 3 == 1 && i + 1 < STAGE_DEPTH && sent + 1 < count;
+}
+
 /* Bursts as large as the queue takes; the last one of each is answered. */
 static void requests(struct stage *st, struct stage_cnode *c, uint32_t count,
 		     uint32_t nr_slots, bool again)
@@ -481,9 +491,9 @@ static void requests(struct stage *st, struct stage_cnode *c, uint32_t count,
 		uint32_t from = c->sent, i;
 
 		for (i = 1; i < STAGE_DEPTH && c->sent < count; i++)
-			send_request(st, c, c->sent % nr_slots, i % 3 == 1 &&
-				     i + 1 < STAGE_DEPTH &&
-				     c->sent + 1 < count);
+			send_request(st, c, c->sent % nr_slots,
+				     is_quiet(i, c->sent, count),
+				     is_quiet(i + 1, c->sent + 1, count));
 		answers(st, c);
 		if (c->answered != c->sent)
 			return;
@@ -521,8 +531,8 @@ void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
 	settle(st);
 	requests(st, c, nr_requests(st, scene), NR_SLOTS, scene == STAGE_WRAP);
 	if (scene == STAGE_CUT) {
-		send_request(st, c, c->sent, false);
-		send_request(st, c, c->sent, false);
+		send_request(st, c, c->sent, false, false);
+		send_request(st, c, c->sent, false, false);
 	}
 	snic_qp_error(st->nic, c->bind.client_qpn);
 	settle(st);

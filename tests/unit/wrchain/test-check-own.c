@@ -119,9 +119,10 @@ static struct wrc_ref new_page(struct wrc_build *b, enum bug bug, int take,
 /* wrc_recycle(), which posts when the first of its READs is there. */
 static void recycle_early(struct wrc_build *b)
 {
-	int first = b->prog->nr_insn;
+	int first;
 
 	wrc_recycle(b);
+	first = b->prog->turns;
 	wrc_wait_for(b, b->prog->post - 1, first);
 	wrc_wait(b, first + b->prog->nr_reads - 1);
 }
@@ -178,7 +179,7 @@ static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go)
 	if (bug == POSTS_UNRENEWED) {
 		recycle_early(b);
 		wrc_client_queue(b);
-		answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER), nowhere, 0);
+		answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0);
 		wrc_enable_upto(b, go, answer);
 	} else {
 		answer = wrc_prog_answer(b, go, 0);
@@ -359,21 +360,23 @@ static void end_before_page(void **state)
 	struct wrc_build build;
 	struct wrc_scatter end;
 	struct wrc_prog *prog;
+	struct wrc_word *word;
 	struct bench b;
 
 	build_store(&build, &b.prog, NO_BUG, true);
 	assert_int_equal(wrc_end(&build), 0);
 	prog = &b.prog;
-	assert_int_equal(prog->nr_words, 1);
+	assert_int_equal(prog->nr_words, 2);
+	word = &prog->word[1];
 	assert_int_equal(prog->page_sge, prog->nr_scatter - 2);
 	for (unsigned int i = 0; i < prog->nr_patches; i++)
-		if (prog->patch[i].off == prog->word[0].off)
+		if (prog->patch[i].off == word->off)
 			prog->patch[i].off = prog->req_len;
 	end = prog->scatter[prog->page_sge + 1];
 	prog->scatter[prog->page_sge + 1] = prog->scatter[prog->page_sge];
 	prog->scatter[prog->page_sge] = end;
 	prog->scatter[prog->page_sge++].off = prog->req_len;
-	prog->word[0].off = prog->req_len;
+	word->off = prog->req_len;
 	prog->req_len += prog->tail_len;
 	prog->tail_len = 0;
 	prog->scatter[prog->page_sge].off = prog->req_len;

@@ -30,17 +30,20 @@ static void good(void **state)
 			if (wrc_table_check(&b.prog, &b.geom,
 					    b.bind.table_iova, b.table, why))
 				fail_msg("%s: %s", b.prog.name, why);
-			/* The client has nothing to say but where it ends. */
+			/* What the client has to say counts nothing. */
 			assert_int_equal(wrc_words(&b.prog, &b.geom, words),
-					 wrc_has_register(&b.prog));
-			if (b.prog.nr_words) {
-				assert_int_equal(words[0].kind,
+					 1 + wrc_has_register(&b.prog));
+			assert_int_equal(words[0].kind, ODRP_WIRE_WORD_NEXT);
+			assert_int_equal(words[0].base, 0);
+			assert_int_equal(words[0].step, 1);
+			if (b.prog.nr_words > 1) {
+				assert_int_equal(words[1].kind,
 						 ODRP_WIRE_WORD_END);
-				assert_int_equal(words[0].base, 0);
-				assert_int_equal(words[0].step, 0);
+				assert_int_equal(words[1].base, 0);
+				assert_int_equal(words[1].step, 0);
 			}
 			assert_int_equal(b.geom.req_len,
-					 sizeof(struct odrp_wire_req));
+					 sizeof(struct odrp_wire_req) + 1);
 			bench_close(&b);
 		}
 }
@@ -114,12 +117,41 @@ static void wrong_rows(void **state)
 		for (t = b.prog.turn; t->kind != WRC_TURN_ROW; t++)
 			;
 		word(&b, t, at[i])[7] ^= 8;
-		expect_refusal(&b, WRC_RULE_TABLE, "as next row of l5");
+		expect_refusal(&b, WRC_RULE_TABLE, "as next row of l6");
 		word(&b, t, at[i])[7] ^= 8;
 		for (t = b.prog.turn; t->kind != WRC_TURN_HIGH; t++)
 			;
 		word(&b, t, at[i])[0] ^= 1;
-		expect_refusal(&b, WRC_RULE_TABLE, "as next high of l6");
+		expect_refusal(&b, WRC_RULE_TABLE, "as next high of l7");
+		bench_close(&b);
+	}
+}
+
+/* Whatever a request says, it gets one of two opcodes. */
+static void wrong_choices(void **state)
+{
+	static const unsigned int at[] = { 0, 1, 2, 0x80, 0xff };
+	char why[WRC_WHY_MAX];
+	struct bench b;
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		uint8_t quiet = chain == ODRP_WIRE_LOAD ? WRC_WQE_WRITE :
+							  WRC_WQE_NOP;
+		uint8_t *opcode;
+
+		bench_open_node(&b, chain, chain % 2, K);
+		opcode = b.table + b.geom.table_choice;
+		assert_int_equal(opcode[0], WRC_WQE_WRITE_IMM);
+		for (unsigned int i = 1; i < 256; i++)
+			assert_int_equal(opcode[i], quiet);
+		for (unsigned int i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+			opcode[at[i]] ^= WRC_WQE_SEND;
+			expect_refusal(&b, WRC_RULE_TABLE, "table: choice ");
+			assert_int_equal(wrc_table_check(&b.prog, &b.geom,
+					b.bind.table_iova, b.table, why),
+					-EPERM);
+			opcode[at[i]] ^= WRC_WQE_SEND;
+		}
 		bench_close(&b);
 	}
 }
@@ -152,7 +184,7 @@ static void forgotten(void **state)
 
 	bench_open_node(&b, ODRP_WIRE_LOAD, true, K);
 	forget(&b, WRC_TURN_ROW);
-	expect_refusal(&b, WRC_RULE_TABLE, "l5@0 reads one row for ever");
+	expect_refusal(&b, WRC_RULE_TABLE, "l6@0 reads one row for ever");
 	bench_close(&b);
 
 	bench_open_node(&b, ODRP_WIRE_LOAD, true, K);
@@ -172,7 +204,16 @@ enum bug {
 	LOOKS_TWICE,
 	REQUEST_OVER_COUNT,
 	REQUEST_OVER_ROW,
+	CHOOSES,		/* no bug */
+	CHOOSES_TWICE,
+	CHOOSES_ITS_OWN,
+	CHOOSES_BY_REQUEST,
 };
+
+static int choose(struct wrc_build *b)
+{
+	return wrc_read(b, wrc_at(WRC_SP_CHOICE), wrc_at(WRC_SP_NONE), 1);
+}
 
 /* wrc_recycle(), with one thing wrong. */
 static void end(struct wrc_build *b, enum bug bug)
@@ -183,6 +224,10 @@ static void end(struct wrc_build *b, enum bug bug)
 	};
 	int low, high, post;
 
+	if (bug >= CHOOSES && bug != CHOOSES_BY_REQUEST)
+		b->prog->choice = choose(b);
+	if (bug == CHOOSES_TWICE)
+		choose(b);
 	b->prog->turns = b->prog->nr_insn;
 	b->prog->nr_reads = 2;
 	low = wrc_emit(b, &row);
@@ -207,7 +252,7 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 		.remote = wrc_at(WRC_SP_TURN),
 		.sge = { { wrc_reg(WRC_REG_TRASH, 0), 4 } },
 	};
-	struct wrc_ref tt;
+	struct wrc_ref tt, opcode;
 	int body, look, again, go, answer;
 
 	wrc_begin(b, prog, ODRP_WIRE_LOAD, "broken", &opts);
@@ -234,15 +279,26 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	go = wrc_send_en(b, 0);
 	end(b, bug);
 	wrc_client_queue(b);
-	answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
-			       4096);
+	answer = (bug >= CHOOSES ? wrc_answer : wrc_write_imm)(
+			b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), 4096);
+	opcode = wrc_field(answer, WRC_F_OPCODE, 0);
+	if (bug == CHOOSES_TWICE) {
+		opcode.delta = 1;
+		wrc_set_local(b, prog->choice + 1, 0, opcode);
+	}
+	if (bug == CHOOSES_ITS_OWN)
+		wrc_set_local(b, prog->choice, 0, opcode);
 	wrc_enable_upto(b, go, answer);
 	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	wrc_arg(b, 0, 8, tt);
-	if (bug == REQUEST_OVER_COUNT)
+	if (bug == CHOOSES_BY_REQUEST) {
+		wrc_arg(b, 8, 3, wrc_reg(WRC_REG_TRASH, 0));
+		wrc_arg(b, 11, 1, opcode);
+	} else if (bug == REQUEST_OVER_COUNT) {
 		wrc_arg(b, 8, 4, wrc_field(go, WRC_F_COUNT, 0));
-	else
+	} else {
 		wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
+	}
 	wrc_arg(b, 12, 8, bug == REQUEST_OVER_ROW ?
 		wrc_field(prog->turns, WRC_F_RADDR, 0) :
 		wrc_field(answer, WRC_F_RADDR, 0));
@@ -265,11 +321,21 @@ static void programs(void **state)
 		{ WORKS_UNASKED, WRC_RULE_TABLE,
 		  "works although no request may have come" },
 		{ REQUEST_OVER_COUNT, WRC_RULE_PATCH, "may not write" },
+		{ CHOOSES_TWICE, WRC_RULE_TABLE,
+		  "reads an opcode that is not the next answer's" },
+		{ CHOOSES_ITS_OWN, WRC_RULE_PATCH,
+		  "is armed from another instance" },
+		{ CHOOSES_BY_REQUEST, WRC_RULE_PATCH, "may not write" },
 	};
 	struct wrc_build w;
 	struct bench b;
 
 	build(&w, &b.prog, NO_BUG);
+	assert_int_equal(wrc_end(&w), 0);
+	bench_image(&b, K);
+	expect_accepted(&b);
+	bench_close(&b);
+	build(&w, &b.prog, CHOOSES);
 	assert_int_equal(wrc_end(&w), 0);
 	bench_image(&b, K);
 	expect_accepted(&b);
@@ -362,6 +428,7 @@ int main(void)
 		cmocka_unit_test(wrong_words),
 		cmocka_unit_test(wrong_anywhere),
 		cmocka_unit_test(wrong_rows),
+		cmocka_unit_test(wrong_choices),
 		cmocka_unit_test(forgotten),
 		cmocka_unit_test(programs),
 		cmocka_unit_test(second_address),

@@ -508,7 +508,7 @@ static bool is_free(const struct trial *t, uint32_t off)
 	/* Of these there is one that is right before the first request. */
 	if (c->prog.node && at.space == WRC_SP_FIELD &&
 	    at.byte.field == WRC_F_RADDR &&
-	    (wrc_is_turn(&c->prog, at.insn) ||
+	    (wrc_renews(&c->prog, at.insn) ||
 	     c->prog.insn[at.insn].remote.space == WRC_SP_TT))
 		return false;
 	if (excuse == BY_REQUEST || excuse == BY_RESULT)

@@ -100,11 +100,13 @@ for p in load mapped_store unmapped_store invalidate; do
 	for s in strict relaxed; do
 		expect 0 "$wrc" run $p --recycle node --$s --count 100
 		says out '100 requests, all well'
+		expect 0 "$wrc" run $p --recycle node --$s --count 100 --answer-every 5
+		says out '100 requests, all well'
 	done
 	expect 0 "$wrc" check --prog $p --recycle node
 	expect 0 "$wrc" dis --prog $p --recycle node
 	expect 0 "$wrc" show $p --recycle node
-	says out 'request of 24 bytes'
+	says out 'request of 25 bytes'
 done
 expect 2 "$wrc" run load --recycle nobody
 says err "'nobody'"
@@ -116,12 +118,12 @@ for p in load mapped_store unmapped_store invalidate; do
 	done
 	expect 0 "$wrc" dis --prog $p --recycle node --variant exchange
 	expect 0 "$wrc" show $p --recycle node --variant exchange
-	says out 'request of 24 bytes'
+	says out 'request of 25 bytes'
 done
 expect 0 "$wrc" list --recycle node --variant exchange
 expect 0 "$wrc" show mapped_store --recycle node --variant exchange
-says out 'no words but the last'
-says out '+4120 end'
+says out 'for no answer to the next request'
+says out '+4121 end'
 says out 'the upper half of tt_addr'
 expect 2 "$wrc" run load --recycle node --variant paper
 says err 'variant paper'

@@ -16,6 +16,9 @@
 
 #define PAGES (4 * SLOTS)
 
+/* A request, and whether the next is to be answered. */
+#define HEAD ((int)sizeof(struct odrp_wire_req) + 1)
+
 /* Which programs; main() has the tests twice. */
 static enum wrc_variant variant;
 
@@ -352,7 +355,7 @@ static void cut_short(void **state)
 			bool end = page && variant == WRC_V_EXCHANGE;
 
 			after_laps(chain, true, (page ? 4096 : 0) +
-				   (end ? 4 : 0) + 24 - left, true);
+				   (end ? 4 : 0) + HEAD - left, true);
 		}
 }
 
@@ -362,7 +365,7 @@ static void cut_short(void **state)
  */
 static void cut_anywhere(void **state)
 {
-	const int len = 24 + 4096 + 4;
+	const int len = HEAD + 4096 + 4;
 
 	for (int left = 1; left < len; left++) {
 		after_laps(ODRP_WIRE_MAPPED_STORE, left & 1, len - left, true);
@@ -399,6 +402,46 @@ static void beyond_credits(void **state)
 	wrc_rig_close(&rig);
 }
 
+/*
+ * Of a full queue the first is answered, of which the last of the queue before
+ * has said so, and the last; whatever else than 0 the others say.
+ */
+static void quiet(enum odrp_wire_chain chain, bool strict, int fetch)
+{
+	static const uint8_t says[] = { 1, 1, 0x80, 0xff, 2 };
+	struct wrc_rig rig;
+
+	open_rig(&rig, chain, strict, fetch);
+	map_all(&rig);
+	for (uint32_t lap = 0; lap < 5; lap++) {
+		uint32_t first = rig.sent, last = first + DEPTH - 2, r;
+
+		assert_int_equal(rig.words[0].kind, ODRP_WIRE_WORD_NEXT);
+		rig.words[0].step = says[lap];
+		for (r = first; r <= last; r++) {
+			rig.quiet = r != first && r != last;
+			rig.next_quiet = r + 1 < last;
+			ask(&rig, r);
+		}
+		assert_int_equal(wrc_rig_answer(&rig, &r), 0);
+		assert_int_equal(r, first);
+		assert_int_equal(wrc_rig_answer(&rig, &r), 0);
+		assert_int_equal(r, last);
+		assert_int_equal(rig.received, 2 * (lap + 1));
+		for (r = first; r <= last; r++)
+			look(&rig, r);
+	}
+	wrc_rig_close(&rig);
+}
+
+static void quiet_requests(void **state)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		for (int mode = 0; mode < 4; mode++)
+			quiet(chain, mode & 1, mode & 2 ? SNIC_FETCH_EARLY :
+							  SNIC_FETCH_LATE);
+}
+
 static int exchange(void **state)
 {
 	variant = WRC_V_EXCHANGE;
@@ -414,6 +457,7 @@ int main(void)
 		cmocka_unit_test(nothing_sent),
 		cmocka_unit_test(cut_short),
 		cmocka_unit_test(beyond_credits),
+		cmocka_unit_test(quiet_requests),
 	};
 	const struct CMUnitTest exchanging[] = {
 		cmocka_unit_test(lists),
@@ -423,6 +467,7 @@ int main(void)
 		cmocka_unit_test(cut_short),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(beyond_credits),
+		cmocka_unit_test(quiet_requests),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
