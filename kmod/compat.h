@@ -11,6 +11,11 @@
 #include <linux/blkdev.h>
 #include <linux/device.h>
 #include <linux/highmem.h>
+#ifdef ODRP_HAVE_CRC32C_H
+#include <linux/crc32c.h>
+#else
+#include <linux/crc32.h>
+#endif
 
 #ifndef ODRP_HAVE_FREE_NOTIFY
 #error "this kernel has no swap_slot_free_notify: freed slots cannot be seen"

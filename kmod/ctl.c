@@ -75,6 +75,15 @@ static int parse_backend(const char *val, bool *ret_frontswap)
 	return -EINVAL;
 }
 
+static int parse_checksum(const char *val, bool *ret_on)
+{
+	*ret_on = !strcmp(val, "crc32c");
+	if (*ret_on || !strcmp(val, "none"))
+		return 0;
+	pr_err("hot_add: checksum=%s: expected none or crc32c\n", val);
+	return -EINVAL;
+}
+
 #define AT(field)	offsetof(struct odrp_options, field)
 
 static const struct {
@@ -122,9 +131,11 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	if (!strcmp(key, "backend"))
 		return parse_backend(val, &opt->frontswap);
+	if (!strcmp(key, "checksum"))
+		return parse_checksum(val, &opt->checksum);
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing or id");
+	       "reconnect_delay_ms, backend, backing, checksum or id");
 	return -EINVAL;
 }
 

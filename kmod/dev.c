@@ -65,9 +65,12 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	err = odrp_free_init(dev);
 	if (err)
 		goto free_slots;
-	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
+	err = opt->checksum ? odrp_sum_add(dev) : 0;
 	if (err)
 		goto exit_free;
+	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
+	if (err)
+		goto del_sums;
 	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
 	if (err)
 		goto del_backing;
@@ -93,6 +96,8 @@ close_sess:
 	odrp_sess_free(&dev->sess);
 del_backing:
 	odrp_backing_del(dev);
+del_sums:
+	odrp_sum_del(dev);
 exit_free:
 	odrp_free_exit(dev);
 free_slots:
@@ -139,6 +144,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_backing_del(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
+	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	vfree(dev->slots.st);
 	free_percpu(dev->stats);

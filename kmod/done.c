@@ -58,6 +58,10 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 		return;
 	ib_dma_sync_single_for_cpu(req->conn->sess->ibdev, req->bounce_dma,
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
+	if (dev->sums && odrp_sum_check(dev, req)) {
+		req->res = ODRP_SLOT_FAILED;
+		return;
+	}
 	odrp_block_copy(req->bio, req->iter, req->bounce, true);
 	odrp_stat_inc(dev, loads);
 	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
@@ -76,6 +80,8 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 	req->mapped = false;
 	if (req->res != ODRP_SLOT_OK)
 		return;
+	if (dev->sums)
+		odrp_sum_keep(dev, req);
 	if (req->act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_stat_inc(dev, stores_unmapped);
 	else
@@ -139,7 +145,7 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	struct odrp_conn *conn = req->conn;
 	struct odrp_dev *dev = conn->sess->dev;
 	struct bio *bio = req->bio;
-	enum odrp_slot_result res = req->res;
+	enum odrp_slot_result res;
 	u8 chain = conn->chain;
 	bool two = bio && dev->backing;
 
@@ -149,6 +155,7 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
 	settle(dev, req);
+	res = req->res;
 
 	if (!two)
 		end_slot(dev, req, todo);

@@ -5,7 +5,7 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), ctl.c and sysfs.c (users).
+ * backing.c (a second copy), sum.c (checksums), ctl.c and sysfs.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
@@ -104,6 +104,7 @@ struct odrp_req {
 	struct bio		*bio;
 	struct bvec_iter	iter;
 	unsigned long		acct;	/* start time for the block layer */
+	u32			sum;	/* store: of the bounce page; see sum.c */
 	u64			start_ns;
 	unsigned long		deadline;	/* jiffies */
 
@@ -191,10 +192,10 @@ struct odrp_conn {
 /*
  * Of requests that are posted together only each so many-th, and the last,
  * asks for an answer (and the first, where words.ahead): the memory node
- * executes them in order, so that answer
- * speaks for the quiet ones before it.  They are its group: chained by ->group,
- * oldest first, from the one that is answered, and they end with it.  For the
- * same reason only that one asks for the completion of its SEND.
+ * executes them in order, so that answer speaks for the quiet ones before it.
+ * They are its group: chained by ->group, oldest first, from the one that is
+ * answered, and they end with it.  For the same reason only that one asks for the
+ * completion of its SEND.
  */
 static inline unsigned int odrp_conn_quiet(const struct odrp_conn *conn)
 {
@@ -355,7 +356,7 @@ struct odrp_stats {
 	u64	waits_credit;		/* blocks that waited for a request */
 	u64	waits_room;		/* writers made to sleep */
 	u64	waits_slot;		/* blocks that waited for their slot */
-	u64	bounced;		/* stores copied: block spans two pages */
+	u64	bounced;		/* stores copied, see issue.c:attach_store() */
 	u64	polls;			/* reads polled for */
 	u64	polls_hit;		/* ... and finished while polling */
 	u64	doorbells;		/* posts, of one request or more */
@@ -367,6 +368,7 @@ struct odrp_stats {
 	u64	backing_stores;		/* written to the backing device */
 	u64	backing_loads;		/* read from it */
 	u64	backing_errors;		/* ... that it failed */
+	u64	checksum_errors;	/* loads that brought other contents */
 	struct odrp_hist load_ns;
 	struct odrp_hist store_ns;
 };
@@ -392,6 +394,7 @@ struct odrp_dev {
 	unsigned int		dead_after_ms;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
+	u32			*sums;		/* see sum.c; NULL: none */
 	struct odrp_stats __percpu *stats;
 };
 
@@ -442,6 +445,7 @@ struct odrp_options {
 	unsigned int		dead_after_ms;
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
+	bool			checksum;
 };
 
 /* dev.c: a device from add to remove */
@@ -472,6 +476,13 @@ static inline int odrp_frontswap_add(struct odrp_dev *dev)
 
 static inline void odrp_frontswap_del(struct odrp_dev *dev) { }
 #endif
+
+/* sum.c: what the memory node returns is what it was given */
+int odrp_sum_add(struct odrp_dev *dev);
+void odrp_sum_del(struct odrp_dev *dev);
+void odrp_sum_make(struct odrp_req *req);
+void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req);
+int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req);
 
 /* backing.c: a copy on a local device */
 int odrp_backing_add(struct odrp_dev *dev, const char *path);

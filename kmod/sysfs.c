@@ -72,6 +72,7 @@ COUNTER(resent);
 COUNTER(backing_stores);
 COUNTER(backing_loads);
 COUNTER(backing_errors);
+COUNTER(checksum_errors);
 
 static int emit_hist(const struct odrp_hist *h, char *buf)
 {
@@ -150,6 +151,13 @@ static ssize_t backing_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%s\n", odrp_backing_path(to_odrp(d)));
 }
 static DEVICE_ATTR_RO(backing);
+
+static ssize_t checksum_show(struct device *d, struct device_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->sums ? "crc32c" : "none");
+}
+static DEVICE_ATTR_RO(checksum);
 
 static ssize_t lease_show(struct device *d, struct device_attribute *attr,
 			  char *buf)
@@ -256,8 +264,10 @@ static struct attribute *attrs[] = {
 	A(polls), A(polls_hit), A(doorbells), A(beats),
 	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),
+	A(checksum_errors),
 	A(load_ns), A(store_ns), A(io_stat),
-	A(state), A(server), A(backend), A(backing), A(lease), A(used), A(mapped), A(free_pending),
+	A(state), A(server), A(backend), A(backing), A(checksum),
+	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,

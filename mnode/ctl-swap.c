@@ -319,6 +319,7 @@ static int swap_status(const struct swap_args *a)
 
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
+	KEY_CHECKSUM,
 };
 
 /* An option that is a setting. */
@@ -357,6 +358,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_BACKING:
 		set_option(a, "backing", arg, state);
 		return 0;
+	case KEY_CHECKSUM:
+		set_option(a, "checksum", arg, state);
+		return 0;
 	case 'f':
 		a->file = arg;
 		return 0;
@@ -388,6 +392,8 @@ static const struct argp_option options[] = {
 	  "add: without an answer, until the connections are made anew" },
 	{ "backing", KEY_BACKING, "PATH", 0,
 	  "add: block device for a second copy of all pages" },
+	{ "checksum", KEY_CHECKSUM, "NAME", 0,
+	  "add: none or crc32c, so that no page comes back different" },
 	{ "priority", 'p', "N", 0, "add: of the swap space" },
 	{ "backend", KEY_BACKEND, "NAME", 0, "add: block or frontswap" },
 	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * checksum=crc32c: a page that comes back different is an I/O error.  The memory
+ * node, its memory and all that is between us are not believed.
+ *
+ * One number for each slot, four bytes for 4096, made of what is sent.  Whoever
+ * wrote the page may go on writing to it, so a store sends a copy, which does not
+ * change any more.  The number becomes the slot's when the store has been
+ * answered: until then the slot holds what it held before.
+ *
+ * A slot's number is touched by nobody but the owner of the slot (slot.h).
+ */
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "odrp.h"
+
+int odrp_sum_add(struct odrp_dev *dev)
+{
+	dev->sums = vzalloc(array_size(dev->slots.nr, sizeof(*dev->sums)));
+	return dev->sums ? 0 : -ENOMEM;
+}
+
+void odrp_sum_del(struct odrp_dev *dev)
+{
+	vfree(dev->sums);
+	dev->sums = NULL;
+}
+
+/* Of the request's own page, which the CPU may read. */
+static u32 sum_of(const struct odrp_req *req)
+{
+	return crc32c(~0, page_address(req->bounce), ODRP_BLOCK);
+}
+
+/* A store is about to be sent, from the request's own page. */
+void odrp_sum_make(struct odrp_req *req)
+{
+	req->sum = sum_of(req);
+}
+
+/* It has been answered. */
+void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req)
+{
+	dev->sums[req->slot] = req->sum;
+}
+
+/*
+ * odrp_sum_check() - is what a load has brought what was stored?
+ *
+ * Return: 0, or -EILSEQ, counted and told in the log.
+ */
+int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
+{
+	if (sum_of(req) == dev->sums[req->slot])
+		return 0;
+	odrp_stat_inc(dev, checksum_errors);
+	pr_err_ratelimited("odrp%d: slot %llu: what comes back is not what was stored\n",
+			   dev->id, req->slot);
+	return -EILSEQ;
+}

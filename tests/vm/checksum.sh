@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# checksum=crc32c: a bit flips in the memory node's memory, and nobody is given
+# the page.
+. "$(dirname "$0")/lib.sh"
+
+# $1: what page 1000 begins with, so that it is found there.
+read -r -d '' reading <<'GUEST'
+odrp=/sys/block/odrp0/odrp
+[ "$(cat $odrp/checksum)" = crc32c ] || exit 2
+page() {
+	dd if=$1 of=$2 bs=4k count=1 "$3=1000" $4 2>/tmp/err
+}
+dd if=/dev/urandom of=/tmp/a bs=1M count=8 2>/dev/null
+printf %s "$1" | dd of=/tmp/a bs=4k seek=1000 conv=notrunc 2>/dev/null
+page /tmp/a /tmp/good skip
+dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 3
+left=300
+while page /dev/odrp0 /tmp/b skip iflag=direct; do
+	cmp /tmp/b /tmp/good || exit 4
+	left=$((left - 1))
+	[ $left -gt 0 ] || exit 5
+	usleep 200000
+done
+cat /tmp/err
+[ "$(cat $odrp/state)" = live ] || exit 6
+# All others are what they were; this one is when it has been written again.
+dd if=/dev/odrp0 of=/tmp/b bs=1M count=3 iflag=direct 2>/dev/null &&
+	cmp -n 3145728 /tmp/a /tmp/b || exit 7
+dd if=/dev/odrp0 of=/tmp/b bs=4k skip=1001 iflag=direct count=1047 \
+	2>/dev/null || exit 8
+dd if=/tmp/a of=/tmp/c bs=4k skip=1001 2>/dev/null
+cmp /tmp/b /tmp/c || exit 9
+dd if=/tmp/good of=/dev/odrp0 bs=4k seek=1000 oflag=direct conv=notrunc \
+	2>/dev/null || exit 10
+page /dev/odrp0 /tmp/b skip iflag=direct && cmp /tmp/b /tmp/good || exit 11
+echo all well
+GUEST
+
+marker=
+
+# The agent's control socket is in its command line.
+flip() {
+	local pid
+	[[ -e $case_dir/flipped ]] && return
+	pid=$(pgrep -f "odrp-mnoded .*$1") || return
+	python3 "$vm_top/tests/vm/flip-bit.py" "$pid" "$marker" 2>/dev/null &&
+		: >"$case_dir/flipped"
+}
+
+is_noticed() {
+	marker="page-$RANDOM-$RANDOM-$RANDOM-$RANDOM"
+	vm_beside flip vm_script --kernel "$1" --mem 192M --swap 64M \
+		--no-swapon --param hot_add.checksum=crc32c -- "$reading" "$marker"
+	[[ -e $case_dir/flipped ]] || wrong "the page was not found"
+	expect_status 0
+	expect_out 'Input/output error|I/O error'
+	expect_out 'all well'
+	expect '.cnodes[0].stats.checksum_errors >= 1' \
+		'.cnodes[0].stats.load_errors == .cnodes[0].stats.checksum_errors' \
+		'.cnodes[0].stats.store_errors == 0' '.teardown_errors == []'
+	say "$(jq -c '.cnodes[0].stats | {loads, checksum_errors, bounced}' \
+		"$case_dir/json")"
+}
+
+# Nothing is taken for what it is not, and no page is sent that may change.
+swaps() {
+	vm --kernel "$@" --mem 150M --swap 256M \
+		--param hot_add.checksum=crc32c -- \
+		pressure-far --size=110M --processes=4 --seconds=10
+	expect_status 0
+	expect '.cnodes[0].stats.loads > 5000' \
+		'.cnodes[0].stats.checksum_errors == 0' \
+		'.cnodes[0].stats | .bounced >= .stores_mapped + .stores_unmapped'
+	expect_clean
+}
+
+tap_case "a bit flips, 6.1" is_noticed 6.1
+((nightly)) && tap_case "a bit flips, 6.12" is_noticed 6.12
+tap_case "swapping, 6.12" swaps 6.12
+((nightly)) && tap_case "swapping by frontswap, 5.10" swaps 5.10 --backend frontswap
+tap_end
