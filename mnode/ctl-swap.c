@@ -15,6 +15,7 @@
 #include "odrpctl.h"
 #include "swap-conf.h"
 #include "swap-dev.h"
+#include "swap-top.h"
 
 struct swap_args {
 	const char *word[3];
@@ -22,6 +23,8 @@ struct swap_args {
 	struct swap_conf conf;		/* from options */
 	const char *file;		/* up: instead of the device's */
 	bool no_swapon, json;
+	double interval;		/* top */
+	unsigned long count;
 };
 
 static int complain(const char *what, int err)
@@ -313,13 +316,55 @@ static int swap_status(const struct swap_args *a)
 	return EXIT_OK;
 }
 
+/* ---- top --------------------------------------------------------------------------- */
+
+#define MIN_INTERVAL	0.1
+#define MAX_INTERVAL	3600.0
+
+static void set_interval(struct swap_args *a, const char *text,
+			 struct argp_state *state)
+{
+	char *end;
+
+	a->interval = strtod(text, &end);
+	if (end == text || *end || !(a->interval >= MIN_INTERVAL) ||
+	    a->interval > MAX_INTERVAL)
+		argp_error(state, "interval=%s: expected seconds, %.1f to %.0f",
+			   text, MIN_INTERVAL, MAX_INTERVAL);
+}
+
+static void set_count(struct swap_args *a, const char *text,
+		      struct argp_state *state)
+{
+	char *end;
+
+	errno = 0;
+	a->count = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		argp_error(state, "count=%s: expected a number, 0 for no end",
+			   text);
+}
+
+static int swap_show_top(const struct swap_args *a)
+{
+	int r;
+
+	if (a->nr_words != 1) {
+		fprintf(stderr, "odrpctl swap top: %s: not expected\n",
+			a->word[1]);
+		return EXIT_USAGE;
+	}
+	r = swap_top(a->interval, a->count, a->json);
+	return r ? complain("top", -r) : EXIT_OK;
+}
+
 /* ---- the command -------------------------------------------------------------------- */
 
-#define COMMANDS	"add, remove, up, down or status"
+#define COMMANDS	"add, remove, up, down, status or top"
 
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
-	KEY_CHECKSUM,
+	KEY_CHECKSUM, KEY_INTERVAL, KEY_COUNT,
 };
 
 /* An option that is a setting. */
@@ -361,6 +406,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY_CHECKSUM:
 		set_option(a, "checksum", arg, state);
 		return 0;
+	case KEY_INTERVAL:
+		set_interval(a, arg, state);
+		return 0;
+	case KEY_COUNT:
+		set_count(a, arg, state);
+		return 0;
 	case 'f':
 		a->file = arg;
 		return 0;
@@ -400,21 +451,23 @@ static const struct argp_option options[] = {
 	  "add: only the device, no mkswap and swapon" },
 	{ "file", 'f', "FILE", 0,
 	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
-	{ "json", 'j', NULL, 0, "status: as JSON" },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: between two looks (1)" },
+	{ "count", KEY_COUNT, "N", 0, "top: how often (0: for ever)" },
+	{ "json", 'j', NULL, 0, "status, top: as JSON" },
 	{ NULL }
 };
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
 	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\nup DEVICE\n"
-		    "down DEVICE\nstatus",
+		    "down DEVICE\nstatus\ntop",
 	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
 	       "device's settings, and do what is left to do.",
 };
 
 int swap_main(int argc, char **argv)
 {
-	struct swap_args a = { 0 };
+	struct swap_args a = { .interval = 1 };
 	static char name[] = "odrpctl swap";
 
 	argv[0] = name;
@@ -430,6 +483,8 @@ int swap_main(int argc, char **argv)
 		return swap_down(&a);
 	if (!strcmp(a.word[0], "status"))
 		return swap_status(&a);
+	if (!strcmp(a.word[0], "top"))
+		return swap_show_top(&a);
 	fprintf(stderr, "odrpctl swap: '%s': expected " COMMANDS "\n",
 		a.word[0]);
 	return EXIT_USAGE;

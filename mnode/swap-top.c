@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* odrpctl swap top; see swap-top.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "swap-dev.h"
+#include "swap-top.h"
+
+#define NS_PER_S	1000000000ull
+#define CLEAR		"\033[H\033[J"
+
+/* Attributes that are summed up; NULL: no more. */
+static const char *const counters[SWAP_NR_COUNTS][3] = {
+	[SWAP_LOADS]	  = { "loads" },
+	[SWAP_STORES]	  = { "stores_mapped", "stores_unmapped" },
+	[SWAP_FREES]	  = { "invalidates" },
+	[SWAP_ERRORS]	  = { "load_errors", "store_errors" },
+	[SWAP_RECONNECTS] = { "reconnects" },
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NS_PER_S + t.tv_nsec;
+}
+
+/* ---- looking ---------------------------------------------------------------------- */
+
+/* Adds a number to *sum. */
+static int add_number(unsigned int id, const char *name, uint64_t *sum)
+{
+	char text[64];
+	int r = swap_dev_read(id, name, text, sizeof(text));
+
+	if (!r)
+		*sum += strtoull(text, NULL, 10);
+	return r;
+}
+
+/* "p50 p90 p99 max", in ns. */
+static int read_times(unsigned int id, const char *name, double ret_us[2])
+{
+	uint64_t p50 = 0, p90, p99 = 0;
+	char text[128];
+	int r = swap_dev_read(id, name, text, sizeof(text));
+
+	if (r)
+		return r;
+	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &p50, &p90,
+		   &p99) != 3)
+		return -EIO;
+	ret_us[0] = p50 / 1000.0;
+	ret_us[1] = p99 / 1000.0;
+	return 0;
+}
+
+int swap_sample_read(unsigned int id, struct swap_sample *ret_sample)
+{
+	struct swap_sample s = { .ns = now_ns() };
+	int r = swap_dev_read(id, "state", s.state, sizeof(s.state)), i, k;
+
+	for (i = 0; !r && i < SWAP_NR_COUNTS; i++)
+		for (k = 0; !r && counters[i][k]; k++)
+			r = add_number(id, counters[i][k], &s.count[i]);
+	if (!r)
+		r = add_number(id, "used", &s.used);
+	if (!r)
+		r = add_number(id, "lease", &s.lease);
+	if (!r)
+		r = read_times(id, "load_ns", s.load_us);
+	if (!r)
+		r = read_times(id, "store_ns", s.store_us);
+	s.there = !r;
+	*ret_sample = s;
+	return r;
+}
+
+/* ---- telling ---------------------------------------------------------------------- */
+
+double swap_rate(const struct swap_sample *from, const struct swap_sample *to,
+		 enum swap_count which)
+{
+	if (to->ns <= from->ns || to->count[which] < from->count[which])
+		return 0;
+	return (to->count[which] - from->count[which]) * (double)NS_PER_S /
+	       (to->ns - from->ns);
+}
+
+void swap_top_head(char line[SWAP_TOP_LINE])
+{
+	snprintf(line, SWAP_TOP_LINE, "%-8s %-8s %8s %8s %8s %8s %8s %9s %8s %9s %9s %7s %6s",
+		 "device", "state", "loads/s", "stores/s", "frees/s",
+		 "load p50", "p99 us", "store p50", "p99 us", "used MB",
+		 "lease MB", "errors", "recon");
+}
+
+void swap_top_line(unsigned int id, const struct swap_sample *from,
+		   const struct swap_sample *to, char line[SWAP_TOP_LINE])
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "odrp%u", id);
+	snprintf(line, SWAP_TOP_LINE,
+		 "%-8s %-8s %8.0f %8.0f %8.0f %8.0f %8.0f %9.0f %8.0f %9.1f "
+		 "%9.1f %7" PRIu64 " %6" PRIu64,
+		 name, to->state, swap_rate(from, to, SWAP_LOADS),
+		 swap_rate(from, to, SWAP_STORES),
+		 swap_rate(from, to, SWAP_FREES), to->load_us[0],
+		 to->load_us[1], to->store_us[0], to->store_us[1],
+		 to->used / 256.0, to->lease / 256.0,
+		 to->count[SWAP_ERRORS], to->count[SWAP_RECONNECTS]);
+}
+
+static void add_double(struct json_object *obj, const char *name, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.1f", value);
+	json_object_object_add(obj, name,
+			       json_object_new_double_s(value, text));
+}
+
+static void add_int(struct json_object *obj, const char *name, uint64_t value)
+{
+	json_object_object_add(obj, name, json_object_new_int64(value));
+}
+
+struct json_object *swap_top_json(const struct swap_sample *from,
+				  const struct swap_sample *to)
+{
+	struct json_object *obj = json_object_new_object();
+
+	json_object_object_add(obj, "state", json_object_new_string(to->state));
+	add_double(obj, "loads_per_s", swap_rate(from, to, SWAP_LOADS));
+	add_double(obj, "stores_per_s", swap_rate(from, to, SWAP_STORES));
+	add_double(obj, "frees_per_s", swap_rate(from, to, SWAP_FREES));
+	add_double(obj, "load_p50_us", to->load_us[0]);
+	add_double(obj, "load_p99_us", to->load_us[1]);
+	add_double(obj, "store_p50_us", to->store_us[0]);
+	add_double(obj, "store_p99_us", to->store_us[1]);
+	add_int(obj, "used_pages", to->used);
+	add_int(obj, "lease_pages", to->lease);
+	add_int(obj, "errors", to->count[SWAP_ERRORS]);
+	add_int(obj, "reconnects", to->count[SWAP_RECONNECTS]);
+	return obj;
+}
+
+/* ---- again and again -------------------------------------------------------------- */
+
+static void look_at_all(struct swap_sample *samples)
+{
+	unsigned int id;
+
+	for (id = 0; id < SWAP_DEV_MAX; id++) {
+		samples[id].there = false;
+		if (swap_dev_exists(id))
+			swap_sample_read(id, &samples[id]);
+	}
+}
+
+/* A device that has just come is compared with itself. */
+static const struct swap_sample *before(const struct swap_sample *from,
+					const struct swap_sample *to)
+{
+	return from->there ? from : to;
+}
+
+static void tell_json(const struct swap_sample *from,
+		      const struct swap_sample *to)
+{
+	struct json_object *all = json_object_new_object();
+	unsigned int id;
+	char name[16];
+
+	for (id = 0; id < SWAP_DEV_MAX; id++) {
+		if (!to[id].there)
+			continue;
+		snprintf(name, sizeof(name), "odrp%u", id);
+		json_object_object_add(all, name, swap_top_json(
+				before(&from[id], &to[id]), &to[id]));
+	}
+	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN));
+	json_object_put(all);
+}
+
+static void tell(const struct swap_sample *from, const struct swap_sample *to)
+{
+	char line[SWAP_TOP_LINE];
+	unsigned int id, n = 0;
+
+	if (isatty(STDOUT_FILENO))
+		fputs(CLEAR, stdout);
+	swap_top_head(line);
+	puts(line);
+	for (id = 0; id < SWAP_DEV_MAX; id++) {
+		if (!to[id].there)
+			continue;
+		swap_top_line(id, before(&from[id], &to[id]), &to[id], line);
+		puts(line);
+		n++;
+	}
+	if (!n)
+		puts("no devices");
+}
+
+static void wait_seconds(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (seconds - t.tv_sec) * NS_PER_S;
+	while (nanosleep(&t, &t) && errno == EINTR)
+		;
+}
+
+int swap_top(double seconds, unsigned long count, bool json)
+{
+	struct swap_sample *from, *to, *samples;
+	unsigned long n;
+	int r = 0;
+
+	samples = calloc(2 * SWAP_DEV_MAX, sizeof(*samples));
+	if (!samples)
+		return -ENOMEM;
+	from = samples;
+	to = samples + SWAP_DEV_MAX;
+	look_at_all(from);
+	for (n = 0; !r && (!count || n < count); n++) {
+		struct swap_sample *last = from;
+
+		wait_seconds(seconds);
+		look_at_all(to);
+		(json ? tell_json : tell)(from, to);
+		if (fflush(stdout))
+			r = -errno;
+		from = to;
+		to = last;
+	}
+	free(samples);
+	return r;
+}
