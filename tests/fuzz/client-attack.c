@@ -4,6 +4,7 @@
  */
 #include <endian.h>
 #include <string.h>
+#include "core/link.h"
 #include "client-hostile.h"
 
 /* ---- requests -------------------------------------------------------------- */
@@ -135,20 +136,6 @@ static uint64_t get(const uint8_t *p, unsigned int len)
 	return v;
 }
 
-static unsigned int word_len(const struct odrp_wire_word *w)
-{
-	switch (w->kind) {
-	case ODRP_WIRE_WORD_INDEX:
-		return 2;
-	case ODRP_WIRE_WORD_ANSWER:
-	case ODRP_WIRE_WORD_EARLY:
-	case ODRP_WIRE_WORD_NEXT:
-		return 1;
-	default:
-		return 4;
-	}
-}
-
 /* Another number: near by, a lap away, of another request, or anything. */
 static uint64_t other_word(struct hostile *h, const struct odrp_wire_word *w,
 			   uint64_t v)
@@ -176,7 +163,7 @@ static void lie(struct hostile *h, unsigned int conn, uint8_t *p)
 	for (i = 0; i < n->nr_words; i++, at += len) {
 		if (at == p + n->req_len)
 			at += PAGE;	/* the rest stands behind it */
-		len = word_len(&n->words[i]);
+		len = wrc_word_width(n->words[i].kind);
 		if (life_chance(h->life, rate))
 			put(at, other_word(h, &n->words[i], get(at, len)), len);
 	}
