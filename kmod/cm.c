@@ -54,6 +54,9 @@ static const int status_errno[] = {
 		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
 } while (0)
 
+/* Ids are gone at once, or their device is ill. */
+#define GONE_MS		2000
+
 /* While mending no step takes longer, so that a lost packet costs no more. */
 #define MEND_STEP_MS	1000
 
@@ -425,6 +428,38 @@ static int take_io(struct odrp_conn *conn)
 	return 0;
 }
 
+/* An id's end, made together with it so that it cannot fail. */
+struct odrp_cm_end {
+	struct work_struct	work;
+	struct rdma_cm_id	*id;
+};
+
+static atomic_t nr_ending;		/* ids that are being destroyed */
+static DECLARE_WAIT_QUEUE_HEAD(ended);	/* there are none */
+
+static void end_work(struct work_struct *w)
+{
+	struct odrp_cm_end *e = container_of(w, struct odrp_cm_end, work);
+
+	rdma_destroy_id(e->id);
+	kfree(e);
+	if (atomic_dec_and_test(&nr_ending))
+		wake_up_all(&ended);
+	module_put(THIS_MODULE);	/* odrp_exit() waits for the rest */
+}
+
+static int make_end(struct odrp_conn *conn)
+{
+	conn->end = kmalloc(sizeof(*conn->end), GFP_KERNEL);
+	if (!conn->end) {
+		rdma_destroy_id(conn->id);
+		conn->id = NULL;
+		return -ENOMEM;
+	}
+	INIT_WORK(&conn->end->work, end_work);
+	return 0;
+}
+
 /*
  * odrp_cm_connect() - make one connection
  *
@@ -440,6 +475,9 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	conn->id = id;
+	err = make_end(conn);
+	if (err)
+		return err;
 	err = resolve(conn);
 	if (err)
 		return err;
@@ -465,54 +503,39 @@ void odrp_cm_disconnect(struct odrp_conn *conn)
 		rdma_disconnect(conn->id);
 }
 
-struct abandoned {
-	struct work_struct	work;
-	struct rdma_cm_id	*id;
-};
-
-static void destroy_work(struct work_struct *w)
-{
-	struct abandoned *a = container_of(w, struct abandoned, work);
-
-	rdma_destroy_id(a->id);
-	kfree(a);
-	module_put(THIS_MODULE);	/* odrp_exit() waits for the rest */
-}
-
 /*
- * odrp_cm_abandon() - odrp_cm_release() for who cannot wait
+ * odrp_cm_let_go() - the connection has no id any more, and hears of no event
  *
  * Destroying an id says goodbye to the peer, and waits until that has been sent.
- * A device whose QP1 has failed never sends it.  Then the module stays, and
- * nothing else.
+ * A device whose QP1 has failed never sends it.  So it is done beside us.
  */
-void odrp_cm_abandon(struct odrp_conn *conn)
+void odrp_cm_let_go(struct odrp_conn *conn)
 {
-	struct abandoned *a;
+	struct odrp_cm_end *e = conn->end;
 
 	if (!conn->id)
 		return;
-	a = kmalloc(sizeof(*a), GFP_KERNEL);
-	if (!a) {
-		odrp_cm_release(conn);
-		return;
-	}
 	rdma_lock_handler(conn->id);
 	conn->id->context = NULL;
 	rdma_unlock_handler(conn->id);
-	a->id = conn->id;
+	e->id = conn->id;
 	conn->id = NULL;
+	conn->end = NULL;
 	conn->established = false;
+	atomic_inc(&nr_ending);
 	__module_get(THIS_MODULE);
-	INIT_WORK(&a->work, destroy_work);
-	queue_work(odrp_wq, &a->work);
+	queue_work(odrp_wq, &e->work);
 }
 
-/* After this no event of the connection is handled any more. */
-void odrp_cm_release(struct odrp_conn *conn)
+/*
+ * odrp_cm_wait_gone() - wait for ids that have been let go
+ *
+ * For a time: should one never go, then the module stays, and nothing else.
+ */
+void odrp_cm_wait_gone(void)
 {
-	if (conn->id)
-		rdma_destroy_id(conn->id);
-	conn->id = NULL;
-	conn->established = false;
+	if (!wait_event_timeout(ended, !atomic_read(&nr_ending),
+				msecs_to_jiffies(GONE_MS)))
+		pr_warn("%d connection ids are held by RDMA: no unloading until they go\n",
+			atomic_read(&nr_ending));
 }

@@ -157,7 +157,7 @@ static void let_go(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_quiesce);
 	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_sess_each_conn(s, odrp_conn_unplug);
-	odrp_sess_each_conn(s, odrp_cm_abandon);
+	odrp_sess_each_conn(s, odrp_cm_let_go);
 }
 
 typedef int (*step_fn)(struct odrp_conn *conn);

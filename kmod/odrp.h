@@ -61,6 +61,7 @@ struct odrp_backing;
 struct odrp_sess;
 struct odrp_queue;
 struct odrp_conn;
+struct odrp_cm_end;
 
 /*
  * A request's life, in one word together with its generation, so that an
@@ -148,6 +149,7 @@ struct odrp_conn {
 	struct odrp_words	words;
 
 	struct rdma_cm_id	*id;
+	struct odrp_cm_end	*end;	/* of id */
 	struct ib_qp		*qp;
 	struct ib_cq		*cq;
 	struct irq_poll		iop;
@@ -564,8 +566,8 @@ void odrp_reg_free(struct odrp_reg *reg);
 /* cm.c: RDMA CM */
 int odrp_cm_connect(struct odrp_conn *conn);
 void odrp_cm_disconnect(struct odrp_conn *conn);
-void odrp_cm_release(struct odrp_conn *conn);
-void odrp_cm_abandon(struct odrp_conn *conn);
+void odrp_cm_let_go(struct odrp_conn *conn);
+void odrp_cm_wait_gone(void);
 
 /* sess.c: the session */
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,

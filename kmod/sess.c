@@ -149,7 +149,8 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
-	odrp_sess_each_conn(s, odrp_cm_release);
+	odrp_sess_each_conn(s, odrp_cm_let_go);
+	odrp_cm_wait_gone();
 	s->ibdev = NULL;
 	memalloc_noio_restore(noio);
 }
