@@ -37,6 +37,30 @@ page /dev/odrp0 /tmp/b skip iflag=direct && cmp /tmp/b /tmp/good || exit 11
 echo all well
 GUEST
 
+# The same page with a second copy behind it: it is what it was, all the time.
+read -r -d '' second_copy <<'GUEST'
+. /etc/odrp/run.conf
+odrp=/sys/block/odrp0/odrp
+modprobe brd rd_nr=1 rd_size=65536 || exit 2
+echo 0 >/sys/class/odrp-control/hot_remove || exit 3
+echo "$HOT_ADD backing=/dev/ram0" >/sys/class/odrp-control/hot_add || exit 4
+printf %s "$1" | cat - /dev/urandom | dd of=/tmp/a bs=4k count=1 \
+	iflag=fullblock 2>/dev/null
+dd if=/tmp/a of=/dev/odrp0 bs=4k oflag=direct 2>/dev/null || exit 5
+left=300
+until [ "$(cat $odrp/checksum_errors)" -gt 0 ]; do
+	dd if=/dev/odrp0 of=/tmp/b bs=4k count=1 iflag=direct 2>/dev/null ||
+		exit 6
+	cmp /tmp/a /tmp/b || exit 7
+	left=$((left - 1))
+	[ $left -gt 0 ] || exit 8
+	usleep 200000
+done
+[ "$(cat $odrp/state)" = live ] || exit 9
+[ "$(cat $odrp/backing_loads)" = "$(cat $odrp/checksum_errors)" ] || exit 10
+echo all well
+GUEST
+
 marker=
 
 # The agent's control socket is in its command line.
@@ -63,6 +87,19 @@ is_noticed() {
 		"$case_dir/json")"
 }
 
+is_made_good() {
+	marker="page-$RANDOM-$RANDOM-$RANDOM-$RANDOM"
+	vm_beside flip vm_script --kernel 6.1 --mem 256M --swap 64M \
+		--no-swapon --param hot_add.checksum=crc32c -- \
+		"$second_copy" "$marker"
+	[[ -e $case_dir/flipped ]] || wrong "the page was not found"
+	expect_status 0
+	expect_out 'all well'
+	expect '.cnodes[0].stats.checksum_errors >= 1' \
+		'.cnodes[0].stats.load_errors == 0' \
+		'.cnodes[0].stats.store_errors == 0' '.teardown_errors == []'
+}
+
 # Nothing is taken for what it is not, and no page is sent that may change.
 swaps() {
 	vm --kernel "$@" --mem 150M --swap 256M \
@@ -77,6 +114,7 @@ swaps() {
 
 tap_case "a bit flips, 6.1" is_noticed 6.1
 ((nightly)) && tap_case "a bit flips, 6.12" is_noticed 6.12
+tap_case "a bit flips, with a second copy, 6.1" is_made_good
 tap_case "swapping, 6.12" swaps 6.12
 ((nightly)) && tap_case "swapping by frontswap, 5.10" swaps 5.10 --backend frontswap
 tap_end

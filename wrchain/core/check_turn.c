@@ -5,6 +5,7 @@
  * What the other rules know of a request's words they learn here from the rows.
  * And: every word that changes with the lap has one; rows lead to the rows of
  * the next lap; the receive entry is posted when all rows are known to be there;
+ * a request chooses between two opcodes of the next answer, and nothing else;
  * and nothing happens without a request.
  */
 #include "check.h"
