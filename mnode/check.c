@@ -17,15 +17,16 @@ enum place {
 	IN_TABLE,
 	IN_REGISTER,
 	IN_CHAIN,
-	IN_STOCK,
 	IN_AGENT,
+	IN_POOL,
 };
 
 struct count {
 	const struct pool *pool;
+	const struct sess *sess;	/* the one that is looked at */
 	uint8_t *place;			/* of each page */
-	uint64_t *filling;		/* slots that are about to be filled */
-	size_t nr_filling;
+	uint64_t *known;		/* slots that are in a chain's hands */
+	size_t nr_known;
 	struct check_result *res;
 };
 
@@ -45,27 +46,30 @@ static void problem(struct check_result *res, const char *fmt, ...)
 static const char *place_name(enum place place)
 {
 	static const char *const names[] = {
-		[NOWHERE] = "nowhere", [IN_RING] = "the free ring",
+		[NOWHERE] = "nowhere", [IN_RING] = "a ring",
 		[IN_TABLE] = "a table", [IN_REGISTER] = "a store's register",
-		[IN_CHAIN] = "a chain", [IN_STOCK] = "the stock",
-		[IN_AGENT] = "the agent",
+		[IN_CHAIN] = "a chain", [IN_AGENT] = "the agent's hand",
+		[IN_POOL] = "the pool",
 	};
 
 	return names[place];
 }
 
+/* where: which entry or slot, for the message. */
 static void see(struct count *c, uint64_t addr, enum place place,
 		uint64_t where)
 {
 	struct check_result *res = c->res;
-	uint64_t page;
+	uint64_t page = 0;
 
-	if (!page_index(addr, c->pool->pages, &page)) {
+	if (!pool_owns(c->pool, c->sess->owner, addr)) {
 		res->foreign++;
-		problem(res, "%#" PRIx64 " in %s (%" PRIu64 ") is not a page",
-			addr, place_name(place), where);
+		problem(res, "%#" PRIx64 " in %s (%" PRIu64 ") of session %"
+			PRIu64 " is not a page of its", addr,
+			place_name(place), where, c->sess->id);
 		return;
 	}
+	page_index(addr, c->pool->pages, &page);
 	if (c->place[page] != NOWHERE) {
 		res->doubled++;
 		problem(res, "page %" PRIu64 " is in %s and in %s (%" PRIu64
@@ -87,42 +91,39 @@ static void see(struct count *c, uint64_t addr, enum place place,
 	case IN_CHAIN:
 		res->held++;
 		break;
-	case IN_STOCK:
-		res->stock++;
-		break;
 	default:
 		res->returning++;
 	}
 }
 
-static uint64_t slot_page(const struct count *c, uint64_t slot)
+static uint64_t slot_page(const struct ring *ring, uint64_t slot)
 {
-	return be64toh(c->pool->ring[ring_index(c->pool->log_len, slot)]);
+	return be64toh(ring->slot[ring_index(ring->log_len, slot)]);
 }
 
-static int see_holder(struct count *c, const struct sess *s,
-		      const struct queue *q, uint16_t bb, unsigned int holder)
+static int see_holder(struct count *c, const struct queue *q, uint16_t bb,
+		      unsigned int holder)
 {
+	const struct ring *ring = &c->sess->ring;
 	bool own = wrc_has_register(q->prog);
 	struct wrc_held held;
 	int r = queue_held(q, bb, holder, &held);
 
 	if (r)
 		return r;
-	if (held.slot && !ring_valid(c->pool->log_len, held.slot))
+	if (held.slot && !ring_valid(ring->log_len, held.slot))
 		return -ERANGE;
 	if (held.page)
-		see(c, held.page, own ? IN_REGISTER : IN_CHAIN, s->id);
-	if (held.slot && held.page && !own)
-		c->filling[c->nr_filling++] = held.slot;
-	else if (held.slot && slot_page(c, held.slot))
-		see(c, slot_page(c, held.slot), own ? IN_REGISTER : IN_CHAIN,
-		    s->id);
+		see(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
+	if (held.slot)
+		c->known[c->nr_known++] = held.slot;
+	if (held.slot && slot_page(ring, held.slot))
+		see(c, slot_page(ring, held.slot),
+		    own ? IN_REGISTER : IN_CHAIN, holder);
 	return 0;
 }
 
-static void see_queue(struct count *c, const struct sess *s,
-		      const struct queue *q)
+static void see_queue(struct count *c, const struct queue *q)
 {
 	unsigned int i, nr = queue_nr_holders(q);
 	uint16_t bb;
@@ -130,11 +131,83 @@ static void see_queue(struct count *c, const struct sess *s,
 
 	r = queue_position(q, &bb);
 	for (i = 0; !r && i < nr; i++)
-		r = see_holder(c, s, q, bb, i);
+		r = see_holder(c, q, bb, i);
 	if (r) {
 		problem(c->res, "cannot tell what chain %s of session %" PRIu64
-			" holds", q->prog->name, s->id);
+			" holds", q->prog->name, c->sess->id);
 		c->res->foreign++;
+	}
+}
+
+static bool is_known(const struct count *c, uint64_t slot)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr_known; i++) {
+		if (c->known[i] == slot)
+			return true;
+	}
+	return false;
+}
+
+/* From head to tail there is a page in each, and in no other. */
+static void see_slot(struct count *c, uint64_t slot, bool live)
+{
+	const struct ring *ring = &c->sess->ring;
+	uint64_t addr = slot_page(ring, slot);
+
+	if (!addr == !live || is_known(c, slot)) {
+		if (addr && !is_known(c, slot))
+			see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+		return;
+	}
+	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
+		ring_index(ring->log_len, slot), c->sess->id,
+		addr ? "behind the tail, and not empty" : "empty");
+	if (addr) {
+		c->res->stray++;
+		see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+	} else {
+		c->res->empty++;
+	}
+}
+
+static void see_ring(struct count *c)
+{
+	const struct ring *ring = &c->sess->ring;
+	uint64_t head = *ring->head, tail = *ring->tail, n, i;
+	struct check_result *res = c->res;
+
+	if (!ring_valid(ring->log_len, head) ||
+	    !ring_valid(ring->log_len, tail)) {
+		problem(res, "head %#" PRIx64 " or tail %#" PRIx64
+			" of session %" PRIu64 "'s ring points out of it",
+			head, tail, c->sess->id);
+		res->foreign++;
+		return;
+	}
+	n = ring_distance(ring->log_len, head, tail);
+	if (n > ring_slots(ring->log_len) / 2) {
+		res->overtaken += ring_slots(ring->log_len) - n;
+		n = 0;
+	}
+	for (i = 0; i < ring_slots(ring->log_len); i++)
+		see_slot(c, ring_advance(ring->log_len, head, i), i < n);
+}
+
+static void see_hand(struct count *c)
+{
+	const struct sess *s = c->sess;
+	uint64_t slot;
+	size_t i;
+
+	for (i = 0; i < s->hand.nr; i++)
+		see(c, s->hand.at[i], IN_AGENT, i);
+	for (i = 0; i < s->nr_taken; i++) {
+		slot = ring_advance(s->ring.log_len, s->taken, i);
+		c->known[c->nr_known++] = slot;
+		if (slot_page(&s->ring, slot))
+			see(c, slot_page(&s->ring, slot), IN_AGENT, i);
 	}
 }
 
@@ -144,183 +217,127 @@ static void see_sess(struct count *c, const struct sess *s)
 	struct queue *q;
 	uint64_t i;
 
+	c->sess = s;
+	c->nr_known = 0;
 	sess_for_each_queue(s, n, chain, q)
-		see_queue(c, s, q);
-	for (n = 0; n < s->nr_queues; n++) {
-		for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
-			if (s->orphans[n][chain])
-				see(c, s->orphans[n][chain], IN_AGENT, s->id);
-		}
-	}
+		see_queue(c, q);
 	for (i = 0; i < s->tt.nr_slots; i++) {
 		if (s->tt.entries[i])
 			see(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
 	}
+	see_hand(c);
+	see_ring(c);
 }
 
-static bool being_filled(const struct count *c, uint64_t slot)
+/* Whatever is where, they are all its, and go back. */
+static void see_dying(struct count *c, const struct sess *s)
 {
-	size_t i;
+	c->res->returning += s->lent;
+}
 
-	for (i = 0; i < c->nr_filling; i++) {
-		if (c->filling[i] == slot)
-			return true;
+static void see_pool(struct count *c)
+{
+	const struct pool *pool = c->pool;
+	uint64_t i, page;
+
+	c->res->pool = pool->nr_free;
+	for (i = 0; i < pool->nr_free; i++) {
+		page = pool->free[i];
+		if (c->place[page] != NOWHERE) {
+			c->res->doubled++;
+			problem(c->res, "page %" PRIu64 " is in the pool and "
+				"in %s", page, place_name(c->place[page]));
+		}
+		c->place[page] = IN_POOL;
+	}
+}
+
+static bool owner_is_dying(const struct manager *m, uint16_t owner)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->owner == owner)
+			return m->sess[i]->state == SESS_DYING;
 	}
 	return false;
 }
 
-static void see_ring(struct count *c)
+static void find_lost(struct count *c, const struct manager *m)
 {
-	const struct pool *pool = c->pool;
-	uint64_t head = *pool->head, tail = *pool->tail, n, i;
-	struct check_result *res = c->res;
+	uint64_t page;
 
-	if (!ring_valid(pool->log_len, head) ||
-	    !ring_valid(pool->log_len, tail)) {
-		problem(res, "the ring's head %#" PRIx64 " or tail %#" PRIx64
-			" points out of it", head, tail);
-		res->foreign++;
-		return;
-	}
-	n = ring_distance(pool->log_len, head, tail);
-	if (n > pool->pages) {
-		res->overtaken = ring_slots(pool->log_len) - n;
-		return;
-	}
-	for (i = 0; i < n; i++) {
-		uint64_t slot = ring_advance(pool->log_len, head, i);
-
-		if (slot_page(c, slot)) {
-			see(c, slot_page(c, slot), IN_RING, i);
-		} else if (!being_filled(c, slot)) {
-			res->empty++;
-			problem(res, "slot %" PRIu64 " of the ring is empty",
-				ring_index(pool->log_len, slot));
-		}
-	}
-}
-
-static void see_agent(struct count *c, const struct reclaim *rc)
-{
-	unsigned int i;
-	size_t h;
-
-	for (i = 0; i < rc->nr; i++)
-		see(c, rc->pages[i], IN_AGENT, i);
-	for (h = 0; h < rc->lost.nr; h++)
-		see(c, rc->lost.at[h], IN_AGENT, h);
-	for (h = 0; h < rc->holes.nr; h++) {
-		if (slot_page(c, rc->holes.at[h]))
-			see(c, slot_page(c, rc->holes.at[h]), IN_AGENT, h);
+	for (page = 0; page < m->pool.pages; page++) {
+		if (c->place[page] != NOWHERE ||
+		    owner_is_dying(m, m->pool.owner[page]))
+			continue;
+		c->res->lost++;
+		problem(c->res, "page %" PRIu64 " is nowhere", page);
 	}
 }
 
 static void count_all(struct count *c, struct manager *m)
 {
-	struct check_result *res = c->res;
-	uint64_t page;
 	unsigned int i;
 
-	for (i = 0; i < m->nr_sess; i++)
-		see_sess(c, m->sess[i]);
-	see_agent(c, &m->reclaim);
-	for (i = 0; i < m->stock.nr; i++)
-		see(c, m->stock.at[i], IN_STOCK, i);
-	see_ring(c);
-	for (page = 0; page < m->pool.pages; page++) {
-		if (c->place[page] == NOWHERE) {
-			res->lost++;
-			problem(res, "page %" PRIu64 " is nowhere", page);
-		}
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->state == SESS_LIVE)
+			see_sess(c, m->sess[i]);
+		else
+			see_dying(c, m->sess[i]);
 	}
+	see_pool(c);
+	find_lost(c, m);
 }
 
-static size_t max_filling(const struct manager *m)
+static size_t max_known(const struct manager *m)
 {
-	size_t n = 1;
-	unsigned int i;
+	size_t most = 0, nr;
+	unsigned int i, n, chain;
+	struct queue *q;
 
-	for (i = 0; i < m->nr_sess; i++)
-		n += (size_t)m->sess[i]->nr_queues * ODRP_WIRE_NR_CHAINS;
-	return n;
-}
-
-/* A batch of pages is on its way through the NIC: let it arrive. */
-static int settle(struct manager *m)
-{
-	struct reclaim *rc = &m->reclaim;
-	unsigned int tries;
-
-	for (tries = 0; tries < 1000000 && rc->state != RECLAIM_IDLE; tries++)
-		reclaim_run(rc);
-	return rc->state == RECLAIM_IDLE ? 0 : -EAGAIN;
+	for (i = 0; i < m->nr_sess; i++) {
+		nr = 0;
+		sess_for_each_queue(m->sess[i], n, chain, q)
+			nr += queue_nr_holders(q);
+		if (nr > most)
+			most = nr;
+	}
+	return most + SESS_TAKE_BATCH;
 }
 
 static void count_free(struct count *c)
 {
-	free(c->filling);
+	free(c->known);
 	free(c->place);
-}
-
-static int count_init(struct count *c, struct manager *m,
-		      struct check_result *res)
-{
-	int r;
-
-	*c = (struct count){ .pool = &m->pool, .res = res };
-	*res = (struct check_result){ .total = m->pool.pages };
-	r = settle(m);
-	if (r)
-		return r;
-	c->place = calloc(m->pool.pages, 1);
-	c->filling = calloc(max_filling(m), sizeof(*c->filling));
-	if (!c->place || !c->filling) {
-		count_free(c);
-		return -ENOMEM;
-	}
-	res->exact = !m->nic->ops->freeze(m->nic);
-	count_all(c, m);
-	if (res->exact)
-		m->nic->ops->thaw(m->nic);
-	return 0;
 }
 
 int check_pages(struct manager *m, struct check_result *ret_res)
 {
-	struct count c;
+	struct count c = { .pool = &m->pool, .res = ret_res };
 	int r;
 
-	r = count_init(&c, m, ret_res);
-	if (!r)
-		count_free(&c);
-	return r;
-}
-
-int check_repair(struct manager *m, uint64_t *ret_repaired)
-{
-	struct check_result res;
-	struct count c;
-	uint64_t page;
-	int r;
-
-	r = count_init(&c, m, &res);
+	*ret_res = (struct check_result){ .total = m->pool.pages };
+	/* A batch of pages is on its way through the NIC: let it arrive. */
+	r = lend_quiesce(&m->lender);
 	if (r)
 		return r;
-	if (!res.exact)
-		r = -EOPNOTSUPP;
-	/* What is nowhere stays nowhere: nobody else can find it. */
-	for (page = 0; !r && page < m->pool.pages; page++) {
-		if (c.place[page] == NOWHERE)
-			r = reclaim_lost(&m->reclaim, page_addr(page));
+	c.place = calloc(m->pool.pages, 1);
+	c.known = calloc(max_known(m), sizeof(*c.known));
+	if (!c.place || !c.known) {
+		count_free(&c);
+		return -ENOMEM;
 	}
+	ret_res->exact = !m->nic->ops->freeze(m->nic);
+	count_all(&c, m);
+	if (ret_res->exact)
+		m->nic->ops->thaw(m->nic);
 	count_free(&c);
-	if (!r)
-		*ret_repaired = res.lost;
-	return r;
+	return 0;
 }
 
 bool check_ok(const struct check_result *res)
 {
 	return !res->lost && !res->doubled && !res->foreign && !res->empty &&
-	       !res->overtaken;
+	       !res->stray && !res->overtaken;
 }

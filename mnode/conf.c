@@ -208,7 +208,8 @@ const struct conf_key conf_keys[] = {
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
 	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
-	{ "reserve", "PAGES", "pages never leased (by the pool's size)",
+	{ "reserve", "PAGES", "of each compute node's ring, beyond "
+	  "its lease (by the pool's size)",
 	  set_u64, AT(reserve), .max = 1ull << 28 },
 	{ "store", "exchange|copy", "how stores bring a page to its place "
 	  "(exchange)", set_choice, AT(exchange) },
@@ -359,7 +360,7 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	if (conf->store_pages >= pages - reserve)
 		return complain(why, "store-pages=%" PRIu64 ": expected less "
 				"than the pool's %" PRIu64 " pages without "
-				"the reserve", conf->store_pages, pages);
+				"one reserve", conf->store_pages, pages);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ struct mnode_args {
 	const char *control;
 	const char *command;
 	const char *session;
-	bool json, repair;
+	bool json;
 };
 
 /* ---- asking -------------------------------------------------------------------- */
@@ -177,10 +177,10 @@ static void print_check(struct json_object *obj)
 	struct json_object *list = get(obj, "problems");
 	size_t i;
 
-	printf("%" PRIu64 " pages: %" PRIu64 " free, %" PRIu64 " set aside, %"
+	printf("%" PRIu64 " pages: %" PRIu64 " in the pool, %" PRIu64 " in rings, %"
 	       PRIu64 " mapped, %" PRIu64 " armed, %" PRIu64 " in chains, %"
 	       PRIu64 " on their way back\n",
-	       num(obj, "pages_total"), num(obj, "free"), num(obj, "stock"),
+	       num(obj, "pages_total"), num(obj, "pool"), num(obj, "free"),
 	       num(obj, "mapped"), num(obj, "armed"), num(obj, "held"),
 	       num(obj, "returning"));
 	for (i = 0; i < json_object_array_length(list); i++)
@@ -191,12 +191,10 @@ static void print_check(struct json_object *obj)
 	else
 		printf("%" PRIu64 " lost, %" PRIu64 " doubled, %" PRIu64
 		       " foreign, %" PRIu64 " empty slots, %" PRIu64
-		       " overtaken\n", num(obj, "lost"), num(obj, "doubled"),
-		       num(obj, "foreign"), num(obj, "empty_slots"),
+		       " stray, %" PRIu64 " overtaken\n", num(obj, "lost"),
+		       num(obj, "doubled"), num(obj, "foreign"),
+		       num(obj, "empty_slots"), num(obj, "stray"),
 		       num(obj, "overtaken"));
-	if (num(obj, "repaired"))
-		printf("%" PRIu64 " lost pages went back\n",
-		       num(obj, "repaired"));
 	if (!json_object_get_boolean(get(obj, "exact")))
 		puts("(counted while chains were running)");
 }
@@ -214,9 +212,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		a->json = true;
 		return 0;
-	case 'r':
-		a->repair = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (!a->command)
 			a->command = arg;
@@ -228,8 +223,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!a->command)
 			argp_error(state, "expected a command");
-		if (a->repair && strcmp(a->command, "check"))
-			argp_error(state, "--repair belongs to check");
 		if (!strcmp(a->command, "evict") && !a->session)
 			argp_error(state, "evict: expected a session's ID");
 		return 0;
@@ -240,7 +233,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "control", 'c', "PATH", 0, "control socket (" CONF_CONTROL ")" },
-	{ "repair", 'r', NULL, 0, "check: give lost pages back first" },
 	{ "json", 'j', NULL, 0, "the answer as the agent gives it" },
 	{ NULL }
 };
@@ -275,9 +267,6 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	req = json_object_new_object();
 	json_object_object_add(req, "command",
 			       json_object_new_string(a->command));
-	if (a->repair)
-		json_object_object_add(req, "repair",
-				       json_object_new_boolean(true));
 	if (a->session) {
 		uint64_t id = strtoull(a->session, &end, 10);
 

@@ -14,7 +14,6 @@
 
 _Static_assert(DBR_OFF + sizeof(struct wrc_dbr) <= DATA_OFF, "one page");
 
-/* Every kind of WQE here fits one BB. */
 struct ctl_wqe {
 	struct wrc_wqe_ctrl ctrl;
 	struct wrc_wqe_raddr raddr;
@@ -26,10 +25,15 @@ struct ctl_wqe {
 			struct wrc_wqe_masked_fa fa;
 			struct wrc_wqe_data data;
 		} fetch_add;
+		struct {
+			struct wrc_wqe_masked_cs cs;
+			struct wrc_wqe_data data;
+		} swap;
 	};
+	uint8_t pad[2 * WRC_WQE_BB - 80];
 };
 
-_Static_assert(sizeof(struct ctl_wqe) == WRC_WQE_BB, "one BB");
+_Static_assert(sizeof(struct ctl_wqe) == 2 * WRC_WQE_BB, "two BBs");
 
 int ctlq_init(struct ctlq *q, struct nic *nic, uint32_t pdn,
 	      unsigned int access, size_t data_len)
@@ -86,33 +90,34 @@ void ctlq_fini(struct ctlq *q)
 	q->nic = NULL;
 }
 
-static struct ctl_wqe *begin(struct ctlq *q, uint8_t opcode, uint8_t opmod,
-			     uint8_t ds)
+static bool begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
+		  uint8_t opmod, uint8_t ds)
 {
-	struct ctl_wqe *w;
-
 	if (q->outstanding == CTLQ_MAX)
-		return NULL;
-	w = (struct ctl_wqe *)q->mem.va +
-	    (q->next & ((1u << CTLQ_LOG_SQ) - 1));
-	memset(w, 0, sizeof(*w));
-	w->ctrl.opmod = opmod;
-	w->ctrl.opcode = opcode;
-	w->ctrl.index[0] = q->next >> 8;
-	w->ctrl.index[1] = q->next & 0xff;
-	w->ctrl.qpn[0] = q->qpn >> 16;
-	w->ctrl.qpn[1] = q->qpn >> 8;
-	w->ctrl.qpn[2] = q->qpn;
-	w->ctrl.ds = ds;
-	w->ctrl.fm_ce_se = WRC_WQE_CE_ALWAYS;
-	return w;
+		return false;
+	*w = (struct ctl_wqe){
+		.ctrl = {
+			.opmod = opmod,
+			.opcode = opcode,
+			.index = { q->next >> 8, q->next & 0xff },
+			.qpn = { q->qpn >> 16, q->qpn >> 8, q->qpn },
+			.ds = ds,
+			.fm_ce_se = WRC_WQE_CE_ALWAYS,
+		},
+	};
+	return true;
 }
 
-static int post(struct ctlq *q)
+/* BB by BB: the second may be the ring's first. */
+static int post(struct ctlq *q, const struct ctl_wqe *w)
 {
 	struct wrc_dbr *dbr = (void *)((char *)q->mem.va + DBR_OFF);
+	unsigned int bbs = (w->ctrl.ds + 3) / 4, i;
 
-	q->next++;
+	for (i = 0; i < bbs; i++, q->next++)
+		memcpy((char *)q->mem.va + WRC_WQE_BB *
+		       (q->next & ((1u << CTLQ_LOG_SQ) - 1)),
+		       (const char *)w + i * WRC_WQE_BB, WRC_WQE_BB);
 	q->outstanding++;
 	dbr->snd = htobe32(q->next);
 	return q->nic->ops->qp_doorbell(q->nic, q->qpn, q->next);
@@ -129,30 +134,47 @@ static void local(const struct ctlq *q, struct wrc_wqe_data *d, size_t off,
 int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
 	       uint32_t rkey)
 {
-	struct ctl_wqe *w = begin(q, WRC_WQE_WRITE, 0, 3);
+	struct ctl_wqe w;
 
-	if (!w)
+	if (!begin(q, &w, WRC_WQE_WRITE, 0, 3))
 		return -EAGAIN;
-	w->raddr.addr = htobe64(raddr);
-	w->raddr.rkey = htobe32(rkey);
-	local(q, &w->write.data, off, len);
-	return post(q);
+	w.raddr.addr = htobe64(raddr);
+	w.raddr.rkey = htobe32(rkey);
+	local(q, &w.write.data, off, len);
+	return post(q, &w);
 }
 
 int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
 		   uint64_t raddr, uint32_t rkey)
 {
-	struct ctl_wqe *w = begin(q, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8,
-				  4);
+	struct ctl_wqe w;
 
-	if (!w)
+	if (!begin(q, &w, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, 4))
 		return -EAGAIN;
-	w->raddr.addr = htobe64(raddr);
-	w->raddr.rkey = htobe32(rkey);
-	w->fetch_add.fa.add = htobe64(add);
-	w->fetch_add.fa.boundary = htobe64(1ull << (log_field - 1));
-	local(q, &w->fetch_add.data, off, sizeof(uint64_t));
-	return post(q);
+	w.raddr.addr = htobe64(raddr);
+	w.raddr.rkey = htobe32(rkey);
+	w.fetch_add.fa.add = htobe64(add);
+	w.fetch_add.fa.boundary = htobe64(1ull << (log_field - 1));
+	local(q, &w.fetch_add.data, off, sizeof(uint64_t));
+	return post(q, &w);
+}
+
+int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
+	      uint64_t raddr, uint32_t rkey)
+{
+	struct ctl_wqe w;
+
+	if (!begin(q, &w, WRC_WQE_MASKED_CS, WRC_WQE_OPMOD_MASKED_8, 5))
+		return -EAGAIN;
+	w.raddr.addr = htobe64(raddr);
+	w.raddr.rkey = htobe32(rkey);
+	w.swap.cs = (struct wrc_wqe_masked_cs){
+		.swap = htobe64(swap), .compare = htobe64(compare),
+		.swap_mask = htobe64(UINT64_MAX),
+		.compare_mask = htobe64(UINT64_MAX),
+	};
+	local(q, &w.swap.data, off, sizeof(uint64_t));
+	return post(q, &w);
 }
 
 int ctlq_poll(struct ctlq *q)

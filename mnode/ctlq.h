@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A queue pair on which the agent itself posts a few work requests: to its
- * own NIC (pages go back to the free ring) or to a CNode (leases).
+ * own NIC (the head of a free ring moves) or to a CNode (leases).
  */
 #ifndef MNODE_CTLQ_H
 #define MNODE_CTLQ_H
@@ -10,7 +10,7 @@
 #include "nic.h"
 
 #define CTLQ_LOG_SQ	4
-#define CTLQ_MAX	((1u << CTLQ_LOG_SQ) - 1)	/* outstanding */
+#define CTLQ_MAX	7	/* outstanding, of two BBs each at most */
 
 /**
  * struct ctlq - control queue
@@ -42,6 +42,10 @@ int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
  * in host byte order, goes to off. */
 int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
 		   uint64_t raddr, uint32_t rkey);
+/* *raddr = swap, if it is compare; the old value goes to off.  All three in host
+ * byte order. */
+int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
+	      uint64_t raddr, uint32_t rkey);
 /* 0: all done.  -EAGAIN: not yet.  -EIO: a request failed; the queue is dead. */
 int ctlq_poll(struct ctlq *q);
 

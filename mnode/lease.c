@@ -5,8 +5,10 @@
 #include <errno.h>
 #include "lease.h"
 
-#define MIN_RESERVE	1024
-#define MAX_RESERVE	4096
+#define MAX_SLACK	256
+#define MIN_SLACK	16
+/* What a newcomer's ring is filled with before it is answered: 16 GB. */
+#define MAX_FIRST	(1ull << 22)
 #define MIN_HEADROOM	64
 #define OVERDRAFT	1024
 
@@ -26,9 +28,9 @@ static uint64_t over(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-uint64_t lease_default_reserve(uint64_t pages)
+uint64_t lease_default_slack(uint64_t pages)
 {
-	return min(max(MIN_RESERVE, min(pages / 64, MAX_RESERVE)), pages / 8);
+	return max(MIN_SLACK, min(MAX_SLACK, pages / 256));
 }
 
 /* What it says it needs. */
@@ -58,26 +60,32 @@ static uint64_t unleased(const struct lease *const *all, size_t nr,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		sum += all[i]->ceiling;
+		sum += all[i]->ceiling + all[i]->slack;
 	return over(budget, sum);
 }
 
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, struct lease *ret_lease)
+	       uint64_t cap, uint64_t slack, struct lease *ret_lease)
 {
-	uint64_t free = unleased(all, nr, budget), idle = 0, first;
+	uint64_t free = over(unleased(all, nr, budget), slack);
+	uint64_t idle = 0, first;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		idle += over(all[i]->ceiling, keep(all[i]));
 	if (!cap || (!free && !idle))
 		return -ENOSPC;
-	first = min(cap, nr ? free / 2 : free);
+	first = min(min(cap, nr ? free / 2 : free), MAX_FIRST);
 	*ret_lease = (struct lease){
-		.cap = cap, .granted = first, .ceiling = first, .held = first,
-		.target = first,
+		.cap = cap, .slack = slack, .granted = first, .ceiling = first,
+		.held = first, .target = first,
 	};
 	return 0;
+}
+
+void lease_open_empty(struct lease *l)
+{
+	l->granted = l->ceiling = l->held = l->target = 0;
 }
 
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
@@ -249,12 +257,15 @@ static void cut(struct lease *const *all, size_t nr, uint64_t fair,
 void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
 {
 	uint64_t free = unleased((const struct lease *const *)all, nr, budget);
-	uint64_t fair = rise(all, nr, fill_need, budget, budget);
 	bool lacking = false;
+	uint64_t fair;
 	size_t i;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		all[i]->target = all[i]->granted;
+		budget = over(budget, all[i]->slack);
+	}
+	fair = rise(all, nr, fill_need, budget, budget);
 	free = raise_needs(all, nr, free, budget);
 	for (i = 0; i < nr; i++)
 		lacking |= all[i]->target < need(all[i]);

@@ -6,7 +6,8 @@
  * asked per page.  What a CNode has been told at any time and may still
  * believe is its *ceiling*.
  *
- *	L1  the sum of all ceilings never exceeds the budget
+ *	L1  the sum of all ceilings, each that is not 0 with its slack, never
+ *	    exceeds the budget
  *	L2  a ceiling is never below the lease last granted
  *	L3  nobody's lease is cut below the pages it uses and some headroom
  *	L4  while somebody wants more, what others leave idle goes to him,
@@ -25,6 +26,7 @@
 /**
  * struct lease - one CNode's
  * @cap:	never more than this
+ * @slack:	pages in its ring beyond the lease (lend.h)
  * @granted:	what it was last told, or will be by the write under way
  * @ceiling:	what it may believe
  * @used, @want, @held: from its last beat
@@ -35,7 +37,7 @@
  * @target:	lease_plan()'s result; grant it if it differs from @granted
  */
 struct lease {
-	uint64_t cap;
+	uint64_t cap, slack;
 	uint64_t granted, ceiling;
 	uint64_t used, want, held;
 	bool reachable, writing, overdrawn;
@@ -43,14 +45,17 @@ struct lease {
 	uint64_t target;
 };
 
-/* Pages that are never leased, so that the ring does not run empty while
- * freed pages are on their way to it. */
-uint64_t lease_default_reserve(uint64_t pages);
+/* A CNode's slack, so that its ring does not run empty while freed pages are on
+ * their way to it. */
+uint64_t lease_default_slack(uint64_t pages);
 
-/* What a newcomer with that cap gets at first.  0: nothing is to be had, now
- * or by waiting for idle leases. */
+/* What a newcomer gets at first.  -ENOSPC: nothing is to be had, now or by
+ * waiting for idle leases. */
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, struct lease *ret_lease);
+	       uint64_t cap, uint64_t slack, struct lease *ret_lease);
+
+/* It gets nothing at first after all. */
+void lease_open_empty(struct lease *l);
 
 /* The CNode's beat changed and says this. */
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,

@@ -23,42 +23,56 @@ static int refuse(struct hello_no *no, enum odrp_wire_status status,
 static int refuse_errno(struct hello_no *no, int r)
 {
 	return refuse(no, r == -ENOMEM ? ODRP_WIRE_E_NOMEM :
+		      r == -EBUSY ? ODRP_WIRE_E_BUSY :
 		      ODRP_WIRE_E_INTERNAL, 0);
 }
 
 /* ---- admin ---------------------------------------------------------------------- */
 
+/* It has not come to be. */
+static void forget(struct manager *m, struct sess *s)
+{
+	while (!lend_collect(&m->lender, s))
+		;
+	stock_unclaim(&m->stock, s->claim);
+	sess_free(s);
+}
+
 static int admit(struct manager *m, const struct nic_event *ev,
 		 struct hello *hello, struct hello_no *no)
 {
+	struct sess_attr attr = { .id = m->next_id, .owner = manager_owner(m) };
 	struct odrp_wire_admin_accept accept;
-	struct lease lease;
-	uint64_t claim = 0;
 	struct sess *s;
 	int r;
 
 	if (m->draining || m->nr_sess == m->conf->max_sessions)
 		return refuse(no, ODRP_WIRE_E_LIMIT,
 			      m->draining ? 0 : m->conf->max_sessions);
-	if (manager_lease(m, hello->nr_slots, &lease))
+	if (manager_lease(m, hello->nr_slots, &attr.lease))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
-	if (m->conf->exchange && stock_claim(&m->stock, hello, &claim))
+	/* The invalidate of each may have advanced the tail and not filled the
+	 * slot. */
+	if (hello->queue > m->slack)
+		hello->queue = m->slack;
+	if (m->conf->exchange && stock_claim(&m->stock, hello, &attr.claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
-	r = sess_new(&m->pool, hello, m->next_id, &s);
+	r = sess_new(&m->pool, hello, &attr, &s);
 	if (r) {
-		stock_unclaim(&m->stock, claim);
+		stock_unclaim(&m->stock, attr.claim);
 		return refuse_errno(no, r);
 	}
-	s->claim = claim;
-	s->lease = lease;
+	/* Its lease is there, but its pages are on their way back from others:
+	 * it gets one with them. */
+	if (lend_settle(&m->lender, s))
+		lease_open_empty(&s->lease);
 	s->peer_ip = ev->peer_ip;
 	s->cm_id = ev->id;
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
 	r = m->nic->ops->accept(m->nic, ev->id, s->ctl.qpn, &accept,
 				sizeof(accept));
 	if (r) {
-		sess_free(s);
-		stock_unclaim(&m->stock, claim);
+		forget(m, s);
 		return refuse_errno(no, r);
 	}
 	m->next_id++;
@@ -84,6 +98,11 @@ static int reattach(struct manager *m, const struct nic_event *ev,
 	/* We may not have noticed yet that the old one is gone. */
 	if (sess_attached(s))
 		manager_detach(m, s);
+	r = lend_quiesce(&m->lender);
+	if (!r)
+		r = lend_settle(&m->lender, s);
+	if (r)
+		return r;
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
@@ -129,22 +148,24 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	       struct queue **ret_queue)
 {
 	const struct wrc_prog *prog = &m->progs[hello->chain];
+	const struct queue_on on = {
+		.pool = &m->pool, .ring = &s->ring, .tt = &s->tt,
+	};
 	__u64 pages[MAX_INSTANCES];
 	char why[WRC_WHY_MAX] = "";
 	int r = 0;
 
 	if (wrc_has_register(prog))
-		r = stock_take(&m->stock, s->instances, pages);
+		r = lend_arm(&m->lender, s, s->instances, pages);
 	if (r) {
-		log_warning("session %" PRIu64 ": the stock has %" PRIu64
-			    " pages, chain %s needs %u", s->id, m->stock.nr,
-			    prog->name, s->instances);
+		log_warning("session %" PRIu64 ": the pool has %" PRIu64
+			    " pages, chain %s needs %u", s->id,
+			    m->pool.nr_free, prog->name, s->instances);
 		return r;
 	}
-	r = queue_new(&m->pool, &s->tt, prog, s->instances, pages, ret_queue,
-		      why);
+	r = queue_new(&on, prog, s->instances, pages, ret_queue, why);
 	if (r && wrc_has_register(prog))
-		stock_untake(&m->stock, s->instances, pages);
+		lend_unarm(&m->lender, s, s->instances, pages);
 	if (r == -EPERM)
 		log_error("chain %s is not armed: %s",
 			  m->progs[hello->chain].name, why);
@@ -168,20 +189,12 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
-	/* Its page may still be on its way to the ring. */
-	if (s->queues[hello->queue][hello->chain] ||
-	    s->orphans[hello->queue][hello->chain])
+	if (s->queues[hello->queue][hello->chain])
 		return refuse(no, ODRP_WIRE_E_BUSY, 0);
-	/* Each may have advanced the ring's tail and not yet filled the slot. */
-	if (hello->chain == ODRP_WIRE_INVALIDATE &&
-	    m->nr_free_queues >= m->reserve)
-		return refuse(no, ODRP_WIRE_E_LIMIT, m->reserve);
 	r = arm(m, s, hello, &q);
 	if (r)
 		return refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
-	if (hello->chain == ODRP_WIRE_INVALIDATE)
-		m->nr_free_queues++;
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)

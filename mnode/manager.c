@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "check.h"
 #include "log.h"
 #include "manager.h"
 
-/* Reclaim steps per call of manager_work() that need no waiting. */
+/* Steps per call of manager_work() that need no waiting. */
 #define WORK_STEPS	4
 
 static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
@@ -105,7 +104,7 @@ static uint64_t stock_target(const struct manager *m)
 	const struct conf *conf = m->conf;
 	uint64_t most = (uint64_t)conf->max_sessions * conf->queues *
 			STOCK_CHAINS * conf->depth;
-	uint64_t half = (m->pool.pages - m->reserve) / 2;
+	uint64_t half = (m->pool.pages - m->slack) / 2;
 
 	if (!conf->exchange)
 		return 0;
@@ -145,31 +144,26 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
-	m->swept = UINT64_MAX;
-	m->reserve = conf->reserve == UINT64_MAX ?
-		     lease_default_reserve(m->pool.pages) : conf->reserve;
-	r = stock_init(&m->stock, &m->pool, stock_target(m));
+	m->pool.scrub = !conf->node_recycles ||
+			!wrc_has_register(&m->progs[ODRP_WIRE_UNMAPPED_STORE]);
+	m->slack = conf->reserve == UINT64_MAX ?
+		   lease_default_slack(m->pool.pages) : conf->reserve;
+	m->stock.target = stock_target(m);
+	m->budget = m->pool.pages - m->stock.target;
+	r = lend_init(&m->lender, &m->pool);
 	if (r) {
-		say(why, r, "cannot set pages aside for the stores");
+		say(why, r, "cannot make the lender's queue");
 		goto fini_pool;
-	}
-	m->budget = m->pool.pages - m->stock.target - m->reserve;
-	r = reclaim_init(&m->reclaim, &m->pool, &m->stock);
-	if (r) {
-		say(why, r, "cannot make the reclaim queue");
-		goto fini_stock;
 	}
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
 		say(why, r, "cannot listen");
-		goto fini_reclaim;
+		goto fini_lender;
 	}
 	return 0;
 
-fini_reclaim:
-	reclaim_fini(&m->reclaim);
-fini_stock:
-	stock_fini(&m->stock);
+fini_lender:
+	lend_fini(&m->lender);
 fini_pool:
 	pool_fini(&m->pool);
 free_sess:
@@ -184,8 +178,7 @@ void manager_fini(struct manager *m)
 
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
-	reclaim_fini(&m->reclaim);
-	stock_fini(&m->stock);
+	lend_fini(&m->lender);
 	pool_fini(&m->pool);
 	free(m->leases);
 	free(m->sess);
@@ -215,7 +208,7 @@ static void list_leases(struct manager *m)
 int manager_lease(struct manager *m, uint64_t nr_slots,
 		  struct lease *ret_lease)
 {
-	uint64_t cap = m->budget;
+	uint64_t cap = m->budget - m->slack;
 
 	list_leases(m);
 	if (nr_slots < cap)
@@ -223,7 +216,57 @@ int manager_lease(struct manager *m, uint64_t nr_slots,
 	if (m->conf->max_pages && m->conf->max_pages < cap)
 		cap = m->conf->max_pages;
 	return lease_open((const struct lease *const *)m->leases, m->nr_sess,
-			  m->budget, cap, ret_lease);
+			  m->budget, cap, m->slack, ret_lease);
+}
+
+static bool owner_is_free(const struct manager *m, uint16_t owner)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->owner == owner)
+			return false;
+	}
+	return true;
+}
+
+uint16_t manager_owner(const struct manager *m)
+{
+	uint16_t owner = POOL_NOBODY + 1;
+
+	while (!owner_is_free(m, owner))
+		owner++;
+	return owner;
+}
+
+uint64_t manager_armed_pages(const struct manager *m)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		sum += m->sess[i]->armed;
+	return sum;
+}
+
+/* A ring whose head has overtaken its tail has none. */
+static uint64_t free_of(const struct sess *s)
+{
+	uint64_t there = ring_pages(&s->ring);
+
+	return s->hand.nr + s->nr_taken + (there <= s->lent ? there : 0);
+}
+
+uint64_t manager_free_pages(const struct manager *m)
+{
+	uint64_t sum = m->pool.nr_free;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->state == SESS_LIVE)
+			sum += free_of(m->sess[i]);
+	}
+	return sum;
 }
 
 static void hang_up(struct manager *m, uint32_t cm_id)
@@ -240,8 +283,10 @@ static void stop_queue(struct manager *m, struct sess *s, unsigned int number,
 	int r;
 
 	queue_stop(s->queues[number][chain]);
-	r = reclaim_queue(&m->reclaim, s, number, chain);
-	if (r)
+	r = lend_stopped(&m->lender, s, s->queues[number][chain]);
+	if (r == -EPIPE)
+		s->disorder = true;
+	else if (r)
 		log_error("session %" PRIu64 ": cannot tell what chain %s of "
 			  "queue %u held: %s", s->id,
 			  m->progs[chain].name, number, strerror(-r));
@@ -255,8 +300,6 @@ static void free_queue(struct manager *m, struct sess *s, unsigned int number,
 	s->executed[chain] += q->executed;
 	s->queues[number][chain] = NULL;
 	queue_free(q);
-	if (chain == ODRP_WIRE_INVALIDATE)
-		m->nr_free_queues--;
 }
 
 void manager_close_queue(struct manager *m, struct sess *s,
@@ -321,24 +364,6 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
-/*
- * Somebody may have dropped pages that its table does not show any more.  A NIC
- * that cannot be frozen cannot be swept.
- */
-static void sweep(struct manager *m)
-{
-	uint64_t lost;
-	int r = check_repair(m, &lost);
-
-	if (r == -EOPNOTSUPP)
-		log_debug("cannot look for lost pages");
-	else if (r)
-		log_warning("cannot look for lost pages: %s", strerror(-r));
-	else if (lost)
-		log_warning("%" PRIu64 " pages were in no place; they go back",
-			    lost);
-}
-
 static void bury(struct manager *m, struct sess *s)
 {
 	unsigned int i, c;
@@ -353,8 +378,6 @@ static void bury(struct manager *m, struct sess *s)
 		 s->id, manager_free_pages(m));
 	stock_unclaim(&m->stock, s->claim);
 	sess_free(s);
-	/* Even if it said goodbye: so does one that has dropped pages. */
-	sweep(m);
 }
 
 void manager_drain(struct manager *m)
@@ -414,6 +437,36 @@ static void look_at_queues(struct manager *m, struct sess *s)
 	}
 }
 
+/* It has confirmed the smaller lease, or has no request under way that would
+ * need so long: so it has used what it was not given, or does not take its
+ * answers. */
+static void look_at_debt(struct manager *m, struct sess *s,
+			 uint32_t elapsed_ms)
+{
+	if (!s->nr_taken && !s->hand.waiting &&
+	    lend_about(s) <= lend_goal(s)) {
+		s->owing_ms = 0;
+		return;
+	}
+	s->owing_ms += elapsed_ms;
+	if (s->owing_ms <= m->conf->dead_ms)
+		return;
+	log_warning("session %" PRIu64 ": does not give back pages of a lease "
+		    "that it has given up", s->id);
+	manager_kill(m, s, WHY_EVICTED);
+}
+
+/* A store has come to an empty slot: it has used what it was not lent, or its
+ * frees have overtaken one of them too often.  All its chains stop; its ring is
+ * put in order when it takes its session up again. */
+static void look_at_order(struct manager *m, struct sess *s)
+{
+	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
+		return;
+	log_notice("session %" PRIu64 ": its ring was empty", s->id);
+	manager_detach(m, s);
+}
+
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	sess_look(s, elapsed_ms);
@@ -435,66 +488,31 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 			    s->lease.ceiling);
 	}
 	look_at_queues(m, s);
+	look_at_debt(m, s, elapsed_ms);
+	look_at_order(m, s);
 }
 
-static uint64_t mapped_by(const struct sess *s)
+/* It is told of pages when they are in its ring. */
+static bool may_be_told(const struct manager *m, const struct sess *s)
 {
-	uint64_t nr = 0, i;
+	const struct lease *l = &s->lease;
 
-	for (i = 0; i < s->tt.nr_slots; i++)
-		nr += s->tt.entries[i] != 0;
-	return nr;
+	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
+	    (l->target == l->granted && s->drain == s->drain_told))
+		return false;
+	return l->target <= l->ceiling ||
+	       (m->lender.sess != s && lend_about(s) >= l->target + l->slack);
 }
 
-/*
- * Nobody counts pages while there are enough.  When the reserve is being eaten,
- * somebody does not keep to his lease: find him.  Or he drops pages, and no
- * table shows whose they were: find those; not again before more are missing.
- */
-static void police(struct manager *m)
-{
-	uint64_t mapped, free = pool_free_pages(&m->pool);
-	bool found = false;
-	unsigned int i;
-
-	if (free >= m->reserve / 2) {
-		m->swept = UINT64_MAX;
-		return;
-	}
-	for (i = 0; i < m->nr_sess; i++) {
-		struct sess *s = m->sess[i];
-
-		if (s->state != SESS_LIVE)
-			continue;
-		mapped = mapped_by(s);
-		if (mapped <= s->lease.ceiling + s->nr_queues)
-			continue;
-		log_warning("session %" PRIu64 ": has %" PRIu64 " pages and "
-			    "was given %" PRIu64, s->id, mapped,
-			    s->lease.ceiling);
-		manager_kill(m, s, WHY_EVICTED);
-		found = true;
-	}
-	if (!found && m->reclaim.state == RECLAIM_IDLE && free < m->swept) {
-		sweep(m);
-		m->swept = pool_free_pages(&m->pool);
-	}
-}
-
-static void give_leases(struct manager *m)
+static void tell_leases(struct manager *m)
 {
 	unsigned int i;
 
-	list_leases(m);
-	lease_plan(m->leases, m->nr_sess, m->budget);
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 		int r;
 
-		if (s->state != SESS_LIVE || !s->lease.reachable ||
-		    s->lease.writing ||
-		    (s->lease.target == s->lease.granted &&
-		     s->drain == s->drain_told))
+		if (!may_be_told(m, s))
 			continue;
 		r = sess_grant(s);
 		if (r)
@@ -515,11 +533,12 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
-	police(m);
-	give_leases(m);
+	list_leases(m);
+	lease_plan(m->leases, m->nr_sess, m->budget);
+	tell_leases(m);
 }
 
-/* ---- reclaim ---------------------------------------------------------------------- */
+/* ---- pages to and fro ------------------------------------------------------------- */
 
 static struct sess *next_dying(struct manager *m)
 {
@@ -532,51 +551,30 @@ static struct sess *next_dying(struct manager *m)
 	return NULL;
 }
 
-/* Fills the batch.  True: there is more to be found. */
+/* True: there is more to be had from those that are gone. */
 static bool collect(struct manager *m)
 {
-	struct reclaim *rc = &m->reclaim;
-	unsigned int i;
+	struct sess *s = next_dying(m);
 
-	if (reclaim_found(rc))
-		return true;
-	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_LIVE &&
-		    !reclaim_collect(rc, m->sess[i]))
-			return true;
-	}
-	if (!m->scanning) {
-		m->scanning = next_dying(m);
-		if (!m->scanning)
-			return false;
-		reclaim_begin_scan(rc);
-		m->scanning->lease.reachable = false;
-	}
-	if (!reclaim_collect(rc, m->scanning))
-		return true;
-	if (!rc->nr) {
-		bury(m, m->scanning);
-		m->scanning = NULL;
-	}
+	if (!s || m->lender.sess == s)
+		return false;
+	if (lend_collect(&m->lender, s))
+		bury(m, s);
 	return true;
 }
 
-enum reclaim_todo manager_work(struct manager *m)
+enum lend_todo manager_work(struct manager *m)
 {
-	enum reclaim_todo todo = RECLAIM_NOTHING;
+	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
-	bool more;
 
 	for (i = 0; i < WORK_STEPS; i++) {
-		more = m->reclaim.state == RECLAIM_IDLE && collect(m);
-		todo = reclaim_run(&m->reclaim);
-		if (todo == RECLAIM_WAIT)
+		todo = lend_run(&m->lender, m->sess, m->nr_sess);
+		if (collect(m))
+			todo = LEND_MORE;
+		else if (todo != LEND_MORE)
 			break;
-		if (todo == RECLAIM_NOTHING) {
-			if (!more)
-				break;
-			todo = RECLAIM_MORE;
-		}
 	}
+	tell_leases(m);
 	return todo;
 }

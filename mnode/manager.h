@@ -9,18 +9,19 @@
 #define MNODE_MANAGER_H
 
 #include "conf.h"
-#include "reclaim.h"
+#include "lend.h"
 #include "sess.h"
+#include "stock.h"
 
 /**
  * struct manager - the agent
- * @stock:	pages for stores to receive into
- * @budget:	pages that may be leased
+ * @stock:	who may have how many pages for stores to receive into
+ * @lender:	moves pages
+ * @budget:	pages that may be leased, or be slack
+ * @slack:	of each CNode
  * @progs:	the chain programs, as this NIC needs them
  * @sess:	sessions, in the order of their coming
  * @leases:	room to list theirs
- * @swept:	free pages after the police looked for lost ones
- * @scanning:	the DYING session that is being emptied, or NULL
  * @draining:	no newcomers; all are asked to leave
  * @rejects:	refused hellos, by status
  * @executed:	requests by chain, of sessions that are gone
@@ -30,15 +31,13 @@ struct manager {
 	struct nic *nic;
 	struct pool pool;
 	struct stock stock;
-	struct reclaim reclaim;
-	uint64_t budget, reserve, swept;
+	struct lender lender;
+	uint64_t budget, slack;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;
 	struct sess **sess;
 	struct lease **leases;
 	unsigned int nr_sess;
-	struct sess *scanning;
-	unsigned int nr_free_queues;	/* connected invalidate queues */
 	uint64_t next_id;
 	bool draining;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
@@ -53,18 +52,18 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 /* Frees everything, whether or not somebody uses it. */
 void manager_fini(struct manager *m);
 
-/* Pages that nobody uses, as head and tail say at this moment. */
-static inline uint64_t manager_free_pages(const struct manager *m)
-{
-	return pool_free_pages(&m->pool) + m->stock.nr;
-}
+/* Pages that nobody uses: in the pool, in rings, in the agent's hand, as rings'
+ * heads and tails say at this moment. */
+uint64_t manager_free_pages(const struct manager *m);
+/* Pages in registers of stores. */
+uint64_t manager_armed_pages(const struct manager *m);
 
 /* The NIC has events.  (listen.c) */
 void manager_events(struct manager *m);
 /* Heartbeats and leases; elapsed_ms since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
-/* Reclaim, a bounded piece of it. */
-enum reclaim_todo manager_work(struct manager *m);
+/* Pages to and fro, a bounded piece of it. */
+enum lend_todo manager_work(struct manager *m);
 
 enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 
@@ -87,5 +86,7 @@ void manager_say_goodbye(struct manager *m);
 /* What the newcomer may have at first. */
 int manager_lease(struct manager *m, uint64_t nr_slots,
 		  struct lease *ret_lease);
+/* What its pages are known by. */
+uint16_t manager_owner(const struct manager *m);
 
 #endif /* MNODE_MANAGER_H */

@@ -187,7 +187,7 @@ static void say_status(struct daemon *d)
 		return;
 	d->said_sess = d->m.nr_sess;
 	sd_notifyf(0, "STATUS=%u compute nodes, %" PRIu64 " of %" PRIu64
-		   " pages free", d->m.nr_sess, pool_free_pages(&d->m.pool),
+		   " pages free", d->m.nr_sess, manager_free_pages(&d->m),
 		   d->m.pool.pages);
 }
 
@@ -211,18 +211,18 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* After whatever has happened: is there something to be reclaimed? */
+/* After whatever has happened: are there pages to move? */
 static int on_post(sd_event_source *source, void *arg)
 {
 	struct daemon *d = arg;
 
 	switch (manager_work(&d->m)) {
-	case RECLAIM_NOTHING:
+	case LEND_NOTHING:
 		break;
-	case RECLAIM_MORE:
+	case LEND_MORE:
 		sd_event_source_set_enabled(d->work_now, SD_EVENT_ONESHOT);
 		break;
-	case RECLAIM_WAIT:
+	case LEND_WAIT:
 		sd_event_source_set_time_relative(d->work_later, WORK_USEC);
 		sd_event_source_set_enabled(d->work_later, SD_EVENT_ONESHOT);
 		break;
@@ -357,9 +357,9 @@ static int loop(struct daemon *d)
 			  strerror(-r));
 		goto drop;
 	}
-	log_info("%" PRIu64 " pages%s to lend, %" PRIu64 " of them in reserve; "
-		 "port %u, control %s", d->m.pool.pages,
-		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.reserve,
+	log_info("%" PRIu64 " pages%s to lend, %" PRIu64 " of each compute "
+		 "node's in reserve; port %u, control %s", d->m.pool.pages,
+		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.slack,
 		 d->conf.port, d->conf.control);
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;

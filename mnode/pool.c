@@ -1,50 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Page memory and free ring: made once, at the start.
+ * Page memory, made once at the start, and who has which page.
  */
 #include <errno.h>
-#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
 #include "pool.h"
 
-/* head and tail in cache lines of their own, behind the ring */
-#define HEAD_OFF	0
-#define TAIL_OFF	128
-#define COUNTERS_LEN	4096
-
-static uint64_t ring_len(const struct pool *pool)
+static void free_lists(struct pool *pool)
 {
-	return 1ull << pool->log_len;
+	free(pool->free);
+	free(pool->owner);
 }
 
-uint64_t pool_head_iova(const struct pool *pool)
+/* The first pages are handed out first. */
+static int make_lists(struct pool *pool)
 {
-	return RING_IOVA + ring_len(pool) + HEAD_OFF;
-}
-
-uint64_t pool_tail_iova(const struct pool *pool)
-{
-	return RING_IOVA + ring_len(pool) + TAIL_OFF;
-}
-
-uint64_t pool_free_pages(const struct pool *pool)
-{
-	uint64_t n = ring_distance(pool->log_len, *pool->head, *pool->tail);
-
-	return n <= pool->pages ? n : 0;	/* head has overtaken tail */
-}
-
-static void fill_ring(struct pool *pool)
-{
-	char *end = (char *)pool->ring_mem.va + ring_len(pool);
 	uint64_t i;
 
-	pool->ring = pool->ring_mem.va;
-	pool->head = (uint64_t *)(end + HEAD_OFF);
-	pool->tail = (uint64_t *)(end + TAIL_OFF);
+	pool->free = malloc(pool->pages * sizeof(*pool->free));
+	pool->owner = calloc(pool->pages, sizeof(*pool->owner));
+	if (!pool->free || !pool->owner) {
+		free_lists(pool);
+		return -ENOMEM;
+	}
 	for (i = 0; i < pool->pages; i++)
-		pool->ring[i] = htobe64(page_addr(i));
-	*pool->head = RING_IOVA;
-	*pool->tail = ring_advance(pool->log_len, RING_IOVA, pool->pages);
+		pool->free[i] = pool->pages - 1 - i;
+	pool->nr_free = pool->pages;
+	return 0;
 }
 
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
@@ -56,37 +39,27 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	if (!len || len % ODRP_WIRE_PAGE_SIZE || len > WRC_POOL_MAX)
 		return -ERANGE;
 	pool->pages = len / ODRP_WIRE_PAGE_SIZE;
-	pool->log_len = ring_log_len(pool->pages);
-	r = nic->ops->pd_alloc(nic, &pool->pdn);
+	r = make_lists(pool);
 	if (r)
 		return r;
+	r = nic->ops->pd_alloc(nic, &pool->pdn);
+	if (r)
+		goto free_lists;
 	r = mem_map(len, flags, &pool->page_mem);
 	if (r)
 		goto free_pd;
-	r = mem_map(ring_len(pool) + COUNTERS_LEN, MEM_POPULATE,
-		    &pool->ring_mem);
-	if (r)
-		goto unmap_pages;
-	fill_ring(pool);
 	r = nic->ops->mr_reg(nic, pool->pdn, pool->page_mem.va, len,
 			     WRC_POOL_IOVA, NIC_ALL, &pool->page_key);
 	if (r)
-		goto unmap_ring;
-	r = nic->ops->mr_reg(nic, pool->pdn, pool->ring_mem.va,
-			     ring_len(pool) + COUNTERS_LEN, RING_IOVA, NIC_ALL,
-			     &pool->ring_key);
-	if (r)
-		goto dereg_pages;
+		goto unmap_pages;
 	return 0;
 
-dereg_pages:
-	nic->ops->mr_dereg(nic, pool->page_key);
-unmap_ring:
-	mem_unmap(&pool->ring_mem);
 unmap_pages:
 	mem_unmap(&pool->page_mem);
 free_pd:
 	nic->ops->pd_free(nic, pool->pdn);
+free_lists:
+	free_lists(pool);
 	return r;
 }
 
@@ -95,9 +68,66 @@ void pool_fini(struct pool *pool)
 	struct nic *nic = pool->nic;
 
 	tables_free(&pool->tables, nic);
-	nic->ops->mr_dereg(nic, pool->ring_key);
 	nic->ops->mr_dereg(nic, pool->page_key);
-	mem_unmap(&pool->ring_mem);
 	mem_unmap(&pool->page_mem);
 	nic->ops->pd_free(nic, pool->pdn);
+	free_lists(pool);
+}
+
+int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
+{
+	uint32_t page;
+	uint64_t i;
+
+	if (nr > pool->nr_free)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		page = pool->free[--pool->nr_free];
+		pool->owner[page] = owner;
+		ret_addr[i] = page_addr(page);
+	}
+	return 0;
+}
+
+static void put_free(struct pool *pool, uint64_t page)
+{
+	if (pool->scrub)
+		memset((char *)pool->page_mem.va +
+		       (page << ODRP_WIRE_PAGE_SHIFT), 0, ODRP_WIRE_PAGE_SIZE);
+	pool->owner[page] = POOL_NOBODY;
+	pool->free[pool->nr_free++] = page;
+}
+
+bool pool_owns(const struct pool *pool, uint16_t owner, uint64_t addr)
+{
+	uint64_t page;
+
+	return page_index(addr, pool->pages, &page) &&
+	       pool->owner[page] == owner;
+}
+
+int pool_give(struct pool *pool, uint16_t owner, uint64_t addr)
+{
+	uint64_t page;
+
+	if (!page_index(addr, pool->pages, &page))
+		return -EINVAL;
+	if (pool->owner[page] != owner)
+		return -EPERM;
+	put_free(pool, page);
+	return 0;
+}
+
+uint64_t pool_give_all(struct pool *pool, uint16_t owner, uint64_t nr,
+		       uint64_t *cursor)
+{
+	uint64_t n = 0;
+
+	for (; nr && *cursor < pool->pages; nr--, ++*cursor) {
+		if (pool->owner[*cursor] != owner)
+			continue;
+		put_free(pool, *cursor);
+		n++;
+	}
+	return n;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory that a memory node lends: its pages, registered once, and the
- * ring of the free ones.  Chains take from the ring's head and give to its
- * tail; the agent looks on.
+ * The memory that a memory node lends: its pages, registered once, and whose
+ * each of them is.  A page is its owner's from the moment it is handed out, in
+ * his ring, his table or a chain of his, until the agent has it back in its
+ * hands: so whatever he does with it, it is found when he is gone.
  */
 #ifndef MNODE_POOL_H
 #define MNODE_POOL_H
@@ -12,24 +13,29 @@
 #include "ring.h"
 #include "table.h"
 
+#define POOL_NOBODY	0
+
 /**
- * struct pool - pages and free ring
+ * struct pool - the pages
  * @pdn:	protection domain of everything that chains touch
  * @pages:	how many there are
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
- * @ring_mem, @ring_key: ring, then head, then tail, from RING_IOVA on
+ * @free, @nr_free: numbers of those that are nobody's
+ * @owner:	of each page
+ * @scrub:	clear pages that come back: there are stores that map a page
+ *		before they fill it, or that may be made to
  * @tables:	recycle=node: what the chains read
- * @ring, @head, @tail:	the same as pointers; the NIC writes there
  */
 struct pool {
 	struct nic *nic;
 	uint32_t pdn;
 	uint64_t pages;
-	struct mem page_mem, ring_mem;
-	uint32_t page_key, ring_key;
-	uint8_t log_len;
-	volatile __be64 *ring;
-	volatile uint64_t *head, *tail;
+	struct mem page_mem;
+	uint32_t page_key;
+	uint32_t *free;
+	uint64_t nr_free;
+	uint16_t *owner;
+	bool scrub;
 	struct tables tables;
 };
 
@@ -39,9 +45,19 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate);
 /* After all keys and queues in its protection domain are gone. */
 void pool_fini(struct pool *pool);
 
-uint64_t pool_head_iova(const struct pool *pool);
-uint64_t pool_tail_iova(const struct pool *pool);
-/* Free pages, as head and tail say at this moment. */
-uint64_t pool_free_pages(const struct pool *pool);
+/* Addresses of that many pages, which are the owner's from now on.  -ENOMEM:
+ * there are not as many, and none is taken. */
+int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
+/* A page that is in its owner's hands no more, and no NIC reads or writes.
+ * -EINVAL: it is not a page; -EPERM: it is not his. */
+int pool_give(struct pool *pool, uint16_t owner, uint64_t addr);
+/* Is it a page, and his? */
+bool pool_owns(const struct pool *pool, uint16_t owner, uint64_t addr);
+/*
+ * All that is his, of the next nr pages from *cursor on: he has nothing any more
+ * to use them with.  Returns how many; *cursor ends at pool->pages.
+ */
+uint64_t pool_give_all(struct pool *pool, uint16_t owner, uint64_t nr,
+		       uint64_t *cursor);
 
 #endif /* MNODE_POOL_H */

@@ -147,10 +147,12 @@ static void free_qps(struct queue *q)
 }
 
 /* *ret_doorbell arms it: there is one only for what the verifier has passed. */
-static int write_image(struct queue *q, const struct tt *tt,
+static int write_image(struct queue *q, const struct queue_on *on,
 		       const __u64 *pages, char why[WRC_WHY_MAX],
 		       uint16_t *ret_doorbell)
 {
+	const struct ring *ring = on->ring;
+	const struct tt *tt = on->tt;
 	struct pool *pool = q->pool;
 	struct wrc_bind bind = {
 		.client_qpn = q->client_qpn, .client_rcqn = q->client_rcqn,
@@ -160,11 +162,11 @@ static int write_image(struct queue *q, const struct tt *tt,
 		.buf_iova = (uintptr_t)q->buf.va, .buf_key = q->buf_key,
 		.tt_iova = 0, .tt_len = tt->nr_slots * sizeof(__be64),
 		.tt_key = tt->key,
-		.free_key = pool->ring_key,
-		.free_head = pool_head_iova(pool),
-		.free_tail = pool_tail_iova(pool),
+		.free_key = ring->key,
+		.free_head = ring_head_iova(ring),
+		.free_tail = ring_tail_iova(ring),
 		.free_ring = RING_IOVA,
-		.log_free_ring = pool->log_len,
+		.log_free_ring = ring->log_len,
 		.pool_key = pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 		.pages = pages,
@@ -182,12 +184,11 @@ static int write_image(struct queue *q, const struct tt *tt,
 
 /* ---- the whole -------------------------------------------------------------- */
 
-int queue_new(struct pool *pool, const struct tt *tt,
-	      const struct wrc_prog *prog, uint32_t instances,
-	      const __u64 *pages, struct queue **ret_queue,
-	      char why[WRC_WHY_MAX])
+int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
+	      uint32_t instances, const __u64 *pages,
+	      struct queue **ret_queue, char why[WRC_WHY_MAX])
 {
-	struct nic *nic = pool->nic;
+	struct nic *nic = on->pool->nic;
 	struct queue *q = calloc(1, sizeof(*q));
 	uint16_t doorbell;
 	int r;
@@ -195,7 +196,7 @@ int queue_new(struct pool *pool, const struct tt *tt,
 	why[0] = 0;
 	if (!q)
 		return -ENOMEM;
-	q->pool = pool;
+	q->pool = on->pool;
 	q->prog = prog;
 	r = wrc_geom_init(prog, instances, &q->geom);
 	if (r)
@@ -209,7 +210,7 @@ int queue_new(struct pool *pool, const struct tt *tt,
 	r = make_qps(q);
 	if (r)
 		goto free_cq;
-	r = write_image(q, tt, pages, why, &doorbell);
+	r = write_image(q, on, pages, why, &doorbell);
 	if (r)
 		goto free_qp;
 	r = nic->ops->qp_loop(nic, q->loop_qpn);
@@ -290,17 +291,48 @@ bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
 	return loop.error || client.error;
 }
 
-void queue_count(struct queue *q)
+/* Of a completion queue: entries that are not errors, modulo 2^24. */
+static int count_good(const struct queue *q, uint32_t cqn, uint32_t *ret_good)
 {
 	struct nic *nic = nic_of(q);
 	struct nic_cq_info info;
+	int r = nic->ops->cq_info(nic, cqn, &info);
+
+	if (!r)
+		*ret_good = (info.written - info.errors) & WRC_WQE_WAIT_MASK;
+	return r;
+}
+
+void queue_count(struct queue *q)
+{
 	uint32_t good;
 
-	if (nic->ops->cq_info(nic, q->client_rcqn, &info))
+	if (count_good(q, q->client_rcqn, &good))
 		return;
-	good = (info.written - info.errors) & WRC_WQE_WAIT_MASK;
 	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
 	q->counted = good;
+}
+
+int queue_mark(struct queue *q)
+{
+	int r = count_good(q, q->client_rcqn, &q->mark);
+
+	q->marked = !r;
+	return r;
+}
+
+/* Behind by at most all instances, so half of the count's range will do.  One
+ * that cannot be asked has not passed; it is stopped soon. */
+bool queue_passed(const struct queue *q)
+{
+	uint32_t done, ahead;
+
+	if (!q->marked || !q->prog->client_cqes)
+		return true;
+	if (count_good(q, q->other_cqn, &done))
+		return false;
+	ahead = (done - q->mark * q->prog->client_cqes) & WRC_WQE_WAIT_MASK;
+	return ahead <= WRC_WQE_WAIT_MASK / 2;
 }
 
 int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,

@@ -27,6 +27,7 @@ struct tt {
  * @loop_qpn, @client_qpn: see wrchain/wrc.h
  * @stopped:	both queue pairs stand still, for good
  * @counted, @executed:	entries of the receive CQ seen so far: 24 bits, all
+ * @mark, @marked: queue_mark()
  */
 struct queue {
 	struct pool *pool;
@@ -40,6 +41,15 @@ struct queue {
 	bool stopped;
 	uint32_t counted;
 	uint64_t executed;
+	uint32_t mark;
+	bool marked;
+};
+
+/* What all chains of a CNode work on. */
+struct queue_on {
+	struct pool *pool;
+	const struct ring *ring;
+	const struct tt *tt;
 };
 
 /*
@@ -47,10 +57,9 @@ struct queue {
  * one (wrc_has_register()).  -EPERM: the verifier refused, with its sentence in
  * why.
  */
-int queue_new(struct pool *pool, const struct tt *tt,
-	      const struct wrc_prog *prog, uint32_t instances,
-	      const __u64 *pages, struct queue **ret_queue,
-	      char why[WRC_WHY_MAX]);
+int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
+	      uint32_t instances, const __u64 *pages,
+	      struct queue **ret_queue, char why[WRC_WHY_MAX]);
 /* Stops first if need be.  What it held must have been taken before. */
 void queue_free(struct queue *q);
 
@@ -67,6 +76,15 @@ int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome);
 /* Extends the NIC's 24-bit count; to be called now and then. */
 void queue_count(struct queue *q);
+
+/*
+ * Remembers what has been received by now.  Passed: all of that has been
+ * completed, the answers acknowledged, so that no page is read or written for it
+ * any more.  A queue that was not there then has passed; and one whose program
+ * uses no page but such as it has taken, which makes no completions.
+ */
+int queue_mark(struct queue *q);
+bool queue_passed(const struct queue *q);
 
 /* Private data of the connection's REP.  Returns its length, or -errno. */
 int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,

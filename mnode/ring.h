@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Arithmetic of the free ring and of page addresses.  Pure.
+ * A CNode's ring of free pages: its stores take from the head, its invalidates
+ * give to the tail.  And the arithmetic of rings and page addresses.
  *
  * The ring has a power of two of 8-byte slots and is aligned to its size, so
  * that the NIC's masked add walks around it by itself.  A live slot holds a
@@ -14,6 +15,8 @@
 #include <stdint.h>
 #include <odrp/wire.h>
 #include <wrc.h>
+#include "mem.h"
+#include "nic.h"
 
 /* Where the NIC sees the ring: any address that is aligned and not 0. */
 #define RING_IOVA		(1ull << 40)
@@ -21,14 +24,14 @@
 #define RING_MIN_LOG_LEN	12
 
 /*
- * log2 of a ring's bytes for that many pages.  At least a quarter stays
- * empty: a head that has overtaken the tail can be told from a full ring.
+ * log2 of a ring's bytes for that many pages.  At least half stays empty: a
+ * head that has overtaken the tail can be told from a full ring.
  */
 static inline uint8_t ring_log_len(uint64_t pages)
 {
 	uint8_t log = RING_MIN_LOG_LEN;
 
-	while ((1ull << log) / RING_SLOT < pages + pages / 4 + 64)
+	while ((1ull << log) / RING_SLOT < 2 * pages)
 		log++;
 	return log;
 }
@@ -79,5 +82,50 @@ static inline bool page_index(uint64_t addr, uint64_t pages, uint64_t *ret_page)
 	*ret_page = off >> ODRP_WIRE_PAGE_SHIFT;
 	return true;
 }
+
+/**
+ * struct ring - a CNode's
+ * @key:	the NIC sees the slots, then head, then tail, from RING_IOVA on
+ * @log_len:	log2 of the bytes of its slots
+ * @slot, @head, @tail: the NIC writes there while chains run
+ */
+struct ring {
+	struct nic *nic;
+	struct mem mem;
+	uint32_t key;
+	uint8_t log_len;
+	volatile __be64 *slot;
+	volatile uint64_t *head, *tail;
+};
+
+/* Empty, with room for that many pages. */
+int ring_init(struct ring *ring, struct nic *nic, uint32_t pdn,
+	      uint64_t pages);
+void ring_fini(struct ring *ring);
+
+uint64_t ring_head_iova(const struct ring *ring);
+uint64_t ring_tail_iova(const struct ring *ring);
+/* Slots from head to tail, as they are at this moment.  More than half of them:
+ * the head has overtaken the tail. */
+uint64_t ring_pages(const struct ring *ring);
+
+/*
+ * What a slot holds, as a page address, or 0; it is empty then.  In one: with a
+ * look and a 0, a page that comes into the slot between the two would be gone.
+ */
+uint64_t ring_take_slot(struct ring *ring, uint64_t slot);
+
+/* ---- while no chain runs on it ----------------------------------------------- */
+
+/* At the tail. */
+void ring_push(struct ring *ring, uint64_t addr);
+/* From the head; 0: it is empty. */
+uint64_t ring_pop(struct ring *ring);
+/*
+ * Pages move up to the head, in their order: chains that were stopped, or a
+ * CNode that took more than it had, have left empty slots, and pages that the
+ * head has passed.  Returns how many there are.
+ */
+uint64_t ring_compact(struct ring *ring);
 
 #endif /* MNODE_RING_H */

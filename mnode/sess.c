@@ -92,23 +92,50 @@ static void free_admin(struct sess *s)
 	nic->ops->pd_free(nic, s->admin_pdn);
 }
 
-int sess_new(struct pool *pool, const struct hello *hello, uint64_t id,
-	     struct sess **ret_sess)
+/* The hand takes what all registers hold, what other chains are about to put
+ * somewhere, and a batch from the ring. */
+static int make_lists(struct sess *s)
+{
+	s->queues = calloc(s->nr_queues, sizeof(*s->queues));
+	s->hand.max = s->claim + s->nr_queues * ODRP_WIRE_NR_CHAINS +
+		      SESS_TAKE_BATCH;
+	s->hand.at = calloc(s->hand.max, sizeof(*s->hand.at));
+	return s->queues && s->hand.at ? 0 : -ENOMEM;
+}
+
+static void free_lists(struct sess *s)
+{
+	free(s->queues);
+	free(s->hand.at);
+}
+
+/* At most as many pages as it may be lent, and those that a broken store has
+ * left in the table instead of its register. */
+static int make_ring(struct sess *s)
+{
+	return ring_init(&s->ring, s->pool->nic, s->pool->pdn,
+			 s->lease.cap + s->lease.slack + s->claim);
+}
+
+int sess_new(struct pool *pool, const struct hello *hello,
+	     const struct sess_attr *attr, struct sess **ret_sess)
 {
 	struct sess *s = calloc(1, sizeof(*s));
-	int r = -ENOMEM;
+	int r;
 
 	if (!s)
-		return r;
-	s->id = id;
+		return -ENOMEM;
+	s->id = attr->id;
+	s->owner = attr->owner;
+	s->claim = attr->claim;
+	s->lease = attr->lease;
 	s->pool = pool;
 	s->nr_queues = hello->queue;
 	s->depth = hello->depth;
 	s->instances = hello_instances(hello->depth);
 	s->tt.nr_slots = hello->nr_slots;
-	s->queues = calloc(s->nr_queues, sizeof(*s->queues));
-	s->orphans = calloc(s->nr_queues, sizeof(*s->orphans));
-	if (!s->queues || !s->orphans)
+	r = make_lists(s);
+	if (r)
 		goto free_sess;
 	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
 		r = -EIO;
@@ -117,17 +144,21 @@ int sess_new(struct pool *pool, const struct hello *hello, uint64_t id,
 	r = make_tt(s);
 	if (r)
 		goto free_sess;
-	r = make_admin(s);
+	r = make_ring(s);
 	if (r)
 		goto free_table;
+	r = make_admin(s);
+	if (r)
+		goto free_ring;
 	*ret_sess = s;
 	return 0;
 
+free_ring:
+	ring_fini(&s->ring);
 free_table:
 	free_tt(s);
 free_sess:
-	free(s->queues);
-	free(s->orphans);
+	free_lists(s);
 	free(s);
 	return r;
 }
@@ -140,9 +171,9 @@ void sess_free(struct sess *s)
 	sess_for_each_queue(s, n, c, q)
 		queue_free(q);
 	free_admin(s);
+	ring_fini(&s->ring);
 	free_tt(s);
-	free(s->queues);
-	free(s->orphans);
+	free_lists(s);
 	free(s);
 }
 

@@ -5,8 +5,8 @@
  *	LIVE   from the admin hello on.  Attached as long as its admin
  *	       connection lasts; detached, it has no chains, and may be taken up
  *	       again until its silence has lasted too long
- *	DYING  dead, gone or evicted: all its queues stand still, and
- *	       reclaim.c takes its pages back; then it is freed
+ *	DYING  dead, gone or evicted: all its queues stand still, and lend.c
+ *	       takes back what is its; then it is freed
  */
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
@@ -16,13 +16,35 @@
 #include "lease.h"
 #include "queue.h"
 
+#define SESS_TAKE_BATCH	512	/* pages out of its ring at a time */
+
 enum sess_state {
 	SESS_LIVE,
 	SESS_DYING,
 };
 
 /**
+ * struct hand - a session's pages that the agent has in its hand
+ * @at, @nr, @max: their addresses
+ * @waiting:	the first of them, for which a grace period runs
+ */
+struct hand {
+	__u64 *at;
+	size_t nr, max;
+	size_t waiting;
+};
+
+/**
  * struct sess - a session
+ * @owner:	of its pages, in the pool; not 0
+ * @ring:	its free pages
+ * @lent:	pages that are its, wherever they are
+ * @armed:	of these, so many belong in its stores' registers
+ * @taken, @nr_taken: slots of the ring, from @taken on, that the head has passed
+ *		for the agent, and that have not been emptied yet
+ * @disorder:	a store came to an empty slot of the ring
+ * @owing_ms:	for so long it has not given back what is due, or kept a page
+ *		under way
  * @cm_id:	the admin connection; 0: gone, see sess_attached()
  * @nr_queues, @depth: granted
  * @instances:	of each chain
@@ -38,8 +60,7 @@ enum sess_state {
  * @drain:	the CNode is asked to leave
  * @drain_told:	and has been told
  * @queues:	[number][chain], NULL: not connected
- * @orphans:	[number][chain]: page that a stopped queue held, or 0
- * @scan:	DYING: table entries looked through
+ * @scan:	DYING: pages of the pool looked at
  * @executed:	by chain, of queues that are gone
  */
 struct sess {
@@ -50,6 +71,14 @@ struct sess {
 	uint16_t nr_queues, depth, instances;
 	uint64_t claim;
 	struct pool *pool;
+	uint16_t owner;
+	struct ring ring;
+	uint64_t lent, armed;
+	struct hand hand;
+	uint64_t taken;
+	unsigned int nr_taken;
+	bool disorder;
+	uint32_t owing_ms;
 	struct tt tt;
 	uint32_t admin_pdn, tt_rkey;
 	struct ctlq ctl;
@@ -63,16 +92,22 @@ struct sess {
 	bool overdrawn_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
-	uint64_t (*orphans)[ODRP_WIRE_NR_CHAINS];
-	unsigned int nr_orphans;
 	uint64_t scan;
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 };
 
+/* What a newcomer has besides what it asked for. */
+struct sess_attr {
+	uint64_t id;
+	uint16_t owner;
+	uint64_t claim;
+	struct lease lease;
+};
+
 /* hello: of role admin, and checked. */
-int sess_new(struct pool *pool, const struct hello *hello, uint64_t id,
-	     struct sess **ret_sess);
-/* All its pages must have been taken back. */
+int sess_new(struct pool *pool, const struct hello *hello,
+	     const struct sess_attr *attr, struct sess **ret_sess);
+/* All its pages must have been taken back, or the pool goes, too. */
 void sess_free(struct sess *s);
 
 void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,

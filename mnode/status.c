@@ -101,6 +101,8 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
 	add_u64(obj, "connections", connected(s));
+	add_u64(obj, "lent", s->lent);
+	add_u64(obj, "ring", ring_pages(&s->ring));
 	add_u64(obj, "lease", s->lease.granted);
 	add_u64(obj, "lease_ceiling", s->lease.ceiling);
 	add_u64(obj, "used", s->lease.used);
@@ -167,12 +169,11 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "evicted", m->sess_evicted);
 	add_u64(obj, "resumed", m->sess_resumed);
 	add_u64(obj, "broken_queues", m->queues_broken);
-	add_u64(obj, "reclaimed_pages", m->reclaim.nr_pages);
-	add_u64(obj, "reclaim_foreign", m->reclaim.nr_foreign);
-	add_u64(obj, "reclaim_doubled", m->reclaim.nr_double);
-	add_u64(obj, "reclaim_failures", m->reclaim.nr_failures);
-	add_u64(obj, "reclaim_lost", m->reclaim.nr_lost);
-	add_u64(obj, "ring_holes", m->reclaim.holes.nr);
+	add_u64(obj, "lent_pages", m->lender.nr_lent);
+	add_u64(obj, "returned_pages", m->lender.nr_back);
+	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
+	add_u64(obj, "lender_retries", m->lender.nr_retries);
+	add_u64(obj, "lender_failures", m->lender.nr_failures);
 	for (i = 1; i <= ODRP_WIRE_E_INTERNAL; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
 	add(obj, "rejects", rejects);
@@ -186,18 +187,20 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	uint64_t nic_ns = m->nic->ops->cpu_ns(m->nic);
 	uint64_t all_ns = process_cpu_ns();
 	uint64_t free = manager_free_pages(m);
+	uint64_t armed = manager_armed_pages(m);
 	uint64_t rest = m->pool.pages - free;
 
 	count_now(m);
 	add_u64(obj, "pages_total", m->pool.pages);
 	add_u64(obj, "pages_free", free);
-	add_u64(obj, "pages_mapped", rest > m->stock.out ?
-				     rest - m->stock.out : 0);
+	add_u64(obj, "pages_mapped", rest > armed ? rest - armed : 0);
 	/* In stores that receive into a page of their own. */
-	add_u64(obj, "pages_armed", m->stock.out);
-	add_u64(obj, "pages_stock", m->stock.nr);
+	add_u64(obj, "pages_armed", armed);
+	add_u64(obj, "pages_stock", m->stock.target > armed ?
+				    m->stock.target - armed : 0);
 	add_u64(obj, "table_bytes", m->pool.tables.bytes);
-	add_u64(obj, "pages_reserved", m->reserve);
+	add_u64(obj, "pages_pool", m->pool.nr_free);
+	add_u64(obj, "slack", m->slack);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
 	add(obj, "store", json_object_new_string(m->conf->exchange ?
 						 "exchange" : "copy"));
@@ -220,29 +223,22 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 
 /* ---- check --------------------------------------------------------------------- */
 
-static struct json_object *make_check(struct manager *m,
-				      struct json_object *req)
+static struct json_object *make_check(struct manager *m)
 {
-	struct json_object *obj, *list, *repair;
+	struct json_object *obj, *list;
 	struct check_result res;
-	uint64_t repaired = 0;
 	unsigned int i;
-	int r = 0;
+	int r = check_pages(m, &res);
 
-	if (json_object_object_get_ex(req, "repair", &repair) &&
-	    json_object_get_boolean(repair))
-		r = check_repair(m, &repaired);
-	if (!r)
-		r = check_pages(m, &res);
 	if (r)
-		return failure(r == -EAGAIN ? "pages are on their way back; "
+		return failure(r == -EBUSY ? "pages are on their way back; "
 			       "try again" : strerror(-r));
 	obj = json_object_new_object();
 	add_bool(obj, "ok", check_ok(&res));
 	add_bool(obj, "exact", res.exact);
 	add_u64(obj, "pages_total", res.total);
+	add_u64(obj, "pool", res.pool);
 	add_u64(obj, "free", res.free);
-	add_u64(obj, "stock", res.stock);
 	add_u64(obj, "mapped", res.mapped);
 	add_u64(obj, "armed", res.armed);
 	add_u64(obj, "held", res.held);
@@ -251,8 +247,8 @@ static struct json_object *make_check(struct manager *m,
 	add_u64(obj, "doubled", res.doubled);
 	add_u64(obj, "foreign", res.foreign);
 	add_u64(obj, "empty_slots", res.empty);
+	add_u64(obj, "stray", res.stray);
 	add_u64(obj, "overtaken", res.overtaken);
-	add_u64(obj, "repaired", repaired);
 	list = json_object_new_array();
 	for (i = 0; i < res.nr_problems; i++)
 		json_object_array_add(list,
@@ -300,7 +296,7 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 	if (!strcmp(cmd, "status"))
 		return status_make(m, wall_ns);
 	if (!strcmp(cmd, "check"))
-		return make_check(m, req);
+		return make_check(m);
 	if (!strcmp(cmd, "evict"))
 		return evict(m, req);
 	if (!strcmp(cmd, "drain")) {

@@ -44,7 +44,7 @@ static uint32_t any_key(struct hostile *h)
 	struct queue *q = s->nr_queues ? s->queues[0][life_below(h->life, 4)] :
 			  NULL;
 	const uint32_t keys[] = {
-		h->key, m->pool.page_key, m->pool.ring_key, s->tt.key,
+		h->key, m->pool.page_key, s->ring.key, s->tt.key,
 		s->beat_key, q ? q->arena_key : 0, q ? q->buf_key : 1,
 		life_random(h->life), 0x100, 0,
 	};
@@ -61,7 +61,7 @@ static uint64_t any_address(struct hostile *h)
 	const uint64_t at[] = {
 		page_addr(life_below(h->life, m->pool.pages)),
 		page_addr(life_below(h->life, m->pool.pages)),
-		RING_IOVA, pool_head_iova(&m->pool), pool_tail_iova(&m->pool),
+		RING_IOVA, ring_head_iova(&s->ring), ring_tail_iova(&s->ring),
 		8 * life_below(h->life, HOSTILE_SLOTS), (uintptr_t)s->beat,
 		q ? (uintptr_t)q->arena.va : 0,
 		q ? (uintptr_t)q->arena.va + q->geom.loop_sq : 0,
@@ -88,7 +88,7 @@ static void real_target(struct hostile *h, uint64_t *at, uint32_t *key)
 		break;
 	case 1:
 		*at = RING_IOVA + 8 * life_below(h->life, m->pool.pages);
-		*key = m->pool.ring_key;
+		*key = s->ring.key;
 		break;
 	case 2:
 		*at = 8 * life_below(h->life, HONEST_SLOTS);

@@ -338,5 +338,5 @@ bool hostile_may(struct hostile *h, unsigned int conn)
 		return false;
 	return conn % ODRP_WIRE_NR_CHAINS != ODRP_WIRE_UNMAPPED_STORE ||
 	       l->acts & (ACT_STARVE | ACT_DROP) ||
-	       pool_free_pages(&l->bed.m.pool) >= LEAVE_FREE(l);
+	       ring_pages(&h->life->bed.m.sess[0]->ring) >= LEAVE_FREE(l);
 }

@@ -89,7 +89,7 @@ static void count_pages(struct life *l, struct check_result *res)
 
 	/* A batch on its way to the ring arrives first. */
 	for (tries = 0; tries < MAX_SETTLE &&
-	     l->bed.m.reclaim.state != RECLAIM_IDLE; tries++) {
+	     l->bed.m.lender.state != LEND_IDLE; tries++) {
 		bed_pump(&l->bed);
 		take_in(l);
 	}
@@ -102,7 +102,9 @@ static void count_pages(struct life *l, struct check_result *res)
 		life_wrong(l, WRONG_DOUBLED, "%s", why);
 	if (res->foreign)
 		life_wrong(l, WRONG_FOREIGN, "%s", why);
-	if (res->empty || res->overtaken)
+	/* Who takes what he was not lent does that to his own ring. */
+	if ((res->empty || res->stray || res->overtaken) &&
+	    !(l->acts & (ACT_STARVE | ACT_DROP)))
 		life_wrong(l, WRONG_RING, "empty %lu, overtaken %lu: %s",
 			   (unsigned long)res->empty,
 			   (unsigned long)res->overtaken, why);
@@ -203,7 +205,7 @@ static void all_back(struct life *l)
 	if (hostile_left(l))
 		life_wrong(l, WRONG_RETURN, "a hostile session does not end");
 	if (res.mapped != mapped ||
-	    res.free + res.stock + res.armed + mapped != res.total)
+	    res.pool + res.free + res.armed + mapped != res.total)
 		life_wrong(l, WRONG_RETURN, "of %lu pages %lu are free, %lu "
 			   "mapped (honest: %u), %lu held, %lu returning, %lu "
 			   "lost", (unsigned long)res.total,
@@ -267,14 +269,7 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 	o->seed = seed;
 	/* Few, so that a freed page is soon somebody else's. */
 	o->conf.pool = l->acts & ACT_SAME_SLOT ? 480 << 10 : 640 << 10;
-	if (l->acts & ACT_STARVE)
-		o->conf.pool = 400 << 10;
 	o->conf.reserve = 16;
-	if (l->acts & ACT_DROP) {
-		/* What is dropped between two looks of the agent fits. */
-		o->conf.pool = 1 << 20;
-		o->conf.reserve = 112;
-	}
 	o->conf.depth = LIFE_DEPTH + 1;	/* a power of two */
 	o->conf.queues = LIFE_QUEUES;
 	o->conf.max_sessions = NR_HONEST + MAX_HOSTILE;

@@ -47,15 +47,14 @@ static const struct class classes[] = {
 		  ACT_DIE | ACT_WIRE, 2 },
 	{ "same-slot", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP |
 		       ACT_SHORT | ACT_NO_LOADS, 2 },
-	{ "same-load", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP, 0,
-		OR(WRONG_LEAK) },
+	{ "same-load", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP,
+		2 },
 	{ "words", ACT_REQUEST | ACT_WORDS, 0,
 		ANY_WRONG },
 	{ "junk", ACT_REQUEST | ACT_JUNK | ACT_GREEDY, 1,
 		ANY_WRONG },
 	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 1 },
-	{ "starve", ACT_REQUEST | ACT_STARVE, 0,
-		OR(WRONG_BROKEN) | OR(WRONG_SILENT) | OR(WRONG_RING) },
+	{ "starve", ACT_REQUEST | ACT_STARVE, 1 },
 };
 
 /*

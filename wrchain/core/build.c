@@ -162,10 +162,10 @@ int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
 }
 
 int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
-	       __u32 len)
+	       __u32 len, __u8 flags)
 {
 	int answer = emit_rdma(b, WRC_WQE_WRITE_IMM, remote, from, len,
-			       WRC_I_ANSWER);
+			       flags | WRC_I_ANSWER);
 	struct wrc_ref opcode = wrc_field(answer, WRC_F_OPCODE, 0);
 
 	if (b->err)

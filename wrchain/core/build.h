@@ -53,7 +53,7 @@ int wrc_write_imm(struct wrc_build *b, struct wrc_ref remote,
  * a WRITE, or a NOP when there is nothing to write.
  */
 int wrc_answer(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
-	       __u32 len);
+	       __u32 len, __u8 flags);
 /*
  * Page exchange, a load's page: a WRITE, or with a notice of its own, as the
  * request says.  The answer comes behind it.

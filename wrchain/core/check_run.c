@@ -168,6 +168,17 @@ static int run_loop_en(struct machine *m, unsigned int insn, __u32 count)
 	return 0;
 }
 
+/* Are there several instructions in the client queue, that may be enabled one
+ * after the other, by WAITs for those before? */
+static bool in_steps(const struct wrc_prog *prog)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < prog->nr_insn; i++)
+		n += prog->insn[i].queue == WRC_CLIENT;
+	return n > 1 && prog->client_cqes;
+}
+
 static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 {
 	const struct wrc_prog *prog = m->c->ctx.prog;
@@ -178,7 +189,7 @@ static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 
 	/* All of it, unless a page goes before the answer. */
 	if (to > want || (to < want && to <= m->client_limit) ||
-	    (to < want && !prog->client_cqes))
+	    (to < want && !in_steps(prog)))
 		return wrc_refuse(m->c, RULE, m->instance, insn,
 				  "enables the client queue up to %llu instead of %llu",
 				  (unsigned long long)to,

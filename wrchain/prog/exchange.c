@@ -88,7 +88,8 @@ static void renew(struct store *s, int touched)
 
 static int finish(struct store *s)
 {
-	wrc_prog_args(&s->b, s->swap, wrc_prog_answer(&s->b, s->go, 0));
+	wrc_prog_args(&s->b, s->swap, wrc_prog_answer(&s->b, s->go, 0,
+						       0));
 	return wrc_end(&s->b);
 }
 
@@ -183,7 +184,7 @@ static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_recycle(&b);
 	wrc_client_queue(&b);
 	page = deliver(&b);
-	answer = wrc_answer(&b, wrc_at(WRC_SP_PEER), none, 0);
+	answer = wrc_answer(&b, wrc_at(WRC_SP_PEER), none, 0, 0);
 	wrc_enable_upto(&b, go, page);
 	wrc_enable_upto(&b, done, answer);
 	wrc_wait_for(&b, seen, page);

@@ -71,7 +71,7 @@ int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_wait(&b, put);
 	go = wrc_send_en(&b, 0);
 
-	answer = wrc_prog_answer(&b, go, 0);
+	answer = wrc_prog_answer(&b, go, 0, 0);
 	wrc_prog_args(&b, take, answer);
 	wrc_holds(&b, true, push, slot, take, page, put);
 	return wrc_end(&b);

@@ -22,7 +22,8 @@ int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_wait(&b, look);
 	go = wrc_send_en(&b, 0);
 
-	answer = wrc_prog_answer(&b, go, ODRP_WIRE_PAGE_SIZE);
+	answer = wrc_prog_answer(&b, go, ODRP_WIRE_PAGE_SIZE,
+				 WRC_I_SIGNALED);
 	wrc_set_local(&b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	wrc_prog_args(&b, look, answer);
 	return wrc_end(&b);

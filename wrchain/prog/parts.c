@@ -17,14 +17,14 @@ int wrc_prog_head(struct wrc_build *b)
 	return gate;
 }
 
-int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len)
+int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len, __u8 flags)
 {
 	int answer;
 
 	wrc_recycle(b);
 	wrc_client_queue(b);
 	answer = wrc_answer(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
-			    page_len);
+			    page_len, flags);
 	wrc_enable_upto(b, go, answer);
 	return answer;
 }

@@ -27,9 +27,11 @@ int wrc_prog_head(struct wrc_build *b);
  * The client queue with its one instruction, the answer: page_len bytes from
  * a page, and the request's id; it is left out when the request asks to, or with
  * recycle=node the one before.  Sets the target of SEND_EN go.  The loop queue's
- * end, if there is one, comes before it.
+ * end, if there is one, comes before it.  flags: WRC_I_SIGNALED where the
+ * chain uses a page that it has looked up, so that the node can tell when none of
+ * those that were looked up is in use any more.
  */
-int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len);
+int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len, __u8 flags);
 /*
  * What every request brings: tt_addr, and where the answer goes.  With
  * recycle=node the upper half of tt_addr is what ends a store of page exchange.

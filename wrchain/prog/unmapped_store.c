@@ -42,7 +42,8 @@ int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_wait(&b, put);
 	go = wrc_send_en(&b, 0);
 
-	answer = wrc_prog_answer(&b, go, 0);
+	answer = wrc_prog_answer(&b, go, 0,
+				 WRC_I_SIGNALED);
 	wrc_prog_args(&b, map, answer);
 	wrc_holds(&b, false, pop, slot, take,
 		  wrc_field(put, WRC_F_RADDR, 0), map);

@@ -170,7 +170,8 @@ static void tick(struct bed *b)
 		return;
 	for (i = 0; i < b->nr_nodes; i++) {
 		if (b->nodes[i].cnode && !b->nodes[i].silent)
-			cnode_beat(b->nodes[i].cnode, b->want);
+			cnode_beat(b->nodes[i].cnode, b->nodes[i].want ?
+				   b->nodes[i].want : b->want);
 	}
 	manager_tick(&b->m, BED_TICK_MS);
 	b->tick_at = b->now + BED_TICK_MS * NS_PER_MS;
@@ -261,7 +262,7 @@ void bed_settle(struct bed *b)
 	for (i = 0; idle < 3; i++) {
 		assert_in_range(i, 0, 1000000);
 		slice(b);
-		idle = manager_work(&b->m) == RECLAIM_NOTHING ? idle + 1 : 0;
+		idle = manager_work(&b->m) == LEND_NOTHING ? idle + 1 : 0;
 	}
 }
 
@@ -275,7 +276,7 @@ void bed_check(struct bed *b, uint64_t mapped)
 		print_message("%s\n", res.problems[i]);
 	assert_true(check_ok(&res));
 	assert_int_equal(res.mapped, mapped);
-	assert_int_equal(res.free + res.stock + res.mapped + res.armed +
+	assert_int_equal(res.pool + res.free + res.mapped + res.armed +
 			 res.held + res.returning, res.total);
 }
 

@@ -36,6 +36,7 @@ struct bed_node {
 	bool silent;			/* its machine is dead: not stepped */
 	struct cnode_config cfg;
 	struct cnode *cnode;
+	uint64_t want;			/* in its heartbeats, if not 0 */
 	uint32_t seen;			/* CQEs, to know when to look */
 };
 
@@ -47,7 +48,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	uint64_t now, tick_at, patience;
-	uint64_t want;			/* in all heartbeats */
+	uint64_t want;			/* in all others */
 	uint64_t activity;
 };
 
@@ -81,7 +82,7 @@ bool bed_pump(void *arg);
 void bed_run_ns(struct bed *b, uint64_t ns);
 /* Lets ms pass, without requests. */
 void bed_pass(struct bed *b, unsigned int ms);
-/* Reclaim until there is nothing to reclaim. */
+/* Until the agent has no page to move. */
 void bed_settle(struct bed *b);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);

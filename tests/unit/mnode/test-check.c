@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The page check sees each kind of damage, done here on purpose. */
 #include <endian.h>
+#include <errno.h>
 #include <string.h>
 #include "bed.h"
 
@@ -43,10 +44,10 @@ static volatile __be64 *entry(unsigned int slot)
 
 static volatile __be64 *ring_slot(unsigned int n)
 {
-	const struct pool *p = &bed.m.pool;
+	const struct ring *r = &bed.m.sess[0]->ring;
 
-	return &p->ring[ring_index(p->log_len, ring_advance(p->log_len,
-							   *p->head, n))];
+	return &r->slot[ring_index(r->log_len, ring_advance(r->log_len,
+							   *r->head, n))];
 }
 
 static void test_lost(void **state)
@@ -117,42 +118,65 @@ static void test_empty_slot(void **state)
 static void test_head_and_tail(void **state)
 {
 	struct check_result res;
+	struct ring *ring;
 	uint64_t head;
 
 	setup();
-	head = *bed.m.pool.head;
-	*bed.m.pool.head = ring_advance(bed.m.pool.log_len, head, 1);
+	ring = &bed.m.sess[0]->ring;
+	head = *ring->head;
+	*ring->head = ring_advance(ring->log_len, head, 1);
 	res = damaged();
-	assert_int_equal(res.lost, 1);
-	*bed.m.pool.head = ring_advance(bed.m.pool.log_len, *bed.m.pool.tail,
-					3);
+	assert_int_equal(res.stray, 1);
+	*ring->head = ring_advance(ring->log_len, *ring->tail, 3);
 	res = damaged();
 	assert_int_equal(res.overtaken, 3);
-	*bed.m.pool.head = 12345;
+	assert_int_equal(res.stray, ring_distance(ring->log_len, head,
+						  *ring->tail));
+	*ring->head = 12345;
 	res = damaged();
 	assert_int_equal(res.foreign, 1);
-	*bed.m.pool.head = head;
+	*ring->head = head;
 	bed_check(&bed, 5);
 	bed_close(&bed);
 }
 
-/* A dead session whose table has been tampered with: what is not a page, or
- * comes twice, does not reach the ring. */
-static void test_reclaim_of_damaged_table(void **state)
+/* Another's page is as foreign as what is no page. */
+static void test_others_page(void **state)
+{
+	struct check_result res;
+	__u64 other;
+
+	setup();
+	assert_int_equal(pool_take(&bed.m.pool, 77, 1, &other), 0);
+	*entry(9) = htobe64(other);
+	res = damaged();
+	assert_int_equal(res.foreign, 1);
+	assert_int_equal(res.lost, 1);		/* whose 77 has it? */
+	assert_int_equal(pool_give(&bed.m.pool, 78, other), -EPERM);
+	assert_int_equal(pool_give(&bed.m.pool, 77, other + 8), -EINVAL);
+	assert_int_equal(pool_give(&bed.m.pool, 77, other), 0);
+	assert_int_equal(pool_give(&bed.m.pool, 77, other), -EPERM);
+	*entry(9) = 0;
+	bed_check(&bed, 5);
+	bed_close(&bed);
+}
+
+/* A dead session whose table has been tampered with: its pages are back all the
+ * same, and no others. */
+static void test_end_of_damaged_session(void **state)
 {
 	struct check_result res;
 
 	setup();
-	*entry(9) = htobe64(page_addr(7) + 8);
+	*entry(1) = htobe64(page_addr(7) + 8);
 	*entry(10) = *entry(0);
 	*entry(11) = htobe64(UINT64_MAX);
+	*ring_slot(4) = 0;
 	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
 	bed_settle(&bed);
-	assert_int_equal(bed.m.reclaim.nr_foreign, 2);
-	assert_int_equal(bed.m.reclaim.nr_double, 1);
 	assert_int_equal(check_pages(&bed.m, &res), 0);
 	assert_true(check_ok(&res));
-	assert_int_equal(res.free + res.stock, res.total);
+	assert_int_equal(res.pool, res.total);
 	bed_close(&bed);
 }
 
@@ -165,7 +189,8 @@ int main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_empty_slot),
 		cmocka_unit_test(test_head_and_tail),
-		cmocka_unit_test(test_reclaim_of_damaged_table),
+		cmocka_unit_test(test_others_page),
+		cmocka_unit_test(test_end_of_damaged_session),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  * A compute node that drops one page after the other has few in its table, and
  * the agent, who looked there for those who take too many, did not find it: the
  * ring ran empty, and honest stores failed.  Found by fuzz-client, class "drop".
+ * Its ring is its own now: it is its own stores that fail.
  */
 #include "bed.h"
 
@@ -12,6 +13,7 @@ static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
 static void test_others_store(void **state)
 {
 	struct bed_options o;
+	bool broken = false;
 	unsigned int i;
 
 	bed_options(&o);
@@ -22,9 +24,8 @@ static void test_others_store(void **state)
 	bed_connect(&bed, 0, 16, 1, 7);
 	/* Three times what there is. */
 	for (i = 0; i < 3 * bed.m.pool.pages; i++) {
-		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
-					  ODRP_WIRE_UNMAPPED_STORE, 3, page),
-				 0);
+		broken |= cnode_do(bed.nodes[0].cnode, 0,
+				   ODRP_WIRE_UNMAPPED_STORE, 3, page) != 0;
 		if (i % 16 == 0)
 			bed_pass(&bed, BED_TICK_MS);
 		if (i % 64 == 0)
@@ -32,6 +33,7 @@ static void test_others_store(void **state)
 						  ODRP_WIRE_UNMAPPED_STORE,
 						  i / 64, page), 0);
 	}
+	assert_true(broken);
 	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
 		assert_false(cnode_broken(bed.nodes[1].cnode, 0, i));
 	bed_close(&bed);

@@ -527,9 +527,9 @@ static void test_lease_moves(void **state)
 	bed.want = 800;
 	bed_pass(&bed, 2000);
 	cnode_info(bed.nodes[0].cnode, &info);
-	assert_int_equal(info.lease, 480);
+	assert_int_equal(info.lease, (1024 - 2 * 64) / 2);
 	cnode_info(bed.nodes[1].cnode, &info);
-	assert_int_equal(info.lease, 480);
+	assert_int_equal(info.lease, (1024 - 2 * 64) / 2);
 	load_init(&loads[0], &bed, 0, 2000, 9);
 	load_init(&loads[1], &bed, 1, 2000, 9);
 	load_run(&loads[0], 2000);

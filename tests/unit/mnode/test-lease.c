@@ -27,6 +27,7 @@ struct node {
 static struct node nodes[MAX_NODES];
 static struct lease *list[MAX_NODES];
 static uint64_t rnd_state;
+static uint64_t slack;		/* of each */
 
 static uint32_t rnd(void)
 {
@@ -50,7 +51,7 @@ static bool join(struct node *n, uint64_t budget, uint64_t cap)
 	size_t nr = list_all();
 
 	if (lease_open((const struct lease *const *)list, nr, budget, cap,
-		       &n->lease))
+		       slack, &n->lease))
 		return false;
 	n->here = true;
 	n->seen = n->arriving = n->lease.granted;
@@ -108,6 +109,7 @@ static void check_laws(uint64_t budget)
 		if (!n->here)
 			continue;
 		ceilings += n->lease.ceiling;
+		ceilings += n->lease.ceiling ? n->lease.slack : 0;
 		used += n->used;
 		assert_true(n->lease.ceiling >= n->lease.granted);
 		assert_true(n->lease.granted <= n->lease.cap);
@@ -165,12 +167,14 @@ static void test_never_oversubscribed(void **state)
 		uint64_t budget = budgets[seed % 5];
 
 		rnd_state = seed + 1;
+		slack = seed % 3 * budget / 16;
 		memset(nodes, 0, sizeof(nodes));
 		for (i = 0; i < 5000; i++) {
 			random_step(budget);
 			check_laws(budget);
 		}
 	}
+	slack = 0;
 }
 
 /* A round in which everything arrives. */
@@ -197,6 +201,23 @@ static void setup(unsigned int nr, uint64_t budget)
 	memset(nodes, 0, sizeof(nodes));
 	for (i = 0; i < nr; i++)
 		assert_true(join(&nodes[i], budget, budget));
+}
+
+/* With slack, too, all is given out: what a newcomer's would be comes from what
+ * others leave idle. */
+static void test_slack(void **state)
+{
+	slack = 100;
+	memset(nodes, 0, sizeof(nodes));
+	assert_true(join(&nodes[0], 1000, 1000));
+	assert_int_equal(nodes[0].seen, 900);
+	assert_true(join(&nodes[1], 1000, 1000));
+	assert_int_equal(nodes[1].seen, 0);
+	nodes[0].want = nodes[1].want = 1000;
+	rounds(1000, 30);
+	assert_int_equal(nodes[0].lease.granted, 400);
+	assert_int_equal(nodes[1].lease.granted, 400);
+	slack = 0;
 }
 
 /* Constant wants, nothing used: max-min fair after some rounds. */
@@ -278,22 +299,28 @@ static void test_first_lease(void **state)
 	struct lease a, b, c;
 	const struct lease *all[] = { &a, &b };
 
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, &a), 0);
 	assert_int_equal(a.granted, 1000);
-	assert_int_equal(lease_open(NULL, 0, 1000, 300, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, &a), 0);
 	assert_int_equal(a.granted, 300);
-	assert_int_equal(lease_open(all, 1, 1000, 5000, &b), 0);
+	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, &b), 0);
 	assert_int_equal(b.granted, 350);
 	/* All is leased and used: nothing for a third one, ever. */
 	a.used = a.want = 300;
 	b.ceiling = b.granted = b.used = b.want = 700;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, &c), -ENOSPC);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, &c), -ENOSPC);
 	/* All is leased, but some lies idle: let him in and move it. */
 	b.used = b.want = 10;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, &c), 0);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, &c), 0);
 	assert_int_equal(c.granted, 0);
-	assert_int_equal(lease_open(NULL, 0, 0, 5000, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 0, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 0, 5000, 0, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 0, 0, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 1000, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 999, &c), 0);
+	assert_int_equal(c.granted, 1);
+	/* The first fill of a ring is bounded. */
+	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, &c), 0);
+	assert_int_equal(c.granted, 1 << 22);
 }
 
 /* A raise that the CNode may not have seen yet still counts after a cut. */
@@ -374,13 +401,11 @@ static void test_unreachable_is_left_alone(void **state)
 	assert_int_equal(l.target, 1000);
 }
 
-static void test_reserve(void **state)
+static void test_default_slack(void **state)
 {
-	assert_int_equal(lease_default_reserve(64), 8);
-	assert_int_equal(lease_default_reserve(1024), 128);
-	assert_int_equal(lease_default_reserve(16384), 1024);
-	assert_int_equal(lease_default_reserve(69632), 1088);
-	assert_int_equal(lease_default_reserve(1 << 28), 4096);
+	assert_int_equal(lease_default_slack(64), 16);
+	assert_int_equal(lease_default_slack(16384), 64);
+	assert_int_equal(lease_default_slack(1 << 28), 256);
 }
 
 int main(void)
@@ -396,7 +421,8 @@ int main(void)
 		cmocka_unit_test(test_detached),
 		cmocka_unit_test(test_liars),
 		cmocka_unit_test(test_unreachable_is_left_alone),
-		cmocka_unit_test(test_reserve),
+		cmocka_unit_test(test_default_slack),
+		cmocka_unit_test(test_slack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Arithmetic of the free ring and of page addresses; the pool as it begins. */
+/* Rings, page addresses, and the pool: whose a page is. */
 #include <endian.h>
 #include <errno.h>
 #include "bed.h"
@@ -7,19 +7,18 @@
 static void test_size(void **state)
 {
 	static const uint64_t pages[] = {
-		1, 63, 64, 256, 511, 512, 513, 1000, 65536, 69632, 1ull << 28,
+		1, 63, 64, 255, 256, 257, 1000, 65536, 69632, 1ull << 28,
 	};
 	unsigned int i;
 
 	for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
 		uint8_t log = ring_log_len(pages[i]);
 
-		assert_true(ring_slots(log) >= pages[i] + pages[i] / 4 + 64);
+		assert_true(ring_slots(log) >= 2 * pages[i]);
 		assert_int_equal(ring_slots(log) * RING_SLOT, 1ull << log);
 		assert_int_equal(RING_IOVA & ((1ull << log) - 1), 0);
 		if (log > RING_MIN_LOG_LEN)
-			assert_true(ring_slots(log - 1) <
-				    pages[i] + pages[i] / 4 + 64);
+			assert_true(ring_slots(log - 1) < 2 * pages[i]);
 	}
 }
 
@@ -113,22 +112,94 @@ static void test_between_entries(void **state)
 
 static void test_pool(void **state)
 {
+	__u64 addr[1024];
 	struct bed_options o;
+	uint64_t i, at = 0;
+	struct pool *p;
 	struct bed b;
-	uint64_t i;
 
 	bed_options(&o);
 	o.conf.exchange = false;
 	bed_open(&b, &o, 0);
-	assert_int_equal(b.m.pool.pages, 1024);
-	assert_int_equal(pool_free_pages(&b.m.pool), 1024);
-	for (i = 0; i < 1024; i++)
-		assert_int_equal(be64toh(b.m.pool.ring[i]), page_addr(i));
-	for (; i < ring_slots(b.m.pool.log_len); i++)
-		assert_int_equal(b.m.pool.ring[i], 0);
-	/* The head has overtaken the tail: nothing is free. */
-	*b.m.pool.head = ring_advance(b.m.pool.log_len, RING_IOVA, 1030);
-	assert_int_equal(pool_free_pages(&b.m.pool), 0);
+	p = &b.m.pool;
+	assert_int_equal(p->pages, 1024);
+	assert_int_equal(p->nr_free, 1024);
+	assert_int_equal(pool_take(p, 5, 1025, addr), -ENOMEM);
+	assert_int_equal(pool_take(p, 5, 1000, addr), 0);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(addr[i], page_addr(i));
+	assert_int_equal(pool_take(p, 6, 24, addr + 1000), 0);
+	assert_true(pool_owns(p, 5, addr[999]));
+	assert_false(pool_owns(p, 5, addr[1000]));
+	assert_int_equal(pool_give_all(p, 5, 10, &at), 10);
+	assert_int_equal(at, 10);
+	assert_int_equal(pool_give_all(p, 5, UINT64_MAX, &at), 990);
+	assert_int_equal(at, 1024);
+	assert_int_equal(p->nr_free, 1000);
+	bed_close(&b);
+}
+
+/* What stores that copy map before it is filled, its last owner has not left
+ * anything in. */
+static void test_scrub(void **state)
+{
+	struct bed_options o;
+	unsigned int copy;
+	uint64_t *word;
+	struct bed b;
+	__u64 addr;
+
+	for (copy = 0; copy < 2; copy++) {
+		bed_options(&o);
+		o.conf.exchange = !copy;
+		bed_open(&b, &o, 0);
+		assert_int_equal(pool_take(&b.m.pool, 5, 1, &addr), 0);
+		word = (uint64_t *)((char *)b.m.pool.page_mem.va +
+				    (addr - page_addr(0)) + 4088);
+		*word = 42;
+		assert_int_equal(pool_give(&b.m.pool, 5, addr), 0);
+		if (b.m.pool.scrub)
+			assert_int_equal(*word, 0);
+		assert_true(b.m.pool.scrub || !copy);
+		bed_close(&b);
+	}
+}
+
+/* A ring in any disorder: all that is in it, in a row. */
+static void test_compact(void **state)
+{
+	struct bed_options o;
+	struct ring r;
+	struct bed b;
+	unsigned int i, n;
+
+	bed_options(&o);
+	bed_open(&b, &o, 0);
+	assert_int_equal(ring_init(&r, b.nic, b.m.pool.pdn, 256), 0);
+	n = ring_slots(r.log_len);
+	assert_int_equal(ring_pop(&r), 0);
+	for (i = 0; i < n - 1; i++)
+		ring_push(&r, page_addr(i));
+	for (i = 0; i < n - 5; i++)
+		assert_int_equal(ring_pop(&r), page_addr(i));
+	ring_push(&r, page_addr(7000));
+	assert_int_equal(ring_pages(&r), 5);
+	/* A hole; the head has passed three; one is behind it. */
+	assert_int_equal(ring_take_slot(&r, ring_advance(r.log_len, *r.head,
+							 1)),
+			 page_addr(n - 4));
+	r.slot[3] = htobe64(page_addr(8000));
+	*r.head = ring_advance(r.log_len, *r.head, 3);
+	assert_int_equal(ring_compact(&r), 5);
+	assert_int_equal(ring_pages(&r), 5);
+	for (i = 0; i < 5; i++)
+		assert_true(ring_pop(&r));
+	assert_int_equal(ring_pop(&r), 0);
+	*r.head = 12345;
+	ring_push(&r, page_addr(9));
+	assert_int_equal(ring_compact(&r), 1);
+	assert_int_equal(ring_pop(&r), page_addr(9));
+	ring_fini(&r);
 	bed_close(&b);
 }
 
@@ -156,6 +227,8 @@ int main(void)
 		cmocka_unit_test(test_page_address_bytes),
 		cmocka_unit_test(test_between_entries),
 		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_scrub),
+		cmocka_unit_test(test_compact),
 		cmocka_unit_test(test_pool_size),
 	};
 

@@ -78,7 +78,7 @@ static void build_load(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 
 	wrc_client_queue(b);
 	page = wrc_deliver(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), 4096);
-	answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0);
+	answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0, 0);
 	wrc_enable_upto(b, go, page);
 	wrc_enable_upto(b, done, answer);
 	if (bug != GIVES_EARLY)
@@ -179,10 +179,10 @@ static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go)
 	if (bug == POSTS_UNRENEWED) {
 		recycle_early(b);
 		wrc_client_queue(b);
-		answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0);
+		answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0, 0);
 		wrc_enable_upto(b, go, answer);
 	} else {
-		answer = wrc_prog_answer(b, go, 0);
+		answer = wrc_prog_answer(b, go, 0, 0);
 	}
 	if (bug == ADDRESS_FIRST)
 		address_first(b, swap);
@@ -251,7 +251,7 @@ static void build_poster(struct wrc_build *b, struct wrc_prog *prog)
 			       4, WRC_I_SIGNALED));
 	wrc_wait(b, b->prog->post);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 4096);
+	answer = wrc_prog_answer(b, go, 4096, 0);
 	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	wrc_prog_args(b, look, answer);
 }

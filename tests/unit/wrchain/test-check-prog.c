@@ -238,7 +238,7 @@ static void build_alloc(struct wrc_build *b, struct wrc_prog *prog,
 	wrc_set_local(b, map, 0, wrc_field(put, WRC_F_RADDR, 0));
 	wrc_wait(b, put);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 0);
+	answer = wrc_prog_answer(b, go, 0, 0);
 	if (bug == ALLOC_PAGE_FROM_REQUEST) {
 		wrc_set_local(b, take, 0, wrc_reg(WRC_REG_PAGE, 0));
 		wrc_set_local(b, map, 0, wrc_reg(WRC_REG_PAGE, 0));
@@ -322,7 +322,7 @@ static void build_free(struct wrc_build *b, struct wrc_prog *prog, int skip,
 	rest = go = wrc_send_en(b, 0);
 	wrc_enable_upto(b, en, WRC_NEXT_HEAD);
 	assert_int_equal(rest, go);
-	answer = wrc_prog_answer(b, go, 0);
+	answer = wrc_prog_answer(b, go, 0, 0);
 	wrc_prog_args(b, take, answer);
 }
 
@@ -362,7 +362,7 @@ static void build_answer(struct wrc_build *b, struct wrc_prog *prog,
 	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
 	wrc_wait(b, look);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 4096);
+	answer = wrc_prog_answer(b, go, 4096, 0);
 	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	prog->insn[answer].quiet = quiet;
 	wrc_prog_args(b, look, answer);

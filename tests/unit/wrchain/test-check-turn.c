@@ -279,8 +279,11 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	go = wrc_send_en(b, 0);
 	end(b, bug);
 	wrc_client_queue(b);
-	answer = (bug >= CHOOSES ? wrc_answer : wrc_write_imm)(
-			b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), 4096);
+	answer = bug >= CHOOSES ?
+		 wrc_answer(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), 4096,
+			    0) :
+		 wrc_write_imm(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
+			       4096);
 	opcode = wrc_field(answer, WRC_F_OPCODE, 0);
 	if (bug == CHOOSES_TWICE) {
 		opcode.delta = 1;

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pages on their way between the pool and the rings.
+ */
+#include <endian.h>
+#include <errno.h>
+#include "lend.h"
+#include "log.h"
+
+#define SCAN_STEP	65536	/* pages of the pool per call */
+#define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
+
+/* Memory of the loopback queue pair. */
+struct staging {
+	uint64_t old;			/* head, host order, from the NIC */
+};
+
+static struct staging *staging(struct lender *l)
+{
+	return l->q.data;
+}
+
+static int open_queue(struct lender *l)
+{
+	struct nic *nic = l->pool->nic;
+	int r;
+
+	r = ctlq_init(&l->q, nic, l->pool->pdn,
+		      NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC,
+		      sizeof(struct staging));
+	if (r)
+		return r;
+	r = nic->ops->qp_loop(nic, l->q.qpn);
+	if (r)
+		ctlq_fini(&l->q);
+	return r;
+}
+
+int lend_init(struct lender *l, struct pool *pool)
+{
+	*l = (struct lender){ .pool = pool };
+	return open_queue(l);
+}
+
+void lend_fini(struct lender *l)
+{
+	ctlq_fini(&l->q);
+}
+
+uint64_t lend_goal(const struct sess *s)
+{
+	const struct lease *l = &s->lease;
+	uint64_t pages = l->target > l->ceiling ? l->target : l->ceiling;
+
+	return pages ? pages + l->slack : 0;
+}
+
+/* ---- the hand ----------------------------------------------------------------- */
+
+static size_t hand_room(const struct sess *s)
+{
+	return s->hand.max - s->hand.nr;
+}
+
+/* Something that is not its page cannot be given to anybody. */
+static int hand_add(struct lender *l, struct sess *s, uint64_t addr)
+{
+	if (!pool_owns(l->pool, s->owner, addr)) {
+		log_error("session %lu: %#lx is where a page of its should be",
+			  s->id, (unsigned long)addr);
+		l->nr_foreign++;
+		return 0;
+	}
+	if (!hand_room(s))
+		return -ENOSPC;
+	s->hand.at[s->hand.nr++] = addr;
+	return 0;
+}
+
+/* The last ones first: for them no grace period has begun. */
+static uint64_t hand_pop(struct hand *h)
+{
+	uint64_t addr = h->at[--h->nr];
+
+	if (h->waiting > h->nr)
+		h->waiting = h->nr;
+	return addr;
+}
+
+static void give(struct lender *l, struct sess *s, uint64_t addr)
+{
+	if (pool_give(l->pool, s->owner, addr)) {
+		l->nr_foreign++;
+		return;
+	}
+	s->lent--;
+	l->nr_back++;
+}
+
+/* Out of the hand, then out of the pool.  Returns how many of nr. */
+static unsigned int fetch(struct lender *l, struct sess *s, uint64_t nr,
+			  __u64 *ret_pages)
+{
+	uint64_t n = 0, more;
+
+	while (n < nr && s->hand.nr)
+		ret_pages[n++] = hand_pop(&s->hand);
+	more = nr - n < l->pool->nr_free ? nr - n : l->pool->nr_free;
+	pool_take(l->pool, s->owner, more, ret_pages + n);
+	s->lent += more;
+	l->nr_lent += more;
+	return n + more;
+}
+
+/* ---- grace ---------------------------------------------------------------------- */
+
+static bool begin_grace(struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q) {
+		if (queue_mark(q))
+			return false;
+	}
+	s->hand.waiting = s->hand.nr;
+	return true;
+}
+
+static bool grace_over(const struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q) {
+		if (!queue_passed(q))
+			return false;
+	}
+	return true;
+}
+
+/* What is not needed in the ring goes back, when nobody looks at it. */
+static enum lend_todo release(struct lender *l, struct sess *s)
+{
+	struct hand *h = &s->hand;
+	size_t i;
+
+	if (!h->nr || (!h->waiting && !begin_grace(s)))
+		return h->nr ? LEND_WAIT : LEND_NOTHING;
+	if (!grace_over(s))
+		return LEND_WAIT;
+	for (i = 0; i < h->waiting; i++)
+		give(l, s, h->at[i]);
+	h->nr -= h->waiting;
+	for (i = 0; i < h->nr; i++)
+		h->at[i] = h->at[h->waiting + i];
+	h->waiting = 0;
+	s->owing_ms = 0;
+	return LEND_MORE;
+}
+
+/* ---- out of a ring -------------------------------------------------------------- */
+
+static enum lend_todo failed(struct lender *l)
+{
+	if (!l->nr_failures++)
+		log_error("the agent's own queue pair failed; making another");
+	l->retry = l->state;
+	l->state = LEND_FAILED;
+	return LEND_WAIT;
+}
+
+/* Never more than there are: a CNode that took too many keeps what it owes. */
+static enum lend_todo take(struct lender *l, struct sess *s, uint64_t nr)
+{
+	uint64_t there = ring_pages(&s->ring);
+
+	if (s->hand.nr >= SESS_TAKE_BATCH ||
+	    there > ring_slots(s->ring.log_len) / 2)
+		return LEND_WAIT;
+	if (nr > there)
+		nr = there;
+	if (nr > SESS_TAKE_BATCH - s->hand.nr)
+		nr = SESS_TAKE_BATCH - s->hand.nr;
+	if (!nr)
+		return LEND_WAIT;
+	l->sess = s;
+	l->nr = nr;
+	l->state = LEND_HEAD;
+	if (ctlq_fetch_add(&l->q, offsetof(struct staging, old),
+			   nr * RING_SLOT, s->ring.log_len,
+			   ring_head_iova(&s->ring), s->ring.key))
+		return failed(l);
+	return LEND_WAIT;
+}
+
+/* Slots that the head has passed for us.  An empty one is about to be filled by
+ * an invalidate. */
+static enum lend_todo gather(struct lender *l, struct sess *s)
+{
+	enum lend_todo todo = LEND_WAIT;
+	uint64_t addr;
+
+	while (s->nr_taken && hand_room(s)) {
+		addr = ring_take_slot(&s->ring, s->taken);
+		if (!addr)
+			break;
+		hand_add(l, s, addr);
+		s->taken = ring_advance(s->ring.log_len, s->taken, 1);
+		s->nr_taken--;
+		s->owing_ms = 0;
+		todo = LEND_MORE;
+	}
+	return todo;
+}
+
+/* ---- into a ring ---------------------------------------------------------------- */
+
+static enum lend_todo finish(struct lender *l)
+{
+	l->state = LEND_IDLE;
+	l->sess = NULL;
+	return LEND_MORE;
+}
+
+/* Slot n behind the head. */
+static uint64_t behind(const struct ring *ring, uint64_t head, uint64_t n)
+{
+	return ring_advance(ring->log_len, head,
+			    ring_slots(ring->log_len) - n);
+}
+
+/* Slots behind the head that are empty.  Others are being emptied by stores that
+ * have advanced the head. */
+static unsigned int room_behind(const struct ring *ring, uint64_t head,
+				unsigned int most)
+{
+	unsigned int n = 0;
+
+	while (n < most &&
+	       !ring->slot[ring_index(ring->log_len,
+				      behind(ring, head, n + 1))])
+		n++;
+	return n;
+}
+
+/* What could not go to the ring, for now. */
+static enum lend_todo give_up(struct lender *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->nr; i++)
+		hand_add(l, l->sess, l->pages[i]);
+	return finish(l);
+}
+
+/* Writes the pages behind the head as it is now, and has it go back. */
+static enum lend_todo swap(struct lender *l)
+{
+	struct ring *ring = &l->sess->ring;
+	unsigned int i;
+
+	l->head = *ring->head;
+	if (room_behind(ring, l->head, l->nr) < l->nr) {
+		give_up(l);
+		return LEND_WAIT;
+	}
+	for (i = 0; i < l->nr; i++)
+		ring->slot[ring_index(ring->log_len,
+				      behind(ring, l->head, i + 1))] =
+			htobe64(l->pages[i]);
+	l->state = LEND_SWAP;
+	if (ctlq_swap(&l->q, offsetof(struct staging, old), l->head,
+		      behind(ring, l->head, l->nr), ring_head_iova(ring),
+		      ring->key))
+		return failed(l);
+	return LEND_WAIT;
+}
+
+/* The head did not go back: so they are still where nobody looks. */
+static void take_out(struct lender *l)
+{
+	struct ring *ring = &l->sess->ring;
+	unsigned int i, n = 0;
+	uint64_t addr;
+
+	for (i = 0; i < l->nr; i++) {
+		addr = ring_take_slot(ring, behind(ring, l->head, i + 1));
+		if (addr)
+			l->pages[n++] = addr;
+	}
+	l->nr = n;
+}
+
+static enum lend_todo swapped(struct lender *l)
+{
+	if (staging(l)->old == l->head)
+		return finish(l);
+	l->nr_retries++;
+	take_out(l);
+	give_up(l);
+	return LEND_MORE;
+}
+
+static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
+{
+	unsigned int most = nr < LEND_BATCH ? nr : LEND_BATCH;
+	uint64_t head = *s->ring.head;
+
+	if (!ring_valid(s->ring.log_len, head) ||
+	    ring_pages(&s->ring) > ring_slots(s->ring.log_len) / 2)
+		return LEND_WAIT;
+	most = room_behind(&s->ring, head, most);
+	if (!most)
+		return LEND_WAIT;
+	l->sess = s;
+	l->nr = fetch(l, s, most, l->pages);
+	if (!l->nr) {
+		finish(l);
+		return LEND_NOTHING;
+	}
+	return swap(l);
+}
+
+/* ---- the work ------------------------------------------------------------------ */
+
+static enum lend_todo passed_head(struct lender *l)
+{
+	struct sess *s = l->sess;
+
+	s->taken = staging(l)->old;
+	s->nr_taken = l->nr;
+	return finish(l);
+}
+
+/* A swap that failed was not done, or else the pages are in the ring, and what
+ * is not in its slot any more is in use. */
+static enum lend_todo recover(struct lender *l)
+{
+	const struct ring *ring = &l->sess->ring;
+	uint64_t gone;
+
+	ctlq_fini(&l->q);
+	if (open_queue(l))
+		return LEND_WAIT;
+	if (l->retry != LEND_SWAP)
+		return finish(l);
+	gone = ring_distance(ring->log_len, behind(ring, l->head, l->nr),
+			     *ring->head);
+	if (gone < l->nr)
+		return finish(l);
+	take_out(l);
+	return give_up(l);
+}
+
+static enum lend_todo drive(struct lender *l)
+{
+	int r;
+
+	if (l->state == LEND_FAILED)
+		return recover(l);
+	r = ctlq_poll(&l->q);
+	if (r == -EAGAIN)
+		return LEND_WAIT;
+	if (r)
+		return failed(l);
+	switch (l->state) {
+	case LEND_SWAP:
+		return swapped(l);
+	default:
+		return passed_head(l);
+	}
+}
+
+/* Not while chains are being connected: lend_settle() does it all then. */
+static enum lend_todo work(struct lender *l, struct sess *s)
+{
+	uint64_t about = lend_about(s), goal = lend_goal(s);
+
+	if (s->nr_taken)
+		return gather(l, s);
+	if (about < goal)
+		return lend(l, s, goal - about);
+	if (about > goal && s->hand.nr < SESS_TAKE_BATCH / 2)
+		return take(l, s, about - goal);
+	return release(l, s);
+}
+
+/* WAIT: at least one waits, and none could go on. */
+enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
+{
+	enum lend_todo todo = LEND_NOTHING, one;
+	size_t i;
+
+	if (l->state != LEND_IDLE)
+		return drive(l);
+	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
+		struct sess *s = all[(l->next + i) % nr];
+
+		if (s->state != SESS_LIVE)
+			continue;
+		one = work(l, s);
+		if (one > todo)
+			todo = one;
+	}
+	l->next += i;
+	return todo;
+}
+
+int lend_quiesce(struct lender *l)
+{
+	unsigned int tries;
+
+	for (tries = 0; tries < QUIESCE_TRIES && l->state != LEND_IDLE; tries++)
+		drive(l);
+	return l->state == LEND_IDLE ? 0 : -EBUSY;
+}
+
+/* ---- without the NIC ------------------------------------------------------------ */
+
+/* More than the goal goes to the pool at once: nobody looks at it any more. */
+static void empty_down(struct lender *l, struct sess *s)
+{
+	uint64_t addr;
+
+	while (lend_about(s) > lend_goal(s)) {
+		addr = ring_pop(&s->ring);
+		if (!addr || hand_add(l, s, addr))
+			break;
+		give(l, s, hand_pop(&s->hand));
+	}
+	while (s->hand.nr && lend_about(s) >= lend_goal(s))
+		give(l, s, hand_pop(&s->hand));
+}
+
+static void fill_up(struct lender *l, struct sess *s)
+{
+	__u64 addr;
+
+	while (lend_about(s) < lend_goal(s) && fetch(l, s, 1, &addr))
+		ring_push(&s->ring, addr);
+}
+
+int lend_settle(struct lender *l, struct sess *s)
+{
+	if (l->sess == s)
+		return -EBUSY;
+	ring_compact(&s->ring);
+	s->nr_taken = 0;
+	s->disorder = false;
+	empty_down(l, s);
+	fill_up(l, s);
+	return lend_about(s) < lend_goal(s) ? -ENOMEM : 0;
+}
+
+/* ---- the stores' registers ---------------------------------------------------- */
+
+int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages)
+{
+	if (s->hand.nr + l->pool->nr_free < nr)
+		return -ENOMEM;
+	fetch(l, s, nr, ret_pages);
+	s->armed += nr;
+	return 0;
+}
+
+void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
+		const __u64 *pages)
+{
+	s->armed -= nr;
+	while (nr--)
+		hand_add(l, s, pages[nr]);
+}
+
+/* An invalidate that has a slot and not filled it; a store that has a slot and
+ * not emptied it; or a page that has no slot yet. */
+static int stopped_holder(struct lender *l, struct sess *s, bool own,
+			  const struct wrc_held *held)
+{
+	struct ring *ring = &s->ring;
+	uint64_t slot = held->slot, addr;
+
+	if (slot && !ring_valid(ring->log_len, slot)) {
+		log_error("session %lu: a chain stopped with slot %#lx, which "
+			  "is not in the ring", s->id, (unsigned long)slot);
+		slot = 0;
+	}
+	if (slot && held->page && !own) {
+		ring->slot[ring_index(ring->log_len, slot)] =
+			htobe64(held->page);
+		return 0;
+	}
+	if (held->page && hand_add(l, s, held->page))
+		return -ENOSPC;
+	if (!slot)
+		return 0;
+	addr = ring_take_slot(ring, slot);
+	return addr ? hand_add(l, s, addr) : -EPIPE;
+}
+
+int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
+{
+	bool own = wrc_has_register(q->prog);
+	unsigned int i, nr = queue_nr_holders(q);
+	struct wrc_held held;
+	uint16_t bb;
+	int r, err;
+
+	if (own)
+		s->armed -= nr;
+	r = queue_position(q, &bb);
+	if (r)
+		return r;
+	for (i = 0; i < nr; i++) {
+		err = queue_held(q, bb, i, &held);
+		if (!err)
+			err = stopped_holder(l, s, own, &held);
+		if (err)
+			r = err;
+	}
+	return r;
+}
+
+/* ---- the end ------------------------------------------------------------------- */
+
+bool lend_collect(struct lender *l, struct sess *s)
+{
+	uint64_t n;
+
+	if (l->sess == s)
+		return false;
+	n = pool_give_all(l->pool, s->owner, SCAN_STEP, &s->scan);
+	s->lent -= n;
+	l->nr_back += n;
+	return s->scan == l->pool->pages;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Free rings: memory for the NIC, and what the agent does to one by itself.
+ */
+#include <endian.h>
+#include <errno.h>
+#include "ring.h"
+
+/* head and tail in cache lines of their own, behind the ring */
+#define HEAD_OFF	0
+#define TAIL_OFF	128
+#define COUNTERS_LEN	4096
+
+static uint64_t slots_len(const struct ring *ring)
+{
+	return 1ull << ring->log_len;
+}
+
+uint64_t ring_head_iova(const struct ring *ring)
+{
+	return RING_IOVA + slots_len(ring) + HEAD_OFF;
+}
+
+uint64_t ring_tail_iova(const struct ring *ring)
+{
+	return RING_IOVA + slots_len(ring) + TAIL_OFF;
+}
+
+int ring_init(struct ring *ring, struct nic *nic, uint32_t pdn,
+	      uint64_t pages)
+{
+	char *end;
+	int r;
+
+	*ring = (struct ring){ .nic = nic, .log_len = ring_log_len(pages) };
+	r = mem_map(slots_len(ring) + COUNTERS_LEN, 0, &ring->mem);
+	if (r)
+		return r;
+	end = (char *)ring->mem.va + slots_len(ring);
+	ring->slot = ring->mem.va;
+	ring->head = (uint64_t *)(end + HEAD_OFF);
+	ring->tail = (uint64_t *)(end + TAIL_OFF);
+	*ring->head = *ring->tail = RING_IOVA;
+	r = nic->ops->mr_reg(nic, pdn, ring->mem.va,
+			     slots_len(ring) + COUNTERS_LEN, RING_IOVA,
+			     NIC_ALL, &ring->key);
+	if (r)
+		mem_unmap(&ring->mem);
+	return r;
+}
+
+void ring_fini(struct ring *ring)
+{
+	ring->nic->ops->mr_dereg(ring->nic, ring->key);
+	mem_unmap(&ring->mem);
+}
+
+uint64_t ring_pages(const struct ring *ring)
+{
+	return ring_distance(ring->log_len, *ring->head, *ring->tail);
+}
+
+uint64_t ring_take_slot(struct ring *ring, uint64_t slot)
+{
+	volatile __be64 *p = &ring->slot[ring_index(ring->log_len, slot)];
+
+	return be64toh(__atomic_exchange_n(p, 0, __ATOMIC_ACQ_REL));
+}
+
+/* ---- while no chain runs on it ----------------------------------------------- */
+
+void ring_push(struct ring *ring, uint64_t addr)
+{
+	ring->slot[ring_index(ring->log_len, *ring->tail)] = htobe64(addr);
+	*ring->tail = ring_advance(ring->log_len, *ring->tail, 1);
+}
+
+uint64_t ring_pop(struct ring *ring)
+{
+	uint64_t addr;
+
+	if (*ring->head == *ring->tail)
+		return 0;
+	addr = ring_take_slot(ring, *ring->head);
+	*ring->head = ring_advance(ring->log_len, *ring->head, 1);
+	return addr;
+}
+
+/* A counter that points out of the ring is its client's doing, or a broken
+ * NIC's: any slot does to begin with. */
+uint64_t ring_compact(struct ring *ring)
+{
+	uint64_t nr = ring_slots(ring->log_len), i, from, addr, n = 0;
+
+	from = ring_valid(ring->log_len, *ring->head) ?
+	       ring_index(ring->log_len, *ring->head) : 0;
+	*ring->head = RING_IOVA + from * RING_SLOT;
+	*ring->tail = *ring->head;
+	for (i = 0; i < nr; i++) {
+		addr = ring_take_slot(ring, ring_advance(ring->log_len,
+							 *ring->head, i));
+		if (!addr)
+			continue;
+		ring_push(ring, addr);
+		n++;
+	}
+	return n;
+}
