@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXPLORE_MAX_REGIONS	96
+#define EXPLORE_MAX_REGIONS	160
 #define EXPLORE_MAX_MOVES	64
 #define EXPLORE_MAX_DEPTH	4096
 

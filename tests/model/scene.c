@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include <ring.h>
+#include <nic-soft.h>
+#include <pool.h>
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
-#define COUNTERS (2 * SCENE_TAIL * sizeof(uint64_t))	/* behind the ring */
+#define COUNTERS (2 * SCENE_TAIL * sizeof(uint64_t))	/* behind a ring */
 #define LOG_CQ 4
 #define NO_PAGE (~0ull)
 #define LOG_PEER_RQ 5			/* more answers than anybody asks for */
@@ -73,80 +74,99 @@ static void watch_pages(struct scene *s, uint8_t *pages, unsigned int nr)
 		scene_watch(s, pages + nr * PAGE, sizeof(uint64_t));
 }
 
-static bool has_pages(const struct scene *s, unsigned int chain)
+static __u64 new_page(struct scene *s, unsigned int cnode)
 {
-	enum odrp_wire_chain kind = s->cfg.chain[chain].kind;
-
-	return s->cfg.exchange && (kind == ODRP_WIRE_MAPPED_STORE ||
-				   kind == ODRP_WIRE_UNMAPPED_STORE);
+	assert_true(s->nr_pages < SCENE_PAGES);
+	s->owner[s->nr_pages] = scene_owner(cnode);
+	return page_addr(s->nr_pages++);
 }
 
-/* To the tables, to the instances that have one, and the rest to the ring. */
-static void give_pages(struct scene *s)
+static void map_pages(struct scene *s, unsigned int cnode)
 {
-	const struct scene_config *cfg = &s->cfg;
-	unsigned int page = 0, head, i, c;
+	unsigned int i;
 
-	for (c = 0; c < SCENE_CNODES; c++)
-		for (i = 0; i < cfg->mapped[c]; i++, page++) {
-			uint64_t word = scene_word(c, 0x80 + i);
+	for (i = 0; i < s->cfg.mapped[cnode]; i++) {
+		uint64_t word = scene_word(cnode, 0x80 + i);
 
-			s->tt[c][i] = htobe64(WRC_POOL_IOVA + page * PAGE);
-			memcpy(s->pool + page * PAGE, &word, sizeof(word));
-			s->st.tag[c][i] = 0x80 + i;
-		}
-	for (c = 0; c < cfg->nr_chains; c++)
-		for (i = 0; i < SCENE_DEPTH && has_pages(s, c); i++, page++)
-			s->chain[c].pages[i] = WRC_POOL_IOVA + page * PAGE;
-	assert_true(page <= cfg->nr_pages && page <= SCENE_PAGES);
-	head = page;
-	for (i = 0; page < cfg->nr_pages; i++, page++)
-		s->ring[i] = htobe64(WRC_POOL_IOVA + page * PAGE);
-	s->counters[0] = RING_IOVA;
-	s->counters[SCENE_TAIL] = RING_IOVA +
-			 ((page - head) % (1u << cfg->log_ring)) * 8;
+		memcpy(s->pool + s->nr_pages * PAGE, &word, sizeof(word));
+		s->tt[cnode][i] = htobe64(new_page(s, cnode));
+		s->st.tag[cnode][i] = 0x80 + i;
+	}
 }
 
-static void node_memory(struct scene *s, uint32_t pdn, struct wrc_bind *bind)
+static void make_ring(struct scene *s, unsigned int cnode)
 {
-	size_t ring = sizeof(uint64_t) << s->cfg.log_ring;
-	uint64_t len = (uint64_t)s->cfg.nr_pages * PAGE;
-	unsigned int c;
+	struct ring *ring = &s->ring[cnode];
+	size_t len = scene_ring_len(s);
+	uint64_t *mem = block(s, len + COUNTERS);
 
-	s->ring = block(s, ring + COUNTERS);
-	s->counters = s->ring + (ring / sizeof(uint64_t));
-	s->pool = block(s, len);
-	bind->free_ring = RING_IOVA;
-	bind->log_free_ring = s->cfg.log_ring + 3;
-	bind->free_head = RING_IOVA + ring;
-	bind->free_tail = bind->free_head + SCENE_TAIL * sizeof(uint64_t);
-	bind->free_key = key(s, pdn, s->ring, ring + COUNTERS, RING_IOVA);
-	s->ring_key = bind->free_key;
-	bind->pool_len = len;
-	bind->pool_key = key(s, pdn, s->pool, len, WRC_POOL_IOVA);
-	scene_watch(s, s->ring, ring + COUNTERS);
-	watch_pages(s, s->pool, s->cfg.nr_pages);
+	*ring = (struct ring){
+		.nic = s->agents_nic, .log_len = s->cfg.log_ring + 3,
+		.slot = (volatile __be64 *)mem,
+		.head = mem + len / sizeof(uint64_t),
+		.key = key(s, s->pdn, mem, len + COUNTERS, RING_IOVA),
+	};
+	ring->tail = ring->head + SCENE_TAIL;
+	assert_int_equal(ring_tail_iova(ring) - ring_head_iova(ring),
+			 SCENE_TAIL * sizeof(uint64_t));
+	*ring->head = *ring->tail = RING_IOVA;
+	scene_watch(s, mem, len + COUNTERS);
+}
+
+/* The instances' pages are given when they are armed. */
+static void node_memory(struct scene *s)
+{
+	unsigned int c, i;
+
+	s->pool = block(s, SCENE_PAGES * PAGE);
+	s->pool_key = key(s, s->pdn, s->pool, SCENE_PAGES * PAGE,
+			  WRC_POOL_IOVA);
 	for (c = 0; c < SCENE_CNODES; c++) {
 		s->tt[c] = block(s, SCENE_SLOTS * sizeof(uint64_t));
 		scene_watch(s, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
+		make_ring(s, c);
+		map_pages(s, c);
+		for (i = 0; i < s->cfg.free[c]; i++)
+			ring_push(&s->ring[c], new_page(s, c));
 	}
-	give_pages(s);
+}
+
+/* What a chain finds in the node. */
+static void bind_memory(struct scene *s, unsigned int cnode, uint32_t tt_key,
+			struct wrc_bind *bind)
+{
+	const struct ring *ring = &s->ring[cnode];
+
+	*bind = (struct wrc_bind){
+		.free_ring = RING_IOVA, .log_free_ring = ring->log_len,
+		.free_head = ring_head_iova(ring),
+		.free_tail = ring_tail_iova(ring), .free_key = ring->key,
+		.pool_len = SCENE_PAGES * PAGE, .pool_key = s->pool_key,
+		.tt_len = SCENE_SLOTS * sizeof(uint64_t), .tt_key = tt_key,
+	};
 }
 
 /* ---- queues ------------------------------------------------------------------ */
 
+/* The agent counts what is in it, if there is one. */
 static struct snic_cq *make_cq(struct scene *s)
 {
-	struct snic_cq_attr attr = {
-		.buf = block(s, sizeof(struct wrc_cqe) << LOG_CQ),
-		.log_size = LOG_CQ, .overrun_ignore = true,
-	};
+	struct nic *nic = s->agents_nic;
 	struct snic_cq *cq;
 	uint32_t cqn;
 
-	assert_int_equal(snic_cq_create(s->nic, &attr, &cqn), 0);
+	assert_int_equal(nic->ops->cq_create(nic, LOG_CQ, &cqn), 0);
 	cq = snic_cq_lookup(s->nic, cqn);
 	scene_watch(s, cq, sizeof(*cq));
+	return cq;
+}
+
+static struct snic_cq *make_counted_cq(struct scene *s)
+{
+	struct snic_cq *cq = make_cq(s);
+
+	if (s->cfg.agent)
+		scene_watch(s, cq->attr.buf, sizeof(struct wrc_cqe) << LOG_CQ);
 	return cq;
 }
 
@@ -193,10 +213,10 @@ static void make_node(struct scene *s, struct scene_chain *ch, uint32_t pdn)
 	};
 
 	ch->loop_scq = make_cq(s);
-	ch->node_rcq = make_cq(s);
+	ch->node_rcq = make_counted_cq(s);
 	loop.scqn = ch->loop_scq->cqn;
 	node.rcqn = ch->node_rcq->cqn;
-	ch->node_scq = make_cq(s);
+	ch->node_scq = make_counted_cq(s);
 	loop.rcqn = node.scqn = ch->node_scq->cqn;
 	ch->loop = make_qp(s, &loop);
 	ch->node = make_qp(s, &node);
@@ -280,38 +300,47 @@ static void arm(struct scene *s, struct scene_chain *ch)
 					  ch->geom.start_bb), 0);
 }
 
-static void make_chain(struct scene *s, unsigned int nr, uint32_t pdn,
-		       const struct wrc_bind *bind, const uint32_t *tt_key)
+static void build(const struct scene *s, enum odrp_wire_chain kind,
+		  struct scene_chain *ch)
 {
-	const struct scene_chain_cfg *cfg = &s->cfg.chain[nr];
+	bool looks = s->cfg.looks && kind == ODRP_WIRE_LOAD;
 	struct wrc_opts opts = {
 		.strict_index = s->cfg.strict,
-		.variant = s->cfg.exchange ? WRC_V_EXCHANGE : WRC_V_OURS,
+		.variant = s->cfg.exchange && !looks ? WRC_V_EXCHANGE :
+						       WRC_V_OURS,
 		.recycle = s->cfg.node ? WRC_RECYCLE_NODE :
 					 WRC_RECYCLE_CLIENT,
 	};
-	struct scene_chain *ch = &s->chain[nr];
 
-	assert_int_equal(wrc_prog_build(cfg->kind, &opts, &ch->prog), 0);
+	assert_int_equal(wrc_prog_build(kind, &opts, &ch->prog), 0);
 	assert_int_equal(wrc_geom_init(&ch->prog, SCENE_DEPTH, &ch->geom), 0);
 	assert_true(wrc_words(&ch->prog, &ch->geom, ch->words) >= 0);
-	ch->bind = *bind;
+}
+
+static void make_chain(struct scene *s, unsigned int nr, const uint32_t *tt_key)
+{
+	const struct scene_chain_cfg *cfg = &s->cfg.chain[nr];
+	struct scene_chain *ch = &s->chain[nr];
+	unsigned int i;
+
+	build(s, cfg->kind, ch);
+	bind_memory(s, cfg->cnode, tt_key[cfg->cnode], &ch->bind);
+	for (i = 0; i < scene_registers(s, nr); i++)
+		ch->pages[i] = new_page(s, cfg->cnode);
 	ch->bind.pages = ch->pages;
-	ch->bind.tt_len = SCENE_SLOTS * sizeof(uint64_t);
-	ch->bind.tt_key = tt_key[cfg->cnode];
 	ch->arena = block(s, ch->geom.arena_len);
 	scene_watch(s, ch->arena, ch->geom.arena_len);
 	ch->bind.arena_iova = (uintptr_t)ch->arena;
-	ch->bind.arena_key = key(s, pdn, ch->arena, ch->geom.arena_len,
+	ch->bind.arena_key = key(s, s->pdn, ch->arena, ch->geom.arena_len,
 				 (uintptr_t)ch->arena);
 	ch->buf = block(s, ch->geom.buf_len ? ch->geom.buf_len : PAGE);
 	watch_pages(s, ch->buf, ch->geom.buf_len / PAGE);
 	ch->bind.buf_iova = (uintptr_t)ch->buf;
-	ch->bind.buf_key = key(s, pdn, ch->buf,
+	ch->bind.buf_key = key(s, s->pdn, ch->buf,
 			       ch->geom.buf_len ? ch->geom.buf_len : PAGE,
 			       (uintptr_t)ch->buf);
-	bind_table(s, ch, pdn);
-	make_node(s, ch, pdn);
+	bind_table(s, ch, s->pdn);
+	make_node(s, ch, s->pdn);
 	make_client(s, ch);
 	arm(s, ch);
 }
@@ -376,6 +405,8 @@ static void ask(struct scene *s, unsigned int nr)
 {
 	unsigned int c = s->cfg.req[nr].chain;
 	struct scene_chain *ch = &s->chain[c];
+	bool foreign = scene_takes_foreign(s, c);
+	uint32_t taken = ch->node->rq_ci;
 	uint32_t r = s->st.sent[c];
 	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
 			     .index = r, .qpn = ch->peer->qpn, .nr_sge = 1 };
@@ -391,6 +422,8 @@ static void ask(struct scene *s, unsigned int nr)
 	snic_qp_doorbell(s->nic, ch->peer->qpn, r + 1);
 	if (!snic_sq_run_qp(ch->peer))
 		s->st.wrong = "a request was not taken";
+	if (foreign && ch->node->rq_ci != taken)
+		s->st.wrong = "I3: a page was touched that is not its CNode's";
 }
 
 /* The answers that a move has brought. */
@@ -411,9 +444,13 @@ static void look_for_answer(struct scene *s, unsigned int c, uint32_t before)
 static void run(struct scene *s, unsigned int c, struct snic_qp *qp)
 {
 	uint32_t before = s->chain[c].peer_rcq->count;
+	bool foreign = scene_runs_foreign(s, c, qp);
+	uint16_t at = qp->sq_ci;
 
 	s->chain[c].client[CL_IN / sizeof(uint64_t)] = NO_PAGE;
 	snic_sq_run_qp(qp);
+	if (foreign && qp->sq_ci != at)
+		s->st.wrong = "I3: a page was touched that is not its CNode's";
 	look_for_answer(s, c, before);
 }
 
@@ -463,6 +500,15 @@ static bool ready(const struct snic_qp *qp)
 	       qp->sq_ci != qp->sq_limit;
 }
 
+static bool beyond_lease(const struct scene *s, unsigned int chain)
+{
+	unsigned int cnode = s->cfg.chain[chain].cnode;
+
+	return s->cfg.shrink && scene_keeps_rules(s, cnode) &&
+	       s->cfg.chain[chain].kind == ODRP_WIRE_UNMAPPED_STORE &&
+	       scene_used(s, cnode) >= scene_agent_lease(s, cnode);
+}
+
 /* The CNode's rules: in order, within its credits, one at a time for a slot. */
 static bool may_send(const struct scene *s, unsigned int nr)
 {
@@ -470,7 +516,8 @@ static bool may_send(const struct scene *s, unsigned int nr)
 	unsigned int c = q->chain, cnode = s->cfg.chain[c].cnode, i;
 
 	if (s->st.req_sent[nr] || s->st.broken[c] ||
-	    s->st.sent[c] - s->st.answered[c] >= SCENE_DEPTH - 1)
+	    s->st.sent[c] - s->st.answered[c] >= SCENE_DEPTH - 1 ||
+	    (q->later && !s->st.told[cnode]) || beyond_lease(s, c))
 		return false;
 	for (i = 0; i < nr; i++) {
 		p = &s->cfg.req[i];
@@ -524,7 +571,9 @@ static bool goes_first(const struct scene *s, unsigned int c)
 {
 	const struct scene_chain *ch = &s->chain[c];
 
-	if (s->cfg.kill && !s->st.killed && !s->cfg.chain[c].cnode)
+	if (!s->cfg.chain[c].cnode &&
+	    ((s->cfg.kill && !s->st.killed) ||
+	     (s->cfg.hangup && !s->st.hung_up)))
 		return false;
 	return ready(ch->loop) && !ready(ch->node) && all_sent(s, c) &&
 	       (s->st.breaks == s->cfg.breaks || s->st.broken[c]) &&
@@ -535,7 +584,7 @@ static unsigned int moves(void *arg, uint16_t *ret_moves)
 {
 	struct scene *s = arg;
 	unsigned int n = 0, i;
-	uint8_t of_agent[8];
+	uint8_t of_agent[SCENE_AGENT_MOVES];
 
 	for (i = 0; i < s->cfg.nr_chains; i++)
 		if (goes_first(s, i)) {
@@ -625,11 +674,12 @@ static uint64_t hash(void *arg)
 	memset(&st, 0, sizeof(st));
 	memcpy(&st.st, &s->st, sizeof(st.st));
 	h = explore_mix(h, &st, sizeof(st));
-	h = explore_mix(h, s->ring,
-			(sizeof(uint64_t) << s->cfg.log_ring) + COUNTERS);
-	h = mix_pages(h, s->pool, s->cfg.nr_pages);
-	for (c = 0; c < SCENE_CNODES; c++)
+	h = mix_pages(h, s->pool, s->nr_pages);
+	for (c = 0; c < SCENE_CNODES; c++) {
 		h = explore_mix(h, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
+		h = explore_mix(h, (const void *)s->ring[c].slot,
+				scene_ring_len(s) + COUNTERS);
+	}
 	for (c = 0; c < s->cfg.nr_chains; c++) {
 		struct scene_chain *ch = &s->chain[c];
 		uint64_t v = ch->loop_scq->count |
@@ -655,7 +705,6 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 		.relaxed_index = !cfg->strict,
 	};
 	uint32_t tt_key[SCENE_CNODES];
-	struct wrc_bind bind = { 0 };
 	unsigned int c;
 
 	memset(s, 0, sizeof(*s));
@@ -665,13 +714,15 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 		.hash = hash, .say = say,
 	};
 	assert_int_equal(snic_new(&nic, &s->nic), 0);
+	assert_int_equal(nic_soft_adopt(s->nic, &nic, &s->agents_nic), 0);
 	assert_int_equal(snic_pd_alloc(s->nic, &s->pdn), 0);
-	node_memory(s, s->pdn, &bind);
+	node_memory(s);
 	for (c = 0; c < SCENE_CNODES; c++)
 		tt_key[c] = key(s, s->pdn, s->tt[c],
 				SCENE_SLOTS * sizeof(uint64_t), 0);
 	for (c = 0; c < cfg->nr_chains; c++)
-		make_chain(s, c, s->pdn, &bind, tt_key);
+		make_chain(s, c, tt_key);
+	watch_pages(s, s->pool, s->nr_pages);
 	if (cfg->agent)
 		scene_agent_open(s);
 	scene_watch(s, s->nic, sizeof(*s->nic));
@@ -682,6 +733,7 @@ void scene_close(struct scene *s)
 {
 	if (s->agent)
 		scene_agent_close(s);
+	s->agents_nic->ops->close(s->agents_nic);
 	snic_free(s->nic);
 	while (s->nr_blocks)
 		free(s->blocks[--s->nr_blocks]);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A memory node on the software NIC whose queues run when they are told to: a
- * tiny pool and ring, tables of two CNodes, some armed chains from their real
+ * tiny pool, rings and tables of two CNodes, some armed chains from their real
  * images, and a client for each.  What is to happen is a list of requests; in
  * which order it happens is the search's.
  *
  * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
  * one WQE of its client queue; the connection breaks; the agent stops the chain.
- * With an agent, that is mnode/reclaim.c, also: CNode 0 is given up; the agent
- * collects pages, drives its batch, or one WQE of its own queue runs.
+ * With an agent, that is mnode/lend.c, also: pages of one CNode's lease become
+ * the other's; a step of the lender; one WQE of the lender's queue; CNode 0 hangs
+ * up and its ring is put in order, or it is given up and its pages collected.
  */
 #ifndef TEST_MODEL_SCENE_H
 #define TEST_MODEL_SCENE_H
@@ -17,12 +18,13 @@
 #include "mlx5/encode.h"
 #include "snic/engine.h"
 #include "explore.h"
+#include <ring.h>
 
 #define SCENE_CNODES	2
 #define SCENE_CHAINS	5
 #define SCENE_REQS	10
 #define SCENE_PAGES	16		/* at most */
-#define SCENE_SLOTS	4		/* entries of a table */
+#define SCENE_SLOTS	5		/* entries of a table */
 #define SCENE_DEPTH	4		/* instances of a chain */
 #define SCENE_TAIL	16		/* the tail's place behind the head's */
 
@@ -32,10 +34,12 @@
  * @slot:	of the CNode's table
  * @tag:	stores: what the page contains, not 0
  * @cut:	bytes that it lacks at its end
+ * @later:	not before its CNode has been told of a larger lease
  */
 struct scene_req {
 	uint8_t chain, slot, tag;
 	uint16_t cut;
+	bool later;
 };
 
 struct scene_chain_cfg {
@@ -46,20 +50,28 @@ struct scene_chain_cfg {
 /**
  * struct scene_config - what is searched
  * @exchange:	the programs of page exchange; each instance of a store has a page
+ * @looks:	but the load is the one that is armed: it looks at the entry
  * @node:	recycle=node
- * @nr_pages, @log_ring: pages, the instances' too; log2 of the ring's slots
+ * @log_ring:	log2 of the slots of a ring
  * @mapped:	per CNode: its first slots that have a page at the start
+ * @free:	per CNode: pages in its ring at the start
  * @rude:	CNode 0 does not wait for answers before it uses a slot again
  * @breaks:	how many connections may break
  * @may_fail:	a chain may fail by itself: the ring is too small
  * @agent:	what stopped chains hold goes back to the ring
  * @kill:	and CNode 0 may be given up
+ * @hangup:	and when one of its connections has broken, CNode 0 may hang up
+ * @shrink:	so many pages of a lease are to be the other CNode's
+ * @gives:	whose lease that is
+ * @regrow:	and it may become one larger after that
+ * @no_scrub:	pages come back as they were left
  */
 struct scene_config {
-	bool strict, rude, may_fail, agent, kill, exchange, node;
+	bool strict, rude, may_fail, agent, kill, hangup, exchange, looks, node;
+	bool regrow, no_scrub;
 	enum snic_fetch fetch;
-	uint8_t nr_pages, log_ring, breaks;
-	uint8_t mapped[SCENE_CNODES];
+	uint8_t log_ring, breaks, shrink, gives;
+	uint8_t mapped[SCENE_CNODES], free[SCENE_CNODES];
 	unsigned int nr_chains, nr_reqs;
 	struct scene_chain_cfg chain[SCENE_CHAINS];
 	struct scene_req req[SCENE_REQS];
@@ -84,8 +96,9 @@ struct scene_state {
 	uint8_t order[SCENE_CHAINS][SCENE_REQS];	/* requests as sent */
 	bool req_sent[SCENE_REQS], req_answered[SCENE_REQS];
 	bool broken[SCENE_CHAINS], stopped[SCENE_CHAINS];
-	bool killed;
+	bool killed, hung_up, settled, shrunk, regrown, told[SCENE_CNODES];
 	uint8_t breaks;
+	uint64_t peeked;	/* SCENE_PLAIN_GATHER: seen, not cleared yet */
 	/* What each slot contains, as its CNode knows. */
 	uint8_t tag[SCENE_CNODES][SCENE_SLOTS];
 	/* The first word of the page that came last, until its answer comes. */
@@ -97,7 +110,10 @@ struct scene_state {
 enum scene_sloppy {
 	SCENE_CAREFUL,
 	SCENE_NO_HELD,		/* ask what a stopped chain held */
-	SCENE_NO_HOLES,		/* remember empty slots that the head has passed */
+	SCENE_NO_GRACE,		/* wait before a page becomes another's */
+	SCENE_RECEIVED_ONLY,	/* wait for what has been received to be done */
+	SCENE_LOOP_ONLY,	/* wait for the client queues */
+	SCENE_PLAIN_GATHER,	/* empty a slot by one atomic */
 };
 
 struct scene {
@@ -106,11 +122,14 @@ struct scene {
 	struct scene_chain chain[SCENE_CHAINS];
 	struct scene_state st;
 	struct snic *nic;
-	uint32_t pdn, ring_key;
+	struct nic *agents_nic;		/* the same, as the agent sees it */
+	uint32_t pdn, pool_key;
 	struct scene_agent *agent;
-	uint64_t *ring, *counters;	/* [0] head, [SCENE_TAIL] tail */
+	struct ring ring[SCENE_CNODES];	/* by hand: a real one is too long */
 	uint64_t *tt[SCENE_CNODES];
 	uint8_t *pool;
+	unsigned int nr_pages;
+	uint16_t owner[SCENE_PAGES];
 	void *blocks[64];
 	unsigned int nr_blocks;
 	struct explore explore;
@@ -129,27 +148,62 @@ void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
 void scene_watch(struct scene *s, void *at, size_t len);
 uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp);
 
+/* Of its pages in the pool. */
+static inline uint16_t scene_owner(unsigned int cnode)
+{
+	return cnode + 1;
+}
+
+static inline unsigned int scene_ring_len(const struct scene *s)
+{
+	return sizeof(uint64_t) << s->cfg.log_ring;
+}
+
+/* The instances of a chain that have a page each. */
+static inline unsigned int scene_registers(const struct scene *s,
+					   unsigned int chain)
+{
+	return wrc_has_register(&s->chain[chain].prog) ? SCENE_DEPTH : 0;
+}
+
+#define SCENE_AGENT_MOVES 16		/* at most */
+
 /* scene_agent.c.  Its moves, numbered from 0 on; returns how many. */
 unsigned int scene_agent_moves(const struct scene *s, uint8_t *ret_moves);
 const char *scene_agent_say(uint8_t move);
 void scene_agent_apply(struct scene *s, uint8_t move);
+/* When all chains are there. */
 void scene_agent_open(struct scene *s);
 void scene_agent_close(struct scene *s);
+/* To be called before the search. */
+void scene_agent_be(struct scene *s, enum scene_sloppy sloppy);
 /* The chain is stopped, and what it held is with the agent. */
 void scene_agent_stop(struct scene *s, unsigned int chain);
+/* What a CNode has been told of its lease. */
+uint64_t scene_agent_lease(const struct scene *s, unsigned int cnode);
 uint64_t scene_agent_hash(const struct scene *s, uint64_t h);
-/* Pages in its hands: calls see() for each. */
+/* Pages in its hands: calls see() for each, with whose it should be. */
 void scene_agent_pages(const struct scene *s, void *arg,
-		       void (*see)(void *arg, uint64_t page));
-unsigned int scene_agent_holes(const struct scene *s);
-/* NULL, or what it has found that should not be. */
-const char *scene_agent_wrong(const struct scene *s);
+		       void (*see)(void *arg, uint64_t page, uint16_t owner));
+/* Nothing is CNode 0's any more, whatever its table says. */
+bool scene_agent_collected(const struct scene *s);
+/* NULL, or what it has found that should not be; or has left undone. */
+const char *scene_agent_wrong(const struct scene *s, bool quiet);
 
 /* scene_check.c: NULL or what is broken. */
 const char *scene_wrong(struct scene *s, bool quiet);
 /* A load's page has come, and an answer. */
 void scene_brought(struct scene *s, unsigned int chain, uint64_t word);
 void scene_answered(struct scene *s, unsigned int chain, uint32_t id);
+/* Neither rude nor given up. */
+bool scene_keeps_rules(const struct scene *s, unsigned int cnode);
+/* Pages that a CNode that keeps the rules counts as used. */
+unsigned int scene_used(const struct scene *s, unsigned int cnode);
+/* Would the WQE at the head of a queue, or a request that comes now, touch a
+ * page that is not its CNode's? */
+bool scene_runs_foreign(const struct scene *s, unsigned int chain,
+			const struct snic_qp *qp);
+bool scene_takes_foreign(const struct scene *s, unsigned int chain);
 
 /* A page's first word, as stores fill it. */
 static inline uint64_t scene_word(unsigned int cnode, uint8_t tag)

@@ -1,38 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The agent in a scene: mnode/reclaim.c and its queue pair, on the scene's NIC.
+ * The agent in a scene: mnode/lend.c and its queue pair, on the scene's NIC.
  * Its session and queue objects are made by hand, without connections.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include <lend.h>
 #include <log.h>
-#include <nic-soft.h>
-#include <reclaim.h>
 #include "scene.h"
 
-#define MAX_HOLES 8
-#define DATA_LEN 256		/* of the queue's memory: tail, and all pages */
+#define DATA_LEN 256		/* of the queue's memory: counter, and all pages */
 
 enum agent_move {
 	AGENT_KILL,	/* CNode 0 is given up: all its chains are stopped */
-	AGENT_COLLECT,	/* orphans, tables and holes to the batch */
-	AGENT_DRIVE,	/* the batch one step on */
+	AGENT_COLLECT,	/* and its pages are collected */
+	AGENT_HANGUP,	/* its connections go, all at once */
+	AGENT_SETTLE,	/* and its ring is put in order */
+	AGENT_SHRINK,	/* pages of a lease are to be the other CNode's */
+	AGENT_REGROW,	/* one is to be its again */
+	AGENT_TELL_0,	/* CNode 0 is told of its larger lease */
+	AGENT_TELL_1,	/* CNode 1 */
+	AGENT_RUN,	/* the lender, one step on */
 	AGENT_WQE,	/* of its queue */
+	AGENT_PEEK,	/* SCENE_PLAIN_GATHER: into the next slot taken */
+	AGENT_CLEAR,	/* and empties it */
 };
 
 struct scene_agent {
-	struct nic *nic;
 	struct pool pool;
-	struct reclaim rc;
+	uint32_t free[SCENE_PAGES];
 	struct sess sess[SCENE_CNODES];
+	struct sess *all[SCENE_CNODES];
+	__u64 hand[SCENE_CNODES][SCENE_PAGES];
 	struct queue queue[SCENE_CHAINS];
 	struct queue *queues[SCENE_CNODES][SCENE_CHAINS][ODRP_WIRE_NR_CHAINS];
-	struct stock stock;	/* empty, and stays so */
-	uint64_t orphans[SCENE_CNODES][SCENE_CHAINS][ODRP_WIRE_NR_CHAINS];
 	struct snic_qp *qp;
 	struct snic_cq *cq;
+	struct lender lender;	/* the last: most of its pages are never used */
 };
 
 /* ---- set-up ----------------------------------------------------------------- */
@@ -40,13 +47,10 @@ struct scene_agent {
 static void make_pool(struct scene *s, struct scene_agent *a)
 {
 	a->pool = (struct pool){
-		.nic = a->nic, .pdn = s->pdn, .pages = s->cfg.nr_pages,
-		.ring_key = s->ring_key, .log_len = s->cfg.log_ring + 3,
-		.ring = (volatile __be64 *)s->ring, .head = s->counters,
-		.tail = s->counters + SCENE_TAIL,
+		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
+		.page_mem.va = s->pool, .page_key = s->pool_key,
+		.free = a->free, .owner = s->owner, .scrub = !s->cfg.exchange && !s->cfg.no_scrub,
 	};
-	assert_int_equal(pool_tail_iova(&a->pool) - pool_head_iova(&a->pool),
-			 SCENE_TAIL * sizeof(uint64_t));
 }
 
 /* Each chain has a queue number of its own. */
@@ -63,34 +67,42 @@ static void make_queues(struct scene *s, struct scene_agent *a)
 			.arena.va = ch->arena, .loop_qpn = ch->loop->qpn,
 			.client_qpn = ch->node->qpn,
 			.client_rcqn = ch->node_rcq->cqn,
+			.loop_scqn = ch->loop_scq->cqn,
+			.other_cqn = ch->node_scq->cqn,
 		};
 		a->queues[cfg->cnode][c][cfg->kind] = &a->queue[c];
+		a->sess[cfg->cnode].armed += scene_registers(s, c);
 	}
-	for (c = 0; c < SCENE_CNODES; c++)
-		a->sess[c] = (struct sess){
-			.id = c, .nr_queues = SCENE_CHAINS, .pool = &a->pool,
-			.tt = { .nr_slots = SCENE_SLOTS, .entries =
-				(volatile __be64 *)s->tt[c] },
-			.queues = a->queues[c], .orphans = a->orphans[c],
-		};
 }
 
-/* Its list must not move while states are saved and put back. */
-static void make_reclaim(struct scene *s, struct scene_agent *a)
+/* All that a CNode has is its lease. */
+static void make_session(struct scene *s, struct scene_agent *a, unsigned int c)
 {
-	struct reclaim *rc = &a->rc;
+	uint64_t has = s->cfg.mapped[c] + s->cfg.free[c];
 
-	assert_int_equal(stock_init(&a->stock, &a->pool, 0), 0);
-	assert_int_equal(reclaim_init(rc, &a->pool, &a->stock), 0);
-	rc->holes.at = calloc(MAX_HOLES, sizeof(*rc->holes.at));
-	assert_non_null(rc->holes.at);
-	rc->holes.max = MAX_HOLES;
-	a->qp = snic_qp_lookup(s->nic, rc->q.qpn);
-	a->cq = snic_cq_lookup(s->nic, rc->q.cqn);
-	scene_watch(s, rc->holes.at, MAX_HOLES * sizeof(*rc->holes.at));
-	scene_watch(s, rc->seen, sizeof(*rc->seen));
-	scene_watch(s, rc->q.mem.va, (size_t)WRC_WQE_BB << CTLQ_LOG_SQ);
-	scene_watch(s, rc->q.data, DATA_LEN);
+	a->all[c] = &a->sess[c];
+	a->sess[c] = (struct sess){
+		.id = c, .nr_queues = SCENE_CHAINS, .pool = &a->pool,
+		.owner = scene_owner(c), .ring = s->ring[c],
+		.lease = { .target = has, .ceiling = has, .granted = has },
+		.armed = a->sess[c].armed, .lent = has + a->sess[c].armed,
+		.hand = { .at = a->hand[c], .max = SCENE_PAGES },
+		.tt = { .nr_slots = SCENE_SLOTS, .entries =
+			(volatile __be64 *)s->tt[c] },
+		.queues = a->queues[c],
+	};
+}
+
+static void watch_lender(struct scene *s, struct scene_agent *a)
+{
+	struct lender *l = &a->lender;
+
+	scene_watch(s, l, offsetof(struct lender, pages[SCENE_PAGES]));
+	scene_watch(s, &l->nr, sizeof(*l) - offsetof(struct lender, nr));
+	a->qp = snic_qp_lookup(s->nic, l->q.qpn);
+	a->cq = snic_cq_lookup(s->nic, l->q.cqn);
+	scene_watch(s, l->q.mem.va, (size_t)WRC_WQE_BB << CTLQ_LOG_SQ);
+	scene_watch(s, l->q.data, DATA_LEN);
 	scene_watch(s, a->qp, sizeof(*a->qp));
 	if (a->qp->early)
 		scene_watch(s, a->qp->early, (size_t)WRC_WQE_BB << CTLQ_LOG_SQ);
@@ -102,47 +114,62 @@ static void make_reclaim(struct scene *s, struct scene_agent *a)
 void scene_agent_open(struct scene *s)
 {
 	struct scene_agent *a = calloc(1, sizeof(*a));
+	unsigned int c;
 
 	assert_non_null(a);
 	log_init(LOG_EMERG);	/* what it finds is in its counters */
-	assert_int_equal(nic_soft_adopt(s->nic, &s->nic->cfg, &a->nic), 0);
 	s->agent = a;
 	make_pool(s, a);
 	make_queues(s, a);
-	make_reclaim(s, a);
-	scene_watch(s, a, sizeof(*a));
+	for (c = 0; c < SCENE_CNODES; c++)
+		make_session(s, a, c);
+	assert_int_equal(lend_init(&a->lender, &a->pool), 0);
+	watch_lender(s, a);
+	scene_watch(s, a, offsetof(struct scene_agent, lender));
+	scene_watch(s, s->owner, sizeof(s->owner));
 }
 
 void scene_agent_close(struct scene *s)
 {
-	struct scene_agent *a = s->agent;
-
-	reclaim_fini(&a->rc);
-	stock_fini(&a->stock);
-	a->nic->ops->close(a->nic);
-	free(a);
+	lend_fini(&s->agent->lender);
+	free(s->agent);
 	s->agent = NULL;
 }
 
-/* ---- moves ------------------------------------------------------------------- */
+void scene_agent_be(struct scene *s, enum scene_sloppy sloppy)
+{
+	unsigned int c;
+
+	s->sloppy = sloppy;
+	for (c = 0; c < s->cfg.nr_chains; c++) {
+		struct queue *q = &s->agent->queue[c];
+
+		if (sloppy == SCENE_RECEIVED_ONLY)
+			q->other_cqn = q->client_rcqn;
+		if (sloppy == SCENE_LOOP_ONLY)
+			q->other_cqn = q->loop_scqn;
+	}
+}
+
+/* ---- chains that stop ----------------------------------------------------------- */
 
 void scene_agent_stop(struct scene *s, unsigned int chain)
 {
 	const struct scene_chain_cfg *cfg = &s->cfg.chain[chain];
 	struct scene_agent *a = s->agent;
+	int r;
 
 	queue_stop(&a->queue[chain]);
 	s->st.stopped[chain] = true;
+	a->queues[cfg->cnode][chain][cfg->kind] = NULL;
 	if (s->sloppy == SCENE_NO_HELD)
 		return;
-	if (reclaim_queue(&a->rc, &a->sess[cfg->cnode], chain, cfg->kind) ||
-	    a->rc.holes.max != MAX_HOLES)
+	r = lend_stopped(&a->lender, &a->sess[cfg->cnode], &a->queue[chain]);
+	if (r && r != -EPIPE)	/* a store that found nothing */
 		s->st.wrong = "the agent cannot tell what a chain held";
-	if (s->sloppy == SCENE_NO_HOLES)
-		a->rc.holes.nr = 0;
 }
 
-static void give_up(struct scene *s)
+static void stop_all(struct scene *s)
 {
 	unsigned int c;
 
@@ -153,19 +180,119 @@ static void give_up(struct scene *s)
 			scene_agent_stop(s, c);
 		s->st.broken[c] = true;
 	}
-	s->st.killed = true;
-	s->agent->sess[0].state = SESS_DYING;
-	reclaim_begin_scan(&s->agent->rc);
 }
 
-static void collect(struct scene_agent *a)
+static void give_up(struct scene *s)
+{
+	stop_all(s);
+	s->st.killed = true;
+	s->agent->sess[0].state = SESS_DYING;
+}
+
+static void settle(struct scene *s)
+{
+	struct scene_agent *a = s->agent;
+
+	if (lend_settle(&a->lender, &a->sess[0]) && !s->cfg.rude)
+		s->st.wrong = "the agent cannot fill the ring";
+	s->st.settled = true;
+}
+
+bool scene_agent_collected(const struct scene *s)
+{
+	const struct sess *sess = &s->agent->sess[0];
+
+	return s->st.killed && sess->scan == s->nr_pages;
+}
+
+static bool connection_broke(const struct scene *s)
 {
 	unsigned int c;
 
-	reclaim_found(&a->rc);
-	for (c = 0; c < SCENE_CNODES; c++)
-		reclaim_collect(&a->rc, &a->sess[c]);
+	for (c = 0; c < s->cfg.nr_chains; c++)
+		if (!s->cfg.chain[c].cnode && s->st.broken[c])
+			return true;
+	return false;
 }
+
+/* ---- pages to and fro ------------------------------------------------------------ */
+
+static void shrink(struct scene *s)
+{
+	struct scene_agent *a = s->agent;
+	struct lease *from = &a->sess[s->cfg.gives].lease;
+
+	from->target -= s->cfg.shrink;
+	from->granted = from->ceiling = from->target;
+	a->sess[!s->cfg.gives].lease.target += s->cfg.shrink;
+	s->st.shrunk = true;
+}
+
+/* A CNode that keeps the rules has confirmed the smaller one. */
+static bool may_shrink(const struct scene *s)
+{
+	unsigned int c = s->cfg.gives;
+
+	return s->cfg.shrink && !s->st.shrunk &&
+	       (!scene_keeps_rules(s, c) ||
+		scene_used(s, c) + s->cfg.shrink <= scene_agent_lease(s, c));
+}
+
+static void regrow(struct scene *s)
+{
+	s->agent->sess[s->cfg.gives].lease.target++;
+	s->st.regrown = true;
+}
+
+/* As mnode/manager.c decides. */
+static bool may_be_told(const struct scene *s, unsigned int c)
+{
+	const struct sess *to = &s->agent->sess[c];
+
+	return to->state == SESS_LIVE && to->lease.target > to->lease.granted &&
+	       s->agent->lender.sess != to && lend_about(to) >= lend_goal(to);
+}
+
+static void tell(struct scene *s, unsigned int c)
+{
+	struct lease *l = &s->agent->sess[c].lease;
+
+	l->granted = l->ceiling = l->target;
+	s->st.told[c] = true;
+}
+
+uint64_t scene_agent_lease(const struct scene *s, unsigned int cnode)
+{
+	return s->agent->sess[cnode].lease.granted;
+}
+
+static void run(struct scene *s)
+{
+	struct scene_agent *a = s->agent;
+	unsigned int c;
+
+	lend_run(&a->lender, a->all, SCENE_CNODES);
+	for (c = 0; c < s->cfg.nr_chains && s->sloppy == SCENE_NO_GRACE; c++)
+		a->queue[c].marked = false;
+}
+
+static volatile __be64 *taken_slot(const struct sess *s)
+{
+	return &s->ring.slot[ring_index(s->ring.log_len, s->taken)];
+}
+
+static void clear(struct scene *s)
+{
+	struct sess *sess = &s->agent->sess[0];
+
+	*taken_slot(sess) = 0;
+	sess->hand.at[sess->hand.nr++] = s->st.peeked;
+	sess->taken = ring_advance(sess->ring.log_len, sess->taken, 1);
+	sess->nr_taken--;
+	s->st.peeked = 0;
+}
+
+/* ---- moves ------------------------------------------------------------------- */
 
 void scene_agent_apply(struct scene *s, uint8_t move)
 {
@@ -176,53 +303,119 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 		give_up(s);
 		break;
 	case AGENT_COLLECT:
-		collect(a);
+		lend_collect(&a->lender, &a->sess[0]);
 		break;
-	case AGENT_DRIVE:
-		reclaim_run(&a->rc);
+	case AGENT_HANGUP:
+		stop_all(s);
+		s->st.hung_up = true;
+		break;
+	case AGENT_SETTLE:
+		settle(s);
+		break;
+	case AGENT_SHRINK:
+		shrink(s);
+		break;
+	case AGENT_REGROW:
+		regrow(s);
+		break;
+	case AGENT_TELL_0:
+	case AGENT_TELL_1:
+		tell(s, move - AGENT_TELL_0);
+		break;
+	case AGENT_RUN:
+		run(s);
+		break;
+	case AGENT_WQE:
+		snic_sq_run_qp(a->qp);
+		break;
+	case AGENT_PEEK:
+		s->st.peeked = be64toh(*taken_slot(&a->sess[0]));
 		break;
 	default:
-		snic_sq_run_qp(a->qp);
+		clear(s);
 	}
 }
 
-static bool may_collect(const struct scene_agent *a)
+static bool all_passed(const struct sess *s)
 {
-	const struct reclaim *rc = &a->rc;
-	size_t i;
+	unsigned int n, c;
+	struct queue *q;
 
-	if (rc->state != RECLAIM_IDLE)
-		return false;
-	for (i = 0; i < SCENE_CNODES; i++)
-		if (a->sess[i].nr_orphans ||
-		    (a->sess[i].state == SESS_DYING &&
-		     a->sess[i].scan < a->sess[i].tt.nr_slots))
-			return true;
-	for (i = 0; i < rc->holes.nr; i++)
-		if (a->pool.ring[ring_index(a->pool.log_len, rc->holes.at[i])])
-			return true;
-	return false;
+	sess_for_each_queue(s, n, c, q)
+		if (!queue_passed(q))
+			return false;
+	return true;
 }
 
-/* It has something to do that does not wait for the NIC. */
-static bool may_drive(const struct scene_agent *a)
+/* There is something to do for it that does not wait for others. */
+static bool has_work(const struct scene_agent *a, const struct sess *s)
 {
-	if (a->rc.state == RECLAIM_IDLE)
-		return a->rc.nr;
-	return a->cq->ci != a->cq->count;
+	uint64_t there = ring_pages(&s->ring);
+	uint64_t about = lend_about(s), goal = lend_goal(s);
+
+	if (s->state != SESS_LIVE)
+		return false;
+	if (s->nr_taken)
+		return *taken_slot(s);
+	if (about < goal)
+		return s->hand.nr || a->pool.nr_free;
+	if (about > goal)
+		return there && there <= ring_slots(s->ring.log_len) / 2;
+	return s->hand.nr && (!s->hand.waiting || all_passed(s));
+}
+
+static bool may_run(const struct scene *s)
+{
+	const struct scene_agent *a = s->agent;
+
+	if (a->lender.state != LEND_IDLE)
+		return a->cq->ci != a->cq->count;
+	if (s->sloppy == SCENE_PLAIN_GATHER && a->sess[0].nr_taken)
+		return false;
+	return has_work(a, &a->sess[0]) || has_work(a, &a->sess[1]);
+}
+
+/* For the whole life of CNode 0. */
+static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
+{
+	const struct scene_agent *a = s->agent;
+	bool free = a->lender.sess != &a->sess[0];
+	unsigned int n = 0;
+
+	if (may_shrink(s))
+		ret_moves[n++] = AGENT_SHRINK;
+	if (s->st.killed) {
+		if (free && !scene_agent_collected(s))
+			ret_moves[n++] = AGENT_COLLECT;
+		return n;
+	}
+	if (s->cfg.kill)
+		ret_moves[n++] = AGENT_KILL;
+	if (s->cfg.hangup && !s->st.hung_up && connection_broke(s))
+		ret_moves[n++] = AGENT_HANGUP;
+	if (s->st.hung_up && !s->st.settled && free)
+		ret_moves[n++] = AGENT_SETTLE;
+	if (s->cfg.regrow && s->st.shrunk && !s->st.regrown)
+		ret_moves[n++] = AGENT_REGROW;
+	return n;
 }
 
 unsigned int scene_agent_moves(const struct scene *s, uint8_t *ret_moves)
 {
 	const struct scene_agent *a = s->agent;
-	unsigned int n = 0;
+	unsigned int n = moves_of_life(s, ret_moves);
+	bool peeks = s->sloppy == SCENE_PLAIN_GATHER && a->sess[0].nr_taken;
 
-	if (s->cfg.kill && !s->st.killed)
-		ret_moves[n++] = AGENT_KILL;
-	if (may_collect(a))
-		ret_moves[n++] = AGENT_COLLECT;
-	if (may_drive(a))
-		ret_moves[n++] = AGENT_DRIVE;
+	if (may_be_told(s, 0))
+		ret_moves[n++] = AGENT_TELL_0;
+	if (may_be_told(s, 1))
+		ret_moves[n++] = AGENT_TELL_1;
+	if (may_run(s))
+		ret_moves[n++] = AGENT_RUN;
+	if (peeks && s->st.peeked)
+		ret_moves[n++] = AGENT_CLEAR;
+	else if (peeks && *taken_slot(&a->sess[0]))
+		ret_moves[n++] = AGENT_PEEK;
 	if (a->qp->on_run_queue && a->qp->sq_ci != a->qp->sq_limit)
 		ret_moves[n++] = AGENT_WQE;
 	return n;
@@ -231,8 +424,18 @@ unsigned int scene_agent_moves(const struct scene *s, uint8_t *ret_moves)
 const char *scene_agent_say(uint8_t move)
 {
 	static const char *const name[] = {
-		[AGENT_KILL] = "gives CNode 0 up", [AGENT_COLLECT] = "collects",
-		[AGENT_DRIVE] = "drives its batch", [AGENT_WQE] = "one WQE",
+		[AGENT_KILL] = "gives CNode 0 up",
+		[AGENT_COLLECT] = "collects its pages",
+		[AGENT_HANGUP] = "CNode 0 hangs up",
+		[AGENT_SETTLE] = "puts its ring in order",
+		[AGENT_SHRINK] = "changes the leases",
+		[AGENT_REGROW] = "changes a lease again",
+		[AGENT_TELL_0] = "tells CNode 0",
+		[AGENT_TELL_1] = "tells CNode 1",
+		[AGENT_RUN] = "a step of the lender",
+		[AGENT_WQE] = "one WQE",
+		[AGENT_PEEK] = "looks into a slot",
+		[AGENT_CLEAR] = "empties a slot",
 	};
 
 	return name[move];
@@ -240,71 +443,115 @@ const char *scene_agent_say(uint8_t move)
 
 /* ---- its state ----------------------------------------------------------------- */
 
+static uint64_t hash_lender(const struct scene_agent *a, uint64_t h)
+{
+	const struct lender *l = &a->lender;
+	uint64_t v[] = {
+		l->state, l->sess ? l->sess->owner : 0, l->nr, l->head,
+		l->next % SCENE_CNODES, l->nr_foreign, l->q.next,
+		l->q.outstanding, a->cq->count, a->cq->ci,
+	};
+
+	if (l->state == LEND_IDLE)	/* what is left of the last piece of work */
+		v[2] = v[3] = 0;
+	h = explore_mix(h, v, sizeof(v));
+	if (l->state == LEND_IDLE)
+		return h;
+	h = explore_mix(h, l->pages, l->nr * sizeof(l->pages[0]));
+	return explore_mix(h, l->q.data, DATA_LEN);
+}
+
+static uint64_t hash_session(const struct sess *s, uint64_t h)
+{
+	uint64_t v[] = {
+		s->state, s->scan, s->lent, s->armed, s->nr_taken,
+		s->nr_taken ? s->taken : 0, s->lease.target, s->lease.granted,
+		s->hand.nr, s->hand.waiting,
+	};
+	unsigned int n, c;
+	struct queue *q;
+
+	h = explore_mix(h, v, sizeof(v));
+	h = explore_mix(h, s->hand.at, s->hand.nr * sizeof(s->hand.at[0]));
+	if (!s->hand.waiting)	/* marked anew, with the next grace period */
+		return h;
+	sess_for_each_queue(s, n, c, q)
+		h = explore_mix(h, &(uint64_t){ q->marked ? 1 + q->mark : 0 },
+				sizeof(uint64_t));
+	return h;
+}
+
+/* What the agent counts in one. */
+static uint64_t hash_cq(const struct scene *s, const struct snic_cq *cq,
+			uint64_t h)
+{
+	struct nic_cq_info info;
+
+	assert_int_equal(s->agents_nic->ops->cq_info(s->agents_nic, cq->cqn,
+						     &info), 0);
+	return explore_mix(h, &(uint64_t){ info.written |
+					   (uint64_t)info.errors << 32 },
+			   sizeof(uint64_t));
+}
+
 uint64_t scene_agent_hash(const struct scene *s, uint64_t h)
 {
 	const struct scene_agent *a = s->agent;
-	const struct reclaim *rc = &a->rc;
-	uint64_t v[] = {
-		rc->state, rc->nr, rc->nr_dest, rc->put, rc->nr_runs,
-		rc->holes.nr, rc->nr_double, rc->nr_foreign, rc->q.next,
-		rc->q.outstanding, a->cq->count, a->cq->ci,
-		a->sess[0].state, a->sess[0].scan,
-	};
-	unsigned int i;
+	unsigned int c;
 
-	h = explore_mix(h, v, sizeof(v));
-	h = explore_mix(h, rc->pages, rc->nr * sizeof(rc->pages[0]));
-	h = explore_mix(h, rc->dest, rc->nr_dest * sizeof(rc->dest[0]));
-	for (i = 0; i < rc->nr_runs; i++)
-		h = explore_mix(h, &(uint64_t){ rc->run[i] }, sizeof(uint64_t));
-	h = explore_mix(h, rc->holes.at,
-			rc->holes.nr * sizeof(rc->holes.at[0]));
-	h = explore_mix(h, rc->seen, sizeof(*rc->seen));
-	h = explore_mix(h, a->orphans, sizeof(a->orphans));
-	h = explore_mix(h, rc->q.data, DATA_LEN);
+	h = hash_lender(a, h);
+	h = explore_mix(h, &(uint64_t){ a->pool.nr_free }, sizeof(uint64_t));
+	for (c = 0; c < a->pool.nr_free; c++)
+		h = explore_mix(h, &(uint64_t){ a->pool.free[c] },
+				sizeof(uint64_t));
+	h = explore_mix(h, s->owner, sizeof(s->owner));
+	for (c = 0; c < SCENE_CNODES; c++)
+		h = hash_session(&a->sess[c], h);
+	for (c = 0; c < s->cfg.nr_chains; c++) {
+		h = hash_cq(s, s->chain[c].node_scq, h);
+		h = hash_cq(s, s->chain[c].node_rcq, h);
+	}
 	return scene_mix_qp(h, a->qp);
 }
 
-/* Pages of the batch whose WRITE has been executed. */
-static unsigned int written(const struct scene_agent *a)
-{
-	const struct reclaim *rc = &a->rc;
-	unsigned int n = rc->put, left, i;
-
-	if (rc->state != RECLAIM_PUT)
-		return 0;
-	left = (uint16_t)(a->qp->sq_limit - a->qp->sq_ci);
-	for (i = 0; i + left < rc->nr_runs; i++)
-		n += rc->run[i];
-	return n;
-}
+/* ---- what it has, and what is wrong ------------------------------------------------- */
 
 void scene_agent_pages(const struct scene *s, void *arg,
-		       void (*see)(void *arg, uint64_t page))
+		       void (*see)(void *arg, uint64_t page, uint16_t owner))
 {
 	const struct scene_agent *a = s->agent;
-	unsigned int c, n, kind, i;
+	unsigned int c, i;
 
-	for (i = written(a); i < a->rc.nr; i++)
-		see(arg, a->rc.pages[i]);
-	for (c = 0; c < SCENE_CNODES; c++)
-		for (n = 0; n < SCENE_CHAINS; n++)
-			for (kind = 0; kind < ODRP_WIRE_NR_CHAINS; kind++)
-				see(arg, a->orphans[c][n][kind]);
+	for (i = 0; i < a->pool.nr_free; i++)
+		see(arg, page_addr(a->pool.free[i]), POOL_NOBODY);
+	for (c = scene_agent_collected(s); c < SCENE_CNODES; c++)
+		for (i = 0; i < a->sess[c].hand.nr; i++)
+			see(arg, a->sess[c].hand.at[i], scene_owner(c));
 }
 
-unsigned int scene_agent_holes(const struct scene *s)
+/* When all is done, each has what it was lent; but who breaks the rules, or
+ * whose chains fail, may owe pages. */
+static const char *left_undone(const struct scene *s)
 {
-	return s->agent->rc.holes.nr;
+	const struct scene_agent *a = s->agent;
+	unsigned int c;
+
+	if (s->st.killed && a->sess[0].lent)
+		return "the agent: pages of a CNode that is gone";
+	if (s->cfg.rude || s->cfg.may_fail || s->cfg.regrow)
+		return NULL;
+	for (c = s->st.killed; c < SCENE_CNODES; c++)
+		if (lend_about(&a->sess[c]) != lend_goal(&a->sess[c]) ||
+		    a->sess[c].hand.nr)
+			return "the agent: a ring that is not as it should be";
+	return NULL;
 }
 
-const char *scene_agent_wrong(const struct scene *s)
+const char *scene_agent_wrong(const struct scene *s, bool quiet)
 {
-	const struct reclaim *rc = &s->agent->rc;
-
-	if (rc->nr_double || rc->nr_foreign)
-		return "the agent found a page twice, or what is no page";
+	if (s->agent->lender.nr_foreign)
+		return "the agent found what is not its CNode's page";
 	if (s->agent->qp->state == SNIC_QP_ERR)
 		return "the agent's queue failed";
-	return NULL;
+	return quiet ? left_undone(s) : NULL;
 }

@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What must hold in every state of a scene: I1, I3, I5, I6. */
+/* What must hold in every state of a scene: I1, I2, I3, I5, I6. */
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
 
-/* ---- I1: every page in one place --------------------------------------------- */
+/* ---- I1, I2: every page in one place, which is its CNode's ---------------------- */
 
 struct count {
 	const struct scene *s;
 	uint8_t seen[SCENE_PAGES];
-	bool foreign;
+	bool foreign, anothers;
 };
 
-static void see(void *arg, uint64_t page)
+static void see(void *arg, uint64_t addr, uint16_t owner)
 {
-	uint64_t nr = (page - WRC_POOL_IOVA) / PAGE;
 	struct count *c = arg;
+	uint64_t page;
 
-	if (!page)
+	if (!addr)
 		return;
-	if (page % PAGE || nr >= c->s->cfg.nr_pages)
+	if (!page_index(addr, c->s->nr_pages, &page)) {
 		c->foreign = true;
-	else
-		c->seen[nr]++;
+		return;
+	}
+	c->seen[page]++;
+	c->anothers |= c->s->owner[page] != owner;
 }
 
 /* wrc_held_of() is exact between any two WQEs. */
-static void see_chain(struct count *c, const struct scene_chain *ch)
+static void see_chain(struct count *c, const struct scene_chain *ch,
+		      uint16_t owner)
 {
 	struct wrc_held held;
 	unsigned int i;
@@ -36,22 +39,33 @@ static void see_chain(struct count *c, const struct scene_chain *ch)
 				ch->loop->sq_ci, i, &held))
 			c->foreign = true;
 		else
-			see(c, held.page);
+			see(c, held.page, owner);
 }
 
+static void see_cnode(struct count *n, unsigned int cnode)
+{
+	uint16_t owner = scene_owner(cnode);
+	const struct scene *s = n->s;
+	unsigned int i;
+
+	for (i = 0; i < 1u << s->cfg.log_ring; i++)
+		see(n, be64toh(s->ring[cnode].slot[i]), owner);
+	for (i = 0; i < SCENE_SLOTS; i++)
+		see(n, be64toh(s->tt[cnode][i]), owner);
+	for (i = 0; i < s->cfg.nr_chains; i++)
+		if (s->cfg.chain[i].cnode == cnode &&
+		    (!s->agent || !s->st.stopped[i]))
+			see_chain(n, &s->chain[i], owner);
+}
+
+/* What a CNode that is gone has left in its memory is nothing any more. */
 static void see_all(struct count *n)
 {
 	const struct scene *s = n->s;
-	unsigned int c, i;
+	unsigned int c = s->agent && scene_agent_collected(s);
 
-	for (i = 0; i < 1u << s->cfg.log_ring; i++)
-		see(n, be64toh(s->ring[i]));
-	for (c = 0; c < SCENE_CNODES; c++)
-		for (i = 0; i < SCENE_SLOTS; i++)
-			see(n, be64toh(s->tt[c][i]));
-	for (c = 0; c < s->cfg.nr_chains; c++)
-		if (!s->agent || !s->st.stopped[c])
-			see_chain(n, &s->chain[c]);
+	for (; c < SCENE_CNODES; c++)
+		see_cnode(n, c);
 	if (s->agent)
 		scene_agent_pages(s, n, see);
 }
@@ -64,35 +78,38 @@ static const char *wrong_places(const struct scene *s)
 	see_all(&n);
 	if (n.foreign)
 		return "I1: something that is no page";
-	for (i = 0; i < s->cfg.nr_pages; i++) {
+	for (i = 0; i < s->nr_pages; i++) {
 		if (n.seen[i] > 1)
 			return "I1: a page in two places";
-		/* Who breaks the rules may drop pages: the agent finds them. */
-		if (!n.seen[i] && !s->cfg.rude)
+		/* Who breaks the rules may drop his own. */
+		if (!n.seen[i] && !(s->cfg.rude &&
+				    s->owner[i] == scene_owner(0)))
 			return "I1: a page in no place";
 	}
-	return NULL;
+	return n.anothers ? "I2: a page in a place of another's" : NULL;
 }
 
 /*
  * When nothing moves: the free pages stand from head to tail without a gap, so
- * that the next stores find them; while holes are left over there are none.
+ * that the next stores find them.  A store that has met an empty slot leaves a
+ * disorder that lasts until the CNode's next connection.
  */
-static const char *wrong_order(const struct scene *s)
+static const char *wrong_order(const struct scene *s, unsigned int cnode)
 {
+	const struct ring *ring = &s->ring[cnode];
 	unsigned int slots = 1u << s->cfg.log_ring, nr = 0, i;
-	unsigned int holes = scene_agent_holes(s);
-	uint64_t head = s->counters[0] / sizeof(uint64_t);
-	uint64_t tail = s->counters[SCENE_TAIL] / sizeof(uint64_t);
+	uint64_t head = ring_index(ring->log_len, *ring->head);
+	uint64_t tail = ring_index(ring->log_len, *ring->tail);
 
+	if (cnode == 0 ? s->st.killed || (s->cfg.may_fail && !s->st.settled) :
+			 s->cfg.may_fail)
+		return NULL;
 	for (i = 0; i < slots; i++)
-		nr += s->ring[i] != 0;
-	if (nr && holes)
-		return "the ring: free pages behind a hole";
-	if ((head + nr - tail - holes) % slots)
+		nr += ring->slot[i] != 0;
+	if ((head + nr - tail) % slots)
 		return "the ring: head and tail are not as far as its pages";
 	for (i = 0; i < nr; i++)
-		if (!s->ring[(head + i) % slots])
+		if (!ring->slot[(head + i) % slots])
 			return "the ring: a gap";
 	return NULL;
 }
@@ -114,9 +131,28 @@ static bool at_rest(const struct scene *s, unsigned int cnode,
 	return true;
 }
 
-static bool keeps_rules(const struct scene *s, unsigned int cnode)
+bool scene_keeps_rules(const struct scene *s, unsigned int cnode)
 {
 	return cnode != 0 || (!s->cfg.rude && !s->st.killed);
+}
+
+/* A store counts when it is asked for, a page that is freed until the answer. */
+unsigned int scene_used(const struct scene *s, unsigned int cnode)
+{
+	unsigned int n = s->cfg.mapped[cnode], i;
+
+	for (i = 0; i < s->cfg.nr_reqs; i++) {
+		const struct scene_chain_cfg *c =
+			&s->cfg.chain[s->cfg.req[i].chain];
+
+		if (c->cnode != cnode)
+			continue;
+		if (c->kind == ODRP_WIRE_UNMAPPED_STORE)
+			n += s->st.req_sent[i];
+		else if (c->kind == ODRP_WIRE_INVALIDATE)
+			n -= s->st.req_answered[i];
+	}
+	return n;
 }
 
 static const char *wrong_slot(const struct scene *s, unsigned int cnode,
@@ -141,7 +177,7 @@ static const char *wrong_contents(const struct scene *s)
 
 	for (c = 0; c < SCENE_CNODES; c++)
 		for (i = 0; !why && i < SCENE_SLOTS; i++)
-			if (keeps_rules(s, c) && at_rest(s, c, i))
+			if (scene_keeps_rules(s, c) && at_rest(s, c, i))
 				why = wrong_slot(s, c, i);
 	return why;
 }
@@ -149,7 +185,7 @@ static const char *wrong_contents(const struct scene *s)
 static void loaded(struct scene *s, unsigned int cnode, uint8_t slot,
 		   uint64_t word)
 {
-	if (keeps_rules(s, cnode)) {
+	if (scene_keeps_rules(s, cnode)) {
 		if (word != scene_word(cnode, s->st.tag[cnode][slot]))
 			s->st.wrong = "I5: a load brought something else";
 	}
@@ -251,6 +287,54 @@ static const char *wrong_touch(const struct scene_chain *ch)
 	return NULL;
 }
 
+/* ---- I3 of all: pages that are touched are the CNode's ---------------------------- */
+
+static bool is_foreign(const struct scene *s, unsigned int chain,
+		       uint64_t addr)
+{
+	uint64_t page;
+
+	return page_index(addr & ~(uint64_t)(PAGE - 1), s->nr_pages, &page) &&
+	       s->owner[page] != scene_owner(s->cfg.chain[chain].cnode);
+}
+
+bool scene_runs_foreign(const struct scene *s, unsigned int chain,
+			const struct snic_qp *qp)
+{
+	uint8_t raw[sizeof(qp->sq_raw)];
+	struct snic_wqe w;
+	unsigned int i;
+
+	if (qp->sq_stage == SNIC_SQ_IDLE)
+		snic_sq_read(qp, qp->sq_ci, raw, sizeof(raw));
+	else
+		memcpy(raw, qp->sq_raw, sizeof(raw));
+	w.rkey = 0;
+	if (snic_wqe_decode(raw, qp->sq_ci, &w))
+		return false;
+	for (i = 0; i < w.nr_sge; i++)
+		if (w.sge[i].lkey == s->pool_key &&
+		    is_foreign(s, chain, w.sge[i].addr))
+			return true;
+	return w.rkey == s->pool_key && is_foreign(s, chain, w.raddr);
+}
+
+bool scene_takes_foreign(const struct scene *s, unsigned int chain)
+{
+	const struct snic_qp *qp = s->chain[chain].node;
+	unsigned int slot = qp->rq_ci & ((1u << qp->attr.log_rq) - 1);
+	size_t len = 1u << qp->attr.log_rq_stride;
+	const struct wrc_wqe_data *data = (const void *)
+		((const uint8_t *)qp->attr.rq + slot * len);
+	unsigned int i;
+
+	for (i = 0; i < len / sizeof(*data); i++)
+		if (be32toh(data[i].lkey) == s->pool_key &&
+		    is_foreign(s, chain, be64toh(data[i].addr)))
+			return true;
+	return false;
+}
+
 /* ---- I6: nothing runs that has not been asked for ------------------------------ */
 
 static const char *wrong_progress(const struct scene *s, unsigned int c)
@@ -281,7 +365,8 @@ static const char *wrong_rest(const struct scene *s)
 			continue;
 		if (s->st.req_sent[i])
 			return "a request gets no answer";
-		if (!s->cfg.breaks && !s->cfg.may_fail && !s->cfg.kill)
+		if (!s->cfg.breaks && !s->cfg.may_fail && !s->cfg.kill &&
+		    !s->cfg.regrow)
 			return "a request cannot be sent";
 	}
 	return NULL;
@@ -303,11 +388,11 @@ const char *scene_wrong(struct scene *s, bool quiet)
 		if (!why)
 			why = wrong_touch(&s->chain[c]);
 	}
-	if (!why && s->agent)
-		why = scene_agent_wrong(s);
 	if (!why && quiet)
 		why = wrong_rest(s);
-	if (!why && quiet && s->agent)
-		why = wrong_order(s);
+	for (c = 0; !why && quiet && s->agent && c < SCENE_CNODES; c++)
+		why = wrong_order(s, c);
+	if (!why && s->agent)
+		why = scene_agent_wrong(s, quiet);
 	return why;
 }

@@ -88,14 +88,14 @@ void holds_both(struct scene_config *cfg, const char *name)
 /* ---- scenes ------------------------------------------------------------------- */
 
 const struct scene_config one_slot_scene = {
-	.nr_pages = 2, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
+	.free = { 2 }, .log_ring = 2, .nr_chains = 4, .nr_reqs = 6,
 	.chain = { { UNMAPPED, 0 }, { MAPPED, 0 }, { LOAD, 0 }, { FREE, 0 } },
 	.req = { { 0, 0, 1 }, { 2, 0 }, { 1, 0, 2 }, { 2, 0 }, { 3, 0 },
 		 { 0, 0, 3 } },
 };
 
 const struct scene_config second_lap_scene = {
-	.nr_pages = 2, .log_ring = 2, .mapped = { 2, 0 },
+	.log_ring = 2, .mapped = { 2 },
 	.nr_chains = 2, .nr_reqs = 10,
 	.chain = { { LOAD, 0 }, { MAPPED, 0 } },
 	.req = { { 0, 0 }, { 1, 1, 1 }, { 0, 0 }, { 1, 1, 2 },
@@ -104,16 +104,16 @@ const struct scene_config second_lap_scene = {
 };
 
 const struct scene_config breaks_scene = {
-	.nr_pages = 3, .log_ring = 2, .mapped = { 0, 1 }, .breaks = 1,
+	.free = { 2 }, .log_ring = 2, .mapped = { 1 }, .breaks = 1,
 	.nr_chains = 2, .nr_reqs = 3,
-	.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-	.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 } },
+	.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+	.req = { { 0, 1, 1 }, { 1, 0 }, { 0, 2, 2 } },
 };
 
 struct scene_config one_breaks(enum odrp_wire_chain kind)
 {
 	struct scene_config cfg = {
-		.nr_pages = 4, .log_ring = 2, .mapped = { 2, 0 },
+		.free = { 2 }, .log_ring = 2, .mapped = { 2 },
 		.breaks = 1, .nr_chains = 1, .nr_reqs = 3,
 		.chain = { { kind, 0 } },
 		.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 0, 3 } },
@@ -121,16 +121,15 @@ struct scene_config one_breaks(enum odrp_wire_chain kind)
 
 	if (kind == UNMAPPED) {
 		cfg.mapped[0] = 0;
+		cfg.free[0] = 4;
 		cfg.req[2].slot = 2;
 	}
 	return cfg;
 }
 
-struct scene_config exchanged(struct scene_config cfg,
-				     unsigned int nr_pages)
+struct scene_config exchanged(struct scene_config cfg)
 {
 	cfg.exchange = true;
-	cfg.nr_pages = nr_pages;
 	return cfg;
 }
 

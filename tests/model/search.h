@@ -23,11 +23,11 @@ void fails(const struct scene_config *cfg, const char *name,
 extern const struct scene_config one_slot_scene;
 /* More than a lap of the instances, as many at once as there may be. */
 extern const struct scene_config second_lap_scene;
-/* Two CNodes, and a connection that breaks; the same with one chain. */
+/* A store and a free, and a connection that breaks; the same with one chain. */
 extern const struct scene_config breaks_scene;
 struct scene_config one_breaks(enum odrp_wire_chain kind);
 /* The same with page exchange, whose instances have pages. */
-struct scene_config exchanged(struct scene_config cfg, unsigned int nr_pages);
+struct scene_config exchanged(struct scene_config cfg);
 
 /* The first instruction with that opcode. */
 unsigned int find(const struct wrc_prog *prog, __u8 op);

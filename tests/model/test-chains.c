@@ -11,14 +11,14 @@
 #include <cmocka.h>
 #include "search.h"
 
-/* ---- head and tail ------------------------------------------------------------- */
+/* ---- head and tail: two queues of one CNode --------------------------------------- */
 
 static void store_against_store(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 4, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 0, 1, 3 }, { 1, 1, 4 } },
+		.free = { 4 }, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 2, 2 }, { 0, 1, 3 }, { 1, 3, 4 } },
 	};
 
 	holds_both(&cfg, "store/store");
@@ -27,10 +27,10 @@ static void store_against_store(void **state)
 static void free_against_free(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 4, .log_ring = 3, .mapped = { 2, 2 },
+		.log_ring = 3, .mapped = { 4 },
 		.nr_chains = 2, .nr_reqs = 4,
-		.chain = { { FREE, 0 }, { FREE, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 1, 1 } },
+		.chain = { { FREE, 0 }, { FREE, 0 } },
+		.req = { { 0, 0 }, { 1, 2 }, { 0, 1 }, { 1, 3 } },
 	};
 
 	holds_both(&cfg, "free/free");
@@ -39,10 +39,10 @@ static void free_against_free(void **state)
 static void store_against_free(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 2, .mapped = { 0, 2 },
+		.free = { 1 }, .log_ring = 2, .mapped = { 2 },
 		.nr_chains = 2, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 1, 1 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 2, 1 }, { 1, 0 }, { 1, 1 } },
 	};
 
 	holds_both(&cfg, "store/free");
@@ -52,10 +52,10 @@ static void store_against_free(void **state)
 static void empty_ring(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 1, .log_ring = 2, .mapped = { 0, 1 },
+		.log_ring = 2, .mapped = { 1 },
 		.may_fail = true, .nr_chains = 2, .nr_reqs = 2,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 1, 1 }, { 1, 0 } },
 	};
 
 	holds_both(&cfg, "empty ring");
@@ -114,23 +114,40 @@ static void reclaimed(void **state)
 	holds_both(&cfg, "reclaimed");
 }
 
-/* The store fails on an empty slot, which the invalidate fills later. */
-static void hole(void **state)
+/*
+ * The store fails on an empty slot, which the invalidate fills later.  With its
+ * next connection the CNode has a ring in order.
+ */
+static void overtaken(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 1, .log_ring = 3, .mapped = { 0, 1 },
-		.may_fail = true, .agent = true, .nr_chains = 3, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 2, 1, 2 } },
+		.log_ring = 3, .mapped = { 1 },
+		.may_fail = true, .agent = true, .hangup = true,
+		.nr_chains = 3, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 2, 2 } },
 	};
 
-	holds_both(&cfg, "hole");
+	holds_both(&cfg, "overtaken");
+}
+
+static void hung_up(void **state)
+{
+	struct scene_config cfg = breaks_scene;
+
+	cfg.log_ring = 3;
+	cfg.agent = cfg.hangup = true;
+	holds_both(&cfg, "hung up");
+	if (!nightly())
+		return;
+	cfg = exchanged(cfg);
+	holds_both(&cfg, "exchange: hung up");
 }
 
 static void given_up(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 3, .mapped = { 1, 0 },
+		.free = { 1, 1 }, .log_ring = 3, .mapped = { 1 },
 		.agent = true, .kill = true, .nr_chains = 3, .nr_reqs = 3,
 		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
 		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0, 2 } },
@@ -143,15 +160,54 @@ static void given_up(void **state)
 		holds_both(&cfg, "given up");
 }
 
+/* ---- pages that become another CNode's -------------------------------------------- */
+
+/* CNode 0 frees what it is to give, and CNode 1 uses it. */
+static struct scene_config shrink_scene(void)
+{
+	struct scene_config cfg = {
+		.free = { 1 }, .log_ring = 3, .mapped = { 1 },
+		.agent = true, .strict = true, .fetch = SNIC_FETCH_EARLY,
+		.shrink = 1, .nr_chains = 3, .nr_reqs = 3,
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7, .later = true } },
+	};
+
+	return cfg;
+}
+
+static void lent_on(void **state)
+{
+	struct scene_config cfg = shrink_scene();
+
+	holds(&cfg, "lent on");
+	cfg.chain[0].kind = UNMAPPED;
+	cfg.req[0] = (struct scene_req){ 0, 1, 3 };
+	holds(&cfg, "lent on, store");
+}
+
+/* It is told of a larger lease when the pages are in its ring again. */
+static void lent_back(void **state)
+{
+	struct scene_config cfg = {
+		.free = { 2 }, .log_ring = 3, .agent = true,
+		.shrink = 1, .regrow = true, .nr_chains = 1, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 } },
+		.req = { { 0, 0, 1 }, { 0, 1, 2, .later = true } },
+	};
+
+	holds_both(&cfg, "lent back");
+}
+
 /* ---- more at once ---------------------------------------------------------------------- */
 
 static void three_queues(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 4, .log_ring = 3, .mapped = { 1, 1 },
+		.free = { 2 }, .log_ring = 3, .mapped = { 2 },
 		.nr_chains = 3, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { FREE, 1 } },
-		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0 }, { 1, 1 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { FREE, 0 } },
+		.req = { { 0, 2, 1 }, { 1, 0 }, { 2, 1 }, { 1, 2 } },
 	};
 
 	holds_both(&cfg, "three queues");
@@ -160,11 +216,11 @@ static void three_queues(void **state)
 static void four_queues(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 5, .log_ring = 3, .mapped = { 1, 1 },
+		.free = { 3 }, .log_ring = 3, .mapped = { 2 },
 		.nr_chains = 4, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 1 },
-			   { FREE, 1 } },
-		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 1, 2 }, { 3, 0 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 0 },
+			   { FREE, 0 } },
+		.req = { { 0, 2, 1 }, { 1, 0 }, { 2, 3, 2 }, { 3, 1 } },
 	};
 
 	if (!nightly())
@@ -182,10 +238,10 @@ static void four_queues(void **state)
 static void freed_twice(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 2, .mapped = { 1, 1 }, .rude = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 2 }, .rude = true,
 		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { FREE, 0 }, { FREE, 0 }, { FREE, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 2, 0 } },
+		.chain = { { FREE, 0 }, { FREE, 0 }, { FREE, 0 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 1 } },
 	};
 
 	holds_both(&cfg, "freed twice");
@@ -207,12 +263,27 @@ static void no_gate(struct scene *s)
 
 static void no_held(struct scene *s)
 {
-	s->sloppy = SCENE_NO_HELD;
+	scene_agent_be(s, SCENE_NO_HELD);
 }
 
-static void no_holes(struct scene *s)
+static void no_grace(struct scene *s)
 {
-	s->sloppy = SCENE_NO_HOLES;
+	scene_agent_be(s, SCENE_NO_GRACE);
+}
+
+static void received_only(struct scene *s)
+{
+	scene_agent_be(s, SCENE_RECEIVED_ONLY);
+}
+
+static void loop_only(struct scene *s)
+{
+	scene_agent_be(s, SCENE_LOOP_ONLY);
+}
+
+static void plain_gather(struct scene *s)
+{
+	scene_agent_be(s, SCENE_PLAIN_GATHER);
 }
 
 /* The gate's count, which the request brings, goes to the instance's end. */
@@ -233,31 +304,21 @@ static void wide_gate(struct scene *s)
 static void finds(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 3, .log_ring = 2, .mapped = { 1, 1 }, .strict = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 2 }, .strict = true,
 		.nr_chains = 2, .nr_reqs = 2,
-		.chain = { { FREE, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0 }, { 1, 1, 1 } },
+		.chain = { { FREE, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 2, 1 } },
 	};
 	struct scene_config lone = {
-		.nr_pages = 3, .log_ring = 2, .breaks = 1,
+		.free = { 3 }, .log_ring = 2, .breaks = 1,
 		.nr_chains = 1, .nr_reqs = 1,
 		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
-	};
-
-	struct scene_config empty = {
-		.nr_pages = 1, .log_ring = 3, .mapped = { 0, 1 },
-		.may_fail = true, .agent = true, .strict = true,
-		.nr_chains = 2, .nr_reqs = 2,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 } },
 	};
 
 	fails(&cfg, "plain take", plain_take, "I1: a page in two places");
 	fails(&lone, "no gate", no_gate, "I6: an instance ran without its request");
 	lone.agent = true;
 	fails(&lone, "no held", no_held, "I1: a page in no place");
-	fails(&empty, "no holes", no_holes,
-	      "the ring: head and tail are not as far as its pages");
 }
 
 /*
@@ -267,7 +328,7 @@ static void finds(void **state)
 static void enabled_too_early(void **state)
 {
 	struct scene_config cfg = {
-		.nr_pages = 2, .log_ring = 2, .strict = true,
+		.free = { 2 }, .log_ring = 2, .strict = true,
 		.fetch = SNIC_FETCH_EARLY, .nr_chains = 1, .nr_reqs = 1,
 		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
 	};
@@ -275,67 +336,176 @@ static void enabled_too_early(void **state)
 	fails(&cfg, "enabled too early", wide_gate, "I6: a chain failed");
 }
 
-/*
- * The programs as they are do not keep a hostile CNode from others' pages: it
- * loads, or stores to, a slot that it frees at the same time.
- */
-static void open_load(void **state)
-{
-	struct scene_config cfg = {
-		.nr_pages = 1, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
-		.may_fail = true, .strict = true,
-		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
-	};
+/* ---- a hostile CNode, whose pages become another's ---------------------------------- */
 
-	fails(&cfg, "open: load", NULL, "I3: a load brought another's page");
-	cfg.chain[0].kind = MAPPED;
-	cfg.req[0].tag = 9;
-	fails(&cfg, "open: mapped store", NULL,
-	      "I3: a page does not contain what its CNode stored");
+/*
+ * It loads, or stores to, a slot that it frees at the same time, while the agent
+ * takes what is in its ring: the grace period keeps it from what is another's.
+ */
+static struct scene_config hostile_scene(enum odrp_wire_chain kind)
+{
+	struct scene_config cfg = shrink_scene();
+
+	cfg.free[0] = 0;
+	cfg.rude = cfg.may_fail = true;
+	cfg.chain[0].kind = kind;
+	cfg.req[0].tag = kind == LOAD ? 0 : 9;
+	return cfg;
 }
 
-/* It loads what it has just mapped, before its own store has filled the page. */
-static void open_stale(void **state)
+static void closed_load(void **state)
+{
+	struct scene_config cfg = hostile_scene(LOAD);
+
+	holds_both(&cfg, "hostile: load");
+	cfg = hostile_scene(MAPPED);
+	holds_both(&cfg, "hostile: mapped store");
+	cfg = hostile_scene(UNMAPPED);
+	holds_both(&cfg, "hostile: unmapped store");
+	if (!nightly())
+		return;
+	cfg.regrow = true;
+	holds_both(&cfg, "hostile: unmapped store, lease larger again");
+}
+
+/* What the system arms: stores that exchange, a load that looks. */
+static void closed_armed(void **state)
+{
+	struct scene_config cfg = exchanged(hostile_scene(LOAD));
+
+	cfg.looks = true;
+	holds(&cfg, "hostile: load, as armed");
+	cfg.regrow = true;
+	holds(&cfg, "hostile: load, as armed, lease larger again");
+	cfg.regrow = false;
+	cfg.node = true;
+	holds(&cfg, "hostile: load, as armed, recycle=node");
+}
+
+/*
+ * CNode 0 loads what it has just mapped, before its own store has filled the
+ * page, which was CNode 1's until then.
+ */
+static struct scene_config stale_scene(void)
 {
 	struct scene_config cfg = {
-		.nr_pages = 1, .log_ring = 2, .mapped = { 0, 1 }, .rude = true,
-		.may_fail = true, .strict = true,
-		.nr_chains = 3, .nr_reqs = 3,
+		.log_ring = 2, .mapped = { 0, 1 }, .agent = true,
+		.shrink = 1, .gives = 1, .rude = true, .may_fail = true,
+		.strict = true, .nr_chains = 3, .nr_reqs = 3,
 		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 1 } },
-		.req = { { 2, 0 }, { 0, 0, 7 }, { 1, 0 } },
+		.req = { { 2, 0 }, { 0, 0, 7, .later = true },
+			 { 1, 0, .later = true } },
 	};
 
-	fails(&cfg, "open: stale page", NULL,
-	      "I3: a load brought another's page");
+	return cfg;
+}
+
+static void closed_stale(void **state)
+{
+	struct scene_config cfg = stale_scene();
+
+	holds_both(&cfg, "hostile: stale page");
+	cfg.no_scrub = true;
+	fails(&cfg, "no scrub", NULL, "I3: a load brought another's page");
+	cfg = exchanged(stale_scene());
+	cfg.looks = true;
+	holds(&cfg, "hostile: stale page, as armed");
+}
+
+/* Its connection breaks when a grace period runs, or it is given up. */
+static void closed_breaks(void **state)
+{
+	static const enum odrp_wire_chain kind[] = { LOAD, MAPPED, UNMAPPED };
+	struct scene_config cfg = hostile_scene(LOAD);
+	unsigned int i;
+
+	cfg.kill = true;
+	holds(&cfg, "hostile: given up");
+	if (!nightly())
+		return;
+	for (i = 0; i < 3; i++) {
+		cfg = hostile_scene(kind[i]);
+		cfg.kill = true;
+		holds(&cfg, "hostile: given up");
+		cfg.kill = false;
+		cfg.breaks = 1;
+		holds(&cfg, "hostile: breaks");
+		cfg.hangup = true;
+		holds(&cfg, "hostile: hung up");
+	}
+	cfg = exchanged(hostile_scene(LOAD));
+	cfg.looks = cfg.hangup = true;
+	cfg.breaks = 1;
+	holds_both(&cfg, "hostile: hung up, as armed");
+}
+
+/* Stores, too: pages come out of its ring and go back meanwhile. */
+static void closed_more(void **state)
+{
+	struct scene_config cfg = hostile_scene(LOAD);
+
+	if (!nightly())
+		skip();
+	cfg.free[0] = 1;
+	cfg.nr_chains = 4;
+	cfg.nr_reqs = 5;
+	cfg.chain[3] = (struct scene_chain_cfg){ UNMAPPED, 0 };
+	cfg.req[3] = (struct scene_req){ 3, 0, 5 };
+	cfg.req[4] = (struct scene_req){ 0, 0 };
+	holds(&cfg, "hostile: load and store");
+	cfg.shrink = 2;
+	holds(&cfg, "hostile: load and store, all taken");
+	cfg = exchanged(cfg);
+	cfg.looks = true;
+	holds(&cfg, "hostile: load and store, as armed");
+}
+
+static void grace_finds(void **state)
+{
+	struct scene_config cfg = hostile_scene(LOAD);
+
+	fails(&cfg, "no grace", no_grace,
+	      "I3: a page was touched that is not its CNode's");
+	fails(&cfg, "received only", received_only,
+	      "I3: a page was touched that is not its CNode's");
+	fails(&cfg, "loop only", loop_only,
+	      "I3: a page was touched that is not its CNode's");
+	cfg = hostile_scene(MAPPED);
+	fails(&cfg, "no grace, store", no_grace,
+	      "I3: a page was touched that is not its CNode's");
+	cfg = hostile_scene(UNMAPPED);
+	cfg.log_ring = 1;
+	cfg.free[0] = cfg.mapped[0] = 1;
+	cfg.nr_chains = 2;
+	cfg.req[0] = (struct scene_req){ 0, 1, 9 };
+	cfg.req[2] = (struct scene_req){ 0, 2, 8 };
+	fails(&cfg, "plain gather", plain_gather, "I1: a page in two places");
 }
 
 /* ---- page exchange ------------------------------------------------------------------- */
 
 static void exchange_one_slot(void **state)
 {
-	struct scene_config cfg = exchanged(one_slot_scene, 10);
+	struct scene_config cfg = exchanged(one_slot_scene);
 
 	holds_both(&cfg, "exchange: one slot");
 	cfg.strict = false;
 	holds(&cfg, "exchange: one slot, index not checked");
 }
 
-/* What a CNode could do with the programs above: open_load(). */
+/* A page that it has freed is not even its own any more: I3 of page exchange. */
 static void exchange_closed(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 }, .rude = true,
 		.may_fail = true, .strict = true,
 		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 1, 7 } },
 	};
 
 	holds_both(&cfg, "exchange: load, freed");
-	cfg.nr_pages = 10;
 	cfg.chain[0].kind = MAPPED;
 	cfg.req[0].tag = 9;
 	holds_both(&cfg, "exchange: mapped store, freed");
@@ -343,33 +513,31 @@ static void exchange_closed(void **state)
 	holds_both(&cfg, "exchange: unmapped store, freed");
 }
 
-/* open_stale(); and two that touch one slot at the same time. */
+/* A page that comes back; and two that touch one slot at the same time. */
 static void exchange_rude(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 0, 1 }, .rude = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 }, .rude = true,
 		.may_fail = true, .strict = true, .fetch = SNIC_FETCH_EARLY,
 		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 1 } },
-		.req = { { 2, 0 }, { 0, 0, 7 }, { 1, 0 } },
+		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 0 } },
+		.req = { { 2, 0 }, { 0, 1, 7 }, { 1, 1 } },
 	};
 
 	holds(&cfg, "exchange: stale page");
 	cfg = (struct scene_config){
 		.exchange = true,
-		.nr_pages = 8, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 }, .rude = true,
 		.may_fail = true, .strict = true, .fetch = SNIC_FETCH_EARLY,
 		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { LOAD, 0 }, { LOAD, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+		.chain = { { LOAD, 0 }, { LOAD, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 1, 7 } },
 	};
 	holds(&cfg, "exchange: load against load");
-	cfg.nr_pages = 10;
 	cfg.chain[1].kind = MAPPED;
 	cfg.req[1].tag = 8;
 	holds(&cfg, "exchange: load against store");
-	cfg.nr_pages = 14;
 	cfg.chain[0].kind = UNMAPPED;
 	cfg.req[0].tag = 9;
 	holds(&cfg, "exchange: store against store");
@@ -378,7 +546,7 @@ static void exchange_rude(void **state)
 /* Each instance's page is renewed, and used again a lap later. */
 static void exchange_second_lap(void **state)
 {
-	struct scene_config cfg = exchanged(second_lap_scene, 6);
+	struct scene_config cfg = exchanged(second_lap_scene);
 
 	holds_both(&cfg, "exchange: second lap");
 }
@@ -390,8 +558,7 @@ static void exchange_breaks(void **state)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		struct scene_config cfg =
-			exchanged(one_breaks(kind[i]), kind[i] == LOAD ? 4 : 8);
+		struct scene_config cfg = exchanged(one_breaks(kind[i]));
 
 		holds_both(&cfg, "exchange: breaks, one chain");
 	}
@@ -402,37 +569,37 @@ static void exchange_empty(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 0, 1 },
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 },
 		.may_fail = true, .nr_chains = 2, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 }, { 0, 2, 3 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 0, 2, 2 }, { 0, 3, 3 } },
 	};
 
 	holds_both(&cfg, "exchange: empty ring");
 }
 
-/* Two CNodes that keep the rules, on one ring, and a connection that breaks. */
+/* Two queues that keep the rules, on one ring, and a connection that breaks. */
 static void exchange_more(void **state)
 {
-	struct scene_config cfg = exchanged(breaks_scene, 8);
+	struct scene_config cfg = exchanged(breaks_scene);
 
 	holds_both(&cfg, "exchange: breaks");
 	cfg = (struct scene_config){
 		.exchange = true,
-		.nr_pages = 12, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 0, 1, 3 }, { 1, 1, 4 } },
+		.free = { 4 }, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 2, 2 }, { 0, 1, 3 }, { 1, 3, 4 } },
 	};
 	holds_both(&cfg, "exchange: store/store");
 	if (!nightly())
 		return;
 	cfg = (struct scene_config){
 		.exchange = true,
-		.nr_pages = 12, .log_ring = 3, .mapped = { 1, 1 },
+		.free = { 6 }, .log_ring = 3, .mapped = { 2 },
 		.strict = true, .fetch = SNIC_FETCH_EARLY,
 		.nr_chains = 3, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 1 } },
-		.req = { { 0, 1, 1 }, { 1, 0 }, { 2, 0 }, { 1, 1 } },
+		.chain = { { UNMAPPED, 0 }, { LOAD, 0 }, { FREE, 0 } },
+		.req = { { 0, 2, 1 }, { 1, 0 }, { 2, 1 }, { 1, 2 } },
 	};
 	holds(&cfg, "exchange: three queues");
 }
@@ -477,15 +644,15 @@ static void exchange_finds(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 1, 0 }, .rude = true,
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 }, .rude = true,
 		.may_fail = true, .strict = true,
 		.nr_chains = 3, .nr_reqs = 3,
-		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
-		.req = { { 0, 0 }, { 1, 0 }, { 2, 0, 7 } },
+		.chain = { { LOAD, 0 }, { FREE, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0 }, { 1, 0 }, { 2, 1, 7 } },
 	};
 	struct scene_config lone = {
 		.exchange = true,
-		.nr_pages = 6, .log_ring = 2, .strict = true,
+		.free = { 2 }, .log_ring = 2, .strict = true,
 		.nr_chains = 1, .nr_reqs = 1,
 		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
 	};
@@ -512,15 +679,22 @@ int main(void)
 		cmocka_unit_test(breaks),
 		cmocka_unit_test(breaks_idle),
 		cmocka_unit_test(reclaimed),
-		cmocka_unit_test(hole),
+		cmocka_unit_test(overtaken),
+		cmocka_unit_test(hung_up),
 		cmocka_unit_test(given_up),
+		cmocka_unit_test(lent_on),
+		cmocka_unit_test(lent_back),
 		cmocka_unit_test(freed_twice),
 		cmocka_unit_test(three_queues),
 		cmocka_unit_test(four_queues),
 		cmocka_unit_test(finds),
 		cmocka_unit_test(enabled_too_early),
-		cmocka_unit_test(open_load),
-		cmocka_unit_test(open_stale),
+		cmocka_unit_test(closed_load),
+		cmocka_unit_test(closed_armed),
+		cmocka_unit_test(closed_stale),
+		cmocka_unit_test(closed_breaks),
+		cmocka_unit_test(closed_more),
+		cmocka_unit_test(grace_finds),
 		cmocka_unit_test(exchange_one_slot),
 		cmocka_unit_test(exchange_closed),
 		cmocka_unit_test(exchange_rude),

@@ -17,7 +17,7 @@ static struct scene_config recycled(struct scene_config cfg)
 
 static void one_slot(void **state)
 {
-	struct scene_config cfg = recycled(exchanged(one_slot_scene, 10));
+	struct scene_config cfg = recycled(exchanged(one_slot_scene));
 
 	holds_both(&cfg, "node: one slot");
 	cfg.strict = false;
@@ -27,7 +27,7 @@ static void one_slot(void **state)
 /* Each instance's words are renewed, and its page. */
 static void second_lap(void **state)
 {
-	struct scene_config cfg = recycled(exchanged(second_lap_scene, 6));
+	struct scene_config cfg = recycled(exchanged(second_lap_scene));
 
 	holds_both(&cfg, "node: second lap");
 }
@@ -40,13 +40,12 @@ static void breaks(void **state)
 	unsigned int i;
 
 	for (i = 0; i < 3; i++) {
-		cfg = recycled(exchanged(one_breaks(kind[i]),
-					 kind[i] == LOAD ? 4 : 8));
+		cfg = recycled(exchanged(one_breaks(kind[i])));
 		holds_both(&cfg, "node: breaks, one chain");
 	}
 	if (!nightly())
 		return;
-	cfg = recycled(exchanged(breaks_scene, 8));
+	cfg = recycled(exchanged(breaks_scene));
 	holds_both(&cfg, "node: breaks");
 }
 
@@ -54,10 +53,10 @@ static void empty(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true, .node = true,
-		.nr_pages = 6, .log_ring = 2, .mapped = { 0, 1 },
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 },
 		.may_fail = true, .nr_chains = 2, .nr_reqs = 4,
-		.chain = { { UNMAPPED, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 1, 0 }, { 0, 1, 2 }, { 0, 2, 3 } },
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 0, 2, 2 }, { 0, 3, 3 } },
 	};
 
 	holds_both(&cfg, "node: empty ring");
@@ -67,12 +66,12 @@ static struct scene_config cut_scene(enum odrp_wire_chain kind, uint16_t cut)
 {
 	struct scene_config cfg = {
 		.exchange = true, .node = true, .may_fail = true,
-		.nr_pages = 10, .log_ring = 3,
-		.mapped = { kind == MAPPED ? 3 : 0, 1 },
+		.free = { kind == MAPPED ? 2 : 5 }, .log_ring = 3,
+		.mapped = { kind == MAPPED ? 4 : 1 },
 		.nr_chains = 2, .nr_reqs = 5,
-		.chain = { { kind, 0 }, { FREE, 1 } },
-		.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 2, 3, .cut = cut },
-			 { 0, kind == MAPPED ? 0 : 3, 4 }, { 1, 0 } },
+		.chain = { { kind, 0 }, { FREE, 0 } },
+		.req = { { 0, 1, 1 }, { 0, 2, 2 }, { 0, 3, 3, .cut = cut },
+			 { 0, kind == MAPPED ? 1 : 4, 4 }, { 1, 0 } },
 	};
 
 	return cfg;
@@ -126,7 +125,7 @@ static void finds(void **state)
 {
 	struct scene_config cfg = {
 		.exchange = true, .node = true,
-		.nr_pages = 6, .log_ring = 2, .strict = true,
+		.free = { 2 }, .log_ring = 2, .strict = true,
 		.nr_chains = 1, .nr_reqs = 1,
 		.chain = { { UNMAPPED, 0 } }, .req = { { 0, 0, 1 } },
 	};
@@ -136,7 +135,7 @@ static void finds(void **state)
 	fails(&cfg, "node: not renewed", not_renewed,
 	      "I3: a page may be received into that is not the chain's");
 	cfg.nr_reqs = 5;
-	cfg.nr_pages = 10;
+	cfg.free[0] = 2;
 	cfg.log_ring = 3;
 	cfg.fetch = SNIC_FETCH_EARLY;
 	for (unsigned int i = 1; i < 5; i++)
