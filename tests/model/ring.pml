@@ -1,41 +1,62 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The free ring's head and tail against each other: unmapped stores and
- * invalidates of several CNodes, with pages enough, and with an empty ring,
- * which leaves holes to the agent.
+ * The several queues of one CNode on its free ring, and the agent that lends it
+ * more pages and takes some back while they run (grow and shrink).
  *
- * Each CNode stores to its slot and frees it again, ROUNDS times.  A store that
- * finds an empty slot breaks its connection, the agent takes note of the hole,
- * and the CNode connects again and frees its slot, whatever it has become.
+ * The CNode keeps its lease: it counts what it has stored, from before a store
+ * is asked for until the invalidate has been answered.  The agent sees to it
+ * that lent = lease + SLACK (and, with EXCHANGE, a page for each store's
+ * register): it grows the ring before it tells the larger lease, and shrinks it
+ * when the CNode has confirmed the smaller one.
  *
- * ASSUMED, each with a variant that shows what happens otherwise: the agent
- * empties a filled hole before a counter has come round to it (SLOW_AGENT);
- * with PLENTY, no head reaches a slot between an invalidate's push and its put
- * (SLOW_FREE).
+ * A store never comes to an empty slot, which pop() asserts, if no invalidate
+ * between tail and slot is overtaken by more than SLACK others (OVERTAKE; see
+ * rings.pml); one more is too many (no-slack).
  *
- *@ holds plenty	CNODES=2 PAGES=4 SLOTS=5 PLENTY
- *@ holds empty		CNODES=2 PAGES=1 SLOTS=3 ROUNDS=2
- *@ holds scarce	CNODES=3 PAGES=2 SLOTS=4 ROUNDS=1
- *@ holds atomic-lift	CNODES=2 PAGES=2 SLOTS=3 ROUNDS=3 SLOW_AGENT MAY_LOSE ATOMIC_LIFT
- *@ nightly atomic-three CNODES=3 PAGES=2 SLOTS=3 ROUNDS=2 SLOW_AGENT MAY_LOSE ATOMIC_LIFT
- *@ nightly deep	CNODES=3 PAGES=2 SLOTS=4 ROUNDS=2
- *@ nightly four	CNODES=4 PAGES=2 SLOTS=4 ROUNDS=1
- *@ nightly plenty-three CNODES=3 PAGES=6 SLOTS=7 PLENTY
- *@ fails plain-take	CNODES=2 PAGES=1 SLOTS=2 ROUNDS=2 PLAIN_TAKE | seen_==1
- *@ fails plain-head	CNODES=2 PAGES=4 SLOTS=5 PLENTY PLAIN_HEAD | ch[c].page
- *@ fails late-head	CNODES=2 PAGES=4 SLOTS=5 PLENTY LATE_HEAD | ch[c].page
- *@ fails put-first	CNODES=2 PAGES=4 SLOTS=5 PLENTY PUT_BEFORE_PUSH | !(ring
- *@ fails slow-store	CNODES=2 PAGES=4 SLOTS=5 PLENTY SLOW_STORE | !(ring
- *@ fails forget-hole	CNODES=2 PAGES=1 SLOTS=3 ROUNDS=2 FORGET_HOLE | (head+p_)
- *@ fails fill-hole	CNODES=3 PAGES=1 SLOTS=4 ROUNDS=1 FILL_HOLE | (head+p_)
- *@ fails plain-tail	CNODES=3 PAGES=2 SLOTS=4 ROUNDS=1 PLAIN_TAIL | !(ring
- *@ fails slow-agent	CNODES=2 PAGES=1 SLOTS=2 ROUNDS=3 SLOW_AGENT | seen_<=1
- *@ fails slow-free	CNODES=2 PAGES=3 SLOTS=4 ROUNDS=3 PLENTY SLOW_FREE | ch[c].page
+ * To grow, the agent puts the pages behind the head and moves it back to them
+ * by a compare-and-swap.  With TAIL_GROW it goes to the tail as an invalidate
+ * does, and then stands there for as long as a process may (slow-grow); it is
+ * one that overtakes, too (tail-grow).
+ *
+ *@ holds two		SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1
+ *@ holds none		SETS=2 LEASE=2 SLACK=0 SLOTS=7 OVERTAKE=0 ROUNDS=3
+ *@ holds pairs		SETS=2 LEASE=3 SLACK=1 SLOTS=9 OVERTAKE=1 STEP=2 SPARE=2
+ *@ holds exchange	SETS=2 LEASE=2 SLACK=1 SLOTS=8 OVERTAKE=1 EXCHANGE MOVES=1
+ *@ nightly two-3	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 ROUNDS=3
+ *@ nightly overtaken-2 SETS=2 LEASE=2 SLACK=2 SLOTS=7 OVERTAKE=2 ROUNDS=4 MOVES=1
+ *@ nightly three	SETS=3 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 MOVES=1
+ *@ nightly exchange-3	SETS=2 LEASE=2 SLACK=1 SLOTS=8 OVERTAKE=1 EXCHANGE ROUNDS=3
+ *@ fails no-slack	SETS=2 LEASE=2 SLACK=0 SLOTS=7 OVERTAKE=1 MOVES=0 ROUNDS=3 | violatedring[((0
+ *@ fails slow-grow	SETS=2 LEASE=2 SLACK=2 SLOTS=8 OVERTAKE=1 MOVES=1 ROUNDS=4 TAIL_GROW | violatedring[((0
+ *@ fails tail-grow	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 ROUNDS=3 TAIL_GROW QUICK_AGENT | violatedring[((0
+ *@ fails plain-head	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 MOVES=0 PLAIN_HEAD | violatedring[((0
+ *@ fails late-head	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 MOVES=0 LATE_HEAD | violatedring[((0
+ *@ fails put-first	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 MOVES=0 PUT_FIRST | !(ring
+ *@ fails plain-back	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 PLAIN_BACK | !(ring
+ *@ fails fill-blindly	SETS=2 LEASE=2 SLACK=1 SLOTS=7 OVERTAKE=1 FILL_BLINDLY | seen_==1
+ *@ fails tell-first	SETS=2 LEASE=1 SLACK=0 SLOTS=7 OVERTAKE=0 MOVES=1 TELL_FIRST | violatedring[((0
+ *@ fails shrink-early	SETS=2 LEASE=2 SLACK=0 SLOTS=7 OVERTAKE=0 MOVES=1 SHRINK_EARLY | violatedring[((0
  */
+#ifndef SPARE
+#define SPARE 1
+#endif
+#ifndef STEP
+#define STEP 1
+#endif
+#ifndef MOVES
+#define MOVES 2
+#endif
 #ifndef ROUNDS
 #define ROUNDS 2
 #endif
-#include "pages.pml"
+#ifdef EXCHANGE
+#define PAGES	(LEASE + SLACK + SPARE + SETS)
+#else
+#define PAGES	(LEASE + SLACK + SPARE)
+#endif
+#include "rings.pml"
+
+byte used, lease = LEASE;
 
 proctype CNode(byte c)
 {
@@ -43,15 +64,63 @@ proctype CNode(byte c)
 
 	do
 	:: n < ROUNDS ->
-		atomic { ST(c).answered = 0; ST(c).asked = 1 }
-		if
-		:: atomic { ST(c).answered ->
-			assert(tt[c] && data[tt[c]] == c + 1) }
-		:: atomic { ST(c).broken && MAY_CONNECT(c) -> connect(c) }
-		fi;
+end_lease:	atomic { used < lease -> used++; ST(c).answered = 0; ST(c).asked = 1 }
+		atomic { ST(c).answered -> assert(tt[c] && data[tt[c]] == 1) }
 		atomic { FR(c).answered = 0; FR(c).asked = 1 }
-		atomic { FR(c).answered -> assert(!tt[c]); n++ }
+		atomic { FR(c).answered -> assert(!tt[c]); used--; n++ }
 	:: else -> break
+	od
+}
+
+inline grow()
+{
+#ifdef TELL_FIRST
+	lease = lease + STEP;
+#endif
+#ifdef TAIL_GROW
+	atomic { TAIL_MAY(0) -> h = tail[0]; tail[0] = NEXT(h); FILLING(0, h)++;
+#ifdef QUICK_AGENT
+		stand(SETS)
+#endif
+		}
+	atomic { EMPTY(0, h); owner[hand[in_hand - 1]] = 1; RING(0, h) = hand[in_hand - 1]; hand[in_hand - 1] = 0;
+		in_hand--; FILLING(0, h)--; go_on(SETS); h = 0 }
+#else
+	do
+	:: put_in(0, STEP);
+		if
+		:: put_ok -> put_ok = 0; break
+		:: else
+		fi
+	od;
+#endif
+#ifndef TELL_FIRST
+	lease = lease + STEP
+#else
+	skip
+#endif
+}
+
+inline shrink()
+{
+#ifdef SHRINK_EARLY
+	take_out(0, STEP);
+#endif
+	atomic { used + STEP <= lease -> lease = lease - STEP }
+#ifndef SHRINK_EARLY
+	take_out(0, STEP)
+#endif
+}
+
+proctype Agent()
+{
+	byte n, h, k, got;
+	bit put_ok;
+
+	do
+	:: n < MOVES && in_hand >= STEP -> grow(); n++
+	:: n < MOVES && lease > STEP -> shrink(); n++
+	:: n == MOVES -> break
 	od
 }
 
@@ -59,12 +128,23 @@ init {
 	byte n;
 
 	atomic {
-		start_all();
-		EACH(n, CNODES)
-			run CNode(n);
+		EACH(n, LEASE + SLACK)
+			lend(0, n + 1);
 		DONE(n)
-	}
-#ifndef MAY_LOSE
-	timeout -> all_home(); in_order()
+		EACH(n, SPARE)
+			hand[n] = PAGES - n;
+		DONE(n)
+		in_hand = SPARE;
+		EACH(n, SETS)
+			run CNode(n);
+			run Store(n);
+			run Free(n);
+#ifdef EXCHANGE
+			ch[n].page = LEASE + SLACK + n + 1;
+			owner[ch[n].page] = 1;
 #endif
+		DONE(n)
+		run Agent()
+	}
+	timeout -> all_home(); in_order(0)
 }
