@@ -6,7 +6,7 @@
 #include <string.h>
 #include "mlx5-check.h"
 #include "mlx5-probes.h"
-#include "mlx5-rig.h"
+#include "mlx5-runs.h"
 
 /* ---- JSON ------------------------------------------------------------------- */
 
@@ -97,37 +97,6 @@ int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj)
 
 /* ---- programs ------------------------------------------------------------------ */
 
-struct run {
-	const char *name;
-	struct rig_config cfg;
-};
-
-#define LOAD	ODRP_WIRE_LOAD
-#define MAPPED	ODRP_WIRE_MAPPED_STORE
-#define FRESH	ODRP_WIRE_UNMAPPED_STORE
-#define INVAL	ODRP_WIRE_INVALIDATE
-
-/* chain, depth, window, requests, empty table, misplaced by */
-static const struct run runs[] = {
-	{ "load, one by one",		{ LOAD, 8, 1, 40 } },
-	{ "load, seven at a time",	{ LOAD, 8, 7, 60 } },
-	{ "load, shortest queue",	{ LOAD, 4, 3, 60 } },
-	{ "mapped store, one by one",	{ MAPPED, 8, 1, 40 } },
-	{ "mapped store, seven at a time", { MAPPED, 8, 7, 60 } },
-	{ "mapped store, shortest queue", { MAPPED, 4, 3, 60 } },
-	{ "unmapped store, one by one",	{ FRESH, 8, 1, 40 } },
-	{ "unmapped store, seven at a time", { FRESH, 8, 7, 60 } },
-	{ "unmapped store, shortest queue", { FRESH, 4, 3, 60 } },
-	{ "invalidate, one by one",	{ INVAL, 8, 1, 40 } },
-	{ "invalidate, seven at a time", { INVAL, 8, 7, 60 } },
-	{ "invalidate, shortest queue",	{ INVAL, 4, 3, 60 } },
-	{ "invalidate of what is not mapped", { INVAL, 8, 1, 20, true } },
-	{ "load of what is not mapped",	{ LOAD, 8, 1, 1, true } },
-	{ "store to what is not mapped", { MAPPED, 8, 1, 1, true } },
-	{ "load behind the table",	{ LOAD, 8, 1, 1, false,
-					  RIG_SLOTS * sizeof(__be64) } },
-};
-
 static const char *outcome(int err)
 {
 	return err == -EIO ? "the chain stopped" :
@@ -135,19 +104,49 @@ static const char *outcome(int err)
 	       err ? strerror(-err) : "all answered";
 }
 
+/**
+ * struct pair - one program on both sides, and what came of its last run
+ */
+struct pair {
+	const struct program *program;
+	struct rig_node soft, card;
+	struct rig_result *a, *b;
+};
+
+static void describe_run(const struct pair *p, const struct run *run,
+			 const struct rig_config *cfg, struct json_object *obj)
+{
+	const struct program *prog = p->program;
+	const char *recycle = cfg->recycle == WRC_RECYCLE_NODE ? "node" :
+								 "client";
+	bool strict = p->card.what.strict;
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s, %s%srecycle=%s%s: %s", prog->name,
+		 prog->stores ? prog->stores : "", prog->stores ? ", " : "",
+		 recycle, strict ? "" : ", relaxed", run->name);
+	add_text(obj, "program", name);
+	if (prog->stores)
+		add_text(obj, "stores", prog->stores);
+	add_text(obj, "recycle", recycle);
+	add_bool(obj, "strict", strict);
+	add_number(obj, "requests", cfg->count);
+}
+
 /* One run on both.  False: something differs, or could not be done. */
-static bool compare_run(struct side *card, struct side *soft,
-			const struct run *run, struct rig_result *a,
-			struct rig_result *b, struct json_object *obj)
+static bool compare_run(struct pair *p, const struct rig_config *cfg,
+			struct json_object *obj)
 {
 	char why[WRC_WHY_MAX], what[RIG_DIFF_MAX];
 	int r;
 
-	add_text(obj, "program", run->name);
-	add_number(obj, "requests", run->cfg.count);
-	r = rig_run(soft, &run->cfg, a, why);
+	if (rig_fits(&p->card, cfg, why) == -EMSGSIZE) {
+		add_text(obj, "skipped", why);
+		return true;
+	}
+	r = rig_run(&p->soft, cfg, p->a, why);
 	if (!r)
-		r = rig_run(card, &run->cfg, b, why);
+		r = rig_run(&p->card, cfg, p->b, why);
 	if (r) {
 		snprintf(what, sizeof(what), "cannot be run: %s%s%.120s",
 			 strerror(-r), *why ? ": " : "", why);
@@ -155,9 +154,9 @@ static bool compare_run(struct side *card, struct side *soft,
 		add_text(obj, "difference", what);
 		return false;
 	}
-	add_text(obj, "software", outcome(a->err));
-	add_text(obj, "card", outcome(b->err));
-	if (rig_differ(a, b, what)) {
+	add_text(obj, "software", outcome(p->a->err));
+	add_text(obj, "card", outcome(p->b->err));
+	if (rig_differ(p->a, p->b, what)) {
 		add_bool(obj, "same", false);
 		add_text(obj, "difference", what);
 		return false;
@@ -166,73 +165,146 @@ static bool compare_run(struct side *card, struct side *soft,
 	return true;
 }
 
-static int compare_runs(struct side *card, struct side *soft,
-			struct json_object *list, bool *ret_same)
+static void compare_recycle(struct pair *p, enum wrc_recycle recycle,
+			    struct json_object *list, bool *same)
+{
+	struct json_object *obj;
+	struct rig_config cfg;
+	unsigned int i;
+
+	for (i = 0; i < nr_runs; i++) {
+		if (!run_applies(&runs[i], p->program, recycle))
+			continue;
+		cfg = runs[i].cfg;
+		cfg.recycle = recycle;
+		obj = json_object_new_object();
+		describe_run(p, &runs[i], &cfg, obj);
+		if (!compare_run(p, &cfg, obj))
+			*same = false;
+		json_object_array_add(list, obj);
+	}
+}
+
+static int open_pair(struct pair *p, struct side *card, struct side *soft,
+		     bool strict)
+{
+	const struct rig_prog what = {
+		p->program->chain, p->program->variant, strict,
+	};
+	int r;
+
+	r = rig_open(soft, &what, &p->soft);
+	if (r)
+		return r;
+	r = rig_open(card, &what, &p->card);
+	if (r)
+		rig_close(&p->soft);
+	return r;
+}
+
+static int compare_programs(struct side *card, struct side *soft, bool strict,
+			    struct json_object *list, bool *same)
 {
 	struct rig_result *two = calloc(2, sizeof(*two));
-	struct json_object *obj;
+	struct pair p = { .a = two, .b = two + 1 };
 	unsigned int i;
+	int r = 0;
 
 	if (!two)
 		return -ENOMEM;
-	*ret_same = true;
-	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
-		obj = json_object_new_object();
-		if (!compare_run(card, soft, &runs[i], &two[0], &two[1], obj))
-			*ret_same = false;
-		json_object_array_add(list, obj);
+	for (i = 0; !r && i < nr_programs; i++) {
+		p.program = &programs[i];
+		r = open_pair(&p, card, soft, strict);
+		if (r)
+			break;
+		compare_recycle(&p, WRC_RECYCLE_NODE, list, same);
+		compare_recycle(&p, WRC_RECYCLE_CLIENT, list, same);
+		rig_close(&p.card);
+		rig_close(&p.soft);
 	}
 	free(two);
-	return 0;
+	return r;
+}
+
+/* Programs that renew no index, on a software NIC that does not check it. */
+static int compare_relaxed(struct side *card, struct json_object *list,
+			   bool *same)
+{
+	struct side soft;
+	int r;
+
+	r = side_soft_open(false, &soft);
+	if (r)
+		return r;
+	r = compare_programs(card, &soft, false, list, same);
+	side_close(&soft);
+	return r;
+}
+
+int check_programs(struct side *card, struct side *soft,
+		   struct json_object *report, bool *ret_same)
+{
+	struct json_object *list = json_object_new_array();
+	int r = 0;
+
+	if (!list)
+		return -ENOMEM;
+	add(report, "programs", list);
+	*ret_same = true;
+	if (card->nic->strict_index)
+		r = compare_programs(card, soft, true, list, ret_same);
+	if (!r && nic_mlx5_device(card->nic)->caps.wqe_index_ignore)
+		r = compare_relaxed(card, list, ret_same);
+	return r;
 }
 
 /* ---- probes ---------------------------------------------------------------------- */
 
-static void ask(struct side *side, const struct probe *probe, const char *key,
-		struct json_object *obj)
+static void ask(struct side *side, const struct probe *probe,
+		char answer[PROBE_ANSWER_MAX])
 {
-	char answer[PROBE_ANSWER_MAX] = "";
 	int r = probe->ask(side, answer);
 
 	if (r)
 		probe_say(answer, "cannot be asked: %s", strerror(-r));
-	add_text(obj, key, answer);
 }
 
-static void ask_all(struct side *card, struct side *soft,
-		    struct json_object *list)
+/* False: an answer that is relied on is another one. */
+static bool ask_both(struct side *card, struct side *soft,
+		     const struct probe *probe, struct json_object *obj)
 {
-	struct json_object *obj;
+	char a[PROBE_ANSWER_MAX] = "", b[PROBE_ANSWER_MAX] = "";
+	bool other;
+
+	add_text(obj, "id", probe->id);
+	add_text(obj, "question", probe->question);
+	if (!probe->card_only) {
+		ask(soft, probe, a);
+		add_text(obj, "software", a);
+	}
+	ask(card, probe, b);
+	add_text(obj, "card", b);
+	other = probe->relied && strcmp(a, b);
+	if (probe->relied)
+		add_bool(obj, "same", !other);
+	return !other;
+}
+
+int check_questions(struct side *card, struct side *soft,
+		    struct json_object *report, bool *ret_same)
+{
+	struct json_object *list = json_object_new_array(), *obj;
 	unsigned int i;
 
+	if (!list)
+		return -ENOMEM;
+	add(report, "probes", list);
+	*ret_same = true;
 	for (i = 0; i < nr_probes; i++) {
 		obj = json_object_new_object();
-		add_text(obj, "id", probes[i].id);
-		add_text(obj, "question", probes[i].question);
-		if (!probes[i].card_only)
-			ask(soft, &probes[i], "software", obj);
-		ask(card, &probes[i], "card", obj);
+		if (!ask_both(card, soft, &probes[i], obj))
+			*ret_same = false;
 		json_object_array_add(list, obj);
 	}
-}
-
-int check_compare(struct side *card, struct side *soft,
-		  struct json_object *report, bool *ret_same)
-{
-	struct json_object *programs = json_object_new_array();
-	struct json_object *answers = json_object_new_array();
-	int r;
-
-	if (!programs || !answers) {
-		json_object_put(programs);
-		json_object_put(answers);
-		return -ENOMEM;
-	}
-	add(report, "programs", programs);
-	add(report, "probes", answers);
-	r = compare_runs(card, soft, programs, ret_same);
-	if (r)
-		return r;
-	ask_all(card, soft, answers);
 	return 0;
 }

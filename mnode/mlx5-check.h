@@ -17,12 +17,18 @@
 int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj);
 
 /*
- * Runs all programs and probes on both sides and adds "programs" and "probes"
- * to the report.  *ret_same: every program did the same on both.  What a probe
- * says is not judged.
+ * Runs all programs on both sides and adds "programs" to the report.  A side's
+ * NIC that is strict runs programs that renew each index; a card that says that
+ * it ignores it, those that do not, too.  *ret_same: each did the same on both.
  */
-int check_compare(struct side *card, struct side *soft,
-		  struct json_object *report, bool *ret_same);
+int check_programs(struct side *card, struct side *soft,
+		   struct json_object *report, bool *ret_same);
+/*
+ * Asks all questions and adds "probes".  *ret_same: where chains or the agent
+ * rely on an answer, it was the same; the others are not judged.
+ */
+int check_questions(struct side *card, struct side *soft,
+		    struct json_object *report, bool *ret_same);
 
 /* For people. */
 void check_print(struct json_object *report, FILE *f);

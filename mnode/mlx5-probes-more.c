@@ -264,6 +264,135 @@ int probe_masked_cs(struct side *side, char answer[PROBE_ANSWER_MAX])
 		answer);
 }
 
+/* Between two entries of the table would be pieces of two addresses. */
+static int misaligned_by(struct side *side, unsigned int off,
+			 unsigned int *refused, unsigned int *changed)
+{
+	const uint64_t before[3] = { 0x0123456789abcdef, 0x1122334455667788 };
+	struct wrc_wr wr = {
+		.op = WRC_WQE_MASKED_CS, .shape = WRC_WQE_MASKED_CS,
+		.flags = WRC_WQE_CE_ALWAYS, .nr_sge = 1,
+		.swap = 0xfedcba9876543210, .swap_mask = ~0ull,
+	};
+	bool error = false;
+	uint8_t syndrome;
+	struct raw raw;
+	uint16_t bbs;
+	int r;
+
+	r = raw_open(side, 0, NULL, &raw);
+	if (r)
+		return r;
+	memcpy(raw.data, before, sizeof(before));
+	wr.raddr = (uintptr_t)raw.data + off;
+	wr.rkey = raw.key;
+	wr.sge[0] = (struct wrc_sge){ 8, raw.key, (uintptr_t)raw.data + 64 };
+	r = raw_put(&raw, wr);
+	if (!r)
+		r = raw_go(&raw);
+	if (!r)
+		r = raw_executed(&raw, &bbs, &error, &syndrome);
+	*refused += error;
+	*changed += memcmp(raw.data, before, sizeof(before)) != 0;
+	raw_close(&raw);
+	return r;
+}
+
+int probe_misaligned(struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	unsigned int off, refused = 0, changed = 0;
+	int r = 0;
+
+	for (off = 1; !r && off < 8; off++)
+		r = misaligned_by(side, off, &refused, &changed);
+	if (!r)
+		probe_say(answer, "of 7, %u are refused and %u change memory",
+			  refused, changed);
+	return r;
+}
+
+/* As the rings' counters are advanced: around a ring of 512 slots. */
+#define RING_LOG	12
+#define RING_STEP	8
+#define EACH		30
+
+static int put_advance(struct raw *raw, const struct raw *at, unsigned int i)
+{
+	struct wrc_wr wr = {
+		.op = WRC_WQE_MASKED_FA, .shape = WRC_WQE_MASKED_FA,
+		.flags = WRC_WQE_CE_ALWAYS, .nr_sge = 1,
+		.raddr = (uintptr_t)at->data, .rkey = at->key,
+		.swap = RING_STEP, .compare = 1u << (RING_LOG - 1),
+	};
+
+	wr.sge[0] = (struct wrc_sge){ 8, raw->key,
+				      (uintptr_t)raw->data + 8 * (i + 1) };
+	return raw_put(raw, wr);
+}
+
+/* Steps that somebody has fetched. */
+static unsigned int count_steps(const struct raw *a, const struct raw *b,
+				uint64_t start)
+{
+	bool seen[2 * EACH] = { false };
+	unsigned int i, n = 0;
+	uint64_t old, step;
+
+	for (i = 0; i < 2 * EACH; i++) {
+		memcpy(&old, (i % 2 ? a : b)->data + 8 * (i / 2 + 1),
+		       sizeof(old));
+		step = ((old - start) & ((1u << RING_LOG) - 1)) / RING_STEP;
+		if (step >= 2 * EACH || seen[step])
+			continue;
+		seen[step] = true;
+		n++;
+	}
+	return n;
+}
+
+static int advance_both(struct raw *a, struct raw *b, char *answer)
+{
+	const uint64_t base = 1ull << 40, len = 1u << RING_LOG;
+	uint64_t start = base + len - EACH * RING_STEP, end, want;
+	unsigned int i;
+	int r = 0;
+
+	memcpy(a->data, &start, sizeof(start));
+	for (i = 0; !r && i < EACH; i++) {
+		r = put_advance(a, a, i);
+		if (!r)
+			r = put_advance(b, a, i);
+	}
+	if (!r)
+		r = raw_ring(a);
+	if (!r)
+		r = raw_go(b);
+	memcpy(&end, a->data, sizeof(end));
+	want = base + ((start - base + 2 * EACH * RING_STEP) & (len - 1));
+	if (!r)
+		probe_say(answer, "of %u steps %u are fetched once; the sum "
+			  "is %s", 2 * EACH, count_steps(a, b, start),
+			  end == want ? "right" : "wrong");
+	return r;
+}
+
+int probe_two_queues(struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	struct raw a, b;
+	int r;
+
+	r = raw_open(side, 0, NULL, &a);
+	if (r)
+		return r;
+	r = raw_open(side, 0, &a, &b);
+	if (!r) {
+		r = advance_both(&a, &b, answer);
+		raw_close(&b);
+	}
+	raw_close(&a);
+	return r;
+}
+
 int probe_masked_wire(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	probe_say(answer, "not asked: loopback packets cannot be seen; capture "

@@ -411,49 +411,68 @@ static int wait_past(struct side *side, char *answer)
 
 /* ---- the list ---------------------------------------------------------------------- */
 
+#define ANY		false, false
+#define CARD_ONLY	true, false
+#define RELIED		false, true
+
 const struct probe probes[] = {
 	{ "wqe-index", "what does a wrong index in a work request do?",
-	  false, wrong_index },
+	  ANY, wrong_index },
 	{ "wqe-index-enabled", "and in one that SEND_EN has enabled?",
-	  false, wrong_index_enabled },
+	  ANY, wrong_index_enabled },
 	{ "wqe-qpn", "what does a wrong queue pair number do?",
-	  false, wrong_qpn },
+	  ANY, wrong_qpn },
 	{ "enable-backwards", "what does SEND_EN behind the limit do?",
-	  false, enable_backwards },
+	  ANY, enable_backwards },
 	{ "enable-two-masters", "which of two SEND_ENs counts?",
-	  false, two_masters },
+	  ANY, two_masters },
 	{ "enable-after-doorbell", "does SEND_EN go on where the doorbell "
-	  "began?", false, enable_after_doorbell },
+	  "began?", RELIED, enable_after_doorbell },
 	{ "enable-stranger", "may SEND_EN name a queue of another protection "
-	  "domain?", false, enable_stranger },
+	  "domain?", ANY, enable_stranger },
 	{ "wait-reread", "is a WAIT that blocks read again?",
-	  false, wait_reread },
-	{ "wait-width", "how many bits does WAIT compare?",
-	  false, wait_width },
-	{ "wait-cyclic", "is what WAIT compares cyclic?",
-	  false, wait_past },
+	  ANY, wait_reread },
+	{ "wait-width", "how many bits does WAIT compare?", ANY, wait_width },
+	{ "wait-cyclic", "is what WAIT compares cyclic?", ANY, wait_past },
 	{ "record-lowered", "is the receive record read for each message?",
-	  false, probe_dbr_lowered },
+	  ANY, probe_dbr_lowered },
 	{ "record-raised", "is it read again when a message is retried?",
-	  false, probe_dbr_raised },
+	  ANY, probe_dbr_raised },
+	{ "entry-renewed", "does a message go where a queue of ours has let "
+	  "its entry lead, before it posted it again?",
+	  RELIED, probe_entry_renewed },
+	{ "entry-rewritten", "and if the entry was posted before?",
+	  ANY, probe_entry_rewritten },
+	{ "page-received", "is a page there when another queue has waited for "
+	  "its message?", RELIED, probe_page_received },
+	{ "page-sent", "is it at its peer when another queue has waited for "
+	  "its WRITE?", ANY, probe_page_sent },
 	{ "uar-target", "may SEND_EN name a queue of another doorbell page?",
-	  true, probe_uar_target },
+	  CARD_ONLY, probe_uar_target },
 	{ "uar-cq", "may WAIT name a CQ of another doorbell page?",
-	  true, probe_uar_cq },
+	  CARD_ONLY, probe_uar_cq },
 	{ "masked-fetch-add", "where do carries of masked fetch-and-add stop, "
-	  "and in which order are the bytes?", false, probe_masked_fa },
+	  "and in which order are the bytes?", RELIED, probe_masked_fa },
 	{ "masked-compare-swap", "does masked compare-and-swap exchange?",
-	  false, probe_masked_cs },
+	  RELIED, probe_masked_cs },
+	{ "masked-two-queues", "do masked atomics of two queues on one word "
+	  "come one after another?", RELIED, probe_two_queues },
+	{ "masked-misaligned", "is an atomic between two words refused?",
+	  RELIED, probe_misaligned },
 	{ "masked-wire", "how do masked atomics look on the wire?",
-	  true, probe_masked_wire },
+	  CARD_ONLY, probe_masked_wire },
 	{ "counter-sets", "how many sets of counters are there for us?",
-	  true, probe_counter_sets },
+	  CARD_ONLY, probe_counter_sets },
 	{ "sq-counter", "does the send queue's counter stand before a WAIT "
-	  "that blocks?", false, probe_sq_counter },
+	  "that blocks?", ANY, probe_sq_counter },
 	{ "sq-counter-error", "and before a work request that failed?",
-	  false, probe_sq_counter_error },
+	  ANY, probe_sq_counter_error },
 	{ "cq-counter", "is the CQ's producer counter of this moment?",
-	  false, probe_cq_counter },
+	  ANY, probe_cq_counter },
+	{ "cq-acknowledged", "is an answer counted before it is acknowledged?",
+	  RELIED, probe_cq_acknowledged },
+	{ "cq-received", "is a message counted when what waits for it runs?",
+	  RELIED, probe_cq_received },
 };
 
 const unsigned int nr_probes = sizeof(probes) / sizeof(probes[0]);

@@ -15,11 +15,12 @@
  * struct probe - one question
  * @id:		short and stable
  * @card_only:	the software NIC has nothing like it
+ * @relied:	chains, or the agent, need the software NIC's answer
  * @ask:	0 and the answer, or -errno: the experiment cannot be set up
  */
 struct probe {
 	const char *id, *question;
-	bool card_only;
+	bool card_only, relied;
 	int (*ask)(struct side *side, char answer[PROBE_ANSWER_MAX]);
 };
 
@@ -38,6 +39,16 @@ int probe_counter_sets(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_sq_counter(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_sq_counter_error(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_cq_counter(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_misaligned(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_two_queues(struct side *side, char answer[PROBE_ANSWER_MAX]);
+
+/* mlx5-probes-page.c */
+int probe_entry_renewed(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_entry_rewritten(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_page_received(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_page_sent(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_cq_received(struct side *side, char answer[PROBE_ANSWER_MAX]);
 
 __attribute__((format(printf, 2, 3)))
 void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...);

@@ -140,9 +140,11 @@ int raw_join(struct raw *a, struct raw *b)
 {
 	int r;
 
-	r = a->side->join(a->side, a->qpn, b->qpn, 0);
+	r = a->side->join(a->side, a->qpn, b->qpn,
+			  NIC_REMOTE_WRITE);
 	if (!r)
-		r = b->side->join(b->side, b->qpn, a->qpn, 0);
+		r = b->side->join(b->side, b->qpn, a->qpn,
+				  NIC_REMOTE_WRITE);
 	return r;
 }
 

@@ -19,7 +19,7 @@ enum raw_flags {
 
 #define RAW_LOG_SQ	5
 #define RAW_LOG_RQ	3
-#define RAW_DATA_LEN	4096
+#define RAW_DATA_LEN	(8 * 4096)
 
 /**
  * struct raw - the queue pair
@@ -41,7 +41,7 @@ struct raw {
 int raw_open(struct side *side, unsigned int flags, const struct raw *near,
 	     struct raw *ret_raw);
 void raw_close(struct raw *raw);
-/* Two that are apart. */
+/* Two that are apart; each may write to the other's memory. */
 int raw_join(struct raw *a, struct raw *b);
 
 /* Index and queue pair number are filled in. */

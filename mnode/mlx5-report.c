@@ -46,26 +46,38 @@ static void print_lacks(struct json_object *lacks, FILE *f)
 				json_object_array_get_idx(lacks, i)));
 }
 
+static void print_program(struct json_object *o, FILE *f)
+{
+	const char *difference = text(o, "difference");
+	const char *skipped = text(o, "skipped");
+
+	fprintf(f, "  %-9s %s; %s requests", difference ? "DIFFERENT" :
+		skipped ? "skipped" : "same", text(o, "program"),
+		text(o, "requests"));
+	if (text(o, "software"))
+		fprintf(f, "; %s", text(o, "software"));
+	if (text(o, "card") && strcmp(text(o, "card"), text(o, "software")))
+		fprintf(f, " (card: %s)", text(o, "card"));
+	fputs("\n", f);
+	if (difference || skipped)
+		fprintf(f, "            %s\n",
+			difference ? difference : skipped);
+}
+
 static void print_programs(struct json_object *list, FILE *f)
 {
 	size_t i, n = json_object_array_length(list);
 
 	fputs("\nPrograms, on the software NIC and on the card:\n", f);
-	for (i = 0; i < n; i++) {
-		struct json_object *o = json_object_array_get_idx(list, i);
-		const char *difference = text(o, "difference");
+	for (i = 0; i < n; i++)
+		print_program(json_object_array_get_idx(list, i), f);
+}
 
-		fprintf(f, "  %-9s %s: %s requests", difference ? "DIFFERENT" :
-			"same", text(o, "program"), text(o, "requests"));
-		if (text(o, "software"))
-			fprintf(f, "; %s", text(o, "software"));
-		if (text(o, "card") &&
-		    strcmp(text(o, "card"), text(o, "software")))
-			fprintf(f, " (card: %s)", text(o, "card"));
-		fputs("\n", f);
-		if (difference)
-			fprintf(f, "            %s\n", difference);
-	}
+static bool differs(struct json_object *obj)
+{
+	struct json_object *same = get(obj, "same");
+
+	return same && !json_object_get_boolean(same);
 }
 
 static void print_probes(struct json_object *list, FILE *f)
@@ -78,7 +90,8 @@ static void print_probes(struct json_object *list, FILE *f)
 		const char *soft = text(o, "software");
 		const char *card = text(o, "card");
 
-		fprintf(f, "  %s: %s\n", text(o, "id"), text(o, "question"));
+		fprintf(f, "  %s%s: %s\n", differs(o) ? "DIFFERENT " : "",
+			text(o, "id"), text(o, "question"));
 		fprintf(f, "    card:         %s\n", card);
 		if (soft && !strcmp(soft, card))
 			fputs("    software NIC: the same\n", f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memory node and a client on one NIC, in loopback: a pool, a table, one
- * chain armed as the agent arms it, and a queue pair that sends it requests.
+ * A memory node and a client on one NIC, in loopback: a pool, a ring, a table,
+ * one chain armed as the agent arms it, and a queue pair that sends it requests.
  * What can be compared between two NICs is in struct rig_result; numbers that
  * a NIC chooses itself are not in it.
  */
@@ -11,9 +11,46 @@
 #include "mlx5-side.h"
 #include "queue.h"
 
-#define RIG_PAGES	64
 #define RIG_SLOTS	64
-#define RIG_MAX_COUNT	60	/* requests: no slot twice */
+#define RIG_MAX_DEPTH	8
+#define RIG_RING_PAGES	(2 * RIG_SLOTS)	/* the ring's and the table's */
+#define RIG_PAGES	(RIG_RING_PAGES + RIG_MAX_DEPTH)
+#define RIG_RING_SLOTS	512
+#define RIG_SCARCE	3
+#define RIG_MAX_COUNT	70000		/* more than 16 bits count */
+
+/* A program; @strict: it renews the index of each work request. */
+struct rig_prog {
+	enum odrp_wire_chain chain;
+	enum wrc_variant variant;
+	bool strict;
+};
+
+enum rig_table {
+	RIG_AS_NEEDED,
+	RIG_EMPTY,
+	RIG_FULL,
+};
+
+/**
+ * struct rig_config - one run
+ * @window:	requests outstanding, less than depth
+ * @quiet:	of each @window requests only the last one is answered, and the
+ *		first of all
+ * @table:	before the first request
+ * @scarce:	the ring has RIG_SCARCE pages
+ * @deaf:	the client takes no answer before @window requests are out and
+ *		everything stands
+ * @slot_off:	bytes added to each address in the table
+ */
+struct rig_config {
+	uint32_t depth, window, count;
+	bool quiet;
+	enum rig_table table;
+	bool scarce, deaf;
+	uint64_t slot_off;
+	enum wrc_recycle recycle;
+};
 
 /**
  * struct rig_answer - a completion of the client's receive queue
@@ -25,44 +62,74 @@ struct rig_answer {
 };
 
 /**
+ * struct rig_books - where every page is
+ * @held:	what instances hold; one for all where they have no registers
+ */
+struct rig_books {
+	__be64 tt[RIG_SLOTS];
+	__be64 ring[RIG_RING_SLOTS];
+	uint64_t head, tail;
+	uint32_t nr_held;
+	struct wrc_held held[RIG_MAX_DEPTH];
+};
+
+/**
  * struct rig_result - all that a run leaves behind
  * @err:	0, or why it ended early
- * @syndrome:	of the chain, if it broke
+ * @syndrome:	of the chain, if it has stopped
  * @nr_answers, @answers: in the order in which they came
  * @loop_cqes, @client_cqes: entries of the CQs that the chain waits on
+ * @answer_cqes: of the one that tells what the client has acknowledged
  * @loop_bbs, @client_bbs: BBs executed
- * @tt, @ring, @head, @tail, @pool, @mem: the node's memory and the client's
- *		pages
+ * @passed_early: @deaf: queue_passed(), before the client took an answer
+ * @passed:	queue_passed() at the end
+ * @end:	when everything stands
+ * @pool, @mem:	then: the node's pages and the client's
+ * @cut:	and when its connection has been cut; how far the chain gets then,
+ *		and why not further, depends on what a NIC checks first
  */
 struct rig_result {
 	int err;
 	uint8_t syndrome;
 	uint32_t nr_answers;
 	struct rig_answer answers[RIG_MAX_COUNT];
-	uint32_t loop_cqes, client_cqes;
+	uint32_t loop_cqes, client_cqes, answer_cqes;
 	uint16_t loop_bbs, client_bbs;
-	__be64 tt[RIG_SLOTS];
-	__be64 ring[2 * RIG_PAGES];
-	uint64_t head, tail;
+	bool passed_early, passed;
+	struct rig_books end;
 	uint8_t pool[RIG_PAGES * ODRP_WIRE_PAGE_SIZE];
-	uint8_t mem[RIG_MAX_COUNT * ODRP_WIRE_PAGE_SIZE];
+	uint8_t mem[RIG_SLOTS * ODRP_WIRE_PAGE_SIZE];
+	struct rig_books cut;
 };
 
 /**
- * struct rig_config - one run
- * @window:	requests outstanding, less than depth
- * @unmapped:	the table is empty, whatever the chain
- * @slot_off:	bytes added to each address in the table
+ * struct rig_node - the memory of a node, and tables of one program, for many
+ *	runs
  */
-struct rig_config {
-	enum odrp_wire_chain chain;
-	uint32_t depth, window, count;
-	bool unmapped;
-	uint64_t slot_off;
+struct rig_node {
+	struct side *side;
+	struct rig_prog what;
+	struct pool pool;
+	struct ring ring;
+	struct tt tt;
+	__u64 registers[RIG_MAX_DEPTH];
 };
 
+int rig_open(struct side *side, const struct rig_prog *what,
+	     struct rig_node *ret_node);
+void rig_close(struct rig_node *node);
+/* As before the first run. */
+void rig_reset(struct rig_node *node, const struct rig_config *cfg);
+/* Before a request to a slot that an earlier one has used. */
+void rig_renew_slot(struct rig_node *node, uint32_t slot);
+/* A page whose every word tells its number. */
+void rig_fill(uint8_t *page, uint32_t number);
+
+/* -EMSGSIZE, with a sentence: this NIC's receive entries are too short. */
+int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
+	     char why[WRC_WHY_MAX]);
 /* 0, and what came of it; -errno with a sentence: it could not even begin. */
-int rig_run(struct side *side, const struct rig_config *cfg,
+int rig_run(struct rig_node *node, const struct rig_config *cfg,
 	    struct rig_result *ret_result, char why[WRC_WHY_MAX]);
 
 #define RIG_DIFF_MAX 200

@@ -2,6 +2,7 @@
 /* Memory, keys and doorbells of the fake device. */
 #include <stdlib.h>
 #include "fake-priv.h"
+#include "snic/priv.h"
 
 int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
 			 void **ret_umem)
@@ -104,6 +105,26 @@ void fake_uar_free(void *uar)
 	*(bool *)uar = false;
 }
 
+/* The NIC has a copy from now on, which nobody can write to. */
+static void read_entries(void)
+{
+	struct fake_obj *o;
+
+	for (o = fake.objs; o; o = o->next) {
+		if (o->kind != FAKE_QP || !o->rq || o->rq_copy)
+			continue;
+		o->rq_copy = malloc(o->rq_len);
+		assert_non_null(o->rq_copy);
+		memcpy(o->rq_copy, o->rq, o->rq_len);
+		snic_qp_lookup(fake.snic, o->number)->attr.rq = o->rq_copy;
+	}
+}
+
+void fake_forget_entries(struct fake_obj *o)
+{
+	free(o->rq_copy);
+}
+
 /* A queue pair's register is that of its own page. */
 void fake_ring(void *uar, const __u8 ctrl[8])
 {
@@ -114,6 +135,8 @@ void fake_ring(void *uar, const __u8 ctrl[8])
 	assert_ptr_equal(uar, &fake.uars[o->uar]);
 	assert_int_equal(ctrl[0] | ctrl[3] | ctrl[7], 0);
 	fake_expect(be32toh(o->dbr->snd), pi, "doorbell record");
+	if (fake.stale_entries)
+		read_entries();
 	assert_int_equal(snic_qp_doorbell(fake.snic, qpn, pi), 0);
 	fake.rings++;
 }

@@ -10,7 +10,9 @@ bool fake_failing(void);
 /* Fails the test with the field's name. */
 void fake_expect(uint64_t have, uint64_t want, const char *what);
 
-/* fake-mem.c: as in struct wrc_mlx5_devx */
+/* fake-mem.c */
+void fake_forget_entries(struct fake_obj *o);
+/* as in struct wrc_mlx5_devx */
 int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
 		  void **ret_umem);
 int fake_umem_dereg(void *p);

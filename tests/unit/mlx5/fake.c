@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include "fake-priv.h"
-#include "snic/priv.h"
+#include "snic/engine.h"
 
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)
@@ -342,6 +342,7 @@ static int create_cq(uint8_t *in, uint8_t *out, void **ret_obj)
 		assert_int_equal(((struct wrc_cqe *)attr.buf)[i].op_own >> 4,
 				 0xf);
 	assert_int_equal(snic_cq_create(fake.snic, &attr, &cqn), 0);
+	snic_cq_lookup(fake.snic, cqn)->count = fake.early_waits;
 	put_bits(out, 0x48, 24, cqn);
 	*ret_obj = add(FAKE_CQ, cqn);
 	return 0;
@@ -396,6 +397,8 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 	o = add(FAKE_QP, qpn);
 	o->dbr = attr.dbr;
 	o->uar = uar;
+	o->rq = attr.rq;
+	o->rq_len = 1ul << (attr.log_rq + attr.log_rq_stride);
 	o->cd_master = attr.cd_master;
 	o->cd_slave_send = attr.cd_slave_send;
 	*ret_obj = o;
@@ -640,6 +643,7 @@ static int fake_destroy(void *obj)
 	else
 		assert_int_equal(snic_qp_destroy(fake.snic, o->number), 0);
 	*pos = o->next;
+	fake_forget_entries(o);
 	free(o);
 	return 0;
 }

@@ -36,6 +36,8 @@ struct fake_obj {
 	struct wrc_dbr *dbr;
 	unsigned int uar;	/* which */
 	bool cd_master, cd_slave_send;
+	uint8_t *rq, *rq_copy;
+	size_t rq_len;
 	uint8_t init[272], rtr[272], rts[272];
 	struct fake_obj *next;
 };
@@ -54,6 +56,9 @@ struct fake_umem {
  * @fail_in:	counts down; the call that finds 1 fails with -ENOMEM
  * @bbs_too_far: how many BBs the context of a queue pair that failed counts
  *		which have not been executed
+ * @stale_entries: a queue pair's receive entries are read once, at the first
+ *		doorbell of anybody, and never again
+ * @early_waits: completion queues have one entry more than they should
  */
 struct fake {
 	struct snic *snic;
@@ -66,6 +71,7 @@ struct fake {
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;
+	bool stale_entries, early_waits;
 	unsigned int opened, pds, mrs, counters;
 	bool uars[FAKE_UARS];
 	struct fake_obj *objs;

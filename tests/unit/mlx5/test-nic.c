@@ -217,7 +217,9 @@ static void unfit(void **state)
 struct node {
 	struct nic *nic;
 	struct pool pool;
+	struct ring ring;
 	struct tt tt;
+	struct queue_on on;
 };
 
 static void node_open(struct node *n, struct nic *nic)
@@ -225,6 +227,8 @@ static void node_open(struct node *n, struct nic *nic)
 	memset(n, 0, sizeof(*n));
 	n->nic = nic;
 	assert_int_equal(pool_init(&n->pool, nic, 64 * 4096, true), 0);
+	assert_int_equal(ring_init(&n->ring, nic, n->pool.pdn, 64), 0);
+	n->on = (struct queue_on){ &n->pool, &n->ring, &n->tt };
 	n->tt.nr_slots = 512;
 	assert_int_equal(mem_map(4096, MEM_POPULATE, &n->tt.mem), 0);
 	n->tt.entries = n->tt.mem.va;
@@ -236,6 +240,7 @@ static void node_close(struct node *n)
 {
 	n->nic->ops->mr_dereg(n->nic, n->tt.key);
 	mem_unmap(&n->tt.mem);
+	ring_fini(&n->ring);
 	pool_fini(&n->pool);
 }
 
@@ -251,7 +256,7 @@ static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 	int r;
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
-	r = queue_new(&n->pool, &n->tt, &prog, depth, NULL, &q, why);
+	r = queue_new(&n->on, &prog, depth, NULL, &q, why);
 	if (r)
 		fail_msg("%s: %s %s", prog.name, strerror(-r), why);
 	assert_true(fake_qp(q->loop_qpn)->cd_master);
@@ -307,7 +312,7 @@ static void out_of_memory(void **state)
 			 0);
 	for (i = 1; r; i++) {
 		fake.fail_in = i;
-		r = queue_new(&n.pool, &n.tt, &prog, 16, NULL, &q, why);
+		r = queue_new(&n.on, &prog, 16, NULL, &q, why);
 		if (!r)
 			queue_free(q);
 		assert_null(fake.objs);
@@ -334,7 +339,9 @@ static void closed_early(void **state)
 	assert_int_equal(cm.releases, 1);
 	mem_unmap(&n.tt.mem);
 	mem_unmap(&n.pool.page_mem);
-	mem_unmap(&n.pool.ring_mem);
+	mem_unmap(&n.ring.mem);
+	free(n.pool.free);
+	free(n.pool.owner);
 }
 
 /* ---- queue pairs --------------------------------------------------------------------- */

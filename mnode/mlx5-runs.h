@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What odrp-hwcheck runs: each program with each way of recycling, and for each
+ * of them a list of runs.
+ */
+#ifndef MNODE_MLX5_RUNS_H
+#define MNODE_MLX5_RUNS_H
+
+#include "mlx5-rig.h"
+
+/**
+ * struct program - as it is called in a report
+ * @stores:	"exchange", "copy", or NULL: it is no store
+ */
+struct program {
+	const char *name, *stores;
+	enum odrp_wire_chain chain;
+	enum wrc_variant variant;
+};
+
+extern const struct program programs[];
+extern const unsigned int nr_programs;
+
+/**
+ * struct run - what is done with a program
+ * @chains:	bit (1 << chain): only of these; 0: of all
+ * @node_only:	not with recycle=client
+ */
+struct run {
+	const char *name;
+	unsigned int chains;
+	bool node_only;
+	struct rig_config cfg;
+};
+
+extern const struct run runs[];
+extern const unsigned int nr_runs;
+
+bool run_applies(const struct run *run, const struct program *prog,
+		 enum wrc_recycle recycle);
+
+#endif /* MNODE_MLX5_RUNS_H */
