@@ -8,6 +8,9 @@
 #   stage_file FILE ROOT DIR     FILE (or a directory) to ROOT/DIR, and the
 #                                shared libraries of programs to where their
 #                                loader looks for them
+#   module_files VER DIR NAME... kernel modules that are not in the base, for
+#                                --add DIR; insmod wants them in the order
+#                                of their names, and may know some already
 #   initramfs_pack ROOT FILE     ROOT as a cpio archive
 #
 # Nothing is compressed: under emulation the guest would pay more for
@@ -82,6 +85,28 @@ stage_file() {
 	done < <(find -L "$src" -type f -perm /111 -print0)
 }
 
+# module_unpack PATH FILE: a module decompressed; FILE still has PATH's ending.
+module_unpack() {
+	case $1 in
+	*.xz) xz -dc "$1" >"${2%.xz}" ;;
+	*.zst) zstd -qdc "$1" >"${2%.zst}" ;;
+	*) cp "$1" "$2" ;;
+	esac
+}
+
+# With all that they depend on, loaded already or not.
+module_files() {
+	local ver=$1 dir=$2 rest path nr=10
+	shift 2
+	mkdir -p "$dir" || return 1
+	while read -r rest path _; do
+		[[ $rest = insmod ]] || continue
+		module_unpack "$path" "$dir/$nr-${path##*/}" || return 1
+		nr=$((nr + 1))
+	done < <(modprobe -d "$(kernel_dir "$ver")/root" \
+		-S "$(kernel_release "$ver")" -a --show-depends "$@")
+}
+
 # stage_modules VER ROOT: GUEST_MODULES with all that they depend on,
 # decompressed, and the tables that modprobe reads.
 stage_modules() {
@@ -110,11 +135,7 @@ stage_modules() {
 		esac
 		rest=$dest/${path#*/lib/modules/"$rel"/}
 		mkdir -p "${rest%/*}"
-		case $path in
-		*.xz) xz -dc "$path" >"${rest%.xz}" || return 1 ;;
-		*.zst) zstd -qdc "$path" >"${rest%.zst}" || return 1 ;;
-		*) cp "$path" "$rest" || return 1 ;;
-		esac
+		module_unpack "$path" "$rest" || return 1
 	done <"$root/modules.list"
 	rm -f "$root/modules.list"
 	cp "$tree/lib/modules/$rel"/modules.{builtin,builtin.modinfo,order} "$dest/" || return 1

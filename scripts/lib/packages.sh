@@ -2,7 +2,8 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, bench, lint, package
+#   packages_install SET...     sets: build, vm, disk, stress, bench,
+#                               lint, package
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -25,6 +26,14 @@ packages_of() {
 			xz-utils kmod iproute2 ethtool jq procps util-linux ca-certificates \
 			debian-archive-keyring binutils
 		;;
+	disk)
+		# What tests the device as a disk, inside the guest.
+		printf '%s\n' fio e2fsprogs
+		;;
+	stress)
+		# And as swap, in the nightly tests.
+		printf '%s\n' stress-ng memtester
+		;;
 	bench)
 		# The comparisons: swap over NBD, and RDMA's own tools.
 		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
@@ -38,7 +47,7 @@ packages_of() {
 		printf '%s\n' build-essential debhelper dh-dkms dkms lintian
 		;;
 	*)
-		error "no package set '$1' (there are: build, vm, bench, lint, package)"
+		error "no package set '$1' (there are: build, vm, disk, stress, bench, lint, package)"
 		return 1
 		;;
 	esac

@@ -48,7 +48,7 @@ say() {
 tap_case() {
 	local name=$1 begin=$SECONDS
 	shift
-	[[ $tap_nr -gt 0 ]] || vm_packages
+	[[ -n ${vm_workload:-} ]] || vm_packages
 	tap_nr=$((tap_nr + 1))
 	case_failed=0
 	case_dir=$(mktemp -d) || exit 1
@@ -67,6 +67,25 @@ tap_case() {
 tap_skip() {
 	tap_nr=$((tap_nr + 1))
 	echo "ok $tap_nr - $1 # SKIP $2"
+}
+
+# tap_case_with SET NAME FUNCTION [ARG...]: tap_case, skipped where the packages
+# of SET are not installed and cannot be.
+tap_case_with() {
+	local set=$1 name=$2 missing
+	local -a needed
+	shift
+	mapfile -t needed < <(packages_of "$set")
+	if [[ ${packages_tried:-} != *" $set "* ]]; then
+		packages_tried+=" $set "
+		packages_install "$set"
+	fi
+	missing=$(packages_missing "${needed[@]}" | paste -sd' ')
+	if [[ -n $missing ]]; then
+		tap_skip "$name" "needs packages that cannot be installed: $missing"
+	else
+		tap_case "$@"
+	fi
 }
 
 tap_end() {
