@@ -13,6 +13,7 @@
 #define GOLDEN		0x9e3779b97f4a7c15ull
 /* Distance of neighbouring words of a page: odd, all bytes different. */
 #define WORD_STEP	0x0123456789abcdefull
+#define HUGE_BYTES	(2ul << 20)
 /* How many versions back page_explain() looks. */
 #define STALE_MAX	64
 
@@ -81,18 +82,34 @@ uint64_t parse_size(struct argp_state *state, const char *option,
 	return n << shift;
 }
 
+static void *map_anonymous(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 void *map_pages(size_t nr_pages)
 {
 	size_t len = nr_pages * PAGE_BYTES;
-	void *p;
+	void *p = map_anonymous(len);
 
-	p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
-		return NULL;
 	/* Best effort: a kernel without huge pages has none to refuse. */
-	madvise(p, len, MADV_NOHUGEPAGE);
+	if (p)
+		madvise(p, len, MADV_NOHUGEPAGE);
 	return p;
+}
+
+void *map_huge(size_t nr_pages)
+{
+	uintptr_t p;
+
+	/* What is before and after stays untouched. */
+	p = (uintptr_t)map_anonymous(nr_pages * PAGE_BYTES + HUGE_BYTES);
+	if (!p)
+		return NULL;
+	return (void *)((p + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
 }
 
 static uint64_t first_word(uint64_t seed, uint64_t idx, uint32_t version)

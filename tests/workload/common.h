@@ -28,8 +28,12 @@ double now_s(void);
 uint64_t parse_size(struct argp_state *state, const char *option,
 		    const char *text, uint64_t min, uint64_t max);
 
-/* Anonymous private memory, never to be merged or made huge.  NULL: errno. */
+/*
+ * Anonymous private memory, never to be made huge, or aligned for that and left
+ * to what the kernel is set to.  NULL: errno.
+ */
 void *map_pages(size_t nr_pages);
+void *map_huge(size_t nr_pages);
 
 /* Version 0 is the page of zeros that fresh or freed memory reads as. */
 void page_stamp(void *page, uint64_t seed, uint64_t idx, uint32_t version);

@@ -29,6 +29,7 @@ struct options {
 	uint64_t rounds;	/* per life; one round: as many steps as pages */
 	uint64_t lives;		/* with rounds: how many per process */
 	uint64_t seed;
+	bool huge;
 };
 
 struct worker {
@@ -59,6 +60,7 @@ static const struct argp_option options[] = {
 	{ "lives", 'l', "N", 0,
 	  "instead of --seconds: lives of each process", 0 },
 	{ "seed", 'r', "N", 0, "which pages, which order (1)", 0 },
+	{ "huge", 'H', NULL, 0, "let the kernel use huge pages", 0 },
 	{ 0 },
 };
 
@@ -84,6 +86,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'r':
 		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
+		return 0;
+	case 'H':
+		o->huge = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", arg);
@@ -188,7 +193,7 @@ static void work(const struct options *o, uint64_t seed, double deadline,
 	struct tally t;
 
 	w.nr_pages = o->bytes / o->procs / PAGE_BYTES;
-	w.mem = map_pages(w.nr_pages);
+	w.mem = o->huge ? map_huge(w.nr_pages) : map_pages(w.nr_pages);
 	w.version = calloc(w.nr_pages, sizeof(*w.version));
 	if (!w.mem || !w.version) {
 		perror("pressure-far: memory");
