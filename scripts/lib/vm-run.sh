@@ -276,13 +276,14 @@ start_watcher() {
 }
 
 guest_start() {
-	local i=$1 fd out
+	local i=$1 fd out before=${#reader_pid[@]}
 	local -a qemu_args
 	mkfifo "$run_dir"/{ctl,cmd}"$i".{in,out} "$run_dir/qemu$i.err"
 	start_copiers "$i"
 	start_watcher "$i"
 	read_control "$i" &
 	reader_pid+=("$!")
+	guest_readers[i]="${reader_pid[*]:before}"
 	qemu_arguments "$i"
 	# Held open here so that "go" can be written at any time.
 	exec {fd}<>"$run_dir/ctl$i.in"
@@ -295,6 +296,23 @@ guest_start() {
 	guest_pid[i]=$!
 	exec {out}>&-
 	guest_state[i]=booting
+}
+
+# guest_start_again I: its machine went down before its /init had said anything,
+# which is no fault of anything that is tested here. Once.
+guest_start_again() {
+	local i=$1 fd=${guest_fd[$1]}
+	guest_again[i]=1
+	warn "cnode $i went down before its /init said anything: booting it once more"
+	tail -n 3 "$run_dir/console$i" 2>/dev/null | tr -d '\r' >&2
+	# Whoever reads from the old one ends with it.
+	# shellcheck disable=SC2086
+	wait ${guest_readers[i]} 2>/dev/null
+	exec {fd}>&-
+	rm -f "$run_dir"/{ctl,cmd}"$i".{in,out} "$run_dir/qemu$i.err" \
+		"$run_dir"/std{out,err}"$i"
+	mv "$run_dir/console$i" "$run_dir/first-console$i" 2>/dev/null
+	guest_start "$i"
 }
 
 # guests_kill SIGNAL: QEMU ends at once at SIGTERM, unless something is wrong.
@@ -364,6 +382,7 @@ guests_meet() {
 on_guest_event() {
 	local i=$1 word=$2 rest=$3
 	case $word in
+	alive) guest_state[i]=alive ;;
 	ready)
 		guest_state[i]=ready
 		guests_meet
@@ -395,6 +414,13 @@ on_guest_gone() {
 	wait "${guest_pid[i]}" 2>/dev/null
 	case ${guest_state[i]} in
 	off) ;;
+	booting)
+		if ((!run_timed_out && !${guest_again[i]:-0})); then
+			guest_start_again "$i"
+			return
+		fi
+		run_fail "cnode $i went down before its /init said anything"
+		;;
 	*)
 		((run_timed_out)) ||
 			run_fail "cnode $i went down while ${guest_state[i]}"
@@ -595,7 +621,7 @@ keep_logs() {
 vm_run() {
 	local i status
 	local accel image tsc kill_at=0 deadline run_begin
-	local -a guest_state guest_status guest_fd
+	local -a guest_state guest_status guest_fd guest_readers guest_again
 
 	ODRP_DIE_STATUS=125
 	[[ -z $opt_json ]] || rm -f "$opt_json"

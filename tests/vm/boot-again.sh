@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A machine that goes down before its /init has said anything is booted once
+# more, and only once.
+. "$(dirname "$0")/lib.sh"
+
+# A QEMU whose first $1 kernels find no /init.
+broken_qemu() {
+	mkdir "$case_dir/bin"
+	cat >"$case_dir/bin/qemu-system-x86_64" <<-STUB
+		#!/bin/bash
+		echo >>"$case_dir/boots"
+		if ((\$(wc -l <"$case_dir/boots") <= $1)); then
+			set -- "\${@/rdinit=\/init/rdinit=\/none}"
+		fi
+		exec $(command -v qemu-system-x86_64) "\$@"
+	STUB
+	chmod +x "$case_dir/bin/qemu-system-x86_64"
+}
+
+# goes_down TIMES STATUS
+goes_down() {
+	broken_qemu "$1"
+	PATH=$case_dir/bin:$PATH vm --kernel 6.1 --mem 128M --swap 64M -- \
+		pattern-far --size=4M --repeat=0
+	expect_status "$2"
+	[[ $(wc -l <"$case_dir/boots") = 2 ]] || wrong "not booted twice"
+	grep -q 'cnode 0 went down .*: booting it once more' "$case_dir/err" ||
+		wrong "it was not said"
+}
+
+# What the kernel says when it finds no /init is a panic: not the run's.
+tap_case "down once: all is well" goes_down 1 0
+tap_case "down twice: the run fails" goes_down 2 70
+tap_end
