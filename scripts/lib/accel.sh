@@ -36,6 +36,11 @@ boot_image_extract() {
 
 boot_image() {
 	local ver=$1 out
+	# The debug kernel is booted as it is: see kernel-debug.config.
+	if kernel_is_debug "$ver"; then
+		kernel_vmlinuz "$ver"
+		return 0
+	fi
 	out=$(kernel_dir "$ver")/vmlinux
 	with_lock "kernel-$ver" boot_image_extract \
 		"$(kernel_vmlinuz "$ver")" "$out" || return 1

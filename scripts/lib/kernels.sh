@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Stock Debian kernels, images and headers, in the cache. To be sourced after
-# common.sh.
+# Debian's kernels, images and headers, in the cache: stock ones, and one that is
+# built for debugging (kernel-debug.sh). To be sourced after common.sh and
+# packages.sh.
 # shellcheck shell=bash
 #
-#   kernel_fetch VER      make sure that VER (5.10, 6.1 or 6.12) is there
+#   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12 or 6.1-debug) is
+#                         there
 #   kernel_dir VER        its directory in the cache
 #   kernel_release VER    what uname -r says in it
 #   kernel_vmlinuz VER    the bootable image
@@ -15,14 +17,17 @@
 # private (its lists and downloads lie in the cache), so the machine's sources
 # stay as they are and no root is needed.
 
-KERNEL_VERSIONS="5.10 6.1 6.12"
+# shellcheck source=scripts/lib/kernel-debug.sh
+. "${BASH_SOURCE[0]%/*}/kernel-debug.sh"
+
+KERNEL_VERSIONS="5.10 6.1 6.12"		# the stock ones
 KERNEL_FORMAT=1		# raise it when what lies in the cache changes shape
 
 kernel_check_version() {
-	case " $KERNEL_VERSIONS " in
+	case " $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS " in
 	*" $1 "*) return 0 ;;
 	esac
-	error "unknown kernel '$1': expected one of $KERNEL_VERSIONS"
+	error "unknown kernel '$1': expected one of $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS"
 	return 1
 }
 
@@ -51,7 +56,7 @@ kernel_headers() {
 kernel_suites() {
 	case $1 in
 	5.10) printf '%s\n' "main bullseye" "security bullseye-security" ;;
-	6.1) printf '%s\n' "main bookworm" "security bookworm-security" ;;
+	6.1 | 6.1-debug) printf '%s\n' "main bookworm" "security bookworm-security" ;;
 	6.12) printf '%s\n' "main bookworm-backports" "security bookworm-security" ;;
 	esac
 }
@@ -231,5 +236,9 @@ kernel_fetch_locked() {
 
 kernel_fetch() {
 	kernel_check_version "$1" || return 1
-	with_lock "kernel-$1" kernel_fetch_locked "$1"
+	if kernel_is_debug "$1"; then
+		with_lock "kernel-$1" kernel_debug_fetch_locked "$1"
+	else
+		with_lock "kernel-$1" kernel_fetch_locked "$1"
+	fi
 }

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 #
 #   packages_install SET...     sets: build, vm, disk, stress, bench,
-#                               lint, package
+#                               lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -46,8 +46,13 @@ packages_of() {
 		# Debian packages of this tree.
 		printf '%s\n' build-essential debhelper dh-dkms dkms lintian
 		;;
+	kernel)
+		# The debug kernel, built from source.
+		printf '%s\n' gcc libc6-dev make flex bison bc libelf-dev \
+			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
+		;;
 	*)
-		error "no package set '$1' (there are: build, vm, disk, stress, bench, lint, package)"
+		error "no package set '$1' (there are: build, vm, disk, stress, bench, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -10,14 +10,17 @@ usage: scripts/vm run [OPTION]... -- COMMAND [ARG]...
        scripts/vm fetch [--kernel VERSION]
        scripts/vm build [--kernel VERSION]
 
-run    boots compute nodes with Debian's stock kernel, gives them a swap device
-       on a memory node that runs on this host, runs COMMAND, takes all down
+run    boots compute nodes with Debian's kernel, gives them a swap device on a
+       memory node that runs on this host, runs COMMAND, takes all down
 shell  the same with a shell on this terminal
-fetch  downloads a kernel into the cache
+fetch  downloads a kernel into the cache, or builds the debug kernel there
 build  builds odrp.ko for a kernel; prints its path
 
 Machine:
-  --kernel VERSION      5.10, 6.1 (default) or 6.12
+  --kernel VERSION      5.10, 6.1 (default), 6.12, or 6.1-debug: built here, with
+                        KASAN, lockdep and kmemleak; it is given more memory
+                        than --mem says, and four times as long wherever
+                        something is waited for (--timeout, --mnode-kill-after)
   --mem SIZE            memory of a compute node (default 256M)
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at

@@ -90,6 +90,7 @@ MODE=$opt_mode
 BACKEND=$opt_backend
 SWAPON=$opt_swapon
 SHELL_MODE=$opt_shell
+SLOW=$slow
 MTU=$opt_mtu
 GUEST_NET=$GUEST_NET
 MODULE_PARAMS=$(sh_quote "$(module_params)")
@@ -161,9 +162,16 @@ wire() {
 	[[ $opt_mode == odrp ]] && echo "$opt_wire" || echo dgram
 }
 
+# Of the machine: --mem, and what its kernel needs besides.
+guest_mb() {
+	local mb=$(($(size_bytes "$opt_mem") >> 20))
+	echo $((mb + $(kernel_extra_mb "$opt_kernel" "$mb")))
+}
+
 # The options that the card's kind of wire needs besides, for node $1.
 wire_arguments() {
-	local i=$1 mb=$(($(size_bytes "$opt_mem") >> 20))
+	local i=$1 mb
+	mb=$(guest_mb)
 
 	[[ $(wire) == vhost ]] || return 0
 	qemu_args+=(-object "memory-backend-memfd,id=ram,size=${mb}M,share=on"
@@ -211,7 +219,7 @@ qemu_arguments() {
 	mapfile -t qemu_args < <(accel_options "$accel")
 	qemu_args+=(-nodefaults -no-user-config -display none -no-reboot
 		-M "q35,usb=off,vmport=off"
-		-smp "$opt_cpus" -m "$(($(size_bytes "$opt_mem") >> 20))"
+		-smp "$opt_cpus" -m "$(guest_mb)"
 		-kernel "$image" -initrd "$run_dir/initrd"
 		-append "$(kernel_command_line "$i")"
 		-chardev "file,id=console,path=$run_dir/console$i"
@@ -390,7 +398,7 @@ on_guest_event() {
 	started)
 		guest_state[i]=running
 		((kill_at == 0)) && [[ -n $opt_kill_after ]] &&
-			kill_at=$(usec_after "$opt_kill_after")
+			kill_at=$(usec_after "$opt_kill_after" "$slow")
 		;;
 	report) ;;
 	ended)
@@ -446,9 +454,10 @@ usec_now() {
 	echo "${EPOCHREALTIME/[.,]/}"
 }
 
-# usec_after SECONDS: that point in time.
+# usec_after SECONDS [TIMES]: that point in time.
 usec_after() {
-	awk -v now="$(usec_now)" -v s="$1" 'BEGIN { printf "%.0f", now + s * 1e6 }'
+	awk -v now="$(usec_now)" -v s="$1" -v times="${2:-1}" \
+		'BEGIN { printf "%.0f", now + s * times * 1e6 }'
 }
 
 # The time until the next thing to do by the clock, in seconds.
@@ -471,7 +480,7 @@ on_clock() {
 	((now >= deadline)) || return 0
 	case $run_timed_out in
 	0)
-		error "time-out after $opt_timeout s"
+		error "time-out after $((opt_timeout * slow)) s"
 		guests_ask_stacks
 		deadline=$(usec_after 2)
 		;;
@@ -505,18 +514,18 @@ run_loop() {
 # The end
 #
 
-KERNEL_BUGS='BUG:|WARNING: |Oops|possible recursive locking|circular locking|inconsistent lock state|INFO: task .* blocked|general protection|Kernel panic|refcount_t:|list_(add|del) corruption|Unable to handle kernel|unable to handle page fault'
-
 # Lines in the kernels' logs that mean a fault; true if there are any.
 kernel_bugs() {
-	local i found=1
+	local i f found=1
 	for ((i = 0; i < opt_cnodes; i++)); do
-		if cat "$run_dir/console$i" "$run_dir/dmesg$i" 2>/dev/null | tr -d '\r' |
-			grep -aE "$KERNEL_BUGS" >"$run_dir/bugs"; then
-			found=0
-			error "the kernel of cnode $i logged:"
-			sort -u "$run_dir/bugs" | head -n 10 >&2
-		fi
+		for f in console dmesg; do
+			[[ -s $run_dir/$f$i ]] || continue
+			kernel_log_bugs "$opt_kernel" "$run_dir/$f$i"
+		done >"$run_dir/bugs"
+		[[ -s $run_dir/bugs ]] || continue
+		found=0
+		error "the kernel of cnode $i logged:"
+		sort -u "$run_dir/bugs" | head -n 10 >&2
 	done
 	return "$found"
 }
@@ -620,7 +629,7 @@ keep_logs() {
 
 vm_run() {
 	local i status
-	local accel image tsc kill_at=0 deadline run_begin
+	local accel image tsc slow kill_at=0 deadline run_begin
 	local -a guest_state guest_status guest_fd guest_readers guest_again
 
 	ODRP_DIE_STATUS=125
@@ -634,12 +643,13 @@ vm_run() {
 	kernel_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
 		accel=$(accel_choose "$opt_kernel") || exit 125
 	tsc=$(tsc_khz)
+	slow=$(kernel_slowness "$opt_kernel")
 	# nbd-server's address goes into the archive.
 	[[ $opt_mode != nbd ]] || nbd_start || exit 125
 	run_archive || exit 125
 	[[ $opt_mode != odrp ]] || mnode_start || exit 125
 	run_begin=$EPOCHREALTIME
-	deadline=$(usec_after "$opt_timeout")
+	deadline=$(usec_after "$opt_timeout" "$slow")
 	for ((i = 0; i < opt_cnodes; i++)); do
 		guest_start "$i"
 	done

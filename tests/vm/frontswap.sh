@@ -4,13 +4,8 @@
 # same contents, and a driver that can be replaced. (A dead node: mnode-killed.sh.)
 . "$(dirname "$0")/lib.sh"
 
-kernel=5.10
 rounds=1
 ((nightly)) && rounds=5
-
-frontswap() {
-	"$1" --kernel $kernel --backend frontswap "${@:2}"
-}
 
 by_frontswap() {
 	expect '.cnodes[0].stats.backend == "frontswap"' \
@@ -19,7 +14,7 @@ by_frontswap() {
 }
 
 sorts() {
-	frontswap vm --mem 136M --swap 256M -- qsort-far --size=60M
+	vm --kernel "$@" --mem 136M --swap 256M -- qsort-far --size=60M
 	expect_status 0
 	expect_out 'verified=yes'
 	by_frontswap
@@ -27,7 +22,7 @@ sorts() {
 }
 
 rewrites() {
-	frontswap vm --cpus 2 --mem 160M --swap 256M -- \
+	vm --kernel "$@" --cpus 2 --mem 160M --swap 256M -- \
 		pressure-far --size=160M --seconds=120
 	expect_status 0
 	by_frontswap
@@ -61,7 +56,7 @@ echo all well
 GUEST
 
 replaced() {
-	frontswap vm_script --mem 150M --swap 256M -- "$replacing" \
+	vm_script --kernel "$@" --mem 150M --swap 256M -- "$replacing" \
 		"$rounds"
 	expect_status 0
 	expect_out 'all well'
@@ -84,8 +79,9 @@ refused() {
 	grep -q odrp7 "$case_dir/out" && wrong "odrp7 exists"
 }
 
-tap_case "a quicksort of more than the memory" sorts
-tap_case "the driver is replaced behind the shim" replaced
+tap_case "a quicksort of more than the memory" sorts 5.10 --backend frontswap
+tap_case "the driver is replaced behind the shim" replaced 5.10 --backend frontswap
 tap_case "refused on 6.1" refused
-((nightly)) && tap_case "pages rewritten under pressure" rewrites
+((nightly)) && tap_case "pages rewritten under pressure" \
+	rewrites 5.10 --backend frontswap
 tap_end

@@ -15,6 +15,11 @@
 #
 # Within a case all expectations are looked at; one that fails, fails the case.
 # Lines with "# " are for people. ODRP_NIGHTLY=1 asks for the long version.
+#
+# ODRP_KERNELS="6.1-debug" runs each case on these kernels instead of those it
+# names, once on each: of cases that differ by their kernel the first is run.
+# Time-outs are stretched for slow kernels by scripts/vm; what a case itself
+# allows for, it multiplies by $slow.
 
 set -u
 vm_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -28,6 +33,9 @@ nightly=${ODRP_NIGHTLY:-0}
 quick=${ODRP_QUICK:-0}
 tap_nr=0
 tap_bad=0
+tap_cases=()		# that were run with ODRP_KERNELS
+case_kernel=		# one of these
+slow=1
 case_dir=
 case_failed=0
 
@@ -46,6 +54,44 @@ say() {
 
 # tap_case NAME FUNCTION [ARG...]
 tap_case() {
+	if [[ -z ${ODRP_KERNELS:-} ]]; then
+		one_case "$@"
+		return
+	fi
+	for case_kernel in $ODRP_KERNELS; do
+		slow=$(kernel_slowness "$case_kernel")
+		case_on_kernel "$@"
+	done
+}
+
+# As tap_case, on case_kernel.
+case_on_kernel() {
+	local a name=$1 c
+	local -a with=()
+
+	for a in "${@:2}"; do
+		if [[ " $KERNEL_VERSIONS " = *" $a "* ]]; then
+			with+=("$case_kernel")
+		else
+			with+=("$a")
+		fi
+	done
+	name="$name: $case_kernel"
+	if [[ " ${with[*]} " = *" frontswap "* && $case_kernel != 5.10 ]]; then
+		tap_skip "$name" "has no frontswap for modules"
+		return
+	fi
+	for c in "${tap_cases[@]}"; do
+		[[ $c != "$case_kernel ${with[*]}" ]] || {
+			tap_skip "$name" "the same as a case above"
+			return
+		}
+	done
+	tap_cases+=("$case_kernel ${with[*]}")
+	one_case "$name" "${with[@]}"
+}
+
+one_case() {
 	local name=$1 begin=$SECONDS
 	shift
 	[[ -n ${vm_workload:-} ]] || vm_packages
@@ -111,15 +157,31 @@ wrong() {
 	echo "$*" >&2
 }
 
+# The arguments of scripts/vm with case_kernel instead of a stock kernel.
+options_for_kernel() {
+	vm_options=("$@")
+	[[ -n $case_kernel ]] || return 0
+	local i
+	for ((i = 0; i < $#; i++)); do
+		case ${vm_options[i]} in
+		--) break ;;
+		--kernel) vm_options[i + 1]=$case_kernel ;;
+		esac
+	done
+	# The last one counts.
+	vm_options=(--kernel "$case_kernel" "${vm_options[@]}")
+}
+
 # vm OPTION... -- COMMAND: one run of scripts/vm with the workloads on board.
 vm() {
 	local f
-	local -a add=()
+	local -a add=() vm_options
+	options_for_kernel "$@"
 	for f in qsort-far pattern-far pressure-far; do
 		add+=(--add "$vm_workload/$f")
 	done
 	"$vm_top/scripts/vm" run "${add[@]}" --timeout "${vm_timeout:-400}" \
-		--json "$case_dir/json" "$@" \
+		--json "$case_dir/json" "${vm_options[@]}" \
 		>"$case_dir/out" 2>"$case_dir/err" </dev/null
 	vm_status=$?
 }
