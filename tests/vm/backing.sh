@@ -175,7 +175,7 @@ expect_lossless() {
 
 swaps_on() {
 	vm_backed --kernel "$@" --mem 160M --swap 320M --mnode-kill-after 15 \
-		-- "$swapping" 40
+		-- "$swapping" $((40 * slow))
 	expect_lossless
 	expect '.cnodes[0].stats.stores_unmapped > 1000' \
 		'.cnodes[0].stats.backing_loads > 1000'

@@ -104,7 +104,7 @@ is_made_good() {
 swaps() {
 	vm --kernel "$@" --mem 150M --swap 256M \
 		--param hot_add.checksum=crc32c -- \
-		pressure-far --size=110M --processes=4 --seconds=10
+		pressure-far --size=110M --processes=4 --seconds=$((10 * slow))
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \
 		'.cnodes[0].stats.checksum_errors == 0' \

@@ -40,7 +40,7 @@ dies_while_swapping() {
 	expect_status 0
 	expect_out '^status 135 after'
 	after=$(sed -n 's/^status .* after \([0-9]*\) s/\1/p' "$case_dir/out")
-	((${after:-99} <= 25 + 10 + 5)) || wrong "bus error after ${after:-?} s"
+	((${after:-999} <= (25 + 10 + 5) * slow)) || wrong "bus error after ${after:-?} s"
 	expect '.cnodes[0].stats.load_errors > 0' '.teardown_errors == []'
 	say "$(grep '^status' "$case_dir/out")"
 }
@@ -52,7 +52,7 @@ dies_while_reading() {
 	expect_status 0
 	expect_out 'Input/output error|I/O error'
 	after=$(sed -n 's/^error after \([0-9]*\) s/\1/p' "$case_dir/out")
-	((${after:-99} <= 8 + 10 + 5)) || wrong "I/O error after ${after:-?} s"
+	((${after:-999} <= (8 + 10 + 5) * slow)) || wrong "I/O error after ${after:-?} s"
 	expect '.teardown_errors == []'
 }
 

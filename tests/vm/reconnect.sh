@@ -22,7 +22,7 @@ swaps_on() {
 	vm_beside stand_still vm --kernel "$@" --mem 160M --swap 320M \
 		--param hot_add.timeout_ms=2000 \
 		--param hot_add.dead_after_ms=20000 -- \
-		pressure-far --size=150M --processes=3 --seconds=25
+		pressure-far --size=150M --processes=3 --seconds=$((25 * slow))
 	expect_status 0
 	expect '.cnodes[0].stats.reconnects >= 2' \
 		'.cnodes[0].stats.state == "live"' \

@@ -32,7 +32,7 @@ swaps_over() {
 	vm --mem 160M --swap 256M --nic-opt "$faults" \
 		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
 		pressure-far --size="$size" --processes=3 --rounds=1 \
-		--seconds="$seconds"
+		--seconds=$((seconds * slow))
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 100' \
 		'.cnodes[0].stats.stores_unmapped > 500'
