@@ -8,6 +8,9 @@
 # the FIFO "events" ("WHO WORD..."), which one loop reads: a guest's words (see
 # guest/init), the end of a guest or of the agent. So there is nothing to poll.
 
+# After which /init must have said something.
+BOOT_SECONDS=${ODRP_BOOT_SECONDS:-90}
+
 run_dir=
 events_fd=
 guest_pid=()
@@ -45,92 +48,6 @@ run_init() {
 # What goes wrong in the run itself, as opposed to in COMMAND.
 run_fail() {
 	[[ -n $run_failed ]] || run_failed=$*
-}
-
-#
-# The guests' archive
-#
-
-# The module's parameters, quoted for the kernel and then for the guest's shell.
-module_params() {
-	local p
-	for p in "${opt_param[@]}"; do
-		case $p in
-		mnode.* | hot_add.*) continue ;;
-		*' '*) p="${p%%=*}=\"${p#*=}\"" ;;
-		esac
-		printf '%s ' "$(sh_quote "$p")"
-	done
-}
-
-hot_add_string() {
-	local p
-	printf 'addr=%s port=%s size=%s queues=%s' "$AGENT_IP" "$AGENT_PORT" \
-		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
-	for p in "${opt_param[@]}"; do
-		case $p in
-		hot_add.queues=*) ;;
-		hot_add.*) printf ' %s' "${p#hot_add.}" ;;
-		esac
-	done
-	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
-}
-
-hot_add_queues() {
-	local p queues=1
-	for p in "${opt_param[@]}"; do
-		[[ $p = hot_add.queues=* ]] && queues=${p#*=}
-	done
-	echo "$queues"
-}
-
-run_config() {
-	cat <<CONF
-MODE=$opt_mode
-BACKEND=$opt_backend
-SWAPON=$opt_swapon
-SHELL_MODE=$opt_shell
-SLOW=$slow
-MTU=$opt_mtu
-GUEST_NET=$GUEST_NET
-MODULE_PARAMS=$(sh_quote "$(module_params)")
-HOT_ADD=$(sh_quote "$(hot_add_string)")
-NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
-CONF
-}
-
-# stage_shim FILE DIR: only kernels with frontswap for modules have it.
-stage_shim() {
-	[[ $opt_backend = frontswap ]] || return 0
-	[[ -s $1 ]] || {
-		error "--backend frontswap: kernel $opt_kernel has none for modules: expected block"
-		return 1
-	}
-	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
-}
-
-run_archive() {
-	local root=$run_dir/root base f
-
-	mkdir -p "$root/etc/odrp" "$root/lib" "$root/x"
-	run_config >"$root/etc/odrp/run.conf"
-	printf 'exec %s\n' "$(sh_quote "${opt_command[@]}")" \
-		>"$root/etc/odrp/command"
-	for f in "${opt_add[@]}"; do
-		stage_file "$f" "$root" x || return 1
-	done
-	if [[ $opt_mode = odrp ]]; then
-		f=$(build_module "$opt_kernel") || return 1
-		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
-		stage_shim "${f%/*}/odrp_frontswap.ko" "$root/lib" || return 1
-	elif [[ $opt_mode = nbd ]]; then
-		stage_file "$(PATH=$PATH:/usr/sbin:/sbin command -v nbd-client)" \
-			"$root" usr/sbin || return 1
-	fi
-	base=$(initramfs_base "$opt_kernel") || return 1
-	initramfs_pack "$root" "$run_dir/run.cpio" &&
-		cat "$base" "$run_dir/run.cpio" >"$run_dir/initrd" || return 1
-	rm -rf "$root" "$run_dir/run.cpio"
 }
 
 #
@@ -304,6 +221,21 @@ guest_start() {
 	guest_pid[i]=$!
 	exec {out}>&-
 	guest_state[i]=booting
+	guest_alive_by[i]=$(usec_after "$BOOT_SECONDS" "$slow")
+}
+
+# Machines that have not come as far as /init go down.
+guests_kill_stuck() {
+	local i now
+	now=$(usec_now)
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ ${guest_state[i]} = booting ]] &&
+			((now >= guest_alive_by[i])) || continue
+		warn "cnode $i does not boot: killed after $((BOOT_SECONDS * slow)) s"
+		guest_alive_by[i]=$(usec_after "$BOOT_SECONDS" "$slow")
+		disown "${guest_pid[i]}" 2>/dev/null
+		kill -KILL "${guest_pid[i]}" 2>/dev/null
+	done
 }
 
 # guest_start_again I: its machine went down before its /init had said anything,
@@ -462,8 +394,12 @@ usec_after() {
 
 # The time until the next thing to do by the clock, in seconds.
 next_wait() {
-	local at=$deadline now left
+	local at=$deadline now left i
 	((kill_at > 0 && kill_at < at)) && at=$kill_at
+	for ((i = 0; i < opt_cnodes; i++)); do
+		[[ ${guest_state[i]} = booting ]] &&
+			((guest_alive_by[i] < at)) && at=${guest_alive_by[i]}
+	done
 	now=$(usec_now)
 	left=$((at - now))
 	((left > 0)) || left=1000
@@ -477,6 +413,7 @@ on_clock() {
 		kill_at=-1
 		mnode_kill
 	fi
+	guests_kill_stuck
 	((now >= deadline)) || return 0
 	case $run_timed_out in
 	0)
@@ -630,7 +567,8 @@ keep_logs() {
 vm_run() {
 	local i status
 	local accel image tsc slow kill_at=0 deadline run_begin
-	local -a guest_state guest_status guest_fd guest_readers guest_again
+	local -a guest_state guest_status guest_fd
+	local -a guest_readers guest_again guest_alive_by
 
 	ODRP_DIE_STATUS=125
 	[[ -z $opt_json ]] || rm -f "$opt_json"

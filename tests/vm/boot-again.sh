@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# A machine that goes down before its /init has said anything is booted once
-# more, and only once.
+# A machine that goes down, or hangs, before its /init has said anything is booted
+# once more, and only once.
 . "$(dirname "$0")/lib.sh"
 
-# A QEMU whose first $1 kernels find no /init.
+# A QEMU whose first $1 kernels find no /init, or, with $2, do not begin.
 broken_qemu() {
+	local how='"${@/rdinit=\/init/rdinit=\/none}"'
+	[[ -z ${2:-} ]] || how='"$@" -S'
 	mkdir "$case_dir/bin"
 	cat >"$case_dir/bin/qemu-system-x86_64" <<-STUB
 		#!/bin/bash
 		echo >>"$case_dir/boots"
 		if ((\$(wc -l <"$case_dir/boots") <= $1)); then
-			set -- "\${@/rdinit=\/init/rdinit=\/none}"
+			set -- $how
 		fi
 		exec $(command -v qemu-system-x86_64) "\$@"
 	STUB
@@ -29,7 +31,17 @@ goes_down() {
 		wrong "it was not said"
 }
 
+hangs() {
+	broken_qemu 1 stopped
+	PATH=$case_dir/bin:$PATH ODRP_BOOT_SECONDS=40 vm --kernel 6.1 \
+		--mem 128M --swap 64M -- pattern-far --size=4M --repeat=0
+	expect_status 0
+	grep -q 'cnode 0 does not boot: killed after' "$case_dir/err" ||
+		wrong "it was not said"
+}
+
 # What the kernel says when it finds no /init is a panic: not the run's.
 tap_case "down once: all is well" goes_down 1 0
 tap_case "down twice: the run fails" goes_down 2 70
+((nightly)) && tap_case "does not begin: killed, and all is well" hangs
 tap_end

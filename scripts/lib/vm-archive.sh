@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What the guests of one run boot into: the base archive, and on top of it the
+# run's settings, the module and the files that were asked for. To be sourced by
+# scripts/vm.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the settings are shared between the parts
+
+# The module's parameters, quoted for the kernel and then for the guest's shell.
+module_params() {
+	local p
+	slow_default connect_ms 5000
+	for p in "${opt_param[@]}"; do
+		case $p in
+		mnode.* | hot_add.*) continue ;;
+		*' '*) p="${p%%=*}=\"${p#*=}\"" ;;
+		esac
+		printf '%s ' "$(sh_quote "$p")"
+	done
+}
+
+# slow_default KEY MS: a time-out of the module that nobody has set, for a slow
+# kernel.
+slow_default() {
+	((slow > 1)) && [[ " ${opt_param[*]}" != *" $1="* ]] || return 0
+	printf '%s=%d ' "${1#hot_add.}" $(($2 * slow))
+}
+
+hot_add_string() {
+	local p
+	slow_default hot_add.timeout_ms 5000
+	slow_default hot_add.dead_after_ms 4000
+	printf 'addr=%s port=%s size=%s queues=%s' "$AGENT_IP" "$AGENT_PORT" \
+		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
+	for p in "${opt_param[@]}"; do
+		case $p in
+		hot_add.queues=*) ;;
+		hot_add.*) printf ' %s' "${p#hot_add.}" ;;
+		esac
+	done
+	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
+}
+
+hot_add_queues() {
+	local p queues=1
+	for p in "${opt_param[@]}"; do
+		[[ $p = hot_add.queues=* ]] && queues=${p#*=}
+	done
+	echo "$queues"
+}
+
+run_config() {
+	cat <<CONF
+MODE=$opt_mode
+BACKEND=$opt_backend
+SWAPON=$opt_swapon
+SHELL_MODE=$opt_shell
+SLOW=$slow
+MTU=$opt_mtu
+GUEST_NET=$GUEST_NET
+MODULE_PARAMS=$(sh_quote "$(module_params)")
+HOT_ADD=$(sh_quote "$(hot_add_string)")
+NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
+CONF
+}
+
+# stage_shim FILE DIR: only kernels with frontswap for modules have it.
+stage_shim() {
+	[[ $opt_backend = frontswap ]] || return 0
+	[[ -s $1 ]] || {
+		error "--backend frontswap: kernel $opt_kernel has none for modules: expected block"
+		return 1
+	}
+	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
+}
+
+run_archive() {
+	local root=$run_dir/root base f
+
+	mkdir -p "$root/etc/odrp" "$root/lib" "$root/x"
+	run_config >"$root/etc/odrp/run.conf"
+	printf 'exec %s\n' "$(sh_quote "${opt_command[@]}")" \
+		>"$root/etc/odrp/command"
+	for f in "${opt_add[@]}"; do
+		stage_file "$f" "$root" x || return 1
+	done
+	if [[ $opt_mode = odrp ]]; then
+		f=$(build_module "$opt_kernel") || return 1
+		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
+		stage_shim "${f%/*}/odrp_frontswap.ko" "$root/lib" || return 1
+	elif [[ $opt_mode = nbd ]]; then
+		stage_file "$(PATH=$PATH:/usr/sbin:/sbin command -v nbd-client)" \
+			"$root" usr/sbin || return 1
+	fi
+	base=$(initramfs_base "$opt_kernel") || return 1
+	initramfs_pack "$root" "$run_dir/run.cpio" &&
+		cat "$base" "$run_dir/run.cpio" >"$run_dir/initrd" || return 1
+	rm -rf "$root" "$run_dir/run.cpio"
+}
