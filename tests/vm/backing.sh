@@ -154,7 +154,8 @@ vm_backed() {
 	done
 	truncate -s 512M "$case_dir/disk" || exit 1
 	vm_script "${options[@]}" --no-swapon \
-		--param hot_add.timeout_ms=2000 --param hot_add.dead_after_ms=1000 \
+		--param hot_add.timeout_ms=$((2000 * slow)) \
+		--param hot_add.dead_after_ms=$((1000 * slow)) \
 		--qemu-arg -drive \
 		--qemu-arg "file=$case_dir/disk,if=virtio,format=raw,cache=unsafe" \
 		-- "$guest_backing

@@ -13,15 +13,16 @@ stand_still() {
 	((${mapped:-0} > 2000)) || return 0
 	pid=$(pgrep -f "odrp-mnoded.*$1") || return 0
 	kill -STOP "$pid"
-	sleep 4
+	sleep $((4 * slow))
 	kill -CONT "$pid"
-	sleep 5
+	sleep $((5 * slow))
 }
 
 swaps_on() {
 	vm_beside stand_still vm --kernel "$@" --mem 160M --swap 320M \
-		--param hot_add.timeout_ms=2000 \
-		--param hot_add.dead_after_ms=20000 -- \
+		--param hot_add.timeout_ms=$((2000 * slow)) \
+		--param hot_add.dead_after_ms=$((20000 * slow)) \
+		--param mnode.dead-ms=$((10000 * slow)) -- \
 		pressure-far --size=150M --processes=3 --seconds=$((25 * slow))
 	expect_status 0
 	expect '.cnodes[0].stats.reconnects >= 2' \
@@ -41,7 +42,7 @@ for round in 1 2; do
 	(
 		sleep 1
 		arp -s $node 02:00:00:00:00:01 || exit
-		sleep 4
+		sleep $((4 * $1))
 		arp -d $node
 	) &
 	for i in $(seq 12); do
@@ -56,8 +57,9 @@ GUEST
 
 goes_nowhere() {
 	vm_script --kernel 6.12 --mem 256M --swap 64M --no-swapon \
-		--param hot_add.timeout_ms=1000 \
-		--param hot_add.dead_after_ms=20000 -- "$lost"
+		--param hot_add.timeout_ms=$((1000 * slow)) \
+		--param hot_add.dead_after_ms=$((20000 * slow)) \
+		--param mnode.dead-ms=$((10000 * slow)) -- "$lost" "$slow"
 	expect_status 0
 	expect '.cnodes[0].stats.reconnects >= 1' '.teardown_errors == []'
 	expect_clean
