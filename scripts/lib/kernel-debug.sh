@@ -33,7 +33,7 @@ kernel_slowness() {
 # of lockdep and kmemleak, what KASAN keeps of freed memory, larger objects.
 kernel_extra_mb() {
 	if kernel_is_debug "$1"; then
-		echo $(($2 / 8 + 80))
+		echo $(($2 / 8 + 96))
 	else
 		echo 0
 	fi
