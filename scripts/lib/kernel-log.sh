@@ -39,15 +39,19 @@ kernel_log_bugs() {
 				}
 			}
 		}
-		# Is entry e what begins at line at?  A report has at most 150 lines.
-		function is(e, at,    i, j) {
+		# Is entry e what begins at line at?  A report has at most 150 lines;
+		# what has leaked is one report each.
+		function is(e, at,    i, j, end) {
 			if (of[e] != kernel || text[at] !~ first[e])
 				return 0
+			for (end = at + 1; end < at + 150 && end <= NR; end++)
+				if (text[end] ~ /kmemleak: unreferenced/)
+					break
 			for (i = 1; i <= insides[e]; i++) {
-				for (j = at; j < at + 150 && j <= NR; j++)
+				for (j = at; j < end; j++)
 					if (text[j] ~ inside[e, i])
 						break
-				if (j == at + 150 || j > NR)
+				if (j == end)
 					return 0
 			}
 			return 1
