@@ -65,13 +65,15 @@ only_the_greedy() {
 	say "$(grep -E '^ |^pressure' "$case_dir/out" | tail -n 5 | paste -sd,)"
 }
 
-tap_case "the greedy one is killed, 6.1" only_the_greedy 6.1 1
 if ((nightly)); then
+	tap_case "the greedy one is killed, 6.1" only_the_greedy 6.1 1
 	vm_timeout=1500
 	for kernel in 5.10 6.1 6.12; do
 		tap_case "again and again, $kernel" only_the_greedy $kernel 8
 	done
 	tap_case "again and again, frontswap on 5.10" only_the_greedy 5.10 8 \
 		--backend frontswap
+else
+	tap_skip "the greedy one is killed" "long: scripts/check --nightly"
 fi
 tap_end
