@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# A compute node dies without a word. Its pages are back in the free ring after
+# A compute node dies without a word. Its pages are back after
 # the heartbeat's time-out, and another one is not disturbed.
 . "$(dirname "$0")/lib.sh"
 
