@@ -60,16 +60,16 @@ static void see(struct count *c, uint64_t addr, enum place place,
 		uint64_t where)
 {
 	struct check_result *res = c->res;
-	uint64_t page = 0;
+	uint64_t page;
 
-	if (!pool_owns(c->pool, c->sess->owner, addr)) {
+	if (!page_index(addr, c->pool->pages, &page) ||
+	    c->pool->owner[page] != c->sess->owner) {
 		res->foreign++;
 		problem(res, "%#" PRIx64 " in %s (%" PRIu64 ") of session %"
 			PRIu64 " is not a page of its", addr,
 			place_name(place), where, c->sess->id);
 		return;
 	}
-	page_index(addr, c->pool->pages, &page);
 	if (c->place[page] != NOWHERE) {
 		res->doubled++;
 		problem(res, "page %" PRIu64 " is in %s and in %s (%" PRIu64
@@ -156,20 +156,17 @@ static void see_slot(struct count *c, uint64_t slot, bool live)
 	const struct ring *ring = &c->sess->ring;
 	uint64_t addr = slot_page(ring, slot);
 
-	if (!addr == !live || is_known(c, slot)) {
-		if (addr && !is_known(c, slot))
-			see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+	if ((!addr && !live) || is_known(c, slot))
 		return;
-	}
+	if (addr)
+		see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+	if (addr && live)
+		return;
 	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
 		ring_index(ring->log_len, slot), c->sess->id,
 		addr ? "behind the tail, and not empty" : "empty");
-	if (addr) {
-		c->res->stray++;
-		see(c, addr, IN_RING, ring_index(ring->log_len, slot));
-	} else {
-		c->res->empty++;
-	}
+	c->res->stray += !!addr;
+	c->res->empty += !addr;
 }
 
 static void see_ring(struct count *c)

@@ -210,7 +210,7 @@ const struct conf_key conf_keys[] = {
 	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
 	{ "reserve", "PAGES", "of each compute node's ring, beyond "
 	  "its lease (by the pool's size)",
-	  set_u64, AT(reserve), .max = 1ull << 28 },
+	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
 	{ "store", "exchange|copy", "how stores bring a page to its place "
 	  "(exchange)", set_choice, AT(exchange) },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "

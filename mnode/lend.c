@@ -36,9 +36,9 @@ static int open_queue(struct lender *l)
 	return r;
 }
 
-int lend_init(struct lender *l, struct pool *pool)
+int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside)
 {
-	*l = (struct lender){ .pool = pool };
+	*l = (struct lender){ .pool = pool, .kept = set_aside };
 	return open_queue(l);
 }
 
@@ -97,15 +97,21 @@ static void give(struct lender *l, struct sess *s, uint64_t addr)
 	l->nr_back++;
 }
 
-/* Out of the hand, then out of the pool.  Returns how many of nr. */
+/* Pages of the pool that may go to a ring. */
+static uint64_t to_lend(const struct lender *l)
+{
+	return l->pool->nr_free > l->kept ? l->pool->nr_free - l->kept : 0;
+}
+
+/* Out of the hand, then up to most out of the pool.  Returns how many of nr. */
 static unsigned int fetch(struct lender *l, struct sess *s, uint64_t nr,
-			  __u64 *ret_pages)
+			  uint64_t most, __u64 *ret_pages)
 {
 	uint64_t n = 0, more;
 
 	while (n < nr && s->hand.nr)
 		ret_pages[n++] = hand_pop(&s->hand);
-	more = nr - n < l->pool->nr_free ? nr - n : l->pool->nr_free;
+	more = nr - n < most ? nr - n : most;
 	pool_take(l->pool, s->owner, more, ret_pages + n);
 	s->lent += more;
 	l->nr_lent += more;
@@ -314,7 +320,7 @@ static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
 	if (!most)
 		return LEND_WAIT;
 	l->sess = s;
-	l->nr = fetch(l, s, most, l->pages);
+	l->nr = fetch(l, s, most, to_lend(l), l->pages);
 	if (!l->nr) {
 		finish(l);
 		return LEND_NOTHING;
@@ -364,15 +370,10 @@ static enum lend_todo drive(struct lender *l)
 		return LEND_WAIT;
 	if (r)
 		return failed(l);
-	switch (l->state) {
-	case LEND_SWAP:
-		return swapped(l);
-	default:
-		return passed_head(l);
-	}
+	return l->state == LEND_SWAP ? swapped(l) : passed_head(l);
 }
 
-/* Not while chains are being connected: lend_settle() does it all then. */
+/* What is due first for one session. */
 static enum lend_todo work(struct lender *l, struct sess *s)
 {
 	uint64_t about = lend_about(s), goal = lend_goal(s);
@@ -386,7 +387,7 @@ static enum lend_todo work(struct lender *l, struct sess *s)
 	return release(l, s);
 }
 
-/* WAIT: at least one waits, and none could go on. */
+/* In turns.  WAIT: at least one waits, and none could go on. */
 enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 {
 	enum lend_todo todo = LEND_NOTHING, one;
@@ -437,7 +438,8 @@ static void fill_up(struct lender *l, struct sess *s)
 {
 	__u64 addr;
 
-	while (lend_about(s) < lend_goal(s) && fetch(l, s, 1, &addr))
+	while (lend_about(s) < lend_goal(s) &&
+	       fetch(l, s, 1, to_lend(l), &addr))
 		ring_push(&s->ring, addr);
 }
 
@@ -459,8 +461,9 @@ int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages)
 {
 	if (s->hand.nr + l->pool->nr_free < nr)
 		return -ENOMEM;
-	fetch(l, s, nr, ret_pages);
+	fetch(l, s, nr, l->pool->nr_free, ret_pages);
 	s->armed += nr;
+	l->kept -= nr;
 	return 0;
 }
 
@@ -468,6 +471,7 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 		const __u64 *pages)
 {
 	s->armed -= nr;
+	l->kept += nr;
 	while (nr--)
 		hand_add(l, s, pages[nr]);
 }
@@ -506,8 +510,10 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 	uint16_t bb;
 	int r, err;
 
-	if (own)
+	if (own) {
 		s->armed -= nr;
+		l->kept += nr;
+	}
 	r = queue_position(q, &bb);
 	if (r)
 		return r;

@@ -5,7 +5,8 @@
  *
  * What a session has been lent is in its ring, in its table or under way
  * between the two (together: *about*), in registers of its stores (*armed*), or
- * in the agent's hand (struct hand) or about to be.  The lender makes what is about
+ * in the agent's hand (struct hand) or about to be.  The lender brings the pages
+ * about to
  *
  *	lend_goal() = what the CNode may believe of its lease + slack; or 0
  *
@@ -20,11 +21,12 @@
  * store has advanced it meanwhile.  So however long the agent takes there is no
  * empty slot between head and tail.  (Behind the tail there would be one while
  * it writes, and as the CNode may have used all it has, it may come there at
- * once: variant slow-grow of tests/model/ring.pml.)  A page taken back
- * may still be under way to the CNode: it read the table before it freed the
- * page.  So it stays in the agent's hand for a *grace period*: until each chain
- * has completed as many requests as it had received when the page was taken.
- * What comes later does not find the page.
+ * once: variant slow-grow of tests/model/ring.pml.)
+ *
+ * A page taken back may still be under way to the CNode: it read the table before
+ * it freed the page.  So it stays in the agent's hand for a *grace period*: until
+ * each chain has completed as many requests as it had received when the page was
+ * taken.  What comes later does not find the page.
  *
  * Bounded work per call; CNodes run on meanwhile.
  */
@@ -51,6 +53,8 @@ enum lend_todo {
 
 /**
  * struct lender - the worker
+ * @kept:	pages of the pool that are not for rings: those set aside for
+ *		registers, less those that are in some
  * @sess:	whose ring it works on; NULL when idle
  * @retry:	what failed
  * @pages, @nr:	LEND_SWAP: what goes to the ring; LEND_HEAD: how many slots
@@ -63,6 +67,7 @@ enum lend_todo {
  */
 struct lender {
 	struct pool *pool;
+	uint64_t kept;
 	struct ctlq q;
 	enum lend_state state, retry;
 	struct sess *sess;
@@ -74,7 +79,8 @@ struct lender {
 	uint64_t nr_retries;
 };
 
-int lend_init(struct lender *l, struct pool *pool);
+/* set_aside: pages for registers (stock.h). */
+int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside);
 void lend_fini(struct lender *l);
 
 /* Pages that are to be about. */
@@ -101,7 +107,7 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr);
 
 /* For one chain.  -ENOMEM: not as many are to be had. */
 int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages);
-/* The chain has not come to be: all is as it was before lend_arm(). */
+/* The chain has not come to be: its pages are in the agent's hand. */
 void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 		const __u64 *pages);
 /*

@@ -150,7 +150,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		   lease_default_slack(m->pool.pages) : conf->reserve;
 	m->stock.target = stock_target(m);
 	m->budget = m->pool.pages - m->stock.target;
-	r = lend_init(&m->lender, &m->pool);
+	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
 		say(why, r, "cannot make the lender's queue");
 		goto fini_pool;

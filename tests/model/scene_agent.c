@@ -123,7 +123,7 @@ void scene_agent_open(struct scene *s)
 	make_queues(s, a);
 	for (c = 0; c < SCENE_CNODES; c++)
 		make_session(s, a, c);
-	assert_int_equal(lend_init(&a->lender, &a->pool), 0);
+	assert_int_equal(lend_init(&a->lender, &a->pool, 0), 0);
 	watch_lender(s, a);
 	scene_watch(s, a, offsetof(struct scene_agent, lender));
 	scene_watch(s, s->owner, sizeof(s->owner));

@@ -248,9 +248,9 @@ struct odrp_wire_beat {
  * struct odrp_wire_grant - what the MNode writes back when it changes, 32 bytes
  * @epoch:	changes with each write
  * @lease:	pages the CNode may have mapped from now on.  A store that would
- *		need one more fails on the CNode.  The sum of all leases never
- *		exceeds the pool less a reserve, so the free ring cannot run empty
- *		by clients that keep to their lease.
+ *		need one more fails on the CNode.  They are in the CNode's free
+ *		ring before it is told, so that it does not run empty while it
+ *		keeps to its lease.
  * @flags:	ODRP_WIRE_GRANT_*
  */
 struct odrp_wire_grant {

@@ -110,13 +110,6 @@ static const struct mlx5_cm under_cm = {
 	.release = cm_release,
 };
 
-/* Needs a NIC that stops: check --repair is refused on others. */
-__attribute__((constructor))
-static void leave_out(void)
-{
-	cmocka_set_skip_filter("test_dropped_pages");
-}
-
 /* ---- the NIC ---------------------------------------------------------------------- */
 
 static struct nic_ops ops;

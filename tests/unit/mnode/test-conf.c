@@ -157,8 +157,9 @@ static const char *const bad_settings[][2] = {
 	{ "port", "0" }, { "port", "65536" }, { "port", "80x" },
 	{ "beat-ms", "1" }, { "dead-ms", "0" }, { "max-sessions", "0" },
 	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
-	{ "control", "" }, { "reserve", "-1" }, { "store", "swap" },
-	{ "store", "" }, { "store-pages", "-1" }, { "recycle", "nobody" },
+	{ "control", "" }, { "reserve", "-1" }, { "reserve", "0" },
+	{ "store", "swap" }, { "store", "" }, { "store-pages", "-1" },
+	{ "recycle", "nobody" },
 };
 
 static void test_bad_settings(void **state)
