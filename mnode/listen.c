@@ -64,10 +64,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	}
 	/* Its lease is there, but its pages are on their way back from others:
 	 * it gets one with them. */
-	if (lend_settle(&m->lender, s)) {
+	if (lend_settle(&m->lender, s))
 		lease_open_empty(&s->lease);
-		lend_settle(&m->lender, s);
-	}
 	s->peer_ip = ev->peer_ip;
 	s->cm_id = ev->id;
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
