@@ -43,21 +43,6 @@ kernel_debug_source() {
 	echo "linux-source-${1%-debug}"
 }
 
-# The lists are asked for again once a day, so that a test does not begin with
-# a question to the mirror.
-kernel_debug_lists() {
-	local stamp=$ODRP_CACHE/apt/$1/asked log=$ODRP_CACHE/apt/$1/log
-
-	[[ -n $(find "$stamp" -mtime -1 2>/dev/null) ]] && return 0
-	if apt-get "${apt_private[@]}" update >"$log" 2>&1; then
-		: >"$stamp"
-		return 0
-	fi
-	warn "apt-get update for kernel $1 failed:"
-	tail -n 5 "$log" >&2
-	return 1
-}
-
 # What the kernel is made from; nothing if the sources are not known.
 kernel_debug_key() {
 	local version
@@ -205,7 +190,7 @@ kernel_debug_fetch_locked() {
 
 	dir=$(kernel_dir "$ver")
 	apt_private_init "$ver" || return 1
-	kernel_debug_lists "$ver" || [[ -s $dir/key ]] || return 1
+	kernel_lists_daily "$ver" || [[ -s $dir/key ]] || return 1
 	key=$(kernel_debug_key "$ver") || {
 		error "no $(kernel_debug_source "$ver") on the mirror"
 		return 1

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Debian's kernels, images and headers, in the cache: stock ones, and one that is
-# built for debugging (kernel-debug.sh). To be sourced after common.sh and
-# packages.sh.
+# Debian's kernels, images and headers, in the cache: stock ones, one that is
+# built for debugging (kernel-debug.sh), and the newest one's headers
+# (kernel-newest.sh). To be sourced after common.sh and packages.sh.
 # shellcheck shell=bash
 #
-#   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12 or 6.1-debug) is
-#                         there
+#   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12, 6.1-debug, or
+#                         newest: headers only) is there
 #   kernel_dir VER        its directory in the cache
 #   kernel_release VER    what uname -r says in it
 #   kernel_vmlinuz VER    the bootable image
@@ -19,6 +19,8 @@
 
 # shellcheck source=scripts/lib/kernel-debug.sh
 . "${BASH_SOURCE[0]%/*}/kernel-debug.sh"
+# shellcheck source=scripts/lib/kernel-newest.sh
+. "${BASH_SOURCE[0]%/*}/kernel-newest.sh"
 
 KERNEL_VERSIONS="5.10 6.1 6.12"		# the stock ones
 KERNEL_FORMAT=1		# raise it when what lies in the cache changes shape
@@ -58,6 +60,7 @@ kernel_suites() {
 	5.10) printf '%s\n' "main bullseye" "security bullseye-security" ;;
 	6.1 | 6.1-debug) printf '%s\n' "main bookworm" "security bookworm-security" ;;
 	6.12) printf '%s\n' "main bookworm-backports" "security bookworm-security" ;;
+	"$KERNEL_NEWEST") echo "main testing" ;;
 	esac
 }
 
@@ -125,6 +128,21 @@ apt_private_init() {
 apt_private_version() {
 	apt-cache "${apt_private[@]}" show --no-all-versions "$1" 2>/dev/null |
 		sed -n 's/^Version: //p'
+}
+
+# kernel_lists_daily VER: the lists are asked for again once a day, so that a
+# test does not begin with a question to the mirror.
+kernel_lists_daily() {
+	local stamp=$ODRP_CACHE/apt/$1/asked log=$ODRP_CACHE/apt/$1/log
+
+	[[ -n $(find "$stamp" -mtime -1 2>/dev/null) ]] && return 0
+	if apt-get "${apt_private[@]}" update >"$log" 2>&1; then
+		: >"$stamp"
+		return 0
+	fi
+	warn "apt-get update for kernel $1 failed:"
+	tail -n 5 "$log" >&2
+	return 1
 }
 
 # kernel_packages RELEASE: image, headers and what these include, if image and
@@ -201,15 +219,15 @@ kernel_unpack() {
 	PATH=$PATH:/sbin:/usr/sbin depmod -b "$dir/root" "$rel"
 }
 
-# The top Makefile of Debian's headers includes its other half by an absolute
-# path. All else is relative, so let this be as well.
+# The top Makefile of Debian's headers names its other half, and newer ones
+# themselves, by an absolute path. All else is relative, so let this be as well.
 kernel_fix_headers() {
 	local root=$1 rel=$2
 	local makefile=$root/usr/src/linux-headers-$rel/Makefile
 	# shellcheck disable=SC2016  # make expands these
 	local here='$(abspath $(dir $(lastword $(MAKEFILE_LIST)))..)'
 
-	sed -i "s|^include /usr/src/|include $here/|" "$makefile"
+	sed -i -E "s~^(include |KBUILD_OUTPUT=)/usr/src/~\\1$here/~" "$makefile"
 }
 
 kernel_fetch_locked() {
@@ -235,6 +253,10 @@ kernel_fetch_locked() {
 }
 
 kernel_fetch() {
+	if [[ $1 = "$KERNEL_NEWEST" ]]; then
+		with_lock "kernel-$1" kernel_newest_fetch_locked
+		return
+	fi
 	kernel_check_version "$1" || return 1
 	if kernel_is_debug "$1"; then
 		with_lock "kernel-$1" kernel_debug_fetch_locked "$1"

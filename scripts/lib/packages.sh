@@ -17,7 +17,7 @@ packages_of() {
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
 			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \
-			spin
+			patchelf spin
 		;;
 	vm)
 		# QEMU, what goes into the guest, and what composes it. kmod,
