@@ -9,6 +9,7 @@
 #                                  and from today's kernel-debug.config
 #   kernel_is_debug VER            whether VER is one
 #   kernel_slowness VER            how many times slower than a stock kernel
+#   kernel_mtu VER                 what its packets should be at most
 
 KERNEL_DEBUG_VERSIONS="6.1-debug"
 KERNEL_DEBUG_CONFIG=${BASH_SOURCE[0]%/*}/kernel-debug.config
@@ -25,6 +26,18 @@ kernel_slowness() {
 		echo 4
 	else
 		echo 1
+	fi
+}
+
+# kernel_mtu VER: of a guest's network device. A packet of rdma_rxe's is one piece
+# of memory, asked for where nobody can wait. With what KASAN puts around it one of
+# a path MTU of 2048 is more than a page, and while memory is short there is no
+# second page beside.
+kernel_mtu() {
+	if kernel_is_debug "$1"; then
+		echo 1500
+	else
+		echo 2200
 	fi
 }
 

@@ -73,6 +73,12 @@ stage_shim() {
 	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
 }
 
+# stage_drain DIR: see drain.c.
+stage_drain() {
+	kernel_is_debug "$opt_kernel" || return 0
+	gcc -O2 -static -o "$1/drain" "$ODRP_ROOT/scripts/lib/drain.c"
+}
+
 run_archive() {
 	local root=$run_dir/root base f
 
@@ -80,6 +86,7 @@ run_archive() {
 	run_config >"$root/etc/odrp/run.conf"
 	printf 'exec %s\n' "$(sh_quote "${opt_command[@]}")" \
 		>"$root/etc/odrp/command"
+	stage_drain "$root/lib" || return 1
 	for f in "${opt_add[@]}"; do
 		stage_file "$f" "$root" x || return 1
 	done

@@ -38,8 +38,9 @@ Swap:
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
   --mtu N               of the guest's network device (default 2200, a RoCE path
-                        MTU of 2048; 4500 makes it 4096, faster, and keeps 16 MB
-                        of the guest's memory for packets instead of 8)
+                        MTU of 2048, or 1500 for the debug kernel; 4500 makes it
+                        4096, faster, and keeps 16 MB of the guest's memory for
+                        packets instead of 8)
   --wire KIND           how QEMU and the memory node's NIC are joined: vhost
                         (default; in the guest's memory), stream or dgram
                         (sockets of that kind)
@@ -84,7 +85,7 @@ options_default() {
 	opt_param=()
 	opt_qemu=()
 	opt_wire=vhost
-	opt_mtu=2200
+	opt_mtu=
 	opt_command=()
 }
 
@@ -187,6 +188,7 @@ options_parse() {
 		esac
 		shift
 	done
+	[[ -n $opt_mtu ]] || opt_mtu=$(kernel_mtu "$opt_kernel")
 }
 
 options_check_run() {
