@@ -46,7 +46,7 @@ kernel_mtu() {
 # of lockdep and kmemleak, what KASAN keeps of freed memory, larger objects.
 kernel_extra_mb() {
 	if kernel_is_debug "$1"; then
-		echo $(($2 / 8 + 96))
+		echo $(($2 / 8 + 112))
 	else
 		echo 0
 	fi
