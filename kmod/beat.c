@@ -163,34 +163,35 @@ static void beat_work(struct work_struct *w)
 static int init_buf(struct odrp_sess *s)
 {
 	struct odrp_beat *b = &s->beat;
+	int err;
 
 	b->cqe.done = beat_done;
 	b->buf = kzalloc(sizeof(*b->buf), GFP_KERNEL);
 	if (!b->buf)
 		return -ENOMEM;
-	b->dma = ib_dma_map_single(s->ibdev, b->buf, sizeof(*b->buf),
-				   DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(s->ibdev, b->dma)) {
+	err = odrp_map(s->ibdev, b->buf, sizeof(*b->buf), DMA_TO_DEVICE,
+		       &b->dma);
+	if (err) {
 		kfree(b->buf);
 		b->buf = NULL;
-		return -ENOMEM;
 	}
-	return 0;
+	return err;
 }
 
 static int init_ctl(struct odrp_sess *s)
 {
 	struct odrp_ctl_buf *ctl = &s->ctl;
+	int err;
 
 	ctl->page = (void *)get_zeroed_page(GFP_KERNEL);
 	if (!ctl->page)
 		return -ENOMEM;
-	ctl->dma = ib_dma_map_single(s->ibdev, ctl->page, PAGE_SIZE,
-				     DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(s->ibdev, ctl->dma)) {
+	err = odrp_map(s->ibdev, ctl->page, PAGE_SIZE, DMA_FROM_DEVICE,
+		       &ctl->dma);
+	if (err) {
 		free_page((unsigned long)ctl->page);
 		ctl->page = NULL;
-		return -ENOMEM;
+		return err;
 	}
 	return odrp_reg_make(s->admin, &ctl->reg, &ctl->dma, 1);
 }

@@ -50,18 +50,18 @@ static bool is_lost(struct odrp_sess *s)
 int odrp_sync_init(struct odrp_sess *s)
 {
 	struct odrp_sync *y = &s->sync;
+	int err;
 
 	y->entry = kzalloc(sizeof(*y->entry), GFP_KERNEL);
 	if (!y->entry)
 		return -ENOMEM;
-	y->dma = ib_dma_map_single(s->ibdev, y->entry, sizeof(*y->entry),
-				   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(s->ibdev, y->dma)) {
+	err = odrp_map(s->ibdev, y->entry, sizeof(*y->entry), DMA_FROM_DEVICE,
+		       &y->dma);
+	if (err) {
 		kfree(y->entry);
 		y->entry = NULL;
-		return -ENOMEM;
 	}
-	return 0;
+	return err;
 }
 
 /* Nothing is in flight on the admin connection any more. */

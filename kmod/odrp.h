@@ -559,6 +559,8 @@ void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 		   unsigned int ms);
+int odrp_map(struct ib_device *ibdev, void *p, size_t len,
+	     enum dma_data_direction dir, u64 *ret_dma);
 int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 		  const u64 *dma, unsigned int nr);
 void odrp_reg_free(struct odrp_reg *reg);

@@ -218,6 +218,18 @@ static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
 	return odrp_post_wait(conn, &wr.wr, REG_TIMEOUT_MS);
 }
 
+/* Map memory of ours for as long as there is a session. */
+int odrp_map(struct ib_device *ibdev, void *p, size_t len,
+	     enum dma_data_direction dir, u64 *ret_dma)
+{
+	u64 dma = ib_dma_map_single(ibdev, p, len, dir);
+
+	if (ib_dma_mapping_error(ibdev, dma))
+		return -ENOMEM;
+	*ret_dma = dma;
+	return 0;
+}
+
 /*
  * odrp_reg_make() - let the memory node write into pages, and nowhere else
  * @dma: where the pages are, as ib_dma_map_*() says
@@ -275,6 +287,7 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 {
 	struct ib_device *ibdev = conn->sess->ibdev;
 	struct ib_pd *pd = conn->sess->pd;
+	int err;
 
 	req->conn = conn;
 	req->idx = idx;
@@ -282,12 +295,12 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->hdr = kzalloc(ODRP_HDR_MAX, GFP_KERNEL);
 	if (!req->hdr)
 		return -ENOMEM;
-	req->hdr_dma = ib_dma_map_single(ibdev, req->hdr, ODRP_HDR_MAX,
-					 DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(ibdev, req->hdr_dma)) {
+	err = odrp_map(ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
+		       &req->hdr_dma);
+	if (err) {
 		kfree(req->hdr);
 		req->hdr = NULL;
-		return -ENOMEM;
+		return err;
 	}
 	req->sge[0].addr = req->hdr_dma;
 	req->sge[0].length = conn->req_len;
@@ -306,14 +319,13 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->bounce = alloc_page(GFP_KERNEL);
 	if (!req->bounce)
 		return -ENOMEM;
-	req->bounce_dma = ib_dma_map_page(ibdev, req->bounce, 0, PAGE_SIZE,
-					  bounce_dir(conn));
-	if (ib_dma_mapping_error(ibdev, req->bounce_dma)) {
+	err = odrp_map(ibdev, page_address(req->bounce), PAGE_SIZE,
+		       bounce_dir(conn), &req->bounce_dma);
+	if (err) {
 		__free_page(req->bounce);
 		req->bounce = NULL;
-		return -ENOMEM;
 	}
-	return 0;
+	return err;
 }
 
 static void free_req(struct odrp_conn *conn, struct odrp_req *req)
@@ -321,8 +333,8 @@ static void free_req(struct odrp_conn *conn, struct odrp_req *req)
 	struct ib_device *ibdev = conn->sess->ibdev;
 
 	if (req->bounce) {
-		ib_dma_unmap_page(ibdev, req->bounce_dma, PAGE_SIZE,
-				  bounce_dir(conn));
+		ib_dma_unmap_single(ibdev, req->bounce_dma, PAGE_SIZE,
+				    bounce_dir(conn));
 		__free_page(req->bounce);
 	}
 	if (req->hdr) {
