@@ -436,14 +436,16 @@ static int make_memory(struct odrp_backing *b, u64 nr_slots)
 {
 	int err = -ENOMEM;
 
-	b->good = vzalloc(BITS_TO_LONGS(nr_slots) * sizeof(long));
+	b->good = odrp_alloc(vzalloc(BITS_TO_LONGS(nr_slots) * sizeof(long)));
 	if (!b->good)
 		return err;
-	b->wq = alloc_workqueue("odrp%d_backing", WQ_MEM_RECLAIM | WQ_HIGHPRI,
-				0, b->dev->id);
+	b->wq = odrp_alloc(alloc_workqueue("odrp%d_backing",
+					   WQ_MEM_RECLAIM | WQ_HIGHPRI, 0,
+					   b->dev->id));
 	if (!b->wq)
 		goto free_good;
-	err = bioset_init(&b->twins, RESERVE, offsetof(struct twin, bio), 0);
+	err = odrp_alloc_int(bioset_init(&b->twins, RESERVE,
+					 offsetof(struct twin, bio), 0));
 	if (err)
 		goto destroy_wq;
 	return 0;
@@ -462,7 +464,7 @@ free_good:
  */
 int odrp_backing_add(struct odrp_dev *dev, const char *path)
 {
-	struct odrp_backing *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	struct odrp_backing *b = odrp_alloc(kzalloc(sizeof(*b), GFP_KERNEL));
 	int err = -ENOMEM;
 
 	if (!b)
@@ -473,7 +475,7 @@ int odrp_backing_add(struct odrp_dev *dev, const char *path)
 	INIT_WORK(&b->todo_work, todo_work);
 	INIT_WORK(&b->done_work, done_work);
 	init_waitqueue_head(&b->room);
-	b->path = kstrdup(path, GFP_KERNEL);
+	b->path = odrp_alloc(kstrdup(path, GFP_KERNEL));
 	if (!b->path)
 		goto free_b;
 	err = open_disk(dev, b);

@@ -132,7 +132,7 @@ static int post_beat(struct odrp_sess *s)
 		.rkey		= b->rkey,
 	};
 
-	return ib_post_send(s->admin->qp, &wr.wr, NULL);
+	return odrp_post_send(s->admin->qp, &wr.wr, NULL);
 }
 
 static void beat_work(struct work_struct *w)
@@ -149,6 +149,7 @@ static void beat_work(struct work_struct *w)
 	if (!atomic_read_acquire(&b->busy)) {
 		fill_beat(s, 0);
 		atomic_set(&b->busy, 1);
+		odrp_fault_lost(s->admin);
 		err = post_beat(s);
 		if (err) {
 			atomic_set(&b->busy, 0);
@@ -166,7 +167,7 @@ static int init_buf(struct odrp_sess *s)
 	int err;
 
 	b->cqe.done = beat_done;
-	b->buf = kzalloc(sizeof(*b->buf), GFP_KERNEL);
+	b->buf = odrp_alloc(kzalloc(sizeof(*b->buf), GFP_KERNEL));
 	if (!b->buf)
 		return -ENOMEM;
 	err = odrp_map(s->ibdev, b->buf, sizeof(*b->buf), DMA_TO_DEVICE,
@@ -183,7 +184,7 @@ static int init_ctl(struct odrp_sess *s)
 	struct odrp_ctl_buf *ctl = &s->ctl;
 	int err;
 
-	ctl->page = (void *)get_zeroed_page(GFP_KERNEL);
+	ctl->page = odrp_alloc((void *)get_zeroed_page(GFP_KERNEL));
 	if (!ctl->page)
 		return -ENOMEM;
 	err = odrp_map(s->ibdev, ctl->page, PAGE_SIZE, DMA_FROM_DEVICE,

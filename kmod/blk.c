@@ -201,7 +201,7 @@ int odrp_blk_add(struct odrp_dev *dev)
 	struct gendisk *disk;
 	int err;
 
-	disk = odrp_compat_alloc_disk();
+	disk = odrp_alloc_ptr(odrp_compat_alloc_disk());
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	disk->major = major;
@@ -212,7 +212,7 @@ int odrp_blk_add(struct odrp_dev *dev)
 	disk->private_data = dev;
 	snprintf(disk->disk_name, sizeof(disk->disk_name), "odrp%d", dev->id);
 	set_capacity(disk, dev->slots.nr * ODRP_BLOCK_SECTORS);
-	err = odrp_compat_add_disk(disk, odrp_disk_groups);
+	err = odrp_alloc_int(odrp_compat_add_disk(disk, odrp_disk_groups));
 	if (err) {
 		odrp_compat_free_disk(disk);
 		return err;

@@ -199,9 +199,9 @@ static int resolve_addr(struct odrp_conn *conn)
 
 	do {
 		reinit_completion(&conn->cm_done);
-		err = rdma_resolve_addr(conn->id, src,
+		err = odrp_alloc_int(rdma_resolve_addr(conn->id, src,
 					(struct sockaddr *)&a->dst,
-					ADDR_TRY_MS);
+					ADDR_TRY_MS));
 		if (err) {
 			conn_err(conn, "no RDMA device leads there: error %d\n",
 				 err);
@@ -222,7 +222,7 @@ static int resolve(struct odrp_conn *conn)
 	if (err)
 		return err;
 	reinit_completion(&conn->cm_done);
-	err = rdma_resolve_route(conn->id, step_ms(conn));
+	err = odrp_alloc_int(rdma_resolve_route(conn->id, step_ms(conn)));
 	if (err)
 		return err;
 	return wait_step(conn, "resolving the route");
@@ -248,7 +248,7 @@ static int check_device(struct odrp_conn *conn)
 			 dev_name(&ibdev->dev), ODRP_MAX_SGE);
 		return -EOPNOTSUPP;
 	}
-	s->pd = ib_alloc_pd(ibdev, 0);
+	s->pd = odrp_alloc_ptr(ib_alloc_pd(ibdev, 0));
 	if (IS_ERR(s->pd)) {
 		int err = PTR_ERR(s->pd);
 
@@ -298,7 +298,7 @@ static int connect(struct odrp_conn *conn)
 	BUILD_BUG_ON(sizeof(hello) > ODRP_WIRE_REQ_PRIV_MAX);
 	fill_hello(conn, &hello);
 	reinit_completion(&conn->cm_done);
-	err = rdma_connect(conn->id, &param);
+	err = odrp_alloc_int(rdma_connect(conn->id, &param));
 	if (err)
 		return err;
 	return wait_step(conn, "connecting");
@@ -450,7 +450,7 @@ static void end_work(struct work_struct *w)
 
 static int make_end(struct odrp_conn *conn)
 {
-	conn->end = kmalloc(sizeof(*conn->end), GFP_KERNEL);
+	conn->end = odrp_alloc(kmalloc(sizeof(*conn->end), GFP_KERNEL));
 	if (!conn->end) {
 		rdma_destroy_id(conn->id);
 		conn->id = NULL;
@@ -471,7 +471,8 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	struct rdma_cm_id *id;
 	int err;
 
-	id = rdma_create_id(&init_net, handle, conn, RDMA_PS_TCP, IB_QPT_RC);
+	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
+					   RDMA_PS_TCP, IB_QPT_RC));
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	conn->id = id;

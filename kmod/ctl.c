@@ -184,8 +184,9 @@ static int add(const struct odrp_options *opt)
 	int id, err;
 
 	lockdep_assert_held(&ctl_lock);
-	id = idr_alloc(&devs, NULL, max(opt->id, 0),
-		       opt->id < 0 ? MAX_DEVICES : opt->id + 1, GFP_KERNEL);
+	id = odrp_alloc_int(idr_alloc(&devs, NULL, max(opt->id, 0),
+				      opt->id < 0 ? MAX_DEVICES : opt->id + 1,
+				      GFP_KERNEL));
 	if (id == -ENOSPC && opt->id >= 0) {
 		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
 		return -EEXIST;
@@ -210,7 +211,7 @@ ODRP_CLASS_STORE(hot_add_store)
 	char *s;
 	int err;
 
-	s = kstrndup(buf, count, GFP_KERNEL);
+	s = odrp_alloc(kstrndup(buf, count, GFP_KERNEL));
 	if (!s)
 		return -ENOMEM;
 	err = parse_options(s, &opt);

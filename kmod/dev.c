@@ -10,7 +10,7 @@
 
 static int make_slots(struct odrp_dev *dev, u64 nr)
 {
-	dev->slots.st = vzalloc(nr);
+	dev->slots.st = odrp_alloc(vzalloc(nr));
 	if (!dev->slots.st)
 		return -ENOMEM;
 	dev->slots.nr = nr;
@@ -19,7 +19,7 @@ static int make_slots(struct odrp_dev *dev, u64 nr)
 
 static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 {
-	struct odrp_dev *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	struct odrp_dev *dev = odrp_alloc(kzalloc(sizeof(*dev), GFP_KERNEL));
 	unsigned int i;
 
 	if (!dev)
@@ -54,7 +54,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	dev = new_dev(opt, id);
 	if (!dev)
 		return -ENOMEM;
-	dev->stats = alloc_percpu(struct odrp_stats);
+	dev->stats = odrp_alloc(alloc_percpu(struct odrp_stats));
 	if (!dev->stats) {
 		err = -ENOMEM;
 		goto free_dev;

@@ -230,7 +230,7 @@ static void repost(struct odrp_conn *conn)
 		return;
 	if (!READ_ONCE(conn->live))
 		return;
-	err = ib_post_recv(conn->qp, conn->recv, NULL);
+	err = odrp_post_recv(conn->qp, conn->recv);
 	if (err)
 		odrp_sess_fail(conn->sess, "posting receives: error %d", err);
 }
@@ -347,6 +347,7 @@ int odrp_conn_reap(struct odrp_conn *conn, int budget)
 	bio_list_init(&todo);
 	while (sum < budget) {
 		n = ib_poll_cq(conn->cq, REAP_BATCH, wc);
+		odrp_fault_polled(conn, wc, n);
 		if (n <= 0)
 			break;
 		for (i = 0; i < n; i++)

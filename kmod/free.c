@@ -256,10 +256,11 @@ int odrp_free_init(struct odrp_dev *dev)
 {
 	struct odrp_free *f = &dev->free;
 
-	f->cpu = alloc_percpu(struct odrp_free_cpu);
+	f->cpu = odrp_alloc(alloc_percpu(struct odrp_free_cpu));
 	if (!f->cpu)
 		return -ENOMEM;
-	f->overflow = vzalloc(BITS_TO_LONGS(dev->slots.nr) * sizeof(long));
+	f->overflow = odrp_alloc(vzalloc(BITS_TO_LONGS(dev->slots.nr) *
+					 sizeof(long)));
 	if (!f->overflow) {
 		free_percpu(f->cpu);
 		return -ENOMEM;

@@ -256,7 +256,7 @@ static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 	int err;
 
 	number_all(conn, list, jiffies + msecs_to_jiffies(ms));
-	err = ib_post_send(conn->qp, &list->wr, &bad);
+	err = odrp_post_send(conn->qp, &list->wr, &bad);
 	if (err)
 		keep_unsent(conn, unpost(conn, bad));
 	return err;
@@ -289,6 +289,7 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
 {
 	int err;
 
+	odrp_fault_lost(conn);
 	spin_lock_bh(&conn->lock);
 	if (!conn->live) {
 		bool paused = conn->paused;
@@ -321,6 +322,7 @@ void odrp_conn_resume(struct odrp_conn *conn)
 	unsigned int i;
 	int err = 0;
 
+	odrp_fault_lost(conn);
 	spin_lock_bh(&conn->lock);
 	for (i = 0; i < conn->nr_reqs; i++) {
 		struct odrp_req *req = &conn->reqs[i];

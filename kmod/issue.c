@@ -129,7 +129,8 @@ static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
 	struct bio_vec bv = bio_iter_iovec(req->bio, req->iter);
 
 	req->mapped = false;
-	if (bv.bv_len >= ODRP_BLOCK && !dev->sums) {
+	if (bv.bv_len >= ODRP_BLOCK && !dev->sums &&
+	    !odrp_fault(ODRP_FAULT_MAP)) {
 		req->page_dma = ib_dma_map_page(ibdev, bv.bv_page,
 						bv.bv_offset, ODRP_BLOCK,
 						DMA_TO_DEVICE);

@@ -49,12 +49,14 @@ static int __init odrp_init(void)
 	err = odrp_blk_init();
 	if (err)
 		goto destroy_wq;
+	odrp_fault_init();
 	err = odrp_ctl_init();
 	if (err)
-		goto exit_blk;
+		goto exit_faults;
 	return 0;
 
-exit_blk:
+exit_faults:
+	odrp_fault_exit();
 	odrp_blk_exit();
 destroy_wq:
 	destroy_workqueue(odrp_wq);
@@ -64,6 +66,7 @@ destroy_wq:
 static void __exit odrp_exit(void)
 {
 	odrp_ctl_exit();
+	odrp_fault_exit();
 	odrp_blk_exit();
 	destroy_workqueue(odrp_wq);
 }

@@ -52,7 +52,7 @@ int odrp_sync_init(struct odrp_sess *s)
 	struct odrp_sync *y = &s->sync;
 	int err;
 
-	y->entry = kzalloc(sizeof(*y->entry), GFP_KERNEL);
+	y->entry = odrp_alloc(kzalloc(sizeof(*y->entry), GFP_KERNEL));
 	if (!y->entry)
 		return -ENOMEM;
 	err = odrp_map(s->ibdev, y->entry, sizeof(*y->entry), DMA_FROM_DEVICE,

@@ -34,6 +34,7 @@
 #include <rdma/rdma_cm.h>
 #include <odrp/wire.h>
 
+#include "fault.h"
 #include "fring.h"
 #include "hist.h"
 #include "lease.h"
@@ -189,6 +190,9 @@ struct odrp_conn {
 	bool			started;
 	struct odrp_reg		*regs;
 	unsigned int		nr_regs;
+#ifdef ODRP_FAULTS
+	bool			flushed;	/* see fault.c */
+#endif
 };
 
 /*

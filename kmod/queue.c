@@ -15,7 +15,7 @@
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain)
 {
-	struct odrp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	struct odrp_conn *conn = odrp_alloc(kzalloc(sizeof(*conn), GFP_KERNEL));
 
 	if (!conn)
 		return NULL;
@@ -83,7 +83,9 @@ static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 	struct ib_cq *cq;
 
 	irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
-	cq = ib_create_cq(ibdev, cq_event, cq_error, conn, &attr);
+	odrp_fault_plugged(conn);
+	cq = odrp_alloc_ptr(ib_create_cq(ibdev, cq_event, cq_error, conn,
+					 &attr));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	conn->cq = cq;
@@ -104,7 +106,7 @@ static int post_recvs(struct odrp_conn *conn)
 			conn->recv[i].next = &conn->recv[i + 1];
 	}
 	for (i = 0; i < conn->nr_recv; i += ODRP_RECV_CHUNK) {
-		err = ib_post_recv(conn->qp, conn->recv, NULL);
+		err = odrp_post_recv(conn->qp, conn->recv);
 		if (err)
 			return err;
 	}
@@ -156,7 +158,7 @@ int odrp_conn_make_qp(struct odrp_conn *conn)
 		return err;
 	attr.send_cq = conn->cq;
 	attr.recv_cq = conn->cq;
-	err = rdma_create_qp(conn->id, conn->sess->pd, &attr);
+	err = odrp_alloc_int(rdma_create_qp(conn->id, conn->sess->pd, &attr));
 	if (err)
 		return err;
 	conn->qp = conn->id->qp;
@@ -194,7 +196,8 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 	init_completion(&w.done);
 	wr->wr_cqe = &w.cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
-	err = ib_post_send(conn->qp, wr, NULL);
+	odrp_fault_lost(conn);
+	err = odrp_post_send(conn->qp, wr, NULL);
 	if (err)
 		return err;
 	if (!wait_for_completion_timeout(&w.done, msecs_to_jiffies(ms))) {
@@ -222,8 +225,11 @@ static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
 int odrp_map(struct ib_device *ibdev, void *p, size_t len,
 	     enum dma_data_direction dir, u64 *ret_dma)
 {
-	u64 dma = ib_dma_map_single(ibdev, p, len, dir);
+	u64 dma;
 
+	if (odrp_fault(ODRP_FAULT_ALLOC))
+		return -ENOMEM;
+	dma = ib_dma_map_single(ibdev, p, len, dir);
 	if (ib_dma_mapping_error(ibdev, dma))
 		return -ENOMEM;
 	*ret_dma = dma;
@@ -242,7 +248,7 @@ int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 	unsigned int i;
 	int n, err = 0;
 
-	sg = kvcalloc(nr, sizeof(*sg), GFP_KERNEL);
+	sg = odrp_alloc(kvcalloc(nr, sizeof(*sg), GFP_KERNEL));
 	if (!sg)
 		return -ENOMEM;
 	sg_init_table(sg, nr);
@@ -250,7 +256,8 @@ int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 		sg_dma_address(&sg[i]) = dma[i];
 		sg_dma_len(&sg[i]) = PAGE_SIZE;
 	}
-	reg->mr = ib_alloc_mr(conn->sess->pd, IB_MR_TYPE_MEM_REG, nr);
+	reg->mr = odrp_alloc_ptr(ib_alloc_mr(conn->sess->pd,
+					     IB_MR_TYPE_MEM_REG, nr));
 	if (IS_ERR(reg->mr)) {
 		err = PTR_ERR(reg->mr);
 		reg->mr = NULL;
@@ -292,7 +299,7 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->conn = conn;
 	req->idx = idx;
 	req->cqe.done = odrp_send_done;
-	req->hdr = kzalloc(ODRP_HDR_MAX, GFP_KERNEL);
+	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_MAX, GFP_KERNEL));
 	if (!req->hdr)
 		return -ENOMEM;
 	err = odrp_map(ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
@@ -316,7 +323,7 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	req->wr.opcode = IB_WR_SEND;
 	if (!has_page(conn))
 		return 0;
-	req->bounce = alloc_page(GFP_KERNEL);
+	req->bounce = odrp_alloc(alloc_page(GFP_KERNEL));
 	if (!req->bounce)
 		return -ENOMEM;
 	err = odrp_map(ibdev, page_address(req->bounce), PAGE_SIZE,
@@ -354,9 +361,9 @@ static int register_loads(struct odrp_conn *conn)
 	int err = 0;
 	u64 *dma;
 
-	conn->regs = kcalloc(DIV_ROUND_UP(nr, max), sizeof(*conn->regs),
-			     GFP_KERNEL);
-	dma = kvcalloc(nr, sizeof(*dma), GFP_KERNEL);
+	conn->regs = odrp_alloc(kcalloc(DIV_ROUND_UP(nr, max),
+					sizeof(*conn->regs), GFP_KERNEL));
+	dma = odrp_alloc(kvcalloc(nr, sizeof(*dma), GFP_KERNEL));
 	if (!conn->regs || !dma) {
 		err = -ENOMEM;
 		goto free_dma;
@@ -387,7 +394,8 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 	unsigned int i;
 	int err;
 
-	conn->reqs = kvcalloc(conn->depth, sizeof(*conn->reqs), GFP_KERNEL);
+	conn->reqs = odrp_alloc(kvcalloc(conn->depth, sizeof(*conn->reqs),
+					 GFP_KERNEL));
 	if (!conn->reqs)
 		return -ENOMEM;
 	conn->nr_reqs = conn->depth;

@@ -246,7 +246,8 @@ static int open_queues(struct odrp_sess *s)
 	unsigned int i, c;
 	int err;
 
-	s->queues = kcalloc(s->nr_queues, sizeof(*s->queues), GFP_KERNEL);
+	s->queues = odrp_alloc(kcalloc(s->nr_queues, sizeof(*s->queues),
+				       GFP_KERNEL));
 	if (!s->queues)
 		return -ENOMEM;
 	for (i = 0; i < s->nr_queues; i++) {
