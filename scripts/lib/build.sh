@@ -5,7 +5,8 @@
 #
 #   userspace_dir             the build directory of user space
 #   build_userspace [TARGET]...  meson setup once, then ninja
-#   build_module VER          odrp.ko for kernel VER; prints its path
+#   build_module VER [ARG]... odrp.ko for kernel VER, made with these arguments
+#                             of make as well; prints its path
 
 # One build directory per source tree, ODRP_BUILD/build if that is set.
 userspace_dir() {
@@ -58,26 +59,30 @@ module_sources() {
 		LC_ALL=C sort)
 }
 
+# module_key VER [ARG]...
 module_key() {
 	{
 		kernel_release "$1"
+		printf '%s\n' "${@:2}"
 		gcc -dumpfullversion
 		module_sources | (cd "$ODRP_ROOT" && xargs -r sha256sum)
 	} | sha256sum | cut -c1-16
 }
 
+# build_module_locked VER DIR [ARG]...
 build_module_locked() {
 	local ver=$1 dir=$2 jobs
+	shift 2
 	[[ -s $dir/odrp.ko ]] && return 0
 
-	info "building odrp.ko for $(kernel_release "$ver")"
+	info "building odrp.ko for $(kernel_release "$ver")${*:+ ($*)}"
 	rm -rf "$dir.new" && mkdir -p "$dir.new" || return 1
 	(cd "$ODRP_ROOT" && module_sources | xargs cp --parents -t "$dir.new") ||
 		return 1
 	jobs=${ODRP_JOBS:-$(nproc)}
 	# 5.10 asks for the compiler it was built with, which Debian 12 lacks.
 	run_logged "$dir.new/make.log" make -C "$(kernel_headers "$ver")" \
-		M="$dir.new" CC=gcc -j "$jobs" modules || return 1
+		M="$dir.new" CC=gcc -j "$jobs" "$@" modules || return 1
 	grep -E 'warning:|WARNING:' "$dir.new/make.log" >&2
 	[[ -s $dir.new/odrp.ko ]] || {
 		error "the module was built, but there is no odrp.ko (see Kbuild)"
@@ -104,7 +109,8 @@ build_module() {
 		return 1
 	}
 	need_cmd make gcc
-	dir=$ODRP_CACHE/modules/$ver-$(module_key "$ver")
-	with_lock "module-$ver" build_module_locked "$ver" "$dir" || return 1
+	dir=$ODRP_CACHE/modules/$ver-$(module_key "$@")
+	with_lock "module-$ver" build_module_locked "$ver" "$dir" "${@:2}" ||
+		return 1
 	echo "$dir/odrp.ko"
 }

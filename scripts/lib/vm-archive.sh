@@ -91,7 +91,7 @@ run_archive() {
 		stage_file "$f" "$root" x || return 1
 	done
 	if [[ $opt_mode = odrp ]]; then
-		f=$(build_module "$opt_kernel") || return 1
+		f=$(build_module "$opt_kernel" "${opt_module[@]}") || return 1
 		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
 		stage_shim "${f%/*}/odrp_frontswap.ko" "$root/lib" || return 1
 	elif [[ $opt_mode = nbd ]]; then

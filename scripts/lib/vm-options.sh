@@ -8,7 +8,7 @@ usage() {
 usage: scripts/vm run [OPTION]... -- COMMAND [ARG]...
        scripts/vm shell [OPTION]...
        scripts/vm fetch [--kernel VERSION]
-       scripts/vm build [--kernel VERSION]
+       scripts/vm build [--kernel VERSION] [--faults]
 
 run    boots compute nodes with Debian's kernel, gives them a swap device on a
        memory node that runs on this host, runs COMMAND, takes all down
@@ -37,6 +37,8 @@ Swap:
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
+  --faults              with a module that fails on purpose, as debugfs says
+                        (docs/testing.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
                         MTU of 2048, or 1500 for the debug kernel; 4500 makes it
                         4096, faster, and keeps 16 MB of the guest's memory for
@@ -75,6 +77,7 @@ options_default() {
 	opt_cnodes=1
 	opt_mode=odrp
 	opt_swapon=1
+	opt_module=()
 	opt_kill_after=
 	opt_json=
 	opt_timeout=600
@@ -168,6 +171,7 @@ options_parse() {
 		--no-odrp) opt_mode=none ;;
 		--nbd) opt_mode=nbd ;;
 		--no-swapon) opt_swapon=0 ;;
+		--faults) opt_module=(ODRP_FAULTS=1) ;;
 		--)
 			shift
 			opt_command=("$@")

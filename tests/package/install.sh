@@ -87,6 +87,11 @@ has_module() {
 		[[ $(modinfo -F vermagic "$ko") = "$1 "* ]]
 }
 
+# Made with ODRP_FAULTS=1, as only a test may be.
+fails_on_purpose() {
+	[[ -n $(modinfo -F faults "$root/lib/modules/$1/updates/dkms/odrp.ko"*) ]]
+}
+
 exports_frontswap() {
 	grep -qw frontswap_register_ops "$(kernel_headers "$1")/Module.symvers"
 }
@@ -96,6 +101,8 @@ modules_are_built() {
 	for ver in $kernels; do
 		rel=$(kernel_release "$ver")
 		has_module "$rel" odrp || wrong "no odrp.ko for $rel"
+		fails_on_purpose "$rel" &&
+			wrong "odrp.ko for $rel fails on purpose"
 		if exports_frontswap "$ver"; then
 			has_module "$rel" odrp_frontswap ||
 				wrong "no odrp_frontswap.ko for $rel"
