@@ -23,18 +23,7 @@ echo "the other one is gone"
 swapped pressure-far --size=64M --processes=3 --seconds=15
 GUEST
 
-# While all goes on: the agent's proof, again and again.
-check_pages() {
-	if "$vm_ctl" mnode check --control "$1" >"$case_dir/check" 2>&1; then
-		echo well
-	elif [[ -S $1 ]]; then
-		echo wrong
-		cp "$case_dir/check" "$case_dir/check-bad"
-	fi >>"$case_dir/checks"
-}
-
 dies() {
-	local well bad
 	vm_beside check_pages vm_script --cnodes 2 --mem 142M --swap 192M -- \
 		"$script"
 	# One machine went down: that is what the status says.
@@ -46,13 +35,7 @@ dies() {
 		'.mnode.pages_mapped <= 64 * 256' \
 		'.mnode_end.pages_mapped == 0' \
 		'.mnode_end.pages_free + .mnode_end.pages_armed == .mnode_end.pages_total'
-	well=$(grep -c well "$case_dir/checks")
-	bad=$(grep -c wrong "$case_dir/checks")
-	say "odrpctl mnode check: $well times well, $bad times not"
-	((well > 5)) || wrong "odrpctl mnode check was well only $well times"
-	if ((bad)); then
-		wrong "odrpctl mnode check: $(tail -n 5 "$case_dir/check-bad")"
-	fi
+	expect_checked 5
 }
 
 tap_case "pages are back, the other node swaps on" dies

@@ -217,6 +217,28 @@ vm_beside() {
 	wait "$watcher"
 }
 
+# For vm_beside: the agent's proof, again and again.
+check_pages() {
+	if "$vm_ctl" mnode check --control "$1" >"$case_dir/check" 2>&1; then
+		echo well
+	elif [[ -S $1 ]]; then
+		echo wrong
+		cp "$case_dir/check" "$case_dir/check-bad"
+	fi >>"$case_dir/checks"
+}
+
+# expect_checked N: check_pages() was well, more than N times.
+expect_checked() {
+	local well bad
+	well=$(grep -c well "$case_dir/checks")
+	bad=$(grep -c wrong "$case_dir/checks")
+	say "odrpctl mnode check: $well times well, $bad times not"
+	((well > $1)) || wrong "odrpctl mnode check was well only $well times"
+	if ((bad)); then
+		wrong "odrpctl mnode check: $(tail -n 5 "$case_dir/check-bad")"
+	fi
+}
+
 mnode_status() {
 	timeout 5 "$vm_ctl" mnode status --control "$1" --json
 }
