@@ -1,0 +1,208 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Whatever can fail fails, once at each place in turn: memory, posting, a completion,
+# the connection. With a module that was built for that (make ODRP_FAULTS=1). A
+# device that cannot be added leaves nothing behind; one that is there loses no
+# request and no byte, and is itself again.
+. "$(dirname "$0")/lib.sh"
+
+# A place is a number: the n-th call of a kind from where it is armed. Of what is
+# tried the first places are looked at one by one, then every stride-th, until
+# there are no more.
+# shellcheck disable=SC2016  # for the guest's shell
+functions='
+. /etc/odrp/run.conf
+fail=/sys/kernel/debug/odrp/fail
+odrp=/sys/block/odrp0/odrp
+control=/sys/class/odrp-control
+dev=/dev/odrp0
+len=32768
+first=$1 stride=$2
+dmesg -n 3
+for i in 0 1 2; do
+	dd if=/dev/urandom of=/tmp/f$i bs=$len count=1 2>/dev/null
+done
+dd if=/dev/zero of=/tmp/zeros bs=$((len / 2)) count=1 2>/dev/null
+
+die() {
+	echo "$kind, place $n: $*"
+	dmesg | tail -n 15
+	exit 1
+}
+
+# await WHAT COMMAND...
+await() {
+	what=$1
+	tries=$((3000 * SLOW))
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || die "it is never $what; state $(cat $odrp/state)"
+		usleep 10000
+	done
+}
+
+is() {
+	read -r is <$odrp/$1 && [ "$is" = "$2" ]
+}
+
+has_lease() {
+	read -r is <$odrp/lease && [ "$is" -gt $((len / 4096)) ]
+}
+
+has_reconnected() {
+	read -r now <$odrp/reconnects && [ "$now" -gt "$reconnects" ]
+}
+
+write() {
+	dd if=$1 of=$dev bs=$2 oflag=direct 2>/dev/null || die "writing failed"
+}
+
+holds() {
+	dd if=$dev bs=$len count=1 iflag=direct 2>/dev/null | cmp -s - $1 ||
+		die "not what was written"
+}
+
+discard() {
+	blkdiscard -l $1 $dev
+	await "freed" is free_pending 0
+}
+
+# What becomes of a page, with contents of the place: new, over another, freed.
+pages() {
+	old=/tmp/f$((n % 3)) new=/tmp/f$(((n + 1) % 3))
+	write $old $len
+	holds $old
+	write $new 16384
+	holds $new
+	discard $((len / 2))
+}
+
+pages_are_there() {
+	dd if=$dev bs=$((len / 2)) count=1 iflag=direct 2>/dev/null |
+		cmp -s - /tmp/zeros || die "freed, and not zeros"
+	dd if=$dev bs=$((len / 2)) skip=1 count=1 iflag=direct 2>/dev/null |
+		cmp -s -n $((len / 2)) - $new 0 $((len / 2)) || die "not what was there"
+}
+
+arm() {
+	echo $2 >$fail/$1/nth
+}
+
+# Sets left: 0 when it has failed.
+disarm() {
+	read -r left <$fail/$kind/nth
+	echo 0 >$fail/$kind/nth
+}
+
+# each_place KIND COMMAND: which arms, tries and disarms, until nothing fails.
+each_place() {
+	kind=$1
+	n=1 hit=0
+	while "$2" && [ "$left" = 0 ]; do
+		hit=$((hit + 1))
+		n=$((n < first ? n + 1 : n + stride))
+	done
+	[ $hit -gt 0 ] || die "nothing failed"
+	echo "$kind: failed at $hit places below $n, every ${stride}th from $first on"
+}
+'
+
+# Added anew at each place.
+# shellcheck disable=SC2016
+adds='
+add() {
+	arm $kind $n
+	if (echo "$HOT_ADD" >$control/hot_add) 2>/dev/null; then
+		# It did without, or the first beat failed.
+		disarm
+		await live is state live
+		echo 0 >$control/hot_remove || die "cannot be removed"
+	else
+		disarm
+		[ ! -e $odrp ] || die "something was left behind"
+		[ "$left" = 0 ] || die "hot_add failed by itself"
+	fi
+}
+echo 0 >$control/hot_remove
+for kind in alloc recv post status lost; do
+	each_place $kind add
+done
+echo "$HOT_ADD" >$control/hot_add || exit 2
+# Those that could not say goodbye have to be missed first.
+await "given a lease" has_lease
+n=0
+pages
+echo all well
+'
+
+# While pages come and go.
+# shellcheck disable=SC2016
+works='
+work() {
+	read -r reconnects <$odrp/reconnects
+	arm $kind $n
+	pages
+	disarm
+	[ "$left" != 0 ] || [ $kind = map ] || await reconnected has_reconnected
+	await live is state live
+	pages_are_there
+}
+for kind in post recv status lost map; do
+	each_place $kind work
+done
+echo all well
+'
+
+# While the session is taken up again, with stores under way.
+# shellcheck disable=SC2016
+mends='
+mend() {
+	trigger=lost
+	[ $kind != lost ] || trigger=status
+	discard $len
+	read -r reconnects <$odrp/reconnects
+	arm $trigger 1
+	arm $kind $n
+	write /tmp/f$((n % 3)) $len
+	await reconnected has_reconnected
+	await live is state live
+	disarm
+	holds /tmp/f$((n % 3))
+	await live is state live
+}
+for kind in alloc recv post status lost; do
+	each_place $kind mend
+done
+pages
+echo all well
+'
+
+first=8
+stride=7
+((nightly)) && first=100000
+
+# at_each_place KERNEL SCRIPT
+at_each_place() {
+	vm_timeout=900 vm_beside check_pages vm_script --kernel "$1" --faults \
+		--mem 256M --swap 4M --no-swapon \
+		--param hot_add.depth=4 --param free_batch=1 \
+		--param hot_add.timeout_ms=$((20000 * slow)) \
+		--param hot_add.dead_after_ms=$((20000 * slow)) \
+		--param mnode.dead-ms=$((3000 * slow)) -- \
+		"$functions$2" $first $stride
+	say "$(cat "$case_dir/out")"
+	expect_status 0
+	expect_out 'all well'
+	expect_clean
+	expect_checked 3
+}
+
+for kernel in 6.1 6.12; do
+	[[ $kernel = 6.1 ]] || ((nightly)) || continue
+	tap_case "a device is added, $kernel" at_each_place $kernel "$adds"
+	tap_case "pages come and go, $kernel" at_each_place $kernel "$works"
+	tap_case "a session is taken up again, $kernel" \
+		at_each_place $kernel "$mends"
+done
+tap_end
