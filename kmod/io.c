@@ -218,8 +218,10 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 
 	lockdep_assert_held(&conn->lock);
 	first = container_of(bad, struct odrp_req, wr);
-	for (req = first; req; req = req->next)
+	for (req = first; req; req = req->next) {
 		reset(req);
+		req->sends--;
+	}
 	return first;
 }
 

@@ -178,6 +178,31 @@ pages
 echo all well
 '
 
+# A request that the device refuses has not been sent. It is given up when it was
+# sent, so many times, and never answered; however often it was refused before.
+# shellcheck disable=SC2016
+refused='
+kind=post
+was_refused() {
+	read -r now <$fail/post/failed && [ "$now" -gt $((failed + 8)) ]
+}
+for n in 1 2 3 4 5; do
+	write /tmp/f0 $len
+	read -r failed <$fail/post/failed
+	echo 1 >$fail/post/every
+	arm post 1
+	write /tmp/f$((n % 2 + 1)) $len &
+	await refused was_refused
+	arm status 1
+	echo 0 >$fail/post/every
+	arm post 0
+	wait $! || die "writing failed"
+	await live is state live
+	holds /tmp/f$((n % 2 + 1))
+done
+echo all well
+'
+
 first=8
 stride=7
 ((nightly)) && first=100000
@@ -204,5 +229,7 @@ for kernel in 6.1 6.12; do
 	tap_case "pages come and go, $kernel" at_each_place $kernel "$works"
 	tap_case "a session is taken up again, $kernel" \
 		at_each_place $kernel "$mends"
+	tap_case "refused again and again, $kernel" \
+		at_each_place $kernel "$refused"
 done
 tap_end
