@@ -346,8 +346,10 @@ void odrp_conn_resume(struct odrp_conn *conn)
 	if (list)
 		err = number_and_post(conn, list);
 	spin_unlock_bh(&conn->lock);
-	if (err)
+	if (err) {
+		conn->sess->mend.refused = true;
 		odrp_sess_fail(conn->sess, "posting again: error %d", err);
+	}
 	odrp_conn_kick(conn);
 }
 

@@ -14,9 +14,9 @@
  * session is dead.  (Words behind the page tell which it is.)
  *
  * All happens in one work item, one attempt after the other, until the session
- * is live, closed, or given up (dead_after_ms).  A request that has been sent
- * MAX_SENDS times without an answer is the end, too: so however often a session
- * breaks, none waits for ever.
+ * is live and takes what has been waiting, or is closed, or given up
+ * (dead_after_ms).  A request that has been sent MAX_SENDS times without an answer
+ * is the end, too: so however often a session breaks, none waits for ever.
  *
  * Memory: requests, their pages and registrations stay.  Queue pair, completion
  * queue and CM id have to be made; for those the reserves may be used, since
@@ -249,17 +249,36 @@ static void lived(struct odrp_sess *s)
 	announce(s, "ODRP_STATE=live");
 }
 
-/* Until the session is not lost any more. */
+/* Between two attempts. */
+static void rest(struct odrp_sess *s)
+{
+	wait_event_timeout(s->mend.wake, !is_lost(s),
+		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
+}
+
+/*
+ * Until the session is not lost any more.  One that was taken up again and then
+ * refused what had been waiting has not served anybody: that was an attempt like
+ * others, and their time goes on.
+ */
 static void mend(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
+	bool refused = s->mend.refused;
 	int err;
 
+	s->mend.refused = false;
 	s->mend.lost_at = jiffies;
-	s->mend.end = (jiffies + msecs_to_jiffies(
-				READ_ONCE(dev->dead_after_ms))) ?: 1;
+	if (!refused)
+		s->mend.until = jiffies +
+			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
+	s->mend.end = s->mend.until ?: 1;
 	announce(s, "ODRP_STATE=lost");
 	let_go(s);
+	if (refused) {
+		s->mend.last_err = -ENOBUFS;
+		rest(s);
+	}
 	while (is_lost(s)) {
 		if (!time_before(jiffies, s->mend.end)) {
 			odrp_sess_die(s, "not taken up again within %u ms (error %d)",
@@ -277,8 +296,7 @@ static void mend(struct odrp_sess *s)
 		if (is_final(err))
 			odrp_sess_die(s, "it cannot be taken up again (error %d)",
 				      err);
-		wait_event_timeout(s->mend.wake, !is_lost(s),
-			msecs_to_jiffies(READ_ONCE(dev->reconnect_delay_ms)));
+		rest(s);
 	}
 }
 

@@ -279,8 +279,11 @@ struct odrp_sync {
  * @broken:	a connection has broken since the attempt began; guarded by
  *		odrp_sess.lock
  * @buried:	the session is dead, and all has been torn down
+ * @refused:	a new connection has refused what was waiting for it; only the
+ *		work item sets it and asks
  * @lost_at: jiffies
- * @end:	when the attempts end; 0: not mending, nothing ends
+ * @until:	when the attempts end
+ * @end:	the same; 0: not mending, nothing ends
  * @last_err:	of the last attempt
  */
 struct odrp_mend {
@@ -288,7 +291,9 @@ struct odrp_mend {
 	wait_queue_head_t	wake;
 	bool			broken;
 	bool			buried;
+	bool			refused;
 	unsigned long		lost_at;
+	unsigned long		until;
 	unsigned long		end;
 	int			last_err;
 };

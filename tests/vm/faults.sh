@@ -203,12 +203,34 @@ done
 echo all well
 '
 
+# A device that refuses everything from now on: dead_after_ms holds, however often
+# the session is taken up again meanwhile. The next one is another.
+# shellcheck disable=SC2016
+refuses='
+kind=post n=0
+pages
+echo $((2000 * SLOW)) >$odrp/dead_after_ms
+echo 1 >$fail/post/every
+arm post 1
+dd if=$new of=$dev bs=$len oflag=direct 2>/dev/null &
+await dead is state dead
+! wait $! || die "written where nothing can be posted"
+echo 0 >$fail/post/every
+arm post 0
+echo 0 >$control/hot_remove || die "cannot be removed"
+echo "$HOT_ADD" >$control/hot_add || die "cannot be added again"
+await "given a lease" has_lease
+pages
+pages_are_there
+echo all well
+'
+
 first=8
 stride=7
 ((nightly)) && first=100000
 
-# at_each_place KERNEL SCRIPT
-at_each_place() {
+# tries KERNEL SCRIPT
+tries() {
 	vm_timeout=900 vm_beside check_pages vm_script --kernel "$1" --faults \
 		--mem 256M --swap 4M --no-swapon \
 		--param hot_add.depth=4 --param free_batch=1 \
@@ -219,8 +241,20 @@ at_each_place() {
 	say "$(cat "$case_dir/out")"
 	expect_status 0
 	expect_out 'all well'
-	expect_clean
 	expect_checked 3
+}
+
+at_each_place() {
+	tries "$1" "$2"
+	expect_clean
+}
+
+# The session that was given up cannot say goodbye: its pages may still be kept.
+is_given_up() {
+	tries "$1" "$refuses"
+	expect '.teardown_errors == []' \
+		'.mnode_end.pages_free + .mnode_end.pages_armed +
+			.mnode_end.pages_mapped == .mnode_end.pages_total'
 }
 
 for kernel in 6.1 6.12; do
@@ -229,6 +263,7 @@ for kernel in 6.1 6.12; do
 	tap_case "pages come and go, $kernel" at_each_place $kernel "$works"
 	tap_case "a session is taken up again, $kernel" \
 		at_each_place $kernel "$mends"
+	tap_case "refused for ever, $kernel" is_given_up $kernel
 	tap_case "refused again and again, $kernel" \
 		at_each_place $kernel "$refused"
 done
