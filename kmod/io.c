@@ -250,7 +250,12 @@ static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 	*tail = list;
 }
 
-/* The connection is live.  What could not be posted is kept. */
+/*
+ * The connection is live.  What could not be posted is kept, and what comes after
+ * it waits as well: the memory node counts requests, and these have got numbers
+ * that it will never see.  The caller tells the session, which goes on with a new
+ * connection.
+ */
 static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 {
 	unsigned int ms = READ_ONCE(conn->sess->dev->timeout_ms);
@@ -259,8 +264,11 @@ static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 
 	number_all(conn, list, jiffies + msecs_to_jiffies(ms));
 	err = odrp_post_send(conn->qp, &list->wr, &bad);
-	if (err)
+	if (err) {
 		keep_unsent(conn, unpost(conn, bad));
+		conn->paused = true;
+		conn->live = false;
+	}
 	return err;
 }
 
