@@ -24,40 +24,72 @@ the workload's own output
 """
 
 # What QEMU exports to plugins: blocks are made known by translate(), and run
-# by run().
+# by run().  There is one in a process, for whatever plugin came last.
 QEMU = r"""
 #include <stddef.h>
 #include <stdint.h>
 struct qemu_plugin_tb { uint64_t addr, insns; };
+struct qemu_plugin_insn { const void *data; size_t size; };
 static void (*translated)(uint64_t id, struct qemu_plugin_tb *tb);
+static void (*marked[16])(unsigned int vcpu, void *data);
 static uint64_t *runs[16];
 static unsigned int nr;
+static struct qemu_plugin_insn insn;
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 		void (*cb)(uint64_t id, struct qemu_plugin_tb *tb))
 { (void)id; translated = cb; }
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
 					      void *ptr, uint64_t imm)
 { (void)tb; (void)op; (void)imm; runs[nr++] = ptr; }
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *i,
+		void (*cb)(unsigned int vcpu, void *data), int regs, void *data)
+{ (void)i; (void)regs; (void)data; marked[nr - 1] = cb; }
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
+						 size_t i)
+{ (void)tb; (void)i; return &insn; }
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *i)
+{ return i->size; }
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *i)
+{ return i->data; }
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
 { return tb->insns; }
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb)
 { return tb->addr; }
-void translate(uint64_t addr, uint64_t insns)
-{ struct qemu_plugin_tb tb = { addr, insns }; translated(0, &tb); }
-void run(unsigned int i, uint64_t n) { *runs[i] += n; }
+unsigned int translate(uint64_t addr, uint64_t insns, const void *data,
+		       size_t size)
+{
+	struct qemu_plugin_tb tb = { addr, insns };
+
+	insn.data = data;
+	insn.size = size;
+	translated(0, &tb);
+	return nr - 1;
+}
+void run(unsigned int i, uint64_t n)
+{
+	*runs[i] += n;
+	if (marked[i])
+		marked[i](0, NULL);
+}
 """
 
 
 class Emulator:
-    def __init__(self, directory):
-        source = os.path.join(directory, "qemu.c")
-        with open(source, "w", encoding="ascii") as f:
-            f.write(QEMU)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", source + ".so", source],
-                       check=True)
-        self.lib = ctypes.CDLL(source + ".so", mode=ctypes.RTLD_GLOBAL)
-        self.lib.translate.argtypes = [ctypes.c_uint64, ctypes.c_uint64]
+    def __init__(self):
+        with tempfile.TemporaryDirectory() as directory:
+            source = os.path.join(directory, "qemu.c")
+            with open(source, "w", encoding="ascii") as f:
+                f.write(QEMU)
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", source + ".so",
+                            source], check=True)
+            self.lib = ctypes.CDLL(source + ".so", mode=ctypes.RTLD_GLOBAL)
+        self.lib.translate.argtypes = [ctypes.c_uint64, ctypes.c_uint64,
+                                       ctypes.c_char_p, ctypes.c_size_t]
         self.lib.run.argtypes = [ctypes.c_uint, ctypes.c_uint64]
+
+    def translate(self, addr, insns, data=b"\x90"):
+        # The data of all its instructions; what run() wants is returned.
+        return self.lib.translate(addr, insns, data, len(data))
 
     def install(self, plugin, *args):
         lib = ctypes.CDLL(plugin)
@@ -66,6 +98,10 @@ class Emulator:
 
 
 class GuestProfile(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.qemu = Emulator()
+
     def setUp(self):
         self.tmp = tempfile.TemporaryDirectory()
         self.dir = self.tmp.name
@@ -87,21 +123,21 @@ class GuestProfile(unittest.TestCase):
                               text=True, check=False)
 
     def test_counts(self):
-        qemu = Emulator(self.dir)
+        qemu = self.qemu
         self.assertNotEqual(qemu.install(self.plugin, "out="), 0)
         self.assertEqual(qemu.install(self.plugin, "out=" + self.counts), 0)
-        qemu.lib.translate(0xffffffff81000000, 3)
-        qemu.lib.translate(0xffffffff81000120, 5)
-        qemu.lib.run(0, 1000)			# before: does not count
+        swap_in = qemu.translate(0xffffffff81000000, 3)
+        copy = qemu.translate(0xffffffff81000120, 5)
+        qemu.lib.run(swap_in, 1000)		# before: does not count
 
         def guest():
             while not os.path.exists(self.counts + ".go"):
                 time.sleep(0.01)
             time.sleep(0.3)
-            qemu.lib.translate(0x400000, 2)
-            qemu.lib.run(0, 10)
-            qemu.lib.run(1, 40)
-            qemu.lib.run(2, 20)
+            program = qemu.translate(0x400000, 2)
+            qemu.lib.run(swap_in, 10)
+            qemu.lib.run(copy, 40)
+            qemu.lib.run(program, 20)
 
         thread = threading.Thread(target=guest)
         thread.start()
@@ -115,6 +151,26 @@ class GuestProfile(unittest.TestCase):
             "user:user": {"blocks": 2, "instructions": 4, "calls": 0}})
         self.assertEqual(out["modules"]["odrp"],
                          {"blocks": 4, "instructions": 20})
+
+    def test_marks(self):
+        qemu = self.qemu
+        self.assertEqual(qemu.install(self.plugin, "out=" + self.counts), 0)
+        swap_in = qemu.translate(0xffffffff81000000, 3)
+        mark = qemu.translate(0x400000, 1, b"\x66\x87\xdb")	# xchg %bx,%bx
+        other = qemu.translate(0x400010, 1, b"\x66\x87\xca")	# xchg %cx,%dx
+        for more in range(2):
+            qemu.lib.run(swap_in, 10 + more)
+            qemu.lib.run(other, 1)
+            qemu.lib.run(mark, 1)
+
+        def piece(n):
+            with open(f"{self.counts}.{n}", encoding="ascii") as f:
+                return sorted(f.read().splitlines())
+        self.assertEqual(piece(1), ["400000 1 1", "400010 1 1",
+                                    "ffffffff81000000 3 10"])
+        self.assertEqual(piece(2), ["400000 1 1", "400010 1 1",
+                                    "ffffffff81000000 3 11"])
+        self.assertFalse(os.path.exists(self.counts + ".3"))
 
     def test_nobody_counts(self):
         result = self.profile()
