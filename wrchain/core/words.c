@@ -41,21 +41,32 @@ struct wrc_ref wrc_word_ref(const struct wrc_word *w)
 	}
 }
 
+/* A client does this for each word of each request. */
 __u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
 {
-	__u32 mask = w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
-						      WRC_WQE_EN_MASK;
-	__u8 len = wrc_word_width(w->kind);
 	__u32 v = be16_to_cpu(w->base);
-	__be32 be;
+	__be16 be16;
+	__be32 be32;
 
 	if (w->kind < ODRP_WIRE_WORD_ANSWER)
 		v += r * w->step;
 	else if (step)
 		v = w->step;
-	be = cpu_to_be32(v & mask);
-	memcpy(to, (__u8 *)&be + sizeof(be) - len, len);
-	return len;
+	switch (wrc_word_width(w->kind)) {
+	case 1:
+		*(__u8 *)to = v;
+		return 1;
+	case 2:
+		be16 = cpu_to_be16(v);
+		memcpy(to, &be16, sizeof(be16));
+		return sizeof(be16);
+	default:
+		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+						      WRC_WQE_EN_MASK;
+		be32 = cpu_to_be32(v);
+		memcpy(to, &be32, sizeof(be32));
+		return sizeof(be32);
+	}
 }
 
 /* Value of a word in request r, before it is cut to its width. */
