@@ -11,11 +11,6 @@
 /* Invalid opcode, owner bit of the lap before the first. */
 #define INITIAL_OP_OWN (WRC_CQE_INVALID << 4 | 1)
 
-struct snic_cq *snic_cq_lookup(struct snic *nic, uint32_t cqn)
-{
-	return snic_table_get(&nic->cqs, cqn);
-}
-
 static struct wrc_cqe *entry(const struct snic_cq *cq, uint32_t n)
 {
 	uint32_t mask = (1u << cq->attr.log_size) - 1;

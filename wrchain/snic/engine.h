@@ -44,15 +44,34 @@ void snic_table_del(struct snic_table *t, uint32_t nr);
 /* Objects in slot order; *pos starts at 0.  NULL: no more. */
 void *snic_table_next(const struct snic_table *t, uint32_t *pos);
 
-static inline void *snic_table_get(const struct snic_table *t, uint32_t nr)
-{
-	const struct snic_table_kind *k = t->kind;
-	uint32_t slot = (nr >> k->slot_shift) & ((1u << k->slot_bits) - 1);
+/*
+ * The two kinds there are (nic.c), as constants: WQEs name objects all the time.
+ *
+ * PDs, CQs, QPs: 24-bit numbers, slot below, generation above.
+ * Keys look like a ConnectX's: 24 bits index, 8 bits variant.  The first slot
+ * keeps them away from WRC_WQE_END_LKEY.
+ */
+#define SNIC_FIRST_SLOT		0x100
+#define SNIC_OBJECT_BITS	15
+#define SNIC_KEY_SHIFT		8
 
-	slot -= k->first_slot;
+static inline void *snic_table_at(const struct snic_table *t, uint32_t nr,
+				  uint32_t slot)
+{
 	if (slot >= t->nr_slots || t->slots[slot].nr != nr)
 		return NULL;
 	return t->slots[slot].obj;
+}
+
+static inline void *snic_object_get(const struct snic_table *t, uint32_t nr)
+{
+	return snic_table_at(t, nr, (nr & ((1u << SNIC_OBJECT_BITS) - 1)) -
+				    SNIC_FIRST_SLOT);
+}
+
+static inline void *snic_key_get(const struct snic_table *t, uint32_t nr)
+{
+	return snic_table_at(t, nr, (nr >> SNIC_KEY_SHIFT) - SNIC_FIRST_SLOT);
 }
 
 /* ---- the device -------------------------------------------------------- */
@@ -113,7 +132,7 @@ struct snic_mkey {
 static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
 						     uint32_t pdn, uint32_t key)
 {
-	const struct snic_mkey *mk = snic_table_get(&nic->mkeys, key);
+	const struct snic_mkey *mk = snic_key_get(&nic->mkeys, key);
 
 	return mk && mk->pdn == pdn ? mk : NULL;
 }
@@ -122,14 +141,17 @@ static inline int snic_mkey_range(const struct snic_mkey *mk, uint64_t addr,
 				  uint64_t len, unsigned int need,
 				  void **ret_ptr)
 {
+	uint64_t off;
+
 	if (!mk)
 		return -ENOENT;
-	if (addr < mk->iova || len > mk->len ||
-	    addr - mk->iova > mk->len - len)
+	/* iova + len does not wrap: an address below iova is too far behind. */
+	off = addr - mk->iova;
+	if (off > mk->len || len > mk->len - off)
 		return -ERANGE;
 	if ((mk->access & need) != need)
 		return -EACCES;
-	*ret_ptr = mk->va + (addr - mk->iova);
+	*ret_ptr = mk->va + off;
 	return 0;
 }
 
@@ -149,7 +171,11 @@ struct snic_cq {
 
 #define SNIC_CQ_MASK WRC_WQE_WAIT_MASK
 
-struct snic_cq *snic_cq_lookup(struct snic *nic, uint32_t cqn);
+static inline struct snic_cq *snic_cq_lookup(struct snic *nic, uint32_t cqn)
+{
+	return snic_object_get(&nic->cqs, cqn);
+}
+
 /* Writes a CQE for qp; wakes those who wait for it. */
 void snic_cq_push(struct snic_cq *cq, const struct snic_qp *qp,
 		  const struct snic_cqe_info *info);
@@ -164,6 +190,14 @@ static inline bool snic_cq_reached(const struct snic_cq *cq, uint32_t index)
 
 void snic_cq_add_waiter(struct snic_cq *cq, struct snic_qp *qp);
 void snic_cq_del_waiter(struct snic_qp *qp);
+
+/* ---- queue pairs -------------------------------------------------------- */
+
+/* snic_qp_lookup() for the engine. */
+static inline struct snic_qp *snic_qp_find(struct snic *nic, uint32_t qpn)
+{
+	return snic_object_get(&nic->qps, qpn);
+}
 
 /* ---- send queues (sq.c) ------------------------------------------------ */
 

@@ -294,7 +294,7 @@ static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
 	l.qp = qp;
 	l.w = w;
 	l.nr_sge = w->nr_sge;
-	l.peer = snic_qp_lookup(qp->nic, qp->conn.dest_qpn);
+	l.peer = snic_qp_find(qp->nic, qp->conn.dest_qpn);
 	if (!answers(l.peer, qp->qpn))
 		return no_answer(qp);
 	switch (w->opcode) {
@@ -346,8 +346,8 @@ static int exec_wait(struct snic_qp *qp, const struct snic_wqe *w)
 
 static int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	struct snic_qp *target = snic_qp_lookup(qp->nic,
-						w->wait_obj & 0xffffff);
+	struct snic_qp *target = snic_qp_find(qp->nic,
+					      w->wait_obj & 0xffffff);
 
 	/* What a ConnectX does for a queue that is not managed is not known: a
 	 * chain must not depend on it. */
@@ -373,33 +373,29 @@ static int control(struct snic_qp *qp, const struct snic_wqe *w)
 	return r;
 }
 
+/* Opcode -> its counter. */
+#define COUNTER(name) offsetof(struct snic_stats, name)
+static const uint16_t counter_of[] = {
+	[WRC_WQE_NOP]		= COUNTER(nops),
+	[WRC_WQE_WAIT]		= COUNTER(waits),
+	[WRC_WQE_SEND_EN]	= COUNTER(enables),
+	[WRC_WQE_SEND]		= COUNTER(sends),
+	[WRC_WQE_SEND_IMM]	= COUNTER(sends),
+	[WRC_WQE_WRITE]		= COUNTER(writes),
+	[WRC_WQE_WRITE_IMM]	= COUNTER(writes),
+	[WRC_WQE_READ]		= COUNTER(reads),
+	[WRC_WQE_CS]		= COUNTER(atomics),
+	[WRC_WQE_FA]		= COUNTER(atomics),
+	[WRC_WQE_MASKED_CS]	= COUNTER(atomics),
+	[WRC_WQE_MASKED_FA]	= COUNTER(atomics),
+};
+#undef COUNTER
+
+/* One that was decoded and executed: its opcode is in the table. */
 static void count(struct snic_stats *s, uint8_t opcode)
 {
 	s->wqes++;
-	switch (opcode) {
-	case WRC_WQE_NOP:
-		s->nops++;
-		break;
-	case WRC_WQE_WAIT:
-		s->waits++;
-		break;
-	case WRC_WQE_SEND_EN:
-		s->enables++;
-		break;
-	case WRC_WQE_SEND:
-	case WRC_WQE_SEND_IMM:
-		s->sends++;
-		break;
-	case WRC_WQE_WRITE:
-	case WRC_WQE_WRITE_IMM:
-		s->writes++;
-		break;
-	case WRC_WQE_READ:
-		s->reads++;
-		break;
-	default:
-		s->atomics++;
-	}
+	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
 }
 
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w)

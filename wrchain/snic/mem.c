@@ -12,7 +12,7 @@
 
 struct snic_pd *snic_pd_lookup(struct snic *nic, uint32_t pdn)
 {
-	return snic_table_get(&nic->pds, pdn);
+	return snic_object_get(&nic->pds, pdn);
 }
 
 int snic_pd_alloc(struct snic *nic, uint32_t *ret_pdn)
@@ -78,7 +78,7 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 
 int snic_mkey_dereg(struct snic *nic, uint32_t key)
 {
-	struct snic_mkey *mk = snic_table_get(&nic->mkeys, key);
+	struct snic_mkey *mk = snic_key_get(&nic->mkeys, key);
 
 	if (!mk)
 		return -ENOENT;

@@ -11,15 +11,15 @@
 #define RX_BUDGET	128
 #define WQE_BUDGET	1024
 
-/* 24-bit numbers: 15 bits slot, 9 bits generation. */
 static const struct snic_table_kind object_kind = {
-	.slot_bits = 15, .gen_shift = 15, .gen_bits = 9, .first_slot = 0x100,
+	.slot_bits = SNIC_OBJECT_BITS,
+	.gen_shift = SNIC_OBJECT_BITS, .gen_bits = 24 - SNIC_OBJECT_BITS,
+	.first_slot = SNIC_FIRST_SLOT,
 };
 
-/* Keys look like a ConnectX's: 24 bits index, 8 bits variant.  The first
- * slot keeps them away from WRC_WQE_END_LKEY. */
 static const struct snic_table_kind key_kind = {
-	.slot_shift = 8, .slot_bits = 24, .gen_bits = 8, .first_slot = 0x100,
+	.slot_shift = SNIC_KEY_SHIFT, .slot_bits = 24,
+	.gen_bits = SNIC_KEY_SHIFT, .first_slot = SNIC_FIRST_SLOT,
 	.random_gen = true,
 };
 

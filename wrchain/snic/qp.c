@@ -14,7 +14,7 @@
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn)
 {
-	return snic_table_get(&nic->qps, qpn);
+	return snic_qp_find(nic, qpn);
 }
 
 void snic_qp_kick(struct snic_qp *qp)
@@ -267,8 +267,8 @@ int snic_qp_doorbell(struct snic *nic, uint32_t qpn, uint16_t pi)
 
 /* ---- completions and errors -------------------------------------------- */
 
-void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
-			   uint32_t byte_cnt)
+static void push_send(struct snic_qp *qp, const struct snic_wqe *w,
+		      uint32_t byte_cnt)
 {
 	struct snic_cqe_info info = {
 		.opcode = WRC_CQE_REQ,
@@ -277,8 +277,14 @@ void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
 		.byte_cnt = byte_cnt,
 	};
 
+	snic_cq_push(qp->scq, qp, &info);
+}
+
+void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
+			   uint32_t byte_cnt)
+{
 	if (w->signal)
-		snic_cq_push(qp->scq, qp, &info);
+		push_send(qp, w, byte_cnt);
 	/* The head of the queue may have waited for this one to leave. */
 	if (qp->req && qp->sq_ci != qp->sq_limit)
 		snic_qp_kick(qp);
