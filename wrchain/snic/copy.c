@@ -6,25 +6,14 @@
  */
 #include "engine.h"
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-/* Two words at once: each half of an unaligned load or store is whole when it
- * is aligned by itself. */
-typedef uint64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
-
 static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i + 16 <= len; i += 16)
-		*(volatile pair *)(d + i) = *(const volatile pair *)(s + i);
+		snic_copy_pair(d + i, s + i);
 	return i;
 }
-#else
-static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
-{
-	return 0;
-}
-#endif
 
 static void copy8(uint8_t *d, const uint8_t *s)
 {
@@ -82,6 +71,9 @@ typedef uint64_t word8 __attribute__((aligned(1), may_alias));
 static bool copy_field(void *dst, const void *src, size_t len)
 {
 	switch (len) {
+	case 1:
+		*(volatile uint8_t *)dst = *(const volatile uint8_t *)src;
+		return true;
 	case 2:
 		*(volatile word2 *)dst = *(const volatile word2 *)src;
 		return true;
@@ -114,7 +106,7 @@ static void copy_other(void *dst, const void *src, size_t len)
 		memmove(dst, src, len);
 }
 
-void snic_copy_any(void *dst, const void *src, size_t len)
+void snic_copy(void *dst, const void *src, size_t len)
 {
 	if (!copy_field(dst, src, len))
 		copy_other(dst, src, len);
@@ -146,21 +138,18 @@ void snic_sges_gather(const struct snic_sge *sges, unsigned int nr,
 void snic_sges_scatter(const struct snic_sge *sges, unsigned int nr,
 		       uint64_t off, const void *src, size_t len)
 {
+	const struct snic_sge *end = sges + nr;
 	const uint8_t *s = src;
-	unsigned int i;
 
-	for (i = 0; i < nr && len; i++) {
-		size_t n;
+	for (; sges != end && off >= sges->len; sges++)
+		off -= sges->len;
+	for (; sges != end && len; sges++) {
+		size_t n = sges->len - off;
 
-		if (off >= sges[i].len) {
-			off -= sges[i].len;
-			continue;
-		}
-		n = sges[i].len - off;
 		if (n > len)
 			n = len;
-		if (!copy_field(sges[i].ptr + off, s, n))
-			copy_other(sges[i].ptr + off, s, n);
+		if (!copy_field(sges->ptr + off, s, n))
+			copy_other(sges->ptr + off, s, n);
 		s += n;
 		len -= n;
 		off = 0;

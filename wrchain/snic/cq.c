@@ -204,7 +204,7 @@ int snic_cq_poll(struct snic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 	/* Overwritten entries are lost: on with the oldest that is left. */
 	if (waiting >> cq->attr.log_size)
 		cq->ci = (cq->count - (1u << cq->attr.log_size)) & SNIC_CQ_MASK;
-	snic_copy(ret_cqe, entry(cq, cq->ci), sizeof(*ret_cqe));
+	snic_copy_bb(ret_cqe, entry(cq, cq->ci));
 	cq->ci = (cq->ci + 1) & SNIC_CQ_MASK;
 	return 0;
 }

@@ -69,7 +69,6 @@ unsigned int snic_rc_pending(const struct snic_qp *qp)
 static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
 {
 	memcpy(dst, src, offsetof(struct snic_wqe, sge));
-	dst->is_inline = src->is_inline;
 	if (src->is_inline)
 		memcpy(dst->inline_data, src->inline_data, src->len);
 	else

@@ -43,7 +43,7 @@ static void snapshot(struct snic_qp *qp, uint16_t n)
 	for (i = 0; i < n; i++) {
 		size_t off = (size_t)((qp->sq_limit + i) & mask) * WRC_WQE_BB;
 
-		snic_copy(qp->early + off, ring + off, WRC_WQE_BB);
+		snic_copy_bb(qp->early + off, ring + off);
 	}
 }
 
@@ -71,8 +71,8 @@ static void fetch(struct snic_qp *qp)
 	uint32_t mask = (1u << qp->attr.log_sq) - 1;
 	size_t len;
 
-	snic_copy(qp->sq_raw, ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB,
-		  WRC_WQE_BB);
+	snic_copy_bb(qp->sq_raw,
+		     ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB);
 	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
 	/* Nobody looks at what a NOP carries. */
 	if (len > WRC_WQE_BB && qp->sq_raw[3] != WRC_WQE_NOP)
@@ -178,16 +178,17 @@ static bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 
 /* ---- running ----------------------------------------------------------- */
 
+/* The index and the number of the queue, in the first word. */
 static int check_ctrl(const struct snic_qp *qp)
 {
 	const struct snic_config *cfg = &qp->nic->cfg;
-	const uint8_t *c = qp->sq_raw;
-	uint16_t index = c[1] << 8 | c[2];
-	uint32_t qpn = (uint32_t)c[4] << 16 | c[5] << 8 | c[6];
+	uint64_t word;
 
-	if (!cfg->relaxed_index && index != qp->sq_ci)
+	memcpy(&word, qp->sq_raw, sizeof(word));
+	word = be64toh(word);
+	if (!cfg->relaxed_index && (uint16_t)(word >> 40) != qp->sq_ci)
 		return WRC_SYND_LOCAL_QP_OP;
-	if (!cfg->relaxed_qpn && qpn != qp->qpn)
+	if (!cfg->relaxed_qpn && (word >> 8 & 0xffffff) != qp->qpn)
 		return WRC_SYND_LOCAL_QP_OP;
 	return 0;
 }
