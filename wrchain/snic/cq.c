@@ -114,35 +114,40 @@ static bool is_error(const struct snic_cqe_info *info)
 	       info->opcode == WRC_CQE_RESP_ERR;
 }
 
+static void put_word(uint64_t *dst, uint64_t v)
+{
+	__atomic_store_n(dst, cpu_to_be64(v), __ATOMIC_RELAXED);
+}
+
+/* A struct wrc_cqe or wrc_cqe_err as eight words, each a number. */
 static void write_entry(struct snic_cq *cq, const struct snic_qp *qp,
 			const struct snic_cqe_info *info)
 {
-	union {
-		struct wrc_cqe cqe;
-		struct wrc_cqe_err err;
-		uint64_t words[8];
-	} u = { 0 };
 	uint8_t owner = (cq->count >> cq->attr.log_size) & 1;
+	uint8_t op_own = info->opcode << 4 | info->solicited << 1 | owner;
 	uint64_t *dst = (uint64_t *)entry(cq, cq->count);
-	int i;
+	uint64_t uidx = (uint64_t)(qp->attr.user_index & 0xffffff) << 32;
 
-	u.cqe.srqn_uidx = cpu_to_be32(qp->attr.user_index & 0xffffff);
+	put_word(&dst[0], 0);
+	put_word(&dst[1], 0);
+	put_word(&dst[2], 0);
+	put_word(&dst[3], 0);
 	if (is_error(info)) {
-		u.err.syndrome = info->syndrome;
+		put_word(&dst[4], uidx);
+		put_word(&dst[5], 0);
+		put_word(&dst[6], info->syndrome);
 	} else {
-		u.cqe.imm = info->imm;
-		u.cqe.byte_cnt = cpu_to_be32(info->byte_cnt);
-		u.cqe.timestamp = cpu_to_be64(cq->nic->now);
+		put_word(&dst[4], uidx | be32_to_cpu(info->imm));
+		put_word(&dst[5], info->byte_cnt);
+		put_word(&dst[6], cq->nic->now);
 	}
-	u.cqe.sop_qpn = cpu_to_be32((uint32_t)info->send_opcode << 24 | qp->qpn);
-	u.cqe.wqe_counter = cpu_to_be16(info->wqe_counter);
-	u.cqe.op_own = info->opcode << 4 | info->solicited << 1 | owner;
-
-	for (i = 0; i < 7; i++)
-		__atomic_store_n(&dst[i], u.words[i], __ATOMIC_RELAXED);
 	/* The owner bit makes the entry valid: after it, and after the data
 	 * that it reports. */
-	__atomic_store_n(&dst[7], u.words[7], __ATOMIC_RELEASE);
+	__atomic_store_n(&dst[7],
+			 cpu_to_be64((uint64_t)info->send_opcode << 56 |
+				     (uint64_t)qp->qpn << 32 |
+				     (uint32_t)info->wqe_counter << 16 | op_own),
+			 __ATOMIC_RELEASE);
 }
 
 static void overrun(struct snic_cq *cq)
