@@ -16,32 +16,35 @@ static unsigned int available(const struct snic_qp *qp)
 	return n <= 1u << qp->attr.log_rq ? n : 0;
 }
 
-static int list(struct snic_qp *qp, const uint8_t *entry,
+static uint64_t word(const uint64_t *p)
+{
+	return be64_to_cpu(__atomic_load_n(p, __ATOMIC_RELAXED));
+}
+
+/* Data segments, each as two words: byte count and key, address. */
+static int list(struct snic_qp *qp, const uint64_t *seg,
 		struct snic_recv *ret_recv)
 {
 	unsigned int max = (1u << qp->attr.log_rq_stride) / WRC_WQE_DS;
 	const struct snic_mkey *mk = NULL;
-	uint64_t total = 0;
-	uint32_t last = 0;
+	uint64_t total = 0, last = UINT64_MAX;	/* no key yet */
 	unsigned int i;
 
-	for (i = 0; i < max; i++) {
-		struct wrc_wqe_data d;
-		uint32_t len, key;
+	for (i = 0; i < max; i++, seg += 2) {
+		uint64_t head = word(seg);
+		uint32_t len = head >> 32, key = head;
 		void *ptr;
 
-		snic_copy(&d, entry + i * sizeof(d), sizeof(d));
-		len = be32_to_cpu(d.byte_count);
-		key = be32_to_cpu(d.lkey);
-		if (!len && key == WRC_WQE_END_LKEY)
-			break;
-		if (!len)
+		if (!len) {
+			if (key == WRC_WQE_END_LKEY)
+				break;
 			len = 1u << 31;
-		if (!mk || key != last)
+		}
+		if (key != last)
 			mk = snic_mkey_find(qp->nic, qp->attr.pdn, key);
 		last = key;
-		if (snic_mkey_range(mk, be64_to_cpu(d.addr), len,
-				    SNIC_LOCAL_WRITE, &ptr))
+		if (snic_mkey_range(mk, word(seg + 1), len, SNIC_LOCAL_WRITE,
+				    &ptr))
 			return -EACCES;
 		ret_recv->sges[i] = (struct snic_sge){ .ptr = ptr, .len = len };
 		total += len;
@@ -63,8 +66,9 @@ int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv)
 	qp->nic->stats.recvs++;
 	if (!want_sges)
 		return 0;
-	return list(qp, (uint8_t *)qp->attr.rq +
-			((size_t)slot << qp->attr.log_rq_stride), ret_recv);
+	return list(qp, (uint64_t *)qp->attr.rq +
+			((size_t)slot << (qp->attr.log_rq_stride - 3)),
+		    ret_recv);
 }
 
 void snic_rq_flush(struct snic_qp *qp)
