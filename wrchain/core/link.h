@@ -19,6 +19,9 @@ struct wrc_ref wrc_word_ref(const struct wrc_word *w);
  * many.  step: for those that are no counts, the word's other value.
  */
 __u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to);
+/* Words in a row; steps: which kinds (1 << kind) have their other value. */
+unsigned int wrc_words_put(const struct odrp_wire_word *words, unsigned int nr,
+			   __u32 r, unsigned int steps, void *to);
 
 /* -ERANGE, -EINVAL, -ENOSPC as wrc_end(). */
 int wrc_link(struct wrc_prog *prog);

@@ -41,8 +41,8 @@ struct wrc_ref wrc_word_ref(const struct wrc_word *w)
 	}
 }
 
-/* A client does this for each word of each request. */
-__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
+static inline __u8 *put_word(const struct odrp_wire_word *w, __u32 r, bool step,
+			     __u8 *to)
 {
 	__u32 v = be16_to_cpu(w->base);
 	__be16 be16;
@@ -52,21 +52,39 @@ __u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
 		v += r * w->step;
 	else if (step)
 		v = w->step;
-	switch (wrc_word_width(w->kind)) {
-	case 1:
-		*(__u8 *)to = v;
-		return 1;
-	case 2:
+	switch (w->kind) {
+	case ODRP_WIRE_WORD_INDEX:
 		be16 = cpu_to_be16(v);
 		memcpy(to, &be16, sizeof(be16));
-		return sizeof(be16);
+		return to + sizeof(be16);
+	case ODRP_WIRE_WORD_ANSWER:
+	case ODRP_WIRE_WORD_EARLY:
+	case ODRP_WIRE_WORD_NEXT:
+		*to = v;
+		return to + 1;
 	default:
 		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be32 = cpu_to_be32(v);
 		memcpy(to, &be32, sizeof(be32));
-		return sizeof(be32);
+		return to + sizeof(be32);
 	}
+}
+
+__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
+{
+	return put_word(w, r, step, to) - (__u8 *)to;
+}
+
+unsigned int wrc_words_put(const struct odrp_wire_word *words, unsigned int nr,
+			   __u32 r, unsigned int steps, void *to)
+{
+	__u8 *at = to;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		at = put_word(&words[i], r, steps >> words[i].kind & 1, at);
+	return at - (__u8 *)to;
 }
 
 /* Value of a word in request r, before it is cut to its width. */

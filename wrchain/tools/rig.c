@@ -342,6 +342,9 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 						rig->words);
 	if (err >= 0)
 		err = make_nics(rig);
+	while (rig->nr_front < rig->nr_words &&
+	       rig->prog.word[rig->nr_front].off <= rig->prog.req_len)
+		rig->nr_front++;
 	if (!err)
 		err = node_memory(rig);
 	if (!err)
@@ -386,6 +389,14 @@ static uint8_t *put_page(uint8_t *at, const void *page)
 	return at + PAGE;
 }
 
+/* Kinds of words that have their other value in the next request. */
+static unsigned int steps(const struct wrc_rig *rig)
+{
+	return (unsigned int)rig->quiet << ODRP_WIRE_WORD_ANSWER |
+	       (unsigned int)rig->early << ODRP_WIRE_WORD_EARLY |
+	       (unsigned int)rig->next_quiet << ODRP_WIRE_WORD_NEXT;
+}
+
 /*
  * The words of a request, as any client computes them, and the page; words that
  * have no room before it come behind.
@@ -395,21 +406,11 @@ static size_t put_body(const struct wrc_rig *rig, uint32_t r, const void *page,
 {
 	uint8_t *at = to;
 
-	for (int i = 0; i < rig->nr_words; i++) {
-		const struct odrp_wire_word *w = &rig->words[i];
-		bool step = rig->quiet;
-
-		if (w->kind == ODRP_WIRE_WORD_EARLY)
-			step = rig->early;
-		else if (w->kind == ODRP_WIRE_WORD_NEXT)
-			step = rig->next_quiet;
-		if (rig->prog.word[i].off > rig->prog.req_len) {
-			at = put_page(at, page);
-			page = NULL;
-		}
-		at += wrc_word_put(w, r, step, at);
-	}
-	return put_page(at, page) - to;
+	at += wrc_words_put(rig->words, rig->nr_front, r, steps(rig), at);
+	at = put_page(at, page);
+	at += wrc_words_put(rig->words + rig->nr_front,
+			    rig->nr_words - rig->nr_front, r, steps(rig), at);
+	return at - to;
 }
 
 void *wrc_rig_out_page(struct wrc_rig *rig)

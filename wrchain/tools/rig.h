@@ -35,7 +35,7 @@ struct wrc_rig {
 	struct wrc_geom geom;
 	struct wrc_bind bind;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
-	int nr_words;
+	int nr_words, nr_front;		/* front: those before the page */
 
 	struct snic *nic;
 	struct snic *peer_nic;		/* the client's; the same one, or another */
