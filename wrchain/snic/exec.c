@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Executes one decoded WQE.  NOP, WAIT and SEND_EN concern this NIC alone; what
- * moves data goes to the transport, or, on a loopback QP, is done here through
- * the peer QP's protection domain and rights, as a responder would do it.
+ * Executes one decoded WQE that moves data (NOP, WAIT and SEND_EN are sq.c's):
+ * it goes to the transport, or, on a loopback QP, is done here through the peer
+ * QP's protection domain and rights, as a responder would do it.
  */
 #include <errno.h>
 #include "engine.h"
@@ -333,85 +333,9 @@ static int wire(struct snic_qp *qp, const struct snic_wqe *w)
 	}
 }
 
-/* ---- control ------------------------------------------------------------ */
-
-/* sq.c lets a WAIT through when its CQE exists, or when it can only fail. */
-static int exec_wait(struct snic_qp *qp, const struct snic_wqe *w)
-{
-	if (!qp->attr.cd_master ||
-	    !snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff))
-		return WRC_SYND_LOCAL_QP_OP;
-	return 0;
-}
-
-static int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
-{
-	struct snic_qp *target = snic_qp_find(qp->nic,
-					      w->wait_obj & 0xffffff);
-
-	/* What a ConnectX does for a queue that is not managed is not known: a
-	 * chain must not depend on it. */
-	if (!qp->attr.cd_master || !target || !target->attr.cd_slave_send ||
-	    target->attr.pdn != qp->attr.pdn)
-		return WRC_SYND_LOCAL_QP_OP;
-	/* Like a doorbell, it is lost on a queue in RESET. */
-	if (target->state != SNIC_QP_RESET)
-		snic_sq_enable(target, w->wait_index & WRC_WQE_EN_MASK);
-	return 0;
-}
-
-static int control(struct snic_qp *qp, const struct snic_wqe *w)
-{
-	int r = 0;
-
-	if (w->opcode == WRC_WQE_WAIT)
-		r = exec_wait(qp, w);
-	else if (w->opcode == WRC_WQE_SEND_EN)
-		r = exec_send_en(qp, w);
-	if (!r)
-		snic_qp_complete_send(qp, w, 0);
-	return r;
-}
-
-/* Opcode -> its counter. */
-#define COUNTER(name) offsetof(struct snic_stats, name)
-static const uint16_t counter_of[] = {
-	[WRC_WQE_NOP]		= COUNTER(nops),
-	[WRC_WQE_WAIT]		= COUNTER(waits),
-	[WRC_WQE_SEND_EN]	= COUNTER(enables),
-	[WRC_WQE_SEND]		= COUNTER(sends),
-	[WRC_WQE_SEND_IMM]	= COUNTER(sends),
-	[WRC_WQE_WRITE]		= COUNTER(writes),
-	[WRC_WQE_WRITE_IMM]	= COUNTER(writes),
-	[WRC_WQE_READ]		= COUNTER(reads),
-	[WRC_WQE_CS]		= COUNTER(atomics),
-	[WRC_WQE_FA]		= COUNTER(atomics),
-	[WRC_WQE_MASKED_CS]	= COUNTER(atomics),
-	[WRC_WQE_MASKED_FA]	= COUNTER(atomics),
-};
-#undef COUNTER
-
-/* One that was decoded and executed: its opcode is in the table. */
-static void count(struct snic_stats *s, uint8_t opcode)
-{
-	s->wqes++;
-	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
-}
+/* ---- the one or the other -------------------------------------------------- */
 
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	int r;
-
-	switch (w->opcode) {
-	case WRC_WQE_NOP:
-	case WRC_WQE_WAIT:
-	case WRC_WQE_SEND_EN:
-		r = control(qp, w);
-		break;
-	default:
-		r = qp->conn.loopback ? loopback(qp, w) : wire(qp, w);
-	}
-	if (!r)
-		count(&qp->nic->stats, w->opcode);
-	return r;
+	return qp->conn.loopback ? loopback(qp, w) : wire(qp, w);
 }

@@ -208,8 +208,16 @@ struct snic_qp {
 };
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);
+/* Puts it at the end of the line of send queues that run (sq.c). */
+void snic_sq_line_up(struct snic_qp *qp);
+
 /* Something changed for this send queue: look at it in this step. */
-void snic_qp_kick(struct snic_qp *qp);
+static inline void snic_qp_kick(struct snic_qp *qp)
+{
+	if (!qp->on_run_queue)
+		snic_sq_line_up(qp);
+}
+
 /* CQEs; the error kinds move the QP to ERR and flush it.  On a QP that is in
  * ERR already fail_send() does nothing: its WQEs have been flushed. */
 void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,

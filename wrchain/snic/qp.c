@@ -17,21 +17,6 @@ struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn)
 	return snic_qp_find(nic, qpn);
 }
 
-void snic_qp_kick(struct snic_qp *qp)
-{
-	struct snic *nic = qp->nic;
-
-	if (qp->on_run_queue)
-		return;
-	qp->on_run_queue = true;
-	qp->run_next = NULL;
-	if (nic->run_tail)
-		nic->run_tail->run_next = qp;
-	else
-		nic->run_head = qp;
-	nic->run_tail = qp;
-}
-
 static void sq_timer_fire(struct snic *nic, struct snic_timer *t)
 {
 	struct snic_qp *qp = (struct snic_qp *)

@@ -10,6 +10,10 @@
 
 #define TURN 16		/* WQEs of one queue before the next one's turn */
 
+/* The way of a WQE is one function, whatever the compiler thinks of its size:
+ * most of them do so little that calls would be half of it. */
+#define ON_THE_WAY static inline __attribute__((always_inline))
+
 /* ---- ring memory ------------------------------------------------------- */
 
 void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len)
@@ -47,7 +51,7 @@ static void snapshot(struct snic_qp *qp, uint16_t n)
 	}
 }
 
-void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
+ON_THE_WAY void enable(struct snic_qp *qp, uint16_t limit)
 {
 	uint16_t n = limit - qp->sq_limit;
 
@@ -63,9 +67,14 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 		snic_qp_kick(qp);
 }
 
+void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
+{
+	enable(qp, limit);
+}
+
 /* What other threads wrote into the ring is seen because they rang the doorbell
  * afterwards, which is a call on this NIC. */
-static void fetch(struct snic_qp *qp)
+ON_THE_WAY void fetch(struct snic_qp *qp)
 {
 	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
 	uint32_t mask = (1u << qp->attr.log_sq) - 1;
@@ -102,8 +111,6 @@ static bool charge_fetch(struct snic_qp *qp)
 {
 	struct wrc_wqe_ctrl ctrl;
 
-	if (!qp->nic->cost)
-		return false;
 	snic_sq_read(qp, qp->sq_ci, &ctrl, sizeof(ctrl));
 	return charge(qp, snic_cost(qp->nic, SNIC_COST_FETCH, ctrl.opcode,
 				    (ctrl.ds & 0x3f) * WRC_WQE_DS));
@@ -126,11 +133,9 @@ static uint64_t packet_cost(struct snic_qp *qp, const struct snic_wqe *w)
 
 static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	uint64_t cost;
+	uint64_t cost = snic_cost(qp->nic, SNIC_COST_EXECUTE, w->opcode,
+				  w->len);
 
-	if (!qp->nic->cost)
-		return false;
-	cost = snic_cost(qp->nic, SNIC_COST_EXECUTE, w->opcode, w->len);
 	if (qp->req && !is_local(w))
 		cost += packet_cost(qp, w);
 	return charge(qp, cost);
@@ -147,7 +152,7 @@ static unsigned int on_the_wire(struct snic_qp *qp)
 	return n;
 }
 
-static bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
+ON_THE_WAY bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	struct snic_cq *cq;
 
@@ -156,7 +161,8 @@ static bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
 	cq = qp->waiting_cq ? qp->waiting_cq :
 			      snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff);
 	if (!cq || snic_cq_reached(cq, w->wait_index)) {
-		snic_cq_del_waiter(qp);
+		if (qp->waiting_cq)
+			snic_cq_del_waiter(qp);
 		return true;
 	}
 	if (!qp->waiting_cq)
@@ -164,7 +170,7 @@ static bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
 	return false;
 }
 
-static bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
+ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	if (w->fence && qp->reads_in_flight)
 		return false;
@@ -176,10 +182,77 @@ static bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 	return true;
 }
 
+/* ---- NOP, WAIT, SEND_EN ------------------------------------------------- */
+
+/* may_start() lets a WAIT through when its CQE exists, or when it can only
+ * fail. */
+ON_THE_WAY int exec_wait(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	if (!qp->attr.cd_master ||
+	    !snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff))
+		return WRC_SYND_LOCAL_QP_OP;
+	return 0;
+}
+
+ON_THE_WAY int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	struct snic_qp *target = snic_qp_find(qp->nic,
+					      w->wait_obj & 0xffffff);
+
+	/* What a ConnectX does for a queue that is not managed is not known: a
+	 * chain must not depend on it. */
+	if (!qp->attr.cd_master || !target || !target->attr.cd_slave_send ||
+	    target->attr.pdn != qp->attr.pdn)
+		return WRC_SYND_LOCAL_QP_OP;
+	/* Like a doorbell, it is lost on a queue in RESET. */
+	if (target->state != SNIC_QP_RESET)
+		enable(target, w->wait_index & WRC_WQE_EN_MASK);
+	return 0;
+}
+
+ON_THE_WAY int exec_local(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	int r = 0;
+
+	if (w->opcode == WRC_WQE_WAIT)
+		r = exec_wait(qp, w);
+	else if (w->opcode == WRC_WQE_SEND_EN)
+		r = exec_send_en(qp, w);
+	/* Without a CQE, and nothing on the wire: nobody waits for it. */
+	if (!r && (w->signal || qp->req))
+		snic_qp_complete_send(qp, w, 0);
+	return r;
+}
+
 /* ---- running ----------------------------------------------------------- */
 
+/* Opcode -> its counter. */
+#define COUNTER(name) offsetof(struct snic_stats, name)
+static const uint16_t counter_of[] = {
+	[WRC_WQE_NOP]		= COUNTER(nops),
+	[WRC_WQE_WAIT]		= COUNTER(waits),
+	[WRC_WQE_SEND_EN]	= COUNTER(enables),
+	[WRC_WQE_SEND]		= COUNTER(sends),
+	[WRC_WQE_SEND_IMM]	= COUNTER(sends),
+	[WRC_WQE_WRITE]		= COUNTER(writes),
+	[WRC_WQE_WRITE_IMM]	= COUNTER(writes),
+	[WRC_WQE_READ]		= COUNTER(reads),
+	[WRC_WQE_CS]		= COUNTER(atomics),
+	[WRC_WQE_FA]		= COUNTER(atomics),
+	[WRC_WQE_MASKED_CS]	= COUNTER(atomics),
+	[WRC_WQE_MASKED_FA]	= COUNTER(atomics),
+};
+#undef COUNTER
+
+/* One that was decoded and executed: its opcode is in the table. */
+static void count(struct snic_stats *s, uint8_t opcode)
+{
+	s->wqes++;
+	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
+}
+
 /* The index and the number of the queue, in the first word. */
-static int check_ctrl(const struct snic_qp *qp)
+ON_THE_WAY int check_ctrl(const struct snic_qp *qp)
 {
 	const struct snic_config *cfg = &qp->nic->cfg;
 	uint64_t word;
@@ -201,41 +274,53 @@ static bool fail_head(struct snic_qp *qp, const struct snic_wqe *w, int synd)
 	return false;
 }
 
+/* Its bytes are in sq_raw; false: not yet. */
+ON_THE_WAY bool is_fetched(struct snic_qp *qp)
+{
+	if (qp->sq_stage == SNIC_SQ_IDLE) {
+		if (qp->sq_ci == qp->sq_limit)
+			return false;
+		if (qp->nic->cost) {
+			qp->sq_stage = SNIC_SQ_FETCHING;
+			if (charge_fetch(qp))
+				return false;
+		}
+	}
+	fetch(qp);
+	qp->sq_stage = SNIC_SQ_FETCHED;
+	return true;
+}
+
+ON_THE_WAY bool is_started(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	if (!may_start(qp, w))
+		return false;
+	qp->sq_stage = SNIC_SQ_EXECUTING;
+	return !qp->nic->cost || !charge_execute(qp, w);
+}
+
 /* One step of the WQE at the head.  false: the queue cannot go on now. */
-static bool run_one(struct snic_qp *qp)
+ON_THE_WAY bool run_one(struct snic_qp *qp)
 {
 	struct snic *nic = qp->nic;
 	struct snic_wqe *w = &nic->wqe;
 	int r;
 
-	if (qp->sq_stage == SNIC_SQ_IDLE) {
-		if (qp->sq_ci == qp->sq_limit)
-			return false;
-		qp->sq_stage = SNIC_SQ_FETCHING;
-		if (charge_fetch(qp))
-			return false;
-	}
-	if (qp->sq_stage == SNIC_SQ_FETCHING) {
-		fetch(qp);
-		qp->sq_stage = SNIC_SQ_FETCHED;
-	}
+	if (qp->sq_stage < SNIC_SQ_FETCHED && !is_fetched(qp))
+		return false;
 	r = snic_wqe_decode(qp->sq_raw, qp->sq_ci, w);
 	if (!r)
 		r = check_ctrl(qp);
 	if (r)
 		return fail_head(qp, w, r);
-	if (qp->sq_stage == SNIC_SQ_FETCHED) {
-		if (!may_start(qp, w))
-			return false;
-		qp->sq_stage = SNIC_SQ_EXECUTING;
-		if (charge_execute(qp, w))
-			return false;
-	}
-	r = snic_exec(qp, w);
+	if (qp->sq_stage == SNIC_SQ_FETCHED && !is_started(qp, w))
+		return false;
+	r = is_local(w) ? exec_local(qp, w) : snic_exec(qp, w);
 	if (r == -EAGAIN)
 		return false;
 	if (r)
 		return fail_head(qp, w, r);
+	count(&nic->stats, w->opcode);
 	qp->sq_ci += w->nr_bb;
 	qp->sq_stage = SNIC_SQ_IDLE;
 	qp->sq_tries = 0;
@@ -245,6 +330,29 @@ static bool run_one(struct snic_qp *qp)
 static bool can_run(const struct snic_qp *qp)
 {
 	return qp->state == SNIC_QP_RTS && qp->sq_timer.when == SNIC_NEVER;
+}
+
+/* At most max WQEs of a queue; returns how many ran. */
+static unsigned int run(struct snic_qp *qp, unsigned int max)
+{
+	unsigned int n = 0;
+
+	while (n < max && can_run(qp) && run_one(qp))
+		n++;
+	return n;
+}
+
+void snic_sq_line_up(struct snic_qp *qp)
+{
+	struct snic *nic = qp->nic;
+
+	qp->on_run_queue = true;
+	qp->run_next = NULL;
+	if (nic->run_tail)
+		nic->run_tail->run_next = qp;
+	else
+		nic->run_head = qp;
+	nic->run_tail = qp;
 }
 
 static struct snic_qp *pop(struct snic *nic)
@@ -262,15 +370,12 @@ bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
 {
 	while (nic->run_head && budget) {
 		struct snic_qp *qp = pop(nic);
-		unsigned int turn = TURN;
+		unsigned int n = run(qp, budget < TURN ? budget : TURN);
 
-		while (can_run(qp) && turn && budget && run_one(qp)) {
-			turn--;
-			budget--;
-		}
+		budget -= n;
 		if (budget)
 			budget--;
-		if (!turn || !budget)
+		if (n == TURN || !budget)
 			snic_qp_kick(qp);
 		if (nic->failed_cqs)
 			snic_cq_spread_errors(nic);
@@ -303,7 +408,7 @@ bool snic_sq_run_qp(struct snic_qp *qp)
 	bool ran;
 
 	leave_run_queue(qp);
-	ran = can_run(qp) && run_one(qp);
+	ran = run(qp, 1);
 	if (ran)
 		snic_qp_kick(qp);
 	return ran;
