@@ -21,32 +21,53 @@ static uint64_t word(const uint64_t *p)
 	return be64_to_cpu(__atomic_load_n(p, __ATOMIC_RELAXED));
 }
 
-/* Data segments, each as two words: byte count and key, address. */
+/* The memory of one key, as the entry under way may use it. */
+struct window {
+	uint64_t key;		/* UINT64_MAX: none */
+	uint64_t iova, len;
+	uint8_t *va;
+};
+
+static bool open_window(const struct snic_qp *qp, uint32_t key,
+			struct window *win)
+{
+	const struct snic_mkey *mk = snic_mkey_find(qp->nic, qp->attr.pdn, key);
+
+	if (!mk || !(mk->access & SNIC_LOCAL_WRITE))
+		return false;
+	*win = (struct window){ key, mk->iova, mk->len, mk->va };
+	return true;
+}
+
+/*
+ * Data segments, each as two words: byte count and key, address.  There are
+ * many, with one key mostly.
+ */
 static int list(struct snic_qp *qp, const uint64_t *seg,
 		struct snic_recv *ret_recv)
 {
 	unsigned int max = (1u << qp->attr.log_rq_stride) / WRC_WQE_DS;
-	const struct snic_mkey *mk = NULL;
-	uint64_t total = 0, last = UINT64_MAX;	/* no key yet */
+	struct window win = { .key = UINT64_MAX };
+	uint64_t total = 0;
 	unsigned int i;
 
 	for (i = 0; i < max; i++, seg += 2) {
-		uint64_t head = word(seg);
+		uint64_t head = word(seg), off;
 		uint32_t len = head >> 32, key = head;
-		void *ptr;
 
 		if (!len) {
 			if (key == WRC_WQE_END_LKEY)
 				break;
 			len = 1u << 31;
 		}
-		if (key != last)
-			mk = snic_mkey_find(qp->nic, qp->attr.pdn, key);
-		last = key;
-		if (snic_mkey_range(mk, word(seg + 1), len, SNIC_LOCAL_WRITE,
-				    &ptr))
+		if (key != win.key && !open_window(qp, key, &win))
 			return -EACCES;
-		ret_recv->sges[i] = (struct snic_sge){ .ptr = ptr, .len = len };
+		/* As snic_mkey_range(). */
+		off = word(seg + 1) - win.iova;
+		if (off > win.len || len > win.len - off)
+			return -EACCES;
+		ret_recv->sges[i].ptr = win.va + off;
+		ret_recv->sges[i].len = len;
 		total += len;
 	}
 	ret_recv->nr_sge = i;
