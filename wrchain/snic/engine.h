@@ -235,11 +235,75 @@ void snic_rq_flush(struct snic_qp *qp);
 
 /* ---- WQEs -------------------------------------------------------------- */
 
+static inline uint64_t snic_be64_at(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+static inline uint32_t snic_be32_at(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+/* WAIT and SEND_EN, behind the control segment. */
+static inline int snic_wqe_decode_wait_en(const uint8_t *raw, unsigned int ds,
+					  struct snic_wqe *w)
+{
+	if (w->opmod || ds != 2)
+		return WRC_SYND_LOCAL_QP_OP;
+	w->wait_index = snic_be32_at(raw + 24);
+	w->wait_obj = snic_be32_at(raw + 28);
+	return 0;
+}
+
+/* The segments [seg, end) of one that moves data (wqe.c). */
+int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
+			 struct snic_wqe *w);
+
 /*
  * Decodes a fetched WQE of raw's own length.  0, or the syndrome it fails
- * with.  index and nr_bb are set in any case.
+ * with.  index and nr_bb are set in any case.  Inline: most WQEs of a chain are
+ * NOP, WAIT and SEND_EN, of which there is little to decode.
  */
-int snic_wqe_decode(const uint8_t *raw, uint16_t index, struct snic_wqe *ret_w);
+static inline int snic_wqe_decode(const uint8_t *raw, uint16_t index,
+				  struct snic_wqe *ret_w)
+{
+	/* opmod, index, opcode, QPN, ds */
+	uint64_t head = snic_be64_at(raw);
+	uint8_t flags = raw[offsetof(struct wrc_wqe_ctrl, fm_ce_se)];
+	unsigned int ds = head & 0x3f;
+	struct snic_wqe *w = ret_w;
+
+	w->opcode = head >> 32;
+	w->opmod = head >> 56;
+	w->signal = (flags & WRC_WQE_CE_MASK) >= WRC_WQE_CE_ALWAYS;
+	w->fence = flags & WRC_WQE_FM_MASK;
+	w->solicited = flags & WRC_WQE_SE;
+	w->index = index;
+	w->nr_bb = ds ? snic_wqe_bbs(ds) : 1;
+	w->len = 0;
+	w->nr_sge = 0;
+	w->is_inline = false;
+	if (!ds || (head & 0xc0))
+		return WRC_SYND_LOCAL_QP_OP;
+	switch (w->opcode) {
+	case WRC_WQE_NOP:
+		return 0;
+	case WRC_WQE_WAIT:
+	case WRC_WQE_SEND_EN:
+		return snic_wqe_decode_wait_en(raw, ds, w);
+	}
+	memcpy(&w->imm, raw + offsetof(struct wrc_wqe_ctrl, imm),
+	       sizeof(w->imm));
+	return snic_wqe_decode_data(raw + sizeof(struct wrc_wqe_ctrl),
+				    raw + ds * WRC_WQE_DS, w);
+}
 
 /* ---- execution (exec.c) ------------------------------------------------ */
 

@@ -304,11 +304,13 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 {
 	struct snic *nic = qp->nic;
 	struct snic_wqe *w = &nic->wqe;
+	unsigned int nr_bb;
 	int r;
 
 	if (qp->sq_stage < SNIC_SQ_FETCHED && !is_fetched(qp))
 		return false;
 	r = snic_wqe_decode(qp->sq_raw, qp->sq_ci, w);
+	nr_bb = w->nr_bb;
 	if (!r)
 		r = check_ctrl(qp);
 	if (r)
@@ -321,7 +323,7 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 	if (r)
 		return fail_head(qp, w, r);
 	count(&nic->stats, w->opcode);
-	qp->sq_ci += w->nr_bb;
+	qp->sq_ci += nr_bb;
 	qp->sq_stage = SNIC_SQ_IDLE;
 	qp->sq_tries = 0;
 	return true;

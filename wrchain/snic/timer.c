@@ -98,6 +98,8 @@ void snic_timer_set(struct snic *nic, struct snic_timer *t, uint64_t when)
 		snic_timer_cancel(nic, t);
 		return;
 	}
+	if (when == old)
+		return;
 	t->when = when;
 	if (old == SNIC_NEVER)
 		sift_up(nic, nic->heap_len++, t);

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * From the bytes of a fetched WQE to struct snic_wqe.  A ring can hold anything:
- * every segment is checked against the WQE's own length before it is read, and
- * nothing outside raw[0 .. ds * 16) is looked at.
+ * From the bytes of a fetched WQE to struct snic_wqe: what moves data.  The rest
+ * is snic_wqe_decode() of engine.h.  A ring can hold anything: every segment is
+ * checked against the WQE's own length before it is read, and nothing outside
+ * raw[0 .. ds * 16) is looked at.
  */
 #include <errno.h>
 #include "engine.h"
 
 #define MAX_MESSAGE (1u << 31)
-
-/* Control segment: byte offsets of what is decoded by hand, behind the word of
- * opmod, index, opcode, QPN and ds. */
-enum { FM_CE_SE = 11, IMM = 12 };
-
-#define CE_ALWAYS 0x08		/* and above: always with an event */
-
-static uint64_t be64_at(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
-}
-
-static uint32_t be32_at(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
-}
 
 /* ---- payload lists ----------------------------------------------------- */
 
@@ -39,8 +18,8 @@ static int decode_list(const uint8_t *seg, const uint8_t *end,
 	uint64_t total = 0;
 
 	for (; seg < end; seg += WRC_WQE_DS) {
-		uint32_t len = be32_at(seg);
-		uint32_t lkey = be32_at(seg + 4);
+		uint32_t len = snic_be32_at(seg);
+		uint32_t lkey = snic_be32_at(seg + 4);
 
 		if (!len && lkey == WRC_WQE_END_LKEY)
 			break;
@@ -50,7 +29,7 @@ static int decode_list(const uint8_t *seg, const uint8_t *end,
 			len = 1u << 31;
 		w->sge[w->nr_sge].len = len;
 		w->sge[w->nr_sge].lkey = lkey;
-		w->sge[w->nr_sge].addr = be64_at(seg + 8);
+		w->sge[w->nr_sge].addr = snic_be64_at(seg + 8);
 		w->nr_sge++;
 		total += len;
 	}
@@ -65,7 +44,7 @@ static int decode_inline(const uint8_t *seg, const uint8_t *end,
 {
 	w->is_inline = true;
 	while (seg < end) {
-		uint32_t len = be32_at(seg);
+		uint32_t len = snic_be32_at(seg);
 		size_t room = end - seg - sizeof(len);
 
 		if (!(len & WRC_WQE_INLINE))
@@ -83,7 +62,7 @@ static int decode_inline(const uint8_t *seg, const uint8_t *end,
 static int decode_payload(const uint8_t *seg, const uint8_t *end,
 			  struct snic_wqe *w)
 {
-	if (seg < end && (be32_at(seg) & WRC_WQE_INLINE))
+	if (seg < end && (snic_be32_at(seg) & WRC_WQE_INLINE))
 		return decode_inline(seg, end, w);
 	return decode_list(seg, end, w);
 }
@@ -96,8 +75,8 @@ static int decode_raddr(const uint8_t **seg, const uint8_t *end,
 {
 	if (end - *seg < (long)sizeof(struct wrc_wqe_raddr))
 		return WRC_SYND_LOCAL_QP_OP;
-	w->raddr = be64_at(*seg);
-	w->rkey = be32_at(*seg + 8);
+	w->raddr = snic_be64_at(*seg);
+	w->rkey = snic_be32_at(*seg + 8);
 	*seg += sizeof(struct wrc_wqe_raddr);
 	return 0;
 }
@@ -117,10 +96,10 @@ static int decode_rdma(const uint8_t *seg, const uint8_t *end,
 /* Operands of 8 bytes; returns how many bytes they take, 0: not known. */
 static size_t operands8(const uint8_t *seg, struct snic_wqe *w)
 {
-	w->add_swap = be64_at(seg);
+	w->add_swap = snic_be64_at(seg);
 	switch (w->opcode) {
 	case WRC_WQE_CS:
-		w->compare = be64_at(seg + 8);
+		w->compare = snic_be64_at(seg + 8);
 		w->swap_mask = UINT64_MAX;
 		w->compare_mask = UINT64_MAX;
 		return 16;
@@ -128,12 +107,12 @@ static size_t operands8(const uint8_t *seg, struct snic_wqe *w)
 		w->compare_mask = 0;
 		return 16;
 	case WRC_WQE_MASKED_FA:
-		w->compare_mask = be64_at(seg + 8);
+		w->compare_mask = snic_be64_at(seg + 8);
 		return 16;
 	case WRC_WQE_MASKED_CS:
-		w->compare = be64_at(seg + 8);
-		w->swap_mask = be64_at(seg + 16);
-		w->compare_mask = be64_at(seg + 24);
+		w->compare = snic_be64_at(seg + 8);
+		w->swap_mask = snic_be64_at(seg + 16);
+		w->compare_mask = snic_be64_at(seg + 24);
 		return 32;
 	}
 	return 0;
@@ -141,15 +120,15 @@ static size_t operands8(const uint8_t *seg, struct snic_wqe *w)
 
 static size_t operands4(const uint8_t *seg, struct snic_wqe *w)
 {
-	w->add_swap = be32_at(seg);
+	w->add_swap = snic_be32_at(seg);
 	switch (w->opcode) {
 	case WRC_WQE_MASKED_FA:
-		w->compare_mask = be32_at(seg + 4);
+		w->compare_mask = snic_be32_at(seg + 4);
 		return 16;
 	case WRC_WQE_MASKED_CS:
-		w->compare = be32_at(seg + 4);
-		w->swap_mask = be32_at(seg + 8);
-		w->compare_mask = be32_at(seg + 12);
+		w->compare = snic_be32_at(seg + 4);
+		w->swap_mask = snic_be32_at(seg + 8);
+		w->compare_mask = snic_be32_at(seg + 12);
 		return 16;
 	}
 	return 0;
@@ -180,21 +159,10 @@ static int decode_atomic(const uint8_t *seg, const uint8_t *end,
 	return w->len == size ? 0 : WRC_SYND_LOCAL_LENGTH;
 }
 
-static int decode_wait_en(const uint8_t *seg, const uint8_t *end,
-			  struct snic_wqe *w)
-{
-	if (w->opmod || end - seg != sizeof(struct wrc_wqe_wait_en))
-		return WRC_SYND_LOCAL_QP_OP;
-	w->wait_index = be32_at(seg + 8);
-	w->wait_obj = be32_at(seg + 12);
-	return 0;
-}
-
 /* ---- the whole --------------------------------------------------------- */
 
-/* What moves data.  Apart from the rest: it needs all the registers. */
-static __attribute__((noinline)) int
-decode_data(const uint8_t *seg, const uint8_t *end, struct snic_wqe *w)
+int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
+			 struct snic_wqe *w)
 {
 	switch (w->opcode) {
 	case WRC_WQE_SEND:
@@ -213,54 +181,24 @@ decode_data(const uint8_t *seg, const uint8_t *end, struct snic_wqe *w)
 	return WRC_SYND_LOCAL_QP_OP;
 }
 
-int snic_wqe_decode(const uint8_t *raw, uint16_t index, struct snic_wqe *w)
-{
-	uint64_t head = be64_at(raw);
-	const uint8_t *seg = raw + sizeof(struct wrc_wqe_ctrl);
-	unsigned int ds = head & 0x3f;
-	uint8_t flags = raw[FM_CE_SE];
-
-	w->opcode = head >> 32;
-	w->opmod = head >> 56;
-	w->signal = (flags & WRC_WQE_CE_MASK) >= CE_ALWAYS;
-	w->fence = flags & WRC_WQE_FM_MASK;
-	w->solicited = flags & WRC_WQE_SE;
-	w->index = index;
-	w->nr_bb = ds ? snic_wqe_bbs(ds) : 1;
-	memcpy(&w->imm, raw + IMM, sizeof(w->imm));
-	w->len = 0;
-	w->nr_sge = 0;
-	w->is_inline = false;
-	if (!ds || (head & 0xc0))
-		return WRC_SYND_LOCAL_QP_OP;
-	switch (w->opcode) {
-	case WRC_WQE_NOP:
-		return 0;
-	case WRC_WQE_WAIT:
-	case WRC_WQE_SEND_EN:
-		return decode_wait_en(seg, raw + ds * WRC_WQE_DS, w);
-	default:
-		return decode_data(seg, raw + ds * WRC_WQE_DS, w);
-	}
-}
-
 int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 		  unsigned int need, struct snic_sge *ret_sges)
 {
 	const struct snic_mkey *mk = NULL;
+	uint64_t last = UINT64_MAX;	/* no key yet */
 	unsigned int i;
 
 	for (i = 0; i < w->nr_sge; i++) {
+		uint32_t len = w->sge[i].len, key = w->sge[i].lkey;
 		void *ptr;
 
-		if (!mk || w->sge[i].lkey != w->sge[i - 1].lkey)
-			mk = snic_mkey_find(nic, pdn, w->sge[i].lkey);
-		if (snic_mkey_range(mk, w->sge[i].addr, w->sge[i].len, need,
-				    &ptr))
+		if (key != last)
+			mk = snic_mkey_find(nic, pdn, key);
+		last = key;
+		if (snic_mkey_range(mk, w->sge[i].addr, len, need, &ptr))
 			return -EACCES;
-		ret_sges[i] = (struct snic_sge){
-			.ptr = ptr, .len = w->sge[i].len,
-		};
+		ret_sges[i].ptr = ptr;
+		ret_sges[i].len = len;
 	}
 	return 0;
 }
