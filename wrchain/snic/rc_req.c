@@ -65,12 +65,27 @@ unsigned int snic_rc_pending(const struct snic_qp *qp)
 
 /* ---- slots ------------------------------------------------------------------- */
 
-/* Copies what is used of a WQE: most of it is an empty list. */
+/* Copies what the transport uses of a WQE: most of it is an empty list.  Field by
+ * field: as one block it would be loaded before its bytes have been stored. */
 static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
 {
-	memcpy(dst, src, offsetof(struct snic_wqe, sge));
+	dst->opcode = src->opcode;
+	dst->signal = src->signal;
+	dst->solicited = src->solicited;
+	dst->nr_bb = src->nr_bb;
+	dst->index = src->index;
+	dst->imm = src->imm;
+	dst->raddr = src->raddr;
+	dst->rkey = src->rkey;
+	dst->add_swap = src->add_swap;
+	dst->compare = src->compare;
+	dst->len = src->len;
+	dst->nr_sge = src->nr_sge;
+	dst->is_inline = src->is_inline;
 	if (src->is_inline)
 		memcpy(dst->inline_data, src->inline_data, src->len);
+	else if (src->nr_sge == 1)
+		dst->sge[0] = src->sge[0];
 	else
 		memcpy(dst->sge, src->sge, src->nr_sge * sizeof(src->sge[0]));
 }
@@ -368,7 +383,7 @@ static int gather(const struct snic_sge *sges, unsigned int nr, uint64_t off,
 	return n;
 }
 
-static int send_data(struct snic_rc_req *req, struct rc_slot *s)
+static int send_data(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 {
 	uint32_t idx = snic_psn_diff(req->snd, s->first_psn);
 	uint32_t mtu = req->qp->conn.mtu;
@@ -378,18 +393,17 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s)
 	struct snic_sge sges[SNIC_MAX_SGE];
 	struct iovec iov[MAX_PIECES];
 	uint8_t bounce[4096];
-	struct snic_pkt pkt = {
-		.opcode = data_opcode(s, idx == 0, last),
-		.psn = req->snd,
-		.ack_req = want_ack(req, s),
-		.solicited = last && s->w.solicited,
-		.va = s->w.raddr,
-		.rkey = s->w.rkey,
-		.dma_len = s->w.len,
-		.imm = s->w.imm,
-	};
+	struct snic_pkt pkt;	/* what the headers of data have */
 	int n = rc_local_sges(req->qp, &s->w, s->kind, sges);
 
+	pkt.opcode = data_opcode(s, idx == 0, last);
+	pkt.psn = req->snd;
+	pkt.ack_req = ask;
+	pkt.solicited = last && s->w.solicited;
+	pkt.va = s->w.raddr;
+	pkt.rkey = s->w.rkey;
+	pkt.dma_len = s->w.len;
+	pkt.imm = s->w.imm;
 	if (n < 0)
 		return -EACCES;
 	n = gather(sges, n, off, len, iov, bounce);
@@ -427,9 +441,10 @@ static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
 	return rc_send(req->qp, &pkt, NULL, 0, 0);
 }
 
-static void count_asked(struct snic_rc_req *req, const struct rc_slot *s)
+static void count_asked(struct snic_rc_req *req, const struct rc_slot *s,
+			bool ask)
 {
-	if (want_ack(req, s)) {
+	if (ask) {
 		req->asked = snic_psn_add(req->snd,
 					  rc_request_psns(s, req->snd) - 1);
 		req->unasked = 0;
@@ -450,8 +465,8 @@ static bool is_answer(const struct rc_slot *s)
 	return s->kind == RC_SEND || s->w.opcode == WRC_WQE_WRITE_IMM;
 }
 
-/* The packet at snd went out. */
-static void advance(struct snic_rc_req *req, struct rc_slot *s)
+/* The packet at snd went out; ask: for an ACK too. */
+static void advance(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 {
 	bool rd = rc_is_rd(s), lazy = !rc_answer_due(req);
 
@@ -459,7 +474,7 @@ static void advance(struct snic_rc_req *req, struct rc_slot *s)
 		snic_stats(req->qp->nic)->retransmits++;
 	if (rd)
 		req->rd_out++;
-	count_asked(req, s);
+	count_asked(req, s, ask);
 	if (req->snd == rc_last_psn(s)) {
 		if (is_answer(s))
 			rc_ack_answered(req->qp);
@@ -504,6 +519,7 @@ int rc_req_turn(struct snic_qp *qp)
 
 	while (req->cur && may_send(req, req->cur)) {
 		struct rc_slot *s = req->cur;
+		bool ask = want_ack(req, s);
 		int err;
 
 		if (!budget--)
@@ -513,12 +529,12 @@ int rc_req_turn(struct snic_qp *qp)
 		else if (rc_is_rd(s))
 			err = send_rd(req, s);
 		else
-			err = send_data(req, s);
+			err = send_data(req, s, ask);
 		if (err == -EACCES)
 			return fail_bad(req, s);
 		if (err)
 			return err;
-		advance(req, s);
+		advance(req, s, ask);
 	}
 	return 0;
 }

@@ -424,23 +424,22 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	uint32_t r = rig->sent, k = rig->cfg.depth - 1;
 	uint8_t *msg = rig->out + (size_t)(r & k) * REQ_STRIDE;
 	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, r);
-	struct odrp_wire_req req = {
-		.tt_addr = htobe64(tt_addr),
+	struct odrp_wire_req *req = (struct odrp_wire_req *)msg;
+	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
+			     .index = r, .qpn = rig->peer_qpn, .nr_sge = 1 };
+	size_t len = sizeof(*req);
+	int n;
+
+	if (rig->sent - rig->answered >= k)
+		return -EBUSY;
+	*req = (struct odrp_wire_req){
+		.tt_addr = rig->prog.host_tt ? htole64(tt_addr) :
+					       htobe64(tt_addr),
 		.id = htobe32(r),
 		.raddr_hi = htobe32(raddr >> 32),
 		.raddr_lo = htobe32((uint32_t)raddr),
 		.rkey = htobe32(rig->peer_key),
 	};
-	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
-			     .index = r, .qpn = rig->peer_qpn, .nr_sge = 1 };
-	size_t len = sizeof(req);
-	int n;
-
-	if (rig->sent - rig->answered >= k)
-		return -EBUSY;
-	if (rig->prog.host_tt)
-		req.tt_addr = htole64(tt_addr);
-	memcpy(msg, &req, sizeof(req));
 	len += put_body(rig, r, page, msg + len) - rig->cut;
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
 	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
