@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Send queues: which of them runs, how a WQE is fetched, and what holds it back.
+ * Send queues: which of them runs, how a WQE is fetched, and what holds it back;
+ * and the WQEs that are about queues: NOP, WAIT, SEND_EN.
  *
  * Queues with work stand in a line; each gets a few WQEs per turn.  A queue that
  * cannot go on leaves the line, and whatever it waits for kicks it: doorbell or
@@ -72,16 +73,22 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 	enable(qp, limit);
 }
 
+/* The basic block at the head of the queue, in its ring. */
+ON_THE_WAY const uint8_t *head_bb(const struct snic_qp *qp)
+{
+	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
+	uint32_t mask = (1u << qp->attr.log_sq) - 1;
+
+	return ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB;
+}
+
 /* What other threads wrote into the ring is seen because they rang the doorbell
  * afterwards, which is a call on this NIC. */
 ON_THE_WAY void fetch(struct snic_qp *qp)
 {
-	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
-	uint32_t mask = (1u << qp->attr.log_sq) - 1;
 	size_t len;
 
-	snic_copy_bb(qp->sq_raw,
-		     ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB);
+	snic_copy_bb(qp->sq_raw, head_bb(qp));
 	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
 	/* Nobody looks at what a NOP carries. */
 	if (len > WRC_WQE_BB && qp->sq_raw[3] != WRC_WQE_NOP)
@@ -90,10 +97,10 @@ ON_THE_WAY void fetch(struct snic_qp *qp)
 }
 
 /* Done by this NIC alone, whoever the peer is. */
-static bool is_local(const struct snic_wqe *w)
+static inline bool is_local(uint8_t opcode)
 {
-	return w->opcode == WRC_WQE_NOP || w->opcode == WRC_WQE_WAIT ||
-	       w->opcode == WRC_WQE_SEND_EN;
+	return opcode == WRC_WQE_NOP || opcode == WRC_WQE_WAIT ||
+	       opcode == WRC_WQE_SEND_EN;
 }
 
 /* ---- time -------------------------------------------------------------- */
@@ -136,7 +143,7 @@ static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 	uint64_t cost = snic_cost(qp->nic, SNIC_COST_EXECUTE, w->opcode,
 				  w->len);
 
-	if (qp->req && !is_local(w))
+	if (qp->req && !is_local(w->opcode))
 		cost += packet_cost(qp, w);
 	return charge(qp, cost);
 }
@@ -177,7 +184,7 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 	if (w->opcode == WRC_WQE_WAIT && !wait_is_over(qp, w))
 		return false;
 	/* Its CQE comes after those of the WQEs before it. */
-	if (w->signal && is_local(w) && on_the_wire(qp))
+	if (w->signal && is_local(w->opcode) && on_the_wire(qp))
 		return false;
 	return true;
 }
@@ -186,18 +193,16 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 
 /* may_start() lets a WAIT through when its CQE exists, or when it can only
  * fail. */
-ON_THE_WAY int exec_wait(struct snic_qp *qp, const struct snic_wqe *w)
+ON_THE_WAY int exec_wait(struct snic_qp *qp, uint32_t obj)
 {
-	if (!qp->attr.cd_master ||
-	    !snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff))
+	if (!qp->attr.cd_master || !snic_cq_lookup(qp->nic, obj & 0xffffff))
 		return WRC_SYND_LOCAL_QP_OP;
 	return 0;
 }
 
-ON_THE_WAY int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
+ON_THE_WAY int exec_send_en(struct snic_qp *qp, uint32_t obj, uint32_t limit)
 {
-	struct snic_qp *target = snic_qp_find(qp->nic,
-					      w->wait_obj & 0xffffff);
+	struct snic_qp *target = snic_qp_find(qp->nic, obj & 0xffffff);
 
 	/* What a ConnectX does for a queue that is not managed is not known: a
 	 * chain must not depend on it. */
@@ -206,7 +211,7 @@ ON_THE_WAY int exec_send_en(struct snic_qp *qp, const struct snic_wqe *w)
 		return WRC_SYND_LOCAL_QP_OP;
 	/* Like a doorbell, it is lost on a queue in RESET. */
 	if (target->state != SNIC_QP_RESET)
-		enable(target, w->wait_index & WRC_WQE_EN_MASK);
+		enable(target, limit & WRC_WQE_EN_MASK);
 	return 0;
 }
 
@@ -215,9 +220,9 @@ ON_THE_WAY int exec_local(struct snic_qp *qp, const struct snic_wqe *w)
 	int r = 0;
 
 	if (w->opcode == WRC_WQE_WAIT)
-		r = exec_wait(qp, w);
+		r = exec_wait(qp, w->wait_obj);
 	else if (w->opcode == WRC_WQE_SEND_EN)
-		r = exec_send_en(qp, w);
+		r = exec_send_en(qp, w->wait_obj, w->wait_index);
 	/* Without a CQE, and nothing on the wire: nobody waits for it. */
 	if (!r && (w->signal || qp->req))
 		snic_qp_complete_send(qp, w, 0);
@@ -251,17 +256,14 @@ static void count(struct snic_stats *s, uint8_t opcode)
 	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
 }
 
-/* The index and the number of the queue, in the first word. */
-ON_THE_WAY int check_ctrl(const struct snic_qp *qp)
+/* head: the WQE's first word.  Its index, its queue's number. */
+ON_THE_WAY int check_ctrl(const struct snic_qp *qp, uint64_t head)
 {
 	const struct snic_config *cfg = &qp->nic->cfg;
-	uint64_t word;
 
-	memcpy(&word, qp->sq_raw, sizeof(word));
-	word = be64toh(word);
-	if (!cfg->relaxed_index && (uint16_t)(word >> 40) != qp->sq_ci)
+	if (!cfg->relaxed_index && (uint16_t)(head >> 40) != qp->sq_ci)
 		return WRC_SYND_LOCAL_QP_OP;
-	if (!cfg->relaxed_qpn && (word >> 8 & 0xffffff) != qp->qpn)
+	if (!cfg->relaxed_qpn && (head >> 8 & 0xffffff) != qp->qpn)
 		return WRC_SYND_LOCAL_QP_OP;
 	return 0;
 }
@@ -312,12 +314,12 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 	r = snic_wqe_decode(qp->sq_raw, qp->sq_ci, w);
 	nr_bb = w->nr_bb;
 	if (!r)
-		r = check_ctrl(qp);
+		r = check_ctrl(qp, snic_be64_at(qp->sq_raw));
 	if (r)
 		return fail_head(qp, w, r);
 	if (qp->sq_stage == SNIC_SQ_FETCHED && !is_started(qp, w))
 		return false;
-	r = is_local(w) ? exec_local(qp, w) : snic_exec(qp, w);
+	r = is_local(w->opcode) ? exec_local(qp, w) : snic_exec(qp, w);
 	if (r == -EAGAIN)
 		return false;
 	if (r)
@@ -329,6 +331,60 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 	return true;
 }
 
+/* ---- the plain case ------------------------------------------------------ */
+
+ON_THE_WAY uint64_t word(const uint8_t *p)
+{
+	return be64toh(__atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED));
+}
+
+/* A SEND_EN or WAIT: does it enable, is what it waits for there? */
+ON_THE_WAY bool exec_plain(struct snic_qp *qp, uint8_t opcode, uint64_t operands)
+{
+	uint32_t index = operands >> 32, obj = operands;
+	struct snic_cq *cq;
+
+	if (opcode == WRC_WQE_SEND_EN)
+		return !exec_send_en(qp, obj, index);
+	cq = snic_cq_lookup(qp->nic, obj & 0xffffff);
+	return cq && qp->attr.cd_master && snic_cq_reached(cq, index);
+}
+
+/*
+ * NOP, WAIT and SEND_EN that ask for nothing else, and that nothing holds back:
+ * most WQEs of a chain.  Such a one is fetched by looking at it where it lies,
+ * and nothing of it is kept.  true: it ran, as run_one() would have run it.
+ * false: nothing has happened; run_one() fetches it, and knows the rest.
+ */
+ON_THE_WAY bool run_plain(struct snic_qp *qp)
+{
+	const uint8_t *bb;
+	uint64_t head;
+	uint8_t opcode;
+	unsigned int ds;
+
+	if (qp->sq_stage != SNIC_SQ_IDLE || qp->sq_ci == qp->sq_limit ||
+	    qp->req || qp->nic->cost)
+		return false;
+	bb = head_bb(qp);
+	head = word(bb);
+	opcode = head >> 32;
+	ds = head & 0xff;
+	if (!is_local(opcode) || check_ctrl(qp, head))
+		return false;
+	/* Of the second word the flags count; there must be none. */
+	if (!ds || ds > WRC_WQE_MAX_DS || (word(bb + 8) >> 32 & 0xff))
+		return false;
+	if (opcode != WRC_WQE_NOP &&
+	    (head >> 56 || ds != 2 || !exec_plain(qp, opcode, word(bb + 24))))
+		return false;
+	count(&qp->nic->stats, opcode);
+	qp->sq_ci += snic_wqe_bbs(ds);
+	return true;
+}
+
+/* ---- queues in line -------------------------------------------------------- */
+
 static bool can_run(const struct snic_qp *qp)
 {
 	return qp->state == SNIC_QP_RTS && qp->sq_timer.when == SNIC_NEVER;
@@ -339,7 +395,7 @@ static unsigned int run(struct snic_qp *qp, unsigned int max)
 {
 	unsigned int n = 0;
 
-	while (n < max && can_run(qp) && run_one(qp))
+	while (n < max && can_run(qp) && (run_plain(qp) || run_one(qp)))
 		n++;
 	return n;
 }
