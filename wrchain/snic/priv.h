@@ -8,9 +8,10 @@
  *	copy.c		moving bytes without tearing words
  *	cq.c		completion queues and who waits for them
  *	qp.c		queue pair states, completions, flush
- *	sq.c		send queues: scheduling, fetch, what holds a WQE back
+ *	sq.c		send queues: scheduling, fetch, what holds a WQE back;
+ *			NOP, WAIT, SEND_EN
  *	wqe.c		WQE bytes -> struct snic_wqe, with all bounds checked
- *	exec.c		one function per opcode; loopback is executed here
+ *	exec.c		what moves data: to the transport, or on loopback here
  *	rq.c		receive WQEs: availability, scatter
  *	pkt.c		RoCEv2 headers and ICRC, to and from bytes
  *	rc.c		RC transport: packets in and out, turns to send
@@ -128,26 +129,28 @@ struct snic_sge {
 
 /* ---- decoded send WQE (wqe.c) ---------------------------------------------- */
 
+/* In front what the transport's queue looks at again and again, with the first
+ * piece of the list. */
 struct snic_wqe {
 	uint8_t opcode, opmod;
 	bool signal;		/* CQE on success too */
 	bool fence, solicited;
-	uint16_t index;		/* running BB number of its first BB */
 	uint8_t nr_bb;
-	__be32 imm;
-	uint64_t raddr;
-	uint32_t rkey;
-	uint64_t add_swap, compare;	/* host order, like the next two */
-	uint64_t swap_mask, compare_mask;	/* FA masked: compare_mask = boundary */
-	uint32_t wait_index, wait_obj;
-	uint32_t len;		/* sum of the list */
 	uint8_t nr_sge;
 	bool is_inline;
+	uint16_t index;		/* running BB number of its first BB */
+	__be32 imm;
+	uint32_t rkey;
+	uint32_t len;		/* sum of the list */
+	uint64_t raddr;
 	union {
 		struct { uint32_t lkey, len; uint64_t addr; } sge[SNIC_MAX_SGE];
 		/* Instead of a list: copied, at most a WQE's size. */
 		uint8_t inline_data[WRC_WQE_MAX_DS * WRC_WQE_DS];
 	};
+	uint64_t add_swap, compare;	/* host order, like the next two */
+	uint64_t swap_mask, compare_mask;	/* FA masked: compare_mask = boundary */
+	uint32_t wait_index, wait_obj;
 };
 
 /* Translates the local list of w; need: 0 or SNIC_LOCAL_WRITE. -EACCES. */

@@ -68,7 +68,7 @@ struct rc_slot {
 	struct rc_slot *next;	/* posting order, or free list */
 	uint32_t first_psn;
 	uint32_t nr_psn;	/* a READ counts its responses */
-	enum rc_kind kind;
+	uint8_t kind;		/* enum rc_kind */
 	bool bad;		/* its memory is gone: fails when it is oldest */
 	struct snic_wqe w;	/* copied as far as it is used */
 };

@@ -77,8 +77,6 @@ static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
 	dst->imm = src->imm;
 	dst->raddr = src->raddr;
 	dst->rkey = src->rkey;
-	dst->add_swap = src->add_swap;
-	dst->compare = src->compare;
 	dst->len = src->len;
 	dst->nr_sge = src->nr_sge;
 	dst->is_inline = src->is_inline;
@@ -112,6 +110,8 @@ static struct rc_slot *pop(struct snic_rc_req *req)
 	req->head = s->next;
 	if (!req->head)
 		req->tail = NULL;
+	/* Likely the next to go; it has not been looked at for long. */
+	__builtin_prefetch(req->head);
 	req->pending--;
 	if (req->cur == s)
 		req->cur = req->head;
@@ -222,6 +222,10 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 	s->kind = kind;
 	s->bad = false;
 	copy_wqe(&s->w, w);
+	if (kind == RC_ATOMIC) {
+		s->w.add_swap = w->add_swap;
+		s->w.compare = w->compare;
+	}
 	req->next = snic_psn_add(req->next, nr);
 	append(req, s);
 	if (rc_is_rd(s))

@@ -181,24 +181,46 @@ int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 	return WRC_SYND_LOCAL_QP_OP;
 }
 
-int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
-		  unsigned int need, struct snic_sge *ret_sges)
+static bool translate(const struct snic_mkey *mk, uint64_t addr, uint32_t len,
+		      unsigned int need, struct snic_sge *ret_sge)
+{
+	void *ptr;
+
+	if (snic_mkey_range(mk, addr, len, need, &ptr))
+		return false;
+	ret_sge->ptr = ptr;
+	ret_sge->len = len;
+	return true;
+}
+
+static __attribute__((noinline)) int
+translate_list(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
+	       unsigned int need, struct snic_sge *ret_sges)
 {
 	const struct snic_mkey *mk = NULL;
 	uint64_t last = UINT64_MAX;	/* no key yet */
 	unsigned int i;
 
 	for (i = 0; i < w->nr_sge; i++) {
-		uint32_t len = w->sge[i].len, key = w->sge[i].lkey;
-		void *ptr;
+		uint32_t key = w->sge[i].lkey;
 
 		if (key != last)
 			mk = snic_mkey_find(nic, pdn, key);
 		last = key;
-		if (snic_mkey_range(mk, w->sge[i].addr, len, need, &ptr))
+		if (!translate(mk, w->sge[i].addr, w->sge[i].len, need,
+			       &ret_sges[i]))
 			return -EACCES;
-		ret_sges[i].ptr = ptr;
-		ret_sges[i].len = len;
 	}
 	return 0;
+}
+
+int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
+		  unsigned int need, struct snic_sge *ret_sges)
+{
+	/* Most have one piece, and that needs none of the rest. */
+	if (w->nr_sge != 1)
+		return translate_list(nic, pdn, w, need, ret_sges);
+	return translate(snic_mkey_find(nic, pdn, w->sge[0].lkey),
+			 w->sge[0].addr, w->sge[0].len, need, ret_sges) ?
+	       0 : -EACCES;
 }
