@@ -225,10 +225,12 @@ int snic_net_send(struct snic *nic, __be32 dst_ip, uint16_t src_port,
 	} __attribute__((packed)) h;
 	struct iovec out[SNIC_NET_IOV];
 	uint8_t trailer[SNIC_ICRC_LEN];
-	size_t len = snic_iov_len(iov, n) + SNIC_ICRC_LEN;
+	size_t len;
 
 	if (n < 1 || n > SNIC_NET_IOV - 2)
 		return -EINVAL;
+	n = snic_iov_copy(out + 1, iov, n);
+	len = snic_iov_len(out + 1, n) + SNIC_ICRC_LEN;
 	if (SNIC_IP_HLEN + SNIC_UDP_HLEN + len > snic_config(nic)->mtu)
 		return -EMSGSIZE;
 	put_eth(nic, h.eth, SNIC_ETHERTYPE_IP);
@@ -240,9 +242,8 @@ int snic_net_send(struct snic *nic, __be32 dst_ip, uint16_t src_port,
 	};
 	out[0].iov_base = &h;
 	out[0].iov_len = sizeof(h);
-	memcpy(&out[1], iov, n * sizeof(*iov));
 	snic_icrc_put(trailer, snic_icrc((uint8_t *)&h.ip, (uint8_t *)&h.udp,
-					 iov, n));
+					 out + 1, n));
 	out[n + 1].iov_base = trailer;
 	out[n + 1].iov_len = sizeof(trailer);
 	return xmit_to(nic, dst_ip, out, n + 2);

@@ -55,6 +55,19 @@ void snic_frame_put(struct snic_frame *f);
 
 size_t snic_iov_len(const struct iovec *iov, int n);
 
+/* Pieces that are not empty; returns how many.  They are few: a call of memcpy()
+ * would take longer. */
+static inline int snic_iov_copy(struct iovec *dst, const struct iovec *src,
+				int n)
+{
+	int nr = 0;
+
+	for (int i = 0; i < n; i++)
+		if (src[i].iov_len)
+			dst[nr++] = src[i];
+	return nr;
+}
+
 /* ---- switch.c: which station is behind which port -------------------------- */
 
 #define SNIC_MAX_PORTS		256
