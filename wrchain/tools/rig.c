@@ -8,7 +8,8 @@
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
 #define LOG_CQ 4		/* the chains' queues overrun, and may */
-#define REQ_STRIDE 8192		/* a request with its words and page */
+/* A request with its words and page; not all in the same lines of a cache. */
+#define REQ_STRIDE (8192 + 192)
 #define FREE_IOVA 0x10000000ull	/* the ring; the counters are behind it */
 #define TABLE_IOVA (5 * WRC_TABLE_ALIGN)
 #define COUNTERS_MIN 0x10000	/* where behind the ring they may be */
