@@ -257,6 +257,28 @@ unlock:
 	return err ? err : count;
 }
 
+/*
+ * odrp_ctl_each() - call a function for each device
+ *
+ * May sleep.  No device comes or goes meanwhile.
+ *
+ * Return: 0, or the first error, which ends it.
+ */
+int odrp_ctl_each(int (*fn)(struct odrp_dev *dev))
+{
+	struct odrp_dev *dev;
+	int id, err = 0;
+
+	mutex_lock(&ctl_lock);
+	idr_for_each_entry(&devs, dev, id) {
+		err = fn(dev);
+		if (err)
+			break;
+	}
+	mutex_unlock(&ctl_lock);
+	return err;
+}
+
 static CLASS_ATTR_WO(hot_add);
 static CLASS_ATTR_WO(hot_remove);
 

@@ -110,6 +110,19 @@ free_dev:
 }
 
 /*
+ * odrp_dev_mapped() - pages on the memory node that somebody may ask for
+ *
+ * The difference of two counters that move: it may be off for a moment.
+ */
+s64 odrp_dev_mapped(const struct odrp_dev *dev)
+{
+	s64 n = odrp_lease_used(&dev->lease) -
+		atomic64_read(&dev->free.pending);
+
+	return max_t(s64, n, 0);
+}
+
+/*
  * odrp_dev_shut() - no opens from now on
  *
  * Return: -EBUSY while somebody has the device open.

@@ -49,6 +49,9 @@ static int __init odrp_init(void)
 	err = odrp_blk_init();
 	if (err)
 		goto destroy_wq;
+	err = odrp_pm_init();
+	if (err)
+		goto exit_blk;
 	odrp_fault_init();
 	err = odrp_ctl_init();
 	if (err)
@@ -57,6 +60,8 @@ static int __init odrp_init(void)
 
 exit_faults:
 	odrp_fault_exit();
+	odrp_pm_exit();
+exit_blk:
 	odrp_blk_exit();
 destroy_wq:
 	destroy_workqueue(odrp_wq);
@@ -67,6 +72,7 @@ static void __exit odrp_exit(void)
 {
 	odrp_ctl_exit();
 	odrp_fault_exit();
+	odrp_pm_exit();
 	odrp_blk_exit();
 	destroy_workqueue(odrp_wq);
 }

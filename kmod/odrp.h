@@ -444,6 +444,10 @@ extern unsigned int odrp_connect_ms;
 /* ctl.c: /sys/class/odrp-control */
 int odrp_ctl_init(void);
 void odrp_ctl_exit(void);
+int odrp_ctl_each(int (*fn)(struct odrp_dev *dev));
+
+int odrp_pm_init(void);
+void odrp_pm_exit(void);
 
 struct odrp_options {
 	int			id;	/* -1: the lowest that is free */
@@ -462,6 +466,7 @@ struct odrp_options {
 /* dev.c: a device from add to remove */
 int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev);
+s64 odrp_dev_mapped(const struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
 void odrp_dev_destroy(struct odrp_dev *dev);
 

@@ -174,15 +174,10 @@ static ssize_t used_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(used);
 
-/* Two counters that move: their difference may be off for a moment. */
 static ssize_t mapped_show(struct device *d, struct device_attribute *attr,
 			   char *buf)
 {
-	struct odrp_dev *dev = to_odrp(d);
-	s64 n = odrp_lease_used(&dev->lease) -
-		atomic64_read(&dev->free.pending);
-
-	return sysfs_emit(buf, "%lld\n", max_t(s64, n, 0));
+	return sysfs_emit(buf, "%lld\n", odrp_dev_mapped(to_odrp(d)));
 }
 static DEVICE_ATTR_RO(mapped);
 

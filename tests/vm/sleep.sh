@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# A machine that would lose its pages by sleeping does not go to sleep; one that
+# would not does, and its device is there when it wakes up.
+. "$(dirname "$0")/lib.sh"
+
+read -r -d '' script <<'GUEST'
+set -e
+dev=/dev/odrp0
+sys=/sys/block/odrp0/odrp
+power=/sys/power
+
+# Tasks are frozen, and thawed after five seconds.
+sleeps() {
+	echo freezer >$power/pm_test
+	echo freeze >$power/state
+}
+
+refused() {
+	local err
+	echo "no sleep $1"
+	! err=$(echo freeze 2>&1 >$power/state)
+	echo "$err" | grep -q busy
+	[ "$(cat $sys/state)" = live ]
+}
+
+dd if=/dev/urandom of=/tmp/a bs=1M count=8 2>/dev/null
+dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
+refused "with pages"
+dmesg | grep -q 'odrp0: no sleep with 2048 pages'
+dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
+
+blkdiscard $dev
+i=0
+until [ "$(cat $sys/mapped)" = 0 ]; do
+	i=$((i + 1))
+	[ $i -lt 500 ]
+	usleep 20000
+done
+exec 4<$dev
+refused "while somebody has it open"
+exec 4<&-
+
+echo "asleep"
+sleeps
+echo "awake"
+i=0
+until [ "$(cat $sys/state)" = live ]; do
+	i=$((i + 1))
+	[ $i -lt 1000 ]
+	usleep 20000
+done
+dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
+dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
+echo all well
+GUEST
+
+sleeps() {
+	vm_script --kernel "$1" --swap 64M --no-swapon \
+		--add "$(command -v blkdiscard)" -- "$script"
+	expect_status 0
+	expect_out 'all well'
+	expect_clean
+}
+
+kernels=(6.1)
+((nightly)) && kernels=(5.10 6.1 6.12)
+for kernel in "${kernels[@]}"; do
+	tap_case "asleep and awake on $kernel" sleeps "$kernel"
+done
+tap_end
