@@ -25,7 +25,7 @@ static int may_sleep(struct odrp_dev *dev)
 	mutex_unlock(&dev->lock);
 	if (!used && !pages)
 		return 0;
-	pr_err("odrp%d: no sleep with %lld pages on the memory node, which would forget them: swapoff, or blkdiscard, first\n",
+	pr_err("odrp%d: no sleep with %lld pages there that would be lost: swapoff first\n",
 	       dev->id, pages);
 	return -EBUSY;
 }
