@@ -10,11 +10,8 @@ dev=/dev/odrp0
 sys=/sys/block/odrp0/odrp
 power=/sys/power
 
-# Tasks are frozen, and thawed after five seconds.
-sleeps() {
-	echo freezer >$power/pm_test
-	echo freeze >$power/state
-}
+# However it ends: tasks are frozen at most, and thawed after five seconds.
+echo freezer >$power/pm_test
 
 refused() {
 	local err
@@ -42,7 +39,7 @@ refused "while somebody has it open"
 exec 4<&-
 
 echo "asleep"
-sleeps
+echo freeze >$power/state
 echo "awake"
 i=0
 until [ "$(cat $sys/state)" = live ]; do
