@@ -68,8 +68,12 @@ mnode_nic() {
 	echo "$nic$opt_nic"
 }
 
+# The agent's options. A slow kernel has longer to be heard of, unless dead-ms is
+# given.
 mnode_extra() {
 	local p
+	((slow > 1)) && [[ " ${opt_param[*]}" != *" mnode.dead-ms="* ]] &&
+		printf '%s\n' --dead-ms $((10000 * slow))
 	for p in "${opt_param[@]}"; do
 		[[ $p = mnode.* ]] || continue
 		p=${p#mnode.}
