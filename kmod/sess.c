@@ -271,6 +271,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 		   unsigned int depth)
 {
 	enum odrp_state from;
+	bool live;
 	int err;
 
 	spin_lock_init(&s->lock);
@@ -288,7 +289,11 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 	err = open_queues(s);
 	if (err)
 		goto close;
-	if (!odrp_sess_move(s, ODRP_LIVE, &from)) {
+	/* What fails until now fails this; from now on it is mended. */
+	spin_lock_bh(&s->lock);
+	live = odrp_sess_move(s, ODRP_LIVE, &from);
+	spin_unlock_bh(&s->lock);
+	if (!live) {
 		err = -ECONNRESET;	/* lost again, and said so */
 		goto close;
 	}
