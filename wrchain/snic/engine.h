@@ -137,6 +137,15 @@ static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
 	return mk && mk->pdn == pdn ? mk : NULL;
 }
 
+/* Is [addr, addr + n) in [iova, iova + len), and how far behind iova?  iova + len
+ * does not wrap: an address below iova is too far behind. */
+static inline bool snic_in_range(uint64_t iova, uint64_t len, uint64_t addr,
+				 uint64_t n, uint64_t *ret_off)
+{
+	*ret_off = addr - iova;
+	return *ret_off <= len && n <= len - *ret_off;
+}
+
 static inline int snic_mkey_range(const struct snic_mkey *mk, uint64_t addr,
 				  uint64_t len, unsigned int need,
 				  void **ret_ptr)
@@ -145,9 +154,7 @@ static inline int snic_mkey_range(const struct snic_mkey *mk, uint64_t addr,
 
 	if (!mk)
 		return -ENOENT;
-	/* iova + len does not wrap: an address below iova is too far behind. */
-	off = addr - mk->iova;
-	if (off > mk->len || len > mk->len - off)
+	if (!snic_in_range(mk->iova, mk->len, addr, len, &off))
 		return -ERANGE;
 	if ((mk->access & need) != need)
 		return -EACCES;

@@ -156,9 +156,8 @@ static int remote_mem(struct loop *l, unsigned int right, uint32_t len,
 	*ret_ptr = NULL;
 	if (!(peer->attr.access & right))
 		return refuse(l, WRC_SYND_REMOTE_ACCESS);
-	if (len && snic_mkey_range(snic_mkey_find(l->qp->nic, peer->attr.pdn,
-						  w->rkey),
-				   w->raddr, len, right, ret_ptr))
+	if (len && snic_mem(l->qp->nic, peer->attr.pdn, w->rkey, w->raddr, len,
+			    right, ret_ptr))
 		return refuse(l, WRC_SYND_REMOTE_ACCESS);
 	return 0;
 }

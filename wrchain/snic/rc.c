@@ -138,12 +138,9 @@ int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 		end += pkt->pad;
 		n = 1;
 	} else {
-		n = 1 + snic_iov_copy(v + 1, iov, n);
-		if (pkt->pad) {
-			v[n].iov_base = (void *)zeros;
-			v[n].iov_len = pkt->pad;
-			n++;
-		}
+		memcpy(v + 1, iov, n * sizeof(*iov));
+		v[++n].iov_base = (void *)zeros;
+		v[n++].iov_len = pkt->pad;
 	}
 	v[0].iov_base = hdr;
 	v[0].iov_len = end - hdr;

@@ -62,9 +62,7 @@ static int list(struct snic_qp *qp, const uint64_t *seg,
 		}
 		if (key != win.key && !open_window(qp, key, &win))
 			return -EACCES;
-		/* As snic_mkey_range(). */
-		off = word(seg + 1) - win.iova;
-		if (off > win.len || len > win.len - off)
+		if (!snic_in_range(win.iova, win.len, word(seg + 1), len, &off))
 			return -EACCES;
 		ret_recv->sges[i].ptr = win.va + off;
 		ret_recv->sges[i].len = len;
