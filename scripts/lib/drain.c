@@ -6,7 +6,7 @@
  * somebody asks the slab allocator for memory and may sleep for it.  A machine
  * that swaps through rdma_rxe asks and frees in soft interrupts, three socket
  * buffers for a page, and everybody else waits for that: the quarantine takes all
- * the memory there is.  So this asks for a little, some hundred times a second.
+ * the memory there is.  So this asks for a little, hundreds of times a second.
  *
  * On each processor, and before others there: the host may run one of them only.
  */

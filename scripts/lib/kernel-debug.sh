@@ -71,13 +71,7 @@ kernel_debug_unpack() {
 	source=$(kernel_debug_source "$ver")
 
 	info "fetching $source"
-	(cd "$dir" && apt-get "${apt_private[@]}" download "$source") \
-		>"$dir/apt.log" 2>&1 || {
-		error "$source could not be downloaded:"
-		tail -n 3 "$dir/apt.log" >&2
-		return 1
-	}
-	mkdir -p "$tree" || return 1
+	apt_private_download "$dir" "$source" && mkdir -p "$tree" || return 1
 	dpkg-deb --fsys-tarfile "$dir/$source"_*.deb |
 		tar -xO "./usr/src/$source.tar.xz" |
 		tar -xJ -C "$tree" --strip-components=1 --no-same-owner

@@ -46,22 +46,11 @@ kernel_newest_tools() {
 
 # kernel_newest_unpack DIR RELEASE
 kernel_newest_unpack() {
-	local dir=$1 rel=$2 deb
 	local -a packages
-	mapfile -t packages < <(kernel_newest_packages "$rel")
-	info "fetching Debian's headers of $rel"
-	(cd "$dir" && apt-get "${apt_private[@]}" download "${packages[@]}") \
-		>"$dir/apt.log" 2>&1 || {
-		error "the headers of $rel could not be downloaded:"
-		tail -n 3 "$dir/apt.log" >&2
-		return 1
-	}
-	mkdir -p "$dir/root" || return 1
-	for deb in "$dir"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$dir/root" \
-			--no-same-owner --exclude='./usr/share' || return 1
-	done
-	rm -f "$dir"/*.deb "$dir/apt.log"
+	mapfile -t packages < <(kernel_newest_packages "$2")
+	info "fetching Debian's headers of $2"
+	apt_private_download "$1" "${packages[@]}" &&
+		debs_unpack "$1" --exclude='./usr/share'
 }
 
 kernel_newest_fetch_locked() {

@@ -130,6 +130,30 @@ apt_private_version() {
 		sed -n 's/^Version: //p'
 }
 
+# apt_private_download DIR PACKAGE...: into it.
+apt_private_download() {
+	local dir=$1 log=$1/apt.log
+	shift
+	(cd "$dir" && apt-get "${apt_private[@]}" download "$@") \
+		>"$log" 2>&1 && return 0
+	error "could not be downloaded: $*"
+	tail -n 3 "$log" >&2
+	return 1
+}
+
+# debs_unpack DIR [TAR_OPTION...]: all packages in DIR into DIR/root.
+debs_unpack() {
+	local dir=$1 deb
+	shift
+	mkdir -p "$dir/root" || return 1
+	for deb in "$dir"/*.deb; do
+		dpkg-deb --fsys-tarfile "$deb" |
+			tar -x -C "$dir/root" --no-same-owner "$@"
+		((PIPESTATUS[0] + PIPESTATUS[1] == 0)) || return 1
+	done
+	rm -f "$dir"/*.deb "$dir/apt.log"
+}
+
 # kernel_lists_daily VER: the lists are asked for again once a day, so that a
 # test does not begin with a question to the mirror.
 kernel_lists_daily() {
@@ -178,14 +202,12 @@ kernel_download() {
 		mapfile -t packages < <(kernel_packages "$rel")
 		((${#packages[@]} >= 4)) || continue
 		info "fetching Debian's kernel $rel"
-		if (cd "$dir" && apt-get "${apt_private[@]}" download \
-			"${packages[@]}") >"$log" 2>&1; then
+		if apt_private_download "$dir" "${packages[@]}"; then
 			echo "$rel"
 			return 0
 		fi
 		rm -f "$dir"/*.deb
-		warn "$rel is listed but could not be downloaded, trying the next"
-		tail -n 3 "$log" >&2
+		warn "$rel is listed but not there, trying the next"
 	done < <(apt-cache "${apt_private[@]}" search --names-only \
 			"^linux-image-$(kernel_release_pattern "$ver")\$" |
 		sed 's/^linux-image-//; s/ .*//' | sort -rV | head -n 5)
@@ -196,22 +218,17 @@ kernel_download() {
 # kernel_unpack DIR RELEASE: all packages into DIR/root, without the parts of
 # the image that no virtual machine here can use.
 kernel_unpack() {
-	local dir=$1 rel=$2 deb
+	local dir=$1 rel=$2
 
-	mkdir -p "$dir/root"
-	for deb in "$dir"/*.deb; do
-		dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$dir/root" \
-			--no-same-owner \
-			--exclude='./usr/share' --exclude='*/kernel/sound' \
-			--exclude='*/kernel/drivers/gpu' \
-			--exclude='*/kernel/drivers/media' \
-			--exclude='*/kernel/drivers/staging' \
-			--exclude='*/kernel/drivers/iio' \
-			--exclude='*/kernel/drivers/net/wireless' \
-			--exclude='./lib/modules/*/build' \
-			--exclude='./lib/modules/*/source' || return 1
-	done
-	rm -f "$dir"/*.deb
+	debs_unpack "$dir" \
+		--exclude='./usr/share' --exclude='*/kernel/sound' \
+		--exclude='*/kernel/drivers/gpu' \
+		--exclude='*/kernel/drivers/media' \
+		--exclude='*/kernel/drivers/staging' \
+		--exclude='*/kernel/drivers/iio' \
+		--exclude='*/kernel/drivers/net/wireless' \
+		--exclude='./lib/modules/*/build' \
+		--exclude='./lib/modules/*/source' || return 1
 	[[ -d $dir/root/lib/modules/$rel ]] || {
 		error "the package of kernel $rel has no lib/modules/$rel"
 		return 1
@@ -248,7 +265,6 @@ kernel_fetch_locked() {
 	fi
 	echo "$rel" >"$tmp/release"
 	echo "$KERNEL_FORMAT" >"$tmp/format"
-	rm -f "$tmp/apt.log"
 	mv "$tmp" "$dir"
 }
 
