@@ -5,8 +5,8 @@
  *
  * What a session has been lent is in its ring, in its table or under way
  * between the two (together: *about*), in registers of its stores (*armed*), or
- * in the agent's hand (struct hand) or about to be.  The lender brings the pages
- * about to
+ * in the agent's hand (struct hand) or about to be.  The lender adds and takes
+ * until what is about is
  *
  *	lend_goal() = what the CNode may believe of its lease + slack; or 0
  *

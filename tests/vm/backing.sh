@@ -9,12 +9,7 @@ read -r -d '' guest_backing <<'GUEST'
 control=/sys/class/odrp-control
 odrp=/sys/block/odrp0/odrp
 modprobe virtio_blk || exit 90
-tries=0
-until [ -b /dev/vda ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 100 ] || exit 91
-	usleep 50000
-done
+within 5 test -b /dev/vda || exit 91
 backed() {
 	echo 0 >$control/hot_remove || exit 92
 	echo "$HOT_ADD backing=$1" >$control/hot_add || exit 93

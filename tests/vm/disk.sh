@@ -36,12 +36,7 @@ cmp /tmp/c /tmp/a
 
 echo "discarded"
 blkdiscard $dev
-i=0
-until [ "$(cat /sys/block/odrp0/odrp/used)" = 0 ]; do
-	i=$((i + 1))
-	[ $i -lt 500 ]
-	usleep 20000
-done
+within 10 is /sys/block/odrp0/odrp/used 0
 dd if=$dev bs=64k count=384 iflag=direct 2>/dev/null | cmp - /tmp/zeros
 
 echo "written again after that"

@@ -33,17 +33,8 @@ die() {
 # await WHAT COMMAND...
 await() {
 	what=$1
-	tries=$((3000 * SLOW))
 	shift
-	until "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || die "it is never $what; state $(cat $odrp/state)"
-		usleep 10000
-	done
-}
-
-is() {
-	read -r is <$odrp/$1 && [ "$is" = "$2" ]
+	within 30 "$@" || die "it is never $what; state $(cat $odrp/state)"
 }
 
 has_lease() {
@@ -65,7 +56,7 @@ holds() {
 
 discard() {
 	blkdiscard -l $1 $dev
-	await "freed" is free_pending 0
+	await "freed" is $odrp/free_pending 0
 }
 
 # What becomes of a page, with contents of the place: new, over another, freed.
@@ -116,7 +107,7 @@ add() {
 	if (echo "$HOT_ADD" >$control/hot_add) 2>/dev/null; then
 		# It did without, or the first beat failed.
 		disarm
-		await live is state live
+		await live is $odrp/state live
 		echo 0 >$control/hot_remove || die "cannot be removed"
 	else
 		disarm
@@ -145,7 +136,7 @@ work() {
 	pages
 	disarm
 	[ "$left" != 0 ] || [ $kind = map ] || await reconnected has_reconnected
-	await live is state live
+	await live is $odrp/state live
 	pages_are_there
 }
 for kind in post recv status lost map; do
@@ -166,10 +157,10 @@ mend() {
 	arm $kind $n
 	write /tmp/f$((n % 3)) $len
 	await reconnected has_reconnected
-	await live is state live
+	await live is $odrp/state live
 	disarm
 	holds /tmp/f$((n % 3))
-	await live is state live
+	await live is $odrp/state live
 }
 for kind in alloc recv post status lost; do
 	each_place $kind mend
@@ -197,7 +188,7 @@ for n in 1 2 3 4 5; do
 	echo 0 >$fail/post/every
 	arm post 0
 	wait $! || die "writing failed"
-	await live is state live
+	await live is $odrp/state live
 	holds /tmp/f$((n % 2 + 1))
 done
 echo all well
@@ -222,7 +213,7 @@ for n in 1 2 9 30; do
 	arm post $n
 	write /tmp/f$((n % 2 + 1)) $len
 	await reconnected has_reconnected
-	await live is state live
+	await live is $odrp/state live
 	read -r now <$odrp/resent
 	[ $((now - resent)) -lt $n ] || die "sent $((now - resent)) behind it"
 	holds /tmp/f$((n % 2 + 1))
@@ -241,7 +232,7 @@ echo $((2000 * SLOW)) >$odrp/dead_after_ms
 echo 1 >$fail/post/every
 arm post 1
 dd if=$new of=$dev bs=$len oflag=direct 2>/dev/null &
-await dead is state dead
+await dead is $odrp/state dead
 ! wait $! || die "written where nothing can be posted"
 echo 0 >$fail/post/every
 arm post 0

@@ -188,7 +188,8 @@ vm() {
 
 # vm_script OPTION... -- SCRIPT [ARG...]: a shell script in the guest whose own
 # memory is never in the swap device, so that it survives whatever becomes of
-# that. In it, "swapped COMMAND" runs what may swap.
+# that. In it, "swapped COMMAND" runs what may swap, and "within SECONDS COMMAND"
+# runs COMMAND again and again until it succeeds; 1 if it does not come to that.
 vm_script() {
 	local -a options=()
 	while [[ $1 != -- ]]; do
@@ -250,6 +251,18 @@ mnode_status() {
 guest_functions='
 swapped() {
 	sh -c '"'"'echo $$ >/sys/fs/cgroup/cgroup.procs; exec "$@"'"'"' sh "$@"
+}
+within() {
+	tries=$(($1 * 50 * $(sed -n s/^SLOW=//p /etc/odrp/run.conf)))
+	shift
+	until "$@"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		usleep 20000
+	done
+}
+is() {
+	read -r is <$1 && [ "$is" = "$2" ]
 }
 '
 

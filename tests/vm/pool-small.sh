@@ -19,12 +19,7 @@ head -c $((whole * 65536)) /tmp/a | cmp - /tmp/c || exit 3
 # Rewriting needs no new page.
 dd if=/tmp/c of=$dev bs=64k count=$whole oflag=direct 2>/dev/null || exit 4
 blkdiscard $dev || exit 5
-i=0
-until dd if=/tmp/c of=$dev bs=64k count=$whole oflag=direct 2>/dev/null; do
-	i=$((i + 1))
-	[ $i -lt 50 ] || exit 6
-	usleep 200000
-done
+within 10 dd if=/tmp/c of=$dev bs=64k count=$whole oflag=direct 2>/dev/null || exit 6
 dd if=$dev bs=64k count=$whole iflag=direct 2>/dev/null | cmp - /tmp/c || exit 7
 echo all well
 GUEST

@@ -24,16 +24,11 @@ refused() {
 dd if=/dev/urandom of=/tmp/a bs=1M count=8 2>/dev/null
 dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
 refused "with pages"
-dmesg | grep -q 'odrp0: no sleep with 2048 pages'
+dmesg | grep -q 'odrp0: no sleep while it is in use (2048 pages there)'
 dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 
 blkdiscard $dev
-i=0
-until [ "$(cat $sys/mapped)" = 0 ]; do
-	i=$((i + 1))
-	[ $i -lt 500 ]
-	usleep 20000
-done
+within 10 is $sys/mapped 0
 exec 4<$dev
 refused "while somebody has it open"
 exec 4<&-
@@ -41,12 +36,7 @@ exec 4<&-
 echo "asleep"
 echo freeze >$power/state
 echo "awake"
-i=0
-until [ "$(cat $sys/state)" = live ]; do
-	i=$((i + 1))
-	[ $i -lt 1000 ]
-	usleep 20000
-done
+within 20 is $sys/state live
 dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
 dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 echo all well

@@ -43,16 +43,6 @@ is_there() {
 state_is() {
 	grep -q "^$1" /sys/block/odrp0/odrp/state
 }
-# until_so SECONDS COMMAND...
-until_so() {
-	local tries=$(($1 * 10))
-	shift
-	while ! "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		usleep 100000
-	done
-}
 
 echo 0 >/sys/class/odrp-control/hot_remove
 down || fail "down without a device"
@@ -112,9 +102,9 @@ swapoff /dev/odrp0
 node=$(sed -n 's/^address = //p' $conf)
 busybox arp -s "$node" 02:00:00:00:00:77 || fail "arp"
 dd if=/dev/zero of=/dev/odrp0 bs=4096 count=1 oflag=direct 2>/dev/null
-until_so 30 state_is dead || fail "not dead"
+within 30 state_is dead || fail "not dead"
 busybox arp -d "$node"
-until_so 30 up || fail "up of a dead device"
+within 30 up || fail "up of a dead device"
 state_is live || fail "not live"
 is_on || fail "not on"
 down || fail "the last down"
