@@ -5,9 +5,6 @@
  * dead-ms: after waking up all that had been swapped out would be an I/O error.
  * So a machine does not go to sleep while a device is in use or holds pages,
  * unless what it holds is on a local disk as well (backing=).
- *
- * Reboot needs nothing: who swapped is gone by then, and what the session has
- * goes back when its heartbeats end.
  */
 #include <linux/notifier.h>
 #include <linux/suspend.h>
@@ -25,7 +22,7 @@ static int may_sleep(struct odrp_dev *dev)
 	mutex_unlock(&dev->lock);
 	if (!used && !pages)
 		return 0;
-	pr_err("odrp%d: no sleep with %lld pages there that would be lost: swapoff first\n",
+	pr_err("odrp%d: no sleep while it is in use (%lld pages there): swapoff first\n",
 	       dev->id, pages);
 	return -EBUSY;
 }
