@@ -17,6 +17,7 @@ odrp_mnode="/usr/sbin/odrp-mnoded /usr/sbin/odrp-hwcheck
 odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/lib/systemd/system/odrp-swap@.service
 	/lib/udev/rules.d/70-odrp.rules
+	/usr/lib/sysctl.d/60-odrp.conf
 	/usr/share/doc/odrp-tools/examples/odrp0.conf"
 manuals="man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
 	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8"
