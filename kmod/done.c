@@ -299,38 +299,41 @@ static void dispatch(struct odrp_conn *conn, struct ib_wc *wc,
 		cqe->done(conn->cq, wc);
 }
 
-/* A bio for which there is a request now. */
-static struct bio *next_waiting(struct odrp_conn *conn)
+/* Move bios for which there are requests now to todo.  Return: how many. */
+static unsigned int take_waiting(struct odrp_conn *conn, struct bio_list *todo)
 {
-	struct bio *bio = NULL;
+	unsigned int max, n = 0;
+	struct bio *bio;
 
 	spin_lock_bh(&conn->lock);
-	if (conn->live && conn->free)
-		bio = bio_list_pop(&conn->waiting);
+	max = conn->live ? min_t(unsigned int, conn->nr_free,
+				 ODRP_POST_CHUNK) : 0;
+	while (n < max && (bio = bio_list_pop(&conn->waiting))) {
+		bio_list_add(todo, bio);
+		n++;
+	}
 	spin_unlock_bh(&conn->lock);
-	if (bio)
-		odrp_unpark(conn->sess->dev, 1);
-	return bio;
+	if (n)
+		odrp_unpark(conn->sess->dev, n);
+	return n;
 }
 
 /*
  * odrp_conn_kick() - go on with the bios that wait for a request
  *
- * Not finished before there is no free request or no bio: a bio that is
- * resumed here may turn out to need another connection.
+ * Together, so that they share a doorbell and an answer.  Not finished before
+ * there is no free request or no bio: a bio that is resumed here may turn out
+ * to need another connection.
  */
 void odrp_conn_kick(struct odrp_conn *conn)
 {
 	struct bio_list todo;
-	struct bio *bio;
 
 	if (!conn->q)
 		return;
 	bio_list_init(&todo);
-	while ((bio = next_waiting(conn))) {
-		bio_list_add(&todo, bio);
+	while (take_waiting(conn, &todo))
 		odrp_issue(conn->q, &todo);
-	}
 }
 
 /*
