@@ -248,14 +248,14 @@ first=8
 stride=7
 ((nightly)) && first=100000
 
-# tries KERNEL SCRIPT
+# tries KERNEL SCRIPT [OPTION]...
 tries() {
 	vm_timeout=900 vm_beside check_pages vm_script --kernel "$1" --faults \
 		--mem 256M --swap 4M --no-swapon \
 		--param hot_add.depth=4 --param free_batch=1 \
 		--param hot_add.timeout_ms=$((20000 * slow)) \
 		--param hot_add.dead_after_ms=$((20000 * slow)) \
-		--param mnode.dead-ms=$((3000 * slow)) -- \
+		--param mnode.dead-ms=$((3000 * slow)) "${@:3}" -- \
 		"$functions$2" $first $stride
 	say "$(cat "$case_dir/out")"
 	expect_status 0
@@ -264,7 +264,7 @@ tries() {
 }
 
 at_each_place() {
-	tries "$1" "$2"
+	tries "$@"
 	expect_clean
 }
 
@@ -288,4 +288,12 @@ for kernel in 6.1 6.12; do
 	tap_case "refused again and again, $kernel" \
 		at_each_place $kernel "$refused"
 done
+# What one queue has, the other has to do without.
+if ((nightly)); then
+	two=(--param hot_add.queues=2)
+	tap_case "a device is added, two queues" \
+		at_each_place 6.1 "$adds" "${two[@]}"
+	tap_case "a session is taken up again, two queues" \
+		at_each_place 6.1 "$mends" "${two[@]}"
+fi
 tap_end
