@@ -25,11 +25,13 @@ slow_default() {
 	printf '%s=%d ' "${1#hot_add.}" $(($2 * slow))
 }
 
+# hot_add_string K: what adds the device on memory node K.
 hot_add_string() {
 	local p
 	slow_default hot_add.timeout_ms 5000
 	slow_default hot_add.dead_after_ms 4000
-	printf 'addr=%s port=%s size=%s queues=%s' "$AGENT_IP" "$AGENT_PORT" \
+	printf 'addr=%s port=%s size=%s queues=%s' \
+		"$(mnode_net "$1").1" "$AGENT_PORT" \
 		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
 	for p in "${opt_param[@]}"; do
 		case $p in
@@ -38,6 +40,7 @@ hot_add_string() {
 		esac
 	done
 	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
+	echo
 }
 
 hot_add_queues() {
@@ -56,9 +59,9 @@ SWAPON=$opt_swapon
 SHELL_MODE=$opt_shell
 SLOW=$slow
 MTU=$opt_mtu
-GUEST_NET=$GUEST_NET
+GUEST_NETS=$(sh_quote "$(each_mnode mnode_net)")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
-HOT_ADD=$(sh_quote "$(hot_add_string)")
+HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
 CONF
 }

@@ -1,18 +1,52 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The host's end of the swap device: the memory node's agent, or nbd-server.
+# The host's end of the swap devices: the memory nodes' agents, or nbd-server.
 # To be sourced by scripts/vm.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the settings are shared between the parts
 #
 # Uses run_dir, the opt_* settings and, from vm-run.sh, spawn().
+#
+# Memory nodes have numbers from 0, each a network of its own, GUEST_NET plus its
+# number. What is of one of them alone has "-NUMBER" in its name, but for the
+# first.
 
-AGENT_IP=10.77.0.1
-AGENT_MAC=52:54:00:77:00:01
 AGENT_PORT=7489
 GUEST_NET=10.77.0
 
-mnode_pid=
-mnode_begin=
+mnode_pid=()
+mnode_begin=()
+
+# each_mnode FUNCTION: FUNCTION NUMBER for each, until one fails.
+each_mnode() {
+	local k
+	for ((k = 0; k < opt_mnodes; k++)); do
+		"$1" "$k" || return
+	done
+}
+
+# of_mnode K: what the names of memory node K's things have more than the first's.
+of_mnode() {
+	(($1 == 0)) || echo "-$1"
+}
+
+# mnode_net K: the first three numbers of its network.
+mnode_net() {
+	echo "${GUEST_NET%.*}.$((${GUEST_NET##*.} + $1))"
+}
+
+# mnode_mac K NUMBER: a card of its network.
+mnode_mac() {
+	printf '52:54:00:77:%02x:%02x' "$1" "$2"
+}
+
+# wire_socket WHO CNODE MNODE: WHO's end, agent or guest, of a wire.
+wire_socket() {
+	echo "$run_dir/$1$2$(of_mnode "$3").sock"
+}
+
+control_socket() {
+	echo "$run_dir/control$(of_mnode "$1").sock"
+}
 
 mnode_binaries() {
 	local dir
@@ -33,8 +67,8 @@ mnode_binaries() {
 	done
 }
 
-# The pool when nobody says: every page of every device, and some to keep the
-# chains armed.
+# The pool when nobody says: every page of each compute node's device, and some
+# to keep the chains armed.
 mnode_pool() {
 	if [[ -n $opt_pool ]]; then
 		size_bytes "$opt_pool"
@@ -50,7 +84,7 @@ mnode_pool() {
 mnode_spin() {
 	if [[ $opt_wire != vhost ]]; then
 		echo 20
-	elif (($(nproc) > opt_cnodes * opt_cpus)); then
+	elif (($(nproc) >= opt_cnodes * opt_cpus + opt_mnodes)); then
 		echo 1000
 	else
 		echo 100
@@ -58,12 +92,13 @@ mnode_spin() {
 }
 
 mnode_nic() {
-	local i nic="soft:ip=$AGENT_IP/24,mac=$AGENT_MAC,mtu=$opt_mtu"
+	local k=$1 i nic
 
+	nic="soft:ip=$(mnode_net "$k").1/24,mac=$(mnode_mac "$k" 1),mtu=$opt_mtu"
 	nic+=,spin_us=$(mnode_spin)
 	for ((i = 0; i < opt_cnodes; i++)); do
-		nic+=",$opt_wire=$run_dir/agent$i.sock"
-		[[ $opt_wire == dgram ]] && nic+=":$run_dir/guest$i.sock"
+		nic+=",$opt_wire=$(wire_socket agent "$i" "$k")"
+		[[ $opt_wire == dgram ]] && nic+=":$(wire_socket guest "$i" "$k")"
 	done
 	echo "$nic$opt_nic"
 }
@@ -82,76 +117,98 @@ mnode_extra() {
 }
 
 mnode_status() {
-	timeout 10 "$mnodectl" mnode status --control "$run_dir/control.sock" \
+	timeout 10 "$mnodectl" mnode status --control "$(control_socket "$1")" \
 		--json 2>>"$run_dir/odrpctl.log"
 }
 
-mnode_start() {
-	local -a extra
-	local tries
+mnode_log() {
+	tail -n 20 "$run_dir/mnode$(of_mnode "$1").log" >&2
+}
 
-	mnode_binaries || return 1
+mnode_start() {
+	local k=$1 tries control
+	local -a extra
+
+	control=$(control_socket "$k")
 	mapfile -t extra < <(mnode_extra)
-	mnode_begin=$EPOCHREALTIME
-	spawn mnode "$mnoded" --nic "$(mnode_nic)" --pool "$(mnode_pool)" \
-		--control "$run_dir/control.sock" "${extra[@]}" || return 1
-	mnode_pid=$spawned_pid
+	mnode_begin[k]=$EPOCHREALTIME
+	spawn "mnode$(of_mnode "$k")" "$mnoded" --nic "$(mnode_nic "$k")" \
+		--pool "$(mnode_pool)" --control "$control" "${extra[@]}" || return 1
+	mnode_pid[k]=$spawned_pid
 	for ((tries = 0; tries < 300; tries++)); do
-		if ! kill -0 "$mnode_pid" 2>/dev/null; then
-			error "the memory node's agent ended at once:"
-			tail -n 20 "$run_dir/mnode.log" >&2
+		if ! kill -0 "${mnode_pid[k]}" 2>/dev/null; then
+			error "the agent of memory node $k ended at once:"
+			mnode_log "$k"
 			return 1
 		fi
-		if [[ -S $run_dir/control.sock ]] && mnode_status >/dev/null; then
+		if [[ -S $control ]] && mnode_status "$k" >/dev/null; then
 			return 0
 		fi
 		sleep 0.1
 	done
-	error "the memory node's agent does not answer on its control socket:"
-	tail -n 20 "$run_dir/mnode.log" "$run_dir/odrpctl.log" >&2
+	error "the agent of memory node $k does not answer on its control socket:"
+	mnode_log "$k"
+	tail -n 20 "$run_dir/odrpctl.log" >&2
 	return 1
 }
 
-# mnode_snapshot FILE: the agent's statistics and the time they cover; "null"
-# when there is none to ask.
-mnode_snapshot() {
-	local wall status
-	echo null >"$1"
-	[[ -n $mnode_pid ]] || return 0
-	wall=$(elapsed_since "$mnode_begin")
-	status=$(mnode_status) || return 0
-	jq -c --argjson wall "$wall" '{wall_s: $wall} + .' <<<"$status" \
-		>"$1" 2>>"$run_dir/odrpctl.log" || echo null >"$1"
+mnodes_start() {
+	mnode_binaries && each_mnode mnode_start
+}
+
+# mnode_statistics K: an agent's, and the time they cover; "null" when there is
+# none to ask.
+mnode_statistics() {
+	local status
+	if [[ -n ${mnode_pid[$1]:-} ]] && status=$(mnode_status "$1"); then
+		jq -c --argjson wall "$(elapsed_since "${mnode_begin[$1]}")" \
+			'{wall_s: $wall} + .' <<<"$status"
+	else
+		echo null
+	fi
+}
+
+# mnodes_snapshot FILE: an array of all.
+mnodes_snapshot() {
+	each_mnode mnode_statistics | jq -sc . >"$1" 2>>"$run_dir/odrpctl.log"
 }
 
 mnode_stop() {
-	local tries status
-	[[ -n $mnode_pid ]] || return 0
-	kill -TERM "$mnode_pid" 2>/dev/null
+	local k=$1 pid=${mnode_pid[$1]} tries status
+	[[ -n $pid ]] || return 0
+	kill -TERM "$pid" 2>/dev/null
 	for ((tries = 0; tries < 100; tries++)); do
-		kill -0 "$mnode_pid" 2>/dev/null || break
+		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done
 	if ((tries == 100)); then
 		warn "the agent did not end within 10 s of SIGTERM: killed"
-		kill -KILL "$mnode_pid" 2>/dev/null
+		kill -KILL "$pid" 2>/dev/null
 	fi
-	wait "$mnode_pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
 	status=$?
-	mnode_pid=
+	mnode_pid[k]=
 	((status == 0)) || {
-		run_fail "the memory node's agent ended with status $status:"
-		tail -n 20 "$run_dir/mnode.log" >&2
+		run_fail "the agent of memory node $k ended with status $status:"
+		mnode_log "$k"
 	}
+}
+
+mnodes_stop() {
+	local k
+	for k in "${!mnode_pid[@]}"; do
+		mnode_stop "$k"
+	done
 }
 
 # As a power failure does. (The shell need not report that.)
 mnode_kill() {
-	[[ -n $mnode_pid ]] || return 0
-	info "killing the memory node"
-	disown "$mnode_pid"
-	kill -KILL "$mnode_pid"
-	mnode_pid=
+	local k=$1 pid=${mnode_pid[$1]}
+	[[ -n $pid ]] || return 0
+	info "killing memory node $k"
+	disown "$pid"
+	kill -KILL "$pid"
+	mnode_pid[k]=
 }
 
 # NBD: the best that the distribution offers. A tap device where we may make
@@ -165,12 +222,11 @@ nbd_network() {
 		nbd_tap=odrp$((BASHPID % 100000))
 		# A network of its own, for runs beside this one.
 		GUEST_NET=10.77.$((1 + BASHPID % 250))
-		AGENT_IP=$GUEST_NET.1
 		if ip tuntap add dev "$nbd_tap" mode tap 2>/dev/null &&
 		   ip link set "$nbd_tap" mtu "$opt_mtu" up &&
-		   ip addr add "$AGENT_IP/24" dev "$nbd_tap"; then
-			nbd_listen=$AGENT_IP
-			nbd_address=$AGENT_IP
+		   ip addr add "$GUEST_NET.1/24" dev "$nbd_tap"; then
+			nbd_listen=$GUEST_NET.1
+			nbd_address=$GUEST_NET.1
 			info "NBD over a tap device ($nbd_tap)"
 			return 0
 		fi

@@ -25,13 +25,16 @@ Machine:
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at
                         once, each with its number in $CNODE_ID
+  --mnodes N            number of memory nodes (default 1); each compute node
+                        has a card to each of them, and on it a device: odrp0,
+                        odrp1 and so on; swap fills them in this order
   --add FILE            put FILE (or a directory) into /x, which is on the
                         command's PATH, with the libraries that it needs
   --qemu-arg ARG        one more argument for QEMU
 
 Swap:
-  --swap SIZE           size of the swap device (default 256M)
-  --pool SIZE           the memory node's memory (default: what all devices
+  --swap SIZE           size of a swap device (default 256M)
+  --pool SIZE           a memory node's memory (default: what its devices
                         need, and 16M)
   --backend NAME        block (default), or frontswap (kernel 5.10)
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
@@ -47,12 +50,13 @@ Swap:
                         (default; in the guest's memory), stream or dgram
                         (sockets of that kind)
   --nic-opt TEXT        more for the agent's software NIC, such as loss=0.01
-  --no-swapon           add the device, but do not swap to it
+  --no-swapon           add the devices, but do not swap to them
   --no-odrp             the same machine with neither swap nor memory node
   --nbd                 swap over NBD instead, served by nbd-server on this host
 
 Run:
-  --mnode-kill-after S  kill the memory node S seconds after COMMAND started
+  --mnode-kill-after S  kill the memory node, the first of several, S seconds
+                        after COMMAND started
   --json FILE           write statistics there
   --timeout SECONDS     limit for the whole run (default 600)
   --keep-logs DIR       keep consoles and logs there
@@ -75,6 +79,7 @@ options_default() {
 	opt_pool=
 	opt_backend=block
 	opt_cnodes=1
+	opt_mnodes=1
 	opt_mode=odrp
 	opt_swapon=1
 	opt_module=()
@@ -126,6 +131,7 @@ options_value() {
 	--swap) want_size "$name" "$value"; opt_swap=$value ;;
 	--pool) want_size "$name" "$value"; opt_pool=$value ;;
 	--cnodes) want_count "$name" "$value" 32; opt_cnodes=$value ;;
+	--mnodes) want_count "$name" "$value" 8; opt_mnodes=$value ;;
 	--backend)
 		case $value in
 		block | frontswap) opt_backend=$value ;;
@@ -199,6 +205,9 @@ options_check_run() {
 	((${#opt_command[@]})) || bad_usage "no COMMAND (it follows '--')"
 	if [[ $opt_mode = nbd ]] && ((opt_cnodes > 1)); then
 		bad_usage "--nbd works with one compute node only"
+	fi
+	if [[ $opt_mode != odrp ]] && ((opt_mnodes > 1)); then
+		bad_usage "--mnodes: there is no memory node in this run"
 	fi
 	if [[ -n $opt_kill_after && $opt_mode != odrp ]]; then
 		bad_usage "--mnode-kill-after: there is no memory node in this run"

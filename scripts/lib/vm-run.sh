@@ -85,15 +85,11 @@ guest_mb() {
 	echo $((mb + $(kernel_extra_mb "$opt_kernel" "$mb")))
 }
 
-# The options that the card's kind of wire needs besides, for node $1.
+# The options that the cards' kind of wire needs besides.
 wire_arguments() {
-	local i=$1 mb
-	mb=$(guest_mb)
-
 	[[ $(wire) == vhost ]] || return 0
-	qemu_args+=(-object "memory-backend-memfd,id=ram,size=${mb}M,share=on"
-		-machine memory-backend=ram
-		-chardev "socket,id=wire,path=$run_dir/agent$i.sock")
+	qemu_args+=(-object "memory-backend-memfd,id=ram,size=$(guest_mb)M,share=on"
+		-machine memory-backend=ram)
 }
 
 # Properties of the card for its kind of wire.
@@ -109,30 +105,41 @@ wire_properties() {
 	fi
 }
 
+# qemu_netdev CNODE MNODE
 qemu_netdev() {
-	local i=$1
+	local i=$1 k=$2 agent
+	agent=$(wire_socket agent "$i" "$k")
 	case $opt_mode in
 	nbd)
 		if [[ -n $nbd_tap ]]; then
-			echo "tap,id=n0,ifname=$nbd_tap,script=no,downscript=no,vhost=off"
+			echo "tap,id=n$k,ifname=$nbd_tap,script=no,downscript=no,vhost=off"
 		else
-			echo "user,id=n0,net=$GUEST_NET.0/24,host=$GUEST_NET.2"
+			echo "user,id=n$k,net=$GUEST_NET.0/24,host=$GUEST_NET.2"
 		fi
 		;;
 	*)
 		case $(wire) in
-		vhost) echo "vhost-user,id=n0,chardev=wire" ;;
-		stream) echo "stream,id=n0,server=off,addr.type=unix,addr.path=$run_dir/agent$i.sock" ;;
-		dgram) echo "dgram,id=n0,local.type=unix,local.path=$run_dir/guest$i.sock,remote.type=unix,remote.path=$run_dir/agent$i.sock" ;;
+		vhost) echo "vhost-user,id=n$k,chardev=wire$k" ;;
+		stream) echo "stream,id=n$k,server=off,addr.type=unix,addr.path=$agent" ;;
+		dgram) echo "dgram,id=n$k,local.type=unix,local.path=$(wire_socket guest "$i" "$k"),remote.type=unix,remote.path=$agent" ;;
 		esac
 		;;
 	esac
 }
 
+# qemu_card CNODE MNODE: the card of one that leads to the other.
+qemu_card() {
+	local i=$1 k=$2 mac
+	mac=$(mnode_mac "$k" $((10 + i)))
+	[[ $(wire) != vhost ]] || qemu_args+=(
+		-chardev "socket,id=wire$k,path=$(wire_socket agent "$i" "$k")")
+	qemu_args+=(-netdev "$(qemu_netdev "$i" "$k")"
+		-device "virtio-net-pci,$(wire_properties),netdev=n$k,mac=$mac,host_mtu=$opt_mtu,romfile=,disable-legacy=on")
+}
+
 # Sets qemu_args for compute node $1.
 qemu_arguments() {
-	local i=$1 mac
-	mac=$(printf '52:54:00:77:00:%02x' $((10 + i)))
+	local i=$1 k
 	mapfile -t qemu_args < <(accel_options "$accel")
 	qemu_args+=(-nodefaults -no-user-config -display none -no-reboot
 		-M "q35,usb=off,vmport=off"
@@ -142,9 +149,10 @@ qemu_arguments() {
 		-chardev "file,id=console,path=$run_dir/console$i"
 		-serial chardev:console
 		-device virtio-serial-pci)
-	wire_arguments "$i"
-	qemu_args+=(-netdev "$(qemu_netdev "$i")"
-		-device "virtio-net-pci,$(wire_properties),netdev=n0,mac=$mac,host_mtu=$opt_mtu,romfile=,disable-legacy=on")
+	wire_arguments
+	for ((k = 0; k < opt_mnodes; k++)); do
+		qemu_card "$i" "$k"
+	done
 	qemu_port ctl "pipe,path=$run_dir/ctl$i"
 	qemu_port out "file,path=$run_dir/stdout$i"
 	qemu_port err "file,path=$run_dir/stderr$i"
@@ -310,7 +318,7 @@ guests_meet() {
 		info "up after $(elapsed_since "$run_begin") s"
 		guests_go ready starting
 	elif guests_all ended; then
-		[[ $opt_mode != odrp ]] || mnode_snapshot "$run_dir/mnode.json"
+		[[ $opt_mode != odrp ]] || mnodes_snapshot "$run_dir/mnodes.json"
 		guests_go ended leaving
 	fi
 }
@@ -372,14 +380,14 @@ on_guest_gone() {
 }
 
 on_mnode_gone() {
-	local status
-	[[ -n $mnode_pid ]] || return 0
-	wait "$mnode_pid" 2>/dev/null
+	local k=$1 status
+	[[ -n ${mnode_pid[k]} ]] || return 0
+	wait "${mnode_pid[k]}" 2>/dev/null
 	status=$?
-	mnode_pid=
-	run_fail "the memory node's agent ended by itself (status $status)"
-	error "the memory node's agent ended by itself (status $status):"
-	tail -n 20 "$run_dir/mnode.log" >&2
+	mnode_pid[k]=
+	run_fail "the agent of memory node $k ended by itself (status $status)"
+	error "the agent of memory node $k ended by itself (status $status):"
+	mnode_log "$k"
 }
 
 usec_now() {
@@ -411,7 +419,7 @@ on_clock() {
 	now=$(usec_now)
 	if ((kill_at > 0 && now >= kill_at)); then
 		kill_at=-1
-		mnode_kill
+		mnode_kill 0
 	fi
 	guests_kill_stuck
 	((now >= deadline)) || return 0
@@ -438,7 +446,8 @@ run_loop() {
 	while (($(guests_in gone) < opt_cnodes)); do
 		if read -r -t "$(next_wait)" -u "$events_fd" who word rest; then
 			case $who in
-			mnode) on_mnode_gone ;;
+			mnode) on_mnode_gone 0 ;;
+			mnode-*) on_mnode_gone "${who#*-}" ;;
 			nbd) ;;	# it ends with its client
 			*) on_guest_event "$who" "$word" "$rest" ;;
 			esac
@@ -496,19 +505,20 @@ write_json() {
 		[[ -s $run_dir/report$i ]] || echo null >"$run_dir/report$i"
 		reports+=("$run_dir/report$i")
 	done
-	[[ -s $run_dir/mnode.json ]] || echo null >"$run_dir/mnode.json"
-	[[ -s $run_dir/mnode-end.json ]] || echo null >"$run_dir/mnode-end.json"
+	[[ -s $run_dir/mnodes.json ]] || echo null >"$run_dir/mnodes.json"
+	[[ -s $run_dir/mnodes-end.json ]] || echo null >"$run_dir/mnodes-end.json"
 	cat "${reports[@]}" | jq -s \
 		--arg kernel "$(kernel_release "$opt_kernel")" \
 		--arg backend "$opt_backend" --arg mode "$opt_mode" \
 		--arg accel "$accel" --argjson status "$1" \
-		--slurpfile mnode "$run_dir/mnode.json" \
-		--slurpfile mnode_end "$run_dir/mnode-end.json" \
+		--slurpfile mnodes "$run_dir/mnodes.json" \
+		--slurpfile mnodes_end "$run_dir/mnodes-end.json" \
 		--rawfile teardown <(cat "$run_dir/teardown" 2>/dev/null) '
 		{elapsed_s: ([.[] | .elapsed_s? // 0] | max),
 		 kernel: $kernel, backend: $backend, mode: $mode,
 		 accel: $accel, status: $status,
-		 cnodes: ., mnode: $mnode[0], mnode_end: $mnode_end[0],
+		 cnodes: ., mnode: $mnodes[0][0], mnode_end: $mnodes_end[0][0],
+		 mnodes: $mnodes[0], mnodes_end: $mnodes_end[0],
 		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
 		>"$opt_json" || error "cannot write '$opt_json'"
 }
@@ -537,7 +547,7 @@ run_cleanup() {
 	[[ -z $terminal ]] || stty "$terminal" 2>/dev/null
 	if [[ -n $run_dir ]]; then
 		guests_kill KILL
-		mnode_stop
+		mnodes_stop
 		nbd_stop
 		for p in "${reader_pid[@]}"; do
 			kill "$p" 2>/dev/null
@@ -585,15 +595,15 @@ vm_run() {
 	# nbd-server's address goes into the archive.
 	[[ $opt_mode != nbd ]] || nbd_start || exit 125
 	run_archive || exit 125
-	[[ $opt_mode != odrp ]] || mnode_start || exit 125
+	[[ $opt_mode != odrp ]] || mnodes_start || exit 125
 	run_begin=$EPOCHREALTIME
 	deadline=$(usec_after "$opt_timeout" "$slow")
 	for ((i = 0; i < opt_cnodes; i++)); do
 		guest_start "$i"
 	done
 	run_loop
-	[[ $opt_mode = odrp ]] && mnode_snapshot "$run_dir/mnode-end.json"
-	mnode_stop
+	[[ $opt_mode = odrp ]] && mnodes_snapshot "$run_dir/mnodes-end.json"
+	mnodes_stop
 	nbd_stop
 	for i in "${reader_pid[@]}"; do
 		wait "$i" 2>/dev/null
