@@ -173,6 +173,16 @@ mnodes_snapshot() {
 	each_mnode mnode_statistics | jq -sc . >"$1" 2>>"$run_dir/odrpctl.log"
 }
 
+# mnode_wait_alone K: until it has no session, for at most half a minute.
+mnode_wait_alone() {
+	local tries
+	[[ -n ${mnode_pid[$1]:-} ]] || return 0
+	for ((tries = 0; tries < 300 * slow; tries++)); do
+		mnode_status "$1" | jq -e '.sessions == []' >/dev/null && break
+		sleep 0.1
+	done
+}
+
 mnode_stop() {
 	local k=$1 pid=${mnode_pid[$1]} tries status
 	[[ -n $pid ]] || return 0

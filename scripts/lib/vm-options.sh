@@ -57,6 +57,10 @@ Swap:
 Run:
   --mnode-kill-after S  kill the memory node, the first of several, S seconds
                         after COMMAND started
+  --reboots             COMMAND ends by rebooting the machine, each machine its
+                        own; what ends in another way fails the run. The memory
+                        nodes' last statistics are taken when they have missed
+                        it, or after half a minute
   --json FILE           write statistics there
   --timeout SECONDS     limit for the whole run (default 600)
   --keep-logs DIR       keep consoles and logs there
@@ -84,6 +88,7 @@ options_default() {
 	opt_swapon=1
 	opt_module=()
 	opt_kill_after=
+	opt_reboots=0
 	opt_json=
 	opt_timeout=600
 	opt_keep_logs=
@@ -177,6 +182,7 @@ options_parse() {
 		--no-odrp) opt_mode=none ;;
 		--nbd) opt_mode=nbd ;;
 		--no-swapon) opt_swapon=0 ;;
+		--reboots) opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;
 		--)
 			shift

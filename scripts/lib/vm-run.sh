@@ -344,6 +344,8 @@ on_guest_event() {
 	ended)
 		guest_state[i]=ended
 		guest_status[i]=$rest
+		((!opt_reboots)) ||
+			run_fail "cnode $i: COMMAND ended (status $rest): expected a reboot"
 		guests_meet
 		;;
 	teardown)
@@ -355,6 +357,12 @@ on_guest_event() {
 	gone) on_guest_gone "$i" ;;
 	*) warn "cnode $i says something unknown: $word $rest" ;;
 	esac
+}
+
+# may_be_gone I: COMMAND was to reboot the machine, and its kernel came to that.
+may_be_gone() {
+	((opt_reboots)) && [[ ${guest_state[$1]} = running ]] &&
+		grep -q 'reboot: Restarting system' "$run_dir/console$1"
 }
 
 on_guest_gone() {
@@ -370,7 +378,7 @@ on_guest_gone() {
 		run_fail "cnode $i went down before its /init said anything"
 		;;
 	*)
-		((run_timed_out)) ||
+		((run_timed_out)) || may_be_gone "$i" ||
 			run_fail "cnode $i went down while ${guest_state[i]}"
 		;;
 	esac
@@ -602,6 +610,7 @@ vm_run() {
 		guest_start "$i"
 	done
 	run_loop
+	((opt_reboots)) && each_mnode mnode_wait_alone
 	[[ $opt_mode = odrp ]] && mnodes_snapshot "$run_dir/mnodes-end.json"
 	mnodes_stop
 	nbd_stop
