@@ -5,6 +5,9 @@
  * dead-ms: after waking up all that had been swapped out would be an I/O error.
  * So a machine does not go to sleep while a device is in use or holds pages,
  * unless what it holds is on a local disk as well (backing=).
+ *
+ * Reboot needs nothing (tests/vm/reboot.sh): who goes down in good order has
+ * swapped off before, and who does not is given up when its heartbeats end.
  */
 #include <linux/notifier.h>
 #include <linux/suspend.h>
