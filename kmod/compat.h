@@ -283,6 +283,18 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 			  const char *buf, size_t count)
 #endif
 
+/* -- swapoff when a page cannot be read -- */
+
+/*
+ * Whoever touches such a page gets a bus error; before 5.19 swapoff maps it with
+ * whatever is in the memory that it was to be read into.
+ */
+#ifdef ODRP_HAVE_SWAPIN_ERROR
+#define ODRP_SWAPOFF_SAFE	true
+#else
+#define ODRP_SWAPOFF_SAFE	false
+#endif
+
 /* -- copying between a page and memory, before 5.12 -- */
 
 #ifndef ODRP_HAVE_MEMCPY_PAGE

@@ -26,6 +26,7 @@
 #include <linux/kobject.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "compat.h"
 #include "odrp.h"
 
 #define READ_TIMEOUT_MS	1000
@@ -312,6 +313,9 @@ static void mend_work(struct work_struct *w)
 		s->mend.buried = true;
 		if (s->dev->backing)
 			odrp_backing_say(s->dev);
+		else if (!ODRP_SWAPOFF_SAFE)
+			pr_warn("odrp%d: do not swap off: this kernel would give wrong bytes to those who need a page that is lost\n",
+				s->dev->id);
 		odrp_sess_hang_up(s);
 		announce(s, "ODRP_STATE=dead");
 	}

@@ -7,6 +7,7 @@
 #include <linux/device.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
+#include "compat.h"
 #include "odrp.h"
 
 #define MAX_TIMEOUT_MS	600000
@@ -213,6 +214,13 @@ static ssize_t drain_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(drain);
 
+static ssize_t swapoff_safe_show(struct device *d,
+				 struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", ODRP_SWAPOFF_SAFE);
+}
+static DEVICE_ATTR_RO(swapoff_safe);
+
 /* A setting in milliseconds. */
 static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 		      unsigned int *field, const char *buf, size_t count)
@@ -263,7 +271,7 @@ static struct attribute *attrs[] = {
 	A(load_ns), A(store_ns), A(io_stat),
 	A(state), A(server), A(backend), A(backing), A(checksum),
 	A(lease), A(used), A(mapped), A(free_pending),
-	A(queues), A(depth), A(drain),
+	A(queues), A(depth), A(drain), A(swapoff_safe),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };

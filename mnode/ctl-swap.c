@@ -23,6 +23,7 @@ struct swap_args {
 	struct swap_conf conf;		/* from options */
 	const char *file;		/* up: instead of the device's */
 	bool no_swapon, json;
+	bool force;			/* remove, down */
 	double interval;		/* top */
 	unsigned long count;
 };
@@ -124,10 +125,32 @@ static int swap_add(struct swap_args *a)
 
 /* ---- remove ----------------------------------------------------------------------- */
 
-static int off_and_remove(unsigned int id)
+static bool reads(unsigned int id, const char *name, const char *value)
+{
+	char text[64];
+
+	return !swap_dev_read(id, name, text, sizeof(text)) &&
+	       !strcmp(text, value);
+}
+
+/* Are there pages that are lost, and a kernel that would not say so? */
+static bool would_map_wrong_bytes(unsigned int id)
+{
+	return reads(id, "state", "dead") && reads(id, "backing", "none") &&
+	       reads(id, "swapoff_safe", "0") && swap_dev_used(id) != 0;
+}
+
+static int off_and_remove(unsigned int id, bool force)
 {
 	int r;
 
+	if (!force && would_map_wrong_bytes(id)) {
+		fprintf(stderr, "odrpctl swap: the pages in odrp%u are lost, and "
+			"swapoff on this kernel would give those who need them "
+			"something else instead: restart the machine; or end "
+			"what has memory there, and use --force\n", id);
+		return EXIT_TROUBLE;
+	}
 	r = swap_dev_off(id);
 	if (r == -ENOMEM)
 		fprintf(stderr, "odrpctl swap: there is not enough memory for "
@@ -147,7 +170,7 @@ static int swap_remove(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	return off_and_remove(id);
+	return off_and_remove(id, a->force);
 }
 
 /* ---- up and down ------------------------------------------------------------------ */
@@ -252,7 +275,7 @@ static int swap_down(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	return swap_dev_exists(id) ? off_and_remove(id) : EXIT_OK;
+	return swap_dev_exists(id) ? off_and_remove(id, a->force) : EXIT_OK;
 }
 
 /* ---- status ----------------------------------------------------------------------- */
@@ -364,7 +387,7 @@ static int swap_show_top(const struct swap_args *a)
 
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
-	KEY_CHECKSUM, KEY_INTERVAL, KEY_COUNT,
+	KEY_CHECKSUM, KEY_INTERVAL, KEY_COUNT, KEY_FORCE,
 };
 
 /* An option that is a setting. */
@@ -418,6 +441,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		a->json = true;
 		return 0;
+	case KEY_FORCE:
+		a->force = true;
+		return 0;
 	case KEY_NO_SWAPON:
 		a->no_swapon = true;
 		return 0;
@@ -449,6 +475,9 @@ static const struct argp_option options[] = {
 	{ "backend", KEY_BACKEND, "NAME", 0, "add: block or frontswap" },
 	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,
 	  "add: only the device, no mkswap and swapon" },
+	{ "force", KEY_FORCE, NULL, 0,
+	  "remove, down: although a kernel before 5.19 gives wrong bytes for "
+	  "pages that are lost" },
 	{ "file", 'f', "FILE", 0,
 	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: between two looks (1)" },

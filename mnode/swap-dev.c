@@ -15,6 +15,7 @@
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
 #define WAIT_MS		5000
 #define NAME_LEN	32
+#define SWAPS_LINE_MAX	512	/* of /proc/swaps */
 
 static int write_file(const char *path, const char *text)
 {
@@ -140,10 +141,11 @@ int swap_dev_remove(unsigned int id)
 /* ---- swap space -------------------------------------------------------------------- */
 
 /* A line of /proc/swaps begins with the path and blanks. */
-int swap_dev_is_on(unsigned int id)
+/* Its line in /proc/swaps: 1, 0: there is none, or -errno. */
+static int swaps_line(unsigned int id, char line[SWAPS_LINE_MAX])
 {
-	char path[NAME_LEN], line[512];
 	FILE *f = fopen("/proc/swaps", "re");
+	char path[NAME_LEN];
 	size_t len;
 	int on = 0;
 
@@ -151,11 +153,30 @@ int swap_dev_is_on(unsigned int id)
 		return -errno;
 	device_path(id, path);
 	len = strlen(path);
-	while (!on && fgets(line, sizeof(line), f))
+	while (!on && fgets(line, SWAPS_LINE_MAX, f))
 		on = !strncmp(line, path, len) &&
 		     (line[len] == ' ' || line[len] == '\t');
 	fclose(f);
 	return on;
+}
+
+int swap_dev_is_on(unsigned int id)
+{
+	char line[SWAPS_LINE_MAX];
+
+	return swaps_line(id, line);
+}
+
+long swap_dev_used(unsigned int id)
+{
+	char line[SWAPS_LINE_MAX];
+	int on = swaps_line(id, line);
+	long kbytes;
+
+	if (on <= 0)
+		return on;
+	/* File name, type, size, used, priority. */
+	return sscanf(line, "%*s %*s %*s %ld", &kbytes) == 1 ? kbytes : -EIO;
 }
 
 static int wait_for(const char *path)

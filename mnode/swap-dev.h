@@ -27,6 +27,8 @@ int swap_dev_remove(unsigned int id);
 
 /* Is it used as swap space?  1, 0 or -errno. */
 int swap_dev_is_on(unsigned int id);
+/* Kilobytes that have been swapped out to it; 0 also if it is not on. */
+long swap_dev_used(unsigned int id);
 int swap_dev_mkswap(unsigned int id);
 /* priority: -1: the kernel's choice. */
 int swap_dev_on(unsigned int id, int priority);
