@@ -135,6 +135,20 @@ static int post_beat(struct odrp_sess *s)
 	return odrp_post_send(s->admin->qp, &wr.wr, NULL);
 }
 
+/*
+ * The last beat is still on its way.  It has a deadline like any request: a
+ * device that nobody uses has nothing else to miss its memory node by, and for
+ * rdma_rxe seven retries are retries for ever.
+ */
+static bool overdue(struct odrp_sess *s)
+{
+	if (!time_after(jiffies, s->beat.deadline))
+		return false;
+	odrp_sess_fail(s, "no heartbeat acknowledged within %u ms",
+		       READ_ONCE(s->dev->timeout_ms));
+	return true;
+}
+
 static void beat_work(struct work_struct *w)
 {
 	struct odrp_beat *b = container_of(to_delayed_work(w),
@@ -145,9 +159,13 @@ static void beat_work(struct work_struct *w)
 
 	if (state != ODRP_LIVE && state != ODRP_CONNECTING)
 		return;
-	/* The last one is still on its way: do not touch its buffer. */
-	if (!atomic_read_acquire(&b->busy)) {
+	if (atomic_read_acquire(&b->busy)) {
+		if (overdue(s))
+			return;
+	} else {
 		fill_beat(s, 0);
+		b->deadline = jiffies +
+			msecs_to_jiffies(READ_ONCE(s->dev->timeout_ms));
 		atomic_set(&b->busy, 1);
 		odrp_fault_lost(s->admin);
 		err = post_beat(s);

@@ -264,6 +264,7 @@ struct odrp_beat {
 	u32			dead_ms;
 	u64			nr;
 	atomic_t		busy;
+	unsigned long		deadline;	/* of the one that is busy */
 	struct delayed_work	work;
 };
 

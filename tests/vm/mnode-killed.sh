@@ -31,6 +31,42 @@ dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null && exit 3
 exit 0
 GUEST
 
+# Nothing is asked of the device when its node goes: only the heartbeat can miss
+# it. Then it is swapped off, as the udev rule has it; but not where the kernel
+# would map wrong bytes, before nobody needs them.
+read -r -d '' leaving <<'GUEST'
+few=/sys/fs/cgroup/few
+odrp=/sys/block/odrp0/odrp
+mkdir $few && echo 16M >$few/memory.max || exit 2
+sh -c 'echo $$ >/sys/fs/cgroup/few/cgroup.procs
+	exec pattern-far --size=40M --repeat=1000000' >/tmp/log 2>&1 &
+far=$!
+within 60 grep -q verify1 /tmp/log || exit 3
+killall -STOP pattern-far
+# There is room for all that comes back.
+echo max >$few/memory.max
+is $odrp/state live || exit 4
+within 30 is $odrp/state dead || exit 5
+dmesg | grep 'odrp0: .*connection lost' | tail -n 1
+if is $odrp/swapoff_safe 1; then
+	odrpctl swap down odrp0 || exit 6
+	echo "swapped off"
+else
+	odrpctl swap down odrp0 2>/tmp/said && exit 7
+	cat /tmp/said
+	grep -q '^/dev/odrp0 ' /proc/swaps || exit 8
+fi
+killall -CONT pattern-far
+wait $far
+status=$?
+cat /tmp/log
+echo "status $status"
+[ $status = 135 ] || exit 9
+odrpctl swap down --force odrp0 || exit 10
+[ ! -e /sys/block/odrp0 ] || exit 11
+echo all well
+GUEST
+
 # $1: kernel, then options. The kill comes when all is written; the time-out
 # is at most 10 s, plus slack.
 dies_while_swapping() {
@@ -56,10 +92,25 @@ dies_while_reading() {
 	expect '.teardown_errors == []'
 }
 
+# $1: kernel, $2: what it says
+leaves_when_dead() {
+	vm_script --kernel "$1" --mem 256M --swap 64M --mnode-kill-after 25 \
+		--add "$vm_ctl" -- "$leaving"
+	expect_status 0
+	expect_out 'connection lost: no heartbeat acknowledged'
+	expect_out "$2"
+	expect_out 'all well'
+	expect '.teardown_errors == []'
+}
+
 # On 6.1 also in backing.sh.
 ((nightly)) && tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
 tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
 tap_case "killed while the device is read" dies_while_reading
+tap_case "killed while nothing is asked, then swapped off, 6.12" \
+	leaves_when_dead 6.12 'swapped off'
+tap_case "killed while nothing is asked, not swapped off, 5.10" \
+	leaves_when_dead 5.10 'pages in odrp0 are lost'
 # Once in a few times rdma_rxe of 5.10 logs "refcount_t: underflow" from
 # rxe_qp_do_cleanup: a packet that waits for the dead node's ARP answer keeps the
 # queue pair beyond its completion queue. No fault of ours, and nothing to do
