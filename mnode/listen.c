@@ -204,6 +204,7 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 		return refuse_errno(no, r);
 	}
 	q->cm_id = ev->id;
+	s->had_queue = true;
 	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
 		  q->prog->name, hello->queue);
 	return 0;

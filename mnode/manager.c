@@ -336,9 +336,11 @@ void manager_detach(struct manager *m, struct sess *s)
 		 dead_ms > s->silent_ms ? dead_ms - s->silent_ms : 0);
 }
 
+/* One that never had a queue has stored nothing: there is nothing to come again
+ * for.  Its device could not be added, and it could not say goodbye. */
 void manager_lost(struct manager *m, struct sess *s)
 {
-	if (sess_said_bye(s))
+	if (sess_said_bye(s) || !s->had_queue)
 		manager_kill(m, s, WHY_LEFT);
 	else
 		manager_detach(m, s);

@@ -60,6 +60,7 @@ struct hand {
  * @drain:	the CNode is asked to leave
  * @drain_told:	and has been told
  * @queues:	[number][chain], NULL: not connected
+ * @had_queue:	one was, once: only then there may be something to come again for
  * @scan:	DYING: pages of the pool looked at
  * @executed:	by chain, of queues that are gone
  */
@@ -92,6 +93,7 @@ struct sess {
 	bool overdrawn_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
+	bool had_queue;
 	uint64_t scan;
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 };

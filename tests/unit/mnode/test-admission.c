@@ -245,6 +245,30 @@ static void test_io_hello(void **state)
 	bed_close(&bed);
 }
 
+/* A device that fails to be added after its admin connection is there. */
+static void test_no_queue(void **state)
+{
+	struct odrp_wire_hello h;
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	cnode_hello(&h, ODRP_WIRE_ADMIN);
+	h.queue = htobe16(1);
+	h.depth = htobe16(7);
+	h.nr_slots = htobe64(64);
+	assert_int_equal(cnode_try_hello(&bed.nodes[0].cfg, &h, sizeof(h),
+					 &no), 0);
+	/* No time passes: nobody waits for it to come again. */
+	bed_settle(&bed);
+	assert_int_equal(bed.m.sess_total, 1);
+	assert_int_equal(bed.m.sess_left, 1);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
 static void test_garbage(void **state)
 {
 	uint8_t priv[56];
@@ -538,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_queues_fit_reserve),
 		cmocka_unit_test(test_stock_is_shared),
 		cmocka_unit_test(test_io_hello),
+		cmocka_unit_test(test_no_queue),
 		cmocka_unit_test(test_garbage),
 		cmocka_unit_test(test_heartbeat),
 		cmocka_unit_test(test_never_beats),
