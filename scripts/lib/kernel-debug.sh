@@ -10,6 +10,8 @@
 #   kernel_is_debug VER            whether VER is one
 #   kernel_slowness VER            how many times slower than a stock kernel
 #   kernel_mtu VER                 what its packets should be at most
+#   kernel_extra_mb VER MB         what it is given besides in a machine of MB
+#   kernel_work_mb VER MB          what programs may have of it, if that is less
 
 KERNEL_DEBUG_VERSIONS="6.1-debug"
 KERNEL_DEBUG_CONFIG=${BASH_SOURCE[0]%/*}/kernel-debug.config
@@ -29,26 +31,33 @@ kernel_slowness() {
 	fi
 }
 
-# kernel_mtu VER: of a guest's network device. A packet of rdma_rxe's is one piece
-# of memory, asked for where nobody can wait. With what KASAN puts around it one of
-# a path MTU of 2048 is more than a page, and while memory is short there is no
-# second page beside.
+# kernel_mtu VER: of a guest's network device. Each packet is allocated some times
+# on its way, and a debug kernel keeps the stack of each allocation, which is most
+# of what it does: so they are as large as rdma_rxe makes them.
 kernel_mtu() {
 	if kernel_is_debug "$1"; then
-		echo 1500
+		echo 4500
 	else
 		echo 2200
 	fi
 }
 
-# kernel_extra_mb VER MB: what it needs for itself in a machine of MB, so that as
-# much is left as with a stock kernel: a byte of shadow for each eight, the tables
-# of lockdep and kmemleak, what KASAN keeps of freed memory, larger objects.
+# kernel_extra_mb VER MB: a byte of shadow for each eight, the tables of lockdep
+# and kmemleak, what KASAN keeps of freed memory, larger objects; and so much more
+# that rdma_rxe never finds none where it cannot wait.
 kernel_extra_mb() {
 	if kernel_is_debug "$1"; then
-		echo $(($2 / 8 + 112))
+		echo $(($2 / 8 + 112 + 160))
 	else
 		echo 0
+	fi
+}
+
+# kernel_work_mb VER MB: so that there is as little for programs nevertheless. A
+# stock kernel and what is on board take 100 MB of it.
+kernel_work_mb() {
+	if kernel_is_debug "$1"; then
+		echo $(($2 > 116 ? $2 - 100 : 16))
 	fi
 }
 

@@ -11,14 +11,15 @@
 KERNEL_LOG_ALLOWED=${KERNEL_LOG_ALLOWED:-${BASH_SOURCE[0]%/*}/kernel-log.allowed}
 
 # BUG: is KASAN's, lockdep's and that of what sleeps where it may not, WARNING:
-# that of most others. What /init found leaked it writes there itself.
+# that of most others. What /init found leaked it writes there itself. kmemleak
+# says when it cannot go on; that it is off is no more than was asked for.
 KERNEL_BUGS='BUG:|WARNING: |Oops|possible recursive locking|circular locking'
 KERNEL_BUGS+='|inconsistent lock state|INFO: task .* blocked|general protection'
 KERNEL_BUGS+='|Kernel panic|refcount_t:|list_(add|del) corruption'
 KERNEL_BUGS+='|Unable to handle kernel|unable to handle page fault'
 KERNEL_BUGS+='|UBSAN: |ODEBUG: |INFO: trying to register non-static key'
 KERNEL_BUGS+='|DMA-API: .*(device driver|disabl|exceeded|cacheline|mismatch)'
-KERNEL_BUGS+='|kmemleak: (unreferenced object|.*disabled|Memory pool empty)'
+KERNEL_BUGS+='|kmemleak: (unreferenced object|Cannot|Failed|Memory pool empty)'
 
 kernel_log_bugs() {
 	tr -d '\r' <"$2" | awk -v kernel="$1" -v bugs="$KERNEL_BUGS" \

@@ -51,6 +51,10 @@ hot_add_queues() {
 	echo "$queues"
 }
 
+mem_mb() {
+	echo $(($(size_bytes "$opt_mem") >> 20))
+}
+
 run_config() {
 	cat <<CONF
 MODE=$opt_mode
@@ -58,6 +62,8 @@ BACKEND=$opt_backend
 SWAPON=$opt_swapon
 SHELL_MODE=$opt_shell
 SLOW=$slow
+LEAKS=$opt_leaks
+WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")
 MTU=$opt_mtu
 GUEST_NETS=$(sh_quote "$(each_mnode mnode_net)")
 MODULE_PARAMS=$(sh_quote "$(module_params)")

@@ -21,6 +21,8 @@ Machine:
                         KASAN, lockdep and kmemleak; it is given more memory
                         than --mem says, and four times as long wherever
                         something is waited for (--timeout, --mnode-kill-after)
+  --leaks               that kernel also looks for memory that is lost in the
+                        end, which makes it half as fast
   --mem SIZE            memory of a compute node (default 256M)
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at
@@ -43,7 +45,7 @@ Swap:
   --faults              with a module that fails on purpose, as debugfs says
                         (docs/testing.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
-                        MTU of 2048, or 1500 for the debug kernel; 4500 makes it
+                        MTU of 2048; 4500, the debug kernel's default, makes it
                         4096, faster, and keeps 16 MB of the guest's memory for
                         packets instead of 8)
   --wire KIND           how QEMU and the memory node's NIC are joined: vhost
@@ -99,6 +101,7 @@ options_default() {
 	opt_qemu=()
 	opt_wire=vhost
 	opt_mtu=
+	opt_leaks=0
 	opt_command=()
 }
 
@@ -182,6 +185,7 @@ options_parse() {
 		--no-odrp) opt_mode=none ;;
 		--nbd) opt_mode=nbd ;;
 		--no-swapon) opt_swapon=0 ;;
+		--leaks) opt_leaks=1 ;;
 		--reboots) opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;
 		--)

@@ -68,6 +68,9 @@ kernel_command_line() {
 	line+=" mitigations=off audit=0 8250.nr_uarts=1 cryptomgr.notests"
 	line+=" random.trust_cpu=on"
 	[[ $opt_kernel = 5.10 ]] && line+=" swapaccount=1"
+	if kernel_is_debug "$opt_kernel" && ! ((opt_leaks)); then
+		line+=" kmemleak=off"
+	fi
 	[[ $accel = tcg ]] && line+=" tsc=reliable no_timer_check" &&
 		line+="${tsc:+ tsc_early_khz=$tsc}"
 	echo "$line"
@@ -81,7 +84,8 @@ wire() {
 
 # Of the machine: --mem, and what its kernel needs besides.
 guest_mb() {
-	local mb=$(($(size_bytes "$opt_mem") >> 20))
+	local mb
+	mb=$(mem_mb)
 	echo $((mb + $(kernel_extra_mb "$opt_kernel" "$mb")))
 }
 

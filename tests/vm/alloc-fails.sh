@@ -64,7 +64,7 @@ step=7
 ((nightly)) && step=1
 
 is_refused() {
-	vm_timeout=900 vm_script --kernel "$1" --mem 256M --swap 16M \
+	vm_timeout=900 vm_script --kernel "$1" --leaks --mem 256M --swap 16M \
 		--no-swapon --param hot_add.depth=2 \
 		--param mnode.dead-ms=3000 -- "$script" $step
 	expect_status 0

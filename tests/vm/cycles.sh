@@ -51,7 +51,7 @@ measure() {
 comes_and_goes() {
 	local fds0 rss0 fds1 rss1
 	vm_timeout=$((60 + rounds * 10)) vm_beside measure vm_script \
-		--mem 128M --swap 128M --no-swapon -- "$script" "$rounds"
+		--leaks --mem 128M --swap 128M --no-swapon -- "$script" "$rounds"
 	expect_status 0
 	expect_out 'all well'
 	expect '.teardown_errors == []' '.mnode.sessions == []' \

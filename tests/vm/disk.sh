@@ -46,7 +46,7 @@ echo all well
 GUEST
 
 reads_back() {
-	vm_script --kernel "$1" --mem 288M --swap 64M --no-swapon \
+	vm_script --kernel "$1" --leaks --mem 288M --swap 64M --no-swapon \
 		--add "$(command -v blkdiscard)" -- "$script"
 	expect_status 0
 	expect_out 'all well'

@@ -250,7 +250,7 @@ stride=7
 
 # tries KERNEL SCRIPT [OPTION]...
 tries() {
-	vm_timeout=900 vm_beside check_pages vm_script --kernel "$1" --faults \
+	vm_timeout=900 vm_beside check_pages vm_script --kernel "$1" --faults --leaks \
 		--mem 256M --swap 4M --no-swapon \
 		--param hot_add.depth=4 --param free_batch=1 \
 		--param hot_add.timeout_ms=$((20000 * slow)) \

@@ -250,7 +250,7 @@ mnode_status() {
 # shellcheck disable=SC2016  # for the guest's shell
 guest_functions='
 swapped() {
-	sh -c '"'"'echo $$ >/sys/fs/cgroup/cgroup.procs; exec "$@"'"'"' sh "$@"
+	sh -c '"'"'echo $$ >$WORK_GROUP/cgroup.procs; exec "$@"'"'"' sh "$@"
 }
 within() {
 	tries=$(($1 * 50 * $(sed -n s/^SLOW=//p /etc/odrp/run.conf)))

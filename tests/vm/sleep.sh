@@ -43,7 +43,7 @@ echo all well
 GUEST
 
 sleeps() {
-	vm_script --kernel "$1" --swap 64M --no-swapon \
+	vm_script --kernel "$1" --leaks --swap 64M --no-swapon \
 		--add "$(command -v blkdiscard)" -- "$script"
 	expect_status 0
 	expect_out 'all well'
