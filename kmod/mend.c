@@ -301,6 +301,16 @@ static void mend(struct odrp_sess *s)
 	}
 }
 
+/* What is different now from what an operator would expect. */
+static void say_dead(struct odrp_dev *dev)
+{
+	if (dev->backing)
+		odrp_backing_say(dev);
+	else if (!ODRP_SWAPOFF_SAFE)
+		pr_warn("odrp%d: do not swap off: what is lost would become wrong bytes\n",
+			dev->id);
+}
+
 static void mend_work(struct work_struct *w)
 {
 	struct odrp_sess *s = container_of(w, struct odrp_sess, mend.work);
@@ -311,11 +321,7 @@ static void mend_work(struct work_struct *w)
 		mend(s);
 	if (odrp_sess_state(s) == ODRP_DEAD && !s->mend.buried) {
 		s->mend.buried = true;
-		if (s->dev->backing)
-			odrp_backing_say(s->dev);
-		else if (!ODRP_SWAPOFF_SAFE)
-			pr_warn("odrp%d: do not swap off: this kernel would give wrong bytes to those who need a page that is lost\n",
-				s->dev->id);
+		say_dead(s->dev);
 		odrp_sess_hang_up(s);
 		announce(s, "ODRP_STATE=dead");
 	}
