@@ -7,7 +7,7 @@
 rounds=12
 ((nightly)) && rounds=200
 # A minute each on a debug kernel.
-[[ -z ${ODRP_KERNELS:-} ]] || rounds=7
+[[ ${ODRP_KERNELS:-} != *-debug* ]] || rounds=7
 
 read -r -d '' script <<'GUEST'
 . /etc/odrp/run.conf
