@@ -52,7 +52,7 @@ measure() {
 
 comes_and_goes() {
 	local fds0 rss0 fds1 rss1
-	vm_timeout=$((60 + rounds * 10)) vm_beside measure vm_script \
+	vm_timeout=$((60 + rounds * 20)) vm_beside measure vm_script \
 		--leaks --mem 128M --swap 128M --no-swapon -- "$script" "$rounds"
 	expect_status 0
 	expect_out 'all well'
