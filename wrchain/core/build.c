@@ -367,7 +367,6 @@ void wrc_recycle(struct wrc_build *b)
 {
 	struct wrc_insn row = {
 		.op = WRC_WQE_READ,
-		.flags = WRC_I_SIGNALED,
 		.remote = wrc_at(WRC_SP_TURN),
 	};
 	unsigned int i, n;
@@ -375,13 +374,16 @@ void wrc_recycle(struct wrc_build *b)
 
 	if (b->err || !b->prog->node)
 		return;
-	b->prog->choice = wrc_read(b, wrc_at(WRC_SP_CHOICE),
-				   wrc_at(WRC_SP_NONE), 1);
+	/* The last READ's completion says that all of them are there. */
+	b->prog->choice = emit_rdma(b, WRC_WQE_READ, wrc_at(WRC_SP_CHOICE),
+				    wrc_at(WRC_SP_NONE), 1, 0);
 	n = nr_reads(b->prog);
 	b->prog->turns = b->prog->nr_insn;
 	b->prog->nr_reads = n;
 	for (i = 0; i < n; i++) {
 		row.remote.at = i;
+		if (i == n - 1)
+			row.flags = WRC_I_SIGNALED;
 		wrc_emit(b, &row);
 	}
 	wrc_wait(b, b->prog->turns + n - 1);

@@ -123,6 +123,7 @@ static void recycle_early(struct wrc_build *b)
 
 	wrc_recycle(b);
 	first = b->prog->turns;
+	b->prog->insn[first].flags |= WRC_I_SIGNALED;
 	wrc_wait_for(b, b->prog->post - 1, first);
 	wrc_wait(b, first + b->prog->nr_reads - 1);
 }
