@@ -16,6 +16,8 @@ odrp_mnode="/usr/sbin/odrp-mnoded /usr/sbin/odrp-hwcheck
 	/etc/odrp/mnoded.conf /lib/systemd/system/odrp-mnoded.service"
 odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/lib/systemd/system/odrp-swap@.service
+	/lib/systemd/system/init.scope.d/init.scope-odrp.conf
+	/lib/systemd/system/systemd-udevd.service.d/systemd-udevd.service-odrp.conf
 	/lib/udev/rules.d/70-odrp.rules
 	/usr/lib/sysctl.d/60-odrp.conf
 	/usr/share/doc/odrp-tools/examples/odrp0.conf"
