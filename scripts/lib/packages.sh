@@ -2,7 +2,7 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, disk, stress, bench,
+#   packages_install SET...     sets: build, vm, disk, stress, init, bench,
 #                               lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
@@ -34,6 +34,10 @@ packages_of() {
 		# And as swap, in the nightly tests.
 		printf '%s\n' stress-ng memtester
 		;;
+	init)
+		# What a machine boots with; their files go into the guest.
+		printf '%s\n' systemd udev
+		;;
 	bench)
 		# The comparisons: swap over NBD, and RDMA's own tools.
 		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
@@ -52,7 +56,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, vm, disk, stress, bench, lint, package, kernel)"
+		error "no package set '$1' (there are: build, vm, disk, stress, init, bench, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -61,6 +61,7 @@ MODE=$opt_mode
 BACKEND=$opt_backend
 SWAPON=$opt_swapon
 SHELL_MODE=$opt_shell
+INIT=$opt_init
 SLOW=$slow
 LEAKS=$opt_leaks
 WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")

@@ -63,6 +63,7 @@ Run:
                         own; what ends in another way fails the run. The memory
                         nodes' last statistics are taken when they have missed
                         it, or after half a minute
+  --init                the same, and COMMAND is process 1, such as systemd
   --json FILE           write statistics there
   --timeout SECONDS     limit for the whole run (default 600)
   --keep-logs DIR       keep consoles and logs there
@@ -91,6 +92,7 @@ options_default() {
 	opt_module=()
 	opt_kill_after=
 	opt_reboots=0
+	opt_init=0
 	opt_json=
 	opt_timeout=600
 	opt_keep_logs=
@@ -187,6 +189,7 @@ options_parse() {
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
 		--reboots) opt_reboots=1 ;;
+		--init) opt_init=1 opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;
 		--)
 			shift

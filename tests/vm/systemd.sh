@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The device under systemd and udev, by the unit and the rules that are shipped:
+# there at boot before what needs it, gone at shutdown with nothing lost, and when
+# its memory node asks for that or is dead.
+. "$(dirname "$0")/lib.sh"
+# shellcheck source=/dev/null
+. "$vm_top/scripts/lib/systemd.sh"
+
+# Process 1, until it is systemd. $1: what test.service runs; $2: where odrpctl has
+# its settings.
+read -r -d '' boot <<'GUEST'
+. /etc/odrp/run.conf
+echo 0 >/sys/class/odrp-control/hot_remove
+cp -a /x/system/. /
+mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
+{
+	echo '[swap]'
+	for word in $HOT_ADD; do
+		case $word in
+		addr=*)
+			NODE=${word#*=}
+			echo "address = $NODE"
+			;;
+		size=*) echo "size = ${word#*=}" ;;
+		timeout_ms=*) echo "timeout-ms = ${word#*=}" ;;
+		dead_after_ms=*) echo "dead-after-ms = ${word#*=}" ;;
+		esac
+	done
+} >"$2/odrp0.conf"
+{
+	echo "NODE=$NODE"
+	echo "$1"
+} >/etc/odrp/test
+cat >/etc/systemd/system/test.service <<'UNIT'
+[Service]
+MemorySwapMax=0
+ExecStart=/bin/sh -c 'exec sh /etc/odrp/test >/run/out 2>/run/err'
+UNIT
+# A service that needs the memory, as man odrp-swap.conf says it.
+cat >/etc/systemd/system/hog.service <<'UNIT'
+[Unit]
+After=odrp-swap@odrp0.service
+[Service]
+MemoryHigh=40M
+Environment=PATH=/x:/bin
+ExecStart=/x/pressure-far --size=90M --seconds=100000
+UNIT
+cd /etc/systemd/system/multi-user.target.wants
+ln -s /lib/systemd/system/odrp-swap@.service odrp-swap@odrp0.service
+ln -s /lib/systemd/system/remote-fs.target .
+ln -s ../test.service .
+cd /
+exec /lib/systemd/systemd --unit=multi-user.target --log-target=kmsg \
+	--log-level=info --show-status=no
+GUEST
+
+# Before each test.
+read -r -d '' test_functions <<'GUEST'
+unit=odrp-swap@odrp0.service
+fail() {
+	echo "FAILED: $*"
+	systemctl status --no-pager $unit
+	cat /proc/swaps
+	dmesg | tail -n 30
+	systemctl reboot
+	exit 1
+}
+is_on() {
+	grep -q '^/dev/odrp0 ' /proc/swaps
+}
+is_off() {
+	! is_on
+}
+is_gone() {
+	[ ! -e /sys/block/odrp0 ]
+}
+unit_is() {
+	[ "$(systemctl is-active $unit)" = "$1" ]
+}
+has_pages() {
+	read -r mapped </sys/block/odrp0/odrp/mapped && [ $mapped -gt 4000 ]
+}
+# since UNIT: when it became active, in microseconds.
+since() {
+	systemctl show --value -p ActiveEnterTimestampMonotonic "$1"
+}
+is_reached() {
+	[ "$(systemctl is-active remote-fs.target)" = active ]
+}
+work() {
+	within 60 is_reached || fail "remote-fs.target is not reached"
+	is_on || fail "not on when remote-fs.target is reached"
+	[ "$(since $unit)" -le "$(since remote-fs.target)" ] ||
+		fail "$unit came after remote-fs.target"
+	systemctl start hog.service || fail "hog.service"
+	within 60 has_pages || fail "nothing was swapped"
+	# Nobody's own, and in the way of who takes memory at shutdown.
+	dd if=/dev/urandom of=/tmp/file bs=1M count=20 2>/dev/null
+}
+GUEST
+
+read -r -d '' through_boot <<'GUEST'
+work
+systemctl stop $unit || fail "$unit does not stop"
+is_off && is_gone || fail "there after a stop"
+systemctl start $unit || fail "$unit does not start again"
+within 60 has_pages || fail "nothing was swapped the second time"
+[ "$(systemctl is-active hog.service)" = active ] || fail "hog.service is dead"
+echo all well
+systemctl reboot
+GUEST
+
+read -r -d '' through_drain <<'GUEST'
+work
+echo now
+within 60 is_off || fail "not off"
+within 60 is_gone || fail "not gone"
+within 20 unit_is inactive || fail "$unit is $(systemctl is-active $unit)"
+[ "$(systemctl is-active hog.service)" = active ] || fail "hog.service is dead"
+echo all well
+systemctl reboot
+GUEST
+
+# Its address leads nowhere, and later where it did. What has pages there gets a
+# bus error. The unit tries again until it works.
+read -r -d '' through_death <<'GUEST'
+work
+busybox arp -s "$NODE" 02:00:00:00:00:77 || fail "arp"
+within 90 is_off || fail "not off"
+within 60 is_gone || fail "not gone"
+within 60 unit_is activating || fail "$unit is $(systemctl is-active $unit)"
+busybox arp -d "$NODE" || fail "arp"
+within 90 unit_is active || fail "$unit is $(systemctl is-active $unit)"
+is_on || fail "not on again"
+echo all well
+systemctl reboot
+GUEST
+
+# boots SCRIPT OPTION...
+boots() {
+	local system=$case_dir/system dir prefix etc unit
+	dir=$(userspace_dir)/mnode
+	systemd_stage "$system" || wrong "cannot stage systemd"
+	cp "$dir/odrp-swap@.service" "$system/lib/systemd/system/"
+	for unit in init.scope systemd-udevd.service; do
+		mkdir "$system/lib/systemd/system/$unit.d"
+		cp "$dir/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
+	done
+	cp "$vm_top/mnode/70-odrp.rules" "$system/lib/udev/rules.d/"
+	# Where the unit says it is.
+	prefix=$(sed -n 's|^ExecStart=\([^ ]*\)/bin/odrpctl .*|\1|p' \
+		"$dir/odrp-swap@.service")
+	etc=$prefix/etc
+	[[ $prefix != /usr ]] || etc=/etc
+	mkdir -p "$system$prefix/bin"
+	cp "$vm_ctl" "$system$prefix/bin/"
+	vm_timeout=240 vm --init --no-swapon --add "$system" --mem 320M \
+		--swap 128M "${@:2}" -- \
+		sh -c "$boot" sh "$guest_functions$test_functions
+$1" "$etc/odrp/swap"
+	expect_status 0
+	expect_out 'all well'
+	grep -A 60 FAILED "$case_dir/out" >&2
+}
+
+# The memory node hears a good-bye each time: it would wait for long.
+expect_good_byes() {
+	expect '.mnode_end.sessions == []' '.mnode_end.counters.dead == 0' \
+		".mnode_end.counters.left == $1"
+	expect_pages_back
+}
+
+comes_and_goes() {
+	boots "$through_boot" --param mnode.dead-ms=600000
+	expect_good_byes 3
+}
+
+drain_once() {
+	[[ ! -e $case_dir/drained ]] && grep -q now "$case_dir/out" || return 0
+	touch "$case_dir/drained"
+	"$vm_ctl" mnode drain --control "$1" >"$case_dir/drain" 2>&1
+}
+
+is_drained() {
+	boots "$through_drain" --param mnode.dead-ms=600000
+	expect_good_byes 2
+}
+
+dies() {
+	boots "$through_death" --param mnode.dead-ms=3000 \
+		--param hot_add.timeout_ms=1000 --param hot_add.dead_after_ms=2000
+	expect '.mnode_end.counters.dead == 1'
+}
+
+drains() {
+	vm_beside drain_once is_drained
+}
+
+tap_case_with init "up at boot, down at shutdown" comes_and_goes
+tap_case_with init "the memory node is drained" drains
+tap_case_with init "the memory node is dead, and back" dies
+tap_end
