@@ -29,7 +29,7 @@ mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
 	done
 } >"$2/odrp0.conf"
 {
-	echo "NODE=$NODE"
+	echo "NODE=$NODE ETC=${2%/odrp/swap}"
 	echo "$1"
 } >/etc/odrp/test
 cat >/etc/systemd/system/test.service <<'UNIT'
@@ -137,12 +137,38 @@ echo all well
 systemctl reboot
 GUEST
 
+# The agent, in the sandbox of its unit.
+read -r -d '' agent <<'GUEST'
+agent=odrp-mnoded.service
+agent_is() {
+	[ "$(systemctl is-active $agent)" = "$1" ]
+}
+answers() {
+	odrpctl mnode status --json >/tmp/status && grep -q '"pages_total":8192' /tmp/status
+}
+printf '[mnode]\nnic = soft:ip=10.77.9.1/24\n\tpacket=eth0\npool = 32M\n' >$ETC/odrp/mnoded.conf
+unit=$agent
+systemctl start $agent || fail "$agent does not start"
+answers || fail "no answer: $(cat /tmp/status)"
+systemctl reload $agent || fail "$agent does not reload"
+answers || fail "no answer after a reload"
+kill -KILL "$(systemctl show --value -p MainPID $agent)"
+within 20 agent_is active && within 20 answers || fail "not back"
+systemctl stop $agent || fail "$agent does not stop"
+[ ! -e /run/odrp ] || fail "/run/odrp is left"
+sed -i s/eth0/eth7/ $ETC/odrp/mnoded.conf
+systemctl start $agent && fail "$agent started without its device"
+systemctl stop $agent
+echo all well
+systemctl reboot
+GUEST
+
 # boots SCRIPT OPTION...
 boots() {
 	local system=$case_dir/system dir prefix etc unit
 	dir=$(userspace_dir)/mnode
 	systemd_stage "$system" || wrong "cannot stage systemd"
-	cp "$dir/odrp-swap@.service" "$system/lib/systemd/system/"
+	cp "$dir"/odrp-{swap@,mnoded}.service "$system/lib/systemd/system/"
 	for unit in init.scope systemd-udevd.service; do
 		mkdir "$system/lib/systemd/system/$unit.d"
 		cp "$dir/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
@@ -153,8 +179,9 @@ boots() {
 		"$dir/odrp-swap@.service")
 	etc=$prefix/etc
 	[[ $prefix != /usr ]] || etc=/etc
-	mkdir -p "$system$prefix/bin"
+	mkdir -p "$system$prefix"/{bin,sbin}
 	cp "$vm_ctl" "$system$prefix/bin/"
+	cp "$dir/odrp-mnoded" "$system$prefix/sbin/"
 	vm_timeout=240 vm --init --no-swapon --add "$system" --mem 320M \
 		--swap 128M "${@:2}" -- \
 		sh -c "$boot" sh "$guest_functions$test_functions
@@ -174,6 +201,10 @@ expect_good_byes() {
 comes_and_goes() {
 	boots "$through_boot" --param mnode.dead-ms=600000
 	expect_good_byes 3
+}
+
+agent_serves() {
+	boots "$agent"
 }
 
 drain_once() {
@@ -198,6 +229,7 @@ drains() {
 }
 
 tap_case_with init "up at boot, down at shutdown" comes_and_goes
+tap_case_with init "the agent under its unit" agent_serves
 tap_case_with init "the memory node is drained" drains
 tap_case_with init "the memory node is dead, and back" dies
 tap_end
