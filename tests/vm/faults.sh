@@ -17,8 +17,14 @@ odrp=/sys/block/odrp0/odrp
 control=/sys/class/odrp-control
 dev=/dev/odrp0
 len=32768
-first=$1 stride=$2
+first=$1 stride=$2 backing=$3
 dmesg -n 3
+if [ -n "$backing" ]; then
+	modprobe brd rd_nr=1 rd_size=4096 || exit 20
+	HOT_ADD="$HOT_ADD backing=$backing"
+	echo 0 >$control/hot_remove || exit 21
+	echo "$HOT_ADD" >$control/hot_add || exit 22
+fi
 for i in 0 1 2; do
 	dd if=/dev/urandom of=/tmp/f$i bs=$len count=1 2>/dev/null
 done
@@ -246,6 +252,7 @@ echo all well
 
 first=8
 stride=7
+backing=
 ((nightly)) && first=100000
 
 # tries KERNEL SCRIPT [OPTION]...
@@ -256,7 +263,7 @@ tries() {
 		--param hot_add.timeout_ms=$((20000 * slow)) \
 		--param hot_add.dead_after_ms=$((20000 * slow)) \
 		--param mnode.dead-ms=$((3000 * slow)) "${@:3}" -- \
-		"$functions$2" $first $stride
+		"$functions$2" $first $stride $backing
 	say "$(cat "$case_dir/out")"
 	expect_status 0
 	expect_out 'all well'
@@ -295,5 +302,13 @@ if ((nightly)); then
 		at_each_place 6.1 "$adds" "${two[@]}"
 	tap_case "a session is taken up again, two queues" \
 		at_each_place 6.1 "$mends" "${two[@]}"
+	# Nobody waits for the connection then: what it had is read elsewhere.
+	backing=/dev/ram0
+	tap_case "a device with a backing one is added" \
+		at_each_place 6.1 "$adds"
+	tap_case "pages come and go, with a backing device" \
+		at_each_place 6.1 "$works"
+	tap_case "a session is taken up again, with a backing device" \
+		at_each_place 6.1 "$mends"
 fi
 tap_end
