@@ -32,8 +32,8 @@ exit 0
 GUEST
 
 # Nothing is asked of the device when its node goes (its address leads nowhere):
-# only the heartbeat can miss it. Then it is swapped off, as the udev rule has it; but not where the kernel
-# would map wrong bytes, before nobody needs them.
+# only the heartbeat can miss it. Then it is swapped off, as the udev rule has it;
+# but not where the kernel would map wrong bytes, before nobody needs them.
 read -r -d '' leaving <<'GUEST'
 few=/sys/fs/cgroup/few
 odrp=/sys/block/odrp0/odrp
@@ -100,8 +100,8 @@ dies_while_reading() {
 leaves_when_dead() {
 	local said='swapped off'
 	[[ $1 != 5.10 ]] || said='pages in odrp0 are lost'
-	vm_script --kernel "$1" --mem 256M --swap 64M \
-		--add "$vm_ctl" -- "$leaving"
+	vm_script --kernel "$1" --mem 256M --swap 64M --add "$vm_ctl" \
+		-- "$leaving"
 	expect_status 0
 	expect_out 'connection lost: no heartbeat acknowledged'
 	expect_out "$said"

@@ -75,6 +75,13 @@ is_off() {
 is_gone() {
 	[ ! -e /sys/block/odrp0 ]
 }
+hog_lives() {
+	[ "$(systemctl is-active hog.service)" = active ] || fail "hog.service is dead"
+}
+# is_kept GROUP: nothing of it is ever swapped.
+is_kept() {
+	is /sys/fs/cgroup/$1/memory.swap.max 0 || fail "$1 may be swapped"
+}
 unit_is() {
 	[ "$(systemctl is-active $unit)" = "$1" ]
 }
@@ -93,6 +100,8 @@ work() {
 	is_on || fail "not on when remote-fs.target is reached"
 	[ "$(since $unit)" -le "$(since remote-fs.target)" ] ||
 		fail "$unit came after remote-fs.target"
+	is_kept init.scope
+	is_kept system.slice/systemd-udevd.service
 	systemctl start hog.service || fail "hog.service"
 	within 60 has_pages || fail "nothing was swapped"
 	# Nobody's own, and in the way of who takes memory at shutdown.
@@ -106,9 +115,7 @@ systemctl stop $unit || fail "$unit does not stop"
 is_off && is_gone || fail "there after a stop"
 systemctl start $unit || fail "$unit does not start again"
 within 60 has_pages || fail "nothing was swapped the second time"
-[ "$(systemctl is-active hog.service)" = active ] || fail "hog.service is dead"
-echo all well
-systemctl reboot
+hog_lives
 GUEST
 
 read -r -d '' through_drain <<'GUEST'
@@ -117,9 +124,7 @@ echo now
 within 60 is_off || fail "not off"
 within 60 is_gone || fail "not gone"
 within 20 unit_is inactive || fail "$unit is $(systemctl is-active $unit)"
-[ "$(systemctl is-active hog.service)" = active ] || fail "hog.service is dead"
-echo all well
-systemctl reboot
+hog_lives
 GUEST
 
 # Its address leads nowhere, and later where it did. What has pages there gets a
@@ -133,8 +138,6 @@ within 60 unit_is activating || fail "$unit is $(systemctl is-active $unit)"
 busybox arp -d "$NODE" || fail "arp"
 within 90 unit_is active || fail "$unit is $(systemctl is-active $unit)"
 is_on || fail "not on again"
-echo all well
-systemctl reboot
 GUEST
 
 # The agent, in the sandbox of its unit.
@@ -159,8 +162,6 @@ systemctl stop $agent || fail "$agent does not stop"
 sed -i s/eth0/eth7/ $ETC/odrp/mnoded.conf
 systemctl start $agent && fail "$agent started without its device"
 systemctl stop $agent
-echo all well
-systemctl reboot
 GUEST
 
 # boots SCRIPT OPTION...
@@ -185,7 +186,9 @@ boots() {
 	vm_timeout=240 vm --init --no-swapon --add "$system" --mem 320M \
 		--swap 128M "${@:2}" -- \
 		sh -c "$boot" sh "$guest_functions$test_functions
-$1" "$etc/odrp/swap"
+$1
+echo all well
+systemctl reboot" "$etc/odrp/swap"
 	expect_status 0
 	expect_out 'all well'
 	grep -A 60 FAILED "$case_dir/out" >&2
