@@ -4,7 +4,7 @@
 
 #define MIN_LOG_SQ	12	/* BBs: the longest chain, 64 times */
 #define MIN_LOG_CQ	8
-#define MIN_WQE_SQ	256	/* bytes: four BBs */
+#define MIN_WQE_SQ	1024	/* bytes; the longest is a NOP of 960 */
 #define MIN_WQE_RQ	512
 #define MIN_LOG_MSG	13	/* a request with its page */
 
@@ -32,6 +32,11 @@ static bool has_atomic(const struct wrc_mlx5_caps *c)
 static bool has_masked_fa(const struct wrc_mlx5_caps *c)
 {
 	return !c->atomic || c->atomic_ops & WRC_MLX5_ATOMIC_MASKED_FA;
+}
+
+static bool has_masked_cs(const struct wrc_mlx5_caps *c)
+{
+	return !c->atomic || c->atomic_ops & WRC_MLX5_ATOMIC_MASKED_CS;
 }
 
 static bool has_size_8(const struct wrc_mlx5_caps *c)
@@ -86,6 +91,9 @@ static const struct {
 	{ has_masked_fa,
 	  "it has no masked fetch-and-add, which walks around the ring "
 	  "of free pages (atomic_operations bit 3)" },
+	{ has_masked_cs,
+	  "it has no masked compare-and-swap, which takes pages out of "
+	  "where they are (atomic_operations bit 2)" },
 	{ has_size_8,
 	  "its queue pairs have no atomic operations of 8 bytes "
 	  "(atomic_size_qp bit 3)" },
@@ -102,8 +110,8 @@ static const struct {
 	  "its completion queues have less than 256 entries "
 	  "(log_max_cq_sz)" },
 	{ fits_wqe,
-	  "its work requests are too short: 256 bytes are needed to "
-	  "send and 512 to receive (max_wqe_sz_sq, max_wqe_sz_rq)" },
+	  "its work requests are too short: 1024 bytes are needed "
+	  "to send and 512 to receive (max_wqe_sz_sq, max_wqe_sz_rq)" },
 	{ fits_msg,
 	  "its messages are shorter than 8 KB (log_max_msg)" },
 };

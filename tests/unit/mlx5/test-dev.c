@@ -94,11 +94,13 @@ static void what_it_lacks(void **state)
 	lacks_one(0, 0x220, 1, 0, "cq_oi");
 	lacks_one(0, 0x21e, 1, 0, "capability atomic");
 	lacks_one(3, 0x090, 16, 0x7, "masked fetch-and-add");
+	lacks_one(3, 0x090, 16, 0xb, "masked compare-and-swap");
 	lacks_one(3, 0x0b0, 16, 0x4, "8 bytes");
 	lacks_one(3, 0x040, 7, 0, "cannot be switched");
 	lacks_one(3, 0x040, 2, 0, "would have switched");
 	lacks_one(0, 0x088, 8, 11, "log_max_qp_sz");
 	lacks_one(0, 0x0c8, 8, 7, "log_max_cq_sz");
+	lacks_one(0, 0x290, 16, 1023, "max_wqe_sz_sq");
 	lacks_one(0, 0x2b0, 16, 256, "max_wqe_sz_rq");
 	lacks_one(0, 0x1c3, 5, 12, "log_max_msg");
 }
