@@ -70,9 +70,9 @@ destroy_wq:
 
 static void __exit odrp_exit(void)
 {
+	odrp_pm_exit();	/* it looks at devices */
 	odrp_ctl_exit();
 	odrp_fault_exit();
-	odrp_pm_exit();
 	odrp_blk_exit();
 	destroy_workqueue(odrp_wq);
 }
