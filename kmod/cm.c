@@ -146,7 +146,7 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* It waits until all that we made on it is gone. */
+		/* ctl.c hears of it, too, and waits until nothing is left. */
 		odrp_sess_die(conn->sess, "%s", rdma_event_msg(ev->event));
 		step_done(conn, -ENODEV);
 		break;

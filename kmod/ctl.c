@@ -279,6 +279,30 @@ int odrp_ctl_each(int (*fn)(struct odrp_dev *dev))
 	return err;
 }
 
+/*
+ * An RDMA device is gone when this returns, and nothing of ours may be left on
+ * it.  The CM tells only who has an id there, and a session that is lost has none
+ * between two attempts, but keeps memory registered.  A device that is just
+ * being added is waited for.
+ */
+static void ibdev_removed(struct ib_device *ibdev, void *data)
+{
+	struct odrp_dev *dev;
+	int id;
+
+	mutex_lock(&ctl_lock);
+	idr_for_each_entry(&devs, dev, id) {
+		if (READ_ONCE(dev->sess.ibdev) == ibdev)
+			odrp_sess_lose_device(&dev->sess);
+	}
+	mutex_unlock(&ctl_lock);
+}
+
+static struct ib_client ib_client = {
+	.name	= KBUILD_MODNAME,
+	.remove	= ibdev_removed,
+};
+
 static CLASS_ATTR_WO(hot_add);
 static CLASS_ATTR_WO(hot_remove);
 
@@ -286,9 +310,14 @@ int odrp_ctl_init(void)
 {
 	int err;
 
+	err = ib_register_client(&ib_client);
+	if (err)
+		return err;
 	ctl_class = odrp_compat_class_create("odrp-control");
-	if (IS_ERR(ctl_class))
-		return PTR_ERR(ctl_class);
+	if (IS_ERR(ctl_class)) {
+		err = PTR_ERR(ctl_class);
+		goto unregister_client;
+	}
 	err = class_create_file(ctl_class, &class_attr_hot_add);
 	if (err)
 		goto destroy_class;
@@ -301,6 +330,8 @@ remove_add:
 	class_remove_file(ctl_class, &class_attr_hot_add);
 destroy_class:
 	class_destroy(ctl_class);
+unregister_client:
+	ib_unregister_client(&ib_client);
 	return err;
 }
 
@@ -315,10 +346,14 @@ void odrp_ctl_exit(void)
 
 	class_remove_file(ctl_class, &class_attr_hot_remove);
 	class_remove_file(ctl_class, &class_attr_hot_add);
+	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
 		WARN_ON_ONCE(odrp_dev_shut(dev));
+		idr_remove(&devs, id);
 		odrp_dev_destroy(dev);
 	}
+	mutex_unlock(&ctl_lock);
 	idr_destroy(&devs);
 	class_destroy(ctl_class);
+	ib_unregister_client(&ib_client);
 }

@@ -158,6 +158,7 @@ static void let_go(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_quiesce);
 	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_sess_each_conn(s, odrp_conn_unplug);
+	odrp_sess_no_events(s);
 	odrp_sess_each_conn(s, odrp_cm_let_go);
 }
 

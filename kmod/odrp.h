@@ -317,6 +317,8 @@ struct odrp_sess {
 	struct odrp_mend	mend;
 	spinlock_t		lock;
 	struct delayed_work	watch_work;
+	int			event;	/* of the device, the last; for ... */
+	struct work_struct	event_work;
 };
 
 struct odrp_wait {
@@ -597,6 +599,9 @@ __printf(2, 3)
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...);
 __printf(2, 3)
 void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...);
+void odrp_sess_event(struct odrp_sess *s, int event);
+void odrp_sess_no_events(struct odrp_sess *s);
+void odrp_sess_lose_device(struct odrp_sess *s);
 void odrp_sess_each_conn(struct odrp_sess *s,
 			 void (*fn)(struct odrp_conn *conn));
 void odrp_sess_hang_up(struct odrp_sess *s);

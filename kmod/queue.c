@@ -38,25 +38,25 @@ static void cq_event(struct ib_cq *cq, void *context)
 	irq_poll_sched(&conn->iop);
 }
 
-static void async_event(struct odrp_conn *conn, struct ib_event *ev)
-{
-	odrp_sess_fail(conn->sess, "device event: %s", ib_event_msg(ev->event));
-}
-
+/* Like qp_event(): maybe hard interrupt, as mlx5's come from its event queue. */
 static void cq_error(struct ib_event *ev, void *context)
 {
-	async_event(context, ev);
+	struct odrp_conn *conn = context;
+
+	odrp_sess_event(conn->sess, ev->event);
 }
 
 static void qp_event(struct ib_event *ev, void *context)
 {
+	struct odrp_conn *conn = context;
+
 	switch (ev->event) {
 	case IB_EVENT_COMM_EST:
 	case IB_EVENT_SQ_DRAINED:
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		break;
 	default:
-		async_event(context, ev);
+		odrp_sess_event(conn->sess, ev->event);
 		break;
 	}
 }

@@ -57,6 +57,7 @@ static bool to_dead(struct odrp_sess *s)
 	/* While connecting, the connecting thread cleans up. */
 	if (from != ODRP_CONNECTING)
 		queue_work(odrp_wq, &s->mend.work);
+	wake_up_all(&s->mend.wake);
 	return true;
 }
 
@@ -111,6 +112,42 @@ void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...)
 	va_end(args);
 }
 
+static void event_work(struct work_struct *w)
+{
+	struct odrp_sess *s = container_of(w, struct odrp_sess, event_work);
+
+	odrp_sess_fail(s, "device event: %s",
+		       ib_event_msg(READ_ONCE(s->event)));
+}
+
+/*
+ * odrp_sess_event() - the device says that a queue has failed
+ *
+ * Any context, hard interrupt as well.
+ */
+void odrp_sess_event(struct odrp_sess *s, int event)
+{
+	WRITE_ONCE(s->event, event);
+	queue_work(odrp_wq, &s->event_work);
+}
+
+/* Nothing that can have an event is left: those of it are old. */
+void odrp_sess_no_events(struct odrp_sess *s)
+{
+	cancel_work_sync(&s->event_work);
+}
+
+/*
+ * odrp_sess_lose_device() - nothing of the session is on its RDMA device
+ *
+ * For one that is live, lost or dead, and stays so: under ctl.c's mutex.
+ */
+void odrp_sess_lose_device(struct odrp_sess *s)
+{
+	odrp_sess_die(s, "its RDMA device is being removed");
+	flush_work(&s->mend.work);
+}
+
 void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn))
 {
 	unsigned int i, c;
@@ -129,8 +166,7 @@ void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn)
  * odrp_sess_hang_up() - end all connections and everything on them
  *
  * One phase for all of them before the next begins: a completion on one may
- * resume a bio on another.  The CM ids go last; a device that is being removed
- * waits for them.  What is gone already is no matter.
+ * resume a bio on another.  What is gone already is no matter.
  */
 void odrp_sess_hang_up(struct odrp_sess *s)
 {
@@ -146,12 +182,13 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_beat_exit(s);
 	odrp_sync_exit(s);
 	odrp_sess_each_conn(s, odrp_conn_destroy);
+	odrp_sess_no_events(s);
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
 	odrp_sess_each_conn(s, odrp_cm_let_go);
 	odrp_cm_wait_gone();
-	s->ibdev = NULL;
+	WRITE_ONCE(s->ibdev, NULL);
 	memalloc_noio_restore(noio);
 }
 
@@ -277,6 +314,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 	spin_lock_init(&s->lock);
 	odrp_mend_prepare(s);
 	INIT_DELAYED_WORK(&s->watch_work, watch_work);
+	INIT_WORK(&s->event_work, event_work);
 	odrp_beat_prepare(s);
 	s->nr_queues = queues;
 	s->depth = depth;
