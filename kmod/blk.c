@@ -30,14 +30,16 @@ struct plugged {
 void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 {
 	struct odrp_queue *q = odrp_queue_here(dev);
+	struct odrp_mark load;
 
 	/*
 	 * As long as the bios are not done the device cannot go; after that
 	 * only this count keeps it (see odrp_blk_del()).
 	 */
 	atomic_inc(&q->users);
-	if (odrp_issue(q, bios) && may_poll)
-		odrp_poll_loads(q);
+	load = odrp_issue(q, bios);
+	if (load.req && may_poll)
+		odrp_poll_load(q, load);
 	smp_mb__before_atomic();
 	atomic_dec(&q->users);
 }

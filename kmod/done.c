@@ -164,7 +164,6 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 			fail_bio(dev, bio);
 		odrp_acct_end(bio, ODRP_BLOCK_SECTORS, req->acct);
 	}
-	atomic_inc(&conn->answered);
 	odrp_req_put(req);	/* from here on conn may be torn down */
 	if (two)
 		odrp_backing_answered(bio, res, todo);
@@ -381,16 +380,17 @@ int odrp_conn_poll(struct irq_poll *iop, int budget)
 }
 
 /*
- * odrp_poll_loads() - wait actively, and boundedly, for the loads just posted
+ * odrp_poll_load() - wait actively, and boundedly, for a load just posted
  *
- * Not tried when loads have been taking much longer than we would poll: then
+ * The last of ours: a connection's requests are answered in order, so those
+ * before it end first, and what others post behind it is not waited for.  Not
+ * tried when loads have been taking much longer than we would poll: then
  * the softirq is as good.
  */
-void odrp_poll_loads(struct odrp_queue *q)
+void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 {
 	struct odrp_conn *conn = q->conn[ODRP_WIRE_LOAD];
 	u64 ns = (u64)READ_ONCE(odrp_poll_us) * NSEC_PER_USEC;
-	u32 target;
 	u64 end;
 
 	if (!ns || READ_ONCE(q->load_ewma_ns) > 2 * ns)
@@ -399,12 +399,11 @@ void odrp_poll_loads(struct odrp_queue *q)
 	/* Pairs with odrp_conn_stop(): it waits for us, or we see it. */
 	atomic_inc(&conn->pollers);
 	smp_mb__after_atomic();
-	target = READ_ONCE(conn->next_r);
 	odrp_stat_inc(q->dev, polls);
 	end = ktime_get_ns() + ns;
 	while (READ_ONCE(conn->live)) {
 		odrp_conn_reap(conn, REAP_BATCH);
-		if ((s32)((u32)atomic_read(&conn->answered) - target) >= 0) {
+		if (odrp_req_gen(last.req) != last.gen) {
 			odrp_stat_inc(q->dev, polls_hit);
 			break;
 		}

@@ -75,10 +75,9 @@ void odrp_wait_room(struct odrp_dev *dev)
 void odrp_req_put(struct odrp_req *req)
 {
 	struct odrp_conn *conn = req->conn;
-	u32 gen = (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
 
 	req->bio = NULL;
-	atomic_set(&req->st, (gen + 1) << ODRP_REQ_GEN_SHIFT);
+	atomic_set(&req->st, (odrp_req_gen(req) + 1) << ODRP_REQ_GEN_SHIFT);
 
 	spin_lock_bh(&conn->lock);
 	req->next = conn->free;
@@ -97,9 +96,7 @@ static void reset(struct odrp_req *req)
 
 static u32 req_id(const struct odrp_req *req)
 {
-	u32 gen = (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
-
-	return gen << 16 | req->idx;
+	return odrp_req_gen(req) << 16 | req->idx;
 }
 
 /* The fixed head; the words come when the request gets its number. */
@@ -122,7 +119,7 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 	unsigned int i;
 
 	b->q = q;
-	b->loads = false;
+	b->load.req = NULL;
 	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
@@ -348,7 +345,6 @@ void odrp_conn_resume(struct odrp_conn *conn)
 	conn->unsent = NULL;
 	conn->next_r = 0;
 	conn->unsignaled = 0;
-	atomic_set(&conn->answered, 0);
 	conn->paused = false;
 	conn->live = true;
 	if (list)
@@ -361,6 +357,14 @@ void odrp_conn_resume(struct odrp_conn *conn)
 	odrp_conn_kick(conn);
 }
 
+/* Before it is posted: after that it may end, and be another's. */
+static struct odrp_mark last_of(struct odrp_req **tail)
+{
+	struct odrp_req *req = container_of(tail, struct odrp_req, next);
+
+	return (struct odrp_mark) { .req = req, .gen = odrp_req_gen(req) };
+}
+
 /* Post all requests of a batch, each chain's with one doorbell. */
 void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo)
 {
@@ -371,11 +375,11 @@ void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo)
 
 		if (!list)
 			continue;
+		if (i == ODRP_WIRE_LOAD)
+			b->load = last_of(b->ch[i].tail);
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
 		b->ch[i].nr = 0;
-		if (i == ODRP_WIRE_LOAD)
-			b->loads = true;
 		post(b->q->conn[i], list, todo);
 	}
 }

@@ -368,9 +368,9 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
  *
  * Any context but hard interrupt.  Does not sleep.
  *
- * Return: true when a load has been posted.
+ * Return: the last load that has been posted, if any.
  */
-bool odrp_issue(struct odrp_queue *q, struct bio_list *todo)
+struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo)
 {
 	struct odrp_dev *dev = q->dev;
 	struct odrp_batch b;
@@ -382,5 +382,5 @@ bool odrp_issue(struct odrp_queue *q, struct bio_list *todo)
 			issue_bio(dev, &b, bio, todo);
 		odrp_batch_post(&b, todo);
 	} while (!bio_list_empty(todo));
-	return b.loads;
+	return b.load;
 }

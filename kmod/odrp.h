@@ -137,7 +137,6 @@ struct odrp_reg {			/* one fast registration */
  * @waiting:	bios that wait for a request; guarded by @lock
  * @unsent:	requests that could not be posted, oldest first, chained by
  *		->next; guarded by @lock
- * @answered:	how many requests have ended; what pollers watch
  * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
  */
 struct odrp_conn {
@@ -180,7 +179,6 @@ struct odrp_conn {
 	unsigned int		nr_free;
 	struct bio_list		waiting;
 	struct odrp_req		*unsent;
-	atomic_t		answered;
 	atomic_t		pollers;
 	wait_queue_head_t	idle;	/* all requests free, no pollers */
 
@@ -412,6 +410,12 @@ struct odrp_dev {
 	struct odrp_stats __percpu *stats;
 };
 
+/* A request that was posted, and may have ended since; req NULL: none. */
+struct odrp_mark {
+	struct odrp_req		*req;
+	u32			gen;
+};
+
 /* The requests of one submission, to be posted chain by chain. */
 struct odrp_batch {
 	struct odrp_queue	*q;
@@ -420,8 +424,13 @@ struct odrp_batch {
 		struct odrp_req	**tail;
 		unsigned int	nr;
 	} ch[ODRP_WIRE_NR_CHAINS];
-	bool			loads;
+	struct odrp_mark	load;	/* the last that was posted */
 };
+
+static inline u32 odrp_req_gen(const struct odrp_req *req)
+{
+	return (u32)atomic_read(&req->st) >> ODRP_REQ_GEN_SHIFT;
+}
 
 static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 {
@@ -518,7 +527,7 @@ void odrp_backing_forget(struct odrp_dev *dev, u64 slot);
 void odrp_backing_say(struct odrp_dev *dev);
 
 /* issue.c: bios to requests */
-bool odrp_issue(struct odrp_queue *q, struct bio_list *todo);
+struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo);
 struct odrp_queue *odrp_queue_here(struct odrp_dev *dev);
 void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 		     bool to_bio);
@@ -545,7 +554,7 @@ void odrp_conn_kick(struct odrp_conn *conn);
 void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
 void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void odrp_req_finish(struct odrp_req *req, struct bio_list *todo);
-void odrp_poll_loads(struct odrp_queue *q);
+void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last);
 void odrp_conn_fail_posted(struct odrp_conn *conn);
 void odrp_req_settle(struct odrp_req *req);
 

@@ -480,7 +480,7 @@ void odrp_conn_quiesce(struct odrp_conn *conn)
 {
 	if (conn->established)
 		ib_drain_qp(conn->qp);
-	/* Pairs with odrp_poll_loads(). */
+	/* Pairs with odrp_poll_load(). */
 	smp_mb();
 	while (atomic_read(&conn->pollers))
 		usleep_range(50, 200);
