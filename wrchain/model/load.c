@@ -60,23 +60,32 @@ double wrc_model_saturation(const struct wrc_cost *cost,
 	unsigned int i, first = WRC_ST_LINK_IN;
 
 	wrc_model_demand(cost, p, 1, ns);
-	for (i = WRC_ST_LINK_IN; i < WRC_NR_STATIONS; i++)
+	for (i = WRC_ST_LINK_IN; i < WRC_ST_HOT; i++)
 		if (ns[i] > ns[first])
 			first = i;
 	*ret_first = (enum wrc_station)first;
 	return 1e3 / ns[first];
 }
 
+/* How many of a station there are: a queue's, a CNode's ring, the NIC's. */
+static unsigned int stations(unsigned int i, unsigned int cnodes,
+			     unsigned int queues)
+{
+	return i == WRC_ST_QUEUE ? cnodes * queues :
+	       i == WRC_ST_HOT ? cnodes : 1;
+}
+
 /* Time in all stations, when so many requests per ns pass. */
 static double residence(const double ns[WRC_NR_STATIONS], double rate,
-			unsigned int queues, unsigned int window, double *wait)
+			unsigned int cnodes, unsigned int queues,
+			unsigned int window, double *wait)
 {
-	double all = (double)queues * window, sum = 0;
+	double all = (double)cnodes * queues * window, sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < WRC_NR_STATIONS; i++) {
-		double others = i == WRC_ST_QUEUE ? window : all;
-		double share = i == WRC_ST_QUEUE ? rate / queues : rate;
+		unsigned int nr = stations(i, cnodes, queues);
+		double others = all / nr, share = rate / nr;
 
 		/* An arriving request sees what the others have there. */
 		wait[i] = ns[i] * (1 + share * wait[i] * (others - 1) / others);
@@ -86,15 +95,15 @@ static double residence(const double ns[WRC_NR_STATIONS], double rate,
 }
 
 void wrc_model_load(const struct wrc_cost *cost, const struct wrc_params *p,
-		    unsigned int queues, unsigned int window,
-		    struct wrc_load *ret_load)
+		    unsigned int cnodes, unsigned int queues,
+		    unsigned int window, struct wrc_load *ret_load)
 {
 	double ns[WRC_NR_STATIONS], wait[WRC_NR_STATIONS];
-	double all = (double)queues * window, rate = 0, think, r = 0;
+	double all = (double)cnodes * queues * window, rate = 0, think, r = 0;
 	double alone = 0;
 	unsigned int i, round;
 
-	wrc_model_demand(cost, p, queues, ns);
+	wrc_model_demand(cost, p, cnodes * queues, ns);
 	for (i = 0; i < WRC_NR_STATIONS; i++) {
 		wait[i] = ns[i];
 		alone += ns[i];
@@ -108,7 +117,7 @@ void wrc_model_load(const struct wrc_cost *cost, const struct wrc_params *p,
 	for (round = 0; round < ROUNDS; round++) {
 		double next;
 
-		r = residence(ns, rate, queues, window, wait);
+		r = residence(ns, rate, cnodes, queues, window, wait);
 		next = all / (think + r);
 		if (next - rate < SETTLED * next && rate - next < SETTLED * next)
 			break;
@@ -118,9 +127,7 @@ void wrc_model_load(const struct wrc_cost *cost, const struct wrc_params *p,
 	ret_load->latency_ns = think + r;
 	ret_load->first = WRC_ST_QUEUE;
 	for (i = 0; i < WRC_NR_STATIONS; i++) {
-		ret_load->use[i] = rate * ns[i];
-		if (i == WRC_ST_QUEUE)
-			ret_load->use[i] /= queues;
+		ret_load->use[i] = rate * ns[i] / stations(i, cnodes, queues);
 		if (ret_load->use[i] > ret_load->use[ret_load->first])
 			ret_load->first = (enum wrc_station)i;
 	}

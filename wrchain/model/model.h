@@ -126,14 +126,15 @@ enum wrc_station {
 	WRC_ST_PCIE_OUT,
 	WRC_ST_WQE,
 	WRC_ST_ATOMIC,
-	WRC_ST_HOT,		/* the word all queues count in */
+	WRC_ST_HOT,		/* the word all queues of a CNode count in */
 	WRC_NR_STATIONS,
 };
 
 const char *wrc_station_name(enum wrc_station station);
 
 /**
- * struct wrc_load - so many queues, with so many requests outstanding in each
+ * struct wrc_load - so many CNodes and queues of each, with so many requests
+ * outstanding in each queue
  * @mops:	requests per us
  * @latency_ns:	of each, with its waiting
  * @use:	share of time a station is busy
@@ -149,9 +150,12 @@ struct wrc_load {
 void wrc_model_demand(const struct wrc_cost *cost, const struct wrc_params *p,
 		      unsigned int queues, double ret_ns[WRC_NR_STATIONS]);
 void wrc_model_load(const struct wrc_cost *cost, const struct wrc_params *p,
-		    unsigned int queues, unsigned int window,
-		    struct wrc_load *ret_load);
-/* As many requests as could ever help, with QP contexts in the NIC. */
+		    unsigned int cnodes, unsigned int queues,
+		    unsigned int window, struct wrc_load *ret_load);
+/*
+ * The whole node: as many requests, and CNodes, as could ever help, with QP
+ * contexts in the NIC.
+ */
 double wrc_model_saturation(const struct wrc_cost *cost,
 			    const struct wrc_params *p,
 			    enum wrc_station *ret_first);
