@@ -97,7 +97,7 @@ int wrc_model_observe(const struct wrc_params *p,
 	int v, err = 0;
 
 	memcpy(o, paper, sizeof(paper));
-	for (v = WRC_V_NAIVE; !err && v < WRC_NR_VARIANTS; v++)
+	for (v = WRC_V_NAIVE; !err && v <= WRC_V_PAPER; v++)
 		err = latency(ODRP_WIRE_UNMAPPED_STORE, v, p, &rung[v], &cost);
 	if (!err)
 		err = latency(ODRP_WIRE_MAPPED_STORE, WRC_V_PAPER, p,

@@ -22,7 +22,7 @@ const char *wrc_variant_name(enum wrc_variant variant)
 
 unsigned int wrc_variant_excused(enum wrc_variant variant)
 {
-	if (variant == WRC_V_OURS || variant == WRC_V_EXCHANGE)
+	if (!wrc_variant_is_rung(variant))
 		return 0;
 	/* Fences for WAITs, no gate, an early answer. */
 	if (variant == WRC_V_PAPER)
@@ -222,8 +222,7 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 	};
 
 	/* The paper ran on a NIC whose index check was off. */
-	if (opts->strict_index || opts->variant <= WRC_V_EXCHANGE ||
-	    opts->variant >= WRC_NR_VARIANTS)
+	if (opts->strict_index || !wrc_variant_is_rung(opts->variant))
 		return -EINVAL;
 	switch (chain) {
 	case ODRP_WIRE_LOAD:

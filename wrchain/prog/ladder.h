@@ -33,6 +33,12 @@ struct ladder {
 	int head;		/* the SEND_EN that lets the body start */
 };
 
+/* One of these chains?  They are relaxed, and recycled by the client. */
+static inline bool wrc_variant_is_rung(enum wrc_variant variant)
+{
+	return variant >= WRC_V_NAIVE && variant <= WRC_V_PAPER;
+}
+
 /* -EINVAL: strict, or no such variant. */
 int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		    struct wrc_prog *ret_prog);

@@ -12,10 +12,10 @@ static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
 		       struct cost_prog *progs, unsigned int *nr)
 {
 	struct wrc_opts opts = {
-		.strict_index = cmd->strict && variant <= WRC_V_EXCHANGE,
+		.strict_index = cmd->strict && !wrc_variant_is_rung(variant),
 		.variant = variant,
-		.recycle = variant > WRC_V_EXCHANGE ? WRC_RECYCLE_CLIENT :
-						      cmd->recycle,
+		.recycle = wrc_variant_is_rung(variant) ? WRC_RECYCLE_CLIENT :
+							  cmd->recycle,
 	};
 	struct cost_prog *c = &progs[*nr];
 	int err;

@@ -220,13 +220,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!line->cmd.depth)
 			line->cmd.depth = line->command->depth ?
 						  line->command->depth : 4;
-		if (line->cmd.variant > WRC_V_EXCHANGE && line->said_strict)
+		if (wrc_variant_is_rung(line->cmd.variant) && line->said_strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
-		if (line->cmd.variant > WRC_V_EXCHANGE && line->cmd.recycle)
+		if (wrc_variant_is_rung(line->cmd.variant) && line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
 				   wrc_variant_name(line->cmd.variant));
-		if (line->cmd.variant > WRC_V_EXCHANGE)
+		if (wrc_variant_is_rung(line->cmd.variant))
 			line->cmd.strict = false;
 		if (line->command->takes_prog && !line->cmd.prog)
 			argp_error(state, "%s needs a program",
