@@ -33,10 +33,11 @@ struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
 
 /*
  * Which chains.  Armed are our load and invalidate, and the stores of page
- * exchange (prog/exchange.c) or, by a setting, ours.  All others are the rungs
- * of Figure 12 of the ODRP paper, each with one more of its optimisations: a
- * yardstick for the cost model, for the software NIC only.  The verifier refuses
- * them, see prog/ladder.h.
+ * exchange (prog/exchange.c) or, by a setting, ours.  From WRC_V_NAIVE to
+ * WRC_V_PAPER they are the rungs of Figure 12 of the ODRP paper, each with one
+ * more of its optimisations: a yardstick for the cost model, for the software NIC
+ * only.  The verifier refuses them, see prog/ladder.h.  Those behind them were
+ * built to be measured: accepted, and not armed.
  */
 enum wrc_variant {
 	WRC_V_OURS,
@@ -46,6 +47,7 @@ enum wrc_variant {
 	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
 	WRC_V_RECYCLE_HELPER,	/* ... and the recycle words */
 	WRC_V_PAPER,		/* ... and bytes are reversed by one READ */
+	WRC_V_LANE_RING,	/* a ring that needs no EndianSwap: prog/lane_ring.c */
 	WRC_NR_VARIANTS,
 };
 
@@ -135,9 +137,12 @@ struct wrc_geom {
  * @tt_iova, @tt_key, @tt_len:	the CNode's translation table; a request's
  *			tt_addr is an address under tt_key, so tt_iova is 0
  * @free_head, @free_tail:	addresses of the two counters of the free ring;
- *			each holds the address of a slot in host byte order
+ *			each holds the address of a slot in host byte order, or
+ *			with WRC_V_LANE_RING in big endian
  * @free_ring, @log_free_ring:	the ring's address, aligned to its size, and
- *			log2 of its size in bytes
+ *			log2 of its size in bytes.  WRC_V_LANE_RING: the address of
+ *			its first slot, and log2 of what the slots take alone; they
+ *			lie farther apart, wrc_ring_step()
  * @free_key:	key of ring and counters
  * @pool_key, @pool_len:	the pages, from WRC_POOL_IOVA on
  * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE wait on it

@@ -5,10 +5,11 @@
  *
  * A table address comes only from the request, and is used only under the
  * table's key.  A slot address comes only from a counter of the free ring, and
- * byte by byte reversed.  A page address comes only from the table or a slot;
- * it is *owned* when it was moved out of there, and only an owned one may be
- * written to the table or a slot (I1).  Page contents move only between the
- * pool, the instance's buffer and the client's own memory (I2, I3).
+ * byte by byte reversed, or as it is where the ring lies in lanes.  A page
+ * address comes only from the table or a slot; it is *owned* when it was moved
+ * out of there, and only an owned one may be written to the table or a slot (I1).
+ * Page contents move only between the pool, the instance's buffer and the
+ * client's own memory (I2, I3).
  */
 #include "check.h"
 
@@ -19,6 +20,7 @@ enum kind {
 	K_TT_ADDR,		/* from the request */
 	K_PEER_ADDR,		/* from the request */
 	K_SLOT,			/* host byte order */
+	K_LANE_SLOT,		/* as a WQE has it */
 	K_PAGE,			/* seen: somebody else has it too */
 	K_PAGE_OWNED,
 	K_DATA,			/* contents of a page */
@@ -29,6 +31,7 @@ static const char *const kind_names[] = {
 	[K_TT_ADDR] = "a table address",
 	[K_PEER_ADDR] = "an address of the client's",
 	[K_SLOT] = "a slot address in host order",
+	[K_LANE_SLOT] = "a slot address",
 	[K_PAGE] = "a page address",
 	[K_PAGE_OWNED] = "a page address that was moved",
 	[K_DATA] = "contents of a page",
@@ -174,7 +177,9 @@ static enum kind result_of(const struct flow *f, unsigned int insn)
 		return move ? K_PAGE_OWNED : K_PAGE;
 	case WRC_SP_HEAD:
 	case WRC_SP_TAIL:
-		return i->op == WRC_WQE_MASKED_FA ? K_SLOT : K_NOTHING;
+		if (i->op != WRC_WQE_MASKED_FA)
+			return K_NOTHING;
+		return f->c->ctx.prog->lanes ? K_LANE_SLOT : K_SLOT;
 	default:
 		return place_kind(f, i->remote, insn);
 	}
@@ -192,7 +197,7 @@ static bool leads_to(enum kind k, enum wrc_space space)
 	case WRC_SP_TT:
 		return k == K_TT_ADDR;
 	case WRC_SP_SLOT:
-		return k == K_SLOT;
+		return k == K_SLOT || k == K_LANE_SLOT;
 	case WRC_SP_POOL:
 	case WRC_SP_EMPTY:
 		return is_page(k);

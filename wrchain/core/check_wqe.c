@@ -160,8 +160,9 @@ static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
 static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 		   const struct wrc_wr *wr)
 {
-	__u64 boundary = 1ull << (c->ctx.bind->log_free_ring - 1), swap = 0;
+	__u64 add, boundary, swap = 0;
 
+	wrc_ring_step(c->ctx.prog, c->ctx.bind, &add, &boundary);
 	switch (wr->shape) {
 	case WRC_WQE_MASKED_CS:
 		if (c->ctx.prog->insn[insn].flags & WRC_I_EXCHANGE)
@@ -172,10 +173,11 @@ static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 					  "does not move: it must leave 0, always");
 		return 0;
 	case WRC_WQE_MASKED_FA:
-		if (wr->swap != 8 || wr->compare != boundary)
+		if (wr->swap != add || wr->compare != boundary)
 			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
-					  "does not step by 8 within a ring of 2^%u bytes",
-					  c->ctx.bind->log_free_ring);
+					  "does not step by a slot within a ring of 2^%u bytes",
+					  wrc_ring_log(c->ctx.prog,
+						       c->ctx.bind));
 		return 0;
 	case WRC_WQE_CS:
 	case WRC_WQE_FA:
@@ -200,25 +202,27 @@ int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 	return err;
 }
 
+#define LANES 0xf8ull	/* of an address */
+
 /* What the keys open must be where the programs rely on it to be. */
 int wrc_check_bind(struct wrc_check *c)
 {
 	const struct wrc_bind *b = c->ctx.bind;
-	__u64 ring = 1ull << b->log_free_ring;
+	__u8 log = wrc_ring_log(c->ctx.prog, b);
+	__u64 ring = 1ull << log, first = b->free_ring & ~(ring - 1);
+	__u64 lane = c->ctx.prog->lanes ? LANES : 0;
 
 	if (b->tt_iova)
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
 				      "the table starts at 0x%llx, and requests count from 0",
 				      (unsigned long long)b->tt_iova);
-	if (b->free_ring & (ring - 1))
+	if (b->free_ring & (ring - 1) & ~lane)
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
 				      "the free ring at 0x%llx is not aligned to its 2^%u bytes",
-				      (unsigned long long)b->free_ring,
-				      b->log_free_ring);
+				      (unsigned long long)b->free_ring, log);
 	if (b->free_head & 7 || b->free_tail & 7 ||
 	    b->free_head == b->free_tail ||
-	    b->free_head - b->free_ring < ring ||
-	    b->free_tail - b->free_ring < ring)
+	    b->free_head - first < ring || b->free_tail - first < ring)
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
 				      "counters 0x%llx and 0x%llx are not words outside the ring",
 				      (unsigned long long)b->free_head,

@@ -98,7 +98,8 @@ struct wrc_operand {
  *		SEND_EN: the last instruction to enable, or WRC_NEXT_HEAD
  * @remote:	of RDMA operations
  * @swap, @compare, @swap_mask, @compare_mask: of atomics; swap is also add.
- *		The boundary of a MASKED_FA comes from the counter it works on
+ *		What a MASKED_FA adds, and its boundary, come from the counter it
+ *		works on
  * @bb, @nr_bb:	linked: where it lies in its instance, in basic blocks
  * @cqe:	linked: number of its CQE within the instance, each queue for itself
  */

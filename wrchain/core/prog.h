@@ -143,6 +143,8 @@ struct wrc_turn {
  * @page:	the request carries a page, to the instance's buffer
  * @own:	page exchange: to a page that is the instance's own, and no page is
  *		touched that is not
+ * @lanes:	the free ring's counters are big endian, and its slots so far apart as
+ *		that takes; wrc_ring_step()
  * @post:	the instruction that posts the receive entry again; WRC_NONE: the
  *		request does
  * @page_sge:	which segment of the receive entry takes the page
@@ -161,7 +163,7 @@ struct wrc_prog {
 	const char *name;
 	__u8 chain;
 	bool strict;
-	bool page, own;
+	bool page, own, lanes;
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
 	__u8 cqes, client_cqes;

@@ -45,6 +45,13 @@ static void write_cells(const struct wrc_prog *prog,
 	}
 }
 
+/* At least two slots, and an address for each. */
+static bool ring_fits(const struct wrc_prog *prog, const struct wrc_bind *bind)
+{
+	return bind->log_free_ring >= 4 &&
+	       bind->log_free_ring <= (prog->lanes ? 51 : 63);
+}
+
 int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, void *arena)
 {
@@ -54,7 +61,7 @@ int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	if (wrc_has_register(prog) && !bind->pages)
 		return -EINVAL;
-	if (bind->log_free_ring < 4 || bind->log_free_ring > 63)
+	if (!ring_fits(prog, bind))
 		return -EINVAL;
 	memset(arena, 0, geom->arena_len);
 	for (i = 0; i < geom->depth; i++) {

@@ -19,8 +19,7 @@ WRC_ASSERT((WRC_POOL_IOVA >> (8 * (7 - BYTE_ADVANCE)) & 0xff) ==
 	   WRC_WQE_MASKED_FA);
 WRC_ASSERT((WRC_POOL_IOVA >> (8 * (7 - BYTE_WRITE)) & 0xff) == WRC_WQE_WRITE);
 
-/* READ of the page register: two bytes become opcodes, the rest is lost. */
-static int decide(struct wrc_build *b, struct wrc_ref page)
+int wrc_prog_decide(struct wrc_build *b, struct wrc_ref page)
 {
 	struct wrc_insn insn = {
 		.op = WRC_WQE_READ,
@@ -51,7 +50,7 @@ int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog)
 
 	take = wrc_take(&b, wrc_at(WRC_SP_TT), page);
 	wrc_wait(&b, take);
-	sel = decide(&b, page);
+	sel = wrc_prog_decide(&b, page);
 	wrc_wait(&b, sel);
 	en = wrc_send_en(&b, 0);
 	wrc_enable_upto(&b, body, en);

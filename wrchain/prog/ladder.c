@@ -11,6 +11,7 @@ static const char *const variant_names[WRC_NR_VARIANTS] = {
 	[WRC_V_CALC_TT_ADDR] = "calc-tt-addr",
 	[WRC_V_RECYCLE_HELPER] = "recycle-helper",
 	[WRC_V_PAPER] = "paper",
+	[WRC_V_LANE_RING] = "lane-ring",
 };
 
 const char *wrc_variant_name(enum wrc_variant variant)

@@ -37,6 +37,11 @@ int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len, __u8 flags);
  * recycle=node the upper half of tt_addr is what ends a store of page exchange.
  */
 void wrc_prog_args(struct wrc_build *b, int tt_access, int answer);
+/*
+ * Invalidate: a READ of the page register, of which segments 1 and 2 are to go
+ * over the opcodes of the advance and the WRITE; the rest is lost.
+ */
+int wrc_prog_decide(struct wrc_build *b, struct wrc_ref page);
 
 int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog);
 int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
@@ -46,5 +51,9 @@ int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog);
 /* Page exchange: prog/exchange.c. */
 int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		      struct wrc_prog *prog);
+
+/* A ring that needs no EndianSwap: prog/lane_ring.c. */
+int wrc_prog_lane_ring(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		       struct wrc_prog *prog);
 
 #endif /* WRC_PROG_PARTS_H */

@@ -54,6 +54,9 @@ static const struct wrc_bind example = {
 	.table_key = 0xf00, .table_iova = 4 * WRC_TABLE_ALIGN,
 };
 
+/* In lanes its slots take 16 MB. */
+#define LANE_RING 0x31000000
+
 /* Page exchange: an instance's first page. */
 static __u64 example_pages[1024];
 
@@ -74,6 +77,8 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 		return wrc_fail("%s with %u instances: %s", cmd->prog,
 				cmd->depth, strerror(-err));
 	im->bind = example;
+	if (im->prog.lanes)
+		im->bind.free_ring = LANE_RING;
 	if (wrc_has_register(&im->prog)) {
 		for (__u32 i = 0; i < im->geom.depth; i++)
 			example_pages[i] = WRC_POOL_IOVA +

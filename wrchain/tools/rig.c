@@ -44,22 +44,29 @@ static uint8_t log2_of(uint32_t n)
 /* ---- the node --------------------------------------------------------------- */
 
 /* ring | head, tail, shadow of the naive store | that one's ring of zeros */
-static size_t counters_off(const struct wrc_rig_config *cfg)
+static size_t counters_off(const struct wrc_rig *rig)
 {
-	size_t ring = cfg->nr_pages * sizeof(uint64_t);
+	size_t ring = (size_t)1 << wrc_ring_log(&rig->prog, &rig->bind);
 
 	return ring < COUNTERS_MIN ? COUNTERS_MIN : ring;
 }
 
-static size_t free_len(const struct wrc_rig_config *cfg)
+/* In lanes there is no naive store. */
+static size_t zeros_off(const struct wrc_rig *rig)
 {
-	return 2 * counters_off(cfg) + cfg->nr_pages * sizeof(uint64_t);
+	size_t counters = counters_off(rig);
+
+	return counters + (rig->prog.lanes ? COUNTERS_MIN : counters);
+}
+
+static size_t free_len(const struct wrc_rig *rig)
+{
+	return zeros_off(rig) + rig->cfg.nr_pages * sizeof(uint64_t);
 }
 
 static int node_memory(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
-	size_t counters = counters_off(cfg);
 
 	rig->arena = block(rig, rig->geom.arena_len);
 	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
@@ -68,17 +75,18 @@ static int node_memory(struct wrc_rig *rig)
 		rig->table = block(rig, rig->geom.table_len ?
 					rig->geom.table_len : PAGE);
 	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
-	rig->ring = block(rig, free_len(cfg));
+	rig->ring = block(rig, free_len(rig));
 	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
 	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring ||
 	    !rig->pool)
 		return -ENOMEM;
-	rig->counters = rig->ring + counters / sizeof(uint64_t);
-	rig->counters[0] = rig->counters[8] = FREE_IOVA;
+	rig->counters = rig->ring + counters_off(rig) / sizeof(uint64_t);
+	rig->counters[0] = rig->counters[8] =
+		rig->prog.lanes ? htobe64(FREE_IOVA) : FREE_IOVA;
 	rig->counters[WRC_NAIVE_SHADOW / sizeof(uint64_t)] =
-		FREE_IOVA + 2 * counters;
+		FREE_IOVA + zeros_off(rig);
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
-		rig->ring[i] = htobe64(WRC_POOL_IOVA + (uint64_t)i * PAGE);
+		wrc_rig_push(rig, WRC_POOL_IOVA + (uint64_t)i * PAGE);
 	if (rig->prog.node && !cfg->table)
 		wrc_table_fill(&rig->prog, &rig->geom, TABLE_IOVA, rig->table);
 	return 0;
@@ -97,7 +105,6 @@ static void give_pages(struct wrc_rig *rig)
 static int node_keys(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
-	size_t ring = cfg->nr_pages * sizeof(uint64_t);
 	struct wrc_bind *b = &rig->bind;
 	uint32_t pdn;
 	int err;
@@ -106,8 +113,7 @@ static int node_keys(struct wrc_rig *rig)
 	b->buf_iova = (uintptr_t)rig->buf;
 	b->tt_len = cfg->nr_slots * sizeof(uint64_t);
 	b->free_ring = FREE_IOVA;
-	b->log_free_ring = log2_of(ring);
-	b->free_head = FREE_IOVA + counters_off(cfg);
+	b->free_head = FREE_IOVA + counters_off(rig);
 	b->free_tail = b->free_head + 64;
 	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
 
@@ -125,7 +131,7 @@ static int node_keys(struct wrc_rig *rig)
 		err = snic_mkey_reg(rig->nic, pdn, rig->tt, b->tt_len, 0,
 				    ACCESS, &b->tt_key);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, pdn, rig->ring, free_len(cfg),
+		err = snic_mkey_reg(rig->nic, pdn, rig->ring, free_len(rig),
 				    FREE_IOVA, ACCESS, &b->free_key);
 	if (!err)
 		err = snic_mkey_reg(rig->nic, pdn, rig->pool, b->pool_len,
@@ -346,6 +352,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	while (rig->nr_front < rig->nr_words &&
 	       rig->prog.word[rig->nr_front].off <= rig->prog.req_len)
 		rig->nr_front++;
+	rig->bind.log_free_ring = log2_of(cfg->nr_pages * sizeof(uint64_t));
 	if (!err)
 		err = node_memory(rig);
 	if (!err)
@@ -542,26 +549,32 @@ uint8_t *wrc_rig_page(struct wrc_rig *rig, uint32_t request)
 
 /* ---- the node's memory by hand ---------------------------------------------------- */
 
-static uint64_t advance(struct wrc_rig *rig, unsigned int counter)
+/* The slot that a counter names, and the counter to the next one. */
+static uint64_t *advance(const struct wrc_rig *rig, uint64_t *counter)
 {
-	uint64_t at = rig->counters[counter] - FREE_IOVA;
+	uint64_t was = *counter, moves;
+	__u64 add, boundary;
 
-	rig->counters[counter] = FREE_IOVA + (at + sizeof(uint64_t)) %
-				 (rig->cfg.nr_pages * sizeof(uint64_t));
-	return at / sizeof(uint64_t);
+	wrc_ring_step(&rig->prog, &rig->bind, &add, &boundary);
+	moves = 2 * boundary - add;
+	*counter = (was & ~moves) | ((was + add) & moves);
+	if (rig->prog.lanes)
+		was = be64toh(was);
+	return rig->ring + (was - FREE_IOVA) / sizeof(uint64_t);
 }
 
 uint64_t wrc_rig_pop(struct wrc_rig *rig)
 {
-	uint64_t at = advance(rig, 0), page = be64toh(rig->ring[at]);
+	uint64_t *slot = advance(rig, &rig->counters[0]);
+	uint64_t page = be64toh(*slot);
 
-	rig->ring[at] = 0;
+	*slot = 0;
 	return page;
 }
 
 void wrc_rig_push(struct wrc_rig *rig, uint64_t page)
 {
-	rig->ring[advance(rig, 8)] = htobe64(page);
+	*advance(rig, &rig->counters[8]) = htobe64(page);
 }
 
 uint64_t wrc_rig_entry(const struct wrc_rig *rig, uint64_t slot)
@@ -592,9 +605,10 @@ struct wrc_held wrc_rig_held(const struct wrc_rig *rig, uint32_t instance)
 
 uint32_t wrc_rig_free_pages(const struct wrc_rig *rig)
 {
+	uint64_t at = rig->counters[0];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
-		n += rig->ring[i] != 0;
+		n += *advance(rig, &at) != 0;
 	return n;
 }

@@ -43,7 +43,7 @@ struct wrc_rig {
 	uint64_t now;
 	uint8_t *arena, *buf, *table;
 	uint64_t *tt;			/* big endian */
-	uint64_t *ring;			/* big endian; nr_pages entries */
+	uint64_t *ring;			/* big endian; nr_pages entries, or in lanes */
 	uint64_t *counters;		/* [0] head, [8] tail */
 	uint8_t *pool;
 	uint32_t client_qpn, loop_qpn;	/* the node's */

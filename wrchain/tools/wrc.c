@@ -52,7 +52,8 @@ static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
 	  "another program than ours: exchange, whose stores are armed, or a rung of the "
 	  "paper's ladder: naive, "
-	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed)", 0 },
+	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed); or "
+	  "lane-ring, a free ring without EndianSwap", 0 },
 	{ "recycle", OPT_RECYCLE, "WHO", 0,
 	  "who knows the counts of the next lap: node, from a table of its own; or "
 	  "client (default), in its requests: INSECURE, a client that lies reaches "
@@ -111,7 +112,7 @@ static enum wrc_variant variant(struct argp_state *state, const char *arg)
 		if (!strcmp(arg, wrc_variant_name(v)))
 			return v;
 	argp_error(state, "no variant '%s': ours, exchange, naive, store-decision, "
-		   "calc-tt-addr, recycle-helper or paper", arg);
+		   "calc-tt-addr, recycle-helper, paper or lane-ring", arg);
 	return WRC_V_OURS;
 }
 

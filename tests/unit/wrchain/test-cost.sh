@@ -56,6 +56,25 @@ expect 0 "$wrc" list --variant exchange
 expect 0 "$wrc" dis --prog load --variant exchange
 expect 2 "$wrc" image load --variant exchange
 
+# A ring in lanes: the same, and also recycled by the node.
+for mode in strict relaxed; do
+	for p in unmapped_store invalidate; do
+		expect 0 "$wrc" show $p --variant lane-ring --$mode
+		says out 'add a slot in the lane'
+		expect 0 "$wrc" run $p --variant lane-ring --$mode --count 40
+		says out '40 requests, all well'
+		for who in client node; do
+			expect 0 "$wrc" check --prog $p --variant lane-ring --$mode \
+				--recycle $who
+			says out ': ok'
+		done
+	done
+done
+expect 0 "$wrc" list --variant lane-ring
+expect 2 "$wrc" image load --variant lane-ring
+expect 0 "$wrc" cost invalidate --variant lane-ring --recycle node
+lines 1
+
 # A ConnectX takes receive entries of at most 512 bytes: those of recycle=node fit.
 for p in mapped_store unmapped_store; do
 	expect 0 "$wrc" cost $p --variant exchange --recycle node --json
@@ -72,12 +91,12 @@ says err "no variant 'fastest'"
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 28
+lines 32
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 14
+lines 16
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '

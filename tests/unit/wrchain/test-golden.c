@@ -2,7 +2,8 @@
 /*
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
  * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
- * page exchange have exchange- before their name, those of recycle=node node-.
+ * page exchange have exchange- before their name, those of a ring in lanes
+ * lane-, those of recycle=node node-.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
@@ -140,7 +141,8 @@ static void both(enum odrp_wire_chain chain, bool strict,
 	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
 	snprintf(name, sizeof(name), "%s%s%s", recycle ? "node-" : "",
-		 variant == WRC_V_EXCHANGE ? "exchange-" : "", b.prog.name);
+		 variant == WRC_V_EXCHANGE  ? "exchange-" :
+		 variant == WRC_V_LANE_RING ? "lane-" : "", b.prog.name);
 	listing(&b, buf);
 	compare(name, strict, "dis", buf);
 	hex(&b, buf);
@@ -163,6 +165,10 @@ static void golden(void **state)
 			/* Invalidate is the same. */
 			if (chain != ODRP_WIRE_INVALIDATE)
 				both(chain, strict, WRC_V_EXCHANGE, client,
+				     buf);
+			/* Those that touch the ring. */
+			if (chain >= ODRP_WIRE_UNMAPPED_STORE)
+				both(chain, strict, WRC_V_LANE_RING, client,
 				     buf);
 			/* What the agent arms. */
 			both(chain, strict, store ? WRC_V_EXCHANGE : WRC_V_OURS,

@@ -23,7 +23,9 @@ struct step {
 
 /* Page exchange, behind the present programs. */
 #define EXCHANGE ODRP_WIRE_NR_CHAINS
-#define NR_PROGS (EXCHANGE + ODRP_WIRE_INVALIDATE)
+/* Then those of a ring in lanes that are not ours. */
+#define LANES (EXCHANGE + ODRP_WIRE_INVALIDATE)
+#define NR_PROGS (LANES + 2)
 
 static const struct step steps[NR_PROGS][MAX_STEPS] = {
 	[ODRP_WIRE_LOAD] = {
@@ -73,7 +75,35 @@ static const struct step steps[NR_PROGS][MAX_STEPS] = {
 		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
 		{ 'W', 1 }, { '.', 1 }, { '.', 5 },
 	},
+	[LANES] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 6 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 10 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { 'E', 1, 18 },
+		{ '.', 1 }, { '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
+		{ '.', 2 },
+	},
+	[LANES + 1] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 10 },
+		{ '.', 2, 0, true }, { 'W', 1 }, { '.', 2, 0, true },
+		{ 'W', 1 }, { 'E', 1, 13 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 18 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
+	},
 };
+
+static enum wrc_variant variant_of(int which)
+{
+	if (which >= LANES)
+		return WRC_V_LANE_RING;
+	return which < EXCHANGE ? WRC_V_OURS : WRC_V_EXCHANGE;
+}
+
+static enum odrp_wire_chain chain_of(int which)
+{
+	if (which >= LANES)
+		return ODRP_WIRE_UNMAPPED_STORE + which - LANES;
+	return which % EXCHANGE;
+}
 
 /* The NIC's counters at the start of an instance. */
 struct model {
@@ -201,13 +231,12 @@ static void open_client(int which, bool strict, uint32_t depth,
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	struct wrc_opts opts = {
 		.strict_index = strict,
-		.variant = which < EXCHANGE ? WRC_V_OURS : WRC_V_EXCHANGE,
+		.variant = variant_of(which),
 	};
-	enum odrp_wire_chain chain = which % EXCHANGE;
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+	assert_int_equal(wrc_prog_build(chain_of(which), &opts, &prog), 0);
 	assert_int_equal(wrc_geom_init(&prog, depth, &geom), 0);
 	memset(c, 0, sizeof(*c));
 	c->n = wrc_words(&prog, &geom, words);
@@ -226,8 +255,8 @@ static void open_client(int which, bool strict, uint32_t depth,
 	}
 	*m = (struct model){ .steps = steps[which], .depth = depth,
 			     .strict = strict,
-			     .store = which >= EXCHANGE && prog.page,
-			     .pages_first = which >= EXCHANGE && !prog.page };
+			     .store = prog.own && prog.page,
+			     .pages_first = prog.own && !prog.page };
 	m->posted = depth - !m->store;
 	for (int i = 0; i < MAX_STEPS && steps[which][i].what; i++)
 		m->size += steps[which][i].bbs;
