@@ -271,6 +271,29 @@ static int check_write(struct flow *f, unsigned int insn)
 			  wrc_class_name(wrc_space_class(to)));
 }
 
+/*
+ * What is READ goes to fields and registers, which the other rules follow.
+ * Nothing else may get it: not even a page the client's memory, for no rule knows
+ * when all of it has come, or whether.
+ */
+static int check_scatter(struct flow *f, unsigned int insn)
+{
+	const struct wrc_insn *i = &f->c->ctx.prog->insn[insn];
+	enum wrc_class class;
+	unsigned int j;
+
+	if (!(wrc_opdef(i->op)->flags & WRC_OP_SCATTER))
+		return 0;
+	for (j = 0; j < i->nr_sge; j++) {
+		class = wrc_space_class((enum wrc_space)i->sge[j].at.space);
+		if (class != WRC_CL_ARENA)
+			return wrc_refuse(f->c, RULE, 0, insn,
+					  "reads into class %s",
+					  wrc_class_name(class));
+	}
+	return 0;
+}
+
 /* Each queue has its memory: the loop never the client's, and vice versa. */
 static int check_queue(struct flow *f, unsigned int insn)
 {
@@ -343,6 +366,8 @@ static int check_insn(struct flow *f, unsigned int insn)
 		err = check_address(f, insn, i->sge[j].at, WRC_F_ADDR, j);
 	if (!err)
 		err = check_write(f, insn);
+	if (!err)
+		err = check_scatter(f, insn);
 	return err;
 }
 

@@ -26,6 +26,7 @@ enum bug {
 	ARMS_OWN_HEAD,
 	HALVES_EXCHANGED,
 	ANSWERS_REGISTER,
+	READS_INTO_BUFFER,
 	KEEPS_ID,		/* no bug by itself: see broken_arguments() */
 };
 
@@ -45,6 +46,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_wait(b, look);
 	rest = wrc_send_en(b, WRC_NEXT_HEAD);
 	wrc_enable_upto(b, body, rest);
+	if (bug == READS_INTO_BUFFER)
+		wrc_read(b, wrc_reg(WRC_REG_PAGE, 0), wrc_at(WRC_SP_BUF), 8);
 	put = wrc_write(b, wrc_at(WRC_SP_POOL), wrc_at(WRC_SP_BUF), 4096,
 			WRC_I_SIGNALED);
 	if (bug == ENABLED_WITH_LOOK)
@@ -134,6 +137,7 @@ static const struct broken_prog stores[] = {
 	{ PATCHES_KEY, WRC_RULE_PATCH, "may not write" },
 	{ HALVES_EXCHANGED, WRC_RULE_FLOW, "goes to class peer by nothing" },
 	{ ANSWERS_REGISTER, WRC_RULE_FLOW, "to class peer" },
+	{ READS_INTO_BUFFER, WRC_RULE_FLOW, "l6@0 reads into class buf" },
 };
 
 static void broken_stores(void **state)
