@@ -19,6 +19,17 @@ const char *wrc_variant_name(enum wrc_variant variant)
 	return variant < WRC_NR_VARIANTS ? variant_names[variant] : NULL;
 }
 
+/* The paper ran on a NIC whose index check was off. */
+bool wrc_variant_may_be_strict(enum wrc_variant variant)
+{
+	return !wrc_variant_is_rung(variant);
+}
+
+bool wrc_variant_may_recycle(enum wrc_variant variant)
+{
+	return !wrc_variant_is_rung(variant);
+}
+
 #define RULE(r) (1u << WRC_RULE_ ## r)
 
 unsigned int wrc_variant_excused(enum wrc_variant variant)

@@ -55,7 +55,8 @@ int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog)
 {
 	if (opts && (opts->recycle >= WRC_NR_RECYCLES ||
-		     (opts->recycle && wrc_variant_is_rung(opts->variant))))
+		     (opts->recycle &&
+		      !wrc_variant_may_recycle(opts->variant))))
 		return -EINVAL;
 	if (opts && opts->variant == WRC_V_EXCHANGE)
 		return wrc_prog_exchange(chain, opts, ret_prog);

@@ -12,10 +12,11 @@ static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
 		       struct cost_prog *progs, unsigned int *nr)
 {
 	struct wrc_opts opts = {
-		.strict_index = cmd->strict && !wrc_variant_is_rung(variant),
+		.strict_index = cmd->strict &&
+				wrc_variant_may_be_strict(variant),
 		.variant = variant,
-		.recycle = wrc_variant_is_rung(variant) ? WRC_RECYCLE_CLIENT :
-							  cmd->recycle,
+		.recycle = wrc_variant_may_recycle(variant) ?
+				   cmd->recycle : WRC_RECYCLE_CLIENT,
 	};
 	struct cost_prog *c = &progs[*nr];
 	int err;

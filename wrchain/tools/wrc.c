@@ -221,14 +221,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!line->cmd.depth)
 			line->cmd.depth = line->command->depth ?
 						  line->command->depth : 4;
-		if (wrc_variant_is_rung(line->cmd.variant) && line->said_strict)
-			argp_error(state, "variant %s is relaxed only",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant) && line->cmd.recycle)
+		if (!wrc_variant_may_recycle(line->cmd.variant) &&
+		    line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
 				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant))
+		if (!wrc_variant_may_be_strict(line->cmd.variant)) {
 			line->cmd.strict = false;
+			if (line->said_strict)
+				argp_error(state, "variant %s is relaxed only",
+					   wrc_variant_name(line->cmd.variant));
+		}
 		if (line->command->takes_prog && !line->cmd.prog)
 			argp_error(state, "%s needs a program",
 				   line->command->name);
