@@ -450,6 +450,20 @@ static int scatter(struct wrc_prog *prog)
 	return err;
 }
 
+/* The client queue WAITs for its own, and lets all of the loop queue run. */
+static int client_target_check(const struct wrc_prog *prog, unsigned int i)
+{
+	const struct wrc_insn *insn = &prog->insn[i], *target;
+
+	if (insn->op == WRC_WQE_SEND_EN)
+		return insn->target == WRC_NEXT_HEAD ? 0 : -EINVAL;
+	if (insn->target >= i)
+		return -EINVAL;
+	target = &prog->insn[insn->target];
+	return target->queue == WRC_CLIENT && target->flags & WRC_I_SIGNALED ?
+		       0 : -EINVAL;
+}
+
 /* A WAIT names a signaled instruction before it; a SEND_EN one behind it. */
 static int target_check(const struct wrc_prog *prog, unsigned int i)
 {
@@ -458,7 +472,7 @@ static int target_check(const struct wrc_prog *prog, unsigned int i)
 	if (insn->op != WRC_WQE_WAIT && insn->op != WRC_WQE_SEND_EN)
 		return 0;
 	if (insn->queue != WRC_LOOP)
-		return -EINVAL;
+		return client_target_check(prog, i);
 	if (insn->target == (insn->op == WRC_WQE_WAIT ? WRC_RECV :
 							WRC_NEXT_HEAD))
 		return 0;

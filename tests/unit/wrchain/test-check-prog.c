@@ -27,6 +27,7 @@ enum bug {
 	HALVES_EXCHANGED,
 	ANSWERS_REGISTER,
 	READS_INTO_BUFFER,
+	CLIENT_CONTROLS,
 	KEEPS_ID,		/* no bug by itself: see broken_arguments() */
 };
 
@@ -71,6 +72,8 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 		wrc_enable_upto(b, body, WRC_NEXT_HEAD);
 
 	wrc_client_queue(b);
+	if (bug == CLIENT_CONTROLS)
+		wrc_send_en(b, WRC_NEXT_HEAD);
 	answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER),
 			       wrc_reg(WRC_REG_PAGE, 0),
 			       bug == ANSWERS_REGISTER ? 8 : 0);
@@ -138,6 +141,7 @@ static const struct broken_prog stores[] = {
 	{ HALVES_EXCHANGED, WRC_RULE_FLOW, "goes to class peer by nothing" },
 	{ ANSWERS_REGISTER, WRC_RULE_FLOW, "to class peer" },
 	{ READS_INTO_BUFFER, WRC_RULE_FLOW, "l6@0 reads into class buf" },
+	{ CLIENT_CONTROLS, WRC_RULE_BALANCE, "c0@0 controls queues" },
 };
 
 static void broken_stores(void **state)

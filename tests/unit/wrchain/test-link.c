@@ -252,9 +252,64 @@ static void enable_behind(struct wrc_build *b, int read, int answer)
 	b->prog->insn[1].target = 0;
 }
 
+/* The client queue's own: behind the answer, which may be signaled. */
+static void client_control(struct wrc_build *b, int answer, bool wait,
+			   int target)
+{
+	if (!b->err)
+		b->prog->insn[answer].flags |= WRC_I_SIGNALED;
+	if (wait)
+		wrc_wait(b, target);
+	else
+		wrc_send_en(b, target);
+}
+
+static void client_waits(struct wrc_build *b, int read, int answer)
+{
+	well(b, read, answer);
+	client_control(b, answer, true, answer);
+	client_control(b, answer, false, WRC_NEXT_HEAD);
+}
+
+static void client_waits_for_loop(struct wrc_build *b, int read, int answer)
+{
+	well(b, read, answer);
+	client_control(b, answer, true, read);
+}
+
+static void client_waits_for_request(struct wrc_build *b, int read, int answer)
+{
+	well(b, read, answer);
+	client_control(b, answer, true, WRC_RECV);
+}
+
+static void client_waits_for_itself(struct wrc_build *b, int read, int answer)
+{
+	well(b, read, answer);
+	client_control(b, answer, true, answer + 1);
+}
+
+static void client_waits_unsignaled(struct wrc_build *b, int read, int answer)
+{
+	client_waits(b, read, answer);
+	b->prog->insn[answer].flags = 0;
+}
+
+static void client_enables_some(struct wrc_build *b, int read, int answer)
+{
+	well(b, read, answer);
+	client_control(b, answer, false, read);
+}
+
 static void errors(void **state)
 {
 	assert_int_equal(link_with(well), 0);
+	assert_int_equal(link_with(client_waits), 0);
+	assert_int_equal(link_with(client_waits_for_loop), -EINVAL);
+	assert_int_equal(link_with(client_waits_for_request), -EINVAL);
+	assert_int_equal(link_with(client_waits_for_itself), -EINVAL);
+	assert_int_equal(link_with(client_waits_unsignaled), -EINVAL);
+	assert_int_equal(link_with(client_enables_some), -EINVAL);
 	assert_int_equal(link_with(beyond_field), -ERANGE);
 	assert_int_equal(link_with(no_such_field), -ERANGE);
 	assert_int_equal(link_with(no_such_insn), -ERANGE);
