@@ -82,13 +82,7 @@ static unsigned int data_len(const struct wrc_insn *i)
 	return len;
 }
 
-/* Reads the client's memory. */
-static bool pulls(const struct wrc_insn *i)
-{
-	return i->op == WRC_WQE_READ && i->remote.space == WRC_SP_PEER;
-}
-
-/* Both ends of a WR are this NIC's, except those of the answer. */
+/* Both ends of a WR are this NIC's, except those of the client queue. */
 static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 		       const struct wrc_insn *i)
 {
@@ -104,13 +98,12 @@ static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 		if (flags & WRC_OP_SCATTER)
 			pcie_write(c, p, i->sge[j].len);
 	}
-	if (i->queue == WRC_CLIENT)
-		return;
-	if (pulls(i)) {
+	if (wrc_is_pull(i)) {
 		c->link_out += wire_bytes(p, 0, RETH_BYTES);
 		c->link_in += wire_bytes(p, data_len(i), AETH_BYTES);
-		return;
 	}
+	if (i->queue == WRC_CLIENT || wrc_is_pull(i))
+		return;
 	if (flags & WRC_OP_RREAD)
 		pcie_read(c, p, data_len(i));
 	if (flags & WRC_OP_RWRITE)
@@ -146,6 +139,7 @@ static bool is_atomic(const struct wrc_insn *i)
 	return (wrc_opdef(i->op)->flags & WRC_OP_ATOMIC) == WRC_OP_ATOMIC;
 }
 
+/* Lets the client queue run. */
 static bool lets_go(const struct wrc_prog *prog, unsigned int insn)
 {
 	const struct wrc_insn *i = &prog->insn[insn];
@@ -154,15 +148,28 @@ static bool lets_go(const struct wrc_prog *prog, unsigned int insn)
 	       prog->insn[i->target].queue == WRC_CLIENT;
 }
 
-/* The SEND_EN that lets the answer go, or a page that comes before it. */
+/*
+ * The SEND_EN that lets the answer go, or a page that comes before it; not one
+ * that has a page fetched.
+ */
 static unsigned int go_of(const struct wrc_prog *prog)
 {
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_insn; i++)
-		if (lets_go(prog, i))
+		if (lets_go(prog, i) &&
+		    !wrc_is_pull(&prog->insn[prog->insn[i].target]) &&
+		    !is_control(&prog->insn[prog->insn[i].target]))
 			return i;
 	return prog->nr_insn - 1;
+}
+
+/* Does the answer wait for it? */
+static bool is_on_path(const struct wrc_prog *prog, unsigned int insn,
+		       unsigned int go)
+{
+	return insn <= go || (prog->insn[insn].queue == WRC_CLIENT &&
+			      insn <= prog->insn[go].target);
 }
 
 static void count(struct wrc_cost *c, const struct wrc_insn *i, bool on_path)
@@ -185,7 +192,7 @@ static void count(struct wrc_cost *c, const struct wrc_insn *i, bool on_path)
 		c->wrs++;
 		c->wrs_path += on_path;
 	}
-	if (i->queue == WRC_LOOP && !pulls(i) &&
+	if (i->queue == WRC_LOOP && !wrc_is_pull(i) &&
 	    data_len(i) == ODRP_WIRE_PAGE_SIZE)
 		c->copies++;
 }
@@ -204,7 +211,7 @@ static double own_ns(const struct wrc_insn *i, const struct wrc_params *p)
 
 	if (is_atomic(i))
 		return p->v[WRC_P_ATOMIC];
-	if (pulls(i))
+	if (wrc_is_pull(i))
 		return p->v[WRC_P_RTT] + page_ns(p);
 	if (flags & WRC_OP_REMOTE)	/* READ or WRITE: there, and known */
 		return p->v[WRC_P_READ] + move;
@@ -229,6 +236,36 @@ static bool ends_group(const struct wrc_prog *prog, unsigned int insn)
 	return false;
 }
 
+/**
+ * struct client - the client queue, along the loop queue's walk
+ * @next:	its first instruction that has not run
+ * @opened:	when it has let the loop queue run
+ */
+struct client {
+	unsigned int next;
+	double opened;
+};
+
+/* Lets it run as far as `upto`, from t on; somebody may wait for each of them. */
+static void run_client(struct wrc_cost *c, const struct wrc_prog *prog,
+		       const struct wrc_params *p, struct client *q,
+		       unsigned int upto, double t, double *done)
+{
+	for (; q->next <= upto; q->next++) {
+		const struct wrc_insn *i = &prog->insn[q->next];
+
+		t += p->v[WRC_P_FETCH];
+		if (i->op == WRC_WQE_WAIT && done[i->target] > t)
+			t = done[i->target];
+		if (i->op == WRC_WQE_SEND_EN)
+			q->opened = t;
+		/* Until the client has acknowledged it, or has sent it. */
+		done[q->next] = t + p->v[WRC_P_RTT] +
+				data_len(i) * page_ns(p) / PAGE;
+		c->fetches += wrc_is_pull(i) || is_control(i);
+	}
+}
+
 /*
  * Along the loop queue, from the moment its head's WAIT is over.  The head has
  * been enabled by the instance before and lies in the NIC.
@@ -239,13 +276,19 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 	double answered = 0;
 
 	double done[WRC_MAX_INSN] = { 0 }, t = 0, fetch = p->v[WRC_P_FETCH];
-	unsigned int i, left = 0;
+	unsigned int i, left = 0, reach = prog->insn[prog->nr_head - 1].target;
+	struct client client = { prog->nr_insn, 0 };
 
+	while (client.next && prog->insn[client.next - 1].queue == WRC_CLIENT)
+		client.next--;
 	for (i = prog->nr_head; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
 		if (insn->queue != WRC_LOOP)
 			break;
+		/* Its own SEND_ENs go no further: the client queue's does. */
+		if (i > reach && client.opened > t)
+			t = client.opened;
 		if (!left) {
 			t += fetch;
 			c->fetches += i <= go;
@@ -260,12 +303,11 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 			t = done[i];
 		if (i == go)
 			c->chain_ns = t;
-		/* Somebody may wait until the client has acknowledged it. */
 		if (lets_go(prog, i)) {
-			done[insn->target] = t + fetch + p->v[WRC_P_RTT] +
-				data_len(&prog->insn[insn->target]) *
-					page_ns(p) / PAGE;
+			run_client(c, prog, p, &client, insn->target, t, done);
 			answered = t;
+		} else if (insn->op == WRC_WQE_SEND_EN) {
+			reach = insn->target;
 		}
 	}
 	c->slot_ns = answered - c->chain_ns;
@@ -286,9 +328,9 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 	for (i = 0; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		count(c, insn, i <= go || i == prog->insn[go].target);
+		count(c, insn, is_on_path(prog, i, go));
 		insn_bytes(c, p, insn);
-		if (insn->queue == WRC_CLIENT)
+		if (insn->queue == WRC_CLIENT && !wrc_is_pull(insn))
 			answer_len += data_len(insn);
 	}
 	request_bytes(c, prog, p, answer_len);
