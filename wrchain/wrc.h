@@ -36,12 +36,14 @@ struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
  * exchange (prog/exchange.c) or, by a setting, ours.  From WRC_V_NAIVE to
  * WRC_V_PAPER they are the rungs of Figure 12 of the ODRP paper, each with one
  * more of its optimisations: a yardstick for the cost model, for the software NIC
- * only.  The verifier refuses them, see prog/ladder.h.  Those behind them were
- * built to be measured: accepted, and not armed.
+ * only.  The verifier refuses them, see prog/ladder.h; and stores that READ their
+ * page from the client (prog/pull.c).  Those behind the rungs were built to be
+ * measured: accepted, and not armed.
  */
 enum wrc_variant {
 	WRC_V_OURS,
 	WRC_V_EXCHANGE,
+	WRC_V_PULL,
 	WRC_V_NAIVE,
 	WRC_V_STORE_DECISION,	/* the client knows whether a slot is mapped */
 	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
@@ -145,7 +147,8 @@ struct wrc_geom {
  *			lie farther apart, wrc_ring_step()
  * @free_key:	key of ring and counters
  * @pool_key, @pool_len:	the pages, from WRC_POOL_IOVA on
- * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE wait on it
+ * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE and stores of
+ *		WRC_V_PULL wait on it
  * @pages:	stores of WRC_V_EXCHANGE: the first page of each instance, which is
  *		in nobody else's hands; else NULL
  * @table, @table_iova, @table_key: recycle=node: the table, which the NIC may

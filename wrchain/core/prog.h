@@ -191,6 +191,17 @@ static inline __u32 wrc_msg_len(const struct wrc_prog *prog)
 	       (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
 }
 
+/* A store that fetches its page itself, from where the request says? */
+static inline bool wrc_pulls(const struct wrc_prog *prog)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++)
+		if (wrc_is_pull(&prog->insn[i]))
+			return true;
+	return false;
+}
+
 /* Does the instance receive into a page of its own? */
 static inline bool wrc_has_register(const struct wrc_prog *prog)
 {

@@ -177,7 +177,7 @@ static int send_chain(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	uint64_t slot = s->sent % rig->cfg.nr_slots;
-	void *page = rig->prog.page ? wrc_rig_out_page(rig) : NULL;
+	void *page = wrc_rig_has_page(rig) ? wrc_rig_out_page(rig) : NULL;
 	uint64_t stamp = s->sent;
 
 	/* It follows the words of the request, at any address. */

@@ -166,7 +166,7 @@ static unsigned int base_of(const struct bench *b, unsigned int i)
 	if (i < CHAINS)
 		return i == RAW_READ ? RAW_READ : i == RAW_WRITE ? RAW_WRITE :
 			i <= MOVE_NEAR ? COPY_NEAR : COPY;
-	return b->s[i].rig.prog.page ? RAW_WRITE : RAW_READ;
+	return wrc_rig_has_page(&b->s[i].rig) ? RAW_WRITE : RAW_READ;
 }
 
 /* ---- output -------------------------------------------------------------------- */

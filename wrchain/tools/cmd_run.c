@@ -62,7 +62,7 @@ static int send(struct trial *t)
 		fill(wrc_rig_memory(rig, page), rig->sent);
 	fill(data, rig->sent);
 	return wrc_rig_send(rig, slot * sizeof(uint64_t),
-			    rig->prog.page ? data : NULL);
+			    wrc_rig_has_page(rig) ? data : NULL);
 }
 
 /* The effect of a request, and its undoing. */

@@ -183,6 +183,7 @@ static int node_qps(struct wrc_rig *rig)
 		.log_rq = g->log_rq,
 		.log_rq_stride = g->log_rq_stride,
 		.dbr = (struct wrc_dbr *)(rig->arena + g->client_dbr),
+		.cd_master = rig->pulls,
 		.cd_slave_send = true,
 	};
 	int err;
@@ -219,6 +220,9 @@ static int client_memory(struct wrc_rig *rig)
 				     .access = SNIC_REMOTE_WRITE };
 	int err;
 
+	if (rig->pulls)
+		attr.access |= SNIC_REMOTE_READ;
+
 	rig->mem = block(rig, out + in + sq + rq + 64);
 	if (!rig->mem)
 		return -ENOMEM;
@@ -233,6 +237,8 @@ static int client_memory(struct wrc_rig *rig)
 				    out + in + sq + rq + 64,
 				    (uintptr_t)rig->mem, ACCESS,
 				    &rig->peer_key);
+	rig->peer_pdn = attr.pdn;
+	rig->pull_key = rig->peer_key;
 	if (!err)
 		err = make_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_rcqn);
 	if (!err)
@@ -248,11 +254,11 @@ static int client_memory(struct wrc_rig *rig)
 }
 
 static int connect_qp(struct snic *nic, uint32_t qpn, uint32_t to,
-		      uint32_t to_ip)
+		      uint32_t to_ip, uint16_t mtu)
 {
 	struct snic_qp_conn conn = {
 		.loopback = !to_ip, .dest_qpn = to, .dest_ip = htonl(to_ip),
-		.mtu = PAGE, .retry_cnt = 7,
+		.mtu = mtu ? mtu : PAGE, .retry_cnt = 7,
 		.rnr_retry = 7, .timeout = 14, .min_rnr_timer = 1,
 		.max_rd_atomic = 16, .max_dest_rd_atomic = 16,
 	};
@@ -265,9 +271,11 @@ int wrc_rig_join(struct wrc_rig *rig, uint32_t qpn, uint32_t peer_qpn)
 	uint32_t ip = rig->cfg.wire ? NODE_IP : 0;
 	int err;
 
-	err = connect_qp(rig->nic, qpn, peer_qpn, ip ? ip + 1 : 0);
+	err = connect_qp(rig->nic, qpn, peer_qpn, ip ? ip + 1 : 0,
+			 rig->cfg.mtu);
 	if (!err)
-		err = connect_qp(rig->peer_nic, peer_qpn, qpn, ip);
+		err = connect_qp(rig->peer_nic, peer_qpn, qpn, ip,
+				 rig->cfg.mtu);
 	return err;
 }
 
@@ -286,7 +294,7 @@ static int start(struct wrc_rig *rig, uint16_t doorbell)
 {
 	int err;
 
-	err = connect_qp(rig->nic, rig->loop_qpn, rig->loop_qpn, 0);
+	err = connect_qp(rig->nic, rig->loop_qpn, rig->loop_qpn, 0, 0);
 	if (!err)
 		err = wrc_rig_join(rig, rig->client_qpn, rig->peer_qpn);
 	if (!err)
@@ -342,6 +350,8 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	rig->cfg = *cfg;
 	why[0] = 0;
 	err = wrc_prog_build(cfg->chain, &opts, &rig->prog);
+	if (!err)
+		rig->pulls = wrc_pulls(&rig->prog);
 	if (!err)
 		err = wrc_geom_init(&rig->prog, cfg->depth, &rig->geom);
 	if (!err)
@@ -427,11 +437,32 @@ void *wrc_rig_out_page(struct wrc_rig *rig)
 			  REQ_STRIDE + rig->prog.req_len;
 }
 
+bool wrc_rig_has_page(const struct wrc_rig *rig)
+{
+	return rig->prog.page || rig->pulls;
+}
+
+/* Where the answer's data go; or the page is, which stays here. */
+static void put_place(struct wrc_rig *rig, const void *page,
+		      struct odrp_wire_req *req)
+{
+	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, rig->sent);
+	uint32_t key = rig->peer_key;
+
+	if (rig->pulls) {
+		raddr = (uintptr_t)wrc_rig_out_page(rig);
+		key = rig->pull_key;
+		put_page(wrc_rig_out_page(rig), page);
+	}
+	req->raddr_hi = htobe32(raddr >> 32);
+	req->raddr_lo = htobe32((uint32_t)raddr);
+	req->rkey = htobe32(key);
+}
+
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 {
 	uint32_t r = rig->sent, k = rig->cfg.depth - 1;
 	uint8_t *msg = rig->out + (size_t)(r & k) * REQ_STRIDE;
-	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, r);
 	struct odrp_wire_req *req = (struct odrp_wire_req *)msg;
 	struct wrc_wr wr = { .op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
 			     .index = r, .qpn = rig->peer_qpn, .nr_sge = 1 };
@@ -444,11 +475,10 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 		.tt_addr = rig->prog.host_tt ? htole64(tt_addr) :
 					       htobe64(tt_addr),
 		.id = htobe32(r),
-		.raddr_hi = htobe32(raddr >> 32),
-		.raddr_lo = htobe32((uint32_t)raddr),
-		.rkey = htobe32(rig->peer_key),
 	};
-	len += put_body(rig, r, page, msg + len) - rig->cut;
+	put_place(rig, page, req);
+	len += put_body(rig, r, rig->pulls ? NULL : page, msg + len) -
+	       rig->cut;
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
 	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
 	if (n < 0)

@@ -25,6 +25,7 @@ struct wrc_rig_config {
 	uint32_t nr_pages;	/* power of two, at least 2 */
 	uint32_t nr_slots;	/* of the table */
 	bool wire;		/* the client has a NIC of its own */
+	uint16_t mtu;		/* 0: a page */
 	/* recycle=node: the table of a rig like this, to be left alone; or made */
 	uint8_t *table;
 };
@@ -36,6 +37,7 @@ struct wrc_rig {
 	struct wrc_bind bind;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	int nr_words, nr_front;		/* front: those before the page */
+	bool pulls;			/* the page stays where it is sent from */
 
 	struct snic *nic;
 	struct snic *peer_nic;		/* the client's; the same one, or another */
@@ -49,7 +51,8 @@ struct wrc_rig {
 	uint32_t client_qpn, loop_qpn;	/* the node's */
 
 	/* the client */
-	uint32_t peer_qpn, peer_rcqn, peer_scqn, peer_key;
+	uint32_t peer_qpn, peer_rcqn, peer_scqn, peer_key, peer_pdn;
+	uint32_t pull_key;		/* of the page, where the node fetches it */
 	uint8_t *mem;			/* all of its memory */
 	uint8_t *sq, *rq, *out, *in;	/* in it: rings, requests, pages */
 	struct wrc_dbr *dbr;
@@ -78,6 +81,8 @@ void wrc_rig_close(struct wrc_rig *rig);
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page);
 /* Where the next request's page is sent from: `page` of it is not copied. */
 void *wrc_rig_out_page(struct wrc_rig *rig);
+/* Does a request have a page: with it, or to be fetched? */
+bool wrc_rig_has_page(const struct wrc_rig *rig);
 /* 0: the next answer, if it is there; -EAGAIN: not yet; -EIO: a queue broke. */
 int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request);
 /* Joins a queue pair of the client's with one of the node's, in both directions. */

@@ -111,8 +111,9 @@ static enum wrc_variant variant(struct argp_state *state, const char *arg)
 	for (int v = 0; v < WRC_NR_VARIANTS; v++)
 		if (!strcmp(arg, wrc_variant_name(v)))
 			return v;
-	argp_error(state, "no variant '%s': ours, exchange, naive, store-decision, "
-		   "calc-tt-addr, recycle-helper, paper or lane-ring", arg);
+	argp_error(state, "no variant '%s': ours, exchange, pull, naive, "
+		   "store-decision, calc-tt-addr, recycle-helper, paper or "
+		   "lane-ring", arg);
 	return WRC_V_OURS;
 }
 

@@ -74,6 +74,21 @@ expect 0 "$wrc" list --variant lane-ring
 expect 2 "$wrc" image load --variant lane-ring
 expect 0 "$wrc" cost invalidate --variant lane-ring --recycle node
 lines 1
+# Pull stores: in both modes, and refused.
+for mode in strict relaxed; do
+	for p in load mapped_store unmapped_store invalidate; do
+		expect 0 "$wrc" show $p --variant pull --$mode
+		expect 0 "$wrc" run $p --variant pull --$mode --count 40
+		says out '40 requests, all well'
+	done
+	for p in mapped_store unmapped_store; do
+		expect 1 "$wrc" check --prog $p --variant pull --$mode
+		says out refused
+	done
+done
+expect 0 "$wrc" run mapped_store --variant pull --count 40 --answer-every 3
+expect 2 "$wrc" run load --variant pull --recycle node
+says err 'not recycled by the node'
 
 # A ConnectX takes receive entries of at most 512 bytes: those of recycle=node fit.
 for p in mapped_store unmapped_store; do

@@ -135,14 +135,21 @@ static void both(enum odrp_wire_chain chain, bool strict,
 	struct wrc_opts opts = {
 		.strict_index = strict, .variant = variant, .recycle = recycle,
 	};
+	const char *prefix = "";
 	struct bench b;
 	char name[64];
+
+	if (variant == WRC_V_EXCHANGE)
+		prefix = "exchange-";
+	else if (variant == WRC_V_PULL)
+		prefix = "pull-";
+	else if (variant == WRC_V_LANE_RING)
+		prefix = "lane-";
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
 	snprintf(name, sizeof(name), "%s%s%s", recycle ? "node-" : "",
-		 variant == WRC_V_EXCHANGE  ? "exchange-" :
-		 variant == WRC_V_LANE_RING ? "lane-" : "", b.prog.name);
+		 prefix, b.prog.name);
 	listing(&b, buf);
 	compare(name, strict, "dis", buf);
 	hex(&b, buf);
@@ -170,6 +177,8 @@ static void golden(void **state)
 			if (chain >= ODRP_WIRE_UNMAPPED_STORE)
 				both(chain, strict, WRC_V_LANE_RING, client,
 				     buf);
+			if (store)
+				both(chain, strict, WRC_V_PULL, client, buf);
 			/* What the agent arms. */
 			both(chain, strict, store ? WRC_V_EXCHANGE : WRC_V_OURS,
 			     WRC_RECYCLE_NODE, buf);

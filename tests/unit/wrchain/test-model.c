@@ -96,6 +96,35 @@ static void stores_copy_a_page(void **state)
 	assert_int_equal(store.hot_atomics, 1);
 }
 
+/*
+ * Gate, MASKED_FA, WAIT, reversal, WAIT, SEND_EN, MASKED_CS, WAIT, SEND_EN | the
+ * client queue: pull, WAIT, SEND_EN | WRITE, WAIT, SEND_EN | answer.
+ */
+static void pull_by_hand(void **state)
+{
+	double pcie = params.v[WRC_P_PCIE] * params.v[WRC_P_DLL];
+	double read = params.v[WRC_P_READ] + 8 / pcie;
+	double pull = params.v[WRC_P_RTT] + 4096 / 12.5 + 4096 / pcie;
+	struct wrc_cost c;
+
+	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_PULL, &c);
+	assert_int_equal(c.wrs, 6);
+	assert_int_equal(c.wrs_path, 6);
+	assert_int_equal(c.controls_path, 12);
+	assert_int_equal(c.fetches, 16);
+	assert_int_equal(c.copies, 0);
+	assert_int_equal(c.request_bytes, 24 + 12 * 4 + 1 + 4);
+	/* The WAITs are over in the time of a READ: longer than a fetch. */
+	near(c.chain_ns, 13 * params.v[WRC_P_FETCH] +
+	     2 * params.v[WRC_P_ATOMIC] + 2 * read + pull, 1e-6);
+	/* No page's time but the pull's own. */
+	near(c.latency_ns, params.v[WRC_P_RTT] + params.v[WRC_P_RECV] +
+	     c.chain_ns + params.v[WRC_P_FETCH], 1e-6);
+	/* What is asked for and what comes, each with its message's ACK. */
+	near(c.link_in, c.request_bytes + 26 + 26 + 4 + 4096 + 26 + 4, 1e-6);
+	near(c.link_out, 26 + 16 + 4 + 26 + 4 + 26 + 16, 1e-6);
+}
+
 /* ---- time ---------------------------------------------------------------------- */
 
 /* The rungs differ by whole steps. */
@@ -482,6 +511,7 @@ int main(void)
 		TEST(paper_load_by_hand),
 		TEST(onesided_by_hand),
 		TEST(stores_copy_a_page),
+		TEST(pull_by_hand),
 		TEST(steps_add_up),
 		TEST(waiting_costs),
 		TEST(batches),
