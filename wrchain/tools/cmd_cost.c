@@ -8,26 +8,63 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-static int add_program(const struct wrc_cmd *cmd, int chain, int variant,
-		       struct cost_prog *progs, unsigned int *nr)
+struct wrc_opts cost_armed(const struct wrc_cmd *cmd, int chain)
 {
-	struct wrc_opts opts = {
+	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+		     chain == ODRP_WIRE_UNMAPPED_STORE;
+
+	return (struct wrc_opts) {
+		.strict_index = cmd->strict,
+		.variant = store ? WRC_V_EXCHANGE : WRC_V_OURS,
+		.recycle = WRC_RECYCLE_NODE,
+	};
+}
+
+static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
+{
+	return (struct wrc_opts) {
 		.strict_index = cmd->strict &&
 				wrc_variant_may_be_strict(variant),
 		.variant = variant,
 		.recycle = wrc_variant_may_recycle(variant) ?
 				   cmd->recycle : WRC_RECYCLE_CLIENT,
 	};
+}
+
+static int add_program(int chain, const struct wrc_opts *opts, const char *name,
+		       struct cost_prog *progs, unsigned int *nr)
+{
 	struct cost_prog *c = &progs[*nr];
 	int err;
 
-	c->variant = variant;
-	err = wrc_prog_build(chain, &opts, &c->prog);
+	c->variant = opts->variant;
+	c->name = name;
+	err = wrc_prog_build(chain, opts, &c->prog);
 	if (err)
-		return wrc_fail("program %d, %s: %s", chain,
-				wrc_variant_name(variant), strerror(-err));
+		return wrc_fail("program %d, %s: %s", chain, name,
+				strerror(-err));
 	(*nr)++;
 	return 0;
+}
+
+/* What is armed, and each variant; or the one that is asked for. */
+static int add_chain(const struct wrc_cmd *cmd, int chain,
+		     struct cost_prog *progs, unsigned int *nr)
+{
+	bool one = cmd->one_variant || cmd->recycle;
+	struct wrc_opts opts = cost_armed(cmd, chain);
+	int v, status = 0;
+
+	if (!one)
+		status = add_program(chain, &opts, "armed", progs, nr);
+	for (v = 0; !status && v < WRC_NR_VARIANTS; v++) {
+		if (one && v != (int)cmd->variant)
+			continue;
+		opts = asked_for(cmd, v);
+		status = add_program(chain, &opts, wrc_variant_name(v), progs,
+				     nr);
+	}
+	return status;
 }
 
 int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
@@ -35,7 +72,7 @@ int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 {
 	bool wanted[ODRP_WIRE_NR_CHAINS] = { false };
 	unsigned int nr = 0;
-	int i, v, status = 0;
+	int i, status = 0;
 
 	for (i = 0; i < cmd->nr_files; i++) {
 		int chain = wrc_chain_of(cmd->files[i]);
@@ -45,11 +82,8 @@ int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 		wanted[chain] = true;
 	}
 	for (i = 0; !status && i < ODRP_WIRE_NR_CHAINS; i++)
-		for (v = 0; !status && v < WRC_NR_VARIANTS; v++)
-			if ((!cmd->nr_files || wanted[i]) &&
-			    (!(cmd->one_variant || cmd->recycle) ||
-			     v == (int)cmd->variant))
-				status = add_program(cmd, i, v, progs, &nr);
+		if (!cmd->nr_files || wanted[i])
+			status = add_chain(cmd, i, progs, &nr);
 	*ret_nr = nr;
 	return status;
 }
@@ -121,7 +155,7 @@ static struct json_object *program_row(const struct cost_prog *cp,
 
 	wrc_model_cost(&cp->prog, p, &c);
 	cost_add_text(o, "program", cp->prog.name);
-	cost_add_text(o, "variant", wrc_variant_name(cp->variant));
+	cost_add_text(o, "variant", cp->name);
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cp->prog.strict));
 	add_counts(o, &c);
@@ -351,8 +385,8 @@ static void print(struct json_object *all)
 	if (json_object_object_get_ex(all, "sweep", &rows))
 		cost_sweep_print(rows);
 	if (json_object_object_get_ex(all, "ideas", &rows))
-		PRINT("chains that nobody has built, relaxed; style: gate and WAITs as "
-		      "in ours, fences as in the paper's",
+		PRINT("ideas, by their work requests and dependencies alone, relaxed; "
+		      "style: gate and WAITs as in ours, fences as in the paper's",
 		      rows, idea_columns);
 	if (json_object_object_get_ex(all, "load", &rows))
 		cost_load_print(rows);

@@ -29,12 +29,16 @@ void cost_table(const char *title, struct json_object *rows,
 struct cost_prog {
 	struct wrc_prog prog;
 	enum wrc_variant variant;
+	const char *name;	/* of the variant, or "armed" */
 };
+
+/* What the agent arms by default. */
+struct wrc_opts cost_armed(const struct wrc_cmd *cmd, int chain);
 
 /* Those of cmd, or all.  0 or 2. */
 int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 		  unsigned int *ret_nr);
-#define COST_MAX_PROGS (ODRP_WIRE_NR_CHAINS * WRC_NR_VARIANTS)
+#define COST_MAX_PROGS (ODRP_WIRE_NR_CHAINS * (WRC_NR_VARIANTS + 1))
 
 void cost_add(struct json_object *row, const char *key, double value);
 void cost_add_text(struct json_object *row, const char *key, const char *text);

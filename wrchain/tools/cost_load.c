@@ -104,12 +104,13 @@ int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	}
 	for (i = 0; !status && i < nr; i++) {
 		/* Rungs are for latency; ask for one by name. */
-		if (!cmd->one_variant && progs[i].variant != WRC_V_OURS &&
+		if (!cmd->one_variant && !cmd->recycle &&
+		    strcmp(progs[i].name, "armed") &&
 		    progs[i].variant != WRC_V_PAPER)
 			continue;
 		wrc_model_cost(&progs[i].prog, p, &cost);
 		load_grid(*ret_rows, progs[i].prog.name,
-			  wrc_variant_name(progs[i].variant), &cost, p,
+			  progs[i].name, &cost, p,
 			  &cnodes, &queues, cmd->depth - 1);
 	}
 	free(progs);
@@ -136,19 +137,6 @@ void cost_load_print(struct json_object *rows)
 
 /* ---- other parameters ----------------------------------------------------------- */
 
-/* What the agent arms; the paper's chains know neither switch. */
-static struct wrc_opts armed(const struct wrc_cmd *cmd, int chain)
-{
-	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
-		     chain == ODRP_WIRE_UNMAPPED_STORE;
-
-	return (struct wrc_opts) {
-		.strict_index = cmd->strict,
-		.variant = store ? WRC_V_EXCHANGE : WRC_V_OURS,
-		.recycle = WRC_RECYCLE_NODE,
-	};
-}
-
 /* What conclusions rest on, for one set of parameters. */
 static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		       struct json_object *o)
@@ -162,7 +150,7 @@ static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	for (int chain = 0; chain < 3; chain++)
 		for (int k = 0; k < 2; k++) {
 			struct wrc_opts papers = { .variant = WRC_V_PAPER };
-			struct wrc_opts opts = k ? papers : armed(cmd, chain);
+			struct wrc_opts opts = k ? papers : cost_armed(cmd, chain);
 			struct wrc_prog prog;
 			char key[48];
 			int err = wrc_prog_build(chain, &opts, &prog);

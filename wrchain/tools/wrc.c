@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
 	{ "sweep", OPT_SWEEP, NULL, 0,
 	  "cost: how the results depend on each parameter", 0 },
 	{ "ideas", OPT_IDEAS, NULL, 0,
-	  "cost: of chains that nobody has built yet", 0 },
+	  "cost: of ideas, from their work requests and dependencies alone", 0 },
 	{ "param", OPT_PARAM, "NAME=VALUE", 0,
 	  "cost: another value for a parameter of the model", 0 },
 	{ "cnodes", OPT_CNODES, "N,...", 0,

@@ -106,12 +106,13 @@ says err "no variant 'fastest'"
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 32
+lines 40
+says out 'load           armed  '
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 16
+lines 20
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '
@@ -159,7 +160,7 @@ done
 
 expect 0 "$wrc" cost --ideas
 says out 'page exchange'
-says out 'nobody has built'
+says out 'dependencies alone'
 expect 0 "$wrc" cost --ideas --json
 says out '"style": "fence"'
 
