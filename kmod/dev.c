@@ -4,6 +4,7 @@
  * reverse.  ctl.c calls; everything that may fail on the data path has been
  * allocated when odrp_dev_create() returns.
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "odrp.h"
@@ -59,9 +60,15 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		err = -ENOMEM;
 		goto free_dev;
 	}
+	dev->times = odrp_alloc(kvcalloc(opt->queues, sizeof(*dev->times),
+					 GFP_KERNEL));
+	if (!dev->times) {
+		err = -ENOMEM;
+		goto free_stats;
+	}
 	err = make_slots(dev, nr);
 	if (err)
-		goto free_stats;
+		goto free_times;
 	err = odrp_free_init(dev);
 	if (err)
 		goto free_slots;
@@ -81,6 +88,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	err = odrp_blk_add(dev);
 	if (err)
 		goto del_frontswap;
+	odrp_debug_add(dev);
 	pr_info("odrp%d: %llu MiB on %pISpc, %u queues of depth %u, lease %lld pages\n",
 		id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
 		dev->sess.depth, (s64)atomic64_read(&dev->lease.limit));
@@ -102,6 +110,8 @@ exit_free:
 	odrp_free_exit(dev);
 free_slots:
 	vfree(dev->slots.st);
+free_times:
+	kvfree(dev->times);
 free_stats:
 	free_percpu(dev->stats);
 free_dev:
@@ -148,6 +158,7 @@ int odrp_dev_shut(struct odrp_dev *dev)
  */
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
+	odrp_debug_del(dev);
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));
@@ -160,6 +171,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	vfree(dev->slots.st);
+	kvfree(dev->times);
 	free_percpu(dev->stats);
 	pr_info("odrp%d: removed\n", dev->id);
 	kfree(dev);

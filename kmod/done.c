@@ -66,7 +66,7 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 	odrp_stat_inc(dev, loads);
 	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
 	ns = ktime_get_ns() - req->start_ns;
-	odrp_stat_time(dev, false, ns);
+	odrp_hist_count(&dev->times[q->idx].load, ns);
 	/* A hint for pollers: an update that gets lost does not matter. */
 	ewma = READ_ONCE(q->load_ewma_ns);
 	WRITE_ONCE(q->load_ewma_ns, ewma - ewma / 8 + ns / 8);
@@ -87,7 +87,8 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 	else
 		odrp_stat_inc(dev, stores_mapped);
 	odrp_stat_add(dev, bytes_out, ODRP_BLOCK);
-	odrp_stat_time(dev, true, ktime_get_ns() - req->start_ns);
+	odrp_hist_count(&dev->times[req->conn->q->idx].store,
+			ktime_get_ns() - req->start_ns);
 }
 
 /* The lease and the count of frees, before the slot changes hands. */

@@ -56,8 +56,6 @@ static struct kind {
 	[ODRP_FAULT_MAP]	= { .name = "map" },
 };
 
-static struct dentry *root;
-
 /*
  * odrp_fault() - count a call
  *
@@ -155,19 +153,13 @@ static void show(struct kind *k, struct dentry *fail)
 	debugfs_create_atomic_t("failed", 0644, dir, &k->failed);
 }
 
-void odrp_fault_init(void)
+/* What is made in dir goes with it: debug.c. */
+void odrp_fault_init(struct dentry *dir)
 {
-	struct dentry *fail;
+	struct dentry *fail = debugfs_create_dir("fail", dir);
 	unsigned int i;
 
-	root = debugfs_create_dir("odrp", NULL);
-	fail = debugfs_create_dir("fail", root);
 	for (i = 0; i < ODRP_NR_FAULTS; i++)
 		show(&kinds[i], fail);
 	pr_warn("this module fails on purpose when debugfs says so: for tests only\n");
-}
-
-void odrp_fault_exit(void)
-{
-	debugfs_remove_recursive(root);
 }

@@ -11,6 +11,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+struct dentry;
 struct odrp_conn;
 
 enum odrp_fault {
@@ -24,8 +25,7 @@ enum odrp_fault {
 };
 
 #ifdef ODRP_FAULTS
-void odrp_fault_init(void);
-void odrp_fault_exit(void);
+void odrp_fault_init(struct dentry *dir);
 bool odrp_fault(enum odrp_fault kind);
 void odrp_fault_plugged(struct odrp_conn *conn);
 void odrp_fault_lost(struct odrp_conn *conn);
@@ -33,8 +33,7 @@ void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc, int nr);
 int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 		   const struct ib_send_wr **ret_bad);
 #else
-static inline void odrp_fault_init(void) { }
-static inline void odrp_fault_exit(void) { }
+static inline void odrp_fault_init(struct dentry *dir) { }
 
 static inline bool odrp_fault(enum odrp_fault kind)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Latency histogram: value to bucket, bucket to value, percentiles.
- * stats.c keeps one per CPU and direction and adds them up to show them.
+ * done.c counts in those of its queue; sysfs.c shows percentiles of all queues
+ * of a device, debug.c the buckets of each.
  */
 #include <linux/bitops.h>
-#include <linux/compiler.h>
 #include <linux/math64.h>
 #include "hist.h"
 
@@ -23,25 +23,45 @@ unsigned int odrp_hist_index(u64 ns)
 	return idx < ODRP_HIST_NR ? idx : ODRP_HIST_NR - 1;
 }
 
-/* The largest value that falls into a bucket (the last one's is nominal). */
+/* The smallest value that falls into a bucket. */
+u64 odrp_hist_lower(unsigned int idx)
+{
+	return idx ? odrp_hist_upper(idx - 1) + 1 : 0;
+}
+
+/* The largest one; all that are larger still are in the last. */
 u64 odrp_hist_upper(unsigned int idx)
 {
 	unsigned int shift;
 
 	if (idx < SUB)
 		return idx;
+	if (idx >= ODRP_HIST_NR - 1)
+		return ~0ull;
 	shift = (idx >> ODRP_HIST_SUB_BITS) - 1;
 	return ((u64)(SUB + (idx & (SUB - 1)) + 1) << shift) - 1;
 }
 
-void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist *h)
+/* Any context; by several at once. */
+void odrp_hist_count(struct odrp_hist_live *h, u64 ns)
 {
+	s64 max = atomic64_read(&h->max);
+
+	atomic64_inc(&h->n[odrp_hist_index(ns)]);
+	while ((s64)ns > max && !atomic64_try_cmpxchg(&h->max, &max, ns))
+		;
+}
+
+/* Not a snapshot: it may be counted in meanwhile. */
+void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist_live *h)
+{
+	u64 max = atomic64_read(&h->max);
 	unsigned int i;
 
 	for (i = 0; i < ODRP_HIST_NR; i++)
-		sum->n[i] += READ_ONCE(h->n[i]);
-	if (READ_ONCE(h->max) > sum->max)
-		sum->max = READ_ONCE(h->max);
+		sum->n[i] += atomic64_read(&h->n[i]);
+	if (max > sum->max)
+		sum->max = max;
 }
 
 /*

@@ -2,10 +2,17 @@
 /*
  * Latency histogram: buckets of a quarter octave, so that a percentile is
  * right to within 25 %.  Pure code, also compiled in user space.
+ *
+ * One that is counted in is shared by all CPUs.  A queue has one for loads and
+ * one for stores, and its completions are mostly handled on one CPU, so the few
+ * lines that are in use stay there; one for each CPU and queue would be 2.5 KB
+ * times both.  Atomic, since a reader that polls and the softirq may count at
+ * once, and what is shown is to be as many as were answered.
  */
 #ifndef _ODRP_HIST_H
 #define _ODRP_HIST_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 #define ODRP_HIST_SUB_BITS	2
@@ -13,14 +20,23 @@
 #define ODRP_HIST_NR	((ODRP_HIST_MAX_LOG - ODRP_HIST_SUB_BITS + 1) << \
 			 ODRP_HIST_SUB_BITS)
 
+/* To be counted in. */
+struct odrp_hist_live {
+	atomic64_t	n[ODRP_HIST_NR];
+	atomic64_t	max;
+};
+
+/* To be looked at: the sum of some. */
 struct odrp_hist {
 	u64	n[ODRP_HIST_NR];
 	u64	max;
 };
 
 unsigned int odrp_hist_index(u64 ns);
+u64 odrp_hist_lower(unsigned int idx);
 u64 odrp_hist_upper(unsigned int idx);
-void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist *h);
+void odrp_hist_count(struct odrp_hist_live *h, u64 ns);
+void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist_live *h);
 u64 odrp_hist_percentile(const struct odrp_hist *h, unsigned int percent);
 
 #endif /* _ODRP_HIST_H */

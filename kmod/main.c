@@ -52,14 +52,14 @@ static int __init odrp_init(void)
 	err = odrp_pm_init();
 	if (err)
 		goto exit_blk;
-	odrp_fault_init();
+	odrp_debug_init();
 	err = odrp_ctl_init();
 	if (err)
-		goto exit_faults;
+		goto exit_debug;
 	return 0;
 
-exit_faults:
-	odrp_fault_exit();
+exit_debug:
+	odrp_debug_exit();
 	odrp_pm_exit();
 exit_blk:
 	odrp_blk_exit();
@@ -72,7 +72,7 @@ static void __exit odrp_exit(void)
 {
 	odrp_pm_exit();	/* it looks at devices */
 	odrp_ctl_exit();
-	odrp_fault_exit();
+	odrp_debug_exit();
 	odrp_blk_exit();
 	destroy_workqueue(odrp_wq);
 }

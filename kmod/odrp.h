@@ -5,7 +5,8 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), ctl.c and sysfs.c (users).
+ * backing.c (a second copy), sum.c (checksums), ctl.c, sysfs.c and debug.c
+ * (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
@@ -21,6 +22,7 @@
 
 #include <linux/atomic.h>
 #include <linux/bio.h>
+#include <linux/cache.h>
 #include <linux/completion.h>
 #include <linux/irq_poll.h>
 #include <linux/ktime.h>
@@ -381,9 +383,16 @@ struct odrp_stats {
 	u64	backing_loads;		/* read from it */
 	u64	backing_errors;		/* ... that it failed */
 	u64	checksum_errors;	/* loads that brought other contents */
-	struct odrp_hist load_ns;
-	struct odrp_hist store_ns;
 };
+
+/*
+ * struct odrp_times - from posting to the end of those of a queue that were
+ * answered, in ns, since the device was added
+ */
+struct odrp_times {
+	struct odrp_hist_live load;
+	struct odrp_hist_live store;
+} ____cacheline_aligned_in_smp;
 
 #define odrp_stat_inc(dev, f)	this_cpu_inc((dev)->stats->f)
 #define odrp_stat_add(dev, f, n) this_cpu_add((dev)->stats->f, (n))
@@ -408,6 +417,8 @@ struct odrp_dev {
 	struct odrp_backing	*backing;	/* NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
 	struct odrp_stats __percpu *stats;
+	struct odrp_times	*times;	/* one for each queue */
+	struct dentry		*debug;	/* in debugfs; an error: none */
 };
 
 /* A request that was posted, and may have ended since; req NULL: none. */
@@ -632,9 +643,15 @@ void odrp_beat_exit(struct odrp_sess *s);
 
 /* stats.c */
 void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);
-void odrp_stat_time(struct odrp_dev *dev, bool store, u64 ns);
+void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum);
 
 /* sysfs.c */
 extern const struct attribute_group *odrp_disk_groups[];
+
+/* debug.c: debugfs */
+void odrp_debug_init(void);
+void odrp_debug_exit(void);
+void odrp_debug_add(struct odrp_dev *dev);
+void odrp_debug_del(struct odrp_dev *dev);
 
 #endif /* _ODRP_H */

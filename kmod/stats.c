@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Counters: one set per CPU, added up when somebody looks.  The data path only
- * adds to its own CPU's.
+ * adds to its own CPU's.  How long loads and stores take is counted by queue, see
+ * hist.h.
  */
 #include <linux/string.h>
 #include "odrp.h"
 
-/* Everything before the histograms is a u64 counter. */
-#define NR_COUNTERS	(offsetof(struct odrp_stats, load_ns) / sizeof(u64))
+#define NR_COUNTERS	(sizeof(struct odrp_stats) / sizeof(u64))
 
 /*
  * odrp_stats_sum() - add up all CPUs' counters
@@ -25,21 +25,16 @@ void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum)
 
 		for (i = 0; i < NR_COUNTERS; i++)
 			((u64 *)sum)[i] += READ_ONCE(((u64 *)s)[i]);
-		odrp_hist_add(&sum->load_ns, &s->load_ns);
-		odrp_hist_add(&sum->store_ns, &s->store_ns);
 	}
 }
 
-void odrp_stat_time(struct odrp_dev *dev, bool store, u64 ns)
+/* odrp_times_sum() - how long loads, or stores, of all queues have taken */
+void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum)
 {
-	unsigned int idx = odrp_hist_index(ns);
-	struct odrp_stats *s = get_cpu_ptr(dev->stats);
-	struct odrp_hist *h = store ? &s->store_ns : &s->load_ns;
+	unsigned int i;
 
-	this_cpu_inc(*(store ? &dev->stats->store_ns.n[idx] :
-			       &dev->stats->load_ns.n[idx]));
-	/* A softirq in between may set a larger one, which gets lost. */
-	if (ns > READ_ONCE(h->max))
-		WRITE_ONCE(h->max, ns);
-	put_cpu_ptr(dev->stats);
+	memset(sum, 0, sizeof(*sum));
+	for (i = 0; i < dev->sess.nr_queues; i++)
+		odrp_hist_add(sum, store ? &dev->times[i].store :
+					   &dev->times[i].load);
 }

@@ -75,35 +75,33 @@ COUNTER(backing_loads);
 COUNTER(backing_errors);
 COUNTER(checksum_errors);
 
-static int emit_hist(const struct odrp_hist *h, char *buf)
+static int show_times(struct device *d, bool store, char *buf)
 {
-	return sysfs_emit(buf, "%llu %llu %llu %llu\n",
-			  odrp_hist_percentile(h, 50),
-			  odrp_hist_percentile(h, 90),
-			  odrp_hist_percentile(h, 99), h->max);
-}
+	struct odrp_hist *h = kmalloc(sizeof(*h), GFP_KERNEL);
+	int len;
 
-static int emit_load_ns(const struct odrp_stats *sum, char *buf)
-{
-	return emit_hist(&sum->load_ns, buf);
+	if (!h)
+		return -ENOMEM;
+	odrp_times_sum(to_odrp(d), store, h);
+	len = sysfs_emit(buf, "%llu %llu %llu %llu\n",
+			 odrp_hist_percentile(h, 50),
+			 odrp_hist_percentile(h, 90),
+			 odrp_hist_percentile(h, 99), h->max);
+	kfree(h);
+	return len;
 }
 
 static ssize_t load_ns_show(struct device *d, struct device_attribute *attr,
 			    char *buf)
 {
-	return with_stats(d, buf, emit_load_ns);
+	return show_times(d, false, buf);
 }
 static DEVICE_ATTR_RO(load_ns);
-
-static int emit_store_ns(const struct odrp_stats *sum, char *buf)
-{
-	return emit_hist(&sum->store_ns, buf);
-}
 
 static ssize_t store_ns_show(struct device *d, struct device_attribute *attr,
 			     char *buf)
 {
-	return with_stats(d, buf, emit_store_ns);
+	return show_times(d, true, buf);
 }
 static DEVICE_ATTR_RO(store_ns);
 

@@ -3,6 +3,8 @@
 #ifndef _SHIM_LINUX_ATOMIC_H
 #define _SHIM_LINUX_ATOMIC_H
 
+#include <stdbool.h>
+
 #include <linux/types.h>
 
 #include "../shim.h"
@@ -22,6 +24,12 @@ static inline s64 atomic64_read(const atomic64_t *a)
 	return __atomic_load_n(&a->v, __ATOMIC_SEQ_CST);
 }
 
+static inline void atomic64_inc(atomic64_t *a)
+{
+	shim_step();
+	__atomic_add_fetch(&a->v, 1, __ATOMIC_SEQ_CST);
+}
+
 static inline s64 atomic64_inc_return(atomic64_t *a)
 {
 	shim_step();
@@ -38,6 +46,13 @@ static inline s64 atomic64_xchg(atomic64_t *a, s64 v)
 {
 	shim_step();
 	return __atomic_exchange_n(&a->v, v, __ATOMIC_SEQ_CST);
+}
+
+static inline bool atomic64_try_cmpxchg(atomic64_t *a, s64 *old, s64 new)
+{
+	shim_step();
+	return __atomic_compare_exchange_n(&a->v, old, new, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 #endif /* _SHIM_LINUX_ATOMIC_H */

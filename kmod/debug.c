@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * /sys/kernel/debug/odrp/: how long loads and stores of each queue take; and
+ * what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
+ *
+ * Where there is no debugfs, or it may not be used, what is made here is an
+ * error, which all that takes it puts up with: nothing else looks.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include "odrp.h"
+
+static struct dentry *root;
+
+/* "lower upper count" of each bucket that is not empty. */
+static int times_show(struct seq_file *m, void *unused)
+{
+	const struct odrp_hist_live *h = m->private;
+	unsigned int i;
+	u64 n;
+
+	for (i = 0; i < ODRP_HIST_NR; i++) {
+		n = atomic64_read(&h->n[i]);
+		if (n)
+			seq_printf(m, "%llu %llu %llu\n", odrp_hist_lower(i),
+				   odrp_hist_upper(i), n);
+	}
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(times);
+
+/* The device's queues and times stay until odrp_debug_del() has returned. */
+void odrp_debug_add(struct odrp_dev *dev)
+{
+	struct dentry *dir;
+	unsigned int i;
+	char name[16];
+
+	snprintf(name, sizeof(name), "odrp%d", dev->id);
+	dev->debug = debugfs_create_dir(name, root);
+	for (i = 0; i < dev->sess.nr_queues; i++) {
+		snprintf(name, sizeof(name), "queue%u", i);
+		dir = debugfs_create_dir(name, dev->debug);
+		debugfs_create_file("load", 0444, dir, &dev->times[i].load,
+				    &times_fops);
+		debugfs_create_file("store", 0444, dir, &dev->times[i].store,
+				    &times_fops);
+	}
+}
+
+/*
+ * Waits for those who are reading.  Who has a file open keeps it, and the module,
+ * and reads errors from it.
+ */
+void odrp_debug_del(struct odrp_dev *dev)
+{
+	debugfs_remove_recursive(dev->debug);
+	dev->debug = NULL;
+}
+
+void odrp_debug_init(void)
+{
+	root = debugfs_create_dir("odrp", NULL);
+	odrp_fault_init(root);
+}
+
+void odrp_debug_exit(void)
+{
+	debugfs_remove_recursive(root);
+}
