@@ -75,7 +75,9 @@ COUNTER(backing_loads);
 COUNTER(backing_errors);
 COUNTER(checksum_errors);
 
-static int show_times(struct device *d, bool store, char *buf)
+/* 100 percent: the largest. */
+static int show_time(struct device *d, bool store, unsigned int percent,
+		     char *buf)
 {
 	struct odrp_hist *h = kmalloc(sizeof(*h), GFP_KERNEL);
 	int len;
@@ -83,27 +85,27 @@ static int show_times(struct device *d, bool store, char *buf)
 	if (!h)
 		return -ENOMEM;
 	odrp_times_sum(to_odrp(d), store, h);
-	len = sysfs_emit(buf, "%llu %llu %llu %llu\n",
-			 odrp_hist_percentile(h, 50),
-			 odrp_hist_percentile(h, 90),
-			 odrp_hist_percentile(h, 99), h->max);
+	len = sysfs_emit(buf, "%llu\n", odrp_hist_percentile(h, percent));
 	kfree(h);
 	return len;
 }
 
-static ssize_t load_ns_show(struct device *d, struct device_attribute *attr,
-			    char *buf)
-{
-	return show_times(d, false, buf);
-}
-static DEVICE_ATTR_RO(load_ns);
+#define TIME(name, store, percent)					\
+static ssize_t name##_show(struct device *d,				\
+			   struct device_attribute *attr, char *buf)	\
+{									\
+	return show_time(d, store, percent, buf);			\
+}									\
+static DEVICE_ATTR_RO(name)
 
-static ssize_t store_ns_show(struct device *d, struct device_attribute *attr,
-			     char *buf)
-{
-	return show_times(d, true, buf);
-}
-static DEVICE_ATTR_RO(store_ns);
+TIME(load_p50_ns, false, 50);
+TIME(load_p90_ns, false, 90);
+TIME(load_p99_ns, false, 99);
+TIME(load_max_ns, false, 100);
+TIME(store_p50_ns, true, 50);
+TIME(store_p90_ns, true, 90);
+TIME(store_p99_ns, true, 99);
+TIME(store_max_ns, true, 100);
 
 /* Columns are only ever appended. */
 static int emit_io_stat(const struct odrp_stats *sum, char *buf)
@@ -266,7 +268,9 @@ static struct attribute *attrs[] = {
 	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),
 	A(checksum_errors),
-	A(load_ns), A(store_ns), A(io_stat),
+	A(load_p50_ns), A(load_p90_ns), A(load_p99_ns), A(load_max_ns),
+	A(store_p50_ns), A(store_p90_ns), A(store_p99_ns), A(store_max_ns),
+	A(io_stat),
 	A(state), A(server), A(backend), A(backing), A(checksum),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(swapoff_safe),

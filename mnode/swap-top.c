@@ -43,20 +43,18 @@ static int add_number(unsigned int id, const char *name, uint64_t *sum)
 	return r;
 }
 
-/* "p50 p90 p99 max", in ns. */
-static int read_times(unsigned int id, const char *name, double ret_us[2])
+/* A time in ns, and nothing else. */
+static int read_time(unsigned int id, const char *name, double *ret_us)
 {
-	uint64_t p50 = 0, p90, p99 = 0;
-	char text[128];
+	char text[64], rest;
+	uint64_t ns;
 	int r = swap_dev_read(id, name, text, sizeof(text));
 
 	if (r)
 		return r;
-	if (sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &p50, &p90,
-		   &p99) != 3)
+	if (sscanf(text, "%" SCNu64 "%c", &ns, &rest) != 1)
 		return -EIO;
-	ret_us[0] = p50 / 1000.0;
-	ret_us[1] = p99 / 1000.0;
+	*ret_us = ns / 1000.0;
 	return 0;
 }
 
@@ -73,9 +71,13 @@ int swap_sample_read(unsigned int id, struct swap_sample *ret_sample)
 	if (!r)
 		r = add_number(id, "lease", &s.lease);
 	if (!r)
-		r = read_times(id, "load_ns", s.load_us);
+		r = read_time(id, "load_p50_ns", &s.load_us[0]);
 	if (!r)
-		r = read_times(id, "store_ns", s.store_us);
+		r = read_time(id, "load_p99_ns", &s.load_us[1]);
+	if (!r)
+		r = read_time(id, "store_p50_ns", &s.store_us[0]);
+	if (!r)
+		r = read_time(id, "store_p99_ns", &s.store_us[1]);
 	s.there = !r;
 	*ret_sample = s;
 	return r;

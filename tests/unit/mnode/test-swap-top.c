@@ -40,8 +40,9 @@ static const char *const device[][2] = {
 	{ "stores_unmapped", "500" }, { "invalidates", "70" },
 	{ "load_errors", "1" }, { "store_errors", "2" },
 	{ "reconnects", "3" }, { "used", "512" }, { "lease", "2560" },
-	{ "load_ns", "12000 20000 34000 99000" },
-	{ "store_ns", "5000 6000 7000 8000" }, { NULL, NULL },
+	{ "load_p50_ns", "12000" }, { "load_p99_ns", "34000" },
+	{ "store_p50_ns", "5000" }, { "store_p99_ns", "7000" },
+	{ NULL, NULL },
 };
 
 static void test_sample(void **state)
@@ -72,17 +73,21 @@ static void test_in_part(void **state)
 	static const char *const half[][2] = {
 		{ "state", "closing" }, { "loads", "1" }, { NULL, NULL },
 	};
+	static const char *const bad[] = { "soon", "", "12000 34000" };
 	const char *odd[sizeof(device) / sizeof(device[0])][2];
 	struct swap_sample s;
+	int i;
 
 	files = half;
 	assert_int_equal(swap_sample_read(ID, &s), -ENOENT);
 	assert_false(s.there);
 	memcpy(odd, device, sizeof(odd));
-	odd[10][1] = "12000 soon";
 	files = (void *)odd;
-	assert_int_equal(swap_sample_read(ID, &s), -EIO);
-	assert_false(s.there);
+	for (i = 0; i < 3; i++) {
+		odd[10][1] = bad[i];
+		assert_int_equal(swap_sample_read(ID, &s), -EIO);
+		assert_false(s.there);
+	}
 	files = NULL;
 }
 
