@@ -13,20 +13,12 @@
 #include "odrp.h"
 #include "trace.h"
 
-/* Why the worker runs, or will; the larger one wins. */
-enum why {
-	IDLE,
-	AGE,	/* the oldest slot has waited long enough */
-	TRIM,	/* too many are waiting: down to half */
-	ALL,	/* the pages are needed */
-};
-
 static struct odrp_dev *dev_of(struct odrp_free *f)
 {
 	return container_of(f, struct odrp_dev, free);
 }
 
-static void arm(struct odrp_free *f, enum why why)
+static void arm(struct odrp_free *f, enum odrp_free_why why)
 {
 	int cur = atomic_read(&f->armed);
 
@@ -37,7 +29,7 @@ static void arm(struct odrp_free *f, enum why why)
 			return;
 	} while (!atomic_try_cmpxchg(&f->armed, &cur, why));
 
-	if (why == AGE)
+	if (why == ODRP_FREE_AGE)
 		queue_delayed_work(odrp_wq, &f->work,
 			msecs_to_jiffies(READ_ONCE(odrp_free_delay_ms)));
 	else
@@ -48,7 +40,7 @@ static void arm(struct odrp_free *f, enum why why)
 void odrp_free_now(struct odrp_dev *dev)
 {
 	if (atomic64_read(&dev->free.pending) > 0)
-		arm(&dev->free, ALL);
+		arm(&dev->free, ODRP_FREE_NOW);
 }
 
 /*
@@ -93,7 +85,7 @@ void odrp_free_queue(struct odrp_dev *dev, u64 slot)
 	s64 pending = atomic64_inc_return(&f->pending);
 
 	remember(dev, slot);
-	arm(f, pending >= may_wait(dev) ? TRIM : AGE);
+	arm(f, pending >= may_wait(dev) ? ODRP_FREE_COUNT : ODRP_FREE_AGE);
 }
 
 /*
@@ -188,10 +180,27 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 }
 
 /* How many to free in one run, those that are on their way already included. */
-static s64 how_many(struct odrp_dev *dev, enum why why)
+static s64 how_many(struct odrp_dev *dev, enum odrp_free_why why)
 {
-	return why == TRIM ? atomic64_read(&dev->free.pending) -
-			     may_wait(dev) / 2 : S64_MAX;
+	if (why != ODRP_FREE_COUNT)
+		return S64_MAX;
+	return atomic64_read(&dev->free.pending) - may_wait(dev) / 2;
+}
+
+static void count(struct odrp_dev *dev, enum odrp_free_why why, u64 nr)
+{
+	switch (why) {
+	case ODRP_FREE_AGE:
+	case ODRP_FREE_AGED:
+		odrp_stat_add(dev, flushed_age, nr);
+		break;
+	case ODRP_FREE_COUNT:
+		odrp_stat_add(dev, flushed_count, nr);
+		break;
+	default:
+		odrp_stat_add(dev, flushed_now, nr);
+		break;
+	}
 }
 
 static void work(struct work_struct *w)
@@ -199,14 +208,14 @@ static void work(struct work_struct *w)
 	struct odrp_free *f = container_of(to_delayed_work(w),
 					   struct odrp_free, work);
 	struct odrp_dev *dev = dev_of(f);
-	enum why why;
+	enum odrp_free_why why;
 	unsigned int i;
 	bool more = true;
 	s64 max, left;
 
 	/* Whoever frees a slot from here on arms again. */
-	why = atomic_xchg(&f->armed, IDLE);
-	if (why == IDLE)
+	why = atomic_xchg(&f->armed, ODRP_FREE_IDLE);
+	if (why == ODRP_FREE_IDLE)
 		return;		/* the run before has done it */
 	if (!odrp_dev_serves(dev))
 		return;		/* for good: they stay where they are */
@@ -218,12 +227,13 @@ static void work(struct work_struct *w)
 	for (i = 0; i < dev->sess.nr_queues && more; i++)
 		more = pump(dev, &dev->sess.queues[i], &left);
 	if (!more)
-		atomic_set(&f->starved, IDLE);
-	trace_odrp_free(dev->id, max - left, atomic64_read(&f->pending));
+		atomic_set(&f->starved, ODRP_FREE_IDLE);
+	count(dev, why, max - left);
+	trace_odrp_free(dev->id, why, max - left, atomic64_read(&f->pending));
 
 	/* What stays behind is looked at again when it has aged. */
 	if (atomic64_read(&f->pending) > 0)
-		arm(f, AGE);
+		arm(f, ODRP_FREE_AGE);
 }
 
 /* An invalidate request has become free: does the worker wait for it? */
@@ -233,11 +243,11 @@ void odrp_free_credit(struct odrp_dev *dev)
 	int why;
 
 	smp_mb();
-	if (atomic_read(&f->starved) == IDLE)
+	if (atomic_read(&f->starved) == ODRP_FREE_IDLE)
 		return;
-	why = atomic_xchg(&f->starved, IDLE);
-	if (why != IDLE)
-		arm(f, why == TRIM ? TRIM : ALL);
+	why = atomic_xchg(&f->starved, ODRP_FREE_IDLE);
+	if (why != ODRP_FREE_IDLE)
+		arm(f, why == ODRP_FREE_AGE ? ODRP_FREE_AGED : why);
 }
 
 /* Wait, for at most so long, until no slot is waiting to be freed. */

@@ -330,11 +330,20 @@ struct odrp_free_cpu {
 	struct odrp_fring	ring;
 };
 
+/* Why the worker that gives pages back runs, or will; the larger one wins. */
+enum odrp_free_why {
+	ODRP_FREE_IDLE,
+	ODRP_FREE_AGE,		/* when the oldest slot has waited long enough */
+	ODRP_FREE_COUNT,	/* too many are waiting: down to half */
+	ODRP_FREE_AGED,		/* to go on with AGE, which had no request left */
+	ODRP_FREE_NOW,		/* the pages are needed */
+};
+
 /*
  * struct odrp_free - slots whose remote page is to be given back
  * @pending:	slots FREE_PENDING or FREEING
  * @overflow:	one bit per slot: freed while the CPU's ring was full
- * @armed:	enum in free.c: why the worker will run
+ * @armed:	enum odrp_free_why: why the worker will run
  * @starved:	worker stopped because all invalidate requests were in use: why
  *		it was running, 0 otherwise
  */
@@ -366,6 +375,9 @@ struct odrp_stats {
 	u64	unknown_ids;		/* answers to nothing */
 	u64	notify_free;		/* slots freed by the kernel */
 	u64	free_overflows;		/* frees that went to the bitmap */
+	u64	flushed_age;		/* invalidates of slots that had aged */
+	u64	flushed_count;		/* ... when too many were waiting */
+	u64	flushed_now;		/* ... when pages were needed */
 	u64	invalid_io;		/* bios that were not aligned */
 	u64	waits_credit;		/* blocks that waited for a request */
 	u64	waits_room;		/* writers made to sleep */

@@ -57,6 +57,9 @@ COUNTER(lease_denied);
 COUNTER(unknown_ids);
 COUNTER(notify_free);
 COUNTER(free_overflows);
+COUNTER(flushed_age);
+COUNTER(flushed_count);
+COUNTER(flushed_now);
 COUNTER(invalid_io);
 COUNTER(waits_credit);
 COUNTER(waits_room);
@@ -263,6 +266,7 @@ static struct attribute *attrs[] = {
 	A(invalidates), A(invalidates_cancelled),
 	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
+	A(flushed_age), A(flushed_count), A(flushed_now),
 	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
 	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),

@@ -35,6 +35,14 @@
 			 { ODRP_SLOT_ABORTED, "aborted" },		\
 			 { ODRP_SLOT_FAILED, "failed" })
 
+/* AGED goes on with what AGE began. */
+#define show_odrp_free_why(w)						\
+	__print_symbolic(w,						\
+			 { ODRP_FREE_AGE, "age" },			\
+			 { ODRP_FREE_COUNT, "count" },			\
+			 { ODRP_FREE_AGED, "age" },			\
+			 { ODRP_FREE_NOW, "now" })
+
 TRACE_EVENT(odrp_post,
 	TP_PROTO(const struct odrp_conn *conn, const struct odrp_req *req),
 	TP_ARGS(conn, req),
@@ -105,19 +113,22 @@ TRACE_EVENT(odrp_state,
 );
 
 TRACE_EVENT(odrp_free,
-	TP_PROTO(int dev, unsigned int sent, s64 pending),
-	TP_ARGS(dev, sent, pending),
+	TP_PROTO(int dev, int why, unsigned int sent, s64 pending),
+	TP_ARGS(dev, why, sent, pending),
 	TP_STRUCT__entry(
 		__field(int, dev)
+		__field(int, why)
 		__field(unsigned int, sent)
 		__field(s64, pending)
 	),
 	TP_fast_assign(
 		__entry->dev = dev;
+		__entry->why = why;
 		__entry->sent = sent;
 		__entry->pending = pending;
 	),
-	TP_printk("odrp%d sent=%u pending=%lld", __entry->dev, __entry->sent,
+	TP_printk("odrp%d %s sent=%u pending=%lld", __entry->dev,
+		  show_odrp_free_why(__entry->why), __entry->sent,
 		  __entry->pending)
 );
 
