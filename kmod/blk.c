@@ -140,7 +140,10 @@ ODRP_SUBMIT_BIO(submit)
 			take_bio(dev, bio);
 		break;
 	case REQ_OP_DISCARD:
-		discard(dev, bio);
+		if (READ_ONCE(dev->forced))
+			bio_io_error(bio);
+		else
+			discard(dev, bio);
 		break;
 	default:
 		bio->bi_status = BLK_STS_NOTSUPP;
@@ -161,13 +164,24 @@ static void slot_free_notify(struct block_device *bdev, unsigned long slot)
 	odrp_free_slot(dev, slot);
 }
 
+/*
+ * A device that is being removed is not opened any more, but for swapoff, which
+ * opens what it swaps off: so one that has been removed by force is, as long as
+ * somebody has a claim to it, as a swap area has.  Who else comes that way gets
+ * errors as all do, and holds it up until it is closed.
+ */
+static bool may_open(const struct odrp_dev *dev, const struct block_device *bdev)
+{
+	return !dev->removing || (dev->forced && READ_ONCE(bdev->bd_holder));
+}
+
 ODRP_BLK_OPEN(open_disk, arg)
 {
 	struct odrp_dev *dev = ODRP_BLK_OPEN_DISK(arg)->private_data;
 	int err = 0;
 
 	mutex_lock(&dev->lock);
-	if (dev->removing)
+	if (!may_open(dev, ODRP_BLK_OPEN_BDEV(arg)))
 		err = -ENXIO;
 	else
 		dev->openers++;
@@ -175,13 +189,20 @@ ODRP_BLK_OPEN(open_disk, arg)
 	return err;
 }
 
+/*
+ * The block layer has locks here that del_gendisk() takes: so a device that has
+ * been removed by force, and goes now, goes by a work item.
+ */
 ODRP_BLK_RELEASE(release_disk, disk)
 {
 	struct odrp_dev *dev = disk->private_data;
+	bool goes;
 
 	mutex_lock(&dev->lock);
-	dev->openers--;
+	goes = !--dev->openers && dev->forced;
 	mutex_unlock(&dev->lock);
+	if (goes)
+		odrp_ctl_sweep();
 }
 
 static const struct block_device_operations ops = {

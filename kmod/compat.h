@@ -135,12 +135,14 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define ODRP_BLK_RELEASE(fn, disk) \
 	static void fn(struct gendisk *disk)
 #define ODRP_BLK_OPEN_DISK(arg)	(arg)
+#define ODRP_BLK_OPEN_BDEV(arg)	((arg)->part0)
 #else
 #define ODRP_BLK_OPEN(fn, disk)	\
 	static int fn(struct block_device *disk, fmode_t mode)
 #define ODRP_BLK_RELEASE(fn, disk) \
 	static void fn(struct gendisk *disk, fmode_t mode)
 #define ODRP_BLK_OPEN_DISK(arg)	((arg)->bd_disk)
+#define ODRP_BLK_OPEN_BDEV(arg)	(arg)
 #endif
 
 /* -- another block device -- */

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 #include "compat.h"
 #include "odrp.h"
 
@@ -228,31 +229,117 @@ free_s:
 	return err ? err : count;
 }
 
-ODRP_CLASS_STORE(hot_remove_store)
+static void drop(struct odrp_dev *dev)
+{
+	lockdep_assert_held(&ctl_lock);
+	idr_remove(&devs, dev->id);
+	odrp_dev_destroy(dev);
+}
+
+/*
+ * What has been removed by force stays in devs, and its number is taken, until
+ * the last close makes the sweep run.  Nothing comes between:
+ *   - an open has been counted before the force looks, and then its close comes,
+ *     or it is refused, or let in beside another (blk.c:may_open()): the last
+ *     close is the last close;
+ *   - the last close either comes before the force looks, which then removes the
+ *     device as usual, or finds it forced and calls for the sweep;
+ *   - the sweep, a hot_remove and a hot_add have ctl_lock, and find out there what
+ *     is left to do: a device that another hot_remove has taken is not in devs;
+ *     one that is being added is not yet, and whether it fails is seen by nobody;
+ *   - mending sees at its next step that the session is dead, and comes to an end
+ *     before the device does: odrp_sess_close() waits for it;
+ *   - who comes by frontswap goes the way of all bios, and fails there; then the
+ *     kernel takes the bios' way, with the same end.  swapoff is done with that
+ *     before it closes the device;
+ *   - who reads sysfs or the disk's statistics is waited for by del_gendisk(), and
+ *     until then all is there to be read: a dead session has its structures.
+ */
+static void sweep(struct work_struct *w)
 {
 	struct odrp_dev *dev;
-	unsigned int id;
-	int err;
+	int id;
 
-	if (kstrtouint(buf, 10, &id)) {
-		pr_err("hot_remove: '%.*s': expected a device number, N of /dev/odrpN\n",
-		       (int)strcspn(buf, "\n"), buf);
+	mutex_lock(&ctl_lock);
+	idr_for_each_entry(&devs, dev, id) {
+		if (READ_ONCE(dev->forced) && !odrp_dev_shut(dev))
+			drop(dev);
+	}
+	mutex_unlock(&ctl_lock);
+}
+
+static DECLARE_WORK(sweep_work, sweep);
+
+/*
+ * odrp_ctl_sweep() - a device that was removed by force has been closed
+ *
+ * It takes its time: no queue of ours, on which others wait for memory.
+ */
+void odrp_ctl_sweep(void)
+{
+	queue_work(system_long_wq, &sweep_work);
+}
+
+/* A number, and maybe "force". */
+static int parse_remove(char *s, unsigned int *ret_id, bool *ret_force)
+{
+	char *id, *how;
+
+	s = strim(s);
+	id = strsep(&s, " \t");
+	if (kstrtouint(id, 10, ret_id)) {
+		pr_err("hot_remove: '%s': expected a device number, N of /dev/odrpN\n",
+		       id);
 		return -EINVAL;
 	}
-	if (mutex_lock_interruptible(&ctl_lock))
-		return -EINTR;
+	how = s ? skip_spaces(s) : NULL;
+	*ret_force = how && !strcmp(how, "force");
+	if (how && !*ret_force) {
+		pr_err("hot_remove: %u: '%s': expected nothing, or force\n",
+		       *ret_id, how);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Return: 0 also if it goes later, when it has been closed. */
+static int remove(unsigned int id, bool force)
+{
+	struct odrp_dev *dev;
+	int err;
+
+	lockdep_assert_held(&ctl_lock);
 	dev = idr_find(&devs, id);
 	if (!dev) {
 		pr_err("hot_remove: %u: no such device\n", id);
-		err = -ENODEV;
-		goto unlock;
+		return -ENODEV;
 	}
-	err = odrp_dev_shut(dev);
+	err = force ? odrp_dev_force(dev) : odrp_dev_shut(dev);
+	if (!err)
+		drop(dev);
+	else if (err == -EBUSY && dev->forced)
+		pr_warn_ratelimited("odrp%u: removed by force before: goes when closed\n",
+				    id);
+	return err == -EINPROGRESS ? 0 : err;
+}
+
+ODRP_CLASS_STORE(hot_remove_store)
+{
+	unsigned int id;
+	bool force;
+	char *s;
+	int err;
+
+	s = odrp_alloc(kstrndup(buf, count, GFP_KERNEL));
+	if (!s)
+		return -ENOMEM;
+	err = parse_remove(s, &id, &force);
+	kfree(s);
 	if (err)
-		goto unlock;
-	idr_remove(&devs, id);
-	odrp_dev_destroy(dev);
-unlock:
+		return err;
+	if (mutex_lock_interruptible(&ctl_lock))
+		return -EINTR;
+	err = remove(id, force);
 	mutex_unlock(&ctl_lock);
 	return err ? err : count;
 }
@@ -336,8 +423,11 @@ unregister_client:
 }
 
 /*
- * The module cannot go while a device is open, so none is here; removing the
- * files first waits for writers in hot_add.
+ * The module cannot go while a device is open, so none is here, and nobody calls
+ * for the sweep any more: a close has returned before the block layer gives up
+ * the module.  One that is under way is waited for, as long as its code is there;
+ * what one that has not begun would have done is done here.  Removing the files
+ * first waits for writers in hot_add.
  */
 void odrp_ctl_exit(void)
 {
@@ -346,11 +436,11 @@ void odrp_ctl_exit(void)
 
 	class_remove_file(ctl_class, &class_attr_hot_remove);
 	class_remove_file(ctl_class, &class_attr_hot_add);
+	cancel_work_sync(&sweep_work);
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
 		WARN_ON_ONCE(odrp_dev_shut(dev));
-		idr_remove(&devs, id);
-		odrp_dev_destroy(dev);
+		drop(dev);
 	}
 	mutex_unlock(&ctl_lock);
 	idr_destroy(&devs);

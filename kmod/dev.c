@@ -132,6 +132,24 @@ s64 odrp_dev_mapped(const struct odrp_dev *dev)
 	return max_t(s64, n, 0);
 }
 
+/* Return: 0 if nobody has it open; -EINPROGRESS if it goes when it is closed. */
+static int shut(struct odrp_dev *dev, bool force)
+{
+	bool before, used;
+
+	mutex_lock(&dev->lock);
+	used = dev->openers;
+	before = dev->forced;
+	if (used && force)
+		WRITE_ONCE(dev->forced, true);
+	if (!used || force)
+		dev->removing = true;
+	mutex_unlock(&dev->lock);
+	if (!used)
+		return 0;
+	return force && !before ? -EINPROGRESS : -EBUSY;
+}
+
 /*
  * odrp_dev_shut() - no opens from now on
  *
@@ -139,14 +157,32 @@ s64 odrp_dev_mapped(const struct odrp_dev *dev)
  */
 int odrp_dev_shut(struct odrp_dev *dev)
 {
-	int err = 0;
+	return shut(dev, false);
+}
 
-	mutex_lock(&dev->lock);
-	if (dev->openers)
-		err = -EBUSY;
-	else
-		dev->removing = true;
-	mutex_unlock(&dev->lock);
+/*
+ * odrp_dev_force() - as odrp_dev_shut(), and who has it open does without it
+ *
+ * It may still be opened by swapoff (blk.c).
+ *
+ * All I/O fails from now on, also with a backing device: one that goes with the
+ * device cannot go on alone.  What is under way ends soon: what the memory node
+ * has not answered fails, and what the backing device is doing it does.
+ *
+ * The last close calls odrp_ctl_sweep().  One that comes before this returns has
+ * to wait there, for the caller has ctl.c's mutex.
+ *
+ * Return: 0 if nobody has it open; -EINPROGRESS if somebody has, and -EBUSY if
+ * that is not for the first time.
+ */
+int odrp_dev_force(struct odrp_dev *dev)
+{
+	int err = shut(dev, true);
+
+	if (err == -EINPROGRESS) {
+		odrp_sess_die(&dev->sess, "removed by force");
+		odrp_mend_bury(&dev->sess);
+	}
 	return err;
 }
 
@@ -158,6 +194,9 @@ int odrp_dev_shut(struct odrp_dev *dev)
  */
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
+	/* That it is dead is told before it is gone. */
+	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
+		flush_work(&dev->sess.mend.work);
 	odrp_debug_del(dev);
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);

@@ -339,7 +339,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 		multi = true;
 	}
 	while (bio->bi_iter.bi_size) {
-		if (!odrp_dev_serves(dev) && !dev->backing) {
+		if (odrp_dev_fails(dev)) {
 			fail(dev, bio);
 			return;
 		}

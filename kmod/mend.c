@@ -303,13 +303,40 @@ static void mend(struct odrp_sess *s)
 }
 
 /* What is different now from what an operator would expect. */
-static void say_dead(struct odrp_dev *dev)
+static void say_dead(struct odrp_dev *dev, bool forced)
 {
-	if (dev->backing)
+	if (forced)
+		pr_notice("odrp%d: removed by force: all I/O fails until it has been closed\n",
+			  dev->id);
+	if (dev->backing && !forced)
 		odrp_backing_say(dev);
 	else if (!ODRP_SWAPOFF_SAFE)
 		pr_warn("odrp%d: do not swap off: what is lost would become wrong bytes\n",
 			dev->id);
+}
+
+/*
+ * The session is dead: all of it is torn down, once.  If its device has been
+ * removed by force then that is told, also of one that had been dead before and
+ * was served by its backing device.  Its connections may be well: then the
+ * memory node hears a goodbye, and need not wait for us to come again.
+ */
+static void bury(struct odrp_sess *s)
+{
+	bool forced = READ_ONCE(s->dev->forced);
+
+	if (s->mend.buried && s->mend.told == forced)
+		return;
+	s->mend.told = forced;
+	say_dead(s->dev, forced);
+	if (!s->mend.buried) {
+		s->mend.buried = true;
+		odrp_beat_stop(s);
+		if (forced)
+			odrp_beat_bye(s);
+		odrp_sess_hang_up(s);
+	}
+	announce(s, "ODRP_STATE=dead");
 }
 
 static void mend_work(struct work_struct *w)
@@ -320,14 +347,20 @@ static void mend_work(struct work_struct *w)
 
 	if (is_lost(s))
 		mend(s);
-	if (odrp_sess_state(s) == ODRP_DEAD && !s->mend.buried) {
-		s->mend.buried = true;
-		say_dead(s->dev);
-		odrp_sess_hang_up(s);
-		announce(s, "ODRP_STATE=dead");
-	}
+	if (odrp_sess_state(s) == ODRP_DEAD)
+		bury(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
+}
+
+/*
+ * odrp_mend_bury() - the session is dead, and there is something new to tell
+ *
+ * Nobody closes it meanwhile.
+ */
+void odrp_mend_bury(struct odrp_sess *s)
+{
+	queue_work(odrp_wq, &s->mend.work);
 }
 
 void odrp_mend_prepare(struct odrp_sess *s)

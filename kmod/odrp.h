@@ -280,6 +280,7 @@ struct odrp_sync {
  * @broken:	a connection has broken since the attempt began; guarded by
  *		odrp_sess.lock
  * @buried:	the session is dead, and all has been torn down
+ * @told:	... and it has been said that the device was removed by force
  * @refused:	a new connection has refused what was waiting for it; only the
  *		work item sets it and asks
  * @lost_at: jiffies
@@ -292,6 +293,7 @@ struct odrp_mend {
 	wait_queue_head_t	wake;
 	bool			broken;
 	bool			buried;
+	bool			told;
 	bool			refused;
 	unsigned long		lost_at;
 	unsigned long		until;
@@ -415,6 +417,7 @@ struct odrp_dev {
 	struct mutex		lock;
 	unsigned int		openers;	/* guarded by lock */
 	bool			removing;	/* guarded by lock */
+	bool			forced;		/* ... while it was open; for good */
 	struct odrp_slots	slots;
 	struct odrp_lease	lease;
 	struct odrp_free	free;
@@ -468,6 +471,13 @@ static inline bool odrp_dev_serves(const struct odrp_dev *dev)
 	return state == ODRP_LIVE || state == ODRP_LOST;
 }
 
+/* Requests fail: a backing device goes on alone, but not if it is to go. */
+static inline bool odrp_dev_fails(const struct odrp_dev *dev)
+{
+	return !odrp_dev_serves(dev) &&
+	       (!dev->backing || READ_ONCE(dev->forced));
+}
+
 /* main.c */
 extern struct workqueue_struct *odrp_wq;
 extern unsigned int odrp_poll_us;
@@ -480,6 +490,7 @@ extern unsigned int odrp_connect_ms;
 int odrp_ctl_init(void);
 void odrp_ctl_exit(void);
 int odrp_ctl_each(int (*fn)(struct odrp_dev *dev));
+void odrp_ctl_sweep(void);
 
 int odrp_pm_init(void);
 void odrp_pm_exit(void);
@@ -503,6 +514,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev);
 s64 odrp_dev_mapped(const struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
+int odrp_dev_force(struct odrp_dev *dev);
 void odrp_dev_destroy(struct odrp_dev *dev);
 
 /* blk.c: the disk, bios to blocks */
@@ -641,6 +653,7 @@ void odrp_sess_watch(struct odrp_sess *s);
 
 /* mend.c: taking the session up again */
 void odrp_mend_prepare(struct odrp_sess *s);
+void odrp_mend_bury(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 

@@ -217,6 +217,13 @@ static ssize_t drain_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(drain);
 
+static ssize_t forced_show(struct device *d, struct device_attribute *attr,
+			   char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(to_odrp(d)->forced));
+}
+static DEVICE_ATTR_RO(forced);
+
 static ssize_t swapoff_safe_show(struct device *d,
 				 struct device_attribute *attr, char *buf)
 {
@@ -277,7 +284,7 @@ static struct attribute *attrs[] = {
 	A(io_stat),
 	A(state), A(server), A(backend), A(backing), A(checksum),
 	A(lease), A(used), A(mapped), A(free_pending),
-	A(queues), A(depth), A(drain), A(swapoff_safe),
+	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };
