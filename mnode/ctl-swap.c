@@ -136,19 +136,27 @@ static bool reads(unsigned int id, const char *name, const char *value)
 /* Are there pages that are lost, and a kernel that would not say so? */
 static bool would_map_wrong_bytes(unsigned int id)
 {
-	return reads(id, "state", "dead") && reads(id, "backing", "none") &&
+	return reads(id, "state", "dead") &&
+	       (reads(id, "backing", "none") || reads(id, "forced", "1")) &&
 	       reads(id, "swapoff_safe", "0") && swap_dev_used(id) != 0;
 }
 
+static void warn_of_wrong_bytes(unsigned int id)
+{
+	fprintf(stderr, "odrpctl swap: the pages in odrp%u are lost, and swapoff "
+		"on this kernel would give those who need them something else "
+		"instead: restart the machine; or end what has memory there, "
+		"and use --force\n", id);
+}
+
+/* What was dropped may have gone by itself when it was swapped off. */
 static int off_and_remove(unsigned int id, bool force)
 {
+	bool there = swap_dev_exists(id);
 	int r;
 
 	if (!force && would_map_wrong_bytes(id)) {
-		fprintf(stderr, "odrpctl swap: the pages in odrp%u are lost, and "
-			"swapoff on this kernel would give those who need them "
-			"something else instead: restart the machine; or end "
-			"what has memory there, and use --force\n", id);
+		warn_of_wrong_bytes(id);
 		return EXIT_TROUBLE;
 	}
 	r = swap_dev_off(id);
@@ -158,6 +166,8 @@ static int off_and_remove(unsigned int id, bool force)
 	if (r)
 		return complain("swapoff", -r);
 	r = swap_dev_remove(id);
+	if (r == -ENODEV && there)
+		return EXIT_OK;
 	if (r == -EBUSY)
 		fprintf(stderr, "odrpctl swap: somebody has odrp%u open\n",
 			id);
@@ -171,6 +181,29 @@ static int swap_remove(const struct swap_args *a)
 	if (only_device(a, &id))
 		return EXIT_USAGE;
 	return off_and_remove(id, a->force);
+}
+
+/* ---- drop ------------------------------------------------------------------------- */
+
+static int swap_drop(const struct swap_args *a)
+{
+	unsigned int id;
+	int r;
+
+	if (only_device(a, &id))
+		return EXIT_USAGE;
+	r = swap_dev_drop(id);
+	if (r == -EBUSY)
+		fprintf(stderr, "odrpctl swap: odrp%u was dropped before\n", id);
+	if (r)
+		return complain("hot_remove", -r);
+	if (!swap_dev_exists(id))
+		return EXIT_OK;
+	printf("odrp%u is in use: it fails, and goes when that ends%s\n", id,
+	       swap_dev_is_on(id) > 0 ? " (swapoff)" : "");
+	if (would_map_wrong_bytes(id))
+		warn_of_wrong_bytes(id);
+	return EXIT_OK;
 }
 
 /* ---- up and down ------------------------------------------------------------------ */
@@ -212,6 +245,8 @@ static int look_at(unsigned int id, const struct swap_conf *conf)
 		fprintf(stderr, "odrpctl swap: odrp%u had lost %s; adding it "
 			"anew\n", id, server);
 		r = swap_dev_remove(id);
+		if (r == -ENODEV)
+			r = 0;
 		if (r)
 			complain("hot_remove", -r);
 		return r;
@@ -383,7 +418,7 @@ static int swap_show_top(const struct swap_args *a)
 
 /* ---- the command -------------------------------------------------------------------- */
 
-#define COMMANDS	"add, remove, up, down, status or top"
+#define COMMANDS	"add, remove, drop, up, down, status or top"
 
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
@@ -488,10 +523,11 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\nup DEVICE\n"
-		    "down DEVICE\nstatus\ntop",
+	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\ndrop DEVICE\n"
+		    "up DEVICE\ndown DEVICE\nstatus\ntop",
 	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
-	       "device's settings, and do what is left to do.",
+	       "device's settings, and do what is left to do. drop removes one "
+	       "that is in use, and loses what is in it.",
 };
 
 int swap_main(int argc, char **argv)
@@ -506,6 +542,8 @@ int swap_main(int argc, char **argv)
 		return swap_add(&a);
 	if (!strcmp(a.word[0], "remove"))
 		return swap_remove(&a);
+	if (!strcmp(a.word[0], "drop"))
+		return swap_drop(&a);
 	if (!strcmp(a.word[0], "up"))
 		return swap_up(&a);
 	if (!strcmp(a.word[0], "down"))

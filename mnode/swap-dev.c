@@ -138,6 +138,14 @@ int swap_dev_remove(unsigned int id)
 	}
 }
 
+int swap_dev_drop(unsigned int id)
+{
+	char text[NAME_LEN];
+
+	snprintf(text, sizeof(text), "%u force", id);
+	return write_file(SWAP_DEV_CONTROL "/hot_remove", text);
+}
+
 /* ---- swap space -------------------------------------------------------------------- */
 
 /* A line of /proc/swaps begins with the path and blanks. */

@@ -24,6 +24,8 @@ int swap_dev_read(unsigned int id, const char *name, char *buf, size_t len);
 int swap_dev_add(const char *line);
 /* Waits a little for those that look at a device that was just closed. */
 int swap_dev_remove(unsigned int id);
+/* Also if it is in use: then it fails all I/O, and goes when it is closed. */
+int swap_dev_drop(unsigned int id);
 
 /* Is it used as swap space?  1, 0 or -errno. */
 int swap_dev_is_on(unsigned int id);
