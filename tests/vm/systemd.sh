@@ -127,6 +127,17 @@ within 20 unit_is inactive || fail "$unit is $(systemctl is-active $unit)"
 hog_lives
 GUEST
 
+# What has pages there gets a bus error, and nobody brings it up again.
+read -r -d '' through_force <<'GUEST'
+work
+odrpctl swap drop odrp0 || fail "drop"
+within 60 is_off || fail "not off"
+within 60 is_gone || fail "not gone"
+within 20 unit_is inactive || fail "$unit is $(systemctl is-active $unit)"
+sleep 2
+is_gone || fail "there again"
+GUEST
+
 # Its address leads nowhere, and later where it did. What has pages there gets a
 # bus error. The unit tries again until it works.
 read -r -d '' through_death <<'GUEST'
@@ -221,6 +232,11 @@ is_drained() {
 	expect_good_byes 2
 }
 
+is_forced() {
+	boots "$through_force" --param mnode.dead-ms=600000
+	expect_good_byes 2
+}
+
 dies() {
 	boots "$through_death" --param mnode.dead-ms=3000 \
 		--param hot_add.timeout_ms=1000 --param hot_add.dead_after_ms=2000
@@ -234,5 +250,6 @@ drains() {
 tap_case_with init "up at boot, down at shutdown" comes_and_goes
 tap_case_with init "the agent under its unit" agent_serves
 tap_case_with init "the memory node is drained" drains
+tap_case_with init "removed by force" is_forced
 tap_case_with init "the memory node is dead, and back" dies
 tap_end
