@@ -14,7 +14,7 @@
 #include "odrp.h"
 
 #define DEFAULT_DEPTH		64
-/* A page that is lost is an I/O error after 10 s at most. */
+/* A page of a memory node that is gone is an I/O error after 9 s, about. */
 #define DEFAULT_TIMEOUT_MS	5000
 #define DEFAULT_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
