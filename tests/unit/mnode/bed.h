@@ -16,7 +16,7 @@
 #include <nic-soft.h>
 #include "../../lib/cnode.h"
 
-#define BED_NODES	4
+#define BED_NODES	8
 #define BED_TICK_MS	100
 
 struct bed_options {

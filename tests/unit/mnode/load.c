@@ -93,6 +93,22 @@ void load_submit(struct load *l, unsigned int max)
 	}
 }
 
+void load_free(struct load *l, unsigned int max)
+{
+	uint64_t slot;
+	int r;
+
+	for (slot = 0; slot < l->nr_slots && max; slot++) {
+		if (l->slots[slot].busy || !l->slots[slot].version)
+			continue;
+		r = start(l, slot, ODRP_WIRE_INVALIDATE);
+		if (!r)
+			max--;
+		else
+			assert_int_equal(r, -EAGAIN);
+	}
+}
+
 static void finish(struct load *l, const struct cnode_done *d)
 {
 	struct load_slot *s = &l->slots[d->slot];

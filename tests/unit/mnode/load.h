@@ -36,6 +36,8 @@ void load_fini(struct load *l);
 /* Starts what can be started, up to max; takes in what has come. */
 void load_submit(struct load *l, unsigned int max);
 void load_poll(struct load *l);
+/* Starts to free what is mapped, up to max pages. */
+void load_free(struct load *l, unsigned int max);
 /* That many requests more, all answered at the end. */
 void load_run(struct load *l, uint64_t requests);
 /* Each mapped slot is loaded and compared. */
