@@ -195,9 +195,20 @@ static bool wants(struct hostile *h, enum act act, unsigned int rarely)
 	return h->life->acts & act && life_chance(h->life, rarely);
 }
 
+/* Whatever takes a receive entry and brings a message to it. */
+static uint8_t any_send(struct hostile *h)
+{
+	static const uint8_t opcodes[] = {
+		WRC_WQE_SEND, WRC_WQE_SEND, WRC_WQE_SEND_IMM, HOSTILE_SEND_INV,
+	};
+
+	return opcodes[life_below(h->life, sizeof(opcodes))];
+}
+
 void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 {
 	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
+	struct hostile_wr wr = { .opcode = WRC_WQE_SEND };
 	struct life *l = h->life;
 	struct odrp_wire_req req;
 	struct tag tag;
@@ -238,34 +249,78 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 		h->stored[tt_addr / 8] = true;
 	}
 	l->count->requests++;
-	hostile_post(h, conn, &(struct hostile_wr){
-		.opcode = WRC_WQE_SEND, .local = p, .len = len });
+	wr.local = p;
+	wr.len = len;
+	if (l->acts & ACT_ONE_SIDED) {
+		wr.opcode = any_send(h);
+		wr.imm = any_key(h);
+	}
+	hostile_post(h, conn, &wr);
 }
 
 /* ---- one-sided --------------------------------------------------------------- */
+
+/* Without the bytes of a request.  Words of a client must not be missing. */
+static void empty_send(struct hostile *h, int conn)
+{
+	if (conn >= 0) {
+		if (!bed_node_recycles() || !hostile_may(h, conn))
+			return;
+		h->sent[conn]++;
+		h->asked[conn]++;
+	}
+	h->life->count->others++;
+	hostile_post(h, conn, &(struct hostile_wr){
+		.opcode = any_send(h), .imm = any_key(h),
+		.local = hostile_send_room(h),
+		.len = life_chance(h->life, 2) ? 0 : life_below(h->life, 8) });
+}
+
+/* At most a page; often nothing, which needs no key. */
+static uint32_t any_len(struct hostile *h)
+{
+	switch (life_below(h->life, 4)) {
+	case 0:
+		return 0;
+	case 1:
+		return 1 + life_below(h->life, PAGE);
+	default:
+		return 1 + life_below(h->life, 64);
+	}
+}
 
 void hostile_one_sided(struct hostile *h, int conn)
 {
 	static const uint8_t opcodes[] = {
 		WRC_WQE_READ, WRC_WQE_READ, WRC_WQE_WRITE, WRC_WQE_WRITE,
-		WRC_WQE_CS, WRC_WQE_FA,
+		WRC_WQE_WRITE_IMM, WRC_WQE_WRITE_IMM, WRC_WQE_CS, WRC_WQE_FA,
+		WRC_WQE_SEND,
 	};
 	struct life *l = h->life;
 	struct hostile_wr wr = {
 		.opcode = opcodes[life_below(l, sizeof(opcodes))],
-		.len = 8, .swap_add = life_random(l),
+		.len = 8, .swap_add = life_random(l), .imm = life_random(l),
 	};
 
 	if (!hostile_room(h, conn))
 		return;
+	/* What waits for a receive entry on the admin connection, where there
+	 * is none, is the last that comes there. */
+	if (conn < 0 && !life_chance(l, 8) &&
+	    (wr.opcode == WRC_WQE_WRITE_IMM || wr.opcode == WRC_WQE_SEND))
+		wr.opcode = WRC_WQE_WRITE;
+	if (wr.opcode == WRC_WQE_SEND) {
+		empty_send(h, conn);
+		return;
+	}
 	target(h, &wr.raddr, &wr.rkey);
 	wr.local = hostile_recv_room(h);
-	if (wr.opcode == WRC_WQE_WRITE) {
+	if (wr.opcode == WRC_WQE_WRITE || wr.opcode == WRC_WQE_WRITE_IMM) {
 		wr.local = hostile_send_room(h);
 		memset(wr.local, 0x5a, PAGE);
 	}
-	if (wr.opcode == WRC_WQE_READ || wr.opcode == WRC_WQE_WRITE)
-		wr.len = 1 + life_below(l, life_chance(l, 2) ? 64 : PAGE);
+	if (wr.opcode != WRC_WQE_CS && wr.opcode != WRC_WQE_FA)
+		wr.len = any_len(h);
 	l->count->others++;
 	hostile_post(h, conn, &wr);
 }

@@ -156,6 +156,7 @@ void hostile_init(struct hostile *h, struct life *l, unsigned int node)
 	*h = (struct hostile){ .life = l, .node = node };
 	h->mem = memory(node);
 	memset(h->mem, 0, HOSTILE_MEM);
+	hostile_take_port(l->bed.nodes[node].port);
 }
 
 void hostile_fini(struct hostile *h)
@@ -274,11 +275,13 @@ void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
 	struct wrc_wqe_data *data;
 
 	memset(wqe, 0, 64);
-	ctrl->opcode = wr->opcode;
+	ctrl->opcode = wr->opcode == HOSTILE_SEND_INV ? WRC_WQE_SEND_IMM :
+							wr->opcode;
 	put_be(ctrl->index, n->posted & 0xffff, 2);
 	put_be(ctrl->qpn, n->qpn, 3);
 	ctrl->fm_ce_se = WRC_WQE_CE_ALWAYS;
-	if (wr->opcode != WRC_WQE_SEND) {
+	ctrl->imm = htobe32(hostile_imm(wr->opcode, wr->imm));
+	if (ctrl->opcode != WRC_WQE_SEND && ctrl->opcode != WRC_WQE_SEND_IMM) {
 		struct wrc_wqe_raddr *remote = (void *)at;
 
 		remote->addr = htobe64(wr->raddr);
@@ -290,11 +293,15 @@ void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
 		put_be(at + 8, wr->compare, 8);
 		at += 16;
 	}
-	data = (void *)at;
-	data->byte_count = htobe32(wr->len);
-	data->lkey = htobe32(h->key);
-	data->addr = htobe64((uintptr_t)wr->local);
-	ctrl->ds = (at + 16 - wqe) / 16;
+	/* A segment of length 0 would be one of 2 GB. */
+	if (wr->len) {
+		data = (void *)at;
+		data->byte_count = htobe32(wr->len);
+		data->lkey = htobe32(h->key);
+		data->addr = htobe64((uintptr_t)wr->local);
+		at += sizeof(*data);
+	}
+	ctrl->ds = (at - wqe) / 16;
 	n->tag_of[place] = MAX_TAGS;
 	n->posted++;
 	n->dbr->snd = htobe32(n->posted & 0xffff);

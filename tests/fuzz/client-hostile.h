@@ -11,6 +11,15 @@
 #define NR_RECVS	64u
 #define HOSTILE_MEM	((NR_SENDS * SEND_ROOM + NR_RECVS * PAGE + 4095) & ~4095u)
 
+/* Not of our own NIC's requester: a SEND_IMM whose packets are changed. */
+#define HOSTILE_SEND_INV	0x01
+
+/**
+ * struct hostile_wr - what is to be posted
+ * @opcode:	enum wrc_wqe_opcode, or HOSTILE_SEND_INV
+ * @local, @len: data; len 0: none
+ * @imm:	immediate, or the key that is to be invalidated
+ */
 struct hostile_wr {
 	uint8_t opcode;
 	void *local;
@@ -18,7 +27,13 @@ struct hostile_wr {
 	uint64_t raddr;
 	uint32_t rkey;
 	uint64_t swap_add, compare;
+	uint32_t imm;
 };
+
+/* HOSTILE_SEND_INV leaves by this port.  (client-port.c) */
+void hostile_take_port(struct snic_port *port);
+/* The immediate from which that is known. */
+uint32_t hostile_imm(uint8_t opcode, uint32_t imm);
 
 uint8_t *hostile_send_room(struct hostile *h);
 uint8_t *hostile_recv_room(struct hostile *h);

@@ -22,7 +22,8 @@ enum act {
 	ACT_RANGE	= 1 << 1,	/* aligned, outside of the table */
 	ACT_TARGET	= 1 << 2,	/* a load to any address and key */
 	ACT_SHORT	= 1 << 3,	/* a page cut short, or too long */
-	ACT_ONE_SIDED	= 1 << 4,	/* READ, WRITE, atomics of its own */
+	ACT_ONE_SIDED	= 1 << 4,	/* READ, WRITE, atomics of its own; and all
+					 * kinds of messages */
 	ACT_CM		= 1 << 5,	/* hellos of any kind, half-open ones */
 	ACT_BEAT	= 1 << 6,	/* any heartbeat */
 	ACT_DIE		= 1 << 7,	/* the session ends in the middle */
@@ -161,7 +162,8 @@ void hostile_end(struct hostile *h, bool say);
 
 /* One request; chain and queue of its connection. */
 void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr);
-/* A READ, WRITE or atomic of its own, on a connection or (-1) on admin. */
+/* A READ, WRITE or atomic of its own, or a message that is no request, on a
+ * connection or (-1) on admin. */
 void hostile_one_sided(struct hostile *h, int conn);
 void hostile_hello(struct hostile *h);
 void hostile_beat(struct hostile *h);
