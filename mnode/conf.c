@@ -211,8 +211,10 @@ const struct conf_key conf_keys[] = {
 	{ "reserve", "PAGES", "of each compute node's ring, beyond "
 	  "its lease (by the pool's size)",
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
-	{ "store", "exchange|copy", "how stores bring a page to its place "
-	  "(exchange)", set_choice, AT(exchange) },
+	{ "store", "exchange|copy", "how stores bring a page to its place: by "
+	  "page exchange; or by a copy, INSECURE: one that stores between two "
+	  "entries reaches the pages of others (exchange)",
+	  set_choice, AT(exchange) },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
 	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",

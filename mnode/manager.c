@@ -127,6 +127,10 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	if (!conf->node_recycles)
 		log_warning("recycle=client: INSECURE, a compute node that "
 			    "lies reaches the pages of others");
+	if (!conf->exchange)
+		log_warning("store=copy: INSECURE, a compute node that stores "
+			    "between two entries of its table reaches the "
+			    "pages of others");
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Settings: the words of --nic, single settings, and the INI file. */
+/*
+ * Settings: the words of --nic, single settings, the INI file, and what the agent
+ * says of them.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +18,7 @@
 #include <conf.h>
 #include <wrc.h>
 #include <nic-soft.h>
+#include "bed.h"
 
 static char why[CONF_WHY_MAX];
 
@@ -318,6 +322,51 @@ static void test_file_long_line(void **state)
 	assert_non_null(strstr(why, "expected"));
 }
 
+/* ---- what is said at the start ------------------------------------------------ */
+
+/* The warnings of an agent that starts with these settings. */
+static void start_with(bool exchange, bool node_recycles, char *ret_text,
+		       size_t len)
+{
+	FILE *f = tmpfile();
+	int old = dup(STDERR_FILENO);
+	struct bed_options o;
+	struct bed b;
+	size_t n;
+
+	assert_non_null(f);
+	bed_options(&o);
+	o.conf.exchange = exchange;
+	o.conf.node_recycles = node_recycles;
+	assert_int_equal(setenv("MNODE_LOG", "1", 1), 0);
+	fflush(stderr);
+	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
+	bed_open(&b, &o, 0);
+	fflush(stderr);
+	assert_true(dup2(old, STDERR_FILENO) >= 0);
+	close(old);
+	unsetenv("MNODE_LOG");
+	bed_close(&b);
+	rewind(f);
+	n = fread(ret_text, 1, len - 1, f);
+	ret_text[n] = 0;
+	fclose(f);
+}
+
+static void test_insecure_is_said(void **state)
+{
+	static const char copy[] = "store=copy: INSECURE";
+	static const char client[] = "recycle=client: INSECURE";
+	char text[4096];
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		start_with(i & 1, i & 2, text, sizeof(text));
+		assert_true(!strstr(text, copy) == !!(i & 1));
+		assert_true(!strstr(text, client) == !!(i & 2));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +381,7 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),
+		cmocka_unit_test(test_insecure_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 /* Rings, page addresses, and the pool: whose a page is. */
 #include <endian.h>
 #include <errno.h>
+#include <string.h>
 #include "bed.h"
 
 static void test_size(void **state)
@@ -108,6 +109,24 @@ static void test_between_entries(void **state)
 		for (which = 0; which < 4; which++)
 			if (may_be_page(k, which & 1, which & 2))
 				fail_msg("%u bytes further is a page", k);
+}
+
+/* But parts of two addresses, as plain writes between two entries leave them,
+ * make one of a page that is neither: what store=copy is insecure for. */
+static void test_parts_make_a_page(void **state)
+{
+	const uint64_t a = page_addr(0x1234), b = page_addr(0x1235);
+	uint8_t entry[16] = { 0 };
+	uint64_t be, found;
+
+	be = htobe64(a);
+	memcpy(entry, &be, 8);
+	be = htobe64(b);
+	memcpy(entry + 6, &be, 8);
+	memcpy(&be, entry, 8);
+	found = be64toh(be);
+	assert_in_range(found, page_addr(0x123f),
+			page_addr(0x123f) + ODRP_WIRE_PAGE_SIZE - 1);
 }
 
 static void test_pool(void **state)
@@ -226,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_page_address),
 		cmocka_unit_test(test_page_address_bytes),
 		cmocka_unit_test(test_between_entries),
+		cmocka_unit_test(test_parts_make_a_page),
 		cmocka_unit_test(test_pool),
 		cmocka_unit_test(test_scrub),
 		cmocka_unit_test(test_compact),
