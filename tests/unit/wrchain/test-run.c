@@ -4,6 +4,7 @@
  * they are asked for what cannot be done; and that after a stop anywhere every
  * page is in exactly one place.
  */
+#include <stdlib.h>
 #include "bench.h"
 #include "pages.h"
 #include "tools/rig.h"
@@ -11,18 +12,70 @@
 #define DEPTH 8
 #define SLOTS 8
 
+/* Which programs: each_program() goes through them. */
+static enum wrc_variant variant;
+static enum wrc_recycle recycle;
+
+/* recycle=node: made once for each program. */
+static uint8_t *tables[WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
+
+/* The NIC only reads it: the rig's own may go. */
+static void keep_table(const struct wrc_rig *rig)
+{
+	uint8_t **table = &tables[variant][rig->cfg.chain][rig->cfg.strict];
+
+	if (*table || recycle != WRC_RECYCLE_NODE)
+		return;
+	*table = aligned_alloc(4096, rig->geom.table_len);
+	assert_non_null(*table);
+	memcpy(*table, rig->table, rig->geom.table_len);
+}
+
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		     bool strict, enum snic_fetch fetch)
 {
 	struct wrc_rig_config cfg = {
 		.chain = chain, .strict = strict, .fetch = fetch,
+		.variant = variant, .recycle = recycle,
 		.depth = DEPTH, .nr_pages = 2 * SLOTS, .nr_slots = SLOTS,
 	};
 	char why[WRC_WHY_MAX];
-	int err = wrc_rig_open(&cfg, rig, why);
+	int err;
 
+	if (recycle == WRC_RECYCLE_NODE)
+		cfg.table = tables[variant][chain][strict];
+	err = wrc_rig_open(&cfg, rig, why);
 	if (err)
 		fail_msg("%s: %s", strerror(-err), why);
+	keep_table(rig);
+}
+
+/* That copy and that exchange pages, recycled by the client and by the node. */
+static void each_program(void (*test)(void))
+{
+	static const enum wrc_variant variants[] = {
+		WRC_V_OURS, WRC_V_EXCHANGE,
+	};
+	static const enum wrc_recycle recycles[] = {
+		WRC_RECYCLE_CLIENT, WRC_RECYCLE_NODE,
+	};
+
+	for (int i = 0; i < 4; i++) {
+		variant = variants[i & 1];
+		recycle = recycles[i >> 1];
+		test();
+	}
+	variant = variants[0];
+	recycle = recycles[0];
+}
+
+static int free_tables(void **state)
+{
+	for (int v = 0; v < WRC_NR_VARIANTS; v++)
+		for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+			for (int strict = 0; strict < 2; strict++)
+				free(tables[v][chain][strict]);
+	return 0;
 }
 
 static void ask(struct wrc_rig *rig, uint64_t slot, uint8_t seed)
@@ -46,6 +99,15 @@ static void answered(struct wrc_rig *rig, uint32_t request)
 
 /* ---- each chain, in all modes -------------------------------------------------- */
 
+/* The page that a request's store comes to, if it is the instance's own. */
+static uint64_t own_page(struct wrc_rig *rig, uint32_t request)
+{
+	if (!wrc_has_register(&rig->prog))
+		return 0;
+	wrc_rig_settle(rig);
+	return wrc_rig_held(rig, request % DEPTH).page;
+}
+
 static void work(enum odrp_wire_chain chain, bool strict, enum snic_fetch fetch)
 {
 	struct wrc_rig rig;
@@ -58,8 +120,8 @@ static void work(enum odrp_wire_chain chain, bool strict, enum snic_fetch fetch)
 		wrc_rig_set_entry(&rig, i, page[i]);
 	}
 	for (uint32_t r = 0; r < 5 * DEPTH; r++) {
+		uint64_t entry, own = own_page(&rig, r);
 		uint32_t slot = r % SLOTS;
-		uint64_t entry;
 
 		if (chain == ODRP_WIRE_LOAD)
 			fill(wrc_rig_memory(&rig, page[slot]), r);
@@ -72,12 +134,12 @@ static void work(enum odrp_wire_chain chain, bool strict, enum snic_fetch fetch)
 			assert_int_equal(entry, page[slot]);
 			break;
 		case ODRP_WIRE_MAPPED_STORE:
-			assert_int_equal(entry, page[slot]);
+			assert_int_equal(entry, own ? own : page[slot]);
 			expect_page(wrc_rig_memory(&rig, entry), r);
 			break;
 		case ODRP_WIRE_UNMAPPED_STORE:
 			/* In ring order. */
-			assert_int_equal(entry, WRC_POOL_IOVA +
+			assert_int_equal(entry, own ? own : WRC_POOL_IOVA +
 					 r % (2 * SLOTS) * 4096);
 			expect_page(wrc_rig_memory(&rig, entry), r);
 			wrc_rig_set_entry(&rig, slot, 0);
@@ -93,13 +155,18 @@ static void work(enum odrp_wire_chain chain, bool strict, enum snic_fetch fetch)
 	wrc_rig_close(&rig);
 }
 
-static void all_modes(void **state)
+static void work_all(void)
 {
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
 			work(chain, strict, SNIC_FETCH_LATE);
 			work(chain, strict, SNIC_FETCH_EARLY);
 		}
+}
+
+static void all_modes(void **state)
+{
+	each_program(work_all);
 }
 
 /*
@@ -210,13 +277,18 @@ static void no_answer(struct wrc_rig *rig)
 	assert_int_equal(rig->answered, 0);
 }
 
-/* Every page: in the ring, in the table, or held; once. */
+/* Every page: in the ring, in the table, or held, page exchange by each instance;
+ * once. */
 static void expect_all_pages(struct wrc_rig *rig, const struct wrc_held *held)
 {
 	unsigned int seen[2 * SLOTS] = { 0 };
 
 	see_pages(rig, seen);
-	see_page(rig, seen, held->page);
+	if (wrc_has_register(&rig->prog))
+		for (int i = 0; i < DEPTH; i++)
+			see_page(rig, seen, wrc_rig_held(rig, i).page);
+	else
+		see_page(rig, seen, held->page);
 	expect_seen_once(rig, seen);
 }
 
@@ -248,24 +320,38 @@ static void unmapped_entry(void **state)
 	wrc_rig_close(&rig);
 }
 
-static void beyond_the_table(void **state)
+/* Only the store that copies had taken a page, and is left with it; with page
+ * exchange each instance has its own, as before. */
+static void ask_beyond(enum odrp_wire_chain chain)
 {
-	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
-		struct wrc_held held;
-		struct wrc_rig rig;
+	struct wrc_held held = { 0 };
+	struct wrc_rig rig;
 
-		open_rig(&rig, chain, true, SNIC_FETCH_EARLY);
-		ask(&rig, SLOTS, 0);
-		no_answer(&rig);
-		assert_int_equal(state_of(&rig, rig.loop_qpn), SNIC_QP_ERR);
-		/* Only the store had taken a page, and is left with it. */
+	open_rig(&rig, chain, true, SNIC_FETCH_EARLY);
+	ask(&rig, SLOTS, 0);
+	no_answer(&rig);
+	assert_int_equal(state_of(&rig, rig.loop_qpn), SNIC_QP_ERR);
+	if (!wrc_has_register(&rig.prog)) {
 		held_now(&rig, &held);
 		assert_int_equal(held.page != 0,
 				 chain == ODRP_WIRE_UNMAPPED_STORE);
 		assert_int_equal(held.slot, 0);
-		expect_all_pages(&rig, &held);
-		wrc_rig_close(&rig);
 	}
+	for (int i = 0; i < SLOTS; i++)
+		assert_int_equal(wrc_rig_entry(&rig, i), 0);
+	expect_all_pages(&rig, &held);
+	wrc_rig_close(&rig);
+}
+
+static void beyond_with_all(void)
+{
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
+		ask_beyond(chain);
+}
+
+static void beyond_the_table(void **state)
+{
+	each_program(beyond_with_all);
 }
 
 /* An entry that is 0: two NOPs, and the same answer. */
@@ -413,5 +499,5 @@ int main(void)
 		cmocka_unit_test(stopped_invalidate),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, free_tables);
 }
