@@ -64,6 +64,7 @@ struct stage {
 	bool strict;
 	uint64_t now;
 	uint64_t log;
+	uint16_t executed;	/* of CNode 0's loop queue, when a run was over */
 };
 
 void stage_open(struct stage *st, enum odrp_wire_chain chain,
