@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include "load.h"
+#include "../../lib/cnode-priv.h"
 
 static struct bed bed;
 static struct load load;
@@ -490,6 +491,53 @@ static void test_dropped_pages(void **state)
 	bed_close(&bed);
 }
 
+/* An unmapped store to any byte of the table. */
+static void store_at(struct cnode *c, uint64_t tt_addr)
+{
+	static uint8_t msg[REQ_ROOM + ODRP_WIRE_PAGE_SIZE];
+	const struct conn *n = conn_of(c, 0, ODRP_WIRE_UNMAPPED_STORE);
+	struct odrp_wire_req req = { .tt_addr = htobe64(tt_addr) };
+	struct cnode_done done;
+
+	memcpy(msg, &req, sizeof(req));
+	msg[sizeof(req)] = be16toh(n->words[0].base);	/* NEXT */
+	assert_int_equal(cnode_send_raw(c, 0, ODRP_WIRE_UNMAPPED_STORE, msg,
+					n->req_len + ODRP_WIRE_PAGE_SIZE), 0);
+	bed_run_ns(&bed, 1000000);
+	/* Of a request that it knows nothing of. */
+	assert_int_equal(cnode_poll(c, &done), -EPROTO);
+}
+
+/* What store=copy is insecure for.  The first page of the one and an address that
+ * begins six bytes further make that of page 15, and 0xf15 in it: the other's. */
+static void test_copy_reaches_others(void **state)
+{
+	const unsigned int off = 0xf15, left = ODRP_WIRE_PAGE_SIZE - off;
+	uint8_t got[ODRP_WIRE_PAGE_SIZE];
+	struct bed_options o;
+	struct cnode *c;
+
+	if (!bed_node_recycles())
+		skip();
+	bed_options(&o);
+	o.conf.exchange = false;
+	o.conf.reserve = 4;
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 4, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	map_all(1, 64);
+	c = bed.nodes[0].cnode;
+	store_at(c, 0);
+	store_at(c, 6);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 0, got), 0);
+	/* Pages 8 and on are the other's, in the order of its slots. */
+	bed_fill(page, 1, 15 - 8, 1);
+	assert_memory_equal(got, page + off, left);
+	bed_fill(page, 1, 16 - 8, 1);
+	assert_memory_equal(got + left, page, off);
+	bed_close(&bed);
+}
+
 /* A client of a node whose chain exchanges pages, or the test is skipped. */
 static struct cnode *open_exchanging(enum odrp_wire_chain chain)
 {
@@ -655,6 +703,7 @@ int main(void)
 		cmocka_unit_test(test_empty_ring),
 		cmocka_unit_test(test_empty_ring_many),
 		cmocka_unit_test(test_dropped_pages),
+		cmocka_unit_test(test_copy_reaches_others),
 		cmocka_unit_test(test_dropped_page_is_kept),
 		cmocka_unit_test(test_register_left_in_table),
 		cmocka_unit_test(test_queue_fails),
