@@ -113,8 +113,8 @@ for i in 1 2 3 4; do
 	while cat $debug/queue*/*; do :; done >/dev/null 2>&1 &
 	usleep $((i * 10000))
 	echo 0 >$control/hot_remove || die "hot_remove failed"
-	wait $!
 	[ ! -e $debug ] || die "$debug is still there"
+	wait $!
 	! cat <&5 >/tmp/rest 2>/tmp/err || die "read: $(cat /tmp/rest)"
 	grep -q 'Input/output error' /tmp/err || die "$(cat /tmp/err)"
 	[ $i -eq 4 ] || exec 5<&-
