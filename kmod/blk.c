@@ -77,9 +77,12 @@ static void discard(struct odrp_dev *dev, struct bio *bio)
 {
 	u64 slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 	u64 end = slot + bio->bi_iter.bi_size / ODRP_BLOCK;
+	unsigned int sectors = bio_sectors(bio);
+	unsigned long acct = odrp_acct_start(bio, sectors);
 
 	for (; slot < end; slot++)
 		odrp_free_slot(dev, slot);
+	odrp_acct_end(bio, sectors, acct);
 	bio_endio(bio);
 }
 

@@ -110,8 +110,11 @@ void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 
 static void load_zeros(struct odrp_dev *dev, struct bio *bio)
 {
+	unsigned long acct = odrp_acct_start(bio, ODRP_BLOCK_SECTORS);
+
 	odrp_block_copy(bio, bio->bi_iter, ZERO_PAGE(0), true);
 	odrp_stat_inc(dev, loads_zero);
+	odrp_acct_end(bio, ODRP_BLOCK_SECTORS, acct);
 }
 
 static struct ib_device *req_ibdev(const struct odrp_req *req)
