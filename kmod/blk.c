@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include "compat.h"
 #include "odrp.h"
+#include "trace.h"
 
 static int major;
 
@@ -130,6 +131,7 @@ ODRP_SUBMIT_BIO(submit)
 		bio_io_error(bio);
 		ODRP_SUBMIT_BIO_END;
 	}
+	trace_odrp_bio(dev, bio);
 	switch (bio_op(bio)) {
 	case REQ_OP_WRITE:
 		odrp_wait_room(dev);

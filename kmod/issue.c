@@ -48,8 +48,10 @@ static bool park(struct odrp_dev *dev, struct bio *bio, u64 slot)
 
 	spin_lock_bh(&w->lock);
 	parked = odrp_slot_wait(&dev->slots, slot);
-	if (parked)
+	if (parked) {
+		trace_odrp_wait(dev, bio, ODRP_TRACE_SLOT);
 		bio_list_add(&w->bios, bio);
+	}
 	spin_unlock_bh(&w->lock);
 	if (parked)
 		odrp_stat_inc(dev, waits_slot);
@@ -325,6 +327,7 @@ static void fail(struct odrp_dev *dev, struct bio *bio)
 {
 	count_error(dev, bio);
 	bio->bi_status = BLK_STS_IOERR;
+	trace_odrp_end(dev, bio, BLK_STS_IOERR);
 	bio_endio(bio);
 }
 
@@ -351,6 +354,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 			return;
 		case WENT_FAILED:
 			count_error(dev, bio);
+			trace_odrp_end(dev, bio, bio->bi_status);
 			bio_endio(bio);
 			return;
 		case WENT_OUT:
@@ -358,6 +362,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 				return;
 			break;
 		case WENT_ENDED:
+			trace_odrp_end(dev, bio, BLK_STS_OK);
 			break;
 		}
 		bio_advance_iter(bio, &bio->bi_iter, ODRP_BLOCK);
