@@ -31,9 +31,9 @@
 
 #define show_odrp_op(op)						\
 	__print_symbolic(op,						\
-			 { REQ_OP_READ, "load" },			\
-			 { REQ_OP_WRITE, "store" },			\
-			 { REQ_OP_DISCARD, "free" })
+			 { (__force int)REQ_OP_READ, "load" },		\
+			 { (__force int)REQ_OP_WRITE, "store" },	\
+			 { (__force int)REQ_OP_DISCARD, "free" })
 
 /* Beside the chains, whose requests may be waited for. */
 #define ODRP_TRACE_SLOT		0xff
@@ -76,7 +76,7 @@ TRACE_EVENT(odrp_bio,
 	),
 	TP_fast_assign(
 		__entry->dev = dev->id;
-		__entry->op = bio_op(bio);
+		__entry->op = (__force int)bio_op(bio);
 		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 		__entry->blocks = bio->bi_iter.bi_size / ODRP_BLOCK;
 	),
