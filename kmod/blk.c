@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include "compat.h"
 #include "odrp.h"
+#include "trace.h"
 
 static int major;
 
@@ -77,9 +78,12 @@ static void discard(struct odrp_dev *dev, struct bio *bio)
 {
 	u64 slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 	u64 end = slot + bio->bi_iter.bi_size / ODRP_BLOCK;
+	unsigned int sectors = bio_sectors(bio);
+	unsigned long acct = odrp_acct_start(bio, sectors);
 
 	for (; slot < end; slot++)
 		odrp_free_slot(dev, slot);
+	odrp_acct_end(bio, sectors, acct);
 	bio_endio(bio);
 }
 
@@ -127,6 +131,7 @@ ODRP_SUBMIT_BIO(submit)
 		bio_io_error(bio);
 		ODRP_SUBMIT_BIO_END;
 	}
+	trace_odrp_bio(dev, bio);
 	switch (bio_op(bio)) {
 	case REQ_OP_WRITE:
 		odrp_wait_room(dev);

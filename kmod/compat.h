@@ -239,7 +239,7 @@ static inline void odrp_compat_bio_copy(struct bio *bio,
 #endif
 }
 
-/* -- accounting of one block of a bio -- */
+/* -- accounting of a bio, or of one block of it -- */
 
 static inline unsigned long odrp_acct_start(struct bio *bio,
 					    unsigned int sectors)

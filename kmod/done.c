@@ -150,11 +150,11 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	u8 chain = conn->chain;
 	bool two = bio && dev->backing;
 
-	trace_odrp_done(conn, req);
 	if (chain == ODRP_WIRE_LOAD)
 		end_load(dev, req);
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
+	trace_odrp_done(conn, req);	/* a checksum may have failed it */
 	settle(dev, req);
 	res = req->res;
 

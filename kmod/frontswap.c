@@ -23,6 +23,7 @@
 #include <linux/vmalloc.h>
 #include "compat.h"
 #include "odrp.h"
+#include "trace.h"
 #include "shim/odrp_frontswap.h"
 
 static DEFINE_MUTEX(attach_lock);
@@ -72,6 +73,7 @@ static int do_page(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 	io.bio.bi_opf = opf | REQ_SWAP;
 	io.bio.bi_end_io = end_io;
 	__bio_add_page(&io.bio, page, ODRP_BLOCK, 0);
+	trace_odrp_bio(dev, &io.bio);
 	bio_list_init(&bios);
 	if (dev->backing) {
 		bio_list_add(&bios, odrp_backing_twin(dev, &io.bio, 0));

@@ -31,6 +31,7 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 		conn->free = req->next;
 		conn->nr_free--;
 	} else if (bio) {
+		trace_odrp_wait(conn->sess->dev, bio, conn->chain);
 		bio_list_add(&conn->waiting, bio);
 		atomic_inc(&conn->sess->dev->parked);
 		odrp_stat_inc(conn->sess->dev, waits_credit);

@@ -48,8 +48,10 @@ static bool park(struct odrp_dev *dev, struct bio *bio, u64 slot)
 
 	spin_lock_bh(&w->lock);
 	parked = odrp_slot_wait(&dev->slots, slot);
-	if (parked)
+	if (parked) {
+		trace_odrp_wait(dev, bio, ODRP_TRACE_SLOT);
 		bio_list_add(&w->bios, bio);
+	}
 	spin_unlock_bh(&w->lock);
 	if (parked)
 		odrp_stat_inc(dev, waits_slot);
@@ -110,8 +112,11 @@ void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 
 static void load_zeros(struct odrp_dev *dev, struct bio *bio)
 {
+	unsigned long acct = odrp_acct_start(bio, ODRP_BLOCK_SECTORS);
+
 	odrp_block_copy(bio, bio->bi_iter, ZERO_PAGE(0), true);
 	odrp_stat_inc(dev, loads_zero);
+	odrp_acct_end(bio, ODRP_BLOCK_SECTORS, acct);
 }
 
 static struct ib_device *req_ibdev(const struct odrp_req *req)
@@ -322,6 +327,7 @@ static void fail(struct odrp_dev *dev, struct bio *bio)
 {
 	count_error(dev, bio);
 	bio->bi_status = BLK_STS_IOERR;
+	trace_odrp_end(dev, bio, BLK_STS_IOERR);
 	bio_endio(bio);
 }
 
@@ -348,6 +354,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 			return;
 		case WENT_FAILED:
 			count_error(dev, bio);
+			trace_odrp_end(dev, bio, bio->bi_status);
 			bio_endio(bio);
 			return;
 		case WENT_OUT:
@@ -355,6 +362,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 				return;
 			break;
 		case WENT_ENDED:
+			trace_odrp_end(dev, bio, BLK_STS_OK);
 			break;
 		}
 		bio_advance_iter(bio, &bio->bi_iter, ODRP_BLOCK);

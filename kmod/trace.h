@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tracepoints: a request posted and ended, the session's moves, the free
- * worker's batches.  events/odrp in tracefs.
+ * Tracepoints: a bio's arrival, what its blocks wait for, requests posted and
+ * ended, the session's moves, the free worker's batches.  events/odrp in tracefs.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM odrp
@@ -29,6 +29,28 @@
 			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
 			 { ODRP_WIRE_INVALIDATE, "invalidate" })
 
+#define show_odrp_op(op)						\
+	__print_symbolic(op,						\
+			 { (__force int)REQ_OP_READ, "load" },		\
+			 { (__force int)REQ_OP_WRITE, "store" },	\
+			 { (__force int)REQ_OP_DISCARD, "free" })
+
+/* Beside the chains, whose requests may be waited for. */
+#define ODRP_TRACE_SLOT		0xff
+
+#define show_odrp_wait(w)						\
+	__print_symbolic(w,						\
+			 { ODRP_WIRE_LOAD, "load" },			\
+			 { ODRP_WIRE_MAPPED_STORE, "mapped_store" },	\
+			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
+			 { ODRP_TRACE_SLOT, "slot" })
+
+#define show_odrp_end(status)						\
+	__print_symbolic(status,					\
+			 { (__force int)BLK_STS_OK, "zeros" },		\
+			 { (__force int)BLK_STS_NOSPC, "no_space" },	\
+			 { (__force int)BLK_STS_IOERR, "io_error" })
+
 #define show_odrp_result(r)						\
 	__print_symbolic(r,						\
 			 { ODRP_SLOT_OK, "ok" },			\
@@ -42,6 +64,62 @@
 			 { ODRP_FREE_COUNT, "count" },			\
 			 { ODRP_FREE_AGED, "age" },			\
 			 { ODRP_FREE_NOW, "now" })
+
+TRACE_EVENT(odrp_bio,
+	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio),
+	TP_ARGS(dev, bio),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(int, op)
+		__field(u64, slot)
+		__field(unsigned int, blocks)
+	),
+	TP_fast_assign(
+		__entry->dev = dev->id;
+		__entry->op = (__force int)bio_op(bio);
+		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
+		__entry->blocks = bio->bi_iter.bi_size / ODRP_BLOCK;
+	),
+	TP_printk("odrp%d %s slot=%llu blocks=%u", __entry->dev,
+		  show_odrp_op(__entry->op), __entry->slot, __entry->blocks)
+);
+
+/* For: a chain, of which there is no free request, or ODRP_TRACE_SLOT. */
+TRACE_EVENT(odrp_wait,
+	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio, int what),
+	TP_ARGS(dev, bio, what),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(u64, slot)
+		__field(int, what)
+	),
+	TP_fast_assign(
+		__entry->dev = dev->id;
+		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
+		__entry->what = what;
+	),
+	TP_printk("odrp%d slot=%llu for=%s", __entry->dev, __entry->slot,
+		  show_odrp_wait(__entry->what))
+);
+
+/* A block ends that has had no request; with an error, all behind it as well. */
+TRACE_EVENT(odrp_end,
+	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio,
+		 blk_status_t status),
+	TP_ARGS(dev, bio, status),
+	TP_STRUCT__entry(
+		__field(int, dev)
+		__field(u64, slot)
+		__field(int, status)
+	),
+	TP_fast_assign(
+		__entry->dev = dev->id;
+		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
+		__entry->status = (__force int)status;
+	),
+	TP_printk("odrp%d slot=%llu %s", __entry->dev, __entry->slot,
+		  show_odrp_end(__entry->status))
+);
 
 TRACE_EVENT(odrp_post,
 	TP_PROTO(const struct odrp_conn *conn, const struct odrp_req *req),

@@ -149,12 +149,24 @@ static void warn_of_wrong_bytes(unsigned int id)
 		"and use --force\n", id);
 }
 
+/*
+ * On such a kernel a swapoff must not be at work when the session dies.  It is
+ * lost for no longer than dead_after_ms.
+ */
+static void wait_while_lost(unsigned int id)
+{
+	while (reads(id, "state", "lost") && reads(id, "swapoff_safe", "0"))
+		usleep(100 * 1000);
+}
+
 /* What was dropped may have gone by itself when it was swapped off. */
 static int off_and_remove(unsigned int id, bool force)
 {
 	bool there = swap_dev_exists(id);
 	int r;
 
+	if (!force)
+		wait_while_lost(id);
 	if (!force && would_map_wrong_bytes(id)) {
 		warn_of_wrong_bytes(id);
 		return EXIT_TROUBLE;

@@ -112,6 +112,13 @@ void *map_huge(size_t nr_pages)
 	return (void *)((p + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
 }
 
+static size_t period = PAGE_WORDS;
+
+void pages_compressible(void)
+{
+	period = PAGE_WORDS / 8;
+}
+
 static uint64_t first_word(uint64_t seed, uint64_t idx, uint32_t version)
 {
 	return mix64(mix64(seed * GOLDEN + idx) + version);
@@ -122,8 +129,10 @@ void page_stamp(void *page, uint64_t seed, uint64_t idx, uint32_t version)
 	uint64_t *w = page, v = first_word(seed, idx, version);
 	size_t i;
 
-	for (i = 0; i < PAGE_WORDS; i++, v += WORD_STEP)
+	for (i = 0; i < period; i++, v += WORD_STEP)
 		w[i] = v;
+	for (; i < PAGE_WORDS; i++)
+		w[i] = w[i - period];
 }
 
 int page_verify(const void *page, uint64_t seed, uint64_t idx,
@@ -137,8 +146,11 @@ int page_verify(const void *page, uint64_t seed, uint64_t idx,
 		v = first_word(seed, idx, version);
 		step = WORD_STEP;
 	}
-	for (i = 0; i < PAGE_WORDS; i++, v += step)
+	for (i = 0; i < period; i++, v += step)
 		if (w[i] != v)
+			return (int)i;
+	for (; i < PAGE_WORDS; i++)
+		if (w[i] != w[i - period])
 			return (int)i;
 	return -1;
 }
@@ -148,7 +160,7 @@ static int find_origin(uint64_t found, int i, uint64_t seed, uint32_t version,
 		       uint64_t nr_pages, uint64_t *ret_idx,
 		       uint32_t *ret_version)
 {
-	uint64_t first = found - (uint64_t)i * WORD_STEP, idx;
+	uint64_t first = found - (uint64_t)i % period * WORD_STEP, idx;
 	uint32_t back, newest = version + STALE_MAX;
 
 	for (idx = 0; idx < nr_pages; idx++) {
@@ -177,7 +189,8 @@ void page_explain(const void *page, uint64_t seed, uint64_t idx,
 		return;
 	}
 	if (version)
-		want = first_word(seed, idx, version) + (uint64_t)i * WORD_STEP;
+		want = first_word(seed, idx, version) +
+		       (uint64_t)i % period * WORD_STEP;
 	fprintf(stderr, "BAD PAGE %" PRIu64 " version %u seed %" PRIu64
 		": byte %zu: expected %016" PRIx64 ", found %016" PRIx64 "\n",
 		idx, version, seed, (size_t)i * sizeof(*w), want, w[i]);

@@ -35,6 +35,9 @@ uint64_t parse_size(struct argp_state *state, const char *option,
 void *map_pages(size_t nr_pages);
 void *map_huge(size_t nr_pages);
 
+/* From now on an eighth of a page tells all of it: else nothing compresses. */
+void pages_compressible(void);
+
 /* Version 0 is the page of zeros that fresh or freed memory reads as. */
 void page_stamp(void *page, uint64_t seed, uint64_t idx, uint32_t version);
 

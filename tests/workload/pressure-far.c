@@ -30,6 +30,7 @@ struct options {
 	uint64_t lives;		/* with rounds: how many per process */
 	uint64_t seed;
 	bool huge;
+	bool compressible;
 };
 
 struct worker {
@@ -61,6 +62,7 @@ static const struct argp_option options[] = {
 	  "instead of --seconds: lives of each process", 0 },
 	{ "seed", 'r', "N", 0, "which pages, which order (1)", 0 },
 	{ "huge", 'H', NULL, 0, "let the kernel use huge pages", 0 },
+	{ "compressible", 'c', NULL, 0, "pages that an eighth tells all of", 0 },
 	{ 0 },
 };
 
@@ -90,6 +92,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'H':
 		o->huge = true;
 		return 0;
+	case 'c':
+		o->compressible = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", arg);
 		return 0;
@@ -104,9 +109,17 @@ static const struct argp argp = {
 	"pressure."
 	"\vPrints: pressure-far processes=N lives=N written=PAGES "
 	"verified=PAGES freed=PAGES seconds=T. Exit status 1 with the details "
-	"if a page was wrong, 3 if a process was killed by a signal.",
+	"if a page was wrong, 3 if a process was killed by a signal. SIGUSR1 to "
+	"all of them is the end of the time.",
 	NULL, NULL, NULL,
 };
+
+static volatile sig_atomic_t told_to_end;
+
+static void end_it(int sig)
+{
+	told_to_end = 1;
+}
 
 static uint8_t *page_of(const struct worker *w, uint64_t idx)
 {
@@ -177,7 +190,8 @@ static void live(struct worker *w, uint64_t rounds, double deadline)
 		write_page(w, i);
 	for (round = 0; round < rounds; round++)
 		for (i = 0; i < w->nr_pages; i++) {
-			if (deadline && !(i % 64) && now_s() > deadline)
+			if (told_to_end ||
+			    (deadline && !(i % 64) && now_s() > deadline))
 				goto out;
 			one_step(w);
 		}
@@ -252,6 +266,8 @@ static int judge(const struct slot *s, int status, struct tally *total)
 static bool may_live_again(const struct options *o, const struct slot *s,
 			   double deadline)
 {
+	if (told_to_end)
+		return false;
 	return o->lives ? s->lives < o->lives : now_s() < deadline;
 }
 
@@ -292,6 +308,9 @@ int main(int argc, char **argv)
 		.bytes = 64 << 20, .procs = 4, .seconds = 20, .rounds = 3,
 		.seed = 1,
 	};
+	struct sigaction on_usr1 = {
+		.sa_handler = end_it, .sa_flags = SA_RESTART,
+	};
 	struct slot slots[MAX_PROCS] = { 0 };
 	struct tally total = { 0 };
 	double start, deadline = 0;
@@ -299,6 +318,9 @@ int main(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.compressible)
+		pages_compressible();
+	sigaction(SIGUSR1, &on_usr1, NULL);
 	start = now_s();
 	if (!o.lives)
 		deadline = start + (double)o.seconds;

@@ -86,6 +86,24 @@ static void test_next_below_stays_below(void **state)
 		assert_in_range(seen[i], 120, 280);
 }
 
+/* The last: it stays so. */
+static void test_compressible_pages_are_verified_too(void **state)
+{
+	uint64_t *last = &page[PAGE_WORDS - 1];
+
+	pages_compressible();
+	page_stamp(page, SEED, 17, 3);
+	assert_memory_equal(page, page + PAGE_WORDS / 8, PAGE_BYTES / 8);
+	assert_int_equal(page_verify(page, SEED, 17, 3), -1);
+	assert_int_equal(page_verify(page, SEED, 17, 2), 0);
+	++*last;
+	assert_int_equal(page_verify(page, SEED, 17, 3), PAGE_WORDS - 1);
+	memset(page, 0, sizeof(page));
+	assert_int_equal(page_verify(page, SEED, 17, 0), -1);
+	*last = 1;
+	assert_int_equal(page_verify(page, SEED, 17, 0), PAGE_WORDS - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +114,7 @@ int main(void)
 		cmocka_unit_test(test_version_zero_is_zeros),
 		cmocka_unit_test(test_permute_hits_each_once),
 		cmocka_unit_test(test_next_below_stays_below),
+		cmocka_unit_test(test_compressible_pages_are_verified_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
