@@ -254,9 +254,10 @@ struct snic_landing {
 	uint8_t data[SNIC_LANDING_LEN];
 };
 
-/* The oldest first; those that are not there are 0. */
+/* The oldest first; those that are not there are 0.  stuck: the queue could not go
+ * on when it was last its turn. */
 struct snic_landings {
-	uint64_t nr;
+	uint32_t nr, stuck;
 	struct snic_landing at[SNIC_LANDINGS];
 };
 

@@ -33,8 +33,8 @@ enum snic_fetch {
 /* When what a loopback queue pair's READ or atomic brings is in memory. */
 enum snic_land {
 	SNIC_LAND_AT_ONCE,	/* when it is executed */
-	SNIC_LAND_LATE,		/* when its queue cannot go on, or somebody waits: a
-				 * missing WAIT or fence fails each time */
+	SNIC_LAND_LATE,		/* when its queue cannot go on and all others have run:
+				 * a missing WAIT or fence fails each time */
 };
 
 struct snic_config {

@@ -427,14 +427,19 @@ static struct snic_qp *pop(struct snic *nic)
 	return qp;
 }
 
-/* What is on its way lands when the others have had a turn, and this queue could
- * not go on without it.  True: there is something. */
+/*
+ * What is on its way lands when this queue cannot go on without it, and all that
+ * it has let run has had a turn since.  True: there is something.
+ */
 static bool lands_late(struct snic_qp *qp, unsigned int ran)
 {
-	if (!qp->landing || !qp->landing->nr)
+	struct snic_landings *l = qp->landing;
+
+	if (!l || !l->nr)
 		return false;
-	if (!ran)
+	if (!ran && l->stuck)
 		snic_land_all(qp);
+	l->stuck = !ran;
 	return true;
 }
 
