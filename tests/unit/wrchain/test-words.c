@@ -256,7 +256,8 @@ static uint8_t other_opcode(int prog, uint8_t kind)
 {
 	if (kind == ODRP_WIRE_WORD_EARLY)
 		return WRC_WQE_WRITE_IMM;
-	return prog == ODRP_WIRE_LOAD || prog == FENCES + ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
+	return prog == ODRP_WIRE_LOAD ||
+	       prog == FENCES + ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
 }
 
 static void open_client(int which, bool strict, uint32_t depth,
