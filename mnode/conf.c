@@ -240,6 +240,10 @@ const struct conf_key conf_keys[] = {
 	{ "recycle", "node|client", "who knows when chains run again: the memory "
 	  "node; or its clients, INSECURE: one that lies reaches the pages of "
 	  "others (node)", set_choice, AT(node_recycles) },
+	{ "order", "wait|fence", "how chains come behind what they have READ: by "
+	  "a WAIT; or by a fence, which no card is documented to keep: only where "
+	  "odrp-hwcheck says that fence-order holds (wait)",
+	  set_choice, AT(waits) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -254,6 +258,7 @@ void conf_init(struct conf *conf)
 		.store_pages = UINT64_MAX,
 		.exchange = true,
 		.node_recycles = true,
+		.waits = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,

@@ -37,6 +37,7 @@ struct conf {
 	uint32_t beat_ms, dead_ms;
 	bool populate;
 	bool node_recycles;		/* recycle=node */
+	bool waits;			/* order=wait */
 	int log_level;			/* syslog */
 };
 

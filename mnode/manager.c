@@ -50,6 +50,7 @@ static int build_prog(struct manager *m, unsigned int c)
 						    WRC_RECYCLE_CLIENT,
 		.variant = m->conf->exchange && is_store(c) ?
 			   WRC_V_EXCHANGE : WRC_V_OURS,
+		.order = m->conf->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
 	};
 	unsigned int len;
 	int r;
@@ -131,6 +132,10 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_warning("store=copy: INSECURE, a compute node that stores "
 			    "between two entries of its table reaches the "
 			    "pages of others");
+	if (!conf->waits)
+		log_warning("order=fence: documented for no card; a card that "
+			    "does not keep it serves wrong pages. Only where "
+			    "odrp-hwcheck says that fence-order holds");
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");
@@ -148,6 +153,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
+	m->pool.fence_orders = !conf->waits;
 	m->pool.scrub = !conf->node_recycles ||
 			!wrc_has_register(&m->progs[ODRP_WIRE_UNMAPPED_STORE]);
 	m->slack = conf->reserve == UINT64_MAX ?

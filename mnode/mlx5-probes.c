@@ -430,6 +430,8 @@ const struct probe probes[] = {
 	  "began?", RELIED, enable_after_doorbell },
 	{ "enable-stranger", "may SEND_EN name a queue of another protection "
 	  "domain?", ANY, enable_stranger },
+	{ "fence-order", "behind a fence, is what a READ has brought there for "
+	  "another queue? (order=fence)", ANY, probe_fence },
 	{ "wait-reread", "is a WAIT that blocks read again?",
 	  ANY, wait_reread },
 	{ "wait-width", "how many bits does WAIT compare?", ANY, wait_width },

@@ -50,6 +50,9 @@ int probe_page_sent(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_cq_received(struct side *side, char answer[PROBE_ANSWER_MAX]);
 
+/* mlx5-probes-fence.c */
+int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX]);
+
 __attribute__((format(printf, 2, 3)))
 void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...);
 

@@ -66,11 +66,19 @@ enum wrc_recycle {
 	WRC_NR_RECYCLES,
 };
 
+/* How a WQE comes behind what a READ or atomic of its own queue has brought. */
+enum wrc_order {
+	WRC_ORDER_WAIT,		/* a WAIT for its completion */
+	WRC_ORDER_FENCE,	/* a fence: one WQE less; see wrc_bind.fence_orders */
+	WRC_NR_ORDERS,
+};
+
 struct wrc_opts {
 	/* Re-arm each WQE's index too, for NICs that check it. */
 	bool strict_index;
 	__u8 variant;		/* enum wrc_variant */
 	__u8 recycle;		/* enum wrc_recycle */
+	__u8 order;		/* enum wrc_order */
 };
 
 #define WRC_TABLE_CLASSES 128
@@ -153,6 +161,9 @@ struct wrc_geom {
  *		in nobody else's hands; else NULL
  * @table, @table_iova, @table_key: recycle=node: the table, which the NIC may
  *		only read; its address is a multiple of WRC_TABLE_ALIGN
+ * @fence_orders: of the NIC: behind a fence, what READs and atomics of that
+ *		queue have brought is there for all queues.  Documented for no card;
+ *		without it the verifier takes a fence for nothing
  */
 struct wrc_bind {
 	__u32 client_qpn, client_rcqn, client_scqn;
@@ -172,6 +183,7 @@ struct wrc_bind {
 	const void *table;
 	__u64 table_iova;
 	__u32 table_key;
+	bool fence_orders;
 };
 
 #define WRC_TABLE_ALIGN (1ull << 24)
@@ -204,7 +216,7 @@ struct wrc_held {
 
 /*
  * -EINVAL: no such chain, or a variant that cannot be strict, or not be recycled
- * by the node.
+ * by the node, or not be had with fences.
  * -ENOSPC: the program outgrew its arrays (a bug).
  */
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,

@@ -20,6 +20,7 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->chain = chain;
 	prog->strict = opts && opts->strict_index;
 	prog->node = opts && opts->recycle == WRC_RECYCLE_NODE;
+	prog->fences = opts && opts->order == WRC_ORDER_FENCE;
 	prog->hold.slot_taken = WRC_NONE;
 	prog->hold.page_taken = WRC_NONE;
 	prog->hold.page_put = WRC_NONE;
@@ -72,6 +73,9 @@ int wrc_emit(struct wrc_build *b, const struct wrc_insn *insn)
 	new = &b->prog->insn[b->prog->nr_insn];
 	*new = *insn;
 	new->queue = b->in_client ? WRC_CLIENT : WRC_LOOP;
+	if (b->fence)
+		new->flags |= WRC_I_FENCE;
+	b->fence = false;
 	return b->prog->nr_insn++;
 }
 
@@ -85,7 +89,7 @@ void wrc_head_end(struct wrc_build *b)
 
 void wrc_client_queue(struct wrc_build *b)
 {
-	if (b->in_client || !b->prog->nr_head)
+	if (b->in_client || !b->prog->nr_head || b->fence)
 		latch(b, -EINVAL);
 	b->in_client = true;
 }
@@ -95,6 +99,21 @@ int wrc_wait(struct wrc_build *b, int for_insn)
 	struct wrc_insn insn = { .op = WRC_WQE_WAIT, .target = for_insn };
 
 	return wrc_emit(b, &insn);
+}
+
+void wrc_after(struct wrc_build *b, int insn)
+{
+	if (b->err)
+		return;
+	if (!b->prog->fences) {
+		wrc_wait(b, insn);
+		return;
+	}
+	/* A fence is about these alone. */
+	if (b->in_client || insn < 0 || insn >= b->prog->nr_insn ||
+	    !(wrc_opdef(b->prog->insn[insn].op)->flags & WRC_OP_SCATTER))
+		latch(b, -EINVAL);
+	b->fence = true;
 }
 
 int wrc_send_en(struct wrc_build *b, int target)

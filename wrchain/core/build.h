@@ -15,6 +15,7 @@ struct wrc_build {
 	struct wrc_prog *prog;
 	int err;
 	bool in_client;		/* the loop queue is closed */
+	bool fence;		/* the next instruction has one */
 };
 
 void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
@@ -41,6 +42,12 @@ int wrc_send_en(struct wrc_build *b, int target);
 void wrc_enable_upto(struct wrc_build *b, int send_en, int target);
 /* The same for a wrc_wait() for what did not exist yet. */
 void wrc_wait_for(struct wrc_build *b, int wait, int for_insn);
+
+/*
+ * What comes next runs when insn, a READ or atomic, is done: by a WAIT for it, or
+ * with order=fence by a fence of its own.
+ */
+void wrc_after(struct wrc_build *b, int insn);
 
 int wrc_read(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to,
 	     __u32 len);

@@ -103,6 +103,24 @@ int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 	return -1;
 }
 
+/* A fence is about READs and atomics of its own queue, and no other work. */
+bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
+		      unsigned int at)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	if (!c->ctx.bind->fence_orders || source >= prog->nr_insn ||
+	    prog->insn[source].queue != WRC_LOOP ||
+	    !(wrc_opdef(prog->insn[source].op)->flags & WRC_OP_SCATTER))
+		return false;
+	for (i = source + 1; i <= at && i < prog->nr_insn; i++)
+		if (prog->insn[i].queue == WRC_LOOP &&
+		    prog->insn[i].flags & WRC_I_FENCE)
+			return true;
+	return false;
+}
+
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge)
 {

@@ -28,7 +28,8 @@ enum wrc_rule {
 	WRC_RULE_PATCH,
 	/*
 	 * A WQE is enabled, and a register read, only after whatever is written
-	 * there is known to have arrived (by a WAIT for it).
+	 * there is known to have arrived (by a WAIT for it, or on a NIC that is said
+	 * to keep that order by a fence).
 	 */
 	WRC_RULE_ORDER,
 	/* The answer is enabled after all effects (I5). */
@@ -119,6 +120,13 @@ int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 bool wrc_check_turn_word(const struct wrc_check *c, unsigned int insn,
 			 __u8 kind, __s64 r, __u32 *ret_value);
 bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value);
+
+/*
+ * Is source done when `at` runs, because of a fence between them?  Never, unless
+ * the NIC is known to keep that order.
+ */
+bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
+		      unsigned int at);
 
 /* Does anybody write that field? */
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,

@@ -38,12 +38,14 @@ static bool same_place(struct wrc_ref a, struct wrc_ref b)
 }
 
 /* Is it known when `at` executes that `source` has been done? */
-static bool known(const struct wrc_prog *prog, unsigned int source,
-		  unsigned int at)
+static bool known(const struct own *o, unsigned int source, unsigned int at)
 {
+	const struct wrc_prog *prog = o->prog;
 	__u8 queue = prog->insn[source].queue;
 	unsigned int i, first = source;
 
+	if (wrc_check_fenced(o->c, source, at))
+		return true;
 	/* Completions come in order: a later one will do. */
 	while (first < prog->nr_insn &&
 	       (prog->insn[first].queue != queue ||
@@ -112,7 +114,7 @@ static int check_give(const struct own *o, unsigned int insn)
 	    i->op != WRC_WQE_WRITE)
 		return 0;
 	for (j = 0; j < o->prog->nr_insn; j++)
-		if (touches_page(&o->prog->insn[j]) && !known(o->prog, j, insn))
+		if (touches_page(&o->prog->insn[j]) && !known(o, j, insn))
 			return wrc_refuse(o->c, RULE, 0, insn,
 					  "gives a page away that %s%u may still touch",
 					  o->prog->insn[j].queue == WRC_LOOP ?
@@ -261,7 +263,7 @@ static int check_old(const struct own *o)
 	if (old.space != WRC_SP_FIELD || old.field != WRC_F_RADDR ||
 	    o->prog->insn[old.at].remote.space != WRC_SP_EMPTY ||
 	    !o->prog->insn[old.at].nr_sge || old.at >= o->taken ||
-	    !known(o->prog, old.at, o->taken))
+	    !known(o, old.at, o->taken))
 		return wrc_refuse(o->c, RULE, 0, o->swap,
 				  "may lose the page that was in the entry");
 	return 0;
@@ -281,7 +283,7 @@ static int check_post(const struct own *o)
 	    !same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
 		return wrc_refuse(o->c, RULE, 0, post,
 				  "does not post what it is told");
-	if (!known(o->prog, o->entry, post))
+	if (!known(o, o->entry, post))
 		return wrc_refuse(o->c, RULE, 0, post,
 				  "may post the receive entry before it has its new page");
 	return 0;

@@ -416,11 +416,14 @@ static int indices(struct wrc_check *c)
 /* ---- order and answer -------------------------------------------------------- */
 
 /* Is what `source` writes known to have arrived when `at` executes? */
-static bool known(const struct wrc_prog *prog, const struct run *run,
+static bool known(const struct wrc_check *c, const struct run *run,
 		  __u8 source, unsigned int at)
 {
+	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, cqe = 0;
 
+	if (wrc_check_fenced(c, source, at))
+		return true;
 	if (source != WRC_RECV) {
 		/* Completions come in order: a later one will do. */
 		for (i = source; i < prog->nr_insn; i++)
@@ -463,7 +466,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 
 	if (next_lap(prog, p) || wrc_renews(prog, p->source))
 		by = prog->nr_insn - 1;
-	if (by != WRC_NONE && known(prog, run, p->source, by))
+	if (by != WRC_NONE && known(c, run, p->source, by))
 		return 0;
 	wrc_text_init(&t, line, sizeof(line));
 	wrc_dis_patch(&t, prog, p);
@@ -503,7 +506,7 @@ static int order_read(struct wrc_check *c, const struct run *run,
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, j;
 
-	if (what->at.space == WRC_SP_BUF && !known(prog, run, WRC_RECV, insn))
+	if (what->at.space == WRC_SP_BUF && !known(c, run, WRC_RECV, insn))
 		return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 				  "reads a page that may not have arrived");
 	for (i = 0; i < insn; i++) {
@@ -513,7 +516,7 @@ static int order_read(struct wrc_check *c, const struct run *run,
 			continue;
 		for (j = 0; j < w->nr_sge; j++)
 			if (overlap(&w->sge[j], what) &&
-			    !known(prog, run, i, insn))
+			    !known(c, run, i, insn))
 				return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 						  "reads what l%u may not have written yet",
 						  wrc_insn_number(prog, i));
@@ -598,7 +601,7 @@ static int answer(struct wrc_check *c, const struct run *run, __u32 instance)
 	for (i = 0; go != WRC_NONE && i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		if (is_effect(prog, insn) && !known(prog, run, i, go))
+		if (is_effect(prog, insn) && !known(c, run, i, go))
 			return wrc_refuse(c, WRC_RULE_ANSWER, instance, i,
 					  "may take effect after l%u has let the answer go",
 					  wrc_insn_number(prog, go));

@@ -150,6 +150,7 @@ struct wrc_turn {
  * @page_sge:	which segment of the receive entry takes the page
  * @req_len:	bytes of the request before the page
  * @tail_len:	and behind it
+ * @fences:	order=fence: fences stand where else it WAITs for its own READs
  * @self:	no recycle words: the chain re-arms itself, by its cells
  * @host_tt:	the request's tt_addr is in host byte order
  * @node:	recycle=node: no words, the table has them; but what ends a store, and
@@ -163,7 +164,7 @@ struct wrc_prog {
 	const char *name;
 	__u8 chain;
 	bool strict;
-	bool page, own, lanes;
+	bool page, own, lanes, fences;
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
 	__u8 cqes, client_cqes;

@@ -46,7 +46,7 @@ static void swap_and_answer(struct store *s)
 	wrc_page(b);
 	s->body = wrc_prog_head(b);
 	s->swap = wrc_exchange(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE));
-	wrc_wait(b, s->swap);
+	wrc_after(b, s->swap);
 	s->go = wrc_send_en(b, 0);
 	s->last = wrc_send_en(b, 0);
 	wrc_enable_upto(b, s->body, s->last);
@@ -80,7 +80,7 @@ static void renew(struct store *s, int touched)
 	entry = wrc_read(b, page, wrc_at(WRC_SP_RECV), 8);
 	if (b->prog->node)	/* behind the words: wrc_recycle() */
 		return;
-	wrc_wait(b, entry);
+	wrc_after(b, entry);
 	post = wrc_write(b, wrc_at(WRC_SP_DBR), wrc_reg(WRC_REG_POST, 0),
 			 sizeof(__be32), 0);
 	wrc_posts(b, post);
@@ -122,13 +122,13 @@ static int unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_set_local(&s.b, s.swap, 0, old);
 
 	pop = wrc_advance(&s.b, wrc_at(WRC_SP_HEAD), slot, 0);
-	wrc_wait(&s.b, pop);
+	wrc_after(&s.b, pop);
 	reverse = wrc_endian_swap(&s.b, slot);
-	wrc_wait(&s.b, reverse);
+	wrc_after(&s.b, reverse);
 	enable(&s, 0);
 	take = wrc_take(&s.b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE));
 	wrc_set_swapped(&s.b, reverse, wrc_field(take, WRC_F_RADDR, 0));
-	wrc_wait(&s.b, take);
+	wrc_after(&s.b, take);
 	enable(&s, WRC_NEXT_HEAD);
 
 	page = touch(&s);
@@ -165,13 +165,13 @@ static int load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_own(&b);
 	body = wrc_prog_head(&b);
 	take = wrc_take(&b, wrc_at(WRC_SP_TT), none);
-	wrc_wait(&b, take);
+	wrc_after(&b, take);
 	go = wrc_send_en(&b, 0);
 
 	/* While the page travels. */
 	tt = wrc_read(&b, wrc_field(take, WRC_F_RADDR, 0), none, 8);
 	id = wrc_read(&b, wrc_reg(WRC_REG_TRASH, 0), none, sizeof(__be32));
-	wrc_wait(&b, id);
+	wrc_wait(&b, id);	/* order=fence, too: there is a WAIT anyway */
 	seen = wrc_wait(&b, 0);
 	en = wrc_send_en(&b, WRC_NEXT_HEAD);
 	wrc_enable_upto(&b, body, en);

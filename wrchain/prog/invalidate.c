@@ -49,17 +49,17 @@ int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog)
 	body = wrc_prog_head(&b);
 
 	take = wrc_take(&b, wrc_at(WRC_SP_TT), page);
-	wrc_wait(&b, take);
+	wrc_after(&b, take);
 	sel = wrc_prog_decide(&b, page);
-	wrc_wait(&b, sel);
+	wrc_after(&b, sel);
 	en = wrc_send_en(&b, 0);
 	wrc_enable_upto(&b, body, en);
 
 	push = wrc_advance(&b, wrc_at(WRC_SP_TAIL), slot, WRC_I_MAYBE);
 	wrc_set_local(&b, sel, 1, wrc_field(push, WRC_F_OPCODE, 0));
-	wrc_wait(&b, push);
+	wrc_after(&b, push);
 	swap = wrc_endian_swap(&b, slot);
-	wrc_wait(&b, swap);
+	wrc_after(&b, swap);
 	rest = wrc_send_en(&b, WRC_NEXT_HEAD);
 	wrc_enable_upto(&b, en, rest);
 

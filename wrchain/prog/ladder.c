@@ -20,6 +20,11 @@ const char *wrc_variant_name(enum wrc_variant variant)
 	return variant < WRC_NR_VARIANTS ? variant_names[variant] : NULL;
 }
 
+const char *wrc_order_name(enum wrc_order order)
+{
+	return order == WRC_ORDER_FENCE ? "fence" : "wait";
+}
+
 /* The paper ran on a NIC whose index check was off. */
 bool wrc_variant_may_be_strict(enum wrc_variant variant)
 {
@@ -29,6 +34,12 @@ bool wrc_variant_may_be_strict(enum wrc_variant variant)
 bool wrc_variant_may_recycle(enum wrc_variant variant)
 {
 	return !wrc_variant_is_rung(variant) && variant != WRC_V_PULL;
+}
+
+/* What the agent arms; the rungs have theirs, whatever is asked for. */
+bool wrc_variant_may_fence(enum wrc_variant variant)
+{
+	return variant == WRC_V_OURS || variant == WRC_V_EXCHANGE;
 }
 
 #define RULE(r) (1u << WRC_RULE_ ## r)

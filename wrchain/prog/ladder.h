@@ -45,9 +45,12 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 
 /* As the command line has it; NULL: no such variant. */
 const char *wrc_variant_name(enum wrc_variant variant);
-/* Is it to be had strict; and with recycle=node? */
+/* The same of an order. */
+const char *wrc_order_name(enum wrc_order order);
+/* Is it to be had strict; with recycle=node; and with order=fence? */
 bool wrc_variant_may_be_strict(enum wrc_variant variant);
 bool wrc_variant_may_recycle(enum wrc_variant variant);
+bool wrc_variant_may_fence(enum wrc_variant variant);
 /* Rules of core/check.h, 1 << enum wrc_rule, that a variant cannot keep. */
 unsigned int wrc_variant_excused(enum wrc_variant variant);
 

@@ -19,7 +19,7 @@ int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_enable_upto(&b, body, WRC_NEXT_HEAD);
 
 	look = wrc_read(&b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
-	wrc_wait(&b, look);
+	wrc_after(&b, look);
 	go = wrc_send_en(&b, 0);
 
 	answer = wrc_prog_answer(&b, go, ODRP_WIRE_PAGE_SIZE,

@@ -16,7 +16,7 @@ int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	body = wrc_prog_head(&b);
 
 	look = wrc_read(&b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
-	wrc_wait(&b, look);
+	wrc_after(&b, look);
 	rest = wrc_send_en(&b, WRC_NEXT_HEAD);
 	wrc_enable_upto(&b, body, rest);
 

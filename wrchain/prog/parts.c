@@ -58,6 +58,9 @@ int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		     (opts->recycle &&
 		      !wrc_variant_may_recycle(opts->variant))))
 		return -EINVAL;
+	if (opts && (opts->order >= WRC_NR_ORDERS ||
+		     (opts->order && !wrc_variant_may_fence(opts->variant))))
+		return -EINVAL;
 	if (opts && opts->variant == WRC_V_EXCHANGE)
 		return wrc_prog_exchange(chain, opts, ret_prog);
 	if (opts && opts->variant == WRC_V_LANE_RING)

@@ -23,15 +23,15 @@ int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	body = wrc_prog_head(&b);
 
 	pop = wrc_advance(&b, wrc_at(WRC_SP_HEAD), slot, 0);
-	wrc_wait(&b, pop);
+	wrc_after(&b, pop);
 	swap = wrc_endian_swap(&b, slot);
-	wrc_wait(&b, swap);
+	wrc_after(&b, swap);
 	en = wrc_send_en(&b, 0);
 	wrc_enable_upto(&b, body, en);
 
 	take = wrc_take(&b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE));
 	wrc_set_swapped(&b, swap, wrc_field(take, WRC_F_RADDR, 0));
-	wrc_wait(&b, take);
+	wrc_after(&b, take);
 	wrc_enable_upto(&b, en, wrc_send_en(&b, WRC_NEXT_HEAD));
 
 	map = wrc_write(&b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8, 0);

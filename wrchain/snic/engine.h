@@ -235,6 +235,46 @@ static inline unsigned int snic_wqe_bbs(unsigned int ds)
 	return (ds + 3) / 4;
 }
 
+/* ---- what READs bring later (land.c) ------------------------------------ */
+
+#define SNIC_LANDINGS		4	/* of a queue at a time */
+#define SNIC_LANDING_LEN	256	/* what brings more lands at once */
+#define SNIC_LANDING_SGES	32
+
+/**
+ * struct snic_landing - a WQE that was executed and is not completed
+ * @brings:	data of a READ or atomic, for a list; else it stands behind one
+ */
+struct snic_landing {
+	bool brings, signal;
+	uint8_t opcode, nr_sge;
+	uint16_t index;
+	uint32_t byte_cnt;
+	struct snic_sge sges[SNIC_LANDING_SGES];
+	uint8_t data[SNIC_LANDING_LEN];
+};
+
+/* The oldest first; those that are not there are 0.  stuck: the queue could not go
+ * on when it was last its turn. */
+struct snic_landings {
+	uint32_t nr, stuck;
+	struct snic_landing at[SNIC_LANDINGS];
+};
+
+/* No more can be on their way: to be tried again when one has landed. */
+bool snic_land_full(const struct snic_qp *qp);
+/* What w has fetched, and its CQE.  false: land it now. */
+bool snic_land_later(struct snic_qp *qp, const struct snic_wqe *w,
+		     const struct snic_sge *sges, unsigned int nr_sge,
+		     const void *data);
+/* The CQE of one that fetches nothing.  false: nothing is before it. */
+bool snic_land_behind(struct snic_qp *qp, const struct snic_wqe *w);
+/* The oldest; false: there is none. */
+bool snic_land_one(struct snic_qp *qp);
+void snic_land_all(struct snic_qp *qp);
+/* They are lost. */
+void snic_land_never(struct snic_qp *qp);
+
 /* ---- receive queues ---------------------------------------------------- */
 
 /* The QP is in ERR: flushes what is posted. */

@@ -240,15 +240,23 @@ static int loop_write(struct loop *l)
 	return 0;
 }
 
+/* To the list, with the CQE: now, or later. */
+static void bring(struct loop *l, const void *data)
+{
+	if (snic_land_later(l->qp, l->w, l->sges, l->nr_sge, data))
+		return;
+	snic_sges_scatter(l->sges, l->nr_sge, 0, data, l->w->len);
+	snic_qp_complete_send(l->qp, l->w, l->w->len);
+}
+
 static int loop_read(struct loop *l)
 {
 	void *src;
 	int r = remote_mem(l, SNIC_REMOTE_READ, l->w->len, &src);
 
-	if (r)
-		return r;
-	snic_sges_scatter(l->sges, l->nr_sge, 0, src, l->w->len);
-	return 0;
+	if (!r)
+		bring(l, src);
+	return r;
 }
 
 /*
@@ -274,7 +282,7 @@ static int loop_atomic(struct loop *l)
 		old.v8 = htole64(snic_atomic(l->w, ptr));
 	else
 		old.v4 = cpu_to_be32(atomic4(l->w, ptr));
-	snic_sges_scatter(l->sges, l->nr_sge, 0, &old, l->w->len);
+	bring(l, &old);
 	return 0;
 }
 
@@ -297,6 +305,8 @@ static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
 	l.peer = snic_qp_find(qp->nic, qp->conn.dest_qpn);
 	if (!answers(l.peer, qp->qpn))
 		return no_answer(qp);
+	if (snic_land_full(qp))
+		return -EAGAIN;
 	switch (w->opcode) {
 	case WRC_WQE_SEND:
 	case WRC_WQE_SEND_IMM:
@@ -312,8 +322,8 @@ static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
 	default:
 		r = loop_atomic(&l);
 	}
-	if (!r)
-		snic_qp_complete_send(qp, w, writes_list(w) ? w->len : 0);
+	if (!r && !writes_list(w) && !snic_land_behind(qp, w))
+		snic_qp_complete_send(qp, w, 0);
 	return r;
 }
 

@@ -199,7 +199,8 @@ struct snic_qp {
 	struct snic_qp *wait_next;
 	struct snic_timer sq_timer;	/* virtual time: busy until */
 	uint8_t *early;		/* SNIC_FETCH_EARLY: copy of the SQ as enabled */
-	/* reads and atomics on the wire, for fence; kept by rc_req.c */
+	struct snic_landings *landing;	/* SNIC_LAND_LATE: on its way */
+	/* reads and atomics on the wire, for fence; kept by rc_req.c, land.c */
 	unsigned int reads_in_flight;
 
 	/* receive queue */

@@ -73,9 +73,16 @@ int snic_qp_create(struct snic *nic, const struct snic_qp_attr *attr,
 			goto free_qp;
 		}
 	}
+	if (nic->cfg.land == SNIC_LAND_LATE) {
+		qp->landing = calloc(1, sizeof(*qp->landing));
+		if (!qp->landing) {
+			r = -ENOMEM;
+			goto free_early;
+		}
+	}
 	r = snic_timer_reserve(nic, 1);
 	if (r)
-		goto free_early;
+		goto free_landing;
 	r = snic_table_add(nic, &nic->qps, qp, &qp->qpn);
 	if (r)
 		goto unreserve_timer;
@@ -87,6 +94,8 @@ int snic_qp_create(struct snic *nic, const struct snic_qp_attr *attr,
 
 unreserve_timer:
 	snic_timer_unreserve(nic, 1);
+free_landing:
+	free(qp->landing);
 free_early:
 	free(qp->early);
 free_qp:
@@ -98,6 +107,7 @@ free_qp:
 static void quiesce(struct snic_qp *qp)
 {
 	snic_sq_stop(qp);
+	snic_land_never(qp);
 	if (qp->req || qp->resp)
 		snic_rc_detach(qp);
 	qp->state = SNIC_QP_RESET;
@@ -123,6 +133,7 @@ int snic_qp_destroy(struct snic *nic, uint32_t qpn)
 	snic_pd_lookup(nic, qp->attr.pdn)->users--;
 	qp->scq->users--;
 	qp->rcq->users--;
+	free(qp->landing);
 	free(qp->early);
 	free(qp);
 	return 0;
@@ -297,6 +308,8 @@ void snic_qp_flush_send(struct snic_qp *qp, const struct snic_wqe *w)
 static void go_to_error(struct snic_qp *qp, uint8_t syndrome,
 			uint16_t flush_from)
 {
+	/* One that stops has nothing on its way. */
+	snic_land_all(qp);
 	snic_sq_stop(qp);
 	qp->state = SNIC_QP_ERR;
 	qp->syndrome = syndrome;
@@ -317,6 +330,7 @@ void snic_qp_fail_send(struct snic_qp *qp, const struct snic_wqe *w,
 
 	if (qp->state == SNIC_QP_ERR)
 		return;
+	snic_land_all(qp);
 	push_send_error(qp, w, syndrome);
 	go_to_error(qp, syndrome, qp->sq_ci + (at_head ? w->nr_bb : 0));
 }

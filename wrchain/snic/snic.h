@@ -30,6 +30,13 @@ enum snic_fetch {
 	SNIC_FETCH_EARLY,	/* when enabled: a missing SEND_EN fails each time */
 };
 
+/* When what a loopback queue pair's READ or atomic brings is in memory. */
+enum snic_land {
+	SNIC_LAND_AT_ONCE,	/* when it is executed */
+	SNIC_LAND_LATE,		/* when its queue cannot go on and all others have run:
+				 * a missing WAIT or fence fails each time */
+};
+
 struct snic_config {
 	uint8_t mac[6];
 	__be32 ip;
@@ -37,6 +44,7 @@ struct snic_config {
 	uint32_t mtu;		/* IP MTU of the segment, 576 to 65535 */
 	uint64_t seed;		/* PSNs, connection ids, faults */
 	enum snic_fetch fetch;
+	enum snic_land land;
 	bool relaxed_index;	/* do not check ctrl.index against the queue */
 	bool relaxed_qpn;	/* do not check ctrl.qpn */
 };

@@ -150,13 +150,14 @@ static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 
 /* ---- what holds a WQE back ---------------------------------------------- */
 
-static unsigned int on_the_wire(struct snic_qp *qp)
+static bool on_the_wire(struct snic_qp *qp)
 {
-	unsigned int n = qp->req ? snic_rc_pending(qp) : 0;
-
-	if (n)
-		snic_rc_hurry(qp);
-	return n;
+	if (qp->landing && qp->landing->nr)
+		return true;
+	if (!qp->req || !snic_rc_pending(qp))
+		return false;
+	snic_rc_hurry(qp);
+	return true;
 }
 
 ON_THE_WAY bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
@@ -360,7 +361,7 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 {
 	const uint8_t *bb;
 	uint64_t head;
-	uint8_t opcode;
+	uint8_t opcode, flags;
 	unsigned int ds;
 
 	if (qp->sq_stage != SNIC_SQ_IDLE || qp->sq_ci == qp->sq_limit ||
@@ -372,8 +373,10 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 	ds = head & 0xff;
 	if (!is_local(opcode) || check_ctrl(qp, head))
 		return false;
-	/* Of the second word the flags count; there must be none. */
-	if (!ds || ds > WRC_WQE_MAX_DS || (word(bb + 8) >> 32 & 0xff))
+	/* Of the second word the flags count: none, or a fence that is open. */
+	flags = word(bb + 8) >> 32;
+	if (!ds || ds > WRC_WQE_MAX_DS || flags & ~WRC_WQE_FM_MASK ||
+	    (flags && qp->reads_in_flight))
 		return false;
 	if (opcode != WRC_WQE_NOP &&
 	    (head >> 56 || ds != 2 || !exec_plain(qp, opcode, word(bb + 24))))
@@ -424,6 +427,22 @@ static struct snic_qp *pop(struct snic *nic)
 	return qp;
 }
 
+/*
+ * What is on its way lands when this queue cannot go on without it, and all that
+ * it has let run has had a turn since.  True: there is something.
+ */
+static bool lands_late(struct snic_qp *qp, unsigned int ran)
+{
+	struct snic_landings *l = qp->landing;
+
+	if (!l || !l->nr)
+		return false;
+	if (!ran && l->stuck)
+		snic_land_all(qp);
+	l->stuck = !ran;
+	return true;
+}
+
 bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
 {
 	while (nic->run_head && budget) {
@@ -433,7 +452,7 @@ bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
 		budget -= n;
 		if (budget)
 			budget--;
-		if (n == TURN || !budget)
+		if (n == TURN || !budget || lands_late(qp, n))
 			snic_qp_kick(qp);
 		if (nic->failed_cqs)
 			snic_cq_spread_errors(nic);

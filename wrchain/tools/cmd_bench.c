@@ -57,7 +57,7 @@ static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 {
 	struct wrc_rig_config cfg = {
 		.strict = cmd->strict, .variant = cmd->variant,
-		.recycle = cmd->recycle,
+		.recycle = cmd->recycle, .order = cmd->order,
 		.fetch = SNIC_FETCH_LATE, .depth = cmd->depth,
 		.nr_pages = NR_PAGES, .nr_slots = NR_SLOTS, .wire = true,
 	};
@@ -205,6 +205,8 @@ static void print_json(const struct bench *b, const struct wrc_cmd *cmd)
 			       json_object_new_boolean(cmd->strict));
 	json_object_object_add(o, "variant", json_object_new_string(
 				       wrc_variant_name(cmd->variant)));
+	json_object_object_add(o, "order", json_object_new_string(
+				       wrc_order_name(cmd->order)));
 	json_object_object_add(o, "depth", json_object_new_int(cmd->depth));
 	json_object_object_add(o, "rounds", json_object_new_int(ROUNDS));
 	json_object_object_add(o, "count", json_object_new_int(b->count));

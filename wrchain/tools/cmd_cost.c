@@ -28,6 +28,7 @@ static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
 		.variant = variant,
 		.recycle = wrc_variant_may_recycle(variant) ?
 				   cmd->recycle : WRC_RECYCLE_CLIENT,
+		.order = cmd->order,
 	};
 }
 
@@ -38,7 +39,8 @@ static int add_program(int chain, const struct wrc_opts *opts, const char *name,
 	int err;
 
 	c->variant = opts->variant;
-	c->name = name;
+	snprintf(c->name, sizeof(c->name), "%s%s", name,
+		 opts->order == WRC_ORDER_FENCE ? "/fence" : "");
 	err = wrc_prog_build(chain, opts, &c->prog);
 	if (err)
 		return wrc_fail("program %d, %s: %s", chain, name,
@@ -51,7 +53,7 @@ static int add_program(int chain, const struct wrc_opts *opts, const char *name,
 static int add_chain(const struct wrc_cmd *cmd, int chain,
 		     struct cost_prog *progs, unsigned int *nr)
 {
-	bool one = cmd->one_variant || cmd->recycle;
+	bool one = cmd->one_variant || cmd->recycle || cmd->order;
 	struct wrc_opts opts = cost_armed(cmd, chain);
 	int v, status = 0;
 

@@ -189,9 +189,10 @@ static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
 
 	snic_get_stats(t->rig.nic, &s);
 	if (!cmd->json) {
-		printf("%s%s%s, %s, %u instances, read when enabled: %u requests, %s\n",
+		printf("%s%s%s%s, %s, %u instances, read when enabled: %u requests, %s\n",
 		       t->rig.prog.name, cmd->variant ? ", " : "",
 		       cmd->variant ? wrc_variant_name(cmd->variant) : "",
+		       cmd->order ? ", order=fence" : "",
 		       cmd->strict ? "strict" : "relaxed",
 		       cmd->depth, count, err ? t->what : "all well");
 		printf("%llu WQEs: %llu WAIT, %llu SEND_EN, %llu READ, ",
@@ -212,6 +213,8 @@ static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
 			       json_object_new_string(t->rig.prog.name));
 	json_object_object_add(o, "variant", json_object_new_string(
 				       wrc_variant_name(cmd->variant)));
+	json_object_object_add(o, "order", json_object_new_string(
+				       wrc_order_name(cmd->order)));
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cmd->strict));
 	ADD("depth", cmd->depth);
@@ -238,7 +241,9 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 		.strict = cmd->strict,
 		.variant = cmd->variant,
 		.recycle = cmd->recycle,
+		.order = cmd->order,
 		.fetch = SNIC_FETCH_EARLY,
+		.land = SNIC_LAND_LATE,
 		.depth = cmd->depth,
 		/* Page exchange: as many again are the instances'. */
 		.nr_pages = 4 * cmd->depth,

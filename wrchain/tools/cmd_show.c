@@ -35,6 +35,10 @@ static struct json_object *list_entry(const struct wrc_prog *prog,
 	json_object_object_add(o, "name", json_object_new_string(prog->name));
 	json_object_object_add(o, "variant", json_object_new_string(
 				       wrc_variant_name(variant)));
+	json_object_object_add(o, "order", json_object_new_string(
+				       wrc_order_name(prog->fences ?
+						      WRC_ORDER_FENCE :
+						      WRC_ORDER_WAIT)));
 	json_object_object_add(o, "purpose", json_object_new_string(
 				       wrc_chain_purposes[prog->chain]));
 	ADD("wqes", n->insns);
@@ -115,9 +119,10 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 {
 	char line[512], label[16];
 
-	printf("%s%s%s, %s\n%s; request of %u bytes%s, %u data segments\n",
+	printf("%s%s%s%s, %s\n%s; request of %u bytes%s, %u data segments\n",
 	       prog->name, variant ? ", " : "",
 	       variant ? wrc_variant_name(variant) : "",
+	       prog->fences ? ", order=fence" : "",
 	       wrc_chain_purposes[prog->chain],
 	       prog->strict ? "strict" : "relaxed", prog->req_len,
 	       prog->page ? " and a page" : "", prog->nr_scatter);

@@ -29,7 +29,7 @@ void cost_table(const char *title, struct json_object *rows,
 struct cost_prog {
 	struct wrc_prog prog;
 	enum wrc_variant variant;
-	const char *name;	/* of the variant, or "armed" */
+	char name[24];		/* of the variant, or "armed" */
 };
 
 /* What the agent arms by default. */

@@ -104,7 +104,7 @@ int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	}
 	for (i = 0; !status && i < nr; i++) {
 		/* Rungs are for latency; ask for one by name. */
-		if (!cmd->one_variant && !cmd->recycle &&
+		if (!cmd->one_variant && !cmd->recycle && !cmd->order &&
 		    strcmp(progs[i].name, "armed") &&
 		    progs[i].variant != WRC_V_PAPER)
 			continue;

@@ -77,6 +77,7 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 		return wrc_fail("%s with %u instances: %s", cmd->prog,
 				cmd->depth, strerror(-err));
 	im->bind = example;
+	im->bind.fence_orders = cmd->order == WRC_ORDER_FENCE;
 	if (im->prog.lanes)
 		im->bind.free_ring = LANE_RING;
 	if (wrc_has_register(&im->prog)) {
@@ -116,7 +117,7 @@ int wrc_cmd_image(const struct wrc_cmd *cmd)
 
 	if (cmd->recycle)
 		return wrc_fail("images of recycle=node would need their table; try show or dis");
-	if (cmd->variant)
+	if (cmd->variant || cmd->order)
 		return wrc_fail("images are ours only; try show or dis");
 	status = wrc_image_make(cmd, &im);
 	if (status)

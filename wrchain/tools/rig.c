@@ -310,7 +310,8 @@ static int make_nic(const struct wrc_rig_config *cfg, unsigned int n,
 	struct snic_config nic = {
 		.mac = { 2, 0, 0, 0, 0, n + 1 }, .ip = htonl(NODE_IP + n),
 		.prefix_len = 24, .mtu = WIRE_MTU, .seed = n + 1,
-		.fetch = cfg->fetch, .relaxed_index = !cfg->strict,
+		.fetch = cfg->fetch, .land = cfg->land,
+		.relaxed_index = !cfg->strict,
 	};
 
 	return snic_new(&nic, ret_nic);
@@ -339,7 +340,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 {
 	struct wrc_opts opts = {
 		.strict_index = cfg->strict, .variant = cfg->variant,
-		.recycle = cfg->recycle,
+		.recycle = cfg->recycle, .order = cfg->order,
 	};
 	unsigned int rules = WRC_ALL_RULES & ~wrc_variant_excused(cfg->variant);
 	struct wrc_rig *rig = ret_rig;
@@ -362,6 +363,8 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	while (rig->nr_front < rig->nr_words &&
 	       rig->prog.word[rig->nr_front].off <= rig->prog.req_len)
 		rig->nr_front++;
+	/* The software NIC does. */
+	rig->bind.fence_orders = cfg->order == WRC_ORDER_FENCE;
 	rig->bind.log_free_ring = log2_of(cfg->nr_pages * sizeof(uint64_t));
 	if (!err)
 		err = node_memory(rig);

@@ -20,7 +20,9 @@ struct wrc_rig_config {
 	bool strict;		/* also in the NIC: it checks index and QPN */
 	enum wrc_variant variant;
 	enum wrc_recycle recycle;
+	enum wrc_order order;
 	enum snic_fetch fetch;
+	enum snic_land land;
 	uint32_t depth;
 	uint32_t nr_pages;	/* power of two, at least 2 */
 	uint32_t nr_slots;	/* of the table */

@@ -46,7 +46,7 @@ static const char doc[] =
 	"refused or failed; 2 could not do it.";
 
 enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
-       OPT_ANSWER_EVERY, OPT_RECYCLE };
+       OPT_ANSWER_EVERY, OPT_RECYCLE, OPT_ORDER };
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
@@ -58,6 +58,9 @@ static const struct argp_option options[] = {
 	  "who knows the counts of the next lap: node, from a table of its own; or "
 	  "client (default), in its requests: INSECURE, a client that lies reaches "
 	  "the pages of others", 0 },
+	{ "order", OPT_ORDER, "HOW", 0,
+	  "how a work request comes behind what the queue has READ: wait (default), "
+	  "or fence, which no card is documented to keep between queues", 0 },
 	{ "fit", OPT_FIT, NULL, 0,
 	  "cost: the model's parameters, and the paper's numbers against it",
 	  0 },
@@ -126,6 +129,15 @@ static enum wrc_recycle recycle(struct argp_state *state, const char *arg)
 	return WRC_RECYCLE_NODE;
 }
 
+static enum wrc_order order(struct argp_state *state, const char *arg)
+{
+	if (!strcmp(arg, "wait"))
+		return WRC_ORDER_WAIT;
+	if (strcmp(arg, "fence"))
+		argp_error(state, "order '%s': expected wait or fence", arg);
+	return WRC_ORDER_FENCE;
+}
+
 static const struct command *find_command(struct argp_state *state,
 					  const char *name)
 {
@@ -184,6 +196,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_RECYCLE:
 		line->cmd.recycle = recycle(state, arg);
 		break;
+	case OPT_ORDER:
+		line->cmd.order = order(state, arg);
+		break;
 	case OPT_FIT:
 		line->cmd.fit = true;
 		break;
@@ -225,6 +240,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!wrc_variant_may_recycle(line->cmd.variant) &&
 		    line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
+				   wrc_variant_name(line->cmd.variant));
+		if (!wrc_variant_may_fence(line->cmd.variant) &&
+		    line->cmd.order)
+			argp_error(state, "variant %s is not to be had with order=fence",
 				   wrc_variant_name(line->cmd.variant));
 		if (!wrc_variant_may_be_strict(line->cmd.variant)) {
 			line->cmd.strict = false;

@@ -15,6 +15,7 @@ struct wrc_cmd {
 	bool strict;
 	enum wrc_variant variant;
 	enum wrc_recycle recycle;
+	enum wrc_order order;
 	bool one_variant;	/* cost: this one, not all */
 	bool fit, sweep, ideas;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
@@ -49,7 +50,7 @@ static inline struct wrc_opts wrc_cmd_opts(const struct wrc_cmd *cmd)
 {
 	struct wrc_opts opts = {
 		.strict_index = cmd->strict, .variant = cmd->variant,
-		.recycle = cmd->recycle,
+		.recycle = cmd->recycle, .order = cmd->order,
 	};
 
 	return opts;

@@ -110,7 +110,7 @@ void fake_init(void)
 	const struct snic_config cfg = {
 		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
 		.prefix_len = 24, .mtu = 4500, .seed = 1,
-		.fetch = SNIC_FETCH_EARLY,
+		.fetch = SNIC_FETCH_EARLY, .land = SNIC_LAND_LATE,
 	};
 
 	struct snic *snic;

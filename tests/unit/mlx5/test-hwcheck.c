@@ -229,6 +229,8 @@ static const struct {
 	  "24 bits or less are compared" },
 	{ "wait-cyclic", "with 3 entries, WAIT for entry 0xff0000 passes and "
 	  "for entry 3 blocks" },
+	{ "fence-order", "holds: 100000 times the other queue used what was "
+	  "READ" },
 	{ "record-lowered", "yes: lowered to what was consumed, it holds the "
 	  "next message back" },
 	{ "record-raised", "with 1 entry 1 of 2 messages are received; when "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "sides.h"
 #include <mlx5-probes.h>
+#include <mlx5-raw.h>
 #include <mlx5-rig.h>
 #include "snic/priv.h"
 
@@ -395,6 +396,27 @@ static void no_flush(void **state)
 	sides_unbend();
 }
 
+/* A card that does not know fences: what a READ brings comes too late. */
+static void ring_unfenced(void *uar, const __u8 ctrl[8])
+{
+	uint8_t *sq = first_wqe(ctrl);
+
+	for (unsigned int i = 0; i < 1u << RAW_LOG_SQ; i++)
+		sq[i * WRC_WQE_BB + offsetof(struct wrc_wqe_ctrl, fm_ce_se)] &=
+			(uint8_t)~WRC_WQE_FM_MASK;
+	fake_devx.ring(uar, ctrl);
+}
+
+static void fences(void **state)
+{
+	expect_answer("fence-order", "holds: 100000 times the other queue "
+		      "used what was READ");
+	sides_bend()->ring = ring_unfenced;
+	expect_answer("fence-order", "does not hold: 100000 of 100000 times "
+		      "the other queue used what was there before");
+	sides_unbend();
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, sides_setup, sides_teardown)
@@ -407,6 +429,7 @@ int main(void)
 		T(stale_entries),
 		T(early_waits),
 		T(odd_atomics),
+		T(fences),
 		T(no_flush),
 	};
 

@@ -164,6 +164,7 @@ static const char *const bad_settings[][2] = {
 	{ "control", "" }, { "reserve", "-1" }, { "reserve", "0" },
 	{ "store", "swap" }, { "store", "" }, { "store-pages", "-1" },
 	{ "recycle", "nobody" },
+	{ "order", "fences" },
 };
 
 static void test_bad_settings(void **state)
@@ -203,6 +204,11 @@ static void test_good_settings(void **state)
 	assert_false(c.node_recycles);
 	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
 	assert_true(c.node_recycles);
+	assert_true(c.waits);
+	assert_int_equal(conf_set(&c, "order", "fence", why), 0);
+	assert_false(c.waits);
+	assert_int_equal(conf_set(&c, "order", "wait", why), 0);
+	assert_true(c.waits);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */
@@ -325,8 +331,8 @@ static void test_file_long_line(void **state)
 /* ---- what is said at the start ------------------------------------------------ */
 
 /* The warnings of an agent that starts with these settings. */
-static void start_with(bool exchange, bool node_recycles, char *ret_text,
-		       size_t len)
+static void start_with(bool exchange, bool node_recycles, bool waits,
+		       char *ret_text, size_t len)
 {
 	FILE *f = tmpfile();
 	int old = dup(STDERR_FILENO);
@@ -338,6 +344,7 @@ static void start_with(bool exchange, bool node_recycles, char *ret_text,
 	bed_options(&o);
 	o.conf.exchange = exchange;
 	o.conf.node_recycles = node_recycles;
+	o.conf.waits = waits;
 	assert_int_equal(setenv("MNODE_LOG", "1", 1), 0);
 	fflush(stderr);
 	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
@@ -357,13 +364,15 @@ static void test_insecure_is_said(void **state)
 {
 	static const char copy[] = "store=copy: INSECURE";
 	static const char client[] = "recycle=client: INSECURE";
+	static const char fence[] = "order=fence: documented for no card";
 	char text[4096];
 	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
-		start_with(i & 1, i & 2, text, sizeof(text));
+	for (i = 0; i < 8; i++) {
+		start_with(i & 1, i & 2, i & 4, text, sizeof(text));
 		assert_true(!strstr(text, copy) == !!(i & 1));
 		assert_true(!strstr(text, client) == !!(i & 2));
+		assert_true(!strstr(text, fence) == !!(i & 4));
 	}
 }
 

@@ -87,6 +87,17 @@ static void test_load_early_fetch(void **state)
 	run_load(&o, 10000);
 }
 
+/* The chains of order=fence, which the agent arms when it is told to. */
+static void test_load_fenced(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.waits = false;
+	o.fetch = SNIC_FETCH_EARLY;
+	run_load(&o, 10000);
+}
+
 static void test_load_relaxed(void **state)
 {
 	struct bed_options o;
@@ -544,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_every_chain_once),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_early_fetch),
+		cmocka_unit_test(test_load_fenced),
 		cmocka_unit_test(test_load_relaxed),
 		cmocka_unit_test(test_load_quiet),
 		cmocka_unit_test(test_load_bad_wire),

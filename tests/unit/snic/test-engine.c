@@ -444,6 +444,102 @@ static void early_fetch_finds_missing_enable(void **state)
 	assert_int_equal(patched_write(SNIC_FETCH_EARLY, false), 0);
 }
 
+/* ---- what READs bring, late --------------------------------------------------- */
+
+enum order { ORDER_NONE, ORDER_WAIT, ORDER_FENCE };
+
+/*
+ * A READ into the length of another queue's WRITE, and then that WRITE is
+ * enabled.  Returns whether it was as long as the READ has made it.
+ */
+static bool is_patched(enum snic_fetch fetch, enum snic_land land,
+		       enum order order)
+{
+	struct snic_config cfg = bed_config;
+	struct end x, y;
+	struct bed b;
+	uint8_t *data;
+	__be32 *len;
+	bool longer;
+
+	cfg.fetch = fetch;
+	cfg.land = land;
+	bed_open(&b, &cfg);
+	end_open(&b, &managed, &x);
+	end_open(&b, &managed, &y);
+	end_join(&x, &x);
+	end_join(&y, &y);
+	data = bed_alloc(&b, 64);
+	len = bed_alloc(&b, 4);
+	*len = htobe32(2);
+	memset(data, 'x', 8);
+	put_read(&x, CE, y.sq + 32, 4, len);
+	if (order == ORDER_WAIT)
+		put_wait(&x, 0, x.scqn, 0);
+	put_enable(&x, order == ORDER_FENCE ? WRC_WQE_FM_FENCE : 0, y.qpn, 1);
+	put_write(&y, CE, data, 1, data + 16);
+	ring(&x);
+	bed_run(&b);
+	assert_int_equal(cq_count(&b, x.scqn), 1);
+	assert_int_equal(cq_count(&b, y.scqn), 1);
+	longer = data[17] == 'x';
+	bed_close(&b);
+	return longer;
+}
+
+/* What is not waited for is not there, whoever uses it. */
+static void reads_land_late(void **state)
+{
+	for (int fetch = SNIC_FETCH_LATE; fetch <= SNIC_FETCH_EARLY; fetch++) {
+		assert_true(is_patched(fetch, SNIC_LAND_AT_ONCE, ORDER_NONE));
+		assert_false(is_patched(fetch, SNIC_LAND_LATE, ORDER_NONE));
+		assert_true(is_patched(fetch, SNIC_LAND_LATE, ORDER_WAIT));
+		assert_true(is_patched(fetch, SNIC_LAND_LATE, ORDER_FENCE));
+	}
+}
+
+/* More than can be on their way, NOPs and WRITEs between them, and an error. */
+static void late_completions_in_order(void **state)
+{
+	struct snic_config cfg = bed_config;
+	struct end_opts o = { .log_sq = 6 };
+	struct bed b;
+	struct end x;
+	uint64_t *m;
+	int i;
+
+	cfg.land = SNIC_LAND_LATE;
+	bed_open(&b, &cfg);
+	end_open(&b, &o, &x);
+	end_join(&x, &x);
+	m = bed_alloc(&b, 4096);
+	for (i = 0; i < 6; i++) {
+		m[i] = i + 1;
+		put_read(&x, i % 2 ? CE : 0, &m[16 + i], 8, &m[i]);
+		put_write(&x, i % 2 ? 0 : CE, &m[i], 8, &m[32 + i]);
+	}
+	put_nop(&x, CE);
+	put_read(&x, CE, &m[22], 8, &m[0]);
+	put_read(&x, CE, &m[64], 1024, &m[192]);	/* lands at once */
+	put_read(&x, CE, &m[23], 8, &m[0]);
+	put_write(&x, CE, &m[0], 8, NULL);		/* fails */
+	put_nop(&x, CE);
+	ring(&x);
+	bed_run(&b);
+	for (i = 0; i < 6; i++) {
+		expect_cqe(&b, x.scqn, WRC_CQE_REQ, 2 * i + (i % 2 ? 0 : 1));
+		assert_int_equal(m[16 + i], i + 1);
+		assert_int_equal(m[32 + i], i + 1);
+	}
+	for (i = 12; i < 16; i++)
+		expect_cqe(&b, x.scqn, WRC_CQE_REQ, i);
+	assert_int_equal(m[22], 1);
+	assert_int_equal(m[23], 1);
+	expect_cqe(&b, x.scqn, WRC_CQE_REQ_ERR, 16);
+	expect_cqe(&b, x.scqn, WRC_CQE_REQ_ERR, 17);
+	bed_close(&b);
+}
+
 /* ---- rings ------------------------------------------------------------------- */
 
 /* WQEs of 1, 2 and 3 BBs wander over the end of the ring, at every offset. */
@@ -602,6 +698,8 @@ int main(void)
 		cmocka_unit_test(wait_across_counter_wrap),
 		cmocka_unit_test(own_cq_and_own_queue),
 		cmocka_unit_test(early_fetch_finds_missing_enable),
+		cmocka_unit_test(reads_land_late),
+		cmocka_unit_test(late_completions_in_order),
 		cmocka_unit_test(ring_wraps),
 		cmocka_unit_test(largest_ring_filled_at_once),
 		cmocka_unit_test(endless_ring),

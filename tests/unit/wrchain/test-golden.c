@@ -3,7 +3,7 @@
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
  * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
  * page exchange have exchange- before their name, those of a ring in lanes
- * lane-, those of recycle=node node-.
+ * lane-, those of recycle=node node-, those of order=fence fence-.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
@@ -130,10 +130,12 @@ static void compare(const char *name, bool strict, const char *ext,
 }
 
 static void both(enum odrp_wire_chain chain, bool strict,
-		 enum wrc_variant variant, enum wrc_recycle recycle, char *buf)
+		 enum wrc_variant variant, enum wrc_recycle recycle,
+		 enum wrc_order order, char *buf)
 {
 	struct wrc_opts opts = {
 		.strict_index = strict, .variant = variant, .recycle = recycle,
+		.order = order,
 	};
 	const char *prefix = "";
 	struct bench b;
@@ -148,8 +150,8 @@ static void both(enum odrp_wire_chain chain, bool strict,
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
-	snprintf(name, sizeof(name), "%s%s%s", recycle ? "node-" : "",
-		 prefix, b.prog.name);
+	snprintf(name, sizeof(name), "%s%s%s%s", order ? "fence-" : "",
+		 recycle ? "node-" : "", prefix, b.prog.name);
 	listing(&b, buf);
 	compare(name, strict, "dis", buf);
 	hex(&b, buf);
@@ -160,6 +162,7 @@ static void both(enum odrp_wire_chain chain, bool strict,
 static void golden(void **state)
 {
 	const enum wrc_recycle client = WRC_RECYCLE_CLIENT;
+	const enum wrc_order wait = WRC_ORDER_WAIT;
 	char *buf = malloc(MAX_FILE);
 
 	assert_non_null(buf);
@@ -168,20 +171,23 @@ static void golden(void **state)
 			bool store = chain == ODRP_WIRE_MAPPED_STORE ||
 				     chain == ODRP_WIRE_UNMAPPED_STORE;
 
-			both(chain, strict, WRC_V_OURS, client, buf);
+			both(chain, strict, WRC_V_OURS, client, wait, buf);
 			/* Invalidate is the same. */
 			if (chain != ODRP_WIRE_INVALIDATE)
 				both(chain, strict, WRC_V_EXCHANGE, client,
-				     buf);
+				     wait, buf);
 			/* Those that touch the ring. */
 			if (chain >= ODRP_WIRE_UNMAPPED_STORE)
 				both(chain, strict, WRC_V_LANE_RING, client,
-				     buf);
+				     wait, buf);
 			if (store)
-				both(chain, strict, WRC_V_PULL, client, buf);
+				both(chain, strict, WRC_V_PULL, client, wait,
+				     buf);
 			/* What the agent arms. */
-			both(chain, strict, store ? WRC_V_EXCHANGE : WRC_V_OURS,
-			     WRC_RECYCLE_NODE, buf);
+			for (int order = wait; order < WRC_NR_ORDERS; order++)
+				both(chain, strict,
+				     store ? WRC_V_EXCHANGE : WRC_V_OURS,
+				     WRC_RECYCLE_NODE, order, buf);
 		}
 	free(buf);
 }

@@ -578,10 +578,11 @@ static void harm_is_seen(struct trial *t)
 
 static void report(const struct trial *t, const struct wrc_opts *opts)
 {
-	printf("%s, %s, %s%s: %lu mutants, %lu runs\n", t->st.c[0].prog.name,
+	printf("%s, %s, %s%s%s: %lu mutants, %lu runs\n", t->st.c[0].prog.name,
 	       wrc_variant_name(opts->variant),
 	       opts->strict_index ? "strict" : "relaxed",
 	       opts->recycle ? ", recycled by the node" : "",
+	       opts->order ? ", with fences" : "",
 	       t->checked, t->ran);
 	printf("  refused:");
 	for (int rule = 0; rule < WRC_NR_RULES; rule++)
@@ -700,12 +701,32 @@ static void every_node_copy(void **state)
 		}
 }
 
+/* And with order=fence: by day one that looks, and one that exchanges. */
+static void every_fenced_program(void **state)
+{
+	const char *nightly = getenv("ODRP_NIGHTLY");
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		struct wrc_opts opts = {
+			.strict_index = true,
+			.variant = is_store(chain) ? WRC_V_EXCHANGE :
+						     WRC_V_OURS,
+			.recycle = WRC_RECYCLE_NODE, .order = WRC_ORDER_FENCE,
+		};
+
+		if ((nightly && !strcmp(nightly, "1")) ||
+		    chain <= ODRP_WIRE_MAPPED_STORE)
+			try_program(chain, &opts);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program),
 		cmocka_unit_test(every_node_program),
 		cmocka_unit_test(every_node_copy),
+		cmocka_unit_test(every_fenced_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,14 +15,16 @@
 /* Which programs: each_program() goes through them. */
 static enum wrc_variant variant;
 static enum wrc_recycle recycle;
+static enum wrc_order order;
 
 /* recycle=node: made once for each program. */
-static uint8_t *tables[WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
+static uint8_t *tables[WRC_NR_ORDERS][WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
 
 /* The NIC only reads it: the rig's own may go. */
 static void keep_table(const struct wrc_rig *rig)
 {
-	uint8_t **table = &tables[variant][rig->cfg.chain][rig->cfg.strict];
+	uint8_t **table =
+		&tables[order][variant][rig->cfg.chain][rig->cfg.strict];
 
 	if (*table || recycle != WRC_RECYCLE_NODE)
 		return;
@@ -31,26 +33,30 @@ static void keep_table(const struct wrc_rig *rig)
 	memcpy(*table, rig->table, rig->geom.table_len);
 }
 
+/* A NIC that reads early brings late. */
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		     bool strict, enum snic_fetch fetch)
 {
 	struct wrc_rig_config cfg = {
 		.chain = chain, .strict = strict, .fetch = fetch,
-		.variant = variant, .recycle = recycle,
+		.land = fetch == SNIC_FETCH_EARLY ? SNIC_LAND_LATE :
+						    SNIC_LAND_AT_ONCE,
+		.variant = variant, .recycle = recycle, .order = order,
 		.depth = DEPTH, .nr_pages = 2 * SLOTS, .nr_slots = SLOTS,
 	};
 	char why[WRC_WHY_MAX];
 	int err;
 
 	if (recycle == WRC_RECYCLE_NODE)
-		cfg.table = tables[variant][chain][strict];
+		cfg.table = tables[order][variant][chain][strict];
 	err = wrc_rig_open(&cfg, rig, why);
 	if (err)
 		fail_msg("%s: %s", strerror(-err), why);
 	keep_table(rig);
 }
 
-/* That copy and that exchange pages, recycled by the client and by the node. */
+/* That copy and that exchange pages, recycled by the client and by the node, with
+ * WAITs and with fences. */
 static void each_program(void (*test)(void))
 {
 	static const enum wrc_variant variants[] = {
@@ -60,21 +66,23 @@ static void each_program(void (*test)(void))
 		WRC_RECYCLE_CLIENT, WRC_RECYCLE_NODE,
 	};
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 8; i++) {
 		variant = variants[i & 1];
-		recycle = recycles[i >> 1];
+		recycle = recycles[i >> 1 & 1];
+		order = i & 4 ? WRC_ORDER_FENCE : WRC_ORDER_WAIT;
 		test();
 	}
 	variant = variants[0];
 	recycle = recycles[0];
+	order = WRC_ORDER_WAIT;
 }
 
 static int free_tables(void **state)
 {
-	for (int v = 0; v < WRC_NR_VARIANTS; v++)
-		for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
-			for (int strict = 0; strict < 2; strict++)
-				free(tables[v][chain][strict]);
+	uint8_t **all = &tables[0][0][0][0];
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*all); i++)
+		free(all[i]);
 	return 0;
 }
 
@@ -476,12 +484,16 @@ static void stopped(enum odrp_wire_chain chain, unsigned int want)
 
 static void stopped_store(void **state)
 {
-	stopped(ODRP_WIRE_UNMAPPED_STORE, 3);	/* slot, then page */
+	for (order = 0; order < WRC_NR_ORDERS; order++)
+		stopped(ODRP_WIRE_UNMAPPED_STORE, 3);	/* slot, then page */
+	order = WRC_ORDER_WAIT;
 }
 
 static void stopped_invalidate(void **state)
 {
-	stopped(ODRP_WIRE_INVALIDATE, 7);	/* page, then both */
+	for (order = 0; order < WRC_NR_ORDERS; order++)
+		stopped(ODRP_WIRE_INVALIDATE, 7);	/* page, then both */
+	order = WRC_ORDER_WAIT;
 }
 
 int main(void)

@@ -19,19 +19,22 @@
 /* A request, and whether the next is to be answered. */
 #define HEAD ((int)sizeof(struct odrp_wire_req) + 1)
 
-/* Which programs; main() has the tests twice. */
+/* Which programs; main() has the tests twice, and some with fences. */
 static enum wrc_variant variant;
+static enum wrc_order order;
 
 /* Made once for each program. */
-static uint8_t *tables[WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
+static uint8_t *tables[WRC_NR_ORDERS][WRC_NR_VARIANTS][ODRP_WIRE_NR_CHAINS][2];
 
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		     bool strict, enum snic_fetch fetch)
 {
-	uint8_t **table = &tables[variant][chain][strict];
+	uint8_t **table = &tables[order][variant][chain][strict];
 	struct wrc_rig_config cfg = {
 		.chain = chain, .strict = strict, .fetch = fetch,
-		.variant = variant, .recycle = WRC_RECYCLE_NODE,
+		.land = fetch == SNIC_FETCH_EARLY ? SNIC_LAND_LATE :
+						    SNIC_LAND_AT_ONCE,
+		.order = order, .variant = variant, .recycle = WRC_RECYCLE_NODE,
 		.depth = DEPTH, .nr_pages = PAGES, .nr_slots = SLOTS,
 		.table = *table,
 	};
@@ -50,10 +53,10 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 
 static void free_tables(void)
 {
-	for (int v = 0; v < WRC_NR_VARIANTS; v++)
-		for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
-			for (int strict = 0; strict < 2; strict++)
-				free(tables[v][chain][strict]);
+	uint8_t **all = &tables[0][0][0][0];
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*all); i++)
+		free(all[i]);
 }
 
 static void open_image(struct bench *b, enum odrp_wire_chain chain,
@@ -448,6 +451,18 @@ static int exchange(void **state)
 	return 0;
 }
 
+static int fence(void **state)
+{
+	order = WRC_ORDER_FENCE;
+	return 0;
+}
+
+static int fence_copying(void **state)
+{
+	variant = WRC_V_OURS;
+	return fence(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,9 +484,16 @@ int main(void)
 		cmocka_unit_test(beyond_credits),
 		cmocka_unit_test(quiet_requests),
 	};
+	const struct CMUnitTest fenced[] = {
+		cmocka_unit_test(wraps),
+		cmocka_unit_test(cut_short),
+		cmocka_unit_test(quiet_requests),
+	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
 	failed += cmocka_run_group_tests(exchanging, exchange, NULL);
+	failed += cmocka_run_group_tests(fenced, fence, NULL);
+	failed += cmocka_run_group_tests(fenced, fence_copying, NULL);
 	free_tables();
 	return failed;
 }

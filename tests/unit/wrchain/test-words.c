@@ -25,7 +25,9 @@ struct step {
 #define EXCHANGE ODRP_WIRE_NR_CHAINS
 /* Then those of a ring in lanes that are not ours. */
 #define LANES (EXCHANGE + ODRP_WIRE_INVALIDATE)
-#define NR_PROGS (LANES + 2)
+/* Then with fences: ours, but for the stores, which exchange. */
+#define FENCES (LANES + 2)
+#define NR_PROGS (FENCES + ODRP_WIRE_NR_CHAINS)
 
 static const struct step steps[NR_PROGS][MAX_STEPS] = {
 	[ODRP_WIRE_LOAD] = {
@@ -89,10 +91,40 @@ static const struct step steps[NR_PROGS][MAX_STEPS] = {
 		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 18 },
 		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
 	},
+	[FENCES + ODRP_WIRE_LOAD] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 10 },
+		{ '.', 1, 0, true }, { 'A', 1 }, { '.', 3 },
+	},
+	[FENCES + ODRP_WIRE_MAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'G', 1, 7 },
+		{ '.', 2, 0, true }, { 'A', 1, 1 }, { 'E', 1, 18 },
+		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
+		{ '.', 1 }, { '.', 3 },
+	},
+	[FENCES + ODRP_WIRE_UNMAPPED_STORE] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'G', 1, 7 },
+		{ '.', 2, 0, true }, { 'A', 1, 1 }, { 'E', 1, 13 },
+		{ '.', 1, 0, true }, { '.', 1, 0, true },
+		{ '.', 3, 0, true }, { 'E', 1, 16 },
+		{ '.', 2, 0, true }, { 'E', 1, 34 },
+		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
+		{ '.', 1 }, { '.', 10 },
+	},
+	[FENCES + ODRP_WIRE_INVALIDATE] = {
+		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 8 },
+		{ '.', 2, 0, true }, { '.', 2, 0, true }, { 'E', 1, 13 },
+		{ '.', 1, 0, true }, { '.', 3, 0, true }, { 'E', 1, 18 },
+		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
+	},
 };
 
 static enum wrc_variant variant_of(int which)
 {
+	if (which == FENCES + ODRP_WIRE_MAPPED_STORE ||
+	    which == FENCES + ODRP_WIRE_UNMAPPED_STORE)
+		return WRC_V_EXCHANGE;
+	if (which >= FENCES)
+		return WRC_V_OURS;
 	if (which >= LANES)
 		return WRC_V_LANE_RING;
 	return which < EXCHANGE ? WRC_V_OURS : WRC_V_EXCHANGE;
@@ -100,6 +132,8 @@ static enum wrc_variant variant_of(int which)
 
 static enum odrp_wire_chain chain_of(int which)
 {
+	if (which >= FENCES)
+		return which - FENCES;
 	if (which >= LANES)
 		return ODRP_WIRE_UNMAPPED_STORE + which - LANES;
 	return which % EXCHANGE;
@@ -222,7 +256,8 @@ static uint8_t other_opcode(int prog, uint8_t kind)
 {
 	if (kind == ODRP_WIRE_WORD_EARLY)
 		return WRC_WQE_WRITE_IMM;
-	return prog == ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
+	return prog == ODRP_WIRE_LOAD ||
+	       prog == FENCES + ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
 }
 
 static void open_client(int which, bool strict, uint32_t depth,
@@ -232,6 +267,7 @@ static void open_client(int which, bool strict, uint32_t depth,
 	struct wrc_opts opts = {
 		.strict_index = strict,
 		.variant = variant_of(which),
+		.order = which >= FENCES ? WRC_ORDER_FENCE : WRC_ORDER_WAIT,
 	};
 	struct wrc_prog prog;
 	struct wrc_geom geom;
