@@ -141,6 +141,9 @@ struct snic_net {
 	struct snic_switch sw;
 	struct snic_arp arp;
 	struct snic_fault_state *faults;	/* NULL: none set */
+	struct snic_lies lies;
+	uint64_t lied;
+	bool lying;		/* one of them is set */
 	struct snic_timer flush_timer;	/* a port could not send everything */
 	bool timer_reserved;
 	uint16_t ip_id;
@@ -168,5 +171,20 @@ void snic_fault_input(struct snic *nic, struct snic_fault_state *fs,
 void snic_fault_xmit(struct snic *nic, struct snic_fault_state *fs,
 		     const struct iovec *iov, int n);
 void snic_fault_free(struct snic *nic, struct snic_fault_state *fs);
+
+/* ---- lie.c ---------------------------------------------------------------------- */
+
+struct snic_pkt;
+
+/*
+ * A packet about to be built: pkt, data and *len may be others afterwards.  data
+ * has room for mtu bytes.
+ */
+void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+		     uint32_t *len, uint32_t mtu);
+/* Is it to be sent once more, with a PSN of its own? */
+bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt);
+/* A CM message that has been built. */
+void snic_lie_hello(struct snic *nic, uint16_t attr, uint8_t *mad);
 
 #endif /* SNIC_NET_H */

@@ -106,6 +106,7 @@ struct snic_rc_req {
 	uint64_t timed_at;
 	uint64_t rtt, rtt_dev;		/* 0: no answer was timed yet */
 	struct snic_timer timer;	/* fires not after deadline */
+	uint32_t lied;			/* packets more than there should be */
 	struct snic_qp *qp;
 	/* turn list of the NIC */
 	struct snic_qp *tx_next;
