@@ -242,6 +242,9 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_probability(p, key, value, lie_of(&o->lies, key));
 	if (!strcmp(key, "lies"))
 		return set_number(p, key, value, 0, UINT64_MAX, &o->lies.most);
+	if (!strcmp(key, "truths"))
+		return set_number(p, key, value, 0, UINT64_MAX,
+				  &o->lies.truths);
 	if (!strcmp(key, "seed"))
 		return set_number(p, key, value, 0, UINT64_MAX, &o->nic.seed);
 	if (!strcmp(key, "mtu")) {
@@ -271,7 +274,7 @@ static int set_word(struct parse *p, const char *key, const char *value)
 	}
 	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
 			"dgram, packet, fetch, strict, seed, spin_us, loss, "
-			"reorder, duplicate, corrupt, delay_us, lies, lie_imm, "
+			"reorder, duplicate, corrupt, delay_us, truths, lies, lie_imm, "
 			"lie_data, lie_length, lie_target, lie_again, "
 			"lie_opcode or lie_hello", key);
 }

@@ -27,7 +27,8 @@ static bool wants(struct snic *nic, double p)
 {
 	struct snic_net *net = snic_net_of(nic);
 
-	if (p <= 0 || (net->lies.most && net->lied >= net->lies.most) ||
+	if (p <= 0 || net->asked++ < net->lies.truths ||
+	    (net->lies.most && net->lied >= net->lies.most) ||
 	    (snic_random(nic) >> 11) * 0x1p-53 >= p)
 		return false;
 	net->lied++;
@@ -96,7 +97,11 @@ static void lie_data(struct snic *nic, uint8_t *data, uint32_t len)
 		data[below(nic, len)] ^= 1 + below(nic, 255);
 }
 
-/* Another length, or one that is not that of the payload. */
+/*
+ * Another length, or one that is not that of the payload.  Not 0 with a payload,
+ * for which rdma_rxe looks for no key, and of which that of 6.1 dies (it copies
+ * into a region that it has not looked up).
+ */
 static void lie_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		       uint32_t *len, uint32_t mtu)
 {
@@ -104,11 +109,13 @@ static void lie_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 					 below(nic, mtu + 1);
 
 	pkt->dma_len = below(nic, 8) ? other : (uint32_t)wild(nic, other);
-	if (!below(nic, 3))
-		return;
-	if (other > *len)
-		memset(data + *len, 0xdb, other - *len);
-	*len = other;
+	if (below(nic, 3)) {
+		if (other > *len)
+			memset(data + *len, 0xdb, other - *len);
+		*len = other;
+	}
+	if (!pkt->dma_len)
+		pkt->dma_len = *len;
 }
 
 /* Near by, where another registration may be, or the kernel's own addresses. */
@@ -216,7 +223,7 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
 		any |= p[i] > 0;
 	}
 	net->lies = *lies;
-	net->lied = 0;
+	net->asked = net->lied = 0;
 	net->lying = any;
 	return 0;
 }

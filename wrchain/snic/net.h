@@ -142,7 +142,7 @@ struct snic_net {
 	struct snic_arp arp;
 	struct snic_fault_state *faults;	/* NULL: none set */
 	struct snic_lies lies;
-	uint64_t lied;
+	uint64_t asked, lied;	/* packets that might have, and that did */
 	bool lying;		/* one of them is set */
 	struct snic_timer flush_timer;	/* a port could not send everything */
 	bool timer_reserved;

@@ -257,7 +257,8 @@ struct snic_lies {
 	double again;		/* RDMA WRITE: a second time, as a new one */
 	double opcode;		/* RDMA WRITE: something else instead */
 	double hello;		/* private data of the CM's REP and REJ */
-	uint64_t most;		/* after so many the truth; 0: never */
+	uint64_t truths;	/* as many packets first that do not */
+	uint64_t most;		/* after so many lies the truth; 0: never */
 };
 
 int snic_set_lies(struct snic *nic, const struct snic_lies *lies);

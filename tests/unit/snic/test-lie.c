@@ -57,7 +57,7 @@ static uint32_t next_imm(struct pair *p)
 
 static void test_imm(void **state)
 {
-	struct snic_lies l = { .imm = 1, .most = 10 };
+	struct snic_lies l = { .imm = 1, .truths = 5, .most = 10 };
 	struct pair p;
 	uint32_t i;
 
@@ -66,7 +66,7 @@ static void test_imm(void **state)
 	expect_believed(&p);
 	assert_int_equal(stats(&p, 0).fault_lied, 10);
 	for (i = 0; i < MESSAGES; i++) {
-		if (i < 10)
+		if (i >= 5 && i < 15)
 			assert_int_not_equal(next_imm(&p), imm_of(i));
 		else
 			assert_int_equal(next_imm(&p), imm_of(i));
