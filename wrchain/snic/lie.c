@@ -181,9 +181,16 @@ void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		lie_opcode(nic, pkt);
 }
 
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt)
+bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt, uint8_t *data,
+		    uint32_t len)
 {
-	return is_write_only(pkt) && wants(nic, snic_net_of(nic)->lies.again);
+	const struct snic_lies *l = &snic_net_of(nic)->lies;
+
+	if (!is_write_only(pkt) || !wants(nic, l->again))
+		return false;
+	if (len && wants(nic, l->data))
+		lie_data(nic, data, len);
+	return true;
 }
 
 /* ---- of a connection's beginning --------------------------------------------- */

@@ -182,8 +182,9 @@ struct snic_pkt;
  */
 void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		     uint32_t *len, uint32_t mtu);
-/* Is it to be sent once more, with a PSN of its own? */
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt);
+/* Is it to be sent once more, with a PSN of its own?  Maybe with other data. */
+bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt, uint8_t *data,
+		    uint32_t len);
 /* A CM message that has been built. */
 void snic_lie_hello(struct snic *nic, uint16_t attr, uint8_t *mad);
 

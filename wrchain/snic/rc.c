@@ -171,7 +171,7 @@ static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
 	snic_lie_packet(qp->nic, pkt, data, &len, qp->conn.mtu);
 	v = (struct iovec) { .iov_base = data, .iov_len = len };
 	err = send_packet(qp, pkt, &v, 1, len);
-	if (err || !fresh || !snic_lie_again(qp->nic, pkt))
+	if (err || !fresh || !snic_lie_again(qp->nic, pkt, data, len))
 		return err;
 	pkt->psn = snic_psn_add(pkt->psn, 1);
 	req->lied++;
