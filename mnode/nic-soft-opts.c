@@ -197,8 +197,8 @@ static double *lie_of(struct snic_lies *l, const char *key)
 	} lies[] = {
 		{ "lie_imm", &l->imm }, { "lie_data", &l->data },
 		{ "lie_length", &l->length }, { "lie_target", &l->target },
-		{ "lie_again", &l->again }, { "lie_opcode", &l->opcode },
-		{ "lie_hello", &l->hello },
+		{ "lie_again", &l->again }, { "lie_late", &l->late },
+		{ "lie_opcode", &l->opcode }, { "lie_hello", &l->hello },
 	};
 	unsigned int i;
 
@@ -276,7 +276,7 @@ static int set_word(struct parse *p, const char *key, const char *value)
 			"dgram, packet, fetch, strict, seed, spin_us, loss, "
 			"reorder, duplicate, corrupt, delay_us, truths, lies, lie_imm, "
 			"lie_data, lie_length, lie_target, lie_again, "
-			"lie_opcode or lie_hello", key);
+			"lie_late, lie_opcode or lie_hello", key);
 }
 
 static int parse_word(struct parse *p, const char *word, size_t len)

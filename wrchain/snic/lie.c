@@ -8,14 +8,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cm_msg.h"
-#include "net.h"
-#include "pkt.h"
+#include "rc.h"
 
 #define PAGE	4096
 /* Of a message's private data what has a meaning stands in front. */
 #define HELLO_LEN	112
+/* How long a page has been there when it becomes another. */
+#define LATE_NS		400000
 
 static uint32_t below(struct snic *nic, uint32_t n)
 {
@@ -181,16 +183,74 @@ void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		lie_opcode(nic, pkt);
 }
 
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt, uint8_t *data,
-		    uint32_t len)
+bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt)
 {
-	const struct snic_lies *l = &snic_net_of(nic)->lies;
+	return is_write_only(pkt) && wants(nic, snic_net_of(nic)->lies.again);
+}
 
-	if (!is_write_only(pkt) || !wants(nic, l->again))
-		return false;
-	if (len && wants(nic, l->data))
-		lie_data(nic, data, len);
-	return true;
+/* ---- of a page that has come ------------------------------------------------- */
+
+static void late_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_late *late = snic_net_of(nic)->late;
+	struct snic_qp *qp = snic_qp_lookup(nic, late->qpn);
+
+	(void)t;
+	late->waiting = false;
+	if (qp && qp->state == SNIC_QP_RTS && qp->req &&
+	    qp->conn.dest_qpn == late->dest_qpn)
+		rc_send_more(qp, &late->pkt, late->data, late->len);
+}
+
+void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+		   const uint8_t *data, uint32_t len)
+{
+	struct snic *nic = qp->nic;
+	struct snic_net *net = snic_net_of(nic);
+	struct snic_late *late = net->late;
+	uint32_t from = len / 8;
+
+	if (!late || late->waiting || !len || !is_write_only(pkt) ||
+	    !wants(nic, net->lies.late))
+		return;
+	late->waiting = true;
+	late->qpn = qp->qpn;
+	late->dest_qpn = qp->conn.dest_qpn;
+	late->pkt = (struct snic_pkt) {
+		.opcode = SNIC_OP_WRITE_ONLY, .ack_req = true,
+		.va = pkt->va, .rkey = pkt->rkey, .dma_len = len,
+	};
+	late->len = len;
+	memcpy(late->data, data, from);
+	memset(late->data + from, below(nic, 256), len - from);
+	snic_timer_set(nic, &late->timer, snic_now(nic) + below(nic, LATE_NS));
+}
+
+static int late_new(struct snic *nic, struct snic_net *net)
+{
+	int ret;
+
+	net->late = calloc(1, sizeof(*net->late));
+	if (!net->late)
+		return -ENOMEM;
+	ret = snic_timer_reserve(nic, 1);
+	if (ret) {
+		free(net->late);
+		net->late = NULL;
+		return ret;
+	}
+	snic_timer_init(&net->late->timer, late_fire);
+	return 0;
+}
+
+void snic_lie_fini(struct snic *nic, struct snic_net *net)
+{
+	if (!net->late)
+		return;
+	snic_timer_cancel(nic, &net->late->timer);
+	snic_timer_unreserve(nic, 1);
+	free(net->late);
+	net->late = NULL;
 }
 
 /* ---- of a connection's beginning --------------------------------------------- */
@@ -219,7 +279,7 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
 	struct snic_net *net = snic_net_of(nic);
 	const double p[] = {
 		lies->imm, lies->data, lies->length, lies->target, lies->again,
-		lies->opcode, lies->hello,
+		lies->late, lies->opcode, lies->hello,
 	};
 	unsigned int i;
 	bool any = false;
@@ -229,6 +289,8 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
 			return -EINVAL;
 		any |= p[i] > 0;
 	}
+	if (lies->late > 0 && !net->late && late_new(nic, net))
+		return -ENOMEM;
 	net->lies = *lies;
 	net->asked = net->lied = 0;
 	net->lying = any;

@@ -9,6 +9,7 @@
 #ifndef SNIC_NET_H
 #define SNIC_NET_H
 
+#include "pkt.h"
 #include "priv.h"
 
 #define SNIC_ETH_HLEN	14
@@ -144,6 +145,7 @@ struct snic_net {
 	struct snic_lies lies;
 	uint64_t asked, lied;	/* packets that might have, and that did */
 	bool lying;		/* one of them is set */
+	struct snic_late *late;	/* lie.c: NULL: never */
 	struct snic_timer flush_timer;	/* a port could not send everything */
 	bool timer_reserved;
 	uint16_t ip_id;
@@ -174,7 +176,15 @@ void snic_fault_free(struct snic *nic, struct snic_fault_state *fs);
 
 /* ---- lie.c ---------------------------------------------------------------------- */
 
-struct snic_pkt;
+/* An RDMA WRITE that is still to come, from nobody's queue. */
+struct snic_late {
+	struct snic_timer timer;
+	bool waiting;
+	uint32_t qpn, dest_qpn;
+	struct snic_pkt pkt;
+	uint32_t len;
+	uint8_t data[4096];
+};
 
 /*
  * A packet about to be built: pkt, data and *len may be others afterwards.  data
@@ -182,9 +192,12 @@ struct snic_pkt;
  */
 void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		     uint32_t *len, uint32_t mtu);
-/* Is it to be sent once more, with a PSN of its own?  Maybe with other data. */
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt, uint8_t *data,
-		    uint32_t len);
+/* Is it to be sent once more, with a PSN of its own? */
+bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt);
+/* It was sent.  Maybe its data is to be replaced soon. */
+void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+		   const uint8_t *data, uint32_t len);
+void snic_lie_fini(struct snic *nic, struct snic_net *net);
 /* A CM message that has been built. */
 void snic_lie_hello(struct snic *nic, uint16_t attr, uint8_t *mad);
 

@@ -171,12 +171,27 @@ static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
 	snic_lie_packet(qp->nic, pkt, data, &len, qp->conn.mtu);
 	v = (struct iovec) { .iov_base = data, .iov_len = len };
 	err = send_packet(qp, pkt, &v, 1, len);
-	if (err || !fresh || !snic_lie_again(qp->nic, pkt, data, len))
+	if (err || !fresh)
 		return err;
+	snic_lie_late(qp, pkt, data, len);
+	if (!snic_lie_again(qp->nic, pkt))
+		return 0;
 	pkt->psn = snic_psn_add(pkt->psn, 1);
 	req->lied++;
 	send_packet(qp, pkt, &v, 1, len);
 	return 0;
+}
+
+void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
+		  uint32_t len)
+{
+	struct iovec v = { .iov_base = data, .iov_len = len };
+	struct snic_rc_req *req = qp->req;
+
+	if (req->snd != req->max)	/* something is sent again */
+		return;
+	pkt->psn = snic_psn_add(req->max, req->lied++);
+	send_packet(qp, pkt, &v, 1, len);
 }
 
 int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,

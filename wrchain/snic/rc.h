@@ -190,6 +190,10 @@ void rc_want_turn(struct snic_qp *qp);
 int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 	    int n, uint32_t len);
 
+/* A lie: a packet that no WQE has asked for. */
+void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
+		  uint32_t len);
+
 /* ---- rc_req.c ---- */
 
 int rc_req_init(struct snic_qp *qp);

@@ -255,6 +255,7 @@ struct snic_lies {
 	double length;		/* RDMA WRITE: shorter, longer, not as it says */
 	double target;		/* RDMA WRITE: another address or key */
 	double again;		/* RDMA WRITE: a second time, as a new one */
+	double late;		/* the same, some time after, with other data */
 	double opcode;		/* RDMA WRITE: something else instead */
 	double hello;		/* private data of the CM's REP and REJ */
 	uint64_t truths;	/* as many packets first that do not */

@@ -33,6 +33,7 @@ static void test_nic_all_words(void **state)
 		"strict=0,loss=0.01,reorder=0.5,duplicate=1,corrupt=0,"
 		"delay_us=7,seed=42,spin_us=0,lie_imm=0.5,lie_data=1,"
 		"lie_length=0.25,lie_target=0.125,lie_again=0.75,lie_opcode=0.1,"
+		"lie_late=0.3,"
 		"lie_hello=0.2,lies=9,truths=3", &o, why), 0);
 	assert_int_equal(o.nic.ip, htonl(0x0a4d0001));
 	assert_int_equal(o.nic.prefix_len, 16);
@@ -51,7 +52,8 @@ static void test_nic_all_words(void **state)
 	assert_int_equal(o.faults.delay_ns, 7000);
 	assert_true(o.lies.imm == 0.5 && o.lies.data == 1);
 	assert_true(o.lies.length == 0.25 && o.lies.target == 0.125);
-	assert_true(o.lies.again == 0.75 && o.lies.opcode == 0.1);
+	assert_true(o.lies.again == 0.75 && o.lies.late == 0.3);
+	assert_true(o.lies.opcode == 0.1);
 	assert_true(o.lies.hello == 0.2 && o.lies.most == 9);
 	assert_int_equal(o.lies.truths, 3);
 	assert_int_equal(o.nic.seed, 42);

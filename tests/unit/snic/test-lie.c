@@ -123,6 +123,25 @@ static void test_again(void **state)
 	pair_close(&p);
 }
 
+/* Right when it comes first, and other bytes soon after. */
+static void test_late(void **state)
+{
+	struct snic_lies l = { .late = 1 };
+	struct pair p;
+	uint32_t i;
+
+	pair_open(&p, 8, 0x1000, NULL);
+	run(&p, &l, 1);
+	expect_believed(&p);
+	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), MESSAGES);
+	assert_int_equal(stats(&p, 0).timeouts, 0);
+	for (i = 0; i < MESSAGES; i++) {
+		assert_memory_equal(p.src + i * LEN, p.dst + i * LEN, LEN / 8);
+		assert_memory_not_equal(p.src + i * LEN, p.dst + i * LEN, LEN);
+	}
+	pair_close(&p);
+}
+
 /* What the peer refuses breaks the connection, and what it writes is inside. */
 static void test_refused(void **state)
 {
@@ -196,7 +215,7 @@ static void test_bad_values(void **state)
 	static const struct snic_lies bad[] = {
 		{ .imm = -0.1 }, { .data = 1.1 }, { .length = NAN },
 		{ .target = INFINITY }, { .again = 2 }, { .opcode = -1 },
-		{ .hello = 1.01 },
+		{ .hello = 1.01 }, { .late = 3 },
 	};
 	struct pair p;
 	unsigned int i;
@@ -214,6 +233,7 @@ int main(void)
 		cmocka_unit_test(test_imm),
 		cmocka_unit_test(test_data),
 		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hello),
 		cmocka_unit_test(test_bad_values),
