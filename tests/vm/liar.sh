@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 more=1
-((nightly)) && more=20
+((nightly)) && more=5
 
 # Rounds of: add, use, remove, unload; until one of them was without a fault.
 # shellcheck disable=SC2016  # for the guest's shell
@@ -148,6 +148,14 @@ late() {
 	grep -q '^checksum_errors 0' "$case_dir/out" && wrong "none was late"
 }
 
+# Also when its request has become another: nobody takes the one for the other.
+twice() {
+	answers_that "$1" again=0.9 1500
+	grep -q '^unknown_ids 0' "$case_dir/out" && wrong "no unknown ids"
+	grep -Eq '^(checksum|load|store)_errors [1-9]' "$case_dir/out" &&
+		wrong "an answer that came twice was taken for another"
+}
+
 first_words() {
 	lies "truths=5,lies=$((40 * more)),lie_hello=0.5" --kernel "$1" -- \
 		"$hellos" $((100 * more))
@@ -158,6 +166,7 @@ every=imm=0.01,lie_again=0.05,lie_data=0.02,lie_length=0.01,lie_target=0.01
 every+=,lie_opcode=0.01,lie_hello=0.05
 
 tap_case "pages that change when they have come, 6.1" late 6.1
+tap_case "answers that come twice, 6.1" twice 6.1
 tap_case "answers that are wrong in every way, 6.1" not_what_was_asked 6.1 \
 	$every 80
 tap_case "first words that are nonsense, 6.1" first_words 6.1
@@ -165,6 +174,8 @@ if ((nightly)); then
 	for kernel in 5.10 6.1 6.12; do
 		[[ $kernel = 6.1 ]] ||
 			tap_case "late, $kernel" late $kernel
+		[[ $kernel = 6.1 ]] ||
+			tap_case "twice, $kernel" twice $kernel
 		tap_case "unknown ids, $kernel" not_what_was_asked $kernel \
 			imm=0.02,lie_again=0.1 60
 		for lie in data=0.03 length=0.03 target=0.03 opcode=0.03; do

@@ -16,8 +16,10 @@
 #define PAGE	4096
 /* Of a message's private data what has a meaning stands in front. */
 #define HELLO_LEN	112
-/* How long a page has been there when it becomes another. */
+/* At most so much later a page changes, while it is looked at ... */
 #define LATE_NS		400000
+/* ... or an answer comes again, when its request has become another. */
+#define AGAIN_NS	4000000
 
 static uint32_t below(struct snic *nic, uint32_t n)
 {
@@ -183,12 +185,7 @@ void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		lie_opcode(nic, pkt);
 }
 
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt)
-{
-	return is_write_only(pkt) && wants(nic, snic_net_of(nic)->lies.again);
-}
-
-/* ---- of a page that has come ------------------------------------------------- */
+/* ---- of what has come already -------------------------------------------------- */
 
 static void late_fire(struct snic *nic, struct snic_timer *t)
 {
@@ -202,6 +199,26 @@ static void late_fire(struct snic *nic, struct snic_timer *t)
 		rc_send_more(qp, &late->pkt, late->data, late->len);
 }
 
+/* The same packet, some time later; false: another one is waiting for that. */
+static bool keep(struct snic_qp *qp, const struct snic_pkt *pkt,
+		 const uint8_t *data, uint32_t len, uint32_t ns)
+{
+	struct snic *nic = qp->nic;
+	struct snic_late *late = snic_net_of(nic)->late;
+
+	if (!late || late->waiting)
+		return false;
+	late->waiting = true;
+	late->qpn = qp->qpn;
+	late->dest_qpn = qp->conn.dest_qpn;
+	late->pkt = *pkt;
+	late->pkt.ack_req = true;
+	late->len = len;
+	memcpy(late->data, data, len);
+	snic_timer_set(nic, &late->timer, snic_now(nic) + below(nic, ns));
+	return true;
+}
+
 void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
 		   const uint8_t *data, uint32_t len)
 {
@@ -213,17 +230,19 @@ void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
 	if (!late || late->waiting || !len || !is_write_only(pkt) ||
 	    !wants(nic, net->lies.late))
 		return;
-	late->waiting = true;
-	late->qpn = qp->qpn;
-	late->dest_qpn = qp->conn.dest_qpn;
-	late->pkt = (struct snic_pkt) {
-		.opcode = SNIC_OP_WRITE_ONLY, .ack_req = true,
-		.va = pkt->va, .rkey = pkt->rkey, .dma_len = len,
-	};
-	late->len = len;
-	memcpy(late->data, data, from);
+	keep(qp, pkt, data, len, LATE_NS);
+	late->pkt.opcode = SNIC_OP_WRITE_ONLY;
+	late->pkt.dma_len = len;
 	memset(late->data + from, below(nic, 256), len - from);
-	snic_timer_set(nic, &late->timer, snic_now(nic) + below(nic, LATE_NS));
+}
+
+bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+		    const uint8_t *data, uint32_t len)
+{
+	struct snic *nic = qp->nic;
+
+	return is_write_only(pkt) && wants(nic, snic_net_of(nic)->lies.again) &&
+	       (below(nic, 2) || !keep(qp, pkt, data, len, AGAIN_NS));
 }
 
 static int late_new(struct snic *nic, struct snic_net *net)
@@ -289,7 +308,7 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
 			return -EINVAL;
 		any |= p[i] > 0;
 	}
-	if (lies->late > 0 && !net->late && late_new(nic, net))
+	if (lies->late + lies->again > 0 && !net->late && late_new(nic, net))
 		return -ENOMEM;
 	net->lies = *lies;
 	net->asked = net->lied = 0;

@@ -192,9 +192,13 @@ struct snic_late {
  */
 void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		     uint32_t *len, uint32_t mtu);
-/* Is it to be sent once more, with a PSN of its own? */
-bool snic_lie_again(struct snic *nic, const struct snic_pkt *pkt);
-/* It was sent.  Maybe its data is to be replaced soon. */
+/*
+ * It was sent.  Is it to be sent once more, with a PSN of its own?  Maybe that is
+ * done later.
+ */
+bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+		    const uint8_t *data, uint32_t len);
+/* Maybe its data is to be replaced soon. */
 void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
 		   const uint8_t *data, uint32_t len);
 void snic_lie_fini(struct snic *nic, struct snic_net *net);

@@ -174,7 +174,7 @@ static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
 	if (err || !fresh)
 		return err;
 	snic_lie_late(qp, pkt, data, len);
-	if (!snic_lie_again(qp->nic, pkt))
+	if (!snic_lie_again(qp, pkt, data, len))
 		return 0;
 	pkt->psn = snic_psn_add(pkt->psn, 1);
 	req->lied++;

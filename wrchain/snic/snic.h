@@ -254,7 +254,7 @@ struct snic_lies {
 	double data;		/* eight bytes of the payload are others */
 	double length;		/* RDMA WRITE: shorter, longer, not as it says */
 	double target;		/* RDMA WRITE: another address or key */
-	double again;		/* RDMA WRITE: a second time, as a new one */
+	double again;		/* RDMA WRITE: a second time, at once or later */
 	double late;		/* the same, some time after, with other data */
 	double opcode;		/* RDMA WRITE: something else instead */
 	double hello;		/* private data of the CM's REP and REJ */

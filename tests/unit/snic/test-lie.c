@@ -31,7 +31,7 @@ static void run(struct pair *p, const struct snic_lies *lies, uint32_t copies)
 			post_recv(&p->b, NULL, 0);
 		put(p, WRC_WQE_WRITE_IMM, i * LEN, LEN, imm_of(i));
 		ring(&p->a);
-		cable_run(&p->c, MS);
+		cable_run(&p->c, 5 * MS);
 	}
 }
 
