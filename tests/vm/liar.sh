@@ -144,13 +144,13 @@ not_what_was_asked() {
 # A page comes right, and once more, as another, while it is looked at: by its
 # reader, on another processor than the one that takes packets.
 late() {
-	answers_that "$1" late=0.5 2000 --param poll_us=1000
+	answers_that "$1" late=0.5 1500 --param poll_us=1000
 	grep -q '^checksum_errors 0' "$case_dir/out" && wrong "none was late"
 }
 
 # Also when its request has become another: nobody takes the one for the other.
 twice() {
-	answers_that "$1" again=0.9 1500
+	answers_that "$1" again=0.9 1000
 	grep -q '^unknown_ids 0' "$case_dir/out" && wrong "no unknown ids"
 	grep -Eq '^(checksum|load|store)_errors [1-9]' "$case_dir/out" &&
 		wrong "an answer that came twice was taken for another"
