@@ -7,11 +7,16 @@
 #include <linux/blkdev.h>
 #include <linux/delay.h>
 #include <linux/kobject.h>
+#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include "odrp.h"
 
 /* How long a goodbye may take, twice. */
 #define BYE_MS	1000
+
+/* How often the memory node may ask us to leave. */
+#define ASK_INTERVAL	(60 * HZ)
+#define ASK_BURST	10
 
 static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -24,11 +29,15 @@ static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 	atomic_set_release(&b->busy, 0);
 }
 
+/* An operator asks now and then; a memory node that always does is not heard. */
 static void ask_to_leave(struct odrp_sess *s)
 {
+	static DEFINE_RATELIMIT_STATE(often, ASK_INTERVAL, ASK_BURST);
 	static char *env[] = { "ODRP_DRAIN=1", NULL };
 	struct gendisk *disk = READ_ONCE(s->dev->disk);
 
+	if (!__ratelimit(&often))
+		return;
 	pr_notice("odrp%d: memory node asks to swap off and leave\n",
 		  s->dev->id);
 	if (disk)

@@ -7,8 +7,8 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
-#include <linux/string.h>
 #include <net/net_namespace.h>
+#include "accept.h"
 #include "odrp.h"
 
 #define CM_RETRIES	7	/* 3 bits on the wire; RNR 7 is for ever */
@@ -304,29 +304,15 @@ static int connect(struct odrp_conn *conn)
 	return wait_step(conn, "connecting");
 }
 
-static bool zeros(const u8 *p, size_t len)
+static int say_bad(struct odrp_conn *conn, const struct odrp_bad *bad)
 {
-	return !len || !memchr_inv(p, 0, len);
-}
-
-static int bad(struct odrp_conn *conn, const char *what, u64 is, u64 expected)
-{
-	conn_err(conn, "accept: %s is %llu, expected %llu\n", what, is,
-		 expected);
+	if (bad->what)
+		conn_err(conn, "accept: %s is %llu, expected %llu\n", bad->what,
+			 bad->is, bad->expected);
+	else
+		conn_err(conn, "accept: word %llu has unknown kind %llu\n",
+			 bad->expected, bad->is);
 	return -EPROTO;
-}
-
-static int check_head(struct odrp_conn *conn, __be32 magic, __be16 version,
-		      size_t min_len)
-{
-	if (conn->accept_len < min_len)
-		return bad(conn, "length", conn->accept_len, min_len);
-	if (be32_to_cpu(magic) != ODRP_WIRE_MAGIC)
-		return bad(conn, "magic", be32_to_cpu(magic), ODRP_WIRE_MAGIC);
-	if (be16_to_cpu(version) != ODRP_WIRE_VERSION)
-		return bad(conn, "version", be16_to_cpu(version),
-			   ODRP_WIRE_VERSION);
-	return 0;
 }
 
 /* The admin accept: what was granted becomes the session's. */
@@ -334,43 +320,25 @@ static int take_admin(struct odrp_conn *conn)
 {
 	const struct odrp_wire_admin_accept *a = &conn->accept.admin;
 	struct odrp_sess *s = conn->sess;
-	u16 queues = be16_to_cpu(a->max_queues), depth = be16_to_cpu(a->depth);
-	u32 beat = be32_to_cpu(a->beat_ms), dead = be32_to_cpu(a->dead_ms);
-	int err;
+	const struct odrp_admin_terms terms = {
+		.queues		= s->nr_queues,
+		.depth		= s->depth,
+		.nr_slots	= s->dev->slots.nr,
+		.session	= s->id,
+	};
+	struct odrp_bad bad;
 
-	err = check_head(conn, a->magic, a->version, sizeof(*a));
-	if (err)
-		return err;
-	if (!queues || queues > s->nr_queues)
-		return bad(conn, "max_queues", queues, s->nr_queues);
-	if (!depth || depth > s->depth)
-		return bad(conn, "depth", depth, s->depth);
-	if (a->features)
-		return bad(conn, "features", be32_to_cpu(a->features), 0);
-	if (be64_to_cpu(a->nr_slots) < s->dev->slots.nr)
-		return bad(conn, "nr_slots", be64_to_cpu(a->nr_slots),
-			   s->dev->slots.nr);
-	if (!beat || beat >= dead)
-		return bad(conn, "beat_ms", beat, dead / 2);
-	if (!zeros(a->resv0, sizeof(a->resv0)) ||
-	    !zeros(a->resv2, sizeof(a->resv2)))
-		return bad(conn, "a reserved field", 1, 0);
-	if (s->id && queues != s->nr_queues)
-		return bad(conn, "max_queues", queues, s->nr_queues);
-	if (s->id && depth != s->depth)
-		return bad(conn, "depth", depth, s->depth);
-	if (s->id && be64_to_cpu(a->session) != s->id)
-		return bad(conn, "session", be64_to_cpu(a->session), s->id);
-
-	s->nr_queues = queues;
-	s->depth = depth;
+	if (odrp_accept_admin(a, conn->accept_len, &terms, &bad))
+		return say_bad(conn, &bad);
+	s->nr_queues = be16_to_cpu(a->max_queues);
+	s->depth = be16_to_cpu(a->depth);
 	s->id = be64_to_cpu(a->session);
 	s->token = be64_to_cpu(a->token);
 	s->beat.raddr = be64_to_cpu(a->beat_raddr);
 	s->beat.rkey = be32_to_cpu(a->beat_rkey);
 	s->sync.rkey = be32_to_cpu(a->tt_rkey);
-	s->beat.period_ms = beat;
-	s->beat.dead_ms = dead;
+	s->beat.period_ms = be32_to_cpu(a->beat_ms);
+	s->beat.dead_ms = be32_to_cpu(a->dead_ms);
 	odrp_beat_forget(s);
 	atomic64_set(&s->dev->lease.limit,
 		     min_t(u64, be64_to_cpu(a->lease), s->dev->slots.nr));
@@ -381,50 +349,21 @@ static int take_admin(struct odrp_conn *conn)
 static int take_io(struct odrp_conn *conn)
 {
 	const struct odrp_wire_io_accept *a = &conn->accept.io;
-	u16 depth = be16_to_cpu(a->depth), len = be16_to_cpu(a->req_len);
-	u16 tail = be16_to_cpu(a->tail_len);
-	unsigned int which = 0, want;
-	int err;
+	const struct odrp_io_terms terms = {
+		.chain		= conn->chain,
+		.queue		= conn->q->idx,
+		.depth		= conn->depth,
+		.nr_reqs	= conn->nr_reqs,
+		.req_len	= conn->req_len,
+		.tail_len	= conn->tail_len,
+	};
+	struct odrp_bad bad;
 
-	err = check_head(conn, a->magic, a->version, sizeof(*a));
-	if (err)
-		return err;
-	if (a->chain != conn->chain)
-		return bad(conn, "chain", a->chain, conn->chain);
-	if (be16_to_cpu(a->queue) != conn->q->idx)
-		return bad(conn, "queue", be16_to_cpu(a->queue), conn->q->idx);
-	if (!depth || depth > conn->depth)
-		return bad(conn, "depth", depth, conn->depth);
-	if (depth < conn->nr_reqs)
-		return bad(conn, "depth", depth, conn->nr_reqs);
-	if (conn->req_len &&
-	    (len != conn->req_len || tail != conn->tail_len))
-		return bad(conn, "req_len", len, conn->req_len);
-	if (len < sizeof(struct odrp_wire_req))
-		return bad(conn, "req_len", len, sizeof(struct odrp_wire_req));
-	if (tail && !odrp_conn_stores(conn))
-		return bad(conn, "tail_len", tail, 0);
-	if (a->nr_words > ODRP_WIRE_MAX_WORDS)
-		return bad(conn, "nr_words", a->nr_words, ODRP_WIRE_MAX_WORDS);
-	want = sizeof(*a) + a->nr_words * sizeof(a->words[0]);
-	if (conn->accept_len < want)
-		return bad(conn, "length", conn->accept_len, want);
-	err = odrp_words_parse(&conn->words, a->words, a->nr_words,
-			       len - sizeof(struct odrp_wire_req), &which);
-	if (err == -EMSGSIZE)
-		return bad(conn, "req_len", len, sizeof(struct odrp_wire_req) +
-						 conn->words.len);
-	if (err) {
-		conn_err(conn, "accept: word %u has unknown kind %u\n", which,
-			 a->words[which].kind);
-		return err;
-	}
-	want = sizeof(struct odrp_wire_req) + conn->words.len;
-	if (len + tail != want)
-		return bad(conn, "req_len and tail_len", len + tail, want);
-	conn->depth = depth;
-	conn->req_len = len;
-	conn->tail_len = tail;
+	if (odrp_accept_io(a, conn->accept_len, &terms, &conn->words, &bad))
+		return say_bad(conn, &bad);
+	conn->depth = be16_to_cpu(a->depth);
+	conn->req_len = be16_to_cpu(a->req_len);
+	conn->tail_len = be16_to_cpu(a->tail_len);
 	return 0;
 }
 

@@ -297,6 +297,16 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 #define ODRP_SWAPOFF_SAFE	false
 #endif
 
+/* -- a page's memory for a moment, on this CPU -- */
+
+#ifdef ODRP_HAVE_KMAP_LOCAL
+#define odrp_compat_map(page)	kmap_local_page(page)
+#define odrp_compat_unmap(p)	kunmap_local(p)
+#else
+#define odrp_compat_map(page)	kmap_atomic(page)
+#define odrp_compat_unmap(p)	kunmap_atomic(p)
+#endif
+
 /* -- copying between a page and memory, before 5.12 -- */
 
 #ifndef ODRP_HAVE_MEMCPY_PAGE

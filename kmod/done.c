@@ -58,11 +58,11 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 		return;
 	ib_dma_sync_single_for_cpu(req->conn->sess->ibdev, req->bounce_dma,
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
+	odrp_block_copy(req->bio, req->iter, req->bounce, true);
 	if (dev->sums && odrp_sum_check(dev, req)) {
 		req->res = ODRP_SLOT_FAILED;
 		return;
 	}
-	odrp_block_copy(req->bio, req->iter, req->bounce, true);
 	odrp_stat_inc(dev, loads);
 	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
 	ns = ktime_get_ns() - req->start_ns;

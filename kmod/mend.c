@@ -241,6 +241,7 @@ static bool is_final(int err)
 static void lived(struct odrp_sess *s)
 {
 	s->mend.end = 0;
+	s->mend.lived_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, resume_io);
@@ -258,6 +259,15 @@ static void rest(struct odrp_sess *s)
 		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
 }
 
+/* A memory node that breaks each new connection at once would keep us busy. */
+static bool just_lived(const struct odrp_sess *s)
+{
+	unsigned int ms = READ_ONCE(s->dev->reconnect_delay_ms);
+
+	return s->mend.lived_at &&
+	       time_before(jiffies, s->mend.lived_at + msecs_to_jiffies(ms));
+}
+
 /*
  * Until the session is not lost any more.  One that was taken up again and then
  * refused what had been waiting has not served anybody: that was an attempt like
@@ -267,6 +277,7 @@ static void mend(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
 	bool refused = s->mend.refused;
+	bool again = just_lived(s);
 	int err;
 
 	s->mend.refused = false;
@@ -277,10 +288,10 @@ static void mend(struct odrp_sess *s)
 	s->mend.end = s->mend.until ?: 1;
 	announce(s, "ODRP_STATE=lost");
 	let_go(s);
-	if (refused) {
+	if (refused)
 		s->mend.last_err = -ENOBUFS;
+	if (refused || again)
 		rest(s);
-	}
 	while (is_lost(s)) {
 		if (!time_before(jiffies, s->mend.end)) {
 			odrp_sess_die(s, "not taken up again within %u ms (error %d)",

@@ -284,6 +284,7 @@ struct odrp_sync {
  * @refused:	a new connection has refused what was waiting for it; only the
  *		work item sets it and asks
  * @lost_at: jiffies
+ * @lived_at: when it was last taken up again; 0: never
  * @until:	when the attempts end
  * @end:	the same; 0: not mending, nothing ends
  * @last_err:	of the last attempt
@@ -296,6 +297,7 @@ struct odrp_mend {
 	bool			told;
 	bool			refused;
 	unsigned long		lost_at;
+	unsigned long		lived_at;
 	unsigned long		until;
 	unsigned long		end;
 	int			last_err;

@@ -27,16 +27,10 @@ void odrp_sum_del(struct odrp_dev *dev)
 	dev->sums = NULL;
 }
 
-/* Of the request's own page, which the CPU may read. */
-static u32 sum_of(const struct odrp_req *req)
-{
-	return crc32c(~0, page_address(req->bounce), ODRP_BLOCK);
-}
-
 /* A store is about to be sent, from the request's own page. */
 void odrp_sum_make(struct odrp_req *req)
 {
-	req->sum = sum_of(req);
+	req->sum = crc32c(~0, page_address(req->bounce), ODRP_BLOCK);
 }
 
 /* It has been answered. */
@@ -45,14 +39,37 @@ void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req)
 	dev->sums[req->slot] = req->sum;
 }
 
+/* Of the block of the bio, wherever it lies. */
+static u32 sum_of_block(const struct odrp_req *req)
+{
+	struct bvec_iter iter = req->iter;
+	unsigned int done = 0, n;
+	u32 sum = ~0;
+
+	while (done < ODRP_BLOCK) {
+		struct bio_vec bv = bio_iter_iovec(req->bio, iter);
+		char *p = odrp_compat_map(bv.bv_page);
+
+		n = min_t(unsigned int, bv.bv_len, ODRP_BLOCK - done);
+		sum = crc32c(sum, p + bv.bv_offset, n);
+		odrp_compat_unmap(p);
+		bio_advance_iter(req->bio, &iter, n);
+		done += n;
+	}
+	return sum;
+}
+
 /*
  * odrp_sum_check() - is what a load has brought what was stored?
+ *
+ * Asked of the copy in the bio: the request's own page the memory node may write
+ * to at any time, so what is right there may be wrong when it is copied.
  *
  * Return: 0, or -EILSEQ, counted and told in the log.
  */
 int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
 {
-	if (sum_of(req) == dev->sums[req->slot])
+	if (sum_of_block(req) == dev->sums[req->slot])
 		return 0;
 	odrp_stat_inc(dev, checksum_errors);
 	pr_err_ratelimited("odrp%d: slot %llu: what comes back is not what was stored\n",

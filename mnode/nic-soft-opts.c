@@ -189,6 +189,25 @@ static int set_fetch(struct parse *p, const char *value)
 	return 0;
 }
 
+static double *lie_of(struct snic_lies *l, const char *key)
+{
+	const struct {
+		const char *key;
+		double *p;
+	} lies[] = {
+		{ "lie_imm", &l->imm }, { "lie_data", &l->data },
+		{ "lie_length", &l->length }, { "lie_target", &l->target },
+		{ "lie_again", &l->again }, { "lie_late", &l->late },
+		{ "lie_opcode", &l->opcode }, { "lie_hello", &l->hello },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
+		if (!strcmp(key, lies[i].key))
+			return lies[i].p;
+	return NULL;
+}
+
 static int set_word(struct parse *p, const char *key, const char *value)
 {
 	struct nic_soft_opts *o = p->opts;
@@ -219,6 +238,13 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_probability(p, key, value, &f->duplicate);
 	if (!strcmp(key, "corrupt"))
 		return set_probability(p, key, value, &f->corrupt);
+	if (lie_of(&o->lies, key))
+		return set_probability(p, key, value, lie_of(&o->lies, key));
+	if (!strcmp(key, "lies"))
+		return set_number(p, key, value, 0, UINT64_MAX, &o->lies.most);
+	if (!strcmp(key, "truths"))
+		return set_number(p, key, value, 0, UINT64_MAX,
+				  &o->lies.truths);
 	if (!strcmp(key, "seed"))
 		return set_number(p, key, value, 0, UINT64_MAX, &o->nic.seed);
 	if (!strcmp(key, "mtu")) {
@@ -248,7 +274,9 @@ static int set_word(struct parse *p, const char *key, const char *value)
 	}
 	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
 			"dgram, packet, fetch, strict, seed, spin_us, loss, "
-			"reorder, duplicate, corrupt or delay_us", key);
+			"reorder, duplicate, corrupt, delay_us, truths, lies, lie_imm, "
+			"lie_data, lie_length, lie_target, lie_again, "
+			"lie_late, lie_opcode or lie_hello", key);
 }
 
 static int parse_word(struct parse *p, const char *word, size_t len)

@@ -488,6 +488,8 @@ static int start(struct nic_soft *s, const struct nic_soft_opts *opts,
 
 	r = snic_set_faults(s->snic, &opts->faults);
 	if (!r)
+		r = snic_set_lies(s->snic, &opts->lies);
+	if (!r)
 		r = snic_rt_start(s->snic, &rtcfg, &s->rt);
 	if (r) {
 		snprintf(why, NIC_SOFT_WHY_MAX,

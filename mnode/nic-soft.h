@@ -33,6 +33,7 @@ struct nic_soft_opts {
 	struct snic_config nic;
 	bool mac_given, mtu_given;
 	struct snic_faults faults;
+	struct snic_lies lies;
 	uint32_t spin_us;
 	unsigned int nr_ports;
 	struct nic_soft_port ports[NIC_SOFT_MAX_PORTS];

@@ -177,6 +177,7 @@ int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
 	ret = snic_cm_build(msg, c->msg);
 	if (ret)
 		return ret;
+	snic_lie_hello(c->nic, msg->attr, c->msg);
 	snic_cm_resend(c);
 	return 0;
 }

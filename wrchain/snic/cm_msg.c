@@ -126,6 +126,14 @@ static int priv_field(uint16_t attr, unsigned int *ret_off,
 	return 0;
 }
 
+uint8_t *snic_cm_priv(uint8_t *mad, enum snic_cm_attr attr)
+{
+	unsigned int off = 0, len;
+
+	priv_field(attr, &off, &len);
+	return mad + off;
+}
+
 /* ---- bytes to structs --------------------------------------------------------- */
 
 static bool is_rc_qpn(uint32_t qpn)

@@ -125,6 +125,9 @@ int snic_cm_parse(const uint8_t *mad, size_t len, struct snic_cm_msg *ret_msg);
 /* -EMSGSIZE: the private data is too long for the message. */
 int snic_cm_build(const struct snic_cm_msg *msg, uint8_t *ret_mad);
 
+/* Where its private data is in a message that has been built. */
+uint8_t *snic_cm_priv(uint8_t *mad, enum snic_cm_attr attr);
+
 /* -EBADMSG: another version, not IPv4, or too short. */
 int snic_cm_parse_ip_hdr(const uint8_t *p, size_t len,
 			 struct snic_cm_ip_hdr *ret_hdr);

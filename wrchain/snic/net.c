@@ -89,6 +89,7 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 		return;
 	if (net->faults)
 		snic_fault_free(nic, net->faults);
+	snic_lie_fini(nic, net);
 	snic_arp_fini(nic, &net->arp);
 	snic_switch_fini(&net->sw);
 	snic_net_flush(nic, net);	/* the last words */

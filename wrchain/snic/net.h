@@ -9,6 +9,7 @@
 #ifndef SNIC_NET_H
 #define SNIC_NET_H
 
+#include "pkt.h"
 #include "priv.h"
 
 #define SNIC_ETH_HLEN	14
@@ -141,6 +142,10 @@ struct snic_net {
 	struct snic_switch sw;
 	struct snic_arp arp;
 	struct snic_fault_state *faults;	/* NULL: none set */
+	struct snic_lies lies;
+	uint64_t asked, lied;	/* packets that might have, and that did */
+	bool lying;		/* one of them is set */
+	struct snic_late *late;	/* lie.c: NULL: never */
 	struct snic_timer flush_timer;	/* a port could not send everything */
 	bool timer_reserved;
 	uint16_t ip_id;
@@ -168,5 +173,36 @@ void snic_fault_input(struct snic *nic, struct snic_fault_state *fs,
 void snic_fault_xmit(struct snic *nic, struct snic_fault_state *fs,
 		     const struct iovec *iov, int n);
 void snic_fault_free(struct snic *nic, struct snic_fault_state *fs);
+
+/* ---- lie.c ---------------------------------------------------------------------- */
+
+/* An RDMA WRITE that is still to come, from nobody's queue. */
+struct snic_late {
+	struct snic_timer timer;
+	bool waiting;
+	uint32_t qpn, dest_qpn;
+	struct snic_pkt pkt;
+	uint32_t len;
+	uint8_t data[4096];
+};
+
+/*
+ * A packet about to be built: pkt, data and *len may be others afterwards.  data
+ * has room for mtu bytes.
+ */
+void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+		     uint32_t *len, uint32_t mtu);
+/*
+ * It was sent.  Is it to be sent once more, with a PSN of its own?  Maybe that is
+ * done later.
+ */
+bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+		    const uint8_t *data, uint32_t len);
+/* Maybe its data is to be replaced soon. */
+void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+		   const uint8_t *data, uint32_t len);
+void snic_lie_fini(struct snic *nic, struct snic_net *net);
+/* A CM message that has been built. */
+void snic_lie_hello(struct snic *nic, uint16_t attr, uint8_t *mad);
 
 #endif /* SNIC_NET_H */

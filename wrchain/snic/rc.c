@@ -120,8 +120,8 @@ static uint8_t *append_short(uint8_t *to, const struct iovec *iov, int n)
 	return to;
 }
 
-int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
-	    int n, uint32_t len)
+static int send_packet(struct snic_qp *qp, struct snic_pkt *pkt,
+		       const struct iovec *iov, int n, uint32_t len)
 {
 	static const uint8_t zeros[4];
 	uint8_t hdr[SNIC_PKT_HDR_MAX + SHORT_PAYLOAD + 4], *end;
@@ -150,6 +150,58 @@ int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 	return 0;
 }
 
+/*
+ * With lies: a request that is sent once more takes a PSN, so those behind it
+ * have other ones on the wire than here.  Right as long as nothing from before it
+ * has to be sent again; otherwise the connection breaks, as it may of a lie.
+ */
+static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
+		      const struct iovec *iov, int n, uint32_t len)
+{
+	bool request = snic_op_flags(pkt->opcode) & SNIC_OPF_REQUEST;
+	struct snic_rc_req *req = qp->req;
+	bool fresh = request && pkt->psn == req->max;
+	uint8_t data[4096];
+	struct iovec v;
+	int err;
+
+	append_short(data, iov, n);
+	if (request)
+		pkt->psn = snic_psn_add(pkt->psn, req->lied);
+	snic_lie_packet(qp->nic, pkt, data, &len, qp->conn.mtu);
+	v = (struct iovec) { .iov_base = data, .iov_len = len };
+	err = send_packet(qp, pkt, &v, 1, len);
+	if (err || !fresh)
+		return err;
+	snic_lie_late(qp, pkt, data, len);
+	if (!snic_lie_again(qp, pkt, data, len))
+		return 0;
+	pkt->psn = snic_psn_add(pkt->psn, 1);
+	req->lied++;
+	send_packet(qp, pkt, &v, 1, len);
+	return 0;
+}
+
+void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
+		  uint32_t len)
+{
+	struct iovec v = { .iov_base = data, .iov_len = len };
+	struct snic_rc_req *req = qp->req;
+
+	if (req->snd != req->max)	/* something is sent again */
+		return;
+	pkt->psn = snic_psn_add(req->max, req->lied++);
+	send_packet(qp, pkt, &v, 1, len);
+}
+
+int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
+	    int n, uint32_t len)
+{
+	if (snic_net_of(qp->nic)->lying)
+		return send_lying(qp, pkt, iov, n, len);
+	return send_packet(qp, pkt, iov, n, len);
+}
+
 /* ---- packets in --------------------------------------------------------------- */
 
 /* Full members of the default partition talk to full and limited ones. */
@@ -171,10 +223,12 @@ void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
 	if (qp->state != SNIC_QP_RTS &&
 	    !(qp->state == SNIC_QP_RTR && pkt.flags & SNIC_OPF_REQUEST))
 		return;
-	if (pkt.flags & SNIC_OPF_REQUEST)
+	if (pkt.flags & SNIC_OPF_REQUEST) {
 		rc_resp_receive(qp, &pkt);
-	else
-		rc_req_receive(qp, &pkt);
+		return;
+	}
+	pkt.psn = snic_psn_add(pkt.psn, -qp->req->lied);
+	rc_req_receive(qp, &pkt);
 }
 
 /* ---- life ----------------------------------------------------------------------- */

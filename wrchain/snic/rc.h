@@ -106,6 +106,7 @@ struct snic_rc_req {
 	uint64_t timed_at;
 	uint64_t rtt, rtt_dev;		/* 0: no answer was timed yet */
 	struct snic_timer timer;	/* fires not after deadline */
+	uint32_t lied;			/* packets more than there should be */
 	struct snic_qp *qp;
 	/* turn list of the NIC */
 	struct snic_qp *tx_next;
@@ -188,6 +189,10 @@ void rc_want_turn(struct snic_qp *qp);
  */
 int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 	    int n, uint32_t len);
+
+/* A lie: a packet that no WQE has asked for. */
+void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
+		  uint32_t len);
 
 /* ---- rc_req.c ---- */
 

@@ -252,6 +252,26 @@ struct snic_faults {
 
 int snic_set_faults(struct snic *nic, const struct snic_faults *faults);
 
+/*
+ * Lies, in what this NIC sends: no wire's faults but a memory node's.  The packet
+ * is changed before its ICRC is made, and arrives.
+ */
+struct snic_lies {
+	/* probabilities, for each packet that has such a thing */
+	double imm;		/* another immediate */
+	double data;		/* eight bytes of the payload are others */
+	double length;		/* RDMA WRITE: shorter, longer, not as it says */
+	double target;		/* RDMA WRITE: another address or key */
+	double again;		/* RDMA WRITE: a second time, at once or later */
+	double late;		/* the same, some time after, with other data */
+	double opcode;		/* RDMA WRITE: something else instead */
+	double hello;		/* private data of the CM's REP and REJ */
+	uint64_t truths;	/* as many packets first that do not */
+	uint64_t most;		/* after so many lies the truth; 0: never */
+};
+
+int snic_set_lies(struct snic *nic, const struct snic_lies *lies);
+
 /* ---- stepping ------------------------------------------------------------ */
 
 #define SNIC_NEVER UINT64_MAX
@@ -283,7 +303,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(atomics) X(cqes) X(error_cqes) X(recvs)			\
 	X(cq_overruns) X(qp_errors)					\
 	X(fault_lost) X(fault_duplicated) X(fault_reordered)		\
-	X(fault_corrupted) X(fault_delayed)
+	X(fault_corrupted) X(fault_delayed) X(fault_lied)
 
 struct snic_stats {
 #define SNIC_COUNTER_FIELD(name) uint64_t name;

@@ -98,7 +98,7 @@ struct odrp_wire_hello {
  * struct odrp_wire_admin_accept - private data of an admin REP, 96 bytes
  * @max_queues:	queues granted (at most what was asked for)
  * @depth:	outstanding requests granted per I/O connection
- * @session:	identifies this CNode's session from now on
+ * @session:	identifies this CNode's session from now on; never 0
  * @token:	random; to be repeated by each I/O hello
  * @nr_slots:	entries of the translation table that was made
  * @beat_raddr:	where the CNode RDMA-WRITEs its struct odrp_wire_beat over

@@ -8,5 +8,9 @@
 
 #define be16_to_cpu(x)	be16toh(x)
 #define cpu_to_be16(x)	htobe16(x)
+#define be32_to_cpu(x)	be32toh(x)
+#define cpu_to_be32(x)	htobe32(x)
+#define be64_to_cpu(x)	be64toh(x)
+#define cpu_to_be64(x)	htobe64(x)
 
 #endif /* _SHIM_ASM_BYTEORDER_H */

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -194,6 +195,78 @@ static void test_words_none(void **state)
 	assert_int_equal(byte, 0x5a);
 }
 
+static u32 rnd(u64 *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 33;
+}
+
+/* Of random bytes, mostly of kinds that exist; the memory ends where it should. */
+static unsigned int random_table(u64 *seed, struct odrp_wire_word **ret_tab,
+				 unsigned int *ret_len)
+{
+	static const u8 lens[] = { 0, 2, 4, 4, 4, 1, 0, 4, 1 };
+	unsigned int nr = rnd(seed) % (ODRP_WIRE_MAX_WORDS + 3), i;
+	struct odrp_wire_word *tab = malloc(nr * sizeof(*tab) + 1);
+
+	*ret_len = 0;
+	for (i = 0; i < nr; i++) {
+		tab[i].kind = rnd(seed) % 64 ? 1 + rnd(seed) % 8 : rnd(seed);
+		if (tab[i].kind == ODRP_WIRE_WORD_EARLY && rnd(seed) % 64)
+			tab[i].kind = ODRP_WIRE_WORD_NEXT;
+		tab[i].step = rnd(seed);
+		tab[i].base = rnd(seed);
+		if (*ret_len != UINT32_MAX)
+			*ret_len = tab[i].kind > 8 || !lens[tab[i].kind] ?
+				   UINT32_MAX : *ret_len + lens[tab[i].kind];
+	}
+	*ret_tab = tab;
+	return nr;
+}
+
+/* Any table: refused, or words that fill what was counted to the byte. */
+static void test_words_any(void **state)
+{
+	struct odrp_wire_word *tab;
+	unsigned int i, nr, len, head, bad, taken = 0;
+	u64 seed = 20261123, was;
+	struct odrp_words w;
+	u8 *buf;
+	int err;
+
+	for (i = 0; i < 200000; i++) {
+		was = seed;
+		nr = random_table(&seed, &tab, &len);
+		head = rnd(&seed) % (rnd(&seed) % 2 ? 8 : 200);
+		bad = 99;
+		err = odrp_words_parse(&w, tab, nr, head, &bad);
+		if (nr > ODRP_WIRE_MAX_WORDS)
+			assert_int_equal(err, -E2BIG);
+		else if (len == UINT32_MAX)
+			assert_int_equal(err, -EPROTO);
+		else if (err != 0 && err != -EMSGSIZE)
+			fail_msg("seed %llu: error %d",
+				 (unsigned long long)was, err);
+		assert_true(err != -EPROTO || bad < nr);
+		if (!err && (w.nr != nr || w.len != len || w.head_len != head ||
+			     head > len || len + 24 > ODRP_HDR_MAX))
+			fail_msg("seed %llu: %u words, %u bytes, %u in front",
+				 (unsigned long long)was, w.nr, w.len,
+				 w.head_len);
+		if (!err) {
+			taken++;
+			buf = malloc(len + 1);
+			buf[len] = 0x5a;
+			odrp_words_make(&w, rnd(&seed), rnd(&seed) % 2,
+					rnd(&seed) % 2, buf);
+			assert_int_equal(buf[len], 0x5a);
+			free(buf);
+		}
+		free(tab);
+	}
+	assert_true(taken > 10000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_words_behind),
 		cmocka_unit_test(test_words_refused),
 		cmocka_unit_test(test_words_none),
+		cmocka_unit_test(test_words_any),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

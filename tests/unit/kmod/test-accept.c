@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Accepts: each field that is wrong is refused by its name, and of any others what
+ * is taken keeps what the rest of the module relies on.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <asm/byteorder.h>
+#include "../../../kmod/accept.h"
+
+#define FUZZ	300000
+
+static u32 rnd(u64 *seed)
+{
+	*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+	return *seed >> 33;
+}
+
+static const struct odrp_admin_terms new_session = {
+	.queues = 4, .depth = 64, .nr_slots = 1000,
+};
+
+static const struct odrp_admin_terms old_session = {
+	.queues = 3, .depth = 32, .nr_slots = 1000, .session = 0x77,
+};
+
+static struct odrp_wire_admin_accept good_admin(void)
+{
+	return (struct odrp_wire_admin_accept) {
+		.magic = cpu_to_be32(ODRP_WIRE_MAGIC),
+		.version = cpu_to_be16(ODRP_WIRE_VERSION),
+		.max_queues = cpu_to_be16(3), .depth = cpu_to_be16(32),
+		.session = cpu_to_be64(0x77), .token = cpu_to_be64(0x88),
+		.nr_slots = cpu_to_be64(1000), .beat_ms = cpu_to_be32(1000),
+		.dead_ms = cpu_to_be32(10000),
+	};
+}
+
+/* Checked where its memory ends with it. */
+static int admin(const struct odrp_wire_admin_accept *a, size_t len,
+		 const struct odrp_admin_terms *t, struct odrp_bad *bad)
+{
+	void *p = malloc(len + 1);
+	int err;
+
+	memcpy(p, a, len);
+	p = realloc(p, len ? len : 1);
+	*bad = (struct odrp_bad) { .what = "not said" };
+	err = odrp_accept_admin(p, len, t, bad);
+	free(p);
+	return err;
+}
+
+static void refused(const struct odrp_wire_admin_accept *a,
+		    const struct odrp_admin_terms *t, const char *what,
+		    u64 is)
+{
+	struct odrp_bad bad;
+
+	assert_int_equal(admin(a, sizeof(*a), t, &bad), -EPROTO);
+	assert_string_equal(bad.what, what);
+	assert_int_equal(bad.is, is);
+}
+
+#define REFUSED(terms, field, value, what, is) do {			\
+	struct odrp_wire_admin_accept other = good_admin();		\
+									\
+	other.field = value;						\
+	refused(&other, terms, what, is);				\
+} while (0)
+
+static void test_admin(void **state)
+{
+	struct odrp_wire_admin_accept a = good_admin();
+	struct odrp_bad bad;
+	size_t len;
+
+	assert_int_equal(admin(&a, sizeof(a), &new_session, &bad), 0);
+	assert_int_equal(admin(&a, sizeof(a), &old_session, &bad), 0);
+	for (len = 0; len < sizeof(a); len++) {
+		assert_int_equal(admin(&a, len, &new_session, &bad), -EPROTO);
+		assert_string_equal(bad.what, "length");
+	}
+	REFUSED(&new_session, magic, 0, "magic", 0);
+	REFUSED(&new_session, version, cpu_to_be16(2), "version", 2);
+	REFUSED(&new_session, max_queues, 0, "max_queues", 0);
+	REFUSED(&new_session, max_queues, cpu_to_be16(5), "max_queues", 5);
+	REFUSED(&new_session, depth, 0, "depth", 0);
+	REFUSED(&new_session, depth, cpu_to_be16(65), "depth", 65);
+	REFUSED(&new_session, resv0[1], 9, "a reserved field", 1);
+	REFUSED(&new_session, features, cpu_to_be32(4), "features", 4);
+	REFUSED(&new_session, nr_slots, cpu_to_be64(999), "nr_slots", 999);
+	REFUSED(&new_session, beat_ms, cpu_to_be32(9), "beat_ms", 9);
+	REFUSED(&new_session, dead_ms, cpu_to_be32(1000), "beat_ms", 1000);
+	REFUSED(&new_session, resv2[23], 1, "a reserved field", 1);
+}
+
+/* One that is taken up again is the same; 0 would make it a new one next time. */
+static void test_admin_again(void **state)
+{
+	REFUSED(&new_session, session, 0, "session", 0);
+	REFUSED(&old_session, session, 0, "session", 0);
+	REFUSED(&old_session, session, cpu_to_be64(0x78), "session", 0x78);
+	REFUSED(&old_session, max_queues, cpu_to_be16(2), "max_queues", 2);
+	REFUSED(&old_session, depth, cpu_to_be16(31), "depth", 31);
+}
+
+/* ---- I/O -------------------------------------------------------------------- */
+
+union io {
+	struct odrp_wire_io_accept a;
+	u8 raw[ODRP_WIRE_REP_PRIV_MAX];
+};
+
+/* A store of page exchange, as a memory node that recycles by itself says it. */
+static const struct odrp_io_terms a_store = {
+	.chain = ODRP_WIRE_MAPPED_STORE, .queue = 2, .depth = 64,
+};
+
+static void good_io(union io *io)
+{
+	const struct odrp_wire_io_accept head = {
+		.magic = cpu_to_be32(ODRP_WIRE_MAGIC),
+		.version = cpu_to_be16(ODRP_WIRE_VERSION),
+		.chain = ODRP_WIRE_MAPPED_STORE, .nr_words = 2,
+		.queue = cpu_to_be16(2), .depth = cpu_to_be16(32),
+		.req_len = cpu_to_be16(25), .tail_len = cpu_to_be16(4),
+	};
+
+	memset(io, 0, sizeof(*io));
+	memcpy(io, &head, sizeof(head));
+	io->a.words[0].kind = ODRP_WIRE_WORD_NEXT;
+	io->a.words[1].kind = ODRP_WIRE_WORD_END;
+}
+
+static int take(const union io *io, size_t len, const struct odrp_io_terms *t,
+		struct odrp_words *ws, struct odrp_bad *bad)
+{
+	void *p = malloc(len + 1);
+	int err;
+
+	memcpy(p, io, len);
+	p = realloc(p, len ? len : 1);
+	*bad = (struct odrp_bad) { .what = "not said" };
+	err = odrp_accept_io(p, len, t, ws, bad);
+	free(p);
+	return err;
+}
+
+static void io_refused(const union io *io, const struct odrp_io_terms *t,
+		       const char *what)
+{
+	struct odrp_words ws;
+	struct odrp_bad bad;
+
+	assert_int_equal(take(io, sizeof(*io), t, &ws, &bad), -EPROTO);
+	assert_string_equal(bad.what ? bad.what : "a word", what);
+}
+
+#define IO_REFUSED(terms, field, value, what) do {			\
+	union io other;							\
+									\
+	good_io(&other);						\
+	other.a.field = value;						\
+	io_refused(&other, terms, what);				\
+} while (0)
+
+static void test_io(void **state)
+{
+	struct odrp_io_terms t = a_store;
+	struct odrp_words w;
+	struct odrp_bad bad;
+	union io io;
+	size_t len;
+
+	good_io(&io);
+	assert_int_equal(take(&io, 24, &a_store, &w, &bad), 0);
+	assert_int_equal(w.len, 5);
+	for (len = 0; len < 24; len++) {
+		assert_int_equal(take(&io, len, &a_store, &w, &bad), -EPROTO);
+		assert_string_equal(bad.what, "length");
+	}
+	IO_REFUSED(&a_store, magic, 0, "magic");
+	IO_REFUSED(&a_store, version, 0, "version");
+	IO_REFUSED(&a_store, chain, ODRP_WIRE_LOAD, "chain");
+	IO_REFUSED(&a_store, queue, 0, "queue");
+	IO_REFUSED(&a_store, depth, 0, "depth");
+	IO_REFUSED(&a_store, depth, cpu_to_be16(65), "depth");
+	IO_REFUSED(&a_store, nr_words, 41, "nr_words");
+	IO_REFUSED(&a_store, nr_words, 1, "req_len and tail_len");
+	IO_REFUSED(&a_store, req_len, cpu_to_be16(23), "req_len");
+	IO_REFUSED(&a_store, req_len, cpu_to_be16(26), "req_len");
+	IO_REFUSED(&a_store, req_len, 0xffff, "req_len");
+	IO_REFUSED(&a_store, tail_len, 0, "req_len and tail_len");
+	IO_REFUSED(&a_store, tail_len, 0xffff, "req_len and tail_len");
+	IO_REFUSED(&a_store, words[1].kind, 0, "a word");
+	t.nr_reqs = 33;
+	IO_REFUSED(&t, queue, cpu_to_be16(2), "depth");
+	t = (struct odrp_io_terms) { .queue = 2, .depth = 64 };
+	IO_REFUSED(&t, chain, ODRP_WIRE_LOAD, "tail_len");
+}
+
+/* Requests have been made for these lengths. */
+static void test_io_again(void **state)
+{
+	struct odrp_io_terms t = a_store;
+
+	t.nr_reqs = 32;
+	t.req_len = 25;
+	t.tail_len = 4;
+	IO_REFUSED(&t, req_len, cpu_to_be16(24), "req_len");
+	IO_REFUSED(&t, tail_len, cpu_to_be16(5), "tail_len");
+}
+
+/* ---- any --------------------------------------------------------------------- */
+
+static void disturb(u64 *seed, u8 *p, size_t len)
+{
+	static const u8 values[] = { 0, 1, 2, 8, 25, 40, 41, 0x7f, 0x80, 0xff };
+	unsigned int n = rnd(seed) % 4;
+
+	while (n--)
+		p[rnd(seed) % len] = rnd(seed) % 2 ? rnd(seed) :
+				     values[rnd(seed) % sizeof(values)];
+}
+
+static void test_any_admin(void **state)
+{
+	struct odrp_wire_admin_accept a;
+	unsigned int i, taken = 0;
+	u64 seed = 1, was, len;
+	struct odrp_bad bad;
+
+	for (i = 0; i < FUZZ; i++) {
+		const struct odrp_admin_terms *t = rnd(&seed) % 2 ?
+						   &new_session : &old_session;
+
+		was = seed;
+		a = good_admin();
+		disturb(&seed, (u8 *)&a, sizeof(a));
+		len = rnd(&seed) % 16 ? sizeof(a) : rnd(&seed) % sizeof(a);
+		if (admin(&a, len, t, &bad)) {
+			assert_true(bad.what && strcmp(bad.what, "not said"));
+			continue;
+		}
+		taken++;
+		if (len < sizeof(a) || !a.session || !a.max_queues ||
+		    be16_to_cpu(a.max_queues) > t->queues || !a.depth ||
+		    be16_to_cpu(a.depth) > t->depth ||
+		    be64_to_cpu(a.nr_slots) < t->nr_slots ||
+		    be32_to_cpu(a.beat_ms) < ODRP_BEAT_MIN_MS ||
+		    (t->session && (be16_to_cpu(a.max_queues) != t->queues ||
+				    be16_to_cpu(a.depth) != t->depth ||
+				    be64_to_cpu(a.session) != t->session)))
+			fail_msg("seed %llu is taken", (unsigned long long)was);
+	}
+	assert_true(taken > FUZZ / 10);
+}
+
+static void test_any_io(void **state)
+{
+	struct odrp_io_terms t = a_store;
+	unsigned int i, taken = 0;
+	u64 seed = 2, was, len;
+	struct odrp_words w;
+	struct odrp_bad bad;
+	union io io;
+	u8 *buf;
+
+	for (i = 0; i < FUZZ; i++) {
+		was = seed;
+		good_io(&io);
+		disturb(&seed, io.raw, rnd(&seed) % 2 ? 24 : sizeof(io));
+		len = rnd(&seed) % 4 ? sizeof(io) : rnd(&seed) % sizeof(io);
+		t.nr_reqs = rnd(&seed) % 2 ? 32 : 0;
+		t.req_len = rnd(&seed) % 2 ? 25 : 0;
+		t.tail_len = 4;
+		if (take(&io, len, &t, &w, &bad))
+			continue;
+		taken++;
+		if (be16_to_cpu(io.a.req_len) + be16_to_cpu(io.a.tail_len) !=
+		    24 + w.len || w.head_len != be16_to_cpu(io.a.req_len) - 24 ||
+		    24 + w.len > ODRP_HDR_MAX || be16_to_cpu(io.a.depth) > 64 ||
+		    be16_to_cpu(io.a.depth) < t.nr_reqs ||
+		    (t.req_len && be16_to_cpu(io.a.req_len) != t.req_len))
+			fail_msg("seed %llu is taken", (unsigned long long)was);
+		buf = malloc(w.len + 1);
+		odrp_words_make(&w, rnd(&seed), false, true, buf);
+		free(buf);
+	}
+	assert_true(taken > FUZZ / 10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_admin),
+		cmocka_unit_test(test_admin_again),
+		cmocka_unit_test(test_io),
+		cmocka_unit_test(test_io_again),
+		cmocka_unit_test(test_any_admin),
+		cmocka_unit_test(test_any_io),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
