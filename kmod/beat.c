@@ -7,7 +7,6 @@
 #include <linux/blkdev.h>
 #include <linux/delay.h>
 #include <linux/kobject.h>
-#include <linux/ratelimit.h>
 #include <linux/slab.h>
 #include "odrp.h"
 
@@ -32,11 +31,10 @@ static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 /* An operator asks now and then; a memory node that always does is not heard. */
 static void ask_to_leave(struct odrp_sess *s)
 {
-	static DEFINE_RATELIMIT_STATE(often, ASK_INTERVAL, ASK_BURST);
 	static char *env[] = { "ODRP_DRAIN=1", NULL };
 	struct gendisk *disk = READ_ONCE(s->dev->disk);
 
-	if (!__ratelimit(&often))
+	if (!__ratelimit(&s->beat.asks))
 		return;
 	pr_notice("odrp%d: memory node asks to swap off and leave\n",
 		  s->dev->id);
@@ -284,6 +282,7 @@ void odrp_beat_stop(struct odrp_sess *s)
 void odrp_beat_prepare(struct odrp_sess *s)
 {
 	INIT_DELAYED_WORK(&s->beat.work, beat_work);
+	ratelimit_state_init(&s->beat.asks, ASK_INTERVAL, ASK_BURST);
 }
 
 /* Nothing is in flight on the admin connection any more. */

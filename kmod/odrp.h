@@ -28,6 +28,7 @@
 #include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/ratelimit.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -266,6 +267,7 @@ struct odrp_beat {
 	atomic_t		busy;
 	unsigned long		deadline;	/* of the one that is busy */
 	struct delayed_work	work;
+	struct ratelimit_state	asks;		/* to be left */
 };
 
 /* Where an entry of the memory node's table is read to. */
