@@ -128,6 +128,21 @@ says out 'the upper half of tt_addr'
 expect 2 "$wrc" run load --recycle node --variant paper
 says err 'variant paper'
 expect 2 "$wrc" image load --recycle node
+# What comes behind a READ.
+for p in load mapped_store unmapped_store invalidate; do
+	for v in ours exchange; do
+		expect 0 "$wrc" run $p --recycle node --variant $v --order fence --count 100
+		says out 'order=fence'
+		says out '100 requests, all well'
+	done
+done
+expect 0 "$wrc" cost load --order fence
+says out 'ours/fence'
+expect 2 "$wrc" run load --order fence --variant paper --relaxed
+says err 'variant paper'
+expect 2 "$wrc" run load --order never
+says err "'never': expected wait or fence"
+expect 2 "$wrc" image load --order fence
 expect 0 "$wrc" --help
 says out INSECURE
 echo '[' >"$dir/cut.json"
