@@ -217,5 +217,7 @@ if ((nightly)); then
 	tap_case "the node does not come back, 6.12" does_not_come_back 6.12
 	# Not the other: see swapoff_safe in docs/ABI/sysfs-block-odrp.
 	tap_case "the node comes back, 5.10" comes_back 5.10 -- "${hows[@]}"
+	tap_case "the node comes back, frontswap, 5.10" \
+		comes_back 5.10 --backend frontswap -- "${hows[@]}"
 fi
 tap_end
