@@ -42,18 +42,39 @@ answers() {
 		"$case_dir/server" | paste -sd' ')"
 }
 
+# call OPTION...: snic-echo, as the client, as soon as the machine listens.
+# rping's server takes two requests for one connection: a request that was sent
+# earlier, refused, and repeated meanwhile would be the second.
+call() {
+	local tries
+	for ((tries = 0; tries < 1200; tries++)); do
+		grep -qs '^listening$' "$case_dir/out" && serve --connect "$@"
+		sleep 0.05
+	done
+	echo "rping did not listen"
+	return 1
+}
+
+# shellcheck disable=SC2016  # for the guest's shell
+rping_server='
+listens() {
+	rdma resource show cm_id | grep -q "state LISTEN"
+}
+LD_LIBRARY_PATH=/x rping -s -a $1 -p 7174 -V -S 40000 -C $2 &
+within 20 listens && echo listening
+wait $!'
+
 # asks KERNEL COUNT: the machine serves, and we are the client.
 asks() {
 	local kernel=$1 count=$2 client
 	mkdir "$case_dir/tmp"
-	serve --connect "$GUEST_NET.10" --mtu 2200 --wait 120 \
-		--rounds "$count" --size 40000 >"$case_dir/client" 2>&1 &
+	call "$GUEST_NET.10" --mtu 2200 --rounds "$count" --size 40000 \
+		>"$case_dir/client" 2>&1 &
 	client=$!
-	TMPDIR=$case_dir/tmp vm --kernel "$kernel" --no-odrp --mem 256M \
+	TMPDIR=$case_dir/tmp vm_script --kernel "$kernel" --no-odrp --mem 256M \
 		--add "$(command -v rping)" \
-		--add "$(gcc -print-file-name=libgcc_s.so.1)" -- sh -c "
-			LD_LIBRARY_PATH=/x rping -s -a $GUEST_NET.10 \
-				-p 7174 -V -S 40000 -C $count"
+		--add "$(gcc -print-file-name=libgcc_s.so.1)" -- \
+		"$rping_server" "$GUEST_NET.10" "$count"
 	expect_status 0
 	wait "$client" || wrong "the client failed with status $?"
 	((case_failed)) && sed 's/^/client: /' "$case_dir/client" >&2
