@@ -132,8 +132,6 @@ counts() {
 	expect_clean
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "the kernel counts what the device counts, $kernel" counts "$kernel"
 done

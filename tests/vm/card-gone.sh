@@ -126,8 +126,6 @@ $1"
 	expect_pages_back
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "in use, $kernel" goes "$live" "$kernel"
 	tap_case "while the session is lost, $kernel" goes "$lost" "$kernel"

@@ -280,8 +280,6 @@ goes_while_swapping() {
 	expect_pages_back
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "while it is written, $kernel" goes_while_written "$kernel"
 	tap_case "lost or dead, with a backing device, $kernel" \

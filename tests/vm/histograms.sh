@@ -137,8 +137,6 @@ adds_up() {
 	expect_clean
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "histograms and counters add up on $kernel" adds_up "$kernel"
 done

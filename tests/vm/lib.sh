@@ -31,6 +31,9 @@ export PATH=$PATH:/usr/sbin:/sbin
 
 nightly=${ODRP_NIGHTLY:-0}
 quick=${ODRP_QUICK:-0}
+# What most cases are run on; a file may have others.
+kernels=(6.1)
+((nightly)) && read -ra kernels <<<"$KERNEL_VERSIONS"
 tap_nr=0
 tap_bad=0
 tap_cases=()		# that were run with ODRP_KERNELS

@@ -213,8 +213,6 @@ shares_a_node() {
 	expect '.mnode.sessions | length == 2'
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "the first is filled, then the second, $kernel" \
 		well "$kernel" "$in_order" --mnodes 2

@@ -71,8 +71,6 @@ without_mnode() {
 }
 
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "in good order, $kernel" in_order "$kernel"
 	tap_case "at once, $kernel" at_once "$kernel"

@@ -50,8 +50,6 @@ sleeps() {
 	expect_clean
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "asleep and awake on $kernel" sleeps "$kernel"
 done

@@ -183,8 +183,6 @@ follows() {
 	expect_clean
 }
 
-kernels=(6.1)
-((nightly)) && kernels=(5.10 6.1 6.12)
 for kernel in "${kernels[@]}"; do
 	tap_case "requests are followed on $kernel" follows "$kernel"
 done
