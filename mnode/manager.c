@@ -136,6 +136,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_warning("order=fence: documented for no card; a card that "
 			    "does not keep it serves wrong pages. Only where "
 			    "odrp-hwcheck says that fence-order holds");
+	nic->fence_orders = !conf->waits;
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");
@@ -153,7 +154,6 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
-	m->pool.fence_orders = !conf->waits;
 	m->pool.scrub = !conf->node_recycles ||
 			!wrc_has_register(&m->progs[ODRP_WIRE_UNMAPPED_STORE]);
 	m->slack = conf->reserve == UINT64_MAX ?

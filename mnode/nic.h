@@ -143,12 +143,14 @@ struct nic_ops {
  * struct nic - an open NIC
  * @event_fd:	readable when event() has something; -1: call it often
  * @strict_index: it checks each WQE's index, so chains must renew it
+ * @fence_orders: behind a fence, what READs have brought is there for all queues;
+ *		only the operator knows: order=fence
  * @max_recv_len: bytes of a receive entry, each data segment 16; 0: any
  */
 struct nic {
 	const struct nic_ops *ops;
 	int event_fd;
-	bool strict_index;
+	bool strict_index, fence_orders;
 	unsigned int max_recv_len;
 };
 

@@ -24,7 +24,6 @@
  * @owner:	of each page
  * @scrub:	clear pages that come back: there are stores that map a page
  *		before they fill it, or that may be made to
- * @fence_orders: order=fence, as the operator says of this NIC: wrc_bind
  * @tables:	recycle=node: what the chains read
  */
 struct pool {
@@ -36,7 +35,7 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
-	bool scrub, fence_orders;
+	bool scrub;
 	struct tables tables;
 };
 

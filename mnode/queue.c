@@ -170,7 +170,7 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.pool_key = pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 		.pages = pages,
-		.fence_orders = pool->fence_orders,
+		.fence_orders = pool->nic->fence_orders,
 	};
 	int r = 0;
 
