@@ -85,8 +85,8 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 	if (be64_to_cpu(a->nr_slots) < t->nr_slots)
 		return wrong(bad, "nr_slots", be64_to_cpu(a->nr_slots),
 			     t->nr_slots);
-	if (beat < ODRP_BEAT_MIN_MS)
-		return wrong(bad, "beat_ms", beat, ODRP_BEAT_MIN_MS);
+	if (beat < ODRP_WIRE_MIN_BEAT_MS)
+		return wrong(bad, "beat_ms", beat, ODRP_WIRE_MIN_BEAT_MS);
 	if (beat >= dead)
 		return wrong(bad, "beat_ms", beat, dead / 2);
 	if (!zeros(a->resv0, sizeof(a->resv0)) ||

@@ -10,9 +10,6 @@
 #include <odrp/wire.h>
 #include "words.h"
 
-/* A memory node may not have us do nothing but beat. */
-#define ODRP_BEAT_MIN_MS	10
-
 /*
  * struct odrp_bad - the first field that is wrong
  * @what: its name; NULL: a word's kind, @expected its index

@@ -232,7 +232,7 @@ const struct conf_key conf_keys[] = {
 	{ "control", "PATH", "control socket (" CONF_CONTROL ")",
 	  set_text, AT(control), .max = CONF_PATH_MAX },
 	{ "beat-ms", "MS", "time between a compute node's heartbeats (1000)",
-	  set_u32, AT(beat_ms), .min = 10, .max = 60 * 1000 },
+	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
 	{ "dead-ms", "MS", "silence after which its pages are taken back "
 	  "(10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start (yes)",

@@ -94,6 +94,8 @@ struct odrp_wire_hello {
 	__u8	resv[15];
 };
 
+#define ODRP_WIRE_MIN_BEAT_MS	10
+
 /**
  * struct odrp_wire_admin_accept - private data of an admin REP, 96 bytes
  * @max_queues:	queues granted (at most what was asked for)
@@ -103,7 +105,8 @@ struct odrp_wire_hello {
  * @nr_slots:	entries of the translation table that was made
  * @beat_raddr:	where the CNode RDMA-WRITEs its struct odrp_wire_beat over
  * @beat_rkey:	the admin connection
- * @beat_ms:	how often it should
+ * @beat_ms:	how often it should, at least ODRP_WIRE_MIN_BEAT_MS and less
+ *		than dead_ms
  * @dead_ms:	after how long without a new beat the MNode reclaims the session
  * @tt_rkey:	opens the session's translation table over the admin connection,
  *		for RDMA READs, from address 0 on: 8 bytes a slot, 0 if no page

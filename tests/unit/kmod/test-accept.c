@@ -256,7 +256,7 @@ static void test_any_admin(void **state)
 		    be16_to_cpu(a.max_queues) > t->queues || !a.depth ||
 		    be16_to_cpu(a.depth) > t->depth ||
 		    be64_to_cpu(a.nr_slots) < t->nr_slots ||
-		    be32_to_cpu(a.beat_ms) < ODRP_BEAT_MIN_MS ||
+		    be32_to_cpu(a.beat_ms) < ODRP_WIRE_MIN_BEAT_MS ||
 		    (t->session && (be16_to_cpu(a.max_queues) != t->queues ||
 				    be16_to_cpu(a.depth) != t->depth ||
 				    be64_to_cpu(a.session) != t->session)))
