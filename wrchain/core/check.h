@@ -123,7 +123,8 @@ bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value);
 
 /*
  * Is source done when `at` runs, because of a fence between them?  Never, unless
- * the NIC is known to keep that order.
+ * the NIC is known to keep that order.  @at is of the loop queue, or the last one,
+ * which stands for the end of the instance.
  */
 bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
 		      unsigned int at);
