@@ -155,8 +155,15 @@ static void warn_of_wrong_bytes(unsigned int id)
  */
 static void wait_while_lost(unsigned int id)
 {
-	while (reads(id, "state", "lost") && reads(id, "swapoff_safe", "0"))
+	bool said = false;
+
+	while (reads(id, "state", "lost") && reads(id, "swapoff_safe", "0")) {
+		if (!said)
+			fprintf(stderr, "odrpctl swap: the session of odrp%u is "
+				"lost: waiting until it is live, or dead\n", id);
+		said = true;
 		usleep(100 * 1000);
+	}
 }
 
 /* What was dropped may have gone by itself when it was swapped off. */

@@ -69,6 +69,8 @@ is_running() {
 returns='
 swap_beside
 round() {
+	[ -e $odrp ] || echo "$HOT_ADD" >/sys/class/odrp-control/hot_add ||
+		fail "$1: not added"
 	swap_on
 	writing
 	case $1 in
@@ -87,6 +89,11 @@ round() {
 		usleep 100000
 		away
 		;;
+	down_late)
+		away
+		within 20 is_lost || fail "$1: not lost"
+		odrpctl swap down odrp0 >/tmp/said 2>&1 &
+		;;
 	esac
 	off=$!
 	within 20 is_lost || fail "$1: not lost"
@@ -95,6 +102,10 @@ round() {
 	sleep $((2 * SLOW))
 	is_lost || fail "$1: not lost any more"
 	is_running $off || fail "$1: swapoff has ended, without the node"
+	if [ $1 = down_late ] && is $odrp/swapoff_safe 0; then
+		grep -q "waiting until it is live" /tmp/said ||
+			fail "$1: does not wait, on such a kernel"
+	fi
 	back
 	wait $off
 	status=$?
@@ -110,7 +121,7 @@ round() {
 	wait $far
 	status=$?
 	[ $status = 0 ] || fail "$1: the programs ended with $status"
-	[ $1 != down ] || return 0
+	[ -e $odrp ] || return 0
 	is $odrp/state live || fail "$1: state"
 	is $odrp/load_errors 0 && is $odrp/store_errors 0 || fail "$1: errors"
 }
@@ -209,7 +220,7 @@ does_not_come_back() {
 }
 
 hows=(down)
-((nightly)) && hows=(before during killed down)
+((nightly)) && hows=(before during killed down_late down)
 tap_case "the node comes back, 6.1" comes_back 6.1 -- "${hows[@]}"
 tap_case "the node does not come back, 6.1" does_not_come_back 6.1
 if ((nightly)); then
