@@ -242,7 +242,7 @@ const struct conf_key conf_keys[] = {
 	  "others (node)", set_choice, AT(node_recycles) },
 	{ "order", "wait|fence", "how chains come behind what they have READ: by "
 	  "a WAIT; or by a fence, which no card is documented to keep: only where "
-	  "odrp-hwcheck says that fence-order holds (wait)",
+	  "odrp-hwcheck says that it may be set (wait)",
 	  set_choice, AT(waits) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },

@@ -135,7 +135,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	if (!conf->waits)
 		log_warning("order=fence: documented for no card; a card that "
 			    "does not keep it serves wrong pages. Only where "
-			    "odrp-hwcheck says that fence-order holds");
+			    "odrp-hwcheck says that it may be set");
 	nic->fence_orders = !conf->waits;
 	r = build_progs(m);
 	if (r)

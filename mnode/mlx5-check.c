@@ -120,15 +120,18 @@ static void describe_run(const struct pair *p, const struct run *run,
 	const char *recycle = cfg->recycle == WRC_RECYCLE_NODE ? "node" :
 								 "client";
 	bool strict = p->card.what.strict;
+	bool fenced = prog->order == WRC_ORDER_FENCE;
 	char name[160];
 
-	snprintf(name, sizeof(name), "%s, %s%srecycle=%s%s: %s", prog->name,
+	snprintf(name, sizeof(name), "%s, %s%srecycle=%s%s%s: %s", prog->name,
 		 prog->stores ? prog->stores : "", prog->stores ? ", " : "",
-		 recycle, strict ? "" : ", relaxed", run->name);
+		 recycle, fenced ? ", order=fence" : "",
+		 strict ? "" : ", relaxed", run->name);
 	add_text(obj, "program", name);
 	if (prog->stores)
 		add_text(obj, "stores", prog->stores);
 	add_text(obj, "recycle", recycle);
+	add_text(obj, "order", fenced ? "fence" : "wait");
 	add_bool(obj, "strict", strict);
 	add_number(obj, "requests", cfg->count);
 }
@@ -166,8 +169,10 @@ static bool compare_run(struct pair *p, const struct rig_config *cfg,
 }
 
 static void compare_recycle(struct pair *p, enum wrc_recycle recycle,
-			    struct json_object *list, bool *same)
+			    struct json_object *list, struct check *check)
 {
+	bool *same = p->program->order == WRC_ORDER_FENCE ? &check->fenced :
+							    &check->programs;
 	struct json_object *obj;
 	struct rig_config cfg;
 	unsigned int i;
@@ -190,6 +195,7 @@ static int open_pair(struct pair *p, struct side *card, struct side *soft,
 {
 	const struct rig_prog what = {
 		p->program->chain, p->program->variant, strict,
+		p->program->order,
 	};
 	int r;
 
@@ -203,7 +209,7 @@ static int open_pair(struct pair *p, struct side *card, struct side *soft,
 }
 
 static int compare_programs(struct side *card, struct side *soft, bool strict,
-			    struct json_object *list, bool *same)
+			    struct json_object *list, struct check *check)
 {
 	struct rig_result *two = calloc(2, sizeof(*two));
 	struct pair p = { .a = two, .b = two + 1 };
@@ -217,8 +223,8 @@ static int compare_programs(struct side *card, struct side *soft, bool strict,
 		r = open_pair(&p, card, soft, strict);
 		if (r)
 			break;
-		compare_recycle(&p, WRC_RECYCLE_NODE, list, same);
-		compare_recycle(&p, WRC_RECYCLE_CLIENT, list, same);
+		compare_recycle(&p, WRC_RECYCLE_NODE, list, check);
+		compare_recycle(&p, WRC_RECYCLE_CLIENT, list, check);
 		rig_close(&p.card);
 		rig_close(&p.soft);
 	}
@@ -228,7 +234,7 @@ static int compare_programs(struct side *card, struct side *soft, bool strict,
 
 /* Programs that renew no index, on a software NIC that does not check it. */
 static int compare_relaxed(struct side *card, struct json_object *list,
-			   bool *same)
+			   struct check *check)
 {
 	struct side soft;
 	int r;
@@ -236,13 +242,13 @@ static int compare_relaxed(struct side *card, struct json_object *list,
 	r = side_soft_open(false, &soft);
 	if (r)
 		return r;
-	r = compare_programs(card, &soft, false, list, same);
+	r = compare_programs(card, &soft, false, list, check);
 	side_close(&soft);
 	return r;
 }
 
 int check_programs(struct side *card, struct side *soft,
-		   struct json_object *report, bool *ret_same)
+		   struct json_object *report, struct check *check)
 {
 	struct json_object *list = json_object_new_array();
 	int r = 0;
@@ -250,11 +256,11 @@ int check_programs(struct side *card, struct side *soft,
 	if (!list)
 		return -ENOMEM;
 	add(report, "programs", list);
-	*ret_same = true;
+	check->programs = check->fenced = true;
 	if (card->nic->strict_index)
-		r = compare_programs(card, soft, true, list, ret_same);
+		r = compare_programs(card, soft, true, list, check);
 	if (!r && nic_mlx5_device(card->nic)->caps.wqe_index_ignore)
-		r = compare_relaxed(card, list, ret_same);
+		r = compare_relaxed(card, list, check);
 	return r;
 }
 
@@ -269,12 +275,12 @@ static void ask(struct side *side, const struct probe *probe,
 		probe_say(answer, "cannot be asked: %s", strerror(-r));
 }
 
-/* False: an answer that is relied on is another one. */
-static bool ask_both(struct side *card, struct side *soft,
-		     const struct probe *probe, struct json_object *obj)
+static void ask_both(struct side *card, struct side *soft,
+		     const struct probe *probe, struct json_object *obj,
+		     struct check *check)
 {
 	char a[PROBE_ANSWER_MAX] = "", b[PROBE_ANSWER_MAX] = "";
-	bool other;
+	bool same;
 
 	add_text(obj, "id", probe->id);
 	add_text(obj, "question", probe->question);
@@ -284,14 +290,17 @@ static bool ask_both(struct side *card, struct side *soft,
 	}
 	ask(card, probe, b);
 	add_text(obj, "card", b);
-	other = probe->relied && strcmp(a, b);
-	if (probe->relied)
-		add_bool(obj, "same", !other);
-	return !other;
+	same = !strcmp(a, b);
+	if (probe->relied) {
+		add_bool(obj, "same", same);
+		check->answers &= same;
+	}
+	if (probe->ask == probe_fence)
+		check->fences = !strncmp(b, "holds", 5);
 }
 
 int check_questions(struct side *card, struct side *soft,
-		    struct json_object *report, bool *ret_same)
+		    struct json_object *report, struct check *check)
 {
 	struct json_object *list = json_object_new_array(), *obj;
 	unsigned int i;
@@ -299,12 +308,25 @@ int check_questions(struct side *card, struct side *soft,
 	if (!list)
 		return -ENOMEM;
 	add(report, "probes", list);
-	*ret_same = true;
+	check->answers = true;
 	for (i = 0; i < nr_probes; i++) {
 		obj = json_object_new_object();
-		if (!ask_both(card, soft, &probes[i], obj))
-			*ret_same = false;
+		ask_both(card, soft, &probes[i], obj, check);
 		json_object_array_add(list, obj);
 	}
 	return 0;
+}
+
+/* ---- the judgement ------------------------------------------------------------------ */
+
+bool check_judge(const struct check *check, struct json_object *report)
+{
+	add_bool(report, "fences", check->fences);
+	add_text(report, "fence_verdict", !check->fences ?
+		 "order=fence may not be set: fence-order does not hold." :
+		 !check->fenced ?
+		 "order=fence may not be set: programs differ with it, though fence-order holds." :
+		 "order=fence may be set.");
+	return check->programs && check->answers &&
+	       (check->fenced || !check->fences);
 }

@@ -16,19 +16,34 @@
  */
 int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj);
 
+/**
+ * struct check - what came of it
+ * @programs:	each that WAITs did the same on both
+ * @fenced:	each with order=fence did
+ * @answers:	where chains or the agent rely on one, it was the same; the others
+ *		are not judged
+ * @fences:	the card says that a fence orders what another queue fetches
+ */
+struct check {
+	bool programs, fenced, answers, fences;
+};
+
 /*
  * Runs all programs on both sides and adds "programs" to the report.  A side's
  * NIC that is strict runs programs that renew each index; a card that says that
- * it ignores it, those that do not, too.  *ret_same: each did the same on both.
+ * it ignores it, those that do not, too.
  */
 int check_programs(struct side *card, struct side *soft,
-		   struct json_object *report, bool *ret_same);
-/*
- * Asks all questions and adds "probes".  *ret_same: where chains or the agent
- * rely on an answer, it was the same; the others are not judged.
- */
+		   struct json_object *report, struct check *check);
+/* Asks all questions and adds "probes". */
 int check_questions(struct side *card, struct side *soft,
-		    struct json_object *report, bool *ret_same);
+		    struct json_object *report, struct check *check);
+/*
+ * When both are done: adds "fences" and "fence_verdict", whether order=fence may be
+ * set.  False: the card is not as it should be.  Programs with fences count only
+ * where the question says that fences order: else nobody may arm them.
+ */
+bool check_judge(const struct check *check, struct json_object *report);
 
 /* For people. */
 void check_print(struct json_object *report, FILE *f);

@@ -94,7 +94,7 @@ static int absent(const struct args *args, const char *why)
 static int compare(const struct args *args, struct json_object *report,
 		   bool *ret_same, char why[NIC_MLX5_WHY_MAX])
 {
-	bool programs = false, answers = false;
+	struct check check = { .programs = false };
 	struct side card, soft;
 	int r;
 
@@ -107,11 +107,12 @@ static int compare(const struct args *args, struct json_object *report,
 			 "cannot make a software NIC: %s", strerror(-r));
 		goto close_card;
 	}
-	r = check_programs(&card, &soft, report, &programs);
+	r = check_programs(&card, &soft, report, &check);
 	if (!r)
-		r = check_questions(&card, &soft, report, &answers);
-	*ret_same = programs && answers;
-	if (r)
+		r = check_questions(&card, &soft, report, &check);
+	if (!r)
+		*ret_same = check_judge(&check, report);
+	else
 		snprintf(why, NIC_MLX5_WHY_MAX, "cannot compare: %s",
 			 strerror(-r));
 	side_close(&soft);
@@ -142,7 +143,8 @@ static int check(const struct args *args, struct json_object *report)
 		json_object_object_add(report, "error",
 				       json_object_new_string(why));
 	conclude(report, r ? "Nothing could be compared." :
-		 same ? "Every program did the same on both, and what is relied on holds." :
+		 same ? "Every program that may be armed did the same on both, "
+			"and what is relied on holds." :
 		 "The card and the software NIC differ.");
 	r = print(args, report);
 	return !r && same ? EXIT_SAME : EXIT_DIFFERENT;

@@ -46,14 +46,24 @@ static void print_lacks(struct json_object *lacks, FILE *f)
 				json_object_array_get_idx(lacks, i)));
 }
 
-static void print_program(struct json_object *o, FILE *f)
+/* With fences it may, on a card that does not keep them. */
+static const char *verdict(struct json_object *o, bool fences)
+{
+	const char *order = text(o, "order");
+
+	if (!text(o, "difference"))
+		return text(o, "skipped") ? "skipped" : "same";
+	return fences || !order || strcmp(order, "fence") ? "DIFFERENT" :
+							    "differs";
+}
+
+static void print_program(struct json_object *o, bool fences, FILE *f)
 {
 	const char *difference = text(o, "difference");
 	const char *skipped = text(o, "skipped");
 
-	fprintf(f, "  %-9s %s; %s requests", difference ? "DIFFERENT" :
-		skipped ? "skipped" : "same", text(o, "program"),
-		text(o, "requests"));
+	fprintf(f, "  %-9s %s; %s requests", verdict(o, fences),
+		text(o, "program"), text(o, "requests"));
 	if (text(o, "software"))
 		fprintf(f, "; %s", text(o, "software"));
 	if (text(o, "card") && strcmp(text(o, "card"), text(o, "software")))
@@ -64,13 +74,13 @@ static void print_program(struct json_object *o, FILE *f)
 			difference ? difference : skipped);
 }
 
-static void print_programs(struct json_object *list, FILE *f)
+static void print_programs(struct json_object *list, bool fences, FILE *f)
 {
 	size_t i, n = json_object_array_length(list);
 
 	fputs("\nPrograms, on the software NIC and on the card:\n", f);
 	for (i = 0; i < n; i++)
-		print_program(json_object_array_get_idx(list, i), f);
+		print_program(json_object_array_get_idx(list, i), fences, f);
 }
 
 static bool differs(struct json_object *obj)
@@ -108,10 +118,14 @@ void check_print(struct json_object *report, FILE *f)
 	print_caps(get(report, "capabilities"), f);
 	print_lacks(get(report, "lacks"), f);
 	if (get(report, "programs"))
-		print_programs(get(report, "programs"), f);
+		print_programs(get(report, "programs"),
+			       json_object_get_boolean(get(report, "fences")),
+			       f);
 	if (get(report, "probes"))
 		print_probes(get(report, "probes"), f);
 	if (text(report, "error"))
 		fprintf(f, "\n%s\n", text(report, "error"));
+	if (text(report, "fence_verdict"))
+		fprintf(f, "\n%s\n", text(report, "fence_verdict"));
 	fprintf(f, "\n%s\n", text(report, "result"));
 }

@@ -61,6 +61,7 @@ static int build(const struct rig_node *node, const struct rig_config *cfg,
 	const struct wrc_opts opts = {
 		.strict_index = node->what.strict,
 		.variant = node->what.variant, .recycle = cfg->recycle,
+		.order = node->what.order,
 	};
 
 	return wrc_prog_build(node->what.chain, &opts, ret_prog);

@@ -24,6 +24,7 @@ struct rig_prog {
 	enum odrp_wire_chain chain;
 	enum wrc_variant variant;
 	bool strict;
+	enum wrc_order order;
 };
 
 enum rig_table {

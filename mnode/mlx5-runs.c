@@ -17,6 +17,11 @@ const struct program programs[] = {
 	{ "invalidate", NULL, INVAL, WRC_V_OURS },
 	{ "mapped store", "copy", MAPPED, WRC_V_OURS },
 	{ "unmapped store", "copy", FRESH, WRC_V_OURS },
+	{ "load", NULL, LOAD, WRC_V_OURS, WRC_ORDER_FENCE },
+	{ "mapped store", "exchange", MAPPED, WRC_V_EXCHANGE, WRC_ORDER_FENCE },
+	{ "unmapped store", "exchange", FRESH, WRC_V_EXCHANGE,
+	  WRC_ORDER_FENCE },
+	{ "invalidate", NULL, INVAL, WRC_V_OURS, WRC_ORDER_FENCE },
 };
 
 const unsigned int nr_programs = sizeof(programs) / sizeof(programs[0]);
@@ -63,5 +68,6 @@ bool run_applies(const struct run *run, const struct program *prog,
 {
 	if (run->chains && !(run->chains & 1u << prog->chain))
 		return false;
-	return !run->node_only || recycle == WRC_RECYCLE_NODE;
+	return (!run->node_only && prog->order == WRC_ORDER_WAIT) ||
+	       recycle == WRC_RECYCLE_NODE;
 }

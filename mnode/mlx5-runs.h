@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What odrp-hwcheck runs: each program with each way of recycling, and for each
- * of them a list of runs.
+ * What odrp-hwcheck runs: each program with each way of recycling that it is to
+ * be had with, and for each of them a list of runs.
  */
 #ifndef MNODE_MLX5_RUNS_H
 #define MNODE_MLX5_RUNS_H
@@ -11,11 +11,13 @@
 /**
  * struct program - as it is called in a report
  * @stores:	"exchange", "copy", or NULL: it is no store
+ * @order:	with fences: recycle=node only
  */
 struct program {
 	const char *name, *stores;
 	enum odrp_wire_chain chain;
 	enum wrc_variant variant;
+	enum wrc_order order;
 };
 
 extern const struct program programs[];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A fake card and a software NIC; see sides.h. */
 #include "sides.h"
+#include "snic/priv.h"
 
 struct side card, soft;
 static struct wrc_mlx5_devx bent;
@@ -55,6 +56,28 @@ struct wrc_mlx5_devx *sides_bend(void)
 	bent = fake_devx;
 	nic_mlx5_device(card.nic)->devx = &bent;
 	return &bent;
+}
+
+struct snic_qp *sides_rung(const __u8 ctrl[8])
+{
+	return snic_qp_lookup(fake.snic, ctrl[4] << 16 | ctrl[5] << 8 |
+					 ctrl[6]);
+}
+
+/* Of SEND_ENs only, since other blocks of a ring may be no beginnings. */
+void sides_ring_unfenced(void *uar, const __u8 ctrl[8])
+{
+	struct snic_qp *qp = sides_rung(ctrl);
+	struct wrc_wqe_ctrl *wqe;
+	unsigned int i;
+
+	for (i = 0; i < 1u << qp->attr.log_sq; i++) {
+		wqe = (struct wrc_wqe_ctrl *)((uint8_t *)qp->attr.sq +
+					      i * WRC_WQE_BB);
+		if (wqe->opcode == WRC_WQE_SEND_EN && wqe->ds == 2)
+			wqe->fm_ce_se &= (__u8)~WRC_WQE_FM_MASK;
+	}
+	fake_devx.ring(uar, ctrl);
 }
 
 void sides_unbend(void)

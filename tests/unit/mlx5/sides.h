@@ -21,4 +21,9 @@ void sides_open(bool strict);
 struct wrc_mlx5_devx *sides_bend(void);
 void sides_unbend(void);
 
+/* The send queue of a doorbell. */
+struct snic_qp *sides_rung(const __u8 ctrl[8]);
+/* ring() of a card that does not know fences: what a READ brings comes too late. */
+void sides_ring_unfenced(void *uar, const __u8 ctrl[8]);
+
 #endif /* TEST_MLX5_SIDES_H */

@@ -30,19 +30,19 @@ static struct json_object *describe(void)
 	return report;
 }
 
-static struct json_object *compare(bool *same)
+static struct json_object *compare(struct check *check)
 {
 	struct json_object *report = describe();
 
-	assert_int_equal(check_programs(&card, &soft, report, same), 0);
+	assert_int_equal(check_programs(&card, &soft, report, check), 0);
 	return report;
 }
 
-static struct json_object *questions(bool *same)
+static struct json_object *questions(struct check *check)
 {
 	struct json_object *report = describe();
 
-	assert_int_equal(check_questions(&card, &soft, report, same), 0);
+	assert_int_equal(check_questions(&card, &soft, report, check), 0);
 	return report;
 }
 
@@ -113,20 +113,25 @@ static unsigned int expect_same(struct json_object *list)
 	return skipped;
 }
 
+#define NR_RUNS	140	/* of all programs */
+
 /* The unmapped store that exchanges does not fit with recycle=client. */
 static void all_the_same(void **state)
 {
+	struct check check = { .programs = false };
 	struct json_object *report;
-	bool same = false;
 
-	report = compare(&same);
-	assert_true(same);
+	report = compare(&check);
+	assert_true(check.programs);
+	assert_true(check.fenced);
 	assert_int_equal(json_object_array_length(get(report, "programs")),
-			 105);
+			 NR_RUNS);
 	assert_int_equal(expect_same(get(report, "programs")), 10);
 	expect_printed(report, "same      unmapped store, exchange, "
 		       "recycle=node: seven at a time; 60 requests; all "
 		       "answered");
+	expect_printed(report, "same      load, recycle=node, order=fence: "
+		       "beyond 16 bits; 70000 requests; all answered");
 	expect_printed(report, "skipped   unmapped store, exchange, "
 		       "recycle=client: quiet");
 	expect_printed(report, "needs receive entries of 1024 bytes, and the "
@@ -136,7 +141,7 @@ static void all_the_same(void **state)
 
 /* A card that says that it ignores the index, and does or does not. */
 static struct json_object *compare_ignoring(bool ignores, bool strict,
-					    bool *same)
+					    struct check *check)
 {
 	const struct snic_config cfg = {
 		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
@@ -150,7 +155,7 @@ static struct json_object *compare_ignoring(bool ignores, bool strict,
 	fake_adopt(snic);
 	fake_cap(0, 0x99, 1, 1);
 	sides_open(strict);
-	report = compare(same);
+	report = compare(check);
 	sides_teardown(NULL);
 	snic_free(snic);
 	return report;
@@ -160,28 +165,29 @@ static struct json_object *compare_ignoring(bool ignores, bool strict,
 static void relaxed(void **state)
 {
 	unsigned int i, nr_relaxed = 0;
+	struct check check = { .programs = false };
 	struct json_object *report, *list;
-	bool same = false;
 
-	report = compare_ignoring(true, true, &same);
+	report = compare_ignoring(true, true, &check);
 	list = get(report, "programs");
-	assert_int_equal(json_object_array_length(list), 2 * 105);
+	assert_int_equal(json_object_array_length(list), 2 * NR_RUNS);
 	assert_int_equal(expect_same(list), 10);
-	assert_true(same);
-	for (i = 0; i < 2 * 105; i++)
+	assert_true(check.programs);
+	assert_true(check.fenced);
+	for (i = 0; i < 2 * NR_RUNS; i++)
 		nr_relaxed += strstr(text(json_object_array_get_idx(list, i),
 					  "program"), ", relaxed") != NULL;
-	assert_int_equal(nr_relaxed, 105);
+	assert_int_equal(nr_relaxed, NR_RUNS);
 	json_object_put(report);
 }
 
 static void not_relaxed(void **state)
 {
 	struct json_object *report, *list, *o;
-	bool same = true;
+	struct check check = { .programs = true };
 
-	report = compare_ignoring(false, false, &same);
-	assert_false(same);
+	report = compare_ignoring(false, false, &check);
+	assert_false(check.programs);
 	list = get(report, "programs");
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		o = json_object_array_get_idx(list, i);
@@ -260,10 +266,11 @@ static const struct {
 
 static void probes_answer(void **state)
 {
-	bool same = false;
-	struct json_object *report = questions(&same);
+	struct check check = { .answers = false };
+	struct json_object *report = questions(&check);
 
-	assert_true(same);
+	assert_true(check.answers);
+	assert_true(check.fences);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		assert_string_equal(answer(report, known[i].id, "software"),
 				    known[i].software);
@@ -285,18 +292,18 @@ static void probes_answer(void **state)
 /* A question whose answer chains rely on counts; any other does not. */
 static void relied_on(void **state)
 {
+	struct check check = { .answers = true };
 	struct json_object *report;
-	bool same = true;
 
 	fake.stale_entries = true;
-	report = questions(&same);
-	assert_false(same);
+	report = questions(&check);
+	assert_false(check.answers);
 	expect_printed(report, "DIFFERENT entry-renewed: ");
 	json_object_put(report);
 	fake.stale_entries = false;
 	fake.bbs_too_far = 1;
-	report = questions(&same);
-	assert_true(same);
+	report = questions(&check);
+	assert_true(check.answers);
 	assert_string_not_equal(answer(report, "sq-counter-error", "card"),
 				answer(report, "sq-counter-error",
 				       "software"));
@@ -307,12 +314,12 @@ static void relied_on(void **state)
 static void refuses(void **state)
 {
 	struct json_object *report = json_object_new_object(), *o;
-	bool same = true;
+	struct check check = { .programs = true };
 
 	fake.refuse = 0x504;
 	fake.status = 3;
-	assert_int_equal(check_programs(&card, &soft, report, &same), 0);
-	assert_false(same);
+	assert_int_equal(check_programs(&card, &soft, report, &check), 0);
+	assert_false(check.programs);
 	o = json_object_array_get_idx(get(report, "programs"), 0);
 	assert_non_null(strstr(text(o, "difference"), "cannot be run: "
 			       "Invalid argument"));
@@ -321,6 +328,72 @@ static void refuses(void **state)
 			       json_object_new_object());
 	json_object_object_add(report, "lacks", json_object_new_array());
 	expect_printed(report, "DIFFERENT load, recycle=node: one by one");
+	json_object_put(report);
+}
+
+/* ---- fences --------------------------------------------------------------------------- */
+
+/* Programs with fences differ: all of them that use what comes late. */
+static void expect_fences_differ(struct json_object *list)
+{
+	struct json_object *o;
+	bool fenced;
+
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		o = json_object_array_get_idx(list, i);
+		fenced = strstr(text(o, "program"), "order=fence");
+		assert_string_equal(text(o, "order"), fenced ? "fence" : "wait");
+		if (!fenced && get(o, "difference"))
+			fail_msg("%s: %s", text(o, "program"),
+				 text(o, "difference"));
+		if (fenced && strstr(text(o, "program"), ": one by one"))
+			assert_non_null(get(o, "difference"));
+	}
+}
+
+/* Where fences do not order, programs that rely on them say nothing of the card;
+ * where they should, they do. */
+static void unfenced(void **state)
+{
+	struct json_object *report = describe();
+	struct check check = { .fenced = true };
+
+	sides_bend()->ring = sides_ring_unfenced;
+	assert_int_equal(check_programs(&card, &soft, report, &check), 0);
+	expect_fences_differ(get(report, "programs"));
+	assert_true(check.programs);
+	assert_false(check.fenced);
+	assert_int_equal(check_questions(&card, &soft, report, &check), 0);
+	sides_unbend();
+	assert_true(check.answers);
+	assert_false(check.fences);
+	assert_true(check_judge(&check, report));
+	expect_printed(report, "differs   load, recycle=node, order=fence: one "
+		       "by one; 40 requests");
+	expect_printed(report, "order=fence may not be set: fence-order does "
+		       "not hold.");
+	check.fences = true;
+	assert_false(check_judge(&check, report));
+	expect_printed(report, "DIFFERENT load, recycle=node, order=fence: one "
+		       "by one; 40 requests");
+	expect_printed(report, "order=fence may not be set: programs differ");
+	json_object_put(report);
+}
+
+/* Every other thing counts as ever. */
+static void judged(void **state)
+{
+	struct json_object *report = json_object_new_object();
+	struct check check;
+
+	for (unsigned int i = 0; i < 16; i++) {
+		check = (struct check){ i & 1, i & 2, i & 4, i & 8 };
+		assert_int_equal(check_judge(&check, report),
+				 i == 5 || i == 7 || i == 15);
+		assert_int_equal(!strcmp(text(report, "fence_verdict"),
+					 "order=fence may be set."),
+				 (i & 10) == 10);
+	}
 	json_object_put(report);
 }
 
@@ -346,6 +419,8 @@ int main(void)
 		T(probes_answer),
 		T(relied_on),
 		T(refuses),
+		T(unfenced),
+		cmocka_unit_test(judged),
 		T(lacking),
 	};
 

@@ -328,8 +328,7 @@ static void early_waits(void **state)
 /* What the first work request of a queue aims at. */
 static uint8_t *first_wqe(const __u8 ctrl[8])
 {
-	return snic_qp_lookup(fake.snic, ctrl[4] << 16 | ctrl[5] << 8 |
-					 ctrl[6])->attr.sq;
+	return sides_rung(ctrl)->attr.sq;
 }
 
 /* A card that does not see the low bits of an atomic's address. */
@@ -396,22 +395,11 @@ static void no_flush(void **state)
 	sides_unbend();
 }
 
-/* A card that does not know fences: what a READ brings comes too late. */
-static void ring_unfenced(void *uar, const __u8 ctrl[8])
-{
-	uint8_t *sq = first_wqe(ctrl);
-
-	for (unsigned int i = 0; i < 1u << RAW_LOG_SQ; i++)
-		sq[i * WRC_WQE_BB + offsetof(struct wrc_wqe_ctrl, fm_ce_se)] &=
-			(uint8_t)~WRC_WQE_FM_MASK;
-	fake_devx.ring(uar, ctrl);
-}
-
 static void fences(void **state)
 {
 	expect_answer("fence-order", "holds: 100000 times the other queue "
 		      "used what was READ");
-	sides_bend()->ring = ring_unfenced;
+	sides_bend()->ring = sides_ring_unfenced;
 	expect_answer("fence-order", "does not hold: 100000 of 100000 times "
 		      "the other queue used what was there before");
 	sides_unbend();
