@@ -29,6 +29,7 @@
 enum move {
 	MOVE_SEND,	/* a request */
 	MOVE_LOOP,	/* the rest: of a chain */
+	MOVE_LAND,
 	MOVE_NODE,
 	MOVE_BREAK,
 	MOVE_STOP,
@@ -180,6 +181,7 @@ static struct snic_qp *make_qp(struct scene *s, const struct snic_qp_attr *attr)
 	scene_watch(s, qp, sizeof(*qp));
 	if (qp->early)
 		scene_watch(s, qp->early, (size_t)WRC_WQE_BB << attr->log_sq);
+	scene_watch_landings(s, qp);
 	return qp;
 }
 
@@ -258,9 +260,10 @@ static void make_client(struct scene *s, struct scene_chain *ch)
 /* recycle=node: a program's table, made once; nobody writes to it. */
 static uint8_t *table_of(const struct scene_chain *ch, uint64_t iova)
 {
-	static uint8_t *made[2][2][ODRP_WIRE_NR_CHAINS];
+	static uint8_t *made[2][2][2][ODRP_WIRE_NR_CHAINS];
 	const struct wrc_prog *prog = &ch->prog;
-	uint8_t **table = &made[prog->own][prog->strict][prog->chain];
+	uint8_t **table =
+		&made[prog->fences][prog->own][prog->strict][prog->chain];
 
 	if (!*table) {
 		*table = aligned_alloc(PAGE, ch->geom.table_len);
@@ -310,6 +313,7 @@ static void build(const struct scene *s, enum odrp_wire_chain kind,
 						       WRC_V_OURS,
 		.recycle = s->cfg.node ? WRC_RECYCLE_NODE :
 					 WRC_RECYCLE_CLIENT,
+		.order = s->cfg.fence ? WRC_ORDER_FENCE : WRC_ORDER_WAIT,
 	};
 
 	assert_int_equal(wrc_prog_build(kind, &opts, &ch->prog), 0);
@@ -328,6 +332,7 @@ static void make_chain(struct scene *s, unsigned int nr, const uint32_t *tt_key)
 	for (i = 0; i < scene_registers(s, nr); i++)
 		ch->pages[i] = new_page(s, cfg->cnode);
 	ch->bind.pages = ch->pages;
+	ch->bind.fence_orders = s->cfg.fence;
 	ch->arena = block(s, ch->geom.arena_len);
 	scene_watch(s, ch->arena, ch->geom.arena_len);
 	ch->bind.arena_iova = (uintptr_t)ch->arena;
@@ -466,6 +471,9 @@ static void apply(void *arg, uint16_t move)
 	case MOVE_LOOP:
 		run(s, nr, s->chain[nr].loop);
 		break;
+	case MOVE_LAND:
+		snic_land_one(s->chain[nr].loop);
+		break;
 	case MOVE_NODE:
 		run(s, nr, s->chain[nr].node);
 		break;
@@ -541,7 +549,8 @@ static bool all_sent(const struct scene *s, unsigned int c)
 	return true;
 }
 
-/* The loop queue's next WQE touches its own chain's memory only, or a table. */
+/* The loop queue's next WQE, if it may run, touches its own chain's memory only,
+ * or a table. */
 static bool is_private(const struct scene_chain *ch)
 {
 	struct {
@@ -549,6 +558,8 @@ static bool is_private(const struct scene_chain *ch)
 		struct wrc_wqe_raddr raddr;
 	} w;
 
+	if (!ready(ch->loop))
+		return true;
 	snic_sq_read(ch->loop, ch->loop->sq_ci, &w, sizeof(w));
 	switch (w.ctrl.opcode) {
 	case WRC_WQE_NOP:
@@ -563,9 +574,9 @@ static bool is_private(const struct scene_chain *ch)
 }
 
 /*
- * What such a WQE does commutes with all that others do.  So if nothing else
- * can happen to this chain, now or before it has run, no other order needs to
- * be looked at.
+ * What such a WQE does, and what lands, commutes with all that others do.  So if
+ * nothing else can happen to this chain, now or before it has run, no other order
+ * needs to be looked at than that of these two.
  */
 static bool goes_first(const struct scene *s, unsigned int c)
 {
@@ -575,9 +586,22 @@ static bool goes_first(const struct scene *s, unsigned int c)
 	    ((s->cfg.kill && !s->st.killed) ||
 	     (s->cfg.hangup && !s->st.hung_up)))
 		return false;
-	return ready(ch->loop) && !ready(ch->node) && all_sent(s, c) &&
+	return (ready(ch->loop) || scene_landings(ch->loop)) &&
+	       !ready(ch->node) && all_sent(s, c) &&
 	       (s->st.breaks == s->cfg.breaks || s->st.broken[c]) &&
 	       (!s->st.broken[c] || s->st.stopped[c]) && is_private(ch);
+}
+
+static unsigned int moves_of_loop(const struct scene *s, unsigned int c,
+				  uint16_t *ret_moves)
+{
+	unsigned int n = 0;
+
+	if (ready(s->chain[c].loop))
+		ret_moves[n++] = MOVE(MOVE_LOOP, c);
+	if (scene_landings(s->chain[c].loop))
+		ret_moves[n++] = MOVE(MOVE_LAND, c);
+	return n;
 }
 
 static unsigned int moves(void *arg, uint16_t *ret_moves)
@@ -587,16 +611,13 @@ static unsigned int moves(void *arg, uint16_t *ret_moves)
 	uint8_t of_agent[SCENE_AGENT_MOVES];
 
 	for (i = 0; i < s->cfg.nr_chains; i++)
-		if (goes_first(s, i)) {
-			ret_moves[0] = MOVE(MOVE_LOOP, i);
-			return 1;
-		}
+		if (goes_first(s, i))
+			return moves_of_loop(s, i, ret_moves);
 	for (i = 0; i < s->cfg.nr_reqs; i++)
 		if (may_send(s, i))
 			ret_moves[n++] = MOVE(MOVE_SEND, i);
 	for (i = 0; i < s->cfg.nr_chains; i++) {
-		if (ready(s->chain[i].loop))
-			ret_moves[n++] = MOVE(MOVE_LOOP, i);
+		n += moves_of_loop(s, i, ret_moves + n);
 		if (ready(s->chain[i].node))
 			ret_moves[n++] = MOVE(MOVE_NODE, i);
 		if (!s->st.broken[i] && s->st.breaks < s->cfg.breaks)
@@ -615,8 +636,8 @@ static void say(void *arg, uint16_t move, char *ret_text, size_t len)
 {
 	static const char *const name[] = {
 		[MOVE_SEND] = "send", [MOVE_LOOP] = "loop",
-		[MOVE_NODE] = "answer", [MOVE_BREAK] = "break",
-		[MOVE_STOP] = "stop",
+		[MOVE_LAND] = "land", [MOVE_NODE] = "answer",
+		[MOVE_BREAK] = "break", [MOVE_STOP] = "stop",
 	};
 	struct scene *s = arg;
 	unsigned int nr = move & 0xff;
@@ -654,7 +675,7 @@ uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp)
 	if (qp->early)
 		h = explore_mix(h, qp->early,
 				(size_t)WRC_WQE_BB << qp->attr.log_sq);
-	return h;
+	return scene_mix_landings(h, qp);
 }
 
 static uint64_t mix_pages(uint64_t h, const uint8_t *pages, unsigned int nr)
@@ -702,6 +723,7 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 	struct snic_config nic = {
 		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
 		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = cfg->fetch,
+		.land = cfg->late ? SNIC_LAND_LATE : SNIC_LAND_AT_ONCE,
 		.relaxed_index = !cfg->strict,
 	};
 	uint32_t tt_key[SCENE_CNODES];

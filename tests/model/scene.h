@@ -6,6 +6,7 @@
  * which order it happens is the search's.
  *
  * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
+ * what a READ or an atomic of that queue has fetched lands, with its completion;
  * one WQE of its client queue; the connection breaks; the agent stops the chain.
  * With an agent, that is mnode/lend.c, also: pages of one CNode's lease become
  * the other's; a step of the lender; one WQE of the lender's queue; CNode 0 hangs
@@ -52,6 +53,9 @@ struct scene_chain_cfg {
  * @exchange:	the programs of page exchange; each instance of a store has a page
  * @looks:	but the load is the one that is armed: it looks at the entry
  * @node:	recycle=node
+ * @fence:	order=fence
+ * @late:	what READs and atomics bring lands in a move of its own, as late
+ *		as their queue can go on without it
  * @log_ring:	log2 of the slots of a ring
  * @mapped:	per CNode: its first slots that have a page at the start
  * @free:	per CNode: pages in its ring at the start
@@ -68,7 +72,7 @@ struct scene_chain_cfg {
  */
 struct scene_config {
 	bool strict, rude, may_fail, agent, kill, hangup, exchange, looks, node;
-	bool regrow, no_scrub;
+	bool fence, late, regrow, no_scrub;
 	enum snic_fetch fetch;
 	uint8_t log_ring, breaks, shrink, gives;
 	uint8_t mapped[SCENE_CNODES], free[SCENE_CNODES];
@@ -189,6 +193,14 @@ void scene_agent_pages(const struct scene *s, void *arg,
 bool scene_agent_collected(const struct scene *s);
 /* NULL, or what it has found that should not be; or has left undone. */
 const char *scene_agent_wrong(const struct scene *s, bool quiet);
+
+/* scene_land.c.  How many WQEs of this queue have run and not landed. */
+unsigned int scene_landings(const struct snic_qp *qp);
+void scene_watch_landings(struct scene *s, const struct snic_qp *qp);
+uint64_t scene_mix_landings(uint64_t h, const struct snic_qp *qp);
+/* wrc_held_of(), where all that is on its way has landed. */
+int scene_held_of(const struct scene_chain *ch, unsigned int instance,
+		  struct wrc_held *ret_held);
 
 /* scene_check.c: NULL or what is broken. */
 const char *scene_wrong(struct scene *s, bool quiet);

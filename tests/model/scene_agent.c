@@ -326,7 +326,10 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 		run(s);
 		break;
 	case AGENT_WQE:
+		/* The lender looks at nothing before its completion, which
+		 * it may find as late as it likes. */
 		snic_sq_run_qp(a->qp);
+		snic_land_all(a->qp);
 		break;
 	case AGENT_PEEK:
 		s->st.peeked = be64toh(*taken_slot(&a->sess[0]));

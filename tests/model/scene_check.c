@@ -27,7 +27,8 @@ static void see(void *arg, uint64_t addr, uint16_t owner)
 	c->anothers |= c->s->owner[page] != owner;
 }
 
-/* wrc_held_of() is exact between any two WQEs. */
+/* wrc_held_of() is exact between any two WQEs, and what is on its way is where
+ * it is going. */
 static void see_chain(struct count *c, const struct scene_chain *ch,
 		      uint16_t owner)
 {
@@ -35,8 +36,7 @@ static void see_chain(struct count *c, const struct scene_chain *ch,
 	unsigned int i;
 
 	for (i = 0; i < SCENE_DEPTH; i++)
-		if (wrc_held_of(&ch->prog, &ch->geom, ch->arena,
-				ch->loop->sq_ci, i, &held))
+		if (scene_held_of(ch, i, &held))
 			c->foreign = true;
 		else
 			see(c, held.page, owner);
@@ -237,8 +237,7 @@ static uint64_t held_by(const struct scene_chain *ch, unsigned int instance)
 {
 	struct wrc_held held;
 
-	return wrc_held_of(&ch->prog, &ch->geom, ch->arena, ch->loop->sq_ci,
-			   instance, &held) ? 0 : held.page;
+	return scene_held_of(ch, instance, &held) ? 0 : held.page;
 }
 
 /* A page that has been let go, and not been sent yet. */

@@ -110,6 +110,25 @@ const struct scene_config breaks_scene = {
 	.req = { { 0, 1, 1 }, { 1, 0 }, { 0, 2, 2 } },
 };
 
+struct scene_config alone_scene(enum odrp_wire_chain kind)
+{
+	struct scene_config cfg = {
+		.mapped = { SCENE_SLOTS }, .log_ring = 3,
+		.nr_chains = 1, .nr_reqs = SCENE_DEPTH + 1,
+		.chain = { { kind, 0 } },
+		.req = { { 0, 0, 1 }, { 0, 1, 2 }, { 0, 2, 3 }, { 0, 3, 4 },
+			 { 0, 4, 5 }, { 0, 0, 6 } },
+	};
+
+	if (kind == UNMAPPED) {
+		cfg.mapped[0] = 0;
+		cfg.free[0] = 7;
+	} else if (kind != FREE) {
+		cfg.nr_reqs++;
+	}
+	return cfg;
+}
+
 struct scene_config one_breaks(enum odrp_wire_chain kind)
 {
 	struct scene_config cfg = {

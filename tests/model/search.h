@@ -21,6 +21,8 @@ void fails(const struct scene_config *cfg, const char *name,
 
 /* One slot, chain after chain. */
 extern const struct scene_config one_slot_scene;
+/* More than a lap of one chain, nothing beside it. */
+struct scene_config alone_scene(enum odrp_wire_chain kind);
 /* More than a lap of the instances, as many at once as there may be. */
 extern const struct scene_config second_lap_scene;
 /* A store and a free, and a connection that breaks; the same with one chain. */

@@ -79,6 +79,20 @@ static void second_lap(void **state)
 	holds_both(&cfg, "second lap");
 }
 
+/* What READs and atomics bring is on its way for as long as it can be. */
+static void landing_late(void **state)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2 * ODRP_WIRE_NR_CHAINS; i++) {
+		struct scene_config cfg = alone_scene(i / 2);
+
+		cfg.exchange = i & 1;
+		cfg.late = true;
+		holds_both(&cfg, "landing late, one chain");
+	}
+}
+
 /* ---- connections that break --------------------------------------------------------- */
 
 static void breaks(void **state)
@@ -380,6 +394,10 @@ static void closed_armed(void **state)
 	cfg.regrow = false;
 	cfg.node = true;
 	holds(&cfg, "hostile: load, as armed, recycle=node");
+	if (!nightly())
+		return;
+	cfg.fence = cfg.late = true;
+	holds(&cfg, "hostile: load, as armed, order=fence, landing late");
 }
 
 /*
@@ -676,6 +694,7 @@ int main(void)
 		cmocka_unit_test(empty_ring),
 		cmocka_unit_test(one_slot),
 		cmocka_unit_test(second_lap),
+		cmocka_unit_test(landing_late),
 		cmocka_unit_test(breaks),
 		cmocka_unit_test(breaks_idle),
 		cmocka_unit_test(reclaimed),
