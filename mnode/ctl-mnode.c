@@ -239,18 +239,19 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "status\ncheck\nsessions\ndrain\nevict ID",
+	.args_doc = "status\ncheck\nsessions\ndrain\nundrain\nevict ID",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
 	       "place; its exit status is 1 if not. drain asks all compute "
-	       "nodes to leave and lets none in. evict takes one's pages back "
+	       "nodes to leave and lets none in; undrain takes that back. "
+	       "evict takes one's pages back "
 	       "at once.",
 };
 
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
-		"status", "check", "sessions", "drain", "evict",
+		"status", "check", "sessions", "drain", "undrain", "evict",
 	};
 	struct json_object *req;
 	char *end;
@@ -259,7 +260,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	for (i = 0; strcmp(a->command, known[i]);) {
 		if (++i == sizeof(known) / sizeof(known[0])) {
 			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, drain or evict\n",
+				"check, sessions, drain, undrain or evict\n",
 				a->command);
 			return -EINVAL;
 		}

@@ -44,11 +44,12 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	struct sess_attr attr = { .id = m->next_id, .owner = manager_owner(m) };
 	struct odrp_wire_admin_accept accept;
 	struct sess *s;
+	bool closed = m->draining || m->ending;
 	int r;
 
-	if (m->draining || m->nr_sess == m->conf->max_sessions)
+	if (closed || m->nr_sess == m->conf->max_sessions)
 		return refuse(no, ODRP_WIRE_E_LIMIT,
-			      m->draining ? 0 : m->conf->max_sessions);
+			      closed ? 0 : m->conf->max_sessions);
 	if (manager_lease(m, hello->nr_slots, &attr.lease))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	/* The invalidate of each may have advanced the tail and not filled the

@@ -392,19 +392,20 @@ static void bury(struct manager *m, struct sess *s)
 	sess_free(s);
 }
 
-void manager_drain(struct manager *m)
+void manager_drain(struct manager *m, bool on)
 {
 	unsigned int i;
 
-	m->draining = true;
+	m->draining = on;
 	for (i = 0; i < m->nr_sess; i++)
-		m->sess[i]->drain = true;
+		m->sess[i]->drain = on;
 }
 
 void manager_say_goodbye(struct manager *m)
 {
 	unsigned int i;
 
+	m->ending = true;
 	for (i = 0; i < m->nr_sess; i++)
 		manager_kill(m, m->sess[i], WHY_EVICTED);
 }

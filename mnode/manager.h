@@ -23,6 +23,7 @@
  * @sess:	sessions, in the order of their coming
  * @leases:	room to list theirs
  * @draining:	no newcomers; all are asked to leave
+ * @ending:	no newcomers; nobody is left
  * @rejects:	refused hellos, by status
  * @executed:	requests by chain, of sessions that are gone
  */
@@ -39,7 +40,7 @@ struct manager {
 	struct lease **leases;
 	unsigned int nr_sess;
 	uint64_t next_id;
-	bool draining;
+	bool draining, ending;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
 	uint64_t queues_broken;
 	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
@@ -78,8 +79,8 @@ void manager_close_queue(struct manager *m, struct sess *s,
 			 unsigned int number, unsigned int chain);
 /* NULL: none, or it is dying. */
 struct sess *manager_find(struct manager *m, uint64_t id);
-/* Asks everybody to leave, and lets nobody in. */
-void manager_drain(struct manager *m);
+/* Asks everybody to leave, and lets nobody in; or takes that back. */
+void manager_drain(struct manager *m, bool on);
 /* Tells every CNode that this is the end. */
 void manager_say_goodbye(struct manager *m);
 

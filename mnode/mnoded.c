@@ -256,7 +256,6 @@ static int on_terminate(sd_event_source *source,
 	log_info("told to end; %u compute nodes are told too", d->m.nr_sess);
 	if (!d->m.nr_sess)
 		return sd_event_exit(d->event, 0);
-	d->m.draining = true;
 	manager_say_goodbye(&d->m);
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,

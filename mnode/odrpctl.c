@@ -8,7 +8,7 @@
 #include "odrpctl.h"
 
 static const char usage[] =
-"Usage: odrpctl mnode status|check|sessions|drain|evict ID [OPTION...]\n"
+"Usage: odrpctl mnode status|check|sessions|drain|undrain|evict ID [OPTION...]\n"
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | status\n"
 "       odrpctl swap up DEVICE | down DEVICE\n"
 "\n"

@@ -212,7 +212,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
 	add_seconds(obj, "wall_s", wall_ns);
-	add_bool(obj, "draining", m->draining);
+	add_bool(obj, "draining", m->draining || m->ending);
 	add(obj, "sessions", make_sessions(m));
 	add(obj, "counters", make_counters(m));
 	add(nic, "name", json_object_new_string(m->nic->ops->name));
@@ -301,8 +301,8 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return make_check(m);
 	if (!strcmp(cmd, "evict"))
 		return evict(m, req);
-	if (!strcmp(cmd, "drain")) {
-		manager_drain(m);
+	if (!strcmp(cmd, "drain") || !strcmp(cmd, "undrain")) {
+		manager_drain(m, !strcmp(cmd, "drain"));
 		return done();
 	}
 	if (!strcmp(cmd, "sessions")) {
@@ -312,5 +312,5 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return obj;
 	}
 	return failure("unknown command; expected status, check, sessions, "
-		       "evict or drain");
+		       "evict, drain or undrain");
 }

@@ -359,13 +359,22 @@ static void test_drain(void **state)
 	bed_pass(&bed, 300);
 	cnode_info(bed.nodes[0].cnode, &info);
 	assert_false(info.drain);
-	manager_drain(&bed.m);
+	manager_drain(&bed.m, true);
 	bed_pass(&bed, 500);
 	cnode_info(bed.nodes[0].cnode, &info);
 	assert_true(info.drain);
 	assert_true(info.lease > 0);
 	assert_int_equal(try_open(1, 64, 1, 7, &no), -ECONNREFUSED);
 	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+
+	manager_drain(&bed.m, false);
+	bed_pass(&bed, 500);
+	cnode_info(bed.nodes[0].cnode, &info);
+	assert_false(info.drain);
+	bed_connect(&bed, 1, 64, 1, 7);
+	bed_pass(&bed, 500);
+	cnode_info(bed.nodes[1].cnode, &info);
+	assert_false(info.drain);
 	bed_close(&bed);
 }
 
@@ -541,7 +550,7 @@ static void test_bad_grant_address(void **state)
 	bed_connect(&bed, 0, 64, 1, 7);
 	bed_pass(&bed, 300);
 	bed.m.sess[0]->beat->ctl_rkey = htobe32(0x12345600);
-	manager_drain(&bed.m);
+	manager_drain(&bed.m, true);
 	manager_tick(&bed.m, 1);
 	bed_pass(&bed, 500);
 	assert_false(sess_attached(bed.m.sess[0]));

@@ -332,6 +332,8 @@ static void test_evict_and_drain(void **state)
 				 -ECONNREFUSED);
 		assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
 	}
+	assert_int_equal(ctl("undrain", NULL), 0);
+	connect_cnode();
 }
 
 static void test_hangup(void **state)

@@ -197,7 +197,7 @@ static void test_drain(void **state)
 	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 1, page), 0);
 	cnode_lose(c, true);
 	bed_pass(&bed, 300);
-	manager_drain(&bed.m);
+	manager_drain(&bed.m, true);
 	resume(c);
 	bed_pass(&bed, 500);
 	cnode_info(c, &info);
