@@ -26,6 +26,7 @@ MODULES = (
     ("rdma", r"rdma_\w+|ib_\w+|iw_cm"),
     ("nbd", r"nbd"),
     ("zram", r"zram|zsmalloc|lz\w+"),
+    ("block", r"virtio_blk"),
     ("net", r"virtio\w*|failover|net_failover|udp_tunnel|ip6_udp_tunnel"),
     ("copy", r"crc32\w*|libcrc32c"),
 )
@@ -61,7 +62,7 @@ WHAT = {
     "net": "the network: its core, ip, udp, virtio_net",
     "nbd": "nbd and tcp",
     "zram": "zram and its compressor",
-    "block": "the block layer",
+    "block": "the block layer, virtio_blk",
     "mm": "memory management, swap",
     "copy": "copying, clearing, checksums, by whomever",
     "other": "the rest of the kernel",
