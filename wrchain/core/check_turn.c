@@ -30,9 +30,18 @@ static __u64 load_be(const __u8 *from, unsigned int len)
 {
 	__u64 value = 0;
 
-	while (len--)
-		value = value << 8 | *from++;
-	return value;
+	switch (len) {
+	case 2:
+		return be16_to_cpu(*(const wrc_any_be16 *)from);
+	case 4:
+		return be32_to_cpu(*(const wrc_any_be32 *)from);
+	case 8:
+		return be64_to_cpu(*(const wrc_any_be64 *)from);
+	default:
+		while (len--)
+			value = value << 8 | *from++;
+		return value;
+	}
 }
 
 /* A word as the READs of request r bring it. */
@@ -145,6 +154,19 @@ static const char *turn_name(__u8 kind)
 	return names[kind];
 }
 
+static int refuse_word(const struct wrc_prog *prog, const struct wrc_turn *t,
+		       __u32 r, __u64 is, __u64 want, struct wrc_text *why)
+{
+	wrc_text_add(why, "table: row %u of request %u has 0x%llx as %s",
+		     t->read, r, (unsigned long long)is, turn_name(t->kind));
+	if (t->kind != WRC_TURN_POST) {
+		wrc_text_add(why, " of ");
+		wrc_dis_label(why, prog, t->insn);
+	}
+	wrc_text_add(why, ", and it is 0x%llx", (unsigned long long)want);
+	return -EPERM;
+}
+
 static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		     __u64 iova, const __u8 *table, unsigned int read, __u32 r,
 		     struct wrc_text *why)
@@ -159,18 +181,34 @@ static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 			continue;
 		is = word_at(prog, geom, table, t, r);
 		want = wanted(prog, geom, iova, t, r);
-		if (is == want)
-			continue;
-		wrc_text_add(why, "table: row %u of request %u has 0x%llx as %s",
-			     read, r, (unsigned long long)is,
-			     turn_name(t->kind));
-		if (t->kind != WRC_TURN_POST) {
-			wrc_text_add(why, " of ");
-			wrc_dis_label(why, prog, t->insn);
-		}
-		wrc_text_add(why, ", and it is 0x%llx",
-			     (unsigned long long)want);
-		return -EPERM;
+		if (is != want)
+			return refuse_word(prog, t, r, is, want, why);
+	}
+	return 0;
+}
+
+/* One word in all the low rows that have it. */
+static int check_column(const struct wrc_prog *prog,
+			const struct wrc_geom *geom, __u64 iova,
+			const __u8 *table, const struct wrc_turn *t,
+			struct wrc_text *why)
+{
+	const __u8 *at = table + wrc_turn_row(prog, geom, t->read, 0) + t->off;
+	bool even = t->kind != WRC_TURN_CLASS;	/* from row to row */
+	struct wrc_column c = { .turn = t };
+	__u64 is, want;
+	__u32 r;
+
+	if (even)
+		wrc_column_init(&c, prog, geom, iova,
+				wanted(prog, geom, iova, t, 0),
+				wanted(prog, geom, iova, t, 1));
+	for (r = 0; r < WRC_TURN_ROWS; r++) {
+		is = load_be(at + r * geom->table_stride[t->read], t->width);
+		want = even ? c.value : wanted(prog, geom, iova, t, r);
+		if (is != want)
+			return refuse_word(prog, t, r, is, want, why);
+		wrc_column_next(&c);
 	}
 	return 0;
 }
@@ -238,10 +276,10 @@ int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	wrc_text_init(&t, why, WRC_WHY_MAX);
 	err = check_choices(prog, geom, table, &t);
-	for (r = 0; !err && r < WRC_TURN_ROWS; r++)
-		for (i = 0; !err && i + 1 < prog->nr_reads; i++)
-			err = check_row(prog, geom, table_iova, table, i, r,
-					&t);
+	for (i = 0; !err && i < prog->nr_turns; i++)
+		if (prog->turn[i].read + 1u < prog->nr_reads)
+			err = check_column(prog, geom, table_iova, table,
+					   &prog->turn[i], &t);
 	/* Where a class begins, and ends: all between are equal. */
 	for (i = 0; !err && i < 2u * geom->table_classes; i++) {
 		r = WRC_TURN_ROWS - 1;

@@ -33,6 +33,11 @@
 #define be64_to_cpu(x) be64toh((__u64)(x))
 #endif
 
+/* Anywhere, in bytes of any kind. */
+typedef __be16 wrc_any_be16 __attribute__((aligned(1), may_alias));
+typedef __be32 wrc_any_be32 __attribute__((aligned(1), may_alias));
+typedef __be64 wrc_any_be64 __attribute__((aligned(1), may_alias));
+
 #define WRC_AT(t, f, o) WRC_ASSERT(__builtin_offsetof(struct t, f) == (o))
 
 #endif /* WRC_PORT_H */

@@ -269,13 +269,45 @@ __u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	return high_row(class_of(geom, r & (WRC_TURN_ROWS - 1)), r >> 16);
 }
 
+/* ---- columns ------------------------------------------------------------------- */
+
+void wrc_column_init(struct wrc_column *c, const struct wrc_prog *prog,
+		     const struct wrc_geom *geom, __u64 table_iova,
+		     __u64 first, __u64 second)
+{
+	const struct wrc_turn *t = c->turn;
+	unsigned int read = t->insn - prog->turns;
+
+	c->value = first;
+	c->size = first == second ? 0 : WRC_TURN_ROWS;
+	c->end = c->size;
+	if (t->kind == WRC_TURN_ROW) {
+		c->size = (__u64)geom->table_stride[read] << 16;
+		c->end = table_iova + geom->table_row[read] + c->size;
+	}
+	c->step = second - first;
+	if (second < first)
+		c->step += c->size;
+}
+
 /* ---- filling ------------------------------------------------------------------- */
 
 static void put_be(__u8 *to, __u64 value, unsigned int len)
 {
-	while (len--) {
-		to[len] = value;
-		value >>= 8;
+	switch (len) {
+	case 2:
+		*(wrc_any_be16 *)to = cpu_to_be16(value);
+		break;
+	case 4:
+		*(wrc_any_be32 *)to = cpu_to_be32(value);
+		break;
+	case 8:
+		*(wrc_any_be64 *)to = cpu_to_be64(value);
+		break;
+	default:
+		for (; len--; value >>= 8)
+			to[len] = value;
+		break;
 	}
 }
 
@@ -287,12 +319,12 @@ static __u64 word_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	switch (t->kind) {
 	case WRC_TURN_INDEX:
-		return at * prog->bb[prog->insn[t->insn].queue] +
-		       prog->insn[t->insn].bb;
+		return (__u16)(at * prog->bb[prog->insn[t->insn].queue] +
+			       prog->insn[t->insn].bb);
 	case WRC_TURN_ENABLE:
 		return wrc_count(prog, t->insn, at) & WRC_WQE_EN_MASK;
 	case WRC_TURN_WAIT_LOW:
-		return wrc_count(prog, t->insn, at);
+		return (__u16)wrc_count(prog, t->insn, at);
 	case WRC_TURN_WAIT_HIGH:
 		return whole(prog, geom, t, r) >> 16 & 0xff;
 	case WRC_TURN_POST:
@@ -306,15 +338,44 @@ static __u64 word_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	}
 }
 
+/* One READ's low rows, but for the class. */
+static void fill_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     __u64 iova, unsigned int read, __u8 *table)
+{
+	struct wrc_column column[WRC_INSN_SGE];
+	unsigned int i, n = 0;
+	__u32 x;
+
+	for (i = 0; i < prog->nr_turns; i++) {
+		const struct wrc_turn *t = &prog->turn[i];
+
+		if (t->read != read || t->kind == WRC_TURN_CLASS)
+			continue;
+		column[n].turn = t;
+		wrc_column_init(&column[n++], prog, geom, iova,
+				word_of(prog, geom, iova, t, 0),
+				word_of(prog, geom, iova, t, 1));
+	}
+	for (x = 0; x < WRC_TURN_ROWS; x++) {
+		__u8 *row = table + low_row(geom, read, x);
+
+		for (i = 0; i < n; i++) {
+			put_be(row + column[i].turn->off, column[i].value,
+			       column[i].turn->width);
+			wrc_column_next(&column[i]);
+		}
+	}
+}
+
 static void fill_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		     __u64 iova, unsigned int read, __u32 r, __u8 *row)
+		     __u64 iova, __u32 r, __u8 *row)
 {
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_turns; i++) {
 		const struct wrc_turn *t = &prog->turn[i];
 
-		if (t->read == read && t->kind != WRC_TURN_CLASS)
+		if (t->read == prog->nr_reads - 1)
 			put_be(row + t->off, word_of(prog, geom, iova, t, r),
 			       t->width);
 	}
@@ -326,43 +387,50 @@ static void fill_high(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	__u32 high;
 
 	for (high = 0; high < WRC_TURN_HIGHS; high++)
-		fill_row(prog, geom, iova, prog->nr_reads - 1, high << 16 | x,
+		fill_row(prog, geom, iova, high << 16 | x,
 			 table + high_row(class, high));
 }
 
-/* Into the low row that is followed by request at, whose class is known now. */
-static void fill_class(const struct wrc_prog *prog,
-		       const struct wrc_geom *geom, __u64 iova,
-		       __u32 class, __u32 at, __u8 *table)
+/* Into the low rows that are followed by a request of the class. */
+static void fill_class(const struct wrc_geom *geom, __u64 iova, __u32 class,
+		       const struct wrc_turn *t, __u8 *table)
 {
-	unsigned int i;
+	__u32 end = class + 1u < geom->table_classes ?
+			    geom->table_class[class + 1] : WRC_TURN_ROWS;
+	__u32 at;
 
-	for (i = 0; i < prog->nr_turns; i++) {
-		const struct wrc_turn *t = &prog->turn[i];
-		__u32 r = at - wrc_turn_for(geom, t, 0);
+	for (at = geom->table_class[class]; at < end; at++)
+		put_be(table + t->off +
+			       low_row(geom, t->read,
+				       at - wrc_turn_for(geom, t, 0)),
+		       (iova + high_row(class, 0)) >> 16, t->width);
+}
 
-		if (t->kind == WRC_TURN_CLASS)
-			put_be(table + low_row(geom, t->read, r) + t->off,
-			       (iova + high_row(class, 0)) >> 16, t->width);
+/* All that has to do with classes. */
+static void fill_classes(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, __u64 iova, __u8 *table)
+{
+	unsigned int class, i;
+
+	for (class = 0; class < geom->table_classes; class++) {
+		fill_high(prog, geom, iova, class, geom->table_class[class],
+			  table);
+		for (i = 0; i < prog->nr_turns; i++)
+			if (prog->turn[i].kind == WRC_TURN_CLASS)
+				fill_class(geom, iova, class, &prog->turn[i],
+					   table);
 	}
 }
 
 void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, void *table)
 {
-	__u32 x, class;
 	unsigned int i;
 
 	memset(table, 0, geom->table_len);
 	for (i = 0; i < WRC_CHOICES; i++)
 		((__u8 *)table)[geom->table_choice + i] = wrc_choice(prog, i);
-	for (x = 0; x < WRC_TURN_ROWS; x++) {
-		class = class_of(geom, x);
-		if (geom->table_class[class] == x)
-			fill_high(prog, geom, table_iova, class, x, table);
-		fill_class(prog, geom, table_iova, class, x, table);
-		for (i = 0; i + 1 < prog->nr_reads; i++)
-			fill_row(prog, geom, table_iova, i, x,
-				 (__u8 *)table + low_row(geom, i, x));
-	}
+	for (i = 0; i + 1 < prog->nr_reads; i++)
+		fill_low(prog, geom, table_iova, i, table);
+	fill_classes(prog, geom, table_iova, table);
 }

@@ -75,4 +75,31 @@ __u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 __u32 wrc_turn_for(const struct wrc_geom *geom, const struct wrc_turn *turn,
 		   __u32 r);
 
+/**
+ * struct wrc_column - one word of the low rows, from row to row
+ * @turn:	which
+ * @value:	in the row that it is at
+ * @step:	what it grows by
+ * @end:	behind the largest; the next one is @size less
+ *
+ * All rows are 65536 times as many words, and each of them is a multiplication
+ * and a choice of ten; this is an addition.
+ */
+struct wrc_column {
+	const struct wrc_turn *turn;
+	__u64 value, step, end, size;
+};
+
+/* At row 0, of a word that is first there and second in row 1.  Not of a CLASS. */
+void wrc_column_init(struct wrc_column *c, const struct wrc_prog *prog,
+		     const struct wrc_geom *geom, __u64 table_iova,
+		     __u64 first, __u64 second);
+
+static inline void wrc_column_next(struct wrc_column *c)
+{
+	c->value += c->step;
+	if (c->value >= c->end)
+		c->value -= c->size;
+}
+
 #endif /* WRC_TURN_H */
