@@ -58,7 +58,8 @@ Swap:
 
 Run:
   --mnode-kill-after S  kill the memory node, the first of several, S seconds
-                        after COMMAND started
+                        after COMMAND started (COMMAND may ask for it, too:
+                        echo kill-mnode >/run/ask)
   --reboots             COMMAND ends by rebooting the machine, each machine its
                         own; what ends in another way fails the run. The memory
                         nodes' last statistics are taken when they have missed

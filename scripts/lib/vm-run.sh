@@ -331,6 +331,15 @@ guests_meet() {
 # Events
 #
 
+# on_guest_wish I WISH: what the command has written to /run/ask.
+on_guest_wish() {
+	if [[ $2 = kill-mnode && $opt_mode = odrp ]]; then
+		mnode_kill 0
+	else
+		run_fail "cnode $1 asks for '$2': expected kill-mnode, and a memory node"
+	fi
+}
+
 on_guest_event() {
 	local i=$1 word=$2 rest=$3
 	case $word in
@@ -345,6 +354,7 @@ on_guest_event() {
 			kill_at=$(usec_after "$opt_kill_after" "$slow")
 		;;
 	report) ;;
+	asks) on_guest_wish "$i" "$rest" ;;
 	ended)
 		guest_state[i]=ended
 		guest_status[i]=$rest

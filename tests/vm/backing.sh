@@ -15,6 +15,9 @@ backed() {
 	echo "$HOT_ADD backing=$1" >$control/hot_add || exit 93
 	[ "$(cat $odrp/backing)" = $1 ] || exit 94
 }
+loaded() {
+	read -r loads <$odrp/loads && [ $loads -gt $1 ]
+}
 dead() {
 	[ "$(cat $odrp/state)" = dead ]
 }
@@ -25,7 +28,11 @@ GUEST
 read -r -d '' swapping <<'GUEST'
 backed /dev/vda
 mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || exit 2
-swapped pressure-far --size=150M --processes=3 --seconds=$1 || exit 3
+swapped pressure-far --size=150M --processes=3 --seconds=$1 &
+far=$!
+within 60 loaded 3000 || exit 7
+kill_mnode
+wait $far || exit 3
 dead || exit 4
 grep odrp0 /proc/swaps >/tmp/swaps || exit 5
 swapped pattern-far --size=100M --repeat=2 >/tmp/log || exit 6
@@ -44,6 +51,7 @@ dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 2
 round=0
 left=10
 while [ $left -gt 0 ]; do
+	[ $round != 10 ] || kill_mnode
 	dead && left=$((left - 1))
 	dd if=/dev/urandom of=/tmp/b bs=4k count=64 2>/dev/null
 	i=$((round % 3))
@@ -96,6 +104,7 @@ rm /tmp/small/fill
 written c 128 || exit 9
 same b 0 && same c 128 || exit 10
 [ "$(cat $odrp/state)" = live ] || exit 11
+kill_mnode
 until dead; do
 	same c 128 || exit 12
 	usleep 200000
@@ -170,23 +179,21 @@ expect_lossless() {
 }
 
 swaps_on() {
-	vm_backed --kernel "$@" --mem 160M --swap 320M --mnode-kill-after 15 \
-		-- "$swapping" $((40 * slow))
+	vm_backed --kernel "$@" --mem 160M --swap 320M -- "$swapping" $((40 * slow))
 	expect_lossless
 	expect '.cnodes[0].stats.stores_unmapped > 1000' \
 		'.cnodes[0].stats.backing_loads > 1000'
 }
 
 reads_back() {
-	vm_backed --kernel "$1" --mem 256M --swap 64M --mnode-kill-after 12 \
+	vm_backed --kernel "$1" --mem 256M --swap 64M \
 		--add "$(command -v blkdiscard)" -- "$as_disk"
 	expect_lossless
 	expect_out 'all well'
 }
 
 is_not_good() {
-	vm_backed --kernel "$1" --mem 256M --swap 64M --mnode-kill-after 40 \
-		-- "$bad_copies"
+	vm_backed --kernel "$1" --mem 256M --swap 64M -- "$bad_copies"
 	expect_status 0
 	expect_out '34 errors, then'
 	expect_out 'all well'

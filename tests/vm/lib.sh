@@ -192,7 +192,8 @@ vm() {
 # vm_script OPTION... -- SCRIPT [ARG...]: a shell script in the guest whose own
 # memory is never in the swap device, so that it survives whatever becomes of
 # that. In it, "swapped COMMAND" runs what may swap, and "within SECONDS COMMAND"
-# runs COMMAND again and again until it succeeds; 1 if it does not come to that.
+# runs COMMAND again and again until it succeeds; 1 if it does not come to that;
+# "kill_mnode" has the host kill the first memory node.
 vm_script() {
 	local -a options=()
 	while [[ $1 != -- ]]; do
@@ -263,6 +264,9 @@ within() {
 		[ $tries -gt 0 ] || return 1
 		usleep 20000
 	done
+}
+kill_mnode() {
+	echo kill-mnode >/run/ask
 }
 is() {
 	read -r is <$1 && [ "$is" = "$2" ]

@@ -150,6 +150,7 @@ look
 echo "$used0 and $used1 KB when the first node goes"
 [ $used0 -gt 20000 ] && [ $used1 -gt 20000 ] && state_is 0 live || exit 6
 
+kill_mnode
 within 60 state_is 0 dead || exit 7
 wait $lost
 [ $? = 135 ] || exit 8
@@ -198,7 +199,7 @@ well() {
 }
 
 dies_alone() {
-	vm_devices --kernel "$1" --mnodes 2 --mnode-kill-after 30 \
+	vm_devices --kernel "$1" --mnodes 2 \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
 		--param hot_add.dead_after_ms=$((1000 * slow)) -- "$one_dies"
 	expect '.cnodes[0].devices | map(.device) == ["odrp1"]' \

@@ -17,6 +17,10 @@ busy() {
 	swapped sleep 10000 </dev/odrp0 &
 	within 60 has_pages
 }
+# Lost, or dead by the time that this finds memory to look again.
+alone() {
+	! is $odrp/state live
+}
 # What an init does before it.
 put_down() {
 	kill -TERM -1
@@ -66,8 +70,8 @@ at_once() {
 # Who needs memory now, as whoever starts a process does, may have to wait until
 # it is dead.
 without_mnode() {
-	goes_down "busy && within 60 is \$odrp/state lost && $1" "$2" \
-		--mnode-kill-after 20 --param hot_add.timeout_ms=$((1000 * slow))
+	goes_down "busy && kill_mnode && within 60 alone && $1" "$2" \
+		--param hot_add.timeout_ms=$((1000 * slow))
 }
 
 
