@@ -33,6 +33,7 @@ enum wrc_wqe_opcode {
 	WRC_WQE_MASKED_FA	= 0x15,
 	WRC_WQE_RECV_EN		= 0x16,
 	WRC_WQE_SEND_EN		= 0x17,
+	WRC_WQE_UMR		= 0x25,
 };
 
 /* Opcode modifier of masked atomics: 8 | log2(bytes) - 2. */
@@ -114,6 +115,43 @@ struct wrc_wqe_wait_en {
 	__be64	resv;
 	__be32	index;
 	__be32	obj;
+};
+
+/*
+ * UMR: control segment, whose imm is the key that is changed, then these three.
+ * It writes entries of that key's translation table from an offset on, both in
+ * units of 16 bytes, and changes nothing else of the key.  The device wants whole
+ * groups of 64 bytes, aligned: four entries (MLX5_UMR_FLEX_ALIGNMENT of Linux).
+ */
+struct wrc_wqe_umr {
+	__u8	flags;
+	__u8	resv0[3];
+	__be16	octowords;	/* how much */
+	__be16	offset_low;	/* bits 15:0 */
+	__be64	mkey_mask;	/* which fields of the key's context: none */
+	__be32	offset_high;	/* bits 47:16 */
+	__u8	resv1[28];
+};
+
+#define WRC_UMR_INLINE		0x80	/* the entries are in the WQE */
+#define WRC_UMR_OFFSET		0x10	/* not from the table's beginning on */
+
+/* The key's context, of which a mask of 0 takes nothing. */
+struct wrc_wqe_mkc {
+	__u8	resv[64];
+};
+
+/* Entry of an indirect key of pieces of one size (KSM); 0: leads nowhere. */
+struct wrc_ksm {
+	__be32	resv;
+	__be32	key;
+	__be64	addr;
+};
+
+#define WRC_KSM_GROUP		4	/* entries that are written at once */
+
+struct wrc_wqe_xlt {
+	struct wrc_ksm entry[WRC_KSM_GROUP];
 };
 
 #define WRC_WQE_WAIT_MASK	0xffffffu
@@ -207,6 +245,17 @@ WRC_AT(wrc_wqe_masked_cs, compare_mask, 24);
 WRC_ASSERT(sizeof(struct wrc_wqe_wait_en) == 16);
 WRC_AT(wrc_wqe_wait_en, index, 8);
 WRC_AT(wrc_wqe_wait_en, obj, 12);
+WRC_ASSERT(sizeof(struct wrc_wqe_umr) == 48);
+WRC_AT(wrc_wqe_umr, flags, 0);
+WRC_AT(wrc_wqe_umr, octowords, 4);
+WRC_AT(wrc_wqe_umr, offset_low, 6);
+WRC_AT(wrc_wqe_umr, mkey_mask, 8);
+WRC_AT(wrc_wqe_umr, offset_high, 16);
+WRC_ASSERT(sizeof(struct wrc_wqe_mkc) == 64);
+WRC_ASSERT(sizeof(struct wrc_ksm) == 16);
+WRC_AT(wrc_ksm, key, 4);
+WRC_AT(wrc_ksm, addr, 8);
+WRC_ASSERT(sizeof(struct wrc_wqe_xlt) == 64);
 WRC_ASSERT(sizeof(struct wrc_cqe) == 64);
 WRC_AT(wrc_cqe, srqn_uidx, 32);
 WRC_AT(wrc_cqe, imm, 36);

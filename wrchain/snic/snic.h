@@ -73,6 +73,33 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 		  uint64_t iova, unsigned int access, uint32_t *ret_key);
 int snic_mkey_dereg(struct snic *nic, uint32_t key);
 
+/*
+ * An indirect key (KSM): addresses [0, entries * 4096) in pieces of 4 KB, each of
+ * which leads to where its entry says, under a key of the same PD.  All entries
+ * are 0 at first, and an access by one is refused.  UMR WQEs of QPs of that PD
+ * write them, a group of WRC_KSM_GROUP at a time; nothing else does.
+ *
+ * What a peer may do is said here (access: SNIC_REMOTE_READ, SNIC_REMOTE_WRITE);
+ * the keys that entries name need to be there, and with SNIC_LOCAL_WRITE for
+ * writing, but need no remote rights: mlx5 looks at those of the indirect key
+ * alone (Linux' mlx5 driver maps protected regions that are given to peers over
+ * its local_dma_lkey).  It is no lkey.  variant: the key's low 8 bits, which on a
+ * ConnectX whoever makes the key chooses.
+ *
+ * -EINVAL: entries is 0, no multiple of WRC_KSM_GROUP, or more than
+ * SNIC_MAX_KSM, or other access.  -ENOENT, -ENOMEM, -ENFILE.
+ * snic_mkey_dereg() destroys it.
+ */
+#define SNIC_MAX_KSM	65536u	/* log_max_klm_list_size of today's devices */
+
+int snic_mkey_indirect(struct snic *nic, uint32_t pdn, uint32_t entries,
+		       unsigned int access, uint8_t variant,
+		       uint32_t *ret_key);
+/* Looks at one entry, for tests and proofs.  -ENOENT: no such key, or it is not
+ * indirect.  -ERANGE. */
+int snic_mkey_entry(struct snic *nic, uint32_t key, uint32_t entry,
+		    struct wrc_ksm *ret_entry);
+
 /* ---- completion queues ------------------------------------------------ */
 
 struct snic_cq_attr {
