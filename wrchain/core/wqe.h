@@ -201,6 +201,7 @@ enum wrc_cqe_syndrome {
 	WRC_SYND_LOCAL_QP_OP	= 0x02,
 	WRC_SYND_LOCAL_PROT	= 0x04,
 	WRC_SYND_WR_FLUSH	= 0x05,
+	WRC_SYND_MW_BIND	= 0x06,	/* memory management operation */
 	WRC_SYND_BAD_RESP	= 0x10,
 	WRC_SYND_LOCAL_ACCESS	= 0x11,
 	WRC_SYND_REMOTE_INVAL	= 0x12,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Inside the engine (nic, table, mem, cq, qp, sq, wqe, exec, rq, timer and the
- * runners): the structures that the transport and the CM do not see.
+ * Inside the engine (nic, table, mem, ksm, cq, qp, sq, wqe, umr, exec, rq, timer
+ * and the runners): the structures that the transport and the CM do not see.
  */
 #ifndef SNIC_ENGINE_H
 #define SNIC_ENGINE_H
@@ -40,6 +40,9 @@ void snic_table_fini(struct snic_table *t);
 /* -ENOMEM, -ENFILE: all numbers are in use. */
 int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 		   uint32_t *ret_nr);
+/* The same with this generation, which the slot's last object may have had too. */
+int snic_table_add_gen(struct snic_table *t, void *obj, uint32_t gen,
+		       uint32_t *ret_nr);
 void snic_table_del(struct snic_table *t, uint32_t nr);
 /* Objects in slot order; *pos starts at 0.  NULL: no more. */
 void *snic_table_next(const struct snic_table *t, uint32_t *pos);
@@ -127,6 +130,20 @@ struct snic_mkey {
 	uint8_t *va;
 };
 
+/*
+ * An indirect key.  Its own range is empty, as no other key's is, so snic_mem() and
+ * whoever translates a list finds nothing there; who serves a peer asks for pieces
+ * then (snic_mem_piece()).  So other keys pay nothing for it, and none of it is
+ * ever part of a local list.
+ */
+struct snic_ksm {
+	struct snic_mkey mkey;	/* access: what peers may do */
+	uint32_t nr;
+	struct wrc_ksm entry[];
+};
+
+/* NULL: no such key in this PD, or it is not indirect. */
+struct snic_ksm *snic_ksm_find(struct snic *nic, uint32_t pdn, uint32_t key);
 /* The two halves of snic_mem(), for lists: most of one have the same key.
  * NULL: no such key in this PD. */
 static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
@@ -313,6 +330,11 @@ static inline int snic_wqe_decode_wait_en(const uint8_t *raw, unsigned int ds,
 int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 			 struct snic_wqe *w);
 
+/* Those of a UMR, in place of a list its entries: inline_data; rkey is the key,
+ * raddr the first entry's number (umr.c). */
+int snic_umr_decode(const uint8_t *seg, const uint8_t *end,
+		    struct snic_wqe *w);
+
 /*
  * Decodes a fetched WQE of raw's own length.  0, or the syndrome it fails
  * with.  index and nr_bb are set in any case.  Inline: most WQEs of a chain are
@@ -352,9 +374,11 @@ static inline int snic_wqe_decode(const uint8_t *raw, uint16_t index,
 				    raw + ds * WRC_WQE_DS, w);
 }
 
-/* ---- execution (exec.c) ------------------------------------------------ */
+/* ---- execution (exec.c, umr.c) ----------------------------------------- */
 
 /* 0: done; -EAGAIN: to be tried again when kicked; > 0: syndrome. */
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w);
+/* 0, or the syndrome; without a CQE. */
+int snic_umr_exec(struct snic_qp *qp, const struct snic_wqe *w);
 
 #endif /* SNIC_ENGINE_H */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Executes one decoded WQE that moves data (NOP, WAIT and SEND_EN are sq.c's):
+ * Executes one decoded WQE that moves data (the others are sq.c's and umr.c's):
  * it goes to the transport, or, on a loopback QP, is done here through the peer
  * QP's protection domain and rights, as a responder would do it.
  */
 #include <errno.h>
 #include "engine.h"
+
+/* Not among what every WQE runs through. */
+#define RARELY static __attribute__((cold, noinline))
 
 /* What a loopback WQE works on. */
 struct loop {
@@ -146,9 +149,32 @@ static int refuse_recv(struct loop *l, const struct snic_recv *recv,
 	return synd;
 }
 
-/* 0, or the syndrome after having refused. */
-static int remote_mem(struct loop *l, unsigned int right, uint32_t len,
-		      void **ret_ptr)
+static unsigned int right_for(const struct snic_wqe *w)
+{
+	switch (w->opcode) {
+	case WRC_WQE_WRITE:
+	case WRC_WQE_WRITE_IMM:
+		return SNIC_REMOTE_WRITE;
+	case WRC_WQE_READ:
+		return SNIC_REMOTE_READ;
+	default:
+		return SNIC_REMOTE_ATOMIC;
+	}
+}
+
+/* snic_mem() has found nothing: -EXDEV if it is there in pieces. */
+RARELY int remote_pieces(struct loop *l)
+{
+	const struct snic_wqe *w = l->w;
+
+	if (snic_mem_check(l->qp->nic, l->peer->attr.pdn, w->rkey, w->raddr,
+			   w->len, right_for(w)))
+		return refuse(l, WRC_SYND_REMOTE_ACCESS);
+	return -EXDEV;
+}
+
+/* 0, -EXDEV, or the syndrome after having refused. */
+static int remote_mem(struct loop *l, unsigned int right, void **ret_ptr)
 {
 	const struct snic_wqe *w = l->w;
 	struct snic_qp *peer = l->peer;
@@ -156,9 +182,9 @@ static int remote_mem(struct loop *l, unsigned int right, uint32_t len,
 	*ret_ptr = NULL;
 	if (!(peer->attr.access & right))
 		return refuse(l, WRC_SYND_REMOTE_ACCESS);
-	if (len && snic_mem(l->qp->nic, peer->attr.pdn, w->rkey, w->raddr, len,
-			    right, ret_ptr))
-		return refuse(l, WRC_SYND_REMOTE_ACCESS);
+	if (w->len && snic_mem(l->qp->nic, peer->attr.pdn, w->rkey, w->raddr,
+			       w->len, right, ret_ptr))
+		return remote_pieces(l);
 	return 0;
 }
 
@@ -170,6 +196,43 @@ static void list_to_buf(const struct loop *l, void *dst)
 		snic_copy(dst, l->w->inline_data, l->w->len);
 	else
 		snic_sges_gather(l->sges, l->nr_sge, 0, dst, l->w->len);
+}
+
+/*
+ * Between the list and remote memory that is in pieces, all of which are there:
+ * remote_pieces() has looked, and nothing changes them within one WQE.
+ */
+RARELY void copy_pieces(const struct loop *l,
+			void (*copy)(const struct loop *l, uint32_t off,
+				     const struct snic_sge *piece))
+{
+	const struct snic_wqe *w = l->w;
+	struct snic_sge piece;
+	uint32_t off;
+
+	for (off = 0; off < w->len; off += piece.len) {
+		if (snic_mem_piece(l->qp->nic, l->peer->attr.pdn, w->rkey,
+				   w->raddr + off, w->len - off, right_for(w),
+				   &piece))
+			return;
+		copy(l, off, &piece);
+	}
+}
+
+static void piece_to_list(const struct loop *l, uint32_t off,
+			  const struct snic_sge *piece)
+{
+	snic_sges_scatter(l->sges, l->nr_sge, off, piece->ptr, piece->len);
+}
+
+static void list_to_piece(const struct loop *l, uint32_t off,
+			  const struct snic_sge *piece)
+{
+	if (l->w->is_inline)
+		snic_copy(piece->ptr, l->w->inline_data + off, piece->len);
+	else
+		snic_sges_gather(l->sges, l->nr_sge, off, piece->ptr,
+				 piece->len);
 }
 
 static void list_to_recv(const struct loop *l, const struct snic_recv *recv)
@@ -227,14 +290,17 @@ static int loop_write(struct loop *l)
 {
 	struct snic_recv recv;
 	void *dst;
-	int r = remote_mem(l, SNIC_REMOTE_WRITE, l->w->len, &dst);
+	int r = remote_mem(l, SNIC_REMOTE_WRITE, &dst);
 
-	if (r)
+	if (r && r != -EXDEV)
 		return r;
 	if (l->w->opcode == WRC_WQE_WRITE_IMM &&
 	    snic_rq_take(l->peer, false, &recv))
 		return receiver_not_ready(l);
-	list_to_buf(l, dst);
+	if (r)
+		copy_pieces(l, list_to_piece);
+	else
+		list_to_buf(l, dst);
 	if (l->w->opcode == WRC_WQE_WRITE_IMM)
 		deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
 	return 0;
@@ -249,14 +315,35 @@ static void bring(struct loop *l, const void *data)
 	snic_qp_complete_send(l->qp, l->w, l->w->len);
 }
 
+/* As a list of its own, to be brought from one place. */
+RARELY int read_pieces(struct loop *l)
+{
+	uint8_t data[SNIC_LANDING_LEN];
+	struct loop whole = *l;
+
+	if (l->w->len <= sizeof(data)) {
+		whole.nr_sge = 1;
+		whole.sges[0] = (struct snic_sge){ data, l->w->len };
+		copy_pieces(&whole, piece_to_list);
+		bring(l, data);
+		return 0;
+	}
+	/* That much lands at once. */
+	snic_land_all(l->qp);
+	copy_pieces(l, piece_to_list);
+	snic_qp_complete_send(l->qp, l->w, l->w->len);
+	return 0;
+}
+
 static int loop_read(struct loop *l)
 {
 	void *src;
-	int r = remote_mem(l, SNIC_REMOTE_READ, l->w->len, &src);
+	int r = remote_mem(l, SNIC_REMOTE_READ, &src);
 
-	if (!r)
-		bring(l, src);
-	return r;
+	if (r)
+		return r == -EXDEV ? read_pieces(l) : r;
+	bring(l, src);
+	return 0;
 }
 
 /*
@@ -275,7 +362,7 @@ static int loop_atomic(struct loop *l)
 
 	if (l->w->raddr & (l->w->len - 1))
 		return refuse(l, WRC_SYND_REMOTE_INVAL);
-	r = remote_mem(l, SNIC_REMOTE_ATOMIC, l->w->len, &ptr);
+	r = remote_mem(l, SNIC_REMOTE_ATOMIC, &ptr);
 	if (r)
 		return r;
 	if (l->w->len == 8)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Protection domains and memory keys: the only way from an address in a WQE or
- * packet to memory of this process.
+ * packet to memory of this process.  Keys that lead to others are ksm.c's.
  */
 #include <errno.h>
 #include <stdlib.h>

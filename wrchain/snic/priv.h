@@ -5,13 +5,16 @@
  *	nic.c		the device, snic_step(), counters
  *	table.c		object tables: number -> object
  *	mem.c		protection domains, memory keys
+ *	ksm.c		indirect keys, of pieces that lie anywhere
  *	copy.c		moving bytes without tearing words
  *	cq.c		completion queues and who waits for them
  *	qp.c		queue pair states, completions, flush
  *	sq.c		send queues: scheduling, fetch, what holds a WQE back;
  *			NOP, WAIT, SEND_EN
  *	wqe.c		WQE bytes -> struct snic_wqe, with all bounds checked
+ *	umr.c		UMR: writes entries of an indirect key
  *	exec.c		what moves data: to the transport, or on loopback here
+ *	land.c		what READs of loopback QPs bring, later
  *	rq.c		receive WQEs: availability, scatter
  *	pkt.c		RoCEv2 headers and ICRC, to and from bytes
  *	rc.c		RC transport: packets in and out, turns to send
@@ -68,13 +71,31 @@ uint64_t snic_rnr_ns(uint8_t code);
 
 /* ---- memory (mem.c) ------------------------------------------------------ */
 
+#define SNIC_KSM_PIECE	4096u	/* of an indirect key, and no packet is longer */
+
+struct snic_sge {
+	uint8_t *ptr;
+	uint32_t len;
+};
+
 /*
  * Host pointer of [addr, addr + len) under key, or an error:
  * -ENOENT no such key in this PD, -ERANGE out of bounds, -EACCES rights
- * (need: bits of enum snic_access, 0 for local read).  len may be 0.
+ * (need: bits of enum snic_access, 0 for local read).  len may be 0.  An indirect
+ * key has no bounds here: -ERANGE.
  */
 int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 	     uint64_t len, unsigned int need, void **ret_ptr);
+/*
+ * After -ERANGE, for peers: as much of [addr, addr + len) as is together in memory,
+ * of any key; all of it, or to the next 4 KB of an indirect one.  -ERANGE also if
+ * that leads nowhere.  It holds for now: an entry may lead elsewhere later.
+ */
+int snic_mem_piece(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
+		   uint32_t len, unsigned int need, struct snic_sge *ret_piece);
+/* May it as a whole, in however many pieces?  0, or as these two. */
+int snic_mem_check(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
+		   uint32_t len, unsigned int need);
 /* Copies in 8-byte units where both sides are aligned, so that an aligned
  * 8-byte word is never seen torn. */
 void snic_copy(void *dst, const void *src, size_t len);
@@ -119,11 +140,6 @@ static inline void snic_copy_bb(void *dst, const void *src)
 	snic_copy_pair(d + 32, s + 32);
 	snic_copy_pair(d + 48, s + 48);
 }
-
-struct snic_sge {
-	uint8_t *ptr;
-	uint32_t len;
-};
 
 #define SNIC_MAX_SGE 64
 

@@ -228,11 +228,37 @@ static void do_send(struct snic_qp *qp, const struct snic_pkt *pkt)
 		complete_recv(qp, pkt, r->off);
 }
 
+/* A packet's payload is in one piece, or in two of an indirect key. */
+#define PIECES 2
+
+/*
+ * Where a packet's payload lies, if snic_mem() has not found it in one piece;
+ * returns in how many, or -errno.  For this packet only: an entry of the key may
+ * lead elsewhere, or nowhere, when the next one is here.
+ */
+static __attribute__((noinline)) int
+payload_pieces(struct snic_qp *qp, uint32_t rkey, uint64_t va, uint32_t len,
+	       unsigned int need, struct snic_sge ret_pieces[PIECES])
+{
+	int n = 0;
+
+	while (len && n < PIECES) {
+		int err = snic_mem_piece(qp->nic, qp->attr.pdn, rkey, va, len,
+					 need, &ret_pieces[n]);
+
+		if (err)
+			return err;
+		va += ret_pieces[n].len;
+		len -= ret_pieces[n].len;
+		n++;
+	}
+	return n;
+}
+
 /* The RETH of a WRITE: may it, as a whole? */
 static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
-	void *ptr;
 
 	if (!(qp->attr.access & SNIC_REMOTE_WRITE) ||
 	    pkt->dma_len > RC_MSG_MAX) {
@@ -241,8 +267,8 @@ static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 	}
 	/* An empty one needs no key. */
 	if (pkt->dma_len &&
-	    snic_mem(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va, pkt->dma_len,
-		     SNIC_REMOTE_WRITE, &ptr)) {
+	    snic_mem_check(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
+			   pkt->dma_len, SNIC_REMOTE_WRITE)) {
 		fail_access(qp, pkt);
 		return false;
 	}
@@ -258,7 +284,9 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 	struct snic_rc_resp *r = qp->resp;
 	bool last = pkt->flags & SNIC_OPF_LAST;
 	bool imm = pkt->flags & SNIC_OPF_IMM;
+	struct snic_sge to[PIECES];
 	void *ptr;
+	int n = 0;
 
 	if (pkt->flags & SNIC_OPF_FIRST && !begin_write(qp, pkt))
 		return;
@@ -267,15 +295,26 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 		fail_invalid(qp, pkt);
 		return;
 	}
-	/* Looked up for each packet: the key may be gone by now. */
-	if (pkt->len && snic_mem(qp->nic, qp->attr.pdn, r->rkey, r->va + r->off,
-				 pkt->len, SNIC_REMOTE_WRITE, &ptr)) {
+	/*
+	 * Looked up for each packet: the key may be gone by now, and an indirect
+	 * one may lead elsewhere.  That is what an entry's writer relies on: what
+	 * arrives behind the UMR does not go to the old page.
+	 */
+	if (pkt->len)
+		n = snic_mem(qp->nic, qp->attr.pdn, r->rkey, r->va + r->off,
+			     pkt->len, SNIC_REMOTE_WRITE, &ptr);
+	if (n)
+		n = payload_pieces(qp, r->rkey, r->va + r->off, pkt->len,
+				   SNIC_REMOTE_WRITE, to);
+	if (n < 0) {
 		fail_access(qp, pkt);
 		return;
 	}
 	if (imm && !take_recv(qp, pkt, false))
 		return;
-	if (pkt->len)
+	if (n)
+		snic_sges_scatter(to, n, 0, pkt->payload, pkt->len);
+	else if (pkt->len)
 		snic_copy(ptr, pkt->payload, pkt->len);
 	executed(qp, pkt, RC_MSG_WRITE);
 	if (imm)
@@ -306,11 +345,9 @@ static struct rc_reply read_reply(const struct snic_qp *qp,
 
 static bool may_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
-	void *ptr;
-
 	return !pkt->dma_len ||
-	       !snic_mem(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
-			 pkt->dma_len, SNIC_REMOTE_READ, &ptr);
+	       !snic_mem_check(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
+			       pkt->dma_len, SNIC_REMOTE_READ);
 }
 
 static void do_read(struct snic_qp *qp, const struct snic_pkt *pkt)
@@ -549,12 +586,30 @@ static int send_atomic_reply(struct snic_qp *qp, const struct rc_reply *q)
 	return rc_send(qp, &pkt, NULL, 0, 0);
 }
 
-/* One packet of READ data.  -EACCES: the key is gone. */
+/* The same as iov. */
+static int reply_pieces(struct snic_qp *qp, const struct rc_reply *q,
+			uint32_t len, struct iovec ret_iov[PIECES])
+{
+	struct snic_sge from[PIECES];
+	int i, n = payload_pieces(qp, q->rkey, q->va, len, SNIC_REMOTE_READ,
+				  from);
+
+	for (i = 0; i < n; i++)
+		ret_iov[i] = (struct iovec){ from[i].ptr, from[i].len };
+	return n;
+}
+
+/*
+ * One packet of READ data.  -EACCES: the key is gone, or leads nowhere.  As for a
+ * WRITE's, each packet looks it up: none that is sent behind a UMR brings the old
+ * page, also if the answer was begun before it.
+ */
 static int send_read_reply(struct snic_qp *qp, const struct rc_reply *q)
 {
 	uint32_t len = rc_min(q->len, qp->conn.mtu);
 	bool last = q->psn == q->end;
-	struct iovec iov = { .iov_len = len };
+	struct iovec iov[PIECES] = { { .iov_len = len } };
+	int n = len ? 1 : 0;
 	struct snic_pkt pkt = {
 		.psn = q->psn,
 		.syndrome = SNIC_ACK_UNLIMITED,
@@ -568,9 +623,9 @@ static int send_read_reply(struct snic_qp *qp, const struct rc_reply *q)
 		pkt.opcode = q->begun ? SNIC_OP_READ_RESP_MIDDLE :
 					SNIC_OP_READ_RESP_FIRST;
 	if (len && snic_mem(qp->nic, qp->attr.pdn, q->rkey, q->va, len,
-			    SNIC_REMOTE_READ, &iov.iov_base))
-		return -EACCES;
-	return rc_send(qp, &pkt, &iov, len ? 1 : 0, len);
+			    SNIC_REMOTE_READ, &iov[0].iov_base))
+		n = reply_pieces(qp, q, len, iov);
+	return n < 0 ? -EACCES : rc_send(qp, &pkt, iov, n, len);
 }
 
 static void reply_sent(struct snic_rc_resp *r, uint32_t mtu)

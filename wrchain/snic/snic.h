@@ -83,8 +83,13 @@ int snic_mkey_dereg(struct snic *nic, uint32_t key);
  * the keys that entries name need to be there, and with SNIC_LOCAL_WRITE for
  * writing, but need no remote rights: mlx5 looks at those of the indirect key
  * alone (Linux' mlx5 driver maps protected regions that are given to peers over
- * its local_dma_lkey).  It is no lkey.  variant: the key's low 8 bits, which on a
- * ConnectX whoever makes the key chooses.
+ * its local_dma_lkey).  It is no lkey.
+ *
+ * variant: the key's low 8 bits, which on a ConnectX whoever makes the key
+ * chooses.  So nothing here keeps a number from being given out again: slots are
+ * reused oldest first, and not while 16 or fewer are free, but then one with the
+ * same variant is the same key, for all who still know it.  Who lets a peer make
+ * keys come and go takes another variant each time.
  *
  * -EINVAL: entries is 0, no multiple of WRC_KSM_GROUP, or more than
  * SNIC_MAX_KSM, or other access.  -ENOENT, -ENOMEM, -ENFILE.
@@ -327,7 +332,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(retransmits) X(probes) X(timeouts)				\
 	X(rnr_naks) X(rnr_received) X(acks) X(naks)			\
 	X(wqes) X(nops) X(waits) X(enables) X(reads) X(writes) X(sends)	\
-	X(atomics) X(cqes) X(error_cqes) X(recvs)			\
+	X(atomics) X(umrs) X(cqes) X(error_cqes) X(recvs)		\
 	X(cq_overruns) X(qp_errors)					\
 	X(fault_lost) X(fault_duplicated) X(fault_reordered)		\
 	X(fault_corrupted) X(fault_delayed) X(fault_lied)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Send queues: which of them runs, how a WQE is fetched, and what holds it back;
- * and the WQEs that are about queues: NOP, WAIT, SEND_EN.
+ * and the WQEs that are about queues: NOP, WAIT, SEND_EN; and UMR's place among
+ * the others.
  *
  * Queues with work stand in a line; each gets a few WQEs per turn.  A queue that
  * cannot go on leaves the line, and whatever it waits for kicks it: doorbell or
@@ -96,11 +97,16 @@ ON_THE_WAY void fetch(struct snic_qp *qp)
 			     len - WRC_WQE_BB);
 }
 
-/* Done by this NIC alone, whoever the peer is. */
-static inline bool is_local(uint8_t opcode)
+static inline bool is_plain(uint8_t opcode)
 {
 	return opcode == WRC_WQE_NOP || opcode == WRC_WQE_WAIT ||
 	       opcode == WRC_WQE_SEND_EN;
+}
+
+/* Done by this NIC alone, whoever the peer is. */
+static inline bool is_local(uint8_t opcode)
+{
+	return is_plain(opcode) || opcode == WRC_WQE_UMR;
 }
 
 /* ---- time -------------------------------------------------------------- */
@@ -184,13 +190,14 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 		return false;
 	if (w->opcode == WRC_WQE_WAIT && !wait_is_over(qp, w))
 		return false;
-	/* Its CQE comes after those of the WQEs before it. */
+	/* Its CQE comes after those of the WQEs before it; a UMR's on loopback
+	 * stands behind what lands later, and it does not itself. */
 	if (w->signal && is_local(w->opcode) && on_the_wire(qp))
-		return false;
+		return w->opcode == WRC_WQE_UMR && !qp->req;
 	return true;
 }
 
-/* ---- NOP, WAIT, SEND_EN ------------------------------------------------- */
+/* ---- NOP, WAIT, SEND_EN, UMR -------------------------------------------- */
 
 /* may_start() lets a WAIT through when its CQE exists, or when it can only
  * fail. */
@@ -216,9 +223,21 @@ ON_THE_WAY int exec_send_en(struct snic_qp *qp, uint32_t obj, uint32_t limit)
 	return 0;
 }
 
+static int exec_umr(struct snic_qp *qp, const struct snic_wqe *w)
+{
+	int r = snic_land_full(qp) ? -EAGAIN : snic_umr_exec(qp, w);
+
+	if (!r && !snic_land_behind(qp, w))
+		snic_qp_complete_send(qp, w, 0);
+	return r;
+}
+
 ON_THE_WAY int exec_local(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	int r = 0;
+
+	if (w->opcode == WRC_WQE_UMR)
+		return exec_umr(qp, w);
 
 	if (w->opcode == WRC_WQE_WAIT)
 		r = exec_wait(qp, w->wait_obj);
@@ -247,6 +266,7 @@ static const uint16_t counter_of[] = {
 	[WRC_WQE_FA]		= COUNTER(atomics),
 	[WRC_WQE_MASKED_CS]	= COUNTER(atomics),
 	[WRC_WQE_MASKED_FA]	= COUNTER(atomics),
+	[WRC_WQE_UMR]		= COUNTER(umrs),
 };
 #undef COUNTER
 
@@ -371,7 +391,7 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 	head = word(bb);
 	opcode = head >> 32;
 	ds = head & 0xff;
-	if (!is_local(opcode) || check_ctrl(qp, head))
+	if (!is_plain(opcode) || check_ctrl(qp, head))
 		return false;
 	/* Of the second word the flags count: none, or a fence that is open. */
 	flags = word(bb + 8) >> 32;

@@ -59,24 +59,28 @@ static uint32_t take_free(struct snic_table *t)
 	return slot;
 }
 
-static uint32_t number(struct snic *nic, const struct snic_table_kind *k,
-		       uint32_t slot, uint32_t last_gen)
+static uint32_t gen_mask(const struct snic_table_kind *k)
 {
-	uint32_t mask = (1u << k->gen_bits) - 1;
+	return (1u << k->gen_bits) - 1;
+}
+
+static uint32_t new_gen(struct snic *nic, const struct snic_table_kind *k,
+			uint32_t last_gen)
+{
 	uint32_t gen;
 
 	do {
-		gen = k->random_gen ? snic_random(nic) & mask :
-				      (last_gen + 1) & mask;
+		gen = (k->random_gen ? snic_random(nic) : last_gen + 1) &
+		      gen_mask(k);
 	} while (gen == last_gen);
-	return (slot + k->first_slot) << k->slot_shift | gen << k->gen_shift;
+	return gen;
 }
 
-int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
-		   uint32_t *ret_nr)
+/* A slot for one more, and the generation of what was in it last. */
+static int take_slot(struct snic_table *t, uint32_t *ret_slot,
+		     uint32_t *ret_last_gen)
 {
 	const struct snic_table_kind *k = t->kind;
-	uint32_t slot, gen;
 	int r = 0;
 
 	if (t->nr_free <= KEEP_FREE && t->nr_slots == t->cap)
@@ -85,19 +89,49 @@ int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 		return r;
 
 	if (r || t->nr_free > KEEP_FREE) {
-		slot = take_free(t);
-		gen = (t->slots[slot].nr >> k->gen_shift) &
-		      ((1u << k->gen_bits) - 1);
+		*ret_slot = take_free(t);
+		*ret_last_gen = (t->slots[*ret_slot].nr >> k->gen_shift) &
+				gen_mask(k);
 	} else {
-		slot = t->nr_slots++;
-		gen = (1u << k->gen_bits) - 1;
+		*ret_slot = t->nr_slots++;
+		*ret_last_gen = gen_mask(k);
 	}
+	return 0;
+}
+
+static uint32_t put(struct snic_table *t, uint32_t slot, uint32_t gen, void *obj)
+{
+	const struct snic_table_kind *k = t->kind;
+
 	t->slots[slot] = (struct snic_table_slot){
-		.obj = obj, .nr = number(nic, k, slot, gen),
+		.obj = obj,
+		.nr = (slot + k->first_slot) << k->slot_shift |
+		      gen << k->gen_shift,
 		.next_free = NO_SLOT,
 	};
-	*ret_nr = t->slots[slot].nr;
-	return 0;
+	return t->slots[slot].nr;
+}
+
+int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
+		   uint32_t *ret_nr)
+{
+	uint32_t slot, gen;
+	int r = take_slot(t, &slot, &gen);
+
+	if (!r)
+		*ret_nr = put(t, slot, new_gen(nic, t->kind, gen), obj);
+	return r;
+}
+
+int snic_table_add_gen(struct snic_table *t, void *obj, uint32_t gen,
+		       uint32_t *ret_nr)
+{
+	uint32_t slot, last_gen;
+	int r = take_slot(t, &slot, &last_gen);
+
+	if (!r)
+		*ret_nr = put(t, slot, gen, obj);
+	return r;
 }
 
 void snic_table_del(struct snic_table *t, uint32_t nr)

@@ -161,6 +161,7 @@ static int decode_atomic(const uint8_t *seg, const uint8_t *end,
 
 /* ---- the whole --------------------------------------------------------- */
 
+/* And UMR, which has segments of its own. */
 int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 			 struct snic_wqe *w)
 {
@@ -177,6 +178,8 @@ int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 	case WRC_WQE_MASKED_CS:
 	case WRC_WQE_MASKED_FA:
 		return decode_atomic(seg, end, w);
+	case WRC_WQE_UMR:
+		return snic_umr_decode(seg, end, w);
 	}
 	return WRC_SYND_LOCAL_QP_OP;
 }
