@@ -9,6 +9,7 @@
  *	wrc_image_arm()		both, and then the value for the doorbell
  *	wrc_words()		what a client must send along to re-arm them, or
  *	wrc_table_fill()	where they find that themselves: recycle=node
+ *	wrc_keymap_set()	where a slot's translation is, for WRC_V_KEYED
  *	wrc_held_page()		after a stop: what an interrupted instance holds
  *	wrc_held_of()		the same of each instance, where all hold a page
  *
@@ -50,6 +51,7 @@ enum wrc_variant {
 	WRC_V_RECYCLE_HELPER,	/* ... and the recycle words */
 	WRC_V_PAPER,		/* ... and bytes are reversed by one READ */
 	WRC_V_LANE_RING,	/* a ring that needs no EndianSwap: prog/lane_ring.c */
+	WRC_V_KEYED,		/* translation in the NIC: core/keymap.h */
 	WRC_NR_VARIANTS,
 };
 
@@ -159,6 +161,11 @@ struct wrc_geom {
  *		WRC_V_PULL wait on it
  * @pages:	stores of WRC_V_EXCHANGE: the first page of each instance, which is
  *		in nobody else's hands; else NULL
+ * @arena_rkey: the key by which the loop queue's peer reaches the arena; 0: the
+ *		same one
+ * @keymap_key:	of the key map (struct wrc_keymap for each slot), where the
+ *		translation table is the NIC's; under it an address means the same
+ *		slot as under tt_key.  0: there is none
  * @table, @table_iova, @table_key: recycle=node: the table, which the NIC may
  *		only read; its address is a multiple of WRC_TABLE_ALIGN
  * @fence_orders: of the NIC: behind a fence, what READs and atomics of that
@@ -169,8 +176,9 @@ struct wrc_bind {
 	__u32 client_qpn, client_rcqn, client_scqn;
 	__u32 loop_qpn, loop_scqn;
 	__u64 arena_iova;
-	__u32 arena_key;
+	__u32 arena_key, arena_rkey;
 	__u32 buf_key;
+	__u32 keymap_key;
 	__u64 buf_iova;
 	__u64 tt_iova, tt_len;
 	__u32 tt_key;
@@ -216,7 +224,8 @@ struct wrc_held {
 
 /*
  * -EINVAL: no such chain, or a variant that cannot be strict, or not be recycled
- * by the node, or not be had with fences.
+ * by the node, or not be had with fences; or one that needs no such chain
+ * (WRC_V_KEYED: a load is a READ by the client, a mapped store a WRITE).
  * -ENOSPC: the program outgrew its arrays (a bug).
  */
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,

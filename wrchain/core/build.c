@@ -27,6 +27,7 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->hold.swapped = WRC_NONE;
 	prog->post = WRC_NONE;
 	prog->choice = WRC_NONE;
+	prog->map = WRC_NONE;
 	prog->turns = WRC_NONE;
 }
 
@@ -249,6 +250,47 @@ int wrc_exchange(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to)
 	if (!b->err)
 		b->prog->insn[swap].flags |= WRC_I_EXCHANGE;
 	return swap;
+}
+
+int wrc_keymap(struct wrc_build *b)
+{
+	struct wrc_insn insn = {
+		.op = WRC_WQE_READ,
+		.flags = WRC_I_SIGNALED,
+		.remote = wrc_at(WRC_SP_KEYMAP),
+		.nr_sge = 3,	/* struct wrc_keymap */
+		.sge = {
+			{ wrc_at(WRC_SP_NONE), sizeof(__be32) },
+			{ wrc_reg(WRC_REG_TRASH, 0), sizeof(__be16) },
+			{ wrc_at(WRC_SP_NONE), sizeof(__be16) },
+		},
+	};
+	int map;
+
+	if (!b->err && wrc_is_keyed(b->prog))
+		latch(b, -EINVAL);
+	map = wrc_emit(b, &insn);
+	if (!b->err)
+		b->prog->map = map;
+	return map;
+}
+
+int wrc_umr(struct wrc_build *b, bool own_page)
+{
+	struct wrc_insn insn = {
+		.op = WRC_WQE_UMR,
+		.flags = WRC_I_SIGNALED | (own_page ? WRC_I_EXCHANGE : 0),
+	};
+	int umr;
+
+	if (!b->err && !wrc_is_keyed(b->prog))
+		latch(b, -EINVAL);
+	umr = wrc_emit(b, &insn);
+	if (b->err)
+		return 0;
+	wrc_set_local(b, b->prog->map, 0, wrc_field(umr, WRC_F_IMM, 0));
+	wrc_set_local(b, b->prog->map, 2, wrc_field(umr, WRC_F_OFFSET, 0));
+	return umr;
 }
 
 int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from)

@@ -76,6 +76,13 @@ void wrc_lanes(struct wrc_build *b);
 int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to);
 /* Page exchange: *remote to `to`, and the instance's own page to *remote. */
 int wrc_exchange(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to);
+/*
+ * Translation in the NIC: READs where the slot's entry is, for a UMR that comes
+ * later, wrc_umr(); that writes the instance's own page there, or that there is
+ * none.
+ */
+int wrc_keymap(struct wrc_build *b);
+int wrc_umr(struct wrc_build *b, bool own_page);
 /* A READ of eight bytes in one-byte segments; wrc_set_swapped() says where to. */
 int wrc_endian_swap(struct wrc_build *b, struct wrc_ref from);
 

@@ -18,6 +18,7 @@ const char *wrc_rule_name(enum wrc_rule rule)
 		[WRC_RULE_FLOW] = "flow",
 		[WRC_RULE_OWN] = "own",
 		[WRC_RULE_TABLE] = "table",
+		[WRC_RULE_KEYED] = "keyed",
 	};
 
 	return names[rule];
@@ -121,6 +122,33 @@ bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
 	return false;
 }
 
+bool wrc_check_known(const struct wrc_check *c, unsigned int source,
+		     unsigned int at)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	__u8 queue = prog->insn[source].queue;
+	unsigned int i, first = source;
+
+	if (wrc_check_fenced(c, source, at))
+		return true;
+	/* Completions come in order: a later one will do. */
+	while (first < prog->nr_insn &&
+	       (prog->insn[first].queue != queue ||
+		!(prog->insn[first].flags & WRC_I_SIGNALED)))
+		first++;
+	if (first == prog->nr_insn)
+		return false;
+	for (i = 0; i < at; i++) {
+		const struct wrc_insn *wait = &prog->insn[i];
+
+		if (wait->op == WRC_WQE_WAIT && wait->target < prog->nr_insn &&
+		    prog->insn[wait->target].queue == queue &&
+		    prog->insn[wait->target].cqe >= prog->insn[first].cqe)
+			return true;
+	}
+	return false;
+}
+
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge)
 {
@@ -195,6 +223,8 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		err = wrc_check_own(&c);
 	if (!err && has(&c, WRC_RULE_TABLE))
 		err = wrc_check_turns(&c);
+	if (!err && has(&c, WRC_RULE_KEYED))
+		err = wrc_check_keyed(&c);
 	return err;
 }
 

@@ -57,6 +57,11 @@ enum wrc_rule {
 	 * the entry is posted behind them, and nothing is done unasked (I6).
 	 */
 	WRC_RULE_TABLE,
+	/*
+	 * Translation in the NIC: a page has a translation only where it is in the
+	 * table or an instance's own, and one that the slot's client may have (I3).
+	 */
+	WRC_RULE_KEYED,
 	WRC_NR_RULES,
 };
 
@@ -129,6 +134,13 @@ bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value);
 bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
 		      unsigned int at);
 
+/*
+ * Is it known when `at` executes that source, of the same instance, has been
+ * done?  From the program alone, of both queues.
+ */
+bool wrc_check_known(const struct wrc_check *c, unsigned int source,
+		     unsigned int at);
+
 /* Does anybody write that field? */
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge);
@@ -144,5 +156,6 @@ int wrc_check_rq(struct wrc_check *c);
 int wrc_check_flow(struct wrc_check *c);
 int wrc_check_own(struct wrc_check *c);
 int wrc_check_turns(struct wrc_check *c);
+int wrc_check_keyed(struct wrc_check *c);
 
 #endif /* WRC_CHECK_H */

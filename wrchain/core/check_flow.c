@@ -23,6 +23,7 @@ enum kind {
 	K_LANE_SLOT,		/* as a WQE has it */
 	K_PAGE,			/* seen: somebody else has it too */
 	K_PAGE_OWNED,
+	K_SPOT,			/* where a slot's translation is */
 	K_DATA,			/* contents of a page */
 };
 
@@ -34,6 +35,7 @@ static const char *const kind_names[] = {
 	[K_LANE_SLOT] = "a slot address",
 	[K_PAGE] = "a page address",
 	[K_PAGE_OWNED] = "a page address that was moved",
+	[K_SPOT] = "what the key map says",
 	[K_DATA] = "contents of a page",
 };
 
@@ -175,6 +177,8 @@ static enum kind result_of(const struct flow *f, unsigned int insn)
 	case WRC_SP_TT:
 	case WRC_SP_SLOT:
 		return move ? K_PAGE_OWNED : K_PAGE;
+	case WRC_SP_KEYMAP:
+		return K_SPOT;
 	case WRC_SP_HEAD:
 	case WRC_SP_TAIL:
 		if (i->op != WRC_WQE_MASKED_FA)
@@ -195,6 +199,7 @@ static bool leads_to(enum kind k, enum wrc_space space)
 {
 	switch (space) {
 	case WRC_SP_TT:
+	case WRC_SP_KEYMAP:
 		return k == K_TT_ADDR;
 	case WRC_SP_SLOT:
 		return k == K_SLOT || k == K_LANE_SLOT;

@@ -31,39 +31,6 @@ struct own {
 	struct wrc_ref page;	/* and where it is then */
 };
 
-static bool same_place(struct wrc_ref a, struct wrc_ref b)
-{
-	return a.space == b.space && a.at == b.at && a.field == b.field &&
-	       a.sge == b.sge && a.off == b.off;
-}
-
-/* Is it known when `at` executes that `source` has been done? */
-static bool known(const struct own *o, unsigned int source, unsigned int at)
-{
-	const struct wrc_prog *prog = o->prog;
-	__u8 queue = prog->insn[source].queue;
-	unsigned int i, first = source;
-
-	if (wrc_check_fenced(o->c, source, at))
-		return true;
-	/* Completions come in order: a later one will do. */
-	while (first < prog->nr_insn &&
-	       (prog->insn[first].queue != queue ||
-		!(prog->insn[first].flags & WRC_I_SIGNALED)))
-		first++;
-	if (first == prog->nr_insn)
-		return false;
-	for (i = 0; i < at; i++) {
-		const struct wrc_insn *wait = &prog->insn[i];
-
-		if (wait->op == WRC_WQE_WAIT && wait->target < prog->nr_insn &&
-		    prog->insn[wait->target].queue == queue &&
-		    prog->insn[wait->target].cqe >= prog->insn[first].cqe)
-			return true;
-	}
-	return false;
-}
-
 static bool touches_page(const struct wrc_insn *i)
 {
 	unsigned int j;
@@ -114,7 +81,7 @@ static int check_give(const struct own *o, unsigned int insn)
 	    i->op != WRC_WQE_WRITE)
 		return 0;
 	for (j = 0; j < o->prog->nr_insn; j++)
-		if (touches_page(&o->prog->insn[j]) && !known(o, j, insn))
+		if (touches_page(&o->prog->insn[j]) && !wrc_check_known(o->c, j, insn))
 			return wrc_refuse(o->c, RULE, 0, insn,
 					  "gives a page away that %s%u may still touch",
 					  o->prog->insn[j].queue == WRC_LOOP ?
@@ -167,7 +134,8 @@ static int find_swap(struct own *o)
 	for (i = 0; i < o->prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &o->prog->insn[i];
 
-		if (!(insn->flags & WRC_I_EXCHANGE))
+		if (!(insn->flags & WRC_I_EXCHANGE) ||
+		    insn->op == WRC_WQE_UMR)	/* rule keyed */
 			continue;
 		if (o->swap != WRC_NONE || insn->op != WRC_WQE_MASKED_CS ||
 		    insn->remote.space != WRC_SP_TT)
@@ -215,7 +183,7 @@ static int find_renewal(struct own *o)
 	entry = &o->prog->insn[o->entry];
 	if (entry->op != WRC_WQE_READ || entry->nr_sge != 1 ||
 	    entry->sge[0].len != sizeof(__be64) || entry->sge[0].at.off ||
-	    !same_place(entry->remote, o->page))
+	    !wrc_same_place(entry->remote, o->page))
 		return wrc_refuse(o->c, RULE, 0, o->entry,
 				  "does not give the receive entry the page that the swap gets");
 	return 0;
@@ -239,7 +207,7 @@ static int check_source(struct own *o)
 	o->taken = WRC_NONE;
 	for (i = 0; i < o->operand && i < o->entry; i++)
 		if (o->prog->insn[i].op == WRC_WQE_MASKED_CS &&
-		    same_place(result_at(o, i), o->page))
+		    wrc_same_place(result_at(o, i), o->page))
 			o->taken = i;
 	if (o->taken == WRC_NONE)
 		return wrc_refuse(o->c, RULE, 0, o->operand,
@@ -263,7 +231,7 @@ static int check_old(const struct own *o)
 	if (old.space != WRC_SP_FIELD || old.field != WRC_F_RADDR ||
 	    o->prog->insn[old.at].remote.space != WRC_SP_EMPTY ||
 	    !o->prog->insn[old.at].nr_sge || old.at >= o->taken ||
-	    !known(o, old.at, o->taken))
+	    !wrc_check_known(o->c, old.at, o->taken))
 		return wrc_refuse(o->c, RULE, 0, o->swap,
 				  "may lose the page that was in the entry");
 	return 0;
@@ -280,10 +248,10 @@ static int check_post(const struct own *o)
 	i = &o->prog->insn[post];
 	if (i->op != WRC_WQE_WRITE || i->nr_sge != 1 ||
 	    i->sge[0].len != sizeof(__be32) ||
-	    !same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
+	    !wrc_same_place(i->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
 		return wrc_refuse(o->c, RULE, 0, post,
 				  "does not post what it is told");
-	if (!known(o, o->entry, post))
+	if (!wrc_check_known(o->c, o->entry, post))
 		return wrc_refuse(o->c, RULE, 0, post,
 				  "may post the receive entry before it has its new page");
 	return 0;
@@ -296,9 +264,9 @@ static int check_hold(const struct own *o)
 	bool ring = o->taken != o->swap;
 
 	if (h->swapped != o->swap ||
-	    !same_place(h->old, result_at(o, o->swap)) ||
+	    !wrc_same_place(h->old, result_at(o, o->swap)) ||
 	    h->page_taken != (ring ? o->taken : WRC_NONE) ||
-	    (ring && !same_place(h->page, o->page)))
+	    (ring && !wrc_same_place(h->page, o->page)))
 		return wrc_refuse_all(o->c, RULE,
 				      "its page would not be found when it is stopped");
 	return 0;
@@ -311,21 +279,23 @@ static bool is_last(const struct wrc_prog *prog, int w)
 }
 
 /*
- * Is the upper half of the swap's address what the request ends with, and comes
- * from nowhere else?  Rule table leaves -1 in all of it until then, so whatever
- * is missing makes it an address beyond a table of 2^32 bytes.
+ * Is the upper half of the swap's address, or of that in the key map, which it
+ * gets a copy of, what the request ends with, and comes from nowhere else?  Rule
+ * table leaves -1 in all of it until then, so whatever is missing makes it an
+ * address beyond a table of 2^32 bytes.
  */
 static bool ends_in_address(const struct own *o)
 {
 	const struct wrc_prog *prog = o->prog;
-	int w = wrc_check_word_of(o->c, o->swap, ODRP_WIRE_WORD_END);
+	__u8 asked = wrc_is_keyed(prog) ? prog->map : o->swap;
+	int w = wrc_check_word_of(o->c, asked, ODRP_WIRE_WORD_END);
 	bool found = false;
 	unsigned int i;
 
 	for (i = 0; is_last(prog, w) && i < prog->nr_patches; i++) {
 		const struct wrc_patch *p = &prog->patch[i];
 
-		if (p->source != WRC_RECV || p->insn != o->swap ||
+		if (p->source != WRC_RECV || p->insn != asked ||
 		    p->field != WRC_F_RADDR ||
 		    p->field_off >= sizeof(__be32))
 			continue;

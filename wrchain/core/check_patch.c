@@ -59,19 +59,29 @@ static bool may_choose(const struct wrc_prog *prog, const struct wrc_patch *p)
 	       prog->insn[p->source].remote.space == WRC_SP_CHOICE;
 }
 
+/* Only the key map says which key a UMR changes, and where. */
+static bool is_map(const struct wrc_prog *prog, const struct wrc_patch *p)
+{
+	return p->source < prog->nr_insn &&
+	       prog->insn[p->source].remote.space == WRC_SP_KEYMAP;
+}
+
 static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	const struct wrc_insn *target = &prog->insn[p->insn];
 	bool request = p->source == WRC_RECV;
 	bool turn = wrc_is_turn(prog, p->source);
 
+	/* A UMR's key stands where others have their immediate. */
+	if (p->field == WRC_F_IMM && target->op == WRC_WQE_UMR)
+		return is_map(prog, p);
 	if (p->field == WRC_F_RADDR && target->remote.space == WRC_SP_CHOICE)
 		return is_choice(prog, p);
 	/* A row renews nothing but what changes with the lap. */
 	if (p->field == WRC_F_RADDR && wrc_is_turn(prog, p->insn))
 		return turn;
 	if (turn && p->field == WRC_F_RADDR)
-		return target->remote.space == WRC_SP_TT;
+		return wrc_is_asked(prog, p->insn);
 	if (turn && field_of(p)->patchable != WRC_PATCH_COUNT)
 		return false;
 	switch (field_of(p)->patchable) {
@@ -83,6 +93,8 @@ static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 		return request && target->remote.space == WRC_SP_PEER;
 	case WRC_PATCH_COUNT:
 		return prog->node ? turn : request;
+	case WRC_PATCH_SPOT:
+		return is_map(prog, p);
 	case WRC_PATCH_VALUE:
 		return true;
 	default:
@@ -344,10 +356,11 @@ static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
 		return 0;
 	if (flags & WRC_OP_SCATTER) {
 		n = follow(c, insn, instance, wr.sge, wr.nr_sge);
-	} else if (flags & WRC_OP_RWRITE && wr.rkey == c->ctx.bind->arena_key &&
+	} else if (flags & WRC_OP_RWRITE &&
+		   wr.rkey == wrc_remote_key(c->ctx.bind, WRC_CL_ARENA) &&
 		   wrc_space_class((enum wrc_space)i->remote.space) ==
 			   WRC_CL_ARENA) {
-		remote.lkey = wr.rkey;
+		remote.lkey = c->ctx.bind->arena_key;
 		remote.addr = wr.raddr;
 		for (j = 0, remote.len = 0; j < wr.nr_sge; j++)
 			remote.len += wr.sge[j].len;

@@ -452,7 +452,7 @@ static bool known(const struct wrc_check *c, const struct run *run,
 static bool next_lap(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	return p->source != WRC_RECV && p->insn <= p->source &&
-	       p->field == WRC_F_MSWAP &&
+	       (p->field == WRC_F_MSWAP || p->field == WRC_F_PAGE) &&
 	       prog->insn[p->insn].flags & WRC_I_EXCHANGE;
 }
 
@@ -583,6 +583,8 @@ static int order(struct wrc_check *c, const struct run *run, __u32 instance)
 /* Of page exchange only what the CNode can see: its table (I5). */
 static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
 {
+	if (i->op == WRC_WQE_UMR)
+		return true;
 	return i->queue == WRC_LOOP && i->remote.space != WRC_SP_DBR &&
 	       wrc_opdef(i->op)->flags & WRC_OP_RWRITE &&
 	       (!prog->own || i->remote.space == WRC_SP_TT);

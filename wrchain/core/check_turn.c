@@ -370,9 +370,10 @@ static int check_unasked(struct wrc_check *c)
 				      "the table address of a lap ago is not taken away");
 	for (i = 0; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
-		bool writes = wrc_opdef(insn->op)->flags & WRC_OP_RWRITE;
+		bool writes = wrc_opdef(insn->op)->flags &
+			      (WRC_OP_RWRITE | WRC_OP_KEY);
 
-		if (insn->remote.space == WRC_SP_TT &&
+		if (wrc_is_asked(prog, i) &&
 		    !turn_of(prog, i, WRC_TURN_NO_ARG))
 			return wrc_refuse(c, RULE, 0, i,
 					  "uses a table address that is not taken away");
@@ -391,7 +392,8 @@ static int check_first(struct wrc_check *c, __u32 instance)
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_insn; i++)
-		if (prog->insn[i].remote.space == WRC_SP_TT &&
+		if ((prog->insn[i].remote.space == WRC_SP_TT ||
+		     prog->insn[i].remote.space == WRC_SP_KEYMAP) &&
 		    wrc_check_decode(c, instance, i, &wr) &&
 		    wr.raddr != WRC_TURN_NO_TT)
 			return wrc_refuse(c, RULE, instance, i,

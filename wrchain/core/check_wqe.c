@@ -81,11 +81,9 @@ int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn)
 }
 
 static int key_check(struct wrc_check *c, __u32 instance, unsigned int insn,
-		     const char *what, __u32 key, struct wrc_ref ref)
+		     const char *what, __u32 key, __u32 want,
+		     enum wrc_class class)
 {
-	enum wrc_class class = wrc_space_class((enum wrc_space)ref.space);
-	__u32 want = wrc_class_key(c->ctx.bind, class);
-
 	if (key == want)
 		return 0;
 	return wrc_refuse(c, WRC_RULE_KEY, instance, insn,
@@ -97,15 +95,20 @@ static int keys(struct wrc_check *c, __u32 instance, unsigned int insn,
 		const struct wrc_wr *wr)
 {
 	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
+	const struct wrc_bind *b = c->ctx.bind;
+	enum wrc_class class;
 	unsigned int j;
 	int err = 0;
 
+	class = wrc_space_class((enum wrc_space)i->remote.space);
 	if (i->remote.space != WRC_SP_NONE)
 		err = key_check(c, instance, insn, "rkey", wr->rkey,
-				i->remote);
-	for (j = 0; !err && j < wr->nr_sge && j < i->nr_sge; j++)
+				wrc_remote_key(b, class), class);
+	for (j = 0; !err && j < wr->nr_sge && j < i->nr_sge; j++) {
+		class = wrc_space_class((enum wrc_space)i->sge[j].at.space);
 		err = key_check(c, instance, insn, "lkey", wr->sge[j].lkey,
-				i->sge[j].at);
+				wrc_class_key(b, class), class);
+	}
 	return err;
 }
 

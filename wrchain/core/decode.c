@@ -40,7 +40,7 @@ static const char *get_ctrl(const __u8 *from, int shape, struct wrc_wr *wr,
 		return WHY_RESERVED;
 	if (wr->flags & ~(WRC_WQE_SE | WRC_WQE_CE_MASK | WRC_WQE_FM_MASK))
 		return WHY_RESERVED;
-	if (wr->imm && !(def->flags & WRC_OP_IMM))
+	if (wr->imm && !(def->flags & (WRC_OP_IMM | WRC_OP_KEY)))
 		return "it has an immediate and its opcode has none";
 	*ret_def = def;
 	return NULL;
@@ -79,6 +79,46 @@ static void get_operands(const __u8 *from, bool masks, struct wrc_wr *wr)
 	wr->compare_mask = get64(seg.compare_mask);
 }
 
+/* What no field is of must be as put_umr() has it. */
+static const char *get_umr(const __u8 *from, struct wrc_wr *wr)
+{
+	struct wrc_wqe_umr seg, want;
+
+	memcpy(&seg, from, sizeof(seg));
+	memset(&want, 0, sizeof(want));
+	want.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET;
+	want.octowords = cpu_to_be16(WRC_KSM_GROUP);
+	want.offset_low = seg.offset_low;
+	wr->offset = be16_to_cpu(seg.offset_low);
+	return memcmp(&seg, &want, sizeof(seg)) ?
+		       "it changes more than a group of entries" : NULL;
+}
+
+static const char *get_mkc(const __u8 *from)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(struct wrc_wqe_mkc); i++)
+		if (from[i])
+			return WHY_RESERVED;
+	return NULL;
+}
+
+static const char *get_xlt(const __u8 *from, struct wrc_wr *wr)
+{
+	struct wrc_wqe_xlt seg;
+	unsigned int i;
+
+	memcpy(&seg, from, sizeof(seg));
+	wr->page_key = be32_to_cpu(seg.entry[0].key);
+	wr->page = get64(seg.entry[0].addr);
+	for (i = 0; i < WRC_KSM_GROUP; i++)
+		if (seg.entry[i].resv ||
+		    (i && (seg.entry[i].key || seg.entry[i].addr)))
+			return "it maps more than one page";
+	return NULL;
+}
+
 static const char *get_seg(enum wrc_seg seg, const __u8 *from,
 			   struct wrc_wr *wr)
 {
@@ -94,6 +134,12 @@ static const char *get_seg(enum wrc_seg seg, const __u8 *from,
 	case WRC_SEG_MASKED_CS:
 		get_operands(from, true, wr);
 		return NULL;
+	case WRC_SEG_UMR:
+		return get_umr(from, wr);
+	case WRC_SEG_MKC:
+		return get_mkc(from);
+	case WRC_SEG_XLT:
+		return get_xlt(from, wr);
 	case WRC_SEG_CTRL:
 	case WRC_SEG_DATA:
 		break;

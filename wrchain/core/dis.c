@@ -10,6 +10,7 @@ const char *wrc_class_name(enum wrc_class class)
 		[WRC_CL_BUF] = "buf",	[WRC_CL_TT] = "tt",
 		[WRC_CL_FREE] = "free", [WRC_CL_POOL] = "pool",
 		[WRC_CL_PEER] = "peer", [WRC_CL_TURN] = "table",
+		[WRC_CL_KEYMAP] = "keymap",
 	};
 
 	return names[class];
@@ -76,7 +77,8 @@ static bool dis_free(struct wrc_text *t, const struct wrc_bind *bind,
 /* A key is known by number; the first class that has it names it. */
 static enum wrc_class class_of(const struct wrc_bind *bind, __u32 key)
 {
-	if (key == bind->arena_key)
+	if (key == bind->arena_key ||
+	    (bind->arena_rkey && key == bind->arena_rkey))
 		return WRC_CL_ARENA;
 	if (key == bind->buf_key)
 		return WRC_CL_BUF;
@@ -86,6 +88,8 @@ static enum wrc_class class_of(const struct wrc_bind *bind, __u32 key)
 		return WRC_CL_FREE;
 	if (key == bind->pool_key)
 		return WRC_CL_POOL;
+	if (bind->keymap_key && key == bind->keymap_key)
+		return WRC_CL_KEYMAP;
 	if (bind->table && key == bind->table_key)
 		return WRC_CL_TURN;
 	return WRC_CL_NONE;
@@ -199,6 +203,16 @@ static void dis_atomic(struct wrc_text *t, const struct wrc_wr *wr)
 	}
 }
 
+static void dis_umr(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
+		    const struct wrc_wr *wr)
+{
+	wrc_text_add(t, " key 0x%x entry %u to ", wr->imm, wr->offset);
+	if (wr->page_key || wr->page)
+		dis_mem(t, ctx, wr->page_key, wr->page);
+	else
+		wrc_text_add(t, "nothing");
+}
+
 static void dis_operands(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 			 const struct wrc_opdef *def, const struct wrc_wr *wr)
 {
@@ -212,6 +226,8 @@ static void dis_operands(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 			     object_name(ctx, wr), wr->count);
 	if (def->flags & WRC_OP_IMM)
 		wrc_text_add(t, " imm 0x%x", wr->imm);
+	if (def->flags & WRC_OP_KEY)
+		dis_umr(t, ctx, wr);
 	if (def->flags & WRC_OP_REMOTE) {
 		wrc_text_add(t, atomic			     ? " at " :
 				def->flags & WRC_OP_RREAD ? " from " : " to ");

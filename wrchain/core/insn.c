@@ -27,6 +27,8 @@ enum wrc_class wrc_space_class(enum wrc_space space)
 	case WRC_SP_TURN:
 	case WRC_SP_CHOICE:
 		return WRC_CL_TURN;
+	case WRC_SP_KEYMAP:
+		return WRC_CL_KEYMAP;
 	case WRC_SP_NONE:
 	case WRC_NR_SPACES:
 		break;
@@ -42,6 +44,7 @@ bool wrc_space_static(enum wrc_space space)
 	case WRC_SP_SLOT:
 	case WRC_SP_POOL:
 	case WRC_SP_PEER:
+	case WRC_SP_KEYMAP:
 		return false;
 	default:
 		return true;

@@ -31,6 +31,7 @@ enum wrc_space {
 	WRC_SP_CELL,		/* a counter of a chain that re-arms itself */
 	WRC_SP_RECV,		/* where the receive entry puts the page: its address */
 	WRC_SP_EMPTY,		/* address 0 of the table; whatever is not 0 fails */
+	WRC_SP_KEYMAP,		/* where a slot is in its key; address comes at run time */
 	WRC_SP_TURN,		/* recycle=node: a row; it names the next one */
 	WRC_SP_CHOICE,		/* the same: an opcode; the request says which */
 	WRC_NR_SPACES,
@@ -46,6 +47,7 @@ enum wrc_class {
 	WRC_CL_POOL,
 	WRC_CL_PEER,
 	WRC_CL_TURN,
+	WRC_CL_KEYMAP,
 };
 
 /* Scratch registers of an instance: byte offsets in its scratch line. */
@@ -80,7 +82,7 @@ struct wrc_operand {
 #define WRC_I_SIGNALED	0x01	/* makes a CQE, whatever its opcode becomes */
 #define WRC_I_MAYBE	0x02	/* written as NOP; its opcode comes at run time */
 #define WRC_I_ANSWER	0x04	/* the request says: its opcode, or the quiet one */
-#define WRC_I_EXCHANGE	0x10	/* swaps in the page that the instance receives into */
+#define WRC_I_EXCHANGE	0x10	/* maps the page that the instance receives into */
 
 /* Pseudo-instruction numbers. */
 #define WRC_RECV	0xff	/* WAIT for it: the request itself */
@@ -127,6 +129,12 @@ static inline bool wrc_is_pull(const struct wrc_insn *insn)
 enum wrc_class wrc_space_class(enum wrc_space space);
 /* False: the address is written at run time, by another WR or the request. */
 bool wrc_space_static(enum wrc_space space);
+
+static inline bool wrc_same_place(struct wrc_ref a, struct wrc_ref b)
+{
+	return a.space == b.space && a.at == b.at && a.field == b.field &&
+	       a.sge == b.sge && a.off == b.off;
+}
 
 static inline struct wrc_ref wrc_at(enum wrc_space space)
 {

@@ -89,6 +89,7 @@ static void shift(struct wrc_prog *prog, unsigned int at)
 	shift_number(&prog->hold.swapped, at);
 	shift_number(&prog->post, at);
 	shift_number(&prog->choice, at);
+	shift_number(&prog->map, at);
 }
 
 static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
@@ -336,7 +337,8 @@ static int tail(struct wrc_prog *prog)
 		return 0;
 	if (prog->node)
 		err = insn_word(prog, ODRP_WIRE_WORD_END,
-				prog->hold.swapped);
+				wrc_is_keyed(prog) ? prog->map :
+						     prog->hold.swapped);
 	else
 		err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, prog->nr_head);
 	if (err)

@@ -78,6 +78,8 @@ void wrc_ring_step(const struct wrc_prog *prog, const struct wrc_bind *bind,
 __u8 wrc_ring_log(const struct wrc_prog *prog, const struct wrc_bind *bind);
 
 __u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class);
+/* The same as an rkey. */
+__u32 wrc_remote_key(const struct wrc_bind *bind, enum wrc_class class);
 
 /* Address of a place; one that comes at run time is 0 for now. */
 __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,

@@ -103,11 +103,20 @@ __u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class)
 		return bind->pool_key;
 	case WRC_CL_TURN:
 		return bind->table_key;
+	case WRC_CL_KEYMAP:
+		return bind->keymap_key;
 	case WRC_CL_PEER:
 	case WRC_CL_NONE:
 		break;
 	}
 	return 0;
+}
+
+__u32 wrc_remote_key(const struct wrc_bind *bind, enum wrc_class class)
+{
+	if (class == WRC_CL_ARENA && bind->arena_rkey)
+		return bind->arena_rkey;
+	return wrc_class_key(bind, class);
 }
 
 __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
@@ -135,7 +144,8 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       wrc_turn_row(prog, geom, ref.at, instance);
 	case WRC_SP_CHOICE:	/* of a request that says nothing */
 		return bind->table_iova + geom->table_choice + ref.off;
-	case WRC_SP_TT:		/* until a request says which */
+	case WRC_SP_TT:
+	case WRC_SP_KEYMAP:	/* until a request says which */
 		return prog->node ? WRC_TURN_NO_TT : 0;
 	default:
 		return 0;
@@ -185,7 +195,7 @@ static void link_operands(const struct wrc_prog *prog,
 	if (insn->remote.space != WRC_SP_NONE) {
 		wr->raddr = wrc_ref_addr(prog, geom, bind, insn->remote,
 					 instance);
-		wr->rkey = wrc_class_key(bind, wrc_space_class(
+		wr->rkey = wrc_remote_key(bind, wrc_space_class(
 				(enum wrc_space)insn->remote.space));
 	}
 	wr->nr_sge = insn->nr_sge;
@@ -241,6 +251,21 @@ __u64 wrc_swapped(__u64 value)
 	return swapped;
 }
 
+/* The instance's own page, to the table entry or to the key's. */
+static void link_page(const struct wrc_geom *geom, const struct wrc_bind *bind,
+		      const struct wrc_insn *insn, __u32 instance,
+		      struct wrc_wr *wr)
+{
+	__u64 page = wrc_first_page(geom, bind, instance);
+
+	if (insn->op == WRC_WQE_UMR) {
+		wr->page_key = bind->pool_key;
+		wr->page = page;
+	} else {
+		wr->swap = wrc_swapped(page);
+	}
+}
+
 void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		 const struct wrc_bind *bind, unsigned int insn,
 		 __u32 instance, struct wrc_wr *ret_wr)
@@ -270,8 +295,7 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		ret_wr->compare = (wrc_cell_mask(prog, i->remote.at) >> 1) + 1;
 	}
 	if (i->flags & WRC_I_EXCHANGE)
-		ret_wr->swap = wrc_swapped(wrc_first_page(geom, bind,
-							  instance));
+		link_page(geom, bind, i, instance, ret_wr);
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		link_count(prog, geom, bind, insn, instance, ret_wr);
 	link_operands(prog, geom, bind, i, instance, ret_wr);

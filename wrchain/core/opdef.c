@@ -35,6 +35,8 @@ static const struct wrc_opdef opdefs[] = {
 	  2, { SEG(CTRL), SEG(WAIT_EN) }, 0, 0 },
 	{ "send_en", WRC_WQE_SEND_EN, 0, 0,
 	  2, { SEG(CTRL), SEG(WAIT_EN) }, 0, 0 },
+	{ "umr", WRC_WQE_UMR, 0, WRC_OP_KEY,
+	  4, { SEG(CTRL), SEG(UMR), SEG(MKC), SEG(XLT) }, 0, 0 },
 };
 
 static const struct wrc_fielddef fielddefs[WRC_NR_FIELDS] = {
@@ -62,6 +64,9 @@ static const struct wrc_fielddef fielddefs[WRC_NR_FIELDS] = {
 				 WRC_PATCH_NEVER },
 	[WRC_F_COUNT] = { "count", SEG(WAIT_EN), 8, 4, WRC_PATCH_COUNT },
 	[WRC_F_OBJ] = { "obj", SEG(WAIT_EN), 12, 4, WRC_PATCH_NEVER },
+	[WRC_F_OFFSET] = { "offset", SEG(UMR), 6, 2, WRC_PATCH_SPOT },
+	[WRC_F_PAGE_KEY] = { "page_key", SEG(XLT), 4, 4, WRC_PATCH_NEVER },
+	[WRC_F_PAGE] = { "page", SEG(XLT), 8, 8, WRC_PATCH_VALUE },
 	[WRC_F_LEN] = { "len", SEG(DATA), 0, 4, WRC_PATCH_NEVER },
 	[WRC_F_LKEY] = { "lkey", SEG(DATA), 4, 4, WRC_PATCH_NEVER },
 	[WRC_F_ADDR] = { "addr", SEG(DATA), 8, 8, WRC_PATCH_VALUE },
@@ -84,7 +89,18 @@ const struct wrc_fielddef *wrc_fielddef(enum wrc_field field)
 
 __u32 wrc_seg_len(enum wrc_seg seg)
 {
-	return seg == WRC_SEG_MASKED_CS ? 32 : 16;
+	switch (seg) {
+	case WRC_SEG_MASKED_CS:
+		return sizeof(struct wrc_wqe_masked_cs);
+	case WRC_SEG_UMR:
+		return sizeof(struct wrc_wqe_umr);
+	case WRC_SEG_MKC:
+		return sizeof(struct wrc_wqe_mkc);
+	case WRC_SEG_XLT:
+		return sizeof(struct wrc_wqe_xlt);
+	default:
+		return WRC_WQE_DS;
+	}
 }
 
 /* Offset of a fixed segment, negative: the opcode has none. */

@@ -18,6 +18,9 @@ enum wrc_seg {
 	WRC_SEG_MASKED_FA,
 	WRC_SEG_MASKED_CS,
 	WRC_SEG_WAIT_EN,
+	WRC_SEG_UMR,
+	WRC_SEG_MKC,
+	WRC_SEG_XLT,
 	WRC_SEG_DATA,		/* always last, any number */
 };
 
@@ -29,6 +32,7 @@ enum wrc_field {
 	WRC_F_ADD, WRC_F_BOUNDARY,
 	WRC_F_MSWAP, WRC_F_MCOMPARE, WRC_F_SWAP_MASK, WRC_F_COMPARE_MASK,
 	WRC_F_COUNT, WRC_F_OBJ,
+	WRC_F_OFFSET, WRC_F_PAGE_KEY, WRC_F_PAGE,
 	WRC_F_LEN, WRC_F_LKEY, WRC_F_ADDR,
 	WRC_NR_FIELDS,
 };
@@ -39,6 +43,7 @@ enum wrc_patchable {
 	WRC_PATCH_DECLARED,	/* only where the program says so */
 	WRC_PATCH_CLIENT_KEY,	/* only the key of the client's own memory */
 	WRC_PATCH_COUNT,	/* only the request's recycle words */
+	WRC_PATCH_SPOT,		/* only by what the key map says */
 	WRC_PATCH_VALUE,	/* any WR of the same instance, and the request */
 };
 
@@ -56,6 +61,7 @@ struct wrc_fielddef {
 #define WRC_OP_GATHER	0x08	/* its data segments are read */
 #define WRC_OP_SCATTER	0x10	/* its data segments are written */
 #define WRC_OP_IMM	0x20	/* carries an immediate */
+#define WRC_OP_KEY	0x40	/* changes the key that stands in its place */
 #define WRC_OP_ATOMIC	(WRC_OP_REMOTE | WRC_OP_RREAD | WRC_OP_RWRITE | \
 			 WRC_OP_SCATTER)
 
@@ -68,7 +74,7 @@ struct wrc_opdef {
 	__u8 opmod;
 	__u8 flags;		/* WRC_OP_* */
 	__u8 nr_segs;		/* fixed segments, with ctrl */
-	__u8 segs[3];		/* enum wrc_seg */
+	__u8 segs[4];		/* enum wrc_seg */
 	__u8 min_sge, max_sge;
 };
 

@@ -152,6 +152,8 @@ struct wrc_turn {
  * @tail_len:	and behind it
  * @fences:	order=fence: fences stand where else it WAITs for its own READs
  * @self:	no recycle words: the chain re-arms itself, by its cells
+ * @map:	the READ of the key map, where the translation table is the NIC's: the
+ *		request's tt_addr comes to it first; else WRC_NONE
  * @host_tt:	the request's tt_addr is in host byte order
  * @node:	recycle=node: no words, the table has them; but what ends a store, and
  *		whether the next request is to be answered
@@ -168,7 +170,7 @@ struct wrc_prog {
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
 	__u8 cqes, client_cqes;
-	__u8 post, page_sge;
+	__u8 post, page_sge, map;
 	__u8 bb[WRC_NR_QUEUES];
 	__u16 req_len, tail_len;
 	bool self, host_tt, node;
@@ -201,6 +203,20 @@ static inline bool wrc_pulls(const struct wrc_prog *prog)
 		if (wrc_is_pull(&prog->insn[i]))
 			return true;
 	return false;
+}
+
+/* Is the translation table the NIC's? */
+static inline bool wrc_is_keyed(const struct wrc_prog *prog)
+{
+	return prog->map != WRC_NONE;
+}
+
+/* Is it here that a request's tt_addr comes to? */
+static inline bool wrc_is_asked(const struct wrc_prog *prog, unsigned int insn)
+{
+	if (wrc_is_keyed(prog))
+		return insn == prog->map;
+	return prog->insn[insn].remote.space == WRC_SP_TT;
 }
 
 /* Does the instance receive into a page of its own? */

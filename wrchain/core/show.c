@@ -34,6 +34,7 @@ static const char *const space_names[WRC_NR_SPACES] = {
 	[WRC_SP_SLOT] = "slot[?]", [WRC_SP_POOL] = "page[?]",
 	[WRC_SP_PEER] = "peer[?]",     [WRC_SP_CELL] = "cell",
 	[WRC_SP_RECV] = "recv.addr",   [WRC_SP_EMPTY] = "tt[0]",
+	[WRC_SP_KEYMAP] = "keymap[?]",
 	[WRC_SP_TURN] = "row",	       [WRC_SP_CHOICE] = "choice[?]",
 };
 
@@ -148,6 +149,10 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 	else if (i->op == WRC_WQE_MASKED_FA)
 		wrc_text_add(t, " add %llu in the ring",
 			     (unsigned long long)i->swap);
+	else if (i->op == WRC_WQE_UMR)
+		wrc_text_add(t, i->flags & WRC_I_EXCHANGE ?
+			     " own page to the slot's key" :
+			     " nothing to the slot's key");
 	else if (i->flags & WRC_I_EXCHANGE)
 		wrc_text_add(t, " swap own page");
 	else if (i->op == WRC_WQE_MASKED_CS && !i->compare_mask)

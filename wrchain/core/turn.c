@@ -86,7 +86,7 @@ static int add_insn(struct wrc_prog *prog, unsigned int insn)
 		err = add(prog, high ? WRC_TURN_CLASS : WRC_TURN_ROW, insn);
 	if (!err && wrc_is_turn(prog, insn) && high)
 		err = add(prog, WRC_TURN_HIGH, insn);
-	if (!err && prog->insn[insn].remote.space == WRC_SP_TT)
+	if (!err && wrc_is_asked(prog, insn))
 		err = add(prog, WRC_TURN_NO_ARG, insn);
 	return err;
 }

@@ -24,6 +24,10 @@ struct wrc_sge {
  * @count, @obj: of WAIT, SEND_EN, RECV_EN
  * @swap:	CS, MASKED_CS: swap; FA, MASKED_FA: add
  * @compare:	CS, MASKED_CS: compare; MASKED_FA: boundary
+ * @imm:	of UMR: the key that it changes
+ * @offset:	UMR: where in the key's table, in entries
+ * @page_key, @page: UMR: the first entry of the group that it writes; the others
+ *		are 0
  * @inl, @inl_len: inline data instead of data segments; decoded: points into
  *		the WQE
  */
@@ -41,6 +45,9 @@ struct wrc_wr {
 	__u32 count;
 	__u32 obj;
 	__u64 swap, compare, swap_mask, compare_mask;
+	__u16 offset;
+	__u32 page_key;
+	__u64 page;
 	const void *inl;
 	__u32 inl_len;
 	struct wrc_sge sge[WRC_MAX_SGE];

@@ -23,7 +23,7 @@ static int check(const struct wrc_wr *wr, const struct wrc_opdef *def)
 		return -EINVAL;
 	if (wr->flags & ~(WRC_WQE_SE | WRC_WQE_CE_MASK | WRC_WQE_FM_MASK))
 		return -EINVAL;
-	if (wr->imm && !(def->flags & WRC_OP_IMM))
+	if (wr->imm && !(def->flags & (WRC_OP_IMM | WRC_OP_KEY)))
 		return -EINVAL;
 	if (wr->inl_len)
 		return def->flags & WRC_OP_GATHER && !wr->nr_sge ? 0 : -EINVAL;
@@ -147,6 +147,27 @@ static void put_wait_en(const struct wrc_wr *wr, __u8 *to)
 	memcpy(to, &seg, sizeof(seg));
 }
 
+static void put_umr(const struct wrc_wr *wr, __u8 *to)
+{
+	struct wrc_wqe_umr seg = {
+		.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET,
+		.octowords = cpu_to_be16(WRC_KSM_GROUP),
+		.offset_low = cpu_to_be16(wr->offset),
+	};
+
+	memcpy(to, &seg, sizeof(seg));
+}
+
+static void put_xlt(const struct wrc_wr *wr, __u8 *to)
+{
+	struct wrc_wqe_xlt seg = {
+		.entry[0].key = cpu_to_be32(wr->page_key),
+		.entry[0].addr = cpu_to_be64(wr->page),
+	};
+
+	memcpy(to, &seg, sizeof(seg));
+}
+
 static void put_seg(const struct wrc_wr *wr, const struct wrc_opdef *def,
 		    enum wrc_seg seg, __u32 len, __u8 *to)
 {
@@ -169,6 +190,13 @@ static void put_seg(const struct wrc_wr *wr, const struct wrc_opdef *def,
 	case WRC_SEG_WAIT_EN:
 		put_wait_en(wr, to);
 		break;
+	case WRC_SEG_UMR:
+		put_umr(wr, to);
+		break;
+	case WRC_SEG_XLT:
+		put_xlt(wr, to);
+		break;
+	case WRC_SEG_MKC:
 	case WRC_SEG_DATA:
 		break;
 	}

@@ -102,6 +102,8 @@ static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 		c->link_out += wire_bytes(p, 0, RETH_BYTES);
 		c->link_in += wire_bytes(p, data_len(i), AETH_BYTES);
 	}
+	if (i->op == WRC_WQE_UMR)
+		pcie_write(c, p, sizeof(struct wrc_wqe_xlt));
 	if (i->queue == WRC_CLIENT || wrc_is_pull(i))
 		return;
 	if (flags & WRC_OP_RREAD)
@@ -211,6 +213,8 @@ static double own_ns(const struct wrc_insn *i, const struct wrc_params *p)
 
 	if (is_atomic(i))
 		return p->v[WRC_P_ATOMIC];
+	if (i->op == WRC_WQE_UMR)
+		return p->v[WRC_P_UMR];
 	if (wrc_is_pull(i))
 		return p->v[WRC_P_RTT] + page_ns(p);
 	if (flags & WRC_OP_REMOTE)	/* READ or WRITE: there, and known */
@@ -223,7 +227,8 @@ double wrc_model_step_ns(__u8 op, const struct wrc_params *p)
 	struct wrc_insn i = { .op = op };
 	__u8 flags = wrc_opdef(op)->flags;
 
-	return p->v[WRC_P_FETCH] + (flags & WRC_OP_RREAD ? own_ns(&i, p) : 0);
+	return p->v[WRC_P_FETCH] +
+	       (flags & (WRC_OP_RREAD | WRC_OP_KEY) ? own_ns(&i, p) : 0);
 }
 
 /* WQEs that the same SEND_EN lets run can come with one fetch. */
@@ -299,7 +304,7 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 		    done[insn->target] > t)
 			t = done[insn->target];
 		done[i] = t + own_ns(insn, p);
-		if (wrc_opdef(insn->op)->flags & WRC_OP_RREAD)
+		if (wrc_opdef(insn->op)->flags & (WRC_OP_RREAD | WRC_OP_KEY))
 			t = done[i];
 		if (i == go)
 			c->chain_ns = t;
@@ -353,4 +358,22 @@ void wrc_model_onesided(const struct wrc_params *p, struct wrc_cost *ret_cost)
 	pcie_read(c, p, PAGE);
 	c->link_in = wire_bytes(p, 0, RETH_BYTES);
 	c->link_out = wire_bytes(p, PAGE, AETH_BYTES);
+}
+
+void wrc_model_keyed(bool read, const struct wrc_params *p,
+		     struct wrc_cost *ret_cost)
+{
+	struct wrc_cost *c = ret_cost;
+
+	wrc_model_onesided(p, c);
+	c->latency_ns += p->v[WRC_P_KSM];
+	pcie_read(c, p, sizeof(struct wrc_wqe_xlt));
+	if (!read) {
+		c->pcie_in = c->pcie_out = 0;
+		pcie_read(c, p, sizeof(struct wrc_wqe_xlt));
+		pcie_write(c, p, PAGE);
+		c->link_in = wire_bytes(p, PAGE, RETH_BYTES);
+		c->link_out = wire_bytes(p, 0, AETH_BYTES);
+	}
+	c->slot_ns = c->latency_ns;
 }

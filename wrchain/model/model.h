@@ -58,7 +58,11 @@
 	X(QP_CACHE, "QPs", 704, false,					\
 	  "ConnectX-5 READs drop behind it: FLOCK, Fig. 2.2")		\
 	X(QP_BYTES, "B", 512, false,					\
-	  "fetched, and as many written back, per QP missed; assumed")
+	  "fetched, and as many written back, per QP missed; assumed")	\
+	X(UMR, "ns", 1127.4, false,					\
+	  "changes entries of a key, and is done; not known, assumed = ATOMIC") \
+	X(KSM, "ns", 386.3, false,					\
+	  "an entry of an indirect key comes over PCIe; assumed = FETCH")
 
 enum wrc_param {
 #define WRC_PARAM_ENUM(name, unit, value, fitted, source) WRC_P_ ## name,
@@ -113,6 +117,12 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 		    struct wrc_cost *ret_cost);
 /* A 4 KB READ by the client, for comparison. */
 void wrc_model_onesided(const struct wrc_params *p, struct wrc_cost *ret_cost);
+/*
+ * The same by an indirect key, whose entry comes from memory each time; or a
+ * WRITE.
+ */
+void wrc_model_keyed(bool read, const struct wrc_params *p,
+		     struct wrc_cost *ret_cost);
 /* What one WR of that opcode adds to a chain that waits for READs and atomics. */
 double wrc_model_step_ns(__u8 op, const struct wrc_params *p);
 

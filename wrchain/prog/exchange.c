@@ -15,6 +15,19 @@
  *	the new page -> operand of the swap, reversed; -> receive entry
  *	post the receive entry again; recycle=node: when all words are there, too
  *
+ * Translation in the NIC (WRC_V_KEYED, core/keymap.h).  There is one store, to
+ * an unmapped slot; pages that are mapped the client READs and WRITEs.  Before the
+ * swap goes
+ *
+ *	READ the key map at tt_addr -> key and offset of the UMR; copy tt_addr to
+ *		the swap
+ *	UMR: own page to the slot's entry of its key
+ *
+ * and the new page goes to the UMR, too.  Whoever takes a page out of the
+ * table entry takes its translation away after that (prog/invalidate.c), and
+ * what maps it was there before.  So a page that is in no entry of the table,
+ * and is no instance's own, has no translation, whatever a client sends.
+ *
  * So each instance holds one page at all times.  A store of the wrong kind is
  * done and answered, and breaks the connection behind its answer.
  *
@@ -34,18 +47,32 @@
 struct store {
 	struct wrc_build b;
 	int body;		/* the gate */
-	int swap, go;
+	int asked;		/* where the request's tt_addr goes */
+	int umr, swap, go;
 	int last;		/* a SEND_EN whose reach is open */
 };
 
-static void swap_and_answer(struct store *s)
+static void swap_and_answer(struct store *s, bool keyed)
 {
+	struct wrc_ref none = wrc_at(WRC_SP_NONE);
 	struct wrc_build *b = &s->b;
+	int copy = 0;
 
 	wrc_own(b);
 	wrc_page(b);
 	s->body = wrc_prog_head(b);
-	s->swap = wrc_exchange(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE));
+	if (keyed) {
+		copy = wrc_prog_ask(b, &s->body);
+		s->umr = wrc_umr(b, true);
+		wrc_wait(b, s->umr);
+	}
+	s->swap = wrc_exchange(b, wrc_at(WRC_SP_TT), none);
+	s->asked = s->swap;
+	if (keyed) {
+		s->asked = b->prog->map;
+		wrc_set_local(b, copy, 0,
+			      wrc_field(s->swap, WRC_F_RADDR, 0));
+	}
 	wrc_after(b, s->swap);
 	s->go = wrc_send_en(b, 0);
 	s->last = wrc_send_en(b, 0);
@@ -77,6 +104,8 @@ static void renew(struct store *s, int touched)
 
 	operand = wrc_endian_swap(b, page);
 	wrc_set_swapped(b, operand, wrc_field(s->swap, WRC_F_MSWAP, 0));
+	if (wrc_is_keyed(b->prog))
+		wrc_read(b, page, wrc_field(s->umr, WRC_F_PAGE, 0), 8);
 	entry = wrc_read(b, page, wrc_at(WRC_SP_RECV), 8);
 	if (b->prog->node)	/* behind the words: wrc_recycle() */
 		return;
@@ -88,8 +117,7 @@ static void renew(struct store *s, int touched)
 
 static int finish(struct store *s)
 {
-	wrc_prog_args(&s->b, s->swap, wrc_prog_answer(&s->b, s->go, 0,
-						       0));
+	wrc_prog_args(&s->b, s->asked, wrc_prog_answer(&s->b, s->go, 0, 0));
 	return wrc_end(&s->b);
 }
 
@@ -99,7 +127,7 @@ static int mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	int page;
 
 	wrc_begin(&s.b, prog, ODRP_WIRE_MAPPED_STORE, "mapped_store", opts);
-	swap_and_answer(&s);
+	swap_and_answer(&s, false);
 	wrc_enable_upto(&s.b, s.last, WRC_NEXT_HEAD);
 	page = touch(&s);
 	wrc_set_local(&s.b, s.swap, 0, wrc_field(page, WRC_F_ADDR, 0));
@@ -108,14 +136,15 @@ static int mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	return finish(&s);
 }
 
-static int unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
+static int unmapped_store(const struct wrc_opts *opts, bool keyed,
+			  struct wrc_prog *prog)
 {
 	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0), old;
 	int empty, pop, reverse, take, page;
 	struct store s;
 
 	wrc_begin(&s.b, prog, ODRP_WIRE_UNMAPPED_STORE, "unmapped_store", opts);
-	swap_and_answer(&s);
+	swap_and_answer(&s, keyed);
 	empty = wrc_read(&s.b, wrc_at(WRC_SP_EMPTY),
 			 wrc_reg(WRC_REG_TRASH, 0), 8);
 	old = wrc_field(empty, WRC_F_RADDR, 0);
@@ -212,10 +241,23 @@ int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 	case ODRP_WIRE_MAPPED_STORE:
 		return mapped_store(opts, prog);
 	case ODRP_WIRE_UNMAPPED_STORE:
-		return unmapped_store(opts, prog);
+		return unmapped_store(opts, false, prog);
 	case ODRP_WIRE_INVALIDATE:
 		return wrc_prog_invalidate(opts, prog);
 	default:
+		return -EINVAL;
+	}
+}
+
+int wrc_prog_keyed(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *prog)
+{
+	switch (chain) {
+	case ODRP_WIRE_UNMAPPED_STORE:
+		return unmapped_store(opts, true, prog);
+	case ODRP_WIRE_INVALIDATE:
+		return wrc_prog_invalidate(opts, prog);
+	default:	/* the client does it alone */
 		return -EINVAL;
 	}
 }

@@ -13,6 +13,7 @@ static const char *const variant_names[WRC_NR_VARIANTS] = {
 	[WRC_V_RECYCLE_HELPER] = "recycle-helper",
 	[WRC_V_PAPER] = "paper",
 	[WRC_V_LANE_RING] = "lane-ring",
+	[WRC_V_KEYED] = "keyed",
 };
 
 const char *wrc_variant_name(enum wrc_variant variant)
@@ -36,10 +37,23 @@ bool wrc_variant_may_recycle(enum wrc_variant variant)
 	return !wrc_variant_is_rung(variant) && variant != WRC_V_PULL;
 }
 
-/* What the agent arms; the rungs have theirs, whatever is asked for. */
+/* Whoever trusts the clients need not keep them from each other's keys. */
+bool wrc_variant_must_recycle(enum wrc_variant variant)
+{
+	return variant == WRC_V_KEYED;
+}
+
+/* What the agent may arm; the rungs have theirs, whatever is asked for. */
 bool wrc_variant_may_fence(enum wrc_variant variant)
 {
-	return variant == WRC_V_OURS || variant == WRC_V_EXCHANGE;
+	return variant == WRC_V_OURS || variant == WRC_V_EXCHANGE ||
+	       variant == WRC_V_KEYED;
+}
+
+bool wrc_variant_has(enum wrc_variant variant, enum odrp_wire_chain chain)
+{
+	return variant != WRC_V_KEYED || chain == ODRP_WIRE_UNMAPPED_STORE ||
+	       chain == ODRP_WIRE_INVALIDATE;
 }
 
 #define RULE(r) (1u << WRC_RULE_ ## r)

@@ -47,10 +47,13 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 const char *wrc_variant_name(enum wrc_variant variant);
 /* The same of an order. */
 const char *wrc_order_name(enum wrc_order order);
-/* Is it to be had strict; with recycle=node; and with order=fence? */
+/* Is it to be had strict; with recycle=node, or only so; and with order=fence? */
 bool wrc_variant_may_be_strict(enum wrc_variant variant);
 bool wrc_variant_may_recycle(enum wrc_variant variant);
+bool wrc_variant_must_recycle(enum wrc_variant variant);
 bool wrc_variant_may_fence(enum wrc_variant variant);
+/* Has it such a chain?  Else its client does that alone. */
+bool wrc_variant_has(enum wrc_variant variant, enum odrp_wire_chain chain);
 /* Rules of core/check.h, 1 << enum wrc_rule, that a variant cannot keep. */
 unsigned int wrc_variant_excused(enum wrc_variant variant);
 

@@ -17,6 +17,20 @@ int wrc_prog_head(struct wrc_build *b)
 	return gate;
 }
 
+int wrc_prog_ask(struct wrc_build *b, int *body)
+{
+	int map, copy, en;
+
+	map = wrc_keymap(b);
+	copy = wrc_read(b, wrc_field(map, WRC_F_RADDR, 0),
+			wrc_at(WRC_SP_NONE), sizeof(__be64));
+	wrc_after(b, copy);
+	en = wrc_send_en(b, 0);
+	wrc_enable_upto(b, *body, en);
+	*body = en;
+	return copy;
+}
+
 int wrc_prog_answer(struct wrc_build *b, int go, __u32 page_len, __u8 flags)
 {
 	int answer;
@@ -58,11 +72,15 @@ int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		     (opts->recycle &&
 		      !wrc_variant_may_recycle(opts->variant))))
 		return -EINVAL;
+	if (opts && wrc_variant_must_recycle(opts->variant) && !opts->recycle)
+		return -EINVAL;
 	if (opts && (opts->order >= WRC_NR_ORDERS ||
 		     (opts->order && !wrc_variant_may_fence(opts->variant))))
 		return -EINVAL;
 	if (opts && opts->variant == WRC_V_EXCHANGE)
 		return wrc_prog_exchange(chain, opts, ret_prog);
+	if (opts && opts->variant == WRC_V_KEYED)
+		return wrc_prog_keyed(chain, opts, ret_prog);
 	if (opts && opts->variant == WRC_V_LANE_RING)
 		return wrc_prog_lane_ring(chain, opts, ret_prog);
 	if (opts && opts->variant == WRC_V_PULL)

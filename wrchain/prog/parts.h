@@ -24,6 +24,12 @@
  */
 int wrc_prog_head(struct wrc_build *b);
 /*
+ * Translation in the NIC: READs the key map for a wrc_umr(), and copies the
+ * request's tt_addr to where segment 0 of what it returns is to point.  What comes
+ * next runs behind both, in the reach of *body, which is open again.
+ */
+int wrc_prog_ask(struct wrc_build *b, int *body);
+/*
  * The client queue with its one instruction, the answer: page_len bytes from
  * a page, and the request's id; it is left out when the request asks to, or with
  * recycle=node the one before.  Sets the target of SEND_EN go.  The loop queue's
@@ -51,6 +57,10 @@ int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog);
 /* Page exchange: prog/exchange.c. */
 int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		      struct wrc_prog *prog);
+/* Translation in the NIC: the same file.  -EINVAL: loads and mapped stores, which
+ * need no chain. */
+int wrc_prog_keyed(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *prog);
 /* Stores that READ their page from the client: prog/pull.c. */
 int wrc_prog_pull(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		  struct wrc_prog *prog);

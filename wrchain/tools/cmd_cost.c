@@ -26,7 +26,9 @@ static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
 		.strict_index = cmd->strict &&
 				wrc_variant_may_be_strict(variant),
 		.variant = variant,
-		.recycle = wrc_variant_may_recycle(variant) ?
+		.recycle = wrc_variant_must_recycle(variant) ?
+				   WRC_RECYCLE_NODE :
+			   wrc_variant_may_recycle(variant) ?
 				   cmd->recycle : WRC_RECYCLE_CLIENT,
 		.order = cmd->order,
 	};
@@ -39,9 +41,10 @@ static int add_program(int chain, const struct wrc_opts *opts, const char *name,
 	int err;
 
 	c->variant = opts->variant;
+	c->alone = !wrc_variant_has(opts->variant, chain);
 	snprintf(c->name, sizeof(c->name), "%s%s", name,
 		 opts->order == WRC_ORDER_FENCE ? "/fence" : "");
-	err = wrc_prog_build(chain, opts, &c->prog);
+	err = wrc_prog_build(chain, c->alone ? NULL : opts, &c->prog);
 	if (err)
 		return wrc_fail("program %d, %s: %s", chain, name,
 				strerror(-err));
@@ -88,6 +91,15 @@ int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 			status = add_chain(cmd, i, progs, &nr);
 	*ret_nr = nr;
 	return status;
+}
+
+void cost_of(const struct cost_prog *cp, const struct wrc_params *p,
+	     struct wrc_cost *ret_cost)
+{
+	if (cp->alone)
+		wrc_model_keyed(cp->prog.chain == ODRP_WIRE_LOAD, p, ret_cost);
+	else
+		wrc_model_cost(&cp->prog, p, ret_cost);
 }
 
 /* ---- programs ------------------------------------------------------------- */
@@ -155,13 +167,14 @@ static struct json_object *program_row(const struct cost_prog *cp,
 					  cp->variant);
 	struct wrc_cost c;
 
-	wrc_model_cost(&cp->prog, p, &c);
+	cost_of(cp, p, &c);
 	cost_add_text(o, "program", cp->prog.name);
 	cost_add_text(o, "variant", cp->name);
 	json_object_object_add(o, "strict",
 			       json_object_new_boolean(cp->prog.strict));
 	add_counts(o, &c);
-	add_recv(o, &cp->prog);
+	if (!cp->alone)
+		add_recv(o, &cp->prog);
 	add_model(o, &c, p);
 	if (paper > 0)
 		cost_add(o, "paper_latency_us", paper);

@@ -66,8 +66,11 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 		       "request", "what it does");
 	for (int i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
 		struct numbers n;
-		int err = wrc_prog_build(i, &opts, &prog);
+		int err;
 
+		if (!wrc_variant_has(opts.variant, i))
+			continue;
+		err = wrc_prog_build(i, &opts, &prog);
 		if (err)
 			return wrc_fail("program %d: %s", i, strerror(-err));
 		n = count(&prog);

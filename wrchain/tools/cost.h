@@ -30,7 +30,11 @@ struct cost_prog {
 	struct wrc_prog prog;
 	enum wrc_variant variant;
 	char name[24];		/* of the variant, or "armed" */
+	bool alone;		/* there is no chain: the client does it, by a key */
 };
+
+void cost_of(const struct cost_prog *cp, const struct wrc_params *p,
+	     struct wrc_cost *ret_cost);
 
 /* What the agent arms by default. */
 struct wrc_opts cost_armed(const struct wrc_cmd *cmd, int chain);

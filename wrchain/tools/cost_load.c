@@ -108,7 +108,7 @@ int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		    strcmp(progs[i].name, "armed") &&
 		    progs[i].variant != WRC_V_PAPER)
 			continue;
-		wrc_model_cost(&progs[i].prog, p, &cost);
+		cost_of(&progs[i], p, &cost);
 		load_grid(*ret_rows, progs[i].prog.name,
 			  progs[i].name, &cost, p,
 			  &cnodes, &queues, cmd->depth - 1);

@@ -3,6 +3,7 @@
 #include <err.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include "prog/ladder.h"
 #include "wrc.h"
 
 const char *const wrc_chain_purposes[ODRP_WIRE_NR_CHAINS] = {
@@ -54,6 +55,10 @@ static const struct wrc_bind example = {
 	.table_key = 0xf00, .table_iova = 4 * WRC_TABLE_ALIGN,
 };
 
+/* Translation in the NIC: what a client's domain has of the arena is another key. */
+#define KEYMAP_KEY 0x1000
+#define ARENA_RKEY 0x1100
+
 /* In lanes its slots take 16 MB. */
 #define LANE_RING 0x31000000
 
@@ -70,6 +75,9 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 	chain = wrc_chain_of(cmd->prog);
 	if (chain < 0)
 		return 2;
+	if (!wrc_variant_has(opts.variant, chain))
+		return wrc_fail("%s: no chain, the client does that alone by its keys",
+				cmd->prog);
 	err = wrc_prog_build(chain, &opts, &im->prog);
 	if (!err)
 		err = wrc_geom_init(&im->prog, cmd->depth, &im->geom);
@@ -78,6 +86,10 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 				cmd->depth, strerror(-err));
 	im->bind = example;
 	im->bind.fence_orders = cmd->order == WRC_ORDER_FENCE;
+	if (wrc_is_keyed(&im->prog)) {
+		im->bind.keymap_key = KEYMAP_KEY;
+		im->bind.arena_rkey = ARENA_RKEY;
+	}
 	if (im->prog.lanes)
 		im->bind.free_ring = LANE_RING;
 	if (wrc_has_register(&im->prog)) {

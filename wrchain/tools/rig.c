@@ -19,7 +19,7 @@
 #define WIRE_MTU 4200		/* a page and its headers are one frame */
 #define MAX_STEPS 100000	/* of the NIC, for one answer */
 
-static void *block(struct wrc_rig *rig, size_t len)
+void *wrc_rig_block(struct wrc_rig *rig, size_t len)
 {
 	void *p;
 
@@ -68,15 +68,15 @@ static int node_memory(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
 
-	rig->arena = block(rig, rig->geom.arena_len);
-	rig->buf = block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
+	rig->arena = wrc_rig_block(rig, rig->geom.arena_len);
+	rig->buf = wrc_rig_block(rig, rig->geom.buf_len ? rig->geom.buf_len : PAGE);
 	rig->table = cfg->table;
 	if (!rig->table)
-		rig->table = block(rig, rig->geom.table_len ?
+		rig->table = wrc_rig_block(rig, rig->geom.table_len ?
 					rig->geom.table_len : PAGE);
-	rig->tt = block(rig, cfg->nr_slots * sizeof(uint64_t));
-	rig->ring = block(rig, free_len(rig));
-	rig->pool = block(rig, (size_t)cfg->nr_pages * PAGE);
+	rig->tt = wrc_rig_block(rig, cfg->nr_slots * sizeof(uint64_t));
+	rig->ring = wrc_rig_block(rig, free_len(rig));
+	rig->pool = wrc_rig_block(rig, (size_t)cfg->nr_pages * PAGE);
 	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring ||
 	    !rig->pool)
 		return -ENOMEM;
@@ -106,6 +106,7 @@ static int node_keys(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
 	struct wrc_bind *b = &rig->bind;
+	bool keyed = wrc_is_keyed(&rig->prog);
 	uint32_t pdn;
 	int err;
 
@@ -117,13 +118,23 @@ static int node_keys(struct wrc_rig *rig)
 	b->free_tail = b->free_head + 64;
 	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
 
-	err = snic_pd_alloc(rig->nic, &pdn);
+	/* Who may READ and WRITE finds nothing else in the client's domain. */
+	err = snic_pd_alloc(rig->nic, &rig->client_pdn);
+	rig->node_pdn = rig->client_pdn;
+	if (!err && keyed)
+		err = snic_pd_alloc(rig->nic, &rig->node_pdn);
+	pdn = rig->node_pdn;
 	if (!err)
+		err = snic_mkey_reg(rig->nic, rig->client_pdn, rig->arena,
+				    rig->geom.arena_len, b->arena_iova,
+				    keyed ? SNIC_LOCAL_WRITE : ACCESS,
+				    &b->arena_key);
+	if (!err && keyed)
 		err = snic_mkey_reg(rig->nic, pdn, rig->arena,
 				    rig->geom.arena_len, b->arena_iova, ACCESS,
-				    &b->arena_key);
+				    &b->arena_rkey);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, pdn, rig->buf,
+		err = snic_mkey_reg(rig->nic, rig->client_pdn, rig->buf,
 				    rig->geom.buf_len ? rig->geom.buf_len :
 							PAGE,
 				    b->buf_iova, SNIC_LOCAL_WRITE, &b->buf_key);
@@ -134,9 +145,10 @@ static int node_keys(struct wrc_rig *rig)
 		err = snic_mkey_reg(rig->nic, pdn, rig->ring, free_len(rig),
 				    FREE_IOVA, ACCESS, &b->free_key);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, pdn, rig->pool, b->pool_len,
-				    WRC_POOL_IOVA,
-				    SNIC_LOCAL_WRITE | SNIC_REMOTE_WRITE,
+		err = snic_mkey_reg(rig->nic, rig->client_pdn, rig->pool,
+				    b->pool_len, WRC_POOL_IOVA,
+				    SNIC_LOCAL_WRITE |
+				    (keyed ? 0 : SNIC_REMOTE_WRITE),
 				    &b->pool_key);
 	if (!err && rig->prog.node) {
 		b->table = rig->table;
@@ -145,15 +157,16 @@ static int node_keys(struct wrc_rig *rig)
 				    rig->geom.table_len, TABLE_IOVA,
 				    SNIC_REMOTE_READ, &b->table_key);
 	}
-	rig->client_qpn = pdn;		/* until the QP has its number */
+	if (!err && keyed)
+		err = wrc_rig_make_keys(rig);
 	return err;
 }
 
-static int make_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
-		   bool overrun, uint32_t *ret_cqn)
+int wrc_rig_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
+	       bool overrun, uint32_t *ret_cqn)
 {
 	struct snic_cq_attr attr = {
-		.buf = block(rig, sizeof(struct wrc_cqe) << log_size),
+		.buf = wrc_rig_block(rig, sizeof(struct wrc_cqe) << log_size),
 		.log_size = log_size,
 		.overrun_ignore = overrun,
 	};
@@ -161,12 +174,31 @@ static int make_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
 	return attr.buf ? snic_cq_create(nic, &attr, ret_cqn) : -ENOMEM;
 }
 
+/* The loop queue is its own peer, or has one in the node's domain. */
+static int far_qp(struct wrc_rig *rig, const struct snic_qp_attr *loop)
+{
+	struct snic_qp_attr far = *loop;
+
+	rig->far_qpn = rig->loop_qpn;
+	if (!wrc_is_keyed(&rig->prog))
+		return 0;
+	far.pdn = rig->node_pdn;
+	far.sq = wrc_rig_block(rig, PAGE);
+	if (!far.sq)
+		return -ENOMEM;
+	far.log_sq = 0;
+	far.dbr = (struct wrc_dbr *)((uint8_t *)far.sq + WRC_WQE_BB);
+	far.cd_master = false;
+	far.cd_slave_send = false;
+	return snic_qp_create(rig->nic, &far, &rig->far_qpn);
+}
+
 static int node_qps(struct wrc_rig *rig)
 {
 	const struct wrc_geom *g = &rig->geom;
 	struct wrc_bind *b = &rig->bind;
 	struct snic_qp_attr loop = {
-		.pdn = rig->client_qpn,
+		.pdn = rig->client_pdn,
 		.sq = rig->arena + g->loop_sq,
 		.log_sq = g->log_loop_sq,
 		.dbr = (struct wrc_dbr *)(rig->arena + g->loop_dbr),
@@ -176,7 +208,7 @@ static int node_qps(struct wrc_rig *rig)
 		.cd_slave_send = true,
 	};
 	struct snic_qp_attr client = {
-		.pdn = rig->client_qpn,
+		.pdn = rig->client_pdn,
 		.sq = rig->arena + g->client_sq,
 		.log_sq = g->log_client_sq,
 		.rq = rig->arena + g->client_rq,
@@ -188,15 +220,15 @@ static int node_qps(struct wrc_rig *rig)
 	};
 	int err;
 
-	err = make_cq(rig, rig->nic, LOG_CQ, true, &b->loop_scqn);
+	err = wrc_rig_cq(rig, rig->nic, LOG_CQ, true, &b->loop_scqn);
 	if (!err)
-		err = make_cq(rig, rig->nic, LOG_CQ, true, &b->client_rcqn);
+		err = wrc_rig_cq(rig, rig->nic, LOG_CQ, true, &b->client_rcqn);
 	if (err)
 		return err;
 	loop.scqn = loop.rcqn = client.scqn = b->loop_scqn;
 	client.rcqn = b->client_rcqn;
 	/* Errors of the answers must not count as loop completions. */
-	err = make_cq(rig, rig->nic, LOG_CQ, true, &b->client_scqn);
+	err = wrc_rig_cq(rig, rig->nic, LOG_CQ, true, &b->client_scqn);
 	client.scqn = b->client_scqn;
 	if (!err)
 		err = snic_qp_create(rig->nic, &loop, &b->loop_qpn);
@@ -204,7 +236,7 @@ static int node_qps(struct wrc_rig *rig)
 		err = snic_qp_create(rig->nic, &client, &b->client_qpn);
 	rig->loop_qpn = b->loop_qpn;
 	rig->client_qpn = b->client_qpn;
-	return err;
+	return err ? err : far_qp(rig, &loop);
 }
 
 /* ---- the client --------------------------------------------------------------- */
@@ -223,7 +255,7 @@ static int client_memory(struct wrc_rig *rig)
 	if (rig->pulls)
 		attr.access |= SNIC_REMOTE_READ;
 
-	rig->mem = block(rig, out + in + sq + rq + 64);
+	rig->mem = wrc_rig_block(rig, out + in + sq + rq + 64);
 	if (!rig->mem)
 		return -ENOMEM;
 	rig->out = rig->mem;
@@ -240,9 +272,9 @@ static int client_memory(struct wrc_rig *rig)
 	rig->peer_pdn = attr.pdn;
 	rig->pull_key = rig->peer_key;
 	if (!err)
-		err = make_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_rcqn);
+		err = wrc_rig_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_rcqn);
 	if (!err)
-		err = make_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_scqn);
+		err = wrc_rig_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_scqn);
 	attr.scqn = rig->peer_scqn;
 	attr.rcqn = rig->peer_rcqn;
 	attr.sq = rig->sq;
@@ -294,7 +326,9 @@ static int start(struct wrc_rig *rig, uint16_t doorbell)
 {
 	int err;
 
-	err = connect_qp(rig->nic, rig->loop_qpn, rig->loop_qpn, 0, 0);
+	err = connect_qp(rig->nic, rig->loop_qpn, rig->far_qpn, 0, 0);
+	if (!err && rig->far_qpn != rig->loop_qpn)
+		err = connect_qp(rig->nic, rig->far_qpn, rig->loop_qpn, 0, 0);
 	if (!err)
 		err = wrc_rig_join(rig, rig->client_qpn, rig->peer_qpn);
 	if (!err)
@@ -374,6 +408,8 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		err = node_qps(rig);
 	if (!err)
 		err = client_memory(rig);
+	if (!err && wrc_is_keyed(&rig->prog))
+		err = wrc_rig_make_pair(rig);
 	if (!err)
 		give_pages(rig);
 	if (!err)
@@ -507,7 +543,7 @@ static int step_peer(struct wrc_rig *rig, uint64_t *next)
 	return err;
 }
 
-static int step(struct wrc_rig *rig)
+int wrc_rig_step(struct wrc_rig *rig)
 {
 	uint64_t next;
 	int err = snic_step(rig->nic, rig->now, &next);
@@ -524,7 +560,7 @@ static int step(struct wrc_rig *rig)
 
 void wrc_rig_settle(struct wrc_rig *rig)
 {
-	for (int i = 0; i < MAX_STEPS && !step(rig); i++)
+	for (int i = 0; i < MAX_STEPS && !wrc_rig_step(rig); i++)
 		;
 }
 
@@ -566,7 +602,7 @@ int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request)
 	int err = wrc_rig_poll(rig, ret_request);
 
 	for (int i = 0; err == -EAGAIN && i < MAX_STEPS; i++) {
-		int idle = step(rig);
+		int idle = wrc_rig_step(rig);
 
 		err = wrc_rig_poll(rig, ret_request);
 		if (err == -EAGAIN && idle)

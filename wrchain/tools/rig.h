@@ -11,6 +11,7 @@
 #ifndef WRC_TOOLS_RIG_H
 #define WRC_TOOLS_RIG_H
 
+#include "core/keymap.h"
 #include "core/link.h"
 #include "mlx5/encode.h"
 #include "snic/snic.h"
@@ -32,6 +33,26 @@ struct wrc_rig_config {
 	uint8_t *table;
 };
 
+/**
+ * struct wrc_rig_keys - translation in the NIC
+ * @map:	for each slot
+ * @key:	one for each WRC_KEY_SLOTS slots
+ * @node_qpn, @peer_qpn: a pair of queues without a chain, for READs and WRITEs
+ * @sq, @dbr, @cqn, @posted: the client's
+ * @umrs, @node_dbr, @mapped: the node's, which changes entries by hand
+ */
+struct wrc_rig_keys {
+	struct wrc_keymap *map;
+	uint32_t nr, key[8];
+	uint32_t node_qpn, peer_qpn, cqn;
+	uint8_t *sq;
+	struct wrc_dbr *dbr;
+	uint16_t posted;
+	uint8_t *umrs;
+	struct wrc_dbr *node_dbr;
+	uint16_t mapped;
+};
+
 struct wrc_rig {
 	struct wrc_rig_config cfg;
 	struct wrc_prog prog;
@@ -51,6 +72,9 @@ struct wrc_rig {
 	uint64_t *counters;		/* [0] head, [8] tail */
 	uint8_t *pool;
 	uint32_t client_qpn, loop_qpn;	/* the node's */
+	uint32_t client_pdn, node_pdn;	/* of what a client may, and may not, reach */
+	uint32_t far_qpn;		/* what the loop queue is connected to */
+	struct wrc_rig_keys keys;	/* WRC_V_KEYED */
 
 	/* the client */
 	uint32_t peer_qpn, peer_rcqn, peer_scqn, peer_key, peer_pdn;
@@ -67,7 +91,7 @@ struct wrc_rig {
 	uint32_t early_came;		/* notices, before their answers */
 	__u64 pages[1024];		/* page exchange: each instance's first */
 
-	void *blocks[16];
+	void *blocks[24];
 	unsigned int nr_blocks;
 };
 
@@ -98,6 +122,34 @@ int wrc_rig_answer(struct wrc_rig *rig, uint32_t *ret_request);
 void wrc_rig_settle(struct wrc_rig *rig);
 /* Where the load of a request puts its page. */
 uint8_t *wrc_rig_page(struct wrc_rig *rig, uint32_t request);
+
+/*
+ * WRC_V_KEYED: a READ or WRITE of a slot's page by the client, without the node;
+ * page is memory of the client's, wrc_rig_page() for example.  0, -EIO: refused,
+ * and the queues broke; wrc_rig_rejoin() makes others.  off, len: of the page, or
+ * beyond.
+ */
+int wrc_rig_read(struct wrc_rig *rig, uint64_t slot, uint32_t off, void *page,
+		 uint32_t len);
+int wrc_rig_write(struct wrc_rig *rig, uint64_t slot, uint32_t off,
+		  void *page, uint32_t len);
+int wrc_rig_rejoin(struct wrc_rig *rig);
+/* The same by any key and address: op is WRC_WQE_READ or WRC_WQE_WRITE. */
+int wrc_rig_access(struct wrc_rig *rig, __u8 op, uint32_t rkey, uint64_t raddr,
+		   void *page, uint32_t len);
+/* Translates a slot to a page, or with 0 to none, by hand. */
+int wrc_rig_translate(struct wrc_rig *rig, uint64_t slot, uint64_t page);
+/* What a slot's entry in its key leads to; 0: nowhere. */
+uint64_t wrc_rig_translation(const struct wrc_rig *rig, uint64_t slot);
+
+/* For rig_keys.c. */
+void *wrc_rig_block(struct wrc_rig *rig, size_t len);
+int wrc_rig_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
+	       bool overrun, uint32_t *ret_cqn);
+int wrc_rig_step(struct wrc_rig *rig);
+/* Keys and key map; then the queues, when the client has its memory. */
+int wrc_rig_make_keys(struct wrc_rig *rig);
+int wrc_rig_make_pair(struct wrc_rig *rig);
 
 /* The node's side by hand: what other chains would do. */
 uint64_t wrc_rig_pop(struct wrc_rig *rig);		/* 0: ring empty */

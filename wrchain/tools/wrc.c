@@ -53,7 +53,8 @@ static const struct argp_option options[] = {
 	  "another program than ours: exchange, whose stores are armed, or a rung of the "
 	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed); or "
-	  "lane-ring, a free ring without EndianSwap", 0 },
+	  "lane-ring, a free ring without EndianSwap; or keyed, translation in the NIC "
+	  "(with --recycle=node)", 0 },
 	{ "recycle", OPT_RECYCLE, "WHO", 0,
 	  "who knows the counts of the next lap: node, from a table of its own; or "
 	  "client (default), in its requests: INSECURE, a client that lies reaches "
@@ -240,6 +241,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!wrc_variant_may_recycle(line->cmd.variant) &&
 		    line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
+				   wrc_variant_name(line->cmd.variant));
+		if (wrc_variant_must_recycle(line->cmd.variant) &&
+		    !line->cmd.recycle)
+			argp_error(state, "variant %s is recycled by the node: --recycle=node",
 				   wrc_variant_name(line->cmd.variant));
 		if (!wrc_variant_may_fence(line->cmd.variant) &&
 		    line->cmd.order)

@@ -27,6 +27,10 @@ void bench_image(struct bench *b, uint32_t depth)
 		pages[i] = WRC_POOL_IOVA + (i + 1) * 4096ull;
 	if (wrc_has_register(&b->prog))
 		b->bind.pages = pages;
+	if (wrc_is_keyed(&b->prog)) {
+		b->bind.keymap_key = 0x1000;
+		b->bind.arena_rkey = 0x1100;
+	}
 	b->table = NULL;
 	if (b->prog.node) {
 		b->table = malloc(b->geom.table_len);
@@ -69,6 +73,18 @@ void bench_open_node_exchange(struct bench *b, enum odrp_wire_chain chain,
 	struct wrc_opts opts = {
 		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
 		.variant = WRC_V_EXCHANGE,
+	};
+
+	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	bench_image(b, depth);
+}
+
+void bench_open_keyed(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		      uint32_t depth)
+{
+	struct wrc_opts opts = {
+		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
+		.variant = WRC_V_KEYED,
 	};
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);

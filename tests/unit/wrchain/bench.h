@@ -28,6 +28,9 @@ void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		     uint32_t depth);
 void bench_open_node_exchange(struct bench *b, enum odrp_wire_chain chain,
 			      bool strict, uint32_t depth);
+/* Translation in the NIC; store or invalidate. */
+void bench_open_keyed(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		      uint32_t depth);
 /* The same for a program that the test has built itself. */
 void bench_image(struct bench *b, uint32_t depth);
 void bench_close(struct bench *b);

@@ -56,6 +56,33 @@ expect 0 "$wrc" list --variant exchange
 expect 0 "$wrc" dis --prog load --variant exchange
 expect 2 "$wrc" image load --variant exchange
 
+# Translation in the NIC: two chains, recycled by the node.
+for mode in strict relaxed; do
+	for o in wait fence; do
+		for p in unmapped_store invalidate; do
+			v="--variant keyed --recycle node --order $o --$mode"
+			# shellcheck disable=SC2086
+			expect 0 "$wrc" show $p $v
+			# shellcheck disable=SC2086
+			expect 0 "$wrc" run $p $v --count 40
+			says out '40 requests, all well'
+			# shellcheck disable=SC2086
+			expect 0 "$wrc" check --prog $p $v
+			says out ': ok'
+		done
+	done
+done
+expect 0 "$wrc" list --variant keyed --recycle node
+says out invalidate
+for p in load mapped_store; do
+	expect 2 "$wrc" show $p --variant keyed --recycle node
+	says err 'the client does that alone'
+	expect 0 "$wrc" cost $p --variant keyed --recycle node
+	lines 1
+done
+expect 2 "$wrc" show invalidate --variant keyed
+says err '--recycle=node'
+
 # A ring in lanes: the same, and also recycled by the node.
 for mode in strict relaxed; do
 	for p in unmapped_store invalidate; do
@@ -106,13 +133,13 @@ says err "no variant 'fastest'"
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 40
+lines 44
 says out 'load           armed  '
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 20
+lines 22
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '
