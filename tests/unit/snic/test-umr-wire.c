@@ -41,8 +41,8 @@ static void wire_close(struct wire *w)
 }
 
 /* Entries 0 to 3 lead to these pages; -1: nowhere. */
-static void map_by(struct wire *w, struct end *e, uint8_t flags,
-		   const int *pages)
+static void put_map(struct wire *w, struct end *e, uint8_t flags,
+		    const int *pages)
 {
 	struct wrc_ksm entry[WRC_KSM_GROUP] = { { 0 } };
 
@@ -59,7 +59,7 @@ static void map_by(struct wire *w, struct end *e, uint8_t flags,
 /* Now: nothing else of b's runs before. */
 static void map(struct wire *w, const int *pages)
 {
-	map_by(w, &w->z, 0, pages);
+	put_map(w, &w->z, 0, pages);
 	ring(&w->z);
 	assert_true(snic_sq_run_qp(snic_qp_lookup(w->z.bed->nic, w->z.qpn)));
 }
@@ -253,7 +253,7 @@ static void change_within_an_answer(struct wire *w, const int *pages)
 	uint8_t bth[64];
 
 	wire_open(w, 256);
-	map_by(w, &w->z, 0, PAGES_OF(1, 2, 3, 4));
+	put_map(w, &w->z, 0, PAGES_OF(1, 2, 3, 4));
 	put_umr(&w->z, 0, w->key, 4, (struct wrc_ksm[4]){
 			ksm_entry(w->p.b.bed->key, ARENA_IOVA) }, 4);
 	ring(&w->z);
@@ -384,7 +384,7 @@ static void completes_in_order(void **state)
 		wqe_data(&q, w.page + i * PAGE, 8);
 		wqe_end(&q);
 		if (!i)
-			map_by(&w, &w.p.b, CE, PAGES_OF(1, 2, 3, 4));
+			put_map(&w, &w.p.b, CE, PAGES_OF(1, 2, 3, 4));
 	}
 	ring(&w.p.b);
 	cable_run(&w.p.c, CABLE_LATENCY);
@@ -409,9 +409,9 @@ static void fenced(bool fence)
 	wqe_raddr(&q, bed_iova(w.p.a.bed, w.p.src), w.p.a.bed->key);
 	wqe_data(&q, w.page, 8);
 	wqe_end(&q);
-	map_by(&w, &w.p.b, fence ? WRC_WQE_FM_FENCE : 0, PAGES_OF(1, 2, 3, 4));
+	put_map(&w, &w.p.b, fence ? WRC_WQE_FM_FENCE : 0, PAGES_OF(1, 2, 3, 4));
 	w.key++;
-	map_by(&w, &w.p.b, 0, PAGES_OF(1, 2, 3, 4));
+	put_map(&w, &w.p.b, 0, PAGES_OF(1, 2, 3, 4));
 	w.key--;
 	ring(&w.p.b);
 	cable_run(&w.p.c, CABLE_LATENCY);

@@ -1,156 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Indirect keys, the UMR WQEs that write their entries, and what a loopback peer
- * reads and writes by them.
+ * UMR WQEs: what they write, what is refused, and their place among others; and
+ * how indirect keys come and go.
  */
-#include "loop.h"
-
-#define PAGE	4096u
-#define PAGES	16
-#define ENTRIES	8
-#define PEER	(SNIC_REMOTE_READ | SNIC_REMOTE_WRITE)
-#define VARIANT	0x5a
-
-/* x asks, y's PD answers; z, of the same PD, writes entries. */
-struct umr_bed {
-	struct bed b;
-	struct end x, y, z;
-	uint32_t key;		/* indirect, of ENTRIES */
-	uint8_t *page;		/* PAGES of them */
-	uint8_t *buf;		/* x's, as long */
-};
-
-static void umr_open_cfg(struct umr_bed *u, const struct snic_config *cfg)
-{
-	struct end_opts o = { .log_sq = 8, .master = true, .slave = true };
-
-	bed_open(&u->b, cfg);
-	u->b.used = PAGE;
-	u->page = bed_alloc(&u->b, PAGES * PAGE);
-	u->buf = bed_alloc(&u->b, PAGES * PAGE);
-	end_open(&u->b, &o, &u->x);
-	end_open(&u->b, &o, &u->y);
-	end_open(&u->b, &o, &u->z);
-	end_join(&u->x, &u->y);
-	end_join(&u->z, &u->z);
-	assert_int_equal(snic_mkey_indirect(u->b.nic, u->b.pdn, ENTRIES, PEER,
-					    VARIANT, &u->key), 0);
-	memset(u->buf, 0xbb, PAGES * PAGE);
-	for (unsigned int i = 0; i < PAGES; i++)
-		memset(u->page + i * PAGE, 'a' + i, PAGE);
-}
-
-static void umr_open(struct umr_bed *u)
-{
-	umr_open_cfg(u, NULL);
-}
-
-static void go(struct umr_bed *u, struct end *e)
-{
-	ring(e);
-	bed_run(&u->b);
-}
-
-static struct wrc_ksm to_page(struct umr_bed *u, unsigned int i)
-{
-	return ksm_entry(u->b.key, bed_iova(&u->b, u->page + i * PAGE));
-}
-
-/* Entries first .. first + 3 lead to these pages; -1: nowhere. */
-static void map_by(struct umr_bed *u, struct end *e, uint8_t flags,
-		   uint64_t first, const int *pages)
-{
-	struct wrc_ksm entry[WRC_KSM_GROUP] = { { 0 } };
-
-	for (unsigned int i = 0; i < WRC_KSM_GROUP; i++)
-		if (pages[i] >= 0)
-			entry[i] = to_page(u, pages[i]);
-	put_umr(e, flags, u->key, first, entry, WRC_KSM_GROUP);
-}
-
-#define PAGES_OF(...) ((const int[WRC_KSM_GROUP]){ __VA_ARGS__ })
-
-static void map(struct umr_bed *u, uint64_t first, const int *pages)
-{
-	map_by(u, &u->z, 0, first, pages);
-	go(u, &u->z);
-	assert_int_equal(state_of(&u->z), SNIC_QP_RTS);
-}
-
-static void put_access(struct umr_bed *u, uint8_t opcode, uint64_t addr,
-		       uint32_t len)
-{
-	struct wqe w = wqe_begin(&u->x, opcode, 0, CE);
-
-	wqe_raddr(&w, addr, u->key);
-	wqe_data(&w, u->buf, len);
-	wqe_end(&w);
-}
-
-/* x's next WQE is done; or refused as a peer is, and both are done for. */
-static void expect_access(struct umr_bed *u, bool allowed)
-{
-	struct snic_qp_info info;
-	struct wrc_cqe cqe;
-
-	go(u, &u->x);
-	assert_int_equal(snic_cq_poll(u->b.nic, u->x.scqn, &cqe), 0);
-	expect_empty(&u->b, u->x.scqn);
-	if (allowed) {
-		assert_int_equal(cqe.op_own >> 4, WRC_CQE_REQ);
-		return;
-	}
-	assert_int_equal(cqe.op_own >> 4, WRC_CQE_REQ_ERR);
-	assert_int_equal(snic_qp_query(u->b.nic, u->x.qpn, &info), 0);
-	assert_int_equal(info.syndrome, WRC_SYND_REMOTE_ACCESS);
-	assert_int_equal(snic_qp_query(u->b.nic, u->y.qpn, &info), 0);
-	assert_int_equal(info.syndrome, WRC_SYND_LOCAL_ACCESS);
-	/* For the next one. */
-	assert_int_equal(snic_qp_reset(u->b.nic, u->x.qpn), 0);
-	assert_int_equal(snic_qp_reset(u->b.nic, u->y.qpn), 0);
-	u->x.pi = 0;
-	end_join(&u->x, &u->y);
-}
-
-static void expect_read(struct umr_bed *u, uint64_t addr, uint32_t len,
-			bool allowed)
-{
-	put_access(u, WRC_WQE_READ, addr, len);
-	expect_access(u, allowed);
-}
-
-static void expect_write(struct umr_bed *u, uint64_t addr, uint32_t len,
-			 bool allowed)
-{
-	put_access(u, WRC_WQE_WRITE, addr, len);
-	expect_access(u, allowed);
-}
-
-static void all_bytes(const uint8_t *p, uint32_t len, uint8_t is)
-{
-	while (len--)
-		assert_int_equal(*p++, is);
-}
-
-static void pages_untouched(struct umr_bed *u)
-{
-	for (unsigned int i = 0; i < PAGES; i++)
-		all_bytes(u->page + i * PAGE, PAGE, 'a' + i);
-}
-
-static void entry_is(struct umr_bed *u, unsigned int i, struct wrc_ksm want)
-{
-	struct wrc_ksm got;
-
-	assert_int_equal(snic_mkey_entry(u->b.nic, u->key, i, &got), 0);
-	assert_memory_equal(&got, &want, sizeof(got));
-}
-
-static void entries_zero(struct umr_bed *u)
-{
-	for (unsigned int i = 0; i < ENTRIES; i++)
-		entry_is(u, i, (struct wrc_ksm){ 0 });
-}
+#include "umrbed.h"
 
 /* ---- keys ---------------------------------------------------------------------- */
 
@@ -233,7 +86,7 @@ static void writes_its_entries(void **state)
 
 	umr_open(&u);
 	entries_zero(&u);
-	map_by(&u, &u.z, CE, 4, PAGES_OF(1, 2, -1, 3));
+	put_map(&u, &u.z, CE, 4, PAGES_OF(1, 2, -1, 3));
 	go(&u, &u.z);
 	assert_int_equal(snic_cq_poll(u.b.nic, u.z.scqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4, WRC_CQE_REQ);
@@ -271,7 +124,7 @@ static void bad_byte(unsigned int off, uint8_t v, uint8_t syndrome)
 	uint8_t *wqe;
 
 	umr_open(&u);
-	map_by(&u, &u.z, 0, 0, PAGES_OF(1, 2, 3, 4));
+	put_map(&u, &u.z, 0, 0, PAGES_OF(1, 2, 3, 4));
 	wqe = u.z.sq;
 	wqe[off] = v;
 	put_nop(&u.z, 0);
@@ -309,6 +162,20 @@ static void malformed(void **state)
 		bad_byte(bad[i][0], bad[i][1], WRC_SYND_LOCAL_QP_OP);
 }
 
+/* Of the length of a WAIT, with operands of one that is over. */
+static void no_wait(void **state)
+{
+	struct umr_bed u;
+
+	umr_open(&u);
+	put_nop(&u.x, CE);
+	go(&u, &u.x);
+	put_wait(&u.z, 0, u.x.scqn, 0)[3] = WRC_WQE_UMR;
+	go(&u, &u.z);
+	expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR, WRC_SYND_LOCAL_QP_OP, 0);
+	bed_close(&u.b);
+}
+
 /* Whole groups, but more than the key has behind the offset. */
 static void beyond_the_key(void **state)
 {
@@ -337,7 +204,7 @@ static void not_a_multiple_of_a_group(void **state)
 	struct wrc_ksm e[6];
 	struct umr_bed u;
 
-	for (unsigned int nr = 1; nr < 6; nr++) {
+	for (unsigned int nr = 0; nr < 6; nr++) {
 		if (nr == WRC_KSM_GROUP)
 			continue;
 		umr_open(&u);
@@ -394,7 +261,7 @@ static void in_order(void **state)
 
 	umr_open(&u);
 	for (int i = 0; i < 4; i++) {
-		map_by(&u, &u.x, 0, 0, PAGES_OF(i, i + 4, -1, -1));
+		put_map(&u, &u.x, 0, 0, PAGES_OF(i, i + 4, -1, -1));
 		put_access(&u, WRC_WQE_WRITE, PAGE - 8 * i, 8 * (i + 1));
 	}
 	go(&u, &u.x);
@@ -423,7 +290,7 @@ static void lands_behind(bool fence)
 	cfg.land = SNIC_LAND_LATE;
 	umr_open_cfg(&u, &cfg);
 	put_read(&u.x, CE, u.buf, 8, u.page);
-	map_by(&u, &u.x, CE | (fence ? WRC_WQE_FM_FENCE : 0), 0,
+	put_map(&u, &u.x, CE | (fence ? WRC_WQE_FM_FENCE : 0), 0,
 	       PAGES_OF(1, 2, 3, 4));
 	put_nop(&u.x, CE);
 	ring(&u.x);
@@ -450,6 +317,31 @@ static void late_landing(void **state)
 	lands_behind(true);
 }
 
+/* There is no room for its CQE: it waits as others do. */
+static void late_and_full(void **state)
+{
+	struct snic_config cfg = bed_config;
+	struct umr_bed u;
+	unsigned int i;
+
+	cfg.land = SNIC_LAND_LATE;
+	umr_open_cfg(&u, &cfg);
+	for (i = 0; i < SNIC_LANDINGS; i++)
+		put_read(&u.x, CE, u.buf + i, 1, u.page);
+	put_map(&u, &u.x, CE, 0, PAGES_OF(1, 2, 3, 4));
+	ring(&u.x);
+	for (i = 0; snic_sq_run_qp(snic_qp_lookup(u.b.nic, u.x.qpn)); i++)
+		;
+	assert_int_equal(i, SNIC_LANDINGS);
+	entries_zero(&u);
+	snic_qp_kick(snic_qp_lookup(u.b.nic, u.x.qpn));
+	bed_run(&u.b);
+	for (i = 0; i <= SNIC_LANDINGS; i++)
+		expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, i);
+	entry_is(&u, 0, to_page(&u, 1));
+	bed_close(&u.b);
+}
+
 /* More on their way than there is room for, and what is in pieces is too. */
 static void late_completions(void **state)
 {
@@ -460,11 +352,11 @@ static void late_completions(void **state)
 	cfg.land = SNIC_LAND_LATE;
 	umr_open_cfg(&u, &cfg);
 	for (int i = 0; i < 3; i++) {
-		map_by(&u, &u.x, CE, 0, PAGES_OF(i, i + 4, -1, -1));
+		put_map(&u, &u.x, CE, 0, PAGES_OF(i, i + 4, -1, -1));
 		put_access(&u, WRC_WQE_READ, PAGE - len[i] / 2, len[i]);
 		put_access(&u, WRC_WQE_READ, 0, 8);
 	}
-	map_by(&u, &u.x, CE, 0, PAGES_OF(-1, -1, -1, -1));
+	put_map(&u, &u.x, CE, 0, PAGES_OF(-1, -1, -1, -1));
 	go(&u, &u.x);
 	for (int i = 0; i < 3; i++) {
 		expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, 5 * i);
@@ -489,7 +381,7 @@ static void fetched(enum snic_fetch fetch)
 	cfg.fetch = fetch;
 	umr_open_cfg(&u, &cfg);
 	put_wait(&u.z, 0, u.x.scqn, 0);
-	map_by(&u, &u.z, CE, 0, PAGES_OF(1, 2, 3, 4));
+	put_map(&u, &u.z, CE, 0, PAGES_OF(1, 2, 3, 4));
 	addr = (__be64 *)(u.z.sq + 64 + 128 + 8);
 	assert_int_equal(be64toh(*addr), bed_iova(&u.b, u.page + PAGE));
 	go(&u, &u.z);
@@ -550,253 +442,6 @@ static void costs(void **state)
 	bed_close(&u.b);
 }
 
-/* ---- a peer's access by it ----------------------------------------------------------- */
-
-static void one_piece_and_across(void **state)
-{
-	struct umr_bed u;
-
-	umr_open(&u);
-	map(&u, 0, PAGES_OF(9, 2, -1, 5));
-	expect_read(&u, 0, PAGE, true);
-	all_bytes(u.buf, PAGE, 'j');
-	expect_read(&u, PAGE + 4, 4, true);
-	all_bytes(u.buf, 4, 'c');
-	expect_read(&u, 100, 2 * PAGE - 100, true);
-	all_bytes(u.buf, PAGE - 100, 'j');
-	all_bytes(u.buf + PAGE - 100, PAGE, 'c');
-	all_bytes(u.buf + 2 * PAGE - 100, 100, 0xbb);
-	memset(u.buf, '1', 2 * PAGE);
-	expect_write(&u, PAGE - 1, 2, true);
-	all_bytes(u.page + 9 * PAGE, PAGE - 1, 'j');
-	assert_int_equal(u.page[10 * PAGE - 1], '1');
-	assert_int_equal(u.page[10 * PAGE], 'k');
-	assert_int_equal(u.page[2 * PAGE - 1], 'b');
-	assert_int_equal(u.page[2 * PAGE], '1');
-	all_bytes(u.page + 2 * PAGE + 1, PAGE - 1, 'c');
-	expect_write(&u, 3 * PAGE, PAGE, true);
-	all_bytes(u.page + 5 * PAGE, PAGE, '1');
-	bed_close(&u.b);
-}
-
-/* Inline data, an immediate, several pieces of a list. */
-static void across_by_other_wqes(void **state)
-{
-	struct umr_bed u;
-	struct wqe w;
-
-	umr_open(&u);
-	map(&u, 4, PAGES_OF(3, 8, 4, 0));
-	w = wqe_begin(&u.x, WRC_WQE_WRITE, 0, CE);
-	wqe_raddr(&w, 5 * PAGE - 3, u.key);
-	wqe_inline(&w, "0123456789", 10);
-	wqe_end(&w);
-	expect_access(&u, true);
-	assert_memory_equal(u.page + 4 * PAGE - 3, "012", 3);
-	assert_memory_equal(u.page + 8 * PAGE, "3456789i", 8);
-	memset(u.buf, '2', PAGE);
-	memset(u.buf + PAGE, '3', PAGE);
-	w = wqe_begin(&u.x, WRC_WQE_WRITE_IMM, 0, CE);
-	wqe_raddr(&w, 6 * PAGE - 10, u.key);
-	wqe_data(&w, u.buf, 4);
-	wqe_data(&w, u.buf + PAGE, 16);
-	wqe_imm(&w, 99);
-	wqe_end(&w);
-	go(&u, &u.x);
-	expect_empty(&u.b, u.x.scqn);		/* no receive entry yet */
-	all_bytes(u.page + 9 * PAGE - 10, 10, 'i');
-	post_recv(&u.y, NULL, 0);
-	bed_wait(&u.b, 1000000);
-	expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, u.x.pi - 1);
-	expect_cqe(&u.b, u.y.rcqn, WRC_CQE_RESP_WR_IMM, 0);
-	assert_memory_equal(u.page + 9 * PAGE - 10, "2222333333", 10);
-	assert_memory_equal(u.page + 4 * PAGE, "3333333333e", 11);
-	bed_close(&u.b);
-}
-
-static void nothing_there(void **state)
-{
-	struct umr_bed u;
-
-	umr_open(&u);
-	expect_read(&u, 0, 1, false);
-	expect_write(&u, 0, 1, false);
-	map(&u, 0, PAGES_OF(1, -1, 2, -1));
-	expect_read(&u, PAGE, 8, false);
-	expect_write(&u, PAGE, 8, false);
-	expect_read(&u, 2 * PAGE, 8, true);
-	bed_close(&u.b);
-}
-
-/* Of what is not there as a whole nothing moves. */
-static void not_a_byte(void **state)
-{
-	struct umr_bed u;
-
-	umr_open(&u);
-	map(&u, 0, PAGES_OF(1, -1, 2, -1));
-	map(&u, 4, PAGES_OF(3, 4, 5, 6));
-	expect_write(&u, PAGE - 8, 9, false);
-	expect_write(&u, PAGE - 8, PAGE + 16, false);
-	expect_write(&u, 2 * PAGE, 3 * PAGE, false);
-	expect_write(&u, 7 * PAGE, PAGE + 1, false);	/* the key's end */
-	expect_write(&u, 8 * PAGE, 1, false);
-	expect_write(&u, ~0ull, 1, false);
-	expect_write(&u, ~0ull - 7, 16, false);
-	expect_read(&u, PAGE - 8, 9, false);
-	expect_read(&u, 7 * PAGE, PAGE + 1, false);
-	pages_untouched(&u);
-	all_bytes(u.buf, PAGES * PAGE, 0xbb);
-	expect_write(&u, 4 * PAGE, 4 * PAGE, true);
-	all_bytes(u.page + 3 * PAGE, 4 * PAGE, 0xbb);
-	bed_close(&u.b);
-}
-
-/* An entry that names this, for one access of 8 bytes at 16. */
-static void leads_to(struct umr_bed *u, uint32_t key, uint64_t addr,
-		     bool readable, bool writable)
-{
-	struct wrc_ksm e[4] = { ksm_entry(key, addr) };
-
-	put_umr(&u->z, 0, u->key, 0, e, 4);
-	go(u, &u->z);
-	assert_int_equal(state_of(&u->z), SNIC_QP_RTS);
-	expect_read(u, 16, 8, readable);
-	expect_write(u, 16, 8, writable);
-}
-
-/* What an entry's key has to be, to have and not to have. */
-static void inner_keys(void **state)
-{
-	struct umr_bed u;
-	uint32_t pdn, key, other;
-
-	umr_open(&u);
-	assert_int_equal(snic_pd_alloc(u.b.nic, &pdn), 0);
-	/* local rights alone; no need to write for who reads */
-	assert_int_equal(snic_mkey_reg(u.b.nic, u.b.pdn, u.page, PAGE, 0,
-				       SNIC_LOCAL_WRITE, &key), 0);
-	leads_to(&u, key, 0, true, true);
-	leads_to(&u, key, PAGE - 24, true, true);
-	leads_to(&u, key, PAGE - 23, false, false);	/* a byte too far */
-	leads_to(&u, key, ~0ull - 15, false, false);	/* comes around */
-	leads_to(&u, key, ~0ull, false, false);
-	assert_int_equal(snic_mkey_dereg(u.b.nic, key), 0);
-	leads_to(&u, key, 0, false, false);
-	assert_int_equal(snic_mkey_reg(u.b.nic, u.b.pdn, u.page, PAGE, 0, 0,
-				       &key), 0);
-	leads_to(&u, key, 0, true, false);
-	/* another PD's */
-	assert_int_equal(snic_mkey_reg(u.b.nic, pdn, u.page, PAGE, 0, ALL_RIGHTS,
-				       &key), 0);
-	leads_to(&u, key, 0, false, false);
-	/* indirect ones: itself, and one that leads somewhere */
-	leads_to(&u, u.key, 0, false, false);
-	other = u.key;
-	assert_int_equal(snic_mkey_indirect(u.b.nic, u.b.pdn, ENTRIES, PEER, 0,
-					    &u.key), 0);
-	map(&u, 0, PAGES_OF(1, 2, 3, 4));
-	expect_read(&u, 16, 8, true);
-	key = u.key;
-	u.key = other;
-	leads_to(&u, key, 0, false, false);
-	leads_to(&u, 0, 0, false, false);
-	bed_close(&u.b);
-}
-
-/* What peers may is the indirect key's; atomics it never does. */
-static void outer_rights(void **state)
-{
-	static const unsigned int access[] = {
-		0, SNIC_REMOTE_READ, SNIC_REMOTE_WRITE, PEER,
-	};
-	struct umr_bed u;
-	struct wqe w;
-
-	for (unsigned int i = 0; i < 4; i++) {
-		umr_open(&u);
-		assert_int_equal(snic_mkey_indirect(u.b.nic, u.b.pdn, ENTRIES,
-						    access[i], 0, &u.key), 0);
-		map(&u, 0, PAGES_OF(1, 2, 3, 4));
-		expect_read(&u, 8, 8, access[i] & SNIC_REMOTE_READ);
-		expect_read(&u, PAGE - 8, 16, access[i] & SNIC_REMOTE_READ);
-		expect_write(&u, 8, 8, access[i] & SNIC_REMOTE_WRITE);
-		expect_write(&u, PAGE - 8, 16, access[i] & SNIC_REMOTE_WRITE);
-		w = wqe_begin(&u.x, WRC_WQE_FA, 0, CE);
-		wqe_raddr(&w, 8, u.key);
-		wqe_u64x2(&w, 1, 0);
-		wqe_data(&w, u.buf, 8);
-		wqe_end(&w);
-		expect_access(&u, false);
-		assert_int_equal(snic_mkey_dereg(u.b.nic, u.key), 0);
-		expect_read(&u, 8, 8, false);
-		bed_close(&u.b);
-	}
-}
-
-static void other_pd(void **state)
-{
-	struct umr_bed u;
-	uint32_t pdn;
-
-	umr_open(&u);
-	assert_int_equal(snic_pd_alloc(u.b.nic, &pdn), 0);
-	assert_int_equal(snic_mkey_indirect(u.b.nic, pdn, ENTRIES, PEER, 0,
-					    &u.key), 0);
-	expect_read(&u, 8, 8, false);
-	expect_write(&u, 8, 8, false);
-	bed_close(&u.b);
-}
-
-/* As an lkey: of each kind of list, and of a receive entry. */
-static void no_lkey(void **state)
-{
-	static const uint8_t opcodes[] = {
-		WRC_WQE_WRITE, WRC_WQE_READ, WRC_WQE_SEND,
-	};
-	struct umr_bed u;
-	struct wqe w;
-
-	for (unsigned int i = 0; i < 6; i++) {
-		umr_open(&u);
-		map(&u, 0, PAGES_OF(1, 2, 3, 4));
-		w = wqe_begin(&u.x, opcodes[i / 2], 0, 0);
-		if (opcodes[i / 2] != WRC_WQE_SEND)
-			wqe_raddr(&w, bed_iova(&u.b, u.page), u.b.key);
-		if (i % 2)
-			wqe_data(&w, u.buf, 8);
-		wqe_u64x2(&w, 8ull << 32 | u.key, 8);
-		wqe_end(&w);
-		go(&u, &u.x);
-		expect_error(&u.b, u.x.scqn, WRC_CQE_REQ_ERR,
-			     WRC_SYND_LOCAL_PROT, 0);
-		pages_untouched(&u);
-		bed_close(&u.b);
-	}
-}
-
-static void no_lkey_of_a_receive_entry(void **state)
-{
-	struct wrc_wqe_data *d;
-	struct umr_bed u;
-	struct wqe w;
-
-	umr_open(&u);
-	map(&u, 0, PAGES_OF(1, 2, 3, 4));
-	post_recv(&u.y, u.buf, 8);
-	d = (struct wrc_wqe_data *)u.y.rq;
-	d->lkey = htobe32(u.key);
-	d->addr = htobe64(8);
-	w = wqe_begin(&u.x, WRC_WQE_SEND, 0, 0);
-	wqe_data(&w, u.buf + 64, 8);
-	wqe_end(&w);
-	go(&u, &u.x);
-	expect_error(&u.b, u.x.scqn, WRC_CQE_REQ_ERR, WRC_SYND_REMOTE_OP, 0);
-	expect_error(&u.b, u.y.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT, 0);
-	pages_untouched(&u);
-	bed_close(&u.b);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -804,23 +449,16 @@ int main(void)
 		cmocka_unit_test(variants),
 		cmocka_unit_test(writes_its_entries),
 		cmocka_unit_test(malformed),
+		cmocka_unit_test(no_wait),
 		cmocka_unit_test(beyond_the_key),
 		cmocka_unit_test(not_a_multiple_of_a_group),
 		cmocka_unit_test(wrong_keys),
 		cmocka_unit_test(in_order),
 		cmocka_unit_test(late_landing),
+		cmocka_unit_test(late_and_full),
 		cmocka_unit_test(late_completions),
 		cmocka_unit_test(both_fetches),
 		cmocka_unit_test(costs),
-		cmocka_unit_test(one_piece_and_across),
-		cmocka_unit_test(across_by_other_wqes),
-		cmocka_unit_test(nothing_there),
-		cmocka_unit_test(not_a_byte),
-		cmocka_unit_test(inner_keys),
-		cmocka_unit_test(outer_rights),
-		cmocka_unit_test(other_pd),
-		cmocka_unit_test(no_lkey),
-		cmocka_unit_test(no_lkey_of_a_receive_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
