@@ -253,13 +253,14 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 	return first;
 }
 
+/* One that was sent before, and could not be sent again, may have been cut short. */
 static void abort_list(struct odrp_req *req, struct bio_list *todo)
 {
 	struct odrp_req *next;
 
 	for (; req; req = next) {
 		next = req->next;
-		req->res = ODRP_SLOT_ABORTED;
+		req->res = req->sends ? ODRP_SLOT_FAILED : ODRP_SLOT_ABORTED;
 		odrp_req_finish(req, todo);
 	}
 }
