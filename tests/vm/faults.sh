@@ -302,6 +302,14 @@ if ((nightly)); then
 		at_each_place 6.1 "$adds" "${two[@]}"
 	tap_case "a session is taken up again, two queues" \
 		at_each_place 6.1 "$mends" "${two[@]}"
+	# Pages read and written by rkeys, which are read first.
+	keyed=(--param mnode.translate=nic)
+	tap_case "a device is added, translate=nic" \
+		at_each_place 6.1 "$adds" "${keyed[@]}"
+	tap_case "pages come and go, translate=nic" \
+		at_each_place 6.1 "$works" "${keyed[@]}"
+	tap_case "a session is taken up again, translate=nic" \
+		at_each_place 6.1 "$mends" "${keyed[@]}"
 	# Nobody waits for the connection then: what it had is read elsewhere.
 	backing=/dev/ram0
 	tap_case "a device with a backing one is added" \
