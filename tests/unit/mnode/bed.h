@@ -96,6 +96,10 @@ void bed_settle(struct bed *b);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);
 
+/* With nothing under way: the NIC finds the pages that the tables say, and no
+ * others. */
+void bed_check_translations(struct bed *b);
+
 void bed_connect(struct bed *b, unsigned int node, uint64_t nr_slots,
 		 unsigned int queues, unsigned int depth);
 

@@ -375,6 +375,7 @@ static bool cut(enum odrp_wire_chain chain, bool mapped, unsigned int steps,
 	answered = !cnode_poll(c, &done);
 	cnode_lose(c, steps & 1);
 	resume(c);
+	bed_check_translations(&bed);
 	cnode_info(c, &info);
 	seen[info.used]++;
 	use_again(c, chain == ODRP_WIRE_LOAD);
@@ -441,6 +442,7 @@ static void test_many_times(void **state)
 	}
 	bed_settle(&bed);
 	load_verify(&load);
+	bed_check_translations(&bed);
 	bed_check(&bed, load.mapped);
 	load_fini(&load);
 	leave();
