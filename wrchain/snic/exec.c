@@ -286,21 +286,31 @@ static int loop_send(struct loop *l)
 	return 0;
 }
 
+RARELY int write_pieces(struct loop *l)
+{
+	struct snic_recv recv;
+
+	if (l->w->opcode == WRC_WQE_WRITE_IMM &&
+	    snic_rq_take(l->peer, false, &recv))
+		return receiver_not_ready(l);
+	copy_pieces(l, list_to_piece);
+	if (l->w->opcode == WRC_WQE_WRITE_IMM)
+		deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
+	return 0;
+}
+
 static int loop_write(struct loop *l)
 {
 	struct snic_recv recv;
 	void *dst;
 	int r = remote_mem(l, SNIC_REMOTE_WRITE, &dst);
 
-	if (r && r != -EXDEV)
-		return r;
+	if (r)
+		return r == -EXDEV ? write_pieces(l) : r;
 	if (l->w->opcode == WRC_WQE_WRITE_IMM &&
 	    snic_rq_take(l->peer, false, &recv))
 		return receiver_not_ready(l);
-	if (r)
-		copy_pieces(l, list_to_piece);
-	else
-		list_to_buf(l, dst);
+	list_to_buf(l, dst);
 	if (l->w->opcode == WRC_WQE_WRITE_IMM)
 		deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
 	return 0;

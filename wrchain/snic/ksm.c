@@ -121,13 +121,10 @@ int snic_mem_check(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need)
 {
 	struct snic_sge piece;
-	void *ptr;
-	int r = snic_mem(nic, pdn, key, addr, len, need, &ptr);
 
-	if (r != -ERANGE)
-		return r;
 	do {
-		r = snic_mem_piece(nic, pdn, key, addr, len, need, &piece);
+		int r = snic_mem_piece(nic, pdn, key, addr, len, need, &piece);
+
 		if (r)
 			return r;
 		addr += piece.len;

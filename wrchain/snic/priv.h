@@ -93,7 +93,7 @@ int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
  */
 int snic_mem_piece(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need, struct snic_sge *ret_piece);
-/* May it as a whole, in however many pieces?  0, or as these two. */
+/* After -ERANGE: may it as a whole, in pieces?  0, or as that. */
 int snic_mem_check(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need);
 /* Copies in 8-byte units where both sides are aligned, so that an aligned

@@ -255,6 +255,20 @@ payload_pieces(struct snic_qp *qp, uint32_t rkey, uint64_t va, uint32_t len,
 	return n;
 }
 
+/* What a RETH names, as a whole, in however many pieces.  An empty message needs
+ * no key. */
+static bool is_there(struct snic_qp *qp, const struct snic_pkt *pkt,
+		     unsigned int need)
+{
+	void *ptr;
+
+	return !pkt->dma_len ||
+	       !snic_mem(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
+			 pkt->dma_len, need, &ptr) ||
+	       !snic_mem_check(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
+			       pkt->dma_len, need);
+}
+
 /* The RETH of a WRITE: may it, as a whole? */
 static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
@@ -265,10 +279,7 @@ static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 		fail_invalid(qp, pkt);
 		return false;
 	}
-	/* An empty one needs no key. */
-	if (pkt->dma_len &&
-	    snic_mem_check(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
-			   pkt->dma_len, SNIC_REMOTE_WRITE)) {
+	if (!is_there(qp, pkt, SNIC_REMOTE_WRITE)) {
 		fail_access(qp, pkt);
 		return false;
 	}
@@ -279,14 +290,37 @@ static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 	return true;
 }
 
+static void written(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	executed(qp, pkt, RC_MSG_WRITE);
+	if (pkt->flags & SNIC_OPF_IMM)
+		complete_recv(qp, pkt, qp->resp->len);
+}
+
+/* One whose payload goes to an indirect key, or nowhere. */
+static __attribute__((noinline)) void
+do_write_pieces(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	struct snic_rc_resp *r = qp->resp;
+	struct snic_sge to[PIECES];
+	int n = payload_pieces(qp, r->rkey, r->va + r->off, pkt->len,
+			       SNIC_REMOTE_WRITE, to);
+
+	if (n < 0) {
+		fail_access(qp, pkt);
+		return;
+	}
+	if (pkt->flags & SNIC_OPF_IMM && !take_recv(qp, pkt, false))
+		return;
+	snic_sges_scatter(to, n, 0, pkt->payload, pkt->len);
+	written(qp, pkt);
+}
+
 static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
 	bool last = pkt->flags & SNIC_OPF_LAST;
-	bool imm = pkt->flags & SNIC_OPF_IMM;
-	struct snic_sge to[PIECES];
 	void *ptr;
-	int n = 0;
 
 	if (pkt->flags & SNIC_OPF_FIRST && !begin_write(qp, pkt))
 		return;
@@ -300,25 +334,16 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 	 * one may lead elsewhere.  That is what an entry's writer relies on: what
 	 * arrives behind the UMR does not go to the old page.
 	 */
-	if (pkt->len)
-		n = snic_mem(qp->nic, qp->attr.pdn, r->rkey, r->va + r->off,
-			     pkt->len, SNIC_REMOTE_WRITE, &ptr);
-	if (n)
-		n = payload_pieces(qp, r->rkey, r->va + r->off, pkt->len,
-				   SNIC_REMOTE_WRITE, to);
-	if (n < 0) {
-		fail_access(qp, pkt);
+	if (pkt->len && snic_mem(qp->nic, qp->attr.pdn, r->rkey, r->va + r->off,
+				 pkt->len, SNIC_REMOTE_WRITE, &ptr)) {
+		do_write_pieces(qp, pkt);
 		return;
 	}
-	if (imm && !take_recv(qp, pkt, false))
+	if (pkt->flags & SNIC_OPF_IMM && !take_recv(qp, pkt, false))
 		return;
-	if (n)
-		snic_sges_scatter(to, n, 0, pkt->payload, pkt->len);
-	else if (pkt->len)
+	if (pkt->len)
 		snic_copy(ptr, pkt->payload, pkt->len);
-	executed(qp, pkt, RC_MSG_WRITE);
-	if (imm)
-		complete_recv(qp, pkt, r->len);
+	written(qp, pkt);
 }
 
 static void append_reply(struct snic_qp *qp, const struct rc_reply *reply)
@@ -343,13 +368,6 @@ static struct rc_reply read_reply(const struct snic_qp *qp,
 	};
 }
 
-static bool may_read(struct snic_qp *qp, const struct snic_pkt *pkt)
-{
-	return !pkt->dma_len ||
-	       !snic_mem_check(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va,
-			       pkt->dma_len, SNIC_REMOTE_READ);
-}
-
 static void do_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -364,7 +382,7 @@ static void do_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	/* More at once than agreed on: the requester will ask again. */
 	if (r->nr_replies == r->nr)
 		return;
-	if (!may_read(qp, pkt)) {
+	if (!is_there(qp, pkt, SNIC_REMOTE_READ)) {
 		fail_access(qp, pkt);
 		return;
 	}
@@ -475,7 +493,8 @@ static void repeat_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	reply = read_reply(qp, pkt);
 	/* It cannot be longer than it was, nor read what it may not. */
 	if (snic_psn_diff(reply.end, r->epsn) >= 0 ||
-	    snic_psn_diff(reply.end, pkt->psn) < 0 || !may_read(qp, pkt))
+	    snic_psn_diff(reply.end, pkt->psn) < 0 ||
+	    !is_there(qp, pkt, SNIC_REMOTE_READ))
 		return;
 	repeat_reply(qp, &reply);
 }

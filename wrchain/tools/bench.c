@@ -60,8 +60,13 @@ static int open_target(struct bench_subject *s, uint32_t *ret_qpn)
 		.dbr = (struct wrc_dbr *)(rig->arena + rig->geom.loop_dbr),
 		.access = SNIC_REMOTE_READ | SNIC_REMOTE_WRITE,
 	};
-	int err = snic_pd_alloc(rig->nic, &qp.pdn);
+	int err = 0;
 
+	if (s->kind == BENCH_KEYED) {
+		qp.pdn = rig->client_pdn;
+		return snic_qp_create(rig->nic, &qp, ret_qpn);
+	}
+	err = snic_pd_alloc(rig->nic, &qp.pdn);
 	if (!err)
 		err = snic_mkey_reg(rig->nic, qp.pdn, rig->pool,
 				    rig->bind.pool_len, WRC_POOL_IOVA,
@@ -124,17 +129,22 @@ static int open_memcpy(struct bench_subject *s)
 }
 
 /* A page's first word tells which it is. */
-static void prepare(struct bench_subject *s)
+static int prepare(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
+	int err = 0;
 
 	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
 		*(uint64_t *)(rig->pool + (size_t)i * PAGE) =
 			WRC_POOL_IOVA + (uint64_t)i * PAGE;
 	if (rig->cfg.chain == ODRP_WIRE_UNMAPPED_STORE)
-		return;
-	for (uint32_t i = 0; i < rig->cfg.nr_slots; i++)
+		return 0;
+	for (uint32_t i = 0; !err && i < rig->cfg.nr_slots; i++) {
 		wrc_rig_set_entry(rig, i, wrc_rig_pop(rig));
+		if (wrc_is_keyed(&rig->prog))
+			err = wrc_rig_translate(rig, i, wrc_rig_entry(rig, i));
+	}
+	return err;
 }
 
 int bench_open(struct bench_subject *s, const struct wrc_rig_config *cfg,
@@ -148,6 +158,7 @@ int bench_open(struct bench_subject *s, const struct wrc_rig_config *cfg,
 	case BENCH_CHAIN:
 		break;
 	case BENCH_RAW:
+	case BENCH_KEYED:
 		err = open_raw(s);
 		break;
 	case BENCH_LOOP:
@@ -157,7 +168,8 @@ int bench_open(struct bench_subject *s, const struct wrc_rig_config *cfg,
 		err = open_memcpy(s);
 		break;
 	}
-	prepare(s);
+	if (!err)
+		err = prepare(s);
 	if (err)
 		bench_close(s);
 	return err;
@@ -220,7 +232,23 @@ static int finish_chain(struct bench_subject *s)
 
 static uint64_t raw_page(const struct bench_subject *s, uint32_t n)
 {
+	if (s->kind == BENCH_KEYED)
+		return wrc_rig_entry(&s->rig, n % s->rig.cfg.nr_slots);
 	return WRC_POOL_IOVA + (uint64_t)(n % s->rig.cfg.nr_slots) * PAGE;
+}
+
+static uint64_t raw_addr(const struct bench_subject *s, uint32_t n)
+{
+	if (s->kind == BENCH_KEYED)
+		return wrc_key_addr(n % s->rig.cfg.nr_slots);
+	return raw_page(s, n);
+}
+
+static uint32_t raw_key(const struct bench_subject *s)
+{
+	if (s->kind == BENCH_KEYED)	/* its slots are all of the first */
+		return s->rig.keys.key[0];
+	return s->key;
 }
 
 static int encode(struct bench_subject *s, uint64_t raddr, bool signaled)
@@ -229,7 +257,7 @@ static int encode(struct bench_subject *s, uint64_t raddr, bool signaled)
 	struct wrc_wr wr = {
 		.op = s->op, .shape = s->op, .index = s->sent, .qpn = s->qpn,
 		.flags = signaled ? WRC_WQE_CE_ALWAYS : 0,
-		.raddr = raddr, .rkey = s->key, .nr_sge = 1,
+		.raddr = raddr, .rkey = raw_key(s), .nr_sge = 1,
 		.sge[0] = { PAGE, s->src_key,
 			    (uintptr_t)s->src + (uint64_t)i * PAGE },
 	};
@@ -240,7 +268,7 @@ static int encode(struct bench_subject *s, uint64_t raddr, bool signaled)
 
 static int send_raw(struct bench_subject *s)
 {
-	uint64_t raddr = raw_page(s, s->sent);
+	uint64_t raddr = raw_addr(s, s->sent);
 	uint64_t *src = (uint64_t *)(s->src + (size_t)(s->sent &
 				     (s->rig.cfg.depth - 1)) * PAGE);
 	int err = encode(s, raddr, true);
@@ -276,7 +304,7 @@ static int fill(struct bench_subject *s, uint32_t end)
 
 	while (!err && s->sent != end &&
 	       s->sent - s->done < s->rig.cfg.depth - 1) {
-		err = s->kind == BENCH_RAW ? send_raw(s) : send_chain(s);
+		err = s->kind == BENCH_CHAIN ? send_chain(s) : send_raw(s);
 		if (!err)
 			s->sent++;
 	}
@@ -286,8 +314,8 @@ static int fill(struct bench_subject *s, uint32_t end)
 static int drain(struct bench_subject *s)
 {
 	for (;;) {
-		int err = s->kind == BENCH_RAW ? finish_raw(s) :
-						 finish_chain(s);
+		int err = s->kind == BENCH_CHAIN ? finish_chain(s) :
+						   finish_raw(s);
 
 		if (err)
 			return err == -EAGAIN ? 0 : err;

@@ -12,6 +12,7 @@
 enum bench_kind {
 	BENCH_CHAIN,
 	BENCH_RAW,		/* one-sided, on a queue pair of its own */
+	BENCH_KEYED,		/* the same, by an indirect key: WRC_V_KEYED */
 	BENCH_LOOP,		/* a page's WRITE on a queue connected to itself */
 	BENCH_MEMCPY,		/* the same by the CPU */
 };

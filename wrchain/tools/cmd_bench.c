@@ -52,6 +52,32 @@ static void subjects(struct bench *b)
 		subject(&b->s[CHAINS + i], "", BENCH_CHAIN, 0, 0);
 }
 
+/*
+ * What a subject needs to be in.  Those that are no chain have any node; those that
+ * are none with this variant have one with keys.
+ */
+static void place(struct bench *b, unsigned int i, const struct wrc_cmd *cmd,
+		  struct wrc_rig_config *cfg)
+{
+	int chain = i - CHAINS;
+
+	if (i < CHAINS) {
+		cfg->chain = ODRP_WIRE_LOAD;
+		cfg->variant = WRC_V_OURS;
+		return;
+	}
+	cfg->chain = chain;
+	cfg->variant = cmd->variant;
+	if (wrc_variant_has(cmd->variant, chain))
+		return;
+	cfg->chain = ODRP_WIRE_INVALIDATE;
+	if (chain == ODRP_WIRE_LOAD)
+		subject(&b->s[i], "load by key", BENCH_KEYED, WRC_WQE_READ, 0);
+	else
+		subject(&b->s[i], "mapped_store by key", BENCH_KEYED,
+			WRC_WQE_WRITE, 0);
+}
+
 /* 0, or an exit status. */
 static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 {
@@ -67,8 +93,7 @@ static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 		struct bench_subject *s = &b->s[b->nr_open];
 		int err;
 
-		cfg.chain = b->nr_open < CHAINS ? ODRP_WIRE_LOAD :
-						  b->nr_open - CHAINS;
+		place(b, b->nr_open, cmd, &cfg);
 		err = bench_open(s, &cfg, why);
 		if (err)
 			return wrc_fail("%s: %s", s->name,
@@ -166,6 +191,8 @@ static unsigned int base_of(const struct bench *b, unsigned int i)
 	if (i < CHAINS)
 		return i == RAW_READ ? RAW_READ : i == RAW_WRITE ? RAW_WRITE :
 			i <= MOVE_NEAR ? COPY_NEAR : COPY;
+	if (b->s[i].kind == BENCH_KEYED)
+		return b->s[i].op == WRC_WQE_READ ? RAW_READ : RAW_WRITE;
 	return wrc_rig_has_page(&b->s[i].rig) ? RAW_WRITE : RAW_READ;
 }
 

@@ -259,6 +259,28 @@ unsigned int bed_registers(const struct bed *b, unsigned int instances)
 	return nr;
 }
 
+void bed_check_translations(struct bed *b)
+{
+	unsigned int i;
+	uint64_t slot;
+
+	for (i = 0; i < b->m.nr_sess; i++) {
+		const struct sess *s = b->m.sess[i];
+
+		for (slot = 0; keys_exist(&s->keys) && slot < s->tt.nr_slots;
+		     slot++) {
+			const __be64 *entry = (const __be64 *)s->tt.mem.va;
+			struct wrc_ksm ksm;
+
+			assert_int_equal(snic_mkey_entry(b->snic,
+				s->keys.key[slot / WRC_KEY_SLOTS],
+				slot % WRC_KEY_SLOTS * WRC_KSM_GROUP, &ksm), 0);
+			assert_int_equal(ksm.addr, entry[slot]);
+			assert_int_equal(!ksm.key, !entry[slot]);
+		}
+	}
+}
+
 void bed_settle(struct bed *b)
 {
 	unsigned int idle = 0, i;

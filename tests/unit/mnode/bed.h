@@ -59,16 +59,17 @@ extern int bed_failed;
 /* Unless ODRP_RECYCLE=client. */
 bool bed_node_recycles(void);
 
-/*
- * All tests with stores that exchange pages, with those that copy, and with keys
- * of the compute nodes, which only a node that recycles can give.
- */
-#define bed_run_tests(tests)						\
+/* All tests with stores that exchange pages, and with those that copy. */
+#define bed_run_chains(tests)						\
 	(bed_failed = cmocka_run_group_tests_name("exchange", tests, NULL, \
 						  NULL),		\
 	 bed_copies = true,						\
 	 bed_failed += cmocka_run_group_tests_name("copy", tests, NULL,	\
-						   NULL),		\
+						   NULL))
+
+/* And with keys of the compute nodes, which only a node that recycles can give. */
+#define bed_run_tests(tests)						\
+	(bed_run_chains(tests),						\
 	 bed_copies = false,						\
 	 bed_keyed = true,						\
 	 bed_failed += !bed_node_recycles() ? 0 :			\
@@ -94,6 +95,10 @@ void bed_pass(struct bed *b, unsigned int ms);
 void bed_settle(struct bed *b);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);
+
+/* With nothing under way: the NIC finds the pages that the tables say, and no
+ * others. */
+void bed_check_translations(struct bed *b);
 
 void bed_connect(struct bed *b, unsigned int node, uint64_t nr_slots,
 		 unsigned int queues, unsigned int depth);

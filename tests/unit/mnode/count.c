@@ -35,6 +35,13 @@ static void mr_dereg(struct nic *nic, uint32_t key)
 	real->mr_dereg(nic, key);
 }
 
+static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+		      unsigned int access, uint8_t variant, uint32_t *ret_key)
+{
+	return made(real->ksm_create(nic, pdn, entries, access, variant,
+				     ret_key));
+}
+
 static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 {
 	return made(real->cq_create(nic, log_size, ret_cqn));
@@ -66,6 +73,7 @@ void count_wrap(struct nic *nic)
 	wrapped.pd_free = pd_free;
 	wrapped.mr_reg = mr_reg;
 	wrapped.mr_dereg = mr_dereg;
+	wrapped.ksm_create = ksm_create;
 	wrapped.cq_create = cq_create;
 	wrapped.cq_destroy = cq_destroy;
 	wrapped.qp_create = qp_create;

@@ -231,12 +231,12 @@ static int resume_once(struct cnode *c, unsigned int times, bool say)
 static long nr_tables(void)
 {
 	const struct tables *ts = &bed.m.pool.tables;
-	unsigned int chain, depth;
+	const struct table *t = &ts->of[0][0][0];
+	size_t i, nr_all = sizeof(ts->of) / sizeof(*t);
 	long nr = 0;
 
-	for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
-		for (depth = 0; depth < TABLE_DEPTHS; depth++)
-			nr += ts->of[0][chain][depth].mem.va != NULL;
+	for (i = 0; i < nr_all; i++)
+		nr += t[i].mem.va != NULL;
 	return nr;
 }
 

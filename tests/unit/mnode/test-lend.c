@@ -710,5 +710,5 @@ int main(void)
 		cmocka_unit_test(test_others_run_on),
 	};
 
-	return bed_run_tests(tests);
+	return bed_run_chains(tests);
 }

@@ -142,6 +142,28 @@ static void across_pieces(void **state)
 	}
 }
 
+/* Its last packet waits for a receive entry, and is written when there is one. */
+static void with_immediate(void **state)
+{
+	struct wire w;
+
+	wire_open(&w, 1024);
+	map(&w, PAGES_OF(1, 7, 3, 4));
+	memset(w.p.src, '1', 2048);
+	put_access(&w, WRC_WQE_WRITE_IMM, PAGE - 1536, 2048);
+	cable_run(&w.p.c, CABLE_LATENCY);
+	assert_int_equal(stats(&w.p, 1).rnr_naks, 1);
+	all_bytes(w.page + 2 * PAGE - 1536, 1024, '1');
+	all_bytes(w.page + 2 * PAGE - 512, 512, 'b');
+	post_recv(&w.p.b, NULL, 0);
+	done(&w, 0);
+	expect_cqe(w.p.b.bed, w.p.b.rcqn, WRC_CQE_RESP_WR_IMM, 0);
+	all_bytes(w.page + 2 * PAGE - 1536, 1536, '1');
+	all_bytes(w.page + 7 * PAGE, 512, '1');
+	all_bytes(w.page + 7 * PAGE + 512, PAGE - 512, 'h');
+	wire_close(&w);
+}
+
 /* A message of which a part leads nowhere: none of it is done. */
 static void refuses(uint8_t opcode, uint64_t addr, uint32_t len)
 {
@@ -683,6 +705,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(across_pieces),
+		cmocka_unit_test(with_immediate),
 		cmocka_unit_test(nothing_there),
 		cmocka_unit_test(rights),
 		cmocka_unit_test(no_atomics),

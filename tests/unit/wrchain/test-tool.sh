@@ -67,6 +67,8 @@ expect 0 "$wrc" bench --count 50 -K 8
 says out 'of one-sided WRITE'
 expect 0 "$wrc" bench --count 50 --relaxed --json
 says out '"name": "load"'
+expect 0 "$wrc" bench --count 20 -K 8 --variant keyed --recycle node
+says out 'load by key'
 expect 2 "$wrc" bench load
 says err "'load'"
 
