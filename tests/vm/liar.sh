@@ -157,8 +157,9 @@ twice() {
 		wrong "a store failed"
 }
 
+# first_words KERNEL OPTION...
 first_words() {
-	lies "truths=5,lies=$((40 * more)),lie_hello=0.5" --kernel "$1" -- \
+	lies "truths=5,lies=$((40 * more)),lie_hello=0.5" --kernel "$@" -- \
 		"$hellos" $((100 * more))
 	grep -q '^refused 0' "$case_dir/out" && wrong "none was refused"
 }
@@ -185,5 +186,9 @@ if ((nightly)); then
 		[[ $kernel = 6.1 ]] ||
 			tap_case "first words, $kernel" first_words $kernel
 	done
+	# What READs bring, of pages and of the rkeys themselves.
+	keyed=(--param mnode.translate=nic)
+	tap_case "data, translate=nic" answers_that 6.1 data=0.03 40 "${keyed[@]}"
+	tap_case "first words, translate=nic" first_words 6.1 "${keyed[@]}"
 fi
 tap_end
