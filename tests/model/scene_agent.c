@@ -16,6 +16,7 @@
 
 enum agent_move {
 	AGENT_KILL,	/* CNode 0 is given up: all its chains are stopped */
+	AGENT_DROP,	/* its key is destroyed */
 	AGENT_COLLECT,	/* and its pages are collected */
 	AGENT_HANGUP,	/* its connections go, all at once */
 	AGENT_SETTLE,	/* and its ring is put in order */
@@ -48,7 +49,7 @@ static void make_pool(struct scene *s, struct scene_agent *a)
 {
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
-		.page_mem.va = s->pool, .page_key = s->pool_key,
+		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
 		.free = a->free, .owner = s->owner, .scrub = !s->cfg.exchange && !s->cfg.no_scrub,
 	};
 }
@@ -189,6 +190,12 @@ static void give_up(struct scene *s)
 	s->agent->sess[0].state = SESS_DYING;
 }
 
+static void drop(struct scene *s)
+{
+	scene_keys_drop(s, 0);
+	s->st.dropped = true;
+}
+
 static void settle(struct scene *s)
 {
 	struct scene_agent *a = s->agent;
@@ -302,6 +309,9 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 	case AGENT_KILL:
 		give_up(s);
 		break;
+	case AGENT_DROP:
+		drop(s);
+		break;
 	case AGENT_COLLECT:
 		lend_collect(&a->lender, &a->sess[0]);
 		break;
@@ -378,6 +388,35 @@ static bool may_run(const struct scene *s)
 	return has_work(a, &a->sess[0]) || has_work(a, &a->sess[1]);
 }
 
+/*
+ * What a store holds that is stopped may have a translation, and what its slot
+ * had too, if it met one: so a chain is not stopped alone, but all of the CNode's.
+ * Then the key goes, of which no UMR knows any more, and then pages may go.
+ */
+bool scene_agent_evicts(const struct scene *s)
+{
+	return s->agent && s->cfg.keyed &&
+	       (s->cfg.breaks || s->cfg.may_fail || s->cfg.kill);
+}
+
+static unsigned int moves_of_eviction(const struct scene *s, bool free,
+				      uint8_t *ret_moves)
+{
+	bool late = s->sloppy == SCENE_KEYS_LATE;
+	bool early = s->sloppy == SCENE_KEYS_EARLY;
+	unsigned int n = 0;
+
+	if (!s->st.killed && (s->cfg.kill || connection_broke(s)) &&
+	    (!early || s->st.dropped))
+		ret_moves[n++] = AGENT_KILL;
+	if (!s->st.dropped && (s->st.killed || (early && connection_broke(s))))
+		ret_moves[n++] = AGENT_DROP;
+	if (s->st.killed && (s->st.dropped || late) && free &&
+	    !scene_agent_collected(s))
+		ret_moves[n++] = AGENT_COLLECT;
+	return n;
+}
+
 /* For the whole life of CNode 0. */
 static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
 {
@@ -387,6 +426,8 @@ static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
 
 	if (may_shrink(s))
 		ret_moves[n++] = AGENT_SHRINK;
+	if (scene_agent_evicts(s))
+		return n + moves_of_eviction(s, free, ret_moves + n);
 	if (s->st.killed) {
 		if (free && !scene_agent_collected(s))
 			ret_moves[n++] = AGENT_COLLECT;
@@ -428,6 +469,7 @@ const char *scene_agent_say(uint8_t move)
 {
 	static const char *const name[] = {
 		[AGENT_KILL] = "gives CNode 0 up",
+		[AGENT_DROP] = "destroys its key",
 		[AGENT_COLLECT] = "collects its pages",
 		[AGENT_HANGUP] = "CNode 0 hangs up",
 		[AGENT_SETTLE] = "puts its ring in order",

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Translation in the NIC: the bytes of the stores and invalidates that change
+ * keys, searched as in test-node.c; at once, landing late, and so with
+ * order=fence.  A CNode that keeps no rule has a store and an invalidate, or two
+ * stores, of one slot run beside each other, and what it freed comes to another.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "search.h"
+
+/* main() has the tests with each. */
+static bool late, fence;
+
+static struct scene_config keyed(struct scene_config cfg)
+{
+	cfg.exchange = cfg.node = cfg.keyed = cfg.strict = true;
+	cfg.fetch = SNIC_FETCH_EARLY;
+	cfg.late = late;
+	cfg.fence = fence;
+	return cfg;
+}
+
+/* By night also where WQEs are read late. */
+static void searched(struct scene_config cfg, const char *name)
+{
+	cfg = keyed(cfg);
+	if (nightly())
+		holds_both(&cfg, name);
+	else
+		holds(&cfg, name);
+}
+
+/* ---- a CNode that keeps the rules ------------------------------------------------ */
+
+static void alone(void **state)
+{
+	searched(alone_scene(UNMAPPED), "keyed: store");
+	searched(alone_scene(FREE), "keyed: invalidate");
+}
+
+static void one_slot(void **state)
+{
+	searched((struct scene_config){
+		.free = { 2 }, .log_ring = 2, .nr_chains = 2, .nr_reqs = 4,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0 }, { 1, 0 }, { 0, 0, 3 } },
+	}, "keyed: one slot");
+}
+
+static void breaks(void **state)
+{
+	searched(one_breaks(UNMAPPED), "keyed: store, breaks");
+	searched(one_breaks(FREE), "keyed: invalidate, breaks");
+}
+
+static void empty(void **state)
+{
+	struct scene_config cfg = {
+		.free = { 1 }, .log_ring = 2, .mapped = { 1 },
+		.may_fail = true, .nr_chains = 2, .nr_reqs = 3,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 1, 1 }, { 1, 0 }, { 0, 2, 2 } },
+	};
+
+	if (late && !nightly()) {
+		cfg.free[0] = 0;
+		cfg.nr_reqs = 2;
+	}
+	searched(cfg, "keyed: empty ring");
+}
+
+/* ---- one that keeps none --------------------------------------------------------- */
+
+/* A store and an invalidate of one slot. */
+static struct scene_config race_scene(uint8_t mapped)
+{
+	struct scene_config cfg = {
+		.free = { 2 }, .log_ring = 2, .mapped = { mapped },
+		.rude = true, .may_fail = true, .nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0 } },
+	};
+
+	return cfg;
+}
+
+static void race(void **state)
+{
+	searched(race_scene(0), "keyed: store against invalidate");
+	searched(race_scene(1), "keyed: store against invalidate, mapped");
+}
+
+static void two_stores(void **state)
+{
+	searched((struct scene_config){
+		.free = { 2 }, .log_ring = 2,
+		.rude = true, .may_fail = true, .nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 } },
+	}, "keyed: store against store");
+}
+
+/* What it frees is another's by and by; by night to the last, in its table. */
+static void comes_round(void **state)
+{
+	struct scene_config cfg = {
+		.log_ring = 3, .mapped = { 1 },
+		.agent = true, .rude = true, .may_fail = true,
+		.shrink = 1, .nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 }, { UNMAPPED, 1 } },
+		.req = { { 0, 0, 9 }, { 1, 0 }, { 2, 0, 7, .later = true } },
+	};
+
+	if (late && !nightly())
+		skip();
+	searched(cfg, "keyed: to another CNode");
+	if (!nightly())
+		return;
+	cfg = keyed(cfg);
+	cfg.nr_chains = cfg.nr_reqs = 3;
+	holds(&cfg, "keyed: to another CNode, which uses it");
+}
+
+/* It is taken down when a connection breaks, at any WQE of its others. */
+static struct scene_config evict_scene(void)
+{
+	struct scene_config cfg = {
+		.free = { 1, 0 }, .log_ring = 3, .mapped = { 1 },
+		.agent = true, .breaks = 1, .rude = true, .may_fail = true,
+		.nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0 } },
+	};
+
+	return cfg;
+}
+
+static void evicted(void **state)
+{
+	struct scene_config cfg = evict_scene();
+
+	if (late && !nightly())
+		cfg.nr_chains = cfg.nr_reqs = 1;
+	searched(cfg, "keyed: taken down");
+}
+
+/* ---- programs that rule keyed refuses ----------------------------------------------- */
+
+static uint8_t moved(uint8_t i, uint8_t from, uint8_t n, uint8_t to)
+{
+	if (i >= from && i < from + n)
+		return i + to - from;
+	return i >= from + n && i < to + n ? i - n :
+	       i >= to && i < from ? i + n : i;
+}
+
+/* n instructions, from number `from` on, then are number `to` and so on. */
+static void move(struct wrc_prog *prog, uint8_t from, uint8_t n, uint8_t to)
+{
+	struct wrc_prog was = *prog;
+	struct wrc_hold *h = &prog->hold;
+	struct wrc_ref *held[] = { &h->slot, &h->page, &h->tt, &h->old };
+	uint8_t *by_number[] = {
+		&h->slot_taken, &h->page_taken, &h->page_put, &h->swapped,
+		&prog->map,
+	};
+	unsigned int i, j;
+
+#define RENAME(ref)							\
+	do {								\
+		if ((ref)->space == WRC_SP_FIELD)			\
+			(ref)->at = moved((ref)->at, from, n, to);	\
+	} while (0)
+	for (i = 0; i < prog->nr_insn; i++) {
+		struct wrc_insn *insn = &prog->insn[moved(i, from, n, to)];
+
+		*insn = was.insn[i];
+		if (insn->target < prog->nr_insn)
+			insn->target = moved(insn->target, from, n, to);
+		RENAME(&insn->remote);
+		for (j = 0; j < insn->nr_sge; j++)
+			RENAME(&insn->sge[j].at);
+	}
+	for (i = 0; i < prog->nr_args; i++)
+		RENAME(&prog->arg[i].to);
+	for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		RENAME(held[i]);
+#undef RENAME
+	for (i = 0; i < sizeof(by_number) / sizeof(by_number[0]); i++)
+		*by_number[i] = moved(*by_number[i], from, n, to);
+	prog->nr_patches = prog->nr_scatter = prog->nr_words = 0;
+	assert_int_equal(wrc_link(prog), 0);
+}
+
+/* The table has the page before the key: with the UMR goes the WAIT for it. */
+static void maps_late(struct wrc_prog *prog)
+{
+	unsigned int umr = find(prog, WRC_WQE_UMR);
+
+	if (prog->chain != UNMAPPED)
+		return;
+	assert_int_equal(prog->insn[umr + 2].op, WRC_WQE_MASKED_CS);
+	move(prog, umr, 2, umr + 2);
+}
+
+/* Nothing is mapped, and then the page is taken. */
+static void ends_early(struct wrc_prog *prog)
+{
+	if (prog->chain == FREE)
+		move(prog, find(prog, WRC_WQE_UMR), 1,
+		     find(prog, WRC_WQE_MASKED_CS));
+}
+
+/* It goes to the ring behind the UMR, whenever that is over. */
+static void frees_early(struct wrc_prog *prog)
+{
+	unsigned int umr = find(prog, WRC_WQE_UMR), en = umr;
+
+	if (prog->chain != FREE)
+		return;
+	while (prog->insn[en].op != WRC_WQE_SEND_EN)
+		en++;
+	move(prog, umr, 1, en - 1);
+}
+
+/* The table's address is that of the answer, not the key map's. */
+static void says_two_slots(struct scene *s)
+{
+	struct scene_chain *ch = &s->chain[0];
+	unsigned int copy = ch->prog.map + 1, i;
+
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		__be64 from = htobe64(ch->bind.arena_iova +
+			wrc_arena_off(&ch->prog, &ch->geom,
+				      wrc_field(ch->prog.nr_insn - 1,
+						WRC_F_RADDR, 0), i));
+
+		memcpy((uint8_t *)scene_insn(s, 0, copy, i) +
+		       wrc_field_at(WRC_WQE_READ, WRC_F_RADDR, 0), &from,
+		       sizeof(from));
+	}
+}
+
+static void keys_late(struct scene *s)
+{
+	scene_agent_be(s, SCENE_KEYS_LATE);
+}
+
+static void keys_early(struct scene *s)
+{
+	scene_agent_be(s, SCENE_KEYS_EARLY);
+}
+
+#define FREED	"K1: a translation of a free page"
+#define OTHERS	"K1: a translation of a page that is not its CNode's"
+
+static void finds(void **state)
+{
+	struct scene_config cfg = keyed(race_scene(0));
+
+	cfg.spoil = maps_late;
+	fails(&cfg, "keyed: maps late", NULL, FREED);
+	cfg.spoil = ends_early;
+	fails(&cfg, "keyed: ends early", NULL, FREED);
+	cfg = keyed(alone_scene(FREE));
+	cfg.late = true;
+	cfg.spoil = frees_early;
+	fails(&cfg, "keyed: frees early", NULL, FREED);
+	cfg = keyed(race_scene(2));
+	cfg.chain[0].kind = FREE;
+	cfg.nr_chains = cfg.nr_reqs = 1;
+	cfg.req[0] = (struct scene_req){ 0, 1, .astray = true };
+	fails(&cfg, "keyed: says two slots", says_two_slots, FREED);
+	cfg = keyed(evict_scene());
+	fails(&cfg, "keyed: keys late", keys_late, OTHERS);
+	fails(&cfg, "keyed: keys early", keys_early, OTHERS);
+}
+
+/* ---- what orders ------------------------------------------------------------------ */
+
+/* In which scene it is found. */
+enum where {
+	ALONE,
+	MAPPED_SLOT,		/* a store that finds a page has to see that */
+	RACE,
+};
+
+struct taken {
+	enum where where;
+	const char *why;
+};
+
+#define MAX_ORDERS 8
+
+static struct scene_config taken_scene(enum odrp_wire_chain kind,
+				       enum where where)
+{
+	struct scene_config cfg = where == RACE ? race_scene(1) :
+						  alone_scene(kind);
+
+	if (where == MAPPED_SLOT) {
+		cfg.may_fail = true;
+		cfg.mapped[0] = 1;
+	}
+	return keyed(cfg);
+}
+
+static void without_each(enum odrp_wire_chain kind, const struct taken *taken)
+{
+	struct scene_config cfg = taken_scene(kind, ALONE);
+	unsigned int nr = nr_orders(&cfg), i;
+
+	for (i = 0; i < MAX_ORDERS && taken[i].why; i++) {
+		taken_out = i;
+		cfg = taken_scene(kind, taken[i].where);
+		fails(&cfg, "keyed: taken out", take_out, taken[i].why);
+	}
+	assert_int_equal(nr, i);
+}
+
+#define FAILED	"I6: a chain failed"
+#define GONE	"I1: a page in no place"
+#define UNTAKEN	"a request was not taken"
+#define FOREIGN	"I3: a page may be received into that is not the chain's"
+#define SILENT	"a request gets no answer"
+
+static void each_counts(void **state)
+{
+	static const struct taken store[MAX_ORDERS] = {
+		{ ALONE, SILENT }, { RACE, FREED }, { MAPPED_SLOT, GONE },
+		{ ALONE, FAILED }, { ALONE, FAILED }, { ALONE, FAILED },
+		{ ALONE, FOREIGN },
+	};
+	static const struct taken waits[MAX_ORDERS] = {
+		{ ALONE, FAILED }, { ALONE, GONE }, { ALONE, FAILED },
+		{ ALONE, FAILED }, { ALONE, FAILED }, { ALONE, UNTAKEN },
+	};
+	/* And a WAIT for the UMR, which has a fence. */
+	static const struct taken fences[MAX_ORDERS] = {
+		{ ALONE, FAILED }, { ALONE, GONE }, { ALONE, FAILED },
+		{ ALONE, FREED }, { ALONE, FAILED }, { ALONE, FAILED },
+		{ ALONE, UNTAKEN },
+	};
+
+	without_each(UNMAPPED, store);
+	without_each(FREE, fence ? fences : waits);
+}
+
+static int land_late(void **state)
+{
+	late = true;
+	return 0;
+}
+
+static int with_fences(void **state)
+{
+	fence = true;
+	return land_late(state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(alone),
+		cmocka_unit_test(one_slot),
+		cmocka_unit_test(breaks),
+		cmocka_unit_test(empty),
+		cmocka_unit_test(race),
+		cmocka_unit_test(two_stores),
+		cmocka_unit_test(comes_round),
+		cmocka_unit_test(evicted),
+		cmocka_unit_test(finds),
+	};
+	const struct CMUnitTest landing[] = {
+		cmocka_unit_test(alone),
+		cmocka_unit_test(one_slot),
+		cmocka_unit_test(breaks),
+		cmocka_unit_test(empty),
+		cmocka_unit_test(race),
+		cmocka_unit_test(two_stores),
+		cmocka_unit_test(comes_round),
+		cmocka_unit_test(evicted),
+		cmocka_unit_test(each_counts),
+	};
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	failed += cmocka_run_group_tests(landing, land_late, NULL);
+	return failed + cmocka_run_group_tests(landing, with_fences, NULL);
+}
