@@ -149,49 +149,73 @@ static void evicted(void **state)
 
 /* ---- programs that rule keyed refuses ----------------------------------------------- */
 
-static uint8_t moved(uint8_t i, uint8_t from, uint8_t n, uint8_t to)
+/* Where each instruction is going to be. */
+struct order {
+	uint8_t to[WRC_MAX_INSN], nr;
+};
+
+static void rename_ref(const struct order *o, struct wrc_ref *ref)
 {
-	if (i >= from && i < from + n)
-		return i + to - from;
-	return i >= from + n && i < to + n ? i - n :
-	       i >= to && i < from ? i + n : i;
+	if (ref->space == WRC_SP_FIELD)
+		ref->at = o->to[ref->at];
 }
 
-/* n instructions, from number `from` on, then are number `to` and so on. */
-static void move(struct wrc_prog *prog, uint8_t from, uint8_t n, uint8_t to)
+static void rename_nr(const struct order *o, uint8_t *nr)
 {
-	struct wrc_prog was = *prog;
+	if (*nr < WRC_MAX_INSN)
+		*nr = o->to[*nr];
+}
+
+static void rename_all(const struct order *o, struct wrc_prog *prog)
+{
 	struct wrc_hold *h = &prog->hold;
 	struct wrc_ref *held[] = { &h->slot, &h->page, &h->tt, &h->old };
-	uint8_t *by_number[] = {
+	uint8_t *nr[] = {
 		&h->slot_taken, &h->page_taken, &h->page_put, &h->swapped,
-		&prog->map,
+		&prog->map, &prog->post, &prog->choice, &prog->turns,
 	};
 	unsigned int i, j;
 
-#define RENAME(ref)							\
-	do {								\
-		if ((ref)->space == WRC_SP_FIELD)			\
-			(ref)->at = moved((ref)->at, from, n, to);	\
-	} while (0)
 	for (i = 0; i < prog->nr_insn; i++) {
-		struct wrc_insn *insn = &prog->insn[moved(i, from, n, to)];
+		struct wrc_insn *insn = &prog->insn[i];
 
-		*insn = was.insn[i];
-		if (insn->target < prog->nr_insn)
-			insn->target = moved(insn->target, from, n, to);
-		RENAME(&insn->remote);
+		insn->nr_bb = 0;
+		rename_nr(o, &insn->target);
+		rename_ref(o, &insn->remote);
 		for (j = 0; j < insn->nr_sge; j++)
-			RENAME(&insn->sge[j].at);
+			rename_ref(o, &insn->sge[j].at);
 	}
 	for (i = 0; i < prog->nr_args; i++)
-		RENAME(&prog->arg[i].to);
+		rename_ref(o, &prog->arg[i].to);
 	for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
-		RENAME(held[i]);
-#undef RENAME
-	for (i = 0; i < sizeof(by_number) / sizeof(by_number[0]); i++)
-		*by_number[i] = moved(*by_number[i], from, n, to);
+		rename_ref(o, held[i]);
+	for (i = 0; i < sizeof(nr) / sizeof(nr[0]); i++)
+		rename_nr(o, nr[i]);
+}
+
+/* n instructions, from number `from` on, stand before `to`; linked anew, for which
+ * the linker's padding goes. */
+static void move(struct wrc_prog *prog, uint8_t from, uint8_t n, uint8_t to)
+{
+	const struct wrc_prog was = *prog;
+	struct order o = { .nr = 0 };
+	unsigned int i, j;
+
+	for (i = 0; i < was.nr_insn; i++) {
+		for (j = from; i == to && j < from + (unsigned int)n; j++)
+			o.to[j] = o.nr++;
+		if ((i < from || i >= from + (unsigned int)n) &&
+		    was.insn[i].op != WRC_WQE_NOP)
+			o.to[i] = o.nr++;
+	}
+	for (i = 0; i < was.nr_insn; i++)
+		if (was.insn[i].op != WRC_WQE_NOP)
+			prog->insn[o.to[i]] = was.insn[i];
+	prog->nr_insn = o.nr;
+	rename_all(&o, prog);
 	prog->nr_patches = prog->nr_scatter = prog->nr_words = 0;
+	prog->cqes = prog->client_cqes = 0;
+	memset(prog->bb, 0, sizeof(prog->bb));
 	assert_int_equal(wrc_link(prog), 0);
 }
 
@@ -203,7 +227,7 @@ static void maps_late(struct wrc_prog *prog)
 	if (prog->chain != UNMAPPED)
 		return;
 	assert_int_equal(prog->insn[umr + 2].op, WRC_WQE_MASKED_CS);
-	move(prog, umr, 2, umr + 2);
+	move(prog, umr, 2, umr + 4);
 }
 
 /* Nothing is mapped, and then the page is taken. */
@@ -223,7 +247,7 @@ static void frees_early(struct wrc_prog *prog)
 		return;
 	while (prog->insn[en].op != WRC_WQE_SEND_EN)
 		en++;
-	move(prog, umr, 1, en - 1);
+	move(prog, umr, 1, en);
 }
 
 /* The table's address is that of the answer, not the key map's. */
