@@ -7,10 +7,12 @@
  *
  * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
  * what a READ or an atomic of that queue has fetched lands, with its completion, or
- * a UMR takes effect; one WQE of its client queue; the connection breaks; the agent stops the chain.
+ * a UMR takes effect; one WQE of its client queue; the connection breaks; the agent
+ * stops the chain.
  * With an agent, that is mnode/lend.c, also: pages of one CNode's lease become
  * the other's; a step of the lender; one WQE of the lender's queue; CNode 0 hangs
- * up and its ring is put in order, or it is given up and its pages collected.
+ * up and its ring is put in order, or it is given up, with translation in the NIC its
+ * key is destroyed, and its pages are collected.
  */
 #ifndef TEST_MODEL_SCENE_H
 #define TEST_MODEL_SCENE_H

@@ -95,12 +95,22 @@ static void race(void **state)
 
 static void two_stores(void **state)
 {
-	searched((struct scene_config){
+	struct scene_config cfg = {
 		.free = { 2 }, .log_ring = 2,
 		.rude = true, .may_fail = true, .nr_chains = 2, .nr_reqs = 2,
-		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
-		.req = { { 0, 0, 1 }, { 1, 0, 2 } },
-	}, "keyed: store against store");
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 2, 0 } },
+	};
+
+	searched(cfg, "keyed: store against store");
+	if (!nightly())
+		return;
+	cfg = keyed(cfg);
+	cfg.nr_chains = cfg.nr_reqs = 3;
+	holds(&cfg, "keyed: stores against invalidate");
+	cfg.chain[1].kind = FREE;
+	cfg.req[1].tag = 0;
+	holds(&cfg, "keyed: store against invalidates");
 }
 
 /* What it frees is another's by and by; by night to the last, in its table. */
@@ -250,6 +260,18 @@ static void frees_early(struct wrc_prog *prog)
 	move(prog, umr, 1, en);
 }
 
+/* The table has a page, the key none. */
+static void maps_nothing(struct scene *s)
+{
+	unsigned int umr = find(&s->chain[0].prog, WRC_WQE_UMR), i;
+
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_ctrl *ctrl = scene_insn(s, 0, umr, i);
+
+		ctrl->opcode = WRC_WQE_NOP;
+	}
+}
+
 /* The table's address is that of the answer, not the key map's. */
 static void says_two_slots(struct scene *s)
 {
@@ -289,6 +311,9 @@ static void finds(void **state)
 	fails(&cfg, "keyed: maps late", NULL, FREED);
 	cfg.spoil = ends_early;
 	fails(&cfg, "keyed: ends early", NULL, FREED);
+	cfg = keyed(alone_scene(UNMAPPED));
+	fails(&cfg, "keyed: maps nothing", maps_nothing,
+	      "K2: the key leads to where the table does not");
 	cfg = keyed(alone_scene(FREE));
 	cfg.late = true;
 	cfg.spoil = frees_early;
