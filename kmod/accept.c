@@ -89,7 +89,7 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 		return wrong(bad, "beat_ms", beat, ODRP_WIRE_MIN_BEAT_MS);
 	if (beat >= dead)
 		return wrong(bad, "beat_ms", beat, dead / 2);
-	if (!zeros(a->resv0, sizeof(a->resv0)) ||
+	if (a->keys_rkey || !zeros(a->resv0, sizeof(a->resv0)) ||
 	    !zeros(a->resv2, sizeof(a->resv2)))
 		return wrong(bad, "a reserved field", 1, 0);
 	return check_same(queues, depth, be64_to_cpu(a->session), t, bad);

@@ -244,6 +244,9 @@ const struct conf_key conf_keys[] = {
 	  "a WAIT; or by a fence, which no card is documented to keep: only where "
 	  "odrp-hwcheck says that it may be set (wait)",
 	  set_choice, AT(waits) },
+	{ "translate", "chain|nic", "who finds a slot's page: chains; or the NIC, by "
+	  "keys of each compute node, which then reads and writes its pages alone: "
+	  "not tried on any card (chain)", set_choice, AT(chains_translate) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -259,6 +262,7 @@ void conf_init(struct conf *conf)
 		.exchange = true,
 		.node_recycles = true,
 		.waits = true,
+		.chains_translate = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,
@@ -383,11 +387,22 @@ static int check_slots(const struct conf *conf, char *why)
 			conf->max_slots, most);
 }
 
+/* Copies and clients that count know nothing of keys. */
+static int check_translate(const struct conf *conf, char *why)
+{
+	if (conf->chains_translate || (conf->exchange && conf->node_recycles))
+		return 0;
+	return complain(why, "translate=nic: expected with store=exchange and "
+			"recycle=node only");
+}
+
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 {
 	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
 	int r = check_slots(conf, why);
 
+	if (!r)
+		r = check_translate(conf, why);
 	if (r)
 		return r;
 

@@ -38,6 +38,7 @@ struct conf {
 	bool populate;
 	bool node_recycles;		/* recycle=node */
 	bool waits;			/* order=wait */
+	bool chains_translate;		/* translate=chain */
 	int log_level;			/* syslog */
 };
 

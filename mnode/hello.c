@@ -95,6 +95,7 @@ int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		.session = be64toh(w.session),
 		.token = be64toh(w.token),
 		.nr_slots = be64toh(w.nr_slots),
+		.features = be32toh(w.features) & ODRP_WIRE_F_KEYED,
 	};
 	if (w.role == ODRP_WIRE_ADMIN)
 		r = check_admin(&w, limits, &h, ret_no);

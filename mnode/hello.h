@@ -32,6 +32,7 @@ struct hello {
 	uint16_t depth;			/* outstanding requests granted */
 	uint64_t session, token;	/* admin, new session: 0 */
 	uint64_t nr_slots;		/* admin */
+	uint32_t features;		/* those that we know */
 };
 
 struct hello_no {

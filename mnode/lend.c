@@ -30,7 +30,7 @@ static int open_queue(struct lender *l)
 		      sizeof(struct staging));
 	if (r)
 		return r;
-	r = nic->ops->qp_loop(nic, l->q.qpn);
+	r = nic->ops->qp_loop(nic, l->q.qpn, l->q.qpn);
 	if (r)
 		ctlq_fini(&l->q);
 	return r;
@@ -478,12 +478,33 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 
 /* An invalidate that has a slot and not filled it; a store that has a slot and
  * not emptied it; or a page that has no slot yet. */
+/*
+ * A page of which the NIC has a translation: the table is to have it, too, and
+ * then all is as if the store were done, or the invalidate never begun.  -EXDEV:
+ * there is another one; so this one stays out of all hands for as long as the
+ * CNode has its keys.
+ */
+static int take_home(struct sess *s, const struct wrc_held *held)
+{
+	uint64_t slot = held->tt_addr / sizeof(__be64);
+	__be64 none = 0;
+
+	if (held->tt_addr % sizeof(__be64) || slot >= s->tt.nr_slots ||
+	    !__atomic_compare_exchange_n(&s->tt.entries[slot], &none,
+					 htobe64(held->page), false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return -EXDEV;
+	return 0;
+}
+
 static int stopped_holder(struct lender *l, struct sess *s, bool own,
 			  const struct wrc_held *held)
 {
 	struct ring *ring = &s->ring;
 	uint64_t slot = held->slot, addr;
 
+	if (held->home)
+		return take_home(s, held);
 	if (slot && !ring_valid(ring->log_len, slot)) {
 		log_error("session %lu: a chain stopped with slot %#lx, which "
 			  "is not in the ring", s->id, (unsigned long)slot);

@@ -58,6 +58,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		hello->queue = m->slack;
 	if (m->conf->exchange && stock_claim(&m->stock, hello, &attr.claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
+	attr.keyed = !m->conf->chains_translate &&
+		     hello->features & ODRP_WIRE_F_KEYED;
 	r = sess_new(&m->pool, hello, &attr, &s);
 	if (r) {
 		stock_unclaim(&m->stock, attr.claim);
@@ -80,8 +82,9 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	m->sess_total++;
 	m->sess[m->nr_sess++] = s;
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
-		 "requests, lease %" PRIu64 " pages", s->id, s->tt.nr_slots,
-		 s->nr_queues, s->depth, s->lease.granted);
+		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
+		 s->nr_queues, s->depth, s->lease.granted,
+		 keys_exist(&s->keys) ? ", keys of its own" : "");
 	return 0;
 }
 
@@ -148,9 +151,10 @@ static int take_up(struct manager *m, const struct nic_event *ev,
 static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	       struct queue **ret_queue)
 {
-	const struct wrc_prog *prog = &m->progs[hello->chain];
+	const struct wrc_prog *prog = manager_prog(m, s, hello->chain);
 	const struct queue_on on = {
 		.pool = &m->pool, .ring = &s->ring, .tt = &s->tt,
+		.keys = keys_exist(&s->keys) ? &s->keys : NULL,
 	};
 	__u64 pages[MAX_INSTANCES];
 	char why[WRC_WHY_MAX] = "";
@@ -168,11 +172,10 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	if (r && wrc_has_register(prog))
 		lend_unarm(&m->lender, s, s->instances, pages);
 	if (r == -EPERM)
-		log_error("chain %s is not armed: %s",
-			  m->progs[hello->chain].name, why);
+		log_error("chain %s is not armed: %s", prog->name, why);
 	else if (r)
 		log_warning("session %" PRIu64 ": cannot make chain %s: %s",
-			    s->id, m->progs[hello->chain].name, strerror(-r));
+			    s->id, prog->name, strerror(-r));
 	return r;
 }
 

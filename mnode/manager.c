@@ -66,6 +66,23 @@ static int build_prog(struct manager *m, unsigned int c)
 	return wrc_prog_build(c, &opts, &m->progs[c]);
 }
 
+/* Loads and mapped stores need none. */
+static int build_keyed(struct manager *m, unsigned int c)
+{
+	struct wrc_opts opts = {
+		.strict_index = m->nic->strict_index,
+		.recycle = WRC_RECYCLE_NODE,
+		.variant = WRC_V_KEYED,
+		.order = m->conf->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
+	};
+
+	if (c == ODRP_WIRE_LOAD || c == ODRP_WIRE_MAPPED_STORE) {
+		queue_bare_prog(&m->keyed[c], c, m->progs[c].name);
+		return 0;
+	}
+	return wrc_prog_build(c, &opts, &m->keyed[c]);
+}
+
 static int build_progs(struct manager *m)
 {
 	unsigned int c;
@@ -73,6 +90,8 @@ static int build_progs(struct manager *m)
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 		r = build_prog(m, c);
+		if (!r && !m->conf->chains_translate)
+			r = build_keyed(m, c);
 		if (r)
 			return r;
 	}
@@ -87,10 +106,35 @@ static int check_depth(struct manager *m)
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 		r = wrc_geom_init(&m->progs[c], m->conf->depth, &geom);
+		if (!r && m->keyed[c].nr_insn)
+			r = wrc_geom_init(&m->keyed[c], m->conf->depth, &geom);
 		if (r)
 			return r;
 	}
 	return 0;
+}
+
+/* Has this NIC what translate=nic needs?  Found out before anybody comes. */
+static int try_keys(struct manager *m)
+{
+	unsigned int len;
+	uint32_t pdn, key;
+	int r;
+
+	if (m->conf->chains_translate)
+		return 0;
+	if (!fits_nic(m, &m->keyed[ODRP_WIRE_UNMAPPED_STORE], &len))
+		return -EOPNOTSUPP;
+	r = m->nic->ops->pd_alloc(m->nic, &pdn);
+	if (r)
+		return r;
+	r = m->nic->ops->ksm_create(m->nic, pdn, WRC_KEY_ENTRIES,
+				    NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+				    WRC_KEY_VARIANT, &key);
+	if (!r)
+		m->nic->ops->mr_dereg(m->nic, key);
+	m->nic->ops->pd_free(m->nic, pdn);
+	return r;
 }
 
 static int say(char *why, int r, const char *what)
@@ -143,6 +187,9 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = check_depth(m);
 	if (r)
 		return say(why, r, "depth: the chains do not fit a send queue");
+	r = try_keys(m);
+	if (r)
+		return say(why, r, "translate=nic: no keys of this NIC");
 	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
 	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
 	if (!m->sess || !m->leases) {
@@ -195,6 +242,12 @@ void manager_fini(struct manager *m)
 }
 
 /* ---- sessions ------------------------------------------------------------------ */
+
+const struct wrc_prog *manager_prog(const struct manager *m,
+				    const struct sess *s, unsigned int chain)
+{
+	return keys_exist(&s->keys) ? &m->keyed[chain] : &m->progs[chain];
+}
 
 struct sess *manager_find(struct manager *m, uint64_t id)
 {
@@ -296,6 +349,8 @@ static void stop_queue(struct manager *m, struct sess *s, unsigned int number,
 	r = lend_stopped(&m->lender, s, s->queues[number][chain]);
 	if (r == -EPIPE)
 		s->disorder = true;
+	else if (r == -EXDEV)
+		s->doomed = true;
 	else if (r)
 		log_error("session %" PRIu64 ": cannot tell what chain %s of "
 			  "queue %u held: %s", s->id,
@@ -483,6 +538,12 @@ static void look_at_order(struct manager *m, struct sess *s)
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	sess_look(s, elapsed_ms);
+	if (s->doomed) {
+		log_warning("session %" PRIu64 ": did two things to one slot at "
+			    "a time", s->id);
+		manager_kill(m, s, WHY_EVICTED);
+		return;
+	}
 	if (s->silent_ms > m->conf->dead_ms) {
 		manager_kill(m, s, WHY_DEAD);
 		return;

@@ -19,7 +19,8 @@
  * @lender:	moves pages
  * @budget:	pages that may be leased, or be slack
  * @slack:	of each CNode
- * @progs:	the chain programs, as this NIC needs them
+ * @progs:	the chain programs, as this NIC needs them; and those of CNodes with
+ *		keys of their own
  * @sess:	sessions, in the order of their coming
  * @leases:	room to list theirs
  * @draining:	no newcomers; all are asked to leave
@@ -35,6 +36,7 @@ struct manager {
 	struct lender lender;
 	uint64_t budget, slack;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
+	struct wrc_prog keyed[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;
 	struct sess **sess;
 	struct lease **leases;
@@ -78,6 +80,8 @@ void manager_lost(struct manager *m, struct sess *s);
 void manager_close_queue(struct manager *m, struct sess *s,
 			 unsigned int number, unsigned int chain);
 /* NULL: none, or it is dying. */
+const struct wrc_prog *manager_prog(const struct manager *m,
+				    const struct sess *s, unsigned int chain);
 struct sess *manager_find(struct manager *m, uint64_t id);
 /* Asks everybody to leave, and lets nobody in; or takes that back. */
 void manager_drain(struct manager *m, bool on);

@@ -55,7 +55,7 @@ static int make_qp(struct raw *raw, unsigned int flags)
 	r = nic->ops->qp_create(nic, &attr, &raw->qpn);
 	if (r || flags & RAW_APART)
 		return r;
-	r = nic->ops->qp_loop(nic, raw->qpn);
+	r = nic->ops->qp_loop(nic, raw->qpn, raw->qpn);
 	if (r)
 		nic->ops->qp_destroy(nic, raw->qpn);
 	return r;

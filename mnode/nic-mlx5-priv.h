@@ -70,7 +70,7 @@ void *mlx5_find(void *const *root, uint32_t number);
 int mlx5_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 		   uint32_t *ret_qpn);
 void mlx5_qp_destroy(struct nic *nic, uint32_t qpn);
-int mlx5_qp_loop(struct nic *nic, uint32_t qpn);
+int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to);
 int mlx5_qp_error(struct nic *nic, uint32_t qpn);
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
 int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);

@@ -91,11 +91,11 @@ void mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 	free(q);
 }
 
-int mlx5_qp_loop(struct nic *nic, uint32_t qpn)
+int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
 {
 	struct mlx5_qp *q = qp_of(nic, qpn);
 
-	return q ? wrc_mlx5_qp_loop(&q->qp, qpn, q->access) : -ENOENT;
+	return q ? wrc_mlx5_qp_loop(&q->qp, to, q->access) : -ENOENT;
 }
 
 int mlx5_qp_error(struct nic *nic, uint32_t qpn)

@@ -263,6 +263,14 @@ static void close_nic(struct nic *nic)
 	free(m);
 }
 
+/* By DevX it can: not before somebody has asked a card what a UMR does among
+ * chains (docs/chains.md, Translation in the NIC). */
+static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+		      unsigned int access, uint8_t variant, uint32_t *ret_key)
+{
+	return -EOPNOTSUPP;
+}
+
 static const struct nic_ops mlx5_ops = {
 	.name = "mlx5",
 	.close = close_nic,
@@ -270,6 +278,7 @@ static const struct nic_ops mlx5_ops = {
 	.pd_free = pd_free,
 	.mr_reg = mr_reg,
 	.mr_dereg = mr_dereg,
+	.ksm_create = ksm_create,
 	.cq_create = cq_create,
 	.cq_destroy = cq_destroy,
 	.cq_poll = cq_poll,

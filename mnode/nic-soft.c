@@ -89,6 +89,15 @@ static void soft_mr_dereg(struct nic *nic, uint32_t key)
 	leave(nic, snic_mkey_dereg(enter(nic), key));
 }
 
+static int soft_ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+			   unsigned int access, uint8_t variant,
+			   uint32_t *ret_key)
+{
+	return leave(nic, snic_mkey_indirect(enter(nic), pdn, entries,
+					     snic_access(access), variant,
+					     ret_key));
+}
+
 /* ---- completion queues ------------------------------------------------ */
 
 static struct soft_cq **find_cq(struct nic *nic, uint32_t cqn)
@@ -209,10 +218,10 @@ static void soft_qp_destroy(struct nic *nic, uint32_t qpn)
 	leave(nic, snic_qp_destroy(enter(nic), qpn));
 }
 
-static int soft_qp_loop(struct nic *nic, uint32_t qpn)
+static int soft_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
 {
 	const struct snic_qp_conn conn = {
-		.loopback = true, .dest_qpn = qpn, .mtu = 4096,
+		.loopback = true, .dest_qpn = to, .mtu = 4096,
 		.max_rd_atomic = 16, .max_dest_rd_atomic = 16,
 	};
 
@@ -365,6 +374,7 @@ static const struct nic_ops soft_ops = {
 	.cq_info = soft_cq_info,
 	.qp_create = soft_qp_create,
 	.qp_destroy = soft_qp_destroy,
+	.ksm_create = soft_ksm_create,
 	.qp_loop = soft_qp_loop,
 	.qp_error = soft_qp_error,
 	.qp_query = soft_qp_query,

@@ -94,6 +94,14 @@ struct nic_ops {
 	int (*mr_reg)(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 		      uint64_t iova, unsigned int access, uint32_t *ret_key);
 	void (*mr_dereg)(struct nic *nic, uint32_t key);
+	/*
+	 * An indirect key of so many 4 KB pieces, all empty, that UMRs of the
+	 * domain's queue pairs fill; the low byte of its number is variant.
+	 * mr_dereg() destroys it.  -EOPNOTSUPP: this NIC cannot, or not yet.
+	 */
+	int (*ksm_create)(struct nic *nic, uint32_t pdn, uint32_t entries,
+			  unsigned int access, uint8_t variant,
+			  uint32_t *ret_key);
 
 	/* Overrun is ignored: entries are overwritten, counts go on. */
 	int (*cq_create)(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn);
@@ -106,8 +114,8 @@ struct nic_ops {
 	int (*qp_create)(struct nic *nic, const struct nic_qp_attr *attr,
 			 uint32_t *ret_qpn);
 	void (*qp_destroy)(struct nic *nic, uint32_t qpn);
-	/* Connects a queue pair to itself. */
-	int (*qp_loop)(struct nic *nic, uint32_t qpn);
+	/* Connects a queue pair to another one here, or to itself: one half. */
+	int (*qp_loop)(struct nic *nic, uint32_t qpn, uint32_t to);
 	/* Stops it at a WQE boundary, for good. */
 	int (*qp_error)(struct nic *nic, uint32_t qpn);
 	int (*qp_query)(struct nic *nic, uint32_t qpn,

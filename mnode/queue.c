@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Arming: program -> geometry -> memory and keys -> queue pairs -> image ->
- * verifier -> doorbell.  From then on the NIC needs nobody.
+ * verifier -> doorbell.  From then on the NIC needs nobody.  A queue that needs no
+ * chain has a queue pair and that is all.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,16 +25,29 @@ static void *at(const struct queue *q, uint32_t off)
 
 /* ---- pieces --------------------------------------------------------------- */
 
+/* Of its queue pairs.  With keys it is one in which peers have rights to nothing
+ * else; then what chains reach for is in the pool's, and so is a far queue pair. */
+static uint32_t pdn_of(const struct queue *q)
+{
+	return q->keys ? q->keys->pdn : q->pool->pdn;
+}
+
+static int reg(struct queue *q, const struct mem *mem, size_t len,
+	       uint32_t pdn, unsigned int access, uint32_t *key)
+{
+	return nic_of(q)->ops->mr_reg(nic_of(q), pdn, mem->va, len,
+				      (uintptr_t)mem->va, access, key);
+}
+
 static int map_key(struct queue *q, size_t len, struct mem *mem, uint32_t *key)
 {
-	struct nic *nic = nic_of(q);
 	int r;
 
 	r = mem_map(len, MEM_POPULATE, mem);
 	if (r)
 		return r;
-	r = nic->ops->mr_reg(nic, q->pool->pdn, mem->va, len,
-			     (uintptr_t)mem->va, NIC_ALL, key);
+	r = reg(q, mem, len, pdn_of(q), q->keys ? NIC_LOCAL_WRITE : NIC_ALL,
+		key);
 	if (r)
 		mem_unmap(mem);
 	return r;
@@ -54,6 +68,13 @@ static int make_memory(struct queue *q)
 	r = map_key(q, q->geom.arena_len, &q->arena, &q->arena_key);
 	if (r)
 		return r;
+	if (q->keys) {
+		r = reg(q, &q->arena, q->geom.arena_len, q->pool->pdn, NIC_ALL,
+			&q->arena_rkey);
+		if (r)
+			unmap_key(q, &q->arena, q->arena_key);
+		return r;
+	}
 	if (!q->geom.buf_len)
 		return 0;
 	r = map_key(q, q->geom.buf_len, &q->buf, &q->buf_key);
@@ -65,6 +86,8 @@ static int make_memory(struct queue *q)
 static void free_memory(struct queue *q)
 {
 	unmap_key(q, &q->buf, q->buf_key);
+	if (q->arena_rkey)
+		nic_of(q)->ops->mr_dereg(nic_of(q), q->arena_rkey);
 	unmap_key(q, &q->arena, q->arena_key);
 }
 
@@ -101,14 +124,51 @@ static void free_cqs(struct queue *q)
 	nic->ops->cq_destroy(nic, q->client_rcqn);
 }
 
+#define REACHES (NIC_REMOTE_READ | NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC)
+
+/* What the loop queue pair is connected to: itself, or one that never sends. */
+static int make_far(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+	struct nic_qp_attr far = {
+		.pdn = q->pool->pdn,
+		.scqn = q->other_cqn, .rcqn = q->other_cqn,
+		.access = REACHES,
+	};
+	int r;
+
+	q->far_qpn = q->loop_qpn;
+	if (!q->keys)
+		return 0;
+	r = mem_map(WRC_WQE_BB + sizeof(*far.dbr), MEM_POPULATE, &q->far);
+	if (r)
+		return r;
+	far.mem = q->far.va;
+	far.mem_len = q->far.len;
+	far.sq = q->far.va;
+	far.dbr = (struct wrc_dbr *)((char *)q->far.va + WRC_WQE_BB);
+	r = nic->ops->qp_create(nic, &far, &q->far_qpn);
+	if (r)
+		mem_unmap(&q->far);
+	return r;
+}
+
+static void free_far(struct queue *q)
+{
+	if (!q->far.va)
+		return;
+	nic_of(q)->ops->qp_destroy(nic_of(q), q->far_qpn);
+	mem_unmap(&q->far);
+}
+
 /* The CNode may do nothing by itself with the client queue pair; the loop
- * queue pair is its own peer and reaches the keys of the domain. */
+ * queue pair reaches what its peer's domain has. */
 static int make_qps(struct queue *q)
 {
 	const struct wrc_geom *g = &q->geom;
 	struct nic *nic = nic_of(q);
 	const struct nic_qp_attr client = {
-		.pdn = q->pool->pdn,
+		.pdn = pdn_of(q),
 		.scqn = q->other_cqn, .rcqn = q->client_rcqn,
 		.mem = q->arena.va, .mem_len = q->arena.len,
 		.sq = at(q, g->client_sq), .log_sq = g->log_client_sq,
@@ -118,13 +178,12 @@ static int make_qps(struct queue *q)
 		.cd_slave_send = true,
 	};
 	const struct nic_qp_attr loop = {
-		.pdn = q->pool->pdn,
+		.pdn = pdn_of(q),
 		.scqn = q->loop_scqn, .rcqn = q->other_cqn,
 		.mem = q->arena.va, .mem_len = q->arena.len,
 		.sq = at(q, g->loop_sq), .log_sq = g->log_loop_sq,
 		.dbr = at(q, g->loop_dbr),
-		.access = NIC_REMOTE_READ | NIC_REMOTE_WRITE |
-			  NIC_REMOTE_ATOMIC,
+		.access = q->keys ? 0 : REACHES,
 		.cd_master = true, .cd_slave_send = true,
 	};
 	int r;
@@ -134,7 +193,27 @@ static int make_qps(struct queue *q)
 		return r;
 	r = nic->ops->qp_create(nic, &loop, &q->loop_qpn);
 	if (r)
-		nic->ops->qp_destroy(nic, q->client_qpn);
+		goto destroy_client;
+	r = make_far(q);
+	if (r)
+		goto destroy_loop;
+	return 0;
+
+destroy_loop:
+	nic->ops->qp_destroy(nic, q->loop_qpn);
+destroy_client:
+	nic->ops->qp_destroy(nic, q->client_qpn);
+	return r;
+}
+
+static int join(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+	int r;
+
+	r = nic->ops->qp_loop(nic, q->loop_qpn, q->far_qpn);
+	if (!r && q->far_qpn != q->loop_qpn)
+		r = nic->ops->qp_loop(nic, q->far_qpn, q->loop_qpn);
 	return r;
 }
 
@@ -142,6 +221,7 @@ static void free_qps(struct queue *q)
 {
 	struct nic *nic = nic_of(q);
 
+	free_far(q);
 	nic->ops->qp_destroy(nic, q->loop_qpn);
 	nic->ops->qp_destroy(nic, q->client_qpn);
 }
@@ -158,7 +238,8 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.client_qpn = q->client_qpn, .client_rcqn = q->client_rcqn,
 		.loop_qpn = q->loop_qpn, .loop_scqn = q->loop_scqn,
 		.arena_iova = (uintptr_t)q->arena.va,
-		.arena_key = q->arena_key,
+		.arena_key = q->arena_key, .arena_rkey = q->arena_rkey,
+		.keymap_key = q->keys ? q->keys->map_key : 0,
 		.buf_iova = (uintptr_t)q->buf.va, .buf_key = q->buf_key,
 		.tt_iova = 0, .tt_len = tt->nr_slots * sizeof(__be64),
 		.tt_key = tt->key,
@@ -167,7 +248,7 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.free_tail = ring_tail_iova(ring),
 		.free_ring = RING_IOVA,
 		.log_free_ring = ring->log_len,
-		.pool_key = pool->page_key,
+		.pool_key = q->keys ? q->keys->page_key : pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 		.pages = pages,
 		.fence_orders = pool->nic->fence_orders,
@@ -185,6 +266,62 @@ static int write_image(struct queue *q, const struct queue_on *on,
 
 /* ---- the whole -------------------------------------------------------------- */
 
+void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
+		     const char *name)
+{
+	*prog = (struct wrc_prog){
+		.name = name, .chain = chain, .post = WRC_NONE,
+		.map = WRC_NONE,
+		.hold = {
+			.slot_taken = WRC_NONE, .page_taken = WRC_NONE,
+			.page_put = WRC_NONE, .swapped = WRC_NONE,
+			.umr = WRC_NONE,
+		},
+	};
+}
+
+/* A queue pair that never sends, and that the CNode READs and WRITEs by. */
+static int make_bare(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+	struct nic_qp_attr client = {
+		.pdn = q->keys->pdn,
+		.access = NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+	};
+	int r;
+
+	r = mem_map(WRC_WQE_BB + sizeof(*client.dbr), MEM_POPULATE, &q->far);
+	if (r)
+		return r;
+	r = nic->ops->cq_create(nic, LOG_OTHER_CQ, &q->other_cqn);
+	if (r)
+		goto unmap;
+	client.scqn = client.rcqn = q->other_cqn;
+	client.mem = q->far.va;
+	client.mem_len = q->far.len;
+	client.sq = q->far.va;
+	client.dbr = (struct wrc_dbr *)((char *)q->far.va + WRC_WQE_BB);
+	r = nic->ops->qp_create(nic, &client, &q->client_qpn);
+	if (r)
+		goto destroy_cq;
+	return 0;
+
+destroy_cq:
+	nic->ops->cq_destroy(nic, q->other_cqn);
+unmap:
+	mem_unmap(&q->far);
+	return r;
+}
+
+static void free_bare(struct queue *q)
+{
+	struct nic *nic = nic_of(q);
+
+	nic->ops->qp_destroy(nic, q->client_qpn);
+	nic->ops->cq_destroy(nic, q->other_cqn);
+	mem_unmap(&q->far);
+}
+
 int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	      uint32_t instances, const __u64 *pages,
 	      struct queue **ret_queue, char why[WRC_WHY_MAX])
@@ -199,6 +336,15 @@ int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 		return -ENOMEM;
 	q->pool = on->pool;
 	q->prog = prog;
+	q->keys = on->keys;
+	q->bare = !prog->nr_insn;
+	if (q->bare) {
+		r = make_bare(q);
+		if (r)
+			goto free_queue;
+		*ret_queue = q;
+		return 0;
+	}
 	r = wrc_geom_init(prog, instances, &q->geom);
 	if (r)
 		goto free_queue;
@@ -214,7 +360,7 @@ int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	r = write_image(q, on, pages, why, &doorbell);
 	if (r)
 		goto free_qp;
-	r = nic->ops->qp_loop(nic, q->loop_qpn);
+	r = join(q);
 	if (r)
 		goto free_qp;
 	r = nic->ops->qp_doorbell(nic, q->loop_qpn, doorbell);
@@ -241,7 +387,8 @@ void queue_stop(struct queue *q)
 	if (q->stopped)
 		return;
 	nic->ops->qp_error(nic, q->client_qpn);
-	nic->ops->qp_error(nic, q->loop_qpn);
+	if (!q->bare)
+		nic->ops->qp_error(nic, q->loop_qpn);
 	q->stopped = true;
 	queue_count(q);
 }
@@ -249,9 +396,13 @@ void queue_stop(struct queue *q)
 void queue_free(struct queue *q)
 {
 	queue_stop(q);
-	free_qps(q);
-	free_cqs(q);
-	free_memory(q);
+	if (q->bare) {
+		free_bare(q);
+	} else {
+		free_qps(q);
+		free_cqs(q);
+		free_memory(q);
+	}
 	free(q);
 }
 
@@ -260,6 +411,9 @@ int queue_position(const struct queue *q, uint16_t *ret_bb)
 	struct nic_qp_info info;
 	int r;
 
+	*ret_bb = 0;
+	if (q->bare)
+		return 0;
 	r = nic_of(q)->ops->qp_query(nic_of(q), q->loop_qpn, &info);
 	if (!r)
 		*ret_bb = info.sq_executed;
@@ -268,6 +422,8 @@ int queue_position(const struct queue *q, uint16_t *ret_bb)
 
 unsigned int queue_nr_holders(const struct queue *q)
 {
+	if (q->bare)
+		return 0;
 	return wrc_has_register(q->prog) ? q->geom.depth : 1;
 }
 
@@ -283,9 +439,9 @@ int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
 {
 	struct nic *nic = nic_of(q);
-	struct nic_qp_info loop, client;
+	struct nic_qp_info loop = { 0 }, client;
 
-	if (nic->ops->qp_query(nic, q->loop_qpn, &loop) ||
+	if ((!q->bare && nic->ops->qp_query(nic, q->loop_qpn, &loop)) ||
 	    nic->ops->qp_query(nic, q->client_qpn, &client))
 		return true;
 	*ret_syndrome = loop.error ? loop.syndrome : client.syndrome;
@@ -308,7 +464,8 @@ void queue_count(struct queue *q)
 {
 	uint32_t good;
 
-	if (count_good(q, q->client_rcqn, &good))
+	/* What the CNode does alone nobody here can count. */
+	if (q->bare || count_good(q, q->client_rcqn, &good))
 		return;
 	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
 	q->counted = good;
@@ -316,8 +473,11 @@ void queue_count(struct queue *q)
 
 int queue_mark(struct queue *q)
 {
-	int r = count_good(q, q->client_rcqn, &q->mark);
+	int r;
 
+	if (q->bare)
+		return 0;
+	r = count_good(q, q->client_rcqn, &q->mark);
 	q->marked = !r;
 	return r;
 }
@@ -341,7 +501,7 @@ int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,
 {
 	struct odrp_wire_io_accept *a = priv;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
-	int nr = wrc_words(q->prog, &q->geom, words);
+	int nr = q->bare ? 0 : wrc_words(q->prog, &q->geom, words);
 
 	if (nr < 0)
 		return nr;

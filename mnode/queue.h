@@ -7,6 +7,7 @@
 #define MNODE_QUEUE_H
 
 #include <core/prog.h>
+#include "keys.h"
 #include "pool.h"
 
 /**
@@ -24,6 +25,11 @@ struct tt {
 /**
  * struct queue - armed chain
  * @cm_id:	its connection
+ * @keys:	translation in the NIC; else NULL
+ * @arena_rkey, @far_qpn, @far: with keys: what the loop queue pair is connected to,
+ *		and by which key it reaches the arena
+ * @bare:	no chain, and of all these a client queue pair: the CNode READs and
+ *		WRITEs by its keys
  * @loop_qpn, @client_qpn: see wrchain/wrc.h
  * @stopped:	both queue pairs stand still, for good
  * @counted, @executed:	entries of the receive CQ seen so far: 24 bits, all
@@ -34,10 +40,12 @@ struct queue {
 	const struct wrc_prog *prog;
 	struct wrc_geom geom;
 	uint32_t cm_id;
-	struct mem arena, buf;
-	uint32_t arena_key, buf_key;
+	const struct keys *keys;
+	bool bare;
+	struct mem arena, buf, far;
+	uint32_t arena_key, arena_rkey, buf_key;
 	uint32_t client_rcqn, loop_scqn, other_cqn;
-	uint32_t loop_qpn, client_qpn;
+	uint32_t loop_qpn, far_qpn, client_qpn;
 	bool stopped;
 	uint32_t counted;
 	uint64_t executed;
@@ -50,7 +58,12 @@ struct queue_on {
 	struct pool *pool;
 	const struct ring *ring;
 	const struct tt *tt;
+	const struct keys *keys;	/* NULL: chains translate */
 };
+
+/* A program without instructions stands for a queue that needs none. */
+void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
+		     const char *name);
 
 /*
  * Makes, links, verifies and arms.  pages: one for each instance, if they hold

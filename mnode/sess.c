@@ -81,6 +81,14 @@ free_pd:
 	return r;
 }
 
+/* Behind the admin connection's domain, by which they are told. */
+static int make_keys(struct sess *s, bool keyed)
+{
+	if (!keyed)
+		return 0;
+	return keys_init(&s->keys, s->pool, s->admin_pdn, s->tt.nr_slots);
+}
+
 static void free_admin(struct sess *s)
 {
 	struct nic *nic = s->pool->nic;
@@ -150,9 +158,14 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_admin(s);
 	if (r)
 		goto free_ring;
+	r = make_keys(s, attr->keyed);
+	if (r)
+		goto free_admin;
 	*ret_sess = s;
 	return 0;
 
+free_admin:
+	free_admin(s);
 free_ring:
 	ring_fini(&s->ring);
 free_table:
@@ -170,6 +183,7 @@ void sess_free(struct sess *s)
 
 	sess_for_each_queue(s, n, c, q)
 		queue_free(q);
+	keys_fini(&s->keys);
 	free_admin(s);
 	ring_fini(&s->ring);
 	free_tt(s);
@@ -194,6 +208,9 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.dead_ms = htobe32(dead_ms),
 		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
+		.features = htobe32(keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED :
+							   0),
+		.keys_rkey = htobe32(s->keys.told_key),
 	};
 }
 

@@ -13,6 +13,7 @@
 
 #include "ctlq.h"
 #include "hello.h"
+#include "keys.h"
 #include "lease.h"
 #include "queue.h"
 
@@ -53,6 +54,9 @@ struct hand {
  *		but @beat, and its READs nothing but its table, whatever key
  *		they name
  * @tt_rkey:	the table for those READs
+ * @keys:	translation in the NIC; or all 0: chains do it
+ * @doomed:	a page has a translation that the table does not know of: it has to go,
+ *		and that page until then stays where nobody gets it
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
  * @last_beat, @silent_ms: when it changed
@@ -82,6 +86,8 @@ struct sess {
 	uint32_t owing_ms;
 	struct tt tt;
 	uint32_t admin_pdn, tt_rkey;
+	struct keys keys;
+	bool doomed;
 	struct ctlq ctl;
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
@@ -104,6 +110,7 @@ struct sess_attr {
 	uint16_t owner;
 	uint64_t claim;
 	struct lease lease;
+	bool keyed;
 };
 
 /* hello: of role admin, and checked. */

@@ -208,6 +208,8 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 						   "node" : "client"));
 	add(obj, "order", json_object_new_string(m->conf->waits ? "wait" :
 								  "fence"));
+	add(obj, "translate", json_object_new_string(m->conf->chains_translate ?
+						     "chain" : "nic"));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);

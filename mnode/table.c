@@ -35,7 +35,7 @@ int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 
 	if (geom->log_rq >= TABLE_DEPTHS)
 		return -ERANGE;
-	t = &ts->of[prog->chain][geom->log_rq];
+	t = &ts->of[wrc_is_keyed(prog)][prog->chain][geom->log_rq];
 	if (!t->mem.va) {
 		r = make(t, nic, pdn, prog, geom, why);
 		if (r)
@@ -50,17 +50,14 @@ int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 
 void tables_free(struct tables *ts, struct nic *nic)
 {
-	unsigned int c, d;
+	struct table *t = &ts->of[0][0][0];
+	size_t i;
 
-	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-		for (d = 0; d < TABLE_DEPTHS; d++) {
-			struct table *t = &ts->of[c][d];
-
-			if (!t->mem.va)
-				continue;
-			nic->ops->mr_dereg(nic, t->key);
-			mem_unmap(&t->mem);
-		}
+	for (i = 0; i < sizeof(ts->of) / sizeof(*t); i++, t++) {
+		if (!t->mem.va)
+			continue;
+		nic->ops->mr_dereg(nic, t->key);
+		mem_unmap(&t->mem);
 	}
 	*ts = (struct tables){ 0 };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * recycle=node: the tables in which chains find the words of their next lap
- * (wrchain/core/turn.h).  One for each chain and number of instances, made when
+ * (wrchain/core/turn.h).  One for each program and number of instances, made when
  * the first queue needs it and shared by all that come; read-only from then on,
  * for the NIC and for us.
  */
@@ -13,6 +13,7 @@
 #include "nic.h"
 
 #define TABLE_DEPTHS 11		/* 2^0 to 2^10 instances */
+#define TABLE_KINDS 2		/* chains that translate, or not */
 
 struct table {
 	struct mem mem;
@@ -22,7 +23,7 @@ struct table {
 
 /* All zero: none yet. */
 struct tables {
-	struct table of[ODRP_WIRE_NR_CHAINS][TABLE_DEPTHS];
+	struct table of[TABLE_KINDS][ODRP_WIRE_NR_CHAINS][TABLE_DEPTHS];
 	uint64_t bytes;
 };
 

@@ -209,8 +209,10 @@ struct wrc_bind {
  *		page is still in it; or it was empty (the ring was), and what
  *		comes into it is behind the head.  Invalidate: the tail has
  *		passed it and @page was about to be written to it.
- * @home:	@page is that of the table entry at @tt_addr and was only lent: it
- *		goes back there, if the entry is still 0
+ * @home:	@page is that of the table entry at @tt_addr: it goes there, if the
+ *		entry is 0.  It was only lent; or it has a translation in the NIC, and
+ *		if it cannot go there nobody may have it as long as there are the
+ *		CNode's keys
  */
 struct wrc_held {
 	__u64 page;

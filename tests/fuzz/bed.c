@@ -49,6 +49,8 @@ void fuzz_open(struct fuzz_bed *b)
 	struct snic_qp_attr qp = {
 		.sq = b->sq, .log_sq = 2, .rq = b->rq, .log_rq = 2,
 		.log_rq_stride = 4, .dbr = &b->dbr,
+		.access = SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
+			  SNIC_REMOTE_ATOMIC,
 	};
 
 	b->frame_len = b->sent_len = 0;

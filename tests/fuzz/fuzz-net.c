@@ -13,7 +13,12 @@
 #define HEADERS	2
 #define WAIT	4
 
+/* An indirect key of two pages that lie the other way round, and then nothing. */
+#define KEY	0x1005au
+#define PAGE	4096
+
 static struct fuzz_bed bed;
+static _Alignas(PAGE) uint8_t memory[2 * PAGE];
 
 /* RoCEv2 from 10.0.0.9 around len bytes at SNIC_NET_HLEN. */
 static void put_headers(uint8_t *f, size_t len)
@@ -63,6 +68,46 @@ static void connect_qp(void)
 	FUZZ_ASSERT(!snic_qp_connect(bed.nic, bed.qpn, &conn));
 }
 
+static void put_entries(uint32_t key)
+{
+	struct {
+		struct wrc_wqe_ctrl ctrl;
+		struct wrc_wqe_umr umr;
+		struct wrc_wqe_mkc mkc;
+		struct wrc_wqe_xlt xlt;
+	} *w = (void *)bed.sq;
+
+	w->ctrl = (struct wrc_wqe_ctrl){
+		.opcode = WRC_WQE_UMR, .ds = sizeof(*w) / WRC_WQE_DS,
+		.qpn = { bed.qpn >> 16, bed.qpn >> 8, bed.qpn },
+		.imm = htobe32(KEY),
+	};
+	w->umr.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET;
+	w->umr.octowords = htobe16(WRC_KSM_GROUP);
+	for (int i = 0; i < 2; i++) {
+		w->xlt.entry[i].key = htobe32(key);
+		w->xlt.entry[i].addr = htobe64((1 - i) * PAGE);
+	}
+	FUZZ_ASSERT(!snic_qp_doorbell(bed.nic, bed.qpn, 3));
+	fuzz_step(&bed, 0);
+}
+
+static void make_keys(void)
+{
+	struct wrc_ksm e;
+	uint32_t key;
+
+	FUZZ_ASSERT(!snic_mkey_indirect(bed.nic, bed.pdn, WRC_KSM_GROUP,
+					SNIC_REMOTE_READ | SNIC_REMOTE_WRITE,
+					KEY & 0xff, &key));
+	FUZZ_ASSERT(key == KEY);
+	FUZZ_ASSERT(!snic_mkey_reg(bed.nic, bed.pdn, memory, sizeof(memory), 0,
+				   SNIC_LOCAL_WRITE, &key));
+	put_entries(key);
+	FUZZ_ASSERT(!snic_mkey_entry(bed.nic, KEY, 1, &e) &&
+		    be32toh(e.key) == key);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	uint32_t listener;
@@ -71,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	fuzz_open(&bed);
 	connect_qp();
+	make_keys();
 	FUZZ_ASSERT(!snic_cm_listen(bed.nic, 7489, &listener));
 	while (len >= 3) {
 		flags = data[0];
@@ -142,6 +188,32 @@ static size_t rc_seed(uint8_t *buf)
 	return len;
 }
 
+/* WRITEs and a READ by the indirect key, across its pages, and behind them. */
+static size_t key_seed(uint8_t *buf)
+{
+	static const uint8_t ops[] = {
+		SNIC_OP_WRITE_ONLY, SNIC_OP_READ_REQ, SNIC_OP_WRITE_ONLY,
+		SNIC_OP_READ_REQ,
+	};
+	struct snic_pkt pkt = { .pkey = 0xffff, .psn = 0x123456, .rkey = KEY,
+				.dma_len = 64 };
+	uint8_t p[200] = { 0 };
+	size_t len = 0, n;
+
+	for (unsigned int i = 0; i < sizeof(ops); i++) {
+		bool data = ops[i] == SNIC_OP_WRITE_ONLY;
+
+		pkt.opcode = ops[i];
+		pkt.qpn = bed.qpn ?: 0x100;
+		pkt.va = PAGE * (1 + i / 3) - 32;
+		n = snic_pkt_build(&pkt, p);
+		pkt.psn++;
+		len += record(buf + len, FIX | HEADERS, p,
+			      n + (data ? 64 : 0) + 4);
+	}
+	return len;
+}
+
 static size_t ud_seed(uint8_t *buf)
 {
 	struct snic_pkt pkt = { .opcode = SNIC_OP_UD_SEND_ONLY, .pkey = 0xffff,
@@ -169,6 +241,7 @@ size_t fuzz_seed(unsigned int n, uint8_t *buf)
 		len = arp_seed(buf, 1);
 		len += rc_seed(buf + len);
 		return len + ud_seed(buf + len);
+	case 6: return key_seed(buf);
 	default: return 0;
 	}
 }

@@ -208,13 +208,42 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 		.beat_ms = be32toh(a.beat_ms), .dead_ms = be32toh(a.dead_ms),
 		.used = c->info.used, .grants = c->info.grants,
 		.answers = c->info.answers,
+		.keyed = be32toh(a.features) & ODRP_WIRE_F_KEYED,
 	};
+	if (be32toh(a.features) & ~(c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0))
+		return -EPROTO;
+	c->keys_rkey = be32toh(a.keys_rkey);
 	/* The accept says the lease; what came before it counts no more. */
 	c->epoch = be64toh(c->mem->grant.epoch);
 	c->tt_rkey = be32toh(a.tt_rkey);
 	c->beat_raddr = be64toh(a.beat_raddr);
 	c->beat_rkey = be32toh(a.beat_rkey);
 	return 0;
+}
+
+static int fetch_keys(struct cnode *c)
+{
+	uint64_t nr = (c->info.nr_slots + ODRP_WIRE_KEY_SLOTS - 1) /
+		      ODRP_WIRE_KEY_SLOTS, i;
+	const uint8_t *bytes;
+	uint32_t be;
+	int r = 0;
+
+	if (!c->info.keyed)
+		return 0;
+	free(c->keys);
+	c->keys = calloc(nr, sizeof(*c->keys));
+	if (!c->keys)
+		return -ENOMEM;
+	for (i = 0; !r && i < nr; i++) {
+		r = cnode_read_admin(c, i * sizeof(be), c->keys_rkey,
+				     sizeof(be), &bytes);
+		if (r)
+			break;
+		memcpy(&be, bytes, sizeof(be));
+		c->keys[i] = be32toh(be);
+	}
+	return r;
 }
 
 static int open_admin(struct cnode *c, struct cnode_refusal *no)
@@ -233,12 +262,14 @@ static int open_admin(struct cnode *c, struct cnode_refusal *no)
 	h.queue = htobe16(again ? c->info.queues : c->cfg.queues);
 	h.depth = htobe16(again ? c->info.depth : c->cfg.depth);
 	h.nr_slots = htobe64(c->cfg.nr_slots);
+	h.features = htobe32(c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0);
 	r = connect_to(&c->cfg, c, c->admin.qpn, &h, sizeof(h), &ev,
 		       &c->admin.cm_id, no);
 	if (r)
 		return r;
 	c->admin.up = true;
-	return take_admin_accept(c, &ev);
+	r = take_admin_accept(c, &ev);
+	return r ? r : fetch_keys(c);
 }
 
 /* ---- I/O ---------------------------------------------------------------------- */
@@ -265,6 +296,7 @@ static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
 	n->depth = be16toh(a.depth);
 	n->req_len = be16toh(a.req_len);
 	n->tail_len = be16toh(a.tail_len);
+	n->bare = !n->req_len;
 	for (i = 0; i < n->nr_words; i++)
 		n->ahead |= n->words[i].kind == ODRP_WIRE_WORD_NEXT;
 	return 0;
@@ -422,6 +454,7 @@ static void close_all(struct cnode *c, bool say)
 	if (c->pdn)
 		leave(&c->cfg, snic_pd_free(enter(&c->cfg), c->pdn));
 	free(c->conns);
+	free(c->keys);
 	free(c->mem);
 	free(c->cq);
 	free(c->admin_cq);

@@ -34,6 +34,7 @@ struct tag {
  * @promised:	and the last has said so
  * @nr_quiet:	quiet requests since the last that is to be answered
  * @bufs:	a request and a page for each tag
+ * @bare:	takes no requests: READs and WRITEs by key
  */
 struct conn {
 	uint32_t cm_id, qpn;
@@ -46,7 +47,7 @@ struct conn {
 	uint32_t handed, told, numbered;
 	uint16_t *order;
 	unsigned int held[3], nr_held;
-	bool ahead, promised;
+	bool ahead, promised, bare;
 	unsigned int nr_quiet;
 	struct tag *tags;
 	uint16_t *tag_of;
@@ -72,7 +73,8 @@ struct cnode {
 	uint32_t mem_key;
 	struct cnode_info info;
 	uint64_t beat_raddr, epoch;
-	uint32_t beat_rkey, tt_rkey;
+	uint32_t beat_rkey, tt_rkey, keys_rkey;
+	uint32_t *keys;			/* rkeys, host order */
 	bool leaving;
 };
 
@@ -105,6 +107,10 @@ static inline size_t conn_req_bytes(const struct conn *n, unsigned int chain)
 	return n->req_len + n->tail_len + (store ? PAGE : 0);
 }
 
+/* READs len bytes (at most a page) of what the admin connection opens; they are in
+ * *ret_bytes until the next call. */
+int cnode_read_admin(struct cnode *c, uint64_t raddr, uint32_t rkey,
+		     uint32_t len, const uint8_t **ret_bytes);
 /* Tells the memory node that this is the end, if it still listens. */
 void cnode_say_bye(struct cnode *c);
 /* Takes in what the CM has to say. */

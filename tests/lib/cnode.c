@@ -89,6 +89,26 @@ static int post(struct cnode *c, struct conn *n, uint8_t opcode,
 					       n->posted));
 }
 
+void cnode_where(const struct cnode *c, uint64_t slot, uint64_t *ret_raddr,
+		 uint32_t *ret_rkey)
+{
+	*ret_raddr = slot % ODRP_WIRE_KEY_SLOTS * ODRP_WIRE_KEY_STRIDE;
+	*ret_rkey = c->keys[slot / ODRP_WIRE_KEY_SLOTS];
+}
+
+/* The page of a tag, by key. */
+static int post_bare(struct cnode *c, struct conn *n, unsigned int tag,
+		     uint64_t buf)
+{
+	bool load = (n - c->conns) % ODRP_WIRE_NR_CHAINS == ODRP_WIRE_LOAD;
+	uint64_t raddr;
+	uint32_t rkey;
+
+	cnode_where(c, n->tags[tag].slot, &raddr, &rkey);
+	return post(c, n, load ? WRC_WQE_READ : WRC_WQE_WRITE, buf, n->key,
+		    PAGE, raddr, rkey, tag);
+}
+
 static bool sq_full(const struct conn *n)
 {
 	return n->posted - n->completed >= 1u << n->log_sq;
@@ -207,10 +227,12 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	req.raddr_lo = htobe32(buf);
 	req.rkey = htobe32(n->key);
 	memcpy(p, &req, sizeof(req));
-	if (sizeof(req) + put_words(n, p + sizeof(req), &n->tags[tag]) !=
+	if (n->bare && is_store(chain))
+		memcpy(p + REQ_ROOM, page, PAGE);
+	if (!n->bare && sizeof(req) + put_words(n, p + sizeof(req), &n->tags[tag]) !=
 	    (size_t)n->req_len + n->tail_len)
 		return -EPROTO;
-	if (is_store(chain)) {
+	if (is_store(chain) && !n->bare) {
 		memcpy(p + n->req_len + PAGE, p + n->req_len, n->tail_len);
 		memcpy(p + n->req_len, page, PAGE);
 	}
@@ -220,7 +242,8 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	n->requests++;
 	if (chain == ODRP_WIRE_UNMAPPED_STORE)
 		c->info.used++;
-	return post_or_hold(c, n, tag);
+	return n->bare ? post_bare(c, n, tag, buf) :
+			 post_or_hold(c, n, tag);
 }
 
 int cnode_send_raw(struct cnode *c, unsigned int queue,
@@ -264,7 +287,8 @@ static void settle_tag(struct conn *n, unsigned int tag)
 	}
 }
 
-static void on_sent(struct conn *n, const struct wrc_cqe *cqe)
+/* True: and that is its answer. */
+static bool on_sent(struct conn *n, const struct wrc_cqe *cqe)
 {
 	unsigned int mask = (1u << n->log_sq) - 1;
 	uint16_t tag = n->tag_of[be16toh(cqe->wqe_counter) & mask];
@@ -273,7 +297,11 @@ static void on_sent(struct conn *n, const struct wrc_cqe *cqe)
 	if (tag < n->depth && n->tags[tag].busy) {
 		n->tags[tag].sent = true;
 		settle_tag(n, tag);
+		if (n->bare)
+			n->told++;
+		return n->bare;
 	}
+	return false;
 }
 
 /* An answer speaks for its request and the quiet ones before it. */
@@ -342,8 +370,11 @@ int cnode_poll(struct cnode *c, struct cnode_done *ret_done)
 		if ((be32toh(cqe.sop_qpn) & 0xffffff) != n->qpn)
 			continue;	/* of one that was here before */
 		if (op == WRC_CQE_REQ) {
-			on_sent(n, &cqe);
-			continue;
+			if (!on_sent(n, &cqe))
+				continue;
+			c->info.answers++;
+			hand_out(c, n, ret_done);
+			return 0;
 		}
 		if (op != WRC_CQE_RESP_WR_IMM || on_answer(c, n, &cqe))
 			return -EPROTO;
@@ -483,20 +514,29 @@ void cnode_say_bye(struct cnode *c)
 		wait_admin(c);
 }
 
+int cnode_read_admin(struct cnode *c, uint64_t raddr, uint32_t rkey,
+		     uint32_t len, const uint8_t **ret_bytes)
+{
+	int r;
+
+	*ret_bytes = tag_buf(&c->admin, 0);
+	r = wait_admin(c);
+	if (!r)
+		r = cnode_rdma_raw(c, -1, 0, false, raddr, rkey, len);
+	if (!r)
+		r = wait_admin(c);
+	return r;
+}
+
 int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
 		     uint64_t *ret_entries)
 {
-	uint8_t *p = tag_buf(&c->admin, 0);
+	const uint8_t *p;
 	unsigned int i;
 	uint64_t be;
 	int r;
 
-	r = wait_admin(c);
-	if (!r)
-		r = cnode_rdma_raw(c, -1, 0, false, slot * 8, c->tt_rkey,
-				   nr * 8);
-	if (!r)
-		r = wait_admin(c);
+	r = cnode_read_admin(c, slot * 8, c->tt_rkey, nr * 8, &p);
 	if (r)
 		return r;
 	for (i = 0; i < nr; i++) {

@@ -20,6 +20,7 @@ struct cnode;
  * @pump:	lets the world run until something may have happened; false: it
  *		has waited long enough
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
+ * @keyed:	READs and WRITEs its pages by keys of its own, if the memory node lets it
  * @ignore_lease: take pages beyond the lease
  * @answer_every: requests of a connection that are submitted without a flush in
  *		between ask only for each such answer; 0: for every one
@@ -32,7 +33,7 @@ struct cnode_config {
 	uint16_t queues, depth;
 	uint64_t nr_slots;
 	unsigned int chains;
-	bool ignore_lease;
+	bool keyed, ignore_lease;
 	unsigned int answer_every;
 	bool (*pump)(void *arg);
 	void *arg;
@@ -58,7 +59,7 @@ struct cnode_info {
 	uint32_t beat_ms, dead_ms;
 	uint64_t grants;
 	uint64_t answers;	/* ever */
-	bool drain;
+	bool drain, keyed;
 };
 
 /* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */
@@ -116,6 +117,10 @@ int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
 		     uint64_t *ret_entries);
 
 /* ---- for hostile tests ---- */
+
+/* Where a slot's page is by the keys of this compute node. */
+void cnode_where(const struct cnode *c, uint64_t slot, uint64_t *ret_raddr,
+		 uint32_t *ret_rkey);
 
 /* Any bytes as one SEND.  They count as no request. */
 int cnode_send_raw(struct cnode *c, unsigned int queue,

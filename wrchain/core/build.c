@@ -25,6 +25,7 @@ void wrc_begin(struct wrc_build *b, struct wrc_prog *prog,
 	prog->hold.page_taken = WRC_NONE;
 	prog->hold.page_put = WRC_NONE;
 	prog->hold.swapped = WRC_NONE;
+	prog->hold.umr = WRC_NONE;
 	prog->post = WRC_NONE;
 	prog->choice = WRC_NONE;
 	prog->map = WRC_NONE;
@@ -288,6 +289,7 @@ int wrc_umr(struct wrc_build *b, bool own_page)
 	umr = wrc_emit(b, &insn);
 	if (b->err)
 		return 0;
+	b->prog->hold.umr = umr;
 	wrc_set_local(b, b->prog->map, 0, wrc_field(umr, WRC_F_IMM, 0));
 	wrc_set_local(b, b->prog->map, 2, wrc_field(umr, WRC_F_OFFSET, 0));
 	return umr;

@@ -123,6 +123,9 @@ static int check_place(struct keyed *k)
 			return wrc_refuse(k->c, RULE, 0, i,
 					  "is not the one that moves a page to or from the table");
 	}
+	if (k->prog->hold.umr != k->umr)
+		return wrc_refuse_all(k->c, RULE,
+				      "a stop would leave a translation that nobody knows of");
 	if (!moves)
 		return wrc_refuse_all(k->c, RULE,
 				      "changes a key and not the table");

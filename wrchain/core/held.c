@@ -55,6 +55,18 @@ static const __u8 *place(const struct stop *s, struct wrc_ref ref)
 }
 
 /*
+ * Translation in the NIC: the slot's key says already, or still, what the table
+ * does not.  The table is to follow.
+ */
+static void held_translated(const struct stop *s, struct wrc_held *held)
+{
+	held->home = held->page != 0;
+	if (held->home)
+		held->tt_addr = load_be64(place(s, wrc_field(s->prog->map,
+							     WRC_F_RADDR, 0)));
+}
+
+/*
  * The register is the page that the receive entry takes.  When that has become
  * the entry's, it is what was there; and then, if there was nothing, what has
  * been taken from the ring.
@@ -69,6 +81,8 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 		held->page = load_be64(place(s, h->old));
 	else
 		held->page = load_be64(place(s, h->page));
+	if (done(s, h->umr) && !done(s, h->swapped))
+		held_translated(s, held);
 	if (!done(s, h->slot_taken))
 		return;
 	/* In the slot still; or it was empty, and what comes is behind head. */
@@ -106,6 +120,8 @@ static void held_moving(const struct stop *s, struct wrc_held *held)
 	}
 	if (!done(s, h->slot_taken))
 		held->slot = 0;
+	if (h->umr != WRC_NONE && !done(s, h->umr))
+		held_translated(s, held);
 }
 
 int wrc_held_of(const struct wrc_prog *prog, const struct wrc_geom *geom,

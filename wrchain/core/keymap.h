@@ -21,9 +21,9 @@
 #include "../wrc.h"
 
 /* A UMR writes a group of entries; a slot has the first of its group. */
-#define WRC_KEY_SLOTS	8192u	/* of one key */
+#define WRC_KEY_SLOTS	ODRP_WIRE_KEY_SLOTS	/* of one key */
+#define WRC_KEY_STRIDE	ODRP_WIRE_KEY_STRIDE
 #define WRC_KEY_ENTRIES	(WRC_KEY_SLOTS * WRC_KSM_GROUP)
-#define WRC_KEY_STRIDE	(WRC_KSM_GROUP * ODRP_WIRE_PAGE_SIZE)
 #define WRC_KEY_VARIANT	0xa5u
 
 struct wrc_keymap {
@@ -32,6 +32,7 @@ struct wrc_keymap {
 	__be16 offset;		/* in the key's table, in entries */
 };
 
+WRC_ASSERT(WRC_KEY_STRIDE == WRC_KSM_GROUP * ODRP_WIRE_PAGE_SIZE);
 WRC_ASSERT(sizeof(struct wrc_keymap) == sizeof(__be64));
 WRC_AT(wrc_keymap, offset, 6);
 /* Bytes 4 and 5 are 0, 7 is even, and 6 is below the variant. */

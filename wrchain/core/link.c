@@ -87,6 +87,7 @@ static void shift(struct wrc_prog *prog, unsigned int at)
 	shift_number(&prog->hold.page_taken, at);
 	shift_number(&prog->hold.page_put, at);
 	shift_number(&prog->hold.swapped, at);
+	shift_number(&prog->hold.umr, at);
 	shift_number(&prog->post, at);
 	shift_number(&prog->choice, at);
 	shift_number(&prog->map, at);

@@ -83,9 +83,10 @@ struct wrc_patch {
  *		back there
  * @swapped:	page exchange: from here on the instance holds what was in the
  *		entry, @old, until @page_taken if there is one; WRC_NONE: none
+ * @umr:	translation in the NIC: what the slot's key says follows here
  */
 struct wrc_hold {
-	__u8 slot_taken, page_taken, page_put, swapped;
+	__u8 slot_taken, page_taken, page_put, swapped, umr;
 	bool freeing, lent;
 	struct wrc_ref slot, page, tt, old;
 };

@@ -50,6 +50,22 @@ enum odrp_wire_role {
 	ODRP_WIRE_IO		= 2,
 };
 
+/* Feature bits: a hello says what its CNode understands, the admin accept which of
+ * these hold for the session. */
+#define ODRP_WIRE_F_KEYED	1u	/* translation in the NIC */
+
+/*
+ * ODRP_WIRE_F_KEYED.  The CNode READs and WRITEs the pages of its slots itself, by
+ * rkeys of its own.  Slot s is in key s / KEY_SLOTS, at address
+ * (s % KEY_SLOTS) * KEY_STRIDE; behind the 4096 bytes of a page, and where no page
+ * is mapped, an access is refused and breaks the connection.  Loads and mapped
+ * stores are such READs and WRITEs, over the I/O connections of these chains,
+ * which take no requests; there are requests for unmapped stores and invalidates
+ * only, and behind their answers the page is there, or gone.
+ */
+#define ODRP_WIRE_KEY_SLOTS	8192
+#define ODRP_WIRE_KEY_STRIDE	16384
+
 /* The chain types; also the index of a queue pair within a queue. */
 enum odrp_wire_chain {
 	ODRP_WIRE_LOAD		= 0,
@@ -75,7 +91,7 @@ enum odrp_wire_chain {
  * @nr_slots:	admin: number of 4 KB swap slots (entries of the translation
  *		table).  I/O: 0.  A session that is taken up again keeps its
  *		queues, depth and slots: they are what its accept said
- * @features:	feature bits the CNode understands (none are defined yet)
+ * @features:	ODRP_WIRE_F_*: what the CNode understands; others are ignored
  * @page_shift:	ODRP_WIRE_PAGE_SHIFT
  * @resv:	0, checked
  */
@@ -114,6 +130,11 @@ struct odrp_wire_hello {
  *		chains of before have stopped, so the table says what has become
  *		of the requests without an answer
  * @lease:	pages the CNode may have mapped: at first, or still
+ * @features:	ODRP_WIRE_F_*, of those that the hello had.  A session keeps them
+ *		when it is taken up again
+ * @keys_rkey:	ODRP_WIRE_F_KEYED: opens the session's rkeys as @tt_rkey does its
+ *		table: 4 bytes, big endian, for each ODRP_WIRE_KEY_SLOTS slots.
+ *		Else 0
  */
 struct odrp_wire_admin_accept {
 	__be32	magic;
@@ -131,7 +152,8 @@ struct odrp_wire_admin_accept {
 	__be32	dead_ms;
 	__be32	tt_rkey;
 	__be64	lease;
-	__u8	resv2[24];
+	__be32	keys_rkey;
+	__u8	resv2[20];
 };
 
 /* What a recycle word counts, and so its width and modulus. */
@@ -193,6 +215,10 @@ struct odrp_wire_word {
  * @req_len:	bytes of struct odrp_wire_req and words: where the page begins
  * @tail_len:	bytes of words behind the page; 0 but for stores.  What stands
  *		last of a request tells the chain that all of the page has come.
+ *
+ * ODRP_WIRE_F_KEYED: of the connections for loads and mapped stores @nr_words,
+ * @req_len and @tail_len are 0, and @depth is how many READs and WRITEs may be
+ * outstanding; of READs not more than the connection's initiator depth either.
  */
 struct odrp_wire_io_accept {
 	__be32	magic;
@@ -326,6 +352,7 @@ ODRP_WIRE_AT(odrp_wire_admin_accept, beat_ms, 52);
 ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms, 56);
 ODRP_WIRE_AT(odrp_wire_admin_accept, tt_rkey, 60);
 ODRP_WIRE_AT(odrp_wire_admin_accept, lease, 64);
+ODRP_WIRE_AT(odrp_wire_admin_accept, keys_rkey, 72);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_word) == 4);
 ODRP_WIRE_AT(odrp_wire_word, step, 1);

@@ -100,7 +100,8 @@ static void test_admin(void **state)
 	REFUSED(&new_session, nr_slots, cpu_to_be64(999), "nr_slots", 999);
 	REFUSED(&new_session, beat_ms, cpu_to_be32(9), "beat_ms", 9);
 	REFUSED(&new_session, dead_ms, cpu_to_be32(1000), "beat_ms", 1000);
-	REFUSED(&new_session, resv2[23], 1, "a reserved field", 1);
+	REFUSED(&new_session, keys_rkey, 1, "a reserved field", 1);
+	REFUSED(&new_session, resv2[19], 1, "a reserved field", 1);
 }
 
 /* One that is taken up again is the same; 0 would make it a new one next time. */

@@ -396,7 +396,7 @@ static void stopped_by_itself(void **state)
 		assert_int_equal(wrc_encode(&wr, (char *)p.mem.va + 64 * i,
 					    64), 16);
 	}
-	assert_int_equal(nic->ops->qp_loop(nic, p.qpn), 0);
+	assert_int_equal(nic->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	assert_int_equal(nic->ops->qp_doorbell(nic, p.qpn, 3), 0);
 	fake_run();
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);
@@ -427,7 +427,7 @@ static void nobody(void **state)
 	struct wrc_cqe cqe;
 	uint32_t key;
 
-	assert_int_equal(nic->ops->qp_loop(nic, 999), -ENOENT);
+	assert_int_equal(nic->ops->qp_loop(nic, 999, 999), -ENOENT);
 	assert_int_equal(nic->ops->qp_error(nic, 999), -ENOENT);
 	assert_int_equal(nic->ops->qp_query(nic, 999, &qp), -ENOENT);
 	assert_int_equal(nic->ops->qp_doorbell(nic, 999, 1), -ENOENT);
@@ -573,7 +573,7 @@ static void disconnected(void **state)
 	pair_close(&p);
 	assert_int_equal(mlx5_of(nic)->conns->qpn, 0);
 	pair_open(&p, nic, 0);
-	assert_int_equal(nic->ops->qp_loop(nic, p.qpn), 0);
+	assert_int_equal(nic->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	happens(NIC_GONE, &conns[0]);
 	expect_event(nic, NIC_GONE, &id);
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);

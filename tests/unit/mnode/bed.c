@@ -10,7 +10,7 @@
 #define PATIENCE_NS	(20000 * NS_PER_MS)
 #define SLICE_NS	(20 * NS_PER_MS)
 
-bool bed_copies;
+bool bed_copies, bed_keyed;
 int bed_failed;
 
 bool bed_node_recycles(void)
@@ -28,6 +28,7 @@ void bed_options(struct bed_options *ret_opts)
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.exchange = !bed_copies;
+	ret_opts->conf.chains_translate = !bed_keyed;
 	ret_opts->conf.depth = 16;
 	ret_opts->conf.queues = 4;
 	ret_opts->conf.max_sessions = BED_NODES;
@@ -72,6 +73,7 @@ static void open_node(struct bed *b, unsigned int i)
 		.nic = n->snic, .ip = htonl(0x0a4d0001),
 		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
 		.answer_every = b->opts.answer_every,
+		.keyed = !b->opts.conf.chains_translate,
 	};
 }
 
@@ -251,7 +253,9 @@ unsigned int bed_registers(const struct bed *b, unsigned int instances)
 	unsigned int c, nr = 0;
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
-		nr += wrc_has_register(&b->m.progs[c]) ? instances : 0;
+		nr += wrc_has_register(bed_keyed ? &b->m.keyed[c] :
+						   &b->m.progs[c]) ?
+			      instances : 0;
 	return nr;
 }
 

@@ -52,19 +52,27 @@ struct bed {
 	uint64_t activity;
 };
 
-/* bed_run_tests(): its second run, and what failed in the first. */
-extern bool bed_copies;
+/* bed_run_tests(): its second run, its third, and what failed so far. */
+extern bool bed_copies, bed_keyed;
 extern int bed_failed;
 
 /* Unless ODRP_RECYCLE=client. */
 bool bed_node_recycles(void);
 
-/* All tests with stores that exchange pages, and with those that copy. */
+/*
+ * All tests with stores that exchange pages, with those that copy, and with keys
+ * of the compute nodes, which only a node that recycles can give.
+ */
 #define bed_run_tests(tests)						\
 	(bed_failed = cmocka_run_group_tests_name("exchange", tests, NULL, \
 						  NULL),		\
 	 bed_copies = true,						\
 	 bed_failed += cmocka_run_group_tests_name("copy", tests, NULL,	\
+						   NULL),		\
+	 bed_copies = false,						\
+	 bed_keyed = true,						\
+	 bed_failed += !bed_node_recycles() ? 0 :			\
+		       cmocka_run_group_tests_name("keyed", tests, NULL, \
 						   NULL))
 
 /* How many of the instances of both stores of a queue have a page. */

@@ -69,9 +69,16 @@ static int qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 	return fails() ? -ENOMEM : real->qp_create(nic, attr, ret_qpn);
 }
 
-static int qp_loop(struct nic *nic, uint32_t qpn)
+static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+		      unsigned int access, uint8_t variant, uint32_t *ret_key)
 {
-	return fails() ? -EIO : real->qp_loop(nic, qpn);
+	return fails() ? -ENOMEM : real->ksm_create(nic, pdn, entries, access,
+						    variant, ret_key);
+}
+
+static int qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
+{
+	return fails() ? -EIO : real->qp_loop(nic, qpn, to);
 }
 
 static int qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
@@ -107,6 +114,7 @@ static void wrap(struct nic *nic)
 	wrapped = *real;
 	wrapped.pd_alloc = pd_alloc;
 	wrapped.mr_reg = mr_reg;
+	wrapped.ksm_create = ksm_create;
 	wrapped.cq_create = cq_create;
 	wrapped.qp_create = qp_create;
 	wrapped.qp_loop = qp_loop;
@@ -228,7 +236,7 @@ static long nr_tables(void)
 
 	for (chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (depth = 0; depth < TABLE_DEPTHS; depth++)
-			nr += ts->of[chain][depth].mem.va != NULL;
+			nr += ts->of[0][chain][depth].mem.va != NULL;
 	return nr;
 }
 

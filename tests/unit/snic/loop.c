@@ -259,6 +259,33 @@ void put_endless(struct end *e)
 		put_nop(e, 0);
 }
 
+struct wrc_ksm ksm_entry(uint32_t key, uint64_t addr)
+{
+	return (struct wrc_ksm){ .key = htobe32(key), .addr = htobe64(addr) };
+}
+
+uint8_t *put_umr(struct end *e, uint8_t flags, uint32_t key, uint64_t first,
+		 const struct wrc_ksm *entries, unsigned int nr)
+{
+	struct wqe w = wqe_begin(e, WRC_WQE_UMR, 0, flags);
+	struct wrc_wqe_umr u = {
+		.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET,
+		.octowords = htobe16(nr),
+		.offset_low = htobe16(first & 0xffff),
+		.offset_high = htobe32(first >> 16),
+	};
+	unsigned int i;
+
+	wqe_imm(&w, key);
+	for (i = 0; i < sizeof(u); i += 16)
+		wqe_seg(&w, (uint8_t *)&u + i);
+	for (i = 0; i < sizeof(struct wrc_wqe_mkc); i += 16)
+		wqe_u64x2(&w, 0, 0);
+	for (i = 0; i < nr; i++)
+		wqe_seg(&w, &entries[i]);
+	return wqe_end(&w);
+}
+
 void ring(struct end *e)
 {
 	e->dbr->snd = htobe32(e->pi);

@@ -87,6 +87,10 @@ uint8_t *put_read(struct end *e, uint8_t flags, void *dst, uint32_t len,
 		  const void *src);
 uint8_t *put_wait(struct end *e, uint8_t flags, uint32_t cqn, uint32_t index);
 uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index);
+/* nr entries of an indirect key, from number first on. */
+uint8_t *put_umr(struct end *e, uint8_t flags, uint32_t key, uint64_t first,
+		 const struct wrc_ksm *entries, unsigned int nr);
+struct wrc_ksm ksm_entry(uint32_t key, uint64_t addr);
 
 /*
  * An endless ring, for e with log_sq 8, master and slave, and a NIC with relaxed_index: a

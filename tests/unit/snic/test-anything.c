@@ -5,7 +5,10 @@
  */
 #include "loop.h"
 
+#define ENTRIES 16
+
 static uint64_t rng;
+static uint32_t ksm;		/* an indirect key */
 
 static uint32_t rnd(uint32_t n)
 {
@@ -27,10 +30,22 @@ static uint64_t rnd_addr(struct bed *b)
 	}
 }
 
+static void put_any_umr(struct bed *b, struct end *e)
+{
+	struct wrc_ksm entry[12];
+	unsigned int i;
+
+	for (i = 0; i < 12; i++)
+		entry[i] = ksm_entry(rnd(10) ? b->key : ksm, rnd_addr(b));
+	put_umr(e, rnd(256), rnd(20) ? ksm : b->key,
+		rnd(20) ? rnd(ENTRIES / 4) * 4 : rnd(ENTRIES),
+		entry, rnd(20) ? 4 * (1 + rnd(3)) : rnd(12));
+}
+
 static void put_anything(struct bed *b, struct end *e)
 {
 	static const uint8_t ops[] = {
-		0, 8, 9, 10, 11, 15, 16, 17, 18, 20, 21, 22, 23,
+		0, 8, 9, 10, 11, 15, 16, 17, 18, 20, 21, 22, 23, 37,
 	};
 	uint8_t op = ops[rnd(sizeof(ops))];
 	uint8_t opmod = op >= 20 && op < 22 ? 8 + rnd(2) : rnd(50) == 0;
@@ -43,7 +58,10 @@ static void put_anything(struct bed *b, struct end *e)
 
 		switch (rnd(3)) {
 		case 0:
-			wqe_raddr(&w, rnd_addr(b), key);
+			if (rnd(4))
+				wqe_raddr(&w, rnd_addr(b), key);
+			else
+				wqe_raddr(&w, rnd(ENTRIES * 4096), ksm);
 			break;
 		case 1:
 			wqe_u64x2(&w, (uint64_t)len << 32 | key, rnd_addr(b));
@@ -78,9 +96,16 @@ static void rings_full_of_anything(void **state)
 			end_open(&b, &o, &e[i]);
 		end_join(&e[0], &e[1]);
 		end_join(&e[2], &e[2]);
+		assert_int_equal(snic_mkey_indirect(b.nic, b.pdn, ENTRIES,
+						    SNIC_REMOTE_READ |
+						    SNIC_REMOTE_WRITE, 0, &ksm),
+				 0);
 		for (k = 0; k < 20; k++) {
 			for (i = 0; i < 3; i++) {
-				put_anything(&b, &e[i]);
+				if (rnd(4))
+					put_anything(&b, &e[i]);
+				else
+					put_any_umr(&b, &e[i]);
 				post_recv(&e[i], b.arena, rnd(300));
 				e[i].dbr->snd = 0;
 				ring(&e[i]);

@@ -305,7 +305,8 @@ static int make_all(void)
 		return r;
 	r = snic_pd_alloc(nic, &pdn);
 	for (i = 0; i < 40 && !r; i++)
-		r = snic_mkey_reg(nic, pdn, buf, 64, 0, 0, &key);
+		r = i % 2 ? snic_mkey_reg(nic, pdn, buf, 64, 0, 0, &key) :
+			    snic_mkey_indirect(nic, pdn, 4, 0, 0, &key);
 	for (i = 0; i < 70 && !r; i++)
 		r = make_qp(nic, pdn, &qpn);
 	if (!r)

@@ -336,6 +336,20 @@ static void no_table(void **state)
 	bench_close(&b);
 }
 
+/* The agent would not see how far it came. */
+static void stops_unseen(void **state)
+{
+	struct bench b;
+
+	for (int store = 0; store < 2; store++) {
+		bench_open_keyed(&b, store ? ODRP_WIRE_UNMAPPED_STORE :
+					     ODRP_WIRE_INVALIDATE, true, K);
+		b.prog.hold.umr++;
+		expect_refusal(&b, WRC_RULE_KEYED, "that nobody knows of");
+		bench_close(&b);
+	}
+}
+
 /* ---- images ---------------------------------------------------------------------- */
 
 static void put_be(uint8_t *to, uint64_t value, unsigned int len)
@@ -471,6 +485,7 @@ int main(void)
 		cmocka_unit_test(foreign_programs),
 		cmocka_unit_test(no_map),
 		cmocka_unit_test(no_table),
+		cmocka_unit_test(stops_unseen),
 		cmocka_unit_test(broken_images),
 		cmocka_unit_test(broken_umrs),
 		cmocka_unit_test(between_entries),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Translation in the NIC: a CNode's keys, by which it READs and WRITEs the pages
+ * of its slots, and what its chains have to know to change them
+ * (wrchain/core/keymap.h).
+ *
+ * They are alone in a protection domain with what its queue pairs need locally:
+ * rights for peers are in no other key there.  So whatever key the CNode names,
+ * it reaches its own pages or nothing.
+ */
+#ifndef MNODE_KEYS_H
+#define MNODE_KEYS_H
+
+#include <core/keymap.h>
+#include "pool.h"
+
+/**
+ * struct keys - of one CNode; all zero: none
+ * @pdn:	the domain
+ * @page_key:	the pool, for what the entries lead to; nothing for peers
+ * @map, @map_key: for each slot where it is; in the pool's domain, for chains
+ * @nr, @key:	one for each WRC_KEY_SLOTS slots
+ * @told, @told_key: the same in big endian, for the CNode's READs over its admin
+ *		connection
+ */
+struct keys {
+	struct pool *pool;
+	uint32_t pdn, page_key;
+	struct mem map;
+	uint32_t map_key;
+	size_t nr;
+	uint32_t *key;
+	struct mem told;
+	uint32_t told_key;
+};
+
+/* -EOPNOTSUPP: the NIC has no such keys. */
+int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+	      uint64_t nr_slots);
+/* When all queue pairs in the domain are gone.  Also of all-zero keys. */
+void keys_fini(struct keys *k);
+
+static inline bool keys_exist(const struct keys *k)
+{
+	return k->pool;
+}
+
+#endif /* MNODE_KEYS_H */
