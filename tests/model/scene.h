@@ -229,7 +229,7 @@ void scene_agent_apply(struct scene *s, uint8_t move);
 /* When all chains are there. */
 void scene_agent_open(struct scene *s);
 void scene_agent_close(struct scene *s);
-/* Does it take a CNode's queues, key and pages, one after the other? */
+/* May it give CNode 0 up: because it may at any time, or has found that it lied? */
 bool scene_agent_evicts(const struct scene *s);
 /* To be called before the search. */
 void scene_agent_be(struct scene *s, enum scene_sloppy sloppy);

@@ -166,6 +166,10 @@ void scene_agent_stop(struct scene *s, unsigned int chain)
 	if (s->sloppy == SCENE_NO_HELD)
 		return;
 	r = lend_stopped(&a->lender, &a->sess[cfg->cnode], &a->queue[chain]);
+	if (r == -EXDEV && s->cfg.rude) {
+		a->sess[cfg->cnode].doomed = true;
+		return;
+	}
 	if (r && r != -EPIPE)	/* a store that found nothing */
 		s->st.wrong = "the agent cannot tell what a chain held";
 }
@@ -388,28 +392,23 @@ static bool may_run(const struct scene *s)
 	return has_work(a, &a->sess[0]) || has_work(a, &a->sess[1]);
 }
 
-/*
- * What a store holds that is stopped may have a translation, and what its slot
- * had too, if it met one: so a chain is not stopped alone, but all of the CNode's.
- * Then the key goes, of which no UMR knows any more, and then pages may go.
- */
 bool scene_agent_evicts(const struct scene *s)
 {
-	return s->agent && s->cfg.keyed &&
-	       (s->cfg.breaks || s->cfg.may_fail || s->cfg.kill);
+	return s->agent && (s->cfg.kill || s->agent->sess[0].doomed);
 }
 
+/* With translation in the NIC: when no UMR knows of the key any more it goes, and
+ * then pages may go. */
 static unsigned int moves_of_eviction(const struct scene *s, bool free,
 				      uint8_t *ret_moves)
 {
-	bool late = s->sloppy == SCENE_KEYS_LATE;
+	bool late = !s->cfg.keyed || s->sloppy == SCENE_KEYS_LATE;
 	bool early = s->sloppy == SCENE_KEYS_EARLY;
 	unsigned int n = 0;
 
-	if (!s->st.killed && (s->cfg.kill || connection_broke(s)) &&
-	    (!early || s->st.dropped))
+	if (!s->st.killed && (!early || s->st.dropped))
 		ret_moves[n++] = AGENT_KILL;
-	if (!s->st.dropped && (s->st.killed || (early && connection_broke(s))))
+	if (s->cfg.keyed && !s->st.dropped && (s->st.killed || early))
 		ret_moves[n++] = AGENT_DROP;
 	if (s->st.killed && (s->st.dropped || late) && free &&
 	    !scene_agent_collected(s))
@@ -427,14 +426,9 @@ static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
 	if (may_shrink(s))
 		ret_moves[n++] = AGENT_SHRINK;
 	if (scene_agent_evicts(s))
-		return n + moves_of_eviction(s, free, ret_moves + n);
-	if (s->st.killed) {
-		if (free && !scene_agent_collected(s))
-			ret_moves[n++] = AGENT_COLLECT;
+		n += moves_of_eviction(s, free, ret_moves + n);
+	if (s->st.killed)
 		return n;
-	}
-	if (s->cfg.kill)
-		ret_moves[n++] = AGENT_KILL;
 	if (s->cfg.hangup && !s->st.hung_up && connection_broke(s))
 		ret_moves[n++] = AGENT_HANGUP;
 	if (s->st.hung_up && !s->st.settled && free)

@@ -89,7 +89,7 @@ static bool goes_first(const struct scene *s, unsigned int c)
 	const struct scene_chain *ch = &s->chain[c];
 
 	if (!s->cfg.chain[c].cnode &&
-	    (((s->cfg.kill || scene_agent_evicts(s)) && !s->st.killed) ||
+	    ((scene_agent_evicts(s) && !s->st.killed) ||
 	     (s->cfg.hangup && !s->st.hung_up)))
 		return false;
 	return (scene_ready(ch->loop) || scene_landings(ch->loop)) &&
@@ -131,8 +131,7 @@ unsigned int scene_moves(void *arg, uint16_t *ret_moves)
 			ret_moves[n++] = MOVE(MOVE_NODE, i);
 		if (!s->st.broken[i] && s->st.breaks < s->cfg.breaks)
 			ret_moves[n++] = MOVE(MOVE_BREAK, i);
-		if (s->st.broken[i] && !s->st.stopped[i] &&
-		    !scene_agent_evicts(s))
+		if (s->st.broken[i] && !s->st.stopped[i])
 			ret_moves[n++] = MOVE(MOVE_STOP, i);
 	}
 	if (!s->agent)

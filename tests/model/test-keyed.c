@@ -154,12 +154,33 @@ static void comes_round(void **state)
 	holds(&cfg, "keyed: to another CNode, which uses it");
 }
 
-/* It is taken down when a connection breaks, at any WQE of its others. */
+/* A chain fails, or its connection breaks, and what it held goes to the ring. */
+static void reclaimed(void **state)
+{
+	struct scene_config cfg = {
+		.free = { 2 }, .log_ring = 3, .agent = true,
+		.rude = true, .may_fail = true, .nr_chains = 2, .nr_reqs = 2,
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 } },
+	};
+
+	if (late && !nightly())
+		skip();
+	searched(cfg, "keyed: reclaimed, two stores");
+	cfg.breaks = 1;
+	cfg.chain[1].kind = FREE;
+	cfg.req[1].tag = 0;
+	searched(cfg, "keyed: reclaimed");
+	cfg.mapped[0] = 1;
+	searched(cfg, "keyed: reclaimed, mapped");
+}
+
+/* It is given up, at any WQE. */
 static struct scene_config evict_scene(void)
 {
 	struct scene_config cfg = {
 		.free = { 1, 0 }, .log_ring = 3, .mapped = { 1 },
-		.agent = true, .breaks = 1, .rude = true, .may_fail = true,
+		.agent = true, .kill = true, .rude = true, .may_fail = true,
 		.nr_chains = 2, .nr_reqs = 2,
 		.chain = { { UNMAPPED, 0 }, { FREE, 0 } },
 		.req = { { 0, 0, 1 }, { 1, 0 } },
@@ -174,7 +195,7 @@ static void evicted(void **state)
 
 	if (late && !nightly())
 		cfg.nr_chains = cfg.nr_reqs = 1;
-	searched(cfg, "keyed: taken down");
+	searched(cfg, "keyed: given up");
 }
 
 /* ---- programs that rule keyed refuses ----------------------------------------------- */
@@ -456,6 +477,7 @@ int main(void)
 		cmocka_unit_test(race),
 		cmocka_unit_test(two_stores),
 		cmocka_unit_test(comes_round),
+		cmocka_unit_test(reclaimed),
 		cmocka_unit_test(evicted),
 		cmocka_unit_test(finds),
 	};
@@ -468,6 +490,7 @@ int main(void)
 		cmocka_unit_test(race),
 		cmocka_unit_test(two_stores),
 		cmocka_unit_test(comes_round),
+		cmocka_unit_test(reclaimed),
 		cmocka_unit_test(evicted),
 		cmocka_unit_test(each_counts),
 	};
