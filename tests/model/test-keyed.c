@@ -160,19 +160,26 @@ static void reclaimed(void **state)
 	struct scene_config cfg = {
 		.free = { 2 }, .log_ring = 3, .agent = true,
 		.rude = true, .may_fail = true, .nr_chains = 2, .nr_reqs = 2,
-		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 } },
-		.req = { { 0, 0, 1 }, { 1, 0, 2 } },
+		.chain = { { UNMAPPED, 0 }, { UNMAPPED, 0 }, { FREE, 0 } },
+		.req = { { 0, 0, 1 }, { 1, 0, 2 }, { 2, 0 } },
 	};
 
 	if (late && !nightly())
 		skip();
 	searched(cfg, "keyed: reclaimed, two stores");
+	if (nightly() && !late) {
+		struct scene_config more = keyed(cfg);
+
+		more.nr_chains = more.nr_reqs = 3;
+		holds(&more, "keyed: reclaimed, two stores and an invalidate");
+	}
 	cfg.breaks = 1;
 	cfg.chain[1].kind = FREE;
 	cfg.req[1].tag = 0;
 	searched(cfg, "keyed: reclaimed");
 	cfg.mapped[0] = 1;
-	searched(cfg, "keyed: reclaimed, mapped");
+	if (nightly())
+		searched(cfg, "keyed: reclaimed, mapped");
 }
 
 /* It is given up, at any WQE. */
