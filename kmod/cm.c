@@ -397,6 +397,7 @@ static void end_work(struct work_struct *w)
 	struct odrp_cm_end *e = container_of(w, struct odrp_cm_end, work);
 	bool alone = !down_timeout(&turn, msecs_to_jiffies(TURN_MS));
 
+	odrp_fault_held();
 	rdma_destroy_id(e->id);
 	if (alone)
 		up(&turn);
