@@ -206,11 +206,22 @@ $1"
 	expect_pages_back
 }
 
+# down_case NAME SCRIPT: whose link is taken down. rdma_rxe of 5.10 then keeps every id
+# whose goodbye comes after one that could not be sent, for ever: the requester of
+# its QP1 stays at that one.
+down_case() {
+	if [[ ${ODRP_KERNELS:-$kernel} = 5.10 ]]; then
+		tap_skip "$1" "rdma_rxe of 5.10 keeps ids when its link is down"
+	else
+		tap_case "$1" goes "$2" "$kernel"
+	fi
+}
+
 for kernel in "${kernels[@]}"; do
 	tap_case "in use, $kernel" goes "$live" "$kernel"
-	tap_case "with its link down, $kernel" goes "$down" "$kernel"
-	tap_case "while the session is lost, $kernel" goes "$lost" "$kernel"
-	tap_case "when it is dead, $kernel" goes "$dead" "$kernel"
+	down_case "with its link down, $kernel" "$down"
+	down_case "while the session is lost, $kernel" "$lost"
+	down_case "when it is dead, $kernel" "$dead"
 	tap_case "while a device is added, $kernel" goes "$adding" "$kernel"
 	tap_case "while ids are held, $kernel" goes "$held" "$kernel" --faults
 done
