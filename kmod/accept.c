@@ -39,6 +39,21 @@ static int check_head(const struct odrp_wire_admin_accept *a, size_t len,
 	return 0;
 }
 
+/* What was not offered is not granted; a session keeps what it has been. */
+static int check_features(u32 features, u32 keys_rkey,
+			  const struct odrp_admin_terms *t,
+			  struct odrp_bad *bad)
+{
+	bool keyed = features & ODRP_WIRE_F_KEYED;
+
+	if (features & ~t->features ||
+	    (t->session && features != t->features))
+		return wrong(bad, "features", features, t->features);
+	if (keyed != !!keys_rkey)
+		return wrong(bad, "keys_rkey", keys_rkey, keyed);
+	return 0;
+}
+
 /* Of a session that is taken up again: what others rely on has not changed. */
 static int check_same(u16 queues, u16 depth, u64 session,
 		      const struct odrp_admin_terms *t, struct odrp_bad *bad)
@@ -80,8 +95,10 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 		return wrong(bad, "max_queues", queues, t->queues);
 	if (!depth || depth > t->depth)
 		return wrong(bad, "depth", depth, t->depth);
-	if (a->features)
-		return wrong(bad, "features", be32_to_cpu(a->features), 0);
+	err = check_features(be32_to_cpu(a->features),
+			     be32_to_cpu(a->keys_rkey), t, bad);
+	if (err)
+		return err;
 	if (be64_to_cpu(a->nr_slots) < t->nr_slots)
 		return wrong(bad, "nr_slots", be64_to_cpu(a->nr_slots),
 			     t->nr_slots);
@@ -89,7 +106,7 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 		return wrong(bad, "beat_ms", beat, ODRP_WIRE_MIN_BEAT_MS);
 	if (beat >= dead)
 		return wrong(bad, "beat_ms", beat, dead / 2);
-	if (a->keys_rkey || !zeros(a->resv0, sizeof(a->resv0)) ||
+	if (!zeros(a->resv0, sizeof(a->resv0)) ||
 	    !zeros(a->resv2, sizeof(a->resv2)))
 		return wrong(bad, "a reserved field", 1, 0);
 	return check_same(queues, depth, be64_to_cpu(a->session), t, bad);
@@ -125,6 +142,20 @@ static int check_words(const struct odrp_wire_io_accept *a, size_t len,
 	return 0;
 }
 
+/* READs and WRITEs have no words. */
+static int check_keyed(const struct odrp_wire_io_accept *a,
+		       struct odrp_words *ws, struct odrp_bad *bad)
+{
+	if (a->nr_words)
+		return wrong(bad, "nr_words", a->nr_words, 0);
+	if (a->req_len)
+		return wrong(bad, "req_len", be16_to_cpu(a->req_len), 0);
+	if (a->tail_len)
+		return wrong(bad, "tail_len", be16_to_cpu(a->tail_len), 0);
+	*ws = (struct odrp_words) { .nr = 0 };
+	return 0;
+}
+
 /*
  * odrp_accept_io() - may this be believed?
  * @ws: its words; of no use unless 0 is returned
@@ -151,6 +182,8 @@ int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
 		return wrong(bad, "depth", depth, t->depth);
 	if (depth < t->nr_reqs)
 		return wrong(bad, "depth", depth, t->nr_reqs);
+	if (t->keyed)
+		return check_keyed(a, ws, bad);
 	if (t->req_len && req_len != t->req_len)
 		return wrong(bad, "req_len", req_len, t->req_len);
 	if (t->req_len && tail != t->tail_len)
@@ -161,4 +194,18 @@ int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
 	if (tail && !stores(t->chain))
 		return wrong(bad, "tail_len", tail, 0);
 	return check_words(a, len, ws, bad);
+}
+
+/*
+ * odrp_accept_reads() - may this many READs be outstanding?
+ * @reads: as the reply says
+ * @most: as was asked for
+ *
+ * Return: 0, or -EPROTO with @bad filled in.
+ */
+int odrp_accept_reads(u8 reads, u8 most, struct odrp_bad *bad)
+{
+	if (!reads || reads > most)
+		return wrong(bad, "initiator depth", reads, most);
+	return 0;
 }

@@ -26,6 +26,7 @@ struct odrp_admin_terms {
 	u16	depth;
 	u64	nr_slots;
 	u64	session;	/* 0: a new one */
+	u32	features;	/* ODRP_WIRE_F_* */
 };
 
 /* The same of an I/O connection: @req_len 0 for one that is new. */
@@ -36,6 +37,7 @@ struct odrp_io_terms {
 	u16	nr_reqs;	/* at least */
 	u16	req_len;
 	u16	tail_len;
+	bool	keyed;		/* it takes no requests: ODRP_WIRE_F_KEYED */
 };
 
 int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
@@ -43,5 +45,6 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
 		   const struct odrp_io_terms *t, struct odrp_words *ws,
 		   struct odrp_bad *bad);
+int odrp_accept_reads(u8 reads, u8 most, struct odrp_bad *bad);
 
 #endif /* _ODRP_ACCEPT_H */

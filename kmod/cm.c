@@ -109,6 +109,7 @@ static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
 	else
 		len = 0;
 	conn->accept_len = len;
+	conn->accept_reads = p->initiator_depth;
 	conn->established = true;
 	step_done(conn, 0);
 }
@@ -272,6 +273,7 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	h->version = cpu_to_be16(ODRP_WIRE_VERSION);
 	h->depth = cpu_to_be16(s->depth);
 	h->page_shift = ODRP_WIRE_PAGE_SHIFT;
+	h->features = cpu_to_be32(s->features);
 	/* Admin, first of all: 0. */
 	h->session = cpu_to_be64(s->id);
 	h->token = cpu_to_be64(s->token);
@@ -286,6 +288,18 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	}
 }
 
+/*
+ * How many READs of ours to ask for.  Those that are posted beyond it wait in the
+ * send queue: the CM gives the queue pair what the reply says.
+ */
+static u8 max_reads(const struct odrp_conn *conn)
+{
+	if (!conn->keyed || conn->chain != ODRP_WIRE_LOAD)
+		return 1;
+	return clamp(conn->sess->ibdev->attrs.max_qp_init_rd_atom, 1,
+		     ODRP_MAX_READS);
+}
+
 static int connect(struct odrp_conn *conn)
 {
 	struct odrp_wire_hello hello;
@@ -293,7 +307,7 @@ static int connect(struct odrp_conn *conn)
 		.private_data		= &hello,
 		.private_data_len	= sizeof(hello),
 		.responder_resources	= 1,
-		.initiator_depth	= 1,
+		.initiator_depth	= max_reads(conn),
 		.retry_count		= CM_RETRIES,
 		.rnr_retry_count	= CM_RETRIES,
 	};
@@ -329,6 +343,7 @@ static int take_admin(struct odrp_conn *conn)
 		.depth		= s->depth,
 		.nr_slots	= s->dev->slots.nr,
 		.session	= s->id,
+		.features	= s->features,
 	};
 	struct odrp_bad bad;
 
@@ -341,6 +356,8 @@ static int take_admin(struct odrp_conn *conn)
 	s->beat.raddr = be64_to_cpu(a->beat_raddr);
 	s->beat.rkey = be32_to_cpu(a->beat_rkey);
 	s->sync.rkey = be32_to_cpu(a->tt_rkey);
+	s->features = be32_to_cpu(a->features);
+	s->keys.rkey = be32_to_cpu(a->keys_rkey);
 	s->beat.period_ms = be32_to_cpu(a->beat_ms);
 	s->beat.dead_ms = be32_to_cpu(a->dead_ms);
 	odrp_beat_forget(s);
@@ -360,10 +377,14 @@ static int take_io(struct odrp_conn *conn)
 		.nr_reqs	= conn->nr_reqs,
 		.req_len	= conn->req_len,
 		.tail_len	= conn->tail_len,
+		.keyed		= conn->keyed,
 	};
 	struct odrp_bad bad;
 
 	if (odrp_accept_io(a, conn->accept_len, &terms, &conn->words, &bad))
+		return say_bad(conn, &bad);
+	if (conn->keyed && conn->chain == ODRP_WIRE_LOAD &&
+	    odrp_accept_reads(conn->accept_reads, max_reads(conn), &bad))
 		return say_bad(conn, &bad);
 	conn->depth = be16_to_cpu(a->depth);
 	conn->req_len = be16_to_cpu(a->req_len);

@@ -85,6 +85,15 @@ static int parse_checksum(const char *val, bool *ret_on)
 	return -EINVAL;
 }
 
+static int parse_translate(const char *val, bool *ret_keyed)
+{
+	*ret_keyed = !strcmp(val, "nic");
+	if (*ret_keyed || !strcmp(val, "chain"))
+		return 0;
+	pr_err("hot_add: translate=%s: expected nic or chain\n", val);
+	return -EINVAL;
+}
+
 #define AT(field)	offsetof(struct odrp_options, field)
 
 static const struct {
@@ -134,9 +143,11 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return parse_backend(val, &opt->frontswap);
 	if (!strcmp(key, "checksum"))
 		return parse_checksum(val, &opt->checksum);
+	if (!strcmp(key, "translate"))
+		return parse_translate(val, &opt->keyed);
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum or id");
+	       "reconnect_delay_ms, backend, backing, checksum, translate or id");
 	return -EINVAL;
 }
 
@@ -152,6 +163,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
 		.dead_after_ms	= DEFAULT_DEAD_AFTER_MS,
 		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
+		.keyed		= true,
 	};
 	opt->addr.dst.sin_port = htons(ODRP_WIRE_PORT);
 

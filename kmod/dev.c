@@ -37,6 +37,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	}
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
+	dev->sess.features = opt->keyed ? ODRP_WIRE_F_KEYED : 0;
 	return dev;
 }
 

@@ -3,7 +3,8 @@
  * Completions: a request succeeds or fails, nothing in between.  A store ends
  * when its SEND has completed and its answer is there, because only then
  * neither NIC touches its page any more; see odrp_conn_lazy() for the others,
- * and odrp_conn_quiet() for those that end with another.
+ * and odrp_conn_quiet() for those that end with another.  A READ or WRITE of a
+ * page ends when it has completed well.
  *
  * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
  * reader itself; both may do so at once: ib_poll_cq() gives each completion
@@ -190,16 +191,24 @@ static void finish(struct odrp_req *req, struct bio_list *todo)
 	odrp_req_finish(req, todo);
 }
 
+/*
+ * An answer says more than a SEND that was flushed: then the request has been
+ * executed.  Without one it stays under way, for mend.c to see to; so does a READ
+ * or WRITE, which has no other answer than this.
+ */
 static void send_done(struct odrp_req *req, const struct ib_wc *wc,
 		      struct bio_list *todo)
 {
-	/*
-	 * An answer says more than a SEND that was flushed: then the request has
-	 * been executed.  Without one it stays under way, for mend.c to see to.
-	 */
-	if (unlikely(wc->status != IB_WC_SUCCESS))
-		odrp_sess_fail(req->conn->sess, "sending a request: %s (%d)",
+	struct odrp_conn *conn = req->conn;
+
+	if (unlikely(wc->status != IB_WC_SUCCESS)) {
+		odrp_sess_fail(conn->sess, "%s: %s (%d)",
+			       conn->keyed ? "access to a page" :
+					     "sending a request",
 			       ib_wc_status_msg(wc->status), wc->status);
+		if (conn->keyed)
+			return;
+	}
 	if (mark(req, ODRP_REQ_SENT))
 		finish(req, todo);
 }

@@ -100,19 +100,34 @@ static u32 req_id(const struct odrp_req *req)
 	return odrp_req_gen(req) << 16 | req->idx;
 }
 
+/* Where the slot's page is. */
+static void aim(struct odrp_req *req, u64 slot)
+{
+	req->wr.remote_addr = odrp_key_addr(slot);
+	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(slot)];
+}
+
 /* The fixed head; the words come when the request gets its number. */
-void odrp_req_fill(struct odrp_req *req, u64 slot)
+static void fill_head(struct odrp_req *req, u64 slot)
 {
 	struct odrp_wire_req *w = req->hdr;
 
-	req->slot = slot;
-	req->res = ODRP_SLOT_OK;
-	req->sends = 0;
 	w->tt_addr = cpu_to_be64(slot * 8);
 	w->id = cpu_to_be32(req_id(req));
 	w->raddr_hi = cpu_to_be32(upper_32_bits(req->raddr));
 	w->raddr_lo = cpu_to_be32(lower_32_bits(req->raddr));
 	w->rkey = cpu_to_be32(req->rkey);
+}
+
+void odrp_req_fill(struct odrp_req *req, u64 slot)
+{
+	req->slot = slot;
+	req->res = ODRP_SLOT_OK;
+	req->sends = 0;
+	if (req->conn->keyed)
+		aim(req, slot);
+	else
+		fill_head(req, slot);
 }
 
 void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
@@ -137,6 +152,29 @@ static bool wants_signal(struct odrp_conn *conn)
 	return true;
 }
 
+static void make_words(struct odrp_conn *conn, struct odrp_req *req, u32 r,
+		       bool quiet, bool next)
+{
+	if (!req->hdr)
+		return;
+	odrp_words_make(&conn->words, r, quiet, next,
+			req->hdr + sizeof(struct odrp_wire_req));
+	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
+				      conn->req_len + conn->tail_len,
+				      DMA_TO_DEVICE);
+}
+
+/* How the life of a request begins. */
+static unsigned int first_bits(const struct odrp_conn *conn, bool quiet,
+			       bool signal)
+{
+	if (quiet)
+		return ODRP_REQ_POSTED | ODRP_REQ_QUIET;
+	if (conn->keyed)
+		return ODRP_REQ_POSTED | ODRP_REQ_ANSWERED;
+	return ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT);
+}
+
 /* Number a request and make its words; conn->lock is what orders numbers. */
 static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 		   bool next, u64 now, unsigned long deadline)
@@ -149,24 +187,16 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 		conn->unsignaled++;
 	else
 		signal = wants_signal(conn);
-	odrp_words_make(&conn->words, r, quiet, next,
-			req->hdr + sizeof(struct odrp_wire_req));
-	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
-				      conn->req_len + conn->tail_len,
-				      DMA_TO_DEVICE);
+	make_words(conn, req, r, quiet, next);
 	req->sends++;
 	if (req->sends == 1)
 		req->start_ns = now;
 	req->deadline = deadline;
-	req->wr.next = req->next ? &req->next->wr : NULL;
-	req->wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
+	req->wr.wr.next = req->next ? &req->next->wr.wr : NULL;
+	req->wr.wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
 	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
-	if (quiet)
-		atomic_or(ODRP_REQ_POSTED | ODRP_REQ_QUIET, &req->st);
-	else
-		atomic_or(ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT),
-			  &req->st);
+	atomic_or(first_bits(conn, quiet, signal), &req->st);
 }
 
 /*
@@ -215,7 +245,7 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 	struct odrp_req *first, *req;
 
 	lockdep_assert_held(&conn->lock);
-	first = container_of(bad, struct odrp_req, wr);
+	first = container_of(bad, struct odrp_req, wr.wr);
 	for (req = first; req; req = req->next) {
 		reset(req);
 		req->sends--;
@@ -223,13 +253,14 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 	return first;
 }
 
+/* One that was sent before, and could not be sent again, may have been cut short. */
 static void abort_list(struct odrp_req *req, struct bio_list *todo)
 {
 	struct odrp_req *next;
 
 	for (; req; req = next) {
 		next = req->next;
-		req->res = ODRP_SLOT_ABORTED;
+		req->res = req->sends ? ODRP_SLOT_FAILED : ODRP_SLOT_ABORTED;
 		odrp_req_finish(req, todo);
 	}
 }
@@ -261,7 +292,7 @@ static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 	int err;
 
 	number_all(conn, list, jiffies + msecs_to_jiffies(ms));
-	err = odrp_post_send(conn->qp, &list->wr, &bad);
+	err = odrp_post_send(conn->qp, &list->wr.wr, &bad);
 	if (err) {
 		keep_unsent(conn, unpost(conn, bad));
 		conn->paused = true;

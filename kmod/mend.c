@@ -6,7 +6,9 @@
  * waiting for it.  Nobody outside notices but by the time that it took.
  *
  * A request without an answer may have been executed or not.  Done again, a load
- * or a mapped store is the same.  An unmapped store or an invalidate is not: the
+ * or a mapped store is the same, by a chain or as a READ or WRITE of the page; one
+ * that was cut short leaves a page of old and new, in a slot that nobody may read
+ * until it has been done again.  An unmapped store or an invalidate is not: the
  * entry of the memory node's table, read once all old chains have stopped, says
  * which it was.  A store that exchanges pages swaps one into the entry that has
  * come as a whole.  One that copies writes the entry before the page, and may have
@@ -78,12 +80,12 @@ void odrp_sync_exit(struct odrp_sess *s)
 	y->entry = NULL;
 }
 
-/* Read the entry of a slot. */
-static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+/* Read from the memory node, over the admin connection, and wait for it. */
+int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
 {
 	struct ib_sge sge = {
-		.addr	= s->sync.dma,
-		.length	= sizeof(*s->sync.entry),
+		.addr	= dma,
+		.length	= len,
 		.lkey	= s->pd->local_dma_lkey,
 	};
 	struct ib_rdma_wr wr = {
@@ -92,10 +94,18 @@ static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
 			.num_sge	= 1,
 			.opcode		= IB_WR_RDMA_READ,
 		},
-		.remote_addr	= slot * sizeof(*s->sync.entry),
-		.rkey		= s->sync.rkey,
+		.remote_addr	= addr,
+		.rkey		= rkey,
 	};
-	int err = odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
+
+	return odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
+}
+
+/* Read the entry of a slot. */
+static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+{
+	int err = odrp_admin_read(s, s->sync.dma, sizeof(*s->sync.entry),
+				  slot * sizeof(*s->sync.entry), s->sync.rkey);
 
 	if (err)
 		return err;
@@ -208,6 +218,9 @@ static int attempt(struct odrp_sess *s)
 	spin_unlock_bh(&s->lock);
 
 	err = odrp_cm_connect(s->admin);
+	if (err)
+		return err;
+	err = odrp_keys_check(s);
 	if (err)
 		return err;
 	/* After this no chain of before runs. */

@@ -5,8 +5,8 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), ctl.c, sysfs.c and debug.c
- * (users).
+ * backing.c (a second copy), sum.c (checksums), keys.c (rkeys for pages), ctl.c,
+ * sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
@@ -40,6 +40,7 @@
 #include "fault.h"
 #include "fring.h"
 #include "hist.h"
+#include "keys.h"
 #include "lease.h"
 #include "slot.h"
 #include "state.h"
@@ -57,6 +58,7 @@
 #define ODRP_SIGNAL_EVERY	4	/* see odrp_conn_lazy() */
 #define ODRP_ANSWER_EVERY	8	/* see odrp_conn_quiet() */
 #define ODRP_ANSWER_LOAD	4
+#define ODRP_MAX_READS		16	/* outstanding, of a connection */
 
 static_assert(PAGE_SIZE == ODRP_BLOCK);
 
@@ -72,7 +74,8 @@ struct odrp_cm_end;
  * answer can be matched and counted in one step, whoever sends it and however
  * often.  The request is done when both SENT and ANSWERED are set: then
  * neither NIC touches its memory any more.  (SENT is set from the start where
- * nobody waits for it: odrp_conn_lazy().)
+ * nobody waits for it: odrp_conn_lazy(); ANSWERED where there are no answers: a
+ * READ or WRITE has been done when it completes, see odrp_conn.keyed.)
  */
 #define ODRP_REQ_POSTED		1u
 #define ODRP_REQ_SENT		2u
@@ -89,8 +92,8 @@ struct odrp_cm_end;
  * @sends:	how often it has been posted
  * @bio, @iter:	loads and stores: the block of the bio (a single 4 KB block)
  * @hdr:	struct odrp_wire_req and recycle words, also those that are sent
- *		behind the page
- * @bounce:	page that the memory node writes a load to, or that gathers a
+ *		behind the page; NULL: a READ or WRITE, which has none
+ * @bounce:	page that a load comes to, or that gathers a
  *		store whose block is not within one page
  * @page_dma:	store: the bio's own page while it is mapped, else 0
  */
@@ -120,7 +123,7 @@ struct odrp_req {
 	u64			page_dma;
 	u64			raddr;	/* load: bounce, as the memory node */
 	u32			rkey;	/* sees it */
-	struct ib_send_wr	wr;
+	struct ib_rdma_wr	wr;	/* a SEND uses its wr.wr alone */
 	struct ib_sge		sge[ODRP_MAX_SGE];
 };
 
@@ -130,6 +133,8 @@ struct odrp_reg {			/* one fast registration */
 
 /*
  * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
+ * @keyed:	requests are READs or WRITEs of pages, by rkeys of the session
+ *		(keys.c): they go to no chain, and each completes by itself
  * @live:	requests may be posted; guarded by @lock
  * @paused:	not live, but may be again: requests wait; guarded by @lock
  * @next_r:	number of the next request; guarded by @lock
@@ -146,6 +151,7 @@ struct odrp_conn {
 	struct odrp_sess	*sess;
 	struct odrp_queue	*q;	/* NULL: admin */
 	u8			chain;
+	bool			keyed;
 	u16			depth;
 	u16			req_len;	/* before the page */
 	u16			tail_len;	/* words behind it */
@@ -166,6 +172,7 @@ struct odrp_conn {
 	int			cm_status;
 	bool			established;
 	u8			accept_len;
+	u8			accept_reads;	/* that may be outstanding */
 	union {
 		struct odrp_wire_admin_accept admin;
 		struct odrp_wire_io_accept io;
@@ -223,8 +230,8 @@ static inline unsigned int odrp_conn_quiet(const struct odrp_conn *conn)
  */
 static inline bool odrp_conn_lazy(const struct odrp_conn *conn)
 {
-	return conn->chain == ODRP_WIRE_LOAD ||
-	       conn->chain == ODRP_WIRE_INVALIDATE;
+	return !conn->keyed && (conn->chain == ODRP_WIRE_LOAD ||
+				conn->chain == ODRP_WIRE_INVALIDATE);
 }
 
 static inline bool odrp_conn_stores(const struct odrp_conn *conn)
@@ -277,6 +284,14 @@ struct odrp_sync {
 	u32			rkey;	/* of the table */
 };
 
+/* The rkeys of a session with ODRP_WIRE_F_KEYED, see keys.h. */
+struct odrp_keys {
+	u32			*rkeys;	/* NULL: none */
+	__be32			*buf;	/* they are read to, a page at a time */
+	u64			dma;
+	u32			rkey;	/* of where they are */
+};
+
 /*
  * struct odrp_mend - taking the session up again
  * @broken:	a connection has broken since the attempt began; guarded by
@@ -313,6 +328,7 @@ struct odrp_sess {
 	u64			token;
 	u16			nr_queues;
 	u16			depth;
+	u32			features;	/* offered; then: granted */
 	struct ib_device	*ibdev;
 	struct ib_pd		*pd;
 	struct odrp_conn	*admin;
@@ -320,6 +336,7 @@ struct odrp_sess {
 	struct odrp_beat	beat;
 	struct odrp_ctl_buf	ctl;
 	struct odrp_sync	sync;
+	struct odrp_keys	keys;
 	struct odrp_mend	mend;
 	spinlock_t		lock;
 	struct delayed_work	watch_work;
@@ -511,6 +528,7 @@ struct odrp_options {
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
+	bool			keyed;	/* to be offered */
 };
 
 /* dev.c: a device from add to remove */
@@ -659,6 +677,13 @@ void odrp_mend_prepare(struct odrp_sess *s);
 void odrp_mend_bury(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
+int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
+
+/* keys.c: rkeys for pages */
+int odrp_keys_init(struct odrp_sess *s);
+int odrp_keys_check(struct odrp_sess *s);
+void odrp_keys_exit(struct odrp_sess *s);
+void odrp_keys_free(struct odrp_sess *s);
 
 /* beat.c: heartbeat and lease */
 void odrp_beat_prepare(struct odrp_sess *s);

@@ -12,6 +12,13 @@
 #define POLL_WEIGHT	64
 #define REG_TIMEOUT_MS	5000
 
+/* Of these the session has rkeys. */
+static bool is_keyed(const struct odrp_sess *s, u8 chain)
+{
+	return (s->features & ODRP_WIRE_F_KEYED) &&
+	       (chain == ODRP_WIRE_LOAD || chain == ODRP_WIRE_MAPPED_STORE);
+}
+
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain)
 {
@@ -22,6 +29,7 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 	conn->sess = s;
 	conn->q = q;
 	conn->chain = chain;
+	conn->keyed = q && is_keyed(s, chain);
 	conn->depth = s->depth;
 	spin_lock_init(&conn->lock);
 	bio_list_init(&conn->waiting);
@@ -68,7 +76,7 @@ static unsigned int regs_of(const struct odrp_conn *conn)
 
 	if (!conn->q)
 		return 1;
-	return conn->chain == ODRP_WIRE_LOAD ?
+	return conn->chain == ODRP_WIRE_LOAD && !conn->keyed ?
 	       DIV_ROUND_UP(conn->depth, max) : 0;
 }
 
@@ -114,6 +122,18 @@ static int post_recvs(struct odrp_conn *conn)
 }
 
 /*
+ * Enough for the outstanding answers, one chunk not yet given back, and one being
+ * filled.
+ */
+static unsigned int nr_recvs(const struct odrp_conn *conn)
+{
+	if (conn->keyed)
+		return 0;
+	return conn->q ? round_up(conn->depth, ODRP_RECV_CHUNK) +
+			 2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
+}
+
+/*
  * odrp_conn_make_qp() - CQ and QP, with receives posted
  *
  * Sized for the depth that is asked for; the memory node may grant less.
@@ -139,12 +159,7 @@ int odrp_conn_make_qp(struct odrp_conn *conn)
 	};
 	int err;
 
-	/*
-	 * Enough for the outstanding answers, one chunk not yet given back,
-	 * and one being filled.
-	 */
-	conn->nr_recv = conn->q ? round_up(conn->depth, ODRP_RECV_CHUNK) +
-				  2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
+	conn->nr_recv = nr_recvs(conn);
 	attr.cap.max_recv_wr = conn->nr_recv + 1;
 	if (attr.cap.max_recv_wr > ibdev->attrs.max_qp_wr ||
 	    attr.cap.max_send_wr > ibdev->attrs.max_qp_wr) {
@@ -290,19 +305,15 @@ static bool has_page(const struct odrp_conn *conn)
 	return conn->chain != ODRP_WIRE_INVALIDATE;
 }
 
-static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
+/* A SEND: head and words, a store's page, words behind it. */
+static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 {
-	struct ib_device *ibdev = conn->sess->ibdev;
-	struct ib_pd *pd = conn->sess->pd;
 	int err;
 
-	req->conn = conn;
-	req->idx = idx;
-	req->cqe.done = odrp_send_done;
 	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_MAX, GFP_KERNEL));
 	if (!req->hdr)
 		return -ENOMEM;
-	err = odrp_map(ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
+	err = odrp_map(conn->sess->ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
 		       &req->hdr_dma);
 	if (err) {
 		kfree(req->hdr);
@@ -311,27 +322,58 @@ static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
 	}
 	req->sge[0].addr = req->hdr_dma;
 	req->sge[0].length = conn->req_len;
-	req->sge[0].lkey = pd->local_dma_lkey;
-	req->sge[1].length = ODRP_BLOCK;
-	req->sge[1].lkey = pd->local_dma_lkey;
-	req->wr.wr_cqe = &req->cqe;
-	req->wr.sg_list = req->sge;
 	req->sge[2].addr = req->hdr_dma + conn->req_len;
 	req->sge[2].length = conn->tail_len;
-	req->sge[2].lkey = pd->local_dma_lkey;
-	req->wr.num_sge = !odrp_conn_stores(conn) ? 1 : conn->tail_len ? 3 : 2;
-	req->wr.opcode = IB_WR_SEND;
-	if (!has_page(conn))
-		return 0;
+	req->wr.wr.sg_list = req->sge;
+	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
+			     conn->tail_len ? 3 : 2;
+	req->wr.wr.opcode = IB_WR_SEND;
+	return 0;
+}
+
+/* A READ or WRITE: the page alone. */
+static int make_access(struct odrp_conn *conn, struct odrp_req *req)
+{
+	req->wr.wr.sg_list = &req->sge[1];
+	req->wr.wr.num_sge = 1;
+	req->wr.wr.opcode = odrp_conn_stores(conn) ? IB_WR_RDMA_WRITE :
+						     IB_WR_RDMA_READ;
+	return 0;
+}
+
+static int make_bounce(struct odrp_conn *conn, struct odrp_req *req)
+{
+	int err;
+
 	req->bounce = odrp_alloc(alloc_page(GFP_KERNEL));
 	if (!req->bounce)
 		return -ENOMEM;
-	err = odrp_map(ibdev, page_address(req->bounce), PAGE_SIZE,
+	err = odrp_map(conn->sess->ibdev, page_address(req->bounce), PAGE_SIZE,
 		       bounce_dir(conn), &req->bounce_dma);
 	if (err) {
 		__free_page(req->bounce);
 		req->bounce = NULL;
 	}
+	return err;
+}
+
+static int make_req(struct odrp_conn *conn, struct odrp_req *req, u16 idx)
+{
+	unsigned int i;
+	int err;
+
+	req->conn = conn;
+	req->idx = idx;
+	req->cqe.done = odrp_send_done;
+	req->wr.wr.wr_cqe = &req->cqe;
+	for (i = 0; i < ODRP_MAX_SGE; i++)
+		req->sge[i].lkey = conn->sess->pd->local_dma_lkey;
+	req->sge[1].length = ODRP_BLOCK;
+	err = conn->keyed ? make_access(conn, req) : make_send(conn, req);
+	if (err || !has_page(conn))
+		return err;
+	err = make_bounce(conn, req);
+	req->sge[1].addr = req->bounce_dma;
 	return err;
 }
 
@@ -353,7 +395,10 @@ static void free_req(struct odrp_conn *conn, struct odrp_req *req)
 	req->hdr = NULL;
 }
 
-/* Register the pages that loads are written to, as many at once as allowed. */
+/*
+ * Register the pages that loads are written to, as many at once as allowed.  What
+ * is READ needs none: then the memory node writes to nothing but its grant.
+ */
 static int register_loads(struct odrp_conn *conn)
 {
 	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
@@ -404,7 +449,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 		if (err)
 			return err;
 	}
-	if (conn->chain == ODRP_WIRE_LOAD) {
+	if (conn->chain == ODRP_WIRE_LOAD && !conn->keyed) {
 		err = register_loads(conn);
 		if (err)
 			return err;

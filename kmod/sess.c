@@ -180,6 +180,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_beat_exit(s);
 	odrp_sync_exit(s);
+	odrp_keys_exit(s);
 	odrp_sess_each_conn(s, odrp_conn_destroy);
 	odrp_sess_no_events(s);
 	if (s->pd)
@@ -256,7 +257,10 @@ static int open_admin(struct odrp_sess *s)
 	err = odrp_beat_init(s);
 	if (err)
 		return err;
-	return odrp_sync_init(s);
+	err = odrp_sync_init(s);
+	if (err)
+		return err;
+	return odrp_keys_init(s);
 }
 
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
@@ -368,6 +372,7 @@ void odrp_sess_close(struct odrp_sess *s)
 void odrp_sess_free(struct odrp_sess *s)
 {
 	odrp_sess_each_conn(s, odrp_conn_free);
+	odrp_keys_free(s);
 	kfree(s->queues);
 	s->queues = NULL;
 	s->admin = NULL;

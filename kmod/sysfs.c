@@ -163,6 +163,14 @@ static ssize_t checksum_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(checksum);
 
+static ssize_t translate_show(struct device *d, struct device_attribute *attr,
+			      char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->sess.features &
+					ODRP_WIRE_F_KEYED ? "nic" : "chain");
+}
+static DEVICE_ATTR_RO(translate);
+
 static ssize_t lease_show(struct device *d, struct device_attribute *attr,
 			  char *buf)
 {
@@ -283,6 +291,7 @@ static struct attribute *attrs[] = {
 	A(store_p50_ns), A(store_p90_ns), A(store_p99_ns), A(store_max_ns),
 	A(io_stat),
 	A(state), A(server), A(backend), A(backing), A(checksum),
+	A(translate),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),

@@ -441,7 +441,7 @@ static int swap_show_top(const struct swap_args *a)
 
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
-	KEY_CHECKSUM, KEY_INTERVAL, KEY_COUNT, KEY_FORCE,
+	KEY_CHECKSUM, KEY_TRANSLATE, KEY_INTERVAL, KEY_COUNT, KEY_FORCE,
 };
 
 /* An option that is a setting. */
@@ -482,6 +482,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CHECKSUM:
 		set_option(a, "checksum", arg, state);
+		return 0;
+	case KEY_TRANSLATE:
+		set_option(a, "translate", arg, state);
 		return 0;
 	case KEY_INTERVAL:
 		set_interval(a, arg, state);
@@ -525,6 +528,8 @@ static const struct argp_option options[] = {
 	  "add: block device for a second copy of all pages" },
 	{ "checksum", KEY_CHECKSUM, "NAME", 0,
 	  "add: none or crc32c, so that no page comes back different" },
+	{ "translate", KEY_TRANSLATE, "NAME", 0,
+	  "add: nic or chain; chain: although the memory node's NIC could" },
 	{ "priority", 'p', "N", 0, "add: of the swap space" },
 	{ "backend", KEY_BACKEND, "NAME", 0, "add: block or frontswap" },
 	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,

@@ -98,6 +98,14 @@ static int check_checksum(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+static int check_translate(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "nic") && strcmp(text, "chain"))
+		return complain(why, "%s=%s: expected nic or chain",
+				key->name, text);
+	return 0;
+}
+
 /* A path: in the line for hot_add it must be one word. */
 static int check_path(const struct key *key, const char *text, char *why)
 {
@@ -123,6 +131,7 @@ static const struct key keys[SWAP_NR_KEYS] = {
 	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },
 	[SWAP_BACKING]	  = { "backing", "backing", check_path },
 	[SWAP_CHECKSUM]	  = { "checksum", "checksum", check_checksum },
+	[SWAP_TRANSLATE]  = { "translate", "translate", check_translate },
 	[SWAP_PRIORITY]	  = { "priority", NULL, check_number, 0, 32767 },
 	[SWAP_MIN_FREE]	  = { "min-free-kbytes", NULL, check_number, 1,
 			      16 << 20 },

@@ -17,7 +17,7 @@ odrp=/sys/block/odrp0/odrp
 control=/sys/class/odrp-control
 dev=/dev/odrp0
 len=32768
-first=$1 stride=$2 backing=$3
+first=$1 stride=$2 backing=$3 kinds=$4
 dmesg -n 3
 if [ -n "$backing" ]; then
 	modprobe brd rd_nr=1 rd_size=4096 || exit 20
@@ -145,7 +145,7 @@ work() {
 	await live is $odrp/state live
 	pages_are_there
 }
-for kind in post recv status lost map; do
+for kind in $kinds; do
 	each_place $kind work
 done
 echo all well
@@ -253,6 +253,7 @@ echo all well
 first=8
 stride=7
 backing=
+kinds='post recv status lost map'	# while pages come and go
 ((nightly)) && first=100000
 
 # tries KERNEL SCRIPT [OPTION]...
@@ -263,7 +264,7 @@ tries() {
 		--param hot_add.timeout_ms=$((20000 * slow)) \
 		--param hot_add.dead_after_ms=$((20000 * slow)) \
 		--param mnode.dead-ms=$((3000 * slow)) "${@:3}" -- \
-		"$functions$2" $first $stride $backing
+		"$functions$2" $first $stride "$backing" "$kinds"
 	say "$(cat "$case_dir/out")"
 	expect_status 0
 	expect_out 'all well'
@@ -302,6 +303,17 @@ if ((nightly)); then
 		at_each_place 6.1 "$adds" "${two[@]}"
 	tap_case "a session is taken up again, two queues" \
 		at_each_place 6.1 "$mends" "${two[@]}"
+	# Pages read and written by rkeys, which are read first.
+	keyed=(--param mnode.translate=nic)
+	tap_case "a device is added, translate=nic" \
+		at_each_place 6.1 "$adds" "${keyed[@]}"
+	# So few answers come then that no receives are posted again.
+	kinds='post status lost map'
+	tap_case "pages come and go, translate=nic" \
+		at_each_place 6.1 "$works" "${keyed[@]}"
+	kinds+=' recv'
+	tap_case "a session is taken up again, translate=nic" \
+		at_each_place 6.1 "$mends" "${keyed[@]}"
 	# Nobody waits for the connection then: what it had is read elsewhere.
 	backing=/dev/ram0
 	tap_case "a device with a backing one is added" \

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 seconds=15
+mnode=()		# options of the memory node
 ((nightly)) && seconds=120
 
 # No request failed, and every page is somewhere. The compute node says goodbye
@@ -29,7 +30,7 @@ swaps_over() {
 	# A lost message of the connection manager costs the kernel 4 s. A packet
 	# lost at the end of a burst, or twice in a row, costs rxe its time-out,
 	# here 67 ms; what the software NIC loses it asks for earlier.
-	vm --mem 160M --swap 256M --nic-opt "$faults" \
+	vm --mem 160M --swap 256M --nic-opt "$faults" "${mnode[@]}" \
 		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
 		pressure-far --size="$size" --processes=3 --rounds=1 \
 		--seconds=$((seconds * slow))
@@ -51,4 +52,16 @@ vm_timeout=900 tap_case "5 % lost, 5 % out of order" \
 tap_case "1 % doubled, 1 % corrupted, 1 % out of order" \
 	swaps_over 80M duplicate=0.01,corrupt=0.01,reorder=0.01 \
 	fault_duplicated fault_corrupted
+# READs, whose answers are lost, and WRITEs.
+if ((nightly)); then
+	mnode=(--param mnode.translate=nic)
+	tap_case "1 % of all packets lost, translate=nic" \
+		swaps_over 80M loss=0.01 fault_lost
+	vm_timeout=900 tap_case "5 % lost, 5 % out of order, translate=nic" \
+		swaps_over 64M loss=0.05,reorder=0.05 \
+		fault_lost fault_reordered
+	tap_case "1 % doubled, 1 % corrupted, translate=nic" \
+		swaps_over 80M duplicate=0.01,corrupt=0.01,reorder=0.01 \
+		fault_duplicated fault_corrupted
+fi
 tap_end

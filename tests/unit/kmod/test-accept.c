@@ -32,6 +32,17 @@ static const struct odrp_admin_terms old_session = {
 	.queues = 3, .depth = 32, .nr_slots = 1000, .session = 0x77,
 };
 
+/* Their CNode offers to be keyed; with this one that was granted before. */
+static const struct odrp_admin_terms may_be_keyed = {
+	.queues = 4, .depth = 64, .nr_slots = 1000,
+	.features = ODRP_WIRE_F_KEYED,
+};
+
+static const struct odrp_admin_terms is_keyed = {
+	.queues = 3, .depth = 32, .nr_slots = 1000, .session = 0x77,
+	.features = ODRP_WIRE_F_KEYED,
+};
+
 static struct odrp_wire_admin_accept good_admin(void)
 {
 	return (struct odrp_wire_admin_accept) {
@@ -100,8 +111,30 @@ static void test_admin(void **state)
 	REFUSED(&new_session, nr_slots, cpu_to_be64(999), "nr_slots", 999);
 	REFUSED(&new_session, beat_ms, cpu_to_be32(9), "beat_ms", 9);
 	REFUSED(&new_session, dead_ms, cpu_to_be32(1000), "beat_ms", 1000);
-	REFUSED(&new_session, keys_rkey, 1, "a reserved field", 1);
 	REFUSED(&new_session, resv2[19], 1, "a reserved field", 1);
+}
+
+/* What was not offered is not taken, and rkeys are where they are granted. */
+static void test_admin_keyed(void **state)
+{
+	const u32 keyed = cpu_to_be32(ODRP_WIRE_F_KEYED);
+	struct odrp_wire_admin_accept a = good_admin();
+	struct odrp_bad bad;
+
+	assert_int_equal(admin(&a, sizeof(a), &may_be_keyed, &bad), 0);
+	REFUSED(&new_session, features, keyed, "features", 1);
+	REFUSED(&new_session, keys_rkey, cpu_to_be32(7), "keys_rkey", 7);
+	REFUSED(&may_be_keyed, keys_rkey, cpu_to_be32(7), "keys_rkey", 7);
+	REFUSED(&may_be_keyed, features, keyed, "keys_rkey", 0);
+	REFUSED(&may_be_keyed, features, cpu_to_be32(3), "features", 3);
+
+	a.features = keyed;
+	a.keys_rkey = cpu_to_be32(7);
+	assert_int_equal(admin(&a, sizeof(a), &may_be_keyed, &bad), 0);
+	/* Taken up again, it stays what it was, either way. */
+	assert_int_equal(admin(&a, sizeof(a), &is_keyed, &bad), 0);
+	refused(&a, &old_session, "features", 1);
+	REFUSED(&is_keyed, features, 0, "features", 0);
 }
 
 /* One that is taken up again is the same; 0 would make it a new one next time. */
@@ -221,6 +254,60 @@ static void test_io_again(void **state)
 	IO_REFUSED(&t, tail_len, cpu_to_be16(5), "tail_len");
 }
 
+/* A connection for READs or WRITEs takes no requests, and so no words. */
+static void test_io_keyed(void **state)
+{
+	struct odrp_io_terms t = a_store;
+	struct odrp_words w;
+	struct odrp_bad bad;
+	union io io, bare;
+
+	good_io(&bare);
+	bare.a.nr_words = 0;
+	bare.a.req_len = bare.a.tail_len = 0;
+	io_refused(&bare, &t, "req_len");
+	t.keyed = true;
+	memset(&w, 0xff, sizeof(w));
+	assert_int_equal(take(&bare, sizeof(bare.a), &t, &w, &bad), 0);
+	assert_int_equal(w.nr, 0);
+	assert_int_equal(w.len, 0);
+	assert_false(w.may_be_quiet);
+	assert_false(w.ahead);
+	assert_int_equal(take(&bare, sizeof(bare.a) - 1, &t, &w, &bad),
+			 -EPROTO);
+
+	io = bare;
+	io.a.nr_words = 1;
+	io_refused(&io, &t, "nr_words");
+	io = bare;
+	io.a.req_len = cpu_to_be16(24);
+	io_refused(&io, &t, "req_len");
+	io = bare;
+	io.a.tail_len = cpu_to_be16(4);
+	io_refused(&io, &t, "tail_len");
+	io = bare;
+	io.a.depth = cpu_to_be16(65);
+	io_refused(&io, &t, "depth");
+	io = bare;
+	t.nr_reqs = 33;
+	io_refused(&io, &t, "depth");
+}
+
+/* At least one, or none would ever go; not more than there is room for. */
+static void test_reads(void **state)
+{
+	struct odrp_bad bad;
+	u8 n;
+
+	for (n = 1; n <= 16; n++)
+		assert_int_equal(odrp_accept_reads(n, 16, &bad), 0);
+	assert_int_equal(odrp_accept_reads(0, 16, &bad), -EPROTO);
+	assert_string_equal(bad.what, "initiator depth");
+	assert_int_equal(odrp_accept_reads(17, 16, &bad), -EPROTO);
+	assert_int_equal(bad.is, 17);
+	assert_int_equal(bad.expected, 16);
+}
+
 /* ---- any --------------------------------------------------------------------- */
 
 static void disturb(u64 *seed, u8 *p, size_t len)
@@ -235,17 +322,23 @@ static void disturb(u64 *seed, u8 *p, size_t len)
 
 static void test_any_admin(void **state)
 {
+	const struct odrp_admin_terms *terms[] = {
+		&new_session, &old_session, &may_be_keyed, &is_keyed,
+	};
 	struct odrp_wire_admin_accept a;
 	unsigned int i, taken = 0;
 	u64 seed = 1, was, len;
 	struct odrp_bad bad;
 
 	for (i = 0; i < FUZZ; i++) {
-		const struct odrp_admin_terms *t = rnd(&seed) % 2 ?
-						   &new_session : &old_session;
+		const struct odrp_admin_terms *t = terms[rnd(&seed) % 4];
 
 		was = seed;
 		a = good_admin();
+		if (t->features && rnd(&seed) % 8) {
+			a.features = cpu_to_be32(ODRP_WIRE_F_KEYED);
+			a.keys_rkey = rnd(&seed);
+		}
 		disturb(&seed, (u8 *)&a, sizeof(a));
 		len = rnd(&seed) % 16 ? sizeof(a) : rnd(&seed) % sizeof(a);
 		if (admin(&a, len, t, &bad)) {
@@ -258,6 +351,9 @@ static void test_any_admin(void **state)
 		    be16_to_cpu(a.depth) > t->depth ||
 		    be64_to_cpu(a.nr_slots) < t->nr_slots ||
 		    be32_to_cpu(a.beat_ms) < ODRP_WIRE_MIN_BEAT_MS ||
+		    be32_to_cpu(a.features) & ~t->features ||
+		    !a.features != !a.keys_rkey ||
+		    (t->session && be32_to_cpu(a.features) != t->features) ||
 		    (t->session && (be16_to_cpu(a.max_queues) != t->queues ||
 				    be16_to_cpu(a.depth) != t->depth ||
 				    be64_to_cpu(a.session) != t->session)))
@@ -304,9 +400,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admin),
+		cmocka_unit_test(test_admin_keyed),
 		cmocka_unit_test(test_admin_again),
 		cmocka_unit_test(test_io),
 		cmocka_unit_test(test_io_again),
+		cmocka_unit_test(test_io_keyed),
+		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_any_admin),
 		cmocka_unit_test(test_any_io),
 	};

@@ -41,13 +41,14 @@ static void test_all(void **state)
 		"src = 192.0.2.9\nqueues = 2\ndepth = 128\n"
 		"timeout-ms = 5000\ndead-after-ms = 0\n"
 		"reconnect-delay-ms = 7\nbackend = frontswap\n"
-		"backing = /dev/sdb\nchecksum = crc32c\npriority = 100\n"
+		"backing = /dev/sdb\nchecksum = crc32c\n"
+		"translate = chain\npriority = 100\n"
 		"min-free-kbytes = 16384\n"), 0);
 	swap_conf_line(&conf, 3, text, sizeof(text));
 	assert_string_equal(text, "id=3 addr=192.0.2.1 port=7490 size=32G "
 		"src=192.0.2.9 queues=2 depth=128 timeout_ms=5000 "
 		"dead_after_ms=0 reconnect_delay_ms=7 backend=frontswap "
-		"backing=/dev/sdb checksum=crc32c");
+		"backing=/dev/sdb checksum=crc32c translate=chain");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), 100);
 	assert_int_equal(swap_conf_number(&conf, SWAP_MIN_FREE, 0), 16384);
 	swap_conf_server(&conf, text, sizeof(text));
@@ -96,6 +97,7 @@ static const char *const bad[][3] = {
 	{ "timeout-ms", "0", "600000" },
 	{ "backend", "zram", "block or frontswap" },
 	{ "checksum", "sha1", "none or crc32c" },
+	{ "translate", "keys", "nic or chain" },
 	{ "priority", "-1", "0 to 32767" },
 	{ "priority", "32768", "32767" },
 	{ "min-free-kbytes", "99999999999999999999", "min-free-kbytes" },

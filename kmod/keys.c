@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The rkeys of a session whose memory node translates in its NIC
+ * (ODRP_WIRE_F_KEYED): read over the admin connection before there is any other,
+ * and again whenever the session is taken up again.  They do not change: others
+ * than before would be other pages.
+ *
+ * What they open is the memory node's to say, and to take away: an access to a
+ * page that is not there is refused, and breaks its connection.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "odrp.h"
+
+#define KEYS_PER_READ	(PAGE_SIZE / sizeof(__be32))
+
+static u32 nr_keys(const struct odrp_sess *s)
+{
+	return odrp_keys_of(s->dev->slots.nr);
+}
+
+/* Nobody uses them yet. */
+static int take(struct odrp_sess *s, u32 first, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		s->keys.rkeys[first + i] = be32_to_cpu(s->keys.buf[i]);
+	return 0;
+}
+
+static int compare(struct odrp_sess *s, u32 first, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		u32 is = be32_to_cpu(s->keys.buf[i]);
+
+		if (is == s->keys.rkeys[first + i])
+			continue;
+		pr_err("odrp%d: %pISpc: rkey %u is %#x, expected %#x, as before\n",
+		       s->dev->id, &s->addr.dst, first + i, is,
+		       s->keys.rkeys[first + i]);
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/* Read all of them, and do something with each page of them. */
+static int read_all(struct odrp_sess *s,
+		    int (*fn)(struct odrp_sess *s, u32 first, u32 nr))
+{
+	struct odrp_keys *k = &s->keys;
+	u32 first, n, nr = nr_keys(s);
+	int err = 0;
+
+	for (first = 0; first < nr && !err; first += n) {
+		n = min_t(u32, nr - first, KEYS_PER_READ);
+		err = odrp_admin_read(s, k->dma, n * sizeof(__be32),
+				      (u64)first * sizeof(__be32), k->rkey);
+		if (err)
+			break;
+		ib_dma_sync_single_for_cpu(s->ibdev, k->dma, PAGE_SIZE,
+					   DMA_FROM_DEVICE);
+		err = fn(s, first, n);
+		ib_dma_sync_single_for_device(s->ibdev, k->dma, PAGE_SIZE,
+					      DMA_FROM_DEVICE);
+	}
+	return err;
+}
+
+static int make(struct odrp_sess *s)
+{
+	struct odrp_keys *k = &s->keys;
+	int err;
+
+	k->rkeys = odrp_alloc(kvcalloc(nr_keys(s), sizeof(*k->rkeys),
+				       GFP_KERNEL));
+	if (!k->rkeys)
+		return -ENOMEM;
+	k->buf = odrp_alloc((void *)get_zeroed_page(GFP_KERNEL));
+	if (!k->buf)
+		return -ENOMEM;
+	err = odrp_map(s->ibdev, k->buf, PAGE_SIZE, DMA_FROM_DEVICE, &k->dma);
+	if (err) {
+		free_page((unsigned long)k->buf);
+		k->buf = NULL;
+	}
+	return err;
+}
+
+/*
+ * odrp_keys_init() - the admin connection of a new session is up: read its rkeys
+ *
+ * Return: 0, also when it has none; else what odrp_keys_exit() and
+ * odrp_keys_free() undo.
+ */
+int odrp_keys_init(struct odrp_sess *s)
+{
+	int err;
+
+	if (!(s->features & ODRP_WIRE_F_KEYED))
+		return 0;
+	err = make(s);
+	if (err)
+		return err;
+	err = read_all(s, take);
+	if (err)
+		pr_err("odrp%d: %pISpc: reading %u rkeys: error %d\n",
+		       s->dev->id, &s->addr.dst, nr_keys(s), err);
+	return err;
+}
+
+/*
+ * odrp_keys_check() - the admin connection is up again: are the rkeys the same?
+ *
+ * Return: 0; -EPROTO when they are not.
+ */
+int odrp_keys_check(struct odrp_sess *s)
+{
+	return s->keys.buf ? read_all(s, compare) : 0;
+}
+
+/* Nothing is in flight on the admin connection any more. */
+void odrp_keys_exit(struct odrp_sess *s)
+{
+	struct odrp_keys *k = &s->keys;
+
+	if (!k->buf)
+		return;
+	ib_dma_unmap_single(s->ibdev, k->dma, PAGE_SIZE, DMA_FROM_DEVICE);
+	free_page((unsigned long)k->buf);
+	k->buf = NULL;
+}
+
+/* No request is made any more. */
+void odrp_keys_free(struct odrp_sess *s)
+{
+	kvfree(s->keys.rkeys);
+	s->keys.rkeys = NULL;
+}
