@@ -6,6 +6,7 @@
  */
 #include <linux/module.h>
 #include <linux/nsproxy.h>
+#include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "accept.h"
@@ -56,6 +57,9 @@ static const int status_errno[] = {
 
 /* Ids are gone at once, or their device is ill. */
 #define GONE_MS		2000
+
+/* That long the end of one waits for that of another. */
+#define TURN_MS		500
 
 /* While mending no step takes longer, so that a lost packet costs no more. */
 #define MEND_STEP_MS	1000
@@ -397,11 +401,27 @@ struct odrp_cm_end {
 static atomic_t nr_ending;		/* ids that are being destroyed */
 static DECLARE_WAIT_QUEUE_HEAD(ended);	/* there are none */
 
+/*
+ * Ids go one after the other, so that one goodbye at a time is under way.  When
+ * the link is down and several are, rdma_rxe of 6.1 keeps the last of them for
+ * ever, and with them the ids and the RDMA device: it drops all that wait in QP1
+ * when one cannot be sent (rxe_drain_resp_pkts()), but does not count them as
+ * processed (req.wqe_index).  What is posted then to a QP1 that the core has put
+ * right, waits behind work that is over.
+ *
+ * An id that stays all the same holds up another for TURN_MS, and no more.
+ */
+static struct semaphore turn = __SEMAPHORE_INITIALIZER(turn, 1);
+
 static void end_work(struct work_struct *w)
 {
 	struct odrp_cm_end *e = container_of(w, struct odrp_cm_end, work);
+	bool alone = !down_timeout(&turn, msecs_to_jiffies(TURN_MS));
 
+	odrp_fault_held();
 	rdma_destroy_id(e->id);
+	if (alone)
+		up(&turn);
 	kfree(e);
 	if (atomic_dec_and_test(&nr_ending))
 		wake_up_all(&ended);
@@ -457,18 +477,11 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	return conn->q ? take_io(conn) : take_admin(conn);
 }
 
-/* Tell the peer; does not wait for it. */
-void odrp_cm_disconnect(struct odrp_conn *conn)
-{
-	if (conn->established)
-		rdma_disconnect(conn->id);
-}
-
 /*
  * odrp_cm_let_go() - the connection has no id any more, and hears of no event
  *
  * Destroying an id says goodbye to the peer, and waits until that has been sent.
- * A device whose QP1 has failed never sends it.  So it is done beside us.
+ * A device whose QP1 has failed may never do that.  So it is done beside us.
  */
 void odrp_cm_let_go(struct odrp_conn *conn)
 {

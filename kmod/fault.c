@@ -31,9 +31,13 @@
  * sleep, this in any that may call odrp_sess_fail().)
  *
  * map: as alloc; the store goes from a copy of its page.
+ *
+ * held: an id is not destroyed as long as "every" is not 0, as if RDMA waited for
+ * its last message.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/string.h>
 #include "odrp.h"
@@ -54,6 +58,7 @@ static struct kind {
 	[ODRP_FAULT_STATUS]	= { .name = "status" },
 	[ODRP_FAULT_LOST]	= { .name = "lost" },
 	[ODRP_FAULT_MAP]	= { .name = "map" },
+	[ODRP_FAULT_HELD]	= { .name = "held" },
 };
 
 /*
@@ -88,6 +93,15 @@ void odrp_fault_lost(struct odrp_conn *conn)
 		return;
 	WRITE_ONCE(conn->flushed, true);
 	odrp_sess_fail(conn->sess, "connection lost: on purpose");
+}
+
+/* Before an id is destroyed; may sleep. */
+void odrp_fault_held(void)
+{
+	if (!odrp_fault(ODRP_FAULT_HELD))
+		return;
+	while (atomic_read(&kinds[ODRP_FAULT_HELD].every))
+		msleep(20);
 }
 
 static void spoil(struct ib_wc *wc, enum ib_wc_status status)

@@ -21,6 +21,7 @@ enum odrp_fault {
 	ODRP_FAULT_STATUS,	/* a completion says that it failed */
 	ODRP_FAULT_LOST,	/* the connection is lost, here and now */
 	ODRP_FAULT_MAP,		/* the page of a store cannot be mapped */
+	ODRP_FAULT_HELD,	/* a connection id that is to go stays */
 	ODRP_NR_FAULTS,
 };
 
@@ -29,6 +30,7 @@ void odrp_fault_init(struct dentry *dir);
 bool odrp_fault(enum odrp_fault kind);
 void odrp_fault_plugged(struct odrp_conn *conn);
 void odrp_fault_lost(struct odrp_conn *conn);
+void odrp_fault_held(void);
 void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc, int nr);
 int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 		   const struct ib_send_wr **ret_bad);
@@ -42,6 +44,7 @@ static inline bool odrp_fault(enum odrp_fault kind)
 
 static inline void odrp_fault_plugged(struct odrp_conn *conn) { }
 static inline void odrp_fault_lost(struct odrp_conn *conn) { }
+static inline void odrp_fault_held(void) { }
 
 static inline void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc,
 				     int nr) { }

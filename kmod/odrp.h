@@ -650,7 +650,6 @@ void odrp_reg_free(struct odrp_reg *reg);
 
 /* cm.c: RDMA CM */
 int odrp_cm_connect(struct odrp_conn *conn);
-void odrp_cm_disconnect(struct odrp_conn *conn);
 void odrp_cm_let_go(struct odrp_conn *conn);
 void odrp_cm_wait_gone(void);
 

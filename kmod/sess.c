@@ -177,7 +177,6 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_close);
 	odrp_sess_each_conn(s, odrp_conn_stop);
 	/* No bio waits for us any more; from here on memory may be taken. */
-	odrp_sess_each_conn(s, odrp_cm_disconnect);
 	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_beat_exit(s);
 	odrp_sync_exit(s);

@@ -423,6 +423,8 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		return;
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
+	/* Before anybody else may have a page: it has no translation then. */
+	keys_fini(&s->keys);
 	s->state = SESS_DYING;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <nic-soft.h>
 #include <pool.h>
+#include "core/check.h"
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
@@ -26,18 +27,6 @@
 #define CL_DBR (CL_RQ + (16 << LOG_PEER_RQ))
 #define CL_LEN (CL_DBR + 64)
 
-enum move {
-	MOVE_SEND,	/* a request */
-	MOVE_LOOP,	/* the rest: of a chain */
-	MOVE_LAND,
-	MOVE_NODE,
-	MOVE_BREAK,
-	MOVE_STOP,
-	MOVE_AGENT,	/* of scene_agent.c */
-};
-
-#define MOVE(kind, nr) ((kind) << 8 | (nr))
-
 /* ---- memory ----------------------------------------------------------------- */
 
 static void *block(struct scene *s, size_t len)
@@ -53,14 +42,26 @@ static void *block(struct scene *s, size_t len)
 	return p;
 }
 
-static uint32_t key(struct scene *s, uint32_t pdn, void *va, uint64_t len,
-		    uint64_t iova)
+static uint32_t key_for(struct scene *s, uint32_t pdn, void *va, uint64_t len,
+			uint64_t iova, unsigned int access)
 {
 	uint32_t k;
 
-	assert_int_equal(snic_mkey_reg(s->nic, pdn, va, len, iova, ACCESS, &k),
+	assert_int_equal(snic_mkey_reg(s->nic, pdn, va, len, iova, access, &k),
 			 0);
 	return k;
+}
+
+static uint32_t key(struct scene *s, uint32_t pdn, void *va, uint64_t len,
+		    uint64_t iova)
+{
+	return key_for(s, pdn, va, len, iova, ACCESS);
+}
+
+/* In a CNode's domain there is nothing but its key that it could reach. */
+static unsigned int access_of(const struct scene *s)
+{
+	return s->cfg.keyed ? SNIC_LOCAL_WRITE : ACCESS;
 }
 
 void scene_watch(struct scene *s, void *at, size_t len)
@@ -120,9 +121,10 @@ static void node_memory(struct scene *s)
 	unsigned int c, i;
 
 	s->pool = block(s, SCENE_PAGES * PAGE);
-	s->pool_key = key(s, s->pdn, s->pool, SCENE_PAGES * PAGE,
-			  WRC_POOL_IOVA);
 	for (c = 0; c < SCENE_CNODES; c++) {
+		s->keys[c].pool = key_for(s, s->keys[c].pdn, s->pool,
+					  SCENE_PAGES * PAGE, WRC_POOL_IOVA,
+					  access_of(s));
 		s->tt[c] = block(s, SCENE_SLOTS * sizeof(uint64_t));
 		scene_watch(s, s->tt[c], SCENE_SLOTS * sizeof(uint64_t));
 		make_ring(s, c);
@@ -142,7 +144,9 @@ static void bind_memory(struct scene *s, unsigned int cnode, uint32_t tt_key,
 		.free_ring = RING_IOVA, .log_free_ring = ring->log_len,
 		.free_head = ring_head_iova(ring),
 		.free_tail = ring_tail_iova(ring), .free_key = ring->key,
-		.pool_len = SCENE_PAGES * PAGE, .pool_key = s->pool_key,
+		.pool_len = SCENE_PAGES * PAGE,
+		.pool_key = s->keys[cnode].pool,
+		.keymap_key = s->keys[cnode].map_key,
 		.tt_len = SCENE_SLOTS * sizeof(uint64_t), .tt_key = tt_key,
 	};
 }
@@ -221,6 +225,15 @@ static void make_node(struct scene *s, struct scene_chain *ch, uint32_t pdn)
 	ch->node_scq = make_counted_cq(s);
 	loop.rcqn = node.scqn = ch->node_scq->cqn;
 	ch->loop = make_qp(s, &loop);
+	ch->far = ch->loop;
+	if (s->cfg.keyed) {
+		loop.pdn = s->pdn;
+		loop.sq = block(s, PAGE);
+		loop.log_sq = 0;
+		loop.dbr = (struct wrc_dbr *)((uint8_t *)loop.sq + WRC_WQE_BB);
+		loop.cd_master = loop.cd_slave_send = false;
+		ch->far = make_qp(s, &loop);
+	}
 	ch->node = make_qp(s, &node);
 	ch->bind.loop_scqn = loop.scqn;
 	ch->bind.client_rcqn = node.rcqn;
@@ -258,13 +271,19 @@ static void make_client(struct scene *s, struct scene_chain *ch)
 }
 
 /* recycle=node: a program's table, made once; nobody writes to it. */
-static uint8_t *table_of(const struct scene_chain *ch, uint64_t iova)
+static uint8_t *table_of(struct scene *s, const struct scene_chain *ch,
+			 uint64_t iova)
 {
-	static uint8_t *made[2][2][2][ODRP_WIRE_NR_CHAINS];
+	static uint8_t *made[2][2][2][2][ODRP_WIRE_NR_CHAINS];
 	const struct wrc_prog *prog = &ch->prog;
-	uint8_t **table =
-		&made[prog->fences][prog->own][prog->strict][prog->chain];
+	uint8_t *own, **table = &made[wrc_is_keyed(prog)][prog->fences]
+				     [prog->own][prog->strict][prog->chain];
 
+	if (s->cfg.spoil) {
+		own = block(s, ch->geom.table_len);
+		wrc_table_fill(prog, &ch->geom, iova, own);
+		return own;
+	}
 	if (!*table) {
 		*table = aligned_alloc(PAGE, ch->geom.table_len);
 		assert_non_null(*table);
@@ -280,7 +299,7 @@ static void bind_table(struct scene *s, struct scene_chain *ch, uint32_t pdn)
 	if (!ch->prog.node)
 		return;
 	bind->table_iova = WRC_TABLE_ALIGN;
-	bind->table = table_of(ch, bind->table_iova);
+	bind->table = table_of(s, ch, bind->table_iova);
 	assert_int_equal(snic_mkey_reg(s->nic, pdn, (void *)bind->table,
 				       ch->geom.table_len, bind->table_iova,
 				       SNIC_REMOTE_READ, &bind->table_key), 0);
@@ -290,13 +309,19 @@ static void bind_table(struct scene *s, struct scene_chain *ch, uint32_t pdn)
 
 static void arm(struct scene *s, struct scene_chain *ch)
 {
+	unsigned int rules = WRC_ALL_RULES;
 	char why[WRC_WHY_MAX] = "";
 
+	if (s->cfg.spoil)
+		rules &= ~(1u << WRC_RULE_KEYED);
 	assert_int_equal(wrc_image_write(&ch->prog, &ch->geom, &ch->bind,
 					 ch->arena), 0);
-	if (wrc_image_check(&ch->prog, &ch->geom, &ch->bind, ch->arena, why))
+	if (wrc_check_rules(&ch->prog, &ch->geom, &ch->bind, ch->arena, rules,
+			    why))
 		fail_msg("%s: %s", ch->prog.name, why);
-	connect_qp(s, ch->loop, ch->loop->qpn);
+	connect_qp(s, ch->loop, ch->far->qpn);
+	if (ch->far != ch->loop)
+		connect_qp(s, ch->far, ch->loop->qpn);
 	connect_qp(s, ch->node, ch->peer->qpn);
 	connect_qp(s, ch->peer, ch->node->qpn);
 	assert_int_equal(snic_qp_doorbell(s->nic, ch->loop->qpn,
@@ -309,7 +334,8 @@ static void build(const struct scene *s, enum odrp_wire_chain kind,
 	bool looks = s->cfg.looks && kind == ODRP_WIRE_LOAD;
 	struct wrc_opts opts = {
 		.strict_index = s->cfg.strict,
-		.variant = s->cfg.exchange && !looks ? WRC_V_EXCHANGE :
+		.variant = s->cfg.keyed ? WRC_V_KEYED :
+			   s->cfg.exchange && !looks ? WRC_V_EXCHANGE :
 						       WRC_V_OURS,
 		.recycle = s->cfg.node ? WRC_RECYCLE_NODE :
 					 WRC_RECYCLE_CLIENT,
@@ -317,6 +343,8 @@ static void build(const struct scene *s, enum odrp_wire_chain kind,
 	};
 
 	assert_int_equal(wrc_prog_build(kind, &opts, &ch->prog), 0);
+	if (s->cfg.spoil)
+		s->cfg.spoil(&ch->prog);
 	assert_int_equal(wrc_geom_init(&ch->prog, SCENE_DEPTH, &ch->geom), 0);
 	assert_true(wrc_words(&ch->prog, &ch->geom, ch->words) >= 0);
 }
@@ -325,6 +353,7 @@ static void make_chain(struct scene *s, unsigned int nr, const uint32_t *tt_key)
 {
 	const struct scene_chain_cfg *cfg = &s->cfg.chain[nr];
 	struct scene_chain *ch = &s->chain[nr];
+	uint32_t pdn = s->keys[cfg->cnode].pdn;
 	unsigned int i;
 
 	build(s, cfg->kind, ch);
@@ -336,16 +365,20 @@ static void make_chain(struct scene *s, unsigned int nr, const uint32_t *tt_key)
 	ch->arena = block(s, ch->geom.arena_len);
 	scene_watch(s, ch->arena, ch->geom.arena_len);
 	ch->bind.arena_iova = (uintptr_t)ch->arena;
-	ch->bind.arena_key = key(s, s->pdn, ch->arena, ch->geom.arena_len,
-				 (uintptr_t)ch->arena);
+	ch->bind.arena_key = key_for(s, pdn, ch->arena, ch->geom.arena_len,
+				     (uintptr_t)ch->arena, access_of(s));
+	if (s->cfg.keyed)
+		ch->bind.arena_rkey = key(s, s->pdn, ch->arena,
+					  ch->geom.arena_len,
+					  (uintptr_t)ch->arena);
 	ch->buf = block(s, ch->geom.buf_len ? ch->geom.buf_len : PAGE);
 	watch_pages(s, ch->buf, ch->geom.buf_len / PAGE);
 	ch->bind.buf_iova = (uintptr_t)ch->buf;
-	ch->bind.buf_key = key(s, s->pdn, ch->buf,
-			       ch->geom.buf_len ? ch->geom.buf_len : PAGE,
-			       (uintptr_t)ch->buf);
+	ch->bind.buf_key = key_for(s, pdn, ch->buf,
+				   ch->geom.buf_len ? ch->geom.buf_len : PAGE,
+				   (uintptr_t)ch->buf, access_of(s));
 	bind_table(s, ch, s->pdn);
-	make_node(s, ch, s->pdn);
+	make_node(s, ch, pdn);
 	make_client(s, ch);
 	arm(s, ch);
 }
@@ -372,7 +405,7 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 		      unsigned int nr)
 {
 	const struct scene_req *q = &s->cfg.req[nr];
-	uint64_t in = (uintptr_t)ch->client + CL_IN;
+	uint64_t in = q->astray ? 0 : (uintptr_t)ch->client + CL_IN;
 	struct odrp_wire_req req = {
 		.tt_addr = htobe64(q->slot * 8), .id = htobe32(nr),
 		.raddr_hi = htobe32(in >> 32), .raddr_lo = htobe32((uint32_t)in),
@@ -453,7 +486,8 @@ static void run(struct scene *s, unsigned int c, struct snic_qp *qp)
 	uint16_t at = qp->sq_ci;
 
 	s->chain[c].client[CL_IN / sizeof(uint64_t)] = NO_PAGE;
-	snic_sq_run_qp(qp);
+	if (qp == s->chain[c].node || !scene_run_umr(s, c))
+		snic_sq_run_qp(qp);
 	if (foreign && qp->sq_ci != at)
 		s->st.wrong = "I3: a page was touched that is not its CNode's";
 	look_for_answer(s, c, before);
@@ -473,6 +507,9 @@ static void apply(void *arg, uint16_t move)
 		break;
 	case MOVE_LAND:
 		snic_land_one(s->chain[nr].loop);
+		break;
+	case MOVE_PASS:
+		scene_pass(s->chain[nr].loop);
 		break;
 	case MOVE_NODE:
 		run(s, nr, s->chain[nr].node);
@@ -495,6 +532,7 @@ static void apply(void *arg, uint16_t move)
 		s->st.stopped[nr] = true;
 	}
 	snic_cq_spread_errors(s->nic);
+	scene_land_umrs(s);
 	for (c = 0; c < s->cfg.nr_chains; c++)
 		if (s->cfg.may_fail &&
 		    (s->chain[c].node->state == SNIC_QP_ERR ||
@@ -502,141 +540,12 @@ static void apply(void *arg, uint16_t move)
 			s->st.broken[c] = true;
 }
 
-static bool ready(const struct snic_qp *qp)
-{
-	return qp->on_run_queue && qp->state == SNIC_QP_RTS &&
-	       qp->sq_ci != qp->sq_limit;
-}
-
-static bool beyond_lease(const struct scene *s, unsigned int chain)
-{
-	unsigned int cnode = s->cfg.chain[chain].cnode;
-
-	return s->cfg.shrink && scene_keeps_rules(s, cnode) &&
-	       s->cfg.chain[chain].kind == ODRP_WIRE_UNMAPPED_STORE &&
-	       scene_used(s, cnode) >= scene_agent_lease(s, cnode);
-}
-
-/* The CNode's rules: in order, within its credits, one at a time for a slot. */
-static bool may_send(const struct scene *s, unsigned int nr)
-{
-	const struct scene_req *q = &s->cfg.req[nr], *p;
-	unsigned int c = q->chain, cnode = s->cfg.chain[c].cnode, i;
-
-	if (s->st.req_sent[nr] || s->st.broken[c] ||
-	    s->st.sent[c] - s->st.answered[c] >= SCENE_DEPTH - 1 ||
-	    (q->later && !s->st.told[cnode]) || beyond_lease(s, c))
-		return false;
-	for (i = 0; i < nr; i++) {
-		p = &s->cfg.req[i];
-		if (p->chain == c && !s->st.req_sent[i])
-			return false;
-		if (s->cfg.chain[p->chain].cnode == cnode &&
-		    p->slot == q->slot && !s->st.req_answered[i] &&
-		    !(s->cfg.rude && cnode == 0))
-			return false;
-	}
-	return true;
-}
-
-static bool all_sent(const struct scene *s, unsigned int c)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->cfg.nr_reqs; i++)
-		if (s->cfg.req[i].chain == c && !s->st.req_sent[i])
-			return false;
-	return true;
-}
-
-/* The loop queue's next WQE, if it may run, touches its own chain's memory only,
- * or a table. */
-static bool is_private(const struct scene_chain *ch)
-{
-	struct {
-		struct wrc_wqe_ctrl ctrl;
-		struct wrc_wqe_raddr raddr;
-	} w;
-
-	if (!ready(ch->loop))
-		return true;
-	snic_sq_read(ch->loop, ch->loop->sq_ci, &w, sizeof(w));
-	switch (w.ctrl.opcode) {
-	case WRC_WQE_NOP:
-	case WRC_WQE_WAIT:
-	case WRC_WQE_SEND_EN:
-		return true;
-	default:
-		return be32toh(w.raddr.rkey) == ch->bind.arena_key ||
-		       (ch->prog.node &&
-			be32toh(w.raddr.rkey) == ch->bind.table_key);
-	}
-}
-
-/*
- * What such a WQE does, and what lands, commutes with all that others do.  So if
- * nothing else can happen to this chain, now or before it has run, no other order
- * needs to be looked at than that of these two.
- */
-static bool goes_first(const struct scene *s, unsigned int c)
-{
-	const struct scene_chain *ch = &s->chain[c];
-
-	if (!s->cfg.chain[c].cnode &&
-	    ((s->cfg.kill && !s->st.killed) ||
-	     (s->cfg.hangup && !s->st.hung_up)))
-		return false;
-	return (ready(ch->loop) || scene_landings(ch->loop)) &&
-	       !ready(ch->node) && all_sent(s, c) &&
-	       (s->st.breaks == s->cfg.breaks || s->st.broken[c]) &&
-	       (!s->st.broken[c] || s->st.stopped[c]) && is_private(ch);
-}
-
-static unsigned int moves_of_loop(const struct scene *s, unsigned int c,
-				  uint16_t *ret_moves)
-{
-	unsigned int n = 0;
-
-	if (ready(s->chain[c].loop))
-		ret_moves[n++] = MOVE(MOVE_LOOP, c);
-	if (scene_landings(s->chain[c].loop))
-		ret_moves[n++] = MOVE(MOVE_LAND, c);
-	return n;
-}
-
-static unsigned int moves(void *arg, uint16_t *ret_moves)
-{
-	struct scene *s = arg;
-	unsigned int n = 0, i;
-	uint8_t of_agent[SCENE_AGENT_MOVES];
-
-	for (i = 0; i < s->cfg.nr_chains; i++)
-		if (goes_first(s, i))
-			return moves_of_loop(s, i, ret_moves);
-	for (i = 0; i < s->cfg.nr_reqs; i++)
-		if (may_send(s, i))
-			ret_moves[n++] = MOVE(MOVE_SEND, i);
-	for (i = 0; i < s->cfg.nr_chains; i++) {
-		n += moves_of_loop(s, i, ret_moves + n);
-		if (ready(s->chain[i].node))
-			ret_moves[n++] = MOVE(MOVE_NODE, i);
-		if (!s->st.broken[i] && s->st.breaks < s->cfg.breaks)
-			ret_moves[n++] = MOVE(MOVE_BREAK, i);
-		if (s->st.broken[i] && !s->st.stopped[i])
-			ret_moves[n++] = MOVE(MOVE_STOP, i);
-	}
-	if (!s->agent)
-		return n;
-	for (i = scene_agent_moves(s, of_agent); i--; )
-		ret_moves[n++] = MOVE(MOVE_AGENT, of_agent[i]);
-	return n;
-}
-
 static void say(void *arg, uint16_t move, char *ret_text, size_t len)
 {
 	static const char *const name[] = {
 		[MOVE_SEND] = "send", [MOVE_LOOP] = "loop",
-		[MOVE_LAND] = "land", [MOVE_NODE] = "answer",
+		[MOVE_LAND] = "land", [MOVE_PASS] = "pass",
+		[MOVE_NODE] = "answer",
 		[MOVE_BREAK] = "break", [MOVE_STOP] = "stop",
 	};
 	struct scene *s = arg;
@@ -661,7 +570,7 @@ static const char *wrong(void *arg, bool quiet)
 uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp)
 {
 	uint64_t v[3] = {
-		qp->state | ready(qp) << 8 | qp->sq_stage << 16 |
+		qp->state | scene_ready(qp) << 8 | qp->sq_stage << 16 |
 			(uint64_t)qp->sq_ci << 32 | (uint64_t)qp->sq_limit << 48,
 		qp->rq_ci | (uint64_t)qp->syndrome << 32 |
 			(uint64_t)!!qp->waiting_cq << 40,
@@ -714,7 +623,11 @@ static uint64_t hash(void *arg)
 		h = scene_mix_qp(h, ch->loop);
 		h = scene_mix_qp(h, ch->node);
 		h = scene_mix_qp(h, ch->peer);
+		if (ch->far != ch->loop)
+			h = scene_mix_qp(h, ch->far);
 	}
+	if (s->cfg.keyed)
+		h = scene_keys_hash(s, h);
 	return s->agent ? scene_agent_hash(s, h) : h;
 }
 
@@ -732,13 +645,15 @@ void scene_open(struct scene *s, const struct scene_config *cfg)
 	memset(s, 0, sizeof(*s));
 	s->cfg = *cfg;
 	s->explore = (struct explore){
-		.arg = s, .moves = moves, .apply = apply, .wrong = wrong,
+		.arg = s, .moves = scene_moves, .apply = apply, .wrong = wrong,
 		.hash = hash, .say = say,
 	};
 	assert_int_equal(snic_new(&nic, &s->nic), 0);
 	assert_int_equal(nic_soft_adopt(s->nic, &nic, &s->agents_nic), 0);
 	assert_int_equal(snic_pd_alloc(s->nic, &s->pdn), 0);
+	scene_keys_open(s);
 	node_memory(s);
+	scene_keys_map(s);
 	for (c = 0; c < SCENE_CNODES; c++)
 		tt_key[c] = key(s, s->pdn, s->tt[c],
 				SCENE_SLOTS * sizeof(uint64_t), 0);
@@ -757,6 +672,7 @@ void scene_close(struct scene *s)
 		scene_agent_close(s);
 	s->agents_nic->ops->close(s->agents_nic);
 	snic_free(s->nic);
+	scene_keys_close(s);
 	while (s->nr_blocks)
 		free(s->blocks[--s->nr_blocks]);
 }

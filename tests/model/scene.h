@@ -6,15 +6,18 @@
  * which order it happens is the search's.
  *
  * A move is: a request is sent and delivered; one WQE of a chain's loop queue;
- * what a READ or an atomic of that queue has fetched lands, with its completion;
- * one WQE of its client queue; the connection breaks; the agent stops the chain.
+ * what a READ or an atomic of that queue has fetched lands, with its completion, or
+ * a UMR takes effect; one WQE of its client queue; the connection breaks; the agent
+ * stops the chain.
  * With an agent, that is mnode/lend.c, also: pages of one CNode's lease become
  * the other's; a step of the lender; one WQE of the lender's queue; CNode 0 hangs
- * up and its ring is put in order, or it is given up and its pages collected.
+ * up and its ring is put in order, or it is given up, with translation in the NIC its
+ * key is destroyed, and its pages are collected.
  */
 #ifndef TEST_MODEL_SCENE_H
 #define TEST_MODEL_SCENE_H
 
+#include "core/keymap.h"
 #include "core/link.h"
 #include "mlx5/encode.h"
 #include "snic/engine.h"
@@ -36,11 +39,12 @@
  * @tag:	stores: what the page contains, not 0
  * @cut:	bytes that it lacks at its end
  * @later:	not before its CNode has been told of a larger lease
+ * @astray:	it says that its answer goes to address 0, which is that of slot 0, too
  */
 struct scene_req {
 	uint8_t chain, slot, tag;
 	uint16_t cut;
-	bool later;
+	bool later, astray;
 };
 
 struct scene_chain_cfg {
@@ -53,9 +57,13 @@ struct scene_chain_cfg {
  * @exchange:	the programs of page exchange; each instance of a store has a page
  * @looks:	but the load is the one that is armed: it looks at the entry
  * @node:	recycle=node
+ * @keyed:	translation in the NIC: stores to unmapped slots, and invalidates
+ * @spoil:	what is wrong with the programs, that rule keyed would refuse; of
+ *		chains that are CNode 0's
  * @fence:	order=fence
  * @late:	what READs and atomics bring lands in a move of its own, as late
- *		as their queue can go on without it
+ *		as their queue can go on without it; and a UMR's effect comes with
+ *		its completion, before which others' data may be there
  * @log_ring:	log2 of the slots of a ring
  * @mapped:	per CNode: its first slots that have a page at the start
  * @free:	per CNode: pages in its ring at the start
@@ -72,8 +80,9 @@ struct scene_chain_cfg {
  */
 struct scene_config {
 	bool strict, rude, may_fail, agent, kill, hangup, exchange, looks, node;
-	bool fence, late, regrow, no_scrub;
+	bool keyed, fence, late, regrow, no_scrub;
 	enum snic_fetch fetch;
+	void (*spoil)(struct wrc_prog *prog);
 	uint8_t log_ring, breaks, shrink, gives;
 	uint8_t mapped[SCENE_CNODES], free[SCENE_CNODES];
 	unsigned int nr_chains, nr_reqs;
@@ -90,8 +99,26 @@ struct scene_chain {
 	uint8_t *arena, *buf;
 	uint64_t *client;	/* the client's memory, see scene.c */
 	struct snic_qp *loop, *node, *peer;
+	struct snic_qp *far;	/* what the loop queue is connected to */
 	struct snic_cq *loop_scq, *node_scq, *node_rcq, *peer_rcq;
 	uint32_t client_key;
+};
+
+/* A UMR that has been executed, and what the entries at @at are going to be. */
+struct scene_umr {
+	struct wrc_ksm *at, is[WRC_KSM_GROUP];
+};
+
+/**
+ * struct scene_keys - how a CNode reaches its pages
+ * @pdn:	its domain; without keys it is the node's
+ * @pool:	key of the pool there
+ * @key, @entry, @map, @map_key: translation in the NIC
+ */
+struct scene_keys {
+	uint32_t pdn, pool, key, map_key;
+	struct wrc_ksm *entry;
+	struct wrc_keymap *map;
 };
 
 /* What moves change beside the NIC's memory. */
@@ -101,10 +128,12 @@ struct scene_state {
 	bool req_sent[SCENE_REQS], req_answered[SCENE_REQS];
 	bool broken[SCENE_CHAINS], stopped[SCENE_CHAINS];
 	bool killed, hung_up, settled, shrunk, regrown, told[SCENE_CNODES];
+	bool dropped;		/* CNode 0's key */
 	uint8_t breaks;
 	uint64_t peeked;	/* SCENE_PLAIN_GATHER: seen, not cleared yet */
 	/* What each slot contains, as its CNode knows. */
 	uint8_t tag[SCENE_CNODES][SCENE_SLOTS];
+	struct scene_umr umr[SCENE_CHAINS];
 	/* The first word of the page that came last, until its answer comes. */
 	uint64_t brought[SCENE_CHAINS];
 	const char *wrong;
@@ -118,6 +147,8 @@ enum scene_sloppy {
 	SCENE_RECEIVED_ONLY,	/* wait for what has been received to be done */
 	SCENE_LOOP_ONLY,	/* wait for the client queues */
 	SCENE_PLAIN_GATHER,	/* empty a slot by one atomic */
+	SCENE_KEYS_LATE,	/* take the key before the pages */
+	SCENE_KEYS_EARLY,	/* stop the queues before it takes the key */
 };
 
 struct scene {
@@ -127,7 +158,8 @@ struct scene {
 	struct scene_state st;
 	struct snic *nic;
 	struct nic *agents_nic;		/* the same, as the agent sees it */
-	uint32_t pdn, pool_key;
+	uint32_t pdn;			/* the node's */
+	struct scene_keys keys[SCENE_CNODES];
 	struct scene_agent *agent;
 	struct ring ring[SCENE_CNODES];	/* by hand: a real one is too long */
 	uint64_t *tt[SCENE_CNODES];
@@ -147,6 +179,19 @@ void *scene_insn(struct scene *s, unsigned int chain, unsigned int insn,
 		 unsigned int instance);
 
 /* ---- inside ---------------------------------------------------------------- */
+
+enum scene_move {
+	MOVE_SEND,	/* a request */
+	MOVE_LOOP,	/* the rest: of a chain */
+	MOVE_LAND,
+	MOVE_PASS,	/* data, before the completion of a UMR */
+	MOVE_NODE,
+	MOVE_BREAK,
+	MOVE_STOP,
+	MOVE_AGENT,	/* of scene_agent.c */
+};
+
+#define MOVE(kind, nr) ((kind) << 8 | (nr))
 
 /* Memory that moves change. */
 void scene_watch(struct scene *s, void *at, size_t len);
@@ -172,6 +217,11 @@ static inline unsigned int scene_registers(const struct scene *s,
 
 #define SCENE_AGENT_MOVES 16		/* at most */
 
+/* scene_moves.c.  May a queue's next WQE run, if nothing holds it back? */
+bool scene_ready(const struct snic_qp *qp);
+/* Of struct explore. */
+unsigned int scene_moves(void *arg, uint16_t *ret_moves);
+
 /* scene_agent.c.  Its moves, numbered from 0 on; returns how many. */
 unsigned int scene_agent_moves(const struct scene *s, uint8_t *ret_moves);
 const char *scene_agent_say(uint8_t move);
@@ -179,6 +229,8 @@ void scene_agent_apply(struct scene *s, uint8_t move);
 /* When all chains are there. */
 void scene_agent_open(struct scene *s);
 void scene_agent_close(struct scene *s);
+/* May it give CNode 0 up: because it may at any time, or has found that it lied? */
+bool scene_agent_evicts(const struct scene *s);
 /* To be called before the search. */
 void scene_agent_be(struct scene *s, enum scene_sloppy sloppy);
 /* The chain is stopped, and what it held is with the agent. */
@@ -198,9 +250,31 @@ const char *scene_agent_wrong(const struct scene *s, bool quiet);
 unsigned int scene_landings(const struct snic_qp *qp);
 void scene_watch_landings(struct scene *s, const struct snic_qp *qp);
 uint64_t scene_mix_landings(uint64_t h, const struct snic_qp *qp);
+/* The loop queue's next WQE, if it is a UMR, which takes effect later: returns
+ * false if it is none.  And those whose completion is there take effect. */
+bool scene_run_umr(struct scene *s, unsigned int chain);
+void scene_land_umrs(struct scene *s);
+/* Data may be there before the completion of a UMR in front of it. */
+bool scene_may_pass(const struct snic_qp *qp);
+void scene_pass(struct snic_qp *qp);
 /* wrc_held_of(), where all that is on its way has landed. */
 int scene_held_of(const struct scene_chain *ch, unsigned int instance,
 		  struct wrc_held *ret_held);
+
+/* scene_keys.c.  PDs, and keys; then the pages that are mapped. */
+void scene_keys_open(struct scene *s);
+void scene_keys_map(struct scene *s);
+void scene_keys_close(struct scene *s);
+/* A CNode's key is destroyed. */
+void scene_keys_drop(struct scene *s, unsigned int cnode);
+uint64_t scene_keys_hash(const struct scene *s, uint64_t h);
+/* Each slot's entries as they are, and are about to be. */
+void scene_keys_each(const struct scene *s, void *arg,
+		     void (*see)(void *arg, unsigned int cnode,
+				 const struct wrc_ksm *group));
+/* A slot's page, big endian. */
+uint64_t scene_keys_page(const struct scene *s, unsigned int cnode,
+			 unsigned int slot);
 
 /* scene_check.c: NULL or what is broken. */
 const char *scene_wrong(struct scene *s, bool quiet);

@@ -16,6 +16,7 @@
 
 enum agent_move {
 	AGENT_KILL,	/* CNode 0 is given up: all its chains are stopped */
+	AGENT_DROP,	/* its key is destroyed */
 	AGENT_COLLECT,	/* and its pages are collected */
 	AGENT_HANGUP,	/* its connections go, all at once */
 	AGENT_SETTLE,	/* and its ring is put in order */
@@ -48,7 +49,7 @@ static void make_pool(struct scene *s, struct scene_agent *a)
 {
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
-		.page_mem.va = s->pool, .page_key = s->pool_key,
+		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
 		.free = a->free, .owner = s->owner, .scrub = !s->cfg.exchange && !s->cfg.no_scrub,
 	};
 }
@@ -165,6 +166,10 @@ void scene_agent_stop(struct scene *s, unsigned int chain)
 	if (s->sloppy == SCENE_NO_HELD)
 		return;
 	r = lend_stopped(&a->lender, &a->sess[cfg->cnode], &a->queue[chain]);
+	if (r == -EXDEV && s->cfg.rude) {
+		a->sess[cfg->cnode].doomed = true;
+		return;
+	}
 	if (r && r != -EPIPE)	/* a store that found nothing */
 		s->st.wrong = "the agent cannot tell what a chain held";
 }
@@ -187,6 +192,12 @@ static void give_up(struct scene *s)
 	stop_all(s);
 	s->st.killed = true;
 	s->agent->sess[0].state = SESS_DYING;
+}
+
+static void drop(struct scene *s)
+{
+	scene_keys_drop(s, 0);
+	s->st.dropped = true;
 }
 
 static void settle(struct scene *s)
@@ -302,6 +313,9 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 	case AGENT_KILL:
 		give_up(s);
 		break;
+	case AGENT_DROP:
+		drop(s);
+		break;
 	case AGENT_COLLECT:
 		lend_collect(&a->lender, &a->sess[0]);
 		break;
@@ -378,6 +392,30 @@ static bool may_run(const struct scene *s)
 	return has_work(a, &a->sess[0]) || has_work(a, &a->sess[1]);
 }
 
+bool scene_agent_evicts(const struct scene *s)
+{
+	return s->agent && (s->cfg.kill || s->agent->sess[0].doomed);
+}
+
+/* With translation in the NIC: when no UMR knows of the key any more it goes, and
+ * then pages may go. */
+static unsigned int moves_of_eviction(const struct scene *s, bool free,
+				      uint8_t *ret_moves)
+{
+	bool late = !s->cfg.keyed || s->sloppy == SCENE_KEYS_LATE;
+	bool early = s->sloppy == SCENE_KEYS_EARLY;
+	unsigned int n = 0;
+
+	if (!s->st.killed && (!early || s->st.dropped))
+		ret_moves[n++] = AGENT_KILL;
+	if (s->cfg.keyed && !s->st.dropped && (s->st.killed || early))
+		ret_moves[n++] = AGENT_DROP;
+	if (s->st.killed && (s->st.dropped || late) && free &&
+	    !scene_agent_collected(s))
+		ret_moves[n++] = AGENT_COLLECT;
+	return n;
+}
+
 /* For the whole life of CNode 0. */
 static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
 {
@@ -387,13 +425,10 @@ static unsigned int moves_of_life(const struct scene *s, uint8_t *ret_moves)
 
 	if (may_shrink(s))
 		ret_moves[n++] = AGENT_SHRINK;
-	if (s->st.killed) {
-		if (free && !scene_agent_collected(s))
-			ret_moves[n++] = AGENT_COLLECT;
+	if (scene_agent_evicts(s))
+		n += moves_of_eviction(s, free, ret_moves + n);
+	if (s->st.killed)
 		return n;
-	}
-	if (s->cfg.kill)
-		ret_moves[n++] = AGENT_KILL;
 	if (s->cfg.hangup && !s->st.hung_up && connection_broke(s))
 		ret_moves[n++] = AGENT_HANGUP;
 	if (s->st.hung_up && !s->st.settled && free)
@@ -428,6 +463,7 @@ const char *scene_agent_say(uint8_t move)
 {
 	static const char *const name[] = {
 		[AGENT_KILL] = "gives CNode 0 up",
+		[AGENT_DROP] = "destroys its key",
 		[AGENT_COLLECT] = "collects its pages",
 		[AGENT_HANGUP] = "CNode 0 hangs up",
 		[AGENT_SETTLE] = "puts its ring in order",

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What must hold in every state of a scene: I1, I2, I3, I5, I6. */
+/*
+ * What must hold in every state of a scene: I1, I2, I3, I5, I6; and with
+ * translation in the NIC
+ *
+ *  K1	a page of which there is a translation is the key's CNode's, and in no ring.
+ *	By I2 then it is in no other CNode's table or register, and as it has one
+ *	owner no other CNode has a translation of it;
+ *  K2	where a slot is at rest, and its CNode keeps the rules, the key leads to where
+ *	the table does.
+ */
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
@@ -9,7 +18,10 @@
 struct count {
 	const struct scene *s;
 	uint8_t seen[SCENE_PAGES];
+	bool in_ring[SCENE_PAGES];
+	bool ring;		/* what is counted now */
 	bool foreign, anothers;
+	const char *translated;
 };
 
 static void see(void *arg, uint64_t addr, uint16_t owner)
@@ -24,6 +36,7 @@ static void see(void *arg, uint64_t addr, uint16_t owner)
 		return;
 	}
 	c->seen[page]++;
+	c->in_ring[page] |= c->ring;
 	c->anothers |= c->s->owner[page] != owner;
 }
 
@@ -48,8 +61,10 @@ static void see_cnode(struct count *n, unsigned int cnode)
 	const struct scene *s = n->s;
 	unsigned int i;
 
+	n->ring = true;
 	for (i = 0; i < 1u << s->cfg.log_ring; i++)
 		see(n, be64toh(s->ring[cnode].slot[i]), owner);
+	n->ring = false;
 	for (i = 0; i < SCENE_SLOTS; i++)
 		see(n, be64toh(s->tt[cnode][i]), owner);
 	for (i = 0; i < s->cfg.nr_chains; i++)
@@ -70,6 +85,37 @@ static void see_all(struct count *n)
 		scene_agent_pages(s, n, see);
 }
 
+static const char *wrong_entry(const struct count *n, unsigned int cnode,
+			       const struct wrc_ksm *e)
+{
+	const struct scene *s = n->s;
+	uint64_t page;
+
+	if (!e->key && !e->addr)
+		return NULL;
+	if (be32toh(e->key) != s->keys[cnode].pool ||
+	    !page_index(be64toh(e->addr), s->nr_pages, &page))
+		return "K1: a translation of what is no page";
+	if (s->owner[page] != scene_owner(cnode))
+		return "K1: a translation of a page that is not its CNode's";
+	if (n->in_ring[page])
+		return "K1: a translation of a free page";
+	return NULL;
+}
+
+static void see_group(void *arg, unsigned int cnode,
+		      const struct wrc_ksm *group)
+{
+	struct count *n = arg;
+	unsigned int i;
+
+	if (!n->translated)
+		n->translated = wrong_entry(n, cnode, group);
+	for (i = 1; i < WRC_KSM_GROUP; i++)
+		if (group[i].key || group[i].addr)
+			n->translated = "K1: a translation behind a page";
+}
+
 static const char *wrong_places(const struct scene *s)
 {
 	struct count n = { .s = s };
@@ -86,7 +132,11 @@ static const char *wrong_places(const struct scene *s)
 				    s->owner[i] == scene_owner(0)))
 			return "I1: a page in no place";
 	}
-	return n.anothers ? "I2: a page in a place of another's" : NULL;
+	if (n.anothers)
+		return "I2: a page in a place of another's";
+	if (s->cfg.keyed)
+		scene_keys_each(s, &n, see_group);
+	return n.translated;
 }
 
 /*
@@ -160,6 +210,8 @@ static const char *wrong_slot(const struct scene *s, unsigned int cnode,
 {
 	uint64_t page = be64toh(s->tt[cnode][slot]), word;
 
+	if (s->cfg.keyed && scene_keys_page(s, cnode, slot) != htobe64(page))
+		return "K2: the key leads to where the table does not";
 	if (!s->st.tag[cnode][slot])
 		return page ? "I5: a freed slot is mapped" : NULL;
 	if (!page)
@@ -300,6 +352,7 @@ static bool is_foreign(const struct scene *s, unsigned int chain,
 bool scene_runs_foreign(const struct scene *s, unsigned int chain,
 			const struct snic_qp *qp)
 {
+	uint32_t pool_key = s->keys[s->cfg.chain[chain].cnode].pool;
 	uint8_t raw[sizeof(qp->sq_raw)];
 	struct snic_wqe w;
 	unsigned int i;
@@ -312,23 +365,24 @@ bool scene_runs_foreign(const struct scene *s, unsigned int chain,
 	if (snic_wqe_decode(raw, qp->sq_ci, &w))
 		return false;
 	for (i = 0; i < w.nr_sge; i++)
-		if (w.sge[i].lkey == s->pool_key &&
+		if (w.sge[i].lkey == pool_key &&
 		    is_foreign(s, chain, w.sge[i].addr))
 			return true;
-	return w.rkey == s->pool_key && is_foreign(s, chain, w.raddr);
+	return w.rkey == pool_key && is_foreign(s, chain, w.raddr);
 }
 
 bool scene_takes_foreign(const struct scene *s, unsigned int chain)
 {
 	const struct snic_qp *qp = s->chain[chain].node;
 	unsigned int slot = qp->rq_ci & ((1u << qp->attr.log_rq) - 1);
+	uint32_t pool_key = s->keys[s->cfg.chain[chain].cnode].pool;
 	size_t len = 1u << qp->attr.log_rq_stride;
 	const struct wrc_wqe_data *data = (const void *)
 		((const uint8_t *)qp->attr.rq + slot * len);
 	unsigned int i;
 
 	for (i = 0; i < len / sizeof(*data); i++)
-		if (be32toh(data[i].lkey) == s->pool_key &&
+		if (be32toh(data[i].lkey) == pool_key &&
 		    is_foreign(s, chain, be64toh(data[i].addr)))
 			return true;
 	return false;

@@ -196,3 +196,68 @@ void not_renewed(struct scene *s)
 				     WRC_REG_TRASH);
 	}
 }
+
+/* ---- what orders ------------------------------------------------------------------ */
+
+static bool is_wait(const struct wrc_prog *prog, const struct wrc_insn *insn)
+{
+	const struct wrc_insn *target;
+
+	if (insn->op != WRC_WQE_WAIT || insn->target >= prog->nr_insn)
+		return false;
+	target = &prog->insn[insn->target];
+	return target->queue == WRC_LOOP &&
+	       (wrc_opdef(target->op)->flags & WRC_OP_SCATTER ||
+		target->op == WRC_WQE_UMR);
+}
+
+/* Number n, of a WAIT with a fence first the WAIT; false: there are not so many. */
+static bool order(const struct wrc_prog *prog, unsigned int n,
+		  unsigned int *ret_at, bool *ret_wait)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++) {
+		*ret_at = i;
+		*ret_wait = is_wait(prog, &prog->insn[i]);
+		if (*ret_wait && !n--)
+			return true;
+		*ret_wait = false;
+		if (prog->insn[i].flags & WRC_I_FENCE && !n--)
+			return true;
+	}
+	return false;
+}
+
+unsigned int nr_orders(const struct scene_config *cfg)
+{
+	struct scene *s = malloc(sizeof(*s));
+	unsigned int n = 0, at;
+	bool wait;
+
+	assert_non_null(s);
+	scene_open(s, cfg);
+	while (order(&s->chain[0].prog, n, &at, &wait))
+		n++;
+	scene_close(s);
+	free(s);
+	return n;
+}
+
+unsigned int taken_out;
+
+void take_out(struct scene *s)
+{
+	unsigned int at, i;
+	bool wait;
+
+	assert_true(order(&s->chain[0].prog, taken_out, &at, &wait));
+	for (i = 0; i < SCENE_DEPTH; i++) {
+		struct wrc_wqe_ctrl *ctrl = scene_insn(s, 0, at, i);
+
+		if (wait)
+			ctrl->opcode = WRC_WQE_NOP;
+		else
+			ctrl->fm_ce_se &= (__u8)~WRC_WQE_FM_MASK;
+	}
+}

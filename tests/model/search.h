@@ -38,4 +38,11 @@ void plain_take(struct scene *s);
 /* The receive entry keeps the page that has been mapped. */
 void not_renewed(struct scene *s);
 
+/* What of the program of chain 0 orders it: each fence, and each WAIT for what its own
+ * queue READs, exchanges or maps. */
+unsigned int nr_orders(const struct scene_config *cfg);
+/* One of them is taken out, number taken_out. */
+extern unsigned int taken_out;
+void take_out(struct scene *s);
+
 #endif /* TEST_MODEL_SEARCH_H */

@@ -201,38 +201,6 @@ static void finds(void **state)
 
 /* ---- what orders ------------------------------------------------------------------ */
 
-/* A fence, or a WAIT for what its own queue READs or exchanges. */
-static bool orders(const struct wrc_prog *prog, unsigned int at)
-{
-	const struct wrc_insn *insn = &prog->insn[at], *target;
-
-	if (insn->op != WRC_WQE_WAIT || insn->target >= prog->nr_insn)
-		return insn->flags & WRC_I_FENCE;
-	target = &prog->insn[insn->target];
-	return target->queue == WRC_LOOP &&
-	       wrc_opdef(target->op)->flags & WRC_OP_SCATTER;
-}
-
-/* Which of a program's. */
-static unsigned int taken_out;
-
-static void take_out(struct scene *s)
-{
-	const struct wrc_prog *prog = &s->chain[0].prog;
-	unsigned int at = 0, n = taken_out, i;
-
-	while (!orders(prog, at) || n--)
-		assert_true(++at < prog->nr_insn);
-	for (i = 0; i < SCENE_DEPTH; i++) {
-		struct wrc_wqe_ctrl *ctrl = scene_insn(s, 0, at, i);
-
-		if (ctrl->opcode == WRC_WQE_WAIT)
-			ctrl->opcode = WRC_WQE_NOP;
-		else
-			ctrl->fm_ce_se &= (__u8)~WRC_WQE_FM_MASK;
-	}
-}
-
 #define MAX_ORDERS 5
 
 /* What each leads to, when it is taken out. */
@@ -240,17 +208,11 @@ static void without_each(enum odrp_wire_chain kind,
 			 const char *const why[MAX_ORDERS])
 {
 	struct scene_config cfg = recycled(exchanged(alone_scene(kind)));
-	struct scene *s = malloc(sizeof(*s));
 	const uint8_t before = cfg.mapped[0];
-	unsigned int nr = 0, i;
+	unsigned int nr, i;
 
-	assert_non_null(s);
 	cfg.looks = cfg.strict = true;
-	scene_open(s, &cfg);
-	for (i = 0; i < s->chain[0].prog.nr_insn; i++)
-		nr += orders(&s->chain[0].prog, i);
-	scene_close(s);
-	free(s);
+	nr = nr_orders(&cfg);
 	for (i = 0; i < MAX_ORDERS && why[i]; i++) {
 		taken_out = i;
 		/* It finds a page there, and has to see that at once. */

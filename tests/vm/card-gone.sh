@@ -1,18 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The RDMA device is taken away, from a device that is in use, from one whose
-# session is lost, from one that is dead, and while one is added: nothing of ours
-# is left on it, what is lost is an I/O error, and with the RDMA device back all
-# begins anew.
+# The RDMA device is taken away, from a device that is in use, from one whose link
+# is down, whose session is lost, that is dead, and while one is added: nothing of
+# ours is left on it, what is lost is an I/O error, and with the RDMA device back
+# all begins anew.
 . "$(dirname "$0")/lib.sh"
 
 read -r -d '' guest_card <<'GUEST'
 . /etc/odrp/run.conf
 control=/sys/class/odrp-control
 odrp=/sys/block/odrp0/odrp
-card_goes() {
-	rdma link delete rxe0 || exit 80
+# It may wait for ever, for whoever has an id on it.
+card_begins_to_go() {
+	rm -f /tmp/gone
+	(rdma link delete rxe0 && >/tmp/gone) >/dev/null 2>&1 &
+}
+card_is_gone() {
+	within 30 [ -e /tmp/gone ] || {
+		dmesg | tail -n 12
+		exit 80
+	}
 	[ ! -e /sys/class/infiniband/rxe0 ] || exit 81
+}
+card_goes() {
+	card_begins_to_go
+	card_is_gone
 }
 card_comes() {
 	rdma link add rxe0 type rxe netdev eth0 || exit 82
@@ -42,6 +54,13 @@ fails() {
 leave() {
 	echo 0 >$control/hot_remove || exit 87
 	[ ! -e /sys/block/odrp0 ] || exit 88
+}
+# Each connection id that is still to go is a use of the module.
+ids_left() {
+	within 10 is /sys/module/odrp/refcnt $1 || {
+		dmesg | tail -n 12
+		exit 94
+	}
 }
 # With the same number: the next test takes it down.
 anew() {
@@ -87,6 +106,58 @@ card_comes
 anew
 GUEST
 
+# The goodbyes cannot be sent. With kworkers that are there already they are all
+# said at once: so more than one round. (rdma_rxe of 6.1 hears nothing any more
+# where a message could not be sent, until it is made anew.)
+read -r -d '' down <<'GUEST'
+for round in 1 2 3; do
+	filled
+	waits 60000 600000
+	ip link set eth0 down || exit 3
+	leave
+	ids_left 0
+	card_goes
+	ip link set eth0 up || exit 4
+	card_comes
+	within 30 added || exit 5
+	filled
+	waits 60000 600000
+	ip link set eth0 down || exit 6
+	card_goes
+	ids_left 0
+	fails
+	leave
+	ip link set eth0 up || exit 7
+	card_comes
+	within 30 added || exit 8
+done
+leave
+anew
+GUEST
+
+# RDMA keeps one of our ids, here because we do not destroy it (--faults). The others
+# go.
+read -r -d '' held <<'GUEST'
+held=/sys/kernel/debug/odrp/fail/held
+filled
+echo 1000 >$held/every && echo 1 >$held/nth || exit 3
+card_begins_to_go
+within 30 is $odrp/state dead || exit 4
+fails
+leave
+ids_left 1
+dmesg | grep 'connection ids are held by RDMA: no unloading' || exit 5
+[ ! -e /tmp/gone ] || exit 6
+rmmod odrp 2>/dev/null && exit 7
+echo 0 >$held/every && echo 0 >$held/nth || exit 8
+card_is_gone
+ids_left 0
+rmmod odrp || exit 9
+eval "insmod /lib/odrp.ko $MODULE_PARAMS" || exit 10
+card_comes
+anew
+GUEST
+
 read -r -d '' dead <<'GUEST'
 leave
 added || exit 2
@@ -124,9 +195,9 @@ leave
 anew
 GUEST
 
-# goes SCRIPT KERNEL
+# goes SCRIPT KERNEL [OPTION...]
 goes() {
-	vm_script --kernel "$2" --leaks --mem 256M --swap 64M --no-swapon \
+	vm_script --kernel "$2" "${@:3}" --leaks --mem 256M --swap 64M --no-swapon \
 		--param mnode.dead-ms=$((3000 * slow)) -- "$guest_card
 $1"
 	expect_status 0
@@ -135,14 +206,23 @@ $1"
 	expect_pages_back
 }
 
+# down_case NAME SCRIPT: whose link is taken down. rdma_rxe of 5.10 then keeps every id
+# whose goodbye comes after one that could not be sent, for ever: the requester of
+# its QP1 stays at that one.
+down_case() {
+	if [[ ${ODRP_KERNELS:-$kernel} = 5.10 ]]; then
+		tap_skip "$1" "rdma_rxe of 5.10 keeps ids when its link is down"
+	else
+		tap_case "$1" goes "$2" "$kernel"
+	fi
+}
+
 for kernel in "${kernels[@]}"; do
 	tap_case "in use, $kernel" goes "$live" "$kernel"
-	# Hung twice in twenty runs, why is not known yet: with the stacks of its
-	# tasks (vm_timeout) when it does again.
-	((nightly)) &&
-		vm_timeout=120 tap_case "while the session is lost, $kernel" \
-			goes "$lost" "$kernel"
-	tap_case "when it is dead, $kernel" goes "$dead" "$kernel"
+	down_case "with its link down, $kernel" "$down"
+	down_case "while the session is lost, $kernel" "$lost"
+	down_case "when it is dead, $kernel" "$dead"
 	tap_case "while a device is added, $kernel" goes "$adding" "$kernel"
+	tap_case "while ids are held, $kernel" goes "$held" "$kernel" --faults
 done
 tap_end

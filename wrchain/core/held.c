@@ -81,7 +81,9 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 		held->page = load_be64(place(s, h->old));
 	else
 		held->page = load_be64(place(s, h->page));
-	if (done(s, h->umr) && !done(s, h->swapped))
+	/* And what a store met that was the wrong one: of two at a time it may be
+	 * the first one's UMR that came last. */
+	if (done(s, h->umr) && !done(s, h->page_taken))
 		held_translated(s, held);
 	if (!done(s, h->slot_taken))
 		return;
