@@ -6,12 +6,16 @@
 
 # Now and then the memory node stands still for longer than a request may take:
 # every connection breaks while pages are under way. The first time when enough
-# has been written, as the number of pages that are mapped tells.
+# has been written, as the number of pages that are mapped tells; and not any more
+# when the machine goes, or its goodbye may be lost.
+stands=0
 stand_still() {
 	local pid mapped
+	((stands < 3)) || return 0
 	mapped=$(mnode_status "$1" | jq .pages_mapped)
 	((${mapped:-0} > 2000)) || return 0
 	pid=$(pgrep -f "odrp-mnoded.*$1") || return 0
+	stands=$((stands + 1))
 	kill -STOP "$pid"
 	sleep $((4 * slow))
 	kill -CONT "$pid"
