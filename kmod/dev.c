@@ -11,11 +11,27 @@
 
 static int make_slots(struct odrp_dev *dev, u64 nr)
 {
-	dev->slots.st = odrp_alloc(vzalloc(nr));
-	if (!dev->slots.st)
+	struct odrp_slots *s = &dev->slots;
+	u64 i;
+
+	s->st = odrp_alloc(vzalloc(nr));
+	if (!s->st)
 		return -ENOMEM;
-	dev->slots.nr = nr;
+	s->entry = odrp_alloc(vmalloc(array_size(nr, sizeof(*s->entry))));
+	if (!s->entry) {
+		vfree(s->st);
+		return -ENOMEM;
+	}
+	for (i = 0; i < nr; i++)
+		s->entry[i] = i;
+	s->nr = nr;
 	return 0;
+}
+
+static void free_slots(struct odrp_dev *dev)
+{
+	vfree(dev->slots.entry);
+	vfree(dev->slots.st);
 }
 
 static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
@@ -110,7 +126,7 @@ del_sums:
 exit_free:
 	odrp_free_exit(dev);
 free_slots:
-	vfree(dev->slots.st);
+	free_slots(dev);
 free_times:
 	kvfree(dev->times);
 free_stats:
@@ -210,7 +226,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_sess_free(&dev->sess);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
-	vfree(dev->slots.st);
+	free_slots(dev);
 	kvfree(dev->times);
 	free_percpu(dev->stats);
 	pr_info("odrp%d: removed\n", dev->id);

@@ -6,12 +6,15 @@
  * the slot, puts its number on this CPU's ring, or into the overflow bitmap
  * when the ring is full, and rings for the worker at most once.  The worker
  * sends the invalidates when enough slots have come together or the oldest
- * has waited long enough; a store that comes first cancels (slot.c).
+ * has waited long enough; a store to the slot that comes first cancels, and one
+ * to an empty slot takes the page (slot.c).
  */
 #include <linux/delay.h>
 #include <linux/vmalloc.h>
 #include "odrp.h"
 #include "trace.h"
+
+#define REUSE_LOOKS	8	/* rings that a store looks at for a page */
 
 static struct odrp_dev *dev_of(struct odrp_free *f)
 {
@@ -101,6 +104,7 @@ void odrp_free_slot(struct odrp_dev *dev, u64 slot)
 		odrp_slot_forget(&dev->slots, slot);
 }
 
+/* Others may look at the same time: a bit is theirs who cleared it. */
 static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
 {
 	struct odrp_free *f = &dev->free;
@@ -108,13 +112,16 @@ static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
 
 	if (!atomic_read(&f->nr_overflow))
 		return false;
-	slot = find_next_bit(f->overflow, dev->slots.nr, f->overflow_hint);
-	if (slot >= dev->slots.nr)
-		slot = find_first_bit(f->overflow, dev->slots.nr);
-	if (slot >= dev->slots.nr || !test_and_clear_bit(slot, f->overflow))
-		return false;
+	do {
+		slot = find_next_bit(f->overflow, dev->slots.nr,
+				     READ_ONCE(f->overflow_hint));
+		if (slot >= dev->slots.nr)
+			slot = find_first_bit(f->overflow, dev->slots.nr);
+		if (slot >= dev->slots.nr)
+			return false;
+	} while (!test_and_clear_bit(slot, f->overflow));
 	atomic_dec(&f->nr_overflow);
-	f->overflow_hint = slot + 1;
+	WRITE_ONCE(f->overflow_hint, slot + 1);
 	*ret_slot = slot;
 	return true;
 }
@@ -140,6 +147,92 @@ static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
 			return true;
 	}
 	return false;
+}
+
+/* Let the slot have the page of one that was freed; false: not of this one. */
+static bool reuse(struct odrp_dev *dev, u64 slot, u64 freed,
+		  struct bio_list *todo)
+{
+	unsigned int more;
+
+	if (!odrp_slot_reuse(&dev->slots, slot, freed, &more))
+		return false;
+	atomic64_dec(&dev->free.pending);
+	odrp_stat_inc(dev, invalidates_cancelled);
+	odrp_stat_inc(dev, stores_reused);
+	if (dev->backing)
+		odrp_backing_forget(dev, freed);
+	odrp_slot_more(dev, freed, more, todo);
+	return true;
+}
+
+static bool reuse_of(struct odrp_dev *dev, u64 slot, int cpu,
+		     struct bio_list *todo)
+{
+	struct odrp_fring *r = &per_cpu_ptr(dev->free.cpu, cpu)->ring;
+	u32 freed;
+
+	while (odrp_fring_pop(r, &freed)) {
+		if (reuse(dev, slot, freed, todo))
+			return true;
+	}
+	return false;
+}
+
+/* This CPU's pages first, then those of some others, where some were last. */
+static bool reuse_near(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+{
+	struct odrp_free *f = &dev->free;
+	/* Only where to look: an update that gets lost does not matter. */
+	int cpu = READ_ONCE(f->reuse_cpu), i;
+
+	if (reuse_of(dev, slot, raw_smp_processor_id(), todo))
+		return true;
+	for (i = 0; i < REUSE_LOOKS; i++) {
+		if (reuse_of(dev, slot, cpu, todo)) {
+			WRITE_ONCE(f->reuse_cpu, cpu);
+			return true;
+		}
+		cpu = cpumask_next(cpu, cpu_possible_mask);
+		if (cpu >= nr_cpu_ids)
+			cpu = cpumask_first(cpu_possible_mask);
+	}
+	WRITE_ONCE(f->reuse_cpu, cpu);
+	return false;
+}
+
+static bool reuse_any(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+{
+	u64 freed;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		if (reuse_of(dev, slot, cpu, todo))
+			return true;
+	}
+	while (pop_overflow(dev, &freed)) {
+		if (reuse(dev, slot, freed, todo))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * odrp_free_reuse() - find a page for a slot that has none, of one that was freed
+ * @slot:	the caller's, STORING_NEW; becomes STORING
+ * @any:	look everywhere, not only where it takes no time
+ * @todo:	gets the bios that waited for the other slot
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: false when there was none.
+ */
+bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
+		     struct bio_list *todo)
+{
+	if (atomic64_read(&dev->free.pending) <= 0)
+		return false;
+	return any ? reuse_any(dev, slot, todo) : reuse_near(dev, slot, todo);
 }
 
 /*
@@ -276,6 +369,7 @@ int odrp_free_init(struct odrp_dev *dev)
 		return -ENOMEM;
 	}
 	INIT_DELAYED_WORK(&f->work, work);
+	f->reuse_cpu = cpumask_first(cpu_possible_mask);
 	return 0;
 }
 

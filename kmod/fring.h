@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ring of freed slots: one producer (a CPU with interrupts off), one consumer
- * (the free worker), no locks.  A full ring refuses; the producer then falls
- * back to the overflow bitmap (free.c).
+ * Ring of freed slots: one producer (a CPU with interrupts off), any number of
+ * consumers (the free worker, and stores that reuse a page), no locks.  A full
+ * ring refuses; the producer then falls back to the overflow bitmap (free.c).
  */
 #ifndef _ODRP_FRING_H
 #define _ODRP_FRING_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
 #include <linux/compiler.h>
@@ -15,7 +16,7 @@
 
 struct odrp_fring {
 	u32	head;			/* written by the producer */
-	u32	tail;			/* written by the consumer */
+	u32	tail;			/* advanced by whoever takes */
 	u32	slot[ODRP_FRING_SIZE];
 };
 
@@ -26,7 +27,7 @@ static inline bool odrp_fring_push(struct odrp_fring *r, u32 slot)
 	/* Pairs with the release in pop: the entry has been read out. */
 	if (head - smp_load_acquire(&r->tail) == ODRP_FRING_SIZE)
 		return false;
-	r->slot[head & (ODRP_FRING_SIZE - 1)] = slot;
+	WRITE_ONCE(r->slot[head & (ODRP_FRING_SIZE - 1)], slot);
 	/* Pairs with the acquire in pop: the entry is complete. */
 	smp_store_release(&r->head, head + 1);
 	return true;
@@ -34,13 +35,22 @@ static inline bool odrp_fring_push(struct odrp_fring *r, u32 slot)
 
 static inline bool odrp_fring_pop(struct odrp_fring *r, u32 *ret_slot)
 {
-	u32 tail = READ_ONCE(r->tail);
+	u32 tail = READ_ONCE(r->tail), now;
 
-	if (smp_load_acquire(&r->head) == tail)
-		return false;
-	*ret_slot = r->slot[tail & (ODRP_FRING_SIZE - 1)];
-	smp_store_release(&r->tail, tail + 1);
-	return true;
+	for (;;) {
+		if (smp_load_acquire(&r->head) == tail)
+			return false;
+		*ret_slot = READ_ONCE(r->slot[tail & (ODRP_FRING_SIZE - 1)]);
+		/*
+		 * Fully ordered: the producer that sees the new tail may
+		 * write where we have read.  When the tail has moved, what
+		 * was read may be from another lap, and is not used.
+		 */
+		now = cmpxchg(&r->tail, tail, tail + 1);
+		if (now == tail)
+			return true;
+		tail = now;
+	}
 }
 
 #endif /* _ODRP_FRING_H */

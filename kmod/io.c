@@ -100,34 +100,37 @@ static u32 req_id(const struct odrp_req *req)
 	return odrp_req_gen(req) << 16 | req->idx;
 }
 
-/* Where the slot's page is. */
-static void aim(struct odrp_req *req, u64 slot)
+/* Where the page of an entry is. */
+static void aim(struct odrp_req *req, u32 entry)
 {
-	req->wr.remote_addr = odrp_key_addr(slot);
-	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(slot)];
+	req->wr.remote_addr = odrp_key_addr(entry);
+	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
 }
 
 /* The fixed head; the words come when the request gets its number. */
-static void fill_head(struct odrp_req *req, u64 slot)
+static void fill_head(struct odrp_req *req, u32 entry)
 {
 	struct odrp_wire_req *w = req->hdr;
 
-	w->tt_addr = cpu_to_be64(slot * 8);
+	w->tt_addr = cpu_to_be64((u64)entry * 8);
 	w->id = cpu_to_be32(req_id(req));
 	w->raddr_hi = cpu_to_be32(upper_32_bits(req->raddr));
 	w->raddr_lo = cpu_to_be32(lower_32_bits(req->raddr));
 	w->rkey = cpu_to_be32(req->rkey);
 }
 
+/* The slot is the caller's. */
 void odrp_req_fill(struct odrp_req *req, u64 slot)
 {
+	u32 entry = req->conn->sess->dev->slots.entry[slot];
+
 	req->slot = slot;
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
 	if (req->conn->keyed)
-		aim(req, slot);
+		aim(req, entry);
 	else
-		fill_head(req, slot);
+		fill_head(req, entry);
 }
 
 void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)

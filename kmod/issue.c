@@ -250,6 +250,25 @@ static enum odrp_slot_act begin_or_park(struct odrp_dev *dev, struct bio *bio,
 	return act;
 }
 
+/*
+ * A slot without a page is to be stored to, and is ours: one that was freed may
+ * have left its page; or take another of the lease, or, when that is used up,
+ * whatever page there is that nobody needs.
+ *
+ * Return: what to do now; ODRP_SLOT_DO_FAIL when there is no page.
+ */
+static enum odrp_slot_act find_page(struct odrp_dev *dev, u64 slot,
+				    struct bio_list *todo)
+{
+	if (odrp_free_reuse(dev, slot, false, todo))
+		return ODRP_SLOT_DO_CANCELLED;
+	if (odrp_lease_take(&dev->lease))
+		return ODRP_SLOT_DO_UNMAPPED;
+	if (odrp_free_reuse(dev, slot, true, todo))
+		return ODRP_SLOT_DO_CANCELLED;
+	return ODRP_SLOT_DO_FAIL;
+}
+
 static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 			      struct bio *bio, struct bio_list *todo)
 {
@@ -267,7 +286,8 @@ static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 		bio->bi_status = BLK_STS_IOERR;
 		return WENT_FAILED;
 	case ODRP_SLOT_DO_UNMAPPED:
-		if (odrp_lease_take(&dev->lease))
+		act = find_page(dev, slot, todo);
+		if (act != ODRP_SLOT_DO_FAIL)
 			break;
 		end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
 		odrp_stat_inc(dev, lease_denied);

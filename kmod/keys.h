@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a slot's page is for a CNode that READs and WRITEs it itself
+ * Where the page of an entry is for a CNode that READs and WRITEs it itself
  * (ODRP_WIRE_F_KEYED).  Pure.
  */
 #ifndef _ODRP_KEYS_H
@@ -9,22 +9,22 @@
 #include <linux/types.h>
 #include <odrp/wire.h>
 
-/* How many rkeys there are for so many slots. */
-static inline u32 odrp_keys_of(u64 nr_slots)
+/* How many rkeys there are for so many entries. */
+static inline u32 odrp_keys_of(u64 nr)
 {
-	return (nr_slots + ODRP_WIRE_KEY_SLOTS - 1) / ODRP_WIRE_KEY_SLOTS;
+	return (nr + ODRP_WIRE_KEY_SLOTS - 1) / ODRP_WIRE_KEY_SLOTS;
 }
 
-/* Which of them is the slot's. */
-static inline u32 odrp_key_nr(u64 slot)
+/* Which of them is the entry's. */
+static inline u32 odrp_key_nr(u64 entry)
 {
-	return slot / ODRP_WIRE_KEY_SLOTS;
+	return entry / ODRP_WIRE_KEY_SLOTS;
 }
 
 /* The address of its page there. */
-static inline u64 odrp_key_addr(u64 slot)
+static inline u64 odrp_key_addr(u64 entry)
 {
-	return slot % ODRP_WIRE_KEY_SLOTS * ODRP_WIRE_KEY_STRIDE;
+	return entry % ODRP_WIRE_KEY_SLOTS * ODRP_WIRE_KEY_STRIDE;
 }
 
 #endif /* _ODRP_KEYS_H */

@@ -101,11 +101,12 @@ int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
 	return odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
 }
 
-/* Read the entry of a slot. */
+/* Read the entry of a slot, which a request owns. */
 static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
 {
+	u64 entry = s->dev->slots.entry[slot];
 	int err = odrp_admin_read(s, s->sync.dma, sizeof(*s->sync.entry),
-				  slot * sizeof(*s->sync.entry), s->sync.rkey);
+				  entry * sizeof(*s->sync.entry), s->sync.rkey);
 
 	if (err)
 		return err;

@@ -369,6 +369,7 @@ enum odrp_free_why {
  * @armed:	enum odrp_free_why: why the worker will run
  * @starved:	worker stopped because all invalidate requests were in use: why
  *		it was running, 0 otherwise
+ * @reuse_cpu:	on whose ring stores look for a page after their own
  */
 struct odrp_free {
 	struct odrp_free_cpu __percpu *cpu;
@@ -378,6 +379,7 @@ struct odrp_free {
 	atomic64_t		pending;
 	atomic_t		armed;
 	atomic_t		starved;
+	int			reuse_cpu;
 	bool			on;
 	struct delayed_work	work;
 };
@@ -390,6 +392,7 @@ struct odrp_stats {
 	u64	stores_unmapped;	/* unmapped stores answered */
 	u64	invalidates;		/* invalidates answered */
 	u64	invalidates_cancelled;	/* frees that a store overtook */
+	u64	stores_reused;		/* ... one to another slot */
 	u64	load_errors;		/* blocks that could not be read */
 	u64	store_errors;		/* blocks that could not be written */
 	u64	bytes_in;		/* page bytes received */
@@ -622,6 +625,8 @@ void odrp_free_start(struct odrp_dev *dev);
 void odrp_free_stop(struct odrp_dev *dev);
 void odrp_free_slot(struct odrp_dev *dev, u64 slot);
 void odrp_free_queue(struct odrp_dev *dev, u64 slot);
+bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
+		     struct bio_list *todo);
 void odrp_free_now(struct odrp_dev *dev);
 void odrp_free_credit(struct odrp_dev *dev);
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);

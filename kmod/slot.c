@@ -75,7 +75,8 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 				return ODRP_SLOT_DO_MAPPED;
 			break;
 		case ODRP_SLOT_FREE_PENDING:
-			if (take(s, slot, v, ODRP_SLOT_STORING))
+			if (take(s, slot, v,
+				 ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK))
 				return ODRP_SLOT_DO_CANCELLED;
 			break;
 		case ODRP_SLOT_UNKNOWN:
@@ -122,6 +123,33 @@ bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot)
 	return take(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
 }
 
+/*
+ * odrp_slot_reuse() - store to the page of another slot, which has been freed
+ * @slot: the caller's, STORING_NEW; becomes STORING
+ * @freed: becomes EMPTY
+ * @ret_todo: ODRP_SLOT_END_* bits for @freed
+ *
+ * Return: false, and nothing has changed, when @freed has nothing to give (any
+ * more).
+ */
+bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
+		     unsigned int *ret_todo)
+{
+	u32 entry = s->entry[slot];
+	u8 v;
+
+	if (!odrp_slot_begin_free(s, freed))
+		return false;
+	s->entry[slot] = s->entry[freed];
+	s->entry[freed] = entry;
+	do {
+		v = READ_ONCE(s->st[slot]);
+	} while (!take(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
+				   ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
+	*ret_todo = odrp_slot_end(s, freed, ODRP_SLOT_OK);
+	return true;
+}
+
 static u8 after(u8 v, enum odrp_slot_result res)
 {
 	u8 st = STATE(v);
@@ -134,6 +162,8 @@ static u8 after(u8 v, enum odrp_slot_result res)
 					     ODRP_SLOT_FREE_PENDING;
 	if (st == ODRP_SLOT_STORING_NEW && res == ODRP_SLOT_ABORTED)
 		return ODRP_SLOT_EMPTY;
+	if ((v & ODRP_SLOT_F_BLANK) && res == ODRP_SLOT_ABORTED)
+		return ODRP_SLOT_FREE_PENDING;
 	return ODRP_SLOT_MAPPED;
 }
 

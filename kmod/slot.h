@@ -2,17 +2,23 @@
 /*
  * What the memory node holds for each swap slot, and who is working on it.
  *
- * One byte per slot.  A slot is either at rest (EMPTY, MAPPED, FREE_PENDING,
- * UNKNOWN) or owned by exactly one operation in flight (LOADING, STORING,
- * STORING_NEW, FREEING).  Everything that wants an owned slot waits until its
- * owner calls odrp_slot_end(); so no two requests for one slot are ever on
- * the wire together, and each store knows which of the two store chains is
- * right.
+ * One byte per slot, and the number of its entry.  A slot is either at rest
+ * (EMPTY, MAPPED, FREE_PENDING, UNKNOWN) or owned by exactly one operation in
+ * flight (LOADING, STORING, STORING_NEW, FREEING).  Everything that wants an
+ * owned slot waits until its owner calls odrp_slot_end(); so no two requests for
+ * one slot are ever on the wire together, and each store knows which of the two
+ * store chains is right.
  *
  * Cancel on reuse: the kernel's free hook only turns MAPPED into FREE_PENDING.
  * The remote page is given back later, by a worker (-> FREEING -> EMPTY),
  * unless a store comes first and turns the slot back, which saves the
  * invalidate and makes the store a mapped one.
+ *
+ * Reuse: which entry of the memory node's table is a slot's is ours to say.  So
+ * a store to an EMPTY slot may as well take the page of any slot that is
+ * FREE_PENDING: the two exchange their entries, the other is EMPTY, and nothing
+ * has to be sent but the page.  entry[] is a permutation of the slots at all
+ * times, and only who owns a slot reads or changes which is its entry.
  *
  * A memory node that is gone for good can be replaced by another copy
  * (backing.c).  Slots are then taken and given up by the *_local() functions; what
@@ -40,9 +46,12 @@ enum odrp_slot_state {
 /* Set beside an owned state by those who come while it is owned. */
 #define ODRP_SLOT_F_FREED	0x08u	/* the free hook was called */
 #define ODRP_SLOT_F_WAITED	0x10u	/* somebody waits for the end */
+/* STORING to a page whose contents had been given up: not to be read. */
+#define ODRP_SLOT_F_BLANK	0x20u
 
 struct odrp_slots {
 	u8	*st;
+	u32	*entry;	/* of the memory node's table: where the page is */
 	u64	nr;
 };
 
@@ -71,6 +80,8 @@ enum odrp_slot_result {
 enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot);
 enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot);
 bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot);
+bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
+		     unsigned int *ret_todo);
 unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 			   enum odrp_slot_result res);
 enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,

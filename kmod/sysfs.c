@@ -49,6 +49,7 @@ COUNTER(stores_mapped);
 COUNTER(stores_unmapped);
 COUNTER(invalidates);
 COUNTER(invalidates_cancelled);
+COUNTER(stores_reused);
 COUNTER(load_errors);
 COUNTER(store_errors);
 COUNTER(bytes_in);
@@ -278,7 +279,7 @@ MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1);
 
 static struct attribute *attrs[] = {
 	A(loads), A(loads_zero), A(stores_mapped), A(stores_unmapped),
-	A(invalidates), A(invalidates_cancelled),
+	A(invalidates), A(invalidates_cancelled), A(stores_reused),
 	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
 	A(flushed_age), A(flushed_count), A(flushed_now),

@@ -12,7 +12,7 @@ expect_keyed() {
 		'.mnode.chains.load == 0' '.mnode.chains.mapped_store == 0' \
 		'.mnode.chains.unmapped_store >= .cnodes[0].stats.stores_unmapped' \
 		'.cnodes[0].stats.unknown_ids == 0'
-	say "$(jq -c '.cnodes[0].stats | {loads, stores_mapped, stores_unmapped,
+	say "$(jq -c '.cnodes[0].stats | {loads, stores_mapped, stores_unmapped, stores_reused,
 		invalidates, reconnects, resent}' "$case_dir/json")"
 }
 

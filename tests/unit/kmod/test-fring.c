@@ -126,6 +126,51 @@ static void test_fring_empty_interleaved(void **state)
 	assert_true(weave_all(&w) > 1000);
 }
 
+/*
+ * Two that take from a ring that is full, while it is filled again behind them:
+ * each entry is taken once, and in the order of the ring by each of them.
+ */
+static u8 taken[2 * ODRP_FRING_SIZE];
+
+static void init_two(void)
+{
+	init();
+	memset(taken, 0, sizeof(taken));
+}
+
+static void take_two(void)
+{
+	u32 slot, before = 0;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		if (!odrp_fring_pop(&ring, &slot))
+			continue;
+		assert_true(!i || slot > before);
+		before = slot;
+		taken[slot]++;
+	}
+}
+
+static void check_two(void)
+{
+	u32 i, slot;
+
+	while (odrp_fring_pop(&ring, &slot))
+		taken[slot]++;
+	for (i = 0; i < next_in; i++)
+		assert_int_equal(taken[i], 1);
+}
+
+static void test_fring_two_consumers(void **state)
+{
+	const struct weave w = {
+		init_two, { producer, take_two, take_two }, 3, check_two, 3,
+	};
+
+	assert_true(weave_all(&w) > 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_fring_counters_wrap),
 		cmocka_unit_test(test_fring_interleaved),
 		cmocka_unit_test(test_fring_empty_interleaved),
+		cmocka_unit_test(test_fring_two_consumers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
