@@ -93,7 +93,8 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 }
 
 /* The lease and the count of frees, before the slot changes hands. */
-static void settle(struct odrp_dev *dev, struct odrp_req *req)
+static void settle(struct odrp_dev *dev, struct odrp_req *req,
+		   struct bio_list *todo)
 {
 	switch (req->conn->chain) {
 	case ODRP_WIRE_UNMAPPED_STORE:
@@ -101,12 +102,12 @@ static void settle(struct odrp_dev *dev, struct odrp_req *req)
 			odrp_lease_put(&dev->lease);
 		break;
 	case ODRP_WIRE_INVALIDATE:
-		/* Aborted: odrp_free_queue() counts it again. */
-		atomic64_dec(&dev->free.pending);
 		if (req->res == ODRP_SLOT_OK) {
 			odrp_lease_put(&dev->lease);
 			odrp_stat_inc(dev, invalidates);
 		}
+		/* Aborted: odrp_free_queue() counts it again. */
+		odrp_free_less(dev, todo);
 		break;
 	}
 }
@@ -138,7 +139,7 @@ static void end_slot(struct odrp_dev *dev, struct odrp_req *req,
 
 /*
  * odrp_req_finish() - end a request, whatever became of it
- * @todo: gets the bios that waited for its slot
+ * @todo: gets the bios that waited for its slot, or for its page
  *
  * The slot is at rest before the bio ends: its owner may use it again at once.
  */
@@ -156,7 +157,7 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
 	trace_odrp_done(conn, req);	/* a checksum may have failed it */
-	settle(dev, req);
+	settle(dev, req, todo);
 	res = req->res;
 
 	if (!two)

@@ -149,6 +149,88 @@ static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
 	return false;
 }
 
+/* ---- pages that are wanted ---------------------------------------------------- */
+
+/* Move those that wait for a page to todo; they look again. */
+static void take_wanting(struct odrp_dev *dev, struct bio_list *todo)
+{
+	struct odrp_free *f = &dev->free;
+	struct bio *bio;
+	unsigned int n = 0;
+
+	spin_lock_bh(&f->lock);
+	while ((bio = bio_list_pop(&f->wanting))) {
+		bio_list_add(todo, bio);
+		n++;
+	}
+	spin_unlock_bh(&f->lock);
+	atomic_sub(n, &f->nr_wanting);
+	odrp_unpark(dev, n);
+}
+
+/*
+ * odrp_free_less() - a page is not pending any more: given back, or used again
+ * @todo: gets the bios that waited for one
+ *
+ * What it has become (of the lease, of a slot) is to be seen before this.
+ */
+void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo)
+{
+	/* Fully ordered: pairs with odrp_free_wait(). */
+	(void)atomic64_dec_return(&dev->free.pending);
+	if (atomic_read(&dev->free.nr_wanting))
+		take_wanting(dev, todo);
+}
+
+/*
+ * odrp_free_wait() - a store has found no page: wait for one that is pending
+ *
+ * Return: false when none is, or nobody will bring it; the bio is still the
+ * caller's.
+ */
+bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
+{
+	struct odrp_free *f = &dev->free;
+	bool waits;
+
+	spin_lock_bh(&f->lock);
+	atomic_inc(&f->nr_wanting);
+	/* Either this sees that no page is pending, or the dead session, or
+	 * those who make it so see nr_wanting, and come for the lock. */
+	smp_mb__after_atomic();
+	waits = atomic64_read(&f->pending) > 0 && odrp_dev_serves(dev);
+	if (waits) {
+		trace_odrp_wait(dev, bio, ODRP_TRACE_PAGE);
+		bio_list_add(&f->wanting, bio);
+		atomic_inc(&dev->parked);
+	} else {
+		atomic_dec(&f->nr_wanting);
+	}
+	spin_unlock_bh(&f->lock);
+	if (waits) {
+		odrp_stat_inc(dev, waits_page);
+		odrp_free_now(dev);
+	}
+	return waits;
+}
+
+/*
+ * odrp_free_release() - the session is dead: nobody waits for a page any more
+ */
+void odrp_free_release(struct odrp_dev *dev)
+{
+	struct bio_list todo;
+
+	/* Pairs with odrp_free_wait(): the state has been set. */
+	smp_mb();
+	if (!atomic_read(&dev->free.nr_wanting))
+		return;
+	bio_list_init(&todo);
+	take_wanting(dev, &todo);
+	if (!bio_list_empty(&todo))
+		odrp_issue(odrp_queue_here(dev), &todo);
+}
+
 /* Let the slot have the page of one that was freed; false: not of this one. */
 static bool reuse(struct odrp_dev *dev, u64 slot, u64 freed,
 		  struct bio_list *todo)
@@ -157,7 +239,7 @@ static bool reuse(struct odrp_dev *dev, u64 slot, u64 freed,
 
 	if (!odrp_slot_reuse(&dev->slots, slot, freed, &more))
 		return false;
-	atomic64_dec(&dev->free.pending);
+	odrp_free_less(dev, todo);
 	odrp_stat_inc(dev, invalidates_cancelled);
 	odrp_stat_inc(dev, stores_reused);
 	if (dev->backing)
@@ -234,6 +316,8 @@ bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
 		return false;
 	return any ? reuse_any(dev, slot, todo) : reuse_near(dev, slot, todo);
 }
+
+/* ---- giving back -------------------------------------------------------------- */
 
 /*
  * Send invalidates on one queue while it has requests, at most max.  Return:
@@ -369,6 +453,8 @@ int odrp_free_init(struct odrp_dev *dev)
 		return -ENOMEM;
 	}
 	INIT_DELAYED_WORK(&f->work, work);
+	spin_lock_init(&f->lock);
+	bio_list_init(&f->wanting);
 	f->reuse_cpu = cpumask_first(cpu_possible_mask);
 	return 0;
 }

@@ -219,7 +219,7 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 }
 
 static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
-				u64 slot, bool local)
+				u64 slot, bool local, struct bio_list *todo)
 {
 	bool store = bio_op(bio) != REQ_OP_READ;
 	enum odrp_slot_act act;
@@ -231,7 +231,7 @@ static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
 	else
 		act = odrp_slot_begin_load(&dev->slots, slot);
 	if (act == ODRP_SLOT_DO_CANCELLED) {
-		atomic64_dec(&dev->free.pending);
+		odrp_free_less(dev, todo);
 		odrp_stat_inc(dev, invalidates_cancelled);
 	}
 	return act;
@@ -239,13 +239,13 @@ static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
 
 /* Return: ODRP_SLOT_DO_WAIT when the bio has been parked. */
 static enum odrp_slot_act begin_or_park(struct odrp_dev *dev, struct bio *bio,
-					bool local)
+					bool local, struct bio_list *todo)
 {
 	u64 slot = bio_slot(bio);
 	enum odrp_slot_act act;
 
 	do {
-		act = begin(dev, bio, slot, local);
+		act = begin(dev, bio, slot, local, todo);
 	} while (act == ODRP_SLOT_DO_WAIT && !park(dev, bio, slot));
 	return act;
 }
@@ -272,9 +272,13 @@ static enum odrp_slot_act find_page(struct odrp_dev *dev, u64 slot,
 static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 			      struct bio *bio, struct bio_list *todo)
 {
-	enum odrp_slot_act act = begin_or_park(dev, bio, false);
+	enum odrp_slot_act act;
+	bool hope;
 	u64 slot;
 
+again:
+	hope = atomic64_read(&dev->free.pending) > 0;
+	act = begin_or_park(dev, bio, false, todo);
 	if (act == ODRP_SLOT_DO_WAIT)
 		return WENT_PARKED;
 	slot = bio_slot(bio);
@@ -290,8 +294,11 @@ static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 		if (act != ODRP_SLOT_DO_FAIL)
 			break;
 		end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
+		if (odrp_free_wait(dev, bio))
+			return WENT_PARKED;
+		if (hope && odrp_dev_serves(dev))
+			goto again;	/* one may have come back just now */
 		odrp_stat_inc(dev, lease_denied);
-		odrp_free_now(dev);
 		bio->bi_status = BLK_STS_NOSPC;
 		return WENT_FAILED;
 	default:
@@ -300,9 +307,10 @@ static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 	return send_block(dev, b, bio, act, todo);
 }
 
-static enum went issue_local(struct odrp_dev *dev, struct bio *bio)
+static enum went issue_local(struct odrp_dev *dev, struct bio *bio,
+			     struct bio_list *todo)
 {
-	switch (begin_or_park(dev, bio, true)) {
+	switch (begin_or_park(dev, bio, true, todo)) {
 	case ODRP_SLOT_DO_WAIT:
 		return WENT_PARKED;
 	case ODRP_SLOT_DO_ZERO:
@@ -331,7 +339,7 @@ static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
 			return went;
 		bio->bi_status = BLK_STS_OK;
 	}
-	return issue_local(dev, bio);
+	return issue_local(dev, bio, todo);
 }
 
 static void count_error(struct odrp_dev *dev, struct bio *bio)

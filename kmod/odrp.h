@@ -13,6 +13,7 @@
  *   odrp_dev.lock (mutex)	openers, removal
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_sess.lock (bh)	moves that queue the mending, and going live
+ *   odrp_free.lock (bh)	bios that wait for a page
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
  * Nothing on the data path takes a mutex, allocates, or holds a lock with
  * interrupts off: ib_post_send() may run the whole transport in the caller.
@@ -378,6 +379,9 @@ struct odrp_free {
 	u64			overflow_hint;
 	atomic64_t		pending;
 	atomic_t		armed;
+ * @wanting:	bios that found no page, and wait for one that is pending; guarded
+ *		by @lock
+ * @nr_wanting:	their number, or more
 	atomic_t		starved;
 	int			reuse_cpu;
 	bool			on;
@@ -388,6 +392,9 @@ struct odrp_free {
 struct odrp_stats {
 	u64	loads;			/* loads answered */
 	u64	loads_zero;		/* loads of slots that hold nothing */
+	spinlock_t		lock;
+	struct bio_list		wanting;
+	atomic_t		nr_wanting;
 	u64	stores_mapped;		/* mapped stores answered */
 	u64	stores_unmapped;	/* unmapped stores answered */
 	u64	invalidates;		/* invalidates answered */
@@ -416,6 +423,7 @@ struct odrp_stats {
 	u64	frontswap_loads;	/* loads that came by frontswap */
 	u64	frontswap_stores;	/* stores that came by frontswap */
 	u64	reconnects;		/* the session was taken up again */
+	u64	waits_page;		/* ... for a page that was coming back */
 	u64	resent;			/* requests sent again after that */
 	u64	backing_stores;		/* written to the backing device */
 	u64	backing_loads;		/* read from it */
@@ -638,6 +646,9 @@ int odrp_conn_make_qp(struct odrp_conn *conn);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
+bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio);
+void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo);
+void odrp_free_release(struct odrp_dev *dev);
 void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);

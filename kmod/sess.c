@@ -175,6 +175,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
 	odrp_sess_each_conn(s, odrp_conn_close);
+	odrp_free_release(s->dev);
 	odrp_sess_each_conn(s, odrp_conn_stop);
 	/* No bio waits for us any more; from here on memory may be taken. */
 	odrp_sess_each_conn(s, odrp_conn_halt);

@@ -65,6 +65,7 @@ COUNTER(invalid_io);
 COUNTER(waits_credit);
 COUNTER(waits_room);
 COUNTER(waits_slot);
+COUNTER(waits_page);
 COUNTER(bounced);
 COUNTER(polls);
 COUNTER(polls_hit);
@@ -283,7 +284,8 @@ static struct attribute *attrs[] = {
 	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
 	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
 	A(flushed_age), A(flushed_count), A(flushed_now),
-	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(bounced),
+	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(waits_page),
+	A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
 	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),

@@ -37,13 +37,15 @@
 
 /* Beside the chains, whose requests may be waited for. */
 #define ODRP_TRACE_SLOT		0xff
+#define ODRP_TRACE_PAGE		0xfe
 
 #define show_odrp_wait(w)						\
 	__print_symbolic(w,						\
 			 { ODRP_WIRE_LOAD, "load" },			\
 			 { ODRP_WIRE_MAPPED_STORE, "mapped_store" },	\
 			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
-			 { ODRP_TRACE_SLOT, "slot" })
+			 { ODRP_TRACE_SLOT, "slot" },			\
+			 { ODRP_TRACE_PAGE, "page" })
 
 #define show_odrp_end(status)						\
 	__print_symbolic(status,					\
@@ -84,7 +86,7 @@ TRACE_EVENT(odrp_bio,
 		  show_odrp_op(__entry->op), __entry->slot, __entry->blocks)
 );
 
-/* For: a chain, of which there is no free request, or ODRP_TRACE_SLOT. */
+/* For: a chain, of which there is no free request, or ODRP_TRACE_SLOT or _PAGE. */
 TRACE_EVENT(odrp_wait,
 	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio, int what),
 	TP_ARGS(dev, bio, what),

@@ -18,6 +18,9 @@
 #
 # ODRP_KERNELS="6.1-debug" runs each case on these kernels instead of those it
 # names, once on each: of cases that differ by their kernel the first is run.
+# ODRP_TRANSLATE=nic has the memory node translate in its NIC, where a case does
+# not say otherwise; what counts chains then fails, all else is to hold.
+#
 # Time-outs are stretched for slow kernels by scripts/vm; what a case itself
 # allows for, it multiplies by $slow.
 
@@ -180,6 +183,8 @@ vm() {
 	local f
 	local -a add=() vm_options
 	options_for_kernel "$@"
+	[[ -z ${ODRP_TRANSLATE:-} ]] ||
+		add+=(--param "mnode.translate=$ODRP_TRANSLATE")
 	for f in qsort-far pattern-far pressure-far; do
 		add+=(--add "$vm_workload/$f")
 	done
