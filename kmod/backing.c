@@ -153,10 +153,16 @@ void odrp_backing_wait_room(struct odrp_dev *dev)
 {
 	struct odrp_backing *b = dev->backing;
 
-	if (atomic_read(&b->stores) <= MAX_STORES)
+	if (atomic_read(&b->stores) <= MAX_STORES || !odrp_holds_up(dev))
 		return;
 	odrp_stat_inc(dev, waits_room);
-	io_wait_event(b->room, atomic_read(&b->stores) <= MAX_STORES);
+	io_wait_event(b->room, atomic_read(&b->stores) <= MAX_STORES ||
+			       !odrp_holds_up(dev));
+}
+
+void odrp_backing_wake_room(struct odrp_dev *dev)
+{
+	wake_up_all(&dev->backing->room);
 }
 
 /* ---- the halves end ---------------------------------------------------------- */

@@ -7,6 +7,7 @@
  * issue.c and free.c come before, done.c after.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include "odrp.h"
 #include "trace.h"
@@ -56,6 +57,34 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 }
 
 /*
+ * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
+ *
+ * Threads of the kernel may not while the session is lost, for some of them take
+ * it up again: ib_mad, for one, allocates for each packet that it receives, with
+ * GFP_KERNEL.  When that has to reclaim memory and comes here, it would wait for
+ * the session, and the session for it.
+ */
+bool odrp_holds_up(const struct odrp_dev *dev)
+{
+	return !(current->flags & PF_KTHREAD) ||
+	       odrp_sess_state(&dev->sess) != ODRP_LOST;
+}
+
+/* The session is lost, or dead: whoever waits looks again. */
+void odrp_wake_room(struct odrp_dev *dev)
+{
+	wake_up_all(&dev->room);
+	if (dev->backing)
+		odrp_backing_wake_room(dev);
+}
+
+static bool has_room(const struct odrp_dev *dev)
+{
+	return atomic_read(&dev->parked) <= room(dev) ||
+	       !odrp_dev_serves(dev) || !odrp_holds_up(dev);
+}
+
+/*
  * Make a writer wait while too much is waiting already.  Reclaim that is
  * never held up sends all of memory to a device that is slower, finds nothing
  * but pages under writeback, and kills somebody.  What is waited for are
@@ -65,11 +94,10 @@ void odrp_wait_room(struct odrp_dev *dev)
 {
 	if (dev->backing)
 		odrp_backing_wait_room(dev);
-	if (atomic_read(&dev->parked) <= room(dev))
+	if (has_room(dev))
 		return;
 	odrp_stat_inc(dev, waits_room);
-	io_wait_event(dev->room, atomic_read(&dev->parked) <= room(dev) ||
-				 !odrp_dev_serves(dev));
+	io_wait_event(dev->room, has_room(dev));
 }
 
 /* A new generation: answers to the old one find nothing. */

@@ -22,7 +22,8 @@
  *
  * Memory: requests, their pages and registrations stay.  Queue pair, completion
  * queue and CM id have to be made; for those the reserves may be used, since
- * whoever could free memory may be waiting for us.
+ * whoever could free memory may be waiting for us.  What others allocate for it is
+ * helped by reserve.c, and their threads are not held up (io.c:odrp_holds_up()).
  */
 #include <linux/blkdev.h>
 #include <linux/kobject.h>
@@ -301,6 +302,7 @@ static void mend(struct odrp_sess *s)
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
 	s->mend.end = s->mend.until ?: 1;
 	announce(s, "ODRP_STATE=lost");
+	odrp_wake_room(dev);
 	let_go(s);
 	if (refused)
 		s->mend.last_err = -ENOBUFS;
@@ -313,6 +315,7 @@ static void mend(struct odrp_sess *s)
 				      s->mend.last_err);
 			break;
 		}
+		odrp_reserve_spend(&s->reserve);
 		err = attempt(s);
 		if (!err) {
 			lived(s);
@@ -360,6 +363,7 @@ static void bury(struct odrp_sess *s)
 		if (forced)
 			odrp_beat_bye(s);
 		odrp_sess_hang_up(s);
+		odrp_reserve_drop(&s->reserve);
 	}
 	announce(s, "ODRP_STATE=dead");
 }

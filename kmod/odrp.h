@@ -5,15 +5,16 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), keys.c (rkeys for pages), ctl.c,
+ * backing.c (a second copy), sum.c (checksums), keys.c (rkeys for pages),
+ * reserve.c (memory for reconnecting), ctl.c,
  * sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
  *   odrp_dev.lock (mutex)	openers, removal
  *   odrp_wait.lock (bh)	bios that wait for one slot
- *   odrp_sess.lock (bh)	moves that queue the mending, and going live
  *   odrp_free.lock (bh)	bios that wait for a page
+ *   odrp_sess.lock (bh)	moves that queue the mending, and going live
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
  * Nothing on the data path takes a mutex, allocates, or holds a lock with
  * interrupts off: ib_post_send() may run the whole transport in the caller.
@@ -321,6 +322,12 @@ struct odrp_mend {
 	int			last_err;
 };
 
+/* Pages put by, see reserve.c. */
+struct odrp_reserve {
+	struct list_head	pages;
+	unsigned int		nr;
+};
+
 struct odrp_sess {
 	struct odrp_dev		*dev;
 	atomic_t		state;	/* enum odrp_state */
@@ -339,6 +346,7 @@ struct odrp_sess {
 	struct odrp_sync	sync;
 	struct odrp_keys	keys;
 	struct odrp_mend	mend;
+	struct odrp_reserve	reserve;
 	spinlock_t		lock;
 	struct delayed_work	watch_work;
 	int			event;	/* of the device, the last; for ... */
@@ -371,6 +379,9 @@ enum odrp_free_why {
  * @starved:	worker stopped because all invalidate requests were in use: why
  *		it was running, 0 otherwise
  * @reuse_cpu:	on whose ring stores look for a page after their own
+ * @wanting:	bios that found no page, and wait for one that is pending; guarded
+ *		by @lock
+ * @nr_wanting:	their number, or more
  */
 struct odrp_free {
 	struct odrp_free_cpu __percpu *cpu;
@@ -379,11 +390,11 @@ struct odrp_free {
 	u64			overflow_hint;
 	atomic64_t		pending;
 	atomic_t		armed;
- * @wanting:	bios that found no page, and wait for one that is pending; guarded
- *		by @lock
- * @nr_wanting:	their number, or more
 	atomic_t		starved;
 	int			reuse_cpu;
+	spinlock_t		lock;
+	struct bio_list		wanting;
+	atomic_t		nr_wanting;
 	bool			on;
 	struct delayed_work	work;
 };
@@ -392,9 +403,6 @@ struct odrp_free {
 struct odrp_stats {
 	u64	loads;			/* loads answered */
 	u64	loads_zero;		/* loads of slots that hold nothing */
-	spinlock_t		lock;
-	struct bio_list		wanting;
-	atomic_t		nr_wanting;
 	u64	stores_mapped;		/* mapped stores answered */
 	u64	stores_unmapped;	/* unmapped stores answered */
 	u64	invalidates;		/* invalidates answered */
@@ -415,6 +423,7 @@ struct odrp_stats {
 	u64	waits_credit;		/* blocks that waited for a request */
 	u64	waits_room;		/* writers made to sleep */
 	u64	waits_slot;		/* blocks that waited for their slot */
+	u64	waits_page;		/* ... for a page that was coming back */
 	u64	bounced;		/* stores copied, see issue.c:attach_store() */
 	u64	polls;			/* reads polled for */
 	u64	polls_hit;		/* ... and finished while polling */
@@ -423,7 +432,6 @@ struct odrp_stats {
 	u64	frontswap_loads;	/* loads that came by frontswap */
 	u64	frontswap_stores;	/* stores that came by frontswap */
 	u64	reconnects;		/* the session was taken up again */
-	u64	waits_page;		/* ... for a page that was coming back */
 	u64	resent;			/* requests sent again after that */
 	u64	backing_stores;		/* written to the backing device */
 	u64	backing_loads;		/* read from it */
@@ -587,6 +595,7 @@ const char *odrp_backing_path(const struct odrp_dev *dev);
 struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 			      unsigned int offset);
 void odrp_backing_wait_room(struct odrp_dev *dev);
+void odrp_backing_wake_room(struct odrp_dev *dev);
 void odrp_backing_begin(struct bio *bio);
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct bio_list *todo);
@@ -611,6 +620,8 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio);
 void odrp_req_put(struct odrp_req *req);
 void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
 void odrp_wait_room(struct odrp_dev *dev);
+void odrp_wake_room(struct odrp_dev *dev);
+bool odrp_holds_up(const struct odrp_dev *dev);
 void odrp_req_fill(struct odrp_req *req, u64 slot);
 void odrp_conn_resume(struct odrp_conn *conn);
 void odrp_conn_abort_unsent(struct odrp_conn *conn);
@@ -635,6 +646,9 @@ void odrp_free_slot(struct odrp_dev *dev, u64 slot);
 void odrp_free_queue(struct odrp_dev *dev, u64 slot);
 bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
 		     struct bio_list *todo);
+bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio);
+void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo);
+void odrp_free_release(struct odrp_dev *dev);
 void odrp_free_now(struct odrp_dev *dev);
 void odrp_free_credit(struct odrp_dev *dev);
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);
@@ -646,9 +660,6 @@ int odrp_conn_make_qp(struct odrp_conn *conn);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
-bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio);
-void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo);
-void odrp_free_release(struct odrp_dev *dev);
 void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);
@@ -694,6 +705,12 @@ void odrp_mend_bury(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
+
+/* reserve.c: memory for others who take it up again */
+void odrp_reserve_init(struct odrp_reserve *r);
+void odrp_reserve_collect(struct odrp_reserve *r);
+void odrp_reserve_spend(struct odrp_reserve *r);
+void odrp_reserve_drop(struct odrp_reserve *r);
 
 /* keys.c: rkeys for pages */
 int odrp_keys_init(struct odrp_sess *s);

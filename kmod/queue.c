@@ -502,7 +502,7 @@ void odrp_conn_close(struct odrp_conn *conn)
 	if (!bio_list_empty(&todo))
 		odrp_issue(conn->q, &todo);
 	odrp_conn_abort_unsent(conn);
-	wake_up_all(&conn->sess->dev->room);
+	odrp_wake_room(conn->sess->dev);
 }
 
 static bool is_idle(struct odrp_conn *conn)

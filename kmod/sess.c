@@ -320,6 +320,7 @@ int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 	INIT_DELAYED_WORK(&s->watch_work, watch_work);
 	INIT_WORK(&s->event_work, event_work);
 	odrp_beat_prepare(s);
+	odrp_reserve_init(&s->reserve);
 	s->nr_queues = queues;
 	s->depth = depth;
 	odrp_sess_move(s, ODRP_CONNECTING, &from);
@@ -367,6 +368,7 @@ void odrp_sess_close(struct odrp_sess *s)
 		odrp_beat_bye(s);
 	}
 	odrp_sess_hang_up(s);
+	odrp_reserve_drop(&s->reserve);
 	odrp_sess_move(s, ODRP_CLOSED, &from);
 }
 
