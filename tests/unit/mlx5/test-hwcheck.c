@@ -432,36 +432,10 @@ static void translation(void **state)
 	check.keyed = false;
 	expect_verdict(&check, "translate=nic may not be set: programs differ "
 		       "with it.");
+	check.lacks = "it has no such keys (capability x)";
+	expect_verdict(&check, "translate=nic may not be set: it has no such "
+		       "keys (capability x).");
 	assert_true(check_judge(&check, report));
-	json_object_put(report);
-}
-
-/* A card that has no such keys: what needs them is skipped, not asked, and told. */
-static void no_keys(void **state)
-{
-	static const char why[] = "its UMRs cannot change indirect keys "
-				  "(capability umr_indirect_mkey_disabled)";
-	struct check check = { .programs = false };
-	struct json_object *report, *list, *o;
-	unsigned int skipped = 0;
-
-	nic_mlx5_device(card.nic)->caps.umr_ksm = false;
-	report = compare(&check);
-	list = get(report, "programs");
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		o = json_object_array_get_idx(list, i);
-		if (!text(o, "stores") || strcmp(text(o, "stores"), "keyed"))
-			continue;
-		assert_string_equal(text(o, "skipped"), why);
-		skipped++;
-	}
-	assert_int_equal(skipped, 18);
-	assert_int_equal(check_questions(&card, &soft, report, &check), 0);
-	assert_non_null(strstr(answer(report, "keys-chain", "card"),
-			       "cannot be asked: Operation not supported"));
-	assert_true(check_judge(&check, report));
-	expect_printed(report, "translate=nic may not be set: its UMRs cannot "
-		       "change indirect keys");
 	json_object_put(report);
 }
 
@@ -490,7 +464,6 @@ int main(void)
 		T(unfenced),
 		cmocka_unit_test(judged),
 		T(translation),
-		T(no_keys),
 		T(lacking),
 	};
 

@@ -470,6 +470,35 @@ static void odd_umrs(void **state)
 	sides_unbend();
 }
 
+/* A card that has no such keys: what needs them is skipped, or not asked. */
+static void no_keys(void **state)
+{
+	static const char lacks[] = "its UMRs cannot change indirect keys "
+				    "(capability umr_indirect_mkey_disabled)";
+	const struct rig_config cfg = { 8, 1, 4, .recycle = WRC_RECYCLE_NODE };
+	const struct rig_prog prog = { ODRP_WIRE_INVALIDATE, WRC_V_KEYED,
+				       true };
+	char why[WRC_WHY_MAX] = "", said[PROBE_ANSWER_MAX];
+	unsigned int asked = 0;
+	struct rig_node node;
+
+	nic_mlx5_device(card.nic)->caps.umr_ksm = false;
+	assert_int_equal(rig_open(&card, &prog, &node), 0);
+	assert_int_equal(rig_fits(&node, &cfg, why), -EOPNOTSUPP);
+	assert_string_equal(why, lacks);
+	rig_close(&node);
+	assert_int_equal(rig_open(&soft, &prog, &node), 0);
+	assert_int_equal(rig_fits(&node, &cfg, why), 0);
+	rig_close(&node);
+	for (unsigned int i = 0; i < nr_probes; i++) {
+		if (strncmp(probes[i].id, "keys-", 5))
+			continue;
+		assert_int_equal(probes[i].ask(&card, said), -EOPNOTSUPP);
+		asked++;
+	}
+	assert_int_equal(asked, 5);
+}
+
 static void fences(void **state)
 {
 	expect_answer("fence-order", "holds: 100000 times the other queue "
@@ -494,6 +523,7 @@ int main(void)
 		T(early_waits),
 		T(odd_atomics),
 		T(odd_umrs),
+		T(no_keys),
 		T(fences),
 		T(no_flush),
 	};
