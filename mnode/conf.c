@@ -246,7 +246,8 @@ const struct conf_key conf_keys[] = {
 	  set_choice, AT(waits) },
 	{ "translate", "chain|nic", "who finds a slot's page: chains; or the NIC, by "
 	  "keys of each compute node, which then reads and writes its pages alone: "
-	  "not tried on any card (chain)", set_choice, AT(chains_translate) },
+	  "on a card only where odrp-hwcheck says that it may be set (chain)",
+	  set_choice, AT(chains_translate) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },

@@ -143,6 +143,17 @@ static int say(char *why, int r, const char *what)
 	return r;
 }
 
+/* In the NIC's own words, if it has some. */
+static int say_keys(const struct manager *m, char *why, int r)
+{
+	const char *said = m->nic->ops->said(m->nic);
+
+	if (!*said)
+		return say(why, r, "translate=nic: no keys of this NIC");
+	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", said);
+	return r;
+}
+
 /* Each instance of a store has a page that nobody else can have. */
 static uint64_t stock_target(const struct manager *m)
 {
@@ -189,7 +200,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		return say(why, r, "depth: the chains do not fit a send queue");
 	r = try_keys(m);
 	if (r)
-		return say(why, r, "translate=nic: no keys of this NIC");
+		return say_keys(m, why, r);
 	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
 	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
 	if (!m->sess || !m->leases) {

@@ -63,6 +63,12 @@ static struct json_object *describe_caps(const struct wrc_mlx5_caps *c)
 	NUMBER(max_wqe_sq)
 	NUMBER(max_wqe_rq)
 	NUMBER(max_qp_cnt)
+	BOOL(ksm)
+	BOOL(umr_ksm)
+	NUMBER(log_max_mkey)
+	NUMBER(log_max_ksm)
+	NUMBER(max_indirection)
+	NUMBER(umr_fence)
 	NUMBER(num_ports)
 	NUMBER(cqe_version)
 	NUMBER(ts_format)
@@ -143,7 +149,8 @@ static bool compare_run(struct pair *p, const struct rig_config *cfg,
 	char why[WRC_WHY_MAX], what[RIG_DIFF_MAX];
 	int r;
 
-	if (rig_fits(&p->card, cfg, why) == -EMSGSIZE) {
+	r = rig_fits(&p->card, cfg, why);
+	if (r == -EMSGSIZE || r == -EOPNOTSUPP) {
 		add_text(obj, "skipped", why);
 		return true;
 	}
@@ -171,7 +178,8 @@ static bool compare_run(struct pair *p, const struct rig_config *cfg,
 static void compare_recycle(struct pair *p, enum wrc_recycle recycle,
 			    struct json_object *list, struct check *check)
 {
-	bool *same = p->program->order == WRC_ORDER_FENCE ? &check->fenced :
+	bool *same = p->program->variant == WRC_V_KEYED ? &check->keyed :
+		     p->program->order == WRC_ORDER_FENCE ? &check->fenced :
 							    &check->programs;
 	struct json_object *obj;
 	struct rig_config cfg;
@@ -256,7 +264,8 @@ int check_programs(struct side *card, struct side *soft,
 	if (!list)
 		return -ENOMEM;
 	add(report, "programs", list);
-	check->programs = check->fenced = true;
+	check->programs = check->fenced = check->keyed = true;
+	check->lacks = side_lacks_keys(card);
 	if (card->nic->strict_index)
 		r = compare_programs(card, soft, true, list, check);
 	if (!r && nic_mlx5_device(card->nic)->caps.wqe_index_ignore)
@@ -295,6 +304,8 @@ static void ask_both(struct side *card, struct side *soft,
 		add_bool(obj, "same", same);
 		check->answers &= same;
 	}
+	if (probe->keys)
+		check->keys &= same;
 	if (probe->ask == probe_fence)
 		check->fences = !strncmp(b, "holds", 5);
 }
@@ -308,7 +319,7 @@ int check_questions(struct side *card, struct side *soft,
 	if (!list)
 		return -ENOMEM;
 	add(report, "probes", list);
-	check->answers = true;
+	check->answers = check->keys = true;
 	for (i = 0; i < nr_probes; i++) {
 		obj = json_object_new_object();
 		ask_both(card, soft, &probes[i], obj, check);
@@ -319,6 +330,19 @@ int check_questions(struct side *card, struct side *soft,
 
 /* ---- the judgement ------------------------------------------------------------------ */
 
+static void judge_keys(const struct check *check, struct json_object *report)
+{
+	char text[320];
+
+	snprintf(text, sizeof(text), "translate=nic may %sbe set%s%s.",
+		 check->lacks || !check->keyed || !check->keys ? "not " : "",
+		 check->lacks ? ": " :
+		 !check->keyed ? ": programs differ with it" :
+		 !check->keys ? ": an answer that it rests on differs" : "",
+		 check->lacks ? check->lacks : "");
+	add_text(report, "translate_verdict", text);
+}
+
 bool check_judge(const struct check *check, struct json_object *report)
 {
 	add_bool(report, "fences", check->fences);
@@ -327,6 +351,7 @@ bool check_judge(const struct check *check, struct json_object *report)
 		 !check->fenced ?
 		 "order=fence may not be set: programs differ with it, though fence-order holds." :
 		 "order=fence may be set.");
+	judge_keys(check, report);
 	return check->programs && check->answers &&
 	       (check->fenced || !check->fences);
 }

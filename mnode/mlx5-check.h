@@ -23,9 +23,13 @@ int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj);
  * @answers:	where chains or the agent rely on one, it was the same; the others
  *		are not judged
  * @fences:	the card says that a fence orders what another queue fetches
+ * @keyed, @keys: of translation in the NIC: its programs did the same, and what
+ *		it relies on was
+ * @lacks:	what the card lacks for that, first; NULL: nothing
  */
 struct check {
-	bool programs, fenced, answers, fences;
+	bool programs, fenced, answers, fences, keyed, keys;
+	const char *lacks;
 };
 
 /*
@@ -40,7 +44,8 @@ int check_questions(struct side *card, struct side *soft,
 		    struct json_object *report, struct check *check);
 /*
  * When both are done: adds "fences" and "fence_verdict", whether order=fence may be
- * set.  False: the card is not as it should be.  Programs with fences count only
+ * set, and "translate_verdict", whether translate=nic may, which nothing else depends
+ * on.  False: the card is not as it should be.  Programs with fences count only
  * where the question says that fences order: else nobody may arm them.
  */
 bool check_judge(const struct check *check, struct json_object *report);

@@ -124,6 +124,21 @@ static bool books(const char *when, const struct rig_books *a,
 	       held(when, a, b, what);
 }
 
+static bool reached(const struct rig_result *a, const struct rig_result *b,
+		    char *what)
+{
+	char name[60];
+	unsigned int i;
+
+	for (i = 0; i < RIG_SLOTS; i++) {
+		snprintf(name, sizeof(name), "page that a peer reaches by "
+			 "slot %u", i);
+		if (numbers(name, a->reached[i], b->reached[i], what))
+			return true;
+	}
+	return false;
+}
+
 static bool counts(const struct rig_result *a, const struct rig_result *b,
 		   char *what)
 {
@@ -152,6 +167,7 @@ bool rig_differ(const struct rig_result *a, const struct rig_result *b,
 	       books("", &a->end, &b->end, what) ||
 	       bytes("pool page", a->pool, b->pool, sizeof(a->pool), what) ||
 	       bytes("client's page", a->mem, b->mem, sizeof(a->mem), what) ||
+	       reached(a, b, what) ||
 	       counts(a, b, what) ||
 	       books(cut, &a->cut, &b->cut, what);
 }

@@ -411,9 +411,10 @@ static int wait_past(struct side *side, char *answer)
 
 /* ---- the list ---------------------------------------------------------------------- */
 
-#define ANY		false, false
-#define CARD_ONLY	true, false
-#define RELIED		false, true
+#define ANY		false, false, false
+#define CARD_ONLY	true, false, false
+#define RELIED		false, true, false
+#define KEYS		false, false, true
 
 const struct probe probes[] = {
 	{ "wqe-index", "what does a wrong index in a work request do?",
@@ -475,6 +476,16 @@ const struct probe probes[] = {
 	  RELIED, probe_cq_acknowledged },
 	{ "cq-received", "is a message counted when what waits for it runs?",
 	  RELIED, probe_cq_received },
+	{ "keys-entries", "what does a peer reach by an indirect key?",
+	  KEYS, probe_keys_entries },
+	{ "keys-chain", "does a UMR work that a chain has written a key and an "
+	  "offset into, and enabled?", KEYS, probe_keys_chain },
+	{ "keys-taken", "is a page still reached when the UMR that took it away "
+	  "is complete?", KEYS, probe_keys_taken },
+	{ "keys-stranger", "may a UMR name a key of another protection domain?",
+	  ANY, probe_keys_stranger },
+	{ "keys-behind", "does a READ right behind a UMR in its queue use its "
+	  "entry?", ANY, probe_keys_behind },
 };
 
 const unsigned int nr_probes = sizeof(probes) / sizeof(probes[0]);

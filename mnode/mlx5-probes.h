@@ -16,11 +16,12 @@
  * @id:		short and stable
  * @card_only:	the software NIC has nothing like it
  * @relied:	chains, or the agent, need the software NIC's answer
+ * @keys:	translation in the NIC needs it, if nobody else does
  * @ask:	0 and the answer, or -errno: the experiment cannot be set up
  */
 struct probe {
 	const char *id, *question;
-	bool card_only, relied;
+	bool card_only, relied, keys;
 	int (*ask)(struct side *side, char answer[PROBE_ANSWER_MAX]);
 };
 
@@ -49,6 +50,13 @@ int probe_page_received(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_page_sent(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_cq_received(struct side *side, char answer[PROBE_ANSWER_MAX]);
+
+/* mlx5-probes-keys.c.  -EOPNOTSUPP: the card has no such keys. */
+int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_keys_behind(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_keys_chain(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX]);
 
 /* mlx5-probes-fence.c */
 int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX]);

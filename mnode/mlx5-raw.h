@@ -26,6 +26,7 @@ enum raw_flags {
  * @data:	memory of RAW_DATA_LEN bytes under @key, as the queue is
  * @has_pd:	the protection domain is its own
  * @next:	BBs written
+ * @last:	where the last WQE of reach_put() begins
  */
 struct raw {
 	struct side *side;
@@ -34,7 +35,7 @@ struct raw {
 	struct mem mem;
 	uint8_t *data;
 	struct wrc_dbr *dbr;
-	uint16_t next;
+	uint16_t next, last;
 };
 
 /* near: in whose protection domain; NULL: one of its own. */

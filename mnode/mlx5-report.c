@@ -46,13 +46,16 @@ static void print_lacks(struct json_object *lacks, FILE *f)
 				json_object_array_get_idx(lacks, i)));
 }
 
-/* With fences it may, on a card that does not keep them. */
+/* With fences it may, on a card that does not keep them; and with translation in
+ * the NIC, which is judged apart. */
 static const char *verdict(struct json_object *o, bool fences)
 {
-	const char *order = text(o, "order");
+	const char *order = text(o, "order"), *stores = text(o, "stores");
 
 	if (!text(o, "difference"))
 		return text(o, "skipped") ? "skipped" : "same";
+	if (stores && !strcmp(stores, "keyed"))
+		return "differs";
 	return fences || !order || strcmp(order, "fence") ? "DIFFERENT" :
 							    "differs";
 }
@@ -127,5 +130,7 @@ void check_print(struct json_object *report, FILE *f)
 		fprintf(f, "\n%s\n", text(report, "error"));
 	if (text(report, "fence_verdict"))
 		fprintf(f, "\n%s\n", text(report, "fence_verdict"));
+	if (text(report, "translate_verdict"))
+		fprintf(f, "\n%s\n", text(report, "translate_verdict"));
 	fprintf(f, "\n%s\n", text(report, "result"));
 }

@@ -104,14 +104,17 @@ void rig_reset(struct rig_node *node, const struct rig_config *cfg)
 }
 
 /* At that end of the ring where no chain of this kind is at work. */
-void rig_renew_slot(struct rig_node *node, uint32_t slot)
+int rig_renew_slot(struct rig_node *node, uint32_t slot)
 {
 	volatile __be64 *entry = &node->tt.entries[slot];
 
 	if (node->what.chain == ODRP_WIRE_INVALIDATE) {
 		*entry = htobe64(ring_pop(&node->ring));
-	} else if (node->what.chain == ODRP_WIRE_UNMAPPED_STORE) {
+		return rig_translate(node, slot);
+	}
+	if (node->what.chain == ODRP_WIRE_UNMAPPED_STORE) {
 		ring_push(&node->ring, be64toh(*entry));
 		*entry = 0;
 	}
+	return 0;
 }

@@ -71,10 +71,16 @@ int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
 	     char why[WRC_WHY_MAX])
 {
 	unsigned int max = node->side->nic->max_recv_len;
+	const char *lacks = rig_keyed(node) ? side_lacks_keys(node->side) :
+					      NULL;
 	struct wrc_geom geom;
 	struct wrc_prog prog;
 	int r;
 
+	if (lacks) {
+		snprintf(why, WRC_WHY_MAX, "%s", lacks);
+		return -EOPNOTSUPP;
+	}
 	r = build(node, cfg, &prog);
 	if (!r)
 		r = wrc_geom_init(&prog, cfg->depth, &geom);
@@ -88,7 +94,10 @@ int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
 
 static int arm(struct rig *rig, struct rig_node *node, char *why)
 {
-	const struct queue_on on = { &node->pool, &node->ring, &node->tt };
+	const struct queue_on on = {
+		&node->pool, &node->ring, &node->tt,
+		rig_keyed(node) ? &node->keys : NULL,
+	};
 	int r;
 
 	r = build(node, &rig->cfg, &rig->prog);
@@ -278,10 +287,10 @@ static int send_one(struct rig *rig, struct rig_node *node)
 		.op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
 		.index = (uint16_t)r, .qpn = rig->qpn, .nr_sge = 1,
 	};
-	int n;
+	int n = r < RIG_SLOTS ? 0 : rig_renew_slot(node, turn(r));
 
-	if (r >= RIG_SLOTS)
-		rig_renew_slot(node, turn(r));
+	if (n)
+		return n;
 	wr.sge[0] = (struct wrc_sge){ put_request(rig, r, msg), rig->key,
 				      (uintptr_t)msg };
 	n = wrc_encode(&wr, mem_at(rig, SQ_OFF + turn(r) * WRC_WQE_BB),
@@ -467,6 +476,8 @@ static int run(struct rig *rig, struct rig_node *node)
 	post(rig);
 	rig->result->err = work(rig, node);
 	r = look(rig, node);
+	if (!r)
+		r = rig_look_through(node, rig->result->reached);
 	return r ? r : cut(rig, node);
 }
 
@@ -484,14 +495,19 @@ int rig_run(struct rig_node *node, const struct rig_config *cfg,
 	    cfg->window >= cfg->depth)
 		return -EINVAL;
 	rig_reset(node, cfg);
-	r = arm(&rig, node, why);
+	r = rig_open_keys(node);
 	if (r)
 		return r;
+	r = arm(&rig, node, why);
+	if (r)
+		goto close_keys;
 	r = open_client(&rig);
 	if (!r) {
 		r = run(&rig, node);
 		close_client(&rig);
 	}
 	queue_free(rig.queue);
+close_keys:
+	rig_close_keys(node);
 	return r;
 }

@@ -8,7 +8,7 @@
 #ifndef MNODE_MLX5_RIG_H
 #define MNODE_MLX5_RIG_H
 
-#include "mlx5-side.h"
+#include "mlx5-reach.h"
 #include "queue.h"
 
 #define RIG_SLOTS	64
@@ -84,6 +84,8 @@ struct rig_books {
  * @loop_bbs, @client_bbs: BBs executed
  * @passed_early: @deaf: queue_passed(), before the client took an answer
  * @passed:	queue_passed() at the end
+ * @reached:	translation in the NIC: how each slot's page begins for a peer that
+ *		READs it by the slot's key; or 0, it reaches none
  * @end:	when everything stands
  * @pool, @mem:	then: the node's pages and the client's
  * @cut:	and when its connection has been cut; how far the chain gets then,
@@ -97,6 +99,7 @@ struct rig_result {
 	uint32_t loop_cqes, client_cqes, answer_cqes;
 	uint16_t loop_bbs, client_bbs;
 	bool passed_early, passed;
+	uint64_t reached[RIG_SLOTS];
 	struct rig_books end;
 	uint8_t pool[RIG_PAGES * ODRP_WIRE_PAGE_SIZE];
 	uint8_t mem[RIG_SLOTS * ODRP_WIRE_PAGE_SIZE];
@@ -106,6 +109,7 @@ struct rig_result {
 /**
  * struct rig_node - the memory of a node, and tables of one program, for many
  *	runs
+ * @keys, @reach:	during a run with translation in the NIC
  */
 struct rig_node {
 	struct side *side;
@@ -114,19 +118,33 @@ struct rig_node {
 	struct ring ring;
 	struct tt tt;
 	__u64 registers[RIG_MAX_DEPTH];
+	struct keys keys;
+	struct reach reach;
 };
+
+static inline bool rig_keyed(const struct rig_node *node)
+{
+	return node->what.variant == WRC_V_KEYED;
+}
 
 int rig_open(struct side *side, const struct rig_prog *what,
 	     struct rig_node *ret_node);
 void rig_close(struct rig_node *node);
 /* As before the first run. */
 void rig_reset(struct rig_node *node, const struct rig_config *cfg);
+/* mlx5-rig-keys.c.  Translation in the NIC, or nothing of it: keys that lead where
+ * the table does; a slot whose entry has changed; what peers reach in the end. */
+int rig_open_keys(struct rig_node *node);
+void rig_close_keys(struct rig_node *node);
+int rig_translate(struct rig_node *node, uint32_t slot);
+int rig_look_through(struct rig_node *node, uint64_t ret_reached[RIG_SLOTS]);
 /* Before a request to a slot that an earlier one has used. */
-void rig_renew_slot(struct rig_node *node, uint32_t slot);
+int rig_renew_slot(struct rig_node *node, uint32_t slot);
 /* A page whose every word tells its number. */
 void rig_fill(uint8_t *page, uint32_t number);
 
-/* -EMSGSIZE, with a sentence: this NIC's receive entries are too short. */
+/* With a sentence: -EMSGSIZE, this NIC's receive entries are too short;
+ * -EOPNOTSUPP, it cannot translate. */
 int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
 	     char why[WRC_WHY_MAX]);
 /* 0, and what came of it; -errno with a sentence: it could not even begin. */

@@ -22,6 +22,8 @@ const struct program programs[] = {
 	{ "unmapped store", "exchange", FRESH, WRC_V_EXCHANGE,
 	  WRC_ORDER_FENCE },
 	{ "invalidate", NULL, INVAL, WRC_V_OURS, WRC_ORDER_FENCE },
+	{ "unmapped store", "keyed", FRESH, WRC_V_KEYED },
+	{ "invalidate", "keyed", INVAL, WRC_V_KEYED },
 };
 
 const unsigned int nr_programs = sizeof(programs) / sizeof(programs[0]);
@@ -68,6 +70,6 @@ bool run_applies(const struct run *run, const struct program *prog,
 {
 	if (run->chains && !(run->chains & 1u << prog->chain))
 		return false;
-	return (!run->node_only && prog->order == WRC_ORDER_WAIT) ||
-	       recycle == WRC_RECYCLE_NODE;
+	return (!run->node_only && prog->order == WRC_ORDER_WAIT &&
+		prog->variant != WRC_V_KEYED) || recycle == WRC_RECYCLE_NODE;
 }

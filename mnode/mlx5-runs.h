@@ -10,7 +10,8 @@
 
 /**
  * struct program - as it is called in a report
- * @stores:	"exchange", "copy", or NULL: it is no store
+ * @stores:	"exchange", "copy", or NULL: it is no store; "keyed": with
+ *		translation in the NIC, which is recycle=node only
  * @order:	with fences: recycle=node only
  */
 struct program {

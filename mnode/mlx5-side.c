@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <mlx5/caps.h>
 #include "mlx5-side.h"
 #include "nic-soft.h"
 
@@ -113,6 +114,14 @@ int side_mlx5_open(const struct nic_mlx5_opts *opts,
 	if (!r)
 		*ret_side = s;
 	return r;
+}
+
+const char *side_lacks_keys(const struct side *s)
+{
+	unsigned int pos = 0;
+
+	return s->snic ? NULL :
+	       wrc_mlx5_lacks_keys(&nic_mlx5_device(s->nic)->caps, &pos);
 }
 
 void side_close(struct side *s)

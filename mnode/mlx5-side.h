@@ -38,6 +38,9 @@ int side_mlx5_open(const struct nic_mlx5_opts *opts,
 		   char why[NIC_MLX5_WHY_MAX]);
 void side_close(struct side *s);
 
+/* What this NIC lacks for translation in it, first; or NULL. */
+const char *side_lacks_keys(const struct side *s);
+
 /* Waits until done() or the NIC is at rest or SIDE_PATIENCE_US are over. */
 #define SIDE_PATIENCE_US	500000
 bool side_until(struct side *s, bool (*done)(void *arg), void *arg);

@@ -9,14 +9,26 @@
 #include "nic-mlx5.h"
 
 /* Objects in a search tree; each begins with its number. */
+
+/**
+ * struct mlx5_pd - protection domain
+ * @maker:	of indirect keys, from the first one on
+ */
 struct mlx5_pd {
 	uint32_t pdn;
 	void *pd;
+	bool has_maker;
+	struct wrc_mlx5_maker maker;
 };
 
+/**
+ * struct mlx5_mr - key
+ * @mr:		NULL: it is an indirect one, @ksm
+ */
 struct mlx5_mr {
 	uint32_t key;
 	void *mr;
+	struct wrc_mlx5_ksm ksm;
 };
 
 struct mlx5_cq {

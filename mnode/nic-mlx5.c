@@ -57,12 +57,22 @@ free_pd:
 	return r;
 }
 
+static void drop_maker(struct mlx5_pd *p)
+{
+	if (p->has_maker)
+		wrc_mlx5_maker_fini(&p->maker);
+	p->has_maker = false;
+}
+
 static void pd_free(struct nic *nic, uint32_t pdn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
 
-	if (!p || m->dev.devx->pd_free(p->pd))
+	if (!p)
+		return;
+	drop_maker(p);
+	if (m->dev.devx->pd_free(p->pd))
 		return;
 	tdelete(p, &m->pds, mlx5_compare);
 	free(p);
@@ -108,14 +118,89 @@ free_mr:
 	return r;
 }
 
+static int need_maker(struct nic_mlx5 *m, struct mlx5_pd *p)
+{
+	int r;
+
+	if (p->has_maker)
+		return 0;
+	r = wrc_mlx5_maker_init(&m->dev, p->pdn, &p->maker);
+	p->has_maker = !r;
+	return r;
+}
+
+/* A maker that has failed may be of no use any more. */
+static int make_ksm(struct nic_mlx5 *m, struct mlx5_pd *p,
+		    const struct wrc_mlx5_ksm_attr *attr,
+		    struct wrc_mlx5_ksm *ret_ksm)
+{
+	int r = need_maker(m, p);
+
+	if (r)
+		return r;
+	r = wrc_mlx5_ksm_init(&p->maker, attr, ret_ksm);
+	if (r)
+		drop_maker(p);
+	return r;
+}
+
+static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+		      unsigned int access, uint8_t variant, uint32_t *ret_key)
+{
+	const struct wrc_mlx5_ksm_attr attr = {
+		.entries = entries, .variant = variant,
+		.access = (access & NIC_REMOTE_READ ?
+			   WRC_MLX5_REMOTE_READ : 0) |
+			  (access & NIC_REMOTE_WRITE ?
+			   WRC_MLX5_REMOTE_WRITE : 0),
+	};
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_mr *mr;
+	int r;
+
+	if (!p)
+		return -ENOENT;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	r = make_ksm(m, p, &attr, &mr->ksm);
+	if (r)
+		goto free_mr;
+	mr->key = mr->ksm.key;
+	r = mlx5_add(&m->mrs, mr);
+	if (r)
+		goto fini_ksm;
+	*ret_key = mr->key;
+	return 0;
+
+fini_ksm:
+	wrc_mlx5_ksm_fini(&mr->ksm);
+free_mr:
+	free(mr);
+	return r;
+}
+
+/* 0, or it is still there. */
+static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
+{
+	int r;
+
+	if (!mr->mr)
+		return wrc_mlx5_ksm_fini(&mr->ksm);
+	r = m->dev.devx->mr_dereg(mr->mr);
+	if (!r)
+		m->dev.stats.keys--;
+	return r;
+}
+
 static void mr_dereg(struct nic *nic, uint32_t key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 	struct mlx5_mr *mr = mlx5_find(&m->mrs, key);
 
-	if (!mr || m->dev.devx->mr_dereg(mr->mr))
+	if (!mr || destroy_key(m, mr))
 		return;
-	m->dev.stats.keys--;
 	tdelete(mr, &m->mrs, mlx5_compare);
 	free(mr);
 }
@@ -263,12 +348,9 @@ static void close_nic(struct nic *nic)
 	free(m);
 }
 
-/* By DevX it can: not before somebody has asked a card what a UMR does among
- * chains (docs/chains.md, Translation in the NIC). */
-static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
-		      unsigned int access, uint8_t variant, uint32_t *ret_key)
+static const char *said(struct nic *nic)
 {
-	return -EOPNOTSUPP;
+	return wrc_mlx5_said(&mlx5_of(nic)->dev);
 }
 
 static const struct nic_ops mlx5_ops = {
@@ -298,6 +380,7 @@ static const struct nic_ops mlx5_ops = {
 	.freeze = freeze,
 	.thaw = thaw,
 	.cpu_ns = cpu_ns,
+	.said = said,
 	.stats = stats,
 };
 

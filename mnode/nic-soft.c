@@ -326,6 +326,12 @@ static uint64_t soft_cpu_ns(struct nic *nic)
 	return soft(nic)->rt ? snic_rt_cpu_ns(soft(nic)->rt) : 0;
 }
 
+/* Errors say it all. */
+static const char *soft_said(struct nic *nic)
+{
+	return "";
+}
+
 static int soft_stats(struct nic *nic, struct json_object *obj)
 {
 	struct snic_stats st;
@@ -388,6 +394,7 @@ static const struct nic_ops soft_ops = {
 	.freeze = soft_freeze,
 	.thaw = soft_thaw,
 	.cpu_ns = soft_cpu_ns,
+	.said = soft_said,
 	.stats = soft_stats,
 };
 

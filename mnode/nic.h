@@ -97,7 +97,8 @@ struct nic_ops {
 	/*
 	 * An indirect key of so many 4 KB pieces, all empty, that UMRs of the
 	 * domain's queue pairs fill; the low byte of its number is variant.
-	 * mr_dereg() destroys it.  -EOPNOTSUPP: this NIC cannot, or not yet.
+	 * mr_dereg() destroys it.  -EOPNOTSUPP: this NIC cannot; said() has the
+	 * words.
 	 */
 	int (*ksm_create)(struct nic *nic, uint32_t pdn, uint32_t entries,
 			  unsigned int access, uint8_t variant,
@@ -143,6 +144,8 @@ struct nic_ops {
 
 	/* CPU time that stands for hardware; 0 for hardware. */
 	uint64_t (*cpu_ns)(struct nic *nic);
+	/* What it has last refused to do, and why, for people; "" if nothing. */
+	const char *(*said)(struct nic *nic);
 	/* Adds the NIC's counters to a JSON object. */
 	int (*stats)(struct nic *nic, struct json_object *obj);
 };

@@ -120,23 +120,26 @@ struct wrc_wqe_wait_en {
 /*
  * UMR: control segment, whose imm is the key that is changed, then these three.
  * It writes entries of that key's translation table from an offset on, both in
- * units of 16 bytes, and changes nothing else of the key.  The device wants whole
- * groups of 64 bytes, aligned: four entries (MLX5_UMR_FLEX_ALIGNMENT of Linux).
+ * units of 16 bytes, and changes nothing else of the key; but the last one of those
+ * that fill a new key opens it.  The device wants whole groups of 64 bytes,
+ * aligned: four entries (MLX5_UMR_FLEX_ALIGNMENT of Linux).
  */
 struct wrc_wqe_umr {
 	__u8	flags;
 	__u8	resv0[3];
 	__be16	octowords;	/* how much */
 	__be16	offset_low;	/* bits 15:0 */
-	__be64	mkey_mask;	/* which fields of the key's context: none */
+	__be64	mkey_mask;	/* which fields of the key's context */
 	__be32	offset_high;	/* bits 47:16 */
 	__u8	resv1[28];
 };
 
 #define WRC_UMR_INLINE		0x80	/* the entries are in the WQE */
 #define WRC_UMR_OFFSET		0x10	/* not from the table's beginning on */
+/* In mkey_mask: the key is free no more, since that bit of the context is 0. */
+#define WRC_UMR_OPENS		(1ull << 29)
 
-/* The key's context, of which a mask of 0 takes nothing. */
+/* The key's context; of what the mask takes all is 0. */
 struct wrc_wqe_mkc {
 	__u8	resv[64];
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What a device lacks; see caps.h. */
 #include "caps.h"
+#include "../core/keymap.h"
 
 #define MIN_LOG_SQ	12	/* BBs: the longest chain, 64 times */
 #define MIN_LOG_CQ	8
@@ -74,10 +75,32 @@ static bool fits_msg(const struct wrc_mlx5_caps *c)
 	return c->log_max_msg >= MIN_LOG_MSG;
 }
 
-static const struct {
+static bool has_ksm(const struct wrc_mlx5_caps *c)
+{
+	return c->ksm;
+}
+
+static bool has_umr_ksm(const struct wrc_mlx5_caps *c)
+{
+	return c->umr_ksm;
+}
+
+static bool has_indirection(const struct wrc_mlx5_caps *c)
+{
+	return c->max_indirection;
+}
+
+static bool fits_ksm(const struct wrc_mlx5_caps *c)
+{
+	return 1ull << c->log_max_ksm >= WRC_KEY_ENTRIES;
+}
+
+struct need {
 	bool (*ok)(const struct wrc_mlx5_caps *caps);
 	const char *lacks;
-} needs[] = {
+};
+
+static const struct need needs[] = {
 	{ has_rc,
 	  "it has no RC queue pairs (capability rc)" },
 	{ has_cd,
@@ -116,17 +139,52 @@ static const struct {
 	  "its messages are shorter than 8 KB (log_max_msg)" },
 };
 
-const char *wrc_mlx5_lacks(const struct wrc_mlx5_caps *caps,
-			   unsigned int *pos)
+/*
+ * Not needed: umr_extended_translation_offset, since the offsets of WRC_KEY_ENTRIES
+ * entries have 16 bits; and what umr_modify_entity_size_disabled and
+ * umr_modify_atomic_disabled forbid, since a UMR changes nothing of the key's
+ * context but that it is free.
+ */
+static const struct need key_needs[] = {
+	{ has_ksm,
+	  "it has no indirect keys with entries of one size (capability "
+	  "fixed_buffer_size)" },
+	{ has_umr_ksm,
+	  "its UMRs cannot change indirect keys (capability "
+	  "umr_indirect_mkey_disabled)" },
+	{ has_indirection,
+	  "its keys cannot lead to others (max_indirection is 0)" },
+	{ fits_ksm,
+	  "its indirect keys have less than 32768 entries "
+	  "(log_max_klm_list_size)" },
+};
+
+WRC_ASSERT(WRC_KEY_ENTRIES == 32768 && WRC_KEY_ENTRIES <= 1 << 16);
+
+static const char *next(const struct need *list, unsigned int nr,
+			const struct wrc_mlx5_caps *caps, unsigned int *pos)
 {
 	unsigned int i;
 
-	for (i = *pos; i < sizeof(needs) / sizeof(needs[0]); i++) {
-		if (needs[i].ok(caps))
+	for (i = *pos; i < nr; i++) {
+		if (list[i].ok(caps))
 			continue;
 		*pos = i + 1;
-		return needs[i].lacks;
+		return list[i].lacks;
 	}
 	*pos = i;
 	return NULL;
+}
+
+const char *wrc_mlx5_lacks(const struct wrc_mlx5_caps *caps,
+			   unsigned int *pos)
+{
+	return next(needs, sizeof(needs) / sizeof(needs[0]), caps, pos);
+}
+
+const char *wrc_mlx5_lacks_keys(const struct wrc_mlx5_caps *caps,
+				unsigned int *pos)
+{
+	return next(key_needs, sizeof(key_needs) / sizeof(key_needs[0]), caps,
+		    pos);
 }

@@ -13,5 +13,8 @@
  */
 const char *wrc_mlx5_lacks(const struct wrc_mlx5_caps *caps,
 			   unsigned int *pos);
+/* The same of what translation in the NIC needs beyond that. */
+const char *wrc_mlx5_lacks_keys(const struct wrc_mlx5_caps *caps,
+				unsigned int *pos);
 
 #endif /* WRC_MLX5_CAPS_H */

@@ -60,6 +60,12 @@ enum wrc_mlx5_cap_type {
  * @fl_disabled, @fl_enabled: can force loopback on an RC queue pair, without
  *		and with RoCE
  * @udp_sport:	lowest RoCE v2 source port
+ * @ksm:	has indirect keys with entries of one size
+ * @umr_ksm:	and UMRs can change them
+ * @log_max_mkey, @log_max_ksm: keys, and entries of one
+ * @max_indirection: how many indirect keys may lead to one another
+ * @umr_fence:	what a work request that needs the UMR in front of it in its queue
+ *		has to have: 0 strong ordering, 1 a small fence, 2 nothing
  */
 struct wrc_mlx5_caps {
 	bool rc, cd, cq_oi, wqe_index_ignore, atomic, roce;
@@ -73,6 +79,8 @@ struct wrc_mlx5_caps {
 	__u16 atomic_ops, atomic_sizes;
 	bool fl_disabled, fl_enabled;
 	__u16 udp_sport;
+	bool ksm, umr_ksm;
+	__u8 log_max_mkey, log_max_ksm, max_indirection, umr_fence;
 };
 
 void wrc_mlx5_cmd_query_cap(enum wrc_mlx5_cap_type type,
@@ -137,6 +145,32 @@ __u32 wrc_mlx5_parse_create_cq(const void *out);
 void wrc_mlx5_cmd_query_cq(__u32 cqn, struct wrc_mlx5_cmd *ret_cmd);
 void wrc_mlx5_parse_cq(const void *out, struct wrc_mlx5_cq_info *ret_info);
 
+/* What the peer of a queue pair may, or whoever has a key do. */
+#define WRC_MLX5_REMOTE_READ	0x1
+#define WRC_MLX5_REMOTE_WRITE	0x2
+#define WRC_MLX5_REMOTE_ATOMIC	0x4
+
+/* ---- indirect keys ---------------------------------------------------------------- */
+
+/**
+ * struct wrc_mlx5_ksm_attr - a key of pieces of 4 KB (KSM), its addresses from 0 on
+ * @entries:	one for each piece
+ * @access:	what peers may do: WRC_MLX5_REMOTE_READ, WRC_MLX5_REMOTE_WRITE
+ * @variant:	the low byte of its number
+ */
+struct wrc_mlx5_ksm_attr {
+	__u32 pdn, entries;
+	__u8 access, variant;
+};
+
+/*
+ * It comes free, and what is in its entries is not known: a list of them would have
+ * to be in the mailbox, and Linux takes 64 KB of that.
+ */
+void wrc_mlx5_cmd_create_ksm(const struct wrc_mlx5_ksm_attr *attr,
+			     struct wrc_mlx5_cmd *ret_cmd);
+__u32 wrc_mlx5_parse_create_ksm(const void *out, __u8 variant);
+
 /* ---- queue pairs --------------------------------------------------------------- */
 
 /**
@@ -160,11 +194,6 @@ struct wrc_mlx5_qp_attr {
 	__u8 ts_format;
 	bool cd_master, cd_slave_send, cd_slave_receive;
 };
-
-/* What the peer of a queue pair may do. */
-#define WRC_MLX5_REMOTE_READ	0x1
-#define WRC_MLX5_REMOTE_WRITE	0x2
-#define WRC_MLX5_REMOTE_ATOMIC	0x4
 
 /**
  * struct wrc_mlx5_path - where packets go

@@ -37,6 +37,12 @@ static void parse_general(const __u8 *cap, struct wrc_mlx5_caps *c)
 	c->max_wqe_sq = GET(max_wqe_sz_sq);
 	c->max_wqe_rq = GET(max_wqe_sz_rq);
 	c->max_qp_cnt = GET(max_qp_cnt);
+	c->ksm = GET(fixed_buffer_size);
+	c->umr_ksm = !GET(umr_indirect_mkey_disabled);
+	c->log_max_mkey = GET(log_max_mkey);
+	c->log_max_ksm = GET(log_max_klm_list_size);
+	c->max_indirection = GET(max_indirection);
+	c->umr_fence = GET(umr_fence);
 	/* Without RoCE; parse_roce() overrules it. */
 	c->ts_format = GET(sq_ts_format) ? 1 : 0;
 	c->fl_disabled = GET(fl_rc_qp_when_roce_disabled);

@@ -32,6 +32,7 @@ static const struct {
 	const char *name;
 } commands[] = {
 	{ WRC_MLX5_QUERY_HCA_CAP, "QUERY_HCA_CAP" },
+	{ WRC_MLX5_CREATE_MKEY, "CREATE_MKEY" },
 	{ WRC_MLX5_CREATE_CQ, "CREATE_CQ" },
 	{ WRC_MLX5_QUERY_CQ, "QUERY_CQ" },
 	{ WRC_MLX5_CREATE_QP, "CREATE_QP" },

@@ -16,9 +16,10 @@
 /**
  * struct wrc_mlx5_stats - what has been asked of the device
  * @refused:	commands that the firmware did not like
+ * @indirect:	keys that lead to others; not among @keys
  */
 #define WRC_MLX5_COUNTERS(X)						\
-	X(commands) X(refused) X(cqs) X(qps) X(keys) X(doorbells)
+	X(commands) X(refused) X(cqs) X(qps) X(keys) X(indirect) X(doorbells)
 
 struct wrc_mlx5_stats {
 #define WRC_MLX5_COUNTER_FIELD(name) __u64 name;
@@ -78,6 +79,30 @@ struct wrc_mlx5_qp {
 	void *obj, *umem;
 	struct wrc_dbr *dbr;
 	__u32 qpn;
+};
+
+/**
+ * struct wrc_mlx5_maker - makes indirect keys in a domain: a queue pair there,
+ *	whose UMRs clear them
+ * @mem:	send queue and record
+ * @next:	BBs written
+ */
+struct wrc_mlx5_maker {
+	struct wrc_mlx5 *dev;
+	__u32 pdn;
+	struct wrc_mlx5_cq cq;
+	struct wrc_mlx5_qp qp;
+	void *mem;
+	__u16 next;
+};
+
+/**
+ * struct wrc_mlx5_ksm - indirect key of pieces of 4 KB
+ */
+struct wrc_mlx5_ksm {
+	struct wrc_mlx5 *dev;
+	void *obj;
+	__u32 key;
 };
 
 /* The device and what it can do, nothing else; for a probe.  why: a sentence. */
@@ -148,5 +173,23 @@ int wrc_mlx5_qp_query(struct wrc_mlx5_qp *qp,
 		      struct wrc_mlx5_qp_info *ret_info);
 /* BBs before pi may run: record, then register. */
 void wrc_mlx5_qp_ring(struct wrc_mlx5_qp *qp, __u16 pi);
+
+/* -EOPNOTSUPP: the device lacks something that indirect keys need; wrc_mlx5_said()
+ * has the words. */
+int wrc_mlx5_maker_init(struct wrc_mlx5 *dev, __u32 pdn,
+			struct wrc_mlx5_maker *ret_maker);
+/* Its keys may outlive it. */
+void wrc_mlx5_maker_fini(struct wrc_mlx5_maker *maker);
+/*
+ * A key in the maker's domain whose entries are all 0, open to peers.  Waits for
+ * the device.  attr->entries: groups of four, from 24 to 2^16, or -EINVAL; -ERANGE:
+ * more than the device has.  After any other error the maker may be of no use any
+ * more.
+ */
+int wrc_mlx5_ksm_init(struct wrc_mlx5_maker *maker,
+		      const struct wrc_mlx5_ksm_attr *attr,
+		      struct wrc_mlx5_ksm *ret_ksm);
+/* -errno: it is still there. */
+int wrc_mlx5_ksm_fini(struct wrc_mlx5_ksm *ksm);
 
 #endif /* WRC_MLX5_DEV_H */

@@ -6,6 +6,7 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 #include <stdlib.h>
+#include <time.h>
 #include "devx.h"
 
 /* Doorbell stores that are not combined, where the kernel has that (5.8). */
@@ -325,6 +326,13 @@ static void dev_ring(void *uar, const __u8 ctrl[8])
 	store_fence();
 }
 
+static void dev_pause(void *ctx)
+{
+	const struct timespec ts = { .tv_nsec = 10000 };
+
+	nanosleep(&ts, NULL);
+}
+
 static int dev_eqn(void *ctx, __u32 *ret_eqn)
 {
 	return status(mlx5dv_devx_query_eqn(verbs(ctx), 0, ret_eqn));
@@ -385,6 +393,7 @@ const struct wrc_mlx5_devx wrc_mlx5_devx = {
 	.uar_alloc = dev_uar_alloc,
 	.uar_free = dev_uar_free,
 	.ring = dev_ring,
+	.pause = dev_pause,
 	.eqn = dev_eqn,
 	.resolve = dev_resolve,
 };

@@ -75,6 +75,8 @@ struct wrc_mlx5_devx {
 	/* The first 8 bytes of a WQE to the doorbell register.  All that was
 	 * written before is visible to the device before. */
 	void (*ring)(void *uar, const __u8 ctrl[8]);
+	/* The device may get on; microseconds. */
+	void (*pause)(void *ctx);
 	int (*eqn)(void *ctx, __u32 *ret_eqn);
 
 	/* RoCE: the Ethernet address behind path->dgid. */

@@ -25,6 +25,10 @@
 	X(cmd_hca_cap, log_max_qp, 0x9b, 5)				\
 	X(cmd_hca_cap, log_max_cq_sz, 0xc8, 8)				\
 	X(cmd_hca_cap, log_max_cq, 0xdb, 5)				\
+	X(cmd_hca_cap, log_max_mkey, 0xea, 6)				\
+	X(cmd_hca_cap, max_indirection, 0x100, 8)			\
+	X(cmd_hca_cap, fixed_buffer_size, 0x108, 1)			\
+	X(cmd_hca_cap, log_max_klm_list_size, 0x11a, 6)			\
 	X(cmd_hca_cap, log_max_ra_req_qp, 0x14a, 6)			\
 	X(cmd_hca_cap, log_max_ra_res_qp, 0x15a, 6)			\
 	X(cmd_hca_cap, rts2rts_qp_counters_set_id, 0x169, 1)		\
@@ -33,6 +37,8 @@
 	X(cmd_hca_cap, num_ports, 0x1b8, 8)				\
 	X(cmd_hca_cap, log_max_msg, 0x1c3, 5)				\
 	X(cmd_hca_cap, cqe_version, 0x1fc, 4)				\
+	X(cmd_hca_cap, umr_indirect_mkey_disabled, 0x209, 1)		\
+	X(cmd_hca_cap, umr_fence, 0x20a, 2)				\
 	X(cmd_hca_cap, roce, 0x21d, 1)					\
 	X(cmd_hca_cap, atomic, 0x21e, 1)				\
 	X(cmd_hca_cap, cq_oi, 0x220, 1)					\
@@ -123,6 +129,21 @@
 	X(qpc, cs_req, 0x630, 8)					\
 	X(qpc, cs_res, 0x638, 8)					\
 	X(qpc, dbr_umem_valid, 0x683, 1)				\
+	X(create_mkey_in, opcode, 0x00, 16)				\
+	X(create_mkey_out, mkey_index, 0x48, 24)			\
+	X(mkc, free, 0x01, 1)						\
+	X(mkc, umr_en, 0x10, 1)						\
+	X(mkc, rw, 0x12, 1)						\
+	X(mkc, rr, 0x13, 1)						\
+	X(mkc, lw, 0x14, 1)						\
+	X(mkc, lr, 0x15, 1)						\
+	X(mkc, access_mode_1_0, 0x16, 2)				\
+	X(mkc, qpn, 0x20, 24)						\
+	X(mkc, mkey_7_0, 0x38, 8)					\
+	X(mkc, pd, 0x68, 24)						\
+	X(mkc, len, 0xc0, 64)						\
+	X(mkc, translations_octword_size, 0x1a0, 32)			\
+	X(mkc, log_page_size, 0x1db, 5)					\
 	X(alloc_q_counter_out, counter_set_id, 0x58, 8)			\
 	X(ads, fl, 0x00, 1)						\
 	X(ads, pkey_index, 0x10, 16)					\
@@ -171,6 +192,7 @@ enum wrc_mlx5_fld {
 #define WRC_MLX5_QPC_OFF	0x18	/* qpc in create, modify, query_qp_out */
 #define WRC_MLX5_ADS_OFF	0x18	/* primary address path in qpc */
 #define WRC_MLX5_ADS_RGID_OFF	0x10	/* remote GID in it, 16 bytes */
+#define WRC_MLX5_MKC_OFF	0x10	/* mkc in create_mkey_in */
 #define WRC_MLX5_ROCE_OFF	0x10	/* address in query_roce_address_out */
 
 /* What comes back from each command begins with these. */
@@ -179,6 +201,7 @@ enum wrc_mlx5_fld {
 
 enum wrc_mlx5_opcode {
 	WRC_MLX5_QUERY_HCA_CAP		= 0x100,
+	WRC_MLX5_CREATE_MKEY		= 0x200,
 	WRC_MLX5_CREATE_CQ		= 0x400,
 	WRC_MLX5_QUERY_CQ		= 0x402,
 	WRC_MLX5_CREATE_QP		= 0x500,

@@ -139,6 +139,7 @@ struct snic_mkey {
 struct snic_ksm {
 	struct snic_mkey mkey;	/* access: what peers may do */
 	uint32_t nr;
+	bool free;		/* not open yet: nobody gets anywhere by it */
 	struct wrc_ksm entry[];
 };
 
@@ -331,7 +332,7 @@ int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 			 struct snic_wqe *w);
 
 /* Those of a UMR, in place of a list its entries: inline_data; rkey is the key,
- * raddr the first entry's number (umr.c). */
+ * raddr the first entry's number, swap_mask the mask (umr.c). */
 int snic_umr_decode(const uint8_t *seg, const uint8_t *end,
 		    struct snic_wqe *w);
 

@@ -91,7 +91,7 @@ static int ksm_piece(struct snic *nic, const struct snic_ksm *k, uint64_t addr,
 			   &addr) || !len)
 		return -ERANGE;
 	/* Only peers have rights. */
-	if (!need || (k->mkey.access & need) != need)
+	if (k->free || !need || (k->mkey.access & need) != need)
 		return -EACCES;
 	if (len > SNIC_KSM_PIECE - off)
 		len = SNIC_KSM_PIECE - off;

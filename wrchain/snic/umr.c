@@ -18,7 +18,8 @@ static bool all_zero(const uint8_t *p, size_t len)
 
 static bool header_ok(const struct wrc_wqe_umr *u)
 {
-	return u->flags == FLAGS && !u->mkey_mask &&
+	return u->flags == FLAGS &&
+	       !(be64_to_cpu(u->mkey_mask) & ~WRC_UMR_OPENS) &&
 	       all_zero(u->resv0, sizeof(u->resv0)) &&
 	       all_zero(u->resv1, sizeof(u->resv1));
 }
@@ -57,6 +58,7 @@ int snic_umr_decode(const uint8_t *seg, const uint8_t *end, struct snic_wqe *w)
 	w->rkey = be32_to_cpu(w->imm);
 	w->raddr = (uint64_t)be32_to_cpu(u.offset_high) << 16 |
 		   be16_to_cpu(u.offset_low);
+	w->swap_mask = be64_to_cpu(u.mkey_mask);
 	w->is_inline = true;
 	w->len = len;
 	memcpy(w->inline_data, entries, len);
@@ -76,5 +78,7 @@ int snic_umr_exec(struct snic_qp *qp, const struct snic_wqe *w)
 			   &at))
 		return WRC_SYND_LOCAL_QP_OP;
 	memcpy(&k->entry[at], w->inline_data, w->len);
+	if (w->swap_mask)
+		k->free = false;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)
 #define CQC	0x80
+#define MKC	0x80
 #define MAX_STEPS 1000000
 
 struct fake fake;
@@ -84,11 +85,16 @@ static void default_caps(void)
 	fake_cap(0, 0x09b, 5, 18);	/* log_max_qp */
 	fake_cap(0, 0x0c8, 8, 22);	/* log_max_cq_sz */
 	fake_cap(0, 0x0db, 5, 24);	/* log_max_cq */
+	fake_cap(0, 0x0ea, 6, 24);	/* log_max_mkey */
+	fake_cap(0, 0x100, 8, 4);	/* max_indirection */
+	fake_cap(0, 0x108, 1, 1);	/* fixed_buffer_size */
+	fake_cap(0, 0x11a, 6, 16);	/* log_max_klm_list_size */
 	fake_cap(0, 0x14a, 6, 4);	/* log_max_ra_req_qp */
 	fake_cap(0, 0x15a, 6, 4);	/* log_max_ra_res_qp */
 	fake_cap(0, 0x1b8, 8, 1);	/* num_ports */
 	fake_cap(0, 0x1c3, 5, 30);	/* log_max_msg */
 	fake_cap(0, 0x1fc, 4, 1);	/* cqe_version */
+	fake_cap(0, 0x20a, 2, 2);	/* umr_fence */
 	fake_cap(0, 0x21d, 1, 1);	/* roce */
 	fake_cap(0, 0x21e, 1, 1);	/* atomic */
 	fake_cap(0, 0x220, 1, 1);	/* cq_oi */
@@ -161,6 +167,23 @@ void fake_run(void)
 			fake.now = next;
 	}
 	fail_msg("the NIC does not come to rest");
+}
+
+/* At this moment if the NIC is somebody else's, whose clock we do not have; then
+ * nothing takes time, either. */
+static void fake_pause(void *ctx)
+{
+	uint64_t now = fake.snic->now, next;
+	snic_cost_fn cost = fake.snic->cost;
+
+	if (fake.still)
+		return;
+	if (fake.adopted)
+		fake.snic->cost = NULL;
+	assert_int_equal(snic_step(fake.snic, now, &next), 0);
+	fake.snic->cost = cost;
+	if (!fake.adopted && next != SNIC_NEVER && next > now)
+		fake.now = fake.snic->now = next;
 }
 
 static int fake_open(const char *name, void **ret_ctx, char *why)
@@ -415,6 +438,50 @@ static int alloc_counter(uint8_t *in, uint8_t *out, void **ret_obj)
 	return 0;
 }
 
+/* What is in the memory that it gets nobody has cleared. */
+static void spoil(uint32_t pdn, uint32_t key)
+{
+	struct snic_ksm *k = snic_ksm_find(fake.snic, pdn, key);
+
+	k->free = true;
+	for (uint32_t i = 0; i < k->nr; i++)
+		k->entry[i] = (struct wrc_ksm){
+			.key = htobe32(fake.stale_key),
+			.addr = htobe64(fake.stale_addr),
+		};
+}
+
+/* A free one, of pieces of 4 KB, that UMRs may fill. */
+static int create_mkey(uint8_t *in, uint8_t *out, void **ret_obj)
+{
+	uint32_t pdn = take(in, MKC + 0x68, 24), key;
+	uint32_t entries = take(in, MKC + 0x1a0, 32);
+	uint8_t variant = take(in, MKC + 0x38, 8);
+	unsigned int access;
+
+	fake_expect(take(in, MKC + 0x01, 1), 1, "mkc.free");
+	fake_expect(take(in, MKC + 0x10, 1), 1, "mkc.umr_en");
+	fake_expect(take(in, MKC + 0x16, 2), 3, "mkc.access_mode_1_0: KSM");
+	fake_expect(take(in, MKC + 0x15, 1), 1, "mkc.lr");
+	fake_expect(take(in, MKC + 0x14, 1), fake_bits(in, MKC + 0x12, 1),
+		    "mkc.lw: as rw");
+	access = (take(in, MKC + 0x12, 1) ? SNIC_REMOTE_WRITE : 0) |
+		 (take(in, MKC + 0x13, 1) ? SNIC_REMOTE_READ : 0);
+	fake_expect(take(in, MKC + 0x20, 24), 0xffffff, "mkc.qpn");
+	fake_expect(take(in, MKC + 0xc0, 64), entries * 4096ull, "mkc.len");
+	fake_expect(take(in, MKC + 0x1db, 5), 12, "mkc.log_page_size");
+	assert_true(fake_bits(fake.caps[0], 0x108, 1));
+	assert_true(entries >> fake_bits(fake.caps[0], 0x11a, 6) <= 1);
+	expect_nothing_more(in, 272, "CREATE_MKEY");
+	assert_int_equal(snic_mkey_indirect(fake.snic, pdn, entries, access,
+					    variant, &key), 0);
+	assert_int_equal(key & 0xff, variant);
+	spoil(pdn, key);
+	put_bits(out, 0x48, 24, key >> 8);
+	*ret_obj = add(FAKE_MKEY, key);
+	return 0;
+}
+
 static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 		       size_t out_len, void **ret_obj)
 {
@@ -434,6 +501,8 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 		return alloc_counter(box, out, ret_obj);
 	if (opcode == 0x400)
 		return create_cq(box, out, ret_obj);
+	if (opcode == 0x200)
+		return create_mkey(box, out, ret_obj);
 	fake_expect(opcode, 0x500, "opcode that makes an object");
 	return create_qp(box, out, ret_obj);
 }
@@ -640,6 +709,8 @@ static int fake_destroy(void *obj)
 		fake.counters--;
 	else if (o->kind == FAKE_CQ)
 		assert_int_equal(snic_cq_destroy(fake.snic, o->number), 0);
+	else if (o->kind == FAKE_MKEY)
+		assert_int_equal(snic_mkey_dereg(fake.snic, o->number), 0);
 	else
 		assert_int_equal(snic_qp_destroy(fake.snic, o->number), 0);
 	*pos = o->next;
@@ -678,6 +749,7 @@ const struct wrc_mlx5_devx fake_devx = {
 	.uar_alloc = fake_uar_alloc,
 	.uar_free = fake_uar_free,
 	.ring = fake_ring,
+	.pause = fake_pause,
 	.eqn = fake_eqn,
 	.resolve = fake_resolve,
 };

@@ -26,7 +26,7 @@
 #define FAKE_SYNDROME	0x5eed5eed
 
 struct fake_obj {
-	enum { FAKE_CQ, FAKE_QP, FAKE_COUNTER } kind;
+	enum { FAKE_CQ, FAKE_QP, FAKE_COUNTER, FAKE_MKEY } kind;
 	uint32_t number;
 	unsigned int state;	/* of a QP, as the hardware numbers them */
 	/* of its connection */
@@ -58,6 +58,8 @@ struct fake_umem {
  *		which have not been executed
  * @stale_entries: a queue pair's receive entries are read once, at the first
  *		doorbell of anybody, and never again
+ * @stale_key, @stale_addr: what is in each entry of a new indirect key
+ * @still:	nothing moves while somebody waits
  * @early_waits: completion queues have one entry more than they should
  */
 struct fake {
@@ -71,7 +73,9 @@ struct fake {
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;
-	bool stale_entries, early_waits;
+	bool stale_entries, early_waits, still;
+	uint32_t stale_key;
+	uint64_t stale_addr;
 	unsigned int opened, pds, mrs, counters;
 	bool uars[FAKE_UARS];
 	struct fake_obj *objs;

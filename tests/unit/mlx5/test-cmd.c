@@ -116,6 +116,26 @@ static void completion_queues(void **state)
 	golden("query-cq", &cmd);
 }
 
+static void indirect_keys(void **state)
+{
+	struct wrc_mlx5_ksm_attr attr = {
+		.pdn = 0x1a2b3c, .entries = 0x8000, .variant = 0xa5,
+		.access = WRC_MLX5_REMOTE_READ | WRC_MLX5_REMOTE_WRITE,
+	};
+	struct wrc_mlx5_cmd cmd;
+	uint8_t out[16] = { [9] = 0x12, 0x34, 0x56 };
+
+	wrc_mlx5_cmd_create_ksm(&attr, &cmd);
+	golden("create-mkey-ksm", &cmd);
+	attr.access = WRC_MLX5_REMOTE_READ;
+	wrc_mlx5_cmd_create_ksm(&attr, &cmd);
+	golden("create-mkey-ksm-read", &cmd);
+	attr.pdn = 1 << 24;
+	wrc_mlx5_cmd_create_ksm(&attr, &cmd);
+	assert_int_equal(cmd.err, -ERANGE);
+	assert_int_equal(wrc_mlx5_parse_create_ksm(out, 0xa5), 0x123456a5);
+}
+
 static void queue_pairs(void **state)
 {
 	struct wrc_mlx5_qp_attr attr = qp_attr;
@@ -300,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capabilities),
 		cmocka_unit_test(completion_queues),
+		cmocka_unit_test(indirect_keys),
 		cmocka_unit_test(queue_pairs),
 		cmocka_unit_test(state_changes),
 		cmocka_unit_test(too_wide),

@@ -7,6 +7,7 @@
 #include "fake.h"
 #include "mlx5/caps.h"
 #include "mlx5/encode.h"
+#include "snic/engine.h"
 
 #define LOG_SQ	4
 #define LOG_RQ	2
@@ -406,6 +407,194 @@ static void out_of_memory(void **state)
 	assert_int_equal(n - 2, 9);	/* as many calls can fail */
 }
 
+/* ---- indirect keys ------------------------------------------------------------ */
+
+#define VARIANT 0xa5
+
+static const struct wrc_mlx5_ksm_attr ksm_attr = {
+	.entries = 40, .variant = VARIANT,
+	.access = WRC_MLX5_REMOTE_READ | WRC_MLX5_REMOTE_WRITE,
+};
+
+/* A device that runs chains, but lacks what keys need. */
+static void lacks_for_keys(unsigned int off, unsigned int bits, uint64_t value,
+			   const char *name)
+{
+	struct wrc_mlx5_maker maker;
+	struct wrc_mlx5 dev;
+	unsigned int pos = 0;
+
+	fake_cap(0, off, bits, value);
+	open_dev(&dev);
+	assert_non_null(strstr(wrc_mlx5_lacks_keys(&dev.caps, &pos), name));
+	assert_null(wrc_mlx5_lacks_keys(&dev.caps, &pos));
+	assert_int_equal(wrc_mlx5_maker_init(&dev, 1, &maker), -EOPNOTSUPP);
+	assert_non_null(strstr(wrc_mlx5_said(&dev), "fake0 cannot translate: "));
+	assert_non_null(strstr(wrc_mlx5_said(&dev), name));
+	wrc_mlx5_close(&dev);
+	fake_fini();
+	fake_init();
+}
+
+static void what_keys_lack(void **state)
+{
+	struct wrc_mlx5 dev;
+	unsigned int pos = 0;
+
+	open_dev(&dev);
+	assert_null(wrc_mlx5_lacks_keys(&dev.caps, &pos));
+	assert_true(dev.caps.ksm && dev.caps.umr_ksm);
+	assert_int_equal(dev.caps.log_max_mkey, 24);
+	assert_int_equal(dev.caps.log_max_ksm, 16);
+	assert_int_equal(dev.caps.max_indirection, 4);
+	assert_int_equal(dev.caps.umr_fence, 2);
+	wrc_mlx5_close(&dev);
+	lacks_for_keys(0x108, 1, 0, "fixed_buffer_size");
+	lacks_for_keys(0x209, 1, 1, "umr_indirect_mkey_disabled");
+	lacks_for_keys(0x100, 8, 0, "max_indirection");
+	lacks_for_keys(0x11a, 6, 14, "log_max_klm_list_size");
+}
+
+/* Open, as asked for, and with nothing of what was in its memory. */
+static void expect_empty(const struct wrc_mlx5_ksm *ksm, uint32_t pdn,
+			 uint32_t entries)
+{
+	const struct wrc_ksm zero = { 0 };
+	struct snic_ksm *k = snic_ksm_find(fake.snic, pdn, ksm->key);
+	struct wrc_ksm e;
+
+	assert_non_null(k);
+	assert_false(k->free);
+	assert_int_equal(k->nr, entries);
+	assert_int_equal(ksm->key & 0xff, VARIANT);
+	for (uint32_t i = 0; i < entries; i++) {
+		assert_int_equal(snic_mkey_entry(fake.snic, ksm->key, i, &e),
+				 0);
+		assert_memory_equal(&e, &zero, sizeof(e));
+	}
+}
+
+/* Of each size: less than one doorbell's UMRs, and more laps of their ring than
+ * its indices have bits. */
+static void made_empty(void **state)
+{
+	static const uint32_t sizes[] = { 24, 28, 40, 48, 1536, 1540, 32768,
+					  65536, 65536, 65536, 24 };
+	struct wrc_mlx5_ksm_attr attr = ksm_attr;
+	struct wrc_mlx5_ksm ksm[11];
+	struct wrc_mlx5_maker maker;
+	struct bed b;
+
+	fake.stale_key = 0x1234;
+	fake.stale_addr = 0x5678;
+	open_bed(&b, 0);
+	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
+	for (int i = 0; i < 11; i++) {
+		attr.entries = sizes[i];
+		assert_int_equal(wrc_mlx5_ksm_init(&maker, &attr, &ksm[i]), 0);
+	}
+	assert_int_equal(b.dev.stats.indirect, 11);
+	wrc_mlx5_maker_fini(&maker);
+	for (int i = 0; i < 11; i++) {
+		expect_empty(&ksm[i], b.pdn, sizes[i]);
+		assert_int_equal(wrc_mlx5_ksm_fini(&ksm[i]), 0);
+	}
+	assert_int_equal(b.dev.stats.indirect, 0);
+	close_bed(&b);
+}
+
+static void bad_keys(void **state)
+{
+	static const uint32_t bad[] = { 0, 4, 20, 26, 65540, 1u << 31 };
+	struct wrc_mlx5_ksm_attr attr = ksm_attr;
+	struct wrc_mlx5_maker maker;
+	struct wrc_mlx5_ksm ksm;
+	struct bed b;
+
+	fake_cap(0, 0x11a, 6, 15);
+	open_bed(&b, 0);
+	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		attr.entries = bad[i];
+		assert_int_equal(wrc_mlx5_ksm_init(&maker, &attr, &ksm),
+				 -EINVAL);
+	}
+	attr.entries = 32772;
+	assert_int_equal(wrc_mlx5_ksm_init(&maker, &attr, &ksm), -ERANGE);
+	fake.refuse = 0x200;
+	fake.status = 0x08;
+	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm), -ENOMEM);
+	assert_string_equal(wrc_mlx5_said(&b.dev), "CREATE_MKEY: limits "
+			    "exceeded (status 0x08, syndrome 0x5eed5eed)");
+	wrc_mlx5_maker_fini(&maker);
+	close_bed(&b);
+}
+
+/* A card that does not take a UMR with a bit that it does not know. */
+static void ring_spoilt(void *uar, const __u8 ctrl[8])
+{
+	struct snic_qp *qp = snic_qp_lookup(fake.snic, ctrl[4] << 16 |
+					    ctrl[5] << 8 | ctrl[6]);
+
+	((uint8_t *)qp->attr.sq)[17] = 1;
+	fake_devx.ring(uar, ctrl);
+}
+
+/* A key that could not be cleared is not there. */
+static void not_cleared(void **state)
+{
+	struct wrc_mlx5_devx bent = fake_devx;
+	struct wrc_mlx5_maker maker;
+	struct wrc_mlx5_ksm ksm;
+	struct bed b;
+
+	bent.ring = ring_spoilt;
+	open_bed(&b, 0);
+	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
+	b.dev.devx = &bent;
+	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm), -EIO);
+	assert_string_equal(wrc_mlx5_said(&b.dev), "a UMR that clears a new "
+			    "key failed (syndrome 0x02, vendor's 0x00)");
+	b.dev.devx = &fake_devx;
+	wrc_mlx5_maker_fini(&maker);
+	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
+	fake.still = true;
+	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm),
+			 -ETIMEDOUT);
+	assert_non_null(strstr(wrc_mlx5_said(&b.dev), "does not complete"));
+	fake.still = false;
+	wrc_mlx5_maker_fini(&maker);
+	assert_int_equal(b.dev.stats.indirect, 0);
+	close_bed(&b);
+}
+
+static void keys_out_of_memory(void **state)
+{
+	struct wrc_mlx5_maker maker;
+	struct wrc_mlx5_ksm ksm;
+	const void *before;
+	struct bed b;
+	unsigned int n;
+	int err = -1;
+
+	open_bed(&b, 0);
+	before = fake.objs;
+	for (n = 1; err && n < 100; n++) {
+		fake.fail_in = n;
+		err = wrc_mlx5_maker_init(&b.dev, b.pdn, &maker);
+		if (!err) {
+			err = wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm);
+			if (!err)
+				assert_int_equal(wrc_mlx5_ksm_fini(&ksm), 0);
+			wrc_mlx5_maker_fini(&maker);
+		}
+		assert_ptr_equal(fake.objs, before);
+	}
+	/* Two registrations, CQ, QP and its three steps, the key. */
+	assert_int_equal(n - 2, 8);
+	close_bed(&b);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -421,6 +610,11 @@ int main(void)
 		T(badly_laid_out),
 		T(refused),
 		T(out_of_memory),
+		T(what_keys_lack),
+		T(made_empty),
+		T(bad_keys),
+		T(not_cleared),
+		T(keys_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,7 @@ static const struct {
 	{ "load, ", ": of what is not mapped" },
 	{ "mapped store, ", ": to what is not mapped" },
 	{ "unmapped store, exchange, ", ": to what is mapped" },
+	{ "unmapped store, keyed, ", ": to what is mapped" },
 	{ "unmapped store, ", ": until the ring is empty" },
 	{ "", ": behind the table" },
 };
@@ -113,7 +114,7 @@ static unsigned int expect_same(struct json_object *list)
 	return skipped;
 }
 
-#define NR_RUNS	140	/* of all programs */
+#define NR_RUNS	158	/* of all programs */
 
 /* The unmapped store that exchanges does not fit with recycle=client. */
 static void all_the_same(void **state)
@@ -124,6 +125,8 @@ static void all_the_same(void **state)
 	report = compare(&check);
 	assert_true(check.programs);
 	assert_true(check.fenced);
+	assert_true(check.keyed);
+	assert_null(check.lacks);
 	assert_int_equal(json_object_array_length(get(report, "programs")),
 			 NR_RUNS);
 	assert_int_equal(expect_same(get(report, "programs")), 10);
@@ -262,6 +265,13 @@ static const struct {
 	{ "sq-counter-error", "it is 1, and the error entry says 1, when the "
 	  "second work request failed (syndrome 0x13)" },
 	{ "cq-counter", "it is 5 when 5 entries can be polled" },
+	{ "keys-entries", "a new key leads nowhere; with an entry, to its page; "
+	  "and by the next group, nowhere" },
+	{ "keys-chain", "yes: its entry leads to the page" },
+	{ "keys-taken", "of 1000 READs behind a UMR's completion 0 find the old "
+	  "page, and 10 are refused where there is none" },
+	{ "keys-stranger", "no: the queue stops with syndrome 0x06" },
+	{ "keys-behind", "1000 of 1000 use its entry, and 1000 with a fence" },
 };
 
 static void probes_answer(void **state)
@@ -271,6 +281,7 @@ static void probes_answer(void **state)
 
 	assert_true(check.answers);
 	assert_true(check.fences);
+	assert_true(check.keys);
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		assert_string_equal(answer(report, known[i].id, "software"),
 				    known[i].software);
@@ -397,6 +408,37 @@ static void judged(void **state)
 	json_object_put(report);
 }
 
+static void expect_verdict(const struct check *check, const char *expected)
+{
+	struct json_object *report = describe();
+
+	check_judge(check, report);
+	assert_string_equal(text(report, "translate_verdict"), expected);
+	expect_printed(report, expected);
+	json_object_put(report);
+}
+
+/* Translation in the NIC is told apart, and nothing else depends on it. */
+static void translation(void **state)
+{
+	struct check check = { true, true, true, true, true, true, NULL };
+	struct json_object *report = json_object_new_object();
+
+	assert_true(check_judge(&check, report));
+	expect_verdict(&check, "translate=nic may be set.");
+	check.keys = false;
+	expect_verdict(&check, "translate=nic may not be set: an answer that it "
+		       "rests on differs.");
+	check.keyed = false;
+	expect_verdict(&check, "translate=nic may not be set: programs differ "
+		       "with it.");
+	check.lacks = "it has no such keys (capability x)";
+	expect_verdict(&check, "translate=nic may not be set: it has no such "
+		       "keys (capability x).");
+	assert_true(check_judge(&check, report));
+	json_object_put(report);
+}
+
 static void lacking(void **state)
 {
 	struct wrc_mlx5 *dev = nic_mlx5_device(card.nic);
@@ -421,6 +463,7 @@ int main(void)
 		T(refuses),
 		T(unfenced),
 		cmocka_unit_test(judged),
+		T(translation),
 		T(lacking),
 	};
 

@@ -44,6 +44,8 @@ static void places(void **state)
 			 WRC_MLX5_CAP_OFF * 8);
 	assert_int_equal(OFF(create_cq_in, cq_context), WRC_MLX5_CQC_OFF * 8);
 	assert_int_equal(OFF(query_cq_out, cq_context), WRC_MLX5_CQC_OFF * 8);
+	assert_int_equal(OFF(create_mkey_in, memory_key_mkey_entry),
+			 WRC_MLX5_MKC_OFF * 8);
 	assert_int_equal(OFF(create_qp_in, qpc), WRC_MLX5_QPC_OFF * 8);
 	assert_int_equal(OFF(rst2init_qp_in, qpc), WRC_MLX5_QPC_OFF * 8);
 	assert_int_equal(OFF(init2rtr_qp_in, qpc), WRC_MLX5_QPC_OFF * 8);
@@ -73,6 +75,7 @@ static void expect(const struct wrc_mlx5_cmd *cmd, unsigned int opcode,
 static void opcodes_and_lengths(void **state)
 {
 	const struct wrc_mlx5_cq_attr cq = { 0 };
+	const struct wrc_mlx5_ksm_attr ksm = { 0 };
 	const struct wrc_mlx5_qp_attr qp = { 0 };
 	const struct wrc_mlx5_conn conn = { 0 };
 	struct wrc_mlx5_cmd cmd;
@@ -92,6 +95,12 @@ static void opcodes_and_lengths(void **state)
 	wrc_mlx5_cmd_query_cq(1, &cmd);
 	expect(&cmd, MLX5_CMD_OP_QUERY_CQ, LEN(query_cq_in),
 	       LEN(query_cq_out));
+	wrc_mlx5_cmd_create_ksm(&ksm, &cmd);
+	expect(&cmd, MLX5_CMD_OP_CREATE_MKEY, LEN(create_mkey_in),
+	       LEN(create_mkey_out));
+	assert_int_equal(wrc_mlx5_get(cmd.in + WRC_MLX5_MKC_OFF,
+				      WRC_F(mkc, access_mode_1_0)),
+			 MLX5_MKC_ACCESS_MODE_KSM);
 	wrc_mlx5_cmd_create_qp(&qp, &cmd);
 	expect(&cmd, MLX5_CMD_OP_CREATE_QP, LEN(create_qp_in),
 	       LEN(create_qp_out));

@@ -8,6 +8,7 @@
 #include <json-c/json.h>
 #include "fake.h"
 #include "mlx5/encode.h"
+#include <manager.h>
 #include <nic-mlx5-priv.h>
 #include <queue.h>
 
@@ -323,16 +324,115 @@ static void out_of_memory(void **state)
 	nic->ops->close(nic);
 }
 
+/* ---- translation in the NIC ------------------------------------------------- */
+
+/* Chains that change keys, armed as the agent arms them. */
+static void arm_keyed(void **state)
+{
+	const struct wrc_opts opts = {
+		.strict_index = true, .recycle = WRC_RECYCLE_NODE,
+		.variant = WRC_V_KEYED,
+	};
+	struct nic *nic = open_nic();
+	char why[WRC_WHY_MAX];
+	struct wrc_prog prog;
+	struct queue *q;
+	struct keys keys;
+	struct node n;
+	__u64 pages[4];
+	uint8_t syndrome;
+
+	node_open(&n, nic);
+	for (int i = 0; i < 4; i++)
+		pages[i] = page_addr(i);
+	assert_int_equal(keys_init(&keys, &n.pool, n.pool.pdn, 512), 0);
+	n.on.keys = &keys;
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		if (chain == ODRP_WIRE_LOAD || chain == ODRP_WIRE_MAPPED_STORE)
+			continue;
+		assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+		if (queue_new(&n.on, &prog, 4, pages, &q, why))
+			fail_msg("%s: %s", prog.name, why);
+		fake_run();
+		assert_false(queue_broken(q, &syndrome));
+		/* Its peer is in another domain; by it nobody reaches it. */
+		assert_int_equal(fake_qp(q->loop_qpn)->dest_qpn, q->far_qpn);
+		assert_int_equal(fake_qp(q->loop_qpn)->access, 0);
+		assert_int_equal(fake_qp(q->far_qpn)->access, 7);
+		queue_free(q);
+	}
+	keys_fini(&keys);
+	node_close(&n);
+	nic->ops->close(nic);
+}
+
+/* Whichever call fails, no key is left, and no queue pair that made it. */
+static void keys_out_of_memory(void **state)
+{
+	struct nic *nic = open_nic();
+	struct keys keys;
+	struct node n;
+	unsigned int i, pds;
+	int r = -1;
+
+	node_open(&n, nic);
+	pds = fake.pds;
+	for (i = 1; r && i < 100; i++) {
+		fake.fail_in = i;
+		r = keys_init(&keys, &n.pool, n.pool.pdn, 3 * WRC_KEY_SLOTS);
+		if (!r)
+			keys_fini(&keys);
+		assert_null(fake.objs);
+		assert_int_equal(fake.mrs, 3);
+		assert_int_equal(fake.pds, pds);
+	}
+	/* Domain, pool, what makes keys (7), three of them, map and list. */
+	assert_int_equal(i - 2, 14);
+	node_close(&n);
+	nic->ops->close(nic);
+}
+
+/* An agent that is to translate in a NIC that cannot. */
+static void no_keys(void **state)
+{
+	struct nic *nic = open_nic();
+	char why[CONF_WHY_MAX] = "";
+	struct manager m;
+	struct conf conf;
+
+	conf_init(&conf);
+	conf.chains_translate = false;
+	conf.pool = 8 << 20;
+	nic_mlx5_device(nic)->caps.ksm = false;
+	assert_int_equal(manager_init(&m, &conf, nic, why), -EOPNOTSUPP);
+	assert_string_equal(why, "translate=nic: fake0 cannot translate: it has "
+			    "no indirect keys with entries of one size "
+			    "(capability fixed_buffer_size)");
+	nic_mlx5_device(nic)->caps.ksm = true;
+	fake.refuse = 0x200;
+	fake.status = 3;
+	assert_int_equal(manager_init(&m, &conf, nic, why), -EINVAL);
+	assert_string_equal(why, "translate=nic: CREATE_MKEY: bad parameter "
+			    "(status 0x03, syndrome 0x5eed5eed)");
+	assert_int_equal(manager_init(&m, &conf, nic, why), 0);
+	manager_fini(&m);
+	assert_null(fake.objs);
+	nic->ops->close(nic);
+}
+
 /* What its user has left behind goes with it. */
 static void closed_early(void **state)
 {
 	struct nic *nic = open_nic();
 	struct nic_event ev;
 	struct node n;
-	uint32_t cqn;
+	uint32_t cqn, key;
 
 	node_open(&n, nic);
 	assert_int_equal(nic->ops->cq_create(nic, 4, &cqn), 0);
+	assert_int_equal(nic->ops->ksm_create(nic, n.pool.pdn, 32,
+					      NIC_REMOTE_READ, 0xa5, &key), 0);
+	assert_int_equal(key & 0xff, 0xa5);
 	happens(NIC_REQUEST, &conns[0]);
 	assert_int_equal(nic->ops->event(nic, &ev), 0);
 	nic->ops->close(nic);
@@ -642,6 +742,9 @@ int main(void)
 		T(unfit),
 		T(arm),
 		T(out_of_memory),
+		T(arm_keyed),
+		T(keys_out_of_memory),
+		T(no_keys),
 		T(closed_early),
 		T(stopped_by_itself),
 		T(nobody),

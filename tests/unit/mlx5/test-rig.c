@@ -124,6 +124,48 @@ static void not_taken(void **state)
 	free(res);
 }
 
+/* With translation in the NIC a peer reaches what the table says, and nothing else
+ * of the node's. */
+static void expect_reached(const struct rig_result *res)
+{
+	uint64_t at, begins;
+
+	for (unsigned int i = 0; i < RIG_SLOTS; i++) {
+		begins = at = 0;
+		if (res->end.tt[i]) {
+			assert_true(page_index(be64toh(res->end.tt[i]),
+					       RIG_PAGES, &at));
+			memcpy(&begins, res->pool + at * 4096, 8);
+			assert_int_not_equal(begins, 0);
+		}
+		assert_int_equal(res->reached[i], begins);
+	}
+}
+
+static void keyed(void **state)
+{
+	struct rig_config cfg = { 8, 7, 40, .recycle = WRC_RECYCLE_NODE };
+	struct rig_result *res;
+
+	res = run_soft(ODRP_WIRE_UNMAPPED_STORE, WRC_V_KEYED, &cfg);
+	assert_int_equal(res->err, 0);
+	assert_true(res->reached[39] && !res->reached[40]);
+	expect_reached(res);
+	free(res);
+	res = run_soft(ODRP_WIRE_INVALIDATE, WRC_V_KEYED, &cfg);
+	assert_int_equal(res->err, 0);
+	assert_true(!res->reached[39] && res->reached[40]);
+	expect_reached(res);
+	free(res);
+	cfg.count = 300;
+	res = run_soft(ODRP_WIRE_UNMAPPED_STORE, WRC_V_KEYED, &cfg);
+	assert_int_equal(res->err, 0);
+	expect_reached(res);
+	expect_pages(res, &res->end, cfg.count);
+	expect_pages(res, &res->cut, cfg.count);
+	free(res);
+}
+
 /* ---- each difference is found ------------------------------------------------------ */
 
 static void differs(struct rig_result *a, struct rig_result *b,
@@ -191,6 +233,8 @@ static void every_difference(void **state)
 	differs(a, b, "pool page 2, byte 0x11: 0x0 and 0x9");
 	b->mem[4096] = 1;
 	differs(a, b, "client's page 1, byte 0x0");
+	b->reached[63] = 9;
+	differs(a, b, "page that a peer reaches by slot 63: 0x0 and 0x9");
 	b->loop_cqes = 1;
 	differs(a, b, "loop queue's CQEs");
 	b->client_cqes = 1;
@@ -395,6 +439,66 @@ static void no_flush(void **state)
 	sides_unbend();
 }
 
+/* Where UMRs that are rung for do nothing. */
+static void ring_without_umr(void *uar, const __u8 ctrl[8])
+{
+	struct snic_qp *qp = sides_rung(ctrl);
+	unsigned int i;
+
+	for (i = 0; i < 1u << qp->attr.log_sq; i++) {
+		uint8_t *wqe = (uint8_t *)qp->attr.sq + i * WRC_WQE_BB;
+
+		/* Of a group, not those that clear a key. */
+		if (wqe[3] == WRC_WQE_UMR && wqe[7] == 12)
+			wqe[3] = WRC_WQE_NOP;
+	}
+	fake_devx.ring(uar, ctrl);
+}
+
+static void odd_umrs(void **state)
+{
+	const struct rig_config cfg = { 8, 1, 4, .recycle = WRC_RECYCLE_NODE };
+
+	expect_difference(ODRP_WIRE_INVALIDATE, WRC_V_KEYED, &cfg, "");
+	sides_bend()->ring = ring_without_umr;
+	expect_answer("keys-entries", "a new key leads nowhere; with an entry, "
+		      "nowhere; and by the next group, nowhere");
+	expect_answer("keys-stranger", "its UMR is done, and the key is as it "
+		      "was");
+	expect_difference(ODRP_WIRE_INVALIDATE, WRC_V_KEYED, &cfg,
+			  "page that a peer reaches by slot 4");
+	sides_unbend();
+}
+
+/* A card that has no such keys: what needs them is skipped, or not asked. */
+static void no_keys(void **state)
+{
+	static const char lacks[] = "its UMRs cannot change indirect keys "
+				    "(capability umr_indirect_mkey_disabled)";
+	const struct rig_config cfg = { 8, 1, 4, .recycle = WRC_RECYCLE_NODE };
+	const struct rig_prog prog = { ODRP_WIRE_INVALIDATE, WRC_V_KEYED,
+				       true };
+	char why[WRC_WHY_MAX] = "", said[PROBE_ANSWER_MAX];
+	unsigned int asked = 0;
+	struct rig_node node;
+
+	nic_mlx5_device(card.nic)->caps.umr_ksm = false;
+	assert_int_equal(rig_open(&card, &prog, &node), 0);
+	assert_int_equal(rig_fits(&node, &cfg, why), -EOPNOTSUPP);
+	assert_string_equal(why, lacks);
+	rig_close(&node);
+	assert_int_equal(rig_open(&soft, &prog, &node), 0);
+	assert_int_equal(rig_fits(&node, &cfg, why), 0);
+	rig_close(&node);
+	for (unsigned int i = 0; i < nr_probes; i++) {
+		if (strncmp(probes[i].id, "keys-", 5))
+			continue;
+		assert_int_equal(probes[i].ask(&card, said), -EOPNOTSUPP);
+		asked++;
+	}
+	assert_int_equal(asked, 5);
+}
+
 static void fences(void **state)
 {
 	expect_answer("fence-order", "holds: 100000 times the other queue "
@@ -412,11 +516,14 @@ int main(void)
 		T(registers),
 		T(quiet),
 		T(not_taken),
+		T(keyed),
 		cmocka_unit_test(every_difference),
 		T(counts_differ),
 		T(stale_entries),
 		T(early_waits),
 		T(odd_atomics),
+		T(odd_umrs),
+		T(no_keys),
 		T(fences),
 		T(no_flush),
 	};

@@ -4,6 +4,7 @@
  * how indirect keys come and go.
  */
 #include "umrbed.h"
+#include "snic/engine.h"
 
 /* ---- keys ---------------------------------------------------------------------- */
 
@@ -151,7 +152,7 @@ static void malformed(void **state)
 		{ 21, 0 }, { 21, 3 }, { 21, 8 }, { 20, 1 },	/* octowords */
 		{ 23, 1 }, { 23, 2 }, { 23, 8 }, { 22, 1 },	/* offset */
 		{ 32, 1 }, { 35, 1 },
-		{ 24, 0x80 }, { 31, 1 },		/* mask */
+		{ 24, 0x80 }, { 31, 1 }, { 28, 0x60 },	/* mask */
 		{ 36, 1 }, { 63, 0x80 },		/* reserved */
 		{ 64, 1 }, { 127, 1 },			/* the key's context */
 		{ 128, 1 }, { 131, 1 }, { 179, 1 },	/* of entries 0 and 3 */
@@ -160,6 +161,33 @@ static void malformed(void **state)
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		bad_byte(bad[i][0], bad[i][1], WRC_SYND_LOCAL_QP_OP);
+}
+
+/* As a card makes a key: a UMR writes to it all the same, but it leads nobody
+ * anywhere before one has opened it. */
+static void opened(void **state)
+{
+	struct umr_bed u;
+
+	umr_open(&u);
+	snic_ksm_find(u.b.nic, u.b.pdn, u.key)->free = true;
+	map(&u, 0, PAGES_OF(1, 2, 3, 4));
+	entry_is(&u, 1, to_page(&u, 2));
+	expect_read(&u, 0, 8, false);
+	bed_close(&u.b);
+
+	umr_open(&u);
+	snic_ksm_find(u.b.nic, u.b.pdn, u.key)->free = true;
+	map(&u, 0, PAGES_OF(1, 2, 3, 4));
+	put_map(&u, &u.z, 0, 4, PAGES_OF(5, -1, -1, -1));
+	((uint8_t *)u.z.sq)[(u.z.pi - 3) * WRC_WQE_BB + 28] = 0x20;
+	go(&u, &u.z);
+	expect_read(&u, PAGE, 8, true);
+	all_bytes(u.buf, 8, 'c');
+	expect_read(&u, 4 * PAGE, 8, true);
+	all_bytes(u.buf, 8, 'f');
+	expect_write(&u, 5 * PAGE, 8, false);
+	bed_close(&u.b);
 }
 
 /* Of the length of a WAIT, with operands of one that is over. */
@@ -449,6 +477,7 @@ int main(void)
 		cmocka_unit_test(variants),
 		cmocka_unit_test(writes_its_entries),
 		cmocka_unit_test(malformed),
+		cmocka_unit_test(opened),
 		cmocka_unit_test(no_wait),
 		cmocka_unit_test(beyond_the_key),
 		cmocka_unit_test(not_a_multiple_of_a_group),

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* CREATE_MKEY, of indirect keys that UMRs fill. */
+#include "cmd.h"
+
+#define CREATE_IN_LEN	272
+#define CREATE_OUT_LEN	16
+
+#define ACCESS_KSM	3
+#define ANY_QP		0xffffff
+#define LOG_PIECE	12	/* what log_page_size means here */
+
+static void put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
+{
+	wrc_mlx5_put(cmd, WRC_MLX5_MKC_OFF, fld, value);
+}
+
+/*
+ * As Linux' mlx5 driver makes those of its receive queues' headers.  Relaxed
+ * ordering stays off, and there are no atomics.  Remote writing needs local
+ * writing, as everywhere.
+ */
+void wrc_mlx5_cmd_create_ksm(const struct wrc_mlx5_ksm_attr *attr,
+			     struct wrc_mlx5_cmd *ret_cmd)
+{
+	bool writes = attr->access & WRC_MLX5_REMOTE_WRITE;
+	struct wrc_mlx5_cmd *cmd = ret_cmd;
+
+	wrc_mlx5_begin(cmd, WRC_MLX5_CREATE_MKEY, CREATE_IN_LEN,
+		       CREATE_OUT_LEN);
+	put(cmd, WRC_F(mkc, free), 1);
+	put(cmd, WRC_F(mkc, umr_en), 1);
+	put(cmd, WRC_F(mkc, access_mode_1_0), ACCESS_KSM);
+	put(cmd, WRC_F(mkc, lr), 1);
+	put(cmd, WRC_F(mkc, lw), writes);
+	put(cmd, WRC_F(mkc, rr), !!(attr->access & WRC_MLX5_REMOTE_READ));
+	put(cmd, WRC_F(mkc, rw), writes);
+	put(cmd, WRC_F(mkc, qpn), ANY_QP);
+	put(cmd, WRC_F(mkc, mkey_7_0), attr->variant);
+	put(cmd, WRC_F(mkc, pd), attr->pdn);
+	put(cmd, WRC_F(mkc, len), (__u64)attr->entries << LOG_PIECE);
+	put(cmd, WRC_F(mkc, translations_octword_size), attr->entries);
+	put(cmd, WRC_F(mkc, log_page_size), LOG_PIECE);
+}
+
+__u32 wrc_mlx5_parse_create_ksm(const void *out, __u8 variant)
+{
+	return wrc_mlx5_get(out, WRC_F(create_mkey_out, mkey_index)) << 8 |
+	       variant;
+}
