@@ -7,11 +7,13 @@
 #include "core/link.h"
 #include "client-hostile.h"
 
+#define CHAIN_NS	20000		/* in which one is through */
+
 /* ---- requests -------------------------------------------------------------- */
 
 static uint64_t odd_address(struct hostile *h)
 {
-	const uint64_t end = HOSTILE_SLOTS * 8;
+	const uint64_t end = (h->base + HOSTILE_SLOTS) * 8;
 	const uint64_t odd[] = {
 		end, end + 8, 4088, 4096, 1ull << 20, 1ull << 63, -8ull,
 		-4096ull, RING_IOVA, WRC_POOL_IOVA, WRC_POOL_IOVA + 4096,
@@ -37,7 +39,7 @@ static int free_slot(struct hostile *h)
 	return -1;
 }
 
-static uint32_t any_key(struct hostile *h)
+uint32_t hostile_guess_key(struct hostile *h)
 {
 	struct manager *m = &h->life->bed.m;
 	struct sess *s = m->sess[life_below(h->life, m->nr_sess)];
@@ -52,7 +54,7 @@ static uint32_t any_key(struct hostile *h)
 	return keys[life_below(h->life, sizeof(keys) / sizeof(keys[0]))];
 }
 
-static uint64_t any_address(struct hostile *h)
+uint64_t hostile_guess_address(struct hostile *h)
 {
 	struct manager *m = &h->life->bed.m;
 	struct sess *s = m->sess[life_below(h->life, m->nr_sess)];
@@ -62,7 +64,8 @@ static uint64_t any_address(struct hostile *h)
 		page_addr(life_below(h->life, m->pool.pages)),
 		page_addr(life_below(h->life, m->pool.pages)),
 		RING_IOVA, ring_head_iova(&s->ring), ring_tail_iova(&s->ring),
-		8 * life_below(h->life, HOSTILE_SLOTS), (uintptr_t)s->beat,
+		8 * (h->base + life_below(h->life, HOSTILE_SLOTS)),
+		(uintptr_t)s->beat,
 		q ? (uintptr_t)q->arena.va : 0,
 		q ? (uintptr_t)q->arena.va + q->geom.loop_sq : 0,
 		q ? (uintptr_t)q->buf.va : 0,
@@ -115,8 +118,8 @@ static void target(struct hostile *h, uint64_t *at, uint32_t *key)
 		real_target(h, at, key);
 		return;
 	}
-	*at = any_address(h);
-	*key = any_key(h);
+	*at = hostile_guess_address(h);
+	*key = hostile_guess_key(h);
 }
 
 static void put(uint8_t *p, uint64_t v, unsigned int len)
@@ -217,12 +220,17 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	uint8_t *p;
 	uint64_t at;
 
+	if (hostile_bare(h, conn)) {
+		hostile_by_key(h, conn, tt_addr / 8);
+		return;
+	}
 	p = hostile_make(h, conn, &len, &tag);
 	if (!p)
 		return;
 	at = (uintptr_t)hostile_recv_room(h);
+	h->last_id = life_random(l);
 	req = (struct odrp_wire_req){
-		.tt_addr = htobe64(tt_addr), .id = life_random(l),
+		.tt_addr = htobe64(tt_addr), .id = htobe32(h->last_id),
 		.rkey = htobe32(h->key),
 	};
 	if (wants(h, ACT_TARGET, 12)) {
@@ -243,17 +251,17 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 		junk(h, p, &len);
 	h->sent[conn]++;
 	h->asked[conn]++;
-	if (chain == ODRP_WIRE_UNMAPPED_STORE && tt_addr / 8 < HOSTILE_SLOTS) {
-		h->dropped += h->stored[tt_addr / 8] &&
-			      !l->bed.opts.conf.exchange;
-		h->stored[tt_addr / 8] = true;
+	at = tt_addr / 8 - h->base;
+	if (chain == ODRP_WIRE_UNMAPPED_STORE && at < HOSTILE_SLOTS) {
+		h->dropped += h->stored[at] && !l->bed.opts.conf.exchange;
+		h->stored[at] = true;
 	}
 	l->count->requests++;
 	wr.local = p;
 	wr.len = len;
 	if (l->acts & ACT_ONE_SIDED) {
 		wr.opcode = any_send(h);
-		wr.imm = any_key(h);
+		wr.imm = hostile_guess_key(h);
 	}
 	hostile_post(h, conn, &wr);
 }
@@ -271,7 +279,7 @@ static void empty_send(struct hostile *h, int conn)
 	}
 	h->life->count->others++;
 	hostile_post(h, conn, &(struct hostile_wr){
-		.opcode = any_send(h), .imm = any_key(h),
+		.opcode = any_send(h), .imm = hostile_guess_key(h),
 		.local = hostile_send_room(h),
 		.len = life_chance(h->life, 2) ? 0 : life_below(h->life, 8) });
 }
@@ -341,9 +349,9 @@ void hostile_beat(struct hostile *h)
 	for (i = 0; i < sizeof(*b) / 8; i++)
 		((__be64 *)b)[i] = htobe64(odd[life_below(l, 8)]);
 	b->beat = life_random(l);
-	b->ctl_raddr = htobe64(life_chance(l, 4) ? any_address(h) :
+	b->ctl_raddr = htobe64(life_chance(l, 4) ? hostile_guess_address(h) :
 			       (uintptr_t)hostile_recv_room(h));
-	b->ctl_rkey = htobe32(life_chance(l, 4) ? any_key(h) : h->key);
+	b->ctl_rkey = htobe32(life_chance(l, 4) ? hostile_guess_key(h) : h->key);
 	l->count->others++;
 	hostile_post(h, -1, &(struct hostile_wr){
 		.opcode = WRC_WQE_WRITE, .local = b, .len = sizeof(*b),
@@ -388,6 +396,8 @@ void hostile_hello(struct hostile *h)
 
 	cnode_hello(&hello, life_chance(l, 3) ? ODRP_WIRE_ADMIN :
 		    ODRP_WIRE_IO);
+	if (bed_keyed && life_chance(l, 2))
+		hello.features = htobe32(ODRP_WIRE_F_KEYED);
 	hello.queue = htobe16(life_below(l, LIFE_QUEUES + 1));
 	hello.depth = htobe16(life_below(l, LIFE_DEPTH + 2));
 	if (hello.role == ODRP_WIRE_IO) {
@@ -424,23 +434,61 @@ static void hang_up(struct hostile *h, unsigned int conn)
 	h->life->count->others++;
 }
 
+/* A slot that is untouched, mapped or not; -1: none was found. */
+int hostile_slot(struct hostile *h, bool mapped)
+{
+	const struct sess *s = hostile_sess(h);
+	unsigned int tries, slot;
+
+	for (tries = 0; s && tries < 32; tries++) {
+		slot = life_below(h->life, HOSTILE_SLOTS);
+		if (!h->touched[slot] &&
+		    !s->tt.entries[h->base + slot] == !mapped)
+			return slot;
+	}
+	return -1;
+}
+
+/* Of a store's address the lower half counts.  In the table it is one request of
+ * two for a slot, which is another class's. */
+static bool lands_alone(struct hostile *h, uint64_t tt_addr)
+{
+	uint64_t slot = (uint32_t)tt_addr / 8, i = slot - h->base;
+
+	if (slot >= h->base + HOSTILE_SLOTS)
+		return true;
+	if (slot < h->base || h->touched[i])
+		return false;
+	h->touched[i] = true;
+	return true;
+}
+
 static void request(struct hostile *h, unsigned int conn)
 {
 	struct life *l = h->life;
+	uint64_t at;
 	int slot;
 
 	if (!hostile_may(h, conn))
 		return;
 	if (wants(h, ACT_RANGE, 16)) {
-		hostile_request(h, conn, odd_address(h));
+		at = odd_address(h);
+		if (!bed_keyed || lands_alone(h, at))
+			hostile_request(h, conn, at);
 		return;
 	}
 	slot = free_slot(h);
 	if (slot < 0)
 		return;
+	/* By key mostly one that is mapped: others break the connection. */
+	if (hostile_bare(h, conn) && !life_chance(l, 8) &&
+	    !(l->acts & ACT_SAME_SLOT))
+		slot = hostile_slot(h, true);
+	if (slot < 0)
+		return;
 	h->touched[slot] = !(l->acts & ACT_DROP);
-	hostile_request(h, conn, slot * 8ull + (wants(h, ACT_MISALIGNED, 2) ?
-			life_below(l, 8) : 0));
+	hostile_request(h, conn, (h->base + slot) * 8 +
+			(wants(h, ACT_MISALIGNED, 2) ? life_below(l, 8) : 0));
 }
 
 /* Everything on one slot, on all connections, in some order. */
@@ -451,7 +499,7 @@ static void storm(struct hostile *h)
 	for (n = 2 + life_below(h->life, 6); n; n--) {
 		conn = life_below(h->life, NR_CONNS);
 		if (hostile_may(h, conn))
-			hostile_request(h, conn, slot * 8);
+			hostile_request(h, conn, (h->base + slot) * 8);
 	}
 }
 
@@ -464,7 +512,7 @@ static void trap(struct hostile *h)
 	unsigned int load = first + ODRP_WIRE_LOAD;
 	unsigned int store = first + ODRP_WIRE_UNMAPPED_STORE;
 	unsigned int inval = first + ODRP_WIRE_INVALIDATE;
-	uint64_t at = 8 * life_below(h->life, 4);
+	uint64_t at = 8 * (h->base + life_below(h->life, 4));
 	struct bed *b = &h->life->bed;
 
 	if (!hostile_may(h, load) || !hostile_may(h, store) ||
@@ -474,24 +522,13 @@ static void trap(struct hostile *h)
 	bed_run_ns(b, 50000);
 	hostile_set_deaf(h, load, true);
 	hostile_request(h, load, at);
-	bed_run_ns(b, 50000);
+	/* By key it is not the answer that takes its time. */
+	bed_run_ns(b, hostile_bare(h, load) ? life_below(h->life, 2000) :
+					      50000);
 	hostile_request(h, inval, at);
 	bed_run_ns(b, 50000);
 	life_churn(h->life, 12);
 	hostile_set_deaf(h, load, false);
-}
-
-/* A slot that is untouched, mapped or not; -1: none was found. */
-static int slot_that_is(struct hostile *h, const struct sess *s, bool mapped)
-{
-	unsigned int tries, slot;
-
-	for (tries = 0; tries < 32; tries++) {
-		slot = life_below(h->life, HOSTILE_SLOTS);
-		if (!h->touched[slot] && !s->tt.entries[slot] == !mapped)
-			return slot;
-	}
-	return -1;
 }
 
 void hostile_strike(struct hostile *h)
@@ -501,13 +538,33 @@ void hostile_strike(struct hostile *h)
 	int slot;
 
 	for (conn = 0; s && conn < NR_CONNS; conn++) {
-		slot = slot_that_is(h, s, conn % ODRP_WIRE_NR_CHAINS !=
-				    ODRP_WIRE_UNMAPPED_STORE);
+		slot = hostile_slot(h, conn % ODRP_WIRE_NR_CHAINS !=
+				       ODRP_WIRE_UNMAPPED_STORE);
 		if (slot < 0 || !hostile_may(h, conn))
 			continue;
 		h->touched[slot] = true;
-		hostile_request(h, conn, slot * 8);
+		hostile_request(h, conn, (h->base + slot) * 8);
 	}
+}
+
+/* The agent stops the chain wherever it is. */
+static void cut_off(struct hostile *h)
+{
+	bool store = life_chance(h->life, 2);
+	unsigned int conn = life_below(h->life, LIFE_QUEUES) *
+			    ODRP_WIRE_NR_CHAINS +
+			    (store ? ODRP_WIRE_UNMAPPED_STORE :
+				     ODRP_WIRE_INVALIDATE);
+	int slot = hostile_slot(h, !store);
+
+	if (slot < 0 || !hostile_may(h, conn))
+		return;
+	h->touched[slot] = true;
+	hostile_request(h, conn, (h->base + slot) * 8);
+	bed_run_ns(&h->life->bed, life_below(h->life, CHAIN_NS));
+	hang_up(h, conn);
+	bed_pump(&h->life->bed);
+	look_at_keys(h->life);
 }
 
 void hostile_act(struct hostile *h)
@@ -523,6 +580,14 @@ void hostile_act(struct hostile *h)
 	hostile_reap(h);
 	if (wants(h, ACT_DIE, 40))
 		hostile_end(h, life_chance(l, 2));
+	else if (wants(h, ACT_RESUME, 20))
+		hostile_resume(h);
+	else if (wants(h, ACT_CUT_OFF, 6))
+		cut_off(h);
+	else if (wants(h, ACT_KEYS, 4))
+		hostile_any_key(h, life_chance(l, 8) ? -1 : (int)conn);
+	else if (wants(h, ACT_STALE, 6))
+		hostile_stale(h);
 	else if (wants(h, ACT_CM, 8))
 		hostile_hello(h);
 	else if (wants(h, ACT_BEAT, 4))

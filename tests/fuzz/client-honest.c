@@ -9,8 +9,6 @@
 #include <string.h>
 #include "client.h"
 
-/* No hostile page has a byte above 0x7f. */
-#define MAGIC		0xa5c396f1u
 #define MAX_WAIT_NS	60000000000ull
 
 static struct cnode *cnode_of(const struct honest *h)
@@ -21,7 +19,7 @@ static struct cnode *cnode_of(const struct honest *h)
 static __be64 word(const struct honest *h, unsigned int slot,
 		   unsigned int version, unsigned int i)
 {
-	return htobe64((uint64_t)MAGIC << 32 | h->node << 30 | slot << 22 |
+	return htobe64((uint64_t)HONEST_MAGIC << 32 | h->node << 30 | slot << 22 |
 		       (version & 0x1fff) << 9 | i);
 }
 
@@ -36,9 +34,11 @@ static void fill(const struct honest *h, unsigned int slot,
 
 bool honest_seen(const void *mem, size_t len)
 {
-	const __be32 magic = htobe32(MAGIC);
+	const __be32 honest = htobe32(HONEST_MAGIC);
+	const __be32 nobodys = htobe32(NOBODYS_MAGIC);
 
-	return memmem(mem, len, &magic, sizeof(magic));
+	return memmem(mem, len, &honest, sizeof(honest)) ||
+	       memmem(mem, len, &nobodys, sizeof(nobodys));
 }
 
 void honest_open(struct honest *h, struct life *l, unsigned int node)

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "core/keymap.h"
 #include "client-hostile.h"
 
 /* Unless it wants to starve the others. */
@@ -39,13 +40,41 @@ uint8_t *hostile_recv_room(struct hostile *h)
 	       h->next_recv++ % NR_RECVS * PAGE;
 }
 
+/* No byte is above 0x7f. */
+static __be32 mark_of(unsigned int node)
+{
+	return htobe32(0x2b6d1e40 + node);
+}
+
+void hostile_fill(struct hostile *h, void *page)
+{
+	const __be32 mark = mark_of(h->node);
+	__be32 *p = page;
+	unsigned int i;
+
+	memset(page, life_below(h->life, 0x7f) + 1, PAGE);
+	for (i = 0; i < PAGE / sizeof(*p); i += 4)
+		p[i] = mark;
+}
+
 void hostile_scan(struct hostile *h)
 {
 	uint8_t *p = h->mem + NR_SENDS * SEND_ROOM;
+	unsigned int i;
 
 	if (honest_seen(p, NR_RECVS * PAGE))
 		life_wrong(h->life, WRONG_LEAK, "hostile node %u has received a "
-			   "piece of an honest page", h->node);
+			   "piece of an honest page, or of nobody's", h->node);
+	for (i = 0; i < h->life->nr_hostile; i++) {
+		unsigned int node = h->life->hostile[i].node;
+		const __be32 mark = mark_of(node);
+
+		if (node != h->node &&
+		    memmem(p, NR_RECVS * PAGE, &mark, sizeof(mark)))
+			life_wrong(h->life, WRONG_LEAK, "hostile node %u has "
+				   "received a piece of node %u's page",
+				   h->node, node);
+	}
 }
 
 /* ---- connections ---------------------------------------------------------- */
@@ -65,7 +94,10 @@ static void open_session(struct hostile *h)
 	struct cnode_refusal no;
 	struct cnode *c;
 
-	n->cfg.nr_slots = HOSTILE_SLOTS;
+	/* Many: on both sides of where its second key begins. */
+	h->base = n->cfg.keyed && life_chance(h->life, 4) ?
+		  WRC_KEY_SLOTS - HOSTILE_SLOTS / 2 : 0;
+	n->cfg.nr_slots = h->base + HOSTILE_SLOTS;
 	n->cfg.queues = LIFE_QUEUES;
 	n->cfg.depth = LIFE_DEPTH;
 	n->cfg.ignore_lease = true;
@@ -81,6 +113,21 @@ static void open_session(struct hostile *h)
 		h->key = 0;
 }
 
+/* Only while it has a session. */
+static unsigned int nr_keys(const struct cnode *c)
+{
+	return c->keys ? (c->info.nr_slots + WRC_KEY_SLOTS - 1) /
+			 WRC_KEY_SLOTS : 0;
+}
+
+static void remember_keys(struct hostile *h, const struct cnode *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_keys(c); i++)
+		h->old_key[h->nr_old++ % MAX_OLD_KEYS] = c->keys[i];
+}
+
 void hostile_end(struct hostile *h, bool say)
 {
 	struct snic *nic = h->life->bed.nodes[h->node].snic;
@@ -90,6 +137,7 @@ void hostile_end(struct hostile *h, bool say)
 	if (!c)
 		return;
 	set_cnode(h, NULL);
+	remember_keys(h, c);
 	/* Its protection domain is freed with the node. */
 	for (i = 0; i < c->nr_conns; i++)
 		if (c->conns[i].qpn)
@@ -107,6 +155,33 @@ bool hostile_up(const struct hostile *h, unsigned int conn)
 {
 	return h->c && conn < h->c->nr_conns && h->c->conns[conn].up &&
 	       !h->c->conns[conn].broken;
+}
+
+bool hostile_bare(const struct hostile *h, unsigned int conn)
+{
+	return hostile_up(h, conn) && h->c->conns[conn].bare;
+}
+
+void hostile_resume(struct hostile *h)
+{
+	struct cnode_refusal no;
+	struct cnode *c = h->c;
+
+	if (life_chance(h->life, 2))
+		hostile_strike(h);
+	bed_run_ns(&h->life->bed, life_below(h->life, 20000));
+	cnode_lose(c, life_chance(h->life, 2));
+	if (life_chance(h->life, 2))
+		bed_pump(&h->life->bed);
+	else
+		bed_run_ns(&h->life->bed, life_below(h->life, 3000000));
+	h->life->count->others++;
+	if (cnode_resume(c, &no)) {
+		hostile_end(h, false);
+		return;
+	}
+	set_cnode(h, c);
+	h->life->count->resumed++;
 }
 
 static void reconnect(struct hostile *h, unsigned int conn)
@@ -180,6 +255,17 @@ void hostile_set_deaf(struct hostile *h, unsigned int conn, bool deaf)
 	credit(h, conn);
 }
 
+static void went_well(struct hostile *h, unsigned int conn, uint16_t counter)
+{
+	const struct conn *n = &h->c->conns[conn];
+
+	if (n->tag_of[counter & ((1u << n->log_sq) - 1)] == HOSTILE_FORBIDDEN)
+		life_wrong(h->life, WRONG_STALE, "hostile node %u reached "
+			   "something by a key that is not its own, or leads "
+			   "nowhere", h->node);
+	h->life->count->answers += n->bare;
+}
+
 static void completed(struct hostile *h, const struct wrc_cqe *cqe)
 {
 	unsigned int index = be32toh(cqe->srqn_uidx) & 0xffffff;
@@ -193,8 +279,10 @@ static void completed(struct hostile *h, const struct wrc_cqe *cqe)
 	switch (cqe->op_own >> 4) {
 	case WRC_CQE_REQ:
 		n->completed++;
+		went_well(h, index - 1, be16toh(cqe->wqe_counter));
 		break;
 	case WRC_CQE_RESP_WR_IMM:
+		h->answered[index - 1] = be32toh(cqe->imm);
 		if (++n->received > h->asked[index - 1])
 			life_wrong(h->life, WRONG_UNASKED, "chain %u of hostile "
 				   "node %u answered %u times to %u requests",
@@ -302,7 +390,7 @@ void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
 		at += sizeof(*data);
 	}
 	ctrl->ds = (at - wqe) / 16;
-	n->tag_of[place] = MAX_TAGS;
+	n->tag_of[place] = wr->forbidden ? HOSTILE_FORBIDDEN : MAX_TAGS;
 	n->posted++;
 	n->dbr->snd = htobe32(n->posted & 0xffff);
 	snic_qp_doorbell(h->life->bed.nodes[h->node].snic, n->qpn, n->posted);
@@ -314,10 +402,11 @@ uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
 {
 	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
 	struct conn *n = hostile_conn(h, conn);
-	uint8_t *p = hostile_send_room(h), page[PAGE];
+	uint8_t *p = hostile_send_room(h);
+	__be32 page[PAGE / sizeof(__be32)];
 	int tag;
 
-	memset(page, life_below(h->life, 0x7f) + 1, PAGE);
+	hostile_fill(h, page);
 	if (cnode_submit(h->c, conn / ODRP_WIRE_NR_CHAINS, chain, 0, page, 0) ||
 	    !n->nr_held)
 		return NULL;
@@ -330,6 +419,16 @@ uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
 	return p;
 }
 
+/* With keys it may have whatever its own ring has. */
+static bool leaves_free(const struct hostile *h)
+{
+	const struct sess *s = bed_keyed ? hostile_sess(h) :
+					   h->life->bed.m.sess[0];
+
+	return s && ring_pages(&s->ring) >= (bed_keyed ? LIFE_DEPTH :
+					     LEAVE_FREE(h->life));
+}
+
 /* May it post one more, by the rules that it keeps? */
 bool hostile_may(struct hostile *h, unsigned int conn)
 {
@@ -337,6 +436,8 @@ bool hostile_may(struct hostile *h, unsigned int conn)
 
 	if (!hostile_up(h, conn) || !hostile_room(h, conn))
 		return false;
+	if (hostile_bare(h, conn))
+		return true;
 	if (l->acts & ACT_NO_LOADS &&
 	    conn % ODRP_WIRE_NR_CHAINS == ODRP_WIRE_LOAD)
 		return false;
@@ -344,6 +445,5 @@ bool hostile_may(struct hostile *h, unsigned int conn)
 	    h->sent[conn] >= hostile_conn(h, conn)->depth)
 		return false;
 	return conn % ODRP_WIRE_NR_CHAINS != ODRP_WIRE_UNMAPPED_STORE ||
-	       l->acts & (ACT_STARVE | ACT_DROP) ||
-	       ring_pages(&h->life->bed.m.sess[0]->ring) >= LEAVE_FREE(l);
+	       l->acts & (ACT_STARVE | ACT_DROP) || leaves_free(h);
 }

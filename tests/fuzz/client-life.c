@@ -110,6 +110,33 @@ static void count_pages(struct life *l, struct check_result *res)
 			   (unsigned long)res->overtaken, why);
 }
 
+/* Who did two things to one slot goes at the next look; its page waits for that. */
+static bool somebody_is_doomed(const struct life *l)
+{
+	const struct manager *m = &l->bed.m;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->doomed)
+			return true;
+	return false;
+}
+
+static void come_to_rest(struct life *l)
+{
+	unsigned int tries, i;
+
+	life_pass(l, l->acts & ACT_WIRE ? 8 * QUIET_MS : QUIET_MS);
+	/* Asked for what needs a receive entry, where there is none. */
+	if (l->acts & ACT_KEYS) {
+		for (i = 0; i < l->nr_hostile; i++)
+			hostile_stop_stuck(&l->hostile[i]);
+		life_pass(l, QUIET_MS);
+	}
+	for (tries = 0; tries < MAX_SETTLE && somebody_is_doomed(l); tries++)
+		life_pass(l, 100);
+}
+
 static void quiet(struct life *l)
 {
 	struct check_result res = { 0 };
@@ -122,8 +149,10 @@ static void quiet(struct life *l)
 		for (i = 0; i < l->nr_hostile; i++)
 			hostile_stop_stuck(&l->hostile[i]);
 	}
-	life_pass(l, l->acts & ACT_WIRE ? 8 * QUIET_MS : QUIET_MS);
+	come_to_rest(l);
 	count_pages(l, &res);
+	look_at_all_keys(l);
+	look_at_pool(l);
 	for (i = 0; i < l->nr_hostile; i++) {
 		dropped += l->hostile[i].dropped;
 		hostile_scan(&l->hostile[i]);
@@ -154,8 +183,10 @@ static void burst(struct life *l, struct hostile *h)
 	hostile_connect(h);
 	while (n--) {
 		hostile_act(h);
-		if (life_chance(l, 2))
+		if (life_chance(l, 2)) {
 			bed_run_ns(&l->bed, life_below(l, 2000));
+			look_at_keys(l);
+		}
 	}
 	/* What breaks is behind us when the last ones start. */
 	if (life_chance(l, 2)) {
@@ -163,6 +194,7 @@ static void burst(struct life *l, struct hostile *h)
 		hostile_strike(h);
 	}
 	bed_run_ns(&l->bed, life_below(l, BURST_NS));
+	look_at_keys(l);
 }
 
 /* One way or another each session ends, most of them in the middle. */
@@ -184,6 +216,7 @@ static void evict(struct life *l)
 		if (how < 2)
 			hostile_end(h, how);
 	}
+	look_at_keys(l);
 	/* What did not say goodbye is dead after a while without a heartbeat. */
 	for (i = 0; i < MAX_SETTLE && hostile_left(l) && !l->wrong; i++)
 		life_pass(l, 100);
@@ -213,6 +246,8 @@ static void all_back(struct life *l)
 			   mapped, (unsigned long)res.held,
 			   (unsigned long)res.returning,
 			   (unsigned long)res.lost);
+	look_at_all_keys(l);
+	look_at_pool(l);
 	for (i = 0; i < l->nr_hostile; i++)
 		hostile_scan(&l->hostile[i]);
 	for (i = 0; i < NR_HONEST; i++) {
@@ -236,8 +271,10 @@ static void batch(struct life *l)
 		if (life_chance(l, 3))
 			honest_submit(&l->honest[life_below(l, NR_HONEST)],
 				      1 + life_below(l, 3));
-		if (life_chance(l, 4))
+		if (life_chance(l, 4)) {
 			bed_run_ns(&l->bed, life_below(l, 3000));
+			look_at_keys(l);
+		}
 		if (life_chance(l, 16))
 			bed_pump(&l->bed);
 	}
@@ -267,8 +304,11 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 {
 	bed_options(o);
 	o->seed = seed;
-	/* Few, so that a freed page is soon somebody else's. */
-	o->conf.pool = l->acts & ACT_SAME_SLOT ? 480 << 10 : 640 << 10;
+	/* Few, so that a freed page is soon somebody else's.  With keys, two
+	 * requests for one slot are the end of a session: then enough for
+	 * another one. */
+	o->conf.pool = l->acts & ACT_SAME_SLOT && !bed_keyed ? 480 << 10 :
+							       640 << 10;
 	o->conf.reserve = 16;
 	o->conf.depth = LIFE_DEPTH + 1;	/* a power of two */
 	o->conf.queues = LIFE_QUEUES;
@@ -276,6 +316,11 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 	o->fetch = life_chance(l, 2) ? SNIC_FETCH_EARLY : SNIC_FETCH_LATE;
 	o->relaxed = life_chance(l, 2);
 	o->cost_ns = 50 + life_below(l, 100);
+	/* Chains overtake each other, and a page is one packet or four. */
+	if (bed_keyed && life_chance(l, 2))
+		o->cost_more_ns = 1 + life_below(l, 1000);
+	if (bed_keyed && life_chance(l, 2))
+		o->mtu = 1500;
 	/* With the right lie a chain runs in circles, until it is stopped. */
 	if (l->acts & (ACT_WORDS | ACT_JUNK))
 		o->cost_ns = 3000;
@@ -302,6 +347,11 @@ void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	l->nr_hostile = 1 + life_below(l, MAX_HOSTILE);
 	options(l, seed, &o);
 	bed_open(&l->bed, &o, NR_HONEST + l->nr_hostile);
+	l->lent_then = UINT64_MAX;
+	/* Who asks for no keys has chains. */
+	for (i = 1; bed_keyed && i < NR_HONEST + l->nr_hostile; i++)
+		l->bed.nodes[i].cfg.keyed = !life_chance(l, i < NR_HONEST ? 2 :
+							 8);
 	for (i = 0; i < NR_HONEST; i++)
 		honest_open(&l->honest[i], l, i);
 	for (i = 0; i < l->nr_hostile; i++)

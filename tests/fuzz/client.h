@@ -38,6 +38,11 @@ enum act {
 	ACT_DROP	= 1 << 16,	/* one slot, stored to as if unmapped */
 	ACT_WIRE	= 1 << 17,	/* a bad wire for everybody */
 	ACT_NO_LOADS	= 1 << 18,
+	ACT_RESUME	= 1 << 19,	/* loses its connections, and comes again */
+	ACT_CUT_OFF	= 1 << 22,	/* a connection ends with its chain under way */
+	/* Translation in the NIC: */
+	ACT_KEYS	= 1 << 20,	/* READ, WRITE, atomics by any key */
+	ACT_STALE	= 1 << 21,	/* by a key that led there a moment ago */
 };
 
 /* What may turn out to be wrong. */
@@ -53,6 +58,10 @@ enum wrong {
 	WRONG_UNASKED,		/* I6: an instance ran that nobody asked for */
 	WRONG_SILENT,		/* an honest request is not answered */
 	WRONG_BROKEN,		/* an honest connection broke */
+	WRONG_KEY,		/* a key leads to what is not its CNode's */
+	WRONG_ENTRY,		/* keys and table say different things */
+	WRONG_STALE,		/* by a key that should lead nowhere */
+	WRONG_POOL,		/* nobody's page is not as it was left */
 	NR_WRONG,
 };
 
@@ -66,6 +75,8 @@ struct honest {
 	uint64_t answers, refused;
 };
 
+#define MAX_OLD_KEYS	8
+
 /**
  * struct hostile - a compute node that owns a session and keeps no rule
  * @mem, @key:	all its memory, open to everybody: requests, then what it
@@ -77,6 +88,10 @@ struct honest {
  * @stored:	slots that had an unmapped store in this life
  * @dropped:	unmapped stores to such slots: as many pages may be lost, if
  *		stores copy
+ * @base:	of its slots, the first that it uses: with many, some are of its
+ *		second key
+ * @last_id, @answered: of the last request, and of the last answer on each connection
+ * @old_key, @nr_old: of sessions that it had
  */
 struct hostile {
 	struct life *life;
@@ -89,11 +104,15 @@ struct hostile {
 	bool deaf[NR_CONNS];
 	bool touched[HOSTILE_SLOTS], stored[HOSTILE_SLOTS];
 	uint64_t dropped;
+	uint64_t base;
+	uint32_t last_id, answered[NR_CONNS];
+	uint32_t old_key[MAX_OLD_KEYS];
+	unsigned int nr_old;
 };
 
 struct life_count {
 	uint64_t lives, requests, others, answers, reconnects, sessions, quiet;
-	uint64_t honest;
+	uint64_t honest, resumed;
 };
 
 struct life {
@@ -104,6 +123,7 @@ struct life {
 	struct honest honest[NR_HONEST];
 	struct hostile hostile[MAX_HOSTILE];
 	struct life_count *count;
+	uint64_t lent_then;		/* when free pages were marked */
 	enum wrong wrong;
 	char why[CHECK_PROBLEM_LEN + 80];
 };
@@ -127,6 +147,16 @@ void life_pass(struct life *l, unsigned int ms);
 /* Honest requests, so that pages change hands. */
 void life_churn(struct life *l, unsigned int rounds);
 
+/*
+ * Translation in the NIC (client-look.c).  At any moment: keys lead to pages of
+ * their CNode's that nobody else is to get, or nowhere; and with nothing under
+ * way, to what the table says.
+ */
+void look_at_keys(struct life *l);
+void look_at_all_keys(struct life *l);
+/* Nobody's pages are as they were left, and are marked as nobody's. */
+void look_at_pool(struct life *l);
+
 void honest_open(struct honest *h, struct life *l, unsigned int node);
 void honest_submit(struct honest *h, unsigned int max);
 void honest_poll(struct honest *h);
@@ -137,7 +167,10 @@ void honest_check(struct honest *h);
 /* Every page is as it was written. */
 void honest_verify(struct honest *h);
 unsigned int honest_mapped(const struct honest *h);
-/* A piece of an honest page is in there. */
+/* What is in no hostile page: the page of an honest slot, and of nobody. */
+#define HONEST_MAGIC	0xa5c396f1u
+#define NOBODYS_MAGIC	0xd78be40cu
+/* A piece of an honest page is in there, or of one that is nobody's. */
 bool honest_seen(const void *mem, size_t len);
 
 void hostile_init(struct hostile *h, struct life *l, unsigned int node);
@@ -157,6 +190,8 @@ void hostile_quiet(struct hostile *h);
 void hostile_scan(struct hostile *h);
 /* The session, as the agent knows it; NULL: none. */
 struct sess *hostile_sess(const struct hostile *h);
+/* Loses all its connections, and takes its session up again. */
+void hostile_resume(struct hostile *h);
 /* The end, as an act of its own. */
 void hostile_end(struct hostile *h, bool say);
 
@@ -167,5 +202,11 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr);
 void hostile_one_sided(struct hostile *h, int conn);
 void hostile_hello(struct hostile *h);
 void hostile_beat(struct hostile *h);
+/* Translation in the NIC: a READ or a WRITE of a slot (client-keys.c). */
+void hostile_by_key(struct hostile *h, unsigned int conn, uint64_t slot);
+/* One by any key, to any address, of any length. */
+void hostile_any_key(struct hostile *h, int conn);
+/* By the way that led to a page before its invalidate was answered. */
+void hostile_stale(struct hostile *h);
 
 #endif /* TEST_FUZZ_CLIENT_H */

@@ -9,7 +9,8 @@
  * There are classes of attacks that nothing may come of, which share REQUESTS,
  * and classes that are known to break something (docs/model.md): of those,
  * lives are run until it has been found, and not finding it is a failure.
- * ODRP_NIGHTLY=1 in the environment: 100 times as many.
+ * ODRP_NIGHTLY=1 in the environment: 100 times as many.  ODRP_TRANSLATE=nic: most
+ * nodes have keys, by which they READ and WRITE pages; else they have chains.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,33 +29,47 @@
  * struct class - a kind of attack
  * @acts:	enum act
  * @share:	of the requests, in 16ths; 0: lives are run until it breaks
+ * @keyed:	the same with translation in the NIC; 0: not then
  * @breaks:	what has to be found, or with a share may be, a set of enum
  *		wrong; anything else is a failure
  */
 struct class {
 	const char *name;
-	unsigned int acts, share, breaks;
+	unsigned int acts, share, breaks, keyed;
 };
 
+#define WITH_KEYS(n)	.keyed = (n)
+#define KEYS_ONLY(n)	.share = NEVER, .keyed = (n)
+#define NEVER		~0u
+
 static const struct class classes[] = {
-	{ "meaning", ACT_REQUEST | ACT_RANGE | ACT_TARGET | ACT_SHORT, 4 },
-	{ "one-sided", ACT_REQUEST | ACT_ONE_SIDED | ACT_TARGET, 2 },
-	{ "cm", ACT_REQUEST | ACT_CM, 1 },
+	{ "meaning", ACT_REQUEST | ACT_RANGE | ACT_TARGET | ACT_SHORT, 4,
+		WITH_KEYS(2) },
+	{ "one-sided", ACT_REQUEST | ACT_ONE_SIDED | ACT_TARGET, 2,
+		WITH_KEYS(1) },
+	{ "cm", ACT_REQUEST | ACT_CM, 1, WITH_KEYS(1) },
 	{ "beat", ACT_REQUEST | ACT_BEAT, 1 },
-	{ "death", ACT_REQUEST | ACT_RANGE | ACT_DIE, 2 },
-	{ "drop", ACT_REQUEST | ACT_DROP, 1 },
+	{ "death", ACT_REQUEST | ACT_RANGE | ACT_DIE, 2, WITH_KEYS(2) },
+	{ "drop", ACT_REQUEST | ACT_DROP, 1, WITH_KEYS(1) },
 	{ "wire", ACT_REQUEST | ACT_RANGE | ACT_SHORT | ACT_ONE_SIDED |
-		  ACT_DIE | ACT_WIRE, 2 },
+		  ACT_DIE | ACT_WIRE, 2, WITH_KEYS(2) },
 	{ "same-slot", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP |
 		       ACT_SHORT | ACT_NO_LOADS, 2 },
 	{ "same-load", ACT_REQUEST | ACT_SAME_SLOT | ACT_DEAF | ACT_HANG_UP,
-		2 },
+		2, WITH_KEYS(2) },
 	{ "words", ACT_REQUEST | ACT_WORDS, 0,
 		ANY_WRONG },
 	{ "junk", ACT_REQUEST | ACT_JUNK | ACT_GREEDY, 1,
-		ANY_WRONG },
-	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 1 },
-	{ "starve", ACT_REQUEST | ACT_STARVE, 1 },
+		ANY_WRONG, WITH_KEYS(1) },
+	{ "misaligned", ACT_REQUEST | ACT_MISALIGNED, 1, WITH_KEYS(1) },
+	{ "starve", ACT_REQUEST | ACT_STARVE, 1, WITH_KEYS(1) },
+	{ "resume", ACT_REQUEST | ACT_RANGE | ACT_RESUME, 1, WITH_KEYS(1) },
+	{ "cut-off", ACT_REQUEST | ACT_CUT_OFF, 1, WITH_KEYS(2) },
+	{ "keys", ACT_REQUEST | ACT_SHORT | ACT_KEYS, KEYS_ONLY(3) },
+	{ "stale", ACT_REQUEST | ACT_STALE, KEYS_ONLY(2) },
+	{ "all-keys", ACT_REQUEST | ACT_RANGE | ACT_SHORT | ACT_KEYS |
+		      ACT_SAME_SLOT | ACT_HANG_UP | ACT_RESUME | ACT_DIE |
+		      ACT_JUNK | ACT_CUT_OFF, KEYS_ONLY(2) },
 };
 
 /*
@@ -65,10 +80,13 @@ static struct class class_of(unsigned int i)
 {
 	struct class c = classes[i];
 
-	if (bed_node_recycles() && c.acts & (ACT_WORDS | ACT_JUNK)) {
+	if (bed_node_recycles() && c.acts & (ACT_WORDS | ACT_JUNK) &&
+	    c.share != NEVER) {
 		c.share = 1;
 		c.breaks = 0;
 	}
+	if (bed_keyed)
+		c.share = c.keyed ? c.keyed : NEVER;
 	return c;
 }
 
@@ -80,6 +98,10 @@ static const char *const wrong_names[NR_WRONG] = {
 	[WRONG_UNASKED] = "I6, unasked",
 	[WRONG_SILENT] = "honest not answered",
 	[WRONG_BROKEN] = "honest broken",
+	[WRONG_KEY] = "a key leads astray",
+	[WRONG_ENTRY] = "a key is not as the table",
+	[WRONG_STALE] = "reached what it must not",
+	[WRONG_POOL] = "nobody's page changed",
 };
 
 static uint64_t life_seed(unsigned long seed, unsigned int class,
@@ -135,7 +157,8 @@ static int run_class(unsigned int i, unsigned long requests, unsigned long seed)
 	} while (more);
 	summary(c, &n, now() - start, &l);
 	if (l.wrong)
-		printf("again: fuzz-client --life %s %lu\n", c->name,
+		printf("again: %sfuzz-client --life %s %lu\n",
+		       bed_keyed ? "ODRP_TRANSLATE=nic " : "", c->name,
 		       (unsigned long)s);
 	else if (!c->share)
 		printf("%s: what is known to break was not found\n", c->name);
@@ -182,7 +205,8 @@ static void run(void **state)
 	if (nightly && !strcmp(nightly, "1"))
 		requests *= 100;
 	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (nr_args < 4 || !strcmp(args[3], classes[i].name))
+		if (class_of(i).share != NEVER &&
+		    (nr_args < 4 || !strcmp(args[3], classes[i].name)))
 			result |= run_class(i, requests, seed);
 }
 
@@ -190,6 +214,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(run) };
 
+	const char *translate = getenv("ODRP_TRANSLATE");
+
+	bed_keyed = translate && !strcmp(translate, "nic");
 	nr_args = argc;
 	args = argv;
 	return cmocka_run_group_tests(tests, NULL, NULL) || result;

@@ -26,8 +26,10 @@ struct bed_options {
 	struct snic_faults faults;
 	uint64_t seed;
 	uint64_t cost_ns;	/* of each WQE's fetch and execution */
+	uint64_t cost_more_ns;	/* and up to so much more, at random */
 	unsigned int answer_every;	/* of the compute nodes */
 	uint32_t max_recv_len;	/* of the NIC's receive entries; 0: any */
+	unsigned int mtu;	/* of the wire; 0: a page fits */
 };
 
 struct bed_node {
@@ -48,6 +50,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	uint64_t now, tick_at, patience;
+	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;
 };

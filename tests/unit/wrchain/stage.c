@@ -2,6 +2,7 @@
 /* Two CNodes and a memory node, run again and again; see stage.h. */
 #include <arpa/inet.h>
 #include <stdlib.h>
+#include "snic/engine.h"
 #include "stage.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
@@ -71,6 +72,7 @@ static void carve_cnode(struct stage *st, struct stage_cnode *c)
 	c->arena = carve(st, c->geom.arena_len);
 	c->buf = carve(st, c->geom.buf_len ? c->geom.buf_len : PAGE);
 	c->tt = carve(st, NR_SLOTS * sizeof(uint64_t));
+	c->map = carve(st, NR_SLOTS * sizeof(*c->map));
 	c->cqs = carve(st, 3 * CQ_BYTES);
 	c->out = carve(st, STAGE_DEPTH * (REQ_STRIDE + PAGE) + PAGE);
 	c->in = c->out + STAGE_DEPTH * REQ_STRIDE;
@@ -166,7 +168,50 @@ static uint32_t cq_of(struct stage *st, void *buf, bool overrun)
 	return cqn;
 }
 
-static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn)
+/* Its entries say what its table says. */
+static void translate(const struct stage *st, const struct stage_cnode *c)
+{
+	for (unsigned int i = 0; c->ksm && i < NR_SLOTS; i++)
+		c->ksm[i * WRC_KSM_GROUP] = (struct wrc_ksm){
+			.key = c->tt[i] ? htobe32(c->bind.pool_key) : 0,
+			.addr = c->tt[i],
+		};
+}
+
+/* A domain in which nothing but its key is for its peers; returns that. */
+static uint32_t own_domain(struct stage *st, struct stage_cnode *c,
+			   uint32_t node_pdn)
+{
+	struct wrc_bind *b = &c->bind;
+	uint32_t pdn;
+
+	c->ksm = NULL;
+	c->far_qpn = 0;
+	if (!wrc_is_keyed(&c->prog))
+		return node_pdn;
+	assert_int_equal(snic_pd_alloc(st->nic, &pdn), 0);
+	b->pool_key = key_of(st, pdn, st->pool, NR_PAGES * PAGE, WRC_POOL_IOVA,
+			     SNIC_LOCAL_WRITE);
+	do {	/* until its number will do; nobody frees those that will not */
+		assert_int_equal(snic_mkey_indirect(st->nic, pdn,
+			NR_SLOTS * WRC_KSM_GROUP,
+			SNIC_REMOTE_READ | SNIC_REMOTE_WRITE, WRC_KEY_VARIANT,
+			&c->ksm_key), 0);
+	} while (wrc_keymap_set(&c->map[0], c->ksm_key, 0));
+	for (unsigned int i = 0; i < NR_SLOTS; i++)
+		wrc_keymap_set(&c->map[i], c->ksm_key, i);
+	c->ksm = snic_ksm_find(st->nic, pdn, c->ksm_key)->entry;
+	translate(st, c);
+	b->keymap_key = key_of(st, node_pdn, c->map,
+			       NR_SLOTS * sizeof(*c->map), 0,
+			       SNIC_REMOTE_READ);
+	b->arena_rkey = key_of(st, node_pdn, c->arena, c->geom.arena_len,
+			       (uintptr_t)c->arena, ACCESS);
+	return pdn;
+}
+
+static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn,
+		      uint32_t own_pdn)
 {
 	struct wrc_bind *b = &c->bind;
 
@@ -178,9 +223,10 @@ static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn)
 	b->free_head = FREE_IOVA + ring_bytes(st);
 	b->free_tail = b->free_head + 64;
 	b->pool_len = NR_PAGES * PAGE;
-	b->arena_key = key_of(st, pdn, c->arena, c->geom.arena_len,
-			      b->arena_iova, ACCESS);
-	b->buf_key = key_of(st, pdn, c->buf,
+	b->arena_key = key_of(st, own_pdn, c->arena, c->geom.arena_len,
+			      b->arena_iova,
+			      c->ksm ? SNIC_LOCAL_WRITE : ACCESS);
+	b->buf_key = key_of(st, own_pdn, c->buf,
 			    c->geom.buf_len ? c->geom.buf_len : PAGE,
 			    b->buf_iova, SNIC_LOCAL_WRITE);
 	b->tt_key = key_of(st, pdn, c->tt, b->tt_len, 0, ACCESS);
@@ -192,7 +238,25 @@ static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn)
 			      SNIC_REMOTE_READ);
 }
 
-static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn)
+/* What the loop queue is connected to: itself, or one that never sends. */
+static void far_qp(struct stage *st, struct stage_cnode *c, uint32_t pdn,
+		   uint32_t cqn)
+{
+	static _Alignas(64) uint8_t sq[WRC_WQE_BB];
+	static _Alignas(64) struct wrc_dbr dbr;
+	struct snic_qp_attr far = {
+		.pdn = pdn, .scqn = cqn, .rcqn = cqn, .sq = sq, .dbr = &dbr,
+		.access = SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
+			  SNIC_REMOTE_ATOMIC,
+	};
+
+	c->far_qpn = c->bind.loop_qpn;
+	if (c->ksm)
+		assert_int_equal(snic_qp_create(st->nic, &far, &c->far_qpn), 0);
+}
+
+static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn,
+		     uint32_t node_pdn)
 {
 	const struct wrc_geom *g = &c->geom;
 	struct wrc_bind *b = &c->bind;
@@ -221,6 +285,7 @@ static void node_qps(struct stage *st, struct stage_cnode *c, uint32_t pdn)
 	client.scqn = b->client_scqn;
 	assert_int_equal(snic_qp_create(st->nic, &loop, &b->loop_qpn), 0);
 	assert_int_equal(snic_qp_create(st->nic, &client, &b->client_qpn), 0);
+	far_qp(st, c, node_pdn, b->client_scqn);
 }
 
 static void peer(struct stage *st, struct stage_cnode *c)
@@ -248,7 +313,7 @@ static void objects(struct stage *st, enum snic_fetch fetch)
 		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = fetch,
 		.relaxed_index = !st->strict,
 	};
-	uint32_t pdn, free_key, pool_key;
+	uint32_t pdn, own, free_key, pool_key;
 
 	assert_int_equal(snic_new(&cfg, &st->nic), 0);
 	assert_int_equal(snic_pd_alloc(st->nic, &pdn), 0);
@@ -259,8 +324,9 @@ static void objects(struct stage *st, enum snic_fetch fetch)
 	for (struct stage_cnode *c = st->c; c < st->c + 2; c++) {
 		c->bind.free_key = free_key;
 		c->bind.pool_key = pool_key;
-		node_keys(st, c, pdn);
-		node_qps(st, c, pdn);
+		own = own_domain(st, c, pdn);
+		node_keys(st, c, pdn, own);
+		node_qps(st, c, own, pdn);
 		peer(st, c);
 		c->sent = c->answered = c->received = 0;
 	}
@@ -286,7 +352,9 @@ static void join(struct stage *st, uint32_t qpn, uint32_t to)
 
 static void start(struct stage *st, struct stage_cnode *c)
 {
-	join(st, c->bind.loop_qpn, c->bind.loop_qpn);
+	join(st, c->bind.loop_qpn, c->far_qpn);
+	if (c->far_qpn != c->bind.loop_qpn)
+		join(st, c->far_qpn, c->bind.loop_qpn);
 	join(st, c->bind.client_qpn, c->peer_qpn);
 	join(st, c->peer_qpn, c->bind.client_qpn);
 	c->dbr->rcv = htobe32(STAGE_DEPTH);
@@ -318,6 +386,8 @@ void stage_open(struct stage *st, enum odrp_wire_chain chain,
 	memset(st, 0, sizeof(*st));
 	st->strict = opts->strict_index;
 	other.recycle = WRC_RECYCLE_CLIENT;
+	if (other.variant == WRC_V_KEYED)
+		other.variant = WRC_V_OURS;
 	open_cnode(&st->c[0], chain, opts);
 	open_cnode(&st->c[1], ODRP_WIRE_LOAD, &other);
 	st->mem = aligned_alloc(PAGE, MOST);
@@ -447,6 +517,14 @@ static uint64_t digest(uint64_t h, const void *from, size_t len)
 	return h;
 }
 
+/* Of a key that there is. */
+static void look_at_key(struct stage *st, const struct stage_cnode *c)
+{
+	if (c->ksm)
+		st->log = digest(st->log, c->ksm, NR_SLOTS * WRC_KSM_GROUP *
+						  sizeof(*c->ksm));
+}
+
 /* All that an answer tells, and what is to be seen when it comes (I5). */
 static void look(struct stage *st, const struct stage_cnode *c,
 		 const struct wrc_cqe *cqe, uint32_t slot)
@@ -455,6 +533,7 @@ static void look(struct stage *st, const struct stage_cnode *c,
 
 	st->log = digest(st->log, cqe, sizeof(*cqe));
 	st->log = digest(st->log, c->tt, NR_SLOTS * sizeof(uint64_t));
+	look_at_key(st, c);
 	st->log = digest(st->log, st->ring, ring_bytes(st) + 128);
 	st->log = digest(st->log, c->in, STAGE_DEPTH * PAGE);
 	if (page <= (NR_PAGES - 1) * PAGE)
@@ -507,6 +586,7 @@ static void undo(struct stage *st, struct stage_cnode *c, uint32_t slot)
 		return;
 	}
 	*from = counter_of(st, at + 1);
+	translate(st, c);
 }
 
 /* The i-th of a burst. */
@@ -548,6 +628,22 @@ static uint32_t nr_requests(const struct stage *st, enum stage_scene scene)
 	}
 }
 
+/* Table and key say the same, of every slot. */
+static bool is_translated(const struct stage *st, const struct stage_cnode *c)
+{
+	static const struct wrc_ksm none[WRC_KSM_GROUP];
+
+	for (unsigned int i = 0; c->ksm && i < NR_SLOTS; i++) {
+		const struct wrc_ksm *e = &c->ksm[i * WRC_KSM_GROUP];
+
+		if (e->resv || e->addr != c->tt[i] ||
+		    e->key != (c->tt[i] ? htobe32(c->bind.pool_key) : 0) ||
+		    memcmp(e + 1, none, sizeof(none) - sizeof(none[0])))
+			return false;
+	}
+	return true;
+}
+
 void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
 	       enum snic_fetch fetch, struct stage_end *ret_end)
 {
@@ -570,6 +666,8 @@ void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
 	snic_qp_error(st->nic, c->bind.client_qpn);
 	settle(st);
 	requests(st, &st->c[1], NEIGHBOURS + 1, NEIGHBOURS, false);
+	look_at_key(st, c);
+	st->in_order = is_translated(st, c);
 	*ret_end = (struct stage_end){ c->answered, st->log, st->now };
 	assert_int_equal(snic_qp_query(st->nic, c->bind.loop_qpn, &info), 0);
 	st->executed = info.sq_executed;
@@ -619,6 +717,8 @@ void stage_expect_well(const struct stage *st, enum stage_scene scene,
 	size_t pool = st->pool - st->mem;
 
 	assert_int_equal(end->answered, nr_requests(st, scene));
+	/* A chain that is cut off is for the agent to put in order. */
+	assert_true(st->in_order || scene == STAGE_CUT);
 	assert_int_equal(b->answered, NEIGHBOURS + 1);
 	for (int i = 0; i < NR_PAGES; i++)
 		count_page(seen, *ring_slot(st, i));

@@ -4,6 +4,7 @@
  * one block, so that what two runs did can be compared byte by byte.  CNode 0
  * has the chain under test, in whatever image it is given; CNode 1 is a
  * neighbour, with a good load chain, that looks at its own pages afterwards.
+ * Translation in the NIC: CNode 0 has a key, whose entries count as memory, too.
  *
  * Every run starts from the same memory, numbers, keys and time.
  */
@@ -15,6 +16,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include "core/check.h"
+#include "core/keymap.h"
 #include "mlx5/encode.h"
 #include "snic/snic.h"
 
@@ -39,6 +41,9 @@ struct stage_cnode {
 	__u64 pages[STAGE_DEPTH];	/* page exchange: each instance's first */
 	uint8_t *table;			/* recycle=node: only read, no part of mem */
 	uint8_t *arena, *buf, *cqs;
+	uint32_t ksm_key, far_qpn;	/* translation in the NIC: its own key, and */
+	struct wrc_ksm *ksm;		/* its entries, as long as the NIC is there */
+	struct wrc_keymap *map;
 	uint64_t *tt;
 	/* its own memory: requests, pages, rings */
 	uint8_t *out, *in, *sq, *rq, *peer_cqs;
@@ -64,6 +69,7 @@ struct stage {
 	bool strict;
 	uint64_t now;
 	uint64_t log;
+	bool in_order;		/* table and key said the same when a run was over */
 	uint16_t executed;	/* of CNode 0's loop queue, when a run was over */
 };
 

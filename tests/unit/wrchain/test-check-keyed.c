@@ -15,9 +15,14 @@ enum bug {
 	TWO_UMRS,		/* both chains */
 	NO_UMR,
 	KEY_ELSEWHERE,
+	OFFSET_ELSEWHERE,
+	OFFSET_OF_OTHERS,
+	MAP_TWICE,
 	OTHER_SLOT,
+	SLOT_IN_PIECES,
 	REQUEST_SAYS_WHERE,
 	TABLE_READ,
+	TAKES_TWICE,
 	MAPS_NOTHING,		/* stores */
 	MAPS_LATE,
 	RENEWS_NOT,
@@ -55,12 +60,34 @@ static int ask(struct wrc_build *b, enum bug bug, int *body)
 	struct wrc_ref reg = wrc_reg(WRC_REG_TT, 0);
 	int copy = wrc_prog_ask(b, body);
 
+	if (bug == MAP_TWICE) {
+		wrc_set_local(b, copy, 0, wrc_field(
+			wrc_read(b, wrc_at(WRC_SP_KEYMAP),
+				 wrc_reg(WRC_REG_TT, 0), 8), WRC_F_RADDR, 0));
+		copy = copy_more(b, wrc_field(b->prog->map, WRC_F_RADDR, 0),
+				 body);
+	}
 	/* By a register, of which rule keyed knows nothing. */
 	if (bug == OTHER_SLOT) {
 		wrc_set_local(b, copy, 0, reg);
 		copy = copy_more(b, reg, body);
 	}
 	return copy;
+}
+
+/* The copy of the request's address to where the table is changed. */
+static void copy_to(struct wrc_build *b, enum bug bug, int copy, int move)
+{
+	struct wrc_insn *i = &b->prog->insn[copy];
+
+	wrc_set_local(b, copy, 0, wrc_field(move, WRC_F_RADDR, 0));
+	if (bug != SLOT_IN_PIECES)
+		return;
+	/* The right ones, as it happens; the rule knows only a whole copy. */
+	i->nr_sge = 2;
+	i->sge[1] = i->sge[0];
+	i->sge[0].len = i->sge[1].len = 4;
+	wrc_set_local(b, copy, 1, wrc_field(move, WRC_F_RADDR, 4));
 }
 
 static int umr(struct wrc_build *b, enum bug bug, bool own)
@@ -71,6 +98,10 @@ static int umr(struct wrc_build *b, enum bug bug, bool own)
 		wrc_umr(b, own);
 	if (bug == KEY_ELSEWHERE)
 		wrc_set_local(b, b->prog->map, 0, wrc_reg(WRC_REG_TT, 0));
+	if (bug == OFFSET_ELSEWHERE)
+		wrc_set_local(b, b->prog->map, 2, wrc_reg(WRC_REG_TT, 0));
+	if (bug == OFFSET_OF_OTHERS)
+		b->prog->insn[b->prog->map].sge[1].len = 1;
 	if (bug == NO_UMR) {
 		wrc_set_local(b, b->prog->map, 0, wrc_reg(WRC_REG_TT, 0));
 		wrc_set_local(b, b->prog->map, 2, wrc_reg(WRC_REG_TT, 0));
@@ -109,7 +140,7 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 	if (bug != MAPS_LATE && bug != NO_UMR)
 		wrc_wait(b, own);
 	swap = wrc_exchange(b, wrc_at(WRC_SP_TT), nowhere);
-	wrc_set_local(b, copy, 0, wrc_field(swap, WRC_F_RADDR, 0));
+	copy_to(b, bug, copy, swap);
 	wrc_wait(b, swap);
 	go = wrc_send_en(b, 0);
 	last = wrc_send_en(b, 0);
@@ -155,17 +186,21 @@ static void build_free(struct wrc_build *b, struct wrc_prog *prog,
 	begin(b, prog, ODRP_WIRE_INVALIDATE);
 	body = wrc_prog_head(b);
 	copy = ask(b, bug, &body);
-	if (bug == TABLE_READ)
+	if (bug == TABLE_READ || bug == TAKES_TWICE)
 		more = copy_more(b, wrc_field(b->prog->map, WRC_F_RADDR, 0),
 				 &body);
 	if (bug == ENDS_EARLY)
 		umr(b, bug, false);
 	take = wrc_take(b, wrc_at(WRC_SP_TT), page);
-	wrc_set_local(b, copy, 0, wrc_field(take, WRC_F_RADDR, 0));
+	copy_to(b, bug, copy, take);
 	if (bug == TABLE_READ)
 		wrc_set_local(b, more, 0, wrc_field(
 			wrc_read(b, wrc_at(WRC_SP_TT),
 				 wrc_reg(WRC_REG_TT, 0), 8), WRC_F_RADDR, 0));
+	if (bug == TAKES_TWICE)
+		wrc_set_local(b, more, 0, wrc_field(
+			wrc_take(b, wrc_at(WRC_SP_TT),
+				 wrc_reg(WRC_REG_TT, 0)), WRC_F_RADDR, 0));
 	wrc_wait(b, take);
 	sel = wrc_prog_decide(b, page);
 	if (bug == KEEPS)
@@ -218,13 +253,18 @@ static const struct {
 	{ TWO_UMRS, WRC_RULE_KEYED, "2 UMRs and 1 READs of the key map" },
 	{ NO_UMR, WRC_RULE_KEYED, "0 UMRs and 1 READs of the key map" },
 	{ KEY_ELSEWHERE, WRC_RULE_KEYED, "does not bring the UMR its key" },
+	{ OFFSET_ELSEWHERE, WRC_RULE_KEYED, "does not bring the UMR its key" },
+	{ OFFSET_OF_OTHERS, WRC_RULE_KEYED, "does not bring the UMR its key" },
+	{ MAP_TWICE, WRC_RULE_KEYED, "1 UMRs and 2 READs of the key map" },
 	{ OTHER_SLOT, WRC_RULE_KEYED, "may be at another slot than the UMR" },
+	{ SLOT_IN_PIECES, WRC_RULE_KEYED, "may be at another slot than the UMR" },
 	{ MAPS_NOTHING, WRC_RULE_KEYED, "give the slot the page that the table" },
 	{ MAPS_LATE, WRC_RULE_KEYED, "in the table before its translation" },
 	{ RENEWS_NOT, WRC_RULE_KEYED, "get the page that the receive entry" },
 	{ RENEWS_FROM_ELSEWHERE, WRC_RULE_KEYED,
 	  "get the page that the receive entry" },
 	{ TABLE_READ, WRC_RULE_KEYED, "is not the one that moves a page" },
+	{ TAKES_TWICE, WRC_RULE_KEYED, "is not the one that moves a page" },
 	{ KEEPS, WRC_RULE_KEYED, "leaves a page that is freed a translation" },
 	{ ENDS_EARLY, WRC_RULE_KEYED, "may be over before its page is taken" },
 	{ FREES_EARLY, WRC_RULE_KEYED, "a page away that may have a translation" },
@@ -233,7 +273,7 @@ static const struct {
 
 static bool of_store(enum bug bug)
 {
-	return bug < KEEPS && bug != TABLE_READ;
+	return bug < KEEPS && bug != TABLE_READ && bug != TAKES_TWICE;
 }
 
 static bool of_free(enum bug bug)

@@ -39,6 +39,10 @@ static const char *const excuse_names[] = {
 };
 
 #define MAX_FIELDS 4096
+#define UMR_AT sizeof(struct wrc_wqe_ctrl)
+#define MKC_AT (UMR_AT + sizeof(struct wrc_wqe_umr))
+#define XLT_AT (MKC_AT + sizeof(struct wrc_wqe_mkc))
+#define UMR_LEN (XLT_AT + sizeof(struct wrc_wqe_xlt))
 
 struct field {
 	uint32_t off;
@@ -88,6 +92,8 @@ static enum excuse excuse_of_field(const struct wrc_prog *prog,
 	      wrc_field_at(i->op, WRC_F_LEN, 0);
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		len = 32;
+	if (i->op == WRC_WQE_UMR)
+		len = UMR_LEN;
 	if (off >= len)
 		return BEHIND_WQE;
 	if (i->op == WRC_WQE_NOP && at->byte.field == WRC_F_DS)
@@ -338,6 +344,7 @@ static void remember_bind(struct trial *t, const struct stage_cnode *c)
 	const uint32_t v4[] = {
 		b->client_qpn, b->client_rcqn, b->loop_qpn, b->loop_scqn,
 		b->arena_key, b->buf_key, b->tt_key, b->free_key, b->pool_key,
+		b->arena_rkey, b->keymap_key, c->ksm ? c->ksm_key : 0,
 		c->peer_key, c->peer_qpn, c->peer_rcqn, c->peer_scqn,
 		WRC_WQE_END_LKEY, ODRP_WIRE_PAGE_SIZE,
 	};
@@ -391,6 +398,32 @@ static void add(struct trial *t, uint32_t off, uint32_t width)
 	remember(t, get(stage_image(&t->st) + off, width), width);
 }
 
+/* Of a UMR what no instruction has a field for: how much, from where on, more of the
+ * key, and the entries that stay empty. */
+static void add_umr(struct trial *t, uint32_t off)
+{
+	static const struct field rest[] = {
+		{ UMR_AT, 1 }, { UMR_AT + 1, 1 }, { UMR_AT + 2, 2 },
+		{ UMR_AT + offsetof(struct wrc_wqe_umr, octowords), 2 },
+		{ UMR_AT + offsetof(struct wrc_wqe_umr, mkey_mask), 8 },
+		{ UMR_AT + offsetof(struct wrc_wqe_umr, offset_high), 4 },
+		{ XLT_AT, 4 },
+	};
+	uint32_t at;
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
+		add(t, off + rest[i].off, rest[i].width);
+	for (at = UMR_AT + offsetof(struct wrc_wqe_umr, resv1); at < XLT_AT;
+	     at += 4)
+		add(t, off + at, 4);
+	for (at = XLT_AT + sizeof(struct wrc_ksm); at < UMR_LEN;
+	     at += sizeof(struct wrc_ksm)) {
+		add(t, off + at, 4);
+		add(t, off + at + offsetof(struct wrc_ksm, key), 4);
+		add(t, off + at + offsetof(struct wrc_ksm, addr), 8);
+	}
+}
+
 static void add_wqe(struct trial *t, unsigned int insn, uint32_t instance)
 {
 	const struct stage_cnode *c = &t->st.c[0];
@@ -411,6 +444,8 @@ static void add_wqe(struct trial *t, unsigned int insn, uint32_t instance)
 		}
 	}
 	add(t, off + 8, 1);		/* reserved, as all the rest is not */
+	if (i->op == WRC_WQE_UMR)
+		add_umr(t, off);
 }
 
 static void add_entry(struct trial *t, uint32_t instance)
@@ -509,6 +544,7 @@ static bool is_free(const struct trial *t, uint32_t off)
 	if (c->prog.node && at.space == WRC_SP_FIELD &&
 	    at.byte.field == WRC_F_RADDR &&
 	    (wrc_renews(&c->prog, at.insn) ||
+	     wrc_is_asked(&c->prog, at.insn) ||
 	     c->prog.insn[at.insn].remote.space == WRC_SP_TT))
 		return false;
 	if (excuse == BY_REQUEST || excuse == BY_RESULT)
@@ -720,6 +756,29 @@ static void every_fenced_program(void **state)
 	}
 }
 
+/* Translation in the NIC: by day a store in one mode, an invalidate in the other,
+ * and each once with fences. */
+static void every_keyed_program(void **state)
+{
+	const char *nightly = getenv("ODRP_NIGHTLY");
+	bool all = nightly && !strcmp(nightly, "1");
+
+	for (int chain = ODRP_WIRE_UNMAPPED_STORE;
+	     chain <= ODRP_WIRE_INVALIDATE; chain++)
+		for (int mode = 0; mode < 4; mode++) {
+			struct wrc_opts opts = {
+				.strict_index = mode & 1,
+				.variant = WRC_V_KEYED,
+				.recycle = WRC_RECYCLE_NODE,
+				.order = mode & 2 ? WRC_ORDER_FENCE :
+						    WRC_ORDER_WAIT,
+			};
+
+			if (all || mode == chain % 2)
+				try_program(chain, &opts);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -727,6 +786,7 @@ int main(void)
 		cmocka_unit_test(every_node_program),
 		cmocka_unit_test(every_node_copy),
 		cmocka_unit_test(every_fenced_program),
+		cmocka_unit_test(every_keyed_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
