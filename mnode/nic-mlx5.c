@@ -328,6 +328,26 @@ static int stats(struct nic *nic, struct json_object *obj)
 }
 
 /* Whatever is left, queue pairs before what they use. */
+/*
+ * A device that is gone destroys nothing any more; what it refuses goes when its
+ * file is closed.
+ */
+static void empty(struct nic *nic, void **tree,
+		  void (*destroy)(struct nic *nic, uint32_t number))
+{
+	while (*tree) {
+		uint32_t number = **(uint32_t **)*tree;
+		void *left;
+
+		destroy(nic, number);
+		left = mlx5_find(tree, number);
+		if (left) {
+			tdelete(left, tree, mlx5_compare);
+			free(left);
+		}
+	}
+}
+
 static void close_nic(struct nic *nic)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
@@ -340,10 +360,8 @@ static void close_nic(struct nic *nic)
 		mlx5_qp_destroy(nic, **(uint32_t **)m->qps);
 	while (m->cqs)
 		cq_destroy(nic, **(uint32_t **)m->cqs);
-	while (m->mrs)
-		mr_dereg(nic, **(uint32_t **)m->mrs);
-	while (m->pds)
-		pd_free(nic, **(uint32_t **)m->pds);
+	empty(nic, &m->mrs, mr_dereg);
+	empty(nic, &m->pds, pd_free);
 	wrc_mlx5_close(&m->dev);
 	free(m);
 }

@@ -58,7 +58,7 @@ int fake_pd_free(void *pd)
 
 	if (!r)
 		fake.pds--;
-	return r;
+	return fake.gone ? -EIO : r;
 }
 
 int fake_mr_reg(void *pd, void *va, __u64 len, __u64 iova,
@@ -80,8 +80,10 @@ int fake_mr_reg(void *pd, void *va, __u64 len, __u64 iova,
 
 int fake_mr_dereg(void *mr)
 {
+	int r = snic_mkey_dereg(fake.snic, number_of(mr));
+
 	fake.mrs--;
-	return snic_mkey_dereg(fake.snic, number_of(mr));
+	return fake.gone ? -EIO : r;
 }
 
 int fake_uar_alloc(void *ctx, __u32 *ret_page, void **ret_uar)

@@ -702,6 +702,7 @@ static int fake_query(void *obj, const void *in, size_t in_len, void *out,
 static int fake_destroy(void *obj)
 {
 	struct fake_obj **pos = &fake.objs, *o = obj;
+	bool refused = fake.gone && o->kind == FAKE_MKEY;
 
 	while (*pos != o)
 		pos = &(*pos)->next;
@@ -716,7 +717,7 @@ static int fake_destroy(void *obj)
 	*pos = o->next;
 	fake_forget_entries(o);
 	free(o);
-	return 0;
+	return refused ? -EIO : 0;
 }
 
 struct fake_obj *fake_qp(uint32_t qpn)

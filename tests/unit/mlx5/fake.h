@@ -60,6 +60,7 @@ struct fake_umem {
  *		doorbell of anybody, and never again
  * @stale_key, @stale_addr: what is in each entry of a new indirect key
  * @still:	nothing moves while somebody waits
+ * @gone:	domains and keys are not destroyed, says -EIO, but by closing
  * @early_waits: completion queues have one entry more than they should
  */
 struct fake {
@@ -73,7 +74,7 @@ struct fake {
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;
-	bool stale_entries, early_waits, still;
+	bool stale_entries, early_waits, still, gone;
 	uint32_t stale_key;
 	uint64_t stale_addr;
 	unsigned int opened, pds, mrs, counters;
