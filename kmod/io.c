@@ -59,14 +59,14 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 /*
  * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
  *
- * Threads of the kernel may not while the session is lost, for some of them take
- * it up again: ib_mad, for one, allocates for each packet that it receives, with
- * GFP_KERNEL.  When that has to reclaim memory and comes here, it would wait for
- * the session, and the session for it.
+ * Workqueues may not while the session is lost, for some take it up again: ib_mad,
+ * for one, allocates for each packet that it receives, with GFP_KERNEL.  When that
+ * has to reclaim memory and comes here, it would wait for the session, and the
+ * session for it.  What kswapd would go on sending takes memory for each bio.
  */
 bool odrp_holds_up(const struct odrp_dev *dev)
 {
-	return !(current->flags & PF_KTHREAD) ||
+	return !(current->flags & PF_WQ_WORKER) ||
 	       odrp_sess_state(&dev->sess) != ODRP_LOST;
 }
 

@@ -21,9 +21,9 @@
 #include <linux/mm.h>
 #include "odrp.h"
 
-#define PAGES		256u
-#define PER_BEAT	32u
-#define PER_ATTEMPT	64u
+#define PAGES		512u
+#define PER_BEAT	64u
+#define PER_ATTEMPT	256u
 
 static void fill(struct odrp_reserve *r, unsigned int max, gfp_t gfp)
 {
