@@ -69,7 +69,8 @@ goes_nowhere() {
 	expect_clean
 }
 
-# Under pressure rdma_rxe of 6.1 may find no memory for a packet of its QP1, which
+# Under pressure ib_mad may find no memory for a packet of the connection manager,
+# see kmod/reserve.c; and rdma_rxe of 6.1 none for one that it sends by its QP1, which
 # then never works again: nothing can connect, and the session dies.
 ((nightly)) && tap_case "a memory node that stands still, 6.1" swaps_on 6.1
 ((nightly)) && tap_case "a memory node that stands still, 6.12" swaps_on 6.12
