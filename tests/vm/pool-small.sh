@@ -69,5 +69,5 @@ as_swap() {
 }
 
 tap_case "the device as a disk" as_disk
-tap_case "swap, with more demand than pages" as_swap
+vm_timeout=900 tap_case "swap, with more demand than pages" as_swap
 tap_end
