@@ -176,6 +176,27 @@ static int set_choice(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
+/* The number of the word among those that key->value lists. */
+static int set_word(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	uint8_t *field = (uint8_t *)conf + key->off;
+	const char *word = key->value;
+	uint8_t n;
+
+	for (n = 0; *word; n++) {
+		size_t len = strcspn(word, "|");
+
+		if (strlen(text) == len && !strncmp(text, word, len)) {
+			*field = n;
+			return 0;
+		}
+		word += len + !!word[len];
+	}
+	return complain(why, "%s=%s: expected one of %s", key->name, text,
+			key->value);
+}
+
 static int set_level(struct conf *conf, const struct conf_key *key,
 		     const char *text, char *why)
 {
@@ -240,14 +261,14 @@ const struct conf_key conf_keys[] = {
 	{ "recycle", "node|client", "who knows when chains run again: the memory "
 	  "node; or its clients, INSECURE: one that lies reaches the pages of "
 	  "others (node)", set_choice, AT(node_recycles) },
-	{ "order", "wait|fence", "how chains come behind what they have READ: by "
-	  "a WAIT; or by a fence, which no card is documented to keep: only where "
-	  "odrp-hwcheck says that it may be set (wait)",
-	  set_choice, AT(waits) },
-	{ "translate", "chain|nic", "who finds a slot's page: chains; or the NIC, by "
-	  "keys of each compute node, which then reads and writes its pages alone: "
-	  "on a card only where odrp-hwcheck says that it may be set (chain)",
-	  set_choice, AT(chains_translate) },
+	{ "order", "auto|wait|fence", "how chains come behind what they have READ: "
+	  "by a WAIT; or by a fence, which no card is documented to keep; auto: by "
+	  "a fence where this NIC is known to keep it, from odrp-hwcheck --save "
+	  "(auto)", set_word, AT(order) },
+	{ "translate", "auto|chain|nic", "who finds a slot's page: chains; or the "
+	  "NIC, by keys of each compute node, which then reads and writes its pages "
+	  "alone; auto: the NIC where it is known to do so rightly, from "
+	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ NULL },
@@ -262,8 +283,6 @@ void conf_init(struct conf *conf)
 		.store_pages = UINT64_MAX,
 		.exchange = true,
 		.node_recycles = true,
-		.waits = true,
-		.chains_translate = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,
@@ -391,7 +410,8 @@ static int check_slots(const struct conf *conf, char *why)
 /* Copies and clients that count know nothing of keys. */
 static int check_translate(const struct conf *conf, char *why)
 {
-	if (conf->chains_translate || (conf->exchange && conf->node_recycles))
+	if (conf->translate != CONF_TRANSLATE_NIC ||
+	    (conf->exchange && conf->node_recycles))
 		return 0;
 	return complain(why, "translate=nic: expected with store=exchange and "
 			"recycle=node only");

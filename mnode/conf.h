@@ -20,6 +20,14 @@
 #define CONF_FILE	SYSCONFDIR "/odrp/mnoded.conf"
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
 
+/* "auto" is what this NIC is known to keep: nic.h's keeps_fences and keeps_keys. */
+enum conf_order { CONF_ORDER_AUTO, CONF_ORDER_WAIT, CONF_ORDER_FENCE };
+enum conf_translate {
+	CONF_TRANSLATE_AUTO,
+	CONF_TRANSLATE_CHAIN,
+	CONF_TRANSLATE_NIC,
+};
+
 /* docs/man/odrp-mnoded.conf.5 explains each. */
 struct conf {
 	char nic[CONF_NIC_MAX];
@@ -37,8 +45,8 @@ struct conf {
 	uint32_t beat_ms, dead_ms;
 	bool populate;
 	bool node_recycles;		/* recycle=node */
-	bool waits;			/* order=wait */
-	bool chains_translate;		/* translate=chain */
+	uint8_t order;			/* enum conf_order */
+	uint8_t translate;		/* enum conf_translate */
 	int log_level;			/* syslog */
 };
 

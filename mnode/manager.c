@@ -29,6 +29,20 @@ static bool is_store(unsigned int chain)
 	       chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
+/* What is left to us, by what is known of this NIC. */
+static void settle(struct manager *m)
+{
+	const struct conf *conf = m->conf;
+
+	m->waits = conf->order == CONF_ORDER_AUTO ? !m->nic->keeps_fences :
+		   conf->order == CONF_ORDER_WAIT;
+	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
+			    m->nic->keeps_keys && conf->exchange &&
+			    conf->node_recycles :
+			    conf->translate == CONF_TRANSLATE_NIC;
+	m->nic->fence_orders = !m->waits;
+}
+
 /* Does the NIC take receive entries of so many segments? */
 static bool fits_nic(const struct manager *m, const struct wrc_prog *prog,
 		     unsigned int *ret_len)
@@ -50,7 +64,7 @@ static int build_prog(struct manager *m, unsigned int c)
 						    WRC_RECYCLE_CLIENT,
 		.variant = m->conf->exchange && is_store(c) ?
 			   WRC_V_EXCHANGE : WRC_V_OURS,
-		.order = m->conf->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
+		.order = m->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
 	};
 	unsigned int len;
 	int r;
@@ -73,7 +87,7 @@ static int build_keyed(struct manager *m, unsigned int c)
 		.strict_index = m->nic->strict_index,
 		.recycle = WRC_RECYCLE_NODE,
 		.variant = WRC_V_KEYED,
-		.order = m->conf->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
+		.order = m->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
 	};
 
 	if (c == ODRP_WIRE_LOAD || c == ODRP_WIRE_MAPPED_STORE) {
@@ -90,7 +104,7 @@ static int build_progs(struct manager *m)
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 		r = build_prog(m, c);
-		if (!r && !m->conf->chains_translate)
+		if (!r && m->nic_translates)
 			r = build_keyed(m, c);
 		if (r)
 			return r;
@@ -114,15 +128,13 @@ static int check_depth(struct manager *m)
 	return 0;
 }
 
-/* Has this NIC what translate=nic needs?  Found out before anybody comes. */
+/* Has this NIC what translate=nic needs? */
 static int try_keys(struct manager *m)
 {
 	unsigned int len;
 	uint32_t pdn, key;
 	int r;
 
-	if (m->conf->chains_translate)
-		return 0;
 	if (!fits_nic(m, &m->keyed[ODRP_WIRE_UNMAPPED_STORE], &len))
 		return -EOPNOTSUPP;
 	r = m->nic->ops->pd_alloc(m->nic, &pdn);
@@ -152,6 +164,22 @@ static int say_keys(const struct manager *m, char *why, int r)
 		return say(why, r, "translate=nic: no keys of this NIC");
 	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", said);
 	return r;
+}
+
+/* Found out before anybody comes.  Where it was left to us, chains will do. */
+static int settle_keys(struct manager *m, char *why)
+{
+	int r = m->nic_translates ? try_keys(m) : 0;
+
+	if (!r)
+		return 0;
+	say_keys(m, why, r);
+	if (m->conf->translate != CONF_TRANSLATE_AUTO)
+		return r;
+	log_warning("%s; chains translate", why);
+	m->nic_translates = false;
+	memset(m->keyed, 0, sizeof(m->keyed));
+	return 0;
 }
 
 /* Each instance of a store has a page that nobody else can have. */
@@ -187,20 +215,20 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_warning("store=copy: INSECURE, a compute node that stores "
 			    "between two entries of its table reaches the "
 			    "pages of others");
-	if (!conf->waits)
+	settle(m);
+	if (conf->order == CONF_ORDER_FENCE && !nic->keeps_fences)
 		log_warning("order=fence: documented for no card; a card that "
 			    "does not keep it serves wrong pages. Only where "
 			    "odrp-hwcheck says that it may be set");
-	nic->fence_orders = !conf->waits;
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");
 	r = check_depth(m);
 	if (r)
 		return say(why, r, "depth: the chains do not fit a send queue");
-	r = try_keys(m);
+	r = settle_keys(m, why);
 	if (r)
-		return say_keys(m, why, r);
+		return r;
 	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
 	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
 	if (!m->sess || !m->leases) {

@@ -19,6 +19,8 @@
  * @lender:	moves pages
  * @budget:	pages that may be leased, or be slack
  * @slack:	of each CNode
+ * @waits:	chains WAIT, or fence: order, settled for this NIC
+ * @nic_translates: translate, the same
  * @progs:	the chain programs, as this NIC needs them; and those of CNodes with
  *		keys of their own
  * @sess:	sessions, in the order of their coming
@@ -35,6 +37,7 @@ struct manager {
 	struct stock stock;
 	struct lender lender;
 	uint64_t budget, slack;
+	bool waits, nic_translates;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
 	struct wrc_prog keyed[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;

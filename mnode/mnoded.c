@@ -360,6 +360,9 @@ static int loop(struct daemon *d)
 		 "node's in reserve; port %u, control %s", d->m.pool.pages,
 		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.slack,
 		 d->conf.port, d->conf.control);
+	log_info("chains %s for what they have READ; %s finds pages",
+		 d->m.waits ? "WAIT" : "fence",
+		 d->m.nic_translates ? "the NIC" : "a chain");
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;
 	say_status(d);

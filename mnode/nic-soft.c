@@ -406,6 +406,7 @@ static struct nic_soft *soft_new(const struct snic_config *cfg)
 		s->nic.ops = &soft_ops;
 		s->nic.event_fd = -1;
 		s->nic.strict_index = !cfg->relaxed_index;
+		s->nic.keeps_fences = s->nic.keeps_keys = true;
 	}
 	return s;
 }

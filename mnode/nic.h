@@ -155,13 +155,17 @@ struct nic_ops {
  * @event_fd:	readable when event() has something; -1: call it often
  * @strict_index: it checks each WQE's index, so chains must renew it
  * @fence_orders: behind a fence, what READs have brought is there for all queues;
- *		only the operator knows: order=fence
+ *		set by the agent, from the operator's word or keeps_fences
+ * @keeps_fences: it is known to be so: the software NIC, or a card of which
+ *		odrp-hwcheck found it
+ * @keeps_keys:	the same of all that translation in the NIC rests on
  * @max_recv_len: bytes of a receive entry, each data segment 16; 0: any
  */
 struct nic {
 	const struct nic_ops *ops;
 	int event_fd;
 	bool strict_index, fence_orders;
+	bool keeps_fences, keeps_keys;
 	unsigned int max_recv_len;
 };
 

@@ -206,10 +206,10 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 						 "exchange" : "copy"));
 	add(obj, "recycle", json_object_new_string(m->conf->node_recycles ?
 						   "node" : "client"));
-	add(obj, "order", json_object_new_string(m->conf->waits ? "wait" :
+	add(obj, "order", json_object_new_string(m->waits ? "wait" :
 								  "fence"));
-	add(obj, "translate", json_object_new_string(m->conf->chains_translate ?
-						     "chain" : "nic"));
+	add(obj, "translate", json_object_new_string(m->nic_translates ?
+						     "nic" : "chain"));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);

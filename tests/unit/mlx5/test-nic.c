@@ -401,7 +401,7 @@ static void no_keys(void **state)
 	struct conf conf;
 
 	conf_init(&conf);
-	conf.chains_translate = false;
+	conf.translate = CONF_TRANSLATE_NIC;
 	conf.pool = 8 << 20;
 	nic_mlx5_device(nic)->caps.ksm = false;
 	assert_int_equal(manager_init(&m, &conf, nic, why), -EOPNOTSUPP);
@@ -415,7 +415,35 @@ static void no_keys(void **state)
 	assert_string_equal(why, "translate=nic: CREATE_MKEY: bad parameter "
 			    "(status 0x03, syndrome 0x5eed5eed)");
 	assert_int_equal(manager_init(&m, &conf, nic, why), 0);
+	assert_true(m.nic_translates);
 	manager_fini(&m);
+	assert_null(fake.objs);
+	nic->ops->close(nic);
+}
+
+/* Left to the agent, a NIC of which nothing is known has chains with WAITs, as has
+ * one that was found to have keys and then has none. */
+static void left_to_us(void **state)
+{
+	struct nic *nic = open_nic();
+	char why[CONF_WHY_MAX] = "";
+	struct manager m;
+	struct conf conf;
+	unsigned int i;
+
+	conf_init(&conf);
+	conf.pool = 8 << 20;
+	for (i = 0; i < 8; i++) {
+		nic->keeps_fences = i & 1;
+		nic->keeps_keys = i & 2;
+		nic_mlx5_device(nic)->caps.ksm = i & 4;
+		assert_int_equal(manager_init(&m, &conf, nic, why), 0);
+		assert_true(m.waits == !(i & 1));
+		assert_true(nic->fence_orders == !!(i & 1));
+		assert_true(m.nic_translates == ((i & 6) == 6));
+		assert_true(!m.keyed[ODRP_WIRE_LOAD].name == !m.nic_translates);
+		manager_fini(&m);
+	}
 	assert_null(fake.objs);
 	nic->ops->close(nic);
 }
@@ -745,6 +773,7 @@ int main(void)
 		T(arm_keyed),
 		T(keys_out_of_memory),
 		T(no_keys),
+		T(left_to_us),
 		T(closed_early),
 		T(stopped_by_itself),
 		T(nobody),

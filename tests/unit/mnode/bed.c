@@ -28,7 +28,9 @@ void bed_options(struct bed_options *ret_opts)
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.exchange = !bed_copies;
-	ret_opts->conf.chains_translate = !bed_keyed;
+	ret_opts->conf.order = CONF_ORDER_WAIT;
+	ret_opts->conf.translate = bed_keyed ? CONF_TRANSLATE_NIC :
+				   CONF_TRANSLATE_CHAIN;
 	ret_opts->conf.depth = 16;
 	ret_opts->conf.queues = 4;
 	ret_opts->conf.max_sessions = BED_NODES;
@@ -76,7 +78,7 @@ static void open_node(struct bed *b, unsigned int i)
 		.nic = n->snic, .ip = htonl(0x0a4d0001),
 		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
 		.answer_every = b->opts.answer_every,
-		.keyed = !b->opts.conf.chains_translate,
+		.keyed = b->opts.conf.translate == CONF_TRANSLATE_NIC,
 	};
 }
 
@@ -114,6 +116,8 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
 	if (opts->max_recv_len)
 		b->nic->max_recv_len = opts->max_recv_len;
+	if (opts->unknown_nic)
+		b->nic->keeps_fences = b->nic->keeps_keys = false;
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
 	for (i = 0; i < nr_nodes; i++)
 		open_node(b, i);

@@ -29,6 +29,7 @@ struct bed_options {
 	uint64_t cost_more_ns;	/* and up to so much more, at random */
 	unsigned int answer_every;	/* of the compute nodes */
 	uint32_t max_recv_len;	/* of the NIC's receive entries; 0: any */
+	bool unknown_nic;	/* nothing is known of what it keeps */
 	unsigned int mtu;	/* of the wire; 0: a page fits */
 };
 

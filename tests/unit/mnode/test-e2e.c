@@ -93,7 +93,7 @@ static void test_load_fenced(void **state)
 	struct bed_options o;
 
 	bed_options(&o);
-	o.conf.waits = false;
+	o.conf.order = CONF_ORDER_FENCE;
 	o.fetch = SNIC_FETCH_EARLY;
 	run_load(&o, 10000);
 }
