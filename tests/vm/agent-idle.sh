@@ -4,6 +4,7 @@
 # no more CPU time than its timers and our questions do. (The software NIC's time
 # is its own: it stands for hardware.)
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # Agent's CPU time per executed chain, in nanoseconds: one wake-up of a process
 # takes several thousand. And per second, for timers, heartbeats and questions,

@@ -3,6 +3,7 @@
 # The device as a disk, without swap: what is written is read, in any order
 # and size of requests; and what was discarded is given back.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 read -r -d '' script <<'GUEST'
 set -e

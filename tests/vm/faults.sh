@@ -5,6 +5,7 @@
 # device that cannot be added leaves nothing behind; one that is there loses no
 # request and no byte, and is itself again.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # A place is a number: the n-th call of a kind from where it is armed. Of what is
 # tried the first places are looked at one by one, then every stride-th, until

@@ -4,6 +4,7 @@
 # order and at random, one at a time and 32, by the kernel's three interfaces.
 # Every block says where it belongs, and carries a checksum of itself.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # job_file MB: a job file of the list on standard input; each has its own region.
 job_file() {

@@ -3,6 +3,7 @@
 # Pages by frontswap, where the stock kernel still has that for modules: the
 # same contents, and a driver that can be replaced. (A dead node: mnode-killed.sh.)
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 rounds=1
 ((nightly)) && rounds=5

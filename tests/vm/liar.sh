@@ -6,6 +6,7 @@
 # end of the session, a device that cannot be added, and nothing worse. When it has
 # told so many lies it goes on with the truth, and so does a new device.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 more=1
 ((nightly)) && more=5

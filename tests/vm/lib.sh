@@ -18,8 +18,11 @@
 #
 # ODRP_KERNELS="6.1-debug" runs each case on these kernels instead of those it
 # names, once on each: of cases that differ by their kernel the first is run.
-# ODRP_TRANSLATE=nic has the memory node translate in its NIC, where a case does
-# not say otherwise; what counts chains then fails, all else is to hold.
+# The memory node arms what the software NIC keeps: its NIC translates, and its
+# chains have fences. A file that says "chains_only" has what a card of which
+# nothing is known gets, chains with WAITs for all, unless a case says otherwise.
+# ODRP_TRANSLATE=nic or chain has all cases so; what counts chains may fail then,
+# all else is to hold.
 #
 # Time-outs are stretched for slow kernels by scripts/vm; what a case itself
 # allows for, it multiplies by $slow.
@@ -44,6 +47,13 @@ case_kernel=		# one of these
 slow=1
 case_dir=
 case_failed=0
+
+unknown_card=(--param mnode.translate=chain --param mnode.order=wait)
+vm_card=()
+
+chains_only() {
+	vm_card=("${unknown_card[@]}")
+}
 
 vm_packages() {
 	packages_install build vm && build_userspace || {
@@ -181,7 +191,7 @@ options_for_kernel() {
 # vm OPTION... -- COMMAND: one run of scripts/vm with the workloads on board.
 vm() {
 	local f
-	local -a add=() vm_options
+	local -a add=("${vm_card[@]}") vm_options
 	options_for_kernel "$@"
 	[[ -z ${ODRP_TRANSLATE:-} ]] ||
 		add+=(--param "mnode.translate=$ODRP_TRANSLATE")

@@ -3,6 +3,7 @@
 # The memory node dies. Who needs a lost page gets an I/O error in time; the
 # machine goes on, without a warning in its log, and the module unloads.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # pattern-far only reads when the node goes, so the bus error is certain.
 read -r -d '' swapping <<'GUEST'

@@ -3,6 +3,7 @@
 # Connections break and the session is taken up again: nobody notices but by the
 # time that it took.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # Now and then the memory node stands still for longer than a request may take:
 # every connection breaks while pages are under way. The first time when enough

@@ -93,7 +93,7 @@ when_full() {
 		invalidates, waits_page, lease_denied}' "$case_dir/json")"
 }
 
-tap_case "chains, 6.1" in_the_same_pages 6.1
+tap_case "chains, 6.1" in_the_same_pages 6.1 "${unknown_card[@]}"
 tap_case "translation in the NIC, 6.12" in_the_same_pages 6.12 \
 	--param mnode.translate=nic
 tap_case "a pool that is full" when_full

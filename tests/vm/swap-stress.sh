@@ -3,6 +3,7 @@
 # Swap under others' judges (stress-ng and memtester, which verify what they
 # write), under the limit of a memory group, and with huge pages (nightly).
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 # Before each script: a group with that much memory; "limited COMMAND" runs in it.
 # shellcheck disable=SC2016  # for the guest's shell

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two compute nodes on one memory node, each with contents of its own.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 share() {
 	vm --cnodes 2 --mem 150M --swap 192M -- sh -c \

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A bad wire makes it slower, and nothing wrong.
 . "$(dirname "$0")/lib.sh"
+chains_only
 
 seconds=15
 mnode=()		# options of the memory node
