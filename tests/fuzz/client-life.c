@@ -315,6 +315,8 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 	o->conf.max_sessions = NR_HONEST + MAX_HOSTILE;
 	o->fetch = life_chance(l, 2) ? SNIC_FETCH_EARLY : SNIC_FETCH_LATE;
 	o->relaxed = life_chance(l, 2);
+	o->conf.order = bed_node_recycles() && life_chance(l, 2) ?
+			CONF_ORDER_FENCE : CONF_ORDER_WAIT;
 	o->cost_ns = 50 + life_below(l, 100);
 	/* Chains overtake each other, and a page is one packet or four. */
 	if (bed_keyed && life_chance(l, 2))
