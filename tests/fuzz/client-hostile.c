@@ -52,7 +52,9 @@ void hostile_fill(struct hostile *h, void *page)
 	__be32 *p = page;
 	unsigned int i;
 
-	memset(page, life_below(h->life, 0x7f) + 1, PAGE);
+	/* Below all bytes of marks: where one page ends within a mark and another
+	 * goes on, there is no other node's. */
+	memset(page, life_below(h->life, 0x1d) + 1, PAGE);
 	for (i = 0; i < PAGE / sizeof(*p); i += 4)
 		p[i] = mark;
 }
