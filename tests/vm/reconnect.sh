@@ -70,6 +70,43 @@ goes_nowhere() {
 	expect_clean
 }
 
+# A workqueue is not made to wait for a session that is lost, for ib_mad's take it up
+# again and write to us when they have to reclaim memory. Here it is the flusher's:
+# all that is dirty comes to be under writeback, many times what may wait for requests.
+# (The shell keeps the device open: the last to close it would write all himself.)
+read -r -d '' flushed <<'GUEST'
+node=10.77.0.1
+pages=2048
+sysfs=/sys/block/odrp0/odrp
+under_writeback() {
+	[ "$(awk '/^Writeback:/ { print $2 / 4 }' /proc/meminfo)" -ge $pages ]
+}
+echo 10 >/proc/sys/vm/dirty_writeback_centisecs
+echo 10 >/proc/sys/vm/dirty_expire_centisecs
+dd if=/dev/urandom of=/tmp/a bs=4k count=$pages 2>/dev/null
+exec 5</dev/odrp0
+arp -s $node 02:00:00:00:00:01 || exit 1
+dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null &
+within 30 is $sysfs/state lost || exit 2
+dd if=/tmp/a of=/dev/odrp0 bs=1M 2>/dev/null || exit 3
+within 30 under_writeback || { grep -E '^(Dirty|Writeback):' /proc/meminfo; exit 4; }
+is $sysfs/state lost || exit 5
+arp -d $node
+within 60 is $sysfs/state live || exit 6
+wait
+dd if=/dev/odrp0 bs=1M count=8 iflag=direct 2>/dev/null | cmp - /tmp/a || exit 7
+GUEST
+
+goes_on_writing() {
+	vm_script --kernel "$1" --mem 256M --swap 64M --no-swapon \
+		--param hot_add.timeout_ms=$((1000 * slow)) \
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((90000 * slow)) -- "$flushed"
+	expect_status 0
+	expect '.cnodes[0].stats.reconnects >= 1' '.teardown_errors == []'
+	expect_clean
+}
+
 # Under pressure ib_mad may find no memory for a packet of the connection manager,
 # see kmod/reserve.c; and rdma_rxe of 6.1 none for one that it sends by its QP1, which
 # then never works again: nothing can connect, and the session dies.
@@ -81,4 +118,6 @@ goes_nowhere() {
 ((nightly)) && tap_case "a memory node that stands still, frontswap, 5.10" \
 	swaps_on 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_nowhere
+tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
+((nightly)) && tap_case "a workqueue that writes meanwhile, 6.12" goes_on_writing 6.12
 tap_end
