@@ -51,17 +51,31 @@ static int see(struct seen *s, uint64_t hash)
 	return put(s, hash ? hash : 1);
 }
 
+static uint64_t mix(uint64_t hash, uint64_t v)
+{
+	hash = (hash ^ v) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* In four lanes, since a product is waited for. */
 uint64_t explore_mix(uint64_t hash, const void *bytes, size_t len)
 {
+	uint64_t v[4], lane[4] = { hash, 1, 2, 3 };
 	const uint8_t *p = bytes;
-	uint64_t v;
+	unsigned int i;
 
 	for (; len >= sizeof(v); len -= sizeof(v), p += sizeof(v)) {
-		memcpy(&v, p, sizeof(v));
-		hash = (hash ^ v) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
+		memcpy(v, p, sizeof(v));
+		for (i = 0; i < 4; i++)
+			lane[i] = mix(lane[i], v[i]);
 	}
-	return hash;
+	for (i = 1; i < 4; i++)
+		lane[0] = mix(lane[0], lane[i]);
+	for (; len >= sizeof(v[0]); len -= sizeof(v[0]), p += sizeof(v[0])) {
+		memcpy(v, p, sizeof(v[0]));
+		lane[0] = mix(lane[0], v[0]);
+	}
+	return lane[0];
 }
 
 /* ---- saving --------------------------------------------------------------- */

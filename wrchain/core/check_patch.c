@@ -171,25 +171,32 @@ static int check_open(struct wrc_check *c, unsigned int insn)
 	return 0;
 }
 
-/* Is the byte `off` of a source's result allowed to hit this place? */
-static bool declared(const struct wrc_check *c, __u8 source, __u32 off,
-		     __u32 instance, const struct wrc_place *at)
+/*
+ * How many bytes from `off` on of a source's result are allowed to hit the field
+ * at this place and what follows of it; 0: not even the first.
+ */
+static __u32 declared(const struct wrc_check *c, __u8 source, __u32 off,
+		      __u32 instance, const struct wrc_place *at)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
+	__u32 left, field;
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_patches; i++) {
 		const struct wrc_patch *p = &prog->patch[i];
-		__u32 target = (instance + p->delta) & (c->ctx.geom->depth - 1);
 
-		if (p->source == source && p->insn == at->insn &&
-		    p->field == at->byte.field && p->sge == at->byte.sge &&
-		    target == at->instance && off >= p->off &&
-		    off - p->off < p->width &&
-		    at->byte.off == p->field_off + (off - p->off))
-			return true;
+		if (p->source != source || p->insn != at->insn ||
+		    p->field != at->byte.field || p->sge != at->byte.sge ||
+		    ((instance + p->delta) & (c->ctx.geom->depth - 1)) !=
+			    at->instance ||
+		    off < p->off || off - p->off >= p->width ||
+		    at->byte.off != p->field_off + (off - p->off))
+			continue;
+		left = p->width - (off - p->off);
+		field = field_of(p)->width - at->byte.off;
+		return left < field ? left : field;
 	}
-	return false;
+	return 0;
 }
 
 static int refuse_hit(struct wrc_check *c, __u8 source, __u32 off,
@@ -266,17 +273,18 @@ static bool from_request(const struct wrc_check *c, __u32 instance, __u32 off,
 static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 		  const struct wrc_sge *sge, unsigned int nr_sge)
 {
-	__u32 i, byte, off = 0;
+	__u32 i, byte, n, off = 0;
 	int hits = 0;
 
 	for (i = 0; i < nr_sge; off += sge[i].len, i++) {
-		for (byte = 0; byte < sge[i].len; byte++) {
+		for (byte = 0; byte < sge[i].len; byte += n) {
 			struct wrc_place at;
 			__u64 arena;
 
 			if (!in_arena(c, &sge[i], byte, &arena))
 				break;
 			at = wrc_place_of(c->ctx.prog, c->ctx.geom, arena);
+			n = 1;
 			if (at.space == WRC_SP_REG && at.instance == instance &&
 			    source != WRC_RECV)
 				continue;	/* rule address knows it */
@@ -294,11 +302,15 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 			if (at.space == WRC_SP_RECV &&
 			    at.instance == instance && source != WRC_RECV)
 				continue;
-			if (at.space != WRC_SP_FIELD ||
-			    !declared(c, source, off + byte, instance, &at))
+			n = at.space == WRC_SP_FIELD ?
+				    declared(c, source, off + byte, instance,
+					     &at) : 0;
+			if (!n)
 				return refuse_hit(c, source, off + byte,
 						  instance, &at);
-			hits++;
+			if (n > sge[i].len - byte)
+				n = sge[i].len - byte;
+			hits += n;
 		}
 	}
 	return hits;

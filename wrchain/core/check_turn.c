@@ -35,6 +35,9 @@ static __u64 load_be(const __u8 *from, unsigned int len)
 		return be16_to_cpu(*(const wrc_any_be16 *)from);
 	case 4:
 		return be32_to_cpu(*(const wrc_any_be32 *)from);
+	case 6:
+		return (__u64)be16_to_cpu(*(const wrc_any_be16 *)from) << 32 |
+		       be32_to_cpu(*(const wrc_any_be32 *)(from + 2));
 	case 8:
 		return be64_to_cpu(*(const wrc_any_be64 *)from);
 	default:
@@ -110,11 +113,17 @@ bool wrc_check_turn_post(const struct wrc_check *c, __u64 r, __u32 *ret_value)
 
 /* ---- rows ------------------------------------------------------------------- */
 
+/* How far ahead of the request that brings a word the one is that it is for. */
+static __u32 ahead_of(const struct wrc_geom *geom, const struct wrc_turn *t)
+{
+	return t->delta == 1 ? 1 : geom->depth + t->delta;
+}
+
 /* What the word has to be, from nothing but the program. */
 static __u64 wanted(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 iova, const struct wrc_turn *t, __u32 r)
 {
-	__u32 at = r + (t->delta == 1 ? 1 : geom->depth + t->delta);
+	__u32 at = r + ahead_of(geom, t);
 	const struct wrc_insn *insn = &prog->insn[t->insn];
 	__u64 row;
 
@@ -187,6 +196,50 @@ static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	return 0;
 }
 
+#define MATCH(type, swap)						\
+	for (i = 0; i < n && swap(*(const type *)at) == value;		\
+	     i++, at += stride)						\
+		value = wrc_column_after(c, value)
+
+/* How many of n rows are right, until the first that is not. */
+static __u32 match(struct wrc_column *c, const __u8 *at, __u32 stride, __u32 n)
+{
+	__u64 value = c->value;
+	__u32 i;
+
+	switch (c->turn->width) {
+	case 2:
+		MATCH(wrc_any_be16, be16_to_cpu);
+		break;
+	case 4:
+		MATCH(wrc_any_be32, be32_to_cpu);
+		break;
+	case 8:
+		MATCH(wrc_any_be64, be64_to_cpu);
+		break;
+	default:
+		for (i = 0; i < n && load_be(at, c->turn->width) == value;
+		     i++, at += stride)
+			value = wrc_column_after(c, value);
+		break;
+	}
+	c->value = value;
+	return i;
+}
+
+/* Behind the last of the rows from r on that lead to the same class. */
+static __u32 class_end(const struct wrc_geom *geom, const struct wrc_turn *t,
+		       __u32 r)
+{
+	__u32 at = (r + ahead_of(geom, t)) & (WRC_TURN_ROWS - 1);
+	__u32 end = WRC_TURN_ROWS;
+	unsigned int i;
+
+	for (i = geom->table_classes; i && geom->table_class[i - 1] > at; i--)
+		end = geom->table_class[i - 1];
+	return r + end - at < WRC_TURN_ROWS ? r + end - at : WRC_TURN_ROWS;
+}
+
 /* One word in all the low rows that have it. */
 static int check_column(const struct wrc_prog *prog,
 			const struct wrc_geom *geom, __u64 iova,
@@ -194,21 +247,24 @@ static int check_column(const struct wrc_prog *prog,
 			struct wrc_text *why)
 {
 	const __u8 *at = table + wrc_turn_row(prog, geom, t->read, 0) + t->off;
+	__u32 stride = geom->table_stride[t->read], r, end = WRC_TURN_ROWS;
 	bool even = t->kind != WRC_TURN_CLASS;	/* from row to row */
 	struct wrc_column c = { .turn = t };
-	__u64 is, want;
-	__u32 r;
 
 	if (even)
 		wrc_column_init(&c, prog, geom, iova,
 				wanted(prog, geom, iova, t, 0),
 				wanted(prog, geom, iova, t, 1));
-	for (r = 0; r < WRC_TURN_ROWS; r++) {
-		is = load_be(at + r * geom->table_stride[t->read], t->width);
-		want = even ? c.value : wanted(prog, geom, iova, t, r);
-		if (is != want)
-			return refuse_word(prog, t, r, is, want, why);
-		wrc_column_next(&c);
+	for (r = 0; r < WRC_TURN_ROWS;) {
+		if (!even) {
+			c.value = wanted(prog, geom, iova, t, r);
+			end = class_end(geom, t, r);
+		}
+		r += match(&c, at + r * stride, stride, end - r);
+		if (r < end)
+			return refuse_word(prog, t, r,
+					   load_be(at + r * stride, t->width),
+					   c.value, why);
 	}
 	return 0;
 }

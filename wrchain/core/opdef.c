@@ -6,36 +6,40 @@
 
 #define SEG(s) WRC_SEG_ ## s
 
+/* By opcode: the verifier asks for every byte of an image. */
 static const struct wrc_opdef opdefs[] = {
-	{ "nop", WRC_WQE_NOP, 0, 0, 1, { SEG(CTRL) }, 0, 0 },
-	{ "write", WRC_WQE_WRITE, 0,
+	[WRC_WQE_NOP] = { "nop", WRC_WQE_NOP, 0, 0, 1, { SEG(CTRL) }, 0, 0 },
+	[WRC_WQE_WRITE] = { "write", WRC_WQE_WRITE, 0,
 	  WRC_OP_REMOTE | WRC_OP_RWRITE | WRC_OP_GATHER,
 	  2, { SEG(CTRL), SEG(RADDR) }, 0, WRC_MAX_SGE },
-	{ "write_imm", WRC_WQE_WRITE_IMM, 0,
+	[WRC_WQE_WRITE_IMM] = { "write_imm", WRC_WQE_WRITE_IMM, 0,
 	  WRC_OP_REMOTE | WRC_OP_RWRITE | WRC_OP_GATHER | WRC_OP_IMM,
 	  2, { SEG(CTRL), SEG(RADDR) }, 0, WRC_MAX_SGE },
-	{ "send", WRC_WQE_SEND, 0, WRC_OP_GATHER,
+	[WRC_WQE_SEND] = { "send", WRC_WQE_SEND, 0, WRC_OP_GATHER,
 	  1, { SEG(CTRL) }, 0, WRC_MAX_SGE },
-	{ "send_imm", WRC_WQE_SEND_IMM, 0, WRC_OP_GATHER | WRC_OP_IMM,
+	[WRC_WQE_SEND_IMM] = { "send_imm", WRC_WQE_SEND_IMM, 0,
+	  WRC_OP_GATHER | WRC_OP_IMM,
 	  1, { SEG(CTRL) }, 0, WRC_MAX_SGE },
-	{ "wait", WRC_WQE_WAIT, 0, 0,
+	[WRC_WQE_WAIT] = { "wait", WRC_WQE_WAIT, 0, 0,
 	  2, { SEG(CTRL), SEG(WAIT_EN) }, 0, 0 },
-	{ "read", WRC_WQE_READ, 0,
+	[WRC_WQE_READ] = { "read", WRC_WQE_READ, 0,
 	  WRC_OP_REMOTE | WRC_OP_RREAD | WRC_OP_SCATTER,
 	  2, { SEG(CTRL), SEG(RADDR) }, 0, WRC_MAX_SGE },
-	{ "cs", WRC_WQE_CS, 0, WRC_OP_ATOMIC,
+	[WRC_WQE_CS] = { "cs", WRC_WQE_CS, 0, WRC_OP_ATOMIC,
 	  3, { SEG(CTRL), SEG(RADDR), SEG(ATOMIC) }, 1, 1 },
-	{ "fa", WRC_WQE_FA, 0, WRC_OP_ATOMIC,
+	[WRC_WQE_FA] = { "fa", WRC_WQE_FA, 0, WRC_OP_ATOMIC,
 	  3, { SEG(CTRL), SEG(RADDR), SEG(ATOMIC) }, 1, 1 },
-	{ "masked_cs", WRC_WQE_MASKED_CS, WRC_WQE_OPMOD_MASKED_8, WRC_OP_ATOMIC,
+	[WRC_WQE_MASKED_CS] = { "masked_cs", WRC_WQE_MASKED_CS,
+	  WRC_WQE_OPMOD_MASKED_8, WRC_OP_ATOMIC,
 	  3, { SEG(CTRL), SEG(RADDR), SEG(MASKED_CS) }, 1, 1 },
-	{ "masked_fa", WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, WRC_OP_ATOMIC,
+	[WRC_WQE_MASKED_FA] = { "masked_fa", WRC_WQE_MASKED_FA,
+	  WRC_WQE_OPMOD_MASKED_8, WRC_OP_ATOMIC,
 	  3, { SEG(CTRL), SEG(RADDR), SEG(MASKED_FA) }, 1, 1 },
-	{ "recv_en", WRC_WQE_RECV_EN, 0, 0,
+	[WRC_WQE_RECV_EN] = { "recv_en", WRC_WQE_RECV_EN, 0, 0,
 	  2, { SEG(CTRL), SEG(WAIT_EN) }, 0, 0 },
-	{ "send_en", WRC_WQE_SEND_EN, 0, 0,
+	[WRC_WQE_SEND_EN] = { "send_en", WRC_WQE_SEND_EN, 0, 0,
 	  2, { SEG(CTRL), SEG(WAIT_EN) }, 0, 0 },
-	{ "umr", WRC_WQE_UMR, 0, WRC_OP_KEY,
+	[WRC_WQE_UMR] = { "umr", WRC_WQE_UMR, 0, WRC_OP_KEY,
 	  4, { SEG(CTRL), SEG(UMR), SEG(MKC), SEG(XLT) }, 0, 0 },
 };
 
@@ -74,12 +78,7 @@ static const struct wrc_fielddef fielddefs[WRC_NR_FIELDS] = {
 
 const struct wrc_opdef *wrc_opdef(__u8 op)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_LEN(opdefs); i++)
-		if (opdefs[i].op == op)
-			return &opdefs[i];
-	return NULL;
+	return op < ARRAY_LEN(opdefs) && opdefs[op].name ? &opdefs[op] : NULL;
 }
 
 const struct wrc_fielddef *wrc_fielddef(enum wrc_field field)
@@ -136,25 +135,45 @@ int wrc_field_at(__u8 op, enum wrc_field field, unsigned int sge)
 	return seg + f->off;
 }
 
+/* The segment that has a byte; *off becomes the byte's place in it. */
+static bool find_seg(const struct wrc_opdef *def, __u32 *off, __u8 *ret_seg,
+		     __u8 *ret_sge)
+{
+	__u32 len = wrc_seg_len(WRC_SEG_DATA);
+	unsigned int i;
+
+	for (i = 0; i < def->nr_segs; i++) {
+		__u32 fixed = wrc_seg_len((enum wrc_seg)def->segs[i]);
+
+		*ret_seg = def->segs[i];
+		if (*off < fixed)
+			return true;
+		*off -= fixed;
+	}
+	*ret_seg = WRC_SEG_DATA;
+	if (!def->max_sge || *off / len >= def->max_sge)
+		return false;
+	*ret_sge = *off / len;
+	*off %= len;
+	return true;
+}
+
 struct wrc_byte wrc_byte_at(__u8 op, __u32 off)
 {
 	struct wrc_byte b = { WRC_NR_FIELDS, 0, 0 };
 	const struct wrc_opdef *def = wrc_opdef(op);
 	unsigned int i;
-	int at;
+	__u8 seg;
 
-	if (!def)
+	if (!def || !find_seg(def, &off, &seg, &b.sge))
 		return b;
-	at = seg_at(def, WRC_SEG_DATA);
-	if (at >= 0 && off >= (__u32)at)
-		b.sge = (off - at) / wrc_seg_len(WRC_SEG_DATA);
 	for (i = 0; i < WRC_NR_FIELDS; i++) {
-		at = wrc_field_at(op, (enum wrc_field)i, b.sge);
-		if (at < 0 || off < (__u32)at ||
-		    off >= (__u32)at + fielddefs[i].width)
+		const struct wrc_fielddef *f = &fielddefs[i];
+
+		if (f->seg != seg || off < f->off || off - f->off >= f->width)
 			continue;
 		b.field = i;
-		b.off = off - at;
+		b.off = off - f->off;
 		break;
 	}
 	return b;

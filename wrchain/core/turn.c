@@ -301,6 +301,10 @@ static void put_be(__u8 *to, __u64 value, unsigned int len)
 	case 4:
 		*(wrc_any_be32 *)to = cpu_to_be32(value);
 		break;
+	case 6:
+		*(wrc_any_be16 *)to = cpu_to_be16(value >> 32);
+		*(wrc_any_be32 *)(to + 2) = cpu_to_be32(value);
+		break;
 	case 8:
 		*(wrc_any_be64 *)to = cpu_to_be64(value);
 		break;
@@ -338,6 +342,32 @@ static __u64 word_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	}
 }
 
+#define FILL_BLOCK(type, swap)						\
+	for (i = 0; i < WRC_TURN_BLOCK; i++, to += stride) {		\
+		*(type *)to = swap(value);				\
+		value = wrc_column_after(c, value);			\
+	}
+
+/* The width is asked for once for a block, not for each word. */
+static void fill_block(struct wrc_column *c, __u8 *to, __u32 stride)
+{
+	__u64 value = c->value;
+	unsigned int i;
+
+	switch (c->turn->width) {
+	case 2:
+		FILL_BLOCK(wrc_any_be16, cpu_to_be16);
+		break;
+	case 4:
+		FILL_BLOCK(wrc_any_be32, cpu_to_be32);
+		break;
+	default:	/* none but a CLASS has another */
+		FILL_BLOCK(wrc_any_be64, cpu_to_be64);
+		break;
+	}
+	c->value = value;
+}
+
 /* One READ's low rows, but for the class. */
 static void fill_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		     __u64 iova, unsigned int read, __u8 *table)
@@ -356,15 +386,12 @@ static void fill_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
 				word_of(prog, geom, iova, t, 0),
 				word_of(prog, geom, iova, t, 1));
 	}
-	for (x = 0; x < WRC_TURN_ROWS; x++) {
-		__u8 *row = table + low_row(geom, read, x);
-
-		for (i = 0; i < n; i++) {
-			put_be(row + column[i].turn->off, column[i].value,
-			       column[i].turn->width);
-			wrc_column_next(&column[i]);
-		}
-	}
+	for (x = 0; x < WRC_TURN_ROWS; x += WRC_TURN_BLOCK)
+		for (i = 0; i < n; i++)
+			fill_block(&column[i],
+				   table + low_row(geom, read, x) +
+					   column[i].turn->off,
+				   geom->table_stride[read]);
 }
 
 static void fill_row(const struct wrc_prog *prog, const struct wrc_geom *geom,

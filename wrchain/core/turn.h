@@ -42,6 +42,7 @@
 #include "prog.h"
 
 #define WRC_TURN_ROWS		0x10000u	/* low ones */
+#define WRC_TURN_BLOCK		0x80u		/* so many rows stay in a cache */
 #define WRC_TURN_HIGHS		0x100u
 #define WRC_TURN_STRIDE		0x100u		/* of high rows */
 #define WRC_TURN_MASK		0xffffffu	/* requests, until all repeats */
@@ -95,11 +96,10 @@ void wrc_column_init(struct wrc_column *c, const struct wrc_prog *prog,
 		     const struct wrc_geom *geom, __u64 table_iova,
 		     __u64 first, __u64 second);
 
-static inline void wrc_column_next(struct wrc_column *c)
+static inline __u64 wrc_column_after(const struct wrc_column *c, __u64 value)
 {
-	c->value += c->step;
-	if (c->value >= c->end)
-		c->value -= c->size;
+	value += c->step;
+	return value >= c->end ? value - c->size : value;
 }
 
 #endif /* WRC_TURN_H */

@@ -13,7 +13,7 @@
 #include "../../shim/shim.h"
 #include "weave.h"
 
-#define STACK_SIZE	(256 * 1024)
+#define STACK_SIZE	(64 * 1024)
 #define MAX_STEPS	512
 
 struct thread {

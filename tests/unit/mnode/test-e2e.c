@@ -4,6 +4,7 @@
  * on good and on bad wires.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "load.h"
 
@@ -142,13 +143,17 @@ static void test_load_bad_wire(void **state)
 }
 
 /* Every index, count and doorbell wraps: more than 2^16 requests on one
- * connection, and the free ring goes around many times. */
+ * connection, and the free ring goes around many times.  By day with what is armed
+ * by default: no other run wraps otherwise, and this is most of each. */
 static void test_wrap(void **state)
 {
+	const char *nightly = getenv("ODRP_NIGHTLY");
 	struct load *l = &loads[0];
 	struct bed_options o;
 	struct cnode *c;
 
+	if ((bed_copies || bed_keyed) && !(nightly && !strcmp(nightly, "1")))
+		return;
 	bed_options(&o);
 	open_one(&o, 64, 1, 15);
 	c = bed.nodes[0].cnode;

@@ -311,6 +311,35 @@ static void field_table(void **state)
 	assert_int_equal(wrc_byte_at(WRC_WQE_READ, 28).field, WRC_NR_FIELDS);
 }
 
+/* Of each byte of each WQE, and behind it: found by its segment, as by all fields. */
+static void each_byte(void **state)
+{
+	for (unsigned int op = 0; op < 256; op++)
+		for (unsigned int off = 0; off < (wrc_opdef(op) ? 600 : 1);
+		     off++) {
+			struct wrc_byte b = wrc_byte_at(op, off);
+			unsigned int f, n = 0;
+
+			for (f = 0; f < WRC_NR_FIELDS * WRC_MAX_SGE; f++) {
+				unsigned int field = f / WRC_MAX_SGE;
+				unsigned int sge = f % WRC_MAX_SGE;
+				const struct wrc_fielddef *fd =
+					wrc_fielddef(field);
+				int at = wrc_field_at(op, field, sge);
+
+				if ((fd->seg != WRC_SEG_DATA && sge) ||
+				    at < 0 || off < at || off >= at + fd->width)
+					continue;
+				n++;
+				assert_int_equal(b.field, field);
+				assert_int_equal(b.sge * (fd->seg ==
+						 WRC_SEG_DATA), sge);
+				assert_int_equal(b.off, off - at);
+			}
+			assert_int_equal(n, b.field != WRC_NR_FIELDS);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +350,7 @@ int main(void)
 		cmocka_unit_test(random_bytes),
 		cmocka_unit_test(receive_entries),
 		cmocka_unit_test(field_table),
+		cmocka_unit_test(each_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
