@@ -147,6 +147,19 @@ const char *wrc_mlx5_said(const struct wrc_mlx5 *dev)
 	return dev->said;
 }
 
+void wrc_mlx5_guid(const struct wrc_mlx5 *dev, char ret_text[WRC_MLX5_GUID_MAX])
+{
+	static const __u8 none[8];
+	__u8 g[8];
+
+	dev->devx->guid(dev->ctx, g);
+	*ret_text = 0;
+	if (memcmp(g, none, sizeof(g)))
+		snprintf(ret_text, WRC_MLX5_GUID_MAX,
+			 "%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0], g[1],
+			 g[2], g[3], g[4], g[5], g[6], g[7]);
+}
+
 /* ---- what it can do --------------------------------------------------------- */
 
 static int query_cap(struct wrc_mlx5 *dev, enum wrc_mlx5_cap_type type,

@@ -145,6 +145,11 @@ void wrc_mlx5_uar_swap(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar);
 /* What the firmware has last refused, for people; "" if nothing. */
 const char *wrc_mlx5_said(const struct wrc_mlx5 *dev);
 
+#define WRC_MLX5_GUID_MAX 20
+/* What the device is known by: its node GUID, as "xxxx:xxxx:xxxx:xxxx"; "" if it
+ * has none. */
+void wrc_mlx5_guid(const struct wrc_mlx5 *dev, char ret_text[WRC_MLX5_GUID_MAX]);
+
 /* log_size: of the entries.  Overrun is ignored. */
 int wrc_mlx5_cq_init(struct wrc_mlx5 *dev, __u8 log_size,
 		     struct wrc_mlx5_cq *ret_cq);

@@ -132,6 +132,11 @@ static const char *dev_firmware(void *ctx)
 	return ((struct device *)ctx)->attr.fw_ver;
 }
 
+static void dev_guid(void *ctx, __u8 ret_guid[8])
+{
+	memcpy(ret_guid, &((struct device *)ctx)->attr.node_guid, 8);
+}
+
 static struct ibv_context *verbs(void *ctx)
 {
 	return ((struct device *)ctx)->verbs;
@@ -378,6 +383,7 @@ const struct wrc_mlx5_devx wrc_mlx5_devx = {
 	.close = dev_close,
 	.name = dev_name,
 	.firmware = dev_firmware,
+	.guid = dev_guid,
 	.port = dev_port,
 	.command = dev_command,
 	.create = dev_create,

@@ -139,6 +139,8 @@ void fake_adopt(struct snic *snic)
 		.gid = { [10] = 0xff, [11] = 0xff, 10, 0, 0, 1 },
 	};
 	memcpy(fake.mac, "\x02\0\0\0\0\x01", 6);
+	memcpy(fake.guid, "\x02\0\0\xff\xfe\0\xab\x01", 8);
+	fake.firmware = "0.0.fake";
 	default_caps();
 }
 
@@ -215,7 +217,12 @@ static const char *fake_name(void *ctx)
 
 static const char *fake_firmware(void *ctx)
 {
-	return "0.0.fake";
+	return fake.firmware;
+}
+
+static void fake_guid(void *ctx, __u8 ret_guid[8])
+{
+	memcpy(ret_guid, fake.guid, sizeof(fake.guid));
 }
 
 static int fake_port(void *ctx, __u8 port, __u16 gid_index,
@@ -735,6 +742,7 @@ const struct wrc_mlx5_devx fake_devx = {
 	.close = fake_close,
 	.name = fake_name,
 	.firmware = fake_firmware,
+	.guid = fake_guid,
 	.port = fake_port,
 	.command = fake_command,
 	.create = fake_create,

@@ -52,6 +52,7 @@ struct fake_umem {
 /**
  * struct fake - the device
  * @caps:	what it says of itself: general, atomic and RoCE
+ * @guid, @firmware: what it is known by
  * @refuse:	the opcode of the next command to refuse, with @status
  * @fail_in:	counts down; the call that finds 1 fails with -ENOMEM
  * @bbs_too_far: how many BBs the context of a queue pair that failed counts
@@ -70,6 +71,8 @@ struct fake {
 	uint8_t caps[5][256];
 	struct wrc_mlx5_port port;
 	uint8_t mac[6];
+	uint8_t guid[8];
+	const char *firmware;
 	uint8_t roce_version;
 	unsigned int refuse, status;
 	unsigned int fail_in, calls;

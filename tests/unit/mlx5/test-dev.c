@@ -37,6 +37,20 @@ static void open_dev(struct wrc_mlx5 *dev)
 
 /* ---- probe ------------------------------------------------------------------ */
 
+static void known_by(void **state)
+{
+	char why[WRC_MLX5_WHY_MAX], guid[WRC_MLX5_GUID_MAX];
+	struct wrc_mlx5 dev;
+
+	assert_int_equal(wrc_mlx5_probe(&fake_devx, "", &dev, why), 0);
+	wrc_mlx5_guid(&dev, guid);
+	assert_string_equal(guid, "0200:00ff:fe00:ab01");
+	memset(fake.guid, 0, sizeof(fake.guid));
+	wrc_mlx5_guid(&dev, guid);
+	assert_string_equal(guid, "");
+	wrc_mlx5_close(&dev);
+}
+
 static void what_it_can(void **state)
 {
 	char why[WRC_MLX5_WHY_MAX];
@@ -599,6 +613,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(known_by),
 		T(what_it_can),
 		T(what_it_lacks),
 		T(not_opened),
