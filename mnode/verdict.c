@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What is known of a card, from the file that odrp-hwcheck has kept; see verdict.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "verdict.h"
+
+const char verdict_dir[] = LOCALSTATEDIR "/lib/odrp/hwcheck/";
+const char verdict_version[] = VERSION;
+
+#define AGAIN "run odrp-hwcheck --save again"
+
+/* A report under examination. */
+struct reading {
+	const char *path;
+	const struct verdict_card *card;
+	char *said;
+};
+
+__attribute__((format(printf, 2, 3)))
+static bool object(const struct reading *rd, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(rd->said, VERDICT_SAID_MAX, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static bool disbelieve(const struct reading *rd, const char *why)
+{
+	return object(rd, "%s is not believed: %s", rd->path, why);
+}
+
+int verdict_path(const char *where, const char *device,
+		 char ret_path[VERDICT_PATH_MAX])
+{
+	size_t len = strlen(where);
+	int n;
+
+	if (len && where[len - 1] == '/')
+		n = snprintf(ret_path, VERDICT_PATH_MAX, "%s%s.json", where,
+			     device);
+	else
+		n = snprintf(ret_path, VERDICT_PATH_MAX, "%s", where);
+	return n < VERDICT_PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- the file ----------------------------------------------------------------- */
+
+static bool may_be_believed(const struct reading *rd, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return disbelieve(rd, "it is no regular file");
+	if (st->st_uid && st->st_uid != geteuid())
+		return disbelieve(rd, "it belongs to neither root nor this user");
+	if (st->st_mode & (S_IWGRP | S_IWOTH))
+		return disbelieve(rd, "others than its owner may write to it");
+	if (st->st_size > VERDICT_FILE_MAX)
+		return disbelieve(rd, "it is larger than 16 MB");
+	return true;
+}
+
+/* As much as there is, up to len; -errno. */
+static ssize_t read_all(int fd, char *buf, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = read(fd, buf + done, len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+/* One object and nothing behind it; NULL. */
+static struct json_object *parse(const char *buf, size_t len)
+{
+	struct json_tokener *tok = json_tokener_new();
+	struct json_object *obj;
+
+	if (!tok)
+		return NULL;
+	obj = json_tokener_parse_ex(tok, buf, len);
+	if (obj && (json_tokener_get_parse_end(tok) != len ||
+		    !json_object_is_type(obj, json_type_object))) {
+		json_object_put(obj);
+		obj = NULL;
+	}
+	json_tokener_free(tok);
+	return obj;
+}
+
+static struct json_object *load_fd(const struct reading *rd, int fd)
+{
+	struct json_object *obj = NULL;
+	struct stat st;
+	ssize_t len;
+	char *buf;
+
+	if (fstat(fd, &st)) {
+		disbelieve(rd, strerror(errno));
+		return NULL;
+	}
+	if (!may_be_believed(rd, &st))
+		return NULL;
+	buf = malloc(st.st_size + 1);
+	len = buf ? read_all(fd, buf, st.st_size) : -ENOMEM;
+	if (len < 0) {
+		disbelieve(rd, strerror(-len));
+	} else {
+		obj = parse(buf, len);
+		if (!obj)
+			disbelieve(rd, "it is not one JSON object; " AGAIN);
+	}
+	free(buf);
+	return obj;
+}
+
+/* What is looked at is what was opened.  A FIFO does not hold us up. */
+static struct json_object *load(const struct reading *rd)
+{
+	int fd = open(rd->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct json_object *obj;
+
+	if (fd < 0) {
+		object(rd, "nothing is known of %s: no report of odrp-hwcheck "
+		       "(%s: %s); odrp-hwcheck --save makes one",
+		       rd->card->device, rd->path, strerror(errno));
+		return NULL;
+	}
+	obj = load_fd(rd, fd);
+	close(fd);
+	return obj;
+}
+
+/* ---- what it is of ------------------------------------------------------------- */
+
+static bool get(const struct reading *rd, struct json_object *report,
+		const char *key, enum json_type type, struct json_object **ret)
+{
+	if (json_object_object_get_ex(report, key, ret) &&
+	    json_object_is_type(*ret, type))
+		return true;
+	return object(rd, "%s is not believed: %s is not there, or no %s; "
+		      AGAIN, rd->path, key, json_type_to_name(type));
+}
+
+static bool get_bool(const struct reading *rd, struct json_object *report,
+		     const char *key, bool *ret)
+{
+	struct json_object *value;
+
+	if (!get(rd, report, key, json_type_boolean, &value))
+		return false;
+	*ret = json_object_get_boolean(value);
+	return true;
+}
+
+/* Of any text the beginning, as far as it can be shown. */
+static const char *shown(const char *text, char buf[64])
+{
+	size_t i;
+
+	for (i = 0; i < 63 && text[i]; i++)
+		buf[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+	buf[i] = 0;
+	return buf;
+}
+
+static bool matches(const struct reading *rd, struct json_object *report,
+		    const char *key, const char *word, const char *ours)
+{
+	char a[64], b[64];
+	struct json_object *value;
+	const char *text;
+
+	if (!get(rd, report, key, json_type_string, &value))
+		return false;
+	text = json_object_get_string(value);
+	if (json_object_get_string_len(value) == (int)strlen(ours) &&
+	    !strcmp(text, ours))
+		return true;
+	return object(rd, "%s is of %s %s, and %s has %s: " AGAIN, rd->path,
+		      word, shown(text, a), rd->card->device, shown(ours, b));
+}
+
+static bool is_of_us(const struct reading *rd, struct json_object *report)
+{
+	const struct verdict_card *card = rd->card;
+	bool strict;
+
+	if (!*card->guid)
+		return object(rd, "nothing is known of %s: without a node GUID "
+			      "no report is of it", card->device);
+	if (!matches(rd, report, "guid", "node GUID", card->guid) ||
+	    !matches(rd, report, "firmware", "firmware", card->firmware) ||
+	    !matches(rd, report, "version", "ODRP", verdict_version) ||
+	    !get_bool(rd, report, "strict", &strict))
+		return false;
+	if (strict == card->strict)
+		return true;
+	return object(rd, "%s is of strict=%s, and %s has strict=%s: " AGAIN,
+		      rd->path, strict ? "yes" : "no", card->device,
+		      card->strict ? "yes" : "no");
+}
+
+static void judge(const struct reading *rd, struct json_object *report,
+		  struct verdict *verdict)
+{
+	bool fences, keys;
+
+	if (!is_of_us(rd, report) ||
+	    !get_bool(rd, report, "order_fence", &fences) ||
+	    !get_bool(rd, report, "translate_nic", &keys))
+		return;
+	verdict->fences = fences;
+	verdict->keys = keys;
+	object(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
+	       "%sbe set", rd->card->device, rd->path, fences ? "" : "not ",
+	       keys ? "" : "not ");
+}
+
+void verdict_read(const char *path, const struct verdict_card *card,
+		  struct verdict *ret_verdict)
+{
+	struct verdict verdict = { .said = "" };
+	const struct reading rd = { path, card, verdict.said };
+	struct json_object *report = load(&rd);
+
+	if (report)
+		judge(&rd, report, &verdict);
+	json_object_put(report);
+	*ret_verdict = verdict;
+}
