@@ -215,6 +215,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_warning("store=copy: INSECURE, a compute node that stores "
 			    "between two entries of its table reaches the "
 			    "pages of others");
+	if (nic->known && *nic->known)
+		log_notice("%s", nic->known);
 	settle(m);
 	if (conf->order == CONF_ORDER_FENCE && !nic->keeps_fences)
 		log_warning("order=fence: documented for no card; a card that "

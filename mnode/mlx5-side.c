@@ -108,9 +108,11 @@ int side_mlx5_open(const struct nic_mlx5_opts *opts,
 		.name = "card", .join = mlx5_join, .wait = mlx5_wait,
 		.clock_us = mlx5_clock_us,
 	};
+	struct nic_mlx5_opts unknown = *opts;
 	int r;
 
-	r = nic_mlx5_open(opts, devx, NULL, &s.nic, why);
+	*unknown.report = 0;
+	r = nic_mlx5_open(&unknown, devx, NULL, &s.nic, why);
 	if (!r)
 		*ret_side = s;
 	return r;

@@ -32,7 +32,7 @@ struct side {
 
 /* A software NIC that is stepped by wait().  strict: it checks indices. */
 int side_soft_open(bool strict, struct side *ret_side);
-/* A card, or what a test has instead. */
+/* A card, or what a test has instead; as one of which nothing is known. */
 int side_mlx5_open(const struct nic_mlx5_opts *opts,
 		   const struct wrc_mlx5_devx *devx, struct side *ret_side,
 		   char why[NIC_MLX5_WHY_MAX]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Parser of --nic mlx5:mlx5_0,port=1,gid=3,strict=yes
+ * Parser of --nic mlx5:mlx5_0,port=1,gid=3,strict=yes,report=none
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -9,8 +9,9 @@
 #include <string.h>
 #include <strings.h>
 #include "nic-mlx5.h"
+#include "verdict.h"
 
-#define WORD_MAX 128
+#define WORD_MAX 320
 
 __attribute__((format(printf, 2, 3)))
 static int complain(char *why, const char *fmt, ...)
@@ -50,6 +51,18 @@ static int set_strict(const char *value, bool *ret, char *why)
 	return 0;
 }
 
+static int set_report(const char *value, char *ret, char *why)
+{
+	if (!strcmp(value, "none"))
+		value = "";
+	else if (*value != '/' || strlen(value) >= NIC_MLX5_REPORT_MAX)
+		return complain(why, "report=%.40s: expected none or an absolute "
+				"path of less than %d bytes", value,
+				NIC_MLX5_REPORT_MAX);
+	memcpy(ret, value, strlen(value) + 1);
+	return 0;
+}
+
 static int set_word(struct nic_mlx5_opts *opts, const char *key,
 		    const char *value, char *why)
 {
@@ -70,7 +83,10 @@ static int set_word(struct nic_mlx5_opts *opts, const char *key,
 			opts->gid_index = n;
 		return r;
 	}
-	return complain(why, "%s: unknown; expected port, gid or strict", key);
+	if (!strcmp(key, "report"))
+		return set_report(value, opts->report, why);
+	return complain(why, "%.40s: unknown; expected port, gid, strict or "
+			"report", key);
 }
 
 static int set_device(struct nic_mlx5_opts *opts, const char *word, char *why)
@@ -106,6 +122,7 @@ int nic_mlx5_parse(const char *words, struct nic_mlx5_opts *ret_opts,
 	char word[WORD_MAX];
 	int r;
 
+	set_report(verdict_dir, opts.report, why);
 	while (*words) {
 		size_t len = strcspn(words, ",");
 

@@ -7,6 +7,7 @@
 
 #include <search.h>
 #include "nic-mlx5.h"
+#include "verdict.h"
 
 /* Objects in a search tree; each begins with its number. */
 
@@ -60,9 +61,14 @@ struct mlx5_conn {
 	struct mlx5_conn *next;
 };
 
+/**
+ * struct nic_mlx5 - the whole
+ * @verdict:	of odrp-hwcheck, on this card
+ */
 struct nic_mlx5 {
 	struct nic nic;
 	struct wrc_mlx5 dev;
+	struct verdict verdict;
 	const struct mlx5_cm *cm;
 	void *cm_ctx;
 	void *pds, *mrs, *cqs, *qps;	/* roots */

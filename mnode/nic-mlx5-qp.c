@@ -123,17 +123,17 @@ int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
 /* ---- what became of it ------------------------------------------------------- */
 
 /**
- * struct verdict - what error entries say about a queue pair
+ * struct mlx5_end - what error entries say about a queue pair
  * @sent:	one is of its send queue; @first is the earliest WQE of them
  * @syndrome:	of the one that is no flush, or 0
  */
-struct verdict {
+struct mlx5_end {
 	bool sent;
 	uint16_t first;
 	uint8_t syndrome;
 };
 
-static void judge(const struct wrc_cqe_err *e, struct verdict *v)
+static void judge(const struct wrc_cqe_err *e, struct mlx5_end *v)
 {
 	uint16_t wqe = be16toh(e->wqe_counter);
 
@@ -148,7 +148,7 @@ static void judge(const struct wrc_cqe_err *e, struct verdict *v)
 
 /* All entries: an error stops the queue pair, so they are few and last. */
 static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
-		    struct verdict *v)
+		    struct mlx5_end *v)
 {
 	struct wrc_cqe_err e;
 	unsigned int i, op;
@@ -169,7 +169,7 @@ static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info)
 {
 	struct mlx5_qp *q = qp_of(nic, qpn);
-	struct verdict v = { 0 };
+	struct mlx5_end v = { 0 };
 	struct wrc_mlx5_qp_info hw;
 	int r;
 

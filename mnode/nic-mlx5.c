@@ -427,6 +427,33 @@ static int open_cm(struct nic_mlx5 *m, char *why)
 	return r;
 }
 
+/* What odrp-hwcheck has kept of this card. */
+static int learn(struct nic_mlx5 *m, const char *where, char *why)
+{
+	char guid[WRC_MLX5_GUID_MAX], path[VERDICT_PATH_MAX];
+	const struct verdict_card card = {
+		.device = m->dev.devx->name(m->dev.ctx), .guid = guid,
+		.firmware = m->dev.devx->firmware(m->dev.ctx),
+		.strict = m->nic.strict_index,
+	};
+	int r;
+
+	if (!*where)
+		return 0;
+	r = verdict_path(where, card.device, path);
+	if (r) {
+		snprintf(why, NIC_MLX5_WHY_MAX, "report=%.200s: %s", where,
+			 strerror(-r));
+		return r;
+	}
+	wrc_mlx5_guid(&m->dev, guid);
+	verdict_read(path, &card, &m->verdict);
+	m->nic.keeps_fences = m->verdict.fences;
+	m->nic.keeps_keys = m->verdict.keys;
+	m->nic.known = m->verdict.said;
+	return 0;
+}
+
 int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		  const struct wrc_mlx5_devx *devx, const struct mlx5_cm *cm,
 		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX])
@@ -451,6 +478,8 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 	r = wrc_mlx5_start(&m->dev, opts->port, opts->gid_index, why);
 	if (!r)
 		r = check_strict(m, why);
+	if (!r)
+		r = learn(m, opts->report, why);
 	if (!r && cm)
 		r = open_cm(m, why);
 	if (r) {

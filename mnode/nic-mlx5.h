@@ -11,6 +11,7 @@
 #include "nic.h"
 
 #define NIC_MLX5_DEV_MAX 64
+#define NIC_MLX5_REPORT_MAX 256
 
 /**
  * struct nic_mlx5_opts - what --nic mlx5:... says
@@ -18,12 +19,15 @@
  * @gid_index:	of the port's own address, where loopback needs one
  * @strict:	chains renew each WQE's index.  Else the device must say that
  *		it ignores them
+ * @report:	what odrp-hwcheck has kept of the card; ends with a slash: a
+ *		directory; empty: not looked at
  */
 struct nic_mlx5_opts {
 	char device[NIC_MLX5_DEV_MAX];
 	uint8_t port;
 	uint16_t gid_index;
 	bool strict;
+	char report[NIC_MLX5_REPORT_MAX];
 };
 
 #define NIC_MLX5_WHY_MAX WRC_MLX5_WHY_MAX

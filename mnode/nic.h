@@ -159,6 +159,7 @@ struct nic_ops {
  * @keeps_fences: it is known to be so: the software NIC, or a card of which
  *		odrp-hwcheck found it
  * @keeps_keys:	the same of all that translation in the NIC rests on
+ * @known:	these two in words, or why nothing is known; NULL or "": no words
  * @max_recv_len: bytes of a receive entry, each data segment 16; 0: any
  */
 struct nic {
@@ -166,6 +167,7 @@ struct nic {
 	int event_fd;
 	bool strict_index, fence_orders;
 	bool keeps_fences, keeps_keys;
+	const char *known;
 	unsigned int max_recv_len;
 };
 

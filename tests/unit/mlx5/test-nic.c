@@ -145,7 +145,12 @@ static void words(void **state)
 	assert_int_equal(o.port, 2);
 	assert_int_equal(o.gid_index, 3);
 	assert_false(o.strict);
+	assert_int_equal(nic_mlx5_parse("report=/a/b.json", &o, why), 0);
+	assert_string_equal(o.report, "/a/b.json");
+	assert_int_equal(nic_mlx5_parse("mlx5_0,report=none", &o, why), 0);
+	assert_string_equal(o.report, "");
 	assert_int_equal(nic_mlx5_parse("", &o, why), 0);
+	assert_string_equal(o.report, verdict_dir);
 	assert_string_equal(o.device, "");
 	assert_int_equal(o.port, 1);
 	assert_true(o.strict);
@@ -165,14 +170,15 @@ static void complains(const char *said, const char *expected)
 
 static void bad_words(void **state)
 {
-	char word[200];
+	char word[400];
 
 	complains("mlx5_0,port=0", "port=0: expected a number from 1");
 	complains("mlx5_0,port=1x", "port=1x");
 	complains("mlx5_0,gid=256", "to 255");
 	complains("mlx5_0,gid=-1", "gid=-1");
 	complains("mlx5_0,strict=maybe", "strict=maybe: expected yes or no");
-	complains("mlx5_0,mtu=3", "mtu: unknown; expected port, gid");
+	complains("mlx5_0,mtu=3", "mtu: unknown; expected port, gid, "
+		  "strict or report");
 	complains("mlx5_0,mlx5_1", "'mlx5_1': expected KEY=VALUE");
 	complains("mlx5_0,port=", "expected KEY=VALUE");
 	complains("mlx5_0,", "comma");
@@ -180,6 +186,11 @@ static void bad_words(void **state)
 	memset(word, 'x', sizeof(word) - 1);
 	word[sizeof(word) - 1] = 0;
 	complains(word, "longer than");
+	word[300] = 0;
+	memcpy(word, "report=/", 8);
+	complains(word, "expected none or an absolute path of less than 256");
+	complains("report=a.json", "report=a.json: expected none or an abs");
+	memcpy(word, "xxxxxxxx", 8);
 	word[100] = 0;
 	complains(word, "less than 64");
 }
