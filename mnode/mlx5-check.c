@@ -7,6 +7,7 @@
 #include "mlx5-check.h"
 #include "mlx5-probes.h"
 #include "mlx5-runs.h"
+#include "verdict.h"
 
 /* ---- JSON ------------------------------------------------------------------- */
 
@@ -77,7 +78,25 @@ static struct json_object *describe_caps(const struct wrc_mlx5_caps *c)
 	return o;
 }
 
-int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj)
+/* What the report is of. */
+static void describe_card(const struct wrc_mlx5 *dev,
+			  const struct nic_mlx5_opts *opts,
+			  struct json_object *o)
+{
+	char guid[WRC_MLX5_GUID_MAX];
+
+	wrc_mlx5_guid(dev, guid);
+	add_text(o, "device", dev->devx->name(dev->ctx));
+	add_text(o, "guid", guid);
+	add_text(o, "firmware", dev->devx->firmware(dev->ctx));
+	add_text(o, "version", verdict_version);
+	add_number(o, "port", opts->port);
+	add_bool(o, "strict", opts->strict);
+}
+
+int check_describe(const struct wrc_mlx5 *dev,
+		   const struct nic_mlx5_opts *opts,
+		   struct json_object **ret_obj)
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *lacks = json_object_new_array();
@@ -93,10 +112,11 @@ int check_describe(const struct wrc_mlx5 *dev, struct json_object **ret_obj)
 	}
 	while ((s = wrc_mlx5_lacks(&dev->caps, &pos)))
 		json_object_array_add(lacks, json_object_new_string(s));
-	add_text(o, "device", dev->devx->name(dev->ctx));
-	add_text(o, "firmware", dev->devx->firmware(dev->ctx));
+	describe_card(dev, opts, o);
 	add(o, "capabilities", caps);
 	add(o, "lacks", lacks);
+	add_bool(o, "order_fence", false);
+	add_bool(o, "translate_nic", false);
 	*ret_obj = o;
 	return 0;
 }
@@ -175,12 +195,19 @@ static bool compare_run(struct pair *p, const struct rig_config *cfg,
 	return true;
 }
 
+static bool *counts_for(const struct program *program, struct check *check)
+{
+	bool fenced = program->order == WRC_ORDER_FENCE;
+
+	if (program->variant == WRC_V_KEYED)
+		return fenced ? &check->keyed_fenced : &check->keyed;
+	return fenced ? &check->fenced : &check->programs;
+}
+
 static void compare_recycle(struct pair *p, enum wrc_recycle recycle,
 			    struct json_object *list, struct check *check)
 {
-	bool *same = p->program->variant == WRC_V_KEYED ? &check->keyed :
-		     p->program->order == WRC_ORDER_FENCE ? &check->fenced :
-							    &check->programs;
+	bool *same = counts_for(p->program, check);
 	struct json_object *obj;
 	struct rig_config cfg;
 	unsigned int i;
@@ -264,7 +291,8 @@ int check_programs(struct side *card, struct side *soft,
 	if (!list)
 		return -ENOMEM;
 	add(report, "programs", list);
-	check->programs = check->fenced = check->keyed = true;
+	check->programs = check->fenced = true;
+	check->keyed = check->keyed_fenced = true;
 	check->lacks = side_lacks_keys(card);
 	if (card->nic->strict_index)
 		r = compare_programs(card, soft, true, list, check);
@@ -330,28 +358,47 @@ int check_questions(struct side *card, struct side *soft,
 
 /* ---- the judgement ------------------------------------------------------------------ */
 
-static void judge_keys(const struct check *check, struct json_object *report)
+static const char *against_fences(const struct check *check, bool whole)
+{
+	return !check->fences ? "fence-order does not hold" :
+	       !check->fenced ?
+	       "programs differ with it, though fence-order holds" :
+	       !whole ? "this card is not as it should be" : NULL;
+}
+
+static const char *against_keys(const struct check *check, bool whole,
+				bool fences)
+{
+	return check->lacks ? check->lacks :
+	       !check->keyed ? "programs differ with it" :
+	       !check->keys ? "an answer that it rests on differs" :
+	       fences && !check->keyed_fenced ?
+	       "programs differ with it and order=fence" :
+	       !whole ? "this card is not as it should be" : NULL;
+}
+
+/* For programs, and in words.  against: NULL, or why not. */
+static void judge(struct json_object *report, const char *key, const char *words,
+		  const char *setting, const char *against)
 {
 	char text[320];
 
-	snprintf(text, sizeof(text), "translate=nic may %sbe set%s%s.",
-		 check->lacks || !check->keyed || !check->keys ? "not " : "",
-		 check->lacks ? ": " :
-		 !check->keyed ? ": programs differ with it" :
-		 !check->keys ? ": an answer that it rests on differs" : "",
-		 check->lacks ? check->lacks : "");
-	add_text(report, "translate_verdict", text);
+	snprintf(text, sizeof(text), "%s may %sbe set%s%s.", setting,
+		 against ? "not " : "", against ? ": " : "",
+		 against ? against : "");
+	add_bool(report, key, !against);
+	add_text(report, words, text);
 }
 
 bool check_judge(const struct check *check, struct json_object *report)
 {
+	bool whole = check->programs && check->answers &&
+		     (check->fenced || !check->fences);
+	const char *no_fences = against_fences(check, whole);
+
 	add_bool(report, "fences", check->fences);
-	add_text(report, "fence_verdict", !check->fences ?
-		 "order=fence may not be set: fence-order does not hold." :
-		 !check->fenced ?
-		 "order=fence may not be set: programs differ with it, though fence-order holds." :
-		 "order=fence may be set.");
-	judge_keys(check, report);
-	return check->programs && check->answers &&
-	       (check->fenced || !check->fences);
+	judge(report, "order_fence", "fence_verdict", "order=fence", no_fences);
+	judge(report, "translate_nic", "translate_verdict", "translate=nic",
+	      against_keys(check, whole, !no_fences));
+	return whole;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5-check.h"
+#include "verdict.h"
 
 #define EXIT_SAME	0
 #define EXIT_DIFFERENT	1
@@ -15,27 +16,49 @@
 
 const char *argp_program_version = "odrp-hwcheck " VERSION;
 
+/**
+ * struct args - the command line
+ * @save:	where the report is kept; ends with a slash: a directory; NULL:
+ *		nowhere
+ */
 struct args {
 	struct nic_mlx5_opts opts;
 	bool json;
+	const char *save;
 };
+
+/* The words are those of the agent's NIC; one of them is for it alone. */
+static void parse_device(char *arg, struct nic_mlx5_opts *opts,
+			 struct argp_state *state)
+{
+	char why[NIC_MLX5_WHY_MAX];
+
+	if (state->arg_num)
+		argp_error(state, "%s: expected one device", arg);
+	if (!strncmp(arg, "mlx5:", 5))
+		arg += 5;
+	if (nic_mlx5_parse(arg, opts, why))
+		argp_error(state, "%s", why);
+	if (strcmp(opts->report, verdict_dir))
+		argp_error(state, "report= says what odrp-mnoded reads; "
+			   "expected --save=PATH");
+}
 
 static error_t parse_arg(int key, char *arg, struct argp_state *state)
 {
 	struct args *args = state->input;
-	char why[NIC_MLX5_WHY_MAX];
 
 	switch (key) {
 	case 'j':
 		args->json = true;
 		return 0;
+	case 's':
+		args->save = arg ? arg : verdict_dir;
+		if (!*args->save)
+			argp_error(state, "--save=: expected a path");
+		return 0;
 	case ARGP_KEY_ARG:
-		if (state->arg_num)
-			argp_error(state, "%s: expected one device", arg);
-		if (!strncmp(arg, "mlx5:", 5))
-			arg += 5;
-		if (nic_mlx5_parse(arg, &args->opts, why))
-			argp_error(state, "%s", why);
+		parse_device(arg, &args->opts, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -44,6 +67,8 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "the report as one JSON object" },
+	{ "save", 's', "PATH", OPTION_ARG_OPTIONAL, "keep the report, for "
+	  "odrp-mnoded (" LOCALSTATEDIR "/lib/odrp/hwcheck/DEVICE.json)" },
 	{ NULL },
 };
 
@@ -121,15 +146,40 @@ close_card:
 	return r;
 }
 
-/* What the report is of, beside the card. */
-static void describe_run(const struct args *args, struct json_object *report)
+/* Beside what is printed; and with what is said of a failure. */
+static int keep(const struct args *args, struct json_object *report)
 {
-	json_object_object_add(report, "version",
-			       json_object_new_string(VERSION));
-	json_object_object_add(report, "port",
-			       json_object_new_int(args->opts.port));
-	json_object_object_add(report, "strict",
-			       json_object_new_boolean(args->opts.strict));
+	char path[VERDICT_PATH_MAX], why[NIC_MLX5_WHY_MAX];
+	struct json_object *device;
+	int r;
+
+	if (!args->save)
+		return 0;
+	json_object_object_get_ex(report, "device", &device);
+	r = verdict_path(args->save, json_object_get_string(device), path);
+	if (r)
+		snprintf(why, sizeof(why), "--save=%.200s: %s", args->save,
+			 strerror(-r));
+	else
+		r = check_save(report, path, why);
+	if (r)
+		fprintf(stderr, "odrp-hwcheck: %s\n", why);
+	return r;
+}
+
+/*
+ * What was kept of the card before does not outlive the beginning, however this
+ * ends.
+ */
+static int keep_nothing(const struct args *args, struct json_object *report)
+{
+	int r;
+
+	json_object_object_add(report, "error", json_object_new_string(
+			"The check has not come to its end."));
+	r = keep(args, report);
+	json_object_object_del(report, "error");
+	return r;
 }
 
 static int check(const struct args *args, struct json_object *report)
@@ -138,6 +188,8 @@ static int check(const struct args *args, struct json_object *report)
 	bool same = false;
 	int r;
 
+	if (keep_nothing(args, report))
+		return EXIT_DIFFERENT;
 	r = compare(args, report, &same, why);
 	if (r)
 		json_object_object_add(report, "error",
@@ -146,7 +198,9 @@ static int check(const struct args *args, struct json_object *report)
 		 same ? "Every program that may be armed did the same on both, "
 			"and what is relied on holds." :
 		 "The card and the software NIC differ.");
-	r = print(args, report);
+	r = keep(args, report);
+	if (print(args, report))
+		r = -EIO;
 	return !r && same ? EXIT_SAME : EXIT_DIFFERENT;
 }
 
@@ -166,10 +220,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "odrp-hwcheck: %s\n", why);
 		return EXIT_DIFFERENT;
 	}
-	r = check_describe(&dev, &report);
+	r = check_describe(&dev, &args.opts, &report);
 	wrc_mlx5_close(&dev);
-	if (!r)
-		describe_run(&args, report);
 	if (r) {
 		fprintf(stderr, "odrp-hwcheck: out of memory\n");
 		return EXIT_DIFFERENT;

@@ -24,6 +24,8 @@ const struct program programs[] = {
 	{ "invalidate", NULL, INVAL, WRC_V_OURS, WRC_ORDER_FENCE },
 	{ "unmapped store", "keyed", FRESH, WRC_V_KEYED },
 	{ "invalidate", "keyed", INVAL, WRC_V_KEYED },
+	{ "unmapped store", "keyed", FRESH, WRC_V_KEYED, WRC_ORDER_FENCE },
+	{ "invalidate", "keyed", INVAL, WRC_V_KEYED, WRC_ORDER_FENCE },
 };
 
 const unsigned int nr_programs = sizeof(programs) / sizeof(programs[0]);

@@ -9,6 +9,8 @@
 #include "sides.h"
 #include <mlx5-check.h>
 
+static const struct nic_mlx5_opts ways = { .port = 1, .strict = true };
+
 static struct json_object *get(struct json_object *obj, const char *key)
 {
 	struct json_object *v;
@@ -25,8 +27,8 @@ static struct json_object *describe(void)
 {
 	struct json_object *report;
 
-	assert_int_equal(check_describe(nic_mlx5_device(card.nic), &report),
-			 0);
+	assert_int_equal(check_describe(nic_mlx5_device(card.nic), &ways,
+					&report), 0);
 	return report;
 }
 
@@ -114,7 +116,7 @@ static unsigned int expect_same(struct json_object *list)
 	return skipped;
 }
 
-#define NR_RUNS	158	/* of all programs */
+#define NR_RUNS	176	/* of all programs */
 
 /* The unmapped store that exchanges does not fit with recycle=client. */
 static void all_the_same(void **state)
@@ -126,6 +128,7 @@ static void all_the_same(void **state)
 	assert_true(check.programs);
 	assert_true(check.fenced);
 	assert_true(check.keyed);
+	assert_true(check.keyed_fenced);
 	assert_null(check.lacks);
 	assert_int_equal(json_object_array_length(get(report, "programs")),
 			 NR_RUNS);
@@ -373,7 +376,9 @@ static void unfenced(void **state)
 	assert_int_equal(check_programs(&card, &soft, report, &check), 0);
 	expect_fences_differ(get(report, "programs"));
 	assert_true(check.programs);
+	assert_true(check.keyed);
 	assert_false(check.fenced);
+	assert_false(check.keyed_fenced);
 	assert_int_equal(check_questions(&card, &soft, report, &check), 0);
 	sides_unbend();
 	assert_true(check.answers);
@@ -391,19 +396,36 @@ static void unfenced(void **state)
 	json_object_put(report);
 }
 
-/* Every other thing counts as ever. */
+static void expect_said(struct json_object *report, const char *key,
+			const char *words, bool may)
+{
+	struct json_object *value = get(report, key);
+
+	assert_true(json_object_is_type(value, json_type_boolean));
+	assert_int_equal(json_object_get_boolean(value), may);
+	assert_int_equal(strstr(text(report, words), " may be set.") != NULL,
+			 may);
+}
+
+/* Whatever is found: what programs read and what people read is the same, and
+ * nothing may be set on a card that is not as it should be. */
 static void judged(void **state)
 {
 	struct json_object *report = json_object_new_object();
+	bool whole, fence, keys;
 	struct check check;
 
-	for (unsigned int i = 0; i < 16; i++) {
-		check = (struct check){ i & 1, i & 2, i & 4, i & 8 };
-		assert_int_equal(check_judge(&check, report),
-				 i == 5 || i == 7 || i == 15);
-		assert_int_equal(!strcmp(text(report, "fence_verdict"),
-					 "order=fence may be set."),
-				 (i & 10) == 10);
+	for (unsigned int i = 0; i < 128; i++) {
+		check = (struct check){
+			i & 1, i & 2, i & 4, i & 8, i & 16, i & 32, i & 64,
+		};
+		whole = (i & 5) == 5 && (i & 10) != 8;
+		fence = whole && (i & 10) == 10;
+		keys = whole && (i & 48) == 48 && (!fence || i & 64);
+		assert_int_equal(check_judge(&check, report), whole);
+		expect_said(report, "order_fence", "fence_verdict", fence);
+		expect_said(report, "translate_nic", "translate_verdict",
+			    keys);
 	}
 	json_object_put(report);
 }
@@ -413,7 +435,9 @@ static void expect_verdict(const struct check *check, const char *expected)
 	struct json_object *report = describe();
 
 	check_judge(check, report);
-	assert_string_equal(text(report, "translate_verdict"), expected);
+	assert_string_equal(text(report, *expected == 't' ?
+				 "translate_verdict" : "fence_verdict"),
+			    expected);
 	expect_printed(report, expected);
 	json_object_put(report);
 }
@@ -421,11 +445,22 @@ static void expect_verdict(const struct check *check, const char *expected)
 /* Translation in the NIC is told apart, and nothing else depends on it. */
 static void translation(void **state)
 {
-	struct check check = { true, true, true, true, true, true, NULL };
+	struct check check = {
+		true, true, true, true, true, true, true, NULL,
+	};
 	struct json_object *report = json_object_new_object();
 
 	assert_true(check_judge(&check, report));
 	expect_verdict(&check, "translate=nic may be set.");
+	check.answers = false;
+	expect_verdict(&check, "translate=nic may not be set: this card is not "
+		       "as it should be.");
+	expect_verdict(&check, "order=fence may not be set: this card is not as "
+		       "it should be.");
+	check.answers = true;
+	check.keyed_fenced = false;
+	expect_verdict(&check, "translate=nic may not be set: programs differ "
+		       "with it and order=fence.");
 	check.keys = false;
 	expect_verdict(&check, "translate=nic may not be set: an answer that it "
 		       "rests on differs.");
@@ -445,7 +480,7 @@ static void lacking(void **state)
 	struct json_object *report;
 
 	dev->caps.cd = dev->caps.rc = false;
-	assert_int_equal(check_describe(dev, &report), 0);
+	assert_int_equal(check_describe(dev, &ways, &report), 0);
 	assert_int_equal(json_object_array_length(get(report, "lacks")), 2);
 	expect_printed(report, "* it has no cross-channel queues");
 	json_object_put(report);
