@@ -32,6 +32,11 @@ ends 77 'nothing was checked' "$hwcheck" no_such_card
 ends 77 '"device":null' "$hwcheck" --json no_such_card
 ends 77 'no such RDMA device' "$hwcheck" mlx5:no_such_card,port=1
 ends 64 'port=0: expected a number from 1' "$hwcheck" card,port=0
+ends 77 'nothing was checked' "$hwcheck" --save=/proc/none no_such_card
+ends 64 'save=: expected a path' "$hwcheck" --save= card
+ends 64 'report= says what odrp-mnoded reads; expected --save=PATH' \
+	"$hwcheck" card,report=/a/b.json
+ends 64 'expected --save=PATH' "$hwcheck" mlx5:card,report=none
 ends 64 'expected one device' "$hwcheck" one two
 ends 0 'Usage: odrp-hwcheck' "$hwcheck" --help
 ends 0 'odrp-hwcheck' "$hwcheck" --version
@@ -39,4 +44,8 @@ ends 1 'nic: no_such_card: no such RDMA device' \
 	"$mnoded" --config /dev/null --nic mlx5:no_such_card
 ends 1 'nic: strict=x: expected yes or no' \
 	"$mnoded" --config /dev/null --nic mlx5:card,strict=x
+ends 1 'nic: report=a.json: expected none or an absolute path' \
+	"$mnoded" --config /dev/null --nic mlx5:card,report=a.json
+ends 1 'nic: no_such_card: no such RDMA device' \
+	"$mnoded" --config /dev/null --nic mlx5:no_such_card,report=/a/b.json
 exit $status

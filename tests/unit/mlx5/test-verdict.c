@@ -511,7 +511,6 @@ static void not_saved(void **state)
 	snprintf(other, sizeof(other), "%s/below", path);
 	expect_not_saved(other, "/below: cannot be saved: Not a directory");
 	expect_not_saved("/proc/odrp/fake0.json", "cannot be saved: No such");
-	expect_not_saved("/dev/null", "what is there is no regular file");
 	memset(other, 'x', sizeof(other) - 1);
 	other[sizeof(other) - 1] = 0;
 	expect_not_saved(other, "File name too long");
@@ -521,6 +520,9 @@ static void not_saved(void **state)
 	expect_not_saved(path, "fake0.json: cannot be saved: File too large");
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
 	expect(true, true, "");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_not_saved(path, "what is there is no regular file");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/dev/null", path), 0);
 	expect_not_saved(path, "what is there is no regular file");

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# odrp-hwcheck --save from its first line to its last, on a fake card. Argument: that
+# program.
+
+tool=$1
+status=0
+dir=$(mktemp -d)
+kept=$dir/a/fake0.json
+trap 'rm -rf "$dir"' EXIT
+
+# ends STATUS [FAKE=WORD] ARG...: how it ends; what it prints is in out and err.
+ends() {
+	want=$1
+	shift
+	case $1 in
+	FAKE=*) word=$1; shift ;;
+	*) word=FAKE= ;;
+	esac
+	env "$word" "$tool" "$@" >"$dir/out" 2>"$dir/err"
+	got=$?
+	[ "$got" -eq "$want" ] && return
+	echo "$word $*: exit status $got, expected $want:"
+	cat "$dir/out" "$dir/err"
+	status=1
+}
+
+# has FILE TEXT
+has() {
+	grep -qF -- "$2" "$1" && return
+	echo "expected '$2' in: $(cat "$1")"
+	status=1
+}
+
+nothing_known() {
+	has "$kept" '"order_fence":false'
+	has "$kept" '"translate_nic":false'
+}
+
+# What is printed is what is kept.
+ends 0 --json "--save=$dir/a/" fake0
+cmp "$dir/out" "$kept" || status=1
+for text in '"guid":"0200:00ff:fe00:ab01"' '"firmware":"0.0.fake"' \
+	'"order_fence":true' '"translate_nic":true' '"strict":true' \
+	'"result":"Every program'; do
+	has "$kept" "$text"
+done
+cp "$kept" "$dir/good"
+
+# Killed in the middle: what was known is known no more.
+ends 9 FAKE=dies "--save=$kept" fake0
+nothing_known
+has "$kept" 'The check has not come to its end.'
+
+# One that cannot be compared.
+cp "$dir/good" "$kept"
+ends 1 FAKE=down "--save=$kept"
+has "$dir/out" 'Nothing could be compared.'
+nothing_known
+has "$kept" '"result":"Nothing could be compared."'
+
+# No such card: nothing is touched, and nothing made.
+cp "$dir/good" "$kept"
+ends 77 "--save=$dir/b/" no_such_card
+cmp "$dir/good" "$kept" || status=1
+[ ! -e "$dir/b" ] || { echo "there is $dir/b"; status=1; }
+ends 1 "--save=$kept/c/" fake0
+has "$dir/err" "odrp-hwcheck: $kept/c/fake0.json: cannot be saved: Not a directory"
+
+# Not asked to, it keeps nothing.
+ends 9 FAKE=dies fake0
+cmp "$dir/good" "$kept" || status=1
+exit $status
