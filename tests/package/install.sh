@@ -168,10 +168,15 @@ programs_run() {
 }
 
 removal_keeps_settings() {
+	local kept=$root/var/lib/odrp/hwcheck/mlx5_0.json
 	echo '#changed' >>"$root/etc/odrp/mnoded.conf"
+	# As odrp-hwcheck --save does.
+	mkdir -p "${kept%/*}"
+	echo '{}' >"$kept"
 	logged inside dpkg -r odrp-mnode odrp-tools
 	[[ -f $root/etc/odrp/mnoded.conf && -f $root/etc/odrp/swap/odrp0.conf ]] ||
 		wrong "settings are gone before a purge"
+	[[ -f $kept ]] || wrong "a card's report is gone before a purge"
 }
 
 purge_leaves_nothing() {
