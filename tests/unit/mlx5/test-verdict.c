@@ -239,6 +239,24 @@ static void differs(void **state)
 	expect_agent(true, false);
 }
 
+static void told_apart(void **state)
+{
+	struct json_object *report = good();
+
+	json_object_object_add(report, "order_fence",
+			       json_object_new_boolean(false));
+	save(report);
+	expect(false, true, "order=fence may not be set, translate=nic may be");
+	json_object_object_add(report, "order_fence",
+			       json_object_new_boolean(true));
+	json_object_object_add(report, "translate_nic",
+			       json_object_new_boolean(false));
+	save(report);
+	expect(true, false, "order=fence may be set, translate=nic may not be");
+	expect_agent(false, false);
+	json_object_put(report);
+}
+
 /* One that could not be compared. */
 static void not_compared(void **state)
 {
@@ -523,7 +541,9 @@ static void not_saved(void **state)
 	snprintf(other, sizeof(other), "%s/below", path);
 	expect_not_saved(other, "/below: cannot be saved: Not a directory");
 	expect_not_saved("/proc/odrp/fake0.json", "cannot be saved: No such");
-	memset(other, 'x', sizeof(other) - 1);
+	for (size_t i = 0; i < sizeof(other) - 1; i++)
+		other[i] = "/x"[i & 1];
+	memcpy(other, "/proc", 5);
 	other[sizeof(other) - 1] = 0;
 	expect_not_saved(other, "File name too long");
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
@@ -547,6 +567,7 @@ int main(void)
 		T(known),
 		T(knows_no_fences),
 		T(differs),
+		T(told_apart),
 		T(not_compared),
 		T(of_another),
 		T(card_changes),
