@@ -46,6 +46,9 @@ for text in '"guid":"0200:00ff:fe00:ab01"' '"firmware":"0.0.fake"' \
 	'"result":"Every program'; do
 	has "$kept" "$text"
 done
+if grep '"error"' "$kept"; then
+	status=1
+fi
 cp "$kept" "$dir/good"
 
 # Killed in the middle: what was known is known no more.
@@ -67,6 +70,7 @@ cmp "$dir/good" "$kept" || status=1
 [ ! -e "$dir/b" ] || { echo "there is $dir/b"; status=1; }
 ends 1 "--save=$kept/c/" fake0
 has "$dir/err" "odrp-hwcheck: $kept/c/fake0.json: cannot be saved: Not a directory"
+[ ! -s "$dir/out" ] || { echo "checked for nothing"; status=1; }
 
 # Not asked to, it keeps nothing.
 ends 9 FAKE=dies fake0
