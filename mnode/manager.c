@@ -33,12 +33,14 @@ static bool is_store(unsigned int chain)
 static void settle(struct manager *m)
 {
 	const struct conf *conf = m->conf;
+	/* What odrp-hwcheck has compared. */
+	bool compared = conf->exchange && conf->node_recycles;
 
-	m->waits = conf->order == CONF_ORDER_AUTO ? !m->nic->keeps_fences :
+	m->waits = conf->order == CONF_ORDER_AUTO ?
+		   !(compared && m->nic->keeps_fences) :
 		   conf->order == CONF_ORDER_WAIT;
 	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
-			    m->nic->keeps_keys && conf->exchange &&
-			    conf->node_recycles :
+			    compared && m->nic->keeps_keys :
 			    conf->translate == CONF_TRANSLATE_NIC;
 	m->nic->fence_orders = !m->waits;
 }

@@ -63,7 +63,8 @@ static void unknown_or_known(void **state)
 	}
 }
 
-/* Copies and clients that count know nothing of keys: left to us, chains. */
+/* Copies and clients that count know nothing of keys, and with fences no card was
+ * asked for them: left to us, chains that WAIT. */
 static void without_keys(void **state)
 {
 	struct bed_options o;
@@ -72,11 +73,13 @@ static void without_keys(void **state)
 
 	for (i = 0; i < 4; i++) {
 		bed_options(&o);
+		o.conf.order = CONF_ORDER_AUTO;
 		o.conf.translate = CONF_TRANSLATE_AUTO;
 		o.conf.exchange = i & 1;
 		o.conf.node_recycles = i & 2;
 		start(&o, &m);
 		assert_true(m.nic_translates == (i == 3));
+		assert_true(m.waits == (i != 3));
 	}
 }
 
