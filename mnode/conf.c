@@ -158,29 +158,10 @@ static int set_bool(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
-/* key->value is "A|B": true for A, false for B. */
-static int set_choice(struct conf *conf, const struct conf_key *key,
-		      const char *text, char *why)
+/* Which of the words that key->value lists, by "|", is the text? */
+static int word_of(const struct conf_key *key, const char *text, char *why,
+		   uint8_t *ret_n)
 {
-	bool *field = (bool *)((char *)conf + key->off);
-	size_t len = strcspn(key->value, "|");
-	const char *other = key->value + len + 1;
-
-	if (strlen(text) == len && !strncmp(text, key->value, len))
-		*field = true;
-	else if (!strcmp(text, other))
-		*field = false;
-	else
-		return complain(why, "%s=%s: expected %.*s or %s", key->name,
-				text, (int)len, key->value, other);
-	return 0;
-}
-
-/* The number of the word among those that key->value lists. */
-static int set_word(struct conf *conf, const struct conf_key *key,
-		    const char *text, char *why)
-{
-	uint8_t *field = (uint8_t *)conf + key->off;
 	const char *word = key->value;
 	uint8_t n;
 
@@ -188,13 +169,32 @@ static int set_word(struct conf *conf, const struct conf_key *key,
 		size_t len = strcspn(word, "|");
 
 		if (strlen(text) == len && !strncmp(text, word, len)) {
-			*field = n;
+			*ret_n = n;
 			return 0;
 		}
 		word += len + !!word[len];
 	}
 	return complain(why, "%s=%s: expected one of %s", key->name, text,
 			key->value);
+}
+
+/* Of two words: true for the first, false for the other. */
+static int set_choice(struct conf *conf, const struct conf_key *key,
+		      const char *text, char *why)
+{
+	uint8_t n;
+	int r = word_of(key, text, why, &n);
+
+	if (!r)
+		*(bool *)((char *)conf + key->off) = !n;
+	return r;
+}
+
+/* An enum in a byte, whose values are numbered as the words are. */
+static int set_word(struct conf *conf, const struct conf_key *key,
+		    const char *text, char *why)
+{
+	return word_of(key, text, why, (uint8_t *)conf + key->off);
 }
 
 static int set_level(struct conf *conf, const struct conf_key *key,
