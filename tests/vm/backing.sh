@@ -215,13 +215,13 @@ is_refused() {
 
 ((nightly)) && tap_case "as a disk, the memory node killed, 6.1" reads_back 6.1
 ((nightly)) && tap_case "as a disk, the memory node killed, 6.12" reads_back 6.12
-((nightly)) && tap_case "as a disk, the memory node killed, translate=nic" \
-	reads_back 6.1 --param mnode.translate=nic
+((nightly)) && tap_case "as a disk, the memory node killed, by chains" \
+	reads_back 6.1 "${unknown_card[@]}"
 tap_case "copies that are not good, 6.1" is_not_good 6.1
 tap_case "swapping on, the memory node killed, 6.1" swaps_on 6.1
 ((nightly)) && tap_case "swapping on, the memory node killed, 6.12" swaps_on 6.12
-((nightly)) && tap_case "swapping on, the memory node killed, translate=nic" \
-	swaps_on 6.1 --param mnode.translate=nic
+((nightly)) && tap_case "swapping on, the memory node killed, by chains" \
+	swaps_on 6.1 "${unknown_card[@]}"
 tap_case "what is refused, 6.1" is_refused 6.1
 ((nightly)) && tap_case "what is refused, 5.10" is_refused 5.10
 # See mnode-killed.sh for 5.10's rdma_rxe.

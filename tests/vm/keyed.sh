@@ -154,7 +154,6 @@ tap_case "packets that go nowhere, 6.12" goes_on
 tap_case "a memory node that dies" dies
 tap_case "a CNode that does not offer it" has_chains
 if ((nightly)); then
-	tap_case "a quicksort of twice the memory on 6.12" sorts 6.12
 	tap_case "a quicksort with checksums" sorts 6.1 \
 		--param hot_add.checksum=crc32c
 	tap_case "the device as a disk, with checksums, 6.12" is_a_disk 6.12 \
