@@ -161,8 +161,9 @@ static long difference(const struct trial *t, const uint8_t *good)
 		      memcmp(st->mem + to, good + to, st->len - to);
 
 	/* Byte by byte only where something is to be found. */
-	for (size_t i = others ? 0 : from;
-	     (ours || others) && i < (others ? st->len : to); i++)
+	if (!ours && !others)
+		return -1;
+	for (size_t i = others ? 0 : from; i < (others ? st->len : to); i++)
 		if (st->mem[i] != good[i] &&
 		    (i < from || i >= to || !t->harmless[i - from]))
 			return i;
