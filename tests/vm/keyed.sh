@@ -147,11 +147,54 @@ dies() {
 	expect '.teardown_errors == []'
 }
 
+# The node says other rkeys when the session is taken up again: what they open is
+# not what was written. Nothing is read or written by them, nor by those of before;
+# a new device believes what it is told.
+read -r -d '' other_rkeys <<'GUEST'
+. /etc/odrp/run.conf
+node=10.77.0.1
+control=/sys/class/odrp-control
+state=/sys/block/odrp0/odrp/state
+read_back() {
+	dd if=/dev/odrp0 bs=64k count=16 iflag=direct 2>/dev/null | cmp - /tmp/a
+}
+dd if=/dev/urandom of=/tmp/a bs=64k count=16 2>/dev/null
+dd if=/tmp/a of=/dev/odrp0 bs=64k oflag=direct 2>/dev/null || exit 1
+arp -s $node 02:00:00:00:00:01 || exit 2
+dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null &
+within 30 is $state lost || exit 3
+arp -d $node
+within 60 is $state dead || exit 4
+wait $! && exit 5
+dd if=/dev/odrp0 of=/tmp/c bs=4k count=1 iflag=direct 2>/dev/null && exit 6
+dmesg | grep 'rkey 0 is' || exit 7
+echo 0 >$control/hot_remove || exit 8
+echo "$HOT_ADD" >$control/hot_add || exit 9
+dd if=/tmp/a of=/dev/odrp0 bs=64k oflag=direct 2>/dev/null || exit 10
+read_back || exit 11
+echo all well
+GUEST
+
+# What was true once is that the device was added; pages are only written then.
+are_others() {
+	vm_script --mem 256M --swap 16M --no-swapon "${keyed[@]}" \
+		--nic-opt truths=1,lies=1,lie_data=1 \
+		--param hot_add.timeout_ms=$((1000 * slow)) \
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((90000 * slow)) -- "$other_rkeys"
+	expect_status 0
+	expect_out 'rkey 0 is .*, expected .*, as before'
+	expect_out 'all well'
+	expect '.mnode.nic.fault_lied == 1' '.teardown_errors == []'
+	expect_keyed
+}
+
 tap_case "a quicksort of twice the memory on 6.1" sorts 6.1
 tap_case "the device as a disk, 6.1" is_a_disk 6.1
 tap_case "a quicksort by frontswap, 5.10" sorts 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_on
 tap_case "a memory node that dies" dies
+tap_case "rkeys that are others than before" are_others
 tap_case "a CNode that does not offer it" has_chains
 if ((nightly)); then
 	tap_case "a quicksort with checksums" sorts 6.1 \
