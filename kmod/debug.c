@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * /sys/kernel/debug/odrp/: how long loads and stores of each queue take; and
- * what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
+ * /sys/kernel/debug/odrp/: how long loads and stores of each queue take, and what
+ * reserve.c has put by; and what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
  *
  * Where there is no debugfs, or it may not be used, what is made here is an
  * error, which all that takes it puts up with: nothing else looks.
@@ -29,7 +29,7 @@ static int times_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(times);
 
-/* The device's queues and times stay until odrp_debug_del() has returned. */
+/* The device's session, queues and times stay until odrp_debug_del() has returned. */
 void odrp_debug_add(struct odrp_dev *dev)
 {
 	struct dentry *dir;
@@ -38,6 +38,7 @@ void odrp_debug_add(struct odrp_dev *dev)
 
 	snprintf(name, sizeof(name), "odrp%d", dev->id);
 	dev->debug = debugfs_create_dir(name, root);
+	debugfs_create_u32("reserve", 0444, dev->debug, &dev->sess.reserve.nr);
 	for (i = 0; i < dev->sess.nr_queues; i++) {
 		snprintf(name, sizeof(name), "queue%u", i);
 		dir = debugfs_create_dir(name, dev->debug);

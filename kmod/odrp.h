@@ -325,7 +325,7 @@ struct odrp_mend {
 /* Pages put by, see reserve.c. */
 struct odrp_reserve {
 	struct list_head	pages;
-	unsigned int		nr;
+	u32			nr;
 };
 
 struct odrp_sess {

@@ -74,8 +74,11 @@ goes_nowhere() {
 # again and write to us when they have to reclaim memory. Here it is the flusher's:
 # all that is dirty comes to be under writeback, many times what may wait for requests.
 # (The shell keeps the device open: the last to close it would write all himself.)
+# What is put by for the same work is given away meanwhile, and collected again.
 read -r -d '' flushed <<'GUEST'
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
 node=10.77.0.1
+reserve=/sys/kernel/debug/odrp/odrp0/reserve
 pages=2048
 sysfs=/sys/block/odrp0/odrp
 under_writeback() {
@@ -84,16 +87,19 @@ under_writeback() {
 echo 10 >/proc/sys/vm/dirty_writeback_centisecs
 echo 10 >/proc/sys/vm/dirty_expire_centisecs
 dd if=/dev/urandom of=/tmp/a bs=4k count=$pages 2>/dev/null
+within 30 is $reserve 512 || exit 8
 exec 5</dev/odrp0
 arp -s $node 02:00:00:00:00:01 || exit 1
 dd if=/tmp/a of=/dev/odrp0 bs=4k count=1 oflag=direct 2>/dev/null &
 within 30 is $sysfs/state lost || exit 2
 dd if=/tmp/a of=/dev/odrp0 bs=1M 2>/dev/null || exit 3
 within 30 under_writeback || { grep -E '^(Dirty|Writeback):' /proc/meminfo; exit 4; }
+within 60 is $reserve 0 || exit 9
 is $sysfs/state lost || exit 5
 arp -d $node
 within 60 is $sysfs/state live || exit 6
 wait
+within 60 is $reserve 512 || exit 10
 dd if=/dev/odrp0 bs=1M count=8 iflag=direct 2>/dev/null | cmp - /tmp/a || exit 7
 GUEST
 
