@@ -182,7 +182,7 @@ static int word_of(const struct conf_key *key, const char *text, char *why,
 static int set_choice(struct conf *conf, const struct conf_key *key,
 		      const char *text, char *why)
 {
-	uint8_t n;
+	uint8_t n = 0;
 	int r = word_of(key, text, why, &n);
 
 	if (!r)
