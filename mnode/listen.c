@@ -60,6 +60,7 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	attr.keyed = m->nic_translates &&
 		     hello->features & ODRP_WIRE_F_KEYED;
+	attr.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO;
 	r = sess_new(&m->pool, hello, &attr, &s);
 	if (r) {
 		stock_unclaim(&m->stock, attr.claim);
@@ -85,6 +86,9 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
 		 s->nr_queues, s->depth, s->lease.granted,
 		 keys_exist(&s->keys) ? ", keys of its own" : "");
+	if (attr.keyed && !keys_exist(&s->keys))
+		log_warning("session %" PRIu64 ": the NIC makes no more keys; "
+			    "chains translate", s->id);
 	return 0;
 }
 

@@ -82,11 +82,14 @@ free_pd:
 }
 
 /* Behind the admin connection's domain, by which they are told. */
-static int make_keys(struct sess *s, bool keyed)
+static int make_keys(struct sess *s, const struct sess_attr *attr)
 {
-	if (!keyed)
+	int r;
+
+	if (!attr->keyed)
 		return 0;
-	return keys_init(&s->keys, s->pool, s->admin_pdn, s->tt.nr_slots);
+	r = keys_init(&s->keys, s->pool, s->admin_pdn, s->tt.nr_slots);
+	return attr->else_chains ? 0 : r;
 }
 
 static void free_admin(struct sess *s)
@@ -158,7 +161,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_admin(s);
 	if (r)
 		goto free_ring;
-	r = make_keys(s, attr->keyed);
+	r = make_keys(s, attr);
 	if (r)
 		goto free_admin;
 	*ret_sess = s;

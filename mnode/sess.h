@@ -104,13 +104,17 @@ struct sess {
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 };
 
-/* What a newcomer has besides what it asked for. */
+/*
+ * What a newcomer has besides what it asked for.
+ * @keyed:		keys of its own, by which it READs and WRITEs its pages
+ * @else_chains:	or chains, if the NIC makes it no keys
+ */
 struct sess_attr {
 	uint64_t id;
 	uint16_t owner;
 	uint64_t claim;
 	struct lease lease;
-	bool keyed;
+	bool keyed, else_chains;
 };
 
 /* hello: of role admin, and checked. */

@@ -4,7 +4,7 @@
  * time, and so on, until a whole set-up passes without a refusal.  Each time it
  * says no in an orderly way, nothing is left behind, and the next one is served.
  *
- * Linked with --wrap for calloc and mem_map.
+ * Linked with --wrap for calloc, mem_map and keys_init.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,6 +40,25 @@ void *__wrap_calloc(size_t nr, size_t len)
 int __wrap_mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 {
 	return fails() ? -ENOMEM : __real_mem_map(len, flags, ret_mem);
+}
+
+/* With only_keys, nothing else fails. */
+static bool only_keys;
+
+int __real_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+		     uint64_t nr_slots);
+int __wrap_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+		     uint64_t nr_slots);
+
+int __wrap_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+		     uint64_t nr_slots)
+{
+	int r;
+
+	armed |= only_keys;
+	r = __real_keys_init(k, pool, admin_pdn, nr_slots);
+	armed &= !only_keys;
+	return r;
 }
 
 /* The NIC, with its makers wrapped: the same object, another table. */
@@ -104,7 +123,7 @@ static int event(struct nic *nic, struct nic_event *ret_event)
 
 	armed = false;
 	r = real->event(nic, ret_event);
-	armed = !r && ret_event->type == NIC_REQUEST;
+	armed = !only_keys && !r && ret_event->type == NIC_REQUEST;
 	return r;
 }
 
@@ -165,6 +184,46 @@ static void test_session(void **state)
 				  page), 0);
 	bed_check(&bed, 1);
 	armed = false;
+	bed_close(&bed);
+}
+
+/* Left to the agent who translates, whom the NIC makes no keys has chains. */
+static void test_no_keys(void **state)
+{
+	struct bed_node *n = &bed.nodes[0];
+	struct cnode_info info;
+	struct bed_options o;
+	unsigned int times;
+
+	bed_options(&o);
+	o.conf.exchange = o.conf.node_recycles = true;
+	o.conf.translate = CONF_TRANSLATE_AUTO;
+	bed_open(&bed, &o, 1);
+	wrap(bed.nic);
+	n->cfg.keyed = true;
+	only_keys = true;
+	for (times = 0, hit = true; hit; times++) {
+		assert_in_range(times, 0, 30);
+		countdown = times;
+		hit = false;
+		bed_connect(&bed, 0, 64, 1, 7);
+		cnode_info(n->cnode, &info);
+		assert_true(info.keyed == !hit);
+		bed_fill(page, 0, 3, 1);
+		assert_int_equal(cnode_do(n->cnode, 0, ODRP_WIRE_UNMAPPED_STORE,
+					  3, page), 0);
+		memset(page, 0, sizeof(page));
+		assert_int_equal(cnode_do(n->cnode, 0, ODRP_WIRE_LOAD, 3, page),
+				 0);
+		assert_true(bed_is(page, 0, 3, 1));
+		bed_check(&bed, 1);
+		cnode_close(n->cnode);
+		n->cnode = NULL;
+		bed_settle(&bed);
+		bed_check(&bed, 0);
+	}
+	only_keys = false;
+	assert_true(times > 5);
 	bed_close(&bed);
 }
 
@@ -324,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session),
+		cmocka_unit_test(test_no_keys),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_lender),
