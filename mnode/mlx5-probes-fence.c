@@ -15,7 +15,6 @@
 
 #define ROUNDS	100000
 #define AT_ONCE	16		/* rounds of a doorbell: two WQEs each in a ring */
-#define SPINS	1000000
 
 #define OLD	(~0ull)		/* what the older address leads to */
 #define NEW_AT	64		/* words of the other queue's data: */
@@ -92,16 +91,6 @@ static bool is_over(void *arg)
 	return word_at(f->other.data + GOT_AT + 8 * (AT_ONCE - 1));
 }
 
-static int wait_for_them(struct fence *f)
-{
-	unsigned int i;
-
-	/* Hardware is at it meanwhile, and this is quicker than sleeping. */
-	for (i = 0; !f->other.side->snic && i < SPINS && !is_over(f); i++)
-		;
-	return side_until(f->other.side, is_over, f) ? 0 : -ETIMEDOUT;
-}
-
 static int go_round(struct fence *f)
 {
 	struct raw *o = &f->other;
@@ -119,7 +108,7 @@ static int go_round(struct fence *f)
 	if (!r)
 		r = raw_ring(&f->master);
 	if (!r)
-		r = wait_for_them(f);
+		r = side_until(o->side, is_over, f) ? 0 : -ETIMEDOUT;
 	for (i = 0; !r && i < AT_ONCE; i++)
 		f->old_ones += word_at(o->data + GOT_AT + 8 * i) != i + 1;
 	return r;
