@@ -87,8 +87,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		 s->nr_queues, s->depth, s->lease.granted,
 		 keys_exist(&s->keys) ? ", keys of its own" : "");
 	if (attr.keyed && !keys_exist(&s->keys))
-		log_warning("session %" PRIu64 ": the NIC makes no more keys; "
-			    "chains translate", s->id);
+		log_warning("session %" PRIu64 ": no keys could be made; chains "
+			    "translate", s->id);
 	return 0;
 }
 

@@ -187,7 +187,10 @@ static void test_session(void **state)
 	bed_close(&bed);
 }
 
-/* Left to the agent who translates, whom the NIC makes no keys has chains. */
+/*
+ * With translate=auto a compute node that cannot be made keys has chains instead.
+ * Says itself what is armed, so once is enough.
+ */
 static void test_no_keys(void **state)
 {
 	struct bed_node *n = &bed.nodes[0];
@@ -195,6 +198,8 @@ static void test_no_keys(void **state)
 	struct bed_options o;
 	unsigned int times;
 
+	if (bed_copies || bed_keyed)
+		skip();
 	bed_options(&o);
 	o.conf.exchange = o.conf.node_recycles = true;
 	o.conf.translate = CONF_TRANSLATE_AUTO;
