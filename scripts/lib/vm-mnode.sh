@@ -156,6 +156,15 @@ mnodes_start() {
 	mnode_binaries && each_mnode mnode_start
 }
 
+# mnode_check K: the agent's proof that each page is in one place; else the run
+# fails.
+mnode_check() {
+	local said
+	said=$(timeout $((60 * slow)) "$mnodectl" mnode check \
+		--control "$(control_socket "$1")" 2>&1) ||
+		run_fail "memory node $1: odrpctl mnode check: $said"
+}
+
 # mnode_statistics K: an agent's, and the time they cover; "null" when there is
 # none to ask.
 mnode_statistics() {

@@ -59,7 +59,9 @@ Swap:
 Run:
   --mnode-kill-after S  kill the memory node, the first of several, S seconds
                         after COMMAND started (COMMAND may ask for it, too:
-                        echo kill-mnode >/run/ask)
+                        echo kill-mnode >/run/ask; or, with check-mnode, for
+                        the agent's proof of its pages, without which the run
+                        fails)
   --reboots             COMMAND ends by rebooting the machine, each machine its
                         own; what ends in another way fails the run. The memory
                         nodes' last statistics are taken when they have missed

@@ -333,11 +333,14 @@ guests_meet() {
 
 # on_guest_wish I WISH: what the command has written to /run/ask.
 on_guest_wish() {
-	if [[ $2 = kill-mnode && $opt_mode = odrp ]]; then
-		mnode_kill 0
-	else
-		run_fail "cnode $1 asks for '$2': expected kill-mnode, and a memory node"
-	fi
+	case $opt_mode-$2 in
+	odrp-kill-mnode) mnode_kill 0 ;;
+	odrp-check-mnode) mnode_check 0 && mnode_checks=$((mnode_checks + 1)) ;;
+	*)
+		run_fail "cnode $1 asks for '$2': expected kill-mnode or check-mnode," \
+			"and a memory node"
+		;;
+	esac
 }
 
 on_guest_event() {
@@ -533,6 +536,7 @@ write_json() {
 		--arg kernel "$(kernel_release "$opt_kernel")" \
 		--arg backend "$opt_backend" --arg mode "$opt_mode" \
 		--arg accel "$accel" --argjson status "$1" \
+		--argjson mnode_checks "$mnode_checks" \
 		--slurpfile mnodes "$run_dir/mnodes.json" \
 		--slurpfile mnodes_end "$run_dir/mnodes-end.json" \
 		--rawfile teardown <(cat "$run_dir/teardown" 2>/dev/null) '
@@ -541,6 +545,7 @@ write_json() {
 		 accel: $accel, status: $status,
 		 cnodes: ., mnode: $mnodes[0][0], mnode_end: $mnodes_end[0][0],
 		 mnodes: $mnodes[0], mnodes_end: $mnodes_end[0],
+		 mnode_checks: $mnode_checks,
 		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
 		>"$opt_json" || error "cannot write '$opt_json'"
 }
@@ -598,7 +603,7 @@ keep_logs() {
 
 vm_run() {
 	local i status
-	local accel image tsc slow kill_at=0 deadline run_begin
+	local accel image tsc slow kill_at=0 mnode_checks=0 deadline run_begin
 	local -a guest_state guest_status guest_fd
 	local -a guest_readers guest_again guest_alive_by
 

@@ -74,6 +74,7 @@ pages() {
 	write $new 16384
 	holds $new
 	discard $((len / 2))
+	check_mnode
 }
 
 pages_are_there() {
@@ -91,6 +92,7 @@ arm() {
 disarm() {
 	read -r left <$fail/$kind/nth
 	echo 0 >$fail/$kind/nth
+	check_mnode
 }
 
 # each_place KIND COMMAND: which arms, tries and disarms, until nothing fails.
@@ -197,6 +199,7 @@ for n in 1 2 3 4 5; do
 	wait $! || die "writing failed"
 	await live is $odrp/state live
 	holds /tmp/f$((n % 2 + 1))
+	check_mnode
 done
 echo all well
 '
@@ -224,6 +227,7 @@ for n in 1 2 9 30; do
 	read -r now <$odrp/resent
 	[ $((now - resent)) -lt $n ] || die "sent $((now - resent)) behind it"
 	holds /tmp/f$((n % 2 + 1))
+	check_mnode
 done
 disarm
 echo all well
@@ -269,7 +273,7 @@ tries() {
 	say "$(cat "$case_dir/out")"
 	expect_status 0
 	expect_out 'all well'
-	expect_checked 3
+	expect_checked
 }
 
 at_each_place() {
