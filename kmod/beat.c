@@ -4,9 +4,7 @@
  * memory node every beat_ms.  The memory node's grants come the other way,
  * written by it into a page of ours, and are read here before each beat.
  */
-#include <linux/blkdev.h>
 #include <linux/delay.h>
-#include <linux/kobject.h>
 #include <linux/slab.h>
 #include "odrp.h"
 
@@ -31,15 +29,11 @@ static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 /* An operator asks now and then; a memory node that always does is not heard. */
 static void ask_to_leave(struct odrp_sess *s)
 {
-	static char *env[] = { "ODRP_DRAIN=1", NULL };
-	struct gendisk *disk = READ_ONCE(s->dev->disk);
-
 	if (!__ratelimit(&s->beat.asks))
 		return;
 	pr_notice("odrp%d: memory node asks to swap off and leave\n",
 		  s->dev->id);
-	if (disk)
-		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
+	odrp_tell(s->dev, ODRP_TELL_DRAIN);
 }
 
 /*

@@ -6,7 +6,6 @@
  */
 #include <linux/module.h>
 #include <linux/nsproxy.h>
-#include <linux/semaphore.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "accept.h"
@@ -55,14 +54,15 @@ static const int status_errno[] = {
 		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
 } while (0)
 
-/* Ids are gone at once, or their device is ill. */
-#define GONE_MS		2000
-
-/* That long the end of one waits for that of another. */
-#define TURN_MS		500
-
 /* While mending no step takes longer, so that a lost packet costs no more. */
 #define MEND_STEP_MS	1000
+
+/* A step that has not said itself why. */
+static int failed(struct odrp_conn *conn, const char *step, int err)
+{
+	conn_err(conn, "%s: error %d\n", step, err);
+	return err;
+}
 
 static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
 {
@@ -119,7 +119,7 @@ static void lost(struct odrp_conn *conn, const char *what)
 	if (conn->established)
 		odrp_sess_fail(conn->sess, "connection lost: %s", what);
 	else
-		step_done(conn, -ECONNRESET);
+		step_done(conn, failed(conn, what, -ECONNRESET));
 }
 
 /* Called one at a time per id; never destroys the id itself. */
@@ -187,7 +187,7 @@ static int wait_step(struct odrp_conn *conn, const char *what)
 	left = wait_for_completion_killable_timeout(&conn->cm_done,
 						    msecs_to_jiffies(ms));
 	if (left < 0)
-		return -EINTR;
+		return failed(conn, what, -EINTR);
 	if (!left) {
 		conn_err(conn, "%s: no answer within %lu ms\n", what, ms);
 		return -ETIMEDOUT;
@@ -229,7 +229,7 @@ static int resolve(struct odrp_conn *conn)
 	reinit_completion(&conn->cm_done);
 	err = odrp_alloc_int(rdma_resolve_route(conn->id, step_ms(conn)));
 	if (err)
-		return err;
+		return failed(conn, "resolving the route", err);
 	return wait_step(conn, "resolving the route");
 }
 
@@ -258,7 +258,7 @@ static int check_device(struct odrp_conn *conn)
 		int err = PTR_ERR(s->pd);
 
 		s->pd = NULL;
-		return err;
+		return failed(conn, "making a protection domain", err);
 	}
 	s->ibdev = ibdev;
 	return 0;
@@ -318,7 +318,7 @@ static int connect(struct odrp_conn *conn)
 	reinit_completion(&conn->cm_done);
 	err = odrp_alloc_int(rdma_connect(conn->id, &param));
 	if (err)
-		return err;
+		return failed(conn, "connecting", err);
 	return wait_step(conn, "connecting");
 }
 
@@ -392,54 +392,6 @@ static int take_io(struct odrp_conn *conn)
 	return 0;
 }
 
-/* An id's end, made together with it so that it cannot fail. */
-struct odrp_cm_end {
-	struct work_struct	work;
-	struct rdma_cm_id	*id;
-};
-
-static atomic_t nr_ending;		/* ids that are being destroyed */
-static DECLARE_WAIT_QUEUE_HEAD(ended);	/* there are none */
-
-/*
- * Ids go one after the other, so that one goodbye at a time is under way.  When
- * the link is down and several are, rdma_rxe of 6.1 keeps the last of them for
- * ever, and with them the ids and the RDMA device: it drops all that wait in QP1
- * when one cannot be sent (rxe_drain_resp_pkts()), but does not count them as
- * processed (req.wqe_index).  What is posted then to a QP1 that the core has put
- * right, waits behind work that is over.
- *
- * An id that stays all the same holds up another for TURN_MS, and no more.
- */
-static struct semaphore turn = __SEMAPHORE_INITIALIZER(turn, 1);
-
-static void end_work(struct work_struct *w)
-{
-	struct odrp_cm_end *e = container_of(w, struct odrp_cm_end, work);
-	bool alone = !down_timeout(&turn, msecs_to_jiffies(TURN_MS));
-
-	odrp_fault_held();
-	rdma_destroy_id(e->id);
-	if (alone)
-		up(&turn);
-	kfree(e);
-	if (atomic_dec_and_test(&nr_ending))
-		wake_up_all(&ended);
-	module_put(THIS_MODULE);	/* odrp_exit() waits for the rest */
-}
-
-static int make_end(struct odrp_conn *conn)
-{
-	conn->end = odrp_alloc(kmalloc(sizeof(*conn->end), GFP_KERNEL));
-	if (!conn->end) {
-		rdma_destroy_id(conn->id);
-		conn->id = NULL;
-		return -ENOMEM;
-	}
-	INIT_WORK(&conn->end->work, end_work);
-	return 0;
-}
-
 /*
  * odrp_cm_connect() - make one connection
  *
@@ -454,11 +406,14 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
 					   RDMA_PS_TCP, IB_QPT_RC));
 	if (IS_ERR(id))
-		return PTR_ERR(id);
+		return failed(conn, "making a connection id", PTR_ERR(id));
 	conn->id = id;
-	err = make_end(conn);
-	if (err)
-		return err;
+	conn->end = odrp_end_new();
+	if (!conn->end) {
+		rdma_destroy_id(id);
+		conn->id = NULL;
+		return -ENOMEM;
+	}
 	err = resolve(conn);
 	if (err)
 		return err;
@@ -467,49 +422,28 @@ int odrp_cm_connect(struct odrp_conn *conn)
 		return err;
 	err = rdma_set_ack_timeout(id, odrp_ack_timeout);
 	if (err)
-		return err;
+		return failed(conn, "setting the time-out of ACKs", err);
 	err = odrp_conn_make_qp(conn);
 	if (err)
-		return err;
+		return failed(conn, "making a queue pair", err);
 	err = connect(conn);
 	if (err)
 		return err;
 	return conn->q ? take_io(conn) : take_admin(conn);
 }
 
-/*
- * odrp_cm_let_go() - the connection has no id any more, and hears of no event
- *
- * Destroying an id says goodbye to the peer, and waits until that has been sent.
- * A device whose QP1 has failed may never do that.  So it is done beside us.
- */
+/* The connection has no id any more, and hears of no event. */
 void odrp_cm_let_go(struct odrp_conn *conn)
 {
-	struct odrp_cm_end *e = conn->end;
+	struct rdma_cm_id *id = conn->id;
 
-	if (!conn->id)
+	if (!id)
 		return;
-	rdma_lock_handler(conn->id);
-	conn->id->context = NULL;
-	rdma_unlock_handler(conn->id);
-	e->id = conn->id;
+	rdma_lock_handler(id);
+	id->context = NULL;
+	rdma_unlock_handler(id);
+	odrp_end_id(conn->end, conn->sess, id);
 	conn->id = NULL;
 	conn->end = NULL;
 	conn->established = false;
-	atomic_inc(&nr_ending);
-	__module_get(THIS_MODULE);
-	queue_work(odrp_wq, &e->work);
-}
-
-/*
- * odrp_cm_wait_gone() - wait for ids that have been let go
- *
- * For a time: should one never go, then the module stays, and nothing else.
- */
-void odrp_cm_wait_gone(void)
-{
-	if (!wait_event_timeout(ended, !atomic_read(&nr_ending),
-				msecs_to_jiffies(GONE_MS)))
-		pr_warn("%d connection ids are held by RDMA: no unloading until they go\n",
-			atomic_read(&nr_ending));
 }

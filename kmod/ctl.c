@@ -3,10 +3,12 @@
  * /sys/class/odrp-control: hot_add and hot_remove, the set of all devices.
  * ABI: docs/ABI/sysfs-class-odrp-control.
  */
+#include <linux/ctype.h>
 #include <linux/err.h>
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/overflow.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -18,7 +20,6 @@
 #define DEFAULT_TIMEOUT_MS	5000
 #define DEFAULT_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
-#define MAX_TIMEOUT_MS		600000
 #define MAX_DEVICES		256
 
 static DEFINE_MUTEX(ctl_lock);		/* devs, and adding and removing */
@@ -39,16 +40,33 @@ static int parse_u64(const char *key, const char *val, u64 min, u64 max,
 	return 0;
 }
 
-/* Bytes, with an optional K, M, G or T. */
-static int parse_size(const char *val, u64 *ret)
+/* The power of two that a K, M, G or T at the end stands for; it is cut off. */
+static unsigned int cut_unit(char *val)
 {
-	char *end;
-	u64 v = memparse(val, &end);
+	static const char units[] = "kmgt";
+	size_t len = strlen(val);
+	const char *unit;
 
-	if (end == val || *end || v < ODRP_BLOCK || v % ODRP_BLOCK ||
+	unit = len ? strchr(units, tolower(val[len - 1])) : NULL;
+	if (!unit)
+		return 0;
+	val[len - 1] = '\0';
+	return 10 * (unit - units + 1);
+}
+
+/* Bytes, with an optional K, M, G or T. */
+static int parse_size(char *val, u64 *ret)
+{
+	char unit[2] = { *val ? val[strlen(val) - 1] : '\0' };
+	unsigned int shift = cut_unit(val);
+	u64 v;
+
+	if (kstrtou64(val, 0, &v) || check_shl_overflow(v, shift, &v) ||
+	    v < ODRP_BLOCK || v % ODRP_BLOCK ||
 	    v / ODRP_BLOCK > ODRP_MAX_SLOTS) {
-		pr_err("hot_add: size=%s: expected a multiple of %u (K, M, G, T), at most %llu\n",
-		       val, ODRP_BLOCK, ODRP_MAX_SLOTS * ODRP_BLOCK);
+		pr_err("hot_add: size=%s%s: expected a multiple of %u (K, M, G, T), at most %llu\n",
+		       val, shift ? unit : "", ODRP_BLOCK,
+		       ODRP_MAX_SLOTS * ODRP_BLOCK);
 		return -EINVAL;
 	}
 	*ret = v;
@@ -103,9 +121,9 @@ static const struct {
 } numbers[] = {
 	{ "queues", 1, ODRP_MAX_QUEUES, AT(queues) },
 	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
-	{ "timeout_ms", 1, MAX_TIMEOUT_MS, AT(timeout_ms) },
-	{ "dead_after_ms", 0, MAX_TIMEOUT_MS, AT(dead_after_ms) },
-	{ "reconnect_delay_ms", 1, MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
+	{ "timeout_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(timeout_ms) },
+	{ "dead_after_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(dead_after_ms) },
+	{ "reconnect_delay_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
 	{ "id", 0, MAX_DEVICES - 1, AT(id) },
 };
 
@@ -191,6 +209,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 	return 0;
 }
 
+/* Under ctl_lock, with a reference to the module, which becomes the device's. */
 static int add(const struct odrp_options *opt)
 {
 	struct odrp_dev *dev;
@@ -211,6 +230,7 @@ static int add(const struct odrp_options *opt)
 	}
 	err = odrp_dev_create(opt, id, &dev);
 	if (err) {
+		pr_err("odrp%d: not added: error %d\n", id, err);
 		idr_remove(&devs, id);
 		return err;
 	}
@@ -230,22 +250,31 @@ ODRP_CLASS_STORE(hot_add_store)
 	err = parse_options(s, &opt);
 	if (err)
 		goto free_s;
+	if (!try_module_get(THIS_MODULE)) {
+		err = -ENODEV;	/* it is being unloaded */
+		goto free_s;
+	}
 	if (mutex_lock_interruptible(&ctl_lock)) {
 		err = -EINTR;
-		goto free_s;
+		goto put_module;
 	}
 	err = add(&opt);
 	mutex_unlock(&ctl_lock);
+put_module:
+	if (err)
+		module_put(THIS_MODULE);
 free_s:
 	kfree(s);
 	return err ? err : count;
 }
 
+/* Whoever calls this is waited for by odrp_ctl_exit(). */
 static void drop(struct odrp_dev *dev)
 {
 	lockdep_assert_held(&ctl_lock);
 	idr_remove(&devs, dev->id);
 	odrp_dev_destroy(dev);
+	module_put(THIS_MODULE);
 }
 
 /*
@@ -380,9 +409,9 @@ int odrp_ctl_each(int (*fn)(struct odrp_dev *dev))
 
 /*
  * An RDMA device is gone when this returns, and nothing of ours may be left on
- * it.  The CM tells only who has an id there, and a session that is lost has none
- * between two attempts, but keeps memory registered.  A device that is just
- * being added is waited for.
+ * it but ids that are to end: for those the core waits.  The CM tells only who has
+ * an id there, and a session that is lost has none between two attempts, but keeps
+ * memory registered.  A device that is just being added is waited for.
  */
 static void ibdev_removed(struct ib_device *ibdev, void *data)
 {
@@ -435,26 +464,15 @@ unregister_client:
 }
 
 /*
- * The module cannot go while a device is open, so none is here, and nobody calls
- * for the sweep any more: a close has returned before the block layer gives up
- * the module.  One that is under way is waited for, as long as its code is there;
- * what one that has not begun would have done is done here.  Removing the files
- * first waits for writers in hot_add.
+ * Each device has a reference to the module, so there is none, and nobody calls
+ * for the sweep any more.  One that is under way, with its last device gone, is
+ * waited for, and so is whoever writes to the files.
  */
 void odrp_ctl_exit(void)
 {
-	struct odrp_dev *dev;
-	int id;
-
 	class_remove_file(ctl_class, &class_attr_hot_remove);
 	class_remove_file(ctl_class, &class_attr_hot_add);
 	cancel_work_sync(&sweep_work);
-	mutex_lock(&ctl_lock);
-	idr_for_each_entry(&devs, dev, id) {
-		WARN_ON_ONCE(odrp_dev_shut(dev));
-		drop(dev);
-	}
-	mutex_unlock(&ctl_lock);
 	idr_destroy(&devs);
 	class_destroy(ctl_class);
 	ib_unregister_client(&ib_client);

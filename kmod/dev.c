@@ -46,6 +46,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
 	mutex_init(&dev->lock);
+	odrp_tell_init(dev);
 	init_waitqueue_head(&dev->room);
 	for (i = 0; i < ODRP_NR_WAITS; i++) {
 		spin_lock_init(&dev->waits[i].lock);
@@ -105,6 +106,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	err = odrp_blk_add(dev);
 	if (err)
 		goto del_frontswap;
+	odrp_tell_start(dev);
 	odrp_debug_add(dev);
 	pr_info("odrp%d: %llu MiB on %pISpc, %u queues of depth %u, lease %lld pages\n",
 		id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
@@ -198,7 +200,7 @@ int odrp_dev_force(struct odrp_dev *dev)
 
 	if (err == -EINPROGRESS) {
 		odrp_sess_die(&dev->sess, "removed by force");
-		odrp_mend_bury(&dev->sess);
+		odrp_mend_queue(&dev->sess);
 	}
 	return err;
 }
@@ -215,6 +217,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
 		flush_work(&dev->sess.mend.work);
 	odrp_debug_del(dev);
+	odrp_tell_stop(dev);
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));

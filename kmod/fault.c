@@ -34,6 +34,9 @@
  *
  * held: an id is not destroyed as long as "every" is not 0, as if RDMA waited for
  * its last message.
+ *
+ * busy: an attempt to take a session up again does not begin as long as "every" is
+ * not 0, as if somebody had a mutex that connecting takes, and did not give it back.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -59,6 +62,7 @@ static struct kind {
 	[ODRP_FAULT_LOST]	= { .name = "lost" },
 	[ODRP_FAULT_MAP]	= { .name = "map" },
 	[ODRP_FAULT_HELD]	= { .name = "held" },
+	[ODRP_FAULT_BUSY]	= { .name = "busy" },
 };
 
 /*
@@ -95,12 +99,12 @@ void odrp_fault_lost(struct odrp_conn *conn)
 	odrp_sess_fail(conn->sess, "connection lost: on purpose");
 }
 
-/* Before an id is destroyed; may sleep. */
-void odrp_fault_held(void)
+/* held, busy; may sleep. */
+void odrp_fault_wait(enum odrp_fault kind)
 {
-	if (!odrp_fault(ODRP_FAULT_HELD))
+	if (!odrp_fault(kind))
 		return;
-	while (atomic_read(&kinds[ODRP_FAULT_HELD].every))
+	while (atomic_read(&kinds[kind].every))
 		msleep(20);
 }
 

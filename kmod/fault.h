@@ -22,6 +22,7 @@ enum odrp_fault {
 	ODRP_FAULT_LOST,	/* the connection is lost, here and now */
 	ODRP_FAULT_MAP,		/* the page of a store cannot be mapped */
 	ODRP_FAULT_HELD,	/* a connection id that is to go stays */
+	ODRP_FAULT_BUSY,	/* taking up again waits for others */
 	ODRP_NR_FAULTS,
 };
 
@@ -30,7 +31,7 @@ void odrp_fault_init(struct dentry *dir);
 bool odrp_fault(enum odrp_fault kind);
 void odrp_fault_plugged(struct odrp_conn *conn);
 void odrp_fault_lost(struct odrp_conn *conn);
-void odrp_fault_held(void);
+void odrp_fault_wait(enum odrp_fault kind);
 void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc, int nr);
 int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 		   const struct ib_send_wr **ret_bad);
@@ -44,7 +45,7 @@ static inline bool odrp_fault(enum odrp_fault kind)
 
 static inline void odrp_fault_plugged(struct odrp_conn *conn) { }
 static inline void odrp_fault_lost(struct odrp_conn *conn) { }
-static inline void odrp_fault_held(void) { }
+static inline void odrp_fault_wait(enum odrp_fault kind) { }
 
 static inline void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc,
 				     int nr) { }

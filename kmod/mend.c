@@ -26,7 +26,6 @@
  * helped by reserve.c, and their threads are not held up (io.c:odrp_holds_up()).
  */
 #include <linux/blkdev.h>
-#include <linux/kobject.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "compat.h"
@@ -35,14 +34,9 @@
 #define READ_TIMEOUT_MS	1000
 #define MAX_SENDS	4
 
-static void announce(struct odrp_sess *s, char *state)
-{
-	struct gendisk *disk = READ_ONCE(s->dev->disk);
-	char *env[] = { state, NULL };
-
-	if (disk)
-		kobject_uevent_env(&disk_to_dev(disk)->kobj, KOBJ_CHANGE, env);
-}
+/* How often a session that comes and goes is spoken of. */
+#define SAYS_INTERVAL	(60 * HZ)
+#define SAYS_BURST	20
 
 static bool is_lost(struct odrp_sess *s)
 {
@@ -219,6 +213,7 @@ static int attempt(struct odrp_sess *s)
 	s->mend.broken = false;
 	spin_unlock_bh(&s->lock);
 
+	odrp_fault_wait(ODRP_FAULT_BUSY);
 	err = odrp_cm_connect(s->admin);
 	if (err)
 		return err;
@@ -255,16 +250,18 @@ static bool is_final(int err)
 
 static void lived(struct odrp_sess *s)
 {
+	cancel_delayed_work(&s->mend.end_work);
 	s->mend.end = 0;
 	s->mend.lived_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, resume_io);
 	odrp_sess_watch(s);
-	pr_notice("odrp%d: %pISpc: session taken up again after %u ms\n",
-		  s->dev->id, &s->addr.dst,
-		  jiffies_to_msecs(jiffies - s->mend.lost_at));
-	announce(s, "ODRP_STATE=live");
+	if (__ratelimit(&s->mend.says))
+		pr_notice("odrp%d: %pISpc: session taken up again after %u ms\n",
+			  s->dev->id, &s->addr.dst,
+			  jiffies_to_msecs(jiffies - s->mend.lost_at));
+	odrp_tell(s->dev, ODRP_TELL_LIVE);
 }
 
 /* Between two attempts. */
@@ -283,6 +280,42 @@ static bool just_lived(const struct odrp_sess *s)
 	       time_before(jiffies, s->mend.lived_at + msecs_to_jiffies(ms));
 }
 
+/* The time to be taken up again in is over: the session is dead. */
+static bool is_over(struct odrp_sess *s)
+{
+	unsigned long end = READ_ONCE(s->mend.end);
+
+	if (!is_lost(s) || !end || time_before(jiffies, end))
+		return false;
+	odrp_sess_die(s, "not taken up again within %u ms (error %d)",
+		      READ_ONCE(s->dev->dead_after_ms), s->mend.last_err);
+	return true;
+}
+
+/*
+ * Connecting takes mutexes of others, who hold them while they allocate memory.
+ * Who of them is in reclaim may be waiting for this device, until the session is
+ * dead: so it has to die while the work item that mends it waits.
+ */
+static void end_work(struct work_struct *w)
+{
+	struct odrp_sess *s = container_of(to_delayed_work(w),
+					   struct odrp_sess, mend.end_work);
+
+	if (is_over(s)) {
+		odrp_wake_room(s->dev);
+		odrp_sess_each_conn(s, odrp_conn_give_up);
+	}
+}
+
+static void until_over(struct odrp_sess *s)
+{
+	long left = s->mend.until - jiffies;
+
+	WRITE_ONCE(s->mend.end, s->mend.until ?: 1);
+	mod_delayed_work(odrp_wq, &s->mend.end_work, max(left, 0L) + 1);
+}
+
 /*
  * Until the session is not lost any more.  One that was taken up again and then
  * refused what had been waiting has not served anybody: that was an attempt like
@@ -297,24 +330,20 @@ static void mend(struct odrp_sess *s)
 
 	s->mend.refused = false;
 	s->mend.lost_at = jiffies;
-	if (!refused)
+	if (!refused) {
+		s->mend.last_err = 0;
 		s->mend.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
-	s->mend.end = s->mend.until ?: 1;
-	announce(s, "ODRP_STATE=lost");
+	}
+	until_over(s);
 	odrp_wake_room(dev);
+	odrp_tell(dev, ODRP_TELL_LOST);
 	let_go(s);
 	if (refused)
 		s->mend.last_err = -ENOBUFS;
 	if (refused || again)
 		rest(s);
-	while (is_lost(s)) {
-		if (!time_before(jiffies, s->mend.end)) {
-			odrp_sess_die(s, "not taken up again within %u ms (error %d)",
-				      READ_ONCE(dev->dead_after_ms),
-				      s->mend.last_err);
-			break;
-		}
+	while (is_lost(s) && !is_over(s)) {
 		odrp_reserve_spend(&s->reserve);
 		err = attempt(s);
 		if (!err) {
@@ -356,6 +385,7 @@ static void bury(struct odrp_sess *s)
 	if (s->mend.buried && s->mend.told == forced)
 		return;
 	s->mend.told = forced;
+	odrp_wake_room(s->dev);
 	say_dead(s->dev, forced);
 	if (!s->mend.buried) {
 		s->mend.buried = true;
@@ -365,7 +395,7 @@ static void bury(struct odrp_sess *s)
 		odrp_sess_hang_up(s);
 		odrp_reserve_drop(&s->reserve);
 	}
-	announce(s, "ODRP_STATE=dead");
+	odrp_tell(s->dev, ODRP_TELL_DEAD);
 }
 
 static void mend_work(struct work_struct *w)
@@ -383,17 +413,28 @@ static void mend_work(struct work_struct *w)
 }
 
 /*
- * odrp_mend_bury() - the session is dead, and there is something new to tell
+ * odrp_mend_queue() - the session is lost or dead, or there is something new to tell
  *
- * Nobody closes it meanwhile.
+ * Any context.  Nobody closes it meanwhile.
  */
-void odrp_mend_bury(struct odrp_sess *s)
+void odrp_mend_queue(struct odrp_sess *s)
 {
-	queue_work(odrp_wq, &s->mend.work);
+	queue_work(s->mend.wq, &s->mend.work);
 }
 
-void odrp_mend_prepare(struct odrp_sess *s)
+int odrp_mend_init(struct odrp_sess *s)
 {
 	INIT_WORK(&s->mend.work, mend_work);
+	INIT_DELAYED_WORK(&s->mend.end_work, end_work);
 	init_waitqueue_head(&s->mend.wake);
+	ratelimit_state_init(&s->mend.says, SAYS_INTERVAL, SAYS_BURST);
+	s->mend.wq = odrp_alloc(alloc_workqueue("odrp%d_mend",
+						WQ_MEM_RECLAIM | WQ_HIGHPRI, 1,
+						s->dev->id));
+	return s->mend.wq ? 0 : -ENOMEM;
+}
+
+void odrp_mend_exit(struct odrp_sess *s)
+{
+	destroy_workqueue(s->mend.wq);
 }

@@ -56,6 +56,7 @@
 #define ODRP_RECV_CHUNK		16	/* receives reposted at a time */
 #define ODRP_POST_CHUNK		32	/* requests posted at a time at most */
 #define ODRP_NR_WAITS		64
+#define ODRP_MAX_TIMEOUT_MS	600000	/* of whatever is set in ms */
 #define ODRP_MAX_SGE		3	/* head, page, words behind it */
 #define ODRP_SIGNAL_EVERY	4	/* see odrp_conn_lazy() */
 #define ODRP_ANSWER_EVERY	8	/* see odrp_conn_quiet() */
@@ -69,7 +70,7 @@ struct odrp_backing;
 struct odrp_sess;
 struct odrp_queue;
 struct odrp_conn;
-struct odrp_cm_end;
+struct odrp_end;
 
 /*
  * A request's life, in one word together with its generation, so that an
@@ -160,7 +161,7 @@ struct odrp_conn {
 	struct odrp_words	words;
 
 	struct rdma_cm_id	*id;
-	struct odrp_cm_end	*end;	/* of id */
+	struct odrp_end		*end;	/* of id */
 	struct ib_qp		*qp;
 	struct ib_cq		*cq;
 	struct irq_poll		iop;
@@ -296,6 +297,8 @@ struct odrp_keys {
 
 /*
  * struct odrp_mend - taking the session up again
+ * @wq:		its own: it waits for the memory node, and when no worker can be
+ *		made the rescuer waits. Nobody else's work may be behind it
  * @broken:	a connection has broken since the attempt began; guarded by
  *		odrp_sess.lock
  * @buried:	the session is dead, and all has been torn down
@@ -306,9 +309,11 @@ struct odrp_keys {
  * @lived_at: when it was last taken up again; 0: never
  * @until:	when the attempts end
  * @end:	the same; 0: not mending, nothing ends
+ * @end_work:	has the session die then, whatever @work waits for
  * @last_err:	of the last attempt
  */
 struct odrp_mend {
+	struct workqueue_struct	*wq;
 	struct work_struct	work;
 	wait_queue_head_t	wake;
 	bool			broken;
@@ -319,6 +324,8 @@ struct odrp_mend {
 	unsigned long		lived_at;
 	unsigned long		until;
 	unsigned long		end;
+	struct delayed_work	end_work;
+	struct ratelimit_state	says;		/* lost, taken up again */
 	int			last_err;
 };
 
@@ -451,6 +458,28 @@ struct odrp_times {
 #define odrp_stat_inc(dev, f)	this_cpu_inc((dev)->stats->f)
 #define odrp_stat_add(dev, f, n) this_cpu_add((dev)->stats->f, (n))
 
+/* What is told by uevents, see tell.c. */
+enum odrp_tell {
+	ODRP_TELL_LOST,
+	ODRP_TELL_LIVE,
+	ODRP_TELL_DEAD,
+	ODRP_TELL_DRAIN,
+	ODRP_NR_TELLS,
+};
+
+/*
+ * struct odrp_tells - what has not been sent yet
+ * @lock:	guards the others
+ * @todo:	a bit for each enum odrp_tell
+ * @on:		there is a disk to send it for
+ */
+struct odrp_tells {
+	spinlock_t		lock;
+	unsigned long		todo;
+	bool			on;
+	struct work_struct	work;
+};
+
 struct odrp_dev {
 	int			id;
 	struct gendisk		*disk;
@@ -468,6 +497,7 @@ struct odrp_dev {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
+	struct odrp_tells	tells;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
@@ -660,6 +690,7 @@ int odrp_conn_make_qp(struct odrp_conn *conn);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
+void odrp_conn_give_up(struct odrp_conn *conn);
 void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);
@@ -678,7 +709,20 @@ void odrp_reg_free(struct odrp_reg *reg);
 /* cm.c: RDMA CM */
 int odrp_cm_connect(struct odrp_conn *conn);
 void odrp_cm_let_go(struct odrp_conn *conn);
-void odrp_cm_wait_gone(void);
+
+/* tell.c: uevents */
+void odrp_tell_init(struct odrp_dev *dev);
+void odrp_tell_start(struct odrp_dev *dev);
+void odrp_tell(struct odrp_dev *dev, enum odrp_tell what);
+void odrp_tell_stop(struct odrp_dev *dev);
+
+/* end.c: the end of connection ids */
+int odrp_end_init(void);
+void odrp_end_exit(void);
+struct odrp_end *odrp_end_new(void);
+void odrp_end_id(struct odrp_end *e, const struct odrp_sess *owner,
+		 struct rdma_cm_id *id);
+void odrp_end_wait(const struct odrp_sess *owner);
 
 /* sess.c: the session */
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
@@ -700,8 +744,9 @@ void odrp_sess_hang_up(struct odrp_sess *s);
 void odrp_sess_watch(struct odrp_sess *s);
 
 /* mend.c: taking the session up again */
-void odrp_mend_prepare(struct odrp_sess *s);
-void odrp_mend_bury(struct odrp_sess *s);
+int odrp_mend_init(struct odrp_sess *s);
+void odrp_mend_exit(struct odrp_sess *s);
+void odrp_mend_queue(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);

@@ -480,20 +480,21 @@ void odrp_conn_pause(struct odrp_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* No request is posted from now on; bios that wait for one do without. */
-void odrp_conn_close(struct odrp_conn *conn)
+/*
+ * odrp_conn_give_up() - bios that wait for a request do without
+ *
+ * The session serves nobody any more: they fail, or go elsewhere.
+ */
+void odrp_conn_give_up(struct odrp_conn *conn)
 {
 	struct bio_list waiting, todo;
 	struct bio *bio;
 
 	spin_lock_bh(&conn->lock);
-	conn->live = false;
-	conn->paused = false;
 	waiting = conn->waiting;
 	bio_list_init(&conn->waiting);
 	spin_unlock_bh(&conn->lock);
 
-	/* The session serves nobody any more: they fail, or go elsewhere. */
 	bio_list_init(&todo);
 	while ((bio = bio_list_pop(&waiting))) {
 		odrp_unpark(conn->sess->dev, 1);
@@ -501,6 +502,17 @@ void odrp_conn_close(struct odrp_conn *conn)
 	}
 	if (!bio_list_empty(&todo))
 		odrp_issue(conn->q, &todo);
+}
+
+/* No request is posted from now on, and nobody waits for one. */
+void odrp_conn_close(struct odrp_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	conn->live = false;
+	conn->paused = false;
+	spin_unlock_bh(&conn->lock);
+
+	odrp_conn_give_up(conn);
 	odrp_conn_abort_unsent(conn);
 	odrp_wake_room(conn->sess->dev);
 }

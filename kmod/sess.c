@@ -56,7 +56,7 @@ static bool to_dead(struct odrp_sess *s)
 		return false;
 	/* While connecting, the connecting thread cleans up. */
 	if (from != ODRP_CONNECTING)
-		queue_work(odrp_wq, &s->mend.work);
+		odrp_mend_queue(s);
 	wake_up_all(&s->mend.wake);
 	return true;
 }
@@ -77,11 +77,11 @@ void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 	lost = odrp_sess_move(s, ODRP_LOST, &from);
 	dead = from == ODRP_CONNECTING && to_dead(s);
 	if (lost)
-		queue_work(odrp_wq, &s->mend.work);
+		odrp_mend_queue(s);
 	else if (from == ODRP_LOST)
 		s->mend.broken = true;
 	spin_unlock_bh(&s->lock);
-	if (!lost && !dead)
+	if (!dead && !(lost && __ratelimit(&s->mend.says)))
 		return;
 	va_start(args, fmt);
 	if (dead)
@@ -188,7 +188,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
 	odrp_sess_each_conn(s, odrp_cm_let_go);
-	odrp_cm_wait_gone();
+	odrp_end_wait(s);
 	WRITE_ONCE(s->ibdev, NULL);
 	memalloc_noio_restore(noio);
 }
@@ -276,8 +276,11 @@ static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 	if (err)
 		return err;
 	err = odrp_conn_make_reqs(conn);
-	if (err)
+	if (err) {
+		pr_err("odrp%d: making the requests of queue %u, chain %u: error %d\n",
+		       s->dev->id, q->idx, chain, err);
 		return err;
+	}
 	odrp_conn_start(conn);
 	return 0;
 }
@@ -303,20 +306,17 @@ static int open_queues(struct odrp_sess *s)
 	return 0;
 }
 
-/*
- * odrp_sess_open() - connect
- *
- * Return: 0 with the session live, or -errno with nothing left behind.
- */
-int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
-		   unsigned int depth)
+static int open_sess(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+		     unsigned int depth)
 {
 	enum odrp_state from;
 	bool live;
 	int err;
 
+	err = odrp_mend_init(s);
+	if (err)
+		return err;
 	spin_lock_init(&s->lock);
-	odrp_mend_prepare(s);
 	INIT_DELAYED_WORK(&s->watch_work, watch_work);
 	INIT_WORK(&s->event_work, event_work);
 	odrp_beat_prepare(s);
@@ -350,6 +350,24 @@ close:
 }
 
 /*
+ * odrp_sess_open() - connect
+ *
+ * Others' mutexes are taken for it, and memory is taken under them, which is not
+ * to be waited for where another device of ours may be lost.
+ *
+ * Return: 0 with the session live, or -errno with nothing left behind.
+ */
+int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+		   unsigned int depth)
+{
+	unsigned int noio = memalloc_noio_save();
+	int err = open_sess(s, nr_slots, queues, depth);
+
+	memalloc_noio_restore(noio);
+	return err;
+}
+
+/*
  * Disconnect.  The structures stay for those who still look at them; there is
  * nothing behind them any more.
  */
@@ -363,6 +381,7 @@ void odrp_sess_close(struct odrp_sess *s)
 	/* From here on nobody queues it. */
 	wake_up_all(&s->mend.wake);
 	flush_work(&s->mend.work);
+	cancel_delayed_work_sync(&s->mend.end_work);
 	if (from == ODRP_LIVE || from == ODRP_CONNECTING) {
 		odrp_beat_stop(s);
 		odrp_beat_bye(s);
@@ -374,6 +393,7 @@ void odrp_sess_close(struct odrp_sess *s)
 
 void odrp_sess_free(struct odrp_sess *s)
 {
+	odrp_mend_exit(s);
 	odrp_sess_each_conn(s, odrp_conn_free);
 	odrp_keys_free(s);
 	kfree(s->queues);

@@ -10,7 +10,6 @@
 #include "compat.h"
 #include "odrp.h"
 
-#define MAX_TIMEOUT_MS	600000
 
 static struct odrp_dev *to_odrp(struct device *d)
 {
@@ -247,9 +246,9 @@ static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 {
 	unsigned int ms;
 
-	if (kstrtouint(buf, 0, &ms) || ms < min || ms > MAX_TIMEOUT_MS) {
+	if (kstrtouint(buf, 0, &ms) || ms < min || ms > ODRP_MAX_TIMEOUT_MS) {
 		pr_err("odrp%d: %s: '%.*s': expected %u to %u\n", dev->id,
-		       name, (int)strcspn(buf, "\n"), buf, min, MAX_TIMEOUT_MS);
+		       name, (int)strcspn(buf, "\n"), buf, min, ODRP_MAX_TIMEOUT_MS);
 		return -EINVAL;
 	}
 	WRITE_ONCE(*field, ms);

@@ -55,8 +55,11 @@ leave() {
 	echo 0 >$control/hot_remove || exit 87
 	[ ! -e /sys/block/odrp0 ] || exit 88
 }
-# Each connection id that is still to go is a use of the module.
+# Each connection id that is still to go is a use of the module, as each device is.
 ids_left() {
+	for left in /sys/block/odrp*; do
+		[ ! -d $left ] || set -- $(($1 + 1))
+	done
 	within 10 is /sys/module/odrp/refcnt $1 || {
 		dmesg | tail -n 12
 		exit 94
@@ -144,6 +147,7 @@ echo 1000 >$held/every && echo 1 >$held/nth || exit 3
 card_begins_to_go
 within 30 is $odrp/state dead || exit 4
 fails
+rmmod odrp 2>/dev/null && exit 11
 leave
 ids_left 1
 dmesg | grep 'connection ids are held by RDMA: no unloading' || exit 5

@@ -113,6 +113,42 @@ goes_on_writing() {
 	expect_clean
 }
 
+# Taking a session up again waits for a mutex that others have, who may be waiting
+# for this device. It is given up in time all the same: who waits for a request has
+# an error, and what was under way when the mutex is to be had.
+read -r -d '' blocked <<'GUEST'
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+fail=/sys/kernel/debug/odrp/fail
+odrp=/sys/block/odrp0/odrp
+dd if=/dev/zero of=/dev/odrp0 bs=4k count=64 oflag=direct 2>/dev/null || exit 1
+echo 1 >$fail/busy/every && echo 1 >$fail/busy/nth || exit 2
+echo 1 >$fail/lost/nth || exit 3
+dd if=/dev/odrp0 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null &
+first=$!
+within 30 is $odrp/state lost || exit 4
+within 30 is $fail/busy/failed 1 || exit 5
+dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=32 iflag=direct 2>/tmp/err &
+second=$!
+within 30 is $odrp/state dead || exit 6
+wait $second && exit 7
+cat /tmp/err
+dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=33 iflag=direct 2>/dev/null &&
+	exit 8
+echo 0 >$fail/busy/every
+wait $first && exit 9
+echo 0 >/sys/class/odrp-control/hot_remove || exit 10
+echo all well
+GUEST
+
+is_given_up() {
+	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
+		--param hot_add.dead_after_ms=$((2000 * slow)) -- "$blocked"
+	expect_status 0
+	expect_out 'I/O error|Input/output error'
+	expect_out 'all well'
+	expect '.teardown_errors == []'
+}
+
 # Under pressure ib_mad may find no memory for a packet of the connection manager,
 # see kmod/reserve.c; and rdma_rxe of 6.1 none for one that it sends by its QP1, which
 # then never works again: nothing can connect, and the session dies.
@@ -126,4 +162,7 @@ goes_on_writing() {
 tap_case "packets that go nowhere, 6.12" goes_nowhere
 tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
 ((nightly)) && tap_case "a workqueue that writes meanwhile, 6.12" goes_on_writing 6.12
+tap_case "given up while it cannot even begin, 6.1" is_given_up 6.1
+((nightly)) && tap_case "given up while it cannot even begin, 5.10" is_given_up 5.10
+((nightly)) && tap_case "given up while it cannot even begin, 6.12" is_given_up 6.12
 tap_end

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Uevents: what becomes of a session, and that the memory node asks to be left.
+ *
+ * Sending one allocates memory like anybody else, under a mutex of all uevents.
+ * Whoever holds that may be in reclaim, waiting for this very device: so they are
+ * sent by a work item that nothing waits for but the end of the device, which
+ * nobody uses then.  When it is late, two of a kind may have become one; the last
+ * of a run is the state that the session has.
+ */
+#include <linux/blkdev.h>
+#include <linux/kobject.h>
+#include <linux/workqueue.h>
+#include "odrp.h"
+
+static char * const words[ODRP_NR_TELLS] = {
+	[ODRP_TELL_LOST]	= "ODRP_STATE=lost",
+	[ODRP_TELL_LIVE]	= "ODRP_STATE=live",
+	[ODRP_TELL_DEAD]	= "ODRP_STATE=dead",
+	[ODRP_TELL_DRAIN]	= "ODRP_DRAIN=1",
+};
+
+static void send(struct odrp_dev *dev, enum odrp_tell what)
+{
+	char *env[] = { words[what], NULL };
+
+	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, env);
+}
+
+static enum odrp_tell now(const struct odrp_dev *dev)
+{
+	switch (odrp_sess_state(&dev->sess)) {
+	case ODRP_LOST:
+		return ODRP_TELL_LOST;
+	case ODRP_LIVE:
+		return ODRP_TELL_LIVE;
+	default:
+		return ODRP_TELL_DEAD;
+	}
+}
+
+static void tell_work(struct work_struct *w)
+{
+	struct odrp_tells *t = container_of(w, struct odrp_tells, work);
+	struct odrp_dev *dev = container_of(t, struct odrp_dev, tells);
+	enum odrp_tell last, what;
+	unsigned long todo;
+
+	spin_lock(&t->lock);
+	todo = t->todo;
+	t->todo = 0;
+	spin_unlock(&t->lock);
+	last = now(dev);
+	for (what = 0; what < ODRP_NR_TELLS; what++) {
+		if (what != last && (todo & BIT(what)))
+			send(dev, what);
+	}
+	if (todo & BIT(last))
+		send(dev, last);
+}
+
+/*
+ * odrp_tell() - have those who listen for uevents of the disk hear of something
+ *
+ * Process context; waits for nobody.  Before there is a disk it is kept until
+ * there is one.
+ */
+void odrp_tell(struct odrp_dev *dev, enum odrp_tell what)
+{
+	struct odrp_tells *t = &dev->tells;
+
+	spin_lock(&t->lock);
+	t->todo |= BIT(what);
+	if (t->on)
+		queue_work(system_long_wq, &t->work);
+	spin_unlock(&t->lock);
+}
+
+/* There is a disk. */
+void odrp_tell_start(struct odrp_dev *dev)
+{
+	struct odrp_tells *t = &dev->tells;
+
+	spin_lock(&t->lock);
+	t->on = true;
+	if (t->todo)
+		queue_work(system_long_wq, &t->work);
+	spin_unlock(&t->lock);
+}
+
+/* The disk is about to go: what has been told is heard before. */
+void odrp_tell_stop(struct odrp_dev *dev)
+{
+	struct odrp_tells *t = &dev->tells;
+
+	spin_lock(&t->lock);
+	t->on = false;
+	spin_unlock(&t->lock);
+	flush_work(&t->work);
+}
+
+void odrp_tell_init(struct odrp_dev *dev)
+{
+	spin_lock_init(&dev->tells.lock);
+	INIT_WORK(&dev->tells.work, tell_work);
+}
