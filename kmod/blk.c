@@ -170,25 +170,47 @@ static void slot_free_notify(struct block_device *bdev, unsigned long slot)
 }
 
 /*
+ * Swapoff of this device would give those who need its pages wrong bytes: they are
+ * lost, and the kernel is one that maps what it could not read.  That counts pages
+ * of stores that were under way, wanted or not.
+ */
+static bool would_lie(struct odrp_dev *dev)
+{
+	return !ODRP_SWAPOFF_SAFE && !dev->backing &&
+	       odrp_sess_state(&dev->sess) == ODRP_DEAD && odrp_dev_mapped(dev);
+}
+
+/*
  * A device that is being removed is not opened any more, but for swapoff, which
  * opens what it swaps off: so one that has been removed by force is, as long as
  * somebody has a claim to it, as a swap area has.  Who else comes that way gets
  * errors as all do, and holds it up until it is closed.
+ *
+ * Without force nobody opens what is claimed where a swapoff would lie.
  */
-static bool may_open(const struct odrp_dev *dev, const struct block_device *bdev)
+static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 {
-	return !dev->removing || (dev->forced && READ_ONCE(bdev->bd_holder));
+	bool claimed = READ_ONCE(bdev->bd_holder);
+
+	if (dev->forced)
+		return claimed ? 0 : -ENXIO;
+	if (dev->removing)
+		return -ENXIO;
+	if (!claimed || !would_lie(dev))
+		return 0;
+	pr_warn_ratelimited("odrp%d: not opened: swapoff would map wrong bytes (see swapoff_safe)\n",
+			    dev->id);
+	return -EIO;
 }
 
 ODRP_BLK_OPEN(open_disk, arg)
 {
 	struct odrp_dev *dev = ODRP_BLK_OPEN_DISK(arg)->private_data;
-	int err = 0;
+	int err;
 
 	mutex_lock(&dev->lock);
-	if (!may_open(dev, ODRP_BLK_OPEN_BDEV(arg)))
-		err = -ENXIO;
-	else
+	err = may_open(dev, ODRP_BLK_OPEN_BDEV(arg));
+	if (!err)
 		dev->openers++;
 	mutex_unlock(&dev->lock);
 	return err;
@@ -245,8 +267,7 @@ int odrp_blk_add(struct odrp_dev *dev)
 		odrp_compat_free_disk(disk);
 		return err;
 	}
-	/* Those who send uevents wait for this. */
-	WRITE_ONCE(dev->disk, disk);
+	dev->disk = disk;
 	return 0;
 }
 

@@ -178,6 +178,12 @@ static int off_and_remove(unsigned int id, bool force)
 		warn_of_wrong_bytes(id);
 		return EXIT_TROUBLE;
 	}
+	/* It is not opened for swapoff before it has been removed by force. */
+	if (force && would_map_wrong_bytes(id) && reads(id, "forced", "0")) {
+		r = swap_dev_drop(id);
+		if (r)
+			return complain("hot_remove", -r);
+	}
 	r = swap_dev_off(id);
 	if (r == -ENOMEM)
 		fprintf(stderr, "odrpctl swap: there is not enough memory for "

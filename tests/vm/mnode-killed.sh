@@ -65,6 +65,9 @@ if is $odrp/swapoff_safe 1; then
 else
 	odrpctl swap down odrp0 2>/tmp/said && exit 7
 	cat /tmp/said
+	swapoff /dev/odrp0 2>/tmp/said && exit 14
+	cat /tmp/said
+	dmesg | grep -q 'not opened: swapoff would map wrong bytes' || exit 15
 	grep -q '^/dev/odrp0 ' /proc/swaps || exit 8
 fi
 killall -CONT pattern-far
@@ -108,6 +111,7 @@ leaves_when_dead() {
 	expect_status 0
 	expect_out 'connection lost: no heartbeat acknowledged'
 	expect_out "$said"
+	[[ $1 != 5.10 ]] || expect_out 'swapoff.*(I/O|Input/output) error'
 	expect_out 'all well'
 	expect '.teardown_errors == []'
 }
