@@ -240,7 +240,6 @@ static bool reuse(struct odrp_dev *dev, u64 slot, u64 freed,
 	if (!odrp_slot_reuse(&dev->slots, slot, freed, &more))
 		return false;
 	odrp_free_less(dev, todo);
-	odrp_stat_inc(dev, invalidates_cancelled);
 	odrp_stat_inc(dev, stores_reused);
 	if (dev->backing)
 		odrp_backing_forget(dev, freed);

@@ -212,6 +212,8 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 		attach_store(dev, req);
 	if (dev->backing)
 		odrp_backing_begin(bio);
+	if (act == ODRP_SLOT_DO_CANCELLED)
+		odrp_stat_inc(dev, invalidates_cancelled);
 	if (bio_flagged(bio, BIO_CHAIN))
 		bio_inc_remaining(bio);
 	odrp_batch_add(b, req, todo);
@@ -230,10 +232,8 @@ static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
 		act = odrp_slot_begin_store(&dev->slots, slot);
 	else
 		act = odrp_slot_begin_load(&dev->slots, slot);
-	if (act == ODRP_SLOT_DO_CANCELLED) {
+	if (act == ODRP_SLOT_DO_CANCELLED)
 		odrp_free_less(dev, todo);
-		odrp_stat_inc(dev, invalidates_cancelled);
-	}
 	return act;
 }
 
@@ -298,7 +298,6 @@ again:
 			return WENT_PARKED;
 		if (hope && odrp_dev_serves(dev))
 			goto again;	/* one may have come back just now */
-		odrp_stat_inc(dev, lease_denied);
 		bio->bi_status = BLK_STS_NOSPC;
 		return WENT_FAILED;
 	default:
@@ -342,19 +341,24 @@ static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
 	return issue_local(dev, bio, todo);
 }
 
+/* What has not been issued of a bio fails: all its blocks. */
 static void count_error(struct odrp_dev *dev, struct bio *bio)
 {
+	unsigned int nr = bio->bi_iter.bi_size / ODRP_BLOCK;
+
 	if (bio_op(bio) == REQ_OP_READ)
-		odrp_stat_inc(dev, load_errors);
+		odrp_stat_add(dev, load_errors, nr);
 	else
-		odrp_stat_inc(dev, store_errors);
+		odrp_stat_add(dev, store_errors, nr);
+	if (bio->bi_status == BLK_STS_NOSPC)
+		odrp_stat_add(dev, lease_denied, nr);
 }
 
 /* Fail what has not been issued of a bio. */
 static void fail(struct odrp_dev *dev, struct bio *bio)
 {
-	count_error(dev, bio);
 	bio->bi_status = BLK_STS_IOERR;
+	count_error(dev, bio);
 	trace_odrp_end(dev, bio, BLK_STS_IOERR);
 	bio_endio(bio);
 }

@@ -4,7 +4,7 @@
  * memory node gives away the pages of one that it does not hear of for its
  * dead-ms: after waking up all that had been swapped out would be an I/O error.
  * So a machine does not go to sleep while a device is in use or holds pages,
- * unless what it holds is on a local disk as well (backing=).
+ * unless what it holds is on a local disk as well (backing=), or lost already.
  *
  * Reboot needs nothing (tests/vm/reboot.sh): who goes down in good order has
  * swapped off before, and who does not is given up when its heartbeats end.
@@ -23,10 +23,11 @@ static int may_sleep(struct odrp_dev *dev)
 	mutex_lock(&dev->lock);
 	used = dev->openers;
 	mutex_unlock(&dev->lock);
-	if (!used && !pages)
+	if (!used && (!pages || !odrp_dev_serves(dev)))
 		return 0;
-	pr_err("odrp%d: no sleep while it is in use (%lld pages there): swapoff first\n",
-	       dev->id, pages);
+	pr_err("odrp%d: no sleep while it %s (%lld pages there): %s first\n",
+	       dev->id, used ? "is in use" : "holds pages", pages,
+	       used ? "swapoff, or unmount it," : "discard them, or hot_remove it,");
 	return -EBUSY;
 }
 
