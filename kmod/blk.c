@@ -198,7 +198,7 @@ static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 		return -ENXIO;
 	if (!claimed || !would_lie(dev))
 		return 0;
-	pr_warn_ratelimited("odrp%d: not opened: swapoff would map wrong bytes (see swapoff_safe)\n",
+	pr_warn_ratelimited("odrp%d: not opened: swapoff would give wrong bytes (swapoff_safe)\n",
 			    dev->id);
 	return -EIO;
 }

@@ -67,7 +67,7 @@ else
 	cat /tmp/said
 	swapoff /dev/odrp0 2>/tmp/said && exit 14
 	cat /tmp/said
-	dmesg | grep -q 'not opened: swapoff would map wrong bytes' || exit 15
+	dmesg | grep -q 'not opened: swapoff would give wrong bytes' || exit 15
 	grep -q '^/dev/odrp0 ' /proc/swaps || exit 8
 fi
 killall -CONT pattern-far
