@@ -2,14 +2,16 @@
 /*
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
  * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
- * page exchange have exchange- before their name, those of a ring in lanes
- * lane-, those of recycle=node node-, those of order=fence fence-.
+ * page exchange have exchange- before their name, those of translation in the
+ * NIC keyed-, those that pull pull-, those of a ring in lanes lane-, those of
+ * recycle=node node-, those of order=fence fence-.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
  */
 #include <stdlib.h>
 #include "bench.h"
+#include "prog/ladder.h"
 
 #define MAX_FILE (1 << 20)
 
@@ -129,6 +131,14 @@ static void compare(const char *name, bool strict, const char *ext,
 	free(want);
 }
 
+static const char *const prefixes[WRC_NR_VARIANTS] = {
+	[WRC_V_OURS] = "",
+	[WRC_V_EXCHANGE] = "exchange-",
+	[WRC_V_PULL] = "pull-",
+	[WRC_V_LANE_RING] = "lane-",
+	[WRC_V_KEYED] = "keyed-",
+};
+
 static void both(enum odrp_wire_chain chain, bool strict,
 		 enum wrc_variant variant, enum wrc_recycle recycle,
 		 enum wrc_order order, char *buf)
@@ -137,26 +147,38 @@ static void both(enum odrp_wire_chain chain, bool strict,
 		.strict_index = strict, .variant = variant, .recycle = recycle,
 		.order = order,
 	};
-	const char *prefix = "";
 	struct bench b;
 	char name[64];
-
-	if (variant == WRC_V_EXCHANGE)
-		prefix = "exchange-";
-	else if (variant == WRC_V_PULL)
-		prefix = "pull-";
-	else if (variant == WRC_V_LANE_RING)
-		prefix = "lane-";
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
 	snprintf(name, sizeof(name), "%s%s%s%s", order ? "fence-" : "",
-		 recycle ? "node-" : "", prefix, b.prog.name);
+		 recycle ? "node-" : "", prefixes[variant], b.prog.name);
 	listing(&b, buf);
 	compare(name, strict, "dis", buf);
 	hex(&b, buf);
 	compare(name, strict, "wqe", buf);
 	bench_close(&b);
+}
+
+static bool is_store(enum odrp_wire_chain chain)
+{
+	return chain == ODRP_WIRE_MAPPED_STORE ||
+	       chain == ODRP_WIRE_UNMAPPED_STORE;
+}
+
+/* What the agent arms with recycle=node, whatever it is told and knows of its NIC. */
+static void armed(enum odrp_wire_chain chain, bool strict, char *buf)
+{
+	for (int order = WRC_ORDER_WAIT; order < WRC_NR_ORDERS; order++) {
+		both(chain, strict, WRC_V_OURS, WRC_RECYCLE_NODE, order, buf);
+		if (is_store(chain))
+			both(chain, strict, WRC_V_EXCHANGE, WRC_RECYCLE_NODE,
+			     order, buf);
+		if (wrc_variant_has(WRC_V_KEYED, chain))
+			both(chain, strict, WRC_V_KEYED, WRC_RECYCLE_NODE,
+			     order, buf);
+	}
 }
 
 static void golden(void **state)
@@ -168,9 +190,6 @@ static void golden(void **state)
 	assert_non_null(buf);
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
-			bool store = chain == ODRP_WIRE_MAPPED_STORE ||
-				     chain == ODRP_WIRE_UNMAPPED_STORE;
-
 			both(chain, strict, WRC_V_OURS, client, wait, buf);
 			/* Invalidate is the same. */
 			if (chain != ODRP_WIRE_INVALIDATE)
@@ -180,14 +199,10 @@ static void golden(void **state)
 			if (chain >= ODRP_WIRE_UNMAPPED_STORE)
 				both(chain, strict, WRC_V_LANE_RING, client,
 				     wait, buf);
-			if (store)
+			if (is_store(chain))
 				both(chain, strict, WRC_V_PULL, client, wait,
 				     buf);
-			/* What the agent arms. */
-			for (int order = wait; order < WRC_NR_ORDERS; order++)
-				both(chain, strict,
-				     store ? WRC_V_EXCHANGE : WRC_V_OURS,
-				     WRC_RECYCLE_NODE, order, buf);
+			armed(chain, strict, buf);
 		}
 	free(buf);
 }
