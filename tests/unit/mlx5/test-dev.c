@@ -517,6 +517,43 @@ static void made_empty(void **state)
 	close_bed(&b);
 }
 
+/*
+ * What clears a key, by hand, as tests/unit/wrchain/test-encode.c has that of a
+ * chain: two of them, of which the last one has bit 29 in the mask of the
+ * context's fields, MLX5_MKEY_MASK_FREE in Linux' include/linux/mlx5/device.h.
+ */
+static void clearing_bytes(void **state)
+{
+	static const uint8_t first[16] = {
+		0x90, 0x00, 0x00, 0x00,  0x00, 0x18, 0x00, 0x00,
+		0x00, 0x00, 0x00, 0x00,  0x00, 0x00, 0x00, 0x00,
+	}, last[16] = {
+		0x90, 0x00, 0x00, 0x00,  0x00, 0x18, 0x00, 0x10,
+		0x00, 0x00, 0x00, 0x00,  0x20, 0x00, 0x00, 0x00,
+	}, zero[480];
+	struct wrc_mlx5_maker maker;
+	struct wrc_mlx5_ksm ksm;
+	const uint8_t *wqe;
+	struct bed b;
+
+	open_bed(&b, 0);
+	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
+	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm), 0);
+	wqe = maker.mem;
+	assert_memory_equal(wqe + 16, first, sizeof(first));
+	assert_memory_equal(wqe + 32, zero, sizeof(zero));
+	wqe += 512;
+	assert_int_equal(wqe[3], 0x25);
+	assert_int_equal(wqe[7], 0x20);
+	assert_int_equal((uint32_t)wqe[12] << 24 | wqe[13] << 16 |
+			 wqe[14] << 8 | wqe[15], ksm.key);
+	assert_memory_equal(wqe + 16, last, sizeof(last));
+	assert_memory_equal(wqe + 32, zero, sizeof(zero));
+	assert_int_equal(wrc_mlx5_ksm_fini(&ksm), 0);
+	wrc_mlx5_maker_fini(&maker);
+	close_bed(&b);
+}
+
 static void bad_keys(void **state)
 {
 	static const uint32_t bad[] = { 0, 4, 20, 26, 65540, 1u << 31 };
@@ -627,6 +664,7 @@ int main(void)
 		T(out_of_memory),
 		T(what_keys_lack),
 		T(made_empty),
+		T(clearing_bytes),
 		T(bad_keys),
 		T(not_cleared),
 		T(keys_out_of_memory),

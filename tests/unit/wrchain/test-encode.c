@@ -7,6 +7,7 @@ static const __u8 opcodes[] = {
 	WRC_WQE_NOP, WRC_WQE_WRITE, WRC_WQE_WRITE_IMM, WRC_WQE_SEND,
 	WRC_WQE_SEND_IMM, WRC_WQE_WAIT, WRC_WQE_READ, WRC_WQE_CS, WRC_WQE_FA,
 	WRC_WQE_MASKED_CS, WRC_WQE_MASKED_FA, WRC_WQE_RECV_EN, WRC_WQE_SEND_EN,
+	WRC_WQE_UMR,
 };
 
 #define MAX_WQE (WRC_WQE_MAX_DS * WRC_WQE_DS)
@@ -34,8 +35,13 @@ static void random_wr(uint32_t *s, const uint8_t *inl, struct wrc_wr *wr)
 	wr->qpn = bench_random(s) & 0xffffff;
 	if (wr->shape == WRC_WQE_NOP)
 		wr->ds = 1 + bench_random(s) % WRC_WQE_MAX_DS;
-	if (def->flags & WRC_OP_IMM)
+	if (def->flags & (WRC_OP_IMM | WRC_OP_KEY))
 		wr->imm = bench_random(s);
+	if (def->flags & WRC_OP_KEY) {
+		wr->offset = bench_random(s);
+		wr->page_key = bench_random(s);
+		wr->page = random64(s);
+	}
 	if (def->flags & WRC_OP_REMOTE) {
 		wr->raddr = random64(s);
 		wr->rkey = bench_random(s);
@@ -153,6 +159,47 @@ static void known_bytes(void **state)
 	assert_memory_equal(wqe, wait, sizeof(wait));
 }
 
+/*
+ * The same of a UMR.  In Linux, include/linux/mlx5/qp.h has what is at 16 and at
+ * 128 (struct mlx5_wqe_umr_ctrl_seg, struct mlx5_ksm), and device.h what is
+ * between them (struct mlx5_mkey_seg), the opcode (MLX5_OPCODE_UMR) and the flags:
+ * MLX5_UMR_INLINE is 1 << 7, MLX5_UMR_TRANSLATION_OFFSET_EN is 1 << 4.
+ * build_ksm_umr() of drivers/net/ethernet/mellanox/mlx5/core/en_rx.c writes the
+ * same: length and offset in entries, and the key where others have an immediate.
+ * rdma-core's mlx5dv.h has the same numbers (MLX5_WQE_UMR_CTRL_FLAG_*).
+ */
+static void known_umr(void **state)
+{
+	static const uint8_t want[192] = {
+		0x00, 0x12, 0x34, 0x25,  0x00, 0xab, 0xcd, 0x0c,
+		0x00, 0x00, 0x00, 0x08,  0x00, 0xde, 0xf0, 0xa5,
+		/* flags, length, offset; which fields of the context: none */
+		[16] = 0x90, 0x00, 0x00, 0x00,  0x00, 0x04, 0x56, 0x04,
+		0x00, 0x00, 0x00, 0x00,  0x00, 0x00, 0x00, 0x00,
+		/* more of the offset, and 28 reserved bytes */
+		[32] = 0x00, 0x00, 0x00, 0x00,
+		/* context */
+		[64] = 0x00,
+		/* entries: the second to the fourth lead nowhere */
+		[128] = 0x00, 0x00, 0x00, 0x00,  0x00, 0x00, 0x0e, 0x00,
+		0xff, 0x15, 0x08, 0x00,  0x00, 0x00, 0x20, 0x00,
+	};
+	struct wrc_wr wr = {
+		.op = WRC_WQE_UMR, .shape = WRC_WQE_UMR,
+		.flags = WRC_WQE_CE_ALWAYS, .index = 0x1234, .qpn = 0xabcd,
+		.imm = 0xdef0a5, .offset = 0x5604, .page_key = 0xe00,
+		.page = 0xff15080000002000,
+	};
+	uint8_t wqe[256];
+	struct wrc_wr out;
+
+	assert_int_equal(wrc_encode(&wr, wqe, sizeof(wqe)), sizeof(want));
+	assert_memory_equal(wqe, want, sizeof(want));
+	assert_int_equal(wrc_decode(want, sizeof(want), WRC_OWN_SHAPE, &out),
+			 sizeof(want));
+	assert_same(&wr, &out);
+}
+
 static void bad_requests(void **state)
 {
 	const struct wrc_wr read = {
@@ -229,6 +276,30 @@ static void bad_bytes(void **state)
 	wqe[7] = 3;
 	wqe[35] = 0;			/* length 0 */
 	assert_int_equal(wrc_decode(wqe, len, WRC_OWN_SHAPE, &out), -EINVAL);
+}
+
+/* Of a UMR, whatever is no field would have the device do something else. */
+static void bad_umr(void **state)
+{
+	const struct wrc_wr wr = {
+		.op = WRC_WQE_UMR, .shape = WRC_WQE_UMR, .imm = 1,
+	};
+	uint8_t wqe[192];
+	struct wrc_wr out;
+	unsigned int n = 0;
+
+	assert_int_equal(wrc_encode(&wr, wqe, sizeof(wqe)), sizeof(wqe));
+	for (unsigned int i = 0; i < sizeof(wqe); i++) {
+		if (wrc_byte_at(WRC_WQE_UMR, i).field != WRC_NR_FIELDS)
+			continue;
+		wqe[i] ^= 0x40;
+		assert_int_equal(wrc_decode(wqe, sizeof(wqe), WRC_OWN_SHAPE,
+					    &out), -EINVAL);
+		wqe[i] ^= 0x40;
+		n++;
+	}
+	/* All but control segment, offset, and an entry's key and address. */
+	assert_int_equal(n, 2 + sizeof(wqe) - 16 - 2 - 12);
 }
 
 /* Whatever the bytes: no crash, and what decodes encodes to the same. */
@@ -345,8 +416,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(known_bytes),
+		cmocka_unit_test(known_umr),
 		cmocka_unit_test(bad_requests),
 		cmocka_unit_test(bad_bytes),
+		cmocka_unit_test(bad_umr),
 		cmocka_unit_test(random_bytes),
 		cmocka_unit_test(receive_entries),
 		cmocka_unit_test(field_table),
