@@ -8,15 +8,25 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-struct wrc_opts cost_armed(const struct wrc_cmd *cmd, int chain)
+const char *const wrc_armed_names[WRC_NR_ARMED] = {
+	[WRC_ARMED_ANY] = "armed",
+	[WRC_ARMED_KNOWN] = "armed-known",
+};
+
+/* As mnode/manager.c settles it. */
+struct wrc_opts cost_armed(const struct wrc_cmd *cmd, enum wrc_armed nic,
+			   int chain)
 {
 	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
 		     chain == ODRP_WIRE_UNMAPPED_STORE;
+	bool known = nic == WRC_ARMED_KNOWN;
 
 	return (struct wrc_opts) {
 		.strict_index = cmd->strict,
-		.variant = store ? WRC_V_EXCHANGE : WRC_V_OURS,
+		.variant = known ? WRC_V_KEYED :
+			   store ? WRC_V_EXCHANGE : WRC_V_OURS,
 		.recycle = WRC_RECYCLE_NODE,
+		.order = known ? WRC_ORDER_FENCE : WRC_ORDER_WAIT,
 	};
 }
 
@@ -34,41 +44,60 @@ static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
 	};
 }
 
-static int add_program(int chain, const struct wrc_opts *opts, const char *name,
-		       struct cost_prog *progs, unsigned int *nr)
+int cost_build(int chain, const struct wrc_opts *opts, struct cost_prog *ret)
 {
-	struct cost_prog *c = &progs[*nr];
 	int err;
 
-	c->variant = opts->variant;
-	c->alone = !wrc_variant_has(opts->variant, chain);
-	snprintf(c->name, sizeof(c->name), "%s%s", name,
-		 opts->order == WRC_ORDER_FENCE ? "/fence" : "");
-	err = wrc_prog_build(chain, c->alone ? NULL : opts, &c->prog);
+	ret->variant = opts->variant;
+	ret->alone = !wrc_variant_has(opts->variant, chain);
+	err = wrc_prog_build(chain, ret->alone ? NULL : opts, &ret->prog);
 	if (err)
-		return wrc_fail("program %d, %s: %s", chain, name,
+		return wrc_fail("program %d, %s: %s", chain,
+				wrc_variant_name(opts->variant),
 				strerror(-err));
-	(*nr)++;
 	return 0;
+}
+
+static int add_armed(const struct wrc_cmd *cmd, enum wrc_armed nic, int chain,
+		     struct cost_prog *progs, unsigned int *nr)
+{
+	struct wrc_opts opts = cost_armed(cmd, nic, chain);
+	struct cost_prog *c = &progs[(*nr)++];
+
+	c->armed = true;
+	snprintf(c->name, sizeof(c->name), "%s", wrc_armed_names[nic]);
+	return cost_build(chain, &opts, c);
+}
+
+static int add_variant(const struct wrc_cmd *cmd, int variant, int chain,
+		       struct cost_prog *progs, unsigned int *nr)
+{
+	struct wrc_opts opts = asked_for(cmd, variant);
+	struct cost_prog *c = &progs[(*nr)++];
+
+	snprintf(c->name, sizeof(c->name), "%s%s", wrc_variant_name(variant),
+		 opts.order == WRC_ORDER_FENCE ? "/fence" : "");
+	return cost_build(chain, &opts, c);
+}
+
+bool cost_one(const struct wrc_cmd *cmd)
+{
+	return cmd->armed || cmd->one_variant || cmd->recycle || cmd->order;
 }
 
 /* What is armed, and each variant; or the one that is asked for. */
 static int add_chain(const struct wrc_cmd *cmd, int chain,
 		     struct cost_prog *progs, unsigned int *nr)
 {
-	bool one = cmd->one_variant || cmd->recycle || cmd->order;
-	struct wrc_opts opts = cost_armed(cmd, chain);
-	int v, status = 0;
+	bool one = cost_one(cmd);
+	int n, v, status = 0;
 
-	if (!one)
-		status = add_program(chain, &opts, "armed", progs, nr);
-	for (v = 0; !status && v < WRC_NR_VARIANTS; v++) {
-		if (one && v != (int)cmd->variant)
-			continue;
-		opts = asked_for(cmd, v);
-		status = add_program(chain, &opts, wrc_variant_name(v), progs,
-				     nr);
-	}
+	for (n = WRC_ARMED_ANY; !status && n < WRC_NR_ARMED; n++)
+		if (!one || n == (int)cmd->armed)
+			status = add_armed(cmd, n, chain, progs, nr);
+	for (v = 0; !status && !cmd->armed && v < WRC_NR_VARIANTS; v++)
+		if (!one || v == (int)cmd->variant)
+			status = add_variant(cmd, v, chain, progs, nr);
 	return status;
 }
 

@@ -29,20 +29,27 @@ void cost_table(const char *title, struct json_object *rows,
 struct cost_prog {
 	struct wrc_prog prog;
 	enum wrc_variant variant;
-	char name[24];		/* of the variant, or "armed" */
+	char name[24];		/* of the variant, or of what is armed */
+	bool armed;
 	bool alone;		/* there is no chain: the client does it, by a key */
 };
 
 void cost_of(const struct cost_prog *cp, const struct wrc_params *p,
 	     struct wrc_cost *ret_cost);
 
-/* What the agent arms by default. */
-struct wrc_opts cost_armed(const struct wrc_cmd *cmd, int chain);
+/* What the agent arms by default: `translate` and `order` are `auto`. */
+struct wrc_opts cost_armed(const struct wrc_cmd *cmd, enum wrc_armed nic,
+			   int chain);
+/* All but name and armed.  0 or 2. */
+int cost_build(int chain, const struct wrc_opts *opts, struct cost_prog *ret);
 
+/* Is one program of each chain asked for, not all of them? */
+bool cost_one(const struct wrc_cmd *cmd);
 /* Those of cmd, or all.  0 or 2. */
 int cost_programs(const struct wrc_cmd *cmd, struct cost_prog *progs,
 		  unsigned int *ret_nr);
-#define COST_MAX_PROGS (ODRP_WIRE_NR_CHAINS * (WRC_NR_VARIANTS + 1))
+#define COST_MAX_PROGS \
+	(ODRP_WIRE_NR_CHAINS * (WRC_NR_VARIANTS + WRC_NR_ARMED))
 
 void cost_add(struct json_object *row, const char *key, double value);
 void cost_add_text(struct json_object *row, const char *key, const char *text);

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * `wrc cost --cnodes` and `--sweep`: many requests at once, and other
- * parameters.
- */
+/* `wrc cost --cnodes`: many requests at once. */
 #include <stdlib.h>
 #include "cost.h"
-#include "prog/ladder.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define MAX_LIST 32
 #define MAX_NODES 1000
 #define MAX_QUEUES 1024
-
-/* ---- many clients ------------------------------------------------------------ */
 
 struct list {
 	unsigned int n[MAX_LIST];
@@ -104,8 +98,7 @@ int cost_load_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	}
 	for (i = 0; !status && i < nr; i++) {
 		/* Rungs are for latency; ask for one by name. */
-		if (!cmd->one_variant && !cmd->recycle && !cmd->order &&
-		    strcmp(progs[i].name, "armed") &&
+		if (!cost_one(cmd) && !progs[i].armed &&
 		    progs[i].variant != WRC_V_PAPER)
 			continue;
 		cost_of(&progs[i], p, &cost);
@@ -132,98 +125,5 @@ void cost_load_print(struct json_object *rows)
 	};
 
 	cost_table("clients, queues of each, requests outstanding in each queue",
-		   rows, columns, ARRAY_LEN(columns));
-}
-
-/* ---- other parameters ----------------------------------------------------------- */
-
-/* What conclusions rest on, for one set of parameters. */
-static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
-		       struct json_object *o)
-{
-	static const char *const short_names[] = { "load", "mapped",
-						   "unmapped" };
-	struct wrc_cost one, c[3][2];
-	enum wrc_station st;
-	double base;
-
-	for (int chain = 0; chain < 3; chain++)
-		for (int k = 0; k < 2; k++) {
-			struct wrc_opts papers = { .variant = WRC_V_PAPER };
-			struct wrc_opts opts = k ? papers : cost_armed(cmd, chain);
-			struct wrc_prog prog;
-			char key[48];
-			int err = wrc_prog_build(chain, &opts, &prog);
-
-			if (err)
-				return wrc_fail("program %d: %s", chain,
-						strerror(-err));
-			wrc_model_cost(&prog, p, &c[chain][k]);
-			snprintf(key, sizeof(key), "model_%s_%s_us",
-				 short_names[chain], k ? "paper_chain" : "armed");
-			cost_add(o, key, c[chain][k].latency_ns / 1e3);
-		}
-	wrc_model_onesided(p, &one);
-	base = wrc_model_saturation(&one, p, &st);
-	cost_add(o, "model_load_share_percent",
-		 100 * wrc_model_saturation(&c[0][0], p, &st) / base);
-	cost_add_text(o, "model_load_saturates", wrc_station_name(st));
-	cost_add(o, "model_unmapped_mops",
-		 wrc_model_saturation(&c[2][0], p, &st));
-	cost_add_text(o, "model_unmapped_saturates", wrc_station_name(st));
-	return 0;
-}
-
-static int sweep_row(const struct wrc_cmd *cmd, const struct wrc_params *base,
-		     int param, double factor, struct json_object *rows)
-{
-	struct json_object *o = json_object_new_object();
-	struct wrc_params p = *base;
-
-	if (param >= 0)
-		p.v[param] *= factor;
-	cost_add_text(o, "parameter",
-		      param < 0 ? "(none)" : wrc_param_defs[param].name);
-	cost_add(o, "factor", factor);
-	json_object_array_add(rows, o);
-	return conclusions(cmd, &p, o);
-}
-
-int cost_sweep_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
-		    struct json_object **ret_rows)
-{
-	static const double factors[] = { 0.5, 2 };
-	int status;
-
-	*ret_rows = json_object_new_array();
-	status = sweep_row(cmd, p, -1, 1, *ret_rows);
-	for (int i = 0; i < WRC_NR_PARAMS; i++)
-		for (size_t j = 0; !status && j < ARRAY_LEN(factors); j++)
-			/* No PCIe link has more than all. */
-			if (i != WRC_P_DLL || factors[j] < 1)
-				status = sweep_row(cmd, p, i, factors[j],
-						   *ret_rows);
-	return status;
-}
-
-void cost_sweep_print(struct json_object *rows)
-{
-	static const struct cost_column columns[] = {
-		{ "parameter", "parameter", -11, 0 },
-		{ "factor", "times", 5, 1 },
-		{ "model_load_armed_us", "load", 6, 2 },
-		{ "model_load_paper_chain_us", "paper's", 7, 2 },
-		{ "model_mapped_armed_us", "mapped", 6, 2 },
-		{ "model_mapped_paper_chain_us", "paper's", 7, 2 },
-		{ "model_unmapped_armed_us", "unmapped", 8, 2 },
-		{ "model_unmapped_paper_chain_us", "paper's", 7, 2 },
-		{ "model_load_share_percent", "load %", 6, 1 },
-		{ "model_load_saturates", "at", -11, 0 },
-		{ "model_unmapped_mops", "unm M/s", 7, 2 },
-		{ "model_unmapped_saturates", "at", -12, 0 },
-	};
-
-	cost_table("one parameter halved and doubled; model us of what is armed and "
-		   "of the paper's chains, load %: of one-sided throughput",
 		   rows, columns, ARRAY_LEN(columns));
 }

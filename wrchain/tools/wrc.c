@@ -50,11 +50,12 @@ enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "another program than ours: exchange, whose stores are armed, or a rung of the "
+	  "another program than ours: exchange, whose stores copy nothing, or a rung of the "
 	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed); or "
 	  "lane-ring, a free ring without EndianSwap; or keyed, translation in the NIC "
-	  "(with --recycle=node)", 0 },
+	  "(with --recycle=node); cost: or armed, what is armed on a card of which "
+	  "nothing is known, or armed-known, on a NIC that is", 0 },
 	{ "recycle", OPT_RECYCLE, "WHO", 0,
 	  "who knows the counts of the next lap: node, from a table of its own; or "
 	  "client (default), in its requests: INSECURE, a client that lies reaches "
@@ -94,6 +95,7 @@ struct line {
 	struct wrc_cmd cmd;
 	const struct command *command;
 	bool said_strict;
+	const char *said_how;	/* the value of --recycle or --order */
 };
 
 static uint32_t number(struct argp_state *state, const char *what,
@@ -110,15 +112,28 @@ static uint32_t number(struct argp_state *state, const char *what,
 	return n;
 }
 
-static enum wrc_variant variant(struct argp_state *state, const char *arg)
+#define VARIANTS							\
+	"ours, exchange, pull, naive, store-decision, calc-tt-addr, "	\
+	"recycle-helper, paper, lane-ring or keyed"
+
+static void variant(struct argp_state *state, const char *arg,
+		    struct wrc_cmd *cmd)
 {
+	cmd->armed = WRC_ARMED_NOT;
+	cmd->one_variant = true;
 	for (int v = 0; v < WRC_NR_VARIANTS; v++)
-		if (!strcmp(arg, wrc_variant_name(v)))
-			return v;
-	argp_error(state, "no variant '%s': ours, exchange, pull, naive, "
-		   "store-decision, calc-tt-addr, recycle-helper, paper or "
-		   "lane-ring", arg);
-	return WRC_V_OURS;
+		if (!strcmp(arg, wrc_variant_name(v))) {
+			cmd->variant = v;
+			return;
+		}
+	cmd->variant = WRC_V_OURS;
+	for (int a = WRC_ARMED_ANY; a < WRC_NR_ARMED; a++)
+		if (!strcmp(arg, wrc_armed_names[a])) {
+			cmd->armed = a;
+			return;
+		}
+	argp_error(state, "no variant '%s': %s; cost: or armed or armed-known",
+		   arg, VARIANTS);
 }
 
 static enum wrc_recycle recycle(struct argp_state *state, const char *arg)
@@ -167,6 +182,20 @@ static void positional(struct line *line, char *arg, struct argp_state *state)
 	line->cmd.nr_files++;
 }
 
+/* What nobody would look at is not taken. */
+static void check_cost(const struct line *line, struct argp_state *state)
+{
+	const struct wrc_cmd *cmd = &line->cmd;
+
+	if (cmd->armed && line->command->run != wrc_cmd_cost)
+		argp_error(state, "variant '%s' is for cost only: expected %s",
+			   wrc_armed_names[cmd->armed], VARIANTS);
+	if (cmd->armed && line->said_how)
+		argp_error(state, "'%s' with variant %s, which says that itself: "
+			   "expected neither --recycle nor --order",
+			   line->said_how, wrc_armed_names[cmd->armed]);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
@@ -191,14 +220,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		line->said_strict = key == OPT_STRICT;
 		break;
 	case OPT_VARIANT:
-		line->cmd.variant = variant(state, arg);
-		line->cmd.one_variant = true;
+		variant(state, arg, &line->cmd);
 		break;
 	case OPT_RECYCLE:
 		line->cmd.recycle = recycle(state, arg);
+		line->said_how = arg;
 		break;
 	case OPT_ORDER:
 		line->cmd.order = order(state, arg);
+		line->said_how = arg;
 		break;
 	case OPT_FIT:
 		line->cmd.fit = true;
@@ -235,6 +265,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!line->command)
 			argp_usage(state);
+		check_cost(line, state);
 		if (!line->cmd.depth)
 			line->cmd.depth = line->command->depth ?
 						  line->command->depth : 4;

@@ -10,6 +10,19 @@
 #include <json-c/json.h>
 #include "core/check.h"
 
+/*
+ * What the agent arms by default, which differs with the chain: where nothing is
+ * known of the card; and where the NIC is known to keep what keys and fences
+ * rest on, for a client that uses keys.
+ */
+enum wrc_armed {
+	WRC_ARMED_NOT,		/* one variant, or all */
+	WRC_ARMED_ANY,
+	WRC_ARMED_KNOWN,
+	WRC_NR_ARMED,
+};
+extern const char *const wrc_armed_names[WRC_NR_ARMED];
+
 struct wrc_cmd {
 	const char *prog;	/* program named by --prog or as argument */
 	bool strict;
@@ -17,6 +30,7 @@ struct wrc_cmd {
 	enum wrc_recycle recycle;
 	enum wrc_order order;
 	bool one_variant;	/* cost: this one, not all */
+	enum wrc_armed armed;	/* cost: this instead of a variant */
 	bool fit, sweep, ideas;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
 	const char *params[32];	/* cost: NAME=VALUE */

@@ -19,6 +19,15 @@ lines() {
 	fi
 }
 
+# row REGEX: is one of the last output's
+row() {
+	if ! grep -q -- "$1" "$dir/out"; then
+		echo "no row $1:"
+		cat "$dir/out"
+		failed=1
+	fi
+}
+
 # Each rung by name, in every command that takes programs.
 for v in naive store-decision calc-tt-addr recycle-helper paper; do
 	expect 0 "$wrc" list --variant $v
@@ -133,13 +142,14 @@ says err "no variant 'fastest'"
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 44
+lines 48
 says out 'load           armed  '
+says out 'load           armed-known  '
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 22
+lines 24
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '
@@ -147,6 +157,34 @@ expect 0 "$wrc" cost --variant ours
 lines 4
 expect 0 "$wrc" cost --relaxed --variant ours load
 lines 1
+
+# What the agent arms, where nothing is known of the card and where all is.
+expect 0 "$wrc" cost --variant armed
+lines 4
+row '^load  *armed .* 5\.21 '
+row '^invalidate  *armed .* 11\.33 '
+expect 0 "$wrc" cost --variant armed-known
+lines 4
+row '^load  *armed-known .* 3\.29 '
+row '^unmapped_store armed-known .* 9\.51 '
+expect 0 "$wrc" cost --json unmapped_store --variant armed
+says out '"variant": "armed",'
+expect 0 "$wrc" cost --json unmapped_store --variant armed-known
+says out '"variant": "armed-known",'
+expect 0 "$wrc" cost mapped_store --variant armed-known --cnodes 1,8
+lines 2
+for v in armed armed-known; do
+	for how in '--recycle client' '--recycle node' '--order wait'; do
+		# shellcheck disable=SC2086
+		expect 2 "$wrc" cost --variant $v $how
+		says err "'${how#* }' with variant $v"
+	done
+	for command in 'show load' 'run load' list bench; do
+		# shellcheck disable=SC2086
+		expect 2 "$wrc" $command --variant $v
+		says err "variant '$v' is for cost only: expected ours, exchange"
+	done
+done
 
 # What the model says and what the paper says have their own keys.
 expect 0 "$wrc" cost --json unmapped_store --variant paper
@@ -171,8 +209,17 @@ says out '"fitted": false'
 expect 0 "$wrc" cost --sweep
 says out 'FETCH         0.5'
 says out 'FETCH         2.0'
+# All parameters of what is armed move something, on the NIC that is known, too.
+row '^KSM  *2\.0  *5\.21  *3\.67  *4\.83 '
+row '^UMR  *2\.0 .* 5\.84  *10\.64  *9\.40$'
+row '^CPL  *2\.0  *71\.0 pcie in  *97\.9 pcie in '
 expect 0 "$wrc" cost --sweep --json
 says out '"parameter": "RTT"'
+for key in load_armed_us load_known_us load_paper_chain_us mapped_known_us \
+	unmapped_known_us load_share_percent load_known_share_percent \
+	mapped_known_mops unmapped_mops unmapped_known_mops unmapped_known_saturates; do
+	says out "\"model_$key\":"
+done
 
 # A parameter that somebody knows better: 4.83 us and 100 ns less.
 expect 0 "$wrc" cost load --variant paper --param RTT=2184.1 --param LINK=100
@@ -193,7 +240,7 @@ says out '"style": "fence"'
 
 # One client to a thousand; the paper's and our own unless asked otherwise.
 expect 0 "$wrc" cost --cnodes 1,10,100,1000
-lines 32
+lines 48
 says out 'READ 4 KB'
 says out 'loop queue'
 expect 0 "$wrc" cost --cnodes 1,1000 --queues 1,4,16 load --variant naive
