@@ -96,6 +96,8 @@ struct line {
 	const struct command *command;
 	bool said_strict;
 	const char *said_how;	/* the value of --recycle or --order */
+	/* The first option that chooses programs or instances, and its value. */
+	const char *chooses, *choice;
 };
 
 static uint32_t number(struct argp_state *state, const char *what,
@@ -182,10 +184,41 @@ static void positional(struct line *line, char *arg, struct argp_state *state)
 	line->cmd.nr_files++;
 }
 
+/* All that those tables of cost use which have programs of their own. */
+static bool chooses_nothing(int key)
+{
+	switch (key) {
+	case OPT_FIT:
+	case OPT_SWEEP:
+	case OPT_IDEAS:
+	case OPT_PARAM:
+	case OPT_STRICT:
+	case OPT_RELAXED:
+	case OPT_JSON:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note(struct line *line, int key, const char *arg)
+{
+	const struct argp_option *o = options;
+
+	while (o->name && o->key != key)
+		o++;
+	if (!o->name || chooses_nothing(key) || line->chooses)
+		return;
+	line->chooses = o->name;
+	line->choice = arg;
+}
+
 /* What nobody would look at is not taken. */
 static void check_cost(const struct line *line, struct argp_state *state)
 {
 	const struct wrc_cmd *cmd = &line->cmd;
+	const char *table = cmd->sweep ? "sweep" : cmd->fit ? "fit" :
+			    cmd->ideas ? "ideas" : NULL;
 
 	if (cmd->armed && line->command->run != wrc_cmd_cost)
 		argp_error(state, "variant '%s' is for cost only: expected %s",
@@ -194,12 +227,23 @@ static void check_cost(const struct line *line, struct argp_state *state)
 		argp_error(state, "'%s' with variant %s, which says that itself: "
 			   "expected neither --recycle nor --order",
 			   line->said_how, wrc_armed_names[cmd->armed]);
+	if (line->command->run != wrc_cmd_cost || !table)
+		return;
+	if (line->chooses)
+		argp_error(state, "--%s '%s' with --%s, which has programs of its "
+			   "own: expected --param, --strict, --relaxed or --json",
+			   line->chooses, line->choice, table);
+	if (cmd->nr_files)
+		argp_error(state, "program '%s' with --%s, which has programs of "
+			   "its own: expected none",
+			   cmd->files[0], table);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
 
+	note(line, key, arg);
 	switch (key) {
 	case 'K':
 		line->cmd.depth = number(state, "depth", arg, 4, 1024);

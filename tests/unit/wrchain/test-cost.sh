@@ -221,6 +221,24 @@ for key in load_armed_us load_known_us load_paper_chain_us mapped_known_us \
 	says out "\"model_$key\":"
 done
 
+# Tables with programs of their own take no others.
+for table in sweep fit ideas; do
+	for how in '--variant keyed' '--recycle client' '--order fence' \
+		'--depth 8' '--cnodes 8' '--queues 2' '--count 3' '--prog load'; do
+		# shellcheck disable=SC2086
+		expect 2 "$wrc" cost --$table $how
+		says err "${how% *} '${how#* }' with --$table, which has programs"
+		says err 'expected --param, --strict, --relaxed or --json'
+	done
+	expect 2 "$wrc" cost --$table --recycle node --variant keyed
+	says err "--recycle 'node' with --$table"
+	expect 2 "$wrc" cost --$table load
+	says err "program 'load' with --$table, which has programs of its own: expected none"
+	expect 0 "$wrc" cost --$table --relaxed --param RTT=1000
+done
+expect 0 "$wrc" cost --sweep --fit --ideas --json
+says out '"ideas":'
+
 # A parameter that somebody knows better: 4.83 us and 100 ns less.
 expect 0 "$wrc" cost load --variant paper --param RTT=2184.1 --param LINK=100
 says out ' 4.73 '
