@@ -11,6 +11,7 @@
 #include <math.h>
 #include "model/ideas.h"
 #include "model/model.h"
+#include "prog/ladder.h"
 
 static struct wrc_params params;
 
@@ -369,18 +370,28 @@ static void ideas_do_what_they_say(void **state)
 	assert_true(c.pcie_out < 0.6 * real.pcie_out);
 }
 
-/* As the agent arms it, but for the variant. */
-static void node_cost(enum odrp_wire_chain chain, enum wrc_variant variant,
-		      struct wrc_cost *ret_cost)
+/* As the agent arms it, but for the variant; or the client alone, by a key. */
+static void ordered_cost(enum odrp_wire_chain chain, enum wrc_variant variant,
+			 enum wrc_order order, struct wrc_cost *ret_cost)
 {
 	struct wrc_opts opts = {
 		.strict_index = true, .variant = variant,
-		.recycle = WRC_RECYCLE_NODE,
+		.recycle = WRC_RECYCLE_NODE, .order = order,
 	};
 	struct wrc_prog prog;
 
+	if (!wrc_variant_has(variant, chain)) {
+		wrc_model_keyed(chain == ODRP_WIRE_LOAD, &params, ret_cost);
+		return;
+	}
 	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
 	wrc_model_cost(&prog, &params, ret_cost);
+}
+
+static void node_cost(enum odrp_wire_chain chain, enum wrc_variant variant,
+		      struct wrc_cost *ret_cost)
+{
+	ordered_cost(chain, variant, WRC_ORDER_WAIT, ret_cost);
 }
 
 /* Is a parameter that much of what it is: the sweep's exceptions. */
@@ -391,7 +402,7 @@ static bool swept(int i, enum wrc_param param, double factor)
 	return i / 2 == (int)param && factors[i % 2] == factor;
 }
 
-/* What docs/chains.md concludes from the sweep, of what is armed. */
+/* What docs/chains.md concludes from the sweep, of what is armed on any card. */
 static void order_survives_the_sweep(void **state)
 {
 	static const double factors[] = { 0.5, 2 };
@@ -428,6 +439,127 @@ static void order_survives_the_sweep(void **state)
 				 swept(i, WRC_P_READ, 2) ||
 				 swept(i, WRC_P_ATOMIC, 0.5));
 	}
+}
+
+static double rate(const struct wrc_cost *c)
+{
+	enum wrc_station st;
+
+	return wrc_model_saturation(c, &params, &st);
+}
+
+/* All there is to choose from, of one chain. */
+struct choice {
+	struct wrc_cost keyed;
+	struct wrc_cost chains[2];	/* as armed: with WAITs; with fences */
+	struct wrc_cost papers;
+};
+
+static void choice_cost(int chain, struct choice *ret)
+{
+	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+		     chain == ODRP_WIRE_UNMAPPED_STORE;
+	enum wrc_variant v = store ? WRC_V_EXCHANGE : WRC_V_OURS;
+
+	ordered_cost(chain, WRC_V_KEYED, WRC_ORDER_FENCE, &ret->keyed);
+	ordered_cost(chain, v, WRC_ORDER_WAIT, &ret->chains[0]);
+	ordered_cost(chain, v, WRC_ORDER_FENCE, &ret->chains[1]);
+	cost_of(chain, WRC_V_PAPER, &ret->papers);
+}
+
+/* By how much the keyed one is faster than the fastest of the others. */
+static double gain_ns(const struct choice *c)
+{
+	return fmin(fmin(c->chains[0].latency_ns, c->chains[1].latency_ns),
+		    c->papers.latency_ns) - c->keyed.latency_ns;
+}
+
+/* Load and mapped store, the client's own: sooner, and more of them. */
+static void keys_win(bool fetch_halved)
+{
+	struct wrc_cost one;
+
+	wrc_model_onesided(&params, &one);
+	for (int chain = 0; chain < 2; chain++) {
+		struct choice c;
+
+		choice_cost(chain, &c);
+		assert_true(gain_ns(&c) > 900);
+		assert_int_equal(gain_ns(&c) < 1100,
+				 chain == ODRP_WIRE_LOAD && fetch_halved);
+		assert_true(rate(&c.keyed) > 1.01 * rate(&c.chains[0]));
+		assert_true(rate(&c.keyed) > 1.01 * rate(&c.chains[1]));
+		assert_true(rate(&c.keyed) > 0.95 * rate(&one));
+		if (chain == ODRP_WIRE_LOAD)
+			assert_true(rate(&c.keyed) > 0.97 * rate(&one));
+	}
+}
+
+/* What changes a key: later than any of our chains, and never more of them. */
+static void keys_lose(bool as_paper, bool fewer)
+{
+	struct choice c;
+
+	choice_cost(ODRP_WIRE_UNMAPPED_STORE, &c);
+	for (int k = 0; k < 2; k++)
+		assert_true(c.keyed.latency_ns > c.chains[k].latency_ns + 2500);
+	assert_int_equal(c.keyed.latency_ns < c.papers.latency_ns, as_paper);
+	assert_true(rate(&c.keyed) < 1.001 * rate(&c.chains[0]));
+	assert_int_equal(rate(&c.keyed) < 0.999 * rate(&c.chains[1]), fewer);
+
+	choice_cost(ODRP_WIRE_INVALIDATE, &c);
+	for (int k = 0; k < 2; k++)
+		assert_true(c.keyed.latency_ns > c.chains[k].latency_ns + 1900);
+	assert_true(c.keyed.latency_ns > c.papers.latency_ns);
+}
+
+/* The same of what is armed on a NIC that is known. */
+static void keys_survive_the_sweep(void **state)
+{
+	static const double factors[] = { 0.5, 2 };
+
+	for (int i = 0; i < 2 * WRC_NR_PARAMS; i++) {
+		wrc_params_init(&params);
+		params.v[i / 2] *= factors[i % 2];
+		/* No PCIe link has more than all. */
+		if (swept(i, WRC_P_DLL, 2))
+			continue;
+		keys_win(swept(i, WRC_P_FETCH, 0.5));
+		keys_lose(swept(i, WRC_P_FETCH, 2) ||
+			  swept(i, WRC_P_READ, 0.5) ||
+			  swept(i, WRC_P_ATOMIC, 2) ||
+			  swept(i, WRC_P_UMR, 0.5),
+			  swept(i, WRC_P_PCIE, 0.5) ||
+			  swept(i, WRC_P_DLL, 0.5) ||
+			  swept(i, WRC_P_TLP, 2) ||
+			  swept(i, WRC_P_MPS, 0.5) ||
+			  swept(i, WRC_P_WQE_RATE, 0.5) ||
+			  swept(i, WRC_P_ATOMIC_RATE, 2));
+	}
+}
+
+/* Beyond the sweep, since nothing is known of these two. */
+static void what_is_assumed_of_keys(void **state)
+{
+	double ksm = params.v[WRC_P_KSM];
+	struct choice c[2];
+
+	/* Five times as much before a chain is faster; six, one with WAITs. */
+	for (int times = 4; times < 6; times++) {
+		params.v[WRC_P_KSM] = (times + 0.9) * ksm;
+		for (int chain = 0; chain < 2; chain++) {
+			choice_cost(chain, &c[chain]);
+			assert_int_equal(gain_ns(&c[chain]) > 0,
+					 times == 4 ||
+					 chain == ODRP_WIRE_MAPPED_STORE);
+			assert_true(c[chain].keyed.latency_ns <
+				    c[chain].chains[0].latency_ns);
+		}
+	}
+	/* A UMR that is for nothing makes no store the faster one. */
+	params.v[WRC_P_UMR] = 1e-3;
+	choice_cost(ODRP_WIRE_UNMAPPED_STORE, &c[0]);
+	assert_true(c[0].keyed.latency_ns > c[0].chains[0].latency_ns + 2500);
 }
 
 /* A ring's counter holds up its own CNode only. */
@@ -523,6 +655,8 @@ int main(void)
 		TEST(ideas_start_from_what_is),
 		TEST(ideas_do_what_they_say),
 		TEST(order_survives_the_sweep),
+		TEST(keys_survive_the_sweep),
+		TEST(what_is_assumed_of_keys),
 		TEST(rings_are_apart),
 		TEST(fences_save_waits),
 		TEST(parameters_are_the_fit),
