@@ -226,10 +226,13 @@ static void see_sess(struct count *c, const struct sess *s)
 	see_ring(c);
 }
 
-/* Whatever is where, they are all its, and go back. */
+/* Whatever is where, they are all its, and go back, or stay. */
 static void see_dying(struct count *c, const struct sess *s)
 {
-	c->res->returning += s->lent;
+	if (sess_unstopped(s))
+		c->res->withheld += s->lent;
+	else
+		c->res->returning += s->lent;
 }
 
 static void see_pool(struct count *c)

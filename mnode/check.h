@@ -19,6 +19,7 @@
  * @armed:	in a register of a store that receives into it
  * @held:	in a register of another chain that is under way
  * @returning:	in the agent's hand, or owned by a session that is gone
+ * @withheld:	owned by a session that is gone, whose chains the NIC does not stop
  * @lost:	owned by a session, and in none of its places: it has dropped it,
  *		and it is back when the session ends
  * @doubled:	found in more than one place
@@ -29,7 +30,8 @@
  * @exact:	nothing moved while we counted
  */
 struct check_result {
-	uint64_t total, pool, free, mapped, armed, held, returning;
+	uint64_t total, pool, free, mapped, armed, held, returning,
+		 withheld;
 	uint64_t lost, doubled, foreign, empty, stray, overtaken;
 	bool exact;
 	unsigned int nr_problems;

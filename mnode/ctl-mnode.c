@@ -141,6 +141,23 @@ static void print_sessions(struct json_object *list)
 	}
 }
 
+/* What the NIC does not stop keeps what it reaches. */
+static void print_unstopped(struct json_object *list)
+{
+	size_t i, nr = json_object_array_length(list);
+
+	for (i = 0; i < nr; i++) {
+		struct json_object *s = json_object_array_get_idx(list, i);
+
+		if (num(s, "unstopped"))
+			printf("session %" PRIu64 ": the NIC neither stops nor "
+			       "destroys %" PRIu64 " of its chains; nobody "
+			       "else gets its %" PRIu64 " pages\n",
+			       num(s, "id"), num(s, "unstopped"),
+			       num(s, "lent"));
+	}
+}
+
 static void print_pages(struct json_object *obj, const char *name,
 			const char *label)
 {
@@ -159,6 +176,8 @@ static void print_status(struct json_object *obj)
 	print_pages(obj, "pages_mapped", "  mapped");
 	print_pages(obj, "pages_armed", "  in stores");
 	print_pages(obj, "pages_reserved", "  reserve");
+	if (num(obj, "pages_withheld"))
+		print_pages(obj, "pages_withheld", "  withheld");
 	printf("%-16s %12" PRIu64 "\n", "loads", num(c, "load"));
 	printf("%-16s %12" PRIu64 "\n", "mapped stores",
 	       num(c, "mapped_store"));
@@ -170,6 +189,7 @@ static void print_status(struct json_object *obj)
 	       str(obj, "nic_cpu_s"));
 	printf("%-16s %12s s\n", "up", str(obj, "wall_s"));
 	print_sessions(get(obj, "sessions"));
+	print_unstopped(get(obj, "sessions"));
 }
 
 static void print_check(struct json_object *obj)
@@ -183,6 +203,9 @@ static void print_check(struct json_object *obj)
 	       num(obj, "pages_total"), num(obj, "pool"), num(obj, "free"),
 	       num(obj, "mapped"), num(obj, "armed"), num(obj, "held"),
 	       num(obj, "returning"));
+	if (num(obj, "withheld"))
+		printf("%" PRIu64 " withheld: the NIC does not stop chains that "
+		       "reach them\n", num(obj, "withheld"));
 	for (i = 0; i < json_object_array_length(list); i++)
 		printf("  %s\n", json_object_get_string(
 				json_object_array_get_idx(list, i)));

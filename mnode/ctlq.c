@@ -83,11 +83,13 @@ void ctlq_fini(struct ctlq *q)
 
 	if (!nic)
 		return;
-	nic->ops->qp_destroy(nic, q->qpn);
+	q->nic = NULL;
+	/* What the NIC may still use must not be used again. */
+	if (nic->ops->qp_destroy(nic, q->qpn))
+		return;
 	nic->ops->cq_destroy(nic, q->cqn);
 	nic->ops->mr_dereg(nic, q->data_key);
 	mem_unmap(&q->mem);
-	q->nic = NULL;
 }
 
 static bool begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,

@@ -536,8 +536,10 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 		l->kept += nr;
 	}
 	r = queue_position(q, &bb);
-	if (r)
+	if (r) {
+		s->astray += nr;
 		return r;
+	}
 	for (i = 0; i < nr; i++) {
 		err = queue_held(q, bb, i, &held);
 		if (!err)

@@ -88,7 +88,7 @@ uint64_t lend_goal(const struct sess *s);
 /* Pages that are; not those in slots that the head has passed for the agent. */
 static inline uint64_t lend_about(const struct sess *s)
 {
-	return s->lent - s->armed - s->hand.nr - s->nr_taken;
+	return s->lent - s->armed - s->astray - s->hand.nr - s->nr_taken;
 }
 
 /* Lets what is under way come to its end.  -EBUSY: it takes too long. */
@@ -112,7 +112,8 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 		const __u64 *pages);
 /*
  * The chain has been stopped: what it held between two places goes on to the
- * second, or into the agent's hand.  -EPIPE: it had come to an empty slot, so the
+ * second, or into the agent's hand; where nobody knows how far it came, it stays out
+ * of use until the session ends.  -EPIPE: it had come to an empty slot, so the
  * ring is out of order until lend_settle().
  */
 int lend_stopped(struct lender *l, struct sess *s, const struct queue *q);

@@ -106,7 +106,7 @@ static int reattach(struct manager *m, const struct nic_event *ev,
 	/* We may not have noticed yet that the old one is gone. */
 	if (sess_attached(s))
 		manager_detach(m, s);
-	r = lend_quiesce(&m->lender);
+	r = sess_unstopped(s) ? -EBUSY : lend_quiesce(&m->lender);
 	if (!r)
 		r = lend_settle(&m->lender, s);
 	if (r)

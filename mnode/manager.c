@@ -91,6 +91,20 @@ uint64_t manager_armed_pages(const struct manager *m)
 	return sum;
 }
 
+uint64_t manager_withheld_pages(const struct manager *m)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		const struct sess *s = m->sess[i];
+
+		if (s->state == SESS_DYING && sess_unstopped(s))
+			sum += s->lent;
+	}
+	return sum;
+}
+
 /* A ring whose head has overtaken its tail has none. */
 static uint64_t free_of(const struct sess *s)
 {
@@ -119,12 +133,30 @@ static void hang_up(struct manager *m, uint32_t cm_id)
 	m->nic->ops->release(m->nic, cm_id);
 }
 
-static void stop_queue(struct manager *m, struct sess *s, unsigned int number,
-		       unsigned int chain)
+/* What a chain that runs on has in hand is left to it. */
+static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
+			  unsigned int number, int r)
+{
+	if (s->unstopped_said)
+		return;
+	s->unstopped_said = true;
+	log_error("session %" PRIu64 ": this NIC neither stops nor destroys the "
+		  "queue pairs of chain %s of queue %u (%s); while it does not, "
+		  "nobody else gets the session's pages", s->id, chain, number,
+		  *m->nic->ops->said(m->nic) ? m->nic->ops->said(m->nic) :
+		  strerror(-r));
+}
+
+static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
+		      unsigned int chain)
 {
 	int r;
 
-	queue_stop(s->queues[number][chain]);
+	r = queue_stop(s->queues[number][chain]);
+	if (r) {
+		say_unstopped(m, s, m->progs[chain].name, number, r);
+		return r;
+	}
 	r = lend_stopped(&m->lender, s, s->queues[number][chain]);
 	if (r == -EPIPE)
 		s->disorder = true;
@@ -134,6 +166,7 @@ static void stop_queue(struct manager *m, struct sess *s, unsigned int number,
 		log_error("session %" PRIu64 ": cannot tell what chain %s of "
 			  "queue %u held: %s", s->id,
 			  m->progs[chain].name, number, strerror(-r));
+	return 0;
 }
 
 static void free_queue(struct manager *m, struct sess *s, unsigned int number,
@@ -152,11 +185,12 @@ void manager_close_queue(struct manager *m, struct sess *s,
 	struct queue *q = s->queues[number][chain];
 
 	hang_up(m, q->cm_id);
-	stop_queue(m, s, number, chain);
-	free_queue(m, s, number, chain);
+	q->cm_id = 0;
+	if (!stop_queue(m, s, number, chain))
+		free_queue(m, s, number, chain);
 }
 
-/* Its chains stand still when this returns. */
+/* Its chains stand still when this returns; or else sess_unstopped(). */
 static void disconnect(struct manager *m, struct sess *s)
 {
 	unsigned int n, c;
@@ -190,6 +224,13 @@ void manager_lost(struct manager *m, struct sess *s)
 		manager_detach(m, s);
 }
 
+/* Before anybody else may have a page: it has no translation then. */
+static void drop_keys(struct sess *s)
+{
+	if (!sess_unstopped(s))
+		keys_fini(&s->keys);
+}
+
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 {
 	static const char *const text[] = {
@@ -202,8 +243,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		return;
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
-	/* Before anybody else may have a page: it has no translation then. */
-	keys_fini(&s->keys);
+	drop_keys(s);
 	s->state = SESS_DYING;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD;
@@ -258,7 +298,7 @@ static bool count_queues(struct manager *m, struct sess *s)
 
 	sess_for_each_queue(s, n, c, q) {
 		queue_count(q);
-		any |= queue_broken(q, &syndrome);
+		any |= q->cm_id && queue_broken(q, &syndrome);
 	}
 	if (frozen)
 		m->nic->ops->thaw(m->nic);
@@ -276,7 +316,7 @@ static void look_at_queues(struct manager *m, struct sess *s)
 	if (!count_queues(m, s))
 		return;
 	sess_for_each_queue(s, n, c, q) {
-		if (!queue_broken(q, &syndrome))
+		if (!q->cm_id || !queue_broken(q, &syndrome))
 			continue;
 		log_notice("session %" PRIu64 ": chain %s of queue %u stopped "
 			   "(syndrome %#x)", s->id, q->prog->name, n,
@@ -314,6 +354,20 @@ static void look_at_order(struct manager *m, struct sess *s)
 		return;
 	log_notice("session %" PRIu64 ": its ring was empty", s->id);
 	manager_detach(m, s);
+}
+
+/* Those that did not stop when they were told to are told again. */
+static void stop_again(struct manager *m, struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q) {
+		if (!q->cm_id)
+			manager_close_queue(m, s, n, c);
+	}
+	if (s->state == SESS_DYING)
+		drop_keys(s);
 }
 
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
@@ -385,6 +439,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	if (elapsed_ms > most)
 		elapsed_ms = most;
 	for (i = 0; i < m->nr_sess; i++) {
+		stop_again(m, m->sess[i]);
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
@@ -395,12 +450,14 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 
 /* ---- pages to and fro ------------------------------------------------------------- */
 
+/* One whose pages nobody uses any more. */
 static struct sess *next_dying(struct manager *m)
 {
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_DYING)
+		if (m->sess[i]->state == SESS_DYING &&
+		    !sess_unstopped(m->sess[i]))
 			return m->sess[i];
 	}
 	return NULL;

@@ -63,6 +63,8 @@ void manager_fini(struct manager *m);
 uint64_t manager_free_pages(const struct manager *m);
 /* Pages in registers of stores. */
 uint64_t manager_armed_pages(const struct manager *m);
+/* Pages of those that are gone, and whose chains the NIC does not stop. */
+uint64_t manager_withheld_pages(const struct manager *m);
 
 /* The NIC has events.  (listen.c) */
 void manager_events(struct manager *m);

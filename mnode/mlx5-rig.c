@@ -451,11 +451,12 @@ static int look(const struct rig *rig, const struct rig_node *node)
 static int cut(const struct rig *rig, const struct rig_node *node)
 {
 	struct nic *nic = rig->side->nic;
-	int r;
+	int r, err;
 
 	r = nic->ops->qp_error(nic, rig->queue->client_qpn);
 	side_settle(rig->side);
-	queue_stop(rig->queue);
+	err = queue_stop(rig->queue);
+	r = r ? r : err;
 	side_settle(rig->side);
 	return r ? r : look_at_books(rig, node, &rig->result->cut);
 }

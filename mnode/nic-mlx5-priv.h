@@ -87,7 +87,7 @@ void *mlx5_find(void *const *root, uint32_t number);
 /* nic-mlx5-qp.c */
 int mlx5_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 		   uint32_t *ret_qpn);
-void mlx5_qp_destroy(struct nic *nic, uint32_t qpn);
+int mlx5_qp_destroy(struct nic *nic, uint32_t qpn);
 int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to);
 int mlx5_qp_error(struct nic *nic, uint32_t qpn);
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);

@@ -79,16 +79,20 @@ static void forget(struct nic_mlx5 *m, uint32_t qpn)
 	}
 }
 
-void mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
+int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 {
 	struct mlx5_qp *q = qp_of(nic, qpn);
+	int r;
 
 	if (!q)
-		return;
+		return -ENOENT;
+	r = wrc_mlx5_qp_fini(&q->qp);
+	if (r)
+		return r;
 	forget(mlx5_of(nic), qpn);
 	tdelete(q, &mlx5_of(nic)->qps, mlx5_compare);
-	wrc_mlx5_qp_fini(&q->qp);
 	free(q);
+	return 0;
 }
 
 int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)

@@ -59,9 +59,8 @@ free_pd:
 
 static void drop_maker(struct mlx5_pd *p)
 {
-	if (p->has_maker)
-		wrc_mlx5_maker_fini(&p->maker);
-	p->has_maker = false;
+	if (p->has_maker && !wrc_mlx5_maker_fini(&p->maker))
+		p->has_maker = false;
 }
 
 static void pd_free(struct nic *nic, uint32_t pdn)
@@ -72,7 +71,7 @@ static void pd_free(struct nic *nic, uint32_t pdn)
 	if (!p)
 		return;
 	drop_maker(p);
-	if (m->dev.devx->pd_free(p->pd))
+	if (p->has_maker || m->dev.devx->pd_free(p->pd))
 		return;
 	tdelete(p, &m->pds, mlx5_compare);
 	free(p);
@@ -327,7 +326,6 @@ static int stats(struct nic *nic, struct json_object *obj)
 	return r ? -ENOMEM : 0;
 }
 
-/* Whatever is left, queue pairs before what they use. */
 /*
  * A device that is gone destroys nothing any more; what it refuses goes when its
  * file is closed.
@@ -348,6 +346,12 @@ static void empty(struct nic *nic, void **tree,
 	}
 }
 
+static void drop_qp(struct nic *nic, uint32_t qpn)
+{
+	mlx5_qp_destroy(nic, qpn);
+}
+
+/* Whatever is left, queue pairs before what they use. */
 static void close_nic(struct nic *nic)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
@@ -356,8 +360,7 @@ static void close_nic(struct nic *nic)
 		mlx5_release(nic, m->conns->id);
 	if (m->cm_ctx)
 		m->cm->close(m->cm_ctx);
-	while (m->qps)
-		mlx5_qp_destroy(nic, **(uint32_t **)m->qps);
+	empty(nic, &m->qps, drop_qp);
 	while (m->cqs)
 		cq_destroy(nic, **(uint32_t **)m->cqs);
 	empty(nic, &m->mrs, mr_dereg);

@@ -213,9 +213,9 @@ static int soft_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 	return leave(nic, snic_qp_create(enter(nic), &a, ret_qpn));
 }
 
-static void soft_qp_destroy(struct nic *nic, uint32_t qpn)
+static int soft_qp_destroy(struct nic *nic, uint32_t qpn)
 {
-	leave(nic, snic_qp_destroy(enter(nic), qpn));
+	return leave(nic, snic_qp_destroy(enter(nic), qpn));
 }
 
 static int soft_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)

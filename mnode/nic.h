@@ -114,10 +114,12 @@ struct nic_ops {
 
 	int (*qp_create)(struct nic *nic, const struct nic_qp_attr *attr,
 			 uint32_t *ret_qpn);
-	void (*qp_destroy)(struct nic *nic, uint32_t qpn);
+	/* -errno: it is still there, may run, and its memory and what it reaches
+	 * have to stay. */
+	int (*qp_destroy)(struct nic *nic, uint32_t qpn);
 	/* Connects a queue pair to another one here, or to itself: one half. */
 	int (*qp_loop)(struct nic *nic, uint32_t qpn, uint32_t to);
-	/* Stops it at a WQE boundary, for good. */
+	/* Stops it at a WQE boundary, for good; -errno: it may run on. */
 	int (*qp_error)(struct nic *nic, uint32_t qpn);
 	int (*qp_query)(struct nic *nic, uint32_t qpn,
 			struct nic_qp_info *ret_info);

@@ -61,6 +61,16 @@ static void unmap_key(struct queue *q, struct mem *mem, uint32_t key)
 	mem_unmap(mem);
 }
 
+/* 0: it is gone, or was before. */
+static int destroy_qp(struct queue *q, uint32_t *qpn)
+{
+	int r = *qpn ? nic_of(q)->ops->qp_destroy(nic_of(q), *qpn) : 0;
+
+	if (!r)
+		*qpn = 0;
+	return r;
+}
+
 static int make_memory(struct queue *q)
 {
 	int r;
@@ -153,12 +163,16 @@ static int make_far(struct queue *q)
 	return r;
 }
 
-static void free_far(struct queue *q)
+static int free_far(struct queue *q)
 {
+	int r;
+
 	if (!q->far.va)
-		return;
-	nic_of(q)->ops->qp_destroy(nic_of(q), q->far_qpn);
-	mem_unmap(&q->far);
+		return 0;
+	r = destroy_qp(q, &q->far_qpn);
+	if (!r)
+		mem_unmap(&q->far);
+	return r;
 }
 
 /* The CNode may do nothing by itself with the client queue pair; the loop
@@ -217,13 +231,12 @@ static int join(struct queue *q)
 	return r;
 }
 
-static void free_qps(struct queue *q)
+/* False: one is still there, and what all of them use has to stay. */
+static bool free_qps(struct queue *q)
 {
-	struct nic *nic = nic_of(q);
+	int far = free_far(q), loop = destroy_qp(q, &q->loop_qpn);
 
-	free_far(q);
-	nic->ops->qp_destroy(nic, q->loop_qpn);
-	nic->ops->qp_destroy(nic, q->client_qpn);
+	return !destroy_qp(q, &q->client_qpn) && !loop && !far;
 }
 
 /* *ret_doorbell arms it: there is one only for what the verifier has passed. */
@@ -315,10 +328,9 @@ unmap:
 
 static void free_bare(struct queue *q)
 {
-	struct nic *nic = nic_of(q);
-
-	nic->ops->qp_destroy(nic, q->client_qpn);
-	nic->ops->cq_destroy(nic, q->other_cqn);
+	if (destroy_qp(q, &q->client_qpn))
+		return;
+	nic_of(q)->ops->cq_destroy(nic_of(q), q->other_cqn);
 	mem_unmap(&q->far);
 }
 
@@ -370,7 +382,8 @@ int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	return 0;
 
 free_qp:
-	free_qps(q);
+	if (!free_qps(q))
+		goto free_queue;
 free_cq:
 	free_cqs(q);
 free_mem:
@@ -380,17 +393,27 @@ free_queue:
 	return r;
 }
 
-void queue_stop(struct queue *q)
+/* What does not stop is destroyed, which stops it, too. */
+static int stop_qp(struct queue *q, uint32_t *qpn)
 {
-	struct nic *nic = nic_of(q);
+	if (!*qpn || !nic_of(q)->ops->qp_error(nic_of(q), *qpn))
+		return 0;
+	return destroy_qp(q, qpn);
+}
+
+int queue_stop(struct queue *q)
+{
+	int client, loop;
 
 	if (q->stopped)
-		return;
-	nic->ops->qp_error(nic, q->client_qpn);
-	if (!q->bare)
-		nic->ops->qp_error(nic, q->loop_qpn);
+		return 0;
+	client = stop_qp(q, &q->client_qpn);
+	loop = stop_qp(q, &q->loop_qpn);
+	if (client || loop)
+		return client ? client : loop;
 	q->stopped = true;
 	queue_count(q);
+	return 0;
 }
 
 void queue_free(struct queue *q)
@@ -398,8 +421,7 @@ void queue_free(struct queue *q)
 	queue_stop(q);
 	if (q->bare) {
 		free_bare(q);
-	} else {
-		free_qps(q);
+	} else if (free_qps(q)) {
 		free_cqs(q);
 		free_memory(q);
 	}

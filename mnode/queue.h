@@ -24,13 +24,14 @@ struct tt {
 
 /**
  * struct queue - armed chain
- * @cm_id:	its connection
+ * @cm_id:	its connection; 0: it is gone, and the queue is here only because it
+ *		does not stop
  * @keys:	translation in the NIC; else NULL
  * @arena_rkey, @far_qpn, @far: with keys: what the loop queue pair is connected to,
  *		and by which key it reaches the arena
  * @bare:	no chain, and of all these a client queue pair: the CNode READs and
  *		WRITEs by its keys
- * @loop_qpn, @client_qpn: see wrchain/wrc.h
+ * @loop_qpn, @client_qpn: see wrchain/wrc.h; 0: destroyed, as it did not stop
  * @stopped:	both queue pairs stand still, for good
  * @counted, @executed:	entries of the receive CQ seen so far: 24 bits, all
  * @mark, @marked: queue_mark()
@@ -73,11 +74,15 @@ void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
 int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	      uint32_t instances, const __u64 *pages,
 	      struct queue **ret_queue, char why[WRC_WHY_MAX]);
-/* Stops first if need be.  What it held must have been taken before. */
+/* Stops first if need be.  What it held must have been taken before.  What the NIC
+ * does not destroy keeps its memory, mapped and registered, for good. */
 void queue_free(struct queue *q);
 
-void queue_stop(struct queue *q);
-/* How far the loop queue has come: what queue_held() goes by. */
+/* -errno: a queue pair can be neither stopped nor destroyed, so the chain may run
+ * on, and all that it reaches has to stay as it is; it may be tried again. */
+int queue_stop(struct queue *q);
+/* How far the loop queue has come: what queue_held() goes by.  -errno: nobody knows,
+ * it may be gone. */
 int queue_position(const struct queue *q, uint16_t *ret_bb);
 /* How many may hold something: each instance, or the chain as a whole. */
 unsigned int queue_nr_holders(const struct queue *q);

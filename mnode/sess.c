@@ -248,6 +248,16 @@ void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id)
 	s->silent_ms = 0;
 }
 
+unsigned int sess_unstopped(const struct sess *s)
+{
+	unsigned int n, c, nr = 0;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q)
+		nr += !q->cm_id;
+	return nr;
+}
+
 bool sess_said_bye(const struct sess *s)
 {
 	return be32toh(s->beat->flags) & ODRP_WIRE_BEAT_BYE;

@@ -6,7 +6,8 @@
  *	       connection lasts; detached, it has no chains, and may be taken up
  *	       again until its silence has lasted too long
  *	DYING  dead, gone or evicted: all its queues stand still, and lend.c
- *	       takes back what is its; then it is freed
+ *	       takes back what is its; then it is freed.  One that the NIC does not
+ *	       stop keeps all of it: sess_unstopped()
  */
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
@@ -41,6 +42,8 @@ struct hand {
  * @ring:	its free pages
  * @lent:	pages that are its, wherever they are
  * @armed:	of these, so many belong in its stores' registers
+ * @astray:	and so many, at most, were held by chains of which nobody knows how far
+ *		they came
  * @taken, @nr_taken: slots of the ring, from @taken on, that the head has passed
  *		for the agent, and that have not been emptied yet
  * @disorder:	a store came to an empty slot of the ring
@@ -64,6 +67,7 @@ struct hand {
  * @drain:	the CNode is asked to leave
  * @drain_told:	and has been told
  * @queues:	[number][chain], NULL: not connected
+ * @unstopped_said: that a queue does not stop
  * @had_queue:	one was, once: only then there may be something to come again for
  * @scan:	DYING: pages of the pool looked at
  * @executed:	by chain, of queues that are gone
@@ -78,7 +82,7 @@ struct sess {
 	struct pool *pool;
 	uint16_t owner;
 	struct ring ring;
-	uint64_t lent, armed;
+	uint64_t lent, armed, astray;
 	struct hand hand;
 	uint64_t taken;
 	unsigned int nr_taken;
@@ -96,7 +100,7 @@ struct sess {
 	uint32_t silent_ms;
 	uint64_t beats, grants, epoch;
 	bool drain, drain_told;
-	bool overdrawn_said;
+	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	bool had_queue;
@@ -130,6 +134,12 @@ bool sess_token_ok(const struct sess *s, uint64_t token);
 
 /* Looks at the heartbeat: true if it has changed. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
+/*
+ * Queues that are closed and that the NIC has neither stopped nor destroyed: their
+ * chains may run on.  As long as there is one the session's ring is not put in order
+ * and its pages, keys and memory are nobody else's.
+ */
+unsigned int sess_unstopped(const struct sess *s);
 /* It wants no more of its pages. */
 bool sess_said_bye(const struct sess *s);
 /* Writes the lease's target to the CNode. */

@@ -81,7 +81,7 @@ static unsigned int connected(const struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q)
-		nr++;
+		nr += !!q->cm_id;
 	return nr;
 }
 
@@ -101,6 +101,8 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
 	add_u64(obj, "connections", connected(s));
+	/* Chains that this NIC does not stop: its pages stay with it. */
+	add_u64(obj, "unstopped", sess_unstopped(s));
 	add_u64(obj, "lent", s->lent);
 	add_u64(obj, "ring", ring_pages(&s->ring));
 	add_u64(obj, "lease", s->lease.granted);
@@ -198,6 +200,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_armed", armed);
 	add_u64(obj, "pages_stock", m->stock.target > armed ?
 				    m->stock.target - armed : 0);
+	add_u64(obj, "pages_withheld", manager_withheld_pages(m));
 	add_u64(obj, "table_bytes", m->pool.tables.bytes);
 	add_u64(obj, "pages_pool", m->pool.nr_free);
 	add_u64(obj, "slack", m->slack);
@@ -247,6 +250,7 @@ static struct json_object *make_check(struct manager *m)
 	add_u64(obj, "armed", res.armed);
 	add_u64(obj, "held", res.held);
 	add_u64(obj, "returning", res.returning);
+	add_u64(obj, "withheld", res.withheld);
 	add_u64(obj, "lost", res.lost);
 	add_u64(obj, "doubled", res.doubled);
 	add_u64(obj, "foreign", res.foreign);

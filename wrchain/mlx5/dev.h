@@ -167,7 +167,8 @@ int wrc_mlx5_cq_query(struct wrc_mlx5_cq *cq,
 int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
 		     const struct wrc_mlx5_qp_mem *mem,
 		     struct wrc_mlx5_qp *ret_qp);
-void wrc_mlx5_qp_fini(struct wrc_mlx5_qp *qp);
+/* -errno: it is still there, may run, and its memory has to stay. */
+int wrc_mlx5_qp_fini(struct wrc_mlx5_qp *qp);
 /* RESET, INIT, RTR, RTS. */
 int wrc_mlx5_qp_connect(struct wrc_mlx5_qp *qp,
 			const struct wrc_mlx5_conn *conn);
@@ -183,8 +184,8 @@ void wrc_mlx5_qp_ring(struct wrc_mlx5_qp *qp, __u16 pi);
  * has the words. */
 int wrc_mlx5_maker_init(struct wrc_mlx5 *dev, __u32 pdn,
 			struct wrc_mlx5_maker *ret_maker);
-/* Its keys may outlive it. */
-void wrc_mlx5_maker_fini(struct wrc_mlx5_maker *maker);
+/* Its keys may outlive it.  -errno: its queue pair is still there. */
+int wrc_mlx5_maker_fini(struct wrc_mlx5_maker *maker);
 /*
  * A key in the maker's domain whose entries are all 0, open to peers.  Waits for
  * the device.  attr->entries: groups of four, from 24 to 2^16, or -EINVAL; -ERANGE:

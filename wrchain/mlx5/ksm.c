@@ -101,12 +101,16 @@ free_mem:
 	return err;
 }
 
-void wrc_mlx5_maker_fini(struct wrc_mlx5_maker *maker)
+int wrc_mlx5_maker_fini(struct wrc_mlx5_maker *maker)
 {
-	wrc_mlx5_qp_fini(&maker->qp);
+	int err = wrc_mlx5_qp_fini(&maker->qp);
+
+	if (err)
+		return err;
 	wrc_mlx5_cq_fini(&maker->cq);
 	free(maker->mem);
 	memset(maker, 0, sizeof(*maker));
+	return 0;
 }
 
 /* ---- clearing ------------------------------------------------------------------ */

@@ -91,13 +91,17 @@ int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
 	return 0;
 }
 
-void wrc_mlx5_qp_fini(struct wrc_mlx5_qp *qp)
+int wrc_mlx5_qp_fini(struct wrc_mlx5_qp *qp)
 {
 	const struct wrc_mlx5_devx *devx = qp->dev->devx;
+	int err = devx->destroy(qp->obj);
 
-	if (!devx->destroy(qp->obj) && !devx->umem_dereg(qp->umem))
+	if (err)
+		return err;
+	if (!devx->umem_dereg(qp->umem))
 		qp->dev->stats.qps--;
 	memset(qp, 0, sizeof(*qp));
+	return 0;
 }
 
 int wrc_mlx5_qp_connect(struct wrc_mlx5_qp *qp,

@@ -653,6 +653,8 @@ static int fake_modify(void *obj, const void *in, size_t in_len, void *out,
 	if (i == 5)
 		fail_msg("0x%x does not change a queue pair's state", opcode);
 	assert_int_equal(in_len, steps[i].in_len);
+	if (!steps[i].act && fake.no_stop)
+		return refuse(out, 0x10);
 	if (steps[i].from != 15 && steps[i].from != o->state)
 		return refuse(out, 0x10);
 	r = steps[i].act ? steps[i].act(o, box) : stop(o, opcode);
@@ -706,11 +708,23 @@ static int fake_query(void *obj, const void *in, size_t in_len, void *out,
 	return o->kind == FAKE_CQ ? query_cq(o, out) : query_qp(o, out);
 }
 
+static bool any_qp(void)
+{
+	const struct fake_obj *o = fake.objs;
+
+	while (o && o->kind != FAKE_QP)
+		o = o->next;
+	return o;
+}
+
 static int fake_destroy(void *obj)
 {
 	struct fake_obj **pos = &fake.objs, *o = obj;
 	bool refused = fake.gone && o->kind == FAKE_MKEY;
 
+	if ((o->kind == FAKE_QP || (o->kind == FAKE_CQ && any_qp())) &&
+	    fake.no_destroy)
+		return -EREMOTEIO;
 	while (*pos != o)
 		pos = &(*pos)->next;
 	if (o->kind == FAKE_COUNTER)

@@ -61,6 +61,8 @@ struct fake_umem {
  *		doorbell of anybody, and never again
  * @stale_key, @stale_addr: what is in each entry of a new indirect key
  * @still:	nothing moves while somebody waits
+ * @no_stop, @no_destroy: queue pairs are not stopped (2ERR and 2RST are refused); they
+ *		are not destroyed, and so no completion queue is
  * @gone:	domains and keys are not destroyed, says -EIO, but by closing
  * @early_waits: completion queues have one entry more than they should
  */
@@ -78,6 +80,7 @@ struct fake {
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;
 	bool stale_entries, early_waits, still, gone;
+	bool no_stop, no_destroy;
 	uint32_t stale_key;
 	uint64_t stale_addr;
 	unsigned int opened, pds, mrs, counters;

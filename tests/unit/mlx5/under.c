@@ -93,13 +93,18 @@ static int cm_reject(void *conn, const void *priv, uint8_t priv_len)
 	return snic_cm_reject(fake.snic, id_of(conn), priv, priv_len);
 }
 
+/* A card's manager stops no queue pair, and its peer need not heed it. */
 static int cm_disconnect(void *conn)
 {
+	if (fake.no_stop)
+		return 0;
 	return snic_cm_disconnect(fake.snic, id_of(conn));
 }
 
 static void cm_release(void *conn)
 {
+	if (fake.no_stop)
+		return;
 	snic_cm_release(fake.snic, id_of(conn));
 }
 

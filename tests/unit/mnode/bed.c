@@ -315,7 +315,7 @@ void bed_check(struct bed *b, uint64_t mapped)
 	assert_true(check_ok(&res));
 	assert_int_equal(res.mapped, mapped);
 	assert_int_equal(res.pool + res.free + res.mapped + res.armed +
-			 res.held + res.returning, res.total);
+			 res.held + res.returning + res.withheld, res.total);
 }
 
 void bed_connect(struct bed *b, unsigned int node, uint64_t nr_slots,

@@ -59,10 +59,12 @@ static int qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 	return made(real->qp_create(nic, attr, ret_qpn));
 }
 
-static void qp_destroy(struct nic *nic, uint32_t qpn)
+static int qp_destroy(struct nic *nic, uint32_t qpn)
 {
-	live--;
-	real->qp_destroy(nic, qpn);
+	int r = real->qp_destroy(nic, qpn);
+
+	live -= !r;
+	return r;
 }
 
 void count_wrap(struct nic *nic)
