@@ -16,18 +16,22 @@ static bool is_store(unsigned int chain)
 	       chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
+/* With fences, or with keys, odrp-hwcheck has compared no other programs. */
+static bool compared(const struct conf *conf)
+{
+	return conf->exchange && conf->node_recycles;
+}
+
 /* What is left to us, by what is known of this NIC. */
 static void settle(struct manager *m)
 {
 	const struct conf *conf = m->conf;
-	/* What odrp-hwcheck has compared. */
-	bool compared = conf->exchange && conf->node_recycles;
 
 	m->waits = conf->order == CONF_ORDER_AUTO ?
-		   !(compared && m->nic->keeps_fences) :
+		   !(compared(conf) && m->nic->keeps_fences) :
 		   conf->order == CONF_ORDER_WAIT;
 	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
-			    compared && m->nic->keeps_keys :
+			    compared(conf) && m->nic->keeps_keys :
 			    conf->translate == CONF_TRANSLATE_NIC;
 	m->nic->fence_orders = !m->waits;
 }
@@ -186,6 +190,21 @@ static uint64_t stock_target(const struct manager *m)
 	return stock_default_target(m->pool.pages, most < half ? most : half);
 }
 
+/* The operator's word counts, whatever is known. */
+static void warn_of_fences(const struct manager *m)
+{
+	if (m->conf->order != CONF_ORDER_FENCE)
+		return;
+	if (!m->nic->keeps_fences)
+		log_warning("order=fence: documented for no card; a card that "
+			    "does not keep it serves wrong pages. Only where "
+			    "odrp-hwcheck says that it may be set");
+	if (!compared(m->conf))
+		log_warning("order=fence: odrp-hwcheck says nothing about "
+			    "chains with fences but those of store=exchange and "
+			    "recycle=node; others were compared on no card");
+}
+
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX])
 {
@@ -207,10 +226,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	if (nic->known && *nic->known)
 		log_notice("%s", nic->known);
 	settle(m);
-	if (conf->order == CONF_ORDER_FENCE && !nic->keeps_fences)
-		log_warning("order=fence: documented for no card; a card that "
-			    "does not keep it serves wrong pages. Only where "
-			    "odrp-hwcheck says that it may be set");
+	warn_of_fences(m);
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");

@@ -377,14 +377,14 @@ static const char *against_keys(const struct check *check, bool whole,
 	       !whole ? "this card is not as it should be" : NULL;
 }
 
-/* For programs, and in words.  against: NULL, or why not. */
+/* For programs, and in words.  against: NULL, or why not; limit: of what may be. */
 static void judge(struct json_object *report, const char *key, const char *words,
-		  const char *setting, const char *against)
+		  const char *setting, const char *limit, const char *against)
 {
 	char text[320];
 
 	snprintf(text, sizeof(text), "%s may %sbe set%s%s.", setting,
-		 against ? "not " : "", against ? ": " : "",
+		 against ? "not " : "", against ? ": " : limit,
 		 against ? against : "");
 	add_bool(report, key, !against);
 	add_text(report, words, text);
@@ -397,8 +397,9 @@ bool check_judge(const struct check *check, struct json_object *report)
 	const char *no_fences = against_fences(check, whole);
 
 	add_bool(report, "fences", check->fences);
-	judge(report, "order_fence", "fence_verdict", "order=fence", no_fences);
-	judge(report, "translate_nic", "translate_verdict", "translate=nic",
+	judge(report, "order_fence", "fence_verdict", "order=fence",
+	      ", with store=exchange and recycle=node", no_fences);
+	judge(report, "translate_nic", "translate_verdict", "translate=nic", "",
 	      against_keys(check, whole, !no_fences));
 	return whole;
 }

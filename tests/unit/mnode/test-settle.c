@@ -39,6 +39,7 @@ static void start(const struct bed_options *o, struct manager *ret_m)
 static void unknown_or_known(void **state)
 {
 	static const char warning[] = "order=fence: documented for no card";
+	static const char beyond[] = "order=fence: odrp-hwcheck says nothing";
 	struct bed_options o;
 	struct manager m;
 	unsigned int order, translate, known;
@@ -60,6 +61,28 @@ static void unknown_or_known(void **state)
 			     (translate == CONF_TRANSLATE_AUTO && known)));
 		assert_true(!!strstr(text, warning) ==
 			    (order == CONF_ORDER_FENCE && !known));
+		assert_null(strstr(text, beyond));
+	}
+}
+
+/* Fences where none were compared, known card or not: not without a word. */
+static void fences_beyond(void **state)
+{
+	static const char beyond[] = "order=fence: odrp-hwcheck says nothing";
+	struct bed_options o;
+	struct manager m;
+	unsigned int i, order;
+
+	for (order = CONF_ORDER_AUTO; order <= CONF_ORDER_FENCE; order++)
+	for (i = 0; i < 8; i++) {
+		bed_options(&o);
+		o.conf.order = order;
+		o.conf.exchange = i & 1;
+		o.conf.node_recycles = i & 2;
+		o.unknown_nic = i & 4;
+		start(&o, &m);
+		assert_true(!!strstr(text, beyond) ==
+			    (order == CONF_ORDER_FENCE && (i & 3) != 3));
 	}
 }
 
@@ -121,6 +144,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_or_known),
+		cmocka_unit_test(fences_beyond),
 		cmocka_unit_test(without_keys),
 		cmocka_unit_test(too_short),
 		cmocka_unit_test(insecure_is_said),
