@@ -393,6 +393,22 @@ int probe_two_queues(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
+/* ---- what is not asked, and why ------------------------------------------------ */
+
+int probe_check_off(struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	probe_say(answer, "not asked: it changes the whole card, for everybody "
+		  "on it; chains renew what is checked");
+	return 0;
+}
+
+int probe_counter_twice(struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	probe_say(answer, "not asked: loopback loses nothing, so nothing is "
+		  "sent twice; lose packets between two ports");
+	return 0;
+}
+
 int probe_masked_wire(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	probe_say(answer, "not asked: loopback packets cannot be seen; capture "

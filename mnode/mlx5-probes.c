@@ -423,6 +423,9 @@ const struct probe probes[] = {
 	  ANY, wrong_index_enabled },
 	{ "wqe-qpn", "what does a wrong queue pair number do?",
 	  ANY, wrong_qpn },
+	{ "wqe-check-off", "can these checks be switched off by the card's "
+	  "registers (mcra), also with secured firmware?",
+	  CARD_ONLY, probe_check_off },
 	{ "enable-backwards", "what does SEND_EN behind the limit do?",
 	  ANY, enable_backwards },
 	{ "enable-two-masters", "which of two SEND_ENs counts?",
@@ -466,6 +469,8 @@ const struct probe probes[] = {
 	  CARD_ONLY, probe_masked_wire },
 	{ "counter-sets", "how many sets of counters are there for us?",
 	  CARD_ONLY, probe_counter_sets },
+	{ "counter-twice", "does one of them count twice what is sent twice?",
+	  CARD_ONLY, probe_counter_twice },
 	{ "sq-counter", "does the send queue's counter stand before a WAIT "
 	  "that blocks?", ANY, probe_sq_counter },
 	{ "sq-counter-error", "and before a work request that failed?",

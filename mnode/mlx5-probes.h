@@ -35,6 +35,8 @@ int probe_uar_target(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_uar_cq(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_masked_fa(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_masked_cs(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_check_off(struct side *side, char answer[PROBE_ANSWER_MAX]);
+int probe_counter_twice(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_masked_wire(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_counter_sets(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_sq_counter(struct side *side, char answer[PROBE_ANSWER_MAX]);
