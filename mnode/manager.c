@@ -133,7 +133,6 @@ static void hang_up(struct manager *m, uint32_t cm_id)
 	m->nic->ops->release(m->nic, cm_id);
 }
 
-/* What a chain that runs on has in hand is left to it. */
 static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
 			  unsigned int number, int r)
 {
@@ -147,6 +146,7 @@ static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
 		  strerror(-r));
 }
 
+/* -errno: it may run on, and what it has in hand is left to it. */
 static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
 		      unsigned int chain)
 {
