@@ -161,6 +161,59 @@ bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 	return false;
 }
 
+/* Do len bytes at a place hit the register? */
+static bool hits(struct wrc_ref at, __u32 len, struct wrc_ref reg)
+{
+	__u32 from = at.at + at.off, want = reg.at + reg.off;
+
+	return at.space == WRC_SP_REG && from < want + sizeof(__be64) &&
+	       want < from + len;
+}
+
+/* A READ or atomic with one segment, which is just that register? */
+static bool is_whole(const struct wrc_insn *i, struct wrc_ref reg)
+{
+	struct wrc_ref at = i->sge[0].at;
+
+	return wrc_opdef(i->op)->flags & WRC_OP_SCATTER && i->nr_sge == 1 &&
+	       i->sge[0].len == sizeof(__be64) && at.space == WRC_SP_REG &&
+	       at.at + at.off == reg.at + reg.off;
+}
+
+static bool writes_register(const struct wrc_insn *i, struct wrc_ref reg)
+{
+	__u8 flags = wrc_opdef(i->op)->flags;
+	__u32 len = 0;
+	unsigned int j;
+
+	for (j = 0; j < i->nr_sge; len += i->sge[j++].len)
+		if (flags & WRC_OP_SCATTER &&
+		    hits(i->sge[j].at, i->sge[j].len, reg))
+			return true;
+	return flags & WRC_OP_RWRITE && hits(i->remote, len, reg);
+}
+
+__u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
+		      bool *ret_alone)
+{
+	unsigned int i, n = 0;
+	__u8 found = WRC_NONE;
+
+	*ret_alone = true;
+	for (i = 0; i < prog->nr_scatter; i++)
+		if (hits(prog->scatter[i].to, prog->scatter[i].len, reg))
+			*ret_alone = false;
+	for (i = 0; i < prog->nr_insn; i++) {
+		if (is_whole(&prog->insn[i], reg)) {
+			found = i;
+			n++;
+		} else if (writes_register(&prog->insn[i], reg)) {
+			*ret_alone = false;
+		}
+	}
+	return n == 1 ? found : WRC_NONE;
+}
+
 static bool has(const struct wrc_check *c, enum wrc_rule rule)
 {
 	return c->rules & 1u << rule;

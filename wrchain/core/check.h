@@ -145,6 +145,14 @@ bool wrc_check_known(const struct wrc_check *c, unsigned int source,
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge);
 
+/*
+ * The one instruction that writes all of the register of 8 bytes at reg; WRC_NONE:
+ * there is none, or another.  Does nobody else, the request neither, write a byte
+ * of it?
+ */
+__u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
+		      bool *ret_alone);
+
 int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn);
 int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 		 const struct wrc_wr *wr);

@@ -8,6 +8,8 @@
  * byte by byte reversed, or as it is where the ring lies in lanes.  A page
  * address comes only from the table or a slot; it is *owned* when it was moved
  * out of there, and only an owned one may be written to the table or a slot (I1).
+ * Nothing is written to a counter but by its atomic.
+ * A register or field that anybody else writes a byte of holds nothing known.
  * Page contents move only between the pool, the instance's buffer and the
  * client's own memory (I2, I3).
  */
@@ -96,10 +98,12 @@ static enum kind source_kind(const struct flow *f, const struct wrc_patch *p)
 
 /*
  * The kind that an 8-byte field gets from its patches, if all of it is of one
- * kind and in order (of a slot address: reversed).
+ * kind and in order (of a slot address: reversed).  What `before` finds there has
+ * been brought in this lap, by the request or an instruction before it.
  */
 static enum kind field_kind(const struct flow *f, unsigned int insn,
-			    enum wrc_field field, unsigned int sge)
+			    enum wrc_field field, unsigned int sge,
+			    unsigned int before)
 {
 	const struct wrc_prog *prog = f->c->ctx.prog;
 	enum kind kind = K_NOTHING;
@@ -113,7 +117,8 @@ static enum kind field_kind(const struct flow *f, unsigned int insn,
 		    wrc_is_turn(prog, p->source))
 			continue;	/* rules patch and table know rows */
 		k = source_kind(f, p);
-		if (kind != K_NOTHING && k != kind)
+		if (k == K_NOTHING || (kind != K_NOTHING && k != kind) ||
+		    (p->source != WRC_RECV && p->source >= before))
 			return K_NOTHING;
 		kind = k;
 		for (b = 0; b < p->width; b++) {
@@ -128,35 +133,32 @@ static enum kind field_kind(const struct flow *f, unsigned int insn,
 	return kind;
 }
 
-/* The kind in a register before insn executes: the last writer's. */
+/*
+ * The kind in a register before insn executes.  Whoever else writes a byte of it,
+ * in whatever lap, may leave it there: then it is none.
+ */
 static enum kind reg_kind(const struct flow *f, struct wrc_ref reg,
 			  unsigned int before)
 {
-	const struct wrc_prog *prog = f->c->ctx.prog;
-	unsigned int i;
+	bool alone;
+	__u8 writer = wrc_check_writer(f->c->ctx.prog, reg, &alone);
 
-	for (i = before; i-- > 0;) {
-		const struct wrc_insn *w = &prog->insn[i];
-
-		if (wrc_opdef(w->op)->flags & WRC_OP_SCATTER &&
-		    w->nr_sge == 1 && w->sge[0].len == 8 &&
-		    w->sge[0].at.space == WRC_SP_REG &&
-		    w->sge[0].at.at + w->sge[0].at.off == reg.at + reg.off)
-			return (enum kind)f->result[i];
-	}
-	return K_NOTHING;
+	return alone && writer < before ? (enum kind)f->result[writer] :
+					  K_NOTHING;
 }
 
 static enum kind place_kind(const struct flow *f, struct wrc_ref at,
 			    unsigned int before)
 {
+	if (at.delta)		/* another instance's: given away, or not yet had */
+		return K_NOTHING;
 	switch (at.space) {
 	case WRC_SP_REG:
 		return reg_kind(f, at, before);
 	case WRC_SP_FIELD:
 		return at.off ? K_NOTHING :
 				field_kind(f, at.at, (enum wrc_field)at.field,
-					   at.sge);
+					   at.sge, before);
 	case WRC_SP_BUF:
 	case WRC_SP_POOL:
 		return K_DATA;
@@ -222,7 +224,7 @@ static int check_address(struct flow *f, unsigned int insn, struct wrc_ref to,
 		return 0;
 	if (!wrc_check_is_patched(f->c->ctx.prog, insn, field, sge))
 		return 0;	/* open: rule patch has that */
-	k = field_kind(f, insn, field, sge);
+	k = field_kind(f, insn, field, sge, WRC_NONE);
 	if (leads_to(k, (enum wrc_space)to.space))
 		return 0;
 	return wrc_refuse(f->c, RULE, 0, insn, "goes to class %s by %s",
@@ -231,20 +233,24 @@ static int check_address(struct flow *f, unsigned int insn, struct wrc_ref to,
 			  kind_names[k]);
 }
 
-/* What may be written into a space. */
+/* What a WRITE may put into a space. */
 static bool may_hold(enum wrc_space space, enum kind k, __u32 len)
 {
 	switch (space) {
 	case WRC_SP_TT:
 	case WRC_SP_SLOT:
 		return k == K_PAGE_OWNED && len == 8;
-	case WRC_SP_EMPTY:
-		return false;
 	case WRC_SP_POOL:
+	case WRC_SP_BUF:
 	case WRC_SP_PEER:
 		return k == K_DATA && len <= ODRP_WIRE_PAGE_SIZE;
-	default:
+	case WRC_SP_FIELD:	/* rule patch */
+	case WRC_SP_REG:	/* and nothing is known of it then */
+	case WRC_SP_DBR:	/* rules rq, own and table */
+	case WRC_SP_RECV:	/* rule own */
 		return true;
+	default:	/* counters, and what the node alone writes */
+		return false;
 	}
 }
 
@@ -262,10 +268,13 @@ static int check_write(struct flow *f, unsigned int insn)
 			return i->op == WRC_WQE_MASKED_CS ? 0 :
 				wrc_refuse(f->c, RULE, 0, insn,
 					   "computes with page addresses");
-		return to == WRC_SP_HEAD || to == WRC_SP_TAIL ? 0 :
+		if (to != WRC_SP_HEAD && to != WRC_SP_TAIL)
+			return wrc_refuse(f->c, RULE, 0, insn,
+					  "is an atomic on class %s",
+					  wrc_class_name(wrc_space_class(to)));
+		return i->op != WRC_WQE_MASKED_CS ? 0 :
 			wrc_refuse(f->c, RULE, 0, insn,
-				   "is an atomic on class %s",
-				   wrc_class_name(wrc_space_class(to)));
+				   "leaves no counter where one was");
 	}
 	if (i->nr_sge == 1)
 		k = place_kind(f, i->sge[0].at, insn);
