@@ -160,11 +160,25 @@ static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
 	return err;
 }
 
+/* An operand that changes while the chain runs, but for what rule own knows. */
+static bool has_operand_written(const struct wrc_prog *prog, unsigned int insn)
+{
+	const struct wrc_insn *i = &prog->insn[insn];
+
+	if (i->op == WRC_WQE_MASKED_CS && i->flags & WRC_I_EXCHANGE)
+		return false;
+	return wrc_check_is_patched(prog, insn, i->op == WRC_WQE_MASKED_CS ?
+				    WRC_F_MSWAP : WRC_F_ADD, 0);
+}
+
 static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 		   const struct wrc_wr *wr)
 {
 	__u64 add, boundary, swap = 0;
 
+	if (has_operand_written(c->ctx.prog, insn))
+		return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
+				  "has an operand that comes at run time");
 	wrc_ring_step(c->ctx.prog, c->ctx.bind, &add, &boundary);
 	switch (wr->shape) {
 	case WRC_WQE_MASKED_CS:

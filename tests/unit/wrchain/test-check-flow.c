@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Rule flow: programs that move a page and have something else come
+ * Rules flow and atomic: programs that move a page and have something else come
  * where it, its slot or a counter is: a client's bytes, or a page of a lap ago.
  */
 #include "core/build.h"
@@ -23,6 +23,9 @@ enum bug {
 	WRITES_BUFFER,
 	WRITES_TABLE,
 	TAKES_COUNTER,
+	/* atomics */
+	SWAPS_IN,
+	STEPS_FAR,
 };
 
 static const struct wrc_ref nowhere = { .space = WRC_SP_NONE };
@@ -69,6 +72,15 @@ static int disturb(struct wrc_build *b, enum bug bug)
 	return i;
 }
 
+/* A copy of the client's bytes to where wrc_set_local() is to say. */
+static int copy(struct wrc_build *b)
+{
+	int i = wrc_read(b, clients(), nowhere, 8);
+
+	wrc_wait(b, i);
+	return i;
+}
+
 static void args(struct wrc_build *b, enum bug bug, int take, int answer)
 {
 	struct wrc_ref id = clients();
@@ -89,19 +101,32 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0);
 	struct wrc_ref page = wrc_reg(WRC_REG_PAGE, 0), from = page;
 	int body, take, half, sel, en, push, swap, rest, put, go, answer;
+	int over = 0;
 
 	wrc_begin(b, prog, ODRP_WIRE_INVALIDATE, "broken", NULL);
 	body = wrc_prog_head(b);
+	if (bug == SWAPS_IN) {
+		over = copy(b);
+		en = wrc_send_en(b, 0);
+		wrc_enable_upto(b, body, en);
+		body = en;
+	}
 	take = wrc_take(b, wrc_at(WRC_SP_TT), page);
+	if (bug == SWAPS_IN)
+		wrc_set_local(b, over, 0, wrc_field(take, WRC_F_MSWAP, 0));
 	wrc_wait(b, take);
 	half = disturb(b, bug);
 	sel = wrc_prog_decide(b, page);
 	wrc_wait(b, sel);
+	if (bug == STEPS_FAR)
+		over = copy(b);
 	en = wrc_send_en(b, 0);
 	wrc_enable_upto(b, body, en);
 
 	push = wrc_advance(b, wrc_at(WRC_SP_TAIL), slot, WRC_I_MAYBE);
 	wrc_set_local(b, sel, 1, wrc_field(push, WRC_F_OPCODE, 0));
+	if (bug == STEPS_FAR)
+		wrc_set_local(b, over, 0, wrc_field(push, WRC_F_ADD, 0));
 	wrc_wait(b, push);
 	swap = wrc_endian_swap(b, slot);
 	wrc_wait(b, swap);
@@ -141,6 +166,8 @@ static const struct {
 	{ WRITES_BUFFER, WRC_RULE_FLOW, "writes nothing known to class buf" },
 	{ WRITES_TABLE, WRC_RULE_FLOW, "writes nothing known to class table" },
 	{ TAKES_COUNTER, WRC_RULE_FLOW, "leaves no counter" },
+	{ SWAPS_IN, WRC_RULE_ATOMIC, "has an operand that comes" },
+	{ STEPS_FAR, WRC_RULE_ATOMIC, "has an operand that comes" },
 };
 
 static void broken_frees(void **state)
