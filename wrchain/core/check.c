@@ -19,6 +19,7 @@ const char *wrc_rule_name(enum wrc_rule rule)
 		[WRC_RULE_OWN] = "own",
 		[WRC_RULE_TABLE] = "table",
 		[WRC_RULE_KEYED] = "keyed",
+		[WRC_RULE_MOVE] = "move",
 	};
 
 	return names[rule];
@@ -278,6 +279,8 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		err = wrc_check_turns(&c);
 	if (!err && has(&c, WRC_RULE_KEYED))
 		err = wrc_check_keyed(&c);
+	if (!err && has(&c, WRC_RULE_MOVE))
+		err = wrc_check_move(&c);
 	return err;
 }
 

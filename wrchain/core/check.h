@@ -62,6 +62,11 @@ enum wrc_rule {
 	 * table or an instance's own, and one that the slot's client may have (I3).
 	 */
 	WRC_RULE_KEYED,
+	/*
+	 * A page that is moved goes to one place, of each slot one page, and a stop
+	 * in between finds both (I1).
+	 */
+	WRC_RULE_MOVE,
 	WRC_NR_RULES,
 };
 
@@ -165,5 +170,6 @@ int wrc_check_flow(struct wrc_check *c);
 int wrc_check_own(struct wrc_check *c);
 int wrc_check_turns(struct wrc_check *c);
 int wrc_check_keyed(struct wrc_check *c);
+int wrc_check_move(struct wrc_check *c);
 
 #endif /* WRC_CHECK_H */

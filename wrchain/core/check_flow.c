@@ -7,8 +7,8 @@
  * table's key.  A slot address comes only from a counter of the free ring, and
  * byte by byte reversed, or as it is where the ring lies in lanes.  A page
  * address comes only from the table or a slot; it is *owned* when it was moved
- * out of there, and only an owned one may be written to the table or a slot (I1).
- * Nothing is written to a counter but by its atomic.
+ * out of there, and only an owned one may be written to the table or a slot (I1);
+ * rule move follows it there.  Nothing is written to a counter but by its atomic.
  * A register or field that anybody else writes a byte of holds nothing known.
  * Page contents move only between the pool, the instance's buffer and the
  * client's own memory (I2, I3).

@@ -4,8 +4,8 @@
  *
  * A program that owns the pages it touches never looks at an entry or a slot: it
  * takes the page out, or swaps its own in.  It gives a page away only when
- * everything that it did to its contents is known to be done.  What rule flow
- * says of pages that were moved then holds for all of them.
+ * everything that it did to its contents is known to be done.  What rules flow and
+ * move say of pages that were moved then holds for all of them.
  *
  * A store receives into its register: the page whose address stands in the
  * receive entry and, reversed, in the swap.  The two are one page, in the image

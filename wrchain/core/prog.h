@@ -74,7 +74,8 @@ struct wrc_patch {
 #define WRC_NONE	0xff
 
 /**
- * struct wrc_hold - between which instructions an instance holds a page
+ * struct wrc_hold - between which instructions an instance holds a page; rules own
+ *		and move see to it that it is so
  * @slot_taken:	a counter has been advanced and @slot is a slot of ours
  * @page_taken:	a page address has been moved to @page
  * @page_put:	and from there to where it belongs; WRC_NONE: holds nothing

@@ -264,7 +264,6 @@ static const struct {
 	{ RENEWS_FROM_ELSEWHERE, WRC_RULE_KEYED,
 	  "get the page that the receive entry" },
 	{ TABLE_READ, WRC_RULE_KEYED, "is not the one that moves a page" },
-	{ TAKES_TWICE, WRC_RULE_KEYED, "is not the one that moves a page" },
 	{ KEEPS, WRC_RULE_KEYED, "leaves a page that is freed a translation" },
 	{ ENDS_EARLY, WRC_RULE_KEYED, "may be over before its page is taken" },
 	{ FREES_EARLY, WRC_RULE_KEYED, "a page away that may have a translation" },
@@ -313,6 +312,18 @@ static void armed_programs(void **state)
 			expect_accepted(&b);
 			bench_close(&b);
 		}
+}
+
+/* And has two pages, of which it puts one. */
+static void takes_twice(void **state)
+{
+	char why[WRC_WHY_MAX];
+	struct bench b;
+
+	build(&b, TAKES_TWICE, false);
+	assert_int_equal(refused_by(&b, why),
+			 1u << WRC_RULE_KEYED | 1u << WRC_RULE_MOVE);
+	bench_close(&b);
 }
 
 /* A client without it would free pages that others still have a way to. */
@@ -522,6 +533,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(armed_programs),
 		cmocka_unit_test(broken_programs),
+		cmocka_unit_test(takes_twice),
 		cmocka_unit_test(foreign_programs),
 		cmocka_unit_test(no_map),
 		cmocka_unit_test(no_table),

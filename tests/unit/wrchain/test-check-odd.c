@@ -55,9 +55,9 @@ static void add_second(struct odd *o, enum oddity oddity)
 		wrc_set_local(b, o->first, 0,
 			      wrc_field(o->second, WRC_F_RADDR, 0));
 	} else {
-		o->second = wrc_advance(b, wrc_at(WRC_SP_TAIL),
-					wrc_reg(WRC_REG_TRASH, 0),
-					WRC_I_MAYBE);
+		o->second = wrc_write(b, wrc_reg(WRC_REG_TRASH, 0),
+				      wrc_reg(WRC_REG_TT, 0), 8,
+				      WRC_I_SIGNALED | WRC_I_MAYBE);
 	}
 	wrc_wait(b, o->second);
 }

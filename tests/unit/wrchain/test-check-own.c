@@ -14,7 +14,6 @@ enum bug {
 	/* a load */
 	LOOKS,
 	GIVES_EARLY,
-	NOBODY_FINDS,
 	WAITS_TOO_EARLY,
 	/* a store */
 	MAPS_NOTHING,
@@ -30,6 +29,8 @@ enum bug {
 	POSTS_ANYTHING,
 	POSTS_EARLY,
 	STOPS_WITHOUT_TRACE,
+	SENDS_OLD,
+	GIVES_TOO,
 	ADDRESS_FIRST,
 	POSTS_UNRENEWED,
 	/* programs that should not */
@@ -86,8 +87,7 @@ static void build_load(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	wrc_set_local(b, take, 0, wrc_field(page, WRC_F_ADDR, 0));
 	wrc_set_local(b, put, 0, wrc_field(page, WRC_F_ADDR, 0));
 	wrc_prog_args(b, take, page);
-	if (bug != NOBODY_FINDS)
-		wrc_lends(b, at, take, wrc_field(page, WRC_F_ADDR, 0), put);
+	wrc_lends(b, at, take, wrc_field(page, WRC_F_ADDR, 0), put);
 }
 
 /* ---- store ------------------------------------------------------------------ */
@@ -162,6 +162,21 @@ static void renew(struct wrc_build *b, enum bug bug, int swap,
 		wrc_wait(b, entry);
 }
 
+/* The new page to the ring, too. */
+static void gives_too(struct wrc_build *b, int rest, struct wrc_ref page)
+{
+	struct wrc_ref slot = wrc_reg(WRC_REG_TT, 0);
+	int swap;
+
+	wrc_wait(b, wrc_advance(b, wrc_at(WRC_SP_TAIL), slot, 0));
+	swap = wrc_endian_swap(b, slot);
+	wrc_wait(b, swap);
+	wrc_enable_upto(b, rest, wrc_send_en(b, WRC_NEXT_HEAD));
+	wrc_set_swapped(b, swap, wrc_field(
+		wrc_write(b, wrc_at(WRC_SP_SLOT), page, 8, WRC_I_SIGNALED),
+		WRC_F_RADDR, 0));
+}
+
 /* Its table address in one piece, and its end besides. */
 static void address_first(struct wrc_build *b, int swap)
 {
@@ -173,7 +188,8 @@ static void address_first(struct wrc_build *b, int swap)
 }
 
 /* The end of both kinds of recycling. */
-static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go)
+static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go,
+			    int sent)
 {
 	int answer;
 
@@ -183,12 +199,16 @@ static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go)
 		answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0, 0);
 		wrc_enable_upto(b, go, answer);
 	} else {
-		answer = wrc_prog_answer(b, go, 0, 0);
+		answer = wrc_prog_answer(b, go, sent ? 4096 : 0, 0);
 	}
+	if (sent)
+		wrc_set_local(b, sent, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	if (bug == ADDRESS_FIRST)
 		address_first(b, swap);
 	else
 		wrc_prog_args(b, swap, answer);
+	if (bug == MAPS_NOTHING)	/* and so nobody asks for the address */
+		b->prog->arg[0].to = wrc_reg(WRC_REG_TRASH, 0);
 }
 
 static void build_store(struct wrc_build *b, struct wrc_prog *prog,
@@ -198,18 +218,24 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 						   WRC_RECYCLE_CLIENT };
 	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0), old, page;
 	int body, swap, go, last, empty = 0, pop, reverse, en, take, rest;
+	int sent = 0;
 
 	wrc_begin(b, prog, ODRP_WIRE_UNMAPPED_STORE, "broken", &opts);
 	wrc_own(b);
 	wrc_page(b);
 	body = wrc_prog_head(b);
-	swap = bug == MAPS_NOTHING ? wrc_take(b, wrc_at(WRC_SP_TT), nowhere) :
+	swap = bug == MAPS_NOTHING ?
+	       wrc_read(b, wrc_reg(WRC_REG_TRASH, 0), nowhere, 8) :
 	       wrc_exchange(b, wrc_at(WRC_SP_TT), nowhere);
 	wrc_wait(b, swap);
+	if (bug == SENDS_OLD) {	/* the page that will be the register next */
+		sent = wrc_read(b, wrc_reg(WRC_REG_TRASH, 0), nowhere, 8);
+		wrc_wait(b, sent);
+	}
 	go = wrc_send_en(b, 0);
 	last = wrc_send_en(b, 0);
 	wrc_enable_upto(b, body, last);
-	if (bug != LOSES_OLD && bug != OLD_UNKNOWN)
+	if (bug != LOSES_OLD && bug != OLD_UNKNOWN && bug != MAPS_NOTHING)
 		empty = wrc_read(b, wrc_at(WRC_SP_EMPTY),
 				 wrc_reg(WRC_REG_TRASH, 0), 8);
 	pop = wrc_advance(b, wrc_at(WRC_SP_HEAD), slot, 0);
@@ -226,17 +252,19 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 	if (bug == OLD_UNKNOWN)
 		empty = wrc_read(b, wrc_at(WRC_SP_EMPTY),
 				 wrc_reg(WRC_REG_TRASH, 0), 8);
-	old = bug == LOSES_OLD ? wrc_reg(WRC_REG_TRASH, 0) :
-				 wrc_field(empty, WRC_F_RADDR, 0);
+	old = empty ? wrc_field(empty, WRC_F_RADDR, 0) :
+		      wrc_reg(WRC_REG_TRASH, 0);
 	wrc_set_local(b, swap, 0, old);
 	page = new_page(b, bug, take, &rest);
 	wrc_enable_upto(b, en, rest);
 	renew(b, bug, swap, page);
-	if (bug != STOPS_WITHOUT_TRACE) {
-		wrc_holds_old(b, swap, old);
-		wrc_holds(b, false, pop, slot, take, page, WRC_NONE);
-	}
-	answer_and_args(b, bug, swap, go);
+	if (bug == GIVES_TOO)
+		gives_too(b, rest, page);
+	wrc_holds_old(b, swap, bug == STOPS_WITHOUT_TRACE ? page : old);
+	wrc_holds(b, false, pop, slot, take, page, WRC_NONE);
+	if (sent)
+		wrc_set_remote(b, sent, old);
+	answer_and_args(b, bug, swap, go, sent);
 }
 
 /* A load, as it is armed today, that posts its receive entry itself. */
@@ -280,7 +308,6 @@ static const struct {
 } bugs[] = {
 	{ LOOKS, WRC_RULE_OWN, "looks at a page" },
 	{ GIVES_EARLY, WRC_RULE_OWN, "gives a page away that c0 may still touch" },
-	{ NOBODY_FINDS, WRC_RULE_OWN, "sends a page that nobody would find" },
 	{ WAITS_TOO_EARLY, WRC_RULE_BALANCE, "waits for message 0, request 0" },
 	{ MAPS_NOTHING, WRC_RULE_OWN, "is never mapped" },
 	{ SWAPS_TWICE, WRC_RULE_OWN, "is not the one swap" },
@@ -295,6 +322,8 @@ static const struct {
 	{ POSTS_ANYTHING, WRC_RULE_OWN, "does not post what it is told" },
 	{ POSTS_EARLY, WRC_RULE_OWN, "may post the receive entry before" },
 	{ STOPS_WITHOUT_TRACE, WRC_RULE_OWN, "would not be found when" },
+	{ SENDS_OLD, WRC_RULE_OWN, "sends a page that nobody would find" },
+	{ GIVES_TOO, WRC_RULE_MOVE, "a page that goes to 2 places" },
 	{ POSTS_NO_PAGE, WRC_RULE_OWN, "have no page of their own" },
 };
 

@@ -212,7 +212,7 @@ enum alloc_bug {
 static void build_alloc(struct wrc_build *b, struct wrc_prog *prog,
 			enum alloc_bug bug)
 {
-	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0);
+	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0), page;
 	int body, pop, swap = 0, en, take, map, put, go, answer;
 
 	wrc_begin(b, prog, ODRP_WIRE_UNMAPPED_STORE, "broken", NULL);
@@ -242,14 +242,16 @@ static void build_alloc(struct wrc_build *b, struct wrc_prog *prog,
 	put = wrc_write(b, wrc_at(bug == ALLOC_FROM_LOOP_TO_PEER ?
 				  WRC_SP_PEER : WRC_SP_POOL),
 			wrc_at(WRC_SP_BUF), 4096, WRC_I_SIGNALED);
-	wrc_set_local(b, take, 0, wrc_field(put, WRC_F_RADDR, 0));
-	wrc_set_local(b, map, 0, wrc_field(put, WRC_F_RADDR, 0));
+	page = bug == ALLOC_PAGE_FROM_REQUEST ? wrc_reg(WRC_REG_PAGE, 0) :
+						wrc_field(put, WRC_F_RADDR, 0);
+	wrc_set_local(b, take, 0, page);
+	wrc_set_local(b, map, 0, page);
+	wrc_holds(b, false, pop, bug == ALLOC_HOST_ORDER ?
+		  wrc_field(take, WRC_F_RADDR, 0) : slot, take, page, map);
 	wrc_wait(b, put);
 	go = wrc_send_en(b, 0);
 	answer = wrc_prog_answer(b, go, 0, 0);
 	if (bug == ALLOC_PAGE_FROM_REQUEST) {
-		wrc_set_local(b, take, 0, wrc_reg(WRC_REG_PAGE, 0));
-		wrc_set_local(b, map, 0, wrc_reg(WRC_REG_PAGE, 0));
 		wrc_arg(b, 0, 8, wrc_field(map, WRC_F_RADDR, 0));
 		wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
 		wrc_arg(b, 12, 8, wrc_field(put, WRC_F_RADDR, 0));
@@ -266,7 +268,6 @@ static const struct {
 } allocs[] = {
 	{ ALLOC_NO_WAIT_FOR_COUNTER, WRC_RULE_ORDER,
 	  "reads what l3 may not have written" },
-	{ ALLOC_COPIES, WRC_RULE_FLOW, "writes a page address to class tt" },
 	{ ALLOC_HOST_ORDER, WRC_RULE_FLOW, "goes to class free by" },
 	{ ALLOC_FROM_LOOP_TO_PEER, WRC_RULE_FLOW,
 	  "reaches class peer from the loop" },
@@ -291,6 +292,13 @@ static void broken_allocs(void **state)
 		expect_refusal(&b, allocs[i].rule, allocs[i].words);
 		bench_close(&b);
 	}
+	/* And leaves the page in a slot that the head has passed. */
+	build_alloc(&build, &b.prog, ALLOC_COPIES);
+	assert_int_equal(wrc_end(&build), 0);
+	bench_image(&b, K);
+	assert_int_equal(refused_by(&b, why),
+			 1u << WRC_RULE_FLOW | 1u << WRC_RULE_MOVE);
+	bench_close(&b);
 	/* Leaves the answer without an address, too. */
 	build_alloc(&build, &b.prog, ALLOC_PAGE_FROM_REQUEST);
 	assert_int_equal(wrc_end(&build), 0);
@@ -301,11 +309,9 @@ static void broken_allocs(void **state)
 	bench_close(&b);
 }
 
-/* Invalidate with the two deciding bytes exchanged, or taken from elsewhere. */
-static void build_free(struct wrc_build *b, struct wrc_prog *prog, int skip,
-		       bool undeclared)
+/* A READ of the page register, of which one byte is to go to an opcode. */
+static int one_byte(struct wrc_build *b, struct wrc_ref page, int skip)
 {
-	struct wrc_ref page = wrc_reg(WRC_REG_PAGE, 0);
 	struct wrc_insn sel = {
 		.op = WRC_WQE_READ, .flags = WRC_I_SIGNALED, .remote = page,
 		.nr_sge = 3,
@@ -313,25 +319,44 @@ static void build_free(struct wrc_build *b, struct wrc_prog *prog, int skip,
 			 { wrc_at(WRC_SP_NONE), 1 },
 			 { wrc_reg(WRC_REG_TRASH, 8), 7 - skip } },
 	};
-	int body, take, en, push, rest, go, answer, s;
+
+	return wrc_emit(b, &sel);
+}
+
+/* Invalidate with the first deciding byte taken from elsewhere, or none declared. */
+static void build_free(struct wrc_build *b, struct wrc_prog *prog, int skip,
+		       bool undeclared)
+{
+	struct wrc_ref slot = wrc_reg(WRC_REG_SLOT, 0);
+	struct wrc_ref page = wrc_reg(WRC_REG_PAGE, 0);
+	__u8 maybe = undeclared ? 0 : WRC_I_MAYBE;
+	int body, take, sel[2], en, push, swap, rest, put, go, answer;
 
 	wrc_begin(b, prog, ODRP_WIRE_INVALIDATE, "broken", NULL);
 	body = wrc_prog_head(b);
 	take = wrc_take(b, wrc_at(WRC_SP_TT), page);
 	wrc_wait(b, take);
-	s = wrc_emit(b, &sel);
-	wrc_wait(b, s);
+	sel[0] = one_byte(b, page, skip);
+	sel[1] = one_byte(b, page, 2);
+	wrc_wait(b, sel[1]);
 	en = wrc_send_en(b, 0);
 	wrc_enable_upto(b, body, en);
-	push = wrc_advance(b, wrc_at(WRC_SP_TAIL), wrc_reg(WRC_REG_SLOT, 0),
-			   undeclared ? 0 : WRC_I_MAYBE);
-	wrc_set_local(b, s, 1, wrc_field(push, WRC_F_OPCODE, 0));
+	push = wrc_advance(b, wrc_at(WRC_SP_TAIL), slot, maybe);
+	wrc_set_local(b, sel[0], 1, wrc_field(push, WRC_F_OPCODE, 0));
 	wrc_wait(b, push);
-	rest = go = wrc_send_en(b, 0);
-	wrc_enable_upto(b, en, WRC_NEXT_HEAD);
-	assert_int_equal(rest, go);
+	swap = wrc_endian_swap(b, slot);
+	wrc_wait(b, swap);
+	rest = wrc_send_en(b, WRC_NEXT_HEAD);
+	wrc_enable_upto(b, en, rest);
+	put = wrc_write(b, wrc_at(WRC_SP_SLOT), page, 8,
+			WRC_I_SIGNALED | maybe);
+	wrc_set_local(b, sel[1], 1, wrc_field(put, WRC_F_OPCODE, 0));
+	wrc_set_swapped(b, swap, wrc_field(put, WRC_F_RADDR, 0));
+	wrc_wait(b, put);
+	go = wrc_send_en(b, 0);
 	answer = wrc_prog_answer(b, go, 0, 0);
 	wrc_prog_args(b, take, answer);
+	wrc_holds(b, true, push, slot, take, page, put);
 }
 
 static void broken_frees(void **state)

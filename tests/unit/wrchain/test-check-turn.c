@@ -258,8 +258,8 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	wrc_begin(b, prog, ODRP_WIRE_LOAD, "broken", &opts);
 	body = wrc_prog_head(b);
 	if (bug == WORKS_UNASKED)
-		wrc_advance(b, wrc_at(WRC_SP_TAIL), wrc_reg(WRC_REG_SLOT, 0),
-			    0);
+		wrc_write(b, wrc_at(WRC_SP_BUF), wrc_at(WRC_SP_BUF), 8,
+			  WRC_I_SIGNALED);
 	if (bug == ROW_IN_THE_MIDDLE)
 		wrc_emit(b, &row);
 	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
