@@ -6,7 +6,7 @@
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
  * backing.c (a second copy), sum.c (checksums), keys.c (rkeys for pages),
- * reserve.c (memory for reconnecting), ctl.c,
+ * reserve.c (memory for reconnecting), end.c (ids that go), tell.c (uevents), ctl.c,
  * sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
