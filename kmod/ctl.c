@@ -223,11 +223,11 @@ static int add(const struct odrp_options *opt)
 		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
 		return -EEXIST;
 	}
-	if (id < 0) {
+	if (id == -ENOSPC)
 		pr_err("hot_add: no device number is free (at most %d devices)\n",
 		       MAX_DEVICES);
+	if (id < 0)
 		return id;
-	}
 	err = odrp_dev_create(opt, id, &dev);
 	if (err) {
 		pr_err("odrp%d: not added: error %d\n", id, err);

@@ -53,7 +53,7 @@ MODULE_PARM_DESC(poll_us,
 		 "us a reader polls before it sleeps, at most 10000; 0: never (default 10)");
 
 unsigned int odrp_free_batch;
-module_param_named(free_batch, odrp_free_batch, uint, 0644);
+BOUNDED_PARAM(free_batch, odrp_free_batch, 0, UINT_MAX, 0644);
 MODULE_PARM_DESC(free_batch,
 		 "freed slots that wait for reuse; 0: half of the lease left (default)");
 

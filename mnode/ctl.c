@@ -206,12 +206,29 @@ static int remove_stale(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) < 0 ? -errno : 0;
 }
 
+/* The directory of the socket, if only that is missing: as the unit makes it. */
+static int make_directory(const struct sockaddr_un *addr)
+{
+	char path[sizeof(addr->sun_path)];
+	char *end;
+
+	memcpy(path, addr->sun_path, sizeof(path));
+	end = strrchr(path, '/');
+	if (!end || end == path)
+		return 0;
+	*end = '\0';
+	return mkdir(path, 0750) && errno != EEXIST ? -errno : 0;
+}
+
 static int listen_on(struct ctl *ctl)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)&ctl->addr;
 	mode_t mask;
 	int r;
 
+	r = make_directory(&ctl->addr);
+	if (r)
+		return r;
 	r = remove_stale(&ctl->addr);
 	if (r)
 		return r;

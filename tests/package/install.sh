@@ -167,6 +167,39 @@ programs_run() {
 	inside odrpctl swap down odrp0 || wrong "there was something to take down"
 }
 
+# A later version over it: what was there goes, what somebody has set stays, and
+# once more is no matter.
+upgrades() {
+	local next=$version.1 next_dir=$work/next ver rel
+
+	source_copy "$next_dir/odrp"
+	sed -i "1s/($version)/($next)/" "$next_dir/odrp/debian/changelog"
+	sed -i "s/^  version: '$version',/  version: '$next',/" \
+		"$next_dir/odrp/meson.build"
+	logged env -C "$next_dir/odrp" \
+		DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$(nproc)" \
+		dpkg-buildpackage --no-sign -b || return
+	echo '#set' >>"$root/etc/odrp/mnoded.conf"
+	for _ in 1 2; do
+		cp "$next_dir"/*.deb "$root/mnt/"
+		logged inside sh -c 'dpkg -i /mnt/*.deb'
+		rm -f "$root"/mnt/*.deb
+	done
+	grep -qx '#set' "$root/etc/odrp/mnoded.conf" || wrong "a setting is lost"
+	inside dkms status -m odrp >"$case_dir/out"
+	! grep -v "^odrp/$next, " "$case_dir/out" >&2 || wrong "dkms has others, too"
+	[[ ! -e $root/usr/src/odrp-$version ]] || wrong "the old source is there"
+	for ver in $kernels; do
+		rel=$(kernel_release "$ver")
+		grep -q "^odrp/$next, $rel, .*: installed" "$case_dir/out" ||
+			wrong "not built for $rel"
+		has_module "$rel" odrp || wrong "no odrp.ko for $rel"
+	done
+	version=$next
+	files_are_there
+	sed -i '/^#set$/d' "$root/etc/odrp/mnoded.conf"
+}
+
 removal_keeps_settings() {
 	local kept=$root/var/lib/odrp/hwcheck/mlx5_0.json
 	echo '#changed' >>"$root/etc/odrp/mnoded.conf"
@@ -199,6 +232,7 @@ in_root() {
 		tap_skip "order at boot" "$(tail -n 1 "$work/plan.err")"
 	fi
 	tap_case "programs run" programs_run
+	((nightly)) && tap_case "upgrade" upgrades
 	tap_case "removal keeps settings" removal_keeps_settings
 	tap_case "purge leaves nothing" purge_leaves_nothing
 }

@@ -18,6 +18,7 @@
 
 #define PATIENCE_MS	60000
 
+/* The control socket is in dir/run, which the agent makes. */
 static const char *mnoded, *odrpctl;
 static char dir[] = "mnode-XXXXXX";
 static char line[1 << 20];
@@ -87,7 +88,7 @@ static int ctl(const char *command, const char *more)
 		"--json", more, NULL,
 	};
 
-	snprintf(path, sizeof(path), "%s/ctl", dir);
+	snprintf(path, sizeof(path), "%s/run/ctl", dir);
 	return run(argv);
 }
 
@@ -126,7 +127,7 @@ static void start_mnoded(void)
 
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
 		 dir);
-	snprintf(control, sizeof(control), "%s/ctl", dir);
+	snprintf(control, sizeof(control), "%s/run/ctl", dir);
 	w.pid = spawn(argv, -1);
 	for (ms = 0; access(control, F_OK); ms += 10) {
 		assert_true(ms < PATIENCE_MS);
@@ -389,7 +390,7 @@ static void test_second_agent(void **state)
 
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.3/24,dgram=%s/x:%s/y", dir,
 		 dir);
-	snprintf(control, sizeof(control), "%s/ctl", dir);
+	snprintf(control, sizeof(control), "%s/run/ctl", dir);
 	assert_int_equal(run(argv), 1);
 	assert_non_null(strstr(line, "Address already in use"));
 	check_mapped(0);
@@ -409,6 +410,7 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test(test_complaints),
 	};
+	char run_dir[64];
 	int r;
 
 	if (argc != 3) {
@@ -422,6 +424,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	r = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
+	rmdir(run_dir);
 	rmdir(dir);
 	return r;
 }
