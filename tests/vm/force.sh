@@ -71,8 +71,12 @@ goes() {
 add() {
 	echo "$HOT_ADD id=0 $*" >$control/hot_add 2>/tmp/err
 }
+# More than when somebody was about to begin.
+about_to_write() {
+	read -r stored <$odrp/stores_unmapped
+}
 has_written() {
-	read -r n <$odrp/stores_unmapped && [ $n -gt 200 ]
+	read -r n <$odrp/stores_unmapped && [ $n -gt $((stored + 200)) ]
 }
 works() {
 	dd if=/dev/urandom of=/tmp/a bs=64k count=32 2>/dev/null
@@ -112,6 +116,7 @@ add || fail "not added again"
 works
 
 exec 5<>$dev
+about_to_write
 (
 	dd if=/dev/urandom of=$dev bs=4k seek=1024 oflag=direct 2>/tmp/err
 	echo $? >/tmp/wrote
@@ -197,6 +202,7 @@ goes
 within 30 add backing=/dev/ram0 || fail "the backing device is not free"
 works
 exec 5<$dev
+about_to_write
 (
 	while dd if=/dev/urandom of=$dev bs=64k count=800 oflag=direct; do
 		:

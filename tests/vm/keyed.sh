@@ -90,16 +90,21 @@ has_chains() {
 # Packets go nowhere for a while, under reads and under mapped stores.
 read -r -d '' lost <<'GUEST'
 node=10.77.0.1
+odrp=/sys/block/odrp0/odrp
+taken_up() {
+	read -r count <$odrp/reconnects && [ $count -ge $round ]
+}
 dd if=/dev/urandom of=/tmp/a bs=1M count=16 2>/dev/null
 dd if=/dev/urandom of=/tmp/b bs=1M count=16 2>/dev/null
 for round in 1 2; do
 	(
-		sleep 1
+		usleep 500000
 		arp -s $node 02:00:00:00:00:01 || exit
-		sleep $((4 * $1))
+		within 60 is $odrp/state lost
+		sleep 2
 		arp -d $node
 	) &
-	for i in $(seq 6); do
+	until taken_up; do
 		for f in /tmp/a /tmp/b; do
 			dd if=$f of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null ||
 				exit 1
@@ -115,8 +120,8 @@ GUEST
 goes_on() {
 	vm_script --kernel 6.12 --mem 256M --swap 64M --no-swapon "${keyed[@]}" \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
-		--param hot_add.dead_after_ms=$((20000 * slow)) \
-		--param mnode.dead-ms=$((10000 * slow)) -- "$lost" "$slow"
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((90000 * slow)) -- "$lost"
 	expect_status 0
 	expect '.cnodes[0].stats.reconnects >= 1' '.cnodes[0].stats.resent >= 1'
 	expect_keyed

@@ -199,9 +199,7 @@ well() {
 }
 
 dies_alone() {
-	vm_devices --kernel "$1" --mnodes 2 \
-		--param hot_add.timeout_ms=$((1000 * slow)) \
-		--param hot_add.dead_after_ms=$((1000 * slow)) -- "$one_dies"
+	vm_devices --kernel "$1" --mnodes 2 -- "$one_dies"
 	expect '.cnodes[0].devices | map(.device) == ["odrp1"]' \
 		'.cnodes[0].stats.load_errors == 0' \
 		'.cnodes[0].stats.store_errors == 0' \

@@ -39,7 +39,7 @@ GUEST
 
 # goes_down SCRIPT KERNEL OPTION...
 goes_down() {
-	vm_timeout=150 vm_script --kernel "$2" --mem 150M --swap 256M --reboots \
+	vm_script --kernel "$2" --mem 150M --swap 256M --reboots \
 		--keep-logs "$case_dir/logs" "${@:3}" -- "$guest_busy
 $1"
 	expect_status 0

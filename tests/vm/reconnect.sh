@@ -42,15 +42,20 @@ swaps_on() {
 # down: rdma_rxe of 6.1 then leaves its QP1 deaf, and nothing can connect.)
 read -r -d '' lost <<'GUEST'
 node=10.77.0.1
+odrp=/sys/block/odrp0/odrp
+taken_up() {
+	read -r count <$odrp/reconnects && [ $count -ge $round ]
+}
 dd if=/dev/urandom of=/tmp/a bs=1M count=16 2>/dev/null
 for round in 1 2; do
 	(
-		sleep 1
+		usleep 500000
 		arp -s $node 02:00:00:00:00:01 || exit
-		sleep $((4 * $1))
+		within 60 is $odrp/state lost
+		sleep 2
 		arp -d $node
 	) &
-	for i in $(seq 12); do
+	until taken_up; do
 		dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 1
 		dd if=/dev/odrp0 of=/tmp/c bs=1M count=16 iflag=direct \
 			2>/dev/null || exit 2
@@ -63,8 +68,8 @@ GUEST
 goes_nowhere() {
 	vm_script --kernel 6.12 --mem 256M --swap 64M --no-swapon \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
-		--param hot_add.dead_after_ms=$((20000 * slow)) \
-		--param mnode.dead-ms=$((10000 * slow)) -- "$lost" "$slow"
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((90000 * slow)) -- "$lost"
 	expect_status 0
 	expect '.cnodes[0].stats.reconnects >= 1' '.teardown_errors == []'
 	expect_clean
@@ -142,7 +147,7 @@ GUEST
 
 is_given_up() {
 	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
-		--param hot_add.dead_after_ms=$((2000 * slow)) -- "$blocked"
+		--param hot_add.dead_after_ms=$((10000 * slow)) -- "$blocked"
 	expect_status 0
 	expect_out 'I/O error|Input/output error'
 	expect_out 'all well'

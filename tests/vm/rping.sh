@@ -5,10 +5,11 @@
 . "$(dirname "$0")/lib.sh"
 . "$vm_top/scripts/lib/vm-mnode.sh"	# the addresses
 
-# serve OPTION...: snic-echo, as soon as the machine has its sockets.
+# serve OPTION...: snic-echo, as soon as the machine has its sockets; nothing when
+# it comes to its end before.
 serve() {
-	local dir tries
-	for ((tries = 0; tries < 600; tries++)); do
+	local dir
+	while [[ -d $case_dir/tmp ]]; do
 		dir=$(echo "$case_dir"/tmp/odrp-vm.*)
 		if [[ -S $dir/guest0.sock ]]; then
 			exec "$(userspace_dir)/wrchain/tools/snic-echo" \
@@ -32,6 +33,7 @@ answers() {
 			export LD_LIBRARY_PATH=/x
 			rping -c -a 10.77.0.1 -p 7174 -V -S 64 -C $count &&
 			rping -c -a 10.77.0.1 -p 7174 -V -S 60000 -C $count"
+	rm -rf "$case_dir/tmp"
 	kill "$server" 2>/dev/null
 	wait "$server"
 	expect_status 0
@@ -46,8 +48,7 @@ answers() {
 # rping's server takes two requests for one connection: a request that was sent
 # earlier, refused, and repeated meanwhile would be the second.
 call() {
-	local tries
-	for ((tries = 0; tries < 1200; tries++)); do
+	while [[ -d $case_dir/tmp ]]; do
 		grep -qs '^listening$' "$case_dir/out" && serve --connect "$@"
 		sleep 0.05
 	done
@@ -75,6 +76,7 @@ asks() {
 		--add "$(command -v rping)" \
 		--add "$(gcc -print-file-name=libgcc_s.so.1)" -- \
 		"$rping_server" "$GUEST_NET.10" "$count"
+	rm -rf "$case_dir/tmp"
 	expect_status 0
 	wait "$client" || wrong "the client failed with status $?"
 	((case_failed)) && sed 's/^/client: /' "$case_dir/client" >&2

@@ -113,7 +113,7 @@ echo all well
 GUEST
 
 comes_up_and_down() {
-	vm_timeout=120 vm_script --leaks --mem 144M --swap 128M --no-swapon \
+	vm_script --leaks --mem 144M --swap 128M --no-swapon \
 		--add "$vm_ctl" -- "$script"
 	expect_status 0
 	expect_out 'all well'

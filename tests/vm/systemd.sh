@@ -194,7 +194,7 @@ boots() {
 	mkdir -p "$system$prefix"/{bin,sbin}
 	cp "$vm_ctl" "$system$prefix/bin/"
 	cp "$dir/odrp-mnoded" "$system$prefix/sbin/"
-	vm_timeout=240 vm --init --no-swapon --add "$system" --mem 320M \
+	vm_timeout=800 vm --init --no-swapon --add "$system" --mem 320M \
 		--swap 128M "${@:2}" -- \
 		sh -c "$boot" sh "$guest_functions$test_functions
 $1
@@ -238,8 +238,7 @@ is_forced() {
 }
 
 dies() {
-	boots "$through_death" --param mnode.dead-ms=3000 \
-		--param hot_add.timeout_ms=1000 --param hot_add.dead_after_ms=2000
+	boots "$through_death"
 	expect '.mnode_end.counters.dead == 1'
 }
 
