@@ -143,11 +143,12 @@ GUEST
 read -r -d '' held <<'GUEST'
 held=/sys/kernel/debug/odrp/fail/held
 filled
+# Nobody has the device open; it is there.
+rmmod odrp 2>/dev/null && exit 11
 echo 1000 >$held/every && echo 1 >$held/nth || exit 3
 card_begins_to_go
 within 30 is $odrp/state dead || exit 4
 fails
-rmmod odrp 2>/dev/null && exit 11
 leave
 ids_left 1
 dmesg | grep 'connection ids are held by RDMA: no unloading' || exit 5
