@@ -15,6 +15,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <odrp/wire.h>
 #include "conf.h"
 #include "odrpctl.h"
 
@@ -92,10 +93,15 @@ static const char *str(struct json_object *obj, const char *name)
 	return s ? s : "?";
 }
 
-static void size_of(uint64_t pages, char text[32])
+static bool yes(struct json_object *obj, const char *name)
+{
+	return json_object_get_boolean(get(obj, name));
+}
+
+static void size_of(uint64_t bytes, char text[32])
 {
 	static const char units[] = "KMGT";
-	double n = pages * 4.0;
+	double n = bytes / 1024.0;
 	unsigned int u = 0;
 
 	while (n >= 1024 && u < 3) {
@@ -112,8 +118,7 @@ static const char *state_of(struct json_object *s)
 {
 	bool live = !strcmp(str(s, "state"), "live");
 
-	return live && !json_object_get_boolean(get(s, "attached")) ?
-	       "away" : str(s, "state");
+	return live && !yes(s, "attached") ? "away" : str(s, "state");
 }
 
 static void print_sessions(struct json_object *list)
@@ -163,8 +168,32 @@ static void print_pages(struct json_object *obj, const char *name,
 {
 	char text[32];
 
-	size_of(num(obj, name), text);
+	size_of(num(obj, name) * ODRP_WIRE_PAGE_SIZE, text);
 	printf("%-16s %12" PRIu64 "  %s\n", label, num(obj, name), text);
+}
+
+/* A setting as it is; one of its values is to be seen by all. */
+static void print_mode(struct json_object *obj, const char *name,
+		       const char *insecure)
+{
+	bool bad = !strcmp(str(obj, name), insecure);
+
+	printf("%-16s %12s%s\n", name, str(obj, name),
+	       bad ? "  INSECURE: a compute node can reach the pages of others" :
+	       "");
+}
+
+static void print_modes(struct json_object *obj)
+{
+	char text[32];
+
+	print_mode(obj, "store", "copy");
+	print_mode(obj, "recycle", "client");
+	print_mode(obj, "order", "");
+	print_mode(obj, "translate", "");
+	size_of(num(obj, "table_bytes"), text);
+	printf("%-16s %12s\n", "tables", text);
+	printf("%-16s %12s\n", "draining", yes(obj, "draining") ? "yes" : "no");
 }
 
 static void print_status(struct json_object *obj)
@@ -175,9 +204,10 @@ static void print_status(struct json_object *obj)
 	print_pages(obj, "pages_free", "  free");
 	print_pages(obj, "pages_mapped", "  mapped");
 	print_pages(obj, "pages_armed", "  in stores");
-	print_pages(obj, "pages_reserved", "  reserve");
+	print_pages(obj, "pages_stock", "  set aside");
 	if (num(obj, "pages_withheld"))
 		print_pages(obj, "pages_withheld", "  withheld");
+	print_modes(obj);
 	printf("%-16s %12" PRIu64 "\n", "loads", num(c, "load"));
 	printf("%-16s %12" PRIu64 "\n", "mapped stores",
 	       num(c, "mapped_store"));
@@ -209,7 +239,7 @@ static void print_check(struct json_object *obj)
 	for (i = 0; i < json_object_array_length(list); i++)
 		printf("  %s\n", json_object_get_string(
 				json_object_array_get_idx(list, i)));
-	if (json_object_get_boolean(get(obj, "ok")))
+	if (yes(obj, "ok"))
 		puts("every page is in exactly one place");
 	else
 		printf("%" PRIu64 " lost, %" PRIu64 " doubled, %" PRIu64
@@ -218,7 +248,7 @@ static void print_check(struct json_object *obj)
 		       num(obj, "doubled"), num(obj, "foreign"),
 		       num(obj, "empty_slots"), num(obj, "stray"),
 		       num(obj, "overtaken"));
-	if (!json_object_get_boolean(get(obj, "exact")))
+	if (!yes(obj, "exact"))
 		puts("(counted while chains were running)");
 }
 
@@ -334,8 +364,7 @@ static int show(const struct mnode_args *a, const char *line)
 		status = EXIT_NOT_OK;
 	} else {
 		print_answer(a, obj, line);
-		if (!strcmp(a->command, "check") &&
-		    !json_object_get_boolean(get(obj, "ok")))
+		if (!strcmp(a->command, "check") && !yes(obj, "ok"))
 			status = EXIT_NOT_OK;
 	}
 	json_object_put(obj);

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * odrpctl mnode against what status_command() says: each key that it prints is
+ * there.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <odrpctl.h>
+#include <status.h>
+#include "bed.h"
+
+static struct bed bed;
+
+/* What the next answer is; NULL: the agent hangs up, before it is asked. */
+static const char *answer;
+static int listener, conn = -1;
+static char path[] = "ctl-mnode-XXXXXX";
+
+/* What was said on standard output and standard error. */
+static char said[16384];
+
+/* ---- in the middle ------------------------------------------------------------- */
+
+int __real_connect(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len);
+
+/* The agent is at work between connect() and what follows it. */
+int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	int r = __real_connect(fd, addr, len);
+
+	assert_int_equal(r, 0);
+	conn = accept(listener, NULL, NULL);
+	assert_true(conn >= 0);
+	if (answer) {
+		assert_int_equal(write(conn, answer, strlen(answer)),
+				 strlen(answer));
+		shutdown(conn, SHUT_WR);
+	} else {
+		close(conn);
+		conn = -1;
+	}
+	return r;
+}
+
+/* Keys that were asked for and not there. */
+static char missing[256];
+
+json_bool __real_json_object_object_get_ex(const struct json_object *obj,
+					   const char *key,
+					   struct json_object **value);
+json_bool __wrap_json_object_object_get_ex(const struct json_object *obj,
+					   const char *key,
+					   struct json_object **value);
+
+json_bool __wrap_json_object_object_get_ex(const struct json_object *obj,
+					   const char *key,
+					   struct json_object **value)
+{
+	json_bool there = __real_json_object_object_get_ex(obj, key, value);
+	size_t len = strlen(missing);
+
+	if (!there && strcmp(key, "error"))
+		snprintf(missing + len, sizeof(missing) - len, " %s", key);
+	return there;
+}
+
+/* ---- running it ----------------------------------------------------------------- */
+
+static void listen_here(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	assert_int_equal(close(mkstemp(path)), 0);
+	unlink(path);
+	memcpy(addr.sun_path, path, sizeof(path));
+	listener = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(listener, (struct sockaddr *)&addr, sizeof(addr)),
+			 0);
+	assert_int_equal(listen(listener, 1), 0);
+}
+
+/* id: of evict, else NULL. */
+static int mnode(const char *command, const char *id, const char *text)
+{
+	char words[6][64] = { "mnode", "--control", "", "--", "", "" };
+	char *argv[] = { words[0], words[1], words[2], words[3], words[4],
+			 id ? words[5] : NULL, NULL };
+	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), r;
+	FILE *f = tmpfile();
+
+	assert_non_null(f);
+	snprintf(words[2], sizeof(words[2]), "%s", path);
+	snprintf(words[4], sizeof(words[4]), "%s", command);
+	snprintf(words[5], sizeof(words[5]), "%s", id ? id : "");
+	answer = text;
+	missing[0] = 0;
+	fflush(stdout);
+	dup2(fileno(f), STDOUT_FILENO);
+	dup2(fileno(f), STDERR_FILENO);
+	r = mnode_main(id ? 6 : 5, argv);
+	fflush(stdout);
+	dup2(out, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	close(out);
+	close(err);
+	rewind(f);
+	said[fread(said, 1, sizeof(said) - 1, f)] = 0;
+	fclose(f);
+	if (conn >= 0)
+		close(conn);
+	conn = -1;
+	return r;
+}
+
+/* The agent's object, of a compute node with pages. */
+static struct json_object *object_of(const char *command)
+{
+	struct json_object *req = json_object_new_object(), *obj;
+
+	json_object_object_add(req, "command", json_object_new_string(command));
+	obj = status_command(&bed.m, req, 1000000000);
+	json_object_put(req);
+	assert_non_null(obj);
+	return obj;
+}
+
+/* What is there already has another value from now on. */
+static void change(struct json_object *obj, const char *key,
+		   struct json_object *value)
+{
+	struct json_object *old;
+
+	assert_true(__real_json_object_object_get_ex(obj, key, &old));
+	assert_int_equal(json_object_object_add(obj, key, value), 0);
+}
+
+static struct json_object *first_session(struct json_object *obj)
+{
+	struct json_object *list;
+
+	assert_true(__real_json_object_object_get_ex(obj, "sessions", &list));
+	assert_int_equal(json_object_array_length(list), 1);
+	return json_object_array_get_idx(list, 0);
+}
+
+static int show(const char *command, struct json_object *obj)
+{
+	char *line;
+	int r;
+
+	assert_true(asprintf(&line, "%s\n", json_object_to_json_string(obj)) >
+		    0);
+	r = mnode(command, NULL, line);
+	free(line);
+	json_object_put(obj);
+	if (missing[0])
+		fail_msg("odrpctl mnode %s prints what the agent does not say:%s",
+			 command, missing);
+	return r;
+}
+
+/* ---- tests ---------------------------------------------------------------------- */
+
+static int open_bed(void **state)
+{
+	static uint8_t page[ODRP_WIRE_PAGE_SIZE];
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
+				  ODRP_WIRE_UNMAPPED_STORE, 3, page), 0);
+	return 0;
+}
+
+static int close_bed(void **state)
+{
+	bed_close(&bed);
+	return 0;
+}
+
+/* The number behind a label. */
+static uint64_t behind(const char *label)
+{
+	const char *at = strstr(said, label);
+
+	if (!at)
+		fail_msg("no '%s' in:\n%s", label, said);
+	return strtoull(at + strlen(label), NULL, 10);
+}
+
+static void test_status(void **state)
+{
+	struct json_object *obj = object_of("status"), *value;
+	uint64_t aside;
+
+	assert_true(__real_json_object_object_get_ex(obj, "pages_stock",
+						     &value));
+	aside = json_object_get_uint64(value);
+	assert_true(aside > 0);
+	assert_int_equal(show("status", obj), EXIT_OK);
+	assert_int_equal(behind("\n  set aside"), aside);
+	assert_int_equal(behind("\n  mapped"), 1);
+	assert_null(strstr(said, "INSECURE"));
+	assert_non_null(strstr(said, " no\n"));
+}
+
+/* What is shown only when something is amiss. */
+static void test_status_amiss(void **state)
+{
+	struct json_object *obj = object_of("status");
+
+	change(obj, "pages_withheld", json_object_new_int(7));
+	change(obj, "draining", json_object_new_boolean(true));
+	change(first_session(obj), "unstopped", json_object_new_int(2));
+	assert_int_equal(show("status", obj), EXIT_OK);
+	assert_int_equal(behind("\n  withheld"), 7);
+	assert_non_null(strstr(said, "destroys 2 of its chains"));
+	assert_non_null(strstr(said, " yes\n"));
+}
+
+static void test_insecure(void **state)
+{
+	static const char *const modes[][2] = {
+		{ "store", "copy" }, { "recycle", "client" },
+	};
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct json_object *obj = object_of("status");
+		char words[64];
+
+		change(obj, modes[i][0], json_object_new_string(modes[i][1]));
+		assert_int_equal(show("status", obj), EXIT_OK);
+		snprintf(words, sizeof(words), "%s  INSECURE", modes[i][1]);
+		if (!strstr(said, words))
+			fail_msg("no '%s' in:\n%s", words, said);
+	}
+}
+
+static void test_others(void **state)
+{
+	struct json_object *obj = object_of("check");
+
+	assert_int_equal(show("sessions", object_of("sessions")), EXIT_OK);
+	change(obj, "withheld", json_object_new_int(1));
+	change(obj, "exact", json_object_new_boolean(false));
+	change(obj, "ok", json_object_new_boolean(false));
+	assert_int_equal(show("check", obj), EXIT_NOT_OK);
+	assert_non_null(strstr(said, "0 lost"));
+	assert_int_equal(show("check", object_of("check")), EXIT_OK);
+	assert_non_null(strstr(said, "exactly one place"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_status_amiss),
+		cmocka_unit_test(test_insecure),
+		cmocka_unit_test(test_others),
+	};
+	int r;
+
+	listen_here();
+	r = cmocka_run_group_tests(tests, open_bed, close_bed);
+	close(listener);
+	unlink(path);
+	return r;
+}
