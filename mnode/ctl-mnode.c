@@ -30,15 +30,12 @@ struct mnode_args {
 
 /* ---- asking -------------------------------------------------------------------- */
 
-static int ask(const char *path, struct json_object *req, char **ret_line)
+/* A socket on which nothing takes longer than ANSWER_TIMEOUT_S. */
+static int dial(const char *path, int *ret_fd)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const char *text = json_object_to_json_string_ext(req,
-						JSON_C_TO_STRING_PLAIN);
-	size_t max = 0;
-	FILE *f;
-	int fd;
+	int fd, r;
 
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
@@ -46,29 +43,88 @@ static int ask(const char *path, struct json_object *req, char **ret_line)
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
-	    dprintf(fd, "%s\n", text) < 0)
-		goto close_fd;
-	f = fdopen(fd, "r");
-	if (!f)
-		goto close_fd;
-	*ret_line = NULL;
-	errno = ECONNRESET;
-	if (getline(ret_line, &max, f) <= 0) {
-		int r = -errno;
-
-		free(*ret_line);
-		fclose(f);
-		return r == -EAGAIN ? -ETIMEDOUT : r;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout,
+		       sizeof(timeout)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout,
+		       sizeof(timeout)) ||
+	    connect(fd, (struct sockaddr *)&addr, sizeof(addr))) {
+		r = -errno;
+		close(fd);
+		return r;
 	}
-	fclose(f);
+	*ret_fd = fd;
 	return 0;
+}
 
-close_fd:
-	max = errno;
-	close(fd);
-	return -(int)max;
+/* MSG_NOSIGNAL: an agent that hangs up is told of, and does not kill us. */
+static int send_text(int fd, const char *text, size_t len)
+{
+	ssize_t n;
+
+	while (len) {
+		n = send(fd, text, len, MSG_NOSIGNAL);
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* One whole line; -ECONNRESET: it ended before that. */
+static int receive_line(FILE *f, char **ret_line)
+{
+	char *line = NULL;
+	size_t max = 0;
+	ssize_t n;
+	int r;
+
+	errno = 0;
+	n = getline(&line, &max, f);
+	if (n > 0 && line[n - 1] == '\n') {
+		*ret_line = line;
+		return 0;
+	}
+	r = ferror(f) && errno ? -errno : -ECONNRESET;
+	free(line);
+	return r;
+}
+
+static int ask(const char *path, struct json_object *req, char **ret_line)
+{
+	const char *text = json_object_to_json_string_ext(req,
+						JSON_C_TO_STRING_PLAIN);
+	int fd = -1, r;
+	FILE *f;
+
+	r = dial(path, &fd);
+	if (r)
+		return r;
+	r = send_text(fd, text, strlen(text));
+	if (!r)
+		r = send_text(fd, "\n", 1);
+	f = r ? NULL : fdopen(fd, "r");
+	if (!f) {
+		r = r ? r : -errno;
+		close(fd);
+		return r;
+	}
+	r = receive_line(f, ret_line);
+	fclose(f);
+	return r;
+}
+
+static int complain(const char *path, int r)
+{
+	if (r == -EPIPE || r == -ECONNRESET)
+		fprintf(stderr, "odrpctl mnode: %s: the agent hung up without "
+			"an answer\n", path);
+	else if (r == -EAGAIN)
+		fprintf(stderr, "odrpctl mnode: %s: the agent did not answer "
+			"within %d s\n", path, ANSWER_TIMEOUT_S);
+	else
+		fprintf(stderr, "odrpctl mnode: %s: %s\n", path, strerror(-r));
+	return EXIT_TROUBLE;
 }
 
 /* ---- fields -------------------------------------------------------------------- */
@@ -301,13 +357,25 @@ static const struct argp argp = {
 	       "at once.",
 };
 
+/* Digits and nothing else. */
+static int parse_session(const char *text, uint64_t *ret_id)
+{
+	char *end;
+
+	if (!*text || text[strspn(text, "0123456789")])
+		return -EINVAL;
+	errno = 0;
+	*ret_id = strtoull(text, &end, 10);
+	return errno || *end ? -EINVAL : 0;
+}
+
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
 		"status", "check", "sessions", "drain", "undrain", "evict",
 	};
 	struct json_object *req;
-	char *end;
+	uint64_t id = 0;
 	size_t i;
 
 	for (i = 0; strcmp(a->command, known[i]);) {
@@ -318,21 +386,17 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 			return -EINVAL;
 		}
 	}
+	if (a->session && parse_session(a->session, &id)) {
+		fprintf(stderr, "odrpctl mnode: evict '%s': expected the number "
+			"of a session\n", a->session);
+		return -EINVAL;
+	}
 	req = json_object_new_object();
 	json_object_object_add(req, "command",
 			       json_object_new_string(a->command));
-	if (a->session) {
-		uint64_t id = strtoull(a->session, &end, 10);
-
-		if (*end || end == a->session) {
-			fprintf(stderr, "odrpctl mnode: evict '%s': expected "
-				"the number of a session\n", a->session);
-			json_object_put(req);
-			return -EINVAL;
-		}
+	if (a->session)
 		json_object_object_add(req, "session",
 				       json_object_new_uint64(id));
-	}
 	*ret = req;
 	return 0;
 }
@@ -376,7 +440,7 @@ int mnode_main(int argc, char **argv)
 	struct mnode_args a = { .control = CONF_CONTROL };
 	static char name[] = "odrpctl mnode";
 	struct json_object *req;
-	char *line;
+	char *line = NULL;
 	int r;
 
 	argv[0] = name;
@@ -386,11 +450,8 @@ int mnode_main(int argc, char **argv)
 		return EXIT_USAGE;
 	r = ask(a.control, req, &line);
 	json_object_put(req);
-	if (r) {
-		fprintf(stderr, "odrpctl mnode: %s: %s\n", a.control,
-			strerror(-r));
-		return EXIT_TROUBLE;
-	}
+	if (r)
+		return complain(a.control, r);
 	r = show(&a, line);
 	free(line);
 	return r;

@@ -278,14 +278,18 @@ static struct json_object *done(void)
 static struct json_object *evict(struct manager *m, struct json_object *req)
 {
 	struct json_object *id;
+	char text[64];
 	struct sess *s;
 
 	if (!json_object_object_get_ex(req, "session", &id) ||
 	    !json_object_is_type(id, json_type_int))
 		return failure("evict needs \"session\": a number");
 	s = manager_find(m, json_object_get_uint64(id));
-	if (!s)
-		return failure("no live session has that number");
+	if (!s) {
+		snprintf(text, sizeof(text), "no live session has number %s",
+			 json_object_get_string(id));
+		return failure(text);
+	}
 	manager_kill(m, s, WHY_EVICTED);
 	return done();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * odrpctl mnode against what status_command() says: each key that it prints is
- * there.
+ * there.  And an agent that hangs up, and sessions that are none.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -260,6 +260,34 @@ static void test_others(void **state)
 	assert_non_null(strstr(said, "exactly one place"));
 }
 
+static void test_hangs_up(void **state)
+{
+	static const char *const ends[] = { NULL, "", "{\"ok\": true" };
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(mnode("status", NULL, ends[i]), EXIT_TROUBLE);
+		assert_non_null(strstr(said, "hung up"));
+		assert_non_null(strstr(said, path));
+	}
+}
+
+static void test_evict(void **state)
+{
+	static const char *const bad[] = {
+		"-1", "+1", " 1", "", "1x", "0x1", "18446744073709551616",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (mnode("evict", bad[i], NULL) != EXIT_USAGE ||
+		    !strstr(said, bad[i]))
+			fail_msg("evict '%s': %s", bad[i], said);
+	}
+	assert_int_equal(mnode("evict", "18446744073709551615",
+			       "{\"ok\": true}\n"), EXIT_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +295,8 @@ int main(void)
 		cmocka_unit_test(test_status_amiss),
 		cmocka_unit_test(test_insecure),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_hangs_up),
+		cmocka_unit_test(test_evict),
 	};
 	int r;
 

@@ -316,6 +316,7 @@ static void test_evict_and_drain(void **state)
 {
 	connect_cnode();
 	assert_int_equal(ctl("evict", "99"), 1);
+	assert_non_null(strstr(line, "number 99"));
 	assert_int_equal(ctl("evict", "1"), 0);
 	wait_for_sessions(0);
 	cnode_close(w.cnode);
