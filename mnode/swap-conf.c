@@ -41,11 +41,21 @@ static int check_address(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+/* In base 8 to the module, which goes by what is in front, and 10 to people. */
+static bool has_leading_zero(const char *text)
+{
+	return text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
 static int check_number(const struct key *key, const char *text, char *why)
 {
 	char *end = NULL;
 	long n = -1;
 
+	if (has_leading_zero(text))
+		return complain(why, "%s=%s: expected a number without zeros in "
+				"front, from %ld to %ld", key->name, text,
+				key->min, key->max);
 	errno = 0;
 	if (*text >= '0' && *text <= '9')
 		n = strtol(text, &end, 10);
@@ -64,6 +74,9 @@ static int check_size(const struct key *key, const char *text, char *why)
 	const char *unit;
 	char *end = NULL;
 
+	if (has_leading_zero(text))
+		return complain(why, "%s=%s: expected a size without zeros in "
+				"front", key->name, text);
 	errno = 0;
 	if (*text >= '0' && *text <= '9')
 		n = strtoull(text, &end, 10);
