@@ -17,7 +17,7 @@
 static const char *const counters[SWAP_NR_COUNTS][3] = {
 	[SWAP_LOADS]	  = { "loads" },
 	[SWAP_STORES]	  = { "stores_mapped", "stores_unmapped" },
-	[SWAP_FREES]	  = { "invalidates" },
+	[SWAP_FREES]	  = { "notify_free" },
 	[SWAP_ERRORS]	  = { "load_errors", "store_errors" },
 	[SWAP_RECONNECTS] = { "reconnects" },
 };

@@ -14,7 +14,7 @@
 enum swap_count {
 	SWAP_LOADS,
 	SWAP_STORES,		/* mapped and unmapped */
-	SWAP_FREES,		/* invalidates */
+	SWAP_FREES,		/* slots that the kernel's swap code has freed */
 	SWAP_ERRORS,		/* loads and stores that failed */
 	SWAP_RECONNECTS,
 	SWAP_NR_COUNTS,

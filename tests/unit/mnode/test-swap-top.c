@@ -37,7 +37,8 @@ int swap_dev_read(unsigned int id, const char *name, char *buf, size_t len)
 
 static const char *const device[][2] = {
 	{ "state", "live" }, { "loads", "1000" }, { "stores_mapped", "30" },
-	{ "stores_unmapped", "500" }, { "invalidates", "70" },
+	{ "stores_unmapped", "500" }, { "invalidates", "40" },
+	{ "notify_free", "70" },
 	{ "load_errors", "1" }, { "store_errors", "2" },
 	{ "reconnects", "3" }, { "used", "512" }, { "lease", "2560" },
 	{ "load_p50_ns", "12000" }, { "load_p99_ns", "34000" },
@@ -84,7 +85,7 @@ static void test_in_part(void **state)
 	memcpy(odd, device, sizeof(odd));
 	files = (void *)odd;
 	for (i = 0; i < 3; i++) {
-		odd[10][1] = bad[i];
+		odd[11][1] = bad[i];
 		assert_int_equal(swap_sample_read(ID, &s), -EIO);
 		assert_false(s.there);
 	}
