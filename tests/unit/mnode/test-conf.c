@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Settings: the words of --nic, single settings, the INI file, and what the agent
- * says of them.
+ * Settings: the words of --nic, single settings, the INI file, and what is said of
+ * them in the sample and the manual.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -348,6 +348,101 @@ static void test_file_long_line(void **state)
 	assert_non_null(strstr(why, "expected"));
 }
 
+/* ---- what is said of it -------------------------------------------------------------- */
+
+/* A file of the tree. */
+static FILE *open_file(const char *name)
+{
+	const char *top = getenv("ODRP_TOP");
+	char path[512];
+	FILE *f;
+
+	assert_non_null(top);
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	f = fopen(path, "re");
+	if (!f)
+		fail_msg("%s: %s", path, strerror(errno));
+	return f;
+}
+
+static void test_sample(void **state)
+{
+	char line[512], text[8192] = "", word[32];
+	const struct conf_key *key;
+	FILE *f = open_file("mnode/mnoded.conf");
+	struct conf c, as_is;
+	size_t n = 0;
+
+	while (fgets(line, sizeof(line), f)) {
+		bool setting = sscanf(line, "#%31[a-z-] = ", word) == 1 &&
+			       strchr(line, '=');
+
+		n += snprintf(text + n, sizeof(text) - n, "%s",
+			      line + (setting || !strncmp(line, "#\t", 2)));
+		assert_true(n < sizeof(text));
+	}
+	fclose(f);
+	if (read_text(&c, text))
+		fail_msg("%s", why);
+	for (key = conf_keys; key->name; key++) {
+		snprintf(line, sizeof(line), "\n%s = ", key->name);
+		if (!strstr(text, line))
+			fail_msg("mnoded.conf has no %s", key->name);
+	}
+	assert_int_equal(c.reserve, lease_default_slack(c.pool / 4096));
+	assert_int_equal(c.store_pages,
+			 stock_default_target(c.pool / 4096, UINT64_MAX));
+	conf_init(&as_is);
+	as_is.reserve = c.reserve;
+	as_is.store_pages = c.store_pages;
+	memcpy(as_is.nic, c.nic, sizeof(c.nic));
+	assert_memory_equal(&c, &as_is, sizeof(c));
+}
+
+/* A setting's paragraph, which becomes one line; to be freed. */
+static char *paragraph(const char *manual, const char *setting)
+{
+	char name[64], *text, *at;
+	const char *begin;
+
+	snprintf(name, sizeof(name), "\n.B %s\n", setting);
+	begin = strstr(manual, name);
+	if (!begin)
+		fail_msg("the manual has no %s", setting);
+	begin += strlen(name);
+	text = strndup(begin, strstr(begin, "\n.TP") - begin);
+	assert_non_null(text);
+	while ((at = strchr(text, '\n')))
+		*at = ' ';
+	return text;
+}
+
+static void test_manual(void **state)
+{
+	FILE *f = open_file("docs/man/odrp-mnoded.conf.5");
+	static char manual[65536];
+	const struct conf_key *key;
+
+	manual[fread(manual, 1, sizeof(manual) - 1, f)] = 0;
+	fclose(f);
+	for (key = conf_keys; key->name; key++) {
+		char *text = paragraph(manual, key->name);
+		char range[64];
+
+		/* A number: neither text, of which max is room, nor a size. */
+		snprintf(range, sizeof(range), "%lu to %lu",
+			 (unsigned long)key->min, (unsigned long)key->max);
+		if (!strcmp(key->name, "store-pages"))
+			memcpy(range, "8", 1);	/* conf_check() */
+		if (key->max && !strchr(key->value, '|') &&
+		    strcmp(key->value, "SIZE") && strcmp(key->value, "PATH") &&
+		    strcmp(key->value, "NIC") && !strstr(text, range))
+			fail_msg("%s: the manual does not say %s", key->name,
+				 range);
+		free(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +457,8 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),
+		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_manual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,36 @@ static void test_longest(void **state)
 	assert_int_equal(small[sizeof(small) - 1], 0);
 }
 
+/* Each line of the sample that is commented out is taken, and all settings are
+ * there. */
+static void test_sample(void **state)
+{
+	const char *top = getenv("ODRP_TOP");
+	char path[512], line[512], text[8192], word[32];
+	struct swap_conf conf;
+	size_t n = 0;
+	unsigned int i;
+	FILE *f;
+
+	assert_non_null(top);
+	snprintf(path, sizeof(path), "%s/mnode/odrp0.conf", top);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		bool setting = sscanf(line, "#%31[a-z-] =%1s", word, word) == 2;
+
+		n += snprintf(text + n, sizeof(text) - n, "%s", line + setting);
+		assert_true(n < sizeof(text));
+	}
+	fclose(f);
+	if (read_text(&conf, text))
+		fail_msg("%s", why);
+	for (i = 0; i < SWAP_NR_KEYS; i++)
+		if (!*conf.value[i])
+			fail_msg("setting %u is not in the sample", i);
+	assert_string_equal(conf.value[SWAP_TRANSLATE], "nic");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
