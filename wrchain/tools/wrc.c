@@ -50,7 +50,8 @@ enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "another program than ours: exchange, whose stores copy nothing, or a rung of the "
+	  "another program than ours: exchange, whose stores copy nothing; pull, whose "
+	  "stores READ their page from the client; a rung of the "
 	  "paper's ladder: naive, "
 	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed); or "
 	  "lane-ring, a free ring without EndianSwap; or keyed, translation in the NIC "
