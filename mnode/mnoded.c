@@ -26,6 +26,8 @@
 #define GOODBYE_USEC	(300 * USEC_PER_MSEC)
 #define MAX_SETTINGS	64
 
+#define EXIT_USAGE	2	/* else: it could not start */
+
 const char *argp_program_version = "odrp-mnoded " VERSION;
 
 /**
@@ -107,9 +109,33 @@ static void parse_args(int argc, char **argv, struct args *args)
 		options[i + 1].arg = conf_keys[i].value;
 		options[i + 1].doc = conf_keys[i].doc;
 	}
+	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, args);
 }
 
+/* The words alone: is it one that could be opened? */
+static int check_nic(const char *spec, char why[CONF_WHY_MAX])
+{
+	struct nic_soft_opts soft;
+	struct nic_mlx5_opts mlx5;
+	char said[CONF_WHY_MAX] = "";
+	int r;
+
+	if (!strncmp(spec, "soft:", 5)) {
+		r = nic_soft_parse(spec + 5, &soft, said);
+	} else if (!strncmp(spec, "mlx5:", 5)) {
+		r = nic_mlx5_parse(spec + 5, &mlx5, said);
+	} else {
+		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:... or "
+			 "mlx5:DEVICE...", spec);
+		return -EINVAL;
+	}
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic: %.500s", said);
+	return r;
+}
+
+/* -EINVAL, -ENOENT: what somebody wrote is wrong. */
 static int load_conf(const struct args *args, struct conf *conf,
 		     char why[CONF_WHY_MAX])
 {
@@ -127,7 +153,8 @@ static int load_conf(const struct args *args, struct conf *conf,
 		if (r)
 			return r;
 	}
-	return conf_check(conf, why);
+	r = conf_check(conf, why);
+	return r ? r : check_nic(conf->nic, why);
 }
 
 static int open_soft(const char *words, struct nic **ret_nic,
@@ -167,16 +194,13 @@ static int open_mlx5(const char *words, struct nic **ret_nic,
 #endif
 }
 
+/* Of words that check_nic() has seen. */
 static int open_nic(const char *spec, struct nic **ret_nic,
 		    char why[CONF_WHY_MAX])
 {
 	if (!strncmp(spec, "soft:", 5))
 		return open_soft(spec + 5, ret_nic, why);
-	if (!strncmp(spec, "mlx5:", 5))
-		return open_mlx5(spec + 5, ret_nic, why);
-	snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:... or "
-		 "mlx5:DEVICE...", spec);
-	return -EINVAL;
+	return open_mlx5(spec + 5, ret_nic, why);
 }
 
 /* ---- event loop ------------------------------------------------------------------ */
@@ -386,6 +410,7 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* An exit status. */
 static int run(struct daemon *d)
 {
 	char why[CONF_WHY_MAX];
@@ -394,14 +419,14 @@ static int run(struct daemon *d)
 	r = load_conf(d->args, &d->conf, why);
 	if (r) {
 		log_error("%s", why);
-		return r;
+		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_FAILURE;
 	}
 	log_init(d->conf.log_level);
 	block_signals();
 	r = open_nic(d->conf.nic, &d->nic, why);
 	if (r) {
 		log_error("%s", why);
-		return r;
+		return EXIT_FAILURE;
 	}
 	d->began_ns = d->ticked_ns = now_ns();
 	r = manager_init(&d->m, &d->conf, d->nic, why);
@@ -413,7 +438,7 @@ static int run(struct daemon *d)
 	manager_fini(&d->m);
 close_nic:
 	d->nic->ops->close(d->nic);
-	return r;
+	return r ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -423,5 +448,5 @@ int main(int argc, char **argv)
 
 	log_init(LOG_INFO);
 	parse_args(argc, argv, &args);
-	return run(&d) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return run(&d);
 }

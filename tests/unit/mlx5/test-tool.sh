@@ -42,9 +42,9 @@ ends 0 'Usage: odrp-hwcheck' "$hwcheck" --help
 ends 0 'odrp-hwcheck' "$hwcheck" --version
 ends 1 'nic: no_such_card: no such RDMA device' \
 	"$mnoded" --config /dev/null --nic mlx5:no_such_card
-ends 1 'nic: strict=x: expected yes or no' \
+ends 2 'nic: strict=x: expected yes or no' \
 	"$mnoded" --config /dev/null --nic mlx5:card,strict=x
-ends 1 'nic: report=a.json: expected none or an absolute path' \
+ends 2 'nic: report=a.json: expected none or an absolute path' \
 	"$mnoded" --config /dev/null --nic mlx5:card,report=a.json
 ends 1 'nic: no_such_card: no such RDMA device' \
 	"$mnoded" --config /dev/null --nic mlx5:no_such_card,report=/a/b.json
