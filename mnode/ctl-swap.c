@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * odrpctl swap: the devices of odrp.ko.  The steps are swap-dev.c's, the
- * settings swap-conf.c's.
+ * settings swap-conf.c's, the words and options swap-args.c's.
  */
-#include <argp.h>
 #include <dirent.h>
 #include <errno.h>
 #include <json-c/json.h>
@@ -13,24 +12,20 @@
 #include <string.h>
 #include <unistd.h>
 #include "odrpctl.h"
-#include "swap-conf.h"
+#include "swap-args.h"
 #include "swap-dev.h"
 #include "swap-top.h"
-
-struct swap_args {
-	const char *word[3];
-	unsigned int nr_words;
-	struct swap_conf conf;		/* from options */
-	const char *file;		/* up: instead of the device's */
-	bool no_swapon, json;
-	bool force;			/* remove, down */
-	double interval;		/* top */
-	unsigned long count;
-};
 
 static int complain(const char *what, int err)
 {
 	fprintf(stderr, "odrpctl swap: %s: %s\n", what, strerror(err));
+	return EXIT_TROUBLE;
+}
+
+static int complain_of(unsigned int id, const char *what, int err)
+{
+	fprintf(stderr, "odrpctl swap: odrp%u: %s: %s\n", id, what,
+		strerror(err));
 	return EXIT_TROUBLE;
 }
 
@@ -39,8 +34,13 @@ static int only_device(const struct swap_args *a, unsigned int *ret_id)
 {
 	if (a->nr_words == 2 && !swap_dev_id(a->word[1], ret_id))
 		return 0;
-	fprintf(stderr, "odrpctl swap %s: expected a device, such as odrp0\n",
-		a->word[0]);
+	fprintf(stderr, "odrpctl swap %s: ", a->word[0]);
+	if (a->nr_words > 2)
+		fprintf(stderr, "'%s': not expected; ", a->word[2]);
+	else if (a->nr_words == 2)
+		fprintf(stderr, "'%s': ", a->word[1]);
+	fprintf(stderr, "expected one device, odrp0 to odrp%d\n",
+		SWAP_DEV_MAX - 1);
 	return -EINVAL;
 }
 
@@ -52,9 +52,9 @@ static int swap_on(unsigned int id, const struct swap_conf *conf)
 
 	r = swap_dev_mkswap(id);
 	if (r)
-		return complain("mkswap failed", -r);
+		return complain_of(id, "mkswap failed", -r);
 	r = swap_dev_on(id, swap_conf_number(conf, SWAP_PRIORITY, -1));
-	return r ? complain("swapon", -r) : EXIT_OK;
+	return r ? complain_of(id, "swapon", -r) : EXIT_OK;
 }
 
 static int add_with_id(const struct swap_conf *conf, unsigned int id)
@@ -65,7 +65,7 @@ static int add_with_id(const struct swap_conf *conf, unsigned int id)
 	return swap_dev_add(line);
 }
 
-static int complain_add(int r)
+static int complain_add(unsigned int id, int r)
 {
 	if (access(SWAP_DEV_CONTROL, F_OK))
 		fprintf(stderr, "odrpctl swap: " SWAP_DEV_CONTROL " is not "
@@ -73,7 +73,7 @@ static int complain_add(int r)
 	else
 		fprintf(stderr, "odrpctl swap: the module says why in the "
 			"kernel log\n");
-	return complain("hot_add", -r);
+	return complain_of(id, "hot_add", -r);
 }
 
 /* ADDRESS[:PORT] and SIZE. */
@@ -96,9 +96,17 @@ static int set_words(struct swap_conf *conf, const struct swap_args *a,
 	return r;
 }
 
-/* The number is chosen here, so that it is known which device is ours. */
-static int swap_add(struct swap_args *a)
+static int raise_min_free(const struct swap_conf *conf)
 {
+	int r = swap_dev_min_free(swap_conf_number(conf, SWAP_MIN_FREE, 0));
+
+	return r ? complain("vm.min_free_kbytes", -r) : EXIT_OK;
+}
+
+/* The number is chosen here, so that it is known which device is ours. */
+static int swap_add(const struct swap_args *a)
+{
+	struct swap_conf conf = a->conf;
 	char why[SWAP_CONF_WHY_MAX];
 	unsigned int id = 0;
 	int r;
@@ -108,19 +116,22 @@ static int swap_add(struct swap_args *a)
 			"SIZE\n");
 		return EXIT_USAGE;
 	}
-	if (set_words(&a->conf, a, why)) {
+	if (set_words(&conf, a, why)) {
 		fprintf(stderr, "odrpctl swap add: %s\n", why);
 		return EXIT_USAGE;
 	}
+	r = raise_min_free(&conf);
+	if (r)
+		return r;
 	do {
 		while (id < SWAP_DEV_MAX && swap_dev_exists(id))
 			id++;
-		r = id < SWAP_DEV_MAX ? add_with_id(&a->conf, id) : -ENOSPC;
+		r = id < SWAP_DEV_MAX ? add_with_id(&conf, id) : -ENOSPC;
 	} while (r == -EEXIST && ++id < SWAP_DEV_MAX);
 	if (r)
-		return complain_add(r);
+		return complain_add(id, r);
 	printf("/dev/odrp%u\n", id);
-	return a->no_swapon ? EXIT_OK : swap_on(id, &a->conf);
+	return a->no_swapon ? EXIT_OK : swap_on(id, &conf);
 }
 
 /* ---- remove ----------------------------------------------------------------------- */
@@ -182,21 +193,21 @@ static int off_and_remove(unsigned int id, bool force)
 	if (force && would_map_wrong_bytes(id) && reads(id, "forced", "0")) {
 		r = swap_dev_drop(id);
 		if (r)
-			return complain("hot_remove", -r);
+			return complain_of(id, "hot_remove", -r);
 	}
 	r = swap_dev_off(id);
 	if (r == -ENOMEM)
 		fprintf(stderr, "odrpctl swap: there is not enough memory for "
 			"what is in odrp%u\n", id);
 	if (r)
-		return complain("swapoff", -r);
+		return complain_of(id, "swapoff", -r);
 	r = swap_dev_remove(id);
 	if (r == -ENODEV && there)
 		return EXIT_OK;
 	if (r == -EBUSY)
 		fprintf(stderr, "odrpctl swap: somebody has odrp%u open\n",
 			id);
-	return r ? complain("hot_remove", -r) : EXIT_OK;
+	return r ? complain_of(id, "hot_remove", -r) : EXIT_OK;
 }
 
 static int swap_remove(const struct swap_args *a)
@@ -221,7 +232,7 @@ static int swap_drop(const struct swap_args *a)
 	if (r == -EBUSY)
 		fprintf(stderr, "odrpctl swap: odrp%u was dropped before\n", id);
 	if (r)
-		return complain("hot_remove", -r);
+		return complain_of(id, "hot_remove", -r);
 	if (!swap_dev_exists(id))
 		return EXIT_OK;
 	printf("odrp%u is in use: it fails, and goes when that ends%s\n", id,
@@ -233,6 +244,10 @@ static int swap_drop(const struct swap_args *a)
 
 /* ---- up and down ------------------------------------------------------------------ */
 
+/*
+ * EXIT_OK, EXIT_USAGE: the file is not there, or wrong, which does not go by
+ * itself, or EXIT_TROUBLE.
+ */
 static int read_settings(const struct swap_args *a, unsigned int id,
 			 struct swap_conf *ret_conf)
 {
@@ -242,11 +257,12 @@ static int read_settings(const struct swap_args *a, unsigned int id,
 
 	snprintf(path, sizeof(path), SWAP_CONF_DIR "/odrp%u.conf", id);
 	r = swap_conf_read(&conf, a->file ? a->file : path, why);
-	if (r)
+	if (r) {
 		fprintf(stderr, "odrpctl swap up: %s\n", why);
-	else
-		*ret_conf = conf;
-	return r;
+		return r == -ENOENT || r == -EINVAL ? EXIT_USAGE : EXIT_TROUBLE;
+	}
+	*ret_conf = conf;
+	return EXIT_OK;
 }
 
 /* A device that is there: 1: use it, 0: it is gone now, or -errno. */
@@ -260,7 +276,7 @@ static int look_at(unsigned int id, const struct swap_conf *conf)
 		r = swap_dev_read(id, "server", server, sizeof(server));
 	on = r ? r : swap_dev_is_on(id);
 	if (on < 0) {
-		complain("cannot look at the device", -on);
+		complain_of(id, "cannot look at it", -on);
 		return on;
 	}
 	swap_conf_server(conf, wanted, sizeof(wanted));
@@ -273,7 +289,7 @@ static int look_at(unsigned int id, const struct swap_conf *conf)
 		if (r == -ENODEV)
 			r = 0;
 		if (r)
-			complain("hot_remove", -r);
+			complain_of(id, "hot_remove", -r);
 		return r;
 	}
 	fprintf(stderr, "odrpctl swap: odrp%u is there, %s, on %s; expected "
@@ -298,7 +314,7 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 	}
 	r = add_with_id(conf, id);
 	if (r)
-		return complain_add(r);
+		return complain_add(id, r);
 	*ret_added = true;
 	return EXIT_OK;
 }
@@ -313,11 +329,12 @@ static int swap_up(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	if (read_settings(a, id, &conf))
-		return EXIT_TROUBLE;
-	r = swap_dev_min_free(swap_conf_number(&conf, SWAP_MIN_FREE, 0));
+	r = read_settings(a, id, &conf);
 	if (r)
-		return complain("vm.min_free_kbytes", -r);
+		return r;
+	r = raise_min_free(&conf);
+	if (r)
+		return r;
 	r = make_device(id, &conf, &added);
 	if (r)
 		return r;
@@ -373,60 +390,65 @@ static void print_device(struct json_object *obj)
 		printf("  %-24s %s\n", name, json_object_get_string(value));
 }
 
-static int swap_status(const struct swap_args *a)
+/* One device's part of what is said; -ENODEV: there is none. */
+static int tell_device(const struct swap_args *a, unsigned int id,
+		       struct json_object *all)
 {
-	struct json_object *all = json_object_new_object(), *obj;
+	struct json_object *obj = swap_dev_exists(id) ? read_device(id) : NULL;
 	char name[32];
-	unsigned int id;
 
-	for (id = 0; id < SWAP_DEV_MAX; id++) {
-		obj = swap_dev_exists(id) ? read_device(id) : NULL;
-		if (!obj)
-			continue;
-		snprintf(name, sizeof(name), "odrp%u", id);
-		json_object_object_add(all, name, obj);
-		if (a->json)
-			continue;
+	if (!obj)
+		return -ENODEV;
+	snprintf(name, sizeof(name), "odrp%u", id);
+	json_object_object_add(all, name, obj);
+	if (!a->json) {
 		puts(name);
 		print_device(obj);
 	}
-	if (a->json)
-		puts(json_object_to_json_string_ext(all,
-						    JSON_C_TO_STRING_PLAIN));
-	else if (!json_object_object_length(all))
-		puts("no devices");
-	json_object_put(all);
+	return 0;
+}
+
+static int swap_status_of(const struct swap_args *a, struct json_object *all)
+{
+	unsigned int id;
+	int r;
+
+	if (only_device(a, &id))
+		return EXIT_USAGE;
+	r = tell_device(a, id, all);
+	if (r)
+		return complain_of(id, "status", -r);
 	return EXIT_OK;
 }
 
+static void swap_status_of_all(const struct swap_args *a,
+			       struct json_object *all)
+{
+	unsigned int id;
+
+	for (id = 0; id < SWAP_DEV_MAX; id++)
+		tell_device(a, id, all);
+	if (!a->json && !json_object_object_length(all))
+		puts("no devices");
+}
+
+static int swap_status(const struct swap_args *a)
+{
+	struct json_object *all = json_object_new_object();
+	int status = EXIT_OK;
+
+	if (a->nr_words > 1)
+		status = swap_status_of(a, all);
+	else
+		swap_status_of_all(a, all);
+	if (a->json && !status)
+		puts(json_object_to_json_string_ext(all,
+						    JSON_C_TO_STRING_PLAIN));
+	json_object_put(all);
+	return status;
+}
+
 /* ---- top --------------------------------------------------------------------------- */
-
-#define MIN_INTERVAL	0.1
-#define MAX_INTERVAL	3600.0
-
-static void set_interval(struct swap_args *a, const char *text,
-			 struct argp_state *state)
-{
-	char *end;
-
-	a->interval = strtod(text, &end);
-	if (end == text || *end || !(a->interval >= MIN_INTERVAL) ||
-	    a->interval > MAX_INTERVAL)
-		argp_error(state, "interval=%s: expected seconds, %.1f to %.0f",
-			   text, MIN_INTERVAL, MAX_INTERVAL);
-}
-
-static void set_count(struct swap_args *a, const char *text,
-		      struct argp_state *state)
-{
-	char *end;
-
-	errno = 0;
-	a->count = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno)
-		argp_error(state, "count=%s: expected a number, 0 for no end",
-			   text);
-}
 
 static int swap_show_top(const struct swap_args *a)
 {
@@ -443,146 +465,16 @@ static int swap_show_top(const struct swap_args *a)
 
 /* ---- the command -------------------------------------------------------------------- */
 
-#define COMMANDS	"add, remove, drop, up, down, status or top"
-
-enum {
-	KEY_NO_SWAPON = 0x100, KEY_SRC, KEY_TIMEOUT, KEY_BACKEND, KEY_BACKING,
-	KEY_CHECKSUM, KEY_TRANSLATE, KEY_INTERVAL, KEY_COUNT, KEY_FORCE,
-};
-
-/* An option that is a setting. */
-static void set_option(struct swap_args *a, const char *name, const char *text,
-		       struct argp_state *state)
-{
-	char why[SWAP_CONF_WHY_MAX];
-
-	if (swap_conf_set(&a->conf, name, text, why))
-		argp_error(state, "%s", why);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct swap_args *a = state->input;
-
-	switch (key) {
-	case 'q':
-		set_option(a, "queues", arg, state);
-		return 0;
-	case 'd':
-		set_option(a, "depth", arg, state);
-		return 0;
-	case 'p':
-		set_option(a, "priority", arg, state);
-		return 0;
-	case KEY_SRC:
-		set_option(a, "src", arg, state);
-		return 0;
-	case KEY_TIMEOUT:
-		set_option(a, "timeout-ms", arg, state);
-		return 0;
-	case KEY_BACKEND:
-		set_option(a, "backend", arg, state);
-		return 0;
-	case KEY_BACKING:
-		set_option(a, "backing", arg, state);
-		return 0;
-	case KEY_CHECKSUM:
-		set_option(a, "checksum", arg, state);
-		return 0;
-	case KEY_TRANSLATE:
-		set_option(a, "translate", arg, state);
-		return 0;
-	case KEY_INTERVAL:
-		set_interval(a, arg, state);
-		return 0;
-	case KEY_COUNT:
-		set_count(a, arg, state);
-		return 0;
-	case 'f':
-		a->file = arg;
-		return 0;
-	case 'j':
-		a->json = true;
-		return 0;
-	case KEY_FORCE:
-		a->force = true;
-		return 0;
-	case KEY_NO_SWAPON:
-		a->no_swapon = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->nr_words == 3)
-			argp_error(state, "%s: not expected", arg);
-		a->word[a->nr_words++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->nr_words)
-			argp_error(state, "expected " COMMANDS);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option options[] = {
-	{ "queues", 'q', "N", 0, "add: queues to the memory node" },
-	{ "depth", 'd', "N", 0, "add: requests on their way per connection" },
-	{ "src", KEY_SRC, "ADDRESS", 0, "add: our address" },
-	{ "timeout-ms", KEY_TIMEOUT, "MS", 0,
-	  "add: without an answer, until the connections are made anew" },
-	{ "backing", KEY_BACKING, "PATH", 0,
-	  "add: block device for a second copy of all pages" },
-	{ "checksum", KEY_CHECKSUM, "NAME", 0,
-	  "add: none or crc32c, so that no page comes back different" },
-	{ "translate", KEY_TRANSLATE, "NAME", 0,
-	  "add: nic or chain; chain: although the memory node's NIC could" },
-	{ "priority", 'p', "N", 0, "add: of the swap space" },
-	{ "backend", KEY_BACKEND, "NAME", 0, "add: block or frontswap" },
-	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,
-	  "add: only the device, no mkswap and swapon" },
-	{ "force", KEY_FORCE, NULL, 0,
-	  "remove, down: although a kernel before 5.19 gives wrong bytes for "
-	  "pages that are lost" },
-	{ "file", 'f', "FILE", 0,
-	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
-	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: between two looks (1)" },
-	{ "count", KEY_COUNT, "N", 0, "top: how often (0: for ever)" },
-	{ "json", 'j', NULL, 0, "status, top: as JSON" },
-	{ NULL }
-};
-
-static const struct argp argp = {
-	.options = options, .parser = parse,
-	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\ndrop DEVICE\n"
-		    "up DEVICE\ndown DEVICE\nstatus\ntop",
-	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
-	       "device's settings, and do what is left to do. drop removes one "
-	       "that is in use, and loses what is in it.",
-};
-
 int swap_main(int argc, char **argv)
 {
-	struct swap_args a = { .interval = 1 };
-	static char name[] = "odrpctl swap";
+	static int (*const run[SWAP_NR_COMMANDS])(const struct swap_args *) = {
+		[SWAP_ADD] = swap_add, [SWAP_REMOVE] = swap_remove,
+		[SWAP_DROP] = swap_drop, [SWAP_UP] = swap_up,
+		[SWAP_DOWN] = swap_down, [SWAP_STATUS] = swap_status,
+		[SWAP_TOP] = swap_show_top,
+	};
+	struct swap_args a;
 
-	argv[0] = name;
-	argp_err_exit_status = EXIT_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	if (!strcmp(a.word[0], "add"))
-		return swap_add(&a);
-	if (!strcmp(a.word[0], "remove"))
-		return swap_remove(&a);
-	if (!strcmp(a.word[0], "drop"))
-		return swap_drop(&a);
-	if (!strcmp(a.word[0], "up"))
-		return swap_up(&a);
-	if (!strcmp(a.word[0], "down"))
-		return swap_down(&a);
-	if (!strcmp(a.word[0], "status"))
-		return swap_status(&a);
-	if (!strcmp(a.word[0], "top"))
-		return swap_show_top(&a);
-	fprintf(stderr, "odrpctl swap: '%s': expected " COMMANDS "\n",
-		a.word[0]);
-	return EXIT_USAGE;
+	swap_args_parse(argc, argv, &a);
+	return run[a.command](&a);
 }

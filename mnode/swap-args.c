@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The line of "odrpctl swap": its words, its options, and which command each
+ * option is of.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "odrpctl.h"
+#include "swap-args.h"
+
+#define COMMANDS	"add, remove, drop, up, down, status or top"
+
+static const char *const commands[SWAP_NR_COMMANDS] = {
+	[SWAP_ADD] = "add", [SWAP_REMOVE] = "remove", [SWAP_DROP] = "drop",
+	[SWAP_UP] = "up", [SWAP_DOWN] = "down", [SWAP_STATUS] = "status",
+	[SWAP_TOP] = "top",
+};
+
+/* KEY_SETTING and above: an option of the setting's name, without a letter. */
+enum {
+	KEY_NO_SWAPON = 0x100, KEY_INTERVAL, KEY_COUNT, KEY_FORCE, KEY_SETTING,
+};
+
+static const struct argp_option options[] = {
+	{ "queues", 'q', "N", 0, "add: queues to the memory node" },
+	{ "depth", 'd', "N", 0, "add: requests on their way per connection" },
+	{ "src", KEY_SETTING, "ADDRESS", 0, "add: our address" },
+	{ "timeout-ms", KEY_SETTING + 1, "MS", 0,
+	  "add: without an answer, until the connections are made anew" },
+	{ "dead-after-ms", KEY_SETTING + 2, "MS", 0,
+	  "add: how long that is tried before the device fails" },
+	{ "reconnect-delay-ms", KEY_SETTING + 3, "MS", 0,
+	  "add: between two attempts" },
+	{ "backing", KEY_SETTING + 4, "PATH", 0,
+	  "add: block device for a second copy of all pages" },
+	{ "checksum", KEY_SETTING + 5, "NAME", 0,
+	  "add: none or crc32c, so that no page comes back different" },
+	{ "translate", KEY_SETTING + 6, "NAME", 0,
+	  "add: nic or chain; chain: although the memory node's NIC could" },
+	{ "priority", 'p', "N", 0, "add: of the swap space" },
+	{ "min-free-kbytes", KEY_SETTING + 7, "KB", 0,
+	  "add: what vm.min_free_kbytes is raised to" },
+	{ "backend", KEY_SETTING + 8, "NAME", 0, "add: block or frontswap" },
+	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,
+	  "add: only the device, no mkswap and swapon" },
+	{ "force", KEY_FORCE, NULL, 0,
+	  "remove, down: although a kernel before 5.19 gives wrong bytes for "
+	  "pages that are lost" },
+	{ "file", 'f', "FILE", 0,
+	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: between two looks (1)" },
+	{ "count", KEY_COUNT, "N", 0, "top: how often (0: for ever)" },
+	{ "json", 'j', NULL, 0, "status, top: as JSON" },
+	{ NULL }
+};
+
+#define BIT(command)	(1u << (command))
+
+/* The commands that an option is of. */
+static unsigned int commands_of(int key)
+{
+	switch (key) {
+	case KEY_FORCE:
+		return BIT(SWAP_REMOVE) | BIT(SWAP_DOWN);
+	case 'f':
+		return BIT(SWAP_UP);
+	case KEY_INTERVAL:
+	case KEY_COUNT:
+		return BIT(SWAP_TOP);
+	case 'j':
+		return BIT(SWAP_STATUS) | BIT(SWAP_TOP);
+	default:
+		return BIT(SWAP_ADD);
+	}
+}
+
+/* ---- options ------------------------------------------------------------------------ */
+
+#define MIN_INTERVAL	0.1
+#define MAX_INTERVAL	3600.0
+
+static void set_interval(struct swap_args *a, const char *text,
+			 struct argp_state *state)
+{
+	char *end;
+
+	a->interval = strtod(text, &end);
+	if (end == text || *end || !(a->interval >= MIN_INTERVAL) ||
+	    a->interval > MAX_INTERVAL)
+		argp_error(state, "interval=%s: expected seconds, %.1f to %.0f",
+			   text, MIN_INTERVAL, MAX_INTERVAL);
+}
+
+static void set_count(struct swap_args *a, const char *text,
+		      struct argp_state *state)
+{
+	char *end;
+
+	errno = 0;
+	a->count = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		argp_error(state, "count=%s: expected a number, 0 for no end",
+			   text);
+}
+
+/* -1: none that is ours. */
+static int find_option(int key)
+{
+	int i;
+
+	for (i = 0; options[i].name; i++)
+		if (options[i].key == key)
+			return i;
+	return -1;
+}
+
+/* An option that is a setting. */
+static void set_option(struct swap_args *a, const char *name, const char *text,
+		       struct argp_state *state)
+{
+	char why[SWAP_CONF_WHY_MAX];
+
+	if (swap_conf_set(&a->conf, name, text, why))
+		argp_error(state, "%s", why);
+}
+
+static error_t parse_option(struct swap_args *a, int key, char *arg,
+			    struct argp_state *state)
+{
+	int i = find_option(key);
+
+	if (i < 0)
+		return ARGP_ERR_UNKNOWN;
+	a->given |= 1ul << i;
+	switch (key) {
+	case KEY_INTERVAL:
+		set_interval(a, arg, state);
+		break;
+	case KEY_COUNT:
+		set_count(a, arg, state);
+		break;
+	case 'f':
+		a->file = arg;
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	case KEY_FORCE:
+		a->force = true;
+		break;
+	case KEY_NO_SWAPON:
+		a->no_swapon = true;
+		break;
+	default:
+		set_option(a, options[i].name, arg, state);
+	}
+	return 0;
+}
+
+/* ---- the line ----------------------------------------------------------------------- */
+
+static void set_command(struct swap_args *a, struct argp_state *state)
+{
+	unsigned int c = 0;
+
+	while (c < SWAP_NR_COMMANDS && strcmp(commands[c], a->word[0]))
+		c++;
+	if (c == SWAP_NR_COMMANDS)
+		argp_error(state, "'%s': expected " COMMANDS, a->word[0]);
+	a->command = c;
+}
+
+static void refuse_option(const struct argp_option *option, const char *command,
+			  struct argp_state *state)
+{
+	unsigned int c, of = commands_of(option->key);
+	char names[64] = "";
+	size_t len;
+
+	for (c = 0; c < SWAP_NR_COMMANDS; c++) {
+		len = strlen(names);
+		if (of & BIT(c))
+			snprintf(names + len, sizeof(names) - len, "%s%s",
+				 len ? " and " : "", commands[c]);
+	}
+	argp_error(state, "--%s is an option of %s, and not of %s",
+		   option->name, names, command);
+}
+
+/* What nobody would look at is not taken. */
+static void check_options(const struct swap_args *a, struct argp_state *state)
+{
+	int i;
+
+	for (i = 0; options[i].name; i++) {
+		if (a->given & 1ul << i &&
+		    !(commands_of(options[i].key) & BIT(a->command)))
+			refuse_option(&options[i], a->word[0], state);
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct swap_args *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (a->nr_words == 3)
+			argp_error(state, "%s: not expected", arg);
+		a->word[a->nr_words++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->nr_words)
+			argp_error(state, "expected " COMMANDS);
+		set_command(a, state);
+		check_options(a, state);
+		return 0;
+	default:
+		return parse_option(a, key, arg, state);
+	}
+}
+
+static const struct argp argp = {
+	.options = options, .parser = parse,
+	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\ndrop DEVICE\n"
+		    "up DEVICE\ndown DEVICE\nstatus [DEVICE]\ntop",
+	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
+	       "device's settings, and do what is left to do. drop removes one "
+	       "that is in use, and loses what is in it.",
+};
+
+void swap_args_parse(int argc, char **argv, struct swap_args *ret_args)
+{
+	struct swap_args a = { .interval = 1 };
+	static char name[] = "odrpctl swap";
+
+	argv[0] = name;
+	argp_err_exit_status = EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	*ret_args = a;
+}

@@ -1,0 +1,123 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# odrpctl and odrp-mnoded, told what is wrong: what they say, how they end; and that
+# help and manuals name the same. Nothing here reaches a device or an agent.
+# Arguments: the two programs, and the tree.
+
+odrpctl=$1
+mnoded=$2
+top=$3
+man=$top/docs/man
+status=0
+
+wrong() {
+	echo "$*"
+	status=1
+}
+
+# ends STATUS TEXT PROGRAM ARG...: exit status, and text in what it said.
+ends() {
+	want=$1 text=$2
+	shift 2
+	said=$("$@" 2>&1)
+	got=$?
+	[ "$got" -eq "$want" ] ||
+		wrong "$*: exit status $got, expected $want: $said"
+	case $said in
+	*"$text"*) ;;
+	*) wrong "$*: expected '$text' in: $said" ;;
+	esac
+}
+
+# An option of another command.
+none=/no/such/file
+ends 2 '--priority is an option of add, and not of up' \
+	"$odrpctl" swap up odrp255 --file $none --priority 5
+ends 2 '--backing is an option of add, and not of up' \
+	"$odrpctl" swap --backing=/dev/none up odrp255 --file $none
+ends 2 '--force is an option of remove and down, and not of drop' \
+	"$odrpctl" swap drop --force odrp255
+ends 2 '--json is an option of status and top, and not of remove' \
+	"$odrpctl" swap remove --json odrp255
+ends 2 '--file is an option of up, and not of add' \
+	"$odrpctl" swap add --file $none
+ends 2 '--count is an option of top, and not of status' \
+	"$odrpctl" swap status --count 1
+ends 2 '--no-swapon is an option of add, and not of top' \
+	"$odrpctl" swap top --no-swapon --count 1
+ends 2 "'colour': expected add, remove," "$odrpctl" swap colour --force
+ends 2 '--dead-after-ms is an option of add' "$odrpctl" swap status --dead-after-ms=0
+ends 2 '1 to 600000' "$odrpctl" swap add --reconnect-delay-ms=0
+ends 2 '--min-free-kbytes is an option of add' "$odrpctl" swap top --count 1 --min-free-kbytes 9
+ends 2 'queues=010: expected a number without zeros' "$odrpctl" swap add --queues 010
+
+# A device that is none.
+for command in remove drop up down status; do
+	ends 2 "$command: 'sda': expected one device, odrp0 to odrp255" \
+		"$odrpctl" swap $command sda
+	ends 2 "'odrp256': expected one device, odrp0 to odrp255" \
+		"$odrpctl" swap $command odrp256
+	ends 2 "'odrp1': not expected" "$odrpctl" swap $command odrp255 odrp1
+done
+ends 2 'swap drop: expected one device' "$odrpctl" swap drop
+ends 2 'odrp255: not expected' "$odrpctl" swap top odrp255
+ends 3 'odrp255: status: No such device' "$odrpctl" swap status odrp255
+
+# Settings that do not get better by waiting: see the unit.
+ends 2 "$none" "$odrpctl" swap up odrp255 --file $none
+ends 2 'address is missing' "$odrpctl" swap up odrp255 --file /dev/null
+grep -qx 'RestartPreventExitStatus=2' "$top/mnode/odrp-swap@.service.in" ||
+	wrong 'odrp-swap@.service: settings that are wrong are tried again'
+
+ends 2 'unrecognized option' "$mnoded" --colour
+ends 2 'expected options only' "$mnoded" now
+ends 2 'pool=much' "$mnoded" --config /dev/null --pool much
+ends 2 'no NIC' "$mnoded" --config /dev/null
+ends 2 "$none" "$mnoded" --config $none
+ends 2 'expected soft:' "$mnoded" --config /dev/null --nic hard:x
+ends 2 'needs a port' "$mnoded" --config /dev/null --nic soft:ip=10.0.0.1
+ends 1 'nosuchif0' "$mnoded" --config /dev/null \
+	--nic soft:ip=10.0.0.1,packet=nosuchif0
+
+# options PROGRAM WORD...: the long ones of its help, without dashes.
+options() {
+	COLUMNS=200 "$@" --help |
+		sed -nE 's/^ *(-., )?--([a-z-]+).*/\2/p' |
+		grep -Evx 'help|usage|version'
+}
+
+# named WHAT FILE OPTION...: each stands in the manual.
+named() {
+	file=$1
+	shift
+	for option; do
+		sed 's/\\-/-/g' "$file" | grep -q -e "--$option" ||
+			wrong "$file does not name --$option"
+	done
+}
+
+# shellcheck disable=SC2046  # words
+named "$man/odrpctl.1" $(options "$odrpctl" swap) $(options "$odrpctl" mnode)
+# shellcheck disable=SC2046
+named "$man/odrp-mnoded.8" $(options "$mnoded")
+
+# Each setting of a file is an option of add, but for its words.
+swap_options=$(options "$odrpctl" swap)
+for setting in $(sed -n '/^\.SH SETTINGS/,/^\.SH THE UNIT/s/^\.B \([a-z\\-]*\)$/\1/p' \
+		"$man/odrp-swap.conf.5" | tr -d '\\'); do
+	case $setting in
+	address | port | size) ;;
+	*)
+		echo "$swap_options" | grep -qx "$setting" ||
+			wrong "odrpctl swap add has no --$setting"
+		;;
+	esac
+done
+for command in add remove drop up down status top; do
+	"$odrpctl" --help | grep 'swap' | grep -qw "$command" ||
+		wrong "odrpctl --help does not name $command"
+	sed 's/\\-/-/g' "$man/odrpctl.1" | grep -q "^\.B odrpctl swap $command" ||
+		wrong "odrpctl(1) does not name $command"
+done
+exit $status
