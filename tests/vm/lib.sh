@@ -150,6 +150,16 @@ tap_case_with() {
 	fi
 }
 
+# tap_case_frontswap NAME FUNCTION [ARG...]: tap_case of what is on 5.10 whatever its
+# arguments say, since no other kernel has frontswap for modules.
+tap_case_frontswap() {
+	if [[ -z ${ODRP_KERNELS:-} || $ODRP_KERNELS = 5.10 ]]; then
+		tap_case "$@"
+	else
+		tap_skip "$1: $ODRP_KERNELS" "has no frontswap for modules"
+	fi
+}
+
 tap_end() {
 	echo "1..$tap_nr"
 	exit "$tap_bad"
