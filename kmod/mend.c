@@ -17,7 +17,8 @@
  *
  * All happens in one work item, one attempt after the other, until the session
  * is live and takes what has been waiting, or is closed, or given up
- * (dead_after_ms).  A request that has been sent MAX_SENDS times without an answer
+ * (dead_after_ms, which another item sees to, for an attempt may wait for others).
+ * A request that has been sent MAX_SENDS times without an answer
  * is the end, too: so however often a session breaks, none waits for ever.
  *
  * Memory: requests, their pages and registrations stay.  Queue pair, completion
