@@ -21,6 +21,12 @@ loaded() {
 dead() {
 	[ "$(cat $odrp/state)" = dead ]
 }
+# Before that nothing has a time limit that a slow host may miss.
+kill_soon_dead() {
+	echo $((2000 * SLOW)) >$odrp/io_timeout_ms || exit 95
+	echo $((1000 * SLOW)) >$odrp/dead_after_ms || exit 96
+	kill_mnode
+}
 GUEST
 
 # What is written last must be there as well as what was written first: the
@@ -31,7 +37,7 @@ mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || exit 2
 swapped pressure-far --size=150M --processes=3 --seconds=$1 &
 far=$!
 within 60 loaded 3000 || exit 7
-kill_mnode
+kill_soon_dead
 wait $far || exit 3
 dead || exit 4
 grep odrp0 /proc/swaps >/tmp/swaps || exit 5
@@ -51,7 +57,7 @@ dd if=/tmp/a of=/dev/odrp0 bs=1M oflag=direct 2>/dev/null || exit 2
 round=0
 left=10
 while [ $left -gt 0 ]; do
-	[ $round != 10 ] || kill_mnode
+	[ $round != 10 ] || kill_soon_dead
 	dead && left=$((left - 1))
 	dd if=/dev/urandom of=/tmp/b bs=4k count=64 2>/dev/null
 	i=$((round % 3))
@@ -104,7 +110,7 @@ rm /tmp/small/fill
 written c 128 || exit 9
 same b 0 && same c 128 || exit 10
 [ "$(cat $odrp/state)" = live ] || exit 11
-kill_mnode
+kill_soon_dead
 until dead; do
 	same c 128 || exit 12
 	usleep 200000
@@ -158,8 +164,6 @@ vm_backed() {
 	done
 	truncate -s 512M "$case_dir/disk" || exit 1
 	vm_script "${options[@]}" --no-swapon \
-		--param hot_add.timeout_ms=$((2000 * slow)) \
-		--param hot_add.dead_after_ms=$((1000 * slow)) \
 		--qemu-arg -drive \
 		--qemu-arg "file=$case_dir/disk,if=virtio,format=raw,cache=unsafe" \
 		-- "$guest_backing

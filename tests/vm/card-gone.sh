@@ -60,7 +60,7 @@ ids_left() {
 	for left in /sys/block/odrp*; do
 		[ ! -d $left ] || set -- $(($1 + 1))
 	done
-	within 10 is /sys/module/odrp/refcnt $1 || {
+	within 60 is /sys/module/odrp/refcnt $1 || {
 		dmesg | tail -n 12
 		exit 94
 	}

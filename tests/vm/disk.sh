@@ -37,7 +37,7 @@ cmp /tmp/c /tmp/a
 
 echo "discarded"
 blkdiscard $dev
-within 10 is /sys/block/odrp0/odrp/used 0
+within 60 is /sys/block/odrp0/odrp/used 0
 dd if=$dev bs=64k count=384 iflag=direct 2>/dev/null | cmp - /tmp/zeros
 
 echo "written again after that"

@@ -54,7 +54,7 @@ dd if=$dev bs=4k skip=12288 count=4096 iflag=direct 2>/dev/null | cmp - /tmp/a
 wait $!
 cmp /tmp/c /tmp/a
 blkdiscard $dev
-within 10 is /sys/block/odrp0/odrp/used 0
+within 60 is /sys/block/odrp0/odrp/used 0
 dd if=$dev bs=64k count=256 iflag=direct 2>/dev/null | cmp - /tmp/zeros
 dd if=/tmp/a of=$dev bs=256k oflag=direct 2>/dev/null
 dd if=$dev bs=256k count=64 iflag=direct 2>/dev/null | cmp - /tmp/a

@@ -160,8 +160,8 @@ twice() {
 
 # first_words KERNEL OPTION...
 first_words() {
-	lies "truths=5,lies=$((40 * more)),lie_hello=0.5" --kernel "$@" -- \
-		"$hellos" $((100 * more))
+	vm_timeout=800 lies "truths=5,lies=$((40 * more)),lie_hello=0.5" \
+		--kernel "$@" -- "$hellos" $((100 * more))
 	grep -q '^refused 0' "$case_dir/out" && wrong "none was refused"
 }
 

@@ -53,7 +53,7 @@ killall -STOP pattern-far
 echo max >$few/memory.max
 # What is on its way, and what is still to be freed.
 sleep 2
-within 10 is $odrp/free_pending 0 || exit 13
+within 60 is $odrp/free_pending 0 || exit 13
 is $odrp/state live || exit 4
 node=$(sed -n 's/.*addr=\([^ ]*\) .*/\1/p' /etc/odrp/run.conf)
 busybox arp -s "$node" 02:00:00:00:00:77 || exit 12

@@ -29,7 +29,7 @@ dmesg | grep -q 'odrp0: no sleep while it is in use (2048 pages there)'
 dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 
 blkdiscard $dev
-within 10 is $sys/mapped 0
+within 60 is $sys/mapped 0
 exec 4<$dev
 refused "while somebody has it open"
 exec 4<&-

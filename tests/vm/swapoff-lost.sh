@@ -208,7 +208,7 @@ lost() {
 }
 
 comes_back() {
-	lost "$1" 20000 10000 "$returns" "${@:2}"
+	lost "$1" 90000 90000 "$returns" "${@:2}"
 	expect '.mnode_end.counters.resumed >= 1'
 	expect_clean
 }

@@ -80,7 +80,7 @@ told "odrp_bio odrp0 load slot=77 blocks=1" \
 read_back 78
 told "odrp_bio odrp0 load slot=78 blocks=1" "odrp_end odrp0 slot=78 zeros"
 blkdiscard -f -o $((77 * 4096)) -l 4096 $dev || die discard
-within 10 is $odrp/used 0 || die "not given back"
+within 60 is $odrp/used 0 || die "not given back"
 told "odrp_bio odrp0 free slot=77 blocks=1" \
 	"odrp_post odrp0 chain=invalidate slot=77" \
 	"odrp_done odrp0 chain=invalidate slot=77 ok"
