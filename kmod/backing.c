@@ -446,7 +446,7 @@ static int make_memory(struct odrp_backing *b, u64 nr_slots)
 	if (!b->good)
 		return err;
 	b->wq = odrp_alloc(alloc_workqueue("odrp%d_backing",
-					   WQ_MEM_RECLAIM | WQ_HIGHPRI, 0,
+					   ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0,
 					   b->dev->id));
 	if (!b->wq)
 		goto free_good;

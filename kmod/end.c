@@ -20,6 +20,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include "compat.h"
 #include "odrp.h"
 
 /* Ids are gone at once, or their device is ill. */
@@ -157,7 +158,7 @@ void odrp_end_wait(const struct odrp_sess *owner)
 
 int odrp_end_init(void)
 {
-	end_wq = alloc_workqueue("odrp_end", WQ_MEM_RECLAIM, 0);
+	end_wq = alloc_workqueue("odrp_end", ODRP_WQ_RECLAIM, 0);
 	return end_wq ? 0 : -ENOMEM;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include "compat.h"
 #include "odrp.h"
 
 /* A parameter that is a number, and what it may be. */
@@ -79,7 +80,7 @@ static int __init odrp_init(void)
 {
 	int err;
 
-	odrp_wq = alloc_workqueue("odrp", WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	odrp_wq = alloc_workqueue("odrp", ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0);
 	if (!odrp_wq)
 		return -ENOMEM;
 	err = odrp_end_init();

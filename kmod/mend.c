@@ -430,7 +430,7 @@ int odrp_mend_init(struct odrp_sess *s)
 	init_waitqueue_head(&s->mend.wake);
 	ratelimit_state_init(&s->mend.says, SAYS_INTERVAL, SAYS_BURST);
 	s->mend.wq = odrp_alloc(alloc_workqueue("odrp%d_mend",
-						WQ_MEM_RECLAIM | WQ_HIGHPRI, 1,
+						ODRP_WQ_RECLAIM | WQ_HIGHPRI, 1,
 						s->dev->id));
 	return s->mend.wq ? 0 : -ENOMEM;
 }
