@@ -446,16 +446,17 @@ int odrp_ctl_init(void)
 		err = PTR_ERR(ctl_class);
 		goto unregister_client;
 	}
-	err = class_create_file(ctl_class, &class_attr_hot_add);
-	if (err)
-		goto destroy_class;
 	err = class_create_file(ctl_class, &class_attr_hot_remove);
 	if (err)
-		goto remove_add;
+		goto destroy_class;
+	/* Last: there may be a device from here on. */
+	err = class_create_file(ctl_class, &class_attr_hot_add);
+	if (err)
+		goto remove_remove;
 	return 0;
 
-remove_add:
-	class_remove_file(ctl_class, &class_attr_hot_add);
+remove_remove:
+	class_remove_file(ctl_class, &class_attr_hot_remove);
 destroy_class:
 	class_destroy(ctl_class);
 unregister_client:
