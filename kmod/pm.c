@@ -4,7 +4,8 @@
  * memory node gives away the pages of one that it does not hear of for its
  * dead-ms: after waking up all that had been swapped out would be an I/O error.
  * So a machine does not go to sleep while a device is in use or holds pages,
- * unless what it holds is on a local disk as well (backing=), or lost already.
+ * unless what it holds is on a local disk as well (backing=), or the memory node is
+ * dead: then it is lost already.
  *
  * Reboot needs nothing (tests/vm/reboot.sh): who goes down in good order has
  * swapped off before, and who does not is given up when its heartbeats end.
@@ -18,12 +19,12 @@ static int may_sleep(struct odrp_dev *dev)
 	s64 pages = odrp_dev_mapped(dev);
 	bool used;
 
-	if (dev->backing)
+	if (dev->backing || !odrp_dev_serves(dev))
 		return 0;
 	mutex_lock(&dev->lock);
 	used = dev->openers;
 	mutex_unlock(&dev->lock);
-	if (!used && (!pages || !odrp_dev_serves(dev)))
+	if (!used && !pages)
 		return 0;
 	pr_err("odrp%d: no sleep while it %s (%lld pages there): %s first\n",
 	       dev->id, used ? "is in use" : "holds pages", pages,
