@@ -8,7 +8,10 @@
  * finds there what it must: the page, or an I/O error; never another page.
  *
  * Loads are answered only for slots that were stored here last (dev->held): the
- * kernel asks all backends for a page that any of them has.
+ * kernel asks all backends for a page that any of them has.  And only one by one:
+ * what comes under a plug is readahead, a window of pages of which somebody waits
+ * for one.  Answered here each would wait for the one before; so the kernel is left
+ * to make bios of them, which go together.
  *
  * That a store to a slot in use is preceded by an invalidate_page() changes
  * nothing for the slot itself: the free hook of the device is not called then,
@@ -120,6 +123,10 @@ static int load(unsigned int type, u64 slot, struct page *page)
 
 	if (!dev || slot >= dev->slots.nr || !test_bit(slot, dev->held))
 		return -ENODEV;
+	if (current->plug) {
+		odrp_stat_inc(dev, frontswap_passed);
+		return -EAGAIN;
+	}
 	err = do_page(dev, bdev, slot, page, REQ_OP_READ | REQ_SYNC);
 	if (!err)
 		odrp_stat_inc(dev, frontswap_loads);

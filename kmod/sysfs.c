@@ -72,6 +72,7 @@ COUNTER(doorbells);
 COUNTER(beats);
 COUNTER(frontswap_loads);
 COUNTER(frontswap_stores);
+COUNTER(frontswap_passed);
 COUNTER(reconnects);
 COUNTER(resent);
 COUNTER(backing_stores);
@@ -286,7 +287,8 @@ static struct attribute *attrs[] = {
 	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(waits_page),
 	A(bounced),
 	A(polls), A(polls_hit), A(doorbells), A(beats),
-	A(frontswap_loads), A(frontswap_stores), A(reconnects), A(resent),
+	A(frontswap_loads), A(frontswap_stores), A(frontswap_passed),
+	A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),
 	A(checksum_errors),
 	A(load_p50_ns), A(load_p90_ns), A(load_p99_ns), A(load_max_ns),
