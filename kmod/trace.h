@@ -9,8 +9,29 @@
 #if !defined(_ODRP_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _ODRP_TRACE_H
 
+#include <linux/blkdev.h>
 #include <linux/tracepoint.h>
 #include "odrp.h"
+
+/* For who reads the format of an event: numbers, where it would have names. */
+TRACE_DEFINE_ENUM(ODRP_INIT);
+TRACE_DEFINE_ENUM(ODRP_CONNECTING);
+TRACE_DEFINE_ENUM(ODRP_LIVE);
+TRACE_DEFINE_ENUM(ODRP_LOST);
+TRACE_DEFINE_ENUM(ODRP_DEAD);
+TRACE_DEFINE_ENUM(ODRP_CLOSING);
+TRACE_DEFINE_ENUM(ODRP_CLOSED);
+TRACE_DEFINE_ENUM(ODRP_WIRE_LOAD);
+TRACE_DEFINE_ENUM(ODRP_WIRE_MAPPED_STORE);
+TRACE_DEFINE_ENUM(ODRP_WIRE_UNMAPPED_STORE);
+TRACE_DEFINE_ENUM(ODRP_WIRE_INVALIDATE);
+TRACE_DEFINE_ENUM(ODRP_SLOT_OK);
+TRACE_DEFINE_ENUM(ODRP_SLOT_ABORTED);
+TRACE_DEFINE_ENUM(ODRP_SLOT_FAILED);
+TRACE_DEFINE_ENUM(ODRP_FREE_AGE);
+TRACE_DEFINE_ENUM(ODRP_FREE_COUNT);
+TRACE_DEFINE_ENUM(ODRP_FREE_AGED);
+TRACE_DEFINE_ENUM(ODRP_FREE_NOW);
 
 #define show_odrp_state(s)						\
 	__print_symbolic(s,						\
@@ -29,11 +50,20 @@
 			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
 			 { ODRP_WIRE_INVALIDATE, "invalidate" })
 
+/* The kernel's own names for these are no numbers in a format. */
+#define ODRP_TRACE_READ		0
+#define ODRP_TRACE_WRITE	1
+#define ODRP_TRACE_DISCARD	2
+
+#define odrp_trace_op(bio)						\
+	(bio_op(bio) == REQ_OP_READ ? ODRP_TRACE_READ :			\
+	 bio_op(bio) == REQ_OP_WRITE ? ODRP_TRACE_WRITE : ODRP_TRACE_DISCARD)
+
 #define show_odrp_op(op)						\
 	__print_symbolic(op,						\
-			 { (__force int)REQ_OP_READ, "load" },		\
-			 { (__force int)REQ_OP_WRITE, "store" },	\
-			 { (__force int)REQ_OP_DISCARD, "free" })
+			 { ODRP_TRACE_READ, "load" },			\
+			 { ODRP_TRACE_WRITE, "store" },			\
+			 { ODRP_TRACE_DISCARD, "free" })
 
 /* Beside the chains, whose requests may be waited for. */
 #define ODRP_TRACE_SLOT		0xff
@@ -47,11 +77,11 @@
 			 { ODRP_TRACE_SLOT, "slot" },			\
 			 { ODRP_TRACE_PAGE, "page" })
 
-#define show_odrp_end(status)						\
-	__print_symbolic(status,					\
-			 { (__force int)BLK_STS_OK, "zeros" },		\
-			 { (__force int)BLK_STS_NOSPC, "no_space" },	\
-			 { (__force int)BLK_STS_IOERR, "io_error" })
+#define show_odrp_end(err)						\
+	__print_symbolic(err,						\
+			 { 0, "zeros" },				\
+			 { ENOSPC, "no_space" },			\
+			 { EIO, "io_error" })
 
 #define show_odrp_result(r)						\
 	__print_symbolic(r,						\
@@ -78,7 +108,7 @@ TRACE_EVENT(odrp_bio,
 	),
 	TP_fast_assign(
 		__entry->dev = dev->id;
-		__entry->op = (__force int)bio_op(bio);
+		__entry->op = odrp_trace_op(bio);
 		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 		__entry->blocks = bio->bi_iter.bi_size / ODRP_BLOCK;
 	),
@@ -112,15 +142,15 @@ TRACE_EVENT(odrp_end,
 	TP_STRUCT__entry(
 		__field(int, dev)
 		__field(u64, slot)
-		__field(int, status)
+		__field(int, err)
 	),
 	TP_fast_assign(
 		__entry->dev = dev->id;
 		__entry->slot = bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
-		__entry->status = (__force int)status;
+		__entry->err = -blk_status_to_errno(status);
 	),
 	TP_printk("odrp%d slot=%llu %s", __entry->dev, __entry->slot,
-		  show_odrp_end(__entry->status))
+		  show_odrp_end(__entry->err))
 );
 
 TRACE_EVENT(odrp_post,
