@@ -427,8 +427,10 @@ void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 }
 
 /*
- * End everything that was posted and not answered.  The connection is down,
- * its send queue drained, nobody reaps.
+ * odrp_conn_fail_posted() - end everything that was posted and not answered
+ *
+ * The connection is down, its send queue drained, nobody reaps.  Two may do this
+ * at once, and somebody else may settle some.
  */
 void odrp_conn_fail_posted(struct odrp_conn *conn)
 {
@@ -441,9 +443,10 @@ void odrp_conn_fail_posted(struct odrp_conn *conn)
 
 		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
 			continue;
-		WRITE_ONCE(req->res, ODRP_SLOT_FAILED);
-		if (mark(req, ODRP_REQ_DONE))
-			odrp_req_finish(req, &todo);
+		if (!mark(req, ODRP_REQ_DONE))
+			continue;
+		req->res = ODRP_SLOT_FAILED;
+		odrp_req_finish(req, &todo);
 	}
 	if (!bio_list_empty(&todo))
 		odrp_issue(conn->q, &todo);

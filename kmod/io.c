@@ -13,6 +13,17 @@
 #include "trace.h"
 
 /*
+ * What is not posted now may be later.  Under conn->lock: who makes the session
+ * dead takes that lock afterwards, for what was left to wait before.
+ */
+static bool may_wait(const struct odrp_conn *conn)
+{
+	lockdep_assert_held(&conn->lock);
+	return conn->live ||
+	       (conn->paused && odrp_sess_state(conn->sess) != ODRP_DEAD);
+}
+
+/*
  * odrp_req_get() - take a free request
  * @bio: parked on the connection when there is none; may be NULL
  *
@@ -26,7 +37,7 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 
 	spin_lock_bh(&conn->lock);
 	req = conn->live ? conn->free : NULL;
-	if (!conn->live && !conn->paused) {
+	if (!may_wait(conn)) {
 		req = ERR_PTR(-EIO);
 	} else if (req) {
 		conn->free = req->next;
@@ -362,12 +373,12 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
 	odrp_fault_lost(conn);
 	spin_lock_bh(&conn->lock);
 	if (!conn->live) {
-		bool paused = conn->paused;
+		bool waits = may_wait(conn);
 
-		if (paused)
+		if (waits)
 			keep_unsent(conn, list);
 		spin_unlock_bh(&conn->lock);
-		if (!paused)
+		if (!waits)
 			abort_list(list, todo);
 		return;
 	}

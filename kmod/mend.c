@@ -156,7 +156,41 @@ static int settle_conn(struct odrp_conn *conn)
 
 /* ---- an attempt ------------------------------------------------------------- */
 
-/* Give up all connections, phase by phase, and keep what is under way. */
+/*
+ * The session is dead, and bury() may be long in coming: whoever waits does without
+ * from now on.  What is under way ends if no queue pair has it any more; otherwise
+ * let_go() is at work, and comes here when that is so.
+ */
+static void release(struct odrp_sess *s)
+{
+	bool unplugged;
+
+	odrp_wake_room(s->dev);
+	odrp_sess_each_conn(s, odrp_conn_give_up);
+	spin_lock_bh(&s->lock);
+	unplugged = s->mend.unplugged;
+	spin_unlock_bh(&s->lock);
+	if (!unplugged)
+		return;
+	odrp_sess_each_conn(s, odrp_conn_abort_unsent);
+	odrp_free_release(s->dev);
+	odrp_sess_each_conn(s, odrp_conn_fail_posted);
+}
+
+/* All queue pairs are gone, and none that comes has a request before go_live(). */
+static void set_unplugged(struct odrp_sess *s)
+{
+	spin_lock_bh(&s->lock);
+	s->mend.unplugged = true;
+	spin_unlock_bh(&s->lock);
+	if (odrp_sess_state(s) == ODRP_DEAD)
+		release(s);
+}
+
+/*
+ * Give up all connections, phase by phase, and keep what is under way.  The last
+ * phase takes mutexes of others; see end_work().
+ */
 static void let_go(struct odrp_sess *s)
 {
 	cancel_delayed_work_sync(&s->watch_work);
@@ -166,6 +200,7 @@ static void let_go(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_halt);
 	odrp_sess_each_conn(s, odrp_conn_unplug);
 	odrp_sess_no_events(s);
+	set_unplugged(s);
 	odrp_sess_each_conn(s, odrp_cm_let_go);
 }
 
@@ -202,6 +237,10 @@ static bool go_live(struct odrp_sess *s)
 
 	spin_lock_bh(&s->lock);
 	live = !s->mend.broken && odrp_sess_move(s, ODRP_LIVE, &from);
+	if (live) {
+		s->mend.end = 0;
+		s->mend.unplugged = false;
+	}
 	spin_unlock_bh(&s->lock);
 	return live;
 }
@@ -252,7 +291,6 @@ static bool is_final(int err)
 static void lived(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->mend.end_work);
-	s->mend.end = 0;
 	s->mend.lived_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
@@ -284,36 +322,35 @@ static bool just_lived(const struct odrp_sess *s)
 /* The time to be taken up again in is over: the session is dead. */
 static bool is_over(struct odrp_sess *s)
 {
-	unsigned long end = READ_ONCE(s->mend.end);
-
-	if (!is_lost(s) || !end || time_before(jiffies, end))
-		return false;
-	odrp_sess_die(s, "not taken up again within %u ms (error %d)",
-		      READ_ONCE(s->dev->dead_after_ms), s->mend.last_err);
-	return true;
+	return odrp_sess_expire(s, "not taken up again within %u ms (error %d)",
+				READ_ONCE(s->dev->dead_after_ms),
+				s->mend.last_err);
 }
 
 /*
  * Connecting takes mutexes of others, who hold them while they allocate memory.
  * Who of them is in reclaim may be waiting for this device, until the session is
- * dead: so it has to die while the work item that mends it waits.
+ * dead: so it has to die, and what is under way with it, while the work item that
+ * mends it waits.  It comes when the time is over, or when a session that was lost
+ * has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
 	struct odrp_sess *s = container_of(to_delayed_work(w),
 					   struct odrp_sess, mend.end_work);
 
-	if (is_over(s)) {
-		odrp_wake_room(s->dev);
-		odrp_sess_each_conn(s, odrp_conn_give_up);
-	}
+	is_over(s);
+	if (odrp_sess_state(s) == ODRP_DEAD)
+		release(s);
 }
 
 static void until_over(struct odrp_sess *s)
 {
 	long left = s->mend.until - jiffies;
 
-	WRITE_ONCE(s->mend.end, s->mend.until ?: 1);
+	spin_lock_bh(&s->lock);
+	s->mend.end = s->mend.until ?: 1;
+	spin_unlock_bh(&s->lock);
 	mod_delayed_work(odrp_wq, &s->mend.end_work, max(left, 0L) + 1);
 }
 
@@ -390,6 +427,7 @@ static void bury(struct odrp_sess *s)
 	say_dead(s->dev, forced);
 	if (!s->mend.buried) {
 		s->mend.buried = true;
+		cancel_delayed_work_sync(&s->mend.end_work);
 		odrp_beat_stop(s);
 		if (forced)
 			odrp_beat_bye(s);

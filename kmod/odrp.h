@@ -308,7 +308,8 @@ struct odrp_keys {
  * @lost_at: jiffies
  * @lived_at: when it was last taken up again; 0: never
  * @until:	when the attempts end
- * @end:	the same; 0: not mending, nothing ends
+ * @end:	the same; 0: not mending, nothing ends; guarded by odrp_sess.lock
+ * @unplugged:	no queue pair has any of our requests; guarded by odrp_sess.lock
  * @end_work:	has the session die then, whatever @work waits for
  * @last_err:	of the last attempt
  */
@@ -324,6 +325,7 @@ struct odrp_mend {
 	unsigned long		lived_at;
 	unsigned long		until;
 	unsigned long		end;
+	bool			unplugged;
 	struct delayed_work	end_work;
 	struct ratelimit_state	says;		/* lost, taken up again */
 	int			last_err;
@@ -753,6 +755,8 @@ void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
 /* reserve.c: memory for others who take it up again */
+__printf(2, 3)
+bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_reserve_init(struct odrp_reserve *r);
 void odrp_reserve_collect(struct odrp_reserve *r);
 void odrp_reserve_spend(struct odrp_reserve *r);

@@ -57,6 +57,9 @@ static bool to_dead(struct odrp_sess *s)
 	/* While connecting, the connecting thread cleans up. */
 	if (from != ODRP_CONNECTING)
 		odrp_mend_queue(s);
+	/* Which may be at work, and wait for somebody who waits for this. */
+	if (from == ODRP_LOST)
+		mod_delayed_work(odrp_wq, &s->mend.end_work, 0);
 	wake_up_all(&s->mend.wake);
 	return true;
 }
@@ -110,6 +113,28 @@ void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...)
 	va_start(args, fmt);
 	say(s, KERN_ERR, "session is dead", fmt, &args);
 	va_end(args);
+}
+
+/*
+ * odrp_sess_expire() - odrp_sess_die(), if the time of a lost session is over
+ *
+ * Return: whether it has died of that, now.
+ */
+bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...)
+{
+	va_list args;
+	bool dead;
+
+	spin_lock_bh(&s->lock);
+	dead = odrp_sess_state(s) == ODRP_LOST && s->mend.end &&
+	       !time_before(jiffies, s->mend.end) && to_dead(s);
+	spin_unlock_bh(&s->lock);
+	if (!dead)
+		return false;
+	va_start(args, fmt);
+	say(s, KERN_ERR, "session is dead", fmt, &args);
+	va_end(args);
+	return true;
 }
 
 static void event_work(struct work_struct *w)

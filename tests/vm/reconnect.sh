@@ -119,8 +119,8 @@ goes_on_writing() {
 }
 
 # Taking a session up again waits for a mutex that others have, who may be waiting
-# for this device. It is given up in time all the same: who waits for a request has
-# an error, and what was under way when the mutex is to be had.
+# for this device. It is given up in time all the same, or before by force: who waits
+# for a request has an error, and so has who has one under way.
 read -r -d '' blocked <<'GUEST'
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
 fail=/sys/kernel/debug/odrp/fail
@@ -134,20 +134,26 @@ within 30 is $odrp/state lost || exit 4
 within 30 is $fail/busy/failed 1 || exit 5
 dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=32 iflag=direct 2>/tmp/err &
 second=$!
+# The first has a request, the second waits for one.
+within 30 is $odrp/waits_credit 1 || exit 14
+[ $1 != forced ] || echo "0 force" >/sys/class/odrp-control/hot_remove || exit 11
 within 30 is $odrp/state dead || exit 6
 wait $second && exit 7
 cat /tmp/err
+wait $first && exit 9
 dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=33 iflag=direct 2>/dev/null &&
 	exit 8
+is $fail/busy/every 1 || exit 12
 echo 0 >$fail/busy/every
-wait $first && exit 9
-echo 0 >/sys/class/odrp-control/hot_remove || exit 10
+[ $1 = forced ] || echo 0 >/sys/class/odrp-control/hot_remove || exit 10
+within 60 rmmod odrp 2>/tmp/err || exit 13
 echo all well
 GUEST
 
+# is_given_up KERNEL over|forced MS: $3 is the time in which it may be mended
 is_given_up() {
 	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
-		--param hot_add.dead_after_ms=$((10000 * slow)) -- "$blocked"
+		--param hot_add.dead_after_ms=$(($3 * slow)) -- "$blocked" "$2"
 	expect_status 0
 	expect_out 'I/O error|Input/output error'
 	expect_out 'all well'
@@ -167,7 +173,15 @@ is_given_up() {
 tap_case "packets that go nowhere, 6.12" goes_nowhere
 tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
 ((nightly)) && tap_case "a workqueue that writes meanwhile, 6.12" goes_on_writing 6.12
-tap_case "given up while it cannot even begin, 6.1" is_given_up 6.1
-((nightly)) && tap_case "given up while it cannot even begin, 5.10" is_given_up 5.10
-((nightly)) && tap_case "given up while it cannot even begin, 6.12" is_given_up 6.12
+tap_case "given up while it cannot even begin, 6.1" is_given_up 6.1 over 10000
+tap_case "removed by force while it cannot even begin, 6.1" \
+	is_given_up 6.1 forced 600000
+if ((nightly)); then
+	for kernel in 5.10 6.12; do
+		tap_case "given up while it cannot even begin, $kernel" \
+			is_given_up $kernel over 10000
+		tap_case "removed by force while it cannot even begin, $kernel" \
+			is_given_up $kernel forced 600000
+	done
+fi
 tap_end
