@@ -8,7 +8,7 @@
 # sure that the agent must have noticed (it does after 10 s without a beat).
 read -r -d '' script <<'GUEST'
 if [ "$CNODE_ID" = 1 ]; then
-	swapped pattern-far --size=72M --repeat=100 >/tmp/log &
+	swapped pattern-far --size=$1 --repeat=100 >/tmp/log &
 	until grep -q verify1 /tmp/log; do
 		usleep 100000
 	done
@@ -25,8 +25,9 @@ swapped pressure-far --size=64M --processes=3 --seconds=15
 GUEST
 
 dies() {
-	vm_beside check_pages vm_script --cnodes 2 --mem 142M --swap 192M -- \
-		"$script"
+	# So slow a guest writes some twenty pages in a second.
+	vm_timeout=600 vm_beside check_pages vm_script --cnodes 2 --mem 142M \
+		--swap 192M -- "$script" $((slow > 1 ? 50 : 72))M
 	# One machine went down: that is what the status says.
 	expect_status 125
 	expect '.cnodes[0].status == 0' '.cnodes[1] == null' \
