@@ -176,6 +176,8 @@ static void end_store(struct twin *t, struct bio_list *todo)
 
 	if (t->good)
 		set_bit(slot, t->b->good);
+	if (t->good || remote)
+		odrp_unread_clear(dev, slot);
 	if (remote)
 		more = odrp_slot_end(&dev->slots, slot, ODRP_SLOT_OK);
 	else
@@ -198,6 +200,10 @@ static void end_load(struct twin *t, struct bio_list *todo)
 	u64 slot = slot_of(t);
 	unsigned int more;
 
+	if (t->good)
+		odrp_unread_clear(dev, slot);
+	else
+		odrp_unread_mark(dev, slot);
 	if (t->asked)
 		more = odrp_slot_end(&dev->slots, slot, t->res);
 	else
@@ -361,6 +367,12 @@ void odrp_backing_alone(struct bio *bio)
 void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
 {
 	clear_bit(slot, dev->backing->good);
+}
+
+/* Is there a copy of its contents?  May have changed already. */
+bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
+{
+	return test_bit(slot, dev->backing->good);
 }
 
 /* The session is dead. */

@@ -170,17 +170,6 @@ static void slot_free_notify(struct block_device *bdev, unsigned long slot)
 }
 
 /*
- * Swapoff of this device would give those who need its pages wrong bytes: they are
- * lost, and the kernel is one that maps what it could not read.  That counts pages
- * of stores that were under way, wanted or not.
- */
-static bool would_lie(struct odrp_dev *dev)
-{
-	return !ODRP_SWAPOFF_SAFE && !dev->backing &&
-	       odrp_sess_state(&dev->sess) == ODRP_DEAD && odrp_dev_mapped(dev);
-}
-
-/*
  * A device that is being removed is not opened any more, but for swapoff, which
  * opens what it swaps off: so one that has been removed by force is, as long as
  * somebody has a claim to it, as a swap area has.  Who else comes that way gets
@@ -196,9 +185,9 @@ static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 		return claimed ? 0 : -ENXIO;
 	if (dev->removing)
 		return -ENXIO;
-	if (!claimed || !would_lie(dev))
+	if (!claimed || !odrp_unread_any(dev))
 		return 0;
-	pr_warn_ratelimited("odrp%d: not opened: swapoff would give wrong bytes (swapoff_safe)\n",
+	pr_warn_ratelimited("odrp%d: not opened: swapoff would give wrong bytes (swapoff_lies)\n",
 			    dev->id);
 	return -EIO;
 }

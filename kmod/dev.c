@@ -93,9 +93,12 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	err = opt->checksum ? odrp_sum_add(dev) : 0;
 	if (err)
 		goto exit_free;
-	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
+	err = odrp_unread_add(dev);
 	if (err)
 		goto del_sums;
+	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
+	if (err)
+		goto del_unread;
 	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
 	if (err)
 		goto del_backing;
@@ -123,6 +126,8 @@ close_sess:
 	odrp_sess_free(&dev->sess);
 del_backing:
 	odrp_backing_del(dev);
+del_unread:
+	odrp_unread_del(dev);
 del_sums:
 	odrp_sum_del(dev);
 exit_free:
@@ -227,6 +232,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_backing_del(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
+	odrp_unread_del(dev);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	free_slots(dev);

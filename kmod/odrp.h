@@ -5,9 +5,9 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), keys.c (rkeys for pages),
- * reserve.c (memory for reconnecting), end.c (ids that go), tell.c (uevents), ctl.c,
- * sysfs.c and debug.c (users).
+ * backing.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
+ * map), keys.c (rkeys for pages), reserve.c (memory for reconnecting), end.c (ids
+ * that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
@@ -440,9 +440,9 @@ struct odrp_stats {
 	u64	beats;			/* heartbeats written */
 	u64	frontswap_loads;	/* loads that came by frontswap */
 	u64	frontswap_stores;	/* stores that came by frontswap */
+	u64	frontswap_passed;	/* loads left to come as a bio, for readahead */
 	u64	reconnects;		/* the session was taken up again */
 	u64	resent;			/* requests sent again after that */
-	u64	frontswap_passed;	/* loads left to come as a bio, for readahead */
 	u64	backing_stores;		/* written to the backing device */
 	u64	backing_loads;		/* read from it */
 	u64	backing_errors;		/* ... that it failed */
@@ -504,6 +504,8 @@ struct odrp_dev {
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
+	unsigned long		*unread;	/* see unread.c; NULL: not needed */
+	bool			some_unread;	/* a bit has been set, once */
 	struct odrp_stats __percpu *stats;
 	struct odrp_times	*times;	/* one for each queue */
 	struct dentry		*debug;	/* in debugfs; an error: none */
@@ -621,6 +623,20 @@ void odrp_sum_make(struct odrp_req *req);
 void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req);
 int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req);
 
+/* unread.c: pages that swapoff must not map */
+int odrp_unread_add(struct odrp_dev *dev);
+void odrp_unread_del(struct odrp_dev *dev);
+void odrp_unread_mark(struct odrp_dev *dev, u64 slot);
+void odrp_unread_clear_bit(struct odrp_dev *dev, u64 slot);
+bool odrp_unread_any(const struct odrp_dev *dev);
+
+/* A slot has been read, or written.  Any context; before it is given up. */
+static inline void odrp_unread_clear(struct odrp_dev *dev, u64 slot)
+{
+	if (unlikely(READ_ONCE(dev->some_unread)))
+		odrp_unread_clear_bit(dev, slot);
+}
+
 /* backing.c: a copy on a local device */
 int odrp_backing_add(struct odrp_dev *dev, const char *path);
 void odrp_backing_del(struct odrp_dev *dev);
@@ -634,6 +650,7 @@ void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct bio_list *todo);
 void odrp_backing_alone(struct bio *bio);
 void odrp_backing_forget(struct odrp_dev *dev, u64 slot);
+bool odrp_backing_has(const struct odrp_dev *dev, u64 slot);
 void odrp_backing_say(struct odrp_dev *dev);
 
 /* issue.c: bios to requests */
@@ -738,6 +755,8 @@ __printf(2, 3)
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...);
 __printf(2, 3)
 void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...);
+__printf(2, 3)
+bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_sess_event(struct odrp_sess *s, int event);
 void odrp_sess_no_events(struct odrp_sess *s);
 void odrp_sess_lose_device(struct odrp_sess *s);
@@ -755,8 +774,6 @@ void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
 /* reserve.c: memory for others who take it up again */
-__printf(2, 3)
-bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_reserve_init(struct odrp_reserve *r);
 void odrp_reserve_collect(struct odrp_reserve *r);
 void odrp_reserve_spend(struct odrp_reserve *r);

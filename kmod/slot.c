@@ -253,6 +253,25 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 }
 
 /*
+ * odrp_slot_holds() - does anybody need its contents?
+ *
+ * A glance: it may have changed already.
+ */
+bool odrp_slot_holds(const struct odrp_slots *s, u64 slot)
+{
+	u8 v = READ_ONCE(s->st[slot]);
+
+	switch (STATE(v)) {
+	case ODRP_SLOT_EMPTY:
+	case ODRP_SLOT_FREE_PENDING:
+	case ODRP_SLOT_FREEING:
+		return false;
+	default:
+		return !(v & ODRP_SLOT_F_FREED);
+	}
+}
+
+/*
  * odrp_slot_wait() - ask the owner of a slot for ODRP_SLOT_END_WAKE
  *
  * The caller holds the lock under which the waker looks for waiters, and puts

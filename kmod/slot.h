@@ -89,6 +89,7 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot);
 bool odrp_slot_forget(struct odrp_slots *s, u64 slot);
 bool odrp_slot_freed(struct odrp_slots *s, u64 slot);
+bool odrp_slot_holds(const struct odrp_slots *s, u64 slot);
 bool odrp_slot_wait(struct odrp_slots *s, u64 slot);
 
 #endif /* _ODRP_SLOT_H */

@@ -241,6 +241,13 @@ static ssize_t swapoff_safe_show(struct device *d,
 }
 static DEVICE_ATTR_RO(swapoff_safe);
 
+static ssize_t swapoff_lies_show(struct device *d,
+				 struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", odrp_unread_any(to_odrp(d)));
+}
+static DEVICE_ATTR_RO(swapoff_lies);
+
 /* A setting in milliseconds. */
 static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 		      unsigned int *field, const char *buf, size_t count)
@@ -298,6 +305,7 @@ static struct attribute *attrs[] = {
 	A(translate),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
+	A(swapoff_lies),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };

@@ -144,20 +144,18 @@ static bool reads(unsigned int id, const char *name, const char *value)
 	       !strcmp(text, value);
 }
 
-/* Are there pages that are lost, and a kernel that would not say so? */
+/* Are there pages that cannot be read, and a kernel that would not say so? */
 static bool would_map_wrong_bytes(unsigned int id)
 {
-	return reads(id, "state", "dead") &&
-	       (reads(id, "backing", "none") || reads(id, "forced", "1")) &&
-	       reads(id, "swapoff_safe", "0") && swap_dev_used(id) != 0;
+	return reads(id, "swapoff_lies", "1") && swap_dev_used(id) != 0;
 }
 
 static void warn_of_wrong_bytes(unsigned int id)
 {
-	fprintf(stderr, "odrpctl swap: the pages in odrp%u are lost, and swapoff "
+	fprintf(stderr, "odrpctl swap: pages in odrp%u are lost, and swapoff "
 		"on this kernel would give those who need them something else "
-		"instead: restart the machine; or end what has memory there, "
-		"and use --force\n", id);
+		"instead: end what has memory there, or restart the machine; "
+		"or use --force\n", id);
 }
 
 /*

@@ -116,6 +116,8 @@ until dead; do
 	usleep 200000
 done
 same c 128 || exit 13
+# What swapoff would say of it: nothing wrong, where it looks.
+is $odrp/swapoff_lies $((1 - $(cat $odrp/swapoff_safe))) || exit 19
 i=0
 while [ $i -lt 1024 ]; do
 	dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=$i iflag=direct \
@@ -125,6 +127,7 @@ done
 echo "$(cat $odrp/load_errors) errors, then written anew"
 written d 0 || exit 15
 same d 0 && same c 128 || exit 16
+is $odrp/swapoff_lies 0 || exit 20
 echo 0 >$control/hot_remove || exit 17
 losetup -d /dev/loop0 || exit 18
 echo all well
@@ -222,6 +225,7 @@ is_refused() {
 ((nightly)) && tap_case "as a disk, the memory node killed, by chains" \
 	reads_back 6.1 "${unknown_card[@]}"
 tap_case "copies that are not good, 6.1" is_not_good 6.1
+tap_case "copies that are not good, 5.10" is_not_good 5.10
 tap_case "swapping on, the memory node killed, 6.1" swaps_on 6.1
 ((nightly)) && tap_case "swapping on, the memory node killed, 6.12" swaps_on 6.12
 ((nightly)) && tap_case "swapping on, the memory node killed, by chains" \

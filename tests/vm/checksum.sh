@@ -61,6 +61,50 @@ done
 echo all well
 GUEST
 
+# Of swap space, on a kernel that would map it. $1: what the page begins with.
+read -r -d '' swapped_off <<'GUEST'
+odrp=/sys/block/odrp0/odrp
+fail() {
+	echo "FAILED: $*"
+	cat /proc/swaps
+	dmesg | tail -n 20
+	exit 1
+}
+is $odrp/swapoff_safe 0 || fail "not such a kernel"
+mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || fail swapon
+mkdir /tmp/files && mount -t tmpfs -o size=64M none /tmp/files || fail tmpfs
+few=/sys/fs/cgroup/few
+mkdir $few && echo 16M >$few/memory.max || fail group
+# The page, and then so much more that it goes out.
+sh -c "echo \$\$ >$few/cgroup.procs
+	{ printf %s $1; dd if=/dev/urandom bs=4k count=1; } 2>/dev/null |
+		dd of=/tmp/files/a bs=4k count=1 iflag=fullblock 2>/dev/null
+	dd if=/dev/urandom of=/tmp/files/b bs=1M count=32 2>/dev/null"
+is_out() {
+	grep -q "^/dev/odrp0 .*[^0-9][0-9]\{5,\}[^0-9]*-*[0-9]*$" /proc/swaps
+}
+within 60 is_out || fail "nothing went out"
+is $odrp/swapoff_lies 0 || fail "lies before"
+# Who reads the file has the page from then on: so the device is read until then.
+is_wrong() {
+	! dd if=/dev/odrp0 of=/dev/null bs=64k iflag=direct 2>/tmp/err
+}
+echo ready
+within 60 is_wrong || fail "not wrong"
+grep "I/O error\|Input/output error" /tmp/err || fail "another error"
+is $odrp/swapoff_lies 1 || fail "does not lie"
+swapoff /dev/odrp0 2>/tmp/err && fail "swapped off"
+cat /tmp/err
+dmesg | grep "not opened: swapoff would give wrong bytes" || fail "not told"
+odrpctl swap remove odrp0 2>/tmp/err && fail "removed by odrpctl"
+cat /tmp/err
+# The kernel gives slots back some at a time.
+rm /tmp/files/a && rm /tmp/files/b
+within 60 is $odrp/swapoff_lies 0 || fail "lies still"
+swapoff /dev/odrp0 || fail "not swapped off"
+echo all well
+GUEST
+
 marker=
 
 # The agent's control socket is in its command line.
@@ -100,6 +144,25 @@ is_made_good() {
 		'.cnodes[0].stats.store_errors == 0' '.teardown_errors == []'
 }
 
+# When the guest is ready: before, the page may not be there, or be written again.
+flip_when_ready() {
+	grep -q '^ready$' "$case_dir/out" && flip "$1"
+}
+
+is_not_mapped() {
+	marker="page-$RANDOM-$RANDOM-$RANDOM-$RANDOM"
+	vm_beside flip_when_ready vm_script --kernel "$1" --mem 256M --swap 64M \
+		--no-swapon --add "$vm_ctl" --param hot_add.checksum=crc32c -- \
+		"$swapped_off" "$marker"
+	[[ -e $case_dir/flipped ]] || wrong "the page was not found"
+	expect_status 0
+	expect_out 'all well'
+	expect_out 'pages in odrp0 are lost, and swapoff'
+	expect '.cnodes[0].devices[0].checksum_errors >= 1 or
+		.cnodes[0].stats.checksum_errors >= 1' '.teardown_errors == []'
+	grep -A 25 FAILED "$case_dir/out" >&2
+}
+
 # Nothing is taken for what it is not, and no page is sent that may change.
 swaps() {
 	vm --kernel "$@" --mem 150M --swap 256M \
@@ -115,6 +178,7 @@ swaps() {
 tap_case "a bit flips, 6.1" is_noticed 6.1
 ((nightly)) && tap_case "a bit flips, 6.12" is_noticed 6.12
 tap_case "a bit flips, with a second copy, 6.1" is_made_good
+tap_case "swapoff of a page that is wrong, 5.10" is_not_mapped 5.10
 tap_case "swapping, 6.12" swaps 6.12
 ((nightly)) && tap_case "swapping by frontswap, 5.10" swaps 5.10 --backend frontswap
 tap_end

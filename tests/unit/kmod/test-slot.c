@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -16,7 +17,16 @@
 #include "../../../kmod/slot.h"
 #include "weave.h"
 
+#define ALL_ORDERS	0
 #define PREEMPTIONS	4
+
+/* Every order of two threads takes a minute together. */
+static unsigned int orders(void)
+{
+	const char *nightly = getenv("ODRP_NIGHTLY");
+
+	return nightly && !strcmp(nightly, "1") ? ALL_ORDERS : PREEMPTIONS;
+}
 
 static u8 byte;
 static struct odrp_slots slots = { .st = &byte, .nr = 1 };
@@ -199,6 +209,33 @@ static void test_slot_end_local(void **state)
 	byte = ODRP_SLOT_MAPPED;
 	assert_false(odrp_slot_forget(&slots, 0));
 	assert_int_equal(byte, ODRP_SLOT_MAPPED);
+}
+
+static void test_slot_holds(void **state)
+{
+	static const struct {
+		u8 st;
+		bool holds;
+	} t[] = {
+		{ ODRP_SLOT_EMPTY, false },
+		{ ODRP_SLOT_MAPPED, true },
+		{ ODRP_SLOT_FREE_PENDING, false },
+		{ ODRP_SLOT_LOADING, true },
+		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_WAITED, true },
+		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED, false },
+		{ ODRP_SLOT_STORING, true },
+		{ ODRP_SLOT_STORING | ODRP_SLOT_F_FREED, false },
+		{ ODRP_SLOT_STORING_NEW, true },
+		{ ODRP_SLOT_FREEING, false },
+		{ ODRP_SLOT_UNKNOWN, true },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		byte = t[i].st;
+		assert_int_equal(odrp_slot_holds(&slots, 0), t[i].holds);
+		assert_int_equal(byte, t[i].st);
+	}
 }
 
 /*
@@ -387,7 +424,7 @@ static void test_slot_cancel_on_reuse(void **state)
 {
 	const struct weave w = {
 		init_mapped, { free_and_reuse, worker }, 2,
-		check_settled, PREEMPTIONS,
+		check_settled, ALL_ORDERS,
 	};
 
 	assert_true(weave_all(&w) > 100);
@@ -404,7 +441,7 @@ static void test_slot_free_reuse_free(void **state)
 {
 	const struct weave w = {
 		init_mapped, { free_reuse_free, worker }, 2,
-		check_settled, PREEMPTIONS,
+		check_settled, orders(),
 	};
 
 	assert_true(weave_all(&w) > 100);
@@ -445,7 +482,7 @@ static void test_slot_two_stores(void **state)
 {
 	const struct weave w = {
 		init_empty, { store_a, store_b }, 2,
-		check_two_stores, PREEMPTIONS,
+		check_two_stores, orders(),
 	};
 
 	assert_true(weave_all(&w) > 100);
@@ -487,7 +524,7 @@ static void test_slot_aborted_store_wakes(void **state)
 {
 	const struct weave w = {
 		init_empty, { store_aborted, store_b }, 2,
-		check_two_stores, PREEMPTIONS,
+		check_two_stores, orders(),
 	};
 
 	assert_true(weave_all(&w) > 50);
@@ -508,7 +545,7 @@ static void test_slot_failed_store_wakes(void **state)
 {
 	const struct weave w = {
 		init_empty, { store_failed, store_b }, 2,
-		check_unknown, PREEMPTIONS,
+		check_unknown, orders(),
 	};
 
 	assert_true(weave_all(&w) > 50);
@@ -524,7 +561,7 @@ static void test_slot_aborted_free(void **state)
 {
 	const struct weave w = {
 		init_mapped, { free_and_reuse, worker_aborts }, 2,
-		check_settled, PREEMPTIONS,
+		check_settled, orders(),
 	};
 
 	assert_true(weave_all(&w) > 100);
@@ -538,6 +575,7 @@ int main(void)
 		cmocka_unit_test(test_slot_freed),
 		cmocka_unit_test(test_slot_local),
 		cmocka_unit_test(test_slot_end_local),
+		cmocka_unit_test(test_slot_holds),
 		cmocka_unit_test(test_slot_cancel_on_reuse),
 		cmocka_unit_test(test_slot_free_reuse_free),
 		cmocka_unit_test(test_slot_load_meets_reuse),

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pages that cannot be read, on kernels whose swapoff does not look whether it
+ * could (ODRP_SWAPOFF_SAFE): before 5.19 it maps such a page with whatever is in
+ * the memory that it was to be read into.  Where one is known the device is not
+ * opened for swapoff (blk.c), until it has been written again or is not needed.
+ *
+ * Those are: a page whose load has failed, by its checksum or on the backing
+ * device; and, when the session is dead, each that has no other copy.  The first
+ * are one bit per slot, which is changed by the owner of the slot only (slot.h).
+ *
+ * On kernels that look there is no memory for it, and nothing is ever marked.
+ */
+#include <linux/sched.h>
+#include <linux/vmalloc.h>
+#include "compat.h"
+#include "odrp.h"
+
+int odrp_unread_add(struct odrp_dev *dev)
+{
+	if (ODRP_SWAPOFF_SAFE)
+		return 0;
+	dev->unread = odrp_alloc(vzalloc(BITS_TO_LONGS(dev->slots.nr) *
+					 sizeof(long)));
+	return dev->unread ? 0 : -ENOMEM;
+}
+
+void odrp_unread_del(struct odrp_dev *dev)
+{
+	vfree(dev->unread);
+	dev->unread = NULL;
+}
+
+/* A load has failed.  Any context; before the slot is given up. */
+void odrp_unread_mark(struct odrp_dev *dev, u64 slot)
+{
+	if (!dev->unread)
+		return;
+	set_bit(slot, dev->unread);
+	WRITE_ONCE(dev->some_unread, true);
+}
+
+/* odrp_unread_clear() where some have been marked. */
+void odrp_unread_clear_bit(struct odrp_dev *dev, u64 slot)
+{
+	clear_bit(slot, dev->unread);
+}
+
+static bool is_lost(const struct odrp_dev *dev, u64 slot, bool dead)
+{
+	if (!odrp_slot_holds(&dev->slots, slot))
+		return false;
+	if (test_bit(slot, dev->unread))
+		return true;
+	return dead && !(dev->backing && !READ_ONCE(dev->forced) &&
+			 odrp_backing_has(dev, slot));
+}
+
+/*
+ * odrp_unread_any() - would swapoff of this device give somebody a wrong page?
+ *
+ * As far as is known: it may be the first to read one that comes back different.
+ * May sleep, and takes time in proportion to the device if it is not well.
+ */
+bool odrp_unread_any(const struct odrp_dev *dev)
+{
+	bool dead = odrp_sess_state(&dev->sess) == ODRP_DEAD;
+	u64 slot;
+
+	if (!dev->unread || !(dead || READ_ONCE(dev->some_unread)))
+		return false;
+	for (slot = 0; slot < dev->slots.nr; slot++) {
+		if (is_lost(dev, slot, dead))
+			return true;
+		if (!(slot % 65536))
+			cond_resched();
+	}
+	return false;
+}
