@@ -11,7 +11,10 @@ rounds=1
 by_frontswap() {
 	expect '.cnodes[0].stats.backend == "frontswap"' \
 		'.cnodes[0].stats.frontswap_stores > 1000' \
-		'.cnodes[0].stats.frontswap_loads > 1000'
+		'.cnodes[0].stats.frontswap_passed > 500' \
+		'.cnodes[0].stats | .frontswap_loads + .frontswap_passed > 1000'
+	say "$(jq -c '.cnodes[0].stats | {frontswap_stores, frontswap_loads,
+		frontswap_passed, stores_mapped}' "$case_dir/json")"
 }
 
 sorts() {
