@@ -125,4 +125,4 @@ module_exit(odrp_exit);
 
 MODULE_DESCRIPTION("Swap to a memory node over RDMA work request chains");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION("0.1.0");

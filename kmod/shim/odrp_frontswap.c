@@ -121,4 +121,4 @@ module_init(shim_module_init);
 
 MODULE_DESCRIPTION("What frontswap calls for odrp.ko; stays loaded");
 MODULE_LICENSE("Dual BSD/GPL");
-MODULE_VERSION("0.1");
+MODULE_VERSION("0.1.0");
