@@ -25,13 +25,14 @@ refused() {
 dd if=/dev/urandom of=/tmp/a bs=1M count=8 2>/dev/null
 dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
 refused "with pages"
-dmesg | grep -q 'odrp0: no sleep while it is in use (2048 pages there)'
+dmesg | grep -q 'odrp0: no sleep while it holds pages (2048 pages there)'
 dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 
 blkdiscard $dev
 within 60 is $sys/mapped 0
 exec 4<$dev
 refused "while somebody has it open"
+dmesg | grep -q "odrp0: no sleep while it is in use (0 pages there)"
 exec 4<&-
 
 echo "asleep"
@@ -44,7 +45,7 @@ dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 # What is lost already is not lost by sleeping.
 exec 4<$dev
 kill_mnode
-within 60 is $sys/state dead
+within 180 is $sys/state dead
 echo freeze >$power/state
 echo "awake again"
 exec 4<&-
