@@ -36,7 +36,7 @@ boot_image_extract() {
 
 boot_image() {
 	local ver=$1 out
-	# The debug kernel is booted as it is: see kernel-debug.config.
+	# A debug kernel is booted as it is: see kernel-debug.config.
 	if kernel_is_debug "$ver"; then
 		kernel_vmlinuz "$ver"
 		return 0

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The debug kernel: Debian's sources with a configuration of ours, built into
+# The debug kernels: Debian's sources with a configuration of ours, built into
 # the cache in the layout of the stock kernels. To be sourced by kernels.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # apt_private is apt_private_init()'s
 #
-#   kernel_debug_fetch_locked VER  make sure that VER (6.1-debug) is there,
-#                                  built from the newest sources that apt has
-#                                  and from today's kernel-debug.config
+#   kernel_debug_fetch_locked VER  make sure that VER (5.10-debug, 6.1-debug) is
+#                                  there, built from the newest sources that apt
+#                                  has and from today's configuration
 #   kernel_is_debug VER            whether VER is one
 #   kernel_slowness VER            how many times slower than a stock kernel
 #   kernel_mtu VER                 what its packets should be at most
 #   kernel_extra_mb VER MB         what it is given besides in a machine of MB
 #   kernel_work_mb VER MB          what programs may have of it, if that is less
 
-KERNEL_DEBUG_VERSIONS="6.1-debug"
-KERNEL_DEBUG_CONFIG=${BASH_SOURCE[0]%/*}/kernel-debug.config
+KERNEL_DEBUG_VERSIONS="5.10-debug 6.1-debug"
+KERNEL_DEBUG_CONFIG=${BASH_SOURCE[0]%/*}/kernel-debug
 KERNEL_DEBUG_FORMAT=1	# raise it when what lies in the cache changes shape
 
 kernel_is_debug() {
@@ -65,13 +65,19 @@ kernel_debug_source() {
 	echo "linux-source-${1%-debug}"
 }
 
+# kernel_debug_config VER: what is asked for, without what is said about it.
+kernel_debug_config() {
+	grep -hE '^(# )?CONFIG_' "$KERNEL_DEBUG_CONFIG.config" \
+		"$KERNEL_DEBUG_CONFIG-${1%-debug}.config"
+}
+
 # What the kernel is made from; nothing if the sources are not known.
 kernel_debug_key() {
 	local version
 	version=$(apt_private_version "$(kernel_debug_source "$1")")
 	[[ -n $version ]] || return 1
 	printf '%s %s %s\n' "$version" "$KERNEL_DEBUG_FORMAT" \
-		"$(sha256sum <"$KERNEL_DEBUG_CONFIG" | cut -c1-16)"
+		"$(kernel_debug_config "$1" | sha256sum | cut -c1-16)"
 }
 
 # kernel_debug_unpack VER DIR TREE: the sources in TREE; all else in DIR.
@@ -91,35 +97,34 @@ kernel_debug_unpack() {
 	rm -f "$dir"/*.deb
 }
 
-# Lines of the configuration that did not take effect.
+# kernel_debug_ignored TREE: lines of its odrp.config that did not take effect.
 kernel_debug_ignored() {
 	local line name
 	while read -r line; do
 		case $line in
 		CONFIG_*) grep -qxF -- "$line" "$1/.config" ;;
-		'# CONFIG_'*' is not set')
+		*)
 			name=${line#'# '}
 			! grep -q "^${name%% *}=" "$1/.config"
 			;;
-		*) true ;;
 		esac || echo "$line"
-	done <"$KERNEL_DEBUG_CONFIG"
+	done <"$1/odrp.config"
 }
 
-# kernel_debug_configure TREE KEY: the release names the key, so that what was
+# kernel_debug_configure VER TREE KEY: the release names the key, so that what was
 # built for another one (modules, archives) is not taken for this one's.
 kernel_debug_configure() {
-	local tree=$1 ignored
+	local ver=$1 tree=$2 ignored
 	{
-		cat "$KERNEL_DEBUG_CONFIG"
+		kernel_debug_config "$ver"
 		printf 'CONFIG_LOCALVERSION="-debug-%s"\n' \
-			"$(sha256sum <<<"$2" | cut -c1-8)"
+			"$(sha256sum <<<"$3" | cut -c1-8)"
 	} >"$tree/odrp.config"
 	run_quietly "$tree.log" make -C "$tree" \
 		KCONFIG_ALLCONFIG=odrp.config allnoconfig || return 1
 	ignored=$(kernel_debug_ignored "$tree")
 	[[ -z $ignored ]] || {
-		error "kernel-debug.config asks for what these sources do not have:"
+		error "the configuration asks for what $(kernel_debug_source "$ver") does not have:"
 		printf '%s\n' "$ignored" >&2
 		return 1
 	}
@@ -189,7 +194,7 @@ kernel_debug_prune() {
 kernel_debug_build() {
 	local ver=$1 tmp=$2 key=$3 tree=$2/tree rel
 	kernel_debug_unpack "$ver" "$tmp" "$tree" &&
-		kernel_debug_configure "$tree" "$key" &&
+		kernel_debug_configure "$ver" "$tree" "$key" &&
 		kernel_debug_make "$tree" || return 1
 	rel=$(make -s -C "$tree" kernelrelease) &&
 		kernel_debug_install "$tree" "$tmp/root" "$rel" &&

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Debian's kernels, images and headers, in the cache: stock ones, one that is
+# Debian's kernels, images and headers, in the cache: stock ones, some that are
 # built for debugging (kernel-debug.sh), and the newest one's headers
 # (kernel-newest.sh). To be sourced after common.sh and packages.sh.
 # shellcheck shell=bash
 #
-#   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12, 6.1-debug, or
-#                         newest: headers only) is there
+#   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12, 5.10-debug,
+#                         6.1-debug, or newest: headers only) is there
 #   kernel_dir VER        its directory in the cache
 #   kernel_release VER    what uname -r says in it
 #   kernel_vmlinuz VER    the bootable image
 #   kernel_modules VER    lib/modules/RELEASE
 #   kernel_headers VER    for make -C DIR M=...; works out of the cache
+#   kernel_has_frontswap VER  whether it has that for modules
 #
 # The packages come from the mirror that this machine's apt already uses, and
 # apt itself verifies them, with the machine's own keyring: only the state is
@@ -31,6 +32,10 @@ kernel_check_version() {
 	esac
 	error "unknown kernel '$1': expected one of $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS"
 	return 1
+}
+
+kernel_has_frontswap() {
+	[[ ${1%-debug} = 5.10 ]]
 }
 
 kernel_dir() {
@@ -57,7 +62,7 @@ kernel_headers() {
 # by the label that its Release file carries.
 kernel_suites() {
 	case $1 in
-	5.10) printf '%s\n' "main bullseye" "security bullseye-security" ;;
+	5.10 | 5.10-debug) printf '%s\n' "main bullseye" "security bullseye-security" ;;
 	6.1 | 6.1-debug) printf '%s\n' "main bookworm" "security bookworm-security" ;;
 	6.12) printf '%s\n' "main bookworm-backports" "security bookworm-security" ;;
 	"$KERNEL_NEWEST") echo "main testing" ;;

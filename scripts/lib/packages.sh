@@ -51,7 +51,7 @@ packages_of() {
 		printf '%s\n' build-essential debhelper dh-dkms dkms lintian
 		;;
 	kernel)
-		# The debug kernel, built from source.
+		# The debug kernels, built from source.
 		printf '%s\n' gcc libc6-dev make flex bison bc libelf-dev \
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;

@@ -13,15 +13,16 @@ usage: scripts/vm run [OPTION]... -- COMMAND [ARG]...
 run    boots compute nodes with Debian's kernel, gives them a swap device on a
        memory node that runs on this host, runs COMMAND, takes all down
 shell  the same with a shell on this terminal
-fetch  downloads a kernel into the cache, or builds the debug kernel there
+fetch  downloads a kernel into the cache, or builds a debug kernel there
 build  builds odrp.ko for a kernel; prints its path
 
 Machine:
-  --kernel VERSION      5.10, 6.1 (default), 6.12, or 6.1-debug: built here, with
-                        KASAN, lockdep and kmemleak; it is given more memory
-                        than --mem says, and four times as long wherever
-                        something is waited for (--timeout, --mnode-kill-after)
-  --leaks               that kernel also looks for memory that is lost in the
+  --kernel VERSION      5.10, 6.1 (default), 6.12, or 5.10-debug or 6.1-debug:
+                        built here, with KASAN, lockdep and kmemleak; it is
+                        given more memory than --mem says, and four times as
+                        long wherever something is waited for (--timeout,
+                        --mnode-kill-after)
+  --leaks               such a kernel also looks for memory that is lost in the
                         end, which makes it half as fast
   --mem SIZE            memory of a compute node (default 256M)
   --cpus N              its processors (default 2)
@@ -38,14 +39,14 @@ Swap:
   --swap SIZE           size of a swap device (default 256M)
   --pool SIZE           a memory node's memory (default: what its devices
                         need, and 16M)
-  --backend NAME        block (default), or frontswap (kernel 5.10)
+  --backend NAME        block (default), or frontswap (kernel 5.10, 5.10-debug)
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
   --faults              with a module that fails on purpose, as debugfs says
                         (docs/testing.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
-                        MTU of 2048; 4500, the debug kernel's default, makes it
+                        MTU of 2048; 4500, a debug kernel's default, makes it
                         4096, faster, and keeps 16 MB of the guest's memory for
                         packets instead of 8)
   --wire KIND           how QEMU and the memory node's NIC are joined: vhost

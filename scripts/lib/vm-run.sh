@@ -67,7 +67,7 @@ kernel_command_line() {
 	line+=" loglevel=5 oops=panic panic=-1"
 	line+=" mitigations=off audit=0 8250.nr_uarts=1 cryptomgr.notests"
 	line+=" random.trust_cpu=on"
-	[[ $opt_kernel = 5.10 ]] && line+=" swapaccount=1"
+	[[ ${opt_kernel%-debug} = 5.10 ]] && line+=" swapaccount=1"
 	if kernel_is_debug "$opt_kernel" && ! ((opt_leaks)); then
 		line+=" kmemleak=off"
 	fi
