@@ -233,6 +233,6 @@ tap_case "swapping on, the memory node killed, 6.1" swaps_on 6.1
 tap_case "what is refused, 6.1" is_refused 6.1
 ((nightly)) && tap_case "what is refused, 5.10" is_refused 5.10
 # See mnode-killed.sh for 5.10's rdma_rxe.
-((nightly)) && tap_case "swapping on by frontswap, 5.10" \
+((long_cases)) && tap_case "swapping on by frontswap, 5.10" \
 	swaps_on 5.10 --backend frontswap
 tap_end

@@ -215,7 +215,7 @@ $1"
 # whose goodbye comes after one that could not be sent, for ever: the requester of
 # its QP1 stays at that one.
 down_case() {
-	if [[ ${ODRP_KERNELS:-$kernel} = 5.10 ]]; then
+	if case_is_for 5.10 "$kernel"; then
 		tap_skip "$1" "rdma_rxe of 5.10 keeps ids when its link is down"
 	else
 		tap_case "$1" goes "$2" "$kernel"

@@ -292,6 +292,6 @@ for kernel in "${kernels[@]}"; do
 		goes_while_dying "$kernel"
 	tap_case "while it is swapped to, $kernel" goes_while_swapping "$kernel"
 done
-((nightly)) && tap_case "while it is swapped to by frontswap, 5.10" \
+((long_cases)) && tap_case "while it is swapped to by frontswap, 5.10" \
 	goes_while_swapping 5.10 --backend frontswap
 tap_end

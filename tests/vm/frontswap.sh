@@ -85,7 +85,7 @@ refused() {
 
 tap_case "a quicksort of more than the memory" sorts 5.10 --backend frontswap
 tap_case "the driver is replaced behind the shim" replaced 5.10 --backend frontswap
-tap_case "refused on 6.1" refused
-((nightly)) && tap_case "pages rewritten under pressure" \
+case_is_for 5.10 6.1 || tap_case "refused on 6.1" refused
+((long_cases)) && tap_case "pages rewritten under pressure" \
 	rewrites 5.10 --backend frontswap
 tap_end

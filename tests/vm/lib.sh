@@ -18,6 +18,8 @@
 #
 # ODRP_KERNELS="6.1-debug" runs each case on these kernels instead of those it
 # names, once on each: of cases that differ by their kernel the first is run.
+# ODRP_BACKEND=frontswap runs those cases only that have their pages by frontswap,
+# ODRP_BACKEND=block the others.
 # The memory node arms what the software NIC keeps: its NIC translates, and its
 # chains have fences. A file that says "chains_only" has what a card of which
 # nothing is known gets, chains with WAITs for all, unless a case says otherwise.
@@ -37,6 +39,10 @@ export PATH=$PATH:/usr/sbin:/sbin
 
 nightly=${ODRP_NIGHTLY:-0}
 quick=${ODRP_QUICK:-0}
+# Whether cases that take long are run: on a debug kernel they are, in the length
+# that all others have by day.
+long_cases=$nightly
+[[ ${ODRP_KERNELS:-} != *-debug* ]] || long_cases=1
 # What most cases are run on; a file may have others.
 kernels=(6.1)
 ((nightly)) && read -ra kernels <<<"$KERNEL_VERSIONS"
@@ -70,8 +76,24 @@ say() {
 
 # tap_case NAME FUNCTION [ARG...]
 tap_case() {
+	if [[ " ${*:3} " = *" frontswap "* ]]; then
+		case_by frontswap "$@"
+	else
+		case_by block "$@"
+	fi
+}
+
+# tap_case_frontswap NAME FUNCTION [ARG...]: tap_case of what is by frontswap whatever
+# its arguments say.
+tap_case_frontswap() {
+	case_by frontswap "$@"
+}
+
+# case_by BACKEND NAME FUNCTION [ARG...]
+case_by() {
+	[[ ${ODRP_BACKEND:-$1} = "$1" ]] || return 0
 	if [[ -z ${ODRP_KERNELS:-} ]]; then
-		one_case "$@"
+		one_case "${@:2}"
 		return
 	fi
 	for case_kernel in $ODRP_KERNELS; do
@@ -80,12 +102,12 @@ tap_case() {
 	done
 }
 
-# As tap_case, on case_kernel.
+# As case_by, on case_kernel.
 case_on_kernel() {
-	local a name=$1 c
+	local a backend=$1 name=$2 c
 	local -a with=()
 
-	for a in "${@:2}"; do
+	for a in "${@:3}"; do
 		if [[ " $KERNEL_VERSIONS " = *" $a "* ]]; then
 			with+=("$case_kernel")
 		else
@@ -93,7 +115,7 @@ case_on_kernel() {
 		fi
 	done
 	name="$name: $case_kernel"
-	if [[ " ${with[*]} " = *" frontswap "* && $case_kernel != 5.10 ]]; then
+	if [[ $backend = frontswap ]] && ! kernel_has_frontswap "$case_kernel"; then
 		tap_skip "$name" "has no frontswap for modules"
 		return
 	fi
@@ -150,14 +172,11 @@ tap_case_with() {
 	fi
 }
 
-# tap_case_frontswap NAME FUNCTION [ARG...]: tap_case of what is on 5.10 whatever its
-# arguments say, since no other kernel has frontswap for modules.
-tap_case_frontswap() {
-	if [[ -z ${ODRP_KERNELS:-} || $ODRP_KERNELS = 5.10 ]]; then
-		tap_case "$@"
-	else
-		tap_skip "$1: $ODRP_KERNELS" "has no frontswap for modules"
-	fi
+# case_is_for VERSION KERNEL: whether a case that names KERNEL is run on one of that
+# version, stock or debug.
+case_is_for() {
+	local kernel=${ODRP_KERNELS:-$2}
+	[[ ${kernel%-debug} = "$1" ]]
 }
 
 tap_end() {

@@ -218,7 +218,7 @@ for kernel in "${kernels[@]}"; do
 	tap_case "equal ones are both used, $kernel" \
 		well "$kernel" "$equal" --mnodes 2
 	# rdma_rxe of 5.10 warns of itself, see mnode-killed.sh.
-	[[ $kernel = 5.10 ]] ||
+	case_is_for 5.10 "$kernel" ||
 		tap_case "one memory node dies, $kernel" dies_alone "$kernel"
 	tap_case "as disks, $kernel" well "$kernel" "$as_disks" --mnodes 2
 	tap_case "two on one memory node, $kernel" shares_a_node "$kernel"

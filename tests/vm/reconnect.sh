@@ -169,7 +169,7 @@ is_given_up() {
 # rdma_rxe of 5.10 frees a queue pair before the work that cleans it up has run,
 # when a packet of it that was stuck in the network card drops the last reference:
 # the kernel may die of that.
-((nightly)) && tap_case "a memory node that stands still, frontswap, 5.10" \
+((long_cases)) && tap_case "a memory node that stands still, frontswap, 5.10" \
 	swaps_on 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_nowhere
 tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1

@@ -119,7 +119,7 @@ ended_well() {
 
 comes_later() {
 	local ko
-	ko=$(build_module 5.10) || {
+	ko=$(build_module "${case_kernel:-5.10}") || {
 		wrong "cannot build the module"
 		return
 	}

@@ -113,7 +113,7 @@ echo all well
 # beside SCRIPT POOL SECONDS
 beside() {
 	local ko
-	ko=$(build_module 5.10) || {
+	ko=$(build_module "${case_kernel:-5.10}") || {
 		wrong "cannot build the module"
 		return
 	}
