@@ -10,7 +10,8 @@ failures=()
 
 report_init() {
 	local minutes=29
-	[[ $mode = nightly ]] && minutes=600
+	# Most of it is for the debug kernels.
+	[[ $mode = nightly ]] && minutes=1440
 	check_begin=$SECONDS
 	check_budget=$((${ODRP_CHECK_MINUTES:-$minutes} * 60))
 }
