@@ -4,6 +4,7 @@
  * device, and hearing of its end.  Fills the hello and checks every field of
  * what comes back before anybody uses it.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
@@ -19,6 +20,14 @@
  * repeatedly.
  */
 #define ADDR_TRY_MS	100
+
+/*
+ * We are told of that by a work item that is not at its end yet, and asking again
+ * with the same id cancels it.  Work queues of older kernels, 5.10's among them,
+ * take that for waiting, by one who reclaims memory for one who may have none, and
+ * warn (check_flush_dependency()).  So let it end first.
+ */
+#define ADDR_REST_MS	20
 
 static const char * const status_names[] = {
 	[ODRP_WIRE_OK]		= "ok",
@@ -202,7 +211,7 @@ static int resolve_addr(struct odrp_conn *conn)
 	unsigned long end = jiffies + msecs_to_jiffies(step_ms(conn));
 	int err;
 
-	do {
+	for (;;) {
 		reinit_completion(&conn->cm_done);
 		err = odrp_alloc_int(rdma_resolve_addr(conn->id, src,
 					(struct sockaddr *)&a->dst,
@@ -213,7 +222,10 @@ static int resolve_addr(struct odrp_conn *conn)
 			return err;
 		}
 		err = wait_step(conn, "resolving the address");
-	} while (err == -ETIMEDOUT && time_before(jiffies, end));
+		if (err != -ETIMEDOUT || !time_before(jiffies, end))
+			break;
+		msleep(ADDR_REST_MS);
+	}
 	if (err)
 		conn_err(conn, "the address does not resolve: error %d\n", err);
 	return err;
