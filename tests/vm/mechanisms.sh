@@ -434,12 +434,12 @@ echo all well
 
 asked_for() {
 	local ko
-	ko=$(build_module 5.10) || {
+	ko=$(build_module "$1") || {
 		wrong "cannot build the module"
 		return
 	}
 	# So much that the lease does not run low, and nothing is given back for that.
-	vm_script --kernel 5.10 --mem 240M --swap 128M --no-swapon \
+	vm_script --kernel "$1" --mem 240M --swap 128M --no-swapon \
 		--param free_delay_ms=600000 --param free_batch=100000 \
 		--add "${ko%/*}/odrp_frontswap.ko" -- \
 		"$functions$by_modprobe$written_again"
@@ -454,5 +454,5 @@ for kernel in "${kernels[@]}"; do
 	tap_case "doorbells, polls, frees, status, $kernel" one_at_a_time "$kernel"
 	tap_case "announced, logged and traced, $kernel" lost_and_dead "$kernel"
 done
-tap_case_frontswap "by frontswap, whose shim is asked for, 5.10" asked_for
+tap_case_frontswap "by frontswap, whose shim is asked for, 5.10" asked_for 5.10
 tap_end
