@@ -25,7 +25,8 @@
  * We are told of that by a work item that is not at its end yet, and asking again
  * with the same id cancels it.  Work queues of older kernels, 5.10's among them,
  * take that for waiting, by one who reclaims memory for one who may have none, and
- * warn (check_flush_dependency()).  So let it end first.
+ * warn (check_flush_dependency()).  So it is given time to end; nothing says that
+ * it has.
  */
 #define ADDR_REST_MS	20
 
