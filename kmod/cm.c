@@ -124,6 +124,41 @@ static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
 	step_done(conn, 0);
 }
 
+/*
+ * The way of a queue pair to a connection that has been answered: once more to where
+ * it is, for only now it is known what the peer may do.
+ */
+static int move_up(struct odrp_conn *conn)
+{
+	static const enum ib_qp_state way[] = {
+		IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS
+	};
+	unsigned int i;
+	int err = 0;
+
+	mutex_lock(&conn->plug_lock);
+	if (!conn->qp)		/* the answer came too late */
+		err = -ETIMEDOUT;
+	for (i = 0; !err && i < ARRAY_SIZE(way); i++)
+		err = odrp_cm_move_qp(conn, way[i]);
+	mutex_unlock(&conn->plug_lock);
+	return err;
+}
+
+/* What is not taken is refused when its id goes. */
+static void answered(struct odrp_conn *conn, const struct rdma_conn_param *p)
+{
+	int err;
+
+	err = move_up(conn);
+	if (!err)
+		err = odrp_step(rdma_accept(conn->id, NULL));
+	if (err)
+		step_done(conn, failed(conn, "taking the answer", err));
+	else
+		connected(conn, p);
+}
+
 static void lost(struct odrp_conn *conn, const char *what)
 {
 	if (conn->established)
@@ -144,8 +179,8 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		step_done(conn, 0);
 		break;
-	case RDMA_CM_EVENT_ESTABLISHED:
-		connected(conn, &ev->param.conn);
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		answered(conn, &ev->param.conn);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		step_done(conn, rejected(conn, ev));
@@ -214,9 +249,9 @@ static int resolve_addr(struct odrp_conn *conn)
 
 	for (;;) {
 		reinit_completion(&conn->cm_done);
-		err = odrp_alloc_int(rdma_resolve_addr(conn->id, src,
-					(struct sockaddr *)&a->dst,
-					ADDR_TRY_MS));
+		err = odrp_step(rdma_resolve_addr(conn->id, src,
+						  (struct sockaddr *)&a->dst,
+						  ADDR_TRY_MS));
 		if (err) {
 			conn_err(conn, "no RDMA device leads there: error %d\n",
 				 err);
@@ -240,7 +275,7 @@ static int resolve(struct odrp_conn *conn)
 	if (err)
 		return err;
 	reinit_completion(&conn->cm_done);
-	err = odrp_alloc_int(rdma_resolve_route(conn->id, step_ms(conn)));
+	err = odrp_step(rdma_resolve_route(conn->id, step_ms(conn)));
 	if (err)
 		return failed(conn, "resolving the route", err);
 	return wait_step(conn, "resolving the route");
@@ -323,13 +358,14 @@ static int connect(struct odrp_conn *conn)
 		.initiator_depth	= max_reads(conn),
 		.retry_count		= CM_RETRIES,
 		.rnr_retry_count	= CM_RETRIES,
+		.qp_num			= conn->qp->qp_num,
 	};
 	int err;
 
 	BUILD_BUG_ON(sizeof(hello) > ODRP_WIRE_REQ_PRIV_MAX);
 	fill_hello(conn, &hello);
 	reinit_completion(&conn->cm_done);
-	err = odrp_alloc_int(rdma_connect(conn->id, &param));
+	err = odrp_step(rdma_connect(conn->id, &param));
 	if (err)
 		return failed(conn, "connecting", err);
 	return wait_step(conn, "connecting");
@@ -406,6 +442,63 @@ static int take_io(struct odrp_conn *conn)
 }
 
 /*
+ * odrp_cm_move_qp() - to a state, with what the connection manager has for it
+ *
+ * The connection has an id, and a queue pair that nobody takes away meanwhile.
+ */
+int odrp_cm_move_qp(struct odrp_conn *conn, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int err, mask;
+
+	err = rdma_init_qp_attr(conn->id, &attr, &mask);
+	if (err)
+		return err;
+	return odrp_step(ib_modify_qp(conn->qp, &attr, mask));
+}
+
+/*
+ * odrp_cm_stock() - have an id for the next time
+ *
+ * It knows no address, so nothing happens to it, and it is on no device.
+ */
+int odrp_cm_stock(struct odrp_conn *conn)
+{
+	struct odrp_spare *spare = &conn->spare;
+	struct rdma_cm_id *id;
+
+	if (spare->id)
+		return 0;
+	spare->end = odrp_end_new();
+	if (!spare->end)
+		return -ENOMEM;
+	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
+					   RDMA_PS_TCP, IB_QPT_RC));
+	if (IS_ERR(id)) {
+		odrp_end_free(spare->end);
+		spare->end = NULL;
+		return PTR_ERR(id);
+	}
+	spare->id = id;
+	return 0;
+}
+
+static int take_id(struct odrp_conn *conn)
+{
+	struct odrp_spare *spare = &conn->spare;
+	int err;
+
+	err = odrp_cm_stock(conn);
+	if (err)
+		return err;
+	conn->id = spare->id;
+	conn->end = spare->end;
+	spare->id = NULL;
+	spare->end = NULL;
+	return 0;
+}
+
+/*
  * odrp_cm_connect() - make one connection
  *
  * Return: 0 with QP and CQ made, the connection established, and its accept
@@ -413,30 +506,21 @@ static int take_io(struct odrp_conn *conn)
  */
 int odrp_cm_connect(struct odrp_conn *conn)
 {
-	struct rdma_cm_id *id;
 	int err;
 
-	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
-					   RDMA_PS_TCP, IB_QPT_RC));
-	if (IS_ERR(id))
-		return failed(conn, "making a connection id", PTR_ERR(id));
-	conn->id = id;
-	conn->end = odrp_end_new();
-	if (!conn->end) {
-		rdma_destroy_id(id);
-		conn->id = NULL;
-		return -ENOMEM;
-	}
+	err = take_id(conn);
+	if (err)
+		return failed(conn, "making a connection id", err);
 	err = resolve(conn);
 	if (err)
 		return err;
 	err = check_device(conn);
 	if (err)
 		return err;
-	err = rdma_set_ack_timeout(id, odrp_ack_timeout);
+	err = rdma_set_ack_timeout(conn->id, odrp_ack_timeout);
 	if (err)
 		return failed(conn, "setting the time-out of ACKs", err);
-	err = odrp_conn_make_qp(conn);
+	err = odrp_conn_plug(conn);
 	if (err)
 		return failed(conn, "making a queue pair", err);
 	err = connect(conn);
@@ -459,4 +543,17 @@ void odrp_cm_let_go(struct odrp_conn *conn)
 	conn->id = NULL;
 	conn->end = NULL;
 	conn->established = false;
+}
+
+/* There is no next time. */
+void odrp_cm_exit(struct odrp_conn *conn)
+{
+	struct odrp_spare *spare = &conn->spare;
+
+	if (!spare->id)
+		return;
+	rdma_destroy_id(spare->id);
+	odrp_end_free(spare->end);
+	spare->id = NULL;
+	spare->end = NULL;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * /sys/kernel/debug/odrp/: how long loads and stores of each queue take, and what
- * reserve.c has put by; and what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
+ * /sys/kernel/debug/odrp/: how long loads and stores of each queue take, what
+ * reserve.c and plug.c have put by; and what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
  *
  * Where there is no debugfs, or it may not be used, what is made here is an
  * error, which all that takes it puts up with: nothing else looks.
@@ -29,6 +29,20 @@ static int times_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(times);
 
+/* How many connections have one. */
+static int spares_show(struct seq_file *m, void *unused)
+{
+	const struct odrp_sess *s = m->private;
+	unsigned int n = odrp_conn_has_spare(s->admin), i, c;
+
+	for (i = 0; i < s->nr_queues; i++)
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+			n += odrp_conn_has_spare(s->queues[i].conn[c]);
+	seq_printf(m, "%u\n", n);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(spares);
+
 /* The device's session, queues and times stay until odrp_debug_del() has returned. */
 void odrp_debug_add(struct odrp_dev *dev)
 {
@@ -39,6 +53,8 @@ void odrp_debug_add(struct odrp_dev *dev)
 	snprintf(name, sizeof(name), "odrp%d", dev->id);
 	dev->debug = debugfs_create_dir(name, root);
 	debugfs_create_u32("reserve", 0444, dev->debug, &dev->sess.reserve.nr);
+	debugfs_create_file("spares", 0444, dev->debug, &dev->sess,
+			    &spares_fops);
 	for (i = 0; i < dev->sess.nr_queues; i++) {
 		snprintf(name, sizeof(name), "queue%u", i);
 		dir = debugfs_create_dir(name, dev->debug);

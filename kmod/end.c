@@ -110,6 +110,12 @@ struct odrp_end *odrp_end_new(void)
 	return e;
 }
 
+/* One that no id has needed. */
+void odrp_end_free(struct odrp_end *e)
+{
+	kfree(e);
+}
+
 /*
  * odrp_end_id() - destroy an id, beside us
  * @e:		from odrp_end_new(); not the caller's any more

@@ -11,7 +11,7 @@
  *
  * What is made up here has to be what could have been.
  *
- * alloc, recv: what is refused has not been tried, so nothing was made or posted.
+ * alloc, step, recv: what is refused has not been tried, so nothing was made or posted.
  *
  * post: work requests are counted one by one.  Those in front of the one that is
  * refused are posted, that one and those behind it are not, and *ret_bad says
@@ -56,6 +56,7 @@ static struct kind {
 	atomic_t	failed;
 } kinds[ODRP_NR_FAULTS] = {
 	[ODRP_FAULT_ALLOC]	= { .name = "alloc" },
+	[ODRP_FAULT_STEP]	= { .name = "step" },
 	[ODRP_FAULT_POST]	= { .name = "post" },
 	[ODRP_FAULT_RECV]	= { .name = "recv" },
 	[ODRP_FAULT_STATUS]	= { .name = "status" },

@@ -16,6 +16,7 @@ struct odrp_conn;
 
 enum odrp_fault {
 	ODRP_FAULT_ALLOC,	/* what is made when connecting: no memory */
+	ODRP_FAULT_STEP,	/* a step of the connection manager: the same */
 	ODRP_FAULT_POST,	/* a work request to send is refused */
 	ODRP_FAULT_RECV,	/* posting receives is refused */
 	ODRP_FAULT_STATUS,	/* a completion says that it failed */
@@ -66,13 +67,15 @@ static inline int odrp_post_recv(struct ib_qp *qp, const struct ib_recv_wr *list
 }
 
 /*
- * Making something that takes memory, by what is returned for want of it: NULL,
+ * Making something that takes memory of ours, or a step that takes others', by what is returned for want of it: NULL,
  * a pointer that is an error, or an error.
  */
 #define odrp_alloc(what)	(odrp_fault(ODRP_FAULT_ALLOC) ? NULL : (what))
 #define odrp_alloc_ptr(what)	(odrp_fault(ODRP_FAULT_ALLOC) ?		\
 				 ERR_PTR(-ENOMEM) : (what))
 #define odrp_alloc_int(what)	(odrp_fault(ODRP_FAULT_ALLOC) ?		\
+				 -ENOMEM : (what))
+#define odrp_step(what)		(odrp_fault(ODRP_FAULT_STEP) ?		\
 				 -ENOMEM : (what))
 
 #endif /* _ODRP_FAULT_H */

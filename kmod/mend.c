@@ -21,10 +21,11 @@
  * A request that has been sent MAX_SENDS times without an answer
  * is the end, too: so however often a session breaks, none waits for ever.
  *
- * Memory: requests, their pages and registrations stay.  Queue pair, completion
- * queue and CM id have to be made; for those the reserves may be used, since
- * whoever could free memory may be waiting for us.  What others allocate for it is
- * helped by reserve.c, and their threads are not held up (io.c:odrp_holds_up()).
+ * Memory: requests, their pages, registrations and completion queues stay, and for
+ * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
+ * may come from the kernel's reserves, since whoever could free memory may be waiting
+ * for us.  What others allocate for it is helped by reserve.c, and their threads are
+ * not held up (io.c:odrp_holds_up()).
  */
 #include <linux/blkdev.h>
 #include <linux/sched/mm.h>
@@ -288,6 +289,34 @@ static bool is_final(int err)
 	}
 }
 
+static void stock_conn(struct odrp_conn *conn)
+{
+	if (odrp_conn_stock(conn))
+		WRITE_ONCE(conn->sess->mend.lacks_spares, true);
+}
+
+/* As far as it can be had now; beats ask for the rest. */
+static void stock(struct odrp_sess *s)
+{
+	WRITE_ONCE(s->mend.lacks_spares, false);
+	odrp_sess_each_conn(s, stock_conn);
+}
+
+/*
+ * odrp_mend_restock() - try again to have spares, if there are none
+ *
+ * Any context.
+ */
+void odrp_mend_restock(struct odrp_sess *s)
+{
+	if (!READ_ONCE(s->mend.lacks_spares))
+		return;
+	spin_lock_bh(&s->lock);
+	if (odrp_sess_state(s) == ODRP_LIVE)
+		odrp_mend_queue(s);
+	spin_unlock_bh(&s->lock);
+}
+
 static void lived(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->mend.end_work);
@@ -301,6 +330,7 @@ static void lived(struct odrp_sess *s)
 			  s->dev->id, &s->addr.dst,
 			  jiffies_to_msecs(jiffies - s->mend.lost_at));
 	odrp_tell(s->dev, ODRP_TELL_LIVE);
+	stock(s);
 }
 
 /* Between two attempts. */
@@ -445,6 +475,9 @@ static void mend_work(struct work_struct *w)
 
 	if (is_lost(s))
 		mend(s);
+	else if (READ_ONCE(s->mend.lacks_spares) &&
+		 odrp_sess_state(s) == ODRP_LIVE)
+		stock(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
 		bury(s);
 	memalloc_noreclaim_restore(reserves);

@@ -6,8 +6,8 @@
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
  * backing.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
- * map), keys.c (rkeys for pages), reserve.c (memory for reconnecting), end.c (ids
- * that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
+ * map), keys.c (rkeys for pages), plug.c and reserve.c (what is kept for
+ * reconnecting), end.c (ids that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's mutex		adding and removing devices
@@ -15,6 +15,7 @@
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_free.lock (bh)	bios that wait for a page
  *   odrp_sess.lock (bh)	moves that queue the mending, and going live
+ *   odrp_conn.plug_lock	(mutex) the queue pair and events of its connection
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
  * Nothing on the data path takes a mutex, allocates, or holds a lock with
  * interrupts off: ib_post_send() may run the whole transport in the caller.
@@ -151,6 +152,16 @@ struct odrp_reg {			/* one fast registration */
  *		->next; guarded by @lock
  * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
  */
+/*
+ * What a connection that breaks takes with it, made before that (plug.c).  Of the one
+ * who makes or mends the session; NULL where there is none.
+ */
+struct odrp_spare {
+	struct rdma_cm_id	*id;
+	struct odrp_end		*end;	/* of id */
+	struct ib_qp		*qp;
+};
+
 struct odrp_conn {
 	struct odrp_sess	*sess;
 	struct odrp_queue	*q;	/* NULL: admin */
@@ -163,13 +174,15 @@ struct odrp_conn {
 
 	struct rdma_cm_id	*id;
 	struct odrp_end		*end;	/* of id */
+	struct mutex		plug_lock;	/* qp, for events of id */
 	struct ib_qp		*qp;
 	struct ib_cq		*cq;
+	bool			cq_failed;
+	struct odrp_spare	spare;
 	struct irq_poll		iop;
 	struct ib_cqe		recv_cqe;
 	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
 	atomic_t		recv_used;
-	unsigned int		nr_recv;
 
 	/* connecting */
 	struct completion	cm_done;
@@ -327,6 +340,7 @@ struct odrp_mend {
 	unsigned long		until;
 	unsigned long		end;
 	bool			unplugged;
+	bool			lacks_spares;	/* the session lives, and ... */
 	struct delayed_work	end_work;
 	struct ratelimit_state	says;		/* lost, taken up again */
 	int			last_err;
@@ -663,10 +677,17 @@ void odrp_free_now(struct odrp_dev *dev);
 void odrp_free_credit(struct odrp_dev *dev);
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);
 
-/* queue.c: QPs, CQs, memory of a connection */
+/* plug.c: QP and CQ of a connection, and spare ones */
+int odrp_conn_plug(struct odrp_conn *conn);
+int odrp_conn_stock(struct odrp_conn *conn);
+bool odrp_conn_has_spare(const struct odrp_conn *conn);
+void odrp_conn_halt(struct odrp_conn *conn);
+void odrp_conn_unplug(struct odrp_conn *conn);
+void odrp_plug_exit(struct odrp_conn *conn);
+
+/* queue.c: memory of a connection */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain);
-int odrp_conn_make_qp(struct odrp_conn *conn);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
@@ -674,8 +695,6 @@ void odrp_conn_give_up(struct odrp_conn *conn);
 void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);
-void odrp_conn_halt(struct odrp_conn *conn);
-void odrp_conn_unplug(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
@@ -688,7 +707,10 @@ void odrp_reg_free(struct odrp_reg *reg);
 
 /* cm.c: RDMA CM */
 int odrp_cm_connect(struct odrp_conn *conn);
+int odrp_cm_move_qp(struct odrp_conn *conn, enum ib_qp_state state);
+int odrp_cm_stock(struct odrp_conn *conn);
 void odrp_cm_let_go(struct odrp_conn *conn);
+void odrp_cm_exit(struct odrp_conn *conn);
 
 /* tell.c: uevents */
 void odrp_tell_init(struct odrp_dev *dev);
@@ -700,6 +722,7 @@ void odrp_tell_stop(struct odrp_dev *dev);
 int odrp_end_init(void);
 void odrp_end_exit(void);
 struct odrp_end *odrp_end_new(void);
+void odrp_end_free(struct odrp_end *e);
 void odrp_end_id(struct odrp_end *e, const struct odrp_sess *owner,
 		 struct rdma_cm_id *id);
 void odrp_end_wait(const struct odrp_sess *owner);
@@ -729,6 +752,7 @@ void odrp_sess_watch(struct odrp_sess *s);
 int odrp_mend_init(struct odrp_sess *s);
 void odrp_mend_exit(struct odrp_sess *s);
 void odrp_mend_queue(struct odrp_sess *s);
+void odrp_mend_restock(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a connection is made of: QP, CQ, receives, requests with their memory,
- * registrations.  All of it is made here, before the first request, and
+ * What a connection is made of, but for its queue pair (plug.c): requests with their
+ * memory, registrations.  All of it is made here, before the first request, and
  * unmade here, after the last; sess.c says when.
  */
 #include <linux/delay.h>
@@ -9,7 +9,6 @@
 #include <linux/slab.h>
 #include "odrp.h"
 
-#define POLL_WEIGHT	64
 #define REG_TIMEOUT_MS	5000
 
 /* Of these the session has rkeys. */
@@ -35,149 +34,8 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 	bio_list_init(&conn->waiting);
 	init_waitqueue_head(&conn->idle);
 	init_completion(&conn->cm_done);
+	mutex_init(&conn->plug_lock);
 	return conn;
-}
-
-/* Hard interrupt, or the transport's own context with its locks held. */
-static void cq_event(struct ib_cq *cq, void *context)
-{
-	struct odrp_conn *conn = context;
-
-	irq_poll_sched(&conn->iop);
-}
-
-/* Like qp_event(): maybe hard interrupt, as mlx5's come from its event queue. */
-static void cq_error(struct ib_event *ev, void *context)
-{
-	struct odrp_conn *conn = context;
-
-	odrp_sess_event(conn->sess, ev->event);
-}
-
-static void qp_event(struct ib_event *ev, void *context)
-{
-	struct odrp_conn *conn = context;
-
-	switch (ev->event) {
-	case IB_EVENT_COMM_EST:
-	case IB_EVENT_SQ_DRAINED:
-	case IB_EVENT_QP_LAST_WQE_REACHED:
-		break;
-	default:
-		odrp_sess_event(conn->sess, ev->event);
-		break;
-	}
-}
-
-/* Registrations go through the connection's own send queue. */
-static unsigned int regs_of(const struct odrp_conn *conn)
-{
-	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
-
-	if (!conn->q)
-		return 1;
-	return conn->chain == ODRP_WIRE_LOAD && !conn->keyed ?
-	       DIV_ROUND_UP(conn->depth, max) : 0;
-}
-
-static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
-{
-	struct ib_device *ibdev = conn->sess->ibdev;
-	struct ib_cq_init_attr attr = {
-		.cqe		= nr_cqe,
-		.comp_vector	= conn->q ? conn->q->idx %
-					    ibdev->num_comp_vectors : 0,
-	};
-	struct ib_cq *cq;
-
-	irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
-	odrp_fault_plugged(conn);
-	cq = odrp_alloc_ptr(ib_create_cq(ibdev, cq_event, cq_error, conn,
-					 &attr));
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	conn->cq = cq;
-	conn->irq_on = true;
-	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
-	return 0;
-}
-
-static int post_recvs(struct odrp_conn *conn)
-{
-	unsigned int i;
-	int err;
-
-	conn->recv_cqe.done = odrp_recv_done;
-	for (i = 0; i < ODRP_RECV_CHUNK; i++) {
-		conn->recv[i].wr_cqe = &conn->recv_cqe;
-		if (i + 1 < ODRP_RECV_CHUNK)
-			conn->recv[i].next = &conn->recv[i + 1];
-	}
-	for (i = 0; i < conn->nr_recv; i += ODRP_RECV_CHUNK) {
-		err = odrp_post_recv(conn->qp, conn->recv);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/*
- * Enough for the outstanding answers, one chunk not yet given back, and one being
- * filled.
- */
-static unsigned int nr_recvs(const struct odrp_conn *conn)
-{
-	if (conn->keyed)
-		return 0;
-	return conn->q ? round_up(conn->depth, ODRP_RECV_CHUNK) +
-			 2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
-}
-
-/*
- * odrp_conn_make_qp() - CQ and QP, with receives posted
- *
- * Sized for the depth that is asked for; the memory node may grant less.
- */
-int odrp_conn_make_qp(struct odrp_conn *conn)
-{
-	struct ib_device *ibdev = conn->sess->ibdev;
-	unsigned int nr_reqs = conn->q ? conn->depth : 0;
-	/* Registrations or a READ, a beat, and the marker of ib_drain_sq(). */
-	unsigned int nr_send = nr_reqs * (odrp_conn_lazy(conn) ?
-					  ODRP_SIGNAL_EVERY : 1) +
-			       regs_of(conn) + 3;
-	struct ib_qp_init_attr attr = {
-		.event_handler	= qp_event,
-		.qp_context	= conn,
-		.cap		= {
-			.max_send_wr	= nr_send,
-			.max_send_sge	= ODRP_MAX_SGE,
-			.max_recv_sge	= 1,
-		},
-		.sq_sig_type	= IB_SIGNAL_REQ_WR,
-		.qp_type	= IB_QPT_RC,
-	};
-	int err;
-
-	conn->nr_recv = nr_recvs(conn);
-	attr.cap.max_recv_wr = conn->nr_recv + 1;
-	if (attr.cap.max_recv_wr > ibdev->attrs.max_qp_wr ||
-	    attr.cap.max_send_wr > ibdev->attrs.max_qp_wr) {
-		pr_err("odrp%d: depth=%u: %s has queues of at most %d\n",
-		       conn->sess->dev->id, conn->depth, dev_name(&ibdev->dev),
-		       ibdev->attrs.max_qp_wr);
-		return -EINVAL;
-	}
-	err = make_cq(conn, nr_send + attr.cap.max_recv_wr);
-	if (err)
-		return err;
-	attr.send_cq = conn->cq;
-	attr.recv_cq = conn->cq;
-	err = odrp_alloc_int(rdma_create_qp(conn->id, conn->sess->pd, &attr));
-	if (err)
-		return err;
-	conn->qp = conn->id->qp;
-	return post_recvs(conn);
 }
 
 struct waiter {
@@ -558,33 +416,13 @@ void odrp_conn_stop(struct odrp_conn *conn)
 	wait_event(conn->idle, is_idle(conn));
 }
 
-/* No completion is handled from now on. */
-void odrp_conn_halt(struct odrp_conn *conn)
-{
-	if (conn->irq_on)
-		irq_poll_disable(&conn->iop);
-	conn->irq_on = false;
-}
-
-/* The connection's own: what a new one does not need stays. */
-void odrp_conn_unplug(struct odrp_conn *conn)
-{
-	if (conn->qp)
-		rdma_destroy_qp(conn->id);
-	conn->qp = NULL;
-	if (conn->cq)
-		ib_destroy_cq(conn->cq);
-	conn->cq = NULL;
-	atomic_set(&conn->recv_used, 0);
-	conn->established = false;
-}
-
 /* Give back to the device what came from it, except the CM id. */
 void odrp_conn_destroy(struct odrp_conn *conn)
 {
 	unsigned int i;
 
 	odrp_conn_unplug(conn);
+	odrp_plug_exit(conn);
 	for (i = 0; i < conn->nr_regs; i++)
 		odrp_reg_free(&conn->regs[i]);
 	conn->nr_regs = 0;

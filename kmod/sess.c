@@ -213,6 +213,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
 	odrp_sess_each_conn(s, odrp_cm_let_go);
+	odrp_sess_each_conn(s, odrp_cm_exit);
 	odrp_end_wait(s);
 	WRITE_ONCE(s->ibdev, NULL);
 	memalloc_noio_restore(noio);
@@ -286,7 +287,10 @@ static int open_admin(struct odrp_sess *s)
 	err = odrp_sync_init(s);
 	if (err)
 		return err;
-	return odrp_keys_init(s);
+	err = odrp_keys_init(s);
+	if (err)
+		return err;
+	return odrp_conn_stock(s->admin);
 }
 
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
@@ -303,6 +307,12 @@ static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 	err = odrp_conn_make_reqs(conn);
 	if (err) {
 		pr_err("odrp%d: making the requests of queue %u, chain %u: error %d\n",
+		       s->dev->id, q->idx, chain, err);
+		return err;
+	}
+	err = odrp_conn_stock(conn);
+	if (err) {
+		pr_err("odrp%d: making what is kept for queue %u, chain %u: error %d\n",
 		       s->dev->id, q->idx, chain, err);
 		return err;
 	}

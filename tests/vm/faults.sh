@@ -125,7 +125,7 @@ add() {
 	fi
 }
 echo 0 >$control/hot_remove
-for kind in alloc recv post status lost; do
+for kind in alloc step recv post status lost; do
 	each_place $kind add
 done
 echo "$HOT_ADD" >$control/hot_add || exit 2
@@ -171,7 +171,7 @@ mend() {
 	holds /tmp/f$((n % 3))
 	await live is $odrp/state live
 }
-for kind in alloc recv post status lost; do
+for kind in alloc step recv post status lost; do
 	each_place $kind mend
 done
 pages

@@ -151,6 +151,55 @@ within 60 rmmod odrp 2>/tmp/err || exit 13
 echo all well
 GUEST
 
+# What a connection takes with it when it breaks has been made before: the session is
+# taken up again though nothing of ours can be made, and when it can, there is some for
+# the next time. (An attempt may also fail because the machine is slow, and the next
+# has to make something: so there are three, of which one has to do.)
+read -r -d '' spared <<'GUEST'
+mount -t debugfs none /sys/kernel/debug 2>/dev/null
+debug=/sys/kernel/debug/odrp
+fail=$debug/fail
+odrp=/sys/block/odrp0/odrp
+reads() {
+	dd if=/dev/odrp0 bs=4k count=64 iflag=direct 2>/dev/null | cmp - /tmp/a
+}
+taken_up() {
+	read -r now <$odrp/reconnects && [ $now -gt $before ] && is $odrp/state live
+}
+dd if=/dev/urandom of=/tmp/a bs=4k count=64 2>/dev/null
+dd if=/tmp/a of=/dev/odrp0 bs=4k oflag=direct 2>/dev/null || exit 1
+for round in 1 2 3; do
+	within 60 is $debug/odrp0/spares 5 || exit 2
+	read -r before <$odrp/reconnects
+	echo 1 >$fail/alloc/every && echo 1 >$fail/alloc/nth || exit 3
+	echo 1 >$fail/lost/nth || exit 4
+	reads &
+	if within 15 taken_up; then
+		wait $! || exit 5
+		within 30 is $debug/odrp0/spares 0 || exit 6
+		echo 0 >$fail/alloc/every && echo 0 >$fail/alloc/nth || exit 7
+		within 60 is $debug/odrp0/spares 5 || exit 8
+		reads || exit 9
+		echo "taken up in round $round"
+		exit 0
+	fi
+	echo 0 >$fail/alloc/every && echo 0 >$fail/alloc/nth || exit 7
+	within 60 taken_up || exit 10
+	wait
+done
+exit 11
+GUEST
+
+out_of_spares() {
+	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((90000 * slow)) -- "$spared"
+	say "$(cat "$case_dir/out")"
+	expect_status 0
+	expect '.cnodes[0].stats.reconnects >= 1'
+	expect_clean
+}
+
 # is_given_up KERNEL over|forced MS: $3 is the time in which it may be mended
 is_given_up() {
 	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
@@ -172,6 +221,11 @@ is_given_up() {
 ((long_cases)) && tap_case "a memory node that stands still, frontswap, 5.10" \
 	swaps_on 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_nowhere
+tap_case "out of what was made before, 6.1" out_of_spares 6.1
+if ((nightly)); then
+	tap_case "out of what was made before, 5.10" out_of_spares 5.10
+	tap_case "out of what was made before, 6.12" out_of_spares 6.12
+fi
 tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
 ((nightly)) && tap_case "a workqueue that writes meanwhile, 6.12" goes_on_writing 6.12
 tap_case "given up while it cannot even begin, 6.1" is_given_up 6.1 over 10000
