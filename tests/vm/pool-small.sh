@@ -26,13 +26,33 @@ echo all well
 GUEST
 
 # A bystander that fits must never see a wrong byte, whatever becomes of the
-# one that does not fit; then there is room again.
+# one that does not fit; then there is room again. That one is ended by the OOM killer,
+# or by us: the memory group of a debug kernel never comes to that. Its reclaim finds
+# nothing, and counts as found what it freed of slab pages itself (reclaimed_slab in
+# shrink_node(), 6.1); here it frees some each time, as KASAN lets go of them. So it
+# tries again, and one that is killed goes on, until there is room.
 read -r -d '' swap <<'GUEST'
+kill_big() {
+	echo "too big, and ended by the test"
+	for p in /proc/[0-9]*; do
+		! grep -q seed=9 $p/cmdline 2>/dev/null || kill -9 ${p#/proc/}
+	done
+	read -r max <$WORK_GROUP/memory.max && echo max >$WORK_GROUP/memory.max ||
+		return
+	within 60 test -s /tmp/big.status
+	echo $max >$WORK_GROUP/memory.max
+}
 swapped pressure-far --size=60M --seconds=5 || exit 1
 swapped pressure-far --size=24M --processes=2 --seconds=20 2>/tmp/small >/tmp/small.out &
 small=$!
-swapped pressure-far --size=150M --processes=3 --seconds=15 --seed=9 2>/tmp/big >/tmp/big.out
-big=$?
+(
+	swapped pressure-far --size=150M --processes=3 --seconds=15 --seed=9 \
+		2>/tmp/big >/tmp/big.out
+	echo $? >/tmp/big.status
+) &
+within 60 test -s /tmp/big.status || kill_big
+within 60 test -s /tmp/big.status || exit 5
+read -r big </tmp/big.status
 cat /tmp/big /tmp/big.out
 echo "too big: status $big"
 grep BAD /tmp/big && exit 2
@@ -65,14 +85,9 @@ as_swap() {
 	expect '.cnodes[0].stats.load_errors == 0' '.teardown_errors == []' \
 		'.mnode_end.pages_mapped == 0' \
 		'.mnode_end.pages_free + .mnode_end.pages_armed == .mnode_end.pages_total'
-	say "$(grep status "$case_dir/out" | paste -sd' ')"
+	say "$(grep -E 'status|ended' "$case_dir/out" | paste -sd' ')"
 }
 
 tap_case "the device as a disk" as_disk
-if [[ ${ODRP_KERNELS:-} != *-debug* ]]; then
-	vm_timeout=900 tap_case "swap, with more demand than pages" as_swap
-else
-	tap_skip "swap, with more demand than pages" \
-		"was not through after 55 minutes, for a reason that is not known"
-fi
+vm_timeout=900 tap_case "swap, with more demand than pages" as_swap
 tap_end
