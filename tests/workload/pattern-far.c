@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Page rates of swapping: writes a known pattern over more than memory holds,
- * verifies it in order, in order again, then at random.  One line per phase.
+ * verifies it in order, in order again, then at random.  One line per phase.  Or
+ * writes only, again and again, for whoever looks at pages going out.
  */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 
 #include "common.h"
@@ -18,6 +20,7 @@ struct options {
 	uint64_t factor_pct;	/* instead of bytes: of the machine's memory */
 	uint64_t seed;
 	uint64_t repeat;
+	uint64_t writes;	/* instead of all the phases */
 };
 
 struct region {
@@ -34,6 +37,8 @@ static const struct argp_option options[] = {
 	  "instead: percent of the machine's memory (120)", 0 },
 	{ "seed", 'r', "N", 0, "which pattern and order (1)", 0 },
 	{ "repeat", 'n', "N", 0, "verify so often in order (2)", 0 },
+	{ "writes", 'w', "N", 0,
+	  "instead: write so often, give it all up each time, and end", 0 },
 	{ 0 },
 };
 
@@ -54,6 +59,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'n':
 		o->repeat = parse_size(state, "repeat", arg, 0, 1000000);
 		return 0;
+	case 'w':
+		o->writes = parse_size(state, "writes", arg, 1, 1000000);
+		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "unexpected argument '%s'", arg);
 		return 0;
@@ -67,7 +75,8 @@ static const struct argp argp = {
 	"Write a known pattern over memory, verify it in order, twice or as often "
 	"as told, and once at random."
 	"\vPrints for each of write, verify1, verify2, random: "
-	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND. Exit status 1 on the "
+	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND; with --writes, for each "
+	"time. Exit status 1 on the "
 	"first wrong page.",
 	NULL, NULL, NULL,
 };
@@ -117,6 +126,20 @@ static int verify_all(const struct region *r, const char *phase,
 	return 0;
 }
 
+static int write_again_and_again(const struct region *r, uint64_t writes)
+{
+	uint64_t i;
+
+	for (i = 0; i < writes; i++) {
+		write_all(r);
+		if (madvise(r->mem, r->nr_pages * PAGE_BYTES, MADV_DONTNEED)) {
+			perror("pattern-far: giving up memory");
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = { .factor_pct = 120, .seed = 1, .repeat = 2 };
@@ -134,6 +157,9 @@ int main(int argc, char **argv)
 		perror("pattern-far: memory");
 		return EXIT_FAILURE;
 	}
+	if (o.writes)
+		return write_again_and_again(&r, o.writes) ? EXIT_FAILURE :
+							     EXIT_SUCCESS;
 	write_all(&r);
 	for (i = 1; i <= o.repeat; i++) {
 		snprintf(phase, sizeof(phase), "verify%" PRIu64, i);
