@@ -67,8 +67,8 @@ static inline int odrp_post_recv(struct ib_qp *qp, const struct ib_recv_wr *list
 }
 
 /*
- * Making something that takes memory of ours, or a step that takes others', by what is returned for want of it: NULL,
- * a pointer that is an error, or an error.
+ * Making something that takes memory of ours, or a step that takes others', by what
+ * is returned for want of it: NULL, a pointer that is an error, or an error.
  */
 #define odrp_alloc(what)	(odrp_fault(ODRP_FAULT_ALLOC) ? NULL : (what))
 #define odrp_alloc_ptr(what)	(odrp_fault(ODRP_FAULT_ALLOC) ?		\

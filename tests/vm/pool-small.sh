@@ -34,6 +34,7 @@ GUEST
 # (What has to be read meanwhile is in the root, a ramfs: /tmp may be swapped, and to
 # read it then takes room.)
 read -r -d '' swap <<'GUEST'
+room=$WORK_GROUP/memory.max
 # By the clock: a look takes long where much else is going on.
 big_ends() {
 	end=$(($(date +%s) + 60))
@@ -44,11 +45,11 @@ big_ends() {
 }
 kill_big() {
 	echo "too big, and ended by the test"
+	read -r max <$room
 	kill -9 -$(cat /big.pid)
-	read -r max <$WORK_GROUP/memory.max && echo max >$WORK_GROUP/memory.max ||
-		return
-	big_ends
-	echo $max >$WORK_GROUP/memory.max
+	echo max >$room
+	wait $big
+	echo $max >$room
 }
 swapped pressure-far --size=60M --seconds=5 || exit 1
 swapped pressure-far --size=24M --processes=2 --seconds=20 2>/tmp/small >/tmp/small.out &
@@ -59,7 +60,9 @@ small=$!
 		2>/tmp/big >/tmp/big.out
 	echo $? >/big.status
 ) &
-big_ends || kill_big
+big=$!
+[ ! -e $room ] || big_ends || kill_big
+wait $big
 read -r big </big.status || exit 5
 cat /tmp/big /tmp/big.out
 echo "too big: status $big"
