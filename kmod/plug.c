@@ -82,10 +82,6 @@ static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 	};
 	struct ib_cq *cq;
 
-	if (conn->cq) {
-		forget_stale(conn->cq);
-		return 0;
-	}
 	conn->cq_failed = false;
 	cq = odrp_alloc_ptr(ib_create_cq(ibdev, cq_event, cq_error, conn,
 					 &attr));
@@ -95,16 +91,24 @@ static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 	return 0;
 }
 
-/* No queue pair leads to it yet, so nothing comes. */
+/*
+ * No queue pair that leads to it works yet, so nothing comes.  What the RDMA core had
+ * to tell of a queue that was kept may come late: irq_poll is not made anew for it.
+ */
 static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 {
 	int err;
 
-	irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
 	odrp_fault_plugged(conn);
-	err = make_cq(conn, nr_cqe);
-	if (err)
-		return err;
+	if (conn->cq) {
+		forget_stale(conn->cq);
+		irq_poll_enable(&conn->iop);
+	} else {
+		irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
+		err = make_cq(conn, nr_cqe);
+		if (err)
+			return err;
+	}
 	conn->irq_on = true;
 	ib_req_notify_cq(conn->cq, IB_CQ_NEXT_COMP);
 	return 0;
