@@ -29,7 +29,7 @@ GUEST
 # one that does not fit; then there is room again. That one is ended by the OOM killer,
 # or by us: the memory group of a debug kernel never comes to that. Its reclaim finds
 # nothing, and counts as found what it freed of slab pages itself (reclaimed_slab in
-# shrink_node(), 6.1); here it frees some each time, as KASAN lets go of them. So it
+# shrink_node(), 6.1); here there are some each time. So it
 # tries again, and one that is killed goes on, until there is room.
 # (What has to be read meanwhile is in the root, a ramfs: /tmp may be swapped, and to
 # read it then takes room.)
