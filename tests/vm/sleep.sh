@@ -11,8 +11,17 @@ dev=/dev/odrp0
 sys=/sys/block/odrp0/odrp
 power=/sys/power
 
-# However it ends: tasks are frozen at most, and thawed after five seconds.
+# What is refused freezes tasks at most, however it ends, and thaws them after
+# five seconds.
 echo freezer >$power/pm_test
+
+# All of it but that the machine is off: devices are suspended, the processors but
+# one are taken away, and five seconds later all come back.
+sleep_deeply() {
+	echo core >$power/pm_test
+	echo mem >$power/state
+	echo freezer >$power/pm_test
+}
 
 refused() {
 	local err
@@ -36,9 +45,9 @@ dmesg | grep -q "odrp0: no sleep while it is in use (0 pages there)"
 exec 4<&-
 
 echo "asleep"
-echo freeze >$power/state
+sleep_deeply
 echo "awake"
-within 20 is $sys/state live
+within 60 is $sys/state live
 dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
 dd if=$dev bs=64k count=128 iflag=direct 2>/dev/null | cmp - /tmp/a
 
@@ -54,6 +63,7 @@ GUEST
 
 sleeps() {
 	vm_script --kernel "$1" --leaks --swap 64M --no-swapon \
+		--param mnode.dead-ms=120000 \
 		--add "$(command -v blkdiscard)" -- "$script"
 	expect_status 0
 	expect_out 'all well'
