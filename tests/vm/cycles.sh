@@ -8,6 +8,15 @@ rounds=12
 ((nightly)) && rounds=200
 # Some minutes each on a debug kernel.
 [[ ${ODRP_KERNELS:-} != *-debug* ]] || rounds=4
+# How much may be missing in the end, available and unreclaimable, in KB.  On a debug
+# kernel they swing by 14 and 1 MB from one round to the next, with nothing lost after
+# ten; there it is kmemleak that looks closely.
+available=6000
+unreclaimable=600
+if [[ ${ODRP_KERNELS:-} = *-debug* ]]; then
+	available=24000
+	unreclaimable=2400
+fi
 # Those that count as the beginning.
 first=$((rounds > 8 ? 5 : 2))
 
@@ -15,6 +24,8 @@ read -r -d '' script <<'GUEST'
 . /etc/odrp/run.conf
 rounds=$1
 first=$2
+available=$3
+unreclaimable=$4
 # "available unreclaimable", in KB. The first swings by some MB by itself (each
 # device has more than one of buffers), the second by little.
 memory() {
@@ -37,8 +48,8 @@ done
 echo 0 >/sys/class/odrp-control/hot_remove || exit 9
 after=$(memory)
 echo "memory: $before KB after $first rounds, $after KB after $rounds"
-[ $((${before% *} - ${after% *})) -lt 6000 ] || exit 10
-[ $((${after#* } - ${before#* })) -lt 600 ] || exit 11
+[ $((${before% *} - ${after% *})) -lt $available ] || exit 10
+[ $((${after#* } - ${before#* })) -lt $unreclaimable ] || exit 11
 echo all well
 GUEST
 
@@ -57,7 +68,7 @@ comes_and_goes() {
 	local fds0 rss0 fds1 rss1
 	vm_timeout=$((60 + rounds * 20 * slow)) vm_beside measure vm_script \
 		--leaks --mem 128M --swap 128M --no-swapon -- \
-		"$script" "$rounds" "$first"
+		"$script" "$rounds" "$first" "$available" "$unreclaimable"
 	expect_status 0
 	expect_out 'all well'
 	expect '.teardown_errors == []' '.mnode.sessions == []' \
