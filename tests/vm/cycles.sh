@@ -9,8 +9,8 @@ rounds=12
 # Some minutes each on a debug kernel.
 [[ ${ODRP_KERNELS:-} != *-debug* ]] || rounds=4
 # How much may be missing in the end, available and unreclaimable, in KB.  On a debug
-# kernel they swing by 14 and 1 MB from one round to the next, with nothing lost after
-# ten; there it is kmemleak that looks closely.
+# kernel they swing by 14 and 1 MB from one round to the next, with no trend in ten;
+# there it is kmemleak that looks closely.
 available=6000
 unreclaimable=600
 if [[ ${ODRP_KERNELS:-} = *-debug* ]]; then
