@@ -15,11 +15,10 @@ power=/sys/power
 # five seconds.
 echo freezer >$power/pm_test
 
-# As far as $1 says. With core it is all but that the machine is off: devices are
-# suspended, the processors but one are taken away, and five seconds later all come
-# back.
+# All but that the machine is off: devices are suspended, the processors but one are
+# taken away, and five seconds later all come back.
 sleep_deeply() {
-	echo "$1" >$power/pm_test
+	echo core >$power/pm_test
 	echo mem >$power/state
 	echo freezer >$power/pm_test
 }
@@ -46,7 +45,7 @@ dmesg | grep -q "odrp0: no sleep while it is in use (0 pages there)"
 exec 4<&-
 
 echo "asleep"
-sleep_deeply "$1"
+sleep_deeply
 echo "awake"
 within 60 is $sys/state live
 dd if=/tmp/a of=$dev bs=64k oflag=direct 2>/dev/null
@@ -62,15 +61,10 @@ exec 4<&-
 echo all well
 GUEST
 
-# The kernel of 6.12 warns of freeing twice in virtnet_freeze(), with a device of ours
-# there, live and idle, and not on a machine that never had one (two runs each). Why
-# was not looked into.
 sleeps() {
-	local depth=core
-	[[ $1 != 6.12 ]] || depth=freezer
 	vm_script --kernel "$1" --leaks --swap 64M --no-swapon \
 		--param mnode.dead-ms=120000 \
-		--add "$(command -v blkdiscard)" -- "$script" "$depth"
+		--add "$(command -v blkdiscard)" -- "$script"
 	expect_status 0
 	expect_out 'all well'
 	expect '.teardown_errors == []'
