@@ -16,9 +16,9 @@ expect_keyed() {
 		invalidates, reconnects, resent}' "$case_dir/json")"
 }
 
-# $1: kernel, then options.
+# $1: kernel, then options. Half an hour on a debug kernel.
 sorts() {
-	vm --kernel "$@" --mem 150M --swap 256M "${keyed[@]}" -- qsort-far
+	vm_timeout=900 vm --kernel "$@" --mem 150M --swap 256M "${keyed[@]}" -- qsort-far
 	expect_status 0
 	expect_out 'verified=yes'
 	expect '.cnodes[0].stats.loads > 5000' \
