@@ -16,7 +16,7 @@ expect_keyed() {
 		invalidates, reconnects, resent}' "$case_dir/json")"
 }
 
-# $1: kernel, then options. Half an hour on a debug kernel.
+# $1: kernel, then options. Up to half an hour by frontswap on a debug kernel.
 sorts() {
 	vm_timeout=900 vm --kernel "$@" --mem 150M --swap 256M "${keyed[@]}" -- qsort-far
 	expect_status 0

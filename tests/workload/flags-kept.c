@@ -46,7 +46,9 @@ static uint64_t flags_after(uint64_t addend)
 	static const uint64_t one = 1;
 	uint64_t flags;
 
-	asm volatile("xor %%eax, %%eax\n\t"
+	/* The compiler may use 128 bytes below the stack pointer. */
+	asm volatile("lea -128(%%rsp), %%rsp\n\t"
+		     "xor %%eax, %%eax\n\t"
 		     "xor %%edx, %%edx\n\t"
 		     "xor %%ebx, %%ebx\n\t"
 		     "xor %%ecx, %%ecx\n\t"
@@ -58,7 +60,8 @@ static uint64_t flags_after(uint64_t addend)
 		     "pushfq\n\t"
 		     "pop %[flags]\n\t"
 		     "push $0x202\n\t"
-		     "popfq"
+		     "popfq\n\t"
+		     "lea 128(%%rsp), %%rsp"
 		     : [flags] "=r"(flags), [pair] "+m"(pair)
 		     : [addend] "r"(addend), [one] "m"(one)
 		     : "rax", "rbx", "rcx", "rdx", "cc", "memory");
