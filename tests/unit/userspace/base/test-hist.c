@@ -79,6 +79,7 @@ static void test_ends(void **state)
 
 	far_hist_init(&hist);
 	far_hist_add(&hist, UINT64_MAX);
+	assert_int_equal(far_hist_permille(&hist, 0), UINT64_MAX);
 	assert_int_equal(far_hist_permille(&hist, 500), UINT64_MAX);
 	far_hist_add(&hist, 0);
 	assert_int_equal(far_hist_permille(&hist, 500), 0);

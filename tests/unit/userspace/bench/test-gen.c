@@ -101,7 +101,7 @@ static void test_hottest_of_many(void **state)
 
 static void test_bijection(void **state)
 {
-	static const uint64_t sizes[] = { 1, 2, 3, 4, 10, 97, 1000, 4096, 65537 };
+	static const uint64_t sizes[] = { 1, 2, 3, 4, 10, 15, 97, 1000, 4096, 65537 };
 	static uint8_t seen[65537];
 	struct gen gen;
 	uint64_t n, r, key;
