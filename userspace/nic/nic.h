@@ -68,7 +68,9 @@ struct far_wr {
 
 /*
  * One completion. An operation without FAR_WR_SIGNALED completes silently when it
- * succeeds; when it fails, it has a completion all the same.
+ * succeeds; when it fails, it has a completion all the same. It keeps its place in
+ * the queue until a later operation to the same peer has had a completion, so that
+ * a run of them must end with one that is signaled.
  */
 struct far_wc {
 	uint64_t id;
@@ -145,10 +147,45 @@ struct far_qset_stats {
 	uint64_t payload;		/* bytes: len of each, 8 or 16 for FAA or CAS + 8 back */
 };
 
+/*
+ * The memory node's side, for back ends whose memory nodes are within reach of the
+ * calling process: who creates, deletes, lists and checks spaces needs it. Not for
+ * the operations of clients. Any thread.
+ */
+struct far_host_map {
+	void *addr;		/* of offset 0 of the space at this node, 64-byte aligned */
+	uint64_t size;		/* bytes */
+	void *priv;		/* the back end's */
+};
+
+struct far_nic_host_ops {
+	/*
+	 * Memory for space `space` at node `node`, all zero: size bytes, a multiple of
+	 * 4096. mode as of a file. Nobody can attach to it before publish(); unmap()
+	 * before that takes it back. -EEXIST, -ENOSPC, -EACCES, -EINVAL a name that
+	 * cannot be, -EHOSTUNREACH no such node.
+	 */
+	int (*create)(struct far_nic *nic, const char *node, const char *space,
+		      uint64_t size, unsigned mode, struct far_host_map *ret_map);
+	/* Makes it known under its name. -EEXIST: another one has the name by now. */
+	int (*publish)(struct far_nic *nic, struct far_host_map *map);
+	/* Maps one that is there. -ENOENT, -EACCES, -EPROTO: no memory of ours. */
+	int (*map)(struct far_nic *nic, const char *node, const char *space,
+		   struct far_host_map *ret_map);
+	void (*unmap)(struct far_nic *nic, struct far_host_map *map);
+	/* Clients that are attached see a dead peer from now on. -ENOENT, -EACCES. */
+	int (*remove)(struct far_nic *nic, const char *node, const char *space);
+	/* Calls each() per space and node; what it returns but 0 ends it, and is returned. */
+	int (*list)(struct far_nic *nic,
+		    int (*each)(void *arg, const char *node, const char *space),
+		    void *arg);
+};
+
 struct far_nic_ops {
 	const char *name;	/* "mem", "sim", ... */
 	const char *summary;	/* one sentence for "far info" */
 	unsigned caps;		/* FAR_NIC_CAP_* */
+	const struct far_nic_host_ops *host;	/* NULL: memory nodes are out of reach */
 
 	/*
 	 * conf is what follows the first ':' of a --nic argument ("" if nothing does).
@@ -173,6 +210,17 @@ struct far_nic_ops {
 	int (*attach)(struct far_nic *nic, const char *node, const char *space,
 		      unsigned rights, struct far_peer *ret_peer);
 	void (*detach)(struct far_nic *nic, struct far_peer *peer);
+
+	/*
+	 * Fences. claim() tells the memory node that client number `client` (below
+	 * 65536) is whoever attached this peer, until unclaim(), detach() or its end.
+	 * -EBUSY: another one is, and lives. fence() answers 0 once no operation of
+	 * that client can reach the memory node any more, and -EBUSY while the back end
+	 * cannot make sure of it (mem: while its process lives). Any thread.
+	 */
+	int (*claim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
+	void (*unclaim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
+	int (*fence)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
 	/* A queue set has one caller at a time, its thread; wake() is for anyone. */
 	int (*qset_new)(struct far_nic *nic, const struct far_qset_attr *attr,
