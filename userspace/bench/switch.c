@@ -34,11 +34,12 @@ static struct far_context *turn_run(void *arg)
 	return &outside;
 }
 
+/* Processor time: whoever else uses the machine does not count. */
 static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 

@@ -159,41 +159,50 @@ static void test_nested(void **state)
 	far_stacks_fini(&stacks);
 }
 
-/* Goes down its stack, far beyond the end of it. */
-static unsigned sink(volatile unsigned char *above, unsigned depth)
+/* Uses its stack down to below `end`. */
+static unsigned sink(const volatile unsigned char *end, unsigned depth)
 {
 	volatile unsigned char here[256];
 
-	here[0] = above[0] + 1;
-	return (depth ? sink(here, depth - 1) : 0) + here[0];
+	here[0] = depth;
+	return (here > end ? sink(end, depth + 1) : depth) + here[0];
 }
+
+struct overflow {
+	struct far_context outside;
+	struct far_fiber *fiber;
+	size_t len;
+	unsigned sum;
+};
 
 static struct far_context *overflow_run(void *arg)
 {
-	struct walk *w = arg;
+	struct overflow *o = arg;
 	volatile unsigned char top[1] = { 0 };
 
-	w->done = sink(top, 16 * STACK / 256);
-	return &w->outside;
+	o->sum = sink(top - o->len, 0);
+	return &o->outside;
 }
 
 /*
- * The stack in front of the one that overflows has been mapped behind it, which puts
- * it right below: without a guard page, it would be written to.
+ * Stacks that were mapped later lie below: without a guard page, they would be written
+ * to, and nobody would know.
  */
 static void overflow_child(void)
 {
 	struct rlimit none = { 0, 0 };
 	struct far_stacks stacks;
-	struct walk walk[3] = { 0 };
+	struct overflow o[3] = { 0 };
 	unsigned i;
 
 	setrlimit(RLIMIT_CORE, &none);
 	close(STDERR_FILENO);
 	far_stacks_init(&stacks, STACK);
 	for (i = 0; i < 3; i++)
-		walk_start(&walk[i], &stacks, overflow_run);
-	walk_resume(&walk[0]);
+		assert_int_equal(far_fiber_new(&stacks, overflow_run, &o[i],
+					       &o[i].fiber), 0);
+	o[0].len = stacks.size;
+	far_context_switch(&o[0].outside, &o[0].fiber->context);
 	_exit(0);
 }
 
