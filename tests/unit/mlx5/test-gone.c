@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include "fake.h"
-#include <nic-mlx5.h>
+#include <nic/mlx5.h>
 
 static uint8_t memory[4096] __attribute__((aligned(4096)));
 

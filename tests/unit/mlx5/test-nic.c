@@ -9,7 +9,7 @@
 #include "fake.h"
 #include "mlx5/encode.h"
 #include <manager.h>
-#include <nic-mlx5-priv.h>
+#include <nic/mlx5-priv.h>
 #include <queue.h>
 
 #define PEER_IP	0x0100000a

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 #include "sides.h"
-#include <mlx5-probes.h>
-#include <mlx5-raw.h>
-#include <mlx5-rig.h>
+#include <hwcheck/probes.h>
+#include <hwcheck/raw.h>
+#include <hwcheck/rig.h>
 #include "snic/priv.h"
 
 /* ---- what a run leaves ------------------------------------------------------------- */

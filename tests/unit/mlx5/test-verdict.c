@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include "sides.h"
 #include <manager.h>
-#include <mlx5-check.h>
-#include <verdict.h>
+#include <hwcheck/check.h>
+#include <nic/verdict.h>
 
 static char dir[64], path[128];
 static struct nic_mlx5_opts ways;
