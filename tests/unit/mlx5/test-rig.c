@@ -9,7 +9,7 @@
 #include <hwcheck/probes.h>
 #include <hwcheck/raw.h>
 #include <hwcheck/rig.h>
-#include "snic/priv.h"
+#include "snic/engine/engine.h"
 
 /* ---- what a run leaves ------------------------------------------------------------- */
 
