@@ -6,7 +6,7 @@
 #ifndef MNODE_CTLQ_H
 #define MNODE_CTLQ_H
 
-#include <nic/nic.h>
+#include <nic/node.h>
 #include "mem.h"
 
 #define CTLQ_LOG_SQ	4

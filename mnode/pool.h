@@ -8,7 +8,7 @@
 #ifndef MNODE_POOL_H
 #define MNODE_POOL_H
 
-#include <nic/nic.h>
+#include <nic/node.h>
 #include "mem.h"
 #include "ring.h"
 #include "table.h"

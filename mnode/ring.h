@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <odrp/wire.h>
 #include <wrc.h>
-#include <nic/nic.h>
+#include <nic/node.h>
 #include "mem.h"
 
 /* Where the NIC sees the ring: any address that is aligned and not 0. */

@@ -9,7 +9,7 @@
 #define MNODE_TABLE_H
 
 #include <core/prog.h>
-#include <nic/nic.h>
+#include <nic/node.h>
 #include "mem.h"
 
 #define TABLE_DEPTHS 11		/* 2^0 to 2^10 instances */

@@ -294,7 +294,7 @@ int check_programs(struct side *card, struct side *soft,
 	check->programs = check->fenced = true;
 	check->keyed = check->keyed_fenced = true;
 	check->lacks = side_lacks_keys(card);
-	if (card->nic->strict_index)
+	if (card->nic->node->strict_index)
 		r = compare_programs(card, soft, true, list, check);
 	if (!r && nic_mlx5_device(card->nic)->caps.wqe_index_ignore)
 		r = compare_relaxed(card, list, check);

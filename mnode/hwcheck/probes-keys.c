@@ -49,9 +49,9 @@ static int open_bench(struct side *side, struct bench *ret_bench)
 			     &b.page_key);
 	if (r)
 		goto close_home;
-	r = nic->ops->ksm_create(nic, b.home.pdn, ENTRIES,
-				 NIC_REMOTE_READ | NIC_REMOTE_WRITE,
-				 WRC_KEY_VARIANT, &b.key);
+	r = nic->node->ops->ksm_create(nic, b.home.pdn, ENTRIES,
+				       NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+				       WRC_KEY_VARIANT, &b.key);
 	if (r)
 		goto dereg;
 	r = reach_open(side, b.home.pdn, &b.reach);

@@ -70,7 +70,7 @@ static int received(struct pair *p, uint32_t *ret_n)
 	struct nic_cq_info info;
 	int r;
 
-	r = nic->ops->cq_info(nic, p->to.rcqn, &info);
+	r = nic->node->ops->cq_info(nic, p->to.rcqn, &info);
 	if (!r)
 		*ret_n = info.written;
 	return r;

@@ -381,7 +381,7 @@ static int count_after(struct trio *t, unsigned int i, unsigned int *good)
 	if (!r && !side_until(side, is_set, &flag))
 		r = -ETIMEDOUT;
 	if (!r)
-		r = side->nic->ops->cq_info(side->nic, t->to.rcqn, &info);
+		r = side->nic->node->ops->cq_info(side->nic, t->to.rcqn, &info);
 	if (!r)
 		*good += info.written >= i + 1;
 	return r;

@@ -55,7 +55,7 @@ static int make_qp(struct raw *raw, unsigned int flags)
 	r = nic->ops->qp_create(nic, &attr, &raw->qpn);
 	if (r || flags & RAW_APART)
 		return r;
-	r = nic->ops->qp_loop(nic, raw->qpn, raw->qpn);
+	r = nic->node->ops->qp_loop(nic, raw->qpn, raw->qpn);
 	if (r)
 		nic->ops->qp_destroy(nic, raw->qpn);
 	return r;
@@ -228,7 +228,7 @@ int raw_cqes(struct raw *raw, uint32_t *ret_n)
 	struct nic_cq_info info;
 	int r;
 
-	r = nic->ops->cq_info(nic, raw->scqn, &info);
+	r = nic->node->ops->cq_info(nic, raw->scqn, &info);
 	if (!r)
 		*ret_n = info.written;
 	return r;

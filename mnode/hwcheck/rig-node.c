@@ -46,7 +46,7 @@ int rig_open(struct side *side, const struct rig_prog *what,
 
 	*node = (struct rig_node){ .side = side, .what = *what };
 	/* Whether it does is to be seen. */
-	side->nic->fence_orders = what->order == WRC_ORDER_FENCE;
+	side->nic->node->fence_orders = what->order == WRC_ORDER_FENCE;
 	r = pool_init(&node->pool, side->nic, RIG_PAGES * PAGE, true);
 	if (r)
 		return r;

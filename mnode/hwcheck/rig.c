@@ -70,7 +70,7 @@ static int build(const struct rig_node *node, const struct rig_config *cfg,
 int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
 	     char why[WRC_WHY_MAX])
 {
-	unsigned int max = node->side->nic->max_recv_len;
+	unsigned int max = node->side->nic->node->max_recv_len;
 	const char *lacks = rig_keyed(node) ? side_lacks_keys(node->side) :
 					      NULL;
 	struct wrc_geom geom;
@@ -409,7 +409,7 @@ static int look_at_books(const struct rig *rig, const struct rig_node *node,
 static int count_good(struct nic *nic, uint32_t cqn, uint32_t *ret_n)
 {
 	struct nic_cq_info info;
-	int r = nic->ops->cq_info(nic, cqn, &info);
+	int r = nic->node->ops->cq_info(nic, cqn, &info);
 
 	if (!r)
 		*ret_n = info.written - info.errors;

@@ -7,6 +7,7 @@
 
 #include <snic/snic.h>
 #include <nic/mlx5.h>
+#include <nic/node.h>
 
 /**
  * struct side - a NIC under comparison

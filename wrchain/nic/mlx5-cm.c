@@ -156,10 +156,17 @@ static bool fill(const struct rdma_cm_event *ev,
 		return true;
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
+		ret_event->type = NIC_GONE;
+		ret_event->reason = NIC_UNREACHABLE;
+		return true;
 	case RDMA_CM_EVENT_REJECTED:
+		ret_event->type = NIC_GONE;
+		ret_event->reason = NIC_REJECTED;
+		return true;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		ret_event->type = NIC_GONE;
+		ret_event->reason = NIC_DISCONNECTED;
 		return true;
 	default:
 		return false;

@@ -15,9 +15,11 @@
 /**
  * struct mlx5_cm_event - what has happened to a connection
  * @conn:	the connection; new with NIC_REQUEST, and then ours to release
+ * @reason:	of NIC_GONE
  */
 struct mlx5_cm_event {
 	enum nic_event_type type;
+	enum nic_reason reason;
 	void *conn;
 	__be32 peer_ip;
 	uint8_t priv_len;

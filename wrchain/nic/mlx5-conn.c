@@ -37,6 +37,13 @@ int mlx5_listen(struct nic *nic, uint16_t port)
 	return m->cm_ctx ? m->cm->listen(m->cm_ctx, port) : -EOPNOTSUPP;
 }
 
+/* Clients have the provider's verbs; this back end knows only our queue pairs. */
+int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		 const void *priv, uint8_t priv_len, uint32_t *ret_id)
+{
+	return -EOPNOTSUPP;
+}
+
 /* ---- events --------------------------------------------------------------- */
 
 static struct mlx5_conn *add_conn(struct nic_mlx5 *m, void *conn)
@@ -88,6 +95,7 @@ int mlx5_event(struct nic *nic, struct nic_event *ret_event)
 	if (ev.type == NIC_GONE && c->qpn)
 		mlx5_qp_error(nic, c->qpn);
 	ret_event->type = ev.type;
+	ret_event->reason = ev.reason;
 	ret_event->id = c->id;
 	ret_event->peer_ip = ev.peer_ip;
 	ret_event->priv_len = ev.priv_len;

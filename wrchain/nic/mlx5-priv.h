@@ -7,6 +7,7 @@
 
 #include <search.h>
 #include "mlx5.h"
+#include "node.h"
 #include "verdict.h"
 
 /* Objects in a search tree; each begins with its number. */
@@ -67,6 +68,7 @@ struct mlx5_conn {
  */
 struct nic_mlx5 {
 	struct nic nic;
+	struct nic_node node;
 	struct wrc_mlx5 dev;
 	struct verdict verdict;
 	const struct mlx5_cm *cm;
@@ -95,6 +97,8 @@ int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 /* mlx5-conn.c */
 int mlx5_listen(struct nic *nic, uint16_t port);
+int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		 const void *priv, uint8_t priv_len, uint32_t *ret_id);
 int mlx5_event(struct nic *nic, struct nic_event *ret_event);
 int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
 		uint8_t priv_len);
@@ -102,6 +106,13 @@ int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
 		uint8_t priv_len);
 int mlx5_disconnect(struct nic *nic, uint32_t id);
 void mlx5_release(struct nic *nic, uint32_t id);
+
+/* mlx5-node.c */
+extern const struct nic_node_ops mlx5_node_ops;
+/* Has no effect while keys that it has made are there. */
+void mlx5_drop_maker(struct mlx5_pd *p);
+/* What odrp-hwcheck has kept of this card; where: as in struct nic_mlx5_opts. */
+int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why);
 
 /* By number, for search trees that hold any of the above. */
 int mlx5_compare(const void *a, const void *b);

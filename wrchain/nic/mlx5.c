@@ -3,7 +3,6 @@
  * nic.h on an mlx5 card: the whole, domains, keys and completion queues.
  */
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,12 +56,6 @@ free_pd:
 	return r;
 }
 
-static void drop_maker(struct mlx5_pd *p)
-{
-	if (p->has_maker && !wrc_mlx5_maker_fini(&p->maker))
-		p->has_maker = false;
-}
-
 static void pd_free(struct nic *nic, uint32_t pdn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
@@ -70,7 +63,7 @@ static void pd_free(struct nic *nic, uint32_t pdn)
 
 	if (!p)
 		return;
-	drop_maker(p);
+	mlx5_drop_maker(p);
 	if (p->has_maker || m->dev.devx->pd_free(p->pd))
 		return;
 	tdelete(p, &m->pds, mlx5_compare);
@@ -112,69 +105,6 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 
 dereg:
 	devx->mr_dereg(mr->mr);
-free_mr:
-	free(mr);
-	return r;
-}
-
-static int need_maker(struct nic_mlx5 *m, struct mlx5_pd *p)
-{
-	int r;
-
-	if (p->has_maker)
-		return 0;
-	r = wrc_mlx5_maker_init(&m->dev, p->pdn, &p->maker);
-	p->has_maker = !r;
-	return r;
-}
-
-/* A maker that has failed may be of no use any more. */
-static int make_ksm(struct nic_mlx5 *m, struct mlx5_pd *p,
-		    const struct wrc_mlx5_ksm_attr *attr,
-		    struct wrc_mlx5_ksm *ret_ksm)
-{
-	int r = need_maker(m, p);
-
-	if (r)
-		return r;
-	r = wrc_mlx5_ksm_init(&p->maker, attr, ret_ksm);
-	if (r)
-		drop_maker(p);
-	return r;
-}
-
-static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
-		      unsigned int access, uint8_t variant, uint32_t *ret_key)
-{
-	const struct wrc_mlx5_ksm_attr attr = {
-		.entries = entries, .variant = variant,
-		.access = (access & NIC_REMOTE_READ ?
-			   WRC_MLX5_REMOTE_READ : 0) |
-			  (access & NIC_REMOTE_WRITE ?
-			   WRC_MLX5_REMOTE_WRITE : 0),
-	};
-	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
-	struct mlx5_mr *mr;
-	int r;
-
-	if (!p)
-		return -ENOENT;
-	mr = calloc(1, sizeof(*mr));
-	if (!mr)
-		return -ENOMEM;
-	r = make_ksm(m, p, &attr, &mr->ksm);
-	if (r)
-		goto free_mr;
-	mr->key = mr->ksm.key;
-	r = mlx5_add(&m->mrs, mr);
-	if (r)
-		goto fini_ksm;
-	*ret_key = mr->key;
-	return 0;
-
-fini_ksm:
-	wrc_mlx5_ksm_fini(&mr->ksm);
 free_mr:
 	free(mr);
 	return r;
@@ -250,52 +180,7 @@ static int cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 	return c ? wrc_mlx5_cq_poll(&c->cq, ret_cqe) : -ENOENT;
 }
 
-static bool is_error(const struct wrc_cqe *cqe)
-{
-	unsigned int op = cqe->op_own >> 4;
-
-	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
-}
-
-/*
- * Errors are the last entries: after the first nothing succeeds any more.  An
- * entry that is not in the count yet is not looked at.
- */
-static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
-{
-	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
-	struct nic_cq_info info = { 0 };
-	struct wrc_mlx5_cq_info hw;
-	uint32_t size, n;
-	int r;
-
-	if (!c)
-		return -ENOENT;
-	r = wrc_mlx5_cq_query(&c->cq, &hw);
-	if (r)
-		return r;
-	info.written = hw.producer;
-	size = 1u << c->cq.log_size;
-	n = info.written < size ? info.written : size;
-	while (info.errors < n &&
-	       is_error(&c->cq.buf[(info.written - 1 - info.errors) &
-				   (size - 1)]))
-		info.errors++;
-	*ret_info = info;
-	return 0;
-}
-
 /* ---- the whole ---------------------------------------------------------------------- */
-
-/* A card does not stop for us. */
-static int freeze(struct nic *nic)
-{
-	return -EOPNOTSUPP;
-}
-
-static void thaw(struct nic *nic)
-{
-}
 
 /* It computes on its own. */
 static uint64_t cpu_ns(struct nic *nic)
@@ -303,27 +188,23 @@ static uint64_t cpu_ns(struct nic *nic)
 	return 0;
 }
 
-static int stats(struct nic *nic, struct json_object *obj)
+static int report(struct nic *nic, const struct nic_reporter *to)
 {
 	const struct wrc_mlx5 *dev = &mlx5_of(nic)->dev;
 	int r;
 
-	r = json_object_object_add(obj, "device", json_object_new_string(
-			dev->devx->name(dev->ctx)));
+	r = to->text(to->arg, "device", dev->devx->name(dev->ctx));
 	if (!r)
-		r = json_object_object_add(obj, "firmware",
-				json_object_new_string(
-					dev->devx->firmware(dev->ctx)));
+		r = to->text(to->arg, "firmware",
+			     dev->devx->firmware(dev->ctx));
 	if (!r && *wrc_mlx5_said(dev))
-		r = json_object_object_add(obj, "refusal",
-				json_object_new_string(wrc_mlx5_said(dev)));
-#define ADD(name)							\
+		r = to->text(to->arg, "refusal", wrc_mlx5_said(dev));
+#define TELL(name)							\
 	if (!r)								\
-		r = json_object_object_add(obj, #name,			\
-				json_object_new_uint64(dev->stats.name));
-	WRC_MLX5_COUNTERS(ADD)
-#undef ADD
-	return r ? -ENOMEM : 0;
+		r = to->number(to->arg, #name, dev->stats.name);
+	WRC_MLX5_COUNTERS(TELL)
+#undef TELL
+	return r;
 }
 
 /*
@@ -381,33 +262,29 @@ static const struct nic_ops mlx5_ops = {
 	.pd_free = pd_free,
 	.mr_reg = mr_reg,
 	.mr_dereg = mr_dereg,
-	.ksm_create = ksm_create,
 	.cq_create = cq_create,
 	.cq_destroy = cq_destroy,
 	.cq_poll = cq_poll,
-	.cq_info = cq_info,
 	.qp_create = mlx5_qp_create,
 	.qp_destroy = mlx5_qp_destroy,
-	.qp_loop = mlx5_qp_loop,
 	.qp_error = mlx5_qp_error,
 	.qp_query = mlx5_qp_query,
 	.qp_doorbell = mlx5_qp_doorbell,
 	.listen = mlx5_listen,
+	.connect = mlx5_connect,
 	.event = mlx5_event,
 	.accept = mlx5_accept,
 	.reject = mlx5_reject,
 	.disconnect = mlx5_disconnect,
 	.release = mlx5_release,
-	.freeze = freeze,
-	.thaw = thaw,
 	.cpu_ns = cpu_ns,
 	.said = said,
-	.stats = stats,
+	.report = report,
 };
 
 static int check_strict(const struct nic_mlx5 *m, char *why)
 {
-	if (m->nic.strict_index || m->dev.caps.wqe_index_ignore)
+	if (m->node.strict_index || m->dev.caps.wqe_index_ignore)
 		return 0;
 	snprintf(why, NIC_MLX5_WHY_MAX,
 		 "strict=no: %.60s does not say that it ignores the index of "
@@ -430,33 +307,6 @@ static int open_cm(struct nic_mlx5 *m, char *why)
 	return r;
 }
 
-/* What odrp-hwcheck has kept of this card. */
-static int learn(struct nic_mlx5 *m, const char *where, char *why)
-{
-	char guid[WRC_MLX5_GUID_MAX], path[VERDICT_PATH_MAX];
-	const struct verdict_card card = {
-		.device = m->dev.devx->name(m->dev.ctx), .guid = guid,
-		.firmware = m->dev.devx->firmware(m->dev.ctx),
-		.strict = m->nic.strict_index,
-	};
-	int r;
-
-	if (!*where)
-		return 0;
-	r = verdict_path(where, card.device, path);
-	if (r) {
-		snprintf(why, NIC_MLX5_WHY_MAX, "report=%.200s: %s", where,
-			 strerror(-r));
-		return r;
-	}
-	wrc_mlx5_guid(&m->dev, guid);
-	verdict_read(path, &card, &m->verdict);
-	m->nic.keeps_fences = m->verdict.fences;
-	m->nic.keeps_keys = m->verdict.keys;
-	m->nic.known = m->verdict.said;
-	return 0;
-}
-
 int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		  const struct wrc_mlx5_devx *devx, const struct mlx5_cm *cm,
 		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX])
@@ -469,20 +319,22 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		return -ENOMEM;
 	}
 	m->nic.ops = &mlx5_ops;
+	m->nic.node = &m->node;
+	m->node.ops = &mlx5_node_ops;
 	m->nic.event_fd = -1;
-	m->nic.strict_index = opts->strict;
+	m->node.strict_index = opts->strict;
 	m->cm = cm;
 	r = wrc_mlx5_probe(devx, opts->device, &m->dev, why);
 	if (r) {
 		free(m);
 		return r;
 	}
-	m->nic.max_recv_len = m->dev.caps.max_wqe_rq;
+	m->node.max_recv_len = m->dev.caps.max_wqe_rq;
 	r = wrc_mlx5_start(&m->dev, opts->port, opts->gid_index, why);
 	if (!r)
 		r = check_strict(m, why);
 	if (!r)
-		r = learn(m, opts->report, why);
+		r = mlx5_learn(m, opts->report, why);
 	if (!r && cm)
 		r = open_cm(m, why);
 	if (r) {

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The software NIC as the agent's NIC, and the words that configure it.
+ * nic.h on the software NIC, and the words that configure it.
+ *
+ * One that runs in a thread of its own (nic_soft_open()) may be called from
+ * several threads at once: each call takes the NIC between two of its steps.
+ * Only close() is alone, and from freeze() to thaw() only that thread calls.
  */
 #ifndef NIC_SOFT_H
 #define NIC_SOFT_H
