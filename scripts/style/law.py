@@ -21,6 +21,12 @@ ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
     for room in ('engine', 'transport', 'net', 'cm', 'ports', 'run'))
 NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
+# What libfar installs, and its table of NIC functions.
+FAR = 'userspace/include/far/'
+FAR_BASE, FAR_SPACE, FAR_NIC, FAR_CORE, FAR_HASH = (
+    'userspace/' + part + '/'
+    for part in ('base', 'space', 'nic', 'core', 'hash'))
+FAR_TABLE = FAR_NIC + 'nic.h'
 
 VERBS = r'(infiniband|rdma)/'
 KERNEL = r'(linux|asm|rdma|trace|net|uapi|crypto)/'
@@ -93,8 +99,24 @@ LAW = {
                         libs=('json-c', 'inih')),
     'kmod/': Layer([UAPI, CORE, PORT, API], KERNEL,
                    'the module knows the wire, core and the kernel'),
-    'userspace/': Layer(BASE + [PROG, MLX5, SNIC, NIC], None,
-                        'the framework knows the wire and wrchain'),
+    FAR: Layer([], r'(std(def|int|bool)|sys/types|far/\w+)\.h$',
+               'a public header stands alone'),
+    FAR_BASE: Layer([FAR], None, 'base knows nothing of far memory',
+                    libs=('boost_context',)),
+    FAR_SPACE: Layer([UAPI, FAR, FAR_BASE], None,
+                     'a space is memory, and knows no NIC'),
+    FAR_TABLE: Layer([FAR, FAR_BASE, FAR_SPACE], None,
+                     'the table knows no back end'),
+    FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
+                           FAR_TABLE], None,
+                   'a back end knows spaces and wrchain'),
+    FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
+                    'core knows the table and no back end'),
+    FAR_HASH: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
+                    'a structure knows core and no other structure'),
+    'userspace/': Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,
+                         FAR_CORE, FAR_HASH], None,
+                        'programs know libfar', libs=('m', 'json-c')),
     'tests/': Layer(None, ANY, ''),
     'scripts/': Layer(None, ANY, ''),
 }

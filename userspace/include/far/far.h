@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libfar: memory of other machines through one-sided RDMA.
+ *
+ * A program opens a client of a space set (memory on one or several memory nodes),
+ * starts threads, and runs tasks on them. A task is a coroutine: it appends READs,
+ * WRITEs and atomics, rings once per memory node with far_post(), and is suspended
+ * in far_sync() until all of them are done, while other tasks of its thread go on.
+ *
+ *	far_open -> far_thread_start -> tasks: far_read, far_post, far_sync -> ...
+ *	         -> far_thread_join -> far_close
+ *
+ * A program without tasks of its own uses far_enter(): the calling thread becomes a
+ * thread with one task, whose waits block.
+ *
+ * Errors: 0 or a negative errno; far_strerror_last() says more in words. No function
+ * here prints, exits or aborts. After a client was fenced (it was thought dead), all
+ * functions answer -ESTALE until far_open() has made a new one.
+ *
+ * Threads: functions that take a struct far_task are called by that task alone;
+ * others say what they need.
+ */
+#ifndef FAR_FAR_H
+#define FAR_FAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <far/addr.h>
+
+struct far;
+struct far_thread;
+struct far_task;
+
+/* Mechanisms that can be switched off, for comparisons: far_conf.without. */
+enum {
+	/* "throttle": work request throttling, smart-framework section 4.2 */
+	FAR_WITHOUT_CREDIT	= 1 << 0,
+	/* "backoff": truncated exponential backoff of a failed CAS, section 4.3 */
+	FAR_WITHOUT_BACKOFF	= 1 << 1,
+	/* "limit": the backoff's limit follows the retry rate */
+	FAR_WITHOUT_LIMIT	= 1 << 2,
+	/* "tasks": the retry rate bounds how many tasks run */
+	FAR_WITHOUT_TASKS	= 1 << 3,
+	/* "combine": one operation for many of the same key */
+	FAR_WITHOUT_COMBINE	= 1 << 4,
+	/* "handover": hot keys queue across compute nodes */
+	FAR_WITHOUT_HANDOVER	= 1 << 5,
+	/* "cache": cached slots and addresses */
+	FAR_WITHOUT_CACHE	= 1 << 6,
+};
+
+struct far_conf {
+	const char *nic;		/* "mem", "mem:dir=/dev/shm/x", ...; NULL: "mem" */
+	const char *space;		/* name of the space, the same on each node */
+	const char *const *nodes;	/* addresses; NULL: the back end's only node */
+	unsigned nr_nodes;		/* 1 to FAR_MAX_NODES; 0 is 1 */
+	unsigned without;		/* FAR_WITHOUT_* */
+	unsigned depth;			/* operations outstanding per thread and node; 0: 256 */
+	unsigned task_stack;		/* bytes of stack of a task; 0: 64 KiB */
+	uint64_t cache_bytes;		/* for caches of structures, all threads; 0: 64 MiB */
+	uint64_t seed;			/* of jitter and the like; 0: from the system */
+};
+
+/*
+ * Opens a client: connects to all nodes, checks the superblocks, claims a client
+ * number. -ENOENT no such space, -EACCES no rights, -EPROTO a superblock that is
+ * not ours or of another version, -EUSERS the client table is full, -EHOSTUNREACH.
+ * why, of why_len bytes, gets one sentence on failure. Any thread.
+ */
+int far_open(const struct far_conf *conf, char *why, size_t why_len,
+	     struct far **ret_far);
+/* All threads have been joined before. Chunks that are not empty stay the space's. */
+void far_close(struct far *far);
+
+/*
+ * Starts a thread with nr_tasks tasks, 1 to 1024, each of which calls run(task, arg)
+ * once; the thread ends when all have returned. Any thread.
+ */
+int far_thread_start(struct far *far, unsigned nr_tasks,
+		     void (*run)(struct far_task *task, void *arg), void *arg,
+		     struct far_thread **ret_thread);
+void far_thread_join(struct far_thread *thread);
+
+/* Makes the calling thread one of libfar's with one task, and undoes that. */
+int far_enter(struct far *far, struct far_task **ret_task);
+void far_leave(struct far_task *task);
+
+/* The number of the task in its thread, 0 upwards; the thread's in its client. */
+unsigned far_task_index(const struct far_task *task);
+unsigned far_task_thread(const struct far_task *task);
+struct far *far_task_far(const struct far_task *task);
+
+/*
+ * Registered memory of the task for far_read() and the like, len bytes, aligned to
+ * 64. It is the caller's until the far_buf_release() of a mark made before. NULL
+ * when memory is exhausted. A task that returns releases all.
+ */
+void *far_buf(struct far_task *task, size_t len);
+size_t far_buf_mark(struct far_task *task);
+void far_buf_release(struct far_task *task, size_t mark);
+
+/*
+ * Append one operation. local is memory of far_buf() or NULL for a CAS or FAA whose
+ * old value nobody needs; it may be read again after far_sync(). src of far_write()
+ * may be any memory when len is at most 64 (it is copied), else of far_buf(). What
+ * cannot be is reported by far_post() or far_sync().
+ */
+void far_read(struct far_task *task, uint64_t addr, void *local, uint32_t len);
+void far_write(struct far_task *task, uint64_t addr, const void *src, uint32_t len);
+void far_cas(struct far_task *task, uint64_t addr, uint64_t compare,
+	     uint64_t swap, uint64_t *local);
+void far_faa(struct far_task *task, uint64_t addr, uint64_t add, uint64_t *local);
+
+/* Posts what was appended: one doorbell per node, in order per node. */
+int far_post(struct far_task *task);
+/*
+ * Posts what was appended, and suspends the task until all that it posted is done.
+ * 0: all succeeded. -EIO, -EHOSTDOWN, -ETIMEDOUT: the connection broke; of each
+ * WRITE, CAS and FAA since the last far_sync() nobody knows whether it happened, and
+ * the connection is made anew. -EFAULT, -EINVAL: the caller's error. -ESTALE: fenced.
+ */
+int far_sync(struct far_task *task);
+
+/*
+ * One CAS, posted behind what was appended, and waited for. Returns 0 and stores the
+ * value that was found: equal to compare if the CAS succeeded. After a CAS that lost
+ * it delays the task (truncated exponential backoff, smart-framework section 4.3) and
+ * counts a retry. Errors as far_sync().
+ */
+int far_backoff_cas(struct far_task *task, uint64_t addr, uint64_t compare,
+		    uint64_t swap, uint64_t *ret_found);
+
+/* The clock of the back end, in ns; virtual in sim. */
+uint64_t far_now(const struct far_task *task);
+/* Lets other tasks go on for at least ns. */
+void far_sleep(struct far_task *task, uint64_t ns);
+void far_yield(struct far_task *task);
+/* Declares processor time to sim; nothing elsewhere. */
+void far_spend(struct far_task *task, uint64_t ns);
+
+/* The last failure of this task in words: device, queue pair, operation, syndrome. */
+const char *far_strerror_last(const struct far_task *task);
+
+/* The names of FAR_WITHOUT_*, comma-separated; -EINVAL and *ret_bad at the unknown. */
+int far_without_parse(const char *list, unsigned *ret_without, const char **ret_bad);
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A hash table in far memory: lock-free, extendible, resized while in use.
+ *
+ * Keys have 1 to FAR_HASH_MAX_KEY bytes, values 0 to FAR_HASH_MAX_VALUE. Operations
+ * of one key are linearizable, also across clients, threads and crashes of clients.
+ * Operations of several keys (mget, mput, scan) are as many single ones.
+ *
+ * Errors besides those of far_sync():
+ *	-ENOENT	    no such key (get, update, delete), or table (open)
+ *	-EEXIST	    the key (insert) or the table (create) is there
+ *	-ENOSPC	    the space is full; nothing was changed
+ *	-E2BIG	    key or value longer than can be
+ *	-EMSGSIZE   the value is longer than the buffer; its length is stored
+ *	-EMEDIUMTYPE, -EPROTONOSUPPORT  open: another type of structure, or version
+ *	-EIO	    the fate of a change is unknown: it happened once or not at all
+ *	-EBADMSG    the table is damaged ("far space check" says where)
+ */
+#ifndef FAR_HASH_H
+#define FAR_HASH_H
+
+#include <far/far.h>
+
+#define FAR_HASH_MAX_KEY	65535u
+#define FAR_HASH_MAX_VALUE	(1u << 20)
+#define FAR_NAME_MAX		31u	/* bytes of a structure's name, without the NUL */
+
+struct far_hash;
+
+/* How a table is made; zeros are the defaults. */
+struct far_hash_attr {
+	uint64_t expected;	/* keys to be expected: the first size; it grows all the same */
+};
+
+/* Creates a table under a name of the space's directory, and opens it. */
+int far_hash_create(struct far_task *task, const char *name,
+		    const struct far_hash_attr *attr, struct far_hash **ret_hash);
+/* Opens one; the handle is for all threads of this client. */
+int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret_hash);
+/* No task uses the handle any more. */
+void far_hash_close(struct far_hash *hash);
+/* Deletes the table and gives back its memory. No client has it open. */
+int far_hash_destroy(struct far_task *task, const char *name);
+
+/* *ret_len gets the value's length, also with -EMSGSIZE. */
+int far_hash_get(struct far_task *task, struct far_hash *hash,
+		 const void *key, size_t key_len,
+		 void *value, size_t value_size, size_t *ret_len);
+/* Stores, whether the key is there or not. */
+int far_hash_put(struct far_task *task, struct far_hash *hash,
+		 const void *key, size_t key_len, const void *value, size_t value_len);
+int far_hash_insert(struct far_task *task, struct far_hash *hash,
+		    const void *key, size_t key_len,
+		    const void *value, size_t value_len);
+int far_hash_update(struct far_task *task, struct far_hash *hash,
+		    const void *key, size_t key_len,
+		    const void *value, size_t value_len);
+int far_hash_delete(struct far_task *task, struct far_hash *hash,
+		    const void *key, size_t key_len);
+
+/* One operation of a batch; status is its own result. */
+struct far_hash_item {
+	const void *key;
+	size_t key_len;
+	void *value;		/* mget: where to; mput: what */
+	size_t value_len;	/* mget: room, then length; mput: length */
+	int status;
+};
+
+/* All items at once, depth without tasks. Returns 0, or the first item's error. */
+int far_hash_mget(struct far_task *task, struct far_hash *hash,
+		  struct far_hash_item *item, size_t nr);
+int far_hash_mput(struct far_task *task, struct far_hash *hash,
+		  struct far_hash_item *item, size_t nr);
+
+/*
+ * Calls each(...) for every key. A key that is there during the whole scan is given
+ * exactly once; one that is inserted or deleted meanwhile, at most once. each()
+ * returns 0 to go on; anything else ends the scan and is returned.
+ */
+int far_hash_scan(struct far_task *task, struct far_hash *hash,
+		  int (*each)(void *arg, const void *key, size_t key_len,
+			      const void *value, size_t value_len),
+		  void *arg);
+
+struct far_hash_stats {
+	uint64_t keys;
+	uint64_t slots;			/* of all subtables */
+	uint64_t subtables;
+	uint64_t global_depth;
+	uint64_t key_bytes;
+	uint64_t value_bytes;
+	uint64_t block_bytes;		/* allocated for keys and values */
+	uint64_t table_bytes;		/* allocated for directory and subtables */
+	uint64_t splits;		/* since it was created */
+};
+
+/* Walks the table; exact when nobody changes it meanwhile. */
+int far_hash_stat(struct far_task *task, struct far_hash *hash,
+		  struct far_hash_stats *ret_stats);
+
+#endif
