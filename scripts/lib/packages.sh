@@ -16,6 +16,7 @@ packages_of() {
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
+			libboost-context-dev \
 			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \
 			patchelf spin
 		;;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Fibers: switches by fcontext, stacks with guard pages, and what sanitizers want to
+ * know.
+ */
+#include "fiber.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define STACK_FACTOR	4	/* red zones make frames larger */
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#define STACK_FACTOR	4
+#else
+#define STACK_FACTOR	1
+#endif
+
+/* The C interface of Boost.Context 1.61 and later; it has no header for C. */
+struct transfer {
+	void *sp;	/* of the context that was left */
+	void *data;
+};
+
+struct transfer jump_fcontext(void *const sp, void *data);
+void *make_fcontext(void *top, size_t size, void (*run)(struct transfer));
+
+/*
+ * Stacks begin at different lines of their first page: were they all alike, the hot
+ * ends of more than eight would not fit into a first-level cache together.
+ */
+#define COLOUR_STEP	192u
+#define FIBER_ROOM	128u	/* for struct far_fiber, above the stack */
+#define COLOURS		(4096u - FIBER_ROOM)
+
+/* Tells the sanitizers that `from` is left for `to`; for good if `ends`. */
+static inline void context_leave(struct far_context *from, struct far_context *to,
+				 int ends)
+{
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_start_switch_fiber(ends ? NULL : &from->fake, to->bottom,
+				       to->size);
+#endif
+#ifdef __SANITIZE_THREAD__
+	from->tsan = __tsan_get_current_fiber();
+	__tsan_switch_to_fiber(to->tsan, 0);
+#endif
+}
+
+/* Tells them that `self` runs, and notes where the one that was left sleeps. */
+static inline void context_arrive(struct far_context *self, struct transfer t)
+{
+	struct far_context *left = t.data;
+
+	left->sp = t.sp;
+#ifdef __SANITIZE_ADDRESS__
+	__sanitizer_finish_switch_fiber(self->fake, &left->bottom, &left->size);
+#endif
+}
+
+void far_context_switch(struct far_context *from, struct far_context *to)
+{
+	from->to = to;
+	context_leave(from, to, 0);
+	context_arrive(from, jump_fcontext(to->sp, from));
+}
+
+static void fiber_main(struct transfer t)
+{
+	struct far_context *left = t.data;
+	struct far_context *self = left->to, *to;
+	struct far_fiber *fiber = (struct far_fiber *)self;
+
+	context_arrive(self, t);
+	to = fiber->run(fiber->arg);
+	self->to = to;
+	context_leave(self, to, 1);
+	jump_fcontext(to->sp, self);
+}
+
+void far_stacks_init(struct far_stacks *stacks, size_t size)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	size = size * STACK_FACTOR + COLOURS + FIBER_ROOM;
+	*stacks = (struct far_stacks) { .size = (size + page - 1) / page * page };
+}
+
+/* The lowest byte of the fiber's stack; the fiber itself lies at the other end. */
+static char *stack_bottom(const struct far_stacks *stacks, struct far_fiber *fiber)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	uintptr_t end = ((uintptr_t)fiber + page - 1) / page * page;
+
+	return (char *)(end - stacks->size);
+}
+
+void far_stacks_fini(struct far_stacks *stacks)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	while (stacks->free) {
+		struct far_fiber *fiber = stacks->free;
+
+		stacks->free = fiber->next;
+		munmap(stack_bottom(stacks, fiber) - page, stacks->size + page);
+	}
+}
+
+/* Maps a stack with its guard page, and puts a fiber at its top. */
+static struct far_fiber *stack_map(struct far_stacks *stacks)
+{
+	size_t page = sysconf(_SC_PAGESIZE), len = stacks->size + page;
+	size_t colour = stacks->nr * COLOUR_STEP % COLOURS;
+	char *map;
+
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (map == MAP_FAILED)
+		return NULL;
+	if (mprotect(map, page, PROT_NONE)) {
+		munmap(map, len);
+		return NULL;
+	}
+	stacks->nr++;
+	return (struct far_fiber *)(map + len - colour - FIBER_ROOM);
+}
+
+_Static_assert(sizeof(struct far_fiber) <= FIBER_ROOM, "the top of a stack has room");
+_Static_assert(COLOUR_STEP % 64 == 0 && COLOURS % 64 == 0, "lines are whole");
+
+int far_fiber_new(struct far_stacks *stacks, struct far_context *(*run)(void *arg),
+		  void *arg, struct far_fiber **ret_fiber)
+{
+	struct far_fiber *fiber = stacks->free;
+	char *bottom;
+
+	if (fiber)
+		stacks->free = fiber->next;
+	else
+		fiber = stack_map(stacks);
+	if (!fiber)
+		return -ENOMEM;
+	bottom = stack_bottom(stacks, fiber);
+	*fiber = (struct far_fiber) {
+		.context = { .bottom = bottom, .size = (char *)fiber - bottom },
+		.run = run,
+		.arg = arg,
+	};
+	fiber->context.sp = make_fcontext(fiber, fiber->context.size, fiber_main);
+#ifdef __SANITIZE_THREAD__
+	fiber->context.tsan = __tsan_create_fiber(0);
+#endif
+	*ret_fiber = fiber;
+	return 0;
+}
+
+void far_fiber_free(struct far_stacks *stacks, struct far_fiber *fiber)
+{
+#ifdef __SANITIZE_ADDRESS__
+	/* Frames that were never left have poisoned what lies around their arrays. */
+	ASAN_UNPOISON_MEMORY_REGION(stack_bottom(stacks, fiber), stacks->size);
+#endif
+#ifdef __SANITIZE_THREAD__
+	__tsan_destroy_fiber(fiber->context.tsan);
+#endif
+	fiber->next = stacks->free;
+	stacks->free = fiber;
+}

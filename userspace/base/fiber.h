@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Fibers: stacks of their own that one thread of the system switches between, by the
+ * fcontext of Boost.Context. The address and the thread sanitizer are told of each
+ * switch.
+ *
+ * A context is a place of execution that can be switched to: a fiber's, or that of
+ * whoever called far_context_switch() first. Switches are symmetric: each names the
+ * context that goes to sleep and the one that wakes up. Nothing here remembers a
+ * "current" fiber, so that fibers can be nested: a fiber of a simulated machine may
+ * itself switch between tasks, and whichever stack runs at the moment is saved.
+ *
+ * A context is resumed by the thread of the system that it slept in.
+ */
+#ifndef FAR_BASE_FIBER_H
+#define FAR_BASE_FIBER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct far_context {
+	void *sp;			/* while it sleeps */
+	struct far_context *to;		/* what it switched to last */
+	/* for the sanitizers: the stack it sleeps on, and their own records */
+	const void *bottom;
+	size_t size;
+	void *fake;
+	void *tsan;
+};
+
+struct far_fiber {
+	struct far_context context;
+	struct far_context *(*run)(void *arg);
+	void *arg;
+	struct far_fiber *next;		/* in the free list */
+};
+
+/*
+ * Stacks of one size, each with a guard page below: an overflow is a SIGSEGV, and
+ * no other memory is hurt. One thread at a time.
+ */
+struct far_stacks {
+	size_t size;			/* bytes mapped per stack, without the guard page */
+	unsigned nr;			/* made since init */
+	struct far_fiber *free;
+};
+
+/* size is in bytes, and is rounded up to pages; sanitizers get more. */
+void far_stacks_init(struct far_stacks *stacks, size_t size);
+/* All fibers have been freed before. */
+void far_stacks_fini(struct far_stacks *stacks);
+
+/*
+ * A fiber that calls run(arg) when its context is switched to. What run() returns is
+ * the context that goes on then; the fiber is freed by somebody else.
+ * -ENOMEM also when the process has too many mappings (vm.max_map_count, two each).
+ */
+int far_fiber_new(struct far_stacks *stacks, struct far_context *(*run)(void *arg),
+		  void *arg, struct far_fiber **ret_fiber);
+/* It has ended or sleeps; what sleeps is forgotten, and is not unwound. */
+void far_fiber_free(struct far_stacks *stacks, struct far_fiber *fiber);
+
+/* Puts the caller to sleep as `from`, and wakes `to`. Returns when `from` is woken. */
+void far_context_switch(struct far_context *from, struct far_context *to);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The files of mem: one per space and memory node, SPACE@NODE. A new one has no name
+ * until it is published, so that nobody maps what is not yet formatted, and a
+ * creator that dies leaves nothing behind.
+ */
+#include "mem_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+			"0123456789-_."
+
+static int name_is_good(const char *name, size_t max)
+{
+	size_t len = strlen(name);
+
+	return len && len <= max && name[0] != '.' && strspn(name, NAME_CHARS) == len;
+}
+
+int mem_file_name(const char *node, const char *space, char *ret_name, size_t size)
+{
+	if (!*node)
+		node = "0";
+	if (!name_is_good(node, FAR_MEM_NODE_MAX))
+		return -EHOSTUNREACH;
+	if (!name_is_good(space, FAR_MEM_SPACE_MAX))
+		return -EINVAL;
+	snprintf(ret_name, size, "%s@%s", space, node);
+	return 0;
+}
+
+/* Opens the directory. -ENOENT: there is none; -EACCES: not ours to trust. */
+static int dir_open(const struct mem_nic *mem, int *ret_fd)
+{
+	struct stat st;
+	int fd = open(mem->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
+		      (mem->dir_is_default ? O_NOFOLLOW : 0));
+
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? -EACCES : -errno;
+	if (mem->dir_is_default &&
+	    (fstat(fd, &st) < 0 || st.st_uid != geteuid())) {
+		close(fd);
+		return -EACCES;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
+			 int *ret_fd)
+{
+	int dir, fd;
+	int err = dir_open(mem, &dir);
+
+	if (err)
+		return err;
+	fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW);
+	err = fd < 0 ? -errno : 0;
+	close(dir);
+	if (err)
+		return err;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Maps fd, of len bytes with the tail. The map owns fd on success. */
+static int map_new(int fd, const char *name, uint64_t len, int prot,
+		   struct mem_map **ret_map)
+{
+	struct mem_map *map = calloc(1, sizeof(*map));
+	void *base;
+
+	if (!map)
+		return -ENOMEM;
+	base = mmap(NULL, len, prot, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED) {
+		free(map);
+		return -ENOMEM;
+	}
+	/* Huge pages where the host allows them; a wish. */
+	madvise(base, len, MADV_HUGEPAGE);
+	map->fd = fd;
+	map->base = base;
+	map->size = len - MEM_PAGE;
+	map->tail = (struct mem_tail *)(map->base + map->size);
+	snprintf(map->name, sizeof(map->name), "%s", name);
+	*ret_map = map;
+	return 0;
+}
+
+void mem_file_unmap(struct mem_map *map)
+{
+	munmap(map->base, map->size + MEM_PAGE);
+	close(map->fd);
+	free(map);
+}
+
+int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
+		 struct mem_map **ret_map)
+{
+	struct mem_map *map;
+	struct stat st;
+	int fd, err;
+
+	err = dir_open_file(mem, name, prot & PROT_WRITE ? O_RDWR : O_RDONLY, &fd);
+	if (err)
+		return err == -ELOOP ? -EPROTO : err;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size < 2 * MEM_PAGE || st.st_size % MEM_PAGE) {
+		err = -EPROTO;
+		goto close_fd;
+	}
+	err = map_new(fd, name, st.st_size, prot, &map);
+	if (err)
+		goto close_fd;
+	if (map->tail->magic != MEM_MAGIC || map->tail->size != map->size) {
+		mem_file_unmap(map);
+		return -EPROTO;
+	}
+	*ret_map = map;
+	return 0;
+
+close_fd:
+	close(fd);
+	return err;
+}
+
+int mem_file_gone(const struct mem_map *map)
+{
+	struct stat st;
+
+	return mem_map_stopped(map) || fstat(map->fd, &st) < 0 || !st.st_nlink;
+}
+
+/* A file without a name: zeros, len bytes that are really there. */
+static int file_new(const struct mem_nic *mem, uint64_t len, unsigned mode,
+		    int *ret_fd)
+{
+	int fd, err;
+
+	if (mem->dir_is_default && mkdir(mem->dir, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	err = dir_open_file(mem, ".", O_RDWR | O_TMPFILE, &fd);
+	if (err)
+		return err == -ENOENT ? -EHOSTUNREACH : err;
+	/* Reserved here, because a store that finds no page would kill its process. */
+	err = -posix_fallocate(fd, 0, len);
+	if (!err && fchmod(fd, mode) < 0)
+		err = -errno;
+	if (err) {
+		close(fd);
+		return err == -EFBIG ? -ENOSPC : err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static void host_map_fill(struct mem_map *map, struct far_host_map *ret_map)
+{
+	ret_map->addr = map->base;
+	ret_map->size = map->size;
+	ret_map->priv = map;
+}
+
+static int host_create(struct far_nic *nic, const char *node, const char *space,
+		       uint64_t size, unsigned mode, struct far_host_map *ret_map)
+{
+	const struct mem_nic *mem = mem_nic_of(nic);
+	char name[sizeof(((struct mem_map *)0)->name)];
+	struct mem_map *map;
+	int fd, err;
+
+	err = mem_file_name(node, space, name, sizeof(name));
+	if (err)
+		return err;
+	if (!size || size % MEM_PAGE || size >> 40)
+		return -EINVAL;
+	if (!dir_open_file(mem, name, O_PATH, &fd)) {
+		close(fd);
+		return -EEXIST;
+	}
+	err = file_new(mem, size + MEM_PAGE, mode, &fd);
+	if (err)
+		return err;
+	err = map_new(fd, name, size + MEM_PAGE, PROT_READ | PROT_WRITE, &map);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	map->tail->magic = MEM_MAGIC;
+	map->tail->size = size;
+	host_map_fill(map, ret_map);
+	return 0;
+}
+
+static int host_publish(struct far_nic *nic, struct far_host_map *host_map)
+{
+	const struct mem_map *map = host_map->priv;
+	char path[64];
+	int dir, err;
+
+	err = dir_open(mem_nic_of(nic), &dir);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", map->fd);
+	if (linkat(AT_FDCWD, path, dir, map->name, AT_SYMLINK_FOLLOW) < 0)
+		err = -errno;
+	close(dir);
+	return err;
+}
+
+static int host_map(struct far_nic *nic, const char *node, const char *space,
+		    struct far_host_map *ret_map)
+{
+	char name[sizeof(((struct mem_map *)0)->name)];
+	struct mem_map *map;
+	int err;
+
+	err = mem_file_name(node, space, name, sizeof(name));
+	if (err)
+		return err == -EINVAL ? -ENOENT : err;
+	err = mem_file_map(mem_nic_of(nic), name, PROT_READ | PROT_WRITE, &map);
+	if (err)
+		return err;
+	host_map_fill(map, ret_map);
+	return 0;
+}
+
+static void host_unmap(struct far_nic *nic, struct far_host_map *host_map)
+{
+	mem_file_unmap(host_map->priv);
+}
+
+static int host_remove(struct far_nic *nic, const char *node, const char *space)
+{
+	struct far_host_map host;
+	struct mem_map *map;
+	int dir, err;
+
+	err = host_map(nic, node, space, &host);
+	if (err)
+		return err;
+	map = host.priv;
+	err = dir_open(mem_nic_of(nic), &dir);
+	if (err)
+		goto unmap;
+	if (unlinkat(dir, map->name, 0) < 0)
+		err = -errno;
+	else
+		__atomic_store_n(&map->tail->state, MEM_STOPPED, __ATOMIC_RELEASE);
+	close(dir);
+unmap:
+	mem_file_unmap(map);
+	return err;
+}
+
+/* Calls each() for a file's name, if it is one of ours. */
+static int list_one(char *name, int (*each)(void *arg, const char *node,
+					    const char *space), void *arg)
+{
+	char *at = strchr(name, '@');
+
+	if (!at)
+		return 0;
+	*at = 0;
+	if (!name_is_good(name, FAR_MEM_SPACE_MAX) ||
+	    !name_is_good(at + 1, FAR_MEM_NODE_MAX))
+		return 0;
+	return each(arg, at + 1, name);
+}
+
+static int host_list(struct far_nic *nic,
+		     int (*each)(void *arg, const char *node, const char *space),
+		     void *arg)
+{
+	struct dirent *entry;
+	int fd, err;
+	DIR *dir;
+
+	err = dir_open(mem_nic_of(nic), &fd);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	dir = fdopendir(fd);
+	if (!dir) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	while (!err && (entry = readdir(dir)))
+		err = list_one(entry->d_name, each, arg);
+	closedir(dir);
+	return err;
+}
+
+const struct far_nic_host_ops mem_host_ops = {
+	.create = host_create,
+	.publish = host_publish,
+	.map = host_map,
+	.unmap = host_unmap,
+	.remove = host_remove,
+	.list = host_list,
+};

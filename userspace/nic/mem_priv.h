@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of mem share: files, maps, registrations, queue sets. */
+#ifndef FAR_NIC_MEM_PRIV_H
+#define FAR_NIC_MEM_PRIV_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "mem.h"
+
+#define MEM_PAGE	4096u
+#define MEM_CLIENTS	65536u
+#define MEM_MAGIC	UINT64_C(0x3130656d2d726166)	/* "far-me01", little endian */
+
+enum { MEM_RUNS = 0, MEM_STOPPED = 1 };
+
+/* The page behind the space. Host order. */
+struct mem_tail {
+	uint64_t magic;
+	uint64_t size;		/* of the space: the file's length less this page */
+	uint64_t state;		/* MEM_RUNS, MEM_STOPPED: atomic */
+	uint64_t reserved[5];
+};
+
+_Static_assert(sizeof(struct mem_tail) == 64, "a tail is a line");
+
+/* One file that is mapped. */
+struct mem_map {
+	int fd;			/* its description holds the locks of claims */
+	uint8_t *base;		/* of offset 0 */
+	uint64_t size;		/* of the space */
+	struct mem_tail *tail;
+	char name[FAR_MEM_SPACE_MAX + FAR_MEM_NODE_MAX + 2];	/* SPACE@NODE */
+};
+
+/* A registration: [start, end) may be used with key. */
+struct mem_mr {
+	uint32_t key;		/* 0: free. Atomic, as start and end are */
+	uint32_t uses;		/* how often the entry was given away */
+	uintptr_t start, end;
+};
+
+#define MEM_MR_BITS	6	/* of an index within a chunk */
+#define MEM_MR_CHUNK	(1u << MEM_MR_BITS)
+#define MEM_MR_CHUNKS	1024u
+
+/*
+ * Registrations, in chunks that stay where they are: readers take no lock. A key is
+ * the index plus 1 in its lower 16 bits, and how often the entry was used above.
+ */
+struct mem_mrs {
+	pthread_mutex_t lock;	/* protects nr, free and who changes entries */
+	struct mem_mr *chunk[MEM_MR_CHUNKS];
+	uint32_t nr;		/* entries that were ever used */
+	uint32_t nr_free;	/* of those: with key 0 */
+};
+
+struct mem_nic {
+	struct far_nic nic;
+	char dir[PATH_MAX];
+	int dir_is_default;
+	struct mem_mrs mrs;
+};
+
+static inline struct mem_nic *mem_nic_of(struct far_nic *nic)
+{
+	return (struct mem_nic *)nic;
+}
+
+/* mem_mr.c */
+int mem_mrs_init(struct mem_mrs *mrs);
+void mem_mrs_fini(struct mem_mrs *mrs);
+int mem_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
+void mem_mr_dereg(struct far_nic *nic, uint32_t lkey);
+/* Whether [addr, addr + len) lies in the registration of key. Any thread. */
+int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len);
+
+/* mem_file.c: the errors are those of far_nic_host_ops. */
+int mem_file_name(const char *node, const char *space, char *ret_name, size_t size);
+int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
+		 struct mem_map **ret_map);
+void mem_file_unmap(struct mem_map *map);
+/* Whether the file has been deleted, or its tail says that the node stopped. */
+int mem_file_gone(const struct mem_map *map);
+static inline int mem_map_stopped(const struct mem_map *map)
+{
+	return __atomic_load_n(&map->tail->state, __ATOMIC_ACQUIRE) != MEM_RUNS;
+}
+extern const struct far_nic_host_ops mem_host_ops;
+
+/* mem_peer.c */
+int mem_attach(struct far_nic *nic, const char *node, const char *space,
+	       unsigned rights, struct far_peer *ret_peer);
+void mem_detach(struct far_nic *nic, struct far_peer *peer);
+int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
+void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
+int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
+
+/* What attach() made: far_peer.priv. */
+struct mem_peer {
+	struct mem_map *map;
+	unsigned rights;	/* FAR_ATTACH_* */
+	uint64_t claimed[MEM_CLIENTS / 64];	/* a bit per client; atomic */
+};
+
+/* mem_qset.c */
+int mem_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		 struct far_qset **ret_qset);
+void mem_qset_free(struct far_qset *qset);
+int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
+int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
+int mem_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
+int mem_wait(struct far_qset *qset, uint64_t until);
+void mem_wake(struct far_qset *qset);
+void mem_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
+
+/*
+ * What is posted executes in order. Between two operations nothing but a READ behind
+ * a WRITE needs more than the processor promises by itself on x86: mem_order(). That
+ * pair, and a completion of a WRITE, needs all stores to be out: mem_drain(). The
+ * thread sanitizer knows no fences; it gets an atomic of the thread's own instead.
+ */
+static inline void mem_order(void)
+{
+#ifndef __SANITIZE_THREAD__
+	__atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+static inline void mem_drain(int *dirty)
+{
+#ifdef __SANITIZE_THREAD__
+	__atomic_exchange_n(dirty, 0, __ATOMIC_SEQ_CST);
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	*dirty = 0;
+#endif
+}
+
+/* An operation as it waits in its queue. */
+struct mem_wqe {
+	_Alignas(64) struct far_wr wr;
+	_Alignas(64) uint8_t data[FAR_NIC_MAX_INLINE];	/* of an inline WRITE */
+};
+
+/*
+ * mem_exec.c: executes one. 0, -EFAULT, -EACCES, -EHOSTDOWN. *dirty: whether stores
+ * may not be out yet.
+ */
+int mem_exec(const struct mem_mrs *mrs, const struct mem_peer *peer,
+	     const struct mem_wqe *wqe, int *dirty);
+
+#endif
