@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Insert: {WRITE block, CAS claim, READ, READ}, then {CAS slot, CAS release}.
+ *
+ * The READs lie behind the CAS of the claim, on the same queue pair: whoever claims
+ * and does not see the key is the only one who can add it until the release.
+ */
+#include "priv.h"
+
+#include <errno.h>
+
+/* An empty slot of the emptier combined bucket; its main bucket before its overflow. */
+static uint64_t insert_room(const struct hash_op *op)
+{
+	uint64_t room[2] = { 0, 0 };
+	unsigned used[2] = { 0, 0 };
+	unsigned i, k, s;
+
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < 2; k++) {
+			unsigned b = op->key.main[i] % 2 ^ k;
+
+			for (s = 0; s < HASH_SLOTS; s++)
+				if (op->pair[i][b].slot[s])
+					used[i]++;
+				else if (!room[i])
+					room[i] = hash_pair_slot_addr(op, i, b, s);
+		}
+	if (!room[0] || !room[1])
+		return room[0] | room[1];
+	return room[used[1] < used[0]];
+}
+
+static int insert_split(struct hash_op *op, unsigned depth)
+{
+	return hash_split(op->task, op->hash, op->sub,
+			  hash_key_dir(&op->key) & hash_mask(depth), depth);
+}
+
+/*
+ * The slot's CAS with the release behind it. 0: inserted. -EAGAIN: the slot was taken,
+ * and the claim is gone.
+ */
+static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
+		       uint64_t claim)
+{
+	uint64_t home = hash_home_addr(op);
+	int err;
+	unsigned i;
+
+	far_cas(op->task, slot, 0, new->word, &op->word[1]);
+	far_cas(op->task, home, claim, claim & ~HASH_CLAIM_MASK, NULL);
+	err = far_sync(op->task);
+	if (!err)
+		return op->word[1] ? -EAGAIN : 0;
+	op->unsure = 1;
+	if (err == -ESTALE)
+		return err;
+	for (i = 0; i < 8 && err && err != -ESTALE; i++) {
+		far_read(op->task, slot, &op->word[1], sizeof(uint64_t));
+		err = far_sync(op->task);
+	}
+	hash_claim_release(op, home, claim);
+	if (err)
+		return err;
+	if (op->word[1] && op->word[1] != new->word)
+		return -EIO;
+	op->unsure = 0;
+	return op->word[1] ? 0 : -EAGAIN;
+}
+
+/* With the claim held, and the pair read behind it. */
+static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t claim)
+{
+	uint64_t home = hash_home_addr(op);
+	uint64_t slot = 0;
+	int err;
+	int also;
+
+	err = hash_pair_match(op, 0);
+	if (err == -ENOENT) {
+		slot = insert_room(op);
+		if (slot) {
+			err = insert_fill(op, new, slot, claim);
+			if (!err)
+				hash_remember(op, slot, new->word, new->block);
+			return err;
+		}
+	}
+	also = hash_claim_release(op, home, claim);
+	if (also)
+		return also;
+	if (!err)
+		return -EEXIST;
+	if (err != -ENOENT)
+		return err;
+	err = insert_split(op, op->depth);
+	return err ? err : -EAGAIN;
+}
+
+/* The claim was lost to what the header says. */
+static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
+{
+	uint32_t dir = hash_key_dir(&op->key);
+	unsigned depth = hash_depth(header);
+	int err;
+
+	if (depth > op->depth) {
+		if (hash_moved(dir, op->depth, depth) < 0) {
+			op->depth = depth;
+			return -EAGAIN;
+		}
+		err = hash_elsewhere(op);
+		return err < 0 ? err : -EAGAIN;
+	}
+	if (header & HASH_MOVING || depth < op->depth) {
+		err = insert_split(op, depth);
+		return err ? err : -EAGAIN;
+	}
+	if (!hash_claimed(header))
+		return -EBADMSG;
+	err = hash_pair_match(op, 0);
+	if (!err && !(op->found.word & HASH_FROZEN))
+		return -EEXIST;
+	if (!err || err == -ENOENT)
+		err = hash_claim_wait(op->task, op->hash, hash_home_addr(op), header,
+				      round);
+	return err ? err : -EAGAIN;
+}
+
+static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round)
+{
+	uint32_t dir = hash_key_dir(&op->key);
+	uint64_t idle = hash_idle(op->depth, dir & hash_mask(op->depth));
+	uint64_t claim = hash_claim_word(op, idle);
+	int err;
+
+	hash_new_write(op, new);
+	far_cas(op->task, hash_home_addr(op), idle, claim, &op->word[0]);
+	hash_pair_read(op);
+	err = far_sync(op->task);
+	if (err) {
+		new->written = 0;
+		if (err != -ESTALE)
+			hash_claim_release(op, hash_home_addr(op), claim);
+		return err;
+	}
+	if (op->word[0] == idle)
+		return insert_claimed(op, new, claim);
+	return insert_lost(op, op->word[0], round);
+}
+
+/*
+ * The published insert: {WRITE, READ, READ}, {CAS}, {READ, READ}. If the key is there
+ * twice then, the later slot is emptied: in between, others may have seen it.
+ */
+static int insert_race(struct hash_op *op, struct hash_new *new)
+{
+	uint64_t slot;
+	unsigned i;
+	int err;
+
+	for (;;) {
+		hash_new_write(op, new);
+		err = hash_find(op, 0);
+		if (err != -ENOENT)
+			return err ? err : -EEXIST;
+		slot = insert_room(op);
+		if (!slot) {
+			err = insert_split(op, hash_depth(hash_home_header(op)));
+			if (err)
+				return err;
+			continue;
+		}
+		far_cas(op->task, slot, 0, new->word, &op->word[1]);
+		err = far_sync(op->task);
+		op->unsure = !!err;
+		if (err)
+			return err;
+		if (!op->word[1])
+			break;
+	}
+	hash_pair_read(op);
+	err = far_sync(op->task);
+	if (!err)
+		err = hash_pair_match(op, 0);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	for (i = 0; i < op->nr_cand; i++)
+		if (op->cand[i].addr == slot)
+			break;
+	if (op->found.addr == slot || i == op->nr_cand)
+		return 0;
+	far_cas(op->task, slot, new->word, 0, NULL);
+	err = far_sync(op->task);
+	return err ? err : -EEXIST;
+}
+
+int hash_insert_new(struct hash_op *op, struct hash_new *new)
+{
+	size_t mark = far_buf_mark(op->task);
+	unsigned round;
+	int err = -EAGAIN;
+
+	if (op->hash->variant == HASH_RACE)
+		return insert_race(op, new);
+	for (round = 0; err == -EAGAIN; round++) {
+		far_buf_release(op->task, mark);
+		err = insert_round(op, new, round);
+	}
+	return err;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The hash table's own types: an open table, and an operation of one key on it.
+ *
+ *	table.c	  create, open, close, destroy	get.c	  get
+ *	find.c	  where a key is		update.c  update, delete, put
+ *	claim.c	  claims of buckets		insert.c  insert
+ *	split.c	  a subtable becomes two	batch.c	  mget, mput
+ *	scan.c	  scan, stat			check.c	  what a check walks
+ */
+#ifndef FAR_HASH_PRIV_H
+#define FAR_HASH_PRIV_H
+
+#include <stdatomic.h>
+
+#include <far/hash.h>
+
+#include "cache.h"
+#include "dir.h"
+#include "key.h"
+#include "layout.h"
+#include "variant.h"
+
+struct far_hash {
+	struct far *far;
+	uint64_t root;
+	unsigned groups;
+	unsigned nr_shards;
+	unsigned first_depth;
+	enum hash_variant variant;
+	struct hash_cache *cache;	/* NULL: none */
+	atomic_uint nonce;		/* of the next claim */
+	struct hash_dir dir[];		/* of each shard */
+};
+
+/* Slots that may hold the key: in two combined buckets. */
+#define HASH_PAIR_SLOTS		28u
+
+struct hash_cand {
+	uint64_t addr;			/* far address of the slot */
+	uint64_t word;
+	struct hash_block *block;	/* what was READ of it */
+};
+
+/*
+ * An operation of one key. Between hash_op_begin() and hash_op_end() no block that
+ * it saw named by a slot is used for anything else.
+ */
+struct hash_op {
+	struct far_task *task;
+	struct far_hash *hash;
+	struct hash_key key;
+	struct hash_id id;		/* for the cache */
+	uint64_t epoch;			/* E was at least this when it began */
+	size_t mark;			/* of its buffers */
+
+	uint64_t sub;			/* the subtable, and its depth as far as is known */
+	unsigned depth;
+	struct hash_bucket *pair[2];	/* copies of the two combined buckets */
+	uint64_t *word;			/* registered room for HASH_OP_WORDS words */
+	struct hash_sub *head;		/* registered room */
+	struct hash_cand cand[HASH_PAIR_SLOTS];
+	unsigned nr_cand;
+	struct hash_cand found;		/* after hash_find() has returned 0 */
+	int unsure;			/* of the last CAS nobody knows whether it happened */
+};
+
+#define HASH_OP_WORDS		4u
+
+/* -EINVAL, -E2BIG for a key that cannot be, -ENOMEM; else hash_op_end() follows. */
+int hash_op_begin(struct hash_op *op, struct far_task *task, struct far_hash *hash,
+		  const void *key, size_t key_len);
+void hash_op_end(struct hash_op *op);
+
+/* find.c */
+
+/* Chooses the subtable from the directory. */
+void hash_locate(struct hash_op *op);
+/* Appends the READs of the two combined buckets. */
+void hash_pair_read(struct hash_op *op);
+/* After them: the slots with the key's fp. */
+void hash_pair_scan(struct hash_op *op);
+/* Appends READs of the candidates' blocks, whole or as far as the key goes. */
+int hash_cand_read(struct hash_op *op, int whole);
+/* After them: the one that has the key, 0; -ENOENT; or -EAGAIN, READ it again. */
+int hash_cand_match(struct hash_op *op, int whole);
+/* hash_pair_scan() to hash_cand_match(), with the wait between. */
+int hash_pair_match(struct hash_op *op, int whole);
+/* The header of the key's home bucket, as it was READ with the pair. */
+uint64_t hash_home_header(const struct hash_op *op);
+uint64_t hash_home_addr(const struct hash_op *op);
+/*
+ * After the key was not in the pair, or only in a frozen slot: 1 if a split has taken
+ * it elsewhere, where op->sub and op->depth now say. 0: what the pair said was true
+ * at a moment after it was read.
+ */
+int hash_elsewhere(struct hash_op *op);
+/*
+ * Finds the key's slot and READs its block. Posts what the caller has appended, with
+ * its first READs. -ENOENT: it is not there. A slot that is found may be frozen.
+ */
+int hash_find(struct hash_op *op, int whole);
+/* READs the block of one slot word and compares its key; as hash_cand_match(). */
+int hash_verify(struct hash_op *op, uint64_t addr, uint64_t word, int whole);
+/* Enters what the head of op->sub says in the client's directory. */
+void hash_learn(struct hash_op *op, const struct hash_sub *head);
+/* Where slot s of bucket b of combined bucket i is. */
+static inline uint64_t hash_pair_slot_addr(const struct hash_op *op, unsigned i,
+					   unsigned b, unsigned s)
+{
+	return op->sub + hash_combined_off(op->key.main[i]) + b * HASH_BUCKET +
+	       offsetof(struct hash_bucket, slot) + s * sizeof(uint64_t);
+}
+
+/* The far address of the block that a slot word names. */
+static inline uint64_t hash_block_addr(unsigned shard, uint64_t word)
+{
+	return far_addr(shard, hash_slot_off(word));
+}
+
+/* new.c */
+
+/* The new block of an operation, in local and in far memory. */
+struct hash_new {
+	struct hash_block *block;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t word;		/* for the slot */
+	int written;		/* its WRITE was appended */
+};
+
+int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
+		  struct hash_new *new);
+/* Appends the WRITE, once. */
+void hash_new_write(struct hash_op *op, struct hash_new *new);
+/* No slot has ever named it. */
+void hash_new_drop(struct hash_op *op, struct hash_new *new);
+/* Retires the block that a slot has named until now; block is NULL or its head. */
+int hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block);
+
+/* replace.c */
+
+/*
+ * Replaces what op->found names by `new`, or deletes the key if that is NULL.
+ * -ENOENT: the key is gone. -EIO with op->unsure.
+ */
+int hash_replace(struct hash_op *op, struct hash_new *new);
+/*
+ * The same by the cache, in one trip. -EAGAIN: there is no hint, or it was wrong.
+ */
+int hash_replace_hint(struct hash_op *op, struct hash_new *new);
+/* Remembers that `word` was in the slot at addr; block as READ or written. */
+void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
+		   const struct hash_block *block);
+
+/* insert.c: -EEXIST with op->found if the key is there. */
+int hash_insert_new(struct hash_op *op, struct hash_new *new);
+
+/* claim.c */
+
+/* A claim of the op's client for a bucket with this idle header. */
+uint64_t hash_claim_word(struct hash_op *op, uint64_t idle);
+/* Gives back a claim; also one of which nobody knows whether it was got. */
+int hash_claim_release(struct hash_op *op, uint64_t addr, uint64_t claim);
+/*
+ * Somebody else's claim was found at addr. Waits a little, the longer the higher
+ * `round` is, or takes it away if its owner is dead. 0 or an error of far_sync().
+ */
+int hash_claim_wait(struct far_task *task, struct far_hash *hash, uint64_t addr,
+		    uint64_t header, unsigned round);
+
+/* split.c */
+
+/*
+ * Splits a subtable of that shard, suffix and depth, or helps whoever does. 0: its
+ * depth is more than `depth` now. -ENOSPC, or an error of far_sync().
+ */
+int hash_split(struct far_task *task, struct far_hash *hash, uint64_t sub,
+	       uint32_t suffix, unsigned depth);
+
+#endif
