@@ -65,11 +65,38 @@ static const char *attach_words(int err)
 	}
 }
 
-static void nodes_detach(struct far *far, unsigned nr)
+static void nodes_detach(struct far *far)
 {
-	while (nr--)
-		far->nic->ops->detach(far->nic, &far->peer[nr]);
+	while (far->nr_nodes--) {
+		far->nic->ops->detach(far->nic, far->peer[far->nr_nodes]);
+		free(far->peer[far->nr_nodes]);
+		free(far->node[far->nr_nodes]);
+	}
+	free(far->node);
 	free(far->peer);
+	free(far->space);
+}
+
+/* Attaches to the next node. */
+static int node_attach(struct far *far, const char *node, char *why, size_t why_len)
+{
+	struct far_peer *peer = calloc(1, sizeof(*peer));
+	char *name = strdup(node);
+	int err = -ENOMEM;
+
+	if (peer && name)
+		err = far->nic->ops->attach(far->nic, node, far->space,
+					    FAR_ATTACH_READ | FAR_ATTACH_WRITE, peer);
+	if (err) {
+		snprintf(why, why_len, "space \"%s\" at node \"%s\": %s", far->space,
+			 node, attach_words(err));
+		free(name);
+		free(peer);
+		return err;
+	}
+	far->peer[far->nr_nodes] = peer;
+	far->node[far->nr_nodes++] = name;
+	return 0;
 }
 
 static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
@@ -77,30 +104,24 @@ static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
 {
 	const char *const *nodes = conf->nodes ? conf->nodes : only_node;
 	unsigned nr = conf->nr_nodes ? conf->nr_nodes : 1, i;
-	int err;
+	int err = 0;
 
 	far->peer = calloc(nr, sizeof(*far->peer));
-	if (!far->peer) {
+	far->node = calloc(nr, sizeof(*far->node));
+	far->space = strdup(conf->space);
+	if (!far->peer || !far->node || !far->space) {
 		snprintf(why, why_len, "no memory for %u nodes", nr);
-		return -ENOMEM;
+		err = -ENOMEM;
 	}
-	far->nr_nodes = nr;
-	for (i = 0; i < nr; i++) {
-		err = far->nic->ops->attach(far->nic, nodes[i], conf->space,
-					    FAR_ATTACH_READ | FAR_ATTACH_WRITE,
-					    &far->peer[i]);
-		if (err) {
-			snprintf(why, why_len, "space \"%s\" at node \"%s\": %s",
-				 conf->space, nodes[i], attach_words(err));
-			nodes_detach(far, i);
-			return err;
-		}
-	}
-	return 0;
+	for (i = 0; i < nr && !err; i++)
+		err = node_attach(far, nodes[i], why, why_len);
+	if (err)
+		nodes_detach(far);
+	return err;
 }
 
-int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
-		 size_t why_len, struct far **ret_far)
+int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
+		  size_t why_len, struct far **ret_far)
 {
 	struct far *far;
 	int err;
@@ -122,6 +143,12 @@ int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
 	}
 	*ret_far = far;
 	return 0;
+}
+
+int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
+		 size_t why_len, struct far **ret_far)
+{
+	return far_open_bare(nic, conf, why, why_len, ret_far);
 }
 
 int far_open(const struct far_conf *conf, char *why, size_t why_len,
@@ -150,7 +177,7 @@ void far_close(struct far *far)
 		next = thread->next;
 		free(thread);
 	}
-	nodes_detach(far, far->nr_nodes);
+	nodes_detach(far);
 	if (far->owns_nic)
 		far->nic->ops->close(far->nic);
 	free(far);

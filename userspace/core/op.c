@@ -62,7 +62,7 @@ static int op_check(struct far_task *task, uint64_t addr, enum far_nic_op op,
 	if (node >= far->nr_nodes)
 		return far_task_fail(task, -EFAULT, "address 0x%llx: there are %u nodes",
 				     (unsigned long long)addr, far->nr_nodes);
-	if (!peer_has(&far->peer[node], far_addr_off(addr), len))
+	if (!peer_has(far->peer[node], far_addr_off(addr), len))
 		return far_task_fail(task, -EFAULT,
 				     "address 0x%llx, %u bytes: not within the space",
 				     (unsigned long long)addr, len);

@@ -32,7 +32,7 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 	struct far_link *link = &thread->link[node];
 	int err;
 
-	err = far->nic->ops->connect(thread->qset, node, &far->peer[node]);
+	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
 	if (err)
 		return err;
 	if (link->was_connected)
@@ -218,6 +218,8 @@ int far_post(struct far_task *task)
 {
 	unsigned i;
 
+	if (far_client_stale(task->thread->far->client))
+		far_task_fail(task, -ESTALE, "this client was fenced: open a new one");
 	for (i = 0; i < task->nr_touched && !task->error; i++)
 		list_post(task, task->touched[i]);
 	far_op_drop(task);

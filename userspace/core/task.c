@@ -22,6 +22,21 @@ struct far *far_task_far(const struct far_task *task)
 	return task->thread->far;
 }
 
+struct far_client *far_task_client(const struct far_task *task)
+{
+	return task->thread->far->client;
+}
+
+struct far_client_thread *far_task_client_thread(const struct far_task *task)
+{
+	return task->thread->client;
+}
+
+void far_task_count_repaired(struct far_task *task)
+{
+	far_count(task, FAR_COUNT_REPAIRED, 1);
+}
+
 unsigned far_task_without(const struct far_task *task)
 {
 	return task->thread->far->without;

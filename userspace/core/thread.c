@@ -256,11 +256,11 @@ int far_thread_start(struct far *far, unsigned nr_tasks,
 	return thread_start(far, nr_tasks, 0, run, arg, ret_thread);
 }
 
-int far_thread_start_service(struct far *far,
+int far_thread_start_service(struct far *far, unsigned nr_tasks,
 			     void (*run)(struct far_task *task, void *arg), void *arg,
 			     struct far_thread **ret_thread)
 {
-	return thread_start(far, 1, 1, run, arg, ret_thread);
+	return thread_start(far, nr_tasks, 1, run, arg, ret_thread);
 }
 
 void far_thread_join(struct far_thread *thread)

@@ -52,7 +52,7 @@ struct far *rig_client(struct far_nic *nic, unsigned without)
 	struct far *far;
 	char why[200];
 
-	if (far_open_nic(nic, &conf, why, sizeof(why), &far))
+	if (far_open_bare(nic, &conf, why, sizeof(why), &far))
 		fail_msg("%s", why);
 	return far;
 }
