@@ -33,7 +33,7 @@ static uint64_t insert_room(const struct hash_op *op)
 
 static int insert_split(struct hash_op *op, unsigned depth)
 {
-	return hash_split(op->task, op->hash, op->sub,
+	return hash_split(op->task, op->hash, op->key.shard, op->sub,
 			  hash_key_dir(&op->key) & hash_mask(depth), depth);
 }
 
@@ -123,8 +123,7 @@ static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
 	if (!err && !(op->found.word & HASH_FROZEN))
 		return -EEXIST;
 	if (!err || err == -ENOENT)
-		err = hash_claim_wait(op->task, op->hash, hash_home_addr(op), header,
-				      round);
+		err = hash_claim_wait(op->task, hash_home_addr(op), header, round);
 	return err ? err : -EAGAIN;
 }
 
