@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define MEM_CLAIM_OFF	(INT64_C(1) << 41)	/* byte of client 0 */
-#define MEM_CLIENTS	65536u
 
 int mem_attach(struct far_nic *nic, const char *node, const char *space,
 	       unsigned rights, struct far_peer *ret_peer)
@@ -54,48 +53,77 @@ void mem_detach(struct far_nic *nic, struct far_peer *peer)
 	free(mine);
 }
 
-static int lock_set(const struct far_peer *peer, unsigned client, int type)
+static struct flock lock_of(unsigned client, int type)
 {
-	const struct mem_peer *mine = peer->priv;
-	struct flock lock = {
+	return (struct flock) {
 		.l_type = type,
 		.l_whence = SEEK_SET,
 		.l_start = MEM_CLAIM_OFF + client,
 		.l_len = 1,
 	};
+}
 
-	if (client >= MEM_CLIENTS)
-		return -EINVAL;
-	if (!fcntl(mine->map->fd, F_OFD_SETLK, &lock))
-		return 0;
-	if (errno == EAGAIN || errno == EACCES)
-		return -EBUSY;
-	return errno == EBADF ? -EACCES : -errno;
+/* The kernel takes a lock that its description has already for no conflict. */
+static int peer_mark(struct mem_peer *peer, unsigned client)
+{
+	uint64_t bit = UINT64_C(1) << (client & 63);
+
+	return __atomic_fetch_or(&peer->claimed[client / 64], bit,
+				 __ATOMIC_ACQ_REL) & bit ? -EBUSY : 0;
+}
+
+static void peer_unmark(struct mem_peer *peer, unsigned client)
+{
+	__atomic_fetch_and(&peer->claimed[client / 64],
+			   ~(UINT64_C(1) << (client & 63)), __ATOMIC_ACQ_REL);
+}
+
+static int peer_marked(const struct mem_peer *peer, unsigned client)
+{
+	return __atomic_load_n(&peer->claimed[client / 64], __ATOMIC_ACQUIRE) >>
+	       (client & 63) & 1;
 }
 
 int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
-	return lock_set(peer, client, F_WRLCK);
+	struct flock lock = lock_of(client, F_WRLCK);
+	struct mem_peer *mine = peer->priv;
+	int err;
+
+	if (client >= MEM_CLIENTS)
+		return -EINVAL;
+	err = peer_mark(mine, client);
+	if (err)
+		return err;
+	if (!fcntl(mine->map->fd, F_OFD_SETLK, &lock))
+		return 0;
+	err = errno;
+	peer_unmark(mine, client);
+	if (err == EAGAIN || err == EACCES)
+		return -EBUSY;
+	return err == EBADF ? -EACCES : -err;
 }
 
 void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
-	lock_set(peer, client, F_UNLCK);
+	struct flock lock = lock_of(client, F_UNLCK);
+	struct mem_peer *mine = peer->priv;
+
+	if (client >= MEM_CLIENTS || !peer_marked(mine, client))
+		return;
+	fcntl(mine->map->fd, F_OFD_SETLK, &lock);
+	peer_unmark(mine, client);
 }
 
 int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
+	struct flock lock = lock_of(client, F_WRLCK);
 	const struct mem_peer *mine = peer->priv;
-	struct flock lock = {
-		.l_type = F_WRLCK,
-		.l_whence = SEEK_SET,
-		.l_start = MEM_CLAIM_OFF + client,
-		.l_len = 1,
-	};
 
 	if (client >= MEM_CLIENTS)
 		return -EINVAL;
-	/* A query: nothing is locked, and our own claim is no conflict. */
+	if (peer_marked(mine, client))
+		return -EBUSY;
 	if (fcntl(mine->map->fd, F_OFD_GETLK, &lock) < 0)
 		return -errno;
 	return lock.l_type == F_UNLCK ? 0 : -EBUSY;

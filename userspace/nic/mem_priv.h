@@ -11,6 +11,7 @@
 #include "mem.h"
 
 #define MEM_PAGE	4096u
+#define MEM_CLIENTS	65536u
 #define MEM_MAGIC	UINT64_C(0x3130656d2d726166)	/* "far-me01", little endian */
 
 enum { MEM_RUNS = 0, MEM_STOPPED = 1 };
@@ -101,6 +102,7 @@ int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 struct mem_peer {
 	struct mem_map *map;
 	unsigned rights;	/* FAR_ATTACH_* */
+	uint64_t claimed[MEM_CLIENTS / 64];	/* a bit per client; atomic */
 };
 
 /* mem_qset.c */

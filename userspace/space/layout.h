@@ -22,7 +22,7 @@
  *		chunk words, map words (also FAA)
  *	WRITE	the client it belongs to: client.beat, epoch, flushed; page words, by
  *		the owner of their chunk; the rest of a directory entry, under dir_lock
- *	CPU	the arbiter: the line of the epochs, client.fenced, seen_beat, seen_at
+ *	CPU	the arbiter: the line of the epochs, client.fenced, client.seen_*
  */
 #ifndef FAR_SPACE_LAYOUT_H
 #define FAR_SPACE_LAYOUT_H
@@ -99,7 +99,7 @@ struct far_client_entry {
 	uint64_t flushed;	/* what it retired with tags up to this is free; or IDLE */
 	uint64_t seen_beat;	/* the arbiter's: the last beat that it saw */
 	uint64_t seen_at;	/* and when, ns */
-	uint64_t reserved;
+	uint64_t seen_claim;	/* of which claim both are */
 };
 
 #define FAR_EPOCH_IDLE		UINT64_MAX
@@ -316,7 +316,7 @@ FAR_PIN(far_client_entry, epoch, 24);
 FAR_PIN(far_client_entry, flushed, 32);
 FAR_PIN(far_client_entry, seen_beat, 40);
 FAR_PIN(far_client_entry, seen_at, 48);
-FAR_PIN(far_client_entry, reserved, 56);
+FAR_PIN(far_client_entry, seen_claim, 56);
 static_assert(sizeof(struct far_client_entry) == 64, "far_client_entry");
 FAR_PIN(far_dir_entry, state, 0);
 FAR_PIN(far_dir_entry, root, 8);

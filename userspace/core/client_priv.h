@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A client, inside: shared by client.c, service.c, round.c, tend.c, epoch.c, alloc.c,
+ * chunk.c, collect.c and sweep.c.
+ */
+#ifndef FAR_CORE_CLIENT_PRIV_H
+#define FAR_CORE_CLIENT_PRIV_H
+
+#include <errno.h>
+
+#include "../nic/nic.h"
+#include "client.h"
+#include "heap.h"
+#include "limbo.h"
+
+#define FAR_ROUND_NS	UINT64_C(1000000)	/* between two rounds of the service */
+#define FAR_NR_ROUNDS	1024u			/* whose tags are remembered */
+#define FAR_MAX_MAGAZINE	64u
+
+/* Free blocks of one class on one node in a thread's hands. */
+struct far_magazine {
+	_Atomic uint32_t nr;
+	uint32_t cap;
+	_Atomic uint64_t addr[FAR_MAX_MAGAZINE];
+};
+
+/* What a task has of epochs. */
+struct far_epoch_task {
+	uint32_t depth;		/* of far_epoch_enter() */
+	uint32_t side;		/* which of far_client_thread.inside counts it */
+};
+
+struct far_client_thread {
+	struct far_client_thread *next;	/* of far_client.threads */
+	atomic_bool in_use;
+	/* tasks inside of an epoch, by far_client.gen's side when they entered */
+	_Atomic uint32_t inside[2];
+	struct far_limbo limbo;
+	unsigned nr_tasks;
+	struct far_epoch_task *task;
+	unsigned turn;			/* node for the next block on any node */
+	/* by node * FAR_NR_CLASSES + class; NULL until it is used */
+	_Atomic(struct far_magazine *) *magazine;
+};
+
+/* far_client.gen: which side counts who enters, and whether anybody may. */
+#define FAR_GEN_SIDE	1u
+#define FAR_GEN_ACTIVE	2u
+
+/* far_client.service */
+enum far_service {
+	FAR_SERVICE_NONE,	/* no thread of it exists */
+	FAR_SERVICE_STARTING,	/* somebody starts it, after it joined the last one */
+	FAR_SERVICE_RUNNING,
+	FAR_SERVICE_ENDED,	/* its thread ends, or has: join it */
+};
+
+/* A block of somebody else's chunk that is to be set free in its map. */
+struct far_foreign {
+	uint64_t word;		/* far address of the word of the map */
+	uint64_t bit;
+};
+
+struct far_client {
+	atomic_bool stale;	/* first: see far_client_stale() */
+	struct far_client_set set;
+	struct far_sb *sb;	/* of each node */
+	unsigned arbiter;
+	unsigned number, incarnation;
+	uint64_t who;		/* both, as in words */
+
+	/* threads: the list only grows */
+	_Atomic(struct far_client_thread *) threads;
+	_Atomic uint32_t nr_threads;		/* that run */
+	_Atomic int service;			/* enum far_service */
+	struct far_thread *service_thread;
+	atomic_bool service_end;		/* its other task may end */
+	atomic_bool service_idle;		/* nothing is left to collect */
+
+	/* epochs, see round.c */
+	_Atomic uint32_t gen;			/* FAR_GEN_* */
+	_Atomic uint64_t round;			/* the one that retired blocks get */
+	_Atomic uint64_t reusable;		/* rounds below are over */
+	_Atomic uint64_t drained;		/* of rounds below, all blocks are free */
+	uint64_t tagged;			/* rounds below have a tag */
+	uint64_t tag[FAR_NR_ROUNDS];
+	uint64_t beat, published;
+	uint64_t pending;			/* the next to publish; 0: none */
+	_Atomic uint64_t epoch, safe, flushed, deaths;	/* as last read */
+	struct far_host_map arbiter_map;	/* see tend.c */
+	bool tends;
+
+	/* allocation */
+	atomic_bool heap_lock;			/* far_heap_lock() */
+	struct far_heap heap;
+	atomic_bool grow_lock;			/* who claims and cuts; held across verbs */
+	uint32_t *hint;				/* of each node: where a free chunk may be */
+	struct far_foreign *foreign;		/* the collector's */
+	size_t nr_foreign, max_foreign;
+	atomic_bool sweeping;
+	uint64_t swept;				/* deaths up to which it has swept */
+	atomic_bool lost;			/* a block's fate is unknown: sweep */
+};
+
+/* A lock that tasks wait for in far_sleep(). ns: about how long it is held. */
+void far_gate_lock(struct far_task *task, atomic_bool *gate, uint64_t ns);
+void far_gate_unlock(atomic_bool *gate);
+
+/* far_client.heap. Nothing that waits is called under it. */
+static inline void far_heap_lock(struct far_task *task, struct far_client *client)
+{
+	far_gate_lock(task, &client->heap_lock, 200);
+}
+
+static inline void far_heap_unlock(struct far_client *client)
+{
+	far_gate_unlock(&client->heap_lock);
+}
+
+/* Reads len bytes into memory of far_buf(), in pieces, and waits. */
+int far_fetch(struct far_task *task, uint64_t addr, void *buf, size_t len);
+/* Writes, and waits. */
+int far_store(struct far_task *task, uint64_t addr, const void *buf, size_t len);
+/* A CAS without backoff, and waits. *ret_found is what was there. */
+int far_swap(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t swap,
+	     uint64_t *ret_found);
+
+/* service.c */
+int far_service_start(struct far *far, struct far_client *client);
+void far_service_join(struct far_task *task, struct far_client *client);
+
+/*
+ * round.c: enters this client among the living, does one round of epochs and beat, and
+ * says that nothing is under way any more. One task at a time.
+ */
+int far_round_begin(struct far_task *task, struct far_client *client);
+int far_round(struct far_task *task, struct far_client *client);
+int far_round_park(struct far_task *task, struct far_client *client);
+
+/* tend.c: the arbiter's duty, where this process can do it. */
+void far_tend_init(struct far_client *client);
+void far_tend_fini(struct far_client *client);
+void far_tend(struct far_client *client);
+
+/* collect.c: frees what can be; *ret_idle says that nothing is left in limbo. */
+int far_collect(struct far_task *task, struct far_client *client, bool *ret_idle);
+/* Looks into the maps of our chunks for blocks that others have set free. */
+int far_collect_maps(struct far_task *task, struct far_client *client);
+
+/* chunk.c. far_grow_*() are called with grow_lock. */
+int far_grow_slab(struct far_task *task, struct far_client *client, unsigned node,
+		  unsigned class);
+int far_grow_run(struct far_task *task, struct far_client *client, unsigned node,
+		 uint32_t pages, uint64_t *ret_addr);
+int far_grow_span(struct far_task *task, struct far_client *client, unsigned node,
+		  uint32_t chunks, uint64_t *ret_addr);
+/* A block of ours, free for good: into the heap, or its pages or chunks back. */
+int far_give_back(struct far_task *task, struct far_client *client, uint64_t addr,
+		  uint64_t size);
+/* Empty pages and chunks back; with all, every chunk, the others as FAR_CHUNK_LEFT. */
+int far_trim(struct far_task *task, struct far_client *client, bool all);
+/* Takes over a chunk or span whose word is `word`: 1 done, 0 another was faster. */
+int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
+	      uint32_t idx, uint64_t word);
+
+/* sweep.c: adopts chunks of the dead and collects what they have lost. */
+int far_sweep(struct far_task *task, struct far_client *client);
+
+#endif
