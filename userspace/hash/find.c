@@ -240,8 +240,8 @@ static int find_round(struct hash_op *op, int whole)
 		return err;
 	if (!err && !(op->found.word & HASH_FROZEN))
 		return 0;
-	if (err && op->hash->variant == HASH_RACE &&
-	    hash_depth(hash_home_header(op)) == op->depth)
+	if (err && (op->may_insert || op->hash->variant == HASH_RACE) &&
+	    hash_depth(hash_home_header(op)) <= op->depth)
 		return err;
 	moved = hash_elsewhere(op);
 	return moved ? moved : err;

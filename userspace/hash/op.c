@@ -18,6 +18,7 @@ int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *has
 		return -E2BIG;
 	op->task = task;
 	op->hash = hash;
+	op->may_insert = 0;
 	op->unsure = 0;
 	hash_key_init(&op->key, key, key_len, hash->groups, hash->nr_shards);
 	if (hash->cache)

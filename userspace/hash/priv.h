@@ -72,6 +72,7 @@ struct hash_op {
 	struct hash_cand cand[HASH_PAIR_SLOTS];
 	unsigned nr_cand;
 	struct hash_cand found;		/* after hash_find() has returned 0 */
+	int may_insert;			/* that the key is absent need not be certain */
 	int unsure;			/* of the last CAS nobody knows whether it happened */
 };
 

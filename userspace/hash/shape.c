@@ -6,7 +6,7 @@
 
 #include "layout.h"
 
-#define DEF_GROUPS	32u
+#define DEF_GROUPS	32u	/* when nobody knows */
 #define MAX_FIRST	20u	/* depth */
 
 /* Keys for which a subtable is made: 3/4 of its slots; most are lost beyond 9/10. */
@@ -19,7 +19,7 @@ int hash_shape_of(uint64_t expected, unsigned nr_shards, struct hash_shape *ret_
 {
 	/* shards and subtables get their keys by chance: some more than the mean */
 	uint64_t keys = expected / nr_shards + expected / nr_shards / 32;
-	struct hash_shape shape = { DEF_GROUPS, 0 };
+	struct hash_shape shape = { expected ? HASH_MIN_GROUPS : DEF_GROUPS, 0 };
 
 	while (shape.groups < HASH_MAX_GROUPS && shape_keys(shape.groups) < keys)
 		shape.groups *= 2;

@@ -43,6 +43,7 @@ static int change_or_insert(struct hash_op *op, struct hash_new *new)
 {
 	int err;
 
+	op->may_insert = 1;
 	for (;;) {
 		err = change(op, new);
 		if (err != -ENOENT)
