@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A client, inside: shared by client.c, service.c, round.c, tend.c, epoch.c, alloc.c,
- * chunk.c, collect.c and sweep.c.
+ * chunk.c, adopt.c, collect.c and sweep.c.
  */
 #ifndef FAR_CORE_CLIENT_PRIV_H
 #define FAR_CORE_CLIENT_PRIV_H
@@ -16,6 +16,7 @@
 #define FAR_ROUND_NS	UINT64_C(1000000)	/* between two rounds of the service */
 #define FAR_NR_ROUNDS	1024u			/* whose tags are remembered */
 #define FAR_MAX_MAGAZINE	64u
+#define FAR_GROW_NS	UINT64_C(2000)		/* about a round trip */
 
 /* Free blocks of one class on one node in a thread's hands. */
 struct far_magazine {
@@ -86,7 +87,9 @@ struct far_client {
 	uint64_t tag[FAR_NR_ROUNDS];
 	uint64_t beat, published;
 	uint64_t pending;			/* the next to publish; 0: none */
-	_Atomic uint64_t epoch, safe, flushed, deaths;	/* as last read */
+	_Atomic uint64_t turns;			/* of gen that are complete */
+	_Atomic uint64_t epoch, safe, flushed;	/* as last read */
+	_Atomic uint64_t wanted;		/* deaths + lost, as last read */
 	struct far_host_map arbiter_map;	/* see tend.c */
 	bool tends;
 
@@ -97,8 +100,10 @@ struct far_client {
 	uint32_t *hint;				/* of each node: where a free chunk may be */
 	struct far_foreign *foreign;		/* the collector's */
 	size_t nr_foreign, max_foreign;
+	uint32_t map_lap;			/* see far_collect_maps() */
 	atomic_bool sweeping;
-	uint64_t swept;				/* deaths up to which it has swept */
+	uint64_t swept;				/* .wanted up to which it has swept */
+	uint64_t sweep_at;			/* not before, after one that failed */
 	atomic_bool lost;			/* a block's fate is unknown: sweep */
 };
 
@@ -125,6 +130,12 @@ int far_store(struct far_task *task, uint64_t addr, const void *buf, size_t len)
 int far_swap(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t swap,
 	     uint64_t *ret_found);
 
+/* An FAA, and waits. */
+int far_add(struct far_task *task, uint64_t addr, uint64_t add);
+
+/* owner.c: far_owner_dead() for an entry that was read. */
+bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation);
+
 /* service.c */
 int far_service_start(struct far *far, struct far_client *client);
 void far_service_join(struct far_task *task, struct far_client *client);
@@ -144,10 +155,27 @@ void far_tend(struct far_client *client);
 
 /* collect.c: frees what can be; *ret_idle says that nothing is left in limbo. */
 int far_collect(struct far_task *task, struct far_client *client, bool *ret_idle);
-/* Looks into the maps of our chunks for blocks that others have set free. */
-int far_collect_maps(struct far_task *task, struct far_client *client);
+/*
+ * Looks into the maps of our chunks for blocks that others have set free, with
+ * grow_lock: of all, or of some, and goes on there the next time. Says in *ret_raced
+ * whether a block was seen that could not be taken.
+ */
+int far_collect_maps(struct far_task *task, struct far_client *client, bool all,
+		     bool *ret_raced);
+/* All blocks in magazines go to the heap; no thread runs. */
+void far_magazines_return(struct far_task *task, struct far_client *client);
+/* Calls each() for each block in a magazine, while the threads go on. */
+void far_magazines_each(struct far_client *client,
+			void (*each)(struct far_client *client, uint64_t addr));
 
-/* chunk.c. far_grow_*() are called with grow_lock. */
+/* chunk.c. All but far_chunk_word_addr() and far_page_word_addr() with grow_lock. */
+uint64_t far_chunk_word_addr(const struct far_client *client, unsigned node,
+			     uint32_t idx);
+uint64_t far_page_word_addr(const struct far_client *client, unsigned node,
+			    uint32_t idx);
+/* A chunk is ours in far memory: from now on here too, all its pages free. */
+int far_chunk_own(struct far_task *task, struct far_client *client, unsigned node,
+		  uint32_t idx, uint32_t span, uint64_t word);
 int far_grow_slab(struct far_task *task, struct far_client *client, unsigned node,
 		  unsigned class);
 int far_grow_run(struct far_task *task, struct far_client *client, unsigned node,
@@ -157,13 +185,24 @@ int far_grow_span(struct far_task *task, struct far_client *client, unsigned nod
 /* A block of ours, free for good: into the heap, or its pages or chunks back. */
 int far_give_back(struct far_task *task, struct far_client *client, uint64_t addr,
 		  uint64_t size);
-/* Empty pages and chunks back; with all, every chunk, the others as FAR_CHUNK_LEFT. */
+/* Empty pages and chunks back; with all, every chunk, the others without an owner. */
 int far_trim(struct far_task *task, struct far_client *client, bool all);
-/* Takes over a chunk or span whose word is `word`: 1 done, 0 another was faster. */
+/*
+ * adopt.c, with grow_lock: takes over a chunk whose word is `word`: 1 done, 0 another was
+ * faster.
+ */
 int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
 	      uint32_t idx, uint64_t word);
 
-/* sweep.c: adopts chunks of the dead and collects what they have lost. */
+/*
+ * scavenge.c, with grow_lock: adopts chunks of dead clients, and those without an owner
+ * that were not swept since `wanted`.
+ */
+int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted);
+/*
+ * sweep.c: when a client has died or lost track of a block since the last sweep,
+ * scavenges and collects what nobody can reach. Does nothing else.
+ */
 int far_sweep(struct far_task *task, struct far_client *client);
 
 #endif

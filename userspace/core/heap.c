@@ -240,7 +240,7 @@ static struct far_page *chunk_find(const struct far_heap *heap, struct far_chunk
 {
 	uint32_t pages = chunk_pages(heap, chunk);
 
-	if (chunk->busy || chunk->nr_free_pages < len)
+	if (chunk->nr_free_pages < len)
 		return NULL;
 	for (uint32_t i = 0; i + len <= pages; i++) {
 		if (pages_are_free(&chunk->page[i], len))

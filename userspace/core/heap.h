@@ -35,7 +35,7 @@ struct far_chunk {
 	uint32_t span;			/* chunks of a span; 0: cut into pages */
 	uint32_t nr_free_pages;
 	uint64_t word;			/* as it is in the chunk table */
-	bool busy;			/* it is being given back, or adopted */
+	uint32_t lap;			/* see far_collect_maps() */
 	_Atomic(uint64_t) span_suspect;
 	struct far_page page[];
 };
@@ -83,7 +83,7 @@ unsigned far_heap_take(struct far_heap *heap, unsigned node, unsigned class,
 int far_heap_put(struct far_heap *heap, uint64_t addr, unsigned class);
 
 /*
- * len free pages in a row in a chunk of ours that is not busy; they become busy, and
+ * len free pages in a row in a chunk of ours; they become busy, and
  * *ret_page is the first. -ENOSPC: there are none.
  */
 int far_heap_pages(struct far_heap *heap, unsigned node, uint32_t len,

@@ -15,6 +15,12 @@ struct entry_words {
 	uint64_t beat, epoch, flushed;
 };
 
+/* What a round READs. */
+struct round_line {
+	struct far_epoch_line e;
+	struct far_shared shared;
+};
+
 static_assert(offsetof(struct far_client_entry, epoch) ==
 	      offsetof(struct far_client_entry, beat) + 8, "words in a row");
 static_assert(offsetof(struct far_client_entry, flushed) ==
@@ -36,10 +42,10 @@ static int entry_write(struct far_task *task, const struct far_client *client,
 
 /* Line and entry by one doorbell; judges whether this client still lives. */
 static int line_read(struct far_task *task, struct far_client *client,
-		     struct far_epoch_line *ret_line)
+		     struct round_line *ret_line)
 {
 	size_t mark = far_buf_mark(task);
-	struct far_epoch_line *line = far_buf(task, sizeof(*line));
+	struct round_line *line = far_buf(task, sizeof(*line));
 	struct far_client_entry *entry = far_buf(task, sizeof(*entry));
 	int err = -ENOMEM;
 
@@ -72,12 +78,12 @@ static void reusable_advance(struct far_client *client, uint64_t safe)
 	atomic_store_explicit(&client->reusable, round, memory_order_release);
 }
 
-static void line_note(struct far_client *client, const struct far_epoch_line *line)
+static void line_note(struct far_client *client, const struct round_line *line)
 {
-	atomic_store(&client->epoch, line->epoch);
-	atomic_store(&client->safe, line->safe);
-	atomic_store(&client->flushed, line->flushed);
-	atomic_store(&client->deaths, line->deaths);
+	atomic_store(&client->epoch, line->e.epoch);
+	atomic_store(&client->safe, line->e.safe);
+	atomic_store(&client->flushed, line->e.flushed);
+	atomic_store(&client->wanted, line->e.deaths + line->shared.lost);
 }
 
 /* Nobody is inside on that side. */
@@ -105,6 +111,7 @@ static void gen_step(struct far_client *client, uint64_t epoch)
 	if (side_empty(client, ~gen & FAR_GEN_SIDE)) {
 		client->published = client->pending;
 		client->pending = 0;
+		atomic_fetch_add(&client->turns, 1);
 	}
 }
 
@@ -123,16 +130,16 @@ static uint64_t flushed_now(struct far_client *client)
 
 int far_round_begin(struct far_task *task, struct far_client *client)
 {
-	struct far_epoch_line line;
+	struct round_line line;
 	struct entry_words words;
 	int err = line_read(task, client, &line);
 
 	if (err)
 		return err;
 	line_note(client, &line);
-	client->published = line.epoch;
+	client->published = line.e.epoch;
 	client->pending = 0;
-	words = (struct entry_words){ ++client->beat, line.epoch, flushed_now(client) };
+	words = (struct entry_words){ ++client->beat, line.e.epoch, flushed_now(client) };
 	/* acknowledged before the first operation */
 	err = entry_write(task, client, &words);
 	if (err)
@@ -144,7 +151,7 @@ int far_round_begin(struct far_task *task, struct far_client *client)
 int far_round(struct far_task *task, struct far_client *client)
 {
 	uint64_t round = atomic_load(&client->round);
-	struct far_epoch_line line;
+	struct round_line line;
 	struct entry_words words;
 	int err;
 
@@ -158,11 +165,11 @@ int far_round(struct far_task *task, struct far_client *client)
 	if (err)
 		return err;
 	for (uint64_t r = client->tagged; r < round; r++)
-		client->tag[r % FAR_NR_ROUNDS] = line.epoch;
+		client->tag[r % FAR_NR_ROUNDS] = line.e.epoch;
 	client->tagged = round;
 	line_note(client, &line);
-	reusable_advance(client, line.safe);
-	gen_step(client, line.epoch);
+	reusable_advance(client, line.e.safe);
+	gen_step(client, line.e.epoch);
 	words = (struct entry_words){ ++client->beat, client->published,
 				      flushed_now(client) };
 	return entry_write(task, client, &words);

@@ -18,8 +18,8 @@
  * when the block's grace period is over; only the chunk's owner clears it.
  *
  * Words are of 64 bits, little-endian, aligned. Who writes a word, and how:
- *	CAS	clients only, and never a CPU: client.claim, dir_lock, entry.state,
- *		chunk words, map words (also FAA)
+ *	CAS	clients only, and never a CPU: client.claim, struct far_shared (also
+ *		FAA), entry.state, chunk words, map words (also FAA)
  *	WRITE	the client it belongs to: client.beat, epoch, flushed; page words, by
  *		the owner of their chunk; the rest of a directory entry, under dir_lock
  *	CPU	the arbiter: the line of the epochs, client.fenced, client.seen_*
@@ -87,8 +87,13 @@ struct far_epoch_line {
 	uint64_t reserved[3];
 };
 
-/* The lock of the directory, a lock word as below. */
-#define FAR_SB_DIR_LOCK		320u
+/* Behind it, words that clients CAS and FAA: one READ with the line. */
+struct far_shared {
+	uint64_t dir_lock;	/* of the directory, a lock word as below */
+	uint64_t lost;		/* times that a client lost track of a block: sweep */
+};
+
+#define FAR_SB_SHARED		320u
 
 /* A client, number n at client_off + n * 64. */
 struct far_client_entry {
@@ -214,15 +219,16 @@ static inline uint64_t far_dir_state(uint32_t generation, uint32_t sum)
  *	| zero  |    count     | state |
  *
  * count: of FAR_CHUNK_SPAN the chunks of the span, of FAR_CHUNK_TAIL the distance to
- * its first chunk. FAR_CHUNK_FREE has no owner: the word is 0. FAR_CHUNK_LEFT has
- * none either, but blocks that live: its owner closed, and somebody may adopt it.
+ * its first chunk; of FAR_CHUNK_PAGES without an owner, the sum of deaths and lost up to
+ * which its last owner has swept. A free chunk's word, page words and maps are 0. Owner
+ * 0 of another one: its owner left it, and somebody may adopt it. The owner of a tail
+ * means something only while its span is not complete.
  */
 enum far_chunk_state {
 	FAR_CHUNK_FREE,
 	FAR_CHUNK_PAGES,	/* cut into pages */
 	FAR_CHUNK_SPAN,		/* the first of a span: one block */
 	FAR_CHUNK_TAIL,		/* another one of it */
-	FAR_CHUNK_LEFT,		/* PAGES without an owner */
 	FAR_CHUNK_NR_STATES,
 };
 
@@ -308,7 +314,10 @@ FAR_PIN(far_epoch_line, deaths, 24);
 FAR_PIN(far_epoch_line, stamp, 32);
 FAR_PIN(far_epoch_line, reserved, 40);
 static_assert(sizeof(struct far_epoch_line) == 64, "far_epoch_line");
-static_assert(FAR_SB_EPOCH + 64 <= FAR_SB_DIR_LOCK, "the lock is behind the line");
+static_assert(FAR_SB_EPOCH + sizeof(struct far_epoch_line) == FAR_SB_SHARED,
+	      "one READ");
+FAR_PIN(far_shared, dir_lock, 0);
+FAR_PIN(far_shared, lost, 8);
 FAR_PIN(far_client_entry, claim, 0);
 FAR_PIN(far_client_entry, fenced, 8);
 FAR_PIN(far_client_entry, beat, 16);
