@@ -229,6 +229,7 @@ static int find_round(struct hash_op *op, int whole)
 	int moved;
 	int err;
 
+	hash_deciding(op);
 	hash_pair_read(op);
 	err = far_sync(op->task);
 	if (err)

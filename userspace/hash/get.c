@@ -13,9 +13,7 @@
 
 #include "../core/stats.h"
 
-#define GET_COST_NS	300u	/* processor time of a lookup, for the model */
-
-int hash_get_copy(const struct hash_block *block, struct hash_args *args)
+int hash_get_copy(const struct hash_block *block, const struct hash_args *args)
 {
 	*args->ret_len = block->val_len;
 	if (block->val_len > args->room_len)
@@ -35,6 +33,7 @@ static int get_hint(struct hash_op *op)
 		return -ENOENT;
 	op->nr_cand = 1;
 	op->cand[0] = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
+	hash_deciding(op);
 	far_read(op->task, hint.addr, op->word, sizeof(*op->word));
 	err = hash_cand_read(op, 1);
 	if (!err)
@@ -52,23 +51,20 @@ static int get_hint(struct hash_op *op)
 	return err == -EAGAIN ? -ENOENT : err;
 }
 
-static int get_run(struct hash_op *op, struct hash_args *args)
+int hash_get(struct hash_op *op)
 {
 	int hit;
 	int err;
 
-	far_spend(op->task, GET_COST_NS);
 	err = get_hint(op);
 	hit = !err;
 	if (err == -ENOENT)
 		err = hash_find(op, 1);
 	if (op->hash->cache)
 		far_count(op->task, hit ? FAR_COUNT_CACHE_HITS : FAR_COUNT_CACHE_MISSES, 1);
-	if (err)
-		return err;
-	if (!(op->found.word & HASH_FROZEN))
+	if (!err && !(op->found.word & HASH_FROZEN))
 		hash_remember(op, op->found.addr, op->found.word, op->found.block);
-	return hash_get_copy(op->found.block, args);
+	return err;
 }
 
 int far_hash_get(struct far_task *task, struct far_hash *hash,
@@ -76,8 +72,9 @@ int far_hash_get(struct far_task *task, struct far_hash *hash,
 		 void *value, size_t value_size, size_t *ret_len)
 {
 	struct hash_args args = {
+		.kind = FAR_COMBINE_GET,
 		.room = value, .room_len = value_size, .ret_len = ret_len,
 	};
 
-	return hash_op_run(task, hash, key, key_len, get_run, &args);
+	return hash_do(task, hash, key, key_len, &args);
 }

@@ -48,11 +48,15 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	int err;
 	unsigned i;
 
+	hash_publishing(op);
 	far_cas(op->task, slot, 0, new->word, &op->word[1]);
 	far_cas(op->task, home, claim, claim & ~HASH_CLAIM_MASK, NULL);
 	err = far_sync(op->task);
-	if (!err)
+	if (!err) {
+		if (op->word[1])
+			hash_lost(op);
 		return op->word[1] ? -EAGAIN : 0;
+	}
 	op->unsure = 1;
 	if (err == -ESTALE)
 		return err;
@@ -66,6 +70,8 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	if (op->word[1] && op->word[1] != new->word)
 		return -EIO;
 	op->unsure = 0;
+	if (!op->word[1])
+		hash_lost(op);
 	return op->word[1] ? 0 : -EAGAIN;
 }
 
@@ -90,8 +96,10 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 	also = hash_claim_release(op, home, claim);
 	if (also)
 		return also;
-	if (!err)
+	if (!err) {
+		op->present = 1;
 		return -EEXIST;
+	}
 	if (err != -ENOENT)
 		return err;
 	err = insert_split(op, op->depth);
@@ -120,8 +128,10 @@ static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
 	if (!hash_claimed(header))
 		return -EBADMSG;
 	err = hash_pair_match(op, 0);
-	if (!err && !(op->found.word & HASH_FROZEN))
+	if (!err && !(op->found.word & HASH_FROZEN)) {
+		op->present = 1;
 		return -EEXIST;
+	}
 	if (!err || err == -ENOENT)
 		err = hash_claim_wait(op->task, hash_home_addr(op), header, round);
 	return err ? err : -EAGAIN;
@@ -134,6 +144,7 @@ static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round
 	uint64_t claim = hash_claim_word(op, idle);
 	int err;
 
+	hash_deciding(op);
 	hash_new_write(op, new);
 	far_cas(op->task, hash_home_addr(op), idle, claim, &op->word[0]);
 	hash_pair_read(op);
@@ -226,6 +237,7 @@ int hash_insert_new(struct hash_op *op, struct hash_new *new)
 	unsigned round;
 	int err = -EAGAIN;
 
+	op->present = 0;
 	for (round = 0; err == -EAGAIN; round++) {
 		far_buf_release(op->task, mark);
 		err = op->hash->variant == HASH_RACE ? insert_race(op, new) :

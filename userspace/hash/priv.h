@@ -17,6 +17,7 @@
 
 #include <far/hash.h>
 
+#include "../core/combine.h"
 #include "cache.h"
 #include "dir.h"
 #include "key.h"
@@ -31,6 +32,7 @@ struct far_hash {
 	unsigned first_depth;
 	enum hash_variant variant;
 	struct hash_cache *cache;	/* NULL: none */
+	struct far_combine_table *combine;	/* NULL: each operation for itself */
 	atomic_uint nonce;		/* of the next claim */
 	struct hash_dir *dir;		/* of each shard */
 };
@@ -44,13 +46,14 @@ struct hash_cand {
 	struct hash_block *block;	/* what was READ of it */
 };
 
-/* What a caller gave, and where an answer goes. */
+/* What a caller wants, and where an answer goes. */
 struct hash_args {
+	enum far_combine_kind kind;
 	const void *value;
 	size_t value_len;
 	void *room;		/* for the value of a get, room_len bytes */
 	size_t room_len;
-	size_t *ret_len;
+	size_t *ret_len;	/* of a get */
 };
 
 /*
@@ -72,7 +75,9 @@ struct hash_op {
 	struct hash_cand cand[HASH_PAIR_SLOTS];
 	unsigned nr_cand;
 	struct hash_cand found;		/* after hash_find() has returned 0 */
+	struct far_combine_batch *batch;	/* NULL: it is alone */
 	int may_insert;			/* that the key is absent need not be certain */
+	int present;			/* the key was there, before the change */
 	int unsure;			/* of the last CAS nobody knows whether it happened */
 };
 
@@ -80,18 +85,34 @@ struct hash_op {
 
 /* op.c */
 
-/* -EINVAL, -E2BIG: a key that cannot be. */
+/* -EINVAL, -E2BIG: a key that cannot be. It is alone. */
 int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len);
 /* Buffers, and the first guess of the subtable; inside of an epoch. */
 int hash_op_start(struct hash_op *op);
-/*
- * Runs an operation from begin to end, and once more if the space was full until
- * memory was reclaimed, or a connection broke before anything was changed.
- */
-int hash_op_run(struct far_task *task, struct far_hash *hash, const void *key,
-		size_t key_len, int (*run)(struct hash_op *op, struct hash_args *args),
-		struct hash_args *args);
+/* Runs an operation from begin to end: alone, or with others of the same key. */
+int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
+	    size_t key_len, const struct hash_args *args);
+
+/* Before the READ of slots is posted that decides what the key has. */
+static inline void hash_deciding(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_again(op->batch);
+}
+
+/* Before the CAS that changes what the key has is posted, and after it has lost. */
+static inline void hash_publishing(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_publish(op->batch);
+}
+
+static inline void hash_lost(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_lost(op->batch);
+}
 
 /* find.c */
 
@@ -186,8 +207,15 @@ int hash_replace_done(struct hash_op *op, struct hash_new *new);
 void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 		   const struct hash_block *block);
 
-/* get.c: copies what was found to where the caller wants it. */
-int hash_get_copy(const struct hash_block *block, struct hash_args *args);
+/* get.c */
+
+/* op->found is the key's, its block whole; -ENOENT. */
+int hash_get(struct hash_op *op);
+/* Copies what was found to where the caller wants it. */
+int hash_get_copy(const struct hash_block *block, const struct hash_args *args);
+
+/* update.c: what changes a key, by kind. Afterwards op->present is right. */
+int hash_change(struct hash_op *op, const struct hash_args *args);
 
 /* table.c: opens the table with that root. */
 int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_hash);

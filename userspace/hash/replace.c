@@ -76,9 +76,14 @@ static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
 {
 	int err;
 
+	hash_publishing(op);
 	err = far_backoff_cas(op->task, op->found.addr, op->found.word, word, ret_seen);
-	if (!err)
-		return *ret_seen == op->found.word ? 0 : -EAGAIN;
+	if (!err && *ret_seen == op->found.word)
+		return 0;
+	if (!err) {
+		hash_lost(op);
+		return -EAGAIN;
+	}
 	if (err == -ESTALE) {
 		op->unsure = 1;
 		return err;
@@ -87,6 +92,8 @@ static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
 	if (err < 0)
 		return err;
 	*ret_seen = op->found.word;
+	if (!err)
+		hash_lost(op);
 	return err ? 0 : -EAGAIN;
 }
 
@@ -121,6 +128,7 @@ static int replace_thaw(struct hash_op *op)
 
 int hash_replace_done(struct hash_op *op, struct hash_new *new)
 {
+	op->present = 1;
 	if (new)
 		hash_remember(op, op->found.addr, new->word, new->block);
 	else if (op->hash->cache)

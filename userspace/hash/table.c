@@ -13,6 +13,8 @@
 #include "../core/task.h"
 #include "shape.h"
 
+#define COMBINE_KEYS	4096u	/* under way at a time */
+
 void far_hash_close(struct far_hash *hash)
 {
 	unsigned shard;
@@ -23,6 +25,7 @@ void far_hash_close(struct far_hash *hash)
 		hash_dir_fini(&hash->dir[shard]);
 	free(hash->dir);
 	hash_cache_free(hash->cache);
+	far_combine_free(hash->combine);
 	free(hash);
 }
 
@@ -32,6 +35,8 @@ void hash_set_variant(struct far_hash *hash, enum hash_variant variant)
 	if (variant == HASH_RACE) {
 		hash_cache_free(hash->cache);
 		hash->cache = NULL;
+		far_combine_free(hash->combine);
+		hash->combine = NULL;
 	}
 }
 
@@ -79,6 +84,11 @@ static int hash_init(struct far_task *task, struct far_hash *hash, uint64_t addr
 		return -ENOMEM;
 	for (i = 0; i < root->nr_shards; i++, hash->nr_shards++) {
 		err = hash_dir_init(&hash->dir[i], root->shard[i]);
+		if (err)
+			return err;
+	}
+	if (!(far->without & FAR_WITHOUT_COMBINE)) {
+		err = far_combine_new(COMBINE_KEYS, &hash->combine);
 		if (err)
 			return err;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The operations that change a key: update, delete, insert and put.
+ * The operations that change a key: update, delete, insert and put. Each may run for
+ * several callers at once: see op.c.
  *
  *	update	{WRITE block, READ, READ}, {READ block}, {CAS}
  *		with a cached slot {WRITE block, CAS}
@@ -13,8 +14,6 @@
 #include <errno.h>
 
 #include "../core/stats.h"
-
-#define CHANGE_COST_NS	600u	/* processor time of a change, for the model */
 
 static int change_by_hint(struct hash_op *op, struct hash_new *new)
 {
@@ -57,79 +56,63 @@ static int change_or_insert(struct hash_op *op, struct hash_new *new)
 	}
 }
 
-/* Runs one of the above with a new block, which is dropped unless a slot names it. */
-static int with_new(struct hash_op *op, struct hash_args *args,
-		    int (*run)(struct hash_op *op, struct hash_new *new))
+int hash_change(struct hash_op *op, const struct hash_args *args)
 {
 	struct hash_new new;
 	int err;
 
-	far_spend(op->task, CHANGE_COST_NS);
+	if (args->kind == FAR_COMBINE_DELETE)
+		return change(op, NULL);
 	err = hash_new_init(op, args->value, args->value_len, &new);
 	if (err)
 		return err;
-	err = run(op, &new);
+	if (args->kind == FAR_COMBINE_PUT)
+		err = change_or_insert(op, &new);
+	else if (args->kind == FAR_COMBINE_INSERT)
+		err = hash_insert_new(op, &new);
+	else
+		err = change(op, &new);
 	if (err && !op->unsure)
 		hash_new_drop(op, &new);
 	return err;
 }
 
-static int update_run(struct hash_op *op, struct hash_args *args)
-{
-	return with_new(op, args, change);
-}
-
-static int put_run(struct hash_op *op, struct hash_args *args)
-{
-	return with_new(op, args, change_or_insert);
-}
-
-static int insert_run(struct hash_op *op, struct hash_args *args)
-{
-	return with_new(op, args, hash_insert_new);
-}
-
-static int delete_run(struct hash_op *op, struct hash_args *args)
-{
-	(void)args;
-	far_spend(op->task, CHANGE_COST_NS);
-	return change(op, NULL);
-}
-
-static int run_with_value(struct far_task *task, struct far_hash *hash,
-			  const void *key, size_t key_len,
-			  const void *value, size_t value_len,
-			  int (*run)(struct hash_op *op, struct hash_args *args))
-{
-	struct hash_args args = { .value = value, .value_len = value_len };
-
-	if (value_len > FAR_HASH_MAX_VALUE)
-		return -E2BIG;
-	return hash_op_run(task, hash, key, key_len, run, &args);
-}
-
 int far_hash_put(struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len, const void *value, size_t value_len)
 {
-	return run_with_value(task, hash, key, key_len, value, value_len, put_run);
+	struct hash_args args = {
+		.kind = FAR_COMBINE_PUT, .value = value, .value_len = value_len,
+	};
+
+	return hash_do(task, hash, key, key_len, &args);
 }
 
 int far_hash_insert(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len,
 		    const void *value, size_t value_len)
 {
-	return run_with_value(task, hash, key, key_len, value, value_len, insert_run);
+	struct hash_args args = {
+		.kind = FAR_COMBINE_INSERT, .value = value, .value_len = value_len,
+	};
+
+	return hash_do(task, hash, key, key_len, &args);
 }
 
 int far_hash_update(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len,
 		    const void *value, size_t value_len)
 {
-	return run_with_value(task, hash, key, key_len, value, value_len, update_run);
+	struct hash_args args = {
+		.kind = FAR_COMBINE_UPDATE, .value = value, .value_len = value_len,
+	};
+
+	return hash_do(task, hash, key, key_len, &args);
 }
 
 int far_hash_delete(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len)
 {
-	return hash_op_run(task, hash, key, key_len, delete_run, NULL);
+	struct hash_args args = { .kind = FAR_COMBINE_DELETE };
+
+	return hash_do(task, hash, key, key_len, &args);
 }
