@@ -81,9 +81,13 @@ static int adopt_among(struct far_task *task, struct far_client *client, unsigne
 	int err = 0;
 
 	for (uint32_t i = 0; i < nr && !err; i++) {
-		if (far_chunk_state(words[i]) == FAR_CHUNK_PAGES &&
-		    !far_who_number(words[i]))
-			err = far_adopt(task, client, node, first + i, words[i]);
+		if (far_chunk_state(words[i]) != FAR_CHUNK_PAGES ||
+		    far_who_number(words[i]))
+			continue;
+		err = far_adopt(task, client, node, first + i, words[i]);
+		if (err == 1 && far_chunk_count(words[i]) !=
+				(atomic_load(&client->swept) & FAR_CHUNK_COUNT))
+			atomic_store(&client->resweep, true);
 	}
 	return err;
 }
@@ -423,7 +427,8 @@ static int chunk_leave(struct far_task *task, struct far_client *client,
 	uint32_t pages = chunk->span ? 0 : far_chunk_pages(&client->sb[chunk->node]);
 	uint64_t word = chunk->span ?
 		far_chunk_word(0, FAR_CHUNK_SPAN, chunk->span) :
-		far_chunk_word(0, FAR_CHUNK_PAGES, (uint32_t)client->swept);
+		far_chunk_word(0, FAR_CHUNK_PAGES,
+			       atomic_load(&client->swept) & FAR_CHUNK_COUNT);
 	uint64_t found;
 	int err = 0;
 

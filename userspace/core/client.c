@@ -202,7 +202,7 @@ static struct far_client *client_new(const struct far_client_set *set)
 		return NULL;
 	}
 	/* so that the first look at deaths, whatever they are, lets it sweep */
-	client->swept = UINT64_MAX;
+	atomic_store(&client->swept, UINT64_MAX);
 	atomic_store(&client->service_idle, true);
 	return client;
 }
@@ -312,37 +312,51 @@ static struct far_client_thread *thread_get(struct far_client *client)
 	return thread;
 }
 
-int far_client_thread_start(struct far *far, struct far_client *client,
-			    unsigned nr_tasks, struct far_client_thread **ret_thread)
+struct far_client_thread *far_client_thread_get(struct far_client *client,
+						unsigned nr_tasks)
 {
 	struct far_client_thread *thread = thread_get(client);
 	struct far_epoch_task *tasks;
-	int err = -ENOMEM;
+
+	if (!thread)
+		return NULL;
+	tasks = realloc(thread->task, nr_tasks * sizeof(*tasks));
+	if (!tasks) {
+		far_client_thread_put(thread);
+		return NULL;
+	}
+	memset(tasks, 0, nr_tasks * sizeof(*tasks));
+	thread->task = tasks;
+	return thread;
+}
+
+void far_client_thread_put(struct far_client_thread *thread)
+{
+	atomic_store(&thread->in_use, false);
+}
+
+int far_client_thread_start(struct far *far, struct far_client *client,
+			    unsigned nr_tasks, struct far_client_thread **ret_thread)
+{
+	struct far_client_thread *thread = far_client_thread_get(client, nr_tasks);
+	int err;
 
 	if (!thread)
 		return -ENOMEM;
-	tasks = realloc(thread->task, nr_tasks * sizeof(*tasks));
-	if (!tasks)
-		goto put_thread;
-	memset(tasks, 0, nr_tasks * sizeof(*tasks));
-	thread->task = tasks;
-	thread->nr_tasks = nr_tasks;
 	atomic_fetch_add(&client->nr_threads, 1);
 	err = far_service_start(far, client);
-	if (err)
-		goto uncount;
+	if (err) {
+		atomic_fetch_sub(&client->nr_threads, 1);
+		far_client_thread_put(thread);
+		return err;
+	}
 	*ret_thread = thread;
 	return 0;
-uncount:
-	atomic_fetch_sub(&client->nr_threads, 1);
-put_thread:
-	atomic_store(&thread->in_use, false);
-	return err;
 }
 
 void far_client_thread_stop(struct far_client *client,
 			    struct far_client_thread *thread)
 {
-	atomic_store(&thread->in_use, false);
+	far_client_thread_put(thread);
 	atomic_fetch_sub(&client->nr_threads, 1);
 }

@@ -60,11 +60,13 @@ static inline bool far_client_stale(const struct far_client *client)
 /*
  * What core offers to the files of this part: the client of a task, the hook's object
  * of its thread, and the service's thread, which is as one of far_thread_start() with
- * two differences: its operations are counted as service, and no hook is called.
+ * two differences: its operations are counted as service, and no hook is called, since
+ * the hook's object is given.
  */
 struct far_client *far_task_client(const struct far_task *task);
 struct far_client_thread *far_task_client_thread(const struct far_task *task);
-int far_thread_start_service(struct far *far, unsigned nr_tasks,
+int far_thread_start_service(struct far *far, struct far_client_thread *client_thread,
+			     unsigned nr_tasks,
 			     void (*run)(struct far_task *task, void *arg), void *arg,
 			     struct far_thread **ret_thread);
 /* Adds to far_stats.repaired. */

@@ -37,7 +37,6 @@ struct far_client_thread {
 	/* tasks inside of an epoch, by far_client.gen's side when they entered */
 	_Atomic uint32_t inside[2];
 	struct far_limbo limbo;
-	unsigned nr_tasks;
 	struct far_epoch_task *task;
 	unsigned turn;			/* node for the next block on any node */
 	/* by node * FAR_NR_CLASSES + class; NULL until it is used */
@@ -75,6 +74,7 @@ struct far_client {
 	_Atomic uint32_t nr_threads;		/* that run */
 	_Atomic int service;			/* enum far_service */
 	struct far_thread *service_thread;
+	struct far_client_thread *service_side;	/* its part in epochs */
 	atomic_bool service_end;		/* its other task may end */
 	atomic_bool service_idle;		/* nothing is left to collect */
 
@@ -93,6 +93,8 @@ struct far_client {
 	struct far_host_map arbiter_map;	/* see tend.c */
 	bool tends;
 
+	atomic_bool dir_lock;			/* the directory's, among our tasks */
+
 	/* allocation */
 	atomic_bool heap_lock;			/* far_heap_lock() */
 	struct far_heap heap;
@@ -102,9 +104,10 @@ struct far_client {
 	size_t nr_foreign, max_foreign;
 	uint32_t map_lap;			/* see far_collect_maps() */
 	atomic_bool sweeping;
-	uint64_t swept;				/* .wanted up to which it has swept */
+	_Atomic uint64_t swept;			/* .wanted up to which it has swept */
 	uint64_t sweep_at;			/* not before, after one that failed */
-	atomic_bool lost;			/* a block's fate is unknown: sweep */
+	atomic_bool lost;			/* a block's fate is unknown: tell all */
+	atomic_bool resweep;			/* a chunk was adopted that needs it */
 };
 
 /* A lock that tasks wait for in far_sleep(). ns: about how long it is held. */
@@ -135,6 +138,11 @@ int far_add(struct far_task *task, uint64_t addr, uint64_t add);
 
 /* owner.c: far_owner_dead() for an entry that was read. */
 bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation);
+
+/* client.c: a thread's object for nr_tasks tasks, with nobody inside; and its end. */
+struct far_client_thread *far_client_thread_get(struct far_client *client,
+						unsigned nr_tasks);
+void far_client_thread_put(struct far_client_thread *thread);
 
 /* service.c */
 int far_service_start(struct far *far, struct far_client *client);
@@ -204,5 +212,7 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
  * scavenges and collects what nobody can reach. Does nothing else.
  */
 int far_sweep(struct far_task *task, struct far_client *client);
+/* Whether it would do nothing. */
+bool far_is_swept(const struct far_client *client);
 
 #endif

@@ -77,40 +77,55 @@ static int dir_read(struct far_task *task, struct far_dir_entry *dir)
 	return -EBADMSG;
 }
 
-static int dir_lock(struct far_task *task, const struct far_client *client)
+/* The word of the lock among clients. *expect is what it is taken for to be. */
+static int dir_try_lock(struct far_task *task, const struct far_client *client,
+			uint64_t *expect)
 {
-	uint64_t mine = far_lock_word(client->who, 0, 0, 0), expect = 0, found;
-	int err;
+	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	int err = far_swap(task, lock_addr(client), *expect, mine, &found);
 
-	for (;;) {
-		err = far_swap(task, lock_addr(client), expect, mine, &found);
-		if (err)
-			return err;
-		if (found == expect) {
-			if (expect)
-				far_repaired(task);
-			return 0;
-		}
-		expect = 0;
-		if (!far_who_number(found))
-			continue;
-		err = far_owner_dead(task, found);
-		if (err < 0)
-			return err;
-		if (err)
-			expect = found;
-		else
-			far_sleep(task, LOCK_NS);
+	if (err)
+		return err;
+	/* Ours: from an earlier lock or unlock of unknown fate. */
+	if (found == *expect || found == mine) {
+		if (*expect)
+			far_repaired(task);
+		return 1;
 	}
+	*expect = 0;
+	if (!far_who_number(found))
+		return 0;
+	err = far_owner_dead(task, found);
+	if (err > 0)
+		*expect = found;
+	else if (!err)
+		far_sleep(task, LOCK_NS);
+	return err < 0 ? err : 0;
 }
 
-/* A failure leaves it locked, and this client broken: it will be fenced, or leave. */
-static int dir_unlock(struct far_task *task, const struct far_client *client)
+static int dir_lock(struct far_task *task, struct far_client *client)
+{
+	uint64_t expect = 0;
+	int err;
+
+	far_gate_lock(task, &client->dir_lock, LOCK_NS);
+	do
+		err = dir_try_lock(task, client, &expect);
+	while (!err);
+	if (err > 0)
+		return 0;
+	far_gate_unlock(&client->dir_lock);
+	return err;
+}
+
+static int dir_unlock(struct far_task *task, struct far_client *client)
 {
 	uint64_t found;
+	int err = far_swap(task, lock_addr(client), far_lock_word(client->who, 0, 0, 0),
+			   0, &found);
 
-	return far_swap(task, lock_addr(client), far_lock_word(client->who, 0, 0, 0), 0,
-			&found);
+	far_gate_unlock(&client->dir_lock);
+	return err;
 }
 
 static int dir_index(const struct far_dir_entry *dir, const char *name)

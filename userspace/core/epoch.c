@@ -77,6 +77,11 @@ int far_retire(struct far_task *task, uint64_t addr, uint64_t size)
 	return far_limbo_put(&far_task_client_thread(task)->limbo, &item);
 }
 
+uint64_t far_epoch_known(const struct far_task *task)
+{
+	return atomic_load_explicit(&far_task_client(task)->epoch, memory_order_acquire);
+}
+
 int far_reclaim(struct far_task *task)
 {
 	struct far_client *client = far_task_client(task);

@@ -80,7 +80,9 @@ static void reusable_advance(struct far_client *client, uint64_t safe)
 
 static void line_note(struct far_client *client, const struct round_line *line)
 {
-	atomic_store(&client->epoch, line->e.epoch);
+	/* The words may have been read at different times; safe is at most an E. */
+	atomic_store(&client->epoch, line->e.epoch > line->e.safe ? line->e.epoch :
+				     line->e.safe);
 	atomic_store(&client->safe, line->e.safe);
 	atomic_store(&client->flushed, line->e.flushed);
 	atomic_store(&client->wanted, line->e.deaths + line->shared.lost);
@@ -136,14 +138,20 @@ int far_round_begin(struct far_task *task, struct far_client *client)
 
 	if (err)
 		return err;
-	line_note(client, &line);
 	client->published = line.e.epoch;
 	client->pending = 0;
 	words = (struct entry_words){ ++client->beat, line.e.epoch, flushed_now(client) };
 	/* acknowledged before the first operation */
 	err = entry_write(task, client, &words);
+	/*
+	 * Until now the arbiter may have called blocks safe without regard to us. Their
+	 * tags are below the E that is read here: see far_epoch_known().
+	 */
+	if (!err)
+		err = line_read(task, client, &line);
 	if (err)
 		return err;
+	line_note(client, &line);
 	atomic_fetch_or(&client->gen, FAR_GEN_ACTIVE);
 	return 0;
 }

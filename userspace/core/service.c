@@ -12,12 +12,12 @@
 #include "client_priv.h"
 #include "task.h"
 
-#define IDLE_ROUNDS	16u	/* to wait for what is in limbo, when no thread runs */
+#define IDLE_ROUNDS	64u	/* to wait for limbo and sweep, when no thread runs */
 #define MAPS_ROUNDS	16u	/* between two looks into the maps of our chunks */
 
 /*
- * Whether nobody needs the service: no thread runs, and nothing is in limbo, or is for
- * others to free.
+ * Whether nobody needs the service: no thread runs, and there is nothing in limbo and
+ * nothing to sweep, or it takes too long.
  */
 static bool service_unneeded(struct far_client *client, unsigned *idle)
 {
@@ -84,11 +84,12 @@ static void collector_run(struct far_task *task, struct far_client *client)
 		if (far_client_stale(client)) {
 			atomic_store(&client->service_idle, true);
 		} else {
-			if (!far_collect(task, client, &idle))
-				atomic_store(&client->service_idle, idle);
 			if (i % MAPS_ROUNDS == 0)
 				look_into_maps(task, client);
 			far_sweep(task, client);
+			if (!far_collect(task, client, &idle))
+				atomic_store(&client->service_idle,
+					     idle && far_is_swept(client));
 		}
 		far_sleep(task, FAR_ROUND_NS);
 	}
@@ -105,7 +106,7 @@ static void service_run(struct far_task *task, void *arg)
 int far_service_start(struct far *far, struct far_client *client)
 {
 	int state = atomic_load(&client->service);
-	int err;
+	int err = -ENOMEM;
 
 	do {
 		if (state == FAR_SERVICE_STARTING || state == FAR_SERVICE_RUNNING)
@@ -116,8 +117,11 @@ int far_service_start(struct far *far, struct far_client *client)
 		far_thread_join(client->service_thread);
 	atomic_store(&client->service_end, false);
 	atomic_store(&client->service_idle, false);
-	err = far_thread_start_service(far, 2, service_run, client,
-				       &client->service_thread);
+	if (!client->service_side)
+		client->service_side = far_client_thread_get(client, 2);
+	if (client->service_side)
+		err = far_thread_start_service(far, client->service_side, 2, service_run,
+					       client, &client->service_thread);
 	atomic_store(&client->service, err ? FAR_SERVICE_NONE : FAR_SERVICE_RUNNING);
 	return err;
 }

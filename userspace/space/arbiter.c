@@ -108,7 +108,8 @@ unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 	word_set(&line->flushed, flushed);
 	if (now - word_get(&line->stamp) >= arbiter->epoch_ns) {
 		word_set(&line->stamp, now);
-		word_set(&line->epoch, epoch + 1);
+		if (epoch + 1 < safe + FAR_EPOCH_LEAD)
+			word_set(&line->epoch, epoch + 1);
 	}
 	return fences;
 }

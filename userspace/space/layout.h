@@ -232,10 +232,12 @@ enum far_chunk_state {
 	FAR_CHUNK_NR_STATES,
 };
 
+#define FAR_CHUNK_COUNT		0xffffffu
+
 static inline uint64_t far_chunk_word(uint64_t who, enum far_chunk_state state,
 				      uint32_t count)
 {
-	return (who & FAR_WHO_MASK) | (uint64_t)(count & 0xffffff) << 4 | state;
+	return (who & FAR_WHO_MASK) | (uint64_t)(count & FAR_CHUNK_COUNT) << 4 | state;
 }
 
 static inline enum far_chunk_state far_chunk_state(uint64_t word)
@@ -245,7 +247,7 @@ static inline enum far_chunk_state far_chunk_state(uint64_t word)
 
 static inline uint32_t far_chunk_count(uint64_t word)
 {
-	return word >> 4 & 0xffffff;
+	return word >> 4 & FAR_CHUNK_COUNT;
 }
 
 /*
