@@ -278,6 +278,11 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 	if (!err)
 		far_swap(task, entry_at(client, client->number), claim,
 			 far_claim(client->incarnation, 0), &found);
+	far_client_forsake(client);
+}
+
+void far_client_forsake(struct far_client *client)
+{
 	far_tend_fini(client);
 	unclaim_at_nodes(&client->set, client->number);
 	far_heap_fini(&client->heap);

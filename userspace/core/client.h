@@ -31,7 +31,7 @@ struct far_client_set {
 
 /*
  * Reads and judges the superblocks, and claims a number. The errors of far_open(). The
- * task is of a thread of core's that no hook has seen.
+ * task is of a thread of core's that no hook has seen. far_client_leave() likewise.
  */
 int far_client_join(struct far_task *task, const struct far_client_set *set,
 		    char *why, size_t why_len, struct far_client **ret_client);
@@ -40,6 +40,8 @@ int far_client_join(struct far_task *task, const struct far_client_set *set,
  * back now is collected as that of a dead client.
  */
 void far_client_leave(struct far_task *task, struct far_client *client);
+/* As if the process had died: without a verb. */
+void far_client_forsake(struct far_client *client);
 
 /*
  * A thread with nr_tasks tasks begins, before its first task runs; and ends, after its
