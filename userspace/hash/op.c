@@ -85,7 +85,6 @@ static int op_alone(struct hash_op *op, const struct hash_args *args)
 	unsigned i;
 	int err = 0;
 
-	op->batch = NULL;
 	for (i = 0; i < OP_TRIES; i++) {
 		err = alone_once(op, args);
 		if (err == -ENOSPC && !reclaimed) {
@@ -154,7 +153,7 @@ static int op_combined(struct hash_op *op, const struct hash_args *args)
 {
 	struct far_combine_op mine = {
 		.structure = op->hash->root,
-		.hash = op->key.first,
+		.hash = far_rng_mix(op->key.first ^ op->hash->root),
 		.key = op->key.data, .key_len = op->key.len,
 		.value = args->value, .value_len = args->value_len,
 		.room = args->room, .room_len = args->room_len,
@@ -167,6 +166,7 @@ static int op_combined(struct hash_op *op, const struct hash_args *args)
 	op->batch = &batch;
 	while (how == FAR_COMBINE_LEAD)
 		how = lead_once(op);
+	op->batch = NULL;
 	if (how == FAR_COMBINE_ALONE)
 		return op_alone(op, args);
 	if (args->ret_len && (!mine.status || mine.status == -EMSGSIZE))
