@@ -57,6 +57,9 @@ struct far_task *rig_enter(struct rig *rig, unsigned client);
  */
 uint64_t rig_check(struct rig *rig, struct far_task *task, uint64_t *ret_bytes);
 
+/* The same, which counts what is wrong and does not fail. */
+uint64_t rig_problems(struct rig *rig, struct far_task *task);
+
 /* What was counted since the last call. */
 struct far_stats rig_counted(struct rig *rig, unsigned client);
 
