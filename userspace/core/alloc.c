@@ -83,7 +83,7 @@ void far_magazines_return(struct far_task *task, struct far_client *client)
 }
 
 void far_magazines_each(struct far_client *client,
-			void (*each)(struct far_client *client, uint64_t addr))
+			void (*each)(void *arg, uint64_t addr), void *arg)
 {
 	struct far_client_thread *thread = atomic_load(&client->threads);
 	unsigned nr = client->set.nr_nodes * FAR_NR_CLASSES;
@@ -94,7 +94,7 @@ void far_magazines_each(struct far_client *client,
 			uint32_t have = magazine ? atomic_load(&magazine->nr) : 0;
 
 			for (uint32_t k = 0; k < have; k++)
-				each(client, atomic_load(&magazine->addr[k]));
+				each(arg, atomic_load(&magazine->addr[k]));
 		}
 	}
 }
@@ -155,7 +155,7 @@ static int grow(struct far_task *task, struct far_client *client, unsigned node,
 	if (!err && magazine && magazine_fill(task, client, magazine, node, class))
 		goto unlock;
 	if (!err)
-		err = far_trim(task, client, false);
+		err = far_trim(task, client, FAR_TRIM_EMPTY);
 	if (!err)
 		err = grow_locked(task, client, node, size, ret_addr);
 fill:

@@ -374,14 +374,15 @@ int far_give_back(struct far_task *task, struct far_client *client, uint64_t add
 
 /* Whether a slab has all its blocks in the heap; then it is hidden and busy. */
 static bool slab_take_empty(struct far_task *task, struct far_client *client,
-			    struct far_chunk *chunk, struct far_page *page, bool all)
+			    struct far_chunk *chunk, struct far_page *page,
+			    enum far_trim how)
 {
 	bool take;
 
 	far_heap_lock(task, client);
 	take = page->state == FAR_PAGE_SLAB && !page->busy &&
 	       page->nr_free == far_class_blocks(page->class) &&
-	       (all || page->next || page->prev);
+	       (how != FAR_TRIM_SOME || page->next || page->prev);
 	if (take)
 		far_page_hide(&client->heap, chunk, page);
 	far_heap_unlock(client);
@@ -389,13 +390,13 @@ static bool slab_take_empty(struct far_task *task, struct far_client *client,
 }
 
 static int chunk_trim_pages(struct far_task *task, struct far_client *client,
-			    struct far_chunk *chunk, bool all)
+			    struct far_chunk *chunk, enum far_trim how)
 {
 	uint32_t pages = far_chunk_pages(&client->sb[chunk->node]);
 	int err = 0;
 
 	for (uint32_t i = 0; i < pages && !err; i++) {
-		if (slab_take_empty(task, client, chunk, &chunk->page[i], all))
+		if (slab_take_empty(task, client, chunk, &chunk->page[i], how))
 			err = pages_give_back(task, client, chunk, &chunk->page[i], 1);
 	}
 	return err;
@@ -475,20 +476,20 @@ static bool chunk_is_empty(struct far_task *task, struct far_client *client,
 }
 
 static int trim_node(struct far_task *task, struct far_client *client, unsigned node,
-		     bool all)
+		     enum far_trim how)
 {
 	struct far_chunk *chunk = client->heap.node[node].chunks, *next;
-	bool spare = !all;	/* one empty chunk stays */
+	bool spare = how == FAR_TRIM_SOME;	/* one empty chunk stays */
 	int err = 0;
 
 	for (; chunk && !err; chunk = next) {
 		next = chunk->next;
 		if (!chunk->span)
-			err = chunk_trim_pages(task, client, chunk, all);
+			err = chunk_trim_pages(task, client, chunk, how);
 		if (err)
 			break;
 		if (!chunk_is_empty(task, client, chunk)) {
-			if (all)
+			if (how == FAR_TRIM_ALL)
 				err = chunk_give_back(task, client, chunk, false);
 		} else if (spare) {
 			spare = false;
@@ -499,11 +500,11 @@ static int trim_node(struct far_task *task, struct far_client *client, unsigned 
 	return err;
 }
 
-int far_trim(struct far_task *task, struct far_client *client, bool all)
+int far_trim(struct far_task *task, struct far_client *client, enum far_trim how)
 {
 	int err = 0;
 
 	for (unsigned n = 0; n < client->set.nr_nodes && !err; n++)
-		err = trim_node(task, client, n, all);
+		err = trim_node(task, client, n, how);
 	return err;
 }

@@ -270,7 +270,7 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 	err = far_client_stale(client) ? -ESTALE : leave_drain(task, client);
 	if (!err) {
 		far_magazines_return(task, client);
-		err = far_trim(task, client, true);
+		err = far_trim(task, client, FAR_TRIM_ALL);
 	}
 	atomic_store(&client->service_idle, true);
 	if (!err)

@@ -174,7 +174,7 @@ int far_collect_maps(struct far_task *task, struct far_client *client, bool all,
 void far_magazines_return(struct far_task *task, struct far_client *client);
 /* Calls each() for each block in a magazine, while the threads go on. */
 void far_magazines_each(struct far_client *client,
-			void (*each)(struct far_client *client, uint64_t addr));
+			void (*each)(void *arg, uint64_t addr), void *arg);
 
 /* chunk.c. All but far_chunk_word_addr() and far_page_word_addr() with grow_lock. */
 uint64_t far_chunk_word_addr(const struct far_client *client, unsigned node,
@@ -193,8 +193,13 @@ int far_grow_span(struct far_task *task, struct far_client *client, unsigned nod
 /* A block of ours, free for good: into the heap, or its pages or chunks back. */
 int far_give_back(struct far_task *task, struct far_client *client, uint64_t addr,
 		  uint64_t size);
-/* Empty pages and chunks back; with all, every chunk, the others without an owner. */
-int far_trim(struct far_task *task, struct far_client *client, bool all);
+enum far_trim {
+	FAR_TRIM_SOME,	/* empty pages and chunks back, but one of each kind */
+	FAR_TRIM_EMPTY,	/* all of them */
+	FAR_TRIM_ALL,	/* and the chunks that are not empty, without an owner */
+};
+
+int far_trim(struct far_task *task, struct far_client *client, enum far_trim how);
 /*
  * adopt.c, with grow_lock: takes over a chunk whose word is `word`: 1 done, 0 another was
  * faster.

@@ -71,7 +71,7 @@ static void look_into_maps(struct far_task *task, struct far_client *client)
 
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
 	if (!far_collect_maps(task, client, false, &raced))
-		far_trim(task, client, false);
+		far_trim(task, client, FAR_TRIM_SOME);
 	far_gate_unlock(&client->grow_lock);
 }
 

@@ -96,8 +96,9 @@ static void spans_suspect(struct far_client *client, uint64_t value)
 }
 
 /* A block is in its place. With the heap locked. */
-static void block_unsuspect(struct far_client *client, uint64_t addr)
+static void block_unsuspect(void *arg, uint64_t addr)
 {
+	struct far_client *client = arg;
 	struct far_chunk *chunk = far_heap_chunk(&client->heap, addr);
 	struct far_page *page;
 
@@ -123,7 +124,7 @@ static int suspects_make(struct far_task *task, struct far_client *client)
 	spans_suspect(client, 1);
 	/* pairs with the fence in free_class(): see there */
 	atomic_thread_fence(memory_order_seq_cst);
-	far_magazines_each(client, block_unsuspect);
+	far_magazines_each(client, block_unsuspect, client);
 	far_heap_unlock(client);
 	return err;
 }
