@@ -23,7 +23,7 @@ int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
 	if (err)
 		return err;
 	/* behind far_alloc(): newer than the grace period of whoever had it before */
-	epoch = far_epoch(op->task);
+	epoch = op->hash->variant == HASH_BLIND_CACHE ? 0 : far_epoch_known(op->task);
 	hash_block_fill(new->block, &op->key, value, val_len, epoch);
 	new->word = hash_slot(op->key.fp, new->len / HASH_UNIT, far_addr_off(new->addr),
 			      epoch);
