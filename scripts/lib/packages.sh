@@ -14,7 +14,7 @@ packages_of() {
 	build)
 		# User space with its tests, and the kernel module.
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
-			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev \
+			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev libxxhash-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
 			libboost-context-dev \
 			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \

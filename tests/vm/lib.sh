@@ -67,7 +67,7 @@ vm_packages() {
 		exit 1
 	}
 	vm_workload=$(userspace_dir)/tests/workload
-	vm_ctl=$(userspace_dir)/mnode/odrpctl
+	vm_ctl=$(userspace_dir)/mnode/ctl/odrpctl
 }
 
 say() {

@@ -115,9 +115,9 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	}
 	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
 	if (opts->max_recv_len)
-		b->nic->max_recv_len = opts->max_recv_len;
+		b->nic->node->max_recv_len = opts->max_recv_len;
 	if (opts->unknown_nic)
-		b->nic->keeps_fences = b->nic->keeps_keys = false;
+		b->nic->node->keeps_fences = b->nic->node->keeps_keys = false;
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
 	for (i = 0; i < nr_nodes; i++)
 		open_node(b, i);

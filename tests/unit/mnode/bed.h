@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <check.h>
 #include <manager.h>
-#include <nic-soft.h>
+#include <nic/soft.h>
 #include "../../lib/cnode.h"
 
 #define BED_NODES	8

@@ -7,7 +7,7 @@
 #define TEST_SNIC_CABLE_H
 
 #include "loop.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)

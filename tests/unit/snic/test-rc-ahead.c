@@ -4,7 +4,7 @@
  * executed once, in order; what is missing is said when it does not come.
  */
 #include "cable.h"
-#include "snic/rc.h"
+#include "snic/transport/priv.h"
 
 #define LEN 64		/* payload */
 

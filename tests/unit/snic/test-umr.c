@@ -4,7 +4,7 @@
  * how indirect keys come and go.
  */
 #include "umrbed.h"
-#include "snic/engine.h"
+#include "snic/engine/priv.h"
 
 /* ---- keys ---------------------------------------------------------------------- */
 

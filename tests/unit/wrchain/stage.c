@@ -2,7 +2,7 @@
 /* Two CNodes and a memory node, run again and again; see stage.h. */
 #include <arpa/inet.h>
 #include <stdlib.h>
-#include "snic/engine.h"
+#include "snic/engine/priv.h"
 #include "stage.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE

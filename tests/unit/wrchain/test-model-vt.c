@@ -22,7 +22,7 @@
 #include "prog/ladder.h"
 #include <math.h>
 #include "model/model.h"
-#include "snic/engine.h"
+#include "snic/engine/priv.h"
 #include "tools/rig.h"
 
 #define DEPTH 8

@@ -61,8 +61,7 @@ static int post_check(const struct sim_qset *qset, unsigned idx, const struct fa
 {
 	const struct sim_share *share = qset->share;
 	const struct sim_qp *qp;
-	unsigned i;
-	int err = 0;
+	int err;
 
 	if (idx >= share->nr_peers)
 		return -EINVAL;
@@ -71,8 +70,7 @@ static int post_check(const struct sim_qset *qset, unsigned idx, const struct fa
 	qp = share->qp[idx];
 	if (!qp || qp->state != SIM_QP_UP)
 		return -ENOTCONN;
-	for (i = 0; i < nr && !err; i++)
-		err = far_wr_check(&wr[i]);
+	err = far_wr_check(wr, nr, qset->qset.nic->ops->caps);
 	if (!err && qp->used + nr > share->depth)
 		err = -EAGAIN;
 	return err;
@@ -128,13 +126,7 @@ static struct sim_req *reqs_make(struct sim_qset *qset, struct sim_qp *qp,
 
 static void qset_count(struct sim_qset *qset, const struct far_wr *wr, unsigned nr)
 {
-	unsigned i;
-
-	for (i = 0; i < nr; i++) {
-		qset->stats.ops[wr[i].op]++;
-		qset->stats.payload += far_wr_payload(&wr[i]);
-	}
-	qset->stats.doorbells++;
+	far_wr_count(&qset->stats, wr, nr);
 	qset->cn->stats.doorbells++;
 }
 

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Figures 3, 4, 5, 7, 8, 9, 13 and 14 and Table 1 of "Scaling Up Memory
+Disaggregated Applications with SMART" (ASPLOS 2024), on the model of a
+ConnectX-6 at 200 Gb/s.
+"""
+from figures_run import Figure, Series
+
+NIC = 'sim:cx6-200'
+POLICIES = ['shared-qp', 'multiplexed-4', 'multiplexed-2', 'per-thread-qp',
+            'per-thread-doorbell']
+THREADS = [1] + list(range(8, 97, 8))
+# What SMART has, and what RACE has of it.
+SMART = ['--without', 'combine,handover,cache']
+RACE = ['--variant', 'race', '--without',
+        'combine,handover,cache,backoff,limit,tasks,throttle']
+
+
+def micro(**options):
+    args = ['micro', '--nic', NIC]
+    for name, value in options.items():
+        args += ['--' + name.replace('_', '-'), str(value)]
+    return args
+
+
+def hash_args(workload, threads, cns=1, more=(), keys=100000000):
+    return ['index', '--index', 'hash', '--workload', workload, '--nic', NIC,
+            '--keys', str(keys), '--threads', str(threads), '--tasks', '8',
+            '--cns', str(cns), '--mns', '2'] + list(more)
+
+
+def both(key, label, args, **more):
+    """The paper's numbers, and the model's of the same thing."""
+    return [Series(f'{label} (model)', args=args, **more),
+            Series(f'{label} (paper)', key=key)]
+
+
+def policies(op):
+    series = []
+    for policy in POLICIES:
+        series += both(policy, policy, lambda x, p=policy: micro(
+            op=op, threads=x, depth=8, size=8, policy=p))
+    return Figure(f'3-{op}', f'Figure 3: {op.upper()} of 8 bytes, depth 8, by how '
+                  'threads share queue pairs', 'threads', 'Mop/s', THREADS, series,
+                  paper=f'3-{op}')
+
+
+def depths(op):
+    series = []
+    for threads in (12, 24, 36, 48, 60, 72, 84, 96):
+        series += both(str(threads), f'{threads} threads', lambda x, t=threads: micro(
+            op=op, threads=t, depth=x, size=8, policy='per-thread-doorbell'))
+    return Figure(f'4-{op}', f'Figure 4: {op.upper()} of 8 bytes by requests '
+                  'outstanding per thread', 'depth', 'Mop/s', [1, 4, 8, 16, 24, 32],
+                  series, paper=f'4-{op}')
+
+
+def dram():
+    series = [Series(f'{t} threads (model)', args=lambda x, t=t: micro(
+        op='read', threads=t, depth=x, size=8, policy='per-thread-doorbell'),
+        value=lambda r: r['dram_bytes_per_wr']) for t in (12, 48, 96)]
+    series.append(Series('96 threads (paper)', key='96'))
+    return Figure('4-dram', 'Figure 4: traffic of host memory per work request',
+                  'depth', 'bytes', [1, 4, 8, 16, 24, 32], series, paper='4-dram')
+
+
+def conflicts():
+    return [
+        Figure('5-threads', 'Figure 5: updates without conflict avoidance, theta 0.99',
+               'threads', 'Mop/s', [1, 2, 4, 8, 12, 16],
+               both('threads', 'RACE', lambda x: hash_args('update', x, more=RACE)),
+               paper='5'),
+        Figure('5-theta', 'Figure 5: updates without conflict avoidance, 16 threads',
+               'theta', 'Mop/s', [0, 0.4, 0.8, 0.9, 0.95, 0.99],
+               both('theta', 'RACE', lambda x: hash_args(
+                   'update', 16, more=RACE + ['--theta', str(x)])), paper='5'),
+    ]
+
+
+def scale_out(workload):
+    series = both('race', 'RACE', lambda x: hash_args(workload, 96, x, RACE))
+    series += both('smart-ht', 'SMART-HT', lambda x: hash_args(workload, 96, x, SMART))
+    series.append(Series('libfar (model)', args=lambda x: hash_args(workload, 96, x)))
+    return Figure(f'7-{workload}', f'Figure 7: YCSB {workload}, 96 threads per compute '
+                  'node, 2 memory nodes', 'compute nodes', 'Mop/s',
+                  [1, 2, 3, 4, 5, 6], series, paper=f'7-{workload}', log_y=True)
+
+
+def breakdown(workload):
+    off = 'combine,handover,cache,backoff,limit,tasks'
+    series = both('race', 'RACE', lambda x: hash_args(workload, x, more=RACE))
+    series += both('throttle', '+ doorbells, throttling', lambda x: hash_args(
+        workload, x, more=['--without', off]))
+    series += both('smart-ht', '+ conflict avoidance', lambda x: hash_args(
+        workload, x, more=SMART))
+    series.append(Series('libfar (model)', args=lambda x: hash_args(workload, x)))
+    return Figure(f'8-{workload}', f'Figure 8: YCSB {workload}, one compute node, '
+                  'mechanism by mechanism', 'threads', 'Mop/s', THREADS, series,
+                  paper=f'8-{workload}')
+
+
+def latency():
+    rates = [100000, 400000, 1400000, 2700000, 4800000, 8000000, 12000000, 15000000]
+
+    def at(more):
+        return lambda x: hash_args('C', 96, more=list(more) + ['--rate', str(x)])
+    figures = []
+    for name, field, what in (('9', 'p50_us', 'median'), ('9-p99', 'p99_us', 'p99')):
+        series = []
+        for key, label, more in (('race', 'RACE', RACE), ('smart-ht', 'SMART-HT', SMART)):
+            series += both(key, label, at(more), value=lambda r, f=field: r[f],
+                           x_value=lambda r: r['mops'])
+        series.append(Series('libfar (model)', args=at(()),
+                             value=lambda r, f=field: r[f],
+                             x_value=lambda r: r['mops']))
+        figures.append(Figure(name, f'Figure 9: {what} latency by throughput, YCSB C',
+                              'Mop/s', 'us', rates, series, paper=name, log_y=True))
+    return figures
+
+
+def throttling():
+    def by_threads(policy, more=()):
+        return lambda x: micro(op='read', threads=x, depth=16, size=8,
+                               policy=policy) + list(more)
+
+    def by_depth(policy, more=()):
+        return lambda x: micro(op='read', threads=96, depth=x, size=8,
+                               policy=policy) + list(more)
+
+    figures = []
+    for name, args, xs, label in (
+            ('13a', by_threads, THREADS, 'threads'),
+            ('13b', by_depth, [1, 4, 8, 12, 16, 20, 24, 28, 32], 'depth')):
+        series = both('per-thread-qp', 'queue pair per thread', args('per-thread-qp'))
+        series += both('per-thread-doorbell', 'doorbell per thread',
+                       args('per-thread-doorbell'))
+        series += both('throttle', '+ throttling',
+                       args('per-thread-doorbell', ['--throttle']))
+        figures.append(Figure(name, f'Figure 13: throttling by {label}', label, 'Mop/s',
+                              xs, series, paper=name))
+    return figures
+
+
+def changing():
+    def args(more):
+        return lambda x: micro(op='read', threads='36..96', depth=64, size=8,
+                               change_ms=x, policy='per-thread-doorbell') + more
+    series = both('per-thread-doorbell', 'without throttling', args([]))
+    series += both('throttle', 'with throttling', args(['--throttle']))
+    return Figure('table1', 'Table 1: 36 to 96 threads, changing', 'ms between changes',
+                  'Mop/s', [8, 16, 32, 64, 128, 256, 512], series, paper='table1')
+
+
+def avoidance():
+    steps = [('none', 'none', 'backoff,limit,tasks'), ('backoff', '+ backoff',
+             'limit,tasks'), ('limit', '+ dynamic limit', 'tasks'),
+             ('tasks', '+ task throttling', '')]
+    figures = []
+    for name, field in (('14', 'mops'), ('14-attempts', 'attempts_per_op')):
+        series = []
+        for key, label, off in steps:
+            without = 'combine,handover,cache' + (',' + off if off else '')
+            series += both(key, label, lambda x, w=without: hash_args(
+                'update', x, more=['--without', w]), value=lambda r, f=field: r[f])
+        series.append(Series('libfar (model)', args=lambda x: hash_args('update', x),
+                             value=lambda r, f=field: r[f]))
+        figures.append(Figure(name, 'Figure 14: updates, conflict avoidance step by step',
+                              'threads', 'Mop/s' if name == '14' else 'attempts per '
+                              'operation', [1, 16, 32, 48, 64, 80, 96], series,
+                              paper=name))
+    return figures
+
+
+FIGURES = ([policies('read'), policies('write'), depths('read'), depths('write'), dram()]
+           + conflicts()
+           + [scale_out(w) for w in 'ABC']
+           + [breakdown(w) for w in 'ABC']
+           + latency() + throttling() + [changing()] + avoidance())

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The indexes that "far bench index" knows.
+ */
+#ifndef FAR_BENCH_INDEXES_H
+#define FAR_BENCH_INDEXES_H
+
+#include <far/far.h>
+
+#include "run.h"
+
+struct index_kind {
+	struct run_index index;
+	const char *variants;		/* their names, for messages */
+	/* Makes an empty one for so many keys. */
+	int (*create)(struct far_task *task, const char *name, uint64_t keys);
+	/*
+	 * Makes one with keys [0, keys) by writing the memory of its nodes: base[i] is
+	 * offset 0 of node i's space.
+	 */
+	int (*image)(struct far_task *task, void *const *base, const char *name,
+		     uint64_t keys, const struct ycsb_data *data);
+	/* Selects a variant for all that are opened from now on. -EINVAL. */
+	int (*variant)(const char *name);
+};
+
+/* By name; NULL. */
+const struct index_kind *index_find(const char *name);
+
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The results of a benchmark as JSON and as a table: see report.h.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+/* Numbers that both forms print. */
+struct derived {
+	double seconds, mops, fairness;
+	double verbs, round_trips, wire_bytes, doorbells;
+	double attempts_per_op, attempts_per_batch, first_try, combined, cache_hit;
+};
+
+static double ratio(double a, double b)
+{
+	return b ? a / b : 0;
+}
+
+static void derive(const struct report *report, struct derived *d)
+{
+	const struct run_result *run = report->run;
+	const struct far_stats *s = &run->stats;
+	double ops = (double)run->ops;
+
+	d->seconds = (double)run->window_ns / 1e9;
+	d->mops = ratio(ops / 1e6, d->seconds);
+	d->fairness = ratio((double)run->least, ops / (double)run->tasks);
+	d->verbs = ratio((double)(s->reads + s->writes + s->cas + s->faa), ops);
+	d->round_trips = ratio((double)s->round_trips, ops);
+	d->wire_bytes = ratio((double)s->wire_bytes, ops);
+	d->doorbells = ratio((double)s->doorbells, ops);
+	d->attempts_per_op = 1 + ratio((double)s->retries, (double)s->ops);
+	d->attempts_per_batch = ratio((double)s->cas, (double)s->batches);
+	d->first_try = ratio((double)s->retry_hist[0], (double)s->ops);
+	d->combined = ratio((double)s->combined, ops);
+	d->cache_hit = ratio((double)s->cache_hits,
+			     (double)(s->cache_hits + s->cache_misses));
+}
+
+static void put_string(struct json_object *o, const char *name, const char *value)
+{
+	json_object_object_add(o, name, json_object_new_string(value ? value : ""));
+}
+
+static void put_count(struct json_object *o, const char *name, uint64_t value)
+{
+	json_object_object_add(o, name, json_object_new_uint64(value));
+}
+
+static void put_number(struct json_object *o, const char *name, double value)
+{
+	json_object_object_add(o, name, json_object_new_double(value));
+}
+
+static void put_us(struct json_object *o, const char *name, uint64_t ns)
+{
+	put_number(o, name, (double)ns / 1000);
+}
+
+static void put_conf(struct json_object *o, const struct report *report)
+{
+	put_string(o, "index", report->index);
+	put_string(o, "workload", report->workload);
+	put_string(o, "nic", report->nic);
+	put_string(o, "variant", report->variant);
+	put_string(o, "without", report->without);
+	put_string(o, "tier", report->is_model ? "model" : "measured");
+	put_count(o, "cns", report->cns);
+	put_count(o, "mns", report->mns);
+	put_count(o, "threads", report->threads);
+	put_count(o, "tasks", report->tasks);
+	put_count(o, "keys", report->keys);
+	put_number(o, "theta", report->theta);
+	put_count(o, "seed", report->seed);
+}
+
+static void put_latency(struct json_object *o, const struct far_hist *h)
+{
+	put_us(o, "mean_us", h->count ? h->sum / h->count : 0);
+	put_us(o, "p50_us", far_hist_permille(h, 500));
+	put_us(o, "p99_us", far_hist_permille(h, 990));
+	put_us(o, "p999_us", far_hist_permille(h, 999));
+	put_us(o, "max_us", h->count ? h->max : 0);
+}
+
+static void put_retries(struct json_object *o, const struct far_stats *s)
+{
+	struct json_object *list = json_object_new_array();
+	unsigned i;
+
+	for (i = 0; i < FAR_STATS_RETRIES; i++)
+		json_object_array_add(list, json_object_new_uint64(s->retry_hist[i]));
+	json_object_object_add(o, "retry_histogram", list);
+}
+
+static struct json_object *report_object(const struct report *report)
+{
+	struct json_object *o = json_object_new_object();
+	const struct run_result *run = report->run;
+	struct derived d;
+
+	if (!o)
+		return NULL;
+	derive(report, &d);
+	put_conf(o, report);
+	put_count(o, "ops", run->ops);
+	put_number(o, "seconds", d.seconds);
+	put_number(o, "mops", d.mops);
+	put_latency(o, &run->latency);
+	put_number(o, "fairness", d.fairness);
+	put_number(o, "little", run->little);
+	put_number(o, "verbs_per_op", d.verbs);
+	put_number(o, "doorbells_per_op", d.doorbells);
+	put_number(o, "round_trips_per_op", d.round_trips);
+	put_number(o, "wire_bytes_per_op", d.wire_bytes);
+	put_number(o, "attempts_per_op", d.attempts_per_op);
+	put_number(o, "attempts_per_batch", d.attempts_per_batch);
+	put_number(o, "first_try", d.first_try);
+	put_retries(o, &run->stats);
+	put_number(o, "combined_per_op", d.combined);
+	put_number(o, "cache_hit", d.cache_hit);
+	put_count(o, "service_verbs", run->stats.service);
+	put_count(o, "reconnects", run->stats.reconnects);
+	put_count(o, "errors", run->errors);
+	return o;
+}
+
+int report_json(const struct report *report, const char *path)
+{
+	struct json_object *o = report_object(report);
+	FILE *out = stdout;
+	int err = 0;
+
+	if (!o)
+		return -ENOMEM;
+	if (strcmp(path, "-"))
+		out = fopen(path, "w");
+	if (!out) {
+		err = -errno;
+		goto put_object;
+	}
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o,
+			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
+	if (fflush(out) || ferror(out))
+		err = -EIO;
+	if (out != stdout && fclose(out) && !err)
+		err = -errno;
+put_object:
+	json_object_put(o);
+	return err;
+}
+
+void report_table(const struct report *report, FILE *out)
+{
+	const struct run_result *run = report->run;
+	const struct far_hist *h = &run->latency;
+	struct derived d;
+
+	derive(report, &d);
+	fprintf(out, "%s, %s, %s: %s\n", report->index, report->workload, report->nic,
+		report->is_model ? "model (virtual time)" : "measured");
+	fprintf(out, "  %u x %u threads x %u tasks, %u memory nodes, %" PRIu64
+		" keys, theta %g\n", report->cns, report->threads, report->tasks,
+		report->mns, report->keys, report->theta);
+	fprintf(out, "  throughput      %10.3f Mop/s   (%" PRIu64 " in %g s)\n", d.mops,
+		run->ops, d.seconds);
+	fprintf(out, "  latency         %10.1f us p50, %.1f p99, %.1f p99.9, %.1f max\n",
+		(double)far_hist_permille(h, 500) / 1000,
+		(double)far_hist_permille(h, 990) / 1000,
+		(double)far_hist_permille(h, 999) / 1000,
+		h->count ? (double)h->max / 1000 : 0);
+	fprintf(out, "  per operation   %10.2f verbs, %.2f round trips, %.0f bytes on the"
+		" wire, %.2f doorbells\n", d.verbs, d.round_trips, d.wire_bytes,
+		d.doorbells);
+	fprintf(out, "  attempts        %10.3f per operation, %.3f per batch, %.1f %% at"
+		" the first\n", d.attempts_per_op, d.attempts_per_batch,
+		100 * d.first_try);
+	fprintf(out, "  combined        %10.3f per operation; cache hits %.1f %%\n",
+		d.combined, 100 * d.cache_hit);
+	fprintf(out, "  fairness        %10.3f least of mean; errors %" PRIu64 "\n",
+		d.fairness, run->errors);
+}

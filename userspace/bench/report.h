@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a benchmark of an index has found, as JSON for programs and as a table for
+ * people. Each number is labelled: "model" where the clock is virtual, else "measured".
+ */
+#ifndef FAR_BENCH_REPORT_H
+#define FAR_BENCH_REPORT_H
+
+#include <stdio.h>
+
+#include "run.h"
+
+struct report {
+	const char *index, *workload, *nic, *variant, *without;
+	unsigned cns, mns, threads, tasks;
+	uint64_t keys, seed;
+	double theta;
+	int is_model;
+	const struct run_result *run;
+};
+
+/* To a file, or to standard output if path is "-". -errno. */
+int report_json(const struct report *report, const char *path);
+void report_table(const struct report *report, FILE *out);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Workloads on an index: see run.h.
+ *
+ * Each task draws an operation, does it, and counts it if it ended within the window.
+ * The first task that sees the window begin, or end, takes down what the clients have
+ * counted until then.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER	UINT64_MAX
+
+struct run_thread {
+	struct run *run;
+	unsigned idx;			/* in its client */
+	unsigned first_task;		/* of all tasks */
+	atomic_uint next_task;
+	struct far_thread *far_thread;
+	struct far_hist latency;	/* one writer: tasks of a thread take turns */
+	uint64_t by_kind[YCSB_NR_OPS];
+	uint64_t errors;
+};
+
+struct run {
+	const struct run_conf *conf;
+	struct far *const *far;
+	void **index;			/* handle per client */
+	unsigned nr_clients, nr_threads, nr_tasks;
+	struct run_thread *thread;
+	uint64_t *task_ops;		/* per task, in the window */
+	atomic_ullong start;		/* 0: nobody has begun */
+	atomic_ullong stop;		/* when max_ops were done; else NEVER */
+	atomic_ullong ops;		/* in the window */
+	atomic_ullong next_key;
+	atomic_int first_error;
+	atomic_uint marked[2];		/* whether stats were taken */
+	struct far_stats stats[2];	/* at the window's begin and end */
+};
+
+static void stats_add(struct far_stats *sum, const struct far_stats *more, int sign)
+{
+	uint64_t *into = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)more;
+	size_t i;
+
+	for (i = 0; i < sizeof(*sum) / sizeof(*into); i++)
+		into[i] += sign > 0 ? from[i] : -from[i];
+}
+
+/* which: 0 begin, 1 end. Once. */
+static void run_mark(struct run *run, unsigned which)
+{
+	struct far_stats one;
+	unsigned i;
+
+	if (atomic_exchange(&run->marked[which], 1))
+		return;
+	for (i = 0; i < run->nr_clients; i++) {
+		far_stats_get(run->far[i], &one);
+		stats_add(&run->stats[which], &one, 1);
+	}
+}
+
+/* What a task knows. */
+struct worker {
+	struct run *run;
+	struct run_thread *thread;
+	struct far_task *task;
+	void *index;
+	unsigned idx;			/* of all tasks */
+	struct gen gen;
+	uint64_t intent;		/* when the next operation should begin */
+	uint64_t stamp;
+	void *key, *value;
+};
+
+static uint64_t run_begin(const struct run *run)
+{
+	return atomic_load_explicit(&run->start, memory_order_relaxed) +
+	       run->conf->warm_ns;
+}
+
+static uint64_t run_end(const struct run *run)
+{
+	uint64_t by_time = run_begin(run) + run->conf->run_ns;
+	uint64_t stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
+
+	return stop < by_time ? stop : by_time;
+}
+
+static enum ycsb_op worker_draw(struct worker *w)
+{
+	unsigned at = gen_random(&w->gen) % 100, i;
+
+	for (i = 0; i < YCSB_NR_OPS - 1; i++) {
+		if (at < w->run->conf->mix->percent[i])
+			break;
+		at -= w->run->conf->mix->percent[i];
+	}
+	return i;
+}
+
+/* A key that is there; the newest ones may still be on their way. */
+static uint64_t worker_key(struct worker *w)
+{
+	uint64_t n = atomic_load_explicit(&w->run->next_key, memory_order_relaxed);
+
+	if (w->gen.kind == GEN_LATEST && n - w->run->conf->keys > w->run->nr_tasks)
+		gen_grow(&w->gen, n - w->run->nr_tasks);
+	return gen_next(&w->gen);
+}
+
+static int worker_op(struct worker *w, enum ycsb_op op)
+{
+	const struct run_conf *conf = w->run->conf;
+	const struct ycsb_data *data = &conf->data;
+	uint64_t number;
+	size_t len;
+	int err;
+
+	if (op == YCSB_INSERT)
+		number = atomic_fetch_add(&w->run->next_key, 1);
+	else
+		number = worker_key(w);
+	ycsb_key(data, number, w->key);
+	if (op == YCSB_GET) {
+		err = conf->index->get(w->task, w->index, w->key, data->key_size,
+				       w->value, data->value_size, &len);
+		return err == -ENOENT && w->gen.kind == GEN_LATEST ? 0 : err;
+	}
+	ycsb_value(data, ++w->stamp, w->value);
+	return (op == YCSB_INSERT ? conf->index->insert : conf->index->update)
+		(w->task, w->index, w->key, data->key_size, w->value,
+		 data->value_size);
+}
+
+static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
+			 uint64_t to, int err)
+{
+	struct run *run = w->run;
+	int none = 0;
+
+	if (to < run_begin(run) || to >= run_end(run))
+		return;
+	if (err) {
+		w->thread->errors++;
+		atomic_compare_exchange_strong(&run->first_error, &none, err);
+		return;
+	}
+	w->thread->by_kind[op]++;
+	run->task_ops[w->idx]++;
+	far_hist_add(&w->thread->latency, to - from);
+	if (atomic_fetch_add(&run->ops, 1) + 1 == run->conf->max_ops)
+		atomic_store(&run->stop, to);
+}
+
+/* Open loop: arrivals of a Poisson process, one per task. Returns the intent. */
+static uint64_t worker_pace(struct worker *w, uint64_t now)
+{
+	double mean_ns;
+
+	if (!w->run->conf->rate)
+		return now;
+	mean_ns = 1e9 * w->run->nr_tasks / w->run->conf->rate;
+	w->intent += (uint64_t)(-log(1 - gen_unit(&w->gen)) * mean_ns);
+	if (w->intent > now)
+		far_sleep(w->task, w->intent - now);
+	return w->intent;
+}
+
+/* 0, or how long this thread has to rest: the number of threads changes. */
+static uint64_t worker_rest(const struct worker *w, uint64_t now)
+{
+	const struct run_conf *conf = w->run->conf;
+	unsigned span = conf->threads_max - conf->threads_min + 1;
+	uint64_t since, period, seed;
+
+	if (span == 1 || !conf->change_ns)
+		return 0;
+	since = now - atomic_load(&w->run->start);
+	period = since / conf->change_ns;
+	seed = (period + conf->seed) * UINT64_C(0x9e3779b97f4a7c15);
+	if (w->thread->idx < conf->threads_min + (seed >> 33) % span)
+		return 0;
+	return (period + 1) * conf->change_ns - since;
+}
+
+static void worker_loop(struct worker *w)
+{
+	struct run *run = w->run;
+	uint64_t now, from, rest;
+	enum ycsb_op op;
+	int err;
+
+	for (;;) {
+		now = far_now(w->task);
+		if (now >= run_begin(run))
+			run_mark(run, 0);
+		if (now >= run_end(run))
+			break;
+		rest = worker_rest(w, now);
+		if (rest) {
+			far_sleep(w->task, rest);
+			continue;
+		}
+		op = worker_draw(w);
+		from = worker_pace(w, now);
+		err = worker_op(w, op);
+		worker_count(w, op, from, far_now(w->task), err);
+		if (err == -ESTALE)
+			break;
+	}
+	run_mark(run, 1);
+}
+
+/* The first task's begin is everybody's. */
+static void run_start(struct run *run, uint64_t now)
+{
+	unsigned long long none = 0;
+
+	atomic_compare_exchange_strong(&run->start, &none, now ? now : 1);
+}
+
+static int worker_init(struct worker *w, struct far_task *task,
+		       struct run_thread *thread)
+{
+	struct run *run = thread->run;
+	const struct run_conf *conf = run->conf;
+
+	memset(w, 0, sizeof(*w));
+	w->run = run;
+	w->thread = thread;
+	w->task = task;
+	w->index = run->index[(thread - run->thread) / conf->threads_max];
+	w->idx = thread->first_task + atomic_fetch_add(&thread->next_task, 1);
+	w->stamp = (uint64_t)(w->idx + 1) << 40;
+	w->key = far_buf(task, YCSB_MAX_KEY);
+	w->value = far_buf(task, conf->data.value_size + 8);
+	if (!w->key || !w->value)
+		return -ENOMEM;
+	return gen_init(&w->gen, conf->mix->kind, conf->keys ? conf->keys : 1,
+			conf->theta, conf->seed * 1000003 + w->idx);
+}
+
+static void worker_main(struct far_task *task, void *arg)
+{
+	struct run_thread *thread = arg;
+	struct worker w;
+	int err, none = 0;
+
+	err = worker_init(&w, task, thread);
+	run_start(thread->run, far_now(task));
+	w.intent = far_now(task);
+	if (err)
+		atomic_compare_exchange_strong(&thread->run->first_error, &none, err);
+	else
+		worker_loop(&w);
+}
+
+/* Each client opens the structure. */
+static int run_open(struct run *run)
+{
+	struct far_task *task;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < run->nr_clients && !err; i++) {
+		err = far_enter(run->far[i], &task);
+		if (err)
+			break;
+		err = run->conf->index->open(task, run->conf->name, &run->index[i]);
+		far_leave(task);
+	}
+	return err;
+}
+
+static void run_close(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->nr_clients; i++)
+		if (run->index[i])
+			run->conf->index->close(run->index[i]);
+}
+
+static void run_free(struct run *run)
+{
+	free(run->index);
+	free(run->thread);
+	free(run->task_ops);
+}
+
+static int run_alloc(struct run *run)
+{
+	const struct run_conf *conf = run->conf;
+	unsigned i;
+
+	run->nr_threads = run->nr_clients * conf->threads_max;
+	run->nr_tasks = run->nr_threads * conf->tasks;
+	run->index = calloc(run->nr_clients, sizeof(*run->index));
+	run->thread = calloc(run->nr_threads, sizeof(*run->thread));
+	run->task_ops = calloc(run->nr_tasks, sizeof(*run->task_ops));
+	if (!run->index || !run->thread || !run->task_ops) {
+		run_free(run);
+		return -ENOMEM;
+	}
+	for (i = 0; i < run->nr_threads; i++) {
+		run->thread[i].run = run;
+		run->thread[i].idx = i % conf->threads_max;
+		run->thread[i].first_task = i * conf->tasks;
+		far_hist_init(&run->thread[i].latency);
+	}
+	atomic_store(&run->stop, NEVER);
+	atomic_store(&run->next_key, conf->keys);
+	return 0;
+}
+
+/* Starts all threads with main(task, struct run_thread), and waits for their end. */
+static int run_threads(struct run *run, void (*main)(struct far_task *, void *))
+{
+	const struct run_conf *conf = run->conf;
+	unsigned i, started;
+	int err = 0;
+
+	for (started = 0; started < run->nr_threads; started++) {
+		err = far_thread_start(run->far[started / conf->threads_max],
+				       conf->tasks, main, &run->thread[started],
+				       &run->thread[started].far_thread);
+		if (err) {
+			atomic_store(&run->stop, 0);
+			break;
+		}
+	}
+	for (i = 0; i < started; i++)
+		far_thread_join(run->thread[i].far_thread);
+	return err;
+}
+
+static void run_collect(struct run *run, struct run_result *result)
+{
+	unsigned i, k;
+	uint64_t least = NEVER;
+
+	memset(result, 0, sizeof(*result));
+	far_hist_init(&result->latency);
+	result->ops = atomic_load(&run->ops);
+	result->tasks = run->nr_tasks;
+	result->first_error = atomic_load(&run->first_error);
+	result->window_ns = run_end(run) - run_begin(run);
+	result->stats = run->stats[1];
+	stats_add(&result->stats, &run->stats[0], -1);
+	for (i = 0; i < run->nr_threads; i++) {
+		far_hist_merge(&result->latency, &run->thread[i].latency);
+		result->errors += run->thread[i].errors;
+		for (k = 0; k < YCSB_NR_OPS; k++)
+			result->by_kind[k] += run->thread[i].by_kind[k];
+	}
+	for (i = 0; i < run->nr_tasks; i++)
+		if (run->task_ops[i] < least)
+			least = run->task_ops[i];
+	result->least = least;
+	if (result->window_ns)
+		result->little = (double)result->latency.sum /
+				 ((double)result->window_ns * run->nr_tasks);
+}
+
+int run_workload(struct far *const *far, unsigned nr, const struct run_conf *conf,
+		 struct run_result *ret_result)
+{
+	struct run run = { .conf = conf, .far = far, .nr_clients = nr };
+	int err;
+
+	err = run_alloc(&run);
+	if (err)
+		return err;
+	err = run_open(&run);
+	if (err)
+		goto close;
+	err = run_threads(&run, worker_main);
+	if (!err)
+		run_collect(&run, ret_result);
+close:
+	run_close(&run);
+	run_free(&run);
+	return err;
+}
+
+struct load {
+	struct run run;
+	void (*progress)(uint64_t done, uint64_t of);
+	uint64_t keys;
+};
+
+static void load_main(struct far_task *task, void *arg)
+{
+	struct run_thread *thread = arg;
+	struct load *load = (struct load *)thread->run;
+	struct worker w;
+	uint64_t number;
+	int err, none = 0;
+
+	err = worker_init(&w, task, thread);
+	while (!err && !atomic_load(&load->run.first_error)) {
+		number = atomic_fetch_add(&load->run.next_key, 1);
+		if (number >= load->keys)
+			break;
+		ycsb_key(&load->run.conf->data, number, w.key);
+		ycsb_value(&load->run.conf->data, number, w.value);
+		err = load->run.conf->index->insert(task, w.index, w.key,
+						    load->run.conf->data.key_size,
+						    w.value,
+						    load->run.conf->data.value_size);
+		if (load->progress && number % 65536 == 0)
+			load->progress(number, load->keys);
+	}
+	if (err)
+		atomic_compare_exchange_strong(&load->run.first_error, &none, err);
+}
+
+int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf,
+	     void (*progress)(uint64_t done, uint64_t of))
+{
+	struct load load = {
+		.run = { .conf = conf, .far = far, .nr_clients = nr },
+		.progress = progress,
+		.keys = conf->keys,
+	};
+	int err;
+
+	err = run_alloc(&load.run);
+	if (err)
+		return err;
+	atomic_store(&load.run.next_key, 0);
+	err = run_open(&load.run);
+	if (err)
+		goto close;
+	err = run_threads(&load.run, load_main);
+	if (!err)
+		err = atomic_load(&load.run.first_error);
+close:
+	run_close(&load.run);
+	run_free(&load.run);
+	return err;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The directory of a space set: names of structures, their types and roots.
+ *
+ * All functions are for a task outside of an epoch or inside, and call far_sync().
+ * Adding and removing take the directory's lock; a lock of a dead client is taken over.
+ */
+#ifndef FAR_CORE_DIR_H
+#define FAR_CORE_DIR_H
+
+#include <far/far.h>
+
+#include "../space/layout.h"
+
+/* Errors of all: -EINVAL a name of 0 or more than 31 bytes; as far_sync(). */
+
+/* The entry of a name: -ENOENT. */
+int far_dir_find(struct far_task *task, const char *name,
+		 struct far_dir_entry *ret_entry);
+/* And of that type and version: -EMEDIUMTYPE, -EPROTONOSUPPORT. */
+int far_dir_open(struct far_task *task, const char *name, uint32_t type,
+		 uint32_t version, struct far_dir_entry *ret_entry);
+/*
+ * Adds a name: entry has name, type, version, root and parameters. After that the root
+ * is reachable. -EEXIST; -ENOSPC: no entry is free.
+ */
+int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
+/*
+ * Removes a name of a type; the caller frees what hung from its root. -ENOENT,
+ * -EMEDIUMTYPE. *ret_entry is what was removed.
+ */
+int far_dir_remove(struct far_task *task, const char *name, uint32_t type,
+		   struct far_dir_entry *ret_entry);
+/* All entries in use, at most FAR_NR_NAMES, into an array of that many. */
+int far_dir_list(struct far_task *task, struct far_dir_entry *entry,
+		 unsigned *ret_nr);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Epochs: when memory that was unlinked may be used again.
+ *
+ * An operation of a structure runs between far_epoch_enter() and far_epoch_exit(). What
+ * it finds by following pointers in between is not reused before it exits. An address
+ * that was kept from an earlier operation is a hint, and no more.
+ *
+ * The rules are those of the design: there is one epoch word E per space set, which
+ * the arbiter advances. A client publishes the E that it has READ once everything that
+ * it had begun before that READ returned has completed. A block's tag is the E that
+ * was read after the verb that unlinked it was acknowledged; it is free again when the
+ * entries of all living clients exceed the tag.
+ */
+#ifndef FAR_CORE_EPOCH_H
+#define FAR_CORE_EPOCH_H
+
+#include <far/far.h>
+
+/*
+ * Enter may be nested. It costs no verb; it waits while the client's entry is not
+ * published yet. -ESTALE: the client was fenced. Exit wants all that the task has
+ * appended to be acknowledged, by far_sync().
+ */
+int far_epoch_enter(struct far_task *task);
+void far_epoch_exit(struct far_task *task);
+
+/*
+ * Gives back a block that was reachable, after the verb that unlinked it was
+ * acknowledged; size as for far_alloc(). Inside of an epoch. Costs no verb. Exactly
+ * one client retires a block: the one whose CAS unlinked it. -ENOMEM: nothing was
+ * retired.
+ */
+int far_retire(struct far_task *task, uint64_t addr, uint64_t size);
+
+/*
+ * The newest E that this client knows. It exceeds the tag of each block that
+ * far_alloc() gives, whoever retired it; and it stays below the E that any living
+ * client has published plus FAR_EPOCH_LEAD.
+ */
+uint64_t far_epoch_known(const struct far_task *task);
+
+/*
+ * Waits until what this client had retired before the call is free. Outside of an
+ * epoch. What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try
+ * once more. -EAGAIN: other clients have stood in the way for a second.
+ */
+int far_reclaim(struct far_task *task);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who owns a lock, a claim or a chunk, and whether that client is dead.
+ */
+#ifndef FAR_CORE_OWNER_H
+#define FAR_CORE_OWNER_H
+
+#include <far/far.h>
+
+#include "../space/layout.h"
+
+/* Number and incarnation of this client in their places of a word (FAR_WHO_MASK). */
+uint64_t far_who_am_i(const struct far_task *task);
+
+/*
+ * Whether the owner in word can do nothing any more: 1 after its fence, or after it
+ * left; 0 while it may live; -EBADMSG: no client has that number; errors of far_sync(),
+ * which it calls. One READ. Who meets something of a dead owner puts it in order, by a
+ * CAS that names that owner, and calls far_repaired().
+ */
+int far_owner_dead(struct far_task *task, uint64_t word);
+/* Counts it (far_stats.repaired). */
+void far_repaired(struct far_task *task);
+
+#endif

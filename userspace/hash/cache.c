@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A client's cache of slots. See cache.h.
+ *
+ * An entry is written word by word while others read it; its first word is a hash of
+ * the rest, so that a mixture of two entries is seen to be one.
+ */
+#include "cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../base/rng.h"
+
+enum { AT_SUM, AT_LO, AT_HI, AT_ADDR, AT_WORD, AT_EPOCH, NR_AT = 8 };
+
+struct cache_entry {
+	_Atomic(uint64_t) at[NR_AT];
+};
+
+struct hash_cache {
+	uint64_t seed;
+	size_t nr;		/* a power of two */
+	struct cache_entry *entry;
+};
+
+int hash_cache_new(uint64_t bytes, uint64_t seed, struct hash_cache **ret_cache)
+{
+	struct hash_cache *cache;
+	size_t nr = 1;
+
+	*ret_cache = NULL;
+	if (bytes < 4096)
+		return 0;
+	while (2 * nr * sizeof(struct cache_entry) <= bytes)
+		nr *= 2;
+	cache = malloc(sizeof(*cache));
+	if (!cache)
+		return -ENOMEM;
+	cache->seed = seed;
+	cache->nr = nr;
+	cache->entry = calloc(nr, sizeof(*cache->entry));
+	if (!cache->entry) {
+		free(cache);
+		return -ENOMEM;
+	}
+	*ret_cache = cache;
+	return 0;
+}
+
+void hash_cache_free(struct hash_cache *cache)
+{
+	if (!cache)
+		return;
+	free(cache->entry);
+	free(cache);
+}
+
+struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len)
+{
+	struct hash_id id = { 0, 0 };
+	XXH128_hash_t h;
+
+	if (len < sizeof(id)) {
+		uint8_t bytes[sizeof(id)] = { 0 };
+
+		memcpy(bytes, key, len);
+		bytes[sizeof(id) - 1] = len;
+		memcpy(&id, bytes, sizeof(id));
+		return id;
+	}
+	h = XXH3_128bits_withSeed(key, len, cache->seed);
+	id.lo = h.low64;
+	/* the last byte of hi says 255: not a short key */
+	id.hi = h.high64 | UINT64_C(0xff) << 56;
+	return id;
+}
+
+static struct cache_entry *entry_of(struct hash_cache *cache, const struct hash_id *id)
+{
+	uint64_t h = far_rng_mix(id->lo ^ far_rng_mix(id->hi ^ cache->seed));
+
+	return &cache->entry[h & (cache->nr - 1)];
+}
+
+static uint64_t entry_sum(const uint64_t *at)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = AT_LO; i <= AT_EPOCH; i++)
+		sum = far_rng_mix(sum ^ at[i]) + i;
+	return sum;
+}
+
+int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
+		   struct hash_hint *ret_hint)
+{
+	struct cache_entry *entry = entry_of(cache, id);
+	uint64_t at[NR_AT];
+	unsigned i;
+
+	for (i = AT_SUM; i <= AT_EPOCH; i++)
+		at[i] = atomic_load_explicit(&entry->at[i], memory_order_relaxed);
+	if (at[AT_LO] != id->lo || at[AT_HI] != id->hi || !at[AT_ADDR] ||
+	    at[AT_SUM] != entry_sum(at))
+		return 0;
+	ret_hint->addr = at[AT_ADDR];
+	ret_hint->word = at[AT_WORD];
+	ret_hint->epoch = at[AT_EPOCH];
+	return 1;
+}
+
+void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
+		    const struct hash_hint *hint)
+{
+	struct cache_entry *entry = entry_of(cache, id);
+	uint64_t at[NR_AT] = {
+		[AT_LO] = id->lo,
+		[AT_HI] = id->hi,
+		[AT_ADDR] = hint->addr,
+		[AT_WORD] = hint->word,
+		[AT_EPOCH] = hint->epoch,
+	};
+	unsigned i;
+
+	at[AT_SUM] = entry_sum(at);
+	for (i = AT_SUM; i <= AT_EPOCH; i++)
+		atomic_store_explicit(&entry->at[i], at[i], memory_order_relaxed);
+}
+
+void hash_cache_drop(struct hash_cache *cache, const struct hash_id *id)
+{
+	struct hash_hint hint;
+
+	if (hash_cache_get(cache, id, &hint))
+		atomic_store_explicit(&entry_of(cache, id)->at[AT_SUM], 0,
+				      memory_order_relaxed);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A client's cache of slots: where the slot of a key was, and what was in it. Lossy,
+ * of fixed size, shared by all threads without locks.
+ *
+ * What it answers is a hint, with one promise: the word was in that slot, and named
+ * a block of this very key, at a moment when the epoch was at least hint.epoch.
+ */
+#ifndef FAR_HASH_CACHE_H
+#define FAR_HASH_CACHE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A key as the cache compares it: the key itself and its length up to 15 bytes, else
+ * a hash of 128 bits under a seed that nobody outside of the process knows.
+ */
+struct hash_id {
+	uint64_t lo, hi;
+};
+
+struct hash_hint {
+	uint64_t addr;		/* far address of the slot */
+	uint64_t word;
+	uint64_t epoch;
+};
+
+struct hash_cache;
+
+/* bytes is a limit; below 4 KiB there is no cache: *ret_cache is NULL. */
+int hash_cache_new(uint64_t bytes, uint64_t seed, struct hash_cache **ret_cache);
+void hash_cache_free(struct hash_cache *cache);
+
+struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len);
+/* Whether there was a hint. */
+int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
+		   struct hash_hint *ret_hint);
+void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
+		    const struct hash_hint *hint);
+void hash_cache_drop(struct hash_cache *cache, const struct hash_id *id);
+
+#endif

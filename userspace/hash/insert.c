@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Insert: {WRITE block, CAS claim, READ, READ}, then {CAS slot, CAS release}.
+ *
+ * The READs lie behind the CAS of the claim, on the same queue pair: whoever claims
+ * and does not see the key is the only one who can add it until the release.
+ */
+#include "priv.h"
+
+#include <errno.h>
+
+/* An empty slot of the emptier combined bucket; its main bucket before its overflow. */
+static uint64_t insert_room(const struct hash_op *op)
+{
+	uint64_t room[2] = { 0, 0 };
+	unsigned used[2] = { 0, 0 };
+	unsigned i, k, s;
+
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < 2; k++) {
+			unsigned b = op->key.main[i] % 2 ^ k;
+
+			for (s = 0; s < HASH_SLOTS; s++)
+				if (op->pair[i][b].slot[s])
+					used[i]++;
+				else if (!room[i])
+					room[i] = hash_pair_slot_addr(op, i, b, s);
+		}
+	if (!room[0] || !room[1])
+		return room[0] | room[1];
+	return room[used[1] < used[0]];
+}
+
+static int insert_split(struct hash_op *op, unsigned depth)
+{
+	return hash_split(op->task, op->hash, op->key.shard, op->sub,
+			  hash_key_dir(&op->key) & hash_mask(depth), depth);
+}
+
+/*
+ * The slot's CAS with the release behind it. 0: inserted. -EAGAIN: the slot was taken,
+ * and the claim is gone.
+ */
+static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
+		       uint64_t claim)
+{
+	uint64_t home = hash_home_addr(op);
+	int err;
+	unsigned i;
+
+	hash_publishing(op);
+	far_cas(op->task, slot, 0, new->word, &op->word[1]);
+	far_cas(op->task, home, claim, claim & ~HASH_CLAIM_MASK, NULL);
+	err = far_sync(op->task);
+	if (!err) {
+		if (op->word[1])
+			hash_lost(op);
+		return op->word[1] ? -EAGAIN : 0;
+	}
+	op->unsure = 1;
+	if (err == -ESTALE)
+		return err;
+	for (i = 0; i < 8 && err && err != -ESTALE; i++) {
+		far_read(op->task, slot, &op->word[1], sizeof(uint64_t));
+		err = far_sync(op->task);
+	}
+	hash_claim_release(op, home, claim);
+	if (err)
+		return err;
+	if (op->word[1] && op->word[1] != new->word)
+		return -EIO;
+	op->unsure = 0;
+	if (!op->word[1])
+		hash_lost(op);
+	return op->word[1] ? 0 : -EAGAIN;
+}
+
+/* With the claim held, and the pair read behind it. */
+static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t claim)
+{
+	uint64_t home = hash_home_addr(op);
+	uint64_t slot = 0;
+	int err;
+	int also;
+
+	err = hash_pair_match(op, 0);
+	if (err == -ENOENT) {
+		slot = insert_room(op);
+		if (slot) {
+			err = insert_fill(op, new, slot, claim);
+			if (!err)
+				hash_remember(op, slot, new->word, new->block);
+			return err;
+		}
+	}
+	also = hash_claim_release(op, home, claim);
+	if (also)
+		return also;
+	if (!err) {
+		op->present = 1;
+		return -EEXIST;
+	}
+	if (err != -ENOENT)
+		return err;
+	err = insert_split(op, op->depth);
+	return err ? err : -EAGAIN;
+}
+
+/* The claim was lost to what the header says. */
+static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
+{
+	uint32_t dir = hash_key_dir(&op->key);
+	unsigned depth = hash_depth(header);
+	int err;
+
+	if (depth > op->depth) {
+		if (hash_moved(dir, op->depth, depth) < 0) {
+			op->depth = depth;
+			return -EAGAIN;
+		}
+		err = hash_elsewhere(op);
+		return err < 0 ? err : -EAGAIN;
+	}
+	if (header & HASH_MOVING || depth < op->depth) {
+		err = insert_split(op, depth);
+		return err ? err : -EAGAIN;
+	}
+	if (!hash_claimed(header))
+		return -EBADMSG;
+	err = hash_pair_match(op, 0);
+	if (!err && !(op->found.word & HASH_FROZEN)) {
+		op->present = 1;
+		return -EEXIST;
+	}
+	if (!err || err == -ENOENT)
+		err = hash_claim_wait(op->task, hash_home_addr(op), header, round);
+	return err ? err : -EAGAIN;
+}
+
+static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round)
+{
+	uint32_t dir = hash_key_dir(&op->key);
+	uint64_t idle = hash_idle(op->depth, dir & hash_mask(op->depth));
+	uint64_t claim = hash_claim_word(op, idle);
+	int err;
+
+	hash_deciding(op);
+	hash_new_write(op, new);
+	far_cas(op->task, hash_home_addr(op), idle, claim, &op->word[0]);
+	hash_pair_read(op);
+	err = far_sync(op->task);
+	if (err) {
+		new->written = 0;
+		if (err != -ESTALE)
+			hash_claim_release(op, hash_home_addr(op), claim);
+		return err;
+	}
+	if (op->word[0] == idle)
+		return insert_claimed(op, new, claim);
+	return insert_lost(op, op->word[0], round);
+}
+
+/* Whether the key belongs where it was looked for, and no split is under way there. */
+static int race_settled(const struct hash_op *op)
+{
+	uint64_t header = hash_home_header(op);
+
+	return !(header & HASH_MOVING) &&
+	       hash_moved(hash_key_dir(&op->key), op->depth, hash_depth(header)) < 0;
+}
+
+/* Takes back what was put in a slot; err if that is still there. */
+static int race_undo(struct hash_op *op, uint64_t slot, uint64_t word, int err)
+{
+	int failed;
+
+	far_cas(op->task, slot, word, 0, &op->word[1]);
+	failed = far_sync(op->task);
+	if (failed) {
+		op->unsure = 1;
+		return failed;
+	}
+	return op->word[1] == word ? err : 0;
+}
+
+/* The third trip: if the key is there twice, the later slot is emptied. */
+static int race_recheck(struct hash_op *op, uint64_t slot, uint64_t word)
+{
+	unsigned i;
+	int err;
+
+	hash_pair_read(op);
+	err = far_sync(op->task);
+	if (!err)
+		err = hash_pair_match(op, 0);
+	if (err && err != -ENOENT)
+		return err;
+	if (!race_settled(op))
+		return race_undo(op, slot, word, -EAGAIN);
+	if (err || op->found.addr == slot)
+		return 0;
+	for (i = 0; i < op->nr_cand; i++)
+		if (op->cand[i].addr == slot)
+			return race_undo(op, slot, word, -EEXIST);
+	return 0;
+}
+
+/*
+ * The published insert: {WRITE, READ, READ}, {CAS}, {READ, READ}. Between the second
+ * and the third trip others may see what the third one takes back.
+ */
+static int insert_race(struct hash_op *op, struct hash_new *new)
+{
+	uint64_t slot;
+	int err;
+
+	hash_new_write(op, new);
+	err = hash_find(op, 0);
+	if (err != -ENOENT)
+		return err ? err : -EEXIST;
+	slot = insert_room(op);
+	if (!slot || !race_settled(op)) {
+		err = insert_split(op, hash_depth(hash_home_header(op)));
+		return err ? err : -EAGAIN;
+	}
+	far_cas(op->task, slot, 0, new->word, &op->word[1]);
+	err = far_sync(op->task);
+	op->unsure = !!err;
+	if (err)
+		return err;
+	return op->word[1] ? -EAGAIN : race_recheck(op, slot, new->word);
+}
+
+int hash_insert_new(struct hash_op *op, struct hash_new *new)
+{
+	size_t mark = far_buf_mark(op->task);
+	unsigned round;
+	int err = -EAGAIN;
+
+	op->present = 0;
+	for (round = 0; err == -EAGAIN; round++) {
+		far_buf_release(op->task, mark);
+		err = op->hash->variant == HASH_RACE ? insert_race(op, new) :
+		      insert_round(op, new, round);
+	}
+	return err;
+}

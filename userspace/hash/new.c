@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The block that an operation wants to put in a slot, and what becomes of blocks. */
+#include "priv.h"
+
+#include <errno.h>
+
+#include "../core/alloc.h"
+#include "../core/epoch.h"
+
+int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
+		  struct hash_new *new)
+{
+	uint64_t epoch;
+	int err;
+
+	if (val_len > FAR_HASH_MAX_VALUE)
+		return -E2BIG;
+	new->len = hash_block_len(op->key.len, val_len);
+	new->block = far_buf(op->task, new->len);
+	if (!new->block)
+		return -ENOMEM;
+	err = far_alloc(op->task, op->key.shard, new->len, &new->addr);
+	if (err)
+		return err;
+	/* behind far_alloc(): newer than the grace period of whoever had it before */
+	epoch = op->hash->variant == HASH_BLIND_CACHE ? 0 : far_epoch_known(op->task);
+	hash_block_fill(new->block, &op->key, value, val_len, epoch);
+	new->word = hash_slot(op->key.fp, new->len / HASH_UNIT, far_addr_off(new->addr),
+			      epoch);
+	new->written = 0;
+	return 0;
+}
+
+void hash_new_write(struct hash_op *op, struct hash_new *new)
+{
+	if (new->written)
+		return;
+	far_write(op->task, new->addr, new->block, new->len);
+	new->written = 1;
+}
+
+void hash_new_drop(struct hash_op *op, struct hash_new *new)
+{
+	far_free(op->task, new->addr, new->len);
+}
+
+/*
+ * The length of a block whose slot cannot hold it is in its head, which `block` is
+ * when it was READ.
+ */
+int hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block)
+{
+	uint64_t len = (uint64_t)hash_slot_units(word) * HASH_UNIT;
+	uint64_t addr = hash_block_addr(op->key.shard, word);
+	struct hash_block *head;
+	int err;
+
+	if (!len && !block) {
+		head = far_buf(op->task, HASH_UNIT);
+		if (!head)
+			return -ENOMEM;
+		far_read(op->task, addr, head, HASH_UNIT);
+		err = far_sync(op->task);
+		if (err)
+			return err;
+		block = head;
+	}
+	if (!len)
+		len = hash_block_len(block->key_len, block->val_len);
+	return far_retire(op->task, addr, len);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Replacing what a slot says by a CAS: what updates and deletes are in the end.
+ *
+ * The CAS compares with a word that was seen to name a block of the key. It succeeds
+ * only if the slot still says so: a word comes back to a slot only when its block was
+ * given up and allocated again, which takes a grace period, hence never within an
+ * operation; and then the tag differs for HASH_TAG_SPAN epochs.
+ */
+#include "priv.h"
+
+#include <errno.h>
+
+#include "../core/epoch.h"
+
+#define FATE_TRIES	8u	/* connections that may break while a fate is looked up */
+/*
+ * What this client knows of E may be old by the time for which a client can be silent
+ * without being fenced; half of the tags are left for that.
+ */
+#define HINT_SLACK	(HASH_TAG_SPAN / 2)
+
+/* Whether the hint's word cannot have come back since it was seen. */
+static int hint_fresh(struct hash_op *op, const struct hash_hint *hint)
+{
+	uint64_t ahead = (hash_slot_tag(hint->word) - hint->epoch) & (HASH_TAG_SPAN - 1);
+
+	if (op->hash->variant == HASH_BLIND_CACHE)
+		return 1;
+	return far_epoch_known(op->task) + HINT_SLACK <
+	       hint->epoch + (ahead ? ahead : HASH_TAG_SPAN);
+}
+
+int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint)
+{
+	return op->hash->cache && hash_cache_get(op->hash->cache, &op->id, ret_hint) &&
+	       (!to_replace || hint_fresh(op, ret_hint));
+}
+
+void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
+		   const struct hash_block *block)
+{
+	struct hash_hint hint = { .addr = addr, .word = word, .epoch = op->epoch };
+	int32_t newer = (int32_t)(block->epoch - (uint32_t)op->epoch);
+
+	if (!op->hash->cache)
+		return;
+	/* the block's own epoch was reached too, whatever this client knows */
+	if (newer > 0)
+		hint.epoch += newer;
+	hash_cache_put(op->hash->cache, &op->id, &hint);
+}
+
+int hash_replace_fate(struct hash_op *op, uint64_t word)
+{
+	unsigned i;
+	int err = -EIO;
+
+	for (i = 0; i < FATE_TRIES && err && err != -ESTALE; i++) {
+		far_read(op->task, op->found.addr, op->word, sizeof(*op->word));
+		err = far_sync(op->task);
+	}
+	if (!err && op->word[0] == op->found.word)
+		return 0;
+	if (!err && word && op->word[0] == word)
+		return 1;
+	op->unsure = 1;
+	return err ? err : -EIO;
+}
+
+/*
+ * One CAS of op->found, and whatever was appended before it. 0: it succeeded;
+ * -EAGAIN: *ret_seen is what was there.
+ */
+static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
+{
+	int err;
+
+	hash_publishing(op);
+	err = far_backoff_cas(op->task, op->found.addr, op->found.word, word, ret_seen);
+	if (!err && *ret_seen == op->found.word)
+		return 0;
+	if (!err) {
+		hash_lost(op);
+		return -EAGAIN;
+	}
+	if (err == -ESTALE) {
+		op->unsure = 1;
+		return err;
+	}
+	err = hash_replace_fate(op, word);
+	if (err < 0)
+		return err;
+	*ret_seen = op->found.word;
+	if (!err)
+		hash_lost(op);
+	return err ? 0 : -EAGAIN;
+}
+
+/* After a CAS of op->found saw something else: what the key has now. */
+static int replace_again(struct hash_op *op, uint64_t seen)
+{
+	size_t mark = far_buf_mark(op->task);
+	int err = -ENOENT;
+
+	if (seen == op->found.word)
+		return 0;
+	if (!(seen & HASH_FROZEN) && op->hash->variant != HASH_RACE)
+		err = hash_verify(op, op->found.addr, seen, 0);
+	if (err == -ENOENT || err == -EAGAIN)
+		err = hash_find(op, 0);
+	far_buf_release(op->task, mark);
+	op->found.block = NULL;
+	return err;
+}
+
+/* Waits until a split has moved the slot of op->found, and finds the key again. */
+static int replace_thaw(struct hash_op *op)
+{
+	uint32_t dir = hash_key_dir(&op->key);
+	int err;
+
+	err = hash_split(op->task, op->hash, op->key.shard, op->sub,
+			 dir & hash_mask(op->depth),
+			 hash_moved(dir, op->depth, HASH_MAX_DEPTH));
+	return err ? err : hash_find(op, 0);
+}
+
+int hash_replace_done(struct hash_op *op, struct hash_new *new)
+{
+	op->present = 1;
+	if (new)
+		hash_remember(op, op->found.addr, new->word, new->block);
+	else if (op->hash->cache)
+		hash_cache_drop(op->hash->cache, &op->id);
+	return hash_retire_word(op, op->found.word, op->found.block);
+}
+
+int hash_replace(struct hash_op *op, struct hash_new *new)
+{
+	uint64_t seen;
+	int err;
+
+	for (;;) {
+		while (op->found.word & HASH_FROZEN) {
+			err = replace_thaw(op);
+			if (err)
+				return err;
+		}
+		if (new)
+			hash_new_write(op, new);
+		err = replace_once(op, new ? new->word : 0, &seen);
+		if (!err)
+			return hash_replace_done(op, new);
+		if (err == -EAGAIN)
+			err = replace_again(op, seen);
+		if (err)
+			return err;
+	}
+}
+
+int hash_replace_hint(struct hash_op *op, struct hash_new *new)
+{
+	struct hash_hint hint;
+	uint64_t seen;
+	int err;
+
+	if (!hash_hint_get(op, 1, &hint))
+		return -EAGAIN;
+	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
+	if (new)
+		hash_new_write(op, new);
+	err = replace_once(op, new ? new->word : 0, &seen);
+	if (!err)
+		return hash_replace_done(op, new);
+	if (err == -EAGAIN && !(seen & HASH_FROZEN)) {
+		err = hash_verify(op, hint.addr, seen, 0);
+		if (!err)
+			return hash_replace(op, new);
+	}
+	if (err == -EAGAIN || err == -ENOENT) {
+		hash_cache_drop(op->hash->cache, &op->id);
+		return -EAGAIN;
+	}
+	return err;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The table as others published it, for comparisons. For benchmarks and for tests
+ * that show that the checker finds what is wrong with it; not installed.
+ */
+#ifndef FAR_HASH_VARIANT_H
+#define FAR_HASH_VARIANT_H
+
+#include <far/hash.h>
+
+enum hash_variant {
+	HASH_OURS,
+	/*
+	 * RACE (USENIX ATC 2021), as in smart-framework section 5.2: no cache and no
+	 * combining; an insert claims nothing, and looks for duplicates afterwards, so
+	 * that a get may see an insert that then fails; that a key is absent is not
+	 * confirmed.
+	 */
+	HASH_RACE,
+	/*
+	 * Ours without reuse tags, cached slots believed for ever: an update may hit
+	 * another key that has got the slot and the block.
+	 */
+	HASH_BLIND_CACHE,
+};
+
+/* Before the first operation of this handle. */
+void hash_set_variant(struct far_hash *hash, enum hash_variant variant);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where things are in a space, from its superblock: offsets in the node's memory.
+ */
+#ifndef FAR_SPACE_GEOMETRY_H
+#define FAR_SPACE_GEOMETRY_H
+
+#include "layout.h"
+
+static inline uint32_t far_chunk_pages(const struct far_sb *sb)
+{
+	return sb->chunk_size / FAR_PAGE;
+}
+
+static inline uint32_t far_nr_pages(const struct far_sb *sb)
+{
+	return sb->nr_chunks * far_chunk_pages(sb);
+}
+
+/* Whether off lies in a chunk. */
+static inline int far_off_in_chunks(const struct far_sb *sb, uint64_t off)
+{
+	return off >= sb->data_off &&
+	       off - sb->data_off < sb->nr_chunks * sb->chunk_size;
+}
+
+/* Of an offset in a chunk: which chunk, and which page of the node. */
+static inline uint32_t far_chunk_at(const struct far_sb *sb, uint64_t off)
+{
+	return (off - sb->data_off) / sb->chunk_size;
+}
+
+static inline uint32_t far_page_at(const struct far_sb *sb, uint64_t off)
+{
+	return (off - sb->data_off) / FAR_PAGE;
+}
+
+static inline uint64_t far_chunk_off(const struct far_sb *sb, uint32_t chunk)
+{
+	return sb->data_off + chunk * sb->chunk_size;
+}
+
+static inline uint64_t far_page_off(const struct far_sb *sb, uint32_t page)
+{
+	return sb->data_off + page * FAR_PAGE;
+}
+
+/* Of the words that describe them. */
+static inline uint64_t far_chunk_word_off(const struct far_sb *sb, uint32_t chunk)
+{
+	return sb->chunk_off + chunk * UINT64_C(8);
+}
+
+static inline uint64_t far_page_word_off(const struct far_sb *sb, uint32_t page)
+{
+	return sb->page_off + page * UINT64_C(8);
+}
+
+static inline uint64_t far_map_off(const struct far_sb *sb, uint32_t page)
+{
+	return sb->map_off + page * (FAR_MAP_WORDS * UINT64_C(8));
+}
+
+static inline uint64_t far_client_entry_off(const struct far_sb *sb, unsigned number)
+{
+	return sb->client_off + number * sizeof(struct far_client_entry);
+}
+
+static inline uint64_t far_dir_entry_off(const struct far_sb *sb, unsigned idx)
+{
+	return sb->dir_off + idx * sizeof(struct far_dir_entry);
+}
+
+#endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * All types of structures that libfar has: each adds a line.
+ */
+#include "core/type.h"
+#include "hash/type.h"
+
+const struct far_type *const far_type_all[] = {
+	&far_hash_type,
+	NULL,
+};
