@@ -212,6 +212,17 @@ wrong() {
 	echo "$*" >&2
 }
 
+# amount SECONDS ROUNDS: how much a pressure-far of which something is counted does:
+# by day one life of each process of so many rounds, the same on every machine; by
+# night and on debug kernels, for so long.
+amount() {
+	if ((nightly || slow > 1)); then
+		echo "--seconds=$(($1 * slow))"
+	else
+		echo "--lives=1 --rounds=$2"
+	fi
+}
+
 # The arguments of scripts/vm with case_kernel instead of a stock kernel.
 options_for_kernel() {
 	vm_options=("$@")
