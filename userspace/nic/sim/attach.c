@@ -158,7 +158,7 @@ int sim_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	if (client >= SIM_CLIENTS)
 		return -EINVAL;
 	holder = claim_holder(attach, client);
-	if (holder && holder != attach)
+	if (holder)
 		return -EBUSY;
 	dead_cut(attach);
 	return 0;
