@@ -19,6 +19,7 @@ struct program {
 	struct history_log *log;
 	unsigned nr_logs;
 	atomic_ullong filler;
+	atomic_int failed;		/* what no operation may answer */
 };
 
 struct worker {
@@ -58,6 +59,15 @@ static int do_op(struct far_task *task, struct far_hash *hash, enum history_f f,
 	}
 }
 
+/* An answer that is neither of the map nor an unknown fate that was asked for. */
+static void worker_note(struct worker *worker, struct far_task *task, int err)
+{
+	if (type_of(err) != HISTORY_OPEN || worker->program->conf->rig.adversary & FAR_SIM_BREAK)
+		return;
+	print_error("client %u: %d, %s\n", worker->client, err, far_strerror_last(task));
+	atomic_store(&worker->program->failed, err);
+}
+
 static void fill_one(struct worker *worker, struct far_task *task)
 {
 	struct program *program = worker->program;
@@ -65,8 +75,7 @@ static void fill_one(struct worker *worker, struct far_task *task)
 	int err = far_hash_insert(task, program->hash[worker->client], &key, sizeof(key),
 				  &key, sizeof(key));
 
-	if (err)
-		fail_msg("insert of a new key: %d, %s", err, far_strerror_last(task));
+	worker_note(worker, task, err);
 }
 
 static void one_op(struct worker *worker, struct far_task *task, struct far_rng *rng,
@@ -91,8 +100,7 @@ static void one_op(struct worker *worker, struct far_task *task, struct far_rng 
 	if (f == HISTORY_GET)
 		len = conf->longest;
 	err = do_op(task, worker->program->hash[worker->client], f, key, buf, len);
-	if (err && type_of(err) == HISTORY_OPEN && !conf->rig.adversary)
-		fail_msg("operation %d: %d, %s", f, err, far_strerror_last(task));
+	worker_note(worker, task, err);
 	history_return(log, at, type_of(err), buf[0], far_now(task));
 }
 
@@ -186,6 +194,7 @@ void program_run(const struct program_conf *conf, struct program_result *ret_res
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
 	program_threads(&program);
+	assert_int_equal(program.failed, 0);
 	far_stats_get(program.rig.far[0], &after);
 	result.posted = after.reads + after.writes + after.cas - before.reads -
 			before.writes - before.cas;
