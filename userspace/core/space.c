@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
+#include "../base/rng.h"
 #include "../base/why.h"
 #include "../space/format.h"
 #include "../space/geometry.h"
@@ -53,9 +53,9 @@ static int node_prepare(struct far_nic *nic, const char *node,
 }
 
 /* What all nodes of a set have in common. */
-static int format_of(const char *name, const struct far_space_attr *attr,
-		     struct far_format *ret_format)
+static struct far_format format_of(const char *name, const struct far_space_attr *attr)
 {
+	uint64_t random[2] = { far_rng_any_seed(), far_rng_any_seed() };
 	struct far_format format = {
 		.name = name, .size = attr->size & ~UINT64_C(4095),
 		.chunk_size = attr->chunk_size, .max_clients = attr->max_clients,
@@ -63,10 +63,9 @@ static int format_of(const char *name, const struct far_space_attr *attr,
 		.created = time(NULL),
 	};
 
-	if (getrandom(format.set, sizeof(format.set), 0) != sizeof(format.set))
-		return -EIO;
-	*ret_format = format;
-	return 0;
+	static_assert(sizeof(random) == sizeof(format.set), "set");
+	memcpy(format.set, random, sizeof(format.set));
+	return format;
 }
 
 static int nodes_publish(struct far_nic *nic, const char *name,
@@ -100,9 +99,7 @@ int far_space_create_on(struct far_nic *nic, const char *name,
 	if (attr->nr_nodes > FAR_MAX_NODES || (attr->nr_nodes && !attr->nodes))
 		return far_why(why, why_len, -EINVAL, "%u nodes: expected 1 to %u, "
 			       "and their addresses", attr->nr_nodes, FAR_MAX_NODES);
-	err = format_of(name, attr, &format);
-	if (err)
-		return far_why(why, why_len, err, "no random numbers");
+	format = format_of(name, attr);
 	for (; n < format.nr_nodes && !err; n++) {
 		format.node = n;
 		err = node_prepare(nic, node[n], &format, attr->mode ? attr->mode : 0600,

@@ -188,7 +188,7 @@ static int info_print(void *arg, const struct far_space_info *info)
 		return 0;
 	if (listing->json)
 		json_object_array_add(listing->json, info_json(info));
-	else if (!listing->name && !listing->nr)
+	else if (!listing->nr)
 		printf("%-24s %14s %14s %6s %8s %11s\n", "NAME", "SIZE", "USED", "NODES",
 		       "CLIENTS", "STRUCTURES");
 	if (!listing->json)
