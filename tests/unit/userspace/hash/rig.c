@@ -91,7 +91,7 @@ void rig_join(struct rig *rig, unsigned i)
 		.nodes = node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
-		.cache_bytes = 1 << 20,
+		.cache_bytes = 1 << 16,
 		.seed = rig->conf.seed + i + 1,
 	};
 	char why[200];
