@@ -211,6 +211,9 @@ static void program_afterwards(struct program *program, struct program_result *r
 	assert_int_equal(far_hash_stat(task, program->hash[last], &stats), 0);
 	result->splits = stats.splits;
 	far_leave(task);
+	/* what others have retired is in their hands until they close */
+	for (i = 0; i < last; i++)
+		rig_leave(&program->rig, i);
 	result->problems += rig_space_problems(&program->rig, last);
 	far_stats_get(program->rig.far[last], &count);
 	result->repaired = count.repaired;
