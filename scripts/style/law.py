@@ -121,11 +121,12 @@ LAW = {
     'scripts/': Layer(None, ANY, ''),
 }
 
-# Public headers, and the layers that keep what they declare. Whoever may use
+# Public headers, by layer, and the layers that keep what they declare. Whoever may use
 # the header, and is none of these layers, may call its functions.
 FACES = {
-    API: (API, [CORE, PROG, MLX5]),
-    SNIC: (SNIC + 'snic.h', [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
+    API: ([API], [CORE, PROG, MLX5]),
+    SNIC: ([SNIC + 'snic.h', SNIC + 'vt.h'],
+           [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
 }
 
 PRIVATE = re.compile(r'(.*[-_])?priv\.h$')

@@ -5,7 +5,7 @@
  *
  * The engine is a state machine stepped with a clock from outside: it has no
  * thread, never sleeps and never reads a clock.  Two runners step it: a thread
- * in real time (snic_rt_*) and a discrete-event simulation (snic_vt_*).
+ * in real time (snic_rt_*) and a discrete-event simulation (vt.h).
  *
  * Locking: nothing in here locks.  All calls on one NIC come from one thread,
  * or between snic_rt_lock() and snic_rt_unlock().
@@ -311,6 +311,12 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies);
 /* Receives what waits at the ports and executes what can be executed. */
 /* *ret_next: when to be called again if nothing arrives before. */
 int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next);
+/*
+ * When it has something to do, as of now, without doing it: the time of its last
+ * step for at once.  Calls since then count; frames that wait count at ports that
+ * have doze().
+ */
+uint64_t snic_next(struct snic *nic);
 
 /* Cost of one step of work in virtual time; NULL (real time): all cost 0. */
 enum snic_cost_kind { SNIC_COST_FETCH, SNIC_COST_EXECUTE, SNIC_COST_PACKET };
@@ -364,14 +370,5 @@ void snic_rt_unlock(struct snic_rt *rt);
 int snic_rt_event_fd(struct snic_rt *rt);
 /* CPU time of the thread: the software NIC's, never the agent's. */
 uint64_t snic_rt_cpu_ns(struct snic_rt *rt);
-
-/* ---- virtual-time runner ------------------------------------------------------- */
-
-/*
- * Steps several NICs in one virtual clock until `done` says so, nothing is left
- * to do, or `until` is reached.  Deterministic.  *ret_now: the clock.
- */
-int snic_vt_run(struct snic *const *nics, unsigned int nr_nics, uint64_t until,
-		bool (*done)(void *arg), void *arg, uint64_t *ret_now);
 
 #endif /* SNIC_H */

@@ -62,20 +62,28 @@ static const struct param params[] = {
 _Static_assert(NR_PARAMS * sizeof(double) == sizeof(struct sim_profile),
 	       "each parameter has its line");
 
-static double *param_at(struct sim_profile *profile, size_t i)
+static double *param_at(const struct sim_profile *profile, size_t i)
 {
 	return (double *)((char *)profile + params[i].off);
+}
+
+/* NR_PARAMS: there is none. */
+static size_t param_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NR_PARAMS && strcmp(name, params[i].name); i++)
+		;
+	return i;
 }
 
 int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
 		    char *why, size_t why_len)
 {
+	size_t i = param_find(name);
 	double number;
 	char *end;
-	size_t i;
 
-	for (i = 0; i < NR_PARAMS && strcmp(name, params[i].name); i++)
-		;
 	if (i == NR_PARAMS) {
 		snprintf(why, why_len, "%s: no parameter of a profile", name);
 		return -ENOENT;
@@ -87,6 +95,17 @@ int sim_profile_set(struct sim_profile *profile, const char *name, const char *v
 		return -EINVAL;
 	}
 	*param_at(profile, i) = number;
+	return 0;
+}
+
+int sim_profile_get(const struct sim_profile *profile, const char *name,
+		    double *ret_value)
+{
+	size_t i = param_find(name);
+
+	if (i == NR_PARAMS)
+		return -ENOENT;
+	*ret_value = *param_at(profile, i);
 	return 0;
 }
 

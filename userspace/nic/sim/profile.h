@@ -68,6 +68,10 @@ int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *wh
 int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
 		    char *why, size_t why_len);
 
+/* Its value; -ENOENT. */
+int sim_profile_get(const struct sim_profile *profile, const char *name,
+		    double *ret_value);
+
 /* The files of userspace/profiles, compiled in: names and texts in turn, then NULL. */
 extern const char *const sim_profile_texts[];
 
