@@ -10,13 +10,14 @@
 
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
-	{ "bench", "benchmarks: micro", far_bench_command },
+	{ "bench", "benchmarks: micro, model", far_bench_command },
 	{ NULL, NULL, NULL },
 };
 
 static const struct far_command benches[] = {
 	{ "micro", "operations of a NIC, by policy of queue pairs and doorbells",
 	  far_bench_micro },
+	{ "model", "the model of sim against what the papers measured", far_bench_model },
 	{ NULL, NULL, NULL },
 };
 
