@@ -189,10 +189,10 @@ static void answered(struct trial *t)
 	assert_int_equal(wrc_rig_answer(&t->rig, &r), 0);
 }
 
-/* The rig's clock is at the next event already, the NIC's where it happened. */
+
 static uint64_t now(const struct trial *t)
 {
-	return t->rig.nic->now;
+	return t->rig.vt.now;
 }
 
 static void near(const struct trial *t, double got, double want)
