@@ -409,10 +409,9 @@ static void empty_ring(void **state)
 /* ---- stopped anywhere ------------------------------------------------------------ */
 
 /* In virtual time a step is one WQE at most. */
-static uint64_t tick(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t tick(void *arg, const struct snic_work *work)
 {
-	return kind == SNIC_COST_EXECUTE ? 1000 : 0;
+	return work->kind == SNIC_COST_EXECUTE ? 1000 : 0;
 }
 
 /* A slot that is told is behind the head, or before the tail. */
