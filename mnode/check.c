@@ -328,10 +328,10 @@ int check_pages(struct manager *m, struct check_result *ret_res)
 		count_free(&c);
 		return -ENOMEM;
 	}
-	ret_res->exact = !m->nic->ops->freeze(m->nic);
+	ret_res->exact = !m->nic->node->ops->freeze(m->nic);
 	count_all(&c, m);
 	if (ret_res->exact)
-		m->nic->ops->thaw(m->nic);
+		m->nic->node->ops->thaw(m->nic);
 	count_free(&c);
 	return 0;
 }

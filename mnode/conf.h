@@ -20,7 +20,7 @@
 #define CONF_FILE	SYSCONFDIR "/odrp/mnoded.conf"
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
 
-/* "auto" is what this NIC is known to keep: nic.h's keeps_fences and keeps_keys. */
+/* "auto" is what this NIC is known to keep: nic/node.h's keeps_fences and keeps_keys. */
 enum conf_order { CONF_ORDER_AUTO, CONF_ORDER_WAIT, CONF_ORDER_FENCE };
 enum conf_translate {
 	CONF_TRANSLATE_AUTO,

@@ -6,8 +6,8 @@
 #ifndef MNODE_CTLQ_H
 #define MNODE_CTLQ_H
 
+#include <nic/node.h>
 #include "mem.h"
-#include "nic.h"
 
 #define CTLQ_LOG_SQ	4
 #define CTLQ_MAX	7	/* outstanding, of two BBs each at most */

@@ -11,9 +11,9 @@ static int create(struct keys *k, uint32_t *ret_key)
 {
 	struct nic *nic = k->pool->nic;
 
-	return nic->ops->ksm_create(nic, k->pdn, WRC_KEY_ENTRIES,
-				    NIC_REMOTE_READ | NIC_REMOTE_WRITE,
-				    WRC_KEY_VARIANT, ret_key);
+	return nic->node->ops->ksm_create(nic, k->pdn, WRC_KEY_ENTRIES,
+					  NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+					  WRC_KEY_VARIANT, ret_key);
 }
 
 /* Those that will not do stay until one does, or they would come again. */

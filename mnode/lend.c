@@ -30,7 +30,7 @@ static int open_queue(struct lender *l)
 		      sizeof(struct staging));
 	if (r)
 		return r;
-	r = nic->ops->qp_loop(nic, l->q.qpn, l->q.qpn);
+	r = nic->node->ops->qp_loop(nic, l->q.qpn, l->q.qpn);
 	if (r)
 		ctlq_fini(&l->q);
 	return r;

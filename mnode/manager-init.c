@@ -28,12 +28,12 @@ static void settle(struct manager *m)
 	const struct conf *conf = m->conf;
 
 	m->waits = conf->order == CONF_ORDER_AUTO ?
-		   !(compared(conf) && m->nic->keeps_fences) :
+		   !(compared(conf) && m->nic->node->keeps_fences) :
 		   conf->order == CONF_ORDER_WAIT;
 	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
-			    compared(conf) && m->nic->keeps_keys :
+			    compared(conf) && m->nic->node->keeps_keys :
 			    conf->translate == CONF_TRANSLATE_NIC;
-	m->nic->fence_orders = !m->waits;
+	m->nic->node->fence_orders = !m->waits;
 }
 
 /* Does the NIC take receive entries of so many segments? */
@@ -42,17 +42,17 @@ static bool fits_nic(const struct manager *m, const struct wrc_prog *prog,
 {
 	struct wrc_geom geom;
 
-	if (!m->nic->max_recv_len ||
+	if (!m->nic->node->max_recv_len ||
 	    wrc_geom_init(prog, HELLO_MIN_DEPTH, &geom))
 		return true;
 	*ret_len = 1u << geom.log_rq_stride;
-	return *ret_len <= m->nic->max_recv_len;
+	return *ret_len <= m->nic->node->max_recv_len;
 }
 
 static int build_prog(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
-		.strict_index = m->nic->strict_index,
+		.strict_index = m->nic->node->strict_index,
 		.recycle = m->conf->node_recycles ? WRC_RECYCLE_NODE :
 						    WRC_RECYCLE_CLIENT,
 		.variant = m->conf->exchange && is_store(c) ?
@@ -68,7 +68,7 @@ static int build_prog(struct manager *m, unsigned int c)
 		return r;
 	log_warning("chain %s copies: to exchange pages it needs receive "
 		    "entries of %u bytes, and this NIC has %u",
-		    m->progs[c].name, len, m->nic->max_recv_len);
+		    m->progs[c].name, len, m->nic->node->max_recv_len);
 	opts.variant = WRC_V_OURS;
 	return wrc_prog_build(c, &opts, &m->progs[c]);
 }
@@ -77,7 +77,7 @@ static int build_prog(struct manager *m, unsigned int c)
 static int build_keyed(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
-		.strict_index = m->nic->strict_index,
+		.strict_index = m->nic->node->strict_index,
 		.recycle = WRC_RECYCLE_NODE,
 		.variant = WRC_V_KEYED,
 		.order = m->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
@@ -133,9 +133,9 @@ static int try_keys(struct manager *m)
 	r = m->nic->ops->pd_alloc(m->nic, &pdn);
 	if (r)
 		return r;
-	r = m->nic->ops->ksm_create(m->nic, pdn, WRC_KEY_ENTRIES,
-				    NIC_REMOTE_READ | NIC_REMOTE_WRITE,
-				    WRC_KEY_VARIANT, &key);
+	r = m->nic->node->ops->ksm_create(m->nic, pdn, WRC_KEY_ENTRIES,
+					  NIC_REMOTE_READ | NIC_REMOTE_WRITE,
+					  WRC_KEY_VARIANT, &key);
 	if (!r)
 		m->nic->ops->mr_dereg(m->nic, key);
 	m->nic->ops->pd_free(m->nic, pdn);
@@ -195,7 +195,7 @@ static void warn_of_fences(const struct manager *m)
 {
 	if (m->conf->order != CONF_ORDER_FENCE)
 		return;
-	if (!m->nic->keeps_fences)
+	if (!m->nic->node->keeps_fences)
 		log_warning("order=fence: documented for no card; a card that "
 			    "does not keep it serves wrong pages. Only where "
 			    "odrp-hwcheck says that it may be set");
@@ -223,8 +223,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_warning("store=copy: INSECURE, a compute node that stores "
 			    "between two entries of its table reaches the "
 			    "pages of others");
-	if (nic->known && *nic->known)
-		log_notice("%s", nic->known);
+	if (nic->node->known && *nic->node->known)
+		log_notice("%s", nic->node->known);
 	settle(m);
 	warn_of_fences(m);
 	r = build_progs(m);

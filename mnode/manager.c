@@ -291,7 +291,7 @@ void manager_say_goodbye(struct manager *m)
 /* All at once, so that the NIC is stopped once and not for each. */
 static bool count_queues(struct manager *m, struct sess *s)
 {
-	bool frozen = !m->nic->ops->freeze(m->nic), any = false;
+	bool frozen = !m->nic->node->ops->freeze(m->nic), any = false;
 	uint8_t syndrome;
 	unsigned int n, c;
 	struct queue *q;
@@ -301,7 +301,7 @@ static bool count_queues(struct manager *m, struct sess *s)
 		any |= q->cm_id && queue_broken(q, &syndrome);
 	}
 	if (frozen)
-		m->nic->ops->thaw(m->nic);
+		m->nic->node->ops->thaw(m->nic);
 	return any;
 }
 

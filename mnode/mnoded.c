@@ -14,11 +14,11 @@
 #include <systemd/sd-event.h>
 #include <time.h>
 #include <unistd.h>
+#include <nic/mlx5.h>
+#include <nic/soft.h>
 #include "ctl.h"
 #include "log.h"
 #include "manager.h"
-#include "nic-mlx5.h"
-#include "nic-soft.h"
 #include "status.h"
 
 #define USEC_PER_MSEC	1000ull

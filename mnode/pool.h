@@ -8,8 +8,8 @@
 #ifndef MNODE_POOL_H
 #define MNODE_POOL_H
 
+#include <nic/node.h>
 #include "mem.h"
-#include "nic.h"
 #include "ring.h"
 #include "table.h"
 

@@ -225,9 +225,9 @@ static int join(struct queue *q)
 	struct nic *nic = nic_of(q);
 	int r;
 
-	r = nic->ops->qp_loop(nic, q->loop_qpn, q->far_qpn);
+	r = nic->node->ops->qp_loop(nic, q->loop_qpn, q->far_qpn);
 	if (!r && q->far_qpn != q->loop_qpn)
-		r = nic->ops->qp_loop(nic, q->far_qpn, q->loop_qpn);
+		r = nic->node->ops->qp_loop(nic, q->far_qpn, q->loop_qpn);
 	return r;
 }
 
@@ -264,7 +264,7 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.pool_key = q->keys ? q->keys->page_key : pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
 		.pages = pages,
-		.fence_orders = pool->nic->fence_orders,
+		.fence_orders = pool->nic->node->fence_orders,
 	};
 	int r = 0;
 
@@ -475,7 +475,7 @@ static int count_good(const struct queue *q, uint32_t cqn, uint32_t *ret_good)
 {
 	struct nic *nic = nic_of(q);
 	struct nic_cq_info info;
-	int r = nic->ops->cq_info(nic, cqn, &info);
+	int r = nic->node->ops->cq_info(nic, cqn, &info);
 
 	if (!r)
 		*ret_good = (info.written - info.errors) & WRC_WQE_WAIT_MASK;

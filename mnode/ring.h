@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <odrp/wire.h>
 #include <wrc.h>
+#include <nic/node.h>
 #include "mem.h"
-#include "nic.h"
 
 /* Where the NIC sees the ring: any address that is aligned and not 0. */
 #define RING_IOVA		(1ull << 40)

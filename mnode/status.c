@@ -182,10 +182,33 @@ static struct json_object *make_counters(const struct manager *m)
 	return obj;
 }
 
+static int report_number(void *arg, const char *name, uint64_t value)
+{
+	return json_object_object_add(arg, name, json_object_new_uint64(value));
+}
+
+static int report_text(void *arg, const char *name, const char *value)
+{
+	return json_object_object_add(arg, name, json_object_new_string(value));
+}
+
+static struct json_object *make_nic(struct nic *nic)
+{
+	struct json_object *obj = json_object_new_object();
+	const struct nic_reporter to = {
+		.number = report_number, .text = report_text, .arg = obj,
+	};
+
+	add(obj, "name", json_object_new_string(nic->ops->name));
+	add_bool(obj, "strict_index", nic->node->strict_index);
+	if (nic->ops->report(nic, &to))
+		log_warning("not all of the NIC's counters are reported");
+	return obj;
+}
+
 struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 {
 	struct json_object *obj = json_object_new_object();
-	struct json_object *nic = json_object_new_object();
 	uint64_t nic_ns = m->nic->ops->cpu_ns(m->nic);
 	uint64_t all_ns = process_cpu_ns();
 	uint64_t free = manager_free_pages(m);
@@ -220,11 +243,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_bool(obj, "draining", m->draining || m->ending);
 	add(obj, "sessions", make_sessions(m));
 	add(obj, "counters", make_counters(m));
-	add(nic, "name", json_object_new_string(m->nic->ops->name));
-	add_bool(nic, "strict_index", m->nic->strict_index);
-	if (m->nic->ops->stats(m->nic, nic))
-		log_warning("not all of the NIC's counters are reported");
-	add(obj, "nic", nic);
+	add(obj, "nic", make_nic(m->nic));
 	return obj;
 }
 

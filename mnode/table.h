@@ -9,8 +9,8 @@
 #define MNODE_TABLE_H
 
 #include <core/prog.h>
+#include <nic/node.h>
 #include "mem.h"
-#include "nic.h"
 
 #define TABLE_DEPTHS 11		/* 2^0 to 2^10 instances */
 #define TABLE_KINDS 2		/* chains that translate, or not */

@@ -54,10 +54,10 @@ mnode_binaries() {
 	mnodectl=${ODRP_CTL:-}
 	if [[ -z $mnoded || -z $mnodectl ]]; then
 		# These alone: the rest may be under work.
-		build_userspace mnode/odrp-mnoded mnode/odrpctl || return 1
+		build_userspace mnode/odrp-mnoded mnode/ctl/odrpctl || return 1
 		dir=$(userspace_dir)
 		mnoded=${mnoded:-$dir/mnode/odrp-mnoded}
-		mnodectl=${mnodectl:-$dir/mnode/odrpctl}
+		mnodectl=${mnodectl:-$dir/mnode/ctl/odrpctl}
 	fi
 	for dir in "$mnoded" "$mnodectl"; do
 		[[ -x $dir ]] || {

@@ -108,14 +108,17 @@ def _self_test(check, bad, good):
     return failed
 
 
-def main(doc, check, bad, good):
+def main(doc, check, bad, good, check_sample=None):
+    """check_sample: judges the samples instead of check, if not None."""
     p = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('--self-test', action='store_true',
                    help='run on broken and on good samples instead')
+    if check_sample:
+        p.add_argument('build', nargs='?', help='the build directory')
     args = p.parse_args()
     if args.self_test:
-        sys.exit(1 if _self_test(check, bad, good) else 0)
+        sys.exit(1 if _self_test(check_sample or check, bad, good) else 0)
     findings = list(check(Tree(TOP)))
     for f in findings:
         print(f)

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 #include "bed.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 static struct fuzz_bed *to_bed(struct snic_port *port)
 {

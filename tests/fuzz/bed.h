@@ -4,8 +4,8 @@
 #define TEST_FUZZ_BED_H
 
 #include "driver.h"
-#include "snic/cm.h"
-#include "snic/net.h"
+#include "snic/cm/priv.h"
+#include "snic/net/priv.h"
 
 struct fuzz_bed {
 	struct snic *nic;

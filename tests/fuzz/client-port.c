@@ -9,7 +9,7 @@
 #include <string.h>
 #include "bed.h"
 #include "client-hostile.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 /* Of the immediate: it is to become a key. */
 #define IS_KEY		1u

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include "bed.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 enum op {
 	OP_MAD,		/* as it is */

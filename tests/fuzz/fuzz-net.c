@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <string.h>
 #include "bed.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 #define FIX	1
 #define HEADERS	2

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include <nic-soft.h>
+#include <nic/soft.h>
 #include <pool.h>
 #include "core/check.h"
 #include "scene.h"

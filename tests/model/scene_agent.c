@@ -526,8 +526,8 @@ static uint64_t hash_cq(const struct scene *s, const struct snic_cq *cq,
 {
 	struct nic_cq_info info;
 
-	assert_int_equal(s->agents_nic->ops->cq_info(s->agents_nic, cq->cqn,
-						     &info), 0);
+	assert_int_equal(s->agents_nic->node->ops->cq_info(s->agents_nic, cq->cqn,
+							   &info), 0);
 	return explore_mix(h, &(uint64_t){ info.written |
 					   (uint64_t)info.errors << 32 },
 			   sizeof(uint64_t));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What READs and atomics of a scene's queues have fetched and what has not
- * landed: see wrchain/snic/land.c.
+ * landed: see wrchain/snic/engine/land.c.
  *
  * UMRs.  In the engine one has its effect when it runs, and only its completion may
  * come later.  Of a card nothing is known but that it is over then.  So, where

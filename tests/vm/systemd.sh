@@ -185,7 +185,7 @@ boots() {
 		mkdir "$system/lib/systemd/system/$unit.d"
 		cp "$dir/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
 	done
-	cp "$vm_top/mnode/70-odrp.rules" "$system/lib/udev/rules.d/"
+	cp "$vm_top/mnode/ctl/70-odrp.rules" "$system/lib/udev/rules.d/"
 	# Where the unit says it is.
 	prefix=$(sed -n 's|^ExecStart=\([^ ]*\)/bin/odrpctl .*|\1|p' \
 		"$dir/odrp-swap@.service")

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client.h"
 #include "core.h"
 #include "thread.h"
 
@@ -145,10 +146,68 @@ int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
 	return 0;
 }
 
+/* The client proper, from a thread that is none of its own yet. */
+static int client_join(struct far *far, char *why, size_t why_len)
+{
+	const struct far_client_set set = {
+		.nic = far->nic,
+		.peer = far->peer,
+		.node = (const char *const *)far->node,
+		.space = far->space,
+		.nr_nodes = far->nr_nodes,
+	};
+	struct far_client *client;
+	struct far_thread *thread;
+	int err;
+
+	err = far_thread_new(far, 1, 0, &thread);
+	if (err) {
+		snprintf(why, why_len, "no thread for a client: %s",
+			 strerrordesc_np(-err));
+		return err;
+	}
+	thread->service = 1;
+	err = far_client_join(&thread->task[0], &set, why, why_len, &client);
+	far_thread_free(thread);
+	if (!err)
+		far->client = client;
+	return err;
+}
+
+/* Without a thread, the number stays taken until the nodes notice. */
+static void client_leave(struct far *far)
+{
+	struct far_client *client = far->client;
+	struct far_thread *thread;
+
+	if (!client)
+		return;
+	if (far_thread_new(far, 1, 0, &thread)) {
+		far_client_forsake(client);
+		return;
+	}
+	thread->service = 1;
+	far_client_leave(&thread->task[0], client);
+	far->client = NULL;
+	far_thread_free(thread);
+}
+
 int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
 		 size_t why_len, struct far **ret_far)
 {
-	return far_open_bare(nic, conf, why, why_len, ret_far);
+	struct far *far;
+	int err;
+
+	err = far_open_bare(nic, conf, why, why_len, &far);
+	if (err)
+		return err;
+	err = client_join(far, why, why_len);
+	if (err) {
+		far_close(far);
+		return err;
+	}
+	*ret_far = far;
+	return 0;
 }
 
 int far_open(const struct far_conf *conf, char *why, size_t why_len,
@@ -171,9 +230,10 @@ int far_open(const struct far_conf *conf, char *why, size_t why_len,
 
 void far_close(struct far *far)
 {
-	struct far_thread *thread = atomic_load(&far->threads), *next;
+	struct far_thread *thread, *next;
 
-	for (; thread; thread = next) {
+	client_leave(far);
+	for (thread = atomic_load(&far->threads); thread; thread = next) {
 		next = thread->next;
 		free(thread);
 	}

@@ -147,6 +147,7 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	thread->nr_tasks = nr_tasks;
 	thread->nr_live = nr_tasks;
 	thread->service = 0;
+	thread->client = NULL;
 	thread->outstanding = 0;
 	thread->waiting.first = NULL;
 	thread->held.first = NULL;
@@ -214,6 +215,23 @@ void far_thread_free(struct far_thread *thread)
 	atomic_store_explicit(&thread->busy, 0, memory_order_release);
 }
 
+/* The thread takes part in the client's epochs and has magazines, until it stops. */
+static int client_start(struct far_thread *thread)
+{
+	struct far *far = thread->far;
+
+	if (!far->client)
+		return 0;
+	return far_client_thread_start(far, far->client, thread->nr_tasks,
+				       &thread->client);
+}
+
+static void client_stop(struct far_thread *thread)
+{
+	if (thread->client && !thread->service)
+		far_client_thread_stop(thread->far->client, thread->client);
+}
+
 static void thread_main(void *arg)
 {
 	struct far_thread *thread = arg;
@@ -222,11 +240,22 @@ static void thread_main(void *arg)
 	for (i = 0; i < thread->nr_tasks; i++)
 		far_sched_wake(&thread->task[i]);
 	far_sched_run(thread);
+	client_stop(thread);
 }
 
-static int thread_start(struct far *far, unsigned nr_tasks, int service,
-			void (*run)(struct far_task *task, void *arg), void *arg,
-			struct far_thread **ret_thread)
+static int thread_start(struct far_thread *thread,
+			void (*run)(struct far_task *task, void *arg), void *arg)
+{
+	struct far_nic *nic = thread->far->nic;
+
+	thread->run = run;
+	thread->arg = arg;
+	return nic->ops->thread_start(nic, thread_main, thread, &thread->system);
+}
+
+int far_thread_start(struct far *far, unsigned nr_tasks,
+		     void (*run)(struct far_task *task, void *arg), void *arg,
+		     struct far_thread **ret_thread)
 {
 	struct far_thread *thread;
 	int err;
@@ -236,31 +265,41 @@ static int thread_start(struct far *far, unsigned nr_tasks, int service,
 	err = far_thread_new(far, nr_tasks, 1, &thread);
 	if (err)
 		return err;
-	thread->service = service;
-	thread->run = run;
-	thread->arg = arg;
-	err = far->nic->ops->thread_start(far->nic, thread_main, thread,
-					  &thread->system);
+	err = client_start(thread);
+	if (err)
+		goto free_thread;
+	err = thread_start(thread, run, arg);
+	if (err)
+		goto stop_client;
+	*ret_thread = thread;
+	return 0;
+
+stop_client:
+	client_stop(thread);
+free_thread:
+	far_thread_free(thread);
+	return err;
+}
+
+int far_thread_start_service(struct far *far, struct far_client_thread *client_thread,
+			     unsigned nr_tasks,
+			     void (*run)(struct far_task *task, void *arg), void *arg,
+			     struct far_thread **ret_thread)
+{
+	struct far_thread *thread;
+	int err = far_thread_new(far, nr_tasks, 1, &thread);
+
+	if (err)
+		return err;
+	thread->service = 1;
+	thread->client = client_thread;
+	err = thread_start(thread, run, arg);
 	if (err) {
 		far_thread_free(thread);
 		return err;
 	}
 	*ret_thread = thread;
 	return 0;
-}
-
-int far_thread_start(struct far *far, unsigned nr_tasks,
-		     void (*run)(struct far_task *task, void *arg), void *arg,
-		     struct far_thread **ret_thread)
-{
-	return thread_start(far, nr_tasks, 0, run, arg, ret_thread);
-}
-
-int far_thread_start_service(struct far *far, unsigned nr_tasks,
-			     void (*run)(struct far_task *task, void *arg), void *arg,
-			     struct far_thread **ret_thread)
-{
-	return thread_start(far, nr_tasks, 1, run, arg, ret_thread);
 }
 
 void far_thread_join(struct far_thread *thread)
@@ -277,6 +316,11 @@ int far_enter(struct far *far, struct far_task **ret_task)
 	err = far_thread_new(far, 1, 0, &thread);
 	if (err)
 		return err;
+	err = client_start(thread);
+	if (err) {
+		far_thread_free(thread);
+		return err;
+	}
 	*ret_task = &thread->task[0];
 	return 0;
 }
@@ -285,5 +329,6 @@ void far_leave(struct far_task *task)
 {
 	far_op_drop(task);
 	far_sync(task);
+	client_stop(task->thread);
 	far_thread_free(task->thread);
 }

@@ -85,7 +85,7 @@ struct far_thread {
 	unsigned index;
 	_Atomic int busy;		/* 0: the struct is free for another one */
 	int service;			/* all its operations are libfar's own */
-	struct far_client_thread *client;	/* NULL: bare, or service */
+	struct far_client_thread *client;	/* NULL: bare, or joining, or leaving */
 
 	struct far_qset *qset;
 	struct far_link *link;		/* per node */

@@ -2,7 +2,7 @@
 /* Memory, keys and doorbells of the fake device. */
 #include <stdlib.h>
 #include "fake-priv.h"
-#include "snic/priv.h"
+#include "snic/engine/engine.h"
 
 int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
 			 void **ret_umem)

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include "fake-priv.h"
-#include "snic/engine.h"
+#include "snic/engine/priv.h"
 
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)

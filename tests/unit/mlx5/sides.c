@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A fake card and a software NIC; see sides.h. */
 #include "sides.h"
-#include "snic/priv.h"
+#include "snic/engine/engine.h"
 
 struct side card, soft;
 static struct wrc_mlx5_devx bent;

@@ -7,7 +7,7 @@
 #define TEST_MLX5_SIDES_H
 
 #include "fake.h"
-#include <mlx5-side.h>
+#include <hwcheck/side.h>
 
 extern struct side card, soft;
 

@@ -4,8 +4,9 @@
  * It tried again for ever.
  */
 #include <stdlib.h>
+#include <nic/mlx5.h>
+#include <nic/node.h>
 #include "fake.h"
-#include <nic-mlx5.h>
 
 static uint8_t memory[4096] __attribute__((aligned(4096)));
 
@@ -36,8 +37,9 @@ static void closes(void **state)
 	assert_int_equal(nic->ops->pd_alloc(nic, &pdn), 0);
 	assert_int_equal(nic->ops->mr_reg(nic, pdn, memory, sizeof(memory), 0, 0,
 					  &key), 0);
-	assert_int_equal(nic->ops->ksm_create(nic, pdn, 32768, NIC_REMOTE_READ, 1,
-					      &key), 0);
+	assert_int_equal(nic->node->ops->ksm_create(nic, pdn, 32768,
+						    NIC_REMOTE_READ, 1, &key),
+			 0);
 	fake.gone = true;
 	nic->ops->close(nic);
 	fake_fini();

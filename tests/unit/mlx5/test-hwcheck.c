@@ -7,7 +7,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include "sides.h"
-#include <mlx5-check.h>
+#include <hwcheck/check.h>
 
 static const struct nic_mlx5_opts ways = { .port = 1, .strict = true };
 

@@ -5,11 +5,10 @@
  * them, connections, and what is known of a queue pair that has stopped.
  */
 #include <stdlib.h>
-#include <json-c/json.h>
 #include "fake.h"
 #include "mlx5/encode.h"
 #include <manager.h>
-#include <nic-mlx5-priv.h>
+#include <nic/mlx5-priv.h>
 #include <queue.h>
 
 #define PEER_IP	0x0100000a
@@ -127,7 +126,7 @@ static struct nic *open_nic(void)
 
 	if (nic_mlx5_open(&opts, &fake_devx, &fake_cm, &nic, why))
 		fail_msg("%s", why);
-	assert_true(nic->strict_index);
+	assert_true(nic->node->strict_index);
 	assert_int_equal(nic->event_fd, 77);
 	return nic;
 }
@@ -207,7 +206,7 @@ static void relaxed(void **state)
 	fake_cap(0, 0x99, 1, 1);
 	assert_int_equal(nic_mlx5_open(&opts, &fake_devx, &fake_cm, &nic,
 				       why), 0);
-	assert_false(nic->strict_index);
+	assert_false(nic->node->strict_index);
 	nic->ops->close(nic);
 }
 
@@ -445,12 +444,12 @@ static void left_to_us(void **state)
 	conf_init(&conf);
 	conf.pool = 8 << 20;
 	for (i = 0; i < 8; i++) {
-		nic->keeps_fences = i & 1;
-		nic->keeps_keys = i & 2;
+		nic->node->keeps_fences = i & 1;
+		nic->node->keeps_keys = i & 2;
 		nic_mlx5_device(nic)->caps.ksm = i & 4;
 		assert_int_equal(manager_init(&m, &conf, nic, why), 0);
 		assert_true(m.waits == !(i & 1));
-		assert_true(nic->fence_orders == !!(i & 1));
+		assert_true(nic->node->fence_orders == !!(i & 1));
 		assert_true(m.nic_translates == ((i & 6) == 6));
 		assert_true(!m.keyed[ODRP_WIRE_LOAD].name == !m.nic_translates);
 		manager_fini(&m);
@@ -469,8 +468,8 @@ static void closed_early(void **state)
 
 	node_open(&n, nic);
 	assert_int_equal(nic->ops->cq_create(nic, 4, &cqn), 0);
-	assert_int_equal(nic->ops->ksm_create(nic, n.pool.pdn, 32,
-					      NIC_REMOTE_READ, 0xa5, &key), 0);
+	assert_int_equal(nic->node->ops->ksm_create(nic, n.pool.pdn, 32,
+						    NIC_REMOTE_READ, 0xa5, &key), 0);
 	assert_int_equal(key & 0xff, 0xa5);
 	happens(NIC_REQUEST, &conns[0]);
 	assert_int_equal(nic->ops->event(nic, &ev), 0);
@@ -535,7 +534,7 @@ static void stopped_by_itself(void **state)
 		assert_int_equal(wrc_encode(&wr, (char *)p.mem.va + 64 * i,
 					    64), 16);
 	}
-	assert_int_equal(nic->ops->qp_loop(nic, p.qpn, p.qpn), 0);
+	assert_int_equal(nic->node->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	assert_int_equal(nic->ops->qp_doorbell(nic, p.qpn, 3), 0);
 	fake_run();
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);
@@ -551,7 +550,7 @@ static void stopped_by_itself(void **state)
 	fake.bbs_too_far = 1;
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);
 	assert_int_equal(info.sq_executed, 3);
-	assert_int_equal(nic->ops->cq_info(nic, p.scqn, &cq), 0);
+	assert_int_equal(nic->node->ops->cq_info(nic, p.scqn, &cq), 0);
 	assert_int_equal(cq.written - cq.errors, 3);
 	assert_true(cq.errors >= 1);
 	pair_close(&p);
@@ -566,11 +565,11 @@ static void nobody(void **state)
 	struct wrc_cqe cqe;
 	uint32_t key;
 
-	assert_int_equal(nic->ops->qp_loop(nic, 999, 999), -ENOENT);
+	assert_int_equal(nic->node->ops->qp_loop(nic, 999, 999), -ENOENT);
 	assert_int_equal(nic->ops->qp_error(nic, 999), -ENOENT);
 	assert_int_equal(nic->ops->qp_query(nic, 999, &qp), -ENOENT);
 	assert_int_equal(nic->ops->qp_doorbell(nic, 999, 1), -ENOENT);
-	assert_int_equal(nic->ops->cq_info(nic, 999, &cq), -ENOENT);
+	assert_int_equal(nic->node->ops->cq_info(nic, 999, &cq), -ENOENT);
 	assert_int_equal(nic->ops->cq_poll(nic, 999, &cqe), -ENOENT);
 	assert_int_equal(nic->ops->mr_reg(nic, 999, NULL, 0, 0, 0, &key),
 			 -ENOENT);
@@ -578,7 +577,7 @@ static void nobody(void **state)
 	assert_int_equal(nic->ops->reject(nic, 999, NULL, 0), -ENOENT);
 	assert_int_equal(nic->ops->disconnect(nic, 999), -ENOENT);
 	nic->ops->release(nic, 999);
-	assert_int_equal(nic->ops->freeze(nic), -EOPNOTSUPP);
+	assert_int_equal(nic->node->ops->freeze(nic), -EOPNOTSUPP);
 	assert_int_equal(nic->ops->cpu_ns(nic), 0);
 	nic->ops->close(nic);
 }
@@ -712,7 +711,7 @@ static void disconnected(void **state)
 	pair_close(&p);
 	assert_int_equal(mlx5_of(nic)->conns->qpn, 0);
 	pair_open(&p, nic, 0);
-	assert_int_equal(nic->ops->qp_loop(nic, p.qpn, p.qpn), 0);
+	assert_int_equal(nic->node->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	happens(NIC_GONE, &conns[0]);
 	expect_event(nic, NIC_GONE, &id);
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);
@@ -751,26 +750,6 @@ static void not_accepted(void **state)
 	nic->ops->close(nic);
 }
 
-static void counters(void **state)
-{
-	struct nic *nic = open_nic();
-	struct json_object *o = json_object_new_object(), *v;
-	struct pair p;
-
-	pair_open(&p, nic, 0);
-	assert_int_equal(nic->ops->stats(nic, o), 0);
-	assert_true(json_object_object_get_ex(o, "device", &v));
-	assert_string_equal(json_object_get_string(v), "fake0");
-	assert_true(json_object_object_get_ex(o, "cqs", &v));
-	assert_int_equal(json_object_get_int(v), 2);
-	assert_true(json_object_object_get_ex(o, "qps", &v));
-	assert_int_equal(json_object_get_int(v), 1);
-	assert_false(json_object_object_get_ex(o, "refusal", &v));
-	json_object_put(o);
-	pair_close(&p);
-	nic->ops->close(nic);
-}
-
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -792,7 +771,6 @@ int main(void)
 		T(accepted_v1),
 		T(disconnected),
 		T(not_accepted),
-		T(counters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

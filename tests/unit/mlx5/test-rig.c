@@ -6,10 +6,10 @@
  */
 #include <stdlib.h>
 #include "sides.h"
-#include <mlx5-probes.h>
-#include <mlx5-raw.h>
-#include <mlx5-rig.h>
-#include "snic/priv.h"
+#include <hwcheck/probes.h>
+#include <hwcheck/raw.h>
+#include <hwcheck/rig.h>
+#include "snic/engine/engine.h"
 
 /* ---- what a run leaves ------------------------------------------------------------- */
 

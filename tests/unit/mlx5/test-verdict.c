@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include "sides.h"
 #include <manager.h>
-#include <mlx5-check.h>
-#include <verdict.h>
+#include <hwcheck/check.h>
+#include <nic/verdict.h>
 
 static char dir[64], path[128];
 static struct nic_mlx5_opts ways;
@@ -77,10 +77,10 @@ static void expect(bool fences, bool keys, const char *words)
 {
 	struct nic *nic = open_nic();
 
-	if (!strstr(nic->known, words))
-		fail_msg("expected '%s' in: %s", words, nic->known);
-	assert_int_equal(nic->keeps_fences, fences);
-	assert_int_equal(nic->keeps_keys, keys);
+	if (!strstr(nic->node->known, words))
+		fail_msg("expected '%s' in: %s", words, nic->node->known);
+	assert_int_equal(nic->node->keeps_fences, fences);
+	assert_int_equal(nic->node->keeps_keys, keys);
 	nic->ops->close(nic);
 }
 
@@ -201,7 +201,7 @@ static void known(void **state)
 	/* Nothing of it is believed when the card is compared again. */
 	assert_int_equal(side_mlx5_open(&ways, &fake_devx, &card,
 					(char[NIC_MLX5_WHY_MAX]){ 0 }), 0);
-	assert_false(card.nic->keeps_fences || card.nic->keeps_keys);
+	assert_false(card.nic->node->keeps_fences || card.nic->node->keeps_keys);
 	side_close(&card);
 	*ways.report = 0;
 	expect_agent(true, false);

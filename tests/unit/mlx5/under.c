@@ -7,8 +7,8 @@
  * and which knows its queue pairs by firmware commands only.
  */
 #include <stdlib.h>
-#include <nic-mlx5.h>
-#include <nic-soft.h>
+#include <nic/mlx5.h>
+#include <nic/soft.h>
 #include "fake.h"
 
 int __wrap_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,

@@ -4,6 +4,8 @@
 
 static const struct nic_ops *real;
 static struct nic_ops wrapped;
+static const struct nic_node_ops *real_node;
+static struct nic_node_ops wrapped_node;
 static long live;
 
 static int made(int r)
@@ -38,8 +40,8 @@ static void mr_dereg(struct nic *nic, uint32_t key)
 static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 		      unsigned int access, uint8_t variant, uint32_t *ret_key)
 {
-	return made(real->ksm_create(nic, pdn, entries, access, variant,
-				     ret_key));
+	return made(real_node->ksm_create(nic, pdn, entries, access, variant,
+					  ret_key));
 }
 
 static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
@@ -75,12 +77,15 @@ void count_wrap(struct nic *nic)
 	wrapped.pd_free = pd_free;
 	wrapped.mr_reg = mr_reg;
 	wrapped.mr_dereg = mr_dereg;
-	wrapped.ksm_create = ksm_create;
 	wrapped.cq_create = cq_create;
 	wrapped.cq_destroy = cq_destroy;
 	wrapped.qp_create = qp_create;
 	wrapped.qp_destroy = qp_destroy;
 	nic->ops = &wrapped;
+	real_node = nic->node->ops;
+	wrapped_node = *real_node;
+	wrapped_node.ksm_create = ksm_create;
+	nic->node->ops = &wrapped_node;
 	live = 0;
 }
 

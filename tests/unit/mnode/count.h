@@ -6,7 +6,7 @@
 #ifndef TEST_MNODE_COUNT_H
 #define TEST_MNODE_COUNT_H
 
-#include <nic.h>
+#include <nic/node.h>
 
 /* From now on, on this NIC and no other. */
 void count_wrap(struct nic *nic);

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <conf.h>
 #include <wrc.h>
-#include <nic-soft.h>
+#include <nic/soft.h>
 #include "bed.h"
 
 static char why[CONF_WHY_MAX];

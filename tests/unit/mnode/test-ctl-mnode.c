@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <odrpctl.h>
+#include <ctl/odrpctl.h>
 #include <status.h>
 #include "bed.h"
 

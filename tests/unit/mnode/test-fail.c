@@ -64,6 +64,8 @@ int __wrap_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 /* The NIC, with its makers wrapped: the same object, another table. */
 static const struct nic_ops *real;
 static struct nic_ops wrapped;
+static const struct nic_node_ops *real_node;
+static struct nic_node_ops wrapped_node;
 
 static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
 {
@@ -91,13 +93,14 @@ static int qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 		      unsigned int access, uint8_t variant, uint32_t *ret_key)
 {
-	return fails() ? -ENOMEM : real->ksm_create(nic, pdn, entries, access,
-						    variant, ret_key);
+	return fails() ? -ENOMEM : real_node->ksm_create(nic, pdn, entries,
+							 access, variant,
+							 ret_key);
 }
 
 static int qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
 {
-	return fails() ? -EIO : real->qp_loop(nic, qpn, to);
+	return fails() ? -EIO : real_node->qp_loop(nic, qpn, to);
 }
 
 static int qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
@@ -133,15 +136,18 @@ static void wrap(struct nic *nic)
 	wrapped = *real;
 	wrapped.pd_alloc = pd_alloc;
 	wrapped.mr_reg = mr_reg;
-	wrapped.ksm_create = ksm_create;
 	wrapped.cq_create = cq_create;
 	wrapped.qp_create = qp_create;
-	wrapped.qp_loop = qp_loop;
 	wrapped.qp_doorbell = qp_doorbell;
 	wrapped.listen = nic_listen;
 	wrapped.accept = nic_accept;
 	wrapped.event = event;
 	nic->ops = &wrapped;
+	real_node = nic->node->ops;
+	wrapped_node = *real_node;
+	wrapped_node.ksm_create = ksm_create;
+	wrapped_node.qp_loop = qp_loop;
+	nic->node->ops = &wrapped_node;
 }
 
 /* ---- tests ---------------------------------------------------------------------- */

@@ -67,7 +67,7 @@ ends 3 'odrp255: status: No such device' "$odrpctl" swap status odrp255
 # Settings that do not get better by waiting: see the unit.
 ends 2 "$none" "$odrpctl" swap up odrp255 --file $none
 ends 2 'address is missing' "$odrpctl" swap up odrp255 --file /dev/null
-grep -qx 'RestartPreventExitStatus=2' "$top/mnode/odrp-swap@.service.in" ||
+grep -qx 'RestartPreventExitStatus=2' "$top/mnode/ctl/odrp-swap@.service.in" ||
 	wrong 'odrp-swap@.service: settings that are wrong are tried again'
 
 ends 2 'unrecognized option' "$mnoded" --colour

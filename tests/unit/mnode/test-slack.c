@@ -8,7 +8,7 @@
 #include <endian.h>
 #include <errno.h>
 #include "load.h"
-#include "snic/priv.h"
+#include "snic/engine/engine.h"
 
 #define SLOTS		64
 #define SLACK		2	/* as many as queues, which are as few as can overtake */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <swap-conf.h>
+#include <ctl/swap-conf.h>
 
 #define NR(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -200,7 +200,7 @@ static void test_sample(void **state)
 	FILE *f;
 
 	assert_non_null(top);
-	snprintf(path, sizeof(path), "%s/mnode/odrp0.conf", top);
+	snprintf(path, sizeof(path), "%s/mnode/ctl/odrp0.conf", top);
 	f = fopen(path, "re");
 	assert_non_null(f);
 	while (fgets(line, sizeof(line), f)) {

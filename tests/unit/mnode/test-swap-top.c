@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <swap-dev.h>
-#include <swap-top.h>
+#include <ctl/swap-dev.h>
+#include <ctl/swap-top.h>
 
 #define ID 7
 

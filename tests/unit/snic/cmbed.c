@@ -3,8 +3,8 @@
 #include <endian.h>
 #include <errno.h>
 #include "cmbed.h"
-#include "snic/net.h"
-#include "snic/pkt.h"
+#include "snic/net/priv.h"
+#include "snic/net/pkt.h"
 
 #define MAD_OFF	(SNIC_NET_HLEN + 12 + 8)
 

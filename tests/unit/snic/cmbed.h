@@ -7,7 +7,7 @@
 #define TEST_SNIC_CMBED_H
 
 #include "wire.h"
-#include "snic/cm.h"
+#include "snic/cm/priv.h"
 
 #define PORT	7489
 

@@ -7,8 +7,8 @@
 #define TEST_SNIC_GUEST_H
 
 #include <stdbool.h>
-#include "snic/vhost_user.h"
-#include "snic/vring.h"
+#include "snic/ports/vhost_user.h"
+#include "snic/ports/vring.h"
 
 #define G_NUM		16u		/* entries of a queue */
 #define G_BUF		4096u		/* bytes that a descriptor may have */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "snic/engine.h"
+#include "snic/engine/priv.h"
 
 #define ARENA_LEN	(8u << 20)
 #define ARENA_IOVA	0x40000000ull

@@ -6,7 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include "cmbed.h"
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 /* A bed where b is talked to by the test alone: host 9 and others. */
 static void open_b(struct bed *t)

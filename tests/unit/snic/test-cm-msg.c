@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
-#include "snic/cm_msg.h"
+#include "snic/cm/msg.h"
 
 /* rdma_cm and rdma_rxe of Linux 6.1 connecting for rping; zeros cut off. */
 static const uint8_t linux_req[] = {

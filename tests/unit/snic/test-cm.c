@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "cmbed.h"
-#include "snic/net.h"
-#include "snic/pkt.h"
+#include "snic/net/priv.h"
+#include "snic/net/pkt.h"
 
 /* ---- set-up and end -------------------------------------------------------- */
 

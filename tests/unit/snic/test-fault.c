@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "wire.h"
-#include "snic/net.h"
+#include "snic/net/priv.h"
 
 #define FRAMES	20000
 

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include "cable.h"
-#include "snic/cm_msg.h"
-#include "snic/net.h"
+#include "snic/cm/priv.h"
+#include "snic/net/net.h"
 
 #define MESSAGES	24
 #define LEN		256
@@ -200,7 +200,7 @@ static void test_hello(void **state)
 		assert_int_equal(snic_cm_build(&m, good), 0);
 		for (n = changed = 0; n < 1000; n++) {
 			memcpy(mad, good, SNIC_MAD_LEN);
-			snic_lie_hello(p.a.bed->nic, attrs[i], mad);
+			snic_cm_lie(p.a.bed->nic, attrs[i], mad);
 			assert_memory_equal(mad, good, priv[i]);
 			changed += !!memcmp(mad, good, SNIC_MAD_LEN);
 		}

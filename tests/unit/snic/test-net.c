@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "wire.h"
-#include "snic/net.h"
-#include "snic/pkt.h"
+#include "snic/net/priv.h"
+#include "snic/net/pkt.h"
 
 static const uint8_t broadcast[6] = { 255, 255, 255, 255, 255, 255 };
 

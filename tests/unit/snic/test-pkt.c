@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "snic/pkt.h"
+#include "snic/net/pkt.h"
 
 static const struct snic_pkt full = {
 	.pad = 2, .solicited = true, .ack_req = true, .pkey = 0x8001,

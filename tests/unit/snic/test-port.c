@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "snic/net.h"
+#include "snic/net/priv.h"
 
 struct paths {
 	char dir[64], local[80], remote[80];

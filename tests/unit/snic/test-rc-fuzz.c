@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 #include "cable.h"
-#include "snic/rc.h"
+#include "snic/transport/priv.h"
 
 #define PACKETS		1000000
 #define GUARD		4096

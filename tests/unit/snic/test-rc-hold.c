@@ -4,7 +4,7 @@
  * and for not too many messages.
  */
 #include "cable.h"
-#include "snic/rc.h"
+#include "snic/transport/priv.h"
 
 #define LEN 64
 

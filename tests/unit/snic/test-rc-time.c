@@ -5,7 +5,7 @@
  * times are simulated.
  */
 #include "cable.h"
-#include "snic/rc.h"
+#include "snic/transport/priv.h"
 
 static struct snic_rc_req *req_of(struct end *e)
 {

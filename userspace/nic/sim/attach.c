@@ -28,6 +28,7 @@ int sim_attach(struct far_nic *nic, const char *node, const char *space,
 	attach->space = map.priv;
 	attach->mn = &cn->sim->mns[attach->space->node];
 	attach->rights = rights;
+	attach->refs = 1;
 	attach->next = cn->sim->attaches;
 	cn->sim->attaches = attach;
 	ret_peer->nr_regions = 1;
@@ -49,31 +50,26 @@ static void claims_free(struct sim_attach *attach)
 	}
 }
 
-/* Queue sets that were connected are gone by now, or have ended with their peer. */
-static void attach_cut(const struct sim_attach *attach)
+void sim_attach_put(struct sim_attach *attach)
 {
-	struct sim_qp *qp;
+	struct far_host_map map = { .priv = attach->space };
+	struct sim_attach **at;
 
-	for (qp = attach->cn->qps; qp; qp = qp->next)
-		if (qp->attach == attach) {
-			sim_qp_flush(qp, 1);
-			qp->state = SIM_QP_NONE;
-			qp->attach = NULL;
-		}
+	if (--attach->refs)
+		return;
+	for (at = &attach->cn->sim->attaches; *at != attach; at = &(*at)->next)
+		;
+	*at = attach->next;
+	sim_host_ops.unmap(&attach->cn->nic, &map);
+	free(attach);
 }
 
 void sim_detach(struct far_nic *nic, struct far_peer *peer)
 {
-	struct sim_attach *attach = peer->priv, **at;
-	struct far_host_map map = { .priv = attach->space };
+	struct sim_attach *attach = peer->priv;
 
-	attach_cut(attach);
-	for (at = &attach->cn->sim->attaches; *at != attach; at = &(*at)->next)
-		;
-	*at = attach->next;
 	claims_free(attach);
-	sim_host_ops.unmap(nic, &map);
-	free(attach);
+	sim_attach_put(attach);
 }
 
 void sim_attaches_free(struct far_sim *sim)

@@ -177,8 +177,9 @@ struct sim_space {
 	struct sim_space *next;		/* by off */
 };
 
-/* What attach() made: far_peer.priv. */
+/* What attach() made: far_peer.priv. Its queue pairs hold it, too. */
 struct sim_attach {
+	unsigned refs;
 	struct sim_cn *cn;
 	struct sim_mn *mn;
 	struct sim_space *space;
@@ -396,6 +397,7 @@ int sim_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void sim_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int sim_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void sim_spaces_free(struct sim_mn *mn);
+void sim_attach_put(struct sim_attach *attach);
 void sim_attaches_free(struct far_sim *sim);
 
 /* fault.c */

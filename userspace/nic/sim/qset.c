@@ -54,9 +54,13 @@ free_share:
 	return -ENOMEM;
 }
 
-static void qp_end(struct sim_qp *qp)
+/* Lets go of the peer. */
+static void qp_stop(struct sim_qp *qp, int complete)
 {
-	sim_qp_flush(qp, 0);
+	sim_qp_flush(qp, complete);
+	if (qp->attach)
+		sim_attach_put(qp->attach);
+	qp->attach = NULL;
 	qp->state = SIM_QP_NONE;
 }
 
@@ -68,7 +72,7 @@ void sim_share_free(struct sim_share *share)
 
 	for (i = 0; i < share->nr_peers; i++)
 		if (share->qp[i])
-			qp_end(share->qp[i]);
+			qp_stop(share->qp[i], 0);
 	for (at = &cn->shares; *at != share; at = &(*at)->next)
 		;
 	*at = share->next;
@@ -207,6 +211,7 @@ static int qp_new(struct sim_share *share, unsigned idx)
 static void qp_start(struct sim_qp *qp, struct sim_attach *attach)
 {
 	qp->attach = attach;
+	attach->refs++;
 	qp->mn = attach->mn;
 	qp->first = qp->send = NULL;
 	qp->end = &qp->first;
@@ -239,7 +244,7 @@ int sim_connect(struct far_qset *far_qset, unsigned idx, const struct far_peer *
 	qp->shared = share->nr_members > 1;
 	if (qp->state == SIM_QP_UP && qp->shared && qp->attach->space == attach->space)
 		return 0;	/* a member of the group was here before */
-	sim_qp_flush(qp, 1);
+	qp_stop(qp, 1);
 	qp_start(qp, attach);
 	return 0;
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * odrpctl: the parts of the command.  All return an exit status.
+ */
+#ifndef CTL_ODRPCTL_H
+#define CTL_ODRPCTL_H
+
+enum {
+	EXIT_OK		= 0,
+	EXIT_NOT_OK	= 1,	/* asked and answered: no */
+	EXIT_USAGE	= 2,
+	EXIT_TROUBLE	= 3,	/* could not ask */
+};
+
+int mnode_main(int argc, char **argv);
+int swap_main(int argc, char **argv);
+
+#endif /* CTL_ODRPCTL_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Settings of one swap device of a compute node: from its file, or from the
+ * options of "odrpctl swap add", the same names in both.
+ */
+#ifndef CTL_SWAP_CONF_H
+#define CTL_SWAP_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifndef SYSCONFDIR
+#define SYSCONFDIR		"/etc"
+#endif
+/* One file per device: odrp0.conf is that of /dev/odrp0. */
+#define SWAP_CONF_DIR		SYSCONFDIR "/odrp/swap"
+#define SWAP_CONF_WHY_MAX	512
+#define SWAP_VALUE_MAX		256
+/* Room for what hot_add is told. */
+#define SWAP_LINE_MAX		1024
+
+/* docs/man/odrp-swap.conf.5 explains each. */
+enum swap_key {
+	SWAP_ADDRESS,
+	SWAP_PORT,
+	SWAP_SIZE,
+	SWAP_SRC,
+	SWAP_QUEUES,
+	SWAP_DEPTH,
+	SWAP_TIMEOUT_MS,
+	SWAP_DEAD_AFTER_MS,
+	SWAP_RECONNECT_MS,
+	SWAP_BACKEND,
+	SWAP_BACKING,
+	SWAP_CHECKSUM,
+	SWAP_TRANSLATE,
+	SWAP_PRIORITY,
+	SWAP_MIN_FREE,
+	SWAP_NR_KEYS,
+};
+
+/* Texts that have been checked; "": not set. */
+struct swap_conf {
+	char value[SWAP_NR_KEYS][SWAP_VALUE_MAX];
+};
+
+/* The functions that return an int give -errno with a sentence in why, which
+ * names what is wrong and what was expected. */
+int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
+		  char why[SWAP_CONF_WHY_MAX]);
+/* An INI file: section [swap] or none; each setting once. */
+int swap_conf_read(struct swap_conf *conf, const char *path,
+		   char why[SWAP_CONF_WHY_MAX]);
+/* What only shows when all is set. */
+int swap_conf_check(const struct swap_conf *conf,
+		    char why[SWAP_CONF_WHY_MAX]);
+
+/* A setting that is a number. */
+long swap_conf_number(const struct swap_conf *conf, enum swap_key key,
+		      long otherwise);
+/* The memory node as sysfs names it, ADDRESS:PORT. */
+void swap_conf_server(const struct swap_conf *conf, char *buf, size_t len);
+/* What hot_add is told, for device number id. */
+void swap_conf_line(const struct swap_conf *conf, unsigned int id, char *buf,
+		    size_t len);
+
+#endif /* CTL_SWAP_CONF_H */

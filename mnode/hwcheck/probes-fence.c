@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The experiment on order=fence: is what a READ has brought into a work request of
+ * another queue there when a SEND_EN behind a fence lets that queue fetch it?
+ *
+ * As in a load: a queue READs an address into a WRITE of the other queue, which
+ * has an older one, and enables it.  What is written then tells which address was
+ * used.  An order that is only mostly kept shows in one of many rounds.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include "probes.h"
+#include "raw.h"
+
+#define ROUNDS	100000
+#define AT_ONCE	16		/* rounds of a doorbell: two WQEs each in a ring */
+
+#define OLD	(~0ull)		/* what the older address leads to */
+#define NEW_AT	64		/* words of the other queue's data: */
+#define GOT_AT	2048		/* what the new ones lead to, what was written */
+
+_Static_assert(2 * AT_ONCE <= 1 << RAW_LOG_SQ, "a ring holds them");
+
+struct fence {
+	struct raw other, master;
+	uint64_t old_ones;	/* rounds that used the older address */
+};
+
+/* Around the ring: what was there has run. */
+static int put(struct raw *raw, struct wrc_wr wr)
+{
+	int len;
+
+	wr.index = raw->next;
+	wr.qpn = raw->qpn;
+	wr.shape = wr.op;
+	len = wrc_encode(&wr, raw_wqe(raw, raw->next), WRC_WQE_BB);
+	if (len < 0)
+		return len;
+	raw->next++;
+	return 0;
+}
+
+/* From the older address to this round's place. */
+static int put_write(struct fence *f, unsigned int i)
+{
+	struct raw *o = &f->other;
+	struct wrc_wr wr = {
+		.op = WRC_WQE_WRITE, .nr_sge = 1, .rkey = o->key,
+		.raddr = (uintptr_t)o->data + GOT_AT + 8 * i,
+	};
+
+	wr.sge[0] = (struct wrc_sge){ 8, o->key, (uintptr_t)o->data };
+	return put(o, wr);
+}
+
+/* The new address to the WQE at bb, and then it may run. */
+static int put_read(struct fence *f, unsigned int i, uint16_t bb)
+{
+	struct raw *m = &f->master;
+	struct wrc_wr read = {
+		.op = WRC_WQE_READ, .nr_sge = 1, .rkey = m->key,
+		.raddr = (uintptr_t)m->data + 8 * i,
+	};
+	struct wrc_wr enable = {
+		.op = WRC_WQE_SEND_EN, .flags = WRC_WQE_FM_FENCE,
+		.obj = f->other.qpn, .count = (uint16_t)(bb + 1),
+	};
+	uint8_t *seg = raw_wqe(&f->other, bb) + sizeof(struct wrc_wqe_ctrl) +
+		       sizeof(struct wrc_wqe_raddr);
+	int r;
+
+	read.sge[0] = (struct wrc_sge){
+		8, f->other.key,
+		(uintptr_t)seg + offsetof(struct wrc_wqe_data, addr) };
+	r = put(m, read);
+	return r ? r : put(m, enable);
+}
+
+static uint64_t word_at(const uint8_t *at)
+{
+	return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
+}
+
+/* The last one is written: so all are, in their order. */
+static bool is_over(void *arg)
+{
+	const struct fence *f = arg;
+
+	return word_at(f->other.data + GOT_AT + 8 * (AT_ONCE - 1));
+}
+
+static int go_round(struct fence *f)
+{
+	struct raw *o = &f->other;
+	unsigned int i;
+	int r = 0;
+
+	memset(o->data + GOT_AT, 0, 8 * AT_ONCE);
+	for (i = 0; !r && i < AT_ONCE; i++) {
+		uint16_t bb = o->next;
+
+		r = put_write(f, i);
+		if (!r)
+			r = put_read(f, i, bb);
+	}
+	if (!r)
+		r = raw_ring(&f->master);
+	if (!r)
+		r = side_until(o->side, is_over, f) ? 0 : -ETIMEDOUT;
+	for (i = 0; !r && i < AT_ONCE; i++)
+		f->old_ones += word_at(o->data + GOT_AT + 8 * i) != i + 1;
+	return r;
+}
+
+static void lay_out(struct fence *f)
+{
+	uint64_t old = OLD, value;
+	unsigned int i;
+
+	memcpy(f->other.data, &old, sizeof(old));
+	for (i = 0; i < AT_ONCE; i++) {
+		uint8_t *new = f->other.data + NEW_AT + 8 * i;
+		__be64 addr = htobe64((uintptr_t)new);
+
+		value = i + 1;
+		memcpy(new, &value, sizeof(value));
+		memcpy(f->master.data + 8 * i, &addr, sizeof(addr));
+	}
+}
+
+int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	struct fence f = { .old_ones = 0 };
+	unsigned int n;
+	int r;
+
+	r = raw_open(side, RAW_SLAVE, NULL, &f.other);
+	if (r)
+		return r;
+	r = raw_open(side, RAW_MASTER, &f.other, &f.master);
+	if (r)
+		goto close_other;
+	lay_out(&f);
+	for (n = 0; !r && n < ROUNDS; n += AT_ONCE)
+		r = go_round(&f);
+	if (!r && f.old_ones)
+		probe_say(answer, "does not hold: %llu of %u times the other "
+			  "queue used what was there before",
+			  (unsigned long long)f.old_ones, n);
+	else if (!r)
+		probe_say(answer, "holds: %u times the other queue used what "
+			  "was READ", n);
+	raw_close(&f.master);
+close_other:
+	raw_close(&f.other);
+	return r;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The report of odrp-hwcheck for people. */
+#include <string.h>
+#include "check.h"
+
+static struct json_object *get(struct json_object *obj, const char *key)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(obj, key, &value);
+	return value;
+}
+
+static const char *text(struct json_object *obj, const char *key)
+{
+	struct json_object *value = get(obj, key);
+
+	return value ? json_object_get_string(value) : NULL;
+}
+
+static void print_caps(struct json_object *caps, FILE *f)
+{
+	unsigned int column = 0;
+
+	json_object_object_foreach(caps, key, value) {
+		column += strlen(key) + 6;
+		if (column > 66)
+			column = strlen(key) + 6;
+		fprintf(f, "%s%s %s", column == strlen(key) + 6 ? "\n  " : ", ",
+			key,
+			json_object_is_type(value, json_type_boolean) ?
+			json_object_get_boolean(value) ? "yes" : "no" :
+			json_object_get_string(value));
+	}
+	fputs("\n", f);
+}
+
+static void print_lacks(struct json_object *lacks, FILE *f)
+{
+	size_t i, n = json_object_array_length(lacks);
+
+	if (n)
+		fputs("It cannot run chains:\n", f);
+	for (i = 0; i < n; i++)
+		fprintf(f, "  * %s\n", json_object_get_string(
+				json_object_array_get_idx(lacks, i)));
+}
+
+/* With fences it may, on a card that does not keep them; and with translation in
+ * the NIC, which is judged apart. */
+static const char *verdict(struct json_object *o, bool fences)
+{
+	const char *order = text(o, "order"), *stores = text(o, "stores");
+
+	if (!text(o, "difference"))
+		return text(o, "skipped") ? "skipped" : "same";
+	if (stores && !strcmp(stores, "keyed"))
+		return "differs";
+	return fences || !order || strcmp(order, "fence") ? "DIFFERENT" :
+							    "differs";
+}
+
+static void print_program(struct json_object *o, bool fences, FILE *f)
+{
+	const char *difference = text(o, "difference");
+	const char *skipped = text(o, "skipped");
+
+	fprintf(f, "  %-9s %s; %s requests", verdict(o, fences),
+		text(o, "program"), text(o, "requests"));
+	if (text(o, "software"))
+		fprintf(f, "; %s", text(o, "software"));
+	if (text(o, "card") && strcmp(text(o, "card"), text(o, "software")))
+		fprintf(f, " (card: %s)", text(o, "card"));
+	fputs("\n", f);
+	if (difference || skipped)
+		fprintf(f, "            %s\n",
+			difference ? difference : skipped);
+}
+
+static void print_programs(struct json_object *list, bool fences, FILE *f)
+{
+	size_t i, n = json_object_array_length(list);
+
+	fputs("\nPrograms, on the software NIC and on the card:\n", f);
+	for (i = 0; i < n; i++)
+		print_program(json_object_array_get_idx(list, i), fences, f);
+}
+
+static bool differs(struct json_object *obj)
+{
+	struct json_object *same = get(obj, "same");
+
+	return same && !json_object_get_boolean(same);
+}
+
+static void print_probes(struct json_object *list, FILE *f)
+{
+	size_t i, n = json_object_array_length(list);
+
+	fputs("\nQuestions to the card:\n", f);
+	for (i = 0; i < n; i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		const char *soft = text(o, "software");
+		const char *card = text(o, "card");
+
+		fprintf(f, "  %s%s: %s\n", differs(o) ? "DIFFERENT " : "",
+			text(o, "id"), text(o, "question"));
+		fprintf(f, "    card:         %s\n", card);
+		if (soft && !strcmp(soft, card))
+			fputs("    software NIC: the same\n", f);
+		else if (soft)
+			fprintf(f, "    software NIC: %s\n", soft);
+	}
+}
+
+void check_print(struct json_object *report, FILE *f)
+{
+	fprintf(f, "%s, firmware %s\n", text(report, "device"),
+		text(report, "firmware"));
+	fputs("capabilities:", f);
+	print_caps(get(report, "capabilities"), f);
+	print_lacks(get(report, "lacks"), f);
+	if (get(report, "programs"))
+		print_programs(get(report, "programs"),
+			       json_object_get_boolean(get(report, "fences")),
+			       f);
+	if (get(report, "probes"))
+		print_probes(get(report, "probes"), f);
+	if (text(report, "error"))
+		fprintf(f, "\n%s\n", text(report, "error"));
+	if (text(report, "fence_verdict"))
+		fprintf(f, "\n%s\n", text(report, "fence_verdict"));
+	if (text(report, "translate_verdict"))
+		fprintf(f, "\n%s\n", text(report, "translate_verdict"));
+	fprintf(f, "\n%s\n", text(report, "result"));
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A memory node and a client on one NIC, in loopback: a pool, a ring, a table,
+ * one chain armed as the agent arms it, and a queue pair that sends it requests.
+ * What can be compared between two NICs is in struct rig_result; numbers that
+ * a NIC chooses itself are not in it.
+ */
+#ifndef HWCHECK_RIG_H
+#define HWCHECK_RIG_H
+
+#include "../queue.h"
+#include "reach.h"
+
+#define RIG_SLOTS	64
+#define RIG_MAX_DEPTH	8
+#define RIG_RING_PAGES	(2 * RIG_SLOTS)	/* the ring's and the table's */
+#define RIG_PAGES	(RIG_RING_PAGES + RIG_MAX_DEPTH)
+#define RIG_RING_SLOTS	512
+#define RIG_SCARCE	3
+#define RIG_MAX_COUNT	70000		/* more than 16 bits count */
+
+/* A program; @strict: it renews the index of each work request. */
+struct rig_prog {
+	enum odrp_wire_chain chain;
+	enum wrc_variant variant;
+	bool strict;
+	enum wrc_order order;
+};
+
+enum rig_table {
+	RIG_AS_NEEDED,
+	RIG_EMPTY,
+	RIG_FULL,
+};
+
+/**
+ * struct rig_config - one run
+ * @window:	requests outstanding, less than depth
+ * @quiet:	of each @window requests only the last one is answered, and the
+ *		first of all
+ * @table:	before the first request
+ * @scarce:	the ring has RIG_SCARCE pages
+ * @deaf:	the client takes no answer before @window requests are out and
+ *		everything stands
+ * @slot_off:	bytes added to each address in the table
+ */
+struct rig_config {
+	uint32_t depth, window, count;
+	bool quiet;
+	enum rig_table table;
+	bool scarce, deaf;
+	uint64_t slot_off;
+	enum wrc_recycle recycle;
+};
+
+/**
+ * struct rig_answer - a completion of the client's receive queue
+ */
+struct rig_answer {
+	uint8_t opcode;
+	uint32_t imm, byte_cnt;
+	uint16_t wqe_counter;
+};
+
+/**
+ * struct rig_books - where every page is
+ * @held:	what instances hold; one for all where they have no registers
+ */
+struct rig_books {
+	__be64 tt[RIG_SLOTS];
+	__be64 ring[RIG_RING_SLOTS];
+	uint64_t head, tail;
+	uint32_t nr_held;
+	struct wrc_held held[RIG_MAX_DEPTH];
+};
+
+/**
+ * struct rig_result - all that a run leaves behind
+ * @err:	0, or why it ended early
+ * @syndrome:	of the chain, if it has stopped
+ * @nr_answers, @answers: in the order in which they came
+ * @loop_cqes, @client_cqes: entries of the CQs that the chain waits on
+ * @answer_cqes: of the one that tells what the client has acknowledged
+ * @loop_bbs, @client_bbs: BBs executed
+ * @passed_early: @deaf: queue_passed(), before the client took an answer
+ * @passed:	queue_passed() at the end
+ * @reached:	translation in the NIC: how each slot's page begins for a peer that
+ *		READs it by the slot's key; or 0, it reaches none
+ * @end:	when everything stands
+ * @pool, @mem:	then: the node's pages and the client's
+ * @cut:	and when its connection has been cut; how far the chain gets then,
+ *		and why not further, depends on what a NIC checks first
+ */
+struct rig_result {
+	int err;
+	uint8_t syndrome;
+	uint32_t nr_answers;
+	struct rig_answer answers[RIG_MAX_COUNT];
+	uint32_t loop_cqes, client_cqes, answer_cqes;
+	uint16_t loop_bbs, client_bbs;
+	bool passed_early, passed;
+	uint64_t reached[RIG_SLOTS];
+	struct rig_books end;
+	uint8_t pool[RIG_PAGES * ODRP_WIRE_PAGE_SIZE];
+	uint8_t mem[RIG_SLOTS * ODRP_WIRE_PAGE_SIZE];
+	struct rig_books cut;
+};
+
+/**
+ * struct rig_node - the memory of a node, and tables of one program, for many
+ *	runs
+ * @keys, @reach:	during a run with translation in the NIC
+ */
+struct rig_node {
+	struct side *side;
+	struct rig_prog what;
+	struct pool pool;
+	struct ring ring;
+	struct tt tt;
+	__u64 registers[RIG_MAX_DEPTH];
+	struct keys keys;
+	struct reach reach;
+};
+
+static inline bool rig_keyed(const struct rig_node *node)
+{
+	return node->what.variant == WRC_V_KEYED;
+}
+
+int rig_open(struct side *side, const struct rig_prog *what,
+	     struct rig_node *ret_node);
+void rig_close(struct rig_node *node);
+/* As before the first run. */
+void rig_reset(struct rig_node *node, const struct rig_config *cfg);
+/* rig-keys.c.  Translation in the NIC, or nothing of it: keys that lead where
+ * the table does; a slot whose entry has changed; what peers reach in the end. */
+int rig_open_keys(struct rig_node *node);
+void rig_close_keys(struct rig_node *node);
+int rig_translate(struct rig_node *node, uint32_t slot);
+int rig_look_through(struct rig_node *node, uint64_t ret_reached[RIG_SLOTS]);
+/* Before a request to a slot that an earlier one has used. */
+int rig_renew_slot(struct rig_node *node, uint32_t slot);
+/* A page whose every word tells its number. */
+void rig_fill(uint8_t *page, uint32_t number);
+
+/* With a sentence: -EMSGSIZE, this NIC's receive entries are too short;
+ * -EOPNOTSUPP, it cannot translate. */
+int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
+	     char why[WRC_WHY_MAX]);
+/* 0, and what came of it; -errno with a sentence: it could not even begin. */
+int rig_run(struct rig_node *node, const struct rig_config *cfg,
+	    struct rig_result *ret_result, char why[WRC_WHY_MAX]);
+
+#define RIG_DIFF_MAX 200
+
+/* What differs first, in words; false: nothing. */
+bool rig_differ(const struct rig_result *a, const struct rig_result *b,
+		char what[RIG_DIFF_MAX]);
+
+#endif /* HWCHECK_RIG_H */

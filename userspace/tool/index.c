@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * "far bench index": options, set-up, loading, running, reporting.
+ */
+#include "far.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <far/far.h>
+
+#include "../base/parse.h"
+#include "../bench/cluster.h"
+#include "../bench/indexes.h"
+#include "../bench/report.h"
+#include "../bench/run.h"
+
+struct options {
+	const struct index_kind *kind;
+	const char *workload, *nic, *variant, *without, *json;
+	const struct ycsb_mix *mix;
+	struct ycsb_data data;
+	uint64_t cns, mns, threads_min, threads_max, change_ms, tasks;
+	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
+	double theta, rate, scale;
+	unsigned without_bits;
+	int by_insert;
+};
+
+enum {
+	KEY_INDEX = 256, KEY_WORKLOAD, KEY_VARIANT, KEY_WITHOUT, KEY_NIC, KEY_CNS,
+	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
+	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
+	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
+};
+
+static const struct argp_option option_table[] = {
+	{ NULL, 0, NULL, 0, "What is run:", 1 },
+	{ "index", KEY_INDEX, "NAME", 0, "hash (default)", 1 },
+	{ "workload", KEY_WORKLOAD, "NAME", 0,
+	  "A, B, C, D or LOAD of YCSB, or update (default C)", 1 },
+	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
+	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
+	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
+	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
+	{ "value-size", KEY_VALUE_SIZE, "N", 0, "bytes, 0 to 1048576 (default 8)", 1 },
+	{ "load", KEY_LOAD, "image|insert", 0,
+	  "how the keys get there: as an image of memory where that can be (default), "
+	  "or by inserting each", 1 },
+	{ NULL, 0, NULL, 0, "On what:", 2 },
+	{ "nic", KEY_NIC, "SPEC", 0, "mem, or sim:PROFILE (default mem)", 2 },
+	{ "cns", KEY_CNS, "N", 0, "compute nodes (default 1)", 2 },
+	{ "mns", KEY_MNS, "N", 0, "memory nodes (default 1)", 2 },
+	{ "threads", KEY_THREADS, "N|N..M", 0, "per compute node (default 1)", 2 },
+	{ "change-ms", KEY_CHANGE, "N", 0,
+	  "with N..M: time between changes of their number", 2 },
+	{ "tasks", KEY_TASKS, "N", 0, "per thread (default 8)", 2 },
+	{ "space-size", KEY_SPACE, "SIZE", 0,
+	  "of each memory node (default: what the keys need, and some)", 2 },
+	{ "cache", KEY_CACHE, "SIZE", 0, "of cached slots per compute node", 2 },
+	{ NULL, 0, NULL, 0, "How:", 3 },
+	{ "without", KEY_WITHOUT, "LIST", 0,
+	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
+	  "handover, cache", 3 },
+	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race", 3 },
+	{ "rate", KEY_RATE, "N", 0,
+	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
+	{ "ms", KEY_MS, "N", 0,
+	  "time that is measured; virtual in sim (default 2000, in sim 20)", 3 },
+	{ "warm-ms", KEY_WARM, "N", 0, "time before that (default 500, in sim 5)", 3 },
+	{ "ops", KEY_OPS, "N", 0, "end after so many, if --ms is not over before", 3 },
+	{ "scale", KEY_SCALE, "X", 0,
+	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
+	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
+	{ "json", KEY_JSON, "FILE", 0, "results as JSON; - is standard output", 3 },
+	{ 0 },
+};
+
+static int parse_failed(struct argp_state *state, const char *name, const char *value,
+			const char *expected)
+{
+	argp_error(state, "--%s %s: expected %s", name, value, expected);
+	return EINVAL;
+}
+
+static int parse_count(struct argp_state *state, const char *name, const char *value,
+		       uint64_t min, uint64_t max, uint64_t *ret_value)
+{
+	char expected[80];
+
+	if (!far_parse_count(value, min, max, ret_value))
+		return 0;
+	snprintf(expected, sizeof(expected), "a number from %" PRIu64 " to %" PRIu64,
+		 min, max);
+	return parse_failed(state, name, value, expected);
+}
+
+static int parse_real(struct argp_state *state, const char *name, const char *value,
+		      double min, double max, double *ret_value)
+{
+	char expected[80];
+
+	if (!far_parse_real(value, min, max, ret_value))
+		return 0;
+	snprintf(expected, sizeof(expected), "a number from %g to %g", min, max);
+	return parse_failed(state, name, value, expected);
+}
+
+static int parse_size(struct argp_state *state, const char *name, const char *value,
+		      uint64_t min, uint64_t *ret_value)
+{
+	if (!far_parse_size(value, min, UINT64_C(1) << 40, ret_value))
+		return 0;
+	return parse_failed(state, name, value, "a size such as 64M, at most 1T");
+}
+
+/* What is run. */
+static int parse_what(int key, char *arg, struct argp_state *state,
+		      struct options *o)
+{
+	uint64_t n;
+
+	switch (key) {
+	case KEY_INDEX:
+		o->kind = index_find(arg);
+		return o->kind ? 0 : parse_failed(state, "index", arg, "hash");
+	case KEY_WORKLOAD:
+		o->mix = ycsb_find(arg);
+		return o->mix ? 0 : parse_failed(state, "workload", arg,
+						 "A, B, C, D, LOAD or update");
+	case KEY_KEYS:
+		return parse_count(state, "keys", arg, 1, UINT64_C(10000000000),
+				   &o->keys);
+	case KEY_THETA:
+		return parse_real(state, "theta", arg, 0, 5, &o->theta);
+	case KEY_KEY_TYPE:
+		if (!strcmp(arg, "int"))
+			o->data.key_type = YCSB_KEY_INT;
+		else if (!strcmp(arg, "string"))
+			o->data.key_type = YCSB_KEY_STRING;
+		else
+			return parse_failed(state, "key-type", arg, "int or string");
+		return 0;
+	case KEY_KEY_SIZE:
+		if (parse_count(state, "key-size", arg, 8, YCSB_MAX_KEY, &n))
+			return EINVAL;
+		o->data.key_size = n;
+		return 0;
+	case KEY_VALUE_SIZE:
+		if (parse_count(state, "value-size", arg, 0, 1 << 20, &n))
+			return EINVAL;
+		o->data.value_size = n;
+		return 0;
+	case KEY_LOAD:
+		o->by_insert = !strcmp(arg, "insert");
+		if (!o->by_insert && strcmp(arg, "image"))
+			return parse_failed(state, "load", arg, "image or insert");
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* On what it is run. */
+static int parse_where(int key, char *arg, struct argp_state *state,
+		       struct options *o)
+{
+	switch (key) {
+	case KEY_NIC:
+		o->nic = arg;
+		return 0;
+	case KEY_CNS:
+		return parse_count(state, "cns", arg, 1, CLUSTER_MAX_CNS, &o->cns);
+	case KEY_MNS:
+		return parse_count(state, "mns", arg, 1, CLUSTER_MAX_MNS, &o->mns);
+	case KEY_THREADS:
+		if (far_parse_span(arg, 1, 1024, &o->threads_min, &o->threads_max))
+			return parse_failed(state, "threads", arg,
+					    "N or N..M, from 1 to 1024");
+		return 0;
+	case KEY_CHANGE:
+		return parse_count(state, "change-ms", arg, 1, 1000000, &o->change_ms);
+	case KEY_TASKS:
+		return parse_count(state, "tasks", arg, 1, 1024, &o->tasks);
+	case KEY_SPACE:
+		return parse_size(state, "space-size", arg, 4 << 20, &o->space_size);
+	case KEY_CACHE:
+		return parse_size(state, "cache", arg, 0, &o->cache);
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* How it is run. */
+static int parse_how(int key, char *arg, struct argp_state *state, struct options *o)
+{
+	const char *bad;
+
+	switch (key) {
+	case KEY_WITHOUT:
+		o->without = arg;
+		if (far_without_parse(arg, &o->without_bits, &bad))
+			return parse_failed(state, "without", bad,
+					    "throttle, backoff, limit, tasks, combine, "
+					    "handover or cache");
+		return 0;
+	case KEY_VARIANT:
+		o->variant = arg;
+		return 0;
+	case KEY_RATE:
+		return parse_real(state, "rate", arg, 0, 1e12, &o->rate);
+	case KEY_MS:
+		return parse_count(state, "ms", arg, 1, 100000000, &o->ms);
+	case KEY_WARM:
+		return parse_count(state, "warm-ms", arg, 0, 100000000, &o->warm_ms);
+	case KEY_OPS:
+		return parse_count(state, "ops", arg, 1, UINT64_MAX, &o->ops);
+	case KEY_SCALE:
+		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
+	case KEY_SEED:
+		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_JSON:
+		o->json = arg;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	int err;
+
+	if (key == ARGP_KEY_ARG)
+		argp_error(state, "'%s': only options are expected", arg);
+	err = parse_what(key, arg, state, o);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_where(key, arg, state, o);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_how(key, arg, state, o);
+	return err;
+}
+
+static const struct argp argp = {
+	.options = option_table,
+	.parser = parse_option,
+	.doc = "Runs a workload of YCSB on an index in far memory, and prints throughput, "
+	       "latency, and what each operation cost.",
+};
+
+static int is_sim(const struct options *o)
+{
+	return !strncmp(o->nic, "sim:", 4);
+}
+
+/* What depends on other options. 0, or an exit status. */
+static int options_complete(struct options *o)
+{
+	uint64_t block = (o->data.key_size + o->data.value_size + 24 + 63) / 64 * 64;
+
+	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
+		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
+			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
+		return EXIT_FAILURE;
+	}
+	if (!o->ms)
+		o->ms = is_sim(o) ? 20 : 2000;
+	if (o->warm_ms == UINT64_MAX)
+		o->warm_ms = is_sim(o) ? 5 : 500;
+	if (o->threads_min != o->threads_max && !o->change_ms)
+		o->change_ms = o->ms / 8 + 1;
+	/* Blocks, slots at half load, and chunks in the hand of each thread. */
+	if (!o->space_size)
+		o->space_size = (o->keys * (2 * block + 32) +
+				 o->cns * o->threads_max * (UINT64_C(4) << 20)) / o->mns +
+				(UINT64_C(256) << 20);
+	return 0;
+}
+
+static void progress(uint64_t done, uint64_t of)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\rfar: loaded %" PRIu64 " of %" PRIu64 " keys", done, of);
+}
+
+static int load_image(struct cluster *cluster, const struct options *o,
+		      struct far_task *task, const char *name)
+{
+	void *base[CLUSTER_MAX_MNS];
+	int err = cluster_map(cluster, base);
+
+	return err ? err : o->kind->image(task, base, name, o->keys, &o->data);
+}
+
+static int load(struct cluster *cluster, const struct options *o,
+		const struct run_conf *conf)
+{
+	struct far_task *task;
+	int err;
+
+	err = far_enter(cluster->far[0], &task);
+	if (err)
+		return err;
+	if (o->by_insert)
+		err = o->kind->create(task, conf->name, o->keys);
+	else
+		err = load_image(cluster, o, task, conf->name);
+	far_leave(task);
+	if (!err && o->by_insert)
+		err = run_load(cluster->far, cluster->nr_clients, conf, progress);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+	return err;
+}
+
+static int report_results(const struct options *o, const struct run_result *result)
+{
+	struct report report = {
+		.index = o->kind->index.name,
+		.workload = o->mix->name,
+		.nic = o->nic,
+		.variant = o->variant,
+		.without = o->without,
+		.cns = o->cns,
+		.mns = o->mns,
+		.threads = o->threads_max,
+		.tasks = o->tasks,
+		.keys = o->keys,
+		.seed = o->seed,
+		.theta = o->theta,
+		.is_model = is_sim(o),
+		.run = result,
+	};
+	int err = 0;
+
+	if (!o->json || strcmp(o->json, "-"))
+		report_table(&report, stdout);
+	if (o->json)
+		err = report_json(&report, o->json);
+	if (err) {
+		fprintf(stderr, "far: --json %s: %s\n", o->json, strerror(-err));
+		return EXIT_FAILURE;
+	}
+	if (result->errors) {
+		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s\n",
+			result->errors, strerror(-result->first_error));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+static int run(const struct options *o)
+{
+	struct cluster_conf cluster_conf = {
+		.nic = o->nic,
+		.cns = o->cns,
+		.mns = o->mns,
+		.space_size = o->space_size,
+		.without = o->without_bits,
+		.seed = o->seed,
+		.scale = o->scale,
+		.cache_bytes = o->cache,
+	};
+	struct run_conf conf = {
+		.index = &o->kind->index,
+		.name = "bench",
+		.mix = o->mix,
+		.data = o->data,
+		.keys = o->keys,
+		.theta = o->theta,
+		.threads_min = o->threads_min,
+		.threads_max = o->threads_max,
+		.change_ns = o->change_ms * 1000000,
+		.tasks = o->tasks,
+		.rate = o->rate,
+		.warm_ns = o->warm_ms * 1000000,
+		.run_ns = o->ms * 1000000,
+		.max_ops = o->ops,
+		.seed = o->seed,
+	};
+	static struct run_result result;
+	struct cluster cluster;
+	char why[200];
+	int err, status = EXIT_FAILURE;
+
+	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
+	if (err) {
+		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));
+		return EXIT_FAILURE;
+	}
+	err = load(&cluster, o, &conf);
+	if (err) {
+		fprintf(stderr, "far: cannot load %" PRIu64 " keys: %s\n", o->keys,
+			strerror(-err));
+		goto close;
+	}
+	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
+	if (err)
+		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
+	else
+		status = report_results(o, &result);
+close:
+	cluster_close(&cluster);
+	return status;
+}
+
+int far_bench_index(int argc, char **argv)
+{
+	struct options o = {
+		.kind = index_find("hash"),
+		.mix = ycsb_find("C"),
+		.data = { YCSB_KEY_INT, 8, 8 },
+		.nic = "mem",
+		.cns = 1,
+		.mns = 1,
+		.threads_min = 1,
+		.threads_max = 1,
+		.tasks = 8,
+		.keys = 1000000,
+		.warm_ms = UINT64_MAX,
+		.seed = 1,
+		.theta = 0.99,
+		.scale = 1,
+	};
+	int status;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
+		return EXIT_FAILURE;
+	if (o.variant && o.kind->variant(o.variant)) {
+		fprintf(stderr, "far: --variant %s: %s has %s\n", o.variant,
+			o.kind->index.name, o.kind->variants);
+		return EXIT_FAILURE;
+	}
+	status = options_complete(&o);
+	return status ? status : run(&o);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the mlx5 NIC asks of the RDMA connection manager, as a table of
+ * functions: mlx5-cm.c has the real ones, tests have others.
+ *
+ * The queue pairs are our own and the connection manager knows only their
+ * numbers.  All return 0 or -errno.
+ */
+#ifndef NIC_MLX5_CM_H
+#define NIC_MLX5_CM_H
+
+#include <mlx5/cmd.h>
+#include "nic.h"
+
+/**
+ * struct mlx5_cm_event - what has happened to a connection
+ * @conn:	the connection; new with NIC_REQUEST, and then ours to release
+ * @reason:	of NIC_GONE
+ */
+struct mlx5_cm_event {
+	enum nic_event_type type;
+	enum nic_reason reason;
+	void *conn;
+	__be32 peer_ip;
+	uint8_t priv_len;
+	uint8_t priv[NIC_PRIV_MAX];
+};
+
+/**
+ * struct mlx5_cm_accept - the answer to a request
+ * @responder_resources, @initiator_depth: concurrent READs and atomics that
+ *		the peer may start, that we may
+ */
+struct mlx5_cm_accept {
+	uint32_t qpn;
+	uint8_t responder_resources, initiator_depth;
+	uint8_t rnr_retry;
+	const void *priv;
+	uint8_t priv_len;
+};
+
+struct mlx5_cm {
+	/* Of that device and port.  *ret_fd: readable when there are events. */
+	int (*open)(const char *device, uint8_t port, void **ret_cm,
+		    int *ret_fd);
+	/* After all connections have been released. */
+	void (*close)(void *cm);
+	int (*listen)(void *cm, uint16_t port);
+	/* -EAGAIN: none.  Requests that came by another device are refused
+	 * and not shown. */
+	int (*event)(void *cm, struct mlx5_cm_event *ret_event);
+	/* What a queue pair needs to answer this request; of the path, all but
+	 * the Ethernet address and UDP port. */
+	int (*attr)(void *conn, struct wrc_mlx5_conn *ret_conn);
+	int (*accept)(void *conn, const struct mlx5_cm_accept *accept);
+	int (*reject)(void *conn, const void *priv, uint8_t priv_len);
+	int (*disconnect)(void *conn);
+	void (*release)(void *conn);
+};
+
+/* librdmacm. */
+extern const struct mlx5_cm mlx5_cm;
+
+#endif /* NIC_MLX5_CM_H */

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Connections of the mlx5 NIC: the RDMA connection manager knows our queue
+ * pairs by number only, so their states are changed here, with its attributes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mlx5-priv.h"
+
+#define RNR_RETRY	7	/* of the peer: for ever */
+#define MIN_RNR_TIMER	6	/* 0.08 ms; the CM's 0 means 0.66 s */
+#define LOG_MSG_MAX	30
+
+static struct mlx5_conn **find_conn(struct nic *nic, uint32_t id)
+{
+	struct mlx5_conn **c = &mlx5_of(nic)->conns;
+
+	while (*c && (*c)->id != id)
+		c = &(*c)->next;
+	return c;
+}
+
+static struct mlx5_conn *conn_of(struct nic *nic, const void *conn)
+{
+	struct mlx5_conn *c = mlx5_of(nic)->conns;
+
+	while (c && c->conn != conn)
+		c = c->next;
+	return c;
+}
+
+int mlx5_listen(struct nic *nic, uint16_t port)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+
+	return m->cm_ctx ? m->cm->listen(m->cm_ctx, port) : -EOPNOTSUPP;
+}
+
+/* Clients have the provider's verbs; this back end knows only our queue pairs. */
+int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		 const void *priv, uint8_t priv_len, uint32_t *ret_id)
+{
+	return -EOPNOTSUPP;
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+static struct mlx5_conn *add_conn(struct nic_mlx5 *m, void *conn)
+{
+	struct mlx5_conn *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	if (!++m->next_id)
+		m->next_id = 1;
+	c->id = m->next_id;
+	c->conn = conn;
+	c->next = m->conns;
+	m->conns = c;
+	return c;
+}
+
+/* The connection an event is about; NULL: nobody's. */
+static struct mlx5_conn *whose(struct nic *nic, const struct mlx5_cm_event *ev)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_conn *c;
+
+	if (ev->type != NIC_REQUEST)
+		return conn_of(nic, ev->conn);
+	c = add_conn(m, ev->conn);
+	if (!c) {
+		m->cm->reject(ev->conn, NULL, 0);
+		m->cm->release(ev->conn);
+	}
+	return c;
+}
+
+int mlx5_event(struct nic *nic, struct nic_event *ret_event)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_cm_event ev;
+	struct mlx5_conn *c;
+	int r;
+
+	if (!m->cm_ctx)
+		return -EAGAIN;
+	do {
+		r = m->cm->event(m->cm_ctx, &ev);
+		if (r)
+			return r;
+		c = whose(nic, &ev);
+	} while (!c);
+	if (ev.type == NIC_GONE && c->qpn)
+		mlx5_qp_error(nic, c->qpn);
+	ret_event->type = ev.type;
+	ret_event->reason = ev.reason;
+	ret_event->id = c->id;
+	ret_event->peer_ip = ev.peer_ip;
+	ret_event->priv_len = ev.priv_len;
+	memcpy(ret_event->priv, ev.priv, sizeof(ret_event->priv));
+	return 0;
+}
+
+/* ---- answers --------------------------------------------------------------- */
+
+static uint8_t at_most(uint8_t n, uint8_t log_limit)
+{
+	return log_limit < 8 && n > 1 << log_limit ? 1 << log_limit : n;
+}
+
+/* What an Ethernet path has beside GIDs. */
+static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
+			     struct wrc_mlx5_conn *conn)
+{
+	const struct mlx5_pd *pd = mlx5_find(&m->pds, q->pdn);
+	struct wrc_mlx5_path *path = &conn->path;
+	struct wrc_mlx5_roce roce;
+	int r;
+
+	if (!pd)
+		return -ENOENT;
+	r = wrc_mlx5_roce_query(&m->dev, path->sgid_index, &roce);
+	if (r)
+		return r;
+	path->roce = true;
+	path->udp_sport = wrc_mlx5_udp_sport(&m->dev, &roce, q->qpn,
+					     conn->dest_qpn);
+	return m->dev.devx->resolve(pd->pd, path, path->mac);
+}
+
+/* What the connection manager leaves open. */
+static int complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
+		    struct wrc_mlx5_conn *conn)
+{
+	const struct wrc_mlx5_caps *caps = &m->dev.caps;
+
+	conn->access = q->access;
+	conn->log_msg_max = caps->log_max_msg < LOG_MSG_MAX ?
+			    caps->log_max_msg : LOG_MSG_MAX;
+	conn->min_rnr_timer = MIN_RNR_TIMER;
+	conn->max_rd_atomic = at_most(conn->max_rd_atomic,
+				      caps->log_max_ra_req);
+	conn->max_dest_rd_atomic = at_most(conn->max_dest_rd_atomic,
+					   caps->log_max_ra_res);
+	return m->dev.link.ethernet ? complete_ethernet(m, q, conn) : 0;
+}
+
+int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
+		uint8_t priv_len)
+{
+	struct mlx5_cm_accept accept = {
+		.qpn = qpn, .rnr_retry = RNR_RETRY,
+		.priv = priv, .priv_len = priv_len,
+	};
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_conn *c = *find_conn(nic, id);
+	struct mlx5_qp *q = mlx5_find(&m->qps, qpn);
+	struct wrc_mlx5_conn conn;
+	int r;
+
+	if (!c || !q)
+		return -ENOENT;
+	r = m->cm->attr(c->conn, &conn);
+	if (!r)
+		r = complete(m, q, &conn);
+	if (!r)
+		r = wrc_mlx5_qp_connect(&q->qp, &conn);
+	if (r)
+		return r;
+	accept.responder_resources = conn.max_dest_rd_atomic;
+	accept.initiator_depth = conn.max_rd_atomic;
+	r = m->cm->accept(c->conn, &accept);
+	if (r)
+		mlx5_qp_error(nic, qpn);
+	else
+		c->qpn = qpn;
+	return r;
+}
+
+int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
+		uint8_t priv_len)
+{
+	struct mlx5_conn *c = *find_conn(nic, id);
+
+	return c ? mlx5_of(nic)->cm->reject(c->conn, priv, priv_len) : -ENOENT;
+}
+
+int mlx5_disconnect(struct nic *nic, uint32_t id)
+{
+	struct mlx5_conn *c = *find_conn(nic, id);
+	int r;
+
+	if (!c)
+		return -ENOENT;
+	r = mlx5_of(nic)->cm->disconnect(c->conn);
+	if (c->qpn)
+		mlx5_qp_error(nic, c->qpn);
+	return r;
+}
+
+void mlx5_release(struct nic *nic, uint32_t id)
+{
+	struct mlx5_conn **pos = find_conn(nic, id), *c = *pos;
+
+	if (!c)
+		return;
+	*pos = c->next;
+	mlx5_of(nic)->cm->release(c->conn);
+	free(c);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a memory node asks of an mlx5 card beside nic.h; see node.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mlx5-priv.h"
+
+/* ---- indirect keys ------------------------------------------------------------- */
+
+void mlx5_drop_maker(struct mlx5_pd *p)
+{
+	if (p->has_maker && !wrc_mlx5_maker_fini(&p->maker))
+		p->has_maker = false;
+}
+
+static int need_maker(struct nic_mlx5 *m, struct mlx5_pd *p)
+{
+	int r;
+
+	if (p->has_maker)
+		return 0;
+	r = wrc_mlx5_maker_init(&m->dev, p->pdn, &p->maker);
+	p->has_maker = !r;
+	return r;
+}
+
+/* A maker that has failed may be of no use any more. */
+static int make_ksm(struct nic_mlx5 *m, struct mlx5_pd *p,
+		    const struct wrc_mlx5_ksm_attr *attr,
+		    struct wrc_mlx5_ksm *ret_ksm)
+{
+	int r = need_maker(m, p);
+
+	if (r)
+		return r;
+	r = wrc_mlx5_ksm_init(&p->maker, attr, ret_ksm);
+	if (r)
+		mlx5_drop_maker(p);
+	return r;
+}
+
+static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+		      unsigned int access, uint8_t variant, uint32_t *ret_key)
+{
+	const struct wrc_mlx5_ksm_attr attr = {
+		.entries = entries, .variant = variant,
+		.access = (access & NIC_REMOTE_READ ?
+			   WRC_MLX5_REMOTE_READ : 0) |
+			  (access & NIC_REMOTE_WRITE ?
+			   WRC_MLX5_REMOTE_WRITE : 0),
+	};
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_mr *mr;
+	int r;
+
+	if (!p)
+		return -ENOENT;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	r = make_ksm(m, p, &attr, &mr->ksm);
+	if (r)
+		goto free_mr;
+	mr->key = mr->ksm.key;
+	r = mlx5_add(&m->mrs, mr);
+	if (r)
+		goto fini_ksm;
+	*ret_key = mr->key;
+	return 0;
+
+fini_ksm:
+	wrc_mlx5_ksm_fini(&mr->ksm);
+free_mr:
+	free(mr);
+	return r;
+}
+
+/* ---- completion queues ------------------------------------------------------------ */
+
+static bool is_error(const struct wrc_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4;
+
+	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
+}
+
+/*
+ * Errors are the last entries: after the first nothing succeeds any more.  An
+ * entry that is not in the count yet is not looked at.
+ */
+static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
+{
+	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+	struct nic_cq_info info = { 0 };
+	struct wrc_mlx5_cq_info hw;
+	uint32_t size, n;
+	int r;
+
+	if (!c)
+		return -ENOENT;
+	r = wrc_mlx5_cq_query(&c->cq, &hw);
+	if (r)
+		return r;
+	info.written = hw.producer;
+	size = 1u << c->cq.log_size;
+	n = info.written < size ? info.written : size;
+	while (info.errors < n &&
+	       is_error(&c->cq.buf[(info.written - 1 - info.errors) &
+				   (size - 1)]))
+		info.errors++;
+	*ret_info = info;
+	return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+/* A card does not stop for us. */
+static int freeze(struct nic *nic)
+{
+	return -EOPNOTSUPP;
+}
+
+static void thaw(struct nic *nic)
+{
+}
+
+const struct nic_node_ops mlx5_node_ops = {
+	.ksm_create = ksm_create,
+	.cq_info = cq_info,
+	.qp_loop = mlx5_qp_loop,
+	.freeze = freeze,
+	.thaw = thaw,
+};
+
+/* What odrp-hwcheck has kept of this card. */
+int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
+{
+	char guid[WRC_MLX5_GUID_MAX], path[VERDICT_PATH_MAX];
+	const struct verdict_card card = {
+		.device = m->dev.devx->name(m->dev.ctx), .guid = guid,
+		.firmware = m->dev.devx->firmware(m->dev.ctx),
+		.strict = m->node.strict_index,
+	};
+	int r;
+
+	if (!*where)
+		return 0;
+	r = verdict_path(where, card.device, path);
+	if (r) {
+		snprintf(why, NIC_MLX5_WHY_MAX, "report=%.200s: %s", where,
+			 strerror(-r));
+		return r;
+	}
+	wrc_mlx5_guid(&m->dev, guid);
+	verdict_read(path, &card, &m->verdict);
+	m->node.keeps_fences = m->verdict.fences;
+	m->node.keeps_keys = m->verdict.keys;
+	m->node.known = m->verdict.said;
+	return 0;
+}

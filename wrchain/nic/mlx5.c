@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * nic.h on an mlx5 card: the whole, domains, keys and completion queues.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mlx5-priv.h"
+
+/* ---- objects by number ----------------------------------------------------- */
+
+int mlx5_compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void *mlx5_find(void *const *root, uint32_t number)
+{
+	void *node = tfind(&number, root, mlx5_compare);
+
+	return node ? *(void **)node : NULL;
+}
+
+int mlx5_add(void **root, void *object)
+{
+	return tsearch(object, root, mlx5_compare) ? 0 : -ENOMEM;
+}
+
+/* ---- domains and keys --------------------------------------------------------- */
+
+static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	const struct wrc_mlx5_devx *devx = m->dev.devx;
+	struct mlx5_pd *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	r = devx->pd_alloc(m->dev.ctx, &p->pdn, &p->pd);
+	if (r)
+		goto free_pd;
+	r = mlx5_add(&m->pds, p);
+	if (r)
+		goto dealloc;
+	*ret_pdn = p->pdn;
+	return 0;
+
+dealloc:
+	devx->pd_free(p->pd);
+free_pd:
+	free(p);
+	return r;
+}
+
+static void pd_free(struct nic *nic, uint32_t pdn)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+
+	if (!p)
+		return;
+	mlx5_drop_maker(p);
+	if (p->has_maker || m->dev.devx->pd_free(p->pd))
+		return;
+	tdelete(p, &m->pds, mlx5_compare);
+	free(p);
+}
+
+static unsigned int mr_access(unsigned int access)
+{
+	return (access & NIC_LOCAL_WRITE ? WRC_MLX5_MR_LOCAL_WRITE : 0) |
+	       (access & NIC_REMOTE_READ ? WRC_MLX5_MR_REMOTE_READ : 0) |
+	       (access & NIC_REMOTE_WRITE ? WRC_MLX5_MR_REMOTE_WRITE : 0) |
+	       (access & NIC_REMOTE_ATOMIC ? WRC_MLX5_MR_REMOTE_ATOMIC : 0);
+}
+
+static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
+		  uint64_t iova, unsigned int access, uint32_t *ret_key)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	const struct wrc_mlx5_devx *devx = m->dev.devx;
+	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_mr *mr;
+	int r;
+
+	if (!p)
+		return -ENOENT;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	r = devx->mr_reg(p->pd, va, len, iova, mr_access(access), &mr->key,
+			 &mr->mr);
+	if (r)
+		goto free_mr;
+	r = mlx5_add(&m->mrs, mr);
+	if (r)
+		goto dereg;
+	m->dev.stats.keys++;
+	*ret_key = mr->key;
+	return 0;
+
+dereg:
+	devx->mr_dereg(mr->mr);
+free_mr:
+	free(mr);
+	return r;
+}
+
+/* 0, or it is still there. */
+static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
+{
+	int r;
+
+	if (!mr->mr)
+		return wrc_mlx5_ksm_fini(&mr->ksm);
+	r = m->dev.devx->mr_dereg(mr->mr);
+	if (!r)
+		m->dev.stats.keys--;
+	return r;
+}
+
+static void mr_dereg(struct nic *nic, uint32_t key)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_mr *mr = mlx5_find(&m->mrs, key);
+
+	if (!mr || destroy_key(m, mr))
+		return;
+	tdelete(mr, &m->mrs, mlx5_compare);
+	free(mr);
+}
+
+/* ---- completion queues ----------------------------------------------------------- */
+
+static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_cq *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	r = wrc_mlx5_cq_init(&m->dev, log_size, &c->cq);
+	if (r)
+		goto free_cq;
+	c->cqn = c->cq.cqn;
+	r = mlx5_add(&m->cqs, c);
+	if (r)
+		goto fini;
+	*ret_cqn = c->cqn;
+	return 0;
+
+fini:
+	wrc_mlx5_cq_fini(&c->cq);
+free_cq:
+	free(c);
+	return r;
+}
+
+static void cq_destroy(struct nic *nic, uint32_t cqn)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+	struct mlx5_cq *c = mlx5_find(&m->cqs, cqn);
+
+	if (!c)
+		return;
+	tdelete(c, &m->cqs, mlx5_compare);
+	wrc_mlx5_cq_fini(&c->cq);
+	free(c);
+}
+
+static int cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
+{
+	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+
+	return c ? wrc_mlx5_cq_poll(&c->cq, ret_cqe) : -ENOENT;
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+/* It computes on its own. */
+static uint64_t cpu_ns(struct nic *nic)
+{
+	return 0;
+}
+
+static int report(struct nic *nic, const struct nic_reporter *to)
+{
+	const struct wrc_mlx5 *dev = &mlx5_of(nic)->dev;
+	int r;
+
+	r = to->text(to->arg, "device", dev->devx->name(dev->ctx));
+	if (!r)
+		r = to->text(to->arg, "firmware",
+			     dev->devx->firmware(dev->ctx));
+	if (!r && *wrc_mlx5_said(dev))
+		r = to->text(to->arg, "refusal", wrc_mlx5_said(dev));
+#define TELL(name)							\
+	if (!r)								\
+		r = to->number(to->arg, #name, dev->stats.name);
+	WRC_MLX5_COUNTERS(TELL)
+#undef TELL
+	return r;
+}
+
+/*
+ * A device that is gone destroys nothing any more; what it refuses goes when its
+ * file is closed.
+ */
+static void empty(struct nic *nic, void **tree,
+		  void (*destroy)(struct nic *nic, uint32_t number))
+{
+	while (*tree) {
+		uint32_t number = **(uint32_t **)*tree;
+		void *left;
+
+		destroy(nic, number);
+		left = mlx5_find(tree, number);
+		if (left) {
+			tdelete(left, tree, mlx5_compare);
+			free(left);
+		}
+	}
+}
+
+static void drop_qp(struct nic *nic, uint32_t qpn)
+{
+	mlx5_qp_destroy(nic, qpn);
+}
+
+/* Whatever is left, queue pairs before what they use. */
+static void close_nic(struct nic *nic)
+{
+	struct nic_mlx5 *m = mlx5_of(nic);
+
+	while (m->conns)
+		mlx5_release(nic, m->conns->id);
+	if (m->cm_ctx)
+		m->cm->close(m->cm_ctx);
+	empty(nic, &m->qps, drop_qp);
+	while (m->cqs)
+		cq_destroy(nic, **(uint32_t **)m->cqs);
+	empty(nic, &m->mrs, mr_dereg);
+	empty(nic, &m->pds, pd_free);
+	wrc_mlx5_close(&m->dev);
+	free(m);
+}
+
+static const char *said(struct nic *nic)
+{
+	return wrc_mlx5_said(&mlx5_of(nic)->dev);
+}
+
+static const struct nic_ops mlx5_ops = {
+	.name = "mlx5",
+	.close = close_nic,
+	.pd_alloc = pd_alloc,
+	.pd_free = pd_free,
+	.mr_reg = mr_reg,
+	.mr_dereg = mr_dereg,
+	.cq_create = cq_create,
+	.cq_destroy = cq_destroy,
+	.cq_poll = cq_poll,
+	.qp_create = mlx5_qp_create,
+	.qp_destroy = mlx5_qp_destroy,
+	.qp_error = mlx5_qp_error,
+	.qp_query = mlx5_qp_query,
+	.qp_doorbell = mlx5_qp_doorbell,
+	.listen = mlx5_listen,
+	.connect = mlx5_connect,
+	.event = mlx5_event,
+	.accept = mlx5_accept,
+	.reject = mlx5_reject,
+	.disconnect = mlx5_disconnect,
+	.release = mlx5_release,
+	.cpu_ns = cpu_ns,
+	.said = said,
+	.report = report,
+};
+
+static int check_strict(const struct nic_mlx5 *m, char *why)
+{
+	if (m->node.strict_index || m->dev.caps.wqe_index_ignore)
+		return 0;
+	snprintf(why, NIC_MLX5_WHY_MAX,
+		 "strict=no: %.60s does not say that it ignores the index of "
+		 "work requests (capability wqe_index_ignore)",
+		 m->dev.devx->name(m->dev.ctx));
+	return -EOPNOTSUPP;
+}
+
+static int open_cm(struct nic_mlx5 *m, char *why)
+{
+	const char *name = m->dev.devx->name(m->dev.ctx);
+	int r;
+
+	r = m->cm->open(name, m->dev.port, &m->cm_ctx, &m->nic.event_fd);
+	if (r)
+		snprintf(why, NIC_MLX5_WHY_MAX,
+			 "the RDMA connection manager does not answer; is the "
+			 "module rdma_ucm loaded? (%s)",
+			 strerror(-r));
+	return r;
+}
+
+int nic_mlx5_open(const struct nic_mlx5_opts *opts,
+		  const struct wrc_mlx5_devx *devx, const struct mlx5_cm *cm,
+		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX])
+{
+	struct nic_mlx5 *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m) {
+		snprintf(why, NIC_MLX5_WHY_MAX, "out of memory");
+		return -ENOMEM;
+	}
+	m->nic.ops = &mlx5_ops;
+	m->nic.node = &m->node;
+	m->node.ops = &mlx5_node_ops;
+	m->nic.event_fd = -1;
+	m->node.strict_index = opts->strict;
+	m->cm = cm;
+	r = wrc_mlx5_probe(devx, opts->device, &m->dev, why);
+	if (r) {
+		free(m);
+		return r;
+	}
+	m->node.max_recv_len = m->dev.caps.max_wqe_rq;
+	r = wrc_mlx5_start(&m->dev, opts->port, opts->gid_index, why);
+	if (!r)
+		r = check_strict(m, why);
+	if (!r)
+		r = mlx5_learn(m, opts->report, why);
+	if (!r && cm)
+		r = open_cm(m, why);
+	if (r) {
+		close_nic(&m->nic);
+		return r;
+	}
+	*ret_nic = &m->nic;
+	return 0;
+}
+
+struct wrc_mlx5 *nic_mlx5_device(struct nic *nic)
+{
+	return &mlx5_of(nic)->dev;
+}
+
+struct wrc_mlx5_cq *nic_mlx5_cq(struct nic *nic, uint32_t cqn)
+{
+	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+
+	return c ? &c->cq : NULL;
+}

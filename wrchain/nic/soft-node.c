@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a memory node asks of the software NIC beside nic.h; see node.h.
+ */
+#include <errno.h>
+#include "soft-priv.h"
+
+static int soft_ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
+			   unsigned int access, uint8_t variant,
+			   uint32_t *ret_key)
+{
+	return soft_leave(nic, snic_mkey_indirect(soft_enter(nic), pdn, entries,
+						  soft_access(access), variant,
+					     ret_key));
+}
+
+static bool is_error(const struct wrc_cqe *cqe)
+{
+	unsigned int op = cqe->op_own >> 4;
+
+	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
+}
+
+/* Errors are the last entries: after the first nothing succeeds any more. */
+static int soft_cq_info(struct nic *nic, uint32_t cqn,
+			struct nic_cq_info *ret_info)
+{
+	struct nic_cq_info info = { 0 };
+	struct snic *snic = soft_enter(nic);
+	const struct soft_cq *c = *soft_cq_find(nic, cqn);
+	uint32_t size, n;
+	int r;
+
+	r = c ? snic_cq_count(snic, cqn, &info.written) : -ENOENT;
+	if (!r) {
+		size = 1u << c->log_size;
+		n = info.written < size ? info.written : size;
+		while (info.errors < n &&
+		       is_error(&c->buf[(info.written - 1 - info.errors) &
+					(size - 1)]))
+			info.errors++;
+		*ret_info = info;
+	}
+	return soft_leave(nic, r);
+}
+
+static int soft_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
+{
+	const struct snic_qp_conn conn = {
+		.loopback = true, .dest_qpn = to, .mtu = 4096,
+		.max_rd_atomic = 16, .max_dest_rd_atomic = 16,
+	};
+
+	return soft_leave(nic, snic_qp_connect(soft_enter(nic), qpn, &conn));
+}
+
+static int soft_freeze(struct nic *nic)
+{
+	soft_enter(nic);
+	soft_of(nic)->frozen = true;
+	return 0;
+}
+
+static void soft_thaw(struct nic *nic)
+{
+	soft_of(nic)->frozen = false;
+	soft_leave(nic, 0);
+}
+
+const struct nic_node_ops soft_node_ops = {
+	.ksm_create = soft_ksm_create,
+	.cq_info = soft_cq_info,
+	.qp_loop = soft_qp_loop,
+	.freeze = soft_freeze,
+	.thaw = soft_thaw,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Between the files of the software NIC's back end:
+ *
+ *	soft.c		set-up and end
+ *	soft-objects.c	domains, keys, completion queues, queue pairs
+ *	soft-conn.c	connections
+ *	soft-node.c	what a memory node asks besides
+ *	soft-opts.c	the words that configure it
+ */
+#ifndef NIC_SOFT_PRIV_H
+#define NIC_SOFT_PRIV_H
+
+#include "node.h"
+#include "soft.h"
+
+struct soft_cq {
+	uint32_t cqn;
+	uint8_t log_size;
+	struct wrc_cqe *buf;
+	struct soft_cq *next;
+};
+
+/**
+ * struct nic_soft - the whole
+ * @rt:		NULL: stepped by the caller's thread
+ * @adopted:	the software NIC is the caller's
+ * @frozen:	the lock is held from freeze() to thaw()
+ * @cqs:	guarded by the lock
+ */
+struct nic_soft {
+	struct nic nic;
+	struct nic_node node;
+	struct snic *snic;
+	struct snic_rt *rt;
+	bool adopted, frozen;
+	struct soft_cq *cqs;
+	unsigned int nr_ports;
+	struct snic_port *ports[NIC_SOFT_MAX_PORTS];
+};
+
+static inline struct nic_soft *soft_of(struct nic *nic)
+{
+	return (struct nic_soft *)nic;
+}
+
+/* The software NIC between two of its steps, until soft_leave(). */
+static inline struct snic *soft_enter(struct nic *nic)
+{
+	struct nic_soft *s = soft_of(nic);
+
+	if (s->rt && !s->frozen)
+		snic_rt_lock(s->rt);
+	return s->snic;
+}
+
+/* Returns r. */
+static inline int soft_leave(struct nic *nic, int r)
+{
+	struct nic_soft *s = soft_of(nic);
+
+	if (s->rt && !s->frozen)
+		snic_rt_unlock(s->rt);
+	return r;
+}
+
+/* soft-objects.c */
+int soft_pd_alloc(struct nic *nic, uint32_t *ret_pdn);
+void soft_pd_free(struct nic *nic, uint32_t pdn);
+int soft_mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
+		uint64_t iova, unsigned int access, uint32_t *ret_key);
+void soft_mr_dereg(struct nic *nic, uint32_t key);
+int soft_cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn);
+void soft_cq_destroy(struct nic *nic, uint32_t cqn);
+int soft_cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe);
+int soft_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
+		   uint32_t *ret_qpn);
+int soft_qp_destroy(struct nic *nic, uint32_t qpn);
+int soft_qp_error(struct nic *nic, uint32_t qpn);
+int soft_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
+int soft_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
+/* enum nic_access as the software NIC has it. */
+unsigned int soft_access(unsigned int access);
+/* NULL: no such number.  With the lock. */
+struct soft_cq **soft_cq_find(struct nic *nic, uint32_t cqn);
+void soft_cq_free(struct soft_cq *c);
+
+/* soft-conn.c */
+int soft_listen(struct nic *nic, uint16_t port);
+int soft_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		 const void *priv, uint8_t priv_len, uint32_t *ret_id);
+int soft_event(struct nic *nic, struct nic_event *ret_event);
+int soft_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
+		uint8_t priv_len);
+int soft_reject(struct nic *nic, uint32_t id, const void *priv,
+		uint8_t priv_len);
+int soft_disconnect(struct nic *nic, uint32_t id);
+void soft_release(struct nic *nic, uint32_t id);
+
+/* soft-node.c */
+extern const struct nic_node_ops soft_node_ops;
+
+#endif /* NIC_SOFT_PRIV_H */

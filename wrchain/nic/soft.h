@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * nic.h on the software NIC, and the words that configure it.
+ *
+ * One that runs in a thread of its own (nic_soft_open()) may be called from
+ * several threads at once: each call takes the NIC between two of its steps.
+ * Only close() is alone, and from freeze() to thaw() only that thread calls.
+ */
+#ifndef NIC_SOFT_H
+#define NIC_SOFT_H
+
+#include <net/if.h>
+#include <snic/snic.h>
+#include "nic.h"
+
+#define NIC_SOFT_MAX_PORTS	64
+#define NIC_SOFT_PATH_MAX	108	/* sun_path */
+
+enum nic_soft_port_kind {
+	NIC_SOFT_DGRAM,		/* local and remote are socket paths */
+	NIC_SOFT_VHOST,		/* local is the path to listen at */
+	NIC_SOFT_STREAM,	/* local is the path to listen at */
+	NIC_SOFT_PACKET,	/* local is the interface's name */
+};
+
+struct nic_soft_port {
+	enum nic_soft_port_kind kind;
+	char local[NIC_SOFT_PATH_MAX];
+	char remote[NIC_SOFT_PATH_MAX];
+};
+
+/**
+ * struct nic_soft_opts - what --nic soft:... says
+ * @mac_given, @mtu_given:	else they are derived
+ */
+struct nic_soft_opts {
+	struct snic_config nic;
+	bool mac_given, mtu_given;
+	struct snic_faults faults;
+	struct snic_lies lies;
+	uint32_t spin_us;
+	unsigned int nr_ports;
+	struct nic_soft_port ports[NIC_SOFT_MAX_PORTS];
+};
+
+#define NIC_SOFT_WHY_MAX 256
+
+/*
+ * Parses the words after "soft:".  -EINVAL with a sentence in why that names
+ * the word and what was expected.
+ */
+int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
+		   char why[NIC_SOFT_WHY_MAX]);
+/* Opens ports and NIC and starts its thread.  why: as above. */
+int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
+		  char why[NIC_SOFT_WHY_MAX]);
+/*
+ * Around a software NIC that the caller steps, in the thread that calls the
+ * agent; close() leaves it alone.
+ */
+int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
+		   struct nic **ret_nic);
+
+#endif /* NIC_SOFT_H */

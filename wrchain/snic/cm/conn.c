@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connections of the RDMA CM: their table, the message each of them may be
+ * waiting to get an answer to, and the events that wait for the user.
+ *
+ * A connection exists as long as somebody needs it: the user, who releases it,
+ * or the protocol, which keeps an ended connection for a while so that a late
+ * REQ or REP does not bring it back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "../transport/transport.h"
+#include "priv.h"
+
+#define CM_SRC_PORT	0xc000
+
+static void conn_timer(struct snic *nic, struct snic_timer *t);
+
+uint64_t snic_cm_time(uint8_t code)
+{
+	uint64_t ns = 4096ull << (code & 31);
+
+	return ns < SNIC_CM_MAX_WAIT_NS ? ns : SNIC_CM_MAX_WAIT_NS;
+}
+
+/* ---- the table ------------------------------------------------------------ */
+
+struct snic_cm_conn **snic_cm_bucket(struct snic_cm *cm, __be32 ip)
+{
+	uint32_t h = be32_to_cpu(ip) * 0x9e3779b1u;
+
+	return &cm->buckets[(h >> 16) & (SNIC_CM_BUCKETS - 1)];
+}
+
+static uint32_t make_id(const struct snic_cm *cm, uint32_t slot)
+{
+	return (cm->generations[slot] * SNIC_CM_MAX_CONNS + slot) ^ cm->id_mask;
+}
+
+struct snic_cm_conn *snic_cm_conn_find(struct snic *nic, uint32_t id)
+{
+	struct snic_cm *cm = snic_cm_of(nic);
+	uint32_t slot = (id ^ cm->id_mask) & (SNIC_CM_MAX_CONNS - 1);
+	struct snic_cm_conn *c = cm->slots[slot];
+
+	return c && c->id == id ? c : NULL;
+}
+
+int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
+		     struct snic_cm_conn **ret_conn)
+{
+	struct snic_cm *cm = snic_cm_of(nic);
+	struct snic_cm_conn *c, **bucket;
+	uint32_t slot;
+	int ret;
+
+	if (cm->nr_conns == SNIC_CM_MAX_CONNS)
+		return -ENOSPC;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	ret = snic_timer_reserve(nic, 1);
+	if (ret) {
+		free(c);
+		return ret;
+	}
+	/* Round robin, so that an id comes back as late as possible. */
+	do {
+		slot = cm->next_slot++ & (SNIC_CM_MAX_CONNS - 1);
+	} while (cm->slots[slot]);
+	cm->generations[slot]++;
+	cm->slots[slot] = c;
+	cm->nr_conns++;
+	c->nic = nic;
+	c->id = make_id(cm, slot);
+	c->peer_ip = peer_ip;
+	c->state = SNIC_CM_ST_DEAD;
+	bucket = snic_cm_bucket(cm, peer_ip);
+	c->peer_next = *bucket;
+	*bucket = c;
+	snic_timer_init(&c->timer, conn_timer);
+	*ret_conn = c;
+	return 0;
+}
+
+static void unqueue(struct snic_cm *cm, struct snic_cm_conn *c)
+{
+	struct snic_cm_conn **p;
+
+	if (!c->queued)
+		return;
+	for (p = &cm->event_head; *p != c; )
+		p = &(*p)->event_next;
+	*p = c->event_next;
+	if (cm->event_tail == &c->event_next)
+		cm->event_tail = p;
+	c->queued = false;
+}
+
+static void conn_free(struct snic_cm_conn *c)
+{
+	struct snic *nic = c->nic;
+	struct snic_cm *cm = snic_cm_of(nic);
+	struct snic_cm_conn **p = snic_cm_bucket(cm, c->peer_ip);
+	uint32_t slot = (c->id ^ cm->id_mask) & (SNIC_CM_MAX_CONNS - 1);
+
+	while (*p != c)
+		p = &(*p)->peer_next;
+	*p = c->peer_next;
+	unqueue(cm, c);
+	cm->slots[slot] = NULL;
+	cm->nr_conns--;
+	snic_timer_cancel(nic, &c->timer);
+	snic_timer_unreserve(nic, 1);
+	free(c);
+}
+
+void snic_cm_put(struct snic_cm_conn *c)
+{
+	if (!c->held && c->state == SNIC_CM_ST_DEAD)
+		conn_free(c);
+}
+
+void snic_cm_set_state(struct snic_cm_conn *c, enum snic_cm_state state)
+{
+	struct snic_cm *cm = snic_cm_of(c->nic);
+
+	if (c->state == SNIC_CM_ST_REQ_RCVD)
+		cm->nr_pending--;
+	if (state == SNIC_CM_ST_REQ_RCVD)
+		cm->nr_pending++;
+	c->state = state;
+}
+
+/* ---- messages ---------------------------------------------------------------- */
+
+static void send_mad(struct snic *nic, __be32 ip, const uint8_t *mad)
+{
+	struct snic_cm *cm = snic_cm_of(nic);
+	uint8_t hdr[SNIC_PKT_HDR_MAX];
+	struct snic_pkt pkt = {
+		.opcode = SNIC_OP_UD_SEND_ONLY,
+		.pkey = SNIC_PKEY_DEFAULT,
+		.qpn = 1,
+		.psn = cm->psn++ & SNIC_PSN_MASK,
+		.qkey = SNIC_GSI_QKEY,
+		.src_qpn = 1,
+	};
+	struct iovec iov[2] = {
+		{ hdr, snic_pkt_build(&pkt, hdr) },
+		{ (void *)mad, SNIC_MAD_LEN },
+	};
+
+	/* Lost or not sent is the same: whoever needs an answer repeats. */
+	snic_net_send(nic, ip, CM_SRC_PORT, iov, 2);
+}
+
+void snic_cm_send(struct snic *nic, __be32 ip, const struct snic_cm_msg *msg)
+{
+	uint8_t mad[SNIC_MAD_LEN];
+
+	if (!snic_cm_build(msg, mad))
+		send_mad(nic, ip, mad);
+}
+
+void snic_cm_resend(struct snic_cm_conn *c)
+{
+	send_mad(c->nic, c->peer_ip, c->msg);
+}
+
+void snic_cm_lie(struct snic *nic, uint16_t attr, uint8_t *mad)
+{
+	if (attr == SNIC_CM_REP || attr == SNIC_CM_REJ)
+		snic_lie_hello(nic, snic_cm_priv(mad, attr));
+}
+
+int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
+{
+	int ret;
+
+	ret = snic_cm_build(msg, c->msg);
+	if (ret)
+		return ret;
+	snic_cm_lie(c->nic, msg->attr, c->msg);
+	snic_cm_resend(c);
+	return 0;
+}
+
+int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
+			 uint64_t answer_ns, unsigned int retries)
+{
+	uint64_t total = answer_ns * (retries + 1);
+	int ret;
+
+	ret = snic_cm_send_kept(c, msg);
+	if (ret)
+		return ret;
+	if (total < SNIC_CM_MIN_WAIT_NS)
+		total = SNIC_CM_MIN_WAIT_NS;
+	if (total > SNIC_CM_MAX_WAIT_NS)
+		total = SNIC_CM_MAX_WAIT_NS;
+	c->total = total;
+	c->wait = SNIC_CM_FIRST_RETRY_NS;
+	c->give_up = 0;
+	/* Between two steps the clock may be long behind: time starts to run
+	 * with the next one. */
+	snic_timer_set(c->nic, &c->timer, snic_now(c->nic));
+	return 0;
+}
+
+void snic_cm_send_rej(struct snic *nic, __be32 ip, const struct snic_cm_msg *to,
+		      uint16_t reason, const uint8_t *ari, uint8_t ari_len)
+{
+	struct snic_cm_msg m = {
+		.attr = SNIC_CM_REJ, .tid = to->tid,
+		.local_id = to->remote_id, .remote_id = to->local_id,
+		.rej = {
+			.which = to->attr == SNIC_CM_REQ ? SNIC_CM_WHICH_REQ :
+				to->attr == SNIC_CM_REP ? SNIC_CM_WHICH_REP :
+				SNIC_CM_WHICH_OTHER,
+			.reason = reason,
+			.ari_len = ari_len,
+		},
+	};
+
+	if (ari_len)
+		memcpy(m.rej.ari, ari, ari_len);
+	snic_stats(nic)->cm_rejects++;
+	snic_cm_send(nic, ip, &m);
+}
+
+/* ---- events -------------------------------------------------------------------- */
+
+void snic_cm_post(struct snic_cm_conn *c, enum snic_cm_pending event)
+{
+	struct snic_cm *cm = snic_cm_of(c->nic);
+
+	c->events |= event;
+	if (c->queued)
+		return;
+	c->queued = true;
+	c->event_next = NULL;
+	*cm->event_tail = c;
+	cm->event_tail = &c->event_next;
+}
+
+void snic_cm_forget_events(struct snic_cm_conn *c)
+{
+	c->events = 0;
+	unqueue(snic_cm_of(c->nic), c);
+}
+
+static void fill_event(struct snic_cm_conn *c, unsigned int event,
+		       struct snic_cm_event *ev)
+{
+	memset(ev, 0, sizeof(*ev));
+	ev->id = c->id;
+	ev->listener = c->listener;
+	ev->peer_ip = c->peer_ip;
+	ev->peer_port = c->peer_port;
+	if (event == SNIC_CM_EV_END) {
+		ev->type = c->end_type;
+		ev->reason = c->reason;
+		memcpy(ev->priv, c->end_priv, c->end_len);
+		ev->priv_len = c->end_len;
+		return;
+	}
+	ev->type = event == SNIC_CM_EV_REQUEST ? SNIC_CM_REQUEST :
+		SNIC_CM_ESTABLISHED;
+	memcpy(ev->priv, c->begin_priv, c->begin_len);
+	ev->priv_len = c->begin_len;
+	c->begin_len = 0;
+}
+
+int snic_cm_poll(struct snic *nic, struct snic_cm_event *ret_event)
+{
+	struct snic_cm *cm = snic_cm_of(nic);
+	struct snic_cm_conn *c = cm->event_head;
+	unsigned int event;
+
+	if (!c)
+		return -EAGAIN;
+	event = c->events & -c->events;		/* the earliest */
+	c->events &= ~event;
+	fill_event(c, event, ret_event);
+	unqueue(cm, c);
+	if (c->events)
+		snic_cm_post(c, 0);
+	return 0;
+}
+
+bool snic_cm_pending(const struct snic_cm *cm)
+{
+	return cm->event_head;
+}
+
+/* ---- from state to state --------------------------------------------------------- */
+
+void snic_cm_drop_qp(struct snic_cm_conn *c)
+{
+	struct snic_qp *qp = c->qp;
+
+	if (!qp)
+		return;
+	c->qp = NULL;
+	qp->cm = NULL;
+	snic_qp_error(c->nic, qp->qpn);
+}
+
+static void enter_timewait(struct snic_cm_conn *c)
+{
+	snic_cm_set_state(c, SNIC_CM_ST_TIMEWAIT);
+	snic_timer_set(c->nic, &c->timer,
+		       snic_now(c->nic) + SNIC_CM_TIMEWAIT_NS);
+}
+
+void snic_cm_establish(struct snic_cm_conn *c)
+{
+	snic_timer_cancel(c->nic, &c->timer);
+	snic_cm_set_state(c, SNIC_CM_ST_ESTABLISHED);
+	snic_cm_post(c, SNIC_CM_EV_ESTABLISHED);
+}
+
+void snic_cm_end(struct snic_cm_conn *c, enum snic_cm_event_type type,
+		 uint16_t reason, const uint8_t *priv, uint8_t priv_len)
+{
+	bool unseen = c->events & SNIC_CM_EV_REQUEST;
+
+	snic_cm_drop_qp(c);
+	enter_timewait(c);
+	if (unseen) {
+		/* The user never heard of it, and has nothing to release. */
+		snic_cm_forget_events(c);
+		c->held = false;
+		return;
+	}
+	if (!c->held)
+		return;
+	c->end_type = type;
+	c->reason = reason;
+	if (priv_len > sizeof(c->end_priv))
+		priv_len = sizeof(c->end_priv);
+	if (priv_len)
+		memcpy(c->end_priv, priv, priv_len);
+	c->end_len = priv_len;
+	snic_cm_post(c, SNIC_CM_EV_END);
+}
+
+void snic_cm_start_disconnect(struct snic_cm_conn *c)
+{
+	struct snic_cm_msg m = {
+		.attr = SNIC_CM_DREQ, .tid = c->id,
+		.local_id = c->id, .remote_id = c->remote_id,
+		.dreq_qpn = c->remote_qpn,
+	};
+
+	snic_cm_drop_qp(c);
+	snic_cm_set_state(c, SNIC_CM_ST_DREQ_SENT);
+	snic_cm_send_waiting(c, &m, snic_cm_time(SNIC_CM_TIMEOUT),
+			     SNIC_CM_RETRIES);
+}
+
+/* Nobody answered: tells the peer, in case that it only cannot be heard. */
+static void gave_up(struct snic_cm_conn *c)
+{
+	struct snic_cm *cm = snic_cm_of(c->nic);
+	struct snic_cm_msg m = {
+		.attr = SNIC_CM_REJ, .tid = c->tid,
+		.local_id = c->id, .remote_id = c->remote_id,
+		.rej = {
+			.which = SNIC_CM_WHICH_OTHER,
+			.reason = SNIC_REJ_TIMEOUT,
+			.ari_len = 8,
+		},
+	};
+	__be64 guid = cpu_to_be64(cm->guid);
+
+	snic_stats(c->nic)->cm_timeouts++;
+	if (c->state == SNIC_CM_ST_DREQ_SENT) {
+		snic_cm_end(c, SNIC_CM_DISCONNECTED, 0, NULL, 0);
+		return;
+	}
+	memcpy(m.rej.ari, &guid, 8);
+	snic_cm_send(c->nic, c->peer_ip, &m);
+	snic_cm_end(c, SNIC_CM_UNREACHABLE, 0, NULL, 0);
+}
+
+static void repeat(struct snic_cm_conn *c)
+{
+	uint64_t now = snic_now(c->nic), next;
+
+	if (!c->give_up) {
+		c->give_up = now + c->total;
+		snic_timer_set(c->nic, &c->timer, now + c->wait);
+		return;
+	}
+	if (now >= c->give_up) {
+		gave_up(c);
+		return;
+	}
+	if (c->state == SNIC_CM_ST_REQ_SENT &&
+	    snic_net_resolve(c->nic, c->peer_ip) == -EHOSTUNREACH) {
+		snic_stats(c->nic)->cm_timeouts++;
+		snic_cm_end(c, SNIC_CM_UNREACHABLE, 0, NULL, 0);
+		return;
+	}
+	snic_stats(c->nic)->cm_retransmits++;
+	snic_cm_resend(c);
+	if (c->wait < c->peer_wait)
+		c->wait *= 2;
+	next = now + c->wait;
+	snic_timer_set(c->nic, &c->timer, next < c->give_up ? next : c->give_up);
+}
+
+static void conn_timer(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_cm_conn *c = (struct snic_cm_conn *)
+		((char *)t - offsetof(struct snic_cm_conn, timer));
+
+	switch (c->state) {
+	case SNIC_CM_ST_REQ_SENT:
+	case SNIC_CM_ST_REP_SENT:
+	case SNIC_CM_ST_DREQ_SENT:
+		repeat(c);
+		break;
+	case SNIC_CM_ST_REJECTED:
+	case SNIC_CM_ST_TIMEWAIT:
+		snic_cm_set_state(c, SNIC_CM_ST_DEAD);
+		break;
+	case SNIC_CM_ST_REQ_RCVD:
+	case SNIC_CM_ST_ESTABLISHED:
+	case SNIC_CM_ST_DEAD:
+		break;
+	}
+	snic_cm_put(c);
+}
+
+/* ---- set-up ------------------------------------------------------------------------ */
+
+int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm)
+{
+	const uint8_t *mac = snic_config(nic)->mac;
+	struct snic_cm *cm;
+
+	cm = calloc(1, sizeof(*cm));
+	if (!cm)
+		return -ENOMEM;
+	cm->slots = calloc(SNIC_CM_MAX_CONNS, sizeof(*cm->slots));
+	cm->generations = calloc(SNIC_CM_MAX_CONNS, sizeof(*cm->generations));
+	if (!cm->slots || !cm->generations) {
+		free(cm->slots);
+		free(cm->generations);
+		free(cm);
+		return -ENOMEM;
+	}
+	cm->event_tail = &cm->event_head;
+	cm->id_mask = snic_random(nic);
+	cm->psn = snic_random(nic);
+	cm->next_port = 0xc000 | (snic_random(nic) & 0x3fff);
+	/* EUI-64 of the MAC. */
+	cm->guid = (uint64_t)(mac[0] ^ 2) << 56 | (uint64_t)mac[1] << 48 |
+		(uint64_t)mac[2] << 40 | 0xfffeull << 24 |
+		(uint64_t)mac[3] << 16 | mac[4] << 8 | mac[5];
+	*ret_cm = cm;
+	return 0;
+}
+
+void snic_cm_fini(struct snic *nic, struct snic_cm *cm)
+{
+	struct snic_cm_listener *l;
+	uint32_t slot;
+
+	if (!cm)
+		return;
+	for (slot = 0; slot < SNIC_CM_MAX_CONNS; slot++) {
+		if (!cm->slots[slot])
+			continue;
+		if (cm->slots[slot]->qp)
+			cm->slots[slot]->qp->cm = NULL;
+		conn_free(cm->slots[slot]);
+	}
+	while ((l = cm->listeners)) {
+		cm->listeners = l->next;
+		free(l);
+	}
+	free(cm->slots);
+	free(cm->generations);
+	free(cm);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The device: its parts, its clock, its random numbers, and one step.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "priv.h"
+
+/* Bounds of one step, so that none of its parts starves the others. */
+#define TIMER_BUDGET	1024
+#define RX_BUDGET	128
+#define WQE_BUDGET	1024
+
+static const struct snic_table_kind object_kind = {
+	.slot_bits = SNIC_OBJECT_BITS,
+	.gen_shift = SNIC_OBJECT_BITS, .gen_bits = 24 - SNIC_OBJECT_BITS,
+	.first_slot = SNIC_FIRST_SLOT,
+};
+
+static const struct snic_table_kind key_kind = {
+	.slot_shift = SNIC_KEY_SHIFT, .slot_bits = 24,
+	.gen_bits = SNIC_KEY_SHIFT, .first_slot = SNIC_FIRST_SLOT,
+	.random_gen = true,
+};
+
+uint64_t snic_now(const struct snic *nic)
+{
+	return nic->now;
+}
+
+void snic_set_now(struct snic *nic, uint64_t now)
+{
+	nic->now = now;
+}
+
+bool snic_is_busy(const struct snic *nic)
+{
+	return nic->run_head || nic->failed_cqs || nic->rc.tx_head;
+}
+
+struct snic_stats *snic_stats(struct snic *nic)
+{
+	return &nic->stats;
+}
+
+const struct snic_config *snic_config(const struct snic *nic)
+{
+	return &nic->cfg;
+}
+
+struct snic_net *snic_net_of(struct snic *nic)
+{
+	return nic->net;
+}
+
+struct snic_cm *snic_cm_of(struct snic *nic)
+{
+	return nic->cm;
+}
+
+struct snic_rc *snic_rc_of(struct snic *nic)
+{
+	return &nic->rc;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014): any seed is good, 0 too. */
+uint64_t snic_random(struct snic *nic)
+{
+	uint64_t z = nic->rng += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static int check_config(const struct snic_config *cfg)
+{
+	if (cfg->mtu < 576 || cfg->mtu > 65535 || cfg->prefix_len > 32)
+		return -EINVAL;
+	if (cfg->mac[0] & 1)
+		return -EINVAL;		/* a group's address */
+	if (cfg->fetch != SNIC_FETCH_LATE && cfg->fetch != SNIC_FETCH_EARLY)
+		return -EINVAL;
+	return 0;
+}
+
+int snic_new(const struct snic_config *cfg, struct snic **ret_nic)
+{
+	struct snic *nic;
+	int r = check_config(cfg);
+
+	if (r)
+		return r;
+	nic = calloc(1, sizeof(*nic));
+	if (!nic)
+		return -ENOMEM;
+	nic->cfg = *cfg;
+	nic->rng = cfg->seed;
+	snic_table_init(&nic->pds, &object_kind);
+	snic_table_init(&nic->cqs, &object_kind);
+	snic_table_init(&nic->qps, &object_kind);
+	snic_table_init(&nic->mkeys, &key_kind);
+	r = snic_net_init(nic, &nic->net);
+	if (r)
+		goto free_nic;
+	r = snic_cm_init(nic, &nic->cm);
+	if (r)
+		goto fini_net;
+	*ret_nic = nic;
+	return 0;
+
+fini_net:
+	snic_net_fini(nic, nic->net);
+free_nic:
+	free(nic->heap);
+	free(nic);
+	return r;
+}
+
+static void destroy_queues(struct snic *nic)
+{
+	struct snic_qp *qp;
+	struct snic_cq *cq;
+	uint32_t pos = 0;
+
+	while ((qp = snic_table_next(&nic->qps, &pos)))
+		snic_qp_destroy(nic, qp->qpn);
+	for (pos = 0; (cq = snic_table_next(&nic->cqs, &pos)); )
+		snic_cq_destroy(nic, cq->cqn);
+}
+
+void snic_free(struct snic *nic)
+{
+	if (!nic)
+		return;
+	destroy_queues(nic);
+	snic_cm_fini(nic, nic->cm);
+	snic_lie_fini(nic);
+	snic_net_fini(nic, nic->net);
+	snic_mem_fini(nic);
+	snic_table_fini(&nic->qps);
+	snic_table_fini(&nic->cqs);
+	snic_table_fini(&nic->mkeys);
+	snic_table_fini(&nic->pds);
+	free(nic->heap);
+	free(nic);
+}
+
+int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next)
+{
+	bool more;
+
+	nic->now = now;
+	snic_timers_run(nic, TIMER_BUDGET);
+	more = snic_net_poll(nic, nic->net, RX_BUDGET) == RX_BUDGET;
+	snic_cq_spread_errors(nic);
+	more |= snic_sq_run_queue(nic, WQE_BUDGET);
+	snic_rc_step_end(nic);
+	snic_net_flush(nic, nic->net);
+	/* The end of a step may have let send queues go on. */
+	more |= nic->run_head || nic->failed_cqs;
+	*ret_next = more ? now : snic_timers_next(nic);
+	return 0;
+}
+
+uint64_t snic_next(struct snic *nic)
+{
+	const struct snic_rc *rc = &nic->rc;
+
+	if (nic->run_head || nic->failed_cqs || snic_net_doze(nic->net))
+		return nic->now;
+	/* A turn that no timer will give: a call has asked for it. */
+	if (rc->tx_head && rc->pace.when == SNIC_NEVER)
+		return nic->now;
+	return snic_timers_next(nic);
+}
+
+void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg)
+{
+	nic->cost = fn;
+	nic->cost_arg = arg;
+}
+
+void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats)
+{
+	*ret_stats = nic->stats;
+}

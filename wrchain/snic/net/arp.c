@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * IPv4 address resolution.  An entry is confirmed by an ARP reply or by a
+ * packet that passed its ICRC; when it has not been confirmed for a while it is
+ * asked for again, and meanwhile used.  Packets for an unknown address wait in
+ * a bounded pool.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "priv.h"
+
+#define MS		1000000ull
+#define FRESH_NS	(60000 * MS)	/* then ask again */
+#define FIRST_RETRY_NS	(200 * MS)	/* doubles each time */
+#define FAILED_NS	(1000 * MS)	/* how long an answer is "nobody" */
+
+enum arp_state {
+	ARP_FREE,
+	ARP_INCOMPLETE,		/* asked, MAC unknown */
+	ARP_REACHABLE,
+	ARP_PROBE,		/* asked again, MAC still used */
+	ARP_FAILED,
+};
+
+struct snic_arp_entry {
+	enum arp_state state;
+	__be32 ip;
+	uint8_t mac[SNIC_ETH_ALEN];
+	uint8_t tries;
+	uint8_t nr_pending;
+	uint64_t confirmed;	/* FAILED: when it failed */
+	struct snic_timer timer;
+	struct snic_arp_entry *next;
+	struct snic_frame *pending, **pending_tail;
+};
+
+struct arp_packet {
+	__be16 htype, ptype;
+	uint8_t hlen, plen;
+	__be16 oper;
+	uint8_t sha[6], spa[4], tha[6], tpa[4];
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct arp_packet) == 28, "ARP packet");
+
+#define ARP_REQUEST	1
+#define ARP_REPLY	2
+
+static void entry_timer(struct snic *nic, struct snic_timer *t);
+
+int snic_arp_init(struct snic *nic, struct snic_arp *arp)
+{
+	size_t frame_len = snic_config(nic)->mtu + SNIC_ETH_HLEN;
+	unsigned int i;
+	int ret;
+
+	arp->entries = calloc(SNIC_ARP_ENTRIES, sizeof(*arp->entries));
+	if (!arp->entries)
+		return -ENOMEM;
+	ret = snic_timer_reserve(nic, SNIC_ARP_ENTRIES);
+	if (ret)
+		goto free_entries;
+	ret = snic_frame_pool_init(&arp->pool, SNIC_ARP_FRAMES, frame_len);
+	if (ret)
+		goto unreserve_timers;
+	for (i = 0; i < SNIC_ARP_ENTRIES; i++)
+		snic_timer_init(&arp->entries[i].timer, entry_timer);
+	arp->timers_reserved = true;
+	return 0;
+
+unreserve_timers:
+	snic_timer_unreserve(nic, SNIC_ARP_ENTRIES);
+free_entries:
+	free(arp->entries);
+	arp->entries = NULL;
+	return ret;
+}
+
+void snic_arp_fini(struct snic *nic, struct snic_arp *arp)
+{
+	unsigned int i;
+
+	if (!arp->timers_reserved)
+		return;
+	for (i = 0; i < SNIC_ARP_ENTRIES; i++)
+		snic_timer_cancel(nic, &arp->entries[i].timer);
+	snic_timer_unreserve(nic, SNIC_ARP_ENTRIES);
+	snic_frame_pool_fini(&arp->pool);
+	free(arp->entries);
+	arp->entries = NULL;
+	arp->timers_reserved = false;
+}
+
+static struct snic_arp_entry **bucket(struct snic_arp *arp, __be32 ip)
+{
+	uint32_t h = ntohl(ip) * 0x9e3779b1u;
+
+	return &arp->buckets[(h >> 16) & (SNIC_ARP_BUCKETS - 1)];
+}
+
+static struct snic_arp_entry *find(struct snic_arp *arp, __be32 ip)
+{
+	struct snic_arp_entry *e;
+
+	for (e = *bucket(arp, ip); e; e = e->next)
+		if (e->ip == ip)
+			return e;
+	return NULL;
+}
+
+static void drop_pending(struct snic *nic, struct snic_arp_entry *e)
+{
+	struct snic_frame *f;
+
+	while ((f = e->pending)) {
+		e->pending = f->next;
+		snic_frame_put(f);
+		snic_stats(nic)->tx_dropped++;
+	}
+	e->pending_tail = &e->pending;
+	e->nr_pending = 0;
+}
+
+static void remove_entry(struct snic *nic, struct snic_arp *arp,
+			 struct snic_arp_entry *e)
+{
+	struct snic_arp_entry **p = bucket(arp, e->ip);
+
+	while (*p != e)
+		p = &(*p)->next;
+	*p = e->next;
+	drop_pending(nic, e);
+	snic_timer_cancel(nic, &e->timer);
+	e->state = ARP_FREE;
+}
+
+/* A free entry; when there is none, the one confirmed longest ago. */
+static struct snic_arp_entry *take_entry(struct snic *nic,
+					 struct snic_arp *arp, __be32 ip)
+{
+	struct snic_arp_entry *e, *victim = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SNIC_ARP_ENTRIES; i++) {
+		e = &arp->entries[i];
+		if (e->state == ARP_FREE) {
+			victim = e;
+			break;
+		}
+		if (!victim || e->confirmed < victim->confirmed)
+			victim = e;
+	}
+	if (victim->state != ARP_FREE)
+		remove_entry(nic, arp, victim);
+	e = victim;
+	e->ip = ip;
+	e->tries = 0;
+	e->nr_pending = 0;
+	e->pending = NULL;
+	e->pending_tail = &e->pending;
+	e->confirmed = snic_now(nic);
+	e->next = *bucket(arp, ip);
+	*bucket(arp, ip) = e;
+	return e;
+}
+
+static void send_arp(struct snic *nic, uint16_t oper, const uint8_t *dst,
+		     const uint8_t *tha, __be32 tpa)
+{
+	static const uint8_t pad[60 - SNIC_ETH_HLEN - sizeof(struct arp_packet)];
+	const struct snic_config *cfg = snic_config(nic);
+	uint8_t eth[SNIC_ETH_HLEN];
+	struct arp_packet a = {
+		.htype = htons(1), .ptype = htons(SNIC_ETHERTYPE_IP),
+		.hlen = 6, .plen = 4, .oper = htons(oper),
+	};
+	struct iovec iov[] = {
+		{ eth, sizeof(eth) }, { &a, sizeof(a) },
+		{ (void *)pad, sizeof(pad) },
+	};
+
+	memcpy(eth, dst, 6);
+	memcpy(eth + 6, cfg->mac, 6);
+	eth[12] = SNIC_ETHERTYPE_ARP >> 8;
+	eth[13] = SNIC_ETHERTYPE_ARP & 0xff;
+	memcpy(a.sha, cfg->mac, 6);
+	memcpy(a.spa, &cfg->ip, 4);
+	memcpy(a.tha, tha, 6);
+	memcpy(a.tpa, &tpa, 4);
+	snic_net_xmit(nic, iov, 3);
+}
+
+static void ask(struct snic *nic, struct snic_arp_entry *e)
+{
+	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	static const uint8_t none[6];
+
+	snic_timer_set(nic, &e->timer,
+		       snic_now(nic) + (FIRST_RETRY_NS << e->tries));
+	e->tries++;
+	send_arp(nic, ARP_REQUEST, all, none, e->ip);
+}
+
+static void entry_timer(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_arp_entry *e = (struct snic_arp_entry *)
+		((char *)t - offsetof(struct snic_arp_entry, timer));
+
+	if (e->state != ARP_INCOMPLETE && e->state != ARP_PROBE)
+		return;
+	if (e->tries < SNIC_ARP_TRIES) {
+		ask(nic, e);
+		return;
+	}
+	snic_stats(nic)->arp_failed++;
+	e->state = ARP_FAILED;
+	e->confirmed = snic_now(nic);
+	drop_pending(nic, e);
+}
+
+static bool on_segment(struct snic *nic, __be32 ip)
+{
+	const struct snic_config *cfg = snic_config(nic);
+	uint32_t mask = cfg->prefix_len ? ~0u << (32 - cfg->prefix_len) : 0;
+	uint32_t host = ntohl(ip);
+
+	if (!host || host == UINT32_MAX || host >> 28 == 0xe)
+		return false;		/* no address, broadcast, multicast */
+	return !((host ^ ntohl(cfg->ip)) & mask);
+}
+
+int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		    uint8_t *ret_mac)
+{
+	struct snic_arp_entry *e = find(arp, ip);
+	uint64_t now = snic_now(nic);
+
+	if (!e) {
+		if (!on_segment(nic, ip))
+			return -EHOSTUNREACH;
+		e = take_entry(nic, arp, ip);
+		e->state = ARP_INCOMPLETE;
+		ask(nic, e);
+		return -EAGAIN;
+	}
+	switch (e->state) {
+	case ARP_REACHABLE:
+		if (now - e->confirmed > FRESH_NS && on_segment(nic, ip)) {
+			e->state = ARP_PROBE;
+			e->tries = 0;
+			ask(nic, e);
+		}
+		break;
+	case ARP_PROBE:
+		break;
+	case ARP_INCOMPLETE:
+		return -EAGAIN;
+	case ARP_FAILED:
+		if (now - e->confirmed < FAILED_NS)
+			return -EHOSTUNREACH;
+		e->state = ARP_INCOMPLETE;
+		e->tries = 0;
+		ask(nic, e);
+		return -EAGAIN;
+	case ARP_FREE:
+		return -EHOSTUNREACH;	/* not in a bucket: cannot happen */
+	}
+	memcpy(ret_mac, e->mac, SNIC_ETH_ALEN);
+	return 0;
+}
+
+int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		  const struct iovec *iov, int n)
+{
+	struct snic_arp_entry *e = find(arp, ip);
+	struct snic_frame *f;
+
+	if (!e || e->state != ARP_INCOMPLETE)
+		return -EHOSTUNREACH;
+	f = e->nr_pending < SNIC_ARP_PENDING ?
+		snic_frame_get(&arp->pool, iov, n) : NULL;
+	if (!f) {
+		snic_stats(nic)->tx_dropped++;
+		return -ENOBUFS;
+	}
+	f->next = NULL;
+	*e->pending_tail = f;
+	e->pending_tail = &f->next;
+	e->nr_pending++;
+	return 0;
+}
+
+static void send_pending(struct snic *nic, struct snic_arp_entry *e)
+{
+	struct snic_frame *f, *list = e->pending;
+	struct iovec iov;
+
+	e->pending = NULL;
+	e->pending_tail = &e->pending;
+	e->nr_pending = 0;
+	while ((f = list)) {
+		list = f->next;
+		memcpy(f->data, e->mac, SNIC_ETH_ALEN);
+		iov.iov_base = f->data;
+		iov.iov_len = f->len;
+		snic_net_xmit(nic, &iov, 1);
+		snic_frame_put(f);
+	}
+}
+
+static void confirm(struct snic *nic, struct snic_arp_entry *e,
+		    const uint8_t *mac)
+{
+	memcpy(e->mac, mac, SNIC_ETH_ALEN);
+	e->confirmed = snic_now(nic);
+	if (e->state == ARP_REACHABLE)
+		return;
+	e->state = ARP_REACHABLE;
+	snic_timer_cancel(nic, &e->timer);
+	send_pending(nic, e);
+}
+
+void snic_arp_confirm(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		      const uint8_t *mac)
+{
+	struct snic_arp_entry *e = find(arp, ip);
+
+	if (!e) {
+		e = take_entry(nic, arp, ip);
+		e->state = ARP_INCOMPLETE;
+	}
+	confirm(nic, e, mac);
+}
+
+void snic_arp_input(struct snic *nic, struct snic_arp *arp,
+		    const uint8_t *pkt, size_t len)
+{
+	const struct snic_config *cfg = snic_config(nic);
+	struct snic_arp_entry *e;
+	struct arp_packet a;
+	__be32 spa, tpa;
+
+	if (len < sizeof(a))
+		goto malformed;
+	memcpy(&a, pkt, sizeof(a));
+	if (a.htype != htons(1) || a.ptype != htons(SNIC_ETHERTYPE_IP) ||
+	    a.hlen != 6 || a.plen != 4 || a.sha[0] & 1)
+		goto malformed;
+	if (a.oper != htons(ARP_REQUEST) && a.oper != htons(ARP_REPLY))
+		goto malformed;
+	memcpy(&spa, a.spa, 4);
+	memcpy(&tpa, a.tpa, 4);
+	snic_stats(nic)->rx_arp++;
+	if (spa == cfg->ip)
+		return;		/* somebody has our address: not our cache's */
+
+	/* Whoever asks for us is about to talk to us; others only refresh. */
+	e = find(arp, spa);
+	if (e)
+		confirm(nic, e, a.sha);
+	else if (tpa == cfg->ip && on_segment(nic, spa))
+		snic_arp_confirm(nic, arp, spa, a.sha);
+	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)
+		send_arp(nic, ARP_REPLY, a.sha, a.sha, spa);
+	return;
+
+malformed:
+	snic_stats(nic)->rx_malformed++;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ethernet frames: sizes, lists of their pieces, and pools in which they wait.
+ */
+#ifndef SNIC_FRAME_H
+#define SNIC_FRAME_H
+
+#include "../engine/engine.h"
+
+#define SNIC_ETH_HLEN	14
+#define SNIC_ETH_ALEN	6
+#define SNIC_IP_HLEN	20
+#define SNIC_UDP_HLEN	8
+/* Ethernet, IPv4 and UDP headers of a RoCEv2 packet. */
+#define SNIC_NET_HLEN	(SNIC_ETH_HLEN + SNIC_IP_HLEN + SNIC_UDP_HLEN)
+/* The largest frame taken from a port: 64 KB of IP, header, one VLAN tag. */
+#define SNIC_FRAME_MAX	(65535 + SNIC_ETH_HLEN + 4)
+/* Vectors of one frame: what a caller may pass, and ours around it. */
+#define SNIC_NET_IOV	(SNIC_MAX_SGE + 8)
+
+#define SNIC_ETHERTYPE_IP	0x0800
+#define SNIC_ETHERTYPE_ARP	0x0806
+
+/* ---- frames kept for later ------------------------------------------------ */
+
+/* A frame in a preallocated pool. */
+struct snic_frame {
+	struct snic_frame *next;
+	struct snic_timer timer;	/* fault.c: when it goes on */
+	struct snic_frame_pool *pool;
+	bool received;			/* fault.c: its direction */
+	unsigned int port;		/* fault.c: where it came in */
+	size_t len;
+	uint8_t *data;			/* pool->frame_len bytes */
+};
+
+struct snic_frame_pool {
+	struct snic_frame *frames, *free;
+	uint8_t *data;
+	unsigned int nr;
+	size_t frame_len;
+};
+
+int snic_frame_pool_init(struct snic_frame_pool *pool, unsigned int nr,
+			 size_t frame_len);
+void snic_frame_pool_fini(struct snic_frame_pool *pool);
+/* NULL: the pool is empty or the frame is too long for it. */
+struct snic_frame *snic_frame_get(struct snic_frame_pool *pool,
+				  const struct iovec *iov, int n);
+void snic_frame_put(struct snic_frame *f);
+
+size_t snic_iov_len(const struct iovec *iov, int n);
+
+/* Pieces that are not empty; returns how many.  They are few: a call of memcpy()
+ * would take longer. */
+static inline int snic_iov_copy(struct iovec *dst, const struct iovec *src,
+				int n)
+{
+	int nr = 0;
+
+	for (int i = 0; i < n; i++)
+		if (src[i].iov_len)
+			dst[nr++] = src[i];
+	return nr;
+}
+
+#endif /* SNIC_FRAME_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The network side of the software NIC, between its own files:
+ *
+ *	ports -> fault.c -> net.c -> switch.c	(other stations' frames)
+ *			          -> arp.c	(who has this address)
+ *			          -> QP1 (cm/recv.c) or an RC queue pair
+ */
+#ifndef SNIC_NET_PRIV_H
+#define SNIC_NET_PRIV_H
+
+#include "frame.h"
+#include "net.h"
+#include "pkt.h"
+
+/* ---- switch.c: which station is behind which port -------------------------- */
+
+#define SNIC_MAX_PORTS		256
+#define SNIC_SWITCH_ENTRIES	4096	/* power of two */
+#define SNIC_SWITCH_PROBES	8
+
+struct snic_switch_entry {
+	uint8_t mac[SNIC_ETH_ALEN];
+	uint16_t port;
+	uint64_t seen;		/* 0: empty */
+};
+
+struct snic_switch {
+	struct snic_port *ports[SNIC_MAX_PORTS];
+	bool dead[SNIC_MAX_PORTS];	/* reported an error once: counted */
+	unsigned int nr_ports;
+	unsigned int next_poll;
+	struct snic_switch_entry *table;
+};
+
+int snic_switch_init(struct snic_switch *sw);
+void snic_switch_fini(struct snic_switch *sw);
+/*
+ * A frame from a port: learns its sender, forwards it to other ports when it is
+ * not (only) for this station.  True: it is for this station too.
+ */
+bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
+		       unsigned int port, const void *frame, size_t len);
+/* A frame of this station. */
+void snic_switch_send(struct snic *nic, struct snic_switch *sw,
+		      const struct iovec *iov, int n);
+
+/* ---- arp.c: IPv4 address -> MAC --------------------------------------------- */
+
+#define SNIC_ARP_ENTRIES	1024
+#define SNIC_ARP_BUCKETS	256	/* power of two */
+#define SNIC_ARP_TRIES		5
+#define SNIC_ARP_PENDING	8	/* packets per address */
+#define SNIC_ARP_FRAMES		128	/* packets in all */
+
+struct snic_arp_entry;
+
+struct snic_arp {
+	struct snic_arp_entry *entries;
+	struct snic_arp_entry *buckets[SNIC_ARP_BUCKETS];
+	struct snic_frame_pool pool;
+	bool timers_reserved;
+};
+
+int snic_arp_init(struct snic *nic, struct snic_arp *arp);
+void snic_arp_fini(struct snic *nic, struct snic_arp *arp);
+/*
+ * 0: *ret_mac is the address.  -EAGAIN: unknown, a request is under way;
+ * -EHOSTUNREACH: nobody answered, or not on this segment.
+ */
+int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		    uint8_t *ret_mac);
+/* After -EAGAIN: keeps a frame, whose first 6 bytes will be filled in. */
+int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		  const struct iovec *iov, int n);
+/* A packet that passed its ICRC proves where its sender is. */
+void snic_arp_confirm(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		      const uint8_t *mac);
+/* An ARP packet: what follows the Ethernet header. */
+void snic_arp_input(struct snic *nic, struct snic_arp *arp,
+		    const uint8_t *pkt, size_t len);
+
+/* ---- net.c ------------------------------------------------------------------- */
+
+struct snic_net {
+	struct snic_switch sw;
+	struct snic_arp arp;
+	struct snic_fault_state *faults;	/* NULL: none set */
+	struct snic_timer flush_timer;	/* a port could not send everything */
+	bool timer_reserved;
+	uint16_t ip_id;
+	uint8_t *rx_buf;	/* for ports without peek() */
+	uint8_t *tx_buf;	/* ICMP replies */
+};
+
+/* A port keeps frames, and the step may be over: flush it soon. */
+void snic_net_flush_later(struct snic *nic);
+/* A frame of this station, complete: through the faults to the switch. */
+void snic_net_xmit(struct snic *nic, const struct iovec *iov, int n);
+/* A frame from a port, after the faults. */
+void snic_net_input(struct snic *nic, unsigned int port, const void *frame,
+		    size_t len);
+
+/* ---- fault.c -------------------------------------------------------------------- */
+
+struct snic_fault_state;
+
+/* Applies the faults to a frame and hands on what is left of it. */
+void snic_fault_input(struct snic *nic, struct snic_fault_state *fs,
+		      unsigned int port, const void *frame, size_t len);
+void snic_fault_xmit(struct snic *nic, struct snic_fault_state *fs,
+		     const struct iovec *iov, int n);
+void snic_fault_free(struct snic *nic, struct snic_fault_state *fs);
+
+#endif /* SNIC_NET_PRIV_H */

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A port on an AF_UNIX stream socket, each frame behind its length (32 bits,
+ * big endian): the other end of QEMU's "-netdev stream,addr.type=unix,...".
+ *
+ * The port listens; one peer at a time is connected, and the next one when that
+ * has gone.  Without a peer frames are lost like on an unplugged cable.
+ *
+ * Against datagrams this saves most of the system calls on both sides: frames
+ * are collected and written together by flush(), at the end of a step, and a
+ * read brings as many as have come.  Nor is there a short queue to overflow.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "frame_queue.h"
+#include "../net/frame.h"
+#include "unix_path.h"
+
+#define RX_LEN		(256u << 10)
+#define TX_LEN		(4u << 20)
+#define SOCKET_BUF	(4 << 20)
+
+_Static_assert(RX_LEN >= SNIC_FRAME_HEAD + SNIC_FRAME_MAX, "a frame fits");
+
+struct stream_port {
+	struct snic_port port;	/* fd: of the peer, or else that listens */
+	struct sockaddr_un local;
+	int listen_fd;
+	struct snic_frame_queue rx, tx;
+};
+
+static struct stream_port *to_stream(struct snic_port *port)
+{
+	return (struct stream_port *)port;
+}
+
+static bool connected(const struct stream_port *s)
+{
+	return s->port.fd != s->listen_fd;
+}
+
+static void hang_up(struct stream_port *s)
+{
+	close(s->port.fd);
+	s->port.fd = s->listen_fd;
+	snic_frame_queue_clear(&s->rx);
+	snic_frame_queue_clear(&s->tx);
+}
+
+/* 0: somebody has called; -EAGAIN: nobody. */
+static int pick_up(struct stream_port *s)
+{
+	int size = SOCKET_BUF;
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	/* As large as we may: a smaller one only makes us wait. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	s->port.fd = fd;
+	return 0;
+}
+
+static int stream_flush(struct snic_port *port)
+{
+	struct stream_port *s = to_stream(port);
+	ssize_t n;
+
+	while (s->tx.head != s->tx.tail) {
+		n = send(s->port.fd, s->tx.buf + s->tx.head,
+			 s->tx.tail - s->tx.head, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
+			return -EAGAIN;
+		if (n < 0) {
+			hang_up(s);
+			return 0;
+		}
+		s->tx.head += n;
+	}
+	return 0;
+}
+
+static int stream_send(struct snic_port *port, const struct iovec *iov, int n)
+{
+	struct stream_port *s = to_stream(port);
+	int ret;
+
+	if (snic_iov_len(iov, n) > SNIC_FRAME_MAX)
+		return -EMSGSIZE;
+	if (!connected(s))
+		return -ENOTCONN;
+	ret = snic_frame_queue_add(&s->tx, iov, n);
+	return ret ? ret : 1;
+}
+
+/* The next whole frame that has been read: its length, or 0. */
+static int next_frame(struct stream_port *s, const void **ret_frame)
+{
+	int len;
+
+	do {
+		len = snic_frame_queue_first(&s->rx, ret_frame);
+		if (len < 0)
+			return len == -EAGAIN ? 0 : len;
+		snic_frame_queue_drop(&s->rx, len);
+	} while (!len);
+	return len;
+}
+
+/* More bytes of the peer's: how many; 0: none now; -errno: it has gone. */
+static int read_more(struct stream_port *s)
+{
+	struct snic_frame_queue *q = &s->rx;
+	ssize_t n;
+
+	/* There is always room: at most an unfinished frame is left. */
+	snic_frame_queue_room(q, SNIC_FRAME_HEAD + SNIC_FRAME_MAX);
+	n = recv(s->port.fd, q->buf + q->tail, q->len - q->tail, MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (!n)
+		return -ENOTCONN;
+	q->tail += n;
+	return n;
+}
+
+static int stream_peek(struct snic_port *port, const void **ret_frame)
+{
+	struct stream_port *s = to_stream(port);
+	int len;
+
+	if (!connected(s)) {
+		len = pick_up(s);
+		if (len)
+			return len == -EAGAIN || len == -EINTR ||
+			       len == -ECONNABORTED ? 0 : len;
+	}
+	do {
+		len = next_frame(s, ret_frame);
+		if (!len)
+			len = read_more(s);
+		else if (len > 0)
+			return len;
+	} while (len > 0);
+	/* Who has lost count of his frames cannot find it again. */
+	if (len < 0)
+		hang_up(s);
+	return 0;
+}
+
+static void stream_close(struct snic_port *port)
+{
+	struct stream_port *s = to_stream(port);
+
+	if (connected(s))
+		close(s->port.fd);
+	close(s->listen_fd);
+	unlink(s->local.sun_path);
+	snic_frame_queue_fini(&s->rx);
+	snic_frame_queue_fini(&s->tx);
+	free(s);
+}
+
+static const struct snic_port_ops stream_ops = {
+	.send = stream_send,
+	.peek = stream_peek,
+	.flush = stream_flush,
+	.close = stream_close,
+};
+
+int snic_port_stream_open(const char *path, struct snic_port **ret_port)
+{
+	struct stream_port *s;
+	int ret;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->port.ops = &stream_ops;
+	ret = snic_unix_path(path, &s->local);
+	if (ret)
+		goto free_port;
+	ret = snic_frame_queue_init(&s->rx, RX_LEN);
+	if (!ret)
+		ret = snic_frame_queue_init(&s->tx, TX_LEN);
+	if (!ret)
+		ret = snic_unix_listen(&s->local, &s->listen_fd);
+	if (ret)
+		goto free_port;
+	s->port.fd = s->listen_fd;
+	*ret_port = &s->port;
+	return 0;
+
+free_port:
+	snic_frame_queue_fini(&s->rx);
+	snic_frame_queue_fini(&s->tx);
+	free(s);
+	return ret;
+}

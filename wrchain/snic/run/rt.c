@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The real-time runner: a thread that steps the NIC, spins for a while when
+ * there was work, and then sleeps until a port, a timer or a caller wakes it.
+ *
+ * The NIC belongs to whoever holds `nic_lock`.  To get it one first takes
+ * `door` and keeps it until the NIC is one's own: so the thread, which wants the
+ * NIC back at once after each step, cannot pass a caller who waits for it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "../cm/cm.h"
+#include "../engine/engine.h"
+#include "../net/net.h"
+
+#define MAX_FDS		257		/* kick, then ports */
+#define NS_PER_S	1000000000ull
+/* When ports cannot wake the thread, or only pretend to have something. */
+#define NAP_NS		1000000ull
+#define MAX_FALSE_ALARMS 64
+
+struct snic_rt {
+	struct snic *nic;
+	uint64_t spin_ns;
+	pthread_t thread;
+	pthread_mutex_t door, nic_lock;
+
+	int kick_fd, event_fd;
+	/* under nic_lock */
+	bool event_set;		/* event_fd is readable */
+	uint64_t wake_at;	/* when the thread looks again by itself */
+	unsigned int nr_ports;	/* whose descriptors it knows */
+
+	atomic_bool stop, kicked, asleep;
+
+	/* of the thread alone */
+	uint64_t idle_since;
+	unsigned int false_alarms;
+	struct pollfd fds[MAX_FDS];
+	unsigned int nr_fds;	/* of fds */
+	bool blind;		/* a port without a descriptor */
+};
+
+static uint64_t clock_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}
+
+/* An eventfd's value does not matter here, only whether it is readable. */
+static void set_fd(int fd)
+{
+	uint64_t one = 1;
+	ssize_t r = write(fd, &one, sizeof(one));
+
+	(void)r;	/* EAGAIN: it is readable already */
+}
+
+static void clear_fd(int fd)
+{
+	uint64_t n;
+	ssize_t r = read(fd, &n, sizeof(n));
+
+	(void)r;	/* EAGAIN: it was not readable */
+}
+
+static void take_nic(struct snic_rt *rt)
+{
+	pthread_mutex_lock(&rt->door);
+	pthread_mutex_lock(&rt->nic_lock);
+	pthread_mutex_unlock(&rt->door);
+}
+
+/* Makes event_fd say what is true, and gives the NIC back. */
+static void give_nic(struct snic_rt *rt)
+{
+	bool pending = snic_cm_pending(snic_cm_of(rt->nic));
+
+	if (pending != rt->event_set) {
+		if (pending)
+			set_fd(rt->event_fd);
+		else
+			clear_fd(rt->event_fd);
+		rt->event_set = pending;
+	}
+	pthread_mutex_unlock(&rt->nic_lock);
+}
+
+static void kick(struct snic_rt *rt)
+{
+	atomic_store(&rt->kicked, true);
+	if (atomic_load(&rt->asleep))
+		set_fd(rt->kick_fd);
+}
+
+/* Did a caller leave something that cannot wait until wake_at? */
+static bool has_news(const struct snic_rt *rt)
+{
+	struct snic *nic = rt->nic;
+
+	return snic_is_busy(nic) || snic_timers_next(nic) < rt->wake_at ||
+	       snic_net_fds(snic_net_of(nic), NULL, 0) != rt->nr_ports;
+}
+
+void snic_rt_lock(struct snic_rt *rt)
+{
+	take_nic(rt);
+	/* The last step may be long ago, and time-outs start now. */
+	snic_set_now(rt->nic, clock_now());
+}
+
+void snic_rt_unlock(struct snic_rt *rt)
+{
+	bool news = has_news(rt);
+
+	give_nic(rt);
+	if (news)
+		kick(rt);
+}
+
+/* ---- the thread --------------------------------------------------------- */
+
+static uint64_t work_done(struct snic *nic)
+{
+	const struct snic_stats *s = snic_stats(nic);
+
+	return s->rx_frames + s->tx_frames + s->wqes + s->cqes;
+}
+
+static void list_fds(struct snic_rt *rt)
+{
+	int fds[MAX_FDS - 1];
+	unsigned int i, n = snic_net_fds(snic_net_of(rt->nic), fds, MAX_FDS - 1);
+
+	rt->nr_ports = n;
+	rt->blind = n > MAX_FDS - 1;
+	if (rt->blind)
+		n = MAX_FDS - 1;
+	rt->fds[0] = (struct pollfd){ .fd = rt->kick_fd, .events = POLLIN };
+	for (i = 0; i < n; i++) {
+		rt->fds[i + 1] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
+		rt->blind |= fds[i] < 0;
+	}
+	rt->nr_fds = n + 1;
+}
+
+/* One step.  True: go on without a pause; else *ret_next is set. */
+static bool step(struct snic_rt *rt, uint64_t *ret_next)
+{
+	struct snic *nic = rt->nic;
+	uint64_t now, before;
+	bool busy;
+
+	take_nic(rt);
+	now = clock_now();
+	before = work_done(nic);
+	snic_step(nic, now, ret_next);
+	busy = work_done(nic) != before || *ret_next <= now;
+	if (busy) {
+		rt->idle_since = now;
+		rt->false_alarms = 0;
+	}
+	busy = busy || now - rt->idle_since < rt->spin_ns;
+	/* The last look comes after the ports were told to wake us. */
+	busy = busy || snic_net_doze(snic_net_of(nic));
+	if (!busy)
+		list_fds(rt);
+	rt->wake_at = busy ? now : *ret_next;
+	give_nic(rt);
+	return busy;
+}
+
+static void wait_for_work(struct snic_rt *rt, uint64_t next)
+{
+	uint64_t now = clock_now(), ns = next > now ? next - now : 0;
+	unsigned int nr = rt->nr_fds;
+	struct timespec ts;
+	int n;
+
+	if (rt->false_alarms > MAX_FALSE_ALARMS)
+		nr = 1;
+	if ((rt->blind || nr == 1) && rt->nr_fds > 1 && ns > NAP_NS)
+		ns = NAP_NS;
+	ts.tv_sec = ns / NS_PER_S;
+	ts.tv_nsec = ns % NS_PER_S;
+	n = ppoll(rt->fds, nr, next == SNIC_NEVER && ns > NAP_NS ? NULL : &ts,
+		  NULL);
+	if (rt->fds[0].revents)
+		clear_fd(rt->kick_fd);
+	else if (n > 0)
+		rt->false_alarms++;	/* reset if there is work */
+}
+
+static void rest(struct snic_rt *rt, uint64_t next)
+{
+	/* A caller sees asleep, or we see that we were kicked. */
+	atomic_store(&rt->asleep, true);
+	if (!atomic_load(&rt->kicked) && !atomic_load(&rt->stop))
+		wait_for_work(rt, next);
+	atomic_store(&rt->asleep, false);
+	atomic_store(&rt->kicked, false);
+}
+
+static void *run(void *arg)
+{
+	struct snic_rt *rt = arg;
+	uint64_t next;
+
+	/* RNR timers are a few us long. */
+	prctl(PR_SET_TIMERSLACK, 1000ul);
+	rt->idle_since = clock_now();
+	while (!atomic_load(&rt->stop))
+		if (!step(rt, &next))
+			rest(rt, next);
+	return NULL;
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+/* Signals are the process's business, not this thread's. */
+static int start_thread(struct snic_rt *rt)
+{
+	sigset_t all, old;
+	int r;
+
+	sigfillset(&all);
+	r = pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (r)
+		return -r;
+	r = pthread_create(&rt->thread, NULL, run, rt);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!r)
+		pthread_setname_np(rt->thread, "snic");
+	return -r;
+}
+
+static int open_fds(struct snic_rt *rt)
+{
+	rt->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (rt->kick_fd < 0)
+		return -errno;
+	rt->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (rt->event_fd < 0) {
+		int r = -errno;
+
+		close(rt->kick_fd);
+		return r;
+	}
+	return 0;
+}
+
+int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
+		  struct snic_rt **ret_rt)
+{
+	struct snic_rt *rt = calloc(1, sizeof(*rt));
+	int r;
+
+	if (!rt)
+		return -ENOMEM;
+	rt->nic = nic;
+	rt->spin_ns = cfg->spin_us * 1000ull;
+	r = open_fds(rt);
+	if (r)
+		goto free_rt;
+	r = -pthread_mutex_init(&rt->door, NULL);
+	if (r)
+		goto close_fds;
+	r = -pthread_mutex_init(&rt->nic_lock, NULL);
+	if (r)
+		goto destroy_door;
+	r = start_thread(rt);
+	if (r)
+		goto destroy_nic_lock;
+	*ret_rt = rt;
+	return 0;
+
+destroy_nic_lock:
+	pthread_mutex_destroy(&rt->nic_lock);
+destroy_door:
+	pthread_mutex_destroy(&rt->door);
+close_fds:
+	close(rt->kick_fd);
+	close(rt->event_fd);
+free_rt:
+	free(rt);
+	return r;
+}
+
+void snic_rt_stop(struct snic_rt *rt)
+{
+	if (!rt)
+		return;
+	atomic_store(&rt->stop, true);
+	kick(rt);
+	pthread_join(rt->thread, NULL);
+	pthread_mutex_destroy(&rt->nic_lock);
+	pthread_mutex_destroy(&rt->door);
+	close(rt->kick_fd);
+	close(rt->event_fd);
+	free(rt);
+}
+
+int snic_rt_event_fd(struct snic_rt *rt)
+{
+	return rt->event_fd;
+}
+
+uint64_t snic_rt_cpu_ns(struct snic_rt *rt)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(rt->thread, &clock) ||
+	    clock_gettime(clock, &ts))
+		return 0;
+	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * RC responder: requests that come before their turn.
+ *
+ * They are held until the ones before them are here, and executed then, as if
+ * they had come in order.  So packets that overtake each other cost nothing,
+ * and after a loss the requester repeats for one packet's sake: what it sends
+ * again besides that, and what is lost of it, does not matter.  A requester
+ * that goes back only once per NAK, as rdma_rxe does, needs that.
+ *
+ * What is held is not acknowledged before its second copy comes if the requester
+ * was told to go back.  An ACK of a packet that it is about to send again is
+ * right, but rdma_rxe (read in 6.1) can be confused by it: when it is
+ * between two packets of that message, and goes back once more soon, it sends an
+ * empty message that nobody posted, and all that follows with another PSN.
+ *
+ * A NAK is sent when a gap has been there for longer than packets overtake each
+ * other.  IBA has the responder say it once.  It is repeated here, a few times
+ * and with growing pauses, because the one may be lost.
+ *
+ * Memory: frames of one pool per NIC, of a fixed size, made for the first packet
+ * that needs one and kept until the last queue pair goes.  A queue pair gets one
+ * as long as it holds fewer than are free, and for as long as the timer runs that
+ * says NAKs: half a second.  So a peer that leaves gaps open has to keep sending
+ * to keep others from holding something.  A packet that cannot be held is lost,
+ * which is what would happen to all of them without this file.
+ */
+#include <stdlib.h>
+
+#include "priv.h"
+
+#define SLOT(psn) ((psn) % RC_AHEAD)
+WRC_ASSERT(!(RC_AHEAD & (RC_AHEAD - 1)) && RC_AHEAD <= RC_AHEAD_POOL);
+
+/* ---- the pool ------------------------------------------------------------- */
+
+/* NULL: there is no memory, and nothing is held. */
+static struct snic_frame_pool *pool_of(struct snic_rc *rc)
+{
+	struct snic_frame_pool *pool = rc->ahead;
+
+	if (pool)
+		return pool;
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		return NULL;
+	if (snic_frame_pool_init(pool, RC_AHEAD_POOL,
+				 sizeof(struct snic_pkt) + 4096)) {
+		free(pool);
+		return NULL;
+	}
+	rc->ahead = pool;
+	return pool;
+}
+
+static void pool_free(struct snic_rc *rc)
+{
+	if (!rc->ahead)
+		return;
+	snic_frame_pool_fini(rc->ahead);
+	free(rc->ahead);
+	rc->ahead = NULL;
+}
+
+/* ---- what is held ---------------------------------------------------------- */
+
+static void hold(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	struct snic_rc *rc = snic_rc_of(qp->nic);
+	struct snic_rc_resp *r = qp->resp;
+	struct rc_ahead *a = &r->ahead;
+	struct iovec iov[2] = {
+		{ .iov_base = (void *)pkt, .iov_len = sizeof(*pkt) },
+		{ .iov_base = (void *)pkt->payload, .iov_len = pkt->len },
+	};
+
+	struct snic_frame_pool *pool;
+
+	if (snic_psn_diff(pkt->psn, r->epsn) >= RC_AHEAD ||
+	    pkt->len > qp->conn.mtu || a->slot[SLOT(pkt->psn)] ||
+	    a->nr >= RC_AHEAD_POOL - rc->nr_ahead)
+		return;
+	pool = pool_of(rc);
+	if (!pool)
+		return;
+	a->slot[SLOT(pkt->psn)] = snic_frame_get(pool, iov, 2);
+	a->nr++;
+	rc->nr_ahead++;
+}
+
+static void drop(struct snic_qp *qp, struct snic_frame *f)
+{
+	snic_frame_put(f);
+	qp->resp->ahead.nr--;
+	snic_rc_of(qp->nic)->nr_ahead--;
+}
+
+/* The PSNs from `from` to before `to` are over. */
+static void drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
+{
+	struct rc_ahead *a = &qp->resp->ahead;
+	uint32_t n = rc_min(snic_psn_diff(to, from), RC_AHEAD);
+
+	for (; n && a->nr; n--, from++) {
+		struct snic_frame **slot = &a->slot[SLOT(from)];
+
+		if (*slot)
+			drop(qp, *slot);
+		*slot = NULL;
+	}
+}
+
+static void drop_all(struct snic_qp *qp)
+{
+	drop_passed(qp, 0, RC_AHEAD);
+}
+
+/* Executes what is at epsn.  false: nothing, or it has to wait. */
+static bool execute_held(struct snic_qp *qp)
+{
+	struct snic_rc_resp *r = qp->resp;
+	struct snic_frame **slot = &r->ahead.slot[SLOT(r->epsn)], *f = *slot;
+	struct snic_pkt pkt;
+
+	if (!f)
+		return false;
+	memcpy(&pkt, f->data, sizeof(pkt));
+	pkt.payload = f->data + sizeof(pkt);
+	if (rc_resp_full(r, &pkt))
+		return false;
+	pkt.ack_req = !r->ahead.back;
+	*slot = NULL;
+	rc_resp_execute(qp, &pkt);
+	snic_stats(qp->nic)->reordered++;
+	drop(qp, f);
+	return true;
+}
+
+/* ---- the gap ---------------------------------------------------------------- */
+
+static void timer_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct rc_ahead *a = (struct rc_ahead *)
+		((char *)t - offsetof(struct rc_ahead, timer));
+
+	if (a->naks == RC_NAKS) {
+		drop_all(a->qp);
+		return;
+	}
+	rc_nak(a->qp, SNIC_NAK_SEQ, a->qp->resp->epsn);
+	snic_timer_set(nic, t, snic_now(nic) + (RC_NAK_AGAIN_NS << a->naks++));
+}
+
+static void watch_gap(struct snic_qp *qp)
+{
+	struct rc_ahead *a = &qp->resp->ahead;
+
+	a->naks = 0;
+	snic_timer_set(qp->nic, &a->timer,
+		       snic_now(qp->nic) + RC_REORDER_NS);
+}
+
+void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	struct snic_rc_resp *r = qp->resp;
+	struct rc_ahead *a = &r->ahead;
+	uint32_t end = snic_psn_add(pkt->psn, 1);
+
+	if (r->rnr_sent)
+		return;			/* it is to send all of it again */
+	if (!a->gap || snic_psn_diff(end, a->end) > 0)
+		a->end = end;
+	if (a->told && snic_psn_diff(end, a->back_end) > 0)
+		a->back_end = end;	/* sent before it heard */
+	if (!a->gap)
+		watch_gap(qp);
+	a->gap = true;
+	if (a->timer.when != SNIC_NEVER)
+		hold(qp, pkt);
+}
+
+void rc_ahead_nak_sent(struct snic_rc_resp *r)
+{
+	struct rc_ahead *a = &r->ahead;
+
+	a->back = a->told = true;
+	a->back_end = a->end;
+}
+
+void rc_ahead_see(struct snic_rc_resp *r, const struct snic_pkt *pkt)
+{
+	struct rc_ahead *a = &r->ahead;
+
+	a->told = false;
+	if (a->back && snic_psn_diff(pkt->psn, a->back_end) >= -1)
+		a->back = false;
+}
+
+void rc_ahead_go_on(struct snic_qp *qp, uint32_t from)
+{
+	struct snic_rc_resp *r = qp->resp;
+	struct rc_ahead *a = &r->ahead;
+
+	do
+		drop_passed(qp, from, r->epsn);
+	while (from = r->epsn, execute_held(qp));
+	if (!a->gap)
+		return;			/* in ERR */
+	a->gap = snic_psn_diff(a->end, r->epsn) > 0;
+	if (!a->gap || r->rnr_sent)
+		rc_ahead_flush(qp);
+	else if (a->slot[SLOT(r->epsn)])
+		snic_timer_cancel(qp->nic, &a->timer);
+	else
+		watch_gap(qp);
+}
+
+/* ---- life ------------------------------------------------------------------- */
+
+void rc_ahead_flush(struct snic_qp *qp)
+{
+	struct rc_ahead *a = &qp->resp->ahead;
+
+	drop_all(qp);
+	a->gap = false;
+	snic_timer_cancel(qp->nic, &a->timer);
+}
+
+void rc_ahead_init(struct snic_qp *qp)
+{
+	struct rc_ahead *a = &qp->resp->ahead;
+
+	snic_rc_of(qp->nic)->nr_qps++;
+	a->qp = qp;
+	snic_timer_init(&a->timer, timer_fire);
+}
+
+void rc_ahead_fini(struct snic_qp *qp)
+{
+	struct snic_rc *rc = snic_rc_of(qp->nic);
+
+	rc_ahead_flush(qp);
+	if (!--rc->nr_qps)
+		pool_free(rc);
+}

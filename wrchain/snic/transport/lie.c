@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lies: faults of a memory node, as those of fault.c are of a wire.  What a
+ * packet says is changed before its ICRC is made, so it arrives as it is, and
+ * nothing but the software it is for can doubt it.  Drawn from the NIC's seeded
+ * generator, in packets that this NIC sends; what it executes itself is true.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "priv.h"
+
+#define PAGE	4096
+/* Of a message's private data what has a meaning stands in front. */
+#define HELLO_LEN	112
+/* At most so much later a page changes, while it is looked at ... */
+#define LATE_NS		400000
+/* ... or an answer comes again, when its request has become another. */
+#define AGAIN_NS	4000000
+
+static uint32_t below(struct snic *nic, uint32_t n)
+{
+	return (snic_random(nic) >> 32) % n;
+}
+
+/* Is this packet to lie about that?  Counts it. */
+static bool wants(struct snic *nic, double p)
+{
+	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+
+	if (p <= 0 || liar->asked++ < liar->lies.truths ||
+	    (liar->lies.most && liar->lied >= liar->lies.most) ||
+	    (snic_random(nic) >> 11) * 0x1p-53 >= p)
+		return false;
+	liar->lied++;
+	snic_stats(nic)->fault_lied++;
+	return true;
+}
+
+/* A value that is wrong in one of the ways that values are wrong. */
+static uint64_t wild(struct snic *nic, uint64_t old)
+{
+	switch (below(nic, 6)) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_MAX;
+	case 2:
+		return old + 1;
+	case 3:
+		return old - 1;
+	case 4:
+		return below(nic, 256);
+	default:
+		return snic_random(nic);
+	}
+}
+
+/* The big-endian field of len bytes at p. */
+static void make_wild(struct snic *nic, uint8_t *p, unsigned int len)
+{
+	uint64_t v = 0;
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		v = v << 8 | p[i];
+	v = wild(nic, v);
+	for (i = len; i--; v >>= 8)
+		p[i] = v;
+}
+
+/* ---- of a data packet -------------------------------------------------------- */
+
+/* Any number, one near it, or one with another bit. */
+static void lie_imm(struct snic *nic, struct snic_pkt *pkt)
+{
+	uint32_t imm = ntohl(pkt->imm);
+
+	switch (below(nic, 3)) {
+	case 0:
+		imm = snic_random(nic);
+		break;
+	case 1:
+		imm ^= 1 + below(nic, 15);
+		break;
+	default:
+		imm ^= 1u << below(nic, 32);
+		break;
+	}
+	pkt->imm = htonl(imm);
+}
+
+static void lie_data(struct snic *nic, uint8_t *data, uint32_t len)
+{
+	if (len >= 8)
+		make_wild(nic, data + 8 * below(nic, len / 8), 8);
+	else if (len)
+		data[below(nic, len)] ^= 1 + below(nic, 255);
+}
+
+/*
+ * Another length, or one that is not that of the payload.  Not 0 with a payload,
+ * for which rdma_rxe looks for no key, and of which that of 6.1 dies (it copies
+ * into a region that it has not looked up).
+ */
+static void lie_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+		       uint32_t *len, uint32_t mtu)
+{
+	uint32_t other = below(nic, 2) ? 4 * below(nic, mtu / 4 + 1) :
+					 below(nic, mtu + 1);
+
+	pkt->dma_len = below(nic, 8) ? other : (uint32_t)wild(nic, other);
+	if (below(nic, 3)) {
+		if (other > *len)
+			memset(data + *len, 0xdb, other - *len);
+		*len = other;
+	}
+	if (!pkt->dma_len)
+		pkt->dma_len = *len;
+}
+
+/* Near by, where another registration may be, or the kernel's own addresses. */
+static void lie_target(struct snic *nic, struct snic_pkt *pkt)
+{
+	switch (below(nic, 5)) {
+	case 0:
+		pkt->va += (uint64_t)PAGE * (1 + below(nic, 16));
+		break;
+	case 1:
+		pkt->va -= (uint64_t)PAGE * (1 + below(nic, 16));
+		break;
+	case 2:
+		pkt->va = wild(nic, pkt->va);
+		break;
+	case 3:
+		pkt->rkey = wild(nic, pkt->rkey);
+		break;
+	default:
+		pkt->rkey = 0;
+		pkt->va = 0xffff888000000000ull +
+			  (uint64_t)PAGE * below(nic, 1 << 15);
+		break;
+	}
+}
+
+/* Another kind of message, of one packet as well. */
+static void lie_opcode(struct snic *nic, struct snic_pkt *pkt)
+{
+	static const uint8_t kinds[] = {
+		SNIC_OP_SEND_ONLY, SNIC_OP_SEND_ONLY_IMM, SNIC_OP_SEND_ONLY_INV,
+		SNIC_OP_WRITE_ONLY, SNIC_OP_WRITE_ONLY_IMM,
+	};
+
+	if (!(snic_op_flags(pkt->opcode) & SNIC_OPF_IMM))
+		pkt->imm = snic_random(nic);
+	pkt->inv_rkey = pkt->rkey;
+	pkt->opcode = kinds[below(nic, sizeof(kinds))];
+}
+
+static bool is_write_only(const struct snic_pkt *pkt)
+{
+	return pkt->opcode == SNIC_OP_WRITE_ONLY ||
+	       pkt->opcode == SNIC_OP_WRITE_ONLY_IMM;
+}
+
+void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+		     uint32_t *len, uint32_t mtu)
+{
+	const struct snic_lies *l = &snic_rc_of(nic)->liar.lies;
+
+	if (snic_op_flags(pkt->opcode) & SNIC_OPF_IMM && wants(nic, l->imm))
+		lie_imm(nic, pkt);
+	if (*len && wants(nic, l->data))
+		lie_data(nic, data, *len);
+	if (!is_write_only(pkt))
+		return;
+	if (wants(nic, l->length))
+		lie_length(nic, pkt, data, len, mtu);
+	if (wants(nic, l->target))
+		lie_target(nic, pkt);
+	if (wants(nic, l->opcode))
+		lie_opcode(nic, pkt);
+}
+
+/* ---- of what has come already -------------------------------------------------- */
+
+static void late_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_late *late = snic_rc_of(nic)->liar.late;
+	struct snic_qp *qp = snic_qp_lookup(nic, late->qpn);
+
+	(void)t;
+	late->waiting = false;
+	if (qp && qp->state == SNIC_QP_RTS && qp->req &&
+	    qp->conn.dest_qpn == late->dest_qpn)
+		rc_send_more(qp, &late->pkt, late->data, late->len);
+}
+
+/* The same packet, some time later; false: another one is waiting for that. */
+static bool keep(struct snic_qp *qp, const struct snic_pkt *pkt,
+		 const uint8_t *data, uint32_t len, uint32_t ns)
+{
+	struct snic *nic = qp->nic;
+	struct snic_late *late = snic_rc_of(nic)->liar.late;
+
+	if (!late || late->waiting)
+		return false;
+	late->waiting = true;
+	late->qpn = qp->qpn;
+	late->dest_qpn = qp->conn.dest_qpn;
+	late->pkt = *pkt;
+	late->pkt.ack_req = true;
+	late->len = len;
+	memcpy(late->data, data, len);
+	snic_timer_set(nic, &late->timer, snic_now(nic) + below(nic, ns));
+	return true;
+}
+
+void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+		   const uint8_t *data, uint32_t len)
+{
+	struct snic *nic = qp->nic;
+	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	struct snic_late *late = liar->late;
+	uint32_t from = len / 8;
+
+	if (!late || late->waiting || !len || !is_write_only(pkt) ||
+	    !wants(nic, liar->lies.late))
+		return;
+	keep(qp, pkt, data, len, LATE_NS);
+	late->pkt.opcode = SNIC_OP_WRITE_ONLY;
+	late->pkt.dma_len = len;
+	memset(late->data + from, below(nic, 256), len - from);
+}
+
+bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+		    const uint8_t *data, uint32_t len)
+{
+	struct snic *nic = qp->nic;
+
+	return is_write_only(pkt) && wants(nic, snic_rc_of(nic)->liar.lies.again) &&
+	       (below(nic, 2) || !keep(qp, pkt, data, len, AGAIN_NS));
+}
+
+static int late_new(struct snic *nic, struct snic_liar *liar)
+{
+	int ret;
+
+	liar->late = calloc(1, sizeof(*liar->late));
+	if (!liar->late)
+		return -ENOMEM;
+	ret = snic_timer_reserve(nic, 1);
+	if (ret) {
+		free(liar->late);
+		liar->late = NULL;
+		return ret;
+	}
+	snic_timer_init(&liar->late->timer, late_fire);
+	return 0;
+}
+
+void snic_lie_fini(struct snic *nic)
+{
+	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+
+	if (!liar->late)
+		return;
+	snic_timer_cancel(nic, &liar->late->timer);
+	snic_timer_unreserve(nic, 1);
+	free(liar->late);
+	liar->late = NULL;
+}
+
+/* ---- of a connection's beginning --------------------------------------------- */
+
+void snic_lie_hello(struct snic *nic, uint8_t *priv)
+{
+	static const uint8_t lens[] = { 1, 2, 4, 8 };
+	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	unsigned int len;
+
+	if (!liar->lying || !wants(nic, liar->lies.hello))
+		return;
+	do {
+		len = lens[below(nic, 4)];
+		make_wild(nic, priv + len * below(nic, HELLO_LEN / len), len);
+	} while (below(nic, 2));
+}
+
+/* ---- set-up -------------------------------------------------------------------- */
+
+int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
+{
+	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	const double p[] = {
+		lies->imm, lies->data, lies->length, lies->target, lies->again,
+		lies->late, lies->opcode, lies->hello,
+	};
+	unsigned int i;
+	bool any = false;
+
+	for (i = 0; i < sizeof(p) / sizeof(p[0]); i++) {
+		if (!isfinite(p[i]) || p[i] < 0 || p[i] > 1)
+			return -EINVAL;
+		any |= p[i] > 0;
+	}
+	if (lies->late + lies->again > 0 && !liar->late && late_new(nic, liar))
+		return -ENOMEM;
+	liar->lies = *lies;
+	liar->asked = liar->lied = 0;
+	liar->lying = any;
+	return 0;
+}
