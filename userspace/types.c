@@ -3,7 +3,9 @@
  * All types of structures that libfar has: each adds a line.
  */
 #include "core/type.h"
+#include "hash/type.h"
 
 const struct far_type *const far_type_all[] = {
+	&far_hash_type,
 	NULL,
 };

@@ -24,7 +24,7 @@ Machine:
                         --mnode-kill-after)
   --leaks               such a kernel also looks for memory that is lost in the
                         end, which makes it half as fast
-  --mem SIZE            memory of a compute node (default 256M)
+  --mem SIZE            memory of a compute node, 64M at least (default 256M)
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at
                         once, each with its number in $CNODE_ID
@@ -32,7 +32,9 @@ Machine:
                         has a card to each of them, and on it a device: odrp0,
                         odrp1 and so on; swap fills them in this order
   --add FILE            put FILE (or a directory) into /x, which is on the
-                        command's PATH, with the libraries that it needs
+                        command's PATH, with the libraries that it needs; a
+                        program that has the name of one of busybox's is run as
+                        /x/NAME
   --qemu-arg ARG        one more argument for QEMU
 
 Swap:
@@ -122,9 +124,45 @@ want_count() {
 		bad_usage "$1 '$2': expected a number from 1 to $3"
 }
 
+# want_seconds NAME VALUE: more than 0.
 want_seconds() {
-	[[ $2 =~ ^[0-9]{1,6}(\.[0-9]{1,3})?$ ]] ||
-		bad_usage "$1 '$2': expected a number of seconds"
+	[[ $2 =~ ^[0-9]{1,6}(\.[0-9]{1,3})?$ && $2 =~ [1-9] ]] ||
+		bad_usage "$1 '$2': expected a number of seconds, more than 0"
+}
+
+want_writable_file() {
+	[[ ! -d $2 ]] && { : >>"$2"; } 2>/dev/null && return
+	bad_usage "$1 '$2': cannot be written"
+}
+
+want_writable_dir() {
+	mkdir -p -- "$2" 2>/dev/null && [[ -w $2 ]] && return
+	bad_usage "$1 '$2': no directory that can be written"
+}
+
+# module_parameters: their names, as the module's sources declare them.
+module_parameters() {
+	sed -n 's/^BOUNDED_PARAM(\([a-z_]*\),.*/\1/p' "$ODRP_ROOT"/kmod/main.c
+}
+
+# want_param KEY=VALUE: of the module, unless it says of whom.
+want_param() {
+	local key=${1%%=*}
+	[[ $1 =~ ^[a-z_.A-Z0-9-]+= ]] || bad_usage "--param '$1': expected KEY=VALUE"
+	case $key in
+	mnode.* | hot_add.*) return ;;
+	esac
+	module_parameters | grep -qx -- "$key" ||
+		bad_usage "--param '$1': the module has no such parameter: expected $(
+			module_parameters | paste -sd, - | sed 's/,/, /g')," \
+			"or mnode.KEY=VALUE or hot_add.KEY=VALUE"
+}
+
+# Only one thing can take the memory node's place.
+want_mode() {
+	[[ $opt_mode = odrp || $opt_mode = "$1" ]] ||
+		bad_usage "--nbd and --no-odrp: expected one of them"
+	opt_mode=$1
 }
 
 want_size() {
@@ -140,7 +178,12 @@ options_value() {
 		kernel_check_version "$value" || exit 125
 		opt_kernel=$value
 		;;
-	--mem) want_size "$name" "$value"; opt_mem=$value ;;
+	--mem)
+		want_size "$name" "$value"
+		(($(size_bytes "$value") >= 64 << 20)) ||
+			bad_usage "--mem '$value': expected at least 64M"
+		opt_mem=$value
+		;;
 	--cpus) want_count "$name" "$value" 64; opt_cpus=$value ;;
 	--swap) want_size "$name" "$value"; opt_swap=$value ;;
 	--pool) want_size "$name" "$value"; opt_pool=$value ;;
@@ -157,15 +200,14 @@ options_value() {
 		opt_add+=("$value")
 		;;
 	--param)
-		[[ $value =~ ^[a-z_.A-Z0-9-]+= ]] ||
-			bad_usage "--param '$value': expected KEY=VALUE"
+		want_param "$value"
 		opt_param+=("$value")
 		;;
 	--nic-opt) opt_nic+=,$value ;;
 	--mnode-kill-after) want_seconds "$name" "$value"; opt_kill_after=$value ;;
-	--json) opt_json=$value ;;
+	--json) want_writable_file "$name" "$value"; opt_json=$value ;;
 	--timeout) want_seconds "$name" "$value"; opt_timeout=$value ;;
-	--keep-logs) opt_keep_logs=$value ;;
+	--keep-logs) want_writable_dir "$name" "$value"; opt_keep_logs=$value ;;
 	--qemu-arg) opt_qemu+=("$value") ;;
 	--mtu)
 		[[ $value =~ ^[1-9][0-9]{2,3}$ && $value -ge 576 ]] ||
@@ -174,7 +216,7 @@ options_value() {
 		;;
 	--wire)
 		[[ $value =~ ^(vhost|stream|dgram)$ ]] ||
-			die "--wire '$value': expected vhost, stream or dgram"
+			bad_usage "--wire '$value': expected vhost, stream or dgram"
 		opt_wire=$value
 		;;
 	*) return 1 ;;
@@ -188,8 +230,8 @@ options_parse() {
 			usage
 			exit 0
 			;;
-		--no-odrp) opt_mode=none ;;
-		--nbd) opt_mode=nbd ;;
+		--no-odrp) want_mode none ;;
+		--nbd) want_mode nbd ;;
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
 		--reboots) opt_reboots=1 ;;
@@ -218,8 +260,19 @@ options_parse() {
 	[[ -n $opt_mtu ]] || opt_mtu=$(kernel_mtu "$opt_kernel")
 }
 
+# What is added is unpacked into memory, which may hold as much again.
+options_check_additions() {
+	local bytes
+	((${#opt_add[@]})) || return 0
+	bytes=$(du -scbL -- "${opt_add[@]}" | sed -n '$s/\t.*//p')
+	((bytes <= $(size_bytes "$opt_mem") / 2)) ||
+		bad_usage "--add: $((bytes >> 20)) MB do not fit a machine of --mem" \
+			"$opt_mem: expected at most half of that"
+}
+
 options_check_run() {
 	((${#opt_command[@]})) || bad_usage "no COMMAND (it follows '--')"
+	options_check_additions
 	if [[ $opt_mode = nbd ]] && ((opt_cnodes > 1)); then
 		bad_usage "--nbd works with one compute node only"
 	fi

@@ -31,6 +31,9 @@ static inline void far_rng_init(struct far_rng *rng, uint64_t seed, uint64_t str
 	rng->state = far_rng_mix(seed + far_rng_mix(stream + 1));
 }
 
+/* A seed that the system makes up, and nobody gets again. */
+uint64_t far_rng_any_seed(void);
+
 /* 0 to n - 1, n at least 1; even to n / 2^64. */
 static inline uint64_t far_rng_below(struct far_rng *rng, uint64_t n)
 {

@@ -31,4 +31,10 @@ int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret
  */
 int far_free(struct far_task *task, uint64_t addr, uint64_t size);
 
+/*
+ * Says that nobody knows whether a block is reachable, since a verb failed. The owners
+ * of chunks walk all structures then, and collect what is not.
+ */
+void far_alloc_lost(struct far_task *task);
+
 #endif

@@ -31,7 +31,7 @@ struct far_client_set {
 
 /*
  * Reads and judges the superblocks, and claims a number. The errors of far_open(). The
- * task is of a thread of core's that no hook has seen.
+ * task is of a thread of core's that no hook has seen. far_client_leave() likewise.
  */
 int far_client_join(struct far_task *task, const struct far_client_set *set,
 		    char *why, size_t why_len, struct far_client **ret_client);
@@ -40,6 +40,8 @@ int far_client_join(struct far_task *task, const struct far_client_set *set,
  * back now is collected as that of a dead client.
  */
 void far_client_leave(struct far_task *task, struct far_client *client);
+/* As if the process had died: without a verb. */
+void far_client_forsake(struct far_client *client);
 
 /*
  * A thread with nr_tasks tasks begins, before its first task runs; and ends, after its
@@ -60,11 +62,13 @@ static inline bool far_client_stale(const struct far_client *client)
 /*
  * What core offers to the files of this part: the client of a task, the hook's object
  * of its thread, and the service's thread, which is as one of far_thread_start() with
- * two differences: its operations are counted as service, and no hook is called.
+ * two differences: its operations are counted as service, and no hook is called, since
+ * the hook's object is given.
  */
 struct far_client *far_task_client(const struct far_task *task);
 struct far_client_thread *far_task_client_thread(const struct far_task *task);
-int far_thread_start_service(struct far *far, unsigned nr_tasks,
+int far_thread_start_service(struct far *far, struct far_client_thread *client_thread,
+			     unsigned nr_tasks,
 			     void (*run)(struct far_task *task, void *arg), void *arg,
 			     struct far_thread **ret_thread);
 /* Adds to far_stats.repaired. */

@@ -11,12 +11,14 @@
 #include <far/far.h>
 
 #include "../nic/nic.h"
+#include "client.h"
 
 struct far_thread;
 
 struct far {
 	struct far_nic *nic;
 	int owns_nic;
+	struct far_client *client;	/* NULL: bare */
 	unsigned without;		/* FAR_WITHOUT_* */
 	unsigned depth;
 	unsigned task_stack;
@@ -25,7 +27,9 @@ struct far {
 	double epoch_scale;		/* of the times of throttling's search */
 
 	unsigned nr_nodes;
-	struct far_peer *peer;		/* nr_nodes */
+	struct far_peer **peer;		/* nr_nodes */
+	char **node;			/* their addresses, nr_nodes */
+	char *space;
 
 	/* All threads there ever were: it only grows, and their structs are used again. */
 	_Atomic(struct far_thread *) threads;
@@ -46,9 +50,11 @@ int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
  */
 void far_scale_epochs(struct far *far, double scale);
 
-/* As far_thread_start() with one task, whose operations all count as libfar's own. */
-int far_thread_start_service(struct far *far,
-			     void (*run)(struct far_task *task, void *arg), void *arg,
-			     struct far_thread **ret_thread);
+/*
+ * As far_open_nic(), for whoever wants verbs and threads over memory that need not be
+ * a space: no superblock is looked at, and there is no client.
+ */
+int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
+		  size_t why_len, struct far **ret_far);
 
 #endif

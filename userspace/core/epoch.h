@@ -34,6 +34,13 @@ void far_epoch_exit(struct far_task *task);
 int far_retire(struct far_task *task, uint64_t addr, uint64_t size);
 
 /*
+ * The newest E that this client knows. It exceeds the tag of each block that
+ * far_alloc() gives, whoever retired it; and it stays below the E that any living
+ * client has published plus FAR_EPOCH_LEAD.
+ */
+uint64_t far_epoch_known(const struct far_task *task);
+
+/*
  * Waits until what this client had retired before the call is free. Outside of an
  * epoch. What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try
  * once more. -EAGAIN: other clients have stood in the way for a second.

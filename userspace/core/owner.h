@@ -14,9 +14,9 @@ uint64_t far_who_am_i(const struct far_task *task);
 
 /*
  * Whether the owner in word can do nothing any more: 1 after its fence, or after it
- * left; 0 while it may live; a negative error of far_sync(). One READ, or none when it
- * was asked before. Who meets something of a dead owner puts it in order, by a CAS that
- * names that owner, and calls far_repaired().
+ * left; 0 while it may live; -EBADMSG: no client has that number; errors of far_sync(),
+ * which it calls. One READ. Who meets something of a dead owner puts it in order, by a
+ * CAS that names that owner, and calls far_repaired().
  */
 int far_owner_dead(struct far_task *task, uint64_t word);
 /* Counts it (far_stats.repaired). */

@@ -14,10 +14,9 @@
 
 #include <errno.h>
 
-#include "../core/client.h"
+#include "../core/owner.h"
 
-#define CLAIM_WAIT_MIN	2000u		/* ns */
-#define CLAIM_WAIT_MAX	1000000u
+#define CLAIM_WAIT_MIN	2000u		/* ns; at most 512 times as long */
 #define CLAIM_TRIES	16u		/* connections that may break under a release */
 
 uint64_t hash_claim_word(struct hash_op *op, uint64_t idle)
@@ -25,7 +24,7 @@ uint64_t hash_claim_word(struct hash_op *op, uint64_t idle)
 	uint32_t nonce = atomic_fetch_add_explicit(&op->hash->nonce, 1,
 						   memory_order_relaxed);
 
-	return hash_claim(idle, far_client_who(op->hash->far), nonce);
+	return hash_claim(idle, far_who_am_i(op->task), nonce);
 }
 
 /* What the header is when the claim in it is gone. */
@@ -49,22 +48,24 @@ int hash_claim_release(struct hash_op *op, uint64_t addr, uint64_t claim)
 	return err;
 }
 
-int hash_claim_wait(struct far_task *task, struct far_hash *hash, uint64_t addr,
-		    uint64_t header, unsigned round)
+int hash_claim_wait(struct far_task *task, uint64_t addr, uint64_t header,
+		    unsigned round)
 {
 	uint64_t ns = (uint64_t)CLAIM_WAIT_MIN << (round < 9 ? round : 9);
 	int dead = 0;
 	int err;
 
-	if (round >= 4) {
-		err = far_who_dead(task, header & HASH_WHO_MASK, &dead);
-		if (err)
-			return err;
+	if (round >= 4)
+		dead = far_owner_dead(task, header);
+	if (dead < 0)
+		return dead;
+	if (!dead) {
+		far_sleep(task, ns);
+		return 0;
 	}
-	if (dead) {
-		far_cas(task, addr, header, claim_idle(header), NULL);
-		return far_sync(task);
-	}
-	far_sleep(task, ns < CLAIM_WAIT_MAX ? ns : CLAIM_WAIT_MAX);
-	return 0;
+	far_cas(task, addr, header, claim_idle(header), NULL);
+	err = far_sync(task);
+	if (!err)
+		far_repaired(task);
+	return err;
 }

@@ -170,15 +170,15 @@ int hash_verify(struct hash_op *op, uint64_t addr, uint64_t word, int whole)
 	return err ? err : hash_cand_match(op, whole);
 }
 
-void hash_learn(struct hash_op *op, const struct hash_sub *head)
+void hash_learn(struct far_hash *hash, uint64_t sub, const struct hash_sub *head)
 {
-	struct hash_dir *dir = &op->hash->dir[op->key.shard];
+	struct hash_dir *dir = &hash->dir[head->shard];
 	uint32_t suffix = head->suffix;
 	unsigned j;
 
 	for (j = head->born; j < HASH_MAX_DEPTH && head->sibling[j]; j++)
 		hash_dir_add(dir, head->sibling[j], suffix | 1u << j, j + 1);
-	hash_dir_add(dir, op->sub, suffix, j);
+	hash_dir_add(dir, sub, suffix, j);
 }
 
 int hash_elsewhere(struct hash_op *op)
@@ -201,8 +201,8 @@ int hash_elsewhere(struct hash_op *op)
 		return err;
 	if (!head->sibling[j])
 		return 0;
-	if (head->magic)
-		hash_learn(op, head);
+	if (head->magic == HASH_SUB_MAGIC && head->shard == op->key.shard)
+		hash_learn(op->hash, op->sub, head);
 	op->sub = head->sibling[j];
 	op->depth = j + 1;
 	hash_dir_add(&op->hash->dir[op->key.shard], op->sub,
@@ -229,6 +229,7 @@ static int find_round(struct hash_op *op, int whole)
 	int moved;
 	int err;
 
+	hash_deciding(op);
 	hash_pair_read(op);
 	err = far_sync(op->task);
 	if (err)
@@ -240,8 +241,8 @@ static int find_round(struct hash_op *op, int whole)
 		return err;
 	if (!err && !(op->found.word & HASH_FROZEN))
 		return 0;
-	if (err && op->hash->variant == HASH_RACE &&
-	    hash_depth(hash_home_header(op)) == op->depth)
+	if (err && (op->may_insert || op->hash->variant == HASH_RACE) &&
+	    hash_depth(hash_home_header(op)) <= op->depth)
 		return err;
 	moved = hash_elsewhere(op);
 	return moved ? moved : err;

@@ -33,7 +33,7 @@ static uint64_t insert_room(const struct hash_op *op)
 
 static int insert_split(struct hash_op *op, unsigned depth)
 {
-	return hash_split(op->task, op->hash, op->sub,
+	return hash_split(op->task, op->hash, op->key.shard, op->sub,
 			  hash_key_dir(&op->key) & hash_mask(depth), depth);
 }
 
@@ -48,11 +48,15 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	int err;
 	unsigned i;
 
+	hash_publishing(op);
 	far_cas(op->task, slot, 0, new->word, &op->word[1]);
 	far_cas(op->task, home, claim, claim & ~HASH_CLAIM_MASK, NULL);
 	err = far_sync(op->task);
-	if (!err)
+	if (!err) {
+		if (op->word[1])
+			hash_lost(op);
 		return op->word[1] ? -EAGAIN : 0;
+	}
 	op->unsure = 1;
 	if (err == -ESTALE)
 		return err;
@@ -66,6 +70,8 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	if (op->word[1] && op->word[1] != new->word)
 		return -EIO;
 	op->unsure = 0;
+	if (!op->word[1])
+		hash_lost(op);
 	return op->word[1] ? 0 : -EAGAIN;
 }
 
@@ -90,8 +96,10 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 	also = hash_claim_release(op, home, claim);
 	if (also)
 		return also;
-	if (!err)
+	if (!err) {
+		op->present = 1;
 		return -EEXIST;
+	}
 	if (err != -ENOENT)
 		return err;
 	err = insert_split(op, op->depth);
@@ -120,11 +128,12 @@ static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
 	if (!hash_claimed(header))
 		return -EBADMSG;
 	err = hash_pair_match(op, 0);
-	if (!err && !(op->found.word & HASH_FROZEN))
+	if (!err && !(op->found.word & HASH_FROZEN)) {
+		op->present = 1;
 		return -EEXIST;
+	}
 	if (!err || err == -ENOENT)
-		err = hash_claim_wait(op->task, op->hash, hash_home_addr(op), header,
-				      round);
+		err = hash_claim_wait(op->task, hash_home_addr(op), header, round);
 	return err ? err : -EAGAIN;
 }
 
@@ -135,6 +144,7 @@ static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round
 	uint64_t claim = hash_claim_word(op, idle);
 	int err;
 
+	hash_deciding(op);
 	hash_new_write(op, new);
 	far_cas(op->task, hash_home_addr(op), idle, claim, &op->word[0]);
 	hash_pair_read(op);
@@ -150,50 +160,75 @@ static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round
 	return insert_lost(op, op->word[0], round);
 }
 
-/*
- * The published insert: {WRITE, READ, READ}, {CAS}, {READ, READ}. If the key is there
- * twice then, the later slot is emptied: in between, others may have seen it.
- */
-static int insert_race(struct hash_op *op, struct hash_new *new)
+/* Whether the key belongs where it was looked for, and no split is under way there. */
+static int race_settled(const struct hash_op *op)
 {
-	uint64_t slot;
+	uint64_t header = hash_home_header(op);
+
+	return !(header & HASH_MOVING) &&
+	       hash_moved(hash_key_dir(&op->key), op->depth, hash_depth(header)) < 0;
+}
+
+/* Takes back what was put in a slot; err if that is still there. */
+static int race_undo(struct hash_op *op, uint64_t slot, uint64_t word, int err)
+{
+	int failed;
+
+	far_cas(op->task, slot, word, 0, &op->word[1]);
+	failed = far_sync(op->task);
+	if (failed) {
+		op->unsure = 1;
+		return failed;
+	}
+	return op->word[1] == word ? err : 0;
+}
+
+/* The third trip: if the key is there twice, the later slot is emptied. */
+static int race_recheck(struct hash_op *op, uint64_t slot, uint64_t word)
+{
 	unsigned i;
 	int err;
 
-	for (;;) {
-		hash_new_write(op, new);
-		err = hash_find(op, 0);
-		if (err != -ENOENT)
-			return err ? err : -EEXIST;
-		slot = insert_room(op);
-		if (!slot) {
-			err = insert_split(op, hash_depth(hash_home_header(op)));
-			if (err)
-				return err;
-			continue;
-		}
-		far_cas(op->task, slot, 0, new->word, &op->word[1]);
-		err = far_sync(op->task);
-		op->unsure = !!err;
-		if (err)
-			return err;
-		if (!op->word[1])
-			break;
-	}
 	hash_pair_read(op);
 	err = far_sync(op->task);
 	if (!err)
 		err = hash_pair_match(op, 0);
-	if (err)
-		return err == -ENOENT ? 0 : err;
+	if (err && err != -ENOENT)
+		return err;
+	if (!race_settled(op))
+		return race_undo(op, slot, word, -EAGAIN);
+	if (err || op->found.addr == slot)
+		return 0;
 	for (i = 0; i < op->nr_cand; i++)
 		if (op->cand[i].addr == slot)
-			break;
-	if (op->found.addr == slot || i == op->nr_cand)
-		return 0;
-	far_cas(op->task, slot, new->word, 0, NULL);
+			return race_undo(op, slot, word, -EEXIST);
+	return 0;
+}
+
+/*
+ * The published insert: {WRITE, READ, READ}, {CAS}, {READ, READ}. Between the second
+ * and the third trip others may see what the third one takes back.
+ */
+static int insert_race(struct hash_op *op, struct hash_new *new)
+{
+	uint64_t slot;
+	int err;
+
+	hash_new_write(op, new);
+	err = hash_find(op, 0);
+	if (err != -ENOENT)
+		return err ? err : -EEXIST;
+	slot = insert_room(op);
+	if (!slot || !race_settled(op)) {
+		err = insert_split(op, hash_depth(hash_home_header(op)));
+		return err ? err : -EAGAIN;
+	}
+	far_cas(op->task, slot, 0, new->word, &op->word[1]);
 	err = far_sync(op->task);
-	return err ? err : -EEXIST;
+	op->unsure = !!err;
+	if (err)
+		return err;
+	return op->word[1] ? -EAGAIN : race_recheck(op, slot, new->word);
 }
 
 int hash_insert_new(struct hash_op *op, struct hash_new *new)
@@ -202,11 +237,11 @@ int hash_insert_new(struct hash_op *op, struct hash_new *new)
 	unsigned round;
 	int err = -EAGAIN;
 
-	if (op->hash->variant == HASH_RACE)
-		return insert_race(op, new);
+	op->present = 0;
 	for (round = 0; err == -EAGAIN; round++) {
 		far_buf_release(op->task, mark);
-		err = insert_round(op, new, round);
+		err = op->hash->variant == HASH_RACE ? insert_race(op, new) :
+		      insert_round(op, new, round);
 	}
 	return err;
 }

@@ -3,6 +3,7 @@
 #include "key.h"
 
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <far/hash.h>

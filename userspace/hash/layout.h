@@ -47,6 +47,11 @@ struct hash_root {
 	uint64_t shard[];	/* far address of the subtable with suffix 0 */
 };
 
+static inline uint64_t hash_root_len(unsigned nr_shards)
+{
+	return sizeof(struct hash_root) + nr_shards * sizeof(uint64_t);
+}
+
 /*
  * A subtable with suffix s is born with some depth d and holds the keys whose first
  * hash ends in the d bits of s. Each split makes the depth one more: the keys with bit

@@ -2,11 +2,13 @@
 /*
  * The hash table's own types: an open table, and an operation of one key on it.
  *
- *	table.c	  create, open, close, destroy	get.c	  get
- *	find.c	  where a key is		update.c  update, delete, put
- *	claim.c	  claims of buckets		insert.c  insert
- *	split.c	  a subtable becomes two	batch.c	  mget, mput
- *	scan.c	  scan, stat			check.c	  what a check walks
+ *	op.c	   an operation's frame		table.c	  create, open, close, destroy
+ *	find.c	   where a key is		get.c	  get
+ *	new.c	   blocks of values		update.c  update, delete, put
+ *	replace.c  a slot's word		insert.c  insert
+ *	claim.c	   claims of buckets		batch.c	  mget, mput
+ *	split.c	   a subtable becomes two	scan.c	  scan, stat
+ *	walk.c	   what a check walks		image.c	  a table made at once
  */
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H
@@ -15,6 +17,7 @@
 
 #include <far/hash.h>
 
+#include "../core/combine.h"
 #include "cache.h"
 #include "dir.h"
 #include "key.h"
@@ -29,8 +32,9 @@ struct far_hash {
 	unsigned first_depth;
 	enum hash_variant variant;
 	struct hash_cache *cache;	/* NULL: none */
+	struct far_combine_table *combine;	/* NULL: each operation for itself */
 	atomic_uint nonce;		/* of the next claim */
-	struct hash_dir dir[];		/* of each shard */
+	struct hash_dir *dir;		/* of each shard */
 };
 
 /* Slots that may hold the key: in two combined buckets. */
@@ -40,6 +44,16 @@ struct hash_cand {
 	uint64_t addr;			/* far address of the slot */
 	uint64_t word;
 	struct hash_block *block;	/* what was READ of it */
+};
+
+/* What a caller wants, and where an answer goes. */
+struct hash_args {
+	enum far_combine_kind kind;
+	const void *value;
+	size_t value_len;
+	void *room;		/* for the value of a get, room_len bytes */
+	size_t room_len;
+	size_t *ret_len;	/* of a get */
 };
 
 /*
@@ -52,7 +66,6 @@ struct hash_op {
 	struct hash_key key;
 	struct hash_id id;		/* for the cache */
 	uint64_t epoch;			/* E was at least this when it began */
-	size_t mark;			/* of its buffers */
 
 	uint64_t sub;			/* the subtable, and its depth as far as is known */
 	unsigned depth;
@@ -62,15 +75,44 @@ struct hash_op {
 	struct hash_cand cand[HASH_PAIR_SLOTS];
 	unsigned nr_cand;
 	struct hash_cand found;		/* after hash_find() has returned 0 */
+	struct far_combine_batch *batch;	/* NULL: it is alone */
+	int may_insert;			/* that the key is absent need not be certain */
+	int present;			/* the key was there, before the change */
 	int unsure;			/* of the last CAS nobody knows whether it happened */
 };
 
 #define HASH_OP_WORDS		4u
 
-/* -EINVAL, -E2BIG for a key that cannot be, -ENOMEM; else hash_op_end() follows. */
-int hash_op_begin(struct hash_op *op, struct far_task *task, struct far_hash *hash,
-		  const void *key, size_t key_len);
-void hash_op_end(struct hash_op *op);
+/* op.c */
+
+/* -EINVAL, -E2BIG: a key that cannot be. It is alone. */
+int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *hash,
+		 const void *key, size_t key_len);
+/* Buffers, and the first guess of the subtable; inside of an epoch. */
+int hash_op_start(struct hash_op *op);
+/* Runs an operation from begin to end: alone, or with others of the same key. */
+int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
+	    size_t key_len, const struct hash_args *args);
+
+/* Before the READ of slots is posted that decides what the key has. */
+static inline void hash_deciding(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_again(op->batch);
+}
+
+/* Before the CAS that changes what the key has is posted, and after it has lost. */
+static inline void hash_publishing(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_publish(op->batch);
+}
+
+static inline void hash_lost(struct hash_op *op)
+{
+	if (op->batch)
+		far_combine_lost(op->batch);
+}
 
 /* find.c */
 
@@ -102,8 +144,8 @@ int hash_elsewhere(struct hash_op *op);
 int hash_find(struct hash_op *op, int whole);
 /* READs the block of one slot word and compares its key; as hash_cand_match(). */
 int hash_verify(struct hash_op *op, uint64_t addr, uint64_t word, int whole);
-/* Enters what the head of op->sub says in the client's directory. */
-void hash_learn(struct hash_op *op, const struct hash_sub *head);
+/* Enters what the head of a subtable says in the client's directory. */
+void hash_learn(struct far_hash *hash, uint64_t sub, const struct hash_sub *head);
 /* Where slot s of bucket b of combined bucket i is. */
 static inline uint64_t hash_pair_slot_addr(const struct hash_op *op, unsigned i,
 					   unsigned b, unsigned s)
@@ -136,7 +178,7 @@ void hash_new_write(struct hash_op *op, struct hash_new *new);
 /* No slot has ever named it. */
 void hash_new_drop(struct hash_op *op, struct hash_new *new);
 /* Retires the block that a slot has named until now; block is NULL or its head. */
-int hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block);
+void hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block);
 
 /* replace.c */
 
@@ -149,9 +191,37 @@ int hash_replace(struct hash_op *op, struct hash_new *new);
  * The same by the cache, in one trip. -EAGAIN: there is no hint, or it was wrong.
  */
 int hash_replace_hint(struct hash_op *op, struct hash_new *new);
+/*
+ * What the cache knows of the key; to_replace: only what a CAS may be built on, a word
+ * that cannot have come back to its slot. Whether there is something.
+ */
+int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint);
+/*
+ * After a connection broke under a CAS of op->found to `word`: 1 it happened, 0 it did
+ * not, an error with op->unsure: nobody knows.
+ */
+int hash_replace_fate(struct hash_op *op, uint64_t word);
+/* After that CAS has succeeded: the cache, and the old block. */
+void hash_replace_done(struct hash_op *op, struct hash_new *new);
 /* Remembers that `word` was in the slot at addr; block as READ or written. */
 void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 		   const struct hash_block *block);
+
+/* get.c */
+
+/* op->found is the key's, its block whole; -ENOENT. */
+int hash_get(struct hash_op *op);
+/* Copies what was found to where the caller wants it. */
+int hash_get_copy(const struct hash_block *block, const struct hash_args *args);
+
+/* update.c: what changes a key, by kind. Afterwards op->present is right. */
+int hash_change(struct hash_op *op, const struct hash_args *args);
+
+/* table.c: opens the table with that root. */
+int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_hash);
+
+/* create.c: the head of a new subtable. */
+void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsigned born);
 
 /* insert.c: -EEXIST with op->found if the key is there. */
 int hash_insert_new(struct hash_op *op, struct hash_new *new);
@@ -166,8 +236,8 @@ int hash_claim_release(struct hash_op *op, uint64_t addr, uint64_t claim);
  * Somebody else's claim was found at addr. Waits a little, the longer the higher
  * `round` is, or takes it away if its owner is dead. 0 or an error of far_sync().
  */
-int hash_claim_wait(struct far_task *task, struct far_hash *hash, uint64_t addr,
-		    uint64_t header, unsigned round);
+int hash_claim_wait(struct far_task *task, uint64_t addr, uint64_t header,
+		    unsigned round);
 
 /* split.c */
 
@@ -175,7 +245,7 @@ int hash_claim_wait(struct far_task *task, struct far_hash *hash, uint64_t addr,
  * Splits a subtable of that shard, suffix and depth, or helps whoever does. 0: its
  * depth is more than `depth` now. -ENOSPC, or an error of far_sync().
  */
-int hash_split(struct far_task *task, struct far_hash *hash, uint64_t sub,
+int hash_split(struct far_task *task, struct far_hash *hash, unsigned shard, uint64_t sub,
 	       uint32_t suffix, unsigned depth);
 
 #endif

@@ -27,8 +27,14 @@ static int hint_fresh(struct hash_op *op, const struct hash_hint *hint)
 
 	if (op->hash->variant == HASH_BLIND_CACHE)
 		return 1;
-	return far_epoch(op->task) + HINT_SLACK <
+	return far_epoch_known(op->task) + HINT_SLACK <
 	       hint->epoch + (ahead ? ahead : HASH_TAG_SPAN);
+}
+
+int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint)
+{
+	return op->hash->cache && hash_cache_get(op->hash->cache, &op->id, ret_hint) &&
+	       (!to_replace || hint_fresh(op, ret_hint));
 }
 
 void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
@@ -45,11 +51,7 @@ void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 	hash_cache_put(op->hash->cache, &op->id, &hint);
 }
 
-/*
- * After a connection broke under the CAS of op->found: 1 it happened, 0 it did not,
- * -EIO cannot be told.
- */
-static int replace_fate(struct hash_op *op, uint64_t word)
+int hash_replace_fate(struct hash_op *op, uint64_t word)
 {
 	unsigned i;
 	int err = -EIO;
@@ -74,17 +76,24 @@ static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
 {
 	int err;
 
+	hash_publishing(op);
 	err = far_backoff_cas(op->task, op->found.addr, op->found.word, word, ret_seen);
-	if (!err)
-		return *ret_seen == op->found.word ? 0 : -EAGAIN;
+	if (!err && *ret_seen == op->found.word)
+		return 0;
+	if (!err) {
+		hash_lost(op);
+		return -EAGAIN;
+	}
 	if (err == -ESTALE) {
 		op->unsure = 1;
 		return err;
 	}
-	err = replace_fate(op, word);
+	err = hash_replace_fate(op, word);
 	if (err < 0)
 		return err;
 	*ret_seen = op->found.word;
+	if (!err)
+		hash_lost(op);
 	return err ? 0 : -EAGAIN;
 }
 
@@ -111,18 +120,20 @@ static int replace_thaw(struct hash_op *op)
 	uint32_t dir = hash_key_dir(&op->key);
 	int err;
 
-	err = hash_split(op->task, op->hash, op->sub, dir & hash_mask(op->depth),
+	err = hash_split(op->task, op->hash, op->key.shard, op->sub,
+			 dir & hash_mask(op->depth),
 			 hash_moved(dir, op->depth, HASH_MAX_DEPTH));
 	return err ? err : hash_find(op, 0);
 }
 
-static int replace_done(struct hash_op *op, struct hash_new *new)
+void hash_replace_done(struct hash_op *op, struct hash_new *new)
 {
+	op->present = 1;
 	if (new)
 		hash_remember(op, op->found.addr, new->word, new->block);
 	else if (op->hash->cache)
 		hash_cache_drop(op->hash->cache, &op->id);
-	return hash_retire_word(op, op->found.word, op->found.block);
+	hash_retire_word(op, op->found.word, op->found.block);
 }
 
 int hash_replace(struct hash_op *op, struct hash_new *new)
@@ -140,12 +151,14 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 			hash_new_write(op, new);
 		err = replace_once(op, new ? new->word : 0, &seen);
 		if (!err)
-			return replace_done(op, new);
+			break;
 		if (err == -EAGAIN)
 			err = replace_again(op, seen);
 		if (err)
 			return err;
 	}
+	hash_replace_done(op, new);
+	return 0;
 }
 
 int hash_replace_hint(struct hash_op *op, struct hash_new *new)
@@ -154,15 +167,16 @@ int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 	uint64_t seen;
 	int err;
 
-	if (!op->hash->cache || !hash_cache_get(op->hash->cache, &op->id, &hint) ||
-	    !hint_fresh(op, &hint))
+	if (!hash_hint_get(op, 1, &hint))
 		return -EAGAIN;
 	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
 	if (new)
 		hash_new_write(op, new);
 	err = replace_once(op, new ? new->word : 0, &seen);
-	if (!err)
-		return replace_done(op, new);
+	if (!err) {
+		hash_replace_done(op, new);
+		return 0;
+	}
 	if (err == -EAGAIN && !(seen & HASH_FROZEN)) {
 		err = hash_verify(op, hint.addr, seen, 0);
 		if (!err)

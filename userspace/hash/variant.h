@@ -18,8 +18,8 @@ enum hash_variant {
 	 */
 	HASH_RACE,
 	/*
-	 * Ours with cached slots believed without their reuse tags: an update whose
-	 * slot was given up and used again may hit another key.
+	 * Ours without reuse tags, cached slots believed for ever: an update may hit
+	 * another key that has got the slot and the block.
 	 */
 	HASH_BLIND_CACHE,
 };

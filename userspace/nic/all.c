@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "mem.h"
+#include "sim/sim.h"
 
 const struct far_nic_ops *const far_nic_all[] = {
 	&far_mem_ops,
+	&far_sim_ops,
 	NULL,
 };
 

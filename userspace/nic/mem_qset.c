@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bell.h"
+#include "wr.h"
 
 #define MEM_NOBODY	UINT32_MAX
 #define MEM_BURST	16u	/* operations of one peer before another one's turn */
@@ -112,38 +113,6 @@ int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer
 	return 0;
 }
 
-static int wr_check(const struct far_wr *wr)
-{
-	int inlined = wr->flags & FAR_WR_INLINE;
-
-	switch (wr->op) {
-	case FAR_NIC_READ:
-		return inlined || wr->len > FAR_NIC_MAX_LEN ? -EINVAL : 0;
-	case FAR_NIC_WRITE:
-		return wr->len > (inlined ? FAR_NIC_MAX_INLINE : FAR_NIC_MAX_LEN) ?
-		       -EINVAL : 0;
-	case FAR_NIC_CAS:
-	case FAR_NIC_FAA:
-		return inlined || wr->len != 8 || wr->remote & 7 ? -EINVAL : 0;
-	case FAR_NIC_WRITE_IMM:
-	case FAR_NIC_SEND:
-	case FAR_NIC_RECV:
-		return -EOPNOTSUPP;
-	default:
-		return -EINVAL;
-	}
-}
-
-static int wrs_check(const struct far_wr *wr, unsigned nr)
-{
-	unsigned i;
-	int err = 0;
-
-	for (i = 0; i < nr && !err; i++)
-		err = wr_check(&wr[i]);
-	return err;
-}
-
 static void queue_put(struct mem_queue *queue, const struct far_wr *wr)
 {
 	struct mem_wqe *wqe = &queue->wqe[queue->posted & queue->mask];
@@ -152,19 +121,6 @@ static void queue_put(struct mem_queue *queue, const struct far_wr *wr)
 	if (wr->flags & FAR_WR_INLINE)
 		memcpy(wqe->data, wr->local, wr->len);
 	queue->posted++;
-}
-
-/* Bytes of data, both ways. */
-static uint64_t wr_payload(const struct far_wr *wr)
-{
-	switch (wr->op) {
-	case FAR_NIC_CAS:
-		return 24;
-	case FAR_NIC_FAA:
-		return 16;
-	default:
-		return wr->len;
-	}
 }
 
 static void list_add(struct mem_qset *mine, uint32_t idx)
@@ -203,23 +159,22 @@ int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsig
 
 	if (idx >= mine->nr_peers)
 		return -EINVAL;
+	if (!nr)
+		return 0;
 	if (nr > mine->depth)
 		return -E2BIG;
 	queue = &mine->queue[idx];
 	if (!queue->connected)
 		return -ENOTCONN;
-	err = wrs_check(wr, nr);
+	err = far_wr_check(wr, nr, qset->nic->ops->caps);
 	if (err)
 		return err;
 	if (queue->posted - queue->freed + nr > mine->depth)
 		return -EAGAIN;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		queue_put(queue, &wr[i]);
-		mine->stats.ops[wr[i].op]++;
-		mine->stats.payload += wr_payload(&wr[i]);
-	}
-	mine->stats.doorbells++;
-	if (!queue->listed && nr)
+	far_wr_count(&mine->stats, wr, nr);
+	if (!queue->listed)
 		list_add(mine, idx);
 	return 0;
 }

@@ -227,11 +227,16 @@ struct far_nic_ops {
 			struct far_qset **ret_qset);
 	/* What is outstanding is forgotten: no completion of it comes any more. */
 	void (*qset_free)(struct far_qset *qset);
-	/* Connects peer number idx, or connects it anew after a failure. */
+	/*
+	 * Connects peer number idx, or connects it anew after a failure. What was posted
+	 * before and is not done by then completes with -ECANCELED. peer stays attached
+	 * for as long as the queue set is. -EHOSTDOWN.
+	 */
 	int (*connect)(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 
 	/*
-	 * Posts nr operations to one peer with one doorbell, all or none.
+	 * Posts nr operations (0: nothing happens) to one peer with one doorbell, all or
+	 * none.
 	 * -EAGAIN: no room now, poll() first. -E2BIG: longer than depth.
 	 * -ENOTCONN: the connection is broken or was never made.
 	 * -EINVAL: an operation or length that cannot be. -EOPNOTSUPP: no such cap.

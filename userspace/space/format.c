@@ -6,28 +6,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../base/why.h"
 #include "geometry.h"
-
-static int explain(char *why, size_t len, int err, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static int explain(char *why, size_t len, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!len)
-		return err;
-	va_start(ap, fmt);
-	vsnprintf(why, len, fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 static uint64_t align_up(uint64_t value, uint64_t to)
 {
@@ -54,25 +39,25 @@ static int check_wish(const struct far_format *f, char *why, size_t len)
 	size_t name = f->name ? strlen(f->name) : 0;
 
 	if (!name || name >= sizeof(((struct far_sb *)0)->name))
-		return explain(why, len, -EINVAL,
+		return far_why(why, len, -EINVAL,
 			       "name of %zu bytes: expected 1 to 63", name);
 	if (f->size < FAR_MIN_SIZE || f->size > FAR_MAX_SIZE)
-		return explain(why, len, -EINVAL, "size %" PRIu64
+		return far_why(why, len, -EINVAL, "size %" PRIu64
 			       ": expected 4 MiB to 1 TiB on each node", f->size);
 	if (f->chunk_size &&
 	    (f->chunk_size < FAR_MIN_CHUNK || f->chunk_size > FAR_MAX_CHUNK ||
 	     f->chunk_size & (f->chunk_size - 1)))
-		return explain(why, len, -EINVAL, "chunk size %" PRIu64
+		return far_why(why, len, -EINVAL, "chunk size %" PRIu64
 			       ": expected a power of two, 1 MiB to 32 MiB",
 			       f->chunk_size);
 	if (f->max_clients > FAR_MAX_CLIENTS)
-		return explain(why, len, -EINVAL, "%u clients: expected 1 to %u",
+		return far_why(why, len, -EINVAL, "%u clients: expected 1 to %u",
 			       f->max_clients, FAR_MAX_CLIENTS);
 	if (!f->nr_nodes || f->nr_nodes > FAR_MAX_NODES)
-		return explain(why, len, -EINVAL, "%u nodes: expected 1 to %u",
+		return far_why(why, len, -EINVAL, "%u nodes: expected 1 to %u",
 			       f->nr_nodes, FAR_MAX_NODES);
 	if (f->node >= f->nr_nodes || f->arbiter >= f->nr_nodes)
-		return explain(why, len, -EINVAL,
+		return far_why(why, len, -EINVAL,
 			       "node %u, arbiter %u: expected less than %u",
 			       f->node, f->arbiter, f->nr_nodes);
 	return 0;
@@ -125,7 +110,7 @@ int far_format_plan(const struct far_format *f, char *why, size_t why_len,
 	       chunks * sb.chunk_size > sb.size)
 		chunks--;
 	if (!chunks)
-		return explain(why, why_len, -ENOSPC, "size %" PRIu64
+		return far_why(why, why_len, -ENOSPC, "size %" PRIu64
 			       ": no chunk of %" PRIu64 " bytes fits behind the tables",
 			       sb.size, sb.chunk_size);
 	sb.checksum = sb_sum(&sb);
@@ -173,19 +158,19 @@ static int sb_check_values(const struct far_sb *sb, uint64_t size, char *why,
 	};
 
 	if (sb->size > size)
-		return explain(why, len, -EPROTO, "the superblock says %" PRIu64
+		return far_why(why, len, -EPROTO, "the superblock says %" PRIu64
 			       " bytes, the node has %" PRIu64, sb->size, size);
 	if (!memchr(sb->name, 0, sizeof(sb->name)))
-		return explain(why, len, -EPROTO, "the name in the superblock has no end");
+		return far_why(why, len, -EPROTO, "the name in the superblock has no end");
 	if (!sb->chunk_size || !sb->max_clients || sb->nr_names != FAR_NR_NAMES ||
 	    !sb->nr_chunks || sb->reserved)
-		return explain(why, len, -EPROTO, "the superblock has a 0 or a number "
+		return far_why(why, len, -EPROTO, "the superblock has a 0 or a number "
 			       "that no format gives");
 	if (check_wish(&f, why, len))
 		return -EPROTO;
 	if (sb->nr_chunks > sb->size / sb->chunk_size || !sb_places_right(sb) ||
 	    sb->data_off + sb->nr_chunks * sb->chunk_size > sb->size)
-		return explain(why, len, -EPROTO,
+		return far_why(why, len, -EPROTO,
 			       "the superblock's tables are not where they belong");
 	return 0;
 }
@@ -193,15 +178,15 @@ static int sb_check_values(const struct far_sb *sb, uint64_t size, char *why,
 int far_sb_check(const struct far_sb *sb, uint64_t size, char *why, size_t why_len)
 {
 	if (sb->magic != FAR_SPACE_MAGIC)
-		return explain(why, why_len, -EPROTO, "magic number %016" PRIx64
+		return far_why(why, why_len, -EPROTO, "magic number %016" PRIx64
 			       ": expected %016" PRIx64 ": this is no space",
 			       sb->magic, FAR_SPACE_MAGIC);
 	if (sb->version != FAR_SPACE_VERSION)
-		return explain(why, why_len, -EPROTO,
+		return far_why(why, why_len, -EPROTO,
 			       "layout version %u: expected %u", sb->version,
 			       FAR_SPACE_VERSION);
 	if (sb->checksum != sb_sum(sb))
-		return explain(why, why_len, -EPROTO, "the superblock's checksum is %016"
+		return far_why(why, why_len, -EPROTO, "the superblock's checksum is %016"
 			       PRIx64 ": expected %016" PRIx64, sb->checksum,
 			       sb_sum(sb));
 	return sb_check_values(sb, size, why, why_len);
@@ -211,14 +196,14 @@ int far_sb_same_set(const struct far_sb *a, const struct far_sb *b, unsigned nod
 		    char *why, size_t why_len)
 {
 	if (memcmp(a->set, b->set, sizeof(a->set)))
-		return explain(why, why_len, -EPROTO,
+		return far_why(why, why_len, -EPROTO,
 			       "node %u belongs to another set", node);
 	if (b->node != node)
-		return explain(why, why_len, -EPROTO,
+		return far_why(why, why_len, -EPROTO,
 			       "node %u of the list is node %u of the set", node,
 			       b->node);
 	if (a->nr_nodes != b->nr_nodes || a->arbiter != b->arbiter)
-		return explain(why, why_len, -EPROTO,
+		return far_why(why, why_len, -EPROTO,
 			       "node %u says %u nodes and arbiter %u: expected %u and %u",
 			       node, b->nr_nodes, b->arbiter, a->nr_nodes, a->arbiter);
 	return 0;

@@ -18,11 +18,11 @@
  * when the block's grace period is over; only the chunk's owner clears it.
  *
  * Words are of 64 bits, little-endian, aligned. Who writes a word, and how:
- *	CAS	clients only, and never a CPU: client.claim, dir_lock, entry.state,
- *		chunk words, map words (also FAA)
+ *	CAS	clients only, and never a CPU: client.claim, struct far_shared (also
+ *		FAA), entry.state, chunk words, map words (also FAA)
  *	WRITE	the client it belongs to: client.beat, epoch, flushed; page words, by
  *		the owner of their chunk; the rest of a directory entry, under dir_lock
- *	CPU	the arbiter: the line of the epochs, client.fenced, seen_beat, seen_at
+ *	CPU	the arbiter: the line of the epochs, client.fenced, client.seen_*
  */
 #ifndef FAR_SPACE_LAYOUT_H
 #define FAR_SPACE_LAYOUT_H
@@ -87,8 +87,13 @@ struct far_epoch_line {
 	uint64_t reserved[3];
 };
 
-/* The lock of the directory, a lock word as below. */
-#define FAR_SB_DIR_LOCK		320u
+/* Behind it, words that clients CAS and FAA: one READ with the line. */
+struct far_shared {
+	uint64_t dir_lock;	/* of the directory, a lock word as below */
+	uint64_t lost;		/* times that a client lost track of a block: sweep */
+};
+
+#define FAR_SB_SHARED		320u
 
 /* A client, number n at client_off + n * 64. */
 struct far_client_entry {
@@ -99,7 +104,7 @@ struct far_client_entry {
 	uint64_t flushed;	/* what it retired with tags up to this is free; or IDLE */
 	uint64_t seen_beat;	/* the arbiter's: the last beat that it saw */
 	uint64_t seen_at;	/* and when, ns */
-	uint64_t reserved;
+	uint64_t seen_claim;	/* of which claim both are */
 };
 
 #define FAR_EPOCH_IDLE		UINT64_MAX
@@ -214,22 +219,25 @@ static inline uint64_t far_dir_state(uint32_t generation, uint32_t sum)
  *	| zero  |    count     | state |
  *
  * count: of FAR_CHUNK_SPAN the chunks of the span, of FAR_CHUNK_TAIL the distance to
- * its first chunk. FAR_CHUNK_FREE has no owner: the word is 0. FAR_CHUNK_LEFT has
- * none either, but blocks that live: its owner closed, and somebody may adopt it.
+ * its first chunk; of FAR_CHUNK_PAGES without an owner, the sum of deaths and lost up to
+ * which its last owner has swept. A free chunk's word, page words and maps are 0. Owner
+ * 0 of another one: its owner left it, and somebody may adopt it. The owner of a tail
+ * means something only while its span is not complete.
  */
 enum far_chunk_state {
 	FAR_CHUNK_FREE,
 	FAR_CHUNK_PAGES,	/* cut into pages */
 	FAR_CHUNK_SPAN,		/* the first of a span: one block */
 	FAR_CHUNK_TAIL,		/* another one of it */
-	FAR_CHUNK_LEFT,		/* PAGES without an owner */
 	FAR_CHUNK_NR_STATES,
 };
+
+#define FAR_CHUNK_COUNT		0xffffffu
 
 static inline uint64_t far_chunk_word(uint64_t who, enum far_chunk_state state,
 				      uint32_t count)
 {
-	return (who & FAR_WHO_MASK) | (uint64_t)(count & 0xffffff) << 4 | state;
+	return (who & FAR_WHO_MASK) | (uint64_t)(count & FAR_CHUNK_COUNT) << 4 | state;
 }
 
 static inline enum far_chunk_state far_chunk_state(uint64_t word)
@@ -239,7 +247,7 @@ static inline enum far_chunk_state far_chunk_state(uint64_t word)
 
 static inline uint32_t far_chunk_count(uint64_t word)
 {
-	return word >> 4 & 0xffffff;
+	return word >> 4 & FAR_CHUNK_COUNT;
 }
 
 /*
@@ -308,7 +316,10 @@ FAR_PIN(far_epoch_line, deaths, 24);
 FAR_PIN(far_epoch_line, stamp, 32);
 FAR_PIN(far_epoch_line, reserved, 40);
 static_assert(sizeof(struct far_epoch_line) == 64, "far_epoch_line");
-static_assert(FAR_SB_EPOCH + 64 <= FAR_SB_DIR_LOCK, "the lock is behind the line");
+static_assert(FAR_SB_EPOCH + sizeof(struct far_epoch_line) == FAR_SB_SHARED,
+	      "one READ");
+FAR_PIN(far_shared, dir_lock, 0);
+FAR_PIN(far_shared, lost, 8);
 FAR_PIN(far_client_entry, claim, 0);
 FAR_PIN(far_client_entry, fenced, 8);
 FAR_PIN(far_client_entry, beat, 16);
@@ -316,7 +327,7 @@ FAR_PIN(far_client_entry, epoch, 24);
 FAR_PIN(far_client_entry, flushed, 32);
 FAR_PIN(far_client_entry, seen_beat, 40);
 FAR_PIN(far_client_entry, seen_at, 48);
-FAR_PIN(far_client_entry, reserved, 56);
+FAR_PIN(far_client_entry, seen_claim, 56);
 static_assert(sizeof(struct far_client_entry) == 64, "far_client_entry");
 FAR_PIN(far_dir_entry, state, 0);
 FAR_PIN(far_dir_entry, root, 8);

@@ -22,15 +22,29 @@
 
 struct far_sim;
 
+extern const struct far_nic_ops far_sim_ops;
+
 /* What the adversary may do; all within what nic.h promises. Bits of far_sim_attr. */
 enum {
-	/* words of 8 bytes land and are read in any order, at different times */
+	/*
+	 * words of 8 bytes land and are read in any order, at different times; READs and
+	 * atomics execute late, and WRITEs without fence pass them
+	 */
 	FAR_SIM_TEAR	= 1 << 0,
-	/* completions late, by up to some round trips */
+	/* requests and completions late, by up to some round trips */
 	FAR_SIM_DELAY	= 1 << 1,
 	/* queue pairs break now and then */
 	FAR_SIM_BREAK	= 1 << 2,
 };
+
+/* The atlas: faults that can be injected, and what is survivable. Ended by NULL. */
+struct far_sim_fault {
+	const char *name;
+	unsigned bit;		/* FAR_SIM_*; 0: a function below */
+	const char *survivable;	/* what must hold behind it, one sentence */
+};
+
+extern const struct far_sim_fault far_sim_atlas[];
 
 struct far_sim_attr {
 	const char *profile;	/* a name of userspace/profiles, or a path with a '/' */
@@ -39,7 +53,15 @@ struct far_sim_attr {
 	uint64_t max_space;	/* bytes of memory per memory node; reserved, not touched */
 	unsigned adversary;	/* FAR_SIM_* */
 	double scale;		/* of nothing but epochs of throttling; 1.0 is the paper's */
+	const char *set;	/* NAME=VALUE,... instead of the profile's; NULL: none */
 };
+
+/*
+ * The configuration of the back end "sim": PROFILE, and any of cns=N, mns=N, seed=N,
+ * space=BYTES[KMGT], adversary=NAME+NAME, NAME=VALUE of the profile. It makes a
+ * cluster whose compute node 0 the table is, and close() frees it. Or cn=N alone:
+ * compute node N of the cluster that the calling thread has made last.
+ */
 
 /* -ENOENT no such profile, -EINVAL a value; why names it. */
 int far_sim_new(const struct far_sim_attr *attr, char *why, size_t why_len,
@@ -59,6 +81,29 @@ void *far_sim_memory(struct far_sim *sim, unsigned mn, uint64_t *ret_size);
 int far_sim_run(struct far_sim *sim, uint64_t until);
 
 uint64_t far_sim_now(const struct far_sim *sim);
+
+/* The cluster whose compute node nic is; NULL: nic is none of sim's. */
+struct far_sim *far_sim_of(struct far_nic *nic);
+
+/* A hash of all that has happened: equal runs have equal ones. */
+uint64_t far_sim_trace(const struct far_sim *sim);
+
+/* Seed, adversary and its odds, as text, for whoever prints a failure. */
+void far_sim_describe(const struct far_sim *sim, char *text, size_t len);
+
+/* What the NIC of a compute node has counted since far_sim_new(). */
+struct far_sim_cn_stats {
+	uint64_t doorbells;
+	uint64_t ops;			/* requests sent */
+	uint64_t wqe_misses;		/* of those, answers that found their WQE gone */
+	unsigned outstanding_max;	/* since far_sim_stats_reset() */
+	unsigned threads_per_doorbell;	/* the most that use one, now */
+	double dram_bytes_per_wr;	/* traffic with host memory, by the profile */
+};
+
+void far_sim_stats(const struct far_sim *sim, unsigned cn,
+		   struct far_sim_cn_stats *ret_stats);
+void far_sim_stats_reset(struct far_sim *sim, unsigned cn);
 
 /* Faults. Counted over the operations posted by that compute node from now on. */
 void far_sim_kill_cn_at(struct far_sim *sim, unsigned cn, uint64_t nth_op);

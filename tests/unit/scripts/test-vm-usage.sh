@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# scripts/vm answers what is typed wrong before anything else: status 125, and one
+# line that names the value and what was expected.
+set -u
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+nr=0
+bad=0
+
+result() {
+	nr=$((nr + 1))
+	if [[ $1 = 0 ]]; then
+		echo "ok $nr - $2"
+	else
+		echo "not ok $nr - $2"
+		sed 's/^/# /' "$dir/err"
+		bad=1
+	fi
+}
+
+# refused TEXT ARG...: by a message that has TEXT in it.
+refused() {
+	local text=$1 status
+	shift
+	timeout 20 "$top/scripts/vm" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	status=$?
+	[[ $status = 125 && ! -s $dir/out ]] && grep -qF -- "$text" "$dir/err" &&
+		(($(wc -l <"$dir/err") <= 2))
+	result $? "${*:-(nothing)}"
+}
+
+truncate -s 40M "$dir/large"
+mkdir "$dir/closed"
+
+echo 1..19
+refused "no verb: expected run"
+refused "unknown verb 'start'" start
+refused "--wire 'bogus': expected vhost" run --wire bogus -- true
+refused "--timeout '0': expected" run --timeout 0 -- true
+refused "--timeout '-1': expected" run --timeout -1 -- true
+refused "--mnode-kill-after '0.0': expected" run --mnode-kill-after 0.0 -- true
+refused "expected one of them" run --nbd --no-odrp -- true
+refused "expected one of them" run --no-odrp --nbd -- true
+refused "--mem '1M': expected at least 64M" run --mem 1M -- true
+refused "--mem 'x': expected a size" run --mem x -- true
+refused "40 MB do not fit" run --mem 64M --add "$dir/large" -- true
+refused "--add '/nowhere': no such file" run --add /nowhere -- true
+refused "--json '/nowhere/x': cannot" run --json /nowhere/x -- true
+refused "--json '$dir/closed': cannot" run --json "$dir/closed" -- true
+refused "--keep-logs '$dir/large/x': no directory" run --keep-logs "$dir/large/x" -- true
+refused "no such parameter: expected poll_us" run --param hot_add=1 -- true
+refused "--param 'x': expected KEY=VALUE" run --param x -- true
+refused "no COMMAND" run
+refused "is unknown, or lacks its value" run --what
+exit $bad

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Random programs: tasks of several clients that work on few keys, while others insert
+ * many so that subtables split, and the history of what they did.
+ */
+#ifndef TEST_FAR_HASH_PROGRAM_H
+#define TEST_FAR_HASH_PROGRAM_H
+
+#include "../../../lib/history.h"
+#include "rig.h"
+
+struct program_conf {
+	struct rig_conf rig;
+	unsigned tasks;			/* of each client */
+	unsigned ops;			/* of each task */
+	unsigned keys;			/* that they fight for */
+	unsigned prefill;		/* keys besides, before it begins */
+	unsigned fill;			/* of 100 operations, inserts of a new key */
+	unsigned longest;		/* value in bytes; at least 8 */
+	enum hash_variant variant;
+	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
+	/* kill client 0 at its n'th operation from the start of the program; 0: never */
+	uint64_t kill_at;
+};
+
+struct program_result {
+	int verdict;			/* of history_check() */
+	struct history_verdict why;
+	size_t ops;
+	uint64_t splits;
+	uint64_t posted;		/* operations of compute node 0, in sim */
+	uint64_t problems;		/* of the checks afterwards, lost blocks too */
+	uint64_t repaired;		/* things of the dead, by the last client */
+	uint64_t combined;
+};
+
+/* Runs it, and judges the history. Fails on what no program may do. */
+void program_run(const struct program_conf *conf, struct program_result *ret_result);
+/* Fails unless it is linearizable and nothing is wrong afterwards. */
+void program_expect_right(const struct program_conf *conf,
+			  struct program_result *ret_result);
+
+#endif

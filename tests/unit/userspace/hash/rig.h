@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the tests of the hash table have in common: a space set and clients of it, on
+ * `mem` or on `sim`, and what a table must be when nobody is at work.
+ */
+#ifndef TEST_FAR_HASH_RIG_H
+#define TEST_FAR_HASH_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <far/hash.h>
+#include <far/stats.h>
+
+#include "../../../../userspace/core/core.h"
+#include "../../../../userspace/hash/priv.h"
+#include "../../../../userspace/nic/sim/sim.h"
+
+#define RIG_NODES	2u
+#define RIG_CLIENTS	4u
+
+struct rig_conf {
+	int sim;		/* else mem */
+	unsigned nodes;		/* 0: RIG_NODES */
+	unsigned clients;	/* 0: 1 */
+	uint64_t size;		/* of a node's space; 0: 64 MiB */
+	uint64_t seed;
+	unsigned adversary;	/* of sim */
+	unsigned without;
+};
+
+struct rig {
+	struct rig_conf conf;
+	char dir[32];
+	struct far_sim *sim;
+	struct far_nic *nic[RIG_CLIENTS];
+	struct far_host_map map[RIG_NODES];
+	struct far *far[RIG_CLIENTS];
+};
+
+void rig_open(struct rig *rig, const struct rig_conf *conf);
+void rig_close(struct rig *rig);
+/* Opens client i again, or for the first time. */
+void rig_join(struct rig *rig, unsigned i);
+void rig_leave(struct rig *rig, unsigned i);
+
+/* The calling thread as a task of a client. */
+struct far_task *rig_enter(struct rig *rig, unsigned client);
+
+/*
+ * Walks all structures of the space: fails with what the walk says is wrong, and when
+ * two blocks overlap. The number of blocks, and their bytes.
+ */
+uint64_t rig_check(struct rig *rig, struct far_task *task, uint64_t *ret_bytes);
+
+/* The same, which counts what is wrong and does not fail. */
+uint64_t rig_problems(struct rig *rig, struct far_task *task);
+
+/*
+ * What far_space_check() finds: problems, and blocks in no place. No task of the calling
+ * thread is entered.
+ */
+uint64_t rig_space_problems(struct rig *rig, unsigned client);
+
+/* What was counted since the last call. */
+struct far_stats rig_counted(struct rig *rig, unsigned client);
+
+#endif

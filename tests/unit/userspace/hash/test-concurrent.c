@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Histories of several clients, threads and tasks on mem, and in sim by seeds. */
+#include "program.h"
+
+#include <stdlib.h>
+
+static unsigned seeds(unsigned by_day, unsigned at_night)
+{
+	return getenv("ODRP_NIGHTLY") ? at_night : by_day;
+}
+
+static void many(struct program_conf conf, unsigned nr)
+{
+	uint64_t ops = 0, splits = 0, combined = 0;
+	struct program_result result;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		conf.rig.seed++;
+		program_expect_right(&conf, &result);
+		ops += result.ops;
+		splits += result.splits;
+		combined += result.combined;
+	}
+	print_message("%llu operations, %llu combined at client 0, %llu splits\n",
+		      (unsigned long long)ops, (unsigned long long)combined,
+		      (unsigned long long)splits);
+	if (conf.fill)
+		assert_true(splits > 0);
+	if (!(conf.rig.without & FAR_WITHOUT_COMBINE) && conf.keys < 5)
+		assert_true(combined > 0);
+}
+
+static void mem_threads(void **state)
+{
+	const struct program_conf conf = {
+		.rig = { .clients = 3 },
+		.tasks = 4, .ops = 400, .keys = 4, .fill = 20, .longest = 200,
+	};
+
+	(void)state;
+	many(conf, seeds(6, 200));
+}
+
+static void mem_plain(void **state)
+{
+	const struct program_conf conf = {
+		.rig = { .clients = 3, .without = FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE },
+		.tasks = 4, .ops = 400, .keys = 8, .fill = 20, .longest = 8,
+	};
+
+	(void)state;
+	many(conf, seeds(4, 100));
+}
+
+static void sim_seeds(void **state)
+{
+	const struct program_conf conf = {
+		.rig = { .sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 4, .ops = 100, .keys = 4, .fill = 60, .longest = 200,
+	};
+
+	(void)state;
+	many(conf, seeds(60, 2000));
+}
+
+static void sim_plain(void **state)
+{
+	const struct program_conf conf = {
+		.rig = {
+			.sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY,
+			.without = FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE,
+		},
+		.tasks = 4, .ops = 100, .keys = 8, .fill = 60, .longest = 8,
+	};
+
+	(void)state;
+	many(conf, seeds(30, 1000));
+}
+
+static void sim_long_values(void **state)
+{
+	const struct program_conf conf = {
+		.rig = { .sim = 1, .clients = 2, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 3, .ops = 40, .keys = 3, .longest = 40000,
+	};
+
+	(void)state;
+	many(conf, seeds(5, 100));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mem_threads),
+		cmocka_unit_test(mem_plain),
+		cmocka_unit_test(sim_seeds),
+		cmocka_unit_test(sim_plain),
+		cmocka_unit_test(sim_long_values),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Registered memory: segments of a thread, arenas of its tasks.
+ */
+#include "buf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define ALIGN		64u
+#define SEGMENT_MIN	(64u << 10)
+#define MARK_BITS	48	/* of a mark: bytes used below, number of pieces above */
+
+static int segment_map(struct far_segment *segment, struct far_nic *nic, size_t size)
+{
+	void *base;
+	int err;
+
+	base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	err = nic->ops->mr_reg(nic, base, size, &segment->lkey);
+	if (err) {
+		munmap(base, size);
+		return err;
+	}
+	segment->base = base;
+	segment->size = size;
+	return 0;
+}
+
+static void segment_unmap(struct far_segment *segment, struct far_nic *nic)
+{
+	nic->ops->mr_dereg(nic, segment->lkey);
+	munmap(segment->base, segment->size);
+}
+
+int far_bufs_init(struct far_bufs *bufs, struct far_nic *nic, unsigned nr_tasks,
+		  size_t extra)
+{
+	*bufs = (struct far_bufs) { .nic = nic };
+	return segment_map(&bufs->first, nic, (size_t)nr_tasks * FAR_BUF_PART + extra);
+}
+
+void far_bufs_fini(struct far_bufs *bufs)
+{
+	while (bufs->first.next) {
+		struct far_segment *segment = bufs->first.next;
+
+		bufs->first.next = segment->next;
+		segment_unmap(segment, bufs->nic);
+		free(segment);
+	}
+	segment_unmap(&bufs->first, bufs->nic);
+}
+
+void *far_bufs_extra(struct far_bufs *bufs, unsigned nr_tasks)
+{
+	return bufs->first.base + (size_t)nr_tasks * FAR_BUF_PART;
+}
+
+void far_arena_init(struct far_arena *arena, struct far_bufs *bufs, unsigned task)
+{
+	*arena = (struct far_arena) {
+		.part = bufs->first.base + (size_t)task * FAR_BUF_PART,
+	};
+}
+
+/* A free segment of at least size bytes, taken from the list, or NULL. */
+static struct far_segment *free_take(struct far_bufs *bufs, size_t size)
+{
+	struct far_segment **at, *segment;
+
+	for (at = &bufs->free; *at; at = &(*at)->below)
+		if ((*at)->size >= size)
+			break;
+	segment = *at;
+	if (segment) {
+		*at = segment->below;
+		bufs->kept -= segment->size;
+	}
+	return segment;
+}
+
+static struct far_segment *segment_new(struct far_bufs *bufs, size_t size)
+{
+	struct far_segment *segment = malloc(sizeof(*segment));
+
+	if (!segment)
+		return NULL;
+	if (segment_map(segment, bufs->nic, size)) {
+		free(segment);
+		return NULL;
+	}
+	segment->next = bufs->first.next;
+	bufs->first.next = segment;
+	return segment;
+}
+
+/* Takes it out of the list of all, and unmaps it. */
+static void segment_free(struct far_bufs *bufs, struct far_segment *segment)
+{
+	struct far_segment **at = &bufs->first.next;
+
+	while (*at != segment)
+		at = &(*at)->next;
+	*at = segment->next;
+	segment_unmap(segment, bufs->nic);
+	free(segment);
+}
+
+/* Puts a segment on top of the arena, twice as large as what has to fit. */
+static int arena_grow(struct far_arena *arena, struct far_bufs *bufs, size_t len)
+{
+	size_t size = SEGMENT_MIN;
+	struct far_segment *segment;
+
+	while (size < len * 2)
+		size *= 2;
+	segment = free_take(bufs, size);
+	if (!segment)
+		segment = segment_new(bufs, size);
+	if (!segment)
+		return -ENOMEM;
+	segment->below = arena->top;
+	segment->used_below = arena->used;
+	arena->top = segment;
+	arena->used = 0;
+	arena->depth++;
+	return 0;
+}
+
+void *far_arena_get(struct far_arena *arena, struct far_bufs *bufs, size_t len)
+{
+	size_t size = arena->top ? arena->top->size : FAR_BUF_PART;
+	char *addr;
+
+	if (len > FAR_NIC_MAX_LEN)
+		return NULL;
+	len = (len + ALIGN - 1) / ALIGN * ALIGN;
+	if (len > size - arena->used && arena_grow(arena, bufs, len))
+		return NULL;
+	addr = (arena->top ? arena->top->base : arena->part) + arena->used;
+	arena->used += len;
+	return addr;
+}
+
+size_t far_arena_mark(const struct far_arena *arena)
+{
+	return (size_t)arena->depth << MARK_BITS | arena->used;
+}
+
+static void arena_shrink(struct far_arena *arena, struct far_bufs *bufs)
+{
+	struct far_segment *segment = arena->top;
+
+	arena->top = segment->below;
+	arena->used = segment->used_below;
+	arena->depth--;
+	if (bufs->kept + segment->size > FAR_BUF_KEEP) {
+		segment_free(bufs, segment);
+		return;
+	}
+	segment->below = bufs->free;
+	bufs->free = segment;
+	bufs->kept += segment->size;
+}
+
+void far_arena_release(struct far_arena *arena, struct far_bufs *bufs, size_t mark)
+{
+	while (arena->depth > mark >> MARK_BITS)
+		arena_shrink(arena, bufs);
+	arena->used = mark & ((UINT64_C(1) << MARK_BITS) - 1);
+}
+
+static int segment_has(const struct far_segment *segment, const void *addr, size_t len)
+{
+	size_t off = (uintptr_t)addr - (uintptr_t)segment->base;
+
+	return off < segment->size && len <= segment->size - off;
+}
+
+int far_bufs_lkey(const struct far_bufs *bufs, const struct far_arena *arena,
+		  const void *addr, size_t len, uint32_t *ret_lkey)
+{
+	const struct far_segment *segment = &bufs->first;
+
+	if (arena->top && segment_has(arena->top, addr, len))
+		segment = arena->top;
+	while (segment && !segment_has(segment, addr, len))
+		segment = segment->next;
+	if (!segment)
+		return -EFAULT;
+	*ret_lkey = segment->lkey;
+	return 0;
+}
+
+_Static_assert(sizeof(size_t) == 8, "a mark has two numbers");

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Registered memory. A thread has segments, each mapped and registered on its own: the
+ * first one is for all its tasks in equal parts, others are made when a task needs more
+ * and are kept for the next one. Any task of the thread may name memory of any segment.
+ *
+ * A task's arena is a stack of pieces: its part of the first segment, then a segment
+ * each. Marks and releases move its top.
+ */
+#ifndef FAR_CORE_BUF_H
+#define FAR_CORE_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../nic/nic.h"
+
+#define FAR_BUF_PART	16384u		/* bytes of the first segment that a task has */
+#define FAR_BUF_KEEP	(16u << 20)	/* bytes of free segments that a thread keeps */
+
+struct far_segment {
+	char *base;
+	size_t size;
+	uint32_t lkey;
+	struct far_segment *next;	/* of the thread's list of all */
+	struct far_segment *below;	/* in an arena; or the next free one */
+	size_t used_below;		/* bytes used of the piece below */
+};
+
+struct far_bufs {
+	struct far_nic *nic;
+	struct far_segment first;	/* first.next: all others */
+	struct far_segment *free;
+	size_t kept;			/* bytes in free */
+};
+
+struct far_arena {
+	char *part;			/* of the first segment */
+	struct far_segment *top;	/* NULL: the part is the top */
+	unsigned depth;			/* number of pieces above the part */
+	size_t used;			/* bytes, of the top piece */
+};
+
+/* -ENOMEM, and what mr_reg() answers. extra: bytes for the thread itself, at the end. */
+int far_bufs_init(struct far_bufs *bufs, struct far_nic *nic, unsigned nr_tasks,
+		  size_t extra);
+void far_bufs_fini(struct far_bufs *bufs);
+/* The bytes that far_bufs_init() was given in `extra`. */
+void *far_bufs_extra(struct far_bufs *bufs, unsigned nr_tasks);
+
+void far_arena_init(struct far_arena *arena, struct far_bufs *bufs, unsigned task);
+/* As far_buf() and its companions. */
+void *far_arena_get(struct far_arena *arena, struct far_bufs *bufs, size_t len);
+size_t far_arena_mark(const struct far_arena *arena);
+void far_arena_release(struct far_arena *arena, struct far_bufs *bufs, size_t mark);
+
+/* The key of [addr, addr + len). -EFAULT: it lies in no segment. */
+int far_bufs_lkey(const struct far_bufs *bufs, const struct far_arena *arena,
+		  const void *addr, size_t len, uint32_t *ret_lkey);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The directory: all of it is READ at once. An entry's contents are written while its
+ * state says that it is free, and one CAS of the state makes them count.
+ */
+#include "dir.h"
+
+#include <errno.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "client_priv.h"
+#include "owner.h"
+#include "task.h"
+
+#define DIR_LEN		(FAR_NR_NAMES * sizeof(struct far_dir_entry))
+#define LOCK_NS		UINT64_C(20000)
+#define BODY		offsetof(struct far_dir_entry, root)
+
+static uint64_t dir_addr(const struct far_client *client, unsigned idx)
+{
+	return far_addr(client->arbiter,
+			far_dir_entry_off(&client->sb[client->arbiter], idx));
+}
+
+static uint64_t lock_addr(const struct far_client *client)
+{
+	return far_addr(client->arbiter, FAR_SB_SHARED +
+			offsetof(struct far_shared, dir_lock));
+}
+
+static uint32_t state_sum(uint64_t state)
+{
+	return (uint32_t)state;
+}
+
+/* Never 0, which says that the entry is free. */
+static uint32_t entry_sum(const struct far_dir_entry *entry)
+{
+	uint32_t sum = (uint32_t)XXH3_64bits((const char *)entry + BODY,
+					     sizeof(*entry) - BODY);
+
+	return sum ? sum : 1;
+}
+
+/* The state for the next use, or the next freedom, of an entry. */
+static uint64_t state_next(uint64_t state, uint32_t sum)
+{
+	return far_dir_state((uint32_t)(state >> 32) + 1, sum);
+}
+
+static bool dir_is_torn(const struct far_dir_entry *dir)
+{
+	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
+		if (state_sum(dir[i].state) && state_sum(dir[i].state) !=
+		    entry_sum(&dir[i]))
+			return true;
+	}
+	return false;
+}
+
+#define DIR_TRIES	64u
+
+/* Reads all entries; again while one is being changed. -EBADMSG: it stays like that. */
+static int dir_read(struct far_task *task, struct far_dir_entry *dir)
+{
+	const struct far_client *client = far_task_client(task);
+
+	for (unsigned i = 0; i < DIR_TRIES; i++) {
+		int err = far_fetch(task, dir_addr(client, 0), dir, DIR_LEN);
+
+		if (err || !dir_is_torn(dir))
+			return err;
+		far_sleep(task, LOCK_NS);
+	}
+	return -EBADMSG;
+}
+
+/* The word of the lock among clients. *expect is what it is taken for to be. */
+static int dir_try_lock(struct far_task *task, const struct far_client *client,
+			uint64_t *expect)
+{
+	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	int err = far_swap(task, lock_addr(client), *expect, mine, &found);
+
+	if (err)
+		return err;
+	/* Ours: from an earlier lock or unlock of unknown fate. */
+	if (found == *expect || found == mine) {
+		if (*expect)
+			far_repaired(task);
+		return 1;
+	}
+	*expect = 0;
+	if (!far_who_number(found))
+		return 0;
+	err = far_owner_dead(task, found);
+	if (err > 0)
+		*expect = found;
+	else if (!err)
+		far_sleep(task, LOCK_NS);
+	return err < 0 ? err : 0;
+}
+
+static int dir_lock(struct far_task *task, struct far_client *client)
+{
+	uint64_t expect = 0;
+	int err;
+
+	far_gate_lock(task, &client->dir_lock, LOCK_NS);
+	do
+		err = dir_try_lock(task, client, &expect);
+	while (!err);
+	if (err > 0)
+		return 0;
+	far_gate_unlock(&client->dir_lock);
+	return err;
+}
+
+static int dir_unlock(struct far_task *task, struct far_client *client)
+{
+	uint64_t found;
+	int err = far_swap(task, lock_addr(client), far_lock_word(client->who, 0, 0, 0),
+			   0, &found);
+
+	far_gate_unlock(&client->dir_lock);
+	return err;
+}
+
+static int dir_index(const struct far_dir_entry *dir, const char *name)
+{
+	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
+		if (state_sum(dir[i].state) &&
+		    !strncmp(dir[i].name, name, sizeof(dir[i].name)))
+			return i;
+	}
+	return -ENOENT;
+}
+
+static int dir_free_index(const struct far_dir_entry *dir)
+{
+	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
+		if (!state_sum(dir[i].state))
+			return i;
+	}
+	return -ENOSPC;
+}
+
+static int name_check(const char *name)
+{
+	size_t len = strnlen(name, FAR_NAME_LEN);
+
+	return len && len < FAR_NAME_LEN ? 0 : -EINVAL;
+}
+
+int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr)
+{
+	size_t mark = far_buf_mark(task);
+	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
+	int err = dir ? dir_read(task, dir) : -ENOMEM;
+	unsigned nr = 0;
+
+	for (unsigned i = 0; i < FAR_NR_NAMES && !err; i++) {
+		if (state_sum(dir[i].state))
+			entry[nr++] = dir[i];
+	}
+	if (!err)
+		*ret_nr = nr;
+	far_buf_release(task, mark);
+	return err;
+}
+
+int far_dir_find(struct far_task *task, const char *name,
+		 struct far_dir_entry *ret_entry)
+{
+	size_t mark = far_buf_mark(task);
+	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
+	int idx = dir ? name_check(name) : -ENOMEM;
+
+	if (!idx)
+		idx = dir_read(task, dir);
+	if (!idx)
+		idx = dir_index(dir, name);
+	if (idx >= 0)
+		*ret_entry = dir[idx];
+	far_buf_release(task, mark);
+	return idx < 0 ? idx : 0;
+}
+
+int far_dir_open(struct far_task *task, const char *name, uint32_t type,
+		 uint32_t version, struct far_dir_entry *ret_entry)
+{
+	struct far_dir_entry entry;
+	int err = far_dir_find(task, name, &entry);
+
+	if (err)
+		return err;
+	if (entry.type != type)
+		return -EMEDIUMTYPE;
+	if (entry.version != version)
+		return -EPROTONOSUPPORT;
+	*ret_entry = entry;
+	return 0;
+}
+
+/* Under the lock, with the directory as it was read. */
+static int dir_put(struct far_task *task, const struct far_client *client,
+		   const struct far_dir_entry *dir, const struct far_dir_entry *entry,
+		   struct far_dir_entry *copy)
+{
+	int idx = dir_free_index(dir);
+	uint64_t found;
+	int err;
+
+	if (dir_index(dir, entry->name) >= 0)
+		return -EEXIST;
+	if (idx < 0)
+		return idx;
+	*copy = *entry;
+	err = far_store(task, dir_addr(client, idx) + BODY, (char *)copy + BODY,
+			sizeof(*copy) - BODY);
+	if (!err)
+		err = far_swap(task, dir_addr(client, idx), dir[idx].state,
+			       state_next(dir[idx].state, entry_sum(copy)), &found);
+	if (!err && found != dir[idx].state)
+		err = -EBADMSG;
+	return err;
+}
+
+static int dir_take(struct far_task *task, const struct far_client *client,
+		    const struct far_dir_entry *dir, const char *name, uint32_t type,
+		    struct far_dir_entry *ret_entry)
+{
+	int idx = dir_index(dir, name);
+	uint64_t found;
+	int err;
+
+	if (idx < 0)
+		return idx;
+	if (dir[idx].type != type)
+		return -EMEDIUMTYPE;
+	err = far_swap(task, dir_addr(client, idx), dir[idx].state,
+		       state_next(dir[idx].state, 0), &found);
+	if (!err && found != dir[idx].state)
+		err = -EBADMSG;
+	if (!err)
+		*ret_entry = dir[idx];
+	return err;
+}
+
+int far_dir_add(struct far_task *task, const struct far_dir_entry *entry)
+{
+	struct far_client *client = far_task_client(task);
+	size_t mark = far_buf_mark(task);
+	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
+	struct far_dir_entry *copy = far_buf(task, sizeof(*copy));
+	int err = dir && copy ? name_check(entry->name) : -ENOMEM, unlock;
+
+	if (!err)
+		err = dir_lock(task, client);
+	if (err)
+		goto release;
+	err = dir_read(task, dir);
+	if (!err)
+		err = dir_put(task, client, dir, entry, copy);
+	unlock = dir_unlock(task, client);
+	if (!err)
+		err = unlock;
+release:
+	far_buf_release(task, mark);
+	return err;
+}
+
+int far_dir_remove(struct far_task *task, const char *name, uint32_t type,
+		   struct far_dir_entry *ret_entry)
+{
+	struct far_client *client = far_task_client(task);
+	size_t mark = far_buf_mark(task);
+	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
+	int err = dir ? name_check(name) : -ENOMEM, unlock;
+
+	if (!err)
+		err = dir_lock(task, client);
+	if (err)
+		goto release;
+	err = dir_read(task, dir);
+	if (!err)
+		err = dir_take(task, client, dir, name, type, ret_entry);
+	unlock = dir_unlock(task, client);
+	if (!err)
+		err = unlock;
+release:
+	far_buf_release(task, mark);
+	return err;
+}

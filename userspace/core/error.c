@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Errors of operations: what a task is told, and in which words.
+ */
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "task.h"
+#include "thread.h"
+
+int far_task_fail(struct far_task *task, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (task->error)
+		return err;
+	task->error = err;
+	va_start(ap, fmt);
+	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *far_strerror_last(const struct far_task *task)
+{
+	return task->said;
+}
+
+/* What a back end says, in the words of far_sync(). */
+static int error_public(int err)
+{
+	switch (err) {
+	case -EHOSTDOWN:
+	case -ETIMEDOUT:
+	case -EFAULT:
+	case -EINVAL:
+	case -EACCES:
+	case -ENOMEM:
+	case -ESTALE:
+		return err;
+	case -EHOSTUNREACH:
+		return -EHOSTDOWN;
+	default:
+		return -EIO;
+	}
+}
+
+static const char *nic_name(const struct far_task *task)
+{
+	return task->thread->far->nic->ops->name;
+}
+
+int far_error_connect(struct far_task *task, unsigned node, int err)
+{
+	return far_task_fail(task, error_public(err),
+			     "%s: thread %u cannot connect to node %u: %s",
+			     nic_name(task), task->thread->index, node,
+			     strerrordesc_np(-err));
+}
+
+int far_error_post(struct far_task *task, unsigned node, int err)
+{
+	return far_task_fail(task, error_public(err),
+			     "%s: queue pair of thread %u to node %u takes no operation: %s",
+			     nic_name(task), task->thread->index, node,
+			     strerrordesc_np(-err));
+}
+
+int far_error_complete(struct far_task *task, const struct far_wc *wc)
+{
+	static const char *const name[FAR_NIC_NR_OPS] = {
+		"READ", "WRITE", "WRITE_IMM", "CAS", "FAA", "SEND", "RECV",
+	};
+
+	return far_task_fail(task, error_public(wc->status),
+			     "%s: queue pair of thread %u to node %u: %s failed: %s, syndrome 0x%x",
+			     nic_name(task), task->thread->index, wc->peer,
+			     wc->op < FAR_NIC_NR_OPS ? name[wc->op] : "operation",
+			     strerrordesc_np(-wc->status), wc->syndrome);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Opening and closing a client.
+ */
+#include <far/far.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client.h"
+#include "core.h"
+#include "thread.h"
+
+#define DEPTH		256u
+#define DEPTH_MAX	32768u
+#define TASK_STACK	(64u << 10)
+#define TASK_STACK_MIN	(8u << 10)
+#define CACHE_BYTES	(UINT64_C(64) << 20)
+
+static const char *const only_node[] = { "" };
+
+static int conf_check(const struct far_conf *conf, char *why, size_t why_len)
+{
+	if (!conf->space || !conf->space[0])
+		snprintf(why, why_len, "no space is named");
+	else if (conf->nr_nodes > FAR_MAX_NODES)
+		snprintf(why, why_len, "%u nodes: at most %u", conf->nr_nodes,
+			 FAR_MAX_NODES);
+	else if (conf->nr_nodes && !conf->nodes)
+		snprintf(why, why_len, "%u nodes without addresses", conf->nr_nodes);
+	else if (conf->depth > DEPTH_MAX)
+		snprintf(why, why_len, "depth %u: at most %u", conf->depth, DEPTH_MAX);
+	else if (conf->task_stack && conf->task_stack < TASK_STACK_MIN)
+		snprintf(why, why_len, "stacks of %u bytes: at least %u",
+			 conf->task_stack, TASK_STACK_MIN);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static void conf_take(struct far *far, const struct far_conf *conf)
+{
+	far->without = conf->without;
+	far->depth = conf->depth ? conf->depth : DEPTH;
+	far->task_stack = conf->task_stack ? conf->task_stack : TASK_STACK;
+	far->cache_bytes = conf->cache_bytes ? conf->cache_bytes : CACHE_BYTES;
+	far->seed = conf->seed;
+	far->epoch_scale = 1;
+	if (!far->seed)
+		far->seed = far_rng_any_seed();
+}
+
+static const char *attach_words(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "there is no such space";
+	case -EACCES:
+		return "no rights";
+	case -EHOSTUNREACH:
+		return "no such node";
+	default:
+		return strerrordesc_np(-err);
+	}
+}
+
+static void nodes_detach(struct far *far)
+{
+	while (far->nr_nodes--) {
+		far->nic->ops->detach(far->nic, far->peer[far->nr_nodes]);
+		free(far->peer[far->nr_nodes]);
+		free(far->node[far->nr_nodes]);
+	}
+	free(far->node);
+	free(far->peer);
+	free(far->space);
+}
+
+/* Attaches to the next node. */
+static int node_attach(struct far *far, const char *node, char *why, size_t why_len)
+{
+	struct far_peer *peer = calloc(1, sizeof(*peer));
+	char *name = strdup(node);
+	int err = -ENOMEM;
+
+	if (peer && name)
+		err = far->nic->ops->attach(far->nic, node, far->space,
+					    FAR_ATTACH_READ | FAR_ATTACH_WRITE, peer);
+	if (err) {
+		snprintf(why, why_len, "space \"%s\" at node \"%s\": %s", far->space,
+			 node, attach_words(err));
+		free(name);
+		free(peer);
+		return err;
+	}
+	far->peer[far->nr_nodes] = peer;
+	far->node[far->nr_nodes++] = name;
+	return 0;
+}
+
+static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
+			size_t why_len)
+{
+	const char *const *nodes = conf->nodes ? conf->nodes : only_node;
+	unsigned nr = conf->nr_nodes ? conf->nr_nodes : 1, i;
+	int err = 0;
+
+	far->peer = calloc(nr, sizeof(*far->peer));
+	far->node = calloc(nr, sizeof(*far->node));
+	far->space = strdup(conf->space);
+	if (!far->peer || !far->node || !far->space) {
+		snprintf(why, why_len, "no memory for %u nodes", nr);
+		err = -ENOMEM;
+	}
+	for (i = 0; i < nr && !err; i++)
+		err = node_attach(far, nodes[i], why, why_len);
+	if (err)
+		nodes_detach(far);
+	return err;
+}
+
+int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
+		  size_t why_len, struct far **ret_far)
+{
+	struct far *far;
+	int err;
+
+	err = conf_check(conf, why, why_len);
+	if (err)
+		return err;
+	far = calloc(1, sizeof(*far));
+	if (!far) {
+		snprintf(why, why_len, "no memory for a client");
+		return -ENOMEM;
+	}
+	far->nic = nic;
+	conf_take(far, conf);
+	err = nodes_attach(far, conf, why, why_len);
+	if (err) {
+		free(far);
+		return err;
+	}
+	*ret_far = far;
+	return 0;
+}
+
+/* The client proper, from a thread that is none of its own yet. */
+static int client_join(struct far *far, char *why, size_t why_len)
+{
+	const struct far_client_set set = {
+		.nic = far->nic,
+		.peer = far->peer,
+		.node = (const char *const *)far->node,
+		.space = far->space,
+		.nr_nodes = far->nr_nodes,
+	};
+	struct far_client *client;
+	struct far_thread *thread;
+	int err;
+
+	err = far_thread_new(far, 1, 0, &thread);
+	if (err) {
+		snprintf(why, why_len, "no thread for a client: %s",
+			 strerrordesc_np(-err));
+		return err;
+	}
+	thread->service = 1;
+	err = far_client_join(&thread->task[0], &set, why, why_len, &client);
+	far_thread_free(thread);
+	if (!err)
+		far->client = client;
+	return err;
+}
+
+/* Without a thread, the number stays taken until the nodes notice. */
+static void client_leave(struct far *far)
+{
+	struct far_client *client = far->client;
+	struct far_thread *thread;
+
+	if (!client)
+		return;
+	if (far_thread_new(far, 1, 0, &thread)) {
+		far_client_forsake(client);
+		return;
+	}
+	thread->service = 1;
+	far_client_leave(&thread->task[0], client);
+	far->client = NULL;
+	far_thread_free(thread);
+}
+
+int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
+		 size_t why_len, struct far **ret_far)
+{
+	struct far *far;
+	int err;
+
+	err = far_open_bare(nic, conf, why, why_len, &far);
+	if (err)
+		return err;
+	err = client_join(far, why, why_len);
+	if (err) {
+		far_close(far);
+		return err;
+	}
+	*ret_far = far;
+	return 0;
+}
+
+int far_open(const struct far_conf *conf, char *why, size_t why_len,
+	     struct far **ret_far)
+{
+	struct far_nic *nic;
+	int err;
+
+	err = far_nic_open(conf->nic ? conf->nic : "mem", why, why_len, &nic);
+	if (err)
+		return err;
+	err = far_open_nic(nic, conf, why, why_len, ret_far);
+	if (err) {
+		nic->ops->close(nic);
+		return err;
+	}
+	(*ret_far)->owns_nic = 1;
+	return 0;
+}
+
+void far_close(struct far *far)
+{
+	struct far_thread *thread, *next;
+
+	client_leave(far);
+	for (thread = atomic_load(&far->threads); thread; thread = next) {
+		next = thread->next;
+		free(thread);
+	}
+	nodes_detach(far);
+	if (far->owns_nic)
+		far->nic->ops->close(far->nic);
+	free(far);
+}
+
+void far_scale_epochs(struct far *far, double scale)
+{
+	far->epoch_scale = scale;
+}

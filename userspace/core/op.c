@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Operations: how a task appends them.
+ */
+#include "op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task.h"
+#include "thread.h"
+
+#define LIST_MIN	8u
+
+/* Room for one more; the data of inline WRITEs moves along. */
+static int list_grow(struct far_list *list)
+{
+	unsigned room = list->room ? list->room * 2 : LIST_MIN;
+	uint8_t (*data)[FAR_NIC_MAX_INLINE];
+	struct far_wr *wr;
+
+	wr = realloc(list->wr, room * sizeof(*wr));
+	if (!wr)
+		return -ENOMEM;
+	list->wr = wr;
+	data = realloc(list->data, room * sizeof(*data));
+	if (!data)
+		return -ENOMEM;
+	list->data = data;
+	list->room = room;
+	return 0;
+}
+
+/* Whether [off, off + len) lies in one region of the node. */
+static int peer_has(const struct far_peer *peer, uint64_t off, uint32_t len)
+{
+	unsigned i;
+
+	for (i = 0; i < peer->nr_regions; i++) {
+		uint64_t in = off - peer->region[i].start;
+
+		if (in < peer->region[i].size && len <= peer->region[i].size - in)
+			return 1;
+	}
+	return 0;
+}
+
+/* Why an operation cannot be. */
+static int op_check(struct far_task *task, uint64_t addr, enum far_nic_op op,
+		    uint32_t len)
+{
+	struct far *far = task->thread->far;
+	unsigned node = far_addr_node(addr);
+
+	if (len > FAR_NIC_MAX_LEN)
+		return far_task_fail(task, -EINVAL, "%u bytes at once: at most %u", len,
+				     FAR_NIC_MAX_LEN);
+	if ((op == FAR_NIC_CAS || op == FAR_NIC_FAA) && addr & 7)
+		return far_task_fail(task, -EINVAL, "atomic at 0x%llx: not aligned to 8",
+				     (unsigned long long)addr);
+	if (node >= far->nr_nodes)
+		return far_task_fail(task, -EFAULT, "address 0x%llx: there are %u nodes",
+				     (unsigned long long)addr, far->nr_nodes);
+	if (!peer_has(far->peer[node], far_addr_off(addr), len))
+		return far_task_fail(task, -EFAULT,
+				     "address 0x%llx, %u bytes: not within the space",
+				     (unsigned long long)addr, len);
+	return 0;
+}
+
+/* The list of the node, with room for one more; NULL without memory. */
+static struct far_list *op_list(struct far_task *task, unsigned node)
+{
+	struct far_list *list = &task->list[node];
+
+	if (list->nr == list->room && list_grow(list)) {
+		far_task_fail(task, -ENOMEM, "no memory for operation %u", list->nr);
+		return NULL;
+	}
+	if (list->nr == 0)
+		task->touched[task->nr_touched++] = node;
+	return list;
+}
+
+/*
+ * Appends an operation whose local memory is registered, or whose data is copied.
+ * After an error nothing is appended any more; far_post() reports it.
+ */
+static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_nic_op op,
+				void *local, uint32_t len, int inlined)
+{
+	struct far_thread *thread = task->thread;
+	struct far_list *list;
+	struct far_wr *wr;
+	uint32_t lkey = 0;
+
+	if (task->error || op_check(task, addr, op, len))
+		return NULL;
+	if (!inlined && far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {
+		far_task_fail(task, -EFAULT, "local memory that is not of far_buf()");
+		return NULL;
+	}
+	list = op_list(task, far_addr_node(addr));
+	if (!list)
+		return NULL;
+	if (inlined)
+		memcpy(list->data[list->nr], local, len);
+	wr = &list->wr[list->nr++];
+	*wr = (struct far_wr) {
+		.id = task->service || thread->service ? FAR_ID_SERVICE : 0,
+		.remote = far_addr_off(addr),
+		.local = local,
+		.len = len,
+		.lkey = lkey,
+		.op = op,
+		.flags = (inlined ? FAR_WR_INLINE : 0) |
+			 (task->fenced ? FAR_WR_FENCE : 0),
+	};
+	task->fenced = 0;
+	return wr;
+}
+
+void far_read(struct far_task *task, uint64_t addr, void *local, uint32_t len)
+{
+	op_append(task, addr, FAR_NIC_READ, local, len, 0);
+}
+
+void far_write(struct far_task *task, uint64_t addr, const void *src, uint32_t len)
+{
+	op_append(task, addr, FAR_NIC_WRITE, (void *)(uintptr_t)src, len,
+		  len <= FAR_NIC_MAX_INLINE);
+}
+
+void far_cas(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t swap,
+	     uint64_t *local)
+{
+	struct far_wr *wr = op_append(task, addr, FAR_NIC_CAS,
+				      local ? local : task->thread->nowhere, 8, 0);
+
+	if (!wr)
+		return;
+	wr->arg[0] = compare;
+	wr->arg[1] = swap;
+}
+
+void far_faa(struct far_task *task, uint64_t addr, uint64_t add, uint64_t *local)
+{
+	struct far_wr *wr = op_append(task, addr, FAR_NIC_FAA,
+				      local ? local : task->thread->nowhere, 8, 0);
+
+	if (wr)
+		wr->arg[0] = add;
+}
+
+void far_fence(struct far_task *task)
+{
+	task->fenced = 1;
+}
+
+void far_service_begin(struct far_task *task)
+{
+	task->service++;
+}
+
+void far_service_end(struct far_task *task)
+{
+	task->service--;
+}
+
+void far_op_drop(struct far_task *task)
+{
+	unsigned i;
+
+	for (i = 0; i < task->nr_touched; i++)
+		task->list[task->touched[i]].nr = 0;
+	task->nr_touched = 0;
+	task->fenced = 0;
+}
+
+void far_op_fini(struct far_task *task)
+{
+	unsigned i;
+
+	for (i = 0; i < task->thread->far->nr_nodes; i++) {
+		free(task->list[i].wr);
+		free(task->list[i].data);
+	}
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Operations: lists of a task, per node, from far_read() (op.c) to the completion
+ * (post.c).
+ *
+ * far_wr.id, which comes back in the completion:
+ *
+ *	63       40   33      32    31      16 15      0
+ *	generation | service | last |  length  |  task  |
+ *
+ * length is that of the list that was posted. Only its last operation is signaled;
+ * since a connection's completions come in order, that one ends the list, whether it
+ * succeeds, fails or is cancelled. A completion of another one can only be a failure.
+ */
+#ifndef FAR_CORE_OP_H
+#define FAR_CORE_OP_H
+
+#include <stdint.h>
+
+#include "../nic/nic.h"
+
+struct far_thread;
+struct far_task;
+
+#define FAR_ID_LEN_SHIFT	16
+#define FAR_ID_LAST		(UINT64_C(1) << 32)
+#define FAR_ID_SERVICE		(UINT64_C(1) << 33)
+#define FAR_ID_GENERATION_SHIFT	40
+
+/* What a task has appended for one node. */
+struct far_list {
+	struct far_wr *wr;		/* room for `room` */
+	uint8_t (*data)[FAR_NIC_MAX_INLINE];	/* of inline WRITEs, by index of wr */
+	unsigned nr, room;
+};
+
+/* Polls the thread's queue set, and lets those go on who waited for it. */
+void far_op_poll(struct far_thread *thread);
+
+/* Connects the thread to a node, for the first time or anew. Errors of connect(). */
+int far_op_connect(struct far_thread *thread, unsigned node);
+
+/* Forgets what was appended. */
+void far_op_drop(struct far_task *task);
+/* Frees the lists. */
+void far_op_fini(struct far_task *task);
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Whether an owner is dead: one look at its entry in the client table.
+ */
+#include "owner.h"
+
+#include "client_priv.h"
+#include "task.h"
+
+uint64_t far_who_am_i(const struct far_task *task)
+{
+	return far_task_client(task)->who;
+}
+
+bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation)
+{
+	unsigned now = far_who_incarnation(entry->claim);
+
+	return entry->fenced >= incarnation || now > incarnation ||
+	       (now == incarnation && !far_claim_taken(entry->claim));
+}
+
+int far_owner_dead(struct far_task *task, uint64_t word)
+{
+	struct far_client *client = far_task_client(task);
+	const struct far_sb *sb = &client->sb[client->arbiter];
+	unsigned number = far_who_number(word);
+	struct far_client_entry *entry;
+	size_t mark = far_buf_mark(task);
+	int err = -ENOMEM;
+
+	if ((word & FAR_WHO_MASK) == client->who)
+		return 0;
+	if (!number || number > sb->max_clients)
+		return -EBADMSG;
+	entry = far_buf(task, sizeof(*entry));
+	if (!entry)
+		goto release;
+	err = far_fetch(task, far_addr(client->arbiter, far_client_entry_off(sb, number)),
+			entry, sizeof(*entry));
+	if (!err)
+		err = far_entry_is_dead(entry, far_who_incarnation(word));
+release:
+	far_buf_release(task, mark);
+	return err;
+}
+
+void far_repaired(struct far_task *task)
+{
+	far_task_count_repaired(task);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Operations: posting what was appended, and what completes.
+ *
+ * A list goes out when the thread has credits for it, the queue has room and the
+ * connection stands; else its task waits behind those that came before. A list that
+ * is longer than C_max or the queue goes in pieces.
+ *
+ * When an operation fails, its connection is broken, and all that is outstanding there
+ * fails too. Each task that is hit has a sticky error until its far_sync() returns
+ * it, and posts nothing in between: of a WRITE and a CAS behind it, the CAS never goes
+ * out alone. The connection is made anew by the next post, once everything outstanding
+ * has come back.
+ */
+#include <errno.h>
+
+#include "error.h"
+#include "task.h"
+#include "thread.h"
+
+#define POLL_MAX	32
+#define TRIES		3	/* of a post whose connection breaks while it is idle */
+
+static int thread_throttles(const struct far_thread *thread)
+{
+	return !(thread->far->without & FAR_WITHOUT_CREDIT);
+}
+
+int far_op_connect(struct far_thread *thread, unsigned node)
+{
+	struct far *far = thread->far;
+	struct far_link *link = &thread->link[node];
+	int err;
+
+	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
+	if (err)
+		return err;
+	if (link->was_connected)
+		far_counts_add(&thread->counts, FAR_COUNT_RECONNECTS, 1);
+	link->connected = 1;
+	link->was_connected = 1;
+	return 0;
+}
+
+/*
+ * Reserves credits and room for up to `want` operations to a node. Returns how many,
+ * 0 if some must complete first, or why the node cannot be reached.
+ */
+static int grant_try(struct far_thread *thread, unsigned node, unsigned want)
+{
+	struct far_link *link = &thread->link[node];
+	unsigned nr = want, depth = thread->far->depth;
+	int err;
+
+	if (!link->connected) {
+		if (link->outstanding)
+			return 0;
+		err = far_op_connect(thread, node);
+		if (err)
+			return err;
+	}
+	if (nr > depth)
+		nr = depth;
+	if (thread_throttles(thread))
+		nr = far_credit_piece(&thread->credit, nr);
+	if (nr > depth - link->outstanding)
+		return 0;
+	if (thread_throttles(thread) && !far_credit_take(&thread->credit, nr))
+		return 0;
+	link->outstanding += nr;
+	thread->outstanding += nr;
+	return nr;
+}
+
+/* Gives back what was not used after all. */
+static void grant_undo(struct far_thread *thread, unsigned node, unsigned nr)
+{
+	thread->link[node].outstanding -= nr;
+	thread->outstanding -= nr;
+	if (thread_throttles(thread))
+		far_credit_untake(&thread->credit, nr);
+}
+
+/* As grant_try(), and waits as long as it must. */
+static int grant_wait(struct far_task *task, unsigned node, unsigned want)
+{
+	struct far_thread *thread = task->thread;
+	int nr = 0;
+
+	if (!thread->waiting.first)
+		nr = grant_try(thread, node, want);
+	if (nr)
+		return nr;
+	far_counts_add(&thread->counts, FAR_COUNT_CREDIT_WAITS, 1);
+	task->want = want;
+	task->want_node = node;
+	far_queue_put(&thread->waiting, task);
+	far_sched_sleep(task);
+	return task->granted;
+}
+
+/* Lets those post who wait, in order, as far as it goes. */
+static void grant_waiting(struct far_thread *thread)
+{
+	struct far_task *task;
+
+	while ((task = thread->waiting.first)) {
+		int nr = grant_try(thread, task->want_node, task->want);
+
+		if (!nr)
+			return;
+		task->granted = nr;
+		far_queue_take(&thread->waiting);
+		far_sched_wake(task);
+	}
+}
+
+static void op_count(struct far_thread *thread, const struct far_wr *wr)
+{
+	static const uint8_t kind[FAR_NIC_NR_OPS] = {
+		[FAR_NIC_READ] = FAR_COUNT_READS,
+		[FAR_NIC_WRITE] = FAR_COUNT_WRITES,
+		[FAR_NIC_CAS] = FAR_COUNT_CAS,
+		[FAR_NIC_FAA] = FAR_COUNT_FAA,
+	};
+	uint64_t wire = FAR_WIRE_ATOMIC;
+
+	if (wr->id & FAR_ID_SERVICE) {
+		far_counts_add(&thread->counts, FAR_COUNT_SERVICE, 1);
+		return;
+	}
+	if (wr->op == FAR_NIC_READ)
+		wire = far_wire_read(wr->len);
+	else if (wr->op == FAR_NIC_WRITE)
+		wire = far_wire_write(wr->len);
+	far_counts_add(&thread->counts, kind[wr->op], 1);
+	far_counts_add(&thread->counts, FAR_COUNT_PAYLOAD, wr->len);
+	far_counts_add(&thread->counts, FAR_COUNT_WIRE, wire);
+}
+
+/* Posts nr operations of the list, from `at`, with one doorbell. */
+static int list_ring(struct far_task *task, unsigned node, unsigned at, unsigned nr)
+{
+	struct far_thread *thread = task->thread;
+	struct far_list *list = &task->list[node];
+	struct far_wr *wr = &list->wr[at];
+	uint64_t id = task->index | (uint64_t)nr << FAR_ID_LEN_SHIFT |
+		      (uint64_t)thread->generation << FAR_ID_GENERATION_SHIFT;
+	unsigned i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		wr[i].id = (wr[i].id & FAR_ID_SERVICE) | id;
+		if (wr[i].flags & FAR_WR_INLINE)
+			wr[i].local = list->data[at + i];
+	}
+	wr[nr - 1].id |= FAR_ID_LAST;
+	wr[nr - 1].flags |= FAR_WR_SIGNALED;
+	err = thread->far->nic->ops->post(thread->qset, node, wr, nr);
+	if (err) {
+		wr[nr - 1].flags &= ~FAR_WR_SIGNALED;
+		return err;
+	}
+	task->outstanding += nr;
+	for (i = 0; i < nr; i++)
+		op_count(thread, &wr[i]);
+	if (!(wr[0].id & FAR_ID_SERVICE))
+		far_counts_add(&thread->counts, FAR_COUNT_DOORBELLS, 1);
+	return 0;
+}
+
+/*
+ * Posts a piece; returns its length or an error. 0: not now, although there seemed to
+ * be room.
+ */
+static int list_piece(struct far_task *task, unsigned node, unsigned at)
+{
+	struct far_thread *thread = task->thread;
+	int nr, err;
+
+	nr = grant_wait(task, node, task->list[node].nr - at);
+	if (nr < 0)
+		return far_error_connect(task, node, nr);
+	err = task->error;		/* of what came back while it waited */
+	if (!err)
+		err = list_ring(task, node, at, nr);
+	if (!err)
+		return nr;
+	grant_undo(thread, node, nr);
+	if (err == -ENOTCONN)
+		thread->link[node].connected = 0;
+	if (err == -ENOTCONN || err == -EAGAIN)
+		return 0;
+	return far_error_post(task, node, err);
+}
+
+static int list_post(struct far_task *task, unsigned node)
+{
+	unsigned at = 0, tries = 0;
+
+	while (at < task->list[node].nr) {
+		int nr = list_piece(task, node, at);
+
+		if (nr < 0)
+			return nr;
+		at += nr;
+		if (nr)
+			tries = 0;
+		else if (task->thread->outstanding)
+			far_yield(task);
+		else if (++tries == TRIES)
+			return far_error_post(task, node, -EIO);
+	}
+	return 0;
+}
+
+int far_post(struct far_task *task)
+{
+	unsigned i;
+
+	if (far_client_stale(task->thread->far->client))
+		far_task_fail(task, -ESTALE, "this client was fenced: open a new one");
+	for (i = 0; i < task->nr_touched && !task->error; i++)
+		list_post(task, task->touched[i]);
+	far_op_drop(task);
+	return task->error;
+}
+
+int far_sync(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	int err;
+
+	far_post(task);
+	if (task->outstanding) {
+		if (!task->service && !thread->service)
+			far_counts_add(&thread->counts, FAR_COUNT_ROUND_TRIPS, 1);
+		task->syncing = 1;
+		far_sched_sleep(task);
+	}
+	err = task->error;
+	task->error = 0;
+	return err;
+}
+
+/* `nr` operations of the task have come back. */
+static void task_return(struct far_task *task, unsigned nr)
+{
+	task->outstanding -= nr;
+	if (task->outstanding || !task->syncing)
+		return;
+	task->syncing = 0;
+	far_sched_wake(task);
+}
+
+static void op_complete(struct far_thread *thread, const struct far_wc *wc)
+{
+	unsigned nr = wc->id >> FAR_ID_LEN_SHIFT & 0xffff;
+	struct far_task *task = &thread->task[wc->id & 0xffff];
+	uint64_t generation = wc->id >> FAR_ID_GENERATION_SHIFT;
+
+	if (generation != (thread->generation & 0xffffff))
+		return;
+	if (wc->status) {
+		thread->link[wc->peer].connected = 0;
+		far_error_complete(task, wc);
+	}
+	if (!(wc->id & FAR_ID_LAST))
+		return;
+	thread->link[wc->peer].outstanding -= nr;
+	thread->outstanding -= nr;
+	if (thread_throttles(thread))
+		far_credit_give(&thread->credit, nr);
+	task_return(task, nr);
+}
+
+/* The queue set itself has failed: what was outstanding has an unknown fate. */
+static void thread_break(struct far_thread *thread, int err)
+{
+	unsigned i;
+
+	thread->generation++;
+	for (i = 0; i < thread->far->nr_nodes; i++) {
+		thread->link[i].connected = 0;
+		thread->link[i].outstanding = 0;
+	}
+	if (thread_throttles(thread))
+		far_credit_give(&thread->credit, thread->outstanding);
+	thread->outstanding = 0;
+	for (i = 0; i < thread->nr_tasks; i++) {
+		struct far_task *task = &thread->task[i];
+
+		if (!task->outstanding)
+			continue;
+		far_task_fail(task, -EIO, "queue set of thread %u: error %d on poll",
+			      thread->index, err);
+		task_return(task, task->outstanding);
+	}
+}
+
+void far_op_poll(struct far_thread *thread)
+{
+	struct far_wc wc[POLL_MAX];
+	int i, nr;
+
+	nr = thread->far->nic->ops->poll(thread->qset, wc, POLL_MAX);
+	if (nr < 0)
+		thread_break(thread, nr);
+	for (i = 0; i < nr; i++)
+		op_complete(thread, &wc[i]);
+	if (nr > 0 && thread_throttles(thread))
+		far_credit_tick(&thread->credit, far_thread_now(thread));
+	grant_waiting(thread);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The scheduler of a thread: ready tasks, timers, the inbox of other threads.
+ */
+#include "thread.h"
+
+#define NEVER	UINT64_MAX
+
+static void timer_swap(struct far_thread *thread, unsigned a, unsigned b)
+{
+	struct far_task *task = thread->timer[a];
+
+	thread->timer[a] = thread->timer[b];
+	thread->timer[b] = task;
+}
+
+static void timer_put(struct far_thread *thread, struct far_task *task)
+{
+	unsigned at = thread->nr_timers++;
+
+	thread->timer[at] = task;
+	while (at > 0) {
+		unsigned up = (at - 1) / 2;
+
+		if (thread->timer[up]->wake_at <= task->wake_at)
+			break;
+		timer_swap(thread, at, up);
+		at = up;
+	}
+}
+
+static struct far_task *timer_take(struct far_thread *thread)
+{
+	struct far_task *first = thread->timer[0];
+	unsigned at = 0, nr = --thread->nr_timers;
+
+	thread->timer[0] = thread->timer[nr];
+	for (;;) {
+		unsigned least = at, down = 2 * at + 1;
+
+		for (; down < nr && down <= 2 * at + 2; down++)
+			if (thread->timer[down]->wake_at <
+			    thread->timer[least]->wake_at)
+				least = down;
+		if (least == at)
+			return first;
+		timer_swap(thread, at, least);
+		at = least;
+	}
+}
+
+static void timers_run(struct far_thread *thread)
+{
+	uint64_t now;
+
+	if (!thread->nr_timers)
+		return;
+	now = far_thread_now(thread);
+	while (thread->nr_timers && thread->timer[0]->wake_at <= now)
+		far_sched_wake(timer_take(thread));
+}
+
+/* Wakes whom other threads have sent, in the order in which they did. */
+static void inbox_run(struct far_thread *thread)
+{
+	struct far_task *task, *next, *in_order = NULL;
+
+	if (!atomic_load_explicit(&thread->inbox, memory_order_relaxed))
+		return;
+	task = atomic_exchange_explicit(&thread->inbox, NULL, memory_order_acquire);
+	for (; task; task = next) {
+		next = task->next;
+		task->next = in_order;
+		in_order = task;
+	}
+	for (task = in_order; task; task = next) {
+		next = task->next;
+		far_sched_wake(task);
+	}
+}
+
+void far_sched_send(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	struct far_task *first;
+
+	atomic_fetch_add(&thread->posting, 1);
+	first = atomic_load_explicit(&thread->inbox, memory_order_relaxed);
+	do {
+		task->next = first;
+	} while (!atomic_compare_exchange_weak_explicit(&thread->inbox, &first, task,
+							memory_order_release,
+							memory_order_relaxed));
+	/* whoever found it empty rings for all that come until it is emptied */
+	if (!first)
+		thread->far->nic->ops->wake(thread->qset);
+	atomic_fetch_sub_explicit(&thread->posting, 1, memory_order_release);
+}
+
+void far_sched_drain(struct far_thread *thread)
+{
+	while (atomic_load_explicit(&thread->posting, memory_order_acquire))
+		thread->far->nic->ops->wait(thread->qset,
+					    far_thread_now(thread) + 1000);
+}
+
+void far_sched_wake(struct far_task *task)
+{
+	task->ready = 1;
+	far_queue_put(&task->thread->ready, task);
+}
+
+/* What may have become ready; waits for it in the NIC when nothing is. */
+static void sched_turn(struct far_thread *thread)
+{
+	const struct far_nic_ops *ops = thread->far->nic->ops;
+
+	if (!thread->ready.first)
+		ops->wait(thread->qset, thread->nr_timers ? thread->timer[0]->wake_at
+							  : NEVER);
+	far_op_poll(thread);
+	inbox_run(thread);
+	timers_run(thread);
+}
+
+/* Where the calling task's thread goes on when the task sleeps or has ended. */
+static struct far_context *sched_next(struct far_thread *thread)
+{
+	struct far_task *next = far_queue_take(&thread->batch);
+
+	return next ? &next->fiber->context : &thread->root;
+}
+
+void far_sched_sleep(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+
+	if (task->fiber) {
+		far_context_switch(&task->fiber->context, sched_next(thread));
+		return;
+	}
+	while (!task->ready)
+		sched_turn(thread);
+	far_queue_take(&thread->ready);
+	task->ready = 0;
+}
+
+void far_sched_sleep_until(struct far_task *task, uint64_t until)
+{
+	task->wake_at = until;
+	timer_put(task->thread, task);
+	far_sched_sleep(task);
+}
+
+void far_sched_run(struct far_thread *thread)
+{
+	while (thread->nr_live) {
+		struct far_task *first;
+
+		thread->batch = thread->ready;
+		thread->ready.first = NULL;
+		first = far_queue_take(&thread->batch);
+		if (first)
+			far_context_switch(&thread->root, &first->fiber->context);
+		if (thread->nr_live)
+			sched_turn(thread);
+	}
+}

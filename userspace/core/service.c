@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The service thread: two tasks that run while a thread of this client does. One beats
+ * and does rounds of epochs, the other one frees, collects and sweeps.
+ *
+ *	NONE -> STARTING -> RUNNING -> ENDED -> STARTING -> ...
+ *	                       ^---------'
+ *
+ * far_service_start() moves to STARTING and RUNNING. The service moves to ENDED when no
+ * thread runs, looks once more, and back to RUNNING when one has begun meanwhile.
+ */
+#include "client_priv.h"
+#include "task.h"
+
+#define IDLE_ROUNDS	64u	/* to wait for limbo and sweep, when no thread runs */
+#define MAPS_ROUNDS	16u	/* between two looks into the maps of our chunks */
+
+/*
+ * Whether nobody needs the service: no thread runs, and there is nothing in limbo and
+ * nothing to sweep, or it takes too long.
+ */
+static bool service_unneeded(struct far_client *client, unsigned *idle)
+{
+	if (atomic_load(&client->nr_threads)) {
+		*idle = 0;
+		return false;
+	}
+	return atomic_load(&client->service_idle) || ++*idle > IDLE_ROUNDS;
+}
+
+/* Parks and says ENDED. False: a thread has begun meanwhile, and needs us. */
+static bool service_finish(struct far_task *task, struct far_client *client)
+{
+	int running = FAR_SERVICE_RUNNING, ended = FAR_SERVICE_ENDED;
+
+	if (!far_client_stale(client) && far_round_park(task, client) == -EBUSY)
+		return false;
+	atomic_compare_exchange_strong(&client->service, &running, FAR_SERVICE_ENDED);
+	if (!atomic_load(&client->nr_threads))
+		return true;
+	return !atomic_compare_exchange_strong(&client->service, &ended,
+					       FAR_SERVICE_RUNNING);
+}
+
+static void rounds_run(struct far_task *task, struct far_client *client)
+{
+	bool active = false;
+	unsigned idle = 0;
+	int err;
+
+	for (;;) {
+		err = active ? far_round(task, client) : far_round_begin(task, client);
+		if (!err)
+			active = true;
+		far_tend(client);
+		if (service_unneeded(client, &idle)) {
+			if (service_finish(task, client))
+				break;
+			active = false;
+			idle = 0;
+			continue;
+		}
+		far_sleep(task, FAR_ROUND_NS);
+	}
+	atomic_store(&client->service_end, true);
+}
+
+static void look_into_maps(struct far_task *task, struct far_client *client)
+{
+	bool raced;
+
+	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
+	if (!far_collect_maps(task, client, false, &raced))
+		far_trim(task, client, FAR_TRIM_SOME);
+	far_gate_unlock(&client->grow_lock);
+}
+
+/* What fails is tried again in the next round. */
+static void collector_run(struct far_task *task, struct far_client *client)
+{
+	bool idle;
+
+	for (unsigned i = 1; !atomic_load(&client->service_end); i++) {
+		if (far_client_stale(client)) {
+			atomic_store(&client->service_idle, true);
+		} else {
+			if (i % MAPS_ROUNDS == 0)
+				look_into_maps(task, client);
+			far_sweep(task, client);
+			if (!far_collect(task, client, &idle))
+				atomic_store(&client->service_idle,
+					     idle && far_is_swept(client));
+		}
+		far_sleep(task, FAR_ROUND_NS);
+	}
+}
+
+static void service_run(struct far_task *task, void *arg)
+{
+	if (far_task_index(task))
+		collector_run(task, arg);
+	else
+		rounds_run(task, arg);
+}
+
+int far_service_start(struct far *far, struct far_client *client)
+{
+	int state = atomic_load(&client->service);
+	int err = -ENOMEM;
+
+	do {
+		if (state == FAR_SERVICE_STARTING || state == FAR_SERVICE_RUNNING)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&client->service, &state,
+					       FAR_SERVICE_STARTING));
+	if (state == FAR_SERVICE_ENDED)
+		far_thread_join(client->service_thread);
+	atomic_store(&client->service_end, false);
+	atomic_store(&client->service_idle, false);
+	if (!client->service_side)
+		client->service_side = far_client_thread_get(client, 2);
+	if (client->service_side)
+		err = far_thread_start_service(far, client->service_side, 2, service_run,
+					       client, &client->service_thread);
+	atomic_store(&client->service, err ? FAR_SERVICE_NONE : FAR_SERVICE_RUNNING);
+	return err;
+}
+
+void far_service_join(struct far_task *task, struct far_client *client)
+{
+	while (atomic_load(&client->service) == FAR_SERVICE_RUNNING)
+		far_sleep(task, FAR_ROUND_NS);
+	if (atomic_load(&client->service) == FAR_SERVICE_ENDED)
+		far_thread_join(client->service_thread);
+	atomic_store(&client->service, FAR_SERVICE_NONE);
+}

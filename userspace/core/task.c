@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Tasks: who they are, sleeping and waking, operations of structures with their
+ * retries, memory.
+ */
+#include "task.h"
+
+#include "thread.h"
+
+unsigned far_task_index(const struct far_task *task)
+{
+	return task->index;
+}
+
+unsigned far_task_thread(const struct far_task *task)
+{
+	return task->thread->index;
+}
+
+struct far *far_task_far(const struct far_task *task)
+{
+	return task->thread->far;
+}
+
+struct far_client *far_task_client(const struct far_task *task)
+{
+	return task->thread->far->client;
+}
+
+struct far_client_thread *far_task_client_thread(const struct far_task *task)
+{
+	return task->thread->client;
+}
+
+void far_task_count_repaired(struct far_task *task)
+{
+	far_count(task, FAR_COUNT_REPAIRED, 1);
+}
+
+unsigned far_task_without(const struct far_task *task)
+{
+	return task->thread->far->without;
+}
+
+struct far_rng *far_task_rng(struct far_task *task)
+{
+	return &task->thread->rng;
+}
+
+int far_task_together(const struct far_task *a, const struct far_task *b)
+{
+	return a->thread == b->thread;
+}
+
+void far_count(struct far_task *task, enum far_count what, uint64_t n)
+{
+	far_counts_add(&task->thread->counts, what, n);
+}
+
+/* AWAKE -> ASLEEP -> RESUMED -> AWAKE, or AWAKE -> RESUMED -> AWAKE without a sleep. */
+void far_task_suspend(struct far_task *task)
+{
+	int was = FAR_AWAKE;
+
+	if (atomic_compare_exchange_strong(&task->park, &was, FAR_ASLEEP))
+		far_sched_sleep(task);
+	/* pairs with the exchange below: what the waker wrote before is seen behind this */
+	atomic_exchange(&task->park, FAR_AWAKE);
+}
+
+void far_task_resume(struct far_task *task)
+{
+	if (atomic_exchange(&task->park, FAR_RESUMED) == FAR_ASLEEP)
+		far_sched_send(task);
+}
+
+uint64_t far_now(const struct far_task *task)
+{
+	return far_thread_now(task->thread);
+}
+
+void far_spend(struct far_task *task, uint64_t ns)
+{
+	struct far_nic *nic = task->thread->far->nic;
+
+	nic->ops->spend(nic, ns);
+}
+
+void far_sleep(struct far_task *task, uint64_t ns)
+{
+	far_sched_sleep_until(task, far_now(task) + ns);
+}
+
+void far_yield(struct far_task *task)
+{
+	far_sched_wake(task);
+	far_sched_sleep(task);
+}
+
+void *far_buf(struct far_task *task, size_t len)
+{
+	return far_arena_get(&task->arena, &task->thread->bufs, len);
+}
+
+size_t far_buf_mark(struct far_task *task)
+{
+	return far_arena_mark(&task->arena);
+}
+
+void far_buf_release(struct far_task *task, size_t mark)
+{
+	far_arena_release(&task->arena, &task->thread->bufs, mark);
+}
+
+void far_op_begin(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+
+	if (task->op_depth++)
+		return;
+	task->op_retries = 0;
+	task->attempt = 0;
+	if (!thread->held.first && far_backoff_enter(&thread->backoff))
+		return;
+	far_queue_put(&thread->held, task);
+	far_sched_sleep(task);
+}
+
+/* Lets operations begin as far as there are credits, which they hold from here on. */
+static void held_release(struct far_thread *thread)
+{
+	while (thread->held.first && far_backoff_enter(&thread->backoff))
+		far_sched_wake(far_queue_take(&thread->held));
+}
+
+void far_op_end(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	unsigned bin = task->op_retries;
+
+	if (--task->op_depth)
+		return;
+	if (bin >= FAR_STATS_RETRIES)
+		bin = FAR_STATS_RETRIES - 1;
+	far_counts_add(&thread->counts, FAR_COUNT_OPS, 1);
+	far_counts_add(&thread->counts, FAR_COUNT_RETRY_HIST + bin, 1);
+	far_backoff_leave(&thread->backoff);
+	far_backoff_tick(&thread->backoff, far_thread_now(thread));
+	held_release(thread);
+}
+
+void far_backoff(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	uint64_t delay = far_backoff_delay(&thread->backoff, task->attempt++,
+					   &thread->rng);
+
+	task->op_retries++;
+	far_counts_add(&thread->counts, FAR_COUNT_RETRIES, 1);
+	far_backoff_lost(&thread->backoff);
+	far_backoff_tick(&thread->backoff, far_thread_now(thread));
+	held_release(thread);
+	if (delay)
+		far_sleep(task, delay);
+}
+
+int far_backoff_cas(struct far_task *task, uint64_t addr, uint64_t compare,
+		    uint64_t swap, uint64_t *ret_found)
+{
+	uint64_t found;
+	int err;
+
+	far_cas(task, addr, compare, swap, task->cas_found);
+	err = far_sync(task);
+	if (err)
+		return err;
+	found = *task->cas_found;
+	if (found == compare)
+		task->attempt = 0;
+	else
+		far_backoff(task);
+	*ret_found = found;
+	return 0;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Threads and their tasks, inside core: the structs, and the scheduler.
+ *
+ * A thread has one queue set, with a connection to each node, and runs its tasks one
+ * after the other:
+ *
+ *	turn:  poll -> inbox -> timers -> what is ready now, each once -> turn
+ *
+ * Tasks switch to the next ready one directly, and the last one to the thread's root,
+ * which makes the turn. When nothing is ready, the turn waits in the NIC. A task of
+ * far_enter() has no fiber: it makes the turns itself while it waits.
+ */
+#ifndef FAR_CORE_THREAD_H
+#define FAR_CORE_THREAD_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <far/far.h>
+
+#include "../base/fiber.h"
+#include "../base/rng.h"
+#include "../nic/nic.h"
+#include "backoff.h"
+#include "buf.h"
+#include "core.h"
+#include "credit.h"
+#include "op.h"
+#include "stats.h"
+
+#define FAR_MAX_TASKS	1024u
+#define FAR_SAID_MAX	160u	/* bytes of far_strerror_last() */
+
+/* Tasks in order of arrival; by far_task.next. */
+struct far_queue {
+	struct far_task *first, *last;
+};
+
+/* A connection of the thread. */
+struct far_link {
+	unsigned outstanding;
+	int connected;
+	int was_connected;		/* so that a connection is one made anew */
+};
+
+/* What far_task_suspend() and far_task_resume() agree on: far_task.park. */
+enum { FAR_AWAKE, FAR_RESUMED, FAR_ASLEEP };
+
+struct far_task {
+	struct far_thread *thread;
+	unsigned index;
+	struct far_fiber *fiber;	/* NULL: far_enter() */
+	struct far_task *next;		/* in the one queue that it is in */
+	int ready;			/* entered tasks: may go on */
+	_Atomic int park;
+	uint64_t wake_at;		/* in the timers */
+
+	/* operations: op.c */
+	struct far_list *list;		/* appended, per node */
+	uint8_t *touched;		/* nodes in order of first use since far_post() */
+	unsigned nr_touched;
+	unsigned outstanding;
+	int syncing;			/* sleeps until outstanding is 0 */
+	int error;			/* the first since far_sync() returned */
+	int fenced;			/* the next operation has FAR_WR_FENCE */
+	int service;			/* depth of far_service_begin() */
+	unsigned want, want_node;	/* while it waits for credits: how many, for whom */
+	int granted;			/* and what it got: how many, or an error */
+
+	/* the operation of a structure under way: task.c */
+	unsigned op_depth;
+	unsigned op_retries;
+	unsigned attempt;		/* tries that lost in a row */
+	uint64_t *cas_found;		/* registered, for far_backoff_cas() */
+
+	struct far_arena arena;
+	char said[FAR_SAID_MAX];
+};
+
+struct far_thread {
+	struct far *far;
+	struct far_thread *next;	/* in far.threads; never changes */
+	unsigned index;
+	_Atomic int busy;		/* 0: the struct is free for another one */
+	int service;			/* all its operations are libfar's own */
+	struct far_client_thread *client;	/* NULL: bare, or joining, or leaving */
+
+	struct far_qset *qset;
+	struct far_link *link;		/* per node */
+	unsigned outstanding;		/* of all links */
+	struct far_credit credit;
+	unsigned generation;		/* of the queue set: it goes up when that broke */
+	struct far_queue waiting;	/* for credits, room or a connection */
+	struct far_backoff backoff;
+	struct far_queue held;		/* operations that may not begin yet */
+	struct far_rng rng;
+	struct far_counts counts;
+	struct far_bufs bufs;
+	void *nowhere;			/* 8 registered bytes: old values that nobody needs */
+
+	struct far_context root;
+	struct far_stacks stacks;
+	struct far_queue ready;
+	struct far_queue batch;		/* ready in this turn */
+	struct far_task **timer;	/* a heap by wake_at */
+	unsigned nr_timers;
+	_Atomic(struct far_task *) inbox;	/* of far_task_resume(); last first */
+	_Atomic unsigned posting;	/* calls of far_task_resume() under way */
+
+	struct far_task *task;		/* nr_tasks */
+	struct far_list *list;		/* of all tasks, a row of nr_nodes each */
+	uint8_t *touched;		/* likewise */
+	unsigned nr_tasks, nr_live;
+	void (*run)(struct far_task *task, void *arg);
+	void *arg;
+	struct far_nic_thread *system;	/* NULL: far_enter() */
+};
+
+static inline void far_queue_put(struct far_queue *queue, struct far_task *task)
+{
+	task->next = NULL;
+	if (queue->first)
+		queue->last->next = task;
+	else
+		queue->first = task;
+	queue->last = task;
+}
+
+static inline struct far_task *far_queue_take(struct far_queue *queue)
+{
+	struct far_task *task = queue->first;
+
+	if (task)
+		queue->first = task->next;
+	return task;
+}
+
+static inline uint64_t far_thread_now(const struct far_thread *thread)
+{
+	return thread->far->nic->ops->now(thread->far->nic);
+}
+
+/*
+ * A thread with nr_tasks tasks, connected to all nodes, that does not run yet.
+ * The errors of qset_new(), connect() and mr_reg(), and -ENOMEM.
+ */
+int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
+		   struct far_thread **ret_thread);
+/* Nothing of it runs any more. Its struct stays, for its counters. */
+void far_thread_free(struct far_thread *thread);
+
+/* Puts the calling task to sleep until far_sched_wake(). */
+void far_sched_sleep(struct far_task *task);
+/* Lets a task of the calling thread go on. It sleeps, and is in no queue. */
+void far_sched_wake(struct far_task *task);
+/* Puts the calling task to sleep until the clock says `until`. */
+void far_sched_sleep_until(struct far_task *task, uint64_t until);
+/* Puts a task that sleeps in far_task_suspend() into the inbox. Any thread. */
+void far_sched_send(struct far_task *task);
+/* The thread's root: turns until no task lives. */
+void far_sched_run(struct far_thread *thread);
+/* Waits until no other thread is within far_sched_send(). */
+void far_sched_drain(struct far_thread *thread);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Creating a table: its first subtables, as if they had been split, then root and name. */
+#include "view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/alloc.h"
+#include "../core/core.h"
+#include "../core/dir.h"
+#include "../core/epoch.h"
+#include "shape.h"
+
+struct create {
+	struct far_task *task;
+	struct hash_shape shape;
+	unsigned nr_shards;
+	uint64_t *sub;		/* of shard 0 by suffix, of shard 1, ... */
+	size_t nr_sub;		/* allocated so far */
+	uint64_t root;
+	void *buf;		/* a subtable, registered */
+};
+
+void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsigned born)
+{
+	memset(head, 0, sizeof(*head));
+	head->magic = HASH_SUB_MAGIC;
+	head->suffix = suffix;
+	head->shard = shard;
+	head->born = born;
+}
+
+void hash_sub_fill(void *buf, const struct hash_shape *shape, uint32_t suffix,
+		   unsigned shard, const uint64_t *sub)
+{
+	struct hash_bucket *bucket = (void *)((uint8_t *)buf + HASH_SUB_HEAD);
+	struct hash_sub *head = buf;
+	unsigned i;
+
+	hash_sub_init(head, suffix, shard, suffix ? 32 - __builtin_clz(suffix) : 0);
+	for (i = head->born; i < shape->depth; i++)
+		head->sibling[i] = sub[suffix | 1u << i];
+	memset(bucket, 0, (size_t)shape->groups * HASH_GROUP);
+	for (i = 0; i < 3 * shape->groups; i++)
+		if (i % 3 != 1)
+			bucket[i].header = hash_idle(shape->depth, suffix);
+}
+
+static int create_alloc(struct create *create)
+{
+	size_t per_shard = (size_t)1 << create->shape.depth;
+	size_t nr = per_shard * create->nr_shards;
+	int err;
+
+	for (; create->nr_sub < nr; create->nr_sub++) {
+		err = far_alloc(create->task, create->nr_sub / per_shard,
+				hash_sub_len(create->shape.groups),
+				&create->sub[create->nr_sub]);
+		if (err)
+			return err;
+	}
+	return far_alloc(create->task, 0, hash_root_len(create->nr_shards), &create->root);
+}
+
+static int create_write(struct create *create)
+{
+	size_t per_shard = (size_t)1 << create->shape.depth;
+	struct hash_root *root = create->buf;
+	size_t i;
+	int err;
+
+	for (i = 0; i < create->nr_sub; i++) {
+		hash_sub_fill(create->buf, &create->shape, i % per_shard, i / per_shard,
+			      &create->sub[i - i % per_shard]);
+		far_write(create->task, create->sub[i], create->buf,
+			  hash_sub_len(create->shape.groups));
+		err = far_sync(create->task);
+		if (err)
+			return err;
+	}
+	*root = (struct hash_root) {
+		.magic = HASH_MAGIC,
+		.version = HASH_VERSION,
+		.groups = create->shape.groups,
+		.first_depth = create->shape.depth,
+		.nr_shards = create->nr_shards,
+	};
+	for (i = 0; i < create->nr_shards; i++)
+		root->shard[i] = create->sub[i * per_shard];
+	root->sum = hash_root_sum(root);
+	far_write(create->task, create->root, root, hash_root_len(create->nr_shards));
+	return far_sync(create->task);
+}
+
+static void create_undo(struct create *create)
+{
+	if (create->root)
+		far_free(create->task, create->root, hash_root_len(create->nr_shards));
+	while (create->nr_sub)
+		far_free(create->task, create->sub[--create->nr_sub],
+			 hash_sub_len(create->shape.groups));
+}
+
+static int create_in_epoch(struct create *create, const char *name)
+{
+	struct far_dir_entry entry = {
+		.type = FAR_TYPE_HASH,
+		.version = HASH_VERSION,
+		.param = {
+			[HASH_PARAM_GROUPS] = create->shape.groups,
+			[HASH_PARAM_SHARDS] = create->nr_shards,
+		},
+	};
+	size_t len = strnlen(name, FAR_NAME_MAX + 1);
+	int err;
+
+	if (len > FAR_NAME_MAX)
+		return -EINVAL;
+	memcpy(entry.name, name, len);
+	err = create_alloc(create);
+	if (!err)
+		err = create_write(create);
+	entry.root = create->root;
+	if (!err)
+		err = far_dir_add(create->task, &entry);
+	if (err && err != -EIO)
+		create_undo(create);
+	return err;
+}
+
+static int create_run(struct create *create, const char *name)
+{
+	struct far_task *task = create->task;
+	size_t len = hash_sub_len(create->shape.groups);
+	size_t mark = far_buf_mark(task);
+	size_t root = hash_root_len(create->nr_shards);
+	int err;
+
+	create->buf = far_buf(task, len > root ? len : root);
+	create->sub = calloc((size_t)create->nr_shards << create->shape.depth,
+			     sizeof(*create->sub));
+	err = create->buf && create->sub ? far_epoch_enter(task) : -ENOMEM;
+	if (!err) {
+		err = create_in_epoch(create, name);
+		far_epoch_exit(task);
+	}
+	free(create->sub);
+	far_buf_release(task, mark);
+	return err;
+}
+
+int far_hash_create(struct far_task *task, const char *name,
+		    const struct far_hash_attr *attr, struct far_hash **ret_hash)
+{
+	struct create create = {
+		.task = task,
+		.nr_shards = far_task_far(task)->nr_nodes,
+	};
+	struct far_dir_entry entry;
+	int err;
+
+	err = hash_shape_of(attr ? attr->expected : 0, create.nr_shards, &create.shape);
+	if (!err)
+		err = far_dir_find(task, name, &entry);
+	if (!err)
+		return -EEXIST;
+	if (err != -ENOENT)
+		return err;
+	err = create_run(&create, name);
+	return err ? err : far_hash_open(task, name, ret_hash);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The frame of an operation of one key: checks, epoch, buffers, second tries, and how
+ * one operation answers others of the same key.
+ */
+#include "priv.h"
+
+#include <errno.h>
+
+#include "../core/epoch.h"
+#include "../core/task.h"
+
+#define OP_TRIES	4u	/* connections that may break under one operation */
+/* processor time of an operation, declared to the model */
+#define GET_COST_NS	300u
+#define CHANGE_COST_NS	600u
+
+int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *hash,
+		 const void *key, size_t key_len)
+{
+	if (!key_len)
+		return -EINVAL;
+	if (key_len > FAR_HASH_MAX_KEY)
+		return -E2BIG;
+	op->task = task;
+	op->hash = hash;
+	op->batch = NULL;
+	hash_key_init(&op->key, key, key_len, hash->groups, hash->nr_shards);
+	if (hash->cache)
+		op->id = hash_cache_id(hash->cache, key, key_len);
+	return 0;
+}
+
+int hash_op_start(struct hash_op *op)
+{
+	uint8_t *buf = far_buf(op->task, 2 * HASH_COMBINED + HASH_SUB_HEAD +
+					 HASH_OP_WORDS * sizeof(uint64_t));
+
+	if (!buf)
+		return -ENOMEM;
+	op->pair[0] = (struct hash_bucket *)buf;
+	op->pair[1] = (struct hash_bucket *)(buf + HASH_COMBINED);
+	op->head = (struct hash_sub *)(buf + 2 * HASH_COMBINED);
+	op->word = (uint64_t *)(buf + 2 * HASH_COMBINED + HASH_SUB_HEAD);
+	op->epoch = far_epoch_known(op->task);
+	op->may_insert = 0;
+	op->present = 0;
+	op->unsure = 0;
+	hash_locate(op);
+	return 0;
+}
+
+static int op_run(struct hash_op *op, const struct hash_args *args)
+{
+	return args->kind == FAR_COMBINE_GET ? hash_get(op) : hash_change(op, args);
+}
+
+/* One try alone. */
+static int alone_once(struct hash_op *op, const struct hash_args *args)
+{
+	size_t mark;
+	int err;
+
+	err = far_epoch_enter(op->task);
+	if (err)
+		return err;
+	mark = far_buf_mark(op->task);
+	err = hash_op_start(op);
+	if (!err)
+		err = op_run(op, args);
+	if (!err && args->kind == FAR_COMBINE_GET)
+		err = hash_get_copy(op->found.block, args);
+	far_buf_release(op->task, mark);
+	far_epoch_exit(op->task);
+	return err;
+}
+
+/*
+ * Once more if the space was full until memory was reclaimed, or a connection broke
+ * before anything was changed.
+ */
+static int op_alone(struct hash_op *op, const struct hash_args *args)
+{
+	int reclaimed = 0;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < OP_TRIES; i++) {
+		err = alone_once(op, args);
+		if (err == -ENOSPC && !reclaimed) {
+			reclaimed = 1;
+			far_reclaim(op->task);
+		} else if (err != -EIO || op->unsure) {
+			break;
+		}
+	}
+	return err;
+}
+
+/* What the others are told of the batch's operation. */
+static void lead_result(const struct hash_op *op, int err,
+			struct far_combine_result *ret_result)
+{
+	const struct far_combine_batch *batch = op->batch;
+	const struct hash_block *block = op->found.block;
+	struct far_combine_result result = {
+		.err = err == -ENOENT || err == -EEXIST ? 0 : err,
+		.unknown = err && op->unsure,
+		.published = !err && batch->kind != FAR_COMBINE_GET,
+		.present = op->present,
+	};
+
+	if (!err && batch->kind == FAR_COMBINE_GET) {
+		result.present = 1;
+		result.value = block->data + block->key_len;
+		result.value_len = block->val_len;
+	}
+	*ret_result = result;
+}
+
+/* One batch, from its plan to its end. */
+static enum far_combine_how lead_once(struct hash_op *op)
+{
+	struct far_combine_batch *batch = op->batch;
+	size_t mark = far_buf_mark(op->task);
+	struct far_combine_result result;
+	struct hash_args args = { 0 };
+	enum far_combine_how how;
+	int entered;
+	int err;
+
+	err = far_epoch_enter(op->task);
+	entered = !err;
+	if (!err)
+		err = hash_op_start(op);
+	far_combine_plan(batch);
+	args.kind = batch->kind;
+	if (batch->source) {
+		args.value = batch->source->value;
+		args.value_len = batch->source->value_len;
+	}
+	if (!err)
+		err = op_run(op, &args);
+	lead_result(op, err, &result);
+	how = far_combine_end(batch, &result);
+	far_buf_release(op->task, mark);
+	if (entered)
+		far_epoch_exit(op->task);
+	return how;
+}
+
+static int op_combined(struct hash_op *op, const struct hash_args *args)
+{
+	struct far_combine_op mine = {
+		.structure = op->hash->root,
+		.hash = far_rng_mix(op->key.first ^ op->hash->root),
+		.key = op->key.data, .key_len = op->key.len,
+		.value = args->value, .value_len = args->value_len,
+		.room = args->room, .room_len = args->room_len,
+		.kind = args->kind,
+	};
+	struct far_combine_batch batch;
+	enum far_combine_how how;
+
+	how = far_combine_begin(op->task, op->hash->combine, &mine, &batch);
+	op->batch = &batch;
+	while (how == FAR_COMBINE_LEAD)
+		how = lead_once(op);
+	op->batch = NULL;
+	if (how == FAR_COMBINE_ALONE)
+		return op_alone(op, args);
+	if (args->ret_len && (!mine.status || mine.status == -EMSGSIZE))
+		*args->ret_len = mine.len;
+	return mine.status;
+}
+
+int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
+	    size_t key_len, const struct hash_args *args)
+{
+	struct hash_op op;
+	int err;
+
+	err = hash_op_init(&op, task, hash, key, key_len);
+	if (err)
+		return err;
+	if (args->value_len > FAR_HASH_MAX_VALUE)
+		return -E2BIG;
+	far_op_begin(task);
+	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
+	err = hash->combine ? op_combined(&op, args) : op_alone(&op, args);
+	far_op_end(task);
+	return err;
+}

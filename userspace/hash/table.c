@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables as wholes: made, opened by name, closed, deleted. */
+#include "view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/alloc.h"
+#include "../core/core.h"
+#include "../core/dir.h"
+#include "../core/epoch.h"
+#include "../core/task.h"
+#include "shape.h"
+
+#define COMBINE_KEYS	4096u	/* under way at a time */
+
+void far_hash_close(struct far_hash *hash)
+{
+	unsigned shard;
+
+	if (!hash)
+		return;
+	for (shard = 0; hash->dir && shard < hash->nr_shards; shard++)
+		hash_dir_fini(&hash->dir[shard]);
+	free(hash->dir);
+	hash_cache_free(hash->cache);
+	far_combine_free(hash->combine);
+	free(hash);
+}
+
+void hash_set_variant(struct far_hash *hash, enum hash_variant variant)
+{
+	hash->variant = variant;
+	if (variant == HASH_RACE) {
+		hash_cache_free(hash->cache);
+		hash->cache = NULL;
+		far_combine_free(hash->combine);
+		hash->combine = NULL;
+	}
+}
+
+/* READs the root, in two trips since its length is in it. */
+static int root_read(struct far_task *task, uint64_t addr, struct hash_root **ret_root)
+{
+	struct hash_root *root = far_buf(task, hash_root_len(FAR_MAX_NODES));
+	int err;
+
+	if (!root)
+		return -ENOMEM;
+	far_read(task, addr, root, sizeof(*root));
+	err = far_sync(task);
+	if (err)
+		return err;
+	if (root->magic != HASH_MAGIC || !root->nr_shards ||
+	    root->nr_shards > FAR_MAX_NODES)
+		return -EBADMSG;
+	if (root->version != HASH_VERSION)
+		return -EPROTONOSUPPORT;
+	far_read(task, addr + sizeof(*root), root->shard,
+		 root->nr_shards * sizeof(root->shard[0]));
+	err = far_sync(task);
+	if (err)
+		return err;
+	if (root->sum != hash_root_sum(root) || !hash_shape_sane(root->groups) ||
+	    root->first_depth > HASH_MAX_DEPTH)
+		return -EBADMSG;
+	*ret_root = root;
+	return 0;
+}
+
+static int hash_init(struct far_task *task, struct far_hash *hash, uint64_t addr,
+		     const struct hash_root *root)
+{
+	struct far *far = hash->far;
+	unsigned i;
+	int err;
+
+	hash->root = addr;
+	hash->groups = root->groups;
+	hash->first_depth = root->first_depth;
+	hash->dir = calloc(root->nr_shards, sizeof(*hash->dir));
+	if (!hash->dir)
+		return -ENOMEM;
+	for (i = 0; i < root->nr_shards; i++, hash->nr_shards++) {
+		err = hash_dir_init(&hash->dir[i], root->shard[i]);
+		if (err)
+			return err;
+	}
+	if (!(far->without & FAR_WITHOUT_COMBINE)) {
+		err = far_combine_new(COMBINE_KEYS, &hash->combine);
+		if (err)
+			return err;
+	}
+	if (far->without & FAR_WITHOUT_CACHE)
+		return 0;
+	return hash_cache_new(far->cache_bytes, far_rng_next(far_task_rng(task)),
+			      &hash->cache);
+}
+
+/* Learns of the subtable that has the keys with these bits, and tells its depth. */
+static int dir_load_one(struct far_task *task, struct far_hash *hash, unsigned shard,
+			uint32_t bits, struct hash_sub *head, unsigned *ret_depth)
+{
+	struct hash_dir *dir = &hash->dir[shard];
+	uint64_t sub = FAR_NIL;
+	uint64_t next;
+	int err;
+
+	while ((next = hash_dir_find(dir, bits, ret_depth)) != sub) {
+		sub = next;
+		far_read(task, sub, head, sizeof(*head));
+		err = far_sync(task);
+		if (err)
+			return err;
+		if (head->magic != HASH_SUB_MAGIC || head->shard != shard)
+			return -EBADMSG;
+		hash_learn(hash, sub, head);
+	}
+	return 0;
+}
+
+/* Learns of all subtables there are. */
+static int dir_load(struct far_task *task, struct far_hash *hash)
+{
+	size_t mark = far_buf_mark(task);
+	struct hash_sub *head = far_buf(task, sizeof(*head));
+	unsigned shard, depth;
+	uint64_t x;
+	int err = head ? 0 : -ENOMEM;
+
+	for (shard = 0; shard < hash->nr_shards && !err; shard++)
+		for (x = 0; x < HASH_WALK_END && !err; x += hash_walk_step(depth))
+			err = dir_load_one(task, hash, shard, hash_walk_bits(x), head,
+					   &depth);
+	far_buf_release(task, mark);
+	return err;
+}
+
+int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_hash)
+{
+	size_t mark = far_buf_mark(task);
+	struct far_hash *hash = calloc(1, sizeof(*hash));
+	struct hash_root *root;
+	int err;
+
+	if (!hash)
+		return -ENOMEM;
+	hash->far = far_task_far(task);
+	err = root_read(task, addr, &root);
+	if (!err)
+		err = hash_init(task, hash, addr, root);
+	if (!err)
+		err = dir_load(task, hash);
+	far_buf_release(task, mark);
+	if (err) {
+		far_hash_close(hash);
+		return err;
+	}
+	*ret_hash = hash;
+	return 0;
+}
+
+int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret_hash)
+{
+	struct far_dir_entry entry;
+	struct far_hash *hash;
+	int err;
+
+	err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, &entry);
+	if (err)
+		return err;
+	err = hash_open_root(task, entry.root, &hash);
+	if (err)
+		return err;
+	if (entry.param[HASH_PARAM_GROUPS] != hash->groups ||
+	    entry.param[HASH_PARAM_SHARDS] != hash->nr_shards) {
+		far_hash_close(hash);
+		return -EBADMSG;
+	}
+	*ret_hash = hash;
+	return 0;
+}
+
+/* Gives back a table that no name leads to any more. */
+struct destroy {
+	struct far_task *task;
+	struct far_hash *hash;
+};
+
+static int destroy_key(void *arg, const struct hash_view *view,
+		       const struct hash_seen *seen)
+{
+	struct destroy *destroy = arg;
+
+	return far_retire(destroy->task, hash_block_addr(view->shard, seen->word),
+			  hash_block_len(seen->block->key_len, seen->block->val_len));
+}
+
+static int destroy_view(void *arg, const struct hash_view *view)
+{
+	struct destroy *destroy = arg;
+	int err;
+
+	err = hash_view_each(destroy->task, destroy->hash, view, 0, destroy_key, destroy);
+	return err ? err : far_retire(destroy->task, view->sub,
+				      hash_sub_len(destroy->hash->groups));
+}
+
+int far_hash_destroy(struct far_task *task, const char *name)
+{
+	struct destroy destroy = { .task = task };
+	struct far_dir_entry entry;
+	int err;
+
+	err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, &entry);
+	if (!err)
+		err = hash_open_root(task, entry.root, &destroy.hash);
+	if (err)
+		return err;
+	err = far_epoch_enter(task);
+	if (err)
+		goto close;
+	err = far_dir_remove(task, name, FAR_TYPE_HASH, &entry);
+	if (!err)
+		err = hash_each_view(task, destroy.hash, destroy_view, &destroy);
+	if (!err)
+		err = far_retire(task, destroy.hash->root,
+				 hash_root_len(destroy.hash->nr_shards));
+	far_epoch_exit(task);
+close:
+	far_hash_close(destroy.hash);
+	return err;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Views of subtables, and walks over all of them. See view.h. */
+#include "view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/epoch.h"
+
+#define READ_LEN	(64 * HASH_GROUP)
+#define BATCH		32u
+
+struct hash_view *hash_view_new(const struct far_hash *hash)
+{
+	return malloc(sizeof(struct hash_view) + (size_t)hash->groups * HASH_GROUP);
+}
+
+/* The buckets, piece by piece. */
+static int view_buckets(struct far_task *task, const struct far_hash *hash,
+			struct hash_view *view, void *buf)
+{
+	size_t len = (size_t)hash->groups * HASH_GROUP;
+	size_t at, part;
+	int err;
+
+	for (at = 0; at < len; at += part) {
+		part = len - at < READ_LEN ? len - at : READ_LEN;
+		far_read(task, view->sub + HASH_SUB_HEAD + at, buf, part);
+		err = far_sync(task);
+		if (err)
+			return err;
+		memcpy((uint8_t *)view->bucket + at, buf, part);
+	}
+	return 0;
+}
+
+static int view_head(struct far_task *task, struct hash_view *view, void *buf,
+		     unsigned *ret_depth)
+{
+	const struct hash_sub *head = buf;
+	unsigned depth;
+	int err;
+
+	far_read(task, view->sub, buf, sizeof(*head));
+	err = far_sync(task);
+	if (err)
+		return err;
+	if (head->magic != HASH_SUB_MAGIC || head->shard != view->shard ||
+	    head->born > HASH_MAX_DEPTH)
+		return -EBADMSG;
+	for (depth = head->born; depth < HASH_MAX_DEPTH && head->sibling[depth]; depth++)
+		;
+	view->head = *head;
+	*ret_depth = depth;
+	return 0;
+}
+
+int hash_view_read(struct far_task *task, const struct far_hash *hash, unsigned shard,
+		   uint64_t sub, struct hash_view *view)
+{
+	size_t mark = far_buf_mark(task);
+	void *buf = far_buf(task, READ_LEN);
+	unsigned before = 0, after = 0;
+	int err;
+
+	if (!buf)
+		return -ENOMEM;
+	view->shard = shard;
+	view->sub = sub;
+	err = view_head(task, view, buf, &before);
+	while (!err) {
+		err = view_buckets(task, hash, view, buf);
+		if (!err)
+			err = view_head(task, view, buf, &after);
+		if (!err && after == before)
+			break;
+		before = after;
+	}
+	view->depth = after;
+	far_buf_release(task, mark);
+	return err;
+}
+
+static uint64_t view_word(const struct hash_view *view, unsigned slot)
+{
+	return view->bucket[slot / HASH_SLOTS].slot[slot % HASH_SLOTS];
+}
+
+/* A block that its slot could not say the length of. */
+static int seen_big(struct far_task *task, unsigned shard, struct hash_seen *seen)
+{
+	uint64_t len = hash_block_len(seen->block->key_len, seen->block->val_len);
+	void *buf;
+
+	if (!hash_block_sane(seen->block))
+		return 0;
+	buf = far_buf(task, len);
+	if (!buf)
+		return -ENOMEM;
+	far_read(task, hash_block_addr(shard, seen->word), buf, len);
+	seen->block = buf;
+	return far_sync(task);
+}
+
+/* READs the blocks of up to BATCH slots from *slot on; *ret_nr of them. */
+static int view_batch(struct far_task *task, const struct far_hash *hash,
+		      const struct hash_view *view, int whole, unsigned *slot,
+		      struct hash_seen *seen, unsigned *ret_nr)
+{
+	unsigned nr = 0;
+	void *buf;
+
+	for (; *slot < hash_view_slots(hash) && nr < BATCH; ++*slot) {
+		uint64_t word = view_word(view, *slot);
+		unsigned units = hash_slot_units(word);
+		uint32_t len = whole && units ? units * HASH_UNIT : HASH_BLOCK_HEAD;
+
+		if (!word)
+			continue;
+		buf = far_buf(task, len);
+		if (!buf)
+			return -ENOMEM;
+		far_read(task, hash_block_addr(view->shard, word), buf, len);
+		seen[nr++] = (struct hash_seen) {
+			.slot = *slot, .word = word, .block = buf,
+		};
+	}
+	*ret_nr = nr;
+	return nr ? far_sync(task) : 0;
+}
+
+/* Frozen by a split that has happened: the sibling has it. */
+static int seen_moved(const struct hash_view *view, const struct hash_seen *seen)
+{
+	return seen->word & HASH_FROZEN &&
+	       (seen->block->dir & hash_mask(view->depth)) != view->head.suffix;
+}
+
+int hash_view_each(struct far_task *task, const struct far_hash *hash,
+		   const struct hash_view *view, int whole,
+		   int (*each)(void *arg, const struct hash_view *view,
+			       const struct hash_seen *seen),
+		   void *arg)
+{
+	struct hash_seen seen[BATCH];
+	size_t mark = far_buf_mark(task);
+	unsigned slot = 0;
+	unsigned nr, i;
+	int ret = 0;
+
+	while (slot < hash_view_slots(hash) && !ret) {
+		ret = view_batch(task, hash, view, whole, &slot, seen, &nr);
+		for (i = 0; !ret && i < nr; i++) {
+			if (seen_moved(view, &seen[i]))
+				continue;
+			if (whole && !hash_slot_units(seen[i].word))
+				ret = seen_big(task, view->shard, &seen[i]);
+			if (!ret)
+				ret = each(arg, view, &seen[i]);
+		}
+		far_buf_release(task, mark);
+	}
+	return ret;
+}
+
+/* The view of the subtable that has the keys with these bits. */
+static int view_find(struct far_task *task, const struct far_hash *hash, unsigned shard,
+		     uint32_t bits, struct hash_view *view)
+{
+	unsigned depth;
+	uint64_t sub = hash_dir_find(&hash->dir[shard], bits, &depth);
+	int moved;
+	int err;
+
+	for (;;) {
+		err = hash_view_read(task, hash, shard, sub, view);
+		if (err)
+			return err;
+		moved = hash_moved(bits, view->head.born, view->depth);
+		if (moved < 0)
+			return 0;
+		sub = view->head.sibling[moved];
+	}
+}
+
+static int each_of_shard(struct far_task *task, const struct far_hash *hash,
+			 unsigned shard, struct hash_view *view,
+			 int (*each)(void *arg, const struct hash_view *view), void *arg)
+{
+	uint64_t x = 0;
+	int ret;
+
+	while (x < HASH_WALK_END) {
+		ret = far_epoch_enter(task);
+		if (ret)
+			return ret;
+		ret = view_find(task, hash, shard, hash_walk_bits(x), view);
+		if (!ret) {
+			x += hash_walk_step(view->depth);
+			ret = each(arg, view);
+		}
+		far_epoch_exit(task);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int hash_each_view(struct far_task *task, const struct far_hash *hash,
+		   int (*each)(void *arg, const struct hash_view *view), void *arg)
+{
+	struct hash_view *view = hash_view_new(hash);
+	unsigned shard;
+	int ret = view ? 0 : -ENOMEM;
+
+	for (shard = 0; shard < hash->nr_shards && !ret; shard++)
+		ret = each_of_shard(task, hash, shard, view, each, arg);
+	free(view);
+	return ret;
+}

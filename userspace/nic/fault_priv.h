@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of the fault wrapper share. */
+#ifndef FAR_NIC_FAULT_PRIV_H
+#define FAR_NIC_FAULT_PRIV_H
+
+#include <pthread.h>
+
+#include "../base/rng.h"
+#include "fault.h"
+#include "wrap.h"
+
+#define FAULT_CLAIMS	16
+
+struct fault_claim {
+	struct far_peer *peer;	/* NULL: none */
+	unsigned client;
+};
+
+struct fault_nic {
+	struct far_wrap wrap;
+	uint64_t seed;
+	unsigned always;		/* FAR_FAULT_*; atomic */
+	uint64_t count;			/* atomic */
+	/* Absolute counts at which it happens; 0: never. Atomic. */
+	uint64_t fail_at, delay_at, kill_at;
+	int fail_status;
+	unsigned delay_polls;
+	void (*die)(void *arg);
+	void *die_arg;
+	int dead;			/* atomic */
+	unsigned inside;		/* threads that may execute something; atomic */
+	uint32_t nr_qsets;		/* that were ever made; atomic */
+	pthread_mutex_t lock;		/* protects claim */
+	struct fault_claim claim[FAULT_CLAIMS];
+};
+
+static inline struct fault_nic *fault_nic_of(struct far_nic *nic)
+{
+	return (struct fault_nic *)nic;
+}
+
+/* Around whatever may execute. -ESHUTDOWN: dead. */
+int fault_enter(struct fault_nic *fault);
+void fault_leave(struct fault_nic *fault);
+
+enum fault_state {
+	FAULT_QUEUED,	/* some pieces of it, or none, were given to inner */
+	FAULT_GIVEN,	/* all of them */
+	FAULT_DONE,	/* and are back */
+};
+
+/* What becomes of one operation. */
+enum fault_fate {
+	FAULT_WHOLE,	/* executed */
+	FAULT_PART,	/* a WRITE: each word or not; an atomic: executed or not */
+	FAULT_NONE,	/* not executed */
+};
+
+struct fault_wqe {
+	struct far_wr wr;
+	uint8_t data[FAR_NIC_MAX_INLINE];
+	uint8_t state;		/* enum fault_state */
+	uint8_t fate;		/* enum fault_fate */
+	int32_t status;		/* what it completes with */
+	uint32_t late;		/* polls that it still has to wait */
+	uint32_t words;		/* pieces; 0 until the first was given */
+	uint32_t given;
+	uint32_t back;		/* pieces that inner completed */
+	uint32_t first, stride;	/* piece i is word (first + i * stride) % words */
+};
+
+struct fault_queue {
+	struct fault_wqe *wqe;	/* mask + 1; NULL until connect() */
+	uint32_t mask;
+	/* Counters that only go up: freed <= taken <= posted. */
+	uint32_t freed, taken, posted;
+	uint8_t connected;
+};
+
+struct fault_qset {
+	struct far_wrap_qset wrap;
+	struct far_rng rng;
+	struct far_qset_stats stats;
+	unsigned depth, nr_peers;
+	struct fault_queue queue[];
+};
+
+static inline struct fault_nic *fault_of_qset(const struct fault_qset *mine)
+{
+	return fault_nic_of(mine->wrap.qset.nic);
+}
+
+static inline struct fault_wqe *queue_at(const struct fault_queue *queue, uint32_t nr)
+{
+	return &queue->wqe[nr & queue->mask];
+}
+
+/* fault_qset.c */
+int fault_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		   struct far_qset **ret_qset);
+void fault_qset_free(struct far_qset *qset);
+int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
+int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
+	       unsigned nr);
+int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
+int fault_wait(struct far_qset *qset, uint64_t until);
+void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
+
+/* fault_give.c: gives queued operations to inner, some or as many as it takes. */
+void fault_give(struct fault_qset *mine);
+/* Takes what inner has completed. 0, or the error of inner's queue set. */
+int fault_collect(struct fault_qset *mine);
+/*
+ * Operation nr of the queue failed with status: it and all behind it get their fates
+ * and statuses.
+ */
+void fault_break(struct fault_qset *mine, struct fault_queue *queue, uint32_t nr,
+		 int status);
+/* The queue pair is reset: what is in the queue is cancelled. */
+void fault_cancel(struct fault_queue *queue);
+
+#endif

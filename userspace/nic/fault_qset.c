@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Queue sets of the fault wrapper. An operation stays in its queue here until its
+ * completion is handed out, in the order of posting, whatever inner made of it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault_priv.h"
+#include "wr.h"
+
+static struct fault_qset *qset_of(struct far_qset *qset)
+{
+	return (struct fault_qset *)qset;
+}
+
+int fault_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		   struct far_qset **ret_qset)
+{
+	struct fault_nic *fault = fault_nic_of(nic);
+	struct far_nic *inner = fault->wrap.inner;
+	struct fault_qset *mine;
+	int err;
+
+	mine = calloc(1, sizeof(*mine) + attr->nr_peers * sizeof(mine->queue[0]));
+	if (!mine)
+		return -ENOMEM;
+	err = inner->ops->qset_new(inner, attr, &mine->wrap.inner);
+	if (err) {
+		free(mine);
+		return err;
+	}
+	mine->wrap.qset.nic = nic;
+	mine->depth = attr->depth;
+	mine->nr_peers = attr->nr_peers;
+	far_rng_init(&mine->rng, fault->seed,
+		     __atomic_fetch_add(&fault->nr_qsets, 1, __ATOMIC_RELAXED));
+	*ret_qset = &mine->wrap.qset;
+	return 0;
+}
+
+void fault_qset_free(struct far_qset *qset)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct far_qset *inner = mine->wrap.inner;
+	unsigned i;
+
+	inner->nic->ops->qset_free(inner);
+	for (i = 0; i < mine->nr_peers; i++)
+		free(mine->queue[i].wqe);
+	free(mine);
+}
+
+static int queue_alloc(struct fault_queue *queue, unsigned depth)
+{
+	uint32_t size = 1;
+
+	while (size < depth)
+		size *= 2;
+	queue->wqe = calloc(size, sizeof(*queue->wqe));
+	if (!queue->wqe)
+		return -ENOMEM;
+	queue->mask = size - 1;
+	return 0;
+}
+
+int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct far_qset *inner = mine->wrap.inner;
+	struct fault_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	queue = &mine->queue[idx];
+	if (!queue->wqe) {
+		err = queue_alloc(queue, mine->depth);
+		if (err)
+			return err;
+	}
+	err = inner->nic->ops->connect(inner, idx, peer);
+	if (err)
+		return err;
+	fault_cancel(queue);
+	queue->connected = 1;
+	return 0;
+}
+
+/* Whether a rule's time is among the nr operations behind count; *ret_i: which. */
+static int rule_hits(const uint64_t *at, uint64_t count, unsigned nr, unsigned *ret_i)
+{
+	uint64_t when = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+	if (when <= count || when > count + nr)
+		return 0;
+	*ret_i = when - count - 1;
+	return 1;
+}
+
+static void queue_put(struct fault_qset *mine, struct fault_queue *queue,
+		      const struct far_wr *wr, unsigned always)
+{
+	struct fault_wqe *wqe = queue_at(queue, queue->posted);
+
+	*wqe = (struct fault_wqe) { .wr = *wr };
+	if (wr->flags & FAR_WR_INLINE)
+		memcpy(wqe->data, wr->local, wr->len);
+	if (always & FAR_FAULT_LATE &&
+	    !far_rng_below(&mine->rng, FAR_FAULT_LATE_ONE_IN))
+		wqe->late = 1 + far_rng_below(&mine->rng, FAR_FAULT_LATE_POLLS);
+	queue->posted++;
+}
+
+/* Whether something that will still happen was not given, or is not back. */
+static int qset_is_busy(const struct fault_qset *mine)
+{
+	unsigned i;
+	uint32_t nr;
+
+	for (i = 0; i < mine->nr_peers; i++) {
+		const struct fault_queue *queue = &mine->queue[i];
+
+		for (nr = queue->taken; nr != queue->posted; nr++)
+			if (queue_at(queue, nr)->state != FAULT_DONE)
+				return 1;
+	}
+	return 0;
+}
+
+/* The client dies: the outstanding operations meet their fates, and then it ends. */
+static void qset_kill(struct fault_qset *mine)
+{
+	struct fault_nic *fault = fault_of_qset(mine);
+	struct far_qset *inner = mine->wrap.inner;
+	void (*die)(void *arg) = __atomic_load_n(&fault->die, __ATOMIC_RELAXED);
+	unsigned i;
+
+	for (i = 0; i < mine->nr_peers; i++) {
+		struct fault_queue *queue = &mine->queue[i];
+
+		if (queue->taken != queue->posted)
+			fault_break(mine, queue, queue->taken, -EIO);
+	}
+	for (;;) {
+		fault_give(mine);
+		if (fault_collect(mine) || !qset_is_busy(mine))
+			break;
+		/* A short one: what is not given yet needs the next turn. */
+		inner->nic->ops->wait(inner, inner->nic->ops->now(inner->nic) + 1000);
+	}
+	__atomic_store_n(&fault->dead, 1, __ATOMIC_SEQ_CST);
+	if (die)
+		die(__atomic_load_n(&fault->die_arg, __ATOMIC_RELAXED));
+}
+
+/* Puts the list into its queue, and applies the rules that it meets. */
+static void queue_post(struct fault_qset *mine, struct fault_queue *queue,
+		       const struct far_wr *wr, unsigned nr)
+{
+	struct fault_nic *fault = fault_of_qset(mine);
+	unsigned always = __atomic_load_n(&fault->always, __ATOMIC_RELAXED);
+	uint64_t count = __atomic_fetch_add(&fault->count, nr, __ATOMIC_RELAXED);
+	uint32_t first = queue->posted;
+	unsigned last = nr - 1;
+	unsigned i, at;
+	int dies;
+
+	dies = rule_hits(&fault->kill_at, count, nr, &last);
+	for (i = 0; i <= last; i++)
+		queue_put(mine, queue, &wr[i], always);
+	far_wr_count(&mine->stats, wr, last + 1);
+	if (rule_hits(&fault->delay_at, count, nr, &at) && at <= last)
+		queue_at(queue, first + at)->late =
+			__atomic_load_n(&fault->delay_polls, __ATOMIC_RELAXED);
+	if (dies)
+		qset_kill(mine);
+	else if (rule_hits(&fault->fail_at, count, nr, &at))
+		fault_break(mine, queue, first + at,
+			    __atomic_load_n(&fault->fail_status, __ATOMIC_RELAXED));
+	else if (always & FAR_FAULT_BREAK &&
+		 far_rng_below(&mine->rng, FAR_FAULT_BREAK_ONE_IN) < nr)
+		fault_break(mine, queue, first + far_rng_below(&mine->rng, nr),
+			    -ETIMEDOUT);
+}
+
+int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct fault_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	if (!nr)
+		return 0;
+	if (nr > mine->depth)
+		return -E2BIG;
+	queue = &mine->queue[idx];
+	err = far_wr_check(wr, nr, qset->nic->ops->caps);
+	if (!queue->connected || fault_enter(fault_of_qset(mine)))
+		return -ENOTCONN;
+	if (!err && queue->posted - queue->freed + nr > mine->depth)
+		err = -EAGAIN;
+	if (!err)
+		queue_post(mine, queue, wr, nr);
+	fault_leave(fault_of_qset(mine));
+	return err;
+}
+
+static void wc_fill(struct far_wc *wc, const struct fault_wqe *wqe, unsigned idx)
+{
+	*wc = (struct far_wc) {
+		.id = wqe->wr.id,
+		.status = wqe->status,
+		.syndrome = -wqe->status,
+		.len = wqe->status ? 0 : wqe->wr.len,
+		.peer = idx,
+		.op = wqe->wr.op,
+	};
+}
+
+/* Whether the first operation of the queue can be taken. */
+static int queue_ready(struct fault_queue *queue)
+{
+	const struct fault_wqe *wqe;
+
+	if (queue->taken == queue->posted)
+		return 0;
+	wqe = queue_at(queue, queue->taken);
+	if (wqe->state != FAULT_DONE)
+		return 0;
+	/* Dropped, and the failure that it stands behind is not back yet. */
+	if (wqe->fate != FAULT_WHOLE && !wqe->status)
+		return 0;
+	return !wqe->late;
+}
+
+static unsigned queue_take(struct fault_qset *mine, unsigned idx, struct far_wc *wc,
+			   unsigned max)
+{
+	struct fault_queue *queue = &mine->queue[idx];
+	unsigned nr = 0;
+
+	while (nr < max && queue_ready(queue)) {
+		const struct fault_wqe *wqe = queue_at(queue, queue->taken++);
+
+		if (!wqe->status && !(wqe->wr.flags & FAR_WR_SIGNALED))
+			continue;
+		wc_fill(&wc[nr++], wqe, idx);
+		queue->freed = queue->taken;
+	}
+	if (queue->taken != queue->posted && queue_at(queue, queue->taken)->late)
+		queue_at(queue, queue->taken)->late--;
+	return nr;
+}
+
+int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
+{
+	struct fault_qset *mine = qset_of(qset);
+	unsigned nr = 0;
+	unsigned i;
+	int err;
+
+	if (fault_enter(fault_of_qset(mine)))
+		return -ESHUTDOWN;
+	fault_give(mine);
+	err = fault_collect(mine);
+	fault_leave(fault_of_qset(mine));
+	if (err)
+		return err;
+	for (i = 0; i < mine->nr_peers && nr < max; i++)
+		nr += queue_take(mine, i, wc + nr, max - nr);
+	return nr;
+}
+
+int fault_wait(struct far_qset *qset, uint64_t until)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct far_qset *inner = mine->wrap.inner;
+	unsigned i;
+
+	if (far_fault_dead(qset->nic))
+		return 0;
+	/* What is to be given, or late, goes on by polls. */
+	for (i = 0; i < mine->nr_peers; i++)
+		if (mine->queue[i].taken != mine->queue[i].posted)
+			return 0;
+	return inner->nic->ops->wait(inner, until);
+}
+
+void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
+{
+	*ret_stats = qset_of(qset)->stats;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The initiator's NIC: it takes requests in the order of their doorbells, each queue
+ * pair's in its own order, and completes them when answers come. A request whose WQE
+ * has left the cache by then costs the engine that fetches it.
+ */
+#include "cluster.h"
+
+#include <errno.h>
+
+static uint64_t now_ps(const struct far_sim *sim)
+{
+	return sim->wheel.now * 1000;
+}
+
+/* What bytes of payload take at least, by host memory and by the link. */
+static double bytes_ns(const struct sim_profile *p, uint64_t bytes)
+{
+	double host = p->byte_ns * bytes;
+	double link = p->link_byte_ns * (bytes + p->link_head_bytes);
+
+	return host > link ? host : link;
+}
+
+static double send_ns(const struct sim_profile *p, const struct sim_req *req)
+{
+	int is_write = req->wr.op == FAR_NIC_WRITE;
+	double op = is_write ? p->write_op_ns : p->read_op_ns;
+	double bytes = bytes_ns(p, is_write ? req->wr.len : 0);
+
+	return op > bytes ? op : bytes;
+}
+
+static void req_send(struct sim_req *req)
+{
+	struct sim_qp *qp = req->qp;
+	struct far_sim *sim = qp->sim;
+	uint64_t ps = sim_serve(&qp->cn->tx, now_ps(sim),
+				sim_ps(send_ns(&sim->profile, req)));
+	uint64_t at = sim_ns(ps + qp->cn->half_rtt_ps);
+
+	req->sent = 1;
+	qp->rd_out += sim_req_reads(req);
+	qp->cn->stats.ops++;
+	if (req->local_bad) {
+		req->status = -EFAULT;
+		sim_req_reply(req, sim_ns(ps));
+		return;
+	}
+	if (sim_chance(sim, FAR_SIM_DELAY, sim->odds.delay))
+		at += far_rng_below(&sim->fate, sim->odds.delay_ns);
+	if (at < qp->last_arrival)
+		at = qp->last_arrival;
+	qp->last_arrival = at;
+	req->event.fire = sim_req_arrive;
+	sim_wheel_add(&sim->wheel, &req->event, at);
+}
+
+/* Whether it must wait for READs and atomics before it. */
+static int req_held(const struct sim_req *req)
+{
+	const struct sim_qp *qp = req->qp;
+
+	if (!qp->rd_out)
+		return 0;
+	return req->wr.flags & FAR_WR_FENCE ||
+	       (sim_req_reads(req) && qp->rd_out >= qp->sim->profile.rd_atomic);
+}
+
+static void qp_pump(struct sim_qp *qp)
+{
+	while (qp->rung && !req_held(qp->send)) {
+		struct sim_req *req = qp->send;
+
+		qp->rung--;
+		qp->send = req->next;
+		req_send(req);
+	}
+}
+
+void sim_req_ring(struct sim_event *event)
+{
+	struct sim_req *first = sim_req_of(event), *req;
+	struct sim_qp *qp = first->qp;
+	struct sim_cn *cn = qp->cn;
+	unsigned i;
+
+	for (req = first, i = 0; i < first->nr_batch; i++, req = req->next)
+		req->rung = 1;
+	qp->rung += first->nr_batch;
+	cn->outstanding += first->nr_batch;
+	if (cn->outstanding > cn->stats.outstanding_max)
+		cn->stats.outstanding_max = cn->outstanding;
+	qp_pump(qp);
+}
+
+/* The queue pair fails with its first request, which is complete with a status. */
+static void qp_break(struct sim_qp *qp, struct sim_req *req)
+{
+	qp->state = SIM_QP_BROKEN;
+	if (req->owner)
+		sim_complete(req);
+	else
+		sim_req_free(qp->sim, req);
+	sim_qp_flush(qp, 1);
+}
+
+/* Completes those at the head of the queue pair that are done. */
+static void qp_retire(struct sim_qp *qp)
+{
+	struct sim_req *req;
+
+	while ((req = qp->first) && req->done) {
+		qp->first = req->next;
+		if (!qp->first)
+			qp->end = &qp->first;
+		qp->cn->outstanding--;
+		req->covers = ++qp->retired;
+		if (!(req->wr.flags & FAR_WR_SIGNALED) && !req->status) {
+			sim_req_free(qp->sim, req);
+			continue;
+		}
+		qp->retired = 0;
+		if (req->status) {
+			qp_break(qp, req);
+			return;
+		}
+		if (req->owner)
+			sim_complete(req);
+		else
+			sim_cqe_done(req);
+	}
+}
+
+static void req_done(struct sim_event *event)
+{
+	struct sim_req *req = sim_req_of(event);
+
+	req->done = 1;
+	sim_trace(req->qp->sim, 2, (uint64_t)req->qp->id << 32 ^ req->wr.id);
+	qp_retire(req->qp);
+}
+
+/* Whether an answer finds its WQE gone; what the engine takes to fetch it, in ns. */
+static int wqe_misses(struct sim_cn *cn, const struct sim_req *req, double *ret_ns)
+{
+	const struct sim_profile *p = &cn->sim->profile;
+	double nr = cn->outstanding;
+
+	if (req->wr.op == FAR_NIC_WRITE && nr >= p->write_cliff) {
+		*ret_ns = p->write_cliff_op_ns;
+		return 1;
+	}
+	*ret_ns = p->wqe_miss_op_ns;
+	return nr > p->wqe_slots &&
+	       far_rng_unit(&cn->sim->rng) * nr >= p->wqe_slots;
+}
+
+/* The same of translations, which contexts compete for. */
+static int mtt_misses(struct sim_cn *cn, const struct sim_req *req)
+{
+	const struct sim_profile *p = &cn->sim->profile;
+	double nr = cn->nr_contexts;
+
+	return req->qp->doorbell->context && nr > p->mtt_contexts &&
+	       far_rng_unit(&cn->sim->rng) * nr >= p->mtt_contexts;
+}
+
+/* When the answer has been dealt with, in ps. */
+static uint64_t answer_ps(struct sim_cn *cn, const struct sim_req *req)
+{
+	const struct sim_profile *p = &cn->sim->profile;
+	uint64_t ps = now_ps(cn->sim);
+	double ns;
+
+	if (req->wr.op == FAR_NIC_READ)
+		ps = sim_serve(&cn->rx, ps, sim_ps(bytes_ns(p, req->wr.len)));
+	if (mtt_misses(cn, req))
+		ps = sim_serve(&cn->miss, ps, sim_ps(p->mtt_miss_op_ns)) +
+		     sim_ps(p->wqe_miss_ns);
+	if (wqe_misses(cn, req, &ns)) {
+		cn->stats.wqe_misses++;
+		ps = sim_serve(&cn->miss, ps, sim_ps(ns)) + sim_ps(p->wqe_miss_ns);
+	}
+	return ps;
+}
+
+static void req_answer(struct sim_event *event)
+{
+	struct sim_req *req = sim_req_of(event);
+	struct sim_qp *qp = req->qp;
+	struct far_sim *sim = qp->sim;
+	uint64_t at = sim_ns(answer_ps(qp->cn, req));
+
+	if (sim_req_reads(req))
+		qp->rd_out--;
+	if (!req->status && sim_chance(sim, FAR_SIM_BREAK, sim->odds.brk))
+		req->status = -EIO;
+	req->event.fire = req_done;
+	if (at > sim->wheel.now)
+		sim_wheel_add(&sim->wheel, &req->event, at);
+	qp_pump(qp);
+	if (at <= sim->wheel.now)
+		req_done(event);
+}
+
+void sim_req_reply(struct sim_req *req, uint64_t at)
+{
+	struct far_sim *sim = req->qp->sim;
+
+	req->event.fire = req_answer;
+	if (sim_chance(sim, FAR_SIM_DELAY, sim->odds.delay))
+		at += far_rng_below(&sim->fate, sim->odds.delay_ns);
+	sim_wheel_add(&sim->wheel, &req->event, at);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The memory node's NIC: it takes requests in the order in which they arrive, and
+ * executes those of a queue pair one after the other. Atomics of one address keep a
+ * distance; whoever has to wait for that holds up its queue pair.
+ */
+#include "cluster.h"
+
+#include <errno.h>
+
+static uint64_t now_ps(const struct far_sim *sim)
+{
+	return sim->wheel.now * 1000;
+}
+
+/* What is known of an address that atomics go to; the longest unused one's place. */
+static struct sim_busy *busy_of(struct sim_mn *mn, uint64_t off)
+{
+	struct sim_busy *set = mn->busy[far_rng_mix(off) % SIM_BUSY_SETS];
+	struct sim_busy *oldest = set;
+	unsigned i;
+
+	for (i = 0; i < SIM_BUSY_WAYS; i++) {
+		if (set[i].off == off)
+			return &set[i];
+		if (set[i].until_ps < oldest->until_ps)
+			oldest = &set[i];
+	}
+	*oldest = (struct sim_busy) { .off = off };
+	return oldest;
+}
+
+/* The time at which an atomic may execute; from then on the address is busy. */
+static uint64_t busy_reserve(struct sim_req *req)
+{
+	const struct sim_qp *qp = req->qp;
+	struct sim_busy *busy = busy_of(qp->mn, qp->attach->space->off + req->wr.remote);
+	uint64_t at = now_ps(qp->sim);
+
+	if (at < busy->until_ps)
+		at = busy->until_ps;
+	busy->until_ps = at + sim_ps(qp->sim->profile.atomic_same_ns);
+	return sim_ns(at);
+}
+
+int sim_req_check(const struct sim_req *req)
+{
+	const struct sim_attach *attach = req->qp->attach;
+	const struct far_wr *wr = &req->wr;
+	uint64_t size = attach->space->size;
+
+	if (!(attach->rights & (wr->op == FAR_NIC_READ ? FAR_ATTACH_READ :
+				FAR_ATTACH_WRITE)))
+		return -EACCES;
+	if (wr->remote > size || wr->len > size - wr->remote)
+		return -EFAULT;
+	return 0;
+}
+
+static void req_reply(struct sim_req *req)
+{
+	const struct sim_qp *qp = req->qp;
+	uint64_t ps = now_ps(qp->sim);
+
+	if (ps < req->served_ps)
+		ps = req->served_ps;
+	sim_req_reply(req, sim_ns(ps + qp->cn->half_rtt_ps));
+}
+
+static void req_later(struct sim_event *event);
+
+/* How long the adversary holds the request, or its next piece, up: 0 not at all. */
+static uint64_t req_hold(struct sim_req *req)
+{
+	struct far_sim *sim = req->qp->sim;
+
+	if (req->piece == req->pieces &&
+	    !sim_chance(sim, FAR_SIM_TEAR, sim->odds.tear))
+		return 0;
+	if (!req->pieces && req->wr.len > 8)
+		req->pieces = 2 + far_rng_below(&sim->fate, 3);
+	return 1 + far_rng_below(&sim->fate, sim->odds.tear_ns);
+}
+
+/* Executes the request, or sees to it that this happens later. Whether it is done. */
+static int req_try(struct sim_req *req)
+{
+	struct sim_qp *qp = req->qp;
+	struct sim_wheel *wheel = &qp->sim->wheel;
+	uint64_t at = wheel->now;
+
+	req->status = sim_req_check(req);
+	if (req->status) {
+		qp->refused = 1;
+		req_reply(req);
+		return 1;
+	}
+	if (sim_req_is_atomic(req))
+		at = busy_reserve(req);
+	at += req_hold(req);
+	if (at > wheel->now) {
+		req->event.fire = req_later;
+		sim_wheel_add(wheel, &req->event, at);
+		return 0;
+	}
+	sim_req_execute(req);
+	req_reply(req);
+	return 1;
+}
+
+static void wait_push(struct sim_qp *qp, struct sim_req *req)
+{
+	req->wait_next = NULL;
+	*qp->wait_end = req;
+	qp->wait_end = &req->wait_next;
+}
+
+static void wait_pop(struct sim_qp *qp)
+{
+	qp->wait_first = qp->wait_first->wait_next;
+	if (!qp->wait_first)
+		qp->wait_end = &qp->wait_first;
+}
+
+/* The first of those that wait executes, and then whoever can. */
+static void req_later(struct sim_event *event)
+{
+	struct sim_req *req = sim_req_of(event);
+	struct sim_qp *qp = req->qp;
+
+	if (!sim_req_execute(req)) {
+		sim_wheel_add(&qp->sim->wheel, event,
+			      qp->sim->wheel.now + req_hold(req));
+		return;
+	}
+	req_reply(req);
+	do
+		wait_pop(qp);
+	while (qp->wait_first && !qp->refused && req_try(qp->wait_first));
+}
+
+/* A WRITE without fence may pass READs and atomics: whether it does. */
+static int req_passes(const struct sim_req *req)
+{
+	struct far_sim *sim = req->qp->sim;
+	const struct sim_req *other;
+
+	if (sim_req_reads(req) || sim_req_check(req) ||
+	    !sim_chance(sim, FAR_SIM_TEAR, sim->odds.pass))
+		return 0;
+	for (other = req->qp->wait_first; other; other = other->wait_next)
+		if (!sim_req_reads(other))
+			return 0;
+	return 1;
+}
+
+static double serve_ns(const struct sim_profile *p, const struct sim_req *req)
+{
+	double ns = p->node_base_ns + p->byte_ns * req->wr.len;
+
+	return ns > p->node_op_ns ? ns : p->node_op_ns;
+}
+
+void sim_req_arrive(struct sim_event *event)
+{
+	struct sim_req *req = sim_req_of(event);
+	struct sim_qp *qp = req->qp;
+	struct sim_mn *mn = qp->mn;
+	struct far_sim *sim = qp->sim;
+
+	if (mn->dead || qp->attach->space->removed) {
+		req->status = -EHOSTDOWN;
+		qp->refused = 1;
+		sim_req_reply(req, sim->wheel.now + sim->profile.dead_ns);
+		return;
+	}
+	if (qp->refused)
+		return;		/* it goes with the one that failed */
+	req->served_ps = sim_serve(&mn->in, now_ps(sim),
+				   sim_ps(serve_ns(&sim->profile, req)));
+	if (!qp->wait_first) {
+		if (!req_try(req))
+			wait_push(qp, req);
+	} else if (req_passes(req)) {
+		sim_req_execute(req);
+		req_reply(req);
+	} else {
+		wait_push(qp, req);
+	}
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completions, and waiting for them. Where a group shares its completion queue, one
+ * of its threads takes the queue's lock and hands all that is there to whom it
+ * belongs, as programs do that share one.
+ */
+#include "cluster.h"
+
+#include <errno.h>
+
+static int qset_has_cqe(const struct sim_qset *qset)
+{
+	return qset->ready || qset->nr_raw;
+}
+
+static void qset_push(struct sim_qset *qset, struct sim_req *req)
+{
+	req->next = NULL;
+	*qset->ready_end = req;
+	qset->ready_end = &req->next;
+}
+
+static void share_push(struct sim_share *share, struct sim_req *req)
+{
+	req->next = NULL;
+	*share->raw_end = req;
+	share->raw_end = &req->next;
+	req->owner->nr_raw++;
+}
+
+void sim_complete(struct sim_req *req)
+{
+	struct sim_qset *owner = req->owner;
+
+	if (req->qp->shared)
+		share_push(owner->share, req);
+	else
+		qset_push(owner, req);
+	if (owner->waiter)
+		sim_thread_wake(owner->waiter, req->qp->sim->wheel.now);
+}
+
+void sim_cqe_done(struct sim_req *req)
+{
+	if (req->era == req->qp->era)
+		req->qp->used -= req->covers;
+	sim_req_free(req->qp->sim, req);
+}
+
+/* Gives each member of the group its completions; how many there were. */
+static unsigned share_harvest(struct sim_share *share)
+{
+	struct sim_req *req = share->raw;
+	unsigned nr = 0;
+
+	share->raw = NULL;
+	share->raw_end = &share->raw;
+	while (req) {
+		struct sim_req *next = req->next;
+
+		req->owner->nr_raw--;
+		qset_push(req->owner, req);
+		req = next;
+		nr++;
+	}
+	return nr;
+}
+
+static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max)
+{
+	struct sim_req *req;
+	unsigned nr = 0;
+
+	while (nr < max && (req = qset->ready)) {
+		qset->ready = req->next;
+		wc[nr++] = (struct far_wc) {
+			.id = req->wr.id,
+			.status = req->status,
+			.syndrome = -req->status,
+			.len = req->status ? 0 : req->wr.len,
+			.peer = req->qp->idx,
+			.op = req->wr.op,
+		};
+		sim_cqe_done(req);
+	}
+	if (!qset->ready)
+		qset->ready_end = &qset->ready;
+	return nr;
+}
+
+static void poll_spend(struct sim_cn *cn, unsigned nr, double more)
+{
+	const struct sim_profile *p = &cn->sim->profile;
+	double ns = nr ? p->poll_ns + p->cqe_ns * nr : p->poll_empty_ns;
+
+	cn->sim->current->lag += ns * cn->slow + more + 0.5;
+}
+
+/* The poll of a shared completion queue. */
+static void share_poll(struct sim_share *share)
+{
+	struct far_sim *sim = share->cn->sim;
+	int moved;
+
+	sim_lock_take(&share->cq_lock, &moved);
+	poll_spend(share->cn, share_harvest(share),
+		   moved ? sim->profile.cq_change_ns : 0);
+	sim_lock_drop(&share->cq_lock, sim_local_now(sim));
+}
+
+int sim_poll(struct far_qset *far_qset, struct far_wc *wc, unsigned max)
+{
+	struct sim_qset *qset = sim_qset_of(far_qset);
+	struct sim_cn *cn = qset->cn;
+	unsigned nr;
+
+	if (cn->dead)
+		return -EIO;
+	sim_settle(cn->sim);
+	if (qset->share->nr_members > 1) {
+		if (!qset->ready)
+			share_poll(qset->share);
+		return qset_take(qset, wc, max);
+	}
+	nr = qset_take(qset, wc, max);
+	poll_spend(cn, nr, 0);
+	return nr;
+}
+
+int sim_wait(struct far_qset *far_qset, uint64_t until)
+{
+	struct sim_qset *qset = sim_qset_of(far_qset);
+	struct far_sim *sim = qset->cn->sim;
+	struct sim_thread *self = sim->current;
+
+	sim_settle(sim);
+	if (!qset_has_cqe(qset) && !qset->woken && until > sim->wheel.now) {
+		qset->waiter = self;
+		if (until != UINT64_MAX)
+			sim_wheel_add(&sim->wheel, &self->event, until);
+		sim_block(sim, SIM_WAIT);
+		qset->waiter = NULL;
+	}
+	if (qset_has_cqe(qset) || qset->woken) {
+		qset->woken = 0;
+		return 0;
+	}
+	return sim->wheel.now >= until ? -ETIME : 0;
+}
+
+void sim_wake(struct far_qset *far_qset)
+{
+	struct sim_qset *qset = sim_qset_of(far_qset);
+
+	qset->woken = 1;
+	if (qset->waiter)
+		sim_thread_wake(qset->waiter, sim_local_now(qset->cn->sim));
+}

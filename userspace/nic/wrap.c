@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The functions of a wrapper that changes nothing. */
+#include "wrap.h"
+
+static int wrap_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->mr_reg(inner, addr, len, ret_lkey);
+}
+
+static void wrap_mr_dereg(struct far_nic *nic, uint32_t lkey)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->mr_dereg(inner, lkey);
+}
+
+static int wrap_attach(struct far_nic *nic, const char *node, const char *space,
+		       unsigned rights, struct far_peer *ret_peer)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->attach(inner, node, space, rights, ret_peer);
+}
+
+static void wrap_detach(struct far_nic *nic, struct far_peer *peer)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->detach(inner, peer);
+}
+
+static int wrap_claim(struct far_nic *nic, struct far_peer *peer, unsigned client)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->claim(inner, peer, client);
+}
+
+static void wrap_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->unclaim(inner, peer, client);
+}
+
+static int wrap_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->fence(inner, peer, client);
+}
+
+static int wrap_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	return inner->nic->ops->connect(inner, idx, peer);
+}
+
+static uint64_t wrap_now(struct far_nic *nic)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->now(inner);
+}
+
+static void wrap_spend(struct far_nic *nic, uint64_t ns)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->spend(inner, ns);
+}
+
+static int wrap_wait(struct far_qset *qset, uint64_t until)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	return inner->nic->ops->wait(inner, until);
+}
+
+static void wrap_wake(struct far_qset *qset)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	inner->nic->ops->wake(inner);
+}
+
+static int wrap_thread_start(struct far_nic *nic, void (*run)(void *arg), void *arg,
+			     struct far_nic_thread **ret_thread)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->thread_start(inner, run, arg, ret_thread);
+}
+
+static void wrap_thread_join(struct far_nic *nic, struct far_nic_thread *thread)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->thread_join(inner, thread);
+}
+
+static void wrap_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	inner->nic->ops->stats(inner, ret_stats);
+}
+
+static int host_create(struct far_nic *nic, const char *node, const char *space,
+		       uint64_t size, unsigned mode, struct far_host_map *ret_map)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->host->create(inner, node, space, size, mode, ret_map);
+}
+
+static int host_publish(struct far_nic *nic, struct far_host_map *map)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->host->publish(inner, map);
+}
+
+static int host_map(struct far_nic *nic, const char *node, const char *space,
+		    struct far_host_map *ret_map)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->host->map(inner, node, space, ret_map);
+}
+
+static void host_unmap(struct far_nic *nic, struct far_host_map *map)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->host->unmap(inner, map);
+}
+
+static int host_remove(struct far_nic *nic, const char *node, const char *space)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->host->remove(inner, node, space);
+}
+
+static int host_list(struct far_nic *nic,
+		     int (*each)(void *arg, const char *node, const char *space),
+		     void *arg)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->host->list(inner, each, arg);
+}
+
+static const struct far_nic_host_ops wrap_host_ops = {
+	.create = host_create,
+	.publish = host_publish,
+	.map = host_map,
+	.unmap = host_unmap,
+	.remove = host_remove,
+	.list = host_list,
+};
+
+/* Without those that a wrapper must have of its own: open, close, queue sets. */
+static const struct far_nic_ops wrap_ops = {
+	.mr_reg = wrap_mr_reg,
+	.mr_dereg = wrap_mr_dereg,
+	.attach = wrap_attach,
+	.detach = wrap_detach,
+	.claim = wrap_claim,
+	.unclaim = wrap_unclaim,
+	.fence = wrap_fence,
+	.connect = wrap_connect,
+	.now = wrap_now,
+	.spend = wrap_spend,
+	.wait = wrap_wait,
+	.wake = wrap_wake,
+	.thread_start = wrap_thread_start,
+	.thread_join = wrap_thread_join,
+	.stats = wrap_stats,
+};
+
+void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *name,
+		   const char *summary)
+{
+	wrap->inner = inner;
+	wrap->ops = wrap_ops;
+	wrap->ops.name = name;
+	wrap->ops.summary = summary;
+	wrap->ops.caps = inner->ops->caps;
+	if (inner->ops->host)
+		wrap->ops.host = &wrap_host_ops;
+	wrap->nic.ops = &wrap->ops;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What wrappers share: a back end that holds another one and hands every call on.
+ * A wrapper sets up the table with far_wrap_init(), then replaces what it changes.
+ * Capabilities and the memory node's side are those of the inner back end.
+ */
+#ifndef FAR_NIC_WRAP_H
+#define FAR_NIC_WRAP_H
+
+#include "nic.h"
+
+/* The first member of a wrapper's struct. */
+struct far_wrap {
+	struct far_nic nic;
+	struct far_nic *inner;
+	struct far_nic_ops ops;			/* nic.ops points here */
+};
+
+/* The first member of its queue sets. */
+struct far_wrap_qset {
+	struct far_qset qset;
+	struct far_qset *inner;
+};
+
+void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *name,
+		   const char *summary);
+
+static inline struct far_nic *far_wrap_inner(struct far_nic *nic)
+{
+	return ((struct far_wrap *)nic)->inner;
+}
+
+static inline struct far_qset *far_wrap_inner_qset(struct far_qset *qset)
+{
+	return ((struct far_wrap_qset *)qset)->inner;
+}
+
+#endif

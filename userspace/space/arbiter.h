@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The arbiter of a space set: it advances the epoch word, notices clients that died,
+ * fences them, and says what is safe to use again.
+ *
+ * Whoever calls far_arbiter_step() is the only one who does so at that time. All its
+ * state is in the arbiter node's memory, so that the next caller may be another one.
+ */
+#ifndef FAR_SPACE_ARBITER_H
+#define FAR_SPACE_ARBITER_H
+
+#include "layout.h"
+
+#define FAR_BEAT_NS	UINT64_C(1000000000)	/* a client without a beat is dead */
+#define FAR_EPOCH_NS	UINT64_C(1000000)	/* between two epochs */
+#define FAR_EPOCH_LEAD	1024u	/* E stays below the least living entry plus this */
+
+struct far_arbiter {
+	void *memory;			/* the arbiter node's, formatted */
+	const struct far_sb *sb;	/* its superblock */
+	uint64_t beat_ns, epoch_ns;	/* the times above, or shorter ones */
+	void *arg;
+	/* 1: that client's process has ended, whatever its beat; 0: not known. Or NULL. */
+	int (*gone)(void *arg, unsigned number);
+	/*
+	 * Whether no operation of that client can reach node `node` any more, and
+	 * nobody can connect as it: 0 confirmed, else not yet. Asked again and again
+	 * until each node has confirmed in the same step.
+	 */
+	int (*fence)(void *arg, unsigned node, unsigned number, unsigned incarnation);
+};
+
+/* One step at time now (ns, any origin, never backwards). Returns the fences completed. */
+unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now);
+/* When the next step has something to do at the soonest. */
+uint64_t far_arbiter_due(const struct far_arbiter *arbiter);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Counting chunks, clients and names.
+ */
+#include "summary.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "format.h"
+#include "geometry.h"
+
+static uint64_t word_at(const void *memory, uint64_t off)
+{
+	return __atomic_load_n((const uint64_t *)((const char *)memory + off),
+			       __ATOMIC_ACQUIRE);
+}
+
+static int client_lives(const void *memory, uint64_t entry)
+{
+	uint64_t claim = word_at(memory, entry);
+	uint64_t fenced = word_at(memory, entry +
+				  offsetof(struct far_client_entry, fenced));
+
+	return far_claim_taken(claim) && far_who_incarnation(claim) > fenced;
+}
+
+int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summary)
+{
+	struct far_summary sum = { .size = 0 };
+
+	if (size < FAR_SB_LEN)
+		return -EPROTO;
+	memcpy(&sum.sb, memory, sizeof(sum.sb));
+	if (far_sb_check(&sum.sb, size, NULL, 0))
+		return -EPROTO;
+	sum.size = sum.sb.size;
+	for (uint32_t i = 0; i < sum.sb.nr_chunks; i++) {
+		if (word_at(memory, far_chunk_word_off(&sum.sb, i)))
+			sum.used += sum.sb.chunk_size;
+	}
+	for (unsigned n = 1; sum.sb.client_off && n <= sum.sb.max_clients; n++)
+		sum.clients += client_lives(memory, far_client_entry_off(&sum.sb, n));
+	for (unsigned i = 0; sum.sb.dir_off && i < sum.sb.nr_names; i++)
+		sum.names += !!(uint32_t)word_at(memory, far_dir_entry_off(&sum.sb, i));
+	*ret_summary = sum;
+	return 0;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* far bench micro: options and results of the micro benchmark. */
+#include "far.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../bench/micro.h"
+#include "../nic/nic.h"
+
+struct options {
+	struct micro micro;
+	const char *json;	/* NULL: text; "-": JSON to stdout */
+	const char *policy;
+};
+
+static const char *const op_names[] = {
+	[FAR_NIC_READ] = "read",
+	[FAR_NIC_WRITE] = "write",
+	[FAR_NIC_CAS] = "cas",
+	[FAR_NIC_FAA] = "faa",
+};
+
+#define NR_OPS	(sizeof(op_names) / sizeof(op_names[0]))
+
+enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
+       OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON };
+
+static const struct argp_option argp_options[] = {
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), sim:PROFILE", 0 },
+	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
+	{ "threads", OPT_THREADS, "N[..M]", 0,
+	  "threads (1); a range: how many are at work is drawn each --change-ms", 0 },
+	{ "change-ms", OPT_CHANGE, "MS", 0, "see --threads (512)", 0 },
+	{ "depth", OPT_DEPTH, "N", 0,
+	  "operations that a thread posts before it waits for all (8)", 0 },
+	{ "op", OPT_OP, "OP", 0, "read (default), write, cas, faa", 0 },
+	{ "size", OPT_SIZE, "BYTES", 0, "length of a READ or WRITE (8)", 0 },
+	{ "policy", OPT_POLICY, "NAME", 0, "shared-qp, multiplexed-2, multiplexed-4, "
+	  "per-thread-qp, per-thread-context, per-thread-doorbell (default)", 0 },
+	{ "batch", OPT_BATCH, "N", 0, "operations per doorbell (1)", 0 },
+	{ "throttle", OPT_THROTTLE, "SCALE", OPTION_ARG_OPTIONAL,
+	  "limit outstanding operations by credits; SCALE makes its epochs of 488 ms "
+	  "shorter (1)", 0 },
+	{ "ops", OPT_OPS, "N", 0, "operations to measure, of all threads (200000)", 0 },
+	{ "region", OPT_REGION, "BYTES", 0,
+	  "memory per node that addresses are drawn from (16M)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "of the addresses (1)", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static int parse_op(struct argp_state *state, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < NR_OPS; i++)
+		if (op_names[i] && !strcmp(text, op_names[i]))
+			return i;
+	argp_error(state, "--op '%s': read, write, cas or faa expected", text);
+	return 0;
+}
+
+/* N, or N..M: the least and the largest number. */
+static void parse_threads(struct argp_state *state, char *arg, struct micro *m)
+{
+	char *dots = strstr(arg, "..");
+
+	if (dots) {
+		*dots = 0;
+		m->least_threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+		arg = dots + 2;
+	}
+	m->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+}
+
+static double parse_scale(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double scale = strtod(arg, &end);
+
+	if (end == arg || *end || !(scale >= 1e-4 && scale <= 1))
+		argp_error(state, "--throttle '%s': 0.0001 to 1 expected", arg);
+	return scale;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct micro *m = &o->micro;
+
+	switch (key) {
+	case OPT_NIC:
+		m->nic = arg;
+		break;
+	case OPT_MNS:
+		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
+		break;
+	case OPT_THREADS:
+		parse_threads(state, arg, m);
+		break;
+	case OPT_CHANGE:
+		m->change_ns = far_arg_number(state, "--change-ms", arg, 1, 1000000, 0) *
+			       UINT64_C(1000000);
+		break;
+	case OPT_THROTTLE:
+		m->throttle = arg ? parse_scale(state, arg) : 1;
+		break;
+	case OPT_DEPTH:
+		m->depth = far_arg_number(state, "--depth", arg, 1, 1024, 0);
+		break;
+	case OPT_OP:
+		m->op = parse_op(state, arg);
+		break;
+	case OPT_SIZE:
+		m->size = far_arg_number(state, "--size", arg, 1, 1 << 20, 1);
+		break;
+	case OPT_POLICY:
+		o->policy = arg;
+		if (micro_policy_parse(arg, &m->policy, &m->per_qp))
+			argp_error(state, "--policy '%s': see --help for the names", arg);
+		break;
+	case OPT_BATCH:
+		m->batch = far_arg_number(state, "--batch", arg, 1, 1024, 0);
+		break;
+	case OPT_OPS:
+		m->ops = far_arg_number(state, "--ops", arg, 1, UINT64_MAX / 2, 1);
+		break;
+	case OPT_REGION:
+		m->region = far_arg_number(state, "--region", arg, 4096,
+					   UINT64_C(1) << 39, 1) / 4096 * 4096;
+		break;
+	case OPT_SEED:
+		m->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
+		break;
+	case OPT_JSON:
+		o->json = arg;
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "no argument expected, but '%s' is there", arg);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static struct json_object *number_or_null(double number)
+{
+	return isnan(number) ? NULL : json_object_new_double(number);
+}
+
+static struct json_object *result_json(const struct options *o,
+				       const struct micro_result *r)
+{
+	const struct micro *m = &o->micro;
+	struct json_object *json = json_object_new_object();
+
+	json_object_object_add(json, "nic", json_object_new_string(m->nic));
+	json_object_object_add(json, "tier",
+			       json_object_new_string(r->is_model ? "model" : "measured"));
+	json_object_object_add(json, "policy", json_object_new_string(o->policy));
+	json_object_object_add(json, "op", json_object_new_string(op_names[m->op]));
+	json_object_object_add(json, "threads", json_object_new_int(m->threads));
+	json_object_object_add(json, "least_threads", m->least_threads ?
+			       json_object_new_int(m->least_threads) : NULL);
+	json_object_object_add(json, "throttle", json_object_new_double(m->throttle));
+	json_object_object_add(json, "depth", json_object_new_int(m->depth));
+	json_object_object_add(json, "batch", json_object_new_int(m->batch));
+	json_object_object_add(json, "size", json_object_new_int(m->size));
+	json_object_object_add(json, "ops", json_object_new_int64(r->ops));
+	json_object_object_add(json, "seconds", json_object_new_double(r->seconds));
+	json_object_object_add(json, "mops", json_object_new_double(r->mops));
+	json_object_object_add(json, "doorbells_per_op",
+			       json_object_new_double(r->doorbells_per_op));
+	json_object_object_add(json, "threads_per_doorbell", r->is_model ?
+			       json_object_new_int(r->threads_per_doorbell) : NULL);
+	json_object_object_add(json, "outstanding_max",
+			       json_object_new_int(r->outstanding_max));
+	json_object_object_add(json, "wqe_miss_rate", number_or_null(r->wqe_miss_rate));
+	json_object_object_add(json, "dram_bytes_per_wr",
+			       number_or_null(r->dram_bytes_per_wr));
+	return json;
+}
+
+static int print_json(const struct options *o, const struct micro_result *r)
+{
+	struct json_object *json = result_json(o, r);
+	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY);
+	FILE *out = strcmp(o->json, "-") ? fopen(o->json, "w") : stdout;
+	int err = 0;
+
+	if (!out)
+		err = -errno;
+	else if (fprintf(out, "%s\n", text) < 0)
+		err = -EIO;
+	if (out && out != stdout && fclose(out))
+		err = -errno;
+	json_object_put(json);
+	if (err)
+		fprintf(stderr, "far bench micro: %s: %s\n", o->json, strerror(-err));
+	return err ? 1 : 0;
+}
+
+static void print_text(const struct options *o, const struct micro_result *r)
+{
+	printf("%.3f Mop/s (%s): %u threads, depth %u, %s of %u bytes, %s\n", r->mops,
+	       r->is_model ? "model" : "measured", o->micro.threads, o->micro.depth,
+	       op_names[o->micro.op], o->micro.size, o->policy);
+	printf("%.3f doorbells per operation, at most %u operations outstanding\n",
+	       r->doorbells_per_op, r->outstanding_max);
+	if (r->is_model)
+		printf("at most %u threads per doorbell, %.0f bytes of host memory's "
+		       "traffic per operation\n", r->threads_per_doorbell,
+		       r->dram_bytes_per_wr);
+}
+
+int far_bench_micro(int argc, char **argv)
+{
+	static const struct argp argp = {
+		argp_options, parse_option, NULL,
+		"Threads post operations to random addresses, ring, and wait.",
+		NULL, NULL, NULL,
+	};
+	struct options o = { .micro = micro_default, .policy = "per-thread-doorbell" };
+	struct micro_result result;
+	char why[256] = "";
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	err = micro_run(&o.micro, why, sizeof(why), &result);
+	if (err) {
+		fprintf(stderr, "%s: %s\n", argv[0], why);
+		return 1;
+	}
+	if (o.json)
+		return print_json(&o, &result);
+	print_text(&o, &result);
+	return 0;
+}
