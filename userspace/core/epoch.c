@@ -12,7 +12,7 @@
 #include "task.h"
 
 #define WAIT_NS		UINT64_C(5000)		/* for the entry to be published */
-#define RECLAIM_NS	UINT64_C(1000000000)
+#define RECLAIM_NS	UINT64_C(5000000000)	/* a dead client is fenced by then */
 
 static struct far_epoch_task *epoch_task(struct far_task *task)
 {

@@ -43,7 +43,7 @@ uint64_t far_epoch_known(const struct far_task *task);
 /*
  * Waits until what this client had retired before the call is free. Outside of an
  * epoch. What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try
- * once more. -EAGAIN: other clients have stood in the way for a second.
+ * once more. -EAGAIN: another client has stood in the way for five seconds.
  */
 int far_reclaim(struct far_task *task);
 
