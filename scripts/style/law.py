@@ -14,6 +14,7 @@ PORT = CORE + 'port.h'
 API = 'wrchain/wrc.h'
 PROG = 'wrchain/prog/'
 MODEL = 'wrchain/model/'
+CHARGE = MODEL + 'charge.'
 MLX5 = 'wrchain/mlx5/'
 SNIC = 'wrchain/snic/'
 ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
@@ -64,6 +65,9 @@ LAW = {
     PROG: Layer(BASE, NONE, 'a program knows core only', calls=PORT_CALLS),
     MODEL: Layer(BASE, r'math\.h$', 'the cost model knows core, and no clock',
                  libs=('m',)),
+    CHARGE: Layer(BASE + [MODEL, SNIC], r'(math|string)\.h$',
+                  'the adapter knows the model and the software NIC',
+                  libs=('m',)),
     MLX5: Layer(BASE, None, 'mlx5 knows core and verbs',
                 libs=('ibverbs', 'mlx5')),
     SNIC: Layer(BASE, NO_VERBS, 'the software NIC knows core'),

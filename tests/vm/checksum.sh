@@ -178,7 +178,7 @@ swaps() {
 	# shellcheck disable=SC2046  # options
 	vm --kernel "$@" --mem 150M --swap 256M \
 		--param hot_add.checksum=crc32c -- \
-		pressure-far --size=110M --processes=4 $(amount 10 1)
+		pressure-far --size=110M --processes=4 $(amount 10 2)
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \
 		'.cnodes[0].stats.checksum_errors == 0' \

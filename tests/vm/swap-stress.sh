@@ -145,7 +145,7 @@ if ((long_cases)); then
 	done
 	all_with "frontswap on 5.10" 5.10 --backend frontswap
 else
-	length="--lives=1 --rounds=1"
+	length="--lives=1 --rounds=2"
 	tap_case "a memory group at its limit, 6.1" limit 6.1
 	tap_case "huge pages, 6.12" huge_pages 6.12
 fi

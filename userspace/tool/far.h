@@ -25,6 +25,7 @@ int far_space_command(int argc, char **argv);
 int far_bench_command(int argc, char **argv);
 int far_bench_micro(int argc, char **argv);
 int far_bench_index(int argc, char **argv);
+int far_bench_model(int argc, char **argv);
 
 /*
  * Parsers of option values, for argp: what cannot be ends the program with the value

@@ -240,10 +240,9 @@ static const struct snic_actor_ops program_ops = {
 	.next = program_next, .step = program_step,
 };
 
-static uint64_t charge(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		       uint32_t bytes)
+static uint64_t charge(void *arg, const struct snic_work *work)
 {
-	return kind == SNIC_COST_EXECUTE ? 1000 : 0;
+	return work->kind == SNIC_COST_EXECUTE ? 1000 : 0;
 }
 
 static void program(void **state)
