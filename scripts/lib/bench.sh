@@ -14,3 +14,30 @@ median_of() {
 		m = int((NR + 1) / 2)
 		print NR % 2 ? v[m] : (v[m] + v[m + 1]) / 2 }'
 }
+
+# command_line ARG...: how the benchmark was started, without the files it was
+# to write.
+command_line() {
+	local line="scripts/${0##*/}${*:+ $*}"
+	sed -E 's/ --save\b//; s/ --json [^ ]+//' <<<"$line"
+}
+
+# result_save NAME LABEL COMMAND [KEY=VALUE...]: docs/results/NAME.md from the
+# table on standard input. See result.py.
+result_save() {
+	local name=$1 label=$2 command=$3 row rows=()
+	shift 3
+	for row; do
+		rows+=(--row "$row")
+	done
+	python3 -B "$ODRP_ROOT/scripts/lib/result.py" "$name" --label "$label" \
+		--command "$command" "${rows[@]}" || die "cannot write the result"
+}
+
+# guest_accel JSON: what ran the guest, of a run's statistics.
+guest_accel() {
+	case $(jq -r .accel "$1") in
+	tcg) echo "QEMU's emulation" ;;
+	*) echo "QEMU with KVM" ;;
+	esac
+}

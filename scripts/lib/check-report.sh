@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The account of scripts/check: what passed, failed, was skipped, and the time
-# it may take. To be sourced after common.sh.
+# The account of scripts/check: what passed, failed, was skipped, and where the
+# time went. To be sourced after common.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the settings are shared with scripts/check
+#
+# Jobs run beside each other (check-jobs.sh), so the account is kept in files of
+# $logs: each job has one of its own for its results, and all add lines to "times":
+# a kind, the seconds, a name.
 
-nr_passed=0
-nr_skipped=0
-failures=()
+# With less left nothing is begun.
+LEAST_SECONDS=60
 
 report_init() {
-	local minutes=29
+	local minutes=80
 	# Most of it is for the debug kernels.
 	[[ $mode = nightly ]] && minutes=1440
 	check_begin=$SECONDS
@@ -22,6 +25,9 @@ report_dirs() {
 	logs=$work/logs
 	rm -rf "$logs"
 	mkdir -p "$logs" || die "cannot make '$logs'"
+	account=$logs/check.account
+	: >"$account"
+	: >"$logs/times"
 	# What scripts/vm uses is the plain build of this check.
 	export ODRP_BUILD=$work
 }
@@ -30,18 +36,26 @@ seconds_left() {
 	echo $((check_budget - (SECONDS - check_begin)))
 }
 
+minutes() {
+	printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
+}
+
 phase() {
-	printf '== %s (%d:%02d)\n' "$1" $(((SECONDS - check_begin) / 60)) \
-		$(((SECONDS - check_begin) % 60))
+	echo "== $1 ($(minutes $((SECONDS - check_begin))))"
+}
+
+# took KIND SECONDS NAME
+took() {
+	printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>"$logs/times"
 }
 
 passed() {
-	nr_passed=$((nr_passed + 1))
+	echo "passed $1" >>"$account"
 	echo "ok      $1"
 }
 
 skipped() {
-	nr_skipped=$((nr_skipped + 1))
+	echo "skipped $1" >>"$account"
 	echo "skipped $1"
 }
 
@@ -62,7 +76,7 @@ excerpt() {
 
 # failed NAME [LOG]: with an excerpt, indented.
 failed() {
-	failures+=("$1")
+	echo "failed $1" >>"$account"
 	echo "FAILED  $1"
 	[[ -n ${2:-} && -s $2 ]] && excerpt "$2" | cut -c 1-300 |
 		sed 's/^/        | /'
@@ -70,14 +84,16 @@ failed() {
 }
 
 # tap_results PREFIX LOG STATUS: one result per line of a TAP log. A program
-# that ends badly without having said why, or that says nothing, failed, too; one
-# whose status is "slow" had no time for what it does not report.
+# that ends badly without having said why, or that has no plan, failed, too; so
+# did one that the end of all time has cut off (status 124 or 137). One whose cases
+# are all for the night plans none.
 tap_results() {
-	local prefix=$1 log=$2 status=$3 line name planned=0 nr=0 bad=0
+	local prefix=$1 log=$2 status=$3 line name planned=none nr=0 bad=0
 	while read -r line; do
 		case $line in
 		1..*)
 			planned=${line#1..}
+			planned=${planned%% *}
 			continue
 			;;
 		ok\ * | not\ ok\ *) ;;
@@ -94,29 +110,50 @@ tap_results() {
 			;;
 		esac
 	done <"$log"
-	if [[ $status = slow ]]; then
-		skipped "$prefix: no time left for the rest of it"
-	elif ((status == 124 || status == 137)); then
-		failed "$prefix: out of time" "$log.err"
-	elif ((nr == 0 || nr != planned || (status != 0 && !bad))); then
+	if ((status == 124 || status == 137)); then
+		failed "no time left for the rest of: $prefix" "$log.err"
+	elif [[ $nr != "$planned" ]] || ((status != 0 && !bad)); then
 		failed "$prefix: $nr of $planned cases reported, exit status $status" \
 			"$log.err"
+	elif ((nr == 0)); then
+		echo "none $prefix" >>"$account"
 	fi
 }
 
-report_end() {
-	local f
-	echo
-	printf 'Time: %d:%02d minutes\n' $(((SECONDS - check_begin) / 60)) \
-		$(((SECONDS - check_begin) % 60))
-	if ((${#failures[@]})); then
-		echo "Logs: $logs"
-		for f in "${failures[@]}"; do
-			echo "FAILED  $f"
+# results WORD: the names of what passed, failed or was skipped.
+results() {
+	sed -n "s/^$1 //p" "$logs"/*.account
+}
+
+report_times() {
+	local kind seconds name
+	echo "Where the time went (${job_slots:-1} at a time):"
+	awk -F'\t' '{ s[$1] += $2 }
+		END { for (k in s) print s[k] "\t" k }' "$logs/times" |
+		sort -rn | while IFS=$'\t' read -r seconds kind; do
+			printf '%8s  %s\n' "$(minutes "${seconds%.*}")" "$kind"
 		done
+	echo "The ten slowest:"
+	sort -t$'\t' -k2,2rn "$logs/times" | head -n 10 |
+		while IFS=$'\t' read -r kind seconds name; do
+			printf '%8s  %s\n' "$(minutes "${seconds%.*}")" "$name"
+		done
+}
+
+report_end() {
+	local nr_failed nr_skipped
+	nr_failed=$(results failed | wc -l)
+	nr_skipped=$(results skipped | wc -l)
+	echo
+	report_times
+	echo "Time: $(minutes $((SECONDS - check_begin))) minutes of" \
+		"$((check_budget / 60))"
+	if ((nr_failed)); then
+		echo "Logs: $logs"
+		results failed | sed 's/^/FAILED  /'
 	fi
-	printf '%d passed, %d failed' "$nr_passed" "${#failures[@]}"
+	printf '%d passed, %d failed' "$(results passed | wc -l)" "$nr_failed"
 	((nr_skipped)) && printf ', %d skipped' "$nr_skipped"
 	echo
-	exit $((${#failures[@]} > 0))
+	exit $((nr_failed > 0))
 }

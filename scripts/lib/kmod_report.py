@@ -31,6 +31,7 @@ def arguments():
                    help="how many were to be swapped")
     p.add_argument("--top", type=int, default=8)
     p.add_argument("--json")
+    p.add_argument("--table", help="write the medians there, as Markdown")
     return p.parse_args()
 
 
@@ -136,6 +137,19 @@ def show_table(entries):
         print(f"  {group:6} {guest_groups.WHAT[group]}")
 
 
+def table(entries):
+    """The medians as a table of Markdown; a part that did nothing is blank."""
+    columns = ("whole",) + guest_groups.GROUPS
+    lines = ["| kernel | backend | | " + " | ".join(columns) + " |",
+             "|---|---|---|" + "--:|" * len(columns)]
+    for e in entries:
+        cells = [f"{n:,.0f}" if round(n) else "" for n in
+                 (e["groups"][c] for c in columns)]
+        lines.append(f"| {e['kernel']} | {e['backend']} | {e['phase']} | " +
+                     " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def show_goals(entries):
     print(f"\ngoals: ours at most {OWN_MOST}; the whole below {WHOLE_MOST} of "
           "NBD's on the same kernel\n")
@@ -176,6 +190,9 @@ def main():
               f"{100 * spread(entries):.1f} % of the whole")
     if args.top:
         show_functions(middles, args.top)
+    if args.table:
+        with open(args.table, "w", encoding="ascii") as f:
+            f.write(table(middles))
     if args.json:
         try:
             with open(args.json, "w", encoding="ascii") as f:

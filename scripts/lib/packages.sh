@@ -84,7 +84,7 @@ try_install() {
 }
 
 packages_install() {
-	local set list='' log
+	local set list=''
 	local -a missing
 
 	for set; do
@@ -98,6 +98,16 @@ packages_install() {
 		error "these packages are missing, and only root can install them: ${missing[*]}"
 		return 1
 	fi
+	# Somebody else may be installing them.
+	with_lock packages packages_install_locked "${missing[@]}"
+}
+
+packages_install_locked() {
+	local log
+	local -a missing
+
+	mapfile -t missing < <(packages_missing "$@")
+	((${#missing[@]})) || return 0
 	info "installing ${missing[*]}"
 	log=$(mktemp)
 	# The package lists may be absent (a fresh image) or out of date: one

@@ -14,6 +14,7 @@ PORT = CORE + 'port.h'
 API = 'wrchain/wrc.h'
 PROG = 'wrchain/prog/'
 MODEL = 'wrchain/model/'
+CHARGE = MODEL + 'charge.'
 MLX5 = 'wrchain/mlx5/'
 SNIC = 'wrchain/snic/'
 ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
@@ -64,6 +65,9 @@ LAW = {
     PROG: Layer(BASE, NONE, 'a program knows core only', calls=PORT_CALLS),
     MODEL: Layer(BASE, r'math\.h$', 'the cost model knows core, and no clock',
                  libs=('m',)),
+    CHARGE: Layer(BASE + [MODEL, SNIC], r'(math|string)\.h$',
+                  'the adapter knows the model and the software NIC',
+                  libs=('m',)),
     MLX5: Layer(BASE, None, 'mlx5 knows core and verbs',
                 libs=('ibverbs', 'mlx5')),
     SNIC: Layer(BASE, NO_VERBS, 'the software NIC knows core'),
@@ -121,11 +125,12 @@ LAW = {
     'scripts/': Layer(None, ANY, ''),
 }
 
-# Public headers, and the layers that keep what they declare. Whoever may use
+# Public headers, by layer, and the layers that keep what they declare. Whoever may use
 # the header, and is none of these layers, may call its functions.
 FACES = {
-    API: (API, [CORE, PROG, MLX5]),
-    SNIC: (SNIC + 'snic.h', [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
+    API: ([API], [CORE, PROG, MLX5]),
+    SNIC: ([SNIC + 'snic.h', SNIC + 'vt.h'],
+           [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
 }
 
 PRIVATE = re.compile(r'(.*[-_])?priv\.h$')

@@ -9,7 +9,7 @@
  * There are classes of attacks that nothing may come of, which share REQUESTS,
  * and classes that are known to break something (docs/model.md): of those,
  * lives are run until it has been found, and not finding it is a failure.
- * ODRP_NIGHTLY=1 in the environment: 100 times as many.  ODRP_TRANSLATE=nic: most
+ * ODRP_NIGHTLY=1 in the environment: 400 times as many.  ODRP_TRANSLATE=nic: most
  * nodes have keys, by which they READ and WRITE pages; else they have chains.
  */
 #include <stdio.h>
@@ -203,7 +203,7 @@ static void run(void **state)
 	if (nr_args > 2)
 		seed = strtoul(args[2], NULL, 0);
 	if (nightly && !strcmp(nightly, "1"))
-		requests *= 100;
+		requests *= 400;
 	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (class_of(i).share != NEVER &&
 		    (nr_args < 4 || !strcmp(args[3], classes[i].name)))

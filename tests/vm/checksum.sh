@@ -175,9 +175,10 @@ is_not_mapped() {
 
 # Nothing is taken for what it is not, and no page is sent that may change.
 swaps() {
+	# shellcheck disable=SC2046  # options
 	vm --kernel "$@" --mem 150M --swap 256M \
 		--param hot_add.checksum=crc32c -- \
-		pressure-far --size=110M --processes=4 --seconds=$((10 * slow))
+		pressure-far --size=110M --processes=4 $(amount 10 2)
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \
 		'.cnodes[0].stats.checksum_errors == 0' \

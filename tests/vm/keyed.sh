@@ -194,7 +194,8 @@ are_others() {
 	expect_keyed
 }
 
-tap_case "a quicksort of twice the memory on 6.1" sorts 6.1
+# By day smoke.sh does so.
+((long_cases)) && tap_case "a quicksort of twice the memory on 6.1" sorts 6.1
 tap_case "the device as a disk, 6.1" is_a_disk 6.1
 tap_case "a quicksort by frontswap, 5.10" sorts 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_on

@@ -26,6 +26,8 @@
 # ODRP_TRANSLATE=nic or chain has all cases so; what counts chains may fail then,
 # all else is to hold.
 #
+# ODRP_LIST=1 runs no case: the plan says how many there are.
+#
 # Time-outs are stretched for slow kernels by scripts/vm; what a case itself
 # allows for, it multiplies by $slow.
 
@@ -132,6 +134,10 @@ case_on_kernel() {
 one_case() {
 	local name=$1 begin=$SECONDS
 	shift
+	if [[ ${ODRP_LIST:-0} = 1 ]]; then
+		tap_nr=$((tap_nr + 1))
+		return
+	fi
 	[[ -n ${vm_workload:-} ]] || vm_packages
 	tap_nr=$((tap_nr + 1))
 	case_failed=0
@@ -159,6 +165,10 @@ tap_case_with() {
 	local set=$1 name=$2 missing
 	local -a needed
 	shift
+	if [[ ${ODRP_LIST:-0} = 1 ]]; then
+		tap_case "$@"
+		return
+	fi
 	mapfile -t needed < <(packages_of "$set")
 	if [[ ${packages_tried:-} != *" $set "* ]]; then
 		packages_tried+=" $set "
@@ -200,6 +210,17 @@ wrong() {
 	case_failed=1
 	say "$*"
 	echo "$*" >&2
+}
+
+# amount SECONDS ROUNDS: how much a pressure-far of which something is counted does:
+# by day one life of each process of so many rounds, the same on every machine; by
+# night and on debug kernels, for so long.
+amount() {
+	if ((nightly || slow > 1)); then
+		echo "--seconds=$(($1 * slow))"
+	else
+		echo "--lives=1 --rounds=$2"
+	fi
 }
 
 # The arguments of scripts/vm with case_kernel instead of a stock kernel.

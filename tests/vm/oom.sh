@@ -68,15 +68,13 @@ only_the_greedy() {
 
 rounds=1
 ((nightly)) && rounds=8
+tap_case "the greedy one is killed, 6.1" only_the_greedy 6.1 1
 if ((long_cases)); then
-	tap_case "the greedy one is killed, 6.1" only_the_greedy 6.1 1
 	vm_timeout=1500
 	for kernel in 5.10 6.1 6.12; do
 		tap_case "again and again, $kernel" only_the_greedy $kernel $rounds
 	done
 	tap_case "again and again, frontswap on 5.10" \
 		only_the_greedy 5.10 $rounds --backend frontswap
-else
-	tap_skip "the greedy one is killed" "long: scripts/check --nightly"
 fi
 tap_end

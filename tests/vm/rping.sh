@@ -84,10 +84,14 @@ asks() {
 }
 
 packages_install bench || exit 1
-for kernel in 5.10 6.1 6.12; do
+# By day each is on the kernels that the others are not.
+clients=(6.12)
+servers=(5.10)
+((nightly)) && clients=(5.10 6.1 6.12) servers=(5.10 6.1 6.12)
+for kernel in "${clients[@]}"; do
 	tap_case "rping on $kernel" answers "$kernel" 100
 done
-for kernel in 5.10 6.1 6.12; do
+for kernel in "${servers[@]}"; do
 	tap_case "rping's server on $kernel" asks "$kernel" 50
 done
 tap_case "rping on 6.1, 2 % of all packets lost" answers 6.1 20 --loss=0.02

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Swap under others' judges (stress-ng and memtester, which verify what they
-# write), under the limit of a memory group, and with huge pages (nightly).
+# write; nightly), under the limit of a memory group, and with huge pages.
 . "$(dirname "$0")/lib.sh"
 chains_only
 
@@ -45,8 +45,8 @@ tr '\b\r' '\n\n' </tmp/log | grep -vE '^ *([-/|\\]|setting +[0-9]+|testing +[0-9
 GUEST
 
 read -r -d '' limiting <<'GUEST'
-swapped pressure-far --size=24M --processes=2 --seconds=$1 --seed=77 >/tmp/log2 2>&1 &
-limited pressure-far --size=96M --processes=4 --seconds=$1 >/tmp/log 2>&1 || {
+swapped pressure-far --size=24M --processes=2 $1 --seed=77 >/tmp/log2 2>&1 &
+limited pressure-far --size=96M --processes=4 $1 >/tmp/log 2>&1 || {
 	cat /tmp/log
 	exit 1
 }
@@ -72,7 +72,7 @@ out() {
 			NF == 1 { n += $1 } END { print n + 0 }'
 }
 before=$(out)
-swapped pressure-far --huge --size=120M --processes=6 --seconds=$1 || exit 1
+swapped pressure-far --huge --size=120M --processes=6 $1 || exit 1
 grep -E '^thp_(fault_alloc|split_page|swpout|swpout_fallback) ' /proc/vmstat
 grep . $thp/hugepages-*/stats/swpout 2>/dev/null | grep -v ':0$'
 echo "split or written whole: $(($(out) - before))"
@@ -119,11 +119,11 @@ memtester_passes() {
 }
 
 limit() {
-	under 16M "$limiting" --kernel "$@" --mem 192M --swap 192M -- 60
+	under 16M "$limiting" --kernel "$@" --mem 192M --swap 192M -- "$length"
 }
 
 huge_pages() {
-	under max "$huge" --kernel "$@" --mem 150M --swap 256M -- 60
+	under max "$huge" --kernel "$@" --mem 150M --swap 256M -- "$length"
 }
 
 # all_with NAME KERNEL OPTION...
@@ -136,6 +136,8 @@ all_with() {
 	tap_case "huge pages, $name" huge_pages "$@"
 }
 
+# So long, or so much.
+length=--seconds=60
 vm_timeout=1500
 if ((long_cases)); then
 	for kernel in 5.10 6.1 6.12; do
@@ -143,7 +145,8 @@ if ((long_cases)); then
 	done
 	all_with "frontswap on 5.10" 5.10 --backend frontswap
 else
-	tap_skip "stress-ng, memtester, a memory group at its limit, huge pages" \
-		"long: scripts/check --nightly"
+	length="--lives=1 --rounds=2"
+	tap_case "a memory group at its limit, 6.1" limit 6.1
+	tap_case "huge pages, 6.12" huge_pages 6.12
 fi
 tap_end

@@ -6,8 +6,8 @@ chains_only
 
 share() {
 	vm --cnodes 2 --mem 150M --swap 192M -- sh -c \
-		'pressure-far --size=90M --processes=3 --seconds=$1 --seed=$((CNODE_ID + 1))' \
-		sh $((20 * slow))
+		'pressure-far --size=90M --processes=3 $1 --seed=$((CNODE_ID + 1))' \
+		sh "$(amount 20 2)"
 	expect_status 0
 	expect '.cnodes | length == 2' \
 		'.cnodes | all(.stats.loads > 3000)'

@@ -95,7 +95,7 @@ static int clients_open(struct cluster *cluster, const struct cluster_conf *conf
 int cluster_map(struct cluster *cluster, void **base)
 {
 	const struct far_nic_host_ops *host = cluster->nic[0]->ops->host;
-	char node[4];
+	char node[12];
 	int err;
 
 	if (!host)
@@ -114,7 +114,7 @@ int cluster_map(struct cluster *cluster, void **base)
 int cluster_open(struct cluster *cluster, const struct cluster_conf *conf,
 		 char *why, size_t why_len)
 {
-	char name[CLUSTER_MAX_MNS][4];
+	char name[CLUSTER_MAX_MNS][12];
 	const char *nodes[CLUSTER_MAX_MNS];
 	unsigned i;
 	int err;
@@ -144,6 +144,7 @@ int cluster_open(struct cluster *cluster, const struct cluster_conf *conf,
 void cluster_close(struct cluster *cluster)
 {
 	char why[200];
+	unsigned i;
 
 	while (cluster->nr_clients)
 		far_close(cluster->far[--cluster->nr_clients]);
@@ -152,11 +153,9 @@ void cluster_close(struct cluster *cluster)
 						  &cluster->map[--cluster->nr_maps]);
 	if (cluster->has_space)
 		far_space_delete_on(cluster->nic[0], cluster->space, why, sizeof(why));
-	if (!cluster->sim)
-		while (cluster->nr_nics)
-			cluster->nic[cluster->nr_nics - 1]->ops->close(
-				cluster->nic[--cluster->nr_nics]);
-	else
+	if (cluster->sim)
 		far_sim_free(cluster->sim);
+	for (i = 0; !cluster->sim && i < cluster->nr_nics; i++)
+		cluster->nic[i]->ops->close(cluster->nic[i]);
 	memset(cluster, 0, sizeof(*cluster));
 }

@@ -223,21 +223,24 @@ int far_client_join(struct far_task *task, const struct far_client_set *set,
 		far_why(why, why_len, err, "no memory for the tables of chunks");
 		goto free_client;
 	}
+	far_tend_init(client);
+	/* Clients that died while nobody lived to fence them. */
+	far_tend(client);
 	err = claim_number(task, client, why, why_len);
 	if (err)
-		goto fini_heap;
+		goto fini_tend;
 	err = far_round_park(task, client);
 	if (err) {
 		far_why(why, why_len, err, "the client's entry cannot be written: %s",
 			strerror(-err));
 		goto unclaim;
 	}
-	far_tend_init(client);
 	*ret_client = client;
 	return 0;
 unclaim:
 	unclaim_at_nodes(&client->set, client->number);
-fini_heap:
+fini_tend:
+	far_tend_fini(client);
 	far_heap_fini(&client->heap);
 free_client:
 	client_free(client);

@@ -126,14 +126,14 @@ static int replace_thaw(struct hash_op *op)
 	return err ? err : hash_find(op, 0);
 }
 
-int hash_replace_done(struct hash_op *op, struct hash_new *new)
+void hash_replace_done(struct hash_op *op, struct hash_new *new)
 {
 	op->present = 1;
 	if (new)
 		hash_remember(op, op->found.addr, new->word, new->block);
 	else if (op->hash->cache)
 		hash_cache_drop(op->hash->cache, &op->id);
-	return hash_retire_word(op, op->found.word, op->found.block);
+	hash_retire_word(op, op->found.word, op->found.block);
 }
 
 int hash_replace(struct hash_op *op, struct hash_new *new)
@@ -151,12 +151,14 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 			hash_new_write(op, new);
 		err = replace_once(op, new ? new->word : 0, &seen);
 		if (!err)
-			return hash_replace_done(op, new);
+			break;
 		if (err == -EAGAIN)
 			err = replace_again(op, seen);
 		if (err)
 			return err;
 	}
+	hash_replace_done(op, new);
+	return 0;
 }
 
 int hash_replace_hint(struct hash_op *op, struct hash_new *new)
@@ -171,8 +173,10 @@ int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 	if (new)
 		hash_new_write(op, new);
 	err = replace_once(op, new ? new->word : 0, &seen);
-	if (!err)
-		return hash_replace_done(op, new);
+	if (!err) {
+		hash_replace_done(op, new);
+		return 0;
+	}
 	if (err == -EAGAIN && !(seen & HASH_FROZEN)) {
 		err = hash_verify(op, hint.addr, seen, 0);
 		if (!err)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 
+#include "../core/alloc.h"
 #include "../core/stats.h"
 
 static int change_by_hint(struct hash_op *op, struct hash_new *new)
@@ -61,8 +62,12 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 	struct hash_new new;
 	int err;
 
-	if (args->kind == FAR_COMBINE_DELETE)
-		return change(op, NULL);
+	if (args->kind == FAR_COMBINE_DELETE) {
+		err = change(op, NULL);
+		if (err && op->unsure)
+			far_alloc_lost(op->task);
+		return err;
+	}
 	err = hash_new_init(op, args->value, args->value_len, &new);
 	if (err)
 		return err;
@@ -72,7 +77,9 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 		err = hash_insert_new(op, &new);
 	else
 		err = change(op, &new);
-	if (err && !op->unsure)
+	if (err && op->unsure)
+		far_alloc_lost(op->task);
+	else if (err)
 		hash_new_drop(op, &new);
 	return err;
 }

@@ -5,7 +5,7 @@
  *
  * The engine is a state machine stepped with a clock from outside: it has no
  * thread, never sleeps and never reads a clock.  Two runners step it: a thread
- * in real time (snic_rt_*) and a discrete-event simulation (snic_vt_*).
+ * in real time (snic_rt_*) and a discrete-event simulation (vt.h).
  *
  * Locking: nothing in here locks.  All calls on one NIC come from one thread,
  * or between snic_rt_lock() and snic_rt_unlock().
@@ -311,11 +311,42 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies);
 /* Receives what waits at the ports and executes what can be executed. */
 /* *ret_next: when to be called again if nothing arrives before. */
 int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next);
+/*
+ * When it has something to do, as of now, without doing it: the time of its last
+ * step for at once.  Calls since then count; frames that wait count at ports that
+ * have doze().
+ */
+uint64_t snic_next(struct snic *nic);
 
-/* Cost of one step of work in virtual time; NULL (real time): all cost 0. */
 enum snic_cost_kind { SNIC_COST_FETCH, SNIC_COST_EXECUTE, SNIC_COST_PACKET };
-typedef uint64_t (*snic_cost_fn)(void *arg, enum snic_cost_kind kind,
-				 uint8_t opcode, uint32_t bytes);
+
+/**
+ * struct snic_work - a piece of work, of a send queue
+ * @kind:	the fetch of a WQE, its execution, or a packet of it
+ * @opcode:	of the WQE
+ * @bytes:	that are fetched, that it moves, that the packet carries
+ * @now:	when it begins
+ * @qpn:	the queue pair
+ * @wire:	what follows is of SNIC_COST_EXECUTE alone.  It leaves this NIC
+ * @signal:	it will make a CQE in @scqn; on a loopback queue pair that has no
+ *		others under way that is the one with number @cqe, 24 bits
+ * @rkey:	of what it does to memory
+ * @wait_cqn, @wait_index: what a WAIT waits for, which is there
+ */
+struct snic_work {
+	enum snic_cost_kind kind;
+	uint8_t opcode;
+	uint32_t bytes;
+	uint64_t now;
+	uint32_t qpn;
+	bool wire, signal;
+	uint32_t scqn, cqe;
+	uint32_t rkey;
+	uint32_t wait_cqn, wait_index;
+};
+
+/* What it costs in virtual time, ns; NULL (real time): all costs 0. */
+typedef uint64_t (*snic_cost_fn)(void *arg, const struct snic_work *work);
 void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 
 /* ---- counters -------------------------------------------------------------- */
@@ -364,14 +395,5 @@ void snic_rt_unlock(struct snic_rt *rt);
 int snic_rt_event_fd(struct snic_rt *rt);
 /* CPU time of the thread: the software NIC's, never the agent's. */
 uint64_t snic_rt_cpu_ns(struct snic_rt *rt);
-
-/* ---- virtual-time runner ------------------------------------------------------- */
-
-/*
- * Steps several NICs in one virtual clock until `done` says so, nothing is left
- * to do, or `until` is reached.  Deterministic.  *ret_now: the clock.
- */
-int snic_vt_run(struct snic *const *nics, unsigned int nr_nics, uint64_t until,
-		bool (*done)(void *arg), void *arg, uint64_t *ret_now);
 
 #endif /* SNIC_H */

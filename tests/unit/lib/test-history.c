@@ -243,12 +243,12 @@ static void against_all_orders(unsigned nr_f, unsigned rounds, uint32_t seed)
 
 static void test_random_registers(void **state)
 {
-	against_all_orders(HISTORY_PUT + 1, 30000, 1);
+	against_all_orders(HISTORY_PUT + 1, 5000, 1);
 }
 
 static void test_random_maps(void **state)
 {
-	against_all_orders(HISTORY_DELETE + 1, 10000, 2);
+	against_all_orders(HISTORY_DELETE + 1, 5000, 2);
 }
 
 #define EVENT(index, time, type, process, f, value) \

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* See bed.h. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <log.h>
+#include <snic/cm/cm.h>
 #include "bed.h"
 
 #define NS_PER_MS	1000000ull
 #define PATIENCE_NS	(20000 * NS_PER_MS)
 #define SLICE_NS	(20 * NS_PER_MS)
+#define WORK_NS		200000	/* as the daemon waits for a batch */
 
 bool bed_copies, bed_keyed;
 int bed_failed;
@@ -53,22 +56,91 @@ static void nic_config(const struct bed *b, unsigned int station,
 	};
 }
 
-static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t cost(void *arg, const struct snic_work *work)
 {
 	struct bed *b = arg;
 
-	if (kind == SNIC_COST_PACKET || !b->opts.cost_more_ns)
-		return kind == SNIC_COST_PACKET ? 0 : b->opts.cost_ns;
+	if (work->kind == SNIC_COST_PACKET || !b->opts.cost_more_ns)
+		return work->kind == SNIC_COST_PACKET ? 0 : b->opts.cost_ns;
 	b->random = b->random * 6364136223846793005ull + 1442695040888963407ull;
 	return b->opts.cost_ns + (b->random >> 33) % b->opts.cost_more_ns;
 }
+
+/* ---- actors --------------------------------------------------------------------- */
+
+static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
+{
+	struct bed *b = (struct bed *)actor;
+
+	if (b->only_nics)
+		return SNIC_NEVER;
+	if (snic_cm_pending(snic_cm_of(b->snic)))
+		return now;
+	return b->work_at < b->tick_at ? b->work_at : b->tick_at;
+}
+
+/* As the daemon's event loop does it. */
+static int agent_step(struct snic_actor *actor, uint64_t now,
+		      uint64_t *ret_cost)
+{
+	struct bed *b = (struct bed *)actor;
+
+	manager_events(&b->m);
+	if (now >= b->tick_at) {
+		manager_tick(&b->m, BED_TICK_MS);
+		b->tick_at = now + BED_TICK_MS * NS_PER_MS;
+	}
+	switch (manager_work(&b->m)) {
+	case LEND_NOTHING:
+		b->work_at = SNIC_NEVER;
+		break;
+	case LEND_MORE:
+		b->work_at = now + 1;
+		break;
+	case LEND_WAIT:
+		b->work_at = now + WORK_NS;
+		break;
+	}
+	return 0;
+}
+
+static const struct snic_actor_ops agent_ops = {
+	.next = agent_next, .step = agent_step,
+};
+
+static uint64_t node_next(struct snic_actor *actor, uint64_t now)
+{
+	struct bed_node *n = (struct bed_node *)actor;
+
+	if (!n->cnode || n->silent || n->bed->only_nics)
+		return SNIC_NEVER;
+	return n->beat_at;
+}
+
+static int node_step(struct snic_actor *actor, uint64_t now,
+		     uint64_t *ret_cost)
+{
+	struct bed_node *n = (struct bed_node *)actor;
+
+	cnode_beat(n->cnode, n->want ? n->want : n->bed->want);
+	n->beat_at = now + BED_TICK_MS * NS_PER_MS;
+	return 0;
+}
+
+static const struct snic_actor_ops node_ops = {
+	.next = node_next, .step = node_step,
+};
+
+/* ---- open and close ---------------------------------------------------------------- */
 
 static void open_node(struct bed *b, unsigned int i)
 {
 	struct bed_node *n = &b->nodes[i];
 	struct snic_config cfg;
 
+	n->actor.ops = &node_ops;
+	n->bed = b;
+	n->beat_at = b->tick_at;
 	nic_config(b, i + 1, &cfg);
 	assert_int_equal(snic_new(&cfg, &n->snic), 0);
 	assert_int_equal(snic_port_pair_open(&n->port, &n->agent_port), 0);
@@ -100,7 +172,10 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->opts = *opts;
 	b->nr_nodes = nr_nodes;
 	b->random = opts->seed;
+	snic_vt_init(&b->vt, 0);
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
+	b->work_at = SNIC_NEVER;
+	b->actor.ops = &agent_ops;
 	nic_config(b, 0, &cfg);
 	assert_int_equal(snic_new(&cfg, &b->snic), 0);
 	if (opts->cost_ns)
@@ -121,6 +196,12 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
 	for (i = 0; i < nr_nodes; i++)
 		open_node(b, i);
+	snic_vt_add(&b->vt, &b->actor);
+	for (i = 0; i < nr_nodes; i++)
+		snic_vt_add(&b->vt, &b->nodes[i].actor);
+	snic_vt_add_nic(&b->vt, &b->agents_nic, b->snic);
+	for (i = 0; i < nr_nodes; i++)
+		snic_vt_add_nic(&b->vt, &b->nodes[i].nic, b->nodes[i].snic);
 }
 
 static void close_node(struct bed_node *n)
@@ -144,6 +225,8 @@ void bed_close(struct bed *b)
 		b->nodes[i].agent_port->ops->close(b->nodes[i].agent_port);
 }
 
+/* ---- time passes ------------------------------------------------------------------- */
+
 static uint64_t activity(struct bed *b)
 {
 	struct snic_stats st;
@@ -166,66 +249,42 @@ static bool something(void *arg)
 	return activity(b) != b->activity;
 }
 
-static void agent(struct bed *b)
+/* A machine that is dead has no NIC that acts. */
+static void join_or_leave(struct bed *b, struct bed_node *n)
 {
-	manager_events(&b->m);
-	manager_work(&b->m);
-}
-
-static void tick(struct bed *b)
-{
-	unsigned int i;
-
-	if (b->now < b->tick_at)
+	if (n->silent == !snic_vt_has(&b->vt, &n->nic.actor))
 		return;
-	for (i = 0; i < b->nr_nodes; i++) {
-		if (b->nodes[i].cnode && !b->nodes[i].silent)
-			cnode_beat(b->nodes[i].cnode, b->nodes[i].want ?
-				   b->nodes[i].want : b->want);
-	}
-	manager_tick(&b->m, BED_TICK_MS);
-	b->tick_at = b->now + BED_TICK_MS * NS_PER_MS;
+	if (n->silent)
+		snic_vt_remove(&b->vt, &n->nic.actor);
+	else
+		snic_vt_add(&b->vt, &n->nic.actor);
 }
 
 static void run(struct bed *b, uint64_t ns, bool (*done)(void *arg))
 {
-	struct snic *nics[BED_NODES + 1];
-	uint64_t until = b->now + ns, now, next;
-	unsigned int nr = 0, i;
+	unsigned int i;
+	int r;
 
-	nics[nr++] = b->snic;
-	for (i = 0; i < b->nr_nodes; i++) {
-		if (!b->nodes[i].silent)
-			nics[nr++] = b->nodes[i].snic;
-	}
-	/* A NIC that had nothing to do is where it was: what it is asked now would
-	 * be over before it is now. */
-	for (i = 0; i < nr; i++)
-		assert_int_equal(snic_step(nics[i], b->now, &next), 0);
-	assert_int_equal(snic_vt_run(nics, nr, until, done, b, &now), 0);
-	/* Nothing is left to happen by itself: time passes all the same. */
-	if ((!done || !done(b)) && now < until)
-		now = until;
-	if (now > b->now)
-		b->now = now;
+	for (i = 0; i < b->nr_nodes; i++)
+		join_or_leave(b, &b->nodes[i]);
+	r = snic_vt_run(&b->vt, b->now + ns, done, b);
+	assert_true(!r || r == -ETIMEDOUT);
+	b->now = b->vt.now;
 }
 
 void bed_run_ns(struct bed *b, uint64_t ns)
 {
+	b->only_nics = true;
 	run(b, ns, NULL);
+	b->only_nics = false;
 }
 
 /* One slice: true if something happened in it. */
 static bool slice(struct bed *b)
 {
-	bool some;
-
 	b->activity = activity(b);
 	run(b, SLICE_NS, something);
-	some = something(b);
-	agent(b);
-	tick(b);
-	return some;
+	return something(b);
 }
 
 bool bed_pump(void *arg)

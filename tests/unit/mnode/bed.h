@@ -2,6 +2,10 @@
 /*
  * A memory node and some compute nodes on one wire, in one thread and in
  * virtual time: the agent as it is, and cnode.c on software NICs.
+ *
+ * Agent, heartbeats and NICs are actors of one clock.  The agent acts as its event
+ * loop has it: when its NIC has events, when it ticks, and when pages are to be
+ * moved.  Requests are the test's, between two runs.
  */
 #ifndef TEST_MNODE_BED_H
 #define TEST_MNODE_BED_H
@@ -14,6 +18,7 @@
 #include <check.h>
 #include <manager.h>
 #include <nic/soft.h>
+#include <snic/vt.h>
 #include "../../lib/cnode.h"
 
 #define BED_NODES	8
@@ -33,24 +38,46 @@ struct bed_options {
 	unsigned int mtu;	/* of the wire; 0: a page fits */
 };
 
+struct bed;
+
+/**
+ * struct bed_node - a compute node
+ * @actor:	its heartbeats
+ */
 struct bed_node {
+	struct snic_actor actor;
+	struct bed *bed;
 	struct snic *snic;
+	struct snic_vt_nic nic;
 	struct snic_port *port, *agent_port;
 	bool silent;			/* its machine is dead: not stepped */
 	struct cnode_config cfg;
 	struct cnode *cnode;
+	uint64_t beat_at;
 	uint64_t want;			/* in its heartbeats, if not 0 */
 	uint32_t seen;			/* CQEs, to know when to look */
 };
 
+/**
+ * struct bed - all of it
+ * @actor:	the agent
+ * @work_at:	when it has pages to move again
+ * @tick_at:	when it ticks
+ * @only_nics:	nobody else acts
+ * @now:	of vt, between two runs
+ */
 struct bed {
+	struct snic_actor actor;
 	struct bed_options opts;
+	struct snic_vt vt;
+	struct snic_vt_nic agents_nic;
 	struct snic *snic;
 	struct nic *nic;
 	struct manager m;
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
-	uint64_t now, tick_at, patience;
+	bool only_nics;
+	uint64_t now, tick_at, work_at, patience;
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <nic/soft.h>
+#include <snic/vt.h>
 #include <string.h>
 #include "pair.h"
 
@@ -15,7 +16,8 @@ struct bed {
 	struct snic *snic[2];
 	struct snic_port *port[2];
 	struct side server, client;
-	uint64_t now;
+	struct snic_vt vt;
+	struct snic_vt_nic actors[2];
 };
 
 static __be32 ip_of(unsigned int i)
@@ -33,6 +35,7 @@ static struct nic *open_nic(struct bed *b, unsigned int i)
 
 	assert_int_equal(snic_new(&cfg, &b->snic[i]), 0);
 	assert_int_equal(snic_port_add(b->snic[i], b->port[i]), 0);
+	snic_vt_add_nic(&b->vt, &b->actors[i], b->snic[i]);
 	assert_int_equal(nic_soft_adopt(b->snic[i], &cfg, &nic), 0);
 	return nic;
 }
@@ -65,8 +68,7 @@ static int teardown(void **state)
 
 static void run(struct bed *b, uint64_t ns)
 {
-	assert_int_equal(snic_vt_run(b->snic, 2, b->now + ns, NULL, NULL,
-				     &b->now), 0);
+	assert_int_equal(snic_vt_run(&b->vt, b->vt.now + ns, NULL, NULL), 0);
 }
 
 static void expect(struct side *s, enum nic_event_type type,

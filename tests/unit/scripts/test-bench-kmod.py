@@ -181,6 +181,15 @@ class BenchKmod(unittest.TestCase):
         self.assertIn("no NBD on 6.1", text)
         self.assertIsNone(out["goals"][0]["ratio"])
 
+    def test_table(self):
+        entries = [{"kernel": "6.1", "backend": "block", "phase": "out",
+                    "groups": {g: 0 for g in guest_groups.GROUPS} |
+                    {"whole": 40398, "ours": 880}}]
+        head, _, row = kmod_report.table(entries).splitlines()
+        self.assertEqual(head.count("|"), row.count("|"))
+        self.assertTrue(row.startswith("| 6.1 | block | out | 40,398 | 880 |"))
+        self.assertNotIn("| 0 |", row)
+
     def test_too_few_pages(self):
         text, _ = self.report(self.run_files("block", 1, 1, 1, pages=98))
         self.assertIn("block on 6.1: 98 pages out, expected 100", text)

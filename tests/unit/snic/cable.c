@@ -69,7 +69,7 @@ static void queue(struct cable *c, unsigned int to, const void *data,
 	memcpy(f->data, data, len);
 	f->len = len;
 	f->to = to;
-	f->due = c->now + CABLE_LATENCY + delay;
+	f->due = c->vt.now + CABLE_LATENCY + delay;
 	push(c, f);
 }
 
@@ -142,7 +142,7 @@ static int port_recv(struct snic_port *port, void *buf, size_t len)
 	struct cable_frame *f = c->nr_frames ? c->frames[0] : NULL;
 	int n;
 
-	if (!f || f->due > c->now || f->to != s->nr)
+	if (!f || f->due > c->vt.now || f->to != s->nr)
 		return 0;
 	pop(c);
 	n = f->len;
@@ -152,15 +152,51 @@ static int port_recv(struct snic_port *port, void *buf, size_t len)
 	return n;
 }
 
+static bool port_doze(struct snic_port *port)
+{
+	struct cable_side *s = (struct cable_side *)port;
+	struct cable *c = s->cable;
+	const struct cable_frame *f = c->nr_frames ? c->frames[0] : NULL;
+
+	return f && f->due <= c->vt.now && f->to == s->nr;
+}
+
 static void port_close(struct snic_port *port)
 {
 }
 
 static const struct snic_port_ops port_ops = {
 	.send = port_send, .recv = port_recv, .close = port_close,
+	.doze = port_doze,
 };
 
 /* ---- the cable ----------------------------------------------------------------- */
+
+/* When the next frame is there; its NIC takes it out. */
+static uint64_t cable_next(struct snic_actor *actor, uint64_t now)
+{
+	struct cable *c = (struct cable *)actor;
+	uint64_t due = c->nr_frames ? c->frames[0]->due : SNIC_NEVER;
+
+	return due > now ? due : SNIC_NEVER;
+}
+
+static int cable_step(struct snic_actor *actor, uint64_t now,
+		      uint64_t *ret_cost)
+{
+	return 0;
+}
+
+static void cable_clock(struct snic_actor *actor, uint64_t now)
+{
+	struct cable *c = (struct cable *)actor;
+
+	c->side[0].bed.now = c->side[1].bed.now = now;
+}
+
+static const struct snic_actor_ops cable_ops = {
+	.next = cable_next, .step = cable_step, .clock = cable_clock,
+};
 
 void cable_open(struct cable *c, uint64_t seed)
 {
@@ -168,7 +204,9 @@ void cable_open(struct cable *c, uint64_t seed)
 
 	memset(c, 0, sizeof(*c));
 	c->rng = seed * 2 + 1;
-	c->now = 1000;
+	snic_vt_init(&c->vt, 1000);
+	c->actor.ops = &cable_ops;
+	snic_vt_add(&c->vt, &c->actor);
 	for (i = 0; i < 2; i++) {
 		struct cable_side *s = &c->side[i];
 		struct snic_config cfg = {
@@ -183,6 +221,7 @@ void cable_open(struct cable *c, uint64_t seed)
 		s->port.fd = -1;
 		bed_open(&s->bed, &cfg);
 		assert_int_equal(snic_port_add(s->bed.nic, &s->port), 0);
+		snic_vt_add_nic(&c->vt, &s->actor, s->bed.nic);
 	}
 }
 
@@ -196,28 +235,7 @@ void cable_close(struct cable *c)
 
 void cable_run(struct cable *c, uint64_t ns)
 {
-	uint64_t end = c->now + ns;
-
-	for (;;) {
-		uint64_t next = SNIC_NEVER, t;
-		unsigned int i;
-
-		for (i = 0; i < 2; i++) {
-			c->side[i].bed.now = c->now;
-			assert_int_equal(snic_step(c->side[i].bed.nic, c->now,
-						   &t), 0);
-			if (t < next)
-				next = t;
-		}
-		if (c->nr_frames && c->frames[0]->due < next)
-			next = c->frames[0]->due;
-		if (next <= c->now)
-			continue;
-		if (next > end)
-			break;
-		c->now = next;
-	}
-	c->now = end;
+	assert_int_equal(snic_vt_run(&c->vt, c->vt.now + ns, NULL, NULL), 0);
 }
 
 /* RoCEv2 around what begins with a BTH, with a right ICRC. */

@@ -8,6 +8,7 @@
 
 #include "loop.h"
 #include "snic/net/pkt.h"
+#include "snic/vt.h"
 
 #define MS		1000000ull
 #define SECOND		(1000 * MS)
@@ -34,6 +35,7 @@ struct cable_side {
 	struct cable *cable;
 	unsigned int nr;
 	struct bed bed;
+	struct snic_vt_nic actor;
 };
 
 /*
@@ -44,9 +46,11 @@ typedef bool (*cable_filter)(struct cable *c, unsigned int from,
 			     const struct snic_pkt *pkt);
 
 struct cable {
+	struct snic_actor actor;	/* frames that come later */
+	struct snic_vt vt;
 	struct cable_side side[2];
 	struct cable_faults faults;
-	uint64_t now, rng, nr;
+	uint64_t rng, nr;
 	struct cable_frame *frames[CABLE_FRAMES];	/* heap by due, nr */
 	unsigned int nr_frames;
 	cable_filter filter;

@@ -264,9 +264,9 @@ static void test_just_in_time(void **state)
 	post(&p, 2);
 	say_send(&p, 1);
 	cable_run(&p.c, CABLE_LATENCY);
-	p.c.now += RC_REORDER_NS - CABLE_LATENCY;
+	p.c.vt.now += RC_REORDER_NS - CABLE_LATENCY;
 	say_send(&p, 0);
-	p.c.now += CABLE_LATENCY;
+	p.c.vt.now += CABLE_LATENCY;
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 1);
 	expect_answer(0, SNIC_ACK_UNLIMITED, 2);

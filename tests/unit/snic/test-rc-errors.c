@@ -48,7 +48,7 @@ static void test_retries_exhausted(void **state)
 	conn.retry_cnt = 3;
 	pair_open(&p, 1, 1, &conn);
 	p.c.filter = drop_all;
-	start = p.c.now;
+	start = p.c.vt.now;
 	for (i = 0; i < 40; i++)
 		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
 	ring(&p.a);
@@ -62,7 +62,7 @@ static void test_retries_exhausted(void **state)
 	/* No flood: after a time-out only a few packets are tried. */
 	assert_true(p.c.packets[0] <= 40 + 3 * 8);
 	/* 4.19 ms << 10: 1 + 2 + 4 + 4 times. */
-	assert_in_range(p.c.now - start, 11 * (4096ull << 10),
+	assert_in_range(p.c.vt.now - start, 11 * (4096ull << 10),
 			11 * (4096ull << 10) + 3 * MS);
 	pair_close(&p);
 }

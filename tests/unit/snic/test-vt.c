@@ -5,14 +5,16 @@
  */
 #include <stdlib.h>
 #include "loop.h"
+#include "snic/vt.h"
 
 struct net {
 	struct bed b[2];
 	struct end e[2];
 	struct snic_port *port[2];
 	struct snic *nics[2];
+	struct snic_vt vt;
+	struct snic_vt_nic actors[2];
 	uint8_t *m[2];
-	uint64_t now;
 };
 
 static void net_open(struct net *n, uint64_t seed)
@@ -20,6 +22,7 @@ static void net_open(struct net *n, uint64_t seed)
 	struct end_opts o = { .master = true };
 	int i;
 
+	snic_vt_init(&n->vt, 0);
 	assert_int_equal(snic_port_pair_open(&n->port[0], &n->port[1]), 0);
 	for (i = 0; i < 2; i++) {
 		struct snic_config cfg = bed_config;
@@ -32,6 +35,7 @@ static void net_open(struct net *n, uint64_t seed)
 		assert_int_equal(snic_port_add(n->b[i].nic, n->port[i]), 0);
 		end_open(&n->b[i], &o, &n->e[i]);
 		n->nics[i] = n->b[i].nic;
+		snic_vt_add_nic(&n->vt, &n->actors[i], n->nics[i]);
 		n->m[i] = bed_alloc(&n->b[i], 65536);
 	}
 	for (i = 0; i < 2; i++) {
@@ -63,8 +67,7 @@ static void net_close(struct net *n)
 
 static void run_until(struct net *n, uint64_t until)
 {
-	assert_int_equal(snic_vt_run(n->nics, 2, until, NULL, NULL, &n->now),
-			 0);
+	assert_int_equal(snic_vt_run(&n->vt, until, NULL, NULL), 0);
 }
 
 /* Remote addresses are of the other bed: same layout, its own key. */
@@ -159,7 +162,9 @@ static void flush_of_the_wire(void **state)
 	put_nop(&n.e[0], 0);
 	ring(&n.e[0]);
 	/* no ARP answer yet: the other side is not stepped */
-	assert_int_equal(snic_vt_run(n.nics, 1, 1000, NULL, NULL, &n.now), 0);
+	snic_vt_remove(&n.vt, &n.actors[1].actor);
+	run_until(&n, 1000);
+	snic_vt_add(&n.vt, &n.actors[1].actor);
 	assert_int_equal(snic_qp_error(n.nics[0], n.e[0].qpn), 0);
 	for (i = 0; i < 6; i++)
 		expect_error(&n.b[0], n.e[0].scqn, WRC_CQE_REQ_ERR,
@@ -190,14 +195,13 @@ static void masked_atomics_stay_home(void **state)
 
 /* ---- time ------------------------------------------------------------------ */
 
-static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t cost(void *arg, const struct snic_work *work)
 {
-	switch (kind) {
+	switch (work->kind) {
 	case SNIC_COST_FETCH:
 		return 100;
 	case SNIC_COST_EXECUTE:
-		return opcode == WRC_WQE_NOP ? 10 : 1000 + bytes;
+		return work->opcode == WRC_WQE_NOP ? 10 : 1000 + work->bytes;
 	default:
 		return 7;
 	}
@@ -207,11 +211,14 @@ static void work_takes_time(void **state)
 {
 	struct end_opts o = { .master = true };
 	struct bed b;
+	struct snic_vt_nic actor;
+	struct snic_vt vt;
 	struct end x, y;
-	uint64_t now;
 	uint8_t *m;
 
 	bed_open(&b, NULL);
+	snic_vt_init(&vt, 0);
+	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, &o, &x);
 	end_open(&b, &o, &y);
 	end_join(&x, &x);
@@ -225,11 +232,10 @@ static void work_takes_time(void **state)
 	put_wait(&y, CE, x.scqn, 0);
 	ring(&x);
 	ring(&y);
-	assert_int_equal(snic_vt_run(&b.nic, 1, 500, NULL, NULL, &now), 0);
-	assert_int_equal(now, 500);
+	assert_int_equal(snic_vt_run(&vt, 500, NULL, NULL), 0);
+	assert_int_equal(vt.now, 500);
 	assert_int_equal(cq_count(&b, x.scqn), 0);
-	assert_int_equal(snic_vt_run(&b.nic, 1, SNIC_NEVER, NULL, NULL, &now),
-			 0);
+	assert_int_equal(snic_vt_run(&vt, SNIC_NEVER, NULL, NULL), 0);
 	assert_int_equal(cq_count(&b, x.scqn), 2);
 	{
 		struct wrc_cqe c[2], w;
@@ -241,7 +247,7 @@ static void work_takes_time(void **state)
 		assert_int_equal(be64toh(c[1].timestamp), 110 + 1132 + 110);
 		assert_int_equal(be64toh(w.timestamp), 110 + 1132 + 1000);
 	}
-	assert_int_equal(now, 110 + 1132 + 1000);
+	assert_int_equal(vt.now, 110 + 1132 + 1000);
 	bed_close(&b);
 }
 
@@ -268,7 +274,7 @@ static struct result lossy_run(uint64_t seed)
 	run_until(&n, 100000000000);
 	assert_int_equal(cq_count(&n.b[0], n.e[0].scqn), 10);
 	assert_memory_equal(n.m[0], n.m[1], 30000);
-	r.now = n.now;
+	r.now = n.vt.now;
 	for (i = 0; i < 2; i++)
 		snic_get_stats(n.nics[i], &r.st[i]);
 	net_close(&n);
@@ -293,22 +299,24 @@ static bool two_done(void *arg)
 
 static void stops_when_done(void **state)
 {
+	struct snic_vt_nic actor;
+	struct snic_vt vt;
 	struct bed b;
 	struct end x;
-	uint64_t now;
 	int i;
 
 	bed_open(&b, NULL);
+	snic_vt_init(&vt, 0);
+	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, NULL, &x);
 	end_join(&x, &x);
 	snic_set_cost(b.nic, cost, NULL);
 	for (i = 0; i < 10; i++)
 		put_nop(&x, CE);
 	ring(&x);
-	assert_int_equal(snic_vt_run(&b.nic, 1, SNIC_NEVER, two_done, &x, &now),
-			 0);
+	assert_int_equal(snic_vt_run(&vt, SNIC_NEVER, two_done, &x), 0);
 	assert_int_equal(cq_count(&b, x.scqn), 2);
-	assert_int_equal(now, 220);
+	assert_int_equal(vt.now, 220);
 	bed_close(&b);
 }
 
@@ -317,21 +325,23 @@ static void endless_instant(void **state)
 {
 	struct snic_config cfg = bed_config;
 	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
+	struct snic_vt_nic actor;
+	struct snic_vt vt;
 	struct bed b;
 	struct end x;
-	uint64_t now;
 
 	cfg.relaxed_index = true;
 	bed_open(&b, &cfg);
+	snic_vt_init(&vt, 0);
+	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, &o, &x);
 	end_join(&x, &x);
 	put_endless(&x);
 	ring(&x);
-	assert_int_equal(snic_vt_run(&b.nic, 1, SNIC_NEVER, NULL, NULL, &now),
-			 -ELOOP);
+	assert_int_equal(snic_vt_run(&vt, SNIC_NEVER, NULL, NULL), -ELOOP);
 	snic_set_cost(b.nic, cost, NULL);
-	assert_int_equal(snic_vt_run(&b.nic, 1, 1000000, NULL, NULL, &now), 0);
-	assert_int_equal(now, 1000000);
+	assert_int_equal(snic_vt_run(&vt, 1000000, NULL, NULL), 0);
+	assert_int_equal(vt.now, 1000000);
 	bed_close(&b);
 }
 

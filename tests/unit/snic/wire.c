@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
+#include "snic/vt.h"
 #include "wire.h"
 
 uint64_t wire_now = 1000;
@@ -57,9 +58,17 @@ static int port_peek(struct snic_port *port, const void **ret_frame)
 	return p->last.len;
 }
 
+static bool port_doze(struct snic_port *port)
+{
+	struct wire_port *p = (struct wire_port *)port;
+
+	return p->head != p->tail && !p->broken;
+}
+
 static const struct snic_port_ops wire_ops = {
 	.send = port_send,
 	.peek = port_peek,
+	.doze = port_doze,
 };
 
 void wire_port_init(struct wire_port *p)
@@ -161,31 +170,17 @@ struct snic_stats station_stats(struct station *s)
 bool wire_run(struct station **s, unsigned int n, uint64_t until,
 	      bool (*done)(void *arg), void *arg)
 {
-	uint64_t next, min;
+	struct snic_vt_nic actors[WIRE_STATIONS];
+	struct snic_vt vt;
 	unsigned int i;
-	bool busy;
+	int r;
 
-	for (;;) {
-		min = SNIC_NEVER;
-		busy = false;
-		for (i = 0; i < n; i++) {
-			snic_step(s[i]->nic, wire_now, &next);
-			if (next < min)
-				min = next;
-		}
-		/* What was sent is looked at before time goes on. */
-		for (i = 0; i < n; i++)
-			busy |= s[i]->port.head != s[i]->port.tail &&
-				!s[i]->port.broken;
-		if (done && done(arg))
-			return true;
-		if (busy)
-			continue;
-		if (min > until) {
-			wire_now = until;
-			return !done;
-		}
-		if (min > wire_now)
-			wire_now = min;
-	}
+	assert_in_range(n, 1, WIRE_STATIONS);
+	snic_vt_init(&vt, wire_now);
+	for (i = 0; i < n; i++)
+		snic_vt_add_nic(&vt, &actors[i], s[i]->nic);
+	r = snic_vt_run(&vt, until, done, arg);
+	assert_true(!r || r == -ETIMEDOUT);
+	wire_now = vt.now;
+	return !r;
 }

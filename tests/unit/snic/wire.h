@@ -16,6 +16,7 @@
 #include "snic/snic.h"
 
 #define WIRE_FRAMES	4096
+#define WIRE_STATIONS	8	/* that run at a time */
 #define SECOND		1000000000ull
 
 struct wire_frame {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-docs/chains.md shows what `wrc cost` prints:
+docs/results/chains-cost.md shows what `wrc cost` prints:
 
 	<!-- wrc ARGUMENTS -->
 	```
@@ -10,9 +10,9 @@ docs/chains.md shows what `wrc cost` prints:
 
     test-cost-docs.py WRC DOCUMENT
 
-With ODRP_REGEN set the blocks are written instead of compared.  What its table of
-goals says of a program's us has to be in one of the blocks, as that program's;
-nobody writes that.
+With ODRP_REGEN set the blocks are written instead of compared.  Each figure that
+the table of goals has for a program must be in one of the blocks, as that
+program's; the table itself is written by hand.
 """
 import os
 import re

@@ -163,16 +163,22 @@ int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next)
 	return 0;
 }
 
+uint64_t snic_next(struct snic *nic)
+{
+	const struct snic_rc *rc = &nic->rc;
+
+	if (nic->run_head || nic->failed_cqs || snic_net_doze(nic->net))
+		return nic->now;
+	/* A turn that no timer will give: a call has asked for it. */
+	if (rc->tx_head && rc->pace.when == SNIC_NEVER)
+		return nic->now;
+	return snic_timers_next(nic);
+}
+
 void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg)
 {
 	nic->cost = fn;
 	nic->cost_arg = arg;
-}
-
-uint64_t snic_cost(struct snic *nic, enum snic_cost_kind kind, uint8_t opcode,
-		   uint32_t bytes)
-{
-	return nic->cost ? nic->cost(nic->cost_arg, kind, opcode, bytes) : 0;
 }
 
 void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats)

@@ -1,89 +1,226 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The virtual-time runner: a discrete-event simulation of NICs that are joined
- * by port pairs.  Everything that can happen at one instant happens, in a fixed
- * order, before the clock moves on to the next event.
- */
+/* The virtual-time runner: a discrete-event simulation; see vt.h. */
 #include <errno.h>
 #include "../engine/engine.h"
+#include "../vt.h"
 
-/* Steps at one instant before it is an endless loop that costs no time. */
+/* Rounds at one instant before it is an endless loop that costs no time. */
 #define MAX_ROUNDS (1u << 14)
 
+/**
+ * struct run - until when
+ * @done:	NULL: never
+ * @over:	done has said so
+ */
 struct run {
-	struct snic *const *nics;
-	unsigned int nr;
 	bool (*done)(void *arg);
 	void *arg;
-	uint64_t now, next;
+	bool over;
 };
 
-static bool is_done(const struct run *run)
+static bool run_is_over(struct run *run)
 {
-	return run->done && run->done(run->arg);
+	if (!run->over && run->done)
+		run->over = run->done(run->arg);
+	return run->over;
 }
 
-/* Steps each NIC once.  True: there may be more to do at this instant. */
-static bool step_all(struct run *run)
+static void vt_set_clock(struct snic_vt *vt, uint64_t now)
 {
-	bool more = false;
-	unsigned int i;
+	struct snic_actor *a;
 
-	run->next = SNIC_NEVER;
-	for (i = 0; i < run->nr; i++) {
-		struct snic *nic = run->nics[i];
-		const struct snic_stats *st = snic_stats(nic);
-		uint64_t frames = st->rx_frames + st->tx_frames;
-		uint64_t next;
-
-		snic_step(nic, run->now, &next);
-		/* A frame sent is one to receive for another, and a frame
-		 * received may have been sent on. */
-		if (next <= run->now || st->rx_frames + st->tx_frames != frames)
-			more = true;
-		if (next < run->next)
-			run->next = next;
-	}
-	return more;
+	vt->now = now;
+	for (a = vt->first; a; a = a->behind)
+		if (a->ops->clock)
+			a->ops->clock(a, now);
 }
 
-/* 0: nothing left at this instant; 1: done; -ELOOP. */
-static int settle(struct run *run)
+void snic_vt_init(struct snic_vt *vt, uint64_t now)
 {
-	unsigned int rounds = 0;
-
-	while (step_all(run)) {
-		if (is_done(run))
-			return 1;
-		if (++rounds == MAX_ROUNDS)
-			return -ELOOP;
-	}
-	return is_done(run);
+	*vt = (struct snic_vt){ .now = now };
 }
 
-int snic_vt_run(struct snic *const *nics, unsigned int nr_nics, uint64_t until,
-		bool (*done)(void *arg), void *arg, uint64_t *ret_now)
+/* Where it is, or the end. */
+static struct snic_actor **vt_find(struct snic_vt *vt,
+				   const struct snic_actor *actor)
 {
-	struct run run = {
-		.nics = nics, .nr = nr_nics, .done = done, .arg = arg,
-	};
-	unsigned int i;
+	struct snic_actor **pos = &vt->first;
+
+	while (*pos && *pos != actor)
+		pos = &(*pos)->behind;
+	return pos;
+}
+
+void snic_vt_add(struct snic_vt *vt, struct snic_actor *actor)
+{
+	*vt_find(vt, NULL) = actor;
+	actor->behind = NULL;
+	actor->free_at = vt->now;
+	if (actor->ops->clock)
+		actor->ops->clock(actor, vt->now);
+}
+
+void snic_vt_remove(struct snic_vt *vt, struct snic_actor *actor)
+{
+	struct snic_actor **pos = vt_find(vt, actor);
+
+	if (*pos)
+		*pos = actor->behind;
+}
+
+bool snic_vt_has(const struct snic_vt *vt, const struct snic_actor *actor)
+{
+	const struct snic_actor *a = vt->first;
+
+	while (a && a != actor)
+		a = a->behind;
+	return a;
+}
+
+/* When it acts next, if nobody else does. */
+static uint64_t actor_due(const struct snic_vt *vt, struct snic_actor *a)
+{
+	uint64_t next = a->ops->next(a, vt->now);
+
+	return next > a->free_at ? next : a->free_at;
+}
+
+static int actor_step(const struct snic_vt *vt, struct snic_actor *a)
+{
+	uint64_t cost = 0;
+	int r = a->ops->step(a, vt->now, &cost);
+
+	a->free_at = vt->now + cost;
+	return r;
+}
+
+/*
+ * Steps whoever is due.  1: somebody was, and more may be to do at this instant.
+ * 0: nobody, and *ret_next is when somebody will be.
+ */
+static int vt_round(struct snic_vt *vt, struct run *run, uint64_t *ret_next)
+{
+	uint64_t next = SNIC_NEVER, due;
+	struct snic_actor *a;
+	bool any = false;
 	int r;
 
-	for (i = 0; i < nr_nics; i++)
-		if (snic_now(nics[i]) > run.now)
-			run.now = snic_now(nics[i]);
-	for (;;) {
-		r = settle(&run);
-		if (r || run.next == SNIC_NEVER)
-			break;
-		if (run.next > until) {
-			if (until > run.now)
-				run.now = until;
-			break;
+	for (a = vt->first; a; a = a->behind) {
+		due = actor_due(vt, a);
+		if (due > vt->now) {
+			next = due < next ? due : next;
+			continue;
 		}
-		run.now = run.next;
+		r = actor_step(vt, a);
+		if (r)
+			return r;
+		any = true;
+		if (run_is_over(run))
+			break;
 	}
-	*ret_now = run.now;
+	*ret_next = next;
+	return any;
+}
+
+int snic_vt_step(struct snic_vt *vt)
+{
+	struct run run = { .done = NULL };
+	uint64_t next;
+	int r;
+
+	if (vt->running)
+		return -EDEADLK;
+	vt->running = true;
+	r = vt_round(vt, &run, &next);
+	vt->running = false;
+	if (r)
+		return r < 0 ? r : 0;
+	if (next == SNIC_NEVER)
+		return -EAGAIN;
+	vt_set_clock(vt, next);
+	return 0;
+}
+
+/* All of one instant. */
+static int vt_settle(struct snic_vt *vt, struct run *run, uint64_t *ret_next)
+{
+	unsigned int rounds = 0;
+	int r;
+
+	while ((r = vt_round(vt, run, ret_next)) > 0 && !run->over)
+		if (++rounds == MAX_ROUNDS)
+			return -ELOOP;
 	return r < 0 ? r : 0;
+}
+
+static int vt_run(struct snic_vt *vt, uint64_t until, struct run *run)
+{
+	uint64_t next;
+	int r;
+
+	while (!run_is_over(run)) {
+		r = vt_settle(vt, run, &next);
+		if (r || run->over)
+			return r;
+		if (next > until) {
+			if (until > vt->now)
+				vt_set_clock(vt, until);
+			return 0;
+		}
+		if (next == SNIC_NEVER)
+			return 0;
+		vt_set_clock(vt, next);
+	}
+	return 0;
+}
+
+int snic_vt_run(struct snic_vt *vt, uint64_t until, bool (*done)(void *arg),
+		void *arg)
+{
+	struct run run = { .done = done, .arg = arg };
+	int r;
+
+	if (vt->running)
+		return -EDEADLK;
+	vt->running = true;
+	r = vt_run(vt, until, &run);
+	vt->running = false;
+	if (!r && done && !run.over)
+		return -ETIMEDOUT;
+	return r;
+}
+
+/* ---- software NICs ------------------------------------------------------------ */
+
+static struct snic *nic_of(struct snic_actor *actor)
+{
+	return ((struct snic_vt_nic *)actor)->nic;
+}
+
+static uint64_t nic_next(struct snic_actor *actor, uint64_t now)
+{
+	return snic_next(nic_of(actor));
+}
+
+static int nic_step(struct snic_actor *actor, uint64_t now, uint64_t *ret_cost)
+{
+	uint64_t next;
+
+	return snic_step(nic_of(actor), now, &next);
+}
+
+static void nic_clock(struct snic_actor *actor, uint64_t now)
+{
+	snic_set_now(nic_of(actor), now);
+}
+
+static const struct snic_actor_ops nic_ops = {
+	.next = nic_next, .step = nic_step, .clock = nic_clock,
+};
+
+void snic_vt_add_nic(struct snic_vt *vt, struct snic_vt_nic *vnic,
+		     struct snic *nic)
+{
+	*vnic = (struct snic_vt_nic){ .actor.ops = &nic_ops, .nic = nic };
+	snic_vt_add(vt, &vnic->actor);
 }

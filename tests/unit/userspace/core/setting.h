@@ -27,6 +27,7 @@ struct setting {
 void setting_new(struct setting *set, unsigned nr_nodes, uint64_t size);
 void setting_free(struct setting *set);
 struct far *setting_open(const struct setting *set);
+int setting_try_open(const struct setting *set, struct far **ret_far);
 /* As a client of its own: fails the test when there is a problem. */
 void setting_check(const struct setting *set);
 

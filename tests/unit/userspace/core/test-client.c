@@ -187,7 +187,8 @@ static void directory(void **state)
 	memset(entry.name, 'x', sizeof(entry.name));
 	assert_int_equal(far_dir_add(task, &entry), -EINVAL);
 	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		snprintf(entry.name, sizeof(entry.name), "name of 31 bytes: its number %2u", i % 100);
+		snprintf(entry.name, sizeof(entry.name), "name of 31 bytes: its number %2u",
+			 i % 100);
 		entry.root = i;
 		assert_int_equal(strlen(entry.name), 31);
 		assert_int_equal(far_dir_add(task, &entry), 0);
@@ -207,7 +208,8 @@ static void directory(void **state)
 	assert_int_equal(far_dir_add(task, &entry), -ENOSPC);
 	assert_int_equal(far_dir_find(task, entry.name, &got), -ENOENT);
 	for (unsigned i = 0; i < nr; i++)
-		assert_int_equal(far_dir_remove(task, list[i].name, FAR_TYPE_TEST, &got), 0);
+		assert_int_equal(far_dir_remove(task, list[i].name, FAR_TYPE_TEST, &got),
+				 0);
 	assert_int_equal(far_dir_add(task, &entry), 0);
 	assert_int_equal(far_dir_remove(task, entry.name, FAR_TYPE_TEST, &got), 0);
 	assert_int_equal(far_dir_remove(task, entry.name, FAR_TYPE_TEST, &got), -ENOENT);

@@ -19,6 +19,7 @@ struct program {
 	struct history_log *log;
 	unsigned nr_logs;
 	atomic_ullong filler;
+	atomic_int failed;		/* what no operation may answer */
 };
 
 struct worker {
@@ -58,6 +59,15 @@ static int do_op(struct far_task *task, struct far_hash *hash, enum history_f f,
 	}
 }
 
+/* An answer that is neither of the map nor an unknown fate that was asked for. */
+static void worker_note(struct worker *worker, struct far_task *task, int err)
+{
+	if (type_of(err) != HISTORY_OPEN || worker->program->conf->rig.adversary & FAR_SIM_BREAK)
+		return;
+	print_error("client %u: %d, %s\n", worker->client, err, far_strerror_last(task));
+	atomic_store(&worker->program->failed, err);
+}
+
 static void fill_one(struct worker *worker, struct far_task *task)
 {
 	struct program *program = worker->program;
@@ -65,8 +75,7 @@ static void fill_one(struct worker *worker, struct far_task *task)
 	int err = far_hash_insert(task, program->hash[worker->client], &key, sizeof(key),
 				  &key, sizeof(key));
 
-	if (err)
-		fail_msg("insert of a new key: %d, %s", err, far_strerror_last(task));
+	worker_note(worker, task, err);
 }
 
 static void one_op(struct worker *worker, struct far_task *task, struct far_rng *rng,
@@ -91,8 +100,7 @@ static void one_op(struct worker *worker, struct far_task *task, struct far_rng 
 	if (f == HISTORY_GET)
 		len = conf->longest;
 	err = do_op(task, worker->program->hash[worker->client], f, key, buf, len);
-	if (err && type_of(err) == HISTORY_OPEN && !conf->rig.adversary)
-		fail_msg("operation %d: %d, %s", f, err, far_strerror_last(task));
+	worker_note(worker, task, err);
 	history_return(log, at, type_of(err), buf[0], far_now(task));
 }
 
@@ -119,8 +127,9 @@ static void work(struct far_task *task, void *arg)
 static void program_open(struct program *program, const struct program_conf *conf)
 {
 	const struct far_hash_attr attr = { .expected = 1 };
+	struct worker filler = { program, 0 };
 	struct far_task *task;
-	unsigned i;
+	unsigned i, k;
 
 	memset(program, 0, sizeof(*program));
 	program->conf = conf;
@@ -140,6 +149,8 @@ static void program_open(struct program *program, const struct program_conf *con
 		else
 			assert_int_equal(far_hash_open(task, TABLE, &program->hash[i]), 0);
 		hash_set_variant(program->hash[i], conf->variant);
+		for (k = 0; !i && k < conf->prefill; k++)
+			fill_one(&filler, task);
 		far_leave(task);
 	}
 }
@@ -173,33 +184,62 @@ static void program_threads(struct program *program)
 		far_thread_join(thread[i]);
 }
 
+static uint64_t ops_of_node_0(const struct program *program)
+{
+	struct far_sim_cn_stats stats;
+
+	if (!program->rig.sim)
+		return 0;
+	far_sim_stats(program->rig.sim, 0, &stats);
+	return stats.ops;
+}
+
+/* What the last client finds, and that it can go on where others stopped. */
+static void program_afterwards(struct program *program, struct program_result *result)
+{
+	unsigned last = program->rig.conf.clients - 1;
+	struct worker worker = { program, last };
+	struct far_hash_stats stats;
+	struct far_task *task;
+	struct far_stats count;
+	unsigned i;
+
+	task = rig_enter(&program->rig, last);
+	result->problems = rig_problems(&program->rig, task);
+	for (i = 0; i < program->conf->prefill; i++)
+		fill_one(&worker, task);
+	assert_int_equal(far_hash_stat(task, program->hash[last], &stats), 0);
+	result->splits = stats.splits;
+	far_leave(task);
+	/* what others have retired is in their hands until they close */
+	for (i = 0; i < last; i++)
+		rig_leave(&program->rig, i);
+	result->problems += rig_space_problems(&program->rig, last);
+	far_stats_get(program->rig.far[last], &count);
+	result->repaired = count.repaired;
+	assert_int_equal(program->failed, 0);
+}
+
 void program_run(const struct program_conf *conf, struct program_result *ret_result)
 {
 	struct program_result result = { 0 };
-	struct far_hash_stats stats;
-	struct program program;
 	struct far_stats before, after;
+	struct program program;
 	struct history_op *all;
-	struct far_task *task;
-	unsigned last;
 
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
+	result.posted = ops_of_node_0(&program);
 	program_threads(&program);
+	assert_int_equal(program.failed, 0);
 	far_stats_get(program.rig.far[0], &after);
-	result.posted = after.reads + after.writes + after.cas - before.reads -
-			before.writes - before.cas;
+	result.posted = ops_of_node_0(&program) - result.posted;
 	result.combined = after.combined - before.combined;
 	all = history_merge(program.log, program.nr_logs, &result.ops);
 	assert_non_null(all);
 	result.verdict = history_check(all, result.ops, HISTORY_ABSENT, &result.why);
 	free(all);
-	last = program.rig.conf.clients - 1;
-	task = rig_enter(&program.rig, last);
-	result.problems = rig_problems(&program.rig, task);
-	assert_int_equal(far_hash_stat(task, program.hash[last], &stats), 0);
-	result.splits = stats.splits;
-	far_leave(task);
+	program_afterwards(&program, &result);
 	program_close(&program);
 	*ret_result = result;
 }

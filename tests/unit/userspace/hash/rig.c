@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <far/space.h>
+
 #include "../../../../userspace/core/dir.h"
 #include "../../../../userspace/core/epoch.h"
 #include "../../../../userspace/core/type.h"
@@ -91,7 +93,7 @@ void rig_join(struct rig *rig, unsigned i)
 		.nodes = node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
-		.cache_bytes = 1 << 20,
+		.cache_bytes = 1 << 16,
 		.seed = rig->conf.seed + i + 1,
 	};
 	char why[200];
@@ -102,7 +104,8 @@ void rig_join(struct rig *rig, unsigned i)
 
 void rig_leave(struct rig *rig, unsigned i)
 {
-	if (rig->far[i])
+	/* what died has left nothing that could be closed */
+	if (rig->far[i] && !(rig->sim && far_sim_cn_dead(rig->sim, i)))
 		far_close(rig->far[i]);
 	rig->far[i] = NULL;
 }
@@ -217,6 +220,20 @@ uint64_t rig_check(struct rig *rig, struct far_task *task, uint64_t *ret_bytes)
 	if (ret_bytes)
 		*ret_bytes = bytes;
 	return found.nr;
+}
+
+static void space_problem(void *arg, const char *problem)
+{
+	(void)arg;
+	print_error("%s\n", problem);
+}
+
+uint64_t rig_space_problems(struct rig *rig, unsigned client)
+{
+	struct far_space_check check;
+
+	assert_int_equal(far_space_check(rig->far[client], space_problem, NULL, &check), 0);
+	return check.problems + check.leaked;
 }
 
 struct far_stats rig_counted(struct rig *rig, unsigned client)

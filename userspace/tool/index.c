@@ -2,7 +2,7 @@
 /*
  * "far bench index": options, set-up, loading, running, reporting.
  */
-#include "index.h"
+#include "far.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -12,11 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <far/far.h>
+
 #include "../base/parse.h"
-#include "cluster.h"
-#include "indexes.h"
-#include "report.h"
-#include "run.h"
+#include "../bench/cluster.h"
+#include "../bench/indexes.h"
+#include "../bench/report.h"
+#include "../bench/run.h"
 
 struct options {
 	const struct index_kind *kind;
@@ -405,7 +407,7 @@ close:
 	return status;
 }
 
-int bench_index_main(int argc, char **argv)
+int far_bench_index(int argc, char **argv)
 {
 	struct options o = {
 		.kind = index_find("hash"),

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Clients over mem that are killed wherever they are: each is a process of its own. What
+ * they leave behind is fenced, adopted and swept by those that live, and a check finds
+ * each block in its place.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag.h"
+#include "setting.h"
+
+#include "../../../../userspace/core/dir.h"
+
+const struct far_type *const far_type_all[] = { &bag_type, NULL };
+
+#define SLOTS	32u
+
+/*
+ * What the process does until it is killed: everything that moves memory. It says
+ * through the pipe that it has begun, and returns only when something fails.
+ */
+static void victim_run(const struct setting *set, unsigned seed, int pipe)
+{
+	static const uint64_t size[] = { 64, 64, 100, 1000, 5000, 30000, 70000, 1100000 };
+	struct bag bag, own;
+	struct far_task *task;
+	struct far *far;
+
+	if (setting_try_open(set, &far) || far_enter(far, &task) ||
+	    bag_open(task, "b", &bag) || write(pipe, "x", 1) != 1)
+		return;
+	for (unsigned i = seed;; i++) {
+		uint64_t bytes = i % 50 ? size[i * 7 % 6] : size[i / 50 % 8];
+
+		bag_put(task, &bag, i * 5 % SLOTS, i % 9 ? bytes : 0, i);
+		if (i % 100 == 99 && !bag_create(task, "own", 10, &own))
+			bag_put(task, &own, 0, 64, i);
+		if (i % 100 == 0)
+			bag_destroy(task, "own");
+	}
+}
+
+static pid_t victim_start(const struct setting *set, unsigned seed)
+{
+	int pipes[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		victim_run(set, seed, pipes[1]);
+		_exit(1);
+	}
+	close(pipes[1]);
+	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	close(pipes[0]);
+	return pid;
+}
+
+static void victim_end(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+static void prepare(const struct setting *set)
+{
+	struct far *far = setting_open(set);
+	struct far_task *task;
+	struct bag bag;
+
+	assert_int_equal(far_enter(far, &task), 0);
+	assert_int_equal(bag_create(task, "b", SLOTS, &bag), 0);
+	far_leave(task);
+	far_close(far);
+}
+
+/* Nobody else lives: whoever comes next sweeps. */
+static void alone(void **state)
+{
+	struct setting *set = *state;
+
+	prepare(set);
+	for (unsigned i = 0; i < 30; i++) {
+		pid_t pid = victim_start(set, i * 1000 + 1);
+
+		usleep(i * 137 % 7000);
+		victim_end(pid);
+		setting_check(set);
+	}
+}
+
+/* Others go on, and have blocks of the dead in hand. */
+static void among_others(void **state)
+{
+	struct setting *set = *state;
+	struct far *far;
+	struct far_task *task;
+	struct bag bag;
+
+	prepare(set);
+	far = setting_open(set);
+	assert_int_equal(far_enter(far, &task), 0);
+	assert_int_equal(bag_open(task, "b", &bag), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		pid_t pid = victim_start(set, i * 1000 + 1), other;
+
+		other = victim_start(set, i * 777 + 3);
+		for (unsigned k = 0; k < 300; k++) {
+			int err = bag_put(task, &bag, k % SLOTS, 64 + k % 8 * 500, k);
+
+			if (err && err != -ENOSPC)
+				fail_msg("put: %d", err);
+			if (k == i * 31 % 200)
+				victim_end(pid);
+			err = bag_get(task, &bag, (k + 5) % SLOTS, 0);
+			if (err && err != -ENOENT)
+				fail_msg("get: %d", err);
+		}
+		victim_end(other);
+		setting_check(set);
+	}
+	far_leave(task);
+	far_close(far);
+	setting_check(set);
+}
+
+/* A lock of the directory whose owner died is taken over. */
+static void number_is_used_again(void **state)
+{
+	struct setting *set = *state;
+	struct far *far;
+
+	prepare(set);
+	for (unsigned i = 0; i < 40; i++)	/* there are 16 numbers */
+		victim_end(victim_start(set, 1));
+	far = setting_open(set);
+	far_close(far);
+	setting_check(set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SETTING_TEST(alone),
+		SETTING_TEST(among_others),
+		SETTING_TEST(number_is_used_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

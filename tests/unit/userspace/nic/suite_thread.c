@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Conformance: several threads, each with a queue set. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bed.h"
+
+#define THREADS	3u
+#define TIMES	500u
+
+struct worker {
+	struct bed *bed;
+	unsigned nr;
+	struct far_qset *qset;
+	struct far_nic_thread *thread;
+	uint32_t mine;			/* offset of its local memory */
+	unsigned *turn;			/* of test_wake; atomic */
+	unsigned lost;			/* CAS that did not succeed */
+};
+
+static void run_all(struct bed *bed, struct worker *worker, void (*run)(void *arg))
+{
+	const struct far_nic_ops *ops = bed->nic->ops;
+	unsigned i;
+
+	for (i = 0; i < THREADS; i++) {
+		worker[i].bed = bed;
+		worker[i].nr = i;
+		worker[i].mine = 4096 * i;
+		worker[i].qset = bed_qset(bed, 16);
+	}
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(ops->thread_start(bed->nic, run, &worker[i],
+						   &worker[i].thread), 0);
+	for (i = 0; i < THREADS; i++)
+		ops->thread_join(bed->nic, worker[i].thread);
+	for (i = 0; i < THREADS; i++)
+		ops->qset_free(worker[i].qset);
+}
+
+static void add(void *arg)
+{
+	struct worker *worker = arg;
+	struct bed *bed = worker->bed;
+	unsigned i;
+
+	for (i = 0; i < TIMES; i++) {
+		struct far_wr wr = bed_faa(bed, 64, worker->mine, 1);
+
+		bed_run(worker->qset, 0, &wr, 1);
+	}
+}
+
+static void test_faa(void **state)
+{
+	struct worker worker[THREADS] = { { NULL } };
+
+	run_all(*state, worker, add);
+	assert_int_equal(bed_far_word(*state, 0, 64), THREADS * TIMES);
+}
+
+static void swap(void *arg)
+{
+	struct worker *worker = arg;
+	struct bed *bed = worker->bed;
+	uint64_t *found = bed_word(bed, worker->mine);
+	uint64_t know = 0;
+	unsigned i = 0;
+
+	while (i < TIMES) {
+		struct far_wr wr = bed_cas(bed, 64, worker->mine, know, know + 1);
+
+		bed_run(worker->qset, 0, &wr, 1);
+		if (*found == know) {
+			i++;
+			know++;
+		} else {
+			know = *found;
+			worker->lost++;
+		}
+	}
+}
+
+static void test_cas(void **state)
+{
+	struct worker worker[THREADS] = { { NULL } };
+
+	run_all(*state, worker, swap);
+	assert_int_equal(bed_far_word(*state, 0, 64), THREADS * TIMES);
+}
+
+/* Words of 8 bytes are whole, whatever else is torn. */
+static void whole(void *arg)
+{
+	struct worker *worker = arg;
+	struct bed *bed = worker->bed;
+	uint64_t *word = bed_word(bed, worker->mine);
+	unsigned i, k;
+
+	for (i = 0; i < TIMES; i++) {
+		struct far_wr wr[2] = {
+			bed_write(bed, 128, worker->mine, 64),
+			bed_read(bed, 128, worker->mine + 64, 64),
+		};
+
+		for (k = 0; k < 8; k++)
+			word[k] = UINT64_C(0x0101010101010101) * (1 + (i + k) % 255);
+		bed_run(worker->qset, 1, wr, 2);
+		for (k = 8; k < 16; k++)
+			if (word[k] != UINT64_C(0x0101010101010101) * (word[k] & 255))
+				worker->lost++;
+	}
+}
+
+static void test_words_whole(void **state)
+{
+	struct worker worker[THREADS] = { { NULL } };
+	unsigned i;
+
+	run_all(*state, worker, whole);
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(worker[i].lost, 0);
+}
+
+/* A word goes round: each thread sleeps until it is woken for its turn. */
+static void pass(void *arg)
+{
+	struct worker *worker = arg;
+	const struct far_nic_ops *ops = worker->bed->nic->ops;
+	struct worker *all = worker - worker->nr;
+	unsigned i;
+
+	for (i = 0; i < TIMES; i++) {
+		unsigned next = (worker->nr + 1) % THREADS;
+
+		while (__atomic_load_n(worker->turn, __ATOMIC_ACQUIRE) != worker->nr)
+			ops->wait(worker->qset, UINT64_MAX);
+		__atomic_store_n(worker->turn, next, __ATOMIC_RELEASE);
+		ops->wake(all[next].qset);
+	}
+}
+
+static void test_wake(void **state)
+{
+	struct worker worker[THREADS] = { { NULL } };
+	unsigned turn = 0;
+	unsigned i;
+
+	for (i = 0; i < THREADS; i++)
+		worker[i].turn = &turn;
+	run_all(*state, worker, pass);
+	assert_int_equal(turn, 0);
+}
+
+int suite_thread(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_faa, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_cas, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_words_whole, bed_setup,
+						bed_teardown),
+		cmocka_unit_test_setup_teardown(test_wake, bed_setup, bed_teardown),
+	};
+
+	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
