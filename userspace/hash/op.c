@@ -11,7 +11,7 @@
 #include "../core/task.h"
 
 #define OP_TRIES	4u	/* connections that may break under one operation */
-#define BEGIN_TRIES	200u	/* while another key is in the way of combining */
+#define BEGIN_TRIES	10u	/* while another key is in the way of combining */
 #define BEGIN_WAIT_NS	2000u	/* about a round trip */
 /* processor time of an operation, declared to the model */
 #define GET_COST_NS	300u
@@ -153,7 +153,8 @@ static enum far_combine_how lead_once(struct hash_op *op)
 
 /*
  * Begins, and again when another key was in the way: an operation that went alone
- * would fight with the batches of its key.
+ * would fight with the batches of its key, if that is a hot one. A key that is not may
+ * have a hot one in its way for ever, and goes alone then.
  */
 static enum far_combine_how combine_begin(struct hash_op *op, struct far_combine_op *mine,
 					  struct far_combine_batch *batch)
