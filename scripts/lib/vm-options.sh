@@ -46,7 +46,7 @@ Swap:
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
   --faults              with a module that fails on purpose, as debugfs says
-                        (docs/testing.md)
+                        (docs/testing-tools.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
                         MTU of 2048; 4500, a debug kernel's default, makes it
                         4096, faster, and keeps 16 MB of the guest's memory for

@@ -14,6 +14,7 @@ PORT = CORE + 'port.h'
 API = 'wrchain/wrc.h'
 PROG = 'wrchain/prog/'
 MODEL = 'wrchain/model/'
+CHARGE = MODEL + 'charge.'
 MLX5 = 'wrchain/mlx5/'
 SNIC = 'wrchain/snic/'
 ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
@@ -64,6 +65,9 @@ LAW = {
     PROG: Layer(BASE, NONE, 'a program knows core only', calls=PORT_CALLS),
     MODEL: Layer(BASE, r'math\.h$', 'the cost model knows core, and no clock',
                  libs=('m',)),
+    CHARGE: Layer(BASE + [MODEL, SNIC], r'(math|string)\.h$',
+                  'the adapter knows the model and the software NIC',
+                  libs=('m',)),
     MLX5: Layer(BASE, None, 'mlx5 knows core and verbs',
                 libs=('ibverbs', 'mlx5')),
     SNIC: Layer(BASE, NO_VERBS, 'the software NIC knows core'),
@@ -109,7 +113,8 @@ LAW = {
                      'the table knows no back end'),
     FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
                            FAR_TABLE], None,
-                   'a back end knows spaces and wrchain'),
+                   'a back end knows spaces and wrchain',
+                   libs=('m', 'inih')),
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
                     'core knows the table and no back end'),
     FAR_HASH: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
@@ -127,6 +132,12 @@ FACES = {
     API: ([API], [CORE, PROG, MLX5]),
     SNIC: ([SNIC + 'snic.h', SNIC + 'vt.h'],
            [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
+    FAR_TABLE: ([FAR_TABLE], [FAR_NIC]),
+}
+
+# What a layer calls and a layer above supplies.
+HOOKS = {
+    FAR_CORE: ('far_type_all',),
 }
 
 PRIVATE = re.compile(r'(.*[-_])?priv\.h$')

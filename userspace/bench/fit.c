@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Coordinate descent over the parameters of a profile. */
+/* The evolution strategy over the parameters of a profile. */
 #include "fit.h"
 
 #include <errno.h>
@@ -7,17 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/rng.h"
 #include "../nic/sim/profile.h"
 
 #define MAX_PARAMS	32u
-#define FIRST_STEP	.15
-#define LAST_STEP	.01
+#define FIRST_STEP	.08
+/* One success in five keeps the step as it is: Rechenberg's rule. */
+#define STEP_UP		1.22
+#define STEP_DOWN	.951
 
 struct search {
 	const struct fit *fit;
 	unsigned nr;
 	double value[MAX_PARAMS];
-	double step[MAX_PARAMS];
+	double step;			/* standard deviation of a factor's logarithm */
+	struct far_rng rng;
 	double error;
 	char *why;
 	size_t why_len;
@@ -37,7 +41,7 @@ static void set_print(const struct search *search, char *set)
 /* The error with the values as they are. */
 static int search_measure(const struct search *search, double *ret_error)
 {
-	char nic[FIT_SET_MAX + 128], set[FIT_SET_MAX];
+	char nic[2 * FIT_SET_MAX + 256], set[FIT_SET_MAX];
 	const struct model_point *point;
 	double sum = 0, mops;
 	unsigned nr = 0;
@@ -58,39 +62,34 @@ static int search_measure(const struct search *search, double *ret_error)
 	return 0;
 }
 
-/* Tries a factor for parameter i. 1: it is better, and stays. */
-static int search_try(struct search *search, unsigned i, double factor)
+/* Normally distributed (Box and Muller). */
+static double search_normal(struct search *search)
 {
-	double before = search->value[i], error;
+	double u = 1 - far_rng_unit(&search->rng), v = far_rng_unit(&search->rng);
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* Tries other values. 1: they are better, and stay. */
+static int search_try(struct search *search)
+{
+	double before[MAX_PARAMS], error;
+	unsigned i;
 	int err;
 
-	search->value[i] *= factor;
+	memcpy(before, search->value, sizeof(before));
+	for (i = 0; i < search->nr; i++)
+		search->value[i] *= exp(search->step * search_normal(search));
 	err = search_measure(search, &error);
 	if (!err && error < search->error) {
 		search->error = error;
+		search->step *= STEP_UP;
 		return 1;
 	}
-	search->value[i] = before;
+	memcpy(search->value, before, sizeof(before));
+	search->step *= STEP_DOWN;
 	/* A value that the profile does not allow is only no better. */
 	return err == -EINVAL ? 0 : err;
-}
-
-static int search_round(struct search *search)
-{
-	unsigned i;
-	int better;
-
-	for (i = 0; i < search->nr; i++) {
-		if (search->step[i] < LAST_STEP)
-			continue;
-		better = search_try(search, i, 1 + search->step[i]);
-		if (!better)
-			better = search_try(search, i, 1 / (1 + search->step[i]));
-		if (better < 0)
-			return better;
-		search->step[i] *= better ? 1.3 : .5;
-	}
-	return 0;
 }
 
 static int search_init(struct search *search)
@@ -107,21 +106,27 @@ static int search_init(struct search *search)
 		err = sim_profile_get(&profile, name, &search->value[search->nr]);
 		if (err)
 			snprintf(search->why, search->why_len, "%s: no parameter", name);
-		search->step[search->nr] = FIRST_STEP;
 	}
 	return err ? err : search_measure(search, &search->error);
 }
 
 int fit_run(const struct fit *fit, char *set, char *why, size_t why_len)
 {
-	struct search search = { .fit = fit, .why = why, .why_len = why_len };
+	struct search search = {
+		.fit = fit,
+		.step = FIRST_STEP,
+		.why = why,
+		.why_len = why_len,
+	};
 	unsigned round;
-	int err = search_init(&search);
+	int better = search_init(&search);
 
-	for (round = 0; round < fit->rounds && !err; round++) {
-		err = search_round(&search);
+	far_rng_init(&search.rng, 1, 0);
+	for (round = 1; round <= fit->rounds && better >= 0; round++) {
+		better = search_try(&search);
 		set_print(&search, set);
-		fit->report(fit->arg, round, search.error, set);
+		if (better > 0 || round == fit->rounds)
+			fit->report(fit->arg, round, search.error, set);
 	}
-	return err;
+	return better < 0 ? better : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fitting of a profile: one parameter after the other is made larger or smaller while
- * that brings the model nearer to the points that are there to be fitted on.
+ * Fitting of a profile: an evolution strategy (Rechenberg's (1+1)) that changes all its
+ * parameters at random, keeps what brings the model nearer to the points that are
+ * there to be fitted on, and takes larger steps the more often that succeeds.
  */
 #ifndef FAR_BENCH_FIT_H
 #define FAR_BENCH_FIT_H
@@ -15,10 +16,10 @@ struct fit {
 	const char *const *params;	/* names, ended by NULL */
 	/* Which points count: fitted ones for which it answers 1. */
 	int (*counts)(const struct model_point *point);
-	unsigned rounds;
-	/* Called behind each round: the root of the mean square of log(model / paper). */
-	void (*report)(void *arg, unsigned round, double error, const char *set);
-	void *arg;
+	unsigned rounds;		/* trials */
+	/* Called when one was better, and behind the last: the root of the mean square of log(model / paper). */
+	void (*report)(const void *arg, unsigned round, double error, const char *set);
+	const void *arg;
 };
 
 #define FIT_SET_MAX	1024u

@@ -10,20 +10,28 @@
 #include <unistd.h>
 
 #include "../base/rng.h"
+#include "../core/credit.h"
 #include "../nic/nic.h"
 #include "../nic/sim/sim.h"
 
-/* What the program itself does per operation, in sim: a model's parameter (fitted). */
+/*
+ * What the program itself does per operation, in sim: a model's parameter (fitted), and
+ * the mean of what is spent. Without chance, and threads that do not start at the same
+ * moment, all would go through their rounds in step for ever.
+ */
 #define APP_NS		34u
+#define START_NS	50000u
 #define MAX_THREADS	1024u
 #define MAX_NODES	255u
 #define POLL_MAX	32u
 #define LINE		64u
+#define LEAST_UNLIMITED	12u	/* of far_credit_init() */
 
 const struct micro micro_default = {
 	.nic = "mem",
 	.nodes = 1,
 	.threads = 1,
+	.change_ns = UINT64_C(512000000),
 	.depth = 8,
 	.batch = 1,
 	.op = FAR_NIC_READ,
@@ -68,7 +76,10 @@ struct worker {
 	uint64_t base, slots;	/* its part of the region, in operations' sizes */
 	uint8_t *buf;
 	struct far_wr *wr;	/* room for a batch */
+	unsigned idx;
 	uint64_t turn;		/* of memory nodes */
+	unsigned outstanding;
+	struct far_credit credit;
 	int err;
 };
 
@@ -86,7 +97,6 @@ struct run {
 	uint64_t done;
 	uint64_t begin, end;
 	uint64_t begin_done, end_done;
-	unsigned outstanding, outstanding_max;
 	int stop;
 };
 
@@ -112,80 +122,116 @@ static void run_count(struct run *run, unsigned nr)
 	}
 }
 
-static void wr_fill(struct worker *worker, struct far_wr *wr, unsigned i, int last)
+/* Operation i of a round; the last one of a list of nr is signaled, for all of it. */
+static void wr_fill(struct worker *worker, struct far_wr *wr, unsigned i, unsigned nr)
 {
 	const struct micro *micro = worker->run->micro;
 
 	*wr = (struct far_wr) {
+		.id = nr,
 		.remote = worker->base +
 			  far_rng_below(&worker->rng, worker->slots) * micro->size,
 		.local = worker->buf + (size_t)i * (micro->size > LINE ? micro->size : LINE),
 		.len = micro->size,
 		.lkey = worker->run->lkey,
 		.op = micro->op,
-		.flags = last ? FAR_WR_SIGNALED : 0,
+		.flags = nr ? FAR_WR_SIGNALED : 0,
 	};
 	if (micro->op == FAR_NIC_FAA)
 		wr->arg[0] = 1;
 }
 
-/* Posts depth operations to one memory node after the other. */
-static int worker_post(struct worker *worker, unsigned *ret_signaled)
-{
-	const struct micro *micro = worker->run->micro;
-	struct far_nic *nic = worker->run->nic;
-	struct far_wr *wr = worker->wr;
-	unsigned i, nr, signaled = 0;
-	int err;
-
-	for (i = 0; i < micro->depth; i += nr) {
-		unsigned peer = worker->turn++ % micro->nodes;
-
-		for (nr = 0; nr < micro->batch && i + nr < micro->depth; nr++) {
-			int last = nr + 1 == micro->batch || i + nr + 1 == micro->depth;
-
-			wr_fill(worker, &wr[nr], i + nr, last);
-		}
-		nic->ops->spend(nic, APP_NS * nr);
-		err = nic->ops->post(worker->qset, peer, wr, nr);
-		if (err)
-			return err;
-		signaled++;
-	}
-	*ret_signaled = signaled;
-	return 0;
-}
-
-static int worker_reap(struct worker *worker, unsigned signaled)
+/* Waits for completions, and takes those that are there. */
+static int worker_reap(struct worker *worker)
 {
 	struct far_nic *nic = worker->run->nic;
 	struct far_wc wc[POLL_MAX];
 	int nr, i;
 
-	while (signaled) {
-		nic->ops->wait(worker->qset, UINT64_MAX);
-		nr = nic->ops->poll(worker->qset, wc, POLL_MAX);
-		if (nr < 0)
-			return nr;
-		for (i = 0; i < nr; i++)
-			if (wc[i].status)
-				return wc[i].status;
-		signaled -= nr;
+	nic->ops->wait(worker->qset, UINT64_MAX);
+	nr = nic->ops->poll(worker->qset, wc, POLL_MAX);
+	for (i = 0; i < nr; i++) {
+		if (wc[i].status)
+			return wc[i].status;
+		worker->outstanding -= wc[i].id;
+		far_credit_give(&worker->credit, wc[i].id);
 	}
+	if (worker->run->micro->throttle > 0)
+		far_credit_tick(&worker->credit, run_now(worker->run));
+	return nr < 0 ? nr : 0;
+}
+
+static int worker_reap_all(struct worker *worker)
+{
+	int err = 0;
+
+	while (worker->outstanding && !err)
+		err = worker_reap(worker);
+	return err;
+}
+
+/* Posts a list of at most batch operations, from operation i of the round on. */
+static int worker_post(struct worker *worker, unsigned i, unsigned *ret_nr)
+{
+	const struct micro *micro = worker->run->micro;
+	struct far_nic *nic = worker->run->nic;
+	unsigned nr = micro->depth - i, j;
+	int err = 0;
+
+	if (nr > micro->batch)
+		nr = micro->batch;
+	if (micro->throttle > 0)
+		nr = far_credit_piece(&worker->credit, nr);
+	while (micro->throttle > 0 && !err && !far_credit_take(&worker->credit, nr))
+		err = worker_reap(worker);
+	if (err)
+		return err;
+	for (j = 0; j < nr; j++)
+		wr_fill(worker, &worker->wr[j], i + j, j + 1 == nr ? nr : 0);
+	nic->ops->spend(nic, far_rng_below(&worker->rng, 2 * APP_NS * nr + 1));
+	err = nic->ops->post(worker->qset, worker->turn++ % micro->nodes, worker->wr, nr);
+	if (err)
+		return err;
+	worker->outstanding += nr;
+	*ret_nr = nr;
 	return 0;
+}
+
+/* Posts depth operations, to one memory node after the other, and waits for all. */
+static int worker_round(struct worker *worker)
+{
+	unsigned depth = worker->run->micro->depth, i, nr = 0;
+	int err = 0;
+
+	for (i = 0; i < depth && !err; i += nr)
+		err = worker_post(worker, i, &nr);
+	return err ? err : worker_reap_all(worker);
+}
+
+/* Waits while the thread is not among those at work. */
+static void worker_idle(struct worker *worker)
+{
+	const struct micro *micro = worker->run->micro;
+	uint64_t turn = run_now(worker->run) / micro->change_ns;
+	unsigned range = micro->threads - micro->least_threads + 1;
+	unsigned at_work = micro->least_threads +
+			   far_rng_mix(micro->seed ^ far_rng_mix(turn)) % range;
+
+	if (worker->idx >= at_work)
+		worker->run->nic->ops->wait(worker->qset, (turn + 1) * micro->change_ns);
 }
 
 static void worker_main(void *arg)
 {
 	struct worker *worker = arg;
 	struct run *run = worker->run;
-	unsigned signaled = 0;
 	int err = 0;
 
+	run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, START_NS));
 	while (!err && !__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE)) {
-		err = worker_post(worker, &signaled);
-		if (!err)
-			err = worker_reap(worker, signaled);
+		if (run->micro->least_threads)
+			worker_idle(worker);
+		err = worker_round(worker);
 		if (!err)
 			run_count(run, run->micro->depth);
 	}
@@ -232,6 +278,7 @@ static int worker_init(struct worker *worker, struct run *run, unsigned idx)
 	uint64_t part = micro->region / micro->threads / 4096 * 4096;
 
 	worker->run = run;
+	worker->idx = idx;
 	worker->slots = part / micro->size;
 	worker->base = idx * part;
 	worker->buf = run->buf + run->buf_len / micro->threads * idx;
@@ -239,6 +286,8 @@ static int worker_init(struct worker *worker, struct run *run, unsigned idx)
 	if (!worker->wr)
 		return -ENOMEM;
 	far_rng_init(&worker->rng, micro->seed, idx);
+	far_credit_init(&worker->credit, micro->depth > LEAST_UNLIMITED ? micro->depth :
+			LEAST_UNLIMITED, micro->throttle, run_now(run));
 	return run->nic->ops->qset_new(run->nic, &attr, &worker->qset);
 }
 
@@ -426,6 +475,11 @@ static int micro_check(const struct micro *micro, char *why, size_t why_len)
 		return complain(why, why_len, "size", micro->size, "1 to 1048576 bytes");
 	if (atomic && micro->size != 8)
 		return complain(why, why_len, "size", micro->size, "8 bytes for cas and faa");
+	if (micro->least_threads > micro->threads)
+		return complain(why, why_len, "threads", micro->least_threads,
+				"at most as many as the largest number");
+	if (micro->least_threads && !micro->change_ns)
+		return complain(why, why_len, "change", 0, "1 ms or more");
 	if (!micro->ops)
 		return complain(why, why_len, "ops", micro->ops, "1 or more");
 	if (micro->region / micro->threads < 4096 + micro->size)

@@ -23,12 +23,19 @@ struct micro {
 	const char *nic;	/* as --nic */
 	unsigned nodes;		/* memory nodes, used in turn; at least 1 */
 	unsigned threads;
+	/*
+	 * Fewer at work: from least_threads to threads, drawn anew each change_ns (as
+	 * smart-framework's table 1). 0: always all.
+	 */
+	unsigned least_threads;
+	uint64_t change_ns;
 	unsigned depth;		/* operations that a thread posts before it waits for all */
 	unsigned batch;		/* operations per doorbell, at most depth */
 	int op;			/* enum far_nic_op: READ, WRITE, CAS, FAA */
 	uint32_t size;		/* bytes of a READ or WRITE */
 	enum micro_policy policy;
 	unsigned per_qp;
+	double throttle;	/* scale of the epochs of throttling; 0: none */
 	uint64_t ops;		/* to be measured, of all threads; a quarter more is to warm up */
 	uint64_t region;		/* bytes of memory per node that addresses are drawn from */
 	uint64_t seed;

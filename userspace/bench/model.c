@@ -11,6 +11,9 @@
 
 #define MIN_OPS		20000u
 #define MIN_ROUNDS	20u	/* of all threads */
+/* Epochs of throttling are shorter than the paper's, and one is measured in whole. */
+#define THROTTLE_SCALE	.02
+#define EPOCH_NS	520e6
 
 int model_run(const struct model_point *point, const char *nic, char *why,
 	      size_t why_len, double *ret_mops)
@@ -26,6 +29,10 @@ int model_run(const struct model_point *point, const char *nic, char *why,
 	micro.ops = MIN_ROUNDS * point->threads * point->depth;
 	if (micro.ops < MIN_OPS)
 		micro.ops = MIN_OPS;
+	if (point->throttle) {
+		micro.throttle = THROTTLE_SCALE;
+		micro.ops = point->mops * EPOCH_NS * THROTTLE_SCALE / 1e3;
+	}
 	micro_policy_parse(point->policy, &micro.policy, &micro.per_qp);
 	err = micro_run(&micro, why, why_len, &result);
 	if (err)

@@ -89,6 +89,7 @@ struct far_client {
 	uint64_t pending;			/* the next to publish; 0: none */
 	_Atomic uint64_t turns;			/* of gen that are complete */
 	_Atomic uint64_t epoch, safe, flushed;	/* as last read */
+	_Atomic uint64_t living;		/* clients, as last read */
 	_Atomic uint64_t wanted;		/* deaths + lost, as last read */
 	struct far_host_map arbiter_map;	/* see tend.c */
 	bool tends;

@@ -91,44 +91,6 @@ void far_chunk_free(const struct far_heap *heap, struct far_chunk *chunk)
 	free(chunk);
 }
 
-void far_heap_add(struct far_heap *heap, struct far_chunk *chunk)
-{
-	struct far_heap_node *node = &heap->node[chunk->node];
-
-	chunk->next = node->chunks;
-	node->chunks = chunk;
-	node->nr_chunks++;
-	atomic_store(&node->chunk[chunk->idx], chunk);
-}
-
-void far_heap_del(struct far_heap *heap, struct far_chunk *chunk)
-{
-	struct far_heap_node *node = &heap->node[chunk->node];
-	struct far_chunk **at = &node->chunks;
-
-	while (*at != chunk)
-		at = &(*at)->next;
-	*at = chunk->next;
-	node->nr_chunks--;
-	atomic_store(&node->chunk[chunk->idx], NULL);
-}
-
-struct far_page *far_chunk_page(const struct far_heap *heap, struct far_chunk *chunk,
-				uint64_t addr)
-{
-	const struct far_sb *sb = heap->node[chunk->node].sb;
-
-	return &chunk->page[far_page_at(sb, far_addr_off(addr)) % far_chunk_pages(sb)];
-}
-
-unsigned far_page_block(const struct far_heap *heap, const struct far_page *page,
-			unsigned node, uint64_t addr)
-{
-	uint64_t off = far_page_off(heap->node[node].sb, page->idx);
-
-	return (far_addr_off(addr) - off) / far_class_size(page->class);
-}
-
 static void page_link(struct far_heap_node *node, struct far_page *page)
 {
 	struct far_page **head = &node->partial[page->class];
@@ -150,6 +112,48 @@ static void page_unlink(struct far_heap_node *node, struct far_page *page)
 		page->next->prev = page->prev;
 	page->prev = NULL;
 	page->next = NULL;
+}
+
+void far_heap_add(struct far_heap *heap, struct far_chunk *chunk)
+{
+	struct far_heap_node *node = &heap->node[chunk->node];
+
+	chunk->next = node->chunks;
+	node->chunks = chunk;
+	node->nr_chunks++;
+	atomic_store(&node->chunk[chunk->idx], chunk);
+}
+
+void far_heap_del(struct far_heap *heap, struct far_chunk *chunk)
+{
+	struct far_heap_node *node = &heap->node[chunk->node];
+	struct far_chunk **at = &node->chunks;
+
+	while (*at != chunk)
+		at = &(*at)->next;
+	*at = chunk->next;
+	for (uint32_t i = 0; i < chunk_pages(heap, chunk); i++) {
+		if (chunk->page[i].nr_free && !chunk->page[i].busy)
+			page_unlink(node, &chunk->page[i]);
+	}
+	node->nr_chunks--;
+	atomic_store(&node->chunk[chunk->idx], NULL);
+}
+
+struct far_page *far_chunk_page(const struct far_heap *heap, struct far_chunk *chunk,
+				uint64_t addr)
+{
+	const struct far_sb *sb = heap->node[chunk->node].sb;
+
+	return &chunk->page[far_page_at(sb, far_addr_off(addr)) % far_chunk_pages(sb)];
+}
+
+unsigned far_page_block(const struct far_heap *heap, const struct far_page *page,
+			unsigned node, uint64_t addr)
+{
+	uint64_t off = far_page_off(heap->node[node].sb, page->idx);
+
+	return (far_addr_off(addr) - off) / far_class_size(page->class);
 }
 
 /* Takes up to max free blocks of one page. */

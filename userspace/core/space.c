@@ -8,12 +8,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
+#include "../base/rng.h"
 #include "../base/why.h"
 #include "../space/format.h"
+#include "../space/geometry.h"
 #include "../space/summary.h"
+#include "type.h"
 
 static const char *const only_node[] = { "" };
 
@@ -51,9 +53,9 @@ static int node_prepare(struct far_nic *nic, const char *node,
 }
 
 /* What all nodes of a set have in common. */
-static int format_of(const char *name, const struct far_space_attr *attr,
-		     struct far_format *ret_format)
+static struct far_format format_of(const char *name, const struct far_space_attr *attr)
 {
+	uint64_t random[2] = { far_rng_any_seed(), far_rng_any_seed() };
 	struct far_format format = {
 		.name = name, .size = attr->size & ~UINT64_C(4095),
 		.chunk_size = attr->chunk_size, .max_clients = attr->max_clients,
@@ -61,10 +63,9 @@ static int format_of(const char *name, const struct far_space_attr *attr,
 		.created = time(NULL),
 	};
 
-	if (getrandom(format.set, sizeof(format.set), 0) != sizeof(format.set))
-		return -EIO;
-	*ret_format = format;
-	return 0;
+	static_assert(sizeof(random) == sizeof(format.set), "set");
+	memcpy(format.set, random, sizeof(format.set));
+	return format;
 }
 
 static int nodes_publish(struct far_nic *nic, const char *name,
@@ -98,9 +99,7 @@ int far_space_create_on(struct far_nic *nic, const char *name,
 	if (attr->nr_nodes > FAR_MAX_NODES || (attr->nr_nodes && !attr->nodes))
 		return far_why(why, why_len, -EINVAL, "%u nodes: expected 1 to %u, "
 			       "and their addresses", attr->nr_nodes, FAR_MAX_NODES);
-	err = format_of(name, attr, &format);
-	if (err)
-		return far_why(why, why_len, err, "no random numbers");
+	format = format_of(name, attr);
 	for (; n < format.nr_nodes && !err; n++) {
 		format.node = n;
 		err = node_prepare(nic, node[n], &format, attr->mode ? attr->mode : 0600,
@@ -245,6 +244,115 @@ int far_space_list_on(struct far_nic *nic,
 			err = each(arg, &info);
 	}
 	places_free(&places);
+	return err;
+}
+
+/* Calls look() for each node's memory of one space; what it returns but 0 ends it. */
+static int nodes_look(struct far_nic *nic, const char *name,
+		      int (*look)(void *arg, const char *node, const void *memory,
+				  const struct far_summary *sum),
+		      void *arg, char *why, size_t len)
+{
+	struct places places;
+	unsigned found = 0;
+	int err = places_get(nic, why, len, &places);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < places.nr && !err; i++) {
+		const struct place *place = &places.place[i];
+		struct far_host_map map;
+		struct far_summary sum;
+
+		if (strcmp(place->space, name) ||
+		    nic->ops->host->map(nic, place->node, name, &map))
+			continue;
+		if (!far_summary(map.addr, map.size, &sum)) {
+			found++;
+			err = look(arg, place->node, map.addr, &sum);
+		}
+		nic->ops->host->unmap(nic, &map);
+	}
+	places_free(&places);
+	return found || err ? err :
+	       far_why(why, len, -ENOENT, "no space has the name \"%s\"", name);
+}
+
+struct names_look {
+	int (*each)(void *arg, const struct far_space_entry *entry);
+	void *arg;
+};
+
+static int look_names(void *arg, const char *node, const void *memory,
+		      const struct far_summary *sum)
+{
+	const struct names_look *look = arg;
+	int err = 0;
+
+	(void)node;
+	for (unsigned i = 0; sum->sb.dir_off && i < sum->sb.nr_names && !err; i++) {
+		struct far_dir_entry entry;
+		const struct far_type *type;
+
+		memcpy(&entry, (const char *)memory + far_dir_entry_off(&sum->sb, i),
+		       sizeof(entry));
+		if (!(uint32_t)entry.state)
+			continue;
+		entry.name[sizeof(entry.name) - 1] = 0;
+		type = far_type_find(entry.type);
+		err = look->each(look->arg, &(struct far_space_entry){
+			.name = entry.name, .type = type ? type->name : "unknown",
+			.version = entry.version });
+	}
+	return err;
+}
+
+int far_space_names_on(struct far_nic *nic, const char *name,
+		       int (*each)(void *arg, const struct far_space_entry *entry),
+		       void *arg, char *why, size_t why_len)
+{
+	struct names_look look = { each, arg };
+
+	return nodes_look(nic, name, look_names, &look, why, why_len);
+}
+
+struct order_look {
+	char **node;		/* FAR_MAX_NODES */
+	unsigned nr;		/* of the set */
+};
+
+static int look_order(void *arg, const char *node, const void *memory,
+		      const struct far_summary *sum)
+{
+	struct order_look *look = arg;
+
+	(void)memory;
+	look->nr = sum->sb.nr_nodes;
+	free(look->node[sum->sb.node]);
+	look->node[sum->sb.node] = strdup(node);
+	return look->node[sum->sb.node] ? 0 : -ENOMEM;
+}
+
+int far_space_nodes_on(struct far_nic *nic, const char *name, char **ret_node,
+		       unsigned *ret_nr, char *why, size_t why_len)
+{
+	char *node[FAR_MAX_NODES] = { NULL };
+	struct order_look look = { node, 0 };
+	int err = nodes_look(nic, name, look_order, &look, why, why_len);
+
+	for (unsigned n = 0; n < look.nr && !err; n++) {
+		if (!node[n])
+			err = far_why(why, why_len, -EPROTO, "node %u of the %u of space "
+				      "\"%s\" is not within reach", n, look.nr, name);
+	}
+	for (unsigned n = 0; n < FAR_MAX_NODES; n++) {
+		if (err)
+			free(node[n]);
+		else if (n < look.nr)
+			ret_node[n] = node[n];
+	}
+	if (!err)
+		*ret_nr = look.nr;
 	return err;
 }
 

@@ -17,4 +17,22 @@ int far_space_list_on(struct far_nic *nic,
 		      int (*each)(void *arg, const struct far_space_info *info),
 		      void *arg, char *why, size_t why_len);
 
+/* A name of the directory, and what it is. */
+struct far_space_entry {
+	const char *name;
+	const char *type;	/* "hash", ...; "unknown" */
+	unsigned version;
+};
+
+/* Calls each() per name in the directory; what it returns but 0 ends it. */
+int far_space_names_on(struct far_nic *nic, const char *name,
+		       int (*each)(void *arg, const struct far_space_entry *entry),
+		       void *arg, char *why, size_t why_len);
+/*
+ * The addresses of the nodes of a space, in their order in the set, of which there are
+ * at most FAR_MAX_NODES; the caller frees each. -ENOENT; -EPROTO: a node is missing.
+ */
+int far_space_nodes_on(struct far_nic *nic, const char *name, char **ret_node,
+		       unsigned *ret_nr, char *why, size_t why_len);
+
 #endif

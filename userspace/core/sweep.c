@@ -122,8 +122,6 @@ static int suspects_make(struct far_task *task, struct far_client *client)
 	far_heap_lock(task, client);
 	err = pages_each(client, page_suspect);
 	spans_suspect(client, 1);
-	/* pairs with the fence in free_class(): see there */
-	atomic_thread_fence(memory_order_seq_cst);
 	far_magazines_each(client, block_unsuspect, client);
 	far_heap_unlock(client);
 	return err;
@@ -313,6 +311,7 @@ static int sweep_ours(struct far_task *task, struct far_client *client)
 
 	if (err)
 		return err;
+	/* pairs with free_class(): see there */
 	atomic_store(&client->sweeping, true);
 	err = suspects_make(task, client);
 	/* The turn that is under way may have begun before; the one behind it has not. */

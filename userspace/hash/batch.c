@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../core/alloc.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
 
@@ -119,9 +120,10 @@ static void batch_cas_done(struct batch *batch, unsigned i, int err)
 	}
 	done = err ? hash_replace_fate(&op->op, op->new.word)
 		   : op->op.word[0] == op->op.found.word;
+	if (done > 0)
+		hash_replace_done(&op->op, &op->new);
 	if (done)
-		batch_done(batch, i, done < 0 ? done :
-			   hash_replace_done(&op->op, &op->new));
+		batch_done(batch, i, done < 0 ? done : 0);
 }
 
 /* After the first trip; appends the second one. */
@@ -205,9 +207,12 @@ static void batch_drop(struct batch *batch)
 	for (i = 0; i < batch->nr; i++) {
 		struct batch_op *op = &batch->op[i];
 
-		if (batch->put && op->new.addr &&
-		    (op->stage == BATCH_ALONE ||
-		     (op->stage == BATCH_DONE && batch->item[i].status && !op->op.unsure)))
+		if (!batch->put || !op->new.addr ||
+		    (op->stage == BATCH_DONE && !batch->item[i].status))
+			continue;
+		if (op->op.unsure)
+			far_alloc_lost(batch->task);
+		else
 			hash_new_drop(&op->op, &op->new);
 	}
 }

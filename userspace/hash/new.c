@@ -44,28 +44,34 @@ void hash_new_drop(struct hash_op *op, struct hash_new *new)
 	far_free(op->task, new->addr, new->len);
 }
 
-/*
- * The length of a block whose slot cannot hold it is in its head, which `block` is
- * when it was READ.
- */
-int hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block)
+/* The length of a block whose slot cannot hold it is in its head, which is READ. */
+static int retire_len(struct hash_op *op, uint64_t addr, uint64_t *ret_len)
+{
+	struct hash_block *head = far_buf(op->task, HASH_UNIT);
+	int err;
+
+	if (!head)
+		return -ENOMEM;
+	far_read(op->task, addr, head, HASH_UNIT);
+	err = far_sync(op->task);
+	if (!err)
+		*ret_len = hash_block_len(head->key_len, head->val_len);
+	return err;
+}
+
+void hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block)
 {
 	uint64_t len = (uint64_t)hash_slot_units(word) * HASH_UNIT;
 	uint64_t addr = hash_block_addr(op->key.shard, word);
-	struct hash_block *head;
-	int err;
+	int err = 0;
 
-	if (!len && !block) {
-		head = far_buf(op->task, HASH_UNIT);
-		if (!head)
-			return -ENOMEM;
-		far_read(op->task, addr, head, HASH_UNIT);
-		err = far_sync(op->task);
-		if (err)
-			return err;
-		block = head;
-	}
-	if (!len)
+	if (!len && block)
 		len = hash_block_len(block->key_len, block->val_len);
-	return far_retire(op->task, addr, len);
+	else if (!len)
+		err = retire_len(op, addr, &len);
+	if (!err)
+		err = far_retire(op->task, addr, len);
+	/* the change has happened all the same; a sweep finds the block */
+	if (err)
+		far_alloc_lost(op->task);
 }

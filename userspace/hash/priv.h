@@ -178,7 +178,7 @@ void hash_new_write(struct hash_op *op, struct hash_new *new);
 /* No slot has ever named it. */
 void hash_new_drop(struct hash_op *op, struct hash_new *new);
 /* Retires the block that a slot has named until now; block is NULL or its head. */
-int hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block);
+void hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block *block);
 
 /* replace.c */
 
@@ -202,7 +202,7 @@ int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint
  */
 int hash_replace_fate(struct hash_op *op, uint64_t word);
 /* After that CAS has succeeded: the cache, and the old block. */
-int hash_replace_done(struct hash_op *op, struct hash_new *new);
+void hash_replace_done(struct hash_op *op, struct hash_new *new);
 /* Remembers that `word` was in the slot at addr; block as READ or written. */
 void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 		   const struct hash_block *block);

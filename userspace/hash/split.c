@@ -259,6 +259,8 @@ static int split_publish(struct split *split)
 		err = far_sync(split->task);
 		split->sibling = err ? FAR_NIL : split->seen[0];
 	}
+	if (err)
+		far_alloc_lost(split->task);
 	/* not to be freed if it is, or may be, in use */
 	if (err || split->sibling == split->copy)
 		split->copy = FAR_NIL;

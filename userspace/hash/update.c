@@ -13,22 +13,12 @@
 
 #include <errno.h>
 
-#include "../core/stats.h"
-
-static int change_by_hint(struct hash_op *op, struct hash_new *new)
-{
-	int err = hash_replace_hint(op, new);
-
-	if (op->hash->cache)
-		far_count(op->task, err == -EAGAIN ? FAR_COUNT_CACHE_MISSES :
-						     FAR_COUNT_CACHE_HITS, 1);
-	return err;
-}
+#include "../core/alloc.h"
 
 /* Replaces the key's block, wherever the key is; -ENOENT. */
 static int change(struct hash_op *op, struct hash_new *new)
 {
-	int err = change_by_hint(op, new);
+	int err = hash_replace_hint(op, new);
 
 	if (err != -EAGAIN)
 		return err;
@@ -61,8 +51,12 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 	struct hash_new new;
 	int err;
 
-	if (args->kind == FAR_COMBINE_DELETE)
-		return change(op, NULL);
+	if (args->kind == FAR_COMBINE_DELETE) {
+		err = change(op, NULL);
+		if (err && op->unsure)
+			far_alloc_lost(op->task);
+		return err;
+	}
 	err = hash_new_init(op, args->value, args->value_len, &new);
 	if (err)
 		return err;
@@ -72,7 +66,9 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 		err = hash_insert_new(op, &new);
 	else
 		err = change(op, &new);
-	if (err && !op->unsure)
+	if (err && op->unsure)
+		far_alloc_lost(op->task);
+	else if (err)
 		hash_new_drop(op, &new);
 	return err;
 }

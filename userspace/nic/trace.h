@@ -52,6 +52,7 @@ struct far_trace_ring;
 
 /* size: events that are kept, a power of two. -EINVAL, -ENOMEM. */
 int far_trace_ring_new(unsigned size, struct far_trace_ring **ret_ring);
+/* ring may be NULL. */
 void far_trace_ring_free(struct far_trace_ring *ring);
 /* A far_trace_fn; arg is the ring. */
 void far_trace_ring_note(void *arg, const struct far_trace_event *event);

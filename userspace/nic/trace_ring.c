@@ -32,6 +32,8 @@ int far_trace_ring_new(unsigned size, struct far_trace_ring **ret_ring)
 
 void far_trace_ring_free(struct far_trace_ring *ring)
 {
+	if (!ring)
+		return;
 	pthread_mutex_destroy(&ring->lock);
 	free(ring);
 }

@@ -10,7 +10,8 @@
 
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
-	{ "bench", "benchmarks: micro, index", far_bench_command },
+	{ "space", "spaces: create, list, delete, stat, check", far_space_command },
+	{ "bench", "benchmarks: micro, index, model", far_bench_command },
 	{ NULL, NULL, NULL },
 };
 
@@ -18,6 +19,7 @@ static const struct far_command benches[] = {
 	{ "micro", "operations of a NIC, by policy of queue pairs and doorbells",
 	  far_bench_micro },
 	{ "index", "workloads of YCSB on an index", far_bench_index },
+	{ "model", "the model of sim against what the papers measured", far_bench_model },
 	{ NULL, NULL, NULL },
 };
 

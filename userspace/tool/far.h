@@ -21,9 +21,11 @@ struct far_command {
 int far_dispatch(const struct far_command *commands, int argc, char **argv);
 
 int far_info(int argc, char **argv);
+int far_space_command(int argc, char **argv);
 int far_bench_command(int argc, char **argv);
 int far_bench_micro(int argc, char **argv);
 int far_bench_index(int argc, char **argv);
+int far_bench_model(int argc, char **argv);
 
 /*
  * Parsers of option values, for argp: what cannot be ends the program with the value

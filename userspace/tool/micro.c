@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../bench/micro.h"
@@ -28,12 +29,14 @@ static const char *const op_names[] = {
 #define NR_OPS	(sizeof(op_names) / sizeof(op_names[0]))
 
 enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
-       OPT_BATCH, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON };
+       OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON };
 
 static const struct argp_option argp_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), sim:PROFILE", 0 },
 	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
-	{ "threads", OPT_THREADS, "N", 0, "threads (1)", 0 },
+	{ "threads", OPT_THREADS, "N[..M]", 0,
+	  "threads (1); a range: how many are at work is drawn each --change-ms", 0 },
+	{ "change-ms", OPT_CHANGE, "MS", 0, "see --threads (512)", 0 },
 	{ "depth", OPT_DEPTH, "N", 0,
 	  "operations that a thread posts before it waits for all (8)", 0 },
 	{ "op", OPT_OP, "OP", 0, "read (default), write, cas, faa", 0 },
@@ -41,6 +44,9 @@ static const struct argp_option argp_options[] = {
 	{ "policy", OPT_POLICY, "NAME", 0, "shared-qp, multiplexed-2, multiplexed-4, "
 	  "per-thread-qp, per-thread-context, per-thread-doorbell (default)", 0 },
 	{ "batch", OPT_BATCH, "N", 0, "operations per doorbell (1)", 0 },
+	{ "throttle", OPT_THROTTLE, "SCALE", OPTION_ARG_OPTIONAL,
+	  "limit outstanding operations by credits; SCALE makes its epochs of 488 ms "
+	  "shorter (1)", 0 },
 	{ "ops", OPT_OPS, "N", 0, "operations to measure, of all threads (200000)", 0 },
 	{ "region", OPT_REGION, "BYTES", 0,
 	  "memory per node that addresses are drawn from (16M)", 0 },
@@ -60,6 +66,29 @@ static int parse_op(struct argp_state *state, const char *text)
 	return 0;
 }
 
+/* N, or N..M: the least and the largest number. */
+static void parse_threads(struct argp_state *state, char *arg, struct micro *m)
+{
+	char *dots = strstr(arg, "..");
+
+	if (dots) {
+		*dots = 0;
+		m->least_threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+		arg = dots + 2;
+	}
+	m->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+}
+
+static double parse_scale(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double scale = strtod(arg, &end);
+
+	if (end == arg || *end || !(scale >= 1e-4 && scale <= 1))
+		argp_error(state, "--throttle '%s': 0.0001 to 1 expected", arg);
+	return scale;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -73,7 +102,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
 		break;
 	case OPT_THREADS:
-		m->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+		parse_threads(state, arg, m);
+		break;
+	case OPT_CHANGE:
+		m->change_ns = far_arg_number(state, "--change-ms", arg, 1, 1000000, 0) *
+			       UINT64_C(1000000);
+		break;
+	case OPT_THROTTLE:
+		m->throttle = arg ? parse_scale(state, arg) : 1;
 		break;
 	case OPT_DEPTH:
 		m->depth = far_arg_number(state, "--depth", arg, 1, 1024, 0);
@@ -131,6 +167,9 @@ static struct json_object *result_json(const struct options *o,
 	json_object_object_add(json, "policy", json_object_new_string(o->policy));
 	json_object_object_add(json, "op", json_object_new_string(op_names[m->op]));
 	json_object_object_add(json, "threads", json_object_new_int(m->threads));
+	json_object_object_add(json, "least_threads", m->least_threads ?
+			       json_object_new_int(m->least_threads) : NULL);
+	json_object_object_add(json, "throttle", json_object_new_double(m->throttle));
 	json_object_object_add(json, "depth", json_object_new_int(m->depth));
 	json_object_object_add(json, "batch", json_object_new_int(m->batch));
 	json_object_object_add(json, "size", json_object_new_int(m->size));

@@ -318,10 +318,35 @@ int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next);
  */
 uint64_t snic_next(struct snic *nic);
 
-/* Cost of one step of work in virtual time; NULL (real time): all cost 0. */
 enum snic_cost_kind { SNIC_COST_FETCH, SNIC_COST_EXECUTE, SNIC_COST_PACKET };
-typedef uint64_t (*snic_cost_fn)(void *arg, enum snic_cost_kind kind,
-				 uint8_t opcode, uint32_t bytes);
+
+/**
+ * struct snic_work - a piece of work, of a send queue
+ * @kind:	the fetch of a WQE, its execution, or a packet of it
+ * @opcode:	of the WQE
+ * @bytes:	that are fetched, that it moves, that the packet carries
+ * @now:	when it begins
+ * @qpn:	the queue pair
+ * @wire:	what follows is of SNIC_COST_EXECUTE alone.  It leaves this NIC
+ * @signal:	it will make a CQE in @scqn; on a loopback queue pair that has no
+ *		others under way that is the one with number @cqe, 24 bits
+ * @rkey:	of what it does to memory
+ * @wait_cqn, @wait_index: what a WAIT waits for, which is there
+ */
+struct snic_work {
+	enum snic_cost_kind kind;
+	uint8_t opcode;
+	uint32_t bytes;
+	uint64_t now;
+	uint32_t qpn;
+	bool wire, signal;
+	uint32_t scqn, cqe;
+	uint32_t rkey;
+	uint32_t wait_cqn, wait_index;
+};
+
+/* What it costs in virtual time, ns; NULL (real time): all costs 0. */
+typedef uint64_t (*snic_cost_fn)(void *arg, const struct snic_work *work);
 void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 
 /* ---- counters -------------------------------------------------------------- */

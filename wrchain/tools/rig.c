@@ -17,7 +17,7 @@
 		SNIC_REMOTE_ATOMIC)
 #define NODE_IP 0x0a000001	/* the client: the next one */
 #define WIRE_MTU 4200		/* a page and its headers are one frame */
-#define MAX_STEPS 100000	/* of the NIC, for one answer */
+#define MAX_STEPS 200000	/* of the clock or the NICs, for one answer */
 
 void *wrc_rig_block(struct wrc_rig *rig, size_t len)
 {
@@ -356,11 +356,16 @@ static int make_nics(struct wrc_rig *rig)
 	int err = make_nic(&rig->cfg, 0, &rig->nic);
 
 	rig->peer_nic = rig->nic;
-	if (err || !rig->cfg.wire)
+	if (err)
 		return err;
+	snic_vt_init(&rig->vt, 0);
+	snic_vt_add_nic(&rig->vt, &rig->actors[0], rig->nic);
+	if (!rig->cfg.wire)
+		return 0;
 	err = make_nic(&rig->cfg, 1, &rig->peer_nic);
 	if (err)
 		return err;
+	snic_vt_add_nic(&rig->vt, &rig->actors[1], rig->peer_nic);
 	err = snic_port_pair_open(&rig->ports[0], &rig->ports[1]);
 	if (!err)
 		err = snic_port_add(rig->nic, rig->ports[0]);
@@ -526,36 +531,9 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	return snic_qp_doorbell(rig->peer_nic, rig->peer_qpn, rig->sent);
 }
 
-/* What a NIC has sent, the other one receives at the same time. */
-static int step_peer(struct wrc_rig *rig, uint64_t *next)
-{
-	struct snic_stats s[2];
-	uint64_t peers;
-	int err = snic_step(rig->peer_nic, rig->now, &peers);
-
-	snic_get_stats(rig->nic, &s[0]);
-	snic_get_stats(rig->peer_nic, &s[1]);
-	if (s[0].tx_frames != s[1].rx_frames ||
-	    s[1].tx_frames != s[0].rx_frames)
-		*next = rig->now;
-	else if (peers < *next)
-		*next = peers;
-	return err;
-}
-
 int wrc_rig_step(struct wrc_rig *rig)
 {
-	uint64_t next;
-	int err = snic_step(rig->nic, rig->now, &next);
-
-	if (!err && rig->cfg.wire)
-		err = step_peer(rig, &next);
-	if (err)
-		return err;
-	if (next == SNIC_NEVER)
-		return -EAGAIN;
-	rig->now = next > rig->now ? next : rig->now;
-	return 0;
+	return snic_vt_step(&rig->vt);
 }
 
 void wrc_rig_settle(struct wrc_rig *rig)

@@ -14,7 +14,7 @@
 #include "core/keymap.h"
 #include "core/link.h"
 #include "mlx5/encode.h"
-#include "snic/snic.h"
+#include "snic/vt.h"
 
 struct wrc_rig_config {
 	enum odrp_wire_chain chain;
@@ -65,7 +65,8 @@ struct wrc_rig {
 	struct snic *nic;
 	struct snic *peer_nic;		/* the client's; the same one, or another */
 	struct snic_port *ports[2];	/* between them */
-	uint64_t now;
+	struct snic_vt vt;		/* both NICs */
+	struct snic_vt_nic actors[2];
 	uint8_t *arena, *buf, *table;
 	uint64_t *tt;			/* big endian */
 	uint64_t *ring;			/* big endian; nr_pages entries, or in lanes */

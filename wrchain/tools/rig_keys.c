@@ -6,7 +6,7 @@
 
 #define LOG_SQ 2
 #define TRIES 64		/* until a key has a number that will do */
-#define MAX_STEPS 100000
+#define MAX_STEPS 200000
 
 /* ---- keys --------------------------------------------------------------------- */
 

@@ -56,13 +56,12 @@ static void nic_config(const struct bed *b, unsigned int station,
 	};
 }
 
-static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t cost(void *arg, const struct snic_work *work)
 {
 	struct bed *b = arg;
 
-	if (kind == SNIC_COST_PACKET || !b->opts.cost_more_ns)
-		return kind == SNIC_COST_PACKET ? 0 : b->opts.cost_ns;
+	if (work->kind == SNIC_COST_PACKET || !b->opts.cost_more_ns)
+		return work->kind == SNIC_COST_PACKET ? 0 : b->opts.cost_ns;
 	b->random = b->random * 6364136223846793005ull + 1442695040888963407ull;
 	return b->opts.cost_ns + (b->random >> 33) % b->opts.cost_more_ns;
 }

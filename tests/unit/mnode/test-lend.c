@@ -301,12 +301,14 @@ static void test_grace_ends_under_load(void **state)
 	struct sess *s;
 
 	bed_options(&o);
+	o.cost_ns = 100;	/* else no time passes */
 	bed_open(&bed, &o, 1);
 	bed_connect(&bed, 0, 400, 2, 7);
 	load_init(&load, &bed, 0, 50, 5);
 	load_run(&load, 200);
 	s = sess_of(0);
 	set_lease(s, 100);
+	bed.work_at = bed.now;
 	load_run(&load, 2000);
 	assert_int_equal(s->hand.nr, 0);
 	assert_int_equal(lend_about(s), lend_goal(s));

@@ -220,6 +220,8 @@ static int program_step(struct snic_actor *actor, uint64_t now,
 {
 	struct program *p = (struct program *)actor;
 
+	/* Time-outs of what it asks for begin now. */
+	assert_int_equal(snic_now(p->end->bed->nic), now);
 	if (program_has_entry(p)) {
 		expect_cqe(p->end->bed, p->end->scqn, WRC_CQE_REQ, p->done);
 		p->done++;
@@ -240,10 +242,9 @@ static const struct snic_actor_ops program_ops = {
 	.next = program_next, .step = program_step,
 };
 
-static uint64_t charge(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		       uint32_t bytes)
+static uint64_t charge(void *arg, const struct snic_work *work)
 {
-	return kind == SNIC_COST_EXECUTE ? 1000 : 0;
+	return work->kind == SNIC_COST_EXECUTE ? 1000 : 0;
 }
 
 static void program(void **state)

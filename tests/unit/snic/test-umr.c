@@ -435,15 +435,14 @@ struct bill {
 	uint32_t bytes[4];
 };
 
-static uint64_t charge(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		       uint32_t bytes)
+static uint64_t charge(void *arg, const struct snic_work *work)
 {
 	struct bill *bill = arg;
 
 	assert_true(bill->nr < 4);
-	bill->kind[bill->nr] = kind;
-	bill->opcode[bill->nr] = opcode;
-	bill->bytes[bill->nr++] = bytes;
+	bill->kind[bill->nr] = work->kind;
+	bill->opcode[bill->nr] = work->opcode;
+	bill->bytes[bill->nr++] = work->bytes;
 	return 100;
 }
 

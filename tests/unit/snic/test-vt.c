@@ -195,14 +195,13 @@ static void masked_atomics_stay_home(void **state)
 
 /* ---- time ------------------------------------------------------------------ */
 
-static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t cost(void *arg, const struct snic_work *work)
 {
-	switch (kind) {
+	switch (work->kind) {
 	case SNIC_COST_FETCH:
 		return 100;
 	case SNIC_COST_EXECUTE:
-		return opcode == WRC_WQE_NOP ? 10 : 1000 + bytes;
+		return work->opcode == WRC_WQE_NOP ? 10 : 1000 + work->bytes;
 	default:
 		return 7;
 	}

@@ -334,10 +334,9 @@ static void objects(struct stage *st, enum snic_fetch fetch)
 }
 
 /* Each queue takes its time for each WQE: an answer too early is seen early. */
-static uint64_t cost(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		     uint32_t bytes)
+static uint64_t cost(void *arg, const struct snic_work *work)
 {
-	return kind == SNIC_COST_EXECUTE ? 20 + bytes / 256 : 0;
+	return work->kind == SNIC_COST_EXECUTE ? 20 + work->bytes / 256 : 0;
 }
 
 static void join(struct stage *st, uint32_t qpn, uint32_t to)

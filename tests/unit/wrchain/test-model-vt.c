@@ -2,17 +2,10 @@
 /*
  * The model against the software NIC in virtual time: the same bytes, executed
  * by an engine that knows nothing of programs and is charged the model's times
- * for each fetch and each execution, take as long as the model says.  That is,
- * all chains of all variants, strict and not, with each order, recycled by the
- * client and by the node: from the request to the answer, and from one answer to
- * the next where requests are waiting.
- *
- * The loop queue stands still for its own READs, atomics and UMRs.  Its WRITEs,
- * and whatever the client queue does, take as long, but the queue goes on, and
- * only a WAIT for their CQE asks when they are done.  The engine executes them at
- * once, with their CQE: no time depends on what they move.  So what they take is
- * charged to that WAIT, as much of it as is left, by the CQ and the number of the
- * CQE that are in its bytes.
+ * for each fetch and each execution (model/charge.h), take as long as the model
+ * says.  That is, all chains of all variants, strict and not, with each order,
+ * recycled by the client and by the node: from the request to the answer, and
+ * from one answer to the next where requests are waiting.
  *
  * Left out: the way of request and answer and the request's handling, which
  * wrc_cost.latency_ns has besides, since both ends are one NIC here and the
@@ -21,104 +14,25 @@
 #include "bench.h"
 #include "prog/ladder.h"
 #include <math.h>
-#include "model/model.h"
-#include "snic/engine/priv.h"
+#include "model/charge.h"
 #include "tools/rig.h"
 
 #define DEPTH 8
 #define SLOTS 8
-#define CQES 16		/* more than are under way at a time */
-
-/**
- * struct known - when completions of a send queue are known to it
- * @at:		by CQE number, modulo
- * @last:	of the last one: none is known before those that it is behind
- */
-struct known {
-	uint64_t at[CQES], last;
-};
 
 struct trial {
 	struct wrc_rig rig;
-	struct wrc_params params;
 	struct wrc_cost cost;
-	struct known loop, client;
+	struct wrc_charge account;
 };
 
-/* ---- what the NIC is charged --------------------------------------------------- */
-
-/*
- * A WQE of the client queue, by its key, which an answer of nothing need not
- * have: one rig has no wire, but what is the client's is behind one.
- */
-static bool is_far(const struct trial *t, const struct snic_wqe *w)
-{
-	return w->rkey == t->rig.peer_key || w->opcode == WRC_WQE_WRITE_IMM;
-}
-
-/* Until it is there, and known to be. */
-static double under_way(const struct trial *t, const struct snic_wqe *w)
-{
-	const double *v = t->params.v;
-	double move = w->len / (v[WRC_P_PCIE] * v[WRC_P_DLL]);
-
-	switch (w->opcode) {
-	case WRC_WQE_READ:
-	case WRC_WQE_WRITE:
-	case WRC_WQE_WRITE_IMM:
-		return is_far(t, w) ?
-		       v[WRC_P_RTT] + w->len * 8 / v[WRC_P_LINK] + move :
-		       v[WRC_P_READ] + move;
-	case WRC_WQE_UMR:
-		return v[WRC_P_UMR];
-	default:
-		return w->opcode >= WRC_WQE_CS &&
-		       w->opcode <= WRC_WQE_MASKED_FA ? v[WRC_P_ATOMIC] : 0;
-	}
-}
-
-/* What is left of what it waits for, whose CQE is there. */
-static uint64_t wait(const struct trial *t, const struct snic_wqe *w)
-{
-	const struct known *k = w->wait_obj == t->rig.bind.client_scqn ?
-					&t->client : &t->loop;
-	uint64_t at = k->at[w->wait_index % CQES];
-
-	/* A request is there, whoever has sent it. */
-	if (w->wait_obj == t->rig.bind.client_rcqn)
-		return 0;
-	return at > t->rig.nic->now ? at - t->rig.nic->now : 0;
-}
-
-static uint64_t execute(struct trial *t, const struct snic_wqe *w)
-{
-	bool far = is_far(t, w);
-	uint32_t cqn = far ? t->rig.bind.client_scqn : t->rig.bind.loop_scqn;
-	struct known *k = far ? &t->client : &t->loop;
-	uint64_t took = lround(under_way(t, w)), at = t->rig.nic->now + took;
-
-	/* Its CQE is its queue's next one. */
-	if (took && w->signal) {
-		k->last = at > k->last ? at : k->last;
-		k->at[snic_cq_lookup(t->rig.nic, cqn)->count % CQES] = k->last;
-	}
-	return far || w->opcode == WRC_WQE_WRITE ? 0 : took;
-}
-
-static uint64_t charge(void *arg, enum snic_cost_kind kind, uint8_t opcode,
-		       uint32_t bytes)
+/* But what the client's own NIC would do. */
+static uint64_t charge(void *arg, const struct snic_work *work)
 {
 	struct trial *t = arg;
 
-	if (opcode == WRC_WQE_SEND)	/* the client's own NIC */
-		return 0;
-	if (kind == SNIC_COST_FETCH)
-		return lround(t->params.v[WRC_P_FETCH]);
-	if (kind != SNIC_COST_EXECUTE)
-		return 0;
-	if (opcode == WRC_WQE_WAIT)
-		return wait(t, &t->rig.nic->wqe);
-	return execute(t, &t->rig.nic->wqe);
+	return work->qpn == t->rig.peer_qpn ? 0 :
+	       wrc_charge_cost(&t->account, work);
 }
 
 /* ---- a chain, and its requests -------------------------------------------------- */
@@ -145,16 +59,19 @@ static void start(struct trial *t, enum odrp_wire_chain chain,
 		.fetch = SNIC_FETCH_LATE, .nr_pages = 4 * SLOTS,
 		.nr_slots = SLOTS,
 	};
+	struct wrc_params params;
 	char why[WRC_WHY_MAX];
 
 	memset(t, 0, sizeof(*t));
-	wrc_params_init(&t->params);
+	wrc_params_init(&params);
+	wrc_charge_init(&t->account, &params);
 	assert_int_equal(wrc_rig_open(&cfg, &t->rig, why), 0);
 	if (chain != ODRP_WIRE_UNMAPPED_STORE)
 		for (int i = 0; i < SLOTS; i++)
 			wrc_rig_set_entry(&t->rig, i, wrc_rig_pop(&t->rig));
+	t->account.far_key = t->rig.peer_key;
 	snic_set_cost(t->rig.nic, charge, t);
-	wrc_model_cost(&t->rig.prog, &t->params, &t->cost);
+	wrc_model_cost(&t->rig.prog, &params, &t->cost);
 	wrc_rig_settle(&t->rig);	/* the head's WAIT is in the NIC */
 }
 
@@ -189,10 +106,9 @@ static void answered(struct trial *t)
 	assert_int_equal(wrc_rig_answer(&t->rig, &r), 0);
 }
 
-/* The rig's clock is at the next event already, the NIC's where it happened. */
 static uint64_t now(const struct trial *t)
 {
-	return t->rig.nic->now;
+	return t->rig.vt.now;
 }
 
 static void near(const struct trial *t, double got, double want)
@@ -254,7 +170,7 @@ static void until_answered(struct trial *t)
 	 * The engine fetches the head's SEND_EN only now; and then the answer.
 	 */
 	near(t, now(t) - from, c->chain_ns + c->slot_ns - c->latency_ns +
-			       2 * t->params.v[WRC_P_FETCH]);
+			       2 * t->account.params.v[WRC_P_FETCH]);
 }
 
 static void chain_time(void **state)
@@ -284,11 +200,41 @@ static void queue_time(void **state)
 	assert_int_equal(each(until_next), ALL);
 }
 
+/* A short WRITE behind a long one is not known before it. */
+static void known_in_order(void **state)
+{
+	struct snic_work write = {
+		.kind = SNIC_COST_EXECUTE, .opcode = WRC_WQE_WRITE,
+		.wire = true, .signal = true, .scqn = 5, .bytes = 1 << 20,
+		.now = 1000,
+	};
+	struct snic_work wait = {
+		.kind = SNIC_COST_EXECUTE, .opcode = WRC_WQE_WAIT,
+		.now = 1000, .wait_cqn = 5,
+	};
+	struct wrc_params params;
+	struct wrc_charge c;
+	uint64_t first;
+
+	wrc_params_init(&params);
+	wrc_charge_init(&c, &params);
+	assert_int_equal(wrc_charge_cost(&c, &write), 0);
+	first = wrc_charge_cost(&c, &wait);
+	assert_true(first > params.v[WRC_P_RTT] + 80000);
+	write.bytes = 8;
+	write.cqe = wait.wait_index = 1;
+	assert_int_equal(wrc_charge_cost(&c, &write), 0);
+	assert_int_equal(wrc_charge_cost(&c, &wait), first);
+	wait.now += first;
+	assert_int_equal(wrc_charge_cost(&c, &wait), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chain_time),
 		cmocka_unit_test(queue_time),
+		cmocka_unit_test(known_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

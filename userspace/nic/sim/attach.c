@@ -149,12 +149,11 @@ static void dead_cut(const struct sim_attach *attach)
 
 int sim_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
-	struct sim_attach *attach = peer->priv, *holder;
+	const struct sim_attach *attach = peer->priv;
 
 	if (client >= SIM_CLIENTS)
 		return -EINVAL;
-	holder = claim_holder(attach, client);
-	if (holder)
+	if (claim_holder(attach, client))
 		return -EBUSY;
 	dead_cut(attach);
 	return 0;

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <ini.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../conf.h"
 
 struct param {
 	const char *name;
@@ -98,6 +101,11 @@ int sim_profile_set(struct sim_profile *profile, const char *name, const char *v
 	return 0;
 }
 
+const char *sim_profile_param(size_t i)
+{
+	return i < NR_PARAMS ? params[i].name : NULL;
+}
+
 int sim_profile_get(const struct sim_profile *profile, const char *name,
 		    double *ret_value)
 {
@@ -153,14 +161,36 @@ static int load_parse(const char *spec, struct load *load)
 	return -1;
 }
 
-int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,
+/* Sets the parameters of a list NAME=VALUE,... */
+static int params_set(struct sim_profile *profile, const char *list, char *why,
+		      size_t why_len)
+{
+	struct far_conf_word word;
+	int err;
+
+	while ((err = far_conf_next(&list, &word)) > 0) {
+		if (!word.value) {
+			snprintf(why, why_len, "%s: expected NAME=VALUE", word.name);
+			return -EINVAL;
+		}
+		err = sim_profile_set(profile, word.name, word.value, why, why_len);
+		if (err)
+			return -EINVAL;
+	}
+	return err;
+}
+
+int sim_profile_load(const char *spec_list, struct sim_profile *ret_profile, char *why,
 		     size_t why_len)
 {
+	size_t len = strcspn(spec_list, ",");
+	char spec[PATH_MAX];
 	struct sim_profile profile;
 	struct load load = { .profile = &profile, .why = why, .why_len = why_len };
 	size_t i;
 	int line;
 
+	snprintf(spec, sizeof(spec), "%.*s", (int)len, spec_list);
 	for (i = 0; i < NR_PARAMS; i++)
 		*param_at(&profile, i) = NAN;
 	line = load_parse(spec, &load);
@@ -174,6 +204,8 @@ int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *wh
 	}
 	if (!load.err)
 		load.err = load_check(&load);
+	if (!load.err && spec_list[len])
+		load.err = params_set(&profile, spec_list + len + 1, why, why_len);
 	if (load.err)
 		return -EINVAL;
 	*ret_profile = profile;

@@ -61,13 +61,15 @@ struct sim_profile {
 	double dead_ns;
 };
 
-/* spec: a name of userspace/profiles, or a path with a '/'. */
+/* spec: a name of userspace/profiles, or a path with a '/'; ,NAME=VALUE,... behind it. */
 int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,
 		     size_t why_len);
 /* One parameter by name: -ENOENT no such one, -EINVAL a value that cannot be. */
 int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
 		    char *why, size_t why_len);
 
+/* The name of parameter i, from 0; NULL behind the last. */
+const char *sim_profile_param(size_t i);
 /* Its value; -ENOENT. */
 int sim_profile_get(const struct sim_profile *profile, const char *name,
 		    double *ret_value);

@@ -3,15 +3,15 @@
 #include "cluster.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../conf.h"
-
 #define THREAD_STACK	(256u << 10)
 #define MAX_NODES	4096u
+#define SET_MAX		4096u	/* bytes of far_sim_attr.set */
 
 static int cn_init(struct sim_cn *cn, struct far_sim *sim, unsigned idx)
 {
@@ -80,23 +80,16 @@ static int nodes_init(struct far_sim *sim)
 	return err;
 }
 
-/* Sets the parameters of a list NAME=VALUE,... */
-static int params_set(struct sim_profile *profile, const char *set, char *why,
-		      size_t why_len)
+static int profile_load(const struct far_sim_attr *attr, struct sim_profile *profile,
+			char *why, size_t why_len)
 {
-	struct far_conf_word word;
-	int err;
+	char spec[PATH_MAX + SET_MAX];
 
-	while ((err = far_conf_next(&set, &word)) > 0) {
-		if (!word.value) {
-			snprintf(why, why_len, "%s: expected NAME=VALUE", word.name);
-			return -EINVAL;
-		}
-		err = sim_profile_set(profile, word.name, word.value, why, why_len);
-		if (err)
-			return -EINVAL;
-	}
-	return err;
+	if ((size_t)snprintf(spec, sizeof(spec), "%s%s%s", attr->profile,
+			     attr->set && *attr->set ? "," : "",
+			     attr->set ? attr->set : "") >= sizeof(spec))
+		return -E2BIG;
+	return sim_profile_load(spec, profile, why, why_len);
 }
 
 static int attr_check(const struct far_sim_attr *attr, char *why, size_t why_len)
@@ -136,9 +129,7 @@ int far_sim_new(const struct far_sim_attr *attr, char *why, size_t why_len,
 	far_rng_init(&sim->rng, attr->seed, 0);
 	far_rng_init(&sim->fate, attr->seed, 1);
 	sim_outside_init(sim);
-	err = sim_profile_load(attr->profile, &sim->profile, why, why_len);
-	if (!err && attr->set)
-		err = params_set(&sim->profile, attr->set, why, why_len);
+	err = profile_load(attr, &sim->profile, why, why_len);
 	if (!err)
 		err = nodes_init(sim);
 	if (err) {

@@ -48,9 +48,6 @@ struct snic_stats *snic_stats(struct snic *nic);
 const struct snic_config *snic_config(const struct snic *nic);
 /* Seeded, deterministic. */
 uint64_t snic_random(struct snic *nic);
-/* What a step of work costs in virtual time; 0 without a cost function. */
-uint64_t snic_cost(struct snic *nic, enum snic_cost_kind kind, uint8_t opcode,
-		   uint32_t bytes);
 /* IBA's RNR NAK timer codes, 0 to 31, in ns. */
 uint64_t snic_rnr_ns(uint8_t code);
 

@@ -181,12 +181,6 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg)
 	nic->cost_arg = arg;
 }
 
-uint64_t snic_cost(struct snic *nic, enum snic_cost_kind kind, uint8_t opcode,
-		   uint32_t bytes)
-{
-	return nic->cost ? nic->cost(nic->cost_arg, kind, opcode, bytes) : 0;
-}
-
 void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats)
 {
 	*ret_stats = nic->stats;

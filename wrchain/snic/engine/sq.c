@@ -109,7 +109,7 @@ static inline bool is_local(uint8_t opcode)
 	return is_plain(opcode) || opcode == WRC_WQE_UMR;
 }
 
-/* ---- time -------------------------------------------------------------- */
+/* ---- time: of NICs with a cost function --------------------------------- */
 
 /* true: the queue is busy with it until its timer fires. */
 static bool charge(struct snic_qp *qp, uint64_t cost)
@@ -120,36 +120,55 @@ static bool charge(struct snic_qp *qp, uint64_t cost)
 	return true;
 }
 
+static uint64_t sq_cost(struct snic_qp *qp, const struct snic_work *work)
+{
+	return qp->nic->cost(qp->nic->cost_arg, work);
+}
+
 static bool charge_fetch(struct snic_qp *qp)
 {
+	struct snic_work work = {
+		.kind = SNIC_COST_FETCH, .now = qp->nic->now, .qpn = qp->qpn,
+	};
 	struct wrc_wqe_ctrl ctrl;
 
 	snic_sq_read(qp, qp->sq_ci, &ctrl, sizeof(ctrl));
-	return charge(qp, snic_cost(qp->nic, SNIC_COST_FETCH, ctrl.opcode,
-				    (ctrl.ds & 0x3f) * WRC_WQE_DS));
+	work.opcode = ctrl.opcode;
+	work.bytes = (ctrl.ds & 0x3f) * WRC_WQE_DS;
+	return charge(qp, sq_cost(qp, &work));
 }
 
 /* What this queue's packets of a message cost; the answers are the peer's. */
 static uint64_t packet_cost(struct snic_qp *qp, const struct snic_wqe *w)
 {
+	struct snic_work work = {
+		.kind = SNIC_COST_PACKET, .opcode = w->opcode,
+		.now = qp->nic->now, .qpn = qp->qpn,
+	};
 	uint32_t left = w->opcode == WRC_WQE_READ ? 0 : w->len;
 	uint64_t cost = 0;
 
 	do {
-		uint32_t n = left < qp->conn.mtu ? left : qp->conn.mtu;
-
-		cost += snic_cost(qp->nic, SNIC_COST_PACKET, w->opcode, n);
-		left -= n;
+		work.bytes = left < qp->conn.mtu ? left : qp->conn.mtu;
+		cost += sq_cost(qp, &work);
+		left -= work.bytes;
 	} while (left);
 	return cost;
 }
 
 static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	uint64_t cost = snic_cost(qp->nic, SNIC_COST_EXECUTE, w->opcode,
-				  w->len);
+	bool wire = qp->req && !is_local(w->opcode);
+	uint64_t cost;
 
-	if (qp->req && !is_local(w->opcode))
+	cost = sq_cost(qp, &(struct snic_work){
+		.kind = SNIC_COST_EXECUTE, .opcode = w->opcode,
+		.bytes = w->len, .now = qp->nic->now, .qpn = qp->qpn,
+		.wire = wire, .signal = w->signal,
+		.scqn = qp->scq->cqn, .cqe = qp->scq->count, .rkey = w->rkey,
+		.wait_cqn = w->wait_obj, .wait_index = w->wait_index,
+	});
+	if (wire)
 		cost += packet_cost(qp, w);
 	return charge(qp, cost);
 }

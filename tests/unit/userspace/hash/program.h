@@ -14,8 +14,10 @@ struct program_conf {
 	unsigned tasks;			/* of each client */
 	unsigned ops;			/* of each task */
 	unsigned keys;			/* that they fight for */
+	unsigned prefill;		/* keys besides, before it begins */
 	unsigned fill;			/* of 100 operations, inserts of a new key */
 	unsigned longest;		/* value in bytes; at least 8 */
+	uint64_t pause_ns;		/* at most, between two operations */
 	enum hash_variant variant;
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
 	/* kill client 0 at its n'th operation from the start of the program; 0: never */
@@ -27,8 +29,9 @@ struct program_result {
 	struct history_verdict why;
 	size_t ops;
 	uint64_t splits;
-	uint64_t posted;		/* operations of client 0 */
-	uint64_t problems;		/* of the check afterwards */
+	uint64_t posted;		/* operations of compute node 0, in sim */
+	uint64_t problems;		/* of the checks afterwards, lost blocks too */
+	uint64_t repaired;		/* things of the dead, by the last client */
 	uint64_t combined;
 };
 

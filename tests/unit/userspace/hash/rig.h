@@ -60,6 +60,12 @@ uint64_t rig_check(struct rig *rig, struct far_task *task, uint64_t *ret_bytes);
 /* The same, which counts what is wrong and does not fail. */
 uint64_t rig_problems(struct rig *rig, struct far_task *task);
 
+/*
+ * What far_space_check() finds: problems, and blocks in no place. No task of the calling
+ * thread is entered.
+ */
+uint64_t rig_space_problems(struct rig *rig, unsigned client);
+
 /* What was counted since the last call. */
 struct far_stats rig_counted(struct rig *rig, unsigned client);
 

@@ -57,7 +57,7 @@ static void sim_seeds(void **state)
 {
 	const struct program_conf conf = {
 		.rig = { .sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 4, .ops = 60, .keys = 4, .fill = 30, .longest = 200,
+		.tasks = 4, .ops = 100, .keys = 4, .fill = 60, .longest = 200,
 	};
 
 	(void)state;
@@ -71,7 +71,7 @@ static void sim_plain(void **state)
 			.sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY,
 			.without = FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE,
 		},
-		.tasks = 4, .ops = 60, .keys = 8, .fill = 30, .longest = 8,
+		.tasks = 4, .ops = 100, .keys = 8, .fill = 60, .longest = 8,
 	};
 
 	(void)state;

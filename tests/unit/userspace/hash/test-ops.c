@@ -175,7 +175,7 @@ static void wrong_type_and_version(void **state)
 	assert_int_equal(far_hash_destroy(one->task, "other"), -EMEDIUMTYPE);
 	assert_int_equal(far_dir_remove(one->task, "other", FAR_TYPE_TEST, &entry), 0);
 	memset(&entry, 0, sizeof(entry));
-	strcpy(entry.name, "newer");
+	memcpy(entry.name, "newer", sizeof("newer"));
 	entry.type = FAR_TYPE_HASH;
 	entry.version = HASH_VERSION + 1;
 	assert_int_equal(far_dir_add(one->task, &entry), 0);
@@ -313,6 +313,16 @@ static void costs_plain(void **state)
 
 	(void)state;
 	costs(&conf, 0);
+}
+
+static void costs_in_sim(void **state)
+{
+	const struct rig_conf cached = { .sim = 1 };
+	const struct rig_conf plain = { .sim = 1, .without = FAR_WITHOUT_CACHE };
+
+	(void)state;
+	costs(&cached, 1);
+	costs(&plain, 0);
 }
 
 /* Slots in use among the 28 that may have the key. */
@@ -468,6 +478,7 @@ int main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(costs_cached),
 		cmocka_unit_test(costs_plain),
+		cmocka_unit_test(costs_in_sim),
 		cmocka_unit_test(costs_mean),
 		cmocka_unit_test(grows),
 		cmocka_unit_test(memory_comes_back),

@@ -226,7 +226,7 @@ static void test_spend(void **state)
 
 	ops->spend(bed->nic, 1000);
 	if (ops->caps & FAR_NIC_CAP_VIRTUAL)
-		assert_int_equal(ops->now(bed->nic), before + 1000);
+		assert_true(ops->now(bed->nic) >= before + 1000);
 	assert_true(ops->now(bed->nic) >= before);
 }
 

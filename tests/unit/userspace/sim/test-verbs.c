@@ -18,7 +18,7 @@
 /* The round trip, less what the parameters below make free. */
 #define FREE	"build_ns=0,mmio_ns=0,poll_ns=0,cqe_ns=0,read_op_ns=0,write_op_ns=0," \
 		"node_op_ns=0,node_base_ns=0,byte_ns=0,link_byte_ns=0,rtt_thread_ns=0," \
-		"rtt_ns=2000,slow_threads=1000000"
+		"rtt_ns=2000,slow_threads=1000000,spend_slow_threads=1000000"
 
 static void test_moves(void **state)
 {

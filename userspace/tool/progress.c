@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Progress, from a thread of its own. */
+#include "progress.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define STEP_S	2
+
+static void *progress_run(void *arg)
+{
+	struct progress *progress = arg;
+	struct timespec next;
+	unsigned seconds = 0;
+
+	clock_gettime(CLOCK_REALTIME, &next);
+	pthread_mutex_lock(&progress->lock);
+	while (!progress->over) {
+		next.tv_sec += STEP_S;
+		while (!progress->over &&
+		       !pthread_cond_timedwait(&progress->wake, &progress->lock, &next))
+			;
+		seconds += STEP_S;
+		if (!progress->over)
+			fprintf(stderr, "%s: %u s\n", progress->what, seconds);
+	}
+	pthread_mutex_unlock(&progress->lock);
+	return NULL;
+}
+
+int progress_start(struct progress *progress, const char *what)
+{
+	progress->what = what;
+	progress->over = false;
+	pthread_mutex_init(&progress->lock, NULL);
+	pthread_cond_init(&progress->wake, NULL);
+	return -pthread_create(&progress->thread, NULL, progress_run, progress);
+}
+
+void progress_stop(struct progress *progress)
+{
+	pthread_mutex_lock(&progress->lock);
+	progress->over = true;
+	pthread_cond_signal(&progress->wake);
+	pthread_mutex_unlock(&progress->lock);
+	pthread_join(progress->thread, NULL);
+	pthread_cond_destroy(&progress->wake);
+	pthread_mutex_destroy(&progress->lock);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Progress: a line on standard error every two seconds of something that takes long. */
+#ifndef FAR_TOOL_PROGRESS_H
+#define FAR_TOOL_PROGRESS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct progress {
+	const char *what;
+	bool over;		/* under lock */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+};
+
+/* what is said until stop: "checking space s". Says nothing when it ends early. */
+int progress_start(struct progress *progress, const char *what);
+void progress_stop(struct progress *progress);
+
+#endif

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* far space: create, list, delete, stat and check spaces. */
+#include "far.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/parse.h"
+#include "../core/core.h"
+#include "../core/space.h"
+#include "progress.h"
+
+#define WHY	300u
+
+struct options {
+	const char *nic;
+	const char *name;		/* NULL: not given */
+	struct far_space_attr attr;
+	const char *node[FAR_MAX_NODES];
+	int json;
+};
+
+enum { OPT_NIC = 256, OPT_SIZE, OPT_NODE, OPT_CLIENTS, OPT_CHUNK, OPT_MODE, OPT_JSON };
+
+#define OPTION_NIC \
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), mem:dir=PATH, ...", 0 }
+#define OPTION_JSON { "json", OPT_JSON, NULL, 0, "print JSON", 0 }
+#define OPTION_NODE \
+	{ "node", OPT_NODE, "ADDR", 0, "a memory node; again for each of a set, " \
+	  "the first is the arbiter (the back end's only one)", 0 }
+
+static uint64_t size_arg(struct argp_state *state, const char *option, const char *text,
+			 uint64_t min, uint64_t max, const char *expected)
+{
+	uint64_t size;
+
+	if (far_parse_size(text, min, max, &size))
+		argp_error(state, "%s '%s': %s expected", option, text, expected);
+	return size;
+}
+
+static unsigned mode_arg(struct argp_state *state, const char *text)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 8);
+
+	if (!*text || *end || !mode || mode > 0777)
+		argp_error(state, "--mode '%s': permissions as of a file expected, 0600 "
+			   "for example", text);
+	return mode;
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+
+	switch (key) {
+	case OPT_NIC:
+		o->nic = arg;
+		break;
+	case OPT_SIZE:
+		o->attr.size = size_arg(state, "--size", arg, UINT64_C(4) << 20,
+					UINT64_C(1) << 40, "4M to 1T");
+		break;
+	case OPT_NODE:
+		if (o->attr.nr_nodes == FAR_MAX_NODES)
+			argp_error(state, "--node '%s': at most %u nodes expected", arg,
+				   FAR_MAX_NODES);
+		o->node[o->attr.nr_nodes++] = arg;
+		break;
+	case OPT_CLIENTS:
+		o->attr.max_clients = far_arg_number(state, "--clients", arg, 1, 4094, 0);
+		break;
+	case OPT_CHUNK:
+		o->attr.chunk_size = size_arg(state, "--chunk", arg, UINT64_C(1) << 20,
+					      UINT64_C(32) << 20,
+					      "1M, 2M, 4M, 8M, 16M or 32M");
+		break;
+	case OPT_MODE:
+		o->attr.mode = mode_arg(state, arg);
+		break;
+	case OPT_JSON:
+		o->json = 1;
+		break;
+	case ARGP_KEY_ARG:
+		if (o->name)
+			argp_error(state, "'%s': one name expected, and '%s' is it", arg,
+				   o->name);
+		o->name = arg;
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* As far as option and arguments go; a name is there if one is wanted. */
+static struct options parse(const struct argp *argp, int argc, char **argv)
+{
+	struct options o = { .nic = "mem" };
+
+	argp_parse(argp, argc, argv, 0, NULL, &o);
+	if (argp->args_doc && !o.name) {
+		fprintf(stderr, "%s: the name of a space expected\n", argv[0]);
+		exit(2);
+	}
+	return o;
+}
+
+static int failed(const char *command, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", command, why);
+	return 1;
+}
+
+static int space_create(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it",
+		  0 },
+		OPTION_NODE, OPTION_NIC,
+		{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 },
+		{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)",
+		  0 },
+		{ "mode", OPT_MODE, "MODE", 0, "permissions as of a file (0600)", 0 },
+		{ NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, "NAME", "Creates a space.",
+				   NULL, NULL, NULL };
+	struct options o = parse(&argp, argc, argv);
+	char why[WHY] = "";
+
+	if (!o.attr.size)
+		return failed(argv[0], "--size SIZE expected: 4M to 1T on each node");
+	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
+	if (far_space_create(o.nic, o.name, &o.attr, why, sizeof(why)))
+		return failed(argv[0], why);
+	return 0;
+}
+
+static int space_delete(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		OPTION_NIC, { NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, "NAME",
+				   "Deletes a space, on all of its nodes.", NULL, NULL,
+				   NULL };
+	struct options o = parse(&argp, argc, argv);
+	char why[WHY] = "";
+
+	if (far_space_delete(o.nic, o.name, why, sizeof(why)))
+		return failed(argv[0], why);
+	return 0;
+}
+
+/* What list and stat print, and of which space. */
+struct listing {
+	const char *name;		/* NULL: all */
+	struct json_object *json;	/* NULL: text */
+	unsigned nr;
+};
+
+static struct json_object *info_json(const struct far_space_info *info)
+{
+	struct json_object *json = json_object_new_object();
+
+	json_object_object_add(json, "name", json_object_new_string(info->name));
+	json_object_object_add(json, "size", json_object_new_uint64(info->size));
+	json_object_object_add(json, "used", json_object_new_uint64(info->used));
+	json_object_object_add(json, "nodes", json_object_new_int(info->nr_nodes));
+	json_object_object_add(json, "clients", json_object_new_int(info->clients));
+	json_object_object_add(json, "structures",
+			       json_object_new_int(info->structures));
+	return json;
+}
+
+static int info_print(void *arg, const struct far_space_info *info)
+{
+	struct listing *listing = arg;
+
+	if (listing->name && strcmp(listing->name, info->name))
+		return 0;
+	if (listing->json)
+		json_object_array_add(listing->json, info_json(info));
+	else if (!listing->nr)
+		printf("%-24s %14s %14s %6s %8s %11s\n", "NAME", "SIZE", "USED", "NODES",
+		       "CLIENTS", "STRUCTURES");
+	if (!listing->json)
+		printf("%-24s %14" PRIu64 " %14" PRIu64 " %6u %8u %11u\n", info->name,
+		       info->size, info->used, info->nr_nodes, info->clients,
+		       info->structures);
+	listing->nr++;
+	return 0;
+}
+
+static int space_list(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, NULL,
+				   "Lists spaces, with sizes in bytes over all nodes.",
+				   NULL, NULL, NULL };
+	struct options o = parse(&argp, argc, argv);
+	struct listing listing = { .json = o.json ? json_object_new_array() : NULL };
+	char why[WHY] = "";
+
+	if (o.name)
+		return failed(argv[0], "no name expected: \"far space stat\" takes one");
+	if (far_space_list(o.nic, info_print, &listing, why, sizeof(why)))
+		return failed(argv[0], why);
+	if (o.json)
+		puts(json_object_to_json_string_ext(listing.json, JSON_C_TO_STRING_PRETTY));
+	json_object_put(listing.json);
+	return 0;
+}
+
+static void entry_print(const struct far_space_entry *entry, struct json_object *json)
+{
+	struct json_object *one;
+
+	if (!json) {
+		printf("  %-31s %s, version %u\n", entry->name, entry->type,
+		       entry->version);
+		return;
+	}
+	one = json_object_new_object();
+	json_object_object_add(one, "name", json_object_new_string(entry->name));
+	json_object_object_add(one, "type", json_object_new_string(entry->type));
+	json_object_object_add(one, "version", json_object_new_int(entry->version));
+	json_object_array_add(json, one);
+}
+
+static int stat_entry(void *arg, const struct far_space_entry *entry)
+{
+	entry_print(entry, arg);
+	return 0;
+}
+
+static int stat_print(struct far_nic *nic, const struct options *o, char *why,
+		      size_t len)
+{
+	struct listing listing = { .name = o->name };
+	struct json_object *names = NULL, *json;
+	int err;
+
+	if (o->json) {
+		listing.json = json_object_new_array();
+		names = json_object_new_array();
+	}
+	err = far_space_list_on(nic, info_print, &listing, why, len);
+	if (!err)
+		err = far_space_names_on(nic, o->name, stat_entry, names, why, len);
+	if (!err && o->json) {
+		json = json_object_array_get_idx(listing.json, 0);
+		json_object_object_add(json, "names", json_object_get(names));
+		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY));
+	}
+	json_object_put(names);
+	json_object_put(listing.json);
+	return err;
+}
+
+static int space_stat(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, "NAME",
+				   "Says what is in a space: bytes, bytes of chunks in "
+				   "use, nodes, living clients, structures.", NULL, NULL,
+				   NULL };
+	struct options o = parse(&argp, argc, argv);
+	struct far_nic *nic;
+	char why[WHY] = "";
+	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
+
+	if (err)
+		return failed(argv[0], why);
+	err = stat_print(nic, &o, why, sizeof(why));
+	nic->ops->close(nic);
+	return err ? failed(argv[0], why) : 0;
+}
+
+static void check_report(void *arg, const char *problem)
+{
+	struct json_object *problems = arg;
+
+	if (problems)
+		json_object_array_add(problems, json_object_new_string(problem));
+	else
+		printf("%s\n", problem);
+}
+
+static void check_print(const struct far_space_check *sum, struct json_object *problems)
+{
+	const struct { const char *name; uint64_t value; } row[] = {
+		{ "chunks", sum->chunks }, { "blocks", sum->blocks },
+		{ "used", sum->used }, { "free", sum->free },
+		{ "retired", sum->retired }, { "leaked", sum->leaked },
+		{ "problems", sum->problems },
+	};
+	struct json_object *json = problems ? json_object_new_object() : NULL;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		if (json)
+			json_object_object_add(json, row[i].name,
+					       json_object_new_uint64(row[i].value));
+		else
+			printf("%-10s %" PRIu64 "\n", row[i].name, row[i].value);
+	}
+	if (json) {
+		json_object_object_add(json, "report", json_object_get(problems));
+		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY));
+		json_object_put(json);
+	}
+}
+
+/* Opens a client of the space, and looks. */
+static int check_open(struct far_nic *nic, struct options *o, char *why, size_t len,
+		      struct far **ret_far)
+{
+	struct far_conf conf = { .space = o->name };
+	char *node[FAR_MAX_NODES];
+	unsigned nr = 0;
+	int err;
+
+	if (!o->attr.nr_nodes) {
+		err = far_space_nodes_on(nic, o->name, node, &nr, why, len);
+		if (err)
+			return err;
+		for (unsigned i = 0; i < nr; i++)
+			o->node[i] = node[i];
+	}
+	conf.nodes = o->node;
+	conf.nr_nodes = nr ? nr : o->attr.nr_nodes;
+	err = far_open_nic(nic, &conf, why, len, ret_far);
+	while (nr--)
+		free(node[nr]);
+	return err;
+}
+
+static int check_far(struct far *far, const struct options *o, char *why, size_t len)
+{
+	struct json_object *problems = o->json ? json_object_new_array() : NULL;
+	struct far_space_check sum = { .problems = 0 };
+	struct progress progress;
+	int err = progress_start(&progress, "checking");
+
+	if (!err) {
+		err = far_space_check(far, check_report, problems, &sum);
+		progress_stop(&progress);
+	}
+	if (err)
+		snprintf(why, len, "space \"%s\" cannot be checked: %s", o->name,
+			 strerror(-err));
+	else
+		check_print(&sum, problems);
+	json_object_put(problems);
+	return err ? err : sum.problems != 0;
+}
+
+static int space_check(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		OPTION_NODE, OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, "NAME",
+				   "Proves that each block is in one place, and walks all "
+				   "structures. Exact when no client is at work. Exit "
+				   "status 1 when there are problems.", NULL, NULL, NULL };
+	struct options o = parse(&argp, argc, argv);
+	struct far_nic *nic;
+	struct far *far;
+	char why[WHY] = "";
+	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
+
+	if (err)
+		return failed(argv[0], why);
+	err = check_open(nic, &o, why, sizeof(why), &far);
+	if (!err) {
+		err = check_far(far, &o, why, sizeof(why));
+		far_close(far);
+	}
+	nic->ops->close(nic);
+	return err < 0 ? failed(argv[0], why) : err;
+}
+
+int far_space_command(int argc, char **argv)
+{
+	static const struct far_command commands[] = {
+		{ "create", "a space on one memory node or a set of them", space_create },
+		{ "list", "all spaces", space_list },
+		{ "delete", "a space", space_delete },
+		{ "stat", "what is in one", space_stat },
+		{ "check", "that each block is in one place", space_check },
+		{ NULL, NULL, NULL },
+	};
+
+	return far_dispatch(commands, argc, argv);
+}
