@@ -218,6 +218,8 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
  * scavenges and collects what nobody can reach. Does nothing else.
  */
 int far_sweep(struct far_task *task, struct far_client *client);
+/* If this client has lost track of a block since the last call: tells all owners. */
+int far_lost_publish(struct far_task *task, struct far_client *client);
 /* Whether it would do nothing. */
 bool far_is_swept(const struct far_client *client);
 

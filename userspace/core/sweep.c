@@ -340,8 +340,7 @@ static bool owns_any(const struct far_client *client)
 	return false;
 }
 
-/* Tells all owners that somebody has lost track of a block. */
-static int lost_publish(struct far_task *task, struct far_client *client)
+int far_lost_publish(struct far_task *task, struct far_client *client)
 {
 	int err;
 
@@ -384,7 +383,7 @@ int far_sweep(struct far_task *task, struct far_client *client)
 
 	if (far_now(task) < client->sweep_at)
 		return 0;
-	err = lost_publish(task, client);
+	err = far_lost_publish(task, client);
 	if (!err && !far_is_swept(client))
 		err = sweep_all(task, client, atomic_load(&client->wanted));
 	if (err)
