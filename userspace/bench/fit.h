@@ -17,7 +17,10 @@ struct fit {
 	/* Which points count: fitted ones for which it answers 1. */
 	int (*counts)(const struct model_point *point);
 	unsigned rounds;		/* trials */
-	/* Called when one was better, and behind the last: the root of the mean square of log(model / paper). */
+	/*
+	 * Called when one was better, and behind the last. error is the root of the
+	 * mean square of log(model / paper).
+	 */
 	void (*report)(const void *arg, unsigned round, double error, const char *set);
 	const void *arg;
 };

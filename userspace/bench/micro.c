@@ -14,8 +14,13 @@
 #include "../nic/nic.h"
 #include "../nic/sim/sim.h"
 
-/* What the program itself does per operation, in sim: a model's parameter (fitted). */
+/*
+ * What the program itself does per operation, in sim: a model's parameter (fitted), and
+ * the mean of what is spent. Without chance, and threads that do not start at the same
+ * moment, all would go through their rounds in step for ever.
+ */
 #define APP_NS		34u
+#define START_NS	50000u
 #define MAX_THREADS	1024u
 #define MAX_NODES	255u
 #define POLL_MAX	32u
@@ -183,7 +188,7 @@ static int worker_post(struct worker *worker, unsigned i, unsigned *ret_nr)
 		return err;
 	for (j = 0; j < nr; j++)
 		wr_fill(worker, &worker->wr[j], i + j, j + 1 == nr ? nr : 0);
-	nic->ops->spend(nic, APP_NS * nr);
+	nic->ops->spend(nic, far_rng_below(&worker->rng, 2 * APP_NS * nr + 1));
 	err = nic->ops->post(worker->qset, worker->turn++ % micro->nodes, worker->wr, nr);
 	if (err)
 		return err;
@@ -222,6 +227,7 @@ static void worker_main(void *arg)
 	struct run *run = worker->run;
 	int err = 0;
 
+	run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, START_NS));
 	while (!err && !__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE)) {
 		if (run->micro->least_threads)
 			worker_idle(worker);

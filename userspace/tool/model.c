@@ -17,7 +17,7 @@
 #include "../bench/sweep.h"
 
 #define MAX_POINTS	1024u
-#define FIT_ROUNDS	250u	/* trials for each of the two sets of parameters */
+#define FIT_ROUNDS	200u	/* trials for each of the two sets of parameters */
 
 struct options {
 	const char *profile;

@@ -98,10 +98,10 @@ struct sim_qp {
 	struct sim_cn *cn;
 	struct sim_mn *mn;
 	struct sim_attach *attach;
+	struct sim_share *share;
 	struct sim_doorbell *doorbell;
 	struct sim_lock lock;		/* of its send queue */
 	enum sim_qp_state state;
-	int shared;			/* several queue sets post: they take the lock */
 	unsigned id;			/* number in its compute node */
 	uint16_t idx;			/* peer's index */
 	unsigned era;			/* how often it was started */
@@ -123,6 +123,7 @@ struct sim_share {
 	struct sim_cn *cn;
 	unsigned group;
 	unsigned nr_members, nr_peers;
+	int shared;			/* it has had two members: they take locks */
 	unsigned depth;			/* of all members */
 	struct sim_doorbell *own;	/* NULL: the provider's choice */
 	struct sim_qp **qp;		/* nr_peers, NULL before connect() */

@@ -141,47 +141,46 @@ static void req_done(struct sim_event *event)
 	qp_retire(req->qp);
 }
 
-/* Whether an answer finds its WQE gone; what the engine takes to fetch it, in ns. */
-static int wqe_misses(struct sim_cn *cn, const struct sim_req *req, double *ret_ns)
+/* What the engine takes to fetch the answer's WQE: 0, it is still there. */
+static double wqe_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
 	double nr = cn->outstanding;
 
-	if (req->wr.op == FAR_NIC_WRITE && nr >= p->write_cliff) {
-		*ret_ns = p->write_cliff_op_ns;
-		return 1;
-	}
-	*ret_ns = p->wqe_miss_op_ns;
-	return nr > p->wqe_slots &&
-	       far_rng_unit(&cn->sim->rng) * nr >= p->wqe_slots;
+	if (req->wr.op == FAR_NIC_WRITE && nr >= p->write_cliff)
+		return p->write_cliff_op_ns;
+	if (nr > p->wqe_slots && far_rng_unit(&cn->sim->rng) * nr >= p->wqe_slots)
+		return p->wqe_miss_op_ns;
+	return 0;
 }
 
 /* The same of translations, which contexts compete for. */
-static int mtt_misses(struct sim_cn *cn, const struct sim_req *req)
+static double mtt_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
 	double nr = cn->nr_contexts;
 
-	return req->qp->doorbell->context && nr > p->mtt_contexts &&
-	       far_rng_unit(&cn->sim->rng) * nr >= p->mtt_contexts;
+	if (req->qp->doorbell->context && nr > p->mtt_contexts &&
+	    far_rng_unit(&cn->sim->rng) * nr >= p->mtt_contexts)
+		return p->mtt_miss_op_ns;
+	return 0;
 }
 
 /* When the answer has been dealt with, in ps. */
 static uint64_t answer_ps(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
-	uint64_t ps = now_ps(cn->sim);
-	double ns;
+	double wqe = wqe_miss_op_ns(cn, req), mtt = mtt_miss_op_ns(cn, req);
+	uint64_t now = now_ps(cn->sim), ps = now, miss_ps;
 
 	if (req->wr.op == FAR_NIC_READ)
-		ps = sim_serve(&cn->rx, ps, sim_ps(bytes_ns(p, req->wr.len)));
-	if (mtt_misses(cn, req))
-		ps = sim_serve(&cn->miss, ps, sim_ps(p->mtt_miss_op_ns)) +
-		     sim_ps(p->wqe_miss_ns);
-	if (wqe_misses(cn, req, &ns)) {
-		cn->stats.wqe_misses++;
-		ps = sim_serve(&cn->miss, ps, sim_ps(ns)) + sim_ps(p->wqe_miss_ns);
+		ps = sim_serve(&cn->rx, now, sim_ps(bytes_ns(p, req->wr.len)));
+	if (wqe + mtt > 0) {
+		miss_ps = sim_serve(&cn->miss, now, sim_ps(wqe + mtt)) +
+			  sim_ps(p->wqe_miss_ns);
+		ps = ps > miss_ps ? ps : miss_ps;
 	}
+	cn->stats.wqe_misses += wqe > 0;
 	return ps;
 }
 

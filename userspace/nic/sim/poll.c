@@ -32,7 +32,7 @@ void sim_complete(struct sim_req *req)
 {
 	struct sim_qset *owner = req->owner;
 
-	if (req->qp->shared)
+	if (owner->share->shared)
 		share_push(owner->share, req);
 	else
 		qset_push(owner, req);
@@ -117,7 +117,7 @@ int sim_poll(struct far_qset *far_qset, struct far_wc *wc, unsigned max)
 	if (cn->dead)
 		return -EIO;
 	sim_settle(cn->sim);
-	if (qset->share->nr_members > 1) {
+	if (qset->share->shared) {
 		if (!qset->ready)
 			share_poll(qset->share);
 		return qset_take(qset, wc, max);

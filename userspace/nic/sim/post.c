@@ -163,7 +163,7 @@ static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 	double slow = qp->cn->slow;
 	int moved;
 
-	if (qp->shared) {
+	if (qp->share->shared) {
 		sim_settle(sim);
 		sim_lock_take(&qp->lock, &moved);
 		if (qp->state != SIM_QP_UP) {
@@ -182,7 +182,7 @@ static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 	self->lag += cost_ns(p->mmio_ns, slow);
 	if (doorbell->shared)
 		sim_lock_drop(&doorbell->lock, sim_local_now(sim));
-	if (qp->shared)
+	if (qp->share->shared)
 		sim_lock_drop(&qp->lock, sim_local_now(sim));
 	/* Not if it was cancelled meanwhile. */
 	if (!first->done)

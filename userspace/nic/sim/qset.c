@@ -124,7 +124,7 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	qset->cn = cn;
 	qset->depth = attr->depth;
 	qset->ready_end = &qset->ready;
-	qset->share->nr_members++;
+	qset->share->shared |= qset->share->nr_members++ > 0;
 	qset->share->depth += attr->depth;
 	*ret_qset = &qset->qset;
 	return 0;
@@ -195,6 +195,7 @@ static int qp_new(struct sim_share *share, unsigned idx)
 	if (!qp)
 		return -ENOMEM;
 	qp->sim = cn->sim;
+	qp->share = share;
 	qp->cn = cn;
 	qp->idx = idx;
 	qp->id = cn->nr_qps++;
@@ -241,8 +242,7 @@ int sim_connect(struct far_qset *far_qset, unsigned idx, const struct far_peer *
 			return err;
 	}
 	qp = share->qp[idx];
-	qp->shared = share->nr_members > 1;
-	if (qp->state == SIM_QP_UP && qp->shared && qp->attach->space == attach->space)
+	if (qp->state == SIM_QP_UP && share->shared && qp->attach->space == attach->space)
 		return 0;	/* a member of the group was here before */
 	qp_stop(qp, 1);
 	qp_start(qp, attach);
