@@ -378,7 +378,7 @@ bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
 /* The session is dead. */
 void odrp_backing_say(struct odrp_dev *dev)
 {
-	pr_notice("odrp%d: going on with the backing device %s alone\n",
+	pr_notice("odrp%d: continues with the backing device %s alone\n",
 		  dev->id, dev->backing->path);
 }
 

@@ -154,7 +154,7 @@ static void answered(struct odrp_conn *conn, const struct rdma_conn_param *p)
 	if (!err)
 		err = odrp_step(rdma_accept(conn->id, NULL));
 	if (err)
-		step_done(conn, failed(conn, "taking the answer", err));
+		step_done(conn, failed(conn, "reading the answer", err));
 	else
 		connected(conn, p);
 }
@@ -253,7 +253,7 @@ static int resolve_addr(struct odrp_conn *conn)
 						  (struct sockaddr *)&a->dst,
 						  ADDR_TRY_MS));
 		if (err) {
-			conn_err(conn, "no RDMA device leads there: error %d\n",
+			conn_err(conn, "no RDMA device has a route to this address: error %d\n",
 				 err);
 			return err;
 		}
@@ -288,7 +288,7 @@ static int check_device(struct odrp_conn *conn)
 	struct odrp_sess *s = conn->sess;
 
 	if (s->ibdev && s->ibdev != ibdev) {
-		conn_err(conn, "route leads over %s now, not %s\n",
+		conn_err(conn, "the route uses %s now, not %s\n",
 			 dev_name(&ibdev->dev), dev_name(&s->ibdev->dev));
 		return -EXDEV;
 	}

@@ -359,7 +359,7 @@ static int remove(unsigned int id, bool force)
 	if (!err)
 		drop(dev);
 	else if (err == -EBUSY && dev->forced)
-		pr_warn_ratelimited("odrp%u: removed by force before: goes when closed\n",
+		pr_warn_ratelimited("odrp%u: already removed by force: goes with its last user\n",
 				    id);
 	return err == -EINPROGRESS ? 0 : err;
 }

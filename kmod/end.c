@@ -158,7 +158,7 @@ static unsigned int nr_of(const struct odrp_sess *owner)
 void odrp_end_wait(const struct odrp_sess *owner)
 {
 	if (!wait_event_timeout(gone, !nr_of(owner), msecs_to_jiffies(GONE_MS)))
-		pr_warn("odrp%d: %u connection ids are held by RDMA: no unloading until they go\n",
+		pr_warn("odrp%d: RDMA still holds %u connection ids: no unloading until they end\n",
 			owner->dev->id, nr_of(owner));
 }
 

@@ -38,7 +38,7 @@ static int compare(struct odrp_sess *s, u32 first, u32 nr)
 
 		if (is == s->keys.rkeys[first + i])
 			continue;
-		pr_err("odrp%d: %pISpc: rkey %u is %#x, expected %#x, as before\n",
+		pr_err("odrp%d: %pISpc: rkey %u is %#x, expected %#x as before the loss\n",
 		       s->dev->id, &s->addr.dst, first + i, is,
 		       s->keys.rkeys[first + i]);
 		return -EPROTO;

@@ -326,7 +326,7 @@ static void lived(struct odrp_sess *s)
 	odrp_sess_each_conn(s, resume_io);
 	odrp_sess_watch(s);
 	if (__ratelimit(&s->mend.says))
-		pr_notice("odrp%d: %pISpc: session taken up again after %u ms\n",
+		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
 			  s->dev->id, &s->addr.dst,
 			  jiffies_to_msecs(jiffies - s->mend.lost_at));
 	odrp_tell(s->dev, ODRP_TELL_LIVE);
@@ -352,7 +352,7 @@ static bool just_lived(const struct odrp_sess *s)
 /* The time to be taken up again in is over: the session is dead. */
 static bool is_over(struct odrp_sess *s)
 {
-	return odrp_sess_expire(s, "not taken up again within %u ms (error %d)",
+	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
 				READ_ONCE(s->dev->dead_after_ms),
 				s->mend.last_err);
 }
@@ -421,7 +421,7 @@ static void mend(struct odrp_sess *s)
 		s->mend.last_err = err;
 		let_go(s);
 		if (is_final(err))
-			odrp_sess_die(s, "it cannot be taken up again (error %d)",
+			odrp_sess_die(s, "cannot be resumed (error %d)",
 				      err);
 		rest(s);
 	}
@@ -431,12 +431,12 @@ static void mend(struct odrp_sess *s)
 static void say_dead(struct odrp_dev *dev, bool forced)
 {
 	if (forced)
-		pr_notice("odrp%d: removed by force: all I/O fails until it has been closed\n",
+		pr_notice("odrp%d: removed by force: all I/O fails until its last user closes it\n",
 			  dev->id);
 	if (dev->backing && !forced)
 		odrp_backing_say(dev);
 	else if (!ODRP_SWAPOFF_SAFE)
-		pr_warn("odrp%d: do not swap off: what is lost would become wrong bytes\n",
+		pr_warn("odrp%d: do not swap off: programs would get wrong bytes for lost pages\n",
 			dev->id);
 }
 

@@ -28,7 +28,7 @@ static int may_sleep(struct odrp_dev *dev)
 		return 0;
 	pr_err("odrp%d: no sleep while it %s (%lld pages there): %s first\n",
 	       dev->id, used ? "is in use" : "holds pages", pages,
-	       used ? "swapoff, or unmount it," : "discard them, or hot_remove it,");
+	       used ? "swapoff, or unmount it," : "discard them, or remove the device,");
 	return -EBUSY;
 }
 

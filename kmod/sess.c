@@ -306,13 +306,13 @@ static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 		return err;
 	err = odrp_conn_make_reqs(conn);
 	if (err) {
-		pr_err("odrp%d: making the requests of queue %u, chain %u: error %d\n",
+		pr_err("odrp%d: cannot make the requests of queue %u, chain %u: error %d\n",
 		       s->dev->id, q->idx, chain, err);
 		return err;
 	}
 	err = odrp_conn_stock(conn);
 	if (err) {
-		pr_err("odrp%d: making what is kept for queue %u, chain %u: error %d\n",
+		pr_err("odrp%d: cannot make a spare queue pair for queue %u, chain %u: error %d\n",
 		       s->dev->id, q->idx, chain, err);
 		return err;
 	}

@@ -72,7 +72,7 @@ int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
 	if (sum_of_block(req) == dev->sums[req->slot])
 		return 0;
 	odrp_stat_inc(dev, checksum_errors);
-	pr_err_ratelimited("odrp%d: slot %llu: what comes back is not what was stored\n",
+	pr_err_ratelimited("odrp%d: slot %llu: the page that came back has a wrong checksum\n",
 			   dev->id, req->slot);
 	return -EILSEQ;
 }

@@ -229,12 +229,12 @@ const struct conf_key conf_keys[] = {
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
 	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
-	{ "reserve", "PAGES", "of each compute node's ring, beyond "
-	  "its lease (by the pool's size)",
+	{ "reserve", "PAGES", "pages in each free ring beyond the "
+	  "lease (by the pool's size)",
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
-	{ "store", "exchange|copy", "how stores bring a page to its place: by "
-	  "page exchange; or by a copy, INSECURE: one that stores between two "
-	  "entries reaches the pages of others (exchange)",
+	{ "store", "exchange|copy", "how a store brings a page to its place: by "
+	  "page exchange; or by a copy, INSECURE: a compute node that stores "
+	  "between two entries reaches the pages of others (exchange)",
 	  set_choice, AT(exchange) },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
@@ -246,7 +246,7 @@ const struct conf_key conf_keys[] = {
 	  set_u32, AT(max_sessions), .min = 1, .max = 1024 },
 	{ "queues", "N", "most queues of one compute node (16)",
 	  set_u16, AT(queues), .min = 1, .max = 128 },
-	{ "depth", "N", "instances of each chain; one less requests are "
+	{ "depth", "N", "instances of each chain; one request less may be "
 	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 1024 },
 	{ "port", "N", "RDMA CM port (7489)",
 	  set_u16, AT(port), .min = 1, .max = 65535 },
@@ -254,20 +254,20 @@ const struct conf_key conf_keys[] = {
 	  set_text, AT(control), .max = CONF_PATH_MAX },
 	{ "beat-ms", "MS", "time between a compute node's heartbeats (1000)",
 	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
-	{ "dead-ms", "MS", "silence after which its pages are taken back "
-	  "(10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	{ "dead-ms", "MS", "silence after which a compute node's pages are "
+	  "taken back (10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start (yes)",
 	  set_bool, AT(populate) },
-	{ "recycle", "node|client", "who knows when chains run again: the memory "
-	  "node; or its clients, INSECURE: one that lies reaches the pages of "
-	  "others (node)", set_choice, AT(node_recycles) },
-	{ "order", "auto|wait|fence", "how chains come behind what they have READ: "
+	{ "recycle", "node|client", "what arms a chain again: a table of the memory "
+	  "node; or the requests of clients, INSECURE: a client that sends wrong "
+	  "values reaches the pages of others (node)", set_choice, AT(node_recycles) },
+	{ "order", "auto|wait|fence", "how a chain waits for the result of a READ: "
 	  "by a WAIT; or by a fence, which no card is documented to keep; auto: by "
 	  "a fence where this NIC is known to keep it, from odrp-hwcheck --save "
 	  "(auto)", set_word, AT(order) },
-	{ "translate", "auto|chain|nic", "who finds a slot's page: chains; or the "
-	  "NIC, by keys of each compute node, which then reads and writes its pages "
-	  "alone; auto: the NIC where it is known to do so rightly, from "
+	{ "translate", "auto|chain|nic", "what finds the page of a slot: chains; or "
+	  "the NIC, by keys of each compute node, which then reads and writes mapped "
+	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },

@@ -66,7 +66,8 @@ static size_t hand_room(const struct sess *s)
 static int hand_add(struct lender *l, struct sess *s, uint64_t addr)
 {
 	if (!pool_owns(l->pool, s->owner, addr)) {
-		log_error("session %lu: %#lx is where a page of its should be",
+		log_error("session %lu: free ring entry holds %#lx, "
+			  "which is not a page of this session",
 			  s->id, (unsigned long)addr);
 		l->nr_foreign++;
 		return 0;
@@ -170,7 +171,7 @@ static enum lend_todo release(struct lender *l, struct sess *s)
 static enum lend_todo failed(struct lender *l)
 {
 	if (!l->nr_failures++)
-		log_error("the agent's own queue pair failed; making another");
+		log_error("the agent's own queue pair failed; making a new one");
 	l->retry = l->state;
 	l->state = LEND_FAILED;
 	return LEND_WAIT;
@@ -506,8 +507,8 @@ static int stopped_holder(struct lender *l, struct sess *s, bool own,
 	if (held->home)
 		return take_home(s, held);
 	if (slot && !ring_valid(ring->log_len, slot)) {
-		log_error("session %lu: a chain stopped with slot %#lx, which "
-			  "is not in the ring", s->id, (unsigned long)slot);
+		log_error("session %lu: a chain stopped at address %#lx, which "
+			  "is not in the free ring", s->id, (unsigned long)slot);
 		slot = 0;
 	}
 	if (slot && held->page && !own) {

@@ -85,9 +85,9 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
 		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
 		 s->nr_queues, s->depth, s->lease.granted,
-		 keys_exist(&s->keys) ? ", keys of its own" : "");
+		 keys_exist(&s->keys) ? ", with keys" : "");
 	if (attr.keyed && !keys_exist(&s->keys))
-		log_warning("session %" PRIu64 ": no keys could be made; chains "
+		log_warning("session %" PRIu64 ": cannot make keys; chains "
 			    "translate", s->id);
 	return 0;
 }
@@ -145,7 +145,7 @@ static int take_up(struct manager *m, const struct nic_event *ev,
 		return refuse_errno(no, r);
 	s->peer_ip = ev->peer_ip;
 	m->sess_resumed++;
-	log_info("session %" PRIu64 ": taken up again, lease %" PRIu64
+	log_info("session %" PRIu64 ": resumed, lease %" PRIu64
 		 " pages", s->id, s->lease.granted);
 	return 0;
 }

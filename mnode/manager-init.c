@@ -197,12 +197,12 @@ static void warn_of_fences(const struct manager *m)
 		return;
 	if (!m->nic->node->keeps_fences)
 		log_warning("order=fence: documented for no card; a card that "
-			    "does not keep it serves wrong pages. Only where "
-			    "odrp-hwcheck says that it may be set");
+			    "does not keep it serves wrong pages. Set it only "
+			    "where odrp-hwcheck says that it may be set");
 	if (!compared(m->conf))
 		log_warning("order=fence: odrp-hwcheck says nothing about "
-			    "chains with fences but those of store=exchange and "
-			    "recycle=node; others were compared on no card");
+			    "chains with fences except those of store=exchange "
+			    "and recycle=node");
 }
 
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
@@ -218,7 +218,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	};
 	if (!conf->node_recycles)
 		log_warning("recycle=client: INSECURE, a compute node that "
-			    "lies reaches the pages of others");
+			    "sends wrong words reaches the pages of others");
 	if (!conf->exchange)
 		log_warning("store=copy: INSECURE, a compute node that stores "
 			    "between two entries of its table reaches the "

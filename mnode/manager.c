@@ -140,8 +140,8 @@ static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
 		return;
 	s->unstopped_said = true;
 	log_error("session %" PRIu64 ": this NIC neither stops nor destroys the "
-		  "queue pairs of chain %s of queue %u (%s); while it does not, "
-		  "nobody else gets the session's pages", s->id, chain, number,
+		  "queue pairs of chain %s of queue %u (%s); the session keeps its "
+		  "pages until it does", s->id, chain, number,
 		  *m->nic->ops->said(m->nic) ? m->nic->ops->said(m->nic) :
 		  strerror(-r));
 }
@@ -163,8 +163,8 @@ static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
 	else if (r == -EXDEV)
 		s->doomed = true;
 	else if (r)
-		log_error("session %" PRIu64 ": cannot tell what chain %s of "
-			  "queue %u held: %s", s->id,
+		log_error("session %" PRIu64 ": cannot tell which pages chain "
+			  "%s of queue %u held: %s", s->id,
 			  m->progs[chain].name, number, strerror(-r));
 	return 0;
 }
@@ -209,8 +209,8 @@ void manager_detach(struct manager *m, struct sess *s)
 
 	disconnect(m, s);
 	sess_detach(s);
-	log_info("session %" PRIu64 ", %s: its connection is gone; waiting %"
-		 PRIu32 " ms for it", s->id, ip_name(s->peer_ip, ip),
+	log_info("session %" PRIu64 ", %s: connection lost; waiting %"
+		 PRIu32 " ms for the compute node", s->id, ip_name(s->peer_ip, ip),
 		 dead_ms > s->silent_ms ? dead_ms - s->silent_ms : 0);
 }
 
@@ -234,7 +234,7 @@ static void drop_keys(struct sess *s)
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 {
 	static const char *const text[] = {
-		[WHY_LEFT] = "left", [WHY_DEAD] = "is dead: no heartbeat",
+		[WHY_LEFT] = "left", [WHY_DEAD] = "dead: no heartbeat",
 		[WHY_EVICTED] = "evicted",
 	};
 	char ip[INET_ADDRSTRLEN];
@@ -248,7 +248,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD;
 	m->sess_evicted += why == WHY_EVICTED;
-	log_info("session %" PRIu64 ", %s: %s; its pages go back", s->id,
+	log_info("session %" PRIu64 ", %s: %s; taking its pages back", s->id,
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
@@ -340,8 +340,8 @@ static void look_at_debt(struct manager *m, struct sess *s,
 	s->owing_ms += elapsed_ms;
 	if (s->owing_ms <= m->conf->dead_ms)
 		return;
-	log_warning("session %" PRIu64 ": does not give back pages of a lease "
-		    "that it has given up", s->id);
+	log_warning("session %" PRIu64 ": keeps pages of a lease that it has "
+		    "confirmed to have given up", s->id);
 	manager_kill(m, s, WHY_EVICTED);
 }
 
@@ -352,7 +352,7 @@ static void look_at_order(struct manager *m, struct sess *s)
 {
 	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
 		return;
-	log_notice("session %" PRIu64 ": its ring was empty", s->id);
+	log_notice("session %" PRIu64 ": its free ring was empty", s->id);
 	manager_detach(m, s);
 }
 
@@ -374,8 +374,8 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	sess_look(s, elapsed_ms);
 	if (s->doomed) {
-		log_warning("session %" PRIu64 ": did two things to one slot at "
-			    "a time", s->id);
+		log_warning("session %" PRIu64 ": had two requests for one slot "
+			    "at a time", s->id);
 		manager_kill(m, s, WHY_EVICTED);
 		return;
 	}
@@ -391,8 +391,8 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 	}
 	if (s->lease.overdrawn && !s->overdrawn_said) {
 		s->overdrawn_said = true;
-		log_warning("session %" PRIu64 ": uses %" PRIu64 " pages and "
-			    "keeps to a lease of %" PRIu64 ", but was given %"
+		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
+			    "use and a lease of %" PRIu64 ", but was granted %"
 			    PRIu64, s->id, s->lease.used, s->lease.held,
 			    s->lease.ceiling);
 	}

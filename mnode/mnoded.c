@@ -98,7 +98,7 @@ static void parse_args(int argc, char **argv, struct args *args)
 		.options = options, .parser = parse_arg,
 		.doc = "Lends this machine's memory to compute nodes over RDMA."
 		       "\vThe same settings may stand in the file as NAME = "
-		       "VALUE lines in section [mnode]; the command line wins. "
+		       "VALUE lines in section [mnode]; the command line has precedence. "
 		       "See odrp-mnoded(8) and odrp-mnoded.conf(5).",
 	};
 	unsigned int i;
@@ -277,7 +277,7 @@ static int on_terminate(sd_event_source *source,
 	struct daemon *d = arg;
 
 	sd_notify(0, "STOPPING=1");
-	log_info("told to end; %u compute nodes are told too", d->m.nr_sess);
+	log_info("ending after a signal; disconnecting %u compute nodes", d->m.nr_sess);
 	if (!d->m.nr_sess)
 		return sd_event_exit(d->event, 0);
 	manager_say_goodbye(&d->m);
@@ -297,11 +297,11 @@ static int on_reload(sd_event_source *source,
 	if (!conf)
 		return 0;
 	if (load_conf(d->args, conf, why)) {
-		log_error("settings not read again: %s", why);
+		log_error("cannot read the settings again: %s", why);
 	} else {
 		d->conf.log_level = conf->log_level;
 		log_init(conf->log_level);
-		log_notice("log level read again; all else needs a restart");
+		log_notice("log level read again; other settings need a restart");
 	}
 	free(conf);
 	return 0;
@@ -380,12 +380,12 @@ static int loop(struct daemon *d)
 			  strerror(-r));
 		goto drop;
 	}
-	log_info("%" PRIu64 " pages%s to lend, %" PRIu64 " of each compute "
-		 "node's in reserve; port %u, control %s", d->m.pool.pages,
+	log_info("%" PRIu64 " pages%s to lend, reserve of %" PRIu64 " for each "
+		 "compute node; port %u, control %s", d->m.pool.pages,
 		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.slack,
 		 d->conf.port, d->conf.control);
-	log_info("chains %s for what they have READ; %s finds pages",
-		 d->m.waits ? "WAIT" : "fence",
+	log_info("chains use %s; %s finds pages",
+		 d->m.waits ? "WAITs" : "fences",
 		 d->m.nic_translates ? "the NIC" : "a chain");
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;

@@ -202,7 +202,7 @@ static struct json_object *make_nic(struct nic *nic)
 	add(obj, "name", json_object_new_string(nic->ops->name));
 	add_bool(obj, "strict_index", nic->node->strict_index);
 	if (nic->ops->report(nic, &to))
-		log_warning("not all of the NIC's counters are reported");
+		log_warning("cannot report all counters of the NIC");
 	return obj;
 }
 

@@ -212,8 +212,8 @@ static void print_unstopped(struct json_object *list)
 
 		if (num(s, "unstopped"))
 			printf("session %" PRIu64 ": the NIC neither stops nor "
-			       "destroys %" PRIu64 " of its chains; nobody "
-			       "else gets its %" PRIu64 " pages\n",
+			       "destroys %" PRIu64 " of its chains; it "
+			       "keeps its %" PRIu64 " pages\n",
 			       num(s, "id"), num(s, "unstopped"),
 			       num(s, "lent"));
 	}

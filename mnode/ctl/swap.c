@@ -153,8 +153,8 @@ static bool would_map_wrong_bytes(unsigned int id)
 static void warn_of_wrong_bytes(unsigned int id)
 {
 	fprintf(stderr, "odrpctl swap: pages in odrp%u are lost, and swapoff "
-		"on this kernel would give those who need them something else "
-		"instead: end what has memory there, or restart the machine; "
+		"on this kernel would give wrong bytes to programs that need "
+		"them: end these programs, or restart the machine; "
 		"or use --force\n", id);
 }
 
@@ -196,14 +196,14 @@ static int off_and_remove(unsigned int id, bool force)
 	r = swap_dev_off(id);
 	if (r == -ENOMEM)
 		fprintf(stderr, "odrpctl swap: there is not enough memory for "
-			"what is in odrp%u\n", id);
+			"the pages in odrp%u\n", id);
 	if (r)
 		return complain_of(id, "swapoff", -r);
 	r = swap_dev_remove(id);
 	if (r == -ENODEV && there)
 		return EXIT_OK;
 	if (r == -EBUSY)
-		fprintf(stderr, "odrpctl swap: somebody has odrp%u open\n",
+		fprintf(stderr, "odrpctl swap: odrp%u is open\n",
 			id);
 	return r ? complain_of(id, "hot_remove", -r) : EXIT_OK;
 }
@@ -228,12 +228,12 @@ static int swap_drop(const struct swap_args *a)
 		return EXIT_USAGE;
 	r = swap_dev_drop(id);
 	if (r == -EBUSY)
-		fprintf(stderr, "odrpctl swap: odrp%u was dropped before\n", id);
+		fprintf(stderr, "odrpctl swap: odrp%u has already been dropped\n", id);
 	if (r)
 		return complain_of(id, "hot_remove", -r);
 	if (!swap_dev_exists(id))
 		return EXIT_OK;
-	printf("odrp%u is in use: it fails, and goes when that ends%s\n", id,
+	printf("odrp%u is in use: its I/O fails, and it goes with its last user%s\n", id,
 	       swap_dev_is_on(id) > 0 ? " (swapoff)" : "");
 	if (would_map_wrong_bytes(id))
 		warn_of_wrong_bytes(id);
@@ -282,7 +282,7 @@ static int look_at(unsigned int id, const struct swap_conf *conf)
 		return 1;
 	if (!strcmp(state, "dead") && !on) {
 		fprintf(stderr, "odrpctl swap: odrp%u had lost %s; adding it "
-			"anew\n", id, server);
+			"again\n", id, server);
 		r = swap_dev_remove(id);
 		if (r == -ENODEV)
 			r = 0;

@@ -121,7 +121,7 @@ int check_save(struct json_object *report, const char *path,
 		r = save(report, copy);
 	if (r)
 		snprintf(why, NIC_MLX5_WHY_MAX, "%.250s: cannot be saved: %s",
-			 path, r == -EEXIST ? "what is there is no regular file" :
+			 path, r == -EEXIST ? "the file there is not a regular file" :
 			 strerror(-r));
 	return r;
 }

@@ -15,11 +15,13 @@ import typing
 @dataclasses.dataclass
 class Series:
     """
-    One line of a figure. Of the paper: key is its name in the paper's CSV. Else
+    One line of a figure. Of the paper: key is its name in the paper's CSV. Of
+    "far bench model": point(row) is the (x, y) of a row of its CSV, or None. Else
     args(x) are the far command's, and value(json) is what is drawn.
     """
     label: str
     key: str = ''
+    point: typing.Callable = None
     args: typing.Callable = None
     value: typing.Callable = lambda r: r['mops']
     # None: the x that was asked for.
@@ -60,27 +62,41 @@ class Runner:
             self.version = hashlib.sha256(f.read()).hexdigest()[:16]
         os.makedirs(os.path.join(out, 'runs'), exist_ok=True)
 
-    def run(self, args):
-        """The JSON that far printed, of now or of an earlier run."""
-        args = ['bench'] + args + ['--json', '-']
-        name = hashlib.sha256(' '.join([self.version] + args).encode()).hexdigest()
-        path = os.path.join(self.out, 'runs', name[:24] + '.json')
-        if os.path.exists(path):
-            with open(path, encoding='utf-8') as f:
-                return json.load(f)
-        run = subprocess.run([self.far] + args, stdout=subprocess.PIPE, text=True,
-                             check=False)
+    def far_run(self, args, **how):
+        run = subprocess.run([self.far, 'bench'] + args, text=True, check=False,
+                             **how)
         if run.returncode:
-            sys.exit(f"figures: far {' '.join(args)}: exit status {run.returncode}")
-        result = json.loads(run.stdout)
-        with open(path + '.new', 'w', encoding='utf-8') as f:
-            json.dump(result, f)
-        os.rename(path + '.new', path)
-        return result
+            sys.exit(f"figures: far bench {' '.join(args)}: exit status "
+                     f'{run.returncode}')
+        return run.stdout
+
+    def kept(self, args, make):
+        """The text that make(path) wrote for these arguments, now or before."""
+        name = hashlib.sha256(' '.join([self.version] + args).encode()).hexdigest()
+        path = os.path.join(self.out, 'runs', name[:24])
+        if not os.path.exists(path):
+            make(path + '.new')
+            os.rename(path + '.new', path)
+        with open(path, encoding='utf-8') as f:
+            return f.read()
+
+    def run(self, args):
+        """The JSON of a benchmark."""
+        return json.loads(self.kept(args, lambda path: self.far_run(
+            args + ['--json', path], stdout=subprocess.DEVNULL)))
+
+    def model(self):
+        """The rows of "far bench model", each with the paper's number and ours."""
+        return list(csv.DictReader(self.kept(['model'], lambda path: self.far_run(
+            ['model', '--summary', '--csv', path],
+            stdout=subprocess.DEVNULL)).splitlines()))
 
     def points(self, figure, series):
         if series.key:
             return paper_points(self.paper, figure.paper, series.key)
+        if series.point:
+            points = (series.point(row) for row in self.model())
+            return sorted(p for p in points if p)
         xs = figure.xs[::3] if self.quick else figure.xs
         points = []
         for n, x in enumerate(xs, 1):

@@ -35,24 +35,36 @@ def both(key, label, args, **more):
             Series(f'{label} (paper)', key=key)]
 
 
+def checked(label, x, **where):
+    """
+    Points of "far bench model", which has the paper's numbers beside ours: rows in
+    which the fields are so, by field x.
+    """
+    def reader(column):
+        def point(row):
+            if any(row[name] != str(value) for name, value in where.items()):
+                return None
+            return float(row[x]), float(row[column])
+        return point
+    return [Series(f'{label} (model)', point=reader('model_mops')),
+            Series(f'{label} (paper)', point=reader('paper_mops'))]
+
+
 def policies(op):
     series = []
     for policy in POLICIES:
-        series += both(policy, policy, lambda x, p=policy: micro(
-            op=op, threads=x, depth=8, size=8, policy=p))
+        series += checked(policy, 'threads', figure='3', op=op, policy=policy)
     return Figure(f'3-{op}', f'Figure 3: {op.upper()} of 8 bytes, depth 8, by how '
-                  'threads share queue pairs', 'threads', 'Mop/s', THREADS, series,
-                  paper=f'3-{op}')
+                  'threads share queue pairs', 'threads', 'Mop/s', [], series)
 
 
 def depths(op):
     series = []
     for threads in (12, 24, 36, 48, 60, 72, 84, 96):
-        series += both(str(threads), f'{threads} threads', lambda x, t=threads: micro(
-            op=op, threads=t, depth=x, size=8, policy='per-thread-doorbell'))
+        series += checked(f'{threads} threads', 'depth', figure='4', op=op,
+                          threads=threads)
     return Figure(f'4-{op}', f'Figure 4: {op.upper()} of 8 bytes by requests '
-                  'outstanding per thread', 'depth', 'Mop/s', [1, 4, 8, 16, 24, 32],
-                  series, paper=f'4-{op}')
+                  'outstanding per thread', 'depth', 'Mop/s', [], series)
 
 
 def dram():
@@ -119,25 +131,17 @@ def latency():
 
 
 def throttling():
-    def by_threads(policy, more=()):
-        return lambda x: micro(op='read', threads=x, depth=16, size=8,
-                               policy=policy) + list(more)
-
-    def by_depth(policy, more=()):
-        return lambda x: micro(op='read', threads=96, depth=x, size=8,
-                               policy=policy) + list(more)
-
     figures = []
-    for name, args, xs, label in (
-            ('13a', by_threads, THREADS, 'threads'),
-            ('13b', by_depth, [1, 4, 8, 12, 16, 20, 24, 28, 32], 'depth')):
-        series = both('per-thread-qp', 'queue pair per thread', args('per-thread-qp'))
-        series += both('per-thread-doorbell', 'doorbell per thread',
-                       args('per-thread-doorbell'))
-        series += both('throttle', '+ throttling',
-                       args('per-thread-doorbell', ['--throttle']))
-        figures.append(Figure(name, f'Figure 13: throttling by {label}', label, 'Mop/s',
-                              xs, series, paper=name))
+    for name, x in (('13a', 'threads'), ('13b', 'depth')):
+        series = []
+        for label, policy, throttle in (
+                ('queue pair per thread', 'per-thread-qp', 0),
+                ('doorbell per thread', 'per-thread-doorbell', 0),
+                ('+ throttling', 'per-thread-doorbell', 1)):
+            series += checked(label, x, figure=name, policy=policy,
+                              throttle=throttle)
+        figures.append(Figure(name, f'Figure 13: throttling by {x}', x, 'Mop/s', [],
+                              series))
     return figures
 
 

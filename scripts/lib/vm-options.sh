@@ -11,19 +11,18 @@ usage: scripts/vm run [OPTION]... -- COMMAND [ARG]...
        scripts/vm build [--kernel VERSION] [--faults]
 
 run    boots compute nodes with Debian's kernel, gives them a swap device on a
-       memory node that runs on this host, runs COMMAND, takes all down
+       memory node that runs on this host, runs COMMAND, stops all
 shell  the same with a shell on this terminal
 fetch  downloads a kernel into the cache, or builds a debug kernel there
 build  builds odrp.ko for a kernel; prints its path
 
 Machine:
   --kernel VERSION      5.10, 6.1 (default), 6.12, or 5.10-debug or 6.1-debug:
-                        built here, with KASAN, lockdep and kmemleak; it is
-                        given more memory than --mem says, and four times as
-                        long wherever something is waited for (--timeout,
-                        --mnode-kill-after)
-  --leaks               such a kernel also looks for memory that is lost in the
-                        end, which makes it half as fast
+                        built here, with KASAN, lockdep and kmemleak; it gets
+                        more memory than --mem says, and all time-outs are
+                        four times as long (--timeout, --mnode-kill-after)
+  --leaks               a debug kernel also looks for leaked memory at the end,
+                        which makes it half as fast
   --mem SIZE            memory of a compute node, 64M at least (default 256M)
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at
@@ -32,9 +31,8 @@ Machine:
                         has a card to each of them, and on it a device: odrp0,
                         odrp1 and so on; swap fills them in this order
   --add FILE            put FILE (or a directory) into /x, which is on the
-                        command's PATH, with the libraries that it needs; a
-                        program that has the name of one of busybox's is run as
-                        /x/NAME
+                        command's PATH, with the libraries that it needs; run a
+                        program with the name of one of busybox as /x/NAME
   --qemu-arg ARG        one more argument for QEMU
 
 Swap:
@@ -45,8 +43,8 @@ Swap:
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
-  --faults              with a module that fails on purpose, as debugfs says
-                        (docs/testing.md)
+  --faults              load a module whose calls fail as files in debugfs say
+                        (docs/testing-tools.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
                         MTU of 2048; 4500, a debug kernel's default, makes it
                         4096, faster, and keeps 16 MB of the guest's memory for
@@ -62,13 +60,12 @@ Swap:
 Run:
   --mnode-kill-after S  kill the memory node, the first of several, S seconds
                         after COMMAND started (COMMAND may ask for it, too:
-                        echo kill-mnode >/run/ask; or, with check-mnode, for
-                        the agent's proof of its pages, without which the run
-                        fails)
-  --reboots             COMMAND ends by rebooting the machine, each machine its
-                        own; what ends in another way fails the run. The memory
-                        nodes' last statistics are taken when they have missed
-                        it, or after half a minute
+                        echo kill-mnode >/run/ask; check-mnode asks for a count
+                        of the agent's pages, and the run fails if it is wrong)
+  --reboots             COMMAND ends by rebooting its machine; any other end
+                        fails the run. The last statistics are taken when the
+                        memory nodes have noticed the loss, or after half a
+                        minute
   --init                the same, and COMMAND is process 1, such as systemd
   --json FILE           write statistics there
   --timeout SECONDS     limit for the whole run (default 600)

@@ -113,7 +113,8 @@ LAW = {
                      'the table knows no back end'),
     FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
                            FAR_TABLE], None,
-                   'a back end knows spaces and wrchain'),
+                   'a back end knows spaces and wrchain',
+                   libs=('m', 'inih')),
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
                     'core knows the table and no back end'),
     FAR_HASH: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
@@ -131,6 +132,12 @@ FACES = {
     API: ([API], [CORE, PROG, MLX5]),
     SNIC: ([SNIC + 'snic.h', SNIC + 'vt.h'],
            [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
+    FAR_TABLE: ([FAR_TABLE], [FAR_NIC]),
+}
+
+# What a layer calls and a layer above supplies.
+HOOKS = {
+    FAR_CORE: ('far_type_all',),
 }
 
 PRIVATE = re.compile(r'(.*[-_])?priv\.h$')

@@ -89,7 +89,7 @@ int history_check(const struct history_op *op, size_t nr, uint64_t initial,
 {
 	if (zones_can_decide(op, nr))
 		return history_check_zones(op, nr, initial, ret_verdict);
-	return history_check_search(op, nr, initial, 1000000, ret_verdict);
+	return history_check_search(op, nr, initial, 100000, ret_verdict);
 }
 
 /* An invocation or a response. */

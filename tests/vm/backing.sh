@@ -71,7 +71,7 @@ while [ $left -gt 0 ]; do
 	round=$((round + 1))
 done
 echo "$round rounds"
-[ "$(dmesg | grep -c 'going on with the backing device /dev/vda alone')" = 1 ] ||
+[ "$(dmesg | grep -c 'continues with the backing device /dev/vda alone')" = 1 ] ||
 	exit 10
 same 1048576 || exit 4
 same 4096 || exit 5

@@ -151,7 +151,7 @@ within 30 is $odrp/state dead || exit 4
 fails
 leave
 ids_left 1
-dmesg | grep 'connection ids are held by RDMA: no unloading' || exit 5
+dmesg | grep 'connection ids: no unloading' || exit 5
 [ ! -e /tmp/gone ] || exit 6
 rmmod odrp 2>/dev/null && exit 7
 echo 0 >$held/every && echo 0 >$held/nth || exit 8

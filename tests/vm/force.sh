@@ -132,8 +132,8 @@ write 1 && fail "could be opened"
 grep -q "No such device" /tmp/err || fail "another error"
 dd bs=4k count=1 <&5 >/dev/null 2>/tmp/err && fail "could be read"
 is_eio || fail "another error"
-refused 0 busy "removed by force before"
-refused "0 force" busy "removed by force before"
+refused 0 busy "already removed by force"
+refused "0 force" busy "already removed by force"
 add && fail "the number is not taken"
 grep -q "File exists" /tmp/err || fail "another error"
 quietly rmmod odrp && fail "unloaded under an open device"
@@ -210,7 +210,7 @@ about_to_write
 ) &
 within 30 has_written || fail "nobody writes"
 force
-told "going on with the backing device" && fail "it does not"
+told "continues with the backing device" && fail "it does not"
 wait $!
 is_eio || grep -q "No such device" /tmp/err || fail "another error"
 dd bs=4k count=1 <&5 >/dev/null 2>/tmp/err && fail "served by the backing device"

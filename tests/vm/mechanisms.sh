@@ -335,7 +335,7 @@ announced "change lost" "change live"
 moves_are "live -> lost" "lost -> live"
 traced done "queue=0 chain=mapped_store slot=5 idx=[0-9]* ok ns=[0-9]*"
 logged 1 "connection lost"
-logged 1 "session taken up again"
+logged 1 "session resumed"
 logged 0 "session is dead"
 has_moved reconnects 1
 has_moved store_errors 0
@@ -356,7 +356,7 @@ traced "\(done\|end\)" ".*slot=7 \(io_error\|.*failed .*\)"
 traced end "slot=8 io_error"
 logged 1 "connection lost"
 logged 1 "session is dead"
-logged 0 "session taken up again"
+logged 0 "session resumed"
 has_moved reconnects 0
 has_moved store_errors 4
 back

@@ -46,13 +46,17 @@ static uint64_t magazine_pop(struct far_magazine *magazine)
 	return addr;
 }
 
-static void magazine_push(struct far_magazine *magazine, uint64_t addr)
+/* nr blocks, of which the first is popped first. */
+static void magazine_push(struct far_magazine *magazine, const uint64_t *addr,
+			  uint32_t nr)
 {
-	uint32_t nr = magazine_nr(magazine);
+	uint32_t have = magazine_nr(magazine);
 
-	atomic_store_explicit(&magazine->addr[nr], addr, memory_order_relaxed);
-	/* pairs with the acquire in far_magazines_each(): the address is there */
-	atomic_store_explicit(&magazine->nr, nr + 1, memory_order_release);
+	for (uint32_t i = 0; i < nr; i++)
+		atomic_store_explicit(&magazine->addr[have + i], addr[nr - 1 - i],
+				      memory_order_relaxed);
+	/* pairs with the load in far_magazines_each(), and see free_class() */
+	atomic_store(&magazine->nr, have + nr);
 }
 
 /* All but `keep` blocks of a magazine go to the heap. */
@@ -113,8 +117,7 @@ static unsigned magazine_fill(struct far_task *task, struct far_client *client,
 	have = magazine_nr(magazine);
 	if (have < half)
 		nr = far_heap_take(&client->heap, node, class, addr, half - have);
-	for (unsigned i = nr; i-- > 0;)
-		magazine_push(magazine, addr[i]);
+	magazine_push(magazine, addr, nr);
 	far_heap_unlock(client);
 	return have + nr;
 }
@@ -232,8 +235,7 @@ static int free_class(struct far_task *task, struct far_client *client, uint64_t
 		return far_give_back(task, client, addr, far_class_size(class));
 	while (magazine_nr(magazine) == magazine->cap)
 		magazine_return(task, client, magazine, class, magazine->cap / 2);
-	magazine_push(magazine, addr);
-	atomic_thread_fence(memory_order_seq_cst);
+	magazine_push(magazine, &addr, 1);
 	if (!atomic_load(&client->sweeping))
 		return 0;
 	return far_give_back(task, client, magazine_pop(magazine), far_class_size(class));

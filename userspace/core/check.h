@@ -27,6 +27,7 @@ struct check {
 	void *arg;
 	struct far_space_check sum;
 	struct far_client_entry *entry;	/* the client table */
+	int others;		/* clients live that may have retired blocks in hand */
 	struct check_node *node;
 };
 

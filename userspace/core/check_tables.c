@@ -153,6 +153,14 @@ static uint32_t check_chunk(struct check *check, unsigned node, uint32_t idx)
 	return count;
 }
 
+static int is_another(const struct check *check, unsigned number)
+{
+	const struct far_client_entry *entry = &check->entry[number];
+
+	return number != check->client->number && far_claim_taken(entry->claim) &&
+	       !far_entry_is_dead(entry, far_who_incarnation(entry->claim));
+}
+
 static void check_clients(struct check *check)
 {
 	unsigned max = check->client->sb[check->client->arbiter].max_clients;
@@ -164,6 +172,8 @@ static void check_clients(struct check *check)
 		if (entry->claim != far_claim(inc, far_claim_taken(entry->claim)))
 			check_problem(check, "client %u: its claim is %016" PRIx64, n,
 				      entry->claim);
+		if (is_another(check, n) && entry->flushed != FAR_EPOCH_IDLE)
+			check->others++;
 		if (entry->fenced > inc)
 			check_problem(check, "client %u: incarnation %" PRIu64
 				      " is fenced, but it has got to %" PRIu64 " only",

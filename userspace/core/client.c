@@ -271,6 +271,9 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 
 	far_service_join(task, client);
 	err = far_client_stale(client) ? -ESTALE : leave_drain(task, client);
+	/* The chunks that are left now say that they were not swept since. */
+	if (!err)
+		err = far_lost_publish(task, client);
 	if (!err) {
 		far_magazines_return(task, client);
 		err = far_trim(task, client, FAR_TRIM_ALL);

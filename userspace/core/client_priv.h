@@ -89,6 +89,7 @@ struct far_client {
 	uint64_t pending;			/* the next to publish; 0: none */
 	_Atomic uint64_t turns;			/* of gen that are complete */
 	_Atomic uint64_t epoch, safe, flushed;	/* as last read */
+	_Atomic uint64_t living;		/* clients, as last read */
 	_Atomic uint64_t wanted;		/* deaths + lost, as last read */
 	struct far_host_map arbiter_map;	/* see tend.c */
 	bool tends;
@@ -217,6 +218,8 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
  * scavenges and collects what nobody can reach. Does nothing else.
  */
 int far_sweep(struct far_task *task, struct far_client *client);
+/* If this client has lost track of a block since the last call: tells all owners. */
+int far_lost_publish(struct far_task *task, struct far_client *client);
 /* Whether it would do nothing. */
 bool far_is_swept(const struct far_client *client);
 

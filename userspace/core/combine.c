@@ -2,11 +2,15 @@
 /*
  * Combining: who leads, who joins, who is woken.
  *
- * A bucket's word is 0 when no batch of it is in flight; else it is BUSY, and points
- * to the operations that have joined since the leader looked last, the last one first.
+ * A key's hash names a set of WAYS words, one line of the processor's cache. A word is
+ * 0, or that of one key whose batch is in flight: its tag, BUSY, and a pointer to the
+ * operations that have joined since the leader looked last, the last one first.
  * Joining is a push by CAS. Only the leader takes them out, all at once, so that a
  * push needs to know nothing of what it is pushed upon. What the leader has taken is
  * its own.
+ *
+ *	 63      48 47                        1   0
+ *	|   tag    |  operation               | BUSY |
  *
  *	0 --begin (leads)--> BUSY --begin--> BUSY + operations --leader takes--> BUSY
  *	BUSY --end, nobody is left--> 0
@@ -34,31 +38,35 @@
 #define JOIN_NS		20u
 #define ANSWER_NS	40u
 
-#define BUSY		((uintptr_t)1)
+#define WAYS		8u
+#define BUSY		UINT64_C(1)
+#define TAG_SHIFT	48
+#define TAG_MASK	(~UINT64_C(0) << TAG_SHIFT)
 
 /* What far_combine_op.state is beyond enum far_combine_how. */
 enum { STATE_AWAKE = FAR_COMBINE_LEAD + 1, STATE_ASLEEP };
 
-struct bucket {
-	_Atomic uintptr_t word;
-	_Atomic uint64_t hash;		/* of who leads: a hint, it may be somebody else's */
+struct set {
+	_Alignas(64) _Atomic uint64_t way[WAYS];
 };
 
 struct far_combine_table {
 	uint64_t mask;
-	struct bucket bucket[];
+	struct set set[];
 };
 
 int far_combine_new(unsigned size, struct far_combine_table **ret_table)
 {
 	struct far_combine_table *table;
-	size_t nr = 1;
+	size_t nr = 1, len;
 
-	while (nr < size)
+	while (nr * WAYS < size)
 		nr *= 2;
-	table = calloc(1, sizeof(*table) + nr * sizeof(table->bucket[0]));
+	len = sizeof(*table) + nr * sizeof(table->set[0]);
+	table = aligned_alloc(_Alignof(struct far_combine_table), len);
 	if (!table)
 		return -ENOMEM;
+	memset(table, 0, len);
 	table->mask = nr - 1;
 	*ret_table = table;
 	return 0;
@@ -69,15 +77,15 @@ void far_combine_free(struct far_combine_table *table)
 	free(table);
 }
 
-static struct bucket *bucket_of(struct far_combine_table *table,
-				const struct far_combine_op *op)
+/* The word of a batch nobody has joined since the leader looked. */
+static uint64_t word_of(const struct far_combine_op *op)
 {
-	return &table->bucket[op->hash & table->mask];
+	return (op->hash & TAG_MASK) | BUSY;
 }
 
-static struct far_combine_op *word_op(uintptr_t word)
+static struct far_combine_op *word_op(uint64_t word)
 {
-	return (struct far_combine_op *)(word & ~BUSY);
+	return (struct far_combine_op *)(uintptr_t)(word & ~TAG_MASK & ~BUSY);
 }
 
 static int op_same_key(const struct far_combine_op *a, const struct far_combine_op *b)
@@ -107,16 +115,17 @@ static enum far_combine_how op_wait(struct far_combine_op *op)
 	return state;
 }
 
-/* Takes what has joined, in order of arrival. */
-static struct far_combine_op *bucket_take(struct bucket *bucket)
+/* Takes what has joined the batch of `own`, in order of arrival. */
+static struct far_combine_op *way_take(_Atomic uint64_t *way,
+				       const struct far_combine_op *own)
 {
+	uint64_t word = atomic_load_explicit(way, memory_order_relaxed);
 	struct far_combine_op *op, *before = NULL;
-	uintptr_t word = atomic_load_explicit(&bucket->word, memory_order_relaxed);
 
-	if (word == BUSY)
+	if (word == word_of(own))
 		return NULL;
 	/* Acquire pairs with the release of the pushes. */
-	word = atomic_exchange_explicit(&bucket->word, BUSY, memory_order_acq_rel);
+	word = atomic_exchange_explicit(way, word_of(own), memory_order_acq_rel);
 	op = word_op(word);
 	while (op) {
 		struct far_combine_op *next = op->next;
@@ -131,7 +140,6 @@ static struct far_combine_op *bucket_take(struct bucket *bucket)
 static void batch_add(struct far_combine_batch *batch, struct far_combine_op *op)
 {
 	op->part = COMBINE_NEW;
-	op->seen = 0;
 	op->next = NULL;
 	if (batch->last)
 		batch->last->next = op;
@@ -156,37 +164,64 @@ static void batch_join(struct far_combine_batch *batch, struct far_combine_op *o
 
 static void batch_take(struct far_combine_batch *batch)
 {
-	batch_join(batch, bucket_take(bucket_of(batch->table, batch->own)));
+	batch_join(batch, way_take(batch->own->way, batch->own));
 }
 
 /* own leads, and the list begins with it. */
 static void batch_init(struct far_combine_batch *batch, struct far_task *task,
-		       struct far_combine_table *table, struct far_combine_op *own)
+		       struct far_combine_op *own)
 {
-	*batch = (struct far_combine_batch) { .task = task, .table = table, .own = own };
+	*batch = (struct far_combine_batch) { .task = task, .own = own };
 	batch_join(batch, own);
 }
 
-/* Leads, joins, or neither. */
-static enum far_combine_how bucket_enter(struct bucket *bucket,
-					 struct far_combine_op *op, int *ret_joined)
+/* Joins the batch of that word. 0: it has another tag, or is no batch any more. */
+static int way_join(_Atomic uint64_t *way, struct far_combine_op *op)
 {
-	uintptr_t word = atomic_load_explicit(&bucket->word, memory_order_relaxed);
-	uintptr_t mine;
+	uint64_t word = atomic_load_explicit(way, memory_order_relaxed);
 
+	op->way = way;
 	do {
-		if (word && atomic_load_explicit(&bucket->hash, memory_order_relaxed) !=
-			    op->hash)
-			return FAR_COMBINE_ALONE;
-		mine = word ? (uintptr_t)op | BUSY : BUSY;
+		if (!word || (word & TAG_MASK) != (op->hash & TAG_MASK))
+			return 0;
 		op->next = word_op(word);
-	} while (!atomic_compare_exchange_weak_explicit(&bucket->word, &word, mine,
-							memory_order_acq_rel,
-							memory_order_relaxed));
-	*ret_joined = word != 0;
-	if (!word)
-		atomic_store_explicit(&bucket->hash, op->hash, memory_order_relaxed);
-	return FAR_COMBINE_LEAD;
+	} while (!atomic_compare_exchange_weak_explicit(way, &word,
+			word_of(op) | (uintptr_t)op, memory_order_release,
+			memory_order_relaxed));
+	return 1;
+}
+
+static int way_claim(_Atomic uint64_t *way, struct far_combine_op *op)
+{
+	uint64_t word = 0;
+
+	if (atomic_load_explicit(way, memory_order_relaxed))
+		return 0;
+	op->way = way;
+	op->next = NULL;
+	return atomic_compare_exchange_strong_explicit(way, &word, word_of(op),
+						       memory_order_acquire,
+						       memory_order_relaxed);
+}
+
+/*
+ * Joins (*ret_joined), leads, or neither. Two that come at the same moment may lead a
+ * batch each of one key: they are as two clients.
+ */
+static enum far_combine_how set_enter(struct set *set, struct far_combine_op *op,
+				      int *ret_joined)
+{
+	unsigned i;
+
+	*ret_joined = 1;
+	for (i = 0; i < WAYS; i++)
+		if (way_join(&set->way[i], op))
+			return FAR_COMBINE_LEAD;
+	*ret_joined = 0;
+	for (i = 0; i < WAYS; i++)
+		if (way_claim(&set->way[i], op))
+			return FAR_COMBINE_LEAD;
+	return FAR_COMBINE_ALONE;
 }
 
 enum far_combine_how far_combine_begin(struct far_task *task,
@@ -197,28 +232,24 @@ enum far_combine_how far_combine_begin(struct far_task *task,
 	enum far_combine_how how;
 	int joined;
 
-	if (!table)
+	/* An address that a word has no room for goes alone, too. */
+	if (!table || (uintptr_t)op & TAG_MASK)
 		return FAR_COMBINE_ALONE;
 	far_spend(task, JOIN_NS);
 	op->task = task;
 	op->part = COMBINE_NEW;
-	op->seen = 0;
 	atomic_store_explicit(&op->state, STATE_AWAKE, memory_order_relaxed);
-	how = bucket_enter(bucket_of(table, op), op, &joined);
+	how = set_enter(&table->set[op->hash & table->mask], op, &joined);
 	if (how == FAR_COMBINE_LEAD && joined)
 		how = op_wait(op);
 	if (how == FAR_COMBINE_LEAD)
-		batch_init(batch, task, table, op);
+		batch_init(batch, task, op);
 	return how;
 }
 
 void far_combine_again(struct far_combine_batch *batch)
 {
-	struct far_combine_op *op;
-
 	batch_take(batch);
-	for (op = batch->first; op; op = op->next)
-		op->seen = 1;
 }
 
 void far_combine_plan(struct far_combine_batch *batch)
@@ -248,14 +279,10 @@ static void batch_unlate(struct far_combine_batch *batch)
 			op->part = COMBINE_NEW;
 }
 
+/* All whom the batch has taken came before the CAS, which has read, was posted. */
 void far_combine_lost(struct far_combine_batch *batch)
 {
-	struct far_combine_op *op;
-
 	batch_unlate(batch);
-	/* All of them came before the CAS that has read was posted. */
-	for (op = batch->first; op; op = op->next)
-		op->seen = 1;
 }
 
 static void get_answer(struct far_combine_op *op, int present, const void *value,
@@ -281,7 +308,7 @@ static enum far_combine_how answer(const struct far_combine_batch *batch,
 			   source->value_len);
 		return FAR_COMBINE_DONE;
 	}
-	if (!op->seen || (result->present && !result->value))
+	if (result->present && !result->value)
 		return FAR_COMBINE_LEAD;
 	get_answer(op, result->present, result->value, result->value_len);
 	return FAR_COMBINE_DONE;
@@ -292,11 +319,8 @@ static enum far_combine_how answer_failed(const struct far_combine_batch *batch,
 					  struct far_combine_op *op,
 					  const struct far_combine_result *result)
 {
-	if (op->kind == FAR_COMBINE_GET) {
-		if (result->unknown || !op->seen)
-			return FAR_COMBINE_LEAD;
-		return FAR_COMBINE_ALONE;
-	}
+	if (op->kind == FAR_COMBINE_GET)
+		return result->unknown ? FAR_COMBINE_LEAD : FAR_COMBINE_ALONE;
 	if (op->part == COMBINE_NEW)
 		return FAR_COMBINE_LEAD;
 	if (!result->unknown)
@@ -305,20 +329,23 @@ static enum far_combine_how answer_failed(const struct far_combine_batch *batch,
 	return FAR_COMBINE_DONE;
 }
 
-/* The bucket has no leader any more, or op does, with the list that begins with it. */
-static void bucket_pass(struct bucket *bucket, struct far_combine_op *op)
+/*
+ * The batch of `own` has ended: op leads the next one, with the list that begins with
+ * it; or, if there is no list, whoever has joined meanwhile.
+ */
+static void way_pass(_Atomic uint64_t *way, const struct far_combine_op *own,
+		     struct far_combine_op *op)
 {
-	uintptr_t word = BUSY;
+	uint64_t word;
 
 	while (!op) {
-		if (atomic_compare_exchange_strong_explicit(&bucket->word, &word, 0,
+		word = word_of(own);
+		if (atomic_compare_exchange_strong_explicit(way, &word, 0,
 							    memory_order_release,
 							    memory_order_relaxed))
 			return;
-		op = bucket_take(bucket);
-		word = BUSY;
+		op = way_take(way, own);
 	}
-	atomic_store_explicit(&bucket->hash, op->hash, memory_order_relaxed);
 	op_tell(op, FAR_COMBINE_LEAD);
 }
 
@@ -365,7 +392,6 @@ enum far_combine_how far_combine_end(struct far_combine_batch *batch,
 				     const struct far_combine_result *result)
 {
 	struct far_combine_op *op, *next, *rest, *own = batch->own;
-	struct bucket *bucket = bucket_of(batch->table, own);
 	enum far_combine_how how;
 
 	batch_decide(batch, result);
@@ -380,8 +406,8 @@ enum far_combine_how far_combine_end(struct far_combine_batch *batch,
 			op_tell(op, op->how);
 	}
 	if (how == FAR_COMBINE_LEAD)
-		batch_init(batch, batch->task, batch->table, rest);
+		batch_init(batch, batch->task, rest);
 	else
-		bucket_pass(bucket, rest);
+		way_pass(own->way, own, rest);
 	return how;
 }

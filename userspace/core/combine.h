@@ -22,7 +22,8 @@
  *		} while (how == FAR_COMBINE_LEAD);	then as above
  *	}
  *
- * When an operation may join, and why that is linearizable:
+ * When an operation may join, and why that is linearizable. Only plan(), again() and
+ * publish() take in those that have joined:
  *  - A get is carried if it joined before again() or plan() was called for the READ
  *    whose answer it gets, or before publish(): then its answer is what the batch
  *    published, and it gets it when that is known to have happened.
@@ -39,7 +40,8 @@
  * still ends the batch. The memory of an operation is its caller's until begin(), or
  * the end() of its own batch, has returned FAR_COMBINE_DONE or _ALONE.
  *
- * Joining is lock-free; two keys of one hash value, or of one bucket, go alone.
+ * Joining is lock-free. What meets another key of its tag, or a full set, goes alone:
+ * it is correct without combining, as another client's operations are.
  */
 #ifndef FAR_CORE_COMBINE_H
 #define FAR_CORE_COMBINE_H
@@ -52,7 +54,7 @@
 
 struct far_combine_table;
 
-/* size: keys that can be under way at a time, rounded up to a power of two; 16 bytes each. */
+/* size: keys that can be under way at a time, rounded up to a power of two; 8 bytes each. */
 int far_combine_new(unsigned size, struct far_combine_table **ret_table);
 void far_combine_free(struct far_combine_table *table);
 
@@ -82,17 +84,16 @@ struct far_combine_op {
 
 	/* combine's own */
 	struct far_task *task;
-	struct far_combine_op *next;	/* in the bucket's stack, then in the batch */
+	struct far_combine_op *next;	/* in the way's stack, then in the batch */
+	_Atomic uint64_t *way;		/* its batch's word */
 	atomic_int state;
 	uint8_t part;			/* in the attempt: combine_plan.h */
 	uint8_t how;			/* enum far_combine_how, when the attempt ended */
-	uint8_t seen;			/* joined before the last READ that decides */
 };
 
 /* Of the leader, for as long as it leads. */
 struct far_combine_batch {
 	struct far_task *task;
-	struct far_combine_table *table;
 	struct far_combine_op *own;
 	struct far_combine_op *first, *last;	/* in order of arrival */
 	struct far_combine_op *source;		/* whose value, or deletion, is published */

@@ -11,8 +11,9 @@
 #include "client_priv.h"
 #include "task.h"
 
+#define OTHERS_ROUNDS	40u	/* see MAPS_ROUNDS in service.c */
 #define WAIT_NS		UINT64_C(5000)		/* for the entry to be published */
-#define RECLAIM_NS	UINT64_C(1000000000)
+#define RECLAIM_NS	UINT64_C(5000000000)	/* a dead client is fenced by then */
 
 static struct far_epoch_task *epoch_task(struct far_task *task)
 {
@@ -82,13 +83,11 @@ uint64_t far_epoch_known(const struct far_task *task)
 	return atomic_load_explicit(&far_task_client(task)->epoch, memory_order_acquire);
 }
 
-int far_reclaim(struct far_task *task)
+/* Waits until *word is at least value. */
+static int reclaim_wait(struct far_task *task, struct far_client *client,
+			_Atomic uint64_t *word, uint64_t value, uint64_t until)
 {
-	struct far_client *client = far_task_client(task);
-	uint64_t round = atomic_load(&client->round);
-	uint64_t until = far_now(task) + RECLAIM_NS;
-
-	while (atomic_load(&client->drained) <= round) {
+	while (atomic_load(word) < value) {
 		if (far_client_stale(client))
 			return -ESTALE;
 		if (far_now(task) >= until)
@@ -96,4 +95,21 @@ int far_reclaim(struct far_task *task)
 		far_sleep(task, FAR_ROUND_NS / 2);
 	}
 	return 0;
+}
+
+int far_reclaim(struct far_task *task)
+{
+	struct far_client *client = far_task_client(task);
+	uint64_t until = far_now(task) + RECLAIM_NS, round = atomic_load(&client->round);
+	int err = reclaim_wait(task, client, &client->drained, round + 1, until);
+
+	if (err || atomic_load(&client->living) <= 1)
+		return err;
+	/* What others have retired, and time for them to give back chunks. */
+	err = reclaim_wait(task, client, &client->flushed, atomic_load(&client->epoch),
+			   until);
+	if (!err)
+		err = reclaim_wait(task, client, &client->round,
+				   atomic_load(&client->round) + OTHERS_ROUNDS, until);
+	return err;
 }

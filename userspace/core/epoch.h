@@ -41,9 +41,10 @@ int far_retire(struct far_task *task, uint64_t addr, uint64_t size);
 uint64_t far_epoch_known(const struct far_task *task);
 
 /*
- * Waits until what this client had retired before the call is free. Outside of an
- * epoch. What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try
- * once more. -EAGAIN: other clients have stood in the way for a second.
+ * Waits until what this client had retired before the call is free, and other clients
+ * had time to free theirs, and to give back empty chunks. Outside of an epoch. What to
+ * do when far_alloc() says -ENOSPC: leave the epoch, call this, and try once more.
+ * -EAGAIN: another client has stood in the way for five seconds.
  */
 int far_reclaim(struct far_task *task);
 

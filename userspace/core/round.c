@@ -85,6 +85,7 @@ static void line_note(struct far_client *client, const struct round_line *line)
 				     line->e.safe);
 	atomic_store(&client->safe, line->e.safe);
 	atomic_store(&client->flushed, line->e.flushed);
+	atomic_store(&client->living, line->e.clients);
 	atomic_store(&client->wanted, line->e.deaths + line->shared.lost);
 }
 

@@ -31,17 +31,19 @@ void check_problem(struct check *check, const char *fmt, ...)
 }
 
 /*
- * Lets the service do what it has to do. Others that live may never come to an end
- * with theirs, so that there is a limit.
+ * Lets the service do what it has to do, and others free what they have retired; they
+ * may never come to an end with that, so that there is a limit.
  */
 static int settle(struct check *check)
 {
 	struct far_client *client = check->client;
 	uint64_t until = far_now(check->task) + SETTLE_NS;
 	uint64_t round = atomic_load(&client->round) + SETTLE_ROUNDS;
+	uint64_t epoch = atomic_load(&client->epoch);
 
 	while (atomic_load(&client->round) < round || !far_is_swept(client) ||
-	       !atomic_load(&client->service_idle)) {
+	       !atomic_load(&client->service_idle) ||
+	       atomic_load(&client->flushed) < epoch) {
 		if (far_client_stale(client))
 			return -ESTALE;
 		if (far_now(check->task) >= until)

@@ -122,8 +122,6 @@ static int suspects_make(struct far_task *task, struct far_client *client)
 	far_heap_lock(task, client);
 	err = pages_each(client, page_suspect);
 	spans_suspect(client, 1);
-	/* pairs with the fence in free_class(): see there */
-	atomic_thread_fence(memory_order_seq_cst);
 	far_magazines_each(client, block_unsuspect, client);
 	far_heap_unlock(client);
 	return err;
@@ -313,6 +311,7 @@ static int sweep_ours(struct far_task *task, struct far_client *client)
 
 	if (err)
 		return err;
+	/* pairs with free_class(): see there */
 	atomic_store(&client->sweeping, true);
 	err = suspects_make(task, client);
 	/* The turn that is under way may have begun before; the one behind it has not. */
@@ -341,8 +340,7 @@ static bool owns_any(const struct far_client *client)
 	return false;
 }
 
-/* Tells all owners that somebody has lost track of a block. */
-static int lost_publish(struct far_task *task, struct far_client *client)
+int far_lost_publish(struct far_task *task, struct far_client *client)
 {
 	int err;
 
@@ -385,7 +383,7 @@ int far_sweep(struct far_task *task, struct far_client *client)
 
 	if (far_now(task) < client->sweep_at)
 		return 0;
-	err = lost_publish(task, client);
+	err = far_lost_publish(task, client);
 	if (!err && !far_is_swept(client))
 		err = sweep_all(task, client, atomic_load(&client->wanted));
 	if (err)

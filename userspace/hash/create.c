@@ -121,11 +121,16 @@ static int create_in_epoch(struct create *create, const char *name)
 	err = create_alloc(create);
 	if (!err)
 		err = create_write(create);
-	entry.root = create->root;
-	if (!err)
-		err = far_dir_add(create->task, &entry);
-	if (err && err != -EIO)
+	if (err) {
 		create_undo(create);
+		return err;
+	}
+	entry.root = create->root;
+	err = far_dir_add(create->task, &entry);
+	if (err == -EEXIST || err == -ENOSPC || err == -EINVAL)
+		create_undo(create);
+	else if (err)
+		far_alloc_lost(create->task);	/* perhaps the name is there */
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "../core/epoch.h"
+#include "../core/stats.h"
 
 #define FATE_TRIES	8u	/* connections that may break while a fate is looked up */
 /*
@@ -97,7 +98,32 @@ static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
 	return err ? 0 : -EAGAIN;
 }
 
-/* After a CAS of op->found saw something else: what the key has now. */
+/*
+ * What the key has now, after a CAS of op->found saw something else and the task was
+ * delayed for that: the slot is READ again, together with the block that was seen,
+ * and the block once more if the slot has changed.
+ */
+static int replace_look(struct hash_op *op, uint64_t seen)
+{
+	uint64_t addr = op->found.addr;
+	int err;
+
+	op->nr_cand = 1;
+	op->cand[0] = (struct hash_cand) { .addr = addr, .word = seen };
+	hash_deciding(op);
+	far_read(op->task, addr, op->word, sizeof(*op->word));
+	err = hash_cand_read(op, 0);
+	if (!err)
+		err = far_sync(op->task);
+	if (err)
+		return err;
+	if (op->word[0] & HASH_FROZEN)
+		return -ENOENT;
+	return op->word[0] == seen ? hash_cand_match(op, 0) :
+	       hash_verify(op, addr, op->word[0], 0);
+}
+
+/* The same, wherever the key is by now. -ENOENT. */
 static int replace_again(struct hash_op *op, uint64_t seen)
 {
 	size_t mark = far_buf_mark(op->task);
@@ -105,8 +131,9 @@ static int replace_again(struct hash_op *op, uint64_t seen)
 
 	if (seen == op->found.word)
 		return 0;
-	if (!(seen & HASH_FROZEN) && op->hash->variant != HASH_RACE)
-		err = hash_verify(op, op->found.addr, seen, 0);
+	if (seen && !(seen & HASH_FROZEN) && hash_slot_fp(seen) == op->key.fp &&
+	    op->hash->variant != HASH_RACE)
+		err = replace_look(op, seen);
 	if (err == -ENOENT || err == -EAGAIN)
 		err = hash_find(op, 0);
 	far_buf_release(op->task, mark);
@@ -161,30 +188,35 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 	return 0;
 }
 
+static void hint_count(struct hash_op *op, int right)
+{
+	if (op->hash->cache)
+		far_count(op->task, right ? FAR_COUNT_CACHE_HITS : FAR_COUNT_CACHE_MISSES,
+			  1);
+}
+
 int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 {
 	struct hash_hint hint;
 	uint64_t seen;
 	int err;
 
-	if (!hash_hint_get(op, 1, &hint))
+	if (!hash_hint_get(op, 1, &hint)) {
+		hint_count(op, 0);
 		return -EAGAIN;
+	}
 	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
 	if (new)
 		hash_new_write(op, new);
 	err = replace_once(op, new ? new->word : 0, &seen);
+	hint_count(op, !err);
 	if (!err) {
 		hash_replace_done(op, new);
 		return 0;
 	}
-	if (err == -EAGAIN && !(seen & HASH_FROZEN)) {
-		err = hash_verify(op, hint.addr, seen, 0);
-		if (!err)
-			return hash_replace(op, new);
-	}
-	if (err == -EAGAIN || err == -ENOENT) {
-		hash_cache_drop(op->hash->cache, &op->id);
-		return -EAGAIN;
-	}
-	return err;
+	if (err != -EAGAIN)
+		return err;
+	hash_cache_drop(op->hash->cache, &op->id);
+	err = replace_again(op, seen);
+	return err ? err : hash_replace(op, new);
 }

@@ -13,7 +13,7 @@
 #include "../core/task.h"
 #include "shape.h"
 
-#define COMBINE_KEYS	4096u	/* under way at a time */
+#define COMBINE_KEYS	65536u	/* many times as many as are under way */
 
 void far_hash_close(struct far_hash *hash)
 {
@@ -207,6 +207,14 @@ static int destroy_view(void *arg, const struct hash_view *view)
 				      hash_sub_len(destroy->hash->groups));
 }
 
+static int destroy_all(struct destroy *destroy)
+{
+	int err = hash_each_view(destroy->task, destroy->hash, destroy_view, destroy);
+
+	return err ? err : far_retire(destroy->task, destroy->hash->root,
+				      hash_root_len(destroy->hash->nr_shards));
+}
+
 int far_hash_destroy(struct far_task *task, const char *name)
 {
 	struct destroy destroy = { .task = task };
@@ -222,11 +230,8 @@ int far_hash_destroy(struct far_task *task, const char *name)
 	if (err)
 		goto close;
 	err = far_dir_remove(task, name, FAR_TYPE_HASH, &entry);
-	if (!err)
-		err = hash_each_view(task, destroy.hash, destroy_view, &destroy);
-	if (!err)
-		err = far_retire(task, destroy.hash->root,
-				 hash_root_len(destroy.hash->nr_shards));
+	if (!err && destroy_all(&destroy))
+		far_alloc_lost(task);	/* a sweep finds the rest */
 	far_epoch_exit(task);
 close:
 	far_hash_close(destroy.hash);

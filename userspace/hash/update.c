@@ -14,22 +14,11 @@
 #include <errno.h>
 
 #include "../core/alloc.h"
-#include "../core/stats.h"
-
-static int change_by_hint(struct hash_op *op, struct hash_new *new)
-{
-	int err = hash_replace_hint(op, new);
-
-	if (op->hash->cache)
-		far_count(op->task, err == -EAGAIN ? FAR_COUNT_CACHE_MISSES :
-						     FAR_COUNT_CACHE_HITS, 1);
-	return err;
-}
 
 /* Replaces the key's block, wherever the key is; -ENOENT. */
 static int change(struct hash_op *op, struct hash_new *new)
 {
-	int err = change_by_hint(op, new);
+	int err = hash_replace_hint(op, new);
 
 	if (err != -EAGAIN)
 		return err;

@@ -87,7 +87,7 @@ unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 	struct far_epoch_line *line = line_of(arbiter);
 	uint64_t epoch = word_get(&line->epoch);
 	uint64_t safe = epoch, flushed = FAR_EPOCH_IDLE;
-	unsigned fences = 0;
+	unsigned fences = 0, living = 0;
 
 	for (unsigned n = 1; n <= arbiter->sb->max_clients; n++) {
 		struct far_client_entry *entry = entry_of(arbiter, n);
@@ -100,10 +100,12 @@ unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 			fences++;
 			continue;
 		}
+		living++;
 		safe = min_u64(safe, word_get(&entry->epoch));
 		flushed = min_u64(flushed, word_get(&entry->flushed));
 	}
 	word_set(&line->deaths, word_get(&line->deaths) + fences);
+	word_set(&line->clients, living);
 	word_set(&line->safe, safe);
 	word_set(&line->flushed, flushed);
 	if (now - word_get(&line->stamp) >= arbiter->epoch_ns) {

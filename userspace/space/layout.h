@@ -84,7 +84,8 @@ struct far_epoch_line {
 	uint64_t flushed;	/* least of client.flushed of all live entries */
 	uint64_t deaths;	/* fences that were completed */
 	uint64_t stamp;		/* the arbiter's clock when E was advanced, ns */
-	uint64_t reserved[3];
+	uint64_t clients;	/* that live */
+	uint64_t reserved[2];
 };
 
 /* Behind it, words that clients CAS and FAA: one READ with the line. */
@@ -314,7 +315,8 @@ FAR_PIN(far_epoch_line, safe, 8);
 FAR_PIN(far_epoch_line, flushed, 16);
 FAR_PIN(far_epoch_line, deaths, 24);
 FAR_PIN(far_epoch_line, stamp, 32);
-FAR_PIN(far_epoch_line, reserved, 40);
+FAR_PIN(far_epoch_line, clients, 40);
+FAR_PIN(far_epoch_line, reserved, 48);
 static_assert(sizeof(struct far_epoch_line) == 64, "far_epoch_line");
 static_assert(FAR_SB_EPOCH + sizeof(struct far_epoch_line) == FAR_SB_SHARED,
 	      "one READ");

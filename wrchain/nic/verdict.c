@@ -36,7 +36,7 @@ static bool object(const struct reading *rd, const char *fmt, ...)
 
 static bool disbelieve(const struct reading *rd, const char *why)
 {
-	return object(rd, "%s is not believed: %s", rd->path, why);
+	return object(rd, "%s is ignored: %s", rd->path, why);
 }
 
 int verdict_path(const char *where, const char *device,
@@ -58,11 +58,11 @@ int verdict_path(const char *where, const char *device,
 static bool may_be_believed(const struct reading *rd, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
-		return disbelieve(rd, "it is no regular file");
+		return disbelieve(rd, "it is not a regular file");
 	if (st->st_uid && st->st_uid != geteuid())
-		return disbelieve(rd, "it belongs to neither root nor this user");
+		return disbelieve(rd, "it belongs neither to root nor to this user");
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return disbelieve(rd, "others than its owner may write to it");
+		return disbelieve(rd, "others than the owner may write to it");
 	if (st->st_size > VERDICT_FILE_MAX)
 		return disbelieve(rd, "it is larger than 16 MB");
 	return true;
@@ -156,7 +156,7 @@ static bool get(const struct reading *rd, struct json_object *report,
 	if (json_object_object_get_ex(report, key, ret) &&
 	    json_object_is_type(*ret, type))
 		return true;
-	return object(rd, "%s is not believed: %s is not there, or no %s; "
+	return object(rd, "%s is ignored: %s is missing, or not of type %s; "
 		      AGAIN, rd->path, key, json_type_to_name(type));
 }
 
@@ -195,7 +195,7 @@ static bool matches(const struct reading *rd, struct json_object *report,
 	if (json_object_get_string_len(value) == (int)strlen(ours) &&
 	    !strcmp(text, ours))
 		return true;
-	return object(rd, "%s is of %s %s, and %s has %s: " AGAIN, rd->path,
+	return object(rd, "%s is for %s %s, but %s has %s: " AGAIN, rd->path,
 		      word, shown(text, a), rd->card->device, shown(ours, b));
 }
 
@@ -205,8 +205,8 @@ static bool is_of_us(const struct reading *rd, struct json_object *report)
 	bool strict;
 
 	if (!*card->guid)
-		return object(rd, "nothing is known of %s: without a node GUID "
-			      "no report is of it", card->device);
+		return object(rd, "nothing is known of %s: it has no node GUID, "
+			      "so no report is valid for it", card->device);
 	if (!matches(rd, report, "guid", "node GUID", card->guid) ||
 	    !matches(rd, report, "firmware", "firmware", card->firmware) ||
 	    !matches(rd, report, "version", "ODRP", verdict_version) ||
@@ -214,7 +214,7 @@ static bool is_of_us(const struct reading *rd, struct json_object *report)
 		return false;
 	if (strict == card->strict)
 		return true;
-	return object(rd, "%s is of strict=%s, and %s has strict=%s: " AGAIN,
+	return object(rd, "%s is for strict=%s, but %s has strict=%s: " AGAIN,
 		      rd->path, strict ? "yes" : "no", card->device,
 		      card->strict ? "yes" : "no");
 }

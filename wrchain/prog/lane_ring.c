@@ -6,7 +6,7 @@
  * reverses its bytes, and no WAIT for it.
  *
  * Otherwise unmapped_store.c and invalidate.c; load and mapped store, which do
- * not touch the ring, are ours.  Measured and not armed: docs/chains.md.
+ * not touch the ring, are ours.  Measured and not armed: docs/chains-tried.md.
  */
 #include "parts.h"
 

@@ -2,7 +2,7 @@
 /*
  * Pull store: the request brings no page, but where it is in the CNode's memory.
  * The client queue READs it from there, straight into its place.  To be
- * measured: see docs/chains.md for why it is not armed.
+ * measured: see docs/chains-tried.md for why it is not armed.
  *
  * Mapped:
  *

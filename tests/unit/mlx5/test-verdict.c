@@ -284,18 +284,18 @@ static void change(const char *key, struct json_object *value)
 static void of_another(void **state)
 {
 	change("guid", WORD("0200:00ff:fe00:ab02"));
-	expect_nothing("is of node GUID 0200:00ff:fe00:ab02, and fake0 has "
+	expect_nothing("is for node GUID 0200:00ff:fe00:ab02, but fake0 has "
 		       "0200:00ff:fe00:ab01: run odrp-hwcheck --save again");
 	change("firmware", WORD("16.35.2000"));
-	expect_nothing("is of firmware 16.35.2000, and fake0 has 0.0.fake: run");
+	expect_nothing("is for firmware 16.35.2000, but fake0 has 0.0.fake: run");
 	change("firmware", WORD("0.0.fak"));
-	expect_nothing("is of firmware 0.0.fak, and");
+	expect_nothing("is for firmware 0.0.fak, but");
 	change("firmware", json_object_new_string_len("0.0.fake\0", 9));
-	expect_nothing("is of firmware 0.0.fake, and");
+	expect_nothing("is for firmware 0.0.fake, but");
 	change("version", WORD("0.0.9"));
-	expect_nothing("is of ODRP 0.0.9, and fake0 has ");
+	expect_nothing("is for ODRP 0.0.9, but fake0 has ");
 	change("strict", json_object_new_boolean(false));
-	expect_nothing("is of strict=no, and fake0 has strict=yes: run");
+	expect_nothing("is for strict=no, but fake0 has strict=yes: run");
 	change("device", WORD("mlx5_7"));
 	expect(true, true, "fake0, by ");
 }
@@ -305,20 +305,20 @@ static void card_changes(void **state)
 {
 	save_good();
 	fake.firmware = "0.1.fake";
-	expect_nothing("is of firmware 0.0.fake, and fake0 has 0.1.fake");
+	expect_nothing("is for firmware 0.0.fake, but fake0 has 0.1.fake");
 	fake.firmware = "0.0.fake";
 	fake.guid[7]++;
-	expect_nothing("is of node GUID 0200:00ff:fe00:ab01, and fake0 has "
+	expect_nothing("is for node GUID 0200:00ff:fe00:ab01, but fake0 has "
 		       "0200:00ff:fe00:ab02");
 	fake.guid[7]--;
 	fake_cap(0, 0x99, 1, 1);
 	ways.strict = false;
-	expect_nothing("is of strict=yes, and fake0 has strict=no");
+	expect_nothing("is for strict=yes, but fake0 has strict=no");
 	ways.strict = true;
 	expect(true, true, "fake0");
 	memset(fake.guid, 0, sizeof(fake.guid));
 	save_good();
-	expect_nothing("nothing is known of fake0: without a node GUID");
+	expect_nothing("nothing is known of fake0: it has no node GUID");
 }
 
 /* Other types, and none. */
@@ -331,13 +331,13 @@ static void other_types(void **state)
 	char said[80];
 
 	for (int i = 0; i < 3; i++) {
-		snprintf(said, sizeof(said), "%s is not there, or no string; "
+		snprintf(said, sizeof(said), "%s is missing, or not of type string; "
 			 "run odrp-hwcheck --save again", words[i]);
 		change(words[i], NULL);
 		expect_nothing(said);
 		change(words[i], json_object_new_int(1));
 		expect_nothing(said);
-		snprintf(said, sizeof(said), "%s is not there, or no boolean",
+		snprintf(said, sizeof(said), "%s is missing, or not of type boolean",
 			 bools[i]);
 		change(bools[i], NULL);
 		expect_nothing(said);
@@ -357,7 +357,7 @@ static void unseemly(void **state)
 	word[sizeof(word) - 1] = 0;
 	memcpy(word, "a\n<0>\033[1m\xff", 10);
 	change("firmware", WORD(word));
-	expect_nothing("is of firmware a?<0>?[1m?xxxx");
+	expect_nothing("is for firmware a?<0>?[1m?xxxx");
 }
 
 /* ---- no report ------------------------------------------------------------------- */
@@ -380,7 +380,7 @@ static void no_report(void **state)
 	put(deep, sizeof(deep));
 	expect_nothing("is not one JSON object");
 	put("{}", 2);
-	expect_nothing("guid is not there");
+	expect_nothing("guid is missing");
 }
 
 static struct verdict read_it(void)
@@ -440,14 +440,14 @@ static void untrusted(void **state)
 {
 	save_good();
 	assert_int_equal(chmod(path, 0664), 0);
-	expect_nothing("is not believed: others than its owner may write to it");
+	expect_nothing("is ignored: others than the owner may write to it");
 	assert_int_equal(chmod(path, 0646), 0);
-	expect_nothing("others than its owner may write to it");
+	expect_nothing("others than the owner may write to it");
 	assert_int_equal(chmod(path, 0600), 0);
 	expect(true, true, "");
 	if (!geteuid()) {
 		assert_int_equal(chown(path, 4711, 0), 0);
-		expect_nothing("belongs to neither root nor this user");
+		expect_nothing("belongs neither to root nor to this user");
 		assert_int_equal(chown(path, 0, 4711), 0);
 		expect(true, true, "");
 	}
@@ -457,10 +457,10 @@ static void untrusted(void **state)
 	expect_nothing("is not one JSON object");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	expect_nothing("is no regular file");
+	expect_nothing("is not a regular file");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkdir(path, 0700), 0);
-	expect_nothing("is no regular file");
+	expect_nothing("is not a regular file");
 	assert_int_equal(rmdir(path), 0);
 	expect_nothing("fake0.json: No such file or directory); odrp-hwcheck "
 		       "--save makes one");
@@ -554,10 +554,10 @@ static void not_saved(void **state)
 	expect(true, true, "");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	expect_not_saved(path, "what is there is no regular file");
+	expect_not_saved(path, "the file there is not a regular file");
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/dev/null", path), 0);
-	expect_not_saved(path, "what is there is no regular file");
+	expect_not_saved(path, "the file there is not a regular file");
 }
 
 int main(void)

@@ -220,6 +220,8 @@ static int program_step(struct snic_actor *actor, uint64_t now,
 {
 	struct program *p = (struct program *)actor;
 
+	/* Time-outs of what it asks for begin now. */
+	assert_int_equal(snic_now(p->end->bed->nic), now);
 	if (program_has_entry(p)) {
 		expect_cqe(p->end->bed, p->end->scqn, WRC_CQE_REQ, p->done);
 		p->done++;

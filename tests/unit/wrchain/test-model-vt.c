@@ -200,11 +200,41 @@ static void queue_time(void **state)
 	assert_int_equal(each(until_next), ALL);
 }
 
+/* A short WRITE behind a long one is not known before it. */
+static void known_in_order(void **state)
+{
+	struct snic_work write = {
+		.kind = SNIC_COST_EXECUTE, .opcode = WRC_WQE_WRITE,
+		.wire = true, .signal = true, .scqn = 5, .bytes = 1 << 20,
+		.now = 1000,
+	};
+	struct snic_work wait = {
+		.kind = SNIC_COST_EXECUTE, .opcode = WRC_WQE_WAIT,
+		.now = 1000, .wait_cqn = 5,
+	};
+	struct wrc_params params;
+	struct wrc_charge c;
+	uint64_t first;
+
+	wrc_params_init(&params);
+	wrc_charge_init(&c, &params);
+	assert_int_equal(wrc_charge_cost(&c, &write), 0);
+	first = wrc_charge_cost(&c, &wait);
+	assert_true(first > params.v[WRC_P_RTT] + 80000);
+	write.bytes = 8;
+	write.cqe = wait.wait_index = 1;
+	assert_int_equal(wrc_charge_cost(&c, &write), 0);
+	assert_int_equal(wrc_charge_cost(&c, &wait), first);
+	wait.now += first;
+	assert_int_equal(wrc_charge_cost(&c, &wait), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chain_time),
 		cmocka_unit_test(queue_time),
+		cmocka_unit_test(known_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

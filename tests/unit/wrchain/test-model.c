@@ -402,7 +402,7 @@ static bool swept(int i, enum wrc_param param, double factor)
 	return i / 2 == (int)param && factors[i % 2] == factor;
 }
 
-/* What docs/chains.md concludes from the sweep, of what is armed on any card. */
+/* What docs/results/chains-cost.md concludes from the sweep, of what is armed on any card. */
 static void order_survives_the_sweep(void **state)
 {
 	static const double factors[] = { 0.5, 2 };

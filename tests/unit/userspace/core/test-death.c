@@ -17,6 +17,13 @@
 
 const struct far_type *const far_type_all[] = { &bag_type, NULL };
 
+/* The victims begin as children of a program with threads. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
 #define SLOTS	32u
 
 /*

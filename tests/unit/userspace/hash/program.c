@@ -116,6 +116,8 @@ static void work(struct far_task *task, void *arg)
 
 	far_rng_init(&rng, conf->rig.seed, me);
 	for (i = 0; i < conf->ops; i++) {
+		if (conf->pause_ns)
+			far_sleep(task, far_rng_below(&rng, conf->pause_ns));
 		if (far_rng_below(&rng, 100) < conf->fill)
 			fill_one(worker, task);
 		else
@@ -124,9 +126,22 @@ static void work(struct far_task *task, void *arg)
 	free(buf);
 }
 
-static void program_open(struct program *program, const struct program_conf *conf)
+/* Opens the table, or makes it. Connections may break under that. */
+static void program_table(struct far_task *task, struct far_hash **ret_hash)
 {
 	const struct far_hash_attr attr = { .expected = 1 };
+	int err = -EIO;
+
+	while (err == -EIO) {
+		err = far_hash_open(task, TABLE, ret_hash);
+		if (err == -ENOENT)
+			err = far_hash_create(task, TABLE, &attr, ret_hash);
+	}
+	assert_int_equal(err, 0);
+}
+
+static void program_open(struct program *program, const struct program_conf *conf)
+{
 	struct worker filler = { program, 0 };
 	struct far_task *task;
 	unsigned i, k;
@@ -143,11 +158,7 @@ static void program_open(struct program *program, const struct program_conf *con
 	}
 	for (i = 0; i < program->rig.conf.clients; i++) {
 		task = rig_enter(&program->rig, i);
-		if (!i)
-			assert_int_equal(far_hash_create(task, TABLE, &attr,
-							 &program->hash[0]), 0);
-		else
-			assert_int_equal(far_hash_open(task, TABLE, &program->hash[i]), 0);
+		program_table(task, &program->hash[i]);
 		hash_set_variant(program->hash[i], conf->variant);
 		for (k = 0; !i && k < conf->prefill; k++)
 			fill_one(&filler, task);
@@ -203,12 +214,16 @@ static void program_afterwards(struct program *program, struct program_result *r
 	struct far_task *task;
 	struct far_stats count;
 	unsigned i;
+	int err;
 
 	task = rig_enter(&program->rig, last);
 	result->problems = rig_problems(&program->rig, task);
 	for (i = 0; i < program->conf->prefill; i++)
 		fill_one(&worker, task);
-	assert_int_equal(far_hash_stat(task, program->hash[last], &stats), 0);
+	do
+		err = far_hash_stat(task, program->hash[last], &stats);
+	while (err == -EIO);
+	assert_int_equal(err, 0);
 	result->splits = stats.splits;
 	far_leave(task);
 	/* what others have retired is in their hands until they close */
@@ -247,12 +262,14 @@ void program_run(const struct program_conf *conf, struct program_result *ret_res
 void program_expect_right(const struct program_conf *conf,
 			  struct program_result *ret_result)
 {
+	unsigned long long seed = conf->rig.seed, kill_at = conf->kill_at;
 	struct program_result result;
 
 	program_run(conf, &result);
 	if (result.verdict)
-		fail_msg("seed %llu: %s", (unsigned long long)conf->rig.seed,
-			 result.why.why);
-	assert_int_equal(result.problems, 0);
+		fail_msg("seed %llu, death at %llu: %s", seed, kill_at, result.why.why);
+	if (result.problems)
+		fail_msg("seed %llu, death at %llu: %llu problems", seed, kill_at,
+			 (unsigned long long)result.problems);
 	*ret_result = result;
 }

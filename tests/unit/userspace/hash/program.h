@@ -17,6 +17,7 @@ struct program_conf {
 	unsigned prefill;		/* keys besides, before it begins */
 	unsigned fill;			/* of 100 operations, inserts of a new key */
 	unsigned longest;		/* value in bytes; at least 8 */
+	uint64_t pause_ns;		/* at most, between two operations */
 	enum hash_variant variant;
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
 	/* kill client 0 at its n'th operation from the start of the program; 0: never */

@@ -315,6 +315,16 @@ static void costs_plain(void **state)
 	costs(&conf, 0);
 }
 
+static void costs_in_sim(void **state)
+{
+	const struct rig_conf cached = { .sim = 1 };
+	const struct rig_conf plain = { .sim = 1, .without = FAR_WITHOUT_CACHE };
+
+	(void)state;
+	costs(&cached, 1);
+	costs(&plain, 0);
+}
+
 /* Slots in use among the 28 that may have the key. */
 static unsigned slots_in_use(struct one *one, uint64_t key)
 {
@@ -468,6 +478,7 @@ int main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(costs_cached),
 		cmocka_unit_test(costs_plain),
+		cmocka_unit_test(costs_in_sim),
 		cmocka_unit_test(costs_mean),
 		cmocka_unit_test(grows),
 		cmocka_unit_test(memory_comes_back),

@@ -115,6 +115,7 @@ static void least_of_the_living(void **state)
 	join(rig, 4, 30);
 	far_arbiter_step(&rig->arbiter, 0);
 	assert_int_equal(rig->line->safe, 30);
+	assert_int_equal(rig->line->clients, 2);
 	assert_int_equal(rig->line->flushed, 29);
 	entry(rig, 4)->claim &= ~UINT64_C(1);	/* it leaves */
 	far_arbiter_step(&rig->arbiter, 0);
