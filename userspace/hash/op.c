@@ -11,8 +11,6 @@
 #include "../core/task.h"
 
 #define OP_TRIES	4u	/* connections that may break under one operation */
-#define BEGIN_TRIES	10u	/* while another key is in the way of combining */
-#define BEGIN_WAIT_NS	2000u	/* about a round trip */
 /* processor time of an operation, declared to the model */
 #define GET_COST_NS	300u
 #define CHANGE_COST_NS	600u
@@ -151,26 +149,6 @@ static enum far_combine_how lead_once(struct hash_op *op)
 	return how;
 }
 
-/*
- * Begins, and again when another key was in the way: an operation that went alone
- * would fight with the batches of its key, if that is a hot one. A key that is not may
- * have a hot one in its way for ever, and goes alone then.
- */
-static enum far_combine_how combine_begin(struct hash_op *op, struct far_combine_op *mine,
-					  struct far_combine_batch *batch)
-{
-	enum far_combine_how how;
-	unsigned i;
-
-	for (i = 0; i < BEGIN_TRIES; i++) {
-		how = far_combine_begin(op->task, op->hash->combine, mine, batch);
-		if (how != FAR_COMBINE_ALONE)
-			return how;
-		far_sleep(op->task, BEGIN_WAIT_NS);
-	}
-	return FAR_COMBINE_ALONE;
-}
-
 static int op_combined(struct hash_op *op, const struct hash_args *args)
 {
 	struct far_combine_op mine = {
@@ -184,7 +162,7 @@ static int op_combined(struct hash_op *op, const struct hash_args *args)
 	struct far_combine_batch batch;
 	enum far_combine_how how;
 
-	how = combine_begin(op, &mine, &batch);
+	how = far_combine_begin(op->task, op->hash->combine, &mine, &batch);
 	op->batch = &batch;
 	while (how == FAR_COMBINE_LEAD)
 		how = lead_once(op);

@@ -13,7 +13,7 @@
 #include "../core/task.h"
 #include "shape.h"
 
-#define COMBINE_KEYS	65536u	/* many times as many as are under way */
+#define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
 
 void far_hash_close(struct far_hash *hash)
 {
