@@ -193,6 +193,9 @@ static void program_threads(struct program *program)
 		far_sim_kill_cn_at(program->rig.sim, 0, program->conf->kill_at);
 	for (i = 0; i < program->rig.conf.clients; i++)
 		far_thread_join(thread[i]);
+	/* who has lived until here lives on */
+	if (program->conf->kill_at)
+		far_sim_kill_cn_at(program->rig.sim, 0, 0);
 }
 
 static uint64_t ops_of_node_0(const struct program *program)
