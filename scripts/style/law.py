@@ -114,9 +114,10 @@ LAW = {
     FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
                            FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
-                   libs=('m', 'inih')),
+                   libs=('m', 'inih', 'boost_context')),
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
-                    'core knows the table and no back end'),
+                    'core knows the table and no back end',
+                    libs=('boost_context',)),	# base/fiber.h switches inline
     FAR_HASH: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
                     'a structure knows core and no other structure'),
     'userspace/': Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,

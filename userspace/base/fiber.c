@@ -19,14 +19,7 @@
 #define STACK_FACTOR	1
 #endif
 
-/* The C interface of Boost.Context 1.61 and later; it has no header for C. */
-struct transfer {
-	void *sp;	/* of the context that was left */
-	void *data;
-};
-
-struct transfer jump_fcontext(void *const sp, void *data);
-void *make_fcontext(void *top, size_t size, void (*run)(struct transfer));
+void *make_fcontext(void *top, size_t size, void (*run)(struct far_transfer));
 
 /*
  * Stacks begin at different lines of their first page: were they all alike, the hot
@@ -36,48 +29,44 @@ void *make_fcontext(void *top, size_t size, void (*run)(struct transfer));
 #define FIBER_ROOM	128u	/* for struct far_fiber, above the stack */
 #define COLOURS		(4096u - FIBER_ROOM)
 
-/* Tells the sanitizers that `from` is left for `to`; for good if `ends`. */
-static inline void context_leave(struct far_context *from, struct far_context *to,
-				 int ends)
-{
 #ifdef __SANITIZE_ADDRESS__
+void far_context_leave(struct far_context *from, struct far_context *to, int ends)
+{
 	__sanitizer_start_switch_fiber(ends ? NULL : &from->fake, to->bottom,
 				       to->size);
+}
+
+void far_context_arrive(struct far_context *self, struct far_context *left)
+{
+	__sanitizer_finish_switch_fiber(self->fake, &left->bottom, &left->size);
+}
 #endif
+
 #ifdef __SANITIZE_THREAD__
+/* Not instrumented: what it enters in one fiber, it would leave in another. */
+__attribute__((no_sanitize_thread))
+void far_context_leave(struct far_context *from, struct far_context *to, int ends)
+{
 	from->tsan = __tsan_get_current_fiber();
 	__tsan_switch_to_fiber(to->tsan, 0);
-#endif
 }
 
-/* Tells them that `self` runs, and notes where the one that was left sleeps. */
-static inline void context_arrive(struct far_context *self, struct transfer t)
+void far_context_arrive(struct far_context *self, struct far_context *left)
 {
-	struct far_context *left = t.data;
-
-	left->sp = t.sp;
-#ifdef __SANITIZE_ADDRESS__
-	__sanitizer_finish_switch_fiber(self->fake, &left->bottom, &left->size);
+}
 #endif
-}
 
-void far_context_switch(struct far_context *from, struct far_context *to)
-{
-	from->to = to;
-	context_leave(from, to, 0);
-	context_arrive(from, jump_fcontext(to->sp, from));
-}
-
-static void fiber_main(struct transfer t)
+static void fiber_main(struct far_transfer t)
 {
 	struct far_context *left = t.data;
 	struct far_context *self = left->to, *to;
 	struct far_fiber *fiber = (struct far_fiber *)self;
 
-	context_arrive(self, t);
+	left->sp = t.sp;
+	far_context_arrive(self, left);
 	to = fiber->run(fiber->arg);
 	self->to = to;
-	context_leave(self, to, 1);
+	far_context_leave(self, to, 1);
 	jump_fcontext(to->sp, self);
 }
 

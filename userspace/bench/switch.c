@@ -9,8 +9,8 @@
 #include "../base/fiber.h"
 
 #define NR_FIBERS	8u
-#define ROUNDS		(4u << 20)
-#define REPEATS		5u
+#define ROUNDS		(1u << 14)
+#define REPEATS		200u
 
 static struct far_context outside;
 

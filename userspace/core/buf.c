@@ -125,7 +125,6 @@ static int arena_grow(struct far_arena *arena, struct far_bufs *bufs, size_t len
 	if (!segment)
 		return -ENOMEM;
 	segment->below = arena->top;
-	segment->used_below = arena->used;
 	arena->top = segment;
 	arena->used = 0;
 	arena->depth++;
@@ -157,7 +156,6 @@ static void arena_shrink(struct far_arena *arena, struct far_bufs *bufs)
 	struct far_segment *segment = arena->top;
 
 	arena->top = segment->below;
-	arena->used = segment->used_below;
 	arena->depth--;
 	if (bufs->kept + segment->size > FAR_BUF_KEEP) {
 		segment_free(bufs, segment);

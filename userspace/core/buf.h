@@ -24,7 +24,6 @@ struct far_segment {
 	uint32_t lkey;
 	struct far_segment *next;	/* of the thread's list of all */
 	struct far_segment *below;	/* in an arena; or the next free one */
-	size_t used_below;		/* bytes used of the piece below */
 };
 
 struct far_bufs {

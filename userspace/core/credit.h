@@ -36,7 +36,7 @@ struct far_credit {
 	unsigned best;			/* C_max of it */
 };
 
-/* unlimited, at least 12; scale multiplies both times. */
+/* unlimited: what the queues hold. scale multiplies both times. */
 void far_credit_init(struct far_credit *credit, unsigned unlimited, double scale,
 		     uint64_t now);
 

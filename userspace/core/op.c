@@ -84,8 +84,8 @@ static struct far_list *op_list(struct far_task *task, unsigned node)
 }
 
 /*
- * Appends an operation whose local memory is registered, or whose data is copied.
- * After an error nothing is appended any more; far_post() reports it.
+ * Appends an operation whose local memory is registered, or whose data is copied. NULL
+ * after an error, which far_post() reports; it drops what is appended besides.
  */
 static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_nic_op op,
 				void *local, uint32_t len, int inlined)
@@ -95,7 +95,7 @@ static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_n
 	struct far_wr *wr;
 	uint32_t lkey = 0;
 
-	if (task->error || op_check(task, addr, op, len))
+	if (op_check(task, addr, op, len))
 		return NULL;
 	if (!inlined && far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {
 		far_task_fail(task, -EFAULT, "local memory that is not of far_buf()");

@@ -12,6 +12,7 @@
 
 #include "../bench/micro.h"
 #include "../nic/nic.h"
+#include "progress.h"
 
 struct options {
 	struct micro micro;
@@ -229,11 +230,15 @@ int far_bench_micro(int argc, char **argv)
 	};
 	struct options o = { .micro = micro_default, .policy = "per-thread-doorbell" };
 	struct micro_result result;
+	struct progress progress;
 	char why[256] = "";
-	int err;
+	int err, shown;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	shown = !progress_start(&progress, "measuring");
 	err = micro_run(&o.micro, why, sizeof(why), &result);
+	if (shown)
+		progress_stop(&progress);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
 		return 1;

@@ -15,6 +15,7 @@
 #include "../bench/fit.h"
 #include "../bench/model.h"
 #include "../bench/sweep.h"
+#include "progress.h"
 
 #define MAX_POINTS	1024u
 #define FIT_ROUNDS	200u	/* trials for each of the two sets of parameters */
@@ -259,9 +260,12 @@ static int write_csv(const char *name, const struct options *o,
 static int run_all(const char *name, const struct options *o)
 {
 	static struct outcomes all;
-	int met;
+	struct progress progress;
+	int met, shown = o->summary && !progress_start(&progress, "running all points");
 
 	run_points(name, o, &all);
+	if (shown)
+		progress_stop(&progress);
 	if (o->csv && write_csv(name, o, &all))
 		return 1;
 	met = print_summary(&all);

@@ -143,6 +143,7 @@ struct sim_qset {
 	struct sim_thread *waiter;
 	int woken;
 	struct far_qset_stats stats;
+	struct sim_qset *next;		/* of its compute node */
 };
 
 enum sim_thread_state {
@@ -234,6 +235,7 @@ struct sim_cn {
 	unsigned nr_qps, nr_contexts;
 	struct sim_qp *qps;		/* those that are gone too */
 	struct sim_share *shares;
+	struct sim_qset *qsets;
 	struct sim_doorbell *doorbells;	/* of the process's context */
 	struct sim_mr *mrs;
 	unsigned nr_mrs;
@@ -349,8 +351,6 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 void sim_qset_free(struct far_qset *qset);
 int sim_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 void sim_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
-void sim_share_free(struct sim_share *share);
-void sim_qp_free(struct sim_qp *qp);
 
 /* post.c */
 int sim_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);

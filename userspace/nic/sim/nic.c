@@ -85,10 +85,11 @@ void sim_req_ring(struct sim_event *event)
 	struct sim_cn *cn = qp->cn;
 	unsigned i;
 
-	for (req = first, i = 0; i < first->nr_batch; i++, req = req->next)
+	/* A compute node that died may have left the first ones of a batch only. */
+	for (req = first, i = 0; req && i < first->nr_batch; i++, req = req->next)
 		req->rung = 1;
-	qp->rung += first->nr_batch;
-	cn->outstanding += first->nr_batch;
+	qp->rung += i;
+	cn->outstanding += i;
 	if (cn->outstanding > cn->stats.outstanding_max)
 		cn->stats.outstanding_max = cn->outstanding;
 	qp_pump(qp);

@@ -64,7 +64,7 @@ static void qp_stop(struct sim_qp *qp, int complete)
 	qp->state = SIM_QP_NONE;
 }
 
-void sim_share_free(struct sim_share *share)
+static void share_free(struct sim_share *share)
 {
 	struct sim_cn *cn = share->cn;
 	struct sim_share **at;
@@ -126,6 +126,8 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	qset->ready_end = &qset->ready;
 	qset->share->shared |= qset->share->nr_members++ > 0;
 	qset->share->depth += attr->depth;
+	qset->next = cn->qsets;
+	cn->qsets = qset;
 	*ret_qset = &qset->qset;
 	return 0;
 }
@@ -167,13 +169,17 @@ void sim_qset_free(struct far_qset *far_qset)
 {
 	struct sim_qset *qset = sim_qset_of(far_qset);
 	struct sim_share *share = qset->share;
+	struct sim_qset **at;
 
+	for (at = &qset->cn->qsets; *at != qset; at = &(*at)->next)
+		;
+	*at = qset->next;
 	qset_drop_ready(qset);
 	share->depth -= qset->depth;
 	if (--share->nr_members)
 		share_forget(share, qset);
 	else
-		sim_share_free(share);
+		share_free(share);
 	free(qset);
 }
 

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define THREAD_STACK	(256u << 10)
-
 static void thread_fire(struct sim_event *event)
 {
 	struct sim_thread *thread = (struct sim_thread *)

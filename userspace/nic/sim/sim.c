@@ -31,8 +31,9 @@ static int cn_init(struct sim_cn *cn, struct far_sim *sim, unsigned idx)
 
 static void cn_fini(struct sim_cn *cn)
 {
-	while (cn->shares)
-		sim_share_free(cn->shares);
+	/* Those of clients that were killed. */
+	while (cn->qsets)
+		sim_qset_free(&cn->qsets->qset);
 	while (cn->qps) {
 		struct sim_qp *next = cn->qps->next;
 

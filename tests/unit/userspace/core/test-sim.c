@@ -207,6 +207,54 @@ static void test_fair(void **state)
 	assert_true(least * load.threads * load.tasks >= sum * 8 / 10);
 }
 
+/* Task 0 needs all credits at once; the others one each, all the time. */
+static void run_long_and_short(struct far_task *task, void *arg)
+{
+	struct load *load = arg;
+	unsigned nr = far_task_index(task) ? 1 : 4, i;
+	uint64_t *buf = far_buf(task, 64);
+
+	while (load_goes_on(load, task)) {
+		for (i = 0; i < nr; i++)
+			far_read(task, far_addr(0, 64 + 8 * i), &buf[i], 8);
+		assert_int_equal(far_sync(task), 0);
+		++*load_ops(load, task);
+	}
+}
+
+static void test_long_lists(void **state)
+{
+	struct load load = { .threads = 1, .tasks = 16, .seed = 7, .ns = 1000000,
+			     .adversary = FAR_SIM_DELAY, .run = run_long_and_short };
+
+	uint64_t most = 0;
+	unsigned i;
+
+	load_run(&load);
+	for (i = 0; i < load.tasks; i++)
+		if (load.ops[0][i] > most)
+			most = load.ops[0][i];
+	assert_true(load.ops[0][0] * 2 > most);
+}
+
+/* Threads draw different numbers, or all of them would wait alike. */
+static void run_draw(struct far_task *task, void *arg)
+{
+	struct load *load = arg;
+
+	*load_ops(load, task) = far_rng_next(far_task_rng(task));
+}
+
+static void test_draws(void **state)
+{
+	struct load load = { .threads = 3, .tasks = 1, .seed = 8, .run = run_draw };
+
+	load_run(&load);
+	assert_true(load.ops[0][0] != load.ops[1][0]);
+	assert_true(load.ops[0][0] != load.ops[2][0]);
+	assert_true(load.ops[1][0] != load.ops[2][0]);
+}
+
 /* READ, compute, CAS of one word that all share. */
 static void run_updates(struct far_task *task, void *arg)
 {
@@ -295,6 +343,8 @@ int main(void)
 		cmocka_unit_test(test_conserved),
 		cmocka_unit_test(test_equal_runs),
 		cmocka_unit_test(test_fair),
+		cmocka_unit_test(test_long_lists),
+		cmocka_unit_test(test_draws),
 		cmocka_unit_test(test_conflicts),
 		cmocka_unit_test(test_broken),
 	};

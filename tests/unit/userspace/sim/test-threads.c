@@ -141,6 +141,7 @@ static void test_nested_join(void **state)
 	nr_order = 0;
 	thread = actor_start(&actor[0], &bed, 0, parent);
 	actor[0].user.ops->thread_join(actor[0].user.nic, thread);
+	assert_int_equal(nr_order, NR);
 	for (i = 0; i < NR; i++)
 		assert_int_equal(order[i], NR - 1 - i);
 	bed_fini(&bed);

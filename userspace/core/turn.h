@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hand-over between compute nodes: those that change a hot key take turns instead of
+ * losing CAS to each other.
+ *
+ * A turn is two words in far memory, on the node of what the CAS changes: `next`, the
+ * ticket that the next one gets, and `serving`, whose turn it is. Who comes adds 1 to
+ * next; who has changed the key sets serving to the ticket behind its own, by a CAS
+ * that is posted behind the one that changed it.
+ *
+ * Turns are advice: the CAS on the key decides, as it does without them. So nothing
+ * has to be repaired when a client dies in its turn: whoever waits and sees serving
+ * stand still for FAR_TURN_LEASE_NS moves it on, and the one that was passed over
+ * goes on as if it were its turn.
+ *
+ * A key is hot for a client (struct far_turns) after it has lost a CAS there, and
+ * cools down with each turn in which nobody else waited. After its first CAS that was
+ * lost an operation takes a turn, in any case: where some take turns and others do
+ * not, those who do not would starve.
+ *
+ *	if (far_turns_hot(turns, hash))
+ *		far_turn_take()			before the READ that decides
+ *	READ, CAS + far_turn_pass()		the same far_post()
+ *	lost, and without a turn: far_turns_lost(), far_turn_take(), once more
+ *	far_turns_done()
+ */
+#ifndef FAR_CORE_TURN_H
+#define FAR_CORE_TURN_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <far/far.h>
+
+#define FAR_TURN_LEASE_NS	UINT64_C(1000000)
+
+/* In far memory, zeroed; 16-byte aligned. */
+struct far_turn_words {
+	uint64_t next;
+	uint64_t serving;
+};
+
+_Static_assert(sizeof(struct far_turn_words) == 16, "two words");
+_Static_assert(offsetof(struct far_turn_words, serving) == 8, "serving behind next");
+
+/* Of one operation. */
+struct far_turn {
+	uint64_t addr;		/* of its words; FAR_NIL: it has no turn */
+	uint64_t ticket;
+	int alone;		/* nobody waited before it, and nobody was behind it then */
+	struct far_turn_words *seen;	/* registered memory of the task */
+};
+
+/* Which keys are hot; all threads of a client. */
+struct far_turns;
+
+/* nr: hashes told apart, rounded up to a power of two; a byte each. */
+int far_turns_new(unsigned nr, struct far_turns **ret_turns);
+void far_turns_free(struct far_turns *turns);
+/* turns NULL: never. */
+int far_turns_hot(const struct far_turns *turns, uint64_t hash);
+void far_turns_lost(struct far_turns *turns, uint64_t hash);
+/* After an operation that had a turn. */
+void far_turns_done(struct far_turns *turns, uint64_t hash, const struct far_turn *turn);
+
+/*
+ * Takes a ticket at the words at addr, and waits for its turn. 0, or an error of
+ * far_sync(): then it has no turn, and the others pass it over. *turn keeps 16 bytes
+ * of far_buf() until the caller releases them.
+ */
+int far_turn_take(struct far_task *task, uint64_t addr, struct far_turn *turn);
+/*
+ * Appends the CAS that gives the turn to the next one; behind the CAS on the key, in
+ * the same far_post(), or later if that CAS may be lost. It has an effect once.
+ * Nothing if it has no turn.
+ */
+void far_turn_pass(struct far_task *task, const struct far_turn *turn);
+
+#endif
