@@ -10,10 +10,24 @@
 
 #define READ_LEN	(64 * HASH_GROUP)
 #define BATCH		32u
+#define TRIES		8u	/* connections that may break under one READ */
 
 struct hash_view *hash_view_new(const struct far_hash *hash)
 {
 	return malloc(sizeof(struct hash_view) + (size_t)hash->groups * HASH_GROUP);
+}
+
+/* One READ, again if the connection breaks under it. */
+static int view_fetch(struct far_task *task, uint64_t addr, void *buf, uint32_t len)
+{
+	unsigned i;
+	int err = -EIO;
+
+	for (i = 0; i < TRIES && err == -EIO; i++) {
+		far_read(task, addr, buf, len);
+		err = far_sync(task);
+	}
+	return err;
 }
 
 /* The buckets, piece by piece. */
@@ -26,8 +40,7 @@ static int view_buckets(struct far_task *task, const struct far_hash *hash,
 
 	for (at = 0; at < len; at += part) {
 		part = len - at < READ_LEN ? len - at : READ_LEN;
-		far_read(task, view->sub + HASH_SUB_HEAD + at, buf, part);
-		err = far_sync(task);
+		err = view_fetch(task, view->sub + HASH_SUB_HEAD + at, buf, part);
 		if (err)
 			return err;
 		memcpy((uint8_t *)view->bucket + at, buf, part);
@@ -42,8 +55,7 @@ static int view_head(struct far_task *task, struct hash_view *view, void *buf,
 	unsigned depth;
 	int err;
 
-	far_read(task, view->sub, buf, sizeof(*head));
-	err = far_sync(task);
+	err = view_fetch(task, view->sub, buf, sizeof(*head));
 	if (err)
 		return err;
 	if (head->magic != HASH_SUB_MAGIC || head->shard != view->shard ||
@@ -98,36 +110,54 @@ static int seen_big(struct far_task *task, unsigned shard, struct hash_seen *see
 	buf = far_buf(task, len);
 	if (!buf)
 		return -ENOMEM;
-	far_read(task, hash_block_addr(shard, seen->word), buf, len);
 	seen->block = buf;
-	return far_sync(task);
+	return view_fetch(task, hash_block_addr(shard, seen->word), buf, len);
 }
 
-/* READs the blocks of up to BATCH slots from *slot on; *ret_nr of them. */
-static int view_batch(struct far_task *task, const struct far_hash *hash,
-		      const struct hash_view *view, int whole, unsigned *slot,
-		      struct hash_seen *seen, unsigned *ret_nr)
+/* What is READ of a block at first. */
+static uint32_t batch_len(uint64_t word, int whole)
+{
+	unsigned units = hash_slot_units(word);
+
+	return whole && units ? units * HASH_UNIT : HASH_BLOCK_HEAD;
+}
+
+/* Chooses up to BATCH slots in use, from *slot on, and gets room for their blocks. */
+static int batch_choose(struct far_task *task, const struct far_hash *hash,
+			const struct hash_view *view, int whole, unsigned *slot,
+			struct hash_seen *seen, unsigned *ret_nr)
 {
 	unsigned nr = 0;
-	void *buf;
 
 	for (; *slot < hash_view_slots(hash) && nr < BATCH; ++*slot) {
 		uint64_t word = view_word(view, *slot);
-		unsigned units = hash_slot_units(word);
-		uint32_t len = whole && units ? units * HASH_UNIT : HASH_BLOCK_HEAD;
 
 		if (!word)
 			continue;
-		buf = far_buf(task, len);
-		if (!buf)
-			return -ENOMEM;
-		far_read(task, hash_block_addr(view->shard, word), buf, len);
-		seen[nr++] = (struct hash_seen) {
-			.slot = *slot, .word = word, .block = buf,
+		seen[nr] = (struct hash_seen) {
+			.slot = *slot, .word = word,
+			.block = far_buf(task, batch_len(word, whole)),
 		};
+		if (!seen[nr++].block)
+			return -ENOMEM;
 	}
 	*ret_nr = nr;
-	return nr ? far_sync(task) : 0;
+	return 0;
+}
+
+static int batch_read(struct far_task *task, const struct hash_view *view, int whole,
+		      struct hash_seen *seen, unsigned nr)
+{
+	unsigned tries, i;
+	int err = nr ? -EIO : 0;
+
+	for (tries = 0; tries < TRIES && err == -EIO; tries++) {
+		for (i = 0; i < nr; i++)
+			far_read(task, hash_block_addr(view->shard, seen[i].word),
+				 seen[i].block, batch_len(seen[i].word, whole));
+		err = far_sync(task);
+	}
+	return err;
 }
 
 /* Frozen by a split that has happened: the sibling has it. */
@@ -150,7 +180,9 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 	int ret = 0;
 
 	while (slot < hash_view_slots(hash) && !ret) {
-		ret = view_batch(task, hash, view, whole, &slot, seen, &nr);
+		ret = batch_choose(task, hash, view, whole, &slot, seen, &nr);
+		if (!ret)
+			ret = batch_read(task, view, whole, seen, nr);
 		for (i = 0; !ret && i < nr; i++) {
 			if (seen_moved(view, &seen[i]))
 				continue;

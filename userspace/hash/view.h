@@ -51,7 +51,7 @@ static inline uint32_t hash_walk_bits(uint32_t x)
 struct hash_seen {
 	unsigned slot;			/* its number in the view */
 	uint64_t word;
-	const struct hash_block *block;
+	struct hash_block *block;
 };
 
 static inline unsigned hash_view_slots(const struct far_hash *hash)
