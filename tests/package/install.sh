@@ -21,7 +21,8 @@ odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/lib/udev/rules.d/70-odrp.rules
 	/usr/lib/sysctl.d/60-odrp.conf
 	/usr/share/doc/odrp-tools/examples/odrp0.conf"
-manuals="man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
+far_tools="/usr/bin/far /usr/share/far/profiles/cx6-200.ini"
+manuals="man1/far.1 man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
 	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8"
 
 builds() {
@@ -67,12 +68,12 @@ installs() {
 	cp "$work"/*.deb "$root/mnt/"
 	logged inside sh -c 'dpkg -i /mnt/*.deb'
 	rm -f "$root"/mnt/*.deb
-	logged inside dpkg -V odrp-dkms odrp-mnode odrp-tools
+	logged inside dpkg -V odrp-dkms odrp-mnode odrp-tools far-tools
 }
 
 files_are_there() {
 	local package name list
-	for package in odrp-dkms odrp-mnode odrp-tools; do
+	for package in odrp-dkms odrp-mnode odrp-tools far-tools; do
 		name=${package//-/_}
 		list=$(inside dpkg -L "$package")
 		for name in ${!name}; do
@@ -213,7 +214,7 @@ removal_keeps_settings() {
 }
 
 purge_leaves_nothing() {
-	logged inside dpkg -P odrp-dkms odrp-mnode odrp-tools
+	logged inside dpkg -P odrp-dkms odrp-mnode odrp-tools far-tools
 	root_list >"$work/after"
 	diff "$work/before" "$work/after" >&2 ||
 		wrong "not as it was before the installation"
