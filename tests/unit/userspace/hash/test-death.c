@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 /* The memory of a client that died in the middle is nobody's. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
 {
-	return "detect_leaks=0";
+	return 1;
 }
 
 /* Kills client 0 at operations 1, 1 + step, ... of the program, until it ends before. */
