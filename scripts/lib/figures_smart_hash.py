@@ -13,7 +13,7 @@ THREADS = [1] + list(range(8, 97, 8))
 # What SMART has, and what RACE has of it.
 SMART = ['--without', 'combine,handover,cache']
 RACE = ['--variant', 'race', '--without',
-        'combine,handover,cache,backoff,limit,tasks,throttle']
+        'combine,handover,cache,backoff,limit,tasks,throttle,doorbell']
 
 
 def micro(**options):
@@ -101,7 +101,9 @@ def scale_out(workload):
 def breakdown(workload):
     off = 'combine,handover,cache,backoff,limit,tasks'
     series = both('race', 'RACE', lambda x: hash_args(workload, x, more=RACE))
-    series += both('throttle', '+ doorbells, throttling', lambda x: hash_args(
+    series += both('allocation', '+ doorbells', lambda x: hash_args(
+        workload, x, more=['--without', off + ',throttle']))
+    series += both('throttle', '+ throttling', lambda x: hash_args(
         workload, x, more=['--without', off]))
     series += both('smart-ht', '+ conflict avoidance', lambda x: hash_args(
         workload, x, more=SMART))

@@ -44,7 +44,8 @@ static int links_open(struct far_thread *thread)
 		.nr_peers = far->nr_nodes,
 		.depth = far->depth,
 		.group = FAR_NIC_OWN,
-		.doorbell = FAR_DOORBELL_THREAD,
+		.doorbell = far->without & FAR_WITHOUT_DOORBELL ?
+			    FAR_DOORBELL_DEFAULT : FAR_DOORBELL_THREAD,
 	};
 	unsigned i;
 	int err;

@@ -19,6 +19,7 @@ static const struct {
 	{ "combine", FAR_WITHOUT_COMBINE },
 	{ "handover", FAR_WITHOUT_HANDOVER },
 	{ "cache", FAR_WITHOUT_CACHE },
+	{ "doorbell", FAR_WITHOUT_DOORBELL },
 };
 
 /* The bit of a name of len bytes; 0: unknown. */

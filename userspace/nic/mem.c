@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "conf.h"
@@ -14,10 +15,16 @@
 
 static int conf_dir(struct mem_nic *mem, const char *path, char *why, size_t why_len)
 {
+	struct stat st;
+
 	if (!path || path[0] != '/' || strlen(path) >= sizeof(mem->dir)) {
 		snprintf(why, why_len, "mem: dir='%s' is not the absolute path of a "
 			 "directory", path ? path : "");
 		return -EINVAL;
+	}
+	if (stat(path, &st) || !S_ISDIR(st.st_mode)) {
+		snprintf(why, why_len, "mem: dir=%s: there is no such directory", path);
+		return -ENODEV;
 	}
 	snprintf(mem->dir, sizeof(mem->dir), "%s", path);
 	mem->dir_is_default = 0;

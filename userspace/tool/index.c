@@ -66,7 +66,7 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
-	  "handover, cache", 3 },
+	  "handover, cache, doorbell", 3 },
 	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
@@ -205,7 +205,7 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		if (far_without_parse(arg, &o->without_bits, &bad))
 			return parse_failed(state, "without", bad,
 					    "throttle, backoff, limit, tasks, combine, "
-					    "handover or cache");
+					    "handover, cache or doorbell");
 		return 0;
 	case KEY_VARIANT:
 		o->variant = arg;

@@ -48,6 +48,8 @@ enum {
 	FAR_WITHOUT_HANDOVER	= 1 << 5,
 	/* "cache": cached slots and addresses */
 	FAR_WITHOUT_CACHE	= 1 << 6,
+	/* "doorbell": a doorbell of each thread's own, section 4.1 */
+	FAR_WITHOUT_DOORBELL	= 1 << 7,
 };
 
 struct far_conf {
