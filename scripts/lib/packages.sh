@@ -16,7 +16,7 @@ packages_of() {
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev libxxhash-dev \
 			libsystemd-dev libibverbs-dev librdmacm-dev \
-			libboost-context-dev \
+			libboost-context-dev python3 \
 			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \
 			patchelf spin
 		;;
@@ -40,9 +40,9 @@ packages_of() {
 		printf '%s\n' systemd udev
 		;;
 	bench)
-		# The comparisons: swap over NBD, and RDMA's own tools.
+		# The comparisons: swap over NBD, RDMA's own tools, and figures.
 		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
-			ibverbs-providers rdmacm-utils perftest jq
+			ibverbs-providers rdmacm-utils perftest jq gnuplot-nox
 		;;
 	lint)
 		printf '%s\n' shellcheck sparse codespell mandoc

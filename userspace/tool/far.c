@@ -62,20 +62,20 @@ uint64_t far_arg_number(struct argp_state *state, const char *option, const char
 	static const char suffixes[] = "KMGT";
 	const char *suffix;
 	unsigned long long number;
+	unsigned shift = 0;
 	char *end;
 
 	errno = 0;
 	number = strtoull(text, &end, 10);
 	suffix = sizes && *end ? strchr(suffixes, *end) : NULL;
-	if (*text < '0' || *text > '9' || errno || (*end && (!suffix || end[1])))
-		argp_error(state, "%s '%s': a number%s expected", option, text,
-			   sizes ? ", K, M, G or T behind it," : "");
 	if (suffix)
-		number <<= 10 * (suffix - suffixes + 1);
-	if (number < min || number > max)
-		argp_error(state, "%s '%s': %llu to %llu expected", option, text,
-			   (unsigned long long)min, (unsigned long long)max);
-	return number;
+		shift = 10 * (suffix - suffixes + 1);
+	if (*text < '0' || *text > '9' || errno || (*end && (!suffix || end[1])) ||
+	    number > max >> shift || number << shift < min)
+		argp_error(state, "%s '%s': a number from %llu to %llu%s expected", option,
+			   text, (unsigned long long)min, (unsigned long long)max,
+			   sizes ? ", with K, M, G or T behind it or not," : "");
+	return number << shift;
 }
 
 int far_bench_command(int argc, char **argv)

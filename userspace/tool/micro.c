@@ -124,7 +124,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_POLICY:
 		o->policy = arg;
 		if (micro_policy_parse(arg, &m->policy, &m->per_qp))
-			argp_error(state, "--policy '%s': see --help for the names", arg);
+			argp_error(state, "--policy '%s': shared-qp, multiplexed-2, "
+				   "multiplexed-4, per-thread-qp, per-thread-context or "
+				   "per-thread-doorbell expected", arg);
 		break;
 	case OPT_BATCH:
 		m->batch = far_arg_number(state, "--batch", arg, 1, 1024, 0);

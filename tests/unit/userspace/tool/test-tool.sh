@@ -42,7 +42,7 @@ refused() {
 	result $? "far $*"
 }
 
-echo 1..22
+echo 1..33
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -66,5 +66,17 @@ refused "--keys 0: expected a number from 1" bench index --keys 0
 refused "--threads 9..3: expected N or N..M" bench index --threads 9..3
 refused "--without cashe: expected throttle" bench index --without cashe
 refused "nowhere" bench index --nic sim:nowhere --keys 10
-refused "'x'" bench micro --depth x
+refused "--depth 'x': a number from 1 to 1024 expected" bench micro --depth x
+refused "--batch '1025': a number from 1 to 1024 expected" bench micro --batch 1025
+refused "--ops '16777217T': a number from 1" bench micro --ops 16777217T
+refused "--op 'send': read, write, cas or faa expected" bench micro --op send
+refused "--policy 'mine': shared-qp" bench micro --policy mine
+refused "--throttle '2': 0.0001 to 1 expected" bench micro --throttle=2
+refused "the name of a space expected" space create --size 64M --nic "$nic"
+refused "--clients '0': a number from 1 to 4094 expected" space create x --clients 0
+refused "--mode '9': permissions" space create x --size 8M --mode 9
+refused "chunk size 3145728: expected a power of two" \
+	space create x --size 8M --chunk 3M --nic "$nic"
+refused "no back end 'bogus'; there are: mem, sim" space list --nic bogus
+refused "'extra'" bench model extra
 exit $bad
