@@ -87,9 +87,17 @@ static int zones_can_decide(const struct history_op *op, size_t nr)
 int history_check(const struct history_op *op, size_t nr, uint64_t initial,
 		  struct history_verdict *ret_verdict)
 {
+	int err;
+
 	if (zones_can_decide(op, nr))
 		return history_check_zones(op, nr, initial, ret_verdict);
-	return history_check_search(op, nr, initial, 100000, ret_verdict);
+	err = history_check_search(op, nr, initial, 100000, ret_verdict);
+	if (err || !ret_verdict->undecided)
+		return err;
+	snprintf(ret_verdict->why, sizeof(ret_verdict->why),
+		 "%zu of %zu keys could not be decided", ret_verdict->undecided,
+		 ret_verdict->keys);
+	return -EOVERFLOW;
 }
 
 /* An invocation or a response. */

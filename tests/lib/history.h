@@ -100,7 +100,10 @@ int history_check_zones(const struct history_op *op, size_t nr, uint64_t initial
 int history_check_search(const struct history_op *op, size_t nr, uint64_t initial,
 			 size_t max_states, struct history_verdict *ret_verdict);
 
-/* Zones where they can decide, else the search. */
+/*
+ * Zones where they can decide, else the search. -EOVERFLOW: nothing wrong was found, but
+ * the search was given up for a key, which is no proof.
+ */
 int history_check(const struct history_op *op, size_t nr, uint64_t initial,
 		  struct history_verdict *ret_verdict);
 

@@ -8,35 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-/* xoroshiro128++ (Blackman and Vigna). */
 uint64_t gen_random(struct gen *gen)
 {
-	uint64_t a = gen->rng[0], b = gen->rng[1], sum = a + b;
-	uint64_t result = (sum << 17 | sum >> 47) + a;
-
-	b ^= a;
-	gen->rng[0] = (a << 49 | a >> 15) ^ b ^ b << 21;
-	gen->rng[1] = b << 28 | b >> 36;
-	return result;
+	return far_rng_next(&gen->rng);
 }
 
 double gen_unit(struct gen *gen)
 {
-	return (double)(gen_random(gen) >> 11) * 0x1p-53;
-}
-
-static uint64_t random_below(struct gen *gen, uint64_t n)
-{
-	return (uint64_t)((unsigned __int128)gen_random(gen) * n >> 64);
+	return far_rng_unit(&gen->rng);
 }
 
 /* (e^x - 1) / x and log(1 + x) / x, also near 0. */
@@ -129,8 +108,7 @@ int gen_init(struct gen *gen, enum gen_kind kind, uint64_t n, double theta,
 	gen->kind = kind;
 	gen->n = n;
 	gen->theta = theta;
-	gen->rng[0] = mix(&seed);
-	gen->rng[1] = mix(&seed);
+	far_rng_init(&gen->rng, seed, 0);
 	zipf_limits(gen);
 	scramble_init(gen);
 	return 0;
@@ -154,7 +132,7 @@ uint64_t gen_next(struct gen *gen)
 	case GEN_UNIFORM:
 		break;
 	}
-	return random_below(gen, gen->n);
+	return far_rng_below(&gen->rng, gen->n);
 }
 
 /* The first terms one by one, the rest by Euler and Maclaurin. */

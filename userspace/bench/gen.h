@@ -17,13 +17,15 @@
 
 #include <stdint.h>
 
+#include "../base/rng.h"
+
 enum gen_kind { GEN_UNIFORM, GEN_ZIPFIAN, GEN_SCRAMBLED, GEN_LATEST };
 
 struct gen {
 	enum gen_kind kind;
 	uint64_t n;
 	double theta;
-	uint64_t rng[2];
+	struct far_rng rng;
 	/* of rejection-inversion: the integral of the density at its ends */
 	double h_first, h_last, s;
 	/* of the bijection: key = (rank * mul + add) mod n, mul coprime to n */

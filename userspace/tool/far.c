@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/parse.h"
+
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
 	{ "space", "spaces: create, list, delete, stat, check", far_space_command },
@@ -59,23 +61,15 @@ int far_dispatch(const struct far_command *command, int argc, char **argv)
 uint64_t far_arg_number(struct argp_state *state, const char *option, const char *text,
 			uint64_t min, uint64_t max, int sizes)
 {
-	static const char suffixes[] = "KMGT";
-	const char *suffix;
-	unsigned long long number;
-	unsigned shift = 0;
-	char *end;
+	uint64_t number = 0;
+	int err = sizes ? far_parse_size(text, min, max, &number) :
+			  far_parse_count(text, min, max, &number);
 
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	suffix = sizes && *end ? strchr(suffixes, *end) : NULL;
-	if (suffix)
-		shift = 10 * (suffix - suffixes + 1);
-	if (*text < '0' || *text > '9' || errno || (*end && (!suffix || end[1])) ||
-	    number > max >> shift || number << shift < min)
+	if (err)
 		argp_error(state, "%s '%s': a number from %llu to %llu%s expected", option,
 			   text, (unsigned long long)min, (unsigned long long)max,
 			   sizes ? ", with K, M, G or T behind it or not," : "");
-	return number << shift;
+	return number;
 }
 
 int far_bench_command(int argc, char **argv)

@@ -302,6 +302,8 @@ static void test_too_many_at_once(void **state)
 					     HISTORY_OK };
 	assert_int_equal(history_check_search(op, 65, 0, 1000, &verdict), 0);
 	assert_int_equal(verdict.undecided, 1);
+	assert_int_equal(history_check(op, 65, 0, &verdict), -EOVERFLOW);
+	assert_string_equal(verdict.why, "1 of 1 keys could not be decided");
 }
 
 int main(void)
