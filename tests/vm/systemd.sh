@@ -177,18 +177,20 @@ GUEST
 
 # boots SCRIPT OPTION...
 boots() {
-	local system=$case_dir/system dir prefix etc unit
+	local system=$case_dir/system dir units prefix etc unit
 	dir=$(userspace_dir)/mnode
+	units=$dir/ctl
 	systemd_stage "$system" || wrong "cannot stage systemd"
-	cp "$dir"/odrp-{swap@,mnoded}.service "$system/lib/systemd/system/"
+	cp "$dir/odrp-mnoded.service" "$units/odrp-swap@.service" \
+		"$system/lib/systemd/system/"
 	for unit in init.scope systemd-udevd.service; do
 		mkdir "$system/lib/systemd/system/$unit.d"
-		cp "$dir/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
+		cp "$units/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
 	done
 	cp "$vm_top/mnode/ctl/70-odrp.rules" "$system/lib/udev/rules.d/"
 	# Where the unit says it is.
 	prefix=$(sed -n 's|^ExecStart=\([^ ]*\)/bin/odrpctl .*|\1|p' \
-		"$dir/odrp-swap@.service")
+		"$units/odrp-swap@.service")
 	etc=$prefix/etc
 	[[ $prefix != /usr ]] || etc=/etc
 	mkdir -p "$system$prefix"/{bin,sbin}
