@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "../lib/nightly.h"
 #include "driver.h"
 
 #define DEFAULT_RUNS	100000
@@ -141,13 +142,6 @@ static void catch_crashes(void)
 		signal(SIGBUS, on_crash);
 	}
 	signal(SIGABRT, on_crash);
-}
-
-static bool nightly(void)
-{
-	const char *s = getenv("ODRP_NIGHTLY");
-
-	return s && !strcmp(s, "1");
 }
 
 static int run_file(const char *path)

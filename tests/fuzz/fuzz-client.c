@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "../lib/nightly.h"
 #include "client.h"
 
 #define DEFAULT_REQUESTS	100000ul
@@ -191,7 +192,6 @@ static int result;
 static void run(void **state)
 {
 	unsigned long requests = DEFAULT_REQUESTS, seed = 1;
-	const char *nightly = getenv("ODRP_NIGHTLY");
 	unsigned int i;
 
 	if (nr_args == 4 && !strcmp(args[1], "--life")) {
@@ -202,7 +202,7 @@ static void run(void **state)
 		requests = strtoul(args[1], NULL, 0);
 	if (nr_args > 2)
 		seed = strtoul(args[2], NULL, 0);
-	if (nightly && !strcmp(nightly, "1"))
+	if (nightly())
 		requests *= 400;
 	for (i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (class_of(i).share != NEVER &&

@@ -9,13 +9,6 @@
 
 #define MAX_STATES 20000000
 
-bool nightly(void)
-{
-	const char *v = getenv("ODRP_NIGHTLY");
-
-	return v && *v == '1';
-}
-
 static void tell(struct scene *s)
 {
 	struct explore *e = &s->explore;

@@ -3,6 +3,7 @@
 #ifndef TEST_MODEL_SEARCH_H
 #define TEST_MODEL_SEARCH_H
 
+#include "../lib/nightly.h"
 #include "scene.h"
 
 #define LOAD ODRP_WIRE_LOAD
@@ -10,7 +11,6 @@
 #define UNMAPPED ODRP_WIRE_UNMAPPED_STORE
 #define FREE ODRP_WIRE_INVALIDATE
 
-bool nightly(void);
 /* Nothing is wrong, in whatever order. */
 void holds(const struct scene_config *cfg, const char *name);
 /* In both fetch modes. */

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../../lib/nightly.h"
 #include "../../../kmod/slot.h"
 #include "weave.h"
 
@@ -23,9 +24,7 @@
 /* Every order of two threads takes a minute together. */
 static unsigned int orders(void)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
-	return nightly && !strcmp(nightly, "1") ? ALL_ORDERS : PREEMPTIONS;
+	return nightly() ? ALL_ORDERS : PREEMPTIONS;
 }
 
 static u8 byte;

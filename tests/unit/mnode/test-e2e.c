@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../lib/nightly.h"
 #include "load.h"
 
 #define PAGE	ODRP_WIRE_PAGE_SIZE
@@ -147,12 +148,11 @@ static void test_load_bad_wire(void **state)
  * by default: no other run wraps otherwise, and this is most of each. */
 static void test_wrap(void **state)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
 	struct load *l = &loads[0];
 	struct bed_options o;
 	struct cnode *c;
 
-	if ((bed_copies || bed_keyed) && !(nightly && !strcmp(nightly, "1")))
+	if ((bed_copies || bed_keyed) && !nightly())
 		return;
 	bed_options(&o);
 	open_one(&o, 64, 1, 15);

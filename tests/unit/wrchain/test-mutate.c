@@ -11,6 +11,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "../../lib/nightly.h"
 #include "prog/ladder.h"
 #include "stage.h"
 
@@ -637,11 +638,10 @@ static void report(const struct trial *t, const struct wrc_opts *opts)
 static void try_program(enum odrp_wire_chain chain, const struct wrc_opts *opts)
 {
 	struct trial *t = calloc(1, sizeof(*t));
-	const char *nightly = getenv("ODRP_NIGHTLY");
 	uint32_t len;
 
 	assert_non_null(t);
-	t->nightly = nightly && !strcmp(nightly, "1");
+	t->nightly = nightly();
 	t->random = 1 + chain * 2 + opts->strict_index;
 	stage_open(&t->st, chain, opts);
 	len = t->st.c[0].geom.arena_len;
@@ -670,11 +670,9 @@ static void try_program(enum odrp_wire_chain chain, const struct wrc_opts *opts)
 /* Those of a ring in lanes that are not ours; by day each in one mode. */
 static bool is_tried(const struct wrc_prog *prog, enum wrc_variant variant)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
 	if (variant != WRC_V_LANE_RING)
 		return true;
-	return prog->lanes && ((nightly && !strcmp(nightly, "1")) ||
+	return prog->lanes && (nightly() ||
 			       prog->strict == prog->chain % 2);
 }
 
@@ -705,8 +703,6 @@ static bool is_store(int chain)
 /* What a memory node arms that recycles; by day each in one mode. */
 static void every_node_program(void **state)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
 			struct wrc_opts opts = {
@@ -716,7 +712,7 @@ static void every_node_program(void **state)
 				.recycle = WRC_RECYCLE_NODE,
 			};
 
-			if ((nightly && !strcmp(nightly, "1")) ||
+			if (nightly() ||
 			    strict == chain % 2)
 				try_program(chain, &opts);
 		}
@@ -725,8 +721,6 @@ static void every_node_program(void **state)
 /* And with store=copy. */
 static void every_node_copy(void **state)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
 			struct wrc_opts opts = {
@@ -735,7 +729,7 @@ static void every_node_copy(void **state)
 			};
 
 			if (is_store(chain) &&
-			    ((nightly && !strcmp(nightly, "1")) ||
+			    (nightly() ||
 			     strict == chain % 2))
 				try_program(chain, &opts);
 		}
@@ -744,8 +738,6 @@ static void every_node_copy(void **state)
 /* And with order=fence: by day one that looks, and one that exchanges. */
 static void every_fenced_program(void **state)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
 		struct wrc_opts opts = {
 			.strict_index = true,
@@ -754,7 +746,7 @@ static void every_fenced_program(void **state)
 			.recycle = WRC_RECYCLE_NODE, .order = WRC_ORDER_FENCE,
 		};
 
-		if ((nightly && !strcmp(nightly, "1")) ||
+		if (nightly() ||
 		    chain <= ODRP_WIRE_MAPPED_STORE)
 			try_program(chain, &opts);
 	}
@@ -764,8 +756,7 @@ static void every_fenced_program(void **state)
  * and each once with fences. */
 static void every_keyed_program(void **state)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-	bool all = nightly && !strcmp(nightly, "1");
+	bool all = nightly();
 
 	for (int chain = ODRP_WIRE_UNMAPPED_STORE;
 	     chain <= ODRP_WIRE_INVALIDATE; chain++)

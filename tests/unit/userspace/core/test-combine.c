@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "../../../lib/nightly.h"
 #include "../../../../userspace/core/combine.h"
 #include "../../../../userspace/core/stats.h"
 #include "../../../../userspace/core/task.h"
@@ -386,9 +387,7 @@ static void test_pairs(void **state)
 
 static unsigned preemptions(void)
 {
-	const char *nightly = getenv("ODRP_NIGHTLY");
-
-	return nightly && *nightly == '1' ? 4 : 2;
+	return nightly() ? 4 : 2;
 }
 
 /* Three of each kind. Tasks are alike, so that their order makes no difference. */

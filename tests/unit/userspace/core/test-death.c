@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../../lib/nightly.h"
 #include "bag.h"
 #include "setting.h"
 
@@ -164,7 +165,7 @@ int main(void)
 	};
 
 	/* At night: under sanitizers a client of it now and then waits for ever. */
-	if (!getenv("ODRP_NIGHTLY"))
+	if (!nightly())
 		return 77;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

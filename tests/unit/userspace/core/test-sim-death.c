@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../../../lib/nightly.h"
 #include "bag.h"
 
 #include "../../../../userspace/core/core.h"
@@ -212,7 +213,7 @@ static void late(void **state)
 static void torn(void **state)
 {
 	(void)state;
-	for (unsigned seed = 1; seed <= (getenv("ODRP_NIGHTLY") ? 16 : 1); seed++)
+	for (unsigned seed = 1; seed <= (nightly() ? 16 : 1); seed++)
 		every_verb(FAR_SIM_TEAR | FAR_SIM_DELAY, seed * 1000);
 }
 

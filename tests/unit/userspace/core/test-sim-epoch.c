@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "../../../lib/nightly.h"
 #include "bag.h"
 
 #include "../../../../userspace/base/rng.h"
@@ -223,7 +224,7 @@ static void one_world(uint64_t seed, int breaks)
 
 static void many_worlds(void **state)
 {
-	unsigned nr = getenv("ODRP_NIGHTLY") ? 400 : 12;
+	unsigned nr = nightly() ? 400 : 12;
 
 	(void)state;
 	for (unsigned seed = 1; seed <= nr; seed++)
@@ -236,7 +237,7 @@ static void many_worlds(void **state)
  */
 static void broken_queue_pairs(void **state)
 {
-	unsigned nr = getenv("ODRP_NIGHTLY") ? 400 : 12;
+	unsigned nr = nightly() ? 400 : 12;
 
 	(void)state;
 	for (unsigned seed = 1; seed <= nr; seed++)

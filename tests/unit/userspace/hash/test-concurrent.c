@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Histories of several clients, threads and tasks on mem, and in sim by seeds. */
+#include "../../../lib/nightly.h"
 #include "program.h"
 
 #include <stdlib.h>
 
 static unsigned seeds(unsigned by_day, unsigned at_night)
 {
-	return getenv("ODRP_NIGHTLY") ? at_night : by_day;
+	return nightly() ? at_night : by_day;
 }
 
 static void many(struct program_conf conf, unsigned nr)

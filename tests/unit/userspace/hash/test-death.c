@@ -3,6 +3,7 @@
  * Clients that die, at each operation that they post, and connections that break: what
  * they have begun happened as a whole or not at all, others go on, and nothing is lost.
  */
+#include "../../../lib/nightly.h"
 #include "program.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static void die_everywhere(struct program_conf conf, unsigned step)
 
 static unsigned step(unsigned by_day)
 {
-	return getenv("ODRP_NIGHTLY") ? 1 : by_day;
+	return nightly() ? 1 : by_day;
 }
 
 /* One task that does everything, beside another client that does the same. */
@@ -89,7 +90,7 @@ static void broken_connections(void **state)
 		.tasks = 2, .ops = 60, .keys = 4, .prefill = 100, .fill = 40,
 		.longest = 64,
 	};
-	unsigned nr = getenv("ODRP_NIGHTLY") ? 500 : 20;
+	unsigned nr = nightly() ? 500 : 20;
 	struct program_result result;
 	unsigned i;
 
