@@ -44,6 +44,18 @@ kernel_newest_tools() {
 		done
 }
 
+# kernel_newest_works DIR: a tool of the headers in DIR runs. It does not once DIR has
+# moved, since each names its interpreter by an absolute path.
+kernel_newest_works() {
+	local f status
+	for f in "$1"/root/usr/lib/linux-kbuild-*/scripts/basic/fixdep; do
+		status=0
+		"$f" >/dev/null 2>&1 || status=$?
+		((status != 126 && status != 127)) && return 0
+	done
+	return 1
+}
+
 # kernel_newest_unpack DIR RELEASE
 kernel_newest_unpack() {
 	local -a packages
@@ -67,7 +79,8 @@ kernel_newest_fetch_locked() {
 		return 1
 	}
 	key="$rel $KERNEL_NEWEST_FORMAT"
-	[[ $(cat "$dir/key" 2>/dev/null) = "$key" ]] && return 0
+	[[ $(cat "$dir/key" 2>/dev/null) = "$key" ]] && kernel_newest_works "$dir" &&
+		return 0
 	tmp=$dir.new
 	rm -rf "$tmp" && mkdir -p "$tmp" || return 1
 	if ! { kernel_newest_unpack "$tmp" "$rel" &&
@@ -79,5 +92,11 @@ kernel_newest_fetch_locked() {
 	fi
 	echo "$rel" >"$tmp/release"
 	echo "$key" >"$tmp/key"
-	rm -rf "$dir" && mv "$tmp" "$dir"
+	rm -rf "$dir" && mv "$tmp" "$dir" || return 1
+	kernel_newest_works "$dir" || {
+		error "the tools of the headers of $rel do not run on this machine:" \
+			"$(ls -l "$dir"/root/usr/lib/x86_64-linux-gnu/ld-linux-* \
+				"$dir"/root/usr/lib/linux-kbuild-*/scripts/basic/fixdep 2>&1)"
+		return 1
+	}
 }
