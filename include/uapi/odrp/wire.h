@@ -114,6 +114,8 @@ struct odrp_wire_hello {
 
 /**
  * struct odrp_wire_admin_accept - private data of an admin REP, 96 bytes
+ * @magic:	ODRP_WIRE_MAGIC
+ * @version:	ODRP_WIRE_VERSION
  * @max_queues:	queues granted (at most what was asked for)
  * @depth:	outstanding requests granted per I/O connection
  * @session:	identifies this CNode's session from now on; never 0
@@ -135,6 +137,8 @@ struct odrp_wire_hello {
  * @keys_rkey:	ODRP_WIRE_F_KEYED: opens the session's rkeys as @tt_rkey does its
  *		table: 4 bytes, big endian, for each ODRP_WIRE_KEY_SLOTS slots.
  *		Else 0
+ * @resv0:	0
+ * @resv2:	0
  */
 struct odrp_wire_admin_accept {
 	__be32	magic;
@@ -209,12 +213,17 @@ struct odrp_wire_word {
 
 /**
  * struct odrp_wire_io_accept - private data of an I/O REP, 16 + 4 * nr_words
+ * @magic:	ODRP_WIRE_MAGIC
+ * @version:	ODRP_WIRE_VERSION
+ * @chain:	of the hello
+ * @queue:	of the hello
  * @depth:	requests that may be outstanding on this connection; one more
  *		breaks it
  * @nr_words:	recycle words per request, at most ODRP_WIRE_MAX_WORDS
  * @req_len:	bytes of struct odrp_wire_req and words: where the page begins
  * @tail_len:	bytes of words behind the page; 0 but for stores.  What stands
  *		last of a request tells the chain that all of the page has come.
+ * @words:	what each word of a request holds, in their order
  *
  * ODRP_WIRE_F_KEYED: of the connections for loads and mapped stores @nr_words,
  * @req_len and @tail_len are 0, and @depth is how many READs and WRITEs may be
@@ -259,6 +268,7 @@ struct odrp_wire_req {
  * @ctl_raddr:	where the MNode RDMA-WRITEs struct odrp_wire_grant over the
  * @ctl_rkey:	admin connection; rkey 0: not yet
  * @flags:	ODRP_WIRE_BEAT_*
+ * @resv:	0
  */
 struct odrp_wire_beat {
 	__be64	beat;
@@ -281,6 +291,7 @@ struct odrp_wire_beat {
  *		ring before it is told, so that it does not run empty while it
  *		keeps to its lease.
  * @flags:	ODRP_WIRE_GRANT_*
+ * @resv:	0
  */
 struct odrp_wire_grant {
 	__be64	epoch;
@@ -306,6 +317,8 @@ enum odrp_wire_status {
 
 /**
  * struct odrp_wire_reject - private data of a REJ, 16 bytes
+ * @magic:	ODRP_WIRE_MAGIC
+ * @version:	ODRP_WIRE_VERSION
  * @status:	enum odrp_wire_status
  * @detail:	status E_RANGE, E_NOMEM, E_LIMIT: the limit that was exceeded
  */
