@@ -19,6 +19,7 @@
 #include <linux/fs.h>
 
 #include "common.h"
+#include "options.h"
 
 #define MAX_RUN		16	/* pages at once */
 #define MAX_PROCESSES	16
@@ -52,53 +53,21 @@ struct part {
 
 enum count { READ, READ_ERROR, WRITTEN, WRITE_ERROR, NR_COUNTS };
 
-static const struct argp_option options[] = {
-	{ "device", 'd', "PATH", 0, "what to use", 0 },
-	{ "size", 's', "BYTES", 0, "how much of it (8M)", 0 },
-	{ "ops", 'n', "N", 0, "operations of each process (1000)", 0 },
-	{ "processes", 'j', "N", 0, "so many (4)", 0 },
-	{ "seed", 'r', "N", 0, "which operations (1)", 0 },
-	{ 0 },
+static const struct option_row rows[] = {
+	{ "device", 'd', "PATH", "what to use",
+	  OPTION_TEXT, offsetof(struct options, device) },
+	{ "size", 's', "BYTES", "how much of it (8M)",
+	  OPTION_NUMBER, offsetof(struct options, bytes), 1 << 20, 1ull << 40 },
+	{ "ops", 'n', "N", "operations of each process (1000)",
+	  OPTION_NUMBER, offsetof(struct options, ops), 1, 1ull << 32 },
+	{ "processes", 'j', "N", "so many (4)",
+	  OPTION_NUMBER, offsetof(struct options, processes), 1, MAX_PROCESSES },
+	{ "seed", 'r', "N", "which operations (1)",
+	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 'd':
-		o->device = arg;
-		return 0;
-	case 's':
-		o->bytes = parse_size(state, "size", arg, 1 << 20, 1ull << 40);
-		return 0;
-	case 'n':
-		o->ops = parse_size(state, "ops", arg, 1, 1ull << 32);
-		return 0;
-	case 'j':
-		o->processes = parse_size(state, "processes", arg, 1,
-					  MAX_PROCESSES);
-		return 0;
-	case 'r':
-		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	case ARGP_KEY_END:
-		if (!o->device)
-			argp_error(state, "expected --device=PATH");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = parse,
-	.doc = "Reads and writes a device that may fail, and never believes it.",
-};
+static const char doc[] =
+	"Reads and writes a device that may fail, and never believes it.";
 
 static off_t at(const struct part *p, uint64_t i)
 {
@@ -235,7 +204,11 @@ int main(int argc, char **argv)
 	int status, worst = 0;
 	unsigned int i, k;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	options_parse(rows, sizeof(rows) / sizeof(rows[0]), doc, argc, argv, &o);
+	if (!o.device) {
+		fputs("doubt-far: expected --device=PATH\n", stderr);
+		return 2;
+	}
 	counts = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (counts == MAP_FAILED)

@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 
 #include "common.h"
+#include "options.h"
 
 const char *argp_program_version = "pattern-far 1";
 
@@ -31,55 +32,26 @@ struct region {
 
 enum order { IN_ORDER, AT_RANDOM };
 
-static const struct argp_option options[] = {
-	{ "size", 's', "BYTES", 0, "how much to write", 0 },
-	{ "percent", 'p', "N", 0,
-	  "instead: percent of the machine's memory (120)", 0 },
-	{ "seed", 'r', "N", 0, "which pattern and order (1)", 0 },
-	{ "repeat", 'n', "N", 0, "verify so often in order (2)", 0 },
-	{ "writes", 'w', "N", 0,
-	  "instead: write so often, give it all up each time, and end", 0 },
-	{ 0 },
+static const struct option_row rows[] = {
+	{ "size", 's', "BYTES", "how much to write",
+	  OPTION_NUMBER, offsetof(struct options, bytes), PAGE_BYTES, 1ull << 40 },
+	{ "percent", 'p', "N", "instead: percent of the machine's memory (120)",
+	  OPTION_NUMBER, offsetof(struct options, factor_pct), 1, 10000 },
+	{ "seed", 'r', "N", "which pattern and order (1)",
+	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
+	{ "repeat", 'n', "N", "verify so often in order (2)",
+	  OPTION_NUMBER, offsetof(struct options, repeat), 0, 1000000 },
+	{ "writes", 'w', "N", "instead: write so often, give it all up each time, and end",
+	  OPTION_NUMBER, offsetof(struct options, writes), 1, 1000000 },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->bytes = parse_size(state, "size", arg, PAGE_BYTES, 1ull << 40);
-		return 0;
-	case 'p':
-		o->factor_pct = parse_size(state, "percent", arg, 1, 10000);
-		return 0;
-	case 'r':
-		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
-		return 0;
-	case 'n':
-		o->repeat = parse_size(state, "repeat", arg, 0, 1000000);
-		return 0;
-	case 'w':
-		o->writes = parse_size(state, "writes", arg, 1, 1000000);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	options, parse, NULL,
+static const char doc[] =
 	"Write a known pattern over memory, verify it in order, twice or as often "
 	"as told, and once at random."
 	"\vPrints for each of write, verify1, verify2, random: "
 	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND; with --writes, for each "
 	"time. Exit status 1 on the "
-	"first wrong page.",
-	NULL, NULL, NULL,
-};
+	"first wrong page.";
 
 static uint64_t memory_bytes(void)
 {
@@ -147,7 +119,7 @@ int main(int argc, char **argv)
 	char phase[32];
 	uint64_t i;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	options_parse(rows, sizeof(rows) / sizeof(rows[0]), doc, argc, argv, &o);
 	if (!o.bytes)
 		o.bytes = memory_bytes() / 100 * o.factor_pct;
 	r.nr_pages = o.bytes / PAGE_BYTES;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "options.h"
 
 const char *argp_program_version = "pressure-far 1";
 
@@ -53,66 +54,32 @@ struct slot {
 	uint64_t lives;
 };
 
-static const struct argp_option options[] = {
-	{ "size", 's', "BYTES", 0, "memory of all processes together (64M)", 0 },
-	{ "processes", 'n', "N", 0, "how many (4)", 0 },
-	{ "seconds", 't', "N", 0, "go on for that long (20)", 0 },
-	{ "rounds", 'k', "N", 0, "rounds in the life of a process (3)", 0 },
-	{ "lives", 'l', "N", 0,
-	  "instead of --seconds: lives of each process", 0 },
-	{ "seed", 'r', "N", 0, "which pages, which order (1)", 0 },
-	{ "huge", 'H', NULL, 0, "let the kernel use huge pages", 0 },
-	{ "compressible", 'c', NULL, 0, "pages that an eighth tells all of", 0 },
-	{ 0 },
+static const struct option_row rows[] = {
+	{ "size", 's', "BYTES", "memory of all processes together (64M)",
+	  OPTION_NUMBER, offsetof(struct options, bytes), 1 << 20, 1ull << 40 },
+	{ "processes", 'n', "N", "how many (4)",
+	  OPTION_NUMBER, offsetof(struct options, procs), 1, MAX_PROCS },
+	{ "seconds", 't', "N", "go on for that long (20)",
+	  OPTION_NUMBER, offsetof(struct options, seconds), 1, 1000000 },
+	{ "rounds", 'k', "N", "rounds in the life of a process (3)",
+	  OPTION_NUMBER, offsetof(struct options, rounds), 1, 1000000 },
+	{ "lives", 'l', "N", "instead of --seconds: lives of each process",
+	  OPTION_NUMBER, offsetof(struct options, lives), 1, 1000000 },
+	{ "seed", 'r', "N", "which pages, which order (1)",
+	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
+	{ "huge", 'H', NULL, "let the kernel use huge pages",
+	  OPTION_FLAG, offsetof(struct options, huge) },
+	{ "compressible", 'c', NULL, "pages that an eighth tells all of",
+	  OPTION_FLAG, offsetof(struct options, compressible) },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->bytes = parse_size(state, "size", arg, 1 << 20, 1ull << 40);
-		return 0;
-	case 'n':
-		o->procs = parse_size(state, "processes", arg, 1, MAX_PROCS);
-		return 0;
-	case 't':
-		o->seconds = parse_size(state, "seconds", arg, 1, 1000000);
-		return 0;
-	case 'k':
-		o->rounds = parse_size(state, "rounds", arg, 1, 1000000);
-		return 0;
-	case 'l':
-		o->lives = parse_size(state, "lives", arg, 1, 1000000);
-		return 0;
-	case 'r':
-		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
-		return 0;
-	case 'H':
-		o->huge = true;
-		return 0;
-	case 'c':
-		o->compressible = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	options, parse, NULL,
+static const char doc[] =
 	"Write, verify and free pages in several processes under memory "
 	"pressure."
 	"\vPrints: pressure-far processes=N lives=N written=PAGES "
 	"verified=PAGES freed=PAGES seconds=T. Exit status 1 with the details "
 	"if a page was wrong, 3 if a process was killed by a signal. SIGUSR1 to "
-	"all of them is the end of the time.",
-	NULL, NULL, NULL,
-};
+	"all of them is the end of the time.";
 
 static volatile sig_atomic_t told_to_end;
 
@@ -317,7 +284,7 @@ int main(int argc, char **argv)
 	uint64_t lives = 0;
 	int ret;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	options_parse(rows, sizeof(rows) / sizeof(rows[0]), doc, argc, argv, &o);
 	if (o.compressible)
 		pages_compressible();
 	sigaction(SIGUSR1, &on_usr1, NULL);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common.h"
+#include "options.h"
 
 const char *argp_program_version = "qsort-far 1";
 
@@ -24,38 +25,17 @@ struct multiset {
 	uint64_t sum, mixed;
 };
 
-static const struct argp_option options[] = {
-	{ "size", 's', "BYTES", 0, "how much to sort (96M)", 0 },
-	{ "seed", 'r', "N", 0, "which numbers (1)", 0 },
-	{ 0 },
+static const struct option_row rows[] = {
+	{ "size", 's', "BYTES", "how much to sort (96M)",
+	  OPTION_NUMBER, offsetof(struct options, bytes), PAGE_BYTES, 1ull << 40 },
+	{ "seed", 'r', "N", "which numbers (1)",
+	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->bytes = parse_size(state, "size", arg, PAGE_BYTES, 1ull << 40);
-		return 0;
-	case 'r':
-		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	options, parse, NULL,
+static const char doc[] =
 	"Sort seeded random integers in memory and verify the result."
 	"\vPrints: qsort-far bytes=N fill_s=T sort_s=T verify_s=T total_s=T "
-	"verified=yes|no. Exit status 1 if the result is wrong.",
-	NULL, NULL, NULL,
-};
+	"verified=yes|no. Exit status 1 if the result is wrong.";
 
 static void count(struct multiset *m, uint32_t x)
 {
@@ -168,7 +148,7 @@ int main(int argc, char **argv)
 	size_t n;
 	int bad;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	options_parse(rows, sizeof(rows) / sizeof(rows[0]), doc, argc, argv, &o);
 	n = o.bytes / sizeof(*a);
 	a = map_pages((o.bytes + PAGE_BYTES - 1) / PAGE_BYTES);
 	if (!a) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common.h"
+#include "options.h"
 
 const char *argp_program_version = "reclaim-far 1";
 
@@ -43,48 +44,22 @@ struct counts {
 	uint64_t out, in;
 };
 
-static const struct argp_option options[] = {
-	{ "size", 's', "BYTES", 0, "how much to write (64M)", 0 },
-	{ "seed", 'r', "N", 0, "which pattern (1)", 0 },
-	{ "stores", 'o', "FILE", 0,
-	  "a counter of pages out that /proc/vmstat does not count", 0 },
-	{ "loads", 'i', "FILE", 0, "and of pages in", 0 },
-	{ 0 },
+static const struct option_row rows[] = {
+	{ "size", 's', "BYTES", "how much to write (64M)",
+	  OPTION_NUMBER, offsetof(struct options, bytes), STEP_BYTES, 1ull << 40 },
+	{ "seed", 'r', "N", "which pattern (1)",
+	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
+	{ "stores", 'o', "FILE", "a counter of pages out that /proc/vmstat does not count",
+	  OPTION_TEXT, offsetof(struct options, stores) },
+	{ "loads", 'i', "FILE", "and of pages in",
+	  OPTION_TEXT, offsetof(struct options, loads) },
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct options *o = state->input;
-
-	switch (key) {
-	case 's':
-		o->bytes = parse_size(state, "size", arg, STEP_BYTES, 1ull << 40);
-		return 0;
-	case 'r':
-		o->seed = parse_size(state, "seed", arg, 0, UINT64_MAX);
-		return 0;
-	case 'o':
-		o->stores = arg;
-		return 0;
-	case 'i':
-		o->loads = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
-	options, parse, NULL,
+static const char doc[] =
 	"Write pages, have them all reclaimed, read them back in order; needs a "
 	"memory group's limit, and so root."
 	"\vPrints the pages that were swapped meanwhile, "
-	"PHASE pages=N, for out and in; exit status 1 when one is wrong.",
-	NULL, NULL, NULL,
-};
+	"PHASE pages=N, for out and in; exit status 1 when one is wrong.";
 
 static void die(const char *what)
 {
@@ -213,7 +188,7 @@ int main(int argc, char **argv)
 	uint64_t nr;
 	uint8_t *mem;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	options_parse(rows, sizeof(rows) / sizeof(rows[0]), doc, argc, argv, &o);
 	nr = o.bytes / PAGE_BYTES;
 	mem = write_in_group(&o);
 	sleep(CALM_S);
