@@ -108,7 +108,8 @@ struct far_client {
 	_Atomic uint64_t swept;			/* .wanted up to which it has swept */
 	uint64_t sweep_at;			/* not before, after one that failed */
 	atomic_bool lost;			/* a block's fate is unknown: tell all */
-	atomic_bool resweep;			/* a chunk was adopted that needs it */
+	atomic_bool resweep;			/* a sweep is due, whatever is wanted */
+	bool left;				/* a chunk that is not empty was given up */
 };
 
 /* A lock that tasks wait for in far_sleep(). ns: about how long it is held. */
