@@ -203,7 +203,6 @@ static struct far_client *client_new(const struct far_client_set *set)
 	}
 	/* so that the first look at deaths, whatever they are, lets it sweep */
 	atomic_store(&client->swept, UINT64_MAX);
-	atomic_store(&client->service_idle, true);
 	return client;
 }
 
@@ -292,7 +291,6 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 	}
 	if (!err)
 		err = leave_tell(task, client);
-	atomic_store(&client->service_idle, true);
 	if (!err)
 		err = far_round_park(task, client);
 	if (!err)

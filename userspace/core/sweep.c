@@ -356,7 +356,8 @@ int far_lost_publish(struct far_task *task, struct far_client *client)
 bool far_is_swept(const struct far_client *client)
 {
 	return atomic_load(&client->swept) == atomic_load(&client->wanted) &&
-	       !atomic_load(&client->lost) && !atomic_load(&client->resweep);
+	       !atomic_load(&client->lost) && !atomic_load(&client->resweep) &&
+	       !atomic_load(&client->sweeping);
 }
 
 /* All steps, for what was wanted when it began. */
