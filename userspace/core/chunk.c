@@ -433,6 +433,7 @@ static int chunk_leave(struct far_task *task, struct far_client *client,
 	uint64_t found;
 	int err = 0;
 
+	client->left = true;
 	for (uint32_t i = 0; i < pages && !err; i++)
 		err = page_leave(task, client, chunk->node, &chunk->page[i]);
 	if (!err)

@@ -203,7 +203,6 @@ static struct far_client *client_new(const struct far_client_set *set)
 	}
 	/* so that the first look at deaths, whatever they are, lets it sweep */
 	atomic_store(&client->swept, UINT64_MAX);
-	atomic_store(&client->service_idle, true);
 	return client;
 }
 
@@ -264,6 +263,21 @@ static int leave_drain(struct far_task *task, struct far_client *client)
 	return err ? err : idle ? 0 : -EAGAIN;
 }
 
+/*
+ * What was left says up to which count it was swept. Others may have looked for what is
+ * behind while it was still ours: then they are told once more.
+ */
+static int leave_tell(struct far_task *task, struct far_client *client)
+{
+	int err = far_round(task, client);
+
+	if (err)
+		return err;
+	if (client->left && !far_is_swept(client))
+		atomic_store(&client->lost, true);
+	return far_lost_publish(task, client);
+}
+
 void far_client_leave(struct far_task *task, struct far_client *client)
 {
 	uint64_t claim = far_claim(client->incarnation, 1), found;
@@ -271,14 +285,12 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 
 	far_service_join(task, client);
 	err = far_client_stale(client) ? -ESTALE : leave_drain(task, client);
-	/* The chunks that are left now say that they were not swept since. */
-	if (!err)
-		err = far_lost_publish(task, client);
 	if (!err) {
 		far_magazines_return(task, client);
 		err = far_trim(task, client, FAR_TRIM_ALL);
 	}
-	atomic_store(&client->service_idle, true);
+	if (!err)
+		err = leave_tell(task, client);
 	if (!err)
 		err = far_round_park(task, client);
 	if (!err)

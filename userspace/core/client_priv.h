@@ -76,7 +76,7 @@ struct far_client {
 	struct far_thread *service_thread;
 	struct far_client_thread *service_side;	/* its part in epochs */
 	atomic_bool service_end;		/* its other task may end */
-	atomic_bool service_idle;		/* nothing is left to collect */
+	atomic_bool service_idle;		/* the last look found nothing to collect */
 
 	/* epochs, see round.c */
 	_Atomic uint32_t gen;			/* FAR_GEN_* */
@@ -108,7 +108,8 @@ struct far_client {
 	_Atomic uint64_t swept;			/* .wanted up to which it has swept */
 	uint64_t sweep_at;			/* not before, after one that failed */
 	atomic_bool lost;			/* a block's fate is unknown: tell all */
-	atomic_bool resweep;			/* a chunk was adopted that needs it */
+	atomic_bool resweep;			/* a sweep is due, whatever is wanted */
+	bool left;				/* a chunk that is not empty was given up */
 };
 
 /* A lock that tasks wait for in far_sleep(). ns: about how long it is held. */
@@ -164,6 +165,11 @@ void far_tend(struct far_client *client);
 
 /* collect.c: frees what can be; *ret_idle says that nothing is left in limbo. */
 int far_collect(struct far_task *task, struct far_client *client, bool *ret_idle);
+/*
+ * Whether all that was retired is free: nothing is in limbo or on its way to an owner.
+ * For the service's thread, or when there is none.
+ */
+bool far_is_drained(const struct far_client *client);
 /*
  * Looks into the maps of our chunks for blocks that others have set free, with
  * grow_lock: of all, or of some, and goes on there the next time. Says in *ret_raced

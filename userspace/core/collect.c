@@ -152,6 +152,17 @@ int far_collect(struct far_task *task, struct far_client *client, bool *ret_idle
 	return 0;
 }
 
+bool far_is_drained(const struct far_client *client)
+{
+	struct far_client_thread *thread = atomic_load(&client->threads);
+
+	for (; thread; thread = thread->next) {
+		if (far_limbo_peek(&thread->limbo))
+			return false;
+	}
+	return !client->nr_foreign;
+}
+
 /* Bits of one page's map that were taken, into our hands. */
 static int page_collect(struct far_task *task, struct far_client *client,
 			struct far_chunk *chunk, struct far_page *page,

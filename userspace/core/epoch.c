@@ -36,6 +36,10 @@ int far_epoch_enter(struct far_task *task)
 			return -ESTALE;
 		gen = atomic_load(&client->gen);
 		if (!(gen & FAR_GEN_ACTIVE)) {
+			/* The collector: nobody is left who would publish the entry. */
+			if (thread == client->service_side &&
+			    atomic_load(&client->service_end))
+				return -ECANCELED;
 			far_sleep(task, WAIT_NS);
 			continue;
 		}

@@ -193,7 +193,8 @@ int far_round_park(struct far_task *task, struct far_client *client)
 		atomic_fetch_or(&client->gen, FAR_GEN_ACTIVE);
 		return -EBUSY;
 	}
-	if (!atomic_load(&client->service_idle))
+	/* Nobody can retire now; what was retired before, others must wait for. */
+	if (!far_is_drained(client))
 		words.flushed = flushed_now(client);
 	client->pending = 0;
 	return entry_write(task, client, &words);

@@ -110,12 +110,21 @@ void far_sched_wake(struct far_task *task)
 	far_queue_put(&task->thread->ready, task);
 }
 
+/*
+ * Tasks wait to post though nothing is under way whose end would let them: who had been
+ * let through has posted nothing after all. far_op_poll() lets them go on.
+ */
+static int sched_stalled(const struct far_thread *thread)
+{
+	return thread->waiting.first && !thread->outstanding;
+}
+
 /* What may have become ready; waits for it in the NIC when nothing is. */
 static void sched_turn(struct far_thread *thread)
 {
 	const struct far_nic_ops *ops = thread->far->nic->ops;
 
-	if (!thread->ready.first)
+	if (!thread->ready.first && !sched_stalled(thread))
 		ops->wait(thread->qset, thread->nr_timers ? thread->timer[0]->wake_at
 							  : NEVER);
 	far_op_poll(thread);

@@ -25,7 +25,9 @@ static bool service_unneeded(struct far_client *client, unsigned *idle)
 		*idle = 0;
 		return false;
 	}
-	return atomic_load(&client->service_idle) || ++*idle > IDLE_ROUNDS;
+	return far_client_stale(client) ||
+	       (far_is_drained(client) && far_is_swept(client)) ||
+	       ++*idle > IDLE_ROUNDS;
 }
 
 /* Parks and says ENDED. False: a thread has begun meanwhile, and needs us. */

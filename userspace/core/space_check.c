@@ -38,11 +38,12 @@ static int settle(struct check *check)
 {
 	struct far_client *client = check->client;
 	uint64_t until = far_now(check->task) + SETTLE_NS;
-	uint64_t round = atomic_load(&client->round) + SETTLE_ROUNDS;
+	uint64_t now = atomic_load(&client->round), round = now + SETTLE_ROUNDS;
 	uint64_t epoch = atomic_load(&client->epoch);
 
 	while (atomic_load(&client->round) < round || !far_is_swept(client) ||
 	       !atomic_load(&client->service_idle) ||
+	       atomic_load(&client->drained) <= now ||
 	       atomic_load(&client->flushed) < epoch) {
 		if (far_client_stale(client))
 			return -ESTALE;

@@ -348,27 +348,29 @@ int far_lost_publish(struct far_task *task, struct far_client *client)
 		return 0;
 	err = far_add(task, far_addr(client->arbiter, FAR_SB_SHARED +
 				     offsetof(struct far_shared, lost)), 1);
-	if (err)
-		atomic_store(&client->lost, true);
+	/* Until a round has read what was added, nothing else says that a sweep is due. */
+	atomic_store(err ? &client->lost : &client->resweep, true);
 	return err;
 }
 
 bool far_is_swept(const struct far_client *client)
 {
 	return atomic_load(&client->swept) == atomic_load(&client->wanted) &&
-	       !atomic_load(&client->lost) && !atomic_load(&client->resweep);
+	       !atomic_load(&client->lost) && !atomic_load(&client->resweep) &&
+	       !atomic_load(&client->sweeping);
 }
 
 /* All steps, for what was wanted when it began. */
 static int sweep_all(struct far_task *task, struct far_client *client, uint64_t wanted)
 {
+	bool again;
 	int err;
 
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
-	atomic_store(&client->resweep, false);
+	again = atomic_exchange(&client->resweep, false);
 	err = far_scavenge(task, client, wanted);
 	far_gate_unlock(&client->grow_lock);
-	if (!err && wanted && owns_any(client))
+	if (!err && (wanted || again) && owns_any(client))
 		err = sweep_ours(task, client);
 	if (err)
 		atomic_store(&client->resweep, true);

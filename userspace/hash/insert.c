@@ -67,12 +67,11 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	hash_claim_release(op, home, claim);
 	if (err)
 		return err;
-	if (op->word[1] && op->word[1] != new->word)
+	/* An empty slot proves nothing: it may have been filled, and emptied by a delete. */
+	if (op->word[1] != new->word)
 		return -EIO;
 	op->unsure = 0;
-	if (!op->word[1])
-		hash_lost(op);
-	return op->word[1] ? 0 : -EAGAIN;
+	return 0;
 }
 
 /* With the claim held, and the pair read behind it. */

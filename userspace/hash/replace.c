@@ -70,13 +70,16 @@ int hash_replace_fate(struct hash_op *op, uint64_t word)
 }
 
 /*
- * One CAS of op->found, and whatever was appended before it. 0: it succeeded;
- * -EAGAIN: *ret_seen is what was there.
+ * One CAS of op->found to new's word (NULL: 0), behind the WRITE of its block. 0: it
+ * succeeded; -EAGAIN: *ret_seen is what was there.
  */
-static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
+static int replace_once(struct hash_op *op, struct hash_new *new, uint64_t *ret_seen)
 {
+	uint64_t word = new ? new->word : 0;
 	int err;
 
+	if (new)
+		hash_new_write(op, new);
 	hash_publishing(op);
 	err = far_backoff_cas(op->task, op->found.addr, op->found.word, word, ret_seen);
 	if (!err && *ret_seen == op->found.word)
@@ -93,9 +96,13 @@ static int replace_once(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
 	if (err < 0)
 		return err;
 	*ret_seen = op->found.word;
-	if (!err)
-		hash_lost(op);
-	return err ? 0 : -EAGAIN;
+	if (err)
+		return 0;
+	hash_lost(op);
+	/* the WRITE in front of the CAS need not have happened either */
+	if (new)
+		new->written = 0;
+	return -EAGAIN;
 }
 
 /*
@@ -174,9 +181,7 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 			if (err)
 				return err;
 		}
-		if (new)
-			hash_new_write(op, new);
-		err = replace_once(op, new ? new->word : 0, &seen);
+		err = replace_once(op, new, &seen);
 		if (!err)
 			break;
 		if (err == -EAGAIN)
@@ -206,9 +211,7 @@ int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 		return -EAGAIN;
 	}
 	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
-	if (new)
-		hash_new_write(op, new);
-	err = replace_once(op, new ? new->word : 0, &seen);
+	err = replace_once(op, new, &seen);
 	hint_count(op, !err);
 	if (!err) {
 		hash_replace_done(op, new);

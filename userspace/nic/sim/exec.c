@@ -27,15 +27,16 @@ static void move(const struct sim_req *req, uint8_t *remote, uint32_t off, uint3
 		memcpy(remote + off, (req->copy ? req->copy : local) + off, len);
 }
 
-/* The words whose turn it is. */
+/* The words whose turn it is: by where they are in the node, not by where that is mapped. */
 static void move_piece(const struct sim_req *req, uint8_t *remote)
 {
+	uint64_t at = remote - req->qp->mn->base;
 	uint32_t off, len = req->wr.len, end;
 
 	for (off = 0; off < len; off = end) {
-		uint64_t word = (uintptr_t)(remote + off) / 8;
+		uint64_t word = (at + off) / 8;
 
-		end = off + 8 - (uintptr_t)(remote + off) % 8;
+		end = off + 8 - (at + off) % 8;
 		if (end > len)
 			end = len;
 		if (far_rng_mix(word ^ req->served_ps) % req->pieces == req->piece)

@@ -232,12 +232,7 @@ static void program_afterwards(struct program *program, struct program_result *r
 	/* what others have retired is in their hands until they close */
 	for (i = 0; i < last; i++)
 		rig_leave(&program->rig, i);
-	/*
-	 * Where connections break all the time, a block of unknown fate may still wait
-	 * for a sweep when the client that has lost it closes.
-	 */
-	if (!(program->conf->rig.adversary & FAR_SIM_BREAK))
-		result->problems += rig_space_problems(&program->rig, last);
+	result->problems += rig_space_problems(&program->rig, last);
 	far_stats_get(program->rig.far[last], &count);
 	result->repaired = count.repaired;
 	assert_int_equal(program->failed, 0);

@@ -98,8 +98,13 @@ void rig_join(struct rig *rig, unsigned i)
 		.seed = rig->conf.seed + i + 1,
 	};
 	char why[200];
+	int err;
 
-	if (far_open_nic(rig->nic[i], &conf, why, sizeof(why), &rig->far[i]))
+	/* connections may break under it */
+	do
+		err = far_open_nic(rig->nic[i], &conf, why, sizeof(why), &rig->far[i]);
+	while (err == -EIO && rig->conf.adversary & FAR_SIM_BREAK);
+	if (err)
 		fail_msg("%s", why);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Clients that die, at each operation that they post, and connections that break: what
- * they have begun happened as a whole or not at all, others go on, and nothing is lost.
+ * Clients that die, at each operation that they post: what they have begun happened as
+ * a whole or not at all, others go on, and nothing is lost.
  */
 #include "../../../lib/nightly.h"
 #include "program.h"
@@ -81,33 +81,12 @@ static void while_combining(void **state)
 	die_everywhere(conf, step(4));
 }
 
-/* Fates that nobody knows stay open in the history. */
-static void broken_connections(void **state)
-{
-	struct program_conf conf = {
-		.rig = { .sim = 1, .clients = 2,
-			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY | FAR_SIM_BREAK },
-		.tasks = 2, .ops = 60, .keys = 4, .prefill = 100, .fill = 40,
-		.longest = 64,
-	};
-	unsigned nr = nightly() ? 500 : 20;
-	struct program_result result;
-	unsigned i;
-
-	(void)state;
-	for (i = 0; i < nr; i++) {
-		conf.rig.seed++;
-		program_expect_right(&conf, &result);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone),
 		cmocka_unit_test(while_splitting),
 		cmocka_unit_test(while_combining),
-		cmocka_unit_test(broken_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
