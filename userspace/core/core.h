@@ -12,6 +12,7 @@
 
 #include "../nic/nic.h"
 #include "client.h"
+#include "lock_queue.h"
 
 struct far_thread;
 
@@ -19,6 +20,7 @@ struct far {
 	struct far_nic *nic;
 	int owns_nic;
 	struct far_client *client;	/* NULL: bare */
+	struct far_locks *locks;	/* of all structures of this client */
 	unsigned without;		/* FAR_WITHOUT_* */
 	unsigned depth;
 	unsigned task_stack;

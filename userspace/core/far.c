@@ -18,6 +18,7 @@
 #define TASK_STACK	(64u << 10)
 #define TASK_STACK_MIN	(8u << 10)
 #define CACHE_BYTES	(UINT64_C(64) << 20)
+#define LOCKS		65536u	/* in use at a time; 256 KiB, touched as they are used */
 
 static const char *const only_node[] = { "" };
 
@@ -137,13 +138,21 @@ int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
 	}
 	far->nic = nic;
 	conf_take(far, conf);
-	err = nodes_attach(far, conf, why, why_len);
+	err = far_locks_new(LOCKS, &far->locks);
 	if (err) {
-		free(far);
-		return err;
+		snprintf(why, why_len, "no memory for a table of locks");
+		goto free_far;
 	}
+	err = nodes_attach(far, conf, why, why_len);
+	if (err)
+		goto free_locks;
 	*ret_far = far;
 	return 0;
+free_locks:
+	far_locks_free(far->locks);
+free_far:
+	free(far);
+	return err;
 }
 
 /* The client proper, from a thread that is none of its own yet. */
@@ -240,6 +249,7 @@ void far_close(struct far *far)
 	nodes_detach(far);
 	if (far->owns_nic)
 		far->nic->ops->close(far->nic);
+	far_locks_free(far->locks);
 	free(far);
 }
 

@@ -20,7 +20,8 @@ bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnatio
 	       (now == incarnation && !far_claim_taken(entry->claim));
 }
 
-int far_owner_dead(struct far_task *task, uint64_t word)
+/* Reads the entry of the client in word. As far_owner_dead(). */
+static int entry_is_dead(struct far_task *task, uint64_t word)
 {
 	struct far_client *client = far_task_client(task);
 	const struct far_sb *sb = &client->sb[client->arbiter];
@@ -29,8 +30,6 @@ int far_owner_dead(struct far_task *task, uint64_t word)
 	size_t mark = far_buf_mark(task);
 	int err = -ENOMEM;
 
-	if ((word & FAR_WHO_MASK) == client->who)
-		return 0;
 	if (!number || number > sb->max_clients)
 		return -EBADMSG;
 	entry = far_buf(task, sizeof(*entry));
@@ -43,6 +42,23 @@ int far_owner_dead(struct far_task *task, uint64_t word)
 release:
 	far_buf_release(task, mark);
 	return err;
+}
+
+int far_owner_dead(struct far_task *task, uint64_t word)
+{
+	if ((word & FAR_WHO_MASK) == far_who_am_i(task))
+		return 0;
+	return entry_is_dead(task, word);
+}
+
+int far_am_i_fenced(struct far_task *task)
+{
+	int err = entry_is_dead(task, far_who_am_i(task));
+
+	if (err <= 0)
+		return err;
+	atomic_store(&far_task_client(task)->stale, true);
+	return -ESTALE;
 }
 
 void far_repaired(struct far_task *task)

@@ -19,6 +19,11 @@ uint64_t far_who_am_i(const struct far_task *task);
  * CAS that names that owner, and calls far_repaired().
  */
 int far_owner_dead(struct far_task *task, uint64_t word);
+/*
+ * Whether this client was fenced: 0, or -ESTALE; errors of far_sync(). One READ. Who
+ * finds something changed that only it should have changed asks.
+ */
+int far_am_i_fenced(struct far_task *task);
 /* Counts it (far_stats.repaired). */
 void far_repaired(struct far_task *task);
 

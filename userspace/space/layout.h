@@ -176,26 +176,37 @@ static inline int far_claim_taken(uint64_t claim)
  *	|  owner | incarnation | log slot | flags | checksum |
  *
  * Owner 0: not locked. checksum covers the contents that the lock's release made
- * valid, where they are released by a WRITE: whoever locks reads them behind its CAS
- * and writes only when they match, since an unlock may land before its data.
+ * valid, where they are released by a WRITE (core/lock.h); the log slot says where the
+ * owner's redo record is, and the flags are the structure's.
  */
+#define FAR_LOCK_SLOT_SHIFT	28
+#define FAR_LOCK_FLAG_SHIFT	24
+#define FAR_LOCK_SLOT_MASK	0xffu
+#define FAR_LOCK_FLAG_MASK	0xfu
 #define FAR_LOCK_SUM_MASK	0xffffffu
+
+static_assert(FAR_LOCK_SUM_MASK == (1u << FAR_LOCK_FLAG_SHIFT) - 1, "checksum, flags");
+static_assert(FAR_LOCK_FLAG_SHIFT + 4 == FAR_LOCK_SLOT_SHIFT, "flags, log slot");
+static_assert(FAR_LOCK_SLOT_SHIFT + 8 == FAR_INC_SHIFT, "log slot, incarnation");
+static_assert(FAR_INC_SHIFT + 16 == FAR_OWNER_SHIFT, "incarnation, owner");
 
 static inline uint64_t far_lock_word(uint64_t who, unsigned slot, unsigned flags,
 				     uint32_t sum)
 {
-	return (who & FAR_WHO_MASK) | (uint64_t)(slot & 0xff) << 28 |
-	       (uint64_t)(flags & 0xf) << 24 | (sum & FAR_LOCK_SUM_MASK);
+	return (who & FAR_WHO_MASK) |
+	       (uint64_t)(slot & FAR_LOCK_SLOT_MASK) << FAR_LOCK_SLOT_SHIFT |
+	       (uint64_t)(flags & FAR_LOCK_FLAG_MASK) << FAR_LOCK_FLAG_SHIFT |
+	       (sum & FAR_LOCK_SUM_MASK);
 }
 
 static inline unsigned far_lock_slot(uint64_t word)
 {
-	return word >> 28 & 0xff;
+	return word >> FAR_LOCK_SLOT_SHIFT & FAR_LOCK_SLOT_MASK;
 }
 
 static inline unsigned far_lock_flags(uint64_t word)
 {
-	return word >> 24 & 0xf;
+	return word >> FAR_LOCK_FLAG_SHIFT & FAR_LOCK_FLAG_MASK;
 }
 
 static inline uint32_t far_lock_sum(uint64_t word)
