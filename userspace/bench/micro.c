@@ -286,8 +286,10 @@ static int worker_init(struct worker *worker, struct run *run, unsigned idx)
 	if (!worker->wr)
 		return -ENOMEM;
 	far_rng_init(&worker->rng, micro->seed, idx);
-	far_credit_init(&worker->credit, micro->depth > LEAST_UNLIMITED ? micro->depth :
-			LEAST_UNLIMITED, micro->throttle, run_now(run));
+	if (micro->throttle > 0)
+		far_credit_init(&worker->credit, micro->depth > LEAST_UNLIMITED ?
+				micro->depth : LEAST_UNLIMITED, micro->throttle,
+				run_now(run));
 	return run->nic->ops->qset_new(run->nic, &attr, &worker->qset);
 }
 
@@ -479,7 +481,7 @@ static int micro_check(const struct micro *micro, char *why, size_t why_len)
 		return complain(why, why_len, "threads", micro->least_threads,
 				"at most as many as the largest number");
 	if (micro->least_threads && !micro->change_ns)
-		return complain(why, why_len, "change", 0, "1 ms or more");
+		return complain(why, why_len, "change", 0, "more than 0 ms");
 	if (!micro->ops)
 		return complain(why, why_len, "ops", micro->ops, "1 or more");
 	if (micro->region / micro->threads < 4096 + micro->size)

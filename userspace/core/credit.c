@@ -17,23 +17,61 @@ static void c_max_set(struct far_credit *credit, unsigned target)
 	credit->c_max = target;
 }
 
-static void candidate_start(struct far_credit *credit, unsigned candidate, uint64_t now)
+static uint64_t epoch_ns(const struct far_credit *credit)
 {
-	unsigned target = candidates[candidate];
+	return FAR_CREDIT_CANDIDATES * credit->probe_ns + credit->rest_ns;
+}
 
-	credit->candidate = candidate;
+/* Enters the phase that the clock is in: its epoch, and the candidate or the rest. */
+static void phase_enter(struct far_credit *credit, uint64_t now)
+{
+	uint64_t epoch = now / epoch_ns(credit), begin = epoch * epoch_ns(credit);
+	uint64_t idx = (now - begin) / credit->probe_ns;
+	unsigned target;
+
+	if (epoch != credit->epoch)
+		credit->best_rate = 0;
+	credit->epoch = epoch;
 	credit->since = now;
 	credit->done = 0;
+	if (idx >= FAR_CREDIT_CANDIDATES) {
+		credit->candidate = FAR_CREDIT_CANDIDATES;
+		credit->until = begin + epoch_ns(credit);
+		c_max_set(credit, credit->best);
+		return;
+	}
+	target = candidates[idx];
+	credit->candidate = idx;
+	credit->until = begin + (idx + 1) * credit->probe_ns;
 	c_max_set(credit, target ? target : credit->unlimited);
 }
 
-/* What was done in the time of this candidate decides whether it leads. */
+/* "None" leads: 1 if it did so in the epoch before, too. */
+static int none_leads(struct far_credit *credit)
+{
+	int again = credit->none_led && credit->none_led == credit->epoch - 1;
+
+	credit->none_led = credit->epoch;
+	return again;
+}
+
+/*
+ * What was done in the time of this candidate decides whether it leads. A thread that
+ * came late, or slept beyond the end, has not seen what the candidate is worth.
+ */
 static void candidate_judge(struct far_credit *credit, uint64_t now)
 {
-	double rate = (double)credit->done / (now - credit->since);
-	double gain = candidates[credit->candidate] ? 1 : UNLIMITED_GAIN;
+	uint64_t time = now - credit->since;
+	double rate = (double)credit->done / time;
+	int none = !candidates[credit->candidate];
 
-	if (credit->candidate > 0 && rate <= credit->best_rate * gain)
+	if (time < credit->probe_ns / 2 || time > credit->probe_ns * 2)
+		return;
+	if (none && !credit->best_rate)
+		return;		/* there is nothing to compare it with */
+	if (rate <= credit->best_rate * (none ? UNLIMITED_GAIN : 1))
+		return;
+	if (none && !none_leads(credit))
 		return;
 	credit->best_rate = rate;
 	credit->best = credit->c_max;
@@ -46,26 +84,16 @@ void far_credit_init(struct far_credit *credit, unsigned unlimited, double scale
 		.unlimited = unlimited,
 		.probe_ns = FAR_CREDIT_PROBE_NS * scale,
 		.rest_ns = FAR_CREDIT_REST_NS * scale,
+		.best = FAR_CREDIT_FIRST,
 	};
-	candidate_start(credit, 0, now);
+	phase_enter(credit, now);
 }
 
 void far_credit_tick(struct far_credit *credit, uint64_t now)
 {
-	int rests = credit->candidate == FAR_CREDIT_CANDIDATES;
-
-	if (now - credit->since <= (rests ? credit->rest_ns : credit->probe_ns))
+	if (now < credit->until)
 		return;
-	if (rests) {
-		candidate_start(credit, 0, now);
-		return;
-	}
-	candidate_judge(credit, now);
-	if (credit->candidate + 1 < FAR_CREDIT_CANDIDATES) {
-		candidate_start(credit, credit->candidate + 1, now);
-		return;
-	}
-	credit->candidate = FAR_CREDIT_CANDIDATES;
-	credit->since = now;
-	c_max_set(credit, credit->best);
+	if (credit->candidate < FAR_CREDIT_CANDIDATES)
+		candidate_judge(credit, now);
+	phase_enter(credit, now);
 }

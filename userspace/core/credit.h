@@ -7,8 +7,16 @@
  *
  *	4, 6, 8, 10, 12, none: PROBE ns each  ->  the best: REST ns  ->  again
  *
+ * Epochs begin at multiples of their length on the clock, for all threads of a machine
+ * alike: threads that share a NIC try the same candidate at the same time. Else each
+ * would measure what it gains from a larger share of a NIC that the others leave as it
+ * is; all of them would find that more is better, and be worse off. The paper's threads
+ * are in step because they start together, and fall out of it when one of them rests.
+ *
  * "None" is what the paper's program has and the paper does not tell: as many as the
  * queues hold, taken only when it does at least 5 % better than the best of the others.
+ * It has to do so in two epochs in a row: where the load changes, a moment of few threads
+ * flatters it, and with many it costs half of the throughput until the next epoch.
  *
  * Always: credit + outstanding == c_max, also right after c_max has changed; credit
  * is negative then until enough has completed.
@@ -23,6 +31,7 @@
 #define FAR_CREDIT_PROBE_NS	UINT64_C(8000000)
 #define FAR_CREDIT_REST_NS	UINT64_C(480000000)
 #define FAR_CREDIT_CANDIDATES	6	/* with "none" */
+#define FAR_CREDIT_FIRST	12	/* C_max until a candidate was judged */
 
 struct far_credit {
 	int64_t credit;
@@ -30,13 +39,16 @@ struct far_credit {
 	unsigned unlimited;		/* C_max of the candidate "none" */
 	unsigned candidate;		/* that is being tried; FAR_CREDIT_CANDIDATES: rest */
 	uint64_t probe_ns, rest_ns;
-	uint64_t since;			/* when it began */
+	uint64_t epoch;			/* its number on the clock */
+	uint64_t since;			/* when this thread entered the phase */
 	uint64_t done;			/* operations completed since then */
-	double best_rate;		/* of the candidates before, per ns */
-	unsigned best;			/* C_max of it */
+	uint64_t until;			/* when the phase ends */
+	double best_rate;		/* of this epoch's candidates before, per ns; 0: none */
+	unsigned best;			/* C_max of the last one that led */
+	uint64_t none_led;		/* the last epoch in which "none" did; 0: no epoch */
 };
 
-/* unlimited: what the queues hold. scale multiplies both times. */
+/* unlimited: what the queues hold. scale multiplies both times; from 1e-6 to 1. */
 void far_credit_init(struct far_credit *credit, unsigned unlimited, double scale,
 		     uint64_t now);
 
@@ -68,7 +80,7 @@ static inline void far_credit_untake(struct far_credit *credit, unsigned nr)
 	credit->credit += nr;
 }
 
-/* Goes on to the next candidate when it is time. To be called after each poll. */
+/* Goes on to the phase that the clock is in. To be called after each poll. */
 void far_credit_tick(struct far_credit *credit, uint64_t now);
 
 #endif

@@ -72,6 +72,17 @@ uint64_t far_arg_number(struct argp_state *state, const char *option, const char
 	return number;
 }
 
+double far_arg_real(struct argp_state *state, const char *option, const char *text,
+		    double min, double max)
+{
+	double number = 0;
+
+	if (far_parse_real(text, min, max, &number))
+		argp_error(state, "%s '%s': a number from %g to %g expected", option, text,
+			   min, max);
+	return number;
+}
+
 int far_bench_command(int argc, char **argv)
 {
 	return far_dispatch(benches, argc, argv);

@@ -33,5 +33,7 @@ int far_bench_model(int argc, char **argv);
  */
 uint64_t far_arg_number(struct argp_state *state, const char *option, const char *text,
 			uint64_t min, uint64_t max, int sizes);
+double far_arg_real(struct argp_state *state, const char *option, const char *text,
+		    double min, double max);
 
 #endif

@@ -80,15 +80,6 @@ static void parse_threads(struct argp_state *state, char *arg, struct micro *m)
 	m->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
 }
 
-static double parse_scale(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double scale = strtod(arg, &end);
-
-	if (end == arg || *end || !(scale >= 1e-4 && scale <= 1))
-		argp_error(state, "--throttle '%s': 0.0001 to 1 expected", arg);
-	return scale;
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -106,11 +97,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_threads(state, arg, m);
 		break;
 	case OPT_CHANGE:
-		m->change_ns = far_arg_number(state, "--change-ms", arg, 1, 1000000, 0) *
-			       UINT64_C(1000000);
+		m->change_ns = far_arg_real(state, "--change-ms", arg, 0.001, 1e6) * 1e6;
 		break;
 	case OPT_THROTTLE:
-		m->throttle = arg ? parse_scale(state, arg) : 1;
+		m->throttle = arg ? far_arg_real(state, "--throttle", arg, 0.0001, 1) : 1;
 		break;
 	case OPT_DEPTH:
 		m->depth = far_arg_number(state, "--depth", arg, 1, 1024, 0);

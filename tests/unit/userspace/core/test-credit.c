@@ -15,6 +15,7 @@
 
 #define UNLIMITED	256u
 #define MS		UINT64_C(1000000)
+#define EPOCH		(6 * FAR_CREDIT_PROBE_NS + FAR_CREDIT_REST_NS)
 
 /* Takes and gives at random, in time that runs at random, over many epochs. */
 static void test_conserved(void **state)
@@ -61,8 +62,8 @@ static void complete(struct far_credit *credit, unsigned nr)
 }
 
 /*
- * One epoch of a load whose throughput with a C_max is given: what completes in a
- * microsecond. Returns C_max in the rest.
+ * From now to the rest, with a load whose throughput by C_max is given: what completes
+ * in a microsecond. Returns C_max in the rest.
  */
 static unsigned search(const double *rate, struct far_credit *credit, uint64_t *now)
 {
@@ -97,23 +98,27 @@ static void test_argmax(void **state)
 		{ { 1.0, 1.1, 1.2, 1.3, 1.4, 1.4 }, 12 },
 		/* no limit at all must be worth it: 4 % are not, 6 % are */
 		{ { 1.0, 1.1, 1.2, 1.3, 1.4, 1.4 * 1.04 }, 12 },
+		/* and be so twice */
+		{ { 1.0, 1.1, 1.2, 1.3, 1.4, 1.4 * 1.06 }, 12 },
 		{ { 1.0, 1.1, 1.2, 1.3, 1.4, 1.4 * 1.06 }, UNLIMITED },
+		{ { 1.0, 1.1, 1.2, 1.1, 1.0, 2.4 }, UNLIMITED },
+		{ { 1.0, 1.1, 1.2, 1.1, 1.0, 0.9 }, 8 },
+		{ { 1.0, 1.1, 1.0, 0.9, 0.9, 2.4 }, 6 },
 		{ { 3.0, 1.1, 1.2, 1.3, 1.4, 3.0 * 1.04 }, 4 },
 		/* of equals, the least */
 		{ { 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 }, 4 },
 	};
 	struct far_credit credit;
-	uint64_t now = 77, start;
+	uint64_t now = 3 * EPOCH, start;
 	unsigned i;
 
 	far_credit_init(&credit, UNLIMITED, 1, now);
 	for (i = 0; i < sizeof(curve) / sizeof(curve[0]); i++) {
 		start = now;
 		assert_int_equal(search(curve[i].rate, &credit, &now), curve[i].best);
-		assert_in_range(now - start, 6 * 8 * MS, 6 * 8 * MS + 6000);
+		assert_int_equal(now - start, 6 * 8 * MS);
 		/* then it rests for 480 ms, whatever is done */
-		start = now;
-		while (now - start <= 480 * MS) {
+		while (now - start < EPOCH) {
 			complete(&credit, 1);
 			far_credit_tick(&credit, now);
 			assert_int_equal(credit.c_max, curve[i].best);
@@ -125,6 +130,77 @@ static void test_argmax(void **state)
 	}
 }
 
+/* Threads are in the same phase at any moment, whenever they began or slept. */
+static void test_in_step(void **state)
+{
+	struct far_credit early, late;
+	struct far_rng rng;
+	uint64_t now = EPOCH / 3;
+	unsigned i, in_rest = 0;
+
+	far_rng_init(&rng, 1, 0);
+	far_credit_init(&early, UNLIMITED, 1, 0);
+	far_credit_init(&late, UNLIMITED, 1, now);
+	for (i = 0; i < 10000; i++) {
+		now += far_rng_below(&rng, 20 * MS);
+		if (far_rng_below(&rng, 100) == 0)
+			now += far_rng_below(&rng, 3 * EPOCH);
+		far_credit_tick(&early, now);
+		if (far_rng_below(&rng, 4))
+			continue;
+		far_credit_tick(&late, now);
+		assert_int_equal(early.candidate, late.candidate);
+		assert_int_equal(early.until, late.until);
+		assert_true(now < late.until);
+		in_rest += late.candidate == FAR_CREDIT_CANDIDATES;
+	}
+	assert_in_range(in_rest, 1000, 2500);
+}
+
+/* A candidate that a thread has not seen whole does not lead, whatever was done. */
+static void test_not_seen(void **state)
+{
+	static const double slow[6] = { 1.0, 1.1, 1.0, 0.9, 0.8, 0.5 };
+	struct far_credit credit;
+	uint64_t now = 0;
+
+	far_credit_init(&credit, UNLIMITED, 1, now);
+	assert_int_equal(search(slow, &credit, &now), 6);
+	/* asleep until the end of the next epoch's third candidate */
+	now = EPOCH + 23 * MS;
+	far_credit_tick(&credit, now);
+	assert_int_equal(credit.c_max, 8);
+	complete(&credit, 1000000);
+	now += MS;
+	far_credit_tick(&credit, now);
+	assert_int_equal(credit.c_max, 10);
+	/* awake again in the rest */
+	complete(&credit, 1000000);
+	now = EPOCH + 100 * MS;
+	far_credit_tick(&credit, now);
+	assert_int_equal(credit.candidate, FAR_CREDIT_CANDIDATES);
+	assert_int_equal(credit.c_max, 6);
+	/* only "none" was seen: nothing to compare it with */
+	now = 2 * EPOCH + 40 * MS;
+	far_credit_tick(&credit, now);
+	assert_int_equal(credit.c_max, UNLIMITED);
+	complete(&credit, 1000000);
+	now += 8 * MS;
+	far_credit_tick(&credit, now);
+	assert_int_equal(credit.c_max, 6);
+}
+
+/* A thread that begins in the rest does not know yet. */
+static void test_first(void **state)
+{
+	struct far_credit credit;
+
+	far_credit_init(&credit, UNLIMITED, 1, 100 * MS);
+	assert_int_equal(credit.candidate, FAR_CREDIT_CANDIDATES);
+	assert_int_equal(credit.c_max, FAR_CREDIT_FIRST);
+	assert_int_equal(credit.credit, FAR_CREDIT_FIRST);
+}
+
 /* The times of an epoch shrink together. */
 static void test_scale(void **state)
 {
@@ -134,10 +210,10 @@ static void test_scale(void **state)
 
 	far_credit_init(&credit, UNLIMITED, 0.125, now);
 	assert_int_equal(search(rate, &credit, &now), 8);
-	assert_in_range(now, 6 * MS, 6 * MS + 6000);
-	far_credit_tick(&credit, now + 60 * MS);
+	assert_int_equal(now, 6 * MS);
+	far_credit_tick(&credit, now + 60 * MS - 1);
 	assert_int_equal(credit.candidate, FAR_CREDIT_CANDIDATES);
-	far_credit_tick(&credit, now + 60 * MS + 1);
+	far_credit_tick(&credit, now + 60 * MS);
 	assert_int_equal(credit.candidate, 0);
 }
 
@@ -146,6 +222,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conserved),
 		cmocka_unit_test(test_argmax),
+		cmocka_unit_test(test_in_step),
+		cmocka_unit_test(test_not_seen),
+		cmocka_unit_test(test_first),
 		cmocka_unit_test(test_scale),
 	};
 
