@@ -178,16 +178,18 @@ static int word_of(const struct conf_key *key, const char *text, char *why,
 			key->value);
 }
 
-/* Of two words: true for the first, false for the other. */
-static int set_choice(struct conf *conf, const struct conf_key *key,
-		      const char *text, char *why)
+/*
+ * Was a setting once, and had an insecure value.  What all agents do now may still
+ * be said; it changes nothing.
+ */
+static int set_removed(struct conf *conf, const struct conf_key *key,
+		       const char *text, char *why)
 {
-	uint8_t n = 0;
-	int r = word_of(key, text, why, &n);
-
-	if (!r)
-		*(bool *)((char *)conf + key->off) = !n;
-	return r;
+	(void)conf;
+	if (!strcmp(text, key->value))
+		return 0;
+	return complain(why, "%s=%.100s: expected %s, or no such setting: %s",
+			key->name, text, key->value, key->instead);
 }
 
 /* An enum in a byte, whose values are numbered as the words are. */
@@ -232,22 +234,19 @@ const struct conf_key conf_keys[] = {
 	{ "reserve", "PAGES", "pages in each free ring beyond the "
 	  "lease (by the pool's size)",
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
-	{ "store", "exchange|copy", "how a store brings a page to its place: by "
-	  "page exchange; or by a copy, INSECURE: a compute node that stores "
-	  "between two entries reaches the pages of others (exchange)",
-	  set_choice, AT(exchange) },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
 	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
 	  set_u64, AT(max_pages), .max = 1ull << 28 },
 	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
-	  set_u64, AT(max_slots), .min = 1, .max = 1ull << 32 },
+	  set_u64, AT(max_slots), .min = 1,
+	  .max = WRC_TT_MAX / sizeof(__be64) },
 	{ "max-sessions", "N", "most compute nodes at a time (64)",
 	  set_u32, AT(max_sessions), .min = 1, .max = 1024 },
 	{ "queues", "N", "most queues of one compute node (16)",
 	  set_u16, AT(queues), .min = 1, .max = 128 },
 	{ "depth", "N", "instances of each chain; one request less may be "
-	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 1024 },
+	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 512 },
 	{ "port", "N", "RDMA CM port (7489)",
 	  set_u16, AT(port), .min = 1, .max = 65535 },
 	{ "control", "PATH", "control socket (" CONF_CONTROL ")",
@@ -258,9 +257,6 @@ const struct conf_key conf_keys[] = {
 	  "taken back (10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start (yes)",
 	  set_bool, AT(populate) },
-	{ "recycle", "node|client", "what arms a chain again: a table of the memory "
-	  "node; or the requests of clients, INSECURE: a client that sends wrong "
-	  "values reaches the pages of others (node)", set_choice, AT(node_recycles) },
 	{ "order", "auto|wait|fence", "how a chain waits for the result of a READ: "
 	  "by a WAIT; or by a fence, which no card is documented to keep; auto: by "
 	  "a fence where this NIC is known to keep it, from odrp-hwcheck --save "
@@ -271,6 +267,12 @@ const struct conf_key conf_keys[] = {
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
+	{ "store", "exchange", NULL, set_removed,
+	  .instead = "stores that copy are insecure and were removed, all stores "
+		     "exchange pages" },
+	{ "recycle", "node", NULL, set_removed,
+	  .instead = "chains that the requests of clients arm are insecure and "
+		     "were removed, a table of the memory node arms all" },
 	{ NULL },
 };
 
@@ -281,8 +283,6 @@ void conf_init(struct conf *conf)
 		.pool = 1ull << 30,
 		.reserve = UINT64_MAX,
 		.store_pages = UINT64_MAX,
-		.exchange = true,
-		.node_recycles = true,
 		.max_slots = 1ull << 26,
 		.max_sessions = 64,
 		.queues = 16,
@@ -382,7 +382,7 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 {
 	uint64_t reserve = conf->reserve == UINT64_MAX ? 0 : conf->reserve;
 
-	if (!conf->exchange || conf->store_pages == UINT64_MAX)
+	if (conf->store_pages == UINT64_MAX)
 		return 0;
 	if (conf->store_pages < 8)
 		return complain(why, "store-pages=%" PRIu64 ": expected at "
@@ -395,37 +395,9 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
-/* Where the upper half of a table address says that a request is whole. */
-static int check_slots(const struct conf *conf, char *why)
-{
-	const uint64_t most = WRC_TT_MAX / sizeof(__be64);
-
-	if (!conf->exchange || !conf->node_recycles || conf->max_slots <= most)
-		return 0;
-	return complain(why, "max-slots=%" PRIu64 ": expected at most %" PRIu64
-			" with store=exchange and recycle=node",
-			conf->max_slots, most);
-}
-
-/* Copies and clients that count know nothing of keys. */
-static int check_translate(const struct conf *conf, char *why)
-{
-	if (conf->translate != CONF_TRANSLATE_NIC ||
-	    (conf->exchange && conf->node_recycles))
-		return 0;
-	return complain(why, "translate=nic: expected with store=exchange and "
-			"recycle=node only");
-}
-
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 {
 	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
-	int r = check_slots(conf, why);
-
-	if (!r)
-		r = check_translate(conf, why);
-	if (r)
-		return r;
 
 	if (!*conf->nic)
 		return complain(why, "no NIC: say --nic soft:ip=...,dgram=..., "

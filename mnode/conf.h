@@ -35,7 +35,6 @@ struct conf {
 	uint64_t pool;			/* bytes */
 	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
 	uint64_t store_pages;		/* the same, for stores to receive into */
-	bool exchange;			/* store=exchange */
 	uint64_t max_pages;		/* of one CNode; 0: no limit */
 	uint64_t max_slots;		/* of one CNode */
 	uint32_t max_sessions;
@@ -44,7 +43,6 @@ struct conf {
 	uint16_t port;
 	uint32_t beat_ms, dead_ms;
 	bool populate;
-	bool node_recycles;		/* recycle=node */
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
 	int log_level;			/* syslog */
@@ -54,11 +52,12 @@ struct conf {
 struct conf_key {
 	const char *name;
 	const char *value;		/* what stands for it in --help */
-	const char *doc;
+	const char *doc;		/* NULL: removed, and value is all there is */
 	int (*set)(struct conf *conf, const struct conf_key *key,
 		   const char *text, char why[CONF_WHY_MAX]);
 	size_t off;
 	uint64_t min, max;
+	const char *instead;		/* of a removed one: why, and what does it now */
 };
 
 /* Ends with a NULL name. */

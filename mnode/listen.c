@@ -56,7 +56,7 @@ static int admit(struct manager *m, const struct nic_event *ev,
 	 * slot. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
-	if (m->conf->exchange && stock_claim(&m->stock, hello, &attr.claim))
+	if (stock_claim(&m->stock, hello, &attr.claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	attr.keyed = m->nic_translates &&
 		     hello->features & ODRP_WIRE_F_KEYED;

@@ -16,60 +16,29 @@ static bool is_store(unsigned int chain)
 	       chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
-/* With fences, or with keys, odrp-hwcheck has compared no other programs. */
-static bool compared(const struct conf *conf)
-{
-	return conf->exchange && conf->node_recycles;
-}
-
 /* What is left to us, by what is known of this NIC. */
 static void settle(struct manager *m)
 {
 	const struct conf *conf = m->conf;
 
 	m->waits = conf->order == CONF_ORDER_AUTO ?
-		   !(compared(conf) && m->nic->node->keeps_fences) :
+		   !m->nic->node->keeps_fences :
 		   conf->order == CONF_ORDER_WAIT;
 	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
-			    compared(conf) && m->nic->node->keeps_keys :
+			    m->nic->node->keeps_keys :
 			    conf->translate == CONF_TRANSLATE_NIC;
 	m->nic->node->fence_orders = !m->waits;
-}
-
-/* Does the NIC take receive entries of so many segments? */
-static bool fits_nic(const struct manager *m, const struct wrc_prog *prog,
-		     unsigned int *ret_len)
-{
-	struct wrc_geom geom;
-
-	if (!m->nic->node->max_recv_len ||
-	    wrc_geom_init(prog, HELLO_MIN_DEPTH, &geom))
-		return true;
-	*ret_len = 1u << geom.log_rq_stride;
-	return *ret_len <= m->nic->node->max_recv_len;
 }
 
 static int build_prog(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
 		.strict_index = m->nic->node->strict_index,
-		.recycle = m->conf->node_recycles ? WRC_RECYCLE_NODE :
-						    WRC_RECYCLE_CLIENT,
-		.variant = m->conf->exchange && is_store(c) ?
-			   WRC_V_EXCHANGE : WRC_V_OURS,
+		.recycle = WRC_RECYCLE_NODE,
+		.variant = is_store(c) ? WRC_V_EXCHANGE : WRC_V_OURS,
 		.order = m->waits ? WRC_ORDER_WAIT : WRC_ORDER_FENCE,
 	};
-	unsigned int len;
-	int r;
 
-	r = wrc_prog_build(c, &opts, &m->progs[c]);
-	if (r || opts.variant == WRC_V_OURS ||
-	    fits_nic(m, &m->progs[c], &len))
-		return r;
-	log_warning("chain %s copies: to exchange pages it needs receive "
-		    "entries of %u bytes, and this NIC has %u",
-		    m->progs[c].name, len, m->nic->node->max_recv_len);
-	opts.variant = WRC_V_OURS;
 	return wrc_prog_build(c, &opts, &m->progs[c]);
 }
 
@@ -105,31 +74,12 @@ static int build_progs(struct manager *m)
 	return 0;
 }
 
-static int check_depth(struct manager *m)
-{
-	struct wrc_geom geom;
-	unsigned int c;
-	int r;
-
-	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-		r = wrc_geom_init(&m->progs[c], m->conf->depth, &geom);
-		if (!r && m->keyed[c].nr_insn)
-			r = wrc_geom_init(&m->keyed[c], m->conf->depth, &geom);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
 /* Has this NIC what translate=nic needs? */
 static int try_keys(struct manager *m)
 {
-	unsigned int len;
 	uint32_t pdn, key;
 	int r;
 
-	if (!fits_nic(m, &m->keyed[ODRP_WIRE_UNMAPPED_STORE], &len))
-		return -EOPNOTSUPP;
 	r = m->nic->ops->pd_alloc(m->nic, &pdn);
 	if (r)
 		return r;
@@ -145,6 +95,40 @@ static int try_keys(struct manager *m)
 static int say(char *why, int r, const char *what)
 {
 	snprintf(why, CONF_WHY_MAX, "%s: %s", what, strerror(-r));
+	return r;
+}
+
+/* In a send queue, and in the receive entries that this NIC takes. */
+static int check_size(const struct manager *m, const struct wrc_prog *prog,
+		      char *why)
+{
+	unsigned int max = m->nic->node->max_recv_len, len;
+	struct wrc_geom geom;
+	int r;
+
+	if (!prog->nr_insn)
+		return 0;
+	r = wrc_geom_init(prog, m->conf->depth, &geom);
+	if (r)
+		return say(why, r, "depth: the chains do not fit a send queue");
+	len = 1u << geom.log_rq_stride;
+	if (!max || len <= max)
+		return 0;
+	snprintf(why, CONF_WHY_MAX, "chain %s: expected receive entries of at "
+		 "least %u bytes, and this NIC has %u", prog->name, len, max);
+	return -EMSGSIZE;
+}
+
+static int check_sizes(const struct manager *m, char *why)
+{
+	unsigned int c;
+	int r = 0;
+
+	for (c = 0; !r && c < ODRP_WIRE_NR_CHAINS; c++) {
+		r = check_size(m, &m->progs[c], why);
+		if (!r)
+			r = check_size(m, &m->keyed[c], why);
+	}
 	return r;
 }
 
@@ -183,8 +167,6 @@ static uint64_t stock_target(const struct manager *m)
 			STOCK_CHAINS * conf->depth;
 	uint64_t half = (m->pool.pages - m->slack) / 2;
 
-	if (!conf->exchange)
-		return 0;
 	if (conf->store_pages != UINT64_MAX)
 		return conf->store_pages;
 	return stock_default_target(m->pool.pages, most < half ? most : half);
@@ -193,16 +175,10 @@ static uint64_t stock_target(const struct manager *m)
 /* The operator's word counts, whatever is known. */
 static void warn_of_fences(const struct manager *m)
 {
-	if (m->conf->order != CONF_ORDER_FENCE)
-		return;
-	if (!m->nic->node->keeps_fences)
+	if (m->conf->order == CONF_ORDER_FENCE && !m->nic->node->keeps_fences)
 		log_warning("order=fence: documented for no card; a card that "
 			    "does not keep it serves wrong pages. Set it only "
 			    "where odrp-hwcheck says that it may be set");
-	if (!compared(m->conf))
-		log_warning("order=fence: odrp-hwcheck says nothing about "
-			    "chains with fences except those of store=exchange "
-			    "and recycle=node");
 }
 
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
@@ -216,13 +192,6 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		.max_queues = conf->queues,
 		.max_depth = conf->depth,
 	};
-	if (!conf->node_recycles)
-		log_warning("recycle=client: INSECURE, a compute node that "
-			    "sends wrong words reaches the pages of others");
-	if (!conf->exchange)
-		log_warning("store=copy: INSECURE, a compute node that stores "
-			    "between two entries of its table reaches the "
-			    "pages of others");
 	if (nic->node->known && *nic->node->known)
 		log_notice("%s", nic->node->known);
 	settle(m);
@@ -230,9 +199,9 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = build_progs(m);
 	if (r)
 		return say(why, r, "cannot build the chain programs");
-	r = check_depth(m);
+	r = check_sizes(m, why);
 	if (r)
-		return say(why, r, "depth: the chains do not fit a send queue");
+		return r;
 	r = settle_keys(m, why);
 	if (r)
 		return r;
@@ -247,8 +216,6 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
-	m->pool.scrub = !conf->node_recycles ||
-			!wrc_has_register(&m->progs[ODRP_WIRE_UNMAPPED_STORE]);
 	m->slack = conf->reserve == UINT64_MAX ?
 		   lease_default_slack(m->pool.pages) : conf->reserve;
 	m->stock.target = stock_target(m);

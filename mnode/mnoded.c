@@ -108,6 +108,7 @@ static void parse_args(int argc, char **argv, struct args *args)
 		options[i + 1].key = KEY_SETTING + i;
 		options[i + 1].arg = conf_keys[i].value;
 		options[i + 1].doc = conf_keys[i].doc;
+		options[i + 1].flags = conf_keys[i].doc ? 0 : OPTION_HIDDEN;
 	}
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, args);

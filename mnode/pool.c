@@ -91,9 +91,6 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 
 static void put_free(struct pool *pool, uint64_t page)
 {
-	if (pool->scrub)
-		memset((char *)pool->page_mem.va +
-		       (page << ODRP_WIRE_PAGE_SHIFT), 0, ODRP_WIRE_PAGE_SIZE);
 	pool->owner[page] = POOL_NOBODY;
 	pool->free[pool->nr_free++] = page;
 }

@@ -22,9 +22,7 @@
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @free, @nr_free: numbers of those that are nobody's
  * @owner:	of each page
- * @scrub:	clear pages that come back: there are stores that map a page
- *		before they fill it, or that may be made to
- * @tables:	recycle=node: what the chains read
+ * @tables:	what the chains read
  */
 struct pool {
 	struct nic *nic;
@@ -35,7 +33,6 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
-	bool scrub;
 	struct tables tables;
 };
 

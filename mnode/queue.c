@@ -76,18 +76,10 @@ static int make_memory(struct queue *q)
 	int r;
 
 	r = map_key(q, q->geom.arena_len, &q->arena, &q->arena_key);
-	if (r)
+	if (r || !q->keys)
 		return r;
-	if (q->keys) {
-		r = reg(q, &q->arena, q->geom.arena_len, q->pool->pdn, NIC_ALL,
-			&q->arena_rkey);
-		if (r)
-			unmap_key(q, &q->arena, q->arena_key);
-		return r;
-	}
-	if (!q->geom.buf_len)
-		return 0;
-	r = map_key(q, q->geom.buf_len, &q->buf, &q->buf_key);
+	r = reg(q, &q->arena, q->geom.arena_len, q->pool->pdn, NIC_ALL,
+		&q->arena_rkey);
 	if (r)
 		unmap_key(q, &q->arena, q->arena_key);
 	return r;
@@ -95,7 +87,6 @@ static int make_memory(struct queue *q)
 
 static void free_memory(struct queue *q)
 {
-	unmap_key(q, &q->buf, q->buf_key);
 	if (q->arena_rkey)
 		nic_of(q)->ops->mr_dereg(nic_of(q), q->arena_rkey);
 	unmap_key(q, &q->arena, q->arena_key);
@@ -253,7 +244,6 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.arena_iova = (uintptr_t)q->arena.va,
 		.arena_key = q->arena_key, .arena_rkey = q->arena_rkey,
 		.keymap_key = q->keys ? q->keys->map_key : 0,
-		.buf_iova = (uintptr_t)q->buf.va, .buf_key = q->buf_key,
 		.tt_iova = 0, .tt_len = tt->nr_slots * sizeof(__be64),
 		.tt_key = tt->key,
 		.free_key = ring->key,

@@ -43,8 +43,8 @@ struct queue {
 	uint32_t cm_id;
 	const struct keys *keys;
 	bool bare;
-	struct mem arena, buf, far;
-	uint32_t arena_key, arena_rkey, buf_key;
+	struct mem arena, far;
+	uint32_t arena_key, arena_rkey;
 	uint32_t client_rcqn, loop_scqn, other_cqn;
 	uint32_t loop_qpn, far_qpn, client_qpn;
 	bool stopped;

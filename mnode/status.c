@@ -228,10 +228,6 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_pool", m->pool.nr_free);
 	add_u64(obj, "slack", m->slack);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
-	add(obj, "store", json_object_new_string(m->conf->exchange ?
-						 "exchange" : "copy"));
-	add(obj, "recycle", json_object_new_string(m->conf->node_recycles ?
-						   "node" : "client"));
 	add(obj, "order", json_object_new_string(m->waits ? "wait" :
 								  "fence"));
 	add(obj, "translate", json_object_new_string(m->nic_translates ?

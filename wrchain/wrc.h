@@ -37,20 +37,16 @@ struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
  * exchange (prog/exchange.c) or, by a setting, ours.  From WRC_V_NAIVE to
  * WRC_V_PAPER they are the rungs of Figure 12 of the ODRP paper, each with one
  * more of its optimisations: a yardstick for the cost model, for the software NIC
- * only.  The verifier refuses them, see prog/ladder.h; and stores that READ their
- * page from the client (prog/pull.c).  Those behind the rungs were built to be
- * measured: accepted, and not armed.
+ * only.  The verifier refuses them, see prog/ladder.h.
  */
 enum wrc_variant {
 	WRC_V_OURS,
 	WRC_V_EXCHANGE,
-	WRC_V_PULL,
 	WRC_V_NAIVE,
 	WRC_V_STORE_DECISION,	/* the client knows whether a slot is mapped */
 	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
 	WRC_V_RECYCLE_HELPER,	/* ... and the recycle words */
 	WRC_V_PAPER,		/* ... and bytes are reversed by one READ */
-	WRC_V_LANE_RING,	/* a ring that needs no EndianSwap: prog/lane_ring.c */
 	WRC_V_KEYED,		/* translation in the NIC: core/keymap.h */
 	WRC_NR_VARIANTS,
 };
@@ -149,16 +145,12 @@ struct wrc_geom {
  * @tt_iova, @tt_key, @tt_len:	the CNode's translation table; a request's
  *			tt_addr is an address under tt_key, so tt_iova is 0
  * @free_head, @free_tail:	addresses of the two counters of the free ring;
- *			each holds the address of a slot in host byte order, or
- *			with WRC_V_LANE_RING in big endian
+ *			each holds the address of a slot in host byte order
  * @free_ring, @log_free_ring:	the ring's address, aligned to its size, and
- *			log2 of its size in bytes.  WRC_V_LANE_RING: the address of
- *			its first slot, and log2 of what the slots take alone; they
- *			lie farther apart, wrc_ring_step()
+ *			log2 of its size in bytes
  * @free_key:	key of ring and counters
  * @pool_key, @pool_len:	the pages, from WRC_POOL_IOVA on
- * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE and stores of
- *		WRC_V_PULL wait on it
+ * @client_scqn:	of the client queue; only loads of WRC_V_EXCHANGE wait on it
  * @pages:	stores of WRC_V_EXCHANGE: the first page of each instance, which is
  *		in nobody else's hands; else NULL
  * @arena_rkey: the key by which the loop queue's peer reaches the arena; 0: the

@@ -228,25 +228,17 @@ static void print_pages(struct json_object *obj, const char *name,
 	printf("%-16s %12" PRIu64 "  %s\n", label, num(obj, name), text);
 }
 
-/* A setting as it is; one of its values is to be seen by all. */
-static void print_mode(struct json_object *obj, const char *name,
-		       const char *insecure)
+static void print_mode(struct json_object *obj, const char *name)
 {
-	bool bad = !strcmp(str(obj, name), insecure);
-
-	printf("%-16s %12s%s\n", name, str(obj, name),
-	       bad ? "  INSECURE: a compute node can reach the pages of others" :
-	       "");
+	printf("%-16s %12s\n", name, str(obj, name));
 }
 
 static void print_modes(struct json_object *obj)
 {
 	char text[32];
 
-	print_mode(obj, "store", "copy");
-	print_mode(obj, "recycle", "client");
-	print_mode(obj, "order", "");
-	print_mode(obj, "translate", "");
+	print_mode(obj, "order");
+	print_mode(obj, "translate");
 	size_of(num(obj, "table_bytes"), text);
 	printf("%-16s %12s\n", "tables", text);
 	printf("%-16s %12s\n", "draining", yes(obj, "draining") ? "yes" : "no");

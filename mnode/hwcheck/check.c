@@ -140,38 +140,36 @@ struct pair {
 };
 
 static void describe_run(const struct pair *p, const struct run *run,
-			 const struct rig_config *cfg, struct json_object *obj)
+			 struct json_object *obj)
 {
 	const struct program *prog = p->program;
-	const char *recycle = cfg->recycle == WRC_RECYCLE_NODE ? "node" :
-								 "client";
 	bool strict = p->card.what.strict;
 	bool fenced = prog->order == WRC_ORDER_FENCE;
 	char name[160];
 
-	snprintf(name, sizeof(name), "%s, %s%srecycle=%s%s%s: %s", prog->name,
-		 prog->stores ? prog->stores : "", prog->stores ? ", " : "",
-		 recycle, fenced ? ", order=fence" : "",
-		 strict ? "" : ", relaxed", run->name);
+	snprintf(name, sizeof(name), "%s%s%s%s%s: %s", prog->name,
+		 prog->stores ? ", " : "", prog->stores ? prog->stores : "",
+		 fenced ? ", order=fence" : "", strict ? "" : ", relaxed",
+		 run->name);
 	add_text(obj, "program", name);
 	if (prog->stores)
 		add_text(obj, "stores", prog->stores);
-	add_text(obj, "recycle", recycle);
 	add_text(obj, "order", fenced ? "fence" : "wait");
 	add_bool(obj, "strict", strict);
-	add_number(obj, "requests", cfg->count);
+	add_number(obj, "requests", run->cfg.count);
 }
 
 /* One run on both.  False: something differs, or could not be done. */
 static bool compare_run(struct pair *p, const struct rig_config *cfg,
 			struct json_object *obj)
 {
+	const char *lacks = rig_keyed(&p->card) ?
+			    side_lacks_keys(p->card.side) : NULL;
 	char why[WRC_WHY_MAX], what[RIG_DIFF_MAX];
 	int r;
 
-	r = rig_fits(&p->card, cfg, why);
-	if (r == -EMSGSIZE || r == -EOPNOTSUPP) {
-		add_text(obj, "skipped", why);
+	if (lacks) {
+		add_text(obj, "skipped", lacks);
 		return true;
 	}
 	r = rig_run(&p->soft, cfg, p->a, why);
@@ -204,22 +202,19 @@ static bool *counts_for(const struct program *program, struct check *check)
 	return fenced ? &check->fenced : &check->programs;
 }
 
-static void compare_recycle(struct pair *p, enum wrc_recycle recycle,
-			    struct json_object *list, struct check *check)
+static void compare_runs(struct pair *p, struct json_object *list,
+			 struct check *check)
 {
 	bool *same = counts_for(p->program, check);
 	struct json_object *obj;
-	struct rig_config cfg;
 	unsigned int i;
 
 	for (i = 0; i < nr_runs; i++) {
-		if (!run_applies(&runs[i], p->program, recycle))
+		if (!run_applies(&runs[i], p->program))
 			continue;
-		cfg = runs[i].cfg;
-		cfg.recycle = recycle;
 		obj = json_object_new_object();
-		describe_run(p, &runs[i], &cfg, obj);
-		if (!compare_run(p, &cfg, obj))
+		describe_run(p, &runs[i], obj);
+		if (!compare_run(p, &runs[i].cfg, obj))
 			*same = false;
 		json_object_array_add(list, obj);
 	}
@@ -258,8 +253,7 @@ static int compare_programs(struct side *card, struct side *soft, bool strict,
 		r = open_pair(&p, card, soft, strict);
 		if (r)
 			break;
-		compare_recycle(&p, WRC_RECYCLE_NODE, list, check);
-		compare_recycle(&p, WRC_RECYCLE_CLIENT, list, check);
+		compare_runs(&p, list, check);
 		rig_close(&p.card);
 		rig_close(&p.soft);
 	}
@@ -377,14 +371,14 @@ static const char *against_keys(const struct check *check, bool whole,
 	       !whole ? "this card is not as it should be" : NULL;
 }
 
-/* For programs, and in words.  against: NULL, or why not; limit: of what may be. */
+/* For programs, and in words.  against: NULL, or why not. */
 static void judge(struct json_object *report, const char *key, const char *words,
-		  const char *setting, const char *limit, const char *against)
+		  const char *setting, const char *against)
 {
 	char text[320];
 
 	snprintf(text, sizeof(text), "%s may %sbe set%s%s.", setting,
-		 against ? "not " : "", against ? ": " : limit,
+		 against ? "not " : "", against ? ": " : "",
 		 against ? against : "");
 	add_bool(report, key, !against);
 	add_text(report, words, text);
@@ -397,9 +391,8 @@ bool check_judge(const struct check *check, struct json_object *report)
 	const char *no_fences = against_fences(check, whole);
 
 	add_bool(report, "fences", check->fences);
-	judge(report, "order_fence", "fence_verdict", "order=fence",
-	      ", with store=exchange and recycle=node", no_fences);
-	judge(report, "translate_nic", "translate_verdict", "translate=nic", "",
+	judge(report, "order_fence", "fence_verdict", "order=fence", no_fences);
+	judge(report, "translate_nic", "translate_verdict", "translate=nic",
 	      against_keys(check, whole, !no_fences));
 	return whole;
 }

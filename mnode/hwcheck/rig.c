@@ -60,36 +60,11 @@ static int build(const struct rig_node *node, const struct rig_config *cfg,
 {
 	const struct wrc_opts opts = {
 		.strict_index = node->what.strict,
-		.variant = node->what.variant, .recycle = cfg->recycle,
+		.variant = node->what.variant, .recycle = WRC_RECYCLE_NODE,
 		.order = node->what.order,
 	};
 
 	return wrc_prog_build(node->what.chain, &opts, ret_prog);
-}
-
-int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
-	     char why[WRC_WHY_MAX])
-{
-	unsigned int max = node->side->nic->node->max_recv_len;
-	const char *lacks = rig_keyed(node) ? side_lacks_keys(node->side) :
-					      NULL;
-	struct wrc_geom geom;
-	struct wrc_prog prog;
-	int r;
-
-	if (lacks) {
-		snprintf(why, WRC_WHY_MAX, "%s", lacks);
-		return -EOPNOTSUPP;
-	}
-	r = build(node, cfg, &prog);
-	if (!r)
-		r = wrc_geom_init(&prog, cfg->depth, &geom);
-	if (r || !max || 1u << geom.log_rq_stride <= max)
-		return r;
-	snprintf(why, WRC_WHY_MAX, "it needs receive entries of %u bytes, and "
-		 "the %s has %u: the agent arms the one that copies",
-		 1u << geom.log_rq_stride, node->side->name, max);
-	return -EMSGSIZE;
 }
 
 static int arm(struct rig *rig, struct rig_node *node, char *why)

@@ -50,7 +50,6 @@ struct rig_config {
 	enum rig_table table;
 	bool scarce, deaf;
 	uint64_t slot_off;
-	enum wrc_recycle recycle;
 };
 
 /**
@@ -143,10 +142,6 @@ int rig_renew_slot(struct rig_node *node, uint32_t slot);
 /* A page whose every word tells its number. */
 void rig_fill(uint8_t *page, uint32_t number);
 
-/* With a sentence: -EMSGSIZE, this NIC's receive entries are too short;
- * -EOPNOTSUPP, it cannot translate. */
-int rig_fits(const struct rig_node *node, const struct rig_config *cfg,
-	     char why[WRC_WHY_MAX]);
 /* 0, and what came of it; -errno with a sentence: it could not even begin. */
 int rig_run(struct rig_node *node, const struct rig_config *cfg,
 	    struct rig_result *ret_result, char why[WRC_WHY_MAX]);

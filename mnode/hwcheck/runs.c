@@ -15,8 +15,6 @@ const struct program programs[] = {
 	{ "mapped store", "exchange", MAPPED, WRC_V_EXCHANGE },
 	{ "unmapped store", "exchange", FRESH, WRC_V_EXCHANGE },
 	{ "invalidate", NULL, INVAL, WRC_V_OURS },
-	{ "mapped store", "copy", MAPPED, WRC_V_OURS },
-	{ "unmapped store", "copy", FRESH, WRC_V_OURS },
 	{ "load", NULL, LOAD, WRC_V_OURS, WRC_ORDER_FENCE },
 	{ "mapped store", "exchange", MAPPED, WRC_V_EXCHANGE, WRC_ORDER_FENCE },
 	{ "unmapped store", "exchange", FRESH, WRC_V_EXCHANGE,
@@ -46,7 +44,7 @@ const struct run runs[] = {
 	{ "shortest queue", .cfg = { 4, 3, 60 } },
 	{ "quiet", .cfg = { 8, 7, 60, .quiet = true } },
 	{ "long", .cfg = { 8, 7, LONG } },
-	{ "beyond 16 bits", ONLY(LOAD), .node_only = true,
+	{ "beyond 16 bits", ONLY(LOAD),
 	  .cfg = { 8, 7, LONGER, .quiet = true } },
 	{ "answers not taken", .cfg = { 8, 3, 3, .deaf = true } },
 	{ "of what is not mapped", ONLY(INVAL),
@@ -67,11 +65,7 @@ const struct run runs[] = {
 
 const unsigned int nr_runs = sizeof(runs) / sizeof(runs[0]);
 
-bool run_applies(const struct run *run, const struct program *prog,
-		 enum wrc_recycle recycle)
+bool run_applies(const struct run *run, const struct program *prog)
 {
-	if (run->chains && !(run->chains & 1u << prog->chain))
-		return false;
-	return (!run->node_only && prog->order == WRC_ORDER_WAIT &&
-		prog->variant != WRC_V_KEYED) || recycle == WRC_RECYCLE_NODE;
+	return !run->chains || run->chains & 1u << prog->chain;
 }

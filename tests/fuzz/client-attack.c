@@ -47,7 +47,7 @@ uint32_t hostile_guess_key(struct hostile *h)
 			  NULL;
 	const uint32_t keys[] = {
 		h->key, m->pool.page_key, s->ring.key, s->tt.key,
-		s->beat_key, q ? q->arena_key : 0, q ? q->buf_key : 1,
+		s->beat_key, q ? q->arena_key : 0, 1,
 		life_random(h->life), 0x100, 0,
 	};
 
@@ -68,7 +68,6 @@ uint64_t hostile_guess_address(struct hostile *h)
 		(uintptr_t)s->beat,
 		q ? (uintptr_t)q->arena.va : 0,
 		q ? (uintptr_t)q->arena.va + q->geom.loop_sq : 0,
-		q ? (uintptr_t)q->buf.va : 0,
 		(uintptr_t)h->mem, life_random(h->life), -8ull, 0,
 	};
 
@@ -84,7 +83,7 @@ static void real_target(struct hostile *h, uint64_t *at, uint32_t *key)
 	struct queue *q = s->nr_queues ? s->queues[0][life_below(h->life, 4)] :
 			  NULL;
 
-	switch (life_below(h->life, q ? 6 : 4)) {
+	switch (life_below(h->life, q ? 5 : 4)) {
 	case 0:
 		*at = page_addr(life_below(h->life, m->pool.pages));
 		*key = m->pool.page_key;
@@ -104,10 +103,6 @@ static void real_target(struct hostile *h, uint64_t *at, uint32_t *key)
 	case 4:
 		*at = (uintptr_t)q->arena.va;
 		*key = q->arena_key;
-		break;
-	case 5:
-		*at = (uintptr_t)q->buf.va;
-		*key = q->buf_key;
 		break;
 	}
 }
@@ -210,7 +205,6 @@ static uint8_t any_send(struct hostile *h)
 
 void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 {
-	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
 	struct hostile_wr wr = { .opcode = WRC_WQE_SEND };
 	struct life *l = h->life;
 	struct odrp_wire_req req;
@@ -251,11 +245,6 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 		junk(h, p, &len);
 	h->sent[conn]++;
 	h->asked[conn]++;
-	at = tt_addr / 8 - h->base;
-	if (chain == ODRP_WIRE_UNMAPPED_STORE && at < HOSTILE_SLOTS) {
-		h->dropped += h->stored[at] && !l->bed.opts.conf.exchange;
-		h->stored[at] = true;
-	}
 	l->count->requests++;
 	wr.local = p;
 	wr.len = len;
@@ -272,7 +261,7 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 static void empty_send(struct hostile *h, int conn)
 {
 	if (conn >= 0) {
-		if (!bed_node_recycles() || !hostile_may(h, conn))
+		if (life_trusts_words() || !hostile_may(h, conn))
 			return;
 		h->sent[conn]++;
 		h->asked[conn]++;

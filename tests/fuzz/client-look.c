@@ -196,8 +196,6 @@ void look_at_pool(struct life *l)
 	bool now[MAX_PAGES] = { false };
 	uint64_t i;
 
-	if (pool->scrub)
-		return;
 	make_mark();
 	/* Some may have come and gone meanwhile. */
 	if (l->lent_then != l->bed.m.lender.nr_lent)

@@ -49,7 +49,7 @@ enum act {
 enum wrong {
 	RIGHT,
 	WRONG_DOUBLED,		/* I1: a page in two places */
-	WRONG_LOST,		/* I1: in none, beyond what was dropped */
+	WRONG_LOST,		/* I1: in none */
 	WRONG_FOREIGN,		/* I1: an entry that is no page's address */
 	WRONG_RING,		/* I1: the ring has holes, or was overtaken */
 	WRONG_RETURN,		/* after the eviction not every page is back */
@@ -85,9 +85,6 @@ struct honest {
  * @sent:	requests on each connection since the last quiet point
  * @asked:	requests on each connection, ever
  * @touched:	slots that had a request since then
- * @stored:	slots that had an unmapped store in this life
- * @dropped:	unmapped stores to such slots: as many pages may be lost, if
- *		stores copy
  * @base:	of its slots, the first that it uses: with many, some are of its
  *		second key
  * @last_id, @answered: of the last request, and of the last answer on each connection
@@ -102,8 +99,7 @@ struct hostile {
 	unsigned int next_send, next_recv;
 	unsigned int sent[NR_CONNS], asked[NR_CONNS];
 	bool deaf[NR_CONNS];
-	bool touched[HOSTILE_SLOTS], stored[HOSTILE_SLOTS];
-	uint64_t dropped;
+	bool touched[HOSTILE_SLOTS];
 	uint64_t base;
 	uint32_t last_id, answered[NR_CONNS];
 	uint32_t old_key[MAX_OLD_KEYS];
@@ -131,6 +127,12 @@ struct life {
 /* Runs one; about that many requests.  What was wrong stays in l->wrong. */
 void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	      unsigned int requests, struct life_count *count);
+
+/*
+ * ODRP_RECYCLE=client: the agent arms chains that words in the requests re-arm, as
+ * those of the paper do, to see that the classes which lie in them find that.
+ */
+bool life_trusts_words(void);
 
 /* ---- for the pieces ----------------------------------------------------- */
 

@@ -74,14 +74,14 @@ static const struct class classes[] = {
 };
 
 /*
- * Unless ODRP_RECYCLE=client the agent asks for no words: what would be a lie in
- * them has nowhere to land, and these classes have to hold.
+ * The agent asks for no words: what would be a lie in them has nowhere to land,
+ * and these classes have to hold.  Unless it is made to, life_trusts_words().
  */
 static struct class class_of(unsigned int i)
 {
 	struct class c = classes[i];
 
-	if (bed_node_recycles() && c.acts & (ACT_WORDS | ACT_JUNK) &&
+	if (!life_trusts_words() && c.acts & (ACT_WORDS | ACT_JUNK) &&
 	    c.share != NEVER) {
 		c.share = 1;
 		c.breaks = 0;

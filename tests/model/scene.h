@@ -76,11 +76,10 @@ struct scene_chain_cfg {
  * @shrink:	so many pages of a lease are to be the other CNode's
  * @gives:	whose lease that is
  * @regrow:	and it may become one larger after that
- * @no_scrub:	pages come back as they were left
  */
 struct scene_config {
 	bool strict, rude, may_fail, agent, kill, hangup, exchange, looks, node;
-	bool keyed, fence, late, regrow, no_scrub;
+	bool keyed, fence, late, regrow;
 	enum snic_fetch fetch;
 	void (*spoil)(struct wrc_prog *prog);
 	uint8_t log_ring, breaks, shrink, gives;

@@ -50,7 +50,7 @@ static void make_pool(struct scene *s, struct scene_agent *a)
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
 		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
-		.free = a->free, .owner = s->owner, .scrub = !s->cfg.exchange && !s->cfg.no_scrub,
+		.free = a->free, .owner = s->owner,
 	};
 }
 

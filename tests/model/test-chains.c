@@ -422,9 +422,8 @@ static void closed_stale(void **state)
 {
 	struct scene_config cfg = stale_scene();
 
-	holds_both(&cfg, "hostile: stale page");
-	cfg.no_scrub = true;
-	fails(&cfg, "no scrub", NULL, "I3: a load brought another's page");
+	fails(&cfg, "stale page, stores that copy", NULL,
+	      "I3: a load brought another's page");
 	cfg = exchanged(stale_scene());
 	cfg.looks = true;
 	holds(&cfg, "hostile: stale page, as armed");

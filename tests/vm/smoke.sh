@@ -23,9 +23,9 @@ by_keys() {
 		'.mnode.chains.load == 0' '.mnode.chains.mapped_store == 0'
 }
 
-# by_chains KERNEL [VM_OPTION...]
+# by_chains KERNEL
 by_chains() {
-	sorts "$1" "${unknown_card[@]}" "${@:2}"
+	sorts "$1" "${unknown_card[@]}"
 	expect '.mnode.translate == "chain"' '.mnode.order == "wait"' \
 		'.mnode.chains.load >= .cnodes[0].stats.loads' \
 		'.mnode.chains.mapped_store >= .cnodes[0].stats.stores_mapped'
@@ -42,9 +42,4 @@ done
 for kernel in "${chains[@]}"; do
 	tap_case "the same by chains on $kernel" by_chains "$kernel"
 done
-# Requests with words, of which not every one is answered.
-if ((nightly)); then
-	tap_case "the same on 6.1, recycle=client" by_chains 6.1 \
-		--param mnode.recycle=client
-fi
 tap_end

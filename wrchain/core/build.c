@@ -224,12 +224,6 @@ int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
 	return wrc_emit(b, &insn);
 }
 
-void wrc_lanes(struct wrc_build *b)
-{
-	if (!b->err)
-		b->prog->lanes = true;
-}
-
 int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to)
 {
 	struct wrc_insn insn = {

@@ -70,8 +70,6 @@ int wrc_deliver(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref from,
 /* A counter to the next slot of the free ring; the old value to `to`. */
 int wrc_advance(struct wrc_build *b, struct wrc_ref counter, struct wrc_ref to,
 		__u8 flags);
-/* The free ring is in lanes, its counters big endian: prog/lane_ring.c. */
-void wrc_lanes(struct wrc_build *b);
 /* Moves 8 bytes: *remote to `to`, and 0 to *remote, in one. */
 int wrc_take(struct wrc_build *b, struct wrc_ref remote, struct wrc_ref to);
 /* Page exchange: *remote to `to`, and the instance's own page to *remote. */

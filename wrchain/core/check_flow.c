@@ -5,13 +5,12 @@
  *
  * A table address comes only from the request, and is used only under the
  * table's key.  A slot address comes only from a counter of the free ring, and
- * byte by byte reversed, or as it is where the ring lies in lanes.  A page
- * address comes only from the table or a slot; it is *owned* when it was moved
- * out of there, and only an owned one may be written to the table or a slot (I1);
- * rule move follows it there.  Nothing is written to a counter but by its atomic.
- * A register or field that anybody else writes a byte of holds nothing known.
- * Page contents move only between the pool, the instance's buffer and the
- * client's own memory (I2, I3).
+ * byte by byte reversed.  A page address comes only from the table or a slot; it
+ * is *owned* when it was moved out of there, and only an owned one may be
+ * written to the table or a slot (I1); rule move follows it there.  Nothing is
+ * written to a counter but by its atomic. A register or field that anybody else
+ * writes a byte of holds nothing known. Page contents move only between the
+ * pool, the instance's buffer and the client's own memory (I2, I3).
  */
 #include "check.h"
 
@@ -22,7 +21,6 @@ enum kind {
 	K_TT_ADDR,		/* from the request */
 	K_PEER_ADDR,		/* from the request */
 	K_SLOT,			/* host byte order */
-	K_LANE_SLOT,		/* as a WQE has it */
 	K_PAGE,			/* seen: somebody else has it too */
 	K_PAGE_OWNED,
 	K_SPOT,			/* where a slot's translation is */
@@ -34,7 +32,6 @@ static const char *const kind_names[] = {
 	[K_TT_ADDR] = "a table address",
 	[K_PEER_ADDR] = "an address of the client's",
 	[K_SLOT] = "a slot address in host order",
-	[K_LANE_SLOT] = "a slot address",
 	[K_PAGE] = "a page address",
 	[K_PAGE_OWNED] = "a page address that was moved",
 	[K_SPOT] = "what the key map says",
@@ -185,7 +182,7 @@ static enum kind result_of(const struct flow *f, unsigned int insn)
 	case WRC_SP_TAIL:
 		if (i->op != WRC_WQE_MASKED_FA)
 			return K_NOTHING;
-		return f->c->ctx.prog->lanes ? K_LANE_SLOT : K_SLOT;
+		return K_SLOT;
 	default:
 		return place_kind(f, i->remote, insn);
 	}
@@ -204,7 +201,7 @@ static bool leads_to(enum kind k, enum wrc_space space)
 	case WRC_SP_KEYMAP:
 		return k == K_TT_ADDR;
 	case WRC_SP_SLOT:
-		return k == K_SLOT || k == K_LANE_SLOT;
+		return k == K_SLOT;
 	case WRC_SP_POOL:
 	case WRC_SP_EMPTY:
 		return is_page(k);

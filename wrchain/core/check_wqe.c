@@ -179,7 +179,7 @@ static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 	if (has_operand_written(c->ctx.prog, insn))
 		return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
 				  "has an operand that comes at run time");
-	wrc_ring_step(c->ctx.prog, c->ctx.bind, &add, &boundary);
+	wrc_ring_step(c->ctx.bind, &add, &boundary);
 	switch (wr->shape) {
 	case WRC_WQE_MASKED_CS:
 		if (c->ctx.prog->insn[insn].flags & WRC_I_EXCHANGE)
@@ -193,8 +193,7 @@ static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
 		if (wr->swap != add || wr->compare != boundary)
 			return wrc_refuse(c, WRC_RULE_ATOMIC, instance, insn,
 					  "does not step by a slot within a ring of 2^%u bytes",
-					  wrc_ring_log(c->ctx.prog,
-						       c->ctx.bind));
+					  c->ctx.bind->log_free_ring);
 		return 0;
 	case WRC_WQE_CS:
 	case WRC_WQE_FA:
@@ -219,21 +218,18 @@ int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 	return err;
 }
 
-#define LANES 0xf8ull	/* of an address */
-
 /* What the keys open must be where the programs rely on it to be. */
 int wrc_check_bind(struct wrc_check *c)
 {
 	const struct wrc_bind *b = c->ctx.bind;
-	__u8 log = wrc_ring_log(c->ctx.prog, b);
+	__u8 log = b->log_free_ring;
 	__u64 ring = 1ull << log, first = b->free_ring & ~(ring - 1);
-	__u64 lane = c->ctx.prog->lanes ? LANES : 0;
 
 	if (b->tt_iova)
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
 				      "the table starts at 0x%llx, and requests count from 0",
 				      (unsigned long long)b->tt_iova);
-	if (b->free_ring & (ring - 1) & ~lane)
+	if (b->free_ring & (ring - 1))
 		return wrc_refuse_all(c, WRC_RULE_ADDRESS,
 				      "the free ring at 0x%llx is not aligned to its 2^%u bytes",
 				      (unsigned long long)b->free_ring, log);

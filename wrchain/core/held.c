@@ -21,12 +21,6 @@ static __u64 load_host64(const __u8 *p)
 	return v;
 }
 
-/* A counter as it was fetched; in lanes it is big endian. */
-static __u64 load_slot(const struct wrc_prog *prog, const __u8 *p)
-{
-	return prog->lanes ? load_be64(p) : load_host64(p);
-}
-
 /**
  * struct stop - where an instance stands
  * @bb:		its blocks that have been executed; 0: it does not run
@@ -89,7 +83,7 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 		return;
 	/* In the slot still; or it was empty, and what comes is behind head. */
 	if (!done(s, h->page_taken) || !held->page)
-		held->slot = load_slot(s->prog, place(s, h->slot));
+		held->slot = load_host64(place(s, h->slot));
 }
 
 static void held_lent(const struct stop *s, struct wrc_held *held)
@@ -108,7 +102,7 @@ static void held_moving(const struct stop *s, struct wrc_held *held)
 {
 	const struct wrc_hold *h = &s->prog->hold;
 	__u64 page = load_be64(place(s, h->page));
-	__u64 slot = load_slot(s->prog, place(s, h->slot));
+	__u64 slot = load_host64(place(s, h->slot));
 
 	if (done(s, h->page_taken)) {
 		if (!done(s, h->page_put))

@@ -119,12 +119,6 @@ struct wrc_insn {
 	__u8 cqe;
 };
 
-/* READs the client's memory: a page that is stored. */
-static inline bool wrc_is_pull(const struct wrc_insn *insn)
-{
-	return insn->op == WRC_WQE_READ && insn->remote.space == WRC_SP_PEER;
-}
-
 /* Where an instruction's data go or come from, by class. */
 enum wrc_class wrc_space_class(enum wrc_space space);
 /* False: the address is written at run time, by another WR or the request. */

@@ -63,19 +63,10 @@ __u64 wrc_swapped(__u64 value);
 
 /*
  * The free ring.  What an advance adds to a counter, as the NIC does it, to a
- * little-endian number, and the bit of that behind which no carry goes; and log2
- * of the bytes between which its slots lie.
- *
- * In lanes the counter is the slot's address in big endian, so a carry walks from
- * byte 5 of the address to byte 6.  Byte 7 cannot take part: its low bits are 0.
- * So slots are 256 bytes apart, and byte 7 is the *lane*, which a ring shares
- * with no other.  Up to 256 slots count in byte 6.  More of them count in the
- * high bits of byte 5 first, and the carry out of these goes into byte 6: all of
- * 16 MB then, with gaps, and so on with byte 4.
+ * little-endian number, and the bit of that behind which no carry goes.
  */
-void wrc_ring_step(const struct wrc_prog *prog, const struct wrc_bind *bind,
-		   __u64 *ret_add, __u64 *ret_boundary);
-__u8 wrc_ring_log(const struct wrc_prog *prog, const struct wrc_bind *bind);
+void wrc_ring_step(const struct wrc_bind *bind, __u64 *ret_add,
+		   __u64 *ret_boundary);
 
 __u32 wrc_class_key(const struct wrc_bind *bind, enum wrc_class class);
 /* The same as an rkey. */

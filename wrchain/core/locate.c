@@ -152,36 +152,11 @@ __u64 wrc_ref_addr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	}
 }
 
-#define LOG_SLOT	3
-#define LANE_BYTE	56	/* bit of a counter at which byte 7 begins */
-
-/* The lowest bit of a lane ring's counter that moves. */
-static __u8 lane_bit(const struct wrc_bind *bind)
+void wrc_ring_step(const struct wrc_bind *bind, __u64 *ret_add,
+		   __u64 *ret_boundary)
 {
-	__u8 log = bind->log_free_ring - LOG_SLOT;	/* of its slots */
-
-	return log < 8 ? LANE_BYTE - 8 : LANE_BYTE - log;
-}
-
-void wrc_ring_step(const struct wrc_prog *prog, const struct wrc_bind *bind,
-		   __u64 *ret_add, __u64 *ret_boundary)
-{
-	__u8 low = prog->lanes ? lane_bit(bind) : LOG_SLOT;
-
-	*ret_add = 1ull << low;
-	*ret_boundary = 1ull << (low + bind->log_free_ring - LOG_SLOT - 1);
-}
-
-__u8 wrc_ring_log(const struct wrc_prog *prog, const struct wrc_bind *bind)
-{
-	__u8 low;
-
-	if (!prog->lanes)
-		return bind->log_free_ring;
-	low = lane_bit(bind);
-	if (low == LANE_BYTE - 8)	/* its top bits are not all in use */
-		return 8 + bind->log_free_ring - LOG_SLOT;
-	return 64 - low / 8 * 8;
+	*ret_add = sizeof(__be64);
+	*ret_boundary = 1ull << (bind->log_free_ring - 1);
 }
 
 static void link_operands(const struct wrc_prog *prog,
@@ -289,7 +264,7 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	ret_wr->compare_mask = i->compare_mask;
 	if (i->op == WRC_WQE_MASKED_FA &&
 	    wrc_space_class((enum wrc_space)i->remote.space) == WRC_CL_FREE)
-		wrc_ring_step(prog, bind, &ret_wr->swap, &ret_wr->compare);
+		wrc_ring_step(bind, &ret_wr->swap, &ret_wr->compare);
 	if (i->remote.space == WRC_SP_CELL && i->op == WRC_WQE_MASKED_FA) {
 		ret_wr->swap = wrc_cell_step(prog, i->remote.at);
 		ret_wr->compare = (wrc_cell_mask(prog, i->remote.at) >> 1) + 1;

@@ -145,8 +145,6 @@ struct wrc_turn {
  * @page:	the request carries a page, to the instance's buffer
  * @own:	page exchange: to a page that is the instance's own, and no page is
  *		touched that is not
- * @lanes:	the free ring's counters are big endian, and its slots so far apart as
- *		that takes; wrc_ring_step()
  * @post:	the instruction that posts the receive entry again; WRC_NONE: the
  *		request does
  * @page_sge:	which segment of the receive entry takes the page
@@ -168,7 +166,7 @@ struct wrc_prog {
 	const char *name;
 	__u8 chain;
 	bool strict;
-	bool page, own, lanes, fences;
+	bool page, own, fences;
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
 	__u8 cqes, client_cqes;
@@ -194,17 +192,6 @@ static inline __u32 wrc_msg_len(const struct wrc_prog *prog)
 {
 	return prog->req_len + prog->tail_len +
 	       (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
-}
-
-/* A store that fetches its page itself, from where the request says? */
-static inline bool wrc_pulls(const struct wrc_prog *prog)
-{
-	unsigned int i;
-
-	for (i = 0; i < prog->nr_insn; i++)
-		if (wrc_is_pull(&prog->insn[i]))
-			return true;
-	return false;
 }
 
 /* Is the translation table the NIC's? */

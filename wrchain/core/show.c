@@ -144,8 +144,6 @@ void wrc_dis_insn(struct wrc_text *t, const struct wrc_prog *prog,
 		wrc_text_add(t, " add %llu", (unsigned long long)i->swap);
 	else if (i->op == WRC_WQE_CS)
 		wrc_text_add(t, " swap if %llu", (unsigned long long)i->compare);
-	else if (i->op == WRC_WQE_MASKED_FA && prog->lanes)
-		wrc_text_add(t, " add a slot in the lane");
 	else if (i->op == WRC_WQE_MASKED_FA)
 		wrc_text_add(t, " add %llu in the ring",
 			     (unsigned long long)i->swap);

@@ -46,10 +46,9 @@ static void write_cells(const struct wrc_prog *prog,
 }
 
 /* At least two slots, and an address for each. */
-static bool ring_fits(const struct wrc_prog *prog, const struct wrc_bind *bind)
+static bool ring_fits(const struct wrc_bind *bind)
 {
-	return bind->log_free_ring >= 4 &&
-	       bind->log_free_ring <= (prog->lanes ? 51 : 63);
+	return bind->log_free_ring >= 4 && bind->log_free_ring <= 63;
 }
 
 int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
@@ -61,7 +60,7 @@ int wrc_image_write(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	if (wrc_has_register(prog) && !bind->pages)
 		return -EINVAL;
-	if (!ring_fits(prog, bind))
+	if (!ring_fits(bind))
 		return -EINVAL;
 	memset(arena, 0, geom->arena_len);
 	for (i = 0; i < geom->depth; i++) {

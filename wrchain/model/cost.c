@@ -98,13 +98,9 @@ static void insn_bytes(struct wrc_cost *c, const struct wrc_params *p,
 		if (flags & WRC_OP_SCATTER)
 			pcie_write(c, p, i->sge[j].len);
 	}
-	if (wrc_is_pull(i)) {
-		c->link_out += wire_bytes(p, 0, RETH_BYTES);
-		c->link_in += wire_bytes(p, data_len(i), AETH_BYTES);
-	}
 	if (i->op == WRC_WQE_UMR)
 		pcie_write(c, p, sizeof(struct wrc_wqe_xlt));
-	if (i->queue == WRC_CLIENT || wrc_is_pull(i))
+	if (i->queue == WRC_CLIENT)
 		return;
 	if (flags & WRC_OP_RREAD)
 		pcie_read(c, p, data_len(i));
@@ -150,18 +146,13 @@ static bool lets_go(const struct wrc_prog *prog, unsigned int insn)
 	       prog->insn[i->target].queue == WRC_CLIENT;
 }
 
-/*
- * The SEND_EN that lets the answer go, or a page that comes before it; not one
- * that has a page fetched.
- */
+/* The SEND_EN that lets the answer go, or a page that comes before it. */
 static unsigned int go_of(const struct wrc_prog *prog)
 {
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_insn; i++)
-		if (lets_go(prog, i) &&
-		    !wrc_is_pull(&prog->insn[prog->insn[i].target]) &&
-		    !is_control(&prog->insn[prog->insn[i].target]))
+		if (lets_go(prog, i))
 			return i;
 	return prog->nr_insn - 1;
 }
@@ -194,8 +185,7 @@ static void count(struct wrc_cost *c, const struct wrc_insn *i, bool on_path)
 		c->wrs++;
 		c->wrs_path += on_path;
 	}
-	if (i->queue == WRC_LOOP && !wrc_is_pull(i) &&
-	    data_len(i) == ODRP_WIRE_PAGE_SIZE)
+	if (i->queue == WRC_LOOP && data_len(i) == ODRP_WIRE_PAGE_SIZE)
 		c->copies++;
 }
 
@@ -215,8 +205,6 @@ static double own_ns(const struct wrc_insn *i, const struct wrc_params *p)
 		return p->v[WRC_P_ATOMIC];
 	if (i->op == WRC_WQE_UMR)
 		return p->v[WRC_P_UMR];
-	if (wrc_is_pull(i))
-		return p->v[WRC_P_RTT] + page_ns(p);
 	if (flags & WRC_OP_REMOTE)	/* READ or WRITE: there, and known */
 		return p->v[WRC_P_READ] + move;
 	return 0;
@@ -241,33 +229,19 @@ static bool ends_group(const struct wrc_prog *prog, unsigned int insn)
 	return false;
 }
 
-/**
- * struct client - the client queue, along the loop queue's walk
- * @next:	its first instruction that has not run
- * @opened:	when it has let the loop queue run
+/*
+ * Lets the client queue run from *next to `upto`, from t on; somebody may wait
+ * for each of them.
  */
-struct client {
-	unsigned int next;
-	double opened;
-};
-
-/* Lets it run as far as `upto`, from t on; somebody may wait for each of them. */
-static void run_client(struct wrc_cost *c, const struct wrc_prog *prog,
-		       const struct wrc_params *p, struct client *q,
-		       unsigned int upto, double t, double *done)
+static void run_client(const struct wrc_prog *prog, const struct wrc_params *p,
+		       unsigned int *next, unsigned int upto, double t,
+		       double *done)
 {
-	for (; q->next <= upto; q->next++) {
-		const struct wrc_insn *i = &prog->insn[q->next];
-
+	for (; *next <= upto; (*next)++) {
 		t += p->v[WRC_P_FETCH];
-		if (i->op == WRC_WQE_WAIT && done[i->target] > t)
-			t = done[i->target];
-		if (i->op == WRC_WQE_SEND_EN)
-			q->opened = t;
-		/* Until the client has acknowledged it, or has sent it. */
-		done[q->next] = t + p->v[WRC_P_RTT] +
-				data_len(i) * page_ns(p) / PAGE;
-		c->fetches += wrc_is_pull(i) || is_control(i);
+		/* Until the client has acknowledged it. */
+		done[*next] = t + p->v[WRC_P_RTT] +
+			      data_len(&prog->insn[*next]) * page_ns(p) / PAGE;
 	}
 }
 
@@ -281,19 +255,15 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 	double answered = 0;
 
 	double done[WRC_MAX_INSN] = { 0 }, t = 0, fetch = p->v[WRC_P_FETCH];
-	unsigned int i, left = 0, reach = prog->insn[prog->nr_head - 1].target;
-	struct client client = { prog->nr_insn, 0 };
+	unsigned int i, left = 0, client = prog->nr_insn;
 
-	while (client.next && prog->insn[client.next - 1].queue == WRC_CLIENT)
-		client.next--;
+	while (client && prog->insn[client - 1].queue == WRC_CLIENT)
+		client--;
 	for (i = prog->nr_head; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
 		if (insn->queue != WRC_LOOP)
 			break;
-		/* Its own SEND_ENs go no further: the client queue's does. */
-		if (i > reach && client.opened > t)
-			t = client.opened;
 		if (!left) {
 			t += fetch;
 			c->fetches += i <= go;
@@ -309,10 +279,8 @@ static void walk(struct wrc_cost *c, const struct wrc_prog *prog,
 		if (i == go)
 			c->chain_ns = t;
 		if (lets_go(prog, i)) {
-			run_client(c, prog, p, &client, insn->target, t, done);
+			run_client(prog, p, &client, insn->target, t, done);
 			answered = t;
-		} else if (insn->op == WRC_WQE_SEND_EN) {
-			reach = insn->target;
 		}
 	}
 	c->slot_ns = answered - c->chain_ns;
@@ -335,7 +303,7 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 
 		count(c, insn, is_on_path(prog, i, go));
 		insn_bytes(c, p, insn);
-		if (insn->queue == WRC_CLIENT && !wrc_is_pull(insn))
+		if (insn->queue == WRC_CLIENT)
 			answer_len += data_len(insn);
 	}
 	request_bytes(c, prog, p, answer_len);

@@ -6,13 +6,11 @@
 static const char *const variant_names[WRC_NR_VARIANTS] = {
 	[WRC_V_OURS] = "ours",
 	[WRC_V_EXCHANGE] = "exchange",
-	[WRC_V_PULL] = "pull",
 	[WRC_V_NAIVE] = "naive",
 	[WRC_V_STORE_DECISION] = "store-decision",
 	[WRC_V_CALC_TT_ADDR] = "calc-tt-addr",
 	[WRC_V_RECYCLE_HELPER] = "recycle-helper",
 	[WRC_V_PAPER] = "paper",
-	[WRC_V_LANE_RING] = "lane-ring",
 	[WRC_V_KEYED] = "keyed",
 };
 
@@ -34,7 +32,7 @@ bool wrc_variant_may_be_strict(enum wrc_variant variant)
 
 bool wrc_variant_may_recycle(enum wrc_variant variant)
 {
-	return !wrc_variant_is_rung(variant) && variant != WRC_V_PULL;
+	return !wrc_variant_is_rung(variant);
 }
 
 /* Whoever trusts the clients need not keep them from each other's keys. */
@@ -60,9 +58,6 @@ bool wrc_variant_has(enum wrc_variant variant, enum odrp_wire_chain chain)
 
 unsigned int wrc_variant_excused(enum wrc_variant variant)
 {
-	/* The client's memory comes into a page; its queue runs the other. */
-	if (variant == WRC_V_PULL)
-		return RULE(FLOW) | RULE(BALANCE);
 	if (!wrc_variant_is_rung(variant))
 		return 0;
 	/* Fences for WAITs, no gate, an early answer. */

@@ -81,10 +81,6 @@ int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		return wrc_prog_exchange(chain, opts, ret_prog);
 	if (opts && opts->variant == WRC_V_KEYED)
 		return wrc_prog_keyed(chain, opts, ret_prog);
-	if (opts && opts->variant == WRC_V_LANE_RING)
-		return wrc_prog_lane_ring(chain, opts, ret_prog);
-	if (opts && opts->variant == WRC_V_PULL)
-		return wrc_prog_pull(chain, opts, ret_prog);
 	if (opts && opts->variant)
 		return wrc_prog_ladder(chain, opts, ret_prog);
 	switch (chain) {

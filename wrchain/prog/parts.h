@@ -61,12 +61,5 @@ int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
  * need no chain. */
 int wrc_prog_keyed(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *prog);
-/* Stores that READ their page from the client: prog/pull.c. */
-int wrc_prog_pull(enum odrp_wire_chain chain, const struct wrc_opts *opts,
-		  struct wrc_prog *prog);
-
-/* A ring that needs no EndianSwap: prog/lane_ring.c. */
-int wrc_prog_lane_ring(enum odrp_wire_chain chain, const struct wrc_opts *opts,
-		       struct wrc_prog *prog);
 
 #endif /* WRC_PROG_PARTS_H */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include "cost.h"
-#include "model/ideas.h"
 #include "prog/ladder.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -252,61 +251,6 @@ static int programs(const struct wrc_cmd *cmd, const struct wrc_params *p,
 	return status;
 }
 
-/* ---- ideas ----------------------------------------------------------------- */
-
-static const struct cost_column idea_columns[] = {
-	{ "program", "program", -14, 0 },
-	{ "idea", "idea", -22, 0 },
-	{ "style", "style", -11, 0 },
-	{ "wrs_path", "path", 4, 0 },
-	{ "wrs", "WRs", 3, 0 },
-	{ "waits", "wait", 4, 0 },
-	{ "send_ens", "en", 2, 0 },
-	{ "atomics", "atom", 4, 0 },
-	{ "dependent_fetches", "fetch", 5, 0 },
-	{ "page_copies", "copy", 4, 0 },
-	{ "pcie_in_bytes", "pcie in", 7, 0 },
-	{ "pcie_out_bytes", "out B", 6, 0 },
-	{ "model_latency_us", "model us", 8, 2 },
-	{ "model_queue_busy_us", "busy us", 7, 2 },
-	{ "model_saturation_mops", "model M/s", 9, 2 },
-	{ "model_saturates", "at", -12, 0 },
-};
-
-static int idea_row(unsigned int idea, bool gate, bool fenced,
-		    const struct wrc_params *p, struct json_object *rows)
-{
-	struct json_object *o = json_object_new_object();
-	struct wrc_prog prog;
-	struct wrc_cost c;
-	int err = wrc_idea_build(idea, gate, fenced, &prog);
-
-	json_object_array_add(rows, o);
-	if (err)
-		return wrc_fail("%s: %s", wrc_idea(idea)->name, strerror(-err));
-	wrc_model_cost(&prog, p, &c);
-	cost_add_text(o, "program", prog.name);
-	cost_add_text(o, "idea", wrc_idea(idea)->name);
-	cost_add_text(o, "what", wrc_idea(idea)->what);
-	cost_add_text(o, "style", fenced ? gate ? "gate, fence" : "fence" :
-						  "gate, wait");
-	add_counts(o, &c);
-	add_model(o, &c, p);
-	return 0;
-}
-
-static int idea_rows(const struct wrc_params *p, struct json_object **ret_rows)
-{
-	int status = 0;
-
-	*ret_rows = json_object_new_array();
-	for (unsigned int i = 0; !status && i < wrc_nr_ideas(); i++)
-		for (int style = 0; !status && style < 3; style++)
-			status = idea_row(i, style < 2, style > 0, p,
-					  *ret_rows);
-	return status;
-}
-
 /* ---- the model and the paper --------------------------------------------------- */
 
 static struct json_object *param_rows(const struct wrc_params *p)
@@ -398,11 +342,7 @@ static int make(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		status = cost_load_rows(cmd, p, &rows);
 		json_object_object_add(all, "load", rows);
 	}
-	if (!status && cmd->ideas) {
-		status = idea_rows(p, &rows);
-		json_object_object_add(all, "ideas", rows);
-	}
-	if (!status && !cmd->fit && !cmd->sweep && !cmd->ideas && !loads) {
+	if (!status && !cmd->fit && !cmd->sweep && !loads) {
 		status = programs(cmd, p, &rows);
 		json_object_object_add(all, "programs", rows);
 	}
@@ -428,10 +368,6 @@ static void print(struct json_object *all)
 	}
 	if (json_object_object_get_ex(all, "sweep", &rows))
 		cost_sweep_print(rows);
-	if (json_object_object_get_ex(all, "ideas", &rows))
-		PRINT("ideas, by their work requests and dependencies alone, relaxed; "
-		      "style: gate and WAITs as in ours, fences as in the paper's",
-		      rows, idea_columns);
 	if (json_object_object_get_ex(all, "load", &rows))
 		cost_load_print(rows);
 }

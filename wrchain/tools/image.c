@@ -59,9 +59,6 @@ static const struct wrc_bind example = {
 #define KEYMAP_KEY 0x1000
 #define ARENA_RKEY 0x1100
 
-/* In lanes its slots take 16 MB. */
-#define LANE_RING 0x31000000
-
 /* Page exchange: an instance's first page. */
 static __u64 example_pages[1024];
 
@@ -90,8 +87,6 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 		im->bind.keymap_key = KEYMAP_KEY;
 		im->bind.arena_rkey = ARENA_RKEY;
 	}
-	if (im->prog.lanes)
-		im->bind.free_ring = LANE_RING;
 	if (wrc_has_register(&im->prog)) {
 		for (__u32 i = 0; i < im->geom.depth; i++)
 			example_pages[i] = WRC_POOL_IOVA +

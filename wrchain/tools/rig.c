@@ -46,17 +46,14 @@ static uint8_t log2_of(uint32_t n)
 /* ring | head, tail, shadow of the naive store | that one's ring of zeros */
 static size_t counters_off(const struct wrc_rig *rig)
 {
-	size_t ring = (size_t)1 << wrc_ring_log(&rig->prog, &rig->bind);
+	size_t ring = (size_t)1 << rig->bind.log_free_ring;
 
 	return ring < COUNTERS_MIN ? COUNTERS_MIN : ring;
 }
 
-/* In lanes there is no naive store. */
 static size_t zeros_off(const struct wrc_rig *rig)
 {
-	size_t counters = counters_off(rig);
-
-	return counters + (rig->prog.lanes ? COUNTERS_MIN : counters);
+	return 2 * counters_off(rig);
 }
 
 static size_t free_len(const struct wrc_rig *rig)
@@ -81,8 +78,7 @@ static int node_memory(struct wrc_rig *rig)
 	    !rig->pool)
 		return -ENOMEM;
 	rig->counters = rig->ring + counters_off(rig) / sizeof(uint64_t);
-	rig->counters[0] = rig->counters[8] =
-		rig->prog.lanes ? htobe64(FREE_IOVA) : FREE_IOVA;
+	rig->counters[0] = rig->counters[8] = FREE_IOVA;
 	rig->counters[WRC_NAIVE_SHADOW / sizeof(uint64_t)] =
 		FREE_IOVA + zeros_off(rig);
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
@@ -215,7 +211,6 @@ static int node_qps(struct wrc_rig *rig)
 		.log_rq = g->log_rq,
 		.log_rq_stride = g->log_rq_stride,
 		.dbr = (struct wrc_dbr *)(rig->arena + g->client_dbr),
-		.cd_master = rig->pulls,
 		.cd_slave_send = true,
 	};
 	int err;
@@ -252,9 +247,6 @@ static int client_memory(struct wrc_rig *rig)
 				     .access = SNIC_REMOTE_WRITE };
 	int err;
 
-	if (rig->pulls)
-		attr.access |= SNIC_REMOTE_READ;
-
 	rig->mem = wrc_rig_block(rig, out + in + sq + rq + 64);
 	if (!rig->mem)
 		return -ENOMEM;
@@ -270,7 +262,6 @@ static int client_memory(struct wrc_rig *rig)
 				    (uintptr_t)rig->mem, ACCESS,
 				    &rig->peer_key);
 	rig->peer_pdn = attr.pdn;
-	rig->pull_key = rig->peer_key;
 	if (!err)
 		err = wrc_rig_cq(rig, rig->peer_nic, log2_of(k) + 1, false, &rig->peer_rcqn);
 	if (!err)
@@ -391,8 +382,6 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	why[0] = 0;
 	err = wrc_prog_build(cfg->chain, &opts, &rig->prog);
 	if (!err)
-		rig->pulls = wrc_pulls(&rig->prog);
-	if (!err)
 		err = wrc_geom_init(&rig->prog, cfg->depth, &rig->geom);
 	if (!err)
 		err = rig->nr_words = wrc_words(&rig->prog, &rig->geom,
@@ -483,24 +472,17 @@ void *wrc_rig_out_page(struct wrc_rig *rig)
 
 bool wrc_rig_has_page(const struct wrc_rig *rig)
 {
-	return rig->prog.page || rig->pulls;
+	return rig->prog.page;
 }
 
-/* Where the answer's data go; or the page is, which stays here. */
-static void put_place(struct wrc_rig *rig, const void *page,
-		      struct odrp_wire_req *req)
+/* Where the answer's data go. */
+static void put_place(struct wrc_rig *rig, struct odrp_wire_req *req)
 {
 	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, rig->sent);
-	uint32_t key = rig->peer_key;
 
-	if (rig->pulls) {
-		raddr = (uintptr_t)wrc_rig_out_page(rig);
-		key = rig->pull_key;
-		put_page(wrc_rig_out_page(rig), page);
-	}
 	req->raddr_hi = htobe32(raddr >> 32);
 	req->raddr_lo = htobe32((uint32_t)raddr);
-	req->rkey = htobe32(key);
+	req->rkey = htobe32(rig->peer_key);
 }
 
 int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
@@ -520,9 +502,8 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 					       htobe64(tt_addr),
 		.id = htobe32(r),
 	};
-	put_place(rig, page, req);
-	len += put_body(rig, r, rig->pulls ? NULL : page, msg + len) -
-	       rig->cut;
+	put_place(rig, req);
+	len += put_body(rig, r, page, msg + len) - rig->cut;
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
 	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
 	if (n < 0)
@@ -602,11 +583,9 @@ static uint64_t *advance(const struct wrc_rig *rig, uint64_t *counter)
 	uint64_t was = *counter, moves;
 	__u64 add, boundary;
 
-	wrc_ring_step(&rig->prog, &rig->bind, &add, &boundary);
+	wrc_ring_step(&rig->bind, &add, &boundary);
 	moves = 2 * boundary - add;
 	*counter = (was & ~moves) | ((was + add) & moves);
-	if (rig->prog.lanes)
-		was = be64toh(was);
 	return rig->ring + (was - FREE_IOVA) / sizeof(uint64_t);
 }
 

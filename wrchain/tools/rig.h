@@ -60,7 +60,6 @@ struct wrc_rig {
 	struct wrc_bind bind;
 	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
 	int nr_words, nr_front;		/* front: those before the page */
-	bool pulls;			/* the page stays where it is sent from */
 
 	struct snic *nic;
 	struct snic *peer_nic;		/* the client's; the same one, or another */
@@ -69,7 +68,7 @@ struct wrc_rig {
 	struct snic_vt_nic actors[2];
 	uint8_t *arena, *buf, *table;
 	uint64_t *tt;			/* big endian */
-	uint64_t *ring;			/* big endian; nr_pages entries, or in lanes */
+	uint64_t *ring;			/* big endian; nr_pages entries */
 	uint64_t *counters;		/* [0] head, [8] tail */
 	uint8_t *pool;
 	uint32_t client_qpn, loop_qpn;	/* the node's */
@@ -79,7 +78,6 @@ struct wrc_rig {
 
 	/* the client */
 	uint32_t peer_qpn, peer_rcqn, peer_scqn, peer_key, peer_pdn;
-	uint32_t pull_key;		/* of the page, where the node fetches it */
 	uint8_t *mem;			/* all of its memory */
 	uint8_t *sq, *rq, *out, *in;	/* in it: rings, requests, pages */
 	struct wrc_dbr *dbr;

@@ -27,7 +27,7 @@ static const struct command commands[] = {
 const char *argp_program_version = "wrc (odrp) 0.1.0";
 
 enum { OPT_VARIANT = 0x200, OPT_FIT, OPT_SWEEP, OPT_CNODES, OPT_QUEUES,
-       OPT_IDEAS, OPT_PARAM };
+       OPT_PARAM };
 
 static const char doc[] =
 	"Chains of RDMA work requests that trigger, patch and re-arm themselves."
@@ -50,11 +50,9 @@ enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "another program than ours: exchange, whose stores copy nothing; pull, whose "
-	  "stores READ their page from the client; a rung of the "
-	  "paper's ladder: naive, "
-	  "store-decision, calc-tt-addr, recycle-helper, paper (relaxed); or "
-	  "lane-ring, a free ring without EndianSwap; or keyed, translation in the NIC "
+	  "another program than ours: exchange, whose stores copy nothing; a rung of "
+	  "the paper's ladder: naive, store-decision, calc-tt-addr, recycle-helper, "
+	  "paper (relaxed); or keyed, translation in the NIC "
 	  "(with --recycle=node); cost: or armed, what is armed on a card of which "
 	  "nothing is known, or armed-known, on a NIC that is", 0 },
 	{ "recycle", OPT_RECYCLE, "WHO", 0,
@@ -69,8 +67,6 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "sweep", OPT_SWEEP, NULL, 0,
 	  "cost: how the results depend on each parameter", 0 },
-	{ "ideas", OPT_IDEAS, NULL, 0,
-	  "cost: of ideas, from their work requests and dependencies alone", 0 },
 	{ "param", OPT_PARAM, "NAME=VALUE", 0,
 	  "cost: another value for a parameter of the model", 0 },
 	{ "cnodes", OPT_CNODES, "N,...", 0,
@@ -116,8 +112,8 @@ static uint32_t number(struct argp_state *state, const char *what,
 }
 
 #define VARIANTS							\
-	"ours, exchange, pull, naive, store-decision, calc-tt-addr, "	\
-	"recycle-helper, paper, lane-ring or keyed"
+	"ours, exchange, naive, store-decision, calc-tt-addr, "		\
+	"recycle-helper, paper or keyed"
 
 static void variant(struct argp_state *state, const char *arg,
 		    struct wrc_cmd *cmd)
@@ -191,7 +187,6 @@ static bool chooses_nothing(int key)
 	switch (key) {
 	case OPT_FIT:
 	case OPT_SWEEP:
-	case OPT_IDEAS:
 	case OPT_PARAM:
 	case OPT_STRICT:
 	case OPT_RELAXED:
@@ -218,8 +213,7 @@ static void note(struct line *line, int key, const char *arg)
 static void check_cost(const struct line *line, struct argp_state *state)
 {
 	const struct wrc_cmd *cmd = &line->cmd;
-	const char *table = cmd->sweep ? "sweep" : cmd->fit ? "fit" :
-			    cmd->ideas ? "ideas" : NULL;
+	const char *table = cmd->sweep ? "sweep" : cmd->fit ? "fit" : NULL;
 
 	if (cmd->armed && line->command->run != wrc_cmd_cost)
 		argp_error(state, "variant '%s' is for cost only: expected %s",
@@ -280,9 +274,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SWEEP:
 		line->cmd.sweep = true;
-		break;
-	case OPT_IDEAS:
-		line->cmd.ideas = true;
 		break;
 	case OPT_PARAM:
 		if (line->cmd.nr_params == 32)

@@ -31,7 +31,7 @@ struct wrc_cmd {
 	enum wrc_order order;
 	bool one_variant;	/* cost: this one, not all */
 	enum wrc_armed armed;	/* cost: this instead of a variant */
-	bool fit, sweep, ideas;	/* cost */
+	bool fit, sweep;	/* cost */
 	const char *cnodes, *queues;	/* cost: lists of numbers */
 	const char *params[32];	/* cost: NAME=VALUE */
 	int nr_params;

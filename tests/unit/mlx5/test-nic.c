@@ -257,8 +257,14 @@ static void node_close(struct node *n)
 
 static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 {
-	const struct wrc_opts opts = { .strict_index = true };
+	const bool store = chain == ODRP_WIRE_MAPPED_STORE ||
+			   chain == ODRP_WIRE_UNMAPPED_STORE;
+	const struct wrc_opts opts = {
+		.strict_index = true, .recycle = WRC_RECYCLE_NODE,
+		.variant = store ? WRC_V_EXCHANGE : WRC_V_OURS,
+	};
 	char why[WRC_WHY_MAX];
+	__u64 pages[64];
 	struct wrc_prog prog;
 	struct nic_qp_info info;
 	struct wrc_held held;
@@ -267,7 +273,9 @@ static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 	int r;
 
 	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
-	r = queue_new(&n->on, &prog, depth, NULL, &q, why);
+	for (uint32_t i = 0; i < depth; i++)
+		pages[i] = page_addr(i);
+	r = queue_new(&n->on, &prog, depth, pages, &q, why);
 	if (r)
 		fail_msg("%s: %s %s", prog.name, strerror(-r), why);
 	assert_true(fake_qp(q->loop_qpn)->cd_master);
@@ -282,7 +290,8 @@ static void arm_one(struct node *n, enum odrp_wire_chain chain, uint32_t depth)
 	assert_int_equal(n->nic->ops->qp_query(n->nic, q->loop_qpn, &info), 0);
 	assert_int_equal(info.sq_executed, 0);	/* it waits */
 	assert_int_equal(queue_held(q, info.sq_executed, 0, &held), 0);
-	assert_int_equal(held.page | held.slot, 0);
+	assert_int_equal(held.page, store ? page_addr(0) : 0);
+	assert_int_equal(held.slot, 0);
 	queue_stop(q);
 	fake_run();
 	assert_int_equal(n->nic->ops->qp_query(n->nic, q->loop_qpn, &info), 0);
@@ -309,25 +318,32 @@ static void arm(void **state)
 /* Whichever call fails, nothing is left and nothing is broken. */
 static void out_of_memory(void **state)
 {
-	const struct wrc_opts opts = { .strict_index = true };
+	const struct wrc_opts opts = {
+		.strict_index = true, .recycle = WRC_RECYCLE_NODE,
+		.variant = WRC_V_EXCHANGE,
+	};
 	struct nic *nic = open_nic();
 	char why[WRC_WHY_MAX];
 	struct wrc_prog prog;
+	__u64 pages[16];
 	struct queue *q;
 	struct node n;
 	unsigned int i;
 	int r = -1;
 
 	node_open(&n, nic);
+	for (i = 0; i < 16; i++)
+		pages[i] = page_addr(i);
 	assert_int_equal(wrc_prog_build(ODRP_WIRE_MAPPED_STORE, &opts, &prog),
 			 0);
 	for (i = 1; r; i++) {
 		fake.fail_in = i;
-		r = queue_new(&n.on, &prog, 16, NULL, &q, why);
+		r = queue_new(&n.on, &prog, 16, pages, &q, why);
 		if (!r)
 			queue_free(q);
 		assert_null(fake.objs);
-		assert_int_equal(fake.mrs, 3);
+		/* The table, once it is made, is for all who come. */
+		assert_int_equal(fake.mrs, 3 + !!n.pool.tables.bytes);
 	}
 	assert_true(i > 12);
 	node_close(&n);

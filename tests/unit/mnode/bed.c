@@ -13,24 +13,15 @@
 #define SLICE_NS	(20 * NS_PER_MS)
 #define WORK_NS		200000	/* as the daemon waits for a batch */
 
-bool bed_copies, bed_keyed;
+bool bed_keyed;
 int bed_failed;
-
-bool bed_node_recycles(void)
-{
-	const char *who = getenv("ODRP_RECYCLE");
-
-	return !who || strcmp(who, "client");
-}
 
 void bed_options(struct bed_options *ret_opts)
 {
 	*ret_opts = (struct bed_options){ .seed = 1 };
 	conf_init(&ret_opts->conf);
-	ret_opts->conf.node_recycles = bed_node_recycles();
 	ret_opts->conf.pool = 4 << 20;
 	ret_opts->conf.reserve = 64;
-	ret_opts->conf.exchange = !bed_copies;
 	ret_opts->conf.order = CONF_ORDER_WAIT;
 	ret_opts->conf.translate = bed_keyed ? CONF_TRANSLATE_NIC :
 				   CONF_TRANSLATE_CHAIN;
@@ -182,8 +173,7 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 		snic_set_cost(b->snic, cost, b);
 	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
 	/* Not out of the pool that a test reckons with. */
-	if (b->opts.conf.exchange &&
-	    b->opts.conf.store_pages == UINT64_MAX) {
+	if (b->opts.conf.store_pages == UINT64_MAX) {
 		b->opts.conf.store_pages = store_pages(&b->opts.conf);
 		b->opts.conf.pool += b->opts.conf.store_pages *
 				     ODRP_WIRE_PAGE_SIZE;
@@ -361,6 +351,18 @@ void bed_settle(struct bed *b)
 		slice(b);
 		idle = manager_work(&b->m) == LEND_NOTHING ? idle + 1 : 0;
 	}
+}
+
+void bed_drop(struct bed *b, unsigned int node, uint64_t slot)
+{
+	struct cnode_info info;
+	struct sess *s;
+
+	cnode_info(b->nodes[node].cnode, &info);
+	s = manager_find(&b->m, info.session);
+	assert_non_null(s);
+	assert_true(s->tt.entries[slot]);
+	s->tt.entries[slot] = 0;
 }
 
 void bed_check(struct bed *b, uint64_t mapped)

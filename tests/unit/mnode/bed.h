@@ -83,29 +83,17 @@ struct bed {
 	uint64_t activity;
 };
 
-/* bed_run_tests(): its second run, its third, and what failed so far. */
-extern bool bed_copies, bed_keyed;
+/* bed_run_tests(): its second run, and what failed in the first. */
+extern bool bed_keyed;
 extern int bed_failed;
 
-/* Unless ODRP_RECYCLE=client. */
-bool bed_node_recycles(void);
-
-/* All tests with stores that exchange pages, and with those that copy. */
-#define bed_run_chains(tests)						\
-	(bed_failed = cmocka_run_group_tests_name("exchange", tests, NULL, \
-						  NULL),		\
-	 bed_copies = true,						\
-	 bed_failed += cmocka_run_group_tests_name("copy", tests, NULL,	\
-						   NULL))
-
-/* And with keys of the compute nodes, which only a node that recycles can give. */
+/* All tests with chains that translate, and with keys of the compute nodes. */
 #define bed_run_tests(tests)						\
-	(bed_run_chains(tests),						\
-	 bed_copies = false,						\
+	(bed_failed = cmocka_run_group_tests_name("chains", tests, NULL, \
+						  NULL),		\
 	 bed_keyed = true,						\
-	 bed_failed += !bed_node_recycles() ? 0 :			\
-		       cmocka_run_group_tests_name("keyed", tests, NULL, \
-						   NULL))
+	 bed_failed + cmocka_run_group_tests_name("keyed", tests, NULL,	\
+						  NULL))
 
 /* How many of the instances of both stores of a queue have a page. */
 unsigned int bed_registers(const struct bed *b, unsigned int instances);
@@ -124,6 +112,8 @@ void bed_run_ns(struct bed *b, uint64_t ns);
 void bed_pass(struct bed *b, unsigned int ms);
 /* Until the agent has no page to move. */
 void bed_settle(struct bed *b);
+/* As a chain that lost the page of a slot would leave it: no shipped one does. */
+void bed_drop(struct bed *b, unsigned int node, uint64_t slot);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);
 

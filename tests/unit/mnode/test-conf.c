@@ -175,7 +175,8 @@ static const char *const bad_settings[][2] = {
 	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
 	{ "control", "" }, { "reserve", "-1" }, { "reserve", "0" },
 	{ "store", "swap" }, { "store", "" }, { "store-pages", "-1" },
-	{ "recycle", "nobody" },
+	{ "recycle", "nobody" }, { "depth", "1024" },
+	{ "max-slots", "536870913" },
 	{ "order", "fences" }, { "order", "" }, { "order", "auto|wait" },
 	{ "translate", "nobody" }, { "translate", "ni" },
 };
@@ -206,17 +207,12 @@ static void test_good_settings(void **state)
 	struct conf c;
 
 	conf_init(&c);
-	assert_int_equal(conf_set(&c, "depth", "1024", why), 0);
-	assert_int_equal(c.depth, 1024);
+	assert_int_equal(conf_set(&c, "depth", "512", why), 0);
+	assert_int_equal(c.depth, 512);
 	assert_int_equal(conf_set(&c, "max-pages", "77", why), 0);
 	assert_int_equal(c.max_pages, 77);
 	assert_int_equal(conf_set(&c, "populate", "No", why), 0);
 	assert_false(c.populate);
-	assert_true(c.node_recycles);
-	assert_int_equal(conf_set(&c, "recycle", "client", why), 0);
-	assert_false(c.node_recycles);
-	assert_int_equal(conf_set(&c, "recycle", "node", why), 0);
-	assert_true(c.node_recycles);
 	assert_int_equal(c.order, CONF_ORDER_AUTO);
 	assert_int_equal(conf_set(&c, "order", "fence", why), 0);
 	assert_int_equal(c.order, CONF_ORDER_FENCE);
@@ -241,7 +237,6 @@ static void test_good_settings(void **state)
 	memcpy(c.nic, "x", 2);
 	c.reserve = c.pool / 4096;
 	assert_int_equal(conf_check(&c, why), -EINVAL);
-	assert_true(c.exchange);
 	c.reserve = 100;
 	c.store_pages = c.pool / 4096 - 100;
 	assert_int_equal(conf_check(&c, why), -EINVAL);
@@ -250,31 +245,32 @@ static void test_good_settings(void **state)
 	assert_int_equal(conf_check(&c, why), 0);
 	c.store_pages = 7;
 	assert_int_equal(conf_check(&c, why), -EINVAL);
-	assert_int_equal(conf_set(&c, "store", "copy", why), 0);
-	assert_false(c.exchange);
-	assert_int_equal(conf_check(&c, why), 0);
-	assert_int_equal(conf_set(&c, "store", "exchange", why), 0);
-	assert_true(c.exchange);
 }
 
-/* A table address whose upper half is not 0 is none where requests end in it. */
-static void test_large_tables(void **state)
+/* What was insecure says so, and what does it now; what all do changes nothing. */
+static void test_removed_settings(void **state)
 {
-	struct conf c;
+	static const char *const gone[][4] = {
+		{ "store", "copy", "exchange", "all stores exchange pages" },
+		{ "recycle", "client", "node", "a table of the memory node" },
+	};
+	struct conf c, before;
+	char words[64];
+	unsigned int i;
 
 	conf_init(&c);
-	memcpy(c.nic, "x", 2);
-	assert_int_equal(conf_set(&c, "max-slots", "536870912", why), 0);
-	assert_int_equal(conf_check(&c, why), 0);
-	assert_int_equal(conf_set(&c, "max-slots", "536870913", why), 0);
-	assert_int_equal(conf_check(&c, why), -EINVAL);
-	assert_non_null(strstr(why, "max-slots=536870913"));
-	assert_non_null(strstr(why, "at most 536870912"));
-	c.exchange = false;
-	assert_int_equal(conf_check(&c, why), 0);
-	c.exchange = true;
-	c.node_recycles = false;
-	assert_int_equal(conf_check(&c, why), 0);
+	before = c;
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+		assert_int_equal(conf_set(&c, gone[i][0], gone[i][2], why), 0);
+		assert_int_equal(conf_set(&c, gone[i][0], gone[i][1], why),
+				 -EINVAL);
+		snprintf(words, sizeof(words), "%s=%s: expected %s, or no such "
+			 "setting", gone[i][0], gone[i][1], gone[i][2]);
+		if (strncmp(why, words, strlen(words)) ||
+		    !strstr(why, "insecure") || !strstr(why, gone[i][3]))
+			fail_msg("%s", why);
+	}
+	assert_memory_equal(&c, &before, sizeof(c));
 }
 
 /* ---- file ------------------------------------------------------------------------- */
@@ -386,8 +382,9 @@ static void test_sample(void **state)
 		fail_msg("%s", why);
 	for (key = conf_keys; key->name; key++) {
 		snprintf(line, sizeof(line), "\n%s = ", key->name);
-		if (!strstr(text, line))
-			fail_msg("mnoded.conf has no %s", key->name);
+		if (!strstr(text, line) == !!key->doc)
+			fail_msg("mnoded.conf has %s %s", key->doc ? "no" : "a",
+				 key->name);
 	}
 	assert_int_equal(c.reserve, lease_default_slack(c.pool / 4096));
 	assert_int_equal(c.store_pages,
@@ -453,7 +450,7 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(test_good_settings),
-		cmocka_unit_test(test_large_tables),
+		cmocka_unit_test(test_removed_settings),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),

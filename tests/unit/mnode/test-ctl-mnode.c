@@ -227,25 +227,6 @@ static void test_status_amiss(void **state)
 	assert_non_null(strstr(said, " yes\n"));
 }
 
-static void test_insecure(void **state)
-{
-	static const char *const modes[][2] = {
-		{ "store", "copy" }, { "recycle", "client" },
-	};
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		struct json_object *obj = object_of("status");
-		char words[64];
-
-		change(obj, modes[i][0], json_object_new_string(modes[i][1]));
-		assert_int_equal(show("status", obj), EXIT_OK);
-		snprintf(words, sizeof(words), "%s  INSECURE", modes[i][1]);
-		if (!strstr(said, words))
-			fail_msg("no '%s' in:\n%s", words, said);
-	}
-}
-
 static void test_others(void **state)
 {
 	struct json_object *obj = object_of("check");
@@ -293,7 +274,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_status_amiss),
-		cmocka_unit_test(test_insecure),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_hangs_up),
 		cmocka_unit_test(test_evict),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A compute node that drops pages, by unmapped stores to a slot that is mapped,
- * and then says goodbye: they were lost as long as somebody else had a session.
- * Found by fuzz-client, class "death".
+ * Pages of a compute node that are in no place, and then it says goodbye: they
+ * were lost as long as somebody else had a session.  Found by fuzz-client, class
+ * "death", when there were stores that lost the page of a slot.
  */
 #include "bed.h"
 
@@ -15,21 +15,24 @@ static void test_all_are_back(void **state)
 	unsigned int i;
 
 	bed_options(&o);
-	o.conf.exchange = false;	/* one that does not break by it */
 	bed_open(&bed, &o, 2);
 	bed_connect(&bed, 0, 16, 1, 7);
 	bed_connect(&bed, 1, 16, 1, 7);
-	for (i = 0; i < 10; i++)
+	for (i = 0; i < 10; i++) {
 		assert_int_equal(cnode_do(bed.nodes[0].cnode, 0,
 					  ODRP_WIRE_UNMAPPED_STORE, 3, page),
 				 0);
+		bed_drop(&bed, 0, 3);
+	}
 	cnode_close(bed.nodes[0].cnode);
 	bed.nodes[0].cnode = NULL;
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_int_equal(bed.m.sess_left, 1);
 	bed_check(&bed, 0);
-	assert_int_equal(manager_free_pages(&bed.m), bed.m.pool.pages);
+	/* All but what the other's stores receive into. */
+	assert_int_equal(manager_free_pages(&bed.m) + bed_registers(&bed, 8),
+			 bed.m.pool.pages);
 	bed_close(&bed);
 }
 

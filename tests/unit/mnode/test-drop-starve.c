@@ -17,15 +17,17 @@ static void test_others_store(void **state)
 	unsigned int i;
 
 	bed_options(&o);
-	o.conf.exchange = false;	/* one that does not break by it */
 	bed_open(&bed, &o, 2);
 	bed_connect(&bed, 1, 64, 1, 7);
 	bed.nodes[0].cfg.ignore_lease = true;
 	bed_connect(&bed, 0, 16, 1, 7);
 	/* Three times what there is. */
-	for (i = 0; i < 3 * bed.m.pool.pages; i++) {
-		broken |= cnode_do(bed.nodes[0].cnode, 0,
-				   ODRP_WIRE_UNMAPPED_STORE, 3, page) != 0;
+	for (i = 0; i < 3 * bed.m.budget; i++) {
+		if (cnode_do(bed.nodes[0].cnode, 0, ODRP_WIRE_UNMAPPED_STORE, 3,
+			     page))
+			broken = true;
+		else
+			bed_drop(&bed, 0, 3);
 		if (i % 16 == 0)
 			bed_pass(&bed, BED_TICK_MS);
 		if (i % 64 == 0)

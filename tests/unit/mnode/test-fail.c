@@ -204,10 +204,9 @@ static void test_no_keys(void **state)
 	struct bed_options o;
 	unsigned int times;
 
-	if (bed_copies || bed_keyed)
+	if (bed_keyed)
 		skip();
 	bed_options(&o);
-	o.conf.exchange = o.conf.node_recycles = true;
 	o.conf.translate = CONF_TRANSLATE_AUTO;
 	bed_open(&bed, &o, 1);
 	wrap(bed.nic);
@@ -297,7 +296,7 @@ static int resume_once(struct cnode *c, unsigned int times, bool say)
 	return r;
 }
 
-/* recycle=node: made once, for all who come. */
+/* Made once, for all who come. */
 static long nr_tables(void)
 {
 	const struct tables *ts = &bed.m.pool.tables;

@@ -414,5 +414,5 @@ int main(void)
 		cmocka_unit_test(test_among_greedy_ones),
 	};
 
-	return bed_run_chains(tests);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

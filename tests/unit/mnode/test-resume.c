@@ -423,7 +423,7 @@ static void test_many_times(void **state)
 	bed_options(&o);
 	bed_open(&bed, &o, 1);
 	count_wrap(bed.nic);
-	/* The first to come has tables made that stay (recycle=node). */
+	/* The first to come has tables made that stay. */
 	bed_connect(&bed, 0, SLOTS, 2, 7);
 	leave();
 	idle = count_live();

@@ -112,7 +112,7 @@ static void test_between_entries(void **state)
 }
 
 /* But parts of two addresses, as plain writes between two entries leave them,
- * make one of a page that is neither: what store=copy is insecure for. */
+ * make one of a page that is neither: so no store may write them plainly. */
 static void test_parts_make_a_page(void **state)
 {
 	const uint64_t a = page_addr(0x1234), b = page_addr(0x1235);
@@ -138,7 +138,7 @@ static void test_pool(void **state)
 	struct bed b;
 
 	bed_options(&o);
-	o.conf.exchange = false;
+	o.conf.store_pages = 8;
 	bed_open(&b, &o, 0);
 	p = &b.m.pool;
 	assert_int_equal(p->pages, 1024);
@@ -156,32 +156,6 @@ static void test_pool(void **state)
 	assert_int_equal(at, 1024);
 	assert_int_equal(p->nr_free, 1000);
 	bed_close(&b);
-}
-
-/* What stores that copy map before it is filled, its last owner has not left
- * anything in. */
-static void test_scrub(void **state)
-{
-	struct bed_options o;
-	unsigned int copy;
-	uint64_t *word;
-	struct bed b;
-	__u64 addr;
-
-	for (copy = 0; copy < 2; copy++) {
-		bed_options(&o);
-		o.conf.exchange = !copy;
-		bed_open(&b, &o, 0);
-		assert_int_equal(pool_take(&b.m.pool, 5, 1, &addr), 0);
-		word = (uint64_t *)((char *)b.m.pool.page_mem.va +
-				    (addr - page_addr(0)) + 4088);
-		*word = 42;
-		assert_int_equal(pool_give(&b.m.pool, 5, addr), 0);
-		if (b.m.pool.scrub)
-			assert_int_equal(*word, 0);
-		assert_true(b.m.pool.scrub || !copy);
-		bed_close(&b);
-	}
 }
 
 /* A ring in any disorder: all that is in it, in a row. */
@@ -247,7 +221,6 @@ int main(void)
 		cmocka_unit_test(test_between_entries),
 		cmocka_unit_test(test_parts_make_a_page),
 		cmocka_unit_test(test_pool),
-		cmocka_unit_test(test_scrub),
 		cmocka_unit_test(test_compact),
 		cmocka_unit_test(test_pool_size),
 	};

@@ -21,8 +21,6 @@ void bench_image(struct bench *b, uint32_t depth)
 {
 	assert_int_equal(wrc_geom_init(&b->prog, depth, &b->geom), 0);
 	b->bind = bench_bind;
-	if (b->prog.lanes)		/* its slots take 16 MB */
-		b->bind.free_ring = 0x31000000;
 	for (uint32_t i = 0; i < depth; i++)
 		pages[i] = WRC_POOL_IOVA + (i + 1) * 4096ull;
 	if (wrc_has_register(&b->prog))

@@ -11,7 +11,6 @@
 #define FIRST_FREE_RING 9	/* how far the ring's counters have come */
 #define NEIGHBOURS 4		/* pages that are CNode 1's */
 #define FREE_IOVA 0x10000000ull
-#define LANE_STRIDE 256
 #define TABLE_IOVA (3 * WRC_TABLE_ALIGN)
 #define REQ_STRIDE 8192
 #define LOG_CQ 4
@@ -25,34 +24,22 @@
 
 /* ---- the ring --------------------------------------------------------------- */
 
-static size_t slot_bytes(const struct stage *st)
-{
-	return st->c[0].prog.lanes ? LANE_STRIDE : sizeof(uint64_t);
-}
-
-static size_t ring_bytes(const struct stage *st)
-{
-	return NR_PAGES * slot_bytes(st);
-}
+#define RING_BYTES (NR_PAGES * sizeof(uint64_t))
 
 static uint64_t *ring_slot(const struct stage *st, uint64_t i)
 {
-	return st->ring + i % NR_PAGES * slot_bytes(st) / sizeof(uint64_t);
+	return st->ring + i % NR_PAGES;
 }
 
 /* A counter that names that slot, and back. */
-static uint64_t counter_of(const struct stage *st, uint64_t i)
+static uint64_t counter_of(uint64_t i)
 {
-	uint64_t addr = FREE_IOVA + i % NR_PAGES * slot_bytes(st);
-
-	return st->c[0].prog.lanes ? htobe64(addr) : addr;
+	return FREE_IOVA + i % NR_PAGES * sizeof(uint64_t);
 }
 
-static uint64_t slot_of(const struct stage *st, uint64_t counter)
+static uint64_t slot_of(uint64_t counter)
 {
-	uint64_t addr = st->c[0].prog.lanes ? be64toh(counter) : counter;
-
-	return (addr - FREE_IOVA) / slot_bytes(st) % NR_PAGES;
+	return (counter - FREE_IOVA) / sizeof(uint64_t) % NR_PAGES;
 }
 
 /* ---- memory ----------------------------------------------------------------- */
@@ -87,8 +74,8 @@ static void carve_all(struct stage *st)
 	st->used = 0;
 	carve_cnode(st, &st->c[0]);
 	carve_cnode(st, &st->c[1]);
-	st->ring = carve(st, ring_bytes(st) + 128);
-	st->counters = st->ring + ring_bytes(st) / sizeof(uint64_t);
+	st->ring = carve(st, RING_BYTES + 128);
+	st->counters = st->ring + NR_PAGES;
 	st->pool = carve(st, NR_PAGES * PAGE);
 }
 
@@ -123,8 +110,8 @@ static void fill_tables(struct stage *st)
 		head = NR_PAGES - 7;
 	for (tail = head; page < NR_PAGES; tail++)
 		*ring_slot(st, tail) = htobe64(WRC_POOL_IOVA + page++ * PAGE);
-	st->counters[0] = counter_of(st, head);
-	st->counters[8] = counter_of(st, tail);
+	st->counters[0] = counter_of(head);
+	st->counters[8] = counter_of(tail);
 }
 
 /* Every word of a page tells where it is; guards and buffers are no zeros. */
@@ -141,7 +128,7 @@ static void fill_memory(struct stage *st)
 		memset(c->peer_cqs, 0, 2 * CQ_BYTES);
 		memset(c->dbr, 0, sizeof(*c->dbr));
 	}
-	memset(st->ring, 0, ring_bytes(st) + 128);
+	memset(st->ring, 0, RING_BYTES + 128);
 	fill_tables(st);
 }
 
@@ -220,7 +207,7 @@ static void node_keys(struct stage *st, struct stage_cnode *c, uint32_t pdn,
 	b->tt_len = NR_SLOTS * sizeof(uint64_t);
 	b->free_ring = FREE_IOVA;
 	b->log_free_ring = 8;
-	b->free_head = FREE_IOVA + ring_bytes(st);
+	b->free_head = FREE_IOVA + RING_BYTES;
 	b->free_tail = b->free_head + 64;
 	b->pool_len = NR_PAGES * PAGE;
 	b->arena_key = key_of(st, own_pdn, c->arena, c->geom.arena_len,
@@ -317,7 +304,7 @@ static void objects(struct stage *st, enum snic_fetch fetch)
 
 	assert_int_equal(snic_new(&cfg, &st->nic), 0);
 	assert_int_equal(snic_pd_alloc(st->nic, &pdn), 0);
-	free_key = key_of(st, pdn, st->ring, ring_bytes(st) + 128, FREE_IOVA,
+	free_key = key_of(st, pdn, st->ring, RING_BYTES + 128, FREE_IOVA,
 			  ACCESS);
 	pool_key = key_of(st, pdn, st->pool, NR_PAGES * PAGE, WRC_POOL_IOVA,
 			  SNIC_LOCAL_WRITE | SNIC_REMOTE_WRITE);
@@ -533,7 +520,7 @@ static void look(struct stage *st, const struct stage_cnode *c,
 	st->log = digest(st->log, cqe, sizeof(*cqe));
 	st->log = digest(st->log, c->tt, NR_SLOTS * sizeof(uint64_t));
 	look_at_key(st, c);
-	st->log = digest(st->log, st->ring, ring_bytes(st) + 128);
+	st->log = digest(st->log, st->ring, RING_BYTES + 128);
 	st->log = digest(st->log, c->in, STAGE_DEPTH * PAGE);
 	if (page <= (NR_PAGES - 1) * PAGE)
 		st->log = digest(st->log, st->pool + page / 8 * 8, PAGE);
@@ -572,7 +559,7 @@ static void answers(struct stage *st, struct stage_cnode *c)
 static void undo(struct stage *st, struct stage_cnode *c, uint32_t slot)
 {
 	uint64_t *from = &st->counters[c->chain == ODRP_WIRE_INVALIDATE ? 0 : 8];
-	uint64_t at = slot_of(st, *from);
+	uint64_t at = slot_of(*from);
 
 	if (c->chain == ODRP_WIRE_UNMAPPED_STORE && c->tt[slot]) {
 		*ring_slot(st, at) = c->tt[slot];
@@ -584,7 +571,7 @@ static void undo(struct stage *st, struct stage_cnode *c, uint32_t slot)
 	} else {
 		return;
 	}
-	*from = counter_of(st, at + 1);
+	*from = counter_of(at + 1);
 	translate(st, c);
 }
 

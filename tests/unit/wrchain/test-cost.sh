@@ -92,40 +92,6 @@ done
 expect 2 "$wrc" show invalidate --variant keyed
 says err '--recycle=node'
 
-# A ring in lanes: the same, and also recycled by the node.
-for mode in strict relaxed; do
-	for p in unmapped_store invalidate; do
-		expect 0 "$wrc" show $p --variant lane-ring --$mode
-		says out 'add a slot in the lane'
-		expect 0 "$wrc" run $p --variant lane-ring --$mode --count 40
-		says out '40 requests, all well'
-		for who in client node; do
-			expect 0 "$wrc" check --prog $p --variant lane-ring --$mode \
-				--recycle $who
-			says out ': ok'
-		done
-	done
-done
-expect 0 "$wrc" list --variant lane-ring
-expect 2 "$wrc" image load --variant lane-ring
-expect 0 "$wrc" cost invalidate --variant lane-ring --recycle node
-lines 1
-# Pull stores: in both modes, and refused.
-for mode in strict relaxed; do
-	for p in load mapped_store unmapped_store invalidate; do
-		expect 0 "$wrc" show $p --variant pull --$mode
-		expect 0 "$wrc" run $p --variant pull --$mode --count 40
-		says out '40 requests, all well'
-	done
-	for p in mapped_store unmapped_store; do
-		expect 1 "$wrc" check --prog $p --variant pull --$mode
-		says out refused
-	done
-done
-expect 0 "$wrc" run mapped_store --variant pull --count 40 --answer-every 3
-expect 2 "$wrc" run load --variant pull --recycle node
-says err 'not recycled by the node'
-
 # A ConnectX takes receive entries of at most 512 bytes: those of recycle=node fit.
 for p in mapped_store unmapped_store; do
 	expect 0 "$wrc" cost $p --variant exchange --recycle node --json
@@ -139,17 +105,23 @@ says out '"step": 32'
 expect 0 "$wrc" show load --variant ours --strict
 expect 2 "$wrc" show load --variant fastest
 says err "no variant 'fastest'"
+for gone in pull lane-ring; do
+	expect 2 "$wrc" show load --variant $gone
+	says err "no variant '$gone': ours, exchange, naive"
+done
+expect 2 "$wrc" cost --ideas
+says err ideas
 
 # All programs and rungs; some; one.
 expect 0 "$wrc" cost
-lines 48
+lines 40
 says out 'load           armed  '
 says out 'load           armed-known  '
 says out 'not run on hardware'
 says out 'model us'
 says out 'paper us'
 expect 0 "$wrc" cost load invalidate
-lines 24
+lines 20
 expect 0 "$wrc" cost unmapped_store --variant naive
 lines 1
 says out ' 35.9 '
@@ -222,7 +194,7 @@ for key in load_armed_us load_known_us load_paper_chain_us mapped_known_us \
 done
 
 # Tables with programs of their own take no others.
-for table in sweep fit ideas; do
+for table in sweep fit; do
 	for how in '--variant keyed' '--recycle client' '--order fence' \
 		'--depth 8' '--cnodes 8' '--queues 2' '--count 3' '--prog load'; do
 		# shellcheck disable=SC2086
@@ -236,8 +208,8 @@ for table in sweep fit ideas; do
 	says err "program 'load' with --$table, which has programs of its own: expected none"
 	expect 0 "$wrc" cost --$table --relaxed --param RTT=1000
 done
-expect 0 "$wrc" cost --sweep --fit --ideas --json
-says out '"ideas":'
+expect 0 "$wrc" cost --sweep --fit --json
+says out '"sweep":'
 
 # A parameter that somebody knows better: 4.83 us and 100 ns less.
 expect 0 "$wrc" cost load --variant paper --param RTT=2184.1 --param LINK=100
@@ -249,12 +221,6 @@ for bad in RTT RTT= =1 RT=1 RTTX=1 RTT=x RTT=0 RTT=-1 RTT=1x RTT=nan RTT=inf; do
 	expect 2 "$wrc" cost --param $bad
 	says err "'$bad'"
 done
-
-expect 0 "$wrc" cost --ideas
-says out 'page exchange'
-says out 'dependencies alone'
-expect 0 "$wrc" cost --ideas --json
-says out '"style": "fence"'
 
 # One client to a thousand; the paper's and our own unless asked otherwise.
 expect 0 "$wrc" cost --cnodes 1,10,100,1000

@@ -3,8 +3,7 @@
  * All programs, in both modes, as reviewed text: tests/golden/NAME-MODE.dis,
  * the listing of four instances, and .wqe, the bytes of instance 1.  Those of
  * page exchange have exchange- before their name, those of translation in the
- * NIC keyed-, those that pull pull-, those of a ring in lanes lane-, those of
- * recycle=node node-, those of order=fence fence-.
+ * NIC keyed-, those of recycle=node node-, those of order=fence fence-.
  *
  * After a change that is meant: ODRP_REGEN=1 meson test "wrchain golden", and
  * review the difference.
@@ -134,8 +133,6 @@ static void compare(const char *name, bool strict, const char *ext,
 static const char *const prefixes[WRC_NR_VARIANTS] = {
 	[WRC_V_OURS] = "",
 	[WRC_V_EXCHANGE] = "exchange-",
-	[WRC_V_PULL] = "pull-",
-	[WRC_V_LANE_RING] = "lane-",
 	[WRC_V_KEYED] = "keyed-",
 };
 
@@ -195,13 +192,6 @@ static void golden(void **state)
 			if (chain != ODRP_WIRE_INVALIDATE)
 				both(chain, strict, WRC_V_EXCHANGE, client,
 				     wait, buf);
-			/* Those that touch the ring. */
-			if (chain >= ODRP_WIRE_UNMAPPED_STORE)
-				both(chain, strict, WRC_V_LANE_RING, client,
-				     wait, buf);
-			if (is_store(chain))
-				both(chain, strict, WRC_V_PULL, client, wait,
-				     buf);
 			armed(chain, strict, buf);
 		}
 	free(buf);

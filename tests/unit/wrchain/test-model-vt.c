@@ -151,11 +151,10 @@ static unsigned int each(void (*measure)(struct trial *t))
 }
 
 /*
- * Ours and exchange: chains, strict or not, either order, recycled by either; in
- * lanes with one order; pull recycled by the client only; the rungs; and of
- * translation in the NIC two chains, recycled by the node only.
+ * Ours and exchange: chains, strict or not, either order, recycled by either; the
+ * rungs; and of translation in the NIC two chains, recycled by the node only.
  */
-#define ALL (2 * 4 * 2 * 2 * 2 + 4 * 2 * 2 + 4 * 2 + 5 * 4 + 2 * 2 * 2)
+#define ALL (2 * 4 * 2 * 2 * 2 + 5 * 4 + 2 * 2 * 2)
 
 /* From the request to the answer, when nobody else is there. */
 static void until_answered(struct trial *t)

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include "model/ideas.h"
 #include "model/model.h"
 #include "prog/ladder.h"
 
@@ -95,35 +94,6 @@ static void stores_copy_a_page(void **state)
 	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_OURS, &store);
 	assert_int_equal(store.atomics, 2);
 	assert_int_equal(store.hot_atomics, 1);
-}
-
-/*
- * Gate, MASKED_FA, WAIT, reversal, WAIT, SEND_EN, MASKED_CS, WAIT, SEND_EN | the
- * client queue: pull, WAIT, SEND_EN | WRITE, WAIT, SEND_EN | answer.
- */
-static void pull_by_hand(void **state)
-{
-	double pcie = params.v[WRC_P_PCIE] * params.v[WRC_P_DLL];
-	double read = params.v[WRC_P_READ] + 8 / pcie;
-	double pull = params.v[WRC_P_RTT] + 4096 / 12.5 + 4096 / pcie;
-	struct wrc_cost c;
-
-	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_PULL, &c);
-	assert_int_equal(c.wrs, 6);
-	assert_int_equal(c.wrs_path, 6);
-	assert_int_equal(c.controls_path, 12);
-	assert_int_equal(c.fetches, 16);
-	assert_int_equal(c.copies, 0);
-	assert_int_equal(c.request_bytes, 24 + 12 * 4 + 1 + 4);
-	/* The WAITs are over in the time of a READ: longer than a fetch. */
-	near(c.chain_ns, 13 * params.v[WRC_P_FETCH] +
-	     2 * params.v[WRC_P_ATOMIC] + 2 * read + pull, 1e-6);
-	/* No page's time but the pull's own. */
-	near(c.latency_ns, params.v[WRC_P_RTT] + params.v[WRC_P_RECV] +
-	     c.chain_ns + params.v[WRC_P_FETCH], 1e-6);
-	/* What is asked for and what comes, each with its message's ACK. */
-	near(c.link_in, c.request_bytes + 26 + 26 + 4 + 4096 + 26 + 4, 1e-6);
-	near(c.link_out, 26 + 16 + 4 + 26 + 4 + 26 + 16, 1e-6);
 }
 
 /* ---- time ---------------------------------------------------------------------- */
@@ -314,60 +284,6 @@ static void order_of_figure_10(void **state)
 	assert_true(wrc_model_saturation(&one, &params, &st) > x[0]);
 	assert_true(x[ODRP_WIRE_LOAD] > x[ODRP_WIRE_MAPPED_STORE]);
 	assert_true(x[ODRP_WIRE_MAPPED_STORE] > x[ODRP_WIRE_UNMAPPED_STORE]);
-}
-
-/* ---- ideas ------------------------------------------------------------------------- */
-
-static void idea_cost(const char *name, enum odrp_wire_chain chain,
-		      struct wrc_cost *ret_cost)
-{
-	for (unsigned int i = 0; i < wrc_nr_ideas(); i++) {
-		struct wrc_prog prog;
-
-		assert_int_equal(wrc_idea_build(i, true, false, &prog), 0);
-		if (prog.chain != chain || strcmp(wrc_idea(i)->name, name))
-			continue;
-		wrc_model_cost(&prog, &params, ret_cost);
-		return;
-	}
-	fail_msg("no idea '%s' for chain %d", name, chain);
-}
-
-/* What is, is costed the same as an idea and as a program. */
-static void ideas_start_from_what_is(void **state)
-{
-	struct wrc_cost idea, real;
-
-	idea_cost("as it is", ODRP_WIRE_MAPPED_STORE, &idea);
-	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &real);
-	near(idea.latency_ns, real.latency_ns, 1e-6);
-	near(idea.busy_ns, real.busy_ns, 1e-6);
-	assert_int_equal(idea.controls, real.controls);
-	assert_int_equal(idea.wqe_bytes, real.wqe_bytes);
-}
-
-static void ideas_do_what_they_say(void **state)
-{
-	struct wrc_cost real, c;
-
-	cost_of(ODRP_WIRE_UNMAPPED_STORE, WRC_V_OURS, &real);
-	idea_cost("page exchange", ODRP_WIRE_UNMAPPED_STORE, &c);
-	assert_int_equal(c.copies, 0);
-	assert_int_equal(c.wrs_path, 2);
-	assert_true(c.latency_ns < real.latency_ns / 2);
-	assert_true(c.pcie_out < real.pcie_out - 4096);
-	idea_cost("ring without EndianSwap", ODRP_WIRE_UNMAPPED_STORE, &c);
-	assert_int_equal(c.wrs, real.wrs - 1);
-	assert_int_equal(c.copies, 1);
-
-	/* The page is pulled: not in the request, over the wire once. */
-	cost_of(ODRP_WIRE_MAPPED_STORE, WRC_V_OURS, &real);
-	idea_cost("pull store", ODRP_WIRE_MAPPED_STORE, &c);
-	assert_true(c.request_bytes < 100);
-	assert_int_equal(c.copies, 0);
-	near(c.link_in, real.link_in, 100);
-	assert_true(c.latency_ns > real.latency_ns);
-	assert_true(c.pcie_out < 0.6 * real.pcie_out);
 }
 
 /* As the agent arms it, but for the variant; or the client alone, by a key. */
@@ -579,22 +495,22 @@ static void rings_are_apart(void **state)
 
 static void fences_save_waits(void **state)
 {
-	for (unsigned int i = 0; i < wrc_nr_ideas(); i++) {
-		struct wrc_cost c[3];
-		struct wrc_prog prog;
+	static const enum wrc_variant variants[] = {
+		WRC_V_OURS, WRC_V_EXCHANGE, WRC_V_KEYED,
+	};
 
-		for (int style = 0; style < 3; style++) {
-			assert_int_equal(wrc_idea_build(i, style < 2, style > 0,
-							&prog), 0);
-			wrc_model_cost(&prog, &params, &c[style]);
-		}
-		assert_true(c[1].waits <= c[0].waits);
-		assert_true(c[1].latency_ns <= c[0].latency_ns);
-		near(c[1].latency_ns - c[2].latency_ns,
-		     params.v[WRC_P_FETCH], 1e-6);
+	for (int i = 0; i < 3 * ODRP_WIRE_NR_CHAINS; i++) {
+		enum wrc_variant v = variants[i % 3];
+		struct wrc_cost waits, fences;
+
+		if (!wrc_variant_has(v, i / 3))
+			continue;
+		ordered_cost(i / 3, v, WRC_ORDER_WAIT, &waits);
+		ordered_cost(i / 3, v, WRC_ORDER_FENCE, &fences);
+		assert_true(fences.waits < waits.waits);
+		assert_true(fences.latency_ns < waits.latency_ns);
+		assert_int_equal(fences.wrs, waits.wrs);
 	}
-	assert_int_equal(wrc_idea_build(wrc_nr_ideas(), true, true,
-					&(struct wrc_prog){ 0 }), -EINVAL);
 }
 
 /* ---- the paper ----------------------------------------------------------------------- */
@@ -643,7 +559,6 @@ int main(void)
 		TEST(paper_load_by_hand),
 		TEST(onesided_by_hand),
 		TEST(stores_copy_a_page),
-		TEST(pull_by_hand),
 		TEST(steps_add_up),
 		TEST(waiting_costs),
 		TEST(batches),
@@ -652,8 +567,6 @@ int main(void)
 		TEST(against_simulation),
 		TEST(too_many_queues),
 		TEST(order_of_figure_10),
-		TEST(ideas_start_from_what_is),
-		TEST(ideas_do_what_they_say),
 		TEST(order_survives_the_sweep),
 		TEST(keys_survive_the_sweep),
 		TEST(what_is_assumed_of_keys),

@@ -667,15 +667,6 @@ static void try_program(enum odrp_wire_chain chain, const struct wrc_opts *opts)
 	free(t);
 }
 
-/* Those of a ring in lanes that are not ours; by day each in one mode. */
-static bool is_tried(const struct wrc_prog *prog, enum wrc_variant variant)
-{
-	if (variant != WRC_V_LANE_RING)
-		return true;
-	return prog->lanes && (nightly() ||
-			       prog->strict == prog->chain % 2);
-}
-
 /* Every variant that the verifier has to accept. */
 static void every_program(void **state)
 {
@@ -688,8 +679,7 @@ static void every_program(void **state)
 				struct wrc_prog prog;
 
 				if (!wrc_variant_excused(v) &&
-				    !wrc_prog_build(chain, &opts, &prog) &&
-				    is_tried(&prog, v))
+				    !wrc_prog_build(chain, &opts, &prog))
 					try_program(chain, &opts);
 			}
 }

@@ -23,10 +23,8 @@ struct step {
 
 /* Page exchange, behind the present programs. */
 #define EXCHANGE ODRP_WIRE_NR_CHAINS
-/* Then those of a ring in lanes that are not ours. */
-#define LANES (EXCHANGE + ODRP_WIRE_INVALIDATE)
 /* Then with fences: ours, but for the stores, which exchange. */
-#define FENCES (LANES + 2)
+#define FENCES (EXCHANGE + ODRP_WIRE_INVALIDATE)
 #define NR_PROGS (FENCES + ODRP_WIRE_NR_CHAINS)
 
 static const struct step steps[NR_PROGS][MAX_STEPS] = {
@@ -77,20 +75,6 @@ static const struct step steps[NR_PROGS][MAX_STEPS] = {
 		{ '.', 1 }, { '.', 3, 0, true }, { '.', 1, 0, true },
 		{ 'W', 1 }, { '.', 1 }, { '.', 5 },
 	},
-	[LANES] = {
-		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 6 },
-		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 10 },
-		{ '.', 2, 0, true }, { 'W', 1 }, { 'E', 1, 18 },
-		{ '.', 1 }, { '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
-		{ '.', 2 },
-	},
-	[LANES + 1] = {
-		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 10 },
-		{ '.', 2, 0, true }, { 'W', 1 }, { '.', 2, 0, true },
-		{ 'W', 1 }, { 'E', 1, 13 },
-		{ '.', 1, 0, true }, { 'W', 1 }, { 'E', 1, 18 },
-		{ '.', 1, 0, true }, { 'W', 1 }, { 'A', 1 },
-	},
 	[FENCES + ODRP_WIRE_LOAD] = {
 		{ 'R', 1 }, { 'E', 1, 3 }, { 'E', 1, 10 },
 		{ '.', 1, 0, true }, { 'A', 1 }, { '.', 3 },
@@ -125,8 +109,6 @@ static enum wrc_variant variant_of(int which)
 		return WRC_V_EXCHANGE;
 	if (which >= FENCES)
 		return WRC_V_OURS;
-	if (which >= LANES)
-		return WRC_V_LANE_RING;
 	return which < EXCHANGE ? WRC_V_OURS : WRC_V_EXCHANGE;
 }
 
@@ -134,8 +116,6 @@ static enum odrp_wire_chain chain_of(int which)
 {
 	if (which >= FENCES)
 		return which - FENCES;
-	if (which >= LANES)
-		return ODRP_WIRE_UNMAPPED_STORE + which - LANES;
 	return which % EXCHANGE;
 }
 
