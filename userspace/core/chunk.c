@@ -141,10 +141,7 @@ static int pages_get(struct far_task *task, struct far_client *client, unsigned 
 	return err;
 }
 
-/*
- * Nobody knows what the words of busy pages say. They stay busy as long as this client
- * has the chunk, and whoever adopts it puts them in order.
- */
+/* Nobody knows what the words of busy pages say. They stay busy until the next sweep. */
 static int pages_lost(struct far_client *client, int err)
 {
 	atomic_store(&client->lost, true);
@@ -335,6 +332,22 @@ static int pages_give_back(struct far_task *task, struct far_client *client,
 	far_page_clear(chunk, page, len);
 	far_heap_unlock(client);
 	return 0;
+}
+
+int far_pages_regain(struct far_task *task, struct far_client *client,
+		     struct far_chunk *chunk)
+{
+	uint32_t pages = chunk->span ? 0 : far_chunk_pages(&client->sb[chunk->node]), len;
+	int err = 0;
+
+	for (uint32_t i = 0; i < pages && !err; i += len) {
+		struct far_page *page = &chunk->page[i];
+
+		len = page->state == FAR_PAGE_RUN ? page->len : 1;
+		if (page->busy)
+			err = pages_give_back(task, client, chunk, page, len);
+	}
+	return err;
 }
 
 static int run_give_back(struct far_task *task, struct far_client *client,

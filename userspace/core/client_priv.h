@@ -200,6 +200,9 @@ int far_grow_span(struct far_task *task, struct far_client *client, unsigned nod
 /* A block of ours, free for good: into the heap, or its pages or chunks back. */
 int far_give_back(struct far_task *task, struct far_client *client, uint64_t addr,
 		  uint64_t size);
+/* Frees pages whose words were left in doubt: nobody else makes pages busy meanwhile. */
+int far_pages_regain(struct far_task *task, struct far_client *client,
+		     struct far_chunk *chunk);
 enum far_trim {
 	FAR_TRIM_SOME,	/* empty pages and chunks back, but one of each kind */
 	FAR_TRIM_EMPTY,	/* all of them */

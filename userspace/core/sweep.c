@@ -288,15 +288,30 @@ static bool next_large(struct far_task *task, struct far_client *client,
 	return found;
 }
 
+/* Pages whose words nobody knew. With grow_lock. */
+static int pages_regain(struct far_task *task, struct far_client *client)
+{
+	int err = 0;
+
+	for (unsigned n = 0; n < client->set.nr_nodes; n++) {
+		struct far_chunk *chunk = client->heap.node[n].chunks;
+
+		for (; chunk && !err; chunk = chunk->next)
+			err = far_pages_regain(task, client, chunk);
+	}
+	return err;
+}
+
 static int lost_free(struct far_task *task, struct far_client *client)
 {
 	uint64_t addr, size;
-	int err = 0;
+	int err;
 
 	far_heap_lock(task, client);
 	pages_each(client, page_free_lost);
 	far_heap_unlock(client);
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
+	err = pages_regain(task, client);
 	while (!err && next_large(task, client, &addr, &size))
 		err = far_give_back(task, client, addr, size);
 	far_gate_unlock(&client->grow_lock);
