@@ -17,7 +17,7 @@
  *@ holds two		TASKS=2 ROUNDS=1 ROW=1
  *@ holds death		TASKS=2 ROUNDS=1 ROW=1 DIES
  *@ holds row		TASKS=3 ROUNDS=1 ROW=1
- *@ nightly more	TASKS=3 ROUNDS=1 ROW=2 DIES
+ *@ nightly more	TASKS=3 ROUNDS=1 ROW=2
  *@ nightly twice	TASKS=2 ROUNDS=2 ROW=2 DIES
  *@ fails no-sum	TASKS=1 ROUNDS=1 ROW=1 NO_SUM | image==done
  *@ fails early-pass	TASKS=2 ROUNDS=1 ROW=1 EARLY_PASS | holders==0

@@ -112,6 +112,10 @@ static struct json_object *report_object(const struct report *report)
 	put_count(o, "ops", run->ops);
 	put_number(o, "seconds", d.seconds);
 	put_number(o, "mops", d.mops);
+	if (report->plain_mops > 0) {
+		put_number(o, "plain_mops", report->plain_mops);
+		put_number(o, "of_plain", d.mops / report->plain_mops);
+	}
 	put_latency(o, &run->latency);
 	put_number(o, "fairness", d.fairness);
 	put_number(o, "little", run->little);
@@ -170,6 +174,10 @@ void report_table(const struct report *report, FILE *out)
 		report->mns, report->keys, report->theta);
 	fprintf(out, "  throughput      %10.3f Mop/s   (%" PRIu64 " in %g s)\n", d.mops,
 		run->ops, d.seconds);
+	if (report->plain_mops > 0)
+		fprintf(out, "  plain loop      %10.3f Mop/s of the same verbs alone; the"
+			" index has %.2f of that\n", report->plain_mops,
+			d.mops / report->plain_mops);
 	fprintf(out, "  latency         %10.1f us p50, %.1f p99, %.1f p99.9, %.1f max\n",
 		(double)far_hist_permille(h, 500) / 1000,
 		(double)far_hist_permille(h, 990) / 1000,

@@ -16,6 +16,7 @@ struct report {
 	uint64_t keys, seed;
 	double theta;
 	int is_model;
+	double plain_mops;	/* plain.h; 0: was not run */
 	const struct run_result *run;
 };
 

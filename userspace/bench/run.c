@@ -194,12 +194,11 @@ static uint64_t worker_rest(const struct worker *w, uint64_t now)
 static void worker_loop(struct worker *w)
 {
 	struct run *run = w->run;
-	uint64_t now, from, rest;
+	uint64_t now = far_now(w->task), from, rest;
 	enum ycsb_op op;
 	int err;
 
 	for (;;) {
-		now = far_now(w->task);
 		if (now >= run_begin(run))
 			run_mark(run, 0);
 		if (now >= run_end(run))
@@ -207,12 +206,14 @@ static void worker_loop(struct worker *w)
 		rest = worker_rest(w, now);
 		if (rest) {
 			far_sleep(w->task, rest);
+			now = far_now(w->task);
 			continue;
 		}
 		op = worker_draw(w);
 		from = worker_pace(w, now);
 		err = worker_op(w, op);
-		worker_count(w, op, from, far_now(w->task), err);
+		now = far_now(w->task);
+		worker_count(w, op, from, now, err);
 		if (err == -ESTALE)
 			break;
 	}

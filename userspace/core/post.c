@@ -308,7 +308,9 @@ void far_op_poll(struct far_thread *thread)
 		thread_break(thread, nr);
 	for (i = 0; i < nr; i++)
 		op_complete(thread, &wc[i]);
+	if (nr > 0)
+		thread->now = far_thread_now(thread);
 	if (nr > 0 && thread_throttles(thread))
-		far_credit_tick(&thread->credit, far_thread_now(thread));
+		far_credit_tick(&thread->credit, thread->now);
 	grant_waiting(thread);
 }

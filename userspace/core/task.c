@@ -145,7 +145,7 @@ void far_op_end(struct far_task *task)
 	far_counts_add(&thread->counts, FAR_COUNT_OPS, 1);
 	far_counts_add(&thread->counts, FAR_COUNT_RETRY_HIST + bin, 1);
 	far_backoff_leave(&thread->backoff);
-	far_backoff_tick(&thread->backoff, far_thread_now(thread));
+	far_backoff_tick(&thread->backoff, thread->now);
 	held_release(thread);
 }
 
@@ -158,7 +158,8 @@ void far_backoff(struct far_task *task)
 	task->op_retries++;
 	far_counts_add(&thread->counts, FAR_COUNT_RETRIES, 1);
 	far_backoff_lost(&thread->backoff);
-	far_backoff_tick(&thread->backoff, far_thread_now(thread));
+	thread->now = far_thread_now(thread);
+	far_backoff_tick(&thread->backoff, thread->now);
 	held_release(thread);
 	if (delay)
 		far_sleep(task, delay);

@@ -143,7 +143,7 @@ static int fibers_new(struct far_thread *thread)
 static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 {
 	struct far *far = thread->far;
-	uint64_t now = far_thread_now(thread);
+	uint64_t now = thread->now = far_thread_now(thread);
 
 	thread->nr_tasks = nr_tasks;
 	thread->nr_live = nr_tasks;

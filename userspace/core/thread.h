@@ -93,6 +93,7 @@ struct far_thread {
 	struct far_credit credit;
 	unsigned generation;		/* of the queue set: it goes up when that broke */
 	struct far_queue waiting;	/* for credits, room or a connection */
+	uint64_t now;			/* of its last completions: the clock of epochs */
 	struct far_backoff backoff;
 	struct far_queue held;		/* operations that may not begin yet */
 	struct far_rng rng;

@@ -88,12 +88,12 @@ static struct cache_entry *entry_of(struct hash_cache *cache, const struct hash_
 
 static uint64_t entry_sum(const uint64_t *at)
 {
-	uint64_t sum = 0;
-	unsigned i;
-
-	for (i = AT_LO; i <= AT_EPOCH; i++)
-		sum = far_rng_mix(sum ^ at[i]) + i;
-	return sum;
+	/* odd, and without a pattern: products that need not wait for each other */
+	return far_rng_mix(at[AT_LO] * UINT64_C(0x9e3779b97f4a7c15) +
+			   at[AT_HI] * UINT64_C(0xd6e8feb86659fd93) +
+			   at[AT_ADDR] * UINT64_C(0xa0761d6478bd642f) +
+			   at[AT_WORD] * UINT64_C(0xe7037ed1a0b428db) +
+			   at[AT_EPOCH] * UINT64_C(0x8ebc6af09c88c6e3) + 1);
 }
 
 int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
@@ -128,6 +128,9 @@ void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
 	unsigned i;
 
 	at[AT_SUM] = entry_sum(at);
+	/* most often it is there, and other threads have the line too */
+	if (atomic_load_explicit(&entry->at[AT_SUM], memory_order_relaxed) == at[AT_SUM])
+		return;
 	for (i = AT_SUM; i <= AT_EPOCH; i++)
 		atomic_store_explicit(&entry->at[i], at[i], memory_order_relaxed);
 }

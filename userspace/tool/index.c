@@ -17,6 +17,7 @@
 #include "../base/parse.h"
 #include "../bench/cluster.h"
 #include "../bench/indexes.h"
+#include "../bench/plain.h"
 #include "../bench/report.h"
 #include "../bench/run.h"
 
@@ -316,7 +317,25 @@ static int load(struct cluster *cluster, const struct options *o,
 	return err;
 }
 
-static int report_results(const struct options *o, const struct run_result *result)
+/* What the same verbs do without an index; 0: they cannot be run so here. */
+static int run_plain(struct cluster *cluster, const struct run_conf *conf,
+		     const struct run_result *result, double *ret_mops)
+{
+	const struct far_stats *s = &result->stats;
+	uint64_t looked = s->cache_hits + s->cache_misses;
+	int err;
+
+	*ret_mops = 0;
+	if (cluster->sim || cluster->nr_clients > 1 || conf->rate > 0 ||
+	    conf->threads_min != conf->threads_max)
+		return 0;
+	err = plain_run(cluster->nic[0], conf,
+			looked ? (double)s->cache_hits / looked : 0, ret_mops);
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int report_results(const struct options *o, const struct run_result *result,
+			  double plain_mops)
 {
 	struct report report = {
 		.index = o->kind->index.name,
@@ -332,6 +351,7 @@ static int report_results(const struct options *o, const struct run_result *resu
 		.seed = o->seed,
 		.theta = o->theta,
 		.is_model = is_sim(o),
+		.plain_mops = plain_mops,
 		.run = result,
 	};
 	int err = 0;
@@ -383,6 +403,7 @@ static int run(const struct options *o)
 	};
 	static struct run_result result;
 	struct cluster cluster;
+	double plain_mops;
 	char why[200];
 	int err, status = EXIT_FAILURE;
 
@@ -398,10 +419,12 @@ static int run(const struct options *o)
 		goto close;
 	}
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
+	if (!err)
+		err = run_plain(&cluster, &conf, &result, &plain_mops);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &result);
+		status = report_results(o, &result, plain_mops);
 close:
 	cluster_close(&cluster);
 	return status;
