@@ -302,8 +302,8 @@ static void derive_mac(struct snic_config *cfg)
 	memcpy(cfg->mac + 2, &cfg->ip, 4);
 }
 
-int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
-		   char why[NIC_SOFT_WHY_MAX])
+int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
+			  char why[NIC_SOFT_WHY_MAX])
 {
 	struct nic_soft_opts opts = {
 		.nic = { .mtu = DEFAULT_MTU, .prefix_len = 24 },
@@ -324,12 +324,25 @@ int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 	}
 	if (!p.ip_given)
 		return complain(&p, "needs ip=ADDRESS/PREFIX");
+	if (!opts.mac_given)
+		derive_mac(&opts.nic);
+	*ret_opts = opts;
+	return 0;
+}
+
+int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
+		   char why[NIC_SOFT_WHY_MAX])
+{
+	struct nic_soft_opts opts;
+	struct parse p = { .why = why };
+	int r = nic_soft_parse_joined(words, &opts, why);
+
+	if (r)
+		return r;
 	if (!opts.nr_ports)
 		return complain(&p, "needs a port: vhost=PATH, "
 				"stream=PATH, dgram=LOCAL:REMOTE or "
 				"packet=INTERFACE");
-	if (!opts.mac_given)
-		derive_mac(&opts.nic);
 	*ret_opts = opts;
 	return 0;
 }

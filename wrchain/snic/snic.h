@@ -380,8 +380,15 @@ void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 struct snic_rt;
 
+/*
+ * @completed:	called when CQEs have been written since the last time, or NULL. By
+ *		whoever holds the NIC, before he gives it back: it may look at the
+ *		NIC, and neither lock it nor wait
+ */
 struct snic_rt_config {
 	uint32_t spin_us;	/* keep polling that long after the last work */
+	void (*completed)(void *arg);
+	void *arg;
 };
 
 int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
