@@ -33,7 +33,7 @@ enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POL
        OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON };
 
 static const struct argp_option argp_options[] = {
-	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), sim:PROFILE", 0 },
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, sim:PROFILE", 0 },
 	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
 	{ "threads", OPT_THREADS, "N[..M]", 0,
 	  "threads (1); a range: how many are at work is drawn each --change-ms", 0 },
