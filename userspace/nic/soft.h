@@ -9,8 +9,9 @@
  *			is named; at most FAR_SOFT_MAX_NODES
  *	ip=ADDRESS/LEN	our address; 10.77.0.1/24 unless given. Memory node i of this
  *			process has the one that is i + 1 higher
- *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE, stream=PATH,
- *	packet=INTERFACE, ...), mtu, spin_us, and faults of the wire
+ *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE,
+ *	udp=ADDRESS:PORT:ADDRESS:PORT, packet=INTERFACE, ...), mtu, spin_us, and faults
+ *	of the wire
  * Our NIC is a switch: memory nodes of this process answer to who is at its ports.
  *
  * A memory node is named by its IPv4 address, or, if it is one of this process, by its

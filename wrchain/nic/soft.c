@@ -150,6 +150,7 @@ static const char *const kinds[] = {
 	[NIC_SOFT_VHOST] = "vhost",
 	[NIC_SOFT_STREAM] = "stream",
 	[NIC_SOFT_PACKET] = "packet",
+	[NIC_SOFT_UDP] = "udp",
 	[NIC_SOFT_JOINED] = "joined",
 };
 
@@ -160,6 +161,8 @@ static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
 		return snic_port_packet_open(p->local, ret_port);
 	case NIC_SOFT_VHOST:
 		return snic_port_vhost_open(p->local, ret_port);
+	case NIC_SOFT_UDP:
+		return snic_port_udp_open(&p->udp[0], &p->udp[1], ret_port);
 	case NIC_SOFT_STREAM:
 		return snic_port_stream_open(p->local, ret_port);
 	default:

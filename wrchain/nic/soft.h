@@ -21,6 +21,7 @@ enum nic_soft_port_kind {
 	NIC_SOFT_VHOST,		/* local is the path to listen at */
 	NIC_SOFT_STREAM,	/* local is the path to listen at */
 	NIC_SOFT_PACKET,	/* local is the interface's name */
+	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, and udp */
 	NIC_SOFT_JOINED,	/* joined: one that is open already */
 };
 
@@ -29,6 +30,7 @@ struct nic_soft_port {
 	struct snic_port *joined;
 	char local[NIC_SOFT_PATH_MAX];
 	char remote[NIC_SOFT_PATH_MAX];
+	struct snic_udp_addr udp[2];	/* local, remote */
 };
 
 /**

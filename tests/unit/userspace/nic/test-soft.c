@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What soft has beside the suite: its configuration, and memory nodes elsewhere. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ static void test_conf_bad(void **state)
 		{ "soft:ip=10.77.0.300", "ip=10.77.0.300: expected an IPv4 address" },
 		{ "soft:ip=10.77.0.254/24", "expected an address with 1 more" },
 		{ "soft:ip=10.77.0.1/32", "expected an address with 1 more" },
+		{ "soft:udp=127.0.0.1:1", "udp=127.0.0.1:1: expected ADDRESS:PORT" },
 		{ "soft:dgram=a", "dgram=a: expected LOCAL:REMOTE" },
 		{ "soft:,nodes=1", "an empty word" },
 		{ "soft:nods=1", "nods: unknown; expected" },
@@ -81,7 +83,7 @@ static void test_names(void **state)
 /* Its ends; the client's side is a process. */
 struct link {
 	const char *name;
-	char ours[128], its[128];	/* specs */
+	char ours[160], its[160];	/* specs */
 };
 
 static int client_op(struct far_qset *qset, struct far_wr *wr)
@@ -216,12 +218,53 @@ static void test_dgram(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+static uint16_t free_port(void)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	close(fd);
+	return ntohs(addr.sin_port);
+}
+
+static void test_udp(void **state)
+{
+	struct link link = { .name = "udp" };
+	uint16_t a = free_port(), b = free_port();
+
+	snprintf(link.ours, sizeof(link.ours),
+		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
+	snprintf(link.its, sizeof(link.its),
+		 "soft:ip=10.77.0.9/24,udp=127.0.0.1:%u:127.0.0.1:%u", b, a);
+	two_processes(&link);
+}
+
+/* A wire that loses, repeats and reorders frames costs time, and nothing else. */
+static void test_bad_wire(void **state)
+{
+	struct link link = { .name = "udp with faults" };
+	uint16_t a = free_port(), b = free_port();
+
+	snprintf(link.ours, sizeof(link.ours),
+		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
+	snprintf(link.its, sizeof(link.its), "soft:ip=10.77.0.9/24,loss=0.1,"
+		 "duplicate=0.1,reorder=0.1,udp=127.0.0.1:%u:127.0.0.1:%u", b, a);
+	two_processes(&link);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conf_bad),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_dgram),
+		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_bad_wire),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
