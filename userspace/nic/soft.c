@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/rng.h"
 #include "../base/why.h"
 #include "conf.h"
 #include "real.h"
@@ -101,6 +102,9 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 	err = nic_soft_parse_joined(words, &conf->opts, said);
 	if (err)
 		return far_why(why, len, err, "soft: %s", said);
+	/* Another life of this NIC must not be taken for this one. */
+	if (!conf->opts.nic.seed)
+		conf->opts.nic.seed = far_rng_any_seed();
 	if (!nodes_given)
 		conf->nr_nodes = conf->opts.nr_ports ? 0 : 1;
 	if (conf->opts.nr_ports + conf->nr_nodes > NIC_SOFT_MAX_PORTS)

@@ -11,6 +11,11 @@
 
 /* How often somebody who waits looks whether another one has taken his event. */
 #define CALL_LOOK_MS	5
+/*
+ * A memory node's NIC refuses, by itself, a queue pair number that it still knows from
+ * an earlier life of our NIC, and forgets that one.
+ */
+#define CALL_TRIES	4
 
 struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach)
 {
@@ -97,16 +102,16 @@ void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 	conn->state = SOFT_CONN_NONE;
 }
 
-/* What a REJ says, as -errno; 0: OK. */
+/* What a REJ says, as -errno; 0: OK. -ECONNREFUSED: it is none of a memory node. */
 static int conn_refusal(const struct soft_conn *conn)
 {
 	struct odrp_far_reject rej;
 
 	if (conn->priv_len < sizeof(rej))
-		return -EPROTO;
+		return -ECONNREFUSED;
 	memcpy(&rej, conn->priv, sizeof(rej));
 	if (be32_to_cpu(rej.magic) != ODRP_FAR_MAGIC)
-		return -EPROTO;
+		return -ECONNREFUSED;
 	switch (be16_to_cpu(rej.status)) {
 	case ODRP_FAR_OK:
 		return 0;
@@ -139,42 +144,73 @@ static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up
 	return conn->reason == NIC_REJECTED ? conn_refusal(conn) : -EHOSTUNREACH;
 }
 
-int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	      uint32_t qpn, struct soft_conn *ret_conn)
+/* One try, with a queue pair of its own. */
+static int call_once(struct soft_nic *soft, __be32 ip,
+		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
+		     struct soft_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
 {
-	bool up;
-	int err = conn_open(soft, ip, hello, qpn, ret_conn);
+	int err = soft_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
+			      conf->access, ret_qp);
 
 	if (err)
 		return err;
-	err = conn_wait(soft, ret_conn, &up);
-	if (!err && !up)
-		err = -EPROTO;
+	err = conn_open(soft, ip, hello, ret_qp->qpn, ret_conn);
 	if (err)
-		soft_conn_end(soft, ret_conn);
+		goto free_qp;
+	err = conn_wait(soft, ret_conn, ret_up);
+	if (err)
+		goto end_conn;
+	return 0;
+
+end_conn:
+	soft_qp_free(ret_qp);
+	soft_conn_end(soft, ret_conn);
 	return err;
+free_qp:
+	soft_qp_free(ret_qp);
+	return err;
+}
+
+static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+		    const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+		    struct soft_conn *ret_conn, bool *ret_up)
+{
+	unsigned tries;
+	int err = -ECONNREFUSED;
+
+	for (tries = 0; tries < CALL_TRIES && err == -ECONNREFUSED; tries++)
+		err = call_once(soft, ip, hello, conf, ret_qp, ret_conn, ret_up);
+	return err == -ECONNREFUSED ? -EHOSTUNREACH : err;
+}
+
+/* An answer of the wrong kind. */
+static int call_undo(struct soft_nic *soft, struct soft_qp *qp, struct soft_conn *conn)
+{
+	soft_qp_free(qp);
+	soft_conn_end(soft, conn);
+	return -EPROTO;
+}
+
+int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      struct soft_conn *ret_conn)
+{
+	bool up;
+	int err = call_try(soft, ip, hello, conf, ret_qp, ret_conn, &up);
+
+	return err || up ? err : call_undo(soft, ret_qp, ret_conn);
 }
 
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello)
 {
+	const struct soft_qp_conf conf = { .cqn = soft->cqn };
 	struct soft_conn conn;
 	struct soft_qp qp;
 	bool up;
-	int err = soft_qp_new(soft->dev, soft->pdn, soft->cqn, 0, 0, &qp);
+	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up);
 
 	if (err)
 		return err;
-	err = conn_open(soft, ip, hello, qp.qpn, &conn);
-	if (err)
-		goto free_qp;
-	err = conn_wait(soft, &conn, &up);
-	if (!err && up)
-		err = -EPROTO;
-	soft_qp_free(&qp);
-	soft_conn_end(soft, &conn);
-	return err;
-
-free_qp:
-	soft_qp_free(&qp);
-	return err;
+	err = call_undo(soft, &qp, &conn);
+	return up ? err : 0;
 }

@@ -264,6 +264,7 @@ static int dev_open(const struct nic_soft_opts *like, __be32 ip, struct snic_por
 		port->ops->close(port);
 		return far_why(why, why_len, err, "soft: memory node %s: %s", addr, said);
 	}
+	opts.nic.seed = like->nic.seed + be32_to_cpu(ip);
 	opts.nr_ports = 1;
 	opts.ports[0] = (struct nic_soft_port) {
 		.kind = NIC_SOFT_JOINED, .joined = port,

@@ -93,19 +93,17 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 			const char *space)
 {
 	struct odrp_far_hello hello = soft_hello(ODRP_FAR_ATTACH, peer->id);
+	/* The memory node READs nothing over it, and sees whether we answer. */
+	const struct soft_qp_conf conf = { .cqn = soft->cqn, .access = NIC_REMOTE_READ };
 	int err;
 
 	if (strlen(space) > sizeof(hello.name))
 		return -ENOENT;
 	memcpy(hello.name, space, strlen(space));
 	hello.rights = peer->rights;
-	/* The memory node READs nothing over it, and sees whether we answer. */
-	err = soft_qp_new(soft->dev, soft->pdn, soft->cqn, 0, NIC_REMOTE_READ, &peer->qp);
+	err = soft_call(soft, peer->addr.ip, &hello, &conf, &peer->qp, &peer->conn);
 	if (err)
 		return err;
-	err = soft_call(soft, peer->addr.ip, &hello, peer->qp.qpn, &peer->conn);
-	if (err)
-		goto free_qp;
 	err = regions_parse(peer);
 	if (err)
 		goto end_conn;
@@ -114,9 +112,6 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 end_conn:
 	soft_qp_free(&peer->qp);
 	soft_conn_end(soft, &peer->conn);
-	return err;
-free_qp:
-	soft_qp_free(&peer->qp);
 	return err;
 }
 

@@ -93,13 +93,22 @@ struct soft_addr {
 int soft_addr_of(const struct soft_nic *soft, const char *node,
 		 struct soft_addr *ret_addr);
 
+/* A queue pair that is to be connected; see soft_qp_new(). */
+struct soft_qp_conf {
+	uint32_t cqn;
+	uint8_t log_sq;
+	unsigned access;
+};
+
 /*
- * Asks for a connection of queue pair qpn, and waits for the answer. 0: accepted, with
- * what came in ret_conn->priv, until soft_conn_end(). -EHOSTUNREACH: nobody answers;
- * -EPROTO: not as far.h says; -ENOENT, -ESTALE, -EBUSY, ...: refused.
+ * Connects a new queue pair, and waits for the answer. 0: accepted, with what came in
+ * ret_conn->priv; until soft_qp_free() and soft_conn_end(), in this order.
+ * -EHOSTUNREACH: no memory node answers; -EPROTO: not as far.h says; -ENOENT, -ESTALE,
+ * -EBUSY, ...: refused.
  */
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	      uint32_t qpn, struct soft_conn *ret_conn);
+	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      struct soft_conn *ret_conn);
 /* Asks a question: 0, or the answer as -errno, as above. */
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello);
 /* The peer is told, unless it knows. Its queue pair is gone before. */

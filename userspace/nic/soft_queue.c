@@ -70,18 +70,15 @@ int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer)
 {
 	struct odrp_far_hello hello = soft_hello(ODRP_FAR_QUEUE, peer->id);
+	const struct soft_qp_conf conf = {
+		.cqn = cqn, .log_sq = log2_up(queue->mask + 1),
+	};
 	int err;
 
-	err = soft_qp_new(soft->dev, soft->pdn, cqn, log2_up(queue->mask + 1), 0,
-			  &queue->qp);
-	if (err)
-		return err;
 	hello.number = cpu_to_be32(queue->number);
-	err = soft_call(soft, peer->addr.ip, &hello, queue->qp.qpn, &queue->conn);
-	if (err) {
-		soft_qp_free(&queue->qp);
+	err = soft_call(soft, peer->addr.ip, &hello, &conf, &queue->qp, &queue->conn);
+	if (err)
 		return err == -ESTALE || err == -EHOSTUNREACH ? -EHOSTDOWN : err;
-	}
 	queue->peer = peer;
 	queue->begin = queue->posted;
 	queue->connected = true;

@@ -83,6 +83,7 @@ static void test_names(void **state)
 /* Its ends; the client's side is a process. */
 struct link {
 	const char *name;
+	int lives;
 	char ours[160], its[160];	/* specs */
 };
 
@@ -169,43 +170,55 @@ static pid_t client_start(const char *spec, int *ret_fd)
 	return pid;
 }
 
-static void two_processes(const struct link *link)
+/* One life of the client, with what it does and its end. */
+static void client_live(const struct link *link, struct far_nic *nic, uint64_t *memory,
+			pid_t pid, int fd)
 {
-	struct far_host_map map;
 	struct far_peer peer;
-	struct far_nic *nic;
 	uint8_t said = 0xff;
-	int fd;
-	pid_t pid = client_start(link->its, &fd);
 
-	nic = nic_open(link->ours);
-	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
-	((uint64_t *)map.addr)[8] = 41;
-	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
+	memory[8] = 41;
 	assert_int_equal(write(fd, "", 1), 1);
 	assert_int_equal(read(fd, &said, 1), 1);
 	if (said)
 		fail_msg("%s: the client's step %u", link->name, said);
-	assert_int_equal(((uint64_t *)map.addr)[8], 42);
-	assert_int_equal(((uint64_t *)map.addr)[16], 41);
+	assert_int_equal(memory[8], 42);
+	assert_int_equal(memory[16], 41);
 	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ, &peer), 0);
 	assert_int_equal(nic->ops->fence(nic, &peer, 5), -EBUSY);
 	assert_int_equal(nic->ops->claim(nic, &peer, 5), -EBUSY);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+	close(fd);
 	/* Nobody has said goodbye: the memory node finds out. */
 	while (nic->ops->fence(nic, &peer, 5) == -EBUSY)
 		usleep(1000);
 	assert_int_equal(nic->ops->claim(nic, &peer, 5), 0);
 	nic->ops->detach(nic, &peer);
+}
+
+/* A second life has the address and the queue pair numbers of the first. */
+static void two_processes(const struct link *link)
+{
+	struct far_host_map map;
+	struct far_nic *nic;
+	pid_t pid[2];
+	int fd[2], i;
+
+	for (i = 0; i < link->lives; i++)
+		pid[i] = client_start(link->its, &fd[i]);
+	nic = nic_open(link->ours);
+	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
+	for (i = 0; i < link->lives; i++)
+		client_live(link, nic, map.addr, pid[i], fd[i]);
 	nic->ops->host->unmap(nic, &map);
 	nic->ops->close(nic);
-	close(fd);
 }
 
 static void test_dgram(void **state)
 {
-	struct link link = { .name = "dgram" };
+	struct link link = { .name = "dgram", .lives = 2 };
 	char dir[] = "/tmp/far-soft-XXXXXX", path[64];
 
 	assert_non_null(mkdtemp(dir));
@@ -234,7 +247,7 @@ static uint16_t free_port(void)
 
 static void test_udp(void **state)
 {
-	struct link link = { .name = "udp" };
+	struct link link = { .name = "udp", .lives = 1 };
 	uint16_t a = free_port(), b = free_port();
 
 	snprintf(link.ours, sizeof(link.ours),
@@ -247,7 +260,7 @@ static void test_udp(void **state)
 /* A wire that loses, repeats and reorders frames costs time, and nothing else. */
 static void test_bad_wire(void **state)
 {
-	struct link link = { .name = "udp with faults" };
+	struct link link = { .name = "udp with faults", .lives = 1 };
 	uint16_t a = free_port(), b = free_port();
 
 	snprintf(link.ours, sizeof(link.ours),
