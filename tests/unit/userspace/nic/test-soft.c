@@ -177,13 +177,13 @@ static void client_live(const struct link *link, struct far_nic *nic, uint64_t *
 	struct far_peer peer;
 	uint8_t said = 0xff;
 
-	memory[8] = 41;
+	__atomic_store_n(&memory[8], 41, __ATOMIC_RELAXED);
 	assert_int_equal(write(fd, "", 1), 1);
 	assert_int_equal(read(fd, &said, 1), 1);
 	if (said)
 		fail_msg("%s: the client's step %u", link->name, said);
-	assert_int_equal(memory[8], 42);
-	assert_int_equal(memory[16], 41);
+	assert_int_equal(__atomic_load_n(&memory[8], __ATOMIC_RELAXED), 42);
+	assert_int_equal(__atomic_load_n(&memory[16], __ATOMIC_RELAXED), 41);
 	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ, &peer), 0);
 	assert_int_equal(nic->ops->fence(nic, &peer, 5), -EBUSY);
 	assert_int_equal(nic->ops->claim(nic, &peer, 5), -EBUSY);
