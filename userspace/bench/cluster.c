@@ -62,6 +62,10 @@ static int space_make(struct cluster *cluster, const struct cluster_conf *conf,
 	};
 	int err;
 
+	if (conf->space) {
+		snprintf(cluster->space, sizeof(cluster->space), "%s", conf->space);
+		return 0;
+	}
 	snprintf(cluster->space, sizeof(cluster->space), "bench-%ld", (long)getpid());
 	err = far_space_create_on(cluster->nic[0], cluster->space, &attr, why, why_len);
 	cluster->has_space = !err;
@@ -129,7 +133,7 @@ int cluster_open(struct cluster *cluster, const struct cluster_conf *conf,
 	}
 	for (i = 0; i < conf->mns; i++) {
 		snprintf(name[i], sizeof(name[i]), "%u", i);
-		nodes[i] = name[i];
+		nodes[i] = conf->nodes ? conf->nodes[i] : name[i];
 	}
 	err = nics_open(cluster, conf, why, why_len);
 	if (!err)

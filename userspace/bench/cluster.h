@@ -20,6 +20,9 @@
 struct cluster_conf {
 	const char *nic;	/* "mem", "sim:cx6-200", ... */
 	unsigned cns, mns;
+	/* A space that is there, and stays, on mns nodes; NULL: one of its own. */
+	const char *space;
+	const char *const *nodes;	/* of that space: their addresses */
 	uint64_t space_size;	/* bytes per memory node */
 	unsigned without;	/* FAR_WITHOUT_* */
 	uint64_t seed;

@@ -361,6 +361,24 @@ static int workers_run(struct run *run)
 	return err;
 }
 
+/* A space that is there. */
+static int peers_attach(struct run *run)
+{
+	const struct micro *micro = run->micro;
+	int err = 0;
+
+	while (run->nr_peers < micro->nodes && !err) {
+		struct far_peer *peer = &run->peers[run->nr_peers];
+
+		err = run->nic->ops->attach(run->nic, micro->node[run->nr_peers],
+					    micro->space, FAR_ATTACH_READ, peer);
+		run->nr_peers += !err;
+		if (!err && peer->region[0].size < micro->region)
+			err = -ENOSPC;
+	}
+	return err;
+}
+
 static int peers_init(struct run *run)
 {
 	const struct far_nic_ops *ops = run->nic->ops;
@@ -368,6 +386,10 @@ static int peers_init(struct run *run)
 	char node[16];
 	int err = 0;
 
+	if (run->micro->space)
+		return peers_attach(run);
+	if (!ops->host)
+		return -EOPNOTSUPP;
 	for (; run->nr_peers < run->micro->nodes && !err; run->nr_peers += !err) {
 		snprintf(node, sizeof(node), "%u", run->nr_peers);
 		err = ops->host->create(run->nic, node, run->space, run->micro->region,
@@ -395,7 +417,8 @@ static void peers_fini(struct run *run)
 	while (run->nr_peers--) {
 		snprintf(node, sizeof(node), "%u", run->nr_peers);
 		ops->detach(run->nic, &run->peers[run->nr_peers]);
-		ops->host->remove(run->nic, node, run->space);
+		if (!run->micro->space)
+			ops->host->remove(run->nic, node, run->space);
 	}
 	free(run->peers);
 }
@@ -482,6 +505,11 @@ static int micro_check(const struct micro *micro, char *why, size_t why_len)
 				"at most as many as the largest number");
 	if (micro->least_threads && !micro->change_ns)
 		return complain(why, why_len, "change", 0, "more than 0 ms");
+	if (micro->space && micro->op != FAR_NIC_READ) {
+		snprintf(why, why_len, "space %s: expected read: anything else would "
+			 "destroy what it has", micro->space);
+		return -EINVAL;
+	}
 	if (!micro->ops)
 		return complain(why, why_len, "ops", micro->ops, "1 or more");
 	if (micro->region / micro->threads < 4096 + micro->size)
@@ -497,7 +525,8 @@ static int run_all(struct run *run, char *why, size_t why_len,
 
 	err = peers_init(run);
 	if (err) {
-		snprintf(why, why_len, "cannot make memory of %llu bytes at memory node %u: %s",
+		snprintf(why, why_len, "cannot %s memory of %llu bytes at memory node %u: %s",
+			 run->micro->space ? "reach" : "make",
 			 (unsigned long long)run->micro->region, run->nr_peers,
 			 strerror(-err));
 		goto fini_peers;
@@ -534,12 +563,7 @@ int micro_run(const struct micro *micro, char *why, size_t why_len,
 		why[0] = 0;
 	snprintf(run.space, sizeof(run.space), "micro-%d", (int)getpid());
 	run.peers = calloc(micro->nodes, sizeof(run.peers[0]));
-	if (!run.peers || !run.nic->ops->host) {
-		err = run.peers ? -EOPNOTSUPP : -ENOMEM;
-		free(run.peers);
-	} else {
-		err = run_all(&run, why, why_len, ret_result);
-	}
+	err = run.peers ? run_all(&run, why, why_len, ret_result) : -ENOMEM;
 	run.nic->ops->close(run.nic);
 	if (err && why_len && !why[0])
 		snprintf(why, why_len, "%s", strerror(-err));

@@ -22,6 +22,9 @@ enum micro_policy {
 struct micro {
 	const char *nic;	/* as --nic */
 	unsigned nodes;		/* memory nodes, used in turn; at least 1 */
+	/* A space that is there, which is READ only; NULL: one of its own. */
+	const char *space;
+	const char *const *node;	/* of that space: addresses of its nodes */
 	unsigned threads;
 	/*
 	 * Fewer at work: from least_threads to threads, drawn anew each change_ns (as

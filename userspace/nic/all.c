@@ -8,9 +8,11 @@
 
 #include "mem.h"
 #include "sim/sim.h"
+#include "soft.h"
 
 const struct far_nic_ops *const far_nic_all[] = {
 	&far_mem_ops,
+	&far_soft_ops,
 	&far_sim_ops,
 	NULL,
 };

@@ -12,7 +12,7 @@
 
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
-	{ "space", "spaces: create, list, delete, stat, check", far_space_command },
+	{ "space", "spaces: create, serve, list, delete, stat, check", far_space_command },
 	{ "bench", "benchmarks: micro, index, model", far_bench_command },
 	{ NULL, NULL, NULL },
 };

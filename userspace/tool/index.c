@@ -30,7 +30,10 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert;
+	int by_insert, by_image;
+	const char *space;		/* that is there; NULL: one of our own */
+	const char *node[CLUSTER_MAX_MNS];
+	unsigned nr_nodes;		/* named */
 };
 
 enum {
@@ -38,6 +41,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
+	KEY_IN, KEY_NODE,
 };
 
 static const struct argp_option option_table[] = {
@@ -54,9 +58,14 @@ static const struct argp_option option_table[] = {
 	  "how the keys get there: as an image of memory where that can be (default), "
 	  "or by inserting each", 1 },
 	{ NULL, 0, NULL, 0, "On what:", 2 },
-	{ "nic", KEY_NIC, "SPEC", 0, "mem, or sim:PROFILE (default mem)", 2 },
+	{ "nic", KEY_NIC, "SPEC", 0, "mem (default), soft, or sim:PROFILE", 2 },
 	{ "cns", KEY_CNS, "N", 0, "compute nodes (default 1)", 2 },
 	{ "mns", KEY_MNS, "N", 0, "memory nodes (default 1)", 2 },
+	{ "space", KEY_IN, "NAME", 0,
+	  "a space that is there, as of 'far space serve'; keys are inserted, and the "
+	  "index stays in it (default: a space of its own)", 2 },
+	{ "node", KEY_NODE, "ADDR", 0, "with --space: a memory node of it; again for each",
+	  2 },
 	{ "threads", KEY_THREADS, "N|N..M", 0, "per compute node (default 1)", 2 },
 	{ "change-ms", KEY_CHANGE, "N", 0,
 	  "with N..M: time between changes of their number", 2 },
@@ -159,7 +168,8 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 		return 0;
 	case KEY_LOAD:
 		o->by_insert = !strcmp(arg, "insert");
-		if (!o->by_insert && strcmp(arg, "image"))
+		o->by_image = !strcmp(arg, "image");
+		if (!o->by_insert && !o->by_image)
 			return parse_failed(state, "load", arg, "image or insert");
 		return 0;
 	}
@@ -173,6 +183,14 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 	switch (key) {
 	case KEY_NIC:
 		o->nic = arg;
+		return 0;
+	case KEY_IN:
+		o->space = arg;
+		return 0;
+	case KEY_NODE:
+		if (o->nr_nodes == CLUSTER_MAX_MNS)
+			return parse_failed(state, "node", arg, "at most 64 of them");
+		o->node[o->nr_nodes++] = arg;
 		return 0;
 	case KEY_CNS:
 		return parse_count(state, "cns", arg, 1, CLUSTER_MAX_CNS, &o->cns);
@@ -257,11 +275,38 @@ static int is_sim(const struct options *o)
 	return !strncmp(o->nic, "sim:", 4);
 }
 
+/* Of --space and --node. 0, or an exit status. */
+static int options_space(struct options *o)
+{
+	const char *wrong = NULL;
+
+	if (o->nr_nodes && !o->space)
+		wrong = "--node: expected with --space NAME";
+	else if (o->space && o->by_image)
+		wrong = "--load image: expected insert with --space, whose memory is "
+			"elsewhere";
+	else if (o->space && is_sim(o))
+		wrong = "--space: expected mem or soft, sim has no space that is there";
+	if (wrong) {
+		fprintf(stderr, "far: %s\n", wrong);
+		return EXIT_FAILURE;
+	}
+	if (o->space) {
+		o->by_insert = 1;
+		o->mns = o->nr_nodes ? o->nr_nodes : 1;
+		if (!o->nr_nodes)
+			o->node[0] = "";
+	}
+	return 0;
+}
+
 /* What depends on other options. 0, or an exit status. */
 static int options_complete(struct options *o)
 {
 	uint64_t block = (o->data.key_size + o->data.value_size + 24 + 63) / 64 * 64;
 
+	if (options_space(o))
+		return EXIT_FAILURE;
 	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
 		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
 			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
@@ -378,15 +423,18 @@ static int run(const struct options *o)
 		.nic = o->nic,
 		.cns = o->cns,
 		.mns = o->mns,
+		.space = o->space,
+		.nodes = o->space ? o->node : NULL,
 		.space_size = o->space_size,
 		.without = o->without_bits,
 		.seed = o->seed,
 		.scale = o->scale,
 		.cache_bytes = o->cache,
 	};
+	char name[32];
 	struct run_conf conf = {
 		.index = &o->kind->index,
-		.name = "bench",
+		.name = name,
 		.mix = o->mix,
 		.data = o->data,
 		.keys = o->keys,
@@ -407,6 +455,7 @@ static int run(const struct options *o)
 	char why[200];
 	int err, status = EXIT_FAILURE;
 
+	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
 	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
 	if (err) {
 		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));

@@ -14,10 +14,14 @@
 #include "../nic/nic.h"
 #include "progress.h"
 
+#define MAX_NODES	255u
+
 struct options {
 	struct micro micro;
 	const char *json;	/* NULL: text; "-": JSON to stdout */
 	const char *policy;
+	const char *node[MAX_NODES];	/* of --space */
+	unsigned nr_nodes;
 };
 
 static const char *const op_names[] = {
@@ -30,11 +34,17 @@ static const char *const op_names[] = {
 #define NR_OPS	(sizeof(op_names) / sizeof(op_names[0]))
 
 enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
-       OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON };
+       OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON,
+       OPT_SPACE, OPT_NODE };
 
 static const struct argp_option argp_options[] = {
-	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), sim:PROFILE", 0 },
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, sim:PROFILE", 0 },
 	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
+	{ "space", OPT_SPACE, "NAME", 0,
+	  "a space that is there, as of 'far space serve', which is read only (default: "
+	  "a space of its own)", 0 },
+	{ "node", OPT_NODE, "ADDR", 0, "with --space: a memory node of it; again for each",
+	  0 },
 	{ "threads", OPT_THREADS, "N[..M]", 0,
 	  "threads (1); a range: how many are at work is drawn each --change-ms", 0 },
 	{ "change-ms", OPT_CHANGE, "MS", 0, "see --threads (512)", 0 },
@@ -89,6 +99,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPT_NIC:
 		m->nic = arg;
+		break;
+	case OPT_SPACE:
+		m->space = arg;
+		break;
+	case OPT_NODE:
+		if (o->nr_nodes == MAX_NODES)
+			argp_error(state, "--node '%s': at most %u expected", arg,
+				   MAX_NODES);
+		o->node[o->nr_nodes++] = arg;
 		break;
 	case OPT_MNS:
 		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
@@ -227,6 +246,16 @@ int far_bench_micro(int argc, char **argv)
 	int err, shown;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.nr_nodes && !o.micro.space) {
+		fprintf(stderr, "%s: --node: expected with --space NAME\n", argv[0]);
+		return 1;
+	}
+	if (o.micro.space) {
+		if (!o.nr_nodes)
+			o.node[o.nr_nodes++] = "";
+		o.micro.nodes = o.nr_nodes;
+		o.micro.node = o.node;
+	}
 	shown = !progress_start(&progress, "measuring");
 	err = micro_run(&o.micro, why, sizeof(why), &result);
 	if (shown)

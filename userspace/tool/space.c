@@ -14,6 +14,7 @@
 #include "../core/core.h"
 #include "../core/space.h"
 #include "progress.h"
+#include "serve.h"
 
 #define WHY	300u
 
@@ -28,7 +29,7 @@ struct options {
 enum { OPT_NIC = 256, OPT_SIZE, OPT_NODE, OPT_CLIENTS, OPT_CHUNK, OPT_MODE, OPT_JSON };
 
 #define OPTION_NIC \
-	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), mem:dir=PATH, ...", 0 }
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), mem:dir=PATH, soft:...", 0 }
 #define OPTION_JSON { "json", OPT_JSON, NULL, 0, "print JSON", 0 }
 #define OPTION_NODE \
 	{ "node", OPT_NODE, "ADDR", 0, "a memory node; again for each of a set, " \
@@ -118,15 +119,15 @@ static int failed(const char *command, const char *why)
 	return 1;
 }
 
+#define OPTIONS_SHAPE \
+	{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it", 0 }, \
+	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
+	{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)", 0 }
+
 static int space_create(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it",
-		  0 },
-		OPTION_NODE, OPTION_NIC,
-		{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 },
-		{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)",
-		  0 },
+		OPTIONS_SHAPE, OPTION_NODE, OPTION_NIC,
 		{ "mode", OPT_MODE, "MODE", 0, "permissions as of a file (0600)", 0 },
 		{ NULL, 0, NULL, 0, NULL, 0 },
 	};
@@ -139,6 +140,28 @@ static int space_create(int argc, char **argv)
 		return failed(argv[0], "--size SIZE expected: 4M to 1T on each node");
 	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
 	if (far_space_create(o.nic, o.name, &o.attr, why, sizeof(why)))
+		return failed(argv[0], why);
+	return 0;
+}
+
+static int space_serve(int argc, char **argv)
+{
+	static const struct argp_option options[] = {
+		OPTIONS_SHAPE, OPTION_NODE, OPTION_NIC,
+		{ NULL, 0, NULL, 0, NULL, 0 },
+	};
+	const struct argp argp = { options, parse_opt, "NAME",
+				   "Makes a space on memory nodes of this process, and "
+				   "deletes it on SIGINT or SIGTERM. With --nic soft:... "
+				   "other processes and hosts reach it.",
+				   NULL, NULL, NULL };
+	struct options o = parse(&argp, argc, argv);
+	char why[WHY] = "";
+
+	if (!o.attr.size)
+		return failed(argv[0], "--size SIZE expected: 4M to 1T on each node");
+	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
+	if (serve_run(o.nic, o.name, &o.attr, why, sizeof(why)))
 		return failed(argv[0], why);
 	return 0;
 }
@@ -396,6 +419,7 @@ int far_space_command(int argc, char **argv)
 {
 	static const struct far_command commands[] = {
 		{ "create", "a space on one memory node or a set of them", space_create },
+		{ "serve", "a space for as long as the command runs", space_serve },
 		{ "list", "all spaces", space_list },
 		{ "delete", "a space", space_delete },
 		{ "stat", "what is in one", space_stat },

@@ -108,6 +108,37 @@ void soft_cq_destroy(struct nic *nic, uint32_t cqn)
 		soft_cq_free(c);
 }
 
+void soft_cqs_tell(void *nic)
+{
+	struct nic_soft *s = nic;
+	struct soft_cq *c;
+	uint32_t count;
+
+	for (c = s->cqs; c; c = c->next) {
+		if (!c->told || snic_cq_count(s->snic, c->cqn, &count) ||
+		    count == c->told_count)
+			continue;
+		c->told_count = count;
+		c->told(c->arg);
+	}
+}
+
+int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
+		       void *arg)
+{
+	struct snic *snic = soft_enter(nic);
+	struct soft_cq *c = *soft_cq_find(nic, cqn);
+	int r = !c ? -ENOENT : soft_of(nic)->rt ? 0 : -EOPNOTSUPP;
+
+	if (!r)
+		r = snic_cq_count(snic, cqn, &c->told_count);
+	if (!r) {
+		c->told = told;
+		c->arg = arg;
+	}
+	return soft_leave(nic, r);
+}
+
 int soft_cq_poll(struct nic *nic, uint32_t cqn,
 		 struct wrc_cqe *ret_cqe)
 {

@@ -157,6 +157,44 @@ static int set_interface(struct parse *p, const char *value,
 	return 0;
 }
 
+/* ADDRESS:PORT, of len bytes. */
+static int parse_udp_addr(const char *s, size_t len, char *text,
+			  struct snic_udp_addr *ret_addr)
+{
+	const char *colon = memchr(s, ':', len);
+	struct in_addr in;
+	uint64_t n;
+
+	if (!colon || len >= NIC_SOFT_PATH_MAX)
+		return -EINVAL;
+	memcpy(text, s, len);
+	text[colon - s] = 0;
+	if (inet_pton(AF_INET, text, &in) != 1 ||
+	    parse_number(text + (colon - s) + 1, 65535, &n) || !n)
+		return -EINVAL;
+	text[colon - s] = ':';
+	*ret_addr = (struct snic_udp_addr) { .ip = in.s_addr, .port = n };
+	return 0;
+}
+
+static int set_udp(struct parse *p, const char *value, struct nic_soft_port *port)
+{
+	const char *colon = strchr(value, ':');
+	size_t len;
+
+	colon = colon ? strchr(colon + 1, ':') : NULL;
+	len = colon ? (size_t)(colon - value) : 0;
+	if (!colon ||
+	    parse_udp_addr(value, len, port->local, &port->udp[0]) ||
+	    parse_udp_addr(colon + 1, strlen(colon + 1), port->remote,
+			   &port->udp[1]) ||
+	    !port->udp[1].ip)
+		return complain(p, "udp=%s: expected ADDRESS:PORT:ADDRESS:PORT, "
+				"here and there, such as "
+				"192.0.2.1:4789:192.0.2.2:4789", value);
+	return 0;
+}
+
 static int set_port(struct parse *p, const char *key,
 		    enum nic_soft_port_kind kind, const char *value)
 {
@@ -171,6 +209,8 @@ static int set_port(struct parse *p, const char *key,
 	port->kind = kind;
 	if (kind == NIC_SOFT_PACKET)
 		r = set_interface(p, value, port);
+	else if (kind == NIC_SOFT_UDP)
+		r = set_udp(p, value, port);
 	else
 		r = set_paths(p, key, value, port);
 	if (!r)
@@ -226,6 +266,8 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_port(p, key, NIC_SOFT_STREAM, value);
 	if (!strcmp(key, "vhost"))
 		return set_port(p, key, NIC_SOFT_VHOST, value);
+	if (!strcmp(key, "udp"))
+		return set_port(p, key, NIC_SOFT_UDP, value);
 	if (!strcmp(key, "packet"))
 		return set_port(p, key, NIC_SOFT_PACKET, value);
 	if (!strcmp(key, "fetch"))
@@ -273,7 +315,7 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return r;
 	}
 	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
-			"dgram, packet, fetch, strict, seed, spin_us, loss, "
+			"dgram, udp, packet, fetch, strict, seed, spin_us, loss, "
 			"reorder, duplicate, corrupt, delay_us, truths, lies, lie_imm, "
 			"lie_data, lie_length, lie_target, lie_again, "
 			"lie_late, lie_opcode or lie_hello", key);
@@ -302,8 +344,8 @@ static void derive_mac(struct snic_config *cfg)
 	memcpy(cfg->mac + 2, &cfg->ip, 4);
 }
 
-int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
-		   char why[NIC_SOFT_WHY_MAX])
+int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
+			  char why[NIC_SOFT_WHY_MAX])
 {
 	struct nic_soft_opts opts = {
 		.nic = { .mtu = DEFAULT_MTU, .prefix_len = 24 },
@@ -324,12 +366,26 @@ int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 	}
 	if (!p.ip_given)
 		return complain(&p, "needs ip=ADDRESS/PREFIX");
-	if (!opts.nr_ports)
-		return complain(&p, "needs a port: vhost=PATH, "
-				"stream=PATH, dgram=LOCAL:REMOTE or "
-				"packet=INTERFACE");
 	if (!opts.mac_given)
 		derive_mac(&opts.nic);
+	*ret_opts = opts;
+	return 0;
+}
+
+int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
+		   char why[NIC_SOFT_WHY_MAX])
+{
+	struct nic_soft_opts opts;
+	struct parse p = { .why = why };
+	int r = nic_soft_parse_joined(words, &opts, why);
+
+	if (r)
+		return r;
+	if (!opts.nr_ports)
+		return complain(&p, "needs a port: vhost=PATH, "
+				"stream=PATH, dgram=LOCAL:REMOTE, "
+				"udp=ADDRESS:PORT:ADDRESS:PORT or "
+				"packet=INTERFACE");
 	*ret_opts = opts;
 	return 0;
 }

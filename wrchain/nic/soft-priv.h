@@ -18,6 +18,9 @@ struct soft_cq {
 	uint32_t cqn;
 	uint8_t log_size;
 	struct wrc_cqe *buf;
+	void (*told)(void *arg);	/* NULL: nobody wants to know */
+	void *arg;
+	uint32_t told_count;		/* entries ever written, when told() was called */
 	struct soft_cq *next;
 };
 
@@ -84,6 +87,8 @@ unsigned int soft_access(unsigned int access);
 /* NULL: no such number.  With the lock. */
 struct soft_cq **soft_cq_find(struct nic *nic, uint32_t cqn);
 void soft_cq_free(struct soft_cq *c);
+/* Calls told() of each that has got entries.  With the lock. */
+void soft_cqs_tell(void *nic);
 
 /* soft-conn.c */
 int soft_listen(struct nic *nic, uint16_t port);

@@ -150,6 +150,8 @@ static const char *const kinds[] = {
 	[NIC_SOFT_VHOST] = "vhost",
 	[NIC_SOFT_STREAM] = "stream",
 	[NIC_SOFT_PACKET] = "packet",
+	[NIC_SOFT_UDP] = "udp",
+	[NIC_SOFT_JOINED] = "joined",
 };
 
 static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
@@ -159,6 +161,8 @@ static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
 		return snic_port_packet_open(p->local, ret_port);
 	case NIC_SOFT_VHOST:
 		return snic_port_vhost_open(p->local, ret_port);
+	case NIC_SOFT_UDP:
+		return snic_port_udp_open(&p->udp[0], &p->udp[1], ret_port);
 	case NIC_SOFT_STREAM:
 		return snic_port_stream_open(p->local, ret_port);
 	default:
@@ -172,6 +176,8 @@ static int open_port(struct nic_soft *s, const struct nic_soft_port *p,
 	struct snic_port *port;
 	int r;
 
+	if (p->kind == NIC_SOFT_JOINED)
+		return 0;
 	r = open_kind(p, &port);
 	if (r) {
 		snprintf(why, NIC_SOFT_WHY_MAX, "%s=%.90s%s%.90s: %s",
@@ -180,17 +186,34 @@ static int open_port(struct nic_soft *s, const struct nic_soft_port *p,
 		return r;
 	}
 	s->ports[s->nr_ports++] = port;
-	r = snic_port_add(s->snic, port);
-	if (r)
-		snprintf(why, NIC_SOFT_WHY_MAX, "cannot add port %.90s: %s",
-			 p->local, strerror(-r));
+	return 0;
+}
+
+static int open_ports(struct nic_soft *s, const struct nic_soft_opts *opts,
+		      char *why)
+{
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; i < opts->nr_ports && !r; i++)
+		r = open_port(s, &opts->ports[i], why);
+	for (i = 0; i < s->nr_ports && !r; i++) {
+		r = snic_port_add(s->snic, s->ports[i]);
+		if (r)
+			snprintf(why, NIC_SOFT_WHY_MAX,
+				 "cannot add the NIC's port %u: %s", i,
+				 strerror(-r));
+	}
 	return r;
 }
 
 static int start(struct nic_soft *s, const struct nic_soft_opts *opts,
 		 char *why)
 {
-	const struct snic_rt_config rtcfg = { .spin_us = opts->spin_us };
+	const struct snic_rt_config rtcfg = {
+		.spin_us = opts->spin_us,
+		.completed = soft_cqs_tell, .arg = s,
+	};
 	int r;
 
 	r = snic_set_faults(s->snic, &opts->faults);
@@ -207,35 +230,49 @@ static int start(struct nic_soft *s, const struct nic_soft_opts *opts,
 	return 0;
 }
 
+/* Ports that are open already become the NIC's, or are closed: there is no NIC. */
+static void take_joined(struct nic_soft *s, const struct nic_soft_opts *opts)
+{
+	unsigned int i;
+
+	for (i = 0; i < opts->nr_ports; i++) {
+		struct snic_port *port = opts->ports[i].joined;
+
+		if (opts->ports[i].kind != NIC_SOFT_JOINED)
+			continue;
+		if (s)
+			s->ports[s->nr_ports++] = port;
+		else
+			port->ops->close(port);
+	}
+}
+
 int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 		  char why[NIC_SOFT_WHY_MAX])
 {
 	struct snic_config cfg = opts->nic;
-	struct nic_soft *s;
+	struct nic_soft *s = soft_new(&cfg);
 	uint32_t mtu = 0;
-	unsigned int i;
 	int r;
 
 	snprintf(why, NIC_SOFT_WHY_MAX, "out of memory");
-	r = interface_mtu(opts, &mtu, why);
-	if (r)
-		return r;
-	if (mtu && !opts->mtu_given)
-		cfg.mtu = mtu;
-	s = soft_new(&cfg);
+	take_joined(s, opts);
 	if (!s)
 		return -ENOMEM;
+	r = interface_mtu(opts, &mtu, why);
+	if (r)
+		goto close_nic;
+	if (mtu && !opts->mtu_given)
+		cfg.mtu = mtu;
 	r = snic_new(&cfg, &s->snic);
 	if (r) {
 		snprintf(why, NIC_SOFT_WHY_MAX,
 			 "cannot make the software NIC: %s", strerror(-r));
 		goto close_nic;
 	}
-	for (i = 0; i < opts->nr_ports; i++) {
-		r = open_port(s, &opts->ports[i], why);
-		if (r)
-			goto close_nic;
-	}
+	r = open_ports(s, opts, why);
+	if (r)
+		goto close_nic;
 	r = start(s, opts, why);
 	if (r)
 		goto close_nic;

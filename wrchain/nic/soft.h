@@ -21,12 +21,16 @@ enum nic_soft_port_kind {
 	NIC_SOFT_VHOST,		/* local is the path to listen at */
 	NIC_SOFT_STREAM,	/* local is the path to listen at */
 	NIC_SOFT_PACKET,	/* local is the interface's name */
+	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, and udp */
+	NIC_SOFT_JOINED,	/* joined: one that is open already */
 };
 
 struct nic_soft_port {
 	enum nic_soft_port_kind kind;
+	struct snic_port *joined;
 	char local[NIC_SOFT_PATH_MAX];
 	char remote[NIC_SOFT_PATH_MAX];
+	struct snic_udp_addr udp[2];	/* local, remote */
 };
 
 /**
@@ -51,7 +55,13 @@ struct nic_soft_opts {
  */
 int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 		   char why[NIC_SOFT_WHY_MAX]);
-/* Opens ports and NIC and starts its thread.  why: as above. */
+/* The same, for who adds ports himself: words need not name any. */
+int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
+			  char why[NIC_SOFT_WHY_MAX]);
+/*
+ * Opens ports and NIC and starts its thread.  why: as above.  Ports of kind
+ * NIC_SOFT_JOINED are the NIC's from here on, also when it fails.
+ */
 int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 		  char why[NIC_SOFT_WHY_MAX]);
 /*
@@ -60,5 +70,13 @@ int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
  */
 int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 		   struct nic **ret_nic);
+
+/*
+ * told() is called whenever the completion queue has got entries; by the NIC's thread,
+ * or by one that calls the NIC, and while the NIC is held: it may not call it, nor
+ * wait.  Until cq_destroy().  -ENOENT; -EOPNOTSUPP: the NIC has no thread of its own.
+ */
+int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
+		       void *arg);
 
 #endif /* NIC_SOFT_H */

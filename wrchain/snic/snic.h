@@ -273,6 +273,17 @@ int snic_port_stream_open(const char *path, struct snic_port **ret_port);
 int snic_port_vhost_open(const char *path, struct snic_port **ret_port);
 /* A packet socket on a host interface (CAP_NET_RAW). */
 int snic_port_packet_open(const char *ifname, struct snic_port **ret_port);
+/* A UDP socket, with frames behind VXLAN headers: a cable to another host's. */
+#define SNIC_UDP_VNI	7490
+
+struct snic_udp_addr {
+	__be32 ip;
+	uint16_t port;
+};
+
+int snic_port_udp_open(const struct snic_udp_addr *local,
+		       const struct snic_udp_addr *remote,
+		       struct snic_port **ret_port);
 /* Two ports joined by a queue in memory; for tests and the simulator. */
 int snic_port_pair_open(struct snic_port **ret_a, struct snic_port **ret_b);
 
@@ -380,8 +391,15 @@ void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 struct snic_rt;
 
+/*
+ * @completed:	called when CQEs have been written since the last time, or NULL. By
+ *		whoever holds the NIC, before he gives it back: it may look at the
+ *		NIC, and neither lock it nor wait
+ */
 struct snic_rt_config {
 	uint32_t spin_us;	/* keep polling that long after the last work */
+	void (*completed)(void *arg);
+	void *arg;
 };
 
 int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,

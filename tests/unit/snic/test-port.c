@@ -4,6 +4,7 @@
  * goes, stalls and comes back; packet sockets as far as that goes without
  * privileges.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -348,6 +349,108 @@ static void test_packet(void **state)
 	b->ops->close(b);
 }
 
+/* ---- UDP ---- */
+
+#define here cpu_to_be32(INADDR_LOOPBACK)
+
+/* Waits for the next frame. */
+static int udp_next(struct snic_port *port, const void **ret_frame)
+{
+	struct pollfd pfd = { .fd = port->fd, .events = POLLIN };
+	int n;
+
+	while (!(n = port->ops->peek(port, ret_frame)))
+		assert_int_equal(poll(&pfd, 1, -1), 1);
+	return n;
+}
+
+/* A port of UDP that nobody has, and a socket that has it. */
+static int udp_socket(uint16_t *ret_port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = here };
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	*ret_port = ntohs(addr.sin_port);
+	return fd;
+}
+
+static void udp_send_raw(int fd, uint16_t port, const void *data, size_t len)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = here,
+		.sin_port = htons(port),
+	};
+
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&addr,
+				sizeof(addr)), len);
+}
+
+/* Frames both ways, also while nobody is at the other end. */
+static void test_udp(void **state)
+{
+	struct snic_udp_addr at[2] = { { .ip = here }, { .ip = here } };
+	struct snic_port *a, *b;
+	const void *got;
+	unsigned int i;
+
+	close(udp_socket(&at[0].port));
+	close(udp_socket(&at[1].port));
+	assert_int_equal(snic_port_udp_open(&at[0], &at[1], &a), 0);
+	assert_int_equal(snic_port_udp_open(&at[0], &at[1], &b), -EADDRINUSE);
+	for (i = 0; i < 3; i++)
+		port_send(a, i, 100);	/* lost, as on a cable without an end */
+	assert_int_equal(a->ops->peek(a, &got), 0);
+	assert_int_equal(snic_port_udp_open(&at[1], &at[0], &b), 0);
+	for (i = 0; i < 40; i++) {
+		assert_int_equal(port_send(a, i, 60 + i), 0);
+		assert_int_equal(udp_next(b, &got), 60 + i);
+		assert_memory_equal(got, &i, 4);
+	}
+	assert_int_equal(port_send(b, 7, 9000), 0);
+	assert_int_equal(udp_next(a, &got), 9000);
+	b->ops->close(b);
+	for (i = 0; i < 3; i++)
+		port_send(a, i, 100);
+	assert_int_equal(a->ops->peek(a, &got), 0);
+	a->ops->close(a);
+}
+
+/* What is no frame of ours, or comes from elsewhere, is dropped. */
+static void test_udp_others(void **state)
+{
+	static const uint8_t good[20] = { 0x08, 0, 0, 0, SNIC_UDP_VNI >> 16,
+					  SNIC_UDP_VNI >> 8, SNIC_UDP_VNI & 0xff, 0,
+					  1, 2, 3 };
+	struct snic_udp_addr ours = { .ip = here }, its = { .ip = here };
+	uint16_t other_port;
+	int peer = udp_socket(&its.port), other = udp_socket(&other_port);
+	uint8_t bad[sizeof(good)];
+	struct snic_port *port;
+	const void *got;
+	unsigned int i;
+
+	close(udp_socket(&ours.port));
+	assert_int_equal(snic_port_udp_open(&ours, &its, &port), 0);
+	udp_send_raw(other, ours.port, good, sizeof(good));
+	for (i = 0; i < 8; i++) {
+		memcpy(bad, good, sizeof(bad));
+		bad[i] ^= 0x10;
+		udp_send_raw(peer, ours.port, bad, sizeof(bad));
+		udp_send_raw(peer, ours.port, good, i + 1);
+	}
+	udp_send_raw(peer, ours.port, good, 0);
+	udp_send_raw(peer, ours.port, good, sizeof(good));
+	assert_int_equal(udp_next(port, &got), 12);
+	assert_memory_equal(got, good + 8, 12);
+	assert_int_equal(port->ops->peek(port, &got), 0);
+	port->ops->close(port);
+	close(peer);
+	close(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +459,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(test_backlog, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
+		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_udp_others),
 		cmocka_unit_test(test_packet_names),
 		cmocka_unit_test(test_packet),	/* last: leaves the host's net */
 	};

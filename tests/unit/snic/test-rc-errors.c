@@ -557,6 +557,35 @@ static void test_reset(void **state)
 	pair_close(&p);
 }
 
+/* What is owed for requests before the one that is refused comes first. */
+static void test_refused_behind_replies(void **state)
+{
+	static const uint8_t bad[] = { WRC_WQE_READ, WRC_WQE_FA, WRC_WQE_WRITE };
+	unsigned int i, k;
+	struct pair p;
+
+	for (k = 0; k < sizeof(bad); k++) {
+		pair_open(&p, 7, 1, NULL);
+		fill(p.dst, 20000, 3);
+		put(&p, WRC_WQE_READ, 0, 20000, 0);
+		for (i = 0; i < 3; i++)
+			put_atomic(&p, WRC_WQE_FA, i, 1, 0);
+		put_at(&p, bad[k], 0x10000, 0xdead00, 8);
+		put_atomic(&p, WRC_WQE_FA, 3, 1, 0);
+		ring(&p.a);
+		cable_run(&p.c, MS);
+		for (i = 0; i < 4; i++)
+			expect_done(&p, i);
+		expect_req_error(&p, WRC_SYND_REMOTE_ACCESS, 4);
+		expect_req_error(&p, WRC_SYND_WR_FLUSH, 5);
+		expect_empty(p.a.bed, p.a.scqn);
+		expect_filled(p.src, 20000, 3);
+		assert_int_equal(info_of(&p.b).state, SNIC_QP_ERR);
+		assert_int_equal(stats(&p, 1).naks, 1);
+		pair_close(&p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -567,6 +596,7 @@ int main(void)
 		cmocka_unit_test(test_rnr_exhausted),
 		cmocka_unit_test(test_rnr_count_restarts),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_behind_replies),
 		cmocka_unit_test(test_empty_needs_no_key),
 		cmocka_unit_test(test_send_too_long),
 		cmocka_unit_test(test_bad_recv_list),

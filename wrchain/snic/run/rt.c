@@ -30,6 +30,8 @@
 struct snic_rt {
 	struct snic *nic;
 	uint64_t spin_ns;
+	void (*completed)(void *arg);
+	void *arg;
 	pthread_t thread;
 	pthread_mutex_t door, nic_lock;
 
@@ -38,6 +40,7 @@ struct snic_rt {
 	bool event_set;		/* event_fd is readable */
 	uint64_t wake_at;	/* when the thread looks again by itself */
 	unsigned int nr_ports;	/* whose descriptors it knows */
+	uint64_t cqes_told;	/* of the counter, when completed() was called */
 
 	atomic_bool stop, kicked, asleep;
 
@@ -81,11 +84,23 @@ static void take_nic(struct snic_rt *rt)
 	pthread_mutex_unlock(&rt->door);
 }
 
-/* Makes event_fd say what is true, and gives the NIC back. */
+static void tell_completions(struct snic_rt *rt)
+{
+	uint64_t cqes = snic_stats(rt->nic)->cqes;
+
+	if (cqes == rt->cqes_told)
+		return;
+	rt->cqes_told = cqes;
+	if (rt->completed)
+		rt->completed(rt->arg);
+}
+
+/* Makes event_fd say what is true, tells of completions, and gives the NIC back. */
 static void give_nic(struct snic_rt *rt)
 {
 	bool pending = snic_cm_pending(snic_cm_of(rt->nic));
 
+	tell_completions(rt);
 	if (pending != rt->event_set) {
 		if (pending)
 			set_fd(rt->event_fd);
@@ -269,6 +284,8 @@ int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
 		return -ENOMEM;
 	rt->nic = nic;
 	rt->spin_ns = cfg->spin_us * 1000ull;
+	rt->completed = cfg->completed;
+	rt->arg = cfg->arg;
 	r = open_fds(rt);
 	if (r)
 		goto free_rt;

@@ -152,6 +152,10 @@ struct snic_rc_resp {
 	uint32_t epsn;		/* expected */
 	uint32_t msn;
 	bool rnr_sent;		/* silent until epsn arrives */
+	/* epsn cannot be executed, which is said after the replies */
+	bool failing;
+	uint8_t fail_nak, fail_syndrome;
+	uint32_t fail_psn;
 	struct rc_ahead ahead;
 	/* one ACK or NAK to be sent after the replies */
 	bool ack_due;

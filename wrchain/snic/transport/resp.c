@@ -79,19 +79,38 @@ void rc_resp_flush(struct snic_qp *qp)
 
 /* ---- requests that cannot be executed ---------------------------------------- */
 
+static void fail_now(struct snic_qp *qp)
+{
+	struct snic_rc_resp *r = qp->resp;
+
+	/* Now: an ERR queue pair gets no turn.  When the port is full the
+	 * requester finds out by time-out. */
+	rc_ack_now(qp, r->fail_nak, r->fail_psn);
+	if (r->have_recv)
+		fail_recv(qp, r->fail_syndrome);
+	snic_qp_fail(qp, r->fail_syndrome);
+}
+
 /*
- * A request that cannot be executed: NAK, and the QP is done.  recv_syndrome:
- * for a receive WQE that was taken for it.
+ * A request that cannot be executed: NAK, and the QP is done, with this syndrome and
+ * that of a receive WQE that was taken for it.  Replies that are due to earlier
+ * requests go first, or their requester would never know that they were executed;
+ * until then the QP takes no others.
  */
 static void fail(struct snic_qp *qp, const struct snic_pkt *pkt,
 		 uint8_t nak_syndrome, enum wrc_cqe_syndrome syndrome)
 {
-	/* Now: an ERR queue pair gets no turn.  When the port is full the
-	 * requester finds out by time-out. */
-	rc_ack_now(qp, nak_syndrome, pkt->psn);
-	if (qp->resp->have_recv)
-		fail_recv(qp, syndrome);
-	snic_qp_fail(qp, syndrome);
+	struct snic_rc_resp *r = qp->resp;
+
+	r->fail_nak = nak_syndrome;
+	r->fail_syndrome = syndrome;
+	r->fail_psn = pkt->psn;
+	if (!r->nr_replies || r->replies[0].psn == pkt->psn) {
+		fail_now(qp);
+		return;
+	}
+	r->failing = true;
+	rc_want_turn(qp);
 }
 
 static void fail_invalid(struct snic_qp *qp, const struct snic_pkt *pkt)
@@ -547,6 +566,8 @@ void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
 
+	if (r->failing)
+		return;
 	r->rnr_sent = false;
 	if (r->ack_due && !rc_positive_due(r))
 		r->ack_due = false;	/* here it is, within one step */
@@ -688,6 +709,10 @@ int rc_resp_turn(struct snic_qp *qp)
 		if (err)
 			return err;
 		reply_sent(r, qp->conn.mtu);
+	}
+	if (r->failing) {
+		fail_now(qp);
+		return 0;
 	}
 	/* A request may have waited for room. */
 	if (r->ahead.gap && r->ahead.slot[r->epsn % RC_AHEAD]) {

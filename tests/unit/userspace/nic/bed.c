@@ -52,6 +52,13 @@ static void open_adverse(struct far_nic **ret_nic)
 				       FAR_FAULT_LATE, ret_nic), 0);
 }
 
+static void open_soft(struct far_nic **ret_nic)
+{
+	char why[256];
+
+	assert_int_equal(far_nic_open("soft:nodes=2", why, sizeof(why), ret_nic), 0);
+}
+
 static void open_sim(struct far_nic **ret_nic)
 {
 	struct far_sim_attr attr = {
@@ -90,6 +97,7 @@ const struct bed_kind bed_kinds[] = {
 	{ "trace", open_trace },
 	{ "fault", open_fault },
 	{ "fault-adverse", open_adverse },
+	{ "soft", open_soft },
 	{ "sim", open_sim },
 	{ "sim-adverse", open_sim_adverse },
 	{ NULL, NULL },

@@ -42,7 +42,7 @@ refused() {
 	result $? "far $*"
 }
 
-echo 1..33
+echo 1..44
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -77,6 +77,32 @@ refused "--clients '0': a number from 1 to 4094 expected" space create x --clien
 refused "--mode '9': permissions" space create x --size 8M --mode 9
 refused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
-refused "no back end 'bogus'; there are: mem, sim" space list --nic bogus
+refused "no back end 'bogus'; there are: mem, soft, sim" space list --nic bogus
 refused "'extra'" bench model extra
+
+says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
+	--workload A --json -
+says "soft:nodes=2" "$far" bench micro --nic soft:nodes=2 --mns 2 --threads 2 --ops 500 \
+	--json -
+refused "nodes=x: expected a number" bench micro --nic soft:nodes=x
+refused "--node: expected with --space" bench micro --nic soft --node 0
+refused "--node: expected with --space" bench index --nic soft --node 0
+refused "--load image: expected insert" bench index --nic soft --space s --load image
+refused "expected read" bench micro --nic soft --space s --op write
+
+# A space in another process.
+near=soft:ip=10.77.0.9/24,dgram=$dir/b:$dir/a
+"$far" space serve cache --size 64M --nic "soft:nodes=1,dgram=$dir/a:$dir/b" \
+	>"$dir/serve" 2>&1 </dev/null &
+server=$!
+until [[ -s $dir/serve ]] || ! kill -0 $server; do
+	sleep 0.1
+done
+says '"errors": 0' "$far" bench index --nic "$near" --space cache --node 10.77.0.2 \
+	--keys 300 --ops 300 --warm-ms 0 --workload A --json -
+says "" "$far" bench micro --nic "$near" --space cache --node 10.77.0.2 --ops 500
+refused "cannot reach memory" bench micro --nic "$near" --space cash --node 10.77.0.2
+kill $server
+wait $server
+result $? "far space serve"
 exit $bad

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * How a program reaches far memory: what clients of libfar and memory nodes say to
+ * each other when connections begin. Everything behind that is READ, WRITE and atomics
+ * of the client, to which no memory node answers but by its NIC.
+ *
+ * Byte order: every multi-byte field is big endian, as in wire.h.
+ *
+ * Connections. One RDMA CM port. The private data of each REQ is struct
+ * odrp_far_hello. A client first *attaches*: a connection over which nothing is sent
+ * but what shows the memory node that the client lives (READs of length 0, by the
+ * memory node). Its accept has the space's regions. Each further connection is a queue
+ * pair for operations. All other roles are questions: they are always answered by a
+ * REJ, whose status is the answer.
+ *
+ * When the attachment's connection ends, its claims and its queue pairs end with it.
+ */
+#ifndef _ODRP_FAR_H
+#define _ODRP_FAR_H
+
+#include <linux/types.h>
+
+#define ODRP_FAR_MAGIC		0x4f444641u	/* "ODFA" */
+#define ODRP_FAR_VERSION	1
+#define ODRP_FAR_PORT		7490		/* RDMA_PS_TCP */
+
+enum odrp_far_role {
+	ODRP_FAR_ATTACH		= 1,	/* accepted: struct odrp_far_accept */
+	ODRP_FAR_QUEUE		= 2,	/* accepted: struct odrp_far_accept, no regions */
+	/* Questions. */
+	ODRP_FAR_DETACH		= 3,	/* its queue pairs and claims are gone: OK */
+	ODRP_FAR_CLAIM		= 4,	/* OK, or BUSY: another one has it */
+	ODRP_FAR_UNCLAIM	= 5,	/* OK, also if it had no such claim */
+	ODRP_FAR_FENCE		= 6,	/* OK: nobody has that claim; or BUSY */
+};
+
+/* What an attachment may do. */
+#define ODRP_FAR_READ		1u
+#define ODRP_FAR_WRITE		2u	/* WRITE and atomics */
+
+#define ODRP_FAR_NAME_MAX	36	/* bytes of a space's name */
+#define ODRP_FAR_MAX_CLIENTS	65536
+
+/**
+ * struct odrp_far_hello - private data of a REQ, 56 bytes
+ * @magic:	ODRP_FAR_MAGIC
+ * @version:	ODRP_FAR_VERSION; another one is rejected, naming ours
+ * @role:	enum odrp_far_role
+ * @rights:	attach: ODRP_FAR_READ, ODRP_FAR_WRITE. Else 0
+ * @attach:	the attachment, a random number of the client's own choice; never 0
+ * @number:	queue: a number of the client's choice. A later queue of the same number
+ *		takes its place: the older one is gone before the accept.
+ *		claim, unclaim, fence: the client's number, below ODRP_FAR_MAX_CLIENTS.
+ *		Else 0
+ * @name:	attach: the space, filled up with zeros. Else 0
+ */
+struct odrp_far_hello {
+	__be32	magic;
+	__be16	version;
+	__u8	role;
+	__u8	rights;
+	__be64	attach;
+	__be32	number;
+	__u8	name[ODRP_FAR_NAME_MAX];
+};
+
+/**
+ * struct odrp_far_region - offsets [start, start + size) of a space, 32 bytes
+ * @addr:	where start lies for READ, WRITE and atomics with @rkey
+ * @place:	0 host memory, 1 memory on the NIC, 2 memory of a SmartNIC
+ */
+struct odrp_far_region {
+	__be64	start;
+	__be64	size;
+	__be64	addr;
+	__be32	rkey;
+	__be32	place;
+};
+
+#define ODRP_FAR_MAX_REGIONS	5
+
+/**
+ * struct odrp_far_accept - private data of a REP, 8 + 32 * nr_regions
+ * @nr_regions:	1 to ODRP_FAR_MAX_REGIONS; of a queue 0
+ */
+struct odrp_far_accept {
+	__be32	magic;
+	__be16	version;
+	__be16	nr_regions;
+	struct odrp_far_region region[];
+};
+
+enum odrp_far_status {
+	ODRP_FAR_OK		= 0,	/* answers a question */
+	ODRP_FAR_E_MALFORMED	= 1,	/* magic, length, role, rights, numbers */
+	ODRP_FAR_E_VERSION	= 2,
+	ODRP_FAR_E_SPACE	= 3,	/* no such space */
+	ODRP_FAR_E_ATTACH	= 4,	/* no such attachment, or not any more */
+	ODRP_FAR_E_BUSY		= 5,
+	ODRP_FAR_E_NOMEM	= 6,
+	ODRP_FAR_E_LIMIT	= 7,	/* too many attachments, or queues of this one */
+};
+
+/**
+ * struct odrp_far_reject - private data of a REJ, 8 bytes
+ * @status:	enum odrp_far_status
+ */
+struct odrp_far_reject {
+	__be32	magic;
+	__be16	version;
+	__be16	status;
+};
+
+/* Layout is ABI: these fail to compile when it moves. */
+#ifdef __KERNEL__
+#include <linux/build_bug.h>
+#define ODRP_FAR_ASSERT(c) static_assert(c)
+#else
+#define ODRP_FAR_ASSERT(c) _Static_assert(c, #c)
+#endif
+#define ODRP_FAR_AT(t, f, o) ODRP_FAR_ASSERT(__builtin_offsetof(struct t, f) == (o))
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_hello) == 56);
+ODRP_FAR_AT(odrp_far_hello, magic, 0);
+ODRP_FAR_AT(odrp_far_hello, version, 4);
+ODRP_FAR_AT(odrp_far_hello, role, 6);
+ODRP_FAR_AT(odrp_far_hello, rights, 7);
+ODRP_FAR_AT(odrp_far_hello, attach, 8);
+ODRP_FAR_AT(odrp_far_hello, number, 16);
+ODRP_FAR_AT(odrp_far_hello, name, 20);
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_region) == 32);
+ODRP_FAR_AT(odrp_far_region, start, 0);
+ODRP_FAR_AT(odrp_far_region, size, 8);
+ODRP_FAR_AT(odrp_far_region, addr, 16);
+ODRP_FAR_AT(odrp_far_region, rkey, 24);
+ODRP_FAR_AT(odrp_far_region, place, 28);
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_accept) == 8);
+ODRP_FAR_AT(odrp_far_accept, magic, 0);
+ODRP_FAR_AT(odrp_far_accept, version, 4);
+ODRP_FAR_AT(odrp_far_accept, nr_regions, 6);
+ODRP_FAR_AT(odrp_far_accept, region, 8);
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_accept) +
+		ODRP_FAR_MAX_REGIONS * sizeof(struct odrp_far_region) <= 196);
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_reject) == 8);
+ODRP_FAR_AT(odrp_far_reject, magic, 0);
+ODRP_FAR_AT(odrp_far_reject, version, 4);
+ODRP_FAR_AT(odrp_far_reject, status, 6);
+
+#endif /* _ODRP_FAR_H */

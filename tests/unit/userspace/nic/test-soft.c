@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What soft has beside the suite: its configuration, and memory nodes elsewhere. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bed.h"
+
+#define SIZE	65536u
+
+/* ---- configuration ---- */
+
+static void test_conf_bad(void **state)
+{
+	static const struct {
+		const char *spec, *says;
+	} bad[] = {
+		{ "soft:nodes=33", "nodes=33: expected a number of memory nodes" },
+		{ "soft:nodes=-1", "nodes=-1: expected" },
+		{ "soft:nodes", "nodes=: expected" },
+		{ "soft:nodes=1x", "nodes=1x: expected" },
+		{ "soft:nodes=0", "no port: expected a memory node" },
+		{ "soft:ip=10.77.0.300", "ip=10.77.0.300: expected an IPv4 address" },
+		{ "soft:ip=10.77.0.254/24", "expected an address with 1 more" },
+		{ "soft:ip=10.77.0.1/32", "expected an address with 1 more" },
+		{ "soft:udp=127.0.0.1:1", "udp=127.0.0.1:1: expected ADDRESS:PORT" },
+		{ "soft:dgram=a", "dgram=a: expected LOCAL:REMOTE" },
+		{ "soft:,nodes=1", "an empty word" },
+		{ "soft:nods=1", "nods: unknown; expected" },
+		{ "soft:loss=2", "loss=2: expected a probability" },
+		{ "soft:packet=no-such-if", "packet=no-such-if: no such network" },
+	};
+	struct far_nic *nic;
+	char why[512];
+	unsigned i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int err = far_nic_open(bad[i].spec, why, sizeof(why), &nic);
+
+		if (err >= 0 || !strstr(why, bad[i].says))
+			fail_msg("%s: %d, \"%s\" and not \"%s\"", bad[i].spec, err, why,
+				 bad[i].says);
+	}
+}
+
+static struct far_nic *nic_open(const char *spec)
+{
+	struct far_nic *nic;
+	char why[512];
+
+	if (far_nic_open(spec, why, sizeof(why), &nic))
+		fail_msg("%s: %s", spec, why);
+	assert_string_equal(why, "");
+	return nic;
+}
+
+/* By number, by address, and "" for the only one. */
+static void test_names(void **state)
+{
+	struct far_nic *one = nic_open("soft:"), *two = nic_open("soft:nodes=2");
+	struct far_host_map map;
+
+	assert_int_equal(one->ops->host->map(one, "", "s", &map), -ENOENT);
+	assert_int_equal(one->ops->host->map(one, "0", "s", &map), -ENOENT);
+	assert_int_equal(one->ops->host->map(one, "10.77.0.2", "s", &map), -ENOENT);
+	assert_int_equal(one->ops->host->map(one, "1", "s", &map), -EHOSTUNREACH);
+	assert_int_equal(one->ops->host->map(one, "10.77.0.3", "s", &map), -EHOSTUNREACH);
+	assert_int_equal(two->ops->host->map(two, "", "s", &map), -EHOSTUNREACH);
+	assert_int_equal(two->ops->host->map(two, "1", "s", &map), -ENOENT);
+	assert_int_equal(two->ops->host->map(two, "10.77.0.3", "s", &map), -ENOENT);
+	one->ops->close(one);
+	two->ops->close(two);
+}
+
+/* ---- two processes ---- */
+
+/* Its ends; the client's side is a process. */
+struct link {
+	const char *name;
+	int lives;
+	char ours[160], its[160];	/* specs */
+};
+
+static int client_op(struct far_qset *qset, struct far_wr *wr)
+{
+	const struct far_nic_ops *ops = qset->nic->ops;
+	struct far_wc wc;
+
+	if (ops->post(qset, 0, wr, 1))
+		return -1;
+	while (!ops->poll(qset, &wc, 1))
+		ops->wait(qset, UINT64_MAX);
+	return wc.status;
+}
+
+/* Adds 1 to a word, copies another one to its side, and claims client 5. */
+static int client_work(const char *spec)
+{
+	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
+	static uint64_t local[2];
+	struct far_qset *qset;
+	struct far_peer peer;
+	struct far_nic *nic;
+	struct far_wr wr;
+	char why[512];
+	uint32_t lkey;
+
+	if (far_nic_open(spec, why, sizeof(why), &nic) ||
+	    nic->ops->attach(nic, "10.77.0.2", "t", FAR_ATTACH_READ, &peer) != -ENOENT ||
+	    nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE,
+			     &peer) ||
+	    peer.nr_regions != 1 || peer.region[0].size != SIZE ||
+	    nic->ops->mr_reg(nic, local, sizeof(local), &lkey) ||
+	    nic->ops->qset_new(nic, &attr, &qset) ||
+	    nic->ops->connect(qset, 0, &peer))
+		return 1;
+	wr = (struct far_wr) {
+		.op = FAR_NIC_FAA, .remote = 64, .local = local, .len = 8, .lkey = lkey,
+		.arg[0] = 1, .flags = FAR_WR_SIGNALED,
+	};
+	if (client_op(qset, &wr) || local[0] != 41)
+		return 2;
+	wr.op = FAR_NIC_WRITE;
+	wr.remote = 128;
+	if (client_op(qset, &wr))
+		return 3;
+	wr.op = FAR_NIC_READ;
+	wr.remote = SIZE;
+	if (client_op(qset, &wr) != -EFAULT || nic->ops->connect(qset, 0, &peer))
+		return 4;
+	wr.remote = 64;
+	if (client_op(qset, &wr) || local[0] != 42)
+		return 5;
+	if (nic->ops->claim(nic, &peer, 6) || nic->ops->claim(nic, &peer, 5) ||
+	    nic->ops->fence(nic, &peer, 5) != -EBUSY ||
+	    nic->ops->fence(nic, &peer, 7))
+		return 6;
+	nic->ops->unclaim(nic, &peer, 6);
+	return nic->ops->fence(nic, &peer, 6) ? 7 : 0;
+}
+
+/* Does its work when told to, says how it went, and lives until it is killed. */
+static pid_t client_start(const char *spec, int *ret_fd)
+{
+	int fd[2];
+	pid_t pid;
+	uint8_t said;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(fd[0]);
+		if (read(fd[1], &said, 1) != 1)
+			_exit(1);
+		said = client_work(spec);
+		if (write(fd[1], &said, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(fd[1]);
+	*ret_fd = fd[0];
+	return pid;
+}
+
+/* One life of the client, with what it does and its end. */
+static void client_live(const struct link *link, struct far_nic *nic, uint64_t *memory,
+			pid_t pid, int fd)
+{
+	struct far_peer peer;
+	uint8_t said = 0xff;
+
+	__atomic_store_n(&memory[8], 41, __ATOMIC_RELAXED);
+	assert_int_equal(write(fd, "", 1), 1);
+	assert_int_equal(read(fd, &said, 1), 1);
+	if (said)
+		fail_msg("%s: the client's step %u", link->name, said);
+	assert_int_equal(__atomic_load_n(&memory[8], __ATOMIC_RELAXED), 42);
+	assert_int_equal(__atomic_load_n(&memory[16], __ATOMIC_RELAXED), 41);
+	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ, &peer), 0);
+	assert_int_equal(nic->ops->fence(nic, &peer, 5), -EBUSY);
+	assert_int_equal(nic->ops->claim(nic, &peer, 5), -EBUSY);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	/* Nobody has said goodbye: the memory node finds out. */
+	while (nic->ops->fence(nic, &peer, 5) == -EBUSY)
+		usleep(1000);
+	assert_int_equal(nic->ops->claim(nic, &peer, 5), 0);
+	nic->ops->detach(nic, &peer);
+}
+
+/* A second life has the address and the queue pair numbers of the first. */
+static void two_processes(const struct link *link)
+{
+	struct far_host_map map;
+	struct far_nic *nic;
+	pid_t pid[2];
+	int fd[2], i;
+
+	for (i = 0; i < link->lives; i++)
+		pid[i] = client_start(link->its, &fd[i]);
+	nic = nic_open(link->ours);
+	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
+	for (i = 0; i < link->lives; i++)
+		client_live(link, nic, map.addr, pid[i], fd[i]);
+	nic->ops->host->unmap(nic, &map);
+	nic->ops->close(nic);
+}
+
+static void test_dgram(void **state)
+{
+	struct link link = { .name = "dgram", .lives = 2 };
+	char dir[] = "/tmp/far-soft-XXXXXX", path[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(link.ours, sizeof(link.ours), "soft:nodes=1,dgram=%s/a:%s/b", dir, dir);
+	snprintf(link.its, sizeof(link.its), "soft:ip=10.77.0.9/24,dgram=%s/b:%s/a", dir,
+		 dir);
+	two_processes(&link);
+	snprintf(path, sizeof(path), "%s/b", dir);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static uint16_t free_port(void)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	close(fd);
+	return ntohs(addr.sin_port);
+}
+
+static void test_udp(void **state)
+{
+	struct link link = { .name = "udp", .lives = 1 };
+	uint16_t a = free_port(), b = free_port();
+
+	snprintf(link.ours, sizeof(link.ours),
+		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
+	snprintf(link.its, sizeof(link.its),
+		 "soft:ip=10.77.0.9/24,udp=127.0.0.1:%u:127.0.0.1:%u", b, a);
+	two_processes(&link);
+}
+
+/* A wire that loses, repeats and reorders frames costs time, and nothing else. */
+static void test_bad_wire(void **state)
+{
+	struct link link = { .name = "udp with faults", .lives = 1 };
+	uint16_t a = free_port(), b = free_port();
+
+	snprintf(link.ours, sizeof(link.ours),
+		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
+	snprintf(link.its, sizeof(link.its), "soft:ip=10.77.0.9/24,loss=0.1,"
+		 "duplicate=0.1,reorder=0.1,udp=127.0.0.1:%u:127.0.0.1:%u", b, a);
+	two_processes(&link);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_conf_bad),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_dgram),
+		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_bad_wire),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

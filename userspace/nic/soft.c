@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The back end soft: its configuration, its NIC and memory nodes, and its table. */
+#include "soft.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/rng.h"
+#include "../base/why.h"
+#include "conf.h"
+#include "real.h"
+#include "soft_priv.h"
+
+#define DEFAULT_IP	"10.77.0.1/24"
+#define WORDS_MAX	8192
+
+struct soft_conf {
+	struct nic_soft_opts opts;
+	unsigned nr_nodes;
+};
+
+static int conf_nodes(const char *value, struct soft_conf *conf, char *why, size_t len)
+{
+	char *end = NULL;
+	unsigned long n = value ? strtoul(value, &end, 10) : 0;
+
+	if (!value || *value < '0' || *value > '9' || *end || n > FAR_SOFT_MAX_NODES)
+		return far_why(why, len, -EINVAL, "soft: nodes=%s: expected a number of "
+			       "memory nodes from 0 to %u", value ? value : "",
+			       FAR_SOFT_MAX_NODES);
+	conf->nr_nodes = n;
+	return 0;
+}
+
+/* Appends a word that is the software NIC's to words. */
+static int conf_other(const struct far_conf_word *word, char *words, char *why,
+		      size_t len)
+{
+	size_t have = strlen(words);
+	int more = snprintf(words + have, WORDS_MAX - have, "%s%s=%s", have ? "," : "",
+			    word->name, word->value ? word->value : "");
+
+	return (size_t)more < WORDS_MAX - have ? 0 :
+	       far_why(why, len, -EINVAL, "soft: more than %u bytes of words", WORDS_MAX);
+}
+
+/* Takes our own word out of conf; the others go into words. */
+static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_given,
+		      char *words, char *why, size_t len)
+{
+	struct far_conf_word word;
+	bool has_ip = false;
+	int err;
+
+	while ((err = far_conf_next(&text, &word)) > 0) {
+		if (!strcmp(word.name, "nodes")) {
+			*ret_nodes_given = true;
+			err = conf_nodes(word.value, conf, why, len);
+		} else {
+			has_ip |= !strcmp(word.name, "ip");
+			err = conf_other(&word, words, why, len);
+		}
+		if (err)
+			return err;
+	}
+	if (err)
+		return far_why(why, len, err, "soft: an empty word in its configuration; "
+			       "expected nodes=N, ip=ADDRESS/LEN, a port, ...");
+	if (has_ip)
+		return 0;
+	snprintf(word.name, sizeof(word.name), "ip");
+	word.value = DEFAULT_IP;
+	return conf_other(&word, words, why, len);
+}
+
+/* Addresses of memory nodes follow ours; all are in our segment. */
+static int conf_check(const struct soft_conf *conf, char *why, size_t len)
+{
+	uint32_t ip = be32_to_cpu(conf->opts.nic.ip);
+	uint32_t hosts = UINT32_MAX >> (conf->opts.nic.prefix_len - 1) >> 1;
+
+	if (!conf->nr_nodes && !conf->opts.nr_ports)
+		return far_why(why, len, -EINVAL, "soft: nodes=0 and no port: expected a "
+			       "memory node in this process, or a port to one elsewhere");
+	if ((ip & hosts) + conf->nr_nodes >= hosts)
+		return far_why(why, len, -EINVAL, "soft: ip: expected an address with %u "
+			       "more behind it in its segment, for memory nodes",
+			       conf->nr_nodes);
+	return 0;
+}
+
+static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_t len)
+{
+	char words[WORDS_MAX] = "", said[NIC_SOFT_WHY_MAX];
+	bool nodes_given = false;
+	int err = conf_split(text, conf, &nodes_given, words, why, len);
+
+	if (err)
+		return err;
+	err = nic_soft_parse_joined(words, &conf->opts, said);
+	if (err)
+		return far_why(why, len, err, "soft: %s", said);
+	/* Another life of this NIC must not be taken for this one. */
+	if (!conf->opts.nic.seed)
+		conf->opts.nic.seed = far_rng_any_seed();
+	if (!nodes_given)
+		conf->nr_nodes = conf->opts.nr_ports ? 0 : 1;
+	if (conf->opts.nr_ports + conf->nr_nodes > NIC_SOFT_MAX_PORTS)
+		return far_why(why, len, -EINVAL, "soft: %u ports and %u memory nodes: "
+			       "expected at most %u together", conf->opts.nr_ports,
+			       conf->nr_nodes, NIC_SOFT_MAX_PORTS);
+	return conf_check(conf, why, len);
+}
+
+/* A memory node at the next address, and a port of ours that leads to it. */
+static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
+{
+	__be32 ip = cpu_to_be32(be32_to_cpu(conf->opts.nic.ip) + soft->nr_nodes + 1);
+	struct snic_port *ours, *its;
+	int err = snic_port_pair_open(&ours, &its);
+
+	if (err)
+		return err;
+	conf->opts.ports[conf->opts.nr_ports++] = (struct nic_soft_port) {
+		.kind = NIC_SOFT_JOINED, .joined = ours,
+	};
+	err = soft_node_new(&conf->opts, ip, its, why, len, &soft->node[soft->nr_nodes]);
+	if (!err)
+		soft->nr_nodes++;
+	return err;
+}
+
+/* Our ends of the cables, if there is no NIC of ours. */
+static void joined_close(const struct nic_soft_opts *opts)
+{
+	unsigned i;
+
+	for (i = 0; i < opts->nr_ports; i++)
+		if (opts->ports[i].kind == NIC_SOFT_JOINED)
+			opts->ports[i].joined->ops->close(opts->ports[i].joined);
+}
+
+static void nodes_free(struct soft_nic *soft)
+{
+	while (soft->nr_nodes)
+		soft_node_free(soft->node[--soft->nr_nodes]);
+}
+
+static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
+{
+	char said[NIC_SOFT_WHY_MAX];
+	int err = 0;
+
+	while (soft->nr_nodes < conf->nr_nodes && !err)
+		err = node_add(soft, conf, why, len);
+	if (err) {
+		joined_close(&conf->opts);
+		goto free_nodes;
+	}
+	err = nic_soft_open(&conf->opts, &soft->dev, said);
+	if (err) {
+		far_why(why, len, err, "soft: %s", said);
+		goto free_nodes;
+	}
+	err = soft->dev->ops->pd_alloc(soft->dev, &soft->pdn);
+	if (!err)
+		err = soft->dev->ops->cq_create(soft->dev, 0, &soft->cqn);
+	if (err)
+		goto close_dev;
+	soft->ip = conf->opts.nic.ip;
+	return 0;
+
+close_dev:
+	soft->dev->ops->close(soft->dev);
+free_nodes:
+	nodes_free(soft);
+	return err;
+}
+
+static int soft_open(const char *text, char *why, size_t why_len,
+		     struct far_nic **ret_nic)
+{
+	struct soft_nic *soft = calloc(1, sizeof(*soft));
+	struct soft_conf conf = { .nr_nodes = 0 };
+	int err;
+
+	if (!soft)
+		return -ENOMEM;
+	err = conf_parse(text, &conf, why, why_len);
+	if (!err)
+		err = dev_open(soft, &conf, why, why_len);
+	if (err) {
+		free(soft);
+		return err;
+	}
+	pthread_mutex_init(&soft->lock, NULL);
+	soft->nic.ops = &far_soft_ops;
+	*ret_nic = &soft->nic;
+	return 0;
+}
+
+static void soft_close(struct far_nic *nic)
+{
+	struct soft_nic *soft = soft_nic_of(nic);
+
+	soft->dev->ops->close(soft->dev);
+	nodes_free(soft);
+	pthread_mutex_destroy(&soft->lock);
+	free(soft);
+}
+
+static int soft_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
+{
+	struct soft_nic *soft = soft_nic_of(nic);
+
+	return soft->dev->ops->mr_reg(soft->dev, soft->pdn, addr, len, (uintptr_t)addr,
+				      NIC_LOCAL_WRITE, ret_lkey);
+}
+
+static void soft_mr_dereg(struct far_nic *nic, uint32_t lkey)
+{
+	struct soft_nic *soft = soft_nic_of(nic);
+
+	soft->dev->ops->mr_dereg(soft->dev, lkey);
+}
+
+const struct far_nic_ops far_soft_ops = {
+	.name = "soft",
+	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	.host = &soft_host_ops,
+	.open = soft_open,
+	.close = soft_close,
+	.mr_reg = soft_mr_reg,
+	.mr_dereg = soft_mr_dereg,
+	.attach = soft_attach,
+	.detach = soft_detach,
+	.claim = soft_claim,
+	.unclaim = soft_unclaim,
+	.fence = soft_fence,
+	.qset_new = soft_qset_new,
+	.qset_free = soft_qset_free,
+	.connect = soft_qset_connect,
+	.post = soft_qset_post,
+	.poll = soft_qset_poll,
+	.now = far_real_now,
+	.spend = far_real_spend,
+	.wait = soft_qset_wait,
+	.wake = soft_qset_wake,
+	.thread_start = far_real_thread_start,
+	.thread_join = far_real_thread_join,
+	.stats = soft_qset_stats,
+};

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connections, as the one who asks. Whoever holds soft_nic.lock takes the NIC's events
+ * and writes what they say into the connections that are listed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "soft_priv.h"
+
+/* How often somebody who waits looks whether another one has taken his event. */
+#define CALL_LOOK_MS	5
+/*
+ * A memory node's NIC refuses, by itself, a queue pair number that it still knows from
+ * an earlier life of our NIC, and forgets that one.
+ */
+#define CALL_TRIES	4
+
+struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach)
+{
+	return (struct odrp_far_hello) {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.role = role,
+		.attach = cpu_to_be64(attach),
+	};
+}
+
+/* With the lock. */
+static void event_note(struct soft_nic *soft, const struct nic_event *event)
+{
+	struct soft_conn *conn = soft->conns;
+
+	while (conn && conn->id != event->id)
+		conn = conn->next;
+	if (!conn)
+		return;
+	conn->state = event->type == NIC_ESTABLISHED ? SOFT_CONN_UP : SOFT_CONN_OVER;
+	conn->reason = event->reason;
+	conn->priv_len = event->priv_len;
+	memcpy(conn->priv, event->priv, sizeof(conn->priv));
+}
+
+/* With the lock. */
+static void events_take(struct soft_nic *soft)
+{
+	struct nic_event event;
+
+	while (!soft->dev->ops->event(soft->dev, &event))
+		event_note(soft, &event);
+}
+
+static int conn_open(struct soft_nic *soft, __be32 ip,
+		     const struct odrp_far_hello *hello, uint32_t qpn,
+		     struct soft_conn *conn)
+{
+	int err;
+
+	memset(conn, 0, sizeof(*conn));
+	pthread_mutex_lock(&soft->lock);
+	err = soft->dev->ops->connect(soft->dev, ip, ODRP_FAR_PORT, qpn, hello,
+				      sizeof(*hello), &conn->id);
+	if (!err) {
+		conn->state = SOFT_CONN_PENDING;
+		conn->next = soft->conns;
+		soft->conns = conn;
+	}
+	pthread_mutex_unlock(&soft->lock);
+	/* An address that is our own, or outside of the segment. */
+	return err == -EINVAL || err == -ENETUNREACH ? -EHOSTUNREACH : err;
+}
+
+static enum soft_conn_state conn_state(struct soft_nic *soft, struct soft_conn *conn)
+{
+	enum soft_conn_state state;
+
+	pthread_mutex_lock(&soft->lock);
+	events_take(soft);
+	state = conn->state;
+	pthread_mutex_unlock(&soft->lock);
+	return state;
+}
+
+bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn)
+{
+	return conn_state(soft, conn) == SOFT_CONN_OVER;
+}
+
+void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
+{
+	struct soft_conn **at = &soft->conns;
+
+	if (conn->state == SOFT_CONN_NONE)
+		return;
+	pthread_mutex_lock(&soft->lock);
+	while (*at != conn)
+		at = &(*at)->next;
+	*at = conn->next;
+	soft->dev->ops->release(soft->dev, conn->id);
+	pthread_mutex_unlock(&soft->lock);
+	conn->state = SOFT_CONN_NONE;
+}
+
+/* What a REJ says, as -errno; 0: OK. -ECONNREFUSED: it is none of a memory node. */
+static int conn_refusal(const struct soft_conn *conn)
+{
+	struct odrp_far_reject rej;
+
+	if (conn->priv_len < sizeof(rej))
+		return -ECONNREFUSED;
+	memcpy(&rej, conn->priv, sizeof(rej));
+	if (be32_to_cpu(rej.magic) != ODRP_FAR_MAGIC)
+		return -ECONNREFUSED;
+	switch (be16_to_cpu(rej.status)) {
+	case ODRP_FAR_OK:
+		return 0;
+	case ODRP_FAR_E_SPACE:
+		return -ENOENT;
+	case ODRP_FAR_E_ATTACH:
+		return -ESTALE;
+	case ODRP_FAR_E_BUSY:
+		return -EBUSY;
+	case ODRP_FAR_E_NOMEM:
+		return -ENOMEM;
+	case ODRP_FAR_E_LIMIT:
+		return -EUSERS;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Waits for the answer. 0: *ret_up tells whether it was accepted, or refused with OK. */
+static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
+{
+	struct pollfd fd = { .fd = soft->dev->event_fd, .events = POLLIN };
+	enum soft_conn_state state;
+
+	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING)
+		poll(&fd, 1, CALL_LOOK_MS);
+	*ret_up = state == SOFT_CONN_UP;
+	if (*ret_up)
+		return 0;
+	return conn->reason == NIC_REJECTED ? conn_refusal(conn) : -EHOSTUNREACH;
+}
+
+/* One try, with a queue pair of its own. */
+static int call_once(struct soft_nic *soft, __be32 ip,
+		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
+		     struct soft_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
+{
+	int err = soft_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
+			      conf->access, ret_qp);
+
+	if (err)
+		return err;
+	err = conn_open(soft, ip, hello, ret_qp->qpn, ret_conn);
+	if (err)
+		goto free_qp;
+	err = conn_wait(soft, ret_conn, ret_up);
+	if (err)
+		goto end_conn;
+	return 0;
+
+end_conn:
+	soft_qp_free(ret_qp);
+	soft_conn_end(soft, ret_conn);
+	return err;
+free_qp:
+	soft_qp_free(ret_qp);
+	return err;
+}
+
+static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+		    const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+		    struct soft_conn *ret_conn, bool *ret_up)
+{
+	unsigned tries;
+	int err = -ECONNREFUSED;
+
+	for (tries = 0; tries < CALL_TRIES && err == -ECONNREFUSED; tries++)
+		err = call_once(soft, ip, hello, conf, ret_qp, ret_conn, ret_up);
+	return err == -ECONNREFUSED ? -EHOSTUNREACH : err;
+}
+
+/* An answer of the wrong kind. */
+static int call_undo(struct soft_nic *soft, struct soft_qp *qp, struct soft_conn *conn)
+{
+	soft_qp_free(qp);
+	soft_conn_end(soft, conn);
+	return -EPROTO;
+}
+
+int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      struct soft_conn *ret_conn)
+{
+	bool up;
+	int err = call_try(soft, ip, hello, conf, ret_qp, ret_conn, &up);
+
+	return err || up ? err : call_undo(soft, ret_qp, ret_conn);
+}
+
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello)
+{
+	const struct soft_qp_conf conf = { .cqn = soft->cqn };
+	struct soft_conn conn;
+	struct soft_qp qp;
+	bool up;
+	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up);
+
+	if (err)
+		return err;
+	err = call_undo(soft, &qp, &conn);
+	return up ? err : 0;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Between the files of soft:
+ *
+ *	soft.c		configuration, registrations, the table
+ *	soft_host.c	spaces of memory nodes within reach: far_nic_host_ops
+ *	soft_peer.c	attachments, claims, fences
+ *	soft_call.c	what is said when a connection begins, as the one who asks
+ *	soft_qset.c	queue sets: posting, polling, waiting
+ *	soft_queue.c	one queue of a set: connecting, encoding, completions
+ *	soft_qp.c	queue pairs of the software NIC and their memory
+ *	soft_node.c	a memory node: its NIC, its thread, who is attached
+ *	soft_serve.c	a memory node's answers
+ *	soft_space.c	a memory node's spaces
+ *
+ * Locks: soft_nic.lock before soft_node.lock; the software NIC's own comes last.
+ */
+#ifndef FAR_NIC_SOFT_PRIV_H
+#define FAR_NIC_SOFT_PRIV_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <nic/nic.h>
+#include <nic/soft.h>
+#include <odrp/far.h>
+
+#include "bell.h"
+#include "soft.h"
+
+/* ---- queue pairs (soft_qp.c) ---- */
+
+/* One that exists has dev. */
+struct soft_qp {
+	struct nic *dev;
+	uint32_t qpn;
+	void *mem;		/* the send queue, then the doorbell record */
+	size_t mem_len;
+	uint8_t log_sq;
+	struct wrc_dbr *dbr;
+};
+
+/* A send queue of 1 << log_sq operations; access: enum nic_access, of the peer. */
+int soft_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
+		unsigned access, struct soft_qp *ret_qp);
+/* Nothing of it is under way behind this. No effect on one that does not exist. */
+void soft_qp_free(struct soft_qp *qp);
+/* Where operation number at (counted from the queue pair's beginning) is encoded. */
+void *soft_qp_slot(const struct soft_qp *qp, uint32_t at);
+/* Operations before number end may run. */
+int soft_qp_ring(const struct soft_qp *qp, uint32_t end);
+
+/* ---- connections, as the one who asks (soft_call.c) ---- */
+
+enum soft_conn_state { SOFT_CONN_NONE, SOFT_CONN_PENDING, SOFT_CONN_UP, SOFT_CONN_OVER };
+
+/* Zeroed is one that does not exist. */
+struct soft_conn {
+	struct soft_conn *next;
+	uint32_t id;
+	enum soft_conn_state state;	/* under soft_nic.lock */
+	enum nic_reason reason;
+	uint8_t priv_len;
+	uint8_t priv[NIC_PRIV_MAX];	/* of the accept, or of the reject */
+};
+
+struct soft_nic {
+	struct far_nic nic;
+	struct nic *dev;
+	uint32_t pdn;
+	uint32_t cqn;		/* of queue pairs on which nothing is posted */
+	uint32_t queues;	/* numbers given to queues; atomic */
+	__be32 ip;
+	pthread_mutex_t lock;	/* conns, and who takes events */
+	struct soft_conn *conns;
+	unsigned nr_nodes;
+	struct soft_node *node[FAR_SOFT_MAX_NODES];
+};
+
+static inline struct soft_nic *soft_nic_of(struct far_nic *nic)
+{
+	return (struct soft_nic *)nic;
+}
+
+/* Where a memory node is. */
+struct soft_addr {
+	__be32 ip;
+	struct soft_node *local;	/* in this process; else NULL */
+};
+
+/* -EHOSTUNREACH: no such name, or "" and not exactly one node. */
+int soft_addr_of(const struct soft_nic *soft, const char *node,
+		 struct soft_addr *ret_addr);
+
+/* A queue pair that is to be connected; see soft_qp_new(). */
+struct soft_qp_conf {
+	uint32_t cqn;
+	uint8_t log_sq;
+	unsigned access;
+};
+
+/*
+ * Connects a new queue pair, and waits for the answer. 0: accepted, with what came in
+ * ret_conn->priv; until soft_qp_free() and soft_conn_end(), in this order.
+ * -EHOSTUNREACH: no memory node answers; -EPROTO: not as far.h says; -ENOENT, -ESTALE,
+ * -EBUSY, ...: refused.
+ */
+int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      struct soft_conn *ret_conn);
+/* Asks a question: 0, or the answer as -errno, as above. */
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello);
+/* The peer is told, unless it knows. Its queue pair is gone before. */
+void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
+/* Whether it is over by now. */
+bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn);
+struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach);
+
+/* ---- attachments (soft_peer.c) ---- */
+
+/* far_peer.priv */
+struct soft_peer {
+	struct soft_addr addr;
+	uint64_t id;
+	unsigned rights;	/* FAR_ATTACH_* */
+	struct soft_qp qp;
+	struct soft_conn conn;
+	unsigned nr_regions;
+	struct far_region region[ODRP_FAR_MAX_REGIONS];
+};
+
+int soft_attach(struct far_nic *nic, const char *node, const char *space,
+		unsigned rights, struct far_peer *ret_peer);
+void soft_detach(struct far_nic *nic, struct far_peer *peer);
+int soft_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
+void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
+int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
+/* The region that has the offset; the first one if none does. */
+const struct far_region *soft_region_of(const struct soft_peer *peer, uint64_t off);
+/* Whether a region has all of it. */
+bool soft_region_holds(const struct soft_peer *peer, uint64_t off, uint32_t len);
+
+/* ---- queues (soft_queue.c) ---- */
+
+/* What is remembered of an operation until it has completed. */
+struct soft_rec {
+	uint64_t id;
+	uint64_t remote;
+	uint32_t len;
+	uint8_t op, flags;
+};
+
+/*
+ * Places in the ring of operations, which only go up:
+ *
+ *	freed <= run <= done <= posted <= freed + depth
+ *
+ * [done, posted) is under way. [run, done) waits for poll(), which takes its
+ * completions from here: before flush_to all are cancelled; at fail_at one has failed,
+ * and all behind it are cancelled. [freed, run) completed silently, and gives up its
+ * room at the next completion.
+ */
+struct soft_queue {
+	struct soft_peer *peer;		/* NULL: never connected */
+	struct soft_qp qp;
+	struct soft_conn conn;
+	struct soft_rec *rec;		/* mask + 1 */
+	uint8_t *inlined;		/* FAR_NIC_MAX_INLINE bytes for each */
+	uint32_t inline_key;
+	uint32_t mask;
+	uint32_t number;		/* at the memory node */
+	uint32_t freed, run, done, posted, flush_to;
+	uint32_t begin;			/* what the queue pair counts as 0 */
+	uint32_t fail_at;
+	int fail_status;		/* 0: none has failed */
+	uint8_t fail_syndrome;
+	bool connected;
+};
+
+/* Makes its ring, at first. */
+int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned depth);
+void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue);
+/* Cancels what is not done; its queue pair is gone behind this. */
+void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue);
+/* Of one that was reset. -EHOSTDOWN. */
+int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
+		       uint32_t cqn, struct soft_peer *peer);
+/* All or none. The queue is connected, and has room. */
+int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr);
+/* Notes what a completion queue's entry says. */
+void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
+		     const struct wrc_cqe *cqe);
+/* Takes completions, at most max. */
+unsigned soft_queue_take(struct soft_queue *queue, unsigned idx, struct far_wc *wc,
+			 unsigned max);
+
+/* ---- queue sets (soft_qset.c) ---- */
+
+int soft_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		  struct far_qset **ret_qset);
+void soft_qset_free(struct far_qset *qset);
+int soft_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
+int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
+int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
+int soft_qset_wait(struct far_qset *qset, uint64_t until);
+void soft_qset_wake(struct far_qset *qset);
+void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
+
+/* ---- the memory node ---- */
+
+struct soft_claim {
+	struct soft_claim *next;
+	uint32_t client;
+};
+
+/* A connection of the memory node's side. */
+struct soft_link {
+	struct soft_link *next;
+	struct soft_attach_entry *attach;
+	struct soft_qp qp;
+	uint32_t conn;		/* id of the software NIC's */
+	uint32_t number;	/* as its hello said */
+};
+
+struct soft_attach_entry {
+	struct soft_attach_entry *next;
+	struct soft_space *space;
+	uint64_t id;
+	__be32 ip;
+	unsigned rights;	/* ODRP_FAR_READ, ODRP_FAR_WRITE */
+	struct soft_claim *claims;
+	struct soft_link control;
+	struct soft_link *queues;
+	unsigned nr_queues;
+	uint32_t probes;	/* posted over the control connection */
+	bool probing;		/* the last of them has not come back */
+};
+
+struct soft_space {
+	struct soft_space *next;
+	struct soft_node *node;
+	char name[ODRP_FAR_NAME_MAX + 1];
+	uint8_t *base;
+	uint64_t size;
+	unsigned maps;		/* of far_host_map */
+	bool known;		/* published, and not removed */
+	uint32_t pdn, key;	/* of one that is known */
+};
+
+struct soft_node {
+	struct nic *dev;
+	__be32 ip;
+	uint32_t cqn;
+	uint32_t pdn;		/* of connections that reach no memory */
+	pthread_t thread;
+	int stop_fd;
+	pthread_mutex_t lock;	/* all that follows */
+	struct soft_space *spaces;	/* known ones */
+	struct soft_attach_entry *attaches;
+	unsigned nr_attaches;
+};
+
+/* soft_node.c: one at the other end of port, which it owns, also if that fails. */
+int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
+		  char *why, size_t why_len, struct soft_node **ret_node);
+void soft_node_free(struct soft_node *node);
+/* Ends connections, queue pairs and claims. With the lock. */
+void soft_attach_end(struct soft_node *node, struct soft_attach_entry *attach);
+void soft_link_end(struct soft_node *node, struct soft_link *link);
+struct soft_attach_entry *soft_attach_find(const struct soft_node *node, uint64_t id);
+/* Answers a question of role `role`: enum odrp_far_status. With the lock. */
+unsigned soft_node_answer(struct soft_node *node, unsigned role,
+			  struct soft_attach_entry *attach, uint32_t client);
+/* The same, of a client in this process. Takes the lock. */
+unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
+		       uint32_t client);
+
+/* soft_serve.c: answers a hello. With the lock. */
+void soft_serve(struct soft_node *node, const struct nic_event *event);
+
+/* soft_space.c. With the lock. */
+struct soft_space *soft_space_find(const struct soft_node *node, const char *name);
+int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
+		   struct soft_space **ret_space);
+int soft_space_publish(struct soft_space *space);
+/* Clients are cut off; its memory stays while it is mapped. */
+void soft_space_remove(struct soft_space *space);
+void soft_space_put(struct soft_space *space);
+
+/* soft_host.c */
+extern const struct far_nic_host_ops soft_host_ops;
+
+#endif

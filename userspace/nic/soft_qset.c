@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Queue sets of soft: queues, and one completion queue for all of them. The NIC's
+ * thread says by qset_told() that there are entries; so poll() needs the NIC only then,
+ * and wait() not at all.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "soft_priv.h"
+#include "wr.h"
+
+#define MAX_LOG_CQ	22
+
+struct soft_qset {
+	struct far_qset qset;
+	struct far_qset_stats stats;
+	unsigned depth, nr_peers;
+	unsigned turn;		/* whose completions are taken first */
+	uint32_t cqn;
+	uint32_t news;		/* the completion queue may have entries; atomic */
+	bool more;		/* a queue may have completions to be taken */
+	struct far_bell bell;
+	struct soft_queue queue[];	/* nr_peers */
+};
+
+static struct soft_qset *qset_of(struct far_qset *qset)
+{
+	return (struct soft_qset *)qset;
+}
+
+static struct soft_nic *qset_nic(const struct soft_qset *mine)
+{
+	return soft_nic_of(mine->qset.nic);
+}
+
+/* In the NIC's thread, or in one that calls the NIC. */
+static void qset_told(void *arg)
+{
+	struct soft_qset *mine = arg;
+
+	__atomic_store_n(&mine->news, 1, __ATOMIC_RELEASE);
+	far_bell_ring(&mine->bell);
+}
+
+/* Room for a completion of each operation that may be outstanding. */
+static int cq_new(struct soft_nic *soft, struct soft_qset *mine)
+{
+	uint64_t entries = (uint64_t)mine->depth * mine->nr_peers;
+	uint8_t log = 0;
+	int err;
+
+	while (UINT64_C(1) << log < entries)
+		log++;
+	if (log > MAX_LOG_CQ)
+		return -ENOMEM;
+	err = soft->dev->ops->cq_create(soft->dev, log, &mine->cqn);
+	if (err)
+		return err;
+	err = nic_soft_cq_notify(soft->dev, mine->cqn, qset_told, mine);
+	if (err)
+		soft->dev->ops->cq_destroy(soft->dev, mine->cqn);
+	return err;
+}
+
+int soft_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		  struct far_qset **ret_qset)
+{
+	struct soft_qset *mine;
+	int err;
+
+	if (!attr->nr_peers || !attr->depth || attr->depth > 32768)
+		return -EINVAL;
+	mine = calloc(1, sizeof(*mine) + attr->nr_peers * sizeof(mine->queue[0]));
+	if (!mine)
+		return -ENOMEM;
+	mine->qset.nic = nic;
+	mine->depth = attr->depth;
+	mine->nr_peers = attr->nr_peers;
+	err = cq_new(soft_nic_of(nic), mine);
+	if (err) {
+		free(mine);
+		return err;
+	}
+	*ret_qset = &mine->qset;
+	return 0;
+}
+
+void soft_qset_free(struct far_qset *qset)
+{
+	struct soft_qset *mine = qset_of(qset);
+	struct soft_nic *soft = qset_nic(mine);
+	unsigned i;
+
+	for (i = 0; i < mine->nr_peers; i++)
+		soft_queue_fini(soft, &mine->queue[i]);
+	soft->dev->ops->cq_destroy(soft->dev, mine->cqn);
+	free(mine);
+}
+
+static struct soft_queue *queue_of(struct soft_qset *mine, uint32_t qpn)
+{
+	unsigned i;
+
+	for (i = 0; i < mine->nr_peers; i++)
+		if (mine->queue[i].qp.dev && mine->queue[i].qp.qpn == qpn)
+			return &mine->queue[i];
+	return NULL;
+}
+
+/* Takes all entries there are; those of queue pairs that are gone mean nothing. */
+static void cq_drain(struct soft_qset *mine)
+{
+	struct soft_nic *soft = qset_nic(mine);
+	struct soft_queue *queue;
+	struct wrc_cqe cqe;
+
+	while (!soft->dev->ops->cq_poll(soft->dev, mine->cqn, &cqe)) {
+		queue = queue_of(mine, be32_to_cpu(cqe.sop_qpn) & 0xffffff);
+		if (!queue)
+			continue;
+		soft_queue_note(soft, queue, &cqe);
+		mine->more = true;
+	}
+}
+
+int soft_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct soft_qset *mine = qset_of(qset);
+	struct soft_nic *soft = qset_nic(mine);
+	struct soft_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	queue = &mine->queue[idx];
+	if (!queue->rec) {
+		err = soft_queue_init(soft, queue, mine->depth);
+		if (err)
+			return err;
+	}
+	soft_queue_reset(soft, queue);
+	/* No entry of the old queue pair may be taken for one of the new. */
+	cq_drain(mine);
+	mine->more |= queue->run != queue->done;
+	return soft_queue_connect(soft, queue, mine->cqn, peer->priv);
+}
+
+int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	struct soft_qset *mine = qset_of(qset);
+	struct soft_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	if (!nr)
+		return 0;
+	if (nr > mine->depth)
+		return -E2BIG;
+	queue = &mine->queue[idx];
+	if (!queue->connected)
+		return -ENOTCONN;
+	err = far_wr_check(wr, nr, qset->nic->ops->caps);
+	if (err)
+		return err;
+	if (queue->posted - queue->freed + nr > mine->depth)
+		return -EAGAIN;
+	err = soft_queue_post(queue, wr, nr);
+	if (!err)
+		far_wr_count(&mine->stats, wr, nr);
+	return err;
+}
+
+int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
+{
+	struct soft_qset *mine = qset_of(qset);
+	unsigned nr = 0, i;
+
+	if (__atomic_exchange_n(&mine->news, 0, __ATOMIC_ACQ_REL))
+		cq_drain(mine);
+	if (!mine->more)
+		return 0;
+	for (i = 0; i < mine->nr_peers && nr < max; i++) {
+		unsigned idx = (mine->turn + i) % mine->nr_peers;
+
+		nr += soft_queue_take(&mine->queue[idx], idx, wc + nr, max - nr);
+	}
+	mine->turn = (mine->turn + 1) % mine->nr_peers;
+	mine->more = nr == max;
+	return nr;
+}
+
+int soft_qset_wait(struct far_qset *qset, uint64_t until)
+{
+	struct soft_qset *mine = qset_of(qset);
+
+	if (mine->more || __atomic_load_n(&mine->news, __ATOMIC_ACQUIRE))
+		return 0;
+	return far_bell_wait(&mine->bell, until);
+}
+
+void soft_qset_wake(struct far_qset *qset)
+{
+	far_bell_ring(&qset_of(qset)->bell);
+}
+
+void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
+{
+	*ret_stats = qset_of(qset)->stats;
+}

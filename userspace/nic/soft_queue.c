@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One queue of a queue set. An operation is one basic block of the send queue, since
+ * inline data lie in memory of the queue's own, so that places in the ring and in the
+ * send queue go together.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mlx5/encode.h>
+
+#include "soft_priv.h"
+
+static uint8_t log2_up(uint32_t n)
+{
+	uint8_t log = 0;
+
+	while (UINT32_C(1) << log < n)
+		log++;
+	return log;
+}
+
+int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned depth)
+{
+	size_t size = (size_t)1 << log2_up(depth), len = size * FAR_NIC_MAX_INLINE;
+	int err = -ENOMEM;
+
+	queue->rec = calloc(size, sizeof(queue->rec[0]));
+	queue->inlined = aligned_alloc(64, len);
+	if (!queue->rec || !queue->inlined)
+		goto free_rings;
+	err = soft->dev->ops->mr_reg(soft->dev, soft->pdn, queue->inlined, len,
+				     (uintptr_t)queue->inlined, NIC_LOCAL_WRITE,
+				     &queue->inline_key);
+	if (err)
+		goto free_rings;
+	queue->mask = size - 1;
+	queue->number = __atomic_fetch_add(&soft->queues, 1, __ATOMIC_RELAXED);
+	return 0;
+
+free_rings:
+	free(queue->rec);
+	free(queue->inlined);
+	queue->rec = NULL;
+	queue->inlined = NULL;
+	return err;
+}
+
+void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue)
+{
+	if (!queue->rec)
+		return;
+	soft_queue_reset(soft, queue);
+	soft->dev->ops->mr_dereg(soft->dev, queue->inline_key);
+	free(queue->inlined);
+	free(queue->rec);
+}
+
+void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue)
+{
+	soft_qp_free(&queue->qp);
+	soft_conn_end(soft, &queue->conn);
+	queue->flush_to = queue->done = queue->posted;
+	queue->fail_status = 0;
+	queue->connected = false;
+}
+
+int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
+		       uint32_t cqn, struct soft_peer *peer)
+{
+	struct odrp_far_hello hello = soft_hello(ODRP_FAR_QUEUE, peer->id);
+	const struct soft_qp_conf conf = {
+		.cqn = cqn, .log_sq = log2_up(queue->mask + 1),
+	};
+	int err;
+
+	hello.number = cpu_to_be32(queue->number);
+	err = soft_call(soft, peer->addr.ip, &hello, &conf, &queue->qp, &queue->conn);
+	if (err)
+		return err == -ESTALE || err == -EHOSTUNREACH ? -EHOSTDOWN : err;
+	queue->peer = peer;
+	queue->begin = queue->posted;
+	queue->connected = true;
+	return 0;
+}
+
+static void wr_name_op(const struct far_wr *wr, struct wrc_wr *to)
+{
+	switch (wr->op) {
+	case FAR_NIC_READ:
+		to->op = WRC_WQE_READ;
+		break;
+	case FAR_NIC_CAS:
+		to->op = WRC_WQE_CS;
+		to->compare = wr->arg[0];
+		to->swap = wr->arg[1];
+		break;
+	case FAR_NIC_FAA:
+		to->op = WRC_WQE_FA;
+		to->swap = wr->arg[0];
+		break;
+	default:
+		to->op = WRC_WQE_WRITE;
+		break;
+	}
+	to->shape = to->op;
+}
+
+static void wr_name_data(const struct soft_queue *queue, const struct far_wr *wr,
+			 uint32_t at, struct wrc_wr *to)
+{
+	uint8_t *copy = queue->inlined + (size_t)(at & queue->mask) * FAR_NIC_MAX_INLINE;
+
+	if (!wr->len)
+		return;
+	to->nr_sge = 1;
+	to->sge[0].len = wr->len;
+	if (wr->flags & FAR_WR_INLINE) {
+		memcpy(copy, wr->local, wr->len);
+		to->sge[0].lkey = queue->inline_key;
+		to->sge[0].addr = (uintptr_t)copy;
+	} else {
+		to->sge[0].lkey = wr->lkey;
+		to->sge[0].addr = (uintptr_t)wr->local;
+	}
+}
+
+/* Writes the operation at place `at`. What the table lets through can be encoded. */
+static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t at)
+{
+	const struct far_region *region = soft_region_of(queue->peer, wr->remote);
+	uint32_t index = at - queue->begin;
+	struct wrc_wr to = {
+		.index = index,
+		.qpn = queue->qp.qpn,
+		.rkey = region->rkey,
+		.raddr = region->addr + (wr->remote - region->start),
+		.flags = (wr->flags & FAR_WR_SIGNALED ? WRC_WQE_CE_ALWAYS : 0) |
+			 (wr->flags & FAR_WR_FENCE ? WRC_WQE_FM_FENCE : 0),
+	};
+	int len;
+
+	wr_name_op(wr, &to);
+	wr_name_data(queue, wr, at, &to);
+	len = wrc_encode(&to, soft_qp_slot(&queue->qp, index), WRC_WQE_BB);
+	if (len < 0)
+		return len;
+	queue->rec[at & queue->mask] = (struct soft_rec) {
+		.id = wr->id, .remote = wr->remote, .len = wr->len, .op = wr->op,
+		.flags = wr->flags,
+	};
+	return 0;
+}
+
+int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr)
+{
+	uint32_t end = queue->posted + nr;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = queue_put(queue, &wr[i], queue->posted + i);
+	if (err)
+		return err;
+	queue->posted = end;
+	return soft_qp_ring(&queue->qp, end - queue->begin);
+}
+
+/* The software NIC says "access" of a wrong key, of bounds, and of rights. */
+static int access_status(const struct soft_queue *queue, const struct soft_rec *rec)
+{
+	unsigned right = rec->op == FAR_NIC_READ ? FAR_ATTACH_READ : FAR_ATTACH_WRITE;
+
+	if (!(queue->peer->rights & right))
+		return -EACCES;
+	return soft_region_holds(queue->peer, rec->remote, rec->len) ? -EACCES : -EFAULT;
+}
+
+static int status_of(struct soft_nic *soft, struct soft_queue *queue,
+		     const struct soft_rec *rec, uint8_t syndrome)
+{
+	int status;
+
+	switch (syndrome) {
+	case WRC_SYND_LOCAL_PROT:
+		return -EFAULT;
+	case WRC_SYND_REMOTE_ACCESS:
+		return access_status(queue, rec);
+	case WRC_SYND_REMOTE_INVAL:
+		status = access_status(queue, rec);
+		return status == -EACCES ? status : -EIO;
+	case WRC_SYND_RETRY_EXC:
+		return -ETIMEDOUT;
+	case WRC_SYND_WR_FLUSH:
+		/* Nothing of ours was wrong: the memory node has ended it. */
+		return soft_conn_over(soft, &queue->conn) ? -EHOSTDOWN : -EIO;
+	default:
+		return -EIO;
+	}
+}
+
+void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
+		     const struct wrc_cqe *cqe)
+{
+	const struct wrc_cqe_err *bad = (const struct wrc_cqe_err *)cqe;
+	uint16_t behind = be16_to_cpu(cqe->wqe_counter) - (queue->done - queue->begin);
+	uint32_t at = queue->done + behind;
+
+	if (behind >= queue->posted - queue->done)
+		return;
+	if (cqe->op_own >> 4 == WRC_CQE_REQ) {
+		queue->done = at + 1;
+		return;
+	}
+	queue->fail_at = at;
+	queue->fail_syndrome = bad->syndrome;
+	queue->fail_status = status_of(soft, queue, &queue->rec[at & queue->mask],
+				       bad->syndrome);
+	queue->done = queue->posted;
+	queue->connected = false;
+}
+
+/* What has become of the operation at place `at`, which is done. */
+static int queue_status(const struct soft_queue *queue, uint32_t at)
+{
+	if ((int32_t)(queue->flush_to - at) > 0)
+		return -ECANCELED;
+	if (!queue->fail_status || (int32_t)(queue->fail_at - at) > 0)
+		return 0;
+	return at == queue->fail_at ? queue->fail_status : -ECANCELED;
+}
+
+unsigned soft_queue_take(struct soft_queue *queue, unsigned idx, struct far_wc *wc,
+			 unsigned max)
+{
+	unsigned nr = 0;
+
+	while (nr < max && queue->run != queue->done) {
+		const struct soft_rec *rec = &queue->rec[queue->run & queue->mask];
+		int status = queue_status(queue, queue->run);
+
+		queue->run++;
+		if (!status && !(rec->flags & FAR_WR_SIGNALED))
+			continue;
+		wc[nr++] = (struct far_wc) {
+			.id = rec->id,
+			.status = status,
+			.syndrome = !status ? 0 : status == queue->fail_status ?
+				    queue->fail_syndrome : WRC_SYND_WR_FLUSH,
+			.len = status ? 0 : rec->len,
+			.peer = idx,
+			.op = rec->op,
+		};
+		queue->freed = queue->run;
+	}
+	return nr;
+}

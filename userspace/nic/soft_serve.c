@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A memory node's answers to hellos. Nothing in them is believed before it is checked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "soft_priv.h"
+
+#define MAX_ATTACHES	1024u
+#define MAX_QUEUES	2048u	/* of an attachment */
+#define CONTROL_LOG_SQ	2
+
+static void refuse(struct soft_node *node, uint32_t conn, unsigned status)
+{
+	struct odrp_far_reject rej = {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.status = cpu_to_be16(status),
+	};
+
+	node->dev->ops->reject(node->dev, conn, &rej, sizeof(rej));
+}
+
+/* Takes a hello apart. ODRP_FAR_OK, or what is wrong with it. */
+static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello *hello)
+{
+	if (event->priv_len < sizeof(*hello))
+		return ODRP_FAR_E_MALFORMED;
+	memcpy(hello, event->priv, sizeof(*hello));
+	if (be32_to_cpu(hello->magic) != ODRP_FAR_MAGIC)
+		return ODRP_FAR_E_MALFORMED;
+	if (be16_to_cpu(hello->version) != ODRP_FAR_VERSION)
+		return ODRP_FAR_E_VERSION;
+	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_FENCE ||
+	    !hello->attach)
+		return ODRP_FAR_E_MALFORMED;
+	if (hello->role == ODRP_FAR_ATTACH)
+		return hello->rights & ~(ODRP_FAR_READ | ODRP_FAR_WRITE) ?
+		       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
+	return hello->role != ODRP_FAR_QUEUE &&
+	       be32_to_cpu(hello->number) >= ODRP_FAR_MAX_CLIENTS ?
+	       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
+}
+
+/* Accepts; regions: of this space, or none. On failure there is no connection. */
+static int link_accept(struct soft_node *node, struct soft_link *link,
+		       const struct soft_space *regions)
+{
+	struct {
+		struct odrp_far_accept head;
+		struct odrp_far_region region;
+	} accept = {
+		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.head.nr_regions = cpu_to_be16(regions ? 1 : 0),
+	};
+
+	if (regions) {
+		accept.region.size = cpu_to_be64(regions->size);
+		accept.region.addr = cpu_to_be64((uintptr_t)regions->base);
+		accept.region.rkey = cpu_to_be32(regions->key);
+	}
+	return node->dev->ops->accept(node->dev, link->conn, link->qp.qpn, &accept,
+				      regions ? sizeof(accept) : sizeof(accept.head));
+}
+
+static unsigned attach_open(struct soft_node *node, struct soft_attach_entry *attach,
+			    uint32_t conn)
+{
+	attach->control.conn = conn;
+	if (soft_qp_new(node->dev, node->pdn, node->cqn, CONTROL_LOG_SQ, 0,
+			&attach->control.qp))
+		return ODRP_FAR_E_NOMEM;
+	if (link_accept(node, &attach->control, attach->space)) {
+		soft_qp_free(&attach->control.qp);
+		return ODRP_FAR_E_NOMEM;
+	}
+	attach->next = node->attaches;
+	node->attaches = attach;
+	node->nr_attaches++;
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_attach(struct soft_node *node, const struct nic_event *event,
+			     const struct odrp_far_hello *hello)
+{
+	char name[ODRP_FAR_NAME_MAX + 1] = "";
+	struct soft_attach_entry *attach;
+	struct soft_space *space;
+	unsigned status;
+
+	memcpy(name, hello->name, sizeof(hello->name));
+	space = soft_space_find(node, name);
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (soft_attach_find(node, be64_to_cpu(hello->attach)))
+		return ODRP_FAR_E_BUSY;
+	if (node->nr_attaches == MAX_ATTACHES)
+		return ODRP_FAR_E_LIMIT;
+	attach = calloc(1, sizeof(*attach));
+	if (!attach)
+		return ODRP_FAR_E_NOMEM;
+	attach->space = space;
+	attach->id = be64_to_cpu(hello->attach);
+	attach->ip = event->peer_ip;
+	attach->rights = hello->rights;
+	status = attach_open(node, attach, event->id);
+	if (status)
+		free(attach);
+	return status;
+}
+
+/* An older queue of the same number is gone behind this. */
+static void queue_replace(struct soft_node *node, struct soft_attach_entry *attach,
+			  uint32_t number)
+{
+	struct soft_link **at = &attach->queues, *link;
+
+	while (*at && (*at)->number != number)
+		at = &(*at)->next;
+	link = *at;
+	if (!link)
+		return;
+	*at = link->next;
+	attach->nr_queues--;
+	soft_link_end(node, link);
+	free(link);
+}
+
+static unsigned queue_open(struct soft_node *node, struct soft_attach_entry *attach,
+			   struct soft_link *link)
+{
+	unsigned access = (attach->rights & ODRP_FAR_READ ? NIC_REMOTE_READ : 0) |
+			  (attach->rights & ODRP_FAR_WRITE ?
+			   NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC : 0);
+
+	if (soft_qp_new(node->dev, attach->space->pdn, node->cqn, 0, access, &link->qp))
+		return ODRP_FAR_E_NOMEM;
+	if (link_accept(node, link, NULL)) {
+		soft_qp_free(&link->qp);
+		return ODRP_FAR_E_NOMEM;
+	}
+	link->next = attach->queues;
+	attach->queues = link;
+	attach->nr_queues++;
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_queue(struct soft_node *node, const struct nic_event *event,
+			    const struct odrp_far_hello *hello)
+{
+	struct soft_attach_entry *attach =
+		soft_attach_find(node, be64_to_cpu(hello->attach));
+	struct soft_link *link;
+	unsigned status;
+
+	if (!attach || attach->ip != event->peer_ip)
+		return ODRP_FAR_E_ATTACH;
+	queue_replace(node, attach, be32_to_cpu(hello->number));
+	if (attach->nr_queues == MAX_QUEUES)
+		return ODRP_FAR_E_LIMIT;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return ODRP_FAR_E_NOMEM;
+	link->attach = attach;
+	link->conn = event->id;
+	link->number = be32_to_cpu(hello->number);
+	status = queue_open(node, attach, link);
+	if (status)
+		free(link);
+	return status;
+}
+
+static unsigned serve_question(struct soft_node *node, const struct nic_event *event,
+			       const struct odrp_far_hello *hello)
+{
+	struct soft_attach_entry *attach =
+		soft_attach_find(node, be64_to_cpu(hello->attach));
+
+	if (!attach || attach->ip != event->peer_ip)
+		return ODRP_FAR_E_ATTACH;
+	return soft_node_answer(node, hello->role, attach, be32_to_cpu(hello->number));
+}
+
+void soft_serve(struct soft_node *node, const struct nic_event *event)
+{
+	struct odrp_far_hello hello;
+	unsigned status = hello_check(event, &hello);
+	bool question = false;
+
+	if (!status && hello.role == ODRP_FAR_ATTACH) {
+		status = serve_attach(node, event, &hello);
+	} else if (!status && hello.role == ODRP_FAR_QUEUE) {
+		status = serve_queue(node, event, &hello);
+	} else if (!status) {
+		status = serve_question(node, event, &hello);
+		question = true;
+	}
+	if (status || question)
+		refuse(node, event->id, status);
+}
