@@ -2,6 +2,7 @@
 /*
  * The table of settings, their parsers, and the INI file.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ini.h>
 #include <inttypes.h>
@@ -199,6 +200,29 @@ static int set_word(struct conf *conf, const struct conf_key *key,
 	return word_of(key, text, why, (uint8_t *)conf + key->off);
 }
 
+static int set_address(struct conf *conf, const struct conf_key *key,
+		       const char *text, char *why)
+{
+	struct conf_address *address = (void *)((char *)conf + key->off);
+	const char *end, *colon = strrchr(text, ':');
+	char ip[INET_ADDRSTRLEN];
+	struct in_addr in;
+	uint64_t port;
+
+	if (!colon || colon - text >= sizeof(ip))
+		goto bad;
+	memcpy(ip, text, colon - text);
+	ip[colon - text] = 0;
+	if (inet_pton(AF_INET, ip, &in) != 1 ||
+	    parse_number(colon + 1, &port, &end) || *end || !port || port > UINT16_MAX)
+		goto bad;
+	*address = (struct conf_address){ in.s_addr, port };
+	return 0;
+bad:
+	return complain(why, "%s=%.100s: expected ADDRESS:PORT, an IPv4 address of this "
+			"machine and a number from 1 to 65535", key->name, text);
+}
+
 static int set_level(struct conf *conf, const struct conf_key *key,
 		     const char *text, char *why)
 {
@@ -265,6 +289,8 @@ const struct conf_key conf_keys[] = {
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
 	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	{ "metrics", "ADDRESS:PORT", "serve metrics for Prometheus there, "
+	  "http://ADDRESS:PORT/metrics (off)", set_address, AT(metrics) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
 	{ "store", "exchange", NULL, set_removed,

@@ -28,6 +28,11 @@ enum conf_translate {
 	CONF_TRANSLATE_NIC,
 };
 
+struct conf_address {
+	uint32_t ip;			/* big endian */
+	uint16_t port;
+};
+
 /* docs/man/odrp-mnoded.conf.5 explains each. */
 struct conf {
 	char nic[CONF_NIC_MAX];
@@ -45,6 +50,7 @@ struct conf {
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
+	struct conf_address metrics;	/* port 0: off */
 	int log_level;			/* syslog */
 };
 

@@ -4,6 +4,7 @@
  * on its NIC.  Arguments, event loop, signals; the work is manager.c's.
  */
 #include <argp.h>
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -17,8 +18,10 @@
 #include <nic/mlx5.h>
 #include <nic/soft.h>
 #include "ctl.h"
+#include "http.h"
 #include "log.h"
 #include "manager.h"
+#include "metrics.h"
 #include "status.h"
 
 #define USEC_PER_MSEC	1000ull
@@ -48,6 +51,7 @@ struct daemon {
 	struct nic *nic;
 	struct manager m;
 	struct ctl *ctl;
+	struct http *http;		/* NULL: no metrics */
 	sd_event *event;
 	sd_event_source *tick, *work_now, *work_later;
 	uint64_t began_ns, ticked_ns;
@@ -315,6 +319,37 @@ static struct json_object *on_command(void *arg, struct json_object *req)
 	return status_command(&d->m, req, now_ns() - d->began_ns);
 }
 
+static int on_metrics(void *arg, char **ret_text, size_t *ret_len)
+{
+	struct daemon *d = arg;
+
+	return metrics_make(&d->m, now_ns() - d->began_ns, ret_text, ret_len);
+}
+
+/* If they are set. */
+static int serve_metrics(struct daemon *d)
+{
+	const struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = d->conf.metrics.ip,
+		.sin_port = htons(d->conf.metrics.port),
+	};
+	char ip[INET_ADDRSTRLEN] = "";
+	int r;
+
+	if (!addr.sin_port)
+		return 0;
+	inet_ntop(AF_INET, &addr.sin_addr, ip, sizeof(ip));
+	r = http_new(d->event, &addr, on_metrics, d, &d->http);
+	if (r)
+		log_error("metrics=%s:%u: cannot listen there: %s", ip,
+			  d->conf.metrics.port, strerror(-r));
+	else
+		log_info("metrics at http://%s:%u/metrics", ip,
+			 d->conf.metrics.port);
+	return r;
+}
+
 static void tick_period(struct daemon *d)
 {
 	uint64_t ms = d->conf.beat_ms;
@@ -381,6 +416,9 @@ static int loop(struct daemon *d)
 			  strerror(-r));
 		goto drop;
 	}
+	r = serve_metrics(d);
+	if (r)
+		goto free_ctl;
 	log_info("%" PRIu64 " pages%s to lend, reserve of %" PRIu64 " for each "
 		 "compute node; port %u, control %s", d->m.pool.pages,
 		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.slack,
@@ -392,6 +430,8 @@ static int loop(struct daemon *d)
 	d->said_sess = UINT32_MAX;
 	say_status(d);
 	r = sd_event_loop(d->event);
+	http_free(d->http);
+free_ctl:
 	ctl_free(d->ctl);
 drop:
 	drop_sources(d);

@@ -97,6 +97,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add(obj, "state", json_object_new_string(s->state == SESS_LIVE ?
 						 "live" : "dying"));
 	add_bool(obj, "attached", sess_attached(s));
+	add_bool(obj, "keyed", keys_exist(&s->keys));
 	add_u64(obj, "slots", s->tt.nr_slots);
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);

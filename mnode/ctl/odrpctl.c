@@ -10,7 +10,8 @@
 static const char usage[] =
 "Usage: odrpctl mnode status|check|sessions|drain|undrain|evict ID [OPTION...]\n"
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
-"       odrpctl swap up DEVICE | down DEVICE | status [DEVICE] | top\n"
+"       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
+"       odrpctl swap top | metrics\n"
 "\n"
 "  odrpctl mnode --help    the memory node's agent on this machine\n"
 "  odrpctl swap --help     the swap devices of this machine\n"

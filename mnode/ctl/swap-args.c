@@ -11,17 +11,17 @@
 #include "odrpctl.h"
 #include "swap-args.h"
 
-#define COMMANDS	"add, remove, drop, up, down, status or top"
+#define COMMANDS	"add, remove, drop, up, down, status, top or metrics"
 
 static const char *const commands[SWAP_NR_COMMANDS] = {
 	[SWAP_ADD] = "add", [SWAP_REMOVE] = "remove", [SWAP_DROP] = "drop",
 	[SWAP_UP] = "up", [SWAP_DOWN] = "down", [SWAP_STATUS] = "status",
-	[SWAP_TOP] = "top",
+	[SWAP_TOP] = "top", [SWAP_METRICS] = "metrics",
 };
 
 /* KEY_SETTING and above: an option of the setting's name, without a letter. */
 enum {
-	KEY_NO_SWAPON = 0x100, KEY_INTERVAL, KEY_COUNT, KEY_FORCE, KEY_SETTING,
+	KEY_NO_SWAPON = 0x100, KEY_INTERVAL, KEY_COUNT, KEY_FORCE, KEY_OUTPUT, KEY_SETTING,
 };
 
 static const struct argp_option options[] = {
@@ -55,6 +55,8 @@ static const struct argp_option options[] = {
 	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: time between two lines (1)" },
 	{ "count", KEY_COUNT, "N", 0, "top: number of lines (0: no end)" },
+	{ "output", KEY_OUTPUT, "FILE", 0,
+	  "metrics: into this file, all at once, instead of standard output" },
 	{ "json", 'j', NULL, 0, "status, top: as JSON" },
 	{ NULL }
 };
@@ -69,6 +71,8 @@ static unsigned int commands_of(int key)
 		return BIT(SWAP_REMOVE) | BIT(SWAP_DOWN);
 	case 'f':
 		return BIT(SWAP_UP);
+	case KEY_OUTPUT:
+		return BIT(SWAP_METRICS);
 	case KEY_INTERVAL:
 	case KEY_COUNT:
 		return BIT(SWAP_TOP);
@@ -146,6 +150,9 @@ static error_t parse_option(struct swap_args *a, int key, char *arg,
 		break;
 	case 'f':
 		a->file = arg;
+		break;
+	case KEY_OUTPUT:
+		a->output = arg;
 		break;
 	case 'j':
 		a->json = true;
@@ -228,10 +235,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options, .parser = parse,
 	.args_doc = "add ADDRESS[:PORT] SIZE\nremove DEVICE\ndrop DEVICE\n"
-		    "up DEVICE\ndown DEVICE\nstatus [DEVICE]\ntop",
+		    "up DEVICE\ndown DEVICE\nstatus [DEVICE]\ntop\nmetrics",
 	.doc = "Swap devices on memory nodes. up and down are add and remove by a "
 	       "device's settings, and do what is left to do. drop removes one "
-	       "that is in use, and loses what is in it.",
+	       "that is in use, and loses what is in it. "
+	       "metrics is for Prometheus.",
 };
 
 void swap_args_parse(int argc, char **argv, struct swap_args *ret_args)

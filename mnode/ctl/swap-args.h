@@ -16,6 +16,7 @@ enum swap_command {
 	SWAP_DOWN,
 	SWAP_STATUS,
 	SWAP_TOP,
+	SWAP_METRICS,
 	SWAP_NR_COMMANDS,
 };
 
@@ -25,6 +26,7 @@ enum swap_command {
  * @given:	bits of options; all are of the command
  * @conf:	add: from options; address, port and size are words
  * @file:	up: instead of the device's; NULL: that
+ * @output:	metrics: instead of standard output; NULL: that
  * @force:	remove, down
  * @interval, @count: top: seconds, and how often, 0: for ever
  */
@@ -34,7 +36,7 @@ struct swap_args {
 	unsigned int nr_words;
 	unsigned long given;
 	struct swap_conf conf;
-	const char *file;
+	const char *file, *output;
 	bool no_swapon, json, force;
 	double interval;
 	unsigned long count;

@@ -14,6 +14,7 @@
 #include "odrpctl.h"
 #include "swap-args.h"
 #include "swap-dev.h"
+#include "swap-metrics.h"
 #include "swap-top.h"
 
 static int complain(const char *what, int err)
@@ -446,6 +447,21 @@ static int swap_status(const struct swap_args *a)
 	return status;
 }
 
+/* ---- metrics ------------------------------------------------------------------------ */
+
+static int swap_show_metrics(const struct swap_args *a)
+{
+	int r;
+
+	if (a->nr_words != 1) {
+		fprintf(stderr, "odrpctl swap metrics: %s: not expected\n",
+			a->word[1]);
+		return EXIT_USAGE;
+	}
+	r = a->output ? swap_metrics_save(a->output) : swap_metrics_write(stdout);
+	return r ? complain(a->output ? a->output : "metrics", -r) : EXIT_OK;
+}
+
 /* ---- top --------------------------------------------------------------------------- */
 
 static int swap_show_top(const struct swap_args *a)
@@ -470,6 +486,7 @@ int swap_main(int argc, char **argv)
 		[SWAP_DROP] = swap_drop, [SWAP_UP] = swap_up,
 		[SWAP_DOWN] = swap_down, [SWAP_STATUS] = swap_status,
 		[SWAP_TOP] = swap_show_top,
+		[SWAP_METRICS] = swap_show_metrics,
 	};
 	struct swap_args a;
 

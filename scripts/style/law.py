@@ -94,7 +94,7 @@ LAW = {
                  'tools know wrchain'),
     'mnode/': Layer(BASE + [NIC], None,
                     'the agent knows the wire, the compiler and the NIC table',
-                    libs=('systemd', 'json-c', 'inih')),
+                    libs=('systemd', 'json-c', 'inih', 'microhttpd')),
     'mnode/hwcheck/': Layer(BASE + [MLX5, SNIC, NIC, 'mnode/'], None,
                             'the card\'s examiner knows the agent',
                             libs=('json-c',)),

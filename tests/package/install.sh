@@ -16,11 +16,14 @@ odrp_mnode="/usr/sbin/odrp-mnoded /usr/sbin/odrp-hwcheck
 	/etc/odrp/mnoded.conf /lib/systemd/system/odrp-mnoded.service"
 odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/lib/systemd/system/odrp-swap@.service
+	/lib/systemd/system/odrp-swap-metrics.service
+	/lib/systemd/system/odrp-swap-metrics.timer
 	/lib/systemd/system/init.scope.d/init.scope-odrp.conf
 	/lib/systemd/system/systemd-udevd.service.d/systemd-udevd.service-odrp.conf
 	/lib/udev/rules.d/70-odrp.rules
 	/usr/lib/sysctl.d/60-odrp.conf
-	/usr/share/doc/odrp-tools/examples/odrp0.conf"
+	/usr/share/doc/odrp-tools/examples/odrp0.conf
+	/usr/share/doc/odrp-tools/examples/odrp-dashboard.json"
 far_tools="/usr/bin/far /usr/share/far/profiles/cx6-200.ini"
 manuals="man1/far.1 man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
 	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8"
@@ -122,7 +125,8 @@ modules_are_built() {
 # Whatever systemd has to say of this machine's own units is not meant.
 units_are_valid() {
 	inside systemd-analyze verify --man=no odrp-mnoded.service \
-		odrp-swap@odrp0.service >"$case_dir/out" 2>&1
+		odrp-swap@odrp0.service odrp-swap-metrics.service \
+		odrp-swap-metrics.timer >"$case_dir/out" 2>&1
 	! grep -i odrp "$case_dir/out" >&2 || wrong "systemd objects to a unit"
 	logged inside systemctl enable odrp-mnoded.service odrp-swap@odrp0.service
 	[[ -L $root/etc/systemd/system/multi-user.target.wants/odrp-swap@odrp0.service ]] ||

@@ -400,6 +400,9 @@ static void test_sample(void **state)
 	as_is.reserve = c.reserve;
 	as_is.store_pages = c.store_pages;
 	memcpy(as_is.nic, c.nic, sizeof(c.nic));
+	assert_int_equal(c.metrics.ip, htonl(INADDR_LOOPBACK));
+	assert_int_equal(c.metrics.port, 9489);
+	as_is.metrics = c.metrics;
 	assert_memory_equal(&c, &as_is, sizeof(c));
 }
 

@@ -29,6 +29,7 @@ struct world {
 	struct snic_rt *rt;
 	struct snic_port *port;
 	struct cnode *cnode;
+	uint16_t metrics_port;
 	unsigned int waited_ms, beat_ms;
 };
 
@@ -114,17 +115,58 @@ static double number(struct json_object *obj, const char *a, const char *b)
 
 /* ---- world ------------------------------------------------------------------------- */
 
+/* A port that nobody listens on. */
+static uint16_t free_port(void)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	close(fd);
+	return ntohs(addr.sin_port);
+}
+
+/* What the agent serves is in line[]. */
+static void get_metrics(void)
+{
+	static const char request[] = "GET /metrics HTTP/1.0\r\n\r\n";
+	const struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(w.metrics_port),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	size_t got = 0;
+	ssize_t n;
+
+	assert_int_equal(connect(fd, (const struct sockaddr *)&addr,
+				 sizeof(addr)), 0);
+	assert_int_equal(write(fd, request, sizeof(request) - 1),
+			 sizeof(request) - 1);
+	while ((n = read(fd, line + got, sizeof(line) - 1 - got)) > 0)
+		got += n;
+	line[got] = 0;
+	close(fd);
+}
+
 /* dead-ms: the first compute node waits until tables have been made. */
 static void start_mnoded(void)
 {
-	char nic[256], control[64];
+	char nic[256], control[64], metrics[32];
 	const char *argv[] = {
-		mnoded, "--nic", nic, "--control", control,
+		mnoded, "--nic", nic, "--control", control, "--metrics", metrics,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
 		"--dead-ms", "2000", "--log-level", "warning", NULL,
 	};
 	unsigned int ms;
 
+	w.metrics_port = free_port();
+	snprintf(metrics, sizeof(metrics), "127.0.0.1:%u", w.metrics_port);
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
 		 dir);
 	snprintf(control, sizeof(control), "%s/run/ctl", dir);
@@ -253,6 +295,9 @@ static void test_swap(void **state)
 		    load.done[ODRP_WIRE_UNMAPPED_STORE]);
 	assert_true(number(obj, "chains", "invalidate") ==
 		    load.done[ODRP_WIRE_INVALIDATE]);
+	get_metrics();
+	assert_memory_equal(line, "HTTP/1.1 200 OK", 15);
+	assert_non_null(strstr(line, "\nodrp_mnode_sessions{state=\"live\"} 1\n"));
 	sum = number(obj, "nic", "rx_frames");
 	assert_true(sum > 5000);
 	json_object_put(obj);

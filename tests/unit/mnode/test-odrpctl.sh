@@ -62,6 +62,10 @@ for command in remove drop up down status; do
 done
 ends 2 'swap drop: expected one device' "$odrpctl" swap drop
 ends 2 'odrp255: not expected' "$odrpctl" swap top odrp255
+ends 2 'odrp255: not expected' "$odrpctl" swap metrics odrp255
+ends 2 '--output is an option of metrics, and not of top' \
+	"$odrpctl" swap top --count 1 --output $none
+ends 3 "$none: No such file" "$odrpctl" swap metrics --output $none
 ends 3 'odrp255: status: No such device' "$odrpctl" swap status odrp255
 
 # Settings that do not get better by waiting: see the unit.
@@ -73,6 +77,11 @@ grep -qx 'RestartPreventExitStatus=2' "$top/mnode/ctl/odrp-swap@.service.in" ||
 ends 2 'unrecognized option' "$mnoded" --colour
 ends 2 'expected options only' "$mnoded" now
 ends 2 'pool=much' "$mnoded" --config /dev/null --pool much
+for address in 127.0.0.1 :9489 localhost:9489 127.0.0.1:0 127.0.0.1:65536 \
+		127.0.0.1:9489x '[::1]:9489' 1.2.3.4.5.6.7.8.9:1; do
+	ends 2 "metrics=$address: expected ADDRESS:PORT" \
+		"$mnoded" --config /dev/null --metrics "$address"
+done
 ends 2 'no NIC' "$mnoded" --config /dev/null
 ends 2 "$none" "$mnoded" --config $none
 ends 2 'expected soft:' "$mnoded" --config /dev/null --nic hard:x
@@ -114,7 +123,7 @@ for setting in $(sed -n '/^\.SH SETTINGS/,/^\.SH THE UNIT/s/^\.B \([a-z\\-]*\)$/
 		;;
 	esac
 done
-for command in add remove drop up down status top; do
+for command in add remove drop up down status top metrics; do
 	"$odrpctl" --help | grep 'swap' | grep -qw "$command" ||
 		wrong "odrpctl --help does not name $command"
 	sed 's/\\-/-/g' "$man/odrpctl.1" | grep -q "^\.B odrpctl swap $command" ||

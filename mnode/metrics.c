@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of the agent's metrics.  Each number is one of status.c's, so that
+ * both say the same.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include "metrics.h"
+#include "status.h"
+
+#define MNODE	"odrp_mnode_"
+#define NIC	MNODE "nic_"
+#define SESSION	MNODE "session_"
+
+const struct prom_rows metrics_rows = {
+	"sessions", { { "session", "id" }, { "peer", "peer" } },
+};
+
+const struct prom_metric metrics_table[] = {
+	{ MNODE "info", PROM_GAUGE, "1",
+	  "Always 1; the label is the version of the agent.",
+	  "version", "", { { "version" } } },
+	{ MNODE "uptime_seconds", PROM_GAUGE, "seconds",
+	  "Time since the agent began.", NULL, "", { { "wall_s" } } },
+	{ MNODE "agent_cpu_seconds_total", PROM_COUNTER, "seconds",
+	  "Processor time of the agent without its NIC.", NULL, "",
+	  { { "agent_cpu_s" } } },
+	{ MNODE "draining", PROM_GAUGE, "0 or 1",
+	  "1 while the agent asks all compute nodes to leave, or ends.",
+	  NULL, "", { { "draining" } } },
+
+	{ MNODE "pool_pages", PROM_GAUGE, "pages",
+	  "Pages of 4096 bytes in the pool.", NULL, "", { { "pages_total" } } },
+	{ MNODE "pages", PROM_GAUGE, "pages",
+	  "Pages of the pool that are free, that hold a slot, or that are in page "
+	  "registers of stores; the sum is the pool.", "state", "",
+	  { { "pages_free", "free" }, { "pages_mapped", "mapped" },
+	    { "pages_armed", "register" } } },
+	{ MNODE "unlent_pages", PROM_GAUGE, "pages",
+	  "Pages that no session has been lent.", NULL, "", { { "pages_pool" } } },
+	{ MNODE "stock_pages", PROM_GAUGE, "pages",
+	  "Free pages that are set aside for page registers of further stores.",
+	  NULL, "", { { "pages_stock" } } },
+	{ MNODE "withheld_pages", PROM_GAUGE, "pages",
+	  "Pages of sessions that have ended while the NIC did not stop their chains.",
+	  NULL, "", { { "pages_withheld" } } },
+	{ MNODE "tables_bytes", PROM_GAUGE, "bytes",
+	  "Memory of the tables that arm chains again.", NULL, "",
+	  { { "table_bytes" } } },
+	{ MNODE "lent_pages_total", PROM_COUNTER, "pages",
+	  "Pages that the agent has put into free rings.", NULL, "",
+	  { { "counters.lent_pages" } } },
+	{ MNODE "returned_pages_total", PROM_COUNTER, "pages",
+	  "Pages that the agent has taken back from sessions.", NULL, "",
+	  { { "counters.returned_pages" } } },
+	{ MNODE "foreign_pages_total", PROM_COUNTER, "entries",
+	  "Ring positions and table entries that held something else than a page of "
+	  "their session.", NULL, "", { { "counters.foreign_pages" } } },
+	{ MNODE "lend_retries_total", PROM_COUNTER, "times",
+	  "Times that a store moved a ring's head before the agent did.",
+	  NULL, "", { { "counters.lender_retries" } } },
+	{ MNODE "lend_failures_total", PROM_COUNTER, "times",
+	  "Times that the NIC failed to move a ring's head for the agent.",
+	  NULL, "", { { "counters.lender_failures" } } },
+
+	{ MNODE "sessions", PROM_GAUGE, "sessions",
+	  "Sessions that are connected (live), that may be resumed (away), or whose "
+	  "pages are being taken back (dying).", "state", "",
+	  { { "session_states.live", "live" }, { "session_states.away", "away" },
+	    { "session_states.dying", "dying" } } },
+	{ MNODE "sessions_opened_total", PROM_COUNTER, "sessions",
+	  "Sessions that have begun.", NULL, "", { { "counters.sessions" } } },
+	{ MNODE "sessions_resumed_total", PROM_COUNTER, "times",
+	  "Times that a session was resumed.", NULL, "",
+	  { { "counters.resumed" } } },
+	{ MNODE "sessions_ended_total", PROM_COUNTER, "sessions",
+	  "Sessions that have ended: the compute node has left, was silent for dead-ms "
+	  "(dead: its pages are lost), or was evicted.", "reason", "",
+	  { { "counters.left", "left" }, { "counters.dead", "dead" },
+	    { "counters.evicted", "evicted" } } },
+	{ MNODE "refused_total", PROM_COUNTER, "hellos",
+	  "Hellos that the agent refused.", "reason", "",
+	  { { "counters.rejects" } } },
+	{ MNODE "broken_connections_total", PROM_COUNTER, "connections",
+	  "I/O connections that broke by an error of their chain.", NULL, "",
+	  { { "counters.broken_queues" } } },
+	{ MNODE "chain_requests_total", PROM_COUNTER, "requests",
+	  "Requests that chains have executed, also those of sessions that have ended; "
+	  "loads and stores by keys are not among them.", "chain", "",
+	  { { "chains" } } },
+
+	{ NIC "info", PROM_GAUGE, "1", "Always 1; the label is the kind of NIC.",
+	  "nic", "", { { "nic.name" } } },
+	{ NIC "cpu_seconds_total", PROM_COUNTER, "seconds",
+	  "Processor time of the software NIC, which stands for hardware; 0 for a card.",
+	  NULL, "", { { "nic_cpu_s" } } },
+	{ NIC "work_requests_total", PROM_COUNTER, "work requests",
+	  "Work requests that the software NIC has executed; umr are those by which "
+	  "chains change the keys of compute nodes.", "kind", "",
+	  { { "nic.reads", "read" }, { "nic.writes", "write" }, { "nic.sends", "send" },
+	    { "nic.atomics", "atomic" }, { "nic.waits", "wait" },
+	    { "nic.enables", "enable" }, { "nic.umrs", "umr" },
+	    { "nic.nops", "nop" } } },
+	{ NIC "received_bytes_total", PROM_COUNTER, "bytes",
+	  "Bytes in frames that the software NIC has received.", NULL, "",
+	  { { "nic.rx_bytes" } } },
+	{ NIC "sent_bytes_total", PROM_COUNTER, "bytes",
+	  "Bytes in frames that the software NIC has sent.", NULL, "",
+	  { { "nic.tx_bytes" } } },
+	{ NIC "dropped_frames_total", PROM_COUNTER, "frames",
+	  "Frames that the software NIC has dropped.", "reason", "",
+	  { { "nic.rx_bad_icrc", "bad icrc" },
+	    { "nic.rx_bad_checksum", "bad checksum" },
+	    { "nic.rx_malformed", "malformed" }, { "nic.rx_no_qp", "no queue pair" },
+	    { "nic.tx_dropped", "not sent" } } },
+	{ NIC "retransmits_total", PROM_COUNTER, "packets",
+	  "Packets that the software NIC has sent again.", NULL, "",
+	  { { "nic.retransmits" } } },
+	{ NIC "rnr_naks_total", PROM_COUNTER, "packets",
+	  "Requests that found no receive entry, and were told to come again.",
+	  NULL, "", { { "nic.rnr_naks" } } },
+	{ NIC "queue_pair_errors_total", PROM_COUNTER, "queue pairs",
+	  "Queue pairs of the software NIC that went to the error state.", NULL, "",
+	  { { "nic.qp_errors" } } },
+	{ NIC "commands_total", PROM_COUNTER, "commands",
+	  "DevX commands to the mlx5 card.", NULL, "", { { "nic.commands" } } },
+	{ NIC "commands_refused_total", PROM_COUNTER, "commands",
+	  "DevX commands that the mlx5 card refused.", NULL, "",
+	  { { "nic.refused" } } },
+
+	{ SESSION "state", PROM_GAUGE, "1",
+	  "Always 1; the label is the state of the session, see " MNODE "sessions.",
+	  "state", "sessions", { { "state" } } },
+	{ SESSION "slots", PROM_GAUGE, "slots",
+	  "Slots of the compute node's swap device.", NULL, "sessions",
+	  { { "slots" } } },
+	{ SESSION "connections", PROM_GAUGE, "connections",
+	  "I/O connections of the session at this time.", NULL, "sessions",
+	  { { "connections" } } },
+	{ SESSION "keyed", PROM_GAUGE, "0 or 1",
+	  "1 if the compute node reads and writes its pages itself, by keys.",
+	  NULL, "sessions", { { "keyed" } } },
+	{ SESSION "lease_pages", PROM_GAUGE, "pages",
+	  "The lease that the compute node was last granted.", NULL, "sessions",
+	  { { "lease" } } },
+	{ SESSION "lease_ceiling_pages", PROM_GAUGE, "pages",
+	  "The largest lease that the compute node may still believe it has.",
+	  NULL, "sessions", { { "lease_ceiling" } } },
+	{ SESSION "used_pages", PROM_GAUGE, "pages",
+	  "Pages that the compute node uses, as its last heartbeat says.",
+	  NULL, "sessions", { { "used" } } },
+	{ SESSION "wanted_pages", PROM_GAUGE, "pages",
+	  "Pages that the compute node wants, as its last heartbeat says.",
+	  NULL, "sessions", { { "want" } } },
+	{ SESSION "lent_pages", PROM_GAUGE, "pages",
+	  "Pages that belong to the session, wherever they are.", NULL, "sessions",
+	  { { "lent" } } },
+	{ SESSION "ring_pages", PROM_GAUGE, "pages",
+	  "Pages in the session's free ring.", NULL, "sessions", { { "ring" } } },
+	{ SESSION "overdrawn", PROM_GAUGE, "0 or 1",
+	  "1 if the compute node uses more than it has ever been granted.",
+	  NULL, "sessions", { { "overdrawn" } } },
+	{ SESSION "unstopped_chains", PROM_GAUGE, "chains",
+	  "Chains that are closed and that the NIC neither stops nor destroys.",
+	  NULL, "sessions", { { "unstopped" } } },
+	{ SESSION "silent_seconds", PROM_GAUGE, "seconds",
+	  "Time since the heartbeat of the compute node last changed.",
+	  NULL, "sessions", { { "silent_ms" } }, 1000 },
+	{ SESSION "heartbeats_total", PROM_COUNTER, "heartbeats",
+	  "Heartbeats of the compute node that the agent has seen.", NULL, "sessions",
+	  { { "beats" } } },
+	{ SESSION "grants_total", PROM_COUNTER, "grants",
+	  "Leases that the agent has written to the compute node.", NULL, "sessions",
+	  { { "grants" } } },
+	{ SESSION "chain_requests_total", PROM_COUNTER, "requests",
+	  "Requests that the chains of the session have executed.", "chain",
+	  "sessions", { { "chains" } } },
+	{ NULL }
+};
+
+/* A live session without its connection is away; and how many there are of each. */
+static void count_states(struct json_object *obj)
+{
+	static const char *const names[] = { "live", "away", "dying" };
+	struct json_object *states = json_object_new_object();
+	struct json_object *list, *s, *state, *attached;
+	unsigned int nr[3] = { 0 }, n;
+	size_t i;
+
+	if (!json_object_object_get_ex(obj, "sessions", &list))
+		list = NULL;
+	for (i = 0; list && i < json_object_array_length(list); i++) {
+		s = json_object_array_get_idx(list, i);
+		if (!json_object_object_get_ex(s, "state", &state) ||
+		    !json_object_object_get_ex(s, "attached", &attached))
+			continue;
+		n = strcmp(json_object_get_string(state), "live") ? 2 :
+		    !json_object_get_boolean(attached);
+		nr[n]++;
+		json_object_object_add(s, "state",
+				       json_object_new_string(names[n]));
+	}
+	for (i = 0; i < 3; i++)
+		json_object_object_add(states, names[i],
+				       json_object_new_int(nr[i]));
+	json_object_object_add(obj, "session_states", states);
+}
+
+int metrics_make(struct manager *m, uint64_t wall_ns, char **ret_text,
+		 size_t *ret_len)
+{
+	struct json_object *obj = status_make(m, wall_ns);
+	char *text = NULL;
+	size_t len = 0;
+	int failed;
+	FILE *f;
+
+	f = obj ? open_memstream(&text, &len) : NULL;
+	if (!f) {
+		json_object_put(obj);
+		return -ENOMEM;
+	}
+	json_object_object_add(obj, "version", json_object_new_string(VERSION));
+	count_states(obj);
+	prom_write(f, metrics_table, &metrics_rows, obj);
+	json_object_put(obj);
+	failed = ferror(f);
+	if (fclose(f) || failed) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret_text = text;
+	*ret_len = len;
+	return 0;
+}
