@@ -118,6 +118,15 @@ static void lead_result(const struct hash_op *op, int err,
 	*ret_result = result;
 }
 
+/* What the published window would take in besides. */
+static void late_window(struct far_combine_batch *batch)
+{
+	if (batch->kind == FAR_COMBINE_GET)
+		far_combine_again(batch);
+	else
+		far_combine_publish(batch);
+}
+
 /* One batch, from its plan to its end. */
 static enum far_combine_how lead_once(struct hash_op *op)
 {
@@ -142,6 +151,8 @@ static enum far_combine_how lead_once(struct hash_op *op)
 	if (!err)
 		err = op_run(op, &args);
 	lead_result(op, err, &result);
+	if (op->hash->variant == HASH_LATE_WINDOW && !err)
+		late_window(batch);
 	how = far_combine_end(batch, &result);
 	far_buf_release(op->task, mark);
 	if (entered)

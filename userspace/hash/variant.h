@@ -22,6 +22,11 @@ enum hash_variant {
 	 * another key that has got the slot and the block.
 	 */
 	HASH_BLIND_CACHE,
+	/*
+	 * Ours with the window of smart-art section 4.2: operations join a batch as long
+	 * as it lasts, and get an answer from before they began.
+	 */
+	HASH_LATE_WINDOW,
 };
 
 /* Before the first operation of this handle. */

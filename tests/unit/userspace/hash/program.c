@@ -6,25 +6,42 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../../../userspace/base/rng.h"
 
-#define FILLER	1000000u	/* keys from here on are inserted once */
-#define TABLE	"program"
+#define FILLER		1000000u	/* keys from here on are inserted once */
+#define TABLE		"program"
+#define BATCH_MAX	8u		/* keys of an mget or mput */
 
 struct program {
 	const struct program_conf *conf;
 	struct rig rig;
 	struct far_hash *hash[RIG_CLIENTS];
+	unsigned threads;		/* of each client */
 	struct history_log *log;
 	unsigned nr_logs;
 	atomic_ullong filler;
 	atomic_int failed;		/* what no operation may answer */
+	unsigned char **key;		/* their bytes */
+	size_t *key_len;
 };
 
+/* A thread of a client. */
 struct worker {
 	struct program *program;
-	unsigned client;
+	unsigned client, thread;
+};
+
+/* A task, while it works. */
+struct hand {
+	struct worker *worker;
+	struct far_task *task;
+	struct far_hash *hash;
+	struct history_log *log;
+	struct far_rng rng;
+	uint64_t writer;		/* upper half of the values that it writes */
+	uint64_t *buf[BATCH_MAX];	/* of longest bytes each */
 };
 
 /* How an answer is entered in the history. */
@@ -35,37 +52,21 @@ static enum history_type type_of(int err)
 	return err == -ENOENT || err == -EEXIST ? HISTORY_FAIL : HISTORY_OPEN;
 }
 
-static int do_op(struct far_task *task, struct far_hash *hash, enum history_f f,
-		 uint64_t key, uint64_t *value, size_t len)
+/* Unknown fates are what connections that break are for. */
+static int may_break(const struct program *program)
 {
-	size_t got = 0;
-	int err;
-
-	switch (f) {
-	case HISTORY_PUT:
-		return far_hash_put(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_INSERT:
-		return far_hash_insert(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_UPDATE:
-		return far_hash_update(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_DELETE:
-		return far_hash_delete(task, hash, &key, sizeof(key));
-	default:
-		err = far_hash_get(task, hash, &key, sizeof(key), value, len, &got);
-		if (err != -ENOENT)
-			return err;
-		*value = HISTORY_ABSENT;
-		return 0;
-	}
+	return program->conf->rig.adversary & FAR_SIM_BREAK;
 }
 
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
 static void worker_note(struct worker *worker, struct far_task *task, int err)
 {
-	if (type_of(err) != HISTORY_OPEN || worker->program->conf->rig.adversary & FAR_SIM_BREAK)
+	struct program *program = worker->program;
+
+	if (type_of(err) != HISTORY_OPEN || (err == -EIO && may_break(program)))
 		return;
 	print_error("client %u: %d, %s\n", worker->client, err, far_strerror_last(task));
-	atomic_store(&worker->program->failed, err);
+	atomic_store(&program->failed, err);
 }
 
 static void fill_one(struct worker *worker, struct far_task *task)
@@ -78,52 +79,193 @@ static void fill_one(struct worker *worker, struct far_task *task)
 	worker_note(worker, task, err);
 }
 
-static void one_op(struct worker *worker, struct far_task *task, struct far_rng *rng,
-		   struct history_log *log, uint64_t *buf, uint64_t seq)
+static int do_op(struct hand *hand, enum history_f f, uint64_t i, size_t len)
+{
+	const struct program *program = hand->worker->program;
+	const void *key = program->key[i];
+	size_t key_len = program->key_len[i], got = 0;
+	struct far_hash *hash = hand->hash;
+	struct far_task *task = hand->task;
+	uint64_t *value = hand->buf[0];
+
+	switch (f) {
+	case HISTORY_PUT:
+		return far_hash_put(task, hash, key, key_len, value, len);
+	case HISTORY_INSERT:
+		return far_hash_insert(task, hash, key, key_len, value, len);
+	case HISTORY_UPDATE:
+		return far_hash_update(task, hash, key, key_len, value, len);
+	case HISTORY_DELETE:
+		return far_hash_delete(task, hash, key, key_len);
+	default:
+		return far_hash_get(task, hash, key, key_len, value,
+				    program->conf->longest, &got);
+	}
+}
+
+/* Enters the invocation; a value that is written is in buf[0] then. Its index. */
+static long hand_invoke(struct hand *hand, enum history_f f, uint64_t i, uint64_t *buf)
+{
+	int writes = f != HISTORY_GET && f != HISTORY_DELETE;
+
+	memset(buf, 0, hand->worker->program->conf->longest);
+	if (writes)
+		buf[0] = hand->writer | (hand->log->nr + 1);
+	return history_invoke(hand->log, f, i, buf[0], 0, far_now(hand->task));
+}
+
+/* Enters what came back; a get that found nothing has read that. */
+static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t *buf,
+			int err)
+{
+	if (f == HISTORY_GET && err == -ENOENT) {
+		buf[0] = HISTORY_ABSENT;
+		err = 0;
+	}
+	worker_note(hand->worker, hand->task, err);
+	history_return(hand->log, at, type_of(err), buf[0], far_now(hand->task));
+}
+
+static size_t some_length(struct hand *hand)
+{
+	unsigned longest = hand->worker->program->conf->longest;
+
+	return 8 * (1 + far_rng_below(&hand->rng, longest / 8));
+}
+
+static void one_op(struct hand *hand)
 {
 	static const enum history_f kind[8] = {
 		HISTORY_GET, HISTORY_GET, HISTORY_GET, HISTORY_PUT, HISTORY_PUT,
 		HISTORY_INSERT, HISTORY_UPDATE, HISTORY_DELETE,
 	};
-	const struct program_conf *conf = worker->program->conf;
-	enum history_f f = kind[far_rng_below(rng, 8)];
-	uint64_t i = far_rng_below(rng, conf->keys);
-	uint64_t key = conf->key ? conf->key(i) : i;
-	size_t len = sizeof(*buf) * (1 + far_rng_below(rng, conf->longest / sizeof(*buf)));
-	long at;
+	enum history_f f = kind[far_rng_below(&hand->rng, 8)];
+	uint64_t i = far_rng_below(&hand->rng, hand->worker->program->conf->keys);
+	size_t len = some_length(hand);
+	long at = hand_invoke(hand, f, i, hand->buf[0]);
+
+	hand_return(hand, at, f, hand->buf[0], do_op(hand, f, i, len));
+}
+
+/* An mget or mput: each of its keys is an operation of the history. */
+static void one_batch(struct hand *hand)
+{
+	const struct program *program = hand->worker->program;
+	unsigned keys = program->conf->keys, nr, k;
+	enum history_f f = far_rng_below(&hand->rng, 2) ? HISTORY_GET : HISTORY_PUT;
+	struct far_hash_item item[BATCH_MAX];
+	uint64_t first;
+	long at[BATCH_MAX];
+
+	nr = 1 + far_rng_below(&hand->rng, keys < BATCH_MAX ? keys : BATCH_MAX);
+	first = far_rng_below(&hand->rng, keys);
+	for (k = 0; k < nr; k++) {
+		uint64_t i = (first + k) % keys;
+
+		at[k] = hand_invoke(hand, f, i, hand->buf[k]);
+		item[k] = (struct far_hash_item) {
+			.key = program->key[i], .key_len = program->key_len[i],
+			.status = -EBUSY,
+			.value = hand->buf[k], .value_len = f == HISTORY_GET ?
+				program->conf->longest : some_length(hand),
+		};
+	}
+	if (f == HISTORY_GET)
+		far_hash_mget(hand->task, hand->hash, item, nr);
+	else
+		far_hash_mput(hand->task, hand->hash, item, nr);
+	for (k = 0; k < nr; k++)
+		hand_return(hand, at[k], f, hand->buf[k], item[k].status);
+}
+
+struct seen {
+	const struct program *program;
+	uint64_t *value;		/* of each key; HISTORY_ABSENT: not given */
+	int twice;
+};
+
+static int seen_key(void *arg, const void *key, size_t key_len, const void *value,
+		    size_t value_len)
+{
+	struct seen *seen = arg;
+	unsigned i;
+
+	(void)value_len;
+	for (i = 0; i < seen->program->conf->keys; i++) {
+		if (key_len != seen->program->key_len[i] ||
+		    memcmp(key, seen->program->key[i], key_len))
+			continue;
+		seen->twice |= seen->value[i] != HISTORY_ABSENT;
+		memcpy(&seen->value[i], value, sizeof(*seen->value));
+	}
+	return 0;
+}
+
+/*
+ * A scan is a get of each key, between its begin and its end: one that is there all the
+ * time is given.
+ */
+static void one_scan(struct hand *hand)
+{
+	const struct program *program = hand->worker->program;
+	unsigned keys = program->conf->keys, i;
+	struct seen seen = { program, calloc(keys, sizeof(uint64_t)), 0 };
+	long first = hand->log->nr;
 	int err;
 
-	memset(buf, 0, conf->longest);
-	buf[0] = f == HISTORY_GET || f == HISTORY_DELETE ? HISTORY_ABSENT :
-		 (uint64_t)(log - worker->program->log + 1) << 32 | seq;
-	at = history_invoke(log, f, i, buf[0], 0, far_now(task));
-	if (f == HISTORY_GET)
-		len = conf->longest;
-	err = do_op(task, worker->program->hash[worker->client], f, key, buf, len);
-	worker_note(worker, task, err);
-	history_return(log, at, type_of(err), buf[0], far_now(task));
+	for (i = 0; i < keys; i++)
+		history_invoke(hand->log, HISTORY_GET, i, 0, 0, far_now(hand->task));
+	err = far_hash_scan(hand->task, hand->hash, seen_key, &seen);
+	for (i = 0; i < keys; i++)
+		hand_return(hand, first + i, HISTORY_GET, &seen.value[i], err);
+	if (seen.twice) {
+		print_error("client %u: a scan gave a key twice\n", hand->worker->client);
+		atomic_store(&hand->worker->program->failed, -EEXIST);
+	}
+	free(seen.value);
+}
+
+static void hand_init(struct hand *hand, struct worker *worker, struct far_task *task)
+{
+	struct program *program = worker->program;
+	const struct program_conf *conf = program->conf;
+	unsigned me = (worker->client * program->threads + worker->thread) * conf->tasks +
+		      far_task_index(task), k;
+
+	*hand = (struct hand) {
+		.worker = worker, .task = task, .hash = program->hash[worker->client],
+		.log = &program->log[me], .writer = (uint64_t)(me + 1) << 32,
+	};
+	for (k = 0; k < (conf->batch ? BATCH_MAX : 1); k++)
+		hand->buf[k] = malloc(conf->longest);
+	far_rng_init(&hand->rng, conf->rig.seed, me);
 }
 
 static void work(struct far_task *task, void *arg)
 {
 	struct worker *worker = arg;
 	const struct program_conf *conf = worker->program->conf;
-	unsigned me = worker->client * conf->tasks + far_task_index(task);
-	struct history_log *log = &worker->program->log[me];
-	uint64_t *buf = malloc(conf->longest);
-	struct far_rng rng;
-	unsigned i;
+	struct hand hand;
+	unsigned i, dice;
 
-	far_rng_init(&rng, conf->rig.seed, me);
+	hand_init(&hand, worker, task);
 	for (i = 0; i < conf->ops; i++) {
 		if (conf->pause_ns)
-			far_sleep(task, far_rng_below(&rng, conf->pause_ns));
-		if (far_rng_below(&rng, 100) < conf->fill)
+			far_sleep(task, far_rng_below(&hand.rng, conf->pause_ns));
+		if (far_rng_below(&hand.rng, 100) < conf->fill) {
 			fill_one(worker, task);
+			continue;
+		}
+		dice = conf->batch + conf->scan ? far_rng_below(&hand.rng, 100) : 100;
+		if (dice < conf->batch)
+			one_batch(&hand);
+		else if (dice < conf->batch + conf->scan)
+			one_scan(&hand);
 		else
-			one_op(worker, task, &rng, log, buf, i + 1);
+			one_op(&hand);
 	}
-	free(buf);
+	for (i = 0; i < BATCH_MAX; i++)
+		free(hand.buf[i]);
 }
 
 /* Opens the table, or makes it. Connections may break under that. */
@@ -140,22 +282,52 @@ static void program_table(struct far_task *task, struct far_hash **ret_hash)
 	assert_int_equal(err, 0);
 }
 
+/* The bytes of the i'th key: its number, and others behind that only it has. */
+static void key_make(struct program *program, unsigned i)
+{
+	const struct program_conf *conf = program->conf;
+	uint64_t number = conf->key ? conf->key(i) : i;
+	size_t len = sizeof(number);
+
+	if (conf->longest_key > len)
+		len += far_rng_mix(conf->rig.seed + i) % (conf->longest_key - len + 1);
+	program->key[i] = malloc(len);
+	program->key_len[i] = len;
+	memset(program->key[i], (int)i, len);
+	memcpy(program->key[i], &number, sizeof(number));
+}
+
+static void program_logs(struct program *program)
+{
+	const struct program_conf *conf = program->conf;
+	unsigned each = conf->batch ? BATCH_MAX : 1, i;
+
+	if (conf->scan && each < conf->keys)
+		each = conf->keys;
+	program->nr_logs = program->rig.conf.clients * program->threads * conf->tasks;
+	program->log = calloc(program->nr_logs, sizeof(*program->log));
+	for (i = 0; i < program->nr_logs; i++) {
+		program->log[i].max = (size_t)conf->ops * each;
+		program->log[i].op = malloc(program->log[i].max * sizeof(struct history_op));
+		program->log[i].process = i;
+	}
+	program->key = calloc(conf->keys, sizeof(*program->key));
+	program->key_len = calloc(conf->keys, sizeof(*program->key_len));
+	for (i = 0; i < conf->keys; i++)
+		key_make(program, i);
+}
+
 static void program_open(struct program *program, const struct program_conf *conf)
 {
-	struct worker filler = { program, 0 };
+	struct worker filler = { program, 0, 0 };
 	struct far_task *task;
 	unsigned i, k;
 
 	memset(program, 0, sizeof(*program));
 	program->conf = conf;
+	program->threads = conf->threads ? conf->threads : 1;
 	rig_open(&program->rig, &conf->rig);
-	program->nr_logs = program->rig.conf.clients * conf->tasks;
-	program->log = calloc(program->nr_logs, sizeof(*program->log));
-	for (i = 0; i < program->nr_logs; i++) {
-		program->log[i].op = calloc(conf->ops, sizeof(struct history_op));
-		program->log[i].max = conf->ops;
-		program->log[i].process = i;
-	}
+	program_logs(program);
 	for (i = 0; i < program->rig.conf.clients; i++) {
 		task = rig_enter(&program->rig, i);
 		program_table(task, &program->hash[i]);
@@ -175,27 +347,36 @@ static void program_close(struct program *program)
 	for (i = 0; i < program->nr_logs; i++)
 		free(program->log[i].op);
 	free(program->log);
+	for (i = 0; i < program->conf->keys; i++)
+		free(program->key[i]);
+	free(program->key);
+	free(program->key_len);
 	rig_close(&program->rig);
 }
 
 static void program_threads(struct program *program)
 {
-	struct far_thread *thread[RIG_CLIENTS];
-	struct worker worker[RIG_CLIENTS];
-	unsigned i;
+	unsigned nr = program->rig.conf.clients * program->threads, i;
+	struct far_thread **thread = calloc(nr, sizeof(struct far_thread *));
+	struct worker *worker = calloc(nr, sizeof(*worker));
 
-	for (i = 0; i < program->rig.conf.clients; i++) {
-		worker[i] = (struct worker) { program, i };
-		assert_int_equal(far_thread_start(program->rig.far[i], program->conf->tasks,
-						  work, &worker[i], &thread[i]), 0);
+	for (i = 0; i < nr; i++) {
+		worker[i] = (struct worker) {
+			program, i / program->threads, i % program->threads,
+		};
+		assert_int_equal(far_thread_start(program->rig.far[worker[i].client],
+						  program->conf->tasks, work, &worker[i],
+						  &thread[i]), 0);
 	}
 	if (program->conf->kill_at)
 		far_sim_kill_cn_at(program->rig.sim, 0, program->conf->kill_at);
-	for (i = 0; i < program->rig.conf.clients; i++)
+	for (i = 0; i < nr; i++)
 		far_thread_join(thread[i]);
 	/* who has lived until here lives on */
 	if (program->conf->kill_at)
 		far_sim_kill_cn_at(program->rig.sim, 0, 0);
+	free(thread);
+	free(worker);
 }
 
 static uint64_t ops_of_node_0(const struct program *program)
@@ -212,7 +393,7 @@ static uint64_t ops_of_node_0(const struct program *program)
 static void program_afterwards(struct program *program, struct program_result *result)
 {
 	unsigned last = program->rig.conf.clients - 1;
-	struct worker worker = { program, last };
+	struct worker worker = { program, last, 0 };
 	struct far_hash_stats stats;
 	struct far_task *task;
 	struct far_stats count;
@@ -235,44 +416,71 @@ static void program_afterwards(struct program *program, struct program_result *r
 	result->problems += rig_space_problems(&program->rig, last);
 	far_stats_get(program->rig.far[last], &count);
 	result->repaired = count.repaired;
-	assert_int_equal(program->failed, 0);
 }
 
-void program_run(const struct program_conf *conf, struct program_result *ret_result)
+/* Where others can look at it. */
+static void history_keep(const struct history_op *op, size_t nr,
+			 struct program_result *result)
 {
-	struct program_result result = { 0 };
+	int fd;
+	FILE *out;
+
+	snprintf(result->file, sizeof(result->file), "/tmp/far-history-XXXXXX");
+	fd = mkstemp(result->file);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out || history_export(op, nr, out))
+		result->file[0] = 0;
+	if (out)
+		fclose(out);
+}
+
+static int is_wrong(const struct program_result *result)
+{
+	return result->verdict || result->problems || result->failed;
+}
+
+/* As program_run(); keeps the history if something is wrong and `keep`. */
+static void run(const struct program_conf *conf, int keep, struct program_result *result)
+{
 	struct far_stats before, after;
 	struct program program;
 	struct history_op *all;
 
+	memset(result, 0, sizeof(*result));
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
-	result.posted = ops_of_node_0(&program);
+	result->posted = ops_of_node_0(&program);
 	program_threads(&program);
-	assert_int_equal(program.failed, 0);
 	far_stats_get(program.rig.far[0], &after);
-	result.posted = ops_of_node_0(&program) - result.posted;
-	result.combined = after.combined - before.combined;
-	all = history_merge(program.log, program.nr_logs, &result.ops);
+	result->posted = ops_of_node_0(&program) - result->posted;
+	result->combined = after.combined - before.combined;
+	all = history_merge(program.log, program.nr_logs, &result->ops);
 	assert_non_null(all);
-	result.verdict = history_check(all, result.ops, HISTORY_ABSENT, &result.why);
+	result->verdict = history_check(all, result->ops, HISTORY_ABSENT, &result->why);
+	program_afterwards(&program, result);
+	result->failed = program.failed;
+	if (program.rig.sim)
+		far_sim_describe(program.rig.sim, result->sim, sizeof(result->sim));
+	if (keep && is_wrong(result))
+		history_keep(all, result->ops, result);
 	free(all);
-	program_afterwards(&program, &result);
 	program_close(&program);
-	*ret_result = result;
+}
+
+void program_run(const struct program_conf *conf, struct program_result *ret_result)
+{
+	run(conf, 0, ret_result);
 }
 
 void program_expect_right(const struct program_conf *conf,
 			  struct program_result *ret_result)
 {
-	unsigned long long seed = conf->rig.seed, kill_at = conf->kill_at;
-	struct program_result result;
-
-	program_run(conf, &result);
-	if (result.verdict)
-		fail_msg("seed %llu, death at %llu: %s", seed, kill_at, result.why.why);
-	if (result.problems)
-		fail_msg("seed %llu, death at %llu: %llu problems", seed, kill_at,
-			 (unsigned long long)result.problems);
-	*ret_result = result;
+	run(conf, 1, ret_result);
+	if (!is_wrong(ret_result))
+		return;
+	print_error("sim: %s\nhistory: %s\n", ret_result->sim, ret_result->file);
+	fail_msg("seed %llu, death at %llu: %s; %llu problems, error %d",
+		 (unsigned long long)conf->rig.seed, (unsigned long long)conf->kill_at,
+		 ret_result->verdict ? ret_result->why.why : "linearizable",
+		 (unsigned long long)ret_result->problems, ret_result->failed);
 }

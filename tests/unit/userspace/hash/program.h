@@ -11,12 +11,16 @@
 
 struct program_conf {
 	struct rig_conf rig;
-	unsigned tasks;			/* of each client */
+	unsigned threads;		/* of each client; 0: 1 */
+	unsigned tasks;			/* of each thread */
 	unsigned ops;			/* of each task */
 	unsigned keys;			/* that they fight for */
 	unsigned prefill;		/* keys besides, before it begins */
 	unsigned fill;			/* of 100 operations, inserts of a new key */
+	unsigned batch;			/* of 100 operations, mgets and mputs of several keys */
+	unsigned scan;			/* of 100 operations, scans */
 	unsigned longest;		/* value in bytes; at least 8 */
+	unsigned longest_key;		/* in bytes; 0: all have 8 */
 	uint64_t pause_ns;		/* at most, between two operations */
 	enum hash_variant variant;
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
@@ -26,6 +30,7 @@ struct program_conf {
 
 struct program_result {
 	int verdict;			/* of history_check() */
+	int failed;			/* an error that no operation may answer */
 	struct history_verdict why;
 	size_t ops;
 	uint64_t splits;
@@ -33,11 +38,16 @@ struct program_result {
 	uint64_t problems;		/* of the checks afterwards, lost blocks too */
 	uint64_t repaired;		/* things of the dead, by the last client */
 	uint64_t combined;
+	char sim[200];			/* far_sim_describe() */
+	char file[40];			/* of the history, if something is wrong; or "" */
 };
 
-/* Runs it, and judges the history. Fails on what no program may do. */
+/* Runs it, and judges the history. */
 void program_run(const struct program_conf *conf, struct program_result *ret_result);
-/* Fails unless it is linearizable and nothing is wrong afterwards. */
+/*
+ * Fails unless it is linearizable and nothing is wrong afterwards; the message names a
+ * file with the history.
+ */
 void program_expect_right(const struct program_conf *conf,
 			  struct program_result *ret_result);
 

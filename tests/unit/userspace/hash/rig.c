@@ -15,7 +15,7 @@
 #include "../../../../userspace/core/type.h"
 #include "../../../../userspace/space/format.h"
 
-static const char *const node_names[RIG_NODES] = { "0", "1" };
+static const char *const node_names[RIG_MAX_NODES] = { "0", "1", "2", "3" };
 
 static void nics_open(struct rig *rig)
 {

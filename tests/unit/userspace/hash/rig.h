@@ -20,7 +20,8 @@
 #include "../../../../userspace/hash/priv.h"
 #include "../../../../userspace/nic/sim/sim.h"
 
-#define RIG_NODES	2u
+#define RIG_NODES	2u	/* unless others are asked for */
+#define RIG_MAX_NODES	4u
 #define RIG_CLIENTS	4u
 
 struct rig_conf {
@@ -38,7 +39,7 @@ struct rig {
 	char dir[32];
 	struct far_sim *sim;
 	struct far_nic *nic[RIG_CLIENTS];
-	struct far_host_map map[RIG_NODES];
+	struct far_host_map map[RIG_MAX_NODES];
 	struct far *far[RIG_CLIENTS];
 };
 

@@ -3,7 +3,9 @@
 #include "../../../lib/nightly.h"
 #include "program.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned seeds(unsigned by_day, unsigned at_night)
 {
@@ -90,15 +92,22 @@ static void sim_long_values(void **state)
 	many(conf, seeds(5, 100));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest mem[] = {
 		cmocka_unit_test(mem_threads),
 		cmocka_unit_test(mem_plain),
+	};
+	const struct CMUnitTest sim[] = {
 		cmocka_unit_test(sim_seeds),
 		cmocka_unit_test(sim_plain),
 		cmocka_unit_test(sim_long_values),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc == 2 && !strcmp(argv[1], "mem"))
+		return cmocka_run_group_tests(mem, NULL, NULL);
+	if (argc == 2 && !strcmp(argv[1], "sim"))
+		return cmocka_run_group_tests(sim, NULL, NULL);
+	fprintf(stderr, "usage: %s mem|sim\n", argv[0]);
+	return 2;
 }
