@@ -141,7 +141,7 @@ static void sum_add(struct sum *sum, const struct program_conf *conf,
 	sum->splits += result->splits;
 	sum->combined += result->combined;
 	sum->repaired += result->repaired;
-	sum->dead += conf->kill_at && conf->kill_at <= result->posted;
+	sum->dead += conf->kill_at && result->posted + 1 >= conf->kill_at;
 	sum->broken += !!(conf->rig.adversary & FAR_SIM_BREAK);
 }
 
