@@ -333,7 +333,7 @@ static void test_count(void **state)
 
 static void test_count_adversary(void **state)
 {
-	unsigned seeds = nightly() ? 1000 : 50;
+	unsigned seeds = nightly() ? 1000 : 12;
 
 	(void)state;
 	for (unsigned seed = 1; seed <= seeds; seed++) {
@@ -472,7 +472,7 @@ static int die_at(uint64_t n, unsigned adversary, uint64_t seed, bool quick)
 /* Fenced as it is in earnest, for some verbs; and for all of them, quickly. */
 static void test_death(void **state)
 {
-	unsigned seeds = nightly() ? 200 : 10;
+	unsigned seeds = nightly() ? 200 : 2;
 	uint64_t n;
 
 	(void)state;
