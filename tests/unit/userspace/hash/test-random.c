@@ -7,6 +7,7 @@
  *
  * test-far-hash-random SEED runs one world, and says what it is.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -174,6 +175,26 @@ static void all_worlds(void **state)
 	assert_true(sum.splits && sum.combined && sum.repaired);
 }
 
+/* The papers' window of combining: some world of the first ones shows what it does. */
+static void late_window(void **state)
+{
+	struct program_result result;
+	struct program_conf conf;
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 100; seed++) {
+		world_draw(seed, &conf);
+		conf.variant = HASH_LATE_WINDOW;
+		program_run(&conf, &result);
+		if (result.file[0])
+			remove(result.file);
+		if (result.verdict == -EILSEQ)
+			return;
+	}
+	fail_msg("no history of %llu worlds is wrong", (unsigned long long)seed - 1);
+}
+
 static void one_world(void **state)
 {
 	struct program_result result;
@@ -202,6 +223,7 @@ static int say_how_to_repeat(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest all[] = {
+		cmocka_unit_test(late_window),
 		cmocka_unit_test_teardown(all_worlds, say_how_to_repeat),
 	};
 	const struct CMUnitTest one[] = {
