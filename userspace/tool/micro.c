@@ -12,12 +12,14 @@
 
 #include "../bench/micro.h"
 #include "../nic/nic.h"
+#include "interrupt.h"
 #include "progress.h"
 
 struct options {
 	struct micro micro;
 	const char *json;	/* NULL: text; "-": JSON to stdout */
 	const char *policy;
+	int changes;		/* --change-ms was given */
 };
 
 static const char *const op_names[] = {
@@ -88,7 +90,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_NIC:
-		m->nic = arg;
+		m->nic = far_arg_nic(state, arg);
 		break;
 	case OPT_MNS:
 		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
@@ -97,6 +99,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_threads(state, arg, m);
 		break;
 	case OPT_CHANGE:
+		o->changes = 1;
 		m->change_ns = far_arg_real(state, "--change-ms", arg, 0.001, 1e6) * 1e6;
 		break;
 	case OPT_THROTTLE:
@@ -132,7 +135,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		m->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
 		break;
 	case OPT_JSON:
-		o->json = arg;
+		o->json = far_arg_output(state, "--json", arg);
+		break;
+	case ARGP_KEY_SUCCESS:
+		if (o->changes && !m->least_threads)
+			argp_error(state, "--change-ms: expected with --threads N..M");
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "no argument expected, but '%s' is there", arg);
@@ -213,6 +220,11 @@ static void print_text(const struct options *o, const struct micro_result *r)
 		       r->dram_bytes_per_wr);
 }
 
+static void micro_clean(const void *arg)
+{
+	micro_remove(arg);
+}
+
 int far_bench_micro(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -227,13 +239,19 @@ int far_bench_micro(int argc, char **argv)
 	int err, shown;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	err = interrupt_clean(micro_clean, &o.micro);
+	if (err) {
+		fprintf(stderr, "%s: cannot wait for signals: %s\n", argv[0],
+			strerror(-err));
+		return EXIT_FAILURE;
+	}
 	shown = !progress_start(&progress, "measuring");
 	err = micro_run(&o.micro, why, sizeof(why), &result);
 	if (shown)
 		progress_stop(&progress);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
-		return 1;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	if (o.json)
 		return print_json(&o, &result);
