@@ -4,13 +4,14 @@ Writes the numbers of figures as docs/results/far-SET.md. For scripts/figures.
 """
 import os
 import shlex
+import textwrap
 
 import result
 
 HEAD = """
 *model*: of this program, in virtual time; RACE and SMART-HT are the paper's
-mechanisms as this project built them. *paper*: of the authors. A command under a
-table is that of a series' last point.
+mechanisms as this project built them. *paper*: of the authors. A command under
+a table is that of a series' last point.
 """
 
 
@@ -55,7 +56,7 @@ def section(runner, figure, lines):
 
 def save(which, what, runner, names, drawn):
     """names: those of the command line. drawn: (figure, [(series, points)])."""
-    text = '\n\n'.join([' '.join(what.split()), HEAD.strip()] +
+    text = '\n\n'.join([textwrap.fill(' '.join(what.split()), 80), HEAD.strip()] +
                        [section(runner, figure, lines) for figure, lines in drawn])
     path = result.save(f'far-{which}', 'model',
                        ' '.join(['scripts/figures'] + names + ['--save']), [], text)
