@@ -546,7 +546,8 @@ void micro_remove(const struct micro *micro)
 	struct far_nic *nic;
 	unsigned i;
 
-	if (!strncmp(micro->nic, "sim:", 4) ||
+	/* Elsewhere it ends with the process. */
+	if (strncmp(micro->nic, "mem", 3) ||
 	    far_nic_open(micro->nic, why, sizeof(why), &nic))
 		return;
 	space_name(space, sizeof(space));
