@@ -2,6 +2,7 @@
 """
 Runs the points of a figure, and draws it with gnuplot. For scripts/figures.
 """
+import concurrent.futures
 import csv
 import dataclasses
 import hashlib
@@ -27,6 +28,13 @@ class Series:
     # None: the x that was asked for.
     x_value: typing.Callable = None
 
+    def name(self):
+        """What is shown, without the label that says where it is from."""
+        return self.label.rpartition(' (')[0]
+
+    def is_paper(self):
+        return self.label.endswith('(paper)')
+
 
 @dataclasses.dataclass
 class Figure:
@@ -37,6 +45,7 @@ class Figure:
     xs: list
     series: list
     paper: str = ''         # its figure in the paper's CSV
+    log_x: bool = False
     log_y: bool = False
 
 
@@ -49,10 +58,18 @@ def paper_points(path, figure, series):
 
 
 class Runner:
-    def __init__(self, far, out, quick):
+    """quick: every third point, fewer keys, shorter runs. jobs: runs at a time."""
+
+    MODEL = ['model', '--summary']
+    QUICK_MS = 2
+    QUICK_KEYS = 100000
+    QUICK_OPS = 300000
+
+    def __init__(self, far, out, quick, jobs):
         self.far = far
         self.out = out
         self.quick = quick
+        self.jobs = jobs
         top = os.path.dirname(os.path.dirname(os.path.dirname(
             os.path.abspath(__file__))))
         self.paper = os.path.join(top, 'userspace/bench/paper/smart-framework.csv')
@@ -62,79 +79,118 @@ class Runner:
             self.version = hashlib.sha256(f.read()).hexdigest()[:16]
         os.makedirs(os.path.join(out, 'runs'), exist_ok=True)
 
-    def far_run(self, args, **how):
-        run = subprocess.run([self.far, 'bench'] + args, text=True, check=False,
-                             **how)
-        if run.returncode:
-            sys.exit(f"figures: far bench {' '.join(args)}: exit status "
-                     f'{run.returncode}')
-        return run.stdout
+    def xs(self, figure):
+        return figure.xs[::3] if self.quick else figure.xs
 
-    def kept(self, args, make):
-        """The text that make(path) wrote for these arguments, now or before."""
+    def args(self, series, x):
+        """The arguments of far bench for a point."""
+        if series.point:
+            return self.MODEL + (['--every', '5'] if self.quick else [])
+        args = series.args(x)
+        if not self.quick:
+            return args
+        less = {'--ms': self.QUICK_MS, '--warm-ms': self.QUICK_MS,
+                '--keys': self.QUICK_KEYS, '--ops': self.QUICK_OPS}
+        return [str(min(int(arg), less[before])) if before in less else arg
+                for before, arg in zip([''] + args, args)]
+
+    def path(self, args):
+        """Where the results of these arguments are kept."""
         name = hashlib.sha256(' '.join([self.version] + args).encode()).hexdigest()
-        path = os.path.join(self.out, 'runs', name[:24])
-        if not os.path.exists(path):
-            make(path + '.new')
-            os.rename(path + '.new', path)
-        with open(path, encoding='utf-8') as f:
-            return f.read()
+        return os.path.join(self.out, 'runs', name[:24])
 
     def run(self, args):
-        """The JSON of a benchmark."""
-        return json.loads(self.kept(args, lambda path: self.far_run(
-            args + ['--json', path], stdout=subprocess.DEVNULL)))
+        """Runs far unless these arguments were run before."""
+        path = self.path(args)
+        if os.path.exists(path):
+            return
+        form = '--csv' if args[0] == 'model' else '--json'
+        run = subprocess.run([self.far, 'bench'] + args + [form, path + '.new'],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE, text=True, check=False)
+        # "far bench model" answers 1 when it misses a target, and has written all.
+        if run.returncode and not (args[0] == 'model' and run.returncode == 1
+                                   and os.path.exists(path + '.new')):
+            raise RuntimeError(f"far bench {' '.join(args)}: exit status "
+                               f'{run.returncode}\n{run.stderr.strip()}')
+        os.rename(path + '.new', path)
 
-    def model(self):
-        """The rows of "far bench model", each with the paper's number and ours."""
-        return list(csv.DictReader(self.kept(['model'], lambda path: self.far_run(
-            ['model', '--summary', '--csv', path],
-            stdout=subprocess.DEVNULL)).splitlines()))
+    def run_all(self, figures):
+        """All runs that the figures need, several at a time."""
+        todo = {}
+        for figure in figures:
+            for series in figure.series:
+                if series.point:
+                    args = self.args(series, 0)
+                    todo[self.path(args)] = args
+                for x in self.xs(figure) if series.args else []:
+                    args = self.args(series, x)
+                    todo[self.path(args)] = args
+        todo = [args for path, args in todo.items() if not os.path.exists(path)]
+        # The longest first.
+        todo.sort(key=lambda args: args[0] != 'model')
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            runs = [pool.submit(self.run, args) for args in todo]
+            for n, run in enumerate(concurrent.futures.as_completed(runs), 1):
+                try:
+                    run.result()
+                except RuntimeError as e:
+                    pool.shutdown(cancel_futures=True)
+                    sys.exit(f'figures: {e}')
+                print(f'figures: {n} of {len(runs)} runs', file=sys.stderr)
 
     def points(self, figure, series):
+        """[(x, y)]; what is not of the paper was run before."""
         if series.key:
             return paper_points(self.paper, figure.paper, series.key)
         if series.point:
-            points = (series.point(row) for row in self.model())
-            return sorted(p for p in points if p)
-        xs = figure.xs[::3] if self.quick else figure.xs
+            with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
+                points = (series.point(row) for row in csv.DictReader(f))
+                return sorted(p for p in points if p)
         points = []
-        for n, x in enumerate(xs, 1):
-            print(f'figures: {figure.name}, {series.label}: {n} of {len(xs)}',
-                  file=sys.stderr)
-            args = series.args(x)
-            if self.quick:
-                args = args + ['--ms', '4', '--warm-ms', '2']
-            result = self.run(args)
+        for x in self.xs(figure):
+            with open(self.path(self.args(series, x)), encoding='utf-8') as f:
+                result = json.load(f)
             at = series.x_value(result) if series.x_value else x
             points.append((at, series.value(result)))
         return points
 
     def figure(self, which, figure):
+        """Draws; returns [(series, points)] of those that have points."""
         base = os.path.join(self.out, f'{which}-{figure.name}')
-        lines = [(s.label, self.points(figure, s)) for s in figure.series]
+        lines = [(s, self.points(figure, s)) for s in figure.series]
+        lines = [(s, points) for s, points in lines if points]
         with open(base + '.csv', 'w', encoding='utf-8', newline='') as f:
             out = csv.writer(f)
             out.writerow(['series', figure.x_label, figure.y_label])
-            for label, points in lines:
+            for series, points in lines:
                 for x, y in points:
-                    out.writerow([label, f'{x:g}', f'{y:g}'])
+                    out.writerow([series.label, f'{x:g}', f'{y:g}'])
         draw(base, figure, lines)
         print(f'{base}.svg')
+        return lines
 
 
 def quoted(text):
     return "'" + text.replace("'", "''") + "'"
 
 
+# Filled and open points of one shape, and a colour; as grey they differ, too.
+STYLES = [(7, 6, '#000000'), (5, 4, '#c03000'), (9, 8, '#0060c0'), (13, 12, '#808000'),
+          (11, 10, '#a050c0'), (15, 14, '#606060')]
+
+
 def draw(base, figure, lines):
-    """The paper's lines are dashed."""
+    """What is of the paper is dashed, with open points; else solid and filled."""
+    names = list(dict.fromkeys(s.name() for s, _ in lines))
     plots = []
     data = []
-    for n, (label, points) in enumerate(lines):
-        style = 'dashtype 2 pointtype 4' if '(paper' in label else 'pointtype 7'
-        plots.append(f'$data{n} using 1:2 with linespoints linewidth 1.5 '
-                     f'{style} title {quoted(label)}')
+    for n, (series, points) in enumerate(lines):
+        filled, hollow, colour = STYLES[names.index(series.name()) % len(STYLES)]
+        style = f'dashtype 2 pointtype {hollow}' if series.is_paper() else \
+            f'dashtype 1 pointtype {filled}'
+        plots.append(f'$data{n} using 1:2 with linespoints linewidth 1.5 pointsize 0.9 '
+                     f'linecolor rgb "{colour}" {style} title {quoted(series.label)}')
         body = '\n'.join(f'{x:g} {y:g}' for x, y in points)
         data.append(f'$data{n} << EOD\n{body}\nEOD')
     script = '\n'.join(data + [
@@ -143,6 +199,7 @@ def draw(base, figure, lines):
         f'set ylabel {quoted(figure.y_label)}',
         'set key outside right top noenhanced',
         'set grid',
+        'set logscale x 2' if figure.log_x else 'set xrange [0:*]',
         'set logscale y' if figure.log_y else 'set yrange [0:*]',
         'plot ' + ', \\\n     '.join(plots),
     ])

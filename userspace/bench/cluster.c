@@ -52,6 +52,21 @@ static int nics_open(struct cluster *cluster, const struct cluster_conf *conf,
 	return 0;
 }
 
+static void space_name(char *name, size_t len)
+{
+	snprintf(name, len, "bench-%ld", (long)getpid());
+}
+
+void cluster_remove(const struct cluster_conf *conf)
+{
+	char space[64], why[200];
+
+	space_name(space, sizeof(space));
+	/* Elsewhere it ends with the process; that of --space is somebody's. */
+	if (!conf->space && !strncmp(conf->nic, "mem", 3))
+		far_space_delete(conf->nic, space, why, sizeof(why));
+}
+
 static int space_make(struct cluster *cluster, const struct cluster_conf *conf,
 		      const char *const *nodes, char *why, size_t why_len)
 {
@@ -66,7 +81,7 @@ static int space_make(struct cluster *cluster, const struct cluster_conf *conf,
 		snprintf(cluster->space, sizeof(cluster->space), "%s", conf->space);
 		return 0;
 	}
-	snprintf(cluster->space, sizeof(cluster->space), "bench-%ld", (long)getpid());
+	space_name(cluster->space, sizeof(cluster->space));
 	err = far_space_create_on(cluster->nic[0], cluster->space, &attr, why, why_len);
 	cluster->has_space = !err;
 	return err;

@@ -50,6 +50,9 @@ int cluster_open(struct cluster *cluster, const struct cluster_conf *conf,
  */
 int cluster_map(struct cluster *cluster, void **base);
 
+/* Deletes the space of this process, if it was interrupted. */
+void cluster_remove(const struct cluster_conf *conf);
+
 /* Deletes the space, too. */
 void cluster_close(struct cluster *cluster);
 

@@ -548,6 +548,45 @@ fini_peers:
 	return err;
 }
 
+/* In sim the cluster has as many memory nodes as are used. */
+static int micro_open(const struct micro *micro, char *why, size_t why_len,
+		      struct far_nic **ret_nic)
+{
+	char *spec;
+	int err;
+
+	if (strncmp(micro->nic, "sim:", 4))
+		return far_nic_open(micro->nic, why, why_len, ret_nic);
+	if (asprintf(&spec, "%s,mns=%u", micro->nic, micro->nodes) < 0)
+		return -ENOMEM;
+	err = far_nic_open(spec, why, why_len, ret_nic);
+	free(spec);
+	return err;
+}
+
+static void space_name(char *name, size_t len)
+{
+	snprintf(name, len, "micro-%d", (int)getpid());
+}
+
+void micro_remove(const struct micro *micro)
+{
+	char space[32], node[16], why[256];
+	struct far_nic *nic;
+	unsigned i;
+
+	/* Elsewhere it ends with the process; that of --space is somebody's. */
+	if (micro->space || strncmp(micro->nic, "mem", 3) ||
+	    far_nic_open(micro->nic, why, sizeof(why), &nic))
+		return;
+	space_name(space, sizeof(space));
+	for (i = 0; i < micro->nodes && nic->ops->host; i++) {
+		snprintf(node, sizeof(node), "%u", i);
+		nic->ops->host->remove(nic, node, space);
+	}
+	nic->ops->close(nic);
+}
+
 int micro_run(const struct micro *micro, char *why, size_t why_len,
 	      struct micro_result *ret_result)
 {
@@ -556,12 +595,12 @@ int micro_run(const struct micro *micro, char *why, size_t why_len,
 
 	if (err)
 		return err;
-	err = far_nic_open(micro->nic, why, why_len, &run.nic);
+	err = micro_open(micro, why, why_len, &run.nic);
 	if (err)
 		return err;
 	if (why_len)
 		why[0] = 0;
-	snprintf(run.space, sizeof(run.space), "micro-%d", (int)getpid());
+	space_name(run.space, sizeof(run.space));
 	run.peers = calloc(micro->nodes, sizeof(run.peers[0]));
 	err = run.peers ? run_all(&run, why, why_len, ret_result) : -ENOMEM;
 	run.nic->ops->close(run.nic);

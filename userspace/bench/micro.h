@@ -66,5 +66,7 @@ int micro_policy_parse(const char *name, enum micro_policy *ret_policy,
 /* -EINVAL and the like; why, of why_len bytes, says what was wrong. */
 int micro_run(const struct micro *micro, char *why, size_t why_len,
 	      struct micro_result *ret_result);
+/* Deletes the memory that micro_run() of this process made, if it was interrupted. */
+void micro_remove(const struct micro *micro);
 
 #endif

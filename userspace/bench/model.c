@@ -41,6 +41,82 @@ int model_run(const struct model_point *point, const char *nic, char *why,
 	return 0;
 }
 
+/* The threads of table 1 change many times in an epoch, and whole epochs are measured. */
+#define CHANGE_SCALE	.05
+#define CHANGE_NS	UINT64_C(1600000)
+#define CHANGE_OPS	3000000u
+#define CHANGE_DEPTH	64u
+
+static int changing_run(const char *nic, unsigned depth, double throttle, char *why,
+			size_t why_len, double *ret_mops)
+{
+	struct micro micro = micro_default;
+	struct micro_result result;
+	int err;
+
+	micro.nic = nic;
+	micro.least_threads = 36;
+	micro.threads = 96;
+	micro.change_ns = CHANGE_NS;
+	micro.depth = depth;
+	micro.throttle = throttle;
+	micro.ops = CHANGE_OPS;
+	err = micro_run(&micro, why, why_len, &result);
+	if (err)
+		return err;
+	*ret_mops = result.mops;
+	return 0;
+}
+
+int model_changing(const char *nic, char *why, size_t why_len,
+		   struct model_throttled *ret_throttled)
+{
+	static const unsigned fixed[] = { 8, 12, 16, 20, 24, 32 };
+	struct model_throttled t = { .depth = CHANGE_DEPTH };
+	double mops;
+	unsigned i;
+	int err = changing_run(nic, CHANGE_DEPTH, CHANGE_SCALE, why, why_len, &t.mops);
+
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]) && !err; i++) {
+		err = changing_run(nic, fixed[i], 0, why, why_len, &mops);
+		if (!err && mops > t.best_mops) {
+			t.best_mops = mops;
+			t.best_depth = fixed[i];
+		}
+	}
+	*ret_throttled = t;
+	return err;
+}
+
+int model_throttling(const char *nic, unsigned depth, char *why, size_t why_len,
+		     struct model_throttled *ret_throttled)
+{
+	static const unsigned fixed[] = { 4, 6, 8, 12, 16, 24, 32, 64 };
+	struct model_point point = {
+		.op = "read", .policy = "per-thread-doorbell", .threads = 96,
+		.mops = 110,	/* how many operations an epoch has */
+	};
+	struct model_throttled t = { .depth = depth };
+	double mops;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]) && !err; i++) {
+		point.depth = fixed[i];
+		err = model_run(&point, nic, why, why_len, &mops);
+		if (!err && mops > t.best_mops) {
+			t.best_mops = mops;
+			t.best_depth = fixed[i];
+		}
+	}
+	point.depth = depth;
+	point.throttle = 1;
+	if (!err)
+		err = model_run(&point, nic, why, why_len, &t.mops);
+	*ret_throttled = t;
+	return err;
+}
+
 static int double_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

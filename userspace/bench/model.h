@@ -26,6 +26,19 @@ extern const struct model_point model_points[];
 int model_run(const struct model_point *point, const char *nic, char *why,
 	      size_t why_len, double *ret_mops);
 
+/* What throttling makes of READs of a depth, beside the best that is always the same. */
+struct model_throttled {
+	unsigned depth, best_depth;
+	double mops, best_mops;
+};
+
+/* 96 threads, that depth. Errors as micro_run(). */
+int model_throttling(const char *nic, unsigned depth, char *why, size_t why_len,
+		     struct model_throttled *ret_throttled);
+/* 36 to 96 threads, another number 16 times in an epoch of throttling. */
+int model_changing(const char *nic, char *why, size_t why_len,
+		   struct model_throttled *ret_throttled);
+
 /* Errors of a set of points: |model / paper - 1|. */
 struct model_errors {
 	unsigned nr, within_25, within_40;	/* points; those within 25 and 40 % */

@@ -394,7 +394,6 @@ close:
 
 struct load {
 	struct run run;
-	void (*progress)(uint64_t done, uint64_t of);
 	uint64_t keys;
 };
 
@@ -417,19 +416,15 @@ static void load_main(struct far_task *task, void *arg)
 						    load->run.conf->data.key_size,
 						    w.value,
 						    load->run.conf->data.value_size);
-		if (load->progress && number % 65536 == 0)
-			load->progress(number, load->keys);
 	}
 	if (err)
 		atomic_compare_exchange_strong(&load->run.first_error, &none, err);
 }
 
-int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf,
-	     void (*progress)(uint64_t done, uint64_t of))
+int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf)
 {
 	struct load load = {
 		.run = { .conf = conf, .far = far, .nr_clients = nr },
-		.progress = progress,
 		.keys = conf->keys,
 	};
 	int err;

@@ -65,8 +65,7 @@ struct run_result {
 int run_workload(struct far *const *far, unsigned nr, const struct run_conf *conf,
 		 struct run_result *ret_result);
 
-/* Inserts keys [0, keys) from all clients at once; calls progress() now and then. */
-int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf,
-	     void (*progress)(uint64_t done, uint64_t of));
+/* Inserts keys [0, keys) from all clients at once. */
+int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf);
 
 #endif

@@ -4,9 +4,13 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../base/parse.h"
 
@@ -41,7 +45,7 @@ int far_dispatch(const struct far_command *command, int argc, char **argv)
 
 	if (argc < 2) {
 		print_commands(stderr, first, argv[0]);
-		return 2;
+		return FAR_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
 		print_commands(stdout, first, argv[0]);
@@ -55,7 +59,7 @@ int far_dispatch(const struct far_command *command, int argc, char **argv)
 		}
 	fprintf(stderr, "%s: no command '%s'\n", argv[0], argv[1]);
 	print_commands(stderr, first, argv[0]);
-	return 2;
+	return FAR_EXIT_USAGE;
 }
 
 uint64_t far_arg_number(struct argp_state *state, const char *option, const char *text,
@@ -83,6 +87,37 @@ double far_arg_real(struct argp_state *state, const char *option, const char *te
 	return number;
 }
 
+const char *far_arg_nic(struct argp_state *state, const char *text)
+{
+	if (!strcmp(text, "sim") || !strcmp(text, "sim:"))
+		argp_error(state, "--nic '%s': a profile expected, sim:cx6-200 for example",
+			   text);
+	return text;
+}
+
+const char *far_arg_output(struct argp_state *state, const char *option,
+			   const char *text)
+{
+	char *dir = strdup(text), *slash = dir ? strrchr(dir, '/') : NULL;
+	struct stat st;
+	int err = dir ? 0 : ENOMEM;
+
+	if (!err && strcmp(text, "-")) {
+		if (!stat(text, &st)) {
+			err = S_ISDIR(st.st_mode) ? EISDIR : access(text, W_OK) ? errno : 0;
+		} else {
+			if (slash)
+				slash[1] = 0;
+			err = access(slash ? dir : ".", W_OK | X_OK) ? errno : 0;
+		}
+	}
+	free(dir);
+	if (err)
+		argp_error(state, "%s '%s': a file that can be written expected: %s",
+			   option, text, strerror(err));
+	return text;
+}
+
 int far_bench_command(int argc, char **argv)
 {
 	return far_dispatch(benches, argc, argv);
@@ -90,6 +125,22 @@ int far_bench_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	unsigned is_closed = 0;
+	int status;
+
+	/* What was closed must not become a space's memory. */
+	while ((status = open("/dev/null", O_RDWR)) >= 0 && status <= STDERR_FILENO)
+		is_closed |= 1 << status;
+	if (status >= 0)
+		close(status);
+	/* Who reads no more is told by write(), and the space is deleted before. */
+	signal(SIGPIPE, SIG_IGN);
+	argp_err_exit_status = FAR_EXIT_USAGE;
 	argv[0] = (char[]) { "far" };
-	return far_dispatch(commands, argc, argv);
+	status = far_dispatch(commands, argc, argv);
+	if (fflush(stdout) || ferror(stdout) || is_closed & 1 << STDOUT_FILENO) {
+		fprintf(stderr, "far: cannot write to the standard output\n");
+		return status ? status : EXIT_FAILURE;
+	}
+	return status;
 }

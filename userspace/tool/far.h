@@ -7,6 +7,9 @@
 
 struct argp_state;
 
+/* Exit status: the command line was wrong. */
+#define FAR_EXIT_USAGE	2
+
 /* A subcommand; run() gets argv[0] = "far NAME" for messages. Returns the exit code. */
 struct far_command {
 	const char *name;
@@ -33,6 +36,11 @@ int far_bench_model(int argc, char **argv);
  */
 uint64_t far_arg_number(struct argp_state *state, const char *option, const char *text,
 			uint64_t min, uint64_t max, int sizes);
+/* A --nic of a benchmark: one of sim names its profile. */
+const char *far_arg_nic(struct argp_state *state, const char *text);
+/* A file to be written when all has been done, or "-": refused now if that cannot be. */
+const char *far_arg_output(struct argp_state *state, const char *option,
+			   const char *text);
 double far_arg_real(struct argp_state *state, const char *option, const char *text,
 		    double min, double max);
 

@@ -20,13 +20,15 @@
 #include "../bench/plain.h"
 #include "../bench/report.h"
 #include "../bench/run.h"
+#include "interrupt.h"
+#include "progress.h"
 
 struct options {
 	const struct index_kind *kind;
 	const char *workload, *nic, *variant, *without, *json;
 	const struct ycsb_mix *mix;
 	struct ycsb_data data;
-	uint64_t cns, mns, threads_min, threads_max, change_ms, tasks;
+	uint64_t cns, mns, threads_min, threads_max, change_ns, tasks;
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
@@ -180,9 +182,11 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 static int parse_where(int key, char *arg, struct argp_state *state,
 		       struct options *o)
 {
+	double ms;
+
 	switch (key) {
 	case KEY_NIC:
-		o->nic = arg;
+		o->nic = far_arg_nic(state, arg);
 		return 0;
 	case KEY_IN:
 		o->space = arg;
@@ -202,7 +206,10 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 					    "N or N..M, from 1 to 1024");
 		return 0;
 	case KEY_CHANGE:
-		return parse_count(state, "change-ms", arg, 1, 1000000, &o->change_ms);
+		if (parse_real(state, "change-ms", arg, 0.001, 1e6, &ms))
+			return EINVAL;
+		o->change_ns = ms * 1e6;
+		return 0;
 	case KEY_TASKS:
 		return parse_count(state, "tasks", arg, 1, 1024, &o->tasks);
 	case KEY_SPACE:
@@ -242,7 +249,7 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
 	case KEY_JSON:
-		o->json = arg;
+		o->json = far_arg_output(state, "--json", arg);
 		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
@@ -253,6 +260,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	struct options *o = state->input;
 	int err;
 
+	if (key == ARGP_KEY_SUCCESS) {
+		if (o->change_ns && o->threads_min == o->threads_max)
+			argp_error(state, "--change-ms: expected with --threads N..M");
+		return 0;
+	}
 	if (key == ARGP_KEY_ARG)
 		argp_error(state, "'%s': only options are expected", arg);
 	err = parse_what(key, arg, state, o);
@@ -289,7 +301,7 @@ static int options_space(struct options *o)
 		wrong = "--space: expected mem or soft, sim has no space that is there";
 	if (wrong) {
 		fprintf(stderr, "far: %s\n", wrong);
-		return EXIT_FAILURE;
+		return FAR_EXIT_USAGE;
 	}
 	if (o->space) {
 		o->by_insert = 1;
@@ -303,33 +315,34 @@ static int options_space(struct options *o)
 /* What depends on other options. 0, or an exit status. */
 static int options_complete(struct options *o)
 {
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	uint64_t block = (o->data.key_size + o->data.value_size + 24 + 63) / 64 * 64;
 
 	if (options_space(o))
-		return EXIT_FAILURE;
+		return FAR_EXIT_USAGE;
 	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
 		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
 			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
-		return EXIT_FAILURE;
+		return FAR_EXIT_USAGE;
 	}
 	if (!o->ms)
 		o->ms = is_sim(o) ? 20 : 2000;
 	if (o->warm_ms == UINT64_MAX)
 		o->warm_ms = is_sim(o) ? 5 : 500;
-	if (o->threads_min != o->threads_max && !o->change_ms)
-		o->change_ms = o->ms / 8 + 1;
+	if (o->threads_min != o->threads_max && !o->change_ns)
+		o->change_ns = (o->ms / 8 + 1) * 1000000;
 	/* Blocks, slots at half load, and chunks in the hand of each thread. */
 	if (!o->space_size)
 		o->space_size = (o->keys * (2 * block + 32) +
 				 o->cns * o->threads_max * (UINT64_C(4) << 20)) / o->mns +
 				(UINT64_C(256) << 20);
+	if (!o->space && o->space_size > memory / o->mns) {
+		fprintf(stderr, "far: --keys %" PRIu64 ": %" PRIu64 " nodes of %" PRIu64
+			" bytes: expected at most the %" PRIu64 " bytes of this machine\n",
+			o->keys, o->mns, o->space_size, memory);
+		return FAR_EXIT_USAGE;
+	}
 	return 0;
-}
-
-static void progress(uint64_t done, uint64_t of)
-{
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\rfar: loaded %" PRIu64 " of %" PRIu64 " keys", done, of);
 }
 
 static int load_image(struct cluster *cluster, const struct options *o,
@@ -345,20 +358,22 @@ static int load(struct cluster *cluster, const struct options *o,
 		const struct run_conf *conf)
 {
 	struct far_task *task;
-	int err;
+	struct progress progress;
+	int err, shown = !progress_start(&progress, "far: loading keys");
 
 	err = far_enter(cluster->far[0], &task);
 	if (err)
-		return err;
+		goto stop_progress;
 	if (o->by_insert)
 		err = o->kind->create(task, conf->name, o->keys);
 	else
 		err = load_image(cluster, o, task, conf->name);
 	far_leave(task);
 	if (!err && o->by_insert)
-		err = run_load(cluster->far, cluster->nr_clients, conf, progress);
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+		err = run_load(cluster->far, cluster->nr_clients, conf);
+stop_progress:
+	if (shown)
+		progress_stop(&progress);
 	return err;
 }
 
@@ -371,7 +386,7 @@ static int run_plain(struct cluster *cluster, const struct run_conf *conf,
 	int err;
 
 	*ret_mops = 0;
-	if (cluster->sim || cluster->nr_clients > 1 || conf->rate > 0 ||
+	if (cluster->sim || !cluster->has_space || cluster->nr_clients > 1 || conf->rate > 0 ||
 	    conf->threads_min != conf->threads_max)
 		return 0;
 	err = plain_run(cluster->nic[0], conf,
@@ -417,6 +432,11 @@ static int report_results(const struct options *o, const struct run_result *resu
 	return EXIT_SUCCESS;
 }
 
+static void cluster_clean(const void *arg)
+{
+	cluster_remove(arg);
+}
+
 static int run(const struct options *o)
 {
 	struct cluster_conf cluster_conf = {
@@ -441,7 +461,7 @@ static int run(const struct options *o)
 		.theta = o->theta,
 		.threads_min = o->threads_min,
 		.threads_max = o->threads_max,
-		.change_ns = o->change_ms * 1000000,
+		.change_ns = o->change_ns,
 		.tasks = o->tasks,
 		.rate = o->rate,
 		.warm_ns = o->warm_ms * 1000000,
@@ -452,10 +472,16 @@ static int run(const struct options *o)
 	static struct run_result result;
 	struct cluster cluster;
 	double plain_mops;
+	struct progress progress;
 	char why[200];
-	int err, status = EXIT_FAILURE;
+	int err, shown, status = EXIT_FAILURE;
 
 	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
+	err = interrupt_clean(cluster_clean, &cluster_conf);
+	if (err) {
+		fprintf(stderr, "far: cannot wait for signals: %s\n", strerror(-err));
+		return EXIT_FAILURE;
+	}
 	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
 	if (err) {
 		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));
@@ -467,9 +493,12 @@ static int run(const struct options *o)
 			strerror(-err));
 		goto close;
 	}
+	shown = !progress_start(&progress, "far: measuring");
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
 	if (!err)
 		err = run_plain(&cluster, &conf, &result, &plain_mops);
+	if (shown)
+		progress_stop(&progress);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
@@ -504,7 +533,7 @@ int far_bench_index(int argc, char **argv)
 	if (o.variant && o.kind->variant(o.variant)) {
 		fprintf(stderr, "far: --variant %s: %s has %s\n", o.variant,
 			o.kind->index.name, o.kind->variants);
-		return EXIT_FAILURE;
+		return FAR_EXIT_USAGE;
 	}
 	status = options_complete(&o);
 	return status ? status : run(&o);

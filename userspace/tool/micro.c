@@ -12,6 +12,7 @@
 
 #include "../bench/micro.h"
 #include "../nic/nic.h"
+#include "interrupt.h"
 #include "progress.h"
 
 #define MAX_NODES	255u
@@ -22,6 +23,7 @@ struct options {
 	const char *policy;
 	const char *node[MAX_NODES];	/* of --space */
 	unsigned nr_nodes;
+	int changes;		/* --change-ms was given */
 };
 
 static const char *const op_names[] = {
@@ -98,7 +100,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_NIC:
-		m->nic = arg;
+		m->nic = far_arg_nic(state, arg);
 		break;
 	case OPT_SPACE:
 		m->space = arg;
@@ -116,6 +118,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_threads(state, arg, m);
 		break;
 	case OPT_CHANGE:
+		o->changes = 1;
 		m->change_ns = far_arg_real(state, "--change-ms", arg, 0.001, 1e6) * 1e6;
 		break;
 	case OPT_THROTTLE:
@@ -151,7 +154,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		m->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
 		break;
 	case OPT_JSON:
-		o->json = arg;
+		o->json = far_arg_output(state, "--json", arg);
+		break;
+	case ARGP_KEY_SUCCESS:
+		if (o->changes && !m->least_threads)
+			argp_error(state, "--change-ms: expected with --threads N..M");
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "no argument expected, but '%s' is there", arg);
@@ -232,6 +239,11 @@ static void print_text(const struct options *o, const struct micro_result *r)
 		       r->dram_bytes_per_wr);
 }
 
+static void micro_clean(const void *arg)
+{
+	micro_remove(arg);
+}
+
 int far_bench_micro(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -248,7 +260,7 @@ int far_bench_micro(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.nr_nodes && !o.micro.space) {
 		fprintf(stderr, "%s: --node: expected with --space NAME\n", argv[0]);
-		return 1;
+		return FAR_EXIT_USAGE;
 	}
 	if (o.micro.space) {
 		if (!o.nr_nodes)
@@ -256,13 +268,19 @@ int far_bench_micro(int argc, char **argv)
 		o.micro.nodes = o.nr_nodes;
 		o.micro.node = o.node;
 	}
+	err = interrupt_clean(micro_clean, &o.micro);
+	if (err) {
+		fprintf(stderr, "%s: cannot wait for signals: %s\n", argv[0],
+			strerror(-err));
+		return EXIT_FAILURE;
+	}
 	shown = !progress_start(&progress, "measuring");
 	err = micro_run(&o.micro, why, sizeof(why), &result);
 	if (shown)
 		progress_stop(&progress);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
-		return 1;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	if (o.json)
 		return print_json(&o, &result);

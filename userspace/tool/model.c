@@ -25,14 +25,18 @@ struct options {
 	const char *figure;	/* NULL: all */
 	const char *csv;
 	int fit, sweep, summary;
+	unsigned every;
 };
 
-enum { OPT_PROFILE = 256, OPT_FIGURE, OPT_CSV, OPT_FIT, OPT_SWEEP, OPT_SUMMARY };
+enum { OPT_PROFILE = 256, OPT_FIGURE, OPT_CSV, OPT_FIT, OPT_SWEEP, OPT_SUMMARY,
+       OPT_EVERY };
 
 static const struct argp_option argp_options[] = {
 	{ "profile", OPT_PROFILE, "PROFILE", 0,
 	  "name or path, ,NAME=VALUE behind it (cx6-200)", 0 },
-	{ "figure", OPT_FIGURE, "NAME", 0, "only points of figures whose names begin so", 0 },
+	{ "figure", OPT_FIGURE, "NAME", 0, "only points of figures "
+	  "whose names begin so; or throttling: that alone", 0 },
+	{ "every", OPT_EVERY, "N", 0, "only each N-th point, for a quick look (1)", 0 },
 	{ "summary", OPT_SUMMARY, NULL, 0, "only errors of sets of points, not each", 0 },
 	{ "csv", OPT_CSV, "FILE", 0, "each point as a line; '-' is the standard output", 0 },
 	{ "sweep", OPT_SWEEP, NULL, 0,
@@ -41,6 +45,19 @@ static const struct argp_option argp_options[] = {
 	  "them; takes a quarter of an hour", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
+
+#define THROTTLING	"throttling"	/* a name for --figure */
+
+static int model_figure(const char *prefix)
+{
+	const struct model_point *p = model_points;
+
+	if (!strcmp(prefix, THROTTLING))
+		return 1;
+	while (p->figure && strncmp(p->figure, prefix, strlen(prefix)))
+		p++;
+	return p->figure != NULL;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -51,10 +68,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->profile = arg;
 		break;
 	case OPT_FIGURE:
+		if (!model_figure(arg))
+			argp_error(state, "--figure '%s': 3, 4, 13, 13a, 13b or "
+				   "throttling expected", arg);
 		o->figure = arg;
 		break;
 	case OPT_CSV:
-		o->csv = arg;
+		o->csv = far_arg_output(state, "--csv", arg);
+		break;
+	case OPT_EVERY:
+		o->every = far_arg_number(state, "--every", arg, 1, MAX_POINTS, 0);
 		break;
 	case OPT_SUMMARY:
 		o->summary = 1;
@@ -64,6 +87,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_FIT:
 		o->fit = 1;
+		break;
+	case ARGP_KEY_SUCCESS:
+		if (o->fit && o->sweep)
+			argp_error(state, "--fit and --sweep: one of them expected");
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "no argument expected, but '%s' is there", arg);
@@ -195,6 +222,41 @@ static int print_summary(const struct outcomes *all)
 	return met;
 }
 
+/* Shares of the best fixed depth that throttling has to reach. */
+#define STEADY_SHARE	.95
+#define CHANGING_SHARE	.87
+
+static int print_throttled(const char *load, const struct model_throttled *t,
+			   double share)
+{
+	int met = t->mops >= share * t->best_mops;
+
+	printf("%-24s %6u %9.1f %9.1f (%2u) %8.1f%%  %s\n", load, t->depth, t->mops,
+	       t->best_mops, t->best_depth, 100 * t->mops / t->best_mops,
+	       met ? "reached" : "MISSED");
+	return met;
+}
+
+/* 1: all targets are reached; 0; or -errno. */
+static int print_throttling(const char *nic, char *why, size_t why_len)
+{
+	static const unsigned depths[] = { 16, 32, 64 };
+	struct model_throttled t;
+	unsigned i;
+	int err, met = 1;
+
+	printf("\n%-24s %6s %9s %14s %9s\n", "throttling (model)", "batch", "Mop/s",
+	       "best (depth)", "of best");
+	for (i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+		err = model_throttling(nic, depths[i], why, why_len, &t);
+		if (err)
+			return err;
+		met &= print_throttled("96 threads", &t, STEADY_SHARE);
+	}
+	err = model_changing(nic, why, why_len, &t);
+	return err ? err : met & print_throttled("36 to 96, changing", &t, CHANGING_SHARE);
+}
+
 static void print_point(const struct outcome *o)
 {
 	const struct model_point *p = o->point;
@@ -208,8 +270,11 @@ static void run_points(const char *name, const struct options *o, struct outcome
 {
 	const struct model_point *p;
 	char nic[FIT_SET_MAX], why[256] = "";
+	unsigned nr = 0;
 
 	snprintf(nic, sizeof(nic), "sim:%s", o->profile);
+	if (o->figure && !strcmp(o->figure, THROTTLING))
+		return;
 	if (!o->summary)
 		printf("%-4s %-5s %-20s %9s %8s %8s %7s\n", "fig", "op", "policy",
 		       "threads", "paper", "model", "error");
@@ -217,6 +282,8 @@ static void run_points(const char *name, const struct options *o, struct outcome
 		struct outcome *outcome = &all->o[all->nr];
 
 		if (o->figure && strncmp(p->figure, o->figure, strlen(o->figure)))
+			continue;
+		if (nr++ % o->every)
 			continue;
 		outcome->point = p;
 		if (model_run(p, nic, why, sizeof(why), &outcome->mops)) {
@@ -261,17 +328,28 @@ static int run_all(const char *name, const struct options *o)
 {
 	static struct outcomes all;
 	struct progress progress;
-	int met, shown = o->summary && !progress_start(&progress, "running all points");
+	char nic[FIT_SET_MAX], why[256] = "";
+	int met, throttled = 1;
+	int shown = o->summary && !progress_start(&progress, "running all points");
 
 	run_points(name, o, &all);
 	if (shown)
 		progress_stop(&progress);
 	if (o->csv && write_csv(name, o, &all))
 		return 1;
-	met = print_summary(&all);
+	met = !all.nr || print_summary(&all);
+	if (o->figure ? !strcmp(o->figure, THROTTLING) : o->every == 1) {
+		snprintf(nic, sizeof(nic), "sim:%s", o->profile);
+		shown = !progress_start(&progress, "running throttled loads");
+		throttled = print_throttling(nic, why, sizeof(why));
+		if (shown)
+			progress_stop(&progress);
+	}
+	if (throttled < 0)
+		fprintf(stderr, "%s: %s\n", name, why);
 	printf("paper: ConnectX-6 200 Gb/s; model: profile %s; errors are |model / paper - 1|\n",
 	       o->profile);
-	return met ? 0 : 1;
+	return met && throttled > 0 ? 0 : 1;
 }
 
 /* The processor's and the cache's parameters are fitted without locks first. */
@@ -371,7 +449,7 @@ int far_bench_model(int argc, char **argv)
 		"of all others. Exits with 1 if a target is missed.",
 		NULL, NULL, NULL,
 	};
-	struct options o = { .profile = "cx6-200" };
+	struct options o = { .profile = "cx6-200", .every = 1 };
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.fit)

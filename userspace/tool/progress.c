@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STEP_S	2
 
@@ -12,6 +13,7 @@ static void *progress_run(void *arg)
 	struct progress *progress = arg;
 	struct timespec next;
 	unsigned seconds = 0;
+	int on_screen = isatty(STDERR_FILENO);
 
 	clock_gettime(CLOCK_REALTIME, &next);
 	pthread_mutex_lock(&progress->lock);
@@ -22,9 +24,12 @@ static void *progress_run(void *arg)
 			;
 		seconds += STEP_S;
 		if (!progress->over)
-			fprintf(stderr, "%s: %u s\n", progress->what, seconds);
+			fprintf(stderr, "%s%s: %u s%s", on_screen ? "\r" : "",
+				progress->what, seconds, on_screen ? "" : "\n");
 	}
 	pthread_mutex_unlock(&progress->lock);
+	if (on_screen && seconds > STEP_S)
+		fprintf(stderr, "\r\033[K");
 	return NULL;
 }
 

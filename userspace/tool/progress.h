@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Progress: a line on standard error every two seconds of something that takes long. */
+/* Progress: said on standard error every two seconds of something that takes long. */
 #ifndef FAR_TOOL_PROGRESS_H
 #define FAR_TOOL_PROGRESS_H
 

@@ -72,6 +72,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (o->attr.nr_nodes == FAR_MAX_NODES)
 			argp_error(state, "--node '%s': at most %u nodes expected", arg,
 				   FAR_MAX_NODES);
+		for (unsigned i = 0; i < o->attr.nr_nodes; i++)
+			if (!strcmp(o->node[i], arg))
+				argp_error(state, "--node '%s': another node expected, this "
+					   "one is there already", arg);
 		o->node[o->attr.nr_nodes++] = arg;
 		break;
 	case OPT_CLIENTS:
@@ -92,6 +96,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (o->name)
 			argp_error(state, "'%s': one name expected, and '%s' is it", arg,
 				   o->name);
+		if (strchr(arg, '/'))
+			argp_error(state, "'%s': a name without '/' expected", arg);
 		o->name = arg;
 		break;
 	default:
@@ -108,7 +114,7 @@ static struct options parse(const struct argp *argp, int argc, char **argv)
 	argp_parse(argp, argc, argv, 0, NULL, &o);
 	if (argp->args_doc && !o.name) {
 		fprintf(stderr, "%s: the name of a space expected\n", argv[0]);
-		exit(2);
+		exit(FAR_EXIT_USAGE);
 	}
 	return o;
 }
@@ -123,6 +129,11 @@ static int failed(const char *command, const char *why)
 	{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it", 0 }, \
 	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
 	{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)", 0 }
+static int misused(const char *command, const char *why)
+{
+	failed(command, why);
+	return FAR_EXIT_USAGE;
+}
 
 static int space_create(int argc, char **argv)
 {
@@ -137,7 +148,7 @@ static int space_create(int argc, char **argv)
 	char why[WHY] = "";
 
 	if (!o.attr.size)
-		return failed(argv[0], "--size SIZE expected: 4M to 1T on each node");
+		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
 	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
 	if (far_space_create(o.nic, o.name, &o.attr, why, sizeof(why)))
 		return failed(argv[0], why);
@@ -159,7 +170,7 @@ static int space_serve(int argc, char **argv)
 	char why[WHY] = "";
 
 	if (!o.attr.size)
-		return failed(argv[0], "--size SIZE expected: 4M to 1T on each node");
+		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
 	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
 	if (serve_run(o.nic, o.name, &o.attr, why, sizeof(why)))
 		return failed(argv[0], why);
@@ -235,7 +246,7 @@ static int space_list(int argc, char **argv)
 	char why[WHY] = "";
 
 	if (o.name)
-		return failed(argv[0], "no name expected: \"far space stat\" takes one");
+		return misused(argv[0], "no name expected: \"far space stat\" takes one");
 	if (far_space_list(o.nic, info_print, &listing, why, sizeof(why)))
 		return failed(argv[0], why);
 	if (o.json)

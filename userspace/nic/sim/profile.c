@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../conf.h"
 
@@ -152,7 +153,10 @@ static int load_check(const struct load *load)
 static int load_parse(const char *spec, struct load *load)
 {
 	const char *const *text;
+	struct stat st;
 
+	if (strchr(spec, '/') && !stat(spec, &st) && S_ISDIR(st.st_mode))
+		return -1;
 	if (strchr(spec, '/'))
 		return ini_parse(spec, load_line, load);
 	for (text = sim_profile_texts; *text; text += 2)

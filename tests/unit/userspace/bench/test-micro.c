@@ -22,7 +22,7 @@ static struct micro_result run(const char *policy, unsigned threads, unsigned de
 	struct micro_result result;
 	char why[256] = "";
 
-	micro.nic = nodes > 1 ? "sim:cx6-200,mns=2" : "sim:cx6-200";
+	micro.nic = "sim:cx6-200";
 	micro.nodes = nodes;
 	micro.threads = threads;
 	micro.depth = depth;

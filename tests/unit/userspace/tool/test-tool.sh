@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The far command: spaces from creation to deletion, benchmarks, and what it answers to what is typed wrong.
-# usage: test-tool.sh FAR
+# usage: test-tool.sh FAR FAR.1
 set -u
 far=$1
+page=$2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/spaces"
@@ -33,7 +34,7 @@ says() {
 
 # refused TEXT ARG...: far fails, names the value and says what it expected.
 refused() {
-	local text=$1 status
+	local text=$1
 	shift
 	timeout 20 "$far" "$@" >"$dir/out" 2>"$dir/err" </dev/null
 	status=$?
@@ -42,7 +43,42 @@ refused() {
 	result $? "far $*"
 }
 
-echo 1..44
+# misused TEXT ARG...: as refused, with the exit status of a wrong command line.
+misused() {
+	refused "$@"
+	[[ $(grep -c . "$dir/err") -le 6 && $status = 2 ]]
+	result $? "exit status 2: far ${*:2}"
+}
+
+# options_of COMMAND...: those that --help names, in its order.
+options_of() {
+	"$far" "$@" --help | sed -nE 's/^ +--([a-z-]+).*/\1/p' | grep -vx usage
+}
+
+# described COMMAND...: the manual page has these options, in the same order.
+described() {
+	options_of "$@" >"$dir/out"
+	sed -n "/^\.SS far $*\$/,/^\.S[SH]/p" "$page" |
+		sed -nE '/^\.TP/{n;s/\\-/-/g;s/^\.BI? --([a-z-]+).*/\1/p}' >"$dir/err"
+	cmp -s "$dir/out" "$dir/err" && [[ -s $dir/out ]]
+	result $? "far.1 has the options of far $*"
+}
+
+# interrupted ARG...: by a signal in the middle, far ends with its number and leaves nothing.
+interrupted() {
+	"$far" bench "$@" --nic "$nic" >"$dir/out" 2>"$dir/err" </dev/null &
+	local pid=$!
+	until [[ -n $(find "$dir/spaces" -name "*-$pid*") ]]; do
+		kill -0 $pid 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -TERM $pid
+	wait $pid
+	[[ $? = 143 && -z $(find "$dir/spaces" -name "*-$pid*") ]]
+	result $? "interrupted: far bench $*"
+}
+
+echo 1..133
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -56,38 +92,37 @@ says "mem" "$far" info
 refused "exists" space create demo --size 64M --nic "$nic"
 says "" "$far" space delete demo --nic "$nic"
 refused "no" space stat demo --nic "$nic"
-refused "no command 'spaces'" spaces
-refused "'3'" space create x --size 3 --nic "$nic"
+misused "no command 'spaces'" spaces
+misused "'3'" space create x --size 3 --nic "$nic"
 refused "there is no such directory" space create x --size 8M --nic mem:dir=/nowhere
 refused "absolute path" space create x --size 8M --nic mem:dir=here
-refused "--index tree: expected hash" bench index --index tree
-refused "--workload Z: expected A, B" bench index --workload Z
-refused "--keys 0: expected a number from 1" bench index --keys 0
-refused "--threads 9..3: expected N or N..M" bench index --threads 9..3
-refused "--without cashe: expected throttle" bench index --without cashe
+misused "--index tree: expected hash" bench index --index tree
+misused "--workload Z: expected A, B" bench index --workload Z
+misused "--keys 0: expected a number from 1" bench index --keys 0
+misused "--threads 9..3: expected N or N..M" bench index --threads 9..3
+misused "--without cashe: expected throttle" bench index --without cashe
 refused "nowhere" bench index --nic sim:nowhere --keys 10
-refused "--depth 'x': a number from 1 to 1024 expected" bench micro --depth x
-refused "--batch '1025': a number from 1 to 1024 expected" bench micro --batch 1025
-refused "--ops '16777217T': a number from 1" bench micro --ops 16777217T
-refused "--op 'send': read, write, cas or faa expected" bench micro --op send
-refused "--policy 'mine': shared-qp" bench micro --policy mine
-refused "--throttle '2': 0.0001 to 1 expected" bench micro --throttle=2
-refused "the name of a space expected" space create --size 64M --nic "$nic"
-refused "--clients '0': a number from 1 to 4094 expected" space create x --clients 0
-refused "--mode '9': permissions" space create x --size 8M --mode 9
+misused "--depth 'x': a number from 1 to 1024 expected" bench micro --depth x
+misused "--batch '1025': a number from 1 to 1024 expected" bench micro --batch 1025
+misused "--ops '16777217T': a number from 1" bench micro --ops 16777217T
+misused "--op 'send': read, write, cas or faa expected" bench micro --op send
+misused "--policy 'mine': shared-qp" bench micro --policy mine
+misused "--throttle '2': a number from 0.0001 to 1 expected" bench micro --throttle=2
+misused "the name of a space expected" space create --size 64M --nic "$nic"
+misused "--clients '0': a number from 1 to 4094 expected" space create x --clients 0
+misused "--mode '9': permissions" space create x --size 8M --mode 9
 refused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
 refused "no back end 'bogus'; there are: mem, soft, sim" space list --nic bogus
-refused "'extra'" bench model extra
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
 	--workload A --json -
 says "soft:nodes=2" "$far" bench micro --nic soft:nodes=2 --mns 2 --threads 2 --ops 500 \
 	--json -
 refused "nodes=x: expected a number" bench micro --nic soft:nodes=x
-refused "--node: expected with --space" bench micro --nic soft --node 0
-refused "--node: expected with --space" bench index --nic soft --node 0
-refused "--load image: expected insert" bench index --nic soft --space s --load image
+misused "--node: expected with --space" bench micro --nic soft --node 0
+misused "--node: expected with --space" bench index --nic soft --node 0
+misused "--load image: expected insert" bench index --nic soft --space s --load image
 refused "expected read" bench micro --nic soft --space s --op write
 
 # A space in another process.
@@ -105,4 +140,49 @@ refused "cannot reach memory" bench micro --nic "$near" --space cash --node 10.7
 kill $server
 wait $server
 result $? "far space serve"
+misused "'extra'" bench model extra
+misused "--size '-1': a number from 1 to 1048576" bench micro --size -1
+misused "--threads '0': a number from 1 to 1024" bench micro --threads 0
+misused "--threads '': a number from 1" bench micro --threads 1..
+misused "threads 9: expected at most as many" bench micro --threads 9..3
+misused "batch 9: expected 1 to the depth" bench micro --batch 9
+misused "size 16: expected 8 bytes for cas and faa" bench micro --size 16 --op cas
+misused "--change-ms: expected with --threads N..M" bench micro --change-ms 5
+misused "--nic 'sim': a profile expected" bench micro --nic sim
+misused "--json '/nowhere/x': a file that can be written" bench micro --json /nowhere/x
+misused "--json '/': a file that can be written" bench index --json /
+misused "--theta nan: expected a number from 0 to 5" bench index --theta nan
+misused "--theta 7: expected a number from 0 to 5" bench index --theta 7
+misused "--cns 0: expected a number from 1 to 64" bench index --cns 0
+misused "--mns 65: expected a number from 1 to 64" bench index --mns 65
+misused "--keys 10000000000: 1 nodes of" bench index --keys 10000000000
+misused "--variant foo: hash has race" bench index --variant foo
+misused "--key-size 8: strings have 24" bench index --key-type string --key-size 8
+misused "--change-ms: expected with --threads N..M" bench index --change-ms 5
+misused "--nic 'sim:': a profile expected" bench index --nic sim:
+misused "--figure '99': 3, 4, 13" bench model --figure 99
+misused "--fit and --sweep: one of them" bench model --fit --sweep
+misused "'a/b': a name without '/' expected" space create a/b --size 8M
+misused "--size SIZE expected" space create x
+misused "--node 'a': another node expected" space create x --size 8M --node a --node a
+misused "no name expected" space list extra
+refused "spin_ns=-1: expected a number from 0" bench micro --nic sim:cx6-200,spin_ns=-1
+refused "foo: no parameter" bench micro --nic sim:cx6-200,foo=1
+refused "/: no such profile" bench micro --nic sim:/
+refused "No space left" bench index --nic "$nic" --space-size 4M
+says "2 memory nodes" "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 --mns 2
+says "Mop/s (model)" "$far" bench micro --nic sim:cx6-200 --ops 1000 --mns 2
+interrupted micro --ops 1T
+interrupted index --keys 1000 --ms 100000
+"$far" info >/dev/full 2>"$dir/err"
+[[ $? = 1 && $(<"$dir/err") = *"cannot write to the standard output"* ]]
+result $? "a standard output that is full"
+"$far" info >&- 2>"$dir/err"
+[[ $? = 1 ]]
+result $? "a standard output that is closed"
+for command in "space create" "space serve" "space list" "space delete" "space stat" "space check" \
+	"bench micro" "bench index" "bench model"; do
+	# shellcheck disable=SC2086  # two words
+	described $command
+done
 exit $bad

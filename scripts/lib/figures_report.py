@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+Writes the numbers of figures as docs/results/far-SET.md. For scripts/figures.
+"""
+import os
+import shlex
+import textwrap
+
+import result
+
+HEAD = """
+*model*: of this program, in virtual time; RACE and SMART-HT are the paper's
+mechanisms as this project built them. *paper*: of the authors. A command under
+a table is that of a series' last point.
+"""
+
+
+def table(head, rows):
+    lines = [head, ['---'] * len(head)] + rows
+    return '\n'.join('| ' + ' | '.join(row) + ' |' for row in lines)
+
+
+def number(value):
+    return f'{value:.4g}'
+
+
+def by_x(figure, lines):
+    """A row for each x, a column for each series."""
+    xs = sorted({x for _, points in lines for x, _ in points})
+    columns = [dict(points) for _, points in lines]
+    rows = [[number(x)] + [number(c[x]) if x in c else '' for c in columns] for x in xs]
+    return table([figure.x_label] + [s.label for s, _ in lines], rows)
+
+
+def by_series(figure, lines):
+    """A row for each series: the x differ."""
+    rows = [[s.label, '; '.join(f'{number(x)}: {number(y)}' for x, y in points)]
+            for s, points in lines]
+    return table(['series', f'{figure.x_label}: {figure.y_label}'], rows)
+
+
+def commands(runner, figure):
+    """That of the last point of each series."""
+    found = [runner.args(s, figure.xs[-1] if figure.xs else 0) for s in figure.series
+             if not s.key]
+    lines = dict.fromkeys(shlex.join(['far', 'bench'] + args) for args in found)
+    return '\n'.join(['```'] + list(lines) + ['```'])
+
+
+def section(runner, figure, lines):
+    form = by_series if any(s.x_value for s, _ in lines) else by_x
+    y_label = '' if form is by_series else f' ({figure.y_label})'
+    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines),
+                        commands(runner, figure)])
+
+
+def save(which, what, runner, names, drawn):
+    """names: those of the command line. drawn: (figure, [(series, points)])."""
+    text = '\n\n'.join([textwrap.fill(' '.join(what.split()), 80), HEAD.strip()] +
+                       [section(runner, figure, lines) for figure, lines in drawn])
+    path = result.save(f'far-{which}', 'model',
+                       ' '.join(['scripts/figures'] + names + ['--save']), [], text)
+    print(os.path.relpath(path, result.TOP))
