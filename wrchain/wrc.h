@@ -33,29 +33,23 @@
 struct wrc_prog;		/* core/prog.h: fixed size, caller-allocated */
 
 /*
- * Which chains.  Armed are our load and invalidate, and the stores of page
- * exchange (prog/exchange.c) or, by a setting, ours.  From WRC_V_NAIVE to
- * WRC_V_PAPER they are the rungs of Figure 12 of the ODRP paper, each with one
- * more of its optimisations: a yardstick for the cost model, for the software NIC
- * only.  The verifier refuses them, see prog/ladder.h.
+ * Which chains.  One set for NICs that do not translate, load and invalidate of
+ * WRC_V_OURS with the stores of WRC_V_EXCHANGE; and one for those that do.  Nothing
+ * else is built by wrc_prog_build().  paper/paper.h has more, to compare with: stores of
+ * WRC_V_OURS, a load of WRC_V_EXCHANGE, and from WRC_V_NAIVE to WRC_V_PAPER the rungs
+ * of Figure 12 of the ODRP paper, each with one more of its optimisations.
  */
 enum wrc_variant {
 	WRC_V_OURS,
-	WRC_V_EXCHANGE,
+	WRC_V_EXCHANGE,		/* page exchange: prog/exchange.c */
+	WRC_V_KEYED,		/* translation in the NIC: core/keymap.h */
 	WRC_V_NAIVE,
 	WRC_V_STORE_DECISION,	/* the client knows whether a slot is mapped */
 	WRC_V_CALC_TT_ADDR,	/* ... and computes tt_addr */
 	WRC_V_RECYCLE_HELPER,	/* ... and the recycle words */
 	WRC_V_PAPER,		/* ... and bytes are reversed by one READ */
-	WRC_V_KEYED,		/* translation in the NIC: core/keymap.h */
 	WRC_NR_VARIANTS,
 };
-
-/*
- * WRC_V_NAIVE finds a second counter that far behind free_head, whose address
- * has 0 in bits 8 to 15.  It counts in a ring of the same size, full of 0s.
- */
-#define WRC_NAIVE_SHADOW	0x1500
 
 /* Who knows the counts of an instance's next lap; core/turn.h. */
 enum wrc_recycle {
@@ -217,10 +211,9 @@ struct wrc_held {
 #define WRC_WHY_MAX 256
 
 /*
- * -EINVAL: no such chain, or a variant that cannot be strict, or not be recycled
- * by the node, or not be had with fences; or one that needs no such chain
- * (WRC_V_KEYED: a load is a READ by the client, a mapped store a WRITE).
- * -ENOSPC: the program outgrew its arrays (a bug).
+ * -EINVAL: no such chain of this variant, one that is not recycled by the node, or
+ * one that needs no chain (WRC_V_KEYED: a load is a READ by the client, a mapped
+ * store a WRITE).  -ENOSPC: the program outgrew its arrays (a bug).
  */
 int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		   struct wrc_prog *ret_prog);

@@ -13,6 +13,8 @@ PORT = CORE + 'port.h'
 # The chain compiler's one public header; its types are core's.
 API = 'wrchain/wrc.h'
 PROG = 'wrchain/prog/'
+# What no agent can arm.
+PAPER = 'wrchain/paper/'
 MODEL = 'wrchain/model/'
 CHARGE = MODEL + 'charge.'
 MLX5 = 'wrchain/mlx5/'
@@ -63,8 +65,11 @@ LAW = {
     PORT: Layer([UAPI, CORE, API], ANY, ''),
     API: Layer([UAPI, CORE], NONE, 'wrc.h is core\'s face'),
     PROG: Layer(BASE, NONE, 'a program knows core only', calls=PORT_CALLS),
-    MODEL: Layer(BASE, r'math\.h$', 'the cost model knows core, and no clock',
-                 libs=('m',)),
+    PAPER: Layer(BASE + [PROG], NONE,
+                 'what ours is compared with knows core and programs',
+                 calls=PORT_CALLS),
+    MODEL: Layer(BASE + [PAPER], r'math\.h$',
+                 'the cost model knows programs, and no clock', libs=('m',)),
     CHARGE: Layer(BASE + [MODEL, SNIC], r'(math|string)\.h$',
                   'the adapter knows the model and the software NIC',
                   libs=('m',)),
@@ -90,7 +95,7 @@ LAW = {
                ('nic.h', 'node.h', 'soft.h', 'mlx5.h', 'mlx5-cm.h',
                 'verdict.h'),
                libs=('json-c', 'ibverbs', 'rdmacm')),
-    TOOLS: Layer(BASE + [PROG, MODEL, MLX5, SNIC], None,
+    TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
                  'tools know wrchain'),
     'mnode/': Layer(BASE + [NIC], None,
                     'the agent knows the wire, the compiler and the NIC table',

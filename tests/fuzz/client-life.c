@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <paper/paper.h>
 #include "client.h"
 
 #define MS		1000000ull
@@ -34,9 +35,10 @@ int __wrap_wrc_prog_build(enum odrp_wire_chain chain,
 {
 	struct wrc_opts trusting = *opts;
 
-	if (life_trusts_words())
-		trusting.recycle = WRC_RECYCLE_CLIENT;
-	return __real_wrc_prog_build(chain, &trusting, prog);
+	if (!life_trusts_words())
+		return __real_wrc_prog_build(chain, opts, prog);
+	trusting.recycle = WRC_RECYCLE_CLIENT;
+	return wrc_any_build(chain, &trusting, prog);
 }
 
 /* ---- chance -------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include <nic/soft.h>
 #include <pool.h>
 #include "core/check.h"
+#include "paper/paper.h"
 #include "scene.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
@@ -277,7 +278,7 @@ static uint8_t *table_of(struct scene *s, const struct scene_chain *ch,
 	static uint8_t *made[2][2][2][2][ODRP_WIRE_NR_CHAINS];
 	const struct wrc_prog *prog = &ch->prog;
 	uint8_t *own, **table = &made[wrc_is_keyed(prog)][prog->fences]
-				     [prog->own][prog->strict][prog->chain];
+				     [wrc_owns(prog)][prog->strict][prog->chain];
 
 	if (s->cfg.spoil) {
 		own = block(s, ch->geom.table_len);
@@ -342,7 +343,7 @@ static void build(const struct scene *s, enum odrp_wire_chain kind,
 		.order = s->cfg.fence ? WRC_ORDER_FENCE : WRC_ORDER_WAIT,
 	};
 
-	assert_int_equal(wrc_prog_build(kind, &opts, &ch->prog), 0);
+	assert_int_equal(wrc_any_build(kind, &opts, &ch->prog), 0);
 	if (s->cfg.spoil)
 		s->cfg.spoil(&ch->prog);
 	assert_int_equal(wrc_geom_init(&ch->prog, SCENE_DEPTH, &ch->geom), 0);

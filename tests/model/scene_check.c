@@ -329,7 +329,7 @@ static bool receives_foreign(const struct scene_chain *ch)
 
 static const char *wrong_touch(const struct scene_chain *ch)
 {
-	if (!ch->prog.own)
+	if (!wrc_owns(&ch->prog))
 		return NULL;
 	if (sends_foreign(ch))
 		return "I3: a page may be sent that is not the chain's";

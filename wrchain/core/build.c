@@ -404,7 +404,7 @@ void wrc_page(struct wrc_build *b)
 void wrc_own(struct wrc_build *b)
 {
 	if (!b->err)
-		b->prog->own = true;
+		b->prog->kind = WRC_KIND_OWN;
 }
 
 void wrc_posts(struct wrc_build *b, int post)

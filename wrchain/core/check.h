@@ -90,7 +90,7 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 /*
  * wrc_image_arm() with only some rules, for yardsticks on the software NIC
- * (prog/ladder.h).
+ * (paper/ladder.h).
  */
 int wrc_arm_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const struct wrc_bind *bind, void *arena, unsigned int rules,

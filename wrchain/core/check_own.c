@@ -412,7 +412,7 @@ int wrc_check_own(struct wrc_check *c)
 
 	if (!wrc_has_register(o.prog))
 		err = check_foreign(&o);
-	if (err || !o.prog->own)
+	if (err || !wrc_owns(o.prog))
 		return err;
 	for (i = 0; !err && i < o.prog->nr_insn; i++) {
 		err = check_look(&o, i);

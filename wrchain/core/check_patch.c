@@ -156,7 +156,7 @@ static int check_open(struct wrc_check *c, unsigned int insn)
 		return wrc_refuse(c, RULE, 0, insn,
 				  "is never an answer again after a quiet request");
 	/* Where nothing is written the address does not matter. */
-	if (prog->own && i->queue == WRC_CLIENT && !i->nr_sge)
+	if (wrc_owns(prog) && i->queue == WRC_CLIENT && !i->nr_sge)
 		return 0;
 	if (!wrc_space_static((enum wrc_space)i->remote.space) &&
 	    !wrc_check_is_patched(prog, insn, WRC_F_RADDR, 0))

@@ -99,7 +99,7 @@ static int entry(struct wrc_check *c, __u32 instance)
 		return wrc_refuse_all(c, RULE,
 				      "receive entry %u takes %u bytes of a request of %u",
 				      instance, len, want);
-	if (!prog->page || prog->own)	/* rule own has that */
+	if (!prog->page || wrc_owns(prog))	/* rule own has that */
 		return 0;
 	if (sge[n - 1].lkey != b->buf_key ||
 	    sge[n - 1].len != ODRP_WIRE_PAGE_SIZE ||

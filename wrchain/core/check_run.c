@@ -587,7 +587,7 @@ static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
 		return true;
 	return i->queue == WRC_LOOP && i->remote.space != WRC_SP_DBR &&
 	       wrc_opdef(i->op)->flags & WRC_OP_RWRITE &&
-	       (!prog->own || i->remote.space == WRC_SP_TT);
+	       (!wrc_owns(prog) || i->remote.space == WRC_SP_TT);
 }
 
 /* All that changes memory must be done when the answer, the client queue's last,

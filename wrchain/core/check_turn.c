@@ -491,7 +491,7 @@ static int check_reads(struct wrc_check *c)
 		if (prog->word[i].kind != ODRP_WIRE_WORD_END &&
 		    prog->word[i].kind != ODRP_WIRE_WORD_NEXT)
 			break;
-	if (i < prog->nr_words || prog->self)
+	if (i < prog->nr_words || wrc_rearms_itself(prog))
 		return wrc_refuse_all(c, RULE,
 				      "the client has a say in it, too");
 	if (prog->nr_reads < 2 ||

@@ -66,7 +66,7 @@ int wrc_geom_init(const struct wrc_prog *prog, __u32 depth,
 	g->scratch = g->client_dbr + DBR_LINE;
 	g->arena_len = page_align(g->scratch + depth * WRC_SCRATCH +
 				  prog->nr_cells * sizeof(__u64));
-	g->buf_len = prog->page && !prog->own ? depth * PAGE : 0;
+	g->buf_len = prog->page && !wrc_owns(prog) ? depth * PAGE : 0;
 
 	g->start_bb = head->bb + head->nr_bb;
 	g->rq_posted = prog->post == WRC_NONE ? depth - 1 : depth;

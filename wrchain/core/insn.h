@@ -55,7 +55,7 @@ enum wrc_reg {
 	WRC_REG_SLOT	= 0,	/* counter as fetched: slot address, host order */
 	WRC_REG_PAGE	= 8,	/* page address */
 	WRC_REG_TRASH	= 16,	/* what nobody reads */
-	WRC_REG_TT	= 24,	/* table address, host order (prog/ladder.c) */
+	WRC_REG_TT	= 24,	/* table address, host order (paper/ladder.c) */
 	WRC_REG_POST	= 32,	/* what the receive record is to be (prog/exchange.c) */
 };
 

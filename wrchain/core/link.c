@@ -362,7 +362,7 @@ static int words(struct wrc_prog *prog)
 		err = insn_word(prog, ODRP_WIRE_WORD_NEXT, prog->choice);
 	if (prog->node)
 		return err ? err : tail(prog);
-	if (prog->self)
+	if (wrc_rearms_itself(prog))
 		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
 		__u8 op = prog->insn[i].op;
@@ -419,7 +419,7 @@ static int scatter_page(struct wrc_prog *prog)
 {
 	prog->page_sge = prog->nr_scatter;
 	return add_scatter(prog, prog->req_len, ODRP_WIRE_PAGE_SIZE, 0,
-			   wrc_at(prog->own ? WRC_SP_POOL : WRC_SP_BUF));
+			   wrc_at(wrc_owns(prog) ? WRC_SP_POOL : WRC_SP_BUF));
 }
 
 /* The record's goes to the record, or waits until the chain posts it. */

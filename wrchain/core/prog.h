@@ -134,6 +134,15 @@ struct wrc_turn {
 
 #define WRC_TURN_READS	3	/* two of low rows, one of high ones */
 
+/* Which rules a program is under that are not those of all; rule own has more. */
+enum wrc_kind {
+	WRC_KIND_LOOK,		/* looks pages up in the table; a store copies */
+	WRC_KIND_OWN,		/* page exchange: touches none but its own pages */
+	WRC_KIND_PAPER,		/* fences and no gate: paper/ladder.h */
+	WRC_KIND_LADDER,	/* and re-arms itself, by its cells */
+	WRC_KIND_LADDER_HOST,	/* and has tt_addr in host byte order */
+};
+
 /**
  * struct wrc_prog - a linked program
  * @nr_head:	instructions at the start of the loop queue that are enabled
@@ -142,19 +151,17 @@ struct wrc_turn {
  * @bb:		basic blocks of an instance in each queue
  * @cqes:	CQEs that an instance makes on the loop queue's send CQ
  * @client_cqes: the same of the client queue's
- * @page:	the request carries a page, to the instance's buffer
- * @own:	page exchange: to a page that is the instance's own, and no page is
- *		touched that is not
+ * @kind:	enum wrc_kind
+ * @page:	the request carries a page: to the instance's buffer, or in
+ *		WRC_KIND_OWN to a page that is the instance's own
  * @post:	the instruction that posts the receive entry again; WRC_NONE: the
  *		request does
  * @page_sge:	which segment of the receive entry takes the page
  * @req_len:	bytes of the request before the page
  * @tail_len:	and behind it
  * @fences:	order=fence: fences stand where else it WAITs for its own READs
- * @self:	no recycle words: the chain re-arms itself, by its cells
  * @map:	the READ of the key map, where the translation table is the NIC's: the
  *		request's tt_addr comes to it first; else WRC_NONE
- * @host_tt:	the request's tt_addr is in host byte order
  * @node:	recycle=node: no words, the table has them; but what ends a store, and
  *		whether the next request is to be answered
  * @choice:	and its READ of the next answer's opcode; WRC_NONE: none
@@ -165,15 +172,14 @@ struct wrc_turn {
 struct wrc_prog {
 	const char *name;
 	__u8 chain;
-	bool strict;
-	bool page, own, fences;
+	__u8 kind;
+	bool strict, page, fences, node;
 	__u8 nr_insn, nr_head;
 	__u8 nr_args, nr_words, nr_scatter, nr_patches;
 	__u8 cqes, client_cqes;
 	__u8 post, page_sge, map;
 	__u8 bb[WRC_NR_QUEUES];
 	__u16 req_len, tail_len;
-	bool self, host_tt, node;
 	__u8 choice, turns, nr_reads, nr_turns;
 	__u16 row_len[WRC_TURN_READS];
 	__u8 nr_cells;
@@ -194,6 +200,18 @@ static inline __u32 wrc_msg_len(const struct wrc_prog *prog)
 	       (prog->page ? ODRP_WIRE_PAGE_SIZE : 0);
 }
 
+/* Page exchange: does it touch no page but its own? */
+static inline bool wrc_owns(const struct wrc_prog *prog)
+{
+	return prog->kind == WRC_KIND_OWN;
+}
+
+/* Has it no recycle words, and renews its counts by arithmetic? */
+static inline bool wrc_rearms_itself(const struct wrc_prog *prog)
+{
+	return prog->kind >= WRC_KIND_LADDER;
+}
+
 /* Is the translation table the NIC's? */
 static inline bool wrc_is_keyed(const struct wrc_prog *prog)
 {
@@ -211,7 +229,7 @@ static inline bool wrc_is_asked(const struct wrc_prog *prog, unsigned int insn)
 /* Does the instance receive into a page of its own? */
 static inline bool wrc_has_register(const struct wrc_prog *prog)
 {
-	return prog->own && prog->page;
+	return wrc_owns(prog) && prog->page;
 }
 
 static inline bool wrc_is_head(const struct wrc_prog *prog, unsigned int insn)

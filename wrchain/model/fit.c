@@ -4,7 +4,7 @@
  * and the choice (Newton's method: as many numbers as parameters).
  */
 #include <math.h>
-#include "../wrc.h"
+#include "../paper/paper.h"
 #include "model.h"
 
 #define NR_FIT 5
@@ -68,7 +68,7 @@ static int latency(enum odrp_wire_chain chain, enum wrc_variant variant,
 	struct wrc_prog prog;
 	int err;
 
-	err = wrc_prog_build(chain, &opts, &prog);
+	err = wrc_any_build(chain, &opts, &prog);
 	if (err)
 		return err;
 	wrc_model_cost(&prog, p, ret_cost);

@@ -187,7 +187,7 @@ struct wrc_obs {
 /* What the paper measured of a program, in us; 0: it does not say. */
 double wrc_model_paper_us(enum odrp_wire_chain chain, enum wrc_variant variant);
 
-/* 0 or -errno of wrc_prog_build(). */
+/* 0 or -errno of wrc_any_build(). */
 int wrc_model_observe(const struct wrc_params *p,
 		      struct wrc_obs ret_obs[WRC_NR_OBS]);
 /* Chooses the fitted parameters.  -EDOM: they cannot be told apart. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* What the chain programs have in common; see parts.h. */
-#include "ladder.h"
 #include "parts.h"
 
 int wrc_prog_head(struct wrc_build *b)
@@ -65,34 +64,41 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 	ARG(b, rkey, wrc_field(answer, WRC_F_RKEY, 0));
 }
 
-int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
-		   struct wrc_prog *ret_prog)
+static int ours(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		struct wrc_prog *prog)
 {
-	if (opts && (opts->recycle >= WRC_NR_RECYCLES ||
-		     (opts->recycle &&
-		      !wrc_variant_may_recycle(opts->variant))))
-		return -EINVAL;
-	if (opts && wrc_variant_must_recycle(opts->variant) && !opts->recycle)
-		return -EINVAL;
-	if (opts && (opts->order >= WRC_NR_ORDERS ||
-		     (opts->order && !wrc_variant_may_fence(opts->variant))))
-		return -EINVAL;
-	if (opts && opts->variant == WRC_V_EXCHANGE)
-		return wrc_prog_exchange(chain, opts, ret_prog);
-	if (opts && opts->variant == WRC_V_KEYED)
-		return wrc_prog_keyed(chain, opts, ret_prog);
-	if (opts && opts->variant)
-		return wrc_prog_ladder(chain, opts, ret_prog);
 	switch (chain) {
 	case ODRP_WIRE_LOAD:
-		return wrc_prog_load(opts, ret_prog);
-	case ODRP_WIRE_MAPPED_STORE:
-		return wrc_prog_mapped_store(opts, ret_prog);
-	case ODRP_WIRE_UNMAPPED_STORE:
-		return wrc_prog_unmapped_store(opts, ret_prog);
+		return wrc_prog_load(opts, prog);
 	case ODRP_WIRE_INVALIDATE:
-		return wrc_prog_invalidate(opts, ret_prog);
+		return wrc_prog_invalidate(opts, prog);
 	default:
 		return -EINVAL;
 	}
+}
+
+int wrc_prog_of(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		struct wrc_prog *prog)
+{
+	if (opts->recycle >= WRC_NR_RECYCLES || opts->order >= WRC_NR_ORDERS)
+		return -EINVAL;
+	switch (opts->variant) {
+	case WRC_V_OURS:
+		return ours(chain, opts, prog);
+	case WRC_V_EXCHANGE:
+		return wrc_prog_exchange(chain, opts, prog);
+	case WRC_V_KEYED:
+		return opts->recycle ? wrc_prog_keyed(chain, opts, prog) :
+				       -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+int wrc_prog_build(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *ret_prog)
+{
+	if (opts->recycle != WRC_RECYCLE_NODE)
+		return -EINVAL;
+	return wrc_prog_of(chain, opts, ret_prog);
 }

@@ -49,12 +49,14 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer);
  */
 int wrc_prog_decide(struct wrc_build *b, struct wrc_ref page);
 
+/* wrc_prog_build(), but that clients may recycle, too. */
+int wrc_prog_of(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		struct wrc_prog *prog);
+
 int wrc_prog_load(const struct wrc_opts *opts, struct wrc_prog *prog);
-int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
-int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog);
 int wrc_prog_invalidate(const struct wrc_opts *opts, struct wrc_prog *prog);
 
-/* Page exchange: prog/exchange.c. */
+/* Page exchange: prog/exchange.c.  -EINVAL: a load, which stays as it is. */
 int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		      struct wrc_prog *prog);
 /* Translation in the NIC: the same file.  -EINVAL: loads and mapped stores, which

@@ -6,7 +6,7 @@
  * of them alike.
  */
 #include <stdlib.h>
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "bench.h"
 #include "wrc.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "cost.h"
-#include "prog/ladder.h"
+#include "paper/paper.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -33,12 +33,12 @@ static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
 {
 	return (struct wrc_opts) {
 		.strict_index = cmd->strict &&
-				wrc_variant_may_be_strict(variant),
+				!wrc_variant_is_rung(variant),
 		.variant = variant,
 		.recycle = wrc_variant_must_recycle(variant) ?
 				   WRC_RECYCLE_NODE :
-			   wrc_variant_may_recycle(variant) ?
-				   cmd->recycle : WRC_RECYCLE_CLIENT,
+			   wrc_variant_is_rung(variant) ?
+				   WRC_RECYCLE_CLIENT : cmd->recycle,
 		.order = cmd->order,
 	};
 }
@@ -49,7 +49,7 @@ int cost_build(int chain, const struct wrc_opts *opts, struct cost_prog *ret)
 
 	ret->variant = opts->variant;
 	ret->alone = !wrc_variant_has(opts->variant, chain);
-	err = wrc_prog_build(chain, ret->alone ? NULL : opts, &ret->prog);
+	err = wrc_any_build(chain, ret->alone ? NULL : opts, &ret->prog);
 	if (err)
 		return wrc_fail("program %d, %s: %s", chain,
 				wrc_variant_name(opts->variant),

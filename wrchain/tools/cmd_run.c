@@ -7,7 +7,7 @@
  * WQE when it is enabled, so that a missing SEND_EN shows.
  */
 #include <stdlib.h>
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "rig.h"
 #include "wrc.h"
 

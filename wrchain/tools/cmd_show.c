@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* `wrc list` and `wrc show`: programs by name. */
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "wrc.h"
 
 struct numbers {
@@ -70,7 +70,7 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 
 		if (!wrc_variant_has(opts.variant, i))
 			continue;
-		err = wrc_prog_build(i, &opts, &prog);
+		err = wrc_any_build(i, &opts, &prog);
 		if (err)
 			return wrc_fail("program %d: %s", i, strerror(-err));
 		n = count(&prog);
@@ -154,7 +154,7 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       wrc_cell_value(prog, geom, i, 0),
 		       wrc_cell_step(prog, i));
 	}
-	if (prog->self)
+	if (wrc_rearms_itself(prog))
 		return;
 	if (prog->node)
 		printf("\nwords of request r\n");

@@ -3,7 +3,7 @@
 #include <err.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "wrc.h"
 
 const char *const wrc_chain_purposes[ODRP_WIRE_NR_CHAINS] = {
@@ -36,7 +36,7 @@ int wrc_chain_of(const char *name)
 	struct wrc_prog prog;
 
 	for (int i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
-		if (!wrc_prog_build(i, NULL, &prog) && !strcmp(prog.name, name))
+		if (!wrc_any_build(i, NULL, &prog) && !strcmp(prog.name, name))
 			return i;
 	wrc_fail("no program '%s'; `wrc list` names them", name);
 	return -1;
@@ -75,7 +75,7 @@ int wrc_image_make(const struct wrc_cmd *cmd, struct wrc_image *ret_image)
 	if (!wrc_variant_has(opts.variant, chain))
 		return wrc_fail("%s: no chain, the client does that alone by its keys",
 				cmd->prog);
-	err = wrc_prog_build(chain, &opts, &im->prog);
+	err = wrc_any_build(chain, &opts, &im->prog);
 	if (!err)
 		err = wrc_geom_init(&im->prog, cmd->depth, &im->geom);
 	if (err)

@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <stdlib.h>
+#include "paper/paper.h"
 #include "wrc.h"
 
 #define VERSION 1
@@ -246,7 +247,7 @@ static int load_prog(const char *path, struct json_object *obj,
 		return 2;
 	memset(&opts, 0, sizeof(opts));
 	opts.strict_index = json_object_get_boolean(strict);
-	err = wrc_prog_build(chain, &opts, &im->prog);
+	err = wrc_any_build(chain, &opts, &im->prog);
 	if (!err)
 		err = wrc_geom_init(&im->prog, json_object_get_int(depth),
 				    &im->geom);

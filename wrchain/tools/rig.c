@@ -3,7 +3,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include "core/check.h"
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "rig.h"
 
 #define PAGE ODRP_WIRE_PAGE_SIZE
@@ -380,7 +380,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	memset(rig, 0, sizeof(*rig));
 	rig->cfg = *cfg;
 	why[0] = 0;
-	err = wrc_prog_build(cfg->chain, &opts, &rig->prog);
+	err = wrc_any_build(cfg->chain, &opts, &rig->prog);
 	if (!err)
 		err = wrc_geom_init(&rig->prog, cfg->depth, &rig->geom);
 	if (!err)
@@ -498,7 +498,7 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 	if (rig->sent - rig->answered >= k)
 		return -EBUSY;
 	*req = (struct odrp_wire_req){
-		.tt_addr = rig->prog.host_tt ? htole64(tt_addr) :
+		.tt_addr = rig->prog.kind == WRC_KIND_LADDER_HOST ? htole64(tt_addr) :
 					       htobe64(tt_addr),
 		.id = htobe32(r),
 	};
@@ -537,7 +537,7 @@ static int poll_one(struct wrc_rig *rig, bool *ret_early, uint32_t *ret_request)
 	rig->received++;
 	rig->dbr->rcv = htobe32((rig->received + rig->cfg.depth) & 0xffff);
 	/* A page's own notice has its length, the answer behind it has none. */
-	*ret_early = rig->prog.own && be32toh(cqe.byte_cnt);
+	*ret_early = wrc_owns(&rig->prog) && be32toh(cqe.byte_cnt);
 	if (*ret_early)
 		rig->early_came++;
 	else

@@ -3,7 +3,7 @@
 #include <argp.h>
 #include <err.h>
 #include <stdlib.h>
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include "wrc.h"
 
 struct command {
@@ -112,8 +112,8 @@ static uint32_t number(struct argp_state *state, const char *what,
 }
 
 #define VARIANTS							\
-	"ours, exchange, naive, store-decision, calc-tt-addr, "		\
-	"recycle-helper, paper or keyed"
+	"ours, exchange, keyed, naive, store-decision, calc-tt-addr, "	\
+	"recycle-helper or paper"
 
 static void variant(struct argp_state *state, const char *arg,
 		    struct wrc_cmd *cmd)
@@ -305,7 +305,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!line->cmd.depth)
 			line->cmd.depth = line->command->depth ?
 						  line->command->depth : 4;
-		if (!wrc_variant_may_recycle(line->cmd.variant) &&
+		if (wrc_variant_is_rung(line->cmd.variant) &&
 		    line->cmd.recycle)
 			argp_error(state, "variant %s is not recycled by the node",
 				   wrc_variant_name(line->cmd.variant));
@@ -313,11 +313,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    !line->cmd.recycle)
 			argp_error(state, "variant %s is recycled by the node: --recycle=node",
 				   wrc_variant_name(line->cmd.variant));
-		if (!wrc_variant_may_fence(line->cmd.variant) &&
+		if (wrc_variant_is_rung(line->cmd.variant) &&
 		    line->cmd.order)
 			argp_error(state, "variant %s is not to be had with order=fence",
 				   wrc_variant_name(line->cmd.variant));
-		if (!wrc_variant_may_be_strict(line->cmd.variant)) {
+		if (wrc_variant_is_rung(line->cmd.variant)) {
 			line->cmd.strict = false;
 			if (line->said_strict)
 				argp_error(state, "variant %s is relaxed only",

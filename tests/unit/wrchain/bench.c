@@ -50,7 +50,7 @@ void bench_open(struct bench *b, enum odrp_wire_chain chain, bool strict,
 {
 	struct wrc_opts opts = { .strict_index = strict };
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
 	bench_image(b, depth);
 }
 
@@ -61,7 +61,7 @@ void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
 	};
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
 	bench_image(b, depth);
 }
 
@@ -73,7 +73,7 @@ void bench_open_node_exchange(struct bench *b, enum odrp_wire_chain chain,
 		.variant = WRC_V_EXCHANGE,
 	};
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
 	bench_image(b, depth);
 }
 
@@ -85,7 +85,7 @@ void bench_open_keyed(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		.variant = WRC_V_KEYED,
 	};
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
 	bench_image(b, depth);
 }
 

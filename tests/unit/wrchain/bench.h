@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "core/check.h"
 #include "mlx5/encode.h"
+#include "paper/paper.h"
 
 struct bench {
 	struct wrc_prog prog;

@@ -352,7 +352,7 @@ static void open_cnode(struct stage_cnode *c, enum odrp_wire_chain chain,
 		       const struct wrc_opts *opts)
 {
 	c->chain = chain;
-	assert_int_equal(wrc_prog_build(chain, opts, &c->prog), 0);
+	assert_int_equal(wrc_any_build(chain, opts, &c->prog), 0);
 	c->bind.fence_orders = opts->order == WRC_ORDER_FENCE;
 	assert_int_equal(wrc_geom_init(&c->prog, STAGE_DEPTH, &c->geom), 0);
 	c->nr_words = wrc_words(&c->prog, &c->geom, c->words);

@@ -18,6 +18,7 @@
 #include "core/check.h"
 #include "core/keymap.h"
 #include "mlx5/encode.h"
+#include "paper/paper.h"
 #include "snic/snic.h"
 
 #define STAGE_DEPTH 4

@@ -160,15 +160,41 @@ static void places_set_later(void **state)
 	assert_int_equal(finish(&b), -EINVAL);
 }
 
+/* The library that an agent has: two sets, and nothing that is insecure. */
+static void what_can_be_armed(void **state)
+{
+	static const unsigned int chains[WRC_NR_VARIANTS] = {
+		[WRC_V_OURS] = 1 << ODRP_WIRE_LOAD | 1 << ODRP_WIRE_INVALIDATE,
+		[WRC_V_EXCHANGE] = 1 << ODRP_WIRE_MAPPED_STORE |
+				   1 << ODRP_WIRE_UNMAPPED_STORE |
+				   1 << ODRP_WIRE_INVALIDATE,
+		[WRC_V_KEYED] = 1 << ODRP_WIRE_UNMAPPED_STORE |
+				1 << ODRP_WIRE_INVALIDATE,
+	};
+
+	for (int v = 0; v < WRC_NR_VARIANTS; v++)
+		for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+			struct wrc_opts opts = {
+				.variant = v, .recycle = WRC_RECYCLE_NODE,
+			};
+
+			assert_int_equal(wrc_prog_build(chain, &opts, &prog),
+					 chains[v] & 1 << chain ? 0 : -EINVAL);
+			opts.recycle = WRC_RECYCLE_CLIENT;
+			assert_int_equal(wrc_prog_build(chain, &opts, &prog),
+					 -EINVAL);
+		}
+}
+
 static void programs(void **state)
 {
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_NR_CHAINS, NULL, &prog),
+	assert_int_equal(wrc_any_build(ODRP_WIRE_NR_CHAINS, NULL, &prog),
 			 -EINVAL);
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int strict = 0; strict < 2; strict++) {
 			struct wrc_opts opts = { .strict_index = strict };
 
-			assert_int_equal(wrc_prog_build(chain, &opts, &prog),
+			assert_int_equal(wrc_any_build(chain, &opts, &prog),
 					 0);
 			assert_int_equal(prog.chain, chain);
 			assert_int_equal(prog.strict, strict);
@@ -188,6 +214,7 @@ int main(void)
 		cmocka_unit_test(queues),
 		cmocka_unit_test(runs_out),
 		cmocka_unit_test(places_set_later),
+		cmocka_unit_test(what_can_be_armed),
 		cmocka_unit_test(programs),
 	};
 

@@ -521,10 +521,10 @@ static void programs(void **state)
 			   chain == ODRP_WIRE_INVALIDATE;
 
 		opts.recycle = WRC_RECYCLE_NODE;
-		assert_int_equal(wrc_prog_build(chain, &opts, &prog),
+		assert_int_equal(wrc_any_build(chain, &opts, &prog),
 				 has ? 0 : -EINVAL);
 		opts.recycle = WRC_RECYCLE_CLIENT;
-		assert_int_equal(wrc_prog_build(chain, &opts, &prog), -EINVAL);
+		assert_int_equal(wrc_any_build(chain, &opts, &prog), -EINVAL);
 	}
 }
 

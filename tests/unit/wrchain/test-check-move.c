@@ -389,7 +389,7 @@ static void expect_unknown(struct bench *b)
 {
 	char why[WRC_WHY_MAX];
 
-	if (!b->prog.own && !b->prog.node)
+	if (!wrc_owns(&b->prog) && !b->prog.node)
 		expect_refusal(b, WRC_RULE_MOVE, "that nobody knows of");
 	else
 		assert_true(refused_by(b, why) & 1u << WRC_RULE_MOVE);
@@ -411,7 +411,7 @@ static void broken_holds(void **state)
 		};
 		struct bench b;
 
-		if (wrc_prog_build(n / 3, &opts, &b.prog))
+		if (wrc_any_build(n / 3, &opts, &b.prog))
 			continue;	/* keyed: the client does it alone */
 		bench_image(&b, K);
 		expect_accepted(&b);

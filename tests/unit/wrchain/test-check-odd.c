@@ -208,7 +208,7 @@ static void edited_programs(void **state)
 		const struct wrc_opts opts = { .strict_index = false };
 		struct bench b;
 
-		assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, &opts,
+		assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &opts,
 						&b.prog), 0);
 		edited[i].edit(&b.prog);
 		bench_image(&b, K);

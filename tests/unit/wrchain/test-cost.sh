@@ -107,7 +107,7 @@ expect 2 "$wrc" show load --variant fastest
 says err "no variant 'fastest'"
 for gone in pull lane-ring; do
 	expect 2 "$wrc" show load --variant $gone
-	says err "no variant '$gone': ours, exchange, naive"
+	says err "no variant '$gone': ours, exchange, keyed"
 done
 expect 2 "$wrc" cost --ideas
 says err ideas

@@ -400,7 +400,7 @@ static void lent_page(void **state)
 	struct wrc_held held;
 	struct bench b;
 
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, &opts, &b.prog), 0);
+	assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &opts, &b.prog), 0);
 	bench_image(&b, 4);
 	take = bench_find(&b, WRC_WQE_MASKED_CS, 0);
 	put = bench_find(&b, WRC_WQE_WRITE, 0);

@@ -54,7 +54,7 @@ static void all(void **state)
 		for (int strict = 0; strict < 2; strict++) {
 			struct wrc_opts opts = { .strict_index = strict };
 
-			assert_int_equal(wrc_prog_build(chain, &opts, &prog),
+			assert_int_equal(wrc_any_build(chain, &opts, &prog),
 					 0);
 			for (uint32_t k = 4; k <= 1024; k *= 2)
 				check(&prog, k);
@@ -68,7 +68,7 @@ static void refused(void **state)
 	struct wrc_prog prog;
 	struct wrc_geom g;
 
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, NULL, &prog), 0);
+	assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, NULL, &prog), 0);
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(wrc_geom_init(&prog, bad[i], &g), -ERANGE);
 	prog.bb[WRC_LOOP] = 64;		/* 2^16 blocks: too large a ring */

@@ -10,7 +10,6 @@
  */
 #include <stdlib.h>
 #include "bench.h"
-#include "prog/ladder.h"
 
 #define MAX_FILE (1 << 20)
 
@@ -147,7 +146,7 @@ static void both(enum odrp_wire_chain chain, bool strict,
 	struct bench b;
 	char name[64];
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b.prog), 0);
 	bench_image(&b, 4);
 	snprintf(name, sizeof(name), "%s%s%s%s", order ? "fence-" : "",
 		 recycle ? "node-" : "", prefixes[variant], b.prog.name);

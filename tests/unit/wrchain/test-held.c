@@ -153,7 +153,7 @@ static void open_exchange(struct bench *b, const struct exchange *x,
 	uint64_t own = htobe64(OWN_ADDR), old = htobe64(OLD_ADDR);
 	uint64_t new = htobe64(page), slot = SLOT_ADDR;
 
-	assert_int_equal(wrc_prog_build(x->chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(x->chain, &opts, &b->prog), 0);
 	bench_image(b, 4);
 	for (uint32_t k = 0; k < 4; k++) {
 		memcpy(&bench_recv(b, k, b->prog.nr_scatter - 2)->addr, &own,

@@ -6,7 +6,6 @@
  */
 #include "bench.h"
 #include "pages.h"
-#include "prog/ladder.h"
 #include "tools/rig.h"
 
 #define DEPTH 8
@@ -176,7 +175,7 @@ static void controls_as_in_the_paper(void **state)
 	for (int chain = 0; chain < 3; chain++) {
 		unsigned int n = 0;
 
-		assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+		assert_int_equal(wrc_any_build(chain, &opts, &prog), 0);
 		for (int i = 0; i < prog.nr_insn; i++)
 			n += prog.insn[i].op == WRC_WQE_WAIT ||
 			     prog.insn[i].op == WRC_WQE_SEND_EN;
@@ -203,7 +202,7 @@ static void rungs_differ_by_their_step(void **state)
 	for (int v = WRC_V_NAIVE; v <= WRC_V_PAPER; v++) {
 		struct wrc_opts opts = { .variant = v };
 
-		assert_int_equal(wrc_prog_build(ODRP_WIRE_UNMAPPED_STORE, &opts,
+		assert_int_equal(wrc_any_build(ODRP_WIRE_UNMAPPED_STORE, &opts,
 						&p[v]), 0);
 	}
 	assert_int_equal(count_op(&p[WRC_V_NAIVE], WRC_WQE_CS), 1);
@@ -229,7 +228,7 @@ static bool refused(enum wrc_variant variant, unsigned int rules)
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
 		struct bench b;
 
-		assert_int_equal(wrc_prog_build(chain, &opts, &b.prog), 0);
+		assert_int_equal(wrc_any_build(chain, &opts, &b.prog), 0);
 		bench_image(&b, DEPTH);
 		no |= wrc_check_rules(&b.prog, &b.geom, &b.bind, b.arena,
 				      rules, why) != 0;
@@ -267,7 +266,7 @@ static void never_strict(void **state)
 
 		if (!wrc_variant_is_rung(v) && v < WRC_NR_VARIANTS)
 			continue;
-		assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, &opts, &prog),
+		assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &opts, &prog),
 				 -EINVAL);
 	}
 	assert_null(wrc_variant_name(WRC_NR_VARIANTS));

@@ -27,7 +27,7 @@ static void load(void **state)
 	};
 	struct wrc_prog p;
 
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, NULL, &p), 0);
+	assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, NULL, &p), 0);
 	assert_int_equal(p.nr_insn, sizeof(ops));
 	for (unsigned int i = 0; i < sizeof(ops); i++)
 		assert_int_equal(p.insn[i].op, ops[i]);
@@ -92,7 +92,7 @@ static void reversed(void **state)
 {
 	struct wrc_prog p;
 
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_UNMAPPED_STORE, NULL, &p), 0);
+	assert_int_equal(wrc_any_build(ODRP_WIRE_UNMAPPED_STORE, NULL, &p), 0);
 	for (unsigned int i = 0; i < 8; i++)
 		assert_true(has_patch(&p, 5, i, 1, 8, WRC_F_RADDR, 7 - i, 0));
 	assert_true(has_patch(&p, 8, 0, 8, 12, WRC_F_RADDR, 0, 0));
@@ -106,7 +106,7 @@ static void conditional(void **state)
 	struct wrc_prog p;
 	struct bench b;
 
-	assert_int_equal(wrc_prog_build(ODRP_WIRE_INVALIDATE, NULL, &p), 0);
+	assert_int_equal(wrc_any_build(ODRP_WIRE_INVALIDATE, NULL, &p), 0);
 	assert_true(has_patch(&p, 5, 1, 1, 8, WRC_F_OPCODE, 0, 0));
 	assert_true(has_patch(&p, 5, 2, 1, 13, WRC_F_OPCODE, 0, 0));
 	bench_open(&b, ODRP_WIRE_INVALIDATE, false, 4);
@@ -124,8 +124,8 @@ static void strict(void **state)
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
 		unsigned int seen = 0;
 
-		assert_int_equal(wrc_prog_build(chain, NULL, &p), 0);
-		assert_int_equal(wrc_prog_build(chain, &opts, &q), 0);
+		assert_int_equal(wrc_any_build(chain, NULL, &p), 0);
+		assert_int_equal(wrc_any_build(chain, &opts, &q), 0);
 		assert_int_equal(q.nr_words, p.nr_words + q.nr_insn);
 		for (unsigned int i = 0; i < q.nr_words; i++) {
 			const struct wrc_word *w = &q.word[i];
@@ -149,7 +149,7 @@ static void scatter(void **state)
 			struct wrc_prog p;
 			uint32_t at = 0;
 
-			assert_int_equal(wrc_prog_build(chain, &opts, &p), 0);
+			assert_int_equal(wrc_any_build(chain, &opts, &p), 0);
 			for (unsigned int i = 0; i < p.nr_scatter; i++) {
 				assert_int_equal(p.scatter[i].off, at);
 				at += p.scatter[i].len;

@@ -12,7 +12,7 @@
  * client's part of it is free; and whatever many queues do to each other.
  */
 #include "bench.h"
-#include "prog/ladder.h"
+#include "paper/paper.h"
 #include <math.h>
 #include "model/charge.h"
 #include "tools/rig.h"
@@ -41,11 +41,11 @@ static bool exists(enum odrp_wire_chain chain, const struct wrc_opts *opts)
 {
 	if (!wrc_variant_has(opts->variant, chain))
 		return false;
-	if (opts->strict_index && !wrc_variant_may_be_strict(opts->variant))
+	if (opts->strict_index && wrc_variant_is_rung(opts->variant))
 		return false;
-	if (opts->order && !wrc_variant_may_fence(opts->variant))
+	if (opts->order && wrc_variant_is_rung(opts->variant))
 		return false;
-	return opts->recycle ? wrc_variant_may_recycle(opts->variant) :
+	return opts->recycle ? !wrc_variant_is_rung(opts->variant) :
 			       !wrc_variant_must_recycle(opts->variant);
 }
 

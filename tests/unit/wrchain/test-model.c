@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <math.h>
 #include "model/model.h"
-#include "prog/ladder.h"
+#include "paper/paper.h"
 
 static struct wrc_params params;
 
@@ -33,7 +33,7 @@ static void cost_of(enum odrp_wire_chain chain, enum wrc_variant variant,
 	struct wrc_opts opts = { .variant = variant };
 	struct wrc_prog prog;
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &prog), 0);
 	wrc_model_cost(&prog, &params, ret_cost);
 }
 
@@ -300,7 +300,7 @@ static void ordered_cost(enum odrp_wire_chain chain, enum wrc_variant variant,
 		wrc_model_keyed(chain == ODRP_WIRE_LOAD, &params, ret_cost);
 		return;
 	}
-	assert_int_equal(wrc_prog_build(chain, &opts, &prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &prog), 0);
 	wrc_model_cost(&prog, &params, ret_cost);
 }
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../../lib/nightly.h"
-#include "prog/ladder.h"
 #include "stage.h"
 
 /* Why a corruption may be harmless; documented in wrchain/README.md. */
@@ -679,7 +678,7 @@ static void every_program(void **state)
 				struct wrc_prog prog;
 
 				if (!wrc_variant_excused(v) &&
-				    !wrc_prog_build(chain, &opts, &prog))
+				    !wrc_any_build(chain, &opts, &prog))
 					try_program(chain, &opts);
 			}
 }
@@ -708,7 +707,7 @@ static void every_node_program(void **state)
 		}
 }
 
-/* And with store=copy. */
+/* And of stores that copy. */
 static void every_node_copy(void **state)
 {
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)

@@ -25,7 +25,7 @@ static void open_fenced(struct bench *b, enum odrp_wire_chain chain,
 		.order = WRC_ORDER_FENCE,
 	};
 
-	assert_int_equal(wrc_prog_build(chain, &opts, &b->prog), 0);
+	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
 	bench_image(b, DEPTH);
 	b->bind.fence_orders = true;
 }
@@ -67,7 +67,7 @@ static void no_wait_for_reads(struct bench *b)
 	}
 	assert_true(prog->fences);
 	assert_true(fences);
-	assert_int_equal(left, prog->own && !prog->page);
+	assert_int_equal(left, wrc_owns(prog) && !prog->page);
 }
 
 static void fences_for_waits(void **state)
@@ -84,10 +84,10 @@ static void who_may_fence(void **state)
 		struct wrc_prog prog;
 		bool may = v == WRC_V_OURS || v == WRC_V_EXCHANGE;
 
-		assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, &opts, &prog),
+		assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &opts, &prog),
 				 may ? 0 : -EINVAL);
 		opts.order = WRC_NR_ORDERS;
-		assert_int_equal(wrc_prog_build(ODRP_WIRE_LOAD, &opts, &prog),
+		assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &opts, &prog),
 				 -EINVAL);
 	}
 }
@@ -124,7 +124,7 @@ static void only_where_it_holds(struct bench *b)
 
 	expect_accepted(b);
 	b->bind.fence_orders = false;
-	if (b->prog.own)	/* answer and own rely on it, too */
+	if (wrc_owns(&b->prog))	/* answer and own rely on it, too */
 		assert_true(refused_by(b, why) & 1u << WRC_RULE_ORDER);
 	else
 		expect_refusal(b, WRC_RULE_ORDER, "");

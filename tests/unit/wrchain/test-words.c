@@ -252,7 +252,7 @@ static void open_client(int which, bool strict, uint32_t depth,
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 
-	assert_int_equal(wrc_prog_build(chain_of(which), &opts, &prog), 0);
+	assert_int_equal(wrc_any_build(chain_of(which), &opts, &prog), 0);
 	assert_int_equal(wrc_geom_init(&prog, depth, &geom), 0);
 	memset(c, 0, sizeof(*c));
 	c->n = wrc_words(&prog, &geom, words);
@@ -271,8 +271,8 @@ static void open_client(int which, bool strict, uint32_t depth,
 	}
 	*m = (struct model){ .steps = steps[which], .depth = depth,
 			     .strict = strict,
-			     .store = prog.own && prog.page,
-			     .pages_first = prog.own && !prog.page };
+			     .store = wrc_owns(&prog) && prog.page,
+			     .pages_first = wrc_owns(&prog) && !prog.page };
 	m->posted = depth - !m->store;
 	for (int i = 0; i < MAX_STEPS && steps[which][i].what; i++)
 		m->size += steps[which][i].bbs;

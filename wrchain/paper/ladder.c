@@ -1,76 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The rungs of the ladder: switches, and what the programs share. */
-#include "../core/check.h"
+/* The rungs of the ladder: switches, and what the programs share; ladder.h. */
 #include "ladder.h"
-
-static const char *const variant_names[WRC_NR_VARIANTS] = {
-	[WRC_V_OURS] = "ours",
-	[WRC_V_EXCHANGE] = "exchange",
-	[WRC_V_NAIVE] = "naive",
-	[WRC_V_STORE_DECISION] = "store-decision",
-	[WRC_V_CALC_TT_ADDR] = "calc-tt-addr",
-	[WRC_V_RECYCLE_HELPER] = "recycle-helper",
-	[WRC_V_PAPER] = "paper",
-	[WRC_V_KEYED] = "keyed",
-};
-
-const char *wrc_variant_name(enum wrc_variant variant)
-{
-	return variant < WRC_NR_VARIANTS ? variant_names[variant] : NULL;
-}
-
-const char *wrc_order_name(enum wrc_order order)
-{
-	return order == WRC_ORDER_FENCE ? "fence" : "wait";
-}
-
-/* The paper ran on a NIC whose index check was off. */
-bool wrc_variant_may_be_strict(enum wrc_variant variant)
-{
-	return !wrc_variant_is_rung(variant);
-}
-
-bool wrc_variant_may_recycle(enum wrc_variant variant)
-{
-	return !wrc_variant_is_rung(variant);
-}
-
-/* Whoever trusts the clients need not keep them from each other's keys. */
-bool wrc_variant_must_recycle(enum wrc_variant variant)
-{
-	return variant == WRC_V_KEYED;
-}
-
-/* What the agent may arm; the rungs have theirs, whatever is asked for. */
-bool wrc_variant_may_fence(enum wrc_variant variant)
-{
-	return variant == WRC_V_OURS || variant == WRC_V_EXCHANGE ||
-	       variant == WRC_V_KEYED;
-}
-
-bool wrc_variant_has(enum wrc_variant variant, enum odrp_wire_chain chain)
-{
-	return variant != WRC_V_KEYED || chain == ODRP_WIRE_UNMAPPED_STORE ||
-	       chain == ODRP_WIRE_INVALIDATE;
-}
-
-#define RULE(r) (1u << WRC_RULE_ ## r)
-
-unsigned int wrc_variant_excused(enum wrc_variant variant)
-{
-	if (!wrc_variant_is_rung(variant))
-		return 0;
-	/* Fences for WAITs, no gate, an early answer. */
-	if (variant == WRC_V_PAPER)
-		return RULE(ORDER) | RULE(ANSWER);
-	/* And an address that eight READs put together. */
-	if (variant == WRC_V_RECYCLE_HELPER)
-		return RULE(ORDER) | RULE(ANSWER) | RULE(PATCH) | RULE(FLOW) |
-		       RULE(MOVE);
-	/* And arithmetic on its own ring, which the verifier knows nothing of. */
-	return RULE(ORDER) | RULE(ANSWER) | RULE(PATCH) | RULE(BALANCE) |
-	       RULE(INDEX) | RULE(RQ) | RULE(ATOMIC) | RULE(FLOW) | RULE(MOVE);
-}
 
 static void fail(struct ladder *l, int err)
 {
@@ -89,8 +19,12 @@ void ladder_begin(struct ladder *l, enum odrp_wire_chain chain,
 		  const char *name, bool page, struct wrc_prog *prog)
 {
 	wrc_begin(&l->b, prog, chain, name, NULL);
-	prog->self = !l->helper;
-	prog->host_tt = !l->calc;
+	if (!l->calc)
+		prog->kind = WRC_KIND_LADDER_HOST;
+	else if (!l->helper)
+		prog->kind = WRC_KIND_LADDER;
+	else
+		prog->kind = WRC_KIND_PAPER;
 	if (page)
 		wrc_page(&l->b);
 }
@@ -258,8 +192,7 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		.swap = opts->variant >= WRC_V_PAPER,
 	};
 
-	/* The paper ran on a NIC whose index check was off. */
-	if (opts->strict_index || !wrc_variant_is_rung(opts->variant))
+	if (opts->strict_index || opts->recycle || opts->order)
 		return -EINVAL;
 	switch (chain) {
 	case ODRP_WIRE_LOAD:

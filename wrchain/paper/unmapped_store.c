@@ -10,7 +10,7 @@
  * An empty slot is 0, and no page has that address: the WRITE fails and breaks
  * the connection, with a 0 written over the 0 in the table.
  */
-#include "parts.h"
+#include "compare.h"
 
 int wrc_prog_unmapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 {

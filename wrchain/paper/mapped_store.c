@@ -4,7 +4,7 @@
  *
  *	READ the table entry -> address of the WRITE; WRITE 4 KB; answer
  */
-#include "parts.h"
+#include "compare.h"
 
 int wrc_prog_mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 {

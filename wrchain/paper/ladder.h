@@ -19,10 +19,11 @@
  *
  * wrc_variant_excused() says which rules of the verifier do not apply.
  */
-#ifndef WRC_PROG_LADDER_H
-#define WRC_PROG_LADDER_H
+#ifndef WRC_PAPER_LADDER_H
+#define WRC_PAPER_LADDER_H
 
 #include "../core/build.h"
+#include "paper.h"
 
 struct ladder {
 	struct wrc_build b;
@@ -33,29 +34,9 @@ struct ladder {
 	int head;		/* the SEND_EN that lets the body start */
 };
 
-/* One of these chains?  They are relaxed, and recycled by the client. */
-static inline bool wrc_variant_is_rung(enum wrc_variant variant)
-{
-	return variant >= WRC_V_NAIVE && variant <= WRC_V_PAPER;
-}
-
-/* -EINVAL: strict, or no such variant. */
+/* -EINVAL: strict, recycled by the node, or with order=fence. */
 int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		    struct wrc_prog *ret_prog);
-
-/* As the command line has it; NULL: no such variant. */
-const char *wrc_variant_name(enum wrc_variant variant);
-/* The same of an order. */
-const char *wrc_order_name(enum wrc_order order);
-/* Is it to be had strict; with recycle=node, or only so; and with order=fence? */
-bool wrc_variant_may_be_strict(enum wrc_variant variant);
-bool wrc_variant_may_recycle(enum wrc_variant variant);
-bool wrc_variant_must_recycle(enum wrc_variant variant);
-bool wrc_variant_may_fence(enum wrc_variant variant);
-/* Has it such a chain?  Else its client does that alone. */
-bool wrc_variant_has(enum wrc_variant variant, enum odrp_wire_chain chain);
-/* Rules of core/check.h, 1 << enum wrc_rule, that a variant cannot keep. */
-unsigned int wrc_variant_excused(enum wrc_variant variant);
 
 /* ---- what the programs share --------------------------------------------- */
 
@@ -87,4 +68,4 @@ int ladder_unmapped_store(struct ladder *l);
 int ladder_any_store(struct ladder *l);
 int ladder_invalidate(struct ladder *l);
 
-#endif /* WRC_PROG_LADDER_H */
+#endif /* WRC_PAPER_LADDER_H */
