@@ -149,11 +149,9 @@ void far_op_end(struct far_task *task)
 	held_release(thread);
 }
 
-void far_backoff(struct far_task *task)
+void far_backoff_count(struct far_task *task)
 {
 	struct far_thread *thread = task->thread;
-	uint64_t delay = far_backoff_delay(&thread->backoff, task->attempt++,
-					   &thread->rng);
 
 	task->op_retries++;
 	far_counts_add(&thread->counts, FAR_COUNT_RETRIES, 1);
@@ -161,6 +159,15 @@ void far_backoff(struct far_task *task)
 	thread->now = far_thread_now(thread);
 	far_backoff_tick(&thread->backoff, thread->now);
 	held_release(thread);
+}
+
+void far_backoff(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	uint64_t delay = far_backoff_delay(&thread->backoff, task->attempt++,
+					   &thread->rng);
+
+	far_backoff_count(task);
 	if (delay)
 		far_sleep(task, delay);
 }

@@ -42,6 +42,9 @@ void far_op_end(struct far_task *task);
  */
 void far_backoff(struct far_task *task);
 
+/* The same without the delay: it will wait in another way. */
+void far_backoff_count(struct far_task *task);
+
 /* Operations appended between the two are libfar's own: far_stats.service counts them. */
 void far_service_begin(struct far_task *task);
 void far_service_end(struct far_task *task);

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Turns in a row in which nobody else waited, until a key is cold again. */
-#define HEAT		16u
-/* About how long a turn takes: how long to look away while others are before us. */
-#define TURN_NS		UINT64_C(2000)
+/*
+ * The heat of a key: WARM after the first loss, and HOT after the next one. Above WARM
+ * it takes so many turns in which nobody else waits until the key is not hot any more.
+ */
+#define WARM		1u
+#define HOT		4u
 
 struct far_turns {
 	uint64_t mask;
@@ -38,105 +40,153 @@ void far_turns_free(struct far_turns *turns)
 int far_turns_hot(const struct far_turns *turns, uint64_t hash)
 {
 	return turns && atomic_load_explicit(&turns->heat[hash & turns->mask],
-					     memory_order_relaxed);
+					     memory_order_relaxed) > WARM;
+}
+
+/* A store that is lost to another thread's makes the key a turn hotter or colder. */
+static void heat_set(struct far_turns *turns, uint64_t hash, uint8_t heat)
+{
+	atomic_store_explicit(&turns->heat[hash & turns->mask], heat,
+			      memory_order_relaxed);
+}
+
+static uint8_t heat_get(const struct far_turns *turns, uint64_t hash)
+{
+	return atomic_load_explicit(&turns->heat[hash & turns->mask],
+				    memory_order_relaxed);
 }
 
 void far_turns_lost(struct far_turns *turns, uint64_t hash)
 {
 	if (turns)
-		atomic_store_explicit(&turns->heat[hash & turns->mask], HEAT,
-				      memory_order_relaxed);
+		heat_set(turns, hash, heat_get(turns, hash) ? HOT : WARM);
 }
 
-/* A store that is lost to another thread's makes the key a turn hotter or colder. */
 void far_turns_done(struct far_turns *turns, uint64_t hash, const struct far_turn *turn)
 {
-	_Atomic uint8_t *heat;
-	uint8_t now;
+	uint8_t heat;
 
-	if (!turns || turn->addr == FAR_NIL)
+	if (!turns || !turn->had)
 		return;
-	heat = &turns->heat[hash & turns->mask];
-	now = atomic_load_explicit(heat, memory_order_relaxed);
+	heat = heat_get(turns, hash);
 	if (!turn->alone)
-		now = HEAT;
-	else if (now)
-		now--;
-	atomic_store_explicit(heat, now, memory_order_relaxed);
+		heat_set(turns, hash, HOT);
+	else if (heat)
+		heat_set(turns, hash, heat - 1);
 }
 
 /* How many are before us; 0: it is our turn, or it has passed. */
 static uint64_t turn_ahead(const struct far_turn *turn)
 {
-	int64_t ahead = turn->ticket - turn->seen->serving;
+	int64_t ahead = turn->ticket - turn->seen->words.serving;
 
 	return ahead > 0 ? ahead : 0;
 }
 
-static int turn_look(struct far_task *task, struct far_turn *turn)
+/* READs the words, and behind them what the caller wants to know. */
+static int turn_look(struct far_task *task, struct far_turn *turn,
+		     void (*look)(void *arg), void *arg)
 {
-	far_read(task, turn->addr, turn->seen, sizeof(*turn->seen));
+	far_read(task, turn->addr, &turn->seen->words, sizeof(turn->seen->words));
+	look(arg);
 	return far_sync(task);
 }
 
 /* Whose turn it is has not moved for a lease: it is dead, or as good as that. */
 static int turn_skip(struct far_task *task, const struct far_turn *turn)
 {
-	far_cas(task, turn->addr + offsetof(struct far_turn_words, serving),
-		turn->seen->serving, turn->seen->serving + 1, NULL);
+	uint64_t serving = turn->seen->words.serving;
+
+	far_cas(task, turn->addr + offsetof(struct far_turn_words, serving), serving,
+		serving + 1, NULL);
 	return far_sync(task);
 }
 
-static int turn_wait(struct far_task *task, struct far_turn *turn)
+/* While it waits. */
+struct wait {
+	uint64_t serving;	/* what it was when it moved last */
+	uint64_t since;		/* when that was seen */
+	uint64_t look_ns;	/* how long the last look has taken */
+};
+
+/* After a look. Whether the one whose turn it is has had a lease. */
+static int wait_expired(struct wait *wait, uint64_t serving, uint64_t now)
 {
-	uint64_t serving = turn->seen->serving;
-	uint64_t since = far_now(task);
+	if (serving == wait->serving)
+		return now - wait->since > FAR_TURN_LEASE_NS;
+	wait->serving = serving;
+	wait->since = now;
+	return 0;
+}
+
+/*
+ * How long to look away. A turn takes more than a round trip, since who has it READs
+ * and changes the key. How fast serving moves is no measure: who looks away when its
+ * turn comes would make everybody look away longer.
+ */
+static uint64_t wait_pause(const struct wait *wait, uint64_t ahead)
+{
+	uint64_t ns = (ahead - 1) * wait->look_ns;
+
+	return ns < FAR_TURN_LEASE_NS / 4 ? ns : FAR_TURN_LEASE_NS / 4;
+}
+
+static int turn_wait(struct far_task *task, struct far_turn *turn, uint64_t began,
+		     void (*look)(void *arg), void *arg)
+{
+	struct wait wait = {
+		.serving = turn->seen->words.serving,
+		.since = far_now(task),
+		.look_ns = far_now(task) - began,
+	};
+	uint64_t until = began + FAR_TURN_WAIT_NS;
 	uint64_t ahead;
 	int err = 0;
 
-	while (!err && (ahead = turn_ahead(turn))) {
-		if (turn->seen->serving != serving) {
-			serving = turn->seen->serving;
-			since = far_now(task);
-		} else if (far_now(task) - since > FAR_TURN_LEASE_NS) {
+	while (!err && far_now(task) < until && (ahead = turn_ahead(turn))) {
+		if (wait_expired(&wait, turn->seen->words.serving, far_now(task))) {
 			err = turn_skip(task, turn);
-			since = far_now(task);
+			wait.since = far_now(task);
+		} else if (ahead > 1) {
+			far_sleep(task, wait_pause(&wait, ahead));
 		}
-		if (ahead > 1)
-			far_sleep(task, (ahead - 1) * TURN_NS);
+		began = far_now(task);
 		if (!err)
-			err = turn_look(task, turn);
+			err = turn_look(task, turn, look, arg);
+		wait.look_ns = far_now(task) - began;
 	}
 	return err;
 }
 
-int far_turn_take(struct far_task *task, uint64_t addr, struct far_turn *turn)
+int far_turn_take(struct far_task *task, struct far_turn *turn,
+		  void (*look)(void *arg), void *arg)
 {
-	uint64_t *ticket;
+	uint64_t began = far_now(task);
 	int err;
 
-	*turn = (struct far_turn) { .addr = addr };
-	turn->seen = far_buf(task, sizeof(*turn->seen) + sizeof(*ticket));
-	err = turn->seen ? 0 : -ENOMEM;
-	if (!err) {
-		ticket = (uint64_t *)(turn->seen + 1);
-		far_faa(task, addr + offsetof(struct far_turn_words, next), 1, ticket);
-		err = turn_look(task, turn);
-	}
-	if (!err) {
-		turn->ticket = *ticket;
-		turn->alone = !turn_ahead(turn) &&
-			      turn->seen->next == turn->ticket + 1;
-		err = turn_wait(task, turn);
-	}
+	far_faa(task, turn->addr + offsetof(struct far_turn_words, next), 1,
+		&turn->seen->ticket);
+	err = turn_look(task, turn, look, arg);
 	if (err)
-		turn->addr = FAR_NIL;
+		return err;
+	turn->ticket = turn->seen->ticket;
+	turn->alone = !turn_ahead(turn) && turn->seen->words.next == turn->ticket + 1;
+	err = turn_wait(task, turn, began, look, arg);
+	turn->had = 1;
+	turn->held = !err;
 	return err;
 }
 
-void far_turn_pass(struct far_task *task, const struct far_turn *turn)
+void far_turn_pass(struct far_task *task, struct far_turn *turn)
 {
-	if (turn->addr != FAR_NIL)
-		far_cas(task, turn->addr + offsetof(struct far_turn_words, serving),
-			turn->ticket, turn->ticket + 1, NULL);
+	if (!turn->held)
+		return;
+	turn->held = 0;
+	far_cas(task, turn->addr + offsetof(struct far_turn_words, serving),
+		turn->ticket, turn->ticket + 1, NULL);
+}
+
+void far_turn_unpass(struct far_turn *turn)
+{
+	turn->held = turn->had;
 }

@@ -2,7 +2,8 @@
 /*
  * Batches: up to BATCH items go through each trip together. What turns out to be not
  * straightforward (a split, a lost CAS, a key that is not there) is done again by
- * itself, in the order of the items.
+ * itself, in the order of the items; so is a put of a hot key, which has to wait for its
+ * turn.
  */
 #include "priv.h"
 
@@ -28,6 +29,7 @@ struct batch_op {
 	struct hash_op op;
 	struct hash_new new;
 	struct hash_hint hint;
+	int hinted;			/* there was one */
 	enum batch_stage stage;
 };
 
@@ -67,6 +69,10 @@ static void batch_start(struct batch *batch, unsigned i)
 	err = hash_op_init(&op->op, batch->task, batch->hash, item->key, item->key_len);
 	if (!err)
 		err = hash_op_start(&op->op);
+	if (!err && batch->put && op->op.queued) {
+		op->stage = BATCH_ALONE;
+		return;
+	}
 	if (!err && batch->put)
 		err = hash_new_init(&op->op, item->value, item->value_len, &op->new);
 	op->stage = BATCH_PAIR;
@@ -85,7 +91,8 @@ static void batch_first(struct batch *batch, unsigned i)
 		return;
 	if (batch->put)
 		hash_new_write(&op->op, &op->new);
-	if (!hash_hint_get(&op->op, batch->put, &op->hint)) {
+	op->hinted = hash_hint_get(&op->op, batch->put, &op->hint);
+	if (!op->hinted || (batch->put && op->op.looks)) {
 		hash_pair_read(&op->op);
 		return;
 	}
@@ -104,6 +111,12 @@ static void batch_first(struct batch *batch, unsigned i)
 		op->stage = BATCH_ALONE;
 }
 
+/* Whether the CAS was on what the hint says; if it was not, the slot was READ before. */
+static int batch_as_hinted(const struct batch_op *op)
+{
+	return op->hinted && op->op.found.word == op->hint.word;
+}
+
 /* After a CAS: done, or alone. err: of the far_sync(). */
 static void batch_cas_done(struct batch *batch, unsigned i, int err)
 {
@@ -120,6 +133,10 @@ static void batch_cas_done(struct batch *batch, unsigned i, int err)
 	}
 	done = err ? hash_replace_fate(&op->op, op->new.word)
 		   : op->op.word[0] == op->op.found.word;
+	if (op->hinted && !err)
+		hash_hint_judge(&op->op, &op->hint, done && batch_as_hinted(op));
+	if (!err && !done && !batch_as_hinted(op))
+		far_turns_lost(op->op.hash->turns, op->op.key.first);
 	if (done > 0)
 		hash_replace_done(&op->op, &op->new);
 	if (done)

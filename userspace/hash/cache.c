@@ -15,7 +15,7 @@
 
 #include "../base/rng.h"
 
-enum { AT_SUM, AT_LO, AT_HI, AT_ADDR, AT_WORD, AT_EPOCH, NR_AT = 8 };
+enum { AT_SUM, AT_LO, AT_HI, AT_ADDR, AT_WORD, AT_EPOCH, AT_LOOKS, NR_AT = 8 };
 
 struct cache_entry {
 	_Atomic(uint64_t) at[NR_AT];
@@ -93,7 +93,8 @@ static uint64_t entry_sum(const uint64_t *at)
 			   at[AT_HI] * UINT64_C(0xd6e8feb86659fd93) +
 			   at[AT_ADDR] * UINT64_C(0xa0761d6478bd642f) +
 			   at[AT_WORD] * UINT64_C(0xe7037ed1a0b428db) +
-			   at[AT_EPOCH] * UINT64_C(0x8ebc6af09c88c6e3) + 1);
+			   at[AT_EPOCH] * UINT64_C(0x8ebc6af09c88c6e3) +
+			   at[AT_LOOKS] * UINT64_C(0x589965cc75374cc3) + 1);
 }
 
 int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
@@ -103,7 +104,7 @@ int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
 	uint64_t at[NR_AT];
 	unsigned i;
 
-	for (i = AT_SUM; i <= AT_EPOCH; i++)
+	for (i = AT_SUM; i <= AT_LOOKS; i++)
 		at[i] = atomic_load_explicit(&entry->at[i], memory_order_relaxed);
 	if (at[AT_LO] != id->lo || at[AT_HI] != id->hi || !at[AT_ADDR] ||
 	    at[AT_SUM] != entry_sum(at))
@@ -111,6 +112,7 @@ int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
 	ret_hint->addr = at[AT_ADDR];
 	ret_hint->word = at[AT_WORD];
 	ret_hint->epoch = at[AT_EPOCH];
+	ret_hint->looks = at[AT_LOOKS];
 	return 1;
 }
 
@@ -124,6 +126,7 @@ void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
 		[AT_ADDR] = hint->addr,
 		[AT_WORD] = hint->word,
 		[AT_EPOCH] = hint->epoch,
+		[AT_LOOKS] = hint->looks,
 	};
 	unsigned i;
 
@@ -131,7 +134,7 @@ void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
 	/* most often it is there, and other threads have the line too */
 	if (atomic_load_explicit(&entry->at[AT_SUM], memory_order_relaxed) == at[AT_SUM])
 		return;
-	for (i = AT_SUM; i <= AT_EPOCH; i++)
+	for (i = AT_SUM; i <= AT_LOOKS; i++)
 		atomic_store_explicit(&entry->at[i], at[i], memory_order_relaxed);
 }
 

@@ -25,6 +25,7 @@ struct hash_hint {
 	uint64_t addr;		/* far address of the slot */
 	uint64_t word;
 	uint64_t epoch;
+	uint64_t looks;		/* look before the CAS: so often, until it is right again */
 };
 
 struct hash_cache;

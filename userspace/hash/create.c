@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Creating a table: its first subtables, as if they had been split, then root and name. */
+/*
+ * Creating a table: its first subtables, as if they had been split, and turns, then root
+ * and name.
+ */
 #include "view.h"
 
 #include <errno.h>
@@ -12,14 +15,18 @@
 #include "../core/epoch.h"
 #include "shape.h"
 
+#define CREATE_TURNS	65536u	/* bytes of turns that are written at once */
+
 struct create {
 	struct far_task *task;
 	struct hash_shape shape;
 	unsigned nr_shards;
 	uint64_t *sub;		/* of shard 0 by suffix, of shard 1, ... */
 	size_t nr_sub;		/* allocated so far */
+	uint64_t turns[FAR_MAX_NODES];	/* of each shard; FAR_NIL: not yet */
 	uint64_t root;
 	void *buf;		/* a subtable, registered */
+	size_t buf_len;
 };
 
 void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsigned born)
@@ -51,6 +58,7 @@ static int create_alloc(struct create *create)
 {
 	size_t per_shard = (size_t)1 << create->shape.depth;
 	size_t nr = per_shard * create->nr_shards;
+	unsigned i;
 	int err;
 
 	for (; create->nr_sub < nr; create->nr_sub++) {
@@ -60,7 +68,30 @@ static int create_alloc(struct create *create)
 		if (err)
 			return err;
 	}
+	for (i = 0; i < create->nr_shards; i++) {
+		err = far_alloc(create->task, i, HASH_TURNS_LEN, &create->turns[i]);
+		if (err)
+			return err;
+	}
 	return far_alloc(create->task, 0, hash_root_len(create->nr_shards), &create->root);
+}
+
+/* Nobody's turn, and no ticket taken. */
+static int create_turns(struct create *create, unsigned shard)
+{
+	uint64_t at;
+	size_t part;
+	int err = 0;
+
+	memset(create->buf, 0, create->buf_len);
+	for (at = 0; at < HASH_TURNS_LEN && !err; at += part) {
+		part = HASH_TURNS_LEN - at;
+		if (part > create->buf_len)
+			part = create->buf_len;
+		far_write(create->task, create->turns[shard] + at, create->buf, part);
+		err = far_sync(create->task);
+	}
+	return err;
 }
 
 static int create_write(struct create *create)
@@ -79,6 +110,11 @@ static int create_write(struct create *create)
 		if (err)
 			return err;
 	}
+	for (i = 0; i < create->nr_shards; i++) {
+		err = create_turns(create, i);
+		if (err)
+			return err;
+	}
 	*root = (struct hash_root) {
 		.magic = HASH_MAGIC,
 		.version = HASH_VERSION,
@@ -87,7 +123,10 @@ static int create_write(struct create *create)
 		.nr_shards = create->nr_shards,
 	};
 	for (i = 0; i < create->nr_shards; i++)
-		root->shard[i] = create->sub[i * per_shard];
+		root->shard[i] = (struct hash_shard) {
+			.sub = create->sub[i * per_shard],
+			.turns = create->turns[i],
+		};
 	root->sum = hash_root_sum(root);
 	far_write(create->task, create->root, root, hash_root_len(create->nr_shards));
 	return far_sync(create->task);
@@ -95,8 +134,13 @@ static int create_write(struct create *create)
 
 static void create_undo(struct create *create)
 {
+	unsigned i;
+
 	if (create->root)
 		far_free(create->task, create->root, hash_root_len(create->nr_shards));
+	for (i = 0; i < create->nr_shards; i++)
+		if (create->turns[i])
+			far_free(create->task, create->turns[i], HASH_TURNS_LEN);
 	while (create->nr_sub)
 		far_free(create->task, create->sub[--create->nr_sub],
 			 hash_sub_len(create->shape.groups));
@@ -134,15 +178,24 @@ static int create_in_epoch(struct create *create, const char *name)
 	return err;
 }
 
+/* What is built in local memory: a subtable, the root, or as many turns as make sense. */
+static size_t create_longest(const struct create *create)
+{
+	size_t sub = hash_sub_len(create->shape.groups);
+	size_t root = hash_root_len(create->nr_shards);
+	size_t len = sub > root ? sub : root;
+
+	return len > CREATE_TURNS ? len : CREATE_TURNS;
+}
+
 static int create_run(struct create *create, const char *name)
 {
 	struct far_task *task = create->task;
-	size_t len = hash_sub_len(create->shape.groups);
 	size_t mark = far_buf_mark(task);
-	size_t root = hash_root_len(create->nr_shards);
 	int err;
 
-	create->buf = far_buf(task, len > root ? len : root);
+	create->buf_len = create_longest(create);
+	create->buf = far_buf(task, create->buf_len);
 	create->sub = calloc((size_t)create->nr_shards << create->shape.depth,
 			     sizeof(*create->sub));
 	err = create->buf && create->sub ? far_epoch_enter(task) : -ENOMEM;

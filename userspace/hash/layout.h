@@ -3,10 +3,11 @@
  * What a hash table looks like in far memory. Words are of 64 bits, little-endian,
  * aligned; each is read and written as a whole, and no order among words is assumed.
  *
- *	root		parameters, and the first subtable of each shard
+ *	root		parameters, the first subtable of each shard, and its turns
  *	subtable	a head with the siblings, then groups of three buckets
  *	bucket		a header and seven slots
  *	block		a key and its value; never changed while a slot names it
+ *	turns		who may change a hot key: core/turn.h
  *
  * docs/far-hash.md says why it looks like this, and what may change when.
  */
@@ -19,8 +20,10 @@
 
 #include <far/addr.h>
 
+#include "../core/turn.h"
+
 #define HASH_MAGIC		UINT64_C(0x4853414852414601)	/* "\1FARHASH" */
-#define HASH_VERSION		1u
+#define HASH_VERSION		2u
 #define HASH_SUB_MAGIC		0x53425553u			/* "SUBS" */
 
 #define HASH_MAX_DEPTH		32u	/* bits of the first hash that choose a subtable */
@@ -32,10 +35,19 @@
 #define HASH_MIN_GROUPS		8u	/* in a subtable; a power of two */
 #define HASH_MAX_GROUPS		1024u
 #define HASH_UNIT		64u	/* bytes: lengths and places of blocks */
+#define HASH_TURNS		32768u	/* of each shard; a power of two */
+#define HASH_TURN		16u	/* bytes: struct far_turn_words */
+#define HASH_TURNS_LEN		(HASH_TURNS * HASH_TURN)
+
+/* A shard of the table; shard i lies on node i. */
+struct hash_shard {
+	uint64_t sub;		/* far address of the subtable with suffix 0 */
+	uint64_t turns;		/* and of HASH_TURNS turns; a multiple of HASH_UNIT */
+};
 
 /*
  * The root, on node 0 of the set; its length follows from nr_shards. Nothing in it
- * changes. Shard i lies on node i.
+ * changes.
  */
 struct hash_root {
 	uint64_t magic;
@@ -44,12 +56,13 @@ struct hash_root {
 	uint32_t first_depth;	/* of each shard when it was created */
 	uint32_t nr_shards;
 	uint64_t sum;		/* XXH3 of all else, with 0 here */
-	uint64_t shard[];	/* far address of the subtable with suffix 0 */
+	struct hash_shard shard[];
 };
 
 static inline uint64_t hash_root_len(unsigned nr_shards)
 {
-	return sizeof(struct hash_root) + nr_shards * sizeof(uint64_t);
+	return sizeof(struct hash_root) +
+	       (uint64_t)nr_shards * sizeof(struct hash_shard);
 }
 
 /*
@@ -206,6 +219,12 @@ static inline uint64_t hash_combined_off(unsigned m)
 	return HASH_SUB_HEAD + m / 2 * HASH_GROUP + m % 2 * HASH_BUCKET;
 }
 
+/* Where the turn of a key with that first hash lies among its shard's. */
+static inline uint64_t hash_turn_off(uint64_t first)
+{
+	return (first >> 16 & (HASH_TURNS - 1)) * HASH_TURN;
+}
+
 /* Parameters in the space's directory, compared on open. */
 enum {
 	HASH_PARAM_GROUPS,
@@ -223,6 +242,12 @@ HASH_PIN(hash_root, first_depth, 16);
 HASH_PIN(hash_root, nr_shards, 20);
 HASH_PIN(hash_root, sum, 24);
 HASH_PIN(hash_root, shard, 32);
+HASH_PIN(hash_shard, sub, 0);
+HASH_PIN(hash_shard, turns, 8);
+static_assert(sizeof(struct hash_shard) == 16, "hash_shard");
+static_assert(sizeof(struct far_turn_words) == HASH_TURN, "far_turn_words");
+static_assert(HASH_UNIT % HASH_TURN == 0, "no turn lies across a line");
+static_assert(!(HASH_TURNS & (HASH_TURNS - 1)), "HASH_TURNS");
 static_assert(sizeof(struct hash_root) == 32, "hash_root");
 HASH_PIN(hash_sub, magic, 0);
 HASH_PIN(hash_sub, suffix, 4);

@@ -34,7 +34,8 @@ int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *has
 int hash_op_start(struct hash_op *op)
 {
 	uint8_t *buf = far_buf(op->task, 2 * HASH_COMBINED + HASH_SUB_HEAD +
-					 HASH_OP_WORDS * sizeof(uint64_t));
+					 HASH_OP_WORDS * sizeof(uint64_t) +
+					 sizeof(struct far_turn_seen));
 
 	if (!buf)
 		return -ENOMEM;
@@ -42,10 +43,13 @@ int hash_op_start(struct hash_op *op)
 	op->pair[1] = (struct hash_bucket *)(buf + HASH_COMBINED);
 	op->head = (struct hash_sub *)(buf + 2 * HASH_COMBINED);
 	op->word = (uint64_t *)(buf + 2 * HASH_COMBINED + HASH_SUB_HEAD);
+	hash_turn_init(op, (struct far_turn_seen *)(op->word + HASH_OP_WORDS));
 	op->epoch = far_epoch_known(op->task);
 	op->may_insert = 0;
 	op->present = 0;
 	op->unsure = 0;
+	op->looks = 0;
+	op->hinted = 0;
 	hash_locate(op);
 	return 0;
 }

@@ -9,6 +9,7 @@
  *	claim.c	   claims of buckets		batch.c	  mget, mput
  *	split.c	   a subtable becomes two	scan.c	  scan, stat
  *	walk.c	   what a check walks		image.c	  a table made at once
+ *	turn.c	   hot keys, in turns
  */
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H
@@ -33,7 +34,10 @@ struct far_hash {
 	enum hash_variant variant;
 	struct hash_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
+	struct far_turns *turns;	/* NULL: none are taken */
+	uint64_t *turn_at;		/* far address of the turns of each shard */
 	atomic_uint nonce;		/* of the next claim */
+	atomic_int doubt;		/* of hints that nobody has used yet: replace.c */
 	struct hash_dir *dir;		/* of each shard */
 };
 
@@ -79,6 +83,11 @@ struct hash_op {
 	int may_insert;			/* that the key is absent need not be certain */
 	int present;			/* the key was there, before the change */
 	int unsure;			/* of the last CAS nobody knows whether it happened */
+	unsigned looks;			/* of the hint, and for the next one */
+	int hinted;			/* there was one */
+	int queued;			/* changes the key in its turn */
+	int patient;			/* and keeps that until it has done so */
+	struct far_turn turn;
 };
 
 #define HASH_OP_WORDS		4u
@@ -188,9 +197,15 @@ void hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block
  */
 int hash_replace(struct hash_op *op, struct hash_new *new);
 /*
- * The same by the cache, in one trip. -EAGAIN: there is no hint, or it was wrong.
+ * The same by the cache, in one trip, or in two when others change the key as well.
+ * -EAGAIN: there is no hint.
  */
 int hash_replace_hint(struct hash_op *op, struct hash_new *new);
+/*
+ * After a hint was tried, or looked at: op->looks for the next one. A wrong one remains,
+ * to look at.
+ */
+void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right);
 /*
  * What the cache knows of the key; to_replace: only what a CAS may be built on, a word
  * that cannot have come back to its slot. Whether there is something.
@@ -213,6 +228,20 @@ void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 int hash_get(struct hash_op *op);
 /* Copies what was found to where the caller wants it. */
 int hash_get_copy(const struct hash_block *block, const struct hash_args *args);
+
+/* turn.c */
+
+/* Whether changes of the key are made in turns. */
+int hash_turn_hot(const struct hash_op *op);
+/* No turn so far; seen is registered. */
+void hash_turn_init(struct hash_op *op, struct far_turn_seen *seen);
+/*
+ * Waits for the operation's turn; op->word[0] is then what the slot at op->found.addr
+ * has. An error of far_sync(): it has no turn.
+ */
+int hash_turn_take(struct hash_op *op);
+/* After each operation that may have had a turn, however it has ended. */
+void hash_turn_end(struct hash_op *op);
 
 /* update.c: what changes a key, by kind. Afterwards op->present is right. */
 int hash_change(struct hash_op *op, const struct hash_args *args);

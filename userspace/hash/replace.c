@@ -13,8 +13,20 @@
 
 #include "../core/epoch.h"
 #include "../core/stats.h"
+#include "../core/task.h"
 
 #define FATE_TRIES	8u	/* connections that may break while a fate is looked up */
+/*
+ * A key that other clients change as well: READ its slot before the CAS, until so many
+ * hints in a row were right.
+ */
+#define HINT_LOOKS	4u
+/*
+ * The same for new hints, while more than one of HINT_DOUBT that were used is wrong;
+ * it is forgotten after so many that were right as HINT_DOUBT_MAX says.
+ */
+#define HINT_DOUBT	16
+#define HINT_DOUBT_MAX	1024
 /*
  * What this client knows of E may be old by the time for which a client can be silent
  * without being fenced; half of the tags are left for that.
@@ -32,16 +44,52 @@ static int hint_fresh(struct hash_op *op, const struct hash_hint *hint)
 	       hint->epoch + (ahead ? ahead : HASH_TAG_SPAN);
 }
 
+/*
+ * Whether hints are right is noted per key, since others may change some keys and not
+ * others, and of the table, for keys of which nothing is known yet.
+ */
+void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right)
+{
+	atomic_int *doubt = &op->hash->doubt;
+	int now = atomic_load_explicit(doubt, memory_order_relaxed);
+
+	if (right) {
+		op->looks -= op->looks ? 1 : 0;
+		now -= now ? 1 : 0;
+	} else {
+		op->looks = HINT_LOOKS;
+		hint->looks = HINT_LOOKS;
+		hash_cache_put(op->hash->cache, &op->id, hint);
+		now += now < HINT_DOUBT_MAX ? HINT_DOUBT : 0;
+	}
+	/* a store that is lost to another thread's makes no difference */
+	atomic_store_explicit(doubt, now, memory_order_relaxed);
+}
+
+/* How often to look, for a hint that is made now. */
+static unsigned hint_looks(const struct hash_op *op)
+{
+	if (op->hinted)
+		return op->looks;
+	return atomic_load_explicit(&op->hash->doubt, memory_order_relaxed) ?
+	       HINT_LOOKS : 0;
+}
+
 int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint)
 {
-	return op->hash->cache && hash_cache_get(op->hash->cache, &op->id, ret_hint) &&
-	       (!to_replace || hint_fresh(op, ret_hint));
+	if (!op->hash->cache || !hash_cache_get(op->hash->cache, &op->id, ret_hint))
+		return 0;
+	op->looks = ret_hint->looks;
+	op->hinted = 1;
+	return !to_replace || hint_fresh(op, ret_hint);
 }
 
 void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
 		   const struct hash_block *block)
 {
-	struct hash_hint hint = { .addr = addr, .word = word, .epoch = op->epoch };
+	struct hash_hint hint = {
+		.addr = addr, .word = word, .epoch = op->epoch, .looks = hint_looks(op),
+	};
 	int32_t newer = (int32_t)(block->epoch - (uint32_t)op->epoch);
 
 	if (!op->hash->cache)
@@ -70,6 +118,31 @@ int hash_replace_fate(struct hash_op *op, uint64_t word)
 }
 
 /*
+ * With the turn, if it has one. It passes that on before it knows whether it has won:
+ * one that has lost so before keeps it until it has.
+ */
+static int replace_cas(struct hash_op *op, uint64_t word, uint64_t *ret_seen)
+{
+	int err;
+
+	if (!op->hash->turns)
+		return far_backoff_cas(op->task, op->found.addr, op->found.word, word,
+				       ret_seen);
+	far_cas(op->task, op->found.addr, op->found.word, word, &op->word[2]);
+	if (!op->patient)
+		far_turn_pass(op->task, &op->turn);
+	err = far_sync(op->task);
+	if (err) {
+		far_turn_unpass(&op->turn);
+		return err;
+	}
+	*ret_seen = op->word[2];
+	if (*ret_seen != op->found.word)
+		far_backoff_count(op->task);
+	return 0;
+}
+
+/*
  * One CAS of op->found to new's word (NULL: 0), behind the WRITE of its block. 0: it
  * succeeded; -EAGAIN: *ret_seen is what was there.
  */
@@ -81,7 +154,7 @@ static int replace_once(struct hash_op *op, struct hash_new *new, uint64_t *ret_
 	if (new)
 		hash_new_write(op, new);
 	hash_publishing(op);
-	err = far_backoff_cas(op->task, op->found.addr, op->found.word, word, ret_seen);
+	err = replace_cas(op, word, ret_seen);
 	if (!err && *ret_seen == op->found.word)
 		return 0;
 	if (!err) {
@@ -106,11 +179,11 @@ static int replace_once(struct hash_op *op, struct hash_new *new, uint64_t *ret_
 }
 
 /*
- * What the key has now, after a CAS of op->found saw something else and the task was
- * delayed for that: the slot is READ again, together with the block that was seen,
- * and the block once more if the slot has changed.
+ * What the key has now, after a CAS of op->found saw something else, and perhaps the
+ * task was delayed for that: the slot is READ again, together with the block that was
+ * seen, and the block once more if the slot has changed.
  */
-static int replace_look(struct hash_op *op, uint64_t seen)
+static int replace_seen(struct hash_op *op, uint64_t seen)
 {
 	uint64_t addr = op->found.addr;
 	int err;
@@ -140,12 +213,44 @@ static int replace_again(struct hash_op *op, uint64_t seen)
 		return 0;
 	if (seen && !(seen & HASH_FROZEN) && hash_slot_fp(seen) == op->key.fp &&
 	    op->hash->variant != HASH_RACE)
-		err = replace_look(op, seen);
+		err = replace_seen(op, seen);
 	if (err == -ENOENT || err == -EAGAIN)
 		err = hash_find(op, 0);
 	far_buf_release(op->task, mark);
 	op->found.block = NULL;
 	return err;
+}
+
+/* What op->word[0], READ from the slot of op->found, says of the key. -ENOENT. */
+static int replace_changed(struct hash_op *op)
+{
+	size_t mark = far_buf_mark(op->task);
+	int err = -ENOENT;
+
+	if (op->word[0] == op->found.word)
+		return 0;
+	if (!(op->word[0] & HASH_FROZEN))
+		err = hash_verify(op, op->found.addr, op->word[0], 0);
+	if (err == -ENOENT || err == -EAGAIN)
+		err = hash_find(op, 0);
+	far_buf_release(op->task, mark);
+	op->found.block = NULL;
+	return err;
+}
+
+/* Looks at the slot of op->found: in the operation's turn, if it takes turns. */
+static int replace_look(struct hash_op *op)
+{
+	int err;
+
+	hash_deciding(op);
+	if (op->queued && !op->turn.held) {
+		err = hash_turn_take(op);
+	} else {
+		far_read(op->task, op->found.addr, op->word, sizeof(*op->word));
+		err = far_sync(op->task);
+	}
+	return err ? err : replace_changed(op);
 }
 
 /* Waits until a split has moved the slot of op->found, and finds the key again. */
@@ -154,6 +259,7 @@ static int replace_thaw(struct hash_op *op)
 	uint32_t dir = hash_key_dir(&op->key);
 	int err;
 
+	far_turn_pass(op->task, &op->turn);
 	err = hash_split(op->task, op->hash, op->key.shard, op->sub,
 			 dir & hash_mask(op->depth),
 			 hash_moved(dir, op->depth, HASH_MAX_DEPTH));
@@ -170,6 +276,17 @@ void hash_replace_done(struct hash_op *op, struct hash_new *new)
 	hash_retire_word(op, op->found.word, op->found.block);
 }
 
+/* After a CAS has lost to `seen`: the operation waits for its turn, if it has none. */
+static int replace_lost(struct hash_op *op, uint64_t seen)
+{
+	if (!op->hash->turns || seen == op->found.word)
+		return replace_again(op, seen);
+	far_turns_lost(op->hash->turns, op->key.first);
+	op->queued = 1;
+	op->patient = op->turn.had;
+	return replace_look(op);
+}
+
 int hash_replace(struct hash_op *op, struct hash_new *new)
 {
 	uint64_t seen;
@@ -181,11 +298,17 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 			if (err)
 				return err;
 		}
+		if (op->queued && !op->turn.held) {
+			err = replace_look(op);
+			if (err)
+				return err;
+			continue;
+		}
 		err = replace_once(op, new, &seen);
 		if (!err)
 			break;
 		if (err == -EAGAIN)
-			err = replace_again(op, seen);
+			err = replace_lost(op, seen);
 		if (err)
 			return err;
 	}
@@ -200,10 +323,44 @@ static void hint_count(struct hash_op *op, int right)
 			  1);
 }
 
+/*
+ * Whether the slot still has what the hint says, before a CAS is built on it. -EAGAIN:
+ * op->found is what the key has now.
+ */
+static int hint_look(struct hash_op *op, struct hash_hint *hint)
+{
+	int right;
+	int err;
+
+	err = replace_look(op);
+	right = !err && op->found.word == hint->word;
+	hint_count(op, right);
+	if (!err)
+		hash_hint_judge(op, hint, right);
+	return err ? err : -EAGAIN;
+}
+
+/* The CAS by the hint. -EAGAIN: it was wrong, but op->found is what the key has now. */
+static int hint_try(struct hash_op *op, struct hash_hint *hint, struct hash_new *new)
+{
+	uint64_t seen;
+	int err;
+
+	err = replace_once(op, new, &seen);
+	hint_count(op, !err);
+	if (!err || err == -EAGAIN)
+		hash_hint_judge(op, hint, !err);
+	if (!err)
+		hash_replace_done(op, new);
+	if (err != -EAGAIN)
+		return err;
+	err = replace_again(op, seen);
+	return err ? err : -EAGAIN;
+}
+
 int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 {
 	struct hash_hint hint;
-	uint64_t seen;
 	int err;
 
 	if (!hash_hint_get(op, 1, &hint)) {
@@ -211,15 +368,11 @@ int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 		return -EAGAIN;
 	}
 	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
-	err = replace_once(op, new, &seen);
-	hint_count(op, !err);
-	if (!err) {
-		hash_replace_done(op, new);
-		return 0;
-	}
-	if (err != -EAGAIN)
-		return err;
-	hash_cache_drop(op->hash->cache, &op->id);
-	err = replace_again(op, seen);
-	return err ? err : hash_replace(op, new);
+	if (op->queued || op->looks)
+		err = hint_look(op, &hint);
+	else
+		err = hint_try(op, &hint, new);
+	if (err == -ENOENT)
+		hash_cache_drop(op->hash->cache, &op->id);
+	return err == -EAGAIN ? hash_replace(op, new) : err;
 }

@@ -129,7 +129,8 @@ int far_hash_stat(struct far_task *task, struct far_hash *hash,
 	far_op_end(task);
 	if (err)
 		return err;
-	stat.stats.table_bytes += hash_root_len(hash->nr_shards);
+	stat.stats.table_bytes += hash_root_len(hash->nr_shards) +
+				  (uint64_t)hash->nr_shards * HASH_TURNS_LEN;
 	stat.stats.splits = stat.stats.subtables - first;
 	*ret_stats = stat.stats;
 	return 0;

@@ -14,6 +14,7 @@
 #include "shape.h"
 
 #define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
+#define HEAT_KEYS	262144u	/* bytes; many times as many as are hot */
 
 void far_hash_close(struct far_hash *hash)
 {
@@ -25,6 +26,8 @@ void far_hash_close(struct far_hash *hash)
 		hash_dir_fini(&hash->dir[shard]);
 	free(hash->dir);
 	hash_cache_free(hash->cache);
+	free(hash->turn_at);
+	far_turns_free(hash->turns);
 	far_combine_free(hash->combine);
 	free(hash);
 }
@@ -35,9 +38,23 @@ void hash_set_variant(struct far_hash *hash, enum hash_variant variant)
 	if (variant == HASH_RACE) {
 		hash_cache_free(hash->cache);
 		hash->cache = NULL;
+		far_turns_free(hash->turns);
+		hash->turns = NULL;
 		far_combine_free(hash->combine);
 		hash->combine = NULL;
 	}
+}
+
+/* Whether each shard's turns lie on its node, and as they should. */
+static int root_turns_sane(const struct hash_root *root)
+{
+	unsigned i;
+
+	for (i = 0; i < root->nr_shards; i++)
+		if (far_addr_node(root->shard[i].turns) != i ||
+		    root->shard[i].turns % HASH_UNIT)
+			return 0;
+	return 1;
 }
 
 /* READs the root, in two trips since its length is in it. */
@@ -63,7 +80,7 @@ static int root_read(struct far_task *task, uint64_t addr, struct hash_root **re
 	if (err)
 		return err;
 	if (root->sum != hash_root_sum(root) || !hash_shape_sane(root->groups) ||
-	    root->first_depth > HASH_MAX_DEPTH)
+	    root->first_depth > HASH_MAX_DEPTH || !root_turns_sane(root))
 		return -EBADMSG;
 	*ret_root = root;
 	return 0;
@@ -80,15 +97,23 @@ static int hash_init(struct far_task *task, struct far_hash *hash, uint64_t addr
 	hash->groups = root->groups;
 	hash->first_depth = root->first_depth;
 	hash->dir = calloc(root->nr_shards, sizeof(*hash->dir));
-	if (!hash->dir)
+	hash->turn_at = calloc(root->nr_shards, sizeof(*hash->turn_at));
+	if (!hash->dir || !hash->turn_at)
 		return -ENOMEM;
 	for (i = 0; i < root->nr_shards; i++, hash->nr_shards++) {
-		err = hash_dir_init(&hash->dir[i], root->shard[i]);
+		err = hash_dir_init(&hash->dir[i], root->shard[i].sub);
 		if (err)
 			return err;
+		hash->turn_at[i] = root->shard[i].turns;
 	}
 	if (!(far->without & FAR_WITHOUT_COMBINE)) {
 		err = far_combine_new(COMBINE_KEYS, &hash->combine);
+		if (err)
+			return err;
+	}
+	/* one node takes one turn for all of its operations: without that they are many */
+	if (hash->combine && !(far->without & FAR_WITHOUT_HANDOVER)) {
+		err = far_turns_new(HEAT_KEYS, &hash->turns);
 		if (err)
 			return err;
 	}
@@ -210,7 +235,11 @@ static int destroy_view(void *arg, const struct hash_view *view)
 static int destroy_all(struct destroy *destroy)
 {
 	int err = hash_each_view(destroy->task, destroy->hash, destroy_view, destroy);
+	unsigned i;
 
+	for (i = 0; i < destroy->hash->nr_shards && !err; i++)
+		err = far_retire(destroy->task, destroy->hash->turn_at[i],
+				 HASH_TURNS_LEN);
 	return err ? err : far_retire(destroy->task, destroy->hash->root,
 				      hash_root_len(destroy->hash->nr_shards));
 }

@@ -4,7 +4,8 @@
  * several callers at once: see op.c.
  *
  *	update	{WRITE block, READ, READ}, {READ block}, {CAS}
- *		with a cached slot {WRITE block, CAS}
+ *		with a cached slot {WRITE block, CAS}; if others change the key as well,
+ *		{READ slot}, or a turn, before that
  *	delete	the same without the WRITE
  *	insert	see insert.c
  *	put	an update; an insert when the key is not there
@@ -37,6 +38,8 @@ static int change_or_insert(struct hash_op *op, struct hash_new *new)
 		err = change(op, new);
 		if (err != -ENOENT)
 			return err;
+		/* inserts have claims, and may have to wait for a split */
+		far_turn_pass(op->task, &op->turn);
 		err = hash_insert_new(op, new);
 		if (err != -EEXIST)
 			return err;
@@ -46,7 +49,7 @@ static int change_or_insert(struct hash_op *op, struct hash_new *new)
 	}
 }
 
-int hash_change(struct hash_op *op, const struct hash_args *args)
+static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 {
 	struct hash_new new;
 	int err;
@@ -70,6 +73,14 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 		far_alloc_lost(op->task);
 	else if (err)
 		hash_new_drop(op, &new);
+	return err;
+}
+
+int hash_change(struct hash_op *op, const struct hash_args *args)
+{
+	int err = change_by_kind(op, args);
+
+	hash_turn_end(op);
 	return err;
 }
 

@@ -141,6 +141,19 @@ static int walk_view(void *arg, const struct hash_view *view)
 			      walk_key, walk);
 }
 
+/* The blocks that belong to the table as a whole. */
+static int walk_root(struct walk *walk)
+{
+	const struct far_hash *hash = walk->hash;
+	unsigned i;
+	int ret;
+
+	ret = walk->walk->block(walk->walk, hash->root, hash_root_len(hash->nr_shards));
+	for (i = 0; i < hash->nr_shards && !ret; i++)
+		ret = walk->walk->block(walk->walk, hash->turn_at[i], HASH_TURNS_LEN);
+	return ret;
+}
+
 static int hash_walk(struct far_task *task, const struct far_dir_entry *entry,
 		     struct far_walk *far_walk)
 {
@@ -151,8 +164,7 @@ static int hash_walk(struct far_task *task, const struct far_dir_entry *entry,
 	if (ret)
 		return ret;
 	walk.key = malloc(hash_view_slots(walk.hash) * sizeof(*walk.key));
-	ret = walk.key ? far_walk->block(far_walk, walk.hash->root,
-					 hash_root_len(walk.hash->nr_shards)) : -ENOMEM;
+	ret = walk.key ? walk_root(&walk) : -ENOMEM;
 	if (!ret)
 		ret = hash_each_view(task, walk.hash, walk_view, &walk);
 	free(walk.key);

@@ -44,7 +44,7 @@ enum {
 	FAR_WITHOUT_TASKS	= 1 << 3,
 	/* "combine": one operation for many of the same key */
 	FAR_WITHOUT_COMBINE	= 1 << 4,
-	/* "handover": hot keys queue across compute nodes; no structure does so yet */
+	/* "handover": hot keys queue across compute nodes; only with combining */
 	FAR_WITHOUT_HANDOVER	= 1 << 5,
 	/* "cache": cached slots and addresses */
 	FAR_WITHOUT_CACHE	= 1 << 6,

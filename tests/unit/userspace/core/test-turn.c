@@ -31,13 +31,30 @@ struct node {
 static struct far_sim *sim;
 static struct node node[CNS];
 
+struct adding {
+	struct far_task *task;
+	uint64_t *word;		/* the counter, and what its CAS found */
+};
+
+static void look(void *arg)
+{
+	struct adding *adding = arg;
+
+	far_read(adding->task, KEY, adding->word, 8);
+}
+
 /* One addition; whether it is done. */
 static int add(struct far_task *task, struct node *mine, struct far_turn *turn)
 {
 	uint64_t *word = far_buf(task, 16);
+	struct adding adding = { task, word };
 
-	far_read(task, KEY, word, 8);
-	mine->err = far_sync(task);
+	if (mine->takes_turns || far_turns_hot(mine->turns, 7)) {
+		mine->err = far_turn_take(task, turn, look, &adding);
+	} else {
+		look(&adding);
+		mine->err = far_sync(task);
+	}
 	if (mine->err)
 		return 0;
 	far_cas(task, KEY, word[0], word[0] + 1, word + 1);
@@ -55,13 +72,13 @@ static void adder(struct far_task *task, void *arg)
 	struct node *mine = arg;
 
 	while (!mine->err && mine->done < TIMES) {
-		struct far_turn turn = { .addr = FAR_NIL };
 		size_t mark = far_buf_mark(task);
+		struct far_turn turn = {
+			.addr = WORDS,
+			.seen = far_buf(task, sizeof(*turn.seen)),
+		};
 
-		if (mine->takes_turns || far_turns_hot(mine->turns, 7))
-			mine->err = far_turn_take(task, WORDS, &turn);
-		if (!mine->err)
-			mine->done += add(task, mine, &turn);
+		mine->done += add(task, mine, &turn);
 		far_turns_done(mine->turns, 7, &turn);
 		far_buf_release(task, mark);
 	}
@@ -164,6 +181,8 @@ static void test_hot(void **state)
 static void test_cools(void **state)
 {
 	far_turns_lost(node[0].turns, 7);
+	assert_false(far_turns_hot(node[0].turns, 7));
+	far_turns_lost(node[0].turns, 7);
 	assert_true(far_turns_hot(node[0].turns, 7));
 	assert_false(far_turns_hot(node[0].turns, 8));
 	assert_false(far_turns_hot(NULL, 7));
@@ -198,6 +217,24 @@ static void test_dies(void **state)
 	}
 }
 
+/* Words that nobody has written so: whoever has waited long enough goes on. */
+static void test_damaged(void **state)
+{
+	uint64_t size;
+	struct far_turn_words *words =
+		(void *)((uint8_t *)far_sim_memory(sim, 0, &size) + WORDS);
+
+	words->next = UINT64_C(1) << 40;
+	node[0].takes_turns = 1;
+	node[0].done = TIMES - 2;
+	assert_int_equal(far_thread_start(node[0].far, 1, adder, &node[0],
+					  &node[0].thread), 0);
+	assert_int_equal(far_sim_run(sim, NS_MAX), 0);
+	far_thread_join(node[0].thread);
+	assert_int_equal(node[0].done, TIMES);
+	assert_in_range(node[0].ended, 2 * FAR_TURN_WAIT_NS, 3 * FAR_TURN_WAIT_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hot, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cools, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
