@@ -386,8 +386,8 @@ static int run_plain(struct cluster *cluster, const struct run_conf *conf,
 	int err;
 
 	*ret_mops = 0;
-	if (cluster->sim || !cluster->has_space || cluster->nr_clients > 1 || conf->rate > 0 ||
-	    conf->threads_min != conf->threads_max)
+	if (cluster->sim || !cluster->has_space || cluster->nr_clients > 1 ||
+	    conf->rate > 0 || conf->threads_min != conf->threads_max)
 		return 0;
 	err = plain_run(cluster->nic[0], conf,
 			looked ? (double)s->cache_hits / looked : 0, ret_mops);
