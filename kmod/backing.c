@@ -454,7 +454,7 @@ static int make_memory(struct odrp_backing *b, u64 nr_slots)
 {
 	int err = -ENOMEM;
 
-	b->good = odrp_alloc(vzalloc(BITS_TO_LONGS(nr_slots) * sizeof(long)));
+	b->good = odrp_bitmap_alloc(nr_slots);
 	if (!b->good)
 		return err;
 	b->wq = odrp_alloc(alloc_workqueue("odrp%d_backing",

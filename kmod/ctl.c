@@ -8,10 +8,13 @@
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/module.h>
+#include <linux/nsproxy.h>
 #include <linux/overflow.h>
+#include <linux/rwsem.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <net/net_namespace.h>
 #include "compat.h"
 #include "odrp.h"
 
@@ -21,9 +24,15 @@
 #define DEFAULT_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
 #define MAX_DEVICES		256
+#define MAX_KEYS		16	/* of hot_add, or more */
 
-static DEFINE_MUTEX(ctl_lock);		/* devs, and adding and removing */
-static DEFINE_IDR(devs);
+/*
+ * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
+ * writes, for a device that is being made is not in devs yet.
+ */
+static DECLARE_RWSEM(making);
+static DEFINE_MUTEX(ctl_lock);		/* devs, and showing and removing */
+static DEFINE_IDR(devs);		/* NULL: the number is taken */
 static struct class *ctl_class;
 
 static int parse_u64(const char *key, const char *val, u64 min, u64 max,
@@ -77,6 +86,11 @@ static int parse_ipv4(const char *key, const char *val, struct sockaddr_in *ret)
 {
 	const char *end;
 
+	if (strchr(val, ':')) {
+		pr_err("hot_add: %s=%s: IPv6: expected an IPv4 address\n", key,
+		       val);
+		return -EINVAL;
+	}
 	if (!in4_pton(val, -1, (u8 *)&ret->sin_addr.s_addr, -1, &end) || *end) {
 		pr_err("hot_add: %s=%s: expected an IPv4 address\n", key, val);
 		return -EINVAL;
@@ -110,6 +124,15 @@ static int parse_translate(const char *val, bool *ret_keyed)
 		return 0;
 	pr_err("hot_add: translate=%s: expected nic or chain\n", val);
 	return -EINVAL;
+}
+
+/* The connections are made from the first network namespace. */
+static int check_caller_net(void)
+{
+	if (net_eq(current->nsproxy->net_ns, &init_net))
+		return 0;
+	pr_err("hot_add: written from another network namespace: expected the initial one\n");
+	return -EOPNOTSUPP;
 }
 
 #define AT(field)	offsetof(struct odrp_options, field)
@@ -169,8 +192,28 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	return -EINVAL;
 }
 
+/* A key that is given twice is a mistake in one of the two places. */
+static int check_once(const char *key, const char **seen, unsigned int *nr_seen)
+{
+	unsigned int i;
+
+	for (i = 0; i < *nr_seen; i++) {
+		if (strcmp(key, seen[i]))
+			continue;
+		pr_err("hot_add: %s= is given twice: expected each key once\n",
+		       key);
+		return -EINVAL;
+	}
+	/* Those that there are not are refused, so they do not become more. */
+	if (*nr_seen < MAX_KEYS)
+		seen[(*nr_seen)++] = key;
+	return 0;
+}
+
 static int parse_options(char *s, struct odrp_options *opt)
 {
+	const char *seen[MAX_KEYS];
+	unsigned int nr_seen = 0;
 	char *word, *val;
 	int err;
 
@@ -194,7 +237,9 @@ static int parse_options(char *s, struct odrp_options *opt)
 			return -EINVAL;
 		}
 		*val++ = '\0';
-		err = parse_pair(word, val, opt);
+		err = check_once(word, seen, &nr_seen);
+		if (!err)
+			err = parse_pair(word, val, opt);
 		if (err)
 			return err;
 	}
@@ -209,16 +254,17 @@ static int parse_options(char *s, struct odrp_options *opt)
 	return 0;
 }
 
-/* Under ctl_lock, with a reference to the module, which becomes the device's. */
-static int add(const struct odrp_options *opt)
+/* A number that is nobody's becomes ours. */
+static int take_id(const struct odrp_options *opt)
 {
-	struct odrp_dev *dev;
-	int id, err;
+	int id;
 
-	lockdep_assert_held(&ctl_lock);
+	if (mutex_lock_interruptible(&ctl_lock))
+		return -EINTR;
 	id = odrp_alloc_int(idr_alloc(&devs, NULL, max(opt->id, 0),
 				      opt->id < 0 ? MAX_DEVICES : opt->id + 1,
 				      GFP_KERNEL));
+	mutex_unlock(&ctl_lock);
 	if (id == -ENOSPC && opt->id >= 0) {
 		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
 		return -EEXIST;
@@ -226,16 +272,54 @@ static int add(const struct odrp_options *opt)
 	if (id == -ENOSPC)
 		pr_err("hot_add: no device number is free (at most %d devices)\n",
 		       MAX_DEVICES);
+	return id;
+}
+
+static void give_id_back(int id)
+{
+	mutex_lock(&ctl_lock);
+	idr_remove(&devs, id);
+	mutex_unlock(&ctl_lock);
+}
+
+/* Once it can be seen it can be removed. */
+static int show(struct odrp_dev *dev, const struct odrp_options *opt)
+{
+	int err;
+
+	mutex_lock(&ctl_lock);
+	err = odrp_dev_show(dev, opt);
+	if (!err)
+		idr_replace(&devs, dev, dev->id);
+	mutex_unlock(&ctl_lock);
+	return err;
+}
+
+/*
+ * With a reference to the module, which becomes the device's.  Making a device takes
+ * its time, so ctl_lock is not held for that.
+ */
+static int add(const struct odrp_options *opt)
+{
+	struct odrp_dev *dev;
+	int id, err;
+
+	id = take_id(opt);
 	if (id < 0)
 		return id;
 	err = odrp_dev_create(opt, id, &dev);
-	if (err) {
-		pr_err("odrp%d: not added: error %d\n", id, err);
-		idr_remove(&devs, id);
-		return err;
-	}
-	idr_replace(&devs, dev, id);
+	if (err)
+		goto give_id_back;
+	err = show(dev, opt);
+	if (err)
+		goto abandon;
 	return 0;
+
+abandon:
+	odrp_dev_abandon(dev);
+give_id_back:
+	give_id_back(id);
+	return err;
 }
 
 ODRP_CLASS_STORE(hot_add_store)
@@ -244,6 +328,9 @@ ODRP_CLASS_STORE(hot_add_store)
 	char *s;
 	int err;
 
+	err = check_caller_net();
+	if (err)
+		return err;
 	s = odrp_alloc(kstrndup(buf, count, GFP_KERNEL));
 	if (!s)
 		return -ENOMEM;
@@ -254,12 +341,12 @@ ODRP_CLASS_STORE(hot_add_store)
 		err = -ENODEV;	/* it is being unloaded */
 		goto free_s;
 	}
-	if (mutex_lock_interruptible(&ctl_lock)) {
+	if (down_read_killable(&making)) {
 		err = -EINTR;
 		goto put_module;
 	}
 	err = add(&opt);
-	mutex_unlock(&ctl_lock);
+	up_read(&making);
 put_module:
 	if (err)
 		module_put(THIS_MODULE);
@@ -285,9 +372,9 @@ static void drop(struct odrp_dev *dev)
  *     close is the last close;
  *   - the last close either comes before the force looks, which then removes the
  *     device as usual, or finds it forced and calls for the sweep;
- *   - the sweep, a hot_remove and a hot_add have ctl_lock, and find out there what
- *     is left to do: a device that another hot_remove has taken is not in devs;
- *     one that is being added is not yet, and whether it fails is seen by nobody;
+ *   - the sweep and a hot_remove have ctl_lock, and find out there what is left to
+ *     do: a device that another hot_remove has taken is not in devs; one that is
+ *     being added is there when it can be seen, and not before;
  *   - mending sees at its next step that the session is dead, and comes to an end
  *     before the device does: odrp_sess_close() waits for it;
  *   - who comes by frontswap goes the way of all bios, and fails there; then the
@@ -388,7 +475,7 @@ ODRP_CLASS_STORE(hot_remove_store)
 /*
  * odrp_ctl_each() - call a function for each device
  *
- * May sleep.  No device comes or goes meanwhile.
+ * May sleep.  No device is shown or goes meanwhile.
  *
  * Return: 0, or the first error, which ends it.
  */
@@ -418,12 +505,14 @@ static void ibdev_removed(struct ib_device *ibdev, void *data)
 	struct odrp_dev *dev;
 	int id;
 
+	down_write(&making);
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
 		if (READ_ONCE(dev->sess.ibdev) == ibdev)
 			odrp_sess_lose_device(&dev->sess);
 	}
 	mutex_unlock(&ctl_lock);
+	up_write(&making);
 }
 
 static struct ib_client ib_client = {

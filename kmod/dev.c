@@ -9,22 +9,20 @@
 #include <linux/vmalloc.h>
 #include "odrp.h"
 
-static int make_slots(struct odrp_dev *dev, u64 nr)
+static int make_slots(struct odrp_dev *dev)
 {
 	struct odrp_slots *s = &dev->slots;
 	u64 i;
 
-	s->st = odrp_alloc(vzalloc(nr));
-	if (!s->st)
+	s->st = odrp_table_alloc(s->nr, sizeof(*s->st));
+	s->entry = odrp_table_alloc(s->nr, sizeof(*s->entry));
+	if (!s->st || !s->entry)
 		return -ENOMEM;
-	s->entry = odrp_alloc(vmalloc(array_size(nr, sizeof(*s->entry))));
-	if (!s->entry) {
-		vfree(s->st);
-		return -ENOMEM;
-	}
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < s->nr; i++) {
 		s->entry[i] = i;
-	s->nr = nr;
+		if (!(i % 65536))
+			cond_resched();
+	}
 	return 0;
 }
 
@@ -42,6 +40,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	if (!dev)
 		return NULL;
 	dev->id = id;
+	dev->slots.nr = opt->size / ODRP_BLOCK;
 	dev->timeout_ms = opt->timeout_ms;
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
@@ -58,89 +57,158 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	return dev;
 }
 
+/* Whatever has been made of it, without a session. */
+static void free_dev(struct odrp_dev *dev)
+{
+	odrp_backing_del(dev);
+	odrp_unread_del(dev);
+	odrp_sum_del(dev);
+	odrp_free_exit(dev);
+	free_slots(dev);
+	kvfree(dev->times);
+	free_percpu(dev->stats);
+	kfree(dev);
+}
+
+/* What a device has for each slot and queue; the memory node has said how many. */
+static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
+{
+	int err;
+
+	dev->times = odrp_alloc(kvcalloc(dev->sess.nr_queues,
+					 sizeof(*dev->times), ODRP_GFP_CHOSEN));
+	if (!dev->times)
+		return -ENOMEM;
+	err = make_slots(dev);
+	if (!err)
+		err = odrp_free_add(dev);
+	if (!err && opt->checksum)
+		err = odrp_sum_add(dev);
+	if (!err)
+		err = odrp_unread_add(dev);
+	if (!err && opt->backing)
+		err = odrp_backing_add(dev, opt->backing);
+	return err;
+}
+
+static void close_sess(struct odrp_dev *dev)
+{
+	odrp_free_stop(dev);
+	odrp_sess_close(&dev->sess);
+	odrp_free_stop(dev);
+	odrp_sess_free(&dev->sess);
+}
+
+/* Of its session the admin connection is up. */
+static int fill_dev(struct odrp_dev *dev, const struct odrp_options *opt,
+		    u64 *needed, bool *told)
+{
+	int err;
+
+	*needed = odrp_mem_needed(opt, dev->sess.nr_queues, dev->sess.depth);
+	err = odrp_mem_check(dev->id, opt, *needed);
+	if (err) {
+		*told = true;
+		return err;
+	}
+	err = make_tables(dev, opt);
+	if (err)
+		return err;
+	err = odrp_sess_go_live(&dev->sess);
+	if (err)
+		return err;
+	odrp_free_start(dev);
+	return 0;
+}
+
+static void say_not_added(int id, int err, u64 needed)
+{
+	if (err == -ENOMEM)
+		pr_err("odrp%d: not added: error %d: there is no memory for it (%llu MiB in all)\n",
+		       id, err, DIV_ROUND_UP_ULL(needed, 1 << 20));
+	else
+		pr_err("odrp%d: not added: error %d\n", id, err);
+}
+
 /*
- * odrp_dev_create() - connect to the memory node and show the disk
+ * odrp_dev_create() - make a device that nobody sees
+ *
+ * First the memory node says whether it takes a device of this size, then memory
+ * is taken for it.  May take as long as connecting; whoever waits for it may be
+ * killed.
  *
  * Return: 0 or -errno, with nothing left behind; the reason is in the log.
  */
 int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev)
 {
-	u64 nr = opt->size / ODRP_BLOCK;
+	u64 needed = odrp_mem_needed(opt, 0, 0);
 	struct odrp_dev *dev;
+	bool told = false;
 	int err;
 
+	err = odrp_mem_check(id, opt, needed);
+	if (err)
+		return err;
 	dev = new_dev(opt, id);
-	if (!dev)
-		return -ENOMEM;
+	if (!dev) {
+		err = -ENOMEM;
+		goto say;
+	}
 	dev->stats = odrp_alloc(alloc_percpu(struct odrp_stats));
-	if (!dev->stats) {
-		err = -ENOMEM;
+	err = dev->stats ? odrp_free_init(dev) : -ENOMEM;
+	if (!err)
+		err = odrp_sess_open(&dev->sess, opt->queues, opt->depth);
+	if (err)
 		goto free_dev;
-	}
-	dev->times = odrp_alloc(kvcalloc(opt->queues, sizeof(*dev->times),
-					 GFP_KERNEL));
-	if (!dev->times) {
-		err = -ENOMEM;
-		goto free_stats;
-	}
-	err = make_slots(dev, nr);
-	if (err)
-		goto free_times;
-	err = odrp_free_init(dev);
-	if (err)
-		goto free_slots;
-	err = opt->checksum ? odrp_sum_add(dev) : 0;
-	if (err)
-		goto exit_free;
-	err = odrp_unread_add(dev);
-	if (err)
-		goto del_sums;
-	err = opt->backing ? odrp_backing_add(dev, opt->backing) : 0;
-	if (err)
-		goto del_unread;
-	err = odrp_sess_open(&dev->sess, nr, opt->queues, opt->depth);
-	if (err)
-		goto del_backing;
-	odrp_free_start(dev);
-	err = opt->frontswap ? odrp_frontswap_add(dev) : 0;
+	err = fill_dev(dev, opt, &needed, &told);
 	if (err)
 		goto close_sess;
-	err = odrp_blk_add(dev);
-	if (err)
-		goto del_frontswap;
-	odrp_tell_start(dev);
-	odrp_debug_add(dev);
-	pr_info("odrp%d: %llu MiB on %pISpc, %u queues of depth %u, lease %lld pages\n",
-		id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
-		dev->sess.depth, (s64)atomic64_read(&dev->lease.limit));
 	*ret_dev = dev;
 	return 0;
 
-del_frontswap:
-	odrp_frontswap_del(dev);
 close_sess:
-	odrp_free_stop(dev);
-	odrp_sess_close(&dev->sess);
-	odrp_free_stop(dev);
-	odrp_sess_free(&dev->sess);
-del_backing:
-	odrp_backing_del(dev);
-del_unread:
-	odrp_unread_del(dev);
-del_sums:
-	odrp_sum_del(dev);
-exit_free:
-	odrp_free_exit(dev);
-free_slots:
-	free_slots(dev);
-free_times:
-	kvfree(dev->times);
-free_stats:
-	free_percpu(dev->stats);
+	close_sess(dev);
 free_dev:
-	kfree(dev);
+	free_dev(dev);
+say:
+	if (!told)
+		say_not_added(id, err, needed);
 	return err;
+}
+
+/*
+ * odrp_dev_show() - let others see it: frontswap, the disk
+ *
+ * Return: 0, or -errno, and it is as it was.
+ */
+int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
+{
+	int err = opt->frontswap ? odrp_frontswap_add(dev) : 0;
+
+	if (!err) {
+		err = odrp_blk_add(dev);
+		if (err)
+			odrp_frontswap_del(dev);
+	}
+	if (err) {
+		say_not_added(dev->id, err, 0);
+		return err;
+	}
+	odrp_tell_start(dev);
+	odrp_debug_add(dev);
+	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages\n",
+		dev->id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
+		opt->queues, dev->sess.depth, opt->depth,
+		(s64)atomic64_read(&dev->lease.limit));
+	return 0;
+}
+
+/* odrp_dev_abandon() - the way back of odrp_dev_create() for what nobody has seen */
+void odrp_dev_abandon(struct odrp_dev *dev)
+{
+	close_sess(dev);
+	free_dev(dev);
 }
 
 /*
@@ -211,7 +279,7 @@ int odrp_dev_force(struct odrp_dev *dev)
 }
 
 /*
- * odrp_dev_destroy() - the way back of odrp_dev_create()
+ * odrp_dev_destroy() - the way back of odrp_dev_create() and odrp_dev_show()
  *
  * The device has been shut.  Frees that are pending are sent before the
  * connections go, so that the memory node need not clean up after us.
@@ -232,12 +300,6 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_backing_del(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
-	odrp_unread_del(dev);
-	odrp_sum_del(dev);
-	odrp_free_exit(dev);
-	free_slots(dev);
-	kvfree(dev->times);
-	free_percpu(dev->stats);
 	pr_info("odrp%d: removed\n", dev->id);
-	kfree(dev);
+	free_dev(dev);
 }

@@ -37,6 +37,9 @@
  *
  * busy: an attempt to take a session up again does not begin as long as "every" is
  * not 0, as if somebody had a mutex that connecting takes, and did not give it back.
+ *
+ * mute: the completion of a request that is waited for is not seen, as if the device
+ * had not completed it.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -64,6 +67,7 @@ static struct kind {
 	[ODRP_FAULT_MAP]	= { .name = "map" },
 	[ODRP_FAULT_HELD]	= { .name = "held" },
 	[ODRP_FAULT_BUSY]	= { .name = "busy" },
+	[ODRP_FAULT_MUTE]	= { .name = "mute" },
 };
 
 /*

@@ -445,17 +445,18 @@ int odrp_free_init(struct odrp_dev *dev)
 	f->cpu = odrp_alloc(alloc_percpu(struct odrp_free_cpu));
 	if (!f->cpu)
 		return -ENOMEM;
-	f->overflow = odrp_alloc(vzalloc(BITS_TO_LONGS(dev->slots.nr) *
-					 sizeof(long)));
-	if (!f->overflow) {
-		free_percpu(f->cpu);
-		return -ENOMEM;
-	}
 	INIT_DELAYED_WORK(&f->work, work);
 	spin_lock_init(&f->lock);
 	bio_list_init(&f->wanting);
 	f->reuse_cpu = cpumask_first(cpu_possible_mask);
 	return 0;
+}
+
+/* What there is for each slot. */
+int odrp_free_add(struct odrp_dev *dev)
+{
+	dev->free.overflow = odrp_bitmap_alloc(dev->slots.nr);
+	return dev->free.overflow ? 0 : -ENOMEM;
 }
 
 void odrp_free_start(struct odrp_dev *dev)

@@ -192,8 +192,7 @@ int odrp_frontswap_add(struct odrp_dev *dev)
 {
 	int err = 0;
 
-	dev->held = odrp_alloc(vzalloc(BITS_TO_LONGS(dev->slots.nr) *
-				       sizeof(long)));
+	dev->held = odrp_bitmap_alloc(dev->slots.nr);
 	if (!dev->held)
 		return -ENOMEM;
 	mutex_lock(&attach_lock);

@@ -75,7 +75,7 @@ static int make(struct odrp_sess *s)
 	int err;
 
 	k->rkeys = odrp_alloc(kvcalloc(nr_keys(s), sizeof(*k->rkeys),
-				       GFP_KERNEL));
+				       ODRP_GFP_CHOSEN));
 	if (!k->rkeys)
 		return -ENOMEM;
 	k->buf = odrp_alloc((void *)get_zeroed_page(GFP_KERNEL));

@@ -6,11 +6,12 @@
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
  * backing.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
- * map), keys.c (rkeys for pages), plug.c and reserve.c (what is kept for
+ * map), keys.c (rkeys for pages), mem.c (memory by size), plug.c and reserve.c (what is kept for
  * reconnecting), end.c (ids that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
- *   ctl.c's mutex		adding and removing devices
+ *   ctl.c's rwsem		devices that are being made, and RDMA devices that go
+ *   ctl.c's mutex		showing and removing devices
  *   odrp_dev.lock (mutex)	openers, removal
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_free.lock (bh)	bios that wait for a page
@@ -40,6 +41,7 @@
 #include <rdma/rdma_cm.h>
 #include <odrp/wire.h>
 
+#include "dev.h"
 #include "fault.h"
 #include "fring.h"
 #include "hist.h"
@@ -162,6 +164,17 @@ struct odrp_spare {
 	struct ib_qp		*qp;
 };
 
+/*
+ * struct odrp_waiter - for odrp_post_wait()
+ * @late:	the request is still posted: nobody waits for it any more
+ */
+struct odrp_waiter {
+	struct ib_cqe		cqe;
+	struct completion	done;
+	enum ib_wc_status	status;
+	bool			late;
+};
+
 struct odrp_conn {
 	struct odrp_sess	*sess;
 	struct odrp_queue	*q;	/* NULL: admin */
@@ -181,6 +194,7 @@ struct odrp_conn {
 	struct odrp_spare	spare;
 	struct irq_poll		iop;
 	struct ib_cqe		recv_cqe;
+	struct odrp_waiter	waiter;
 	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
 	atomic_t		recv_used;
 
@@ -263,11 +277,6 @@ struct odrp_queue {
 	atomic_t		users;	/* submitters inside */
 	u64			load_ewma_ns;
 	struct odrp_conn	*conn[ODRP_WIRE_NR_CHAINS];
-};
-
-struct odrp_addr {
-	struct sockaddr_in	dst;
-	struct sockaddr_in	src;	/* sin_family 0: any */
 };
 
 /* What the memory node may write to: the grant, one page of its own. */
@@ -544,29 +553,6 @@ void odrp_ctl_sweep(void);
 int odrp_pm_init(void);
 void odrp_pm_exit(void);
 
-struct odrp_options {
-	int			id;	/* -1: the lowest that is free */
-	struct odrp_addr	addr;
-	u64			size;
-	unsigned int		queues;
-	unsigned int		depth;
-	unsigned int		timeout_ms;
-	unsigned int		reconnect_delay_ms;
-	unsigned int		dead_after_ms;
-	bool			frontswap;
-	const char		*backing;	/* NULL: none */
-	bool			checksum;
-	bool			keyed;	/* to be offered */
-};
-
-/* dev.c: a device from add to remove */
-int odrp_dev_create(const struct odrp_options *opt, int id,
-		    struct odrp_dev **ret_dev);
-s64 odrp_dev_mapped(const struct odrp_dev *dev);
-int odrp_dev_shut(struct odrp_dev *dev);
-int odrp_dev_force(struct odrp_dev *dev);
-void odrp_dev_destroy(struct odrp_dev *dev);
-
 /* blk.c: the disk, bios to blocks */
 int odrp_blk_init(void);
 void odrp_blk_exit(void);
@@ -663,6 +649,7 @@ void odrp_req_settle(struct odrp_req *req);
 
 /* free.c: freed slots */
 int odrp_free_init(struct odrp_dev *dev);
+int odrp_free_add(struct odrp_dev *dev);
 void odrp_free_exit(struct odrp_dev *dev);
 void odrp_free_start(struct odrp_dev *dev);
 void odrp_free_stop(struct odrp_dev *dev);
@@ -730,8 +717,9 @@ void odrp_end_wait(const struct odrp_sess *owner);
 /* sess.c: the session */
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
 		    enum odrp_state *ret_from);
-int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
 		   unsigned int depth);
+int odrp_sess_go_live(struct odrp_sess *s);
 void odrp_sess_close(struct odrp_sess *s);
 void odrp_sess_free(struct odrp_sess *s);
 __printf(2, 3)

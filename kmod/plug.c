@@ -299,6 +299,7 @@ void odrp_conn_unplug(struct odrp_conn *conn)
 		destroy_spare(conn);
 		destroy_cq(conn);
 	}
+	conn->waiter.late = false;
 	atomic_set(&conn->recv_used, 0);
 	conn->established = false;
 }

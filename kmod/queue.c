@@ -10,6 +10,7 @@
 #include "odrp.h"
 
 #define REG_TIMEOUT_MS	5000
+#define FLUSH_MS	2000	/* what is flushed, and not waited for longer */
 
 /* Of these the session has rkeys. */
 static bool is_keyed(const struct odrp_sess *s, u8 chain)
@@ -21,7 +22,8 @@ static bool is_keyed(const struct odrp_sess *s, u8 chain)
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain)
 {
-	struct odrp_conn *conn = odrp_alloc(kzalloc(sizeof(*conn), GFP_KERNEL));
+	struct odrp_conn *conn = odrp_alloc(kzalloc(sizeof(*conn),
+						    ODRP_GFP_CHOSEN));
 
 	if (!conn)
 		return NULL;
@@ -38,47 +40,60 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 	return conn;
 }
 
-struct waiter {
-	struct ib_cqe		cqe;
-	struct completion	done;
-	enum ib_wc_status	status;
-};
-
-static void wake_waiter(struct ib_cq *cq, struct ib_wc *wc)
+static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct waiter *w = container_of(wc->wr_cqe, struct waiter, cqe);
+	struct odrp_waiter *w = container_of(wc->wr_cqe, struct odrp_waiter,
+					     cqe);
 
+	if (odrp_fault(ODRP_FAULT_MUTE))
+		return;
 	w->status = wc->status;
 	complete(&w->done);
+}
+
+/* The queue pair completes what is posted, or is destroyed with it. */
+static void break_qp(struct odrp_conn *conn)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
 }
 
 /*
  * odrp_post_wait() - post one work request and wait for it
  * @wr: its completion is asked for here
  *
- * The wait is not interruptible, and a device that never completes is given up
- * only by breaking the QP: its flush completes the request, so that nothing
- * points into this stack.
+ * By one at a time.  What the request touches stays until the connection's queue
+ * pair is destroyed: a device that does not complete it, not even when the queue
+ * pair has been broken, is not waited for.
+ *
+ * Return: 0, -EIO, -ETIMEDOUT, or -EINTR when the caller is killed meanwhile.
  */
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 		   unsigned int ms)
 {
-	struct waiter w = { .cqe.done = wake_waiter };
+	struct odrp_waiter *w = &conn->waiter;
+	long left;
 	int err;
 
-	init_completion(&w.done);
-	wr->wr_cqe = &w.cqe;
+	if (w->late)	/* of a device that does not complete */
+		return -EIO;
+	w->cqe.done = waiter_done;
+	init_completion(&w->done);
+	wr->wr_cqe = &w->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
 	odrp_fault_lost(conn);
 	err = odrp_post_send(conn->qp, wr, NULL);
 	if (err)
 		return err;
-	if (!wait_for_completion_timeout(&w.done, msecs_to_jiffies(ms))) {
-		ib_drain_qp(conn->qp);
-		wait_for_completion(&w.done);
-		return -ETIMEDOUT;
-	}
-	return w.status == IB_WC_SUCCESS ? 0 : -EIO;
+	left = wait_for_completion_killable_timeout(&w->done,
+						    msecs_to_jiffies(ms));
+	if (left > 0)
+		return w->status == IB_WC_SUCCESS ? 0 : -EIO;
+	break_qp(conn);
+	w->late = !wait_for_completion_timeout(&w->done,
+					       msecs_to_jiffies(FLUSH_MS));
+	return left < 0 ? -EINTR : -ETIMEDOUT;
 }
 
 static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
@@ -121,7 +136,7 @@ int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 	unsigned int i;
 	int n, err = 0;
 
-	sg = odrp_alloc(kvcalloc(nr, sizeof(*sg), GFP_KERNEL));
+	sg = odrp_alloc(kvcalloc(nr, sizeof(*sg), ODRP_GFP_CHOSEN));
 	if (!sg)
 		return -ENOMEM;
 	sg_init_table(sg, nr);
@@ -168,7 +183,7 @@ static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 {
 	int err;
 
-	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_MAX, GFP_KERNEL));
+	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_MAX, ODRP_GFP_CHOSEN));
 	if (!req->hdr)
 		return -ENOMEM;
 	err = odrp_map(conn->sess->ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
@@ -203,7 +218,7 @@ static int make_bounce(struct odrp_conn *conn, struct odrp_req *req)
 {
 	int err;
 
-	req->bounce = odrp_alloc(alloc_page(GFP_KERNEL));
+	req->bounce = odrp_alloc(alloc_page(ODRP_GFP_CHOSEN));
 	if (!req->bounce)
 		return -ENOMEM;
 	err = odrp_map(conn->sess->ibdev, page_address(req->bounce), PAGE_SIZE,
@@ -265,8 +280,8 @@ static int register_loads(struct odrp_conn *conn)
 	u64 *dma;
 
 	conn->regs = odrp_alloc(kcalloc(DIV_ROUND_UP(nr, max),
-					sizeof(*conn->regs), GFP_KERNEL));
-	dma = odrp_alloc(kvcalloc(nr, sizeof(*dma), GFP_KERNEL));
+					sizeof(*conn->regs), ODRP_GFP_CHOSEN));
+	dma = odrp_alloc(kvcalloc(nr, sizeof(*dma), ODRP_GFP_CHOSEN));
 	if (!conn->regs || !dma) {
 		err = -ENOMEM;
 		goto free_dma;
@@ -298,7 +313,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 	int err;
 
 	conn->reqs = odrp_alloc(kvcalloc(conn->depth, sizeof(*conn->reqs),
-					 GFP_KERNEL));
+					 ODRP_GFP_CHOSEN));
 	if (!conn->reqs)
 		return -ENOMEM;
 	conn->nr_reqs = conn->depth;
@@ -393,7 +408,7 @@ static bool is_idle(struct odrp_conn *conn)
  */
 void odrp_conn_quiesce(struct odrp_conn *conn)
 {
-	if (conn->established)
+	if (conn->established && !conn->waiter.late)
 		ib_drain_qp(conn->qp);
 	/* Pairs with odrp_poll_load(). */
 	smp_mb();

@@ -326,7 +326,7 @@ static int open_queues(struct odrp_sess *s)
 	int err;
 
 	s->queues = odrp_alloc(kcalloc(s->nr_queues, sizeof(*s->queues),
-				       GFP_KERNEL));
+				       ODRP_GFP_CHOSEN));
 	if (!s->queues)
 		return -ENOMEM;
 	for (i = 0; i < s->nr_queues; i++) {
@@ -341,11 +341,10 @@ static int open_queues(struct odrp_sess *s)
 	return 0;
 }
 
-static int open_sess(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+static int open_sess(struct odrp_sess *s, unsigned int queues,
 		     unsigned int depth)
 {
 	enum odrp_state from;
-	bool live;
 	int err;
 
 	err = odrp_mend_init(s);
@@ -361,42 +360,63 @@ static int open_sess(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
 	odrp_sess_move(s, ODRP_CONNECTING, &from);
 
 	err = open_admin(s);
-	if (err)
-		goto close;
-	odrp_beat_start(s);
-	err = open_queues(s);
-	if (err)
-		goto close;
-	/* What fails until now fails this; from now on it is mended. */
-	spin_lock_bh(&s->lock);
-	live = odrp_sess_move(s, ODRP_LIVE, &from);
-	spin_unlock_bh(&s->lock);
-	if (!live) {
-		err = -ECONNRESET;	/* lost again, and said so */
-		goto close;
+	if (err) {
+		odrp_sess_close(s);
+		odrp_sess_free(s);
+		return err;
 	}
-	odrp_sess_watch(s);
+	odrp_beat_start(s);
 	return 0;
-
-close:
-	odrp_sess_close(s);
-	odrp_sess_free(s);
-	return err;
 }
 
 /*
- * odrp_sess_open() - connect
+ * odrp_sess_open() - connect to the memory node and hear what it grants
  *
  * Others' mutexes are taken for it, and memory is taken under them, which is not
  * to be waited for where another device of ours may be lost.
  *
- * Return: 0 with the session live, or -errno with nothing left behind.
+ * Return: 0 with the admin connection up, or -errno with nothing left behind.
  */
-int odrp_sess_open(struct odrp_sess *s, u64 nr_slots, unsigned int queues,
+int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
 		   unsigned int depth)
 {
 	unsigned int noio = memalloc_noio_save();
-	int err = open_sess(s, nr_slots, queues, depth);
+	int err = open_sess(s, queues, depth);
+
+	memalloc_noio_restore(noio);
+	return err;
+}
+
+static int go_live(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool live;
+	int err;
+
+	err = open_queues(s);
+	if (err)
+		return err;
+	/* What fails until now fails this; from now on it is mended. */
+	spin_lock_bh(&s->lock);
+	live = odrp_sess_move(s, ODRP_LIVE, &from);
+	spin_unlock_bh(&s->lock);
+	if (!live)
+		return -ECONNRESET;	/* lost again, and said so */
+	odrp_sess_watch(s);
+	return 0;
+}
+
+/*
+ * odrp_sess_go_live() - make the connections for I/O, as odrp_sess_open()
+ *
+ * Everything that a request touches is there.
+ *
+ * Return: 0 with the session live; else -errno, and the session is to be closed.
+ */
+int odrp_sess_go_live(struct odrp_sess *s)
+{
+	unsigned int noio = memalloc_noio_save();
+	int err = go_live(s);
 
 	memalloc_noio_restore(noio);
 	return err;

@@ -16,8 +16,7 @@
 
 int odrp_sum_add(struct odrp_dev *dev)
 {
-	dev->sums = odrp_alloc(vzalloc(array_size(dev->slots.nr,
-						  sizeof(*dev->sums))));
+	dev->sums = odrp_table_alloc(dev->slots.nr, sizeof(*dev->sums));
 	return dev->sums ? 0 : -ENOMEM;
 }
 

@@ -20,8 +20,7 @@ int odrp_unread_add(struct odrp_dev *dev)
 {
 	if (ODRP_SWAPOFF_SAFE)
 		return 0;
-	dev->unread = odrp_alloc(vzalloc(BITS_TO_LONGS(dev->slots.nr) *
-					 sizeof(long)));
+	dev->unread = odrp_bitmap_alloc(dev->slots.nr);
 	return dev->unread ? 0 : -ENOMEM;
 }
 

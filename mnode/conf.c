@@ -372,8 +372,13 @@ static int on_line(void *arg, const char *section, const char *name,
 
 	if (rd->failed)
 		return 1;
-	if (*section && strcmp(section, "mnode")) {
-		complain(rd->why, "section [%s]: expected [mnode]", section);
+	if (strcmp(section, "mnode")) {
+		if (*section)
+			complain(rd->why, "section [%s]: expected [mnode]",
+				 section);
+		else
+			complain(rd->why, "%.100s: in no section: expected "
+				 "[mnode] in a line above", name);
 		rd->failed = true;
 		return 0;
 	}
@@ -393,11 +398,16 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 
 	if (!f) {
 		r = -errno;
-		complain(why, "%s: %s", path, strerror(-r));
+		complain(why, "%.200s: %s", path, strerror(-r));
 		return r;
 	}
 	line = ini_parse_file(f, on_line, &rd);
+	/* A directory, for one, can be opened. */
+	r = ferror(f) ? -EIO : 0;
 	fclose(f);
+	if (r)
+		return complain(why, "%.200s: cannot be read: expected a file",
+				path);
 	if (line > 0)
 		return complain(why, "%.200s:%d: %.250s", path, line, said);
 	return line < 0 ? -ENOMEM : 0;

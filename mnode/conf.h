@@ -74,7 +74,7 @@ void conf_init(struct conf *conf);
  * -ENOENT: no such key. */
 int conf_set(struct conf *conf, const char *name, const char *text,
 	     char why[CONF_WHY_MAX]);
-/* An INI file: section [mnode] or none.  -errno with the line in why. */
+/* An INI file: all of it in section [mnode].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
 /* What only shows when all is set. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);

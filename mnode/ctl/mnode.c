@@ -122,6 +122,9 @@ static int complain(const char *path, int r)
 	else if (r == -EAGAIN)
 		fprintf(stderr, "odrpctl mnode: %s: the agent did not answer "
 			"within %d s\n", path, ANSWER_TIMEOUT_S);
+	else if (r == -ENOENT || r == -ECONNREFUSED)
+		fprintf(stderr, "odrpctl mnode: %s: no agent is there: "
+			"\"systemctl start odrp-mnoded\" starts it\n", path);
 	else
 		fprintf(stderr, "odrpctl mnode: %s: %s\n", path, strerror(-r));
 	return EXIT_TROUBLE;

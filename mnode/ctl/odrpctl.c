@@ -3,9 +3,13 @@
  * odrpctl: what an operator says to the memory node's agent (mnode ...) and to
  * the kernel module of a compute node (swap ...).
  */
+#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 #include "odrpctl.h"
+
+/* For --version of each level. */
+const char *argp_program_version = "odrpctl " VERSION;
 
 static const char usage[] =
 "Usage: odrpctl mnode status|check|sessions|drain|undrain|evict ID [OPTION...]\n"
@@ -31,7 +35,7 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && (!strcmp(argv[1], "--version") ||
 			 !strcmp(argv[1], "-V"))) {
-		puts("odrpctl " VERSION);
+		puts(argp_program_version);
 		return EXIT_OK;
 	}
 	if (argc > 1)

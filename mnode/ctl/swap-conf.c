@@ -35,6 +35,10 @@ static int check_address(const struct key *key, const char *text, char *why)
 {
 	struct in_addr addr;
 
+	if (strchr(text, ':'))
+		return complain(why, "%s=%s: IPv6: expected an IPv4 address, "
+				"the module connects by no other", key->name,
+				text);
 	if (inet_pton(AF_INET, text, &addr) != 1)
 		return complain(why, "%s=%s: expected an IPv4 address",
 				key->name, text);
@@ -200,8 +204,13 @@ static int on_line(void *arg, const char *section, const char *name,
 
 	if (rd->failed)
 		return 1;
-	if (*section && strcmp(section, "swap")) {
-		complain(rd->why, "section [%s]: expected [swap]", section);
+	if (strcmp(section, "swap")) {
+		if (*section)
+			complain(rd->why, "section [%s]: expected [swap]",
+				 section);
+		else
+			complain(rd->why, "%.100s: in no section: expected "
+				 "[swap] in a line above", name);
 		rd->failed = true;
 		return 0;
 	}
@@ -223,7 +232,12 @@ int swap_conf_read(struct swap_conf *conf, const char *path,
 		return r;
 	}
 	line = ini_parse_file(f, on_line, &rd);
+	/* A directory, for one, can be opened. */
+	r = ferror(f) ? -EIO : 0;
 	fclose(f);
+	if (r)
+		return complain(why, "%.200s: cannot be read: expected a file",
+				path);
 	if (line > 0)
 		return complain(why, "%.200s:%d: %.250s", path, line, said);
 	if (line < 0) {

@@ -48,7 +48,7 @@ struct swap_conf {
  * names what is wrong and what was expected. */
 int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
 		  char why[SWAP_CONF_WHY_MAX]);
-/* An INI file: section [swap] or none; each setting once. */
+/* An INI file: all of it in section [swap]; each setting once. */
 int swap_conf_read(struct swap_conf *conf, const char *path,
 		   char why[SWAP_CONF_WHY_MAX]);
 /* What only shows when all is set. */

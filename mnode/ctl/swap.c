@@ -30,6 +30,16 @@ static int complain_of(unsigned int id, const char *what, int err)
 	return EXIT_TROUBLE;
 }
 
+/* Without it there is nothing to ask. */
+static int need_module(void)
+{
+	if (!access(SWAP_DEV_CONTROL, F_OK))
+		return EXIT_OK;
+	fprintf(stderr, "odrpctl swap: the module odrp is not loaded: "
+		"\"modprobe odrp\" loads it\n");
+	return EXIT_TROUBLE;
+}
+
 /* The device that a command is about, and nothing else. */
 static int only_device(const struct swap_args *a, unsigned int *ret_id)
 {
@@ -68,20 +78,27 @@ static int add_with_id(const struct swap_conf *conf, unsigned int id)
 
 static int complain_add(unsigned int id, int r)
 {
-	if (access(SWAP_DEV_CONTROL, F_OK))
-		fprintf(stderr, "odrpctl swap: " SWAP_DEV_CONTROL " is not "
-			"there; is the module odrp loaded?\n");
-	else
-		fprintf(stderr, "odrpctl swap: the module says why in the "
-			"kernel log\n");
+	fprintf(stderr, "odrpctl swap: the module says why in the kernel log\n");
 	return complain_of(id, "hot_add", -r);
+}
+
+/* [ADDRESS]:PORT or more than one colon: IPv6, of which all is the address. */
+static size_t address_len(const char *word)
+{
+	const char *colon = strchr(word, ':');
+
+	if (*word == '[')
+		return strcspn(word, "]") + !!strchr(word, ']');
+	if (colon && strchr(colon + 1, ':'))
+		return strlen(word);
+	return strcspn(word, ":");
 }
 
 /* ADDRESS[:PORT] and SIZE. */
 static int set_words(struct swap_conf *conf, const struct swap_args *a,
 		     char why[SWAP_CONF_WHY_MAX])
 {
-	size_t len = strcspn(a->word[1], ":");
+	size_t len = address_len(a->word[1]);
 	char addr[SWAP_VALUE_MAX];
 	int r;
 
@@ -121,7 +138,9 @@ static int swap_add(const struct swap_args *a)
 		fprintf(stderr, "odrpctl swap add: %s\n", why);
 		return EXIT_USAGE;
 	}
-	r = raise_min_free(&conf);
+	r = need_module();
+	if (!r)
+		r = raise_min_free(&conf);
 	if (r)
 		return r;
 	do {
@@ -215,7 +234,7 @@ static int swap_remove(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	return off_and_remove(id, a->force);
+	return need_module() ? EXIT_TROUBLE : off_and_remove(id, a->force);
 }
 
 /* ---- drop ------------------------------------------------------------------------- */
@@ -227,6 +246,8 @@ static int swap_drop(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
+	if (need_module())
+		return EXIT_TROUBLE;
 	r = swap_dev_drop(id);
 	if (r == -EBUSY)
 		fprintf(stderr, "odrpctl swap: odrp%u has already been dropped\n", id);
@@ -305,7 +326,8 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 
 	r = swap_dev_load();
 	if (r)
-		return complain("modprobe odrp", -r);
+		return complain("the module odrp cannot be loaded: is "
+				"odrp-dkms installed for this kernel?", -r);
 	if (swap_dev_exists(id)) {
 		r = look_at(id, conf);
 		if (r)
@@ -414,32 +436,37 @@ static int swap_status_of(const struct swap_args *a, struct json_object *all)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
+	if (need_module())
+		return EXIT_TROUBLE;
 	r = tell_device(a, id, all);
 	if (r)
 		return complain_of(id, "status", -r);
 	return EXIT_OK;
 }
 
-static void swap_status_of_all(const struct swap_args *a,
+static int swap_status_of_all(const struct swap_args *a,
 			       struct json_object *all)
 {
 	unsigned int id;
 
+	if (need_module())
+		return EXIT_TROUBLE;
 	for (id = 0; id < SWAP_DEV_MAX; id++)
 		tell_device(a, id, all);
 	if (!a->json && !json_object_object_length(all))
 		puts("no devices");
+	return EXIT_OK;
 }
 
 static int swap_status(const struct swap_args *a)
 {
 	struct json_object *all = json_object_new_object();
-	int status = EXIT_OK;
+	int status;
 
 	if (a->nr_words > 1)
 		status = swap_status_of(a, all);
 	else
-		swap_status_of_all(a, all);
+		status = swap_status_of_all(a, all);
 	if (a->json && !status)
 		puts(json_object_to_json_string_ext(all,
 						    JSON_C_TO_STRING_PLAIN));
@@ -473,6 +500,8 @@ static int swap_show_top(const struct swap_args *a)
 			a->word[1]);
 		return EXIT_USAGE;
 	}
+	if (need_module())
+		return EXIT_TROUBLE;
 	r = swap_top(a->interval, a->count, a->json);
 	return r ? complain("top", -r) : EXIT_OK;
 }

@@ -113,6 +113,14 @@ int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 	return 0;
 }
 
+/* Its frames come from this machine's own addresses, and go back to them; ifr is kept. */
+static bool interface_is_loopback(int fd, const struct ifreq *ifr)
+{
+	struct ifreq flags = *ifr;
+
+	return !ioctl(fd, SIOCGIFFLAGS, &flags) && flags.ifr_flags & IFF_LOOPBACK;
+}
+
 /* The smallest MTU of the interfaces in the list, or 0: none is listed. */
 static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 			 char *why)
@@ -134,6 +142,14 @@ static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 			r = -errno;
 			snprintf(why, NIC_SOFT_WHY_MAX,
 				 "packet=%s: no such network interface",
+				 opts->ports[i].local);
+			break;
+		}
+		if (interface_is_loopback(fd, &ifr)) {
+			r = -EINVAL;
+			snprintf(why, NIC_SOFT_WHY_MAX,
+				 "packet=%s: a loopback interface, which has no "
+				 "neighbours: expected an Ethernet interface",
 				 opts->ports[i].local);
 			break;
 		}

@@ -305,8 +305,8 @@ static void test_file(void **state)
 				   "# more\nqueues=2\n"), 0);
 	assert_int_equal(c.pool, 32 << 20);
 	assert_int_equal(c.queues, 2);
-	assert_int_equal(read_text(&c, "port = 99\n"), 0);
-	assert_int_equal(c.port, 99);
+	assert_int_equal(read_text(&c, "port = 99\n[mnode]\n"), -EINVAL);
+	assert_non_null(strstr(why, ":1: port: in no section: expected [mnode]"));
 	assert_int_equal(read_text(&c, ""), 0);
 	assert_int_equal(read_text(&c, "[mnode]\n\npool = much\n"), -EINVAL);
 	assert_non_null(strstr(why, ":3:"));
@@ -318,13 +318,15 @@ static void test_file(void **state)
 	assert_int_equal(read_text(&c, "[mnode]\npool\n"), -EINVAL);
 	assert_non_null(strstr(why, ":2:"));
 	assert_int_equal(conf_read(&c, "there-is-no-such-file", why), -ENOENT);
+	assert_int_equal(conf_read(&c, "/", why), -EINVAL);
+	assert_string_equal(why, "/: cannot be read: expected a file");
 }
 
 /* A memory node of many virtual machines: lines that go on. */
 static void test_file_continued(void **state)
 {
 	char text[4096], want[4096];
-	int n = snprintf(text, sizeof(text), "nic = soft:ip=10.77.0.1\n");
+	int n = snprintf(text, sizeof(text), "[mnode]\nnic = soft:ip=10.77.0.1\n");
 	int m = snprintf(want, sizeof(want), "soft:ip=10.77.0.1");
 	struct conf c;
 
@@ -343,7 +345,7 @@ static void test_file_long_line(void **state)
 {
 	char text[1024];
 	struct conf c;
-	int n = snprintf(text, sizeof(text), "nic = soft:");
+	int n = snprintf(text, sizeof(text), "[mnode]\nnic = soft:");
 
 	memset(text + n, 'x', 900);
 	text[n + 900] = 0;

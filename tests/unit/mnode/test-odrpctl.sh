@@ -66,11 +66,35 @@ ends 2 'odrp255: not expected' "$odrpctl" swap metrics odrp255
 ends 2 '--output is an option of metrics, and not of top' \
 	"$odrpctl" swap top --count 1 --output $none
 ends 3 "$none: No such file" "$odrpctl" swap metrics --output $none
-ends 3 'odrp255: status: No such device' "$odrpctl" swap status odrp255
+# Nothing to ask: what to start.
+for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --count 1' 'add 192.0.2.1 1G'; do
+	# shellcheck disable=SC2086  # words
+	ends 3 'the module odrp is not loaded: "modprobe odrp" loads it' \
+		"$odrpctl" swap $command
+done
+for command in status check sessions drain undrain 'evict 1'; do
+	# shellcheck disable=SC2086
+	ends 3 'no agent is there: "systemctl start odrp-mnoded" starts it' \
+		"$odrpctl" mnode $command --control $none
+done
+
+# An address that is none of IPv4's.
+for address in fd00::1 '[fd00::1]:7489' ::1 '[::1]'; do
+	ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add "$address" 1G
+done
+ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add 192.0.2.1 1G --src fd00::2
+ends 2 'port=: expected' "$odrpctl" swap add 192.0.2.1: 1G
+
+for level in '' mnode swap 'swap add' 'mnode status'; do
+	# shellcheck disable=SC2086
+	ends 0 'odrpctl 0' "$odrpctl" $level --version
+done
 
 # Settings that do not get better by waiting: see the unit.
 ends 2 "$none" "$odrpctl" swap up odrp255 --file $none
 ends 2 'address is missing' "$odrpctl" swap up odrp255 --file /dev/null
+ends 2 '/: cannot be read: expected a file' "$odrpctl" swap up odrp255 --file /
+ends 2 '/: cannot be read: expected a file' "$mnoded" --config /
 grep -qx 'RestartPreventExitStatus=2' "$top/mnode/ctl/odrp-swap@.service.in" ||
 	wrong 'odrp-swap@.service: settings that are wrong are tried again'
 
@@ -88,6 +112,8 @@ ends 2 'expected soft:' "$mnoded" --config /dev/null --nic hard:x
 ends 2 'needs a port' "$mnoded" --config /dev/null --nic soft:ip=10.0.0.1
 ends 1 'nosuchif0' "$mnoded" --config /dev/null \
 	--nic soft:ip=10.0.0.1,packet=nosuchif0
+ends 1 'packet=lo: a loopback interface' "$mnoded" --config /dev/null \
+	--nic soft:ip=10.0.0.1,packet=lo
 
 # options PROGRAM WORD...: the long ones of its help, without dashes.
 options() {

@@ -60,7 +60,8 @@ static void test_least(void **state)
 	struct swap_conf conf;
 	char text[SWAP_LINE_MAX];
 
-	assert_int_equal(read_text(&conf, "address=192.0.2.1\nsize=4096\n"), 0);
+	assert_int_equal(read_text(&conf, "[swap]\naddress=192.0.2.1\n"
+				   "size=4096\n"), 0);
 	swap_conf_line(&conf, 0, text, sizeof(text));
 	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
@@ -74,6 +75,8 @@ static void test_least(void **state)
 /* Name, value, and what the complaint has to name. */
 static const char *const bad[][3] = {
 	{ "address", "192.0.2", "IPv4" },
+	{ "address", "fd00::1", "address=fd00::1: IPv6: expected an IPv4" },
+	{ "src", "[::1]", "src=[::1]: IPv6" },
 	{ "address", "memory.example", "address=memory.example" },
 	{ "address", "", "IPv4" },
 	{ "src", "::1", "src=::1" },
@@ -129,14 +132,19 @@ static void test_bad_values(void **state)
 }
 
 static const char *const bad_files[][2] = {
-	{ "size = 1G\n", "address is missing" },
-	{ "address = 192.0.2.1\n", "size is missing" },
+	{ "[swap]\nsize = 1G\n", "address is missing" },
+	{ "[swap]\naddress = 192.0.2.1\n", "size is missing" },
+	{ "address = 192.0.2.1\n[swap]\n",
+	  ":1: address: in no section: expected [swap]" },
 	{ "", "missing" },
 	{ "[mnode]\naddress = 192.0.2.1\n", ":2: section [mnode]" },
 	{ "[swap]\naddress 192.0.2.1\n", ":2: expected NAME = VALUE" },
-	{ "address = 192.0.2.1\nsize = 1G\nsize = 2G\n", ":3: size: given twice" },
-	{ "address = 192.0.2.1\n\t192.0.2.2\nsize = 1G\n", ":2: address" },
-	{ "address = 192.0.2.1\nsize = 1G\npriority = high\n", ":3: priority" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nsize = 2G\n",
+	  ":4: size: given twice" },
+	{ "[swap]\naddress = 192.0.2.1\n\t192.0.2.2\nsize = 1G\n",
+	  ":3: address" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\npriority = high\n",
+	  ":4: priority" },
 };
 
 static void test_bad_files(void **state)
@@ -158,6 +166,8 @@ static void test_no_file(void **state)
 	assert_int_equal(swap_conf_read(&conf, "/nowhere/odrp0.conf", why),
 			 -ENOENT);
 	assert_non_null(strstr(why, "/nowhere/odrp0.conf"));
+	assert_int_equal(swap_conf_read(&conf, "/", why), -EINVAL);
+	assert_string_equal(why, "/: cannot be read: expected a file");
 }
 
 /* All that can be set fits into the buffer of those who add devices. */
