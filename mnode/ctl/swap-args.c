@@ -10,6 +10,7 @@
 #include <string.h>
 #include "odrpctl.h"
 #include "swap-args.h"
+#include "top.h"
 
 #define COMMANDS	"add, remove, drop, up, down, status, top or metrics"
 
@@ -85,29 +86,18 @@ static unsigned int commands_of(int key)
 
 /* ---- options ------------------------------------------------------------------------ */
 
-#define MIN_INTERVAL	0.1
-#define MAX_INTERVAL	3600.0
-
 static void set_interval(struct swap_args *a, const char *text,
 			 struct argp_state *state)
 {
-	char *end;
-
-	a->interval = strtod(text, &end);
-	if (end == text || *end || !(a->interval >= MIN_INTERVAL) ||
-	    a->interval > MAX_INTERVAL)
+	if (top_parse_interval(text, &a->interval))
 		argp_error(state, "interval=%s: expected seconds, %.1f to %.0f",
-			   text, MIN_INTERVAL, MAX_INTERVAL);
+			   text, TOP_MIN_INTERVAL, TOP_MAX_INTERVAL);
 }
 
 static void set_count(struct swap_args *a, const char *text,
 		      struct argp_state *state)
 {
-	char *end;
-
-	errno = 0;
-	a->count = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno)
+	if (top_parse_count(text, &a->count))
 		argp_error(state, "count=%s: expected a number, 0 for no end",
 			   text);
 }

@@ -5,13 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include "swap-dev.h"
 #include "swap-top.h"
-
-#define NS_PER_S	1000000000ull
-#define CLEAR		"\033[H\033[J"
+#include "top.h"
 
 /* Attributes that are summed up; NULL: no more. */
 static const char *const counters[SWAP_NR_COUNTS][3] = {
@@ -21,14 +17,6 @@ static const char *const counters[SWAP_NR_COUNTS][3] = {
 	[SWAP_ERRORS]	  = { "load_errors", "store_errors" },
 	[SWAP_RECONNECTS] = { "reconnects" },
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NS_PER_S + t.tv_nsec;
-}
 
 /* ---- looking ---------------------------------------------------------------------- */
 
@@ -60,7 +48,7 @@ static int read_time(unsigned int id, const char *name, double *ret_us)
 
 int swap_sample_read(unsigned int id, struct swap_sample *ret_sample)
 {
-	struct swap_sample s = { .ns = now_ns() };
+	struct swap_sample s = { .ns = top_now_ns() };
 	int r = swap_dev_read(id, "state", s.state, sizeof(s.state)), i, k;
 
 	for (i = 0; !r && i < SWAP_NR_COUNTS; i++)
@@ -88,10 +76,8 @@ int swap_sample_read(unsigned int id, struct swap_sample *ret_sample)
 double swap_rate(const struct swap_sample *from, const struct swap_sample *to,
 		 enum swap_count which)
 {
-	if (to->ns <= from->ns || to->count[which] < from->count[which])
-		return 0;
-	return (to->count[which] - from->count[which]) * (double)NS_PER_S /
-	       (to->ns - from->ns);
+	return top_rate(from->count[which], to->count[which],
+			to->ns > from->ns ? to->ns - from->ns : 0);
 }
 
 void swap_top_head(char line[SWAP_TOP_LINE])
@@ -155,8 +141,19 @@ struct json_object *swap_top_json(const struct swap_sample *from,
 
 /* ---- again and again -------------------------------------------------------------- */
 
-static void look_at_all(struct swap_sample *samples)
+/**
+ * struct devices - all that are there
+ * @samples:	two looks at each
+ */
+struct devices {
+	bool json;
+	struct swap_sample samples[2][SWAP_DEV_MAX];
+};
+
+static int devices_look(void *arg, unsigned int place)
 {
+	struct devices *d = arg;
+	struct swap_sample *samples = d->samples[place];
 	unsigned int id;
 
 	for (id = 0; id < SWAP_DEV_MAX; id++) {
@@ -164,6 +161,7 @@ static void look_at_all(struct swap_sample *samples)
 		if (swap_dev_exists(id))
 			swap_sample_read(id, &samples[id]);
 	}
+	return 0;
 }
 
 /* A device that has just come is compared with itself. */
@@ -196,8 +194,7 @@ static void tell(const struct swap_sample *from, const struct swap_sample *to)
 	char line[SWAP_TOP_LINE];
 	unsigned int id, n = 0;
 
-	if (isatty(STDOUT_FILENO))
-		fputs(CLEAR, stdout);
+	top_clear();
 	swap_top_head(line);
 	puts(line);
 	for (id = 0; id < SWAP_DEV_MAX; id++) {
@@ -211,38 +208,23 @@ static void tell(const struct swap_sample *from, const struct swap_sample *to)
 		puts("no devices");
 }
 
-static void wait_seconds(double seconds)
+static void devices_tell(void *arg, unsigned int to)
 {
-	struct timespec t = { .tv_sec = (time_t)seconds };
+	struct devices *d = arg;
 
-	t.tv_nsec = (seconds - t.tv_sec) * NS_PER_S;
-	while (nanosleep(&t, &t) && errno == EINTR)
-		;
+	(d->json ? tell_json : tell)(d->samples[!to], d->samples[to]);
 }
 
 int swap_top(double seconds, unsigned long count, bool json)
 {
-	struct swap_sample *from, *to, *samples;
-	unsigned long n;
-	int r = 0;
+	struct devices *d = calloc(1, sizeof(*d));
+	const struct top top = { devices_look, devices_tell, d };
+	int r;
 
-	samples = calloc(2 * SWAP_DEV_MAX, sizeof(*samples));
-	if (!samples)
+	if (!d)
 		return -ENOMEM;
-	from = samples;
-	to = samples + SWAP_DEV_MAX;
-	look_at_all(from);
-	for (n = 0; !r && (!count || n < count); n++) {
-		struct swap_sample *last = from;
-
-		wait_seconds(seconds);
-		look_at_all(to);
-		(json ? tell_json : tell)(from, to);
-		if (fflush(stdout))
-			r = -errno;
-		from = to;
-		to = last;
-	}
-	free(samples);
+	d->json = json;
+	r = top_run(&top, seconds, count);
+	free(d);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <ctl/mnode-top.h>
 #include <ctl/odrpctl.h>
 #include <status.h>
 #include "bed.h"
@@ -19,6 +20,8 @@ static struct bed bed;
 
 /* What the next answer is; NULL: the agent hangs up, before it is asked. */
 static const char *answer;
+/* And the one after it, if it is another. */
+static const char *next_answer;
 static int listener, conn = -1;
 static char path[] = "ctl-mnode-XXXXXX";
 
@@ -36,6 +39,8 @@ int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len)
 	int r = __real_connect(fd, addr, len);
 
 	assert_int_equal(r, 0);
+	if (conn >= 0)
+		close(conn);
 	conn = accept(listener, NULL, NULL);
 	assert_true(conn >= 0);
 	if (answer) {
@@ -46,6 +51,8 @@ int __wrap_connect(int fd, const struct sockaddr *addr, socklen_t len)
 		close(conn);
 		conn = -1;
 	}
+	if (next_answer)
+		answer = next_answer;
 	return r;
 }
 
@@ -86,25 +93,22 @@ static void listen_here(void)
 	assert_int_equal(listen(listener, 1), 0);
 }
 
-/* id: of evict, else NULL. */
-static int mnode(const char *command, const char *id, const char *text)
+static int mnode_with(char *const words[], const char *text)
 {
-	char words[6][64] = { "mnode", "--control", "", "--", "", "" };
-	char *argv[] = { words[0], words[1], words[2], words[3], words[4],
-			 id ? words[5] : NULL, NULL };
-	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), r;
+	static char mnode[] = "mnode", control[] = "--control";
+	char *argv[16] = { mnode, control, path };
+	int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO), argc = 3, r;
 	FILE *f = tmpfile();
 
 	assert_non_null(f);
-	snprintf(words[2], sizeof(words[2]), "%s", path);
-	snprintf(words[4], sizeof(words[4]), "%s", command);
-	snprintf(words[5], sizeof(words[5]), "%s", id ? id : "");
+	while (*words)
+		argv[argc++] = *words++;
 	answer = text;
 	missing[0] = 0;
 	fflush(stdout);
 	dup2(fileno(f), STDOUT_FILENO);
 	dup2(fileno(f), STDERR_FILENO);
-	r = mnode_main(id ? 6 : 5, argv);
+	r = mnode_main(argc, argv);
 	fflush(stdout);
 	dup2(out, STDOUT_FILENO);
 	dup2(err, STDERR_FILENO);
@@ -116,6 +120,32 @@ static int mnode(const char *command, const char *id, const char *text)
 	if (conn >= 0)
 		close(conn);
 	conn = -1;
+	return r;
+}
+
+/* id: of evict, else NULL. */
+static int mnode(const char *command, const char *id, const char *text)
+{
+	char words[3][64] = { "--" };
+	char *const argv[] = { words[0], words[1], id ? words[2] : NULL, NULL };
+
+	snprintf(words[1], sizeof(words[1]), "%s", command);
+	snprintf(words[2], sizeof(words[2]), "%s", id ? id : "");
+	next_answer = NULL;
+	return mnode_with(argv, text);
+}
+
+/* Two looks, of which the second is at another answer. */
+static int top(bool json, const char *first, const char *second)
+{
+	char words[4][16] = { "top", "--interval=0.1", "--count=1", "--json" };
+	char *const argv[] = { words[0], words[1], words[2],
+			       json ? words[3] : NULL, NULL };
+	int r;
+
+	next_answer = second;
+	r = mnode_with(argv, first);
+	next_answer = NULL;
 	return r;
 }
 
@@ -269,6 +299,139 @@ static void test_evict(void **state)
 			       "{\"ok\": true}\n"), EXIT_OK);
 }
 
+static char *line_of(struct json_object *obj)
+{
+	char *line;
+
+	assert_true(asprintf(&line, "%s\n", json_object_to_json_string(obj)) > 0);
+	return line;
+}
+
+/* A session, as chains or as keys find its pages. */
+static struct json_object *sessions_of(bool keyed, uint64_t loads, uint64_t stores)
+{
+	struct json_object *obj = object_of("sessions"), *chains;
+	struct json_object *s = first_session(obj);
+
+	change(s, "keyed", json_object_new_boolean(keyed));
+	change(s, "used", json_object_new_int(512));
+	change(s, "lease", json_object_new_int(1024));
+	assert_true(__real_json_object_object_get_ex(s, "chains", &chains));
+	change(chains, "load", json_object_new_uint64(loads));
+	change(chains, "unmapped_store", json_object_new_uint64(stores));
+	return obj;
+}
+
+/* What a column says; it ends where its title does. */
+static void column(const char *title, const char *line, const char *value)
+{
+	char head[MNODE_TOP_LINE];
+	const char *at;
+	size_t end, len = strlen(value);
+
+	mnode_top_head(head);
+	at = strstr(head, title);
+	assert_non_null(at);
+	end = at - head + strlen(title);
+	if (strlen(line) < end || memcmp(line + end - len, value, len) ||
+	    line[end - len - 1] != ' ')
+		fail_msg("%s is not %s: %s", title, value, line);
+}
+
+static void test_top_line(void **state)
+{
+	struct json_object *from = sessions_of(false, 100, 7), *to;
+	char line[MNODE_TOP_LINE];
+
+	to = sessions_of(false, 500, 7);
+	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
+	column("ID", line, "1");
+	column("LOADS/S", line, "200");
+	column("MAPPED/S", line, "0");
+	column("UNMAPPD/S", line, "0");
+	column("USED MB", line, "2.0");
+	column("LEASE MB", line, "4.0");
+	assert_non_null(strstr(line, " live "));
+	/* A counter that has begun anew; and no time. */
+	mnode_top_line(first_session(to), first_session(from), 2000000000, line);
+	column("LOADS/S", line, "0");
+	mnode_top_line(first_session(from), first_session(to), 0, line);
+	column("LOADS/S", line, "0");
+	json_object_put(to);
+	/* What is not counted is not 0. */
+	to = sessions_of(true, 500, 47);
+	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
+	column("LOADS/S", line, "keys");
+	column("MAPPED/S", line, "keys");
+	column("UNMAPPD/S", line, "20");
+	json_object_put(to);
+	json_object_put(from);
+}
+
+static void test_top_json(void **state)
+{
+	struct json_object *from = sessions_of(true, 0, 0);
+	struct json_object *to = sessions_of(true, 0, 10), *obj;
+
+	obj = mnode_top_json(first_session(from), first_session(to), 500000000);
+	change(obj, "peer", NULL);
+	change(obj, "silent_ms", NULL);
+	change(obj, "want_pages", NULL);
+	assert_string_equal(json_object_to_json_string_ext(obj,
+						JSON_C_TO_STRING_PLAIN),
+		"{\"peer\":null,\"state\":\"live\",\"loads_per_s\":null,"
+		"\"mapped_stores_per_s\":null,\"unmapped_stores_per_s\":20.0,"
+		"\"invalidates_per_s\":0.0,\"used_pages\":512,"
+		"\"lease_pages\":1024,\"want_pages\":null,\"silent_ms\":null}");
+	json_object_put(obj);
+	json_object_put(to);
+	json_object_put(from);
+}
+
+/* Between two looks sessions come and go. */
+static void test_top(void **state)
+{
+	static const char none[] = "{\"sessions\":[]}\n";
+	struct json_object *obj = sessions_of(false, 100, 7);
+	char *some = line_of(obj);
+
+	assert_int_equal(top(false, some, some), EXIT_OK);
+	assert_non_null(strstr(said, " live "));
+	if (missing[0])
+		fail_msg("top prints what the agent does not say:%s", missing);
+	assert_int_equal(top(false, none, some), EXIT_OK);
+	assert_non_null(strstr(said, " live "));
+	assert_int_equal(top(false, some, none), EXIT_OK);
+	assert_non_null(strstr(said, "no compute nodes\n"));
+	assert_int_equal(top(true, some, none), EXIT_OK);
+	assert_string_equal(said, "{}\n");
+	assert_int_equal(top(true, none, some), EXIT_OK);
+	assert_memory_equal(said, "{\"1\":{\"peer\":", 13);
+	free(some);
+	json_object_put(obj);
+}
+
+static void test_top_trouble(void **state)
+{
+	static const char none[] = "{\"sessions\":[]}\n";
+	static const char *const bad[] = {
+		"{}\n", "nothing\n", "[]\n", "{\"sessions\":1}\n",
+		"{\"error\":\"no\"}\n",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(top(false, bad[i], NULL), EXIT_TROUBLE);
+		assert_non_null(strstr(said, "has no sessions"));
+		assert_int_equal(top(false, none, bad[i]), EXIT_TROUBLE);
+		assert_non_null(strstr(said, "has no sessions"));
+	}
+	assert_int_equal(top(false, NULL, NULL), EXIT_TROUBLE);
+	assert_non_null(strstr(said, "hung up"));
+	assert_int_equal(top(true, none, ""), EXIT_TROUBLE);
+	assert_non_null(strstr(said, "hung up"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +440,10 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_hangs_up),
 		cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_top_line),
+		cmocka_unit_test(test_top_json),
+		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_top_trouble),
 	};
 	int r;
 

@@ -63,6 +63,12 @@ done
 ends 2 'swap drop: expected one device' "$odrpctl" swap drop
 ends 2 'odrp255: not expected' "$odrpctl" swap top odrp255
 ends 2 'odrp255: not expected' "$odrpctl" swap metrics odrp255
+ends 2 "'colour': expected status, check, sessions, top," "$odrpctl" mnode colour
+ends 2 '--interval and --count are options of top, and not of check' \
+	"$odrpctl" mnode check --count 1
+ends 2 'count=x: expected a number' "$odrpctl" mnode top --count x
+ends 2 'interval=0: expected seconds, 0.1 to 3600' "$odrpctl" mnode top --interval 0
+ends 3 "$none: no agent is there" "$odrpctl" mnode top --count 1 --control $none
 ends 2 '--output is an option of metrics, and not of top' \
 	"$odrpctl" swap top --count 1 --output $none
 ends 3 "$none: No such file" "$odrpctl" swap metrics --output $none

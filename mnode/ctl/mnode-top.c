@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* odrpctl mnode top; see mnode-top.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent.h"
+#include "mnode-top.h"
+#include "odrpctl.h"
+#include "top.h"
+
+#define PAGES_PER_MB	256.0
+#define NR_RATES	4
+
+/* In the order of the columns.  A compute node with keys does the first two itself. */
+static const struct {
+	const char *chain, *json;
+	bool by_keys;
+} rates[NR_RATES] = {
+	{ "load", "loads_per_s", true },
+	{ "mapped_store", "mapped_stores_per_s", true },
+	{ "unmapped_store", "unmapped_stores_per_s" },
+	{ "invalidate", "invalidates_per_s" },
+};
+
+/* false: nobody here counts it. */
+static bool rate_of(struct json_object *from, struct json_object *to, uint64_t ns,
+		    unsigned int which, double *ret_rate)
+{
+	const char *chain = rates[which].chain;
+
+	if (rates[which].by_keys && agent_yes(to, "keyed"))
+		return false;
+	*ret_rate = top_rate(agent_num(agent_get(from, "chains"), chain),
+			     agent_num(agent_get(to, "chains"), chain), ns);
+	return true;
+}
+
+/* ---- telling ---------------------------------------------------------------------- */
+
+void mnode_top_head(char line[MNODE_TOP_LINE])
+{
+	snprintf(line, MNODE_TOP_LINE,
+		 "%5s  %-15s %-6s %9s %9s %9s %9s %9s %9s %9s %9s", "ID", "PEER",
+		 "STATE", "LOADS/S", "MAPPED/S", "UNMAPPD/S", "INVALID/S",
+		 "USED MB", "LEASE MB", "WANT MB", "SILENT MS");
+}
+
+void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
+		    char line[MNODE_TOP_LINE])
+{
+	char text[NR_RATES][16];
+	unsigned int i;
+	double rate;
+
+	for (i = 0; i < NR_RATES; i++) {
+		if (rate_of(from, to, ns, i, &rate))
+			snprintf(text[i], sizeof(text[i]), "%.0f", rate);
+		else
+			snprintf(text[i], sizeof(text[i]), "keys");
+	}
+	snprintf(line, MNODE_TOP_LINE,
+		 "%5" PRIu64 "  %-15s %-6s %9s %9s %9s %9s %9.1f %9.1f %9.1f %9"
+		 PRIu64, agent_num(to, "id"), agent_str(to, "peer"),
+		 agent_session_state(to), text[0], text[1], text[2], text[3],
+		 agent_num(to, "used") / PAGES_PER_MB,
+		 agent_num(to, "lease") / PAGES_PER_MB,
+		 agent_num(to, "want") / PAGES_PER_MB, agent_num(to, "silent_ms"));
+}
+
+static void add_rate(struct json_object *obj, const char *name, double rate)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.1f", rate);
+	json_object_object_add(obj, name, json_object_new_double_s(rate, text));
+}
+
+struct json_object *mnode_top_json(struct json_object *from,
+				   struct json_object *to, uint64_t ns)
+{
+	static const char *const names[][2] = {
+		{ "used", "used_pages" }, { "lease", "lease_pages" },
+		{ "want", "want_pages" }, { "silent_ms", "silent_ms" },
+	};
+	struct json_object *obj = json_object_new_object();
+	unsigned int i;
+	double rate;
+
+	json_object_object_add(obj, "peer",
+			       json_object_new_string(agent_str(to, "peer")));
+	json_object_object_add(obj, "state",
+			json_object_new_string(agent_session_state(to)));
+	for (i = 0; i < NR_RATES; i++) {
+		if (rate_of(from, to, ns, i, &rate))
+			add_rate(obj, rates[i].json, rate);
+		else
+			json_object_object_add(obj, rates[i].json, NULL);
+	}
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		json_object_object_add(obj, names[i][1], json_object_new_uint64(
+					agent_num(to, names[i][0])));
+	return obj;
+}
+
+/* ---- again and again -------------------------------------------------------------- */
+
+/**
+ * struct looks - two answers
+ * @answer:	each has a list of sessions; NULL: none yet
+ * @unanswered:	the agent did not answer the last question
+ */
+struct looks {
+	const char *control;
+	bool json, unanswered;
+	struct json_object *answer[2];
+	uint64_t ns[2];
+};
+
+static int parse_sessions(const char *line, struct json_object **ret_answer)
+{
+	struct json_object *answer = json_tokener_parse(line);
+
+	if (!json_object_is_type(agent_get(answer, "sessions"), json_type_array)) {
+		json_object_put(answer);
+		return -EBADMSG;
+	}
+	*ret_answer = answer;
+	return 0;
+}
+
+static int looks_look(void *arg, unsigned int place)
+{
+	struct json_object *req = json_object_new_object(), *answer;
+	struct looks *l = arg;
+	char *line;
+	int r;
+
+	json_object_object_add(req, "command", json_object_new_string("sessions"));
+	r = agent_ask(l->control, req, &line);
+	json_object_put(req);
+	l->unanswered = r;
+	if (r)
+		return r;
+	l->ns[place] = top_now_ns();
+	r = parse_sessions(line, &answer);
+	free(line);
+	if (r)
+		return r;
+	json_object_put(l->answer[place]);
+	l->answer[place] = answer;
+	return 0;
+}
+
+/* The same session in the other answer; one that has just come is itself. */
+static struct json_object *before(struct looks *l, unsigned int to,
+				  struct json_object *s)
+{
+	struct json_object *list = agent_get(l->answer[!to], "sessions"), *other;
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		other = json_object_array_get_idx(list, i);
+		if (agent_num(other, "id") == agent_num(s, "id"))
+			return other;
+	}
+	return s;
+}
+
+static void tell_json(struct looks *l, unsigned int to, struct json_object *list)
+{
+	struct json_object *all = json_object_new_object(), *s;
+	uint64_t ns = l->ns[to] - l->ns[!to];
+	size_t i;
+
+	for (i = 0; i < json_object_array_length(list); i++) {
+		s = json_object_array_get_idx(list, i);
+		json_object_object_add(all, agent_str(s, "id"),
+				       mnode_top_json(before(l, to, s), s, ns));
+	}
+	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN));
+	json_object_put(all);
+}
+
+static void looks_tell(void *arg, unsigned int to)
+{
+	struct looks *l = arg;
+	struct json_object *list = agent_get(l->answer[to], "sessions"), *s;
+	char line[MNODE_TOP_LINE];
+	size_t i;
+
+	if (l->json) {
+		tell_json(l, to, list);
+		return;
+	}
+	top_clear();
+	mnode_top_head(line);
+	puts(line);
+	for (i = 0; i < json_object_array_length(list); i++) {
+		s = json_object_array_get_idx(list, i);
+		mnode_top_line(before(l, to, s), s, l->ns[to] - l->ns[!to], line);
+		puts(line);
+	}
+	if (!i)
+		puts("no compute nodes");
+}
+
+int mnode_top(const char *control, double seconds, unsigned long count, bool json)
+{
+	struct looks l = { .control = control, .json = json };
+	const struct top top = { looks_look, looks_tell, &l };
+	int r = top_run(&top, seconds, count);
+
+	json_object_put(l.answer[0]);
+	json_object_put(l.answer[1]);
+	if (!r)
+		return EXIT_OK;
+	if (l.unanswered)
+		return agent_complain(control, r);
+	fprintf(stderr, "odrpctl mnode top: %s\n", r == -EBADMSG ?
+		"the answer has no sessions" : strerror(-r));
+	return EXIT_TROUBLE;
+}
