@@ -2,6 +2,7 @@
 /* What soft has beside the suite: its configuration, and memory nodes elsewhere. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <nic/soft.h>
+#include <odrp/far.h>
 
 #include "bed.h"
 
@@ -270,11 +274,130 @@ static void test_bad_wire(void **state)
 	two_processes(&link);
 }
 
+/* ---- hellos that no client of ours says ---- */
+
+/* A NIC with a queue pair, at the other end of a cable to a memory node. */
+struct stranger {
+	struct nic *nic;
+	uint32_t pdn, cqn;
+};
+
+static void stranger_open(struct stranger *s, const char *words)
+{
+	struct nic_soft_opts opts;
+	char why[NIC_SOFT_WHY_MAX];
+
+	if (nic_soft_parse(words, &opts, why) || nic_soft_open(&opts, &s->nic, why))
+		fail_msg("%s", why);
+	assert_int_equal(s->nic->ops->pd_alloc(s->nic, &s->pdn), 0);
+	assert_int_equal(s->nic->ops->cq_create(s->nic, 0, &s->cqn), 0);
+}
+
+/* The status of the REJ that a hello of len bytes gets; -1: it was accepted. */
+static int stranger_ask(struct stranger *s, const void *hello, uint8_t len)
+{
+	uint8_t *mem = aligned_alloc(4096, 4096);
+	struct nic_qp_attr attr = {
+		.pdn = s->pdn, .scqn = s->cqn, .rcqn = s->cqn, .mem = mem,
+		.mem_len = 4096, .sq = mem, .dbr = (struct wrc_dbr *)(mem + 2048),
+	};
+	struct pollfd fd = { .fd = s->nic->event_fd, .events = POLLIN };
+	struct odrp_far_reject rej;
+	struct nic_event event;
+	uint32_t qpn, id;
+
+	memset(mem, 0, 4096);
+	assert_int_equal(s->nic->ops->qp_create(s->nic, &attr, &qpn), 0);
+	assert_int_equal(s->nic->ops->connect(s->nic, inet_addr("10.77.0.2"),
+					      ODRP_FAR_PORT, qpn, hello, len, &id), 0);
+	while (s->nic->ops->event(s->nic, &event))
+		poll(&fd, 1, -1);
+	assert_int_equal(s->nic->ops->qp_destroy(s->nic, qpn), 0);
+	s->nic->ops->release(s->nic, id);
+	free(mem);
+	if (event.type == NIC_ESTABLISHED)
+		return -1;
+	assert_int_equal(event.reason, NIC_REJECTED);
+	memcpy(&rej, event.priv, sizeof(rej));
+	assert_int_equal(be32_to_cpu(rej.magic), ODRP_FAR_MAGIC);
+	assert_int_equal(be16_to_cpu(rej.version), ODRP_FAR_VERSION);
+	return be16_to_cpu(rej.status);
+}
+
+static struct odrp_far_hello hello_of(unsigned role, uint64_t attach)
+{
+	return (struct odrp_far_hello) {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.role = role, .attach = cpu_to_be64(attach),
+	};
+}
+
+static void strange_hellos(struct stranger *s)
+{
+	static const uint8_t no_roles[] = { 0, ODRP_FAR_FENCE + 1, 255 };
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_ATTACH, 7), bad = hello;
+	unsigned role;
+
+	memset(bad.name, 'x', sizeof(bad.name));
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_SPACE);
+	hello.name[0] = 's';
+	bad = hello;
+	bad.magic ^= 1;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_MALFORMED);
+	bad = hello;
+	bad.version ^= 1;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_VERSION);
+	bad = hello;
+	bad.rights = 4;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_MALFORMED);
+	bad = hello;
+	bad.attach = 0;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_MALFORMED);
+	bad.attach = hello.attach;
+	for (role = 0; role < sizeof(no_roles); role++) {
+		bad.role = no_roles[role];
+		assert_int_equal(stranger_ask(s, &bad, sizeof(bad)),
+				 ODRP_FAR_E_MALFORMED);
+	}
+	/* What a stranger knows nothing of. */
+	for (role = ODRP_FAR_QUEUE; role <= ODRP_FAR_FENCE; role++) {
+		bad = hello_of(role, 9);
+		assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_ATTACH);
+	}
+	bad = hello_of(ODRP_FAR_CLAIM, 9);
+	bad.number = cpu_to_be32(ODRP_FAR_MAX_CLIENTS);
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_MALFORMED);
+	assert_int_equal(stranger_ask(s, &hello, sizeof(hello)), -1);
+}
+
+static void test_strangers(void **state)
+{
+	char dir[] = "/tmp/far-soft-XXXXXX", words[160];
+	struct far_host_map map;
+	struct far_nic *nic;
+	struct stranger s;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(words, sizeof(words), "soft:nodes=1,dgram=%s/a:%s/b", dir, dir);
+	nic = nic_open(words);
+	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
+	snprintf(words, sizeof(words), "ip=10.77.0.9/24,dgram=%s/b:%s/a", dir, dir);
+	stranger_open(&s, words);
+	strange_hellos(&s);
+	s.nic->ops->close(s.nic);
+	nic->ops->host->unmap(nic, &map);
+	nic->ops->close(nic);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conf_bad),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_dgram),
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_bad_wire),
