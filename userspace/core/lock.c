@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "core.h"

@@ -52,47 +52,10 @@ static enum history_type type_of(int err)
 	return err == -ENOENT || err == -EEXIST ? HISTORY_FAIL : HISTORY_OPEN;
 }
 
-<<<<<<< HEAD
 /* Unknown fates are what connections that break are for. */
 static int may_break(const struct program *program)
 {
 	return program->conf->rig.adversary & FAR_SIM_BREAK;
-=======
-static int batch_put(struct far_task *task, struct far_hash *hash, uint64_t key,
-		     uint64_t *value, size_t len)
-{
-	struct far_hash_item item = {
-		.key = &key, .key_len = sizeof(key), .value = value, .value_len = len,
-	};
-	int err = far_hash_mput(task, hash, &item, 1);
-
-	return err ? err : item.status;
-}
-
-static int do_op(struct far_task *task, struct far_hash *hash, enum history_f f,
-		 uint64_t key, uint64_t *value, size_t len, int batched)
-{
-	size_t got = 0;
-	int err;
-
-	switch (f) {
-	case HISTORY_PUT:
-		return batched ? batch_put(task, hash, key, value, len) :
-		       far_hash_put(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_INSERT:
-		return far_hash_insert(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_UPDATE:
-		return far_hash_update(task, hash, &key, sizeof(key), value, len);
-	case HISTORY_DELETE:
-		return far_hash_delete(task, hash, &key, sizeof(key));
-	default:
-		err = far_hash_get(task, hash, &key, sizeof(key), value, len, &got);
-		if (err != -ENOENT)
-			return err;
-		*value = HISTORY_ABSENT;
-		return 0;
-	}
->>>>>>> b692743 (hash: compute nodes take turns at hot keys)
 }
 
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
@@ -250,7 +213,6 @@ static void one_scan(struct hand *hand)
 	long first = hand->log->nr;
 	int err;
 
-<<<<<<< HEAD
 	for (i = 0; i < keys; i++)
 		history_invoke(hand->log, HISTORY_GET, i, 0, 0, far_now(hand->task));
 	err = far_hash_scan(hand->task, hand->hash, seen_key, &seen);
@@ -277,18 +239,6 @@ static void hand_init(struct hand *hand, struct worker *worker, struct far_task 
 	for (k = 0; k < (conf->batch ? BATCH_MAX : 1); k++)
 		hand->buf[k] = malloc(conf->longest);
 	far_rng_init(&hand->rng, conf->rig.seed, me);
-=======
-	memset(buf, 0, conf->longest);
-	buf[0] = f == HISTORY_GET || f == HISTORY_DELETE ? HISTORY_ABSENT :
-		 (uint64_t)(log - worker->program->log + 1) << 32 | seq;
-	at = history_invoke(log, f, i, buf[0], 0, far_now(task));
-	if (f == HISTORY_GET)
-		len = conf->longest;
-	err = do_op(task, worker->program->hash[worker->client], f, key, buf, len,
-		    conf->batched);
-	worker_note(worker, task, err);
-	history_return(log, at, type_of(err), buf[0], far_now(task));
->>>>>>> b692743 (hash: compute nodes take turns at hot keys)
 }
 
 static void work(struct far_task *task, void *arg)
@@ -524,6 +474,7 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	all = history_merge(program.log, program.nr_logs, &result->ops);
 	assert_non_null(all);
 	result->verdict = history_check(all, result->ops, HISTORY_ABSENT, &result->why);
+	count_turns(&program, result);
 	program_afterwards(&program, result);
 	result->failed = program.failed;
 	if (program.rig.sim)
@@ -531,11 +482,6 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	if (keep && is_wrong(result))
 		history_keep(all, result->ops, result);
 	free(all);
-<<<<<<< HEAD
-=======
-	count_turns(&program, &result);
-	program_afterwards(&program, &result);
->>>>>>> b692743 (hash: compute nodes take turns at hot keys)
 	program_close(&program);
 }
 

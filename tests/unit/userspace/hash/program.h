@@ -20,11 +20,7 @@ struct program_conf {
 	unsigned batch;			/* of 100 operations, mgets and mputs of several keys */
 	unsigned scan;			/* of 100 operations, scans */
 	unsigned longest;		/* value in bytes; at least 8 */
-<<<<<<< HEAD
 	unsigned longest_key;		/* in bytes; 0: all have 8 */
-=======
-	int batched;			/* puts are batches of one */
->>>>>>> b692743 (hash: compute nodes take turns at hot keys)
 	uint64_t pause_ns;		/* at most, between two operations */
 	enum hash_variant variant;
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
@@ -42,13 +38,10 @@ struct program_result {
 	uint64_t problems;		/* of the checks afterwards, lost blocks too */
 	uint64_t repaired;		/* things of the dead, by the last client */
 	uint64_t combined;
-<<<<<<< HEAD
 	char sim[200];			/* far_sim_describe() */
 	char file[40];			/* of the history, if something is wrong; or "" */
-=======
 	uint64_t turns;			/* that were taken */
 	uint64_t turns_kept;		/* and not passed on */
->>>>>>> b692743 (hash: compute nodes take turns at hot keys)
 };
 
 /* Runs it, and judges the history. */

@@ -67,7 +67,7 @@ static void batches(void **state)
 {
 	const struct program_conf conf = {
 		.rig = { .sim = 1, .clients = 4, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 2, .ops = 80, .keys = 2, .longest = 64, .batched = 1,
+		.tasks = 2, .ops = 80, .keys = 2, .longest = 64, .batch = 60,
 	};
 
 	(void)state;

@@ -97,8 +97,12 @@ static void draw_trouble(struct far_rng *rng, struct program_conf *conf)
 		conf->rig.adversary |= FAR_SIM_TEAR;
 	if (chance(rng, 80))
 		conf->rig.adversary |= FAR_SIM_DELAY;
-	if (chance(rng, 15))
+	/* What has no answer may have happened at any time: of few, or there is no end. */
+	if (chance(rng, 15)) {
 		conf->rig.adversary |= FAR_SIM_BREAK;
+		conf->keys += 3;
+		conf->ops = conf->ops / 2 + 1;
+	}
 	if (conf->rig.clients > 1 && chance(rng, 15))
 		conf->kill_at = some(rng, 1, 4000);
 }
