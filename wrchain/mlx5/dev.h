@@ -13,10 +13,9 @@
 #include "../core/wqe.h"
 #include "devx.h"
 
-/**
- * struct wrc_mlx5_stats - what has been asked of the device
- * @refused:	commands that the firmware did not like
- * @indirect:	keys that lead to others; not among @keys
+/*
+ * What has been asked of the device. refused: commands that the firmware did not like;
+ * indirect: keys that lead to others, not among keys.
  */
 #define WRC_MLX5_COUNTERS(X)						\
 	X(commands) X(refused) X(cqs) X(qps) X(keys) X(indirect) X(doorbells)

@@ -66,7 +66,10 @@ struct odrp_far_hello {
 
 /**
  * struct odrp_far_region - offsets [start, start + size) of a space, 32 bytes
- * @addr:	where start lies for READ, WRITE and atomics with @rkey
+ * @start:	of the space
+ * @size:	bytes
+ * @addr:	where @start lies for READ, WRITE and atomics with @rkey
+ * @rkey:	opens the region
  * @place:	0 host memory, 1 memory on the NIC, 2 memory of a SmartNIC
  */
 struct odrp_far_region {
@@ -81,7 +84,10 @@ struct odrp_far_region {
 
 /**
  * struct odrp_far_accept - private data of a REP, 8 + 32 * nr_regions
+ * @magic:	ODRP_FAR_MAGIC
+ * @version:	ODRP_FAR_VERSION
  * @nr_regions:	1 to ODRP_FAR_MAX_REGIONS; of a queue 0
+ * @region:	of the space, in the order of their offsets
  */
 struct odrp_far_accept {
 	__be32	magic;
@@ -103,6 +109,8 @@ enum odrp_far_status {
 
 /**
  * struct odrp_far_reject - private data of a REJ, 8 bytes
+ * @magic:	ODRP_FAR_MAGIC
+ * @version:	ODRP_FAR_VERSION
  * @status:	enum odrp_far_status
  */
 struct odrp_far_reject {
