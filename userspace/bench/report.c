@@ -172,6 +172,8 @@ void report_table(const struct report *report, FILE *out)
 	fprintf(out, "  %u x %u threads x %u tasks, %u memory nodes, %" PRIu64
 		" keys, theta %g\n", report->cns, report->threads, report->tasks,
 		report->mns, report->keys, report->theta);
+	if (!run->ops)
+		fprintf(out, "  nothing was completed in that time: give it more, by --ms\n");
 	fprintf(out, "  throughput      %10.3f Mop/s   (%" PRIu64 " in %g s)\n", d.mops,
 		run->ops, d.seconds);
 	if (report->plain_mops > 0)

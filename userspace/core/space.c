@@ -364,7 +364,12 @@ int far_space_create(const char *nic, const char *name,
 
 	if (err)
 		return err;
-	err = far_space_create_on(open, name, attr, why, why_len);
+	if (open->ops->caps & FAR_NIC_CAP_LASTING)
+		err = far_space_create_on(open, name, attr, why, why_len);
+	else
+		err = far_why(why, why_len, -EOPNOTSUPP, "%s: a space there lives as long "
+			      "as the process of its memory node: expected mem, or \"far "
+			      "space serve\"", nic);
 	open->ops->close(open);
 	return err;
 }

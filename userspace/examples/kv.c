@@ -41,7 +41,7 @@ static int use_table(struct far_task *task, struct far_hash *hash)
 	return 0;
 }
 
-/* Opens the table, or creates it if this client is the first. */
+/* Creates the table, or opens it if another client was faster. */
 static int run_client(struct far *far)
 {
 	static const struct far_hash_attr attr = { .expected = 1000 };
@@ -53,15 +53,15 @@ static int run_client(struct far *far)
 		fprintf(stderr, "kv: cannot enter: %s\n", strerror(-err));
 		return err;
 	}
-	err = far_hash_open(task, "facts", &hash);
-	if (err == -ENOENT)
-		err = far_hash_create(task, "facts", &attr, &hash);
+	err = far_hash_create(task, "facts", &attr, &hash);
+	if (err == -EEXIST)
+		err = far_hash_open(task, "facts", &hash);
 	if (!err) {
 		err = use_table(task, hash);
 		far_hash_close(hash);
 	}
 	if (err)
-		fprintf(stderr, "kv: %s (%s)\n", strerror(-err), far_strerror_last(task));
+		fprintf(stderr, "kv: %s %s\n", strerror(-err), far_strerror_last(task));
 	far_leave(task);
 	return err;
 }

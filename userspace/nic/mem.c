@@ -88,7 +88,7 @@ static void mem_close(struct far_nic *nic)
 const struct far_nic_ops far_mem_ops = {
 	.name = "mem",
 	.summary = "memory shared by threads and processes of this host",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LASTING,
 	.host = &mem_host_ops,
 	.open = mem_open,
 	.close = mem_close,

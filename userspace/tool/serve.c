@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/why.h"
 #include "../core/core.h"
 #include "../core/space.h"
 #include "../nic/nic.h"
@@ -60,6 +61,11 @@ int serve_run(const char *spec, const char *name, const struct far_space_attr *a
 	err = far_nic_open(spec, why, why_len, &nic);
 	if (err)
 		return err;
+	if (nic->ops->caps & FAR_NIC_CAP_VIRTUAL) {
+		err = far_why(why, why_len, -EOPNOTSUPP, "--nic %s: mem or soft expected: "
+			      "nobody reaches a space in virtual time", spec);
+		goto close_nic;
+	}
 	err = far_space_create_on(nic, name, attr, why, why_len);
 	if (err)
 		goto close_nic;

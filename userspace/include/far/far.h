@@ -13,7 +13,7 @@
  * A program without tasks of its own uses far_enter(): the calling thread becomes a
  * thread with one task, whose waits block.
  *
- * Errors: 0 or a negative errno; far_strerror_last() says more in words. No function
+ * Errors: 0 or a negative errno; far_strerror_last() says more of what the NIC refused. No function
  * here prints, exits or aborts. After a client was fenced (it was thought dead), all
  * functions answer -ESTALE until far_open() has made a new one.
  *
@@ -88,7 +88,10 @@ void far_thread_join(struct far_thread *thread);
 int far_enter(struct far *far, struct far_task **ret_task);
 void far_leave(struct far_task *task);
 
-/* The number of the task in its thread, 0 upwards; the thread's in its client. */
+/*
+ * The number of the task in its thread, 0 upwards; the thread's in its client, which no
+ * other thread of the client has or has had.
+ */
 unsigned far_task_index(const struct far_task *task);
 unsigned far_task_thread(const struct far_task *task);
 struct far *far_task_far(const struct far_task *task);
@@ -141,7 +144,10 @@ void far_yield(struct far_task *task);
 /* Declares processor time to sim; nothing elsewhere. */
 void far_spend(struct far_task *task, uint64_t ns);
 
-/* The last failure of this task in words: device, queue pair, operation, syndrome. */
+/*
+ * The last operation of this task that the NIC failed, in words: device, queue pair,
+ * operation, syndrome. "" if there was none: then the errno says all.
+ */
 const char *far_strerror_last(const struct far_task *task);
 
 /* The names of FAR_WITHOUT_*, comma-separated; -EINVAL and *ret_bad at the unknown. */

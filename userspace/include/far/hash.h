@@ -10,6 +10,7 @@
  *	-ENOENT	    no such key (get, update, delete), or table (open)
  *	-EEXIST	    the key (insert) or the table (create) is there
  *	-ENOSPC	    the space is full; nothing was changed
+ *	-EINVAL	    a key of 0 bytes, a name that is empty or too long
  *	-E2BIG	    key or value longer than can be
  *	-EMSGSIZE   the value is longer than the buffer; its length is stored
  *	-EMEDIUMTYPE, -EPROTONOSUPPORT  open: another type of structure, or version

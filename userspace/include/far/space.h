@@ -25,7 +25,11 @@ struct far_space_attr {
 	unsigned mode;			/* permissions, as of a file; 0: 0600 */
 };
 
-/* -EEXIST, -ENOSPC, -EINVAL (why says which value and what was expected). */
+/*
+ * -EEXIST, -ENOSPC, -EINVAL (why says which value and what was expected). -EOPNOTSUPP:
+ * a back end whose spaces would end with this call; today all but mem. Programs reach a
+ * space of "far space serve" by soft; in sim only far bench and tests run.
+ */
 int far_space_create(const char *nic, const char *name,
 		     const struct far_space_attr *attr, char *why, size_t why_len);
 int far_space_delete(const char *nic, const char *name, char *why, size_t why_len);

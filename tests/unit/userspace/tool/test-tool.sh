@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..133
+echo 1..136
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -113,6 +113,9 @@ misused "--clients '0': a number from 1 to 4094 expected" space create x --clien
 misused "--mode '9': permissions" space create x --size 8M --mode 9
 refused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
+refused "as long as the process" space create s --size 64M --nic sim:cx6-200
+refused "as long as the process" space create s --size 64M --nic soft
+refused "mem or soft expected" space serve s --size 64M --nic sim:cx6-200
 refused "no back end 'bogus'; there are: mem, soft, sim" space list --nic bogus
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
