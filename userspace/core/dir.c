@@ -103,6 +103,24 @@ static int dir_try_lock(struct far_task *task, const struct far_client *client,
 	return err < 0 ? err : 0;
 }
 
+/*
+ * Frees the lock if it is ours. Tries again when the fate is unknown: this client lives,
+ * so nobody would take over what it leaves, and all others would wait.
+ */
+static int dir_give_back(struct far_task *task, const struct far_client *client)
+{
+	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	int err = 0;
+
+	for (unsigned i = 0; i < DIR_TRIES; i++) {
+		err = far_swap(task, lock_addr(client), mine, 0, &found);
+		if (!err || err == -ESTALE)
+			break;
+		far_sleep(task, LOCK_NS << (i < 8 ? i : 8));
+	}
+	return err;
+}
+
 static int dir_lock(struct far_task *task, struct far_client *client)
 {
 	uint64_t expect = 0;
@@ -114,15 +132,15 @@ static int dir_lock(struct far_task *task, struct far_client *client)
 	while (!err);
 	if (err > 0)
 		return 0;
+	if (err != -ESTALE)
+		dir_give_back(task, client);
 	far_gate_unlock(&client->dir_lock);
 	return err;
 }
 
 static int dir_unlock(struct far_task *task, struct far_client *client)
 {
-	uint64_t found;
-	int err = far_swap(task, lock_addr(client), far_lock_word(client->who, 0, 0, 0),
-			   0, &found);
+	int err = dir_give_back(task, client);
 
 	far_gate_unlock(&client->dir_lock);
 	return err;
@@ -229,23 +247,20 @@ static int dir_put(struct far_task *task, const struct far_client *client,
 }
 
 static int dir_take(struct far_task *task, const struct far_client *client,
-		    const struct far_dir_entry *dir, const char *name, uint32_t type,
-		    struct far_dir_entry *ret_entry)
+		    const struct far_dir_entry *dir, const struct far_dir_entry *entry)
 {
-	int idx = dir_index(dir, name);
+	int idx = dir_index(dir, entry->name);
 	uint64_t found;
 	int err;
 
 	if (idx < 0)
 		return idx;
-	if (dir[idx].type != type)
-		return -EMEDIUMTYPE;
+	if (dir[idx].state != entry->state)
+		return -EAGAIN;
 	err = far_swap(task, dir_addr(client, idx), dir[idx].state,
 		       state_next(dir[idx].state, 0), &found);
 	if (!err && found != dir[idx].state)
 		err = -EBADMSG;
-	if (!err)
-		*ret_entry = dir[idx];
 	return err;
 }
 
@@ -272,21 +287,18 @@ release:
 	return err;
 }
 
-int far_dir_remove(struct far_task *task, const char *name, uint32_t type,
-		   struct far_dir_entry *ret_entry)
+int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry)
 {
 	struct far_client *client = far_task_client(task);
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	int err = dir ? name_check(name) : -ENOMEM, unlock;
+	int err = dir ? dir_lock(task, client) : -ENOMEM, unlock;
 
-	if (!err)
-		err = dir_lock(task, client);
 	if (err)
 		goto release;
 	err = dir_read(task, dir);
 	if (!err)
-		err = dir_take(task, client, dir, name, type, ret_entry);
+		err = dir_take(task, client, dir, entry);
 	unlock = dir_unlock(task, client);
 	if (!err)
 		err = unlock;

@@ -26,11 +26,11 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
  */
 int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
 /*
- * Removes a name of a type; the caller frees what hung from its root. -ENOENT,
- * -EMEDIUMTYPE. *ret_entry is what was removed.
+ * Removes the entry that far_dir_find() or far_dir_open() has found; the caller frees
+ * what hung from its root. -ENOENT; -EAGAIN: somebody has removed it, and the name is
+ * another entry's now.
  */
-int far_dir_remove(struct far_task *task, const char *name, uint32_t type,
-		   struct far_dir_entry *ret_entry);
+int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry);
 /* All entries in use, at most FAR_NR_NAMES, into an array of that many. */
 int far_dir_list(struct far_task *task, struct far_dir_entry *entry,
 		 unsigned *ret_nr);

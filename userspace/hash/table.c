@@ -186,16 +186,40 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	return 0;
 }
 
+/* Whether the name has got another entry, or none, since this one was found. */
+static int entry_is_gone(struct far_task *task, const struct far_dir_entry *entry)
+{
+	struct far_dir_entry now;
+	int err = far_dir_find(task, entry->name, &now);
+
+	return err == -ENOENT || (!err && now.state != entry->state);
+}
+
+/*
+ * Finds the entry and opens what it says. A root that is not one while the entry is there
+ * is damage; after that the table was destroyed meanwhile.
+ */
+static int open_by_name(struct far_task *task, const char *name,
+			struct far_dir_entry *entry, struct far_hash **ret_hash)
+{
+	int err;
+
+	do {
+		err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, entry);
+		if (err)
+			return err;
+		err = hash_open_root(task, entry->root, ret_hash);
+	} while (err == -EBADMSG && entry_is_gone(task, entry));
+	return err;
+}
+
 int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret_hash)
 {
 	struct far_dir_entry entry;
 	struct far_hash *hash;
 	int err;
 
-	err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, &entry);
-	if (err)
-		return err;
-	err = hash_open_root(task, entry.root, &hash);
+	err = open_by_name(task, name, &entry, &hash);
 	if (err)
 		return err;
 	if (entry.param[HASH_PARAM_GROUPS] != hash->groups ||
@@ -244,25 +268,34 @@ static int destroy_all(struct destroy *destroy)
 				      hash_root_len(destroy->hash->nr_shards));
 }
 
-int far_hash_destroy(struct far_task *task, const char *name)
+/* -EAGAIN: the name has become another table's. */
+static int destroy_once(struct far_task *task, const char *name)
 {
 	struct destroy destroy = { .task = task };
 	struct far_dir_entry entry;
 	int err;
 
-	err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, &entry);
-	if (!err)
-		err = hash_open_root(task, entry.root, &destroy.hash);
+	err = open_by_name(task, name, &entry, &destroy.hash);
 	if (err)
 		return err;
 	err = far_epoch_enter(task);
 	if (err)
 		goto close;
-	err = far_dir_remove(task, name, FAR_TYPE_HASH, &entry);
+	err = far_dir_remove(task, &entry);
 	if (!err && destroy_all(&destroy))
 		far_alloc_lost(task);	/* a sweep finds the rest */
 	far_epoch_exit(task);
 close:
 	far_hash_close(destroy.hash);
+	return err;
+}
+
+int far_hash_destroy(struct far_task *task, const char *name)
+{
+	int err;
+
+	do
+		err = destroy_once(task, name);
+	while (err == -EAGAIN);
 	return err;
 }

@@ -158,7 +158,9 @@ int bag_destroy(struct far_task *task, const char *name)
 
 	if (err)
 		return err;
-	err = far_dir_remove(task, name, FAR_TYPE_TEST, &entry);
+	err = far_dir_find(task, name, &entry);
+	if (!err)
+		err = far_dir_remove(task, &entry);
 	if (!err)
 		err = bag_each(task, entry.root, entry.param[0], retire_each, task);
 	if (err && err != -ENOENT)

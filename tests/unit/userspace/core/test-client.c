@@ -202,17 +202,20 @@ static void directory(void **state)
 			 -EMEDIUMTYPE);
 	assert_int_equal(far_dir_open(task, entry.name, FAR_TYPE_TEST, 2, &got),
 			 -EPROTONOSUPPORT);
-	assert_int_equal(far_dir_remove(task, entry.name, FAR_TYPE_HASH, &got),
-			 -EMEDIUMTYPE);
 	snprintf(entry.name, sizeof(entry.name), "one more");
 	assert_int_equal(far_dir_add(task, &entry), -ENOSPC);
 	assert_int_equal(far_dir_find(task, entry.name, &got), -ENOENT);
 	for (unsigned i = 0; i < nr; i++)
-		assert_int_equal(far_dir_remove(task, list[i].name, FAR_TYPE_TEST, &got),
-				 0);
+		assert_int_equal(far_dir_remove(task, &list[i]), 0);
+	/* What was found is removed once, and never what has got its name since. */
 	assert_int_equal(far_dir_add(task, &entry), 0);
-	assert_int_equal(far_dir_remove(task, entry.name, FAR_TYPE_TEST, &got), 0);
-	assert_int_equal(far_dir_remove(task, entry.name, FAR_TYPE_TEST, &got), -ENOENT);
+	assert_int_equal(far_dir_find(task, entry.name, &got), 0);
+	assert_int_equal(far_dir_remove(task, &got), 0);
+	assert_int_equal(far_dir_remove(task, &got), -ENOENT);
+	assert_int_equal(far_dir_add(task, &entry), 0);
+	assert_int_equal(far_dir_remove(task, &got), -EAGAIN);
+	assert_int_equal(far_dir_find(task, entry.name, &got), 0);
+	assert_int_equal(far_dir_remove(task, &got), 0);
 	far_leave(task);
 	far_close(far);
 	setting_check(set);

@@ -173,14 +173,16 @@ static void wrong_type_and_version(void **state)
 	assert_int_equal(far_dir_add(one->task, &entry), 0);
 	assert_int_equal(far_hash_open(one->task, "other", &hash), -EMEDIUMTYPE);
 	assert_int_equal(far_hash_destroy(one->task, "other"), -EMEDIUMTYPE);
-	assert_int_equal(far_dir_remove(one->task, "other", FAR_TYPE_TEST, &entry), 0);
+	assert_int_equal(far_dir_find(one->task, "other", &entry), 0);
+	assert_int_equal(far_dir_remove(one->task, &entry), 0);
 	memset(&entry, 0, sizeof(entry));
 	memcpy(entry.name, "newer", sizeof("newer"));
 	entry.type = FAR_TYPE_HASH;
 	entry.version = HASH_VERSION + 1;
 	assert_int_equal(far_dir_add(one->task, &entry), 0);
 	assert_int_equal(far_hash_open(one->task, "newer", &hash), -EPROTONOSUPPORT);
-	assert_int_equal(far_dir_remove(one->task, "newer", FAR_TYPE_HASH, &entry), 0);
+	assert_int_equal(far_dir_find(one->task, "newer", &entry), 0);
+	assert_int_equal(far_dir_remove(one->task, &entry), 0);
 	one_close(one);
 }
 
