@@ -141,7 +141,7 @@ int far_fiber_new(struct far_stacks *stacks, struct far_context *(*run)(void *ar
 	};
 	fiber->context.sp = make_fcontext(fiber, fiber->context.size, fiber_main);
 #ifdef __SANITIZE_THREAD__
-	fiber->context.tsan = __tsan_create_fiber(0);
+	fiber->tsan = fiber->context.tsan = __tsan_create_fiber(0);
 #endif
 	*ret_fiber = fiber;
 	return 0;
@@ -154,7 +154,7 @@ void far_fiber_free(struct far_stacks *stacks, struct far_fiber *fiber)
 	ASAN_UNPOISON_MEMORY_REGION(stack_bottom(stacks, fiber), stacks->size);
 #endif
 #ifdef __SANITIZE_THREAD__
-	__tsan_destroy_fiber(fiber->context.tsan);
+	__tsan_destroy_fiber(fiber->tsan);
 #endif
 	fiber->next = stacks->free;
 	stacks->free = fiber;

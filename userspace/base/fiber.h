@@ -33,6 +33,8 @@ struct far_fiber {
 	struct far_context *(*run)(void *arg);
 	void *arg;
 	struct far_fiber *next;		/* in the free list */
+	/* its own record; its context has the one of whoever put it to sleep */
+	void *tsan;
 };
 
 /*

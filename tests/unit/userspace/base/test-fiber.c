@@ -159,6 +159,26 @@ static void test_nested(void **state)
 	far_stacks_fini(&stacks);
 }
 
+/* The machine of a thread that sleeps in one of its tasks dies: each is freed once. */
+static void test_nested_asleep(void **state)
+{
+	struct far_stacks stacks;
+	unsigned log[2], nr_log = 0;
+	struct walk outer = { .id = 1, .log = log, .nr_log = &nr_log };
+	struct walk inner = { .id = 2, .log = log, .nr_log = &nr_log };
+
+	far_stacks_init(&stacks, STACK);
+	outer.inner = &inner;
+	inner.inner = &outer;
+	walk_start(&outer, &stacks, nest_outer);
+	walk_start(&inner, &stacks, nest_inner);
+	walk_resume(&outer);
+	assert_int_equal(nr_log, 2);
+	far_fiber_free(&stacks, outer.fiber);
+	far_fiber_free(&stacks, inner.fiber);
+	far_stacks_fini(&stacks);
+}
+
 /* Uses its stack down to below `end`. */
 static unsigned sink(const volatile unsigned char *end, unsigned depth)
 {
@@ -226,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_nested),
+		cmocka_unit_test(test_nested_asleep),
 		cmocka_unit_test(test_overflow),
 	};
 
