@@ -4,8 +4,10 @@
  */
 #include "class.h"
 
+#define FINE	16u	/* up to so many units, each number is a class */
+
 /*
- * Above 16 units, the largest sizes of which a given number fits into a page. At most
+ * Above FINE units, the largest sizes of which a given number fits into a page. At most
  * a third of a block is lost to its class, and little of the page.
  */
 static const uint16_t units[FAR_NR_CLASSES] = {
@@ -22,8 +24,10 @@ unsigned far_class_units(unsigned class)
 unsigned far_class_of(uint64_t size)
 {
 	uint64_t need = (size + FAR_UNIT - 1) / FAR_UNIT;
-	unsigned lo = 1, hi = FAR_NR_CLASSES - 1;
+	unsigned lo = FINE + 1, hi = FAR_NR_CLASSES - 1;
 
+	if (need <= FINE)
+		return need ? need : 1;
 	if (need > units[hi])
 		return 0;
 	while (lo < hi) {
