@@ -61,6 +61,14 @@ int hash_block_sane(const struct hash_block *block)
 	return block->key_len && block->val_len <= FAR_HASH_MAX_VALUE;
 }
 
+int hash_slot_fits(uint64_t word, const struct hash_block *block)
+{
+	uint64_t units = hash_block_len(block->key_len, block->val_len) / HASH_UNIT;
+
+	return hash_block_sane(block) &&
+	       hash_slot_units(word) == (units > HASH_MAX_UNITS ? 0 : units);
+}
+
 uint64_t hash_root_sum(const struct hash_root *root)
 {
 	XXH3_state_t *state = XXH3_createState();

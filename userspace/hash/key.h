@@ -40,6 +40,8 @@ void hash_block_fill(struct hash_block *block, const struct hash_key *key,
 uint64_t hash_block_sum(const struct hash_block *block);
 /* Whether the lengths in a block's head can be. */
 int hash_block_sane(const struct hash_block *block);
+/* The same, and whether a slot word that names the block says so too. */
+int hash_slot_fits(uint64_t word, const struct hash_block *block);
 uint64_t hash_root_sum(const struct hash_root *root);
 
 #endif

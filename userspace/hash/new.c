@@ -45,7 +45,8 @@ void hash_new_drop(struct hash_op *op, struct hash_new *new)
 }
 
 /* The length of a block whose slot cannot hold it is in its head, which is READ. */
-static int retire_len(struct hash_op *op, uint64_t addr, uint64_t *ret_len)
+static int retire_len(struct hash_op *op, uint64_t word, uint64_t addr,
+		      uint64_t *ret_len)
 {
 	struct hash_block *head = far_buf(op->task, HASH_UNIT);
 	int err;
@@ -54,6 +55,8 @@ static int retire_len(struct hash_op *op, uint64_t addr, uint64_t *ret_len)
 		return -ENOMEM;
 	far_read(op->task, addr, head, HASH_UNIT);
 	err = far_sync(op->task);
+	if (!err && !hash_slot_fits(word, head))
+		err = -EBADMSG;
 	if (!err)
 		*ret_len = hash_block_len(head->key_len, head->val_len);
 	return err;
@@ -68,7 +71,7 @@ void hash_retire_word(struct hash_op *op, uint64_t word, const struct hash_block
 	if (!len && block)
 		len = hash_block_len(block->key_len, block->val_len);
 	else if (!len)
-		err = retire_len(op, addr, &len);
+		err = retire_len(op, word, addr, &len);
 	if (!err)
 		err = far_retire(op->task, addr, len);
 	/* the change has happened all the same; a sweep finds the block */

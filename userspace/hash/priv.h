@@ -14,6 +14,7 @@
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H
 
+#include <errno.h>
 #include <stdatomic.h>
 
 #include <far/hash.h>
@@ -91,6 +92,12 @@ struct hash_op {
 };
 
 #define HASH_OP_WORDS		4u
+
+/* The caller names no far address: one that cannot be was read from far memory. */
+static inline int hash_far_err(int err)
+{
+	return err == -EFAULT ? -EBADMSG : err;
+}
 
 /* op.c */
 

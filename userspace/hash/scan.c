@@ -49,7 +49,7 @@ static int scan_key(void *arg, const struct hash_view *view, const struct hash_s
 	struct scan *scan = arg;
 
 	(void)view;
-	if (!hash_block_sane(block) || block->sum != hash_block_sum(block))
+	if (seen->damaged || block->sum != hash_block_sum(block))
 		return -EBADMSG;
 	if (scan_given(scan, seen))
 		return 0;
@@ -97,6 +97,8 @@ static int stat_key(void *arg, const struct hash_view *view, const struct hash_s
 	struct far_hash_stats *stats = arg;
 
 	(void)view;
+	if (seen->damaged)
+		return -EBADMSG;
 	stats->keys++;
 	stats->key_bytes += seen->block->key_len;
 	stats->value_bytes += seen->block->val_len;

@@ -242,6 +242,8 @@ static int destroy_key(void *arg, const struct hash_view *view,
 {
 	struct destroy *destroy = arg;
 
+	if (seen->damaged)
+		return -EBADMSG;
 	return far_retire(destroy->task, hash_block_addr(view->shard, seen->word),
 			  hash_block_len(seen->block->key_len, seen->block->val_len));
 }

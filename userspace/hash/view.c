@@ -27,7 +27,7 @@ static int view_fetch(struct far_task *task, uint64_t addr, void *buf, uint32_t 
 		far_read(task, addr, buf, len);
 		err = far_sync(task);
 	}
-	return err;
+	return hash_far_err(err);
 }
 
 /* The buckets, piece by piece. */
@@ -48,8 +48,8 @@ static int view_buckets(struct far_task *task, const struct far_hash *hash,
 	return 0;
 }
 
-static int view_head(struct far_task *task, struct hash_view *view, void *buf,
-		     unsigned *ret_depth)
+static int view_head(struct far_task *task, struct hash_view *view, uint32_t bits,
+		     void *buf, unsigned *ret_depth)
 {
 	const struct hash_sub *head = buf;
 	unsigned depth;
@@ -59,7 +59,8 @@ static int view_head(struct far_task *task, struct hash_view *view, void *buf,
 	if (err)
 		return err;
 	if (head->magic != HASH_SUB_MAGIC || head->shard != view->shard ||
-	    head->born > HASH_MAX_DEPTH)
+	    head->born > HASH_MAX_DEPTH ||
+	    head->suffix != (bits & hash_mask(head->born)))
 		return -EBADMSG;
 	for (depth = head->born; depth < HASH_MAX_DEPTH && head->sibling[depth]; depth++)
 		;
@@ -68,8 +69,9 @@ static int view_head(struct far_task *task, struct hash_view *view, void *buf,
 	return 0;
 }
 
-int hash_view_read(struct far_task *task, const struct far_hash *hash, unsigned shard,
-		   uint64_t sub, struct hash_view *view)
+/* A subtable that may have the keys with these bits, before its splits. */
+static int view_read(struct far_task *task, const struct far_hash *hash, unsigned shard,
+		     uint64_t sub, uint32_t bits, struct hash_view *view)
 {
 	size_t mark = far_buf_mark(task);
 	void *buf = far_buf(task, READ_LEN);
@@ -80,11 +82,11 @@ int hash_view_read(struct far_task *task, const struct far_hash *hash, unsigned 
 		return -ENOMEM;
 	view->shard = shard;
 	view->sub = sub;
-	err = view_head(task, view, buf, &before);
+	err = view_head(task, view, bits, buf, &before);
 	while (!err) {
 		err = view_buckets(task, hash, view, buf);
 		if (!err)
-			err = view_head(task, view, buf, &after);
+			err = view_head(task, view, bits, buf, &after);
 		if (!err && after == before)
 			break;
 		before = after;
@@ -104,14 +106,17 @@ static int seen_big(struct far_task *task, unsigned shard, struct hash_seen *see
 {
 	uint64_t len = hash_block_len(seen->block->key_len, seen->block->val_len);
 	void *buf;
+	int err;
 
-	if (!hash_block_sane(seen->block))
-		return 0;
 	buf = far_buf(task, len);
 	if (!buf)
 		return -ENOMEM;
+	err = view_fetch(task, hash_block_addr(shard, seen->word), buf, len);
+	if (err)
+		return err;
 	seen->block = buf;
-	return view_fetch(task, hash_block_addr(shard, seen->word), buf, len);
+	seen->damaged = hash_block_len(seen->block->key_len, seen->block->val_len) != len;
+	return 0;
 }
 
 /* What is READ of a block at first. */
@@ -157,7 +162,7 @@ static int batch_read(struct far_task *task, const struct hash_view *view, int w
 				 seen[i].block, batch_len(seen[i].word, whole));
 		err = far_sync(task);
 	}
-	return err;
+	return hash_far_err(err);
 }
 
 /* Frozen by a split that has happened: the sibling has it. */
@@ -186,7 +191,8 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 		for (i = 0; !ret && i < nr; i++) {
 			if (seen_moved(view, &seen[i]))
 				continue;
-			if (whole && !hash_slot_units(seen[i].word))
+			seen[i].damaged = !hash_slot_fits(seen[i].word, seen[i].block);
+			if (whole && !seen[i].damaged && !hash_slot_units(seen[i].word))
 				ret = seen_big(task, view->shard, &seen[i]);
 			if (!ret)
 				ret = each(arg, view, &seen[i]);
@@ -202,13 +208,16 @@ static int view_find(struct far_task *task, const struct far_hash *hash, unsigne
 {
 	unsigned depth;
 	uint64_t sub = hash_dir_find(&hash->dir[shard], bits, &depth);
-	int moved;
+	int moved = -1;
 	int err;
 
+	/* each step is to a greater depth, so that there is an end */
 	for (;;) {
-		err = hash_view_read(task, hash, shard, sub, view);
+		err = view_read(task, hash, shard, sub, bits, view);
 		if (err)
 			return err;
+		if (moved >= 0 && view->head.born != moved + 1)
+			return -EBADMSG;
 		moved = hash_moved(bits, view->head.born, view->depth);
 		if (moved < 0)
 			return 0;

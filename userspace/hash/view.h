@@ -22,9 +22,6 @@ struct hash_view {
 
 /* For any subtable of that table; free(). NULL: no memory. */
 struct hash_view *hash_view_new(const struct far_hash *hash);
-/* Inside of an epoch. -EBADMSG: there is no subtable. */
-int hash_view_read(struct far_task *task, const struct far_hash *hash, unsigned shard,
-		   uint64_t sub, struct hash_view *view);
 
 /*
  * Walks go through the space of first hashes, lowest bit first: a subtable of depth d
@@ -52,6 +49,7 @@ struct hash_seen {
 	unsigned slot;			/* its number in the view */
 	uint64_t word;
 	struct hash_block *block;
+	int damaged;			/* the head's lengths are not those of the word */
 };
 
 static inline unsigned hash_view_slots(const struct far_hash *hash)
@@ -61,7 +59,8 @@ static inline unsigned hash_view_slots(const struct far_hash *hash)
 
 /*
  * Calls each() with the block of every slot in use; what it returns but 0 ends that
- * and is returned. whole: blocks are READ to their ends, else only their heads.
+ * and is returned. whole: blocks are READ to their ends, but for damaged ones; else
+ * only their heads.
  */
 int hash_view_each(struct far_task *task, const struct far_hash *hash,
 		   const struct hash_view *view, int whole,

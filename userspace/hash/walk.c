@@ -89,17 +89,18 @@ static void check_key(struct walk *walk, const struct hash_view *view,
 		      const struct hash_seen *seen)
 {
 	const struct hash_block *block = seen->block;
-	unsigned units = hash_slot_units(seen->word);
 	struct hash_key key;
 
-	if (!hash_block_sane(block) || block->sum != hash_block_sum(block)) {
+	if (seen->damaged) {
+		walk_problem(walk, view, seen->slot, "the block has another length");
+		return;
+	}
+	if (block->sum != hash_block_sum(block)) {
 		walk_problem(walk, view, seen->slot, "the block's checksum is wrong");
 		return;
 	}
 	hash_key_init(&key, block->data, block->key_len, walk->hash->groups,
 		      walk->hash->nr_shards);
-	if (units && units * HASH_UNIT != hash_block_len(block->key_len, block->val_len))
-		walk_problem(walk, view, seen->slot, "the slot has another length");
 	if (hash_slot_fp(seen->word) != key.fp)
 		walk_problem(walk, view, seen->slot, "the fingerprint is another key's");
 	if (hash_slot_tag(seen->word) != (block->epoch & (HASH_TAG_SPAN - 1)))
@@ -121,6 +122,9 @@ static int walk_key(void *arg, const struct hash_view *view, const struct hash_s
 
 	if (walk->walk->problem)
 		check_key(walk, view, seen);
+	/* a check says that it is damaged; how long it is, nobody knows */
+	if (seen->damaged && !units && walk->walk->problem)
+		return 0;
 	return walk->walk->block(walk->walk, hash_block_addr(view->shard, seen->word),
 				 units ? units * HASH_UNIT :
 				 hash_block_len(block->key_len, block->val_len));
