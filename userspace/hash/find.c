@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define FIND_TRIES	64u	/* rounds without end mean damage */
 void hash_locate(struct hash_op *op)
 {
 	op->sub = hash_dir_find(&op->hash->dir[op->key.shard], hash_key_dir(&op->key),
@@ -40,6 +39,19 @@ uint64_t hash_home_header(const struct hash_op *op)
 {
 	/* an odd main bucket lies behind its overflow bucket */
 	return op->pair[0][op->key.main[0] % 2].header;
+}
+
+int hash_header_fits(const struct hash_op *op, uint64_t header)
+{
+	uint32_t suffix = hash_key_dir(&op->key) & hash_mask(op->depth);
+	unsigned depth = hash_depth(header);
+
+	if ((header & ~(HASH_CLAIM_MASK | HASH_MOVING)) != hash_idle(depth, suffix) ||
+	    depth > HASH_MAX_DEPTH)
+		return 0;
+	if (header & HASH_MOVING)
+		return !hash_claimed(header) && depth + 1 >= op->depth;
+	return depth >= op->depth;
 }
 
 void hash_pair_scan(struct hash_op *op)
@@ -109,22 +121,20 @@ static int cand_read_big(struct hash_op *op, struct hash_cand *cand, int whole)
 
 /*
  * 0: the block has the key. -ENOENT: another key. -EAGAIN: what was READ is no block
- * that this slot names.
+ * that this slot names. -EBADMSG: it has other lengths than the slot says.
  */
 static int cand_compare(struct hash_op *op, struct hash_cand *cand, int whole)
 {
-	unsigned units = hash_slot_units(cand->word);
 	const struct hash_block *block = cand->block;
 	int err;
 
-	if ((block->epoch & (HASH_TAG_SPAN - 1)) != hash_slot_tag(cand->word) ||
-	    !hash_block_sane(block))
+	if ((block->epoch & (HASH_TAG_SPAN - 1)) != hash_slot_tag(cand->word))
 		return -EAGAIN;
+	if (!hash_slot_fits(cand->word, block))
+		return -EBADMSG;
 	if (block->key_len != op->key.len || block->dir != hash_key_dir(&op->key))
 		return -ENOENT;
-	if (units && hash_block_len(block->key_len, block->val_len) != units * HASH_UNIT)
-		return -EAGAIN;
-	if (!units) {
+	if (!hash_slot_units(cand->word)) {
 		err = cand_read_big(op, cand, whole);
 		if (err)
 			return err;
@@ -199,8 +209,9 @@ int hash_elsewhere(struct hash_op *op)
 	err = far_sync(op->task);
 	if (err)
 		return err;
+	/* whoever makes a header deeper has published the sibling before */
 	if (!head->sibling[j])
-		return 0;
+		return j < (int)hash_depth(hash_home_header(op)) ? -EBADMSG : 0;
 	if (head->magic == HASH_SUB_MAGIC && head->shard == op->key.shard)
 		hash_learn(op->hash, op->sub, head);
 	op->sub = head->sibling[j];
@@ -254,7 +265,7 @@ int hash_find(struct hash_op *op, int whole)
 	unsigned i;
 	int ret = 1;
 
-	for (i = 0; i < FIND_TRIES && ret == 1; i++) {
+	for (i = 0; i < HASH_TRIES && ret == 1; i++) {
 		far_buf_release(op->task, mark);
 		ret = find_round(op, whole);
 	}

@@ -74,6 +74,14 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 	return 0;
 }
 
+/* hash_pair_match(), which says -EAGAIN for so long only. */
+static int insert_match(struct hash_op *op)
+{
+	int err = hash_pair_match(op, 0);
+
+	return err == -EAGAIN && ++op->torn >= HASH_TRIES ? -EBADMSG : err;
+}
+
 /* With the claim held, and the pair read behind it. */
 static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t claim)
 {
@@ -82,7 +90,7 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 	int err;
 	int also;
 
-	err = hash_pair_match(op, 0);
+	err = insert_match(op);
 	if (err == -ENOENT) {
 		slot = insert_room(op);
 		if (slot) {
@@ -112,21 +120,25 @@ static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
 	unsigned depth = hash_depth(header);
 	int err;
 
+	if (!hash_header_fits(op, header))
+		return -EBADMSG;
 	if (depth > op->depth) {
 		if (hash_moved(dir, op->depth, depth) < 0) {
 			op->depth = depth;
 			return -EAGAIN;
 		}
 		err = hash_elsewhere(op);
+		if (!err)
+			return -EBADMSG;
 		return err < 0 ? err : -EAGAIN;
 	}
-	if (header & HASH_MOVING || depth < op->depth) {
+	if (header & HASH_MOVING) {
 		err = insert_split(op, depth);
 		return err ? err : -EAGAIN;
 	}
 	if (!hash_claimed(header))
 		return -EBADMSG;
-	err = hash_pair_match(op, 0);
+	err = insert_match(op);
 	if (!err && !(op->found.word & HASH_FROZEN)) {
 		op->present = 1;
 		return -EEXIST;
@@ -219,6 +231,8 @@ static int insert_race(struct hash_op *op, struct hash_new *new)
 		return err ? err : -EEXIST;
 	slot = insert_room(op);
 	if (!slot || !race_settled(op)) {
+		if (!hash_header_fits(op, hash_home_header(op)))
+			return -EBADMSG;
 		err = insert_split(op, hash_depth(hash_home_header(op)));
 		return err ? err : -EAGAIN;
 	}
@@ -237,6 +251,7 @@ int hash_insert_new(struct hash_op *op, struct hash_new *new)
 	int err = -EAGAIN;
 
 	op->present = 0;
+	op->torn = 0;
 	for (round = 0; err == -EAGAIN; round++) {
 		far_buf_release(op->task, mark);
 		err = op->hash->variant == HASH_RACE ? insert_race(op, new) :

@@ -56,7 +56,8 @@ int hash_op_start(struct hash_op *op)
 
 static int op_run(struct hash_op *op, const struct hash_args *args)
 {
-	return args->kind == FAR_COMBINE_GET ? hash_get(op) : hash_change(op, args);
+	return hash_far_err(args->kind == FAR_COMBINE_GET ? hash_get(op) :
+							    hash_change(op, args));
 }
 
 /* One try alone. */

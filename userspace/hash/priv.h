@@ -84,6 +84,7 @@ struct hash_op {
 	int may_insert;			/* that the key is absent need not be certain */
 	int present;			/* the key was there, before the change */
 	int unsure;			/* of the last CAS nobody knows whether it happened */
+	unsigned torn;			/* how often an insert has met no block */
 	unsigned looks;			/* of the hint, and for the next one */
 	int hinted;			/* there was one */
 	int queued;			/* changes the key in its turn */
@@ -92,6 +93,7 @@ struct hash_op {
 };
 
 #define HASH_OP_WORDS		4u
+#define HASH_TRIES		64u	/* rounds without end mean damage */
 
 /* The caller names no far address: one that cannot be was read from far memory. */
 static inline int hash_far_err(int err)
@@ -162,6 +164,11 @@ int hash_find(struct hash_op *op, int whole);
 int hash_verify(struct hash_op *op, uint64_t addr, uint64_t word, int whole);
 /* Enters what the head of a subtable says in the client's directory. */
 void hash_learn(struct far_hash *hash, uint64_t sub, const struct hash_sub *head);
+/*
+ * Whether a header can be that of the key's home bucket in op->sub: of this subtable, and
+ * not behind a split that op->depth says has happened, but for that one's last step.
+ */
+int hash_header_fits(const struct hash_op *op, uint64_t header);
 /* Where slot s of bucket b of combined bucket i is. */
 static inline uint64_t hash_pair_slot_addr(const struct hash_op *op, unsigned i,
 					   unsigned b, unsigned s)

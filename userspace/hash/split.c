@@ -65,6 +65,18 @@ static uint64_t *piece_slot(struct hash_bucket *piece, unsigned i)
 	return &piece[i / HASH_SLOTS].slot[i % HASH_SLOTS];
 }
 
+/* This subtable's, and not before the last step of the split before this one. */
+static int split_header_fits(const struct split *split, uint64_t header)
+{
+	unsigned depth = hash_depth(header);
+
+	if ((header & ~(HASH_CLAIM_MASK | HASH_MOVING)) != hash_idle(depth, split->suffix))
+		return 0;
+	if (header & HASH_MOVING)
+		return !hash_claimed(header) && depth + 1 >= split->depth;
+	return depth >= split->depth;
+}
+
 /* Step 1 of one header, behind claims and an earlier split. 1: this split is over. */
 static int split_close_one(struct split *split, uint64_t addr, uint64_t header)
 {
@@ -73,6 +85,8 @@ static int split_close_one(struct split *split, uint64_t addr, uint64_t header)
 	int err;
 
 	for (round = 0; ; round++) {
+		if (!split_header_fits(split, header))
+			return -EBADMSG;
 		if (hash_depth(header) < split->depth)
 			err = hash_split(split->task, split->hash, split->shard,
 					 split->sub, split->suffix, hash_depth(header));

@@ -180,7 +180,7 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	far_buf_release(task, mark);
 	if (err) {
 		far_hash_close(hash);
-		return err;
+		return hash_far_err(err);
 	}
 	*ret_hash = hash;
 	return 0;

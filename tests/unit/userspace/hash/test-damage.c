@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #define KEYS	900u
+#define OUTSIDE	(((UINT64_C(1) << 34) - 1) << 14)	/* of a slot: no space is so large */
 
 struct damage {
 	struct rig rig;
@@ -55,6 +56,16 @@ static struct hash_bucket *bucket(struct damage *d, unsigned i)
 	return (struct hash_bucket *)(d->sub + 1) + i;
 }
 
+static void slots_outside(struct damage *d)
+{
+	unsigned i, s;
+
+	for (i = 0; i < 3 * d->hash->groups; i++)
+		for (s = 0; s < HASH_SLOTS; s++)
+			if (bucket(d, i)->slot[s])
+				bucket(d, i)->slot[s] |= OUTSIDE;
+}
+
 static void lengths(struct damage *d, uint16_t key_len, uint32_t val_len)
 {
 	unsigned i, s;
@@ -89,6 +100,41 @@ static void expect_walks_damaged(struct damage *d)
 
 	assert_int_equal(far_hash_scan(d->task, d->hash, ignore, NULL), -EBADMSG);
 	assert_int_equal(far_hash_stat(d->task, d->hash, &stats), -EBADMSG);
+}
+
+/* Each key is there, or damaged; and some are. */
+static void expect_gets_damaged(struct damage *d)
+{
+	unsigned damaged = 0;
+	unsigned i;
+	char value[8];
+	size_t len;
+	int err;
+
+	for (i = 0; i < KEYS; i++) {
+		err = far_hash_get(d->task, d->hash, &i, sizeof(i), value, sizeof(value),
+				   &len);
+		if (err)
+			assert_int_equal(err, -EBADMSG);
+		damaged += !!err;
+	}
+	assert_in_range(damaged, 1, KEYS - 1);
+}
+
+/* The same of keys that are not there yet. */
+static void expect_inserts_damaged(struct damage *d)
+{
+	unsigned damaged = 0;
+	unsigned i;
+	int err;
+
+	for (i = KEYS; i < 2 * KEYS; i++) {
+		err = far_hash_insert(d->task, d->hash, &i, sizeof(i), "value", 5);
+		if (err)
+			assert_int_equal(err, -EBADMSG);
+		damaged += !!err;
+	}
+	assert_in_range(damaged, 1, KEYS - 1);
 }
 
 /* A head says that a block is longer than what was READ of it. */
@@ -170,6 +216,93 @@ static void suffix_of_another(void **state)
 	damage_close(&d);
 }
 
+/* A get does not call a key absent whose block may be damaged. */
+static void keys_not_absent(void **state)
+{
+	struct damage d;
+
+	(void)state;
+	damage_open(&d);
+	lengths(&d, UINT16_MAX, 1 << 20);
+	expect_gets_damaged(&d);
+	expect_inserts_damaged(&d);
+	damage_close(&d);
+}
+
+/* An address that far memory says, and that cannot be, is not the caller's error. */
+static void addresses(void **state)
+{
+	struct damage d;
+	unsigned i;
+
+	(void)state;
+	damage_open(&d);
+	slots_outside(&d);
+	expect_gets_damaged(&d);
+	expect_walks_damaged(&d);
+	damage_close(&d);
+
+	damage_open(&d);
+	for (i = 0; i < HASH_MAX_DEPTH; i++)
+		if (d.sub->sibling[i])
+			d.sub->sibling[i] |= (UINT64_C(1) << 40) - HASH_UNIT;
+	far_hash_close(d.hash);
+	d.hash = NULL;
+	assert_int_equal(far_hash_open(d.task, "t", &d.hash), -EBADMSG);
+	damage_close(&d);
+}
+
+static void header_shallow(uint64_t *header)
+{
+	*header &= ~UINT64_C(63);
+}
+
+static void header_deep(uint64_t *header)
+{
+	*header |= 63;
+}
+
+static void header_deeper(uint64_t *header)
+{
+	*header += 8;
+}
+
+static void header_suffix(uint64_t *header)
+{
+	*header = (*header ^ 0x5500) | HASH_MOVING;
+}
+
+static void header_idle_suffix(uint64_t *header)
+{
+	*header ^= 0x5500;
+}
+
+static void header_moving_back(uint64_t *header)
+{
+	*header = (*header & ~UINT64_C(63)) | HASH_MOVING;
+}
+
+/* An insert takes the header for another client's work, for ever. */
+static void headers(void **state)
+{
+	static void (*const damage[])(uint64_t *) = {
+		header_shallow, header_deep, header_deeper, header_suffix,
+		header_idle_suffix, header_moving_back,
+	};
+	struct damage d;
+	unsigned i, b;
+
+	(void)state;
+	for (i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
+		damage_open(&d);
+		for (b = 0; b < 3 * d.hash->groups; b++)
+			if (b % 3 != 1)
+				damage[i](&bucket(&d, b)->header);
+		expect_inserts_damaged(&d);
+		damage_close(&d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +311,9 @@ int main(void)
 		cmocka_unit_test(siblings_in_circles),
 		cmocka_unit_test(born_too_late),
 		cmocka_unit_test(suffix_of_another),
+		cmocka_unit_test(keys_not_absent),
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
