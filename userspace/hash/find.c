@@ -256,7 +256,10 @@ static int find_round(struct hash_op *op, int whole)
 	    hash_depth(hash_home_header(op)) <= op->depth)
 		return err;
 	moved = hash_elsewhere(op);
-	return moved ? moved : err;
+	if (moved)
+		return moved;
+	/* absent from another key's subtable says nothing */
+	return err && !hash_header_fits(op, hash_home_header(op)) ? -EBADMSG : err;
 }
 
 int hash_find(struct hash_op *op, int whole)

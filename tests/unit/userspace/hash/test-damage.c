@@ -183,6 +183,7 @@ static void siblings_in_circles(void **state)
 	/* who opens it now knows no others */
 	far_hash_close(d.hash);
 	assert_int_equal(far_hash_open(d.task, "t", &d.hash), 0);
+	expect_gets_damaged(&d);
 	expect_walks_damaged(&d);
 	damage_close(&d);
 
