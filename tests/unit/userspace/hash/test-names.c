@@ -27,7 +27,8 @@ struct names {
 static void names_open(struct names *names)
 {
 	const struct far_space_attr attr = { .size = 64 << 20 };
-	struct far_conf conf = { .space = SPACE };
+	/* a small cache, since one is made with each handle */
+	struct far_conf conf = { .space = SPACE, .cache_bytes = 64 << 10 };
 	struct far_nic *inner;
 	char why[200];
 	unsigned i;
