@@ -324,10 +324,12 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 {
 	int r;
 
-	r = swap_dev_load();
-	if (r)
-		return complain("the module odrp cannot be loaded: is "
-				"odrp-dkms installed for this kernel?", -r);
+	/* modprobe itself says why it failed. */
+	if (swap_dev_load()) {
+		fprintf(stderr, "odrpctl swap: \"modprobe odrp\" failed: is "
+			"odrp-dkms installed for this kernel?\n");
+		return EXIT_TROUBLE;
+	}
 	if (swap_dev_exists(id)) {
 		r = look_at(id, conf);
 		if (r)
