@@ -118,8 +118,13 @@ static int walk_all(struct check *check)
 {
 	struct far_dir_entry *dir = calloc(FAR_NR_NAMES, sizeof(*dir));
 	unsigned nr = 0;
-	int err = dir ? far_dir_list(check->task, dir, &nr) : -ENOMEM;
+	uint64_t torn = 0;
+	int err = dir ? far_dir_list(check->task, dir, &nr, &torn) : -ENOMEM;
 
+	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
+		if (torn >> i & 1)
+			check_problem(check, "directory, entry %u: it is damaged", i);
+	}
 	for (unsigned i = 0; i < nr && !err; i++)
 		err = walk_one(check, &dir[i]);
 	free(dir);

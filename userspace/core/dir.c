@@ -50,31 +50,47 @@ static uint64_t state_next(uint64_t state, uint32_t sum)
 	return far_dir_state((uint32_t)(state >> 32) + 1, sum);
 }
 
-static bool dir_is_torn(const struct far_dir_entry *dir)
+static_assert(FAR_NR_NAMES == 64, "a bit for each entry");
+
+/* Bit i: the sum of entry i is not that of its contents. */
+static uint64_t dir_torn(const struct far_dir_entry *dir)
 {
+	uint64_t torn = 0;
+
 	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
 		if (state_sum(dir[i].state) && state_sum(dir[i].state) !=
 		    entry_sum(&dir[i]))
-			return true;
+			torn |= UINT64_C(1) << i;
 	}
-	return false;
+	return torn;
+}
+
+static bool entry_in_use(const struct far_dir_entry *dir, uint64_t torn, unsigned i)
+{
+	return state_sum(dir[i].state) && !(torn >> i & 1);
 }
 
 #define DIR_TRIES	64u
 
-/* Reads all entries; again while one is being changed. -EBADMSG: it stays like that. */
-static int dir_read(struct far_task *task, struct far_dir_entry *dir)
+/*
+ * Reads all entries; again while one is being changed. What is torn after that is
+ * damaged: its name is not known.
+ */
+static int dir_read(struct far_task *task, struct far_dir_entry *dir, uint64_t *ret_torn)
 {
 	const struct far_client *client = far_task_client(task);
 
 	for (unsigned i = 0; i < DIR_TRIES; i++) {
 		int err = far_fetch(task, dir_addr(client, 0), dir, DIR_LEN);
 
-		if (err || !dir_is_torn(dir))
+		if (err)
 			return err;
+		*ret_torn = dir_torn(dir);
+		if (!*ret_torn)
+			break;
 		far_sleep(task, LOCK_NS);
 	}
-	return -EBADMSG;
+	return 0;
 }
 
 /* The word of the lock among clients. *expect is what it is taken for to be. */
@@ -146,14 +162,15 @@ static int dir_unlock(struct far_task *task, struct far_client *client)
 	return err;
 }
 
-static int dir_index(const struct far_dir_entry *dir, const char *name)
+/* -EBADMSG: no good entry has the name, and a damaged one may have it. */
+static int dir_index(const struct far_dir_entry *dir, uint64_t torn, const char *name)
 {
 	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		if (state_sum(dir[i].state) &&
+		if (entry_in_use(dir, torn, i) &&
 		    !strncmp(dir[i].name, name, sizeof(dir[i].name)))
 			return i;
 	}
-	return -ENOENT;
+	return torn ? -EBADMSG : -ENOENT;
 }
 
 static int dir_free_index(const struct far_dir_entry *dir)
@@ -172,19 +189,23 @@ static int name_check(const char *name)
 	return len && len < FAR_NAME_LEN ? 0 : -EINVAL;
 }
 
-int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr)
+int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr,
+		 uint64_t *ret_torn)
 {
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	int err = dir ? dir_read(task, dir) : -ENOMEM;
+	uint64_t torn = 0;
+	int err = dir ? dir_read(task, dir, &torn) : -ENOMEM;
 	unsigned nr = 0;
 
 	for (unsigned i = 0; i < FAR_NR_NAMES && !err; i++) {
-		if (state_sum(dir[i].state))
+		if (entry_in_use(dir, torn, i))
 			entry[nr++] = dir[i];
 	}
-	if (!err)
+	if (!err) {
 		*ret_nr = nr;
+		*ret_torn = torn;
+	}
 	far_buf_release(task, mark);
 	return err;
 }
@@ -195,11 +216,12 @@ int far_dir_find(struct far_task *task, const char *name,
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
 	int idx = dir ? name_check(name) : -ENOMEM;
+	uint64_t torn;
 
 	if (!idx)
-		idx = dir_read(task, dir);
+		idx = dir_read(task, dir, &torn);
 	if (!idx)
-		idx = dir_index(dir, name);
+		idx = dir_index(dir, torn, name);
 	if (idx >= 0)
 		*ret_entry = dir[idx];
 	far_buf_release(task, mark);
@@ -224,15 +246,16 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
 
 /* Under the lock, with the directory as it was read. */
 static int dir_put(struct far_task *task, const struct far_client *client,
-		   const struct far_dir_entry *dir, const struct far_dir_entry *entry,
-		   struct far_dir_entry *copy)
+		   const struct far_dir_entry *dir, uint64_t torn,
+		   const struct far_dir_entry *entry, struct far_dir_entry *copy)
 {
-	int idx = dir_free_index(dir);
+	int idx = dir_index(dir, torn, entry->name);
 	uint64_t found;
 	int err;
 
-	if (dir_index(dir, entry->name) >= 0)
-		return -EEXIST;
+	if (idx != -ENOENT)
+		return idx < 0 ? idx : -EEXIST;
+	idx = dir_free_index(dir);
 	if (idx < 0)
 		return idx;
 	*copy = *entry;
@@ -247,9 +270,10 @@ static int dir_put(struct far_task *task, const struct far_client *client,
 }
 
 static int dir_take(struct far_task *task, const struct far_client *client,
-		    const struct far_dir_entry *dir, const struct far_dir_entry *entry)
+		    const struct far_dir_entry *dir, uint64_t torn,
+		    const struct far_dir_entry *entry)
 {
-	int idx = dir_index(dir, entry->name);
+	int idx = dir_index(dir, torn, entry->name);
 	uint64_t found;
 	int err;
 
@@ -271,14 +295,15 @@ int far_dir_add(struct far_task *task, const struct far_dir_entry *entry)
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
 	struct far_dir_entry *copy = far_buf(task, sizeof(*copy));
 	int err = dir && copy ? name_check(entry->name) : -ENOMEM, unlock;
+	uint64_t torn;
 
 	if (!err)
 		err = dir_lock(task, client);
 	if (err)
 		goto release;
-	err = dir_read(task, dir);
+	err = dir_read(task, dir, &torn);
 	if (!err)
-		err = dir_put(task, client, dir, entry, copy);
+		err = dir_put(task, client, dir, torn, entry, copy);
 	unlock = dir_unlock(task, client);
 	if (!err)
 		err = unlock;
@@ -293,12 +318,13 @@ int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry)
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
 	int err = dir ? dir_lock(task, client) : -ENOMEM, unlock;
+	uint64_t torn;
 
 	if (err)
 		goto release;
-	err = dir_read(task, dir);
+	err = dir_read(task, dir, &torn);
 	if (!err)
-		err = dir_take(task, client, dir, entry);
+		err = dir_take(task, client, dir, torn, entry);
 	unlock = dir_unlock(task, client);
 	if (!err)
 		err = unlock;

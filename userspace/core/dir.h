@@ -12,7 +12,10 @@
 
 #include "../space/layout.h"
 
-/* Errors of all: -EINVAL a name of 0 or more than 31 bytes; as far_sync(). */
+/*
+ * Errors of all: -EINVAL a name of 0 or more than 31 bytes; -EBADMSG no entry has the
+ * name, and one is damaged that may have had it; as far_sync().
+ */
 
 /* The entry of a name: -ENOENT. */
 int far_dir_find(struct far_task *task, const char *name,
@@ -31,8 +34,11 @@ int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
  * another entry's now.
  */
 int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry);
-/* All entries in use, at most FAR_NR_NAMES, into an array of that many. */
-int far_dir_list(struct far_task *task, struct far_dir_entry *entry,
-		 unsigned *ret_nr);
+/*
+ * All entries in use, at most FAR_NR_NAMES, into an array of that many. Bit i of *ret_torn
+ * says that entry i of the directory is damaged; it is not listed.
+ */
+int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr,
+		 uint64_t *ret_torn);
 
 #endif

@@ -146,17 +146,23 @@ static int walk_block(struct far_walk *walk, uint64_t addr, uint64_t size)
 	return 0;
 }
 
-/* Step 4. -EOPNOTSUPP: a structure is of a type that is not known here. */
+/*
+ * Step 4. -EOPNOTSUPP: a structure is of a type that is not known here. -EBADMSG: an
+ * entry of the directory is damaged, and nobody knows what hangs from it.
+ */
 static int walk_all(struct far_task *task, struct far_client *client)
 {
 	struct sweep_walk sweep = { { walk_block, NULL }, task, client };
 	struct far_dir_entry *dir = calloc(FAR_NR_NAMES, sizeof(*dir));
 	unsigned nr = 0;
+	uint64_t torn;
 	int err = dir ? far_epoch_enter(task) : -ENOMEM;
 
 	if (err)
 		goto free_dir;
-	err = far_dir_list(task, dir, &nr);
+	err = far_dir_list(task, dir, &nr, &torn);
+	if (!err && torn)
+		err = -EBADMSG;
 	for (unsigned i = 0; i < nr && !err; i++) {
 		const struct far_type *type = far_type_find(dir[i].type);
 

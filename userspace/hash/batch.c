@@ -268,6 +268,13 @@ static int batch_run(struct batch *batch)
 	return 0;
 }
 
+/* Items that nobody has begun. */
+static void items_fail(struct far_hash_item *item, size_t nr, int err)
+{
+	while (nr--)
+		item++->status = err;
+}
+
 static int batch_all(struct far_task *task, struct far_hash *hash,
 		     struct far_hash_item *item, size_t nr, int put)
 {
@@ -276,8 +283,10 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 	int err = 0;
 
 	batch.op = malloc(BATCH * sizeof(*batch.op));
-	if (!batch.op)
+	if (!batch.op) {
+		items_fail(item, nr, -ENOMEM);
 		return -ENOMEM;
+	}
 	far_op_begin(task);
 	for (at = 0; at < nr && !err; at += batch.nr) {
 		batch.item = &item[at];
@@ -285,6 +294,8 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 		for (i = 0; i < batch.nr; i++)
 			batch.op[i].new.addr = FAR_NIL;
 		err = batch_run(&batch);
+		if (err)
+			items_fail(&item[at], nr - at, err);
 	}
 	far_op_end(task);
 	free(batch.op);

@@ -15,7 +15,8 @@
 
 int hash_get_copy(const struct hash_block *block, const struct hash_args *args)
 {
-	*args->ret_len = block->val_len;
+	if (args->ret_len)
+		*args->ret_len = block->val_len;
 	if (block->val_len > args->room_len)
 		return -EMSGSIZE;
 	if (block->val_len)

@@ -86,7 +86,7 @@ static int root_read(struct far_task *task, uint64_t addr, struct hash_root **re
 	return 0;
 }
 
-static int hash_init(struct far_task *task, struct far_hash *hash, uint64_t addr,
+static int hash_init(struct far_hash *hash, uint64_t addr,
 		     const struct hash_root *root)
 {
 	struct far *far = hash->far;
@@ -112,14 +112,17 @@ static int hash_init(struct far_task *task, struct far_hash *hash, uint64_t addr
 			return err;
 	}
 	/* one node takes one turn for all of its operations: without that they are many */
-	if (hash->combine && !(far->without & FAR_WITHOUT_HANDOVER)) {
-		err = far_turns_new(HEAT_KEYS, &hash->turns);
-		if (err)
-			return err;
-	}
-	if (far->without & FAR_WITHOUT_CACHE)
+	if (!hash->combine || far->without & FAR_WITHOUT_HANDOVER)
 		return 0;
-	return hash_cache_new(far->cache_bytes, far_rng_next(far_task_rng(task)),
+	return far_turns_new(HEAT_KEYS, &hash->turns);
+}
+
+/* For handles of programs; those of a walk or a destroy look at each key once. */
+static int hash_add_cache(struct far_task *task, struct far_hash *hash)
+{
+	if (hash->far->without & FAR_WITHOUT_CACHE)
+		return 0;
+	return hash_cache_new(hash->far->cache_bytes, far_rng_next(far_task_rng(task)),
 			      &hash->cache);
 }
 
@@ -174,7 +177,7 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	hash->far = far_task_far(task);
 	err = root_read(task, addr, &root);
 	if (!err)
-		err = hash_init(task, hash, addr, root);
+		err = hash_init(hash, addr, root);
 	if (!err)
 		err = dir_load(task, hash);
 	far_buf_release(task, mark);
@@ -222,10 +225,13 @@ int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret
 	err = open_by_name(task, name, &entry, &hash);
 	if (err)
 		return err;
-	if (entry.param[HASH_PARAM_GROUPS] != hash->groups ||
-	    entry.param[HASH_PARAM_SHARDS] != hash->nr_shards) {
+	err = -EBADMSG;
+	if (entry.param[HASH_PARAM_GROUPS] == hash->groups &&
+	    entry.param[HASH_PARAM_SHARDS] == hash->nr_shards)
+		err = hash_add_cache(task, hash);
+	if (err) {
 		far_hash_close(hash);
-		return -EBADMSG;
+		return err;
 	}
 	*ret_hash = hash;
 	return 0;

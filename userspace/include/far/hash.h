@@ -43,7 +43,7 @@ void far_hash_close(struct far_hash *hash);
 /* Deletes the table and gives back its memory. No client has it open. */
 int far_hash_destroy(struct far_task *task, const char *name);
 
-/* *ret_len gets the value's length, also with -EMSGSIZE. */
+/* *ret_len gets the value's length, also with -EMSGSIZE; NULL: nobody asks for it. */
 int far_hash_get(struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len,
 		 void *value, size_t value_size, size_t *ret_len);

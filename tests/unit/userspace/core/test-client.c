@@ -180,6 +180,7 @@ static void directory(void **state)
 	struct far_dir_entry entry = { .type = FAR_TYPE_TEST, .version = 1 }, got;
 	struct far_dir_entry list[FAR_NR_NAMES];
 	struct far_task *task;
+	uint64_t torn;
 	unsigned nr;
 
 	assert_int_equal(far_enter(far, &task), 0);
@@ -194,8 +195,9 @@ static void directory(void **state)
 		assert_int_equal(far_dir_add(task, &entry), 0);
 		assert_int_equal(far_dir_add(task, &entry), -EEXIST);
 	}
-	assert_int_equal(far_dir_list(task, list, &nr), 0);
+	assert_int_equal(far_dir_list(task, list, &nr, &torn), 0);
 	assert_int_equal(nr, FAR_NR_NAMES);
+	assert_int_equal(torn, 0);
 	assert_int_equal(far_dir_find(task, entry.name, &got), 0);
 	assert_int_equal(got.root, FAR_NR_NAMES - 1);
 	assert_int_equal(far_dir_open(task, entry.name, FAR_TYPE_HASH, 1, &got),

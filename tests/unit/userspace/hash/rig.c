@@ -184,10 +184,13 @@ static int walk_once(struct far_task *task, struct found *found)
 	struct far_dir_entry entry[FAR_NR_NAMES];
 	const struct far_type *type;
 	unsigned nr, i;
+	uint64_t torn;
 	int err;
 
 	found->nr = 0;
-	err = far_dir_list(task, entry, &nr);
+	err = far_dir_list(task, entry, &nr, &torn);
+	if (!err)
+		assert_int_equal(torn, 0);
 	for (i = 0; !err && i < nr; i++) {
 		type = far_type_find(entry[i].type);
 		assert_non_null(type);

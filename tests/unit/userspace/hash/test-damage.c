@@ -7,6 +7,8 @@
 
 #include <errno.h>
 
+#include "../../../../userspace/core/client_priv.h"
+
 #define KEYS	900u
 #define OUTSIDE	(((UINT64_C(1) << 34) - 1) << 14)	/* of a slot: no space is so large */
 
@@ -54,6 +56,32 @@ static void damage_close(struct damage *d)
 static struct hash_bucket *bucket(struct damage *d, unsigned i)
 {
 	return (struct hash_bucket *)(d->sub + 1) + i;
+}
+
+/* An entry of the directory: no other name is lost with it. */
+static void name_damaged(void **state)
+{
+	struct far_hash *other;
+	const struct far_sb *sb;
+	struct far_dir_entry *dir;
+	struct damage d;
+
+	(void)state;
+	damage_open(&d);
+	assert_int_equal(far_hash_create(d.task, "other", NULL, &other), 0);
+	far_hash_close(other);
+	sb = &far_task_client(d.task)->sb[0];
+	dir = (void *)((uint8_t *)d.rig.map[0].addr + far_dir_entry_off(sb, 0));
+	assert_string_equal(dir->name, "t");
+	dir->name[0] = 'x';
+	assert_int_equal(far_hash_open(d.task, "t", &other), -EBADMSG);
+	assert_int_equal(far_hash_create(d.task, "t", NULL, &other), -EBADMSG);
+	assert_int_equal(far_hash_create(d.task, "new", NULL, &other), -EBADMSG);
+	assert_int_equal(far_hash_open(d.task, "other", &other), 0);
+	far_hash_close(other);
+	assert_int_equal(far_hash_destroy(d.task, "other"), 0);
+	assert_int_equal(far_hash_destroy(d.task, "t"), -EBADMSG);
+	damage_close(&d);
 }
 
 static void slots_outside(struct damage *d)
@@ -307,6 +335,7 @@ static void headers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(name_damaged),
 		cmocka_unit_test(long_blocks),
 		cmocka_unit_test(long_blocks_destroyed),
 		cmocka_unit_test(siblings_in_circles),

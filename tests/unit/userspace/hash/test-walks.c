@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/core/client_priv.h"
 #include "../../../../userspace/hash/image.h"
 
 #define STAY	500u	/* keys that are there all the time */
@@ -216,6 +217,16 @@ static void batches(void **state)
 	assert_int_equal(item[7].status, -EINVAL);
 	assert_int_equal(item[8].status, -E2BIG);
 	assert_int_equal(item[9].status, 0);
+	/* a length that nobody asks for */
+	assert_int_equal(far_hash_get(task, hash, &key[4], 8, &value[4], 8, NULL), 0);
+	/* items that were not begun have a status, too */
+	atomic_store(&far_task_client(task)->stale, true);
+	for (i = 0; i < ITEMS; i++)
+		item[i].status = 1;
+	assert_int_equal(far_hash_mget(task, hash, item, ITEMS), -ESTALE);
+	atomic_store(&far_task_client(task)->stale, false);
+	for (i = 0; i < ITEMS; i++)
+		assert_int_equal(item[i].status, -ESTALE);
 	/* the same key twice: the later one is last */
 	for (i = 0; i < 4; i++) {
 		key[i] = 42;
