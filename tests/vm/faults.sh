@@ -215,7 +215,7 @@ for i in 0 1 2; do
 	dd if=/dev/urandom of=/tmp/f$i bs=$len count=1 2>/dev/null
 done
 echo 0 >$control/hot_remove
-echo "$HOT_ADD depth=64" >$control/hot_add || exit 2
+echo "$(echo "$HOT_ADD" | sed "s/depth=[0-9]*/depth=64/")" >$control/hot_add || exit 2
 for n in 1 2 9 30; do
 	write /tmp/f0 $len
 	read -r resent <$odrp/resent

@@ -8,11 +8,14 @@ read -r -d '' guest_devices <<'GUEST'
 . /etc/odrp/run.conf
 control=/sys/class/odrp-control
 
-# add MNODE [PAIR]...: one more device on that memory node
+# add MNODE [PAIR]...: one more device on that memory node; a pair instead of the run's
 add() {
 	line=$(echo "$HOT_ADD" | sed -n $(($1 + 1))p)
 	shift
-	echo "$line $*" >$control/hot_add
+	for pair; do
+		line="$(echo "$line" | sed "s/ ${pair%%=*}=[^ ]*//") $pair"
+	done
+	echo "$line" >$control/hot_add
 }
 remove() {
 	echo $1 >$control/hot_remove

@@ -89,7 +89,8 @@ chmod +x /tmp/bin/mkswap
 PATH=/tmp/bin:$PATH up && fail "up without mkswap"
 grep -q 'mkswap failed' /tmp/said || fail "mkswap is not named"
 is_there && fail "a device is left"
-echo "address = 192.0.2.77
+echo "[swap]
+address = 192.0.2.77
 size = 64M" >$conf
 up && fail "up with an address that nobody has"
 grep -q 'hot_add: ' /tmp/said || fail "hot_add is not named"
