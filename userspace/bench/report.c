@@ -6,9 +6,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
-#include <json-c/json.h>
+#include "json.h"
 
 /* Numbers that both forms print. */
 struct derived {
@@ -55,7 +54,7 @@ static void put_count(struct json_object *o, const char *name, uint64_t value)
 
 static void put_number(struct json_object *o, const char *name, double value)
 {
-	json_object_object_add(o, name, json_object_new_double(value));
+	json_object_object_add(o, name, bench_json_number(value));
 }
 
 static void put_us(struct json_object *o, const char *name, uint64_t ns)
@@ -63,21 +62,36 @@ static void put_us(struct json_object *o, const char *name, uint64_t ns)
 	put_number(o, name, (double)ns / 1000);
 }
 
-static void put_conf(struct json_object *o, const struct report *report)
+static void put_load(struct json_object *o, const struct run_conf *conf)
 {
-	put_string(o, "index", report->index);
-	put_string(o, "workload", report->workload);
+	put_string(o, "index", conf->index->name);
+	put_string(o, "workload", conf->mix->name);
+	put_count(o, "keys", conf->keys);
+	put_number(o, "theta", conf->theta);
+	put_string(o, "key_type", conf->data.key_type == YCSB_KEY_INT ? "int" : "string");
+	put_count(o, "key_size", conf->data.key_size);
+	put_count(o, "value_size", conf->data.value_size);
+	put_number(o, "rate", conf->rate);
+	put_number(o, "warm_ms", (double)conf->warm_ns / 1e6);
+	put_count(o, "seed", conf->seed);
+}
+
+static void put_place(struct json_object *o, const struct report *report)
+{
+	const struct run_conf *conf = report->conf;
+
 	put_string(o, "nic", report->nic);
 	put_string(o, "variant", report->variant);
 	put_string(o, "without", report->without);
 	put_string(o, "tier", report->is_model ? "model" : "measured");
 	put_count(o, "cns", report->cns);
 	put_count(o, "mns", report->mns);
-	put_count(o, "threads", report->threads);
-	put_count(o, "tasks", report->tasks);
-	put_count(o, "keys", report->keys);
-	put_number(o, "theta", report->theta);
-	put_count(o, "seed", report->seed);
+	put_count(o, "threads", conf->threads_max);
+	put_count(o, "threads_min", conf->threads_min);
+	put_number(o, "change_ms", (double)conf->change_ns / 1e6);
+	put_count(o, "tasks", conf->tasks);
+	if (report->cache_bytes)
+		put_count(o, "cache_bytes", report->cache_bytes);
 }
 
 static void put_latency(struct json_object *o, const struct far_hist *h)
@@ -108,7 +122,8 @@ static struct json_object *report_object(const struct report *report)
 	if (!o)
 		return NULL;
 	derive(report, &d);
-	put_conf(o, report);
+	put_load(o, report->conf);
+	put_place(o, report);
 	put_count(o, "ops", run->ops);
 	put_number(o, "seconds", d.seconds);
 	put_number(o, "mops", d.mops);
@@ -138,24 +153,8 @@ static struct json_object *report_object(const struct report *report)
 int report_json(const struct report *report, const char *path)
 {
 	struct json_object *o = report_object(report);
-	FILE *out = stdout;
-	int err = 0;
+	int err = o ? bench_json_write(o, path) : -ENOMEM;
 
-	if (!o)
-		return -ENOMEM;
-	if (strcmp(path, "-"))
-		out = fopen(path, "w");
-	if (!out) {
-		err = -errno;
-		goto put_object;
-	}
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o,
-			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
-	if (fflush(out) || ferror(out))
-		err = -EIO;
-	if (out != stdout && fclose(out) && !err)
-		err = -errno;
-put_object:
 	json_object_put(o);
 	return err;
 }
@@ -163,19 +162,23 @@ put_object:
 void report_table(const struct report *report, FILE *out)
 {
 	const struct run_result *run = report->run;
+	const struct run_conf *conf = report->conf;
 	const struct far_hist *h = &run->latency;
 	struct derived d;
 
 	derive(report, &d);
-	fprintf(out, "%s, %s, %s: %s\n", report->index, report->workload, report->nic,
+	fprintf(out, "%s, %s, %s: %s\n", conf->index->name, conf->mix->name, report->nic,
 		report->is_model ? "model (virtual time)" : "measured");
-	fprintf(out, "  %u x %u threads x %u tasks, %u memory nodes, %" PRIu64
-		" keys, theta %g\n", report->cns, report->threads, report->tasks,
-		report->mns, report->keys, report->theta);
+	fprintf(out, "  %u x %u threads x %u tasks, memory nodes: %u; %" PRIu64
+		" keys, theta %g\n", report->cns, conf->threads_max, conf->tasks,
+		report->mns, conf->keys, conf->theta);
 	if (!run->ops)
 		fprintf(out, "  nothing was completed in that time: give it more, by --ms\n");
-	fprintf(out, "  throughput      %10.3f Mop/s   (%" PRIu64 " in %g s)\n", d.mops,
-		run->ops, d.seconds);
+	if (d.mops < 0.01)
+		fprintf(out, "  throughput      %10.0f op/s    ", d.mops * 1e6);
+	else
+		fprintf(out, "  throughput      %10.3f Mop/s   ", d.mops);
+	fprintf(out, "(%" PRIu64 " in %g s)\n", run->ops, d.seconds);
 	if (report->plain_mops > 0)
 		fprintf(out, "  plain loop      %10.3f Mop/s of the same verbs alone; the"
 			" index has %.2f of that\n", report->plain_mops,
@@ -188,9 +191,10 @@ void report_table(const struct report *report, FILE *out)
 	fprintf(out, "  per operation   %10.2f verbs, %.2f round trips, %.0f bytes on the"
 		" wire, %.2f doorbells\n", d.verbs, d.round_trips, d.wire_bytes,
 		d.doorbells);
-	fprintf(out, "  attempts        %10.3f per operation, %.3f per batch, %.1f %% at"
-		" the first\n", d.attempts_per_op, d.attempts_per_batch,
-		100 * d.first_try);
+	fprintf(out, "  attempts        %10.3f per operation", d.attempts_per_op);
+	if (run->stats.batches && run->stats.cas)
+		fprintf(out, ", %.3f per batch", d.attempts_per_batch);
+	fprintf(out, ", %.1f %% at the first\n", 100 * d.first_try);
 	fprintf(out, "  combined        %10.3f per operation; cache hits %.1f %%\n",
 		d.combined, 100 * d.cache_hit);
 	fprintf(out, "  fairness        %10.3f least of mean; errors %" PRIu64 "\n",

@@ -11,11 +11,11 @@
 #include "run.h"
 
 struct report {
-	const char *index, *workload, *nic, *variant, *without;
-	unsigned cns, mns, threads, tasks;
-	uint64_t keys, seed;
-	double theta;
+	const char *nic, *variant, *without;
+	unsigned cns, mns;
+	uint64_t cache_bytes;	/* asked for; 0: what the library takes */
 	int is_model;
+	const struct run_conf *conf;
 	double plain_mops;	/* plain.h; 0: was not run */
 	const struct run_result *run;
 };

@@ -140,12 +140,27 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 		 data->value_size);
 }
 
+/* One task says how far all are. */
+static void worker_tell(const struct worker *w, uint64_t now)
+{
+	const struct run_conf *conf = w->run->conf;
+	uint64_t all = conf->warm_ns + conf->run_ns, percent;
+
+	if (w->idx || !conf->ret_percent || !all)
+		return;
+	percent = (now - atomic_load_explicit(&w->run->start, memory_order_relaxed)) * 100 /
+		  all;
+	atomic_store_explicit(conf->ret_percent, percent < 100 ? percent : 100,
+			      memory_order_relaxed);
+}
+
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
 {
 	struct run *run = w->run;
 	int none = 0;
 
+	worker_tell(w, to);
 	if (to < run_begin(run) || to >= run_end(run))
 		return;
 	if (err) {

@@ -6,6 +6,7 @@
 #ifndef FAR_BENCH_RUN_H
 #define FAR_BENCH_RUN_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,7 @@ struct run_conf {
 	uint64_t warm_ns, run_ns;
 	uint64_t max_ops;		/* of the window; 0: by time alone */
 	uint64_t seed;
+	atomic_uint *ret_percent;	/* of warming up and the window; or NULL */
 };
 
 struct run_result {

@@ -39,8 +39,13 @@ static int conf_other(const struct far_conf_word *word, char *words, char *why,
 		      size_t len)
 {
 	size_t have = strlen(words);
-	int more = snprintf(words + have, WORDS_MAX - have, "%s%s=%s", have ? "," : "",
-			    word->name, word->value ? word->value : "");
+	int more;
+
+	if (!word->value)
+		return far_why(why, len, -EINVAL, "soft: '%s': expected NAME=VALUE, as in "
+			       "nodes=1 or udp=ADDRESS:PORT", word->name);
+	more = snprintf(words + have, WORDS_MAX - have, "%s%s=%s", have ? "," : "",
+			    word->name, word->value);
 
 	return (size_t)more < WORDS_MAX - have ? 0 :
 	       far_why(why, len, -EINVAL, "soft: more than %u bytes of words", WORDS_MAX);

@@ -359,7 +359,7 @@ static int load(struct cluster *cluster, const struct options *o,
 {
 	struct far_task *task;
 	struct progress progress;
-	int err, shown = !progress_start(&progress, "far: loading keys");
+	int err, shown = !progress_start(&progress, "loading keys", NULL);
 
 	err = far_enter(cluster->far[0], &task);
 	if (err)
@@ -394,23 +394,18 @@ static int run_plain(struct cluster *cluster, const struct run_conf *conf,
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
-static int report_results(const struct options *o, const struct run_result *result,
-			  double plain_mops)
+static int report_results(const struct options *o, const struct run_conf *conf,
+			  const struct run_result *result, double plain_mops)
 {
 	struct report report = {
-		.index = o->kind->index.name,
-		.workload = o->mix->name,
 		.nic = o->nic,
 		.variant = o->variant,
 		.without = o->without,
 		.cns = o->cns,
 		.mns = o->mns,
-		.threads = o->threads_max,
-		.tasks = o->tasks,
-		.keys = o->keys,
-		.seed = o->seed,
-		.theta = o->theta,
+		.cache_bytes = o->cache,
 		.is_model = is_sim(o),
+		.conf = conf,
 		.plain_mops = plain_mops,
 		.run = result,
 	};
@@ -427,6 +422,11 @@ static int report_results(const struct options *o, const struct run_result *resu
 	if (result->errors) {
 		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s\n",
 			result->errors, strerror(-result->first_error));
+		return EXIT_FAILURE;
+	}
+	if (!result->ops) {
+		fprintf(stderr, "far: no operation was completed in %" PRIu64 " ms\n",
+			o->ms);
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -452,6 +452,7 @@ static int run(const struct options *o)
 		.cache_bytes = o->cache,
 	};
 	char name[32];
+	atomic_uint percent = 0;
 	struct run_conf conf = {
 		.index = &o->kind->index,
 		.name = name,
@@ -468,6 +469,7 @@ static int run(const struct options *o)
 		.run_ns = o->ms * 1000000,
 		.max_ops = o->ops,
 		.seed = o->seed,
+		.ret_percent = &percent,
 	};
 	static struct run_result result;
 	struct cluster cluster;
@@ -493,7 +495,7 @@ static int run(const struct options *o)
 			strerror(-err));
 		goto close;
 	}
-	shown = !progress_start(&progress, "far: measuring");
+	shown = !progress_start(&progress, "measuring", &percent);
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
 	if (!err)
 		err = run_plain(&cluster, &conf, &result, &plain_mops);
@@ -502,7 +504,7 @@ static int run(const struct options *o)
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &result, plain_mops);
+		status = report_results(o, &conf, &result, plain_mops);
 close:
 	cluster_close(&cluster);
 	return status;

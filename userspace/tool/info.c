@@ -24,6 +24,17 @@ static void print_backend(const struct far_nic_ops *ops)
 	printf("  works here\n");
 }
 
+static void print_profiles(void)
+{
+	const char *name;
+	size_t i;
+
+	printf("  profiles:");
+	for (i = 0; (name = far_sim_profile_name(i)); i++)
+		printf(" %s", name);
+	printf("\n");
+}
+
 static void print_atlas(void)
 {
 	const struct far_sim_fault *fault;
@@ -43,6 +54,7 @@ int far_info(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	for (i = 0; far_nic_all[i]; i++)
 		print_backend(far_nic_all[i]);
+	print_profiles();
 	print_atlas();
 	return 0;
 }

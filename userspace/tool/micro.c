@@ -5,11 +5,12 @@
 #include <argp.h>
 #include <errno.h>
 #include <json-c/json.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bench/json.h"
+#include "../bench/json.h"
 #include "../bench/micro.h"
 #include "../nic/nic.h"
 #include "interrupt.h"
@@ -169,11 +170,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static struct json_object *number_or_null(double number)
-{
-	return isnan(number) ? NULL : json_object_new_double(number);
-}
-
 static struct json_object *result_json(const struct options *o,
 				       const struct micro_result *r)
 {
@@ -188,38 +184,33 @@ static struct json_object *result_json(const struct options *o,
 	json_object_object_add(json, "threads", json_object_new_int(m->threads));
 	json_object_object_add(json, "least_threads", m->least_threads ?
 			       json_object_new_int(m->least_threads) : NULL);
-	json_object_object_add(json, "throttle", json_object_new_double(m->throttle));
+	json_object_object_add(json, "throttle", bench_json_number(m->throttle));
 	json_object_object_add(json, "depth", json_object_new_int(m->depth));
 	json_object_object_add(json, "batch", json_object_new_int(m->batch));
 	json_object_object_add(json, "size", json_object_new_int(m->size));
+	json_object_object_add(json, "mns", json_object_new_int(m->nodes));
+	json_object_object_add(json, "region", json_object_new_uint64(m->region));
+	json_object_object_add(json, "seed", json_object_new_uint64(m->seed));
 	json_object_object_add(json, "ops", json_object_new_int64(r->ops));
-	json_object_object_add(json, "seconds", json_object_new_double(r->seconds));
-	json_object_object_add(json, "mops", json_object_new_double(r->mops));
+	json_object_object_add(json, "seconds", bench_json_number(r->seconds));
+	json_object_object_add(json, "mops", bench_json_number(r->mops));
 	json_object_object_add(json, "doorbells_per_op",
-			       json_object_new_double(r->doorbells_per_op));
+			       bench_json_number(r->doorbells_per_op));
 	json_object_object_add(json, "threads_per_doorbell", r->is_model ?
 			       json_object_new_int(r->threads_per_doorbell) : NULL);
 	json_object_object_add(json, "outstanding_max",
 			       json_object_new_int(r->outstanding_max));
-	json_object_object_add(json, "wqe_miss_rate", number_or_null(r->wqe_miss_rate));
+	json_object_object_add(json, "wqe_miss_rate", bench_json_number(r->wqe_miss_rate));
 	json_object_object_add(json, "dram_bytes_per_wr",
-			       number_or_null(r->dram_bytes_per_wr));
+			       bench_json_number(r->dram_bytes_per_wr));
 	return json;
 }
 
 static int print_json(const struct options *o, const struct micro_result *r)
 {
 	struct json_object *json = result_json(o, r);
-	const char *text = json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY);
-	FILE *out = strcmp(o->json, "-") ? fopen(o->json, "w") : stdout;
-	int err = 0;
+	int err = json ? bench_json_write(json, o->json) : -ENOMEM;
 
-	if (!out)
-		err = -errno;
-	else if (fprintf(out, "%s\n", text) < 0)
-		err = -EIO;
-	if (out && out != stdout && fclose(out))
-		err = -errno;
 	json_object_put(json);
 	if (err)
 		fprintf(stderr, "far bench micro: %s: %s\n", o->json, strerror(-err));
@@ -274,7 +265,7 @@ int far_bench_micro(int argc, char **argv)
 			strerror(-err));
 		return EXIT_FAILURE;
 	}
-	shown = !progress_start(&progress, "measuring");
+	shown = !progress_start(&progress, "measuring", NULL);
 	err = micro_run(&o.micro, why, sizeof(why), &result);
 	if (shown)
 		progress_stop(&progress);

@@ -330,7 +330,7 @@ static int run_all(const char *name, const struct options *o)
 	struct progress progress;
 	char nic[FIT_SET_MAX], why[256] = "";
 	int met, throttled = 1;
-	int shown = o->summary && !progress_start(&progress, "running all points");
+	int shown = o->summary && !progress_start(&progress, "running all points", NULL);
 
 	run_points(name, o, &all);
 	if (shown)
@@ -340,7 +340,8 @@ static int run_all(const char *name, const struct options *o)
 	met = !all.nr || print_summary(&all);
 	if (o->figure ? !strcmp(o->figure, THROTTLING) : o->every == 1) {
 		snprintf(nic, sizeof(nic), "sim:%s", o->profile);
-		shown = !progress_start(&progress, "running throttled loads");
+		shown = !progress_start(&progress, "running throttled loads",
+					NULL);
 		throttled = print_throttling(nic, why, sizeof(why));
 		if (shown)
 			progress_stop(&progress);

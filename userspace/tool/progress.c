@@ -8,6 +8,19 @@
 
 #define STEP_S	2
 
+/* On a screen over what was said before, in a file on a line of its own. */
+static void progress_say(const struct progress *progress, unsigned seconds, int on_screen)
+{
+	const char *begin = on_screen ? "\r" : "", *end = on_screen ? "" : "\n";
+
+	if (progress->percent)
+		fprintf(stderr, "%sfar: %s: %u %% after %u s%s", begin, progress->what,
+			atomic_load_explicit(progress->percent, memory_order_relaxed),
+			seconds, end);
+	else
+		fprintf(stderr, "%sfar: %s: %u s%s", begin, progress->what, seconds, end);
+}
+
 static void *progress_run(void *arg)
 {
 	struct progress *progress = arg;
@@ -24,8 +37,7 @@ static void *progress_run(void *arg)
 			;
 		seconds += STEP_S;
 		if (!progress->over)
-			fprintf(stderr, "%s%s: %u s%s", on_screen ? "\r" : "",
-				progress->what, seconds, on_screen ? "" : "\n");
+			progress_say(progress, seconds, on_screen);
 	}
 	pthread_mutex_unlock(&progress->lock);
 	if (on_screen && seconds > STEP_S)
@@ -33,9 +45,11 @@ static void *progress_run(void *arg)
 	return NULL;
 }
 
-int progress_start(struct progress *progress, const char *what)
+int progress_start(struct progress *progress, const char *what,
+		   const atomic_uint *percent)
 {
 	progress->what = what;
+	progress->percent = percent;
 	progress->over = false;
 	pthread_mutex_init(&progress->lock, NULL);
 	pthread_cond_init(&progress->wake, NULL);

@@ -385,7 +385,7 @@ static int check_far(struct far *far, const struct options *o, char *why, size_t
 	struct json_object *problems = o->json ? json_object_new_array() : NULL;
 	struct far_space_check sum = { .problems = 0 };
 	struct progress progress;
-	int err = progress_start(&progress, "checking");
+	int err = progress_start(&progress, "checking", NULL);
 
 	if (!err) {
 		err = far_space_check(far, check_report, problems, &sum);

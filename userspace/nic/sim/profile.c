@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "../conf.h"
+#include "sim.h"
 
 struct param {
 	const char *name;
@@ -184,6 +185,30 @@ static int params_set(struct sim_profile *profile, const char *list, char *why,
 	return err;
 }
 
+const char *far_sim_profile_name(size_t i)
+{
+	const char *const *text = sim_profile_texts;
+
+	while (*text && i--)
+		text += 2;
+	return *text;
+}
+
+/* Of a profile that is not there. */
+static int load_missing(const char *spec, char *why, size_t why_len)
+{
+	char names[128] = "";
+	const char *name;
+	size_t i, len = 0;
+
+	for (i = 0; (name = far_sim_profile_name(i)) && len < sizeof(names); i++)
+		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "",
+				name);
+	snprintf(why, why_len, "sim: profile '%s' is not there: expected %s, or a path "
+		 "with a '/'", spec, names);
+	return -ENOENT;
+}
+
 int sim_profile_load(const char *spec_list, struct sim_profile *ret_profile, char *why,
 		     size_t why_len)
 {
@@ -198,10 +223,8 @@ int sim_profile_load(const char *spec_list, struct sim_profile *ret_profile, cha
 	for (i = 0; i < NR_PARAMS; i++)
 		*param_at(&profile, i) = NAN;
 	line = load_parse(spec, &load);
-	if (line < 0) {
-		snprintf(why, why_len, "%s: no such profile", spec);
-		return -ENOENT;
-	}
+	if (line < 0)
+		return load_missing(spec, why, why_len);
 	if (!load.err && line) {
 		snprintf(why, why_len, "%s: line %d: expected NAME = NUMBER", spec, line);
 		return -EINVAL;

@@ -63,6 +63,9 @@ struct far_sim_attr {
  * compute node N of the cluster that the calling thread has made last.
  */
 
+/* The i-th profile that is found by name; NULL behind the last one. */
+const char *far_sim_profile_name(size_t i);
+
 /* -ENOENT no such profile, -EINVAL a value; why names it. */
 int far_sim_new(const struct far_sim_attr *attr, char *why, size_t why_len,
 		struct far_sim **ret_sim);
