@@ -136,6 +136,24 @@ pages
 echo all well
 '
 
+# A device does not complete what set-up waits for, not even when its queue pair is
+# broken: hot_add fails, and nothing is left of it.
+# shellcheck disable=SC2016
+mute='
+kind=mute
+echo 0 >$control/hot_remove
+arm mute 1
+! (echo "$HOT_ADD" >$control/hot_add) 2>/dev/null || die "added all the same"
+disarm
+[ "$left" = 0 ] || die "nothing was waited for"
+[ ! -e $odrp ] || die "something was left behind"
+echo "$HOT_ADD" >$control/hot_add || exit 2
+await "given a lease" has_lease
+n=0
+pages
+echo all well
+'
+
 # While pages come and go.
 # shellcheck disable=SC2016
 works='
@@ -292,6 +310,7 @@ is_given_up() {
 for kernel in 6.1 6.12; do
 	[[ $kernel = 6.1 ]] || ((nightly)) || continue
 	tap_case "a device is added, $kernel" at_each_place $kernel "$adds"
+	tap_case "a device completes nothing, $kernel" at_each_place $kernel "$mute"
 	tap_case "pages come and go, $kernel" at_each_place $kernel "$works"
 	tap_case "a session is taken up again, $kernel" \
 		at_each_place $kernel "$mends"
