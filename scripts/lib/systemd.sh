@@ -9,6 +9,7 @@
 # a service may name: no console, no log but the kernel's, no file systems.
 
 SYSTEMD_PROGRAMS="/lib/systemd/systemd /lib/systemd/systemd-shutdown
+	/lib/systemd/system-generators/systemd-fstab-generator
 	/bin/systemctl /bin/udevadm"
 
 SYSTEMD_UNITS="basic.target sysinit.target multi-user.target local-fs.target
@@ -26,7 +27,7 @@ UDEV_RULES="50-udev-default.rules 60-block.rules 99-systemd.rules"
 systemd_stage() {
 	local dir=$1 units=/lib/systemd/system f
 
-	mkdir -p "$dir"{/bin,/lib/systemd,/lib/udev/rules.d,/var} \
+	mkdir -p "$dir"{/bin,/lib/systemd/system-generators,/lib/udev/rules.d,/var} \
 		"$dir$units/sysinit.target.d" || return 1
 	for f in $SYSTEMD_PROGRAMS; do
 		cp -L "$f" "$dir$f" || return 1

@@ -8,11 +8,15 @@
 . "$vm_top/scripts/lib/systemd.sh"
 
 # Process 1, until it is systemd. $1: what test.service runs; $2: where odrpctl has
-# its settings.
+# its settings; $3: more of these.
 read -r -d '' boot <<'GUEST'
 . /etc/odrp/run.conf
 echo 0 >/sys/class/odrp-control/hot_remove
 cp -a /x/system/. /
+# systemd runs what is in /sbin, where busybox has its own.
+for f in /usr/sbin/swapon /usr/sbin/swapoff; do
+	[ ! -e $f ] || ln -sf $f /sbin/
+done
 mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
 {
 	echo '[swap]'
@@ -27,6 +31,7 @@ mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
 		dead_after_ms=*) echo "dead-after-ms = ${word#*=}" ;;
 		esac
 	done
+	echo "$3"
 } >"$2/odrp0.conf"
 {
 	echo "NODE=$NODE ETC=${2%/odrp/swap}"
@@ -151,6 +156,27 @@ within 90 unit_is active || fail "$unit is $(systemctl is-active $unit)"
 is_on || fail "not on again"
 GUEST
 
+# Found by its label and its UUID: a line of fstab swaps it on at boot, after the
+# drop-in of docs/packaging.md; then a unit.
+read -r -d '' through_names <<'GUEST'
+uuid=0f0e0d0c-1234-5678-9abc-0123456789ab
+by_label='dev-disk-by\x2dlabel-far.swap'
+by_uuid='dev-disk-by\x2duuid-0f0e0d0c\x2d1234\x2d5678\x2d9abc\x2d0123456789ab.swap'
+has_names() {
+	[ "$(readlink -f /dev/disk/by-label/far)" = /dev/odrp0 ] &&
+		[ "$(readlink -f /dev/disk/by-uuid/$uuid)" = /dev/odrp0 ]
+}
+within 60 is_reached || fail "remote-fs.target is not reached"
+within 60 is_on || fail "the line of fstab did not swap it on"
+has_names || fail "names: $(ls -l /dev/disk/*)"
+grep -q '^/dev/odrp0 .*[[:blank:]]7$' /proc/swaps || fail "not with fstab's priority"
+systemctl is-active "$by_label" >/dev/null || fail "$by_label is not active"
+systemctl stop "$by_label" || fail "$by_label does not stop"
+is_off || fail "on after a stop of $by_label"
+systemctl start "$by_uuid" || fail "$by_uuid does not start"
+is_on || fail "$by_uuid did not swap it on"
+GUEST
+
 # The agent, in the sandbox of its unit.
 read -r -d '' agent <<'GUEST'
 agent=odrp-mnoded.service
@@ -175,6 +201,11 @@ systemctl start $agent && fail "$agent started without its device"
 systemctl stop $agent
 GUEST
 
+# Of a case: more settings of the device, and a function that puts more into the
+# directory with what the guest has.
+boot_settings=
+boot_stage=
+
 # boots SCRIPT OPTION...
 boots() {
 	local system=$case_dir/system dir units prefix etc unit
@@ -187,7 +218,7 @@ boots() {
 		mkdir "$system/lib/systemd/system/$unit.d"
 		cp "$units/$unit-odrp.conf" "$system/lib/systemd/system/$unit.d/"
 	done
-	cp "$vm_top/mnode/ctl/70-odrp.rules" "$system/lib/udev/rules.d/"
+	cp "$vm_top"/mnode/ctl/*.rules "$system/lib/udev/rules.d/"
 	# Where the unit says it is.
 	prefix=$(sed -n 's|^ExecStart=\([^ ]*\)/bin/odrpctl .*|\1|p' \
 		"$units/odrp-swap@.service")
@@ -196,12 +227,13 @@ boots() {
 	mkdir -p "$system$prefix"/{bin,sbin}
 	cp "$vm_ctl" "$system$prefix/bin/"
 	cp "$dir/odrp-mnoded" "$system$prefix/sbin/"
+	[[ -z $boot_stage ]] || "$boot_stage" "$system"
 	vm_timeout=800 vm --init --no-swapon --add "$system" --mem 320M \
 		--swap 128M "${@:2}" -- \
 		sh -c "$boot" sh "$guest_functions$test_functions
 $1
 echo all well
-systemctl reboot" "$etc/odrp/swap"
+systemctl reboot" "$etc/odrp/swap" "$boot_settings"
 	expect_status 0
 	expect_out 'all well'
 	grep -A 60 FAILED "$case_dir/out" >&2
@@ -234,6 +266,38 @@ is_drained() {
 	expect_good_byes 2
 }
 
+# As docs/packaging.md says it.
+stage_names() {
+	local system=$1 f
+	local units=$system/etc/systemd/system
+	local drop_in=$units/odrp-swap@odrp0.service.d
+
+	mkdir -p "$drop_in" "$system/usr/sbin"
+	# Those of busybox know no UUID, nor all options that systemd gives them.
+	for f in mkswap swapon swapoff; do
+		cp -L "$(command -v $f)" "$system/usr/sbin/"
+	done
+	echo 'LABEL=far none swap noauto,pri=7 0 0' >"$system/etc/fstab"
+	cat >"$drop_in/activate.conf" <<-'UNIT'
+		[Service]
+		ExecStartPost=systemctl start --no-block dev-disk-by\\x2dlabel-far.swap
+	UNIT
+	cat >"$units/dev-disk-by\x2duuid-${names_uuid//-/\\x2d}.swap" <<-UNIT
+		[Swap]
+		What=/dev/disk/by-uuid/$names_uuid
+	UNIT
+}
+
+is_found_by_name() {
+	local names_uuid=0f0e0d0c-1234-5678-9abc-0123456789ab
+	local boot_stage=stage_names boot_settings="label = far
+uuid = $names_uuid
+activate = no"
+	boots "$through_names" --param hot_add.dead_after_ms=600000 \
+		--param mnode.dead-ms=600000
+	expect_good_byes 2
+}
+
 is_forced() {
 	boots "$through_force" --param mnode.dead-ms=600000
 	expect_good_byes 2
@@ -251,6 +315,7 @@ drains() {
 tap_case_with init "up at boot, down at shutdown" comes_and_goes
 tap_case_with init "the agent under its unit" agent_serves
 tap_case_with init "the memory node is drained" drains
+tap_case_with init "found by its label and UUID" is_found_by_name
 tap_case_with init "removed by force" is_forced
 tap_case_with init "the memory node is dead, and back" dies
 tap_end
