@@ -42,7 +42,13 @@ struct snic_config {
 	__be32 ip;
 	uint8_t prefix_len;
 	uint32_t mtu;		/* IP MTU of the segment, 576 to 65535 */
-	uint64_t seed;		/* PSNs, connection ids, faults */
+	uint64_t seed;		/* of faults; and of what follows, if there is no random */
+	/*
+	 * Where that comes from which a stranger must not guess: PSNs, connection
+	 * ids, queue pair numbers, the variants of keys. NULL: from seed, so that
+	 * a test, or a run in virtual time, is the same each time.
+	 */
+	uint64_t (*random)(void);
 	enum snic_fetch fetch;
 	enum snic_land land;
 	bool relaxed_index;	/* do not check ctrl.index against the queue */
@@ -388,6 +394,12 @@ struct snic_stats {
 void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 /* ---- real-time runner -------------------------------------------------------- */
+
+/*
+ * For snic_config's random: 64 bits of getrandom(). Any thread. Waits at most once,
+ * until a machine that has just started has collected enough.
+ */
+uint64_t snic_rt_random(void);
 
 struct snic_rt;
 
