@@ -372,7 +372,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
-	X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
+	X(rx_spoofed) X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
 	X(port_errors) X(arp_failed)					\
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
