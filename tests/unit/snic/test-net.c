@@ -199,6 +199,82 @@ static void test_arp_gives_up(void **state)
 }
 
 /* More addresses than entries: the oldest go, nothing breaks. */
+/* Where does the NIC send what is for host 9? To this one's MAC. */
+static void expect_at(struct host *s, uint8_t host)
+{
+	uint8_t echo[64] = { 0 };
+	struct iovec iov = { echo, 12 };
+
+	assert_int_equal(snic_net_send(s->nic, host_ip(9), 0xc000, &iov, 1), 0);
+	step(s);
+	assert_memory_equal(latest(&s->port)->data, mac(host), 6);
+}
+
+/* As arp(), but with another station's MAC. */
+static void arp_of(struct frame *f, uint16_t oper, uint8_t from, uint8_t as, uint8_t to)
+{
+	arp(f, oper, as, to);
+	f->data[11] = from;
+	f->data[14 + 8 + 5] = from;
+}
+
+/* An address is not taken from a station that answers, by no kind of packet. */
+static void test_arp_contested(void **state)
+{
+	struct host s;
+	struct frame f;
+	unsigned int sent;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	expect_at(&s, 9);
+	sent = s.port.nr_sent;
+	arp_of(&f, 2, 10, 9, 2);		/* 10 says it is 9 */
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_spoofed, 1);
+	assert_int_equal(s.port.nr_sent, sent + 1);
+	assert_memory_equal(latest(&s.port)->data, mac(9), 6);	/* 9 is asked */
+	roce(&f, 9, 2, 1, 256);			/* and by a message to QP1 */
+	f.data[11] = 10;
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_cm, 0);
+	assert_int_equal(host_stats(&s).rx_spoofed, 2);
+	expect_at(&s, 9);
+	arp(&f, 2, 9, 2);			/* 9 answers */
+	inject(&s, &f);
+	s.vt->now += 5000 * MS;
+	step(&s);
+	expect_at(&s, 9);
+	arp(&f, 2, 9, 2);			/* frame and message differ */
+	f.data[11] = 10;
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_spoofed, 3);
+	expect_at(&s, 9);
+	host_close(&s);
+}
+
+/* It is given to another one if the station does not answer. */
+static void test_arp_moves(void **state)
+{
+	struct host s;
+	struct frame f;
+	unsigned int i;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	arp_of(&f, 1, 10, 9, 2);
+	inject(&s, &f);
+	expect_at(&s, 9);
+	for (i = 0; i < 15; i++) {
+		s.vt->now += 100 * MS;
+		step(&s);
+	}
+	expect_at(&s, 10);
+	host_close(&s);
+}
+
 static void test_arp_table_full(void **state)
 {
 	struct snic_config cfg = { .mac = { 2, 0, 0, 0, 0, 2 },
@@ -464,10 +540,60 @@ static void test_switch(void **state)
 	hub_expect(&h, 1, &f, 3, 3, 3);
 	roce(&f, 11, 2, 5, 100);	/* for us alone */
 	hub_expect(&h, 1, &f, 3, 3, 3);
-	roce(&f, 11, 10, 5, 100);	/* 11 moves to port 2 */
-	hub_expect(&h, 2, &f, 4, 3, 3);
+	hub_close(&h);
+}
+
+/* Whoever sends with another station's address is dropped, until that one is silent. */
+static void test_station_moves(void **state)
+{
+	struct frame f;
+	struct hub h;
+
+	hub_open(&h);
+	arp(&f, 1, 10, 12);
+	hub_expect(&h, 0, &f, 0, 1, 1);
+	arp(&f, 1, 11, 12);
+	hub_expect(&h, 1, &f, 1, 1, 2);
+	roce(&f, 11, 10, 5, 100);		/* from port 2 */
+	hub_expect(&h, 2, &f, 1, 1, 2);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 1);
 	roce(&f, 10, 11, 5, 100);
-	hub_expect(&h, 0, &f, 4, 3, 4);
+	hub_expect(&h, 0, &f, 1, 2, 2);
+	h.s.vt->now += 11000 * MS;			/* it has moved there */
+	roce(&f, 11, 10, 5, 100);
+	hub_expect(&h, 2, &f, 2, 2, 2);
+	roce(&f, 10, 11, 5, 100);
+	hub_expect(&h, 0, &f, 2, 2, 3);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 1);
+	hub_close(&h);
+}
+
+/* Two ports send with so many addresses: a station at the third one is found. */
+static void test_port_has_its_share(void **state)
+{
+	struct frame f;
+	struct hub h;
+	int i, sent;
+
+	hub_open(&h);
+	arp(&f, 1, 10, 12);
+	hub_expect(&h, 0, &f, 0, 1, 1);
+	for (i = 0; i < 20000; i++) {
+		eth(&f, mac(2), 0, 0x9000);
+		frame_put16(f.data + 8, i);
+		f.len = 60;
+		link_inject(h.ports[1 + i % 2], f.data, f.len, 0);
+		if (i % 100 == 0)
+			step(&h.s);
+	}
+	step(&h.s);
+	sent = h.ports[1]->nr_sent;
+	roce(&f, 11, 10, 5, 100);
+	hub_expect(&h, 2, &f, 1, sent, 1);
+	arp(&f, 1, 13, 2);			/* new, and it has a place as well */
+	hub_expect(&h, 0, &f, 2, sent + 1, 2);
+	roce(&f, 11, 13, 5, 100);
+	hub_expect(&h, 2, &f, 3, sent + 1, 2);
 	hub_close(&h);
 }
 
@@ -521,6 +647,8 @@ int main(void)
 		cmocka_unit_test(test_arp_reply),
 		cmocka_unit_test(test_arp_request),
 		cmocka_unit_test(test_arp_gives_up),
+		cmocka_unit_test(test_arp_contested),
+		cmocka_unit_test(test_arp_moves),
 		cmocka_unit_test(test_arp_table_full),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_drops),
@@ -528,6 +656,8 @@ int main(void)
 		cmocka_unit_test(test_sent_packet),
 		cmocka_unit_test(test_path_mtu),
 		cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_station_moves),
+		cmocka_unit_test(test_port_has_its_share),
 		cmocka_unit_test(test_port_fails),
 		cmocka_unit_test(test_switch_full),
 	};
