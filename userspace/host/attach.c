@@ -25,6 +25,7 @@ static void link_end(struct far_host *host, struct far_host_link *link)
 {
 	far_qp_free(&link->qp);
 	host->dev->ops->release(host->dev, link->conn);
+	host->cuts++;
 }
 
 void far_host_queue_end(struct far_host *host, struct far_host_attach *attach,
@@ -174,7 +175,8 @@ void far_host_poll(struct far_host *host)
 	struct wrc_cqe cqe;
 
 	while (!host->dev->ops->cq_poll(host->dev, host->cqn, &cqe))
-		probe_note(host, &cqe);
+		if (!far_host_loop_note(host, &cqe))
+			probe_note(host, &cqe);
 }
 
 /* That of an attachment takes all others with it. */
@@ -228,6 +230,7 @@ void far_host_fini(struct far_host *host)
 {
 	while (host->attaches)
 		far_host_cut(host, host->attaches);
+	far_host_loop_fini(host);
 	host->dev->ops->cq_destroy(host->dev, host->cqn);
 	host->dev->ops->pd_free(host->dev, host->pdn);
 }

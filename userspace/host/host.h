@@ -57,6 +57,15 @@ struct far_host_attach {
 	bool probing;		/* the last of them has not come back */
 };
 
+/**
+ * struct far_host - spaces on a NIC
+ * @cuts:	connections of clients that have ended
+ * @loop:	a queue pair that leads back to this NIC; exists from the first fence on
+ * @loop_key:	its memory, that READs go to and come from
+ * @loop_posted: READs that were posted on it
+ * @loop_covers: cuts that came before the READ that is under way; 0: none is
+ * @settled:	cuts before a READ that has completed
+ */
 struct far_host {
 	struct nic *dev;
 	uint32_t cqn;
@@ -65,6 +74,9 @@ struct far_host {
 	struct far_host_attach *attaches;
 	unsigned nr_attaches;
 	unsigned nr_queues;	/* of all */
+	uint64_t cuts, settled, loop_covers;
+	struct far_qp loop;
+	uint32_t loop_key, loop_posted;
 };
 
 /* Listens at ODRP_FAR_PORT. The NIC stays the caller's. */
@@ -92,6 +104,15 @@ void far_host_probe(struct far_host *host);
 void far_host_poll(struct far_host *host);
 /* A connection is over. False: it is none of ours, and stays the caller's to release. */
 bool far_host_gone(struct far_host *host, uint32_t conn);
+
+/*
+ * fence.c: makes sure that no operation of that client can reach the space any more:
+ * cuts off who has claimed the number, and waits until a READ of this NIC's memory by
+ * itself has completed behind that. 0, or -EBUSY: not yet, ask again after
+ * far_host_poll().
+ */
+int far_host_fence(struct far_host *host, const struct far_host_space *space,
+		   uint32_t client);
 
 /* serve.c: answers a hello, which may be anything. */
 void far_host_serve(struct far_host *host, const struct nic_event *event);

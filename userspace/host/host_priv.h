@@ -9,4 +9,8 @@
 void far_host_queue_end(struct far_host *host, struct far_host_attach *attach,
 			struct far_host_link *link);
 
+/* fence.c: of the loop queue's completions. False: it is none of its. */
+bool far_host_loop_note(struct far_host *host, const struct wrc_cqe *cqe);
+void far_host_loop_fini(struct far_host *host);
+
 #endif

@@ -69,7 +69,6 @@ static int link_accept(struct far_host *host, struct far_host_link *link,
 
 	if (regions) {
 		accept.region.size = cpu_to_be64(regions->size);
-		accept.region.addr = cpu_to_be64((uintptr_t)regions->base);
 		accept.region.rkey = cpu_to_be32(regions->key);
 	}
 	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept,

@@ -37,7 +37,7 @@ int far_host_publish(struct far_host *host, struct far_host_space *space)
 	if (err)
 		return err;
 	err = dev->ops->mr_reg(dev, space->pdn, space->base, space->size,
-			       (uintptr_t)space->base, NIC_ALL, &space->key);
+			       0, NIC_ALL, &space->key);
 	if (err) {
 		dev->ops->pd_free(dev, space->pdn);
 		return err;

@@ -63,6 +63,7 @@ struct bed_node {
  * @actor:	the agent
  * @work_at:	when it has pages to move again
  * @tick_at:	when it ticks
+ * @spaces_at:	when spaces are to be looked after again
  * @only_nics:	nobody else acts
  * @now:	of vt, between two runs
  */
@@ -77,7 +78,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	bool only_nics;
-	uint64_t now, tick_at, work_at, patience;
+	uint64_t now, tick_at, work_at, spaces_at, patience;
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;
