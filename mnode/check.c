@@ -19,6 +19,7 @@ enum place {
 	IN_CHAIN,
 	IN_AGENT,
 	IN_POOL,
+	IN_SPACE,
 };
 
 struct count {
@@ -49,7 +50,7 @@ static const char *place_name(enum place place)
 		[NOWHERE] = "nowhere", [IN_RING] = "a ring",
 		[IN_TABLE] = "a table", [IN_REGISTER] = "a store's register",
 		[IN_CHAIN] = "a chain", [IN_AGENT] = "the agent's hand",
-		[IN_POOL] = "the pool",
+		[IN_POOL] = "the pool", [IN_SPACE] = "a space",
 	};
 
 	return names[place];
@@ -252,6 +253,26 @@ static void see_pool(struct count *c)
 	}
 }
 
+static void see_space(struct count *c, const struct space *space)
+{
+	uint64_t i, page;
+
+	for (i = 0; i < space->nr_pages; i++) {
+		page = space->page + i;
+		if (c->place[page] != NOWHERE) {
+			c->res->doubled++;
+			problem(c->res, "page %" PRIu64 " is in space %s and in %s", page,
+				space->host.name, place_name(c->place[page]));
+		} else if (c->pool->owner[page] != POOL_SPACES) {
+			c->res->foreign++;
+			problem(c->res, "page %" PRIu64 " of space %s is a session's",
+				page, space->host.name);
+		}
+		c->place[page] = IN_SPACE;
+	}
+	c->res->spaces += space->nr_pages;
+}
+
 static bool owner_is_dying(const struct manager *m, uint16_t owner)
 {
 	unsigned int i;
@@ -278,6 +299,7 @@ static void find_lost(struct count *c, const struct manager *m)
 
 static void count_all(struct count *c, struct manager *m)
 {
+	const struct space *space;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
@@ -287,6 +309,8 @@ static void count_all(struct count *c, struct manager *m)
 			see_dying(c, m->sess[i]);
 	}
 	see_pool(c);
+	for (space = m->spaces.list; space; space = space->next)
+		see_space(c, space);
 	find_lost(c, m);
 }
 

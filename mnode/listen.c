@@ -268,6 +268,8 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
+	if (spaces_gone(&m->spaces, id))
+		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_LIVE &&
 		    gone_from(m, m->sess[i], id))
@@ -281,7 +283,7 @@ void manager_events(struct manager *m)
 	struct nic_event ev;
 
 	while (!m->nic->ops->event(m->nic, &ev)) {
-		if (ev.type == NIC_REQUEST)
+		if (ev.type == NIC_REQUEST && !spaces_request(&m->spaces, &ev))
 			request(m, &ev);
 		else if (ev.type == NIC_GONE)
 			gone(m, ev.id);

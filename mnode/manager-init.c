@@ -159,17 +159,22 @@ static int settle_keys(struct manager *m, char *why)
 	return 0;
 }
 
+static uint64_t swap_pages(const struct manager *m)
+{
+	return m->pool.pages - m->spaces.nr_pages;
+}
+
 /* Each instance of a store has a page that nobody else can have. */
 static uint64_t stock_target(const struct manager *m)
 {
 	const struct conf *conf = m->conf;
 	uint64_t most = (uint64_t)conf->max_sessions * conf->queues *
 			STOCK_CHAINS * conf->depth;
-	uint64_t half = (m->pool.pages - m->slack) / 2;
+	uint64_t pages = swap_pages(m), half = (pages - m->slack) / 2;
 
 	if (conf->store_pages != UINT64_MAX)
 		return conf->store_pages;
-	return stock_default_target(m->pool.pages, most < half ? most : half);
+	return stock_default_target(pages, most < half ? most : half);
 }
 
 /* The operator's word counts, whatever is known. */
@@ -216,24 +221,31 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		say(why, r, "cannot make the pool");
 		goto free_sess;
 	}
+	r = spaces_init(&m->spaces, &m->pool, conf, why);
+	if (r)
+		goto fini_pool;
 	m->slack = conf->reserve == UINT64_MAX ?
-		   lease_default_slack(m->pool.pages) : conf->reserve;
+		   lease_default_slack(swap_pages(m)) : conf->reserve;
 	m->stock.target = stock_target(m);
-	m->budget = m->pool.pages - m->stock.target;
+	m->budget = swap_pages(m) - m->stock.target;
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
 		say(why, r, "cannot make the lender's queue");
-		goto fini_pool;
+		goto fini_spaces;
 	}
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
-		say(why, r, "cannot listen");
+		say(why, r, m->spaces.open && r == -EOPNOTSUPP ?
+		    "this NIC listens at one port only: expected no space" :
+		    "cannot listen");
 		goto fini_lender;
 	}
 	return 0;
 
 fini_lender:
 	lend_fini(&m->lender);
+fini_spaces:
+	spaces_fini(&m->spaces);
 fini_pool:
 	pool_fini(&m->pool);
 free_sess:
@@ -249,6 +261,7 @@ void manager_fini(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
 	lend_fini(&m->lender);
+	spaces_fini(&m->spaces);
 	pool_fini(&m->pool);
 	free(m->leases);
 	free(m->sess);

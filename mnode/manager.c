@@ -448,6 +448,24 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	tell_leases(m);
 }
 
+/* ---- spaces ----------------------------------------------------------------------- */
+
+uint64_t manager_spaces(struct manager *m, uint64_t now)
+{
+	return spaces_step(&m->spaces, now);
+}
+
+int manager_delete_space(struct manager *m, const char *name)
+{
+	struct space *space = spaces_find(&m->spaces, name);
+
+	if (!space)
+		return -ENOENT;
+	m->budget += space->nr_pages;
+	spaces_delete(&m->spaces, space);
+	return 0;
+}
+
 /* ---- pages to and fro ------------------------------------------------------------- */
 
 /* One whose pages nobody uses any more. */

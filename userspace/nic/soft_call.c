@@ -147,9 +147,9 @@ static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up
 /* One try, with a queue pair of its own. */
 static int call_once(struct soft_nic *soft, __be32 ip,
 		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
-		     struct soft_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
+		     struct far_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
 {
-	int err = soft_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
+	int err = far_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
 			      conf->access, ret_qp);
 
 	if (err)
@@ -163,16 +163,16 @@ static int call_once(struct soft_nic *soft, __be32 ip,
 	return 0;
 
 end_conn:
-	soft_qp_free(ret_qp);
+	far_qp_free(ret_qp);
 	soft_conn_end(soft, ret_conn);
 	return err;
 free_qp:
-	soft_qp_free(ret_qp);
+	far_qp_free(ret_qp);
 	return err;
 }
 
 static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-		    const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+		    const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 		    struct soft_conn *ret_conn, bool *ret_up)
 {
 	unsigned tries;
@@ -184,15 +184,15 @@ static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hell
 }
 
 /* An answer of the wrong kind. */
-static int call_undo(struct soft_nic *soft, struct soft_qp *qp, struct soft_conn *conn)
+static int call_undo(struct soft_nic *soft, struct far_qp *qp, struct soft_conn *conn)
 {
-	soft_qp_free(qp);
+	far_qp_free(qp);
 	soft_conn_end(soft, conn);
 	return -EPROTO;
 }
 
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn)
 {
 	bool up;
@@ -205,7 +205,7 @@ int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hell
 {
 	const struct soft_qp_conf conf = { .cqn = soft->cqn };
 	struct soft_conn conn;
-	struct soft_qp qp;
+	struct far_qp qp;
 	bool up;
 	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up);
 

@@ -110,7 +110,7 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 	return 0;
 
 end_conn:
-	soft_qp_free(&peer->qp);
+	far_qp_free(&peer->qp);
 	soft_conn_end(soft, &peer->conn);
 	return err;
 }
@@ -173,7 +173,7 @@ void soft_detach(struct far_nic *nic, struct far_peer *far_peer)
 	/* Behind this its claims are gone, too; unless the memory node is. */
 	if (!soft_conn_over(soft, &peer->conn))
 		peer_ask(soft, peer, ODRP_FAR_DETACH, 0);
-	soft_qp_free(&peer->qp);
+	far_qp_free(&peer->qp);
 	soft_conn_end(soft, &peer->conn);
 	free(peer);
 }

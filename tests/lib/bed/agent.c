@@ -56,6 +56,11 @@ static uint64_t cost(void *arg, const struct snic_work *work)
 
 /* ---- actors --------------------------------------------------------------------- */
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
 {
 	struct bed *b = (struct bed *)actor;
@@ -64,7 +69,7 @@ static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
 		return SNIC_NEVER;
 	if (snic_cm_pending(snic_cm_of(b->host.nic)))
 		return now;
-	return b->work_at < b->tick_at ? b->work_at : b->tick_at;
+	return sooner(b->spaces_at, sooner(b->work_at, b->tick_at));
 }
 
 /* As the daemon's event loop does it. */
@@ -78,6 +83,7 @@ static int agent_step(struct snic_actor *actor, uint64_t now,
 		manager_tick(&b->m, BED_TICK_MS);
 		b->tick_at = now + BED_TICK_MS * NS_PER_MS;
 	}
+	b->spaces_at = manager_spaces(&b->m, now);
 	switch (manager_work(&b->m)) {
 	case LEND_NOTHING:
 		b->work_at = SNIC_NEVER;
@@ -172,7 +178,7 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->nr_nodes = nr_nodes;
 	b->random = opts->seed;
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
-	b->work_at = SNIC_NEVER;
+	b->work_at = b->spaces_at = SNIC_NEVER;
 	add_actors(b);
 	cfg = nic_config(b, 0);
 	host_init(&b->host, &(struct host_conf){ .nic = cfg, .vt = &b->vt });

@@ -59,6 +59,7 @@ struct bed_node {
  * @host:	the memory node
  * @work_at:	when it has pages to move again
  * @tick_at:	when it ticks
+ * @spaces_at:	when spaces are to be looked after again
  * @only_nics:	nobody else acts
  * @now:	of vt, between two runs
  */
@@ -72,7 +73,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	bool only_nics;
-	uint64_t now, tick_at, work_at, patience;
+	uint64_t now, tick_at, work_at, spaces_at, patience;
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;

@@ -322,6 +322,68 @@ static void test_file(void **state)
 	assert_string_equal(why, "/: cannot be read: expected a file");
 }
 
+static void test_spaces(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode] or [space NAME]" },
+		{ "[space ]\nsize = 4M\n", "section [space ]: expected a name" },
+		{ "[space a/b]\nsize = 4M\n", "section [space a/b]: expected a name" },
+		{ "[space .a]\nsize = 4M\n", "section [space .a]: expected a name" },
+		{ "[space aaaaaaaaaabbbbbbbbbbccccccccccddddddd]\nsize = 4M\n",
+		  "expected a name of 1 to 36" },
+		{ "[space a]\nsize = 4095K\n", "size=4095K: expected a size" },
+		{ "[space a]\nsize = 4M\nchunk = 3M\n", "chunk=3M: expected 1M, 2M" },
+		{ "[space a]\nchunk = 64M\n", "chunk=64M: expected 1M, 2M" },
+		{ "[space a]\nclients = 4095\n", "clients=4095: expected a number from 1" },
+		{ "[space a]\ndead-ms = 0\n", "dead-ms=0: expected a number from 50" },
+		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
+	};
+	static const struct {
+		const char *text, *says;
+	} bad_whole[] = {
+		{ "[space a]\nclients = 1\n", "space a: expected its size" },
+		{ "[space a]\nsize = 16M\n", "size=16384K: expected at most 16128K" },
+		{ "[space a]\nsize = 8M\n[space b]\nsize = 8M\n",
+		  "space b: size=8192K: expected at most 7936K" },
+	};
+	char text[512];
+	struct conf c;
+	unsigned int i;
+
+	assert_int_equal(read_text(&c, "[space a]\nsize = 8M\nclients = 3\n"
+				   "[mnode]\npool = 64M\n[space B.c-d_9]\nsize=4M\n"
+				   "dead-ms = 70\nchunk = 2M\n[space a]\nclients = 4\n"), 0);
+	assert_int_equal(c.nr_spaces, 2);
+	assert_string_equal(c.spaces[0].name, "a");
+	assert_int_equal(c.spaces[0].size, 8 << 20);
+	assert_int_equal(c.spaces[0].clients, 4);
+	assert_int_equal(c.spaces[0].dead_ms, 1000);
+	assert_int_equal(c.spaces[0].chunk, 0);
+	assert_string_equal(c.spaces[1].name, "B.c-d_9");
+	assert_int_equal(c.spaces[1].chunk, 2 << 20);
+	assert_int_equal(c.spaces[1].dead_ms, 70);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (read_text(&c, bad[i].text) != -EINVAL || !strstr(why, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, why);
+	}
+	for (i = 0; i < sizeof(bad_whole) / sizeof(bad_whole[0]); i++) {
+		snprintf(text, sizeof(text), "[mnode]\nnic = soft:ip=10.0.0.1\n"
+			 "pool = 16M\n%s", bad_whole[i].text);
+		assert_int_equal(read_text(&c, text), 0);
+		if (conf_check(&c, why) != -EINVAL || !strstr(why, bad_whole[i].says))
+			fail_msg("%s: %s", text, why);
+	}
+	conf_init(&c);
+	for (i = 0; i < CONF_MAX_SPACES; i++) {
+		snprintf(text, sizeof(text), "s%u", i);
+		assert_int_equal(conf_space_set(&c, text, "size", "4M", why), 0);
+	}
+	assert_int_equal(conf_space_set(&c, "more", "size", "4M", why), -EINVAL);
+	assert_non_null(strstr(why, "at most 16 spaces"));
+}
+
 /* A memory node of many virtual machines: lines that go on. */
 static void test_file_continued(void **state)
 {
@@ -463,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(test_good_settings),
 		cmocka_unit_test(test_removed_settings),
+		cmocka_unit_test(test_spaces),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "soft_priv.h"
+#include "host_priv.h"
 
 #define MAX_ATTACHES	1024u
 #define MAX_QUEUES	2048u	/* of an attachment */
+#define MAX_ALL_QUEUES	16384u
 #define CONTROL_LOG_SQ	2
 
-static void refuse(struct soft_node *node, uint32_t conn, unsigned status)
+static void refuse(struct far_host *host, uint32_t conn, unsigned status)
 {
 	struct odrp_far_reject rej = {
 		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
@@ -18,7 +19,18 @@ static void refuse(struct soft_node *node, uint32_t conn, unsigned status)
 		.status = cpu_to_be16(status),
 	};
 
-	node->dev->ops->reject(node->dev, conn, &rej, sizeof(rej));
+	host->dev->ops->reject(host->dev, conn, &rej, sizeof(rej));
+	host->dev->ops->release(host->dev, conn);
+}
+
+bool far_host_is_hello(const struct nic_event *event)
+{
+	__be32 magic;
+
+	if (event->priv_len < sizeof(magic))
+		return false;
+	memcpy(&magic, event->priv, sizeof(magic));
+	return magic == cpu_to_be32(ODRP_FAR_MAGIC);
 }
 
 /* Takes a hello apart. ODRP_FAR_OK, or what is wrong with it. */
@@ -43,8 +55,8 @@ static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello
 }
 
 /* Accepts; regions: of this space, or none. On failure there is no connection. */
-static int link_accept(struct soft_node *node, struct soft_link *link,
-		       const struct soft_space *regions)
+static int link_accept(struct far_host *host, struct far_host_link *link,
+		       const struct far_host_space *regions)
 {
 	struct {
 		struct odrp_far_accept head;
@@ -57,45 +69,44 @@ static int link_accept(struct soft_node *node, struct soft_link *link,
 
 	if (regions) {
 		accept.region.size = cpu_to_be64(regions->size);
-		accept.region.addr = cpu_to_be64((uintptr_t)regions->base);
 		accept.region.rkey = cpu_to_be32(regions->key);
 	}
-	return node->dev->ops->accept(node->dev, link->conn, link->qp.qpn, &accept,
+	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept,
 				      regions ? sizeof(accept) : sizeof(accept.head));
 }
 
-static unsigned attach_open(struct soft_node *node, struct soft_attach_entry *attach,
+static unsigned attach_open(struct far_host *host, struct far_host_attach *attach,
 			    uint32_t conn)
 {
 	attach->control.conn = conn;
-	if (soft_qp_new(node->dev, node->pdn, node->cqn, CONTROL_LOG_SQ, 0,
+	if (far_qp_new(host->dev, host->pdn, host->cqn, CONTROL_LOG_SQ, 0,
 			&attach->control.qp))
 		return ODRP_FAR_E_NOMEM;
-	if (link_accept(node, &attach->control, attach->space)) {
-		soft_qp_free(&attach->control.qp);
+	if (link_accept(host, &attach->control, attach->space)) {
+		far_qp_free(&attach->control.qp);
 		return ODRP_FAR_E_NOMEM;
 	}
-	attach->next = node->attaches;
-	node->attaches = attach;
-	node->nr_attaches++;
+	attach->next = host->attaches;
+	host->attaches = attach;
+	host->nr_attaches++;
 	return ODRP_FAR_OK;
 }
 
-static unsigned serve_attach(struct soft_node *node, const struct nic_event *event,
+static unsigned serve_attach(struct far_host *host, const struct nic_event *event,
 			     const struct odrp_far_hello *hello)
 {
 	char name[ODRP_FAR_NAME_MAX + 1] = "";
-	struct soft_attach_entry *attach;
-	struct soft_space *space;
+	struct far_host_attach *attach;
+	struct far_host_space *space;
 	unsigned status;
 
 	memcpy(name, hello->name, sizeof(hello->name));
-	space = soft_space_find(node, name);
+	space = far_host_space_find(host, name);
 	if (!space)
 		return ODRP_FAR_E_SPACE;
-	if (soft_attach_find(node, be64_to_cpu(hello->attach)))
+	if (far_host_find(host, be64_to_cpu(hello->attach)))
 		return ODRP_FAR_E_BUSY;
-	if (node->nr_attaches == MAX_ATTACHES)
+	if (host->nr_attaches == MAX_ATTACHES)
 		return ODRP_FAR_E_LIMIT;
 	attach = calloc(1, sizeof(*attach));
 	if (!attach)
@@ -104,17 +115,17 @@ static unsigned serve_attach(struct soft_node *node, const struct nic_event *eve
 	attach->id = be64_to_cpu(hello->attach);
 	attach->ip = event->peer_ip;
 	attach->rights = hello->rights;
-	status = attach_open(node, attach, event->id);
+	status = attach_open(host, attach, event->id);
 	if (status)
 		free(attach);
 	return status;
 }
 
 /* An older queue of the same number is gone behind this. */
-static void queue_replace(struct soft_node *node, struct soft_attach_entry *attach,
+static void queue_replace(struct far_host *host, struct far_host_attach *attach,
 			  uint32_t number)
 {
-	struct soft_link **at = &attach->queues, *link;
+	struct far_host_link **at = &attach->queues, *link;
 
 	while (*at && (*at)->number != number)
 		at = &(*at)->next;
@@ -122,80 +133,78 @@ static void queue_replace(struct soft_node *node, struct soft_attach_entry *atta
 	if (!link)
 		return;
 	*at = link->next;
-	attach->nr_queues--;
-	soft_link_end(node, link);
-	free(link);
+	far_host_queue_end(host, attach, link);
 }
 
-static unsigned queue_open(struct soft_node *node, struct soft_attach_entry *attach,
-			   struct soft_link *link)
+static unsigned queue_open(struct far_host *host, struct far_host_attach *attach,
+			   struct far_host_link *link)
 {
 	unsigned access = (attach->rights & ODRP_FAR_READ ? NIC_REMOTE_READ : 0) |
 			  (attach->rights & ODRP_FAR_WRITE ?
 			   NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC : 0);
 
-	if (soft_qp_new(node->dev, attach->space->pdn, node->cqn, 0, access, &link->qp))
+	if (far_qp_new(host->dev, attach->space->pdn, host->cqn, 0, access, &link->qp))
 		return ODRP_FAR_E_NOMEM;
-	if (link_accept(node, link, NULL)) {
-		soft_qp_free(&link->qp);
+	if (link_accept(host, link, NULL)) {
+		far_qp_free(&link->qp);
 		return ODRP_FAR_E_NOMEM;
 	}
 	link->next = attach->queues;
 	attach->queues = link;
 	attach->nr_queues++;
+	host->nr_queues++;
 	return ODRP_FAR_OK;
 }
 
-static unsigned serve_queue(struct soft_node *node, const struct nic_event *event,
+static unsigned serve_queue(struct far_host *host, const struct nic_event *event,
 			    const struct odrp_far_hello *hello)
 {
-	struct soft_attach_entry *attach =
-		soft_attach_find(node, be64_to_cpu(hello->attach));
-	struct soft_link *link;
+	struct far_host_attach *attach =
+		far_host_find(host, be64_to_cpu(hello->attach));
+	struct far_host_link *link;
 	unsigned status;
 
 	if (!attach || attach->ip != event->peer_ip)
 		return ODRP_FAR_E_ATTACH;
-	queue_replace(node, attach, be32_to_cpu(hello->number));
-	if (attach->nr_queues == MAX_QUEUES)
+	queue_replace(host, attach, be32_to_cpu(hello->number));
+	if (attach->nr_queues == MAX_QUEUES || host->nr_queues == MAX_ALL_QUEUES)
 		return ODRP_FAR_E_LIMIT;
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return ODRP_FAR_E_NOMEM;
-	link->attach = attach;
 	link->conn = event->id;
 	link->number = be32_to_cpu(hello->number);
-	status = queue_open(node, attach, link);
+	status = queue_open(host, attach, link);
 	if (status)
 		free(link);
 	return status;
 }
 
-static unsigned serve_question(struct soft_node *node, const struct nic_event *event,
+static unsigned serve_question(struct far_host *host, const struct nic_event *event,
 			       const struct odrp_far_hello *hello)
 {
-	struct soft_attach_entry *attach =
-		soft_attach_find(node, be64_to_cpu(hello->attach));
+	struct far_host_attach *attach =
+		far_host_find(host, be64_to_cpu(hello->attach));
 
 	if (!attach || attach->ip != event->peer_ip)
 		return ODRP_FAR_E_ATTACH;
-	return soft_node_answer(node, hello->role, attach, be32_to_cpu(hello->number));
+	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
 }
 
-void soft_serve(struct soft_node *node, const struct nic_event *event)
+void far_host_serve(struct far_host *host, const struct nic_event *event)
 {
 	struct odrp_far_hello hello;
 	unsigned status = hello_check(event, &hello);
 	bool question = false;
 
 	if (!status && hello.role == ODRP_FAR_ATTACH) {
-		status = serve_attach(node, event, &hello);
+		status = serve_attach(host, event, &hello);
 	} else if (!status && hello.role == ODRP_FAR_QUEUE) {
-		status = serve_queue(node, event, &hello);
+		status = serve_queue(host, event, &hello);
 	} else if (!status) {
-		status = serve_question(node, event, &hello);
+		status = serve_question(host, event, &hello);
 		question = true;
 	}
 	if (status || question)
-		refuse(node, event->id, status);
+		refuse(host, event->id, status);
 }
