@@ -229,7 +229,7 @@ static int start(struct nic_soft *s, const struct nic_soft_opts *opts,
 {
 	const struct snic_rt_config rtcfg = {
 		.spin_us = opts->spin_us,
-		.completed = soft_cqs_tell, .arg = s,
+		.completed = soft_cqs_notify, .arg = s,
 	};
 	int r;
 
