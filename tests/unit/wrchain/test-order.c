@@ -198,7 +198,7 @@ static void build_store(struct bench *b, enum bug bug)
 		insn[put].flags |= WRC_I_FENCE;
 	if (bug == FOR_A_WRITE)
 		insn[go].flags |= WRC_I_FENCE;
-	answer = wrc_prog_answer(&w, go, 0, 0);
+	answer = wrc_prog_answer(&w, go, 0, WRC_I_SIGNALED);
 	wrc_prog_args(&w, look, answer);
 	assert_int_equal(wrc_end(&w), 0);
 	bench_image(b, DEPTH);
