@@ -57,8 +57,8 @@ static const char *place_name(enum place place)
 }
 
 /* where: which entry or slot, for the message. */
-static void see(struct count *c, uint64_t addr, enum place place,
-		uint64_t where)
+static void count_page(struct count *c, uint64_t addr, enum place place,
+		       uint64_t where)
 {
 	struct check_result *res = c->res;
 	uint64_t page;
@@ -115,12 +115,12 @@ static int see_holder(struct count *c, const struct queue *q, uint16_t bb,
 	if (held.slot && !ring_valid(ring->log_len, held.slot))
 		return -ERANGE;
 	if (held.page)
-		see(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
+		count_page(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
 	if (held.slot)
 		c->known[c->nr_known++] = held.slot;
 	if (held.slot && slot_page(ring, held.slot))
-		see(c, slot_page(ring, held.slot),
-		    own ? IN_REGISTER : IN_CHAIN, holder);
+		count_page(c, slot_page(ring, held.slot),
+			   own ? IN_REGISTER : IN_CHAIN, holder);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static void see_slot(struct count *c, uint64_t slot, bool live)
 	if ((!addr && !live) || is_known(c, slot))
 		return;
 	if (addr)
-		see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+		count_page(c, addr, IN_RING, ring_index(ring->log_len, slot));
 	if (addr && live)
 		return;
 	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
@@ -200,12 +200,12 @@ static void see_hand(struct count *c)
 	size_t i;
 
 	for (i = 0; i < s->hand.nr; i++)
-		see(c, s->hand.at[i], IN_AGENT, i);
+		count_page(c, s->hand.at[i], IN_AGENT, i);
 	for (i = 0; i < s->nr_taken; i++) {
 		slot = ring_advance(s->ring.log_len, s->taken, i);
 		c->known[c->nr_known++] = slot;
 		if (slot_page(&s->ring, slot))
-			see(c, slot_page(&s->ring, slot), IN_AGENT, i);
+			count_page(c, slot_page(&s->ring, slot), IN_AGENT, i);
 	}
 }
 
@@ -221,7 +221,7 @@ static void see_sess(struct count *c, const struct sess *s)
 		see_queue(c, q);
 	for (i = 0; i < s->tt.nr_slots; i++) {
 		if (s->tt.entries[i])
-			see(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
+			count_page(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
 	}
 	see_hand(c);
 	see_ring(c);

@@ -17,7 +17,7 @@ static bool is_store(unsigned int chain)
 }
 
 /* What is left to us, by what is known of this NIC. */
-static void settle(struct manager *m)
+static void choose_modes(struct manager *m)
 {
 	const struct conf *conf = m->conf;
 
@@ -92,7 +92,7 @@ static int try_keys(struct manager *m)
 	return r;
 }
 
-static int say(char *why, int r, const char *what)
+static int complain(char *why, int r, const char *what)
 {
 	snprintf(why, CONF_WHY_MAX, "%s: %s", what, strerror(-r));
 	return r;
@@ -110,7 +110,7 @@ static int check_size(const struct manager *m, const struct wrc_prog *prog,
 		return 0;
 	r = wrc_geom_init(prog, m->conf->depth, &geom);
 	if (r)
-		return say(why, r, "depth: the chains do not fit a send queue");
+		return complain(why, r, "depth: the chains do not fit a send queue");
 	len = 1u << geom.log_rq_stride;
 	if (!max || len <= max)
 		return 0;
@@ -138,7 +138,7 @@ static int say_keys(const struct manager *m, char *why, int r)
 	const char *said = m->nic->ops->said(m->nic);
 
 	if (!*said)
-		return say(why, r, "translate=nic: no keys of this NIC");
+		return complain(why, r, "translate=nic: no keys of this NIC");
 	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", said);
 	return r;
 }
@@ -199,11 +199,11 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	};
 	if (nic->node->known && *nic->node->known)
 		log_notice("%s", nic->node->known);
-	settle(m);
+	choose_modes(m);
 	warn_of_fences(m);
 	r = build_progs(m);
 	if (r)
-		return say(why, r, "cannot build the chain programs");
+		return complain(why, r, "cannot build the chain programs");
 	r = check_sizes(m, why);
 	if (r)
 		return r;
@@ -213,12 +213,12 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
 	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
 	if (!m->sess || !m->leases) {
-		r = say(why, -ENOMEM, "sessions");
+		r = complain(why, -ENOMEM, "sessions");
 		goto free_sess;
 	}
 	r = pool_init(&m->pool, nic, conf->pool, conf->populate);
 	if (r) {
-		say(why, r, "cannot make the pool");
+		complain(why, r, "cannot make the pool");
 		goto free_sess;
 	}
 	r = spaces_init(&m->spaces, &m->pool, conf, why);
@@ -230,12 +230,12 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->budget = swap_pages(m) - m->stock.target;
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
-		say(why, r, "cannot make the lender's queue");
+		complain(why, r, "cannot make the lender's queue");
 		goto fini_spaces;
 	}
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
-		say(why, r, m->spaces.open && r == -EOPNOTSUPP ?
+		complain(why, r, m->spaces.open && r == -EOPNOTSUPP ?
 		    "this NIC listens at one port only: expected no space" :
 		    "cannot listen");
 		goto fini_lender;

@@ -252,7 +252,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
-static void bury(struct manager *m, struct sess *s)
+static void teardown_sess(struct manager *m, struct sess *s)
 {
 	unsigned int i, c;
 
@@ -402,18 +402,18 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 }
 
 /* It is told of pages when they are in its ring. */
-static bool may_be_told(const struct manager *m, const struct sess *s)
+static bool may_be_granted(const struct manager *m, const struct sess *s)
 {
 	const struct lease *l = &s->lease;
 
 	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
-	    (l->target == l->granted && s->drain == s->drain_told))
+	    (l->target == l->granted && s->drain == s->drain_sent))
 		return false;
 	return l->target <= l->ceiling ||
 	       (m->lender.sess != s && lend_about(s) >= l->target + l->slack);
 }
 
-static void tell_leases(struct manager *m)
+static void send_grants(struct manager *m)
 {
 	unsigned int i;
 
@@ -421,7 +421,7 @@ static void tell_leases(struct manager *m)
 		struct sess *s = m->sess[i];
 		int r;
 
-		if (!may_be_told(m, s))
+		if (!may_be_granted(m, s))
 			continue;
 		r = sess_grant(s);
 		if (r)
@@ -445,7 +445,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	}
 	list_leases(m);
 	lease_plan(m->leases, m->nr_sess, m->budget);
-	tell_leases(m);
+	send_grants(m);
 }
 
 /* ---- spaces ----------------------------------------------------------------------- */
@@ -489,7 +489,7 @@ static bool collect(struct manager *m)
 	if (!s || m->lender.sess == s)
 		return false;
 	if (lend_collect(&m->lender, s))
-		bury(m, s);
+		teardown_sess(m, s);
 	return true;
 }
 
@@ -505,6 +505,6 @@ enum lend_todo manager_work(struct manager *m)
 		else if (todo != LEND_MORE)
 			break;
 	}
-	tell_leases(m);
+	send_grants(m);
 	return todo;
 }

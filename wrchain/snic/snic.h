@@ -302,24 +302,24 @@ struct snic_faults {
 int snic_set_faults(struct snic *nic, const struct snic_faults *faults);
 
 /*
- * Lies, in what this NIC sends: no wire's faults but a memory node's.  The packet
- * is changed before its ICRC is made, and arrives.
+ * Forged packets in what this NIC sends: a memory node's faults, no wire's.  The packet
+ * is changed before its ICRC is computed, and the receiving NIC accepts it.
  */
-struct snic_lies {
+struct snic_forge {
 	/* probabilities, for each packet that has such a thing */
 	double imm;		/* another immediate */
 	double data;		/* eight bytes of the payload are others */
 	double length;		/* RDMA WRITE: shorter, longer, not as it says */
 	double target;		/* RDMA WRITE: another address or key */
-	double again;		/* RDMA WRITE: a second time, at once or later */
+	double replay;		/* RDMA WRITE: a second time, at once or later */
 	double late;		/* the same, some time after, with other data */
 	double opcode;		/* RDMA WRITE: something else instead */
 	double hello;		/* private data of the CM's REP and REJ */
-	uint64_t truths;	/* as many packets first that do not */
-	uint64_t most;		/* after so many lies the truth; 0: never */
+	uint64_t after;		/* as many eligible packets first are as they are */
+	uint64_t most;		/* none after so many forged packets; 0: no limit */
 };
 
-int snic_set_lies(struct snic *nic, const struct snic_lies *lies);
+int snic_set_forge(struct snic *nic, const struct snic_forge *forge);
 
 /* ---- stepping ------------------------------------------------------------ */
 
@@ -383,7 +383,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(atomics) X(umrs) X(cqes) X(error_cqes) X(recvs)		\
 	X(cq_overruns) X(qp_errors)					\
 	X(fault_lost) X(fault_duplicated) X(fault_reordered)		\
-	X(fault_corrupted) X(fault_delayed) X(fault_lied)
+	X(fault_corrupted) X(fault_delayed) X(fault_forged)
 
 struct snic_stats {
 #define SNIC_COUNTER_FIELD(name) uint64_t name;

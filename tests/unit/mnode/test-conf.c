@@ -24,6 +24,27 @@ static char why[CONF_WHY_MAX];
 
 /* ---- --nic soft: ---------------------------------------------------------------- */
 
+static void is_forge(const struct snic_forge *f)
+{
+	assert_true(f->imm == 0.5 && f->data == 1);
+	assert_true(f->length == 0.25 && f->target == 0.125);
+	assert_true(f->replay == 0.75 && f->late == 0.3);
+	assert_true(f->opcode == 0.1 && f->hello == 0.2);
+	assert_int_equal(f->most, 9);
+	assert_int_equal(f->after, 3);
+}
+
+static void test_nic_old_words(void **state)
+{
+	struct nic_soft_opts o;
+
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1,packet=eth0,lie_imm=0.5,"
+		"lie_data=1,lie_length=0.25,lie_target=0.125,lie_again=0.75,"
+		"lie_opcode=0.1,lie_late=0.3,lie_hello=0.2,lies=9,truths=3",
+		&o, why), 0);
+	is_forge(&o.forge);
+}
+
 static void test_nic_all_words(void **state)
 {
 	struct nic_soft_opts o;
@@ -31,10 +52,10 @@ static void test_nic_all_words(void **state)
 	assert_int_equal(nic_soft_parse("ip=10.77.0.1/16,mac=52:54:00:77:00:01,"
 		"mtu=1500,dgram=/a/b:/c/d,dgram=x:y,packet=eth0,fetch=early,"
 		"strict=0,loss=0.01,reorder=0.5,duplicate=1,corrupt=0,"
-		"delay_us=7,seed=42,spin_us=0,lie_imm=0.5,lie_data=1,"
-		"lie_length=0.25,lie_target=0.125,lie_again=0.75,lie_opcode=0.1,"
-		"lie_late=0.3,"
-		"lie_hello=0.2,lies=9,truths=3", &o, why), 0);
+		"delay_us=7,seed=42,spin_us=0,forge_imm=0.5,forge_data=1,"
+		"forge_length=0.25,forge_target=0.125,forge_replay=0.75,"
+		"forge_opcode=0.1,forge_late=0.3,forge_hello=0.2,forge_max=9,"
+		"forge_after=3", &o, why), 0);
 	assert_int_equal(o.nic.ip, htonl(0x0a4d0001));
 	assert_int_equal(o.nic.prefix_len, 16);
 	assert_memory_equal(o.nic.mac, "\x52\x54\x00\x77\x00\x01", 6);
@@ -50,12 +71,7 @@ static void test_nic_all_words(void **state)
 	assert_true(o.faults.loss == 0.01 && o.faults.reorder == 0.5);
 	assert_true(o.faults.duplicate == 1 && o.faults.corrupt == 0);
 	assert_int_equal(o.faults.delay_ns, 7000);
-	assert_true(o.lies.imm == 0.5 && o.lies.data == 1);
-	assert_true(o.lies.length == 0.25 && o.lies.target == 0.125);
-	assert_true(o.lies.again == 0.75 && o.lies.late == 0.3);
-	assert_true(o.lies.opcode == 0.1);
-	assert_true(o.lies.hello == 0.2 && o.lies.most == 9);
-	assert_int_equal(o.lies.truths, 3);
+	is_forge(&o.forge);
 	assert_int_equal(o.nic.seed, 42);
 	assert_int_equal(o.spin_us, 0);
 }
@@ -104,9 +120,9 @@ static const char *const bad_nics[][2] = {
 	{ "loss=1.1,ip=10.77.0.1,dgram=a:b", "loss=1.1" },
 	{ "loss=nan,ip=10.77.0.1,dgram=a:b", "probability" },
 	{ "loss=x,ip=10.77.0.1,dgram=a:b", "loss=x" },
-	{ "lie_imm=2,ip=10.77.0.1,dgram=a:b", "lie_imm=2" },
-	{ "lie_=0,ip=10.77.0.1,dgram=a:b", "lie_opcode" },
-	{ "lies=x,ip=10.77.0.1,dgram=a:b", "lies=x" },
+	{ "forge_imm=2,ip=10.77.0.1,dgram=a:b", "forge_imm=2" },
+	{ "forge_=0,ip=10.77.0.1,dgram=a:b", "forge_hello" },
+	{ "forge_max=x,ip=10.77.0.1,dgram=a:b", "forge_max=x" },
 	{ "strict=2,ip=10.77.0.1,dgram=a:b", "0 or 1" },
 	{ "fetch=now,ip=10.77.0.1,dgram=a:b", "late or early" },
 	{ "seed=99999999999999999999,ip=10.77.0.1,dgram=a:b", "seed=" },
@@ -518,6 +534,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nic_all_words),
+		cmocka_unit_test(test_nic_old_words),
 		cmocka_unit_test(test_nic_defaults),
 		cmocka_unit_test(test_nic_bad),
 		cmocka_unit_test(test_nic_long),

@@ -176,10 +176,10 @@ void snic_cm_resend(struct snic_cm_conn *c)
 	send_mad(c->nic, c->peer_ip, c->msg);
 }
 
-void snic_cm_lie(struct snic *nic, uint16_t attr, uint8_t *mad)
+void snic_cm_forge(struct snic *nic, uint16_t attr, uint8_t *mad)
 {
 	if (attr == SNIC_CM_REP || attr == SNIC_CM_REJ)
-		snic_lie_hello(nic, snic_cm_priv(mad, attr));
+		snic_forge_hello(nic, snic_cm_priv(mad, attr));
 }
 
 int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
@@ -189,7 +189,7 @@ int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
 	ret = snic_cm_build(msg, c->msg);
 	if (ret)
 		return ret;
-	snic_cm_lie(c->nic, msg->attr, c->msg);
+	snic_cm_forge(c->nic, msg->attr, c->msg);
 	snic_cm_resend(c);
 	return 0;
 }

@@ -126,8 +126,8 @@ int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
 			 uint64_t answer_ns, unsigned int retries);
 /* The same, once, and kept for snic_cm_resend(). */
 int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg);
-/* The private data of a REP or REJ that has been built may become a lie. */
-void snic_cm_lie(struct snic *nic, uint16_t attr, uint8_t *mad);
+/* Forges the private data of a REP or REJ that has been built, if it is to be. */
+void snic_cm_forge(struct snic *nic, uint16_t attr, uint8_t *mad);
 
 void snic_cm_post(struct snic_cm_conn *c, enum snic_cm_pending event);
 void snic_cm_forget_events(struct snic_cm_conn *c);

@@ -147,7 +147,7 @@ void snic_free(struct snic *nic)
 		return;
 	destroy_queues(nic);
 	snic_cm_fini(nic, nic->cm);
-	snic_lie_fini(nic);
+	snic_forge_fini(nic);
 	snic_net_fini(nic, nic->net);
 	snic_mem_fini(nic);
 	snic_table_fini(&nic->qps);
