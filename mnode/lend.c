@@ -477,13 +477,11 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 		hand_add(l, s, pages[nr]);
 }
 
-/* An invalidate that has a slot and not filled it; a store that has a slot and
- * not emptied it; or a page that has no slot yet. */
 /*
- * A page of which the NIC has a translation: the table is to have it, too, and
- * then all is as if the store were done, or the invalidate never begun.  -EXDEV:
- * there is another one; so this one stays out of all hands for as long as the
- * CNode has its keys.
+ * A chain stopped with a page of which the NIC has a translation: the table gets the
+ * page, too, as if the store were done, or the invalidate never begun.  -EXDEV: the
+ * table has another page there; so nobody gets this one as long as the session has
+ * keys.
  */
 static int complete_mapping(struct sess *s, const struct wrc_held *held)
 {
@@ -498,6 +496,11 @@ static int complete_mapping(struct sess *s, const struct wrc_held *held)
 	return 0;
 }
 
+/*
+ * Where a stopped chain held something: an invalidate that had taken a slot of the ring
+ * and not filled it, a store that had taken a slot and not emptied it, or a page that
+ * had no slot yet.
+ */
 static int stopped_holder(struct lender *l, struct sess *s, bool own,
 			  const struct wrc_held *held)
 {
