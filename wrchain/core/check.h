@@ -128,6 +128,9 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 		      enum odrp_wire_word_kind kind);
 
+/* Is there a relocation that takes that word to where it belongs? */
+bool wrc_check_word_lands(const struct wrc_prog *prog, const struct wrc_word *w);
+
 /*
  * recycle=node: the same of the table; kind is that of a word.  And what the
  * receive record is to be behind request r.  False: no row has it.

@@ -263,6 +263,7 @@ static int check_hold(const struct own *o)
 
 	if (h->swapped != o->swap ||
 	    !wrc_same_place(h->old, result_at(o, o->swap)) ||
+	    h->page_put != WRC_NONE || h->freeing || h->lent ||
 	    h->page_taken != (ring ? o->taken : WRC_NONE) ||
 	    (ring && !wrc_same_place(h->page, o->page)))
 		return wrc_refuse_all(o->c, RULE,
