@@ -267,10 +267,13 @@ int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 		  char why[NIC_SOFT_WHY_MAX])
 {
 	struct snic_config cfg = opts->nic;
-	struct nic_soft *s = soft_new(&cfg);
+	struct nic_soft *s;
 	uint32_t mtu = 0;
 	int r;
 
+	/* A seed is for faults: nobody is to guess what a peer goes by. */
+	cfg.random = snic_rt_random;
+	s = soft_new(&cfg);
 	snprintf(why, NIC_SOFT_WHY_MAX, "out of memory");
 	take_joined(s, opts);
 	if (!s)

@@ -42,7 +42,13 @@ struct snic_config {
 	__be32 ip;
 	uint8_t prefix_len;
 	uint32_t mtu;		/* IP MTU of the segment, 576 to 65535 */
-	uint64_t seed;		/* PSNs, connection ids, faults */
+	uint64_t seed;		/* of faults; and of what follows, if there is no random */
+	/*
+	 * Where that comes from which a stranger must not guess: PSNs, connection
+	 * ids, queue pair numbers, the variants of keys. NULL: from seed, so that
+	 * a test, or a run in virtual time, is the same each time.
+	 */
+	uint64_t (*random)(void);
 	enum snic_fetch fetch;
 	enum snic_land land;
 	bool relaxed_index;	/* do not check ctrl.index against the queue */
@@ -366,7 +372,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
-	X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
+	X(rx_spoofed) X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
 	X(port_errors) X(arp_failed)					\
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
@@ -388,6 +394,12 @@ struct snic_stats {
 void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 /* ---- real-time runner -------------------------------------------------------- */
+
+/*
+ * For snic_config's random: 64 bits of getrandom(). Any thread. Waits at most once,
+ * until a machine that has just started has collected enough.
+ */
+uint64_t snic_rt_random(void);
 
 struct snic_rt;
 

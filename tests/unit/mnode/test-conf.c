@@ -18,7 +18,7 @@
 #include <conf.h>
 #include <wrc.h>
 #include <nic/soft.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static char why[CONF_WHY_MAX];
 

@@ -11,7 +11,7 @@
 #include <odrp/far.h>
 #include <status.h>
 #include <mlx5/encode.h>
-#include "bed.h"
+#include "bed/agent.h"
 #include "../../../userspace/space/geometry.h"
 
 #define MS	1000000ull
@@ -44,7 +44,7 @@ static void client_open(struct client *c, unsigned int node)
 	const struct snic_config cfg = { .prefix_len = 24 };
 
 	c->bed = &b;
-	assert_int_equal(nic_soft_adopt(b.nodes[node].snic, &cfg, &c->nic), 0);
+	assert_int_equal(nic_soft_adopt(b.nodes[node].host.nic, &cfg, &c->nic), 0);
 	assert_int_equal(c->nic->ops->pd_alloc(c->nic, &c->pdn), 0);
 	assert_int_equal(c->nic->ops->cq_create(c->nic, 4, &c->cqn), 0);
 	assert_int_equal(c->nic->ops->mr_reg(c->nic, c->pdn, c->mem, sizeof(c->mem), 0,

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/cm/priv.h"
 #include "snic/net/net.h"
 
@@ -20,7 +20,7 @@ static uint32_t imm_of(uint32_t i)
 /* MESSAGES writes with immediate, each to its own place, one after the other. */
 static void run(struct pair *p, const struct snic_lies *lies, uint32_t copies)
 {
-	struct snic *nic = p->a.bed->nic;
+	struct snic *nic = p->a.host->nic;
 	uint32_t i, n;
 
 	assert_int_equal(snic_set_lies(nic, lies), 0);
@@ -43,14 +43,14 @@ static void expect_believed(struct pair *p)
 	assert_int_equal(st.rx_bad_icrc + st.rx_malformed, 0);
 	assert_int_equal(state_of(&p->a), SNIC_QP_RTS);
 	assert_int_equal(state_of(&p->b), SNIC_QP_RTS);
-	assert_int_equal(cq_count(p->a.bed, p->a.scqn), MESSAGES);
+	assert_int_equal(cq_count(p->a.host, p->a.scqn), MESSAGES);
 }
 
 static uint32_t next_imm(struct pair *p)
 {
 	struct wrc_cqe cqe;
 
-	assert_int_equal(snic_cq_poll(p->b.bed->nic, p->b.rcqn, &cqe), 0);
+	assert_int_equal(snic_cq_poll(p->b.host->nic, p->b.rcqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4, WRC_CQE_RESP_WR_IMM);
 	return be32toh(cqe.imm);
 }
@@ -113,7 +113,7 @@ static void test_again(void **state)
 	run(&p, &l, 2);
 	expect_believed(&p);
 	assert_int_equal(stats(&p, 0).fault_lied, MESSAGES);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 2 * MESSAGES);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 2 * MESSAGES);
 	for (i = 0; i < MESSAGES; i++) {
 		assert_int_equal(next_imm(&p), imm_of(i));
 		assert_int_equal(next_imm(&p), imm_of(i));
@@ -133,7 +133,7 @@ static void test_late(void **state)
 	pair_open(&p, 8, 0x1000, NULL);
 	run(&p, &l, 1);
 	expect_believed(&p);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), MESSAGES);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), MESSAGES);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	for (i = 0; i < MESSAGES; i++) {
 		assert_memory_equal(p.src + i * LEN, p.dst + i * LEN, LEN / 8);
@@ -190,7 +190,7 @@ static void test_hello(void **state)
 	struct pair p;
 
 	pair_open(&p, 6, 0, NULL);
-	assert_int_equal(snic_set_lies(p.a.bed->nic, &l), 0);
+	assert_int_equal(snic_set_lies(p.a.host->nic, &l), 0);
 	memset(text, 0x3c, sizeof(text));
 	for (i = 0; i < 3; i++) {
 		struct snic_cm_msg m = {
@@ -200,7 +200,7 @@ static void test_hello(void **state)
 		assert_int_equal(snic_cm_build(&m, good), 0);
 		for (n = changed = 0; n < 1000; n++) {
 			memcpy(mad, good, SNIC_MAD_LEN);
-			snic_cm_lie(p.a.bed->nic, attrs[i], mad);
+			snic_cm_lie(p.a.host->nic, attrs[i], mad);
 			assert_memory_equal(mad, good, priv[i]);
 			changed += !!memcmp(mad, good, SNIC_MAD_LEN);
 		}
@@ -222,7 +222,7 @@ static void test_bad_values(void **state)
 
 	pair_open(&p, 5, 0, NULL);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(snic_set_lies(p.a.bed->nic, &bad[i]), -EINVAL);
+		assert_int_equal(snic_set_lies(p.a.host->nic, &bad[i]), -EINVAL);
 	pair_close(&p);
 }
 

@@ -84,6 +84,8 @@ static void build_odd(struct odd *o, struct wrc_prog *prog, enum oddity oddity)
 	else
 		o->answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER),
 					  wrc_reg(WRC_REG_PAGE, 0), 0);
+	if (oddity == MOVES_PAGE || oddity == NO_PAGE_ADDRESS)
+		prog->insn[o->answer].flags |= WRC_I_SIGNALED;
 	if (oddity != NO_ANSWER)
 		wrc_enable_upto(b, o->go, o->answer);
 	if (oddity == TWO_ANSWERS)

@@ -281,9 +281,10 @@ static void build(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 	wrc_client_queue(b);
 	answer = bug >= CHOOSES ?
 		 wrc_answer(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL), 4096,
-			    0) :
+			    WRC_I_SIGNALED) :
 		 wrc_write_imm(b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
 			       4096);
+	b->prog->insn[answer].flags |= WRC_I_SIGNALED;
 	opcode = wrc_field(answer, WRC_F_OPCODE, 0);
 	if (bug == CHOOSES_TWICE) {
 		opcode.delta = 1;

@@ -70,7 +70,7 @@ static uint32_t new_gen(struct snic *nic, const struct snic_table_kind *k,
 	uint32_t gen;
 
 	do {
-		gen = (k->random_gen ? snic_random(nic) : last_gen + 1) &
+		gen = (k->random_gen ? snic_secret(nic) : last_gen + 1) &
 		      gen_mask(k);
 	} while (gen == last_gen);
 	return gen;
