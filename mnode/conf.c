@@ -330,6 +330,8 @@ const struct conf_key conf_space_keys[] = {
 	  set_chunk, SPACE_AT(chunk), .min = 1 << 20, .max = 32 << 20 },
 	{ "dead-ms", "MS", "silence after which a client is fenced (1000)",
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	{ "deletable", "yes|no", "whether any client may delete it (no)",
+	  set_bool, SPACE_AT(deletable) },
 	{ NULL },
 };
 
@@ -415,7 +417,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk or dead-ms", name);
+		 "chunk, dead-ms or deletable", name);
 	return -ENOENT;
 }
 

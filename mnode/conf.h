@@ -43,6 +43,7 @@ struct conf_space {
 	uint64_t chunk;			/* bytes; 0: by size */
 	uint32_t clients;
 	uint32_t dead_ms;
+	bool deletable;			/* by any client */
 };
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */

@@ -283,7 +283,9 @@ void manager_events(struct manager *m)
 	struct nic_event ev;
 
 	while (!m->nic->ops->event(m->nic, &ev)) {
-		if (ev.type == NIC_REQUEST && !spaces_request(&m->spaces, &ev))
+		if (ev.type == NIC_REQUEST && spaces_request(&m->spaces, &ev))
+			manager_budget(m);
+		else if (ev.type == NIC_REQUEST)
 			request(m, &ev);
 		else if (ev.type == NIC_GONE)
 			gone(m, ev.id);

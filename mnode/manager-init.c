@@ -227,7 +227,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->slack = conf->reserve == UINT64_MAX ?
 		   lease_default_slack(swap_pages(m)) : conf->reserve;
 	m->stock.target = stock_target(m);
-	m->budget = swap_pages(m) - m->stock.target;
+	manager_budget(m);
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
 		complain(why, r, "cannot make the lender's queue");

@@ -455,14 +455,19 @@ uint64_t manager_spaces(struct manager *m, uint64_t now)
 	return spaces_step(&m->spaces, now);
 }
 
+void manager_budget(struct manager *m)
+{
+	m->budget = m->pool.pages - m->spaces.nr_pages - m->stock.target;
+}
+
 int manager_delete_space(struct manager *m, const char *name)
 {
 	struct space *space = spaces_find(&m->spaces, name);
 
 	if (!space)
 		return -ENOENT;
-	m->budget += space->nr_pages;
 	spaces_delete(&m->spaces, space);
+	manager_budget(m);
 	return 0;
 }
 

@@ -78,6 +78,8 @@ enum lend_todo manager_work(struct manager *m);
 
 /* Epochs, fences and clients of spaces; see spaces_step(). */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
+/* What is left to swap, after a space has been deleted. */
+void manager_budget(struct manager *m);
 /* Deletes a space; its pages are swap's.  -ENOENT. */
 int manager_delete_space(struct manager *m, const char *name);
 

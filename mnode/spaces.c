@@ -50,6 +50,7 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 	memcpy(space->host.name, conf->name, sizeof(conf->name));
 	space->host.base = pool_va(sp->pool, space->page);
 	space->host.size = conf->size;
+	space->host.deletable = conf->deletable;
 	far_format_write(space->host.base, &space->sb, false);
 	r = far_host_publish(&sp->host, &space->host);
 	if (r)
@@ -75,6 +76,12 @@ static void space_free(struct spaces *sp, struct space *space)
 	free(space);
 }
 
+/* A client asks for it. */
+static void delete_asked(void *arg, struct far_host_space *host)
+{
+	spaces_delete(arg, (struct space *)host);
+}
+
 int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		char why[CONF_WHY_MAX])
 {
@@ -90,6 +97,8 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 			 strerror(-r));
 		return r;
 	}
+	sp->host.delete = delete_asked;
+	sp->host.arg = sp;
 	sp->open = true;
 	for (i = 0; i < conf->nr_spaces; i++) {
 		*why = 0;

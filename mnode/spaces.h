@@ -57,7 +57,8 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 /* Cuts all clients off. */
 void spaces_fini(struct spaces *sp);
 
-/* A new connection, or one that is gone.  False: it is none of a space's. */
+/* A new connection, or one that is gone.  False: it is none of a space's.  A request may
+ * delete a space. */
 bool spaces_request(struct spaces *sp, const struct nic_event *ev);
 bool spaces_gone(struct spaces *sp, uint32_t id);
 /* What is due at time now (ns, any origin): epochs, fences, whether clients live.

@@ -15,6 +15,7 @@
 
 #include <odrp/far.h>
 
+#include "../space/layout.h"
 #include "qp.h"
 
 /* How often far_host_probe() is to be called. */
@@ -26,7 +27,9 @@ struct far_host_space {
 	char name[ODRP_FAR_NAME_MAX + 1];
 	uint8_t *base;
 	uint64_t size;
+	bool deletable;		/* by anybody who asks */
 	uint32_t pdn, key;	/* of one that is published */
+	struct far_sb sb;	/* as it was then; magic 0: it was none */
 };
 
 struct far_host_claim {
@@ -59,6 +62,7 @@ struct far_host_attach {
 
 /**
  * struct far_host - spaces on a NIC
+ * @delete, @arg: deletes a space that is deletable; NULL: none is
  * @cuts:	connections of clients that have ended
  * @loop:	a queue pair that leads back to this NIC; exists from the first fence on
  * @loop_key:	its memory, that READs go to and come from
@@ -74,6 +78,8 @@ struct far_host {
 	struct far_host_attach *attaches;
 	unsigned nr_attaches;
 	unsigned nr_queues;	/* of all */
+	void (*delete)(void *arg, struct far_host_space *space);
+	void *arg;
 	uint64_t cuts, settled, loop_covers;
 	struct far_qp loop;
 	uint32_t loop_key, loop_posted;

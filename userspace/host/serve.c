@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../space/summary.h"
 #include "host_priv.h"
 
 #define MAX_ATTACHES	1024u
@@ -11,15 +12,23 @@
 #define MAX_ALL_QUEUES	16384u
 #define CONTROL_LOG_SQ	2
 
-static void refuse(struct far_host *host, uint32_t conn, unsigned status)
+/* info: behind the status; or NULL. */
+static void refuse(struct far_host *host, uint32_t conn, unsigned status,
+		   const struct odrp_far_info *info)
 {
-	struct odrp_far_reject rej = {
-		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
-		.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.status = cpu_to_be16(status),
+	struct {
+		struct odrp_far_reject head;
+		struct odrp_far_info info;
+	} rej = {
+		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.head.status = cpu_to_be16(status),
 	};
 
-	host->dev->ops->reject(host->dev, conn, &rej, sizeof(rej));
+	if (info)
+		rej.info = *info;
+	host->dev->ops->reject(host->dev, conn, &rej,
+			       info ? sizeof(rej) : sizeof(rej.head));
 	host->dev->ops->release(host->dev, conn);
 }
 
@@ -43,15 +52,24 @@ static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello
 		return ODRP_FAR_E_MALFORMED;
 	if (be16_to_cpu(hello->version) != ODRP_FAR_VERSION)
 		return ODRP_FAR_E_VERSION;
-	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_FENCE ||
+	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_DELETE ||
 	    !hello->attach)
 		return ODRP_FAR_E_MALFORMED;
 	if (hello->role == ODRP_FAR_ATTACH)
 		return hello->rights & ~(ODRP_FAR_READ | ODRP_FAR_WRITE) ?
 		       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
-	return hello->role != ODRP_FAR_QUEUE &&
+	return hello->role >= ODRP_FAR_CLAIM && hello->role <= ODRP_FAR_FENCE &&
 	       be32_to_cpu(hello->number) >= ODRP_FAR_MAX_CLIENTS ?
 	       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
+}
+
+static struct far_host_space *space_of(const struct far_host *host,
+				       const struct odrp_far_hello *hello)
+{
+	char name[ODRP_FAR_NAME_MAX + 1] = "";
+
+	memcpy(name, hello->name, sizeof(hello->name));
+	return far_host_space_find(host, name);
 }
 
 /* Accepts; regions: of this space, or none. On failure there is no connection. */
@@ -95,13 +113,10 @@ static unsigned attach_open(struct far_host *host, struct far_host_attach *attac
 static unsigned serve_attach(struct far_host *host, const struct nic_event *event,
 			     const struct odrp_far_hello *hello)
 {
-	char name[ODRP_FAR_NAME_MAX + 1] = "";
+	struct far_host_space *space = space_of(host, hello);
 	struct far_host_attach *attach;
-	struct far_host_space *space;
 	unsigned status;
 
-	memcpy(name, hello->name, sizeof(hello->name));
-	space = far_host_space_find(host, name);
 	if (!space)
 		return ODRP_FAR_E_SPACE;
 	if (far_host_find(host, be64_to_cpu(hello->attach)))
@@ -180,12 +195,60 @@ static unsigned serve_queue(struct far_host *host, const struct nic_event *event
 	return status;
 }
 
+/* ---- questions ---- */
+
+static struct far_host_space *space_number(const struct far_host *host, uint32_t number)
+{
+	struct far_host_space *space = host->spaces;
+
+	while (space && number--)
+		space = space->next;
+	return space;
+}
+
+static unsigned serve_look(const struct far_host *host,
+			   const struct odrp_far_hello *hello,
+			   struct odrp_far_info *info)
+{
+	const struct far_host_space *space = hello->name[0] ? space_of(host, hello) :
+		space_number(host, be32_to_cpu(hello->number));
+	struct far_summary sum = { .size = 0 };
+
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (space->sb.magic)
+		far_summary_of(space->base, &space->sb, &sum);
+	info->size = cpu_to_be64(space->size);
+	info->used = cpu_to_be64(sum.used);
+	info->clients = cpu_to_be32(sum.clients);
+	info->max_clients = cpu_to_be32(sum.sb.client_off ? sum.sb.max_clients : 0);
+	info->names = cpu_to_be32(sum.names);
+	info->nr_nodes = cpu_to_be16(sum.sb.nr_nodes);
+	info->node = cpu_to_be16(sum.sb.node);
+	memcpy(info->name, space->name, sizeof(info->name));
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_delete(struct far_host *host, const struct odrp_far_hello *hello)
+{
+	struct far_host_space *space = space_of(host, hello);
+
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (!host->delete || !space->deletable)
+		return ODRP_FAR_E_RIGHTS;
+	host->delete(host->arg, space);
+	return ODRP_FAR_OK;
+}
+
 static unsigned serve_question(struct far_host *host, const struct nic_event *event,
 			       const struct odrp_far_hello *hello)
 {
 	struct far_host_attach *attach =
 		far_host_find(host, be64_to_cpu(hello->attach));
 
+	if (hello->role == ODRP_FAR_DELETE)
+		return serve_delete(host, hello);
 	if (!attach || attach->ip != event->peer_ip)
 		return ODRP_FAR_E_ATTACH;
 	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
@@ -193,18 +256,22 @@ static unsigned serve_question(struct far_host *host, const struct nic_event *ev
 
 void far_host_serve(struct far_host *host, const struct nic_event *event)
 {
+	struct odrp_far_info info = { .size = 0 };
 	struct odrp_far_hello hello;
 	unsigned status = hello_check(event, &hello);
-	bool question = false;
+	bool looks = false;
 
 	if (!status && hello.role == ODRP_FAR_ATTACH) {
 		status = serve_attach(host, event, &hello);
 	} else if (!status && hello.role == ODRP_FAR_QUEUE) {
 		status = serve_queue(host, event, &hello);
+	} else if (!status && hello.role == ODRP_FAR_LOOK) {
+		status = serve_look(host, &hello, &info);
+		looks = !status;
 	} else if (!status) {
-		status = serve_question(host, event, &hello);
-		question = true;
+		refuse(host, event->id, serve_question(host, event, &hello), NULL);
+		return;
 	}
-	if (status || question)
-		refuse(host, event->id, status);
+	if (status || looks)
+		refuse(host, event->id, status, looks ? &info : NULL);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../space/format.h"
 #include "host.h"
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
@@ -42,6 +43,11 @@ int far_host_publish(struct far_host *host, struct far_host_space *space)
 		dev->ops->pd_free(dev, space->pdn);
 		return err;
 	}
+	memset(&space->sb, 0, sizeof(space->sb));
+	if (space->size >= sizeof(space->sb))
+		memcpy(&space->sb, space->base, sizeof(space->sb));
+	if (far_sb_check(&space->sb, space->size, NULL, 0))
+		space->sb.magic = 0;
 	space->next = host->spaces;
 	host->spaces = space;
 	return 0;

@@ -115,6 +115,8 @@ static int conn_refusal(const struct soft_conn *conn)
 	switch (be16_to_cpu(rej.status)) {
 	case ODRP_FAR_OK:
 		return 0;
+	case ODRP_FAR_E_VERSION:
+		return -EPROTONOSUPPORT;
 	case ODRP_FAR_E_SPACE:
 		return -ENOENT;
 	case ODRP_FAR_E_ATTACH:
@@ -125,6 +127,8 @@ static int conn_refusal(const struct soft_conn *conn)
 		return -ENOMEM;
 	case ODRP_FAR_E_LIMIT:
 		return -EUSERS;
+	case ODRP_FAR_E_RIGHTS:
+		return -EACCES;
 	default:
 		return -EPROTO;
 	}
@@ -180,7 +184,7 @@ static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hell
 
 	for (tries = 0; tries < CALL_TRIES && err == -ECONNREFUSED; tries++)
 		err = call_once(soft, ip, hello, conf, ret_qp, ret_conn, ret_up);
-	return err == -ECONNREFUSED ? -EHOSTUNREACH : err;
+	return err;
 }
 
 /* An answer of the wrong kind. */
@@ -201,7 +205,8 @@ int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hel
 	return err || up ? err : call_undo(soft, ret_qp, ret_conn);
 }
 
-int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello)
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	     struct odrp_far_info *ret_info)
 {
 	const struct soft_qp_conf conf = { .cqn = soft->cqn };
 	struct soft_conn conn;
@@ -211,6 +216,11 @@ int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hell
 
 	if (err)
 		return err;
+	if (ret_info && conn.priv_len >= sizeof(struct odrp_far_reject) + sizeof(*ret_info))
+		memcpy(ret_info, conn.priv + sizeof(struct odrp_far_reject),
+		       sizeof(*ret_info));
+	else if (ret_info)
+		up = true;	/* an answer without what was asked for */
 	err = call_undo(soft, &qp, &conn);
 	return up ? err : 0;
 }

@@ -80,14 +80,16 @@ struct soft_qp_conf {
 /*
  * Connects a new queue pair, and waits for the answer. 0: accepted, with what came in
  * ret_conn->priv; until far_qp_free() and soft_conn_end(), in this order.
- * -EHOSTUNREACH: no memory node answers; -EPROTO: not as far.h says; -ENOENT, -ESTALE,
+ * -EHOSTUNREACH: no memory node answers; -ECONNREFUSED: nobody there serves spaces;
+ * -EPROTO: not as far.h says; -ENOENT, -ESTALE,
  * -EBUSY, ...: refused.
  */
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn);
-/* Asks a question: 0, or the answer as -errno, as above. */
-int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello);
+/* Asks a question: 0, or the answer as -errno, as above. ret_info: if wanted. */
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	     struct odrp_far_info *ret_info);
 /* The peer is told, unless it knows. Its queue pair is gone before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
 /* Whether it is over by now. */
@@ -110,6 +112,9 @@ struct soft_peer {
 int soft_attach(struct far_nic *nic, const char *node, const char *space,
 		unsigned rights, struct far_peer *ret_peer);
 void soft_detach(struct far_nic *nic, struct far_peer *peer);
+int soft_look(struct far_nic *nic, const char *node, const char *space, unsigned idx,
+	      struct far_nic_space *ret_space);
+int soft_erase(struct far_nic *nic, const char *node, const char *space);
 int soft_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);

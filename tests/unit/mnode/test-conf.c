@@ -354,6 +354,7 @@ static void test_spaces(void **state)
 		{ "[space a]\nchunk = 64M\n", "chunk=64M: expected 1M, 2M" },
 		{ "[space a]\nclients = 4095\n", "clients=4095: expected a number from 1" },
 		{ "[space a]\ndead-ms = 0\n", "dead-ms=0: expected a number from 50" },
+		{ "[space a]\ndeletable = maybe\n", "deletable=maybe: expected yes or no" },
 		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
 	};
 	static const struct {

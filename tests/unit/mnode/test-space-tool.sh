@@ -79,6 +79,7 @@ start_agent() {
 nic = soft:ip=10.77.0.1/24
  dgram=$dir/m0:$dir/c0
  dgram=$dir/m1:$dir/c1
+ dgram=$dir/m2:$dir/c2
 pool = 64M
 control = $dir/ctl
 log-level = warning
@@ -90,6 +91,7 @@ dead-ms = $1
 size = 4M
 chunk = 1M
 dead-ms = 60000
+deletable = yes
 EOF
 	"$mnoded" --config "$dir/conf" 2>"$dir/log" &
 	agent=$!
@@ -107,7 +109,7 @@ bench_on() {
 	client=$!
 }
 
-echo 1..19
+echo 1..34
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
 	--index hash --workload A --keys 300 --ops 600 --warm-ms 0 --json -
@@ -135,18 +137,43 @@ refused 'space "cache" at node "10.77.0.7": no such node' \
 refused "No space left on device" "$far" bench index --nic "$(nic 0)" \
 	--node 10.77.0.1 --space small --keys 100000 --warm-ms 0 --ops 1
 says "" "$far" space check small --nic "$(nic 0)" --node 10.77.0.1
+
+# Questions from afar.
+says "small" "$far" space list --nic "$(nic 0)" --node 10.77.0.1
+says '"name":"cache"' "$far" space list --nic "$(nic 0)" --node 10.77.0.1 --json
+says "33554432" "$far" space stat cache --nic "$(nic 0)" --node 10.77.0.1
+says '"structures":' "$far" space stat cache --nic "$(nic 0)" --node 10.77.0.1 --json
+refused 'space "cash" at node "10.77.0.1": there is no such space' \
+	"$far" space stat cash --nic "$(nic 0)" --node 10.77.0.1
+refused 'node "10.77.0.7": no such node' \
+	"$far" space list --nic "$(nic 0)" --node 10.77.0.7
+refused 'cannot be deleted: no such node' \
+	"$far" space delete cache --nic "$(nic 0)" --node 10.77.0.7
+refused "settings do not say deletable = yes" \
+	"$far" space delete cache --nic "$(nic 0)" --node 10.77.0.1
+refused "soft expected" "$far" space list --nic "mem:dir=$dir" --node 10.77.0.1
+refused "one memory node expected" "$far" space list --nic "$(nic 0)" --node a --node b
+says "" "$far" space delete small --nic "$(nic 0)" --node 10.77.0.1
+refused "there is no such space" \
+	"$far" space delete small --nic "$(nic 0)" --node 10.77.0.1
+says "every page is in exactly one place" "${ctl[@]}" check
+
+# More clients than a space takes.
 bench_on 0 --space cache --keys 300
 becomes clients 1
 first=$client
 bench_on 1 --space cache --keys 300
 becomes clients 2
+refused "all 2 client numbers are taken" \
+	"$far" space check cache --nic "$(nic 2)" --node 10.77.0.1
 kill $first $client
 wait $first $client 2>/dev/null
 becomes clients 0
 
 # The agent's end is an error of its clients, and its next life has an empty space.
-says "" "${ctl[@]}" delete-space small
-refused "no space has the name 'small'" "${ctl[@]}" delete-space small
+says "" "${ctl[@]}" delete-space cache
+refused "no space has the name 'cache'" "${ctl[@]}" delete-space cache
+refused "there is no such space" "$far" space check cache --nic "$(nic 0)" --node 10.77.0.1
 kill $agent
 wait $agent
 start_agent 60000

@@ -34,6 +34,7 @@ struct link {
 	enum nic_event_type state;
 	unsigned int status;		/* of a reject */
 	struct odrp_far_region region;	/* of an accept that has one */
+	struct odrp_far_info info;	/* of a reject that has one */
 };
 
 static struct bed b;
@@ -95,6 +96,7 @@ static void take_answer(struct link *l, const struct nic_event *ev)
 		memcpy(&rej, ev->priv, sizeof(rej));
 		assert_int_equal(rej.magic, htonl(ODRP_FAR_MAGIC));
 		l->status = ntohs(rej.status);
+		memcpy(&l->info, ev->priv + sizeof(rej), sizeof(l->info));
 	}
 }
 
@@ -348,6 +350,62 @@ static void test_hellos(void **state)
 	world_close();
 }
 
+/* Spaces by number and by name, whoever asks. */
+static void test_look(void **state)
+{
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_LOOK, 1);
+	struct link l;
+
+	world_open(60000);
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_OK);
+	assert_string_equal((char *)l.info.name, "b");
+	assert_int_equal(be64toh(l.info.size), SPACE);
+	assert_int_equal(ntohl(l.info.max_clients), 256);
+	assert_int_equal(ntohs(l.info.nr_nodes), 1);
+	hello.number = htonl(1);
+	say(&one, &hello, &l);
+	assert_string_equal((char *)l.info.name, "a");
+	assert_int_equal(ntohl(l.info.max_clients), 2);
+	hello.number = htonl(2);
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
+	hello.name[0] = 'a';
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_OK);
+	assert_string_equal((char *)l.info.name, "a");
+	hello.name[0] = 'x';
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
+	world_close();
+}
+
+/* Deleted from afar only where the settings allow it. */
+static void test_delete(void **state)
+{
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_DELETE, 1);
+	struct link l, control;
+	uint64_t budget;
+
+	world_open(60000);
+	budget = b.m.budget;
+	attach(&two, "a", 12, &control);
+	hello.name[0] = 'a';
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_E_RIGHTS);
+	assert_int_equal(b.m.budget, budget);
+	b.m.spaces.list->host.deletable = true;
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_OK);
+	assert_int_equal(b.m.budget, budget + PAGES);
+	assert_int_equal(b.m.spaces.nr_pages, PAGES);
+	assert_null(b.m.spaces.host.attaches);
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
+	hang_up(&control);
+	world_close();
+}
+
 /* Claims of one attachment are bounded. */
 static void test_claims(void **state)
 {
@@ -530,6 +588,8 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_hellos),
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_delete),
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_silence),
