@@ -3,6 +3,10 @@
  * The disk: where the kernel's bios come in.  Bios under a plug are collected
  * and issued together, so that each connection's requests are posted with one
  * doorbell; issue.c does the issuing.
+ *
+ * Its device number is one of those that the kernel hands out to disks without a
+ * major number of their own ("blkext"), like those of NVMe: programs that know disks
+ * by the names in /proc/devices, LVM for one, know them.
  */
 #include <linux/blkdev.h>
 #include <linux/delay.h>
@@ -12,8 +16,6 @@
 #include "compat.h"
 #include "odrp.h"
 #include "trace.h"
-
-static int major;
 
 #define PLUG_MAX	ODRP_POST_CHUNK
 
@@ -243,9 +245,6 @@ int odrp_blk_add(struct odrp_dev *dev)
 	disk = odrp_alloc_ptr(odrp_compat_alloc_disk());
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
-	disk->major = major;
-	disk->first_minor = dev->id;
-	disk->minors = 1;
 	disk->flags |= ODRP_DISK_FLAGS;
 	disk->fops = &ops;
 	disk->private_data = dev;
@@ -275,15 +274,4 @@ void odrp_blk_del(struct odrp_dev *dev)
 void odrp_blk_free(struct odrp_dev *dev)
 {
 	odrp_compat_free_disk(dev->disk);
-}
-
-int odrp_blk_init(void)
-{
-	major = register_blkdev(0, "odrp");
-	return major < 0 ? major : 0;
-}
-
-void odrp_blk_exit(void)
-{
-	unregister_blkdev(major, "odrp");
 }

@@ -72,11 +72,12 @@ static inline struct gendisk *odrp_compat_alloc_disk(void)
 
 	if (!q)
 		return ERR_PTR(-ENOMEM);
-	disk = alloc_disk(1);
+	disk = alloc_disk(0);
 	if (!disk) {
 		blk_cleanup_queue(q);
 		return ERR_PTR(-ENOMEM);
 	}
+	disk->flags |= GENHD_FL_EXT_DEVT;
 	disk->queue = q;
 #endif
 	odrp_compat_set_limits(disk->queue);

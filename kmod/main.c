@@ -86,12 +86,9 @@ static int __init odrp_init(void)
 	err = odrp_end_init();
 	if (err)
 		goto destroy_wq;
-	err = odrp_blk_init();
-	if (err)
-		goto exit_end;
 	err = odrp_pm_init();
 	if (err)
-		goto exit_blk;
+		goto exit_end;
 	odrp_debug_init();
 	err = odrp_ctl_init();
 	if (err)
@@ -101,8 +98,6 @@ static int __init odrp_init(void)
 exit_debug:
 	odrp_debug_exit();
 	odrp_pm_exit();
-exit_blk:
-	odrp_blk_exit();
 exit_end:
 	odrp_end_exit();
 destroy_wq:
@@ -115,7 +110,6 @@ static void __exit odrp_exit(void)
 	odrp_pm_exit();	/* it looks at devices */
 	odrp_ctl_exit();
 	odrp_debug_exit();
-	odrp_blk_exit();
 	odrp_end_exit();
 	destroy_workqueue(odrp_wq);
 }

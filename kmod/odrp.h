@@ -554,8 +554,6 @@ int odrp_pm_init(void);
 void odrp_pm_exit(void);
 
 /* blk.c: the disk, bios to blocks */
-int odrp_blk_init(void);
-void odrp_blk_exit(void);
 int odrp_blk_add(struct odrp_dev *dev);
 void odrp_blk_del(struct odrp_dev *dev);
 void odrp_blk_free(struct odrp_dev *dev);

@@ -2,7 +2,7 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, disk, stress, init, bench,
+#   packages_install SET...     sets: build, vm, disk, lvm, stress, init, bench,
 #                               lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
@@ -31,6 +31,10 @@ packages_of() {
 		# What tests the device as a disk, inside the guest.
 		printf '%s\n' fio e2fsprogs
 		;;
+	lvm)
+		# What tests the device as a physical volume.
+		printf '%s\n' lvm2
+		;;
 	stress)
 		# And as swap, in the nightly tests.
 		printf '%s\n' stress-ng memtester
@@ -57,7 +61,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, vm, disk, stress, init, bench, lint, package, kernel)"
+		error "no package set '$1' (there are: build, vm, disk, lvm, stress, init, bench, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -58,7 +58,10 @@ dmesg | tail -n 1 | grep -q "another network namespace" || fail "$(dmesg | tail 
 add $addr size=4M depth=8 queues=64 id=7
 [ $status = 0 ] || fail "not added: $said"
 echo "$said" | grep -q " 16 of 64 queues, depth 8 of 8," || fail "$said"
+echo mark removal >/dev/kmsg
 echo 7 >$control/hot_remove || fail "not removed"
+said=$(dmesg | sed -n "/mark/h;/mark/!H;\${x;p}" | grep odrp)
+[ "$(echo "$said" | wc -l)" = 1 ] || fail "removal of 16 queues: not one line: $said"
 
 # Nobody answers there, and the first would wait for ten minutes.
 echo 600000 >/sys/module/odrp/parameters/connect_ms
