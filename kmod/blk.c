@@ -14,6 +14,7 @@
 #include "trace.h"
 
 static int major;
+static void (*disk_unused)(void);	/* see odrp_blk_init() */
 
 #define PLUG_MAX	ODRP_POST_CHUNK
 
@@ -218,7 +219,7 @@ ODRP_BLK_RELEASE(release_disk, disk)
 	goes = !--dev->openers && dev->forced;
 	mutex_unlock(&dev->lock);
 	if (goes)
-		odrp_ctl_sweep();
+		disk_unused();
 }
 
 static const struct block_device_operations ops = {
@@ -277,8 +278,14 @@ void odrp_blk_free(struct odrp_dev *dev)
 	odrp_compat_free_disk(dev->disk);
 }
 
-int odrp_blk_init(void)
+/*
+ * odrp_blk_init()
+ * @unused: called when nobody has a disk open any more whose device was removed by
+ *	force; has locks of the block layer
+ */
+int odrp_blk_init(void (*unused)(void))
 {
+	disk_unused = unused;
 	major = register_blkdev(0, "odrp");
 	return major < 0 ? major : 0;
 }
