@@ -47,6 +47,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	mutex_init(&dev->lock);
 	odrp_tell_init(dev);
 	init_waitqueue_head(&dev->room);
+	init_waitqueue_head(&dev->backing_room);
 	for (i = 0; i < ODRP_NR_WAITS; i++) {
 		spin_lock_init(&dev->waits[i].lock);
 		bio_list_init(&dev->waits[i].bios);
@@ -209,19 +210,6 @@ void odrp_dev_abandon(struct odrp_dev *dev)
 {
 	close_sess(dev);
 	free_dev(dev);
-}
-
-/*
- * odrp_dev_mapped() - pages on the memory node that somebody may ask for
- *
- * The difference of two counters that move: it may be off for a moment.
- */
-s64 odrp_dev_mapped(const struct odrp_dev *dev)
-{
-	s64 n = odrp_lease_used(&dev->lease) -
-		atomic64_read(&dev->free.pending);
-
-	return max_t(s64, n, 0);
 }
 
 /* Return: 0 if nobody has it open; -EINPROGRESS if it goes when it is closed. */

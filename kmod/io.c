@@ -7,7 +7,6 @@
  * issue.c and free.c come before, done.c after.
  */
 #include <linux/jiffies.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include "odrp.h"
 #include "trace.h"
@@ -50,65 +49,6 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 	}
 	spin_unlock_bh(&conn->lock);
 	return req;
-}
-
-/* How many bios may wait for requests before writers are made to sleep. */
-static unsigned int room(const struct odrp_dev *dev)
-{
-	return dev->sess.nr_queues * dev->sess.depth;
-}
-
-/* Bios have been taken from the lists of those that wait for requests. */
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
-{
-	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
-	if (atomic_sub_return(nr, &dev->parked) <= room(dev) &&
-	    waitqueue_active(&dev->room))
-		wake_up_all(&dev->room);
-}
-
-/*
- * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
- *
- * Workqueues may not while the session is lost, for some take it up again: ib_mad,
- * for one, allocates for each packet that it receives, with GFP_KERNEL.  When that
- * has to reclaim memory and comes here, it would wait for the session, and the
- * session for it.  What kswapd would go on sending takes memory for each bio.
- */
-bool odrp_holds_up(const struct odrp_dev *dev)
-{
-	return !(current->flags & PF_WQ_WORKER) ||
-	       odrp_sess_state(&dev->sess) != ODRP_LOST;
-}
-
-/* The session is lost, or dead: whoever waits looks again. */
-void odrp_wake_room(struct odrp_dev *dev)
-{
-	wake_up_all(&dev->room);
-	if (dev->backing)
-		odrp_backing_wake_room(dev);
-}
-
-static bool has_room(const struct odrp_dev *dev)
-{
-	return atomic_read(&dev->parked) <= room(dev) ||
-	       !odrp_dev_serves(dev) || !odrp_holds_up(dev);
-}
-
-/*
- * Make a writer wait while too much is waiting already.  Reclaim that is
- * never held up sends all of memory to a device that is slower, finds nothing
- * but pages under writeback, and kills somebody.  What is waited for are
- * completions, or the end of the session: never memory.
- */
-void odrp_wait_room(struct odrp_dev *dev)
-{
-	if (dev->backing)
-		odrp_backing_wait_room(dev);
-	if (has_room(dev))
-		return;
-	odrp_stat_inc(dev, waits_room);
-	io_wait_event(dev->room, has_room(dev));
 }
 
 /* A new generation: answers to the old one find nothing. */

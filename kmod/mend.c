@@ -25,7 +25,7 @@
  * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
  * may come from the kernel's reserves, since whoever could free memory may be waiting
  * for us.  What others allocate for it is helped by reserve.c, and their threads are
- * not held up (io.c:odrp_holds_up()).
+ * not held up (room.c:odrp_holds_up()).
  */
 #include <linux/blkdev.h>
 #include <linux/sched/mm.h>

@@ -5,7 +5,7 @@
  * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
  * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
  * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
+ * backing.c, backdev.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
  * map), keys.c (rkeys for pages), mem.c (memory by size), plug.c and reserve.c (what is kept for
  * reconnecting), end.c (ids that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
@@ -47,6 +47,7 @@
 #include "hist.h"
 #include "keys.h"
 #include "lease.h"
+#include "param.h"
 #include "slot.h"
 #include "state.h"
 #include "stats.h"
@@ -479,6 +480,8 @@ struct odrp_dev {
 	struct odrp_wait	waits[ODRP_NR_WAITS];
 	atomic_t		parked;	/* bios that wait for a request */
 	wait_queue_head_t	room;	/* writers that wait for fewer */
+	atomic_t		backing_stores;	/* under way to the backing device */
+	wait_queue_head_t	backing_room;	/* writers that wait for fewer */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
@@ -486,6 +489,7 @@ struct odrp_dev {
 	struct odrp_tells	tells;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
+	unsigned long		*good;		/* see backing.c; NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
 	unsigned long		*unread;	/* see unread.c; NULL: not needed */
 	bool			some_unread;	/* a bit has been set, once */
@@ -536,14 +540,6 @@ static inline bool odrp_dev_fails(const struct odrp_dev *dev)
 	       (!dev->backing || READ_ONCE(dev->forced));
 }
 
-/* main.c */
-extern struct workqueue_struct *odrp_wq;
-extern unsigned int odrp_poll_us;
-extern unsigned int odrp_free_batch;
-extern unsigned int odrp_free_delay_ms;
-extern unsigned int odrp_ack_timeout;
-extern unsigned int odrp_connect_ms;
-
 /* ctl.c: /sys/class/odrp-control */
 int odrp_ctl_init(void);
 void odrp_ctl_exit(void);
@@ -554,6 +550,7 @@ int odrp_pm_init(void);
 void odrp_pm_exit(void);
 
 /* blk.c: the disk, bios to blocks */
+void odrp_blk_init(void (*unused)(void));
 int odrp_blk_add(struct odrp_dev *dev);
 void odrp_blk_del(struct odrp_dev *dev);
 void odrp_blk_free(struct odrp_dev *dev);
@@ -595,21 +592,31 @@ static inline void odrp_unread_clear(struct odrp_dev *dev, u64 slot)
 		odrp_unread_clear_bit(dev, slot);
 }
 
-/* backing.c: a copy on a local device */
+/* backdev.c: the backing device, opened and closed */
 int odrp_backing_add(struct odrp_dev *dev, const char *path);
 void odrp_backing_del(struct odrp_dev *dev);
+
+/* backing.c: a copy on a local device */
 const char *odrp_backing_path(const struct odrp_dev *dev);
 struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 			      unsigned int offset);
-void odrp_backing_wait_room(struct odrp_dev *dev);
-void odrp_backing_wake_room(struct odrp_dev *dev);
 void odrp_backing_begin(struct bio *bio);
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct bio_list *todo);
 void odrp_backing_alone(struct bio *bio);
-void odrp_backing_forget(struct odrp_dev *dev, u64 slot);
-bool odrp_backing_has(const struct odrp_dev *dev, u64 slot);
 void odrp_backing_say(struct odrp_dev *dev);
+
+/* A slot has been taken to be freed. */
+static inline void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
+{
+	clear_bit(slot, dev->good);
+}
+
+/* Is there a copy of its contents?  May have changed already. */
+static inline bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
+{
+	return test_bit(slot, dev->good);
+}
 
 /* issue.c: bios to requests */
 struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo);
@@ -626,13 +633,16 @@ void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
 void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo);
 struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio);
 void odrp_req_put(struct odrp_req *req);
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
-void odrp_wait_room(struct odrp_dev *dev);
-void odrp_wake_room(struct odrp_dev *dev);
-bool odrp_holds_up(const struct odrp_dev *dev);
 void odrp_req_fill(struct odrp_req *req, u64 slot);
 void odrp_conn_resume(struct odrp_conn *conn);
 void odrp_conn_abort_unsent(struct odrp_conn *conn);
+
+/* room.c: writers that are held up */
+void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
+void odrp_backing_stored(struct odrp_dev *dev);
+void odrp_wait_room(struct odrp_dev *dev);
+void odrp_wake_room(struct odrp_dev *dev);
+bool odrp_holds_up(const struct odrp_dev *dev);
 
 /* done.c: the wire to completions */
 int odrp_conn_poll(struct irq_poll *iop, int budget);
@@ -767,6 +777,7 @@ void odrp_beat_exit(struct odrp_sess *s);
 /* stats.c */
 void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);
 void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum);
+s64 odrp_dev_mapped(const struct odrp_dev *dev);
 
 /* sysfs.c */
 extern const struct attribute_group *odrp_disk_groups[];
