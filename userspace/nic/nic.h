@@ -249,7 +249,8 @@ struct far_nic_ops {
 	/*
 	 * Connects peer number idx, or connects it anew after a failure. What was posted
 	 * before and is not done by then completes with -ECANCELED. peer stays attached
-	 * for as long as the queue set is. -EHOSTDOWN.
+	 * for as long as the queue set is. -EHOSTDOWN; -ESTALE: the memory node is there
+	 * and has ended the attachment, by a fence or with the space.
 	 */
 	int (*connect)(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 

@@ -165,7 +165,7 @@ int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned de
 void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue);
 /* Cancels what is not done; its queue pair is gone behind this. */
 void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue);
-/* Of one that was reset. -EHOSTDOWN. */
+/* Of one that was reset. -EHOSTDOWN, -ESTALE. */
 int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer);
 /* All or none. The queue is connected, and has room. */

@@ -78,7 +78,7 @@ int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 	hello.number = cpu_to_be32(queue->number);
 	err = soft_call(soft, peer->addr.ip, &hello, &conf, &queue->qp, &queue->conn);
 	if (err)
-		return err == -ESTALE || err == -EHOSTUNREACH || err == -ECONNREFUSED ?
+		return err == -EHOSTUNREACH || err == -ECONNREFUSED ?
 		       -EHOSTDOWN : err;
 	queue->peer = peer;
 	queue->begin = queue->posted;

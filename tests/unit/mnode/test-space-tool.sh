@@ -105,11 +105,11 @@ bench_on() {
 	local nic
 	nic=$(nic "$1")
 	"$far" bench index --nic "$nic" --node 10.77.0.1 --index hash --workload A \
-		--warm-ms 0 "${@:2}" --ms 600000 >"$dir/on$1" 2>&1 </dev/null &
+		--warm-ms 0 --ms 600000 "${@:2}" >"$dir/on$1" 2>&1 </dev/null &
 	client=$!
 }
 
-echo 1..34
+echo 1..37
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
 	--index hash --workload A --keys 300 --ops 600 --warm-ms 0 --json -
@@ -179,4 +179,19 @@ wait $agent
 start_agent 60000
 [[ $(space structures) = 0 ]]
 result $? "another life of the agent has an empty space"
+
+# A client that was only stopped is told that it was fenced.
+kill $agent
+wait $agent
+start_agent 500
+bench_on 0 --space cache --keys 300 --ms 15000
+becomes clients 1
+kill -STOP $client
+becomes fenced 1
+kill -CONT $client
+wait $client
+status=$?
+cp "$dir/on0" "$dir/out"
+[[ $status = 1 && $(<"$dir/out") = *"Stale file handle"* ]]
+result $? "a client that was stopped is told that it was fenced"
 exit $bad
