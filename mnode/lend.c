@@ -171,7 +171,8 @@ static enum lend_todo release(struct lender *l, struct sess *s)
 static enum lend_todo failed(struct lender *l)
 {
 	if (!l->nr_failures++)
-		log_error("the agent's own queue pair failed; making a new one");
+		log_error("the queue pair by which the agent changes free rings "
+			  "failed; the agent creates another one");
 	l->retry = l->state;
 	l->state = LEND_FAILED;
 	return LEND_WAIT;

@@ -87,8 +87,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		 s->nr_queues, s->depth, s->lease.granted,
 		 keys_exist(&s->keys) ? ", with keys" : "");
 	if (attr.keyed && !keys_exist(&s->keys))
-		log_warning("session %" PRIu64 ": cannot make keys; chains "
-			    "translate", s->id);
+		log_warning("session %" PRIu64 ": the agent cannot create keys "
+			    "in the NIC; chains translate instead", s->id);
 	return 0;
 }
 
@@ -178,7 +178,8 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	if (r == -EPERM)
 		log_error("chain %s is not armed: %s", prog->name, why);
 	else if (r)
-		log_warning("session %" PRIu64 ": cannot make chain %s: %s",
+		log_warning("session %" PRIu64 ": the agent cannot create a queue "
+			    "pair for chain %s: %s",
 			    s->id, prog->name, strerror(-r));
 	return r;
 }

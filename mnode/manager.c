@@ -163,8 +163,8 @@ static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
 	else if (r == -EXDEV)
 		s->doomed = true;
 	else if (r)
-		log_error("session %" PRIu64 ": cannot tell which pages chain "
-			  "%s of queue %u held: %s", s->id,
+		log_error("session %" PRIu64 ": the agent cannot find which "
+			  "pages chain %s of queue %u held: %s", s->id,
 			  m->progs[chain].name, number, strerror(-r));
 	return 0;
 }
@@ -340,8 +340,8 @@ static void look_at_debt(struct manager *m, struct sess *s,
 	s->owing_ms += elapsed_ms;
 	if (s->owing_ms <= m->conf->dead_ms)
 		return;
-	log_warning("session %" PRIu64 ": keeps pages of a lease that it has "
-		    "confirmed to have given up", s->id);
+	log_warning("session %" PRIu64 ": the compute node still uses more "
+		    "pages than the lease that it has confirmed; evicting it", s->id);
 	manager_kill(m, s, WHY_EVICTED);
 }
 
@@ -352,7 +352,8 @@ static void look_at_order(struct manager *m, struct sess *s)
 {
 	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
 		return;
-	log_notice("session %" PRIu64 ": its free ring was empty", s->id);
+	log_notice("session %" PRIu64 ": the free ring is empty; all chains "
+		   "of the session stop until the compute node resumes it", s->id);
 	manager_detach(m, s);
 }
 
@@ -374,8 +375,8 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	sess_look(s, elapsed_ms);
 	if (s->doomed) {
-		log_warning("session %" PRIu64 ": had two requests for one slot "
-			    "at a time", s->id);
+		log_warning("session %" PRIu64 ": the compute node sent two requests "
+			    "for one slot at the same time; evicting it", s->id);
 		manager_kill(m, s, WHY_EVICTED);
 		return;
 	}
@@ -425,7 +426,7 @@ static void send_grants(struct manager *m)
 			continue;
 		r = sess_grant(s);
 		if (r)
-			log_warning("session %" PRIu64 ": cannot write a lease: "
+			log_warning("session %" PRIu64 ": the agent cannot write a grant: "
 				    "%s", s->id, strerror(-r));
 	}
 }

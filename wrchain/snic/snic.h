@@ -325,8 +325,8 @@ int snic_set_forge(struct snic *nic, const struct snic_forge *forge);
 
 #define SNIC_NEVER UINT64_MAX
 
-/* Receives what waits at the ports and executes what can be executed. */
-/* *ret_next: when to be called again if nothing arrives before. */
+/* Receives what waits at the ports and executes what can be executed.  *ret_next: when
+ * to be called again if nothing arrives before. */
 int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next);
 /*
  * When it has something to do, as of now, without doing it: the time of its last
