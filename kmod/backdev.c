@@ -14,13 +14,10 @@ static void done_work(struct work_struct *w)
 {
 	struct odrp_backing *b = container_of(w, struct odrp_backing,
 					      done_work);
-	struct odrp_dev *dev = b->dev;
-	struct bio_list todo;
+	struct odrp_queue *q = odrp_queue_here(b->dev);
 
-	bio_list_init(&todo);
-	odrp_twins_done(b, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_blk_issue(dev, &todo, false);
+	odrp_twins_done(b, q);
+	odrp_issue_released(q);
 }
 
 static int refuse(const char *path, const char *why, int err)

@@ -129,7 +129,7 @@ struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 
 /* ---- the halves end ---------------------------------------------------------- */
 
-static void end_store(struct twin *t, struct bio_list *todo)
+static void end_store(struct twin *t, struct odrp_queue *q)
 {
 	struct odrp_dev *dev = t->b->dev;
 	bool remote = t->asked && t->res == ODRP_SLOT_OK;
@@ -144,7 +144,7 @@ static void end_store(struct twin *t, struct bio_list *todo)
 		more = odrp_slot_end(&dev->slots, slot, ODRP_SLOT_OK);
 	else
 		more = odrp_slot_end_local(&dev->slots, slot);
-	odrp_slot_more(dev, slot, more, todo);
+	odrp_slot_more(q, slot, more);
 
 	if (t->good) {
 		odrp_stat_inc(dev, backing_stores);
@@ -156,7 +156,7 @@ static void end_store(struct twin *t, struct bio_list *todo)
 }
 
 /* A load that the memory node has not served. */
-static void end_load(struct twin *t, struct bio_list *todo)
+static void end_load(struct twin *t, struct odrp_queue *q)
 {
 	struct odrp_dev *dev = t->b->dev;
 	u64 slot = slot_of(t);
@@ -170,7 +170,7 @@ static void end_load(struct twin *t, struct bio_list *todo)
 		more = odrp_slot_end(&dev->slots, slot, t->res);
 	else
 		more = odrp_slot_end_local(&dev->slots, slot);
-	odrp_slot_more(dev, slot, more, todo);
+	odrp_slot_more(q, slot, more);
 
 	if (t->good) {
 		odrp_stat_inc(dev, backing_loads);
@@ -181,28 +181,28 @@ static void end_load(struct twin *t, struct bio_list *todo)
 	bio_endio(&t->bio);
 }
 
-static void end_local(struct twin *t, struct bio_list *todo)
+static void end_local(struct twin *t, struct odrp_queue *q)
 {
 	if (!t->asked)
 		odrp_acct_end(&t->bio, ODRP_BLOCK_SECTORS, t->acct);
 	if (!is_store(t))
-		end_load(t, todo);
+		end_load(t, q);
 	else if (atomic_dec_and_test(&t->halves))
-		end_store(t, todo);
+		end_store(t, q);
 }
 
 /*
  * odrp_twins_done() - twins have been at the backing device
- * @todo: gets the bios that waited for their slots
+ * @q: any queue: the bios that waited for their slots are released there
  */
-void odrp_twins_done(struct odrp_backing *b, struct bio_list *todo)
+void odrp_twins_done(struct odrp_backing *b, struct odrp_queue *q)
 {
 	struct twin *t, *next;
 
 	llist_for_each_entry_safe(t, next,
 				  llist_reverse_order(llist_del_all(&b->done)),
 				  node)
-		end_local(t, todo);
+		end_local(t, q);
 }
 
 static void local_done(struct twin *t)
@@ -288,10 +288,10 @@ void odrp_backing_begin(struct bio *bio)
 
 /*
  * odrp_backing_answered() - the request of a block has ended
- * @todo: gets the bios that waited for its slot
+ * @q: its queue: the bios that waited for its slot are released there
  */
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
-			   struct bio_list *todo)
+			   struct odrp_queue *q)
 {
 	struct twin *t = twin_of(bio);
 	struct odrp_dev *dev = t->b->dev;
@@ -300,14 +300,14 @@ void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 	t->res = res;
 	if (is_store(t)) {
 		if (atomic_dec_and_test(&t->halves))
-			end_store(t, todo);
+			end_store(t, q);
 		return;
 	}
 	if (res != ODRP_SLOT_OK) {
 		begin_local(t);
 		return;
 	}
-	odrp_slot_more(dev, slot, odrp_slot_end(&dev->slots, slot, res), todo);
+	odrp_slot_more(q, slot, odrp_slot_end(&dev->slots, slot, res));
 	bio_endio(bio);
 }
 

@@ -31,6 +31,6 @@ struct odrp_backing {
 };
 
 int odrp_twins_init(struct odrp_backing *b);
-void odrp_twins_done(struct odrp_backing *b, struct bio_list *todo);
+void odrp_twins_done(struct odrp_backing *b, struct odrp_queue *q);
 
 #endif /* _ODRP_BACKING_H */

@@ -35,7 +35,6 @@ static void free_slots(struct odrp_dev *dev)
 static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 {
 	struct odrp_dev *dev = odrp_alloc(kzalloc(sizeof(*dev), GFP_KERNEL));
-	unsigned int i;
 
 	if (!dev)
 		return NULL;
@@ -48,10 +47,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	odrp_tell_init(dev);
 	init_waitqueue_head(&dev->room);
 	init_waitqueue_head(&dev->backing_room);
-	for (i = 0; i < ODRP_NR_WAITS; i++) {
-		spin_lock_init(&dev->waits[i].lock);
-		bio_list_init(&dev->waits[i].bios);
-	}
+	odrp_wait_init(dev);
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
 	dev->sess.features = opt->keyed ? ODRP_WIRE_F_KEYED : 0;
@@ -157,7 +153,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		goto say;
 	}
 	dev->stats = odrp_alloc(alloc_percpu(struct odrp_stats));
-	err = dev->stats ? odrp_free_init(dev) : -ENOMEM;
+	err = dev->stats ? odrp_free_init(dev, odrp_flush_work) : -ENOMEM;
 	if (!err)
 		err = odrp_sess_open(&dev->sess, opt->queues, opt->depth);
 	if (err)
