@@ -43,6 +43,8 @@ static const struct argp_option options[] = {
 	  "I/O error" },
 	{ "translate", KEY_SETTING + 6, "NAME", 0,
 	  "add: nic or chain; chain: also if the memory node's NIC translates" },
+	{ "label", KEY_SETTING + 9, "TEXT", 0, "add: label of the swap space" },
+	{ "uuid", KEY_SETTING + 10, "UUID", 0, "add: UUID of the swap space" },
 	{ "priority", 'p', "N", 0, "add: priority of the swap space" },
 	{ "min-free-kbytes", KEY_SETTING + 7, "KB", 0,
 	  "add: least value of vm.min_free_kbytes" },

@@ -132,6 +132,41 @@ static int check_path(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+/* What the header of swap space has room for. */
+static int check_label(const struct key *key, const char *text, char *why)
+{
+	size_t len = strlen(text);
+
+	if (!len || len > SWAP_LABEL_MAX)
+		return complain(why, "%s=%s: expected 1 to %d bytes", key->name,
+				text, SWAP_LABEL_MAX);
+	return 0;
+}
+
+static int check_uuid(const struct key *key, const char *text, char *why)
+{
+	static const char like[] = "01234567-0123-0123-0123-0123456789ab";
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t i;
+
+	for (i = 0; i < sizeof(like) - 1; i++) {
+		if (!text[i] || !strchr(like[i] == '-' ? "-" : digits, text[i]))
+			break;
+	}
+	if (like[i] || text[i])
+		return complain(why, "%s=%s: expected a UUID such as %s",
+				key->name, text, like);
+	return 0;
+}
+
+static int check_activate(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "yes") && strcmp(text, "no"))
+		return complain(why, "%s=%s: expected yes or no", key->name,
+				text);
+	return 0;
+}
+
 static const struct key keys[SWAP_NR_KEYS] = {
 	[SWAP_ADDRESS]	  = { "address", "addr", check_address },
 	[SWAP_PORT]	  = { "port", "port", check_number, 1, 65535 },
@@ -149,6 +184,9 @@ static const struct key keys[SWAP_NR_KEYS] = {
 	[SWAP_BACKING]	  = { "backing", "backing", check_path },
 	[SWAP_CHECKSUM]	  = { "checksum", "checksum", check_checksum },
 	[SWAP_TRANSLATE]  = { "translate", "translate", check_translate },
+	[SWAP_LABEL]	  = { "label", NULL, check_label },
+	[SWAP_UUID]	  = { "uuid", NULL, check_uuid },
+	[SWAP_ACTIVATE]	  = { "activate", NULL, check_activate },
 	[SWAP_PRIORITY]	  = { "priority", NULL, check_number, 0, 32767 },
 	[SWAP_MIN_FREE]	  = { "min-free-kbytes", NULL, check_number, 1,
 			      16 << 20 },
@@ -259,6 +297,11 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 		return complain(why, "size is missing: expected the size of "
 				"the device");
 	return 0;
+}
+
+bool swap_conf_activates(const struct swap_conf *conf)
+{
+	return strcmp(conf->value[SWAP_ACTIVATE], "no");
 }
 
 long swap_conf_number(const struct swap_conf *conf, enum swap_key key,

@@ -16,6 +16,7 @@
 #define SWAP_CONF_DIR		SYSCONFDIR "/odrp/swap"
 #define SWAP_CONF_WHY_MAX	512
 #define SWAP_VALUE_MAX		256
+#define SWAP_LABEL_MAX		15
 /* Room for what hot_add is told. */
 #define SWAP_LINE_MAX		1024
 
@@ -34,6 +35,9 @@ enum swap_key {
 	SWAP_BACKING,
 	SWAP_CHECKSUM,
 	SWAP_TRANSLATE,
+	SWAP_LABEL,
+	SWAP_UUID,
+	SWAP_ACTIVATE,
 	SWAP_PRIORITY,
 	SWAP_MIN_FREE,
 	SWAP_NR_KEYS,
@@ -55,6 +59,8 @@ int swap_conf_read(struct swap_conf *conf, const char *path,
 int swap_conf_check(const struct swap_conf *conf,
 		    char why[SWAP_CONF_WHY_MAX]);
 
+/* Whether it is swapped on, and not only made ready for that. */
+bool swap_conf_activates(const struct swap_conf *conf);
 /* A setting that is a number. */
 long swap_conf_number(const struct swap_conf *conf, enum swap_key key,
 		      long otherwise);

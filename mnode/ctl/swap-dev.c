@@ -199,12 +199,20 @@ static int wait_for(const char *path)
 	return -ENOENT;
 }
 
-int swap_dev_mkswap(unsigned int id)
+int swap_dev_mkswap(unsigned int id, const char *label, const char *uuid)
 {
 	char path[NAME_LEN];
-	const char *const mkswap[] = { "mkswap", path, NULL };
-	int r;
+	const char *mkswap[7] = { "mkswap", path };
+	int n = 2, r;
 
+	if (*label) {
+		mkswap[n++] = "-L";
+		mkswap[n++] = label;
+	}
+	if (*uuid) {
+		mkswap[n++] = "-U";
+		mkswap[n++] = uuid;
+	}
 	device_path(id, path);
 	r = wait_for(path);
 	return r ? r : run(mkswap);

@@ -31,7 +31,8 @@ int swap_dev_drop(unsigned int id);
 int swap_dev_is_on(unsigned int id);
 /* Kilobytes that have been swapped out to it; 0 also if it is not on. */
 long swap_dev_used(unsigned int id);
-int swap_dev_mkswap(unsigned int id);
+/* label, uuid: "": none, and one that is new. */
+int swap_dev_mkswap(unsigned int id, const char *label, const char *uuid);
 /* priority: -1: the kernel's choice. */
 int swap_dev_on(unsigned int id, int priority);
 /* 0 also if it was not on.  If somebody else is turning it off, waits for the

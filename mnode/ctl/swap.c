@@ -57,13 +57,17 @@ static int only_device(const struct swap_args *a, unsigned int *ret_id)
 
 /* ---- add -------------------------------------------------------------------------- */
 
+/* Swap space of it, and swapped on unless others are to do that. */
 static int swap_on(unsigned int id, const struct swap_conf *conf)
 {
 	int r;
 
-	r = swap_dev_mkswap(id);
+	r = swap_dev_mkswap(id, conf->value[SWAP_LABEL],
+			    conf->value[SWAP_UUID]);
 	if (r)
 		return complain_of(id, "mkswap failed", -r);
+	if (!swap_conf_activates(conf))
+		return EXIT_OK;
 	r = swap_dev_on(id, swap_conf_number(conf, SWAP_PRIORITY, -1));
 	return r ? complain_of(id, "swapon", -r) : EXIT_OK;
 }
@@ -362,6 +366,9 @@ static int swap_up(const struct swap_args *a)
 	if (r)
 		return r;
 	if (swap_dev_is_on(id) > 0)
+		return EXIT_OK;
+	/* What was made ready before may be in others' hands. */
+	if (!added && !swap_conf_activates(&conf))
 		return EXIT_OK;
 	r = swap_on(id, &conf);
 	if (r && added)

@@ -20,6 +20,7 @@ odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/lib/systemd/system/odrp-swap-metrics.timer
 	/lib/systemd/system/init.scope.d/init.scope-odrp.conf
 	/lib/systemd/system/systemd-udevd.service.d/systemd-udevd.service-odrp.conf
+	/lib/udev/rules.d/61-odrp-storage.rules
 	/lib/udev/rules.d/70-odrp.rules
 	/usr/lib/sysctl.d/60-odrp.conf
 	/usr/share/doc/odrp-tools/examples/odrp0.conf

@@ -42,7 +42,8 @@ static void test_all(void **state)
 		"timeout-ms = 5000\ndead-after-ms = 0\n"
 		"reconnect-delay-ms = 7\nbackend = frontswap\n"
 		"backing = /dev/sdb\nchecksum = crc32c\n"
-		"translate = chain\npriority = 100\n"
+		"translate = chain\npriority = 100\nlabel = far\n"
+		"uuid = 0f0e0d0c-1234-5678-9ABC-0123456789ab\nactivate = no\n"
 		"min-free-kbytes = 16384\n"), 0);
 	swap_conf_line(&conf, 3, text, sizeof(text));
 	assert_string_equal(text, "id=3 addr=192.0.2.1 port=7490 size=32G "
@@ -50,6 +51,10 @@ static void test_all(void **state)
 		"dead_after_ms=0 reconnect_delay_ms=7 backend=frontswap "
 		"backing=/dev/sdb checksum=crc32c translate=chain");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), 100);
+	assert_string_equal(conf.value[SWAP_LABEL], "far");
+	assert_string_equal(conf.value[SWAP_UUID],
+			    "0f0e0d0c-1234-5678-9ABC-0123456789ab");
+	assert_false(swap_conf_activates(&conf));
 	assert_int_equal(swap_conf_number(&conf, SWAP_MIN_FREE, 0), 16384);
 	swap_conf_server(&conf, text, sizeof(text));
 	assert_string_equal(text, "192.0.2.1:7490");
@@ -65,6 +70,7 @@ static void test_least(void **state)
 	swap_conf_line(&conf, 0, text, sizeof(text));
 	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
+	assert_true(swap_conf_activates(&conf));
 	swap_conf_server(&conf, text, sizeof(text));
 	assert_string_equal(text, "192.0.2.1:7489");
 }
@@ -107,6 +113,14 @@ static const char *const bad[][3] = {
 	{ "backend", "zram", "block or frontswap" },
 	{ "checksum", "sha1", "none or crc32c" },
 	{ "translate", "keys", "nic or chain" },
+	{ "label", "", "1 to 15 bytes" },
+	{ "label", "0123456789abcdef", "label=0123456789abcdef: expected 1" },
+	{ "uuid", "far", "uuid=far: expected a UUID such as" },
+	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789a", "expected a UUID" },
+	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789abc", "expected a UUID" },
+	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789ag", "expected a UUID" },
+	{ "uuid", "0f0e0d0c01234-5678-9abc-0123456789ab", "expected a UUID" },
+	{ "activate", "maybe", "activate=maybe: expected yes or no" },
 	{ "priority", "-1", "0 to 32767" },
 	{ "priority", "32768", "32767" },
 	{ "min-free-kbytes", "99999999999999999999", "min-free-kbytes" },
