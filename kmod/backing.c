@@ -39,14 +39,11 @@
 #include <linux/blkdev.h>
 #include <linux/llist.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
-#include <linux/vmalloc.h>
+#include "backing.h"
 #include "compat.h"
 #include "odrp.h"
 
 #define RESERVE		64
-/* Writers wait while so many blocks are being written. */
-#define MAX_STORES	1024
 
 /*
  * struct twin - a block on its way
@@ -73,21 +70,6 @@ struct twin {
 	struct bio		bio;	/* last: it ends with what a pool adds */
 };
 
-struct odrp_backing {
-	struct odrp_dev		*dev;
-	char			*path;
-	struct odrp_compat_bdev	disk;
-	struct bio_set		twins;
-	unsigned long		*good;
-	struct workqueue_struct	*wq;
-	struct llist_head	todo;
-	struct llist_head	done;
-	struct work_struct	todo_work;
-	struct work_struct	done_work;
-	atomic_t		stores;
-	wait_queue_head_t	room;
-};
-
 static struct twin *twin_of(struct bio *bio)
 {
 	return container_of(bio, struct twin, bio);
@@ -108,17 +90,14 @@ static u64 slot_of(struct twin *t)
 static void end_twin(struct bio *bio)
 {
 	struct twin *t = twin_of(bio);
-	struct odrp_backing *b = t->b;
 	struct bio *parent = t->parent;
 
 	if (bio->bi_status)
 		parent->bi_status = bio->bi_status;
-	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
-	if (is_store(t) && atomic_dec_return(&b->stores) <= MAX_STORES &&
-	    waitqueue_active(&b->room))
-		wake_up_all(&b->room);
+	if (is_store(t))
+		odrp_backing_stored(t->b->dev);
 	bio_put(bio);
-	bio_endio(parent);	/* from here on b may be gone */
+	bio_endio(parent);	/* from here on the device may be gone */
 }
 
 /*
@@ -144,30 +123,13 @@ struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 	t->good = false;
 	bio_inc_remaining(parent);
 	if (is_store(t))
-		atomic_inc(&b->stores);
+		atomic_inc(&dev->backing_stores);
 	return bio;
-}
-
-/* As odrp_wait_room(), of which it is part: for a device that may be slower. */
-void odrp_backing_wait_room(struct odrp_dev *dev)
-{
-	struct odrp_backing *b = dev->backing;
-
-	if (atomic_read(&b->stores) <= MAX_STORES || !odrp_holds_up(dev))
-		return;
-	odrp_stat_inc(dev, waits_room);
-	io_wait_event(b->room, atomic_read(&b->stores) <= MAX_STORES ||
-			       !odrp_holds_up(dev));
-}
-
-void odrp_backing_wake_room(struct odrp_dev *dev)
-{
-	wake_up_all(&dev->backing->room);
 }
 
 /* ---- the halves end ---------------------------------------------------------- */
 
-static void end_store(struct twin *t, struct bio_list *todo)
+static void end_store(struct twin *t, struct odrp_queue *q)
 {
 	struct odrp_dev *dev = t->b->dev;
 	bool remote = t->asked && t->res == ODRP_SLOT_OK;
@@ -175,14 +137,14 @@ static void end_store(struct twin *t, struct bio_list *todo)
 	unsigned int more;
 
 	if (t->good)
-		set_bit(slot, t->b->good);
+		set_bit(slot, dev->good);
 	if (t->good || remote)
 		odrp_unread_clear(dev, slot);
 	if (remote)
 		more = odrp_slot_end(&dev->slots, slot, ODRP_SLOT_OK);
 	else
 		more = odrp_slot_end_local(&dev->slots, slot);
-	odrp_slot_more(dev, slot, more, todo);
+	odrp_slot_more(q, slot, more);
 
 	if (t->good) {
 		odrp_stat_inc(dev, backing_stores);
@@ -194,7 +156,7 @@ static void end_store(struct twin *t, struct bio_list *todo)
 }
 
 /* A load that the memory node has not served. */
-static void end_load(struct twin *t, struct bio_list *todo)
+static void end_load(struct twin *t, struct odrp_queue *q)
 {
 	struct odrp_dev *dev = t->b->dev;
 	u64 slot = slot_of(t);
@@ -208,7 +170,7 @@ static void end_load(struct twin *t, struct bio_list *todo)
 		more = odrp_slot_end(&dev->slots, slot, t->res);
 	else
 		more = odrp_slot_end_local(&dev->slots, slot);
-	odrp_slot_more(dev, slot, more, todo);
+	odrp_slot_more(q, slot, more);
 
 	if (t->good) {
 		odrp_stat_inc(dev, backing_loads);
@@ -219,31 +181,28 @@ static void end_load(struct twin *t, struct bio_list *todo)
 	bio_endio(&t->bio);
 }
 
-static void end_local(struct twin *t, struct bio_list *todo)
+static void end_local(struct twin *t, struct odrp_queue *q)
 {
 	if (!t->asked)
 		odrp_acct_end(&t->bio, ODRP_BLOCK_SECTORS, t->acct);
 	if (!is_store(t))
-		end_load(t, todo);
+		end_load(t, q);
 	else if (atomic_dec_and_test(&t->halves))
-		end_store(t, todo);
+		end_store(t, q);
 }
 
-static void done_work(struct work_struct *w)
+/*
+ * odrp_twins_done() - twins have been at the backing device
+ * @q: any queue: the bios that waited for their slots are released there
+ */
+void odrp_twins_done(struct odrp_backing *b, struct odrp_queue *q)
 {
-	struct odrp_backing *b = container_of(w, struct odrp_backing,
-					      done_work);
-	struct odrp_dev *dev = b->dev;
-	struct bio_list todo;
 	struct twin *t, *next;
 
-	bio_list_init(&todo);
 	llist_for_each_entry_safe(t, next,
 				  llist_reverse_order(llist_del_all(&b->done)),
 				  node)
-		end_local(t, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_blk_issue(dev, &todo, false);
+		end_local(t, q);
 }
 
 static void local_done(struct twin *t)
@@ -276,7 +235,7 @@ static void end_io(struct bio *local)
 
 static void submit(struct odrp_backing *b, struct twin *t)
 {
-	if (!is_store(t) && !test_bit(slot_of(t), b->good)) {
+	if (!is_store(t) && !test_bit(slot_of(t), b->dev->good)) {
 		local_done(t);
 		return;
 	}
@@ -308,7 +267,7 @@ static void begin_local(struct twin *t)
 	struct odrp_backing *b = t->b;
 
 	if (is_store(t))
-		clear_bit(slot_of(t), b->good);
+		clear_bit(slot_of(t), b->dev->good);
 	if (llist_add(&t->node, &b->todo))
 		queue_work(b->wq, &b->todo_work);
 }
@@ -329,10 +288,10 @@ void odrp_backing_begin(struct bio *bio)
 
 /*
  * odrp_backing_answered() - the request of a block has ended
- * @todo: gets the bios that waited for its slot
+ * @q: its queue: the bios that waited for its slot are released there
  */
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
-			   struct bio_list *todo)
+			   struct odrp_queue *q)
 {
 	struct twin *t = twin_of(bio);
 	struct odrp_dev *dev = t->b->dev;
@@ -341,14 +300,14 @@ void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 	t->res = res;
 	if (is_store(t)) {
 		if (atomic_dec_and_test(&t->halves))
-			end_store(t, todo);
+			end_store(t, q);
 		return;
 	}
 	if (res != ODRP_SLOT_OK) {
 		begin_local(t);
 		return;
 	}
-	odrp_slot_more(dev, slot, odrp_slot_end(&dev->slots, slot, res), todo);
+	odrp_slot_more(q, slot, odrp_slot_end(&dev->slots, slot, res));
 	bio_endio(bio);
 }
 
@@ -363,18 +322,6 @@ void odrp_backing_alone(struct bio *bio)
 	begin_local(t);
 }
 
-/* A slot has been taken to be freed. */
-void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
-{
-	clear_bit(slot, dev->backing->good);
-}
-
-/* Is there a copy of its contents?  May have changed already. */
-bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
-{
-	return test_bit(slot, dev->backing->good);
-}
-
 /* The session is dead. */
 void odrp_backing_say(struct odrp_dev *dev)
 {
@@ -387,145 +334,11 @@ const char *odrp_backing_path(const struct odrp_dev *dev)
 	return dev->backing ? dev->backing->path : "none";
 }
 
-/* ---- opening and closing --------------------------------------------------------- */
-
-static int refuse(const char *path, const char *why, int err)
+/* Twins can be made, from a pool of our own. */
+int odrp_twins_init(struct odrp_backing *b)
 {
-	pr_err("hot_add: backing=%s: %s\n", path, why);
-	return err;
-}
-
-static int refuse_open(const char *path, int err)
-{
-	switch (err) {
-	case -EBUSY:
-		return refuse(path, "in use: expected a block device that nobody else has open",
-			      err);
-	case -EACCES:
-	case -EROFS:
-		return refuse(path, "read-only: expected a block device that can be written",
-			      err);
-	case -ENOTBLK:
-		return refuse(path, "not a block device", err);
-	case -ENOENT:
-	case -ENXIO:
-	case -ENODEV:
-		return refuse(path, "no such block device", err);
-	default:
-		pr_err("hot_add: backing=%s: cannot be opened: error %d\n",
-		       path, err);
-		return err;
-	}
-}
-
-static int check_disk(struct odrp_dev *dev, struct block_device *bdev,
-		      const char *path)
-{
-	u64 size = odrp_compat_bdev_size(bdev);
-	u64 want = dev->slots.nr * ODRP_BLOCK;
-
-	if (odrp_blk_dev(bdev))
-		return refuse(path, "a device of our own: expected another", -EINVAL);
-	if (bdev_read_only(bdev))
-		return refuse_open(path, -EROFS);
-	if (bdev_logical_block_size(bdev) > ODRP_BLOCK)
-		return refuse(path, "its blocks are larger than 4096 bytes", -EINVAL);
-	if (size < want) {
-		pr_err("hot_add: backing=%s: has %llu bytes: expected %llu or more\n",
-		       path, size, want);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int open_disk(struct odrp_dev *dev, struct odrp_backing *b)
-{
-	int err = odrp_compat_bdev_open(&b->disk, b->path, b);
-
-	if (err)
-		return refuse_open(b->path, err);
-	err = check_disk(dev, b->disk.bdev, b->path);
-	if (err)
-		odrp_compat_bdev_close(&b->disk, b);
-	return err;
-}
-
-static int make_memory(struct odrp_backing *b, u64 nr_slots)
-{
-	int err = -ENOMEM;
-
-	b->good = odrp_bitmap_alloc(nr_slots);
-	if (!b->good)
-		return err;
-	b->wq = odrp_alloc(alloc_workqueue("odrp%d_backing",
-					   ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0,
-					   b->dev->id));
-	if (!b->wq)
-		goto free_good;
-	err = odrp_alloc_int(bioset_init(&b->twins, RESERVE,
-					 offsetof(struct twin, bio), 0));
-	if (err)
-		goto destroy_wq;
-	return 0;
-
-destroy_wq:
-	destroy_workqueue(b->wq);
-free_good:
-	vfree(b->good);
-	return err;
-}
-
-/*
- * odrp_backing_add() - before the device can be opened
- *
- * Return: 0 or -errno, told in the log.
- */
-int odrp_backing_add(struct odrp_dev *dev, const char *path)
-{
-	struct odrp_backing *b = odrp_alloc(kzalloc(sizeof(*b), GFP_KERNEL));
-	int err = -ENOMEM;
-
-	if (!b)
-		return err;
-	b->dev = dev;
 	init_llist_head(&b->todo);
 	init_llist_head(&b->done);
 	INIT_WORK(&b->todo_work, todo_work);
-	INIT_WORK(&b->done_work, done_work);
-	init_waitqueue_head(&b->room);
-	b->path = odrp_alloc(kstrdup(path, GFP_KERNEL));
-	if (!b->path)
-		goto free_b;
-	err = open_disk(dev, b);
-	if (err)
-		goto free_path;
-	err = make_memory(b, dev->slots.nr);
-	if (err)
-		goto close_disk;
-	dev->backing = b;
-	return 0;
-
-close_disk:
-	odrp_compat_bdev_close(&b->disk, b);
-free_path:
-	kfree(b->path);
-free_b:
-	kfree(b);
-	return err;
-}
-
-/* The last bio has ended, and no request is in flight. */
-void odrp_backing_del(struct odrp_dev *dev)
-{
-	struct odrp_backing *b = dev->backing;
-
-	if (!b)
-		return;
-	destroy_workqueue(b->wq);
-	bioset_exit(&b->twins);
-	vfree(b->good);
-	odrp_compat_bdev_close(&b->disk, b);
-	kfree(b->path);
-	kfree(b);
-	dev->backing = NULL;
+	return bioset_init(&b->twins, RESERVE, offsetof(struct twin, bio), 0);
 }

@@ -17,6 +17,8 @@
 #include "odrp.h"
 #include "trace.h"
 
+static void (*disk_unused)(void);	/* see odrp_blk_init() */
+
 #define PLUG_MAX	ODRP_POST_CHUNK
 
 /* What blk_check_plugged() allocates, zeroed, for a plug's first bio. */
@@ -220,7 +222,7 @@ ODRP_BLK_RELEASE(release_disk, disk)
 	goes = !--dev->openers && dev->forced;
 	mutex_unlock(&dev->lock);
 	if (goes)
-		odrp_ctl_sweep();
+		disk_unused();
 }
 
 static const struct block_device_operations ops = {
@@ -274,4 +276,14 @@ void odrp_blk_del(struct odrp_dev *dev)
 void odrp_blk_free(struct odrp_dev *dev)
 {
 	odrp_compat_free_disk(dev->disk);
+}
+
+/*
+ * odrp_blk_init()
+ * @unused: called when nobody has a disk open any more whose device was removed by
+ *	force; has locks of the block layer
+ */
+void odrp_blk_init(void (*unused)(void))
+{
+	disk_unused = unused;
 }

@@ -35,7 +35,6 @@ static void free_slots(struct odrp_dev *dev)
 static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 {
 	struct odrp_dev *dev = odrp_alloc(kzalloc(sizeof(*dev), GFP_KERNEL));
-	unsigned int i;
 
 	if (!dev)
 		return NULL;
@@ -47,10 +46,8 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	mutex_init(&dev->lock);
 	odrp_tell_init(dev);
 	init_waitqueue_head(&dev->room);
-	for (i = 0; i < ODRP_NR_WAITS; i++) {
-		spin_lock_init(&dev->waits[i].lock);
-		bio_list_init(&dev->waits[i].bios);
-	}
+	init_waitqueue_head(&dev->backing_room);
+	odrp_wait_init(dev);
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
 	dev->sess.features = opt->keyed ? ODRP_WIRE_F_KEYED : 0;
@@ -156,7 +153,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		goto say;
 	}
 	dev->stats = odrp_alloc(alloc_percpu(struct odrp_stats));
-	err = dev->stats ? odrp_free_init(dev) : -ENOMEM;
+	err = dev->stats ? odrp_free_init(dev, odrp_flush_work) : -ENOMEM;
 	if (!err)
 		err = odrp_sess_open(&dev->sess, opt->queues, opt->depth);
 	if (err)
@@ -209,19 +206,6 @@ void odrp_dev_abandon(struct odrp_dev *dev)
 {
 	close_sess(dev);
 	free_dev(dev);
-}
-
-/*
- * odrp_dev_mapped() - pages on the memory node that somebody may ask for
- *
- * The difference of two counters that move: it may be off for a moment.
- */
-s64 odrp_dev_mapped(const struct odrp_dev *dev)
-{
-	s64 n = odrp_lease_used(&dev->lease) -
-		atomic64_read(&dev->free.pending);
-
-	return max_t(s64, n, 0);
 }
 
 /* Return: 0 if nobody has it open; -EINPROGRESS if it goes when it is closed. */

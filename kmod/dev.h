@@ -36,7 +36,6 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev);
 int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt);
 void odrp_dev_abandon(struct odrp_dev *dev);
-s64 odrp_dev_mapped(const struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
 int odrp_dev_force(struct odrp_dev *dev);
 void odrp_dev_destroy(struct odrp_dev *dev);

@@ -6,13 +6,12 @@
  * and odrp_conn_quiet() for those that end with another.  A READ or WRITE of a
  * page ends when it has completed well.
  *
- * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
- * reader itself; both may do so at once: ib_poll_cq() gives each completion
+ * Two may reap a completion queue at once (poll.c): ib_poll_cq() gives each completion
  * to one of them, and the request's state word joins the two halves.
  *
- * io.c comes before; bios end here.
+ * io.c comes before; bios end here.  Those that waited for what has ended are
+ * released: the caller has them issued.
  */
-#include <linux/sched.h>
 #include "compat.h"
 #include "odrp.h"
 #include "trace.h"
@@ -98,9 +97,10 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 }
 
 /* The lease and the count of frees, before the slot changes hands. */
-static void settle(struct odrp_dev *dev, struct odrp_req *req,
-		   struct bio_list *todo)
+static void settle(struct odrp_queue *q, struct odrp_req *req)
 {
+	struct odrp_dev *dev = q->dev;
+
 	switch (req->conn->chain) {
 	case ODRP_WIRE_UNMAPPED_STORE:
 		if (req->res == ODRP_SLOT_ABORTED)
@@ -112,7 +112,7 @@ static void settle(struct odrp_dev *dev, struct odrp_req *req,
 			odrp_stat_inc(dev, invalidates);
 		}
 		/* Aborted: odrp_free_queue() counts it again. */
-		odrp_free_less(dev, todo);
+		odrp_free_less(q);
 		break;
 	}
 }
@@ -130,28 +130,29 @@ static void fail_bio(struct odrp_dev *dev, struct bio *bio)
  * With a backing device the slot of a block is given up by backing.c, and after
  * an invalidate without an answer nobody asks what has become of it.
  */
-static void end_slot(struct odrp_dev *dev, struct odrp_req *req,
-		     struct bio_list *todo)
+static void end_slot(struct odrp_queue *q, struct odrp_req *req)
 {
+	struct odrp_dev *dev = q->dev;
 	unsigned int more;
 
 	if (dev->backing && req->res == ODRP_SLOT_FAILED)
 		more = odrp_slot_end_local(&dev->slots, req->slot);
 	else
 		more = odrp_slot_end(&dev->slots, req->slot, req->res);
-	odrp_slot_more(dev, req->slot, more, todo);
+	odrp_slot_more(q, req->slot, more);
 }
 
 /*
- * odrp_req_finish() - end a request, whatever became of it
- * @todo: gets the bios that waited for its slot, or for its page
+ * End a request, whatever became of it, and release the bios that waited for its
+ * slot, or for its page.
  *
  * The slot is at rest before the bio ends: its owner may use it again at once.
  */
-void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
+static void finish(struct odrp_req *req)
 {
 	struct odrp_conn *conn = req->conn;
-	struct odrp_dev *dev = conn->sess->dev;
+	struct odrp_queue *q = conn->q;
+	struct odrp_dev *dev = q->dev;
 	struct bio *bio = req->bio;
 	enum odrp_slot_result res;
 	u8 chain = conn->chain;
@@ -162,11 +163,11 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
 	trace_odrp_done(conn, req);	/* a checksum may have failed it */
-	settle(dev, req, todo);
+	settle(q, req);
 	res = req->res;
 
 	if (!two)
-		end_slot(dev, req, todo);
+		end_slot(q, req);
 	if (bio) {
 		if (res != ODRP_SLOT_OK && !two)
 			fail_bio(dev, bio);
@@ -174,7 +175,7 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
 	}
 	odrp_req_put(req);	/* from here on conn may be torn down */
 	if (two)
-		odrp_backing_answered(bio, res, todo);
+		odrp_backing_answered(bio, res, q);
 	else if (bio)
 		bio_endio(bio);
 	if (chain == ODRP_WIRE_INVALIDATE)
@@ -185,16 +186,16 @@ void odrp_req_finish(struct odrp_req *req, struct bio_list *todo)
  * A request is complete, and so are the quiet ones that it speaks for.  The
  * connection stands until the last of them has been put.
  */
-static void finish(struct odrp_req *req, struct bio_list *todo)
+static void finish_group(struct odrp_req *req)
 {
 	struct odrp_req *m, *next;
 
 	for (m = req->group; m; m = next) {
 		next = m->group;
 		if (mark(m, ODRP_REQ_DONE))
-			odrp_req_finish(m, todo);
+			finish(m);
 	}
-	odrp_req_finish(req, todo);
+	finish(req);
 }
 
 /*
@@ -202,8 +203,7 @@ static void finish(struct odrp_req *req, struct bio_list *todo)
  * executed.  Without one it stays under way, for mend.c to see to; so does a READ
  * or WRITE, which has no other answer than this.
  */
-static void send_done(struct odrp_req *req, const struct ib_wc *wc,
-		      struct bio_list *todo)
+static void send_done(struct odrp_req *req, const struct ib_wc *wc)
 {
 	struct odrp_conn *conn = req->conn;
 
@@ -216,24 +216,18 @@ static void send_done(struct odrp_req *req, const struct ib_wc *wc,
 			return;
 	}
 	if (mark(req, ODRP_REQ_SENT))
-		finish(req, todo);
+		finish_group(req);
 }
 
 /*
  * odrp_req_settle() - end a request that has been executed without an answer
  *
- * The connection is down, nobody reaps.
+ * The connection is down, nobody reaps.  Releases bios.
  */
 void odrp_req_settle(struct odrp_req *req)
 {
-	struct odrp_queue *q = req->conn->q;
-	struct bio_list todo;
-
-	bio_list_init(&todo);
 	if (mark(req, ODRP_REQ_DONE))
-		odrp_req_finish(req, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_issue(q, &todo);
+		finish(req);
 }
 
 /* Give the NIC receives back, some at a time. */
@@ -250,7 +244,7 @@ static void repost(struct odrp_conn *conn)
 		odrp_sess_fail(conn->sess, "posting receives: error %d", err);
 }
 
-static void answer(struct odrp_conn *conn, u32 id, struct bio_list *todo)
+static void answer(struct odrp_conn *conn, u32 id)
 {
 	unsigned int idx = id & 0xffff;
 	bool done;
@@ -261,11 +255,10 @@ static void answer(struct odrp_conn *conn, u32 id, struct bio_list *todo)
 		return;
 	}
 	if (done)
-		finish(&conn->reqs[idx], todo);
+		finish_group(&conn->reqs[idx]);
 }
 
-static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,
-		      struct bio_list *todo)
+static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc)
 {
 	u32 want = conn->chain == ODRP_WIRE_LOAD ? ODRP_BLOCK : 0;
 
@@ -286,163 +279,55 @@ static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc,
 		return;
 	}
 	repost(conn);
-	answer(conn, be32_to_cpu(wc->ex.imm_data), todo);
+	answer(conn, be32_to_cpu(wc->ex.imm_data));
 }
 
-/*
- * Only to tell requests and receives from other work: reap() calls neither.
- * The core's drain and our own registrations and beats bring their own.
- */
-void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-}
-
-void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-}
-
-static void dispatch(struct odrp_conn *conn, struct ib_wc *wc,
-		     struct bio_list *todo)
+static void dispatch(struct odrp_conn *conn, struct ib_wc *wc)
 {
 	struct ib_cqe *cqe = wc->wr_cqe;
 
 	if (cqe == &conn->recv_cqe)
-		recv_done(conn, wc, todo);
+		recv_done(conn, wc);
 	else if (cqe->done == odrp_send_done)
-		send_done(container_of(cqe, struct odrp_req, cqe), wc, todo);
+		send_done(container_of(cqe, struct odrp_req, cqe), wc);
 	else
 		cqe->done(conn->cq, wc);
 }
 
-/* Move bios for which there are requests now to todo.  Return: how many. */
-static unsigned int take_waiting(struct odrp_conn *conn, struct bio_list *todo)
-{
-	unsigned int max, n = 0;
-	struct bio *bio;
-
-	spin_lock_bh(&conn->lock);
-	max = conn->live ? min_t(unsigned int, conn->nr_free,
-				 ODRP_POST_CHUNK) : 0;
-	while (n < max && (bio = bio_list_pop(&conn->waiting))) {
-		bio_list_add(todo, bio);
-		n++;
-	}
-	spin_unlock_bh(&conn->lock);
-	if (n)
-		odrp_unpark(conn->sess->dev, n);
-	return n;
-}
-
-/*
- * odrp_conn_kick() - go on with the bios that wait for a request
- *
- * Together, so that they share a doorbell and an answer.  Not finished before
- * there is no free request or no bio: a bio that is resumed here may turn out
- * to need another connection.
- */
-void odrp_conn_kick(struct odrp_conn *conn)
-{
-	struct bio_list todo;
-
-	if (!conn->q)
-		return;
-	bio_list_init(&todo);
-	while (take_waiting(conn, &todo))
-		odrp_issue(conn->q, &todo);
-}
-
 /*
  * odrp_conn_reap() - handle completions of a connection
+ *
+ * Releases bios.
  *
  * Return: how many, at most @budget rounded up to REAP_BATCH.
  */
 int odrp_conn_reap(struct odrp_conn *conn, int budget)
 {
 	struct ib_wc wc[REAP_BATCH];
-	struct bio_list todo;
 	int n, i, sum = 0;
 
-	bio_list_init(&todo);
 	while (sum < budget) {
 		n = ib_poll_cq(conn->cq, REAP_BATCH, wc);
 		odrp_fault_polled(conn, wc, n);
 		if (n <= 0)
 			break;
 		for (i = 0; i < n; i++)
-			dispatch(conn, &wc[i], &todo);
+			dispatch(conn, &wc[i]);
 		sum += n;
 	}
-	if (!sum)
-		return 0;
-	if (!bio_list_empty(&todo))
-		odrp_issue(conn->q, &todo);
-	odrp_conn_kick(conn);
 	return sum;
-}
-
-/* Softirq.  Armed again only after the queue was seen empty. */
-int odrp_conn_poll(struct irq_poll *iop, int budget)
-{
-	struct odrp_conn *conn = container_of(iop, struct odrp_conn, iop);
-	int n = odrp_conn_reap(conn, budget);
-
-	if (n >= budget)
-		return budget;
-	irq_poll_complete(iop);
-	if (ib_req_notify_cq(conn->cq, IB_CQ_NEXT_COMP |
-				       IB_CQ_REPORT_MISSED_EVENTS) > 0)
-		irq_poll_sched(iop);
-	return n;
-}
-
-/*
- * odrp_poll_load() - wait actively, and boundedly, for a load just posted
- *
- * The last of ours: a connection's requests are answered in order, so those
- * before it end first, and what others post behind it is not waited for.  Not
- * tried when loads have been taking much longer than we would poll: then
- * the softirq is as good.
- */
-void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
-{
-	struct odrp_conn *conn = q->conn[ODRP_WIRE_LOAD];
-	u64 ns = (u64)READ_ONCE(odrp_poll_us) * NSEC_PER_USEC;
-	u64 end;
-
-	if (!ns || READ_ONCE(q->load_ewma_ns) > 2 * ns)
-		return;
-
-	/* Pairs with odrp_conn_stop(): it waits for us, or we see it. */
-	atomic_inc(&conn->pollers);
-	smp_mb__after_atomic();
-	odrp_stat_inc(q->dev, polls);
-	end = ktime_get_ns() + ns;
-	while (READ_ONCE(conn->live)) {
-		odrp_conn_reap(conn, REAP_BATCH);
-		if (odrp_req_gen(last.req) != last.gen) {
-			odrp_stat_inc(q->dev, polls_hit);
-			break;
-		}
-		if (need_resched() || ktime_get_ns() >= end)
-			break;
-		cpu_relax();
-	}
-	smp_mb__before_atomic();
-	atomic_dec(&conn->pollers);
 }
 
 /*
  * odrp_conn_fail_posted() - end everything that was posted and not answered
  *
  * The connection is down, its send queue drained, nobody reaps.  Two may do this
- * at once, and somebody else may settle some.
+ * at once, and somebody else may settle some.  Releases bios.
  */
 void odrp_conn_fail_posted(struct odrp_conn *conn)
 {
-	struct bio_list todo;
 	unsigned int i;
 
-	bio_list_init(&todo);
 	for (i = 0; i < conn->nr_reqs; i++) {
 		struct odrp_req *req = &conn->reqs[i];
 
@@ -451,8 +336,32 @@ void odrp_conn_fail_posted(struct odrp_conn *conn)
 		if (!mark(req, ODRP_REQ_DONE))
 			continue;
 		req->res = ODRP_SLOT_FAILED;
-		odrp_req_finish(req, &todo);
+		finish(req);
 	}
-	if (!bio_list_empty(&todo))
-		odrp_issue(conn->q, &todo);
+}
+
+/*
+ * odrp_reqs_abort() - end a list of requests that will not be posted
+ *
+ * One that was sent before, and could not be sent again, may have been cut short.
+ * Releases bios.
+ */
+void odrp_reqs_abort(struct odrp_req *req)
+{
+	struct odrp_req *next;
+
+	for (; req; req = next) {
+		next = req->next;
+		req->res = req->sends ? ODRP_SLOT_FAILED : ODRP_SLOT_ABORTED;
+		finish(req);
+	}
+}
+
+/* odrp_batch_abort() - end what odrp_batch_post() has refused */
+void odrp_batch_abort(struct odrp_batch *b)
+{
+	struct odrp_req *list = b->refused;
+
+	b->refused = NULL;
+	odrp_reqs_abort(list);
 }

@@ -5,9 +5,9 @@
  * The hook runs under the swap device's lock with interrupts off: it marks
  * the slot, puts its number on this CPU's ring, or into the overflow bitmap
  * when the ring is full, and rings for the worker at most once.  The worker
- * sends the invalidates when enough slots have come together or the oldest
- * has waited long enough; a store to the slot that comes first cancels, and one
- * to an empty slot takes the page (slot.c).
+ * (flush.c) sends the invalidates when enough slots have come together or the
+ * oldest has waited long enough; a store to the slot that comes first cancels,
+ * and one to an empty slot takes the page (slot.c).
  */
 #include <linux/delay.h>
 #include <linux/vmalloc.h>
@@ -16,12 +16,8 @@
 
 #define REUSE_LOOKS	8	/* rings that a store looks at for a page */
 
-static struct odrp_dev *dev_of(struct odrp_free *f)
-{
-	return container_of(f, struct odrp_dev, free);
-}
-
-static void arm(struct odrp_free *f, enum odrp_free_why why)
+/* odrp_free_arm() - the worker is to run */
+void odrp_free_arm(struct odrp_free *f, enum odrp_free_why why)
 {
 	int cur = atomic_read(&f->armed);
 
@@ -43,15 +39,16 @@ static void arm(struct odrp_free *f, enum odrp_free_why why)
 void odrp_free_now(struct odrp_dev *dev)
 {
 	if (atomic64_read(&dev->free.pending) > 0)
-		arm(&dev->free, ODRP_FREE_NOW);
+		odrp_free_arm(&dev->free, ODRP_FREE_NOW);
 }
 
 /*
- * How many freed slots may wait to be reused: by default half of what the
- * lease has left.  They cost nobody anything while nobody asks for them: at
- * the latest free_delay_ms after they were freed they are given back.
+ * odrp_free_most() - how many freed slots may wait to be reused
+ *
+ * By default half of what the lease has left.  They cost nobody anything while nobody
+ * asks for them: at the latest free_delay_ms after they were freed they are given back.
  */
-static s64 may_wait(struct odrp_dev *dev)
+s64 odrp_free_most(struct odrp_dev *dev)
 {
 	unsigned int fixed = READ_ONCE(odrp_free_batch);
 	s64 held = odrp_lease_used(&dev->lease) -
@@ -88,7 +85,8 @@ void odrp_free_queue(struct odrp_dev *dev, u64 slot)
 	s64 pending = atomic64_inc_return(&f->pending);
 
 	remember(dev, slot);
-	arm(f, pending >= may_wait(dev) ? ODRP_FREE_COUNT : ODRP_FREE_AGE);
+	odrp_free_arm(f, pending >= odrp_free_most(dev) ? ODRP_FREE_COUNT :
+							  ODRP_FREE_AGE);
 }
 
 /*
@@ -102,6 +100,15 @@ void odrp_free_slot(struct odrp_dev *dev, u64 slot)
 		odrp_free_queue(dev, slot);
 	else if (dev->backing)
 		odrp_slot_forget(&dev->slots, slot);
+}
+
+/* Do what odrp_slot_end() has left to do: ODRP_SLOT_END_* bits. */
+void odrp_slot_more(struct odrp_queue *q, u64 slot, unsigned int more)
+{
+	if (more & ODRP_SLOT_END_QUEUE)
+		odrp_free_queue(q->dev, slot);
+	if (more & ODRP_SLOT_END_WAKE)
+		odrp_wait_end(q, slot);
 }
 
 /* Others may look at the same time: a bit is theirs who cleared it. */
@@ -126,8 +133,8 @@ static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
 	return true;
 }
 
-/* The next slot that is still to be freed; taken (FREEING). */
-static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
+/* odrp_free_next() - the next slot that is still to be freed; taken (FREEING) */
+bool odrp_free_next(struct odrp_dev *dev, u64 *ret_slot)
 {
 	int cpu;
 	u32 slot;
@@ -151,35 +158,40 @@ static bool next_slot(struct odrp_dev *dev, u64 *ret_slot)
 
 /* ---- pages that are wanted ---------------------------------------------------- */
 
-/* Move those that wait for a page to todo; they look again. */
-static void take_wanting(struct odrp_dev *dev, struct bio_list *todo)
+/* odrp_free_release() - those that wait for a page look again */
+void odrp_free_release(struct odrp_queue *q)
 {
-	struct odrp_free *f = &dev->free;
+	struct odrp_free *f = &q->dev->free;
+	struct bio_list bios;
 	struct bio *bio;
 	unsigned int n = 0;
 
+	bio_list_init(&bios);
 	spin_lock_bh(&f->lock);
 	while ((bio = bio_list_pop(&f->wanting))) {
-		bio_list_add(todo, bio);
+		bio_list_add(&bios, bio);
 		n++;
 	}
 	spin_unlock_bh(&f->lock);
 	atomic_sub(n, &f->nr_wanting);
-	odrp_unpark(dev, n);
+	odrp_unpark(q->dev, n);
+	odrp_release(q, &bios);
 }
 
 /*
  * odrp_free_less() - a page is not pending any more: given back, or used again
- * @todo: gets the bios that waited for one
  *
- * What it has become (of the lease, of a slot) is to be seen before this.
+ * Releases the bios that waited for one.  What it has become (of the lease, of a
+ * slot) is to be seen before this.
  */
-void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo)
+void odrp_free_less(struct odrp_queue *q)
 {
+	struct odrp_free *f = &q->dev->free;
+
 	/* Fully ordered: pairs with odrp_free_wait(). */
-	(void)atomic64_dec_return(&dev->free.pending);
-	if (atomic_read(&dev->free.nr_wanting))
-		take_wanting(dev, todo);
+	(void)atomic64_dec_return(&f->pending);
+	if (atomic_read(&f->nr_wanting))
+		odrp_free_release(q);
 }
 
 /*
@@ -214,63 +226,53 @@ bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 	return waits;
 }
 
-/*
- * odrp_free_release() - the session is dead: nobody waits for a page any more
- */
-void odrp_free_release(struct odrp_dev *dev)
+/* odrp_free_wanted() - the session is dead: does anybody wait for a page? */
+bool odrp_free_wanted(struct odrp_dev *dev)
 {
-	struct bio_list todo;
-
 	/* Pairs with odrp_free_wait(): the state has been set. */
 	smp_mb();
-	if (!atomic_read(&dev->free.nr_wanting))
-		return;
-	bio_list_init(&todo);
-	take_wanting(dev, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_issue(odrp_queue_here(dev), &todo);
+	return atomic_read(&dev->free.nr_wanting);
 }
 
 /* Let the slot have the page of one that was freed; false: not of this one. */
-static bool reuse(struct odrp_dev *dev, u64 slot, u64 freed,
-		  struct bio_list *todo)
+static bool reuse(struct odrp_queue *q, u64 slot, u64 freed)
 {
+	struct odrp_dev *dev = q->dev;
 	unsigned int more;
 
 	if (!odrp_slot_reuse(&dev->slots, slot, freed, &more))
 		return false;
-	odrp_free_less(dev, todo);
+	odrp_free_less(q);
 	odrp_stat_inc(dev, stores_reused);
 	if (dev->backing)
 		odrp_backing_forget(dev, freed);
-	odrp_slot_more(dev, freed, more, todo);
+	odrp_slot_more(q, freed, more);
 	return true;
 }
 
-static bool reuse_of(struct odrp_dev *dev, u64 slot, int cpu,
-		     struct bio_list *todo)
+static bool reuse_of(struct odrp_queue *q, u64 slot, int cpu)
 {
-	struct odrp_fring *r = &per_cpu_ptr(dev->free.cpu, cpu)->ring;
+	struct odrp_fring *r = &per_cpu_ptr(q->dev->free.cpu, cpu)->ring;
 	u32 freed;
 
 	while (odrp_fring_pop(r, &freed)) {
-		if (reuse(dev, slot, freed, todo))
+		if (reuse(q, slot, freed))
 			return true;
 	}
 	return false;
 }
 
 /* This CPU's pages first, then those of some others, where some were last. */
-static bool reuse_near(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+static bool reuse_near(struct odrp_queue *q, u64 slot)
 {
-	struct odrp_free *f = &dev->free;
+	struct odrp_free *f = &q->dev->free;
 	/* Only where to look: an update that gets lost does not matter. */
 	int cpu = READ_ONCE(f->reuse_cpu), i;
 
-	if (reuse_of(dev, slot, raw_smp_processor_id(), todo))
+	if (reuse_of(q, slot, raw_smp_processor_id()))
 		return true;
 	for (i = 0; i < REUSE_LOOKS; i++) {
-		if (reuse_of(dev, slot, cpu, todo)) {
+		if (reuse_of(q, slot, cpu)) {
 			WRITE_ONCE(f->reuse_cpu, cpu);
 			return true;
 		}
@@ -282,17 +284,17 @@ static bool reuse_near(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
 	return false;
 }
 
-static bool reuse_any(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
+static bool reuse_any(struct odrp_queue *q, u64 slot)
 {
 	u64 freed;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		if (reuse_of(dev, slot, cpu, todo))
+		if (reuse_of(q, slot, cpu))
 			return true;
 	}
-	while (pop_overflow(dev, &freed)) {
-		if (reuse(dev, slot, freed, todo))
+	while (pop_overflow(q->dev, &freed)) {
+		if (reuse(q, slot, freed))
 			return true;
 	}
 	return false;
@@ -302,115 +304,19 @@ static bool reuse_any(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
  * odrp_free_reuse() - find a page for a slot that has none, of one that was freed
  * @slot:	the caller's, STORING_NEW; becomes STORING
  * @any:	look everywhere, not only where it takes no time
- * @todo:	gets the bios that waited for the other slot
  *
- * Any context but hard interrupt.
+ * Releases the bios that waited for the other slot.  Any context but hard interrupt.
  *
  * Return: false when there was none.
  */
-bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
-		     struct bio_list *todo)
+bool odrp_free_reuse(struct odrp_queue *q, u64 slot, bool any)
 {
-	if (atomic64_read(&dev->free.pending) <= 0)
+	if (atomic64_read(&q->dev->free.pending) <= 0)
 		return false;
-	return any ? reuse_any(dev, slot, todo) : reuse_near(dev, slot, todo);
+	return any ? reuse_any(q, slot) : reuse_near(q, slot);
 }
 
-/* ---- giving back -------------------------------------------------------------- */
-
-/*
- * Send invalidates on one queue while it has requests, at most max.  Return:
- * false when there is nothing more to free.
- */
-static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
-{
-	struct odrp_conn *conn = q->conn[ODRP_WIRE_INVALIDATE];
-	struct odrp_batch b;
-	struct bio_list todo;
-	struct odrp_req *req;
-	bool more = true;
-	u64 slot;
-
-	odrp_batch_init(&b, q);
-	bio_list_init(&todo);
-	while (*max > 0) {
-		req = odrp_req_get(conn, NULL);
-		if (IS_ERR_OR_NULL(req))
-			break;
-		if (!next_slot(dev, &slot)) {
-			odrp_req_put(req);
-			more = false;
-			break;
-		}
-		if (dev->backing)
-			odrp_backing_forget(dev, slot);
-		req->act = ODRP_SLOT_DO_FAIL;
-		odrp_req_fill(req, slot);
-		odrp_batch_add(&b, req, &todo);
-		--*max;
-	}
-	odrp_batch_post(&b, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_issue(q, &todo);
-	return more && *max > 0;
-}
-
-/* How many to free in one run, those that are on their way already included. */
-static s64 how_many(struct odrp_dev *dev, enum odrp_free_why why)
-{
-	if (why != ODRP_FREE_COUNT)
-		return S64_MAX;
-	return atomic64_read(&dev->free.pending) - may_wait(dev) / 2;
-}
-
-static void count(struct odrp_dev *dev, enum odrp_free_why why, u64 nr)
-{
-	switch (why) {
-	case ODRP_FREE_AGE:
-	case ODRP_FREE_AGED:
-		odrp_stat_add(dev, flushed_age, nr);
-		break;
-	case ODRP_FREE_COUNT:
-		odrp_stat_add(dev, flushed_count, nr);
-		break;
-	default:
-		odrp_stat_add(dev, flushed_now, nr);
-		break;
-	}
-}
-
-static void work(struct work_struct *w)
-{
-	struct odrp_free *f = container_of(to_delayed_work(w),
-					   struct odrp_free, work);
-	struct odrp_dev *dev = dev_of(f);
-	enum odrp_free_why why;
-	unsigned int i;
-	bool more = true;
-	s64 max, left;
-
-	/* Whoever frees a slot from here on arms again. */
-	why = atomic_xchg(&f->armed, ODRP_FREE_IDLE);
-	if (why == ODRP_FREE_IDLE)
-		return;		/* the run before has done it */
-	if (!odrp_dev_serves(dev))
-		return;		/* for good: they stay where they are */
-	max = left = how_many(dev, why);
-
-	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */
-	atomic_set(&f->starved, why);
-	smp_mb();
-	for (i = 0; i < dev->sess.nr_queues && more; i++)
-		more = pump(dev, &dev->sess.queues[i], &left);
-	if (!more)
-		atomic_set(&f->starved, ODRP_FREE_IDLE);
-	count(dev, why, max - left);
-	trace_odrp_free(dev->id, why, max - left, atomic64_read(&f->pending));
-
-	/* What stays behind is looked at again when it has aged. */
-	if (atomic64_read(&f->pending) > 0)
-		arm(f, ODRP_FREE_AGE);
-}
+/* ---- the worker -------------------------------------------------------------- */
 
 /* An invalidate request has become free: does the worker wait for it? */
 void odrp_free_credit(struct odrp_dev *dev)
@@ -423,7 +329,7 @@ void odrp_free_credit(struct odrp_dev *dev)
 		return;
 	why = atomic_xchg(&f->starved, ODRP_FREE_IDLE);
 	if (why != ODRP_FREE_IDLE)
-		arm(f, why == ODRP_FREE_AGE ? ODRP_FREE_AGED : why);
+		odrp_free_arm(f, why == ODRP_FREE_AGE ? ODRP_FREE_AGED : why);
 }
 
 /* Wait, for at most so long, until no slot is waiting to be freed. */
@@ -438,7 +344,8 @@ void odrp_free_drain(struct odrp_dev *dev, unsigned int ms)
 	}
 }
 
-int odrp_free_init(struct odrp_dev *dev)
+/* The worker calls @work; it is flush.c's. */
+int odrp_free_init(struct odrp_dev *dev, work_func_t work)
 {
 	struct odrp_free *f = &dev->free;
 

@@ -4,10 +4,9 @@
  * head, numbering and posting.  A connection has exactly as many requests as
  * the memory node granted outstanding ones, so having one is having a credit.
  *
- * issue.c and free.c come before, done.c after.
+ * issue.c and flush.c come before, done.c after.
  */
 #include <linux/jiffies.h>
-#include <linux/sched.h>
 #include <linux/string.h>
 #include "odrp.h"
 #include "trace.h"
@@ -52,63 +51,29 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 	return req;
 }
 
-/* How many bios may wait for requests before writers are made to sleep. */
-static unsigned int room(const struct odrp_dev *dev)
-{
-	return dev->sess.nr_queues * dev->sess.depth;
-}
-
-/* Bios have been taken from the lists of those that wait for requests. */
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
-{
-	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
-	if (atomic_sub_return(nr, &dev->parked) <= room(dev) &&
-	    waitqueue_active(&dev->room))
-		wake_up_all(&dev->room);
-}
-
 /*
- * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
+ * odrp_conn_take_waiting() - take bios for which there are requests now
+ * @bios: gets them
  *
- * Workqueues may not while the session is lost, for some take it up again: ib_mad,
- * for one, allocates for each packet that it receives, with GFP_KERNEL.  When that
- * has to reclaim memory and comes here, it would wait for the session, and the
- * session for it.  What kswapd would go on sending takes memory for each bio.
+ * Return: how many.
  */
-bool odrp_holds_up(const struct odrp_dev *dev)
+unsigned int odrp_conn_take_waiting(struct odrp_conn *conn,
+				    struct bio_list *bios)
 {
-	return !(current->flags & PF_WQ_WORKER) ||
-	       odrp_sess_state(&dev->sess) != ODRP_LOST;
-}
+	unsigned int max, n = 0;
+	struct bio *bio;
 
-/* The session is lost, or dead: whoever waits looks again. */
-void odrp_wake_room(struct odrp_dev *dev)
-{
-	wake_up_all(&dev->room);
-	if (dev->backing)
-		odrp_backing_wake_room(dev);
-}
-
-static bool has_room(const struct odrp_dev *dev)
-{
-	return atomic_read(&dev->parked) <= room(dev) ||
-	       !odrp_dev_serves(dev) || !odrp_holds_up(dev);
-}
-
-/*
- * Make a writer wait while too much is waiting already.  Reclaim that is
- * never held up sends all of memory to a device that is slower, finds nothing
- * but pages under writeback, and kills somebody.  What is waited for are
- * completions, or the end of the session: never memory.
- */
-void odrp_wait_room(struct odrp_dev *dev)
-{
-	if (dev->backing)
-		odrp_backing_wait_room(dev);
-	if (has_room(dev))
-		return;
-	odrp_stat_inc(dev, waits_room);
-	io_wait_event(dev->room, has_room(dev));
+	spin_lock_bh(&conn->lock);
+	max = conn->live ? min_t(unsigned int, conn->nr_free,
+				 ODRP_POST_CHUNK) : 0;
+	while (n < max && (bio = bio_list_pop(&conn->waiting))) {
+		bio_list_add(bios, bio);
+		n++;
+	}
+	spin_unlock_bh(&conn->lock);
+	if (n)
+		odrp_unpark(conn->sess->dev, n);
+	return n;
 }
 
 /* A new generation: answers to the old one find nothing. */
@@ -178,6 +143,7 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 
 	b->q = q;
 	b->load.req = NULL;
+	b->refused = NULL;
 	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
@@ -295,18 +261,6 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 	return first;
 }
 
-/* One that was sent before, and could not be sent again, may have been cut short. */
-static void abort_list(struct odrp_req *req, struct bio_list *todo)
-{
-	struct odrp_req *next;
-
-	for (; req; req = next) {
-		next = req->next;
-		req->res = req->sends ? ODRP_SLOT_FAILED : ODRP_SLOT_ABORTED;
-		odrp_req_finish(req, todo);
-	}
-}
-
 /*
  * The session is being lost, or has been: keep a list until it is taken up
  * again, or given up.
@@ -343,30 +297,34 @@ static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 	return err;
 }
 
-/* End what could not be posted: the session is dead. */
-void odrp_conn_abort_unsent(struct odrp_conn *conn)
+/* odrp_conn_take_unsent() - what could not be posted, and will not be: a list */
+struct odrp_req *odrp_conn_take_unsent(struct odrp_conn *conn)
 {
 	struct odrp_req *list;
-	struct bio_list todo;
 
 	spin_lock_bh(&conn->lock);
 	list = conn->unsent;
 	conn->unsent = NULL;
 	spin_unlock_bh(&conn->lock);
+	return list;
+}
 
-	bio_list_init(&todo);
-	abort_list(list, &todo);
-	if (!bio_list_empty(&todo))
-		odrp_issue(conn->q, &todo);
+static void refuse(struct odrp_batch *b, struct odrp_req *list)
+{
+	struct odrp_req **tail = &b->refused;
+
+	while (*tail)
+		tail = &(*tail)->next;
+	*tail = list;
 }
 
 /*
  * Number and post a list of requests with one call.  Those that cannot be
- * posted wait for the session to be taken up again, or are ended, as not sent,
- * when it will not be; bios that this sets free go to todo.
+ * posted wait for the session to be taken up again, or are refused when it will
+ * not be: then whoever has the batch ends them.
  */
 static void post(struct odrp_conn *conn, struct odrp_req *list,
-		 struct bio_list *todo)
+		 struct odrp_batch *b)
 {
 	int err;
 
@@ -379,7 +337,7 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
 			keep_unsent(conn, list);
 		spin_unlock_bh(&conn->lock);
 		if (!waits)
-			abort_list(list, todo);
+			refuse(b, list);
 		return;
 	}
 	err = number_and_post(conn, list);
@@ -395,9 +353,11 @@ static void post(struct odrp_conn *conn, struct odrp_req *list,
  *
  * First those that were under way on the last one and have no answer: they
  * keep their slots, their pages and their ids.  Then those that have been
- * waiting.
+ * waiting.  For bios that wait for a request, odrp_conn_kick().
+ *
+ * Return: 0, or an error of the new connection, on which all wait again.
  */
-void odrp_conn_resume(struct odrp_conn *conn)
+int odrp_conn_resume(struct odrp_conn *conn)
 {
 	struct odrp_req *list = NULL, **tail = &list;
 	unsigned int i;
@@ -424,11 +384,7 @@ void odrp_conn_resume(struct odrp_conn *conn)
 	if (list)
 		err = number_and_post(conn, list);
 	spin_unlock_bh(&conn->lock);
-	if (err) {
-		conn->sess->mend.refused = true;
-		odrp_sess_fail(conn->sess, "posting again: error %d", err);
-	}
-	odrp_conn_kick(conn);
+	return err;
 }
 
 /* Before it is posted: after that it may end, and be another's. */
@@ -439,8 +395,12 @@ static struct odrp_mark last_of(struct odrp_req **tail)
 	return (struct odrp_mark) { .req = req, .gen = odrp_req_gen(req) };
 }
 
-/* Post all requests of a batch, each chain's with one doorbell. */
-void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo)
+/*
+ * odrp_batch_post() - post all requests of a batch, each chain's with one doorbell
+ *
+ * The caller ends those in @b->refused.
+ */
+void odrp_batch_post(struct odrp_batch *b)
 {
 	unsigned int i;
 
@@ -454,12 +414,11 @@ void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo)
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
 		b->ch[i].nr = 0;
-		post(b->q->conn[i], list, todo);
+		post(b->q->conn[i], list, b);
 	}
 }
 
-void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
-		    struct bio_list *todo)
+void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req)
 {
 	unsigned int c = req->conn->chain;
 
@@ -467,5 +426,5 @@ void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
 	*b->ch[c].tail = req;
 	b->ch[c].tail = &req->next;
 	if (++b->ch[c].nr >= ODRP_POST_CHUNK)
-		odrp_batch_post(b, todo);
+		odrp_batch_post(b);
 }

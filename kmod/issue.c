@@ -9,11 +9,11 @@
  * bio->bi_iter says how far a bio has been issued.  A bio of several blocks
  * holds one reference for each block on the wire, and one for its issuer.
  *
- * blk.c and done.c come before, io.c after.
+ * Bios that a completion has set free are on a list of the queue (odrp_release()),
+ * which is emptied here and nowhere else.
+ *
+ * blk.c and poll.c come before, io.c after.
  */
-#include <linux/hash.h>
-#include <linux/highmem.h>
-#include <linux/smp.h>
 #include "compat.h"
 #include "odrp.h"
 #include "trace.h"
@@ -25,89 +25,16 @@ enum went {
 	WENT_FAILED,		/* bio->bi_status is set */
 };
 
-struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
-{
-	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
-}
-
 static u64 bio_slot(const struct bio *bio)
 {
 	return bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 }
 
-static struct odrp_wait *wait_of(struct odrp_dev *dev, u64 slot)
+/* The slot has been taken, and nothing was done with it. */
+static void abort_slot(struct odrp_queue *q, u64 slot)
 {
-	return &dev->waits[hash_64(slot, ilog2(ODRP_NR_WAITS))];
-}
-
-/* Park a bio on its slot; false when the slot is not busy any more. */
-static bool park(struct odrp_dev *dev, struct bio *bio, u64 slot)
-{
-	struct odrp_wait *w = wait_of(dev, slot);
-	bool parked;
-
-	spin_lock_bh(&w->lock);
-	parked = odrp_slot_wait(&dev->slots, slot);
-	if (parked) {
-		trace_odrp_wait(dev, bio, ODRP_TRACE_SLOT);
-		bio_list_add(&w->bios, bio);
-	}
-	spin_unlock_bh(&w->lock);
-	if (parked)
-		odrp_stat_inc(dev, waits_slot);
-	return parked;
-}
-
-/* Move the bios that wait for a slot to todo. */
-static void take_waiting(struct odrp_dev *dev, u64 slot, struct bio_list *todo)
-{
-	struct odrp_wait *w = wait_of(dev, slot);
-	struct bio_list others;
-	struct bio *bio;
-
-	bio_list_init(&others);
-	spin_lock_bh(&w->lock);
-	while ((bio = bio_list_pop(&w->bios)))
-		bio_list_add(bio_slot(bio) == slot ? todo : &others, bio);
-	w->bios = others;
-	spin_unlock_bh(&w->lock);
-}
-
-/* Do what odrp_slot_end() has left to do: ODRP_SLOT_END_* bits. */
-void odrp_slot_more(struct odrp_dev *dev, u64 slot, unsigned int more,
-		    struct bio_list *todo)
-{
-	if (more & ODRP_SLOT_END_QUEUE)
-		odrp_free_queue(dev, slot);
-	if (more & ODRP_SLOT_END_WAKE)
-		take_waiting(dev, slot, todo);
-}
-
-static void end_slot(struct odrp_dev *dev, u64 slot,
-		     enum odrp_slot_result res, struct bio_list *todo)
-{
-	odrp_slot_more(dev, slot, odrp_slot_end(&dev->slots, slot, res), todo);
-}
-
-/* Copy one block between a page and the bio's segments from iter on. */
-void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
-		     bool to_bio)
-{
-	char *p = page_address(page);
-	unsigned int done = 0;
-
-	while (done < ODRP_BLOCK) {
-		struct bio_vec bv = bio_iter_iovec(bio, iter);
-		unsigned int n = min_t(unsigned int, bv.bv_len,
-				       ODRP_BLOCK - done);
-
-		if (to_bio)
-			memcpy_to_page(bv.bv_page, bv.bv_offset, p + done, n);
-		else
-			memcpy_from_page(p + done, bv.bv_page, bv.bv_offset, n);
-		bio_advance_iter(bio, &iter, n);
-		done += n;
-	}
+	odrp_slot_more(q, slot, odrp_slot_end(&q->dev->slots, slot,
+					      ODRP_SLOT_ABORTED));
 }
 
 static void load_zeros(struct odrp_dev *dev, struct bio *bio)
@@ -175,18 +102,16 @@ static enum odrp_wire_chain chain_of(enum odrp_slot_act act)
 }
 
 /* Undo begin(): the block is not going out, at least not now. */
-static void give_back(struct odrp_dev *dev, u64 slot, enum odrp_slot_act act,
-		      struct bio_list *todo)
+static void give_back(struct odrp_queue *q, u64 slot, enum odrp_slot_act act)
 {
 	if (act == ODRP_SLOT_DO_UNMAPPED)
-		odrp_lease_put(&dev->lease);
-	end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
+		odrp_lease_put(&q->dev->lease);
+	abort_slot(q, slot);
 }
 
 /* The slot is ours: get a request, or wait for one. */
 static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
-			    struct bio *bio, enum odrp_slot_act act,
-			    struct bio_list *todo)
+			    struct bio *bio, enum odrp_slot_act act)
 {
 	struct odrp_conn *conn = b->q->conn[chain_of(act)];
 	u64 slot = bio_slot(bio);
@@ -195,7 +120,7 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 	req = odrp_req_get(conn, bio);
 	if (IS_ERR_OR_NULL(req)) {
 		/* When parked, the bio may be gone by now. */
-		give_back(dev, slot, act, todo);
+		give_back(b->q, slot, act);
 		if (!req)
 			return WENT_PARKED;
 		bio->bi_status = BLK_STS_IOERR;
@@ -216,13 +141,14 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 		odrp_stat_inc(dev, invalidates_cancelled);
 	if (bio_flagged(bio, BIO_CHAIN))
 		bio_inc_remaining(bio);
-	odrp_batch_add(b, req, todo);
+	odrp_batch_add(b, req);
 	return WENT_OUT;
 }
 
-static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
-				u64 slot, bool local, struct bio_list *todo)
+static enum odrp_slot_act begin(struct odrp_queue *q, struct bio *bio,
+				u64 slot, bool local)
 {
+	struct odrp_dev *dev = q->dev;
 	bool store = bio_op(bio) != REQ_OP_READ;
 	enum odrp_slot_act act;
 
@@ -233,20 +159,21 @@ static enum odrp_slot_act begin(struct odrp_dev *dev, struct bio *bio,
 	else
 		act = odrp_slot_begin_load(&dev->slots, slot);
 	if (act == ODRP_SLOT_DO_CANCELLED)
-		odrp_free_less(dev, todo);
+		odrp_free_less(q);
 	return act;
 }
 
 /* Return: ODRP_SLOT_DO_WAIT when the bio has been parked. */
-static enum odrp_slot_act begin_or_park(struct odrp_dev *dev, struct bio *bio,
-					bool local, struct bio_list *todo)
+static enum odrp_slot_act begin_or_park(struct odrp_queue *q, struct bio *bio,
+					bool local)
 {
 	u64 slot = bio_slot(bio);
 	enum odrp_slot_act act;
 
 	do {
-		act = begin(dev, bio, slot, local, todo);
-	} while (act == ODRP_SLOT_DO_WAIT && !park(dev, bio, slot));
+		act = begin(q, bio, slot, local);
+	} while (act == ODRP_SLOT_DO_WAIT &&
+		 !odrp_wait_park(q->dev, bio, slot));
 	return act;
 }
 
@@ -257,20 +184,19 @@ static enum odrp_slot_act begin_or_park(struct odrp_dev *dev, struct bio *bio,
  *
  * Return: what to do now; ODRP_SLOT_DO_FAIL when there is no page.
  */
-static enum odrp_slot_act find_page(struct odrp_dev *dev, u64 slot,
-				    struct bio_list *todo)
+static enum odrp_slot_act find_page(struct odrp_queue *q, u64 slot)
 {
-	if (odrp_free_reuse(dev, slot, false, todo))
+	if (odrp_free_reuse(q, slot, false))
 		return ODRP_SLOT_DO_CANCELLED;
-	if (odrp_lease_take(&dev->lease))
+	if (odrp_lease_take(&q->dev->lease))
 		return ODRP_SLOT_DO_UNMAPPED;
-	if (odrp_free_reuse(dev, slot, true, todo))
+	if (odrp_free_reuse(q, slot, true))
 		return ODRP_SLOT_DO_CANCELLED;
 	return ODRP_SLOT_DO_FAIL;
 }
 
 static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
-			      struct bio *bio, struct bio_list *todo)
+			      struct bio *bio)
 {
 	enum odrp_slot_act act;
 	bool hope;
@@ -278,7 +204,7 @@ static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 
 again:
 	hope = atomic64_read(&dev->free.pending) > 0;
-	act = begin_or_park(dev, bio, false, todo);
+	act = begin_or_park(b->q, bio, false);
 	if (act == ODRP_SLOT_DO_WAIT)
 		return WENT_PARKED;
 	slot = bio_slot(bio);
@@ -290,10 +216,10 @@ again:
 		bio->bi_status = BLK_STS_IOERR;
 		return WENT_FAILED;
 	case ODRP_SLOT_DO_UNMAPPED:
-		act = find_page(dev, slot, todo);
+		act = find_page(b->q, slot);
 		if (act != ODRP_SLOT_DO_FAIL)
 			break;
-		end_slot(dev, slot, ODRP_SLOT_ABORTED, todo);
+		abort_slot(b->q, slot);
 		if (odrp_free_wait(dev, bio))
 			return WENT_PARKED;
 		if (hope && odrp_dev_serves(dev))
@@ -303,17 +229,16 @@ again:
 	default:
 		break;
 	}
-	return send_block(dev, b, bio, act, todo);
+	return send_block(dev, b, bio, act);
 }
 
-static enum went issue_local(struct odrp_dev *dev, struct bio *bio,
-			     struct bio_list *todo)
+static enum went issue_local(struct odrp_queue *q, struct bio *bio)
 {
-	switch (begin_or_park(dev, bio, true, todo)) {
+	switch (begin_or_park(q, bio, true)) {
 	case ODRP_SLOT_DO_WAIT:
 		return WENT_PARKED;
 	case ODRP_SLOT_DO_ZERO:
-		load_zeros(dev, bio);
+		load_zeros(q->dev, bio);
 		return WENT_ENDED;
 	default:
 		odrp_backing_alone(bio);
@@ -326,19 +251,19 @@ static enum went issue_local(struct odrp_dev *dev, struct bio *bio,
  * requests, or of a slot that is UNKNOWN.
  */
 static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
-			     struct bio *bio, struct bio_list *todo)
+			     struct bio *bio)
 {
 	enum went went;
 
 	if (!dev->backing)
-		return issue_remote(dev, b, bio, todo);
+		return issue_remote(dev, b, bio);
 	if (odrp_dev_serves(dev)) {
-		went = issue_remote(dev, b, bio, todo);
+		went = issue_remote(dev, b, bio);
 		if (went != WENT_FAILED || bio->bi_status != BLK_STS_IOERR)
 			return went;
 		bio->bi_status = BLK_STS_OK;
 	}
-	return issue_local(dev, bio, todo);
+	return issue_local(b->q, bio);
 }
 
 /* What has not been issued of a bio fails: all its blocks. */
@@ -368,7 +293,7 @@ static void fail(struct odrp_dev *dev, struct bio *bio)
  * its request and is not touched again.
  */
 static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
-		      struct bio *bio, struct bio_list *todo)
+		      struct bio *bio)
 {
 	bool multi = bio_flagged(bio, BIO_CHAIN);
 
@@ -381,7 +306,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 			fail(dev, bio);
 			return;
 		}
-		switch (issue_block(dev, b, bio, todo)) {
+		switch (issue_block(dev, b, bio)) {
 		case WENT_PARKED:
 			return;
 		case WENT_FAILED:
@@ -402,15 +327,23 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 	bio_endio(bio);
 }
 
+/* Those that have been released, when there are no others. */
+static struct bio *next_bio(struct odrp_queue *q, struct bio_list *bios)
+{
+	if (bio_list_empty(bios) && odrp_has_released(q))
+		odrp_take_released(q, bios);
+	return bio_list_pop(bios);
+}
+
 /*
- * odrp_issue() - issue bios on a queue, and those that this sets free
- * @todo: empty when it returns
+ * odrp_issue() - issue bios on a queue, and all that have been released on it
+ * @bios: empty when it returns
  *
  * Any context but hard interrupt.  Does not sleep.
  *
  * Return: the last load that has been posted, if any.
  */
-struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo)
+struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *bios)
 {
 	struct odrp_dev *dev = q->dev;
 	struct odrp_batch b;
@@ -418,9 +351,26 @@ struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo)
 
 	odrp_batch_init(&b, q);
 	do {
-		while ((bio = bio_list_pop(todo)))
-			issue_bio(dev, &b, bio, todo);
-		odrp_batch_post(&b, todo);
-	} while (!bio_list_empty(todo));
+		while ((bio = next_bio(q, bios)))
+			issue_bio(dev, &b, bio);
+		odrp_batch_post(&b);
+		if (b.refused)
+			odrp_batch_abort(&b);
+	} while (odrp_has_released(q));
 	return b.load;
+}
+
+/*
+ * odrp_issue_released() - issue what has been released on a queue
+ *
+ * Whoever has released bios calls this afterwards; as odrp_issue().
+ */
+void odrp_issue_released(struct odrp_queue *q)
+{
+	struct bio_list bios;
+
+	if (!odrp_has_released(q))
+		return;
+	bio_list_init(&bios);
+	odrp_issue(q, &bios);
 }

@@ -25,7 +25,7 @@
  * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
  * may come from the kernel's reserves, since whoever could free memory may be waiting
  * for us.  What others allocate for it is helped by reserve.c, and their threads are
- * not held up (io.c:odrp_holds_up()).
+ * not held up (room.c:odrp_holds_up()).
  */
 #include <linux/blkdev.h>
 #include <linux/sched/mm.h>
@@ -141,6 +141,7 @@ static int settle(struct odrp_req *req)
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
 	odrp_req_settle(req);
+	odrp_issue_released(conn->q);
 	return 0;
 }
 
@@ -174,8 +175,8 @@ static void release(struct odrp_sess *s)
 	if (!unplugged)
 		return;
 	odrp_sess_each_conn(s, odrp_conn_abort_unsent);
-	odrp_free_release(s->dev);
-	odrp_sess_each_conn(s, odrp_conn_fail_posted);
+	odrp_dev_end_wanting(s->dev);
+	odrp_sess_each_conn(s, odrp_conn_end_posted);
 }
 
 /* All queue pairs are gone, and none that comes has a request before go_live(). */
@@ -227,8 +228,16 @@ static int each_io(struct odrp_sess *s, step_fn fn)
 
 static void resume_io(struct odrp_conn *conn)
 {
-	if (conn->q)
-		odrp_conn_resume(conn);
+	int err;
+
+	if (!conn->q)
+		return;
+	err = odrp_conn_resume(conn);
+	if (err) {
+		conn->sess->mend.refused = true;
+		odrp_sess_fail(conn->sess, "posting again: error %d", err);
+	}
+	odrp_conn_kick(conn);
 }
 
 static bool go_live(struct odrp_sess *s)

@@ -2,12 +2,14 @@
 /*
  * Everything that more than one file of the module knows.
  *
- * A page's way: blk.c (bio to blocks, slot state) -> io.c (request, post) ->
- * wire -> done.c (completions) -> blk.c (bio end).  Around it: free.c (freed
- * slots), sess.c, mend.c and cm.c (connections), beat.c (heartbeat and lease),
- * backing.c (a second copy), sum.c (checksums), unread.c (what swapoff must not
- * map), keys.c (rkeys for pages), mem.c (memory by size), plug.c and reserve.c (what is kept for
- * reconnecting), end.c (ids that go), tell.c (uevents), ctl.c, sysfs.c and debug.c (users).
+ * A page's way: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
+ * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
+ * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
+ * hangup.c, mend.c and cm.c (connections), beat.c (heartbeat and lease), backing.c and
+ * backdev.c (a second copy), sum.c (checksums), unread.c (what swapoff must not map),
+ * keys.c (rkeys for pages), mem.c (memory by size), plug.c and reserve.c (what is kept
+ * for reconnecting), end.c (ids that go), tell.c (uevents), ctl.c, sysfs.c and debug.c
+ * (users).
  *
  * Locks, outermost first:
  *   ctl.c's rwsem		devices that are being made, and RDMA devices that go
@@ -18,6 +20,7 @@
  *   odrp_sess.lock (bh)	moves that queue the mending, and going live
  *   odrp_conn.plug_lock	(mutex) the queue pair and events of its connection
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
+ *   odrp_queue.released_lock (bh)	bios that have been released; nothing within
  * Nothing on the data path takes a mutex, allocates, or holds a lock with
  * interrupts off: ib_post_send() may run the whole transport in the caller.
  */
@@ -47,6 +50,8 @@
 #include "hist.h"
 #include "keys.h"
 #include "lease.h"
+#include "param.h"
+#include "queue.h"
 #include "slot.h"
 #include "state.h"
 #include "stats.h"
@@ -271,14 +276,6 @@ static inline bool odrp_conn_stores(const struct odrp_conn *conn)
 	       conn->chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
-struct odrp_queue {
-	struct odrp_dev		*dev;
-	u16			idx;
-	atomic_t		users;	/* submitters inside */
-	u64			load_ewma_ns;
-	struct odrp_conn	*conn[ODRP_WIRE_NR_CHAINS];
-};
-
 /* What the memory node may write to: the grant, one page of its own. */
 struct odrp_ctl_buf {
 	void			*page;
@@ -479,6 +476,8 @@ struct odrp_dev {
 	struct odrp_wait	waits[ODRP_NR_WAITS];
 	atomic_t		parked;	/* bios that wait for a request */
 	wait_queue_head_t	room;	/* writers that wait for fewer */
+	atomic_t		backing_stores;	/* under way to the backing device */
+	wait_queue_head_t	backing_room;	/* writers that wait for fewer */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
@@ -486,6 +485,7 @@ struct odrp_dev {
 	struct odrp_tells	tells;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
+	unsigned long		*good;		/* see backing.c; NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
 	unsigned long		*unread;	/* see unread.c; NULL: not needed */
 	bool			some_unread;	/* a bit has been set, once */
@@ -494,22 +494,10 @@ struct odrp_dev {
 	struct dentry		*debug;	/* in debugfs; an error: none */
 };
 
-/* A request that was posted, and may have ended since; req NULL: none. */
-struct odrp_mark {
-	struct odrp_req		*req;
-	u32			gen;
-};
-
-/* The requests of one submission, to be posted chain by chain. */
-struct odrp_batch {
-	struct odrp_queue	*q;
-	struct {
-		struct odrp_req	*head;
-		struct odrp_req	**tail;
-		unsigned int	nr;
-	} ch[ODRP_WIRE_NR_CHAINS];
-	struct odrp_mark	load;	/* the last that was posted */
-};
+static inline struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
+{
+	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
+}
 
 static inline u32 odrp_req_gen(const struct odrp_req *req)
 {
@@ -536,14 +524,6 @@ static inline bool odrp_dev_fails(const struct odrp_dev *dev)
 	       (!dev->backing || READ_ONCE(dev->forced));
 }
 
-/* main.c */
-extern struct workqueue_struct *odrp_wq;
-extern unsigned int odrp_poll_us;
-extern unsigned int odrp_free_batch;
-extern unsigned int odrp_free_delay_ms;
-extern unsigned int odrp_ack_timeout;
-extern unsigned int odrp_connect_ms;
-
 /* ctl.c: /sys/class/odrp-control */
 int odrp_ctl_init(void);
 void odrp_ctl_exit(void);
@@ -554,6 +534,7 @@ int odrp_pm_init(void);
 void odrp_pm_exit(void);
 
 /* blk.c: the disk, bios to blocks */
+void odrp_blk_init(void (*unused)(void));
 int odrp_blk_add(struct odrp_dev *dev);
 void odrp_blk_del(struct odrp_dev *dev);
 void odrp_blk_free(struct odrp_dev *dev);
@@ -595,72 +576,98 @@ static inline void odrp_unread_clear(struct odrp_dev *dev, u64 slot)
 		odrp_unread_clear_bit(dev, slot);
 }
 
-/* backing.c: a copy on a local device */
+/* backdev.c: the backing device, opened and closed */
 int odrp_backing_add(struct odrp_dev *dev, const char *path);
 void odrp_backing_del(struct odrp_dev *dev);
+
+/* backing.c: a copy on a local device */
 const char *odrp_backing_path(const struct odrp_dev *dev);
 struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 			      unsigned int offset);
-void odrp_backing_wait_room(struct odrp_dev *dev);
-void odrp_backing_wake_room(struct odrp_dev *dev);
 void odrp_backing_begin(struct bio *bio);
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
-			   struct bio_list *todo);
+			   struct odrp_queue *q);
 void odrp_backing_alone(struct bio *bio);
-void odrp_backing_forget(struct odrp_dev *dev, u64 slot);
-bool odrp_backing_has(const struct odrp_dev *dev, u64 slot);
 void odrp_backing_say(struct odrp_dev *dev);
 
-/* issue.c: bios to requests */
-struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *todo);
-struct odrp_queue *odrp_queue_here(struct odrp_dev *dev);
+/* A slot has been taken to be freed. */
+static inline void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
+{
+	clear_bit(slot, dev->good);
+}
+
+/* Is there a copy of its contents?  May have changed already. */
+static inline bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
+{
+	return test_bit(slot, dev->good);
+}
+
+/* wait.c: bios that wait for a slot */
+void odrp_wait_init(struct odrp_dev *dev);
+bool odrp_wait_park(struct odrp_dev *dev, struct bio *bio, u64 slot);
+void odrp_wait_end(struct odrp_queue *q, u64 slot);
+
+/* block.c: blocks of bios */
 void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 		     bool to_bio);
-void odrp_slot_more(struct odrp_dev *dev, u64 slot, unsigned int more,
-		    struct bio_list *todo);
 
 /* io.c: requests to the wire */
 void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q);
-void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req,
-		    struct bio_list *todo);
-void odrp_batch_post(struct odrp_batch *b, struct bio_list *todo);
+void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req);
+void odrp_batch_post(struct odrp_batch *b);
+unsigned int odrp_conn_take_waiting(struct odrp_conn *conn,
+				    struct bio_list *bios);
+struct odrp_req *odrp_conn_take_unsent(struct odrp_conn *conn);
 struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio);
 void odrp_req_put(struct odrp_req *req);
+void odrp_req_fill(struct odrp_req *req, u64 slot);
+int odrp_conn_resume(struct odrp_conn *conn);
+
+/* room.c: writers that are held up */
 void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
+void odrp_backing_stored(struct odrp_dev *dev);
 void odrp_wait_room(struct odrp_dev *dev);
 void odrp_wake_room(struct odrp_dev *dev);
 bool odrp_holds_up(const struct odrp_dev *dev);
-void odrp_req_fill(struct odrp_req *req, u64 slot);
-void odrp_conn_resume(struct odrp_conn *conn);
-void odrp_conn_abort_unsent(struct odrp_conn *conn);
 
 /* done.c: the wire to completions */
-int odrp_conn_poll(struct irq_poll *iop, int budget);
 int odrp_conn_reap(struct odrp_conn *conn, int budget);
-void odrp_conn_kick(struct odrp_conn *conn);
-void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
-void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
-void odrp_req_finish(struct odrp_req *req, struct bio_list *todo);
-void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last);
 void odrp_conn_fail_posted(struct odrp_conn *conn);
 void odrp_req_settle(struct odrp_req *req);
+void odrp_reqs_abort(struct odrp_req *req);
+void odrp_batch_abort(struct odrp_batch *b);
+
+/* hangup.c: the end of what is under way */
+void odrp_conn_give_up(struct odrp_conn *conn);
+void odrp_conn_abort_unsent(struct odrp_conn *conn);
+void odrp_conn_end_posted(struct odrp_conn *conn);
+void odrp_conn_close(struct odrp_conn *conn);
+void odrp_conn_stop(struct odrp_conn *conn);
+void odrp_dev_end_wanting(struct odrp_dev *dev);
 
 /* free.c: freed slots */
-int odrp_free_init(struct odrp_dev *dev);
+int odrp_free_init(struct odrp_dev *dev, work_func_t work);
 int odrp_free_add(struct odrp_dev *dev);
 void odrp_free_exit(struct odrp_dev *dev);
 void odrp_free_start(struct odrp_dev *dev);
 void odrp_free_stop(struct odrp_dev *dev);
+void odrp_free_arm(struct odrp_free *f, enum odrp_free_why why);
+s64 odrp_free_most(struct odrp_dev *dev);
+bool odrp_free_next(struct odrp_dev *dev, u64 *ret_slot);
 void odrp_free_slot(struct odrp_dev *dev, u64 slot);
 void odrp_free_queue(struct odrp_dev *dev, u64 slot);
-bool odrp_free_reuse(struct odrp_dev *dev, u64 slot, bool any,
-		     struct bio_list *todo);
+void odrp_slot_more(struct odrp_queue *q, u64 slot, unsigned int more);
+bool odrp_free_reuse(struct odrp_queue *q, u64 slot, bool any);
 bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio);
-void odrp_free_less(struct odrp_dev *dev, struct bio_list *todo);
-void odrp_free_release(struct odrp_dev *dev);
+void odrp_free_less(struct odrp_queue *q);
+bool odrp_free_wanted(struct odrp_dev *dev);
+void odrp_free_release(struct odrp_queue *q);
 void odrp_free_now(struct odrp_dev *dev);
 void odrp_free_credit(struct odrp_dev *dev);
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);
+
+/* flush.c: pages given back */
+void odrp_flush_work(struct work_struct *w);
 
 /* plug.c: QP and CQ of a connection, and spare ones */
 int odrp_conn_plug(struct odrp_conn *conn);
@@ -669,6 +676,8 @@ bool odrp_conn_has_spare(const struct odrp_conn *conn);
 void odrp_conn_halt(struct odrp_conn *conn);
 void odrp_conn_unplug(struct odrp_conn *conn);
 void odrp_plug_exit(struct odrp_conn *conn);
+void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* queue.c: memory of a connection */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
@@ -676,10 +685,7 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
-void odrp_conn_give_up(struct odrp_conn *conn);
-void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
-void odrp_conn_stop(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
@@ -767,6 +773,7 @@ void odrp_beat_exit(struct odrp_sess *s);
 /* stats.c */
 void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);
 void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum);
+s64 odrp_dev_mapped(const struct odrp_dev *dev);
 
 /* sysfs.c */
 extern const struct attribute_group *odrp_disk_groups[];

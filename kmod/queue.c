@@ -354,53 +354,6 @@ void odrp_conn_pause(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_give_up() - bios that wait for a request do without
- *
- * The session serves nobody any more: they fail, or go elsewhere.
- */
-void odrp_conn_give_up(struct odrp_conn *conn)
-{
-	struct bio_list waiting, todo;
-	struct bio *bio;
-
-	spin_lock_bh(&conn->lock);
-	waiting = conn->waiting;
-	bio_list_init(&conn->waiting);
-	spin_unlock_bh(&conn->lock);
-
-	bio_list_init(&todo);
-	while ((bio = bio_list_pop(&waiting))) {
-		odrp_unpark(conn->sess->dev, 1);
-		bio_list_add(&todo, bio);
-	}
-	if (!bio_list_empty(&todo))
-		odrp_issue(conn->q, &todo);
-}
-
-/* No request is posted from now on, and nobody waits for one. */
-void odrp_conn_close(struct odrp_conn *conn)
-{
-	spin_lock_bh(&conn->lock);
-	conn->live = false;
-	conn->paused = false;
-	spin_unlock_bh(&conn->lock);
-
-	odrp_conn_give_up(conn);
-	odrp_conn_abort_unsent(conn);
-	odrp_wake_room(conn->sess->dev);
-}
-
-static bool is_idle(struct odrp_conn *conn)
-{
-	bool idle;
-
-	spin_lock_bh(&conn->lock);
-	idle = conn->nr_free == conn->nr_reqs;
-	spin_unlock_bh(&conn->lock);
-	return idle;
-}
-
-/*
  * odrp_conn_quiesce() - have neither NIC touch what is in flight any more
  *
  * After odrp_conn_pause() or odrp_conn_close().  Sends complete or are flushed;
@@ -414,21 +367,6 @@ void odrp_conn_quiesce(struct odrp_conn *conn)
 	smp_mb();
 	while (atomic_read(&conn->pollers))
 		usleep_range(50, 200);
-}
-
-/*
- * odrp_conn_stop() - end what is in flight
- *
- * After odrp_conn_close().  Requests without an answer fail.  What another CPU
- * is preparing to post fails there.
- */
-void odrp_conn_stop(struct odrp_conn *conn)
-{
-	odrp_conn_quiesce(conn);
-	if (!conn->started)
-		return;
-	odrp_conn_fail_posted(conn);
-	wait_event(conn->idle, is_idle(conn));
 }
 
 /* Give back to the device what came from it, except the CM id. */

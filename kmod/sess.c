@@ -200,7 +200,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
 	odrp_sess_each_conn(s, odrp_conn_close);
-	odrp_free_release(s->dev);
+	odrp_dev_end_wanting(s->dev);
 	odrp_sess_each_conn(s, odrp_conn_stop);
 	/* No bio waits for us any more; from here on memory may be taken. */
 	odrp_sess_each_conn(s, odrp_conn_halt);
@@ -332,6 +332,8 @@ static int open_queues(struct odrp_sess *s)
 	for (i = 0; i < s->nr_queues; i++) {
 		s->queues[i].dev = s->dev;
 		s->queues[i].idx = i;
+		spin_lock_init(&s->queues[i].released_lock);
+		bio_list_init(&s->queues[i].released);
 		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 			err = open_io(s, &s->queues[i], c);
 			if (err)

@@ -38,3 +38,16 @@ void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum)
 		odrp_hist_add(sum, store ? &dev->times[i].store :
 					   &dev->times[i].load);
 }
+
+/*
+ * odrp_dev_mapped() - pages on the memory node that somebody may ask for
+ *
+ * The difference of two counters that move: it may be off for a moment.
+ */
+s64 odrp_dev_mapped(const struct odrp_dev *dev)
+{
+	s64 n = odrp_lease_used(&dev->lease) -
+		atomic64_read(&dev->free.pending);
+
+	return max_t(s64, n, 0);
+}

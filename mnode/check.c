@@ -19,6 +19,7 @@ enum place {
 	IN_CHAIN,
 	IN_AGENT,
 	IN_POOL,
+	IN_SPACE,
 };
 
 struct count {
@@ -49,15 +50,15 @@ static const char *place_name(enum place place)
 		[NOWHERE] = "nowhere", [IN_RING] = "a ring",
 		[IN_TABLE] = "a table", [IN_REGISTER] = "a store's register",
 		[IN_CHAIN] = "a chain", [IN_AGENT] = "the agent's hand",
-		[IN_POOL] = "the pool",
+		[IN_POOL] = "the pool", [IN_SPACE] = "a space",
 	};
 
 	return names[place];
 }
 
 /* where: which entry or slot, for the message. */
-static void see(struct count *c, uint64_t addr, enum place place,
-		uint64_t where)
+static void count_page(struct count *c, uint64_t addr, enum place place,
+		       uint64_t where)
 {
 	struct check_result *res = c->res;
 	uint64_t page;
@@ -114,12 +115,12 @@ static int see_holder(struct count *c, const struct queue *q, uint16_t bb,
 	if (held.slot && !ring_valid(ring->log_len, held.slot))
 		return -ERANGE;
 	if (held.page)
-		see(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
+		count_page(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
 	if (held.slot)
 		c->known[c->nr_known++] = held.slot;
 	if (held.slot && slot_page(ring, held.slot))
-		see(c, slot_page(ring, held.slot),
-		    own ? IN_REGISTER : IN_CHAIN, holder);
+		count_page(c, slot_page(ring, held.slot),
+			   own ? IN_REGISTER : IN_CHAIN, holder);
 	return 0;
 }
 
@@ -159,7 +160,7 @@ static void see_slot(struct count *c, uint64_t slot, bool live)
 	if ((!addr && !live) || is_known(c, slot))
 		return;
 	if (addr)
-		see(c, addr, IN_RING, ring_index(ring->log_len, slot));
+		count_page(c, addr, IN_RING, ring_index(ring->log_len, slot));
 	if (addr && live)
 		return;
 	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
@@ -199,12 +200,12 @@ static void see_hand(struct count *c)
 	size_t i;
 
 	for (i = 0; i < s->hand.nr; i++)
-		see(c, s->hand.at[i], IN_AGENT, i);
+		count_page(c, s->hand.at[i], IN_AGENT, i);
 	for (i = 0; i < s->nr_taken; i++) {
 		slot = ring_advance(s->ring.log_len, s->taken, i);
 		c->known[c->nr_known++] = slot;
 		if (slot_page(&s->ring, slot))
-			see(c, slot_page(&s->ring, slot), IN_AGENT, i);
+			count_page(c, slot_page(&s->ring, slot), IN_AGENT, i);
 	}
 }
 
@@ -220,7 +221,7 @@ static void see_sess(struct count *c, const struct sess *s)
 		see_queue(c, q);
 	for (i = 0; i < s->tt.nr_slots; i++) {
 		if (s->tt.entries[i])
-			see(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
+			count_page(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
 	}
 	see_hand(c);
 	see_ring(c);
@@ -252,6 +253,26 @@ static void see_pool(struct count *c)
 	}
 }
 
+static void see_space(struct count *c, const struct space *space)
+{
+	uint64_t i, page;
+
+	for (i = 0; i < space->nr_pages; i++) {
+		page = space->page + i;
+		if (c->place[page] != NOWHERE) {
+			c->res->doubled++;
+			problem(c->res, "page %" PRIu64 " is in space %s and in %s", page,
+				space->host.name, place_name(c->place[page]));
+		} else if (c->pool->owner[page] != POOL_SPACES) {
+			c->res->foreign++;
+			problem(c->res, "page %" PRIu64 " of space %s is a session's",
+				page, space->host.name);
+		}
+		c->place[page] = IN_SPACE;
+	}
+	c->res->spaces += space->nr_pages;
+}
+
 static bool owner_is_dying(const struct manager *m, uint16_t owner)
 {
 	unsigned int i;
@@ -278,6 +299,7 @@ static void find_lost(struct count *c, const struct manager *m)
 
 static void count_all(struct count *c, struct manager *m)
 {
+	const struct space *space;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
@@ -287,6 +309,8 @@ static void count_all(struct count *c, struct manager *m)
 			see_dying(c, m->sess[i]);
 	}
 	see_pool(c);
+	for (space = m->spaces.list; space; space = space->next)
+		see_space(c, space);
 	find_lost(c, m);
 }
 

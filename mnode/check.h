@@ -18,6 +18,7 @@
  * @mapped:	in a translation table
  * @armed:	in a register of a store that receives into it
  * @held:	in a register of another chain that is under way
+ * @spaces:	in a space
  * @returning:	in the agent's hand, or owned by a session that is gone
  * @withheld:	owned by a session that is gone, whose chains the NIC does not stop
  * @lost:	owned by a session, and in none of its places: it has dropped it,
@@ -30,7 +31,7 @@
  * @exact:	nothing moved while we counted
  */
 struct check_result {
-	uint64_t total, pool, free, mapped, armed, held, returning,
+	uint64_t total, pool, free, mapped, armed, held, spaces, returning,
 		 withheld;
 	uint64_t lost, doubled, foreign, empty, stray, overtaken;
 	bool exact;

@@ -16,6 +16,8 @@
 #include <wrc.h>
 #include "conf.h"
 
+#define CONF_MIN_SWAP	(UINT64_C(256) << 10)
+
 __attribute__((format(printf, 2, 3)))
 static int complain(char *why, const char *fmt, ...)
 {
@@ -43,7 +45,7 @@ static int parse_number(const char *text, uint64_t *ret_n, const char **ret_end)
 	return 0;
 }
 
-static void store(struct conf *conf, const struct conf_key *key, size_t size,
+static void store(void *conf, const struct conf_key *key, size_t size,
 		  uint64_t n)
 {
 	char *field = (char *)conf + key->off;
@@ -56,7 +58,7 @@ static void store(struct conf *conf, const struct conf_key *key, size_t size,
 		*(uint64_t *)field = n;
 }
 
-static int set_sized(struct conf *conf, const struct conf_key *key,
+static int set_sized(void *conf, const struct conf_key *key,
 		     const char *text, char *why, size_t size)
 {
 	const char *end;
@@ -71,25 +73,25 @@ static int set_sized(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
-static int set_u16(struct conf *conf, const struct conf_key *key,
+static int set_u16(void *conf, const struct conf_key *key,
 		   const char *text, char *why)
 {
 	return set_sized(conf, key, text, why, 2);
 }
 
-static int set_u32(struct conf *conf, const struct conf_key *key,
+static int set_u32(void *conf, const struct conf_key *key,
 		   const char *text, char *why)
 {
 	return set_sized(conf, key, text, why, 4);
 }
 
-static int set_u64(struct conf *conf, const struct conf_key *key,
+static int set_u64(void *conf, const struct conf_key *key,
 		   const char *text, char *why)
 {
 	return set_sized(conf, key, text, why, 8);
 }
 
-static int set_pow2(struct conf *conf, const struct conf_key *key,
+static int set_pow2(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
 	const char *end;
@@ -105,7 +107,7 @@ static int set_pow2(struct conf *conf, const struct conf_key *key,
 }
 
 /* Bytes with K, M, G or T, in whole pages. */
-static int set_size(struct conf *conf, const struct conf_key *key,
+static int set_size(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
 	static const char units[] = "KMGT";
@@ -134,7 +136,7 @@ bad:
 			"G", key->name, text, key->min >> 10, key->max >> 30);
 }
 
-static int set_text(struct conf *conf, const struct conf_key *key,
+static int set_text(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
 	if (!*text || strlen(text) >= key->max)
@@ -144,7 +146,7 @@ static int set_text(struct conf *conf, const struct conf_key *key,
 	return 0;
 }
 
-static int set_bool(struct conf *conf, const struct conf_key *key,
+static int set_bool(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
 	bool *field = (bool *)((char *)conf + key->off);
@@ -183,7 +185,7 @@ static int word_of(const struct conf_key *key, const char *text, char *why,
  * Was a setting once, and had an insecure value.  What all agents do now may still
  * be said; it changes nothing.
  */
-static int set_removed(struct conf *conf, const struct conf_key *key,
+static int set_removed(void *conf, const struct conf_key *key,
 		       const char *text, char *why)
 {
 	(void)conf;
@@ -194,13 +196,13 @@ static int set_removed(struct conf *conf, const struct conf_key *key,
 }
 
 /* An enum in a byte, whose values are numbered as the words are. */
-static int set_word(struct conf *conf, const struct conf_key *key,
+static int set_word(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
 	return word_of(key, text, why, (uint8_t *)conf + key->off);
 }
 
-static int set_address(struct conf *conf, const struct conf_key *key,
+static int set_address(void *conf, const struct conf_key *key,
 		       const char *text, char *why)
 {
 	struct conf_address *address = (void *)((char *)conf + key->off);
@@ -223,7 +225,7 @@ bad:
 			"machine and a number from 1 to 65535", key->name, text);
 }
 
-static int set_level(struct conf *conf, const struct conf_key *key,
+static int set_level(void *conf, const struct conf_key *key,
 		     const char *text, char *why)
 {
 	static const struct {
@@ -238,7 +240,7 @@ static int set_level(struct conf *conf, const struct conf_key *key,
 
 	for (i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
 		if (!strcmp(text, levels[i].name)) {
-			conf->log_level = levels[i].level;
+			((struct conf *)conf)->log_level = levels[i].level;
 			return 0;
 		}
 	}
@@ -246,7 +248,24 @@ static int set_level(struct conf *conf, const struct conf_key *key,
 			"debug", key->name, text);
 }
 
+/* 0 is not said, and is not to be said. */
+static int set_chunk(void *conf, const struct conf_key *key, const char *text,
+		     char *why)
+{
+	struct conf_space *space = conf;
+	uint64_t before = space->chunk;
+	int r = set_size(conf, key, text, why);
+
+	if (!r && space->chunk & (space->chunk - 1)) {
+		space->chunk = before;
+		r = -EINVAL;
+	}
+	return r ? complain(why, "%s=%.100s: expected 1M, 2M, 4M, 8M, 16M or 32M",
+			    key->name, text) : 0;
+}
+
 #define AT(field) .off = offsetof(struct conf, field)
+#define SPACE_AT(field) .off = offsetof(struct conf_space, field)
 
 const struct conf_key conf_keys[] = {
 	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
@@ -254,7 +273,7 @@ const struct conf_key conf_keys[] = {
 	  set_text, AT(nic),
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
-	  set_size, AT(pool), .min = 256 << 10, .max = WRC_POOL_MAX },
+	  set_size, AT(pool), .min = CONF_MIN_SWAP, .max = WRC_POOL_MAX },
 	{ "reserve", "PAGES", "pages in each free ring beyond the "
 	  "lease (by the pool's size)",
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
@@ -302,6 +321,20 @@ const struct conf_key conf_keys[] = {
 	{ NULL },
 };
 
+const struct conf_key conf_space_keys[] = {
+	{ "size", "SIZE", "memory of the space, out of the pool, with K, M, G or T",
+	  set_size, SPACE_AT(size), .min = 4 << 20, .max = WRC_POOL_MAX },
+	{ "clients", "N", "most clients at a time (256)",
+	  set_u32, SPACE_AT(clients), .min = 1, .max = 4094 },
+	{ "chunk", "SIZE", "what a client claims at once (by size)",
+	  set_chunk, SPACE_AT(chunk), .min = 1 << 20, .max = 32 << 20 },
+	{ "dead-ms", "MS", "silence after which a client is fenced (1000)",
+	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	{ "deletable", "yes|no", "whether any client may delete it (no)",
+	  set_bool, SPACE_AT(deletable) },
+	{ NULL },
+};
+
 void conf_init(struct conf *conf)
 {
 	*conf = (struct conf){
@@ -331,6 +364,60 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 			return key->set(conf, key, text, why);
 	}
 	complain(why, "%s: no such setting", name);
+	return -ENOENT;
+}
+
+/* Those that names of files and of far_host_name_ok() have in common. */
+static bool space_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len < CONF_SPACE_MAX && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		      "0123456789-_.") == len;
+}
+
+static int find_space(struct conf *conf, const char *name,
+		      struct conf_space **ret_space, char *why)
+{
+	struct conf_space *space = conf->spaces;
+	unsigned int i;
+
+	for (i = 0; i < conf->nr_spaces; i++, space++) {
+		if (!strcmp(space->name, name)) {
+			*ret_space = space;
+			return 0;
+		}
+	}
+	if (!space_name_ok(name))
+		return complain(why, "section [space %.100s]: expected a name of 1 to %d "
+				"letters, digits, '-', '_' and '.', which does not begin "
+				"with '.'", name, CONF_SPACE_MAX - 1);
+	if (conf->nr_spaces == CONF_MAX_SPACES)
+		return complain(why, "section [space %s]: expected at most %d spaces",
+				name, CONF_MAX_SPACES);
+	conf->nr_spaces++;
+	*space = (struct conf_space){ .clients = 256, .dead_ms = 1000 };
+	memcpy(space->name, name, strlen(name) + 1);
+	*ret_space = space;
+	return 0;
+}
+
+int conf_space_set(struct conf *conf, const char *space_name, const char *name,
+		   const char *text, char why[CONF_WHY_MAX])
+{
+	const struct conf_key *key = conf_space_keys;
+	struct conf_space *space = NULL;
+	int r = find_space(conf, space_name, &space, why);
+
+	if (r)
+		return r;
+	while (key->name && strcmp(key->name, name))
+		key++;
+	if (key->name)
+		return key->set(space, key, text, why);
+	complain(why, "%.100s: no such setting of a space; expected size, clients, "
+		 "chunk, dead-ms or deletable", name);
 	return -ENOENT;
 }
 
@@ -365,6 +452,20 @@ static int set_line(struct reading *rd, const char *name, const char *value)
 	return conf_set(rd->conf, name, value, rd->why);
 }
 
+static int set_in(struct reading *rd, const char *section, const char *name,
+		  const char *value)
+{
+	if (!strcmp(section, "mnode"))
+		return set_line(rd, name, value);
+	if (!strncmp(section, "space ", 6))
+		return conf_space_set(rd->conf, section + 6, name, value, rd->why);
+	if (*section)
+		return complain(rd->why, "section [%s]: expected [mnode] or [space NAME]",
+				section);
+	return complain(rd->why, "%.100s: in no section: expected [mnode] or [space NAME] "
+			"in a line above", name);
+}
+
 static int on_line(void *arg, const char *section, const char *name,
 		   const char *value)
 {
@@ -372,17 +473,7 @@ static int on_line(void *arg, const char *section, const char *name,
 
 	if (rd->failed)
 		return 1;
-	if (strcmp(section, "mnode")) {
-		if (*section)
-			complain(rd->why, "section [%s]: expected [mnode]",
-				 section);
-		else
-			complain(rd->why, "%.100s: in no section: expected "
-				 "[mnode] in a line above", name);
-		rd->failed = true;
-		return 0;
-	}
-	if (set_line(rd, name, value ? value : "")) {
+	if (set_in(rd, section, name, value ? value : "")) {
 		rd->failed = true;
 		return 0;
 	}
@@ -431,9 +522,36 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
+/* Swap keeps at least as much as it has without spaces at the least. */
+static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
+{
+	uint64_t left = conf->pool;
+	unsigned int i;
+
+	for (i = 0; i < conf->nr_spaces; i++) {
+		const struct conf_space *space = &conf->spaces[i];
+
+		if (!space->size)
+			return complain(why, "space %s: expected its size, as in size = "
+					"1G", space->name);
+		if (space->size + CONF_MIN_SWAP > left)
+			return complain(why, "space %s: size=%" PRIu64 "K: expected at "
+					"most %" PRIu64 "K: of the pool %" PRIu64 "K are "
+					"other spaces', and 256K are for swap",
+					space->name, space->size >> 10,
+					left > CONF_MIN_SWAP ?
+					(left - CONF_MIN_SWAP) >> 10 : 0,
+					(conf->pool - left) >> 10);
+		left -= space->size;
+	}
+	*ret_pages = left / ODRP_WIRE_PAGE_SIZE;
+	return 0;
+}
+
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 {
-	uint64_t pages = conf->pool / ODRP_WIRE_PAGE_SIZE;
+	uint64_t pages = 0;
+	int r;
 
 	if (!*conf->nic)
 		return complain(why, "no NIC: say --nic soft:ip=...,dgram=..., "
@@ -441,6 +559,9 @@ int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 	if (conf->dead_ms < 2 * conf->beat_ms)
 		return complain(why, "dead-ms=%u: expected at least twice "
 				"beat-ms=%u", conf->dead_ms, conf->beat_ms);
+	r = check_spaces(conf, &pages, why);
+	if (r)
+		return r;
 	if (conf->reserve != UINT64_MAX && conf->reserve >= pages)
 		return complain(why, "reserve=%" PRIu64 ": expected less than "
 				"the pool's %" PRIu64 " pages", conf->reserve,

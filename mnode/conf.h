@@ -33,6 +33,19 @@ struct conf_address {
 	uint16_t port;
 };
 
+#define CONF_MAX_SPACES	16
+#define CONF_SPACE_MAX	37		/* a name of 36 characters */
+
+/* Section [space NAME]. */
+struct conf_space {
+	char name[CONF_SPACE_MAX];
+	uint64_t size;			/* bytes; 0: not said */
+	uint64_t chunk;			/* bytes; 0: by size */
+	uint32_t clients;
+	uint32_t dead_ms;
+	bool deletable;			/* by any client */
+};
+
 /* docs/man/odrp-mnoded.conf.5 explains each. */
 struct conf {
 	char nic[CONF_NIC_MAX];
@@ -52,6 +65,8 @@ struct conf {
 	uint8_t translate;		/* enum conf_translate */
 	struct conf_address metrics;	/* port 0: off */
 	int log_level;			/* syslog */
+	unsigned int nr_spaces;
+	struct conf_space spaces[CONF_MAX_SPACES];
 };
 
 /* One setting, for --help and the parsers. */
@@ -59,22 +74,26 @@ struct conf_key {
 	const char *name;
 	const char *value;		/* what stands for it in --help */
 	const char *doc;		/* NULL: removed, and value is all there is */
-	int (*set)(struct conf *conf, const struct conf_key *key,
+	int (*set)(void *conf, const struct conf_key *key,
 		   const char *text, char why[CONF_WHY_MAX]);
 	size_t off;
 	uint64_t min, max;
 	const char *instead;		/* of a removed one: why, and what does it now */
 };
 
-/* Ends with a NULL name. */
+/* Of section [mnode], and of [space NAME].  End with a NULL name. */
 extern const struct conf_key conf_keys[];
+extern const struct conf_key conf_space_keys[];
 
 void conf_init(struct conf *conf);
 /* -EINVAL with a sentence in why that names key, value and what was expected;
  * -ENOENT: no such key. */
 int conf_set(struct conf *conf, const char *name, const char *text,
 	     char why[CONF_WHY_MAX]);
-/* An INI file: all of it in section [mnode].  -errno with the line in why. */
+/* The same of section [space SPACE], which is there from the first setting on. */
+int conf_space_set(struct conf *conf, const char *space, const char *name,
+		   const char *text, char why[CONF_WHY_MAX]);
+/* An INI file: sections [mnode] and [space NAME].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
 /* What only shows when all is set. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);

@@ -65,8 +65,8 @@ static int make_keys(struct keys *k, size_t nr)
 }
 
 /* Memory with a key that has nothing but READs. */
-static int make_told(struct keys *k, uint32_t pdn, size_t len, struct mem *mem,
-		     uint32_t *ret_key)
+static int make_published(struct keys *k, uint32_t pdn, size_t len, struct mem *mem,
+			  uint32_t *ret_key)
 {
 	struct nic *nic = k->pool->nic;
 	int r = mem_map(len, 0, mem);
@@ -86,22 +86,22 @@ static int make_map(struct keys *k, uint64_t nr_slots)
 	uint64_t i;
 	int r;
 
-	r = make_told(k, k->pool->pdn, nr_slots * sizeof(*map), &k->map,
-		      &k->map_key);
+	r = make_published(k, k->pool->pdn, nr_slots * sizeof(*map), &k->map,
+			   &k->map_key);
 	map = k->map.va;
 	for (i = 0; !r && i < nr_slots; i++)
 		wrc_keymap_set(&map[i], k->key[i / WRC_KEY_SLOTS], i);
 	return r;
 }
 
-static int tell(struct keys *k, uint32_t pdn)
+static int publish_keys(struct keys *k, uint32_t pdn)
 {
 	__be32 *to;
 	size_t i;
 	int r;
 
-	r = make_told(k, pdn, k->nr * sizeof(*to), &k->told, &k->told_key);
-	to = k->told.va;
+	r = make_published(k, pdn, k->nr * sizeof(*to), &k->published, &k->published_key);
+	to = k->published.va;
 	for (i = 0; !r && i < k->nr; i++)
 		to[i] = htobe32(k->key[i]);
 	return r;
@@ -128,7 +128,7 @@ int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 	r = make_map(k, nr_slots);
 	if (r)
 		goto free_keys;
-	r = tell(k, admin_pdn);
+	r = publish_keys(k, admin_pdn);
 	if (r)
 		goto free_map;
 	return 0;
@@ -154,8 +154,8 @@ void keys_fini(struct keys *k)
 	if (!keys_exist(k))
 		return;
 	nic = k->pool->nic;
-	nic->ops->mr_dereg(nic, k->told_key);
-	mem_unmap(&k->told);
+	nic->ops->mr_dereg(nic, k->published_key);
+	mem_unmap(&k->published);
 	nic->ops->mr_dereg(nic, k->map_key);
 	mem_unmap(&k->map);
 	free_keys(k);

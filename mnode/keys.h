@@ -20,7 +20,7 @@
  * @page_key:	the pool, for what the entries lead to; nothing for peers
  * @map, @map_key: for each slot where it is; in the pool's domain, for chains
  * @nr, @key:	one for each WRC_KEY_SLOTS slots
- * @told, @told_key: the same in big endian, for the CNode's READs over its admin
+ * @published, @published_key: the same in big endian, for the CNode's READs over its admin
  *		connection
  */
 struct keys {
@@ -30,8 +30,8 @@ struct keys {
 	uint32_t map_key;
 	size_t nr;
 	uint32_t *key;
-	struct mem told;
-	uint32_t told_key;
+	struct mem published;
+	uint32_t published_key;
 };
 
 /* -EOPNOTSUPP: the NIC has no such keys. */

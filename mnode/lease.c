@@ -48,7 +48,7 @@ static uint64_t wish(const struct lease *l)
 }
 
 /* Below this it is not cut. */
-static uint64_t keep(const struct lease *l)
+static uint64_t lease_floor(const struct lease *l)
 {
 	return min(l->cap, l->used + max(MIN_HEADROOM, l->used / 16));
 }
@@ -72,7 +72,7 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		idle += over(all[i]->ceiling, keep(all[i]));
+		idle += over(all[i]->ceiling, lease_floor(all[i]));
 	if (!cap || (!free && !idle))
 		return -ENOSPC;
 	first = min(min(cap, nr ? free / 2 : free), MAX_FIRST);
@@ -235,7 +235,7 @@ static void cut(struct lease *const *all, size_t nr, uint64_t fair,
 
 		for (i = 0; i < nr; i++) {
 			struct lease *l = all[i];
-			uint64_t floor = max(fill_need(l, fair), keep(l));
+			uint64_t floor = max(fill_need(l, fair), lease_floor(l));
 
 			if (open_to_change(l))
 				sum += over(l->target, max(floor, mid));
@@ -247,7 +247,7 @@ static void cut(struct lease *const *all, size_t nr, uint64_t fair,
 	}
 	for (i = 0; i < nr; i++) {
 		struct lease *l = all[i];
-		uint64_t floor = max(max(fill_need(l, fair), keep(l)), low);
+		uint64_t floor = max(max(fill_need(l, fair), lease_floor(l)), low);
 
 		if (open_to_change(l) && l->target > floor)
 			l->target = floor;

@@ -88,7 +88,7 @@ static uint64_t hand_pop(struct hand *h)
 	return addr;
 }
 
-static void give(struct lender *l, struct sess *s, uint64_t addr)
+static void return_page(struct lender *l, struct sess *s, uint64_t addr)
 {
 	if (pool_give(l->pool, s->owner, addr)) {
 		l->nr_foreign++;
@@ -105,8 +105,8 @@ static uint64_t to_lend(const struct lender *l)
 }
 
 /* Out of the hand, then up to most out of the pool.  Returns how many of nr. */
-static unsigned int fetch(struct lender *l, struct sess *s, uint64_t nr,
-			  uint64_t most, __u64 *ret_pages)
+static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
+				uint64_t most, __u64 *ret_pages)
 {
 	uint64_t n = 0, more;
 
@@ -157,7 +157,7 @@ static enum lend_todo release(struct lender *l, struct sess *s)
 	if (!grace_over(s))
 		return LEND_WAIT;
 	for (i = 0; i < h->waiting; i++)
-		give(l, s, h->at[i]);
+		return_page(l, s, h->at[i]);
 	h->nr -= h->waiting;
 	for (i = 0; i < h->nr; i++)
 		h->at[i] = h->at[h->waiting + i];
@@ -171,14 +171,15 @@ static enum lend_todo release(struct lender *l, struct sess *s)
 static enum lend_todo failed(struct lender *l)
 {
 	if (!l->nr_failures++)
-		log_error("the agent's own queue pair failed; making a new one");
+		log_error("the queue pair by which the agent changes free rings "
+			  "failed; the agent creates another one");
 	l->retry = l->state;
 	l->state = LEND_FAILED;
 	return LEND_WAIT;
 }
 
 /* Never more than there are: a CNode that took too many keeps what it owes. */
-static enum lend_todo take(struct lender *l, struct sess *s, uint64_t nr)
+static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 {
 	uint64_t there = ring_pages(&s->ring);
 
@@ -321,7 +322,7 @@ static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
 	if (!most)
 		return LEND_WAIT;
 	l->sess = s;
-	l->nr = fetch(l, s, most, to_lend(l), l->pages);
+	l->nr = fetch_pages(l, s, most, to_lend(l), l->pages);
 	if (!l->nr) {
 		finish(l);
 		return LEND_NOTHING;
@@ -375,7 +376,7 @@ static enum lend_todo drive(struct lender *l)
 }
 
 /* What is due first for one session. */
-static enum lend_todo work(struct lender *l, struct sess *s)
+static enum lend_todo work_on(struct lender *l, struct sess *s)
 {
 	uint64_t about = lend_about(s), goal = lend_goal(s);
 
@@ -384,7 +385,7 @@ static enum lend_todo work(struct lender *l, struct sess *s)
 	if (about < goal)
 		return lend(l, s, goal - about);
 	if (about > goal && s->hand.nr < SESS_TAKE_BATCH / 2)
-		return take(l, s, about - goal);
+		return take_pages(l, s, about - goal);
 	return release(l, s);
 }
 
@@ -401,7 +402,7 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 
 		if (s->state != SESS_LIVE)
 			continue;
-		one = work(l, s);
+		one = work_on(l, s);
 		if (one > todo)
 			todo = one;
 	}
@@ -429,10 +430,10 @@ static void empty_down(struct lender *l, struct sess *s)
 		addr = ring_pop(&s->ring);
 		if (!addr || hand_add(l, s, addr))
 			break;
-		give(l, s, hand_pop(&s->hand));
+		return_page(l, s, hand_pop(&s->hand));
 	}
 	while (s->hand.nr && lend_about(s) >= lend_goal(s))
-		give(l, s, hand_pop(&s->hand));
+		return_page(l, s, hand_pop(&s->hand));
 }
 
 static void fill_up(struct lender *l, struct sess *s)
@@ -440,7 +441,7 @@ static void fill_up(struct lender *l, struct sess *s)
 	__u64 addr;
 
 	while (lend_about(s) < lend_goal(s) &&
-	       fetch(l, s, 1, to_lend(l), &addr))
+	       fetch_pages(l, s, 1, to_lend(l), &addr))
 		ring_push(&s->ring, addr);
 }
 
@@ -462,7 +463,7 @@ int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages)
 {
 	if (s->hand.nr + l->pool->nr_free < nr)
 		return -ENOMEM;
-	fetch(l, s, nr, l->pool->nr_free, ret_pages);
+	fetch_pages(l, s, nr, l->pool->nr_free, ret_pages);
 	s->armed += nr;
 	l->kept -= nr;
 	return 0;
@@ -477,15 +478,13 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 		hand_add(l, s, pages[nr]);
 }
 
-/* An invalidate that has a slot and not filled it; a store that has a slot and
- * not emptied it; or a page that has no slot yet. */
 /*
- * A page of which the NIC has a translation: the table is to have it, too, and
- * then all is as if the store were done, or the invalidate never begun.  -EXDEV:
- * there is another one; so this one stays out of all hands for as long as the
- * CNode has its keys.
+ * A chain stopped with a page of which the NIC has a translation: the table gets the
+ * page, too, as if the store were done, or the invalidate never begun.  -EXDEV: the
+ * table has another page there; so nobody gets this one as long as the session has
+ * keys.
  */
-static int take_home(struct sess *s, const struct wrc_held *held)
+static int complete_mapping(struct sess *s, const struct wrc_held *held)
 {
 	uint64_t slot = held->tt_addr / sizeof(__be64);
 	__be64 none = 0;
@@ -498,6 +497,11 @@ static int take_home(struct sess *s, const struct wrc_held *held)
 	return 0;
 }
 
+/*
+ * Where a stopped chain held something: an invalidate that had taken a slot of the ring
+ * and not filled it, a store that had taken a slot and not emptied it, or a page that
+ * had no slot yet.
+ */
 static int stopped_holder(struct lender *l, struct sess *s, bool own,
 			  const struct wrc_held *held)
 {
@@ -505,7 +509,7 @@ static int stopped_holder(struct lender *l, struct sess *s, bool own,
 	uint64_t slot = held->slot, addr;
 
 	if (held->home)
-		return take_home(s, held);
+		return complete_mapping(s, held);
 	if (slot && !ring_valid(ring->log_len, slot)) {
 		log_error("session %lu: a chain stopped at address %#lx, which "
 			  "is not in the free ring", s->id, (unsigned long)slot);

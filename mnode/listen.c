@@ -87,8 +87,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		 s->nr_queues, s->depth, s->lease.granted,
 		 keys_exist(&s->keys) ? ", with keys" : "");
 	if (attr.keyed && !keys_exist(&s->keys))
-		log_warning("session %" PRIu64 ": cannot make keys; chains "
-			    "translate", s->id);
+		log_warning("session %" PRIu64 ": the agent cannot create keys "
+			    "in the NIC; chains translate instead", s->id);
 	return 0;
 }
 
@@ -178,7 +178,8 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	if (r == -EPERM)
 		log_error("chain %s is not armed: %s", prog->name, why);
 	else if (r)
-		log_warning("session %" PRIu64 ": cannot make chain %s: %s",
+		log_warning("session %" PRIu64 ": the agent cannot create a queue "
+			    "pair for chain %s: %s",
 			    s->id, prog->name, strerror(-r));
 	return r;
 }
@@ -268,6 +269,8 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
+	if (spaces_gone(&m->spaces, id))
+		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_LIVE &&
 		    gone_from(m, m->sess[i], id))
@@ -281,7 +284,9 @@ void manager_events(struct manager *m)
 	struct nic_event ev;
 
 	while (!m->nic->ops->event(m->nic, &ev)) {
-		if (ev.type == NIC_REQUEST)
+		if (ev.type == NIC_REQUEST && spaces_request(&m->spaces, &ev))
+			manager_budget(m);
+		else if (ev.type == NIC_REQUEST)
 			request(m, &ev);
 		else if (ev.type == NIC_GONE)
 			gone(m, ev.id);

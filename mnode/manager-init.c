@@ -17,7 +17,7 @@ static bool is_store(unsigned int chain)
 }
 
 /* What is left to us, by what is known of this NIC. */
-static void settle(struct manager *m)
+static void choose_modes(struct manager *m)
 {
 	const struct conf *conf = m->conf;
 
@@ -92,7 +92,7 @@ static int try_keys(struct manager *m)
 	return r;
 }
 
-static int say(char *why, int r, const char *what)
+static int complain(char *why, int r, const char *what)
 {
 	snprintf(why, CONF_WHY_MAX, "%s: %s", what, strerror(-r));
 	return r;
@@ -110,7 +110,7 @@ static int check_size(const struct manager *m, const struct wrc_prog *prog,
 		return 0;
 	r = wrc_geom_init(prog, m->conf->depth, &geom);
 	if (r)
-		return say(why, r, "depth: the chains do not fit a send queue");
+		return complain(why, r, "depth: the chains do not fit a send queue");
 	len = 1u << geom.log_rq_stride;
 	if (!max || len <= max)
 		return 0;
@@ -138,7 +138,7 @@ static int say_keys(const struct manager *m, char *why, int r)
 	const char *said = m->nic->ops->said(m->nic);
 
 	if (!*said)
-		return say(why, r, "translate=nic: no keys of this NIC");
+		return complain(why, r, "translate=nic: no keys of this NIC");
 	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", said);
 	return r;
 }
@@ -159,17 +159,22 @@ static int settle_keys(struct manager *m, char *why)
 	return 0;
 }
 
+static uint64_t swap_pages(const struct manager *m)
+{
+	return m->pool.pages - m->spaces.nr_pages;
+}
+
 /* Each instance of a store has a page that nobody else can have. */
 static uint64_t stock_target(const struct manager *m)
 {
 	const struct conf *conf = m->conf;
 	uint64_t most = (uint64_t)conf->max_sessions * conf->queues *
 			STOCK_CHAINS * conf->depth;
-	uint64_t half = (m->pool.pages - m->slack) / 2;
+	uint64_t pages = swap_pages(m), half = (pages - m->slack) / 2;
 
 	if (conf->store_pages != UINT64_MAX)
 		return conf->store_pages;
-	return stock_default_target(m->pool.pages, most < half ? most : half);
+	return stock_default_target(pages, most < half ? most : half);
 }
 
 /* The operator's word counts, whatever is known. */
@@ -194,11 +199,11 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	};
 	if (nic->node->known && *nic->node->known)
 		log_notice("%s", nic->node->known);
-	settle(m);
+	choose_modes(m);
 	warn_of_fences(m);
 	r = build_progs(m);
 	if (r)
-		return say(why, r, "cannot build the chain programs");
+		return complain(why, r, "cannot build the chain programs");
 	r = check_sizes(m, why);
 	if (r)
 		return r;
@@ -208,32 +213,39 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
 	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
 	if (!m->sess || !m->leases) {
-		r = say(why, -ENOMEM, "sessions");
+		r = complain(why, -ENOMEM, "sessions");
 		goto free_sess;
 	}
 	r = pool_init(&m->pool, nic, conf->pool, conf->populate);
 	if (r) {
-		say(why, r, "cannot make the pool");
+		complain(why, r, "cannot make the pool");
 		goto free_sess;
 	}
+	r = spaces_init(&m->spaces, &m->pool, conf, why);
+	if (r)
+		goto fini_pool;
 	m->slack = conf->reserve == UINT64_MAX ?
-		   lease_default_slack(m->pool.pages) : conf->reserve;
+		   lease_default_slack(swap_pages(m)) : conf->reserve;
 	m->stock.target = stock_target(m);
-	m->budget = m->pool.pages - m->stock.target;
+	manager_budget(m);
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
-		say(why, r, "cannot make the lender's queue");
-		goto fini_pool;
+		complain(why, r, "cannot make the lender's queue");
+		goto fini_spaces;
 	}
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
-		say(why, r, "cannot listen");
+		complain(why, r, m->spaces.open && r == -EOPNOTSUPP ?
+		    "this NIC listens at one port only: expected no space" :
+		    "cannot listen");
 		goto fini_lender;
 	}
 	return 0;
 
 fini_lender:
 	lend_fini(&m->lender);
+fini_spaces:
+	spaces_fini(&m->spaces);
 fini_pool:
 	pool_fini(&m->pool);
 free_sess:
@@ -249,6 +261,7 @@ void manager_fini(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
 	lend_fini(&m->lender);
+	spaces_fini(&m->spaces);
 	pool_fini(&m->pool);
 	free(m->leases);
 	free(m->sess);

@@ -163,8 +163,8 @@ static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
 	else if (r == -EXDEV)
 		s->doomed = true;
 	else if (r)
-		log_error("session %" PRIu64 ": cannot tell which pages chain "
-			  "%s of queue %u held: %s", s->id,
+		log_error("session %" PRIu64 ": the agent cannot find which "
+			  "pages chain %s of queue %u held: %s", s->id,
 			  m->progs[chain].name, number, strerror(-r));
 	return 0;
 }
@@ -252,7 +252,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		 ip_name(s->peer_ip, ip), text[why]);
 }
 
-static void bury(struct manager *m, struct sess *s)
+static void teardown_sess(struct manager *m, struct sess *s)
 {
 	unsigned int i, c;
 
@@ -340,8 +340,8 @@ static void look_at_debt(struct manager *m, struct sess *s,
 	s->owing_ms += elapsed_ms;
 	if (s->owing_ms <= m->conf->dead_ms)
 		return;
-	log_warning("session %" PRIu64 ": keeps pages of a lease that it has "
-		    "confirmed to have given up", s->id);
+	log_warning("session %" PRIu64 ": the compute node still uses more "
+		    "pages than the lease that it has confirmed; evicting it", s->id);
 	manager_kill(m, s, WHY_EVICTED);
 }
 
@@ -352,7 +352,8 @@ static void look_at_order(struct manager *m, struct sess *s)
 {
 	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
 		return;
-	log_notice("session %" PRIu64 ": its free ring was empty", s->id);
+	log_notice("session %" PRIu64 ": the free ring is empty; all chains "
+		   "of the session stop until the compute node resumes it", s->id);
 	manager_detach(m, s);
 }
 
@@ -374,8 +375,8 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	sess_look(s, elapsed_ms);
 	if (s->doomed) {
-		log_warning("session %" PRIu64 ": had two requests for one slot "
-			    "at a time", s->id);
+		log_warning("session %" PRIu64 ": the compute node sent two requests "
+			    "for one slot at the same time; evicting it", s->id);
 		manager_kill(m, s, WHY_EVICTED);
 		return;
 	}
@@ -402,18 +403,18 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 }
 
 /* It is told of pages when they are in its ring. */
-static bool may_be_told(const struct manager *m, const struct sess *s)
+static bool may_be_granted(const struct manager *m, const struct sess *s)
 {
 	const struct lease *l = &s->lease;
 
 	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
-	    (l->target == l->granted && s->drain == s->drain_told))
+	    (l->target == l->granted && s->drain == s->drain_sent))
 		return false;
 	return l->target <= l->ceiling ||
 	       (m->lender.sess != s && lend_about(s) >= l->target + l->slack);
 }
 
-static void tell_leases(struct manager *m)
+static void send_grants(struct manager *m)
 {
 	unsigned int i;
 
@@ -421,11 +422,11 @@ static void tell_leases(struct manager *m)
 		struct sess *s = m->sess[i];
 		int r;
 
-		if (!may_be_told(m, s))
+		if (!may_be_granted(m, s))
 			continue;
 		r = sess_grant(s);
 		if (r)
-			log_warning("session %" PRIu64 ": cannot write a lease: "
+			log_warning("session %" PRIu64 ": the agent cannot write a grant: "
 				    "%s", s->id, strerror(-r));
 	}
 }
@@ -445,7 +446,30 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	}
 	list_leases(m);
 	lease_plan(m->leases, m->nr_sess, m->budget);
-	tell_leases(m);
+	send_grants(m);
+}
+
+/* ---- spaces ----------------------------------------------------------------------- */
+
+uint64_t manager_spaces(struct manager *m, uint64_t now)
+{
+	return spaces_step(&m->spaces, now);
+}
+
+void manager_budget(struct manager *m)
+{
+	m->budget = m->pool.pages - m->spaces.nr_pages - m->stock.target;
+}
+
+int manager_delete_space(struct manager *m, const char *name)
+{
+	struct space *space = spaces_find(&m->spaces, name);
+
+	if (!space)
+		return -ENOENT;
+	spaces_delete(&m->spaces, space);
+	manager_budget(m);
+	return 0;
 }
 
 /* ---- pages to and fro ------------------------------------------------------------- */
@@ -471,7 +495,7 @@ static bool collect(struct manager *m)
 	if (!s || m->lender.sess == s)
 		return false;
 	if (lend_collect(&m->lender, s))
-		bury(m, s);
+		teardown_sess(m, s);
 	return true;
 }
 
@@ -487,6 +511,6 @@ enum lend_todo manager_work(struct manager *m)
 		else if (todo != LEND_MORE)
 			break;
 	}
-	tell_leases(m);
+	send_grants(m);
 	return todo;
 }

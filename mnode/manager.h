@@ -11,12 +11,14 @@
 #include "conf.h"
 #include "lend.h"
 #include "sess.h"
+#include "spaces.h"
 #include "stock.h"
 
 /**
  * struct manager - the agent
  * @stock:	who may have how many pages for stores to receive into
  * @lender:	moves pages
+ * @spaces:	far memory for programs
  * @budget:	pages that may be leased, or be slack
  * @slack:	of each CNode
  * @waits:	chains WAIT, or fence: order, settled for this NIC
@@ -36,6 +38,7 @@ struct manager {
 	struct pool pool;
 	struct stock stock;
 	struct lender lender;
+	struct spaces spaces;
 	uint64_t budget, slack;
 	bool waits, nic_translates;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
@@ -72,6 +75,13 @@ void manager_events(struct manager *m);
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Pages to and fro, a bounded piece of it. */
 enum lend_todo manager_work(struct manager *m);
+
+/* Epochs, fences and clients of spaces; see spaces_step(). */
+uint64_t manager_spaces(struct manager *m, uint64_t now);
+/* What is left to swap, after a space has been deleted. */
+void manager_budget(struct manager *m);
+/* Deletes a space; its pages are swap's.  -ENOENT. */
+int manager_delete_space(struct manager *m, const char *name);
 
 enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 

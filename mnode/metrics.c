@@ -34,10 +34,10 @@ const struct prom_metric metrics_table[] = {
 	{ MNODE "pool_pages", PROM_GAUGE, "pages",
 	  "Pages of 4096 bytes in the pool.", NULL, "", { { "pages_total" } } },
 	{ MNODE "pages", PROM_GAUGE, "pages",
-	  "Pages of the pool that are free, that hold a slot, or that are in page "
-	  "registers of stores; the sum is the pool.", "state", "",
+	  "Pages of the pool that are free, that hold a slot, that are in page "
+	  "registers of stores, or that are spaces; the sum is the pool.", "state", "",
 	  { { "pages_free", "free" }, { "pages_mapped", "mapped" },
-	    { "pages_armed", "register" } } },
+	    { "pages_armed", "register" }, { "pages_spaces", "space" } } },
 	{ MNODE "unlent_pages", PROM_GAUGE, "pages",
 	  "Pages that no session has been lent.", NULL, "", { { "pages_pool" } } },
 	{ MNODE "stock_pages", PROM_GAUGE, "pages",
@@ -113,7 +113,8 @@ const struct prom_metric metrics_table[] = {
 	  "Frames that the software NIC has dropped.", "reason", "",
 	  { { "nic.rx_bad_icrc", "bad icrc" },
 	    { "nic.rx_bad_checksum", "bad checksum" },
-	    { "nic.rx_malformed", "malformed" }, { "nic.rx_no_qp", "no queue pair" },
+	    { "nic.rx_malformed", "malformed" }, { "nic.rx_spoofed", "spoofed" },
+	    { "nic.rx_no_qp", "no queue pair" },
 	    { "nic.tx_dropped", "not sent" } } },
 	{ NIC "retransmits_total", PROM_COUNTER, "packets",
 	  "Packets that the software NIC has sent again.", NULL, "",

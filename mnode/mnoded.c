@@ -53,7 +53,7 @@ struct daemon {
 	struct ctl *ctl;
 	struct http *http;		/* NULL: no metrics */
 	sd_event *event;
-	sd_event_source *tick, *work_now, *work_later;
+	sd_event_source *tick, *work_now, *work_later, *spaces;
 	uint64_t began_ns, ticked_ns;
 	uint64_t tick_usec;
 	unsigned int said_sess;
@@ -240,11 +240,25 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* After whatever has happened: are there pages to move? */
+/* Spaces tell when they have to be looked after again. */
+static void look_at_spaces(struct daemon *d)
+{
+	uint64_t next = manager_spaces(&d->m, now_ns());
+
+	if (next == UINT64_MAX) {
+		sd_event_source_set_enabled(d->spaces, SD_EVENT_OFF);
+		return;
+	}
+	sd_event_source_set_time(d->spaces, next / 1000 + 1);
+	sd_event_source_set_enabled(d->spaces, SD_EVENT_ONESHOT);
+}
+
+/* After whatever has happened: are there pages to move, or epochs to begin? */
 static int on_post(sd_event_source *source, void *arg)
 {
 	struct daemon *d = arg;
 
+	look_at_spaces(d);
 	switch (manager_work(&d->m)) {
 	case LEND_NOTHING:
 		break;
@@ -265,6 +279,11 @@ static int on_work_now(sd_event_source *source, void *arg)
 }
 
 static int on_work_later(sd_event_source *source, uint64_t usec, void *arg)
+{
+	return 0;	/* on_post() follows */
+}
+
+static int on_spaces(sd_event_source *source, uint64_t usec, void *arg)
 {
 	return 0;	/* on_post() follows */
 }
@@ -377,6 +396,9 @@ static int add_sources(struct daemon *d)
 					       CLOCK_MONOTONIC, 0, 1,
 					       on_work_later, d);
 	if (r >= 0)
+		r = sd_event_add_time_relative(e, &d->spaces, CLOCK_MONOTONIC, 0, 1,
+					       on_spaces, d);
+	if (r >= 0)
 		r = sd_event_add_post(e, NULL, on_post, d);
 	if (r >= 0)
 		r = sd_event_add_signal(e, NULL, SIGTERM, on_terminate, d);
@@ -394,6 +416,7 @@ static void drop_sources(struct daemon *d)
 	sd_event_source_unref(d->tick);
 	sd_event_source_unref(d->work_now);
 	sd_event_source_unref(d->work_later);
+	sd_event_source_unref(d->spaces);
 	sd_event_unref(d->event);
 }
 

@@ -89,10 +89,51 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 	return 0;
 }
 
+/* The last run of pages that are nobody's; pool->pages: there is none. */
+static uint64_t find_run(const struct pool *pool, uint64_t nr)
+{
+	uint64_t page, have = 0;
+
+	for (page = pool->pages; page--; ) {
+		have = pool->owner[page] == POOL_NOBODY ? have + 1 : 0;
+		if (have == nr)
+			return page;
+	}
+	return pool->pages;
+}
+
+int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page)
+{
+	uint64_t first = nr ? find_run(pool, nr) : pool->pages, i, left = 0;
+
+	if (first == pool->pages)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		pool->owner[first + i] = owner;
+	for (i = 0; i < pool->nr_free; i++) {
+		if (pool->owner[pool->free[i]] == POOL_NOBODY)
+			pool->free[left++] = pool->free[i];
+	}
+	pool->nr_free = left;
+	*ret_page = first;
+	return 0;
+}
+
+void *pool_va(const struct pool *pool, uint64_t page)
+{
+	return (char *)pool->page_mem.va + page * ODRP_WIRE_PAGE_SIZE;
+}
+
 static void put_free(struct pool *pool, uint64_t page)
 {
 	pool->owner[page] = POOL_NOBODY;
 	pool->free[pool->nr_free++] = page;
+}
+
+void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr)
+{
+	while (nr--)
+		put_free(pool, page + nr);
 }
 
 bool pool_owns(const struct pool *pool, uint16_t owner, uint64_t addr)

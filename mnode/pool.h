@@ -14,6 +14,7 @@
 #include "table.h"
 
 #define POOL_NOBODY	0
+#define POOL_SPACES	UINT16_MAX	/* no session's */
 
 /**
  * struct pool - the pages
@@ -45,6 +46,13 @@ void pool_fini(struct pool *pool);
 /* Addresses of that many pages, which are the owner's from now on.  -ENOMEM:
  * there are not as many, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
+/* The same of pages in a row, the last ones of the pool that there are: *ret_page is
+ * the first. */
+int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
+/* Takes such a run back. */
+void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr);
+/* A page as memory. */
+void *pool_va(const struct pool *pool, uint64_t page);
 /* A page that is in its owner's hands no more, and no NIC reads or writes.
  * -EINVAL: it is not a page; -EPERM: it is not his. */
 int pool_give(struct pool *pool, uint16_t owner, uint64_t addr);

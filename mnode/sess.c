@@ -213,7 +213,7 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.lease = htobe64(s->lease.granted),
 		.features = htobe32(keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED :
 							   0),
-		.keys_rkey = htobe32(s->keys.told_key),
+		.keys_rkey = htobe32(s->keys.published_key),
 	};
 }
 
@@ -236,7 +236,7 @@ void sess_detach(struct sess *s)
 	nic->ops->qp_error(nic, s->ctl.qpn);
 	s->last_beat = be64toh(s->beat->beat);
 	s->beat->flags = 0;
-	s->drain_told = false;
+	s->drain_sent = false;
 	lease_detach(&s->lease);
 }
 
@@ -296,7 +296,7 @@ int sess_grant(struct sess *s)
 	lease_grant(&s->lease);
 	s->epoch++;
 	s->grants++;
-	s->drain_told = s->drain;
+	s->drain_sent = s->drain;
 	return 0;
 }
 

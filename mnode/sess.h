@@ -65,7 +65,7 @@ struct hand {
  * @last_beat, @silent_ms: when it changed
  * @epoch:	of the last grant
  * @drain:	the CNode is asked to leave
- * @drain_told:	and has been told
+ * @drain_sent:	and has been told
  * @queues:	[number][chain], NULL: not connected
  * @unstopped_said: that a queue does not stop
  * @had_queue:	one was, once: only then there may be something to come again for
@@ -99,7 +99,7 @@ struct sess {
 	uint64_t last_beat;
 	uint32_t silent_ms;
 	uint64_t beats, grants, epoch;
-	bool drain, drain_told;
+	bool drain, drain_sent;
 	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];

@@ -132,6 +132,40 @@ static struct json_object *make_sessions(struct manager *m)
 	return list;
 }
 
+/* ---- spaces ------------------------------------------------------------------- */
+
+static struct json_object *make_space(const struct spaces *sp,
+				      const struct space *space)
+{
+	struct json_object *obj = json_object_new_object();
+	struct far_summary sum;
+
+	far_summary_of(space->host.base, &space->sb, &sum);
+	add(obj, "name", json_object_new_string(space->host.name));
+	add_u64(obj, "size", sum.size);
+	add_u64(obj, "used", sum.used);
+	add_u64(obj, "attached", spaces_attached(sp, space));
+	add_u64(obj, "clients", sum.clients);
+	add_u64(obj, "max_clients", space->sb.max_clients);
+	add_u64(obj, "structures", sum.names);
+	add_u64(obj, "fenced", space->fenced);
+	return obj;
+}
+
+static struct json_object *make_spaces(const struct spaces *sp)
+{
+	struct json_object *list = json_object_new_array();
+	const struct space *space;
+	struct json_object *obj;
+
+	for (space = sp->list; space; space = space->next) {
+		obj = make_space(sp, space);
+		if (json_object_array_add(list, obj))
+			json_object_put(obj);
+	}
+	return list;
+}
+
 /* ---- status -------------------------------------------------------------------- */
 
 static void count_now(struct manager *m)
@@ -214,7 +248,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	uint64_t all_ns = process_cpu_ns();
 	uint64_t free = manager_free_pages(m);
 	uint64_t armed = manager_armed_pages(m);
-	uint64_t rest = m->pool.pages - free;
+	uint64_t rest = m->pool.pages - m->spaces.nr_pages - free;
 
 	count_now(m);
 	add_u64(obj, "pages_total", m->pool.pages);
@@ -225,6 +259,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_stock", m->stock.target > armed ?
 				    m->stock.target - armed : 0);
 	add_u64(obj, "pages_withheld", manager_withheld_pages(m));
+	add_u64(obj, "pages_spaces", m->spaces.nr_pages);
 	add_u64(obj, "table_bytes", m->pool.tables.bytes);
 	add_u64(obj, "pages_pool", m->pool.nr_free);
 	add_u64(obj, "slack", m->slack);
@@ -239,6 +274,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_seconds(obj, "wall_s", wall_ns);
 	add_bool(obj, "draining", m->draining || m->ending);
 	add(obj, "sessions", make_sessions(m));
+	add(obj, "spaces", make_spaces(&m->spaces));
 	add(obj, "counters", make_counters(m));
 	add(obj, "nic", make_nic(m->nic));
 	return obj;
@@ -265,6 +301,7 @@ static struct json_object *make_check(struct manager *m)
 	add_u64(obj, "mapped", res.mapped);
 	add_u64(obj, "armed", res.armed);
 	add_u64(obj, "held", res.held);
+	add_u64(obj, "spaces", res.spaces);
 	add_u64(obj, "returning", res.returning);
 	add_u64(obj, "withheld", res.withheld);
 	add_u64(obj, "lost", res.lost);
@@ -310,6 +347,21 @@ static struct json_object *evict(struct manager *m, struct json_object *req)
 	return done();
 }
 
+static struct json_object *delete_space(struct manager *m, struct json_object *req)
+{
+	struct json_object *name;
+	char text[128];
+
+	if (!json_object_object_get_ex(req, "space", &name) ||
+	    !json_object_is_type(name, json_type_string))
+		return failure("delete-space needs \"space\": a name");
+	if (!manager_delete_space(m, json_object_get_string(name)))
+		return done();
+	snprintf(text, sizeof(text), "no space has the name '%.60s'",
+		 json_object_get_string(name));
+	return failure(text);
+}
+
 struct json_object *status_command(struct manager *m, struct json_object *req,
 				   uint64_t wall_ns)
 {
@@ -327,6 +379,8 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return make_check(m);
 	if (!strcmp(cmd, "evict"))
 		return evict(m, req);
+	if (!strcmp(cmd, "delete-space"))
+		return delete_space(m, req);
 	if (!strcmp(cmd, "drain") || !strcmp(cmd, "undrain")) {
 		manager_drain(m, !strcmp(cmd, "drain"));
 		return done();
@@ -338,5 +392,5 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return obj;
 	}
 	return failure("unknown command; expected status, check, sessions, "
-		       "evict, drain or undrain");
+		       "evict, drain, undrain or delete-space");
 }

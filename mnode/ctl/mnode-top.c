@@ -169,7 +169,7 @@ static struct json_object *before(struct looks *l, unsigned int to,
 	return s;
 }
 
-static void tell_json(struct looks *l, unsigned int to, struct json_object *list)
+static void print_json(struct looks *l, unsigned int to, struct json_object *list)
 {
 	struct json_object *all = json_object_new_object(), *s;
 	uint64_t ns = l->ns[to] - l->ns[!to];
@@ -184,7 +184,7 @@ static void tell_json(struct looks *l, unsigned int to, struct json_object *list
 	json_object_put(all);
 }
 
-static void looks_tell(void *arg, unsigned int to)
+static void looks_print(void *arg, unsigned int to)
 {
 	struct looks *l = arg;
 	struct json_object *list = agent_get(l->answer[to], "sessions"), *s;
@@ -192,7 +192,7 @@ static void looks_tell(void *arg, unsigned int to)
 	size_t i;
 
 	if (l->json) {
-		tell_json(l, to, list);
+		print_json(l, to, list);
 		return;
 	}
 	top_clear();
@@ -210,7 +210,7 @@ static void looks_tell(void *arg, unsigned int to)
 int mnode_top(const char *control, double seconds, unsigned long count, bool json)
 {
 	struct looks l = { .control = control, .json = json };
-	const struct top top = { looks_look, looks_tell, &l };
+	const struct top top = { looks_look, looks_print, &l };
 	int r = top_run(&top, seconds, count);
 
 	json_object_put(l.answer[0]);

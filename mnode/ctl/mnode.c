@@ -21,7 +21,8 @@
 struct mnode_args {
 	const char *control;
 	const char *command;
-	const char *session;
+	const char *session;		/* of evict */
+	const char *space;		/* of delete-space */
 	bool json;
 	double interval;		/* of top */
 	unsigned long count;
@@ -112,6 +113,26 @@ static void print_modes(struct json_object *obj)
 	printf("%-16s %12s\n", "draining", agent_yes(obj, "draining") ? "yes" : "no");
 }
 
+static void print_spaces(struct json_object *list)
+{
+	size_t i, nr = list ? json_object_array_length(list) : 0;
+	char size[32], used[32];
+
+	if (nr)
+		printf("%-36s %10s %10s %8s %8s %10s %7s\n", "SPACE", "SIZE", "USED",
+		       "ATTACHED", "CLIENTS", "STRUCTURES", "FENCED");
+	for (i = 0; i < nr; i++) {
+		struct json_object *s = json_object_array_get_idx(list, i);
+
+		size_of(agent_num(s, "size"), size);
+		size_of(agent_num(s, "used"), used);
+		printf("%-36s %10s %10s %8" PRIu64 " %8" PRIu64 " %10" PRIu64
+		       " %7" PRIu64 "\n", agent_str(s, "name"), size, used,
+		       agent_num(s, "attached"), agent_num(s, "clients"),
+		       agent_num(s, "structures"), agent_num(s, "fenced"));
+	}
+}
+
 static void print_status(struct json_object *obj)
 {
 	struct json_object *c = agent_get(obj, "chains");
@@ -121,6 +142,8 @@ static void print_status(struct json_object *obj)
 	print_pages(obj, "pages_mapped", "  mapped");
 	print_pages(obj, "pages_armed", "  in stores");
 	print_pages(obj, "pages_stock", "  set aside");
+	if (agent_num(obj, "pages_spaces"))
+		print_pages(obj, "pages_spaces", "  in spaces");
 	if (agent_num(obj, "pages_withheld"))
 		print_pages(obj, "pages_withheld", "  withheld");
 	print_modes(obj);
@@ -136,6 +159,7 @@ static void print_status(struct json_object *obj)
 	printf("%-16s %12s s\n", "up", agent_str(obj, "wall_s"));
 	print_sessions(agent_get(obj, "sessions"));
 	print_unstopped(agent_get(obj, "sessions"));
+	print_spaces(agent_get(obj, "spaces"));
 }
 
 static void print_check(struct json_object *obj)
@@ -149,6 +173,8 @@ static void print_check(struct json_object *obj)
 	       agent_num(obj, "pages_total"), agent_num(obj, "pool"), agent_num(obj, "free"),
 	       agent_num(obj, "mapped"), agent_num(obj, "armed"), agent_num(obj, "held"),
 	       agent_num(obj, "returning"));
+	if (agent_num(obj, "spaces"))
+		printf("%" PRIu64 " in spaces\n", agent_num(obj, "spaces"));
 	if (agent_num(obj, "withheld"))
 		printf("%" PRIu64 " withheld: the NIC does not stop chains that "
 		       "reach them\n", agent_num(obj, "withheld"));
@@ -198,6 +224,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			a->command = arg;
 		else if (!a->session && !strcmp(a->command, "evict"))
 			a->session = arg;
+		else if (!a->space && !strcmp(a->command, "delete-space"))
+			a->space = arg;
 		else
 			argp_error(state, "%s: not expected", arg);
 		return 0;
@@ -206,6 +234,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "expected a command");
 		if (!strcmp(a->command, "evict") && !a->session)
 			argp_error(state, "evict: expected a session's ID");
+		if (!strcmp(a->command, "delete-space") && !a->space)
+			argp_error(state, "delete-space: expected a space's name");
 		if (a->timed && strcmp(a->command, "top"))
 			argp_error(state, "--interval and --count are options of "
 				   "top, and not of %s", a->command);
@@ -226,14 +256,15 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID",
+	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\ndelete-space NAME",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
 	       "place; its exit status is 1 if not. top shows what "
 	       "the chains of each compute node do per second. drain asks all compute "
 	       "nodes to leave and lets none in; undrain takes that back. "
 	       "evict takes one's pages back "
-	       "at once.",
+	       "at once. delete-space deletes a space with all that is in it; its "
+	       "pages are for swap then.",
 };
 
 /* Digits and nothing else. */
@@ -252,6 +283,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
 		"status", "check", "sessions", "drain", "undrain", "evict",
+		"delete-space",
 	};
 	struct json_object *req;
 	uint64_t id = 0;
@@ -260,7 +292,8 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	for (i = 0; strcmp(a->command, known[i]);) {
 		if (++i == sizeof(known) / sizeof(known[0])) {
 			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, top, drain, undrain or evict\n",
+				"check, sessions, top, drain, undrain, evict or "
+				"delete-space\n",
 				a->command);
 			return -EINVAL;
 		}
@@ -276,6 +309,8 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	if (a->session)
 		json_object_object_add(req, "session",
 				       json_object_new_uint64(id));
+	if (a->space)
+		json_object_object_add(req, "space", json_object_new_string(a->space));
 	*ret = req;
 	return 0;
 }

@@ -12,7 +12,8 @@
 const char *argp_program_version = "odrpctl " VERSION;
 
 static const char usage[] =
-"Usage: odrpctl mnode status|check|sessions|top|drain|undrain|evict ID [OPTION...]\n"
+"Usage: odrpctl mnode status|check|sessions|top|drain|undrain|evict ID|\n"
+	"                     delete-space NAME [OPTION...]\n"
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
 "       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
 "       odrpctl swap top | metrics\n"

@@ -148,8 +148,8 @@ int swap_dev_drop(unsigned int id)
 
 /* ---- swap space -------------------------------------------------------------------- */
 
-/* A line of /proc/swaps begins with the path and blanks. */
-/* Its line in /proc/swaps: 1, 0: there is none, or -errno. */
+/* The line of a device in /proc/swaps, which begins with the path and blanks: 1; 0, there
+ * is none; or -errno. */
 static int swaps_line(unsigned int id, char line[SWAPS_LINE_MAX])
 {
 	FILE *f = fopen("/proc/swaps", "re");

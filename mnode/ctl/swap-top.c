@@ -171,8 +171,8 @@ static const struct swap_sample *before(const struct swap_sample *from,
 	return from->there ? from : to;
 }
 
-static void tell_json(const struct swap_sample *from,
-		      const struct swap_sample *to)
+static void print_json(const struct swap_sample *from,
+		       const struct swap_sample *to)
 {
 	struct json_object *all = json_object_new_object();
 	unsigned int id;
@@ -189,7 +189,7 @@ static void tell_json(const struct swap_sample *from,
 	json_object_put(all);
 }
 
-static void tell(const struct swap_sample *from, const struct swap_sample *to)
+static void print_sample(const struct swap_sample *from, const struct swap_sample *to)
 {
 	char line[SWAP_TOP_LINE];
 	unsigned int id, n = 0;
@@ -208,17 +208,17 @@ static void tell(const struct swap_sample *from, const struct swap_sample *to)
 		puts("no devices");
 }
 
-static void devices_tell(void *arg, unsigned int to)
+static void devices_print(void *arg, unsigned int to)
 {
 	struct devices *d = arg;
 
-	(d->json ? tell_json : tell)(d->samples[!to], d->samples[to]);
+	(d->json ? print_json : print_sample)(d->samples[!to], d->samples[to]);
 }
 
 int swap_top(double seconds, unsigned long count, bool json)
 {
 	struct devices *d = calloc(1, sizeof(*d));
-	const struct top top = { devices_look, devices_tell, d };
+	const struct top top = { devices_look, devices_print, d };
 	int r;
 
 	if (!d)

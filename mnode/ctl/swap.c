@@ -421,8 +421,8 @@ static void print_device(struct json_object *obj)
 }
 
 /* One device's part of what is said; -ENODEV: there is none. */
-static int tell_device(const struct swap_args *a, unsigned int id,
-		       struct json_object *all)
+static int status_of_device(const struct swap_args *a, unsigned int id,
+			    struct json_object *all)
 {
 	struct json_object *obj = swap_dev_exists(id) ? read_device(id) : NULL;
 	char name[32];
@@ -447,7 +447,7 @@ static int swap_status_of(const struct swap_args *a, struct json_object *all)
 		return EXIT_USAGE;
 	if (need_module())
 		return EXIT_TROUBLE;
-	r = tell_device(a, id, all);
+	r = status_of_device(a, id, all);
 	if (r)
 		return complain_of(id, "status", -r);
 	return EXIT_OK;
@@ -461,7 +461,7 @@ static int swap_status_of_all(const struct swap_args *a,
 	if (need_module())
 		return EXIT_TROUBLE;
 	for (id = 0; id < SWAP_DEV_MAX; id++)
-		tell_device(a, id, all);
+		status_of_device(a, id, all);
 	if (!a->json && !json_object_object_length(all))
 		puts("no devices");
 	return EXIT_OK;

@@ -51,7 +51,7 @@ int top_run(const struct top *top, double seconds, unsigned long count)
 		r = top->look(top->arg, place);
 		if (r)
 			return r;
-		top->tell(top->arg, place);
+		top->print(top->arg, place);
 		if (fflush(stdout))
 			r = -errno;
 	}

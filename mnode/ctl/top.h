@@ -15,11 +15,11 @@
 /**
  * struct top - what is looked at
  * @look:	one look, into place 0 or 1; -errno ends it
- * @tell:	prints what is in place @to, with rates since the look in the other
+ * @print:	prints what is in place @to, with rates since the look in the other
  */
 struct top {
 	int (*look)(void *arg, unsigned int place);
-	void (*tell)(void *arg, unsigned int to);
+	void (*print)(void *arg, unsigned int to);
 	void *arg;
 };
 

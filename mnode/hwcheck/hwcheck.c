@@ -147,7 +147,7 @@ close_card:
 }
 
 /* Beside what is printed; and with what is said of a failure. */
-static int keep(const struct args *args, struct json_object *report)
+static int save_report(const struct args *args, struct json_object *report)
 {
 	char path[VERDICT_PATH_MAX], why[NIC_MLX5_WHY_MAX];
 	struct json_object *device;
@@ -177,7 +177,7 @@ static int keep_nothing(const struct args *args, struct json_object *report)
 
 	json_object_object_add(report, "error", json_object_new_string(
 			"The check has not come to its end."));
-	r = keep(args, report);
+	r = save_report(args, report);
 	json_object_object_del(report, "error");
 	return r;
 }
@@ -198,7 +198,7 @@ static int check(const struct args *args, struct json_object *report)
 		 same ? "Every program that may be armed did the same on both, "
 			"and what is relied on holds." :
 		 "The card and the software NIC differ.");
-	r = keep(args, report);
+	r = save_report(args, report);
 	if (print(args, report))
 		r = -EIO;
 	return !r && same ? EXIT_SAME : EXIT_DIFFERENT;

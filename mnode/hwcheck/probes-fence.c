@@ -28,7 +28,7 @@ struct fence {
 };
 
 /* Around the ring: what was there has run. */
-static int put(struct raw *raw, struct wrc_wr wr)
+static int fence_put(struct raw *raw, struct wrc_wr wr)
 {
 	int len;
 
@@ -52,7 +52,7 @@ static int put_write(struct fence *f, unsigned int i)
 	};
 
 	wr.sge[0] = (struct wrc_sge){ 8, o->key, (uintptr_t)o->data };
-	return put(o, wr);
+	return fence_put(o, wr);
 }
 
 /* The new address to the WQE at bb, and then it may run. */
@@ -74,8 +74,8 @@ static int put_read(struct fence *f, unsigned int i, uint16_t bb)
 	read.sge[0] = (struct wrc_sge){
 		8, f->other.key,
 		(uintptr_t)seg + offsetof(struct wrc_wqe_data, addr) };
-	r = put(m, read);
-	return r ? r : put(m, enable);
+	r = fence_put(m, read);
+	return r ? r : fence_put(m, enable);
 }
 
 static uint64_t word_at(const uint8_t *at)

@@ -87,7 +87,7 @@ static int lead(struct bench *b, uint16_t offset, char which)
 }
 
 /* What a READ of an entry's piece brings: a page's letter, or 0, it is refused. */
-static int look(struct bench *b, uint16_t offset, char *ret_which)
+static int read_entry(struct bench *b, uint16_t offset, char *ret_which)
 {
 	int r = reach_read(&b->reach, b->key, offset * PIECE, 8);
 
@@ -106,13 +106,13 @@ int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 	if (r)
 		return r;
-	r = look(&b, 4, &first);
+	r = read_entry(&b, 4, &first);
 	if (!r)
 		r = lead(&b, 4, 'a');
 	if (!r)
-		r = look(&b, 4, &mapped);
+		r = read_entry(&b, 4, &mapped);
 	if (!r)
-		r = look(&b, 8, &beside);
+		r = read_entry(&b, 8, &beside);
 	if (!r)
 		probe_say(answer, "a new key leads %s; with an entry, %s; and by "
 			  "the next group, %s", first ? "somewhere" : "nowhere",
@@ -140,11 +140,11 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 		/* Warm, then moved; a refusal costs a connection, so rarely. */
 		r = lead(&b, 0, 'a');
 		if (!r)
-			r = look(&b, 0, &which);
+			r = read_entry(&b, 0, &which);
 		if (!r)
 			r = lead(&b, 0, n % 100 ? 'b' : 0);
 		if (!r)
-			r = look(&b, 0, &which);
+			r = read_entry(&b, 0, &which);
 		old += which == 'a';
 		refused += !which;
 	}
@@ -277,7 +277,7 @@ int probe_keys_chain(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = raw_go(&master);
 	if (!r)
-		r = look(&b, 12, &which);
+		r = read_entry(&b, 12, &which);
 	if (!r)
 		probe_say(answer, "%s", which == 'a' ?
 			  "yes: its entry leads to the page" :
@@ -309,7 +309,7 @@ int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = reach_go(&other.writer, &syndrome);
 	if (!r || r == -EIO)
-		r = look(&b, 0, &which);
+		r = read_entry(&b, 0, &which);
 	if (!r && syndrome)
 		probe_say(answer, "no: the queue stops with syndrome 0x%02x%s",
 			  syndrome, which ? ", but the key is changed" : "");

@@ -17,7 +17,7 @@ int reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach)
 	return r;
 }
 
-static void part(struct reach *reach)
+static void reach_disconnect(struct reach *reach)
 {
 	raw_close(&reach->far);
 	raw_close(&reach->near);
@@ -26,11 +26,11 @@ static void part(struct reach *reach)
 
 void reach_close(struct reach *reach)
 {
-	part(reach);
+	reach_disconnect(reach);
 	raw_close(&reach->writer);
 }
 
-static int meet(struct reach *reach)
+static int reach_connect(struct reach *reach)
 {
 	const unsigned int reads = NIC_REMOTE_READ | NIC_REMOTE_WRITE;
 	struct side *side = reach->side;
@@ -38,7 +38,7 @@ static int meet(struct reach *reach)
 
 	if (reach->joined)
 		return 0;
-	part(reach);
+	reach_disconnect(reach);
 	r = raw_open(side, RAW_APART, &reach->writer, &reach->near);
 	if (!r)
 		r = raw_open(side, RAW_APART, NULL, &reach->far);
@@ -47,7 +47,7 @@ static int meet(struct reach *reach)
 	if (!r)
 		r = side->join(side, reach->far.qpn, reach->near.qpn, reads);
 	if (r)
-		part(reach);
+		reach_disconnect(reach);
 	reach->joined = !r;
 	return r;
 }
@@ -146,7 +146,7 @@ int reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len)
 		.op = WRC_WQE_READ, .raddr = addr, .rkey = key, .nr_sge = 1,
 	};
 	uint8_t syndrome;
-	int r = meet(reach);
+	int r = reach_connect(reach);
 
 	if (r)
 		return r;

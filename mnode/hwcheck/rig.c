@@ -325,7 +325,7 @@ static int send_all(struct rig *rig, struct rig_node *node)
 
 /* The chain may have stopped behind an answer: as many requests are sent to it
  * as if it had not been noticed. */
-static int work(struct rig *rig, struct rig_node *node)
+static int rig_send(struct rig *rig, struct rig_node *node)
 {
 	uint8_t syndrome;
 	int r;
@@ -391,7 +391,7 @@ static int count_good(struct nic *nic, uint32_t cqn, uint32_t *ret_n)
 	return r;
 }
 
-static int look(const struct rig *rig, const struct rig_node *node)
+static int rig_check(const struct rig *rig, const struct rig_node *node)
 {
 	struct queue *q = rig->queue;
 	struct nic *nic = rig->side->nic;
@@ -450,8 +450,8 @@ static int run(struct rig *rig, struct rig_node *node)
 	if (r)
 		return r;
 	post(rig);
-	rig->result->err = work(rig, node);
-	r = look(rig, node);
+	rig->result->err = rig_send(rig, node);
+	r = rig_check(rig, node);
 	if (!r)
 		r = rig_look_through(node, rig->result->reached);
 	return r ? r : cut(rig, node);

@@ -139,7 +139,7 @@ want_writable_dir() {
 
 # module_parameters: their names, as the module's sources declare them.
 module_parameters() {
-	sed -n 's/^BOUNDED_PARAM(\([a-z_]*\),.*/\1/p' "$ODRP_ROOT"/kmod/main.c
+	sed -n 's/^BOUNDED_PARAM(\([a-z_]*\),.*/\1/p' "$ODRP_ROOT"/kmod/param.c
 }
 
 # want_param KEY=VALUE: of the module, unless it says of whom.

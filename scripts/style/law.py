@@ -26,9 +26,9 @@ NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
 # What libfar installs, and its table of NIC functions.
 FAR = 'userspace/include/far/'
-FAR_BASE, FAR_SPACE, FAR_NIC, FAR_CORE, FAR_HASH = (
+FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_HASH = (
     'userspace/' + part + '/'
-    for part in ('base', 'space', 'nic', 'core', 'hash'))
+    for part in ('base', 'space', 'host', 'nic', 'core', 'hash'))
 FAR_TABLE = FAR_NIC + 'nic.h'
 
 VERBS = r'(infiniband|rdma)/'
@@ -97,8 +97,9 @@ LAW = {
                libs=('json-c', 'ibverbs', 'rdmacm')),
     TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
                  'tools know wrchain'),
-    'mnode/': Layer(BASE + [NIC], None,
-                    'the agent knows the wire, the compiler and the NIC table',
+    'mnode/': Layer(BASE + [NIC, FAR_SPACE, FAR_HOST], None,
+                    'the agent knows the wire, the compiler, the NIC table and '
+                    'spaces',
                     libs=('systemd', 'json-c', 'inih', 'microhttpd')),
     'mnode/hwcheck/': Layer(BASE + [MLX5, SNIC, NIC, 'mnode/'], None,
                             'the card\'s examiner knows the agent',
@@ -114,10 +115,12 @@ LAW = {
                     libs=('boost_context',)),
     FAR_SPACE: Layer([UAPI, FAR, FAR_BASE], None,
                      'a space is memory, and knows no NIC'),
+    FAR_HOST: Layer(BASE + [MLX5, NIC, FAR, FAR_BASE, FAR_SPACE], NO_VERBS,
+                    'a memory node\'s side knows spaces and wrchain\'s table'),
     FAR_TABLE: Layer([FAR, FAR_BASE, FAR_SPACE], None,
                      'the table knows no back end'),
     FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
-                           FAR_TABLE], None,
+                           FAR_HOST, FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
                    libs=('m', 'inih', 'boost_context')),
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,

@@ -418,7 +418,7 @@ static void hang_up(struct hostile *h, unsigned int conn)
 {
 	struct conn *n = hostile_conn(h, conn);
 
-	snic_cm_disconnect(h->life->bed.nodes[h->node].snic, n->cm_id);
+	snic_cm_disconnect(h->life->bed.nodes[h->node].host.nic, n->cm_id);
 	n->broken = true;
 	h->life->count->others++;
 }

@@ -108,7 +108,7 @@ static void open_session(struct hostile *h)
 		return;
 	set_cnode(h, c);
 	h->life->count->sessions++;
-	if (snic_mkey_reg(n->snic, c->pdn, h->mem, HOSTILE_MEM,
+	if (snic_mkey_reg(n->host.nic, c->pdn, h->mem, HOSTILE_MEM,
 			  (uintptr_t)h->mem, SNIC_LOCAL_WRITE |
 			  SNIC_REMOTE_READ | SNIC_REMOTE_WRITE |
 			  SNIC_REMOTE_ATOMIC, &h->key))
@@ -132,7 +132,7 @@ static void remember_keys(struct hostile *h, const struct cnode *c)
 
 void hostile_end(struct hostile *h, bool say)
 {
-	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	struct snic *nic = h->life->bed.nodes[h->node].host.nic;
 	struct cnode *c = h->c;
 	unsigned int i;
 
@@ -233,7 +233,7 @@ void hostile_init(struct hostile *h, struct life *l, unsigned int node)
 	*h = (struct hostile){ .life = l, .node = node };
 	h->mem = memory(node);
 	memset(h->mem, 0, HOSTILE_MEM);
-	hostile_take_port(l->bed.nodes[node].port);
+	hostile_take_port(l->bed.nodes[node].ports[0]);
 }
 
 void hostile_fini(struct hostile *h)
@@ -298,7 +298,7 @@ static void completed(struct hostile *h, const struct wrc_cqe *cqe)
 
 void hostile_reap(struct hostile *h)
 {
-	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	struct snic *nic = h->life->bed.nodes[h->node].host.nic;
 	struct wrc_cqe cqe;
 
 	if (!h->c)
@@ -310,7 +310,7 @@ void hostile_reap(struct hostile *h)
 
 void hostile_stop_stuck(struct hostile *h)
 {
-	struct snic *nic = h->life->bed.nodes[h->node].snic;
+	struct snic *nic = h->life->bed.nodes[h->node].host.nic;
 	unsigned int i;
 
 	for (i = 0; h->c && i < h->c->nr_conns; i++) {
@@ -395,7 +395,7 @@ void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
 	n->tag_of[place] = wr->forbidden ? HOSTILE_FORBIDDEN : MAX_TAGS;
 	n->posted++;
 	n->dbr->snd = htobe32(n->posted & 0xffff);
-	snic_qp_doorbell(h->life->bed.nodes[h->node].snic, n->qpn, n->posted);
+	snic_qp_doorbell(h->life->bed.nodes[h->node].host.nic, n->qpn, n->posted);
 }
 
 /* The reference client's request, taken from it before it is posted. */

@@ -3,7 +3,7 @@
 #ifndef TEST_FUZZ_CLIENT_HOSTILE_H
 #define TEST_FUZZ_CLIENT_HOSTILE_H
 
-#include "../lib/cnode-priv.h"
+#include "bed/cnode-priv.h"
 #include "client.h"
 
 #define SEND_ROOM	(MAX_RAW + 256)

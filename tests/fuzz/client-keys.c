@@ -112,7 +112,7 @@ static uint32_t any_key(struct hostile *h)
 	uint32_t own = h->c->keys[life_below(h->life, nr_keys(h))];
 	const uint32_t keys[] = {
 		s->keys.nr ? s->keys.key[life_below(h->life, s->keys.nr)] : 0,
-		s->keys.page_key, s->keys.map_key, s->keys.told_key,
+		s->keys.page_key, s->keys.map_key, s->keys.published_key,
 		s->tt_rkey, q ? q->arena_rkey : 0, q ? q->arena_key : 0,
 		h->old_key[life_below(h->life, MAX_OLD_KEYS)],
 		own ^ 1u << life_below(h->life, 32),
@@ -160,7 +160,7 @@ static void real_target(struct hostile *h, struct hostile_wr *wr)
 	} all[] = {
 		{ s->keys.page_key, page }, { m->pool.page_key, page },
 		{ q ? q->arena_key : 0, arena }, { q ? q->arena_rkey : 0, arena },
-		{ s->keys.map_key, 0 }, { s->keys.told_key, 0 },
+		{ s->keys.map_key, 0 }, { s->keys.published_key, 0 },
 		{ s->tt.key, 0 }, { s->tt_rkey, 0 },
 		{ s->keys.nr ? s->keys.key[0] : 0,
 		  life_below(h->life, HONEST_SLOTS) * WRC_KEY_STRIDE },

@@ -72,7 +72,7 @@ static void look_at_slot(struct life *l, const struct sess *s, uint64_t slot)
 	struct wrc_ksm ksm;
 
 	for (i = 0; i < WRC_KSM_GROUP; i++) {
-		if (snic_mkey_entry(l->bed.snic,
+		if (snic_mkey_entry(l->bed.host.nic,
 				    s->keys.key[slot / WRC_KEY_SLOTS],
 				    first + i, &ksm) ||
 		    (i && memcmp(&ksm, &nothing, sizeof(ksm))) ||
@@ -121,7 +121,7 @@ static void compare(struct life *l, const struct sess *s, uint64_t slot)
 	struct wrc_ksm ksm;
 
 	look_at_slot(l, s, slot);
-	if (snic_mkey_entry(l->bed.snic, s->keys.key[slot / WRC_KEY_SLOTS],
+	if (snic_mkey_entry(l->bed.host.nic, s->keys.key[slot / WRC_KEY_SLOTS],
 			    slot % WRC_KEY_SLOTS * WRC_KSM_GROUP, &ksm) ||
 	    ksm.addr != entry)
 		life_wrong(l, WRONG_ENTRY, "slot %lu of session %lu: the key "

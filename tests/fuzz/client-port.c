@@ -7,9 +7,10 @@
  */
 #include <endian.h>
 #include <string.h>
-#include "bed.h"
+#include "bed/frame.h"
 #include "client-hostile.h"
 #include "snic/net/pkt.h"
+#include "snic/net/priv.h"
 
 /* Of the immediate: it is to become a key. */
 #define IS_KEY		1u
@@ -45,7 +46,7 @@ static int send_changed(struct snic_port *port, const struct iovec *iov, int n)
 	frame[BTH_OFF] = frame[BTH_OFF] == SNIC_OP_SEND_LAST_IMM ?
 			 SNIC_OP_SEND_LAST_INV : SNIC_OP_SEND_ONLY_INV;
 	frame[IMM_OFF + 3] &= ~IS_KEY;
-	fuzz_fix(frame, one.iov_len);
+	frame_fix(frame, one.iov_len);
 	return real->send(port, &one, 1);
 }
 

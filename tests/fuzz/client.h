@@ -6,7 +6,7 @@
 #ifndef TEST_FUZZ_CLIENT_H
 #define TEST_FUZZ_CLIENT_H
 
-#include "../unit/mnode/bed.h"
+#include "bed/agent.h"
 
 #define NR_HONEST	2
 #define MAX_HOSTILE	2

@@ -43,10 +43,12 @@ static uint32_t pick(uint8_t arg)
 /* ids[] of the message: from the latest message of the NIC, swapped. */
 static void patch_ids(uint8_t *mad)
 {
-	const uint8_t *sent = bed.sent + SNIC_NET_HLEN + 12 + 8;
+	const struct link_frame *f = link_latest(&bed.host.port);
+	const uint8_t *sent;
 
-	if (bed.sent_len != SNIC_NET_HLEN + 20 + SNIC_MAD_LEN + 4)
+	if (!f || f->len != SNIC_NET_HLEN + 20 + SNIC_MAD_LEN + 4)
 		return;
+	sent = f->data + SNIC_NET_HLEN + 12 + 8;
 	memcpy(mad + 28, sent + 24, 4);
 	if (sent[17] != SNIC_CM_REQ)
 		memcpy(mad + 24, sent + 28, 4);
@@ -54,20 +56,14 @@ static void patch_ids(uint8_t *mad)
 
 static void send_mad(uint8_t attr, const uint8_t *body, size_t n, bool use_ids)
 {
-	static const uint8_t head[SNIC_NET_HLEN] = {
-		2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9, 8, 0,
-		0x45, 0, 0x01, 0x34, 0, 0, 0x40, 0, 64, 17, 0, 0,
-		10, 0, 0, 9, 10, 0, 0, 2,
-		0xc0, 0, SNIC_ROCE_PORT >> 8, SNIC_ROCE_PORT & 0xff, 1, 0x20,
-	};
 	struct snic_pkt pkt = { .opcode = SNIC_OP_UD_SEND_ONLY, .pkey = 0xffff,
 				.qpn = 1, .qkey = SNIC_GSI_QKEY, .src_qpn = 1 };
-	uint8_t *mad = bed.frame + SNIC_NET_HLEN + 20;
-	uint64_t before = snic_stats(bed.nic)->rx_cm;
+	uint64_t before = snic_stats(bed.host.nic)->rx_cm;
+	uint8_t bth[20 + SNIC_MAD_LEN] = { 0 }, *mad = bth + 20;
+	uint8_t frame[512];
+	size_t len;
 
-	memset(bed.frame, 0, SNIC_NET_HLEN + 20 + SNIC_MAD_LEN + 4);
-	memcpy(bed.frame, head, sizeof(head));
-	snic_pkt_build(&pkt, bed.frame + SNIC_NET_HLEN);
+	snic_pkt_build(&pkt, bth);
 	mad[0] = 1;
 	mad[1] = 7;
 	mad[2] = 2;
@@ -76,10 +72,9 @@ static void send_mad(uint8_t attr, const uint8_t *body, size_t n, bool use_ids)
 	memcpy(mad + 24, body, n);
 	if (use_ids)
 		patch_ids(mad);
-	bed.frame_len = SNIC_NET_HLEN + 20 + SNIC_MAD_LEN + 4;
-	fuzz_fix(bed.frame, bed.frame_len);
-	fuzz_step(&bed, 1000);
-	FUZZ_ASSERT(snic_stats(bed.nic)->rx_cm == before + 1);
+	len = frame_roce(frame, 9, 2, bth, sizeof(bth));
+	fuzz_receive(&bed, frame, len, 1000);
+	FUZZ_ASSERT(snic_stats(bed.host.nic)->rx_cm == before + 1);
 }
 
 static void poll_event(uint8_t arg)
@@ -87,16 +82,16 @@ static void poll_event(uint8_t arg)
 	struct snic_cm_param param = { .qpn = bed.qpn };
 	struct snic_cm_event ev;
 
-	if (snic_cm_poll(bed.nic, &ev))
+	if (snic_cm_poll(bed.host.nic, &ev))
 		return;
 	FUZZ_ASSERT(ev.priv_len <= SNIC_CM_PRIV_MAX);
 	if (ev.type != SNIC_CM_REQUEST)
 		return;
 	remember(ev.id);
 	if (arg & 1)
-		snic_cm_accept(bed.nic, ev.id, &param);
+		snic_cm_accept(bed.host.nic, ev.id, &param);
 	else if (arg & 2)
-		FUZZ_ASSERT(snic_cm_reject(bed.nic, ev.id, "busy", arg & 4) != -ENOENT);
+		FUZZ_ASSERT(snic_cm_reject(bed.host.nic, ev.id, "busy", arg & 4) != -ENOENT);
 }
 
 static void connect_out(uint8_t arg)
@@ -106,7 +101,7 @@ static void connect_out(uint8_t arg)
 	};
 	uint32_t id;
 
-	if (!snic_cm_connect(bed.nic, htobe32(0x0a000009), 1 + arg, &param,
+	if (!snic_cm_connect(bed.host.nic, htobe32(0x0a000009), 1 + arg, &param,
 			     &id))
 		remember(id);
 }
@@ -129,16 +124,16 @@ static size_t one(const uint8_t *p, size_t len)
 		connect_out(arg);
 		break;
 	case OP_DISCONNECT:
-		snic_cm_disconnect(bed.nic, pick(arg));
+		snic_cm_disconnect(bed.host.nic, pick(arg));
 		break;
 	case OP_RELEASE:
-		snic_cm_release(bed.nic, pick(arg));
+		snic_cm_release(bed.host.nic, pick(arg));
 		break;
 	case OP_WAIT:
-		fuzz_step(&bed, arg * 100000000ull);
+		host_wait(&bed.host, arg * 100000000ull);
 		break;
 	case OP_QP_RESET:
-		snic_qp_reset(bed.nic, bed.qpn);
+		snic_qp_reset(bed.host.nic, bed.qpn);
 		break;
 	}
 	return 2;
@@ -147,15 +142,15 @@ static size_t one(const uint8_t *p, size_t len)
 /* Whatever happened: when the user lets go of all, nothing is left. */
 static void let_go(void)
 {
-	struct snic_cm *cm = snic_cm_of(bed.nic);
+	struct snic_cm *cm = snic_cm_of(bed.host.nic);
 	struct snic_cm_event ev;
 	unsigned int i;
 
 	for (i = 0; i < SNIC_CM_MAX_CONNS && cm->nr_conns; i++)
 		if (cm->slots[i] && cm->slots[i]->held)
-			snic_cm_release(bed.nic, cm->slots[i]->id);
-	FUZZ_ASSERT(snic_cm_poll(bed.nic, &ev));
-	fuzz_step(&bed, 100000000000ull);
+			snic_cm_release(bed.host.nic, cm->slots[i]->id);
+	FUZZ_ASSERT(snic_cm_poll(bed.host.nic, &ev));
+	host_wait(&bed.host, 100000000000ull);
 	FUZZ_ASSERT(!cm->nr_conns && !cm->nr_pending);
 }
 
@@ -167,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fuzz_open(&bed);
 	memset(ids, 0, sizeof(ids));
 	nr_ids = 0;
-	FUZZ_ASSERT(!snic_cm_listen(bed.nic, 7489, &listener));
+	FUZZ_ASSERT(!snic_cm_listen(bed.host.nic, 7489, &listener));
 	while (len >= 2) {
 		n = one(data, len);
 		fuzz_check_cm(&bed);

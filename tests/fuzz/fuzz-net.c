@@ -20,39 +20,18 @@
 static struct fuzz_bed bed;
 static _Alignas(PAGE) uint8_t memory[2 * PAGE];
 
-/* RoCEv2 from 10.0.0.9 around len bytes at SNIC_NET_HLEN. */
-static void put_headers(uint8_t *f, size_t len)
-{
-	static const uint8_t eth[14] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9,
-					 8, 0 };
-	static const uint8_t ip[20] = { 0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17,
-					0, 0, 10, 0, 0, 9, 10, 0, 0, 2 };
-	size_t udp_len = 8 + len, ip_len = 20 + udp_len;
-
-	memcpy(f, eth, 14);
-	memcpy(f + 14, ip, 20);
-	f[16] = ip_len >> 8;
-	f[17] = ip_len;
-	f[34] = 0xc0;
-	f[35] = 0;
-	f[36] = SNIC_ROCE_PORT >> 8;
-	f[37] = SNIC_ROCE_PORT & 0xff;
-	f[38] = udp_len >> 8;
-	f[39] = udp_len;
-	f[40] = f[41] = 0;
-}
-
 static void one_frame(uint8_t flags, const uint8_t *p, size_t n)
 {
+	static uint8_t frame[SNIC_NET_HLEN + FUZZ_MAX_LEN];
 	size_t off = flags & HEADERS ? SNIC_NET_HLEN : 0;
 
-	memcpy(bed.frame + off, p, n);
-	bed.frame_len = off + n;
+	FUZZ_ASSERT(n <= FUZZ_MAX_LEN);
+	memcpy(frame + off, p, n);
 	if (off)
-		put_headers(bed.frame, n);
+		frame_udp(frame, 9, 2, n);
 	if (flags & FIX)
-		fuzz_fix(bed.frame, bed.frame_len);
-	fuzz_step(&bed, flags & WAIT ? 1000000000 : 1000);
+		frame_fix(frame, off + n);
+	fuzz_receive(&bed, frame, off + n, flags & WAIT ? SECOND : 1000);
 }
 
 /* The QP is connected to 10.0.0.9, so that the transport is reached too. */
@@ -65,7 +44,7 @@ static void connect_qp(void)
 		.max_rd_atomic = 4, .max_dest_rd_atomic = 4,
 	};
 
-	FUZZ_ASSERT(!snic_qp_connect(bed.nic, bed.qpn, &conn));
+	FUZZ_ASSERT(!snic_qp_connect(bed.host.nic, bed.qpn, &conn));
 }
 
 static void put_entries(uint32_t key)
@@ -75,7 +54,7 @@ static void put_entries(uint32_t key)
 		struct wrc_wqe_umr umr;
 		struct wrc_wqe_mkc mkc;
 		struct wrc_wqe_xlt xlt;
-	} *w = (void *)bed.sq;
+	} *w = (void *)bed.host.sq;
 
 	w->ctrl = (struct wrc_wqe_ctrl){
 		.opcode = WRC_WQE_UMR, .ds = sizeof(*w) / WRC_WQE_DS,
@@ -88,8 +67,8 @@ static void put_entries(uint32_t key)
 		w->xlt.entry[i].key = htobe32(key);
 		w->xlt.entry[i].addr = htobe64((1 - i) * PAGE);
 	}
-	FUZZ_ASSERT(!snic_qp_doorbell(bed.nic, bed.qpn, 3));
-	fuzz_step(&bed, 0);
+	FUZZ_ASSERT(!snic_qp_doorbell(bed.host.nic, bed.qpn, 3));
+	host_run(&bed.host);
 }
 
 static void make_keys(void)
@@ -97,14 +76,14 @@ static void make_keys(void)
 	struct wrc_ksm e;
 	uint32_t key;
 
-	FUZZ_ASSERT(!snic_mkey_indirect(bed.nic, bed.pdn, WRC_KSM_GROUP,
+	FUZZ_ASSERT(!snic_mkey_indirect(bed.host.nic, bed.host.pdn, WRC_KSM_GROUP,
 					SNIC_REMOTE_READ | SNIC_REMOTE_WRITE,
 					KEY & 0xff, &key));
 	FUZZ_ASSERT(key == KEY);
-	FUZZ_ASSERT(!snic_mkey_reg(bed.nic, bed.pdn, memory, sizeof(memory), 0,
+	FUZZ_ASSERT(!snic_mkey_reg(bed.host.nic, bed.host.pdn, memory, sizeof(memory), 0,
 				   SNIC_LOCAL_WRITE, &key));
 	put_entries(key);
-	FUZZ_ASSERT(!snic_mkey_entry(bed.nic, KEY, 1, &e) &&
+	FUZZ_ASSERT(!snic_mkey_entry(bed.host.nic, KEY, 1, &e) &&
 		    be32toh(e.key) == key);
 }
 
@@ -117,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	fuzz_open(&bed);
 	connect_qp();
 	make_keys();
-	FUZZ_ASSERT(!snic_cm_listen(bed.nic, 7489, &listener));
+	FUZZ_ASSERT(!snic_cm_listen(bed.host.nic, 7489, &listener));
 	while (len >= 3) {
 		flags = data[0];
 		n = data[1] << 8 | data[2];

@@ -225,7 +225,7 @@ is_refused() {
 ((nightly)) && tap_case "as a disk, the memory node killed, by chains" \
 	reads_back 6.1 "${unknown_card[@]}"
 tap_case "copies that are not good, 6.1" is_not_good 6.1
-tap_case "copies that are not good, 5.10" is_not_good 5.10
+((nightly)) && tap_case "copies that are not good, 5.10" is_not_good 5.10
 tap_case "swapping on, the memory node killed, 6.1" swaps_on 6.1
 ((nightly)) && tap_case "swapping on, the memory node killed, 6.12" swaps_on 6.12
 ((nightly)) && tap_case "swapping on, the memory node killed, by chains" \

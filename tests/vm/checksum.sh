@@ -192,7 +192,7 @@ tap_case "a bit flips, with a second copy, 6.1" is_made_good
 # Kernels whose swapoff maps a page that could not be read, as 5.10.
 ! case_is_for 5.10 5.10 ||
 	tap_case "swapoff of a page that is wrong, 5.10" is_not_mapped 5.10
-tap_case "swapping, 6.12" swaps 6.12
+((nightly)) && tap_case "swapping, 6.12" swaps 6.12
 ((long_cases)) && tap_case "swapping by frontswap, 5.10" \
 	swaps 5.10 --backend frontswap
 tap_end

@@ -197,7 +197,8 @@ are_others() {
 # By day smoke.sh does so.
 ((long_cases)) && tap_case "a quicksort of twice the memory on 6.1" sorts 6.1
 tap_case "the device as a disk, 6.1" is_a_disk 6.1
-tap_case "a quicksort by frontswap, 5.10" sorts 5.10 --backend frontswap
+((long_cases)) &&
+	tap_case "a quicksort by frontswap, 5.10" sorts 5.10 --backend frontswap
 tap_case "packets that go nowhere, 6.12" goes_on
 tap_case "a memory node that dies" dies
 tap_case "rkeys that are others than before" are_others

@@ -20,6 +20,6 @@ under_pressure() {
 	say "$(cat "$case_dir/out")"
 }
 
-tap_case "six processes, one queue, 6.1" under_pressure 6.1 1 6
+((nightly)) && tap_case "six processes, one queue, 6.1" under_pressure 6.1 1 6
 tap_case "six processes, two queues, 6.12" under_pressure 6.12 2 6
 tap_end

@@ -223,7 +223,7 @@ for kernel in "${kernels[@]}"; do
 	# rdma_rxe of 5.10 warns of itself, see mnode-killed.sh.
 	case_is_for 5.10 "$kernel" ||
 		tap_case "one memory node dies, $kernel" dies_alone "$kernel"
-	tap_case "as disks, $kernel" well "$kernel" "$as_disks" --mnodes 2
+	((nightly)) && tap_case "as disks, $kernel" well "$kernel" "$as_disks" --mnodes 2
 	tap_case "two on one memory node, $kernel" shares_a_node "$kernel"
 done
 tap_end

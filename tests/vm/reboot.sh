@@ -77,7 +77,7 @@ without_mnode() {
 
 for kernel in "${kernels[@]}"; do
 	tap_case "in good order, $kernel" in_order "$kernel"
-	tap_case "at once, $kernel" at_once "$kernel"
+	((nightly)) && tap_case "at once, $kernel" at_once "$kernel"
 	# rdma_rxe of 5.10 warns of itself, see mnode-killed.sh.
 	! case_is_for 5.10 "$kernel" || continue
 	tap_case "in good order, the memory node killed, $kernel" \

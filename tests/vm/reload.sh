@@ -139,7 +139,8 @@ replaced_under_load() {
 rounds=2
 ((nightly)) && rounds=20
 tap_case_frontswap "the shim comes when areas are in use" comes_later
-tap_case "the driver is replaced under load, by frontswap, 5.10" \
+((long_cases)) &&
+	tap_case "the driver is replaced under load, by frontswap, 5.10" \
 	replaced_under_load $rounds 5.10 --backend frontswap
 tap_case "the driver is replaced under load, 6.1" \
 	replaced_under_load $rounds 6.1

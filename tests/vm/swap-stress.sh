@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Swap under others' judges (stress-ng and memtester, which verify what they
-# write; nightly), under the limit of a memory group, and with huge pages.
+# Swap with huge pages; nightly also with stress-ng and memtester, which verify what
+# they write, and under the limit of a memory group.
 . "$(dirname "$0")/lib.sh"
 chains_only
 
@@ -146,7 +146,6 @@ if ((long_cases)); then
 	all_with "frontswap on 5.10" 5.10 --backend frontswap
 else
 	length="--lives=1 --rounds=2"
-	tap_case "a memory group at its limit, 6.1" limit 6.1
 	tap_case "huge pages, 6.12" huge_pages 6.12
 fi
 tap_end

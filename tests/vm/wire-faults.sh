@@ -45,7 +45,7 @@ swaps_over() {
 	say "$(cat "$case_dir/out")"
 }
 
-tap_case "1 % of all packets lost" \
+((nightly)) && tap_case "1 % of all packets lost" \
 	swaps_over 80M loss=0.01 fault_lost
 vm_timeout=900 tap_case "5 % lost, 5 % out of order" \
 	swaps_over 64M loss=0.05,reorder=0.05 \

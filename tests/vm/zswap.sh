@@ -135,7 +135,8 @@ beside() {
 
 seconds=10
 ((nightly)) && seconds=100
-tap_case_frontswap "zswap is on when the driver comes" beside "$from_the_beginning" 24M $seconds
+((nightly)) &&
+	tap_case_frontswap "zswap is on when the driver comes" beside "$from_the_beginning" 24M $seconds
 tap_case_frontswap "zswap is switched on and off while pages are with us" \
 	beside "$later" 32M $seconds
 tap_end

@@ -59,6 +59,13 @@ static inline bool far_client_stale(const struct far_client *client)
 					      memory_order_relaxed);
 }
 
+/* A memory node has cut this client off. No effect on NULL. */
+static inline void far_client_cut(struct far_client *client)
+{
+	if (client)
+		atomic_store_explicit((atomic_bool *)client, true, memory_order_relaxed);
+}
+
 /*
  * What core offers to the files of this part: the client of a task, the hook's object
  * of its thread, and the service's thread, which is as one of far_thread_start() with

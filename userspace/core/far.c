@@ -11,6 +11,7 @@
 
 #include "client.h"
 #include "core.h"
+#include "space.h"
 #include "thread.h"
 
 #define DEPTH		256u
@@ -53,7 +54,7 @@ static void conf_take(struct far *far, const struct far_conf *conf)
 		far->seed = far_rng_any_seed();
 }
 
-static const char *attach_words(int err)
+const char *far_node_words(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -62,6 +63,10 @@ static const char *attach_words(int err)
 		return "no rights";
 	case -EHOSTUNREACH:
 		return "no such node";
+	case -ECONNREFUSED:
+		return "it serves no spaces";
+	case -EPROTONOSUPPORT:
+		return "it speaks another version of the protocol; expected version 1";
 	default:
 		return strerrordesc_np(-err);
 	}
@@ -91,7 +96,7 @@ static int node_attach(struct far *far, const char *node, char *why, size_t why_
 					    FAR_ATTACH_READ | FAR_ATTACH_WRITE, peer);
 	if (err) {
 		snprintf(why, why_len, "space \"%s\" at node \"%s\": %s", far->space,
-			 node, attach_words(err));
+			 node, far_node_words(err));
 		free(name);
 		free(peer);
 		return err;

@@ -33,6 +33,8 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 	int err;
 
 	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
+	if (err == -ESTALE)
+		far_client_cut(far->client);
 	if (err)
 		return err;
 	if (link->was_connected)

@@ -247,6 +247,59 @@ int far_space_list_on(struct far_nic *nic,
 	return err;
 }
 
+static int look_check(const struct far_nic *nic, char *why, size_t len)
+{
+	if (nic->ops->look)
+		return 0;
+	return far_why(why, len, -EOPNOTSUPP, "%s: --node: soft expected: this back end "
+		       "asks no memory node", nic->ops->name);
+}
+
+int far_space_list_at(struct far_nic *nic, const char *node, const char *name,
+		      int (*each)(void *arg, const struct far_space_info *info),
+		      void *arg, char *why, size_t why_len)
+{
+	int err = look_check(nic, why, why_len);
+
+	for (unsigned i = 0; !err && (!i || !name); i++) {
+		struct far_nic_space space;
+		struct far_space_info info;
+
+		err = nic->ops->look(nic, node, name, i, &space);
+		if (err == -ENOENT && !name)
+			return 0;
+		if (err && name)
+			return far_why(why, why_len, err, "space \"%s\" at node \"%s\": %s",
+				       name, node, far_node_words(err));
+		if (err)
+			return far_why(why, why_len, err, "node \"%s\": %s", node,
+				       far_node_words(err));
+		info = (struct far_space_info) {
+			.size = space.size, .used = space.used,
+			.nr_nodes = space.nr_nodes, .clients = space.clients,
+			.structures = space.structures,
+		};
+		snprintf(info.name, sizeof(info.name), "%s", space.name);
+		err = each(arg, &info);
+	}
+	return err;
+}
+
+int far_space_delete_at(struct far_nic *nic, const char *node, const char *name,
+			char *why, size_t why_len)
+{
+	int err = look_check(nic, why, why_len);
+
+	if (err)
+		return err;
+	err = nic->ops->erase(nic, node, name);
+	if (!err)
+		return 0;
+	return far_why(why, why_len, err, "space \"%s\" at node \"%s\" cannot be deleted: "
+		       "%s", name, node, err == -EACCES ? "the memory node's settings do "
+		       "not say deletable = yes" : far_node_words(err));
+}
+
 /* Calls look() for each node's memory of one space; what it returns but 0 ends it. */
 static int nodes_look(struct far_nic *nic, const char *name,
 		      int (*look)(void *arg, const char *node, const void *memory,

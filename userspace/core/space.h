@@ -17,6 +17,15 @@ int far_space_list_on(struct far_nic *nic,
 		      int (*each)(void *arg, const struct far_space_info *info),
 		      void *arg, char *why, size_t why_len);
 
+/* The same of spaces at a memory node that is out of reach; name: or NULL, all of them. */
+int far_space_list_at(struct far_nic *nic, const char *node, const char *name,
+		      int (*each)(void *arg, const struct far_space_info *info),
+		      void *arg, char *why, size_t why_len);
+int far_space_delete_at(struct far_nic *nic, const char *node, const char *name,
+			char *why, size_t why_len);
+/* What an error of attach(), look() or erase() means. */
+const char *far_node_words(int err);
+
 /* A name of the directory, and what it is. */
 struct far_space_entry {
 	const char *name;

@@ -182,6 +182,13 @@ struct far_nic_host_ops {
 		    void *arg);
 };
 
+/* A node's part of a space, as the memory node says it. */
+struct far_nic_space {
+	char name[64];
+	uint64_t size, used;
+	unsigned clients, structures, nr_nodes;
+};
+
 struct far_nic_ops {
 	const char *name;	/* "mem", "sim", ... */
 	const char *summary;	/* one sentence for "far info" */
@@ -206,11 +213,22 @@ struct far_nic_ops {
 	/*
 	 * Asks memory node `node` (an address in the back end's form; "" is the only
 	 * one) for space `space`. -ENOENT: no such space; -EACCES: no rights;
-	 * -EHOSTUNREACH: no such node. Any thread.
+	 * -EHOSTUNREACH: no such node; -ECONNREFUSED: it serves no spaces;
+	 * -EPROTONOSUPPORT: it speaks another version. Any thread.
 	 */
 	int (*attach)(struct far_nic *nic, const char *node, const char *space,
 		      unsigned rights, struct far_peer *ret_peer);
 	void (*detach)(struct far_nic *nic, struct far_peer *peer);
+
+	/*
+	 * What a memory node that is out of reach says of a space: the one named, or,
+	 * with NULL, number idx from 0 on. -ENOENT: no such space; else as attach().
+	 * Slow; NULL: this back end cannot ask. Any thread.
+	 */
+	int (*look)(struct far_nic *nic, const char *node, const char *space,
+		    unsigned idx, struct far_nic_space *ret_space);
+	/* Asks it to delete a space. -EACCES: its settings do not allow that. */
+	int (*erase)(struct far_nic *nic, const char *node, const char *space);
 
 	/*
 	 * Fences. claim() tells the memory node that client number `client` (below
@@ -231,7 +249,8 @@ struct far_nic_ops {
 	/*
 	 * Connects peer number idx, or connects it anew after a failure. What was posted
 	 * before and is not done by then completes with -ECANCELED. peer stays attached
-	 * for as long as the queue set is. -EHOSTDOWN.
+	 * for as long as the queue set is. -EHOSTDOWN; -ESTALE: the memory node is there
+	 * and has ended the attachment, by a fence or with the space.
 	 */
 	int (*connect)(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 

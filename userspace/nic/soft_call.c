@@ -115,6 +115,8 @@ static int conn_refusal(const struct soft_conn *conn)
 	switch (be16_to_cpu(rej.status)) {
 	case ODRP_FAR_OK:
 		return 0;
+	case ODRP_FAR_E_VERSION:
+		return -EPROTONOSUPPORT;
 	case ODRP_FAR_E_SPACE:
 		return -ENOENT;
 	case ODRP_FAR_E_ATTACH:
@@ -125,6 +127,8 @@ static int conn_refusal(const struct soft_conn *conn)
 		return -ENOMEM;
 	case ODRP_FAR_E_LIMIT:
 		return -EUSERS;
+	case ODRP_FAR_E_RIGHTS:
+		return -EACCES;
 	default:
 		return -EPROTO;
 	}
@@ -147,9 +151,9 @@ static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up
 /* One try, with a queue pair of its own. */
 static int call_once(struct soft_nic *soft, __be32 ip,
 		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
-		     struct soft_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
+		     struct far_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
 {
-	int err = soft_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
+	int err = far_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
 			      conf->access, ret_qp);
 
 	if (err)
@@ -163,16 +167,16 @@ static int call_once(struct soft_nic *soft, __be32 ip,
 	return 0;
 
 end_conn:
-	soft_qp_free(ret_qp);
+	far_qp_free(ret_qp);
 	soft_conn_end(soft, ret_conn);
 	return err;
 free_qp:
-	soft_qp_free(ret_qp);
+	far_qp_free(ret_qp);
 	return err;
 }
 
 static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-		    const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+		    const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 		    struct soft_conn *ret_conn, bool *ret_up)
 {
 	unsigned tries;
@@ -180,19 +184,19 @@ static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hell
 
 	for (tries = 0; tries < CALL_TRIES && err == -ECONNREFUSED; tries++)
 		err = call_once(soft, ip, hello, conf, ret_qp, ret_conn, ret_up);
-	return err == -ECONNREFUSED ? -EHOSTUNREACH : err;
+	return err;
 }
 
 /* An answer of the wrong kind. */
-static int call_undo(struct soft_nic *soft, struct soft_qp *qp, struct soft_conn *conn)
+static int call_undo(struct soft_nic *soft, struct far_qp *qp, struct soft_conn *conn)
 {
-	soft_qp_free(qp);
+	far_qp_free(qp);
 	soft_conn_end(soft, conn);
 	return -EPROTO;
 }
 
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn)
 {
 	bool up;
@@ -201,16 +205,22 @@ int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hel
 	return err || up ? err : call_undo(soft, ret_qp, ret_conn);
 }
 
-int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello)
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	     struct odrp_far_info *ret_info)
 {
 	const struct soft_qp_conf conf = { .cqn = soft->cqn };
 	struct soft_conn conn;
-	struct soft_qp qp;
+	struct far_qp qp;
 	bool up;
 	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up);
 
 	if (err)
 		return err;
+	if (ret_info && conn.priv_len >= sizeof(struct odrp_far_reject) + sizeof(*ret_info))
+		memcpy(ret_info, conn.priv + sizeof(struct odrp_far_reject),
+		       sizeof(*ret_info));
+	else if (ret_info)
+		up = true;	/* an answer without what was asked for */
 	err = call_undo(soft, &qp, &conn);
 	return up ? err : 0;
 }

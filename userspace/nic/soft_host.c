@@ -7,9 +7,6 @@
 
 #include "soft_priv.h"
 
-#define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
-			"0123456789-_."
-
 /* The memory node, with its lock. -EHOSTUNREACH: it is none of this process. */
 static int node_enter(struct far_nic *nic, const char *name, struct soft_node **ret_node)
 {
@@ -29,19 +26,11 @@ static int node_leave(struct soft_node *node, int err)
 	return err;
 }
 
-static int name_is_good(const char *name)
-{
-	size_t len = strlen(name);
-
-	return len && len <= ODRP_FAR_NAME_MAX && name[0] != '.' &&
-	       strspn(name, NAME_CHARS) == len;
-}
-
 static void map_fill(struct soft_space *space, struct far_host_map *ret_map)
 {
 	space->maps++;
-	ret_map->addr = space->base;
-	ret_map->size = space->size;
+	ret_map->addr = space->host.base;
+	ret_map->size = space->host.size;
 	ret_map->priv = space;
 }
 
@@ -54,7 +43,7 @@ static int host_create(struct far_nic *nic, const char *node_name, const char *n
 
 	if (err)
 		return err;
-	if (!name_is_good(name) || !size || size % 4096 || size >> 40)
+	if (!far_host_name_ok(name) || !size || size % 4096 || size >> 40)
 		err = -EINVAL;
 	else if (soft_space_find(node, name))
 		err = -EEXIST;
@@ -118,10 +107,10 @@ static int host_remove(struct far_nic *nic, const char *node_name, const char *n
 static int name_of(struct soft_node *node, unsigned i,
 		   char ret_name[ODRP_FAR_NAME_MAX + 1])
 {
-	const struct soft_space *space;
+	const struct far_host_space *space;
 
 	pthread_mutex_lock(&node->lock);
-	for (space = node->spaces; space && i; i--)
+	for (space = node->host.spaces; space && i; i--)
 		space = space->next;
 	if (space)
 		memcpy(ret_name, space->name, sizeof(space->name));

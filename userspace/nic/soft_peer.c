@@ -110,7 +110,7 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 	return 0;
 
 end_conn:
-	soft_qp_free(&peer->qp);
+	far_qp_free(&peer->qp);
 	soft_conn_end(soft, &peer->conn);
 	return err;
 }
@@ -162,7 +162,7 @@ static int peer_ask(struct soft_nic *soft, struct soft_peer *peer,
 			return -EHOSTDOWN;
 		}
 	hello.number = cpu_to_be32(client);
-	return soft_ask(soft, peer->addr.ip, &hello);
+	return soft_ask(soft, peer->addr.ip, &hello, NULL);
 }
 
 void soft_detach(struct far_nic *nic, struct far_peer *far_peer)
@@ -173,7 +173,7 @@ void soft_detach(struct far_nic *nic, struct far_peer *far_peer)
 	/* Behind this its claims are gone, too; unless the memory node is. */
 	if (!soft_conn_over(soft, &peer->conn))
 		peer_ask(soft, peer, ODRP_FAR_DETACH, 0);
-	soft_qp_free(&peer->qp);
+	far_qp_free(&peer->qp);
 	soft_conn_end(soft, &peer->conn);
 	free(peer);
 }
@@ -199,4 +199,49 @@ void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
 	return claim_ask(nic, peer, ODRP_FAR_FENCE, client);
+}
+
+/* ---- questions without an attachment ---- */
+
+static int node_ask(struct far_nic *nic, const char *node, const char *space,
+		    struct odrp_far_hello *hello, struct odrp_far_info *ret_info)
+{
+	struct soft_addr addr;
+	int err = soft_addr_of(soft_nic_of(nic), node, &addr);
+
+	if (err)
+		return err;
+	if (space && (!*space || strlen(space) > sizeof(hello->name)))
+		return -ENOENT;
+	if (space)
+		memcpy(hello->name, space, strlen(space));
+	return soft_ask(soft_nic_of(nic), addr.ip, hello, ret_info);
+}
+
+int soft_look(struct far_nic *nic, const char *node, const char *space, unsigned idx,
+	      struct far_nic_space *ret_space)
+{
+	struct odrp_far_hello hello = soft_hello(ODRP_FAR_LOOK, 1);
+	struct odrp_far_info info;
+	int err;
+
+	hello.number = cpu_to_be32(idx);
+	err = node_ask(nic, node, space, &hello, &info);
+	if (err)
+		return err;
+	*ret_space = (struct far_nic_space) {
+		.size = be64_to_cpu(info.size), .used = be64_to_cpu(info.used),
+		.clients = be32_to_cpu(info.clients),
+		.structures = be32_to_cpu(info.names),
+		.nr_nodes = be16_to_cpu(info.nr_nodes),
+	};
+	memcpy(ret_space->name, info.name, sizeof(info.name));
+	return 0;
+}
+
+int soft_erase(struct far_nic *nic, const char *node, const char *space)
+{
+	struct odrp_far_hello hello = soft_hello(ODRP_FAR_DELETE, 1);
+
+	return node_ask(nic, node, space, &hello, NULL);
 }

@@ -8,9 +8,7 @@
  *	soft_call.c	what is said when a connection begins, as the one who asks
  *	soft_qset.c	queue sets: posting, polling, waiting
  *	soft_queue.c	one queue of a set: connecting, encoding, completions
- *	soft_qp.c	queue pairs of the software NIC and their memory
- *	soft_node.c	a memory node: its NIC, its thread, who is attached
- *	soft_serve.c	a memory node's answers
+ *	soft_node.c	a memory node: its NIC, its thread; the rest of it is host/
  *	soft_space.c	a memory node's spaces
  *
  * Locks: soft_nic.lock before soft_node.lock; the software NIC's own comes last.
@@ -26,30 +24,9 @@
 #include <nic/soft.h>
 #include <odrp/far.h>
 
+#include "../host/host.h"
 #include "bell.h"
 #include "soft.h"
-
-/* ---- queue pairs (soft_qp.c) ---- */
-
-/* One that exists has dev. */
-struct soft_qp {
-	struct nic *dev;
-	uint32_t qpn;
-	void *mem;		/* the send queue, then the doorbell record */
-	size_t mem_len;
-	uint8_t log_sq;
-	struct wrc_dbr *dbr;
-};
-
-/* A send queue of 1 << log_sq operations; access: enum nic_access, of the peer. */
-int soft_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
-		unsigned access, struct soft_qp *ret_qp);
-/* Nothing of it is under way behind this. No effect on one that does not exist. */
-void soft_qp_free(struct soft_qp *qp);
-/* Where operation number at (counted from the queue pair's beginning) is encoded. */
-void *soft_qp_slot(const struct soft_qp *qp, uint32_t at);
-/* Operations before number end may run. */
-int soft_qp_ring(const struct soft_qp *qp, uint32_t end);
 
 /* ---- connections, as the one who asks (soft_call.c) ---- */
 
@@ -93,7 +70,7 @@ struct soft_addr {
 int soft_addr_of(const struct soft_nic *soft, const char *node,
 		 struct soft_addr *ret_addr);
 
-/* A queue pair that is to be connected; see soft_qp_new(). */
+/* A queue pair that is to be connected; see far_qp_new(). */
 struct soft_qp_conf {
 	uint32_t cqn;
 	uint8_t log_sq;
@@ -102,15 +79,17 @@ struct soft_qp_conf {
 
 /*
  * Connects a new queue pair, and waits for the answer. 0: accepted, with what came in
- * ret_conn->priv; until soft_qp_free() and soft_conn_end(), in this order.
- * -EHOSTUNREACH: no memory node answers; -EPROTO: not as far.h says; -ENOENT, -ESTALE,
+ * ret_conn->priv; until far_qp_free() and soft_conn_end(), in this order.
+ * -EHOSTUNREACH: no memory node answers; -ECONNREFUSED: nobody there serves spaces;
+ * -EPROTO: not as far.h says; -ENOENT, -ESTALE,
  * -EBUSY, ...: refused.
  */
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	      const struct soft_qp_conf *conf, struct soft_qp *ret_qp,
+	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn);
-/* Asks a question: 0, or the answer as -errno, as above. */
-int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello);
+/* Asks a question: 0, or the answer as -errno, as above. ret_info: if wanted. */
+int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+	     struct odrp_far_info *ret_info);
 /* The peer is told, unless it knows. Its queue pair is gone before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
 /* Whether it is over by now. */
@@ -124,7 +103,7 @@ struct soft_peer {
 	struct soft_addr addr;
 	uint64_t id;
 	unsigned rights;	/* FAR_ATTACH_* */
-	struct soft_qp qp;
+	struct far_qp qp;
 	struct soft_conn conn;
 	unsigned nr_regions;
 	struct far_region region[ODRP_FAR_MAX_REGIONS];
@@ -133,6 +112,9 @@ struct soft_peer {
 int soft_attach(struct far_nic *nic, const char *node, const char *space,
 		unsigned rights, struct far_peer *ret_peer);
 void soft_detach(struct far_nic *nic, struct far_peer *peer);
+int soft_look(struct far_nic *nic, const char *node, const char *space, unsigned idx,
+	      struct far_nic_space *ret_space);
+int soft_erase(struct far_nic *nic, const char *node, const char *space);
 int soft_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
@@ -163,7 +145,7 @@ struct soft_rec {
  */
 struct soft_queue {
 	struct soft_peer *peer;		/* NULL: never connected */
-	struct soft_qp qp;
+	struct far_qp qp;
 	struct soft_conn conn;
 	struct soft_rec *rec;		/* mask + 1 */
 	uint8_t *inlined;		/* FAR_NIC_MAX_INLINE bytes for each */
@@ -183,7 +165,7 @@ int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned de
 void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue);
 /* Cancels what is not done; its queue pair is gone behind this. */
 void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue);
-/* Of one that was reset. -EHOSTDOWN. */
+/* Of one that was reset. -EHOSTDOWN, -ESTALE. */
 int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer);
 /* All or none. The queue is connected, and has room. */
@@ -209,77 +191,37 @@ void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 /* ---- the memory node ---- */
 
-struct soft_claim {
-	struct soft_claim *next;
-	uint32_t client;
-};
-
-/* A connection of the memory node's side. */
-struct soft_link {
-	struct soft_link *next;
-	struct soft_attach_entry *attach;
-	struct soft_qp qp;
-	uint32_t conn;		/* id of the software NIC's */
-	uint32_t number;	/* as its hello said */
-};
-
-struct soft_attach_entry {
-	struct soft_attach_entry *next;
-	struct soft_space *space;
-	uint64_t id;
-	__be32 ip;
-	unsigned rights;	/* ODRP_FAR_READ, ODRP_FAR_WRITE */
-	struct soft_claim *claims;
-	struct soft_link control;
-	struct soft_link *queues;
-	unsigned nr_queues;
-	uint32_t probes;	/* posted over the control connection */
-	bool probing;		/* the last of them has not come back */
-};
-
 struct soft_space {
-	struct soft_space *next;
+	struct far_host_space host;
 	struct soft_node *node;
-	char name[ODRP_FAR_NAME_MAX + 1];
-	uint8_t *base;
-	uint64_t size;
 	unsigned maps;		/* of far_host_map */
 	bool known;		/* published, and not removed */
-	uint32_t pdn, key;	/* of one that is known */
 };
+
+static inline struct soft_space *soft_space_of(struct far_host_space *space)
+{
+	return (struct soft_space *)space;
+}
 
 struct soft_node {
 	struct nic *dev;
 	__be32 ip;
-	uint32_t cqn;
-	uint32_t pdn;		/* of connections that reach no memory */
 	pthread_t thread;
 	int stop_fd;
-	pthread_mutex_t lock;	/* all that follows */
-	struct soft_space *spaces;	/* known ones */
-	struct soft_attach_entry *attaches;
-	unsigned nr_attaches;
+	pthread_mutex_t lock;	/* of host */
+	struct far_host host;
 };
 
 /* soft_node.c: one at the other end of port, which it owns, also if that fails. */
 int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
 		  char *why, size_t why_len, struct soft_node **ret_node);
 void soft_node_free(struct soft_node *node);
-/* Ends connections, queue pairs and claims. With the lock. */
-void soft_attach_end(struct soft_node *node, struct soft_attach_entry *attach);
-void soft_link_end(struct soft_node *node, struct soft_link *link);
-struct soft_attach_entry *soft_attach_find(const struct soft_node *node, uint64_t id);
-/* Answers a question of role `role`: enum odrp_far_status. With the lock. */
-unsigned soft_node_answer(struct soft_node *node, unsigned role,
-			  struct soft_attach_entry *attach, uint32_t client);
-/* The same, of a client in this process. Takes the lock. */
+/* Answers a question of a client in this process: enum odrp_far_status. Takes the lock. */
 unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 		       uint32_t client);
 
-/* soft_serve.c: answers a hello. With the lock. */
-void soft_serve(struct soft_node *node, const struct nic_event *event);
-
 /* soft_space.c. With the lock. */
+/* NULL: no known one has the name. */
 struct soft_space *soft_space_find(const struct soft_node *node, const char *name);
 int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
 		   struct soft_space **ret_space);

@@ -59,7 +59,7 @@ void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue)
 
 void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue)
 {
-	soft_qp_free(&queue->qp);
+	far_qp_free(&queue->qp);
 	soft_conn_end(soft, &queue->conn);
 	queue->flush_to = queue->done = queue->posted;
 	queue->fail_status = 0;
@@ -78,7 +78,8 @@ int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 	hello.number = cpu_to_be32(queue->number);
 	err = soft_call(soft, peer->addr.ip, &hello, &conf, &queue->qp, &queue->conn);
 	if (err)
-		return err == -ESTALE || err == -EHOSTUNREACH ? -EHOSTDOWN : err;
+		return err == -EHOSTUNREACH || err == -ECONNREFUSED ?
+		       -EHOSTDOWN : err;
 	queue->peer = peer;
 	queue->begin = queue->posted;
 	queue->connected = true;
@@ -143,7 +144,7 @@ static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t
 
 	wr_name_op(wr, &to);
 	wr_name_data(queue, wr, at, &to);
-	len = wrc_encode(&to, soft_qp_slot(&queue->qp, index), WRC_WQE_BB);
+	len = wrc_encode(&to, far_qp_slot(&queue->qp, index), WRC_WQE_BB);
 	if (len < 0)
 		return len;
 	queue->rec[at & queue->mask] = (struct soft_rec) {
@@ -164,7 +165,7 @@ int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned 
 	if (err)
 		return err;
 	queue->posted = end;
-	return soft_qp_ring(&queue->qp, end - queue->begin);
+	return far_qp_ring(&queue->qp, end - queue->begin);
 }
 
 /* The software NIC says "access" of a wrong key, of bounds, and of rights. */

@@ -25,24 +25,31 @@ static int client_lives(const void *memory, uint64_t entry)
 	return far_claim_taken(claim) && far_who_incarnation(claim) > fenced;
 }
 
+void far_summary_of(const void *memory, const struct far_sb *sb,
+		    struct far_summary *ret_summary)
+{
+	struct far_summary sum = { .size = sb->size, .sb = *sb };
+
+	for (uint32_t i = 0; i < sb->nr_chunks; i++) {
+		if (word_at(memory, far_chunk_word_off(sb, i)))
+			sum.used += sb->chunk_size;
+	}
+	for (unsigned n = 1; sb->client_off && n <= sb->max_clients; n++)
+		sum.clients += client_lives(memory, far_client_entry_off(sb, n));
+	for (unsigned i = 0; sb->dir_off && i < sb->nr_names; i++)
+		sum.names += !!(uint32_t)word_at(memory, far_dir_entry_off(sb, i));
+	*ret_summary = sum;
+}
+
 int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summary)
 {
-	struct far_summary sum = { .size = 0 };
+	struct far_sb sb;
 
 	if (size < FAR_SB_LEN)
 		return -EPROTO;
-	memcpy(&sum.sb, memory, sizeof(sum.sb));
-	if (far_sb_check(&sum.sb, size, NULL, 0))
+	memcpy(&sb, memory, sizeof(sb));
+	if (far_sb_check(&sb, size, NULL, 0))
 		return -EPROTO;
-	sum.size = sum.sb.size;
-	for (uint32_t i = 0; i < sum.sb.nr_chunks; i++) {
-		if (word_at(memory, far_chunk_word_off(&sum.sb, i)))
-			sum.used += sum.sb.chunk_size;
-	}
-	for (unsigned n = 1; sum.sb.client_off && n <= sum.sb.max_clients; n++)
-		sum.clients += client_lives(memory, far_client_entry_off(&sum.sb, n));
-	for (unsigned i = 0; sum.sb.dir_off && i < sum.sb.nr_names; i++)
-		sum.names += !!(uint32_t)word_at(memory, far_dir_entry_off(&sum.sb, i));
-	*ret_summary = sum;
+	far_summary_of(memory, &sb, ret_summary);
 	return 0;
 }

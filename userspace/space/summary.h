@@ -17,5 +17,8 @@ struct far_summary {
 
 /* Of size bytes at memory, while clients are at work. -EPROTO: it is no space. */
 int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summary);
+/* The same, whose superblock is sb, whatever the memory says by now. */
+void far_summary_of(const void *memory, const struct far_sb *sb,
+		    struct far_summary *ret_summary);
 
 #endif

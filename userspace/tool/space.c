@@ -177,18 +177,43 @@ static int space_serve(int argc, char **argv)
 	return 0;
 }
 
+#define OPTION_AT \
+	{ "node", OPT_NODE, "ADDR", 0, "the memory node that is asked, over soft:...", 0 }
+
+/* At most one. */
+static const char *node_at(const char *command, const struct options *o)
+{
+	if (o->attr.nr_nodes > 1)
+		exit(misused(command, "--node: one memory node expected"));
+	return o->attr.nr_nodes ? o->node[0] : NULL;
+}
+
+static int delete_at(const struct options *o, const char *node, char *why, size_t len)
+{
+	struct far_nic *nic;
+	int err = far_nic_open(o->nic, why, len, &nic);
+
+	if (err)
+		return err;
+	err = far_space_delete_at(nic, node, o->name, why, len);
+	nic->ops->close(nic);
+	return err;
+}
+
 static int space_delete(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		OPTION_NIC, { NULL, 0, NULL, 0, NULL, 0 },
+		OPTION_AT, OPTION_NIC, { NULL, 0, NULL, 0, NULL, 0 },
 	};
 	const struct argp argp = { options, parse_opt, "NAME",
 				   "Deletes a space, on all of its nodes.", NULL, NULL,
 				   NULL };
 	struct options o = parse(&argp, argc, argv);
+	const char *node = node_at(argv[0], &o);
 	char why[WHY] = "";
 
-	if (far_space_delete(o.nic, o.name, why, sizeof(why)))
+	if (node ? delete_at(&o, node, why, sizeof(why)) :
+		   far_space_delete(o.nic, o.name, why, sizeof(why)))
 		return failed(argv[0], why);
 	return 0;
 }
@@ -233,22 +258,42 @@ static int info_print(void *arg, const struct far_space_info *info)
 	return 0;
 }
 
+/* Of the memory node that was named, or of all within reach. */
+static int list_any(struct far_nic *nic, const char *node,
+		    struct listing *listing, char *why, size_t len)
+{
+	if (node)
+		return far_space_list_at(nic, node, listing->name, info_print, listing, why,
+					 len);
+	return far_space_list_on(nic, info_print, listing, why, len);
+}
+
 static int space_list(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
+		OPTION_AT, OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
 	};
 	const struct argp argp = { options, parse_opt, NULL,
 				   "Lists spaces, with sizes in bytes over all nodes.",
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
-	struct listing listing = { .json = o.json ? json_object_new_array() : NULL };
+	const char *node = node_at(argv[0], &o);
+	struct listing listing = { .name = NULL };
+	struct far_nic *nic;
 	char why[WHY] = "";
+	int err;
 
 	if (o.name)
 		return misused(argv[0], "no name expected: \"far space stat\" takes one");
-	if (far_space_list(o.nic, info_print, &listing, why, sizeof(why)))
+	if (far_nic_open(o.nic, why, sizeof(why), &nic))
 		return failed(argv[0], why);
+	listing.json = o.json ? json_object_new_array() : NULL;
+	err = list_any(nic, node, &listing, why, sizeof(why));
+	nic->ops->close(nic);
+	if (err) {
+		json_object_put(listing.json);
+		return failed(argv[0], why);
+	}
 	if (o.json)
 		puts(json_object_to_json_string_ext(listing.json, JSON_C_TO_STRING_PRETTY));
 	json_object_put(listing.json);
@@ -277,8 +322,9 @@ static int stat_entry(void *arg, const struct far_space_entry *entry)
 	return 0;
 }
 
-static int stat_print(struct far_nic *nic, const struct options *o, char *why,
-		      size_t len)
+/* A memory node that is asked knows how many names there are, and not which. */
+static int stat_print(struct far_nic *nic, const struct options *o, const char *node,
+		      char *why, size_t len)
 {
 	struct listing listing = { .name = o->name };
 	struct json_object *names = NULL, *json;
@@ -288,12 +334,13 @@ static int stat_print(struct far_nic *nic, const struct options *o, char *why,
 		listing.json = json_object_new_array();
 		names = json_object_new_array();
 	}
-	err = far_space_list_on(nic, info_print, &listing, why, len);
-	if (!err)
+	err = list_any(nic, node, &listing, why, len);
+	if (!err && !node)
 		err = far_space_names_on(nic, o->name, stat_entry, names, why, len);
 	if (!err && o->json) {
 		json = json_object_array_get_idx(listing.json, 0);
-		json_object_object_add(json, "names", json_object_get(names));
+		if (!node)
+			json_object_object_add(json, "names", json_object_get(names));
 		puts(json_object_to_json_string_ext(json, JSON_C_TO_STRING_PRETTY));
 	}
 	json_object_put(names);
@@ -304,20 +351,21 @@ static int stat_print(struct far_nic *nic, const struct options *o, char *why,
 static int space_stat(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
-		OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
+		OPTION_AT, OPTION_NIC, OPTION_JSON, { NULL, 0, NULL, 0, NULL, 0 },
 	};
 	const struct argp argp = { options, parse_opt, "NAME",
 				   "Says what is in a space: bytes, bytes of chunks in "
 				   "use, nodes, living clients, structures.", NULL, NULL,
 				   NULL };
 	struct options o = parse(&argp, argc, argv);
+	const char *node = node_at(argv[0], &o);
 	struct far_nic *nic;
 	char why[WHY] = "";
 	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
 
 	if (err)
 		return failed(argv[0], why);
-	err = stat_print(nic, &o, why, sizeof(why));
+	err = stat_print(nic, &o, node, why, sizeof(why));
 	nic->ops->close(nic);
 	return err ? failed(argv[0], why) : 0;
 }

@@ -20,6 +20,7 @@ const char *wrc_rule_name(enum wrc_rule rule)
 		[WRC_RULE_TABLE] = "table",
 		[WRC_RULE_KEYED] = "keyed",
 		[WRC_RULE_MOVE] = "move",
+		[WRC_RULE_GRACE] = "grace",
 	};
 
 	return names[rule];
@@ -150,6 +151,16 @@ bool wrc_check_known(const struct wrc_check *c, unsigned int source,
 	return false;
 }
 
+bool wrc_check_touches_page(const struct wrc_insn *insn)
+{
+	unsigned int i;
+
+	for (i = 0; i < insn->nr_sge; i++)
+		if (insn->sge[i].at.space == WRC_SP_POOL)
+			return true;
+	return insn->remote.space == WRC_SP_POOL;
+}
+
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge)
 {
@@ -261,7 +272,9 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	if (c.nr_words < 0)
 		return wrc_refuse_all(&c, WRC_RULE_INDEX,
 				      "a recycle word does not fit its formula");
-	if (has(&c, WRC_RULE_ADDRESS))
+	if (has(&c, WRC_RULE_KEY))
+		err = wrc_check_keys(&c);
+	if (!err && has(&c, WRC_RULE_ADDRESS))
 		err = wrc_check_bind(&c);
 	if (!err)
 		err = check_wqes(&c);
@@ -281,6 +294,8 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		err = wrc_check_keyed(&c);
 	if (!err && has(&c, WRC_RULE_MOVE))
 		err = wrc_check_move(&c);
+	if (!err && has(&c, WRC_RULE_GRACE))
+		err = wrc_check_grace(&c);
 	return err;
 }
 

@@ -67,6 +67,11 @@ enum wrc_rule {
 	 * in between finds both (I1).
 	 */
 	WRC_RULE_MOVE,
+	/*
+	 * The agent can tell when no page that was looked up is in use any more: by
+	 * completions of the client queue (I3).
+	 */
+	WRC_RULE_GRACE,
 	WRC_NR_RULES,
 };
 
@@ -123,6 +128,9 @@ __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
 		      enum odrp_wire_word_kind kind);
 
+/* Is there a relocation that takes that word to where it belongs? */
+bool wrc_check_word_lands(const struct wrc_prog *prog, const struct wrc_word *w);
+
 /*
  * recycle=node: the same of the table; kind is that of a word.  And what the
  * receive record is to be behind request r.  False: no row has it.
@@ -146,6 +154,9 @@ bool wrc_check_fenced(const struct wrc_check *c, unsigned int source,
 bool wrc_check_known(const struct wrc_check *c, unsigned int source,
 		     unsigned int at);
 
+/* Is a page, of whatever kind, read or written there? */
+bool wrc_check_touches_page(const struct wrc_insn *insn);
+
 /* Does anybody write that field? */
 bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 			  enum wrc_field field, unsigned int sge);
@@ -161,6 +172,7 @@ __u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
 int wrc_check_form(struct wrc_check *c, __u32 instance, unsigned int insn);
 int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 		 const struct wrc_wr *wr);
+int wrc_check_keys(struct wrc_check *c);
 int wrc_check_bind(struct wrc_check *c);
 int wrc_check_geom(struct wrc_check *c);
 int wrc_check_patches(struct wrc_check *c);
@@ -171,5 +183,6 @@ int wrc_check_own(struct wrc_check *c);
 int wrc_check_turns(struct wrc_check *c);
 int wrc_check_keyed(struct wrc_check *c);
 int wrc_check_move(struct wrc_check *c);
+int wrc_check_grace(struct wrc_check *c);
 
 #endif /* WRC_CHECK_H */

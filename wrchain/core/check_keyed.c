@@ -42,6 +42,9 @@ static int check_foreign(struct wrc_check *c)
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
 
+	if (prog->hold.umr != WRC_NONE)
+		return wrc_refuse_all(c, RULE,
+				      "a stop would look for a translation that there is not");
 	for (i = 0; i < prog->nr_insn; i++) {
 		if (prog->insn[i].op == WRC_WQE_UMR)
 			return wrc_refuse(c, RULE, 0, i,

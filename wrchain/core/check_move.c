@@ -261,6 +261,8 @@ static bool is_found(const struct move *m)
 		return false;
 	if (wrc_has_register(m->prog))	/* its pages: rule own */
 		return true;
+	if (h->swapped != WRC_NONE)
+		return false;
 	if (!is_held(m, h->page_taken, h->page, m->take))
 		return false;
 	if (m->take == WRC_NONE)

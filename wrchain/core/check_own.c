@@ -4,8 +4,9 @@
  *
  * A program that owns the pages it touches never looks at an entry or a slot: it
  * takes the page out, or swaps its own in.  It gives a page away only when
- * everything that it did to its contents is known to be done.  What rules flow and
- * move say of pages that were moved then holds for all of them.
+ * everything that it did to its contents is known to be done; to the ring no other
+ * program gives one earlier either.  What rules flow and move say of pages that were
+ * moved then holds for all of them.
  *
  * A store receives into its register: the page whose address stands in the
  * receive entry and, reversed, in the swap.  The two are one page, in the image
@@ -31,16 +32,6 @@ struct own {
 	struct wrc_ref page;	/* and where it is then */
 };
 
-static bool touches_page(const struct wrc_insn *i)
-{
-	unsigned int j;
-
-	for (j = 0; j < i->nr_sge; j++)
-		if (i->sge[j].at.space == WRC_SP_POOL)
-			return true;
-	return i->remote.space == WRC_SP_POOL;
-}
-
 static bool writes_to(const struct wrc_insn *i, enum wrc_space space)
 {
 	__u8 flags = wrc_opdef(i->op)->flags;
@@ -50,6 +41,32 @@ static bool writes_to(const struct wrc_insn *i, enum wrc_space space)
 		if (i->sge[j].at.space == space)
 			return true;
 	return flags & WRC_OP_RWRITE && i->remote.space == space;
+}
+
+/* ---- any program ---------------------------------------------------------------- */
+
+/*
+ * A page is given away: nothing touches it any more.  A program that looks pages up
+ * may put one into a table entry before it has written it: rule grace.
+ */
+static int check_give(const struct own *o, unsigned int insn)
+{
+	const struct wrc_insn *i = &o->prog->insn[insn];
+	unsigned int j;
+
+	if (i->op != WRC_WQE_WRITE ||
+	    !(i->remote.space == WRC_SP_SLOT ||
+	      (i->remote.space == WRC_SP_TT && wrc_owns(o->prog))))
+		return 0;
+	for (j = 0; j < o->prog->nr_insn; j++)
+		if (wrc_check_touches_page(&o->prog->insn[j]) &&
+		    !wrc_check_known(o->c, j, insn))
+			return wrc_refuse(o->c, RULE, 0, insn,
+					  "gives a page away that %s%u may still touch",
+					  o->prog->insn[j].queue == WRC_LOOP ?
+						  "l" : "c",
+					  wrc_insn_number(o->prog, j));
+	return 0;
 }
 
 /* ---- any program that owns its pages ------------------------------------------- */
@@ -71,25 +88,6 @@ static int check_look(const struct own *o, unsigned int insn)
 			  "looks at a page that may be another's a moment later");
 }
 
-/* A page is given away: nothing touches it any more. */
-static int check_give(const struct own *o, unsigned int insn)
-{
-	const struct wrc_insn *i = &o->prog->insn[insn];
-	unsigned int j;
-
-	if (!is_entry((enum wrc_space)i->remote.space) ||
-	    i->op != WRC_WQE_WRITE)
-		return 0;
-	for (j = 0; j < o->prog->nr_insn; j++)
-		if (touches_page(&o->prog->insn[j]) && !wrc_check_known(o->c, j, insn))
-			return wrc_refuse(o->c, RULE, 0, insn,
-					  "gives a page away that %s%u may still touch",
-					  o->prog->insn[j].queue == WRC_LOOP ?
-						  "l" : "c",
-					  wrc_insn_number(o->prog, j));
-	return 0;
-}
-
 /* Who finds the page when the chain is stopped? */
 static int check_lent(const struct own *o)
 {
@@ -99,7 +97,7 @@ static int check_lent(const struct own *o)
 	for (i = 0; i < o->prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &o->prog->insn[i];
 
-		if (insn->queue == WRC_CLIENT && touches_page(insn) &&
+		if (insn->queue == WRC_CLIENT && wrc_check_touches_page(insn) &&
 		    !(h->lent && h->page.at == i && h->page_taken < i &&
 		      h->page_put < i))
 			return wrc_refuse(o->c, RULE, 0, i,
@@ -265,6 +263,7 @@ static int check_hold(const struct own *o)
 
 	if (h->swapped != o->swap ||
 	    !wrc_same_place(h->old, result_at(o, o->swap)) ||
+	    h->page_put != WRC_NONE || h->freeing || h->lent ||
 	    h->page_taken != (ring ? o->taken : WRC_NONE) ||
 	    (ring && !wrc_same_place(h->page, o->page)))
 		return wrc_refuse_all(o->c, RULE,
@@ -412,13 +411,12 @@ int wrc_check_own(struct wrc_check *c)
 
 	if (!wrc_has_register(o.prog))
 		err = check_foreign(&o);
+	for (i = 0; !err && i < o.prog->nr_insn; i++)
+		err = check_give(&o, i);
 	if (err || !wrc_owns(o.prog))
 		return err;
-	for (i = 0; !err && i < o.prog->nr_insn; i++) {
+	for (i = 0; !err && i < o.prog->nr_insn; i++)
 		err = check_look(&o, i);
-		if (!err)
-			err = check_give(&o, i);
-	}
 	if (!err)
 		err = check_lent(&o);
 	if (!err && wrc_has_register(o.prog))

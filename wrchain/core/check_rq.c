@@ -111,12 +111,54 @@ static int entry(struct wrc_check *c, __u32 instance)
 	return 0;
 }
 
+/* A client sends the request, its words and the page. */
+static int message(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	__u32 len = sizeof(struct odrp_wire_req);
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_words; i++)
+		len += wrc_word_width(prog->word[i].kind);
+	if (prog->page)
+		len += ODRP_WIRE_PAGE_SIZE;
+	if (len == wrc_msg_len(prog))
+		return 0;
+	return wrc_refuse_all(c, RULE,
+			      "a client sends %u bytes, and a request has %u",
+			      len, wrc_msg_len(prog));
+}
+
+/* A request goes to the instance's ring memory, and its page to the page's place. */
+static int segments(struct wrc_check *c)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_scatter; i++) {
+		enum wrc_space to = (enum wrc_space)prog->scatter[i].to.space;
+
+		if (wrc_space_class(to) == WRC_CL_ARENA ||
+		    (prog->page && i == prog->page_sge &&
+		     to == (wrc_owns(prog) ? WRC_SP_POOL : WRC_SP_BUF)))
+			continue;
+		return wrc_refuse_all(c, RULE,
+				      "segment %u of the receive entries goes to class %s",
+				      i, wrc_class_name(wrc_space_class(to)));
+	}
+	return 0;
+}
+
 int wrc_check_rq(struct wrc_check *c)
 {
 	__u32 instance;
 	int err;
 
 	err = record(c);
+	if (!err)
+		err = message(c);
+	if (!err)
+		err = segments(c);
 	if (!err)
 		err = record_words(c);
 	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++)

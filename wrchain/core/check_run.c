@@ -179,6 +179,21 @@ static bool in_steps(const struct wrc_prog *prog)
 	return n > 1 && prog->client_cqes;
 }
 
+/* Others know a completion by its number within the instance. */
+static bool is_numbered(const struct wrc_insn *i, __u64 cqes, __u64 r,
+			__u8 per_request)
+{
+	return r * per_request + i->cqe == cqes;
+}
+
+static int refuse_number(struct machine *m, unsigned int insn)
+{
+	return wrc_refuse(m->c, RULE, m->instance, insn,
+			  "makes another completion than number %u of request %llu",
+			  m->c->ctx.prog->insn[insn].cqe,
+			  (unsigned long long)m->r);
+}
+
 static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 {
 	const struct wrc_prog *prog = m->c->ctx.prog;
@@ -201,7 +216,11 @@ static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 		    base + t->bb < m->client_limit)
 			continue;
 		m->run->enabled_by[i] = insn;
-		m->client_cqes += t->flags & WRC_I_SIGNALED ? 1 : 0;
+		if (!(t->flags & WRC_I_SIGNALED))
+			continue;
+		if (!is_numbered(t, m->client_cqes, m->r, prog->client_cqes))
+			return refuse_number(m, i);
+		m->client_cqes++;
 	}
 	m->client_limit = to;
 	return 0;
@@ -241,9 +260,12 @@ static int run_insn(struct machine *m, unsigned int insn)
 				  (unsigned long long)m->limit);
 	if (i->op == WRC_WQE_WAIT || i->op == WRC_WQE_SEND_EN)
 		err = run_control(m, insn);
-	if (i->flags & WRC_I_SIGNALED)
-		m->cqes++;
-	return err;
+	if (err || !(i->flags & WRC_I_SIGNALED))
+		return err;
+	if (!is_numbered(i, m->cqes, m->r, prog->cqes))
+		return refuse_number(m, insn);
+	m->cqes++;
+	return 0;
 }
 
 static int run_request(struct wrc_check *c, __u64 r, struct run *run)
@@ -288,6 +310,15 @@ static int run_request(struct wrc_check *c, __u64 r, struct run *run)
 		return wrc_refuse_all(c, RULE,
 				      "request %llu is never answered",
 				      (unsigned long long)r);
+	if (m.cqes != (r + 1) * prog->cqes ||
+	    m.client_cqes != (r + 1) * prog->client_cqes)
+		return wrc_refuse_all(c, RULE,
+				      "request %llu makes %llu and %llu completions, not %u and %u",
+				      (unsigned long long)r,
+				      (unsigned long long)(m.cqes - r * prog->cqes),
+				      (unsigned long long)(m.client_cqes -
+							   r * prog->client_cqes),
+				      prog->cqes, prog->client_cqes);
 	return 0;
 }
 
@@ -321,7 +352,7 @@ static int balance(struct wrc_check *c)
 #define RULE WRC_RULE_INDEX
 
 /* The word must lie in the request where a relocation takes it from. */
-static bool word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
+bool wrc_check_word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
 {
 	struct wrc_ref to = wrc_word_ref(w);
 	unsigned int i;
@@ -352,7 +383,7 @@ static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
 					  wrc_word_name(kind));
 		goto compare;
 	}
-	if (w < 0 || !word_lands(prog, &prog->word[w]))
+	if (w < 0 || !wrc_check_word_lands(prog, &prog->word[w]))
 		return wrc_refuse(c, RULE, instance, insn,
 				  "has its %s re-armed by no word",
 				  wrc_word_name(kind));

@@ -353,6 +353,41 @@ int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 /* ---- the program ---------------------------------------------------------------- */
 
+static const struct wrc_turn *turn_at(const struct wrc_prog *prog,
+				      unsigned int read, __u32 off)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_turns; i++)
+		if (prog->turn[i].read == read && prog->turn[i].off == off)
+			return &prog->turn[i];
+	return NULL;
+}
+
+/* What a READ brings are the words of its row, each to what it renews. */
+static int check_segments(struct wrc_check *c, unsigned int read)
+{
+	const struct wrc_prog *prog = c->ctx.prog;
+	unsigned int j, insn = prog->turns + read;
+	const struct wrc_insn *i = &prog->insn[insn];
+	const struct wrc_turn *t;
+	__u32 off = 0;
+
+	for (j = 0; j < i->nr_sge; off += i->sge[j++].len) {
+		t = turn_at(prog, read, off);
+		if (!t || t->width != i->sge[j].len ||
+		    !wrc_same_place(i->sge[j].at, wrc_turn_ref(prog, t)))
+			return wrc_refuse(c, RULE, 0, insn,
+					  "takes byte %u of its row to another place",
+					  off);
+	}
+	if (off == prog->row_len[read])
+		return 0;
+	return wrc_refuse(c, RULE, 0, insn,
+			  "reads %u bytes of a row of %u", off,
+			  prog->row_len[read]);
+}
+
 /* That all counts and indices are renewed is rule index's. */
 static int check_insn(struct wrc_check *c, unsigned int insn)
 {
@@ -494,6 +529,11 @@ static int check_reads(struct wrc_check *c)
 	if (i < prog->nr_words || wrc_rearms_itself(prog))
 		return wrc_refuse_all(c, RULE,
 				      "the client has a say in it, too");
+	for (i = 0; i < prog->nr_words; i++)
+		if (!wrc_check_word_lands(prog, &prog->word[i]))
+			return wrc_refuse(c, RULE, 0, prog->word[i].insn,
+					  "does not get its %s from the request",
+					  wrc_word_name(prog->word[i].kind));
 	if (prog->nr_reads < 2 ||
 	    prog->turns + prog->nr_reads > prog->nr_insn)
 		return wrc_refuse_all(c, RULE, "no READs of the table");
@@ -530,5 +570,7 @@ int wrc_check_turns(struct wrc_check *c)
 		err = check_first(c, instance);
 	if (!err)
 		err = check_post(c);
+	for (i = 0; !err && i < prog->nr_reads; i++)
+		err = check_segments(c, i);
 	return err ? err : check_some(c);
 }

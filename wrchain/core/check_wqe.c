@@ -218,6 +218,49 @@ int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 	return err;
 }
 
+/* The queue's own memory may have one key. */
+static bool is_own(enum wrc_class class)
+{
+	return class == WRC_CL_ARENA || class == WRC_CL_BUF;
+}
+
+/*
+ * What is an address under one key must be none under another: a client chooses
+ * those under the table's.
+ */
+int wrc_check_keys(struct wrc_check *c)
+{
+	const struct wrc_bind *b = c->ctx.bind;
+	const struct {
+		enum wrc_class class;
+		__u32 key;	/* 0: there is none */
+	} role[] = {
+		{ WRC_CL_ARENA, b->arena_key },
+		{ WRC_CL_ARENA, b->arena_rkey },
+		{ WRC_CL_BUF, b->buf_key },
+		{ WRC_CL_TT, b->tt_key },
+		{ WRC_CL_FREE, b->free_key },
+		{ WRC_CL_POOL, b->pool_key },
+		{ WRC_CL_KEYMAP, b->keymap_key },
+		{ WRC_CL_TURN, b->table ? b->table_key : 0 },
+	};
+	const unsigned int n = sizeof(role) / sizeof(role[0]);
+	unsigned int i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = i + 1; j < n; j++) {
+			if (!role[i].key || role[i].key != role[j].key ||
+			    (is_own(role[i].class) && is_own(role[j].class)))
+				continue;
+			return wrc_refuse_all(c, WRC_RULE_KEY,
+					      "key 0x%x opens class %s and class %s",
+					      role[i].key,
+					      wrc_class_name(role[i].class),
+					      wrc_class_name(role[j].class));
+		}
+	return 0;
+}
+
 /* What the keys open must be where the programs rely on it to be. */
 int wrc_check_bind(struct wrc_check *c)
 {

@@ -127,7 +127,7 @@ bool wrc_space_static(enum wrc_space space);
 static inline bool wrc_same_place(struct wrc_ref a, struct wrc_ref b)
 {
 	return a.space == b.space && a.at == b.at && a.field == b.field &&
-	       a.sge == b.sge && a.off == b.off;
+	       a.sge == b.sge && a.off == b.off && a.delta == b.delta;
 }
 
 static inline struct wrc_ref wrc_at(enum wrc_space space)

@@ -7,7 +7,7 @@
 #define QUERY_IN_LEN	16
 #define QUERY_OUT_LEN	272
 
-static void put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
+static void cq_put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
 {
 	wrc_mlx5_put(cmd, WRC_MLX5_CQC_OFF, fld, value);
 }
@@ -23,13 +23,13 @@ void wrc_mlx5_cmd_create_cq(const struct wrc_mlx5_cq_attr *attr,
 		     attr->buf_off);
 	wrc_mlx5_put(cmd, 0, WRC_F(create_cq_in, cq_umem_id), attr->umem);
 	wrc_mlx5_put(cmd, 0, WRC_F(create_cq_in, cq_umem_valid), 1);
-	put(cmd, WRC_F(cqc, oi), attr->overrun_ignore);
-	put(cmd, WRC_F(cqc, log_cq_size), attr->log_size);
-	put(cmd, WRC_F(cqc, uar_page), attr->uar_page);
-	put(cmd, WRC_F(cqc, c_eqn_or_apu_element), attr->eqn);
-	put(cmd, WRC_F(cqc, dbr_umem_valid), 1);
-	put(cmd, WRC_F(cqc, dbr_umem_id), attr->umem);
-	put(cmd, WRC_F(cqc, dbr_addr), attr->dbr_off);
+	cq_put(cmd, WRC_F(cqc, oi), attr->overrun_ignore);
+	cq_put(cmd, WRC_F(cqc, log_cq_size), attr->log_size);
+	cq_put(cmd, WRC_F(cqc, uar_page), attr->uar_page);
+	cq_put(cmd, WRC_F(cqc, c_eqn_or_apu_element), attr->eqn);
+	cq_put(cmd, WRC_F(cqc, dbr_umem_valid), 1);
+	cq_put(cmd, WRC_F(cqc, dbr_umem_id), attr->umem);
+	cq_put(cmd, WRC_F(cqc, dbr_addr), attr->dbr_off);
 }
 
 __u32 wrc_mlx5_parse_create_cq(const void *out)

@@ -9,7 +9,7 @@
 #define ANY_QP		0xffffff
 #define LOG_PIECE	12	/* what log_page_size means here */
 
-static void put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
+static void mkey_put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
 {
 	wrc_mlx5_put(cmd, WRC_MLX5_MKC_OFF, fld, value);
 }
@@ -27,19 +27,19 @@ void wrc_mlx5_cmd_create_ksm(const struct wrc_mlx5_ksm_attr *attr,
 
 	wrc_mlx5_begin(cmd, WRC_MLX5_CREATE_MKEY, CREATE_IN_LEN,
 		       CREATE_OUT_LEN);
-	put(cmd, WRC_F(mkc, free), 1);
-	put(cmd, WRC_F(mkc, umr_en), 1);
-	put(cmd, WRC_F(mkc, access_mode_1_0), ACCESS_KSM);
-	put(cmd, WRC_F(mkc, lr), 1);
-	put(cmd, WRC_F(mkc, lw), writes);
-	put(cmd, WRC_F(mkc, rr), !!(attr->access & WRC_MLX5_REMOTE_READ));
-	put(cmd, WRC_F(mkc, rw), writes);
-	put(cmd, WRC_F(mkc, qpn), ANY_QP);
-	put(cmd, WRC_F(mkc, mkey_7_0), attr->variant);
-	put(cmd, WRC_F(mkc, pd), attr->pdn);
-	put(cmd, WRC_F(mkc, len), (__u64)attr->entries << LOG_PIECE);
-	put(cmd, WRC_F(mkc, translations_octword_size), attr->entries);
-	put(cmd, WRC_F(mkc, log_page_size), LOG_PIECE);
+	mkey_put(cmd, WRC_F(mkc, free), 1);
+	mkey_put(cmd, WRC_F(mkc, umr_en), 1);
+	mkey_put(cmd, WRC_F(mkc, access_mode_1_0), ACCESS_KSM);
+	mkey_put(cmd, WRC_F(mkc, lr), 1);
+	mkey_put(cmd, WRC_F(mkc, lw), writes);
+	mkey_put(cmd, WRC_F(mkc, rr), !!(attr->access & WRC_MLX5_REMOTE_READ));
+	mkey_put(cmd, WRC_F(mkc, rw), writes);
+	mkey_put(cmd, WRC_F(mkc, qpn), ANY_QP);
+	mkey_put(cmd, WRC_F(mkc, mkey_7_0), attr->variant);
+	mkey_put(cmd, WRC_F(mkc, pd), attr->pdn);
+	mkey_put(cmd, WRC_F(mkc, len), (__u64)attr->entries << LOG_PIECE);
+	mkey_put(cmd, WRC_F(mkc, translations_octword_size), attr->entries);
+	mkey_put(cmd, WRC_F(mkc, log_page_size), LOG_PIECE);
 }
 
 __u32 wrc_mlx5_parse_create_ksm(const void *out, __u8 variant)

@@ -24,7 +24,7 @@
 #define OPT_RAE		(1 << 2)
 #define OPT_RWE		(1 << 3)
 
-static void put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
+static void qp_put(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_fld fld, __u64 value)
 {
 	wrc_mlx5_put(cmd, WRC_MLX5_QPC_OFF, fld, value);
 }
@@ -49,16 +49,16 @@ static __u8 log2_of(__u32 n)
 static void put_rq(struct wrc_mlx5_cmd *cmd,
 		   const struct wrc_mlx5_qp_attr *attr)
 {
-	put(cmd, WRC_F(qpc, rq_type), attr->has_rq ? RQ_REGULAR : RQ_NONE);
+	qp_put(cmd, WRC_F(qpc, rq_type), attr->has_rq ? RQ_REGULAR : RQ_NONE);
 	if (!attr->has_rq)
 		return;
 	if (attr->log_rq_stride < LOG_STRIDE_UNIT) {
 		cmd->err = -ERANGE;
 		return;
 	}
-	put(cmd, WRC_F(qpc, log_rq_size), attr->log_rq);
-	put(cmd, WRC_F(qpc, log_rq_stride),
-	    attr->log_rq_stride - LOG_STRIDE_UNIT);
+	qp_put(cmd, WRC_F(qpc, log_rq_size), attr->log_rq);
+	qp_put(cmd, WRC_F(qpc, log_rq_stride),
+	       attr->log_rq_stride - LOG_STRIDE_UNIT);
 }
 
 /*
@@ -76,22 +76,22 @@ void wrc_mlx5_cmd_create_qp(const struct wrc_mlx5_qp_attr *attr,
 		     attr->wq_off);
 	wrc_mlx5_put(cmd, 0, WRC_F(create_qp_in, wq_umem_id), attr->umem);
 	wrc_mlx5_put(cmd, 0, WRC_F(create_qp_in, wq_umem_valid), 1);
-	put(cmd, WRC_F(qpc, st), ST_RC);
-	put(cmd, WRC_F(qpc, pm_state), PM_MIGRATED);
-	put(cmd, WRC_F(qpc, pd), attr->pdn);
-	put(cmd, WRC_F(qpc, uar_page), attr->uar_page);
-	put(cmd, WRC_F(qpc, user_index), attr->user_index);
-	put(cmd, WRC_F(qpc, cqn_snd), attr->scqn);
-	put(cmd, WRC_F(qpc, cqn_rcv), attr->rcqn);
-	put(cmd, WRC_F(qpc, log_sq_size), attr->log_sq);
-	put(cmd, WRC_F(qpc, ts_format), attr->ts_format);
+	qp_put(cmd, WRC_F(qpc, st), ST_RC);
+	qp_put(cmd, WRC_F(qpc, pm_state), PM_MIGRATED);
+	qp_put(cmd, WRC_F(qpc, pd), attr->pdn);
+	qp_put(cmd, WRC_F(qpc, uar_page), attr->uar_page);
+	qp_put(cmd, WRC_F(qpc, user_index), attr->user_index);
+	qp_put(cmd, WRC_F(qpc, cqn_snd), attr->scqn);
+	qp_put(cmd, WRC_F(qpc, cqn_rcv), attr->rcqn);
+	qp_put(cmd, WRC_F(qpc, log_sq_size), attr->log_sq);
+	qp_put(cmd, WRC_F(qpc, ts_format), attr->ts_format);
 	put_rq(cmd, attr);
-	put(cmd, WRC_F(qpc, cd_master), attr->cd_master);
-	put(cmd, WRC_F(qpc, cd_slave_send), attr->cd_slave_send);
-	put(cmd, WRC_F(qpc, cd_slave_receive), attr->cd_slave_receive);
-	put(cmd, WRC_F(qpc, dbr_umem_valid), 1);
-	put(cmd, WRC_F(qpc, dbr_umem_id), attr->umem);
-	put(cmd, WRC_F(qpc, dbr_addr), attr->dbr_off);
+	qp_put(cmd, WRC_F(qpc, cd_master), attr->cd_master);
+	qp_put(cmd, WRC_F(qpc, cd_slave_send), attr->cd_slave_send);
+	qp_put(cmd, WRC_F(qpc, cd_slave_receive), attr->cd_slave_receive);
+	qp_put(cmd, WRC_F(qpc, dbr_umem_valid), 1);
+	qp_put(cmd, WRC_F(qpc, dbr_umem_id), attr->umem);
+	qp_put(cmd, WRC_F(qpc, dbr_addr), attr->dbr_off);
 }
 
 __u32 wrc_mlx5_parse_create_qp(const void *out)
@@ -111,18 +111,18 @@ static void begin_modify(struct wrc_mlx5_cmd *cmd, enum wrc_mlx5_opcode opcode,
 
 static void put_access(struct wrc_mlx5_cmd *cmd, __u8 access)
 {
-	put(cmd, WRC_F(qpc, rre), !!(access & WRC_MLX5_REMOTE_READ));
-	put(cmd, WRC_F(qpc, rwe), !!(access & WRC_MLX5_REMOTE_WRITE));
-	put(cmd, WRC_F(qpc, rae), !!(access & WRC_MLX5_REMOTE_ATOMIC));
+	qp_put(cmd, WRC_F(qpc, rre), !!(access & WRC_MLX5_REMOTE_READ));
+	qp_put(cmd, WRC_F(qpc, rwe), !!(access & WRC_MLX5_REMOTE_WRITE));
+	qp_put(cmd, WRC_F(qpc, rae), !!(access & WRC_MLX5_REMOTE_ATOMIC));
 	if (access & WRC_MLX5_REMOTE_ATOMIC)
-		put(cmd, WRC_F(qpc, atomic_mode), ATOMIC_UP_TO_8);
+		qp_put(cmd, WRC_F(qpc, atomic_mode), ATOMIC_UP_TO_8);
 }
 
 void wrc_mlx5_cmd_init(__u32 qpn, const struct wrc_mlx5_conn *conn,
 		       struct wrc_mlx5_cmd *ret_cmd)
 {
 	begin_modify(ret_cmd, WRC_MLX5_RST2INIT_QP, qpn, 0);
-	put(ret_cmd, WRC_F(qpc, pm_state), PM_MIGRATED);
+	qp_put(ret_cmd, WRC_F(qpc, pm_state), PM_MIGRATED);
 	put_access(ret_cmd, conn->access);
 	put_path(ret_cmd, WRC_F(ads, vhca_port_num), conn->path.port);
 	put_path(ret_cmd, WRC_F(ads, pkey_index), conn->path.pkey_index);
@@ -186,13 +186,13 @@ void wrc_mlx5_cmd_rtr(__u32 qpn, const struct wrc_mlx5_conn *conn,
 {
 	begin_modify(ret_cmd, WRC_MLX5_INIT2RTR_QP, qpn,
 		     OPT_RRE | OPT_RAE | OPT_RWE);
-	put(ret_cmd, WRC_F(qpc, mtu), conn->mtu);
-	put(ret_cmd, WRC_F(qpc, log_msg_max), conn->log_msg_max);
-	put(ret_cmd, WRC_F(qpc, remote_qpn), conn->dest_qpn);
-	put(ret_cmd, WRC_F(qpc, next_rcv_psn), conn->rq_psn);
-	put(ret_cmd, WRC_F(qpc, log_rra_max),
-	    log2_of(conn->max_dest_rd_atomic));
-	put(ret_cmd, WRC_F(qpc, min_rnr_nak), conn->min_rnr_timer);
+	qp_put(ret_cmd, WRC_F(qpc, mtu), conn->mtu);
+	qp_put(ret_cmd, WRC_F(qpc, log_msg_max), conn->log_msg_max);
+	qp_put(ret_cmd, WRC_F(qpc, remote_qpn), conn->dest_qpn);
+	qp_put(ret_cmd, WRC_F(qpc, next_rcv_psn), conn->rq_psn);
+	qp_put(ret_cmd, WRC_F(qpc, log_rra_max),
+	       log2_of(conn->max_dest_rd_atomic));
+	qp_put(ret_cmd, WRC_F(qpc, min_rnr_nak), conn->min_rnr_timer);
 	put_access(ret_cmd, conn->access);
 	put_address(ret_cmd, &conn->path);
 }
@@ -201,11 +201,11 @@ void wrc_mlx5_cmd_rts(__u32 qpn, const struct wrc_mlx5_conn *conn,
 		      struct wrc_mlx5_cmd *ret_cmd)
 {
 	begin_modify(ret_cmd, WRC_MLX5_RTR2RTS_QP, qpn, 0);
-	put(ret_cmd, WRC_F(qpc, next_send_psn), conn->sq_psn);
-	put(ret_cmd, WRC_F(qpc, log_sra_max), log2_of(conn->max_rd_atomic));
-	put(ret_cmd, WRC_F(qpc, retry_count), conn->retry_cnt);
-	put(ret_cmd, WRC_F(qpc, rnr_retry), conn->rnr_retry);
-	put(ret_cmd, WRC_F(qpc, log_ack_req_freq), 0);
+	qp_put(ret_cmd, WRC_F(qpc, next_send_psn), conn->sq_psn);
+	qp_put(ret_cmd, WRC_F(qpc, log_sra_max), log2_of(conn->max_rd_atomic));
+	qp_put(ret_cmd, WRC_F(qpc, retry_count), conn->retry_cnt);
+	qp_put(ret_cmd, WRC_F(qpc, rnr_retry), conn->rnr_retry);
+	qp_put(ret_cmd, WRC_F(qpc, log_ack_req_freq), 0);
 	put_path(ret_cmd, WRC_F(ads, ack_timeout), conn->timeout);
 }
 

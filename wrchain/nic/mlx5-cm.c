@@ -95,6 +95,8 @@ static int cm_listen(void *arg, uint16_t port)
 	struct rdma_cm_id *id;
 	int r;
 
+	if (cm->listener)
+		return -EOPNOTSUPP;	/* one port is all that is told from connections */
 	errno = 0;
 	r = status(rdma_create_id(cm->channel, &id, NULL, RDMA_PS_TCP));
 	if (r)

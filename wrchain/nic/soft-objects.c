@@ -108,7 +108,7 @@ void soft_cq_destroy(struct nic *nic, uint32_t cqn)
 		soft_cq_free(c);
 }
 
-void soft_cqs_tell(void *nic)
+void soft_cqs_notify(void *nic)
 {
 	struct nic_soft *s = nic;
 	struct soft_cq *c;

@@ -229,22 +229,27 @@ static int set_fetch(struct parse *p, const char *value)
 	return 0;
 }
 
-static double *lie_of(struct snic_lies *l, const char *key)
+/* A key of forged packets.  `old` was its name before, and goes in the next version. */
+static double *forge_of(struct snic_forge *f, const char *key)
 {
 	const struct {
-		const char *key;
+		const char *key, *old;
 		double *p;
-	} lies[] = {
-		{ "lie_imm", &l->imm }, { "lie_data", &l->data },
-		{ "lie_length", &l->length }, { "lie_target", &l->target },
-		{ "lie_again", &l->again }, { "lie_late", &l->late },
-		{ "lie_opcode", &l->opcode }, { "lie_hello", &l->hello },
+	} keys[] = {
+		{ "forge_imm", "lie_imm", &f->imm },
+		{ "forge_data", "lie_data", &f->data },
+		{ "forge_length", "lie_length", &f->length },
+		{ "forge_target", "lie_target", &f->target },
+		{ "forge_replay", "lie_again", &f->replay },
+		{ "forge_late", "lie_late", &f->late },
+		{ "forge_opcode", "lie_opcode", &f->opcode },
+		{ "forge_hello", "lie_hello", &f->hello },
 	};
 	unsigned int i;
 
-	for (i = 0; i < sizeof(lies) / sizeof(lies[0]); i++)
-		if (!strcmp(key, lies[i].key))
-			return lies[i].p;
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(key, keys[i].key) || !strcmp(key, keys[i].old))
+			return keys[i].p;
 	return NULL;
 }
 
@@ -280,13 +285,13 @@ static int set_word(struct parse *p, const char *key, const char *value)
 		return set_probability(p, key, value, &f->duplicate);
 	if (!strcmp(key, "corrupt"))
 		return set_probability(p, key, value, &f->corrupt);
-	if (lie_of(&o->lies, key))
-		return set_probability(p, key, value, lie_of(&o->lies, key));
-	if (!strcmp(key, "lies"))
-		return set_number(p, key, value, 0, UINT64_MAX, &o->lies.most);
-	if (!strcmp(key, "truths"))
+	if (forge_of(&o->forge, key))
+		return set_probability(p, key, value, forge_of(&o->forge, key));
+	if (!strcmp(key, "forge_max") || !strcmp(key, "lies"))
+		return set_number(p, key, value, 0, UINT64_MAX, &o->forge.most);
+	if (!strcmp(key, "forge_after") || !strcmp(key, "truths"))
 		return set_number(p, key, value, 0, UINT64_MAX,
-				  &o->lies.truths);
+				  &o->forge.after);
 	if (!strcmp(key, "seed"))
 		return set_number(p, key, value, 0, UINT64_MAX, &o->nic.seed);
 	if (!strcmp(key, "mtu")) {
@@ -316,9 +321,9 @@ static int set_word(struct parse *p, const char *key, const char *value)
 	}
 	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
 			"dgram, udp, packet, fetch, strict, seed, spin_us, loss, "
-			"reorder, duplicate, corrupt, delay_us, truths, lies, lie_imm, "
-			"lie_data, lie_length, lie_target, lie_again, "
-			"lie_late, lie_opcode or lie_hello", key);
+			"reorder, duplicate, corrupt, delay_us, forge_after, forge_max, "
+			"forge_imm, forge_data, forge_length, forge_target, forge_replay, "
+			"forge_late, forge_opcode or forge_hello", key);
 }
 
 static int parse_word(struct parse *p, const char *word, size_t len)

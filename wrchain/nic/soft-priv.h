@@ -88,7 +88,7 @@ unsigned int soft_access(unsigned int access);
 struct soft_cq **soft_cq_find(struct nic *nic, uint32_t cqn);
 void soft_cq_free(struct soft_cq *c);
 /* Calls told() of each that has got entries.  With the lock. */
-void soft_cqs_tell(void *nic);
+void soft_cqs_notify(void *nic);
 
 /* soft-conn.c */
 int soft_listen(struct nic *nic, uint16_t port);

@@ -41,13 +41,13 @@ struct nic_soft_opts {
 	struct snic_config nic;
 	bool mac_given, mtu_given;
 	struct snic_faults faults;
-	struct snic_lies lies;
+	struct snic_forge forge;
 	uint32_t spin_us;
 	unsigned int nr_ports;
 	struct nic_soft_port ports[NIC_SOFT_MAX_PORTS];
 };
 
-#define NIC_SOFT_WHY_MAX 256
+#define NIC_SOFT_WHY_MAX 384
 
 /*
  * Parses the words after "soft:".  -EINVAL with a sentence in why that names

@@ -42,7 +42,13 @@ struct snic_config {
 	__be32 ip;
 	uint8_t prefix_len;
 	uint32_t mtu;		/* IP MTU of the segment, 576 to 65535 */
-	uint64_t seed;		/* PSNs, connection ids, faults */
+	uint64_t seed;		/* of faults; and of what follows, if there is no random */
+	/*
+	 * Where that comes from which a stranger must not guess: PSNs, connection
+	 * ids, queue pair numbers, the variants of keys. NULL: from seed, so that
+	 * a test, or a run in virtual time, is the same each time.
+	 */
+	uint64_t (*random)(void);
 	enum snic_fetch fetch;
 	enum snic_land land;
 	bool relaxed_index;	/* do not check ctrl.index against the queue */
@@ -296,31 +302,31 @@ struct snic_faults {
 int snic_set_faults(struct snic *nic, const struct snic_faults *faults);
 
 /*
- * Lies, in what this NIC sends: no wire's faults but a memory node's.  The packet
- * is changed before its ICRC is made, and arrives.
+ * Forged packets in what this NIC sends: a memory node's faults, no wire's.  The packet
+ * is changed before its ICRC is computed, and the receiving NIC accepts it.
  */
-struct snic_lies {
+struct snic_forge {
 	/* probabilities, for each packet that has such a thing */
 	double imm;		/* another immediate */
 	double data;		/* eight bytes of the payload are others */
 	double length;		/* RDMA WRITE: shorter, longer, not as it says */
 	double target;		/* RDMA WRITE: another address or key */
-	double again;		/* RDMA WRITE: a second time, at once or later */
+	double replay;		/* RDMA WRITE: a second time, at once or later */
 	double late;		/* the same, some time after, with other data */
 	double opcode;		/* RDMA WRITE: something else instead */
 	double hello;		/* private data of the CM's REP and REJ */
-	uint64_t truths;	/* as many packets first that do not */
-	uint64_t most;		/* after so many lies the truth; 0: never */
+	uint64_t after;		/* as many eligible packets first are as they are */
+	uint64_t most;		/* none after so many forged packets; 0: no limit */
 };
 
-int snic_set_lies(struct snic *nic, const struct snic_lies *lies);
+int snic_set_forge(struct snic *nic, const struct snic_forge *forge);
 
 /* ---- stepping ------------------------------------------------------------ */
 
 #define SNIC_NEVER UINT64_MAX
 
-/* Receives what waits at the ports and executes what can be executed. */
-/* *ret_next: when to be called again if nothing arrives before. */
+/* Receives what waits at the ports and executes what can be executed.  *ret_next: when
+ * to be called again if nothing arrives before. */
 int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next);
 /*
  * When it has something to do, as of now, without doing it: the time of its last
@@ -366,7 +372,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
-	X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
+	X(rx_spoofed) X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
 	X(port_errors) X(arp_failed)					\
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
@@ -377,7 +383,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(atomics) X(umrs) X(cqes) X(error_cqes) X(recvs)		\
 	X(cq_overruns) X(qp_errors)					\
 	X(fault_lost) X(fault_duplicated) X(fault_reordered)		\
-	X(fault_corrupted) X(fault_delayed) X(fault_lied)
+	X(fault_corrupted) X(fault_delayed) X(fault_forged)
 
 struct snic_stats {
 #define SNIC_COUNTER_FIELD(name) uint64_t name;
@@ -388,6 +394,12 @@ struct snic_stats {
 void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 /* ---- real-time runner -------------------------------------------------------- */
+
+/*
+ * For snic_config's random: 64 bits of getrandom(). Any thread. Waits at most once,
+ * until a machine that has just started has collected enough.
+ */
+uint64_t snic_rt_random(void);
 
 struct snic_rt;
 

@@ -38,30 +38,32 @@ static const char doc[] =
 	"  image PROG         an encoded, linked queue, as JSON\n"
 	"  dis FILE...        disassemble images, or WQEs (hex or binary)\n"
 	"  check FILE...      verify images\n"
-	"  run PROG           execute on the software NIC, and look at the result\n"
+	"  run PROG           execute on the software NIC, and check the result\n"
 	"  cost [PROG...]     what programs cost, in a model of a NIC\n"
 	"  bench              how fast the software NIC executes them\n"
 	"\n"
-	"dis and check take --prog PROG instead of files.  Exit status: 0; 1 "
-	"refused or failed; 2 could not do it.";
+	"Exit status: 0, success; 1, an image was refused or a request failed; 2, "
+	"the command could not be carried out.";
 
 enum { OPT_STRICT = 0x100, OPT_RELAXED, OPT_JSON, OPT_PROG, OPT_COUNT,
        OPT_ANSWER_EVERY, OPT_RECYCLE, OPT_ORDER };
 
 static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
-	  "another program than ours: exchange, whose stores copy nothing; a rung of "
-	  "the paper's ladder: naive, store-decision, calc-tt-addr, recycle-helper, "
-	  "paper (relaxed); or keyed, translation in the NIC "
-	  "(with --recycle=node); cost: or armed, what is armed on a card of which "
-	  "nothing is known, or armed-known, on a NIC that is", 0 },
+	  "which programs: ours (default); exchange, whose stores exchange pages and "
+	  "copy none; keyed, where the NIC translates (needs --recycle=node); a rung "
+	  "of the paper's ladder, which needs --relaxed: naive, store-decision, "
+	  "calc-tt-addr, recycle-helper or paper. Only for cost: armed, what the "
+	  "agent arms on a card that nobody has examined, and armed-known, what it "
+	  "arms on a NIC that was examined", 0 },
 	{ "recycle", OPT_RECYCLE, "WHO", 0,
-	  "who knows the counts of the next lap: node, from a table of its own; or "
-	  "client (default), in its requests: INSECURE, a client that lies reaches "
-	  "the pages of others", 0 },
+	  "where the chain takes the counts of its next lap from: node, a table in "
+	  "the memory node; or client (default), the client's requests. INSECURE: a "
+	  "client that sends other counts can reach the pages of other clients", 0 },
 	{ "order", OPT_ORDER, "HOW", 0,
-	  "how a work request comes behind what the queue has READ: wait (default), "
-	  "or fence, which no card is documented to keep between queues", 0 },
+	  "what makes a work request wait for the READs before it: a WAIT (wait, "
+	  "default), or a fence. No vendor documents that a fence also orders work "
+	  "requests of different queues", 0 },
 	{ "fit", OPT_FIT, NULL, 0,
 	  "cost: the model's parameters, and the paper's numbers against it",
 	  0 },
@@ -72,19 +74,21 @@ static const struct argp_option options[] = {
 	{ "cnodes", OPT_CNODES, "N,...", 0,
 	  "cost: throughput and latency with so many clients", 0 },
 	{ "queues", OPT_QUEUES, "N,...", 0,
-	  "cost: and so many queues in each of them (1)", 0 },
-	{ "prog", OPT_PROG, "PROG", 0, "use this program", 0 },
+	  "cost: with so many queues for each client (1)", 0 },
+	{ "prog", OPT_PROG, "PROG", 0,
+	  "dis, check: use this program instead of files", 0 },
 	{ "depth", 'K', "N", 0, "instances of a queue (4; cost, bench: 64)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
-	  "for NICs that check a WQE's index: words re-arm it too (default)",
+	  "for NICs that check the index in a WQE: the chain re-arms it too (default)",
 	  0 },
-	{ "relaxed", OPT_RELAXED, NULL, 0, "for NICs that do not", 0 },
+	{ "relaxed", OPT_RELAXED, NULL, 0,
+	  "for NICs that do not check the index in a WQE", 0 },
 	{ "count", OPT_COUNT, "N", 0,
 	  "run: requests (three laps); bench: of each in a round (200)", 0 },
 	{ "answer-every", OPT_ANSWER_EVERY, "N", 0,
 	  "run: ask for every N-th answer (1)", 0 },
-	{ "output", 'o', "FILE", 0, "image: where to (standard output)", 0 },
-	{ "json", OPT_JSON, NULL, 0, "output for programs", 0 },
+	{ "output", 'o', "FILE", 0, "image: the file to write (standard output)", 0 },
+	{ "json", OPT_JSON, NULL, 0, "print JSON", 0 },
 	{ 0 },
 };
 
@@ -209,7 +213,7 @@ static void note(struct line *line, int key, const char *arg)
 	line->choice = arg;
 }
 
-/* What nobody would look at is not taken. */
+/* Refuses options that would change nothing. */
 static void check_cost(const struct line *line, struct argp_state *state)
 {
 	const struct wrc_cmd *cmd = &line->cmd;
@@ -219,7 +223,7 @@ static void check_cost(const struct line *line, struct argp_state *state)
 		argp_error(state, "variant '%s' is for cost only: expected %s",
 			   wrc_armed_names[cmd->armed], VARIANTS);
 	if (cmd->armed && line->said_how)
-		argp_error(state, "'%s' with variant %s, which says that itself: "
+		argp_error(state, "'%s' with variant %s, which sets both itself: "
 			   "expected neither --recycle nor --order",
 			   line->said_how, wrc_armed_names[cmd->armed]);
 	if (line->command->run != wrc_cmd_cost || !table)

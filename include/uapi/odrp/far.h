@@ -32,6 +32,8 @@ enum odrp_far_role {
 	ODRP_FAR_CLAIM		= 4,	/* OK, or BUSY: another one has it */
 	ODRP_FAR_UNCLAIM	= 5,	/* OK, also if it had no such claim */
 	ODRP_FAR_FENCE		= 6,	/* OK: nobody has that claim; or BUSY */
+	ODRP_FAR_LOOK		= 7,	/* OK: struct odrp_far_info of a space; or SPACE */
+	ODRP_FAR_DELETE		= 8,	/* OK: that space is gone; or RIGHTS */
 };
 
 /* What an attachment may do. */
@@ -51,8 +53,9 @@ enum odrp_far_role {
  * @number:	queue: a number of the client's choice. A later queue of the same number
  *		takes its place: the older one is gone before the accept.
  *		claim, unclaim, fence: the client's number, below ODRP_FAR_MAX_CLIENTS.
- *		Else 0
- * @name:	attach: the space, filled up with zeros. Else 0
+ *		look: of the space, from 0 on. Else 0
+ * @name:	attach, delete: the space, filled up with zeros. look: the same, or 0, and
+ *		@number counts. Else 0
  */
 struct odrp_far_hello {
 	__be32	magic;
@@ -105,6 +108,7 @@ enum odrp_far_status {
 	ODRP_FAR_E_BUSY		= 5,
 	ODRP_FAR_E_NOMEM	= 6,
 	ODRP_FAR_E_LIMIT	= 7,	/* too many attachments, or queues of this one */
+	ODRP_FAR_E_RIGHTS	= 8,	/* the memory node's settings do not allow it */
 };
 
 /**
@@ -117,6 +121,26 @@ struct odrp_far_reject {
 	__be32	magic;
 	__be16	version;
 	__be16	status;
+};
+
+/**
+ * struct odrp_far_info - answers ODRP_FAR_LOOK, behind struct odrp_far_reject, 72 bytes
+ * @size, @used: bytes of this node's part, and of the chunks that clients have claimed
+ * @clients, @max_clients: that live, and that can at a time; 0 but on the arbiter
+ * @names:	of structures; 0 but on the arbiter
+ * @nr_nodes, @node: of the set, and which of them this is
+ * @name:	filled up with zeros
+ */
+struct odrp_far_info {
+	__be64	size;
+	__be64	used;
+	__be32	clients;
+	__be32	max_clients;
+	__be32	names;
+	__be16	nr_nodes;
+	__be16	node;
+	__u8	name[ODRP_FAR_NAME_MAX];
+	__u8	resv[4];
 };
 
 /* Layout is ABI: these fail to compile when it moves. */
@@ -156,5 +180,16 @@ ODRP_FAR_ASSERT(sizeof(struct odrp_far_reject) == 8);
 ODRP_FAR_AT(odrp_far_reject, magic, 0);
 ODRP_FAR_AT(odrp_far_reject, version, 4);
 ODRP_FAR_AT(odrp_far_reject, status, 6);
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_info) == 72);
+ODRP_FAR_AT(odrp_far_info, size, 0);
+ODRP_FAR_AT(odrp_far_info, used, 8);
+ODRP_FAR_AT(odrp_far_info, clients, 16);
+ODRP_FAR_AT(odrp_far_info, max_clients, 20);
+ODRP_FAR_AT(odrp_far_info, names, 24);
+ODRP_FAR_AT(odrp_far_info, nr_nodes, 28);
+ODRP_FAR_AT(odrp_far_info, node, 30);
+ODRP_FAR_AT(odrp_far_info, name, 32);
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_reject) + sizeof(struct odrp_far_info) <= 148);
 
 #endif /* _ODRP_FAR_H */

@@ -11,7 +11,7 @@
 #include <log.h>
 #include <status.h>
 #include <string.h>
-#include "../mnode/load.h"
+#include "bed/load.h"
 #include "fake.h"
 
 #define SLOTS	200

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "load.h"
+#include "bed/load.h"
 
 static struct bed bed;
 static struct load load;

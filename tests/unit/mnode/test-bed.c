@@ -3,7 +3,7 @@
  * The bed's clock: what is asked of a NIC that has had nothing to do begins now, and
  * not when it last had something; so a test can look at a chain that is under way.
  */
-#include "bed.h"
+#include "bed/agent.h"
 
 static uint16_t position(struct bed *b, unsigned int chain)
 {

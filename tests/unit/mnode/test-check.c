@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static struct bed bed;
 static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));

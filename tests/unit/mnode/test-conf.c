@@ -18,11 +18,32 @@
 #include <conf.h>
 #include <wrc.h>
 #include <nic/soft.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static char why[CONF_WHY_MAX];
 
 /* ---- --nic soft: ---------------------------------------------------------------- */
+
+static void is_forge(const struct snic_forge *f)
+{
+	assert_true(f->imm == 0.5 && f->data == 1);
+	assert_true(f->length == 0.25 && f->target == 0.125);
+	assert_true(f->replay == 0.75 && f->late == 0.3);
+	assert_true(f->opcode == 0.1 && f->hello == 0.2);
+	assert_int_equal(f->most, 9);
+	assert_int_equal(f->after, 3);
+}
+
+static void test_nic_old_words(void **state)
+{
+	struct nic_soft_opts o;
+
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1,packet=eth0,lie_imm=0.5,"
+		"lie_data=1,lie_length=0.25,lie_target=0.125,lie_again=0.75,"
+		"lie_opcode=0.1,lie_late=0.3,lie_hello=0.2,lies=9,truths=3",
+		&o, why), 0);
+	is_forge(&o.forge);
+}
 
 static void test_nic_all_words(void **state)
 {
@@ -31,10 +52,10 @@ static void test_nic_all_words(void **state)
 	assert_int_equal(nic_soft_parse("ip=10.77.0.1/16,mac=52:54:00:77:00:01,"
 		"mtu=1500,dgram=/a/b:/c/d,dgram=x:y,packet=eth0,fetch=early,"
 		"strict=0,loss=0.01,reorder=0.5,duplicate=1,corrupt=0,"
-		"delay_us=7,seed=42,spin_us=0,lie_imm=0.5,lie_data=1,"
-		"lie_length=0.25,lie_target=0.125,lie_again=0.75,lie_opcode=0.1,"
-		"lie_late=0.3,"
-		"lie_hello=0.2,lies=9,truths=3", &o, why), 0);
+		"delay_us=7,seed=42,spin_us=0,forge_imm=0.5,forge_data=1,"
+		"forge_length=0.25,forge_target=0.125,forge_replay=0.75,"
+		"forge_opcode=0.1,forge_late=0.3,forge_hello=0.2,forge_max=9,"
+		"forge_after=3", &o, why), 0);
 	assert_int_equal(o.nic.ip, htonl(0x0a4d0001));
 	assert_int_equal(o.nic.prefix_len, 16);
 	assert_memory_equal(o.nic.mac, "\x52\x54\x00\x77\x00\x01", 6);
@@ -50,12 +71,7 @@ static void test_nic_all_words(void **state)
 	assert_true(o.faults.loss == 0.01 && o.faults.reorder == 0.5);
 	assert_true(o.faults.duplicate == 1 && o.faults.corrupt == 0);
 	assert_int_equal(o.faults.delay_ns, 7000);
-	assert_true(o.lies.imm == 0.5 && o.lies.data == 1);
-	assert_true(o.lies.length == 0.25 && o.lies.target == 0.125);
-	assert_true(o.lies.again == 0.75 && o.lies.late == 0.3);
-	assert_true(o.lies.opcode == 0.1);
-	assert_true(o.lies.hello == 0.2 && o.lies.most == 9);
-	assert_int_equal(o.lies.truths, 3);
+	is_forge(&o.forge);
 	assert_int_equal(o.nic.seed, 42);
 	assert_int_equal(o.spin_us, 0);
 }
@@ -104,9 +120,9 @@ static const char *const bad_nics[][2] = {
 	{ "loss=1.1,ip=10.77.0.1,dgram=a:b", "loss=1.1" },
 	{ "loss=nan,ip=10.77.0.1,dgram=a:b", "probability" },
 	{ "loss=x,ip=10.77.0.1,dgram=a:b", "loss=x" },
-	{ "lie_imm=2,ip=10.77.0.1,dgram=a:b", "lie_imm=2" },
-	{ "lie_=0,ip=10.77.0.1,dgram=a:b", "lie_opcode" },
-	{ "lies=x,ip=10.77.0.1,dgram=a:b", "lies=x" },
+	{ "forge_imm=2,ip=10.77.0.1,dgram=a:b", "forge_imm=2" },
+	{ "forge_=0,ip=10.77.0.1,dgram=a:b", "forge_hello" },
+	{ "forge_max=x,ip=10.77.0.1,dgram=a:b", "forge_max=x" },
 	{ "strict=2,ip=10.77.0.1,dgram=a:b", "0 or 1" },
 	{ "fetch=now,ip=10.77.0.1,dgram=a:b", "late or early" },
 	{ "seed=99999999999999999999,ip=10.77.0.1,dgram=a:b", "seed=" },
@@ -322,6 +338,69 @@ static void test_file(void **state)
 	assert_string_equal(why, "/: cannot be read: expected a file");
 }
 
+static void test_spaces(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode] or [space NAME]" },
+		{ "[space ]\nsize = 4M\n", "section [space ]: expected a name" },
+		{ "[space a/b]\nsize = 4M\n", "section [space a/b]: expected a name" },
+		{ "[space .a]\nsize = 4M\n", "section [space .a]: expected a name" },
+		{ "[space aaaaaaaaaabbbbbbbbbbccccccccccddddddd]\nsize = 4M\n",
+		  "expected a name of 1 to 36" },
+		{ "[space a]\nsize = 4095K\n", "size=4095K: expected a size" },
+		{ "[space a]\nsize = 4M\nchunk = 3M\n", "chunk=3M: expected 1M, 2M" },
+		{ "[space a]\nchunk = 64M\n", "chunk=64M: expected 1M, 2M" },
+		{ "[space a]\nclients = 4095\n", "clients=4095: expected a number from 1" },
+		{ "[space a]\ndead-ms = 0\n", "dead-ms=0: expected a number from 50" },
+		{ "[space a]\ndeletable = maybe\n", "deletable=maybe: expected yes or no" },
+		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
+	};
+	static const struct {
+		const char *text, *says;
+	} bad_whole[] = {
+		{ "[space a]\nclients = 1\n", "space a: expected its size" },
+		{ "[space a]\nsize = 16M\n", "size=16384K: expected at most 16128K" },
+		{ "[space a]\nsize = 8M\n[space b]\nsize = 8M\n",
+		  "space b: size=8192K: expected at most 7936K" },
+	};
+	char text[512];
+	struct conf c;
+	unsigned int i;
+
+	assert_int_equal(read_text(&c, "[space a]\nsize = 8M\nclients = 3\n"
+				   "[mnode]\npool = 64M\n[space B.c-d_9]\nsize=4M\n"
+				   "dead-ms = 70\nchunk = 2M\n[space a]\nclients = 4\n"), 0);
+	assert_int_equal(c.nr_spaces, 2);
+	assert_string_equal(c.spaces[0].name, "a");
+	assert_int_equal(c.spaces[0].size, 8 << 20);
+	assert_int_equal(c.spaces[0].clients, 4);
+	assert_int_equal(c.spaces[0].dead_ms, 1000);
+	assert_int_equal(c.spaces[0].chunk, 0);
+	assert_string_equal(c.spaces[1].name, "B.c-d_9");
+	assert_int_equal(c.spaces[1].chunk, 2 << 20);
+	assert_int_equal(c.spaces[1].dead_ms, 70);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (read_text(&c, bad[i].text) != -EINVAL || !strstr(why, bad[i].says))
+			fail_msg("%s: %s", bad[i].text, why);
+	}
+	for (i = 0; i < sizeof(bad_whole) / sizeof(bad_whole[0]); i++) {
+		snprintf(text, sizeof(text), "[mnode]\nnic = soft:ip=10.0.0.1\n"
+			 "pool = 16M\n%s", bad_whole[i].text);
+		assert_int_equal(read_text(&c, text), 0);
+		if (conf_check(&c, why) != -EINVAL || !strstr(why, bad_whole[i].says))
+			fail_msg("%s: %s", text, why);
+	}
+	conf_init(&c);
+	for (i = 0; i < CONF_MAX_SPACES; i++) {
+		snprintf(text, sizeof(text), "s%u", i);
+		assert_int_equal(conf_space_set(&c, text, "size", "4M", why), 0);
+	}
+	assert_int_equal(conf_space_set(&c, "more", "size", "4M", why), -EINVAL);
+	assert_non_null(strstr(why, "at most 16 spaces"));
+}
+
 /* A memory node of many virtual machines: lines that go on. */
 static void test_file_continued(void **state)
 {
@@ -456,6 +535,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nic_all_words),
+		cmocka_unit_test(test_nic_old_words),
 		cmocka_unit_test(test_nic_defaults),
 		cmocka_unit_test(test_nic_bad),
 		cmocka_unit_test(test_nic_long),
@@ -463,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(test_good_settings),
 		cmocka_unit_test(test_removed_settings),
+		cmocka_unit_test(test_spaces),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),

@@ -14,7 +14,7 @@
 #include <ctl/mnode-top.h>
 #include <ctl/odrpctl.h>
 #include <status.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static struct bed bed;
 

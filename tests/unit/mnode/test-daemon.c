@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "load.h"
+#include "bed/load.h"
 
 #define PATIENCE_MS	60000
 

@@ -4,7 +4,7 @@
  * were lost as long as somebody else had a session.  Found by fuzz-client, class
  * "death", when there were stores that lost the page of a slot.
  */
-#include "bed.h"
+#include "bed/agent.h"
 
 static struct bed bed;
 static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));

@@ -5,7 +5,7 @@
  * ring ran empty, and honest stores failed.  Found by fuzz-client, class "drop".
  * Its ring is its own now: it is its own stores that fail.
  */
-#include "bed.h"
+#include "bed/agent.h"
 
 static struct bed bed;
 static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../../lib/nightly.h"
-#include "load.h"
+#include "bed/load.h"
 
 #define PAGE	ODRP_WIRE_PAGE_SIZE
 

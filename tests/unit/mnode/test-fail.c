@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <mem.h>
-#include "bed.h"
-#include "count.h"
+#include "bed/agent.h"
+#include "bed/count.h"
 
 /* ---- what fails -------------------------------------------------------------- */
 

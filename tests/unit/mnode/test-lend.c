@@ -7,8 +7,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include "load.h"
-#include "../../lib/cnode-priv.h"
+#include "bed/load.h"
+#include "bed/cnode-priv.h"
 
 static struct bed bed;
 static struct load load;

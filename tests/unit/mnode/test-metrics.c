@@ -19,7 +19,7 @@
 #include <ctl/swap-dev.h>
 #include <ctl/swap-metrics.h>
 #include <metrics.h>
-#include "bed.h"
+#include "bed/agent.h"
 #include "promtext.h"
 
 static struct bed bed;

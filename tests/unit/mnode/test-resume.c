@@ -6,8 +6,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include "count.h"
-#include "load.h"
+#include "bed/count.h"
+#include "bed/load.h"
 
 #define SLOTS	300
 #define STEP_NS	100

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static void test_size(void **state)
 {

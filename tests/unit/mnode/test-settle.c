@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 static char text[4096];
 

@@ -7,7 +7,7 @@
  */
 #include <endian.h>
 #include <errno.h>
-#include "load.h"
+#include "bed/load.h"
 #include "snic/engine/engine.h"
 
 #define SLOTS		64
@@ -141,7 +141,7 @@ static void close_all(void)
 
 static struct snic_qp *loop_of(unsigned int queue, enum odrp_wire_chain chain)
 {
-	struct snic_qp *qp = snic_qp_lookup(bed.snic,
+	struct snic_qp *qp = snic_qp_lookup(bed.host.nic,
 				sess()->queues[queue][chain]->loop_qpn);
 
 	assert_non_null(qp);
@@ -150,7 +150,7 @@ static struct snic_qp *loop_of(unsigned int queue, enum odrp_wire_chain chain)
 
 static void busy_until(struct snic_qp *qp, uint64_t when)
 {
-	snic_timer_set(bed.snic, &qp->sq_timer, when);
+	snic_timer_set(bed.host.nic, &qp->sq_timer, when);
 }
 
 /* It has advanced the tail from there, and is busy for an hour. */

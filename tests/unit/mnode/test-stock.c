@@ -2,7 +2,7 @@
 /* The pages that are set aside for registers, and claims on them. */
 #include <errno.h>
 #include <stock.h>
-#include "bed.h"
+#include "bed/agent.h"
 
 #define TARGET	64
 

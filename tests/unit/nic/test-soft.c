@@ -6,38 +6,31 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <nic/soft.h>
-#include <snic/vt.h>
 #include <string.h>
+#include "bed/host.h"
 #include "pair.h"
 
-#define SECOND	1000000000ull
-
 struct bed {
-	struct snic *snic[2];
+	struct snic_vt vt;
+	struct host host[2];
 	struct snic_port *port[2];
 	struct side server, client;
-	struct snic_vt vt;
-	struct snic_vt_nic actors[2];
 };
 
 static __be32 ip_of(unsigned int i)
 {
-	return htonl(0x0a000001 + i);
+	return host_ip(1 + i);
 }
 
-static struct nic *open_nic(struct bed *b, unsigned int i)
+static void open_side(struct bed *b, unsigned int i, struct side *s)
 {
-	const struct snic_config cfg = {
-		.mac = { 2, 0, 0, 0, 0, i + 1 }, .ip = ip_of(i),
-		.prefix_len = 24, .mtu = 4500, .seed = i + 1,
-	};
+	struct snic_config cfg = host_config(1 + i, i + 1);
 	struct nic *nic;
 
-	assert_int_equal(snic_new(&cfg, &b->snic[i]), 0);
-	assert_int_equal(snic_port_add(b->snic[i], b->port[i]), 0);
-	snic_vt_add_nic(&b->vt, &b->actors[i], b->snic[i]);
-	assert_int_equal(nic_soft_adopt(b->snic[i], &cfg, &nic), 0);
-	return nic;
+	cfg.mtu = 4500;
+	host_init(&b->host[i], &(struct host_conf){ .nic = cfg, .vt = &b->vt });
+	assert_int_equal(nic_soft_adopt(b->host[i].nic, &cfg, &nic), 0);
+	side_open(s, nic);
 }
 
 static int setup(void **state)
@@ -45,9 +38,9 @@ static int setup(void **state)
 	static struct bed b;
 
 	memset(&b, 0, sizeof(b));
-	assert_int_equal(snic_port_pair_open(&b.port[0], &b.port[1]), 0);
-	side_open(&b.server, open_nic(&b, 0));
-	side_open(&b.client, open_nic(&b, 1));
+	open_side(&b, 0, &b.server);
+	open_side(&b, 1, &b.client);
+	host_cord(&b.host[0], &b.host[1], b.port);
 	*state = &b;
 	return 0;
 }
@@ -60,7 +53,7 @@ static int teardown(void **state)
 	side_close(&b->client);
 	side_close(&b->server);
 	for (i = 0; i < 2; i++) {
-		snic_free(b->snic[i]);
+		host_close(&b->host[i]);
 		b->port[i]->ops->close(b->port[i]);
 	}
 	return 0;
@@ -68,7 +61,7 @@ static int teardown(void **state)
 
 static void run(struct bed *b, uint64_t ns)
 {
-	assert_int_equal(snic_vt_run(&b->vt, b->vt.now + ns, NULL, NULL), 0);
+	host_wait(&b->host[0], ns);
 }
 
 static void expect(struct side *s, enum nic_event_type type,

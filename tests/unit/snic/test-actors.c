@@ -4,7 +4,7 @@
  * processor costs, and a program that uses a NIC in the same run.
  */
 #include <errno.h>
-#include "loop.h"
+#include "bed/end.h"
 #include "snic/vt.h"
 
 #define NR_LOG	64
@@ -203,7 +203,7 @@ struct program {
 
 static bool program_has_entry(const struct program *p)
 {
-	return cq_count(p->end->bed, p->end->scqn) > p->done;
+	return cq_count(p->end->host, p->end->scqn) > p->done;
 }
 
 static uint64_t program_next(struct snic_actor *actor, uint64_t now)
@@ -221,9 +221,9 @@ static int program_step(struct snic_actor *actor, uint64_t now,
 	struct program *p = (struct program *)actor;
 
 	/* Time-outs of what it asks for begin now. */
-	assert_int_equal(snic_now(p->end->bed->nic), now);
+	assert_int_equal(snic_now(p->end->host->nic), now);
 	if (program_has_entry(p)) {
-		expect_cqe(p->end->bed, p->end->scqn, WRC_CQE_REQ, p->done);
+		expect_cqe(p->end->host, p->end->scqn, WRC_CQE_REQ, p->done);
 		p->done++;
 		*ret_cost = 50;		/* to poll */
 	} else {
@@ -252,16 +252,16 @@ static void program(void **state)
 	struct program p = { .actor.ops = &program_ops };
 	struct snic_vt_nic nic;
 	struct snic_vt vt;
-	struct bed b;
+	struct host b;
 	struct end e;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, NULL, &e);
 	end_join(&e, &e);
 	snic_set_cost(b.nic, charge, NULL);
 	p.end = &e;
 	p.vt = &vt;
-	p.m = bed_alloc(&b, 64);
+	p.m = host_alloc(&b, 64);
 	/* The NIC has stood still: what it is asked begins now all the same. */
 	snic_vt_init(&vt, 1000000);
 	snic_vt_add(&vt, &p.actor);
@@ -270,7 +270,7 @@ static void program(void **state)
 	assert_int_equal(p.done, 5);
 	/* A WRITE, the poll, the next one: 1000 + 50 each, but the last poll. */
 	assert_int_equal(vt.now, 1000000 + 5 * 1050 - 50);
-	bed_close(&b);
+	host_close(&b);
 }
 
 int main(void)

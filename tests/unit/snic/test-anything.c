@@ -3,7 +3,7 @@
  * Rings full of anything: random WQEs with a grain of sense in them, which
  * overwrite each other, the rings, the CQs and the doorbell records.
  */
-#include "loop.h"
+#include "bed/end.h"
 
 #define ENTRIES 16
 
@@ -16,7 +16,7 @@ static uint32_t rnd(uint32_t n)
 	return (rng >> 33) % n;
 }
 
-static uint64_t rnd_addr(struct bed *b)
+static uint64_t rnd_addr(struct host *b)
 {
 	switch (rnd(6)) {
 	case 0:
@@ -30,7 +30,7 @@ static uint64_t rnd_addr(struct bed *b)
 	}
 }
 
-static void put_any_umr(struct bed *b, struct end *e)
+static void put_any_umr(struct host *b, struct end *e)
 {
 	struct wrc_ksm entry[12];
 	unsigned int i;
@@ -42,7 +42,7 @@ static void put_any_umr(struct bed *b, struct end *e)
 		entry, rnd(20) ? 4 * (1 + rnd(3)) : rnd(12));
 }
 
-static void put_anything(struct bed *b, struct end *e)
+static void put_anything(struct host *b, struct end *e)
 {
 	static const uint8_t ops[] = {
 		0, 8, 9, 10, 11, 15, 16, 17, 18, 20, 21, 22, 23, 37,
@@ -79,19 +79,19 @@ static void put_anything(struct bed *b, struct end *e)
  * the NIC can still be used. */
 static void rings_full_of_anything(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct end_opts o = { .master = true, .oi = true, .log_cq = 4 };
 	unsigned int round, i, k;
 
 	for (round = 0; round < 120; round++) {
 		struct end e[3];
-		struct bed b;
+		struct host b;
 
 		rng = round;
 		cfg.fetch = round & 1 ? SNIC_FETCH_EARLY : SNIC_FETCH_LATE;
 		cfg.relaxed_index = round & 2;
 		o.slave = round & 4;
-		bed_open(&b, &cfg);
+		host_open(&b, &cfg);
 		for (i = 0; i < 3; i++)
 			end_open(&b, &o, &e[i]);
 		end_join(&e[0], &e[1]);
@@ -110,7 +110,7 @@ static void rings_full_of_anything(void **state)
 				e[i].dbr->snd = 0;
 				ring(&e[i]);
 			}
-			bed_wait(&b, 100000);
+			host_wait(&b, 100000);
 			for (i = 0; i < 3; i++) {
 				struct snic_qp_conn conn;
 
@@ -125,7 +125,7 @@ static void rings_full_of_anything(void **state)
 						e[i].qpn, &conn), 0);
 			}
 		}
-		bed_close(&b);
+		host_close(&b);
 	}
 }
 

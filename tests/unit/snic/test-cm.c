@@ -6,7 +6,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "cmbed.h"
+#include "bed/cm.h"
 #include "snic/net/priv.h"
 #include "snic/net/pkt.h"
 
@@ -15,10 +15,10 @@
 static void test_connect_disconnect(void **state)
 {
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 	struct pair p;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	establish(&t, &p);
 	assert_int_equal(qp_state(&t.a, p.qa), SNIC_QP_RTS);
 	assert_int_equal(qp_state(&t.b, p.qb), SNIC_QP_RTS);
@@ -35,23 +35,23 @@ static void test_connect_disconnect(void **state)
 	assert_int_equal(snic_cm_release(t.a.nic, p.ia), -ENOENT);
 	assert_int_equal(snic_cm_release(t.b.nic, p.ib), 0);
 	tear_down(&t, &p);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_both_disconnect(void **state)
 {
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 	struct pair p;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	establish(&t, &p);
 	assert_int_equal(snic_cm_disconnect(t.a.nic, p.ia), 0);
 	assert_int_equal(snic_cm_disconnect(t.b.nic, p.ib), 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_DISCONNECTED, &ev);
 	expect(&t, &t.b, SECOND, SNIC_CM_DISCONNECTED, &ev);
 	tear_down(&t, &p);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_negotiation(void **state)
@@ -60,21 +60,21 @@ static void test_negotiation(void **state)
 	struct snic_qp *qp;
 	uint8_t priv[92];
 	struct snic_cm_msg req = make_req(9, 2, 0x1234, 0x55, priv), rep;
-	struct bed t;
+	struct cmbed t;
 	uint32_t qb;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	inject(&t.b, 9, &req);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
-	assert_int_equal(ev.peer_ip, station_ip(9));
+	assert_int_equal(ev.peer_ip, host_ip(9));
 	assert_int_equal(ev.peer_port, 4000);
-	qb = station_qp(&t.b);
+	qb = host_qp(&t.b);
 	assert_int_equal(accept_b(&t, ev.id, qb, NULL, 0), 0);
 	last_sent(&t.b, SNIC_CM_REP, &rep);
 	qp = snic_qp_lookup(t.b.nic, qb);
 	assert_int_equal(qp->state, SNIC_QP_RTR);
 	assert_int_equal(qp->conn.dest_qpn, 0x55);
-	assert_int_equal(qp->conn.dest_ip, station_ip(9));
+	assert_int_equal(qp->conn.dest_ip, host_ip(9));
 	assert_int_equal(qp->conn.mtu, 1024);
 	assert_int_equal(qp->conn.sq_psn, 0x123);
 	assert_int_equal(qp->conn.rq_psn, rep.rep.psn);
@@ -89,7 +89,7 @@ static void test_negotiation(void **state)
 	assert_int_equal(rep.rep.rnr_retry, 6);
 	assert_int_equal(rep.rep.initiator_depth, 4);
 	assert_int_equal(rep.rep.responder_resources, SNIC_CM_RD_ATOMIC);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void fill(uint8_t *p, size_t len, uint8_t seed)
@@ -106,23 +106,23 @@ static void test_private_data(void **state)
 	struct snic_cm_param bad = { .priv = rep };
 	struct snic_cm_event ev;
 	uint32_t qa, qb, ia;
-	struct bed t;
+	struct cmbed t;
 
 	fill(req, sizeof(req), 1);
 	fill(rep, sizeof(rep), 2);
 	fill(rej, sizeof(rej), 3);
-	bed_open(&t);
-	qa = station_qp(&t.a);
-	qb = station_qp(&t.b);
+	cmbed_open(&t);
+	qa = host_qp(&t.a);
+	qb = host_qp(&t.b);
 
 	bad.qpn = qa;
 	bad.priv_len = 57;
-	assert_int_equal(snic_cm_connect(t.a.nic, station_ip(2), PORT, &bad,
+	assert_int_equal(snic_cm_connect(t.a.nic, host_ip(2), PORT, &bad,
 					 &ia), -EMSGSIZE);
 	ia = connect_a(&t, qa, req, sizeof(req));
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
 	assert_int_equal(ev.listener, t.listener);
-	assert_int_equal(ev.peer_ip, station_ip(1));
+	assert_int_equal(ev.peer_ip, host_ip(1));
 	assert_int_equal(ev.priv_len, 56);
 	assert_memory_equal(ev.priv, req, 56);
 	bad.qpn = qb;
@@ -135,7 +135,7 @@ static void test_private_data(void **state)
 	assert_int_equal(ev.priv_len, 196);
 	assert_memory_equal(ev.priv, rep, 196);
 
-	ia = connect_a(&t, station_qp(&t.a), NULL, 0);
+	ia = connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_ESTABLISHED, &ev);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
 	assert_int_equal(snic_cm_reject(t.b.nic, ev.id, rej, 148), 0);
@@ -145,7 +145,7 @@ static void test_private_data(void **state)
 	assert_int_equal(ev.reason, SNIC_REJ_CONSUMER);
 	assert_int_equal(ev.priv_len, 148);
 	assert_memory_equal(ev.priv, rej, 148);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_bad_calls(void **state)
@@ -153,91 +153,89 @@ static void test_bad_calls(void **state)
 	struct snic_cm_param p = { .retry_cnt = 7 };
 	struct snic_cm_event ev;
 	uint32_t qa, qb, id, ia, l;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	qa = p.qpn = station_qp(&t.a);
+	cmbed_open(&t);
+	qa = p.qpn = host_qp(&t.a);
 	assert_int_equal(snic_cm_listen(t.b.nic, PORT, &l), -EADDRINUSE);
 	assert_int_equal(snic_cm_listen(t.b.nic, 0, &l), -EINVAL);
 	assert_int_equal(snic_cm_unlisten(t.b.nic, 99), -ENOENT);
-	assert_int_equal(snic_cm_connect(t.a.nic, station_ip(1), PORT, &p,
+	assert_int_equal(snic_cm_connect(t.a.nic, host_ip(1), PORT, &p,
 					 &id), -EINVAL);
 	assert_int_equal(snic_cm_connect(t.a.nic, htobe32(0x0b000001), PORT,
 					 &p, &id), -EHOSTUNREACH);
 	p.rnr_retry = 8;
-	assert_int_equal(snic_cm_connect(t.a.nic, station_ip(2), PORT, &p,
+	assert_int_equal(snic_cm_connect(t.a.nic, host_ip(2), PORT, &p,
 					 &id), -EINVAL);
 	p.rnr_retry = 7;
 	p.qpn = 0xabcdef;
-	assert_int_equal(snic_cm_connect(t.a.nic, station_ip(2), PORT, &p,
+	assert_int_equal(snic_cm_connect(t.a.nic, host_ip(2), PORT, &p,
 					 &id), -ENOENT);
 	assert_int_equal(snic_cm_disconnect(t.a.nic, 1), -ENOENT);
 	assert_int_equal(snic_cm_reject(t.a.nic, 1, NULL, 0), -ENOENT);
 
 	ia = connect_a(&t, qa, NULL, 0);
 	p.qpn = qa;
-	assert_int_equal(snic_cm_connect(t.a.nic, station_ip(2), PORT, &p,
+	assert_int_equal(snic_cm_connect(t.a.nic, host_ip(2), PORT, &p,
 					 &id), -EBUSY);
 	assert_int_equal(snic_cm_disconnect(t.a.nic, ia), -ENOTCONN);
 	assert_int_equal(snic_cm_accept(t.a.nic, ia, &p), -ENOTCONN);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
-	qb = station_qp(&t.b);
+	qb = host_qp(&t.b);
 	assert_int_equal(snic_qp_error(t.b.nic, qb), 0);
 	assert_int_equal(accept_b(&t, ev.id, qb, NULL, 0), -EINVAL);
 	assert_int_equal(snic_qp_reset(t.b.nic, qb), 0);
 	assert_int_equal(accept_b(&t, ev.id, qb, NULL, 0), 0);
 	assert_int_equal(accept_b(&t, ev.id, qb, NULL, 0), -ENOTCONN);
 	assert_int_equal(snic_cm_reject(t.b.nic, ev.id, NULL, 0), -ENOTCONN);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_no_listener(void **state)
 {
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	assert_int_equal(snic_cm_unlisten(t.b.nic, t.listener), 0);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_REJECTED, &ev);
 	assert_int_equal(ev.reason, SNIC_REJ_INVALID_SERVICE_ID);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 /* A request that nobody has taken from the queue dies with its listener. */
 static void test_unlisten_refuses(void **state)
 {
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
-	bed_run(&t, SECOND / 100);
+	cmbed_open(&t);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
+	cmbed_run(&t, SECOND / 100);
 	assert_true(snic_cm_pending(snic_cm_of(t.b.nic)));
 	assert_int_equal(snic_cm_unlisten(t.b.nic, t.listener), 0);
 	expect_none(&t.b);
 	expect(&t, &t.a, SECOND, SNIC_CM_REJECTED, &ev);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_mtu(void **state)
 {
 	struct snic_config big = {
-		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = station_ip(1),
+		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = host_ip(1),
 		.prefix_len = 24, .mtu = 9000, .seed = 3,
 	};
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	t.a.port.peer = NULL;
-	station_close(&t.a);
-	station_open_cfg(&t.a, &big);
-	wire_join(&t.a.port, &t.b.port);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
+	cmbed_open(&t);
+	host_close(&t.a);
+	cmbed_open_a(&t, &big);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_REJECTED, &ev);
 	assert_int_equal(ev.reason, SNIC_REJ_INVALID_MTU);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 /* ---- nobody there ------------------------------------------------------------ */
@@ -246,35 +244,35 @@ static void test_no_host(void **state)
 {
 	struct snic_cm_event ev;
 	uint64_t begin;
-	struct bed t;
+	struct cmbed t;
 	uint32_t qa;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	t.a.port.peer = NULL;
-	begin = wire_now;
-	qa = station_qp(&t.a);
+	begin = t.vt.now;
+	qa = host_qp(&t.a);
 	connect_a(&t, qa, NULL, 0);
 	expect(&t, &t.a, 60 * SECOND, SNIC_CM_UNREACHABLE, &ev);
-	assert_true(wire_now - begin < 15 * SECOND);
+	assert_true(t.vt.now - begin < 15 * SECOND);
 	assert_int_equal(qp_state(&t.a, qa), SNIC_QP_ERR);
-	assert_int_equal(station_stats(&t.a).arp_failed, 1);
+	assert_int_equal(host_stats(&t.a).arp_failed, 1);
 	assert_int_equal(snic_cm_release(t.a.nic, ev.id), 0);
 	expect_no_connections(&t);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_silent_host(void **state)
 {
 	struct snic_cm_event ev;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	bed_lose(&t, SNIC_CM_REQ, UINT64_MAX);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
+	cmbed_open(&t);
+	cmbed_lose(&t, SNIC_CM_REQ, UINT64_MAX);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.a, 60 * SECOND, SNIC_CM_UNREACHABLE, &ev);
-	assert_int_equal(station_stats(&t.a).cm_timeouts, 1);
-	assert_in_range(station_stats(&t.a).cm_retransmits, 4, 20);
-	bed_close(&t);
+	assert_int_equal(host_stats(&t.a).cm_timeouts, 1);
+	assert_in_range(host_stats(&t.a).cm_retransmits, 4, 20);
+	cmbed_close(&t);
 }
 
 /* ---- every message lost at every place --------------------------------------- */
@@ -285,14 +283,14 @@ struct fate {
 };
 
 /* Both sides until both know how it ended; b accepts or rejects. */
-static void follow(struct bed *t, bool accept, struct fate *f, struct pair *p)
+static void follow(struct cmbed *t, bool accept, struct fate *f, struct pair *p)
 {
 	struct snic_cm_event ev;
-	uint64_t end = wire_now + 200 * SECOND;
+	uint64_t end = t->vt.now + 200 * SECOND;
 
 	memset(f, 0, sizeof(*f));
-	while (wire_now < end) {
-		bed_run(t, SECOND / 20);
+	while (t->vt.now < end) {
+		cmbed_run(t, SECOND / 20);
 		while (!snic_cm_poll(t->a.nic, &ev)) {
 			assert_int_equal(ev.id, p->ia);
 			f->up_a |= ev.type == SNIC_CM_ESTABLISHED;
@@ -319,12 +317,12 @@ static void lose_and_follow(uint16_t attr, uint64_t mask, bool accept)
 	bool for_ever = mask == UINT64_MAX;
 	struct pair p = { 0 };
 	struct fate f;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	bed_lose(&t, attr, mask);
-	p.qa = station_qp(&t.a);
-	p.qb = station_qp(&t.b);
+	cmbed_open(&t);
+	cmbed_lose(&t, attr, mask);
+	p.qa = host_qp(&t.a);
+	p.qb = host_qp(&t.b);
 	p.ia = connect_a(&t, p.qa, NULL, 0);
 	follow(&t, accept, &f, &p);
 	if (!accept) {
@@ -339,13 +337,13 @@ static void lose_and_follow(uint16_t attr, uint64_t mask, bool accept)
 	}
 	if (accept && f.up_a && f.up_b) {
 		/* DREQ lost for ever: b does not learn of it. */
-		bed_lose(&t, attr, mask);
+		cmbed_lose(&t, attr, mask);
 		assert_int_equal(snic_cm_disconnect(t.a.nic, p.ia), 0);
 		follow(&t, accept, &f, &p);
 		assert_true(f.end_a && (f.end_b || attr == SNIC_CM_DREQ));
 	}
 	tear_down(&t, &p);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_losses(void **state)
@@ -373,9 +371,9 @@ static void cycles(unsigned int n, const struct snic_faults *faults)
 	unsigned int i, up = 0;
 	struct pair p;
 	struct fate f;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	if (faults) {
 		assert_int_equal(snic_set_faults(t.a.nic, faults), 0);
 		assert_int_equal(snic_set_faults(t.b.nic, faults), 0);
@@ -390,8 +388,8 @@ static void cycles(unsigned int n, const struct snic_faults *faults)
 			expect(&t, &t.b, SECOND, SNIC_CM_DISCONNECTED, &ev);
 			up++;
 		} else {
-			p.qa = station_qp(&t.a);
-			p.qb = station_qp(&t.b);
+			p.qa = host_qp(&t.a);
+			p.qb = host_qp(&t.b);
 			p.ia = connect_a(&t, p.qa, NULL, 0);
 			follow(&t, true, &f, &p);
 			assert_true(f.end_a || f.up_a);
@@ -410,7 +408,7 @@ static void cycles(unsigned int n, const struct snic_faults *faults)
 	}
 	assert_true(up > n / 2);
 	expect_no_connections(&t);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_1000_cycles(void **state)
@@ -439,30 +437,30 @@ static void test_data_establishes(void **state)
 	struct iovec iov = { .iov_base = hdr };
 	struct snic_cm_event ev;
 	struct pair p;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
-	bed_lose(&t, SNIC_CM_RTU, UINT64_MAX);
-	p.qa = station_qp(&t.a);
-	p.qb = station_qp(&t.b);
+	cmbed_open(&t);
+	cmbed_lose(&t, SNIC_CM_RTU, UINT64_MAX);
+	p.qa = host_qp(&t.a);
+	p.qb = host_qp(&t.b);
 	p.ia = connect_a(&t, p.qa, NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
 	p.ib = ev.id;
 	assert_int_equal(accept_b(&t, p.ib, p.qb, NULL, 0), 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_ESTABLISHED, &ev);
-	bed_run(&t, SECOND);
+	cmbed_run(&t, SECOND);
 	expect_none(&t.b);
 	assert_int_equal(qp_state(&t.b, p.qb), SNIC_QP_RTR);
 
 	pkt.qpn = p.qb;
 	pkt.psn = snic_qp_lookup(t.a.nic, p.qa)->conn.sq_psn;
 	iov.iov_len = snic_pkt_build(&pkt, hdr);
-	assert_int_equal(snic_net_send(t.a.nic, station_ip(2), 0xc000, &iov,
+	assert_int_equal(snic_net_send(t.a.nic, host_ip(2), 0xc000, &iov,
 				       1), 0);
 	expect(&t, &t.b, SECOND / 100, SNIC_CM_ESTABLISHED, &ev);
 	assert_int_equal(qp_state(&t.b, p.qb), SNIC_QP_RTS);
 	tear_down(&t, &p);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 /* ---- the user goes away, at any time ---------------------------------------------------- */
@@ -471,10 +469,10 @@ static void test_qp_destroyed(void **state)
 {
 	struct snic_cm_event ev;
 	struct pair p;
-	struct bed t;
+	struct cmbed t;
 	uint32_t id;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	establish(&t, &p);
 	assert_int_equal(snic_qp_destroy(t.a.nic, p.qa), 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_DISCONNECTED, &ev);
@@ -484,7 +482,7 @@ static void test_qp_destroyed(void **state)
 	assert_int_equal(snic_qp_destroy(t.b.nic, p.qb), 0);
 
 	/* while it connects */
-	p.qa = station_qp(&t.a);
+	p.qa = host_qp(&t.a);
 	id = connect_a(&t, p.qa, NULL, 0);
 	assert_int_equal(snic_qp_destroy(t.a.nic, p.qa), 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_UNREACHABLE, &ev);
@@ -493,7 +491,7 @@ static void test_qp_destroyed(void **state)
 
 	/* b accepts what a has forgotten: a says so */
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
-	p.qb = station_qp(&t.b);
+	p.qb = host_qp(&t.b);
 	assert_int_equal(accept_b(&t, ev.id, p.qb, NULL, 0), 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REJECTED, &ev);
 	assert_int_equal(ev.reason, SNIC_REJ_INVALID_COMM_ID);
@@ -501,8 +499,8 @@ static void test_qp_destroyed(void **state)
 	expect_no_connections(&t);
 
 	/* between REP and RTU */
-	bed_lose(&t, SNIC_CM_RTU, 1);
-	p.qa = station_qp(&t.a);
+	cmbed_lose(&t, SNIC_CM_RTU, 1);
+	p.qa = host_qp(&t.a);
 	assert_int_equal(snic_qp_reset(t.b.nic, p.qb), 0);
 	id = connect_a(&t, p.qa, NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
@@ -510,37 +508,37 @@ static void test_qp_destroyed(void **state)
 	assert_int_equal(snic_qp_destroy(t.b.nic, p.qb), 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_DISCONNECTED, &ev);
 	snic_cm_release(t.b.nic, ev.id);
-	bed_run(&t, SECOND);
+	cmbed_run(&t, SECOND);
 	snic_cm_release(t.a.nic, id);
 	expect_no_connections(&t);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 static void test_release_without_a_word(void **state)
 {
 	struct snic_cm_event ev;
 	struct pair p;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	establish(&t, &p);
 	assert_int_equal(snic_cm_release(t.b.nic, p.ib), 0);
 	assert_int_equal(qp_state(&t.b, p.qb), SNIC_QP_ERR);
-	bed_run(&t, 5 * SECOND);
+	cmbed_run(&t, 5 * SECOND);
 	expect_none(&t.a);
 	/* a's DREQ is answered all the same */
 	assert_int_equal(snic_cm_disconnect(t.a.nic, p.ia), 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_DISCONNECTED, &ev);
-	assert_int_equal(station_stats(&t.a).cm_timeouts, 0);
+	assert_int_equal(host_stats(&t.a).cm_timeouts, 0);
 	tear_down(&t, &p);
 
 	/* a request left alone */
-	p.qa = station_qp(&t.a);
+	p.qa = host_qp(&t.a);
 	p.ia = connect_a(&t, p.qa, NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
 	assert_int_equal(snic_cm_release(t.b.nic, ev.id), 0);
 	expect(&t, &t.a, 60 * SECOND, SNIC_CM_REJECTED, &ev);
-	bed_close(&t);
+	cmbed_close(&t);
 }
 
 /* snic_free() with connections in every state. */
@@ -548,16 +546,16 @@ static void test_free_in_use(void **state)
 {
 	struct snic_cm_event ev;
 	struct pair p;
-	struct bed t;
+	struct cmbed t;
 
-	bed_open(&t);
+	cmbed_open(&t);
 	establish(&t, &p);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
-	connect_a(&t, station_qp(&t.a), NULL, 0);
+	connect_a(&t, host_qp(&t.a), NULL, 0);
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
-	assert_int_equal(accept_b(&t, ev.id, station_qp(&t.b), NULL, 0), 0);
-	bed_close(&t);
+	assert_int_equal(accept_b(&t, ev.id, host_qp(&t.b), NULL, 0), 0);
+	cmbed_close(&t);
 }
 
 int main(void)

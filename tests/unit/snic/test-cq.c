@@ -4,14 +4,14 @@
  * polling.
  */
 #include <stdlib.h>
-#include "loop.h"
+#include "bed/end.h"
 
 /* A queue pair that completes NOPs into a CQ of 2^3. */
-static void open8(struct bed *b, struct end *x, bool oi)
+static void open8(struct host *b, struct end *x, bool oi)
 {
 	struct end_opts o = { .log_cq = 3, .oi = oi };
 
-	bed_open(b, NULL);
+	host_open(b, NULL);
 	end_open(b, &o, x);
 	end_join(x, x);
 }
@@ -21,19 +21,19 @@ static void complete(struct end *x, unsigned int n)
 	while (n--) {
 		put_nop(x, CE);
 		ring(x);
-		bed_run(x->bed);
+		host_run(x->host);
 	}
 }
 
 static struct wrc_cqe *entries(struct end *x)
 {
-	return snic_cq_lookup(x->bed->nic, x->scqn)->attr.buf;
+	return snic_cq_lookup(x->host->nic, x->scqn)->attr.buf;
 }
 
 static void entry_bytes(void **state)
 {
 	struct wrc_cqe *c;
-	struct bed b;
+	struct host b;
 	struct end x;
 	unsigned int i;
 
@@ -41,21 +41,21 @@ static void entry_bytes(void **state)
 	c = entries(&x);
 	for (i = 0; i < 8; i++)
 		assert_int_equal(c[i].op_own, 0xf1);
-	b.now = 0x1122334455667788;
+	b.vt->now = 0x1122334455667788;
 	complete(&x, 2);
 	assert_int_equal(be32toh(c[1].srqn_uidx), 0x123);
 	assert_int_equal(be32toh(c[1].sop_qpn), WRC_WQE_NOP << 24 | x.qpn);
 	assert_int_equal(be16toh(c[1].wqe_counter), 1);
-	assert_int_equal(be64toh(c[1].timestamp), b.now);
+	assert_int_equal(be64toh(c[1].timestamp), b.vt->now);
 	assert_int_equal(be32toh(c[1].byte_cnt), 0);
 	assert_int_equal(c[1].op_own, WRC_CQE_REQ << 4);
 	assert_int_equal(c[2].op_own, 0xf1);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void owner_bit_turns_each_lap(void **state)
 {
-	struct bed b;
+	struct host b;
 	struct end x;
 	unsigned int n;
 
@@ -65,13 +65,13 @@ static void owner_bit_turns_each_lap(void **state)
 		assert_int_equal(entries(&x)[n % 8].op_own & 1, (n / 8) & 1);
 		assert_int_equal(cq_count(&b, x.scqn), n + 1);
 	}
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void owner_bit_across_24_bits(void **state)
 {
 	struct snic_cq *cq;
-	struct bed b;
+	struct host b;
 	struct end x;
 	unsigned int n;
 
@@ -89,13 +89,13 @@ static void owner_bit_across_24_bits(void **state)
 	for (n = 0; n < 8; n++)
 		expect_cqe(&b, x.scqn, WRC_CQE_REQ, n + 1);
 	expect_empty(&b, x.scqn);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void overrun_ignored(void **state)
 {
 	struct snic_stats st;
-	struct bed b;
+	struct host b;
 	struct end x;
 	unsigned int n;
 
@@ -109,7 +109,7 @@ static void overrun_ignored(void **state)
 	expect_empty(&b, x.scqn);
 	snic_get_stats(b.nic, &st);
 	assert_int_equal(st.cq_overruns, 0);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void overrun_is_an_error(void **state)
@@ -118,7 +118,7 @@ static void overrun_is_an_error(void **state)
 	struct snic_qp_info info;
 	struct snic_stats st;
 	struct end x, other;
-	struct bed b;
+	struct host b;
 	unsigned int n;
 
 	open8(&b, &x, false);
@@ -132,7 +132,7 @@ static void overrun_is_an_error(void **state)
 	put_nop(&x, CE);
 	put_nop(&x, CE);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(snic_qp_query(b.nic, x.qpn, &info), 0);
 	assert_int_equal(info.state, SNIC_QP_ERR);
 	assert_int_equal(state_of(&other), SNIC_QP_RTS);
@@ -143,7 +143,7 @@ static void overrun_is_an_error(void **state)
 	expect_empty(&b, x.scqn);
 	snic_get_stats(b.nic, &st);
 	assert_int_equal(st.cq_overruns, 1);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* One failure spreads over CQs that two queue pairs share, and ends. */
@@ -151,10 +151,10 @@ static void overruns_spread(void **state)
 {
 	struct end_opts o = { .log_cq = 1 };
 	struct end x, y;
-	struct bed b;
+	struct host b;
 	int i;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, &o, &x);
 	end_open(&b, &o, &y);
 	/* y reports its receives to the CQ of x */
@@ -176,10 +176,10 @@ static void overruns_spread(void **state)
 	for (i = 0; i < 3; i++)
 		put_nop(&x, CE);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(state_of(&x), SNIC_QP_ERR);
 	assert_int_equal(state_of(&y), SNIC_QP_ERR);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* A CQE exists when the counter has passed it, within half of 24 bits. */
@@ -207,10 +207,10 @@ static void create_and_destroy(void **state)
 	struct snic_cq_attr attr = { .log_size = 2 };
 	struct wrc_cqe room[5];
 	struct wrc_cqe cqe;
-	struct bed b;
+	struct host b;
 	uint32_t cqn;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	assert_int_equal(snic_cq_create(b.nic, &attr, &cqn), -EINVAL);
 	attr.buf = (char *)room + 1;
 	assert_int_equal(snic_cq_create(b.nic, &attr, &cqn), -EINVAL);
@@ -224,7 +224,7 @@ static void create_and_destroy(void **state)
 	assert_int_equal(snic_cq_destroy(b.nic, cqn), -ENOENT);
 	assert_int_equal(snic_cq_poll(b.nic, cqn, &cqe), -ENOENT);
 	assert_int_equal(snic_cq_count(b.nic, cqn, &cqn), -ENOENT);
-	bed_close(&b);
+	host_close(&b);
 }
 
 int main(void)

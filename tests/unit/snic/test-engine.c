@@ -3,10 +3,10 @@
  * The engine on loopback queue pairs: every opcode, the order of completions,
  * managed queues, the wraps of rings and counters.
  */
-#include "loop.h"
+#include "bed/end.h"
 
 struct pair {
-	struct bed b;
+	struct host b;
 	struct end x, y;
 	uint8_t *src, *dst;
 };
@@ -15,12 +15,12 @@ static void pair_open(struct pair *p, const struct end_opts *o)
 {
 	unsigned int i;
 
-	bed_open(&p->b, NULL);
+	host_open(&p->b, NULL);
 	end_open(&p->b, o, &p->x);
 	end_open(&p->b, o, &p->y);
 	end_join(&p->x, &p->y);
-	p->src = bed_alloc(&p->b, 8192);
-	p->dst = bed_alloc(&p->b, 8192);
+	p->src = host_alloc(&p->b, 8192);
+	p->dst = host_alloc(&p->b, 8192);
 	for (i = 0; i < 8192; i++)
 		p->src[i] = i * 7 + (i >> 8);
 }
@@ -29,7 +29,7 @@ static void pair_open(struct pair *p, const struct end_opts *o)
 static void go(struct pair *p)
 {
 	ring(&p->x);
-	bed_run(&p->b);
+	host_run(&p->b);
 }
 
 /* ---- operations ----------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void nop_of_any_length(void **state)
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 0);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 12);
 	expect_empty(&p.b, p.x.scqn);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void write_and_read(void **state)
@@ -69,7 +69,7 @@ static void write_and_read(void **state)
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 1);
 	assert_memory_equal(p.dst, p.src + 8, 4096);
 	expect_empty(&p.b, p.y.rcqn);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* The paper's EndianSwap: 8 one-byte scatter entries, reversed. */
@@ -81,7 +81,7 @@ static void read_scatters_bytes(void **state)
 
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_READ, 0, CE);
-	wqe_raddr(&w, bed_iova(&p.b, p.src), p.b.key);
+	wqe_raddr(&w, host_iova(&p.b, p.src), p.b.key);
 	for (i = 7; i >= 0; i--)
 		wqe_data(&w, p.dst + i, 1);
 	wqe_end(&w);
@@ -90,7 +90,7 @@ static void read_scatters_bytes(void **state)
 	for (i = 0; i < 8; i++)
 		assert_int_equal(p.dst[i], p.src[7 - i]);
 	assert_int_equal(p.x.pi, 3);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void inline_data(void **state)
@@ -100,14 +100,14 @@ static void inline_data(void **state)
 
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_WRITE, 0, CE);
-	wqe_raddr(&w, bed_iova(&p.b, p.dst), p.b.key);
+	wqe_raddr(&w, host_iova(&p.b, p.dst), p.b.key);
 	wqe_inline(&w, p.src, 37);
 	wqe_end(&w);
 	go(&p);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 0);
 	assert_memory_equal(p.dst, p.src, 37);
 	assert_int_equal(p.dst[37], 0);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void send_scatters(void **state)
@@ -122,7 +122,7 @@ static void send_scatters(void **state)
 	d = (struct wrc_wqe_data *)p.y.rq;
 	d[1] = (struct wrc_wqe_data){
 		.byte_count = htobe32(100), .lkey = htobe32(p.b.key),
-		.addr = htobe64(bed_iova(&p.b, p.dst + 1000)),
+		.addr = htobe64(host_iova(&p.b, p.dst + 1000)),
 	};
 	d[2] = (struct wrc_wqe_data){ .lkey = htobe32(WRC_WQE_END_LKEY) };
 	w = wqe_begin(&p.x, WRC_WQE_SEND_IMM, 0, CE | WRC_WQE_SE);
@@ -142,7 +142,7 @@ static void send_scatters(void **state)
 	assert_memory_equal(p.dst, p.src, 5);
 	assert_int_equal(p.dst[5], 0);
 	assert_memory_equal(p.dst + 1000, p.src + 5, 58);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void write_imm_leaves_list_alone(void **state)
@@ -155,7 +155,7 @@ static void write_imm_leaves_list_alone(void **state)
 	post_recv(&p.y, p.dst + 4096, 64);
 	w = wqe_begin(&p.x, WRC_WQE_WRITE_IMM, 0, 0);
 	wqe_imm(&w, 77);
-	wqe_raddr(&w, bed_iova(&p.b, p.dst), p.b.key);
+	wqe_raddr(&w, host_iova(&p.b, p.dst), p.b.key);
 	wqe_data(&w, p.src, 64);
 	wqe_end(&w);
 	go(&p);
@@ -166,7 +166,7 @@ static void write_imm_leaves_list_alone(void **state)
 	assert_int_equal(be32toh(cqe.byte_cnt), 64);
 	assert_memory_equal(p.dst, p.src, 64);
 	assert_int_equal(p.dst[4096], 0);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void rnr_until_posted(void **state)
@@ -179,14 +179,14 @@ static void rnr_until_posted(void **state)
 	wqe_data(&w, p.src, 16);
 	wqe_end(&w);
 	go(&p);
-	bed_wait(&p.b, 1000000);
+	host_wait(&p.b, 1000000);
 	expect_empty(&p.b, p.x.scqn);
 	post_recv(&p.y, p.dst, 16);
-	bed_wait(&p.b, 20000);
+	host_wait(&p.b, 20000);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 0);
 	expect_cqe(&p.b, p.y.rcqn, WRC_CQE_RESP_SEND, 0);
 	assert_memory_equal(p.dst, p.src, 16);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* ---- atomics ---------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static void put_atomic(struct pair *p, uint8_t opcode, uint8_t opmod,
 	struct wqe w = wqe_begin(&p->x, opcode, opmod, CE);
 	unsigned int i;
 
-	wqe_raddr(&w, bed_iova(&p->b, p->dst), p->b.key);
+	wqe_raddr(&w, host_iova(&p->b, p->dst), p->b.key);
 	for (i = 0; i < nr; i += 2)
 		wqe_u64x2(&w, operands[i], operands[i + 1]);
 	wqe_data(&w, p->src, size);
@@ -261,7 +261,7 @@ static void atomics(void **state)
 		assert_int_equal(le64toh(v), c->after);
 		memcpy(&v, p.src, 8);
 		assert_int_equal(le64toh(v), c->before);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -291,7 +291,7 @@ static void atomics_of_4_bytes(void **state)
 	memcpy(&v, p.dst, 4);
 	assert_int_equal(le32toh(v), 0x1207);
 	assert_int_equal(p.dst[4], 0xee);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* ---- waiting and enabling ---------------------------------------------------- */
@@ -306,7 +306,7 @@ static void managed_queue_waits_for_enable(void **state)
 	put_write(&p.y, CE, p.src, 8, p.dst);
 	put_nop(&p.y, CE);
 	put_nop(&p.y, CE);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(cq_count(&p.b, p.y.scqn), 0);
 	put_enable(&p.x, CE, p.y.qpn, 2);
 	go(&p);
@@ -320,7 +320,7 @@ static void managed_queue_waits_for_enable(void **state)
 	put_enable(&p.x, 0, p.y.qpn, 3);
 	go(&p);
 	assert_int_equal(cq_count(&p.b, p.y.scqn), 3);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void wait_holds_its_queue(void **state)
@@ -336,7 +336,7 @@ static void wait_holds_its_queue(void **state)
 		assert_int_equal(cq_count(&p.b, p.x.scqn), 0);
 		put_nop(&p.y, CE);
 		ring(&p.y);
-		bed_run(&p.b);
+		host_run(&p.b);
 	}
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 1);
 	assert_memory_equal(p.dst, p.src, 8);
@@ -347,7 +347,7 @@ static void wait_holds_its_queue(void **state)
 	go(&p);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 2);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 4);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* The counter of CQEs wraps at 24 bits. */
@@ -371,35 +371,35 @@ static void wait_across_counter_wrap(void **state)
 		assert_int_equal(cq_count(&p.b, p.x.scqn), done);
 		put_nop(&p.y, CE);
 		ring(&p.y);
-		bed_run(&p.b);
+		host_run(&p.b);
 	}
 	assert_int_equal(cq_count(&p.b, p.y.scqn), 2);
 	assert_int_equal(cq_count(&p.b, p.x.scqn), 3);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* Completions of both kinds of the queues that WAIT are in order. */
 static void own_cq_and_own_queue(void **state)
 {
-	struct bed b;
+	struct host b;
 	struct end x;
 	uint64_t *a;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, &managed, &x);
 	end_join(&x, &x);
-	a = bed_alloc(&b, 64);
+	a = host_alloc(&b, 64);
 	a[0] = 42;
 	put_read(&x, CE, &a[1], 8, &a[0]);
 	put_wait(&x, 0, x.scqn, 0);
 	put_enable(&x, 0, x.qpn, 4);
 	put_write(&x, CE, &a[1], 8, &a[2]);
 	assert_int_equal(snic_qp_doorbell(b.nic, x.qpn, 3), 0);
-	bed_run(&b);
+	host_run(&b);
 	expect_cqe(&b, x.scqn, WRC_CQE_REQ, 0);
 	expect_cqe(&b, x.scqn, WRC_CQE_REQ, 3);
 	assert_int_equal(a[2], 42);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /*
@@ -408,18 +408,18 @@ static void own_cq_and_own_queue(void **state)
  */
 static uint8_t patched_write(enum snic_fetch fetch, bool enable_late)
 {
-	struct snic_config cfg = bed_config;
-	struct bed b;
+	struct snic_config cfg = host_default;
+	struct host b;
 	struct end x;
 	uint8_t *data, *write_wqe, first;
 	__be32 *len;
 
 	cfg.fetch = fetch;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	end_open(&b, &managed, &x);
 	end_join(&x, &x);
-	data = bed_alloc(&b, 64);
-	len = bed_alloc(&b, 4);
+	data = host_alloc(&b, 64);
+	len = host_alloc(&b, 4);
 	*len = htobe32(2);
 	memset(data, 'x', 8);
 	write_wqe = x.sq + 3 * 64;
@@ -429,10 +429,10 @@ static uint8_t patched_write(enum snic_fetch fetch, bool enable_late)
 	put_write(&x, CE, data, 1, data + 16);
 	assert_int_equal(snic_qp_doorbell(b.nic, x.qpn, enable_late ? 3 : 4),
 			 0);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(cq_count(&b, x.scqn), 2);
 	first = data[17];
-	bed_close(&b);
+	host_close(&b);
 	return first;
 }
 
@@ -455,22 +455,22 @@ enum order { ORDER_NONE, ORDER_WAIT, ORDER_FENCE };
 static bool is_patched(enum snic_fetch fetch, enum snic_land land,
 		       enum order order)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct end x, y;
-	struct bed b;
+	struct host b;
 	uint8_t *data;
 	__be32 *len;
 	bool longer;
 
 	cfg.fetch = fetch;
 	cfg.land = land;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	end_open(&b, &managed, &x);
 	end_open(&b, &managed, &y);
 	end_join(&x, &x);
 	end_join(&y, &y);
-	data = bed_alloc(&b, 64);
-	len = bed_alloc(&b, 4);
+	data = host_alloc(&b, 64);
+	len = host_alloc(&b, 4);
 	*len = htobe32(2);
 	memset(data, 'x', 8);
 	put_read(&x, CE, y.sq + 32, 4, len);
@@ -479,11 +479,11 @@ static bool is_patched(enum snic_fetch fetch, enum snic_land land,
 	put_enable(&x, order == ORDER_FENCE ? WRC_WQE_FM_FENCE : 0, y.qpn, 1);
 	put_write(&y, CE, data, 1, data + 16);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(cq_count(&b, x.scqn), 1);
 	assert_int_equal(cq_count(&b, y.scqn), 1);
 	longer = data[17] == 'x';
-	bed_close(&b);
+	host_close(&b);
 	return longer;
 }
 
@@ -501,18 +501,18 @@ static void reads_land_late(void **state)
 /* More than can be on their way, NOPs and WRITEs between them, and an error. */
 static void late_completions_in_order(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct end_opts o = { .log_sq = 6 };
-	struct bed b;
+	struct host b;
 	struct end x;
 	uint64_t *m;
 	int i;
 
 	cfg.land = SNIC_LAND_LATE;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	end_open(&b, &o, &x);
 	end_join(&x, &x);
-	m = bed_alloc(&b, 4096);
+	m = host_alloc(&b, 4096);
 	for (i = 0; i < 6; i++) {
 		m[i] = i + 1;
 		put_read(&x, i % 2 ? CE : 0, &m[16 + i], 8, &m[i]);
@@ -525,7 +525,7 @@ static void late_completions_in_order(void **state)
 	put_write(&x, CE, &m[0], 8, NULL);		/* fails */
 	put_nop(&x, CE);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	for (i = 0; i < 6; i++) {
 		expect_cqe(&b, x.scqn, WRC_CQE_REQ, 2 * i + (i % 2 ? 0 : 1));
 		assert_int_equal(m[16 + i], i + 1);
@@ -537,7 +537,7 @@ static void late_completions_in_order(void **state)
 	assert_int_equal(m[23], 1);
 	expect_cqe(&b, x.scqn, WRC_CQE_REQ_ERR, 16);
 	expect_cqe(&b, x.scqn, WRC_CQE_REQ_ERR, 17);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* ---- rings ------------------------------------------------------------------- */
@@ -555,7 +555,7 @@ static void ring_wraps(void **state)
 					 n % 64 ? 0 : CE);
 		uint32_t pieces = 1 + n % 9, expect = 0;
 
-		wqe_raddr(&w, bed_iova(&p.b, p.dst), p.b.key);
+		wqe_raddr(&w, host_iova(&p.b, p.dst), p.b.key);
 		for (i = 0; i < pieces; i++) {
 			wqe_data(&w, p.src + (n + i) % 4096, 1 + i);
 			expect += 1 + i;
@@ -572,51 +572,51 @@ static void ring_wraps(void **state)
 			expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, before);
 	}
 	assert_int_equal(state_of(&p.x), SNIC_QP_RTS);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void largest_ring_filled_at_once(void **state)
 {
 	struct end_opts o = { .log_sq = 15, .oi = true };
-	struct bed b;
+	struct host b;
 	struct end x;
 	int i;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, &o, &x);
 	end_join(&x, &x);
 	for (i = 0; i < 32768; i++)
 		put_nop(&x, CE);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(cq_count(&b, x.scqn), 32768);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* A ring that re-arms itself by an atomic runs on and on. */
 static void endless_ring(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct snic_stats st;
-	struct bed b;
+	struct host b;
 	struct end x;
 	uint64_t next;
 
 	cfg.relaxed_index = true;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	end_open(&b, &o, &x);
 	end_join(&x, &x);
 	put_endless(&x);
 	ring(&x);
 	do {
-		assert_int_equal(snic_step(b.nic, b.now, &next), 0);
-		assert_int_equal(next, b.now);
+		assert_int_equal(snic_step(b.nic, b.vt->now, &next), 0);
+		assert_int_equal(next, b.vt->now);
 		snic_get_stats(b.nic, &st);
 	} while (st.wqes < 1 << 19);
 	assert_int_equal(state_of(&x), SNIC_QP_RTS);
 	assert_in_range(st.enables, st.nops / 254, st.nops / 254 + 1);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void queues_take_turns(void **state)
@@ -624,11 +624,11 @@ static void queues_take_turns(void **state)
 	struct end_opts o = { .log_sq = 15, .oi = true };
 	struct end x, y, z;
 	struct snic_qp_info ix, iy, iz;
-	struct bed b;
+	struct host b;
 	uint64_t next;
 	int i;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, &o, &x);
 	end_open(&b, &o, &y);
 	end_open(&b, NULL, &z);
@@ -643,7 +643,7 @@ static void queues_take_turns(void **state)
 	ring(&x);
 	ring(&y);
 	ring(&z);
-	assert_int_equal(snic_step(b.nic, b.now, &next), 0);
+	assert_int_equal(snic_step(b.nic, b.vt->now, &next), 0);
 	assert_int_equal(snic_qp_query(b.nic, x.qpn, &ix), 0);
 	assert_int_equal(snic_qp_query(b.nic, y.qpn, &iy), 0);
 	assert_int_equal(snic_qp_query(b.nic, z.qpn, &iz), 0);
@@ -651,34 +651,34 @@ static void queues_take_turns(void **state)
 	assert_in_range(ix.sq_executed, 1, 19999);
 	assert_in_range(iy.sq_executed, ix.sq_executed / 2,
 			ix.sq_executed * 2);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* A loopback peer that comes up later is waited for. */
 static void peer_comes_up_later(void **state)
 {
 	struct snic_qp_conn conn = { .loopback = true };
-	struct bed b;
+	struct host b;
 	struct end x, y;
 	uint8_t *m;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, NULL, &x);
 	end_open(&b, NULL, &y);
-	m = bed_alloc(&b, 64);
+	m = host_alloc(&b, 64);
 	m[0] = 3;
 	conn.dest_qpn = y.qpn;
 	assert_int_equal(snic_qp_connect(b.nic, x.qpn, &conn), 0);
 	put_write(&x, CE, m, 1, m + 8);
 	ring(&x);
-	bed_wait(&b, 1000000000);
+	host_wait(&b, 1000000000);
 	assert_int_equal(cq_count(&b, x.scqn), 0);
 	conn.dest_qpn = x.qpn;
 	assert_int_equal(snic_qp_connect(b.nic, y.qpn, &conn), 0);
-	bed_run(&b);
+	host_run(&b);
 	assert_int_equal(cq_count(&b, x.scqn), 1);
 	assert_int_equal(m[8], 3);
-	bed_close(&b);
+	host_close(&b);
 }
 
 int main(void)

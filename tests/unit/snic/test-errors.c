@@ -3,21 +3,21 @@
  * Everything a ring can hold that it should not: each is reported by its
  * syndrome, stops its queue pair, and flushes what was posted, in order.
  */
-#include "loop.h"
+#include "bed/end.h"
 
 struct pair {
-	struct bed b;
+	struct host b;
 	struct end x, y;
 	uint8_t *m;
 };
 
 static void pair_open(struct pair *p, const struct end_opts *o)
 {
-	bed_open(&p->b, NULL);
+	host_open(&p->b, NULL);
 	end_open(&p->b, o, &p->x);
 	end_open(&p->b, o, &p->y);
 	end_join(&p->x, &p->y);
-	p->m = bed_alloc(&p->b, 8192);
+	p->m = host_alloc(&p->b, 8192);
 	memset(p->m, 0x11, 8192);
 }
 
@@ -28,7 +28,7 @@ static void fails(struct pair *p, uint8_t synd)
 	unsigned int i;
 
 	ring(&p->x);
-	bed_run(&p->b);
+	host_run(&p->b);
 	expect_error(&p->b, p->x.scqn, WRC_CQE_REQ_ERR, synd, 0);
 	assert_int_equal(snic_qp_query(p->b.nic, p->x.qpn, &info), 0);
 	assert_int_equal(info.state, SNIC_QP_ERR);
@@ -64,29 +64,29 @@ static void bad_control_segments(void **state)
 
 		c[bad[i][0]] = bad[i][1];
 		fails(&p, WRC_SYND_LOCAL_QP_OP);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
 static void relaxed_checks(void **state)
 {
-	struct snic_config cfg = bed_config;
-	struct bed b;
+	struct snic_config cfg = host_default;
+	struct host b;
 	struct end x;
 	uint8_t *c;
 
 	cfg.relaxed_index = true;
 	cfg.relaxed_qpn = true;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	end_open(&b, NULL, &x);
 	end_join(&x, &x);
 	c = put_nop(&x, CE);
 	memset(c + 1, 0x77, 2);
 	memset(c + 4, 0x88, 3);
 	ring(&x);
-	bed_run(&b);
+	host_run(&b);
 	expect_cqe(&b, x.scqn, WRC_CQE_REQ, 0);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* ---- shapes ------------------------------------------------------------------ */
@@ -120,7 +120,7 @@ static void wrong_shapes(void **state)
 			wqe_u64x2(&w, 0, 0);
 		wqe_end(&w);
 		fails(&p, WRC_SYND_LOCAL_QP_OP);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -135,13 +135,13 @@ static void wrong_lengths(void **state)
 	for (i = 0; i < 4; i++) {
 		pair_open(&p, NULL);
 		w = wqe_begin(&p.x, opcodes[i & 1], 0, 0);
-		wqe_raddr(&w, bed_iova(&p.b, p.m), p.b.key);
+		wqe_raddr(&w, host_iova(&p.b, p.m), p.b.key);
 		wqe_u64x2(&w, 1, 1);
 		if (i & 2)
 			wqe_data(&w, p.m, 4);
 		wqe_end(&w);
 		fails(&p, WRC_SYND_LOCAL_LENGTH);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 	/* a length of 0 means 2 GB; two of those are too much */
 	pair_open(&p, NULL);
@@ -149,14 +149,14 @@ static void wrong_lengths(void **state)
 	wqe_data(&w, p.m, 0);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_PROT);
-	bed_close(&p.b);
+	host_close(&p.b);
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_SEND, 0, 0);
 	wqe_data(&w, p.m, 0);
 	wqe_data(&w, p.m, 0);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_LENGTH);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void wrong_inline(void **state)
@@ -168,11 +168,11 @@ static void wrong_inline(void **state)
 	/* longer than its WQE */
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_WRITE, 0, 0);
-	wqe_raddr(&w, bed_iova(&p.b, p.m), p.b.key);
+	wqe_raddr(&w, host_iova(&p.b, p.m), p.b.key);
 	wqe_seg(&w, seg);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	/* mixed with a list, both ways */
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_SEND, 0, 0);
@@ -180,22 +180,22 @@ static void wrong_inline(void **state)
 	wqe_data(&w, p.m, 8);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_SEND, 0, 0);
 	wqe_data(&w, p.m, 8);
 	wqe_inline(&w, "abc", 3);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	/* where data comes in */
 	pair_open(&p, NULL);
 	w = wqe_begin(&p.x, WRC_WQE_READ, 0, 0);
-	wqe_raddr(&w, bed_iova(&p.b, p.m), p.b.key);
+	wqe_raddr(&w, host_iova(&p.b, p.m), p.b.key);
 	wqe_inline(&w, "abc", 3);
 	wqe_end(&w);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* ---- control operations ------------------------------------------------------- */
@@ -208,24 +208,24 @@ static void only_masters_wait_and_enable(void **state)
 	pair_open(&p, NULL);
 	put_wait(&p.x, 0, p.y.scqn, 0);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	pair_open(&p, &slave);
 	put_enable(&p.x, 0, p.y.qpn, 1);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	/* and only managed queues are enabled */
 	pair_open(&p, &o);
 	put_enable(&p.x, 0, p.y.qpn, 1);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	pair_open(&p, &o);
 	put_wait(&p.x, 0, 0xabcdef, 0);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 	pair_open(&p, &o);
 	put_enable(&p.x, 0, 0xabcdef, 0);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void enable_stays_in_its_domain(void **state)
@@ -242,7 +242,7 @@ static void enable_stays_in_its_domain(void **state)
 	p.b.pdn = pdn;
 	put_enable(&p.x, 0, z.qpn, 1);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void waited_for_cq_goes_away(void **state)
@@ -255,12 +255,12 @@ static void waited_for_cq_goes_away(void **state)
 	end_open(&p.b, NULL, &z);
 	put_wait(&p.x, 0, z.scqn, 0);
 	ring(&p.x);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(snic_cq_destroy(p.b.nic, z.scqn), -EBUSY);
 	assert_int_equal(snic_qp_destroy(p.b.nic, z.qpn), 0);
 	assert_int_equal(snic_cq_destroy(p.b.nic, z.scqn), 0);
 	fails(&p, WRC_SYND_LOCAL_QP_OP);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* ---- memory ---------------------------------------------------------------------- */
@@ -272,7 +272,7 @@ static void touch(struct pair *p, uint8_t opcode, enum where where,
 		  uint32_t key, uint64_t addr)
 {
 	struct wqe w = wqe_begin(&p->x, opcode, 0, 0);
-	uint64_t ok = bed_iova(&p->b, p->m);
+	uint64_t ok = host_iova(&p->b, p->m);
 
 	wqe_raddr(&w, where == REMOTE ? addr : ok,
 		  where == REMOTE ? key : p->b.key);
@@ -305,7 +305,7 @@ static void memory_errors(void **state)
 				touch(&p, movers[i], side, p.b.key, addrs[k]);
 				fails(&p, side == LOCAL ? WRC_SYND_LOCAL_PROT :
 					  WRC_SYND_REMOTE_ACCESS);
-				bed_close(&p.b);
+				host_close(&p.b);
 			}
 		}
 	}
@@ -333,42 +333,42 @@ static void key_errors(void **state)
 
 		pair_open(&p, NULL);		/* another domain's */
 		touch(&p, movers[i], LOCAL, key_with(&p, true, ALL_RIGHTS),
-		      bed_iova(&p.b, p.m));
+		      host_iova(&p.b, p.m));
 		fails(&p, WRC_SYND_LOCAL_PROT);
-		bed_close(&p.b);
+		host_close(&p.b);
 
 		pair_open(&p, NULL);
 		touch(&p, movers[i], REMOTE, key_with(&p, true, ALL_RIGHTS),
-		      bed_iova(&p.b, p.m));
+		      host_iova(&p.b, p.m));
 		fails(&p, WRC_SYND_REMOTE_ACCESS);
 		assert_int_equal(state_of(&p.y), SNIC_QP_ERR);
-		bed_close(&p.b);
+		host_close(&p.b);
 
 		pair_open(&p, NULL);		/* without the one right */
 		touch(&p, movers[i], REMOTE,
 		      key_with(&p, false, ALL_RIGHTS & ~rights[i]),
-		      bed_iova(&p.b, p.m));
+		      host_iova(&p.b, p.m));
 		fails(&p, WRC_SYND_REMOTE_ACCESS);
-		bed_close(&p.b);
+		host_close(&p.b);
 
 		pair_open(&p, NULL);		/* without local write */
 		touch(&p, movers[i], LOCAL,
 		      key_with(&p, false, SNIC_REMOTE_READ),
-		      bed_iova(&p.b, p.m));
+		      host_iova(&p.b, p.m));
 		if (local_synd) {
 			fails(&p, local_synd);
 		} else {
 			ring(&p.x);
-			bed_run(&p.b);
+			host_run(&p.b);
 			assert_int_equal(state_of(&p.x), SNIC_QP_RTS);
 		}
-		bed_close(&p.b);
+		host_close(&p.b);
 
 		pair_open(&p, NULL);		/* deregistered */
-		touch(&p, movers[i], REMOTE, p.b.key, bed_iova(&p.b, p.m));
+		touch(&p, movers[i], REMOTE, p.b.key, host_iova(&p.b, p.m));
 		assert_int_equal(snic_mkey_dereg(p.b.nic, p.b.key), 0);
 		fails(&p, WRC_SYND_LOCAL_PROT);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -381,10 +381,10 @@ static void peers_rights(void **state)
 		struct pair p;
 
 		pair_open(&p, &o);
-		touch(&p, movers[i], REMOTE, p.b.key, bed_iova(&p.b, p.m));
+		touch(&p, movers[i], REMOTE, p.b.key, host_iova(&p.b, p.m));
 		fails(&p, WRC_SYND_REMOTE_ACCESS);
 		assert_int_equal(state_of(&p.y), SNIC_QP_ERR);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -397,9 +397,9 @@ static void misaligned_atomics(void **state)
 
 		pair_open(&p, NULL);
 		touch(&p, WRC_WQE_FA, REMOTE, p.b.key,
-		      bed_iova(&p.b, p.m) + i);
+		      host_iova(&p.b, p.m) + i);
 		fails(&p, WRC_SYND_REMOTE_INVAL);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -426,7 +426,7 @@ static void receive_entry_too_small(void **state)
 		     0);
 	expect_error(&p.b, p.y.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
 	assert_int_equal(state_of(&p.y), SNIC_QP_ERR);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void receive_entry_forbidden(void **state)
@@ -441,7 +441,7 @@ static void receive_entry_forbidden(void **state)
 	put_send(&p, 16);
 	fails(&p, WRC_SYND_REMOTE_OP);
 	expect_error(&p.b, p.y.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT, 0);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* An entry without a terminator ends with its stride. */
@@ -457,12 +457,12 @@ static void receive_entry_full(void **state)
 	for (i = 0; i < 8; i++)
 		d[i] = (struct wrc_wqe_data){
 			.byte_count = htobe32(1), .lkey = htobe32(p.b.key),
-			.addr = htobe64(bed_iova(&p.b, p.m + 4096 + i)),
+			.addr = htobe64(host_iova(&p.b, p.m + 4096 + i)),
 		};
 	d[8] = d[7];
 	put_send(&p, 9);
 	fails(&p, WRC_SYND_REMOTE_INVAL);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void doorbell_record_nonsense(void **state)
@@ -478,10 +478,10 @@ static void doorbell_record_nonsense(void **state)
 		p.y.dbr->rcv = htobe32(bad[i]);
 		put_send(&p, 16);
 		ring(&p.x);
-		bed_run(&p.b);
+		host_run(&p.b);
 		assert_int_equal(state_of(&p.x), SNIC_QP_RTS);
 		assert_int_equal(cq_count(&p.b, p.y.rcqn), 0);
-		bed_close(&p.b);
+		host_close(&p.b);
 	}
 }
 
@@ -502,11 +502,11 @@ static void rnr_retries_run_out(void **state)
 	reconnect(&p, &conn);
 	put_send(&p, 16);
 	ring(&p.x);
-	bed_wait(&p.b, 1000000);
+	host_wait(&p.b, 1000000);
 	fails(&p, WRC_SYND_RNR_EXC);
 	snic_get_stats(p.b.nic, &st);
 	assert_int_equal(st.rnr_received, 4);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void nobody_answers(void **state)
@@ -522,11 +522,11 @@ static void nobody_answers(void **state)
 	assert_int_equal(snic_qp_destroy(p.b.nic, p.y.qpn), 0);
 	put_send(&p, 16);
 	ring(&p.x);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(state_of(&p.x), SNIC_QP_RTS);
-	bed_wait(&p.b, 1000000);
+	host_wait(&p.b, 1000000);
 	fails(&p, WRC_SYND_RETRY_EXC);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* ---- flush ---------------------------------------------------------------------------- */
@@ -548,7 +548,7 @@ static void flush_in_order(void **state)
 	wqe_end(&w);
 	put_nop(&p.x, CE);				/* 5 */
 	ring(&p.x);
-	bed_run(&p.b);
+	host_run(&p.b);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 0);
 	expect_error(&p.b, p.x.scqn, WRC_CQE_REQ_ERR, WRC_SYND_REMOTE_ACCESS, 1);
 	expect_error(&p.b, p.x.scqn, WRC_CQE_REQ_ERR, WRC_SYND_WR_FLUSH, 2);
@@ -562,7 +562,7 @@ static void flush_in_order(void **state)
 	put_nop(&p.x, 0);
 	ring(&p.x);
 	expect_error(&p.b, p.x.scqn, WRC_CQE_REQ_ERR, WRC_SYND_WR_FLUSH, 6);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 static void error_on_request(void **state)
@@ -576,7 +576,7 @@ static void error_on_request(void **state)
 	put_wait(&p.x, 0, p.y.scqn, 5);
 	put_nop(&p.x, 0);
 	ring(&p.x);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(snic_qp_error(p.b.nic, p.x.qpn), 0);
 	assert_int_equal(snic_qp_query(p.b.nic, p.x.qpn, &info), 0);
 	assert_int_equal(info.sq_executed, 1);
@@ -586,13 +586,13 @@ static void error_on_request(void **state)
 	/* nothing is left behind: the CQ may fill as it likes */
 	put_nop(&p.y, CE);
 	ring(&p.y);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(snic_qp_reset(p.b.nic, p.x.qpn), 0);
 	assert_int_equal(snic_qp_query(p.b.nic, p.x.qpn, &info), 0);
 	assert_int_equal(info.state, SNIC_QP_RESET);
 	assert_int_equal(info.sq_executed, 0);
 	assert_int_equal(snic_qp_doorbell(p.b.nic, p.x.qpn, 1), -EINVAL);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 /* Flush CQEs count: another queue's WAIT is satisfied by them. */
@@ -607,12 +607,12 @@ static void flush_wakes_waiters(void **state)
 	put_wait(&p.y, 0, p.x.scqn, 100);
 	put_nop(&p.y, 0);
 	ring(&p.y);
-	bed_run(&p.b);
+	host_run(&p.b);
 	assert_int_equal(cq_count(&p.b, p.x.scqn), 0);
 	assert_int_equal(snic_qp_error(p.b.nic, p.y.qpn), 0);
-	bed_run(&p.b);
+	host_run(&p.b);
 	expect_cqe(&p.b, p.x.scqn, WRC_CQE_REQ, 0);
-	bed_close(&p.b);
+	host_close(&p.b);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include "wire.h"
+#include "bed/host.h"
 #include "snic/net/priv.h"
 
 #define FRAMES	20000
@@ -26,7 +26,7 @@ struct sink {
 };
 
 /* Frames are numbered behind the IP header; the rest is 0x5a. */
-static bool count(void *arg, const uint8_t *frame, size_t len)
+static uint64_t count(void *arg, uint8_t *frame, size_t len)
 {
 	struct sink *k = arg;
 	uint32_t nr;
@@ -41,7 +41,7 @@ static bool count(void *arg, const uint8_t *frame, size_t len)
 	k->r->damaged += i < len || frame[14] != 0x45;
 	for (i = 0; i < len; i++)
 		k->r->digest = (k->r->digest ^ frame[i]) * 0x100000001b3ull;
-	return true;
+	return LINK_LOST;
 }
 
 /* A port that hands a frame to snic_net_xmit, all the way to the tap. */
@@ -51,7 +51,7 @@ static void run(const struct snic_faults *faults, uint64_t seed, uint16_t type,
 	uint8_t frame[256] = { 2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 2 };
 	struct iovec iov[2] = { { frame, 40 }, { frame + 40, 216 } };
 	struct sink sink = { .r = r };
-	struct station s, *all = &s;
+	struct host s;
 	uint32_t i;
 
 	memset(r, 0, sizeof(*r));
@@ -59,19 +59,18 @@ static void run(const struct snic_faults *faults, uint64_t seed, uint16_t type,
 	frame[12] = type >> 8;
 	frame[13] = type & 0xff;
 	frame[14] = 0x45;
-	wire_now = 1000;
-	station_open(&s, 2, seed);
+	host_open_plugged(&s, 2, seed);
 	s.port.tap = count;
 	s.port.tap_arg = &sink;
 	assert_int_equal(snic_set_faults(s.nic, faults), 0);
 	for (i = 0; i < FRAMES; i++) {
 		memcpy(frame + 34, &i, 4);
 		snic_net_xmit(s.nic, iov, 2);
-		wire_run(&all, 1, wire_now + 1000, NULL, NULL);
+		host_wait(&s, 1000);
 	}
-	wire_run(&all, 1, wire_now + SECOND, NULL, NULL);
-	r->stats = station_stats(&s);
-	station_close(&s);
+	host_wait(&s, SECOND);
+	r->stats = host_stats(&s);
+	host_close(&s);
 }
 
 /* n out of FRAMES at probability p, within 5 standard deviations. */
@@ -180,33 +179,33 @@ static void test_received(void **state)
 {
 	struct snic_faults f = { .loss = 0.5 };
 	uint8_t frame[60] = { 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 9, 0x90 };
-	struct station s, *all = &s;
+	struct host s;
 	struct snic_stats st;
 	int i;
 
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	assert_int_equal(snic_set_faults(s.nic, &f), 0);
 	for (i = 0; i < FRAMES; i++) {
-		wire_inject(&s.port, frame, sizeof(frame));
-		wire_run(&all, 1, wire_now + 1, NULL, NULL);
+		link_inject(&s.port, frame, sizeof(frame), 0);
+		host_wait(&s, 1);
 	}
-	st = station_stats(&s);
+	st = host_stats(&s);
 	assert_int_equal(st.rx_frames, FRAMES);
 	expect_share(st.fault_lost, 0.5);
 	assert_int_equal(st.rx_other + st.fault_lost, FRAMES);
 	/* switched off again; what is delayed still comes */
 	f = (struct snic_faults) { .delay_ns = SECOND };
 	assert_int_equal(snic_set_faults(s.nic, &f), 0);
-	wire_inject(&s.port, frame, sizeof(frame));
-	wire_run(&all, 1, wire_now + 1, NULL, NULL);
+	link_inject(&s.port, frame, sizeof(frame), 0);
+	host_wait(&s, 1);
 	f.delay_ns = 0;
 	assert_int_equal(snic_set_faults(s.nic, &f), 0);
-	wire_inject(&s.port, frame, sizeof(frame));
-	wire_run(&all, 1, wire_now + 1, NULL, NULL);
-	assert_int_equal(station_stats(&s).rx_other, st.rx_other + 1);
-	wire_run(&all, 1, wire_now + SECOND, NULL, NULL);
-	assert_int_equal(station_stats(&s).rx_other, st.rx_other + 2);
-	station_close(&s);
+	link_inject(&s.port, frame, sizeof(frame), 0);
+	host_wait(&s, 1);
+	assert_int_equal(host_stats(&s).rx_other, st.rx_other + 1);
+	host_wait(&s, SECOND);
+	assert_int_equal(host_stats(&s).rx_other, st.rx_other + 2);
+	host_close(&s);
 }
 
 static void test_bad_values(void **state)
@@ -215,14 +214,14 @@ static void test_bad_values(void **state)
 		{ .loss = -0.1 }, { .loss = 1.1 }, { .duplicate = 2 },
 		{ .reorder = -1 }, { .corrupt = NAN }, { .loss = INFINITY },
 	};
-	struct station s;
+	struct host s;
 	unsigned int i;
 
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	assert_int_equal(snic_set_faults(s.nic, NULL), -EINVAL);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(snic_set_faults(s.nic, &bad[i]), -EINVAL);
-	station_close(&s);
+	host_close(&s);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * Indirect keys: what a loopback peer reads and writes by one, which of its and of
  * its entries' keys' rights count, and that it is no lkey.
  */
-#include "umrbed.h"
+#include "bed/umr.h"
 
 static void one_piece_and_across(void **state)
 {
@@ -29,7 +29,7 @@ static void one_piece_and_across(void **state)
 	all_bytes(u.page + 2 * PAGE + 1, PAGE - 1, 'c');
 	expect_write(&u, 3 * PAGE, PAGE, true);
 	all_bytes(u.page + 5 * PAGE, PAGE, '1');
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* Inline data, an immediate, several pieces of a list. */
@@ -59,12 +59,12 @@ static void across_by_other_wqes(void **state)
 	expect_empty(&u.b, u.x.scqn);		/* no receive entry yet */
 	all_bytes(u.page + 9 * PAGE - 10, 10, 'i');
 	post_recv(&u.y, NULL, 0);
-	bed_wait(&u.b, 1000000);
+	host_wait(&u.b, 1000000);
 	expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, u.x.pi - 1);
 	expect_cqe(&u.b, u.y.rcqn, WRC_CQE_RESP_WR_IMM, 0);
 	assert_memory_equal(u.page + 9 * PAGE - 10, "2222333333", 10);
 	assert_memory_equal(u.page + 4 * PAGE, "3333333333e", 11);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 static void nothing_there(void **state)
@@ -78,7 +78,7 @@ static void nothing_there(void **state)
 	expect_read(&u, PAGE, 8, false);
 	expect_write(&u, PAGE, 8, false);
 	expect_read(&u, 2 * PAGE, 8, true);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* Of what is not there as a whole nothing moves. */
@@ -102,7 +102,7 @@ static void not_a_byte(void **state)
 	all_bytes(u.buf, PAGES * PAGE, 0xbb);
 	expect_write(&u, 4 * PAGE, 4 * PAGE, true);
 	all_bytes(u.page + 3 * PAGE, 4 * PAGE, 0xbb);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* An entry that names this, for one access of 8 bytes at 16. */
@@ -154,7 +154,7 @@ static void inner_keys(void **state)
 	u.key = other;
 	leads_to(&u, key, 0, false, false);
 	leads_to(&u, 0, 0, false, false);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* What peers may is the indirect key's; atomics it never does. */
@@ -183,7 +183,7 @@ static void outer_rights(void **state)
 		expect_access(&u, false);
 		assert_int_equal(snic_mkey_dereg(u.b.nic, u.key), 0);
 		expect_read(&u, 8, 8, false);
-		bed_close(&u.b);
+		host_close(&u.b);
 	}
 }
 
@@ -198,7 +198,7 @@ static void other_pd(void **state)
 					    &u.key), 0);
 	expect_read(&u, 8, 8, false);
 	expect_write(&u, 8, 8, false);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* As an lkey: of each kind of list, and of a receive entry. */
@@ -215,7 +215,7 @@ static void no_lkey(void **state)
 		map(&u, 0, PAGES_OF(1, 2, 3, 4));
 		w = wqe_begin(&u.x, opcodes[i / 2], 0, 0);
 		if (opcodes[i / 2] != WRC_WQE_SEND)
-			wqe_raddr(&w, bed_iova(&u.b, u.page), u.b.key);
+			wqe_raddr(&w, host_iova(&u.b, u.page), u.b.key);
 		if (i % 2)
 			wqe_data(&w, u.buf, 8);
 		wqe_u64x2(&w, 8ull << 32 | u.key, 8);
@@ -224,7 +224,7 @@ static void no_lkey(void **state)
 		expect_error(&u.b, u.x.scqn, WRC_CQE_REQ_ERR,
 			     WRC_SYND_LOCAL_PROT, 0);
 		pages_untouched(&u);
-		bed_close(&u.b);
+		host_close(&u.b);
 	}
 }
 
@@ -247,7 +247,7 @@ static void no_lkey_of_a_receive_entry(void **state)
 	expect_error(&u.b, u.x.scqn, WRC_CQE_REQ_ERR, WRC_SYND_REMOTE_OP, 0);
 	expect_error(&u.b, u.y.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT, 0);
 	pages_untouched(&u);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 int main(void)

@@ -4,13 +4,13 @@
  * anything can fail at every allocation without a trace.
  */
 #include <stdlib.h>
-#include "loop.h"
+#include "bed/end.h"
 
 static uint64_t buf[64];
 
 static struct snic *new_nic(uint64_t seed)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct snic *nic;
 
 	cfg.ip = htobe32(0x0a000001);
@@ -292,7 +292,7 @@ static int make_qp(struct snic *nic, uint32_t pdn, uint32_t *ret_qpn)
 
 static int make_all(void)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct snic_port *a = NULL, *b = NULL;
 	struct snic *nic;
 	uint32_t pdn, key, qpn;

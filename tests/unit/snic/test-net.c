@@ -6,7 +6,8 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
-#include "wire.h"
+#include "bed/frame.h"
+#include "bed/host.h"
 #include "snic/net/priv.h"
 #include "snic/net/pkt.h"
 
@@ -19,31 +20,10 @@ struct frame {
 	size_t len;
 };
 
-static void put16(uint8_t *p, uint16_t v)
-{
-	p[0] = v >> 8;
-	p[1] = v & 0xff;
-}
-
-static uint16_t checksum(const uint8_t *p, size_t len)
-{
-	uint32_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < len; i++)
-		sum += i & 1 ? p[i] : (uint32_t)p[i] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
-
 static void eth(struct frame *f, const uint8_t *dst, uint8_t src, uint16_t type)
 {
 	memset(f, 0, 2048);
-	memcpy(f->data, dst, 6);
-	f->data[6] = 2;
-	f->data[11] = src;
-	put16(f->data + 12, type);
+	frame_eth(f->data, dst, src, type);
 	f->len = 14;
 }
 
@@ -58,7 +38,7 @@ static const uint8_t *mac(uint8_t host)
 static void arp(struct frame *f, uint16_t oper, uint8_t from, uint8_t to)
 {
 	static const uint8_t head[] = { 0, 1, 8, 0, 6, 4, 0 };
-	__be32 spa = station_ip(from), tpa = station_ip(to);
+	__be32 spa = host_ip(from), tpa = host_ip(to);
 	uint8_t *p = f->data + 14;
 
 	eth(f, oper == 1 ? broadcast : mac(to), from, SNIC_ETHERTYPE_ARP);
@@ -74,25 +54,15 @@ static void arp(struct frame *f, uint16_t oper, uint8_t from, uint8_t to)
 static uint8_t *ip(struct frame *f, uint8_t from, uint8_t to, uint8_t proto,
 		   size_t len)
 {
-	__be32 src = station_ip(from), dst = station_ip(to);
-	uint8_t *p = f->data + 14;
-
-	eth(f, mac(to), from, SNIC_ETHERTYPE_IP);
-	p[0] = 0x45;
-	put16(p + 2, 20 + len);
-	p[8] = 64;
-	p[9] = proto;
-	memcpy(p + 12, &src, 4);
-	memcpy(p + 16, &dst, 4);
-	put16(p + 10, checksum(p, 20));
+	memset(f, 0, 2048);
 	f->len = 34 + len;
-	return p + 20;
+	return frame_ip(f->data, from, to, proto, len);
 }
 
 static void fix_ip(struct frame *f)
 {
-	put16(f->data + 24, 0);
-	put16(f->data + 24, checksum(f->data + 14, 20));
+	frame_put16(f->data + 24, 0);
+	frame_put16(f->data + 24, frame_sum(f->data + 14, 20));
 }
 
 /* A RoCE packet to qpn with a payload of len bytes. */
@@ -101,42 +71,39 @@ static void roce(struct frame *f, uint8_t from, uint8_t to, uint32_t qpn,
 {
 	struct snic_pkt pkt = { .opcode = SNIC_OP_SEND_ONLY, .qpn = qpn,
 				.pkey = 0xffff };
-	uint8_t *udp = ip(f, from, to, 17, 8 + 12 + len + 4);
-	struct iovec iov = { udp + 8, 12 + len };
+	uint8_t *bth = f->data + SNIC_NET_HLEN;
 
-	put16(udp, 0xc000);
-	put16(udp + 2, SNIC_ROCE_PORT);
-	put16(udp + 4, 8 + 12 + len + 4);
-	snic_pkt_build(&pkt, udp + 8);
-	snic_icrc_put(udp + 20 + len, snic_icrc(udp - 20, udp, &iov, 1));
+	memset(f, 0, 2048);
+	snic_pkt_build(&pkt, bth);
+	f->len = frame_roce(f->data, from, to, bth, 12 + len);
 }
 
-static void step(struct station *s)
+static void step(struct host *s)
 {
-	wire_run(&s, 1, wire_now + 1000, NULL, NULL);
+	host_wait(s, 1000);
 }
 
-static void inject(struct station *s, const struct frame *f)
+static void inject(struct host *s, const struct frame *f)
 {
-	wire_inject(&s->port, f->data, f->len);
+	link_inject(&s->port, f->data, f->len, 0);
 	step(s);
 }
 
-static const struct wire_frame *latest(struct wire_port *p)
+static const struct link_frame *latest(struct link_port *p)
 {
 	assert_true(p->nr_sent > 0);
-	return &p->sent[(p->nr_sent - 1) % 16];
+	return link_latest(p);
 }
 
 /* ---- ARP --------------------------------------------------------------------------- */
 
 static void test_arp_reply(void **state)
 {
-	const struct wire_frame *r;
-	struct station s;
+	const struct link_frame *r;
+	struct host s;
 	struct frame f;
 
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	arp(&f, 1, 9, 2);
 	inject(&s, &f);
 	assert_int_equal(s.port.nr_sent, 1);
@@ -148,7 +115,7 @@ static void test_arp_reply(void **state)
 	assert_memory_equal(r->data + 22, mac(2), 6);
 	assert_memory_equal(r->data + 32, mac(9), 6);
 	/* whom we answered, we know */
-	assert_int_equal(snic_net_resolve(s.nic, station_ip(9)), 0);
+	assert_int_equal(snic_net_resolve(s.nic, host_ip(9)), 0);
 	assert_int_equal(s.port.nr_sent, 1);
 
 	arp(&f, 1, 9, 3);				/* not for us */
@@ -162,27 +129,27 @@ static void test_arp_reply(void **state)
 	f.data[18] = 8;					/* other lengths */
 	inject(&s, &f);
 	assert_int_equal(s.port.nr_sent, 1);
-	assert_int_equal(station_stats(&s).rx_malformed, 3);
-	station_close(&s);
+	assert_int_equal(host_stats(&s).rx_malformed, 3);
+	host_close(&s);
 }
 
-static int send_to(struct station *s, uint8_t host)
+static int send_to(struct host *s, uint8_t host)
 {
 	static uint8_t bth[12] = { SNIC_OP_SEND_ONLY };
 	struct iovec iov = { bth, sizeof(bth) };
 
-	return snic_net_send(s->nic, station_ip(host), 0xc000, &iov, 1);
+	return snic_net_send(s->nic, host_ip(host), 0xc000, &iov, 1);
 }
 
 static void test_arp_request(void **state)
 {
-	const struct wire_frame *r;
-	struct station s, *all = &s;
+	const struct link_frame *r;
+	struct host s;
 	struct frame f;
 	int i;
 
-	station_open(&s, 2, 1);
-	assert_int_equal(snic_net_resolve(s.nic, station_ip(9)), -EAGAIN);
+	host_open_plugged(&s, 2, 1);
+	assert_int_equal(snic_net_resolve(s.nic, host_ip(9)), -EAGAIN);
 	r = latest(&s.port);
 	assert_memory_equal(r->data, broadcast, 6);
 	assert_int_equal(r->data[21], 1);
@@ -195,45 +162,119 @@ static void test_arp_request(void **state)
 	inject(&s, &f);
 	assert_int_equal(s.port.nr_sent, 1 + SNIC_ARP_PENDING);
 	assert_memory_equal(latest(&s.port)->data, mac(9), 6);
-	assert_int_equal(snic_net_resolve(s.nic, station_ip(9)), 0);
+	assert_int_equal(snic_net_resolve(s.nic, host_ip(9)), 0);
 
 	/* an old answer is asked for again, and used meanwhile */
-	wire_run(&all, 1, wire_now + 70 * SECOND, NULL, NULL);
+	host_wait(&s, 70 * SECOND);
 	step(&s);
-	snic_step(s.nic, wire_now, &(uint64_t){ 0 });
 	i = s.port.nr_sent;
 	assert_int_equal(send_to(&s, 9), 0);
 	assert_int_equal(s.port.nr_sent, i + 2);
 	/* nobody answers any more */
-	wire_run(&all, 1, wire_now + 7 * SECOND, NULL, NULL);
-	assert_int_equal(station_stats(&s).arp_failed, 1);
+	host_wait(&s, 7 * SECOND);
+	assert_int_equal(host_stats(&s).arp_failed, 1);
 	assert_int_equal(send_to(&s, 9), -EHOSTUNREACH);
-	wire_run(&all, 1, wire_now + 2 * SECOND, NULL, NULL);
-	snic_step(s.nic, wire_now, &(uint64_t){ 0 });
+	host_wait(&s, 2 * SECOND);
 	assert_int_equal(send_to(&s, 9), 0);		/* asks again */
-	station_close(&s);
+	host_close(&s);
 }
 
 static void test_arp_gives_up(void **state)
 {
-	struct station s, *all = &s;
+	struct host s;
 
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	assert_int_equal(send_to(&s, 9), 0);
-	wire_run(&all, 1, wire_now + 10 * SECOND, NULL, NULL);
+	host_wait(&s, 10 * SECOND);
 	assert_int_equal(s.port.nr_sent, SNIC_ARP_TRIES);
-	assert_int_equal(station_stats(&s).tx_dropped, 1);
-	assert_int_equal(station_stats(&s).arp_failed, 1);
+	assert_int_equal(host_stats(&s).tx_dropped, 1);
+	assert_int_equal(host_stats(&s).arp_failed, 1);
 	/* off the segment nobody is asked */
 	assert_int_equal(snic_net_resolve(s.nic, htobe32(0x0b000001)),
 			 -EHOSTUNREACH);
 	assert_int_equal(snic_net_resolve(s.nic, htobe32(0x0a0000ff)),
 			 -EAGAIN);
 	assert_int_equal(snic_net_resolve(s.nic, 0), -EHOSTUNREACH);
-	station_close(&s);
+	host_close(&s);
 }
 
 /* More addresses than entries: the oldest go, nothing breaks. */
+/* Where does the NIC send what is for host 9? To this one's MAC. */
+static void expect_at(struct host *s, uint8_t host)
+{
+	uint8_t echo[64] = { 0 };
+	struct iovec iov = { echo, 12 };
+
+	assert_int_equal(snic_net_send(s->nic, host_ip(9), 0xc000, &iov, 1), 0);
+	step(s);
+	assert_memory_equal(latest(&s->port)->data, mac(host), 6);
+}
+
+/* As arp(), but with another station's MAC. */
+static void arp_of(struct frame *f, uint16_t oper, uint8_t from, uint8_t as, uint8_t to)
+{
+	arp(f, oper, as, to);
+	f->data[11] = from;
+	f->data[14 + 8 + 5] = from;
+}
+
+/* An address is not taken from a station that answers, by no kind of packet. */
+static void test_arp_contested(void **state)
+{
+	struct host s;
+	struct frame f;
+	unsigned int sent;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	expect_at(&s, 9);
+	sent = s.port.nr_sent;
+	arp_of(&f, 2, 10, 9, 2);		/* 10 says it is 9 */
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_spoofed, 1);
+	assert_int_equal(s.port.nr_sent, sent + 1);
+	assert_memory_equal(latest(&s.port)->data, mac(9), 6);	/* 9 is asked */
+	roce(&f, 9, 2, 1, 256);			/* and by a message to QP1 */
+	f.data[11] = 10;
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_cm, 0);
+	assert_int_equal(host_stats(&s).rx_spoofed, 2);
+	expect_at(&s, 9);
+	arp(&f, 2, 9, 2);			/* 9 answers */
+	inject(&s, &f);
+	s.vt->now += 5000 * MS;
+	step(&s);
+	expect_at(&s, 9);
+	arp(&f, 2, 9, 2);			/* frame and message differ */
+	f.data[11] = 10;
+	inject(&s, &f);
+	assert_int_equal(host_stats(&s).rx_spoofed, 3);
+	expect_at(&s, 9);
+	host_close(&s);
+}
+
+/* It is given to another one if the station does not answer. */
+static void test_arp_moves(void **state)
+{
+	struct host s;
+	struct frame f;
+	unsigned int i;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	arp_of(&f, 1, 10, 9, 2);
+	inject(&s, &f);
+	expect_at(&s, 9);
+	for (i = 0; i < 15; i++) {
+		s.vt->now += 100 * MS;
+		step(&s);
+	}
+	expect_at(&s, 10);
+	host_close(&s);
+}
+
 static void test_arp_table_full(void **state)
 {
 	struct snic_config cfg = { .mac = { 2, 0, 0, 0, 0, 2 },
@@ -241,16 +282,18 @@ static void test_arp_table_full(void **state)
 				   .mtu = 1500 };
 	static uint8_t bth[12] = { SNIC_OP_SEND_ONLY };
 	struct iovec iov = { bth, sizeof(bth) };
-	struct station s, *all = &s;
+	struct host s;
 	unsigned int i;
 
-	station_open_cfg(&s, &cfg);
+	host_init(&s, &(struct host_conf){
+		.nic = cfg, .arena = 4096, .plugged = true,
+	});
 	for (i = 0; i < 3 * SNIC_ARP_ENTRIES; i++)
 		snic_net_send(s.nic, htobe32(0x0a010000 + i), 0xc000, &iov, 1);
-	wire_run(&all, 1, wire_now + 20 * SECOND, NULL, NULL);
-	assert_int_equal(station_stats(&s).arp_failed, SNIC_ARP_ENTRIES);
-	assert_int_equal(station_stats(&s).tx_dropped, 3 * SNIC_ARP_ENTRIES);
-	station_close(&s);
+	host_wait(&s, 20 * SECOND);
+	assert_int_equal(host_stats(&s).arp_failed, SNIC_ARP_ENTRIES);
+	assert_int_equal(host_stats(&s).tx_dropped, 3 * SNIC_ARP_ENTRIES);
+	host_close(&s);
 }
 
 /* ---- IPv4, ICMP, UDP ------------------------------------------------------------------- */
@@ -258,25 +301,25 @@ static void test_arp_table_full(void **state)
 static void test_echo(void **state)
 {
 	static const size_t lens[] = { 8, 9, 64, 1480 };
-	const struct wire_frame *r;
-	struct station s;
+	const struct link_frame *r;
+	struct host s;
 	struct frame f;
 	uint8_t *p;
 	size_t i;
 
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	for (i = 0; i < 4; i++) {
 		p = ip(&f, 9, 2, 1, lens[i]);
 		p[0] = 8;
 		memset(p + 4, 0x30 + i, lens[i] - 4);
-		put16(p + 2, checksum(p, lens[i]));
+		frame_put16(p + 2, frame_sum(p, lens[i]));
 		inject(&s, &f);
 		assert_int_equal(s.port.nr_sent, i + 1);
 		r = latest(&s.port);
 		assert_int_equal(r->len, 34 + lens[i]);
 		assert_memory_equal(r->data, mac(9), 6);
-		assert_int_equal(checksum(r->data + 14, 20), 0);
-		assert_int_equal(checksum(r->data + 34, lens[i]), 0);
+		assert_int_equal(frame_sum(r->data + 14, 20), 0);
+		assert_int_equal(frame_sum(r->data + 34, lens[i]), 0);
 		assert_int_equal(r->data[34], 0);
 		assert_memory_equal(r->data + 38, p + 4, lens[i] - 4);
 	}
@@ -285,19 +328,19 @@ static void test_echo(void **state)
 	p = ip(&f, 9, 2, 1, 7);				/* too short */
 	inject(&s, &f);
 	p = ip(&f, 9, 2, 1, 8);				/* a reply */
-	put16(p + 2, 0xffff);
+	frame_put16(p + 2, 0xffff);
 	inject(&s, &f);
 	assert_int_equal(s.port.nr_sent, 4);
-	assert_int_equal(station_stats(&s).rx_icmp, 5);
-	assert_int_equal(station_stats(&s).rx_bad_checksum, 1);
-	assert_int_equal(station_stats(&s).rx_malformed, 1);
-	station_close(&s);
+	assert_int_equal(host_stats(&s).rx_icmp, 5);
+	assert_int_equal(host_stats(&s).rx_bad_checksum, 1);
+	assert_int_equal(host_stats(&s).rx_malformed, 1);
+	host_close(&s);
 }
 
 /* A station whose counters are all 0 but one. */
-static void expect_only(struct station *s, const char *name, uint64_t value)
+static void expect_only(struct host *s, const char *name, uint64_t value)
 {
-	struct snic_stats st = station_stats(s);
+	struct snic_stats st = host_stats(s);
 
 #define CHECK(c)							\
 	if (strcmp(#c, "rx_frames") && strcmp(#c, "rx_bytes"))		\
@@ -307,14 +350,14 @@ static void expect_only(struct station *s, const char *name, uint64_t value)
 }
 
 #define DROP(counter, ...) do {						\
-	struct station s_;						\
+	struct host s_;						\
 	struct frame f;							\
-	station_open(&s_, 2, 1);					\
+	host_open_plugged(&s_, 2, 1);					\
 	__VA_ARGS__;							\
 	inject(&s_, &f);						\
 	expect_only(&s_, counter, 1);					\
 	assert_int_equal(s_.port.nr_sent, 0);				\
-	station_close(&s_);						\
+	host_close(&s_);						\
 } while (0)
 
 static void test_drops(void **state)
@@ -338,15 +381,15 @@ static void test_drops(void **state)
 	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), f.data[14] = 0x46,
 	     fix_ip(&f));
 	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), f.data[14] = 0x65);
-	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), put16(f.data + 16, 19),
+	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), frame_put16(f.data + 16, 19),
 	     fix_ip(&f));
 	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), f.data[26] = 224,
 	     fix_ip(&f));
 	DROP("rx_other", roce(&f, 9, 2, 0x123, 64), f.data[37]++);	/* port */
-	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), put16(f.data + 38, 7));
-	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), put16(f.data + 38, 23));
+	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), frame_put16(f.data + 38, 7));
+	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64), frame_put16(f.data + 38, 23));
 	DROP("rx_malformed", roce(&f, 9, 2, 0x123, 64),
-	     put16(f.data + 38, 0xffff));
+	     frame_put16(f.data + 38, 0xffff));
 	DROP("rx_malformed", ip(&f, 9, 2, 17, 7));
 	DROP("rx_other", ip(&f, 9, 2, 6, 20));			/* TCP */
 	DROP("rx_other", eth(&f, mac(2), 9, 0x86dd), f.len = 60);
@@ -357,17 +400,19 @@ static void test_drops(void **state)
 static void test_huge(void **state)
 {
 	struct snic_config cfg = { .mac = { 2, 0, 0, 0, 0, 2 },
-				   .ip = station_ip(2), .prefix_len = 24,
+				   .ip = host_ip(2), .prefix_len = 24,
 				   .mtu = 65535 };
-	struct station s;
+	struct host s;
 	struct frame *f = malloc(sizeof(*f));
 
-	station_open_cfg(&s, &cfg);
+	host_init(&s, &(struct host_conf){
+		.nic = cfg, .arena = 4096, .plugged = true,
+	});
 	roce(f, 9, 2, 0x123, 65535 - 20 - 8 - 12 - 4);
 	assert_int_equal(f->len, 65535 + 14);
 	inject(&s, f);
 	expect_only(&s, "rx_no_qp", 1);
-	station_close(&s);
+	host_close(&s);
 	free(f);
 }
 
@@ -376,38 +421,38 @@ static void test_sent_packet(void **state)
 {
 	uint8_t bth[12] = { SNIC_OP_SEND_ONLY }, big[1500];
 	struct iovec iov[2] = { { bth, 12 }, { big, 100 } };
-	const struct wire_frame *r;
-	struct station s;
+	const struct link_frame *r;
+	struct host s;
 	struct frame f;
 	struct iovec out;
 
 	memset(big, 0x42, sizeof(big));
-	station_open(&s, 2, 1);
+	host_open_plugged(&s, 2, 1);
 	arp(&f, 1, 9, 2);
 	inject(&s, &f);
-	assert_int_equal(snic_net_send(s.nic, station_ip(9), 0xc123, iov, 2), 0);
+	assert_int_equal(snic_net_send(s.nic, host_ip(9), 0xc123, iov, 2), 0);
 	r = latest(&s.port);
 	assert_int_equal(r->len, 42 + 112 + 4);
 	assert_int_equal(r->data[14], 0x45);
 	assert_int_equal(r->data[15], 0);		/* TOS */
 	assert_int_equal(r->data[20] << 8 | r->data[21], 0x4000);	/* DF */
 	assert_int_equal(r->data[22], 64);		/* TTL */
-	assert_int_equal(checksum(r->data + 14, 20), 0);
+	assert_int_equal(frame_sum(r->data + 14, 20), 0);
 	assert_int_equal(r->data[34] << 8 | r->data[35], 0xc123);
 	assert_int_equal(r->data[36] << 8 | r->data[37], 4791);
 	assert_int_equal(r->data[38] << 8 | r->data[39], 8 + 112 + 4);
 	assert_int_equal(r->data[40] | r->data[41], 0);	/* no UDP checksum */
-	out = (struct iovec) { r->data + 42, 112 };
+	out = (struct iovec) { (void *)(r->data + 42), 112 };
 	assert_int_equal(snic_icrc_get(r->data + r->len - 4),
 			 snic_icrc(r->data + 14, r->data + 34, &out, 1));
 	iov[1].iov_len = 1500 - 28 - 12 - 4;
-	assert_int_equal(snic_net_send(s.nic, station_ip(9), 0xc123, iov, 2), 0);
+	assert_int_equal(snic_net_send(s.nic, host_ip(9), 0xc123, iov, 2), 0);
 	iov[1].iov_len++;
-	assert_int_equal(snic_net_send(s.nic, station_ip(9), 0xc123, iov, 2),
+	assert_int_equal(snic_net_send(s.nic, host_ip(9), 0xc123, iov, 2),
 			 -EMSGSIZE);
-	assert_int_equal(snic_net_send(s.nic, station_ip(9), 0xc123, iov, 0),
+	assert_int_equal(snic_net_send(s.nic, host_ip(9), 0xc123, iov, 0),
 			 -EINVAL);
-	station_close(&s);
+	host_close(&s);
 }
 
 static void test_path_mtu(void **state)
@@ -416,7 +461,7 @@ static void test_path_mtu(void **state)
 		{ 576, 256 }, { 600, 512 }, { 1500, 1024 }, { 4095, 2048 },
 		{ 4170, 2048 }, { 4171, 4096 }, { 65535, 4096 },
 	};
-	struct snic_config cfg = { .ip = station_ip(2), .prefix_len = 24 };
+	struct snic_config cfg = { .ip = host_ip(2), .prefix_len = 24 };
 	struct snic *nic;
 	unsigned int i;
 
@@ -433,20 +478,20 @@ static void test_path_mtu(void **state)
 #define NR_PORTS	3
 
 struct hub {
-	struct station s;
-	struct wire_port more[NR_PORTS - 1];
-	struct wire_port *ports[NR_PORTS];
+	struct host s;
+	struct link_port more[NR_PORTS - 1];
+	struct link_port *ports[NR_PORTS];
 };
 
 static void hub_open(struct hub *h)
 {
 	int i;
 
-	station_open(&h->s, 2, 1);
+	host_open_plugged(&h->s, 2, 1);
 	h->ports[0] = &h->s.port;
 	for (i = 1; i < NR_PORTS; i++) {
 		h->ports[i] = &h->more[i - 1];
-		wire_port_init(h->ports[i]);
+		link_port_init(h->ports[i], h->s.vt);
 		assert_int_equal(snic_port_add(h->s.nic, &h->ports[i]->port), 0);
 	}
 }
@@ -455,16 +500,16 @@ static void hub_close(struct hub *h)
 {
 	int i;
 
-	station_close(&h->s);
 	for (i = 1; i < NR_PORTS; i++)
-		wire_port_fini(h->ports[i]);
+		link_port_fini(h->ports[i]);
+	host_close(&h->s);
 }
 
 /* After this frame came in at a port, the ports have sent so many in all. */
 static void hub_expect(struct hub *h, int port, const struct frame *f, int p0,
 		       int p1, int p2)
 {
-	wire_inject(h->ports[port], f->data, f->len);
+	link_inject(h->ports[port], f->data, f->len, 0);
 	step(&h->s);
 	assert_int_equal(h->ports[0]->nr_sent, p0);
 	assert_int_equal(h->ports[1]->nr_sent, p1);
@@ -473,7 +518,7 @@ static void hub_expect(struct hub *h, int port, const struct frame *f, int p0,
 
 static void test_switch(void **state)
 {
-	const struct wire_frame *r;
+	const struct link_frame *r;
 	struct frame f;
 	struct hub h;
 
@@ -495,10 +540,60 @@ static void test_switch(void **state)
 	hub_expect(&h, 1, &f, 3, 3, 3);
 	roce(&f, 11, 2, 5, 100);	/* for us alone */
 	hub_expect(&h, 1, &f, 3, 3, 3);
-	roce(&f, 11, 10, 5, 100);	/* 11 moves to port 2 */
-	hub_expect(&h, 2, &f, 4, 3, 3);
+	hub_close(&h);
+}
+
+/* Whoever sends with another station's address is dropped, until that one is silent. */
+static void test_station_moves(void **state)
+{
+	struct frame f;
+	struct hub h;
+
+	hub_open(&h);
+	arp(&f, 1, 10, 12);
+	hub_expect(&h, 0, &f, 0, 1, 1);
+	arp(&f, 1, 11, 12);
+	hub_expect(&h, 1, &f, 1, 1, 2);
+	roce(&f, 11, 10, 5, 100);		/* from port 2 */
+	hub_expect(&h, 2, &f, 1, 1, 2);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 1);
 	roce(&f, 10, 11, 5, 100);
-	hub_expect(&h, 0, &f, 4, 3, 4);
+	hub_expect(&h, 0, &f, 1, 2, 2);
+	h.s.vt->now += 11000 * MS;			/* it has moved there */
+	roce(&f, 11, 10, 5, 100);
+	hub_expect(&h, 2, &f, 2, 2, 2);
+	roce(&f, 10, 11, 5, 100);
+	hub_expect(&h, 0, &f, 2, 2, 3);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 1);
+	hub_close(&h);
+}
+
+/* Two ports send with so many addresses: a station at the third one is found. */
+static void test_port_has_its_share(void **state)
+{
+	struct frame f;
+	struct hub h;
+	int i, sent;
+
+	hub_open(&h);
+	arp(&f, 1, 10, 12);
+	hub_expect(&h, 0, &f, 0, 1, 1);
+	for (i = 0; i < 20000; i++) {
+		eth(&f, mac(2), 0, 0x9000);
+		frame_put16(f.data + 8, i);
+		f.len = 60;
+		link_inject(h.ports[1 + i % 2], f.data, f.len, 0);
+		if (i % 100 == 0)
+			step(&h.s);
+	}
+	step(&h.s);
+	sent = h.ports[1]->nr_sent;
+	roce(&f, 11, 10, 5, 100);
+	hub_expect(&h, 2, &f, 1, sent, 1);
+	arp(&f, 1, 13, 2);			/* new, and it has a place as well */
+	hub_expect(&h, 0, &f, 2, sent + 1, 2);
+	roce(&f, 11, 13, 5, 100);
+	hub_expect(&h, 2, &f, 3, sent + 1, 2);
 	hub_close(&h);
 }
 
@@ -511,10 +606,10 @@ static void test_port_fails(void **state)
 	h.ports[1]->broken = true;
 	arp(&f, 1, 10, 2);
 	hub_expect(&h, 0, &f, 1, 0, 1);
-	assert_int_equal(station_stats(&h.s).port_errors, 1);
-	assert_int_equal(station_stats(&h.s).tx_dropped, 1);
+	assert_int_equal(host_stats(&h.s).port_errors, 1);
+	assert_int_equal(host_stats(&h.s).tx_dropped, 1);
 	step(&h.s);
-	assert_int_equal(station_stats(&h.s).port_errors, 1);
+	assert_int_equal(host_stats(&h.s).port_errors, 1);
 	h.ports[1]->broken = false;	/* it comes back */
 	arp(&f, 1, 11, 2);
 	hub_expect(&h, 1, &f, 2, 1, 2);
@@ -531,16 +626,16 @@ static void test_switch_full(void **state)
 	hub_open(&h);
 	for (i = 0; i < 20000; i++) {
 		eth(&f, mac(2), 0, 0x9000);
-		put16(f.data + 8, i);
+		frame_put16(f.data + 8, i);
 		f.len = 60;
-		wire_inject(h.ports[i % NR_PORTS], f.data, f.len);
+		link_inject(h.ports[i % NR_PORTS], f.data, f.len, 0);
 		if (i % 100 == 0)
 			step(&h.s);
 	}
 	step(&h.s);
-	assert_int_equal(station_stats(&h.s).rx_other, 20000);
+	assert_int_equal(host_stats(&h.s).rx_other, 20000);
 	arp(&f, 1, 10, 2);
-	wire_inject(h.ports[0], f.data, f.len);
+	link_inject(h.ports[0], f.data, f.len, 0);
 	step(&h.s);
 	assert_memory_equal(latest(h.ports[0])->data, mac(10), 6);
 	hub_close(&h);
@@ -552,6 +647,8 @@ int main(void)
 		cmocka_unit_test(test_arp_reply),
 		cmocka_unit_test(test_arp_request),
 		cmocka_unit_test(test_arp_gives_up),
+		cmocka_unit_test(test_arp_contested),
+		cmocka_unit_test(test_arp_moves),
 		cmocka_unit_test(test_arp_table_full),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_drops),
@@ -559,6 +656,8 @@ int main(void)
 		cmocka_unit_test(test_sent_packet),
 		cmocka_unit_test(test_path_mtu),
 		cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_station_moves),
+		cmocka_unit_test(test_port_has_its_share),
 		cmocka_unit_test(test_port_fails),
 		cmocka_unit_test(test_switch_full),
 	};

@@ -3,19 +3,14 @@
  * RC responder: requests that come before their turn are held, bounded, and
  * executed once, in order; what is missing is said when it does not come.
  */
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/transport/priv.h"
 
 #define LEN 64		/* payload */
 
-static struct snic_qp *qp_of(struct end *e)
-{
-	return snic_qp_lookup(e->bed->nic, e->qpn);
-}
-
 static unsigned int held_by_nic(struct pair *p)
 {
-	return snic_rc_of(p->b.bed->nic)->nr_ahead;
+	return snic_rc_of(p->b.host->nic)->nr_ahead;
 }
 
 /* ---- what side 1 says ------------------------------------------------------ */
@@ -81,7 +76,7 @@ static void say_add(struct pair *p, int32_t psn, uint64_t add)
 	say_to(p, p->b.qpn, (struct snic_pkt){
 		.opcode = SNIC_OP_FETCH_ADD,
 		.psn = snic_psn_add(first_psn, psn),
-		.va = bed_iova(p->b.bed, p->word), .rkey = p->b.bed->key,
+		.va = host_iova(p->b.host, p->word), .rkey = p->b.host->key,
 		.swap_add = add,
 	}, 0, 0);
 }
@@ -91,7 +86,7 @@ static void say_read(struct pair *p, int32_t psn, uint32_t len)
 	say_to(p, p->b.qpn, (struct snic_pkt){
 		.opcode = SNIC_OP_READ_REQ,
 		.psn = snic_psn_add(first_psn, psn),
-		.va = bed_iova(p->b.bed, p->dst), .rkey = p->b.bed->key,
+		.va = host_iova(p->b.host, p->dst), .rkey = p->b.host->key,
 		.dma_len = len,
 	}, 0, 0);
 }
@@ -109,7 +104,7 @@ static void expect_sends(struct pair *p, unsigned int n)
 {
 	unsigned int i;
 
-	assert_int_equal(cq_count(p->b.bed, p->b.rcqn), n);
+	assert_int_equal(cq_count(p->b.host, p->b.rcqn), n);
 	for (i = 0; i < n; i++)
 		expect_filled(p->dst + i * LEN, LEN, i);
 }
@@ -166,7 +161,7 @@ static void test_lost(void **state)
 	assert_int_equal(nr_answers, RC_NAKS);
 	for (i = 0; i < nr_answers; i++)
 		expect_answer(i, SNIC_NAK_SEQ, first_psn + 1);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 1);
 
 	/* What came is not held for ever either. */
 	assert_int_equal(held_by_nic(&p), 0);
@@ -290,7 +285,7 @@ static void test_old_gap(void **state)
 	say_send(&p, 2);
 	cable_run(&p.c, SECOND);
 	assert_int_equal(nr_answers, 0);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 3);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 3);
 	pair_close(&p);
 }
 
@@ -338,7 +333,7 @@ static void test_within_a_read(void **state)
 	cable_run(&p.c, CABLE_LATENCY);
 	assert_int_equal(qp_of(&p.b)->resp->epsn, 0xfffffa);
 	assert_int_equal(held_by_nic(&p), 1);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 0);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 0);
 	pair_close(&p);
 
 	/* one that takes more of them than can be held */
@@ -461,10 +456,10 @@ static void test_flood(void **state)
 	int32_t psn;
 
 	open_at(&p, 1);
-	rc = snic_rc_of(p.b.bed->nic);
+	rc = snic_rc_of(p.b.host->nic);
 	for (i = 0; i < PEERS; i++) {
-		end_open(p.a.bed, &opts, &a[i]);
-		end_open(p.b.bed, &opts, &b[i]);
+		end_open(p.a.host, &opts, &a[i]);
+		end_open(p.b.host, &opts, &b[i]);
 		pair_join(&a[i], &b[i], 1, NULL);
 	}
 	p.c.filter = NULL;
@@ -483,15 +478,15 @@ static void test_flood(void **state)
 	assert_int_equal(rc->nr_ahead, RC_AHEAD_POOL);
 	/* One of them gives its share back: in ERR, in RESET, or gone. */
 	psn = rc->nr_ahead - qp_of(&b[0])->resp->ahead.nr;
-	assert_int_equal(snic_qp_error(p.b.bed->nic, b[0].qpn), 0);
+	assert_int_equal(snic_qp_error(p.b.host->nic, b[0].qpn), 0);
 	assert_int_equal(rc->nr_ahead, psn);
 	psn -= qp_of(&b[1])->resp->ahead.nr;
-	assert_int_equal(snic_qp_reset(p.b.bed->nic, b[1].qpn), 0);
+	assert_int_equal(snic_qp_reset(p.b.host->nic, b[1].qpn), 0);
 	assert_int_equal(rc->nr_ahead, psn);
 	cable_run(&p.c, SECOND);
 	assert_int_equal(rc->nr_ahead, 0);
 	for (i = 0; i < PEERS; i++)
-		assert_int_equal(snic_qp_destroy(p.b.bed->nic, b[i].qpn), 0);
+		assert_int_equal(snic_qp_destroy(p.b.host->nic, b[i].qpn), 0);
 	/* No timer of theirs is left. */
 	cable_run(&p.c, SECOND);
 	pair_close(&p);
@@ -519,8 +514,8 @@ static void test_bad_one(void **state)
 	cable_run(&p.c, SECOND);
 	assert_int_equal(state_of(&p.b), SNIC_QP_ERR);
 	assert_int_equal(held_by_nic(&p), 0);
-	expect_cqe(p.b.bed, p.b.rcqn, WRC_CQE_RESP_SEND, 0);
-	expect_cqe(p.b.bed, p.b.rcqn, WRC_CQE_RESP_SEND, 1);
+	expect_cqe(p.b.host, p.b.rcqn, WRC_CQE_RESP_SEND, 0);
+	expect_cqe(p.b.host, p.b.rcqn, WRC_CQE_RESP_SEND, 1);
 	assert_int_equal(nr_answers, 1);
 	expect_answer(0, SNIC_NAK_REMOTE_ACCESS, 3);
 	/* Nothing is held in ERR. */

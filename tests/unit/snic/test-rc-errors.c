@@ -3,39 +3,17 @@
  * RC transport: what is refused, what is given up, and what the two sides are
  * told about it.
  */
-#include "cable.h"
-
-static struct snic_qp *qp_of(struct end *e)
-{
-	return snic_qp_lookup(e->bed->nic, e->qpn);
-}
+#include "bed/cable.h"
 
 static struct snic_qp_info info_of(struct end *e)
 {
 	struct snic_qp_info info;
 
-	assert_int_equal(snic_qp_query(e->bed->nic, e->qpn, &info), 0);
+	assert_int_equal(snic_qp_query(e->host->nic, e->qpn, &info), 0);
 	return info;
 }
 
-static void expect_req_error(struct pair *p, uint8_t syndrome, uint16_t counter)
-{
-	expect_error(p->a.bed, p->a.scqn, WRC_CQE_REQ_ERR, syndrome, counter);
-	assert_int_equal(state_of(&p->a), SNIC_QP_ERR);
-}
-
-static void expect_done(struct pair *p, uint16_t counter)
-{
-	expect_cqe(p->a.bed, p->a.scqn, WRC_CQE_REQ, counter);
-}
-
 /* ---- nobody answers ---------------------------------------------------------- */
-
-static bool drop_all(struct cable *c, unsigned int from,
-		     const struct snic_pkt *pkt)
-{
-	return false;
-}
 
 static void test_retries_exhausted(void **state)
 {
@@ -52,7 +30,7 @@ static void test_retries_exhausted(void **state)
 	for (i = 0; i < 40; i++)
 		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 40);
+	run_until(&p, p.a.host, p.a.scqn, 40);
 	expect_req_error(&p, WRC_SYND_RETRY_EXC, 0);
 	for (i = 1; i < 40; i++)
 		expect_req_error(&p, WRC_SYND_WR_FLUSH, i);
@@ -78,7 +56,7 @@ static void test_timeout_never(void **state)
 	put(&p, WRC_WQE_WRITE, 0, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, 1000 * SECOND);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 0);
 	assert_int_equal(p.c.packets[0], 1);
 	pair_close(&p);
 }
@@ -102,7 +80,7 @@ static void test_timeout_recovers(void **state)
 	fill(p.src, 100000, 3);
 	put(&p, WRC_WQE_WRITE, 0, 100000, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 1);
+	run_until(&p, p.a.host, p.a.scqn, 1);
 	expect_filled(p.dst, 100000, 3);
 	assert_true(stats(&p, 0).timeouts > 0);
 	pair_close(&p);
@@ -120,15 +98,15 @@ static void rnr_then_ready(uint8_t opcode, uint32_t len)
 	put(&p, WRC_WQE_WRITE, 8192, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, MS);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 0);
 	/* 10 us and the way there and back, each time. */
 	assert_in_range(stats(&p, 1).rnr_naks, 30, 60);
 	assert_int_equal(stats(&p, 1).naks, 0);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	post_recv(&p.b, p.dst, len);
 	cable_run(&p.c, MS);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 1);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 1);
 	expect_filled(p.dst, len, 3);
 	pair_close(&p);
 }
@@ -219,11 +197,11 @@ static void refused(const struct refusal *r)
 	uint32_t key;
 
 	pair_open(&p, 6, 1, NULL);
-	end_open(p.a.bed, &opts, &c);
-	end_open(p.b.bed, &opts, &d);
+	end_open(p.a.host, &opts, &c);
+	end_open(p.b.host, &opts, &d);
 	pair_join(&c, &d, 5, NULL);
 	p.a = c;
-	assert_int_equal(snic_mkey_reg(d.bed->nic, d.bed->pdn, p.dst, 4096,
+	assert_int_equal(snic_mkey_reg(d.host->nic, d.host->pdn, p.dst, 4096,
 				       0x10000, r->rights, &key), 0);
 	if (!r->no_access)	/* one that is fine before it */
 		put(&p, WRC_WQE_WRITE, 0, 100, 0);
@@ -237,10 +215,10 @@ static void refused(const struct refusal *r)
 		expect_done(&p, 0);
 	expect_req_error(&p, r->syndrome, !r->no_access);
 	expect_req_error(&p, WRC_SYND_WR_FLUSH, !r->no_access + 1);
-	expect_empty(p.a.bed, p.a.scqn);
+	expect_empty(p.a.host, p.a.scqn);
 	assert_int_equal(info_of(&d).state, SNIC_QP_ERR);
 	assert_int_equal(info_of(&d).syndrome, r->remote);
-	expect_error(d.bed, d.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
+	expect_error(d.host, d.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
 	assert_int_equal(stats(&p, 1).naks, 1);
 	pair_close(&p);
 }
@@ -320,10 +298,10 @@ static void test_send_too_long(void **state)
 	ring(&p.a);
 	cable_run(&p.c, MS);
 	expect_req_error(&p, WRC_SYND_REMOTE_INVAL, 0);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR,
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR,
 		     WRC_SYND_LOCAL_LENGTH, 0);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
-	expect_empty(p.b.bed, p.b.rcqn);
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
+	expect_empty(p.b.host, p.b.rcqn);
 	assert_int_equal(p.dst[2999], 0xee);
 	pair_close(&p);
 }
@@ -341,9 +319,9 @@ static void test_bad_recv_list(void **state)
 	ring(&p.a);
 	cable_run(&p.c, MS);
 	expect_req_error(&p, WRC_SYND_REMOTE_OP, 0);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT,
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_LOCAL_PROT,
 		     0);
-	expect_empty(p.b.bed, p.b.rcqn);
+	expect_empty(p.b.host, p.b.rcqn);
 	pair_close(&p);
 }
 
@@ -357,7 +335,7 @@ static void test_local_errors(void **state)
 
 	pair_open(&p, 10, 1, NULL);
 	w = wqe_begin(&p.a, WRC_WQE_SEND, 0, CE);
-	wqe_u64x2(&w, 100ull << 32 | 0xdead, bed_iova(p.a.bed, p.src));
+	wqe_u64x2(&w, 100ull << 32 | 0xdead, host_iova(p.a.host, p.src));
 	wqe_end(&w);
 	ring(&p.a);
 	cable_run(&p.c, MS);
@@ -368,7 +346,7 @@ static void test_local_errors(void **state)
 	/* Masked atomics have no place on the wire. */
 	pair_open(&p, 11, 1, NULL);
 	w = wqe_begin(&p.a, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, CE);
-	wqe_raddr(&w, bed_iova(p.b.bed, p.word), p.b.bed->key);
+	wqe_raddr(&w, host_iova(p.b.host, p.word), p.b.host->key);
 	wqe_u64x2(&w, 1, 0);
 	wqe_data(&w, p.old, 8);
 	wqe_end(&w);
@@ -392,10 +370,10 @@ static uint32_t put_with_key(struct pair *p, uint8_t opcode, uint32_t len)
 	struct wqe w;
 	uint32_t key;
 
-	assert_int_equal(snic_mkey_reg(p->a.bed->nic, p->a.bed->pdn, p->src,
+	assert_int_equal(snic_mkey_reg(p->a.host->nic, p->a.host->pdn, p->src,
 				       len, 0x1000000, ALL_RIGHTS, &key), 0);
 	w = wqe_begin(&p->a, opcode, 0, CE);
-	wqe_raddr(&w, bed_iova(p->b.bed, p->dst), p->b.bed->key);
+	wqe_raddr(&w, host_iova(p->b.host, p->dst), p->b.host->key);
 	wqe_u64x2(&w, (uint64_t)len << 32 | key, 0x1000000);
 	wqe_end(&w);
 	return key;
@@ -413,7 +391,7 @@ static void local_key_vanishes(uint8_t opcode)
 	put(&p, WRC_WQE_WRITE, 1 << 20, 5000, 0);
 	ring(&p.a);
 	cable_run(&p.c, 3 * CABLE_LATENCY);
-	assert_int_equal(snic_mkey_dereg(p.a.bed->nic, key), 0);
+	assert_int_equal(snic_mkey_dereg(p.a.host->nic, key), 0);
 	cable_run(&p.c, 10 * MS);
 	expect_done(&p, 0);
 	expect_req_error(&p, WRC_SYND_LOCAL_PROT, 1);
@@ -447,7 +425,7 @@ static void test_bad_wqe_waits_its_turn(void **state)
 	key = put_with_key(&p, WRC_WQE_WRITE, 100);
 	ring(&p.a);
 	cable_run(&p.c, MS);
-	assert_int_equal(snic_mkey_dereg(p.a.bed->nic, key), 0);
+	assert_int_equal(snic_mkey_dereg(p.a.host->nic, key), 0);
 	cable_run(&p.c, 6 * MS);	/* tried again by now */
 	p.c.filter = NULL;
 	cable_run(&p.c, 100 * MS);
@@ -463,12 +441,12 @@ static void remote_key_vanishes(uint8_t opcode)
 	uint32_t key;
 
 	pair_open(&p, 15, 1, NULL);
-	assert_int_equal(snic_mkey_reg(p.b.bed->nic, p.b.bed->pdn, p.dst,
+	assert_int_equal(snic_mkey_reg(p.b.host->nic, p.b.host->pdn, p.dst,
 				       1 << 20, 0x10000, ALL_RIGHTS, &key), 0);
 	put_at(&p, opcode, 0x10000, key, 1 << 20);
 	ring(&p.a);
 	cable_run(&p.c, 3 * CABLE_LATENCY);
-	assert_int_equal(snic_mkey_dereg(p.b.bed->nic, key), 0);
+	assert_int_equal(snic_mkey_dereg(p.b.host->nic, key), 0);
 	cable_run(&p.c, 10 * MS);
 	expect_req_error(&p, WRC_SYND_REMOTE_ACCESS, 0);
 	assert_int_equal(state_of(&p.b), SNIC_QP_ERR);
@@ -494,11 +472,11 @@ static void test_flush_in_order(void **state)
 		put(&p, i % 3 ? WRC_WQE_WRITE : WRC_WQE_READ, i * 100, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, MS);
-	assert_int_equal(snic_qp_error(p.a.bed->nic, p.a.qpn), 0);
+	assert_int_equal(snic_qp_error(p.a.host->nic, p.a.qpn), 0);
 	cable_run(&p.c, MS);
 	for (i = 0; i < 200; i++)
 		expect_req_error(&p, WRC_SYND_WR_FLUSH, i);
-	expect_empty(p.a.bed, p.a.scqn);
+	expect_empty(p.a.host, p.a.scqn);
 	assert_int_equal(snic_rc_pending(qp_of(&p.a)), 0);
 	pair_close(&p);
 }
@@ -522,12 +500,12 @@ static void test_half_message_is_flushed(void **state)
 	put(&p, WRC_WQE_SEND, 0, 5000, 0);
 	ring(&p.a);
 	cable_run(&p.c, MS);
-	expect_empty(p.b.bed, p.b.rcqn);
+	expect_empty(p.b.host, p.b.rcqn);
 	assert_int_equal(info_of(&p.b).rq_consumed, 1);
-	assert_int_equal(snic_qp_error(p.b.bed->nic, p.b.qpn), 0);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
-	expect_empty(p.b.bed, p.b.rcqn);
+	assert_int_equal(snic_qp_error(p.b.host->nic, p.b.qpn), 0);
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 0);
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR, WRC_SYND_WR_FLUSH, 1);
+	expect_empty(p.b.host, p.b.rcqn);
 	pair_close(&p);
 }
 
@@ -543,8 +521,8 @@ static void test_reset(void **state)
 		put(&p, WRC_WQE_READ, 0, 100000, 0);
 		ring(&p.a);
 		cable_run(&p.c, 3 * CABLE_LATENCY);
-		assert_int_equal(snic_qp_reset(p.a.bed->nic, p.a.qpn), 0);
-		assert_int_equal(snic_qp_reset(p.b.bed->nic, p.b.qpn), 0);
+		assert_int_equal(snic_qp_reset(p.a.host->nic, p.a.qpn), 0);
+		assert_int_equal(snic_qp_reset(p.b.host->nic, p.b.qpn), 0);
 		cable_run(&p.c, MS);	/* stray packets: nobody listens */
 		p.a.pi = 0;
 		pair_join(&p.a, &p.b, 0x1000 * i, NULL);
@@ -578,7 +556,7 @@ static void test_refused_behind_replies(void **state)
 			expect_done(&p, i);
 		expect_req_error(&p, WRC_SYND_REMOTE_ACCESS, 4);
 		expect_req_error(&p, WRC_SYND_WR_FLUSH, 5);
-		expect_empty(p.a.bed, p.a.scqn);
+		expect_empty(p.a.host, p.a.scqn);
 		expect_filled(p.src, 20000, 3);
 		assert_int_equal(info_of(&p.b).state, SNIC_QP_ERR);
 		assert_int_equal(stats(&p, 1).naks, 1);

@@ -9,7 +9,7 @@
  * SNIC_FUZZ_PACKETS in the environment: another number of them.
  */
 #include <stdlib.h>
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/transport/priv.h"
 
 #define PACKETS		1000000
@@ -53,8 +53,8 @@ static void revive(struct fuzz *f)
 	if (f->qp->state == SNIC_QP_RTS)
 		return;
 	f->resets++;
-	assert_int_equal(snic_qp_reset(e->bed->nic, e->qpn), 0);
-	assert_int_equal(snic_qp_reset(f->p.a.bed->nic, f->p.a.qpn), 0);
+	assert_int_equal(snic_qp_reset(e->host->nic, e->qpn), 0);
+	assert_int_equal(snic_qp_reset(f->p.a.host->nic, f->p.a.qpn), 0);
 	e->pi = e->posted = 0;
 	e->dbr->rcv = 0;
 	pair_join(&f->p.a, e, cable_random(&f->p.c) & SNIC_PSN_MASK, NULL);
@@ -196,7 +196,7 @@ static void expect_held_right(struct fuzz *f)
 		n++;
 	}
 	assert_int_equal(a->nr, n);
-	assert_int_equal(snic_rc_of(f->p.b.bed->nic)->nr_ahead, n);
+	assert_int_equal(snic_rc_of(f->p.b.host->nic)->nr_ahead, n);
 	if (n) {
 		assert_true(a->gap);
 		assert_true(a->timer.when != SNIC_NEVER ||
@@ -216,26 +216,20 @@ static void expect_guarded(struct fuzz *f)
 	}
 }
 
-static bool drop_all(struct cable *c, unsigned int from,
-		     const struct snic_pkt *pkt)
-{
-	return false;
-}
-
 static void works(struct fuzz *f)
 {
 	struct pair *p = &f->p;
 	uint32_t n;
 
 	p->c.filter = NULL;
-	snic_qp_error(p->b.bed->nic, p->b.qpn);
+	snic_qp_error(p->b.host->nic, p->b.qpn);
 	revive(f);
 	p->a.pi = 0;
-	n = cq_count(p->a.bed, p->a.scqn);
+	n = cq_count(p->a.host, p->a.scqn);
 	fill(p->src, 5000, 1);
 	put(p, WRC_WQE_WRITE, 0, 5000, 0);
 	ring(&p->a);
-	run_until(p, p->a.bed, p->a.scqn, n + 1);
+	run_until(p, p->a.host, p->a.scqn, n + 1);
 	expect_filled(p->dst, 5000, 1);
 }
 
@@ -253,8 +247,8 @@ static void open_small(struct fuzz *f)
 	struct end_opts opts = { .log_sq = 4, .log_cq = 12 };
 	struct pair *p = &f->p;
 
-	end_open(p->a.bed, &opts, &p->a);
-	end_open(p->b.bed, &opts, &p->b);
+	end_open(p->a.host, &opts, &p->a);
+	end_open(p->b.host, &opts, &p->b);
 	pair_join(&p->a, &p->b, 1, NULL);
 }
 
@@ -268,11 +262,11 @@ static void test_fuzz(void **state)
 	pair_open(&f.p, 99, 1, NULL);
 	open_small(&f);
 	f.p.c.filter = drop_all;
-	f.qp = snic_qp_lookup(f.p.b.bed->nic, f.p.b.qpn);
-	f.target = (uint8_t *)bed_alloc(f.p.b.bed, TARGET_LEN + 2 * GUARD) +
+	f.qp = snic_qp_lookup(f.p.b.host->nic, f.p.b.qpn);
+	f.target = (uint8_t *)host_alloc(f.p.b.host, TARGET_LEN + 2 * GUARD) +
 		   GUARD;
 	memset(f.target - GUARD, 0xa5, TARGET_LEN + 2 * GUARD);
-	assert_int_equal(snic_mkey_reg(f.p.b.bed->nic, f.p.b.bed->pdn,
+	assert_int_equal(snic_mkey_reg(f.p.b.host->nic, f.p.b.host->pdn,
 				       f.target, TARGET_LEN, 0x20000,
 				       ALL_RIGHTS, &f.key), 0);
 	for (i = 0; i < n; i++) {
@@ -286,9 +280,9 @@ static void test_fuzz(void **state)
 			cable_run(&f.p.c, 1000);
 		if (i % 512)
 			continue;
-		while (!snic_cq_poll(f.p.b.bed->nic, f.p.b.scqn, &cqe))
+		while (!snic_cq_poll(f.p.b.host->nic, f.p.b.scqn, &cqe))
 			;
-		while (!snic_cq_poll(f.p.b.bed->nic, f.p.b.rcqn, &cqe))
+		while (!snic_cq_poll(f.p.b.host->nic, f.p.b.rcqn, &cqe))
 			;
 		expect_guarded(&f);
 	}

@@ -3,7 +3,7 @@
  * RC transport: the ACK of a message waits for the answer to it, not for long,
  * and for not too many messages.
  */
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/transport/priv.h"
 
 #define LEN 64
@@ -28,7 +28,7 @@ static void answer(struct pair *p)
 	struct wqe w = wqe_begin(&p->b, WRC_WQE_WRITE_IMM, 0, 0);
 
 	post_recv(&p->a, NULL, 0);
-	wqe_raddr(&w, bed_iova(p->a.bed, p->src), p->a.bed->key);
+	wqe_raddr(&w, host_iova(p->a.host, p->src), p->a.host->key);
 	wqe_imm(&w, 7);
 	wqe_end(&w);
 	ring(&p->b);
@@ -42,12 +42,12 @@ static void test_with_the_answer(void **state)
 	pair_open(&p, 1, 0xfffffe, NULL);
 	send_some(&p, 5);
 	assert_int_equal(p.c.acks[1], 0);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 0);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 0);
 	answer(&p);
 	assert_int_equal(p.c.acks[1], 0);
 	cable_run(&p.c, RC_HOLD_ON_NS);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 5);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 5);
 	pair_close(&p);
 }
 
@@ -63,7 +63,7 @@ static void test_with_more_answers(void **state)
 	assert_int_equal(p.c.acks[1], 0);
 	cable_run(&p.c, RC_HOLD_ON_NS);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 4);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 4);
 	send_some(&p, 1);
 	cable_run(&p.c, RC_HOLD_NS - RC_HOLD_ON_NS);
 	answer(&p);
@@ -85,7 +85,7 @@ static void test_long_message(void **state)
 	assert_int_equal(p.c.acks[1], 0);
 	answer(&p);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	pair_close(&p);
 }
 
@@ -98,7 +98,7 @@ static void test_without_an_answer(void **state)
 	assert_int_equal(p.c.acks[1], 0);
 	cable_run(&p.c, RC_HOLD_NS);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 3);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 3);
 	/* The next one waits as long again. */
 	send_some(&p, 1);
 	assert_int_equal(p.c.acks[1], 1);
@@ -116,7 +116,7 @@ static void test_many_messages(void **state)
 	assert_int_equal(p.c.acks[1], 0);
 	send_some(&p, 1);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), RC_HOLD_MAX);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), RC_HOLD_MAX);
 	send_some(&p, 1);
 	assert_int_equal(p.c.acks[1], 1);
 	pair_close(&p);
@@ -133,7 +133,7 @@ static void test_writes_do_not_wait(void **state)
 	ring(&p.a);
 	cable_run(&p.c, 4 * CABLE_LATENCY);
 	assert_int_equal(p.c.acks[1], 1);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	pair_close(&p);
 }
 

@@ -3,29 +3,7 @@
  * RC transport: single packets that a correct peer would not send, or not now,
  * and what each of them gets for an answer.
  */
-#include "cable.h"
-
-static struct snic_qp *qp_of(struct end *e)
-{
-	return snic_qp_lookup(e->bed->nic, e->qpn);
-}
-
-static void expect_req_error(struct pair *p, uint8_t syndrome, uint16_t counter)
-{
-	expect_error(p->a.bed, p->a.scqn, WRC_CQE_REQ_ERR, syndrome, counter);
-	assert_int_equal(state_of(&p->a), SNIC_QP_ERR);
-}
-
-static void expect_done(struct pair *p, uint16_t counter)
-{
-	expect_cqe(p->a.bed, p->a.scqn, WRC_CQE_REQ, counter);
-}
-
-static bool drop_all(struct cable *c, unsigned int from,
-		     const struct snic_pkt *pkt)
-{
-	return false;
-}
+#include "bed/cable.h"
 
 /* ---- requests -------------------------------------------------------------- */
 
@@ -106,9 +84,9 @@ static void test_sequence_errors(void **state)
 	nr_answers = 0;
 	say(&p, SNIC_OP_SEND_ONLY, 1, 10, NULL);
 	cable_run(&p.c, MS);
-	expect_error(p.b.bed, p.b.rcqn, WRC_CQE_RESP_ERR,
+	expect_error(p.b.host, p.b.rcqn, WRC_CQE_RESP_ERR,
 		     WRC_SYND_REMOTE_INVAL, 0);
-	expect_empty(p.b.bed, p.b.rcqn);
+	expect_empty(p.b.host, p.b.rcqn);
 	expect_invalid(&p);
 
 	open_watched(&p, 28);	/* a message that changes its mind */
@@ -138,20 +116,20 @@ static void test_sequence_errors(void **state)
 	expect_invalid(&p);
 
 	open_watched(&p, 25);	/* more than announced */
-	reth.va = bed_iova(p.b.bed, p.dst);
-	reth.rkey = p.b.bed->key;
+	reth.va = host_iova(p.b.host, p.dst);
+	reth.rkey = p.b.host->key;
 	reth.dma_len = 99;
 	say(&p, SNIC_OP_WRITE_ONLY, 0, 100, &reth);
 	expect_invalid(&p);
 
 	open_watched(&p, 26);	/* less */
-	reth.rkey = p.b.bed->key;
+	reth.rkey = p.b.host->key;
 	reth.dma_len = 101;
 	say(&p, SNIC_OP_WRITE_ONLY, 0, 100, &reth);
 	expect_invalid(&p);
 
 	open_watched(&p, 27);	/* ends too early */
-	reth.rkey = p.b.bed->key;
+	reth.rkey = p.b.host->key;
 	reth.dma_len = 3000;
 	say(&p, SNIC_OP_WRITE_FIRST, 0, 1024, &reth);
 	cable_run(&p.c, MS);
@@ -202,12 +180,12 @@ static void test_dropped(void **state)
 	say(&p, SNIC_OP_SEND_ONLY, 0, 10, &odd);
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 1);
-	expect_cqe(p.b.bed, p.b.rcqn, WRC_CQE_RESP_SEND, 0);
+	expect_cqe(p.b.host, p.b.rcqn, WRC_CQE_RESP_SEND, 0);
 
 	/* In ERR, nobody. */
-	snic_qp_error(p.b.bed->nic, p.b.qpn);
+	snic_qp_error(p.b.host->nic, p.b.qpn);
 	odd = (struct snic_pkt){
-		.va = bed_iova(p.b.bed, p.dst), .rkey = p.b.bed->key,
+		.va = host_iova(p.b.host, p.dst), .rkey = p.b.host->key,
 		.dma_len = 10,
 	};
 	memset(p.dst, 0xee, 10);
@@ -229,7 +207,7 @@ static void test_send_with_invalidate(void **state)
 	post_recv(&p.b, p.dst, 100);
 	say(&p, SNIC_OP_SEND_ONLY_INV, 0, 10, &inv);
 	cable_run(&p.c, MS);
-	assert_int_equal(snic_cq_poll(p.b.bed->nic, p.b.rcqn, &cqe), 0);
+	assert_int_equal(snic_cq_poll(p.b.host->nic, p.b.rcqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4, WRC_CQE_RESP_SEND_INV);
 	assert_int_equal(be32toh(cqe.imm), 0x12345678);
 	assert_int_equal(be32toh(cqe.byte_cnt), 10);
@@ -244,8 +222,8 @@ static void test_old_reads(void **state)
 	struct pair p;
 
 	open_watched(&p, 32);
-	reth.va = bed_iova(p.b.bed, p.dst);
-	reth.rkey = p.b.bed->key;
+	reth.va = host_iova(p.b.host, p.dst);
+	reth.rkey = p.b.host->key;
 	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 3);
@@ -279,8 +257,8 @@ static void too_many(uint8_t opcode)
 	int i;
 
 	open_watched(&p, 34);
-	pkt.va = bed_iova(p.b.bed, p.word);
-	pkt.rkey = p.b.bed->key;
+	pkt.va = host_iova(p.b.host, p.word);
+	pkt.rkey = p.b.host->key;
 	for (i = 0; i < 6; i++)
 		say(&p, opcode, i, 0, &pkt);
 	cable_run(&p.c, MS);
@@ -314,8 +292,8 @@ static void test_answers_in_order(void **state)
 	struct pair p;
 
 	open_watched(&p, 35);
-	reth.va = bed_iova(p.b.bed, p.dst);
-	reth.rkey = p.b.bed->key;
+	reth.va = host_iova(p.b.host, p.dst);
+	reth.rkey = p.b.host->key;
 	say(&p, SNIC_OP_READ_REQ, 0, 0, &reth);
 	cable_run(&p.c, MS);
 	nr_answers = 0;
@@ -375,7 +353,7 @@ static void open_half_read(struct pair *p, struct snic_pkt *reth)
 {
 	open_watched(p, 36);
 	*reth = (struct snic_pkt){ .dma_len = 128 * 1024, .va = 0x10000 };
-	assert_int_equal(snic_mkey_reg(p->b.bed->nic, p->b.bed->pdn, p->dst,
+	assert_int_equal(snic_mkey_reg(p->b.host->nic, p->b.host->pdn, p->dst,
 				       128 * 1024, 0x10000, ALL_RIGHTS,
 				       &reth->rkey), 0);
 	say(p, SNIC_OP_READ_REQ, 0, 0, reth);
@@ -398,7 +376,7 @@ static void test_half_sent_read(void **state)
 	pair_close(&p);
 
 	open_half_read(&p, &reth);
-	assert_int_equal(snic_mkey_dereg(p.b.bed->nic, reth.rkey), 0);
+	assert_int_equal(snic_mkey_dereg(p.b.host->nic, reth.rkey), 0);
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 33);
 	assert_int_equal(last_syndrome, SNIC_NAK_REMOTE_ACCESS);
@@ -407,13 +385,13 @@ static void test_half_sent_read(void **state)
 
 	/* Nobody's turn comes when the queue pair is gone. */
 	open_half_read(&p, &reth);
-	assert_int_equal(snic_qp_reset(p.b.bed->nic, p.b.qpn), 0);
+	assert_int_equal(snic_qp_reset(p.b.host->nic, p.b.qpn), 0);
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 32);
 	pair_close(&p);
 	open_half_read(&p, &reth);
-	assert_int_equal(snic_qp_error(p.b.bed->nic, p.b.qpn), 0);
-	assert_int_equal(snic_qp_destroy(p.b.bed->nic, p.b.qpn), 0);
+	assert_int_equal(snic_qp_error(p.b.host->nic, p.b.qpn), 0);
+	assert_int_equal(snic_qp_destroy(p.b.host->nic, p.b.qpn), 0);
 	cable_run(&p.c, MS);
 	assert_int_equal(nr_answers, 32);
 	pair_close(&p);

@@ -4,12 +4,12 @@
  * is no retry, and gives up when the time-outs of its connection say so.  All
  * times are simulated.
  */
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/transport/priv.h"
 
 static struct snic_rc_req *req_of(struct end *e)
 {
-	return snic_qp_lookup(e->bed->nic, e->qpn)->req;
+	return snic_qp_lookup(e->host->nic, e->qpn)->req;
 }
 
 static void open_with(struct pair *p, uint8_t timeout, uint8_t retry_cnt)
@@ -52,12 +52,12 @@ static void test_tail(void **state)
 		lose = 1;
 		write_one(&p, 100);
 		cable_run(&p.c, 20 * MS);
-		assert_int_equal(cq_count(p.a.bed, p.a.scqn), 1);
+		assert_int_equal(cq_count(p.a.host, p.a.scqn), 1);
 		assert_int_equal(stats(&p, 0).probes, 1);
 		lose = 4;
 		write_one(&p, 1000);
 		cable_run(&p.c, 200 * MS);
-		assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+		assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 		assert_int_equal(stats(&p, 0).probes, 5);
 		assert_int_equal(stats(&p, 0).timeouts, 0);
 		expect_filled(p.dst, 1000, 3);
@@ -80,7 +80,7 @@ static void test_gives_up_in_time(void **state)
 	assert_int_equal(stats(&p, 0).timeouts, 2);
 	cable_run(&p.c, 10 * MS);
 	assert_int_equal(stats(&p, 0).timeouts, 3);
-	expect_error(p.a.bed, p.a.scqn, WRC_CQE_REQ_ERR, WRC_SYND_RETRY_EXC, 0);
+	expect_error(p.a.host, p.a.scqn, WRC_CQE_REQ_ERR, WRC_SYND_RETRY_EXC, 0);
 	/* Each pause is twice the one before. */
 	assert_in_range(stats(&p, 0).probes, 6, 18);
 	cable_run(&p.c, 10 * SECOND);
@@ -107,7 +107,7 @@ static void test_late_peer(void **state)
 	assert_int_equal(stats(&p, 0).retransmits, before + 1);
 	lose = 0;
 	cable_run(&p.c, 20 * MS);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	pair_close(&p);
 }
 
@@ -149,7 +149,7 @@ static void test_slow_peer(void **state)
 	assert_int_equal(stats(&p, 0).probes, 1);
 	/* An answer to a packet that was sent twice says nothing of it. */
 	assert_int_equal(req_of(&p.a)->rtt, 50 * MS);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	write_one(&p, 100);
 	cable_run(&p.c, MS);
 	assert_in_range(req_of(&p.a)->rtt, 40 * MS, 45 * MS);
@@ -174,7 +174,7 @@ static void test_not_ready(void **state)
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	post_recv(&p.b, p.dst, 100);
 	cable_run(&p.c, SECOND);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 1);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 1);
 	pair_close(&p);
 }
 

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "cable.h"
+#include "bed/cable.h"
 
 static bool is_send(uint8_t op)
 {
@@ -33,7 +33,7 @@ static void expect_recv(struct pair *p, uint8_t op, uint32_t len, uint32_t imm)
 	};
 	struct wrc_cqe cqe;
 
-	assert_int_equal(snic_cq_poll(p->b.bed->nic, p->b.rcqn, &cqe), 0);
+	assert_int_equal(snic_cq_poll(p->b.host->nic, p->b.rcqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4, opcode[op]);
 	assert_int_equal(be32toh(cqe.byte_cnt), len);
 	if (op != WRC_WQE_SEND)
@@ -44,8 +44,8 @@ static void expect_recv(struct pair *p, uint8_t op, uint32_t len, uint32_t imm)
 static void one_case(struct pair *p, uint8_t op, uint32_t len, uint32_t seed)
 {
 	uint32_t n = len > 100000 ? 1 : 3, i;
-	uint32_t sent = cq_count(p->a.bed, p->a.scqn);
-	uint32_t received = cq_count(p->b.bed, p->b.rcqn);
+	uint32_t sent = cq_count(p->a.host, p->a.scqn);
+	uint32_t received = cq_count(p->b.host, p->b.rcqn);
 	uint8_t *from = op == WRC_WQE_READ ? p->dst : p->src;
 	uint8_t *to = op == WRC_WQE_READ ? p->src : p->dst;
 	uint16_t first = p->a.pi;
@@ -60,19 +60,19 @@ static void one_case(struct pair *p, uint8_t op, uint32_t len, uint32_t seed)
 		put(p, op, i * len, len, seed + i);
 	}
 	ring(&p->a);
-	run_until(p, p->a.bed, p->a.scqn, sent + n);
+	run_until(p, p->a.host, p->a.scqn, sent + n);
 	expect_filled(to, n * len, seed);
 	for (i = 0; i < 64; i++)
 		assert_int_equal(to[n * len + i], 0xee);
 	for (i = 0; i < n; i++) {
 		/* READ: 32 bytes and a list; else what fits one block too. */
-		expect_cqe(p->a.bed, p->a.scqn, WRC_CQE_REQ, first + i);
+		expect_cqe(p->a.host, p->a.scqn, WRC_CQE_REQ, first + i);
 		if (has_recv(op))
 			expect_recv(p, op, len, seed + i);
 	}
 	/* Late duplicates change nothing. */
 	cable_run(&p->c, MS);
-	assert_int_equal(cq_count(p->b.bed, p->b.rcqn),
+	assert_int_equal(cq_count(p->b.host, p->b.rcqn),
 			 received + (has_recv(op) ? n : 0));
 }
 
@@ -135,7 +135,7 @@ static void test_fetch_add_once(void **state)
 		for (i = 0; i < 16; i++)
 			put_atomic(&p, WRC_WQE_FA, i, 3, 0);
 		ring(&p.a);
-		run_until(&p, p.a.bed, p.a.scqn, n + 16);
+		run_until(&p, p.a.host, p.a.scqn, n + 16);
 		for (i = 0; i < 16; i++)
 			assert_int_equal(p.old[i], 1000 + 3 * (n + i));
 		n += 16;
@@ -156,7 +156,7 @@ static void test_compare_swap(void **state)
 	for (i = 0; i < 64; i++)	/* i -> i + 1; each second one fails */
 		put_atomic(&p, WRC_WQE_CS, i, i / 2 + 1, i / 2);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 64);
+	run_until(&p, p.a.host, p.a.scqn, 64);
 	for (i = 0; i < 64; i++)
 		assert_int_equal(p.old[i], i / 2 + i % 2);
 	assert_int_equal(*p.word, 32);
@@ -198,7 +198,7 @@ static void test_mixture(void **state)
 				post_recv(&p.b, NULL, 0);
 		}
 		ring(&p.a);
-		run_until(&p, p.a.bed, p.a.scqn, sent);
+		run_until(&p, p.a.host, p.a.scqn, sent);
 		for (i = 0; i < N; i++) {
 			uint32_t seed = i + round;
 
@@ -219,7 +219,7 @@ static void test_mixture(void **state)
 	}
 	cable_run(&p.c, SECOND);
 	assert_int_equal(*p.word, adds);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), received);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), received);
 	pair_close(&p);
 }
 
@@ -233,17 +233,17 @@ static void test_scattered(void **state)
 	pair_open(&p, 4, 7, NULL);
 	fill(p.src, 30 * 40, 9);
 	w = wqe_begin(&p.a, WRC_WQE_WRITE, 0, CE);
-	wqe_raddr(&w, bed_iova(p.b.bed, p.dst + 1), p.b.bed->key);
+	wqe_raddr(&w, host_iova(p.b.host, p.dst + 1), p.b.host->key);
 	for (i = 0; i < 30; i++)
 		wqe_data(&w, p.src + i * 40, 40);
 	wqe_end(&w);
 	w = wqe_begin(&p.a, WRC_WQE_READ, 0, CE);
-	wqe_raddr(&w, bed_iova(p.b.bed, p.dst + 1), p.b.bed->key);
+	wqe_raddr(&w, host_iova(p.b.host, p.dst + 1), p.b.host->key);
 	for (i = 0; i < 30; i++)
 		wqe_data(&w, p.src + 4096 + i * 64, 40);
 	wqe_end(&w);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 2);
+	run_until(&p, p.a.host, p.a.scqn, 2);
 	expect_filled(p.dst + 1, 30 * 40, 9);
 	for (i = 0; i < 30; i++)
 		assert_memory_equal(p.src + 4096 + i * 64, p.src + i * 40, 40);
@@ -263,7 +263,7 @@ static void test_inline(void **state)
 	wqe_inline(&w, data, sizeof(data));
 	wqe_end(&w);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 1);
+	run_until(&p, p.a.host, p.a.scqn, 1);
 	expect_filled(p.dst, sizeof(data), 1);
 	expect_recv(&p, WRC_WQE_SEND, sizeof(data), 0);
 	pair_close(&p);
@@ -280,7 +280,7 @@ static void test_few_acks(void **state)
 	for (i = 0; i < 64; i++)
 		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 64);
+	run_until(&p, p.a.host, p.a.scqn, 64);
 	assert_int_equal(p.c.packets[0], 64);
 	assert_true(p.c.acks[1] <= 5);
 	assert_int_equal(stats(&p, 1).acks, p.c.acks[1]);
@@ -289,7 +289,7 @@ static void test_few_acks(void **state)
 		put(&p, WRC_WQE_WRITE, 0, 100, 0);
 		ring(&p.a);
 		cable_run(&p.c, 3 * CABLE_LATENCY);
-		assert_int_equal(cq_count(p.a.bed, p.a.scqn), 65 + i);
+		assert_int_equal(cq_count(p.a.host, p.a.scqn), 65 + i);
 	}
 	pair_close(&p);
 }
@@ -315,12 +315,12 @@ static void test_ack_requests(void **state)
 	for (i = 0; i < 64; i++)
 		put(&p, WRC_WQE_WRITE, i * 100, 100, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 64);
+	run_until(&p, p.a.host, p.a.scqn, 64);
 	assert_in_range(asked, 2, 8);
 	asked = 0;
 	put(&p, WRC_WQE_WRITE, 0, 96 * 1024, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 65);
+	run_until(&p, p.a.host, p.a.scqn, 65);
 	assert_in_range(asked, 3, 12);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	pair_close(&p);
@@ -328,7 +328,7 @@ static void test_ack_requests(void **state)
 
 static unsigned int pending(struct pair *p)
 {
-	return snic_rc_pending(snic_qp_lookup(p->a.bed->nic, p->a.qpn));
+	return snic_rc_pending(snic_qp_lookup(p->a.host->nic, p->a.qpn));
 }
 
 /* Answers to requests that come one by one, as a chain sends them. */
@@ -368,7 +368,7 @@ static void test_lazy_acks(void **state)
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	cable_run(&p.c, SECOND);
 	assert_int_equal(p.c.packets[0], 201);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 100);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 100);
 
 	/* A WQE that is waited for asks at once, for all before it. */
 	some_answers(&p, 3);	/* the first asks: it came alone */
@@ -379,7 +379,7 @@ static void test_lazy_acks(void **state)
 	put(&p, WRC_WQE_WRITE, 0, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, 3 * CABLE_LATENCY);
-	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
+	expect_cqe(p.a.host, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
 	assert_int_equal(pending(&p), 0);
 
 	/* So does a CQE that has to come after theirs. */
@@ -391,8 +391,8 @@ static void test_lazy_acks(void **state)
 	put_nop(&p.a, CE);
 	ring(&p.a);
 	cable_run(&p.c, 3 * CABLE_LATENCY);
-	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
-	expect_cqe(p.a.bed, p.a.scqn, WRC_CQE_REQ, p.a.pi - 1);
+	expect_cqe(p.a.host, p.a.scqn, WRC_CQE_REQ, p.a.pi - 2);
+	expect_cqe(p.a.host, p.a.scqn, WRC_CQE_REQ, p.a.pi - 1);
 	assert_int_equal(p.c.packets[0], sent + 1);
 
 	/* Messages that come seldom ask at once, bursts of them too. */
@@ -429,7 +429,7 @@ static void test_lazy_loss(void **state)
 		put(&p, WRC_WQE_WRITE_IMM, 0, 3000, 5);
 		ring(&p.a);
 		cable_run(&p.c, 3 * MS);
-		assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 2);
+		assert_int_equal(cq_count(p.b.host, p.b.rcqn), 2);
 		cable_run(&p.c, 3 * MS);
 		assert_int_equal(pending(&p), 0);
 		assert_int_equal(stats(&p, 0).timeouts, 0);
@@ -455,7 +455,7 @@ static void test_lazy_bursts(void **state)
 			put(&p, WRC_WQE_WRITE_IMM, 0, 2000, i);
 		}
 		ring(&p.a);
-		run_until(&p, p.b.bed, p.b.rcqn, (round + 1) * 6);
+		run_until(&p, p.b.host, p.b.rcqn, (round + 1) * 6);
 		for (i = 0; i < 6; i++)
 			expect_recv(&p, WRC_WQE_WRITE_IMM, 2000, i);
 	}
@@ -488,12 +488,12 @@ static void test_flags_of_wqes(void **state)
 	put(&p, WRC_WQE_READ, 0, 3000, 0);
 	w = wqe_begin(&p.a, WRC_WQE_WRITE_IMM, 0,
 		      CE | WRC_WQE_SE | WRC_WQE_FM_FENCE);
-	wqe_raddr(&w, bed_iova(p.b.bed, p.dst), p.b.bed->key);
+	wqe_raddr(&w, host_iova(p.b.host, p.dst), p.b.host->key);
 	wqe_data(&w, p.src, 3000);
 	wqe_end(&w);
 	post_recv(&p.b, NULL, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 2);
+	run_until(&p, p.a.host, p.a.scqn, 2);
 	assert_int_equal(writes_seen, 3);
 	assert_int_equal(solicited, 1);		/* the last of the three */
 	assert_int_equal(stats(&p, 0).retransmits, 0);
@@ -529,7 +529,7 @@ static void test_one_nak_per_gap(void **state)
 	put(&p, WRC_WQE_WRITE, 0, 32 * 1024, 0);
 	ring(&p.a);
 	cable_run(&p.c, MS);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 1);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 1);
 	expect_filled(p.dst, 32 * 1024, 1);
 	assert_int_equal(stats(&p, 1).naks, 1);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
@@ -557,7 +557,7 @@ static void test_many_gaps(void **state)
 	put(&p, WRC_WQE_WRITE, 0, 300 * 1024, 0);
 	put(&p, WRC_WQE_WRITE, 0, 300 * 1024, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 2);
+	run_until(&p, p.a.host, p.a.scqn, 2);
 	expect_filled(p.dst, 300 * 1024, 1);
 	assert_in_range(stats(&p, 1).naks, 3, 15);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
@@ -585,7 +585,7 @@ static void test_read_resumes(void **state)
 	put(&p, WRC_WQE_WRITE, 20000, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, 10 * CABLE_LATENCY);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	expect_filled(p.src, 16 * 1024, 1);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	assert_int_equal(p.c.packets[0], 4);	/* both again, from packet 5 */
@@ -608,7 +608,7 @@ static void test_ack_is_no_data(void **state)
 	put(&p, WRC_WQE_WRITE, 200, 100, 0);
 	ring(&p.a);
 	cable_run(&p.c, 10 * CABLE_LATENCY);
-	assert_int_equal(cq_count(p.a.bed, p.a.scqn), 2);
+	assert_int_equal(cq_count(p.a.host, p.a.scqn), 2);
 	expect_filled(p.src, 100, 1);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	pair_close(&p);
@@ -637,7 +637,7 @@ static void test_max_rd_atomic(void **state)
 	for (i = 0; i < 20; i++)
 		put(&p, WRC_WQE_READ, i * 2000, 2000, 0);
 	ring(&p.a);
-	run_until(&p, p.a.bed, p.a.scqn, 20);
+	run_until(&p, p.a.host, p.a.scqn, 20);
 	assert_int_equal(reads_most, 4);
 	pair_close(&p);
 }
@@ -652,9 +652,9 @@ static void test_long_read_is_paced(void **state)
 	uint64_t packets;
 
 	pair_open(&p, 11, 1, NULL);
-	end_open(p.a.bed, &opts, &c);
-	end_open(p.b.bed, &opts, &d);
-	buf = bed_alloc(p.a.bed, 64);
+	end_open(p.a.host, &opts, &c);
+	end_open(p.b.host, &opts, &d);
+	buf = host_alloc(p.a.host, 64);
 	pair_join(&c, &d, 9, NULL);
 	post_recv(&c, buf, 64);
 	put(&p, WRC_WQE_READ, 0, 1 << 20, 0);
@@ -663,11 +663,11 @@ static void test_long_read_is_paced(void **state)
 	packets = p.c.packets[1];
 	assert_true(packets > 0 && packets < 1024);
 	put_nop(&d, 0);
-	put_write(&d, CE, d.bed->arena, 0, d.bed->arena);
+	put_write(&d, CE, d.host->arena, 0, d.host->arena);
 	ring(&d);
 	cable_run(&p.c, 4 * CABLE_LATENCY);
-	assert_int_equal(cq_count(d.bed, d.scqn), 1);
-	run_until(&p, p.a.bed, p.a.scqn, 1);
+	assert_int_equal(cq_count(d.host, d.scqn), 1);
+	run_until(&p, p.a.host, p.a.scqn, 1);
 	pair_close(&p);
 }
 

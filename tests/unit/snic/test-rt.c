@@ -6,10 +6,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <time.h>
-#include "loop.h"
+#include "bed/end.h"
 
 struct run {
-	struct bed b;
+	struct host b;
 	struct end x, y;
 	struct snic_rt *rt;
 	uint64_t *src, *dst;
@@ -19,19 +19,19 @@ static void start(struct run *r, uint32_t spin_us)
 {
 	struct snic_rt_config cfg = { .spin_us = spin_us };
 
-	bed_open(&r->b, NULL);
+	host_open(&r->b, NULL);
 	end_open(&r->b, NULL, &r->x);
 	end_open(&r->b, NULL, &r->y);
 	end_join(&r->x, &r->y);
-	r->src = bed_alloc(&r->b, 4096);
-	r->dst = bed_alloc(&r->b, 4096);
+	r->src = host_alloc(&r->b, 4096);
+	r->dst = host_alloc(&r->b, 4096);
 	assert_int_equal(snic_rt_start(r->b.nic, &cfg, &r->rt), 0);
 }
 
 static void stop(struct run *r)
 {
 	snic_rt_stop(r->rt);
-	bed_close(&r->b);
+	host_close(&r->b);
 }
 
 static void pause_ns(long ns)
@@ -113,7 +113,7 @@ static void *lock_often(void *arg)
 /* A ring that re-arms itself: the NIC is never idle. */
 static void busy_nic_does_not_starve_callers(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct snic_rt_config rt_cfg = { .spin_us = 0 };
 	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct locker l[2];
@@ -122,7 +122,7 @@ static void busy_nic_does_not_starve_callers(void **state)
 	int i;
 
 	cfg.relaxed_index = true;
-	bed_open(&r.b, &cfg);
+	host_open(&r.b, &cfg);
 	end_open(&r.b, &o, &r.x);
 	end_join(&r.x, &r.x);
 	put_endless(&r.x);
@@ -198,7 +198,7 @@ static void *read_words(void *arg)
 /* Who looks at an aligned word while it is written sees all of it or nothing. */
 static void words_are_not_torn(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct snic_rt_config rt_cfg = { .spin_us = 0 };
 	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct reader reader = { .nr = 9 };
@@ -208,13 +208,13 @@ static void words_are_not_torn(void **state)
 	int i;
 
 	cfg.relaxed_index = true;
-	bed_open(&r.b, &cfg);
+	host_open(&r.b, &cfg);
 	end_open(&r.b, &o, &r.x);
 	end_open(&r.b, &(struct end_opts){ .oi = true, .log_sq = 15 }, &writer);
 	end_join(&r.x, &r.x);
 	end_join(&writer, &writer);
-	r.src = bed_alloc(&r.b, 256);
-	r.dst = bed_alloc(&r.b, 256);
+	r.src = host_alloc(&r.b, 256);
+	r.dst = host_alloc(&r.b, 256);
 	memset(r.src + 16, 0xff, 128);
 	reader.words = r.dst + 1;
 	for (i = 0; i < 32768; i++)
@@ -248,24 +248,24 @@ static void words_are_not_torn(void **state)
 
 /* ---- two threads and the CM ------------------------------------------------- */
 
-struct host {
+struct peer {
 	struct run run;
 	struct snic_port *port;
 };
 
-static void host_start(struct host *h, struct snic_port *port, uint8_t nr)
+static void peer_start(struct peer *h, struct snic_port *port, uint8_t nr)
 {
 	struct snic_rt_config rt_cfg = { .spin_us = 5 };
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct run *r = &h->run;
 
-	cfg.ip = htobe32(0x0a000000 + nr);
+	cfg.ip = host_ip(nr);
 	cfg.mac[5] = nr;
 	cfg.seed = nr;
 	cfg.mtu = 4500;
-	bed_open(&r->b, &cfg);
+	host_open(&r->b, &cfg);
 	end_open(&r->b, NULL, &r->x);
-	r->src = bed_alloc(&r->b, 65536);
+	r->src = host_alloc(&r->b, 65536);
 	h->port = port;
 	assert_int_equal(snic_rt_start(r->b.nic, &rt_cfg, &r->rt), 0);
 	/* while the thread sleeps */
@@ -274,14 +274,14 @@ static void host_start(struct host *h, struct snic_port *port, uint8_t nr)
 	snic_rt_unlock(r->rt);
 }
 
-static void host_stop(struct host *h)
+static void peer_stop(struct peer *h)
 {
 	stop(&h->run);
 	h->port->ops->close(h->port);
 }
 
 /* Sleeps on the descriptor, as an agent does. */
-static void next_event(struct host *h, enum snic_cm_event_type type,
+static void next_event(struct peer *h, enum snic_cm_event_type type,
 		       struct snic_cm_event *ret_ev)
 {
 	struct pollfd p = {
@@ -304,13 +304,13 @@ static void two_threads_connect(void **state)
 	struct snic_cm_event ev, ev_b;
 	struct snic_cm_param param = { .retry_cnt = 7, .rnr_retry = 7 };
 	struct snic_port *pa, *pb;
-	struct host a, b;
+	struct peer a, b;
 	uint32_t listener, id;
 	struct wqe w;
 
 	assert_int_equal(snic_port_pair_open(&pa, &pb), 0);
-	host_start(&a, pa, 1);
-	host_start(&b, pb, 2);
+	peer_start(&a, pa, 1);
+	peer_start(&b, pb, 2);
 	snic_rt_lock(b.run.rt);
 	assert_int_equal(snic_cm_listen(b.run.b.nic, 7000, &listener), 0);
 	snic_rt_unlock(b.run.rt);
@@ -345,8 +345,8 @@ static void two_threads_connect(void **state)
 	snic_rt_unlock(a.run.rt);
 	next_event(&b, SNIC_CM_DISCONNECTED, &ev);
 	next_event(&a, SNIC_CM_DISCONNECTED, &ev);
-	host_stop(&a);
-	host_stop(&b);
+	peer_stop(&a);
+	peer_stop(&b);
 }
 
 int main(void)

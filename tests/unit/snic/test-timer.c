@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The timer heap, against a list that is searched from end to end. */
 #include <stdlib.h>
-#include "loop.h"
+#include "bed/end.h"
 
 #define NR 300
 
@@ -34,11 +34,11 @@ static uint64_t earliest(void)
 
 static void random_timers(void **state)
 {
-	struct bed b;
-	uint64_t next, now = 0;
+	struct host b;
+	uint64_t next, now = HOST_EPOCH;
 	unsigned int i, n;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	assert_int_equal(snic_timer_reserve(b.nic, NR), 0);
 	for (i = 0; i < NR; i++) {
 		snic_timer_init(&timers[i], fire);
@@ -71,7 +71,7 @@ static void random_timers(void **state)
 		snic_timer_cancel(b.nic, &timers[i]);
 	assert_true(snic_timers_next(b.nic) == SNIC_NEVER);
 	snic_timer_unreserve(b.nic, NR);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void again_at_once(struct snic *nic, struct snic_timer *t)
@@ -84,10 +84,10 @@ static void again_at_once(struct snic *nic, struct snic_timer *t)
 static void rearms_itself(void **state)
 {
 	struct snic_timer t;
-	struct bed b;
+	struct host b;
 	uint64_t next;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	assert_int_equal(snic_timer_reserve(b.nic, 1), 0);
 	snic_timer_init(&t, again_at_once);
 	fired = 0;
@@ -97,7 +97,7 @@ static void rearms_itself(void **state)
 	assert_int_equal(next, 10);
 	snic_timer_cancel(b.nic, &t);
 	snic_timer_unreserve(b.nic, 1);
-	bed_close(&b);
+	host_close(&b);
 }
 
 int main(void)

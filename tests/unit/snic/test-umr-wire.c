@@ -4,7 +4,7 @@
  * of them when an entry changes meanwhile, and UMRs of a queue with a peer.  At
  * the end, any of it in any order, against a model without keys and packets.
  */
-#include "cable.h"
+#include "bed/cable.h"
 
 #define PAGE	4096u
 #define PAGES	16
@@ -26,12 +26,12 @@ static void wire_open(struct wire *w, uint16_t mtu)
 
 	conn.mtu = mtu;
 	pair_open(&w->p, 5, PSN, &conn);
-	end_open(w->p.b.bed, NULL, &w->z);
+	end_open(w->p.b.host, NULL, &w->z);
 	end_join(&w->z, &w->z);
 	w->page = w->p.dst;
 	for (unsigned int i = 0; i < PAGES; i++)
 		memset(w->page + i * PAGE, 'a' + i, PAGE);
-	assert_int_equal(snic_mkey_indirect(w->p.b.bed->nic, w->p.b.bed->pdn,
+	assert_int_equal(snic_mkey_indirect(w->p.b.host->nic, w->p.b.host->pdn,
 					    ENTRIES, PEER, 1, &w->key), 0);
 }
 
@@ -48,9 +48,9 @@ static void put_map(struct wire *w, struct end *e, uint8_t flags,
 
 	for (unsigned int i = 0; i < WRC_KSM_GROUP; i++)
 		if (pages[i] >= 0)
-			entry[i] = ksm_entry(w->p.b.bed->key,
-					     bed_iova(w->p.b.bed, w->page +
-						      pages[i] * PAGE));
+			entry[i] = ksm_entry(w->p.b.host->key,
+					     host_iova(w->p.b.host, w->page +
+						       pages[i] * PAGE));
 	put_umr(e, flags, w->key, 0, entry, WRC_KSM_GROUP);
 }
 
@@ -61,14 +61,14 @@ static void map(struct wire *w, const int *pages)
 {
 	put_map(w, &w->z, 0, pages);
 	ring(&w->z);
-	assert_true(snic_sq_run_qp(snic_qp_lookup(w->z.bed->nic, w->z.qpn)));
+	assert_true(snic_sq_run_qp(snic_qp_lookup(w->z.host->nic, w->z.qpn)));
 }
 
 static bool leads(struct wire *w)
 {
 	struct wrc_ksm e;
 
-	assert_int_equal(snic_mkey_entry(w->p.b.bed->nic, w->key, 0, &e), 0);
+	assert_int_equal(snic_mkey_entry(w->p.b.host->nic, w->key, 0, &e), 0);
 	return e.key;
 }
 
@@ -85,18 +85,18 @@ static void put_access(struct wire *w, uint8_t opcode, uint64_t addr,
 
 static void done(struct wire *w, uint16_t counter)
 {
-	run_until(&w->p, w->p.a.bed, w->p.a.scqn, counter + 1);
-	expect_cqe(w->p.a.bed, w->p.a.scqn, WRC_CQE_REQ, counter);
+	run_until(&w->p, w->p.a.host, w->p.a.scqn, counter + 1);
+	expect_cqe(w->p.a.host, w->p.a.scqn, WRC_CQE_REQ, counter);
 }
 
 static void refused(struct wire *w, uint16_t counter)
 {
 	struct snic_qp_info info;
 
-	run_until(&w->p, w->p.a.bed, w->p.a.scqn, counter + 1);
-	expect_error(w->p.a.bed, w->p.a.scqn, WRC_CQE_REQ_ERR,
+	run_until(&w->p, w->p.a.host, w->p.a.scqn, counter + 1);
+	expect_error(w->p.a.host, w->p.a.scqn, WRC_CQE_REQ_ERR,
 		     WRC_SYND_REMOTE_ACCESS, counter);
-	assert_int_equal(snic_qp_query(w->p.b.bed->nic, w->p.b.qpn, &info), 0);
+	assert_int_equal(snic_qp_query(w->p.b.host->nic, w->p.b.qpn, &info), 0);
 	assert_int_equal(info.state, SNIC_QP_ERR);
 	assert_int_equal(info.syndrome, WRC_SYND_LOCAL_ACCESS);
 }
@@ -157,7 +157,7 @@ static void with_immediate(void **state)
 	all_bytes(w.page + 2 * PAGE - 512, 512, 'b');
 	post_recv(&w.p.b, NULL, 0);
 	done(&w, 0);
-	expect_cqe(w.p.b.bed, w.p.b.rcqn, WRC_CQE_RESP_WR_IMM, 0);
+	expect_cqe(w.p.b.host, w.p.b.rcqn, WRC_CQE_RESP_WR_IMM, 0);
 	all_bytes(w.page + 2 * PAGE - 1536, 1536, '1');
 	all_bytes(w.page + 7 * PAGE, 512, '1');
 	all_bytes(w.page + 7 * PAGE + 512, PAGE - 512, 'h');
@@ -205,8 +205,8 @@ static void rights(void **state)
 		bool write = i % 2;
 
 		wire_open(&w, 1024);
-		assert_int_equal(snic_mkey_indirect(w.p.b.bed->nic,
-						    w.p.b.bed->pdn, ENTRIES,
+		assert_int_equal(snic_mkey_indirect(w.p.b.host->nic,
+						    w.p.b.host->pdn, ENTRIES,
 						    access[i / 2], 1, &w.key),
 				 0);
 		map(&w, PAGES_OF(1, 2, 3, 4));
@@ -277,7 +277,7 @@ static void change_within_an_answer(struct wire *w, const int *pages)
 	wire_open(w, 256);
 	put_map(w, &w->z, 0, PAGES_OF(1, 2, 3, 4));
 	put_umr(&w->z, 0, w->key, 4, (struct wrc_ksm[4]){
-			ksm_entry(w->p.b.bed->key, ARENA_IOVA) }, 4);
+			ksm_entry(w->p.b.host->key, ARENA_IOVA) }, 4);
 	ring(&w->z);
 	cable_run(&w->p.c, MS);
 	nr_answered = nak = 0;
@@ -338,7 +338,7 @@ static void answer_ends_with_the_key(void **state)
 	put_access(&w, WRC_WQE_READ, 0, 4 * PAGE);
 	/* The request's way, and not more of its answer than a turn. */
 	cable_run(&w.p.c, CABLE_LATENCY);
-	assert_int_equal(snic_mkey_dereg(w.p.b.bed->nic, w.key), 0);
+	assert_int_equal(snic_mkey_dereg(w.p.b.host->nic, w.key), 0);
 	refused(&w, 0);
 	wire_close(&w);
 }
@@ -402,7 +402,7 @@ static void completes_in_order(void **state)
 	wire_open(&w, 1024);
 	for (int i = 0; i < 2; i++) {
 		q = wqe_begin(&w.p.b, WRC_WQE_WRITE, 0, CE);
-		wqe_raddr(&q, bed_iova(w.p.a.bed, w.p.src), w.p.a.bed->key);
+		wqe_raddr(&q, host_iova(w.p.a.host, w.p.src), w.p.a.host->key);
 		wqe_data(&q, w.page + i * PAGE, 8);
 		wqe_end(&q);
 		if (!i)
@@ -411,11 +411,11 @@ static void completes_in_order(void **state)
 	ring(&w.p.b);
 	cable_run(&w.p.c, CABLE_LATENCY);
 	assert_false(leads(&w));
-	run_until(&w.p, w.p.b.bed, w.p.b.scqn, 3);
+	run_until(&w.p, w.p.b.host, w.p.b.scqn, 3);
 	assert_true(leads(&w));
-	expect_cqe(w.p.b.bed, w.p.b.scqn, WRC_CQE_REQ, 0);
-	expect_cqe(w.p.b.bed, w.p.b.scqn, WRC_CQE_REQ, 1);
-	expect_cqe(w.p.b.bed, w.p.b.scqn, WRC_CQE_REQ, 4);
+	expect_cqe(w.p.b.host, w.p.b.scqn, WRC_CQE_REQ, 0);
+	expect_cqe(w.p.b.host, w.p.b.scqn, WRC_CQE_REQ, 1);
+	expect_cqe(w.p.b.host, w.p.b.scqn, WRC_CQE_REQ, 4);
 	all_bytes(w.p.src, 8, 'b');
 	wire_close(&w);
 }
@@ -428,7 +428,7 @@ static void fenced(bool fence)
 
 	wire_open(&w, 1024);
 	q = wqe_begin(&w.p.b, WRC_WQE_READ, 0, CE);
-	wqe_raddr(&q, bed_iova(w.p.a.bed, w.p.src), w.p.a.bed->key);
+	wqe_raddr(&q, host_iova(w.p.a.host, w.p.src), w.p.a.host->key);
 	wqe_data(&q, w.page, 8);
 	wqe_end(&q);
 	put_map(&w, &w.p.b, fence ? WRC_WQE_FM_FENCE : 0, PAGES_OF(1, 2, 3, 4));
@@ -439,10 +439,10 @@ static void fenced(bool fence)
 	cable_run(&w.p.c, CABLE_LATENCY);
 	assert_int_equal(leads(&w), !fence);
 	assert_int_equal(state_of(&w.p.b), SNIC_QP_RTS);
-	run_until(&w.p, w.p.b.bed, w.p.b.scqn, 2);
+	run_until(&w.p, w.p.b.host, w.p.b.scqn, 2);
 	assert_true(leads(&w));
-	expect_cqe(w.p.b.bed, w.p.b.scqn, WRC_CQE_REQ, 0);
-	expect_error(w.p.b.bed, w.p.b.scqn, WRC_CQE_REQ_ERR, WRC_SYND_MW_BIND,
+	expect_cqe(w.p.b.host, w.p.b.scqn, WRC_CQE_REQ, 0);
+	expect_error(w.p.b.host, w.p.b.scqn, WRC_CQE_REQ_ERR, WRC_SYND_MW_BIND,
 		     4);
 	wire_close(&w);
 }
@@ -490,7 +490,7 @@ static void run(struct world *w)
 	if (w->p)
 		cable_run(&w->p->c, MS);
 	else
-		bed_run(w->x->bed);
+		host_run(w->x->host);
 }
 
 /* Where the byte at addr is; NULL: nowhere. */
@@ -520,7 +520,7 @@ static struct region *find(struct world *w, uint64_t addr, bool write,
 static void any_region(struct world *w)
 {
 	struct region *r = &w->region[rnd(w, REGIONS)];
-	struct snic *nic = w->y->bed->nic;
+	struct snic *nic = w->y->host->nic;
 
 	if (r->there)
 		assert_int_equal(snic_mkey_dereg(nic, r->key), 0);
@@ -531,7 +531,7 @@ static void any_region(struct world *w)
 	r->writable = rnd(w, 4);
 	r->iova = rnd(w, 3) ? rnd(w, 1000) * PAGE : -(2 * REGION);
 	r->len = rnd(w, 3) ? REGION : REGION - 8 * rnd(w, 1000);
-	assert_int_equal(snic_mkey_reg(nic, r->ours ? w->y->bed->pdn :
+	assert_int_equal(snic_mkey_reg(nic, r->ours ? w->y->host->pdn :
 						      w->other_pdn, r->mem,
 				       r->len, r->iova,
 				       r->writable ? SNIC_LOCAL_WRITE : 0,
@@ -568,7 +568,7 @@ static void any_umr(struct world *w)
 	put_umr(w->z, CE, w->key, first, e, nr);
 	ring(w->z);
 	run(w);
-	expect_cqe(w->z->bed, w->z->scqn, WRC_CQE_REQ,
+	expect_cqe(w->z->host, w->z->scqn, WRC_CQE_REQ,
 		   (uint16_t)(w->z->pi - snic_wqe_bbs(8 + nr)));
 }
 
@@ -578,7 +578,7 @@ static void join_again(struct world *w)
 
 	run(w);
 	for (unsigned int i = 0; i < 2; i++) {
-		assert_int_equal(snic_qp_reset(e[i]->bed->nic, e[i]->qpn), 0);
+		assert_int_equal(snic_qp_reset(e[i]->host->nic, e[i]->qpn), 0);
 		e[i]->pi = 0;
 	}
 	if (w->p)
@@ -625,7 +625,7 @@ static void any_access(struct world *w)
 	wqe_end(&q);
 	ring(w->x);
 	run(w);
-	assert_int_equal(snic_cq_poll(w->x->bed->nic, w->x->scqn, &cqe), 0);
+	assert_int_equal(snic_cq_poll(w->x->host->nic, w->x->scqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4,
 			 allowed ? WRC_CQE_REQ : WRC_CQE_REQ_ERR);
 	assert_memory_equal(w->buf, w->expect, MAX_LEN);
@@ -644,16 +644,16 @@ static void any_access(struct world *w)
 
 static void any_of_it(struct world *w, unsigned int n)
 {
-	struct snic *nic = w->y->bed->nic;
+	struct snic *nic = w->y->host->nic;
 	static uint8_t models[REGIONS][REGION];
 	unsigned int i;
 
 	assert_int_equal(snic_pd_alloc(nic, &w->other_pdn), 0);
-	assert_int_equal(snic_mkey_indirect(nic, w->y->bed->pdn, ENTRIES, PEER,
+	assert_int_equal(snic_mkey_indirect(nic, w->y->host->pdn, ENTRIES, PEER,
 					    9, &w->key), 0);
-	w->buf = bed_alloc(w->x->bed, MAX_LEN);
+	w->buf = host_alloc(w->x->host, MAX_LEN);
 	for (i = 0; i < REGIONS; i++) {
-		w->region[i].mem = bed_alloc(w->y->bed, REGION);
+		w->region[i].mem = host_alloc(w->y->host, REGION);
 		w->region[i].model = models[i];
 		fill(w->region[i].mem, REGION, i);
 		memcpy(models[i], w->region[i].mem, REGION);
@@ -676,16 +676,16 @@ static void anything_on_loopback(void **state)
 {
 	struct end x, y, z;
 	struct world w = { .rng = 1, .x = &x, .y = &y, .z = &z };
-	struct bed b;
+	struct host b;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	end_open(&b, NULL, &x);
 	end_open(&b, NULL, &y);
 	end_open(&b, NULL, &z);
 	end_join(&x, &y);
 	end_join(&z, &z);
 	any_of_it(&w, 1000);
-	bed_close(&b);
+	host_close(&b);
 }
 
 static void anything_on_the_wire(void **state)

@@ -3,7 +3,7 @@
  * UMR WQEs: what they write, what is refused, and their place among others; and
  * how indirect keys come and go.
  */
-#include "umrbed.h"
+#include "bed/umr.h"
 #include "snic/engine/priv.h"
 
 /* ---- keys ---------------------------------------------------------------------- */
@@ -21,9 +21,9 @@ static void refused_keys(void **state)
 	};
 	struct wrc_ksm e;
 	uint32_t key, pdn;
-	struct bed b;
+	struct host b;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(snic_mkey_indirect(b.nic, b.pdn, bad[i].entries,
 						    bad[i].access, 0, &key),
@@ -43,7 +43,7 @@ static void refused_keys(void **state)
 	assert_int_equal(snic_mkey_dereg(b.nic, key), -ENOENT);
 	assert_int_equal(snic_mkey_entry(b.nic, key, 0, &e), -ENOENT);
 	assert_int_equal(snic_pd_free(b.nic, pdn), 0);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* The low 8 bits are as asked for; slots come back, but late. */
@@ -51,9 +51,9 @@ static void variants(void **state)
 {
 	uint32_t key[17], first;
 	unsigned int i, k;
-	struct bed b;
+	struct host b;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	for (i = 0; i < 256; i++) {
 		assert_int_equal(snic_mkey_indirect(b.nic, b.pdn, 4, PEER, i,
 						    &first), 0);
@@ -71,7 +71,7 @@ static void variants(void **state)
 	assert_int_equal(snic_mkey_indirect(b.nic, b.pdn, 4, PEER, 7, &first),
 			 0);
 	assert_int_equal(first, key[0]);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* ---- the WQE --------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void writes_its_entries(void **state)
 	snic_get_stats(u.b.nic, &st);
 	assert_int_equal(st.umrs, 2);
 	assert_int_equal(st.wqes, 2);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* A UMR whose byte at off is v instead fails, without having done anything. */
@@ -136,7 +136,7 @@ static void bad_byte(unsigned int off, uint8_t v, uint8_t syndrome)
 			     WRC_SYND_WR_FLUSH, 3);
 	assert_int_equal(state_of(&u.z), SNIC_QP_ERR);
 	entries_zero(&u);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 static void malformed(void **state)
@@ -174,7 +174,7 @@ static void opened(void **state)
 	map(&u, 0, PAGES_OF(1, 2, 3, 4));
 	entry_is(&u, 1, to_page(&u, 2));
 	expect_read(&u, 0, 8, false);
-	bed_close(&u.b);
+	host_close(&u.b);
 
 	umr_open(&u);
 	snic_ksm_find(u.b.nic, u.b.pdn, u.key)->free = true;
@@ -187,7 +187,7 @@ static void opened(void **state)
 	expect_read(&u, 4 * PAGE, 8, true);
 	all_bytes(u.buf, 8, 'f');
 	expect_write(&u, 5 * PAGE, 8, false);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* Of the length of a WAIT, with operands of one that is over. */
@@ -201,7 +201,7 @@ static void no_wait(void **state)
 	put_wait(&u.z, 0, u.x.scqn, 0)[3] = WRC_WQE_UMR;
 	go(&u, &u.z);
 	expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR, WRC_SYND_LOCAL_QP_OP, 0);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* Whole groups, but more than the key has behind the offset. */
@@ -223,7 +223,7 @@ static void beyond_the_key(void **state)
 		expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR,
 			     WRC_SYND_LOCAL_QP_OP, 0);
 		entries_zero(&u);
-		bed_close(&u.b);
+		host_close(&u.b);
 	}
 }
 
@@ -243,7 +243,7 @@ static void not_a_multiple_of_a_group(void **state)
 		expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR,
 			     WRC_SYND_LOCAL_QP_OP, 0);
 		entries_zero(&u);
-		bed_close(&u.b);
+		host_close(&u.b);
 	}
 }
 
@@ -271,7 +271,7 @@ static void wrong_key(unsigned int which)
 	go(&u, &u.z);
 	expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR, WRC_SYND_MW_BIND, 0);
 	expect_error(&u.b, u.z.scqn, WRC_CQE_REQ_ERR, WRC_SYND_WR_FLUSH, 3);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 static void wrong_keys(void **state)
@@ -301,7 +301,7 @@ static void in_order(void **state)
 		all_bytes(u.page + (i + 4) * PAGE, 8, 0xbb);
 		all_bytes(u.page + (i + 4) * PAGE + 8, PAGE - 8, 'e' + i);
 	}
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /*
@@ -310,7 +310,7 @@ static void in_order(void **state)
  */
 static void lands_behind(bool fence)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct umr_bed u;
 	struct wrc_ksm e;
 	unsigned int i;
@@ -330,13 +330,13 @@ static void lands_behind(bool fence)
 	assert_int_equal(snic_mkey_entry(u.b.nic, u.key, 0, &e), 0);
 	assert_int_equal(!e.key, fence);
 	snic_qp_kick(snic_qp_lookup(u.b.nic, u.x.qpn));
-	bed_run(&u.b);
+	host_run(&u.b);
 	assert_int_equal(u.buf[0], 'a');
 	for (i = 0; i < 2; i++)
 		expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, i);
 	expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, 4);
 	entry_is(&u, 0, to_page(&u, 1));
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 static void late_landing(void **state)
@@ -348,7 +348,7 @@ static void late_landing(void **state)
 /* There is no room for its CQE: it waits as others do. */
 static void late_and_full(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct umr_bed u;
 	unsigned int i;
 
@@ -363,18 +363,18 @@ static void late_and_full(void **state)
 	assert_int_equal(i, SNIC_LANDINGS);
 	entries_zero(&u);
 	snic_qp_kick(snic_qp_lookup(u.b.nic, u.x.qpn));
-	bed_run(&u.b);
+	host_run(&u.b);
 	for (i = 0; i <= SNIC_LANDINGS; i++)
 		expect_cqe(&u.b, u.x.scqn, WRC_CQE_REQ, i);
 	entry_is(&u, 0, to_page(&u, 1));
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* More on their way than there is room for, and what is in pieces is too. */
 static void late_completions(void **state)
 {
 	static const uint32_t len[] = { 16, 256, 2048 };
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct umr_bed u;
 
 	cfg.land = SNIC_LAND_LATE;
@@ -396,13 +396,13 @@ static void late_completions(void **state)
 	all_bytes(u.buf, 1024, 'c');
 	all_bytes(u.buf + 1024, 1024, 'g');
 	entries_zero(&u);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 /* Fetched when it is enabled, or when it runs. */
 static void fetched(enum snic_fetch fetch)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct umr_bed u;
 	__be64 *addr;
 
@@ -411,15 +411,15 @@ static void fetched(enum snic_fetch fetch)
 	put_wait(&u.z, 0, u.x.scqn, 0);
 	put_map(&u, &u.z, CE, 0, PAGES_OF(1, 2, 3, 4));
 	addr = (__be64 *)(u.z.sq + 64 + 128 + 8);
-	assert_int_equal(be64toh(*addr), bed_iova(&u.b, u.page + PAGE));
+	assert_int_equal(be64toh(*addr), host_iova(&u.b, u.page + PAGE));
 	go(&u, &u.z);
-	*addr = htobe64(bed_iova(&u.b, u.page + 5 * PAGE));
+	*addr = htobe64(host_iova(&u.b, u.page + 5 * PAGE));
 	put_nop(&u.x, CE);
 	go(&u, &u.x);
 	expect_cqe(&u.b, u.z.scqn, WRC_CQE_REQ, 1);
 	entry_is(&u, 0, to_page(&u, fetch == SNIC_FETCH_EARLY ? 1 : 5));
 	entry_is(&u, 1, to_page(&u, 2));
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 static void both_fetches(void **state)
@@ -456,9 +456,9 @@ static void costs(void **state)
 	snic_set_cost(u.b.nic, charge, &bill);
 	put_umr(&u.z, CE, u.key, 0, e, 8);
 	ring(&u.z);
-	bed_wait(&u.b, 199);
+	host_wait(&u.b, 199);
 	assert_int_equal(cq_count(&u.b, u.z.scqn), 0);
-	bed_wait(&u.b, 1);
+	host_wait(&u.b, 1);
 	expect_cqe(&u.b, u.z.scqn, WRC_CQE_REQ, 0);
 	assert_int_equal(bill.nr, 2);
 	assert_int_equal(bill.kind[0], SNIC_COST_FETCH);
@@ -466,7 +466,7 @@ static void costs(void **state)
 	assert_int_equal(bill.kind[1], SNIC_COST_EXECUTE);
 	assert_int_equal(bill.opcode[1], WRC_WQE_UMR);
 	assert_int_equal(bill.bytes[1], 128);
-	bed_close(&u.b);
+	host_close(&u.b);
 }
 
 int main(void)

@@ -4,16 +4,15 @@
  * of completions on a queue that uses the wire, and that all of it repeats.
  */
 #include <stdlib.h>
-#include "loop.h"
+#include "bed/end.h"
 #include "snic/vt.h"
 
 struct net {
-	struct bed b[2];
+	struct snic_vt vt;
+	struct host b[2];
 	struct end e[2];
 	struct snic_port *port[2];
 	struct snic *nics[2];
-	struct snic_vt vt;
-	struct snic_vt_nic actors[2];
 	uint8_t *m[2];
 };
 
@@ -23,25 +22,23 @@ static void net_open(struct net *n, uint64_t seed)
 	int i;
 
 	snic_vt_init(&n->vt, 0);
-	assert_int_equal(snic_port_pair_open(&n->port[0], &n->port[1]), 0);
 	for (i = 0; i < 2; i++) {
-		struct snic_config cfg = bed_config;
+		struct host_conf conf = {
+			.nic = host_config(i + 1, seed + i), .vt = &n->vt,
+			.arena = ARENA_LEN, .open = true,
+		};
 
-		cfg.mac[5] = i + 1;
-		cfg.seed = seed + i;
-		cfg.mtu = 4500;
-		cfg.ip = htobe32(0x0a000001 + i);
-		bed_open(&n->b[i], &cfg);
-		assert_int_equal(snic_port_add(n->b[i].nic, n->port[i]), 0);
+		conf.nic.mtu = 4500;
+		host_init(&n->b[i], &conf);
 		end_open(&n->b[i], &o, &n->e[i]);
 		n->nics[i] = n->b[i].nic;
-		snic_vt_add_nic(&n->vt, &n->actors[i], n->nics[i]);
-		n->m[i] = bed_alloc(&n->b[i], 65536);
+		n->m[i] = host_alloc(&n->b[i], 65536);
 	}
+	host_cord(&n->b[0], &n->b[1], n->port);
 	for (i = 0; i < 2; i++) {
 		struct snic_qp_conn conn = {
 			.dest_qpn = n->e[!i].qpn,
-			.dest_ip = htobe32(0x0a000001 + !i),
+			.dest_ip = host_ip(1 + !i),
 			.mtu = 1024, .rq_psn = 100 + !i, .sq_psn = 100 + i,
 			.retry_cnt = 7, .rnr_retry = 7, .timeout = 14,
 			.min_rnr_timer = 12, .max_rd_atomic = 4,
@@ -60,7 +57,7 @@ static void net_close(struct net *n)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		bed_close(&n->b[i]);
+		host_close(&n->b[i]);
 		n->port[i]->ops->close(n->port[i]);
 	}
 }
@@ -77,7 +74,7 @@ static void put_remote(struct net *n, uint8_t opcode, uint8_t flags,
 	struct wqe w = wqe_begin(&n->e[0], opcode, 0, flags);
 
 	if (opcode != WRC_WQE_SEND)
-		wqe_raddr(&w, bed_iova(&n->b[1], n->m[1] + remote),
+		wqe_raddr(&w, host_iova(&n->b[1], n->m[1] + remote),
 			  n->b[1].key);
 	wqe_data(&w, n->m[0] + local, len);
 	wqe_end(&w);
@@ -162,9 +159,9 @@ static void flush_of_the_wire(void **state)
 	put_nop(&n.e[0], 0);
 	ring(&n.e[0]);
 	/* no ARP answer yet: the other side is not stepped */
-	snic_vt_remove(&n.vt, &n.actors[1].actor);
+	snic_vt_remove(&n.vt, &n.b[1].actor.actor);
 	run_until(&n, 1000);
-	snic_vt_add(&n.vt, &n.actors[1].actor);
+	snic_vt_add(&n.vt, &n.b[1].actor.actor);
 	assert_int_equal(snic_qp_error(n.nics[0], n.e[0].qpn), 0);
 	for (i = 0; i < 6; i++)
 		expect_error(&n.b[0], n.e[0].scqn, WRC_CQE_REQ_ERR,
@@ -182,7 +179,7 @@ static void masked_atomics_stay_home(void **state)
 
 	net_open(&n, 1);
 	w = wqe_begin(&n.e[0], WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, 0);
-	wqe_raddr(&w, bed_iova(&n.b[1], n.m[1]), n.b[1].key);
+	wqe_raddr(&w, host_iova(&n.b[1], n.m[1]), n.b[1].key);
 	wqe_u64x2(&w, 1, 0);
 	wqe_data(&w, n.m[0], 8);
 	wqe_end(&w);
@@ -210,20 +207,20 @@ static uint64_t cost(void *arg, const struct snic_work *work)
 static void work_takes_time(void **state)
 {
 	struct end_opts o = { .master = true };
-	struct bed b;
+	struct host b;
 	struct snic_vt_nic actor;
 	struct snic_vt vt;
 	struct end x, y;
 	uint8_t *m;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	snic_vt_init(&vt, 0);
 	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, &o, &x);
 	end_open(&b, &o, &y);
 	end_join(&x, &x);
 	end_join(&y, &y);
-	m = bed_alloc(&b, 64);
+	m = host_alloc(&b, 64);
 	snic_set_cost(b.nic, cost, NULL);
 	put_nop(&x, 0);
 	put_write(&x, CE, m, 32, m + 32);
@@ -248,7 +245,7 @@ static void work_takes_time(void **state)
 		assert_int_equal(be64toh(w.timestamp), 110 + 1132 + 1000);
 	}
 	assert_int_equal(vt.now, 110 + 1132 + 1000);
-	bed_close(&b);
+	host_close(&b);
 }
 
 struct result {
@@ -294,18 +291,18 @@ static bool two_done(void *arg)
 {
 	struct end *e = arg;
 
-	return cq_count(e->bed, e->scqn) >= 2;
+	return cq_count(e->host, e->scqn) >= 2;
 }
 
 static void stops_when_done(void **state)
 {
 	struct snic_vt_nic actor;
 	struct snic_vt vt;
-	struct bed b;
+	struct host b;
 	struct end x;
 	int i;
 
-	bed_open(&b, NULL);
+	host_open(&b, NULL);
 	snic_vt_init(&vt, 0);
 	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, NULL, &x);
@@ -317,21 +314,21 @@ static void stops_when_done(void **state)
 	assert_int_equal(snic_vt_run(&vt, SNIC_NEVER, two_done, &x), 0);
 	assert_int_equal(cq_count(&b, x.scqn), 2);
 	assert_int_equal(vt.now, 220);
-	bed_close(&b);
+	host_close(&b);
 }
 
 /* A ring that runs for ever and costs nothing would stop the clock. */
 static void endless_instant(void **state)
 {
-	struct snic_config cfg = bed_config;
+	struct snic_config cfg = host_default;
 	struct end_opts o = { .master = true, .slave = true, .log_sq = 8 };
 	struct snic_vt_nic actor;
 	struct snic_vt vt;
-	struct bed b;
+	struct host b;
 	struct end x;
 
 	cfg.relaxed_index = true;
-	bed_open(&b, &cfg);
+	host_open(&b, &cfg);
 	snic_vt_init(&vt, 0);
 	snic_vt_add_nic(&vt, &actor, b.nic);
 	end_open(&b, &o, &x);
@@ -342,7 +339,7 @@ static void endless_instant(void **state)
 	snic_set_cost(b.nic, cost, NULL);
 	assert_int_equal(snic_vt_run(&vt, 1000000, NULL, NULL), 0);
 	assert_int_equal(vt.now, 1000000);
-	bed_close(&b);
+	host_close(&b);
 }
 
 int main(void)

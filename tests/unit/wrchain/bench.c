@@ -45,48 +45,45 @@ void bench_image(struct bench *b, uint32_t depth)
 					 b->arena), 0);
 }
 
+static void open_with(struct bench *b, enum odrp_wire_chain chain,
+		      const struct wrc_opts *opts, uint32_t depth)
+{
+	assert_int_equal(wrc_any_build(chain, opts, &b->prog), 0);
+	bench_image(b, depth);
+}
+
 void bench_open(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		uint32_t depth)
 {
-	struct wrc_opts opts = { .strict_index = strict };
+	open_with(b, chain, &(struct wrc_opts){ .strict_index = strict },
+		  depth);
+}
 
-	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
-	bench_image(b, depth);
+static void open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
+		      enum wrc_variant variant, uint32_t depth)
+{
+	open_with(b, chain, &(struct wrc_opts){
+		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
+		.variant = variant,
+	}, depth);
 }
 
 void bench_open_node(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		     uint32_t depth)
 {
-	struct wrc_opts opts = {
-		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
-	};
-
-	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
-	bench_image(b, depth);
+	open_node(b, chain, strict, WRC_V_OURS, depth);
 }
 
 void bench_open_node_exchange(struct bench *b, enum odrp_wire_chain chain,
 			      bool strict, uint32_t depth)
 {
-	struct wrc_opts opts = {
-		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
-		.variant = WRC_V_EXCHANGE,
-	};
-
-	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
-	bench_image(b, depth);
+	open_node(b, chain, strict, WRC_V_EXCHANGE, depth);
 }
 
 void bench_open_keyed(struct bench *b, enum odrp_wire_chain chain, bool strict,
 		      uint32_t depth)
 {
-	struct wrc_opts opts = {
-		.strict_index = strict, .recycle = WRC_RECYCLE_NODE,
-		.variant = WRC_V_KEYED,
-	};
-
-	assert_int_equal(wrc_any_build(chain, &opts, &b->prog), 0);
-	bench_image(b, depth);
+	open_node(b, chain, strict, WRC_V_KEYED, depth);
 }
 
 void bench_close(struct bench *b)

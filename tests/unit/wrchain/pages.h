@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Pages that say which they are, and where each of them is.  After cmocka.h. */
+/* Rigs, pages that say which they are, and where each of them is.  After cmocka.h. */
 #ifndef TEST_WRCHAIN_PAGES_H
 #define TEST_WRCHAIN_PAGES_H
 
+#include <string.h>
 #include "tools/rig.h"
+
+static inline void rig_open(struct wrc_rig *rig, const struct wrc_rig_config *cfg)
+{
+	char why[WRC_WHY_MAX];
+	int err = wrc_rig_open(cfg, rig, why);
+
+	if (err)
+		fail_msg("%s %s: %s %s", wrc_variant_name(cfg->variant),
+			 rig->prog.name, strerror(-err), why);
+}
 
 static inline void fill(uint8_t *page, uint32_t seed)
 {

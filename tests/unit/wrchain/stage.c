@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Two CNodes and a memory node, run again and again; see stage.h. */
-#include <arpa/inet.h>
+#include <errno.h>
 #include <stdlib.h>
 #include "snic/engine/priv.h"
 #include "stage.h"
@@ -295,15 +295,15 @@ static void peer(struct stage *st, struct stage_cnode *c)
 
 static void objects(struct stage *st, enum snic_fetch fetch)
 {
-	struct snic_config cfg = {
-		.mac = { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
-		.prefix_len = 24, .mtu = 1500, .seed = 1, .fetch = fetch,
-		.relaxed_index = !st->strict,
-	};
+	struct host_conf conf = { .nic = host_config(1, 1), .vt = &st->vt };
 	uint32_t pdn, own, free_key, pool_key;
 
-	assert_int_equal(snic_new(&cfg, &st->nic), 0);
-	assert_int_equal(snic_pd_alloc(st->nic, &pdn), 0);
+	conf.nic.fetch = fetch;
+	conf.nic.relaxed_index = !st->strict;
+	snic_vt_init(&st->vt, 0);
+	host_init(&st->host, &conf);
+	st->nic = st->host.nic;
+	pdn = st->host.pdn;
 	free_key = key_of(st, pdn, st->ring, RING_BYTES + 128, FREE_IOVA,
 			  ACCESS);
 	pool_key = key_of(st, pdn, st->pool, NR_PAGES * PAGE, WRC_POOL_IOVA,
@@ -317,7 +317,7 @@ static void objects(struct stage *st, enum snic_fetch fetch)
 		peer(st, c);
 		c->sent = c->answered = c->received = 0;
 	}
-	st->now = st->log = 0;
+	st->log = 0;
 }
 
 /* Each queue takes its time for each WQE: an answer too early is seen early. */
@@ -384,7 +384,7 @@ void stage_open(struct stage *st, enum odrp_wire_chain chain,
 	assert_non_null(st->clean);
 	fill_memory(st);
 	objects(st, SNIC_FETCH_LATE);	/* for the numbers: always the same */
-	snic_free(st->nic);
+	host_close(&st->host);
 	for (struct stage_cnode *c = st->c; c < st->c + 2; c++) {
 		char why[WRC_WHY_MAX];
 
@@ -419,20 +419,6 @@ const uint8_t *stage_image(const struct stage *st)
 }
 
 /* ---- requests ------------------------------------------------------------------ */
-
-static void settle(struct stage *st)
-{
-	uint64_t next = 0;
-
-	for (int i = 0; i < MAX_STEPS; i++) {
-		assert_int_equal(snic_step(st->nic, st->now, &next), 0);
-		if (next == SNIC_NEVER)
-			return;
-		if (next > st->now)
-			st->now = next;
-	}
-	st->log ^= 1;		/* it does not come to rest */
-}
 
 static uint8_t *put_page(const struct stage_cnode *c, uint8_t *at)
 {
@@ -541,18 +527,33 @@ static void poll_answers(struct stage *st, struct stage_cnode *c)
 		st->log = digest(st->log, &cqe, sizeof(cqe));
 }
 
-/* Runs until nothing moves, and looks whenever an answer is there. */
-static void answers(struct stage *st, struct stage_cnode *c)
-{
-	uint64_t next = 0;
+/**
+ * struct rest - a run until nothing moves
+ * @c:		whose answers are taken in behind each step; NULL: nobody's
+ * @steps:	of the NIC; what does not come to rest in MAX_STEPS never does
+ */
+struct rest {
+	struct stage *st;
+	struct stage_cnode *c;
+	int steps;
+};
 
-	for (int i = 0; i < MAX_STEPS && next != SNIC_NEVER; i++) {
-		assert_int_equal(snic_step(st->nic, st->now, &next), 0);
-		poll_answers(st, c);
-		if (next != SNIC_NEVER && next > st->now)
-			st->now = next;
-	}
-	st->log ^= next != SNIC_NEVER;	/* it does not come to rest */
+static bool is_endless(void *arg)
+{
+	struct rest *rest = arg;
+
+	if (rest->c)
+		poll_answers(rest->st, rest->c);
+	return rest->steps++ == MAX_STEPS;
+}
+
+static void run(struct stage *st, struct stage_cnode *c)
+{
+	struct rest rest = { .st = st, .c = c };
+	int r = snic_vt_run(&st->vt, SNIC_NEVER, is_endless, &rest);
+
+	assert_true(!r || r == -ETIMEDOUT);
+	st->log ^= !r;		/* it does not come to rest */
 }
 
 /* What the other chains of a CNode would do, so that slots can be used again. */
@@ -592,7 +593,7 @@ static void requests(struct stage *st, struct stage_cnode *c, uint32_t count,
 			send_request(st, c, c->sent % nr_slots,
 				     is_quiet(i, c->sent, count),
 				     is_quiet(i + 1, c->sent + 1, count));
-		answers(st, c);
+		run(st, c);
 		if (c->answered != c->sent)
 			return;
 		for (; again && from < c->sent; from++)
@@ -643,21 +644,21 @@ void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
 		snic_set_cost(st->nic, cost, NULL);
 	start(st, &st->c[0]);
 	start(st, &st->c[1]);
-	settle(st);
+	run(st, NULL);
 	requests(st, c, nr_requests(st, scene), NR_SLOTS, scene == STAGE_WRAP);
 	if (scene == STAGE_CUT) {
 		send_request(st, c, c->sent, false, false);
 		send_request(st, c, c->sent, false, false);
 	}
 	snic_qp_error(st->nic, c->bind.client_qpn);
-	settle(st);
+	run(st, NULL);
 	requests(st, &st->c[1], NEIGHBOURS + 1, NEIGHBOURS, false);
 	look_at_key(st, c);
 	st->in_order = is_translated(st, c);
-	*ret_end = (struct stage_end){ c->answered, st->log, st->now };
+	*ret_end = (struct stage_end){ c->answered, st->log, st->vt.now };
 	assert_int_equal(snic_qp_query(st->nic, c->bind.loop_qpn, &info), 0);
 	st->executed = info.sq_executed;
-	snic_free(st->nic);
+	host_close(&st->host);
 }
 
 /* ---- looking ---------------------------------------------------------------------- */

@@ -11,15 +11,11 @@
 #ifndef TEST_WRCHAIN_STAGE_H
 #define TEST_WRCHAIN_STAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "bed/host.h"
 #include "core/check.h"
 #include "core/keymap.h"
 #include "mlx5/encode.h"
 #include "paper/paper.h"
-#include "snic/snic.h"
 
 #define STAGE_DEPTH 4
 
@@ -66,9 +62,10 @@ struct stage {
 	size_t len, used;
 	uint64_t *ring, *counters;
 	uint8_t *pool;
-	struct snic *nic;
+	struct snic_vt vt;
+	struct host host;
+	struct snic *nic;	/* of host */
 	bool strict;
-	uint64_t now;
 	uint64_t log;
 	bool in_order;		/* table and key said the same when a run was over */
 	uint16_t executed;	/* of CNode 0's loop queue, when a run was over */

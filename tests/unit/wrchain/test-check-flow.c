@@ -277,7 +277,7 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog, bool both,
 	wrc_set_local(b, look, 0, page);
 	wrc_wait(b, maps ? put + 1 : put);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 0, 0);
+	answer = wrc_prog_answer(b, go, 0, WRC_I_SIGNALED);
 	wrc_arg(b, 0, 8, wrc_field(look, WRC_F_RADDR, 0));
 	wrc_arg(b, 8, 4, clients());
 	wrc_arg(b, 12, 8, wrc_field(answer, WRC_F_RADDR, 0));

@@ -133,7 +133,7 @@ static void build_free(struct wrc_build *b, struct wrc_prog *prog, enum bug bug)
 		fill(b, bug, more, sel, &en, &push);
 	}
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 0, 0);
+	answer = wrc_prog_answer(b, go, 0, WRC_I_SIGNALED);
 	wrc_prog_args(b, take, answer);
 	for (i = 0; i < prog->nr_insn; i++)	/* one goes as far as the next */
 		if (prog->insn[i].op == WRC_WQE_SEND_EN &&
@@ -232,7 +232,7 @@ static void build_alloc(struct wrc_build *b, struct wrc_prog *prog, enum bug bug
 		more = map_again(b, bug, next);
 	wrc_wait(b, twice ? more : map);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 0, 0);
+	answer = wrc_prog_answer(b, go, 0, WRC_I_SIGNALED);
 	if (twice) {
 		wrc_set_remote(b, tt, wrc_field(map, WRC_F_RADDR, 0));
 		wrc_set_local(b, tt, 0, wrc_field(more, WRC_F_RADDR, 0));

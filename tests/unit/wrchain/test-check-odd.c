@@ -84,6 +84,8 @@ static void build_odd(struct odd *o, struct wrc_prog *prog, enum oddity oddity)
 	else
 		o->answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER),
 					  wrc_reg(WRC_REG_PAGE, 0), 0);
+	if (oddity == MOVES_PAGE || oddity == NO_PAGE_ADDRESS)
+		prog->insn[o->answer].flags |= WRC_I_SIGNALED;
 	if (oddity != NO_ANSWER)
 		wrc_enable_upto(b, o->go, o->answer);
 	if (oddity == TWO_ANSWERS)
@@ -259,6 +261,94 @@ static void refused_by_many(void **state)
 	bench_close(&b);
 }
 
+/* ---- numbers of the linker's ------------------------------------------------------ */
+
+/* A load, a store or an invalidate of the agent's, to be edited. */
+static struct wrc_prog *agents(struct bench *b, enum odrp_wire_chain chain)
+{
+	if (chain == ODRP_WIRE_MAPPED_STORE)
+		bench_open_node_exchange(b, chain, true, K);
+	else
+		bench_open_node(b, chain, true, K);
+	return &b->prog;
+}
+
+/* The image is that of the edited program. */
+static void expect_edited(struct bench *b, enum wrc_rule rule, const char *words)
+{
+	bench_close(b);
+	bench_image(b, K);
+	expect_refusal(b, rule, words);
+	bench_close(b);
+}
+
+static void wrong_completions(void **state)
+{
+	struct wrc_prog *prog;
+	struct bench b;
+
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->insn[prog->nr_insn - 1].cqe = 1;
+	expect_edited(&b, WRC_RULE_BALANCE, "c0@0 makes another completion");
+	/* The agent would count one request as two. */
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->client_cqes = 2;
+	expect_edited(&b, WRC_RULE_BALANCE, "and 1 completions, not");
+}
+
+static void wrong_words(void **state)
+{
+	struct wrc_prog *prog;
+	struct bench b;
+
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->word[0].insn = 2;
+	expect_edited(&b, WRC_RULE_TABLE, "does not get its");
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->nr_words = 0;
+	expect_edited(&b, WRC_RULE_RQ, "a client sends 24 bytes");
+	/* Four bytes of the client's over the head of the ring. */
+	prog = agents(&b, ODRP_WIRE_MAPPED_STORE);
+	prog->scatter[0].to = wrc_at(WRC_SP_HEAD);
+	expect_edited(&b, WRC_RULE_RQ, "receive entries goes to class free");
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->turn[0].delta = -1;
+	expect_edited(&b, WRC_RULE_TABLE, "of its row to another place");
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->row_len[prog->nr_reads - 1] += 2;
+	expect_edited(&b, WRC_RULE_TABLE, "bytes of a row of");
+}
+
+static void wrong_holds(void **state)
+{
+	struct wrc_prog *prog;
+	struct bench b;
+
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->hold.umr = 2;
+	expect_edited(&b, WRC_RULE_KEYED, "look for a translation");
+	prog = agents(&b, ODRP_WIRE_INVALIDATE);
+	prog->hold.swapped = 2;
+	expect_edited(&b, WRC_RULE_MOVE, "that nobody knows of");
+	prog = agents(&b, ODRP_WIRE_MAPPED_STORE);
+	prog->hold.page_put = 2;
+	expect_edited(&b, WRC_RULE_OWN, "would not be found");
+}
+
+/* The receive entry gets the page of the instance before. */
+static void page_of_another(void **state)
+{
+	struct wrc_prog *prog;
+	struct bench b;
+	unsigned int i;
+
+	prog = agents(&b, ODRP_WIRE_MAPPED_STORE);
+	for (i = 0; prog->insn[i].sge[0].at.space != WRC_SP_RECV; i++)
+		;
+	prog->insn[i].remote.delta = -1;
+	expect_edited(&b, WRC_RULE_OWN, "the page that the swap gets");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +356,10 @@ int main(void)
 		cmocka_unit_test(edited_programs),
 		cmocka_unit_test(one_segment_more),
 		cmocka_unit_test(refused_by_many),
+		cmocka_unit_test(wrong_completions),
+		cmocka_unit_test(wrong_words),
+		cmocka_unit_test(wrong_holds),
+		cmocka_unit_test(page_of_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,7 +199,8 @@ static void answer_and_args(struct wrc_build *b, enum bug bug, int swap, int go,
 		answer = wrc_answer(b, wrc_at(WRC_SP_PEER), nowhere, 0, 0);
 		wrc_enable_upto(b, go, answer);
 	} else {
-		answer = wrc_prog_answer(b, go, sent ? 4096 : 0, 0);
+		answer = wrc_prog_answer(b, go, sent ? 4096 : 0,
+					 sent ? WRC_I_SIGNALED : 0);
 	}
 	if (sent)
 		wrc_set_local(b, sent, 0, wrc_field(answer, WRC_F_ADDR, 0));
@@ -280,7 +281,7 @@ static void build_poster(struct wrc_build *b, struct wrc_prog *prog)
 			       4, WRC_I_SIGNALED));
 	wrc_wait(b, b->prog->post);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 4096, 0);
+	answer = wrc_prog_answer(b, go, 4096, WRC_I_SIGNALED);
 	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	wrc_prog_args(b, look, answer);
 }

@@ -77,6 +77,7 @@ static void build_store(struct wrc_build *b, struct wrc_prog *prog,
 	answer = wrc_write_imm(b, wrc_at(WRC_SP_PEER),
 			       wrc_reg(WRC_REG_PAGE, 0),
 			       bug == ANSWERS_REGISTER ? 8 : 0);
+	b->prog->insn[answer].flags |= WRC_I_SIGNALED;
 	wrc_enable_upto(b, go, answer);
 	switch (bug) {
 	case TABLE_FORGOTTEN:
@@ -250,7 +251,7 @@ static void build_alloc(struct wrc_build *b, struct wrc_prog *prog,
 		  wrc_field(take, WRC_F_RADDR, 0) : slot, take, page, map);
 	wrc_wait(b, put);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 0, 0);
+	answer = wrc_prog_answer(b, go, 0, WRC_I_SIGNALED);
 	if (bug == ALLOC_PAGE_FROM_REQUEST) {
 		wrc_arg(b, 0, 8, wrc_field(map, WRC_F_RADDR, 0));
 		wrc_arg(b, 8, 4, wrc_field(answer, WRC_F_IMM, 0));
@@ -395,7 +396,7 @@ static void build_answer(struct wrc_build *b, struct wrc_prog *prog,
 	look = wrc_read(b, wrc_at(WRC_SP_TT), wrc_at(WRC_SP_NONE), 8);
 	wrc_wait(b, look);
 	go = wrc_send_en(b, 0);
-	answer = wrc_prog_answer(b, go, 4096, 0);
+	answer = wrc_prog_answer(b, go, 4096, WRC_I_SIGNALED);
 	wrc_set_local(b, look, 0, wrc_field(answer, WRC_F_ADDR, 0));
 	prog->insn[answer].quiet = quiet;
 	wrc_prog_args(b, look, answer);

@@ -14,16 +14,10 @@
 
 static void open_any(struct wrc_rig *rig, struct wrc_rig_config *cfg)
 {
-	char why[WRC_WHY_MAX];
-	int err;
-
 	cfg->variant = WRC_V_EXCHANGE;
 	cfg->depth = DEPTH;
 	cfg->nr_slots = SLOTS;
-	err = wrc_rig_open(cfg, rig, why);
-
-	if (err)
-		fail_msg("%s: %s %s", rig->prog.name, strerror(-err), why);
+	rig_open(rig, cfg);
 }
 
 static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,

@@ -19,12 +19,8 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		.chain = chain, .variant = variant, .fetch = fetch,
 		.depth = DEPTH, .nr_pages = PAGES, .nr_slots = SLOTS,
 	};
-	char why[WRC_WHY_MAX];
-	int err = wrc_rig_open(&cfg, rig, why);
 
-	if (err)
-		fail_msg("%s %s: %s %s", wrc_variant_name(variant),
-			 rig->prog.name, strerror(-err), why);
+	rig_open(rig, &cfg);
 }
 
 static void ask(struct wrc_rig *rig, uint64_t slot, uint32_t seed)

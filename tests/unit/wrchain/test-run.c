@@ -44,14 +44,10 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		.variant = variant, .recycle = recycle, .order = order,
 		.depth = DEPTH, .nr_pages = 2 * SLOTS, .nr_slots = SLOTS,
 	};
-	char why[WRC_WHY_MAX];
-	int err;
 
 	if (recycle == WRC_RECYCLE_NODE)
 		cfg.table = tables[order][variant][chain][strict];
-	err = wrc_rig_open(&cfg, rig, why);
-	if (err)
-		fail_msg("%s: %s", strerror(-err), why);
+	rig_open(rig, &cfg);
 	keep_table(rig);
 }
 

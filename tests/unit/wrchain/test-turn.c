@@ -38,11 +38,8 @@ static void open_rig(struct wrc_rig *rig, enum odrp_wire_chain chain,
 		.depth = DEPTH, .nr_pages = PAGES, .nr_slots = SLOTS,
 		.table = *table,
 	};
-	char why[WRC_WHY_MAX];
-	int err = wrc_rig_open(&cfg, rig, why);
 
-	if (err)
-		fail_msg("%s: %s", strerror(-err), why);
+	rig_open(rig, &cfg);
 	if (*table)
 		return;
 	/* The NIC has only read it: the rig's own may go. */

@@ -6,7 +6,7 @@
  *	active:	 REQ_SENT ---------------REP----> ESTABLISHED --> DREQ_SENT
  *	passive: REQ_RCVD --accept--> REP_SENT --RTU or data--^       |
  *		     |                                                v
- *		     +--reject--> REJECTED --------> DEAD <-- TIMEWAIT
+ *		     +--reject---------------------> DEAD <-- TIMEWAIT
  *
  * The QP: the passive side goes to RTR with the REP, so that it can receive
  * as soon as the peer can send, and to RTS with the RTU or the first packet; the
@@ -170,12 +170,12 @@ int snic_cm_connect(struct snic *nic, __be32 ip, uint16_t port,
 	c->active = true;
 	c->held = true;
 	c->peer_port = port;
-	c->tid = (uint64_t)snic_random(nic) << 32 | c->id;
+	c->tid = (uint64_t)snic_secret(nic) << 32 | c->id;
 	c->peer_wait = snic_cm_time(SNIC_CM_TIMEOUT);
 	c->peer_retries = SNIC_CM_RETRIES;
 	c->qpc.dest_ip = ip;
 	c->qpc.mtu = snic_net_path_mtu(nic);
-	c->qpc.rq_psn = snic_random(nic) & 0xffffff;
+	c->qpc.rq_psn = snic_secret(nic) & 0xffffff;
 	c->qpc.retry_cnt = param->retry_cnt;
 	c->qpc.timeout = param->timeout ?: SNIC_CM_ACK_TIMEOUT;
 	c->qpc.min_rnr_timer = param->min_rnr_timer;
@@ -246,11 +246,10 @@ void snic_cm_refuse(struct snic_cm_conn *c, uint16_t reason, const void *priv,
 
 	snic_stats(c->nic)->cm_rejects++;
 	snic_cm_send_kept(c, &m);
-	snic_cm_set_state(c, SNIC_CM_ST_REJECTED);
+	snic_cm_set_state(c, SNIC_CM_ST_DEAD);
 	snic_cm_forget_events(c);
 	c->held = false;
-	snic_timer_set(c->nic, &c->timer,
-		       snic_now(c->nic) + SNIC_CM_REJECT_NS);
+	snic_cm_put(c);
 }
 
 int snic_cm_reject(struct snic *nic, uint32_t id, const void *priv,
@@ -299,7 +298,6 @@ int snic_cm_release(struct snic *nic, uint32_t id)
 		snic_cm_end(c, SNIC_CM_DISCONNECTED, 0, NULL, 0);
 		break;
 	case SNIC_CM_ST_DREQ_SENT:	/* goes on without the user */
-	case SNIC_CM_ST_REJECTED:
 	case SNIC_CM_ST_TIMEWAIT:
 	case SNIC_CM_ST_DEAD:
 		break;

@@ -26,22 +26,30 @@ uint64_t snic_cm_time(uint8_t code)
 
 /* ---- the table ------------------------------------------------------------ */
 
+/* By a key that nobody knows, so that nobody can choose addresses of one bucket. */
 struct snic_cm_conn **snic_cm_bucket(struct snic_cm *cm, __be32 ip)
 {
-	uint32_t h = be32_to_cpu(ip) * 0x9e3779b1u;
+	uint64_t h = be32_to_cpu(ip) * cm->hash_key;
 
-	return &cm->buckets[(h >> 16) & (SNIC_CM_BUCKETS - 1)];
+	return &cm->buckets[(h >> 48) & (SNIC_CM_BUCKETS - 1)];
 }
 
-static uint32_t make_id(const struct snic_cm *cm, uint32_t slot)
+static uint32_t make_id(struct snic *nic, uint32_t slot)
 {
-	return (cm->generations[slot] * SNIC_CM_MAX_CONNS + slot) ^ cm->id_mask;
+	struct snic_cm *cm = snic_cm_of(nic);
+	uint32_t gen;
+
+	do
+		gen = snic_secret(nic) & (UINT32_MAX / SNIC_CM_MAX_CONNS);
+	while (gen == cm->generations[slot]);
+	cm->generations[slot] = gen;
+	return gen * SNIC_CM_MAX_CONNS + slot;
 }
 
 struct snic_cm_conn *snic_cm_conn_find(struct snic *nic, uint32_t id)
 {
 	struct snic_cm *cm = snic_cm_of(nic);
-	uint32_t slot = (id ^ cm->id_mask) & (SNIC_CM_MAX_CONNS - 1);
+	uint32_t slot = id & (SNIC_CM_MAX_CONNS - 1);
 	struct snic_cm_conn *c = cm->slots[slot];
 
 	return c && c->id == id ? c : NULL;
@@ -69,11 +77,10 @@ int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 	do {
 		slot = cm->next_slot++ & (SNIC_CM_MAX_CONNS - 1);
 	} while (cm->slots[slot]);
-	cm->generations[slot]++;
 	cm->slots[slot] = c;
 	cm->nr_conns++;
 	c->nic = nic;
-	c->id = make_id(cm, slot);
+	c->id = make_id(nic, slot);
 	c->peer_ip = peer_ip;
 	c->state = SNIC_CM_ST_DEAD;
 	bucket = snic_cm_bucket(cm, peer_ip);
@@ -103,7 +110,7 @@ static void conn_free(struct snic_cm_conn *c)
 	struct snic *nic = c->nic;
 	struct snic_cm *cm = snic_cm_of(nic);
 	struct snic_cm_conn **p = snic_cm_bucket(cm, c->peer_ip);
-	uint32_t slot = (c->id ^ cm->id_mask) & (SNIC_CM_MAX_CONNS - 1);
+	uint32_t slot = c->id & (SNIC_CM_MAX_CONNS - 1);
 
 	while (*p != c)
 		p = &(*p)->peer_next;
@@ -169,10 +176,10 @@ void snic_cm_resend(struct snic_cm_conn *c)
 	send_mad(c->nic, c->peer_ip, c->msg);
 }
 
-void snic_cm_lie(struct snic *nic, uint16_t attr, uint8_t *mad)
+void snic_cm_forge(struct snic *nic, uint16_t attr, uint8_t *mad)
 {
 	if (attr == SNIC_CM_REP || attr == SNIC_CM_REJ)
-		snic_lie_hello(nic, snic_cm_priv(mad, attr));
+		snic_forge_hello(nic, snic_cm_priv(mad, attr));
 }
 
 int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
@@ -182,7 +189,7 @@ int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg)
 	ret = snic_cm_build(msg, c->msg);
 	if (ret)
 		return ret;
-	snic_cm_lie(c->nic, msg->attr, c->msg);
+	snic_cm_forge(c->nic, msg->attr, c->msg);
 	snic_cm_resend(c);
 	return 0;
 }
@@ -424,7 +431,6 @@ static void conn_timer(struct snic *nic, struct snic_timer *t)
 	case SNIC_CM_ST_DREQ_SENT:
 		repeat(c);
 		break;
-	case SNIC_CM_ST_REJECTED:
 	case SNIC_CM_ST_TIMEWAIT:
 		snic_cm_set_state(c, SNIC_CM_ST_DEAD);
 		break;
@@ -455,9 +461,9 @@ int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm)
 		return -ENOMEM;
 	}
 	cm->event_tail = &cm->event_head;
-	cm->id_mask = snic_random(nic);
-	cm->psn = snic_random(nic);
-	cm->next_port = 0xc000 | (snic_random(nic) & 0x3fff);
+	cm->hash_key = snic_secret(nic) | 1;
+	cm->psn = snic_secret(nic);
+	cm->next_port = 0xc000 | (snic_secret(nic) & 0x3fff);
 	/* EUI-64 of the MAC. */
 	cm->guid = (uint64_t)(mac[0] ^ 2) << 56 | (uint64_t)mac[1] << 48 |
 		(uint64_t)mac[2] << 40 | 0xfffeull << 24 |

@@ -31,8 +31,6 @@
 #define SNIC_CM_MAX_WAIT_NS	60000000000ull
 /* How long an ended connection answers what is still on its way. */
 #define SNIC_CM_TIMEWAIT_NS	2000000000ull
-/* A rejected one answers repeated REQs. */
-#define SNIC_CM_REJECT_NS	10000000000ull
 
 #define SNIC_CM_ACK_TIMEOUT	16	/* QP time-out by default: 0.27 s */
 #define SNIC_CM_RD_ATOMIC	16	/* reads and atomics in flight */
@@ -43,7 +41,6 @@ enum snic_cm_state {
 	SNIC_CM_ST_REP_SENT,
 	SNIC_CM_ST_ESTABLISHED,
 	SNIC_CM_ST_DREQ_SENT,
-	SNIC_CM_ST_REJECTED,	/* we refused it; keeps the REJ */
 	SNIC_CM_ST_TIMEWAIT,	/* over; answers stragglers */
 	SNIC_CM_ST_DEAD,	/* over; the user has not released it yet */
 };
@@ -100,14 +97,14 @@ struct snic_cm_listener {
 
 struct snic_cm {
 	struct snic_cm_conn **slots;
-	uint32_t *generations;	/* of each slot */
+	uint32_t *generations;	/* of each slot: drawn, and not twice running the same */
 	uint32_t next_slot;
 	unsigned int nr_conns, nr_pending;
 	struct snic_cm_conn *buckets[SNIC_CM_BUCKETS];
 	struct snic_cm_conn *event_head, **event_tail;
 	struct snic_cm_listener *listeners;
 	uint32_t next_listener;
-	uint32_t id_mask;	/* so that ids of two lives of a NIC differ */
+	uint64_t hash_key;	/* of buckets; odd */
 	uint16_t next_port;
 	uint32_t psn;		/* of QP1 */
 	uint64_t guid;
@@ -129,8 +126,8 @@ int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
 			 uint64_t answer_ns, unsigned int retries);
 /* The same, once, and kept for snic_cm_resend(). */
 int snic_cm_send_kept(struct snic_cm_conn *c, const struct snic_cm_msg *msg);
-/* The private data of a REP or REJ that has been built may become a lie. */
-void snic_cm_lie(struct snic *nic, uint16_t attr, uint8_t *mad);
+/* Forges the private data of a REP or REJ that has been built, if it is to be. */
+void snic_cm_forge(struct snic *nic, uint16_t attr, uint8_t *mad);
 
 void snic_cm_post(struct snic_cm_conn *c, enum snic_cm_pending event);
 void snic_cm_forget_events(struct snic_cm_conn *c);
@@ -157,7 +154,10 @@ void snic_cm_send_rej(struct snic *nic, __be32 ip, const struct snic_cm_msg *to,
 
 /* ---- cm.c -------------------------------------------------------------------- */
 
-/* REJ of a request, repeated for every duplicate of it; releases the id. */
+/*
+ * REJ of a request, which is forgotten with its id: strangers' requests are to cost
+ * nothing that lasts. Who repeats it, because the REJ was lost, asks anew.
+ */
 void snic_cm_refuse(struct snic_cm_conn *c, uint16_t reason, const void *priv,
 		    uint8_t priv_len);
 

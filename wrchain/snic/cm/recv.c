@@ -30,8 +30,7 @@ static void scan_peer(struct snic *nic, __be32 ip,
 			continue;
 		s->conns++;
 		s->pending += c->state == SNIC_CM_ST_REQ_RCVD;
-		if (!c->held && (c->state == SNIC_CM_ST_TIMEWAIT ||
-				 c->state == SNIC_CM_ST_REJECTED))
+		if (!c->held && c->state == SNIC_CM_ST_TIMEWAIT)
 			s->oldest = c;	/* the newest are in front */
 		if (c->remote_guid != m->req.ca_guid)
 			continue;
@@ -53,7 +52,6 @@ static void answer_duplicate(struct snic_cm_conn *c,
 	snic_stats(c->nic)->cm_duplicates++;
 	switch (c->state) {
 	case SNIC_CM_ST_REP_SENT:
-	case SNIC_CM_ST_REJECTED:
 		snic_cm_resend(c);
 		break;
 	case SNIC_CM_ST_TIMEWAIT:
@@ -159,7 +157,7 @@ static void new_request(struct snic *nic, __be32 src,
 		.dest_ip = src,
 		.mtu = snic_mtu_bytes(r->mtu),
 		.sq_psn = r->psn,
-		.rq_psn = snic_random(nic) & SNIC_PSN_MASK,
+		.rq_psn = snic_secret(nic) & SNIC_PSN_MASK,
 		.retry_cnt = r->retry_cnt,
 		.rnr_retry = r->rnr_retry,
 		.timeout = SNIC_CM_ACK_TIMEOUT,
@@ -238,7 +236,6 @@ static struct snic_cm_conn *find_conn(struct snic *nic, __be32 src,
 	struct snic_cm_conn *c = snic_cm_conn_find(nic, m->remote_id);
 
 	if (c && c->peer_ip == src && c->state != SNIC_CM_ST_DEAD &&
-	    c->state != SNIC_CM_ST_REJECTED &&
 	    (c->remote_id == m->local_id || c->state == SNIC_CM_ST_REQ_SENT))
 		return c;
 	snic_stats(nic)->cm_unknown++;

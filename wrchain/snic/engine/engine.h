@@ -48,6 +48,8 @@ struct snic_stats *snic_stats(struct snic *nic);
 const struct snic_config *snic_config(const struct snic *nic);
 /* Seeded, deterministic. */
 uint64_t snic_random(struct snic *nic);
+/* What a stranger must not guess: from the configuration's random, if it has one. */
+uint64_t snic_secret(struct snic *nic);
 /* IBA's RNR NAK timer codes, 0 to 31, in ns. */
 uint64_t snic_rnr_ns(uint8_t code);
 

@@ -317,7 +317,7 @@ static int loop_write(struct loop *l)
 }
 
 /* To the list, with the CQE: now, or later. */
-static void bring(struct loop *l, const void *data)
+static void land_data(struct loop *l, const void *data)
 {
 	if (snic_land_later(l->qp, l->w, l->sges, l->nr_sge, data))
 		return;
@@ -335,7 +335,7 @@ RARELY int read_pieces(struct loop *l)
 		whole.nr_sge = 1;
 		whole.sges[0] = (struct snic_sge){ data, l->w->len };
 		copy_pieces(&whole, piece_to_list);
-		bring(l, data);
+		land_data(l, data);
 		return 0;
 	}
 	/* That much lands at once. */
@@ -352,7 +352,7 @@ static int loop_read(struct loop *l)
 
 	if (r)
 		return r == -EXDEV ? read_pieces(l) : r;
-	bring(l, src);
+	land_data(l, src);
 	return 0;
 }
 
@@ -379,7 +379,7 @@ static int loop_atomic(struct loop *l)
 		old.v8 = htole64(snic_atomic(l->w, ptr));
 	else
 		old.v4 = cpu_to_be32(atomic4(l->w, ptr));
-	bring(l, &old);
+	land_data(l, &old);
 	return 0;
 }
 

@@ -17,6 +17,13 @@ static const struct snic_table_kind object_kind = {
 	.first_slot = SNIC_FIRST_SLOT,
 };
 
+static const struct snic_table_kind qp_kind = {
+	.slot_bits = SNIC_OBJECT_BITS,
+	.gen_shift = SNIC_OBJECT_BITS, .gen_bits = 24 - SNIC_OBJECT_BITS,
+	.first_slot = SNIC_FIRST_SLOT,
+	.random_gen = true,
+};
+
 static const struct snic_table_kind key_kind = {
 	.slot_shift = SNIC_KEY_SHIFT, .slot_bits = 24,
 	.gen_bits = SNIC_KEY_SHIFT, .first_slot = SNIC_FIRST_SLOT,
@@ -73,6 +80,11 @@ uint64_t snic_random(struct snic *nic)
 	return z ^ (z >> 31);
 }
 
+uint64_t snic_secret(struct snic *nic)
+{
+	return nic->cfg.random ? nic->cfg.random() : snic_random(nic);
+}
+
 static int check_config(const struct snic_config *cfg)
 {
 	if (cfg->mtu < 576 || cfg->mtu > 65535 || cfg->prefix_len > 32)
@@ -98,7 +110,7 @@ int snic_new(const struct snic_config *cfg, struct snic **ret_nic)
 	nic->rng = cfg->seed;
 	snic_table_init(&nic->pds, &object_kind);
 	snic_table_init(&nic->cqs, &object_kind);
-	snic_table_init(&nic->qps, &object_kind);
+	snic_table_init(&nic->qps, &qp_kind);
 	snic_table_init(&nic->mkeys, &key_kind);
 	r = snic_net_init(nic, &nic->net);
 	if (r)
@@ -135,7 +147,7 @@ void snic_free(struct snic *nic)
 		return;
 	destroy_queues(nic);
 	snic_cm_fini(nic, nic->cm);
-	snic_lie_fini(nic);
+	snic_forge_fini(nic);
 	snic_net_fini(nic, nic->net);
 	snic_mem_fini(nic);
 	snic_table_fini(&nic->qps);

@@ -70,7 +70,7 @@ static uint32_t new_gen(struct snic *nic, const struct snic_table_kind *k,
 	uint32_t gen;
 
 	do {
-		gen = (k->random_gen ? snic_random(nic) : last_gen + 1) &
+		gen = (k->random_gen ? snic_secret(nic) : last_gen + 1) &
 		      gen_mask(k);
 	} while (gen == last_gen);
 	return gen;
@@ -99,7 +99,7 @@ static int take_slot(struct snic_table *t, uint32_t *ret_slot,
 	return 0;
 }
 
-static uint32_t put(struct snic_table *t, uint32_t slot, uint32_t gen, void *obj)
+static uint32_t table_put(struct snic_table *t, uint32_t slot, uint32_t gen, void *obj)
 {
 	const struct snic_table_kind *k = t->kind;
 
@@ -119,7 +119,7 @@ int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 	int r = take_slot(t, &slot, &gen);
 
 	if (!r)
-		*ret_nr = put(t, slot, new_gen(nic, t->kind, gen), obj);
+		*ret_nr = table_put(t, slot, new_gen(nic, t->kind, gen), obj);
 	return r;
 }
 
@@ -130,7 +130,7 @@ int snic_table_add_gen(struct snic_table *t, void *obj, uint32_t gen,
 	int r = take_slot(t, &slot, &last_gen);
 
 	if (!r)
-		*ret_nr = put(t, slot, gen, obj);
+		*ret_nr = table_put(t, slot, gen, obj);
 	return r;
 }
 

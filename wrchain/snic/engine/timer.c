@@ -37,7 +37,7 @@ void snic_timer_unreserve(struct snic *nic, unsigned int n)
 	nic->heap_reserved -= n;
 }
 
-static void put(struct snic *nic, uint32_t i, struct snic_timer *t)
+static void heap_put(struct snic *nic, uint32_t i, struct snic_timer *t)
 {
 	nic->heap[i] = t;
 	t->heap_idx = i;
@@ -50,10 +50,10 @@ static void sift_up(struct snic *nic, uint32_t i, struct snic_timer *t)
 
 		if (nic->heap[parent]->when <= t->when)
 			break;
-		put(nic, i, nic->heap[parent]);
+		heap_put(nic, i, nic->heap[parent]);
 		i = parent;
 	}
-	put(nic, i, t);
+	heap_put(nic, i, t);
 }
 
 static void sift_down(struct snic *nic, uint32_t i, struct snic_timer *t)
@@ -68,10 +68,10 @@ static void sift_down(struct snic *nic, uint32_t i, struct snic_timer *t)
 			child++;
 		if (t->when <= nic->heap[child]->when)
 			break;
-		put(nic, i, nic->heap[child]);
+		heap_put(nic, i, nic->heap[child]);
 		i = child;
 	}
-	put(nic, i, t);
+	heap_put(nic, i, t);
 }
 
 void snic_timer_cancel(struct snic *nic, struct snic_timer *t)

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * IPv4 address resolution.  An entry is confirmed by an ARP reply or by a
+ * IPv4 address resolution.  An entry is confirmed by an ARP message or by a
  * packet that passed its ICRC; when it has not been confirmed for a while it is
  * asked for again, and meanwhile used.  Packets for an unknown address wait in
  * a bounded pool.
+ *
+ * Nobody takes an address from the station that has it.  What comes from another
+ * MAC is dropped, and the station that has the address is asked whether it is still
+ * there: only if it does not answer the other one gets it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,12 +19,15 @@
 #define FRESH_NS	(60000 * MS)	/* then ask again */
 #define FIRST_RETRY_NS	(200 * MS)	/* doubles each time */
 #define FAILED_NS	(1000 * MS)	/* how long an answer is "nobody" */
+#define DOUBT_TRIES	3		/* a station that has moved: 1.4 s */
+#define DOUBT_NS	(1000 * MS)	/* between two doubts about one */
 
 enum arp_state {
 	ARP_FREE,
 	ARP_INCOMPLETE,		/* asked, MAC unknown */
 	ARP_REACHABLE,
 	ARP_PROBE,		/* asked again, MAC still used */
+	ARP_DOUBT,		/* another claims it: asked who has it, MAC still used */
 	ARP_FAILED,
 };
 
@@ -28,6 +35,8 @@ struct snic_arp_entry {
 	enum arp_state state;
 	__be32 ip;
 	uint8_t mac[SNIC_ETH_ALEN];
+	uint8_t claim[SNIC_ETH_ALEN];	/* DOUBT: who else says it has the address */
+	uint64_t doubted;	/* when the last doubt ended */
 	uint8_t tries;
 	uint8_t nr_pending;
 	uint64_t confirmed;	/* FAILED: when it failed */
@@ -161,6 +170,7 @@ static struct snic_arp_entry *take_entry(struct snic *nic,
 	e->pending = NULL;
 	e->pending_tail = &e->pending;
 	e->confirmed = snic_now(nic);
+	e->doubted = 0;
 	e->next = *bucket(arp, ip);
 	*bucket(arp, ip) = e;
 	return e;
@@ -192,15 +202,32 @@ static void send_arp(struct snic *nic, uint16_t oper, const uint8_t *dst,
 	snic_net_xmit(nic, iov, 3);
 }
 
-static void ask(struct snic *nic, struct snic_arp_entry *e)
+static void ask_at(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
 {
-	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 	static const uint8_t none[6];
 
 	snic_timer_set(nic, &e->timer,
 		       snic_now(nic) + (FIRST_RETRY_NS << e->tries));
 	e->tries++;
-	send_arp(nic, ARP_REQUEST, all, none, e->ip);
+	send_arp(nic, ARP_REQUEST, mac, none, e->ip);
+}
+
+static void ask(struct snic *nic, struct snic_arp_entry *e)
+{
+	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+	ask_at(nic, e, all);
+}
+
+static void confirm(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac);
+
+/* The station that had the address has not answered. */
+static void doubt_timer(struct snic *nic, struct snic_arp_entry *e)
+{
+	if (e->tries < DOUBT_TRIES)
+		ask_at(nic, e, e->mac);
+	else
+		confirm(nic, e, e->claim);
 }
 
 static void entry_timer(struct snic *nic, struct snic_timer *t)
@@ -208,6 +235,10 @@ static void entry_timer(struct snic *nic, struct snic_timer *t)
 	struct snic_arp_entry *e = (struct snic_arp_entry *)
 		((char *)t - offsetof(struct snic_arp_entry, timer));
 
+	if (e->state == ARP_DOUBT) {
+		doubt_timer(nic, e);
+		return;
+	}
 	if (e->state != ARP_INCOMPLETE && e->state != ARP_PROBE)
 		return;
 	if (e->tries < SNIC_ARP_TRIES) {
@@ -254,6 +285,7 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		}
 		break;
 	case ARP_PROBE:
+	case ARP_DOUBT:
 		break;
 	case ARP_INCOMPLETE:
 		return -EAGAIN;
@@ -317,13 +349,34 @@ static void confirm(struct snic *nic, struct snic_arp_entry *e,
 	e->confirmed = snic_now(nic);
 	if (e->state == ARP_REACHABLE)
 		return;
+	if (e->state == ARP_DOUBT)
+		e->doubted = snic_now(nic);
 	e->state = ARP_REACHABLE;
 	snic_timer_cancel(nic, &e->timer);
 	send_pending(nic, e);
 }
 
-void snic_arp_confirm(struct snic *nic, struct snic_arp *arp, __be32 ip,
-		      const uint8_t *mac)
+/* Another MAC than that of an entry in use. */
+static void contest(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
+{
+	snic_stats(nic)->rx_spoofed++;
+	memcpy(e->claim, mac, SNIC_ETH_ALEN);
+	if (e->state == ARP_DOUBT ||
+	    (e->doubted && snic_now(nic) - e->doubted < DOUBT_NS))
+		return;
+	e->state = ARP_DOUBT;
+	e->tries = 0;
+	ask_at(nic, e, e->mac);
+}
+
+/* Has it an owner who may be there still? */
+static bool is_owned(const struct snic_arp_entry *e)
+{
+	return e->state == ARP_REACHABLE || e->state == ARP_DOUBT;
+}
+
+bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		    const uint8_t *mac)
 {
 	struct snic_arp_entry *e = find(arp, ip);
 
@@ -331,14 +384,18 @@ void snic_arp_confirm(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		e = take_entry(nic, arp, ip);
 		e->state = ARP_INCOMPLETE;
 	}
+	if (is_owned(e) && memcmp(e->mac, mac, SNIC_ETH_ALEN)) {
+		contest(nic, e, mac);
+		return false;
+	}
 	confirm(nic, e, mac);
+	return true;
 }
 
-void snic_arp_input(struct snic *nic, struct snic_arp *arp,
+void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 		    const uint8_t *pkt, size_t len)
 {
 	const struct snic_config *cfg = snic_config(nic);
-	struct snic_arp_entry *e;
 	struct arp_packet a;
 	__be32 spa, tpa;
 
@@ -355,13 +412,14 @@ void snic_arp_input(struct snic *nic, struct snic_arp *arp,
 	snic_stats(nic)->rx_arp++;
 	if (spa == cfg->ip)
 		return;		/* somebody has our address: not our cache's */
+	if (memcmp(a.sha, src, SNIC_ETH_ALEN)) {
+		snic_stats(nic)->rx_spoofed++;
+		return;
+	}
 
 	/* Whoever asks for us is about to talk to us; others only refresh. */
-	e = find(arp, spa);
-	if (e)
-		confirm(nic, e, a.sha);
-	else if (tpa == cfg->ip && on_segment(nic, spa))
-		snic_arp_confirm(nic, arp, spa, a.sha);
+	if (find(arp, spa) || (tpa == cfg->ip && on_segment(nic, spa)))
+		snic_arp_heard(nic, arp, spa, a.sha);
 	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)
 		send_arp(nic, ARP_REPLY, a.sha, a.sha, spa);
 	return;

@@ -282,7 +282,8 @@ static void roce_input(struct snic *nic, const uint8_t *frame,
 	memcpy(rx.src_mac, frame + SNIC_ETH_ALEN, SNIC_ETH_ALEN);
 	qpn = snic_bth_qpn(rx.bth);
 	if (qpn == 1) {
-		snic_arp_confirm(nic, &net->arp, ip->src, rx.src_mac);
+		if (!snic_arp_heard(nic, &net->arp, ip->src, rx.src_mac))
+			return;
 		snic_stats(nic)->rx_cm++;
 		snic_cm_receive(nic, &rx);
 		return;
@@ -293,7 +294,8 @@ static void roce_input(struct snic *nic, const uint8_t *frame,
 		return;
 	}
 	if (qp->state >= SNIC_QP_RTR && qp->conn.dest_ip == ip->src) {
-		snic_arp_confirm(nic, &net->arp, ip->src, rx.src_mac);
+		if (!snic_arp_heard(nic, &net->arp, ip->src, rx.src_mac))
+			return;
 		/* Data proves that the peer has our REP. */
 		if (qp->state == SNIC_QP_RTR)
 			snic_cm_data(qp);
@@ -421,8 +423,8 @@ void snic_net_input(struct snic *nic, unsigned int port, const void *frame,
 	if (type == SNIC_ETHERTYPE_IP)
 		ip_input(nic, p, len);
 	else if (type == SNIC_ETHERTYPE_ARP)
-		snic_arp_input(nic, &net->arp, p + SNIC_ETH_HLEN,
-			       len - SNIC_ETH_HLEN);
+		snic_arp_input(nic, &net->arp, p + SNIC_ETH_ALEN,
+			       p + SNIC_ETH_HLEN, len - SNIC_ETH_HLEN);
 	else
 		snic_stats(nic)->rx_other++;
 }

@@ -28,6 +28,7 @@ struct snic_switch_entry {
 struct snic_switch {
 	struct snic_port *ports[SNIC_MAX_PORTS];
 	bool dead[SNIC_MAX_PORTS];	/* reported an error once: counted */
+	uint16_t nr_macs[SNIC_MAX_PORTS];	/* entries of each port */
 	unsigned int nr_ports;
 	unsigned int next_poll;
 	struct snic_switch_entry *table;
@@ -73,11 +74,14 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 /* After -EAGAIN: keeps a frame, whose first 6 bytes will be filled in. */
 int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		  const struct iovec *iov, int n);
-/* A packet that passed its ICRC proves where its sender is. */
-void snic_arp_confirm(struct snic *nic, struct snic_arp *arp, __be32 ip,
-		      const uint8_t *mac);
-/* An ARP packet: what follows the Ethernet header. */
-void snic_arp_input(struct snic *nic, struct snic_arp *arp,
+/*
+ * A packet that passed its ICRC says where its sender is.  False: the address is
+ * another station's, as far as anybody knows; the packet is to be dropped.
+ */
+bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
+		    const uint8_t *mac);
+/* An ARP packet: who sent the frame, and what follows the Ethernet header. */
+void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 		    const uint8_t *pkt, size_t len);
 
 /* ---- net.c ------------------------------------------------------------------- */

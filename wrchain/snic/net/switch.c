@@ -2,7 +2,9 @@
 /*
  * The segment: a learning switch between the ports of a NIC and the NIC's own
  * station.  A port that fails loses frames, which are counted; it never stops
- * the others.
+ * the others.  Nor can a port have what is for a station at another one: whoever
+ * spoke first with an address has it, until it is silent, and no port fills the
+ * table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,6 +13,13 @@
 
 /* A station that was silent for so long may be anywhere. */
 #define AGE_NS		(300ull * 1000000000)
+/*
+ * And one that was not silent for so long is where it was: somebody else at another
+ * port has taken its address.
+ */
+#define STICKY_NS	(10ull * 1000000000)
+/* Entries for all ports together, so that most are found in few probes. */
+#define SHARED_ENTRIES	(SNIC_SWITCH_ENTRIES / 2)
 
 int snic_switch_init(struct snic_switch *sw)
 {
@@ -37,37 +46,79 @@ static unsigned int hash_mac(const uint8_t *mac)
 	return (v * 0x9e3779b97f4a7c15ull) >> 40;
 }
 
-/* The entry of a MAC, or the one to overwrite: an empty or the oldest. */
-static struct snic_switch_entry *find(struct snic_switch *sw,
-				      const uint8_t *mac, bool *ret_found)
+static struct snic_switch_entry *probe(struct snic_switch *sw, const uint8_t *mac,
+				       unsigned int i)
 {
-	struct snic_switch_entry *e, *victim = NULL;
-	unsigned int i, h = hash_mac(mac);
+	return &sw->table[(hash_mac(mac) + i) & (SNIC_SWITCH_ENTRIES - 1)];
+}
+
+/* The entry of a MAC, or NULL. */
+static struct snic_switch_entry *find(struct snic_switch *sw, const uint8_t *mac)
+{
+	struct snic_switch_entry *e;
+	unsigned int i;
 
 	for (i = 0; i < SNIC_SWITCH_PROBES; i++) {
-		e = &sw->table[(h + i) & (SNIC_SWITCH_ENTRIES - 1)];
-		if (e->seen && !memcmp(e->mac, mac, SNIC_ETH_ALEN)) {
-			*ret_found = true;
+		e = probe(sw, mac, i);
+		if (e->seen && !memcmp(e->mac, mac, SNIC_ETH_ALEN))
 			return e;
-		}
+	}
+	return NULL;
+}
+
+static bool silent_for(const struct snic *nic, const struct snic_switch_entry *e,
+		       uint64_t ns)
+{
+	return snic_now(nic) - (e->seen - 1) >= ns;
+}
+
+/*
+ * An entry for one more MAC of a port: an empty one or the oldest of those that have
+ * aged or are the port's own. NULL: a port that has its share takes no other's.
+ */
+static struct snic_switch_entry *take_entry(struct snic *nic, struct snic_switch *sw,
+					    unsigned int port, const uint8_t *mac)
+{
+	bool has_share = sw->nr_macs[port] >= SHARED_ENTRIES / sw->nr_ports;
+	struct snic_switch_entry *e, *victim = NULL;
+	unsigned int i;
+
+	for (i = 0; i < SNIC_SWITCH_PROBES; i++) {
+		e = probe(sw, mac, i);
+		if (e->seen ? e->port != port && (has_share || !silent_for(nic, e, AGE_NS)) :
+			      has_share)
+			continue;
 		if (!victim || e->seen < victim->seen)
 			victim = e;
 	}
-	*ret_found = false;
+	if (victim && victim->seen)
+		sw->nr_macs[victim->port]--;
+	if (victim)
+		sw->nr_macs[port]++;
 	return victim;
 }
 
-static void learn(struct snic *nic, struct snic_switch *sw, unsigned int port,
+/* Learns where a sender is. False: it is elsewhere, and this one is not it. */
+static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int port,
 		  const uint8_t *mac)
 {
-	struct snic_switch_entry *e;
-	bool found;
+	struct snic_switch_entry *e = find(sw, mac);
 
-	e = find(sw, mac, &found);
-	if (!found)
+	if (e && e->port != port) {
+		if (!silent_for(nic, e, STICKY_NS))
+			return false;
+		sw->nr_macs[e->port]--;
+		sw->nr_macs[port]++;
+	}
+	if (!e) {
+		e = take_entry(nic, sw, port, mac);
+		if (!e)
+			return true;	/* what is for it goes to all ports */
 		memcpy(e->mac, mac, SNIC_ETH_ALEN);
+	}
 	e->port = port;
 	e->seen = snic_now(nic) + 1;	/* 0 is empty */
+	return true;
 }
 
 static void send_port(struct snic *nic, struct snic_switch *sw,
@@ -93,11 +144,10 @@ static void forward(struct snic *nic, struct snic_switch *sw, int from,
 {
 	struct snic_switch_entry *e;
 	unsigned int i;
-	bool found;
 
 	if (!is_group(dst)) {
-		e = find(sw, dst, &found);
-		if (found && snic_now(nic) - (e->seen - 1) < AGE_NS) {
+		e = find(sw, dst);
+		if (e && !silent_for(nic, e, AGE_NS)) {
 			if ((int)e->port != from)
 				send_port(nic, sw, e->port, iov, n);
 			return;
@@ -120,8 +170,10 @@ bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
 		snic_stats(nic)->rx_malformed++;
 		return false;
 	}
-	if (sw->nr_ports > 1)
-		learn(nic, sw, port, src);
+	if (sw->nr_ports > 1 && !learn(nic, sw, port, src)) {
+		snic_stats(nic)->rx_spoofed++;
+		return false;
+	}
 	if (!memcmp(dst, own, SNIC_ETH_ALEN))
 		return true;
 	if (sw->nr_ports > 1) {

@@ -106,7 +106,7 @@ static int dgram_flush(struct snic_port *port)
 	return 0;
 }
 
-static int keep(struct dgram_port *d, const struct iovec *iov, int n)
+static int dgram_keep(struct dgram_port *d, const struct iovec *iov, int n)
 {
 	uint8_t *p = tx_slot(d, d->tx_tail);
 	int i;
@@ -130,9 +130,9 @@ static int dgram_send(struct snic_port *port, const struct iovec *iov, int n)
 	int ret;
 
 	if (d->tx_head != d->tx_tail)
-		return keep(d, iov, n);
+		return dgram_keep(d, iov, n);
 	ret = send_now(d, iov, n);
-	return ret == -EAGAIN ? keep(d, iov, n) : ret;
+	return ret == -EAGAIN ? dgram_keep(d, iov, n) : ret;
 }
 
 static int dgram_peek(struct snic_port *port, const void **ret_frame)

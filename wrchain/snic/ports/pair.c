@@ -48,7 +48,7 @@ static uint8_t *record(struct queue *q, uint64_t pos)
 	return q->buf + (pos & (QUEUE_BYTES - 1));
 }
 
-static int put(struct queue *q, const struct iovec *iov, int n, uint32_t len)
+static int queue_put(struct queue *q, const struct iovec *iov, int n, uint32_t len)
 {
 	size_t need = record_len(len);
 	size_t rest = QUEUE_BYTES - (q->head & (QUEUE_BYTES - 1));
@@ -102,7 +102,7 @@ static int pair_send(struct snic_port *port, const struct iovec *iov, int n)
 		return -EMSGSIZE;
 	pthread_mutex_lock(&e->pair->lock);
 	if (e->other->open) {
-		r = put(&e->other->in, iov, n, len);
+		r = queue_put(&e->other->in, iov, n, len);
 		if (!r)
 			signal_reader(&e->other->in);
 	}
@@ -110,7 +110,7 @@ static int pair_send(struct snic_port *port, const struct iovec *iov, int n)
 	return r;
 }
 
-static int take(struct queue *q, const void **ret_frame)
+static int queue_take(struct queue *q, const void **ret_frame)
 {
 	uint32_t len;
 
@@ -134,7 +134,7 @@ static int pair_peek(struct snic_port *port, const void **ret_frame)
 	int len;
 
 	pthread_mutex_lock(&e->pair->lock);
-	len = take(&e->in, ret_frame);
+	len = queue_take(&e->in, ret_frame);
 	pthread_mutex_unlock(&e->pair->lock);
 	return len;
 }
@@ -146,7 +146,7 @@ static int pair_recv(struct snic_port *port, void *buf, size_t room)
 	int len;
 
 	pthread_mutex_lock(&e->pair->lock);
-	len = take(&e->in, &frame);
+	len = queue_take(&e->in, &frame);
 	/* Cut off like a datagram that is too long. */
 	if (len > 0)
 		memcpy(buf, frame, (size_t)len < room ? (size_t)len : room);

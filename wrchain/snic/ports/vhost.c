@@ -246,7 +246,7 @@ static int vhost_flush(struct snic_port *port)
 	if (!snic_vring_runs(rx))
 		return 0;
 	put_kept(p);
-	snic_vring_tell(rx);
+	snic_vring_notify(rx);
 	return 0;
 }
 
@@ -425,7 +425,7 @@ static void forget_kicks(struct vhost_port *p)
 }
 
 /* All that the monitor has to say. */
-static void look(struct vhost_port *p)
+static void read_messages(struct vhost_port *p)
 {
 	p->looks = 0;
 	forget_kicks(p);
@@ -465,7 +465,7 @@ static int vhost_peek(struct snic_port *port, const void **ret_frame)
 	int ret;
 
 	if (woken || p->looks >= LOOKS)
-		look(p);
+		read_messages(p);
 	if (woken)
 		want_kicks(p, false, &work);
 	p->dozing = false;
@@ -474,7 +474,7 @@ static int vhost_peek(struct snic_port *port, const void **ret_frame)
 	ret = take_frame(p, ret_frame);
 	if (ret <= 0) {
 		p->looks++;
-		snic_vring_tell(&p->dev.rings[VHOST_TX]);
+		snic_vring_notify(&p->dev.rings[VHOST_TX]);
 	}
 	return ret;
 }

@@ -81,7 +81,7 @@ int snic_vring_map(struct snic_vring *v, const struct snic_guest_mem *mem)
 	v->desc = desc;
 	v->avail = avail;
 	v->used = used;
-	v->next_used = v->shown_used = v->told_used = load16(&v->used->idx);
+	v->next_used = v->shown_used = v->notified_used = load16(&v->used->idx);
 	return 0;
 }
 
@@ -182,21 +182,21 @@ static bool wants_interrupt(const struct snic_vring *v)
 {
 	if (!v->event_idx)
 		return !(load16(&v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
-	return passed(used_event(v), v->shown_used, v->told_used);
+	return passed(used_event(v), v->shown_used, v->notified_used);
 }
 
-void snic_vring_tell(struct snic_vring *v)
+void snic_vring_notify(struct snic_vring *v)
 {
 	uint64_t one = 1;
 
-	if (v->shown_used == v->told_used)
+	if (v->shown_used == v->notified_used)
 		return;
 	/* The index before what the guest says of it. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wants_interrupt(v) && v->call_fd >= 0 &&
 	    write(v->call_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
 		v->broken = true;	/* nobody can be told any more */
-	v->told_used = v->shown_used;
+	v->notified_used = v->shown_used;
 }
 
 bool snic_vring_want_kick(struct snic_vring *v, bool on)

@@ -33,7 +33,7 @@ struct snic_vring {
 	uint16_t next_avail;		/* the next chain to take */
 	uint16_t next_used;		/* the next entry to fill */
 	uint16_t shown_used;		/* what the guest knows of it */
-	uint16_t told_used;		/* and was interrupted for */
+	uint16_t notified_used;		/* and was interrupted for */
 	bool broken;
 };
 
@@ -64,7 +64,7 @@ void snic_vring_untake(struct snic_vring *v, uint16_t n);
 void snic_vring_put(struct snic_vring *v, uint16_t head, uint32_t len);
 void snic_vring_show(struct snic_vring *v);
 /* Interrupts the guest, if it wants that, for what was shown. */
-void snic_vring_tell(struct snic_vring *v);
+void snic_vring_notify(struct snic_vring *v);
 /* Do chains wait? */
 bool snic_vring_ready(const struct snic_vring *v);
 /*

@@ -40,7 +40,7 @@ struct snic_rt {
 	bool event_set;		/* event_fd is readable */
 	uint64_t wake_at;	/* when the thread looks again by itself */
 	unsigned int nr_ports;	/* whose descriptors it knows */
-	uint64_t cqes_told;	/* of the counter, when completed() was called */
+	uint64_t cqes_notified;	/* of the counter, when completed() was called */
 
 	atomic_bool stop, kicked, asleep;
 
@@ -84,13 +84,13 @@ static void take_nic(struct snic_rt *rt)
 	pthread_mutex_unlock(&rt->door);
 }
 
-static void tell_completions(struct snic_rt *rt)
+static void notify_completions(struct snic_rt *rt)
 {
 	uint64_t cqes = snic_stats(rt->nic)->cqes;
 
-	if (cqes == rt->cqes_told)
+	if (cqes == rt->cqes_notified)
 		return;
-	rt->cqes_told = cqes;
+	rt->cqes_notified = cqes;
 	if (rt->completed)
 		rt->completed(rt->arg);
 }
@@ -100,7 +100,7 @@ static void give_nic(struct snic_rt *rt)
 {
 	bool pending = snic_cm_pending(snic_cm_of(rt->nic));
 
-	tell_completions(rt);
+	notify_completions(rt);
 	if (pending != rt->event_set) {
 		if (pending)
 			set_fd(rt->event_fd);
@@ -216,7 +216,7 @@ static void wait_for_work(struct snic_rt *rt, uint64_t next)
 		rt->false_alarms++;	/* reset if there is work */
 }
 
-static void rest(struct snic_rt *rt, uint64_t next)
+static void sleep_until(struct snic_rt *rt, uint64_t next)
 {
 	/* A caller sees asleep, or we see that we were kicked. */
 	atomic_store(&rt->asleep, true);
@@ -236,7 +236,7 @@ static void *run(void *arg)
 	rt->idle_since = clock_now();
 	while (!atomic_load(&rt->stop))
 		if (!step(rt, &next))
-			rest(rt, next);
+			sleep_until(rt, next);
 	return NULL;
 }
 

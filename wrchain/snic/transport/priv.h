@@ -107,7 +107,7 @@ struct snic_rc_req {
 	uint64_t timed_at;
 	uint64_t rtt, rtt_dev;		/* 0: no answer was timed yet */
 	struct snic_timer timer;	/* fires not after deadline */
-	uint32_t lied;			/* packets more than there should be */
+	uint32_t extra;			/* packets that no WQE asked for */
 	struct snic_qp *qp;
 	/* turn list of the NIC */
 	struct snic_qp *tx_next;
@@ -195,7 +195,7 @@ void rc_want_turn(struct snic_qp *qp);
 int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 	    int n, uint32_t len);
 
-/* A lie: a packet that no WQE has asked for. */
+/* Forged: a packet that no WQE has asked for. */
 void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
 		  uint32_t len);
 
@@ -320,7 +320,7 @@ static inline uint32_t rc_min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* ---- lie.c ---- */
+/* ---- forge.c ---- */
 
 /* An RDMA WRITE that is still to come, from nobody's queue. */
 struct snic_late {
@@ -336,15 +336,15 @@ struct snic_late {
  * A packet about to be built: pkt, data and *len may be others afterwards.  data
  * has room for mtu bytes.
  */
-void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+void snic_forge_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		     uint32_t *len, uint32_t mtu);
 /*
  * It was sent.  Is it to be sent once more, with a PSN of its own?  Maybe that is
  * done later.
  */
-bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+bool snic_forge_replay(struct snic_qp *qp, const struct snic_pkt *pkt,
 		    const uint8_t *data, uint32_t len);
 /* Maybe its data is to be replaced soon. */
-void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+void snic_forge_late(struct snic_qp *qp, const struct snic_pkt *pkt,
 		   const uint8_t *data, uint32_t len);
 #endif /* SNIC_TRANSPORT_PRIV_H */

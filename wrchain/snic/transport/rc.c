@@ -151,11 +151,12 @@ static int send_packet(struct snic_qp *qp, struct snic_pkt *pkt,
 }
 
 /*
- * With lies: a request that is sent once more takes a PSN, so those behind it
- * have other ones on the wire than here.  Right as long as nothing from before it
- * has to be sent again; otherwise the connection breaks, as it may of a lie.
+ * With forged packets: a request that is sent twice takes a PSN, so requests behind
+ * it have other PSNs on the wire than here.  This is right as long as no request from
+ * before it has to be sent again; otherwise the connection breaks, as it may with any
+ * forged packet.
  */
-static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
+static int send_forged(struct snic_qp *qp, struct snic_pkt *pkt,
 		      const struct iovec *iov, int n, uint32_t len)
 {
 	bool request = snic_op_flags(pkt->opcode) & SNIC_OPF_REQUEST;
@@ -167,17 +168,17 @@ static int send_lying(struct snic_qp *qp, struct snic_pkt *pkt,
 
 	append_short(data, iov, n);
 	if (request)
-		pkt->psn = snic_psn_add(pkt->psn, req->lied);
-	snic_lie_packet(qp->nic, pkt, data, &len, qp->conn.mtu);
+		pkt->psn = snic_psn_add(pkt->psn, req->extra);
+	snic_forge_packet(qp->nic, pkt, data, &len, qp->conn.mtu);
 	v = (struct iovec) { .iov_base = data, .iov_len = len };
 	err = send_packet(qp, pkt, &v, 1, len);
 	if (err || !fresh)
 		return err;
-	snic_lie_late(qp, pkt, data, len);
-	if (!snic_lie_again(qp, pkt, data, len))
+	snic_forge_late(qp, pkt, data, len);
+	if (!snic_forge_replay(qp, pkt, data, len))
 		return 0;
 	pkt->psn = snic_psn_add(pkt->psn, 1);
-	req->lied++;
+	req->extra++;
 	send_packet(qp, pkt, &v, 1, len);
 	return 0;
 }
@@ -190,15 +191,15 @@ void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
 
 	if (req->snd != req->max)	/* something is sent again */
 		return;
-	pkt->psn = snic_psn_add(req->max, req->lied++);
+	pkt->psn = snic_psn_add(req->max, req->extra++);
 	send_packet(qp, pkt, &v, 1, len);
 }
 
 int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 	    int n, uint32_t len)
 {
-	if (snic_rc_of(qp->nic)->liar.lying)
-		return send_lying(qp, pkt, iov, n, len);
+	if (snic_rc_of(qp->nic)->forger.active)
+		return send_forged(qp, pkt, iov, n, len);
 	return send_packet(qp, pkt, iov, n, len);
 }
 
@@ -227,7 +228,7 @@ void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
 		rc_resp_receive(qp, &pkt);
 		return;
 	}
-	pkt.psn = snic_psn_add(pkt.psn, -qp->req->lied);
+	pkt.psn = snic_psn_add(pkt.psn, -qp->req->extra);
 	rc_req_receive(qp, &pkt);
 }
 

@@ -9,7 +9,7 @@
  *	resp.c		responder: order, duplicates, RNR
  *	ahead.c		responder: what came before its turn
  *	ack.c		responder: ACKs and NAKs
- *	lie.c		wrong contents in what is sent
+ *	forge.c		wrong contents in what is sent
  */
 #ifndef SNIC_TRANSPORT_H
 #define SNIC_TRANSPORT_H
@@ -18,24 +18,24 @@
 
 struct snic_rx;			/* net/net.h */
 
-/* ---- lies (lie.c) ------------------------------------------------------------------ */
+/* ---- forged packets (forge.c) ------------------------------------------------------ */
 
 /**
- * struct snic_liar - what a NIC lies about
- * @lying:	one of them is set
- * @asked, @lied: packets that might have, and that did
- * @late:	what comes again later; NULL: never
+ * struct snic_forger - which packets of a NIC are forged
+ * @active:	one of the probabilities is not 0
+ * @eligible, @forged: packets that might have been forged, and that were
+ * @late:	what is sent again later; NULL: nothing ever
  */
-struct snic_liar {
-	bool lying;
-	struct snic_lies lies;
-	uint64_t asked, lied;
+struct snic_forger {
+	bool active;
+	struct snic_forge conf;
+	uint64_t eligible, forged;
 	struct snic_late *late;
 };
 
 /* The private data of a CM message that has been built. */
-void snic_lie_hello(struct snic *nic, uint8_t *priv);
-void snic_lie_fini(struct snic *nic);
+void snic_forge_hello(struct snic *nic, uint8_t *priv);
+void snic_forge_fini(struct snic *nic);
 
 /* ---- the transport of one NIC ------------------------------------------------------ */
 
@@ -51,7 +51,7 @@ struct snic_rc {
 	unsigned int nr_qps;			/* attached */
 	struct snic_frame_pool *ahead;		/* ahead.c; or NULL */
 	unsigned int nr_ahead;			/* of its frames in use */
-	struct snic_liar liar;
+	struct snic_forger forger;
 };
 
 struct snic_rc *snic_rc_of(struct snic *nic);

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,7 +336,7 @@ static struct odrp_far_hello hello_of(unsigned role, uint64_t attach)
 
 static void strange_hellos(struct stranger *s)
 {
-	static const uint8_t no_roles[] = { 0, ODRP_FAR_FENCE + 1, 255 };
+	static const uint8_t no_roles[] = { 0, ODRP_FAR_DELETE + 1, 255 };
 	struct odrp_far_hello hello = hello_of(ODRP_FAR_ATTACH, 7), bad = hello;
 	unsigned role;
 
@@ -392,12 +393,79 @@ static void test_strangers(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* ---- a memory node of another version, and one without spaces ---- */
+
+/* Refuses nr connections by its own version. */
+static void refuse_all(struct nic *nic, unsigned nr)
+{
+	const struct odrp_far_reject rej = {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION + 1),
+		.status = cpu_to_be16(ODRP_FAR_E_VERSION),
+	};
+	struct pollfd fd = { .fd = nic->event_fd, .events = POLLIN };
+	struct nic_event event;
+
+	while (nr) {
+		while (nic->ops->event(nic, &event))
+			poll(&fd, 1, -1);
+		if (event.type != NIC_REQUEST)
+			continue;
+		nic->ops->reject(nic, event.id, &rej, sizeof(rej));
+		nic->ops->release(nic, event.id);
+		nr--;
+	}
+}
+
+static void *ask_other(void *arg)
+{
+	struct far_nic *nic = arg;
+	struct far_nic_space space;
+	struct far_peer peer;
+	long wrong = 0;
+
+	wrong += nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer) !=
+		 -EPROTONOSUPPORT;
+	wrong += nic->ops->look(nic, "10.77.0.2", "s", 0, &space) != -EPROTONOSUPPORT;
+	return (void *)wrong;
+}
+
+static void test_others(void **state)
+{
+	char dir[] = "/tmp/far-soft-XXXXXX", words[160];
+	struct far_nic_space space;
+	struct far_peer peer;
+	struct far_nic *nic;
+	struct stranger s;
+	pthread_t thread;
+	void *wrong;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(words, sizeof(words), "soft:ip=10.77.0.9/24,dgram=%s/a:%s/b", dir, dir);
+	nic = nic_open(words);
+	snprintf(words, sizeof(words), "ip=10.77.0.2/24,dgram=%s/b:%s/a", dir, dir);
+	stranger_open(&s, words);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -ECONNREFUSED);
+	assert_int_equal(nic->ops->look(nic, "10.77.0.2", NULL, 0, &space),
+			 -ECONNREFUSED);
+	assert_int_equal(s.nic->ops->listen(s.nic, ODRP_FAR_PORT), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_other, nic), 0);
+	refuse_all(s.nic, 2);
+	assert_int_equal(pthread_join(thread, &wrong), 0);
+	assert_null(wrong);
+	s.nic->ops->close(s.nic);
+	nic->ops->close(nic);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conf_bad),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_dgram),
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_bad_wire),

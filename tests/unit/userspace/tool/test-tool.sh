@@ -171,9 +171,9 @@ misused "--node 'a': another node expected" space create x --size 8M --node a --
 misused "no name expected" space list extra
 refused "spin_ns=-1: expected a number from 0" bench micro --nic sim:cx6-200,spin_ns=-1
 refused "foo: no parameter" bench micro --nic sim:cx6-200,foo=1
-refused "/: no such profile" bench micro --nic sim:/
+refused "profile '/' is not there" bench micro --nic sim:/
 refused "No space left" bench index --nic "$nic" --space-size 4M
-says "2 memory nodes" "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 --mns 2
+says "memory nodes: 2" "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 --mns 2
 says "Mop/s (model)" "$far" bench micro --nic sim:cx6-200 --ops 1000 --mns 2
 interrupted micro --ops 1T
 interrupted index --keys 1000 --ms 100000

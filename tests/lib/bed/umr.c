@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Pages and an indirect key that leads to them: see umrbed.h. */
-#include "umrbed.h"
+/* Pages and an indirect key that leads to them: see umr.h. */
+#include "umr.h"
 
 void umr_open_cfg(struct umr_bed *u, const struct snic_config *cfg)
 {
 	struct end_opts o = { .log_sq = 8, .master = true, .slave = true };
 
-	bed_open(&u->b, cfg);
+	host_open(&u->b, cfg);
 	u->b.used = PAGE;
-	u->page = bed_alloc(&u->b, PAGES * PAGE);
-	u->buf = bed_alloc(&u->b, PAGES * PAGE);
+	u->page = host_alloc(&u->b, PAGES * PAGE);
+	u->buf = host_alloc(&u->b, PAGES * PAGE);
 	end_open(&u->b, &o, &u->x);
 	end_open(&u->b, &o, &u->y);
 	end_open(&u->b, &o, &u->z);
@@ -30,12 +30,12 @@ void umr_open(struct umr_bed *u)
 void go(struct umr_bed *u, struct end *e)
 {
 	ring(e);
-	bed_run(&u->b);
+	host_run(&u->b);
 }
 
 struct wrc_ksm to_page(struct umr_bed *u, unsigned int i)
 {
-	return ksm_entry(u->b.key, bed_iova(&u->b, u->page + i * PAGE));
+	return ksm_entry(u->b.key, host_iova(&u->b, u->page + i * PAGE));
 }
 
 void put_map(struct umr_bed *u, struct end *e, uint8_t flags, uint64_t first,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Lies: faults of a memory node, as those of fault.c are of a wire.  What a
- * packet says is changed before its ICRC is made, so it arrives as it is, and
- * nothing but the software it is for can doubt it.  Drawn from the NIC's seeded
- * generator, in packets that this NIC sends; what it executes itself is true.
+ * Forged packets: faults of a memory node, as those of fault.c are of a wire.  A
+ * packet is changed before its ICRC is computed, so the receiving NIC accepts it, and
+ * only the receiving software can find that it is wrong.  The NIC draws from its
+ * seeded generator, for packets that it sends; it executes WQEs as they are.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,17 +25,17 @@ static uint32_t below(struct snic *nic, uint32_t n)
 	return (snic_random(nic) >> 32) % n;
 }
 
-/* Is this packet to lie about that?  Counts it. */
-static bool wants(struct snic *nic, double p)
+/* Is this packet to be forged with probability p?  Counts it. */
+static bool draws(struct snic *nic, double p)
 {
-	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	struct snic_forger *f = &snic_rc_of(nic)->forger;
 
-	if (p <= 0 || liar->asked++ < liar->lies.truths ||
-	    (liar->lies.most && liar->lied >= liar->lies.most) ||
+	if (p <= 0 || f->eligible++ < f->conf.after ||
+	    (f->conf.most && f->forged >= f->conf.most) ||
 	    (snic_random(nic) >> 11) * 0x1p-53 >= p)
 		return false;
-	liar->lied++;
-	snic_stats(nic)->fault_lied++;
+	f->forged++;
+	snic_stats(nic)->fault_forged++;
 	return true;
 }
 
@@ -74,7 +74,7 @@ static void make_wild(struct snic *nic, uint8_t *p, unsigned int len)
 /* ---- of a data packet -------------------------------------------------------- */
 
 /* Any number, one near it, or one with another bit. */
-static void lie_imm(struct snic *nic, struct snic_pkt *pkt)
+static void forge_imm(struct snic *nic, struct snic_pkt *pkt)
 {
 	uint32_t imm = ntohl(pkt->imm);
 
@@ -92,7 +92,7 @@ static void lie_imm(struct snic *nic, struct snic_pkt *pkt)
 	pkt->imm = htonl(imm);
 }
 
-static void lie_data(struct snic *nic, uint8_t *data, uint32_t len)
+static void forge_data(struct snic *nic, uint8_t *data, uint32_t len)
 {
 	if (len >= 8)
 		make_wild(nic, data + 8 * below(nic, len / 8), 8);
@@ -105,7 +105,7 @@ static void lie_data(struct snic *nic, uint8_t *data, uint32_t len)
  * for which rdma_rxe looks for no key, and of which that of 6.1 dies (it copies
  * into a region that it has not looked up).
  */
-static void lie_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+static void forge_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		       uint32_t *len, uint32_t mtu)
 {
 	uint32_t other = below(nic, 2) ? 4 * below(nic, mtu / 4 + 1) :
@@ -122,7 +122,7 @@ static void lie_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 }
 
 /* Near by, where another registration may be, or the kernel's own addresses. */
-static void lie_target(struct snic *nic, struct snic_pkt *pkt)
+static void forge_target(struct snic *nic, struct snic_pkt *pkt)
 {
 	switch (below(nic, 5)) {
 	case 0:
@@ -146,7 +146,7 @@ static void lie_target(struct snic *nic, struct snic_pkt *pkt)
 }
 
 /* Another kind of message, of one packet as well. */
-static void lie_opcode(struct snic *nic, struct snic_pkt *pkt)
+static void forge_opcode(struct snic *nic, struct snic_pkt *pkt)
 {
 	static const uint8_t kinds[] = {
 		SNIC_OP_SEND_ONLY, SNIC_OP_SEND_ONLY_IMM, SNIC_OP_SEND_ONLY_INV,
@@ -165,30 +165,30 @@ static bool is_write_only(const struct snic_pkt *pkt)
 	       pkt->opcode == SNIC_OP_WRITE_ONLY_IMM;
 }
 
-void snic_lie_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
+void snic_forge_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		     uint32_t *len, uint32_t mtu)
 {
-	const struct snic_lies *l = &snic_rc_of(nic)->liar.lies;
+	const struct snic_forge *l = &snic_rc_of(nic)->forger.conf;
 
-	if (snic_op_flags(pkt->opcode) & SNIC_OPF_IMM && wants(nic, l->imm))
-		lie_imm(nic, pkt);
-	if (*len && wants(nic, l->data))
-		lie_data(nic, data, *len);
+	if (snic_op_flags(pkt->opcode) & SNIC_OPF_IMM && draws(nic, l->imm))
+		forge_imm(nic, pkt);
+	if (*len && draws(nic, l->data))
+		forge_data(nic, data, *len);
 	if (!is_write_only(pkt))
 		return;
-	if (wants(nic, l->length))
-		lie_length(nic, pkt, data, len, mtu);
-	if (wants(nic, l->target))
-		lie_target(nic, pkt);
-	if (wants(nic, l->opcode))
-		lie_opcode(nic, pkt);
+	if (draws(nic, l->length))
+		forge_length(nic, pkt, data, len, mtu);
+	if (draws(nic, l->target))
+		forge_target(nic, pkt);
+	if (draws(nic, l->opcode))
+		forge_opcode(nic, pkt);
 }
 
 /* ---- of what has come already -------------------------------------------------- */
 
 static void late_fire(struct snic *nic, struct snic_timer *t)
 {
-	struct snic_late *late = snic_rc_of(nic)->liar.late;
+	struct snic_late *late = snic_rc_of(nic)->forger.late;
 	struct snic_qp *qp = snic_qp_lookup(nic, late->qpn);
 
 	(void)t;
@@ -199,11 +199,11 @@ static void late_fire(struct snic *nic, struct snic_timer *t)
 }
 
 /* The same packet, some time later; false: another one is waiting for that. */
-static bool keep(struct snic_qp *qp, const struct snic_pkt *pkt,
+static bool send_later(struct snic_qp *qp, const struct snic_pkt *pkt,
 		 const uint8_t *data, uint32_t len, uint32_t ns)
 {
 	struct snic *nic = qp->nic;
-	struct snic_late *late = snic_rc_of(nic)->liar.late;
+	struct snic_late *late = snic_rc_of(nic)->forger.late;
 
 	if (!late || late->waiting)
 		return false;
@@ -218,70 +218,70 @@ static bool keep(struct snic_qp *qp, const struct snic_pkt *pkt,
 	return true;
 }
 
-void snic_lie_late(struct snic_qp *qp, const struct snic_pkt *pkt,
+void snic_forge_late(struct snic_qp *qp, const struct snic_pkt *pkt,
 		   const uint8_t *data, uint32_t len)
 {
 	struct snic *nic = qp->nic;
-	struct snic_liar *liar = &snic_rc_of(nic)->liar;
-	struct snic_late *late = liar->late;
+	struct snic_forger *f = &snic_rc_of(nic)->forger;
+	struct snic_late *late = f->late;
 	uint32_t from = len / 8;
 
 	if (!late || late->waiting || !len || !is_write_only(pkt) ||
-	    !wants(nic, liar->lies.late))
+	    !draws(nic, f->conf.late))
 		return;
-	keep(qp, pkt, data, len, LATE_NS);
+	send_later(qp, pkt, data, len, LATE_NS);
 	late->pkt.opcode = SNIC_OP_WRITE_ONLY;
 	late->pkt.dma_len = len;
 	memset(late->data + from, below(nic, 256), len - from);
 }
 
-bool snic_lie_again(struct snic_qp *qp, const struct snic_pkt *pkt,
+bool snic_forge_replay(struct snic_qp *qp, const struct snic_pkt *pkt,
 		    const uint8_t *data, uint32_t len)
 {
 	struct snic *nic = qp->nic;
 
-	return is_write_only(pkt) && wants(nic, snic_rc_of(nic)->liar.lies.again) &&
-	       (below(nic, 2) || !keep(qp, pkt, data, len, AGAIN_NS));
+	return is_write_only(pkt) && draws(nic, snic_rc_of(nic)->forger.conf.replay) &&
+	       (below(nic, 2) || !send_later(qp, pkt, data, len, AGAIN_NS));
 }
 
-static int late_new(struct snic *nic, struct snic_liar *liar)
+static int late_new(struct snic *nic, struct snic_forger *f)
 {
 	int ret;
 
-	liar->late = calloc(1, sizeof(*liar->late));
-	if (!liar->late)
+	f->late = calloc(1, sizeof(*f->late));
+	if (!f->late)
 		return -ENOMEM;
 	ret = snic_timer_reserve(nic, 1);
 	if (ret) {
-		free(liar->late);
-		liar->late = NULL;
+		free(f->late);
+		f->late = NULL;
 		return ret;
 	}
-	snic_timer_init(&liar->late->timer, late_fire);
+	snic_timer_init(&f->late->timer, late_fire);
 	return 0;
 }
 
-void snic_lie_fini(struct snic *nic)
+void snic_forge_fini(struct snic *nic)
 {
-	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	struct snic_forger *f = &snic_rc_of(nic)->forger;
 
-	if (!liar->late)
+	if (!f->late)
 		return;
-	snic_timer_cancel(nic, &liar->late->timer);
+	snic_timer_cancel(nic, &f->late->timer);
 	snic_timer_unreserve(nic, 1);
-	free(liar->late);
-	liar->late = NULL;
+	free(f->late);
+	f->late = NULL;
 }
 
 /* ---- of a connection's beginning --------------------------------------------- */
 
-void snic_lie_hello(struct snic *nic, uint8_t *priv)
+void snic_forge_hello(struct snic *nic, uint8_t *priv)
 {
 	static const uint8_t lens[] = { 1, 2, 4, 8 };
-	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	struct snic_forger *f = &snic_rc_of(nic)->forger;
 	unsigned int len;
 
-	if (!liar->lying || !wants(nic, liar->lies.hello))
+	if (!f->active || !draws(nic, f->conf.hello))
 		return;
 	do {
 		len = lens[below(nic, 4)];
@@ -291,12 +291,12 @@ void snic_lie_hello(struct snic *nic, uint8_t *priv)
 
 /* ---- set-up -------------------------------------------------------------------- */
 
-int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
+int snic_set_forge(struct snic *nic, const struct snic_forge *conf)
 {
-	struct snic_liar *liar = &snic_rc_of(nic)->liar;
+	struct snic_forger *f = &snic_rc_of(nic)->forger;
 	const double p[] = {
-		lies->imm, lies->data, lies->length, lies->target, lies->again,
-		lies->late, lies->opcode, lies->hello,
+		conf->imm, conf->data, conf->length, conf->target, conf->replay,
+		conf->late, conf->opcode, conf->hello,
 	};
 	unsigned int i;
 	bool any = false;
@@ -306,10 +306,10 @@ int snic_set_lies(struct snic *nic, const struct snic_lies *lies)
 			return -EINVAL;
 		any |= p[i] > 0;
 	}
-	if (lies->late + lies->again > 0 && !liar->late && late_new(nic, liar))
+	if (conf->late + conf->replay > 0 && !f->late && late_new(nic, f))
 		return -ENOMEM;
-	liar->lies = *lies;
-	liar->asked = liar->lied = 0;
-	liar->lying = any;
+	f->conf = *conf;
+	f->eligible = f->forged = 0;
+	f->active = any;
 	return 0;
 }

@@ -1,42 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For the transport's tests: two NICs joined by a cable in memory that loses,
- * repeats, reorders and damages frames as asked, in simulated time.
+ * For the transport's tests: two hosts joined by a cable that loses, repeats,
+ * reorders and damages packets as asked.
  */
-#ifndef TEST_SNIC_CABLE_H
-#define TEST_SNIC_CABLE_H
+#ifndef TEST_BED_CABLE_H
+#define TEST_BED_CABLE_H
 
-#include "loop.h"
+#include "end.h"
 #include "snic/net/pkt.h"
-#include "snic/vt.h"
 
-#define MS		1000000ull
-#define SECOND		(1000 * MS)
 #define CABLE_LATENCY	5000	/* ns, one way */
-#define CABLE_FRAMES	8192
 #define CABLE_FRAME_LEN	4400
 
 struct cable_faults {
 	double loss, duplicate, reorder, corrupt;
 };
 
-struct cable_frame {
-	uint64_t due;
-	uint64_t nr;		/* breaks ties: in order */
-	unsigned int to;	/* side */
-	size_t len;
-	uint8_t data[CABLE_FRAME_LEN];
-};
-
 struct cable;
-
-struct cable_side {
-	struct snic_port port;
-	struct cable *cable;
-	unsigned int nr;
-	struct bed bed;
-	struct snic_vt_nic actor;
-};
 
 /*
  * Looks at a RoCEv2 packet before the faults do: pkt is decoded, from is the
@@ -45,14 +25,18 @@ struct cable_side {
 typedef bool (*cable_filter)(struct cable *c, unsigned int from,
 			     const struct snic_pkt *pkt);
 
+/* A side's end, as its tap has it. */
+struct cable_side {
+	struct cable *cable;
+	unsigned int nr;
+};
+
 struct cable {
-	struct snic_actor actor;	/* frames that come later */
 	struct snic_vt vt;
+	struct host host[2];
 	struct cable_side side[2];
 	struct cable_faults faults;
-	uint64_t rng, nr;
-	struct cable_frame *frames[CABLE_FRAMES];	/* heap by due, nr */
-	unsigned int nr_frames;
+	uint64_t rng;
 	cable_filter filter;
 	uint64_t packets[2];	/* RoCEv2 packets sent by each side */
 	uint64_t acks[2];	/* of them plain ACKs, NAKs */
@@ -97,7 +81,13 @@ void put(struct pair *p, uint8_t opcode, uint32_t off, uint32_t len,
 void put_atomic(struct pair *p, uint8_t opcode, unsigned int i, uint64_t x,
 		uint64_t y);
 /* Runs until a CQ has n CQEs in all. */
-void run_until(struct pair *p, struct bed *b, uint32_t cqn, uint32_t n);
+void run_until(struct pair *p, struct host *b, uint32_t cqn, uint32_t n);
 struct snic_stats stats(struct pair *p, unsigned int side);
+struct snic_qp *qp_of(struct end *e);
+/* a's next CQE is the error that has broken it. */
+void expect_req_error(struct pair *p, uint8_t syndrome, uint16_t counter);
+void expect_done(struct pair *p, uint16_t counter);
+/* A filter. */
+bool drop_all(struct cable *c, unsigned int from, const struct snic_pkt *pkt);
 
-#endif /* TEST_SNIC_CABLE_H */
+#endif /* TEST_BED_CABLE_H */

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <math.h>
-#include "cable.h"
+#include "bed/cable.h"
 #include "snic/cm/priv.h"
 #include "snic/net/net.h"
 
@@ -18,12 +18,12 @@ static uint32_t imm_of(uint32_t i)
 }
 
 /* MESSAGES writes with immediate, each to its own place, one after the other. */
-static void run(struct pair *p, const struct snic_lies *lies, uint32_t copies)
+static void run(struct pair *p, const struct snic_forge *conf, uint32_t copies)
 {
-	struct snic *nic = p->a.bed->nic;
+	struct snic *nic = p->a.host->nic;
 	uint32_t i, n;
 
-	assert_int_equal(snic_set_lies(nic, lies), 0);
+	assert_int_equal(snic_set_forge(nic, conf), 0);
 	fill(p->src, MESSAGES * LEN, 7);
 	memset(p->dst, 0xee, MESSAGES * LEN);
 	for (i = 0; i < MESSAGES; i++) {
@@ -43,28 +43,28 @@ static void expect_believed(struct pair *p)
 	assert_int_equal(st.rx_bad_icrc + st.rx_malformed, 0);
 	assert_int_equal(state_of(&p->a), SNIC_QP_RTS);
 	assert_int_equal(state_of(&p->b), SNIC_QP_RTS);
-	assert_int_equal(cq_count(p->a.bed, p->a.scqn), MESSAGES);
+	assert_int_equal(cq_count(p->a.host, p->a.scqn), MESSAGES);
 }
 
 static uint32_t next_imm(struct pair *p)
 {
 	struct wrc_cqe cqe;
 
-	assert_int_equal(snic_cq_poll(p->b.bed->nic, p->b.rcqn, &cqe), 0);
+	assert_int_equal(snic_cq_poll(p->b.host->nic, p->b.rcqn, &cqe), 0);
 	assert_int_equal(cqe.op_own >> 4, WRC_CQE_RESP_WR_IMM);
 	return be32toh(cqe.imm);
 }
 
 static void test_imm(void **state)
 {
-	struct snic_lies l = { .imm = 1, .truths = 5, .most = 10 };
+	struct snic_forge l = { .imm = 1, .after = 5, .most = 10 };
 	struct pair p;
 	uint32_t i;
 
 	pair_open(&p, 1, 0xfffff0, NULL);
 	run(&p, &l, 1);
 	expect_believed(&p);
-	assert_int_equal(stats(&p, 0).fault_lied, 10);
+	assert_int_equal(stats(&p, 0).fault_forged, 10);
 	for (i = 0; i < MESSAGES; i++) {
 		if (i >= 5 && i < 15)
 			assert_int_not_equal(next_imm(&p), imm_of(i));
@@ -78,7 +78,7 @@ static void test_imm(void **state)
 /* Eight bytes of each message, of those that are eight together. */
 static void test_data(void **state)
 {
-	struct snic_lies l = { .data = 1 };
+	struct snic_forge l = { .data = 1 };
 	uint32_t i, bad, first, all = 0;
 	struct pair p;
 
@@ -105,15 +105,15 @@ static void test_data(void **state)
 
 static void test_again(void **state)
 {
-	struct snic_lies l = { .again = 1 };
+	struct snic_forge l = { .replay = 1 };
 	struct pair p;
 	uint32_t i;
 
 	pair_open(&p, 3, 0xfffff0, NULL);
 	run(&p, &l, 2);
 	expect_believed(&p);
-	assert_int_equal(stats(&p, 0).fault_lied, MESSAGES);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), 2 * MESSAGES);
+	assert_int_equal(stats(&p, 0).fault_forged, MESSAGES);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 2 * MESSAGES);
 	for (i = 0; i < MESSAGES; i++) {
 		assert_int_equal(next_imm(&p), imm_of(i));
 		assert_int_equal(next_imm(&p), imm_of(i));
@@ -126,14 +126,14 @@ static void test_again(void **state)
 /* Right when it comes first, and other bytes soon after. */
 static void test_late(void **state)
 {
-	struct snic_lies l = { .late = 1 };
+	struct snic_forge l = { .late = 1 };
 	struct pair p;
 	uint32_t i;
 
 	pair_open(&p, 8, 0x1000, NULL);
 	run(&p, &l, 1);
 	expect_believed(&p);
-	assert_int_equal(cq_count(p.b.bed, p.b.rcqn), MESSAGES);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), MESSAGES);
 	assert_int_equal(stats(&p, 0).timeouts, 0);
 	for (i = 0; i < MESSAGES; i++) {
 		assert_memory_equal(p.src + i * LEN, p.dst + i * LEN, LEN / 8);
@@ -145,9 +145,9 @@ static void test_late(void **state)
 /* What the peer refuses breaks the connection, and what it writes is inside. */
 static void test_refused(void **state)
 {
-	static const struct snic_lies all[] = {
+	static const struct snic_forge all[] = {
 		{ .length = 1 }, { .target = 1 }, { .opcode = 1 },
-		{ .length = 0.5, .target = 0.5, .opcode = 0.5, .again = 0.5,
+		{ .length = 0.5, .target = 0.5, .opcode = 0.5, .replay = 0.5,
 		  .imm = 0.5, .data = 0.5 },
 	};
 	unsigned int i, seed, broken = 0;
@@ -158,7 +158,7 @@ static void test_refused(void **state)
 			pair_open(&p, 100 * i + seed, 0x1000, NULL);
 			run(&p, &all[i], 2);
 			broken += state_of(&p.b) == SNIC_QP_ERR;
-			assert_true(stats(&p, 0).fault_lied > 0);
+			assert_true(stats(&p, 0).fault_forged > 0);
 			assert_int_equal(stats(&p, 1).rx_bad_icrc, 0);
 			pair_close(&p);
 		}
@@ -168,14 +168,14 @@ static void test_refused(void **state)
 
 static void test_none(void **state)
 {
-	struct snic_lies l = { .most = 5 };
+	struct snic_forge l = { .most = 5 };
 	struct pair p;
 
 	pair_open(&p, 4, 0x1000, NULL);
 	run(&p, &l, 1);
 	expect_believed(&p);
 	expect_filled(p.dst, MESSAGES * LEN, 7);
-	assert_int_equal(stats(&p, 0).fault_lied, 0);
+	assert_int_equal(stats(&p, 0).fault_forged, 0);
 	pair_close(&p);
 }
 
@@ -184,13 +184,13 @@ static void test_hello(void **state)
 {
 	static const uint16_t attrs[] = { SNIC_CM_REP, SNIC_CM_REJ, SNIC_CM_RTU };
 	static const unsigned int priv[] = { 60, 108, 256 };
-	const struct snic_lies l = { .hello = 1 };
+	const struct snic_forge l = { .hello = 1 };
 	uint8_t good[SNIC_MAD_LEN], mad[SNIC_MAD_LEN], text[100];
 	unsigned int i, n, changed;
 	struct pair p;
 
 	pair_open(&p, 6, 0, NULL);
-	assert_int_equal(snic_set_lies(p.a.bed->nic, &l), 0);
+	assert_int_equal(snic_set_forge(p.a.host->nic, &l), 0);
 	memset(text, 0x3c, sizeof(text));
 	for (i = 0; i < 3; i++) {
 		struct snic_cm_msg m = {
@@ -200,21 +200,21 @@ static void test_hello(void **state)
 		assert_int_equal(snic_cm_build(&m, good), 0);
 		for (n = changed = 0; n < 1000; n++) {
 			memcpy(mad, good, SNIC_MAD_LEN);
-			snic_cm_lie(p.a.bed->nic, attrs[i], mad);
+			snic_cm_forge(p.a.host->nic, attrs[i], mad);
 			assert_memory_equal(mad, good, priv[i]);
 			changed += !!memcmp(mad, good, SNIC_MAD_LEN);
 		}
 		assert_true(i < 2 ? changed > 900 : !changed);
 	}
-	assert_int_equal(stats(&p, 0).fault_lied, 2000);
+	assert_int_equal(stats(&p, 0).fault_forged, 2000);
 	pair_close(&p);
 }
 
 static void test_bad_values(void **state)
 {
-	static const struct snic_lies bad[] = {
+	static const struct snic_forge bad[] = {
 		{ .imm = -0.1 }, { .data = 1.1 }, { .length = NAN },
-		{ .target = INFINITY }, { .again = 2 }, { .opcode = -1 },
+		{ .target = INFINITY }, { .replay = 2 }, { .opcode = -1 },
 		{ .hello = 1.01 }, { .late = 3 },
 	};
 	struct pair p;
@@ -222,7 +222,7 @@ static void test_bad_values(void **state)
 
 	pair_open(&p, 5, 0, NULL);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(snic_set_lies(p.a.bed->nic, &bad[i]), -EINVAL);
+		assert_int_equal(snic_set_forge(p.a.host->nic, &bad[i]), -EINVAL);
 	pair_close(&p);
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Queue pairs of the software NIC, with the memory in which their rings lie. */
+/* Queue pairs, with the memory in which their rings lie. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "soft_priv.h"
+#include "qp.h"
 
 #define QP_PAGE	4096u
 
-int soft_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
-		unsigned access, struct soft_qp *ret_qp)
+int far_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
+	       unsigned access, struct far_qp *ret_qp)
 {
 	size_t sq_len = (size_t)WRC_WQE_BB << log_sq;
-	struct soft_qp qp = {
+	struct far_qp qp = {
 		.dev = dev,
 		.log_sq = log_sq,
 		.mem_len = (sq_len + sizeof(struct wrc_dbr) + QP_PAGE - 1) & ~(QP_PAGE - 1),
@@ -39,7 +39,7 @@ int soft_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
 	return 0;
 }
 
-void soft_qp_free(struct soft_qp *qp)
+void far_qp_free(struct far_qp *qp)
 {
 	if (!qp->dev)
 		return;
@@ -49,14 +49,14 @@ void soft_qp_free(struct soft_qp *qp)
 	memset(qp, 0, sizeof(*qp));
 }
 
-void *soft_qp_slot(const struct soft_qp *qp, uint32_t at)
+void *far_qp_slot(const struct far_qp *qp, uint32_t at)
 {
 	uint32_t mask = (UINT32_C(1) << qp->log_sq) - 1;
 
 	return (uint8_t *)qp->mem + (size_t)(at & mask) * WRC_WQE_BB;
 }
 
-int soft_qp_ring(const struct soft_qp *qp, uint32_t end)
+int far_qp_ring(const struct far_qp *qp, uint32_t end)
 {
 	qp->dbr->snd = cpu_to_be32(end & 0xffff);
 	return qp->dev->ops->qp_doorbell(qp->dev, qp->qpn, end);

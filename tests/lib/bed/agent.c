@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* See bed.h. */
+/* The agent and its compute nodes: see agent.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <log.h>
 #include <snic/cm/cm.h>
-#include "bed.h"
+#include "agent.h"
 
 #define NS_PER_MS	1000000ull
 #define PATIENCE_NS	(20000 * NS_PER_MS)
@@ -32,19 +32,16 @@ void bed_options(struct bed_options *ret_opts)
 	ret_opts->conf.dead_ms = 1000;
 }
 
-static void nic_config(const struct bed *b, unsigned int station,
-		       struct snic_config *cfg)
+static struct snic_config nic_config(const struct bed *b, unsigned int station)
 {
-	*cfg = (struct snic_config){
-		.mac = { 2, 0, 0, 0, 0, station },
-		.ip = htonl(0x0a4d0001 + station),
-		.prefix_len = 24,
-		.mtu = b->opts.mtu ? b->opts.mtu : 4500,
-		.seed = b->opts.seed * 16 + station,
-		.fetch = b->opts.fetch,
-		.relaxed_index = b->opts.relaxed,
-		.relaxed_qpn = b->opts.relaxed,
-	};
+	struct snic_config cfg = host_config(station,
+					     b->opts.seed * 16 + station);
+
+	cfg.ip = htonl(0x0a4d0001 + station);
+	cfg.mtu = b->opts.mtu ? b->opts.mtu : 4500;
+	cfg.fetch = b->opts.fetch;
+	cfg.relaxed_index = cfg.relaxed_qpn = b->opts.relaxed;
+	return cfg;
 }
 
 static uint64_t cost(void *arg, const struct snic_work *work)
@@ -59,15 +56,20 @@ static uint64_t cost(void *arg, const struct snic_work *work)
 
 /* ---- actors --------------------------------------------------------------------- */
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
 {
 	struct bed *b = (struct bed *)actor;
 
 	if (b->only_nics)
 		return SNIC_NEVER;
-	if (snic_cm_pending(snic_cm_of(b->snic)))
+	if (snic_cm_pending(snic_cm_of(b->host.nic)))
 		return now;
-	return b->work_at < b->tick_at ? b->work_at : b->tick_at;
+	return sooner(b->spaces_at, sooner(b->work_at, b->tick_at));
 }
 
 /* As the daemon's event loop does it. */
@@ -81,6 +83,7 @@ static int agent_step(struct snic_actor *actor, uint64_t now,
 		manager_tick(&b->m, BED_TICK_MS);
 		b->tick_at = now + BED_TICK_MS * NS_PER_MS;
 	}
+	b->spaces_at = manager_spaces(&b->m, now);
 	switch (manager_work(&b->m)) {
 	case LEND_NOTHING:
 		b->work_at = SNIC_NEVER;
@@ -127,18 +130,14 @@ static const struct snic_actor_ops node_ops = {
 static void open_node(struct bed *b, unsigned int i)
 {
 	struct bed_node *n = &b->nodes[i];
-	struct snic_config cfg;
 
-	n->actor.ops = &node_ops;
-	n->bed = b;
 	n->beat_at = b->tick_at;
-	nic_config(b, i + 1, &cfg);
-	assert_int_equal(snic_new(&cfg, &n->snic), 0);
-	assert_int_equal(snic_port_pair_open(&n->port, &n->agent_port), 0);
-	assert_int_equal(snic_port_add(n->snic, n->port), 0);
-	assert_int_equal(snic_port_add(b->snic, n->agent_port), 0);
+	host_init(&n->host, &(struct host_conf){
+		.nic = nic_config(b, i + 1), .vt = &b->vt,
+	});
+	host_cord(&n->host, &b->host, n->ports);
 	n->cfg = (struct cnode_config){
-		.nic = n->snic, .ip = htonl(0x0a4d0001),
+		.nic = n->host.nic, .ip = htonl(0x0a4d0001),
 		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
 		.answer_every = b->opts.answer_every,
 		.keyed = b->opts.conf.translate == CONF_TRANSLATE_NIC,
@@ -149,6 +148,21 @@ static void open_node(struct bed *b, unsigned int i)
 static uint64_t store_pages(const struct conf *conf)
 {
 	return (conf->max_sessions + 1ull) * conf->queues * 2 * conf->depth;
+}
+
+/* The agent and the heartbeats act before the NICs do. */
+static void add_actors(struct bed *b)
+{
+	unsigned int i;
+
+	snic_vt_init(&b->vt, 0);
+	b->actor.ops = &agent_ops;
+	snic_vt_add(&b->vt, &b->actor);
+	for (i = 0; i < b->nr_nodes; i++) {
+		b->nodes[i].actor.ops = &node_ops;
+		b->nodes[i].bed = b;
+		snic_vt_add(&b->vt, &b->nodes[i].actor);
+	}
 }
 
 void bed_open(struct bed *b, const struct bed_options *opts,
@@ -163,22 +177,21 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->opts = *opts;
 	b->nr_nodes = nr_nodes;
 	b->random = opts->seed;
-	snic_vt_init(&b->vt, 0);
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
-	b->work_at = SNIC_NEVER;
-	b->actor.ops = &agent_ops;
-	nic_config(b, 0, &cfg);
-	assert_int_equal(snic_new(&cfg, &b->snic), 0);
+	b->work_at = b->spaces_at = SNIC_NEVER;
+	add_actors(b);
+	cfg = nic_config(b, 0);
+	host_init(&b->host, &(struct host_conf){ .nic = cfg, .vt = &b->vt });
 	if (opts->cost_ns)
-		snic_set_cost(b->snic, cost, b);
-	assert_int_equal(snic_set_faults(b->snic, &opts->faults), 0);
+		snic_set_cost(b->host.nic, cost, b);
+	assert_int_equal(snic_set_faults(b->host.nic, &opts->faults), 0);
 	/* Not out of the pool that a test reckons with. */
 	if (b->opts.conf.store_pages == UINT64_MAX) {
 		b->opts.conf.store_pages = store_pages(&b->opts.conf);
 		b->opts.conf.pool += b->opts.conf.store_pages *
 				     ODRP_WIRE_PAGE_SIZE;
 	}
-	assert_int_equal(nic_soft_adopt(b->snic, &cfg, &b->nic), 0);
+	assert_int_equal(nic_soft_adopt(b->host.nic, &cfg, &b->nic), 0);
 	if (opts->max_recv_len)
 		b->nic->node->max_recv_len = opts->max_recv_len;
 	if (opts->unknown_nic)
@@ -186,20 +199,14 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	assert_int_equal(manager_init(&b->m, &b->opts.conf, b->nic, why), 0);
 	for (i = 0; i < nr_nodes; i++)
 		open_node(b, i);
-	snic_vt_add(&b->vt, &b->actor);
-	for (i = 0; i < nr_nodes; i++)
-		snic_vt_add(&b->vt, &b->nodes[i].actor);
-	snic_vt_add_nic(&b->vt, &b->agents_nic, b->snic);
-	for (i = 0; i < nr_nodes; i++)
-		snic_vt_add_nic(&b->vt, &b->nodes[i].nic, b->nodes[i].snic);
 }
 
 static void close_node(struct bed_node *n)
 {
 	if (n->cnode)
 		cnode_die(n->cnode);
-	snic_free(n->snic);
-	n->port->ops->close(n->port);
+	host_close(&n->host);
+	n->ports[0]->ops->close(n->ports[0]);
 }
 
 void bed_close(struct bed *b)
@@ -210,23 +217,22 @@ void bed_close(struct bed *b)
 		close_node(&b->nodes[i]);
 	manager_fini(&b->m);
 	b->nic->ops->close(b->nic);
-	snic_free(b->snic);
+	host_close(&b->host);
 	for (i = 0; i < b->nr_nodes; i++)
-		b->nodes[i].agent_port->ops->close(b->nodes[i].agent_port);
+		b->nodes[i].ports[1]->ops->close(b->nodes[i].ports[1]);
 }
 
 /* ---- time passes ------------------------------------------------------------------- */
 
 static uint64_t activity(struct bed *b)
 {
-	struct snic_stats st;
+	struct snic_stats st = host_stats(&b->host);
 	uint64_t sum;
 	unsigned int i;
 
-	snic_get_stats(b->snic, &st);
 	sum = st.rx_cm + st.qp_errors;
 	for (i = 0; i < b->nr_nodes; i++) {
-		snic_get_stats(b->nodes[i].snic, &st);
+		st = host_stats(&b->nodes[i].host);
 		sum += st.cqes + st.error_cqes + st.rx_cm;
 	}
 	return sum;
@@ -242,12 +248,12 @@ static bool something(void *arg)
 /* A machine that is dead has no NIC that acts. */
 static void join_or_leave(struct bed *b, struct bed_node *n)
 {
-	if (n->silent == !snic_vt_has(&b->vt, &n->nic.actor))
+	if (n->silent == !snic_vt_has(&b->vt, &n->host.actor.actor))
 		return;
 	if (n->silent)
-		snic_vt_remove(&b->vt, &n->nic.actor);
+		snic_vt_remove(&b->vt, &n->host.actor.actor);
 	else
-		snic_vt_add(&b->vt, &n->nic.actor);
+		snic_vt_add(&b->vt, &n->host.actor.actor);
 }
 
 static void run(struct bed *b, uint64_t ns, bool (*done)(void *arg))
@@ -333,7 +339,7 @@ void bed_check_translations(struct bed *b)
 			const __be64 *entry = (const __be64 *)s->tt.mem.va;
 			struct wrc_ksm ksm;
 
-			assert_int_equal(snic_mkey_entry(b->snic,
+			assert_int_equal(snic_mkey_entry(b->host.nic,
 				s->keys.key[slot / WRC_KEY_SLOTS],
 				slot % WRC_KEY_SLOTS * WRC_KSM_GROUP, &ksm), 0);
 			assert_int_equal(ksm.addr, entry[slot]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Two stations for the tests of the connection manager: see cmbed.h. */
+/* Two hosts for the tests of the connection manager: see cm.h. */
 #include <endian.h>
 #include <errno.h>
-#include "cmbed.h"
+#include "cm.h"
+#include "frame.h"
 #include "snic/net/priv.h"
 #include "snic/net/pkt.h"
 
@@ -16,54 +17,66 @@ const uint8_t *mad_of(const uint8_t *frame, size_t len)
 	return frame + MAD_OFF;
 }
 
-static bool lose(void *arg, const uint8_t *frame, size_t len)
+static uint64_t lose(void *arg, uint8_t *frame, size_t len)
 {
 	const uint8_t *mad = mad_of(frame, len);
-	struct bed *t = arg;
+	struct cmbed *t = arg;
 	unsigned int n;
 
 	if (!mad || !t->lose_mask || mad[17] != t->lose_attr)
-		return false;
+		return 0;
 	n = t->seen++;
-	return t->lose_mask >> (n < 63 ? n : 63) & 1;
+	return t->lose_mask >> (n < 63 ? n : 63) & 1 ? LINK_LOST : 0;
 }
 
-void bed_lose(struct bed *t, uint16_t attr, uint64_t mask)
+void cmbed_lose(struct cmbed *t, uint16_t attr, uint64_t mask)
 {
 	t->lose_attr = attr;
 	t->lose_mask = mask;
 	t->seen = 0;
 }
 
-void bed_open(struct bed *t)
+void cmbed_open_a(struct cmbed *t, const struct snic_config *cfg)
 {
+	host_init(&t->a, &(struct host_conf){
+		.nic = *cfg, .vt = &t->vt, .arena = 4096, .plugged = true,
+	});
+	t->a.port.tap = lose;
+	t->a.port.tap_arg = t;
+	link_join(&t->a.port, &t->b.port);
+}
+
+void cmbed_open(struct cmbed *t)
+{
+	struct snic_config cfg = host_config(1, 11);
+
 	memset(t, 0, sizeof(*t));
-	station_open(&t->a, 1, 11);
-	station_open(&t->b, 2, 22);
-	wire_join(&t->a.port, &t->b.port);
-	t->a.port.tap = t->b.port.tap = lose;
-	t->a.port.tap_arg = t->b.port.tap_arg = t;
-	t->all[0] = &t->a;
-	t->all[1] = &t->b;
+	snic_vt_init(&t->vt, HOST_EPOCH);
+	host_init(&t->b, &(struct host_conf){
+		.nic = host_config(2, 22), .vt = &t->vt, .arena = 4096,
+		.plugged = true,
+	});
+	cmbed_open_a(t, &cfg);
+	t->b.port.tap = lose;
+	t->b.port.tap_arg = t;
 	assert_int_equal(snic_cm_listen(t->b.nic, PORT, &t->listener), 0);
 }
 
-void bed_close(struct bed *t)
+void cmbed_close(struct cmbed *t)
 {
-	t->a.port.peer = t->b.port.peer = NULL;
-	station_close(&t->a);
-	station_close(&t->b);
+	host_close(&t->a);
+	host_close(&t->b);
 }
 
-void bed_run(struct bed *t, uint64_t ns)
+void cmbed_run(struct cmbed *t, uint64_t ns)
 {
-	wire_run(t->all, 2, wire_now + ns, NULL, NULL);
+	host_wait(&t->a, ns);
 }
 
 /* ---- events ---------------------------------------------------------------- */
 
 struct wait {
-	struct station *s;
+	struct host *s;
 	struct snic_cm_event *ev;
 };
 
@@ -74,30 +87,30 @@ static bool have_event(void *arg)
 	return !snic_cm_poll(w->s->nic, w->ev);
 }
 
-bool next_event(struct bed *t, struct station *s, uint64_t ns,
+bool next_event(struct cmbed *t, struct host *s, uint64_t ns,
 		struct snic_cm_event *ret_ev)
 {
 	struct wait w = { s, ret_ev };
 
 	memset(ret_ev, 0xee, sizeof(*ret_ev));
-	return wire_run(t->all, 2, wire_now + ns, have_event, &w);
+	return host_wait_for(s, ns, have_event, &w);
 }
 
-void expect(struct bed *t, struct station *s, uint64_t ns,
+void expect(struct cmbed *t, struct host *s, uint64_t ns,
 	    enum snic_cm_event_type type, struct snic_cm_event *ret_ev)
 {
 	assert_true(next_event(t, s, ns, ret_ev));
 	assert_int_equal(ret_ev->type, type);
 }
 
-void expect_none(struct station *s)
+void expect_none(struct host *s)
 {
 	struct snic_cm_event ev;
 
 	assert_int_equal(snic_cm_poll(s->nic, &ev), -EAGAIN);
 }
 
-enum snic_qp_state qp_state(struct station *s, uint32_t qpn)
+enum snic_qp_state qp_state(struct host *s, uint32_t qpn)
 {
 	struct snic_qp_info info;
 
@@ -107,7 +120,7 @@ enum snic_qp_state qp_state(struct station *s, uint32_t qpn)
 
 /* ---- connections --------------------------------------------------------------- */
 
-uint32_t connect_a(struct bed *t, uint32_t qpn, const void *priv,
+uint32_t connect_a(struct cmbed *t, uint32_t qpn, const void *priv,
 		   uint8_t priv_len)
 {
 	struct snic_cm_param p = {
@@ -116,12 +129,12 @@ uint32_t connect_a(struct bed *t, uint32_t qpn, const void *priv,
 	};
 	uint32_t id;
 
-	assert_int_equal(snic_cm_connect(t->a.nic, station_ip(2), PORT, &p,
+	assert_int_equal(snic_cm_connect(t->a.nic, host_ip(2), PORT, &p,
 					 &id), 0);
 	return id;
 }
 
-int accept_b(struct bed *t, uint32_t id, uint32_t qpn, const void *priv,
+int accept_b(struct cmbed *t, uint32_t id, uint32_t qpn, const void *priv,
 	     uint8_t priv_len)
 {
 	struct snic_cm_param p = {
@@ -132,13 +145,13 @@ int accept_b(struct bed *t, uint32_t id, uint32_t qpn, const void *priv,
 	return snic_cm_accept(t->b.nic, id, &p);
 }
 
-void establish(struct bed *t, struct pair *ret_pair)
+void establish(struct cmbed *t, struct pair *ret_pair)
 {
 	struct pair *p = ret_pair;
 	struct snic_cm_event ev;
 
-	p->qa = station_qp(&t->a);
-	p->qb = station_qp(&t->b);
+	p->qa = host_qp(&t->a);
+	p->qb = host_qp(&t->b);
 	p->ia = connect_a(t, p->qa, NULL, 0);
 	expect(t, &t->b, SECOND, SNIC_CM_REQUEST, &ev);
 	p->ib = ev.id;
@@ -149,9 +162,9 @@ void establish(struct bed *t, struct pair *ret_pair)
 	assert_int_equal(ev.id, p->ib);
 }
 
-void expect_no_connections(struct bed *t)
+void expect_no_connections(struct cmbed *t)
 {
-	bed_run(t, 60 * SECOND);
+	cmbed_run(t, 60 * SECOND);
 	assert_int_equal(snic_cm_of(t->a.nic)->nr_conns, 0);
 	assert_int_equal(snic_cm_of(t->b.nic)->nr_conns, 0);
 	assert_int_equal(snic_cm_of(t->b.nic)->nr_pending, 0);
@@ -159,7 +172,7 @@ void expect_no_connections(struct bed *t)
 	expect_none(&t->b);
 }
 
-void tear_down(struct bed *t, struct pair *p)
+void tear_down(struct cmbed *t, struct pair *p)
 {
 	snic_cm_release(t->a.nic, p->ia);
 	snic_cm_release(t->b.nic, p->ib);
@@ -170,14 +183,14 @@ void tear_down(struct bed *t, struct pair *p)
 
 /* ---- messages ---------------------------------------------------------------------- */
 
-void last_sent(struct station *s, uint16_t attr, struct snic_cm_msg *ret_msg)
+void last_sent(struct host *s, uint16_t attr, struct snic_cm_msg *ret_msg)
 {
-	const struct wire_frame *f;
+	const struct link_frame *f;
 	const uint8_t *mad = NULL;
 	unsigned int i;
 
-	for (i = 1; i <= 16 && i <= s->port.nr_sent && !mad; i++) {
-		f = &s->port.sent[(s->port.nr_sent - i) % 16];
+	for (i = 1; i <= LINK_SENT && i <= s->port.nr_sent && !mad; i++) {
+		f = s->port.sent[(s->port.nr_sent - i) % LINK_SENT];
 		mad = mad_of(f->data, f->len);
 	}
 	assert_non_null(mad);
@@ -185,47 +198,22 @@ void last_sent(struct station *s, uint16_t attr, struct snic_cm_msg *ret_msg)
 	assert_int_equal(ret_msg->attr, attr);
 }
 
-static void put_be16(uint8_t *p, uint16_t v)
-{
-	p[0] = v >> 8;
-	p[1] = v & 0xff;
-}
-
-void inject_mad(struct station *to, uint8_t host, const uint8_t *mad,
+void inject_mad(struct host *to, uint8_t host, const uint8_t *mad,
 		size_t len)
 {
 	struct snic_pkt pkt = {
 		.opcode = SNIC_OP_UD_SEND_ONLY, .pkey = SNIC_PKEY_DEFAULT,
 		.qpn = 1, .qkey = SNIC_GSI_QKEY, .src_qpn = 1,
 	};
-	uint8_t f[2048] = { 2, 0, 0, 0, 0, to->host, 2, 0, 0, 0, 0, host,
-			    8, 0, 0x45 };
-	uint8_t *ip = f + 14, *udp = ip + 20, *bth = udp + 8;
-	__be32 src = station_ip(host), dst = station_ip(to->host);
-	struct iovec iov = { bth, 0 };
-	uint32_t sum = 0;
-	int i;
+	uint8_t f[2048], bth[1024];
+	size_t n = snic_pkt_build(&pkt, bth);
 
-	iov.iov_len = snic_pkt_build(&pkt, bth);
-	memcpy(bth + iov.iov_len, mad, len);
-	iov.iov_len += len;
-	put_be16(ip + 2, 28 + iov.iov_len + 4);
-	ip[8] = 64;
-	ip[9] = 17;
-	memcpy(ip + 12, &src, 4);
-	memcpy(ip + 16, &dst, 4);
-	for (i = 0; i < 20; i += 2)
-		sum += ip[i] << 8 | ip[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	put_be16(ip + 10, ~(sum + (sum >> 16)));
-	put_be16(udp, 0xc000);
-	put_be16(udp + 2, SNIC_ROCE_PORT);
-	put_be16(udp + 4, 8 + iov.iov_len + 4);
-	snic_icrc_put(bth + iov.iov_len, snic_icrc(ip, udp, &iov, 1));
-	wire_inject(&to->port, f, SNIC_NET_HLEN + iov.iov_len + 4);
+	assert_true(n + len <= sizeof(bth));
+	memcpy(bth + n, mad, len);
+	link_inject(&to->port, f, frame_roce(f, host, to->nr, bth, n + len), 0);
 }
 
-void inject(struct station *to, uint8_t host, const struct snic_cm_msg *msg)
+void inject(struct host *to, uint8_t host, const struct snic_cm_msg *msg)
 {
 	uint8_t mad[SNIC_MAD_LEN];
 
@@ -251,12 +239,12 @@ struct snic_cm_msg make_req(uint8_t from, uint8_t to, uint32_t comm_id,
 		.priv = priv, .priv_len = SNIC_CM_REQ_PRIV,
 	};
 	struct snic_cm_ip_hdr hdr = {
-		.src_port = 4000, .src = station_ip(from), .dst = station_ip(to),
+		.src_port = 4000, .src = host_ip(from), .dst = host_ip(to),
 	};
 
 	memset(priv, 0, SNIC_CM_REQ_PRIV);
 	snic_cm_build_ip_hdr(&hdr, priv);
-	snic_gid_of_ip(station_ip(from), m.req.local_gid);
-	snic_gid_of_ip(station_ip(to), m.req.remote_gid);
+	snic_gid_of_ip(host_ip(from), m.req.local_gid);
+	snic_gid_of_ip(host_ip(to), m.req.remote_gid);
 	return m;
 }

@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For the engine's tests: a NIC with one registered arena, loopback queue pairs
- * whose rings lie in it, and WQEs written by hand.
+ * Queue pairs whose rings lie in the arena of a host, joined in loopback, and WQEs
+ * written by hand.
  */
-#ifndef TEST_SNIC_LOOP_H
-#define TEST_SNIC_LOOP_H
+#ifndef TEST_BED_END_H
+#define TEST_BED_END_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
+#include "host.h"
 #include "snic/engine/priv.h"
-
-#define ARENA_LEN	(8u << 20)
-#define ARENA_IOVA	0x40000000ull
-#define ALL_RIGHTS	(SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | \
-			 SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC)
-
-struct bed {
-	struct snic *nic;
-	uint64_t now;
-	uint32_t pdn, key;
-	uint8_t *arena;
-	size_t used;
-};
 
 /* One queue pair with CQs of its own. */
 struct end {
-	struct bed *bed;
+	struct host *host;
 	uint32_t qpn, scqn, rcqn;
 	uint8_t *sq, *rq;
 	uint8_t log_sq, log_rq, log_rq_stride;
@@ -46,18 +28,7 @@ struct end_opts {
 	unsigned int no_access;	/* rights the peer does not get */
 };
 
-void bed_open(struct bed *b, const struct snic_config *cfg);
-void bed_close(struct bed *b);
-extern const struct snic_config bed_config;
-/* len bytes of the arena, aligned to 64. */
-void *bed_alloc(struct bed *b, size_t len);
-uint64_t bed_iova(const struct bed *b, const void *p);
-/* Steps until nothing is left to do at this time. */
-void bed_run(struct bed *b);
-/* Lets time pass, and steps at each deadline. */
-void bed_wait(struct bed *b, uint64_t ns);
-
-void end_open(struct bed *b, const struct end_opts *opts, struct end *ret_e);
+void end_open(struct host *b, const struct end_opts *opts, struct end *ret_e);
 /* Loopback, both ways; the same end twice: with itself. */
 void end_join(struct end *a, struct end *b);
 
@@ -104,13 +75,13 @@ void post_recv(struct end *e, void *p, uint32_t len);
 /* ---- what came of it ---- */
 
 enum snic_qp_state state_of(struct end *e);
-uint32_t cq_count(struct bed *b, uint32_t cqn);
+uint32_t cq_count(struct host *b, uint32_t cqn);
 /* The next CQE has this opcode and counter. */
-void expect_cqe(struct bed *b, uint32_t cqn, uint8_t opcode, uint16_t counter);
-void expect_error(struct bed *b, uint32_t cqn, uint8_t opcode,
+void expect_cqe(struct host *b, uint32_t cqn, uint8_t opcode, uint16_t counter);
+void expect_error(struct host *b, uint32_t cqn, uint8_t opcode,
 		  uint8_t syndrome, uint16_t counter);
-void expect_empty(struct bed *b, uint32_t cqn);
+void expect_empty(struct host *b, uint32_t cqn);
 
 #define CE WRC_WQE_CE_ALWAYS
 
-#endif /* TEST_SNIC_LOOP_H */
+#endif /* TEST_BED_END_H */

@@ -1,78 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A bed of loopback queue pairs for the engine's tests: see loop.h. */
-#include <stdlib.h>
-#include "loop.h"
+/* Queue pairs and WQEs written by hand: see end.h. */
+#include "end.h"
 
-const struct snic_config bed_config = {
-	.mac = { 2, 0, 0, 0, 0, 1 }, .prefix_len = 24, .mtu = 1500, .seed = 7,
-};
-
-void bed_open(struct bed *b, const struct snic_config *cfg)
-{
-	struct snic_config c = cfg ? *cfg : bed_config;
-
-	memset(b, 0, sizeof(*b));
-	if (!c.ip)
-		if (!c.ip)
-		c.ip = htobe32(0x0a000001);
-	assert_int_equal(snic_new(&c, &b->nic), 0);
-	b->arena = aligned_alloc(4096, ARENA_LEN);
-	assert_non_null(b->arena);
-	memset(b->arena, 0, ARENA_LEN);
-	assert_int_equal(snic_pd_alloc(b->nic, &b->pdn), 0);
-	assert_int_equal(snic_mkey_reg(b->nic, b->pdn, b->arena, ARENA_LEN,
-				       ARENA_IOVA, ALL_RIGHTS, &b->key), 0);
-	b->now = 1000;
-}
-
-void bed_close(struct bed *b)
-{
-	snic_free(b->nic);
-	free(b->arena);
-}
-
-void *bed_alloc(struct bed *b, size_t len)
-{
-	void *p = b->arena + b->used;
-
-	b->used += (len + 63) & ~(size_t)63;
-	assert_true(b->used <= ARENA_LEN);
-	return p;
-}
-
-uint64_t bed_iova(const struct bed *b, const void *p)
-{
-	return ARENA_IOVA + (uint64_t)((const uint8_t *)p - b->arena);
-}
-
-void bed_run(struct bed *b)
-{
-	uint64_t next;
-
-	do
-		assert_int_equal(snic_step(b->nic, b->now, &next), 0);
-	while (next <= b->now);
-}
-
-void bed_wait(struct bed *b, uint64_t ns)
-{
-	uint64_t end = b->now + ns, next;
-
-	for (;;) {
-		assert_int_equal(snic_step(b->nic, b->now, &next), 0);
-		if (next > end)
-			break;
-		if (next > b->now)
-			b->now = next;
-	}
-	b->now = end;
-}
-
-static uint32_t new_cq(struct bed *b, const struct end_opts *o)
+static uint32_t new_cq(struct host *b, const struct end_opts *o)
 {
 	uint8_t log = o->log_cq ? o->log_cq : 10;
 	struct snic_cq_attr attr = {
-		.buf = bed_alloc(b, sizeof(struct wrc_cqe) << log),
+		.buf = host_alloc(b, sizeof(struct wrc_cqe) << log),
 		.log_size = log, .overrun_ignore = o->oi,
 	};
 	uint32_t cqn;
@@ -81,21 +15,21 @@ static uint32_t new_cq(struct bed *b, const struct end_opts *o)
 	return cqn;
 }
 
-void end_open(struct bed *b, const struct end_opts *opts, struct end *ret_e)
+void end_open(struct host *b, const struct end_opts *opts, struct end *ret_e)
 {
 	struct end_opts o = opts ? *opts : (struct end_opts){ 0 };
 	struct snic_qp_attr attr;
 
 	*ret_e = (struct end){
-		.bed = b, .log_sq = o.log_sq ? o.log_sq : 6,
+		.host = b, .log_sq = o.log_sq ? o.log_sq : 6,
 		.log_rq = 4, .log_rq_stride = 7,
 	};
 	ret_e->scqn = new_cq(b, &o);
 	ret_e->rcqn = new_cq(b, &o);
-	ret_e->sq = bed_alloc(b, (size_t)64 << ret_e->log_sq);
-	ret_e->rq = bed_alloc(b, (size_t)1 << (ret_e->log_rq +
-					       ret_e->log_rq_stride));
-	ret_e->dbr = bed_alloc(b, sizeof(struct wrc_dbr));
+	ret_e->sq = host_alloc(b, (size_t)64 << ret_e->log_sq);
+	ret_e->rq = host_alloc(b, (size_t)1 << (ret_e->log_rq +
+						ret_e->log_rq_stride));
+	ret_e->dbr = host_alloc(b, sizeof(struct wrc_dbr));
 	attr = (struct snic_qp_attr){
 		.pdn = b->pdn, .scqn = ret_e->scqn, .rcqn = ret_e->rcqn,
 		.sq = ret_e->sq, .log_sq = ret_e->log_sq,
@@ -115,11 +49,11 @@ void end_join(struct end *a, struct end *b)
 		.min_rnr_timer = 1, .retry_cnt = 2, .timeout = 4,
 	};
 
-	assert_int_equal(snic_qp_connect(a->bed->nic, a->qpn, &conn), 0);
+	assert_int_equal(snic_qp_connect(a->host->nic, a->qpn, &conn), 0);
 	if (a == b)
 		return;
 	conn.dest_qpn = a->qpn;
-	assert_int_equal(snic_qp_connect(b->bed->nic, b->qpn, &conn), 0);
+	assert_int_equal(snic_qp_connect(b->host->nic, b->qpn, &conn), 0);
 }
 
 /* ---- WQEs --------------------------------------------------------------- */
@@ -164,8 +98,8 @@ void wqe_raddr(struct wqe *w, uint64_t addr, uint32_t rkey)
 
 void wqe_data(struct wqe *w, const void *p, uint32_t len)
 {
-	wqe_u64x2(w, (uint64_t)len << 32 | w->e->bed->key,
-		  bed_iova(w->e->bed, p));
+	wqe_u64x2(w, (uint64_t)len << 32 | w->e->host->key,
+		  host_iova(w->e->host, p));
 }
 
 void wqe_inline(struct wqe *w, const void *data, uint32_t len)
@@ -207,7 +141,7 @@ uint8_t *put_write(struct end *e, uint8_t flags, const void *src, uint32_t len,
 {
 	struct wqe w = wqe_begin(e, WRC_WQE_WRITE, 0, flags);
 
-	wqe_raddr(&w, bed_iova(e->bed, dst), e->bed->key);
+	wqe_raddr(&w, host_iova(e->host, dst), e->host->key);
 	wqe_data(&w, src, len);
 	return wqe_end(&w);
 }
@@ -217,7 +151,7 @@ uint8_t *put_read(struct end *e, uint8_t flags, void *dst, uint32_t len,
 {
 	struct wqe w = wqe_begin(e, WRC_WQE_READ, 0, flags);
 
-	wqe_raddr(&w, bed_iova(e->bed, src), e->bed->key);
+	wqe_raddr(&w, host_iova(e->host, src), e->host->key);
 	wqe_data(&w, dst, len);
 	return wqe_end(&w);
 }
@@ -245,12 +179,12 @@ uint8_t *put_enable(struct end *e, uint8_t flags, uint32_t qpn, uint16_t index)
  * is lost, as is that of 16-bit numbers. */
 void put_endless(struct end *e)
 {
-	uint8_t *scratch = bed_alloc(e->bed, 8);
+	uint8_t *scratch = host_alloc(e->host, 8);
 	struct wqe w = wqe_begin(e, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8,
 				 0);
 
 	assert_int_equal(e->log_sq, 8);
-	wqe_raddr(&w, bed_iova(e->bed, at(e, 1, 24)), e->bed->key);
+	wqe_raddr(&w, host_iova(e->host, at(e, 1, 24)), e->host->key);
 	wqe_u64x2(&w, 1ull << 16, 1ull << 23);
 	wqe_data(&w, scratch, 8);
 	wqe_end(&w);
@@ -289,7 +223,7 @@ uint8_t *put_umr(struct end *e, uint8_t flags, uint32_t key, uint64_t first,
 void ring(struct end *e)
 {
 	e->dbr->snd = htobe32(e->pi);
-	assert_int_equal(snic_qp_doorbell(e->bed->nic, e->qpn, e->pi), 0);
+	assert_int_equal(snic_qp_doorbell(e->host->nic, e->qpn, e->pi), 0);
 }
 
 void post_recv(struct end *e, void *p, uint32_t len)
@@ -301,8 +235,8 @@ void post_recv(struct end *e, void *p, uint32_t len)
 	memset(d, 0, (size_t)1 << e->log_rq_stride);
 	if (len) {
 		d->byte_count = htobe32(len);
-		d->lkey = htobe32(e->bed->key);
-		d->addr = htobe64(bed_iova(e->bed, p));
+		d->lkey = htobe32(e->host->key);
+		d->addr = htobe64(host_iova(e->host, p));
 		d++;
 	}
 	d->lkey = htobe32(WRC_WQE_END_LKEY);
@@ -315,11 +249,11 @@ enum snic_qp_state state_of(struct end *e)
 {
 	struct snic_qp_info info;
 
-	assert_int_equal(snic_qp_query(e->bed->nic, e->qpn, &info), 0);
+	assert_int_equal(snic_qp_query(e->host->nic, e->qpn, &info), 0);
 	return info.state;
 }
 
-uint32_t cq_count(struct bed *b, uint32_t cqn)
+uint32_t cq_count(struct host *b, uint32_t cqn)
 {
 	uint32_t n;
 
@@ -327,7 +261,7 @@ uint32_t cq_count(struct bed *b, uint32_t cqn)
 	return n;
 }
 
-void expect_cqe(struct bed *b, uint32_t cqn, uint8_t opcode, uint16_t counter)
+void expect_cqe(struct host *b, uint32_t cqn, uint8_t opcode, uint16_t counter)
 {
 	struct wrc_cqe cqe;
 
@@ -336,7 +270,7 @@ void expect_cqe(struct bed *b, uint32_t cqn, uint8_t opcode, uint16_t counter)
 	assert_int_equal(be16toh(cqe.wqe_counter), counter);
 }
 
-void expect_error(struct bed *b, uint32_t cqn, uint8_t opcode,
+void expect_error(struct host *b, uint32_t cqn, uint8_t opcode,
 		  uint8_t syndrome, uint16_t counter)
 {
 	union {
@@ -350,7 +284,7 @@ void expect_error(struct bed *b, uint32_t cqn, uint8_t opcode,
 	assert_int_equal(be16toh(u.cqe.wqe_counter), counter);
 }
 
-void expect_empty(struct bed *b, uint32_t cqn)
+void expect_empty(struct host *b, uint32_t cqn)
 {
 	struct wrc_cqe cqe;
 

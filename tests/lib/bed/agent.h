@@ -7,19 +7,14 @@
  * loop has it: when its NIC has events, when it ticks, and when pages are to be
  * moved.  Requests are the test's, between two runs.
  */
-#ifndef TEST_MNODE_BED_H
-#define TEST_MNODE_BED_H
+#ifndef TEST_BED_AGENT_H
+#define TEST_BED_AGENT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <check.h>
 #include <manager.h>
 #include <nic/soft.h>
-#include <snic/vt.h>
-#include "../../lib/cnode.h"
+#include "cnode.h"
+#include "host.h"
 
 #define BED_NODES	8
 #define BED_TICK_MS	100
@@ -43,13 +38,13 @@ struct bed;
 /**
  * struct bed_node - a compute node
  * @actor:	its heartbeats
+ * @host:	its machine
  */
 struct bed_node {
 	struct snic_actor actor;
 	struct bed *bed;
-	struct snic *snic;
-	struct snic_vt_nic nic;
-	struct snic_port *port, *agent_port;
+	struct host host;
+	struct snic_port *ports[2];	/* its own, the agent's */
 	bool silent;			/* its machine is dead: not stepped */
 	struct cnode_config cfg;
 	struct cnode *cnode;
@@ -61,8 +56,10 @@ struct bed_node {
 /**
  * struct bed - all of it
  * @actor:	the agent
+ * @host:	the memory node
  * @work_at:	when it has pages to move again
  * @tick_at:	when it ticks
+ * @spaces_at:	when spaces are to be looked after again
  * @only_nics:	nobody else acts
  * @now:	of vt, between two runs
  */
@@ -70,14 +67,13 @@ struct bed {
 	struct snic_actor actor;
 	struct bed_options opts;
 	struct snic_vt vt;
-	struct snic_vt_nic agents_nic;
-	struct snic *snic;
+	struct host host;
 	struct nic *nic;
 	struct manager m;
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	bool only_nics;
-	uint64_t now, tick_at, work_at, patience;
+	uint64_t now, tick_at, work_at, spaces_at, patience;
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;
@@ -129,4 +125,4 @@ void bed_fill(void *page, unsigned int node, uint64_t slot, uint32_t version);
 bool bed_is(const void *page, unsigned int node, uint64_t slot,
 	    uint32_t version);
 
-#endif /* TEST_MNODE_BED_H */
+#endif /* TEST_BED_AGENT_H */

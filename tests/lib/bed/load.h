@@ -6,7 +6,7 @@
 #ifndef TEST_MNODE_LOAD_H
 #define TEST_MNODE_LOAD_H
 
-#include "bed.h"
+#include "agent.h"
 
 struct load_slot {
 	uint32_t version;		/* 0: not mapped */

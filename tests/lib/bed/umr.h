@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For the tests of indirect keys: a bed of loopback queue pairs, pages, and a key
- * that leads to them.
+ * For the tests of indirect keys: loopback queue pairs, pages, and a key that leads
+ * to them.
  */
-#ifndef TEST_SNIC_UMRBED_H
-#define TEST_SNIC_UMRBED_H
+#ifndef TEST_BED_UMR_H
+#define TEST_BED_UMR_H
 
-#include "loop.h"
+#include "end.h"
 
 #define PAGE	4096u
 #define PAGES	16
@@ -16,7 +16,7 @@
 
 /* x asks, y's PD answers; z, of the same PD, writes entries. */
 struct umr_bed {
-	struct bed b;
+	struct host b;
 	struct end x, y, z;
 	uint32_t key;		/* indirect, of ENTRIES */
 	uint8_t *page;		/* PAGES of them */
@@ -48,4 +48,4 @@ void pages_untouched(struct umr_bed *u);
 void entry_is(struct umr_bed *u, unsigned int i, struct wrc_ksm want);
 void entries_zero(struct umr_bed *u);
 
-#endif /* TEST_SNIC_UMRBED_H */
+#endif /* TEST_BED_UMR_H */

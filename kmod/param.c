@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What all files of the module may use: its parameters, and a workqueue.
+ */
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include "compat.h"
+#include "odrp.h"
+
+/* A parameter that is a number, and what it may be. */
+struct bounds {
+	unsigned int	*val;
+	unsigned int	min, max;
+};
+
+static int set_bounded(const char *val, const struct kernel_param *kp)
+{
+	const struct bounds *r = kp->arg;
+	unsigned int n;
+
+	if (kstrtouint(val, 0, &n) || n < r->min || n > r->max) {
+		pr_err("%s=%.*s: expected %u to %u\n", kp->name,
+		       (int)strcspn(val, "\n"), val, r->min, r->max);
+		return -EINVAL;
+	}
+	WRITE_ONCE(*r->val, n);
+	return 0;
+}
+
+static int get_bounded(char *buf, const struct kernel_param *kp)
+{
+	const struct bounds *r = kp->arg;
+
+	return scnprintf(buf, PAGE_SIZE, "%u\n", READ_ONCE(*r->val));
+}
+
+static const struct kernel_param_ops bounded_ops = {
+	.set = set_bounded,
+	.get = get_bounded,
+};
+
+#define BOUNDED_PARAM(name, var, min, max, perm)				\
+	static struct bounds name##_bounds = { &(var), min, max };	\
+	module_param_cb(name, &bounded_ops, &name##_bounds, perm);		\
+	__MODULE_PARM_TYPE(name, "uint")
+
+unsigned int odrp_poll_us = 10;
+BOUNDED_PARAM(poll_us, odrp_poll_us, 0, 10000, 0644);
+MODULE_PARM_DESC(poll_us,
+		 "us a reader polls before it sleeps, at most 10000; 0: never (default 10)");
+
+unsigned int odrp_free_batch;
+BOUNDED_PARAM(free_batch, odrp_free_batch, 0, UINT_MAX, 0644);
+MODULE_PARM_DESC(free_batch,
+		 "freed slots that wait for reuse; 0: half of the lease left (default)");
+
+unsigned int odrp_free_delay_ms = 1000;
+BOUNDED_PARAM(free_delay_ms, odrp_free_delay_ms, 1, ODRP_MAX_TIMEOUT_MS, 0644);
+MODULE_PARM_DESC(free_delay_ms,
+		 "ms a freed slot waits for a store that reuses it, 1 to 600000 (default 1000)");
+
+unsigned int odrp_ack_timeout = 14;
+BOUNDED_PARAM(ack_timeout, odrp_ack_timeout, 8, 20, 0444);
+MODULE_PARM_DESC(ack_timeout,
+		 "RC resends after 4.096 us * 2^n; 8 to 20 (default 14: 67 ms)");
+
+unsigned int odrp_connect_ms = 5000;
+BOUNDED_PARAM(connect_ms, odrp_connect_ms, 1, ODRP_MAX_TIMEOUT_MS, 0644);
+MODULE_PARM_DESC(connect_ms,
+		 "ms each step of connecting may take, 1 to 600000 (default 5000)");
+
+/* For what waits neither for the network nor for memory. */
+struct workqueue_struct *odrp_wq;
+
+int odrp_wq_init(void)
+{
+	odrp_wq = alloc_workqueue("odrp", ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0);
+	return odrp_wq ? 0 : -ENOMEM;
+}
+
+void odrp_wq_exit(void)
+{
+	destroy_workqueue(odrp_wq);
+}

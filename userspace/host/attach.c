@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Who is attached, which client numbers he has claimed, and whether he lives. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <mlx5/encode.h>
+
+#include "host_priv.h"
+
+#define HOST_LOG_CQ	12	/* a probe of each attachment */
+#define MAX_CLAIMS	16u	/* of an attachment */
+
+/* ---- attachments ---- */
+
+struct far_host_attach *far_host_find(const struct far_host *host, uint64_t id)
+{
+	struct far_host_attach *attach = host->attaches;
+
+	while (attach && attach->id != id)
+		attach = attach->next;
+	return attach;
+}
+
+static void link_end(struct far_host *host, struct far_host_link *link)
+{
+	far_qp_free(&link->qp);
+	host->dev->ops->release(host->dev, link->conn);
+	host->cuts++;
+}
+
+void far_host_queue_end(struct far_host *host, struct far_host_attach *attach,
+			struct far_host_link *link)
+{
+	link_end(host, link);
+	attach->nr_queues--;
+	host->nr_queues--;
+	free(link);
+}
+
+void far_host_cut(struct far_host *host, struct far_host_attach *attach)
+{
+	struct far_host_attach **at = &host->attaches;
+	struct far_host_claim *claim;
+	struct far_host_link *link;
+
+	while ((link = attach->queues)) {
+		attach->queues = link->next;
+		far_host_queue_end(host, attach, link);
+	}
+	while ((claim = attach->claims)) {
+		attach->claims = claim->next;
+		free(claim);
+	}
+	link_end(host, &attach->control);
+	while (*at != attach)
+		at = &(*at)->next;
+	*at = attach->next;
+	host->nr_attaches--;
+	free(attach);
+}
+
+/* ---- claims ---- */
+
+static struct far_host_claim **claim_find(struct far_host_attach *attach, uint32_t client)
+{
+	struct far_host_claim **at = &attach->claims;
+
+	while (*at && (*at)->client != client)
+		at = &(*at)->next;
+	return at;
+}
+
+struct far_host_attach *far_host_holder(const struct far_host *host,
+					const struct far_host_space *space,
+					uint32_t client)
+{
+	struct far_host_attach *other = host->attaches;
+
+	while (other && (other->space != space || !*claim_find(other, client)))
+		other = other->next;
+	return other;
+}
+
+static unsigned claim_take(struct far_host *host, struct far_host_attach *attach,
+			   uint32_t client)
+{
+	struct far_host_attach *holder = far_host_holder(host, attach->space, client);
+	struct far_host_claim *claim;
+
+	if (holder)
+		return holder == attach ? ODRP_FAR_OK : ODRP_FAR_E_BUSY;
+	if (attach->nr_claims == MAX_CLAIMS)
+		return ODRP_FAR_E_LIMIT;
+	claim = malloc(sizeof(*claim));
+	if (!claim)
+		return ODRP_FAR_E_NOMEM;
+	claim->client = client;
+	claim->next = attach->claims;
+	attach->claims = claim;
+	attach->nr_claims++;
+	return ODRP_FAR_OK;
+}
+
+static void claim_drop(struct far_host_attach *attach, uint32_t client)
+{
+	struct far_host_claim **at = claim_find(attach, client), *claim = *at;
+
+	if (!claim)
+		return;
+	*at = claim->next;
+	attach->nr_claims--;
+	free(claim);
+}
+
+unsigned far_host_answer(struct far_host *host, enum odrp_far_role role,
+			 struct far_host_attach *attach, uint32_t client)
+{
+	switch (role) {
+	case ODRP_FAR_DETACH:
+		far_host_cut(host, attach);
+		return ODRP_FAR_OK;
+	case ODRP_FAR_CLAIM:
+		return claim_take(host, attach, client);
+	case ODRP_FAR_UNCLAIM:
+		claim_drop(attach, client);
+		return ODRP_FAR_OK;
+	default:
+		return far_host_holder(host, attach->space, client) ? ODRP_FAR_E_BUSY :
+		       ODRP_FAR_OK;
+	}
+}
+
+/* ---- whether clients live ---- */
+
+/* A READ of length 0: no key is looked at, and nothing is moved. */
+static void probe_post(struct far_host_attach *attach)
+{
+	struct far_qp *qp = &attach->control.qp;
+	struct wrc_wr wr = {
+		.op = WRC_WQE_READ, .shape = WRC_WQE_READ, .flags = WRC_WQE_CE_ALWAYS,
+		.index = attach->probes, .qpn = qp->qpn,
+	};
+
+	if (attach->probing || wrc_encode(&wr, far_qp_slot(qp, attach->probes),
+					  WRC_WQE_BB) < 0)
+		return;
+	attach->probes++;
+	attach->probing = !far_qp_ring(qp, attach->probes);
+}
+
+static void probe_note(struct far_host *host, const struct wrc_cqe *cqe)
+{
+	uint32_t qpn = be32_to_cpu(cqe->sop_qpn) & 0xffffff;
+	struct far_host_attach *attach = host->attaches;
+
+	while (attach && attach->control.qp.qpn != qpn)
+		attach = attach->next;
+	if (!attach)
+		return;
+	attach->probing = false;
+	if (cqe->op_own >> 4 != WRC_CQE_REQ)
+		far_host_cut(host, attach);
+}
+
+void far_host_probe(struct far_host *host)
+{
+	struct far_host_attach *attach;
+
+	for (attach = host->attaches; attach; attach = attach->next)
+		probe_post(attach);
+}
+
+void far_host_poll(struct far_host *host)
+{
+	struct wrc_cqe cqe;
+
+	while (!host->dev->ops->cq_poll(host->dev, host->cqn, &cqe))
+		if (!far_host_loop_note(host, &cqe))
+			probe_note(host, &cqe);
+}
+
+/* That of an attachment takes all others with it. */
+bool far_host_gone(struct far_host *host, uint32_t conn)
+{
+	struct far_host_attach *attach;
+	struct far_host_link **at, *link;
+
+	for (attach = host->attaches; attach; attach = attach->next) {
+		if (attach->control.conn == conn) {
+			far_host_cut(host, attach);
+			return true;
+		}
+		for (at = &attach->queues; (link = *at); at = &link->next) {
+			if (link->conn != conn)
+				continue;
+			*at = link->next;
+			far_host_queue_end(host, attach, link);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- life ---- */
+
+int far_host_init(struct far_host *host, struct nic *dev)
+{
+	int err;
+
+	*host = (struct far_host){ .dev = dev };
+	err = dev->ops->pd_alloc(dev, &host->pdn);
+	if (err)
+		return err;
+	err = dev->ops->cq_create(dev, HOST_LOG_CQ, &host->cqn);
+	if (err)
+		goto free_pd;
+	err = dev->ops->listen(dev, ODRP_FAR_PORT);
+	if (err)
+		goto destroy_cq;
+	return 0;
+
+destroy_cq:
+	dev->ops->cq_destroy(dev, host->cqn);
+free_pd:
+	dev->ops->pd_free(dev, host->pdn);
+	return err;
+}
+
+void far_host_fini(struct far_host *host)
+{
+	while (host->attaches)
+		far_host_cut(host, host->attaches);
+	far_host_loop_fini(host);
+	host->dev->ops->cq_destroy(host->dev, host->cqn);
+	host->dev->ops->pd_free(host->dev, host->pdn);
+}

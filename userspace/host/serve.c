@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A memory node's answers to hellos. Nothing in them is believed before it is checked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../space/summary.h"
+#include "host_priv.h"
+
+#define MAX_ATTACHES	1024u
+#define MAX_QUEUES	2048u	/* of an attachment */
+#define MAX_ALL_QUEUES	16384u
+#define CONTROL_LOG_SQ	2
+
+/* info: behind the status; or NULL. */
+static void refuse(struct far_host *host, uint32_t conn, unsigned status,
+		   const struct odrp_far_info *info)
+{
+	struct {
+		struct odrp_far_reject head;
+		struct odrp_far_info info;
+	} rej = {
+		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.head.status = cpu_to_be16(status),
+	};
+
+	if (info)
+		rej.info = *info;
+	host->dev->ops->reject(host->dev, conn, &rej,
+			       info ? sizeof(rej) : sizeof(rej.head));
+	host->dev->ops->release(host->dev, conn);
+}
+
+bool far_host_is_hello(const struct nic_event *event)
+{
+	__be32 magic;
+
+	if (event->priv_len < sizeof(magic))
+		return false;
+	memcpy(&magic, event->priv, sizeof(magic));
+	return magic == cpu_to_be32(ODRP_FAR_MAGIC);
+}
+
+/* Takes a hello apart. ODRP_FAR_OK, or what is wrong with it. */
+static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello *hello)
+{
+	if (event->priv_len < sizeof(*hello))
+		return ODRP_FAR_E_MALFORMED;
+	memcpy(hello, event->priv, sizeof(*hello));
+	if (be32_to_cpu(hello->magic) != ODRP_FAR_MAGIC)
+		return ODRP_FAR_E_MALFORMED;
+	if (be16_to_cpu(hello->version) != ODRP_FAR_VERSION)
+		return ODRP_FAR_E_VERSION;
+	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_DELETE ||
+	    !hello->attach)
+		return ODRP_FAR_E_MALFORMED;
+	if (hello->role == ODRP_FAR_ATTACH)
+		return hello->rights & ~(ODRP_FAR_READ | ODRP_FAR_WRITE) ?
+		       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
+	return hello->role >= ODRP_FAR_CLAIM && hello->role <= ODRP_FAR_FENCE &&
+	       be32_to_cpu(hello->number) >= ODRP_FAR_MAX_CLIENTS ?
+	       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
+}
+
+static struct far_host_space *space_of(const struct far_host *host,
+				       const struct odrp_far_hello *hello)
+{
+	char name[ODRP_FAR_NAME_MAX + 1] = "";
+
+	memcpy(name, hello->name, sizeof(hello->name));
+	return far_host_space_find(host, name);
+}
+
+/* Accepts; regions: of this space, or none. On failure there is no connection. */
+static int link_accept(struct far_host *host, struct far_host_link *link,
+		       const struct far_host_space *regions)
+{
+	struct {
+		struct odrp_far_accept head;
+		struct odrp_far_region region;
+	} accept = {
+		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.head.nr_regions = cpu_to_be16(regions ? 1 : 0),
+	};
+
+	if (regions) {
+		accept.region.size = cpu_to_be64(regions->size);
+		accept.region.rkey = cpu_to_be32(regions->key);
+	}
+	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept,
+				      regions ? sizeof(accept) : sizeof(accept.head));
+}
+
+static unsigned attach_open(struct far_host *host, struct far_host_attach *attach,
+			    uint32_t conn)
+{
+	attach->control.conn = conn;
+	if (far_qp_new(host->dev, host->pdn, host->cqn, CONTROL_LOG_SQ, 0,
+			&attach->control.qp))
+		return ODRP_FAR_E_NOMEM;
+	if (link_accept(host, &attach->control, attach->space)) {
+		far_qp_free(&attach->control.qp);
+		return ODRP_FAR_E_NOMEM;
+	}
+	attach->next = host->attaches;
+	host->attaches = attach;
+	host->nr_attaches++;
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_attach(struct far_host *host, const struct nic_event *event,
+			     const struct odrp_far_hello *hello)
+{
+	struct far_host_space *space = space_of(host, hello);
+	struct far_host_attach *attach;
+	unsigned status;
+
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (far_host_find(host, be64_to_cpu(hello->attach)))
+		return ODRP_FAR_E_BUSY;
+	if (host->nr_attaches == MAX_ATTACHES)
+		return ODRP_FAR_E_LIMIT;
+	attach = calloc(1, sizeof(*attach));
+	if (!attach)
+		return ODRP_FAR_E_NOMEM;
+	attach->space = space;
+	attach->id = be64_to_cpu(hello->attach);
+	attach->ip = event->peer_ip;
+	attach->rights = hello->rights;
+	status = attach_open(host, attach, event->id);
+	if (status)
+		free(attach);
+	return status;
+}
+
+/* An older queue of the same number is gone behind this. */
+static void queue_replace(struct far_host *host, struct far_host_attach *attach,
+			  uint32_t number)
+{
+	struct far_host_link **at = &attach->queues, *link;
+
+	while (*at && (*at)->number != number)
+		at = &(*at)->next;
+	link = *at;
+	if (!link)
+		return;
+	*at = link->next;
+	far_host_queue_end(host, attach, link);
+}
+
+static unsigned queue_open(struct far_host *host, struct far_host_attach *attach,
+			   struct far_host_link *link)
+{
+	unsigned access = (attach->rights & ODRP_FAR_READ ? NIC_REMOTE_READ : 0) |
+			  (attach->rights & ODRP_FAR_WRITE ?
+			   NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC : 0);
+
+	if (far_qp_new(host->dev, attach->space->pdn, host->cqn, 0, access, &link->qp))
+		return ODRP_FAR_E_NOMEM;
+	if (link_accept(host, link, NULL)) {
+		far_qp_free(&link->qp);
+		return ODRP_FAR_E_NOMEM;
+	}
+	link->next = attach->queues;
+	attach->queues = link;
+	attach->nr_queues++;
+	host->nr_queues++;
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_queue(struct far_host *host, const struct nic_event *event,
+			    const struct odrp_far_hello *hello)
+{
+	struct far_host_attach *attach =
+		far_host_find(host, be64_to_cpu(hello->attach));
+	struct far_host_link *link;
+	unsigned status;
+
+	if (!attach || attach->ip != event->peer_ip)
+		return ODRP_FAR_E_ATTACH;
+	queue_replace(host, attach, be32_to_cpu(hello->number));
+	if (attach->nr_queues == MAX_QUEUES || host->nr_queues == MAX_ALL_QUEUES)
+		return ODRP_FAR_E_LIMIT;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return ODRP_FAR_E_NOMEM;
+	link->conn = event->id;
+	link->number = be32_to_cpu(hello->number);
+	status = queue_open(host, attach, link);
+	if (status)
+		free(link);
+	return status;
+}
+
+/* ---- questions ---- */
+
+static struct far_host_space *space_number(const struct far_host *host, uint32_t number)
+{
+	struct far_host_space *space = host->spaces;
+
+	while (space && number--)
+		space = space->next;
+	return space;
+}
+
+static unsigned serve_look(const struct far_host *host,
+			   const struct odrp_far_hello *hello,
+			   struct odrp_far_info *info)
+{
+	const struct far_host_space *space = hello->name[0] ? space_of(host, hello) :
+		space_number(host, be32_to_cpu(hello->number));
+	struct far_summary sum = { .size = 0 };
+
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (space->sb.magic)
+		far_summary_of(space->base, &space->sb, &sum);
+	info->size = cpu_to_be64(space->size);
+	info->used = cpu_to_be64(sum.used);
+	info->clients = cpu_to_be32(sum.clients);
+	info->max_clients = cpu_to_be32(sum.sb.client_off ? sum.sb.max_clients : 0);
+	info->names = cpu_to_be32(sum.names);
+	info->nr_nodes = cpu_to_be16(sum.sb.nr_nodes);
+	info->node = cpu_to_be16(sum.sb.node);
+	memcpy(info->name, space->name, sizeof(info->name));
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_delete(struct far_host *host, const struct odrp_far_hello *hello)
+{
+	struct far_host_space *space = space_of(host, hello);
+
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (!host->delete || !space->deletable)
+		return ODRP_FAR_E_RIGHTS;
+	host->delete(host->arg, space);
+	return ODRP_FAR_OK;
+}
+
+static unsigned serve_question(struct far_host *host, const struct nic_event *event,
+			       const struct odrp_far_hello *hello)
+{
+	struct far_host_attach *attach =
+		far_host_find(host, be64_to_cpu(hello->attach));
+
+	if (hello->role == ODRP_FAR_DELETE)
+		return serve_delete(host, hello);
+	if (!attach || attach->ip != event->peer_ip)
+		return ODRP_FAR_E_ATTACH;
+	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
+}
+
+void far_host_serve(struct far_host *host, const struct nic_event *event)
+{
+	struct odrp_far_info info = { .size = 0 };
+	struct odrp_far_hello hello;
+	unsigned status = hello_check(event, &hello);
+	bool looks = false;
+
+	if (!status && hello.role == ODRP_FAR_ATTACH) {
+		status = serve_attach(host, event, &hello);
+	} else if (!status && hello.role == ODRP_FAR_QUEUE) {
+		status = serve_queue(host, event, &hello);
+	} else if (!status && hello.role == ODRP_FAR_LOOK) {
+		status = serve_look(host, &hello, &info);
+		looks = !status;
+	} else if (!status) {
+		refuse(host, event->id, serve_question(host, event, &hello), NULL);
+		return;
+	}
+	if (status || looks)
+		refuse(host, event->id, status, looks ? &info : NULL);
+}

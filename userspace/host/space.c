@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Spaces under a protection domain and a key each. */
+#include <errno.h>
+#include <string.h>
+
+#include "../space/format.h"
+#include "host.h"
+
+#define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+			"0123456789-_."
+
+bool far_host_name_ok(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len <= ODRP_FAR_NAME_MAX && name[0] != '.' &&
+	       strspn(name, NAME_CHARS) == len;
+}
+
+struct far_host_space *far_host_space_find(const struct far_host *host,
+					   const char *name)
+{
+	struct far_host_space *space = host->spaces;
+
+	while (space && strcmp(space->name, name))
+		space = space->next;
+	return space;
+}
+
+int far_host_publish(struct far_host *host, struct far_host_space *space)
+{
+	struct nic *dev = host->dev;
+	int err;
+
+	if (far_host_space_find(host, space->name))
+		return -EEXIST;
+	err = dev->ops->pd_alloc(dev, &space->pdn);
+	if (err)
+		return err;
+	err = dev->ops->mr_reg(dev, space->pdn, space->base, space->size,
+			       0, NIC_ALL, &space->key);
+	if (err) {
+		dev->ops->pd_free(dev, space->pdn);
+		return err;
+	}
+	memset(&space->sb, 0, sizeof(space->sb));
+	if (space->size >= sizeof(space->sb))
+		memcpy(&space->sb, space->base, sizeof(space->sb));
+	if (far_sb_check(&space->sb, space->size, NULL, 0))
+		space->sb.magic = 0;
+	space->next = host->spaces;
+	host->spaces = space;
+	return 0;
+}
+
+static void attaches_cut(struct far_host *host, const struct far_host_space *space)
+{
+	struct far_host_attach **at = &host->attaches;
+
+	while (*at)
+		if ((*at)->space == space)
+			far_host_cut(host, *at);
+		else
+			at = &(*at)->next;
+}
+
+void far_host_remove(struct far_host *host, struct far_host_space *space)
+{
+	struct far_host_space **at = &host->spaces;
+	struct nic *dev = host->dev;
+
+	attaches_cut(host, space);
+	while (*at != space)
+		at = &(*at)->next;
+	*at = space->next;
+	dev->ops->mr_dereg(dev, space->key);
+	dev->ops->pd_free(dev, space->pdn);
+}
