@@ -504,9 +504,8 @@ static int check_post(struct wrc_check *c)
 				      "nobody posts the receive entry again");
 	post = &prog->insn[prog->post];
 	if (post->op != WRC_WQE_WRITE || post->remote.space != WRC_SP_DBR ||
-	    post->nr_sge != 1 || post->sge[0].at.space != WRC_SP_REG ||
-	    post->sge[0].at.at != WRC_REG_POST || post->sge[0].at.off ||
-	    post->sge[0].len != sizeof(__be32))
+	    post->nr_sge != 1 || post->sge[0].len != sizeof(__be32) ||
+	    !wrc_same_place(post->sge[0].at, wrc_reg(WRC_REG_POST, 0)))
 		return wrc_refuse(c, RULE, 0, prog->post,
 				  "does not post what the row says");
 	for (i = last + 1; i < prog->post; i++)

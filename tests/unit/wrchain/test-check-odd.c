@@ -349,6 +349,17 @@ static void page_of_another(void **state)
 	expect_edited(&b, WRC_RULE_OWN, "the page that the swap gets");
 }
 
+/* The receive entry is posted by what the row says of the next instance. */
+static void post_of_another(void **state)
+{
+	struct wrc_prog *prog;
+	struct bench b;
+
+	prog = agents(&b, ODRP_WIRE_LOAD);
+	prog->insn[prog->post].sge[0].at.delta = 1;
+	expect_edited(&b, WRC_RULE_TABLE, "does not post what the row says");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +371,7 @@ int main(void)
 		cmocka_unit_test(wrong_words),
 		cmocka_unit_test(wrong_holds),
 		cmocka_unit_test(page_of_another),
+		cmocka_unit_test(post_of_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
