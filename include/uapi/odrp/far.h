@@ -125,11 +125,15 @@ struct odrp_far_reject {
 
 /**
  * struct odrp_far_info - answers ODRP_FAR_LOOK, behind struct odrp_far_reject, 72 bytes
- * @size, @used: bytes of this node's part, and of the chunks that clients have claimed
- * @clients, @max_clients: that live, and that can at a time; 0 but on the arbiter
+ * @size:	bytes of this node's part
+ * @used:	of them, in chunks that clients have claimed
+ * @clients:	that live; 0 but on the arbiter
+ * @max_clients: that can live at a time; 0 but on the arbiter
  * @names:	of structures; 0 but on the arbiter
- * @nr_nodes, @node: of the set, and which of them this is
+ * @nr_nodes:	of the set
+ * @node:	which of them this is
  * @name:	filled up with zeros
+ * @resv:	0
  */
 struct odrp_far_info {
 	__be64	size;

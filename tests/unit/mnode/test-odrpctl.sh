@@ -143,12 +143,13 @@ named "$man/odrpctl.1" $(options "$odrpctl" swap) $(options "$odrpctl" mnode)
 # shellcheck disable=SC2046
 named "$man/odrp-mnoded.8" $(options "$mnoded")
 
-# Each setting of a file is an option of add, but for its words.
+# Each setting of a file is an option of add, but for its words, and for activate, by
+# which others do what add does.
 swap_options=$(options "$odrpctl" swap)
 for setting in $(sed -n '/^\.SH SETTINGS/,/^\.SH THE UNIT/s/^\.B \([a-z\\-]*\)$/\1/p' \
 		"$man/odrp-swap.conf.5" | tr -d '\\'); do
 	case $setting in
-	address | port | size) ;;
+	address | port | size | activate) ;;
 	*)
 		echo "$swap_options" | grep -qx "$setting" ||
 			wrong "odrpctl swap add has no --$setting"
