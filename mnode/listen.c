@@ -38,6 +38,18 @@ static void forget(struct manager *m, struct sess *s)
 	sess_free(s);
 }
 
+/* Of a session that does not come to be. */
+static void log_need(uint64_t nr_slots)
+{
+	uint64_t available;
+
+	if (!mem_available(&available))
+		log_warning("no memory for a session of %" PRIu64 " slots: the table "
+			    "alone needs %" PRIu64 " MB, and %" PRIu64
+			    " MB are available", nr_slots,
+			    nr_slots * sizeof(__be64) >> 20, available >> 20);
+}
+
 static int admit(struct manager *m, const struct nic_event *ev,
 		 struct hello *hello, struct hello_no *no)
 {
@@ -62,6 +74,8 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		     hello->features & ODRP_WIRE_F_KEYED;
 	attr.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO;
 	r = sess_new(&m->pool, hello, &attr, &s);
+	if (r == -ENOMEM)
+		log_need(hello->nr_slots);
 	if (r) {
 		stock_unclaim(&m->stock, attr.claim);
 		return refuse_errno(no, r);

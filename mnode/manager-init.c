@@ -4,6 +4,7 @@
  * pages, and the end of it all.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,18 @@ static int complain(char *why, int r, const char *what)
 }
 
 /* In a send queue, and in the receive entries that this NIC takes. */
+static void complain_of_pool(char *why, int r, uint64_t len)
+{
+	uint64_t available;
+
+	if (r == -ENOMEM && !mem_available(&available))
+		snprintf(why, CONF_WHY_MAX,
+			 "the pool needs %" PRIu64 " MB of memory, and %" PRIu64
+			 " MB are available", len >> 20, available >> 20);
+	else
+		complain(why, r, "cannot make the pool");
+}
+
 static int check_size(const struct manager *m, const struct wrc_prog *prog,
 		      char *why)
 {
@@ -218,7 +231,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	}
 	r = pool_init(&m->pool, nic, conf->pool, conf->populate);
 	if (r) {
-		complain(why, r, "cannot make the pool");
+		complain_of_pool(why, r, conf->pool);
 		goto free_sess;
 	}
 	r = spaces_init(&m->spaces, &m->pool, conf, why);

@@ -4,7 +4,8 @@
  * pages with a request for transparent huge ones.
  */
 #include <errno.h>
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,6 +38,36 @@ static int populate(void *va, size_t len)
 	return 0;
 }
 
+int mem_available(uint64_t *ret_bytes)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	uint64_t kb;
+	char line[128];
+	int r = -ENODATA;
+
+	if (!f)
+		return -errno;
+	while (r && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kb) == 1) {
+			*ret_bytes = kb << 10;
+			r = 0;
+		}
+	}
+	fclose(f);
+	return r;
+}
+
+/*
+ * Who chose a size has to hear that it is too large: the kernel would promise it, and
+ * kill somebody when it is used.
+ */
+static bool is_too_large(size_t len)
+{
+	uint64_t available;
+
+	return len >= MEM_LARGE && !mem_available(&available) && len > available;
+}
+
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -54,6 +85,8 @@ int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 				(flags & MEM_POPULATE ? MAP_POPULATE : 0));
 		m.huge = m.va != MAP_FAILED;
 	}
+	if (m.va == MAP_FAILED && is_too_large(m.mapped))
+		return -ENOMEM;
 	if (m.va == MAP_FAILED)
 		m.va = map_anon(m.mapped, 0);
 	if (m.va == MAP_FAILED)

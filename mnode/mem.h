@@ -7,6 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* From here on a mapping is compared with what is available. */
+#define MEM_LARGE	(16u << 20)
 
 /**
  * struct mem - one mapping; all zero: none
@@ -25,7 +29,12 @@ enum mem_flags {
 	MEM_POPULATE	= 1 << 1,	/* take the memory now */
 };
 
-/* -ENOMEM or what mmap() said. */
+/* What can be had without anybody being killed for it. -errno: nobody knows. */
+int mem_available(uint64_t *ret_bytes);
+/*
+ * -ENOMEM, also of MEM_LARGE bytes and more if so much is not available, or what
+ * mmap() said.
+ */
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
 /* Also of an all-zero mem. */
 void mem_unmap(struct mem *mem);

@@ -39,27 +39,27 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	if (!len || len % ODRP_WIRE_PAGE_SIZE || len > WRC_POOL_MAX)
 		return -ERANGE;
 	pool->pages = len / ODRP_WIRE_PAGE_SIZE;
-	r = make_lists(pool);
+	r = mem_map(len, flags, &pool->page_mem);
 	if (r)
 		return r;
+	r = make_lists(pool);
+	if (r)
+		goto unmap_pages;
 	r = nic->ops->pd_alloc(nic, &pool->pdn);
 	if (r)
 		goto free_lists;
-	r = mem_map(len, flags, &pool->page_mem);
-	if (r)
-		goto free_pd;
 	r = nic->ops->mr_reg(nic, pool->pdn, pool->page_mem.va, len,
 			     WRC_POOL_IOVA, NIC_ALL, &pool->page_key);
 	if (r)
-		goto unmap_pages;
+		goto free_pd;
 	return 0;
 
-unmap_pages:
-	mem_unmap(&pool->page_mem);
 free_pd:
 	nic->ops->pd_free(nic, pool->pdn);
 free_lists:
 	free_lists(pool);
+unmap_pages:
+	mem_unmap(&pool->page_mem);
 	return r;
 }
 
