@@ -2,7 +2,7 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, disk, lvm, stress, init, bench,
+#   packages_install SET...     sets: build, vm, far, disk, lvm, stress, init, bench,
 #                               lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
@@ -26,6 +26,10 @@ packages_of() {
 		printf '%s\n' qemu-system-x86 busybox-static cpio zstd \
 			xz-utils kmod iproute2 ethtool jq procps util-linux ca-certificates \
 			debian-archive-keyring binutils
+		;;
+	far)
+		# The demonstration of far memory, beside what was built.
+		printf '%s\n' jq
 		;;
 	disk)
 		# What tests the device as a disk, inside the guest.
@@ -61,7 +65,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, vm, disk, lvm, stress, init, bench, lint, package, kernel)"
+		error "no package set '$1' (there are: build, vm, far, disk, lvm, stress, init, bench, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# scripts/demo --far: a space of an agent of this host, two clients over the
+# software NIC, of which one is killed. To be sourced after common.sh and build.sh.
+# shellcheck shell=bash
+#
+#   demo_far KEYS JSON      the whole of it; its exit status. JSON: a file, or ''
+
+# Wires of the agent: to the client that is measured, and to the one that is killed.
+demo_far_nics() {
+	local base=$((20000 + RANDOM % 400 * 100))
+	agent_ports="udp=127.0.0.1:$base:127.0.0.1:$((base + 1))
+	udp=127.0.0.1:$((base + 2)):127.0.0.1:$((base + 3))"
+	nic="soft:ip=10.77.0.11/24,udp=127.0.0.1:$((base + 1)):127.0.0.1:$base"
+	victim_nic="soft:ip=10.77.0.12/24"
+	victim_nic+=",udp=127.0.0.1:$((base + 3)):127.0.0.1:$((base + 2))"
+}
+
+demo_far_agent() {
+	local space_mb=$((64 + $1 / 4096))
+	cat >"$dir/conf" <<CONF
+[mnode]
+nic = soft:ip=10.77.0.1/24
+	$agent_ports
+pool = $((space_mb + 64))M
+populate = no
+control = $dir/control
+log-level = warning
+
+[space demo]
+size = ${space_mb}M
+CONF
+	"$build/mnode/odrp-mnoded" --config "$dir/conf" &
+	agent=$!
+	until [[ -S $dir/control ]]; do
+		kill -0 "$agent" 2>/dev/null || die "the agent has ended"
+		sleep 0.1
+	done
+}
+
+demo_far_status() {
+	"$build/mnode/ctl/odrpctl" mnode status --control "$dir/control" --json
+}
+
+# demo_far_client NAME NIC OPTION...: in the background; $! is its process.
+demo_far_client() {
+	local name=$1 nic=$2
+	shift 2
+	"$build/userspace/tool/far" bench index --nic "$nic" --node 10.77.0.1 \
+		--space demo --index hash --workload A --tasks 32 --warm-ms 0 \
+		--json "$dir/$name.json" "$@" >/dev/null 2>"$dir/$name.err" &
+}
+
+# demo_far_until PID COMMAND...: that succeeds; fails when the process has ended.
+demo_far_until() {
+	local pid=$1
+	shift
+	until "$@"; do
+		kill -0 "$pid" 2>/dev/null || return 1
+		sleep 0.1
+	done
+}
+
+demo_far_measures() {
+	grep -q '^far: measuring' "$dir/$1.err"
+}
+
+demo_far_fenced() {
+	demo_far_status | jq -e '.spaces[0].fenced > 0' >/dev/null
+}
+
+# Kills a client in the middle of its operations, while the other one is measured.
+demo_far_kill() {
+	local victim
+	demo_far_client victim "$victim_nic" --keys 1000 --seed 2 --ms 600000
+	victim=$!
+	demo_far_until "$victim" demo_far_measures victim || {
+		error "the second client has ended: $(tail -n 1 "$dir/victim.err")"
+		return 1
+	}
+	kill -9 "$victim"
+	wait "$victim" 2>/dev/null
+	info "one client is killed; the agent fences it, the other one repairs"
+	demo_far_until "$agent" demo_far_fenced
+}
+
+# What the killed one has left is looked for by whoever has its chunks next; the check
+# waits for that, but not for ever.
+demo_far_check() {
+	"$build/userspace/tool/far" space check demo --nic "$nic" --node 10.77.0.1 \
+		--json >"$dir/check.json"
+}
+
+demo_far_run() {
+	local client
+	info "loading $1 keys, then YCSB A for ten seconds"
+	demo_far_client client "$nic" --keys "$1" --ms 10000
+	client=$!
+	demo_far_until "$client" demo_far_measures client &&
+		demo_far_status >"$dir/before.json" && demo_far_kill
+	local status=$?
+	wait "$client" || {
+		error "the client has failed: $(tail -n 1 "$dir/client.err")"
+		status=1
+	}
+	demo_far_status >"$dir/after.json" || status=1
+	info "checking the space"
+	demo_far_check || demo_far_check || demo_far_check || status=1
+	return "$status"
+}
+
+# What came of it, as JSON: the client's, the agent's, the check's.
+demo_far_results() {
+	jq -n --slurpfile c "$dir/client.json" --slurpfile b "$dir/before.json" \
+		--slurpfile a "$dir/after.json" --slurpfile k "$dir/check.json" \
+		--argjson ok "$1" '
+		(($a[0].wall_s | tonumber) - ($b[0].wall_s | tonumber)) as $s |
+		{ok: ($ok == 0 and $c[0].errors == 0 and $k[0].problems == 0),
+		 client: $c[0], check: $k[0], space: $a[0].spaces[0],
+		 agent_cpu: (($a[0].agent_cpu_s - $b[0].agent_cpu_s) / $s),
+		 nic_cpu: (($a[0].nic_cpu_s - $b[0].nic_cpu_s) / $s)}'
+}
+
+demo_far_table() {
+	echo
+	jq -r 'def pct: "\(. * 1000 | round / 10) %";
+		["operations", .client.ops],
+		["operations a second", (.client.mops * 1e6 | round)],
+		["latency: median", "\(.client.p50_us) us"],
+		["latency: 99 %", "\(.client.p99_us) us"],
+		["latency: 99.9 %", "\(.client.p999_us) us"],
+		["verbs per operation", .client.verbs_per_op],
+		["round trips per operation", .client.round_trips_per_op],
+		["operations that failed", .client.errors],
+		["clients killed and fenced", .space.fenced],
+		["blocks in use", .check.used],
+		["problems that the check found", .check.problems],
+		["far memory in use", "\(.space.used / 1048576 | round) MB"],
+		["agent, of one CPU", (.agent_cpu | pct)],
+		["software NIC, of one CPU", (.nic_cpu | pct)] | @tsv' "$1" |
+		while IFS=$'\t' read -r title value; do
+			printf '%-36s %15s\n' "$title" "$value"
+		done
+	echo
+}
+
+demo_far() {
+	local build status agent agent_ports nic victim_nic
+	build=$(userspace_dir)
+	demo_far_nics
+	demo_far_agent "$1"
+	demo_far_run "$1"
+	status=$?
+	kill "$agent"
+	wait "$agent"
+	if demo_far_results "$status" >"$dir/far.json"; then
+		demo_far_table "$dir/far.json"
+	else
+		status=1
+	fi
+	[[ -z $2 ]] || cp "$dir/far.json" "$2" || die "cannot write '$2'"
+	((status == 0)) && jq -e .ok "$dir/far.json" >/dev/null
+}
