@@ -9,6 +9,8 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 #include "accept.h"
 #include "odrp.h"
 
@@ -543,6 +545,30 @@ void odrp_cm_let_go(struct odrp_conn *conn)
 	conn->id = NULL;
 	conn->end = NULL;
 	conn->established = false;
+}
+
+/*
+ * odrp_cm_mtu_cut() - is the MTU of our interface less than what the path was made for?
+ *
+ * What does not fit any more is lost, and rdma_rxe tells nobody.  The connection
+ * stands: nobody lets go of its id meanwhile.  Takes no lock: who has that of the
+ * network's configuration may be waiting for memory, and so for us.
+ */
+bool odrp_cm_mtu_cut(struct odrp_conn *conn)
+{
+	const struct rdma_route *route = &conn->id->route;
+	const struct ib_gid_attr *gid = route->addr.dev_addr.sgid_attr;
+	struct net_device *ndev;
+	bool cut = false;
+
+	if (!gid || !route->path_rec)
+		return false;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(gid);
+	if (!IS_ERR(ndev))
+		cut = iboe_get_mtu(READ_ONCE(ndev->mtu)) < route->path_rec->mtu;
+	rcu_read_unlock();
+	return cut;
 }
 
 /* There is no next time. */

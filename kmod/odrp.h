@@ -700,6 +700,7 @@ void odrp_reg_free(struct odrp_reg *reg);
 int odrp_cm_connect(struct odrp_conn *conn);
 int odrp_cm_move_qp(struct odrp_conn *conn, enum ib_qp_state state);
 int odrp_cm_stock(struct odrp_conn *conn);
+bool odrp_cm_mtu_cut(struct odrp_conn *conn);
 void odrp_cm_let_go(struct odrp_conn *conn);
 void odrp_cm_exit(struct odrp_conn *conn);
 

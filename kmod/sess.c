@@ -253,6 +253,10 @@ static void watch_work(struct work_struct *w)
 	unsigned int i, c;
 	u64 slot;
 
+	if (odrp_cm_mtu_cut(s->admin)) {
+		odrp_sess_fail(s, "the MTU of the interface was cut");
+		return;
+	}
 	for (i = 0; i < s->nr_queues; i++) {
 		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 			if (!overdue(s->queues[i].conn[c], now, &slot))
