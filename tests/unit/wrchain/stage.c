@@ -352,7 +352,6 @@ static void open_cnode(struct stage_cnode *c, enum odrp_wire_chain chain,
 		       const struct wrc_opts *opts)
 {
 	c->chain = chain;
-	assert_int_equal(wrc_any_build(chain, opts, &c->prog), 0);
 	c->bind.fence_orders = opts->order == WRC_ORDER_FENCE;
 	assert_int_equal(wrc_geom_init(&c->prog, STAGE_DEPTH, &c->geom), 0);
 	c->nr_words = wrc_words(&c->prog, &c->geom, c->words);
@@ -367,13 +366,25 @@ static void open_cnode(struct stage_cnode *c, enum odrp_wire_chain chain,
 void stage_open(struct stage *st, enum odrp_wire_chain chain,
 		const struct wrc_opts *opts)
 {
+	struct wrc_prog prog;
+
+	assert_int_equal(wrc_any_build(chain, opts, &prog), 0);
+	stage_open_prog(st, &prog, chain, opts);
+}
+
+void stage_open_prog(struct stage *st, const struct wrc_prog *prog,
+		     enum odrp_wire_chain chain, const struct wrc_opts *opts)
+{
 	struct wrc_opts other = *opts;
 
 	memset(st, 0, sizeof(*st));
+	st->c[0].prog = *prog;
 	st->strict = opts->strict_index;
 	other.recycle = WRC_RECYCLE_CLIENT;
 	if (other.variant == WRC_V_KEYED)
 		other.variant = WRC_V_OURS;
+	assert_int_equal(wrc_any_build(ODRP_WIRE_LOAD, &other, &st->c[1].prog),
+			 0);
 	open_cnode(&st->c[0], chain, opts);
 	open_cnode(&st->c[1], ODRP_WIRE_LOAD, &other);
 	st->mem = aligned_alloc(PAGE, MOST);
@@ -721,4 +732,16 @@ void stage_expect_well(const struct stage *st, enum stage_scene scene,
 		assert_memory_equal(b->in + i * PAGE, st->pool + i * PAGE,
 				    PAGE);
 	}
+}
+
+uint64_t stage_public(const struct stage *st)
+{
+	uint64_t h = digest(0, st->ring, RING_BYTES + 128);
+
+	h = digest(h, st->pool, NR_PAGES * PAGE);
+	for (int i = 0; i < 2; i++) {
+		h = digest(h, st->c[i].tt, NR_SLOTS * sizeof(uint64_t));
+		h = digest(h, st->c[i].in, STAGE_DEPTH * PAGE);
+	}
+	return h;
 }

@@ -76,6 +76,9 @@ struct stage {
 
 void stage_open(struct stage *st, enum odrp_wire_chain chain,
 		const struct wrc_opts *opts);
+/* The same with another program in the place of the one that opts name. */
+void stage_open_prog(struct stage *st, const struct wrc_prog *prog,
+		     enum odrp_wire_chain chain, const struct wrc_opts *opts);
 void stage_close(struct stage *st);
 /* The good image of CNode 0, geom.arena_len bytes of clean. */
 const uint8_t *stage_image(const struct stage *st);
@@ -87,5 +90,11 @@ void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
  */
 void stage_expect_well(const struct stage *st, enum stage_scene scene,
 		       const struct stage_end *end);
+
+/*
+ * A digest of all that is not the chain's own: tables, pages, the ring and the
+ * CNodes' memory.  The same of two chains that do the same.
+ */
+uint64_t stage_public(const struct stage *st);
 
 #endif /* TEST_WRCHAIN_STAGE_H */
