@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <cmocka.h>
@@ -336,6 +337,10 @@ static void test_file(void **state)
 	assert_int_equal(conf_read(&c, "there-is-no-such-file", why), -ENOENT);
 	assert_int_equal(conf_read(&c, "/", why), -EINVAL);
 	assert_string_equal(why, "/: cannot be read: expected a file");
+	assert_int_equal(conf_read(&c, "/dev/zero", why), -EINVAL);
+	assert_int_equal(mkfifo("test-conf-fifo", 0600), 0);
+	assert_int_equal(conf_read(&c, "test-conf-fifo", why), 0);
+	unlink("test-conf-fifo");
 }
 
 static void test_spaces(void **state)
@@ -344,6 +349,8 @@ static void test_spaces(void **state)
 		const char *text, *says;
 	} bad[] = {
 		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode] or [space NAME]" },
+		{ "[space a]\nsize = 4M\n[space b/]\n[mnode]\n",
+		  ":3: section [space b/]: expected a name" },
 		{ "[space ]\nsize = 4M\n", "section [space ]: expected a name" },
 		{ "[space a/b]\nsize = 4M\n", "section [space a/b]: expected a name" },
 		{ "[space .a]\nsize = 4M\n", "section [space .a]: expected a name" },
@@ -361,6 +368,7 @@ static void test_spaces(void **state)
 		const char *text, *says;
 	} bad_whole[] = {
 		{ "[space a]\nclients = 1\n", "space a: expected its size" },
+		{ "[space a]\n", "space a: expected its size" },
 		{ "[space a]\nsize = 16M\n", "size=16384K: expected at most 16128K" },
 		{ "[space a]\nsize = 8M\n[space b]\nsize = 8M\n",
 		  "space b: size=8192K: expected at most 7936K" },
