@@ -264,6 +264,54 @@ static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 			    key->name, text) : 0;
 }
 
+/* Adds the address of `len` characters; -EINVAL: it is none, or one too many. */
+static int add_node(struct conf_space *space, const char *text, size_t len)
+{
+	char ip[INET_ADDRSTRLEN];
+	struct in_addr in;
+	unsigned int i;
+
+	if (!len || len >= sizeof(ip) || space->nr_nodes == CONF_MAX_NODES)
+		return -EINVAL;
+	memcpy(ip, text, len);
+	ip[len] = 0;
+	if (inet_pton(AF_INET, ip, &in) != 1)
+		return -EINVAL;
+	for (i = 0; i < space->nr_nodes; i++)
+		if (space->nodes[i] == in.s_addr)
+			return -EINVAL;
+	space->nodes[space->nr_nodes++] = in.s_addr;
+	return 0;
+}
+
+static int set_nodes(void *conf, const struct conf_key *key, const char *text,
+		     char *why)
+{
+	struct conf_space *space = conf;
+	const char *at = text;
+	size_t len;
+
+	space->nr_nodes = 0;
+	do {
+		at += strspn(at, " \t");
+		len = strcspn(at, ", \t");
+		if (add_node(space, at, len)) {
+			space->nr_nodes = 0;
+			return complain(why, "%s=%.100s: '%.*s': expected up to %d IPv4 "
+					"addresses with commas between, each once",
+					key->name, text, (int)(len < 40 ? len : 40), at,
+					CONF_MAX_NODES);
+		}
+		at += len;
+		at += strspn(at, " \t");
+	} while (*at == ',' && at++);
+	if (!*at)
+		return 0;
+	space->nr_nodes = 0;
+	return complain(why, "%s=%.100s: expected commas between the addresses",
+			key->name, text);
+}
+
 #define AT(field) .off = offsetof(struct conf, field)
 #define SPACE_AT(field) .off = offsetof(struct conf_space, field)
 
@@ -333,6 +381,10 @@ const struct conf_key conf_space_keys[] = {
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "deletable", "yes|no", "whether any client may delete it (no)",
 	  set_bool, SPACE_AT(deletable) },
+	{ "nodes", "ADDRESS,...", "memory nodes of a set, the first is its arbiter; the "
+	  "same on each (none)", set_nodes },
+	{ "node", "N", "which of the nodes this one is, from 0 on",
+	  set_u16, SPACE_AT(node), .max = CONF_MAX_NODES - 1 },
 	{ NULL },
 };
 
@@ -398,7 +450,9 @@ static int find_space(struct conf *conf, const char *name,
 		return complain(why, "section [space %s]: expected at most %d spaces",
 				name, CONF_MAX_SPACES);
 	conf->nr_spaces++;
-	*space = (struct conf_space){ .clients = 256, .dead_ms = 1000 };
+	*space = (struct conf_space){
+		.clients = 256, .dead_ms = 1000, .node = UINT16_MAX,
+	};
 	memcpy(space->name, name, strlen(name) + 1);
 	*ret_space = space;
 	return 0;
@@ -418,7 +472,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms or deletable", name);
+		 "chunk, dead-ms, deletable, nodes or node", name);
 	return -ENOENT;
 }
 
@@ -505,6 +559,24 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
+/* Whether it is known which of the set this one is. */
+static int check_set(const struct conf_space *space, char *why)
+{
+	bool said = space->node != UINT16_MAX;
+
+	if (!space->nr_nodes)
+		return said ? complain(why, "space %s: node=%u: expected nodes as well",
+				       space->name, space->node) : 0;
+	if (!said)
+		return complain(why, "space %s: expected node, which of the %u nodes this "
+				"one is, from 0 on", space->name, space->nr_nodes);
+	if (space->node >= space->nr_nodes)
+		return complain(why, "space %s: node=%u: expected a number from 0 to %u, "
+				"there are %u nodes", space->name, space->node,
+				space->nr_nodes - 1, space->nr_nodes);
+	return 0;
+}
+
 /* Swap keeps at least as much as it has without spaces at the least. */
 static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 {
@@ -514,6 +586,8 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 	for (i = 0; i < conf->nr_spaces; i++) {
 		const struct conf_space *space = &conf->spaces[i];
 
+		if (check_set(space, why))
+			return -EINVAL;
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);
