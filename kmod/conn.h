@@ -174,7 +174,8 @@ void odrp_batch_abort(struct odrp_batch *b);
 
 /* plug.c: QP and CQ of a connection, and spare ones */
 int odrp_conn_plug(struct odrp_conn *conn);
-int odrp_conn_stock(struct odrp_conn *conn);
+int odrp_conn_post_recvs(struct odrp_conn *conn);
+int odrp_plug_stock(struct odrp_conn *conn);
 bool odrp_conn_has_spare(const struct odrp_conn *conn);
 void odrp_conn_halt(struct odrp_conn *conn);
 void odrp_conn_unplug(struct odrp_conn *conn);
@@ -201,8 +202,7 @@ void odrp_reg_free(struct odrp_reg *reg);
 
 /* cm.c: RDMA CM */
 int odrp_cm_connect(struct odrp_conn *conn);
-int odrp_cm_move_qp(struct odrp_conn *conn, enum ib_qp_state state);
-int odrp_cm_stock(struct odrp_conn *conn);
+int odrp_conn_stock(struct odrp_conn *conn);
 bool odrp_cm_mtu_cut(struct odrp_conn *conn);
 void odrp_cm_let_go(struct odrp_conn *conn);
 void odrp_cm_exit(struct odrp_conn *conn);

@@ -138,7 +138,8 @@ static unsigned int nr_recvs(const struct odrp_conn *conn)
 			 2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
 }
 
-static int post_recvs(struct odrp_conn *conn)
+/* odrp_conn_post_recvs() - all that a new queue pair is to have, once it is in INIT */
+int odrp_conn_post_recvs(struct odrp_conn *conn)
 {
 	unsigned int i;
 	int err;
@@ -219,7 +220,7 @@ static void set_qp(struct odrp_conn *conn, struct ib_qp *qp)
 }
 
 /*
- * odrp_conn_plug() - CQ and QP, with receives posted
+ * odrp_conn_plug() - CQ and QP
  *
  * The connection has an id that knows its device and route.
  */
@@ -242,30 +243,15 @@ int odrp_conn_plug(struct odrp_conn *conn)
 	}
 	conn->spare.qp = NULL;
 	set_qp(conn, qp);
-	err = odrp_cm_move_qp(conn, IB_QPS_INIT);
-	if (err)
-		return err;
-	return post_recvs(conn);
+	return 0;
 }
 
-/*
- * odrp_conn_stock() - have a spare of what a broken connection takes with it
- *
- * The connection is up.
- *
- * Return: 0 if there is one now, else -errno; what could be made stays.
- */
-int odrp_conn_stock(struct odrp_conn *conn)
+/* odrp_plug_stock() - have a spare queue pair; the connection is up */
+int odrp_plug_stock(struct odrp_conn *conn)
 {
 	struct ib_qp_init_attr attr = qp_attr(conn);
-	int err;
 
-	if (!conn->spare.qp) {
-		err = make_qp(conn, &attr, &conn->spare.qp);
-		if (err)
-			return err;
-	}
-	return odrp_cm_stock(conn);
+	return conn->spare.qp ? 0 : make_qp(conn, &attr, &conn->spare.qp);
 }
 
 bool odrp_conn_has_spare(const struct odrp_conn *conn)
