@@ -75,6 +75,7 @@ struct odrp_conn {
 	bool			cq_failed;
 	struct odrp_spare	spare;
 	struct irq_poll		iop;
+	irq_poll_fn		*poll;	/* what iop calls */
 	struct ib_cqe		recv_cqe;
 	struct odrp_waiter	waiter;
 	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
@@ -185,7 +186,7 @@ void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* queue.c: memory of a connection */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
-				u8 chain);
+				u8 chain, irq_poll_fn *poll);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);

@@ -116,7 +116,7 @@ static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 		forget_stale(conn->cq);
 		irq_poll_enable(&conn->iop);
 	} else {
-		irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
+		irq_poll_init(&conn->iop, POLL_WEIGHT, conn->poll);
 		err = make_cq(conn, nr_cqe);
 		if (err)
 			return err;

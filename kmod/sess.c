@@ -279,7 +279,7 @@ static int open_admin(struct odrp_sess *s)
 {
 	int err;
 
-	s->admin = odrp_conn_new(s, NULL, 0);
+	s->admin = odrp_conn_new(s, NULL, 0, odrp_conn_poll);
 	if (!s->admin)
 		return -ENOMEM;
 	err = odrp_cm_connect(s->admin);
@@ -299,7 +299,7 @@ static int open_admin(struct odrp_sess *s)
 
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 {
-	struct odrp_conn *conn = odrp_conn_new(s, q, chain);
+	struct odrp_conn *conn = odrp_conn_new(s, q, chain, odrp_conn_poll);
 	int err;
 
 	if (!conn)
