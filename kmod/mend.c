@@ -311,21 +311,6 @@ static void stock(struct odrp_sess *s)
 	odrp_sess_each_conn(s, stock_conn);
 }
 
-/*
- * odrp_mend_restock() - try again to have spares, if there are none
- *
- * Any context.
- */
-void odrp_mend_restock(struct odrp_sess *s)
-{
-	if (!READ_ONCE(s->mend.lacks_spares))
-		return;
-	spin_lock_bh(&s->lock);
-	if (odrp_sess_state(s) == ODRP_LIVE)
-		odrp_mend_queue(s);
-	spin_unlock_bh(&s->lock);
-}
-
 static void lived(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->mend.end_work);
@@ -491,16 +476,6 @@ static void mend_work(struct work_struct *w)
 		bury(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
-}
-
-/*
- * odrp_mend_queue() - the session is lost or dead, or there is something new to tell
- *
- * Any context.  Nobody closes it meanwhile.
- */
-void odrp_mend_queue(struct odrp_sess *s)
-{
-	queue_work(s->mend.wq, &s->mend.work);
 }
 
 int odrp_mend_init(struct odrp_sess *s)

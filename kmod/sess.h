@@ -125,14 +125,10 @@ static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 	return atomic_read(&s->state);
 }
 
-/* sess.c: the session */
+/* fail.c: the session's state, and what brings it down */
+void odrp_fail_init(struct odrp_sess *s);
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
 		    enum odrp_state *ret_from);
-int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
-		   unsigned int depth);
-int odrp_sess_go_live(struct odrp_sess *s);
-void odrp_sess_close(struct odrp_sess *s);
-void odrp_sess_free(struct odrp_sess *s);
 __printf(2, 3)
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...);
 __printf(2, 3)
@@ -141,6 +137,15 @@ __printf(2, 3)
 bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_sess_event(struct odrp_sess *s, int event);
 void odrp_sess_no_events(struct odrp_sess *s);
+void odrp_mend_queue(struct odrp_sess *s);
+void odrp_mend_restock(struct odrp_sess *s);
+
+/* sess.c: the session */
+int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
+		   unsigned int depth);
+int odrp_sess_go_live(struct odrp_sess *s);
+void odrp_sess_close(struct odrp_sess *s);
+void odrp_sess_free(struct odrp_sess *s);
 void odrp_sess_lose_device(struct odrp_sess *s);
 void odrp_sess_each_conn(struct odrp_sess *s,
 			 void (*fn)(struct odrp_conn *conn));
@@ -150,8 +155,6 @@ void odrp_sess_watch(struct odrp_sess *s);
 /* mend.c: taking the session up again */
 int odrp_mend_init(struct odrp_sess *s);
 void odrp_mend_exit(struct odrp_sess *s);
-void odrp_mend_queue(struct odrp_sess *s);
-void odrp_mend_restock(struct odrp_sess *s);
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
