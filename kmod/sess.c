@@ -4,16 +4,10 @@
  * Its states are in state.h.  One whose connections break is taken up again by
  * mend.c; one that is dead stays dead: its device fails all I/O until it is
  * removed, unless it has a backing device (backing.c).
- *
- * Time-outs: a watch looks through the outstanding requests; one that is over
- * its deadline breaks the session.  Nothing waits for ever.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "odrp.h"
-
-#define WATCH_MIN_MS	10
-#define WATCH_MAX_MS	500
 
 /*
  * odrp_sess_lose_device() - nothing of the session is on its RDMA device
@@ -70,62 +64,6 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_end_wait(s);
 	WRITE_ONCE(s->ibdev, NULL);
 	memalloc_noio_restore(noio);
-}
-
-/* The first request of a connection that is over its deadline, if any. */
-static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
-{
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_reqs; i++) {
-		struct odrp_req *req = &conn->reqs[i];
-
-		/* Pairs with number(): posted, so the deadline is its own. */
-		if (!(atomic_read_acquire(&req->st) & ODRP_REQ_POSTED) ||
-		    !time_after(now, READ_ONCE(req->deadline)))
-			continue;
-		*ret_slot = req->slot;
-		return true;
-	}
-	return false;
-}
-
-static unsigned long watch_period(struct odrp_sess *s)
-{
-	unsigned int ms = READ_ONCE(s->dev->timeout_ms) / 8;
-
-	return msecs_to_jiffies(clamp_t(unsigned int, ms, WATCH_MIN_MS,
-					WATCH_MAX_MS));
-}
-
-static void watch_work(struct work_struct *w)
-{
-	struct odrp_sess *s = container_of(to_delayed_work(w),
-					   struct odrp_sess, watch_work);
-	unsigned long now = jiffies;
-	unsigned int i, c;
-	u64 slot;
-
-	if (odrp_cm_mtu_cut(s->admin)) {
-		odrp_sess_fail(s, "the MTU of the interface was cut");
-		return;
-	}
-	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!overdue(s->queues[i].conn[c], now, &slot))
-				continue;
-			odrp_sess_fail(s, "no answer within %u ms (slot %llu, queue %u, chain %u)",
-				       READ_ONCE(s->dev->timeout_ms), slot, i,
-				       c);
-			return;
-		}
-	}
-	odrp_sess_watch(s);
-}
-
-void odrp_sess_watch(struct odrp_sess *s)
-{
-	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
 }
 
 static int open_admin(struct odrp_sess *s)
@@ -210,7 +148,7 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 	if (err)
 		return err;
 	odrp_fail_init(s);
-	INIT_DELAYED_WORK(&s->watch_work, watch_work);
+	odrp_watch_init(s);
 	odrp_beat_prepare(s);
 	odrp_reserve_init(&s->reserve);
 	s->nr_queues = queues;

@@ -140,6 +140,10 @@ void odrp_sess_no_events(struct odrp_sess *s);
 void odrp_mend_queue(struct odrp_sess *s);
 void odrp_mend_restock(struct odrp_sess *s);
 
+/* watch.c: time-outs of requests */
+void odrp_watch_init(struct odrp_sess *s);
+void odrp_sess_watch(struct odrp_sess *s);
+
 /* sess.c: the session */
 int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
 		   unsigned int depth);
@@ -150,13 +154,15 @@ void odrp_sess_lose_device(struct odrp_sess *s);
 void odrp_sess_each_conn(struct odrp_sess *s,
 			 void (*fn)(struct odrp_conn *conn));
 void odrp_sess_hang_up(struct odrp_sess *s);
-void odrp_sess_watch(struct odrp_sess *s);
 
 /* mend.c: taking the session up again */
 int odrp_mend_init(struct odrp_sess *s);
 void odrp_mend_exit(struct odrp_sess *s);
+
+/* sync.c: what the memory node has */
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
+int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
 /* reserve.c: memory for others who take it up again */
