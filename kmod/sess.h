@@ -151,9 +151,6 @@ int odrp_sess_go_live(struct odrp_sess *s);
 void odrp_sess_close(struct odrp_sess *s);
 void odrp_sess_free(struct odrp_sess *s);
 void odrp_sess_lose_device(struct odrp_sess *s);
-void odrp_sess_each_conn(struct odrp_sess *s,
-			 void (*fn)(struct odrp_conn *conn));
-void odrp_sess_hang_up(struct odrp_sess *s);
 
 /* mend.c: taking the session up again */
 int odrp_mend_init(struct odrp_sess *s);
@@ -193,5 +190,8 @@ void odrp_conn_end_posted(struct odrp_conn *conn);
 void odrp_conn_close(struct odrp_conn *conn);
 void odrp_conn_stop(struct odrp_conn *conn);
 void odrp_dev_end_wanting(struct odrp_dev *dev);
+void odrp_sess_each_conn(struct odrp_sess *s,
+			 void (*fn)(struct odrp_conn *conn));
+void odrp_sess_hang_up(struct odrp_sess *s);
 
 #endif /* _ODRP_SESS_H */
