@@ -56,9 +56,9 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
 };
 
-/* While mending there are many attempts, and only the last one counts. */
+/* While reconnecting there are many attempts, and only the last one counts. */
 #define conn_err(conn, fmt, ...) do {					\
-	if ((conn)->sess->mend.end)					\
+	if ((conn)->sess->reconnect.end)					\
 		pr_debug("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
 			 &(conn)->sess->addr.dst, ##__VA_ARGS__);	\
 	else								\
@@ -66,8 +66,8 @@ static const int status_errno[] = {
 		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
 } while (0)
 
-/* While mending no step takes longer, so that a lost packet costs no more. */
-#define MEND_STEP_MS	1000
+/* While reconnecting no step takes longer, so that a lost packet costs no more. */
+#define RECONNECT_STEP_MS	1000
 
 /* A step that has not said itself why. */
 static int failed(struct odrp_conn *conn, const char *step, int err)
@@ -231,14 +231,14 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 /* How long a step may take from now on. */
 static unsigned long step_ms(const struct odrp_conn *conn)
 {
-	unsigned long end = conn->sess->mend.end;
+	unsigned long end = conn->sess->reconnect.end;
 
 	if (!end)
 		return READ_ONCE(odrp_connect_ms);
 	if (!time_before(jiffies, end))
 		return 0;
 	return min_t(unsigned long, jiffies_to_msecs(end - jiffies),
-		     MEND_STEP_MS);
+		     RECONNECT_STEP_MS);
 }
 
 static int wait_step(struct odrp_conn *conn, const char *what)
@@ -558,7 +558,7 @@ int odrp_cm_connect(struct odrp_conn *conn)
 }
 
 /* The connection has no id any more, and hears of no event. */
-void odrp_cm_let_go(struct odrp_conn *conn)
+void odrp_cm_disconnect(struct odrp_conn *conn)
 {
 	struct rdma_cm_id *id = conn->id;
 

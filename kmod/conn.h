@@ -22,7 +22,7 @@ struct odrp_sess;
 
 /*
  * What a connection that breaks takes with it, made before that (plug.c).  Of the one
- * who makes or mends the session; NULL where there is none.
+ * who makes or resumes the session; NULL where there is none.
  */
 struct odrp_spare {
 	struct rdma_cm_id	*id;
@@ -205,7 +205,7 @@ void odrp_reg_free(struct odrp_reg *reg);
 int odrp_cm_connect(struct odrp_conn *conn);
 int odrp_conn_stock(struct odrp_conn *conn);
 bool odrp_cm_mtu_cut(struct odrp_conn *conn);
-void odrp_cm_let_go(struct odrp_conn *conn);
+void odrp_cm_disconnect(struct odrp_conn *conn);
 void odrp_cm_exit(struct odrp_conn *conn);
 
 /* end.c: the end of connection ids */

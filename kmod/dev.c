@@ -98,14 +98,14 @@ static void close_sess(struct odrp_dev *dev)
 
 /* Of its session the admin connection is up. */
 static int fill_dev(struct odrp_dev *dev, const struct odrp_options *opt,
-		    u64 *needed, bool *told)
+		    u64 *needed, bool *ret_logged)
 {
 	int err;
 
 	*needed = odrp_mem_needed(opt, dev->sess.nr_queues, dev->sess.depth);
 	err = odrp_mem_check(dev->id, opt, *needed);
 	if (err) {
-		*told = true;
+		*ret_logged = true;
 		return err;
 	}
 	err = make_tables(dev, opt);
@@ -141,7 +141,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 {
 	u64 needed = odrp_mem_needed(opt, 0, 0);
 	struct odrp_dev *dev;
-	bool told = false;
+	bool logged = false;
 	int err;
 
 	err = odrp_mem_check(id, opt, needed);
@@ -158,7 +158,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		err = odrp_sess_open(&dev->sess, opt->queues, opt->depth);
 	if (err)
 		goto free_dev;
-	err = fill_dev(dev, opt, &needed, &told);
+	err = fill_dev(dev, opt, &needed, &logged);
 	if (err)
 		goto close_sess;
 	*ret_dev = dev;
@@ -169,7 +169,7 @@ close_sess:
 free_dev:
 	free_dev(dev);
 say:
-	if (!told)
+	if (!logged)
 		say_not_added(id, err, needed);
 	return err;
 }
@@ -257,7 +257,7 @@ int odrp_dev_force(struct odrp_dev *dev)
 
 	if (err == -EINPROGRESS) {
 		odrp_sess_die(&dev->sess, "removed by force");
-		odrp_mend_queue(&dev->sess);
+		odrp_reconnect_queue(&dev->sess);
 	}
 	return err;
 }
@@ -270,9 +270,9 @@ int odrp_dev_force(struct odrp_dev *dev)
  */
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
-	/* That it is dead is told before it is gone. */
+	/* The uevent that it is dead is sent before it is gone. */
 	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
-		flush_work(&dev->sess.mend.work);
+		flush_work(&dev->sess.reconnect.work);
 	odrp_debug_del(dev);
 	odrp_tell_stop(dev);
 	odrp_blk_del(dev);

@@ -200,7 +200,7 @@ static void finish_group(struct odrp_req *req)
 
 /*
  * An answer says more than a SEND that was flushed: then the request has been
- * executed.  Without one it stays under way, for mend.c to see to; so does a READ
+ * executed.  Without one it stays under way, for reconnect.c to see to; so does a READ
  * or WRITE, which has no other answer than this.
  */
 static void send_done(struct odrp_req *req, const struct ib_wc *wc)

@@ -2,7 +2,7 @@
 /*
  * The session's state, and what brings it down: a connection that fails, the device,
  * the end of its time.  Whoever finds that out says so here, from wherever it is;
- * what is done about it is the work item of mend.c, which is queued, and not called.
+ * what is done about it is the work item of reconnect.c, which is queued, and not called.
  */
 #include <linux/module.h>
 #include "odrp.h"
@@ -29,13 +29,13 @@ bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
 }
 
 /*
- * odrp_mend_queue() - the session is lost or dead, or there is something new to tell
+ * odrp_reconnect_queue() - the session is lost or dead, or there is something new to report
  *
  * Any context.  Nobody closes it meanwhile.
  */
-void odrp_mend_queue(struct odrp_sess *s)
+void odrp_reconnect_queue(struct odrp_sess *s)
 {
-	queue_work(s->mend.wq, &s->mend.work);
+	queue_work(s->reconnect.wq, &s->reconnect.work);
 }
 
 static void say(struct odrp_sess *s, const char *level, const char *what,
@@ -57,11 +57,11 @@ static bool to_dead(struct odrp_sess *s)
 		return false;
 	/* While connecting, the connecting thread cleans up. */
 	if (from != ODRP_CONNECTING)
-		odrp_mend_queue(s);
+		odrp_reconnect_queue(s);
 	/* The reconnect work may be running, and waiting for memory that only this frees. */
 	if (from == ODRP_LOST)
-		mod_delayed_work(odrp_wq, &s->mend.end_work, 0);
-	wake_up_all(&s->mend.wake);
+		mod_delayed_work(odrp_wq, &s->reconnect.end_work, 0);
+	wake_up_all(&s->reconnect.wake);
 	return true;
 }
 
@@ -69,7 +69,7 @@ static bool to_dead(struct odrp_sess *s)
  * odrp_sess_fail() - something went wrong that a connection does not survive
  *
  * Any context but hard interrupt.  The first one prints, and has the session
- * taken up again; one that was not live yet is dead.
+ * resumed; one that was not live yet is dead.
  */
 void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 {
@@ -81,11 +81,11 @@ void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 	lost = odrp_sess_move(s, ODRP_LOST, &from);
 	dead = from == ODRP_CONNECTING && to_dead(s);
 	if (lost)
-		odrp_mend_queue(s);
+		odrp_reconnect_queue(s);
 	else if (from == ODRP_LOST)
-		s->mend.broken = true;
+		s->reconnect.broken = true;
 	spin_unlock_bh(&s->lock);
-	if (!dead && !(lost && __ratelimit(&s->mend.says)))
+	if (!dead && !(lost && __ratelimit(&s->reconnect.log_limit)))
 		return;
 	va_start(args, fmt);
 	if (dead)
@@ -127,8 +127,8 @@ bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...)
 	bool dead;
 
 	spin_lock_bh(&s->lock);
-	dead = odrp_sess_state(s) == ODRP_LOST && s->mend.end &&
-	       !time_before(jiffies, s->mend.end) && to_dead(s);
+	dead = odrp_sess_state(s) == ODRP_LOST && s->reconnect.end &&
+	       !time_before(jiffies, s->reconnect.end) && to_dead(s);
 	spin_unlock_bh(&s->lock);
 	if (!dead)
 		return false;
@@ -164,17 +164,17 @@ void odrp_sess_no_events(struct odrp_sess *s)
 }
 
 /*
- * odrp_mend_restock() - try again to have spares, if there are none
+ * odrp_reconnect_restock() - try again to have spares, if there are none
  *
  * Any context.
  */
-void odrp_mend_restock(struct odrp_sess *s)
+void odrp_reconnect_restock(struct odrp_sess *s)
 {
-	if (!READ_ONCE(s->mend.lacks_spares))
+	if (!READ_ONCE(s->reconnect.lacks_spares))
 		return;
 	spin_lock_bh(&s->lock);
 	if (odrp_sess_state(s) == ODRP_LIVE)
-		odrp_mend_queue(s);
+		odrp_reconnect_queue(s);
 	spin_unlock_bh(&s->lock);
 }
 

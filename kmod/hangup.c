@@ -138,7 +138,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
-	odrp_sess_each_conn(s, odrp_cm_let_go);
+	odrp_sess_each_conn(s, odrp_cm_disconnect);
 	odrp_sess_each_conn(s, odrp_cm_exit);
 	odrp_end_wait(s);
 	WRITE_ONCE(s->ibdev, NULL);

@@ -262,8 +262,8 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 }
 
 /*
- * The session is being lost, or has been: keep a list until it is taken up
- * again, or given up.
+ * The session is being lost, or has been: keep a list until it is resumed,
+ * or given up.
  */
 static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 {
@@ -320,8 +320,8 @@ static void refuse(struct odrp_batch *b, struct odrp_req *list)
 
 /*
  * Number and post a list of requests with one call.  Those that cannot be
- * posted wait for the session to be taken up again, or are refused when it will
- * not be: then whoever has the batch ends them.
+ * posted wait for the session to be resumed, or are refused when it will not
+ * be: then whoever has the batch ends them.
  */
 static void post(struct odrp_conn *conn, struct odrp_req *list,
 		 struct odrp_batch *b)

@@ -2,7 +2,7 @@
 /*
  * The rkeys of a session whose memory node translates in its NIC
  * (ODRP_WIRE_F_KEYED): read over the admin connection before there is any other,
- * and again whenever the session is taken up again.  They do not change: others
+ * and again whenever the session is resumed.  They do not change: others
  * than before would be other pages.
  *
  * What they open is the memory node's to say, and to take away: an access to a

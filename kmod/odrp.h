@@ -6,7 +6,7 @@
  * A page's way: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
  * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
  * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
- * fail.c, watch.c, sync.c, hangup.c, mend.c and cm.c (connections), beat.c (heartbeat
+ * fail.c, watch.c, sync.c, hangup.c, reconnect.c and cm.c (connections), beat.c (heartbeat
  * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unread.c
  * (what swapoff must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c
  * and reserve.c (what is kept for reconnecting), end.c (ids that go), tell.c (uevents),
@@ -18,7 +18,7 @@
  *   odrp_dev.lock (mutex)	openers, removal
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_free.lock (bh)	bios that wait for a page
- *   odrp_sess.lock (bh)	moves that queue the mending, and going live
+ *   odrp_sess.lock (bh)	moves that queue the reconnecting, and going live
  *   odrp_conn.plug_lock	(mutex) the queue pair and events of its connection
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
  *   odrp_queue.released_lock (bh)	bios that have been released; nothing within

@@ -2,11 +2,11 @@
 /*
  * Where a connection is plugged in: its queue pair and its completion queue.
  *
- * A connection that breaks takes its queue pair with it, and who takes the session
- * up again may find no memory for another.  So there is a spare one for each, and a
+ * A connection that breaks takes its queue pair with it, and who resumes the
+ * session may find no memory for another.  So there is a spare one for each, and a
  * spare connection id, made while the session lives.  The first attempt that comes so
  * far takes them; a later one makes its own, out of what the one before has given
- * back, or out of the reserves (mend.c).  When the session lives again there are
+ * back, or out of the reserves (reconnect.c).  When the session lives again there are
  * spares again.  The completion queue stays, unless it has failed itself.
  *
  * Why no queue pair is used twice: the peer's connection manager refuses its number

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The session: all connections to the memory node, from the first to the end.
- * Its states are in state.h.  One whose connections break is taken up again by
- * mend.c; one that is dead stays dead: its device fails all I/O until it is
+ * Its states are in state.h.  One whose connections break is resumed by
+ * reconnect.c; one that is dead stays dead: its device fails all I/O until it is
  * removed, unless it has a backing device (backing.c).
  */
 #include <linux/sched/mm.h>
@@ -17,7 +17,7 @@
 void odrp_sess_lose_device(struct odrp_sess *s)
 {
 	odrp_sess_die(s, "its RDMA device is being removed");
-	flush_work(&s->mend.work);
+	flush_work(&s->reconnect.work);
 }
 
 static int open_admin(struct odrp_sess *s)
@@ -98,7 +98,7 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 	enum odrp_state from;
 	int err;
 
-	err = odrp_mend_init(s);
+	err = odrp_reconnect_init(s);
 	if (err)
 		return err;
 	odrp_fail_init(s);
@@ -146,7 +146,7 @@ static int go_live(struct odrp_sess *s)
 	err = open_queues(s);
 	if (err)
 		return err;
-	/* What fails until now fails this; from now on it is mended. */
+	/* What fails until now fails this; from now on the session is resumed. */
 	spin_lock_bh(&s->lock);
 	live = odrp_sess_move(s, ODRP_LIVE, &from);
 	spin_unlock_bh(&s->lock);
@@ -184,9 +184,9 @@ void odrp_sess_close(struct odrp_sess *s)
 	odrp_sess_move(s, ODRP_CLOSING, &from);
 	spin_unlock_bh(&s->lock);
 	/* From here on nobody queues it. */
-	wake_up_all(&s->mend.wake);
-	flush_work(&s->mend.work);
-	cancel_delayed_work_sync(&s->mend.end_work);
+	wake_up_all(&s->reconnect.wake);
+	flush_work(&s->reconnect.work);
+	cancel_delayed_work_sync(&s->reconnect.end_work);
 	if (from == ODRP_LIVE || from == ODRP_CONNECTING) {
 		odrp_beat_stop(s);
 		odrp_beat_bye(s);
@@ -198,7 +198,7 @@ void odrp_sess_close(struct odrp_sess *s)
 
 void odrp_sess_free(struct odrp_sess *s)
 {
-	odrp_mend_exit(s);
+	odrp_reconnect_exit(s);
 	odrp_sess_each_conn(s, odrp_conn_free);
 	odrp_keys_free(s);
 	kfree(s->queues);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The session: its connections, its state, and what keeps it or takes it up again.
+ * The session: its connections, its state, and what keeps or resumes it.
  */
 #ifndef _ODRP_SESS_H
 #define _ODRP_SESS_H
@@ -53,39 +53,39 @@ struct odrp_keys {
 };
 
 /*
- * struct odrp_mend - taking the session up again
+ * struct odrp_reconnect - resuming a lost session
  * @wq:		its own: it waits for the memory node, and when no worker can be
  *		made the rescuer waits. Nobody else's work may be behind it
  * @broken:	a connection has broken since the attempt began; guarded by
  *		odrp_sess.lock
- * @buried:	the session is dead, and all has been torn down
- * @told:	... and it has been said that the device was removed by force
+ * @torn_down:	the session is dead, and all has been torn down
+ * @reported_forced: ... and the report said that the device was removed by force
  * @refused:	a new connection has refused what was waiting for it; only the
  *		work item sets it and asks
  * @lost_at: jiffies
- * @lived_at: when it was last taken up again; 0: never
+ * @resumed_at: when it was last resumed; 0: never
  * @until:	when the attempts end
- * @end:	the same; 0: not mending, nothing ends; guarded by odrp_sess.lock
+ * @end:	the same; 0: not reconnecting, nothing ends; guarded by odrp_sess.lock
  * @unplugged:	no queue pair has any of our requests; guarded by odrp_sess.lock
  * @end_work:	has the session die then, whatever @work waits for
  * @last_err:	of the last attempt
  */
-struct odrp_mend {
+struct odrp_reconnect {
 	struct workqueue_struct	*wq;
 	struct work_struct	work;
 	wait_queue_head_t	wake;
 	bool			broken;
-	bool			buried;
-	bool			told;
+	bool			torn_down;
+	bool			reported_forced;
 	bool			refused;
 	unsigned long		lost_at;
-	unsigned long		lived_at;
+	unsigned long		resumed_at;
 	unsigned long		until;
 	unsigned long		end;
 	bool			unplugged;
 	bool			lacks_spares;	/* the session lives, and ... */
 	struct delayed_work	end_work;
-	struct ratelimit_state	says;		/* lost, taken up again */
+	struct ratelimit_state	log_limit;	/* lost, resumed */
 	int			last_err;
 };
 
@@ -112,7 +112,7 @@ struct odrp_sess {
 	struct odrp_ctl_buf	ctl;
 	struct odrp_sync	sync;
 	struct odrp_keys	keys;
-	struct odrp_mend	mend;
+	struct odrp_reconnect	reconnect;
 	struct odrp_reserve	reserve;
 	spinlock_t		lock;
 	struct delayed_work	watch_work;
@@ -137,8 +137,8 @@ __printf(2, 3)
 bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_sess_event(struct odrp_sess *s, int event);
 void odrp_sess_no_events(struct odrp_sess *s);
-void odrp_mend_queue(struct odrp_sess *s);
-void odrp_mend_restock(struct odrp_sess *s);
+void odrp_reconnect_queue(struct odrp_sess *s);
+void odrp_reconnect_restock(struct odrp_sess *s);
 
 /* watch.c: time-outs of requests */
 void odrp_watch_init(struct odrp_sess *s);
@@ -152,9 +152,9 @@ void odrp_sess_close(struct odrp_sess *s);
 void odrp_sess_free(struct odrp_sess *s);
 void odrp_sess_lose_device(struct odrp_sess *s);
 
-/* mend.c: taking the session up again */
-int odrp_mend_init(struct odrp_sess *s);
-void odrp_mend_exit(struct odrp_sess *s);
+/* reconnect.c: resuming a lost session */
+int odrp_reconnect_init(struct odrp_sess *s);
+void odrp_reconnect_exit(struct odrp_sess *s);
 
 /* sync.c: what the memory node has */
 int odrp_sync_init(struct odrp_sess *s);
@@ -162,7 +162,7 @@ void odrp_sync_exit(struct odrp_sess *s);
 int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
-/* reserve.c: memory for others who take it up again */
+/* reserve.c: memory for others who resume it */
 void odrp_reserve_init(struct odrp_reserve *r);
 void odrp_reserve_collect(struct odrp_reserve *r);
 void odrp_reserve_spend(struct odrp_reserve *r);

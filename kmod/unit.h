@@ -73,7 +73,7 @@ static inline struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
 	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
 }
 
-/* Requests are served, now or when the session has been taken up again. */
+/* Requests are served, now or when the session has been resumed. */
 static inline bool odrp_dev_serves(const struct odrp_dev *dev)
 {
 	enum odrp_state state = odrp_sess_state(&dev->sess);
