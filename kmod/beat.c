@@ -33,7 +33,7 @@ static void ask_to_leave(struct odrp_sess *s)
 		return;
 	pr_notice("odrp%d: memory node asks to swap off and leave\n",
 		  s->dev->id);
-	odrp_tell(s->dev, ODRP_TELL_DRAIN);
+	odrp_uevent(s->dev, ODRP_UEVENT_DRAIN);
 }
 
 /*

@@ -44,7 +44,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
 	mutex_init(&dev->lock);
-	odrp_tell_init(dev);
+	odrp_uevent_init(dev);
 	init_waitqueue_head(&dev->room);
 	init_waitqueue_head(&dev->backing_room);
 	odrp_wait_init(dev);
@@ -192,7 +192,7 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 		say_not_added(dev->id, err, 0);
 		return err;
 	}
-	odrp_tell_start(dev);
+	odrp_uevent_start(dev);
 	odrp_debug_add(dev);
 	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages\n",
 		dev->id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
@@ -274,7 +274,7 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
 		flush_work(&dev->sess.reconnect.work);
 	odrp_debug_del(dev);
-	odrp_tell_stop(dev);
+	odrp_uevent_stop(dev);
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The module: how its files hang together, and its locks.  Each object has a header:
- * unit.h (a device), sess.h, conn.h, queue.h, req.h, slot.h, free.h, tell.h.
+ * unit.h (a device), sess.h, conn.h, queue.h, req.h, slot.h, free.h, uevent.h.
  *
  * A page's way: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
  * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
@@ -9,7 +9,7 @@
  * fail.c, watch.c, sync.c, hangup.c, reconnect.c and cm.c (connections), beat.c (heartbeat
  * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unread.c
  * (what swapoff must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c
- * and reserve.c (what is kept for reconnecting), end.c (ids that go), tell.c (uevents),
+ * and reserve.c (what is kept for reconnecting), end.c (ids that go), uevent.c (uevents),
  * ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:

@@ -252,7 +252,7 @@ static void resumed(struct odrp_sess *s)
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
 			  s->dev->id, &s->addr.dst,
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
-	odrp_tell(s->dev, ODRP_TELL_LIVE);
+	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
 	stock(s);
 }
 
@@ -328,7 +328,7 @@ static void reconnect(struct odrp_sess *s)
 	}
 	until_over(s);
 	odrp_wake_room(dev);
-	odrp_tell(dev, ODRP_TELL_LOST);
+	odrp_uevent(dev, ODRP_UEVENT_LOST);
 	disconnect(s);
 	if (refused)
 		s->reconnect.last_err = -ENOBUFS;
@@ -387,7 +387,7 @@ static void teardown(struct odrp_sess *s)
 		odrp_sess_hang_up(s);
 		odrp_reserve_drop(&s->reserve);
 	}
-	odrp_tell(s->dev, ODRP_TELL_DEAD);
+	odrp_uevent(s->dev, ODRP_UEVENT_DEAD);
 }
 
 static void reconnect_work(struct work_struct *w)

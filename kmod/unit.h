@@ -16,7 +16,7 @@
 #include "sess.h"
 #include "slot.h"
 #include "stats.h"
-#include "tell.h"
+#include "uevent.h"
 
 struct odrp_backing;
 
@@ -56,7 +56,7 @@ struct odrp_dev {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
-	struct odrp_tells	tells;
+	struct odrp_uevents	uevents;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
 	unsigned long		*good;		/* see backing.c; NULL: none */
