@@ -58,7 +58,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 static void free_dev(struct odrp_dev *dev)
 {
 	odrp_backing_del(dev);
-	odrp_unread_del(dev);
+	odrp_unreadable_del(dev);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	free_slots(dev);
@@ -82,7 +82,7 @@ static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 	if (!err && opt->checksum)
 		err = odrp_sum_add(dev);
 	if (!err)
-		err = odrp_unread_add(dev);
+		err = odrp_unreadable_add(dev);
 	if (!err && opt->backing)
 		err = odrp_backing_add(dev, opt->backing);
 	return err;

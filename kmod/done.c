@@ -60,13 +60,13 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
 	odrp_block_copy(req->bio, req->iter, req->bounce, true);
 	if (dev->sums && odrp_sum_check(dev, req)) {
-		odrp_unread_mark(dev, req->slot);
+		odrp_unreadable_mark(dev, req->slot);
 		/* Nobody is to have it, not even by a kernel that does not look. */
 		odrp_block_copy(req->bio, req->iter, ZERO_PAGE(0), true);
 		req->res = ODRP_SLOT_FAILED;
 		return;
 	}
-	odrp_unread_clear(dev, req->slot);
+	odrp_unreadable_clear(dev, req->slot);
 	odrp_stat_inc(dev, loads);
 	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
 	ns = ktime_get_ns() - req->start_ns;
@@ -86,7 +86,7 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 		return;
 	if (dev->sums)
 		odrp_sum_keep(dev, req);
-	odrp_unread_clear(dev, req->slot);
+	odrp_unreadable_clear(dev, req->slot);
 	if (req->act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_stat_inc(dev, stores_unmapped);
 	else

@@ -7,7 +7,7 @@
  * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
  * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
  * fail.c, watch.c, sync.c, hangup.c, reconnect.c and cm.c (connections), beat.c (heartbeat
- * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unread.c
+ * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unreadable.c
  * (what swapoff must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c
  * and reserve.c (what is kept for reconnecting), end.c (ids that go), uevent.c (uevents),
  * ctl.c, sysfs.c and debug.c (users).

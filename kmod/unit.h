@@ -61,8 +61,8 @@ struct odrp_dev {
 	struct odrp_backing	*backing;	/* NULL: none */
 	unsigned long		*good;		/* see backing.c; NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
-	unsigned long		*unread;	/* see unread.c; NULL: not needed */
-	bool			some_unread;	/* a bit has been set, once */
+	unsigned long		*unreadable;	/* see unreadable.c; NULL: not needed */
+	bool			some_unreadable;	/* a bit has been set, once */
 	struct odrp_stats __percpu *stats;
 	struct odrp_times	*times;	/* one for each queue */
 	struct dentry		*debug;	/* in debugfs; an error: none */
@@ -119,18 +119,18 @@ static inline int odrp_frontswap_add(struct odrp_dev *dev)
 static inline void odrp_frontswap_del(struct odrp_dev *dev) { }
 #endif
 
-/* unread.c: pages that swapoff must not map */
-int odrp_unread_add(struct odrp_dev *dev);
-void odrp_unread_del(struct odrp_dev *dev);
-void odrp_unread_mark(struct odrp_dev *dev, u64 slot);
-void odrp_unread_clear_bit(struct odrp_dev *dev, u64 slot);
-bool odrp_unread_any(const struct odrp_dev *dev);
+/* unreadable.c: pages that swapoff must not map */
+int odrp_unreadable_add(struct odrp_dev *dev);
+void odrp_unreadable_del(struct odrp_dev *dev);
+void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot);
+void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot);
+bool odrp_unreadable_any(const struct odrp_dev *dev);
 
 /* A slot has been read, or written.  Any context; before it is given up. */
-static inline void odrp_unread_clear(struct odrp_dev *dev, u64 slot)
+static inline void odrp_unreadable_clear(struct odrp_dev *dev, u64 slot)
 {
-	if (unlikely(READ_ONCE(dev->some_unread)))
-		odrp_unread_clear_bit(dev, slot);
+	if (unlikely(READ_ONCE(dev->some_unreadable)))
+		odrp_unreadable_clear_bit(dev, slot);
 }
 
 /* backdev.c: the backing device, opened and closed */
