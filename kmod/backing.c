@@ -323,7 +323,7 @@ void odrp_backing_alone(struct bio *bio)
 }
 
 /* The session is dead. */
-void odrp_backing_say(struct odrp_dev *dev)
+void odrp_backing_report(struct odrp_dev *dev)
 {
 	pr_notice("odrp%d: continues with the backing device %s alone\n",
 		  dev->id, dev->backing->path);

@@ -97,7 +97,7 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 }
 
 /* The lease and the count of frees, before the slot changes hands. */
-static void settle(struct odrp_queue *q, struct odrp_req *req)
+static void slot_settle(struct odrp_queue *q, struct odrp_req *req)
 {
 	struct odrp_dev *dev = q->dev;
 
@@ -146,7 +146,7 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
  * End a request, whatever became of it, and release the bios that waited for its
  * slot, or for its page.
  *
- * The slot is at rest before the bio ends: its owner may use it again at once.
+ * The slot is idle before the bio ends: its owner may use it again at once.
  */
 static void finish(struct odrp_req *req)
 {
@@ -163,7 +163,7 @@ static void finish(struct odrp_req *req)
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
 	trace_odrp_done(conn, req);	/* a checksum may have failed it */
-	settle(q, req);
+	slot_settle(q, req);
 	res = req->res;
 
 	if (!two)

@@ -38,8 +38,8 @@ void odrp_reconnect_queue(struct odrp_sess *s)
 	queue_work(s->reconnect.wq, &s->reconnect.work);
 }
 
-static void say(struct odrp_sess *s, const char *level, const char *what,
-		const char *fmt, va_list *args)
+static void report(struct odrp_sess *s, const char *level, const char *what,
+		   const char *fmt, va_list *args)
 {
 	struct va_format vaf = { .fmt = fmt, .va = args };
 
@@ -89,9 +89,9 @@ void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 		return;
 	va_start(args, fmt);
 	if (dead)
-		say(s, KERN_ERR, "session is dead", fmt, &args);
+		report(s, KERN_ERR, "session is dead", fmt, &args);
 	else
-		say(s, KERN_WARNING, "connection lost", fmt, &args);
+		report(s, KERN_WARNING, "connection lost", fmt, &args);
 	va_end(args);
 }
 
@@ -112,7 +112,7 @@ void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...)
 	if (!dead)
 		return;
 	va_start(args, fmt);
-	say(s, KERN_ERR, "session is dead", fmt, &args);
+	report(s, KERN_ERR, "session is dead", fmt, &args);
 	va_end(args);
 }
 
@@ -133,7 +133,7 @@ bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...)
 	if (!dead)
 		return false;
 	va_start(args, fmt);
-	say(s, KERN_ERR, "session is dead", fmt, &args);
+	report(s, KERN_ERR, "session is dead", fmt, &args);
 	va_end(args);
 	return true;
 }

@@ -104,8 +104,8 @@ static u32 req_id(const struct odrp_req *req)
 	return odrp_req_gen(req) << 16 | req->idx;
 }
 
-/* Where the page of an entry is. */
-static void aim(struct odrp_req *req, u32 entry)
+/* A READ or WRITE goes to the page of an entry. */
+static void set_target(struct odrp_req *req, u32 entry)
 {
 	req->wr.remote_addr = odrp_key_addr(entry);
 	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
@@ -132,7 +132,7 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
 	if (req->conn->keyed)
-		aim(req, entry);
+		set_target(req, entry);
 	else
 		fill_head(req, entry);
 }

@@ -234,7 +234,7 @@ static void stock_conn(struct odrp_conn *conn)
 }
 
 /* As far as it can be had now; beats ask for the rest. */
-static void stock(struct odrp_sess *s)
+static void stock_spares(struct odrp_sess *s)
 {
 	WRITE_ONCE(s->reconnect.lacks_spares, false);
 	odrp_sess_each_conn(s, stock_conn);
@@ -253,7 +253,7 @@ static void resumed(struct odrp_sess *s)
 			  s->dev->id, &s->addr.dst,
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
 	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
-	stock(s);
+	stock_spares(s);
 }
 
 /* Between two attempts. */
@@ -357,7 +357,7 @@ static void report_dead(struct odrp_dev *dev, bool forced)
 		pr_notice("odrp%d: removed by force: all I/O fails until its last user closes it\n",
 			  dev->id);
 	if (dev->backing && !forced)
-		odrp_backing_say(dev);
+		odrp_backing_report(dev);
 	else if (!ODRP_SWAPOFF_SAFE)
 		pr_warn("odrp%d: do not swap off: programs would get wrong bytes for lost pages\n",
 			dev->id);
@@ -400,7 +400,7 @@ static void reconnect_work(struct work_struct *w)
 		reconnect(s);
 	else if (READ_ONCE(s->reconnect.lacks_spares) &&
 		 odrp_sess_state(s) == ODRP_LIVE)
-		stock(s);
+		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
 		teardown(s);
 	memalloc_noreclaim_restore(reserves);

@@ -20,14 +20,14 @@ static char * const words[ODRP_NR_UEVENTS] = {
 	[ODRP_UEVENT_DRAIN]	= "ODRP_DRAIN=1",
 };
 
-static void send(struct odrp_dev *dev, enum odrp_uevent what)
+static void uevent_send(struct odrp_dev *dev, enum odrp_uevent what)
 {
 	char *env[] = { words[what], NULL };
 
 	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, env);
 }
 
-static enum odrp_uevent now(const struct odrp_dev *dev)
+static enum odrp_uevent uevent_of_state(const struct odrp_dev *dev)
 {
 	switch (odrp_sess_state(&dev->sess)) {
 	case ODRP_LOST:
@@ -50,13 +50,13 @@ static void uevent_work(struct work_struct *w)
 	todo = t->todo;
 	t->todo = 0;
 	spin_unlock(&t->lock);
-	last = now(dev);
+	last = uevent_of_state(dev);
 	for (what = 0; what < ODRP_NR_UEVENTS; what++) {
 		if (what != last && (todo & BIT(what)))
-			send(dev, what);
+			uevent_send(dev, what);
 	}
 	if (todo & BIT(last))
-		send(dev, last);
+		uevent_send(dev, last);
 }
 
 /*

@@ -145,7 +145,7 @@ void odrp_backing_begin(struct bio *bio);
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct odrp_queue *q);
 void odrp_backing_alone(struct bio *bio);
-void odrp_backing_say(struct odrp_dev *dev);
+void odrp_backing_report(struct odrp_dev *dev);
 
 /* A slot has been taken to be freed. */
 static inline void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
