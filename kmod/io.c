@@ -203,7 +203,7 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	req->wr.wr.next = req->next ? &req->next->wr.wr : NULL;
 	req->wr.wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
-	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
+	smp_mb__before_atomic();	/* pairs with watch.c:overdue() */
 	atomic_or(first_bits(conn, quiet, signal), &req->st);
 }
 

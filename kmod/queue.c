@@ -2,7 +2,7 @@
 /*
  * What a connection is made of, but for its queue pair (plug.c): requests with their
  * memory, registrations.  All of it is made here, before the first request, and
- * unmade here, after the last; sess.c says when.
+ * unmade here, after the last; hangup.c says when.
  */
 #include <linux/delay.h>
 #include <linux/scatterlist.h>
