@@ -28,6 +28,11 @@
 
 #include <far/addr.h>
 
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct far;
 struct far_thread;
 struct far_task;
@@ -152,5 +157,10 @@ const char *far_strerror_last(const struct far_task *task);
 
 /* The names of FAR_WITHOUT_*, comma-separated; -EINVAL and *ret_bad at the unknown. */
 int far_without_parse(const char *list, unsigned *ret_without, const char **ret_bad);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
 
 #endif
