@@ -283,8 +283,6 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
-	if (spaces_gone(&m->spaces, id))
-		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_LIVE &&
 		    gone_from(m, m->sess[i], id))
@@ -302,6 +300,8 @@ void manager_events(struct manager *m)
 			manager_budget(m);
 		else if (ev.type == NIC_REQUEST)
 			request(m, &ev);
+		else if (spaces_gone(&m->spaces, &ev))
+			continue;
 		else if (ev.type == NIC_GONE)
 			gone(m, ev.id);
 	}

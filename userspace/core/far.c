@@ -70,6 +70,8 @@ const char *far_node_words(int err)
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:
 		return "it speaks another version of the protocol; expected version 1";
+	case -EAGAIN:
+		return "not all memory nodes of its set have joined";
 	default:
 		return strerrordesc_np(-err);
 	}
