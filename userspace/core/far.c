@@ -61,6 +61,9 @@ const char *far_node_words(int err)
 		return "there is no such space";
 	case -EACCES:
 		return "no rights";
+	case -EINVAL:
+		return "expected an IPv4 address, or a number from 0 for a memory node of "
+		       "this process";
 	case -EHOSTUNREACH:
 		return "no such node";
 	case -ECONNREFUSED:
