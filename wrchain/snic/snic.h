@@ -377,6 +377,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
 	X(duplicates) X(out_of_sequence) X(reordered)			\
+	X(rx_strange) X(rx_conflicts)					\
 	X(retransmits) X(probes) X(timeouts)				\
 	X(rnr_naks) X(rnr_received) X(acks) X(naks)			\
 	X(wqes) X(nops) X(waits) X(enables) X(reads) X(writes) X(sends)	\
