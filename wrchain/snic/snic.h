@@ -92,10 +92,8 @@ int snic_mkey_dereg(struct snic *nic, uint32_t key);
  * its local_dma_lkey).  It is no lkey.
  *
  * variant: the key's low 8 bits, which on a ConnectX whoever makes the key
- * chooses.  So nothing here keeps a number from being given out again: slots are
- * reused oldest first, and not while 16 or fewer are free, but then one with the
- * same variant is the same key, for all who still know it.  Who lets a peer make
- * keys come and go takes another variant each time.
+ * chooses.  The other 24 are random, so a number that is gone may come back, by
+ * chance, for all who still know it.
  *
  * -EINVAL: entries is 0, no multiple of WRC_KSM_GROUP, or more than
  * SNIC_MAX_KSM, or other access.  -ENOENT, -ENOMEM, -ENFILE.
