@@ -336,7 +336,7 @@ static struct odrp_far_hello hello_of(unsigned role, uint64_t attach)
 
 static void strange_hellos(struct stranger *s)
 {
-	static const uint8_t no_roles[] = { 0, ODRP_FAR_DELETE + 1, 255 };
+	static const uint8_t no_roles[] = { 0, ODRP_FAR_CUT + 1, 255 };
 	struct odrp_far_hello hello = hello_of(ODRP_FAR_ATTACH, 7), bad = hello;
 	unsigned role;
 
