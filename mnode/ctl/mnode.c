@@ -159,6 +159,7 @@ static void print_status(struct json_object *obj)
 	printf("%-16s %12s s  (stands for hardware)\n", "CPU of the NIC",
 	       agent_str(obj, "nic_cpu_s"));
 	printf("%-16s %12s s\n", "up", agent_str(obj, "wall_s"));
+	printf("%-16s %12s s\n", "longest turn", agent_str(obj, "longest_turn_s"));
 	print_sessions(agent_get(obj, "sessions"));
 	print_unstopped(agent_get(obj, "sessions"));
 	print_spaces(agent_get(obj, "spaces"));
