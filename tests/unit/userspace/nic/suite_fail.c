@@ -206,7 +206,7 @@ static void test_attach(void **state)
 	int err;
 
 	assert_int_equal(ops->attach(bed->nic, "0", "t", FAR_ATTACH_READ, &peer), -ENOENT);
-	/* Where addresses have a form, it is no address at all. */
+	/* Where an address has a form, this is none. */
 	err = ops->attach(bed->nic, "no/node", "s", FAR_ATTACH_READ, &peer);
 	assert_true(err == -EHOSTUNREACH || err == -EINVAL);
 	assert_int_equal(bed->peer[0].nr_regions, 1);

@@ -70,7 +70,12 @@ static void test_names(void **state)
 {
 	struct far_nic *one = nic_open("soft:"), *two = nic_open("soft:nodes=2");
 	struct far_host_map map;
+	struct far_peer peer;
 
+	assert_int_equal(one->ops->attach(one, "10.77.0", "s", FAR_ATTACH_READ, &peer),
+			 -EINVAL);
+	assert_int_equal(one->ops->attach(one, "1", "s", FAR_ATTACH_READ, &peer),
+			 -EHOSTUNREACH);
 	assert_int_equal(one->ops->host->map(one, "", "s", &map), -ENOENT);
 	assert_int_equal(one->ops->host->map(one, "0", "s", &map), -ENOENT);
 	assert_int_equal(one->ops->host->map(one, "10.77.0.2", "s", &map), -ENOENT);
