@@ -52,6 +52,15 @@ ends 2 '1 to 600000' "$odrpctl" swap add --reconnect-delay-ms=0
 ends 2 '--min-free-kbytes is an option of add' "$odrpctl" swap top --count 1 --min-free-kbytes 9
 ends 2 'queues=010: expected a number without zeros' "$odrpctl" swap add --queues 010
 
+# Secrets: made once, and shown to nobody.
+keys=$(mktemp -d)
+ends 0 "$keys/d/cnode1" "$odrpctl" key new cnode1 --dir "$keys/d"
+ends 3 'File exists' "$odrpctl" key new cnode1 --dir "$keys/d"
+ends 3 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
+ends 2 'usage: odrpctl key new NAME' "$odrpctl" key old
+[ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
+rm -r "$keys"
+
 # A device that is none.
 for command in remove drop up down status; do
 	ends 2 "$command: 'sda': expected one device, odrp0 to odrp255" \
