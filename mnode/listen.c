@@ -367,8 +367,6 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
-	if (spaces_gone(&m->spaces, id))
-		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state != SESS_DYING &&
 		    gone_from(m, m->sess[i], id))
@@ -386,10 +384,11 @@ void manager_events(struct manager *m)
 	for (i = 0; i < EVENTS_STEP; i++) {
 		if (m->nic->ops->event(m->nic, &ev))
 			break;
-		if (ev.type == NIC_GONE)
-			gone(m, ev.id);
-		if (ev.type != NIC_REQUEST)
+		if (ev.type != NIC_REQUEST) {
+			if (!spaces_gone(&m->spaces, &ev) && ev.type == NIC_GONE)
+				gone(m, ev.id);
 			continue;
+		}
 		if (spaces_request(&m->spaces, &ev))
 			manager_budget(m);
 		else

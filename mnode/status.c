@@ -152,6 +152,10 @@ static struct json_object *make_space(const struct spaces *sp,
 	add_u64(obj, "max_clients", space->sb.max_clients);
 	add_u64(obj, "structures", sum.names);
 	add_u64(obj, "fenced", space->fenced);
+	add_u64(obj, "nodes", space->sb.nr_nodes);
+	add_u64(obj, "node", space->sb.node);
+	add_u64(obj, "joined", spaces_joined(space));
+	add(obj, "open", json_object_new_boolean(!space->host.closed));
 	return obj;
 }
 

@@ -129,6 +129,8 @@ static int conn_refusal(const struct soft_conn *conn)
 		return -EUSERS;
 	case ODRP_FAR_E_RIGHTS:
 		return -EACCES;
+	case ODRP_FAR_E_INCOMPLETE:
+		return -EAGAIN;
 	default:
 		return -EPROTO;
 	}
