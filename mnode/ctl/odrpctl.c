@@ -17,9 +17,11 @@ static const char usage[] =
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
 "       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
 "       odrpctl swap top | metrics\n"
+"       odrpctl key new NAME\n"
 "\n"
 "  odrpctl mnode --help    the memory node's agent on this machine\n"
 "  odrpctl swap --help     the swap devices of this machine\n"
+"  odrpctl key --help      secrets of compute nodes\n"
 "\n"
 "Exit status: 0 yes, 1 no (a check failed), 2 wrong usage, 3 trouble.\n";
 
@@ -29,6 +31,8 @@ int main(int argc, char **argv)
 		return mnode_main(argc - 1, argv + 1);
 	if (argc > 1 && !strcmp(argv[1], "swap"))
 		return swap_main(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "key"))
+		return key_main(argc - 1, argv + 1);
 	if (argc > 1 && (!strcmp(argv[1], "--help") ||
 			 !strcmp(argv[1], "-h"))) {
 		fputs(usage, stdout);
@@ -40,7 +44,7 @@ int main(int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (argc > 1)
-		fprintf(stderr, "odrpctl: '%s': expected mnode or swap\n",
+		fprintf(stderr, "odrpctl: '%s': expected mnode, swap or key\n",
 			argv[1]);
 	fputs(usage, stderr);
 	return EXIT_USAGE;

@@ -14,5 +14,6 @@ enum {
 
 int mnode_main(int argc, char **argv);
 int swap_main(int argc, char **argv);
+int key_main(int argc, char **argv);
 
 #endif /* CTL_ODRPCTL_H */

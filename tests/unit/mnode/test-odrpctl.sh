@@ -55,6 +55,15 @@ ends 2 '--priority 5: not expected with --no-swapon' \
 	"$odrpctl" swap add 192.0.2.1 1G --priority 5 --no-swapon
 ends 2 '--queues 3: given twice' "$odrpctl" swap add --queues 2 --queues 3
 
+# Secrets: made once, and shown to nobody.
+keys=$(mktemp -d)
+ends 0 "$keys/d/cnode1" "$odrpctl" key new cnode1 --dir "$keys/d"
+ends 3 'File exists' "$odrpctl" key new cnode1 --dir "$keys/d"
+ends 3 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
+ends 2 'usage: odrpctl key new NAME' "$odrpctl" key old
+[ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
+rm -r "$keys"
+
 # A device that is none.
 for command in remove drop up down status; do
 	ends 2 "$command: 'sda': expected one device, odrp0 to odrp255" \

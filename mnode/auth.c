@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Proofs, MACs, and the window of counters: see auth.h. */
+#include <endian.h>
+#include <errno.h>
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <string.h>
+#include "auth.h"
+
+static void hmac(const uint8_t *key, size_t key_len,
+		 const struct odrp_auth_piece *piece, unsigned int nr,
+		 size_t len, uint8_t *ret_mac)
+{
+	struct hmac_sha256_ctx ctx;
+	unsigned int i;
+
+	hmac_sha256_set_key(&ctx, key_len, key);
+	for (i = 0; i < nr; i++)
+		hmac_sha256_update(&ctx, piece[i].len, piece[i].p);
+	hmac_sha256_digest(&ctx, len, ret_mac);
+	explicit_bzero(&ctx, sizeof(ctx));
+}
+
+void auth_derive(const uint8_t secret[ODRP_AUTH_SECRET],
+		 const struct odrp_auth_hello *hello,
+		 const struct odrp_auth_challenge *challenge,
+		 struct auth_key *ret_key)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	struct sha256_ctx sha;
+	unsigned int i, nr;
+
+	nr = odrp_auth_pack_nonces(hello, challenge, piece);
+	sha256_init(&sha);
+	for (i = 0; i < nr; i++)
+		sha256_update(&sha, piece[i].len, piece[i].p);
+	sha256_digest(&sha, sizeof(digest), digest);
+	piece[0] = (struct odrp_auth_piece){ ODRP_AUTH_LABEL,
+					     ODRP_AUTH_LABEL_LEN };
+	piece[1] = (struct odrp_auth_piece){ digest, sizeof(digest) };
+	hmac(secret, ODRP_AUTH_SECRET, piece, 2, sizeof(ret_key->k), ret_key->k);
+}
+
+static int compare(const uint8_t *a, const uint8_t *b, size_t len)
+{
+	return memeql_sec(a, b, len) ? 0 : -EKEYREJECTED;
+}
+
+/* ---- handshake ------------------------------------------------------------------ */
+
+void auth_prove_response(const struct auth_key *key,
+			 const struct odrp_auth_hello *hello,
+			 const struct odrp_auth_challenge *challenge,
+			 struct odrp_auth_response *response)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_tag tag;
+	unsigned int nr = odrp_auth_pack_response(hello, challenge, response,
+						  &tag, piece);
+
+	hmac(key->k, sizeof(key->k), piece, nr, sizeof(response->proof),
+	     response->proof);
+}
+
+void auth_prove_done(const struct auth_key *key,
+		     const struct odrp_auth_hello *hello,
+		     const struct odrp_auth_challenge *challenge,
+		     const struct odrp_auth_response *response,
+		     struct odrp_auth_done *done)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_tag tag;
+	unsigned int nr = odrp_auth_pack_done(hello, challenge, response, done,
+					      &tag, piece);
+
+	hmac(key->k, sizeof(key->k), piece, nr, sizeof(done->proof), done->proof);
+}
+
+int auth_check_response(const struct auth_key *key,
+			const struct odrp_auth_hello *hello,
+			const struct odrp_auth_challenge *challenge,
+			const struct odrp_auth_response *response)
+{
+	struct odrp_auth_response right = *response;
+
+	auth_prove_response(key, hello, challenge, &right);
+	return compare(right.proof, response->proof, sizeof(right.proof));
+}
+
+int auth_check_done(const struct auth_key *key,
+		    const struct odrp_auth_hello *hello,
+		    const struct odrp_auth_challenge *challenge,
+		    const struct odrp_auth_response *response,
+		    const struct odrp_auth_done *done)
+{
+	struct odrp_auth_done right = *done;
+
+	auth_prove_done(key, hello, challenge, response, &right);
+	return compare(right.proof, done->proof, sizeof(right.proof));
+}
+
+/* ---- other connections ---------------------------------------------------------- */
+
+static void sign(const struct auth_key *key, const struct odrp_auth_bound *bound,
+		 const void *p, size_t len, uint8_t *ret_mac)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	unsigned int nr = odrp_auth_pack_bound(bound, p, len, piece);
+
+	hmac(key->k, sizeof(key->k), piece, nr, ODRP_AUTH_MAC, ret_mac);
+}
+
+void auth_sign_req(const struct auth_key *key, struct odrp_auth_bound bound,
+		   struct odrp_auth_req *req)
+{
+	bound.what = ODRP_AUTH_REQ;
+	bound.counter = req->counter;
+	sign(key, &bound, req, offsetof(struct odrp_auth_req, mac), req->mac);
+}
+
+int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
+		   const struct odrp_auth_req *req)
+{
+	struct odrp_auth_req right = *req;
+
+	auth_sign_req(key, bound, &right);
+	return compare(right.mac, req->mac, sizeof(right.mac));
+}
+
+void auth_sign_answer(const struct auth_key *key, struct odrp_auth_bound bound,
+		      const void *p, size_t len, uint8_t ret_mac[ODRP_AUTH_MAC])
+{
+	sign(key, &bound, p, len, ret_mac);
+}
+
+int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
+		      const void *p, size_t len,
+		      const uint8_t mac[ODRP_AUTH_MAC])
+{
+	uint8_t right[ODRP_AUTH_MAC];
+
+	sign(key, &bound, p, len, right);
+	return compare(right, mac, sizeof(right));
+}
+
+/* ---- counters -------------------------------------------------------------------- */
+
+static uint64_t *word_of(struct auth_window *w, uint64_t counter)
+{
+	return &w->seen[counter % ODRP_AUTH_WINDOW / 64];
+}
+
+/* The bits of the counters between are free again. */
+static void advance(struct auth_window *w, uint64_t counter)
+{
+	uint64_t n = counter - w->top;
+
+	if (n >= ODRP_AUTH_WINDOW)
+		memset(w->seen, 0, sizeof(w->seen));
+	else
+		while (n--)
+			*word_of(w, counter - n) &= ~(1ull << (counter - n) % 64);
+	w->top = counter;
+}
+
+int auth_window_take(struct auth_window *w, uint64_t counter)
+{
+	uint64_t bit = 1ull << counter % 64;
+
+	if (!counter ||
+	    (w->top >= ODRP_AUTH_WINDOW && counter <= w->top - ODRP_AUTH_WINDOW))
+		return -ERANGE;
+	if (counter > w->top)
+		advance(w, counter);
+	else if (*word_of(w, counter) & bit)
+		return -EALREADY;
+	*word_of(w, counter) |= bit;
+	return 0;
+}
