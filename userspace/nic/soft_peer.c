@@ -41,8 +41,8 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 			const char *space)
 {
 	struct odrp_far_hello hello = far_hello(ODRP_FAR_ATTACH, peer->id);
-	/* The memory node READs nothing over it, and sees whether we answer. */
-	const struct soft_qp_conf conf = { .cqn = soft->cqn, .access = NIC_REMOTE_READ };
+	/* The memory node WRITEs nothing over it, and sees whether we answer. */
+	const struct soft_qp_conf conf = { .cqn = soft->cqn, .access = NIC_REMOTE_WRITE };
 	int err = far_hello_name(&hello, space);
 
 	if (err)

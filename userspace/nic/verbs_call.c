@@ -129,7 +129,6 @@ static int conn_connect(struct verbs_nic *verbs, struct verbs_conn *conn,
 	struct rdma_conn_param param = {
 		.private_data = hello,
 		.private_data_len = sizeof(*hello),
-		/* The memory node READs nothing over it, once in a while. */
 		.responder_resources = 1,
 		.initiator_depth = RDMA_MAX_INIT_DEPTH,
 		.flow_control = 1,

@@ -40,7 +40,10 @@ static void nics_open(struct rig *rig)
 	}
 	snprintf(rig->dir, sizeof(rig->dir), "/tmp/far-hash-XXXXXX");
 	assert_non_null(mkdtemp(rig->dir));
-	snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
+	if (rig->conf.soft)
+		snprintf(spec, sizeof(spec), "soft:nodes=%u", rig->conf.nodes);
+	else
+		snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
 	for (i = 0; i < rig->conf.clients; i++)
 		if (far_nic_open(spec, why, sizeof(why), &rig->nic[i]))
 			fail_msg("%s", why);

@@ -26,6 +26,7 @@
 
 struct rig_conf {
 	int sim;		/* else mem */
+	int soft;		/* the software NIC instead of mem; one client */
 	unsigned nodes;		/* 0: RIG_NODES */
 	unsigned clients;	/* 0: 1 */
 	uint64_t size;		/* of a node's space; 0: 64 MiB */
