@@ -4,6 +4,7 @@
 
 #include "../base/why.h"
 #include "verbs.h"
+#include "verbs_info.h"
 
 static int none_open(const char *conf, char *why, size_t why_len,
 		     struct far_nic **ret_nic)
@@ -18,3 +19,8 @@ const struct far_nic_ops far_verbs_ops = {
 	.summary = "an RDMA device, over libibverbs and librdmacm",
 	.open = none_open,
 };
+
+int far_verbs_report(const struct far_verbs_reporter *to)
+{
+	return 0;
+}
