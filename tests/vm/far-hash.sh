@@ -4,6 +4,7 @@
 # memory nodes soft has at the other end of a veth, and the hash table in a space of the
 # agent, with the histories of tasks that fight for few keys.
 . "$(dirname "$0")/lib.sh"
+. "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
 
 # shellcheck disable=SC2016  # for the guest's shell
 on_veth='
