@@ -54,11 +54,11 @@ static int check_features(u32 features, u32 keys_rkey,
 	return 0;
 }
 
-/* Of a session that is taken up again: what others rely on has not changed. */
+/* Of a session that is resumed: what others rely on has not changed. */
 static int check_same(u16 queues, u16 depth, u64 session,
 		      const struct odrp_admin_terms *t, struct odrp_bad *bad)
 {
-	/* 0 asks for a new session when this one is taken up again. */
+	/* 0 asks for a new session when this one is resumed. */
 	if (!session)
 		return wrong(bad, "session", 0, t->session ? t->session : 1);
 	if (!t->session)

@@ -20,7 +20,7 @@ struct odrp_bad {
 	u64		expected;
 };
 
-/* What was asked for, or, for a session that is taken up again, what it has. */
+/* What was asked for, or, for a session that is resumed, what it has. */
 struct odrp_admin_terms {
 	u16	queues;
 	u16	depth;

@@ -139,7 +139,7 @@ static void end_store(struct twin *t, struct odrp_queue *q)
 	if (t->good)
 		set_bit(slot, dev->good);
 	if (t->good || remote)
-		odrp_unread_clear(dev, slot);
+		odrp_unreadable_clear(dev, slot);
 	if (remote)
 		more = odrp_slot_end(&dev->slots, slot, ODRP_SLOT_OK);
 	else
@@ -163,9 +163,9 @@ static void end_load(struct twin *t, struct odrp_queue *q)
 	unsigned int more;
 
 	if (t->good)
-		odrp_unread_clear(dev, slot);
+		odrp_unreadable_clear(dev, slot);
 	else
-		odrp_unread_mark(dev, slot);
+		odrp_unreadable_mark(dev, slot);
 	if (t->asked)
 		more = odrp_slot_end(&dev->slots, slot, t->res);
 	else
@@ -323,7 +323,7 @@ void odrp_backing_alone(struct bio *bio)
 }
 
 /* The session is dead. */
-void odrp_backing_say(struct odrp_dev *dev)
+void odrp_backing_report(struct odrp_dev *dev)
 {
 	pr_notice("odrp%d: continues with the backing device %s alone\n",
 		  dev->id, dev->backing->path);

@@ -33,7 +33,7 @@ static void ask_to_leave(struct odrp_sess *s)
 		return;
 	pr_notice("odrp%d: memory node asks to swap off and leave\n",
 		  s->dev->id);
-	odrp_tell(s->dev, ODRP_TELL_DRAIN);
+	odrp_uevent(s->dev, ODRP_UEVENT_DRAIN);
 }
 
 /*
@@ -161,7 +161,7 @@ static void beat_work(struct work_struct *w)
 	if (state != ODRP_LIVE && state != ODRP_CONNECTING)
 		return;
 	odrp_reserve_collect(&s->reserve);
-	odrp_mend_restock(s);
+	odrp_reconnect_restock(s);
 	/* While it is on its way its buffer is not touched. */
 	if (atomic_read_acquire(&b->busy)) {
 		if (overdue(s))

@@ -179,7 +179,7 @@ static void slot_free_notify(struct block_device *bdev, unsigned long slot)
  * somebody has a claim to it, as a swap area has.  Who else comes that way gets
  * errors as all do, and holds it up until it is closed.
  *
- * Without force nobody opens what is claimed where a swapoff would lie.
+ * Without force nobody opens what is claimed where a swapoff would give wrong bytes.
  */
 static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 {
@@ -189,10 +189,11 @@ static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 		return claimed ? 0 : -ENXIO;
 	if (dev->removing)
 		return -ENXIO;
-	if (!claimed || !odrp_unread_any(dev))
+	if (!claimed || !odrp_unreadable_any(dev))
 		return 0;
-	pr_warn_ratelimited("odrp%d: not opened: swapoff would give wrong bytes (swapoff_lies)\n",
-			    dev->id);
+	pr_warn_ratelimited(
+		"odrp%d: not opened: swapoff would give wrong bytes (swapoff_corrupts)\n",
+		dev->id);
 	return -EIO;
 }
 

@@ -56,9 +56,9 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
 };
 
-/* While mending there are many attempts, and only the last one counts. */
+/* While reconnecting there are many attempts, and only the last one counts. */
 #define conn_err(conn, fmt, ...) do {					\
-	if ((conn)->sess->mend.end)					\
+	if ((conn)->sess->reconnect.end)					\
 		pr_debug("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
 			 &(conn)->sess->addr.dst, ##__VA_ARGS__);	\
 	else								\
@@ -66,8 +66,8 @@ static const int status_errno[] = {
 		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
 } while (0)
 
-/* While mending no step takes longer, so that a lost packet costs no more. */
-#define MEND_STEP_MS	1000
+/* While reconnecting no step takes longer, so that a lost packet costs no more. */
+#define RECONNECT_STEP_MS	1000
 
 /* A step that has not said itself why. */
 static int failed(struct odrp_conn *conn, const char *step, int err)
@@ -127,6 +127,21 @@ static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
 }
 
 /*
+ * To a state, with what the connection manager has for it.  The connection has an id,
+ * and a queue pair that nobody takes away meanwhile.
+ */
+static int move_qp(struct odrp_conn *conn, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int err, mask;
+
+	err = rdma_init_qp_attr(conn->id, &attr, &mask);
+	if (err)
+		return err;
+	return odrp_step(ib_modify_qp(conn->qp, &attr, mask));
+}
+
+/*
  * The way of a queue pair to a connection that has been answered: once more to where
  * it is, for only now it is known what the peer may do.
  */
@@ -142,7 +157,7 @@ static int move_up(struct odrp_conn *conn)
 	if (!conn->qp)		/* the answer came too late */
 		err = -ETIMEDOUT;
 	for (i = 0; !err && i < ARRAY_SIZE(way); i++)
-		err = odrp_cm_move_qp(conn, way[i]);
+		err = move_qp(conn, way[i]);
 	mutex_unlock(&conn->plug_lock);
 	return err;
 }
@@ -216,14 +231,14 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 /* How long a step may take from now on. */
 static unsigned long step_ms(const struct odrp_conn *conn)
 {
-	unsigned long end = conn->sess->mend.end;
+	unsigned long end = conn->sess->reconnect.end;
 
 	if (!end)
 		return READ_ONCE(odrp_connect_ms);
 	if (!time_before(jiffies, end))
 		return 0;
 	return min_t(unsigned long, jiffies_to_msecs(end - jiffies),
-		     MEND_STEP_MS);
+		     RECONNECT_STEP_MS);
 }
 
 static int wait_step(struct odrp_conn *conn, const char *what)
@@ -444,27 +459,10 @@ static int take_io(struct odrp_conn *conn)
 }
 
 /*
- * odrp_cm_move_qp() - to a state, with what the connection manager has for it
- *
- * The connection has an id, and a queue pair that nobody takes away meanwhile.
+ * Have an id for the next time.  It knows no address, so nothing happens to it, and
+ * it is on no device.
  */
-int odrp_cm_move_qp(struct odrp_conn *conn, enum ib_qp_state state)
-{
-	struct ib_qp_attr attr = { .qp_state = state };
-	int err, mask;
-
-	err = rdma_init_qp_attr(conn->id, &attr, &mask);
-	if (err)
-		return err;
-	return odrp_step(ib_modify_qp(conn->qp, &attr, mask));
-}
-
-/*
- * odrp_cm_stock() - have an id for the next time
- *
- * It knows no address, so nothing happens to it, and it is on no device.
- */
-int odrp_cm_stock(struct odrp_conn *conn)
+static int stock_id(struct odrp_conn *conn)
 {
 	struct odrp_spare *spare = &conn->spare;
 	struct rdma_cm_id *id;
@@ -485,12 +483,26 @@ int odrp_cm_stock(struct odrp_conn *conn)
 	return 0;
 }
 
+/*
+ * odrp_conn_stock() - have a spare of what a broken connection takes with it
+ *
+ * The connection is up.
+ *
+ * Return: 0 if there is one now, else -errno; what could be made stays.
+ */
+int odrp_conn_stock(struct odrp_conn *conn)
+{
+	int err = odrp_plug_stock(conn);
+
+	return err ?: stock_id(conn);
+}
+
 static int take_id(struct odrp_conn *conn)
 {
 	struct odrp_spare *spare = &conn->spare;
 	int err;
 
-	err = odrp_cm_stock(conn);
+	err = stock_id(conn);
 	if (err)
 		return err;
 	conn->id = spare->id;
@@ -498,6 +510,20 @@ static int take_id(struct odrp_conn *conn)
 	spare->id = NULL;
 	spare->end = NULL;
 	return 0;
+}
+
+/* A queue pair that can be connected, with its receives. */
+static int plug(struct odrp_conn *conn)
+{
+	int err;
+
+	err = odrp_conn_plug(conn);
+	if (err)
+		return err;
+	err = move_qp(conn, IB_QPS_INIT);
+	if (err)
+		return err;
+	return odrp_conn_post_recvs(conn);
 }
 
 /*
@@ -522,7 +548,7 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	err = rdma_set_ack_timeout(conn->id, odrp_ack_timeout);
 	if (err)
 		return failed(conn, "setting the time-out of ACKs", err);
-	err = odrp_conn_plug(conn);
+	err = plug(conn);
 	if (err)
 		return failed(conn, "making a queue pair", err);
 	err = connect(conn);
@@ -532,7 +558,7 @@ int odrp_cm_connect(struct odrp_conn *conn)
 }
 
 /* The connection has no id any more, and hears of no event. */
-void odrp_cm_let_go(struct odrp_conn *conn)
+void odrp_cm_disconnect(struct odrp_conn *conn)
 {
 	struct rdma_cm_id *id = conn->id;
 

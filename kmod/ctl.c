@@ -375,7 +375,7 @@ static void drop(struct odrp_dev *dev)
  *   - the sweep and a hot_remove have ctl_lock, and find out there what is left to
  *     do: a device that another hot_remove has taken is not in devs; one that is
  *     being added is there when it can be seen, and not before;
- *   - mending sees at its next step that the session is dead, and comes to an end
+ *   - reconnecting sees at its next step that the session is dead, and comes to an end
  *     before the device does: odrp_sess_close() waits for it;
  *   - who comes by frontswap goes the way of all bios, and fails there; then the
  *     kernel takes the bios' way, with the same end.  swapoff is done with that

@@ -44,7 +44,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
 	mutex_init(&dev->lock);
-	odrp_tell_init(dev);
+	odrp_uevent_init(dev);
 	init_waitqueue_head(&dev->room);
 	init_waitqueue_head(&dev->backing_room);
 	odrp_wait_init(dev);
@@ -58,7 +58,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 static void free_dev(struct odrp_dev *dev)
 {
 	odrp_backing_del(dev);
-	odrp_unread_del(dev);
+	odrp_unreadable_del(dev);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	free_slots(dev);
@@ -82,7 +82,7 @@ static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 	if (!err && opt->checksum)
 		err = odrp_sum_add(dev);
 	if (!err)
-		err = odrp_unread_add(dev);
+		err = odrp_unreadable_add(dev);
 	if (!err && opt->backing)
 		err = odrp_backing_add(dev, opt->backing);
 	return err;
@@ -98,14 +98,14 @@ static void close_sess(struct odrp_dev *dev)
 
 /* Of its session the admin connection is up. */
 static int fill_dev(struct odrp_dev *dev, const struct odrp_options *opt,
-		    u64 *needed, bool *told)
+		    u64 *needed, bool *ret_logged)
 {
 	int err;
 
 	*needed = odrp_mem_needed(opt, dev->sess.nr_queues, dev->sess.depth);
 	err = odrp_mem_check(dev->id, opt, *needed);
 	if (err) {
-		*told = true;
+		*ret_logged = true;
 		return err;
 	}
 	err = make_tables(dev, opt);
@@ -141,7 +141,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 {
 	u64 needed = odrp_mem_needed(opt, 0, 0);
 	struct odrp_dev *dev;
-	bool told = false;
+	bool logged = false;
 	int err;
 
 	err = odrp_mem_check(id, opt, needed);
@@ -158,7 +158,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 		err = odrp_sess_open(&dev->sess, opt->queues, opt->depth);
 	if (err)
 		goto free_dev;
-	err = fill_dev(dev, opt, &needed, &told);
+	err = fill_dev(dev, opt, &needed, &logged);
 	if (err)
 		goto close_sess;
 	*ret_dev = dev;
@@ -169,7 +169,7 @@ close_sess:
 free_dev:
 	free_dev(dev);
 say:
-	if (!told)
+	if (!logged)
 		say_not_added(id, err, needed);
 	return err;
 }
@@ -192,7 +192,7 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 		say_not_added(dev->id, err, 0);
 		return err;
 	}
-	odrp_tell_start(dev);
+	odrp_uevent_start(dev);
 	odrp_debug_add(dev);
 	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages\n",
 		dev->id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
@@ -257,7 +257,7 @@ int odrp_dev_force(struct odrp_dev *dev)
 
 	if (err == -EINPROGRESS) {
 		odrp_sess_die(&dev->sess, "removed by force");
-		odrp_mend_queue(&dev->sess);
+		odrp_reconnect_queue(&dev->sess);
 	}
 	return err;
 }
@@ -270,11 +270,11 @@ int odrp_dev_force(struct odrp_dev *dev)
  */
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
-	/* That it is dead is told before it is gone. */
+	/* The uevent that it is dead is sent before it is gone. */
 	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
-		flush_work(&dev->sess.mend.work);
+		flush_work(&dev->sess.reconnect.work);
 	odrp_debug_del(dev);
-	odrp_tell_stop(dev);
+	odrp_uevent_stop(dev);
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));

@@ -60,13 +60,13 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
 	odrp_block_copy(req->bio, req->iter, req->bounce, true);
 	if (dev->sums && odrp_sum_check(dev, req)) {
-		odrp_unread_mark(dev, req->slot);
+		odrp_unreadable_mark(dev, req->slot);
 		/* Nobody is to have it, not even by a kernel that does not look. */
 		odrp_block_copy(req->bio, req->iter, ZERO_PAGE(0), true);
 		req->res = ODRP_SLOT_FAILED;
 		return;
 	}
-	odrp_unread_clear(dev, req->slot);
+	odrp_unreadable_clear(dev, req->slot);
 	odrp_stat_inc(dev, loads);
 	odrp_stat_add(dev, bytes_in, ODRP_BLOCK);
 	ns = ktime_get_ns() - req->start_ns;
@@ -86,7 +86,7 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 		return;
 	if (dev->sums)
 		odrp_sum_keep(dev, req);
-	odrp_unread_clear(dev, req->slot);
+	odrp_unreadable_clear(dev, req->slot);
 	if (req->act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_stat_inc(dev, stores_unmapped);
 	else
@@ -97,7 +97,7 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 }
 
 /* The lease and the count of frees, before the slot changes hands. */
-static void settle(struct odrp_queue *q, struct odrp_req *req)
+static void slot_settle(struct odrp_queue *q, struct odrp_req *req)
 {
 	struct odrp_dev *dev = q->dev;
 
@@ -146,7 +146,7 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
  * End a request, whatever became of it, and release the bios that waited for its
  * slot, or for its page.
  *
- * The slot is at rest before the bio ends: its owner may use it again at once.
+ * The slot is idle before the bio ends: its owner may use it again at once.
  */
 static void finish(struct odrp_req *req)
 {
@@ -163,7 +163,7 @@ static void finish(struct odrp_req *req)
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
 	trace_odrp_done(conn, req);	/* a checksum may have failed it */
-	settle(q, req);
+	slot_settle(q, req);
 	res = req->res;
 
 	if (!two)
@@ -200,7 +200,7 @@ static void finish_group(struct odrp_req *req)
 
 /*
  * An answer says more than a SEND that was flushed: then the request has been
- * executed.  Without one it stays under way, for mend.c to see to; so does a READ
+ * executed.  Without one it stays under way, for reconnect.c to see to; so does a READ
  * or WRITE, which has no other answer than this.
  */
 static void send_done(struct odrp_req *req, const struct ib_wc *wc)

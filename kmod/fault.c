@@ -35,7 +35,7 @@
  * held: an id is not destroyed as long as "every" is not 0, as if RDMA waited for
  * its last message.
  *
- * busy: an attempt to take a session up again does not begin as long as "every" is
+ * busy: an attempt to resume a session does not begin as long as "every" is
  * not 0, as if somebody had a mutex that connecting takes, and did not give it back.
  *
  * mute: the completion of a request that is waited for is not seen, as if the device

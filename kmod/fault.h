@@ -23,7 +23,7 @@ enum odrp_fault {
 	ODRP_FAULT_LOST,	/* the connection is lost, here and now */
 	ODRP_FAULT_MAP,		/* the page of a store cannot be mapped */
 	ODRP_FAULT_HELD,	/* a connection id that is to go stays */
-	ODRP_FAULT_BUSY,	/* taking up again waits for others */
+	ODRP_FAULT_BUSY,	/* resuming waits for others */
 	ODRP_FAULT_MUTE,	/* what odrp_post_wait() waits for does not come */
 	ODRP_NR_FAULTS,
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of what is under way, or waits, on connections that serve nobody any more.
+ * The end of connections that serve nobody any more, of what is under way on them, and
+ * of what waits for them.
  */
+#include <linux/sched/mm.h>
 #include "odrp.h"
 
 /*
@@ -95,4 +97,50 @@ void odrp_dev_end_wanting(struct odrp_dev *dev)
 	q = odrp_queue_here(dev);
 	odrp_free_release(q);
 	odrp_issue_released(q);
+}
+
+void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn))
+{
+	unsigned int i, c;
+
+	if (s->admin)
+		fn(s->admin);
+	for (i = 0; s->queues && i < s->nr_queues; i++) {
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+			if (s->queues[i].conn[c])
+				fn(s->queues[i].conn[c]);
+		}
+	}
+}
+
+/*
+ * odrp_sess_hang_up() - end all connections and everything on them
+ *
+ * One phase for all of them before the next begins: a completion on one may
+ * resume a bio on another.  What is gone already is no matter.
+ */
+void odrp_sess_hang_up(struct odrp_sess *s)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	cancel_delayed_work_sync(&s->watch_work);
+	odrp_beat_stop(s);
+	odrp_sess_each_conn(s, odrp_conn_close);
+	odrp_dev_end_wanting(s->dev);
+	odrp_sess_each_conn(s, odrp_conn_stop);
+	/* No bio waits for us any more; from here on memory may be taken. */
+	odrp_sess_each_conn(s, odrp_conn_halt);
+	odrp_beat_exit(s);
+	odrp_sync_exit(s);
+	odrp_keys_exit(s);
+	odrp_sess_each_conn(s, odrp_conn_destroy);
+	odrp_sess_no_events(s);
+	if (s->pd)
+		ib_dealloc_pd(s->pd);
+	s->pd = NULL;
+	odrp_sess_each_conn(s, odrp_cm_disconnect);
+	odrp_sess_each_conn(s, odrp_cm_exit);
+	odrp_end_wait(s);
+	WRITE_ONCE(s->ibdev, NULL);
+	memalloc_noio_restore(noio);
 }

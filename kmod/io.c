@@ -104,8 +104,8 @@ static u32 req_id(const struct odrp_req *req)
 	return odrp_req_gen(req) << 16 | req->idx;
 }
 
-/* Where the page of an entry is. */
-static void aim(struct odrp_req *req, u32 entry)
+/* A READ or WRITE goes to the page of an entry. */
+static void set_target(struct odrp_req *req, u32 entry)
 {
 	req->wr.remote_addr = odrp_key_addr(entry);
 	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
@@ -132,7 +132,7 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
 	if (req->conn->keyed)
-		aim(req, entry);
+		set_target(req, entry);
 	else
 		fill_head(req, entry);
 }
@@ -203,7 +203,7 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	req->wr.wr.next = req->next ? &req->next->wr.wr : NULL;
 	req->wr.wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
-	smp_mb__before_atomic();	/* pairs with sess.c:overdue() */
+	smp_mb__before_atomic();	/* pairs with watch.c:overdue() */
 	atomic_or(first_bits(conn, quiet, signal), &req->st);
 }
 
@@ -262,8 +262,8 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
 }
 
 /*
- * The session is being lost, or has been: keep a list until it is taken up
- * again, or given up.
+ * The session is being lost, or has been: keep a list until it is resumed,
+ * or given up.
  */
 static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 {
@@ -320,8 +320,8 @@ static void refuse(struct odrp_batch *b, struct odrp_req *list)
 
 /*
  * Number and post a list of requests with one call.  Those that cannot be
- * posted wait for the session to be taken up again, or are refused when it will
- * not be: then whoever has the batch ends them.
+ * posted wait for the session to be resumed, or are refused when it will not
+ * be: then whoever has the batch ends them.
  */
 static void post(struct odrp_conn *conn, struct odrp_req *list,
 		 struct odrp_batch *b)

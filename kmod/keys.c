@@ -2,7 +2,7 @@
 /*
  * The rkeys of a session whose memory node translates in its NIC
  * (ODRP_WIRE_F_KEYED): read over the admin connection before there is any other,
- * and again whenever the session is taken up again.  They do not change: others
+ * and again whenever the session is resumed.  They do not change: others
  * than before would be other pages.
  *
  * What they open is the memory node's to say, and to take away: an access to a
@@ -20,7 +20,7 @@ static u32 nr_keys(const struct odrp_sess *s)
 }
 
 /* Nobody uses them yet. */
-static int take(struct odrp_sess *s, u32 first, u32 nr)
+static int keys_take(struct odrp_sess *s, u32 first, u32 nr)
 {
 	u32 i;
 
@@ -104,7 +104,7 @@ int odrp_keys_init(struct odrp_sess *s)
 	err = make(s);
 	if (err)
 		return err;
-	err = read_all(s, take);
+	err = read_all(s, keys_take);
 	if (err)
 		pr_err("odrp%d: %pISpc: reading %u rkeys: error %d\n",
 		       s->dev->id, &s->addr.dst, nr_keys(s), err);

@@ -2,11 +2,11 @@
 /*
  * Where a connection is plugged in: its queue pair and its completion queue.
  *
- * A connection that breaks takes its queue pair with it, and who takes the session
- * up again may find no memory for another.  So there is a spare one for each, and a
+ * A connection that breaks takes its queue pair with it, and who resumes the
+ * session may find no memory for another.  So there is a spare one for each, and a
  * spare connection id, made while the session lives.  The first attempt that comes so
  * far takes them; a later one makes its own, out of what the one before has given
- * back, or out of the reserves (mend.c).  When the session lives again there are
+ * back, or out of the reserves (reconnect.c).  When the session lives again there are
  * spares again.  The completion queue stays, unless it has failed itself.
  *
  * Why no queue pair is used twice: the peer's connection manager refuses its number
@@ -116,7 +116,7 @@ static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 		forget_stale(conn->cq);
 		irq_poll_enable(&conn->iop);
 	} else {
-		irq_poll_init(&conn->iop, POLL_WEIGHT, odrp_conn_poll);
+		irq_poll_init(&conn->iop, POLL_WEIGHT, conn->poll);
 		err = make_cq(conn, nr_cqe);
 		if (err)
 			return err;
@@ -138,7 +138,8 @@ static unsigned int nr_recvs(const struct odrp_conn *conn)
 			 2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
 }
 
-static int post_recvs(struct odrp_conn *conn)
+/* odrp_conn_post_recvs() - all that a new queue pair is to have, once it is in INIT */
+int odrp_conn_post_recvs(struct odrp_conn *conn)
 {
 	unsigned int i;
 	int err;
@@ -219,7 +220,7 @@ static void set_qp(struct odrp_conn *conn, struct ib_qp *qp)
 }
 
 /*
- * odrp_conn_plug() - CQ and QP, with receives posted
+ * odrp_conn_plug() - CQ and QP
  *
  * The connection has an id that knows its device and route.
  */
@@ -242,30 +243,15 @@ int odrp_conn_plug(struct odrp_conn *conn)
 	}
 	conn->spare.qp = NULL;
 	set_qp(conn, qp);
-	err = odrp_cm_move_qp(conn, IB_QPS_INIT);
-	if (err)
-		return err;
-	return post_recvs(conn);
+	return 0;
 }
 
-/*
- * odrp_conn_stock() - have a spare of what a broken connection takes with it
- *
- * The connection is up.
- *
- * Return: 0 if there is one now, else -errno; what could be made stays.
- */
-int odrp_conn_stock(struct odrp_conn *conn)
+/* odrp_plug_stock() - have a spare queue pair; the connection is up */
+int odrp_plug_stock(struct odrp_conn *conn)
 {
 	struct ib_qp_init_attr attr = qp_attr(conn);
-	int err;
 
-	if (!conn->spare.qp) {
-		err = make_qp(conn, &attr, &conn->spare.qp);
-		if (err)
-			return err;
-	}
-	return odrp_cm_stock(conn);
+	return conn->spare.qp ? 0 : make_qp(conn, &attr, &conn->spare.qp);
 }
 
 bool odrp_conn_has_spare(const struct odrp_conn *conn)

@@ -2,7 +2,7 @@
 /*
  * What a connection is made of, but for its queue pair (plug.c): requests with their
  * memory, registrations.  All of it is made here, before the first request, and
- * unmade here, after the last; sess.c says when.
+ * unmade here, after the last; hangup.c says when.
  */
 #include <linux/delay.h>
 #include <linux/scatterlist.h>
@@ -19,8 +19,13 @@ static bool is_keyed(const struct odrp_sess *s, u8 chain)
 	       (chain == ODRP_WIRE_LOAD || chain == ODRP_WIRE_MAPPED_STORE);
 }
 
+/*
+ * odrp_conn_new() - a connection that is not connected
+ * @q: NULL: admin
+ * @poll: reaps its completions, in softirq
+ */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
-				u8 chain)
+				u8 chain, irq_poll_fn *poll)
 {
 	struct odrp_conn *conn = odrp_alloc(kzalloc(sizeof(*conn),
 						    ODRP_GFP_CHOSEN));
@@ -30,6 +35,7 @@ struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 	conn->sess = s;
 	conn->q = q;
 	conn->chain = chain;
+	conn->poll = poll;
 	conn->keyed = q && is_keyed(s, chain);
 	conn->depth = s->depth;
 	spin_lock_init(&conn->lock);

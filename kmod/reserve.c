@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory that is put by for those who take a lost session up again.
+ * Memory that is put by for those who resume a lost session.
  *
- * What we allocate for that may come from the kernel's reserves (mend.c).  But
+ * What we allocate for that may come from the kernel's reserves (reconnect.c).  But
  * ib_mad, ib_cm and the network have work to do as well, and allocate like anybody
  * else, with GFP_KERNEL for each packet of the connection manager.  When the device
  * is the machine's swap, nobody can free memory while the session is lost; so they
@@ -13,7 +13,7 @@
  * the session lives they are collected again, some with each beat, as far as that
  * needs no waiting.
  *
- * Only one of those who create, beat, mend and destroy runs at a time, so there is
+ * Only one of those who create, beat, reconnect and destroy runs at a time, so there is
  * no lock.
  */
 #include <linux/gfp.h>

@@ -28,7 +28,7 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 /*
  * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
  *
- * Workqueues may not while the session is lost, for some take it up again: ib_mad,
+ * Workqueues may not while the session is lost, for some resume it: ib_mad,
  * for one, allocates for each packet that it receives, with GFP_KERNEL.  When that
  * has to reclaim memory and comes here, it would wait for the session, and the
  * session for it.  What kswapd would go on sending takes memory for each bio.

@@ -1,166 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The session: all connections to the memory node, from the first to the end.
- * Its states are in state.h.  One whose connections break is taken up again by
- * mend.c; one that is dead stays dead: its device fails all I/O until it is
+ * Its states are in state.h.  One whose connections break is resumed by
+ * reconnect.c; one that is dead stays dead: its device fails all I/O until it is
  * removed, unless it has a backing device (backing.c).
- *
- * Time-outs: a watch looks through the outstanding requests; one that is over
- * its deadline breaks the session.  Nothing waits for ever.
  */
-#include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "odrp.h"
-#include "trace.h"
-
-#define WATCH_MIN_MS	10
-#define WATCH_MAX_MS	500
-
-/*
- * odrp_sess_move() - the only way to change the state
- * @ret_from: the state before, also when the move is not allowed
- *
- * Return: whether the move was allowed, and made.
- */
-bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
-		    enum odrp_state *ret_from)
-{
-	int from = atomic_read(&s->state);
-
-	do {
-		*ret_from = from;
-		if (!odrp_state_may(from, to))
-			return false;
-	} while (!atomic_try_cmpxchg(&s->state, &from, to));
-	trace_odrp_state(s->dev->id, from, to);
-	return true;
-}
-
-static void say(struct odrp_sess *s, const char *level, const char *what,
-		const char *fmt, va_list *args)
-{
-	struct va_format vaf = { .fmt = fmt, .va = args };
-
-	printk("%s" KBUILD_MODNAME ": odrp%d: %pISpc: %s: %pV\n", level,
-	       s->dev->id, &s->addr.dst, what, &vaf);
-}
-
-/* Return: whether this call has made it dead.  Under s->lock. */
-static bool to_dead(struct odrp_sess *s)
-{
-	enum odrp_state from;
-
-	lockdep_assert_held(&s->lock);
-	if (!odrp_sess_move(s, ODRP_DEAD, &from))
-		return false;
-	/* While connecting, the connecting thread cleans up. */
-	if (from != ODRP_CONNECTING)
-		odrp_mend_queue(s);
-	/* Which may be at work, and wait for somebody who waits for this. */
-	if (from == ODRP_LOST)
-		mod_delayed_work(odrp_wq, &s->mend.end_work, 0);
-	wake_up_all(&s->mend.wake);
-	return true;
-}
-
-/*
- * odrp_sess_fail() - something went wrong that a connection does not survive
- *
- * Any context but hard interrupt.  The first one prints, and has the session
- * taken up again; one that was not live yet is dead.
- */
-void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
-{
-	enum odrp_state from;
-	bool lost, dead;
-	va_list args;
-
-	spin_lock_bh(&s->lock);
-	lost = odrp_sess_move(s, ODRP_LOST, &from);
-	dead = from == ODRP_CONNECTING && to_dead(s);
-	if (lost)
-		odrp_mend_queue(s);
-	else if (from == ODRP_LOST)
-		s->mend.broken = true;
-	spin_unlock_bh(&s->lock);
-	if (!dead && !(lost && __ratelimit(&s->mend.says)))
-		return;
-	va_start(args, fmt);
-	if (dead)
-		say(s, KERN_ERR, "session is dead", fmt, &args);
-	else
-		say(s, KERN_WARNING, "connection lost", fmt, &args);
-	va_end(args);
-}
-
-/*
- * odrp_sess_die() - something went wrong that a session does not survive
- *
- * Any context but hard interrupt.  The first one prints and starts the end;
- * all others, and those of a session that is being closed, do nothing.
- */
-void odrp_sess_die(struct odrp_sess *s, const char *fmt, ...)
-{
-	va_list args;
-	bool dead;
-
-	spin_lock_bh(&s->lock);
-	dead = to_dead(s);
-	spin_unlock_bh(&s->lock);
-	if (!dead)
-		return;
-	va_start(args, fmt);
-	say(s, KERN_ERR, "session is dead", fmt, &args);
-	va_end(args);
-}
-
-/*
- * odrp_sess_expire() - odrp_sess_die(), if the time of a lost session is over
- *
- * Return: whether it has died of that, now.
- */
-bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...)
-{
-	va_list args;
-	bool dead;
-
-	spin_lock_bh(&s->lock);
-	dead = odrp_sess_state(s) == ODRP_LOST && s->mend.end &&
-	       !time_before(jiffies, s->mend.end) && to_dead(s);
-	spin_unlock_bh(&s->lock);
-	if (!dead)
-		return false;
-	va_start(args, fmt);
-	say(s, KERN_ERR, "session is dead", fmt, &args);
-	va_end(args);
-	return true;
-}
-
-static void event_work(struct work_struct *w)
-{
-	struct odrp_sess *s = container_of(w, struct odrp_sess, event_work);
-
-	odrp_sess_fail(s, "device event: %s",
-		       ib_event_msg(READ_ONCE(s->event)));
-}
-
-/*
- * odrp_sess_event() - the device says that a queue has failed
- *
- * Any context, hard interrupt as well.
- */
-void odrp_sess_event(struct odrp_sess *s, int event)
-{
-	WRITE_ONCE(s->event, event);
-	queue_work(odrp_wq, &s->event_work);
-}
-
-/* Nothing that can have an event is left: those of it are old. */
-void odrp_sess_no_events(struct odrp_sess *s)
-{
-	cancel_work_sync(&s->event_work);
-}
 
 /*
  * odrp_sess_lose_device() - nothing of the session is on its RDMA device
@@ -170,116 +17,14 @@ void odrp_sess_no_events(struct odrp_sess *s)
 void odrp_sess_lose_device(struct odrp_sess *s)
 {
 	odrp_sess_die(s, "its RDMA device is being removed");
-	flush_work(&s->mend.work);
-}
-
-void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn))
-{
-	unsigned int i, c;
-
-	if (s->admin)
-		fn(s->admin);
-	for (i = 0; s->queues && i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (s->queues[i].conn[c])
-				fn(s->queues[i].conn[c]);
-		}
-	}
-}
-
-/*
- * odrp_sess_hang_up() - end all connections and everything on them
- *
- * One phase for all of them before the next begins: a completion on one may
- * resume a bio on another.  What is gone already is no matter.
- */
-void odrp_sess_hang_up(struct odrp_sess *s)
-{
-	unsigned int noio = memalloc_noio_save();
-
-	cancel_delayed_work_sync(&s->watch_work);
-	odrp_beat_stop(s);
-	odrp_sess_each_conn(s, odrp_conn_close);
-	odrp_dev_end_wanting(s->dev);
-	odrp_sess_each_conn(s, odrp_conn_stop);
-	/* No bio waits for us any more; from here on memory may be taken. */
-	odrp_sess_each_conn(s, odrp_conn_halt);
-	odrp_beat_exit(s);
-	odrp_sync_exit(s);
-	odrp_keys_exit(s);
-	odrp_sess_each_conn(s, odrp_conn_destroy);
-	odrp_sess_no_events(s);
-	if (s->pd)
-		ib_dealloc_pd(s->pd);
-	s->pd = NULL;
-	odrp_sess_each_conn(s, odrp_cm_let_go);
-	odrp_sess_each_conn(s, odrp_cm_exit);
-	odrp_end_wait(s);
-	WRITE_ONCE(s->ibdev, NULL);
-	memalloc_noio_restore(noio);
-}
-
-/* The first request of a connection that is over its deadline, if any. */
-static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
-{
-	unsigned int i;
-
-	for (i = 0; i < conn->nr_reqs; i++) {
-		struct odrp_req *req = &conn->reqs[i];
-
-		/* Pairs with number(): posted, so the deadline is its own. */
-		if (!(atomic_read_acquire(&req->st) & ODRP_REQ_POSTED) ||
-		    !time_after(now, READ_ONCE(req->deadline)))
-			continue;
-		*ret_slot = req->slot;
-		return true;
-	}
-	return false;
-}
-
-static unsigned long watch_period(struct odrp_sess *s)
-{
-	unsigned int ms = READ_ONCE(s->dev->timeout_ms) / 8;
-
-	return msecs_to_jiffies(clamp_t(unsigned int, ms, WATCH_MIN_MS,
-					WATCH_MAX_MS));
-}
-
-static void watch_work(struct work_struct *w)
-{
-	struct odrp_sess *s = container_of(to_delayed_work(w),
-					   struct odrp_sess, watch_work);
-	unsigned long now = jiffies;
-	unsigned int i, c;
-	u64 slot;
-
-	if (odrp_cm_mtu_cut(s->admin)) {
-		odrp_sess_fail(s, "the MTU of the interface was cut");
-		return;
-	}
-	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!overdue(s->queues[i].conn[c], now, &slot))
-				continue;
-			odrp_sess_fail(s, "no answer within %u ms (slot %llu, queue %u, chain %u)",
-				       READ_ONCE(s->dev->timeout_ms), slot, i,
-				       c);
-			return;
-		}
-	}
-	odrp_sess_watch(s);
-}
-
-void odrp_sess_watch(struct odrp_sess *s)
-{
-	queue_delayed_work(odrp_wq, &s->watch_work, watch_period(s));
+	flush_work(&s->reconnect.work);
 }
 
 static int open_admin(struct odrp_sess *s)
 {
 	int err;
 
-	s->admin = odrp_conn_new(s, NULL, 0);
+	s->admin = odrp_conn_new(s, NULL, 0, odrp_conn_poll);
 	if (!s->admin)
 		return -ENOMEM;
 	err = odrp_cm_connect(s->admin);
@@ -299,7 +44,7 @@ static int open_admin(struct odrp_sess *s)
 
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 {
-	struct odrp_conn *conn = odrp_conn_new(s, q, chain);
+	struct odrp_conn *conn = odrp_conn_new(s, q, chain, odrp_conn_poll);
 	int err;
 
 	if (!conn)
@@ -353,12 +98,11 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 	enum odrp_state from;
 	int err;
 
-	err = odrp_mend_init(s);
+	err = odrp_reconnect_init(s);
 	if (err)
 		return err;
-	spin_lock_init(&s->lock);
-	INIT_DELAYED_WORK(&s->watch_work, watch_work);
-	INIT_WORK(&s->event_work, event_work);
+	odrp_fail_init(s);
+	odrp_watch_init(s);
 	odrp_beat_prepare(s);
 	odrp_reserve_init(&s->reserve);
 	s->nr_queues = queues;
@@ -402,7 +146,7 @@ static int go_live(struct odrp_sess *s)
 	err = open_queues(s);
 	if (err)
 		return err;
-	/* What fails until now fails this; from now on it is mended. */
+	/* What fails until now fails this; from now on the session is resumed. */
 	spin_lock_bh(&s->lock);
 	live = odrp_sess_move(s, ODRP_LIVE, &from);
 	spin_unlock_bh(&s->lock);
@@ -440,9 +184,9 @@ void odrp_sess_close(struct odrp_sess *s)
 	odrp_sess_move(s, ODRP_CLOSING, &from);
 	spin_unlock_bh(&s->lock);
 	/* From here on nobody queues it. */
-	wake_up_all(&s->mend.wake);
-	flush_work(&s->mend.work);
-	cancel_delayed_work_sync(&s->mend.end_work);
+	wake_up_all(&s->reconnect.wake);
+	flush_work(&s->reconnect.work);
+	cancel_delayed_work_sync(&s->reconnect.end_work);
 	if (from == ODRP_LIVE || from == ODRP_CONNECTING) {
 		odrp_beat_stop(s);
 		odrp_beat_bye(s);
@@ -454,7 +198,7 @@ void odrp_sess_close(struct odrp_sess *s)
 
 void odrp_sess_free(struct odrp_sess *s)
 {
-	odrp_mend_exit(s);
+	odrp_reconnect_exit(s);
 	odrp_sess_each_conn(s, odrp_conn_free);
 	odrp_keys_free(s);
 	kfree(s->queues);

@@ -24,8 +24,8 @@ static bool owned(u8 v)
 	}
 }
 
-/* A slot at rest carries no flags, so old is the whole byte. */
-static bool take(struct odrp_slots *s, u64 slot, u8 old, u8 new)
+/* An idle slot carries no flags, so old is the whole byte. */
+static bool slot_take(struct odrp_slots *s, u64 slot, u8 old, u8 new)
 {
 	return cmpxchg(&s->st[slot], old, new) == old;
 }
@@ -48,7 +48,7 @@ enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
 		case ODRP_SLOT_UNKNOWN:
 			return ODRP_SLOT_DO_FAIL;
 		case ODRP_SLOT_MAPPED:
-			if (take(s, slot, v, ODRP_SLOT_LOADING))
+			if (slot_take(s, slot, v, ODRP_SLOT_LOADING))
 				return ODRP_SLOT_DO_LOAD;
 			break;
 		default:
@@ -67,16 +67,16 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 
 		switch (v) {
 		case ODRP_SLOT_EMPTY:
-			if (take(s, slot, v, ODRP_SLOT_STORING_NEW))
+			if (slot_take(s, slot, v, ODRP_SLOT_STORING_NEW))
 				return ODRP_SLOT_DO_UNMAPPED;
 			break;
 		case ODRP_SLOT_MAPPED:
-			if (take(s, slot, v, ODRP_SLOT_STORING))
+			if (slot_take(s, slot, v, ODRP_SLOT_STORING))
 				return ODRP_SLOT_DO_MAPPED;
 			break;
 		case ODRP_SLOT_FREE_PENDING:
-			if (take(s, slot, v,
-				 ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK))
+			if (slot_take(s, slot, v,
+				      ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK))
 				return ODRP_SLOT_DO_CANCELLED;
 			break;
 		case ODRP_SLOT_UNKNOWN:
@@ -106,7 +106,7 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 		if (!store && (v == ODRP_SLOT_EMPTY ||
 			       v == ODRP_SLOT_FREE_PENDING))
 			return ODRP_SLOT_DO_ZERO;
-		if (take(s, slot, v, new))
+		if (slot_take(s, slot, v, new))
 			return v == ODRP_SLOT_FREE_PENDING ?
 				ODRP_SLOT_DO_CANCELLED : ODRP_SLOT_DO_LOCAL;
 	}
@@ -120,7 +120,7 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
  */
 bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot)
 {
-	return take(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
+	return slot_take(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
 }
 
 /*
@@ -144,8 +144,8 @@ bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
 	s->entry[freed] = entry;
 	do {
 		v = READ_ONCE(s->st[slot]);
-	} while (!take(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
-				   ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
+	} while (!slot_take(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
+					ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
 	*ret_todo = odrp_slot_end(s, freed, ODRP_SLOT_OK);
 	return true;
 }
@@ -183,7 +183,7 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 		new = after(v, res);
 		if (new == ODRP_SLOT_MAPPED && (v & ODRP_SLOT_F_FREED))
 			new = ODRP_SLOT_FREE_PENDING;
-	} while (!take(s, slot, v, new));
+	} while (!slot_take(s, slot, v, new));
 
 	if (new == ODRP_SLOT_FREE_PENDING)
 		todo |= ODRP_SLOT_END_QUEUE;
@@ -209,7 +209,7 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
 		new = ODRP_SLOT_UNKNOWN;
 		if (STATE(v) == ODRP_SLOT_FREEING || (v & ODRP_SLOT_F_FREED))
 			new = ODRP_SLOT_EMPTY;
-	} while (!take(s, slot, v, new));
+	} while (!slot_take(s, slot, v, new));
 	return v & ODRP_SLOT_F_WAITED ? ODRP_SLOT_END_WAKE : 0;
 }
 
@@ -220,7 +220,7 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
  */
 bool odrp_slot_forget(struct odrp_slots *s, u64 slot)
 {
-	return take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY);
+	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY);
 }
 
 /*
@@ -237,13 +237,13 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 
 		switch (STATE(v)) {
 		case ODRP_SLOT_MAPPED:
-			if (take(s, slot, v, ODRP_SLOT_FREE_PENDING))
+			if (slot_take(s, slot, v, ODRP_SLOT_FREE_PENDING))
 				return true;
 			break;
 		case ODRP_SLOT_LOADING:
 		case ODRP_SLOT_STORING:
 		case ODRP_SLOT_STORING_NEW:
-			if (take(s, slot, v, v | ODRP_SLOT_F_FREED))
+			if (slot_take(s, slot, v, v | ODRP_SLOT_F_FREED))
 				return false;
 			break;
 		default:
@@ -286,7 +286,7 @@ bool odrp_slot_wait(struct odrp_slots *s, u64 slot)
 
 		if (!owned(v))
 			return false;
-		if (take(s, slot, v, v | ODRP_SLOT_F_WAITED))
+		if (slot_take(s, slot, v, v | ODRP_SLOT_F_WAITED))
 			return true;
 	}
 }

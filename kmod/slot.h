@@ -2,7 +2,7 @@
 /*
  * What the memory node holds for each swap slot, and who is working on it.
  *
- * One byte per slot, and the number of its entry.  A slot is either at rest
+ * One byte per slot, and the number of its entry.  A slot is either idle
  * (EMPTY, MAPPED, FREE_PENDING, UNKNOWN) or owned by exactly one operation in
  * flight (LOADING, STORING, STORING_NEW, FREEING).  Everything that wants an
  * owned slot waits until its owner calls odrp_slot_end(); so no two requests for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The session's transition table.  sess.c makes the moves; everybody else
+ * The session's transition table.  fail.c makes the moves; everybody else
  * only asks for the state.
  */
 #include <linux/compiler.h>

@@ -9,7 +9,7 @@
  *	        (all of these) +----+-> CLOSING -> CLOSED
  *
  * LOST: requests wait, those under way as well as new ones, while the session
- * is taken up again on new connections (mend.c).  When that does not succeed in
+ * is resumed on new connections (reconnect.c).  When that does not succeed in
  * time it is DEAD, for ever: its device fails all I/O until it is removed, or goes
  * on with its backing device.  So is one whose device is removed by force, until
  * the last one has closed that.

@@ -41,7 +41,7 @@ struct odrp_stats {
 	u64	frontswap_loads;	/* loads that came by frontswap */
 	u64	frontswap_stores;	/* stores that came by frontswap */
 	u64	frontswap_passed;	/* loads left to come as a bio, for readahead */
-	u64	reconnects;		/* the session was taken up again */
+	u64	reconnects;		/* the session was resumed */
 	u64	resent;			/* requests sent again after that */
 	u64	backing_stores;		/* written to the backing device */
 	u64	backing_loads;		/* read from it */

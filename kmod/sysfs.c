@@ -241,12 +241,15 @@ static ssize_t swapoff_safe_show(struct device *d,
 }
 static DEVICE_ATTR_RO(swapoff_safe);
 
-static ssize_t swapoff_lies_show(struct device *d,
-				 struct device_attribute *attr, char *buf)
+static ssize_t swapoff_corrupts_show(struct device *d,
+				     struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", odrp_unread_any(to_odrp(d)));
+	return sysfs_emit(buf, "%d\n", odrp_unreadable_any(to_odrp(d)));
 }
-static DEVICE_ATTR_RO(swapoff_lies);
+static DEVICE_ATTR_RO(swapoff_corrupts);
+
+/* Its name in version 0.1.0; not in the version after this one. */
+static DEVICE_ATTR(swapoff_lies, 0444, swapoff_corrupts_show, NULL);
 
 /* A setting in milliseconds. */
 static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
@@ -305,6 +308,7 @@ static struct attribute *attrs[] = {
 	A(translate),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
+	A(swapoff_corrupts),
 	A(swapoff_lies),
 	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,

@@ -4,7 +4,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ini.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <odrp/wire.h>
 #include <wrc.h>
 #include "conf.h"
+#include "conf-ini.h"
 
 #define CONF_MIN_SWAP	(UINT64_C(256) << 10)
 
@@ -66,7 +66,7 @@ static int set_sized(void *conf, const struct conf_key *key,
 
 	if (parse_number(text, &n, &end) || *end || n < key->min ||
 	    n > key->max)
-		return complain(why, "%s=%s: expected a number from %" PRIu64
+		return complain(why, "%s=%.100s: expected a number from %" PRIu64
 				" to %" PRIu64, key->name, text, key->min,
 				key->max);
 	store(conf, key, size, n);
@@ -99,7 +99,7 @@ static int set_pow2(void *conf, const struct conf_key *key,
 
 	if (parse_number(text, &n, &end) || *end || n < key->min ||
 	    n > key->max || n & (n - 1))
-		return complain(why, "%s=%s: expected a power of two from %"
+		return complain(why, "%s=%.100s: expected a power of two from %"
 				PRIu64 " to %" PRIu64, key->name, text,
 				key->min, key->max);
 	store(conf, key, 2, n);
@@ -131,7 +131,7 @@ static int set_size(void *conf, const struct conf_key *key,
 	store(conf, key, 8, n);
 	return 0;
 bad:
-	return complain(why, "%s=%s: expected a size in bytes or with K, M, G "
+	return complain(why, "%s=%.100s: expected a size in bytes or with K, M, G "
 			"or T, a multiple of 4K, from %" PRIu64 "K to %" PRIu64
 			"G", key->name, text, key->min >> 10, key->max >> 30);
 }
@@ -156,7 +156,7 @@ static int set_bool(void *conf, const struct conf_key *key,
 	else if (!strcasecmp(text, "no") || !strcmp(text, "0"))
 		*field = false;
 	else
-		return complain(why, "%s=%s: expected yes or no", key->name,
+		return complain(why, "%s=%.100s: expected yes or no", key->name,
 				text);
 	return 0;
 }
@@ -177,7 +177,7 @@ static int word_of(const struct conf_key *key, const char *text, char *why,
 		}
 		word += len + !!word[len];
 	}
-	return complain(why, "%s=%s: expected one of %s", key->name, text,
+	return complain(why, "%s=%.100s: expected one of %s", key->name, text,
 			key->value);
 }
 
@@ -244,7 +244,7 @@ static int set_level(void *conf, const struct conf_key *key,
 			return 0;
 		}
 	}
-	return complain(why, "%s=%s: expected error, warning, notice, info or "
+	return complain(why, "%s=%.100s: expected error, warning, notice, info or "
 			"debug", key->name, text);
 }
 
@@ -262,6 +262,54 @@ static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 	}
 	return r ? complain(why, "%s=%.100s: expected 1M, 2M, 4M, 8M, 16M or 32M",
 			    key->name, text) : 0;
+}
+
+/* Adds the address of `len` characters; -EINVAL: it is none, or one too many. */
+static int add_node(struct conf_space *space, const char *text, size_t len)
+{
+	char ip[INET_ADDRSTRLEN];
+	struct in_addr in;
+	unsigned int i;
+
+	if (!len || len >= sizeof(ip) || space->nr_nodes == CONF_MAX_NODES)
+		return -EINVAL;
+	memcpy(ip, text, len);
+	ip[len] = 0;
+	if (inet_pton(AF_INET, ip, &in) != 1)
+		return -EINVAL;
+	for (i = 0; i < space->nr_nodes; i++)
+		if (space->nodes[i] == in.s_addr)
+			return -EINVAL;
+	space->nodes[space->nr_nodes++] = in.s_addr;
+	return 0;
+}
+
+static int set_nodes(void *conf, const struct conf_key *key, const char *text,
+		     char *why)
+{
+	struct conf_space *space = conf;
+	const char *at = text;
+	size_t len;
+
+	space->nr_nodes = 0;
+	do {
+		at += strspn(at, " \t");
+		len = strcspn(at, ", \t");
+		if (add_node(space, at, len)) {
+			space->nr_nodes = 0;
+			return complain(why, "%s=%.100s: '%.*s': expected up to %d IPv4 "
+					"addresses with commas between, each once",
+					key->name, text, (int)(len < 40 ? len : 40), at,
+					CONF_MAX_NODES);
+		}
+		at += len;
+		at += strspn(at, " \t");
+	} while (*at == ',' && at++);
+	if (!*at)
+		return 0;
+	space->nr_nodes = 0;
+	return complain(why, "%s=%.100s: expected commas between the addresses",
+			key->name, text);
 }
 
 #define AT(field) .off = offsetof(struct conf, field)
@@ -298,7 +346,8 @@ const struct conf_key conf_keys[] = {
 	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
 	{ "dead-ms", "MS", "silence after which a compute node's pages are "
 	  "taken back (10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
-	{ "populate", "yes|no", "take the pool's memory at the start (yes)",
+	{ "populate", "yes|no", "take the pool's memory at the start; a pool larger "
+	  "than the memory that is there is refused with either (yes)",
 	  set_bool, AT(populate) },
 	{ "order", "auto|wait|fence", "how a chain waits for the result of a READ: "
 	  "by a WAIT; or by a fence, which no card is documented to keep; auto: by "
@@ -332,6 +381,10 @@ const struct conf_key conf_space_keys[] = {
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "deletable", "yes|no", "whether any client may delete it (no)",
 	  set_bool, SPACE_AT(deletable) },
+	{ "nodes", "ADDRESS,...", "memory nodes of a set, the first is its arbiter; the "
+	  "same on each (none)", set_nodes },
+	{ "node", "N", "which of the nodes this one is, from 0 on",
+	  set_u16, SPACE_AT(node), .max = CONF_MAX_NODES - 1 },
 	{ NULL },
 };
 
@@ -363,7 +416,7 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 		if (!strcmp(key->name, name))
 			return key->set(conf, key, text, why);
 	}
-	complain(why, "%s: no such setting", name);
+	complain(why, "%.100s: no such setting", name);
 	return -ENOENT;
 }
 
@@ -397,7 +450,9 @@ static int find_space(struct conf *conf, const char *name,
 		return complain(why, "section [space %s]: expected at most %d spaces",
 				name, CONF_MAX_SPACES);
 	conf->nr_spaces++;
-	*space = (struct conf_space){ .clients = 256, .dead_ms = 1000 };
+	*space = (struct conf_space){
+		.clients = 256, .dead_ms = 1000, .node = UINT16_MAX,
+	};
 	memcpy(space->name, name, strlen(name) + 1);
 	*ret_space = space;
 	return 0;
@@ -417,91 +472,73 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms or deletable", name);
+		 "chunk, dead-ms, deletable, nodes or node", name);
 	return -ENOENT;
 }
 
 struct reading {
 	struct conf *conf;
-	char *why;
-	bool failed;
 	bool nic_begun;
 };
 
 /* A line that goes on comes as the same name again: the words of a NIC. */
-static int more_nic(struct reading *rd, const char *value)
+static int more_nic(struct conf *conf, const char *value, char *why)
 {
-	char *nic = rd->conf->nic;
+	char *nic = conf->nic;
 	size_t len = strlen(nic);
 
 	if (len + 1 + strlen(value) >= CONF_NIC_MAX)
-		return complain(rd->why, "nic=...%s: expected less than %d "
+		return complain(why, "nic=...%.100s: expected less than %d "
 				"characters in all", value, CONF_NIC_MAX);
 	nic[len] = ',';
 	memcpy(nic + len + 1, value, strlen(value) + 1);
 	return 0;
 }
 
-static int set_line(struct reading *rd, const char *name, const char *value)
+static int set_line(struct reading *rd, const char *name, const char *value,
+		    char *why)
 {
 	if (strcmp(name, "nic"))
-		return conf_set(rd->conf, name, value, rd->why);
+		return conf_set(rd->conf, name, value, why);
 	if (rd->nic_begun)
-		return more_nic(rd, value);
+		return more_nic(rd->conf, value, why);
 	rd->nic_begun = true;
-	return conf_set(rd->conf, name, value, rd->why);
+	return conf_set(rd->conf, name, value, why);
 }
 
-static int set_in(struct reading *rd, const char *section, const char *name,
-		  const char *value)
+static int set_space_line(struct conf *conf, const char *space_name, const char *name,
+			  const char *value, char *why)
 {
-	if (!strcmp(section, "mnode"))
-		return set_line(rd, name, value);
-	if (!strncmp(section, "space ", 6))
-		return conf_space_set(rd->conf, section + 6, name, value, rd->why);
-	if (*section)
-		return complain(rd->why, "section [%s]: expected [mnode] or [space NAME]",
-				section);
-	return complain(rd->why, "%.100s: in no section: expected [mnode] or [space NAME] "
-			"in a line above", name);
+	struct conf_space *space;
+
+	/* A space that only has a name is missed by check_spaces(). */
+	if (!name)
+		return find_space(conf, space_name, &space, why);
+	return conf_space_set(conf, space_name, name, value, why);
 }
 
 static int on_line(void *arg, const char *section, const char *name,
-		   const char *value)
+		   const char *value, char why[CONF_INI_WHY_MAX])
 {
 	struct reading *rd = arg;
 
-	if (rd->failed)
-		return 1;
-	if (set_in(rd, section, name, value ? value : "")) {
-		rd->failed = true;
-		return 0;
-	}
-	return 1;
+	if (!strcmp(section, "mnode"))
+		return name ? set_line(rd, name, value, why) : 0;
+	if (!strncmp(section, "space ", 6))
+		return set_space_line(rd->conf, section + 6, name, value, why);
+	if (*section)
+		return complain(why, "section [%.100s]: expected [mnode] or [space NAME]",
+				section);
+	return complain(why, "%.100s: in no section: expected [mnode] or [space NAME] "
+			"in a line above", name);
 }
 
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 {
-	char said[CONF_WHY_MAX] = "expected NAME = VALUE";
-	struct reading rd = { .conf = conf, .why = said };
-	FILE *f = fopen(path, "re");
-	int line, r;
+	struct reading rd = { .conf = conf };
 
-	if (!f) {
-		r = -errno;
-		complain(why, "%.200s: %s", path, strerror(-r));
-		return r;
-	}
-	line = ini_parse_file(f, on_line, &rd);
-	/* A directory, for one, can be opened. */
-	r = ferror(f) ? -EIO : 0;
-	fclose(f);
-	if (r)
-		return complain(why, "%.200s: cannot be read: expected a file",
-				path);
-	if (line > 0)
-		return complain(why, "%.200s:%d: %.250s", path, line, said);
-	return line < 0 ? -ENOMEM : 0;
+	_Static_assert(CONF_WHY_MAX >= CONF_INI_WHY_MAX, "room for what is wrong");
+	return conf_ini_read(path, on_line, &rd, why);
 }
 
 /* Only what was said: by itself the stock leaves enough. */
@@ -522,6 +559,24 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
+/* Whether it is known which of the set this one is. */
+static int check_set(const struct conf_space *space, char *why)
+{
+	bool said = space->node != UINT16_MAX;
+
+	if (!space->nr_nodes)
+		return said ? complain(why, "space %s: node=%u: expected nodes as well",
+				       space->name, space->node) : 0;
+	if (!said)
+		return complain(why, "space %s: expected node, which of the %u nodes this "
+				"one is, from 0 on", space->name, space->nr_nodes);
+	if (space->node >= space->nr_nodes)
+		return complain(why, "space %s: node=%u: expected a number from 0 to %u, "
+				"there are %u nodes", space->name, space->node,
+				space->nr_nodes - 1, space->nr_nodes);
+	return 0;
+}
+
 /* Swap keeps at least as much as it has without spaces at the least. */
 static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 {
@@ -531,6 +586,8 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 	for (i = 0; i < conf->nr_spaces; i++) {
 		const struct conf_space *space = &conf->spaces[i];
 
+		if (check_set(space, why))
+			return -EINVAL;
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);

@@ -35,6 +35,7 @@ struct conf_address {
 
 #define CONF_MAX_SPACES	16
 #define CONF_SPACE_MAX	37		/* a name of 36 characters */
+#define CONF_MAX_NODES	255		/* of a set */
 
 /* Section [space NAME]. */
 struct conf_space {
@@ -44,6 +45,9 @@ struct conf_space {
 	uint32_t clients;
 	uint32_t dead_ms;
 	bool deletable;			/* by any client */
+	uint16_t nr_nodes;		/* of its set; 0: it is in none */
+	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
+	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
 };
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */

@@ -2,6 +2,7 @@
 /* Making a CNode's keys, and unmaking them; see keys.h. */
 #include <endian.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include "keys.h"
 
@@ -37,33 +38,6 @@ static int make_key(struct keys *k, uint32_t *ret_key)
 	return r;
 }
 
-static void free_keys(struct keys *k)
-{
-	struct nic *nic = k->pool->nic;
-
-	while (k->nr)
-		nic->ops->mr_dereg(nic, k->key[--k->nr]);
-	free(k->key);
-}
-
-static int make_keys(struct keys *k, size_t nr)
-{
-	int r;
-
-	k->key = calloc(nr, sizeof(*k->key));
-	if (!k->key)
-		return -ENOMEM;
-	while (k->nr < nr) {
-		r = make_key(k, &k->key[k->nr]);
-		if (r) {
-			free_keys(k);
-			return r;
-		}
-		k->nr++;
-	}
-	return 0;
-}
-
 /* Memory with a key that has nothing but READs. */
 static int make_published(struct keys *k, uint32_t pdn, size_t len, struct mem *mem,
 			  uint32_t *ret_key)
@@ -80,40 +54,22 @@ static int make_published(struct keys *k, uint32_t pdn, size_t len, struct mem *
 	return r;
 }
 
-static int make_map(struct keys *k, uint64_t nr_slots)
-{
-	struct wrc_keymap *map;
-	uint64_t i;
-	int r;
-
-	r = make_published(k, k->pool->pdn, nr_slots * sizeof(*map), &k->map,
-			   &k->map_key);
-	map = k->map.va;
-	for (i = 0; !r && i < nr_slots; i++)
-		wrc_keymap_set(&map[i], k->key[i / WRC_KEY_SLOTS], i);
-	return r;
-}
-
 static int publish_keys(struct keys *k, uint32_t pdn)
 {
-	__be32 *to;
-	size_t i;
-	int r;
-
-	r = make_published(k, pdn, k->nr * sizeof(*to), &k->published, &k->published_key);
-	to = k->published.va;
-	for (i = 0; !r && i < k->nr; i++)
-		to[i] = htobe32(k->key[i]);
-	return r;
+	return make_published(k, pdn, k->max * sizeof(__be32), &k->published,
+			      &k->published_key);
 }
 
-int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
-	      uint64_t nr_slots)
+int keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+	       uint64_t nr_slots)
 {
 	struct nic *nic = pool->nic;
 	int r;
 
-	*k = (struct keys){ .pool = pool };
+	*k = (struct keys){
+		.pool = pool, .nr_slots = nr_slots,
+		.max = (nr_slots + WRC_KEY_SLOTS - 1) / WRC_KEY_SLOTS,
+	};
 	r = nic->ops->pd_alloc(nic, &k->pdn);
 	if (r)
 		goto forget;
@@ -122,10 +78,12 @@ int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 			     NIC_LOCAL_WRITE, &k->page_key);
 	if (r)
 		goto free_pd;
-	r = make_keys(k, (nr_slots + WRC_KEY_SLOTS - 1) / WRC_KEY_SLOTS);
-	if (r)
+	r = -ENOMEM;
+	k->key = calloc(k->max, sizeof(*k->key));
+	if (!k->key)
 		goto dereg_pages;
-	r = make_map(k, nr_slots);
+	r = make_published(k, k->pool->pdn, nr_slots * sizeof(struct wrc_keymap),
+			   &k->map, &k->map_key);
 	if (r)
 		goto free_keys;
 	r = publish_keys(k, admin_pdn);
@@ -137,7 +95,7 @@ free_map:
 	nic->ops->mr_dereg(nic, k->map_key);
 	mem_unmap(&k->map);
 free_keys:
-	free_keys(k);
+	free(k->key);
 dereg_pages:
 	nic->ops->mr_dereg(nic, k->page_key);
 free_pd:
@@ -147,19 +105,73 @@ forget:
 	return r;
 }
 
-void keys_fini(struct keys *k)
+int keys_make(struct keys *k, unsigned int most)
+{
+	__be32 *published = k->published.va;
+	int r;
+
+	while (most-- && k->nr < k->max) {
+		r = make_key(k, &k->key[k->nr]);
+		if (r)
+			return r;
+		published[k->nr] = htobe32(k->key[k->nr]);
+		k->nr++;
+	}
+	return k->nr < k->max ? -EAGAIN : 0;
+}
+
+int keys_map(struct keys *k, uint64_t most)
+{
+	struct wrc_keymap *map = k->map.va;
+
+	for (; most-- && k->mapped < k->nr_slots; k->mapped++)
+		wrc_keymap_set(&map[k->mapped],
+			       k->key[k->mapped / WRC_KEY_SLOTS], k->mapped);
+	return k->mapped < k->nr_slots ? -EAGAIN : 0;
+}
+
+bool keys_drop(struct keys *k, unsigned int most)
 {
 	struct nic *nic;
 
 	if (!keys_exist(k))
-		return;
+		return true;
 	nic = k->pool->nic;
+	while (k->nr && most--)
+		nic->ops->mr_dereg(nic, k->key[--k->nr]);
+	if (k->nr)
+		return false;
+	if (k->map_key)
+		nic->ops->mr_dereg(nic, k->map_key);
+	k->map_key = 0;
+	if (!mem_shrink(&k->map))
+		return false;
 	nic->ops->mr_dereg(nic, k->published_key);
 	mem_unmap(&k->published);
-	nic->ops->mr_dereg(nic, k->map_key);
-	mem_unmap(&k->map);
-	free_keys(k);
+	free(k->key);
 	nic->ops->mr_dereg(nic, k->page_key);
 	nic->ops->pd_free(nic, k->pdn);
 	*k = (struct keys){ 0 };
+	return true;
+}
+
+int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+	      uint64_t nr_slots)
+{
+	int r = keys_begin(k, pool, admin_pdn, nr_slots);
+
+	if (r)
+		return r;
+	r = keys_make(k, UINT_MAX);
+	if (r)
+		keys_fini(k);
+	else
+		keys_map(k, UINT64_MAX);
+	return r;
+}
+
+void keys_fini(struct keys *k)
+{
+	while (!keys_drop(k, UINT_MAX))
+		;
 }

@@ -11,6 +11,9 @@
 #define MAX_FIRST	(1ull << 22)
 #define MIN_HEADROOM	64
 #define OVERDRAFT	1024
+/* One in so many pages is what newcomers hold together who have not shown
+ * themselves. */
+#define UNSEEN_SHARE	8
 
 static uint64_t min(uint64_t a, uint64_t b)
 {
@@ -26,6 +29,11 @@ static uint64_t max(uint64_t a, uint64_t b)
 static uint64_t over(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
+}
+
+bool lease_promise_stands(const struct lease *l)
+{
+	return l->promised && !l->corrected;
 }
 
 uint64_t lease_default_slack(uint64_t pages)
@@ -53,6 +61,17 @@ static uint64_t lease_floor(const struct lease *l)
 	return min(l->cap, l->used + max(MIN_HEADROOM, l->used / 16));
 }
 
+bool lease_differs(const struct lease *l)
+{
+	return l->target != l->granted || lease_promise_stands(l);
+}
+
+/* What lenders reckon with for it besides its pages. */
+static uint64_t slack_of(const struct lease *l)
+{
+	return l->unseen && !l->ceiling ? 0 : l->slack;
+}
+
 static uint64_t unleased(const struct lease *const *all, size_t nr,
 			 uint64_t budget)
 {
@@ -60,15 +79,27 @@ static uint64_t unleased(const struct lease *const *all, size_t nr,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		sum += all[i]->ceiling + all[i]->slack;
+		sum += all[i]->ceiling + slack_of(all[i]);
 	return over(budget, sum);
+}
+
+/* What all those have who have not shown themselves: anybody can come so. */
+static bool many_unseen(const struct lease *const *all, size_t nr,
+			uint64_t budget)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += all[i]->unseen ? all[i]->ceiling + slack_of(all[i]) : 0;
+	return sum >= budget / UNSEEN_SHARE;
 }
 
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	       uint64_t cap, uint64_t slack, struct lease *ret_lease)
 {
 	uint64_t free = over(unleased(all, nr, budget), slack);
-	uint64_t idle = 0, first;
+	uint64_t idle = 0, first, now;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
@@ -76,23 +107,43 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	if (!cap || (!free && !idle))
 		return -ENOSPC;
 	first = min(min(cap, nr ? free / 2 : free), MAX_FIRST);
+	now = many_unseen(all, nr, budget) ? 0 : min(first, LEASE_FIRST);
 	*ret_lease = (struct lease){
-		.cap = cap, .slack = slack, .granted = first, .ceiling = first,
-		.held = first, .target = first,
+		.cap = cap, .slack = slack, .promised = first, .unseen = true,
+		.granted = first, .ceiling = now, .held = first, .target = now,
 	};
 	return 0;
 }
 
-void lease_open_empty(struct lease *l)
+int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
+	       uint64_t pages, struct lease *l)
 {
-	l->granted = l->ceiling = l->held = l->target = 0;
+	l->unseen = false;
+	if (!l->promised)
+		return 0;
+	if (l->corrected || l->promised + l->slack > pages ||
+	    l->promised - l->ceiling > unleased(all, nr, budget))
+		return -EAGAIN;
+	l->ceiling = l->target = l->promised;
+	l->promised = 0;
+	return 0;
+}
+
+void lease_lower(struct lease *l, uint64_t pages)
+{
+	uint64_t most = over(pages, l->slack);
+
+	if (!lease_promise_stands(l))
+		return;
+	l->ceiling = min(l->ceiling, most);
+	l->target = l->ceiling;
 }
 
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		bool reachable)
 {
 	/* It counts a page before it looks whether it may take it. */
-	if (over(max(used, held), l->ceiling) > OVERDRAFT)
+	if (over(max(used, held), max(l->ceiling, l->promised)) > OVERDRAFT)
 		l->overdrawn = true;
 	l->used = min(used, l->cap);
 	l->want = want;
@@ -102,6 +153,11 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		return;
 	if (l->beats < LEASE_SETTLE_BEATS)
 		l->beats++;
+	if (lease_promise_stands(l))
+		return;
+	/* One that says so has read the grant. */
+	if (held <= l->granted || l->beats == LEASE_SETTLE_BEATS)
+		l->promised = 0;
 	if (l->beats == LEASE_SETTLE_BEATS)
 		l->ceiling = max(l->granted, min(l->ceiling, held));
 }
@@ -109,6 +165,7 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 void lease_grant(struct lease *l)
 {
 	l->granted = l->target;
+	l->corrected = l->promised;
 	l->ceiling = max(l->ceiling, l->granted);
 	l->writing = true;
 	l->beats = 0;
@@ -128,7 +185,7 @@ void lease_detach(struct lease *l)
 
 static bool open_to_change(const struct lease *l)
 {
-	return l->reachable && !l->writing;
+	return l->reachable && !l->writing && !l->unseen;
 }
 
 /* ---- water-filling ------------------------------------------------------ */
@@ -262,7 +319,8 @@ void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		all[i]->target = all[i]->granted;
+		all[i]->target = lease_promise_stands(all[i]) ? all[i]->ceiling :
+							  all[i]->granted;
 		budget = over(budget, all[i]->slack);
 	}
 	fair = rise(all, nr, fill_need, budget, budget);

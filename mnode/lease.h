@@ -8,10 +8,17 @@
  *
  *	L1  the sum of all ceilings, each that is not 0 with its slack, never
  *	    exceeds the budget
- *	L2  a ceiling is never below the lease last granted
+ *	L2  a ceiling is never below the lease last granted, but of a newcomer
+ *	    that was promised one and may not use it yet
  *	L3  nobody's lease is cut below the pages it uses and some headroom
  *	L4  while somebody wants more, what others leave idle goes to him,
  *	    until all have the same or what they want
+ *
+ * The accept tells a newcomer a lease before anybody knows whether it is there at
+ * all: that is a *promise*.  It costs the others LEASE_FIRST pages, or nothing when
+ * many have come so.  When the newcomer has shown itself it is kept, if the
+ * pages are still to be had; otherwise the newcomer is granted what there is, and
+ * may not begin before it has surely seen that.
  */
 #ifndef MNODE_LEASE_H
 #define MNODE_LEASE_H
@@ -19,6 +26,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Pages that a newcomer has before it has shown itself. */
+#define LEASE_FIRST	64
 
 /* Beats after which a CNode has surely seen what was written to it. */
 #define LEASE_SETTLE_BEATS 2
@@ -33,6 +43,9 @@
  * @reachable:	it has said where leases are to be written
  * @writing:	a write to it is under way
  * @beats:	beats since the last write was done
+ * @promised:	by the accept; 0: kept, or it knows better
+ * @unseen:	it has not shown itself yet
+ * @corrected:	a grant says what became of the promise
  * @overdrawn:	it uses or keeps more than it has ever been given
  * @target:	lease_plan()'s result; grant it if it differs from @granted
  */
@@ -40,6 +53,8 @@ struct lease {
 	uint64_t cap, slack;
 	uint64_t granted, ceiling;
 	uint64_t used, want, held;
+	uint64_t promised;
+	bool unseen, corrected;
 	bool reachable, writing, overdrawn;
 	unsigned int beats;
 	uint64_t target;
@@ -49,13 +64,18 @@ struct lease {
  * their way to it. */
 uint64_t lease_default_slack(uint64_t pages);
 
-/* What a newcomer gets at first.  -ENOSPC: nothing is to be had, now or by
- * waiting for idle leases. */
+/* What a newcomer is promised, and gets of it at once.  -ENOSPC: nothing is to be
+ * had, now or by waiting for idle leases. */
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	       uint64_t cap, uint64_t slack, struct lease *ret_lease);
 
-/* It gets nothing at first after all. */
-void lease_open_empty(struct lease *l);
+/*
+ * The newcomer is there: is its promise kept?  all: with its own; pages: what can be
+ * lent to it at once.  -EAGAIN: not yet, ask again; it learns by grants what it
+ * gets.
+ */
+int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
+	       uint64_t pages, struct lease *l);
 
 /* The CNode's beat changed and says this. */
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
@@ -64,6 +84,12 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 /* Sets every target. */
 void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
 
+/* Of what was promised and is not kept: so many pages are there, and no more come. */
+void lease_lower(struct lease *l, uint64_t pages);
+/* Its promise is not kept, and it does not know yet. */
+bool lease_promise_stands(const struct lease *l);
+/* Has the CNode to be told of the target? */
+bool lease_differs(const struct lease *l);
 /* The target is being written to the CNode / has arrived in its memory. */
 void lease_grant(struct lease *l);
 void lease_granted(struct lease *l);

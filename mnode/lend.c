@@ -8,6 +8,7 @@
 #include "log.h"
 
 #define SCAN_STEP	65536	/* pages of the pool per call */
+#define FILL_STEP	4096	/* pages into a ring that nobody uses yet */
 #define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
 
 /* Memory of the loopback queue pair. */
@@ -98,8 +99,7 @@ static void return_page(struct lender *l, struct sess *s, uint64_t addr)
 	l->nr_back++;
 }
 
-/* Pages of the pool that may go to a ring. */
-static uint64_t to_lend(const struct lender *l)
+uint64_t lend_pages(const struct lender *l)
 {
 	return l->pool->nr_free > l->kept ? l->pool->nr_free - l->kept : 0;
 }
@@ -322,7 +322,7 @@ static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
 	if (!most)
 		return LEND_WAIT;
 	l->sess = s;
-	l->nr = fetch_pages(l, s, most, to_lend(l), l->pages);
+	l->nr = fetch_pages(l, s, most, lend_pages(l), l->pages);
 	if (!l->nr) {
 		finish(l);
 		return LEND_NOTHING;
@@ -400,7 +400,8 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
 		struct sess *s = all[(l->next + i) % nr];
 
-		if (s->state != SESS_LIVE)
+		/* Of strangers nobody knows yet that they are there. */
+		if (s->state != SESS_LIVE || s->lease.unseen)
 			continue;
 		one = work_on(l, s);
 		if (one > todo)
@@ -436,13 +437,23 @@ static void empty_down(struct lender *l, struct sess *s)
 		return_page(l, s, hand_pop(&s->hand));
 }
 
-static void fill_up(struct lender *l, struct sess *s)
+static void fill_up(struct lender *l, struct sess *s, uint64_t most)
 {
 	__u64 addr;
 
-	while (lend_about(s) < lend_goal(s) &&
-	       fetch_pages(l, s, 1, to_lend(l), &addr))
+	while (most-- && lend_about(s) < lend_goal(s) &&
+	       fetch_pages(l, s, 1, lend_pages(l), &addr))
 		ring_push(&s->ring, addr);
+}
+
+int lend_fill(struct lender *l, struct sess *s)
+{
+	if (l->sess == s)
+		return -EBUSY;
+	fill_up(l, s, FILL_STEP);
+	if (lend_about(s) >= lend_goal(s))
+		return 0;
+	return lend_pages(l) ? -EAGAIN : -ENOMEM;
 }
 
 int lend_settle(struct lender *l, struct sess *s)
@@ -453,7 +464,7 @@ int lend_settle(struct lender *l, struct sess *s)
 	s->nr_taken = 0;
 	s->disorder = false;
 	empty_down(l, s);
-	fill_up(l, s);
+	fill_up(l, s, UINT64_MAX);
 	return lend_about(s) < lend_goal(s) ? -ENOMEM : 0;
 }
 

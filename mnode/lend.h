@@ -100,6 +100,15 @@ int lend_quiesce(struct lender *l);
  */
 int lend_settle(struct lender *l, struct sess *s);
 
+/*
+ * As long as no chain of the session has ever been connected: some more pages into its
+ * ring, which the NIC does not look at yet.  -EAGAIN: there are more to come;
+ * -ENOMEM: the pool has no more for now; -EBUSY: the lender is at work on it.
+ */
+int lend_fill(struct lender *l, struct sess *s);
+/* Pages that the pool has for rings. */
+uint64_t lend_pages(const struct lender *l);
+
 /* One piece of work for one of the sessions, if there is any. */
 enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr);
 

@@ -4,12 +4,15 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "log.h"
 #include "manager.h"
 
 /* Of a chain: what the setting depth allows. */
 #define MAX_INSTANCES	1024
+/* Of a turn of the event loop; and one request at most, which is more work. */
+#define EVENTS_STEP	16
 
 static int refuse(struct hello_no *no, enum odrp_wire_status status,
 		  uint64_t detail)
@@ -29,15 +32,6 @@ static int refuse_errno(struct hello_no *no, int r)
 
 /* ---- admin ---------------------------------------------------------------------- */
 
-/* It has not come to be. */
-static void forget(struct manager *m, struct sess *s)
-{
-	while (!lend_collect(&m->lender, s))
-		;
-	stock_unclaim(&m->stock, s->claim);
-	sess_free(s);
-}
-
 /* Of a session that does not come to be. */
 static void log_need(uint64_t nr_slots)
 {
@@ -54,12 +48,11 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		 struct hello *hello, struct hello_no *no)
 {
 	struct sess_attr attr = { .id = m->next_id, .owner = manager_owner(m) };
-	struct odrp_wire_admin_accept accept;
 	struct sess *s;
 	bool closed = m->draining || m->ending;
 	int r;
 
-	if (closed || m->nr_sess == m->conf->max_sessions)
+	if (closed || m->nr_sess + m->nr_old >= m->conf->max_sessions)
 		return refuse(no, ODRP_WIRE_E_LIMIT,
 			      closed ? 0 : m->conf->max_sessions);
 	if (manager_lease(m, hello->nr_slots, &attr.lease))
@@ -80,30 +73,69 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		stock_unclaim(&m->stock, attr.claim);
 		return refuse_errno(no, r);
 	}
-	/* Its lease is there, but its pages are on their way back from others:
-	 * it gets one with them. */
-	if (lend_settle(&m->lender, s))
-		lease_open_empty(&s->lease);
 	s->peer_ip = ev->peer_ip;
 	s->cm_id = ev->id;
-	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	r = m->nic->ops->accept(m->nic, ev->id, s->ctl.qpn, &accept,
-				sizeof(accept));
-	if (r) {
-		forget(m, s);
-		return refuse_errno(no, r);
-	}
 	m->next_id++;
-	m->sess_total++;
 	m->sess[m->nr_sess++] = s;
+	return 0;
+}
+
+static void reject(struct manager *m, uint32_t cm_id, const struct hello_no *no)
+{
+	struct odrp_wire_reject rej;
+
+	m->rejects[no->status]++;
+	log_notice("connection refused: %s (%" PRIu64 ")",
+		   hello_status_name(no->status), no->detail);
+	hello_reject(no, &rej);
+	m->nic->ops->reject(m->nic, cm_id, &rej, sizeof(rej));
+	m->nic->ops->release(m->nic, cm_id);
+}
+
+/* It is as good as gone: what has been made of it is unmade in pieces, too. */
+static void give_up(struct manager *m, struct sess *s, int r)
+{
+	struct hello_no no;
+
+	if (r == -ENOMEM)
+		log_need(s->tt.nr_slots);
+	refuse_errno(&no, r);
+	reject(m, s->cm_id, &no);
+	s->cm_id = 0;
+	s->state = SESS_DYING;
+}
+
+static int accept_sess(struct manager *m, struct sess *s)
+{
+	struct odrp_wire_admin_accept accept;
+
+	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
+	return m->nic->ops->accept(m->nic, s->cm_id, s->ctl.qpn, &accept,
+				   sizeof(accept));
+}
+
+/* A piece of it is made, or it is accepted. */
+static void open_sess(struct manager *m, struct sess *s)
+{
+	int r = sess_make(s);
+
+	if (r == -EAGAIN)
+		return;
+	if (!r)
+		r = accept_sess(m, s);
+	if (r) {
+		give_up(m, s, r);
+		return;
+	}
+	s->state = SESS_LIVE;
+	m->sess_total++;
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
 		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
 		 s->nr_queues, s->depth, s->lease.granted,
 		 keys_exist(&s->keys) ? ", with keys" : "");
-	if (attr.keyed && !keys_exist(&s->keys))
+	if (s->keys_failed)
 		log_warning("session %" PRIu64 ": the agent cannot create keys "
 			    "in the NIC; chains translate instead", s->id);
-	return 0;
 }
 
 /*
@@ -198,6 +230,15 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	return r;
 }
 
+static struct nic_event *keep(const struct nic_event *ev)
+{
+	struct nic_event *copy = malloc(sizeof(*copy));
+
+	if (copy)
+		*copy = *ev;
+	return copy;
+}
+
 static int open_queue(struct manager *m, const struct nic_event *ev,
 		      const struct hello *hello, struct hello_no *no)
 {
@@ -212,8 +253,14 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
-	if (s->queues[hello->queue][hello->chain])
+	if (s->queues[hello->queue][hello->chain] || s->waiting)
 		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+	/* Only who has the accept knows the token. */
+	s->shown = true;
+	if (!s->ready) {
+		s->waiting = keep(ev);
+		return s->waiting ? 0 : refuse_errno(no, -ENOMEM);
+	}
 	r = arm(m, s, hello, &q);
 	if (r)
 		return refuse_errno(no, r);
@@ -237,7 +284,6 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 
 static void request(struct manager *m, const struct nic_event *ev)
 {
-	struct odrp_wire_reject rej;
 	struct hello hello;
 	struct hello_no no;
 	int r;
@@ -248,14 +294,42 @@ static void request(struct manager *m, const struct nic_event *ev)
 				    admit(m, ev, &hello, &no);
 	else if (!r)
 		r = open_queue(m, ev, &hello, &no);
-	if (!r)
+	if (r)
+		reject(m, ev->id, &no);
+}
+
+void manager_forget_waiting(struct manager *m, struct sess *s)
+{
+	const struct hello_no no = { .status = ODRP_WIRE_E_SESSION };
+
+	if (!s->waiting)
 		return;
-	m->rejects[no.status]++;
-	log_notice("connection refused: %s (%" PRIu64 ")",
-		   hello_status_name(no.status), no.detail);
-	hello_reject(&no, &rej);
-	m->nic->ops->reject(m->nic, ev->id, &rej, sizeof(rej));
-	m->nic->ops->release(m->nic, ev->id);
+	reject(m, s->waiting->id, &no);
+	free(s->waiting);
+	s->waiting = NULL;
+}
+
+void manager_unwait(struct manager *m, struct sess *s)
+{
+	struct nic_event *ev = s->waiting;
+
+	s->waiting = NULL;
+	if (ev)
+		request(m, ev);
+	free(ev);
+}
+
+bool manager_open_some(struct manager *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->state == SESS_OPENING) {
+			open_sess(m, m->sess[i]);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* True: it was one of this session's. */
@@ -264,9 +338,19 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 	unsigned int n, c;
 	struct queue *q;
 
+	if (s->cm_id == id && s->state == SESS_OPENING) {
+		s->cm_id = 0;
+		s->state = SESS_DYING;
+		return true;
+	}
 	if (s->cm_id == id) {
 		s->cm_id = 0;
 		manager_lost(m, s);
+		return true;
+	}
+	if (s->waiting && s->waiting->id == id) {
+		free(s->waiting);
+		s->waiting = NULL;
 		return true;
 	}
 	sess_for_each_queue(s, n, c, q) {
@@ -283,26 +367,32 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
-	if (spaces_gone(&m->spaces, id))
-		return;
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_LIVE &&
+		if (m->sess[i]->state != SESS_DYING &&
 		    gone_from(m, m->sess[i], id))
 			break;
 	}
 	m->nic->ops->release(m->nic, id);
 }
 
+/* What has not been taken makes the NIC's event_fd readable again. */
 void manager_events(struct manager *m)
 {
 	struct nic_event ev;
+	unsigned int i;
 
-	while (!m->nic->ops->event(m->nic, &ev)) {
-		if (ev.type == NIC_REQUEST && spaces_request(&m->spaces, &ev))
+	for (i = 0; i < EVENTS_STEP; i++) {
+		if (m->nic->ops->event(m->nic, &ev))
+			break;
+		if (ev.type != NIC_REQUEST) {
+			if (!spaces_gone(&m->spaces, &ev) && ev.type == NIC_GONE)
+				gone(m, ev.id);
+			continue;
+		}
+		if (spaces_request(&m->spaces, &ev))
 			manager_budget(m);
-		else if (ev.type == NIC_REQUEST)
+		else
 			request(m, &ev);
-		else if (ev.type == NIC_GONE)
-			gone(m, ev.id);
+		break;
 	}
 }

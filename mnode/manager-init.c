@@ -11,6 +11,10 @@
 #include "log.h"
 #include "manager.h"
 
+/* A device is at most so many times the pool, or 1 GB. */
+#define SLOTS_PER_PAGE	8
+#define MIN_MAX_SLOTS	(1ull << 18)
+
 static bool is_store(unsigned int chain)
 {
 	return chain == ODRP_WIRE_MAPPED_STORE ||
@@ -199,6 +203,16 @@ static void warn_of_fences(const struct manager *m)
 			    "where odrp-hwcheck says that it may be set");
 }
 
+/* A session's tables are as large as its device, and anybody may ask for one. */
+static uint64_t max_slots(const struct conf *conf)
+{
+	uint64_t slots = conf->pool / ODRP_WIRE_PAGE_SIZE * SLOTS_PER_PAGE;
+
+	if (slots < MIN_MAX_SLOTS)
+		slots = MIN_MAX_SLOTS;
+	return slots < conf->max_slots ? slots : conf->max_slots;
+}
+
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX])
 {
@@ -206,7 +220,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 
 	*m = (struct manager){ .conf = conf, .nic = nic, .next_id = 1 };
 	m->limits = (struct hello_limits){
-		.max_slots = conf->max_slots,
+		.max_slots = max_slots(conf),
 		.max_queues = conf->queues,
 		.max_depth = conf->depth,
 	};
@@ -269,10 +283,15 @@ free_sess:
 
 void manager_fini(struct manager *m)
 {
+	struct sess *s;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
+	while ((s = m->old)) {
+		m->old = s->next_old;
+		sess_free(s);
+	}
 	lend_fini(&m->lender);
 	spaces_fini(&m->spaces);
 	pool_fini(&m->pool);

@@ -196,6 +196,7 @@ static void disconnect(struct manager *m, struct sess *s)
 	unsigned int n, c;
 	struct queue *q;
 
+	manager_forget_waiting(m, s);
 	sess_for_each_queue(s, n, c, q)
 		manager_close_queue(m, s, n, c);
 	hang_up(m, s->cm_id);
@@ -224,13 +225,6 @@ void manager_lost(struct manager *m, struct sess *s)
 		manager_detach(m, s);
 }
 
-/* Before anybody else may have a page: it has no translation then. */
-static void drop_keys(struct sess *s)
-{
-	if (!sess_unstopped(s))
-		keys_fini(&s->keys);
-}
-
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 {
 	static const char *const text[] = {
@@ -243,7 +237,6 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 		return;
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
-	drop_keys(s);
 	s->state = SESS_DYING;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD;
@@ -265,7 +258,9 @@ static void teardown_sess(struct manager *m, struct sess *s)
 	log_info("session %" PRIu64 ": all pages are back, %" PRIu64 " free",
 		 s->id, manager_free_pages(m));
 	stock_unclaim(&m->stock, s->claim);
-	sess_free(s);
+	s->next_old = m->old;
+	m->old = s;
+	m->nr_old++;
 }
 
 void manager_drain(struct manager *m, bool on)
@@ -367,13 +362,11 @@ static void stop_again(struct manager *m, struct sess *s)
 		if (!q->cm_id)
 			manager_close_queue(m, s, n, c);
 	}
-	if (s->state == SESS_DYING)
-		drop_keys(s);
 }
 
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
-	sess_look(s, elapsed_ms);
+	s->shown |= sess_look(s, elapsed_ms);
 	if (s->doomed) {
 		log_warning("session %" PRIu64 ": the compute node sent two requests "
 			    "for one slot at the same time; evicting it", s->id);
@@ -403,15 +396,20 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 }
 
 /* It is told of pages when they are in its ring. */
-static bool may_be_granted(const struct manager *m, const struct sess *s)
+static bool may_be_granted(const struct manager *m, struct sess *s)
 {
-	const struct lease *l = &s->lease;
+	struct lease *l = &s->lease;
 
 	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
-	    (l->target == l->granted && s->drain == s->drain_sent))
+	    (!lease_differs(l) && s->drain == s->drain_sent))
 		return false;
-	return l->target <= l->ceiling ||
-	       (m->lender.sess != s && lend_about(s) >= l->target + l->slack);
+	if (l->target <= l->ceiling ||
+	    (m->lender.sess != s && lend_about(s) >= l->target + l->slack))
+		return true;
+	/* It waits for this one, whatever there is. */
+	if (lease_promise_stands(l))
+		l->target = l->ceiling;
+	return lease_promise_stands(l);
 }
 
 static void send_grants(struct manager *m)
@@ -492,15 +490,82 @@ static bool collect(struct manager *m)
 {
 	struct sess *s = next_dying(m);
 
-	if (!s || m->lender.sess == s)
+	/* Before anybody else may have a page it has no translation any more. */
+	if (!s || m->lender.sess == s || keys_exist(&s->keys))
 		return false;
 	if (lend_collect(&m->lender, s))
 		teardown_sess(m, s);
 	return true;
 }
 
+/* True: of one that is gone some are left. */
+static bool drop_keys(struct manager *m)
+{
+	struct sess *s = next_dying(m);
+
+	return s && keys_exist(&s->keys) && !sess_drop_keys(s);
+}
+
+/* True: there are more. */
+static bool free_old(struct manager *m)
+{
+	struct sess *s = m->old, *next;
+
+	if (!s)
+		return false;
+	next = s->next_old;
+	if (sess_free_some(s)) {
+		m->old = next;
+		m->nr_old--;
+	}
+	return m->old;
+}
+
+/* What a newcomer needs before it may store: its lease, pages, a key map.  -EAGAIN:
+ * there is more to do; -EBUSY: others have to do something first. */
+static int prepare(struct manager *m, struct sess *s)
+{
+	int map = sess_make_map(s), fill;
+
+	sess_look(s, 0);
+	list_leases(m);
+	lease_keep((const struct lease *const *)m->leases, m->nr_sess, m->budget,
+		   lend_about(s) + lend_pages(&m->lender), &s->lease);
+	fill = s->had_queue ? 0 : lend_fill(&m->lender, s);
+	if (map || fill == -EAGAIN)
+		return -EAGAIN;
+	if (fill == -ENOMEM)
+		lease_lower(&s->lease, lend_about(s));
+	if (lease_promise_stands(&s->lease))
+		lease_plan(m->leases, m->nr_sess, m->budget);
+	return fill || s->lease.promised ? -EBUSY : 0;
+}
+
+/* True: there is more to do at once. */
+static bool prepare_some(struct manager *m)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (s->state != SESS_LIVE || !s->shown || s->ready)
+			continue;
+		r = prepare(m, s);
+		s->ready = !r;
+		if (s->ready)
+			manager_unwait(m, s);
+		if (r != -EBUSY)
+			return true;
+	}
+	return false;
+}
+
 enum lend_todo manager_work(struct manager *m)
 {
+	bool more = manager_open_some(m) | prepare_some(m) | drop_keys(m) |
+		    free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 
@@ -512,5 +577,5 @@ enum lend_todo manager_work(struct manager *m)
 			break;
 	}
 	send_grants(m);
-	return todo;
+	return more ? LEND_MORE : todo;
 }

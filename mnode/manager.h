@@ -26,11 +26,13 @@
  * @progs:	the chain programs, as this NIC needs them; and those of CNodes with
  *		keys of their own
  * @sess:	sessions, in the order of their coming
+ * @old, @nr_old: sessions of which only memory is left, that is freed in pieces
  * @leases:	room to list theirs
  * @draining:	no newcomers; all are asked to leave
  * @ending:	no newcomers; nobody is left
  * @rejects:	refused hellos, by status
  * @executed:	requests by chain, of sessions that are gone
+ * @longest_turn_ns: of the event loop, which says it
  */
 struct manager {
 	const struct conf *conf;
@@ -46,13 +48,15 @@ struct manager {
 	struct hello_limits limits;
 	struct sess **sess;
 	struct lease **leases;
-	unsigned int nr_sess;
+	unsigned int nr_sess, nr_old;
+	struct sess *old;
 	uint64_t next_id;
 	bool draining, ending;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
 	uint64_t queues_broken;
 	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
+	uint64_t longest_turn_ns;
 };
 
 /* The NIC stays the caller's.  -errno, with a sentence in why. */
@@ -69,11 +73,16 @@ uint64_t manager_armed_pages(const struct manager *m);
 /* Pages of those that are gone, and whose chains the NIC does not stop. */
 uint64_t manager_withheld_pages(const struct manager *m);
 
-/* The NIC has events.  (listen.c) */
+/* The NIC has events: takes some of them, with one request at most.  (listen.c) */
 void manager_events(struct manager *m);
+/* A piece of what newcomers wait for; true: there may be more.  (listen.c) */
+bool manager_open_some(struct manager *m);
+/* The session is ready, or gone: what becomes of a request that waits.  (listen.c) */
+void manager_unwait(struct manager *m, struct sess *s);
+void manager_forget_waiting(struct manager *m, struct sess *s);
 /* Heartbeats and leases; elapsed_ms since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
-/* Pages to and fro, a bounded piece of it. */
+/* Pages to and fro, newcomers and those that are gone: a bounded piece of it. */
 enum lend_todo manager_work(struct manager *m);
 
 /* Epochs, fences and clients of spaces; see spaces_step(). */

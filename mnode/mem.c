@@ -12,6 +12,7 @@
 #include "mem.h"
 
 #define HUGE_PAGE	(2ul << 20)
+#define MEM_PIECE	(16ul << 20)	/* some milliseconds to give back, if it was used */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23		/* Linux 5.14 */
@@ -109,4 +110,16 @@ void mem_unmap(struct mem *mem)
 	if (mem->mapped)
 		munmap(mem->va, mem->mapped);
 	*mem = (struct mem){ 0 };
+}
+
+bool mem_shrink(struct mem *mem)
+{
+	size_t some = mem->mapped < MEM_PIECE ? mem->mapped : MEM_PIECE;
+
+	if (some)
+		munmap((char *)mem->va + mem->mapped - some, some);
+	mem->mapped -= some;
+	if (!mem->mapped)
+		*mem = (struct mem){ 0 };
+	return !mem->mapped;
 }

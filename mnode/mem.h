@@ -38,5 +38,8 @@ int mem_available(uint64_t *ret_bytes);
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
 /* Also of an all-zero mem. */
 void mem_unmap(struct mem *mem);
+/* The same in pieces, so that nobody waits long; the memory is nobody's from the first
+ * one on.  True: it is gone. */
+bool mem_shrink(struct mem *mem);
 
 #endif /* MNODE_MEM_H */

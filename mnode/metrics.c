@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "metrics.h"
@@ -27,6 +28,9 @@ const struct prom_metric metrics_table[] = {
 	{ MNODE "agent_cpu_seconds_total", PROM_COUNTER, "seconds",
 	  "Processor time of the agent without its NIC.", NULL, "",
 	  { { "agent_cpu_s" } } },
+	{ MNODE "longest_turn_seconds", PROM_GAUGE, "seconds",
+	  "Longest turn of the agent's event loop since it began; meanwhile it heard "
+	  "nobody else.", NULL, "", { { "longest_turn_s" } } },
 	{ MNODE "draining", PROM_GAUGE, "0 or 1",
 	  "1 while the agent asks all compute nodes to leave, or ends.",
 	  NULL, "", { { "draining" } } },
@@ -66,9 +70,10 @@ const struct prom_metric metrics_table[] = {
 	  NULL, "", { { "counters.lender_failures" } } },
 
 	{ MNODE "sessions", PROM_GAUGE, "sessions",
-	  "Sessions that are connected (live), that may be resumed (away), or whose "
-	  "pages are being taken back (dying).", "state", "",
-	  { { "session_states.live", "live" }, { "session_states.away", "away" },
+	  "Sessions that are being made (opening), that are connected (live), that may "
+	  "be resumed (away), or whose pages are being taken back (dying).", "state", "",
+	  { { "session_states.opening", "opening" },
+	    { "session_states.live", "live" }, { "session_states.away", "away" },
 	    { "session_states.dying", "dying" } } },
 	{ MNODE "sessions_opened_total", PROM_COUNTER, "sessions",
 	  "Sessions that have begun.", NULL, "", { { "counters.sessions" } } },
@@ -181,13 +186,20 @@ const struct prom_metric metrics_table[] = {
 	{ NULL }
 };
 
+static unsigned int state_of(const char *state, bool attached)
+{
+	if (!strcmp(state, "opening"))
+		return 3;
+	return strcmp(state, "live") ? 2 : !attached;
+}
+
 /* A live session without its connection is away; and how many there are of each. */
 static void count_states(struct json_object *obj)
 {
-	static const char *const names[] = { "live", "away", "dying" };
+	static const char *const names[] = { "live", "away", "dying", "opening" };
 	struct json_object *states = json_object_new_object();
 	struct json_object *list, *s, *state, *attached;
-	unsigned int nr[3] = { 0 }, n;
+	unsigned int nr[4] = { 0 }, n;
 	size_t i;
 
 	if (!json_object_object_get_ex(obj, "sessions", &list))
@@ -197,13 +209,13 @@ static void count_states(struct json_object *obj)
 		if (!json_object_object_get_ex(s, "state", &state) ||
 		    !json_object_object_get_ex(s, "attached", &attached))
 			continue;
-		n = strcmp(json_object_get_string(state), "live") ? 2 :
-		    !json_object_get_boolean(attached);
+		n = state_of(json_object_get_string(state),
+			     json_object_get_boolean(attached));
 		nr[n]++;
 		json_object_object_add(s, "state",
 				       json_object_new_string(names[n]));
 	}
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		json_object_object_add(states, names[i],
 				       json_object_new_int(nr[i]));
 	json_object_object_add(obj, "session_states", states);

@@ -420,6 +420,31 @@ static void drop_sources(struct daemon *d)
 	sd_event_unref(d->event);
 }
 
+/* As sd_event_loop(); what it dispatches at a time is a turn. */
+static int run_turns(struct daemon *d)
+{
+	uint64_t began, ns;
+	int r;
+
+	while (sd_event_get_state(d->event) != SD_EVENT_FINISHED) {
+		r = sd_event_prepare(d->event);
+		if (!r)
+			r = sd_event_wait(d->event, UINT64_MAX);
+		if (r < 0)
+			return r;
+		if (!r)
+			continue;
+		began = now_ns();
+		r = sd_event_dispatch(d->event);
+		ns = now_ns() - began;
+		if (ns > d->m.longest_turn_ns)
+			d->m.longest_turn_ns = ns;
+		if (r < 0)
+			return r;
+	}
+	return sd_event_get_exit_code(d->event, &r) < 0 ? 0 : r;
+}
+
 static int loop(struct daemon *d)
 {
 	int r;
@@ -452,7 +477,7 @@ static int loop(struct daemon *d)
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;
 	say_status(d);
-	r = sd_event_loop(d->event);
+	r = run_turns(d);
 	http_free(d->http);
 free_ctl:
 	ctl_free(d->ctl);

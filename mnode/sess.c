@@ -9,6 +9,10 @@
 #include <sys/random.h>
 #include "sess.h"
 
+/* Pieces of some milliseconds at most, of which a turn of the event loop has one. */
+#define KEYS_STEP	8
+#define MAP_STEP	(16 * 1024)	/* slots */
+
 static int make_tt(struct sess *s)
 {
 	size_t len = s->tt.nr_slots * sizeof(__be64);
@@ -82,14 +86,15 @@ free_pd:
 }
 
 /* Behind the admin connection's domain, by which they are told. */
-static int make_keys(struct sess *s, const struct sess_attr *attr)
+static int begin_keys(struct sess *s, const struct sess_attr *attr)
 {
 	int r;
 
 	if (!attr->keyed)
 		return 0;
-	r = keys_init(&s->keys, s->pool, s->admin_pdn, s->tt.nr_slots);
-	return attr->else_chains ? 0 : r;
+	s->else_chains = attr->else_chains;
+	r = keys_begin(&s->keys, s->pool, s->admin_pdn, s->tt.nr_slots);
+	return s->else_chains ? 0 : r;
 }
 
 static void free_admin(struct sess *s)
@@ -97,7 +102,8 @@ static void free_admin(struct sess *s)
 	struct nic *nic = s->pool->nic;
 
 	ctlq_fini(&s->ctl);
-	nic->ops->mr_dereg(nic, s->tt_rkey);
+	if (s->tt_rkey)
+		nic->ops->mr_dereg(nic, s->tt_rkey);
 	nic->ops->mr_dereg(nic, s->beat_key);
 	mem_unmap(&s->beat_mem);
 	nic->ops->pd_free(nic, s->admin_pdn);
@@ -161,9 +167,10 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_admin(s);
 	if (r)
 		goto free_ring;
-	r = make_keys(s, attr);
+	r = begin_keys(s, attr);
 	if (r)
 		goto free_admin;
+	s->state = SESS_OPENING;
 	*ret_sess = s;
 	return 0;
 
@@ -179,19 +186,72 @@ free_sess:
 	return r;
 }
 
-void sess_free(struct sess *s)
+int sess_make(struct sess *s)
+{
+	int r;
+
+	if (!s->keys_failed && keys_exist(&s->keys)) {
+		r = keys_make(&s->keys, KEYS_STEP);
+		if (!r || r == -EAGAIN)
+			return r;
+		s->keys_failed = r;
+	}
+	if (!s->keys_failed)
+		return 0;
+	if (!sess_drop_keys(s))
+		return -EAGAIN;
+	return s->else_chains ? 0 : s->keys_failed;
+}
+
+int sess_make_map(struct sess *s)
+{
+	return keys_exist(&s->keys) ? keys_map(&s->keys, MAP_STEP) : 0;
+}
+
+bool sess_drop_keys(struct sess *s)
+{
+	return keys_drop(&s->keys, KEYS_STEP);
+}
+
+static void free_queues(struct sess *s)
 {
 	struct queue *q;
 	unsigned int n, c;
 
-	sess_for_each_queue(s, n, c, q)
+	sess_for_each_queue(s, n, c, q) {
 		queue_free(q);
-	keys_fini(&s->keys);
+		s->queues[n][c] = NULL;
+	}
+}
+
+static void dereg(const struct sess *s, uint32_t *key)
+{
+	if (*key)
+		s->pool->nic->ops->mr_dereg(s->pool->nic, *key);
+	*key = 0;
+}
+
+bool sess_free_some(struct sess *s)
+{
+	free_queues(s);
+	if (!sess_drop_keys(s))
+		return false;
+	dereg(s, &s->tt_rkey);
+	dereg(s, &s->tt.key);
+	dereg(s, &s->ring.key);
+	if (!mem_shrink(&s->tt.mem) || !mem_shrink(&s->ring.mem))
+		return false;
 	free_admin(s);
-	ring_fini(&s->ring);
-	free_tt(s);
 	free_lists(s);
+	free(s->waiting);
 	free(s);
+	return true;
+}
+
+void sess_free(struct sess *s)
+{
+	while (!sess_free_some(s))
+		;
 }
 
 void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,

@@ -2,9 +2,11 @@
 /*
  * One CNode: its translation table, its chains, its heartbeat and its lease.
  *
- *	LIVE   from the admin hello on.  Attached as long as its admin
- *	       connection lasts; detached, it has no chains, and may be taken up
- *	       again until its silence has lasted too long
+ *	OPENING from the admin hello on: its keys are made, a piece at a time, and
+ *	       its connection request waits for that
+ *	LIVE   from the accept on.  Attached as long as its admin connection lasts;
+ *	       detached, it has no chains, and may be taken up again until its
+ *	       silence has lasted too long
  *	DYING  dead, gone or evicted: all its queues stand still, and lend.c
  *	       takes back what is its; then it is freed.  One that the NIC does not
  *	       stop keeps all of it: sess_unstopped()
@@ -23,6 +25,7 @@
 enum sess_state {
 	SESS_LIVE,
 	SESS_DYING,
+	SESS_OPENING,
 };
 
 /**
@@ -68,6 +71,11 @@ struct hand {
  * @drain_sent:	and has been told
  * @queues:	[number][chain], NULL: not connected
  * @unstopped_said: that a queue does not stop
+ * @shown:	it has sent a heartbeat, or its token: the accept has reached it
+ * @ready:	it has the pages of its lease and its key map, and may have queues
+ * @waiting:	the request for its first I/O connection, until it is ready
+ * @keys_failed, @else_chains: the NIC has made it no keys, -errno; so chains do it
+ * @next_old:	of those of which only memory is left
  * @had_queue:	one was, once: only then there may be something to come again for
  * @scan:	DYING: pages of the pool looked at
  * @executed:	by chain, of queues that are gone
@@ -103,6 +111,11 @@ struct sess {
 	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
+	bool shown, ready;
+	struct nic_event *waiting;
+	int keys_failed;
+	bool else_chains;
+	struct sess *next_old;
 	bool had_queue;
 	uint64_t scan;
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
@@ -121,10 +134,19 @@ struct sess_attr {
 	bool keyed, else_chains;
 };
 
-/* hello: of role admin, and checked. */
+/* hello: of role admin, and checked.  It is OPENING. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
-/* All its pages must have been taken back, or the pool goes, too. */
+/* A piece of what it needs before it is accepted.  -EAGAIN: there is more. */
+int sess_make(struct sess *s);
+/* And of what its first I/O connection needs. */
+int sess_make_map(struct sess *s);
+/* Unmakes a piece of its keys; true: they are gone. */
+bool sess_drop_keys(struct sess *s);
+/* A piece of a session that nothing refers to any more.  True: it is freed.  All its
+ * pages must have been taken back. */
+bool sess_free_some(struct sess *s);
+/* All of it; the pool goes, too. */
 void sess_free(struct sess *s);
 
 void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,

@@ -14,8 +14,8 @@
 
 /* ---- making ---------------------------------------------------------------------- */
 
-/* A set of one node. */
-static int plan(const struct conf_space *conf, struct far_sb *ret_sb,
+/* A set of one node, or this node's part of one. */
+static int plan(const struct conf_space *conf, uint64_t life, struct far_sb *ret_sb,
 		char why[CONF_WHY_MAX])
 {
 	struct far_format format = {
@@ -25,11 +25,92 @@ static int plan(const struct conf_space *conf, struct far_sb *ret_sb,
 	char said[200] = "";
 	int r;
 
-	if (getrandom(format.set, sizeof(format.set), 0) != sizeof(format.set))
-		return -EIO;
+	memcpy(format.set, &life, sizeof(life));
+	if (conf->nr_nodes) {
+		format.nr_nodes = conf->nr_nodes;
+		format.node = conf->node;
+	}
 	r = far_format_plan(&format, said, sizeof(said), ret_sb);
 	if (r)
 		snprintf(why, CONF_WHY_MAX, "space %s: %s", conf->name, said);
+	return r;
+}
+
+/* Not 0. */
+static int draw(void *ret_number, size_t len)
+{
+	uint8_t *bytes = ret_number;
+
+	if (getrandom(bytes, len, 0) != (ssize_t)len)
+		return -EIO;
+	bytes[0] |= 1;
+	return 0;
+}
+
+static bool is_set(const struct space *space)
+{
+	return space->conf->nr_nodes;
+}
+
+static bool is_set_arbiter(const struct space *space)
+{
+	return is_set(space) && !space->conf->node;
+}
+
+/* Its memory is empty, and nobody reaches it. */
+static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MAX])
+{
+	int r = plan(space->conf, life, &space->sb, why);
+
+	if (r)
+		return r;
+	far_format_write(space->host.base, &space->sb, false);
+	space->host.life = life;
+	space->living = 0;
+	return 0;
+}
+
+/* Another life of the set, which begins when all members have joined it. */
+static int set_begin(struct space *space)
+{
+	uint64_t life;
+	int r = draw(&life, sizeof(life));
+
+	if (!r)
+		space_set_begin(&space->set, life);
+	return r;
+}
+
+static int space_publish(struct spaces *sp, struct space *space,
+			 char why[CONF_WHY_MAX])
+{
+	const struct conf_space *conf = space->conf;
+	uint64_t life;
+	int r = draw(&life, sizeof(life));
+
+	/* Also the memory of what is not open yet is nobody's but ours. */
+	if (!r)
+		r = space_format(space, life, why);
+	if (r)
+		return r;
+	space->host.closed = is_set(space);
+	if (is_set(space) && !is_set_arbiter(space))
+		space->host.arbiter = conf->nodes[0];
+	if (is_set_arbiter(space)) {
+		r = space_set_init(&space->set, &sp->host, &space->host, conf);
+		if (r)
+			return r;
+		r = set_begin(space);
+		if (r)
+			goto fini_set;
+	}
+	r = far_host_publish(&sp->host, &space->host);
+	if (r)
+		goto fini_set;
+	return 0;
+
+fini_set:
+	space_set_fini(&space->set);
 	return r;
 }
 
@@ -37,10 +118,10 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 		     char why[CONF_WHY_MAX])
 {
 	struct space *space = calloc(1, sizeof(*space)), **last = &sp->list;
-	int r = space ? plan(conf, &space->sb, why) : -ENOMEM;
+	int r;
 
-	if (r)
-		goto free_space;
+	if (!space)
+		return -ENOMEM;
 	space->conf = conf;
 	space->all = sp;
 	space->nr_pages = conf->size / ODRP_WIRE_PAGE_SIZE;
@@ -51,8 +132,7 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 	space->host.base = pool_va(sp->pool, space->page);
 	space->host.size = conf->size;
 	space->host.deletable = conf->deletable;
-	far_format_write(space->host.base, &space->sb, false);
-	r = far_host_publish(&sp->host, &space->host);
+	r = space_publish(sp, space, why);
 	if (r)
 		goto give_pages;
 	while (*last)
@@ -70,6 +150,7 @@ free_space:
 
 static void space_free(struct spaces *sp, struct space *space)
 {
+	space_set_fini(&space->set);
 	far_host_remove(&sp->host, &space->host);
 	pool_give_run(sp->pool, space->page, space->nr_pages);
 	sp->nr_pages -= space->nr_pages;
@@ -82,6 +163,33 @@ static void delete_asked(void *arg, struct far_host_space *host)
 	spaces_delete(arg, (struct space *)host);
 }
 
+/* The arbiter of the space's set asks. */
+static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t life,
+			       uint32_t generation, struct odrp_far_member *ret_member)
+{
+	struct spaces *sp = arg;
+	struct space *space = (struct space *)host;
+	char why[CONF_WHY_MAX];
+
+	*ret_member = (struct odrp_far_member){
+		.generation = cpu_to_be32(sp->generation),
+		.digest = cpu_to_be32(space_set_digest(space->conf, space->conf->node)),
+	};
+	/* He will find out that it is another one that he asked for. */
+	if (generation && generation != sp->generation)
+		return ODRP_FAR_OK;
+	if (!host->closed && host->life == life)
+		return ODRP_FAR_OK;
+	if (far_host_close(&sp->host, host))
+		return ODRP_FAR_E_BUSY;
+	if (space_format(space, life, why))
+		return ODRP_FAR_E_NOMEM;
+	far_host_open(host);
+	log_info("space %s: part %u of %u begins", host->name, space->conf->node,
+		 space->conf->nr_nodes);
+	return ODRP_FAR_OK;
+}
+
 int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		char why[CONF_WHY_MAX])
 {
@@ -91,6 +199,12 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 	*sp = (struct spaces){ .pool = pool };
 	if (!conf->nr_spaces)
 		return 0;
+	r = draw(&sp->generation, sizeof(sp->generation));
+	if (r) {
+		snprintf(why, CONF_WHY_MAX, "the kernel gives no random number: %s",
+			 strerror(-r));
+		return r;
+	}
 	r = far_host_init(&sp->host, pool->nic);
 	if (r) {
 		snprintf(why, CONF_WHY_MAX, "cannot listen for clients of spaces: %s",
@@ -98,6 +212,7 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		return r;
 	}
 	sp->host.delete = delete_asked;
+	sp->host.join = join_asked;
 	sp->host.arg = sp;
 	sp->open = true;
 	for (i = 0; i < conf->nr_spaces; i++) {
@@ -138,9 +253,22 @@ bool spaces_request(struct spaces *sp, const struct nic_event *ev)
 	return true;
 }
 
-bool spaces_gone(struct spaces *sp, uint32_t id)
+bool spaces_gone(struct spaces *sp, const struct nic_event *ev)
 {
-	return sp->open && far_host_gone(&sp->host, id);
+	struct space *space;
+
+	if (!sp->open)
+		return false;
+	for (space = sp->list; space; space = space->next)
+		if (space_set_event(&space->set, ev))
+			return true;
+	return ev->type == NIC_GONE && far_host_gone(&sp->host, ev->id);
+}
+
+unsigned int spaces_joined(const struct space *space)
+{
+	return is_set_arbiter(space) ? 1 + space_set_joined(&space->set) :
+	       !space->host.closed;
 }
 
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space)
@@ -166,8 +294,8 @@ static int fence(void *arg, unsigned node, unsigned number, unsigned incarnation
 {
 	struct space *space = arg;
 
-	(void)node;		/* a set of one */
-	(void)incarnation;	/* nobody else can have claimed the number by now */
+	if (node != space->sb.node)
+		return space_set_cut(&space->set, node, number, incarnation);
 	return far_host_fence(&space->all->host, &space->host, number);
 }
 
@@ -189,28 +317,76 @@ static void step(struct space *space, uint64_t now)
 	space->living = __atomic_load_n(&line->clients, __ATOMIC_RELAXED);
 }
 
+/* Opens it once all members have joined; begins anew when one has lost its part. */
+static void set_step(struct space *space, uint64_t now)
+{
+	struct far_host *host = &space->all->host;
+	struct space_set *set = &space->set;
+	char why[CONF_WHY_MAX];
+
+	if (set->lost) {
+		if (far_host_close(host, &space->host) || set_begin(space))
+			return;
+		log_warning("space %s: begins anew, empty", space->host.name);
+	}
+	space_set_step(set, now);
+	if (!space->host.closed || space_set_joined(set) < set->nr_members ||
+	    far_host_settle(host) || space_format(space, set->life, why))
+		return;
+	far_host_open(&space->host);
+	log_info("space %s: all %u memory nodes have joined", space->host.name,
+		 space->conf->nr_nodes);
+}
+
+/* Sets whose arbiter this is; when there is something to do again. */
+static uint64_t sets_step(struct spaces *sp, uint64_t now)
+{
+	uint64_t next = UINT64_MAX;
+	struct space *space;
+
+	for (space = sp->list; space; space = space->next) {
+		if (!is_set_arbiter(space))
+			continue;
+		set_step(space, now);
+		if (space->set.ask_at < next)
+			next = space->set.ask_at;
+	}
+	return next;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 uint64_t spaces_step(struct spaces *sp, uint64_t now)
 {
 	bool busy = false;
 	struct space *space;
+	uint64_t next;
 
 	if (!sp->open)
 		return UINT64_MAX;
 	far_host_poll(&sp->host);
+	next = sets_step(sp, now);
+	/* A READ is under way, and somebody waits for it. */
+	if (sp->host.loop_covers)
+		next = sooner(next, now + FAR_EPOCH_NS);
 	for (space = sp->list; space; space = space->next)
 		busy |= space->living || spaces_attached(sp, space);
 	if (!busy)
-		return UINT64_MAX;
+		return next;
 	if (now >= sp->probe_at) {
 		far_host_probe(&sp->host);
 		sp->probe_at = now + FAR_HOST_PROBE_NS;
 	}
 	if (now >= sp->step_at) {
 		for (space = sp->list; space; space = space->next)
-			step(space, now);
+			if (space->sb.node == space->sb.arbiter && !space->host.closed)
+				step(space, now);
 		sp->step_at = now + FAR_EPOCH_NS;
 	}
-	return sp->step_at < sp->probe_at ? sp->step_at : sp->probe_at;
+	return sooner(next, sooner(sp->step_at, sp->probe_at));
 }
 
 /* ---- the operator ---------------------------------------------------------------- */

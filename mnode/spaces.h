@@ -15,12 +15,14 @@
 #include "../userspace/space/summary.h"
 #include "conf.h"
 #include "pool.h"
+#include "space-set.h"
 
 struct spaces;
 
 /**
  * struct space - one of them
  * @page, @nr_pages: in the pool
+ * @set:	of the arbiter of a set: the other memory nodes; else it has no members
  * @living:	clients that were alive at the last step
  */
 struct space {
@@ -30,6 +32,7 @@ struct space {
 	struct space *next;
 	uint64_t page, nr_pages;
 	struct far_sb sb;
+	struct space_set set;
 	unsigned int living;
 	uint64_t fenced;
 };
@@ -38,6 +41,7 @@ struct space {
  * struct spaces - all of them
  * @open:	there were some, at the start: host exists
  * @list:	in the order of the settings
+ * @generation:	of this agent, by which arbiters of sets know it
  * @nr_pages:	of all
  * @step_at, @probe_at: when there is something to do again
  */
@@ -47,6 +51,7 @@ struct spaces {
 	struct far_host host;
 	struct space *list;
 	uint64_t nr_pages;
+	uint32_t generation;
 	uint64_t step_at, probe_at;
 };
 
@@ -57,10 +62,10 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 /* Cuts all clients off. */
 void spaces_fini(struct spaces *sp);
 
-/* A new connection, or one that is gone.  False: it is none of a space's.  A request may
- * delete a space. */
+/* A new connection, or what has become of one.  False: it is none of a space's.  A
+ * request may delete a space. */
 bool spaces_request(struct spaces *sp, const struct nic_event *ev);
-bool spaces_gone(struct spaces *sp, uint32_t id);
+bool spaces_gone(struct spaces *sp, const struct nic_event *ev);
 /* What is due at time now (ns, any origin): epochs, fences, whether clients live.
  * Returns when it is to be called again; UINT64_MAX: after the next event. */
 uint64_t spaces_step(struct spaces *sp, uint64_t now);
@@ -70,5 +75,8 @@ struct space *spaces_find(const struct spaces *sp, const char *name);
 void spaces_delete(struct spaces *sp, struct space *space);
 /* Connections that are attached to it. */
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space);
+
+/* Memory nodes that take part in it, as far as this one knows. */
+unsigned int spaces_joined(const struct space *space);
 
 #endif /* MNODE_SPACES_H */

@@ -85,6 +85,10 @@ static unsigned int connected(const struct sess *s)
 	return nr;
 }
 
+static const char *const state_names[] = {
+	[SESS_LIVE] = "live", [SESS_DYING] = "dying", [SESS_OPENING] = "opening",
+};
+
 static struct json_object *make_sess(const struct sess *s)
 {
 	struct json_object *obj = json_object_new_object();
@@ -94,8 +98,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "id", s->id);
 	add(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
 							  sizeof(ip))));
-	add(obj, "state", json_object_new_string(s->state == SESS_LIVE ?
-						 "live" : "dying"));
+	add(obj, "state", json_object_new_string(state_names[s->state]));
 	add_bool(obj, "attached", sess_attached(s));
 	add_bool(obj, "keyed", keys_exist(&s->keys));
 	add_u64(obj, "slots", s->tt.nr_slots);
@@ -149,6 +152,10 @@ static struct json_object *make_space(const struct spaces *sp,
 	add_u64(obj, "max_clients", space->sb.max_clients);
 	add_u64(obj, "structures", sum.names);
 	add_u64(obj, "fenced", space->fenced);
+	add_u64(obj, "nodes", space->sb.nr_nodes);
+	add_u64(obj, "node", space->sb.node);
+	add_u64(obj, "joined", spaces_joined(space));
+	add(obj, "open", json_object_new_boolean(!space->host.closed));
 	return obj;
 }
 
@@ -272,6 +279,8 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
 	add_seconds(obj, "wall_s", wall_ns);
+	/* During it nobody else was heard. */
+	add_seconds(obj, "longest_turn_s", m->longest_turn_ns);
 	add_bool(obj, "draining", m->draining || m->ending);
 	add(obj, "sessions", make_sessions(m));
 	add(obj, "spaces", make_spaces(&m->spaces));

@@ -116,18 +116,20 @@ static void print_modes(struct json_object *obj)
 static void print_spaces(struct json_object *list)
 {
 	size_t i, nr = list ? json_object_array_length(list) : 0;
-	char size[32], used[32];
+	char size[32], used[32], nodes[48];
 
 	if (nr)
-		printf("%-36s %10s %10s %8s %8s %10s %7s\n", "SPACE", "SIZE", "USED",
-		       "ATTACHED", "CLIENTS", "STRUCTURES", "FENCED");
+		printf("%-36s %10s %10s %7s %8s %8s %10s %7s\n", "SPACE", "SIZE", "USED",
+		       "NODES", "ATTACHED", "CLIENTS", "STRUCTURES", "FENCED");
 	for (i = 0; i < nr; i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
 		size_of(agent_num(s, "size"), size);
 		size_of(agent_num(s, "used"), used);
-		printf("%-36s %10s %10s %8" PRIu64 " %8" PRIu64 " %10" PRIu64
-		       " %7" PRIu64 "\n", agent_str(s, "name"), size, used,
+		snprintf(nodes, sizeof(nodes), "%" PRIu64 "/%" PRIu64,
+			 agent_num(s, "joined"), agent_num(s, "nodes"));
+		printf("%-36s %10s %10s %7s %8" PRIu64 " %8" PRIu64 " %10" PRIu64
+		       " %7" PRIu64 "\n", agent_str(s, "name"), size, used, nodes,
 		       agent_num(s, "attached"), agent_num(s, "clients"),
 		       agent_num(s, "structures"), agent_num(s, "fenced"));
 	}
@@ -157,6 +159,7 @@ static void print_status(struct json_object *obj)
 	printf("%-16s %12s s  (stands for hardware)\n", "CPU of the NIC",
 	       agent_str(obj, "nic_cpu_s"));
 	printf("%-16s %12s s\n", "up", agent_str(obj, "wall_s"));
+	printf("%-16s %12s s\n", "longest turn", agent_str(obj, "longest_turn_s"));
 	print_sessions(agent_get(obj, "sessions"));
 	print_unstopped(agent_get(obj, "sessions"));
 	print_spaces(agent_get(obj, "spaces"));

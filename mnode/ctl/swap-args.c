@@ -132,6 +132,8 @@ static error_t parse_option(struct swap_args *a, int key, char *arg,
 
 	if (i < 0)
 		return ARGP_ERR_UNKNOWN;
+	if (options[i].arg && a->given & 1ul << i)
+		argp_error(state, "--%s %s: given twice", options[i].name, arg);
 	a->given |= 1ul << i;
 	switch (key) {
 	case KEY_INTERVAL:
@@ -191,6 +193,20 @@ static void refuse_option(const struct argp_option *option, const char *command,
 		   option->name, names, command);
 }
 
+/* Swap space that is not made has neither of these. */
+static void check_no_swapon(const struct swap_args *a, struct argp_state *state)
+{
+	static const enum swap_key keys[] = { SWAP_LABEL, SWAP_UUID, SWAP_PRIORITY };
+	static const char *const names[] = { "label", "uuid", "priority" };
+	unsigned int i;
+
+	for (i = 0; a->no_swapon && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (*a->conf.value[keys[i]])
+			argp_error(state, "--%s %s: not expected with --no-swapon: no "
+				   "swap space is made", names[i],
+				   a->conf.value[keys[i]]);
+}
+
 /* What nobody would look at is not taken. */
 static void check_options(const struct swap_args *a, struct argp_state *state)
 {
@@ -218,6 +234,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "expected " COMMANDS);
 		set_command(a, state);
 		check_options(a, state);
+		check_no_swapon(a, state);
 		return 0;
 	default:
 		return parse_option(a, key, arg, state);

@@ -5,12 +5,12 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <ini.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <odrp/wire.h>
+#include "../conf-ini.h"
 #include "swap-conf.h"
 
 struct key {
@@ -35,9 +35,15 @@ static int check_address(const struct key *key, const char *text, char *why)
 {
 	struct in_addr addr;
 
-	if (strchr(text, ':'))
+	const char *colon = strchr(text, ':');
+
+	if (colon && strchr(colon + 1, ':'))
 		return complain(why, "%s=%s: IPv6: expected an IPv4 address, "
 				"the module connects by no other", key->name,
+				text);
+	if (colon)
+		return complain(why, "%s=%s: expected an IPv4 address alone: the "
+				"port has a setting of its own, port", key->name,
 				text);
 	if (inet_pton(AF_INET, text, &addr) != 1)
 		return complain(why, "%s=%s: expected an IPv4 address",
@@ -132,14 +138,19 @@ static int check_path(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
-/* What the header of swap space has room for. */
+/*
+ * What the header of swap space has room for, and what stands for itself in the name
+ * of a link, of a unit and in fstab.
+ */
 static int check_label(const struct key *key, const char *text, char *why)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.";
 	size_t len = strlen(text);
 
-	if (!len || len > SWAP_LABEL_MAX)
-		return complain(why, "%s=%s: expected 1 to %d bytes", key->name,
-				text, SWAP_LABEL_MAX);
+	if (!len || len > SWAP_LABEL_MAX || strspn(text, plain) != len)
+		return complain(why, "%s=%s: expected 1 to %d letters, digits, '-', "
+				"'_' and '.'", key->name, text, SWAP_LABEL_MAX);
 	return 0;
 }
 
@@ -156,6 +167,9 @@ static int check_uuid(const struct key *key, const char *text, char *why)
 	if (like[i] || text[i])
 		return complain(why, "%s=%s: expected a UUID such as %s",
 				key->name, text, like);
+	if (strspn(text, "0-") == i)
+		return complain(why, "%s=%s: expected a UUID that is not all zeros: "
+				"that one stands for none", key->name, text);
 	return 0;
 }
 
@@ -215,12 +229,11 @@ int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
 
 struct reading {
 	struct swap_conf *conf;
-	char *why;
 	bool seen[SWAP_NR_KEYS];
-	bool failed;
 };
 
-static int set_once(struct reading *rd, const char *name, const char *value)
+static int set_once(struct reading *rd, const char *name, const char *value,
+		    char *why)
 {
 	unsigned int i;
 
@@ -228,60 +241,35 @@ static int set_once(struct reading *rd, const char *name, const char *value)
 		if (strcmp(keys[i].name, name))
 			continue;
 		if (rd->seen[i])
-			return complain(rd->why, "%s: given twice, or goes on "
-					"in an indented line", name);
+			return complain(why, "%s: given twice, or goes on in an "
+					"indented line", name);
 		rd->seen[i] = true;
 	}
-	return swap_conf_set(rd->conf, name, value, rd->why);
+	return swap_conf_set(rd->conf, name, value, why);
 }
 
 static int on_line(void *arg, const char *section, const char *name,
-		   const char *value)
+		   const char *value, char why[CONF_INI_WHY_MAX])
 {
-	struct reading *rd = arg;
-
-	if (rd->failed)
-		return 1;
-	if (strcmp(section, "swap")) {
-		if (*section)
-			complain(rd->why, "section [%s]: expected [swap]",
-				 section);
-		else
-			complain(rd->why, "%.100s: in no section: expected "
-				 "[swap] in a line above", name);
-		rd->failed = true;
-		return 0;
-	}
-	rd->failed = set_once(rd, name, value ? value : "") != 0;
-	return !rd->failed;
+	if (!strcmp(section, "swap"))
+		return name ? set_once(arg, name, value, why) : 0;
+	if (*section)
+		return complain(why, "section [%.100s]: expected [swap]", section);
+	return complain(why, "%.100s: in no section: expected [swap] in a line above",
+			name);
 }
 
 int swap_conf_read(struct swap_conf *conf, const char *path,
 		   char why[SWAP_CONF_WHY_MAX])
 {
-	char said[SWAP_CONF_WHY_MAX] = "expected NAME = VALUE";
-	struct reading rd = { .conf = conf, .why = said };
-	FILE *f = fopen(path, "re");
-	int line, r;
+	struct reading rd = { .conf = conf };
+	char said[SWAP_CONF_WHY_MAX];
+	int r;
 
-	if (!f) {
-		r = -errno;
-		complain(why, "%.200s: %s", path, strerror(-r));
-		return r;
-	}
-	line = ini_parse_file(f, on_line, &rd);
-	/* A directory, for one, can be opened. */
-	r = ferror(f) ? -EIO : 0;
-	fclose(f);
+	_Static_assert(SWAP_CONF_WHY_MAX >= CONF_INI_WHY_MAX, "room for what is wrong");
+	r = conf_ini_read(path, on_line, &rd, why);
 	if (r)
-		return complain(why, "%.200s: cannot be read: expected a file",
-				path);
-	if (line > 0)
-		return complain(why, "%.200s:%d: %.250s", path, line, said);
-	if (line < 0) {
-		complain(why, "%.200s: cannot read it", path);
-		return -EIO;
-	}
+		return r;
 	r = swap_conf_check(conf, said);
 	if (r)
 		complain(why, "%.200s: %.250s", path, said);
@@ -296,6 +284,10 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 	if (!*conf->value[SWAP_SIZE])
 		return complain(why, "size is missing: expected the size of "
 				"the device");
+	if (!swap_conf_activates(conf) && *conf->value[SWAP_PRIORITY])
+		return complain(why, "priority=%s: not expected with activate=no: "
+				"what swaps it on gives the priority",
+				conf->value[SWAP_PRIORITY]);
 	return 0;
 }
 

@@ -83,7 +83,7 @@ int swap_dev_id(const char *name, unsigned int *ret_id)
 		name += 5;
 	if (!strncmp(name, "odrp", 4))
 		name += 4;
-	if (*name < '0' || *name > '9')
+	if (*name < '0' || *name > '9' || (*name == '0' && name[1]))
 		return -EINVAL;
 	id = strtoul(name, &end, 10);
 	if (*end || id >= SWAP_DEV_MAX)

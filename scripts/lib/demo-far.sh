@@ -61,7 +61,7 @@ demo_far_until() {
 }
 
 demo_far_measures() {
-	grep -q '^far: measuring' "$dir/$1.err"
+	grep -qs '^far: measuring' "$dir/$1.err"
 }
 
 demo_far_fenced() {

@@ -13,11 +13,12 @@
 #define HEADERS	2
 #define WAIT	4
 
-/* An indirect key of two pages that lie the other way round, and then nothing. */
-#define KEY	0x1005au
+/* Of an indirect key of two pages that lie the other way round, and then nothing. */
+#define VARIANT	0x5a
 #define PAGE	4096
 
 static struct fuzz_bed bed;
+static uint32_t indirect;	/* the key: the same in each bed */
 static _Alignas(PAGE) uint8_t memory[2 * PAGE];
 
 static void one_frame(uint8_t flags, const uint8_t *p, size_t n)
@@ -59,7 +60,7 @@ static void put_entries(uint32_t key)
 	w->ctrl = (struct wrc_wqe_ctrl){
 		.opcode = WRC_WQE_UMR, .ds = sizeof(*w) / WRC_WQE_DS,
 		.qpn = { bed.qpn >> 16, bed.qpn >> 8, bed.qpn },
-		.imm = htobe32(KEY),
+		.imm = htobe32(indirect),
 	};
 	w->umr.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET;
 	w->umr.octowords = htobe16(WRC_KSM_GROUP);
@@ -78,12 +79,13 @@ static void make_keys(void)
 
 	FUZZ_ASSERT(!snic_mkey_indirect(bed.host.nic, bed.host.pdn, WRC_KSM_GROUP,
 					SNIC_REMOTE_READ | SNIC_REMOTE_WRITE,
-					KEY & 0xff, &key));
-	FUZZ_ASSERT(key == KEY);
+					VARIANT, &key));
+	FUZZ_ASSERT(!indirect || key == indirect);
+	indirect = key;
 	FUZZ_ASSERT(!snic_mkey_reg(bed.host.nic, bed.host.pdn, memory, sizeof(memory), 0,
 				   SNIC_LOCAL_WRITE, &key));
 	put_entries(key);
-	FUZZ_ASSERT(!snic_mkey_entry(bed.host.nic, KEY, 1, &e) &&
+	FUZZ_ASSERT(!snic_mkey_entry(bed.host.nic, indirect, 1, &e) &&
 		    be32toh(e.key) == key);
 }
 
@@ -167,6 +169,17 @@ static size_t rc_seed(uint8_t *buf)
 	return len;
 }
 
+/* A seed may be asked for before the first bed is there. */
+static void find_key(void)
+{
+	if (indirect)
+		return;
+	fuzz_open(&bed);
+	connect_qp();
+	make_keys();
+	fuzz_close(&bed);
+}
+
 /* WRITEs and a READ by the indirect key, across its pages, and behind them. */
 static size_t key_seed(uint8_t *buf)
 {
@@ -174,11 +187,12 @@ static size_t key_seed(uint8_t *buf)
 		SNIC_OP_WRITE_ONLY, SNIC_OP_READ_REQ, SNIC_OP_WRITE_ONLY,
 		SNIC_OP_READ_REQ,
 	};
-	struct snic_pkt pkt = { .pkey = 0xffff, .psn = 0x123456, .rkey = KEY,
-				.dma_len = 64 };
+	struct snic_pkt pkt = { .pkey = 0xffff, .psn = 0x123456, .dma_len = 64 };
 	uint8_t p[200] = { 0 };
 	size_t len = 0, n;
 
+	find_key();
+	pkt.rkey = indirect;
 	for (unsigned int i = 0; i < sizeof(ops); i++) {
 		bool data = ops[i] == SNIC_OP_WRITE_ONLY;
 

@@ -5,11 +5,15 @@
 . "$(dirname "$0")/../vm/lib.sh"
 # shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=/dev/null
+. "$(dirname "$0")/libfar.sh"
 
 kernels="5.10 6.1"
 ((nightly)) && kernels=$KERNEL_VERSIONS
 
-# What each has to have, besides manual pages.
+packages="odrp-dkms odrp-mnode odrp-tools far-tools libfar0 libfar-dev"
+# What each has to have, besides manual pages; ARCH is this machine's name for a folder
+# of libraries.
 odrp_dkms="/usr/src/odrp-VERSION/Kbuild /usr/src/odrp-VERSION/dkms.conf
 	/lib/modprobe.d/odrp.conf"
 odrp_mnode="/usr/sbin/odrp-mnoded /usr/sbin/odrp-hwcheck
@@ -26,8 +30,13 @@ odrp_tools="/usr/bin/odrpctl /usr/bin/wrc /etc/odrp/swap
 	/usr/share/doc/odrp-tools/examples/odrp0.conf
 	/usr/share/doc/odrp-tools/examples/odrp-dashboard.json"
 far_tools="/usr/bin/far /usr/share/far/profiles/cx6-200.ini"
+libfar0="/usr/lib/ARCH/libfar.so.0"
+libfar_dev="/usr/lib/ARCH/libfar.so /usr/lib/ARCH/libfar.a
+	/usr/lib/ARCH/pkgconfig/far.pc /usr/include/far/far.h
+	/usr/share/doc/libfar-dev/examples/kv.c"
 manuals="man1/far.1 man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
-	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8"
+	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8
+	man7/libfar.7"
 
 builds() {
 	local meson
@@ -58,6 +67,11 @@ manuals_are_there() {
 		grep -q "/man[18]/$m\.[18]\.gz\$" "$work/contents" ||
 			wrong "no manual page for $m"
 	done < <(sed -nE 's|.* \./usr/s?bin/([^ /]+)$|\1|p' "$work/contents")
+	# And each function, by a page or a link to one.
+	while read -r m; do
+		grep -Eq "/man3/$m\.3\.gz( -> far_[a-z_]+\.3\.gz)?\$" "$work/contents" ||
+			wrong "no manual page for $m"
+	done < <(libfar_functions)
 }
 
 # The running kernel is one of those installed, and without headers: whoever
@@ -72,17 +86,20 @@ installs() {
 	cp "$work"/*.deb "$root/mnt/"
 	logged inside sh -c 'dpkg -i /mnt/*.deb'
 	rm -f "$root"/mnt/*.deb
-	logged inside dpkg -V odrp-dkms odrp-mnode odrp-tools far-tools
+	# shellcheck disable=SC2086
+	logged inside dpkg -V $packages
 }
 
 files_are_there() {
-	local package name list
-	for package in odrp-dkms odrp-mnode odrp-tools far-tools; do
+	local package name list arch
+	arch=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
+	for package in $packages; do
 		name=${package//-/_}
 		list=$(inside dpkg -L "$package")
 		for name in ${!name}; do
-			grep -qx "${name//VERSION/$version}" <<<"$list" ||
-				wrong "$package has no ${name//VERSION/$version}"
+			name=${name//VERSION/$version}
+			grep -qx "${name/ARCH/$arch}" <<<"$list" ||
+				wrong "$package has no ${name/ARCH/$arch}"
 		done
 	done
 }
@@ -160,7 +177,7 @@ boot_order() {
 # takes the settings that its package has.
 programs_run() {
 	local p
-	for p in odrp-mnoded odrp-hwcheck odrpctl; do
+	for p in odrp-mnoded odrp-hwcheck odrpctl far; do
 		inside "$p" --version | grep -q " $version\$" ||
 			wrong "$p does not say that it is $version"
 	done
@@ -219,7 +236,8 @@ removal_keeps_settings() {
 }
 
 purge_leaves_nothing() {
-	logged inside dpkg -P odrp-dkms odrp-mnode odrp-tools far-tools
+	# shellcheck disable=SC2086
+	logged inside dpkg -P $packages
 	root_list >"$work/after"
 	diff "$work/before" "$work/after" >&2 ||
 		wrong "not as it was before the installation"
@@ -238,6 +256,9 @@ in_root() {
 		tap_skip "order at boot" "$(tail -n 1 "$work/plan.err")"
 	fi
 	tap_case "programs run" programs_run
+	tap_case "far memory on this host" libfar_spaces
+	tap_case "programs are built with libfar, and run" libfar_programs
+	tap_case "what the static libfar needs is installed with it" libfar_depends
 	((nightly)) && tap_case "upgrade" upgrades
 	tap_case "removal keeps settings" removal_keeps_settings
 	tap_case "purge leaves nothing" purge_leaves_nothing

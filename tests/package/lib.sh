@@ -142,7 +142,7 @@ boot_plan() {
 		/lib/systemd/systemd --test --system --unit=multi-user.target
 }
 
-# dpkg's and dkms' own books, and depmod's, change; what lies there must not.
+# The own books of dpkg, dkms, depmod and ldconfig change; what lies there must not.
 # A directory counts if the machine itself has none there.
 root_list() {
 	local found
@@ -151,7 +151,8 @@ root_list() {
 			find . -not -path './var/lib/dpkg/*' \
 				-not -path './var/log/*' \
 				-not -path './var/cache/*' \
-				-not -path './var/lib/dkms/mok.*' |
+				-not -path './var/lib/dkms/mok.*' \
+				-not -path ./etc/ld.so.cache |
 			while read -r found; do
 				[[ -d $found && -d /$found ]] || echo "$found"
 			done

@@ -117,7 +117,7 @@ until dead; do
 done
 same c 128 || exit 13
 # What swapoff would say of it: nothing wrong, where it looks.
-is $odrp/swapoff_lies $((1 - $(cat $odrp/swapoff_safe))) || exit 19
+is $odrp/swapoff_corrupts $((1 - $(cat $odrp/swapoff_safe))) || exit 19
 i=0
 while [ $i -lt 1024 ]; do
 	dd if=/dev/odrp0 of=/dev/null bs=4k count=1 skip=$i iflag=direct \
@@ -127,7 +127,7 @@ done
 echo "$(cat $odrp/load_errors) errors, then written anew"
 written d 0 || exit 15
 same d 0 && same c 128 || exit 16
-is $odrp/swapoff_lies 0 || exit 20
+is $odrp/swapoff_corrupts 0 || exit 20
 echo 0 >$control/hot_remove || exit 17
 losetup -d /dev/loop0 || exit 18
 echo all well

@@ -84,7 +84,7 @@ is_out() {
 	grep -q "^/dev/odrp0 .*[^0-9][0-9]\{5,\}[^0-9]*-*[0-9]*$" /proc/swaps
 }
 within 60 is_out || fail "nothing went out"
-is $odrp/swapoff_lies 0 || fail "lies before"
+is $odrp/swapoff_corrupts 0 || fail "corrupts before"
 # Who reads the file has the page from then on: so the device is read until then.
 is_wrong() {
 	! dd if=/dev/odrp0 of=/dev/null bs=64k iflag=direct 2>/tmp/err
@@ -92,7 +92,8 @@ is_wrong() {
 echo ready
 within 60 is_wrong || fail "not wrong"
 grep "I/O error\|Input/output error" /tmp/err || fail "another error"
-is $odrp/swapoff_lies 1 || fail "does not lie"
+is $odrp/swapoff_corrupts 1 || fail "does not corrupt"
+is $odrp/swapoff_lies 1 || fail "not by the old name"
 swapoff /dev/odrp0 2>/tmp/err && fail "swapped off"
 cat /tmp/err
 dmesg | grep "not opened: swapoff would give wrong bytes" || fail "not told"
@@ -108,9 +109,9 @@ turn_over() {
 is_true_again() {
 	turn_over 1
 	turn_over 2
-	is $odrp/swapoff_lies 0
+	is $odrp/swapoff_corrupts 0
 }
-within 60 is_true_again || fail "lies still"
+within 60 is_true_again || fail "corrupts still"
 swapoff /dev/odrp0 || fail "not swapped off"
 echo all well
 GUEST

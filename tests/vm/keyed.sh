@@ -183,14 +183,14 @@ GUEST
 # What was true once is that the device was added; pages are only written then.
 are_others() {
 	vm_script --mem 256M --swap 16M --no-swapon "${keyed[@]}" \
-		--nic-opt truths=1,lies=1,lie_data=1 \
+		--nic-opt forge_after=1,forge_max=1,forge_data=1 \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
 		--param hot_add.dead_after_ms=$((90000 * slow)) \
 		--param mnode.dead-ms=$((90000 * slow)) -- "$other_rkeys"
 	expect_status 0
 	expect_out 'rkey 0 is .*, expected .* as before'
 	expect_out 'all well'
-	expect '.mnode.nic.fault_lied == 1' '.teardown_errors == []'
+	expect '.mnode.nic.fault_forged == 1' '.teardown_errors == []'
 	expect_keyed
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A memory node that lies: its software NIC changes what packets say before their
-# checksum is made (lie_imm= and the others, odrp-mnoded.conf(5)). With
+# checksum is made (forge_imm= and the others, odrp-mnoded.conf(5)). With
 # checksum=crc32c nobody is given a wrong byte; what it says may be I/O errors, the
 # end of the session, a device that cannot be added, and nothing worse. When it has
 # told so many lies it goes on with the truth, and so does a new device.
@@ -124,14 +124,14 @@ lies() {
 		--param mnode.beat-ms=200 --param mnode.dead-ms=$((1000 * slow)) \
 		-- "$functions$2" "${@:3}"
 	expect_status 0
-	expect '.mnode.nic.fault_lied > 20' '.teardown_errors == []'
+	expect '.mnode.nic.fault_forged > 20' '.teardown_errors == []'
 	expect_pages_back
 	say "$(grep -vE '^ ' "$case_dir/out")"
 }
 
 # answers_that KERNEL LIES NUMBER OPTION...
 answers_that() {
-	lies "truths=30,lies=$(($3 * more)),lie_$2" --kernel "$1" "${@:4}" -- \
+	lies "forge_after=30,forge_max=$(($3 * more)),forge_$2" --kernel "$1" "${@:4}" -- \
 		"$answers" 4M $((100 * more)) 12
 	expect_out 'all well'
 	expect '.cnodes[0].stats.checksum_errors == 0'
@@ -152,7 +152,7 @@ late() {
 # Also when its request has become another, whose page it may then spoil, which is
 # noticed; but it is not that one's answer.
 twice() {
-	answers_that "$1" again=0.9 1000
+	answers_that "$1" replay=0.9 1000
 	grep -q '^unknown_ids 0' "$case_dir/out" && wrong "no unknown ids"
 	grep -Eq '^store_errors [1-9]' "$case_dir/out" &&
 		wrong "a store failed"
@@ -160,13 +160,13 @@ twice() {
 
 # first_words KERNEL OPTION...
 first_words() {
-	vm_timeout=800 lies "truths=5,lies=$((40 * more)),lie_hello=0.5" \
+	vm_timeout=800 lies "forge_after=5,forge_max=$((40 * more)),forge_hello=0.5" \
 		--kernel "$@" -- "$hellos" $((100 * more))
 	grep -q '^refused 0' "$case_dir/out" && wrong "none was refused"
 }
 
-every=imm=0.01,lie_again=0.05,lie_data=0.02,lie_length=0.01,lie_target=0.01
-every+=,lie_opcode=0.01,lie_hello=0.05
+every=imm=0.01,forge_replay=0.05,forge_data=0.02,forge_length=0.01,forge_target=0.01
+every+=,forge_opcode=0.01,forge_hello=0.05
 
 tap_case "pages that change when they have come, 6.1" late 6.1
 tap_case "answers that come twice, 6.1" twice 6.1
@@ -180,7 +180,7 @@ if ((nightly)); then
 		[[ $kernel = 6.1 ]] ||
 			tap_case "twice, $kernel" twice $kernel
 		tap_case "unknown ids, $kernel" not_what_was_asked $kernel \
-			imm=0.02,lie_again=0.1 60
+			imm=0.02,forge_replay=0.1 60
 		for lie in data=0.03 length=0.03 target=0.03 opcode=0.03; do
 			tap_case "${lie%=*}, $kernel" answers_that $kernel $lie 40
 		done

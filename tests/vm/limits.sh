@@ -90,7 +90,7 @@ asks() {
 # What it is asked by, and no more asked by, are WRITEs: most go where nothing may be
 # written.
 breaks() {
-	limited ask_and_ask_not "$1" --nic-opt lie_target=1,lies=15 \
+	limited ask_and_ask_not "$1" --nic-opt forge_target=1,forge_max=15 \
 		--param hot_add.reconnect_delay_ms=1500 \
 		--param hot_add.dead_after_ms=$((60000 * slow)) \
 		-- "$functions$broken" 6

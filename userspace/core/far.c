@@ -61,12 +61,17 @@ const char *far_node_words(int err)
 		return "there is no such space";
 	case -EACCES:
 		return "no rights";
+	case -EINVAL:
+		return "expected an IPv4 address, or a number from 0 for a memory node of "
+		       "this process";
 	case -EHOSTUNREACH:
 		return "no such node";
 	case -ECONNREFUSED:
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:
 		return "it speaks another version of the protocol; expected version 1";
+	case -EAGAIN:
+		return "not all memory nodes of its set have joined";
 	default:
 		return strerrordesc_np(-err);
 	}

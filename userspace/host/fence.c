@@ -85,6 +85,14 @@ bool far_host_loop_note(struct far_host *host, const struct wrc_cqe *cqe)
 	return true;
 }
 
+int far_host_settle(struct far_host *host)
+{
+	if (host->settled == host->cuts)
+		return 0;
+	loop_read(host);
+	return -EBUSY;
+}
+
 int far_host_fence(struct far_host *host, const struct far_host_space *space,
 		   uint32_t client)
 {
@@ -92,8 +100,5 @@ int far_host_fence(struct far_host *host, const struct far_host_space *space,
 
 	if (holder)
 		far_host_cut(host, holder);
-	if (host->settled == host->cuts)
-		return 0;
-	loop_read(host);
-	return -EBUSY;
+	return far_host_settle(host);
 }

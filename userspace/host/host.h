@@ -28,6 +28,9 @@ struct far_host_space {
 	uint8_t *base;
 	uint64_t size;
 	bool deletable;		/* by anybody who asks */
+	bool closed;		/* nobody can attach: its set is not complete */
+	__be32 arbiter;		/* of its set, which asks to join and to cut; 0: nobody */
+	uint64_t life;		/* of its set */
 	uint32_t pdn, key;	/* of one that is published */
 	struct far_sb sb;	/* as it was then; magic 0: it was none */
 };
@@ -62,7 +65,10 @@ struct far_host_attach {
 
 /**
  * struct far_host - spaces on a NIC
- * @delete, @arg: deletes a space that is deletable; NULL: none is
+ * @delete:	deletes a space that is deletable; NULL: none is
+ * @join:	answers the space's arbiter: enum odrp_far_status, and for OK a member;
+ *		NULL: no space has one
+ * @arg:	of both
  * @cuts:	connections of clients that have ended
  * @loop:	a queue pair that leads back to this NIC; exists from the first fence on
  * @loop_key:	its memory, that READs go to and come from
@@ -79,6 +85,8 @@ struct far_host {
 	unsigned nr_attaches;
 	unsigned nr_queues;	/* of all */
 	void (*delete)(void *arg, struct far_host_space *space);
+	unsigned (*join)(void *arg, struct far_host_space *space, uint64_t life,
+			 uint32_t generation, struct odrp_far_member *ret_member);
 	void *arg;
 	uint64_t cuts, settled, loop_covers;
 	struct far_qp loop;
@@ -119,6 +127,8 @@ bool far_host_gone(struct far_host *host, uint32_t conn);
  */
 int far_host_fence(struct far_host *host, const struct far_host_space *space,
 		   uint32_t client);
+/* The same of everybody who has been cut off so far. */
+int far_host_settle(struct far_host *host);
 
 /* serve.c: answers a hello, which may be anything. */
 void far_host_serve(struct far_host *host, const struct nic_event *event);
@@ -133,6 +143,13 @@ struct far_host_space *far_host_space_find(const struct far_host *host,
 					   const char *name);
 /* Name, base and size are there. -EEXIST: another one has the name. */
 int far_host_publish(struct far_host *host, struct far_host_space *space);
+/*
+ * Cuts its clients off, and lets nobody attach. 0: nothing of them reaches its memory
+ * any more; -EBUSY: not yet, as of far_host_fence().
+ */
+int far_host_close(struct far_host *host, struct far_host_space *space);
+/* The other way round, with what is in its memory by now. */
+void far_host_open(struct far_host_space *space);
 /* Cuts its clients off: behind this no NIC touches its memory. */
 void far_host_remove(struct far_host *host, struct far_host_space *space);
 

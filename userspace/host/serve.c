@@ -12,23 +12,29 @@
 #define MAX_ALL_QUEUES	16384u
 #define CONTROL_LOG_SQ	2
 
-/* info: behind the status; or NULL. */
-static void refuse(struct far_host *host, uint32_t conn, unsigned status,
-		   const struct odrp_far_info *info)
+/* What a question is answered with: a status, and what len bytes of it are there. */
+struct answer {
+	unsigned status;
+	size_t len;
+	union {
+		struct odrp_far_info info;
+		struct odrp_far_member member;
+	};
+};
+
+static void refuse(struct far_host *host, uint32_t conn, const struct answer *answer)
 {
 	struct {
 		struct odrp_far_reject head;
-		struct odrp_far_info info;
+		uint8_t more[sizeof(struct odrp_far_info)];
 	} rej = {
 		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
 		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.head.status = cpu_to_be16(status),
+		.head.status = cpu_to_be16(answer->status),
 	};
 
-	if (info)
-		rej.info = *info;
-	host->dev->ops->reject(host->dev, conn, &rej,
-			       info ? sizeof(rej) : sizeof(rej.head));
+	memcpy(rej.more, &answer->info, answer->len);
+	host->dev->ops->reject(host->dev, conn, &rej, sizeof(rej.head) + answer->len);
 	host->dev->ops->release(host->dev, conn);
 }
 
@@ -52,13 +58,14 @@ static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello
 		return ODRP_FAR_E_MALFORMED;
 	if (be16_to_cpu(hello->version) != ODRP_FAR_VERSION)
 		return ODRP_FAR_E_VERSION;
-	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_DELETE ||
+	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_CUT ||
 	    !hello->attach)
 		return ODRP_FAR_E_MALFORMED;
 	if (hello->role == ODRP_FAR_ATTACH)
 		return hello->rights & ~(ODRP_FAR_READ | ODRP_FAR_WRITE) ?
 		       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
-	return hello->role >= ODRP_FAR_CLAIM && hello->role <= ODRP_FAR_FENCE &&
+	return ((hello->role >= ODRP_FAR_CLAIM && hello->role <= ODRP_FAR_FENCE) ||
+		hello->role == ODRP_FAR_CUT) &&
 	       be32_to_cpu(hello->number) >= ODRP_FAR_MAX_CLIENTS ?
 	       ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
 }
@@ -119,6 +126,8 @@ static unsigned serve_attach(struct far_host *host, const struct nic_event *even
 
 	if (!space)
 		return ODRP_FAR_E_SPACE;
+	if (space->closed)
+		return ODRP_FAR_E_INCOMPLETE;
 	if (far_host_find(host, be64_to_cpu(hello->attach)))
 		return ODRP_FAR_E_BUSY;
 	if (host->nr_attaches == MAX_ATTACHES)
@@ -207,9 +216,9 @@ static struct far_host_space *space_number(const struct far_host *host, uint32_t
 }
 
 static unsigned serve_look(const struct far_host *host,
-			   const struct odrp_far_hello *hello,
-			   struct odrp_far_info *info)
+			   const struct odrp_far_hello *hello, struct answer *answer)
 {
+	struct odrp_far_info *info = &answer->info;
 	const struct far_host_space *space = hello->name[0] ? space_of(host, hello) :
 		space_number(host, be32_to_cpu(hello->number));
 	struct far_summary sum = { .size = 0 };
@@ -226,6 +235,7 @@ static unsigned serve_look(const struct far_host *host,
 	info->nr_nodes = cpu_to_be16(sum.sb.nr_nodes);
 	info->node = cpu_to_be16(sum.sb.node);
 	memcpy(info->name, space->name, sizeof(info->name));
+	answer->len = sizeof(*info);
 	return ODRP_FAR_OK;
 }
 
@@ -241,14 +251,47 @@ static unsigned serve_delete(struct far_host *host, const struct odrp_far_hello 
 	return ODRP_FAR_OK;
 }
 
-static unsigned serve_question(struct far_host *host, const struct nic_event *event,
-			       const struct odrp_far_hello *hello)
+/* By the arbiter of the space's set, and by nobody else. */
+static unsigned serve_arbiter(struct far_host *host, const struct nic_event *event,
+			      const struct odrp_far_hello *hello, struct answer *answer)
 {
-	struct far_host_attach *attach =
-		far_host_find(host, be64_to_cpu(hello->attach));
+	struct far_host_space *space = space_of(host, hello);
+	uint32_t number = be32_to_cpu(hello->number);
+	uint64_t life = be64_to_cpu(hello->attach);
+	unsigned status;
 
-	if (hello->role == ODRP_FAR_DELETE)
+	if (!space)
+		return ODRP_FAR_E_SPACE;
+	if (!space->arbiter || space->arbiter != event->peer_ip)
+		return ODRP_FAR_E_RIGHTS;
+	if (hello->role == ODRP_FAR_CUT) {
+		/* Of another life, and so it is gone. */
+		if (space->closed || space->life != life)
+			return ODRP_FAR_OK;
+		return far_host_fence(host, space, number) ? ODRP_FAR_E_BUSY :
+		       ODRP_FAR_OK;
+	}
+	status = host->join(host->arg, space, life, number, &answer->member);
+	if (!status)
+		answer->len = sizeof(answer->member);
+	return status;
+}
+
+static unsigned serve_question(struct far_host *host, const struct nic_event *event,
+			       const struct odrp_far_hello *hello, struct answer *answer)
+{
+	struct far_host_attach *attach;
+
+	switch (hello->role) {
+	case ODRP_FAR_LOOK:
+		return serve_look(host, hello, answer);
+	case ODRP_FAR_DELETE:
 		return serve_delete(host, hello);
+	case ODRP_FAR_JOIN:
+	case ODRP_FAR_CUT:
+		return serve_arbiter(host, event, hello, answer);
+	}
+	attach = far_host_find(host, be64_to_cpu(hello->attach));
 	if (!attach || attach->ip != event->peer_ip)
 		return ODRP_FAR_E_ATTACH;
 	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
@@ -256,22 +299,19 @@ static unsigned serve_question(struct far_host *host, const struct nic_event *ev
 
 void far_host_serve(struct far_host *host, const struct nic_event *event)
 {
-	struct odrp_far_info info = { .size = 0 };
+	struct answer answer = { .len = 0 };
 	struct odrp_far_hello hello;
-	unsigned status = hello_check(event, &hello);
-	bool looks = false;
 
-	if (!status && hello.role == ODRP_FAR_ATTACH) {
-		status = serve_attach(host, event, &hello);
-	} else if (!status && hello.role == ODRP_FAR_QUEUE) {
-		status = serve_queue(host, event, &hello);
-	} else if (!status && hello.role == ODRP_FAR_LOOK) {
-		status = serve_look(host, &hello, &info);
-		looks = !status;
-	} else if (!status) {
-		refuse(host, event->id, serve_question(host, event, &hello), NULL);
+	answer.status = hello_check(event, &hello);
+	if (!answer.status && hello.role == ODRP_FAR_ATTACH)
+		answer.status = serve_attach(host, event, &hello);
+	else if (!answer.status && hello.role == ODRP_FAR_QUEUE)
+		answer.status = serve_queue(host, event, &hello);
+	else if (!answer.status) {
+		answer.status = serve_question(host, event, &hello, &answer);
+		refuse(host, event->id, &answer);
 		return;
 	}
-	if (status || looks)
-		refuse(host, event->id, status, looks ? &info : NULL);
+	if (answer.status)
+		refuse(host, event->id, &answer);
 }

@@ -27,6 +27,16 @@ struct far_host_space *far_host_space_find(const struct far_host *host,
 	return space;
 }
 
+/* What clients are told of it comes from this copy. */
+static void sb_read(struct far_host_space *space)
+{
+	memset(&space->sb, 0, sizeof(space->sb));
+	if (space->size >= sizeof(space->sb))
+		memcpy(&space->sb, space->base, sizeof(space->sb));
+	if (far_sb_check(&space->sb, space->size, NULL, 0))
+		space->sb.magic = 0;
+}
+
 int far_host_publish(struct far_host *host, struct far_host_space *space)
 {
 	struct nic *dev = host->dev;
@@ -43,11 +53,7 @@ int far_host_publish(struct far_host *host, struct far_host_space *space)
 		dev->ops->pd_free(dev, space->pdn);
 		return err;
 	}
-	memset(&space->sb, 0, sizeof(space->sb));
-	if (space->size >= sizeof(space->sb))
-		memcpy(&space->sb, space->base, sizeof(space->sb));
-	if (far_sb_check(&space->sb, space->size, NULL, 0))
-		space->sb.magic = 0;
+	sb_read(space);
 	space->next = host->spaces;
 	host->spaces = space;
 	return 0;
@@ -62,6 +68,19 @@ static void attaches_cut(struct far_host *host, const struct far_host_space *spa
 			far_host_cut(host, *at);
 		else
 			at = &(*at)->next;
+}
+
+int far_host_close(struct far_host *host, struct far_host_space *space)
+{
+	space->closed = true;
+	attaches_cut(host, space);
+	return far_host_settle(host);
+}
+
+void far_host_open(struct far_host_space *space)
+{
+	sb_read(space);
+	space->closed = false;
 }
 
 void far_host_remove(struct far_host *host, struct far_host_space *space)

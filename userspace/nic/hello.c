@@ -48,6 +48,8 @@ static int status_errno(unsigned status)
 		return -EUSERS;
 	case ODRP_FAR_E_RIGHTS:
 		return -EACCES;
+	case ODRP_FAR_E_INCOMPLETE:
+		return -EAGAIN;
 	default:
 		return -EPROTO;
 	}

@@ -64,7 +64,8 @@ static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
 
 	if (err)
 		return err;
-	fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW);
+	/* Of a new file this is the mode until it has its own. */
+	fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 	err = fd < 0 ? -errno : 0;
 	close(dir);
 	if (err)

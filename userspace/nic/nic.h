@@ -214,7 +214,8 @@ struct far_nic_ops {
 	/*
 	 * Asks memory node `node` (an address in the back end's form; "" is the only
 	 * one) for space `space`. -ENOENT: no such space; -EACCES: no rights;
-	 * -EHOSTUNREACH: no such node; -ECONNREFUSED: it serves no spaces;
+	 * -EHOSTUNREACH: no such node, or it does not answer; -EINVAL: the address has
+	 * another form; -ECONNREFUSED: it serves no spaces;
 	 * -EPROTONOSUPPORT: it speaks another version. Any thread.
 	 */
 	int (*attach)(struct far_nic *nic, const char *node, const char *space,

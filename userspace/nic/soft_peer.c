@@ -27,7 +27,9 @@ int soft_addr_of(const struct soft_nic *soft, const char *node,
 		ret_addr->ip = in.s_addr;
 	} else {
 		number = strtoul(node, &end, 10);
-		if (*node < '0' || *node > '9' || *end || number >= soft->nr_nodes)
+		if (*node < '0' || *node > '9' || *end)
+			return *node ? -EINVAL : -EHOSTUNREACH;
+		if (number >= soft->nr_nodes)
 			return -EHOSTUNREACH;
 		ret_addr->ip = soft->node[number]->ip;
 	}

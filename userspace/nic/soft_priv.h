@@ -68,7 +68,7 @@ struct soft_addr {
 	struct soft_node *local;	/* in this process; else NULL */
 };
 
-/* -EHOSTUNREACH: no such name, or "" and not exactly one node. */
+/* -EHOSTUNREACH: no such number, or "" and not exactly one node. -EINVAL: another form. */
 int soft_addr_of(const struct soft_nic *soft, const char *node,
 		 struct soft_addr *ret_addr);
 

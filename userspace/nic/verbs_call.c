@@ -53,7 +53,7 @@ int verbs_addr_of(const char *node, struct verbs_addr *ret_addr)
 	const char *port;
 
 	if (node_split(node, host, sizeof(host), &port))
-		return -EHOSTUNREACH;
+		return *node ? -EINVAL : -EHOSTUNREACH;
 	snprintf(other, sizeof(other), "%u", ODRP_FAR_PORT);
 	if (getaddrinfo(host, port ? port : other, &hints, &res))
 		return -EHOSTUNREACH;

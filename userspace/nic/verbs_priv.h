@@ -111,7 +111,7 @@ struct verbs_addr {
 	struct sockaddr_storage sa;
 };
 
-/* -EHOSTUNREACH: no such host. */
+/* -EHOSTUNREACH: no such host, or "". -EINVAL: an address has another form. */
 int verbs_addr_of(const char *node, struct verbs_addr *ret_addr);
 /*
  * Connects, and waits for the answer, which is in ret_conn->priv. 0: accepted.

@@ -14,6 +14,9 @@
 
 #include "../base/parse.h"
 
+/* For --version of each command. */
+const char *argp_program_version = "far " VERSION;
+
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
 	{ "space", "spaces: create, serve, list, delete, stat, check", far_space_command },
@@ -49,6 +52,10 @@ int far_dispatch(const struct far_command *command, int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) {
 		print_commands(stdout, first, argv[0]);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts(argp_program_version);
 		return 0;
 	}
 	for (; command->name; command++)

@@ -13,6 +13,7 @@
 #include "../base/parse.h"
 #include "../core/core.h"
 #include "../core/space.h"
+#include "ask.h"
 #include "progress.h"
 #include "serve.h"
 
@@ -125,15 +126,16 @@ static int failed(const char *command, const char *why)
 	return 1;
 }
 
-#define OPTIONS_SHAPE \
-	{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it", 0 }, \
-	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
-	{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)", 0 }
 static int misused(const char *command, const char *why)
 {
 	failed(command, why);
 	return FAR_EXIT_USAGE;
 }
+
+#define OPTIONS_SHAPE \
+	{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it", 0 }, \
+	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
+	{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)", 0 }
 
 static int space_create(int argc, char **argv)
 {
@@ -191,11 +193,14 @@ static const char *node_at(const char *command, const struct options *o)
 static int delete_at(const struct options *o, const char *node, char *why, size_t len)
 {
 	struct far_nic *nic;
+	struct ask ask;
 	int err = far_nic_open(o->nic, why, len, &nic);
 
 	if (err)
 		return err;
+	ask_start(&ask, node);
 	err = far_space_delete_at(nic, node, o->name, why, len);
+	ask_end(&ask, err, why, len);
 	nic->ops->close(nic);
 	return err;
 }
@@ -262,10 +267,15 @@ static int info_print(void *arg, const struct far_space_info *info)
 static int list_any(struct far_nic *nic, const char *node,
 		    struct listing *listing, char *why, size_t len)
 {
-	if (node)
-		return far_space_list_at(nic, node, listing->name, info_print, listing, why,
-					 len);
-	return far_space_list_on(nic, info_print, listing, why, len);
+	struct ask ask;
+	int err;
+
+	if (!node)
+		return far_space_list_on(nic, info_print, listing, why, len);
+	ask_start(&ask, node);
+	err = far_space_list_at(nic, node, listing->name, info_print, listing, why, len);
+	ask_end(&ask, err, why, len);
+	return err;
 }
 
 static int space_list(int argc, char **argv)
@@ -411,6 +421,7 @@ static int check_open(struct far_nic *nic, struct options *o, char *why, size_t 
 	struct far_conf conf = { .space = o->name };
 	char *node[FAR_MAX_NODES];
 	unsigned nr = 0;
+	struct ask ask;
 	int err;
 
 	if (!o->attr.nr_nodes) {
@@ -422,7 +433,9 @@ static int check_open(struct far_nic *nic, struct options *o, char *why, size_t 
 	}
 	conf.nodes = o->node;
 	conf.nr_nodes = nr ? nr : o->attr.nr_nodes;
+	ask_start(&ask, conf.nr_nodes == 1 ? conf.nodes[0] : NULL);
 	err = far_open_nic(nic, &conf, why, len, ret_far);
+	ask_end(&ask, err, why, len);
 	while (nr--)
 		free(node[nr]);
 	return err;

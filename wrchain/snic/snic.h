@@ -92,10 +92,8 @@ int snic_mkey_dereg(struct snic *nic, uint32_t key);
  * its local_dma_lkey).  It is no lkey.
  *
  * variant: the key's low 8 bits, which on a ConnectX whoever makes the key
- * chooses.  So nothing here keeps a number from being given out again: slots are
- * reused oldest first, and not while 16 or fewer are free, but then one with the
- * same variant is the same key, for all who still know it.  Who lets a peer make
- * keys come and go takes another variant each time.
+ * chooses.  The other 24 are random, so a number that is gone may come back, by
+ * chance, for all who still know it.
  *
  * -EINVAL: entries is 0, no multiple of WRC_KSM_GROUP, or more than
  * SNIC_MAX_KSM, or other access.  -ENOENT, -ENOMEM, -ENFILE.
@@ -377,6 +375,7 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
 	X(duplicates) X(out_of_sequence) X(reordered)			\
+	X(rx_strange) X(rx_conflicts)					\
 	X(retransmits) X(probes) X(timeouts)				\
 	X(rnr_naks) X(rnr_received) X(acks) X(naks)			\
 	X(wqes) X(nops) X(waits) X(enables) X(reads) X(writes) X(sends)	\

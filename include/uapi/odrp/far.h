@@ -34,7 +34,19 @@ enum odrp_far_role {
 	ODRP_FAR_FENCE		= 6,	/* OK: nobody has that claim; or BUSY */
 	ODRP_FAR_LOOK		= 7,	/* OK: struct odrp_far_info of a space; or SPACE */
 	ODRP_FAR_DELETE		= 8,	/* OK: that space is gone; or RIGHTS */
+	/* Questions of a set's arbiter to the other memory nodes. */
+	ODRP_FAR_JOIN		= 9,	/* OK: struct odrp_far_member; or RIGHTS */
+	ODRP_FAR_CUT		= 10,	/* OK: that client is fenced here; or BUSY: not yet */
 };
+
+/*
+ * Sets. A space may lie on several memory nodes. The first of them is the arbiter. It
+ * chooses the set's *life*, a random number, and has each other one join it: that one
+ * begins its part anew, empty, unless it has done so for that life. Nobody can attach
+ * before all have joined. A part lives as long as its agent, which says by its
+ * *generation* whether it is still the same one. When it is another one, the arbiter
+ * chooses a new life.
+ */
 
 /* What an attachment may do. */
 #define ODRP_FAR_READ		1u
@@ -49,13 +61,16 @@ enum odrp_far_role {
  * @version:	ODRP_FAR_VERSION; another one is rejected, naming ours
  * @role:	enum odrp_far_role
  * @rights:	attach: ODRP_FAR_READ, ODRP_FAR_WRITE. Else 0
- * @attach:	the attachment, a random number of the client's own choice; never 0
+ * @attach:	the attachment, a random number of the client's own choice; never 0.
+ *		join, cut: the set's life
  * @number:	queue: a number of the client's choice. A later queue of the same number
  *		takes its place: the older one is gone before the accept.
  *		claim, unclaim, fence: the client's number, below ODRP_FAR_MAX_CLIENTS.
- *		look: of the space, from 0 on. Else 0
- * @name:	attach, delete: the space, filled up with zeros. look: the same, or 0, and
- *		@number counts. Else 0
+ *		look: of the space, from 0 on. cut: the client's number.
+ *		join: the generation that is expected, and nothing is begun by another
+ *		one; 0: any. Else 0
+ * @name:	attach, delete, join, cut: the space, filled up with zeros. look: the
+ *		same, or 0, and @number counts. Else 0
  */
 struct odrp_far_hello {
 	__be32	magic;
@@ -109,6 +124,7 @@ enum odrp_far_status {
 	ODRP_FAR_E_NOMEM	= 6,
 	ODRP_FAR_E_LIMIT	= 7,	/* too many attachments, or queues of this one */
 	ODRP_FAR_E_RIGHTS	= 8,	/* the memory node's settings do not allow it */
+	ODRP_FAR_E_INCOMPLETE	= 9,	/* not all memory nodes of the set have joined */
 };
 
 /**
@@ -145,6 +161,19 @@ struct odrp_far_info {
 	__be16	node;
 	__u8	name[ODRP_FAR_NAME_MAX];
 	__u8	resv[4];
+};
+
+/**
+ * struct odrp_far_member - answers ODRP_FAR_JOIN, behind struct odrp_far_reject, 8 bytes
+ * @generation:	of the agent: a random number, drawn when it begins; never 0
+ * @digest:	of its settings of the set, which are to be those of the arbiter: the low
+ *		32 bits of XXH3 of the name, of the addresses (__be32 each, in their
+ *		order), and of this node's place, the size, the chunk and the clients
+ *		(__le64 each)
+ */
+struct odrp_far_member {
+	__be32	generation;
+	__be32	digest;
 };
 
 /* Layout is ABI: these fail to compile when it moves. */
@@ -184,6 +213,10 @@ ODRP_FAR_ASSERT(sizeof(struct odrp_far_reject) == 8);
 ODRP_FAR_AT(odrp_far_reject, magic, 0);
 ODRP_FAR_AT(odrp_far_reject, version, 4);
 ODRP_FAR_AT(odrp_far_reject, status, 6);
+
+ODRP_FAR_ASSERT(sizeof(struct odrp_far_member) == 8);
+ODRP_FAR_AT(odrp_far_member, generation, 0);
+ODRP_FAR_AT(odrp_far_member, digest, 4);
 
 ODRP_FAR_ASSERT(sizeof(struct odrp_far_info) == 72);
 ODRP_FAR_AT(odrp_far_info, size, 0);

@@ -413,15 +413,17 @@ int cnode_open(const struct cnode_config *cfg, struct cnode **ret_node,
 	r = make_shared(c);
 	if (!r)
 		r = open_admin(c, ret_no);
+	/* Its heartbeats begin while the other connections are made. */
+	*ret_node = r ? NULL : c;
 	if (!r)
 		r = make_conns(c);
 	if (!r)
 		r = open_all_io(c, ret_no);
 	if (r) {
+		*ret_node = NULL;
 		cnode_close(c);
 		return r;
 	}
-	*ret_node = c;
 	return 0;
 }
 
@@ -545,6 +547,30 @@ int cnode_reconnect(struct cnode *c, unsigned int queue,
 		conn_free(c, n);
 		n->broken = true;
 	}
+	return r;
+}
+
+int cnode_knock(const struct cnode_config *cfg, const void *priv, size_t len,
+		struct cnode **ret_node)
+{
+	struct cnode *c = calloc(1, sizeof(*c));
+	struct cnode_refusal no;
+	struct snic_cm_event ev;
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->cfg = *cfg;
+	r = make_shared(c);
+	if (!r)
+		r = conn_init(c, &c->admin, 0, 1, 0);
+	if (!r)
+		r = connect_to(cfg, c, c->admin.qpn, priv, len, &ev,
+			       &c->admin.cm_id, &no);
+	if (r)
+		cnode_close(c);
+	else
+		*ret_node = c;
 	return r;
 }
 

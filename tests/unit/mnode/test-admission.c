@@ -169,6 +169,212 @@ static void test_stock_is_shared(void **state)
 	bed_close(&bed);
 }
 
+/* ---- strangers -------------------------------------------------------------------- */
+
+static void admin_hello(struct odrp_wire_hello *h, uint64_t nr_slots)
+{
+	cnode_hello(h, ODRP_WIRE_ADMIN);
+	h->queue = htobe16(1);
+	h->depth = htobe16(7);
+	h->nr_slots = htobe64(nr_slots);
+	h->features = htobe32(bed_keyed ? ODRP_WIRE_F_KEYED : 0);
+}
+
+/* Six who are let in and do nothing more move no page, and what they hold is little;
+ * the seventh is served as if they were not there. */
+static void test_strangers_hold_little(void **state)
+{
+	struct cnode *strangers[6];
+	struct odrp_wire_hello h;
+	struct cnode_info info;
+	struct bed_options o;
+	uint64_t held = 0, nr_free;
+	unsigned int i;
+
+	bed_options(&o);
+	o.conf.pool = 16 << 20;
+	bed_open(&bed, &o, 7);
+	nr_free = bed.m.pool.nr_free;
+	admin_hello(&h, 4096);
+	for (i = 0; i < 6; i++)
+		assert_int_equal(cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h),
+					     &strangers[i]), 0);
+	bed_pass(&bed, 300);
+	assert_int_equal(bed.m.nr_sess, 6);
+	assert_int_equal(bed.m.pool.nr_free, nr_free);
+	for (i = 0; i < 6; i++) {
+		assert_false(bed.m.sess[i]->ready);
+		held += bed.m.sess[i]->lease.ceiling;
+	}
+	assert_in_range(held, LEASE_FIRST, 4096 / 8);
+	bed_connect(&bed, 6, 4096, 1, 7);
+	cnode_info(bed.nodes[6].cnode, &info);
+	assert_in_range(info.lease, 4096 / 3, 4096);
+	assert_true(bed.m.sess[6]->ready);
+	assert_int_equal(bed.m.sess[6]->lease.ceiling, info.lease);
+	for (i = 0; i < 500; i++)
+		assert_int_equal(cnode_do(bed.nodes[6].cnode, 0,
+					  ODRP_WIRE_UNMAPPED_STORE, i, page), 0);
+	bed_pass(&bed, 1500);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	bed_check(&bed, 500);
+	for (i = 0; i < 6; i++)
+		cnode_die(strangers[i]);
+	bed_close(&bed);
+}
+
+/* The pool is promised twice before anybody says a word: both are served, by what
+ * there is. */
+static void test_promised_twice(void **state)
+{
+	struct odrp_wire_hello h;
+	struct cnode_info info;
+	struct bed_options o;
+	struct cnode *first;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	admin_hello(&h, 1000);
+	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
+	assert_int_equal(bed.m.sess[0]->lease.promised, 960);
+	bed_connect(&bed, 1, 1000, 1, 7);
+	cnode_info(bed.nodes[1].cnode, &info);
+	assert_in_range(info.lease, 300, 960 / 2);
+	/* Its heartbeat is heard only now, when its promise cannot be kept. */
+	bed.m.sess[0]->beat->beat = htobe64(1);
+	bed_pass(&bed, 300);
+	assert_false(bed.m.sess[0]->ready);
+	assert_in_range(bed.m.sess[0]->lease.ceiling, 1, 960 - info.lease);
+	assert_false(bed.m.sess[0]->lease.overdrawn);
+	cnode_die(first);
+	bed_pass(&bed, 1500);
+	bed_settle(&bed);
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
+static void test_no_larger_than_pool(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	assert_int_equal(try_open(0, (1 << 18) + 1, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_RANGE);
+	assert_int_equal(no.detail, 1 << 18);
+	bed_close(&bed);
+}
+
+/* ---- turns of the event loop ------------------------------------------------------- */
+
+static struct nic_ops counting_ops;
+static struct nic_node_ops counting_node;
+static const struct nic_ops *real_ops;
+static const struct nic_node_ops *real_node;
+static unsigned int nr_made, made_in_turn, most_made, nr_unmade, nr_events;
+static enum nic_event_type sent_type;
+
+static int count_ksm(struct nic *nic, uint32_t pdn, uint32_t entries,
+		     unsigned int access, uint8_t variant, uint32_t *ret_key)
+{
+	nr_made++;
+	if (++made_in_turn > most_made)
+		most_made = made_in_turn;
+	return real_node->ksm_create(nic, pdn, entries, access, variant, ret_key);
+}
+
+static void count_dereg(struct nic *nic, uint32_t key)
+{
+	nr_unmade++;
+	real_ops->mr_dereg(nic, key);
+}
+
+/* A turn of the agent begins with that. */
+static int count_turn(struct nic *nic, struct nic_event *ret_event)
+{
+	made_in_turn = 0;
+	return real_ops->event(nic, ret_event);
+}
+
+/* Ever more of them, from nobody. */
+static int send_events(struct nic *nic, struct nic_event *ret_event)
+{
+	memset(ret_event, 0, sizeof(*ret_event));
+	ret_event->type = sent_type;
+	ret_event->id = 1;
+	nr_events++;
+	return 0;
+}
+
+static void count_calls(void)
+{
+	real_ops = bed.nic->ops;
+	real_node = bed.nic->node->ops;
+	counting_ops = *real_ops;
+	counting_node = *real_node;
+	counting_ops.mr_dereg = count_dereg;
+	counting_ops.event = count_turn;
+	counting_node.ksm_create = count_ksm;
+	bed.nic->ops = &counting_ops;
+	bed.nic->node->ops = &counting_node;
+}
+
+static void test_events_by_turns(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 0);
+	count_calls();
+	counting_ops.event = send_events;
+	nr_events = 0;
+	sent_type = NIC_REQUEST;
+	manager_events(&bed.m);
+	assert_int_equal(nr_events, 1);
+	sent_type = NIC_GONE;
+	manager_events(&bed.m);
+	assert_in_range(nr_events, 2, 1 + 64);
+	bed.nic->ops = real_ops;
+	bed_close(&bed);
+}
+
+/* Keys are made, and unmade, some at a time; and none is left when the first page goes
+ * to somebody else. */
+static void test_keys_by_turns(void **state)
+{
+	struct odrp_wire_hello h;
+	struct bed_options o;
+	struct cnode *c;
+	unsigned int turns = 0;
+
+	if (!bed_keyed)
+		skip();
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	count_calls();
+	admin_hello(&h, 1 << 18);
+	nr_made = most_made = 0;
+	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
+	assert_in_range(nr_made, 32, 64);
+	assert_in_range(most_made, 1, 12);
+	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	for (; bed.m.nr_sess; turns++) {
+		nr_unmade = 0;
+		manager_work(&bed.m);
+		assert_in_range(nr_unmade, 0, 64);
+	}
+	assert_true(turns > 1);
+	while (bed.m.nr_old)
+		manager_work(&bed.m);
+	cnode_die(c);
+	bed.nic->ops = real_ops;
+	bed.nic->node->ops = real_node;
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
 /* ---- I/O hellos ------------------------------------------------------------------- */
 
 static void io_hello(struct odrp_wire_hello *h, unsigned int queue,
@@ -560,6 +766,11 @@ int main(void)
 		cmocka_unit_test(test_no_pages_left),
 		cmocka_unit_test(test_queues_fit_reserve),
 		cmocka_unit_test(test_stock_is_shared),
+		cmocka_unit_test(test_strangers_hold_little),
+		cmocka_unit_test(test_promised_twice),
+		cmocka_unit_test(test_no_larger_than_pool),
+		cmocka_unit_test(test_events_by_turns),
+		cmocka_unit_test(test_keys_by_turns),
 		cmocka_unit_test(test_io_hello),
 		cmocka_unit_test(test_no_queue),
 		cmocka_unit_test(test_garbage),
@@ -572,5 +783,5 @@ int main(void)
 		cmocka_unit_test(test_bad_grant_address),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return bed_run_tests(tests);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <arpa/inet.h>
 #include <cmocka.h>
@@ -336,6 +337,10 @@ static void test_file(void **state)
 	assert_int_equal(conf_read(&c, "there-is-no-such-file", why), -ENOENT);
 	assert_int_equal(conf_read(&c, "/", why), -EINVAL);
 	assert_string_equal(why, "/: cannot be read: expected a file");
+	assert_int_equal(conf_read(&c, "/dev/zero", why), -EINVAL);
+	assert_int_equal(mkfifo("test-conf-fifo", 0600), 0);
+	assert_int_equal(conf_read(&c, "test-conf-fifo", why), 0);
+	unlink("test-conf-fifo");
 }
 
 static void test_spaces(void **state)
@@ -344,6 +349,8 @@ static void test_spaces(void **state)
 		const char *text, *says;
 	} bad[] = {
 		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode] or [space NAME]" },
+		{ "[space a]\nsize = 4M\n[space b/]\n[mnode]\n",
+		  ":3: section [space b/]: expected a name" },
 		{ "[space ]\nsize = 4M\n", "section [space ]: expected a name" },
 		{ "[space a/b]\nsize = 4M\n", "section [space a/b]: expected a name" },
 		{ "[space .a]\nsize = 4M\n", "section [space .a]: expected a name" },
@@ -355,12 +362,23 @@ static void test_spaces(void **state)
 		{ "[space a]\nclients = 4095\n", "clients=4095: expected a number from 1" },
 		{ "[space a]\ndead-ms = 0\n", "dead-ms=0: expected a number from 50" },
 		{ "[space a]\ndeletable = maybe\n", "deletable=maybe: expected yes or no" },
+		{ "[space a]\nnodes = 10.0.0.1,10.0.0\n", "'10.0.0': expected up to 255" },
+		{ "[space a]\nnodes = 10.0.0.1,,10.0.0.2\n", "'': expected up to 255" },
+		{ "[space a]\nnodes = 10.0.0.1, 10.0.0.1\n", "'10.0.0.1': expected up to" },
+		{ "[space a]\nnodes = 10.0.0.1 10.0.0.2\n", "nodes=10.0.0.1 10.0.0.2: " },
+		{ "[space a]\nnode = 255\n", "node=255: expected a number from 0 to 254" },
 		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
 	};
 	static const struct {
 		const char *text, *says;
 	} bad_whole[] = {
 		{ "[space a]\nclients = 1\n", "space a: expected its size" },
+		{ "[space a]\n", "space a: expected its size" },
+		{ "[space a]\nsize = 4M\nnode = 0\n", "space a: node=0: expected nodes" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1\n",
+		  "space a: expected node, which of the 1 nodes" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 2\n",
+		  "node=2: expected a number from 0 to 1" },
 		{ "[space a]\nsize = 16M\n", "size=16384K: expected at most 16128K" },
 		{ "[space a]\nsize = 8M\n[space b]\nsize = 8M\n",
 		  "space b: size=8192K: expected at most 7936K" },
@@ -381,6 +399,11 @@ static void test_spaces(void **state)
 	assert_string_equal(c.spaces[1].name, "B.c-d_9");
 	assert_int_equal(c.spaces[1].chunk, 2 << 20);
 	assert_int_equal(c.spaces[1].dead_ms, 70);
+	assert_int_equal(read_text(&c, "[space a]\nsize=4M\nnode = 1\n"
+				   "nodes = 10.0.0.1 ,  10.0.0.9\n"), 0);
+	assert_int_equal(c.spaces[0].nr_nodes, 2);
+	assert_int_equal(c.spaces[0].node, 1);
+	assert_int_equal(c.spaces[0].nodes[1], htonl(0x0a000009));
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (read_text(&c, bad[i].text) != -EINVAL || !strstr(why, bad[i].says))
 			fail_msg("%s: %s", bad[i].text, why);

@@ -4,7 +4,7 @@
  * time, and so on, until a whole set-up passes without a refusal.  Each time it
  * says no in an orderly way, nothing is left behind, and the next one is served.
  *
- * Linked with --wrap for calloc, mem_map and keys_init.
+ * Linked with --wrap for these and for what the agent does then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,18 +45,30 @@ int __wrap_mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 /* With only_keys, nothing else fails. */
 static bool only_keys;
 
-int __real_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+int __real_keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 		     uint64_t nr_slots);
-int __wrap_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+int __wrap_keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 		     uint64_t nr_slots);
+int __real_keys_make(struct keys *k, unsigned int most);
+int __wrap_keys_make(struct keys *k, unsigned int most);
 
-int __wrap_keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
+int __wrap_keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 		     uint64_t nr_slots)
 {
 	int r;
 
 	armed |= only_keys;
-	r = __real_keys_init(k, pool, admin_pdn, nr_slots);
+	r = __real_keys_begin(k, pool, admin_pdn, nr_slots);
+	armed &= !only_keys;
+	return r;
+}
+
+int __wrap_keys_make(struct keys *k, unsigned int most)
+{
+	int r;
+
+	armed |= only_keys;
+	r = __real_keys_make(k, most);
 	armed &= !only_keys;
 	return r;
 }
@@ -119,7 +131,39 @@ static int nic_accept(struct nic *nic, uint32_t id, uint32_t qpn,
 	return fails() ? -EIO : real->accept(nic, id, qpn, priv, priv_len);
 }
 
-/* Only while the agent deals with a request. */
+/* Only while the agent deals with a request: when it comes, when a session is made for
+ * it, and when it has waited. */
+void __real_manager_events(struct manager *m);
+void __wrap_manager_events(struct manager *m);
+bool __real_manager_open_some(struct manager *m);
+bool __wrap_manager_open_some(struct manager *m);
+void __real_manager_unwait(struct manager *m, struct sess *s);
+void __wrap_manager_unwait(struct manager *m, struct sess *s);
+static bool wrapping;
+
+void __wrap_manager_events(struct manager *m)
+{
+	__real_manager_events(m);
+	armed = false;
+}
+
+bool __wrap_manager_open_some(struct manager *m)
+{
+	bool more;
+
+	armed = wrapping && !only_keys;
+	more = __real_manager_open_some(m);
+	armed = false;
+	return more;
+}
+
+void __wrap_manager_unwait(struct manager *m, struct sess *s)
+{
+	armed = wrapping && !only_keys;
+	__real_manager_unwait(m, s);
+	armed = false;
+}
+
 static int event(struct nic *nic, struct nic_event *ret_event)
 {
 	int r;
@@ -132,6 +176,7 @@ static int event(struct nic *nic, struct nic_event *ret_event)
 
 static void wrap(struct nic *nic)
 {
+	wrapping = true;
 	real = nic->ops;
 	wrapped = *real;
 	wrapped.pd_alloc = pd_alloc;
@@ -190,6 +235,7 @@ static void test_session(void **state)
 				  page), 0);
 	bed_check(&bed, 1);
 	armed = false;
+	wrapping = false;
 	bed_close(&bed);
 }
 
@@ -234,6 +280,7 @@ static void test_no_keys(void **state)
 	}
 	only_keys = false;
 	assert_true(times > 5);
+	wrapping = false;
 	bed_close(&bed);
 }
 
@@ -262,6 +309,7 @@ static void test_start(void **state)
 	}
 	assert_true(times > 10);
 	manager_fini(&m);
+	wrapping = false;
 	bed_close(&bed);
 }
 
@@ -355,6 +403,7 @@ static void test_resume(void **state)
 	assert_int_equal(count_live(), nr_tables());
 	bed_check(&bed, 0);
 	armed = false;
+	wrapping = false;
 	bed_close(&bed);
 }
 
@@ -386,6 +435,7 @@ static void test_lender(void **state)
 	assert_int_equal(bed.m.lender.nr_failures, 1);
 	assert_int_equal(bed.m.sess[0]->lease.granted, 128);
 	bed_check(&bed, 20);
+	wrapping = false;
 	bed_close(&bed);
 }
 

@@ -46,6 +46,16 @@ static size_t list_all(void)
 	return nr;
 }
 
+/* Some newcomers are not heard of at once, and meanwhile others come. */
+static bool late_ones;
+
+/* What it was promised it may not use before that has been kept, or it knows better. */
+static void show(struct node *n, uint64_t budget)
+{
+	lease_keep((const struct lease *const *)list, list_all(), budget,
+		   UINT64_MAX, &n->lease);
+}
+
 static bool join(struct node *n, uint64_t budget, uint64_t cap)
 {
 	size_t nr = list_all();
@@ -54,6 +64,8 @@ static bool join(struct node *n, uint64_t budget, uint64_t cap)
 		       slack, &n->lease))
 		return false;
 	n->here = true;
+	if (!late_ones || rnd() % 2)
+		show(n, budget);
 	n->seen = n->arriving = n->lease.granted;
 	n->used = n->want = 0;
 	n->writing = false;
@@ -79,7 +91,8 @@ static void grant_all(uint64_t budget)
 	for (i = 0; i < MAX_NODES; i++) {
 		struct node *n = &nodes[i];
 
-		if (n->here && n->lease.target != n->lease.granted) {
+		if (n->here && lease_differs(&n->lease) && n->lease.reachable &&
+		    !n->lease.writing) {
 			assert_false(n->lease.writing);
 			assert_true(n->lease.reachable);
 			lease_grant(&n->lease);
@@ -111,10 +124,11 @@ static void check_laws(uint64_t budget)
 		ceilings += n->lease.ceiling;
 		ceilings += n->lease.ceiling ? n->lease.slack : 0;
 		used += n->used;
-		assert_true(n->lease.ceiling >= n->lease.granted);
 		assert_true(n->lease.granted <= n->lease.cap);
-		assert_true(n->lease.ceiling >= n->seen);
-		assert_true(n->lease.ceiling >= n->arriving);
+		assert_true(n->lease.promised ||
+			    n->lease.ceiling >= n->lease.granted);
+		assert_true(n->lease.promised || n->lease.ceiling >= n->seen);
+		assert_true(n->lease.promised || n->lease.ceiling >= n->arriving);
 		assert_true(n->lease.ceiling >= n->used);
 		assert_false(n->lease.overdrawn);
 	}
@@ -133,6 +147,8 @@ static void random_step(uint64_t budget)
 	}
 	switch (rnd() % 8) {
 	case 0:
+		if (n->lease.promised)
+			show(n, budget);
 		beat(n);
 		break;
 	case 1:
@@ -146,7 +162,7 @@ static void random_step(uint64_t budget)
 		break;
 	case 4:
 	case 5:	/* as many as it may */
-		if (n->used < n->seen)
+		if (n->used < n->seen && !n->lease.promised)
 			n->used += rnd() % (n->seen - n->used + 1);
 		break;
 	case 6:
@@ -168,6 +184,7 @@ static void test_never_oversubscribed(void **state)
 
 		rnd_state = seed + 1;
 		slack = seed % 3 * budget / 16;
+		late_ones = seed % 2;
 		memset(nodes, 0, sizeof(nodes));
 		for (i = 0; i < 5000; i++) {
 			random_step(budget);
@@ -175,6 +192,7 @@ static void test_never_oversubscribed(void **state)
 		}
 	}
 	slack = 0;
+	late_ones = false;
 }
 
 /* A round in which everything arrives. */
@@ -300,13 +318,18 @@ static void test_first_lease(void **state)
 	const struct lease *all[] = { &a, &b };
 
 	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, &a), 0);
-	assert_int_equal(a.granted, 1000);
+	assert_int_equal(a.promised, 1000);
+	assert_int_equal(a.granted, 1000);	/* as it is told */
 	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, &a), 0);
 	assert_int_equal(a.granted, 300);
+	assert_int_equal(lease_keep(all, 1, 1000, 1000, &a), 0);
+	assert_int_equal(a.ceiling, 300);
 	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, &b), 0);
 	assert_int_equal(b.granted, 350);
 	/* All is leased and used: nothing for a third one, ever. */
 	a.used = a.want = 300;
+	b.unseen = false;
+	b.promised = 0;
 	b.ceiling = b.granted = b.used = b.want = 700;
 	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, &c), -ENOSPC);
 	/* All is leased, but some lies idle: let him in and move it. */
@@ -321,6 +344,74 @@ static void test_first_lease(void **state)
 	/* The first fill of a ring is bounded. */
 	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, &c), 0);
 	assert_int_equal(c.granted, 1 << 22);
+}
+
+/* Strangers come, and none is heard of again: they hold an eighth, and the next one is
+ * promised as much as the first. */
+static void test_strangers(void **state)
+{
+	struct lease all[100];
+	const struct lease *here[100];
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < 100; i++) {
+		assert_int_equal(lease_open(here, i, 16384, 8192, 64, &all[i]), 0);
+		here[i] = &all[i];
+		sum += all[i].ceiling ? all[i].ceiling + 64 : 0;
+	}
+	assert_in_range(sum, 16384 / 8, 16384 / 8 + LEASE_FIRST + 64);
+	assert_in_range(all[99].promised, 16384 / 3, 8192);
+	assert_int_equal(lease_keep(here, 100, 16384, 16384, &all[99]), 0);
+	assert_int_equal(all[99].ceiling, all[99].promised ? 0 : all[99].granted);
+}
+
+/* A promise that others have made void: the CNode is told what there is, and is
+ * believed to know when it says so. */
+static void test_broken_promise(void **state)
+{
+	struct lease a, b, *all[] = { &a, &b };
+	const struct lease *here[] = { &a, &b };
+
+	assert_int_equal(lease_open(here, 0, 10000, 9000, 0, &a), 0);
+	assert_int_equal(lease_open(here, 1, 10000, 9000, 0, &b), 0);
+	assert_in_range(b.promised, 4900, 5000);
+	assert_int_equal(lease_keep(here, 2, 10000, 10000, &a), 0);
+	assert_int_equal(a.ceiling, 9000);
+	assert_int_equal(lease_keep(here, 2, 10000, 10000, &b), -EAGAIN);
+	assert_true(lease_promise_stands(&b));
+	lease_beat(&b, 0, 0, b.granted, true);
+	lease_plan(all, 2, 10000);
+	assert_int_equal(b.target, 1000);
+	lease_grant(&b);
+	assert_int_equal(b.ceiling, 1000);
+	assert_int_not_equal(b.promised, 0);
+	lease_granted(&b);
+	lease_beat(&b, 0, 0, 4900, true);	/* has not read it */
+	assert_int_not_equal(b.promised, 0);
+	lease_beat(&b, 0, 0, 1000, true);
+	assert_int_equal(b.promised, 0);
+	assert_false(b.overdrawn);
+}
+
+/* And the pages that it has at once may be gone, too. */
+static void test_no_page_after_all(void **state)
+{
+	struct lease a, *all[] = { &a };
+	const struct lease *here[] = { &a };
+
+	assert_int_equal(lease_open(NULL, 0, 1000, 500, 10, &a), 0);
+	assert_int_equal(lease_keep(here, 1, 1000, 20, &a), -EAGAIN);
+	lease_lower(&a, 20);
+	assert_int_equal(a.ceiling, 10);
+	lease_lower(&a, 5);
+	assert_int_equal(a.ceiling, 0);
+	lease_beat(&a, 0, 0, 500, true);
+	lease_plan(all, 1, 1000);
+	a.target = a.ceiling;
+	assert_true(lease_differs(&a));
+	lease_grant(&a);
+	assert_int_equal(a.granted, 0);
 }
 
 /* A raise that the CNode may not have seen yet still counts after a cut. */
@@ -417,6 +508,9 @@ int main(void)
 		cmocka_unit_test(test_used_is_kept),
 		cmocka_unit_test(test_grows_with_use),
 		cmocka_unit_test(test_first_lease),
+		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_broken_promise),
+		cmocka_unit_test(test_no_page_after_all),
 		cmocka_unit_test(test_unseen_raise_counts),
 		cmocka_unit_test(test_detached),
 		cmocka_unit_test(test_liars),

@@ -51,6 +51,9 @@ ends 2 '--dead-after-ms is an option of add' "$odrpctl" swap status --dead-after
 ends 2 '1 to 600000' "$odrpctl" swap add --reconnect-delay-ms=0
 ends 2 '--min-free-kbytes is an option of add' "$odrpctl" swap top --count 1 --min-free-kbytes 9
 ends 2 'queues=010: expected a number without zeros' "$odrpctl" swap add --queues 010
+ends 2 '--priority 5: not expected with --no-swapon' \
+	"$odrpctl" swap add 192.0.2.1 1G --priority 5 --no-swapon
+ends 2 '--queues 3: given twice' "$odrpctl" swap add --queues 2 --queues 3
 
 # A device that is none.
 for command in remove drop up down status; do
@@ -58,6 +61,8 @@ for command in remove drop up down status; do
 		"$odrpctl" swap $command sda
 	ends 2 "'odrp256': expected one device, odrp0 to odrp255" \
 		"$odrpctl" swap $command odrp256
+	ends 2 "'odrp00': expected one device, odrp0 to odrp255" \
+		"$odrpctl" swap $command odrp00
 	ends 2 "'odrp1': not expected" "$odrpctl" swap $command odrp255 odrp1
 done
 ends 2 'swap drop: expected one device' "$odrpctl" swap drop

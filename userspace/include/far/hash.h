@@ -22,6 +22,11 @@
 
 #include <far/far.h>
 
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FAR_HASH_MAX_KEY	65535u
 #define FAR_HASH_MAX_VALUE	(1u << 20)
 #define FAR_NAME_MAX		31u	/* bytes of a structure's name, without the NUL */
@@ -99,5 +104,10 @@ struct far_hash_stats {
 /* Walks the table; exact when nobody changes it meanwhile. */
 int far_hash_stat(struct far_task *task, struct far_hash *hash,
 		  struct far_hash_stats *ret_stats);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
 
 #endif

@@ -14,6 +14,11 @@
 
 #include <far/far.h>
 
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FAR_SPACE_NAME_MAX	63u
 
 struct far_space_attr {
@@ -64,5 +69,10 @@ struct far_space_check {
 int far_space_check(struct far *far,
 		    void (*report)(void *arg, const char *problem), void *arg,
 		    struct far_space_check *ret_check);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
 
 #endif

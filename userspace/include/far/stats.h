@@ -8,6 +8,11 @@
 
 #include <far/far.h>
 
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FAR_STATS_RETRIES	16
 
 struct far_stats {
@@ -30,5 +35,10 @@ struct far_stats {
 
 /* Any thread; a sum of counters that others may be changing. */
 void far_stats_get(struct far *far, struct far_stats *ret_stats);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
 
 #endif

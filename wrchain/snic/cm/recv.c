@@ -13,7 +13,7 @@
 /* What stands in the way of a new connection. */
 struct peer_scan {
 	struct snic_cm_conn *duplicate;	/* the connection this REQ made */
-	struct snic_cm_conn *stale;	/* another one with the same QP */
+	struct snic_cm_conn *stale;	/* an established one with the same QP */
 	struct snic_cm_conn *oldest;	/* over, only kept for stragglers */
 	unsigned int conns, pending;
 };
@@ -38,9 +38,7 @@ static void scan_peer(struct snic *nic, __be32 ip,
 		    c->tid == m->tid && c->remote_qpn == m->req.qpn)
 			s->duplicate = c;
 		else if (c->remote_qpn == m->req.qpn &&
-			 (c->state == SNIC_CM_ST_ESTABLISHED ||
-			  c->state == SNIC_CM_ST_REP_SENT ||
-			  c->state == SNIC_CM_ST_REQ_RCVD))
+			 c->state == SNIC_CM_ST_ESTABLISHED)
 			s->stale = c;
 	}
 }
@@ -65,19 +63,18 @@ static void answer_duplicate(struct snic_cm_conn *c,
 }
 
 /*
- * The peer uses the QP of an old connection for a new one: it has restarted
- * and the old connection is gone.  IBA: reject, and disconnect the old one; the
- * peer tries again.
+ * The peer seems to use the QP of an old connection for a new one: it has restarted,
+ * or somebody forges its address.  IBA: reject, and disconnect the old one.  Nothing
+ * in a REQ proves who sent it, so here the old one stands, and its user decides when
+ * it is over: that a peer is silent is noticed without its CM.
+ *
+ * A connection that is not established stands in nobody's way, and nobody in its:
+ * only one of the two REPs finds who asked for it.
  */
-static void refuse_stale(struct snic_cm_conn *c, const struct snic_cm_msg *m)
+static void refuse_stale(struct snic *nic, __be32 src, const struct snic_cm_msg *m)
 {
-	struct snic *nic = c->nic;
-	__be32 ip = c->peer_ip;
-
 	snic_stats(nic)->cm_stale++;
-	snic_cm_send_rej(nic, ip, m, SNIC_REJ_STALE_CONN, NULL, 0);
-	snic_cm_end(c, c->state == SNIC_CM_ST_ESTABLISHED ?
-		    SNIC_CM_DISCONNECTED : SNIC_CM_UNREACHABLE, 0, NULL, 0);
+	snic_cm_send_rej(nic, src, m, SNIC_REJ_STALE_CONN, NULL, 0);
 }
 
 static struct snic_cm_listener *find_listener(struct snic *nic,
@@ -203,11 +200,8 @@ static void receive_req(struct snic *nic, __be32 src,
 		snic_cm_send_rej(nic, src, m, reason, ari, ari_len);
 		return;
 	}
-	if (scan.stale && scan.stale->state == SNIC_CM_ST_REQ_RCVD) {
-		/* Nobody has answered the older request: this one replaces it. */
-		snic_cm_end(scan.stale, SNIC_CM_UNREACHABLE, 0, NULL, 0);
-	} else if (scan.stale) {
-		refuse_stale(scan.stale, m);
+	if (scan.stale) {
+		refuse_stale(nic, src, m);
 		return;
 	}
 	if (scan.pending >= SNIC_CM_PEER_PENDING ||

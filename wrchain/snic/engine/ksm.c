@@ -41,7 +41,7 @@ int snic_mkey_indirect(struct snic *nic, uint32_t pdn, uint32_t entries,
 	k->mkey.pdn = pdn;
 	k->mkey.access = access;
 	k->nr = entries;
-	r = snic_table_add_gen(&nic->mkeys, k, variant, ret_key);
+	r = snic_keys_add(nic, &nic->mkeys, k, variant, ret_key);
 	if (r) {
 		free(k);
 		return r;

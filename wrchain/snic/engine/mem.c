@@ -67,7 +67,7 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 	*mk = (struct snic_mkey){
 		.pdn = pdn, .access = access, .iova = iova, .len = len, .va = va,
 	};
-	r = snic_table_add(nic, &nic->mkeys, mk, ret_key);
+	r = snic_keys_add(nic, &nic->mkeys, mk, -1, ret_key);
 	if (r) {
 		free(mk);
 		return r;
@@ -83,7 +83,7 @@ int snic_mkey_dereg(struct snic *nic, uint32_t key)
 	if (!mk)
 		return -ENOENT;
 	snic_pd_lookup(nic, mk->pdn)->users--;
-	snic_table_del(&nic->mkeys, key);
+	snic_keys_del(&nic->mkeys, key);
 	free(mk);
 	return 0;
 }
@@ -93,7 +93,7 @@ void snic_mem_fini(struct snic *nic)
 	uint32_t pos = 0;
 	void *obj;
 
-	while ((obj = snic_table_next(&nic->mkeys, &pos)))
+	while ((obj = snic_keys_next(&nic->mkeys, &pos)))
 		free(obj);
 	for (pos = 0; (obj = snic_table_next(&nic->pds, &pos)); )
 		free(obj);

@@ -24,12 +24,6 @@ static const struct snic_table_kind qp_kind = {
 	.random_gen = true,
 };
 
-static const struct snic_table_kind key_kind = {
-	.slot_shift = SNIC_KEY_SHIFT, .slot_bits = 24,
-	.gen_bits = SNIC_KEY_SHIFT, .first_slot = SNIC_FIRST_SLOT,
-	.random_gen = true,
-};
-
 uint64_t snic_now(const struct snic *nic)
 {
 	return nic->now;
@@ -111,7 +105,6 @@ int snic_new(const struct snic_config *cfg, struct snic **ret_nic)
 	snic_table_init(&nic->pds, &object_kind);
 	snic_table_init(&nic->cqs, &object_kind);
 	snic_table_init(&nic->qps, &qp_kind);
-	snic_table_init(&nic->mkeys, &key_kind);
 	r = snic_net_init(nic, &nic->net);
 	if (r)
 		goto free_nic;
@@ -152,7 +145,7 @@ void snic_free(struct snic *nic)
 	snic_mem_fini(nic);
 	snic_table_fini(&nic->qps);
 	snic_table_fini(&nic->cqs);
-	snic_table_fini(&nic->mkeys);
+	snic_keys_fini(&nic->mkeys);
 	snic_table_fini(&nic->pds);
 	free(nic->heap);
 	free(nic);

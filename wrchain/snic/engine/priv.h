@@ -42,21 +42,19 @@ void snic_table_fini(struct snic_table *t);
 /* -ENOMEM, -ENFILE: all numbers are in use. */
 int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 		   uint32_t *ret_nr);
-/* The same with this generation, which the slot's last object may have had too. */
-int snic_table_add_gen(struct snic_table *t, void *obj, uint32_t gen,
-		       uint32_t *ret_nr);
 void snic_table_del(struct snic_table *t, uint32_t nr);
 /* Objects in slot order; *pos starts at 0.  NULL: no more. */
 void *snic_table_next(const struct snic_table *t, uint32_t *pos);
 
 /*
- * The two kinds there are (nic.c), as constants: WQEs name objects all the time.
+ * As constants: WQEs name objects all the time.
  *
- * PDs, CQs, QPs: 24-bit numbers, slot below, generation above.
- * Keys look like a ConnectX's: 24 bits index, 8 bits variant.  The first slot
- * keeps them away from WRC_WQE_END_LKEY.
+ * PDs, CQs, QPs (table.c): 24-bit numbers, slot below, generation above.
+ * Keys (keys.c) look like a ConnectX's: 24 bits index, 8 bits variant.  The first
+ * slot keeps them away from WRC_WQE_END_LKEY.
  */
 #define SNIC_FIRST_SLOT		0x100
+#define SNIC_KEY_VARIANT	0xffu
 #define SNIC_OBJECT_BITS	15
 #define SNIC_KEY_SHIFT		8
 
@@ -74,9 +72,41 @@ static inline void *snic_object_get(const struct snic_table *t, uint32_t nr)
 				    SNIC_FIRST_SLOT);
 }
 
-static inline void *snic_key_get(const struct snic_table *t, uint32_t nr)
+struct snic_keys_entry {
+	void *obj;		/* NULL: free */
+	uint32_t nr;
+};
+
+/* All zero: empty.  len: a power of two. */
+struct snic_keys {
+	struct snic_keys_entry *at;
+	uint32_t len, nr;
+};
+
+void snic_keys_fini(struct snic_keys *t);
+/* variant: of the number; -1: any.  -ENOMEM, -ENFILE: there are too many. */
+int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
+		  uint32_t *ret_nr);
+/* One that is there. */
+void snic_keys_del(struct snic_keys *t, uint32_t nr);
+/* In any order; *pos starts at 0.  NULL: no more. */
+void *snic_keys_next(const struct snic_keys *t, uint32_t *pos);
+
+static inline uint32_t snic_keys_home(const struct snic_keys *t, uint32_t nr)
 {
-	return snic_table_at(t, nr, (nr >> SNIC_KEY_SHIFT) - SNIC_FIRST_SLOT);
+	return (nr >> SNIC_KEY_SHIFT) & (t->len - 1);
+}
+
+static inline void *snic_key_get(const struct snic_keys *t, uint32_t nr)
+{
+	uint32_t i;
+
+	if (!t->nr)
+		return NULL;
+	i = snic_keys_home(t, nr);
+	while (t->at[i].obj && t->at[i].nr != nr)
+		i = (i + 1) & (t->len - 1);
+	return t->at[i].obj;
 }
 
 /* ---- the device -------------------------------------------------------- */
@@ -91,7 +121,8 @@ struct snic {
 	uint64_t rng;
 	struct snic_stats stats;
 
-	struct snic_table pds, mkeys, cqs, qps;
+	struct snic_table pds, cqs, qps;
+	struct snic_keys mkeys;
 
 	/* timer heap */
 	struct snic_timer **heap;

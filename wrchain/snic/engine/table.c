@@ -123,17 +123,6 @@ int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 	return r;
 }
 
-int snic_table_add_gen(struct snic_table *t, void *obj, uint32_t gen,
-		       uint32_t *ret_nr)
-{
-	uint32_t slot, last_gen;
-	int r = take_slot(t, &slot, &last_gen);
-
-	if (!r)
-		*ret_nr = table_put(t, slot, gen, obj);
-	return r;
-}
-
 void snic_table_del(struct snic_table *t, uint32_t nr)
 {
 	const struct snic_table_kind *k = t->kind;

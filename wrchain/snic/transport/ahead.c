@@ -18,6 +18,14 @@
  * other.  IBA has the responder say it once.  It is repeated here, a few times
  * and with growing pauses, because the one may be lost.
  *
+ * What is held was sent by the peer, or forged by somebody else: then the peer's own
+ * packet would come as a duplicate.  So nothing is held that comes from another UDP
+ * port than the last request whose turn it was (what comes from another neighbour,
+ * arp.c drops).  When a request comes with two contents before its turn, neither is
+ * held.  When one that was executed out of its turn comes again with another header,
+ * the connection breaks.  That leaves who knows or guesses all of that, and who
+ * forges the very next request.
+ *
  * Memory: frames of one pool per NIC, of a fixed size, made for the first packet
  * that needs one and kept until the last queue pair goes.  A queue pair gets one
  * as long as it holds fewer than are free, and for as long as the timer runs that
@@ -78,7 +86,7 @@ static void hold(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	if (snic_psn_diff(pkt->psn, r->epsn) >= RC_AHEAD ||
 	    pkt->len > qp->conn.mtu || a->slot[SLOT(pkt->psn)] ||
-	    a->nr >= RC_AHEAD_POOL - rc->nr_ahead)
+	    a->is_void[SLOT(pkt->psn)] || a->nr >= RC_AHEAD_POOL - rc->nr_ahead)
 		return;
 	pool = pool_of(rc);
 	if (!pool)
@@ -86,6 +94,53 @@ static void hold(struct snic_qp *qp, const struct snic_pkt *pkt)
 	a->slot[SLOT(pkt->psn)] = snic_frame_get(pool, iov, 2);
 	a->nr++;
 	rc->nr_ahead++;
+}
+
+/* Of what an opcode has not the packet says nothing. */
+static struct rc_head head_of(const struct snic_pkt *pkt)
+{
+	struct rc_head h = {
+		.opcode = pkt->opcode, .psn = pkt->psn, .len = pkt->len,
+	};
+
+	if (pkt->flags & (SNIC_OPF_RETH | SNIC_OPF_ATOMIC)) {
+		h.va = pkt->va;
+		h.rkey = pkt->rkey;
+	}
+	if (pkt->flags & SNIC_OPF_RETH)
+		h.dma_len = pkt->dma_len;
+	if (pkt->flags & SNIC_OPF_IMM)
+		h.imm = pkt->imm;
+	if (pkt->flags & SNIC_OPF_IETH)
+		h.rkey = pkt->inv_rkey;
+	return h;
+}
+
+static bool same_head(const struct rc_head *a, const struct rc_head *b)
+{
+	return a->opcode == b->opcode && a->len == b->len &&
+	       a->rkey == b->rkey && a->dma_len == b->dma_len &&
+	       a->imm == b->imm && a->va == b->va;
+}
+
+/* Is it what is held for its PSN?  true: or nothing is. */
+static bool same_packet(const struct snic_frame *f, const struct snic_pkt *pkt)
+{
+	struct snic_pkt held;
+	struct rc_head a, b;
+
+	if (!f)
+		return true;
+	memcpy(&held, f->data, sizeof(held));
+	if (held.psn != pkt->psn)
+		return true;
+	a = head_of(&held);
+	b = head_of(pkt);
+	if (pkt->flags & SNIC_OPF_ATOMIC &&
+	    (held.swap_add != pkt->swap_add || held.compare != pkt->compare))
+		return false;
+	return same_head(&a, &b) &&
+	       !memcmp(f->data + sizeof(held), pkt->payload, pkt->len);
 }
 
 static void drop(struct snic_qp *qp, struct snic_frame *f)
@@ -101,8 +156,11 @@ static void drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
 	struct rc_ahead *a = &qp->resp->ahead;
 	uint32_t n = rc_min(snic_psn_diff(to, from), RC_AHEAD);
 
-	for (; n && a->nr; n--, from++) {
+	for (; n && (a->nr || a->nr_void); n--, from++) {
 		struct snic_frame **slot = &a->slot[SLOT(from)];
+
+		a->nr_void -= a->is_void[SLOT(from)];
+		a->is_void[SLOT(from)] = false;
 
 		if (*slot)
 			drop(qp, *slot);
@@ -130,6 +188,7 @@ static bool execute_held(struct snic_qp *qp)
 		return false;
 	pkt.ack_req = !r->ahead.back;
 	*slot = NULL;
+	r->ahead.done[SLOT(pkt.psn)] = head_of(&pkt);
 	rc_resp_execute(qp, &pkt);
 	snic_stats(qp->nic)->reordered++;
 	drop(qp, f);
@@ -160,14 +219,22 @@ static void watch_gap(struct snic_qp *qp)
 		       snic_now(qp->nic) + RC_REORDER_NS);
 }
 
-void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
+void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
+		      uint16_t port)
 {
 	struct snic_rc_resp *r = qp->resp;
 	struct rc_ahead *a = &r->ahead;
+	struct snic_frame **slot = &a->slot[SLOT(pkt->psn)];
 	uint32_t end = snic_psn_add(pkt->psn, 1);
 
 	if (r->rnr_sent)
 		return;			/* it is to send all of it again */
+	if (!a->port_known)
+		rc_ahead_port(qp, port);
+	if (port != a->port) {
+		snic_stats(qp->nic)->rx_strange++;
+		return;
+	}
 	if (!a->gap || snic_psn_diff(end, a->end) > 0)
 		a->end = end;
 	if (a->told && snic_psn_diff(end, a->back_end) > 0)
@@ -175,8 +242,41 @@ void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 	if (!a->gap)
 		watch_gap(qp);
 	a->gap = true;
-	if (a->timer.when != SNIC_NEVER)
+	if (a->timer.when == SNIC_NEVER)
+		return;
+	if (same_packet(*slot, pkt)) {
 		hold(qp, pkt);
+		return;
+	}
+	snic_stats(qp->nic)->rx_conflicts++;
+	drop(qp, *slot);
+	*slot = NULL;
+	a->is_void[SLOT(pkt->psn)] = true;
+	a->nr_void++;
+}
+
+void rc_ahead_port(struct snic_qp *qp, uint16_t port)
+{
+	struct rc_ahead *a = &qp->resp->ahead;
+
+	if (a->port_known && port == a->port)
+		return;
+	drop_all(qp);
+	a->port = port;
+	a->port_known = true;
+}
+
+bool rc_ahead_same(struct snic_qp *qp, const struct snic_pkt *pkt)
+{
+	const struct rc_head *done = &qp->resp->ahead.done[SLOT(pkt->psn)];
+	const struct rc_head head = head_of(pkt);
+
+	if (!done->opcode || done->psn != pkt->psn ||
+	    !(pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE)) ||
+	    same_head(done, &head))
+		return true;
+	snic_stats(qp->nic)->rx_conflicts++;
+	return false;
 }
 
 void rc_ahead_nak_sent(struct snic_rc_resp *r)

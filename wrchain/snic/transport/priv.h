@@ -133,10 +133,23 @@ struct rc_result {
 
 enum rc_msg { RC_MSG_NONE, RC_MSG_SEND, RC_MSG_WRITE };
 
+/* What a SEND or WRITE is, but for its payload; opcode 0: nothing. */
+struct rc_head {
+	uint8_t opcode;
+	uint32_t psn, len, rkey, dma_len;
+	__be32 imm;
+	uint64_t va;
+};
+
 /* Requests that came before their turn. */
 struct rc_ahead {
+	struct rc_head done[RC_AHEAD];	/* of those that were held, and executed */
+	uint16_t port;		/* UDP, of the last one whose turn it was */
+	bool port_known;
 	struct snic_frame *slot[RC_AHEAD];	/* by PSN: a snic_pkt, payload */
 	unsigned int nr;
+	bool is_void[RC_AHEAD];	/* came with two contents */
+	unsigned int nr_void;
 	bool gap;		/* epsn is missing, something before end came */
 	uint32_t end;
 	unsigned int naks;	/* for this gap */
@@ -242,7 +255,8 @@ int rc_resp_init(struct snic_qp *qp);
 void rc_resp_fini(struct snic_qp *qp);
 void rc_resp_flush(struct snic_qp *qp);
 /* A request. */
-void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
+void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
+		     uint16_t port);
 int rc_resp_turn(struct snic_qp *qp);
 /* The request at epsn: executes it, or answers it. */
 void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt);
@@ -276,7 +290,12 @@ void rc_ahead_init(struct snic_qp *qp);
 void rc_ahead_fini(struct snic_qp *qp);
 void rc_ahead_flush(struct snic_qp *qp);
 /* A request behind epsn: held, if there is room. */
-void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt);
+void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
+		      uint16_t port);
+/* A request at epsn comes from that UDP port. */
+void rc_ahead_port(struct snic_qp *qp, uint16_t port);
+/* A request seen before: false, if what was held of it was another one. */
+bool rc_ahead_same(struct snic_qp *qp, const struct snic_pkt *pkt);
 /* The requester is told to go back to epsn. */
 void rc_ahead_nak_sent(struct snic_rc_resp *r);
 /* A request at epsn, or one seen before. */

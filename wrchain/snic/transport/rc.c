@@ -225,7 +225,7 @@ void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
 	    !(qp->state == SNIC_QP_RTR && pkt.flags & SNIC_OPF_REQUEST))
 		return;
 	if (pkt.flags & SNIC_OPF_REQUEST) {
-		rc_resp_receive(qp, &pkt);
+		rc_resp_receive(qp, &pkt, rx->src_port);
 		return;
 	}
 	pkt.psn = snic_psn_add(pkt.psn, -qp->req->extra);

@@ -546,6 +546,11 @@ static void repeat_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 static void duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	snic_stats(qp->nic)->duplicates++;
+	/* One of the two was not the peer's, and the other one has been executed. */
+	if (!rc_ahead_same(qp, pkt)) {
+		fail_invalid(qp, pkt);
+		return;
+	}
 	if (pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE))
 		rc_ack(qp, pkt->psn);
 	else if (pkt->flags & SNIC_OPF_ATOMIC)
@@ -583,7 +588,8 @@ void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt)
 		do_read(qp, pkt);
 }
 
-void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
+void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
+		     uint16_t port)
 {
 	struct snic_rc_resp *r = qp->resp;
 	int32_t diff = snic_psn_diff(pkt->psn, r->epsn);
@@ -591,7 +597,7 @@ void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	if (diff > 0) {
 		snic_stats(qp->nic)->out_of_sequence++;
-		rc_ahead_receive(qp, pkt);
+		rc_ahead_receive(qp, pkt, port);
 		return;
 	}
 	rc_ahead_see(r, pkt);
@@ -599,6 +605,7 @@ void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 		duplicate(qp, pkt);
 		return;
 	}
+	rc_ahead_port(qp, port);
 	if (!r->ahead.gap) {
 		rc_resp_execute(qp, pkt);
 		return;

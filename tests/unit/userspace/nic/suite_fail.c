@@ -203,10 +203,12 @@ static void test_attach(void **state)
 	struct bed *bed = *state;
 	const struct far_nic_ops *ops = bed->nic->ops;
 	struct far_peer peer;
+	int err;
 
 	assert_int_equal(ops->attach(bed->nic, bed->node[0], "t", FAR_ATTACH_READ, &peer), -ENOENT);
-	assert_int_equal(ops->attach(bed->nic, "no/node", "s", FAR_ATTACH_READ, &peer),
-			 -EHOSTUNREACH);
+	/* No address, or one of nobody, as the back end has them. */
+	err = ops->attach(bed->nic, "no/node", "s", FAR_ATTACH_READ, &peer);
+	assert_true(err == -EINVAL || err == -EHOSTUNREACH);
 	assert_int_equal(bed->peer[0].nr_regions, 1);
 	assert_int_equal(bed->peer[0].region[0].start, 0);
 	assert_int_equal(bed->peer[0].region[0].size, BED_SIZE);

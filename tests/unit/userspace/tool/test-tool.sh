@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..136
+echo 1..142
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -144,6 +144,23 @@ refused "cannot reach memory" bench micro --nic "$near" --space cash --node 10.7
 kill $server
 wait $server
 result $? "far space serve"
+
+# Addresses of memory nodes: one that cannot be is refused unasked, and of one that does
+# not answer it is said who was asked and for how long; on a terminal, also meanwhile.
+silent="space list --nic soft --node 10.77.0.9"
+script -qec "'$far' $silent" /dev/null >"$dir/terminal" 2>&1 </dev/null &
+terminal=$!
+refused "node \"10.77.0\": expected an IPv4 address" space list --nic soft --node 10.77.0
+# shellcheck disable=SC2086  # words
+refused 'node "10.77.0.9": no such node (no answer in ' $silent
+[[ $(wc -l <"$dir/err") = 1 ]]
+result $? "nothing is said meanwhile in a file"
+wait $terminal
+grep -q 'far: asking memory node 10.77.0.9: [0-9]* s' "$dir/terminal" &&
+	grep -qF '(no answer in ' "$dir/terminal"
+result $? "on a terminal it is said who is asked"
+says "far " "$far" --version
+says "far " "$far" space list --version
 misused "'extra'" bench model extra
 misused "--size '-1': a number from 1 to 1048576" bench micro --size -1
 misused "--threads '0': a number from 1 to 1024" bench micro --threads 0

@@ -16,57 +16,57 @@
 #include "compat.h"
 #include "odrp.h"
 
-int odrp_unread_add(struct odrp_dev *dev)
+int odrp_unreadable_add(struct odrp_dev *dev)
 {
 	if (ODRP_SWAPOFF_SAFE)
 		return 0;
-	dev->unread = odrp_bitmap_alloc(dev->slots.nr);
-	return dev->unread ? 0 : -ENOMEM;
+	dev->unreadable = odrp_bitmap_alloc(dev->slots.nr);
+	return dev->unreadable ? 0 : -ENOMEM;
 }
 
-void odrp_unread_del(struct odrp_dev *dev)
+void odrp_unreadable_del(struct odrp_dev *dev)
 {
-	vfree(dev->unread);
-	dev->unread = NULL;
+	vfree(dev->unreadable);
+	dev->unreadable = NULL;
 }
 
 /* A load has failed.  Any context; before the slot is given up. */
-void odrp_unread_mark(struct odrp_dev *dev, u64 slot)
+void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot)
 {
-	if (!dev->unread)
+	if (!dev->unreadable)
 		return;
-	set_bit(slot, dev->unread);
-	WRITE_ONCE(dev->some_unread, true);
+	set_bit(slot, dev->unreadable);
+	WRITE_ONCE(dev->some_unreadable, true);
 }
 
-/* odrp_unread_clear() where some have been marked. */
-void odrp_unread_clear_bit(struct odrp_dev *dev, u64 slot)
+/* odrp_unreadable_clear() where some have been marked. */
+void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot)
 {
-	clear_bit(slot, dev->unread);
+	clear_bit(slot, dev->unreadable);
 }
 
 static bool is_lost(const struct odrp_dev *dev, u64 slot, bool dead)
 {
 	if (!odrp_slot_holds(&dev->slots, slot))
 		return false;
-	if (test_bit(slot, dev->unread))
+	if (test_bit(slot, dev->unreadable))
 		return true;
 	return dead && !(dev->backing && !READ_ONCE(dev->forced) &&
 			 odrp_backing_has(dev, slot));
 }
 
 /*
- * odrp_unread_any() - would swapoff of this device give somebody a wrong page?
+ * odrp_unreadable_any() - would swapoff of this device give somebody a wrong page?
  *
  * As far as is known: it may be the first to read one that comes back different.
  * May sleep, and takes time in proportion to the device if it is not well.
  */
-bool odrp_unread_any(const struct odrp_dev *dev)
+bool odrp_unreadable_any(const struct odrp_dev *dev)
 {
 	bool dead = odrp_sess_state(&dev->sess) == ODRP_DEAD;
 	u64 slot;
 
-	if (!dev->unread || !(dead || READ_ONCE(dev->some_unread)))
+	if (!dev->unreadable || !(dead || READ_ONCE(dev->some_unreadable)))
 		return false;
 	for (slot = 0; slot < dev->slots.nr; slot++) {
 		if (is_lost(dev, slot, dead))

@@ -13,61 +13,61 @@
 #include <linux/workqueue.h>
 #include "odrp.h"
 
-static char * const words[ODRP_NR_TELLS] = {
-	[ODRP_TELL_LOST]	= "ODRP_STATE=lost",
-	[ODRP_TELL_LIVE]	= "ODRP_STATE=live",
-	[ODRP_TELL_DEAD]	= "ODRP_STATE=dead",
-	[ODRP_TELL_DRAIN]	= "ODRP_DRAIN=1",
+static char * const words[ODRP_NR_UEVENTS] = {
+	[ODRP_UEVENT_LOST]	= "ODRP_STATE=lost",
+	[ODRP_UEVENT_LIVE]	= "ODRP_STATE=live",
+	[ODRP_UEVENT_DEAD]	= "ODRP_STATE=dead",
+	[ODRP_UEVENT_DRAIN]	= "ODRP_DRAIN=1",
 };
 
-static void send(struct odrp_dev *dev, enum odrp_tell what)
+static void uevent_send(struct odrp_dev *dev, enum odrp_uevent what)
 {
 	char *env[] = { words[what], NULL };
 
 	kobject_uevent_env(&disk_to_dev(dev->disk)->kobj, KOBJ_CHANGE, env);
 }
 
-static enum odrp_tell now(const struct odrp_dev *dev)
+static enum odrp_uevent uevent_of_state(const struct odrp_dev *dev)
 {
 	switch (odrp_sess_state(&dev->sess)) {
 	case ODRP_LOST:
-		return ODRP_TELL_LOST;
+		return ODRP_UEVENT_LOST;
 	case ODRP_LIVE:
-		return ODRP_TELL_LIVE;
+		return ODRP_UEVENT_LIVE;
 	default:
-		return ODRP_TELL_DEAD;
+		return ODRP_UEVENT_DEAD;
 	}
 }
 
-static void tell_work(struct work_struct *w)
+static void uevent_work(struct work_struct *w)
 {
-	struct odrp_tells *t = container_of(w, struct odrp_tells, work);
-	struct odrp_dev *dev = container_of(t, struct odrp_dev, tells);
-	enum odrp_tell last, what;
+	struct odrp_uevents *t = container_of(w, struct odrp_uevents, work);
+	struct odrp_dev *dev = container_of(t, struct odrp_dev, uevents);
+	enum odrp_uevent last, what;
 	unsigned long todo;
 
 	spin_lock(&t->lock);
 	todo = t->todo;
 	t->todo = 0;
 	spin_unlock(&t->lock);
-	last = now(dev);
-	for (what = 0; what < ODRP_NR_TELLS; what++) {
+	last = uevent_of_state(dev);
+	for (what = 0; what < ODRP_NR_UEVENTS; what++) {
 		if (what != last && (todo & BIT(what)))
-			send(dev, what);
+			uevent_send(dev, what);
 	}
 	if (todo & BIT(last))
-		send(dev, last);
+		uevent_send(dev, last);
 }
 
 /*
- * odrp_tell() - have those who listen for uevents of the disk hear of something
+ * odrp_uevent() - have the disk send a uevent
  *
  * Process context; waits for nobody.  Before there is a disk it is kept until
  * there is one.
  */
-void odrp_tell(struct odrp_dev *dev, enum odrp_tell what)
+void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
 {
-	struct odrp_tells *t = &dev->tells;
+	struct odrp_uevents *t = &dev->uevents;
 
 	spin_lock(&t->lock);
 	t->todo |= BIT(what);
@@ -77,9 +77,9 @@ void odrp_tell(struct odrp_dev *dev, enum odrp_tell what)
 }
 
 /* There is a disk. */
-void odrp_tell_start(struct odrp_dev *dev)
+void odrp_uevent_start(struct odrp_dev *dev)
 {
-	struct odrp_tells *t = &dev->tells;
+	struct odrp_uevents *t = &dev->uevents;
 
 	spin_lock(&t->lock);
 	t->on = true;
@@ -88,10 +88,10 @@ void odrp_tell_start(struct odrp_dev *dev)
 	spin_unlock(&t->lock);
 }
 
-/* The disk is about to go: what has been told is heard before. */
-void odrp_tell_stop(struct odrp_dev *dev)
+/* The disk is about to go: what is to be sent is sent before. */
+void odrp_uevent_stop(struct odrp_dev *dev)
 {
-	struct odrp_tells *t = &dev->tells;
+	struct odrp_uevents *t = &dev->uevents;
 
 	spin_lock(&t->lock);
 	t->on = false;
@@ -99,8 +99,8 @@ void odrp_tell_stop(struct odrp_dev *dev)
 	flush_work(&t->work);
 }
 
-void odrp_tell_init(struct odrp_dev *dev)
+void odrp_uevent_init(struct odrp_dev *dev)
 {
-	spin_lock_init(&dev->tells.lock);
-	INIT_WORK(&dev->tells.work, tell_work);
+	spin_lock_init(&dev->uevents.lock);
+	INIT_WORK(&dev->uevents.work, uevent_work);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Taking a session up again.  When a connection breaks, all of them are given
- * up, and made anew for the same session on the memory node, which has kept our
+ * Reconnecting: a lost session is resumed.  When a connection breaks, all of them are
+ * given up, and made anew for the same session on the memory node, which has kept our
  * pages.  What was under way then goes out again; what has come meanwhile was
  * waiting for it.  Nobody outside notices but by the time that it took.
  *
@@ -18,8 +18,8 @@
  * All happens in one work item, one attempt after the other, until the session
  * is live and takes what has been waiting, or is closed, or given up
  * (dead_after_ms, which another item sees to, for an attempt may wait for others).
- * A request that has been sent MAX_SENDS times without an answer
- * is the end, too: so however often a session breaks, none waits for ever.
+ * A request that has been sent MAX_SENDS times without an answer is the end, too: so
+ * however often a session breaks, none waits for ever.
  *
  * Memory: requests, their pages, registrations and completion queues stay, and for
  * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
@@ -33,86 +33,15 @@
 #include "compat.h"
 #include "odrp.h"
 
-#define READ_TIMEOUT_MS	1000
 #define MAX_SENDS	4
 
 /* How often a session that comes and goes is spoken of. */
-#define SAYS_INTERVAL	(60 * HZ)
-#define SAYS_BURST	20
+#define LOG_INTERVAL	(60 * HZ)
+#define LOG_BURST	20
 
 static bool is_lost(struct odrp_sess *s)
 {
 	return odrp_sess_state(s) == ODRP_LOST;
-}
-
-/* ---- the table of the memory node ------------------------------------------ */
-
-int odrp_sync_init(struct odrp_sess *s)
-{
-	struct odrp_sync *y = &s->sync;
-	int err;
-
-	y->entry = odrp_alloc(kzalloc(sizeof(*y->entry), GFP_KERNEL));
-	if (!y->entry)
-		return -ENOMEM;
-	err = odrp_map(s->ibdev, y->entry, sizeof(*y->entry), DMA_FROM_DEVICE,
-		       &y->dma);
-	if (err) {
-		kfree(y->entry);
-		y->entry = NULL;
-	}
-	return err;
-}
-
-/* Nothing is in flight on the admin connection any more. */
-void odrp_sync_exit(struct odrp_sess *s)
-{
-	struct odrp_sync *y = &s->sync;
-
-	if (y->entry) {
-		ib_dma_unmap_single(s->ibdev, y->dma, sizeof(*y->entry),
-				    DMA_FROM_DEVICE);
-		kfree(y->entry);
-	}
-	y->entry = NULL;
-}
-
-/* Read from the memory node, over the admin connection, and wait for it. */
-int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
-{
-	struct ib_sge sge = {
-		.addr	= dma,
-		.length	= len,
-		.lkey	= s->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr = {
-			.sg_list	= &sge,
-			.num_sge	= 1,
-			.opcode		= IB_WR_RDMA_READ,
-		},
-		.remote_addr	= addr,
-		.rkey		= rkey,
-	};
-
-	return odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
-}
-
-/* Read the entry of a slot, which a request owns. */
-static int read_entry(struct odrp_sess *s, u64 slot, bool *ret_mapped)
-{
-	u64 entry = s->dev->slots.entry[slot];
-	int err = odrp_admin_read(s, s->sync.dma, sizeof(*s->sync.entry),
-				  entry * sizeof(*s->sync.entry), s->sync.rkey);
-
-	if (err)
-		return err;
-	ib_dma_sync_single_for_cpu(s->ibdev, s->sync.dma,
-				   sizeof(*s->sync.entry), DMA_FROM_DEVICE);
-	*ret_mapped = *s->sync.entry != 0;
-	ib_dma_sync_single_for_device(s->ibdev, s->sync.dma,
-				      sizeof(*s->sync.entry), DMA_FROM_DEVICE);
-	return 0;
 }
 
 /* ---- what was under way ---------------------------------------------------- */
@@ -124,7 +53,7 @@ static bool executed(const struct odrp_conn *conn, bool mapped)
 }
 
 /* What became of a request: end it if it has been executed. */
-static int settle(struct odrp_req *req)
+static int settle_req(struct odrp_req *req)
 {
 	struct odrp_conn *conn = req->conn;
 	bool mapped;
@@ -135,7 +64,7 @@ static int settle(struct odrp_req *req)
 	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
 	    conn->chain != ODRP_WIRE_INVALIDATE)
 		return 0;
-	err = read_entry(conn->sess, req->slot, &mapped);
+	err = odrp_sync_read(conn->sess, req->slot, &mapped);
 	if (err || !executed(conn, mapped))
 		return err;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
@@ -152,16 +81,16 @@ static int settle_conn(struct odrp_conn *conn)
 
 	for (i = 0; !err && i < conn->nr_reqs; i++)
 		if (atomic_read(&conn->reqs[i].st) & ODRP_REQ_POSTED)
-			err = settle(&conn->reqs[i]);
+			err = settle_req(&conn->reqs[i]);
 	return err;
 }
 
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * The session is dead, and bury() may be long in coming: whoever waits does without
+ * The session is dead, and teardown() may be long in coming: whoever waits does without
  * from now on.  What is under way ends if no queue pair has it any more; otherwise
- * let_go() is at work, and comes here when that is so.
+ * disconnect() is at work, and comes here when that is so.
  */
 static void release(struct odrp_sess *s)
 {
@@ -170,7 +99,7 @@ static void release(struct odrp_sess *s)
 	odrp_wake_room(s->dev);
 	odrp_sess_each_conn(s, odrp_conn_give_up);
 	spin_lock_bh(&s->lock);
-	unplugged = s->mend.unplugged;
+	unplugged = s->reconnect.unplugged;
 	spin_unlock_bh(&s->lock);
 	if (!unplugged)
 		return;
@@ -183,7 +112,7 @@ static void release(struct odrp_sess *s)
 static void set_unplugged(struct odrp_sess *s)
 {
 	spin_lock_bh(&s->lock);
-	s->mend.unplugged = true;
+	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
 	if (odrp_sess_state(s) == ODRP_DEAD)
 		release(s);
@@ -193,7 +122,7 @@ static void set_unplugged(struct odrp_sess *s)
  * Give up all connections, phase by phase, and keep what is under way.  The last
  * phase takes mutexes of others; see end_work().
  */
-static void let_go(struct odrp_sess *s)
+static void disconnect(struct odrp_sess *s)
 {
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
@@ -203,7 +132,7 @@ static void let_go(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_unplug);
 	odrp_sess_no_events(s);
 	set_unplugged(s);
-	odrp_sess_each_conn(s, odrp_cm_let_go);
+	odrp_sess_each_conn(s, odrp_cm_disconnect);
 }
 
 typedef int (*step_fn)(struct odrp_conn *conn);
@@ -216,7 +145,7 @@ static int each_io(struct odrp_sess *s, step_fn fn)
 
 	for (i = 0; i < s->nr_queues; i++) {
 		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!is_lost(s) || READ_ONCE(s->mend.broken))
+			if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
 				return -ECONNRESET;
 			err = fn(s->queues[i].conn[c]);
 			if (err)
@@ -234,7 +163,7 @@ static void resume_io(struct odrp_conn *conn)
 		return;
 	err = odrp_conn_resume(conn);
 	if (err) {
-		conn->sess->mend.refused = true;
+		conn->sess->reconnect.refused = true;
 		odrp_sess_fail(conn->sess, "posting again: error %d", err);
 	}
 	odrp_conn_kick(conn);
@@ -246,10 +175,10 @@ static bool go_live(struct odrp_sess *s)
 	bool live;
 
 	spin_lock_bh(&s->lock);
-	live = !s->mend.broken && odrp_sess_move(s, ODRP_LIVE, &from);
+	live = !s->reconnect.broken && odrp_sess_move(s, ODRP_LIVE, &from);
 	if (live) {
-		s->mend.end = 0;
-		s->mend.unplugged = false;
+		s->reconnect.end = 0;
+		s->reconnect.unplugged = false;
 	}
 	spin_unlock_bh(&s->lock);
 	return live;
@@ -260,7 +189,7 @@ static int attempt(struct odrp_sess *s)
 	int err;
 
 	spin_lock_bh(&s->lock);
-	s->mend.broken = false;
+	s->reconnect.broken = false;
 	spin_unlock_bh(&s->lock);
 
 	odrp_fault_wait(ODRP_FAULT_BUSY);
@@ -301,82 +230,67 @@ static bool is_final(int err)
 static void stock_conn(struct odrp_conn *conn)
 {
 	if (odrp_conn_stock(conn))
-		WRITE_ONCE(conn->sess->mend.lacks_spares, true);
+		WRITE_ONCE(conn->sess->reconnect.lacks_spares, true);
 }
 
 /* As far as it can be had now; beats ask for the rest. */
-static void stock(struct odrp_sess *s)
+static void stock_spares(struct odrp_sess *s)
 {
-	WRITE_ONCE(s->mend.lacks_spares, false);
+	WRITE_ONCE(s->reconnect.lacks_spares, false);
 	odrp_sess_each_conn(s, stock_conn);
 }
 
-/*
- * odrp_mend_restock() - try again to have spares, if there are none
- *
- * Any context.
- */
-void odrp_mend_restock(struct odrp_sess *s)
+static void resumed(struct odrp_sess *s)
 {
-	if (!READ_ONCE(s->mend.lacks_spares))
-		return;
-	spin_lock_bh(&s->lock);
-	if (odrp_sess_state(s) == ODRP_LIVE)
-		odrp_mend_queue(s);
-	spin_unlock_bh(&s->lock);
-}
-
-static void lived(struct odrp_sess *s)
-{
-	cancel_delayed_work(&s->mend.end_work);
-	s->mend.lived_at = jiffies ?: 1;
+	cancel_delayed_work(&s->reconnect.end_work);
+	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, resume_io);
 	odrp_sess_watch(s);
-	if (__ratelimit(&s->mend.says))
+	if (__ratelimit(&s->reconnect.log_limit))
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
 			  s->dev->id, &s->addr.dst,
-			  jiffies_to_msecs(jiffies - s->mend.lost_at));
-	odrp_tell(s->dev, ODRP_TELL_LIVE);
-	stock(s);
+			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
+	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
+	stock_spares(s);
 }
 
 /* Between two attempts. */
-static void rest(struct odrp_sess *s)
+static void backoff(struct odrp_sess *s)
 {
-	wait_event_timeout(s->mend.wake, !is_lost(s),
+	wait_event_timeout(s->reconnect.wake, !is_lost(s),
 		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
 }
 
 /* A memory node that breaks each new connection at once would keep us busy. */
-static bool just_lived(const struct odrp_sess *s)
+static bool just_resumed(const struct odrp_sess *s)
 {
 	unsigned int ms = READ_ONCE(s->dev->reconnect_delay_ms);
 
-	return s->mend.lived_at &&
-	       time_before(jiffies, s->mend.lived_at + msecs_to_jiffies(ms));
+	return s->reconnect.resumed_at &&
+	       time_before(jiffies, s->reconnect.resumed_at + msecs_to_jiffies(ms));
 }
 
-/* The time to be taken up again in is over: the session is dead. */
+/* The time to be resumed in is over: the session is dead. */
 static bool is_over(struct odrp_sess *s)
 {
 	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
 				READ_ONCE(s->dev->dead_after_ms),
-				s->mend.last_err);
+				s->reconnect.last_err);
 }
 
 /*
  * Connecting takes mutexes of others, who hold them while they allocate memory.
  * Who of them is in reclaim may be waiting for this device, until the session is
  * dead: so it has to die, and what is under way with it, while the work item that
- * mends it waits.  It comes when the time is over, or when a session that was lost
+ * reconnects waits.  It comes when the time is over, or when a session that was lost
  * has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
 	struct odrp_sess *s = container_of(to_delayed_work(w),
-					   struct odrp_sess, mend.end_work);
+					   struct odrp_sess, reconnect.end_work);
 
 	is_over(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
@@ -385,65 +299,65 @@ static void end_work(struct work_struct *w)
 
 static void until_over(struct odrp_sess *s)
 {
-	long left = s->mend.until - jiffies;
+	long left = s->reconnect.until - jiffies;
 
 	spin_lock_bh(&s->lock);
-	s->mend.end = s->mend.until ?: 1;
+	s->reconnect.end = s->reconnect.until ?: 1;
 	spin_unlock_bh(&s->lock);
-	mod_delayed_work(odrp_wq, &s->mend.end_work, max(left, 0L) + 1);
+	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
 }
 
 /*
- * Until the session is not lost any more.  One that was taken up again and then
+ * Until the session is not lost any more.  One that was resumed and then
  * refused what had been waiting has not served anybody: that was an attempt like
  * others, and their time goes on.
  */
-static void mend(struct odrp_sess *s)
+static void reconnect(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
-	bool refused = s->mend.refused;
-	bool again = just_lived(s);
+	bool refused = s->reconnect.refused;
+	bool again = just_resumed(s);
 	int err;
 
-	s->mend.refused = false;
-	s->mend.lost_at = jiffies;
+	s->reconnect.refused = false;
+	s->reconnect.lost_at = jiffies;
 	if (!refused) {
-		s->mend.last_err = 0;
-		s->mend.until = jiffies +
+		s->reconnect.last_err = 0;
+		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
 	}
 	until_over(s);
 	odrp_wake_room(dev);
-	odrp_tell(dev, ODRP_TELL_LOST);
-	let_go(s);
+	odrp_uevent(dev, ODRP_UEVENT_LOST);
+	disconnect(s);
 	if (refused)
-		s->mend.last_err = -ENOBUFS;
+		s->reconnect.last_err = -ENOBUFS;
 	if (refused || again)
-		rest(s);
+		backoff(s);
 	while (is_lost(s) && !is_over(s)) {
 		odrp_reserve_spend(&s->reserve);
 		err = attempt(s);
 		if (!err) {
-			lived(s);
+			resumed(s);
 			return;
 		}
-		s->mend.last_err = err;
-		let_go(s);
+		s->reconnect.last_err = err;
+		disconnect(s);
 		if (is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
 				      err);
-		rest(s);
+		backoff(s);
 	}
 }
 
 /* What is different now from what an operator would expect. */
-static void say_dead(struct odrp_dev *dev, bool forced)
+static void report_dead(struct odrp_dev *dev, bool forced)
 {
 	if (forced)
 		pr_notice("odrp%d: removed by force: all I/O fails until its last user closes it\n",
 			  dev->id);
 	if (dev->backing && !forced)
-		odrp_backing_say(dev);
+		odrp_backing_report(dev);
 	else if (!ODRP_SWAPOFF_SAFE)
 		pr_warn("odrp%d: do not swap off: programs would get wrong bytes for lost pages\n",
 			dev->id);
@@ -451,71 +365,61 @@ static void say_dead(struct odrp_dev *dev, bool forced)
 
 /*
  * The session is dead: all of it is torn down, once.  If its device has been
- * removed by force then that is told, also of one that had been dead before and
+ * removed by force then that is reported, also of one that had been dead before and
  * was served by its backing device.  Its connections may be well: then the
  * memory node hears a goodbye, and need not wait for us to come again.
  */
-static void bury(struct odrp_sess *s)
+static void teardown(struct odrp_sess *s)
 {
 	bool forced = READ_ONCE(s->dev->forced);
 
-	if (s->mend.buried && s->mend.told == forced)
+	if (s->reconnect.torn_down && s->reconnect.reported_forced == forced)
 		return;
-	s->mend.told = forced;
+	s->reconnect.reported_forced = forced;
 	odrp_wake_room(s->dev);
-	say_dead(s->dev, forced);
-	if (!s->mend.buried) {
-		s->mend.buried = true;
-		cancel_delayed_work_sync(&s->mend.end_work);
+	report_dead(s->dev, forced);
+	if (!s->reconnect.torn_down) {
+		s->reconnect.torn_down = true;
+		cancel_delayed_work_sync(&s->reconnect.end_work);
 		odrp_beat_stop(s);
 		if (forced)
 			odrp_beat_bye(s);
 		odrp_sess_hang_up(s);
 		odrp_reserve_drop(&s->reserve);
 	}
-	odrp_tell(s->dev, ODRP_TELL_DEAD);
+	odrp_uevent(s->dev, ODRP_UEVENT_DEAD);
 }
 
-static void mend_work(struct work_struct *w)
+static void reconnect_work(struct work_struct *w)
 {
-	struct odrp_sess *s = container_of(w, struct odrp_sess, mend.work);
+	struct odrp_sess *s = container_of(w, struct odrp_sess, reconnect.work);
 	unsigned int noio = memalloc_noio_save();
 	unsigned int reserves = memalloc_noreclaim_save();
 
 	if (is_lost(s))
-		mend(s);
-	else if (READ_ONCE(s->mend.lacks_spares) &&
+		reconnect(s);
+	else if (READ_ONCE(s->reconnect.lacks_spares) &&
 		 odrp_sess_state(s) == ODRP_LIVE)
-		stock(s);
+		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		bury(s);
+		teardown(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }
 
-/*
- * odrp_mend_queue() - the session is lost or dead, or there is something new to tell
- *
- * Any context.  Nobody closes it meanwhile.
- */
-void odrp_mend_queue(struct odrp_sess *s)
+int odrp_reconnect_init(struct odrp_sess *s)
 {
-	queue_work(s->mend.wq, &s->mend.work);
-}
-
-int odrp_mend_init(struct odrp_sess *s)
-{
-	INIT_WORK(&s->mend.work, mend_work);
-	INIT_DELAYED_WORK(&s->mend.end_work, end_work);
-	init_waitqueue_head(&s->mend.wake);
-	ratelimit_state_init(&s->mend.says, SAYS_INTERVAL, SAYS_BURST);
-	s->mend.wq = odrp_alloc(alloc_workqueue("odrp%d_mend",
+	INIT_WORK(&s->reconnect.work, reconnect_work);
+	INIT_DELAYED_WORK(&s->reconnect.end_work, end_work);
+	init_waitqueue_head(&s->reconnect.wake);
+	ratelimit_state_init(&s->reconnect.log_limit, LOG_INTERVAL, LOG_BURST);
+	s->reconnect.wq = odrp_alloc(alloc_workqueue("odrp%d_reconnect",
 						ODRP_WQ_RECLAIM | WQ_HIGHPRI, 1,
 						s->dev->id));
-	return s->mend.wq ? 0 : -ENOMEM;
+	return s->reconnect.wq ? 0 : -ENOMEM;
 }
 
-void odrp_mend_exit(struct odrp_sess *s)
+void odrp_reconnect_exit(struct odrp_sess *s)
 {
-	destroy_workqueue(s->mend.wq);
+	destroy_workqueue(s->reconnect.wq);
 }

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A device of ours: its slots, its session, and all that goes with them.
+ */
+#ifndef _ODRP_UNIT_H
+#define _ODRP_UNIT_H
+
+#include <linux/cache.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/smp.h>
+#include <linux/wait.h>
+#include "free.h"
+#include "hist.h"
+#include "lease.h"
+#include "sess.h"
+#include "slot.h"
+#include "stats.h"
+#include "uevent.h"
+
+struct odrp_backing;
+
+struct odrp_wait {
+	spinlock_t		lock;
+	struct bio_list		bios;
+};
+
+/*
+ * struct odrp_times - from posting to the end of those of a queue that were
+ * answered, in ns, since the device was added
+ */
+struct odrp_times {
+	struct odrp_hist_live load;
+	struct odrp_hist_live store;
+} ____cacheline_aligned_in_smp;
+
+#define odrp_stat_inc(dev, f)	this_cpu_inc((dev)->stats->f)
+#define odrp_stat_add(dev, f, n) this_cpu_add((dev)->stats->f, (n))
+
+struct odrp_dev {
+	int			id;
+	struct gendisk		*disk;
+	struct mutex		lock;
+	unsigned int		openers;	/* guarded by lock */
+	bool			removing;	/* guarded by lock */
+	bool			forced;		/* ... while it was open; for good */
+	struct odrp_slots	slots;
+	struct odrp_lease	lease;
+	struct odrp_free	free;
+	struct odrp_wait	waits[ODRP_NR_WAITS];
+	atomic_t		parked;	/* bios that wait for a request */
+	wait_queue_head_t	room;	/* writers that wait for fewer */
+	atomic_t		backing_stores;	/* under way to the backing device */
+	wait_queue_head_t	backing_room;	/* writers that wait for fewer */
+	struct odrp_sess	sess;
+	unsigned int		timeout_ms;
+	unsigned int		reconnect_delay_ms;
+	unsigned int		dead_after_ms;
+	struct odrp_uevents	uevents;
+	unsigned long		*held;	/* see frontswap.c; NULL: not used */
+	struct odrp_backing	*backing;	/* NULL: none */
+	unsigned long		*good;		/* see backing.c; NULL: none */
+	u32			*sums;		/* see sum.c; NULL: none */
+	unsigned long		*unreadable;	/* see unreadable.c; NULL: not needed */
+	bool			some_unreadable;	/* a bit has been set, once */
+	struct odrp_stats __percpu *stats;
+	struct odrp_times	*times;	/* one for each queue */
+	struct dentry		*debug;	/* in debugfs; an error: none */
+};
+
+static inline struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
+{
+	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
+}
+
+/* Requests are served, now or when the session has been resumed. */
+static inline bool odrp_dev_serves(const struct odrp_dev *dev)
+{
+	enum odrp_state state = odrp_sess_state(&dev->sess);
+
+	return state == ODRP_LIVE || state == ODRP_LOST;
+}
+
+/* Requests fail: a backing device goes on alone, but not if it is to go. */
+static inline bool odrp_dev_fails(const struct odrp_dev *dev)
+{
+	return !odrp_dev_serves(dev) &&
+	       (!dev->backing || READ_ONCE(dev->forced));
+}
+
+/* ctl.c: /sys/class/odrp-control */
+int odrp_ctl_init(void);
+void odrp_ctl_exit(void);
+int odrp_ctl_each(int (*fn)(struct odrp_dev *dev));
+void odrp_ctl_sweep(void);
+
+int odrp_pm_init(void);
+void odrp_pm_exit(void);
+
+/* blk.c: the disk, bios to blocks */
+void odrp_blk_init(void (*unused)(void));
+int odrp_blk_add(struct odrp_dev *dev);
+void odrp_blk_del(struct odrp_dev *dev);
+void odrp_blk_free(struct odrp_dev *dev);
+void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll);
+struct odrp_dev *odrp_blk_dev(struct block_device *bdev);
+
+/* frontswap.c: pages that come without a bio, where the kernel has that */
+#ifdef ODRP_HAVE_FRONTSWAP
+int odrp_frontswap_add(struct odrp_dev *dev);
+void odrp_frontswap_del(struct odrp_dev *dev);
+#else
+static inline int odrp_frontswap_add(struct odrp_dev *dev)
+{
+	pr_err("hot_add: backend=frontswap: this kernel has none for modules: expected block\n");
+	return -EOPNOTSUPP;
+}
+
+static inline void odrp_frontswap_del(struct odrp_dev *dev) { }
+#endif
+
+/* unreadable.c: pages that swapoff must not map */
+int odrp_unreadable_add(struct odrp_dev *dev);
+void odrp_unreadable_del(struct odrp_dev *dev);
+void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot);
+void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot);
+bool odrp_unreadable_any(const struct odrp_dev *dev);
+
+/* A slot has been read, or written.  Any context; before it is given up. */
+static inline void odrp_unreadable_clear(struct odrp_dev *dev, u64 slot)
+{
+	if (unlikely(READ_ONCE(dev->some_unreadable)))
+		odrp_unreadable_clear_bit(dev, slot);
+}
+
+/* backdev.c: the backing device, opened and closed */
+int odrp_backing_add(struct odrp_dev *dev, const char *path);
+void odrp_backing_del(struct odrp_dev *dev);
+
+/* backing.c: a copy on a local device */
+const char *odrp_backing_path(const struct odrp_dev *dev);
+struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
+			      unsigned int offset);
+void odrp_backing_begin(struct bio *bio);
+void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
+			   struct odrp_queue *q);
+void odrp_backing_alone(struct bio *bio);
+void odrp_backing_report(struct odrp_dev *dev);
+
+/* A slot has been taken to be freed. */
+static inline void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
+{
+	clear_bit(slot, dev->good);
+}
+
+/* Is there a copy of its contents?  May have changed already. */
+static inline bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
+{
+	return test_bit(slot, dev->good);
+}
+
+/* wait.c: bios that wait for a slot */
+void odrp_wait_init(struct odrp_dev *dev);
+bool odrp_wait_park(struct odrp_dev *dev, struct bio *bio, u64 slot);
+void odrp_wait_end(struct odrp_queue *q, u64 slot);
+
+/* room.c: writers that are held up */
+void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
+void odrp_backing_stored(struct odrp_dev *dev);
+void odrp_wait_room(struct odrp_dev *dev);
+void odrp_wake_room(struct odrp_dev *dev);
+bool odrp_holds_up(const struct odrp_dev *dev);
+
+/* stats.c */
+void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);
+void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum);
+s64 odrp_dev_mapped(const struct odrp_dev *dev);
+
+/* sysfs.c */
+extern const struct attribute_group *odrp_disk_groups[];
+
+/* debug.c: debugfs */
+void odrp_debug_init(void);
+void odrp_debug_exit(void);
+void odrp_debug_add(struct odrp_dev *dev);
+void odrp_debug_del(struct odrp_dev *dev);
+
+#endif /* _ODRP_UNIT_H */

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the arbiter of a set asks of the other memory nodes.  A question is a request
+ * for a connection, which is refused with the answer; one at a time of each node.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "log.h"
+#include "space-set.h"
+
+uint32_t space_set_digest(const struct conf_space *conf, unsigned int node)
+{
+	const uint64_t numbers[] = {
+		htole64(node), htole64(conf->size), htole64(conf->chunk),
+		htole64(conf->clients),
+	};
+	XXH3_state_t state;
+
+	XXH3_64bits_reset(&state);
+	XXH3_64bits_update(&state, conf->name, strlen(conf->name));
+	XXH3_64bits_update(&state, conf->nodes, conf->nr_nodes * sizeof(conf->nodes[0]));
+	XXH3_64bits_update(&state, numbers, sizeof(numbers));
+	return XXH3_64bits_digest(&state);
+}
+
+static const char *member_name(const struct space_member *member,
+			       char name[INET_ADDRSTRLEN])
+{
+	return inet_ntop(AF_INET, &member->ip, name, INET_ADDRSTRLEN);
+}
+
+/* Says what is the matter when it is another thing than before. */
+static void member_trouble(const struct space_set *set, struct space_member *member,
+			   const char *trouble)
+{
+	char name[INET_ADDRSTRLEN];
+
+	if (trouble && member->trouble != trouble)
+		log_warning("space %s: memory node %s %s", set->conf->name,
+			    member_name(member, name), trouble);
+	member->trouble = trouble;
+}
+
+/* ---- questions --------------------------------------------------------------------- */
+
+static void question_end(struct space_set *set, struct space_member *member)
+{
+	if (!member->conn)
+		return;
+	set->host->dev->ops->release(set->host->dev, member->conn);
+	far_qp_free(&member->qp);
+	member->conn = 0;
+}
+
+static void question_ask(struct space_set *set, struct space_member *member,
+			 enum odrp_far_role role, uint32_t number)
+{
+	struct far_host *host = set->host;
+	struct odrp_far_hello hello = {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.role = role, .attach = cpu_to_be64(set->life),
+		.number = cpu_to_be32(number),
+	};
+	int r;
+
+	if (member->conn)
+		return;
+	memcpy(hello.name, set->conf->name, strlen(set->conf->name));
+	r = far_qp_new(host->dev, host->pdn, host->cqn, 0, 0, &member->qp);
+	if (r)
+		return;
+	r = host->dev->ops->connect(host->dev, member->ip, ODRP_FAR_PORT, member->qp.qpn,
+				    &hello, sizeof(hello), &member->conn);
+	if (r) {
+		far_qp_free(&member->qp);
+		member->conn = 0;
+		member_trouble(set, member, r == -EOPNOTSUPP ?
+			       "cannot be asked: this NIC only listens" :
+			       "cannot be asked: its address cannot be reached");
+		return;
+	}
+	member->role = role;
+	member->number = number;
+}
+
+/* ---- answers ----------------------------------------------------------------------- */
+
+static void member_joins(struct space_set *set, struct space_member *member,
+			 const struct odrp_far_member *answer)
+{
+	unsigned int node = member - set->members + 1;
+	uint32_t generation = be32_to_cpu(answer->generation);
+	char name[INET_ADDRSTRLEN];
+
+	if (be32_to_cpu(answer->digest) != space_set_digest(set->conf, node)) {
+		member_trouble(set, member, "has other settings of it; expected the same "
+			       "nodes, size, chunk and clients");
+		return;
+	}
+	if (member->generation && member->generation != generation) {
+		log_warning("space %s: memory node %s has begun anew, and lost its part",
+			    set->conf->name, member_name(member, name));
+		set->lost = true;
+		return;
+	}
+	member->generation = generation;
+	member->joined = true;
+	member_trouble(set, member, NULL);
+}
+
+static void member_refuses(struct space_set *set, struct space_member *member,
+			   unsigned int status)
+{
+	switch (status) {
+	case ODRP_FAR_E_BUSY:		/* it is still cutting off the clients of before */
+		return;
+	case ODRP_FAR_E_SPACE:
+		member_trouble(set, member, "has no such space");
+		return;
+	case ODRP_FAR_E_RIGHTS:
+		member_trouble(set, member, "does not take this one for the arbiter");
+		return;
+	case ODRP_FAR_E_VERSION:
+		member_trouble(set, member, "speaks another version of the protocol");
+		return;
+	default:
+		member_trouble(set, member, "refuses");
+	}
+}
+
+/* What a refusal says; -EPROTO: nothing that is ours. */
+static int answer_parse(const struct nic_event *event, struct odrp_far_reject *ret_head,
+			struct odrp_far_member *ret_member)
+{
+	const size_t len = sizeof(*ret_head) + sizeof(*ret_member);
+
+	/* Transports fill it up with zeros. */
+	if (event->type != NIC_GONE || event->reason != NIC_REJECTED ||
+	    event->priv_len < len)
+		return -EPROTO;
+	memcpy(ret_head, event->priv, sizeof(*ret_head));
+	memcpy(ret_member, event->priv + sizeof(*ret_head), sizeof(*ret_member));
+	return be32_to_cpu(ret_head->magic) == ODRP_FAR_MAGIC ? 0 : -EPROTO;
+}
+
+static void answer_note(struct space_set *set, struct space_member *member,
+			const struct nic_event *event)
+{
+	struct odrp_far_reject head;
+	struct odrp_far_member answer;
+	unsigned int status;
+
+	if (answer_parse(event, &head, &answer)) {
+		member_trouble(set, member, "does not answer");
+		return;
+	}
+	status = be16_to_cpu(head.status);
+	if (status)
+		member_refuses(set, member, status);
+	else if (member->role == ODRP_FAR_JOIN)
+		member_joins(set, member, &answer);
+	else
+		member->cut[member->number] = member->incarnation;
+}
+
+bool space_set_event(struct space_set *set, const struct nic_event *event)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_members; i++) {
+		struct space_member *member = &set->members[i];
+
+		if (member->conn != event->id)
+			continue;
+		answer_note(set, member, event);
+		question_end(set, member);
+		return true;
+	}
+	return false;
+}
+
+/* ---- the arbiter ------------------------------------------------------------------- */
+
+int space_set_init(struct space_set *set, struct far_host *host,
+		   const struct far_host_space *space, const struct conf_space *conf)
+{
+	unsigned int i;
+
+	*set = (struct space_set){ .host = host, .space = space, .conf = conf };
+	set->members = calloc(conf->nr_nodes, sizeof(*set->members));
+	if (!set->members)
+		return -ENOMEM;
+	for (i = 1; i < conf->nr_nodes; i++) {
+		struct space_member *member = &set->members[set->nr_members++];
+
+		member->ip = conf->nodes[i];
+		member->cut = calloc(conf->clients + 1, sizeof(*member->cut));
+		if (!member->cut) {
+			space_set_fini(set);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+void space_set_fini(struct space_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < set->nr_members; i++) {
+		question_end(set, &set->members[i]);
+		free(set->members[i].cut);
+	}
+	free(set->members);
+	*set = (struct space_set){ .nr_members = 0 };
+}
+
+void space_set_begin(struct space_set *set, uint64_t life)
+{
+	unsigned int i;
+
+	set->life = life;
+	set->lost = false;
+	set->ask_at = 0;
+	for (i = 0; i < set->nr_members; i++) {
+		struct space_member *member = &set->members[i];
+
+		question_end(set, member);
+		member->joined = false;
+		member->generation = 0;
+		memset(member->cut, 0, (set->conf->clients + 1) * sizeof(*member->cut));
+	}
+}
+
+void space_set_step(struct space_set *set, uint64_t now)
+{
+	unsigned int i;
+
+	if (now < set->ask_at)
+		return;
+	for (i = 0; i < set->nr_members; i++)
+		question_ask(set, &set->members[i], ODRP_FAR_JOIN,
+			     set->members[i].generation);
+	set->ask_at = now + SPACE_SET_ASK_NS;
+}
+
+unsigned int space_set_joined(const struct space_set *set)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < set->nr_members; i++)
+		nr += set->members[i].joined;
+	return nr;
+}
+
+int space_set_cut(struct space_set *set, unsigned int node, unsigned int number,
+		  unsigned int incarnation)
+{
+	struct space_member *member = &set->members[node - 1];
+
+	if (member->cut[number] == incarnation)
+		return 0;
+	if (!member->conn) {
+		question_ask(set, member, ODRP_FAR_CUT, number);
+		member->incarnation = incarnation;
+	}
+	return -EBUSY;
+}

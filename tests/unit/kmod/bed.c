@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* See bed.h. */
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bed.h"
+
+#define MOST_WCS	64
+
+/* What the NIC has of a connection: requests, oldest first, and completions. */
+struct nic {
+	struct odrp_req	*sent[MOST_WCS];
+	unsigned int	nr_sent;
+	struct ib_wc	wc[MOST_WCS];
+	unsigned int	nr_wc;
+};
+
+struct bed bed;
+static struct nic nics[ODRP_WIRE_NR_CHAINS];
+static struct page bio_pages[BED_BIOS][BED_SLOTS];
+static struct page bounces[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
+static struct page node_pages[BED_SLOTS];
+static struct odrp_req reqs[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
+static struct odrp_wire_req heads[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
+static u8 states[BED_SLOTS];
+static u32 entries[BED_SLOTS];
+static unsigned long overflow[1];
+static struct odrp_stats stats;
+static struct odrp_times times;
+static struct odrp_free_cpu free_cpu;
+
+struct workqueue_struct *odrp_wq;
+unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
+
+/* ---- what is not on the way of a bio ------------------------------------------- */
+
+void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
+{
+	atomic_sub(nr, &dev->parked);
+}
+
+void odrp_wake_room(struct odrp_dev *dev) { }
+void odrp_beat_stop(struct odrp_sess *s) { }
+void odrp_beat_exit(struct odrp_sess *s) { }
+void odrp_sync_exit(struct odrp_sess *s) { }
+void odrp_keys_exit(struct odrp_sess *s) { }
+void odrp_end_wait(const struct odrp_sess *s) { }
+void odrp_conn_quiesce(struct odrp_conn *conn) { }
+void odrp_conn_halt(struct odrp_conn *conn) { }
+void odrp_conn_destroy(struct odrp_conn *conn) { }
+void odrp_cm_disconnect(struct odrp_conn *conn) { }
+void odrp_cm_exit(struct odrp_conn *conn) { }
+void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc) { }
+
+void odrp_sum_make(struct odrp_req *req) { }
+void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req) { }
+
+int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
+{
+	return 0;
+}
+
+void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot) { }
+void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot) { }
+void odrp_backing_begin(struct bio *bio) { }
+void odrp_backing_alone(struct bio *bio) { }
+
+void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
+			   struct odrp_queue *q) { }
+
+unsigned long *odrp_bitmap_alloc(u64 nr)
+{
+	return NULL;
+}
+
+/* ---- the NIC ------------------------------------------------------------------------ */
+
+static unsigned int chain_of(const void *qp_or_cq)
+{
+	return (const struct odrp_conn *)qp_or_cq - bed.conn;
+}
+
+int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+		 const struct ib_send_wr **ret_bad)
+{
+	struct nic *n = &nics[chain_of(qp)];
+
+	for (; wr; wr = wr->next) {
+		if (!bed.refuse_at) {
+			*ret_bad = wr;
+			return -ENOMEM;
+		}
+		if (bed.refuse_at != ~0u)
+			bed.refuse_at--;
+		assert_true(n->nr_sent < MOST_WCS);
+		n->sent[n->nr_sent++] =
+			container_of(wr, struct odrp_req, wr.wr);
+	}
+	return 0;
+}
+
+int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **ret_bad)
+{
+	return 0;
+}
+
+int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc)
+{
+	struct nic *n = &nics[chain_of(cq)];
+	int i, got = min_t(int, nr, n->nr_wc);
+
+	shim_step();
+	for (i = 0; i < got; i++)
+		wc[i] = n->wc[i];
+	n->nr_wc -= got;
+	memmove(n->wc, n->wc + got, n->nr_wc * sizeof(*n->wc));
+	return got;
+}
+
+static void complete(struct nic *n, struct ib_wc wc)
+{
+	assert_true(n->nr_wc < MOST_WCS);
+	n->wc[n->nr_wc++] = wc;
+}
+
+void bed_answer(unsigned int chain, u32 id)
+{
+	complete(&nics[chain], (struct ib_wc){
+		.wr_cqe = &bed.conn[chain].recv_cqe,
+		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
+		.wc_flags = IB_WC_WITH_IMM,
+		.byte_len = chain == ODRP_WIRE_LOAD ? ODRP_BLOCK : 0,
+		.ex.imm_data = cpu_to_be32(id),
+	});
+}
+
+/* ---- the memory node ----------------------------------------------------------- */
+
+static void execute(unsigned int chain, const struct odrp_req *req)
+{
+	const struct odrp_wire_req *w = req->hdr;
+	u64 entry = be64_to_cpu(w->tt_addr) / 8;
+	u64 raddr = (u64)be32_to_cpu(w->raddr_hi) << 32 |
+		    be32_to_cpu(w->raddr_lo);
+
+	switch (chain) {
+	case ODRP_WIRE_LOAD:
+		assert_true(bed.mapped[entry]);
+		memcpy((void *)(uintptr_t)raddr, &node_pages[entry], PAGE_SIZE);
+		break;
+	case ODRP_WIRE_INVALIDATE:
+		assert_true(bed.mapped[entry]);
+		bed.mapped[entry] = false;
+		break;
+	default:
+		assert_int_equal(bed.mapped[entry],
+				 chain == ODRP_WIRE_MAPPED_STORE);
+		bed.mapped[entry] = true;
+		memcpy(&node_pages[entry],
+		       (void *)(uintptr_t)req->sge[1].addr, PAGE_SIZE);
+		break;
+	}
+}
+
+/* The oldest that the NIC has. */
+static const struct odrp_req *pop_sent(struct nic *n)
+{
+	const struct odrp_req *req = n->sent[0];
+
+	n->nr_sent--;
+	memmove(n->sent, n->sent + 1, n->nr_sent * sizeof(*n->sent));
+	return req;
+}
+
+void bed_execute(unsigned int chain, unsigned int n)
+{
+	struct nic *nic = &nics[chain];
+
+	while (n-- && nic->nr_sent)
+		execute(chain, pop_sent(nic));
+}
+
+static void serve_one(unsigned int chain)
+{
+	struct nic *nic = &nics[chain];
+	const struct odrp_req *req = pop_sent(nic);
+	int st = atomic_read(&req->st);
+
+	execute(chain, req);
+	if (req->wr.wr.send_flags & IB_SEND_SIGNALED)
+		complete(nic, (struct ib_wc){ .wr_cqe = req->wr.wr.wr_cqe });
+	if (!(st & ODRP_REQ_QUIET))
+		bed_answer(chain, be32_to_cpu(((struct odrp_wire_req *)
+					       req->hdr)->id));
+}
+
+static void reap(unsigned int chain)
+{
+	struct odrp_conn *conn = &bed.conn[chain];
+	struct bio_list bios;
+
+	odrp_conn_reap(conn, MOST_WCS);
+	odrp_issue_released(&bed.q);
+	bio_list_init(&bios);
+	while (odrp_conn_take_waiting(conn, &bios))
+		odrp_issue(&bed.q, &bios);
+}
+
+void bed_serve(unsigned int chain, unsigned int n)
+{
+	while (n-- && nics[chain].nr_sent)
+		serve_one(chain);
+	reap(chain);
+}
+
+void bed_drain(void)
+{
+	unsigned int c, rounds;
+
+	for (rounds = 0; rounds < BED_BIOS; rounds++)
+		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+			bed_serve(c, MOST_WCS);
+}
+
+void bed_unplug(void)
+{
+	memset(nics, 0, sizeof(nics));
+}
+
+unsigned int bed_posted(unsigned int chain)
+{
+	return nics[chain].nr_sent;
+}
+
+u64 bed_slot(unsigned int chain, unsigned int nth)
+{
+	assert_true(nth < nics[chain].nr_sent);
+	return nics[chain].sent[nth]->slot;
+}
+
+/* ---- the device ------------------------------------------------------------------- */
+
+static void init_conn(unsigned int chain)
+{
+	struct odrp_conn *conn = &bed.conn[chain];
+	unsigned int i;
+
+	conn->sess = &bed.dev.sess;
+	conn->q = &bed.q;
+	conn->chain = chain;
+	conn->depth = conn->nr_reqs = conn->nr_free = BED_DEPTH;
+	conn->reqs = reqs[chain];
+	conn->qp = (struct ib_qp *)conn;
+	conn->cq = (struct ib_cq *)conn;
+	conn->live = conn->started = true;
+	spin_lock_init(&conn->lock);
+	bio_list_init(&conn->waiting);
+	for (i = 0; i < BED_DEPTH; i++) {
+		struct odrp_req *req = &reqs[chain][i];
+
+		memset(req, 0, sizeof(*req));
+		req->conn = conn;
+		req->idx = i;
+		req->next = i + 1 < BED_DEPTH ? req + 1 : NULL;
+		req->hdr = &heads[chain][i];
+		req->bounce = &bounces[chain][i];
+		req->raddr = (uintptr_t)req->bounce;
+		req->cqe.done = odrp_send_done;
+		req->wr.wr.wr_cqe = &req->cqe;
+	}
+	conn->free = reqs[chain];
+	bed.q.conn[chain] = conn;
+}
+
+static void init_slots(void)
+{
+	unsigned int i;
+
+	memset(states, 0, sizeof(states));
+	for (i = 0; i < BED_SLOTS; i++)
+		entries[i] = i;
+	bed.dev.slots.st = states;
+	bed.dev.slots.entry = entries;
+	bed.dev.slots.nr = BED_SLOTS;
+}
+
+static void init_sess(struct odrp_sess *s)
+{
+	s->dev = &bed.dev;
+	s->queues = &bed.q;
+	s->nr_queues = 1;
+	s->depth = BED_DEPTH;
+	odrp_fail_init(s);
+	atomic_set(&s->state, ODRP_LIVE);
+}
+
+void bed_init(void)
+{
+	struct odrp_dev *dev = &bed.dev;
+	unsigned int c;
+
+	memset(&bed, 0, sizeof(bed));
+	memset(&stats, 0, sizeof(stats));
+	memset(&free_cpu, 0, sizeof(free_cpu));
+	memset(node_pages, 0, sizeof(node_pages));
+	bed_unplug();
+	bed.refuse_at = ~0u;
+	dev->stats = &stats;
+	dev->times = &times;
+	dev->timeout_ms = 1000;
+	init_slots();
+	dev->lease.limit.v = BED_SLOTS;
+	dev->free.cpu = &free_cpu;
+	dev->free.overflow = overflow;
+	spin_lock_init(&dev->free.lock);
+	odrp_wait_init(dev);
+	bed.q.dev = dev;
+	spin_lock_init(&bed.q.released_lock);
+	init_sess(&dev->sess);
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+		init_conn(c);
+}
+
+/* ---- bios --------------------------------------------------------------------------- */
+
+static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
+{
+	struct bio *bio = &bed.bio[bed.nr_bios];
+	struct bio_list bios;
+
+	assert_true(bed.nr_bios < BED_BIOS && nr <= BED_SLOTS);
+	bio->op = op;
+	bio->pages = bio_pages[bed.nr_bios++];
+	memset(bio->pages, what, nr * sizeof(*bio->pages));
+	bio->remaining = 1;
+	bio->bi_iter.bi_sector = slot * ODRP_BLOCK_SECTORS;
+	bio->bi_iter.bi_size = nr * ODRP_BLOCK;
+	bio_list_init(&bios);
+	bio_list_add(&bios, bio);
+	odrp_issue(&bed.q, &bios);
+	return bio;
+}
+
+struct bio *bed_store(u64 slot, unsigned int nr, char what)
+{
+	return issue(REQ_OP_WRITE, slot, nr, what);
+}
+
+struct bio *bed_load(u64 slot, unsigned int nr)
+{
+	return issue(REQ_OP_READ, slot, nr, '-');
+}
+
+char bed_read(const struct bio *bio, unsigned int block)
+{
+	unsigned int i;
+
+	for (i = 1; i < PAGE_SIZE; i++)
+		assert_int_equal(bio->pages[block].bytes[i],
+				 bio->pages[block].bytes[0]);
+	return bio->pages[block].bytes[0];
+}
+
+void bed_check_idle(void)
+{
+	unsigned int c, i;
+
+	for (i = 0; i < bed.nr_bios; i++)
+		assert_int_equal(bed.bio[i].ended, 1);
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		assert_int_equal(bed.conn[c].nr_free, BED_DEPTH);
+		assert_true(bio_list_empty(&bed.conn[c].waiting));
+		assert_null(bed.conn[c].unsent);
+	}
+	for (i = 0; i < BED_SLOTS; i++) {
+		assert_true(states[i] == ODRP_SLOT_EMPTY ||
+			    states[i] == ODRP_SLOT_MAPPED ||
+			    states[i] == ODRP_SLOT_FREE_PENDING ||
+			    states[i] == ODRP_SLOT_UNKNOWN);
+	}
+	assert_int_equal(bed.dev.parked.v, 0);
+	assert_false(odrp_has_released(&bed.q));
+}

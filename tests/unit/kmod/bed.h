@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A device with one queue whose bios go through the module's own files, as far as the
+ * NIC, which is the test: it keeps what is posted until it is told to serve it, from
+ * a memory node that has a page or none for each slot.
+ */
+#ifndef _BED_H
+#define _BED_H
+
+#include "../../../kmod/odrp.h"
+
+#define BED_SLOTS	16
+#define BED_DEPTH	4
+#define BED_BIOS	24
+
+struct bed {
+	struct odrp_dev		dev;
+	struct odrp_queue	q;
+	struct odrp_conn	conn[ODRP_WIRE_NR_CHAINS];
+	struct bio		bio[BED_BIOS];
+	unsigned int		nr_bios;
+
+	/* the memory node, by entries */
+	bool			mapped[BED_SLOTS];
+	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
+};
+
+extern struct bed bed;
+
+/* All connections live, no slot has a page, nothing under way. */
+void bed_init(void);
+
+/* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
+struct bio *bed_store(u64 slot, unsigned int nr, char what);
+struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* What a block of a load has brought. */
+char bed_read(const struct bio *bio, unsigned int block);
+
+/* How many requests the NIC has of a connection, and whose the oldest is. */
+unsigned int bed_posted(unsigned int chain);
+u64 bed_slot(unsigned int chain, unsigned int nth);
+
+/* The memory node executes the oldest requests, at most n; then they are reaped. */
+void bed_serve(unsigned int chain, unsigned int n);
+
+/* Execute, but let no completion come: the connection is lost. */
+void bed_execute(unsigned int chain, unsigned int n);
+
+/* An answer comes, whatever for. */
+void bed_answer(unsigned int chain, u32 id);
+
+/* Serve and go on until nothing is under way. */
+void bed_drain(void);
+
+/* The connections are gone; what was posted is in no NIC any more. */
+void bed_unplug(void);
+
+/* Nothing is under way or waits, and each bio has ended once. */
+void bed_check_idle(void);
+
+#endif /* _BED_H */

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the files of kmod/ on the way of a bio need of the kernel, in user space: the
+ * names, and behaviour as far as these files rely on it.  Headers in linux/ and rdma/
+ * lead here.  Nothing sleeps: a work item is queued, and the test runs it, or looks.
+ *
+ * Locks and atomics are steps (tests/shim/shim.h), so weave.h can try all orders.
+ */
+#ifndef _SHIM_KERNEL_H
+#define _SHIM_KERNEL_H
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <linux/types.h>
+#include <linux/atomic.h>
+#include <linux/compiler.h>
+#include <asm/barrier.h>
+#include <asm/byteorder.h>
+
+/* ---- the language ------------------------------------------------------------- */
+
+#undef static_assert
+#define static_assert(c)	_Static_assert(c, #c)
+#define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
+#define BIT(n)			(1ul << (n))
+#define likely(x)		(x)
+#define unlikely(x)		(x)
+#define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
+#define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
+#define upper_32_bits(x)	((u32)((u64)(x) >> 32))
+#define lower_32_bits(x)	((u32)(x))
+#define ilog2(x)		(31 - __builtin_clz(x))
+#define __percpu
+#define ____cacheline_aligned_in_smp
+#define __printf(a, b)		__attribute__((format(printf, a, b)))
+
+#define PAGE_SIZE		4096ul
+#define SECTOR_SHIFT		9
+
+#define ERR_PTR(err)		((void *)(intptr_t)(err))
+#define PTR_ERR(p)		((long)(intptr_t)(p))
+#define IS_ERR(p)		((uintptr_t)(p) >= (uintptr_t)-4095)
+#define IS_ERR_OR_NULL(p)	(!(p) || IS_ERR(p))
+
+static inline u64 hash_64(u64 v, unsigned int bits)
+{
+	return v & ((1ull << bits) - 1);
+}
+
+/* ---- atomics, bits, barriers ---------------------------------------------------- */
+
+struct shim_atomic {
+	int	v;
+};
+
+#define atomic_t	struct shim_atomic
+
+#define SHIM_RMW(name, op)						\
+static inline int name(int n, atomic_t *a)				\
+{									\
+	shim_step();							\
+	return op(&a->v, n, __ATOMIC_SEQ_CST);				\
+}
+SHIM_RMW(shim_add, __atomic_add_fetch)
+SHIM_RMW(shim_sub, __atomic_sub_fetch)
+SHIM_RMW(shim_or, __atomic_or_fetch)
+SHIM_RMW(shim_and, __atomic_and_fetch)
+SHIM_RMW(shim_xchg, __atomic_exchange_n)
+
+#define atomic_set(a, n)		((void)shim_xchg(n, a))
+#define atomic_inc(a)			((void)shim_add(1, a))
+#define atomic_inc_return(a)		shim_add(1, a)
+#define atomic_dec(a)			((void)shim_sub(1, a))
+#define atomic_sub(n, a)		((void)shim_sub(n, a))
+#define atomic_or(n, a)			((void)shim_or(n, a))
+#define atomic_andnot(n, a)		((void)shim_and(~(n), a))
+#define atomic_xchg(a, n)		shim_xchg(n, a)
+#define atomic_read_acquire(a)		atomic_read(a)
+#define atomic64_dec_return(a)		(atomic64_dec(a), (a)->v)
+
+static inline int atomic_read(const atomic_t *a)
+{
+	shim_step();
+	return a->v;
+}
+
+static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
+{
+	shim_step();
+	return __atomic_compare_exchange_n(&a->v, old, new, false,
+					   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+#define smp_mb()			shim_step()
+#define smp_mb__before_atomic()		do { } while (0)
+#define smp_mb__after_atomic()		do { } while (0)
+
+static inline bool test_bit(u64 nr, const unsigned long *map)
+{
+	return map[nr / 64] >> (nr % 64) & 1;
+}
+
+static inline bool test_and_set_bit(u64 nr, unsigned long *map)
+{
+	shim_step();
+	return __atomic_fetch_or(&map[nr / 64], BIT(nr % 64), __ATOMIC_SEQ_CST) >>
+	       (nr % 64) & 1;
+}
+
+static inline bool test_and_clear_bit(u64 nr, unsigned long *map)
+{
+	shim_step();
+	return __atomic_fetch_and(&map[nr / 64], ~BIT(nr % 64),
+				  __ATOMIC_SEQ_CST) >> (nr % 64) & 1;
+}
+
+#define clear_bit(nr, map)	((void)test_and_clear_bit(nr, map))
+#define set_bit(nr, map)	((void)test_and_set_bit(nr, map))
+
+static inline u64 find_next_bit(const unsigned long *map, u64 nr, u64 from)
+{
+	while (from < nr && !test_bit(from, map))
+		from++;
+	return from < nr ? from : nr;
+}
+
+#define find_first_bit(map, nr)	find_next_bit(map, nr, 0)
+
+/* ---- one CPU ---------------------------------------------------------------------- */
+
+#define this_cpu_inc(x)			((void)((x)++))
+#define this_cpu_add(x, n)		((void)((x) += (n)))
+#define this_cpu_ptr(p)			(p)
+#define per_cpu_ptr(p, cpu)		((void)(cpu), (p))
+#define alloc_percpu(t)			((t *)calloc(1, sizeof(t)))
+#define free_percpu(p)			free(p)
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define cpumask_first(m)		0
+#define cpumask_next(n, m)		((n) + 1)
+#define nr_cpu_ids			1
+#define raw_smp_processor_id()		0
+#define local_irq_save(flags)		((void)((flags) = 0))
+#define local_irq_restore(flags)	((void)(flags))
+
+/* ---- locks and waiting ---------------------------------------------------------- */
+
+/* @held, and its opposite for who waits for that. */
+struct shim_spinlock {
+	bool	held;
+	bool	free;
+};
+
+#define spinlock_t	struct shim_spinlock
+
+/* What waits for a flag: weave_wait(), where there are threads. */
+extern void (*shim_wait_hook)(const bool *flag);
+void shim_lock(spinlock_t *l);
+void shim_unlock(spinlock_t *l);
+
+#define spin_lock_init(l)		(*(l) = (spinlock_t){ .free = true })
+#define spin_lock_bh(l)			shim_lock(l)
+#define spin_unlock_bh(l)		shim_unlock(l)
+#define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
+
+struct mutex {
+	int	unused;
+};
+
+struct shim_waitqueue {
+	unsigned int	wakes;
+};
+
+#define wait_queue_head_t	struct shim_waitqueue
+
+#define init_waitqueue_head(w)		((w)->wakes = 0)
+#define wake_up(w)			((void)(w)->wakes++)
+#define wake_up_all(w)			((void)(w)->wakes++)
+#define wait_event(w, cond)		((cond) ? (void)0 : abort())
+
+struct completion {
+	int	unused;
+};
+
+/* ---- work items ------------------------------------------------------------------- */
+
+struct workqueue_struct;
+struct work_struct;
+typedef void (*work_func_t)(struct work_struct *w);
+
+/* @queued: how often, of which it would run once */
+struct work_struct {
+	work_func_t	fn;
+	unsigned int	queued;
+};
+
+struct delayed_work {
+	struct work_struct work;
+};
+
+#define INIT_WORK(w, f)			(*(w) = (struct work_struct){ .fn = (f) })
+#define INIT_DELAYED_WORK(w, f)		INIT_WORK(&(w)->work, f)
+#define queue_work(wq, w)		((void)(w)->queued++)
+#define queue_delayed_work(wq, w, t)	((void)(w)->work.queued++)
+#define mod_delayed_work(wq, w, t)	((void)(w)->work.queued++)
+#define cancel_work_sync(w)		((void)((w)->queued = 0))
+#define cancel_delayed_work_sync(w)	((void)((w)->work.queued = 0))
+
+/* ---- time -------------------------------------------------------------------------- */
+
+extern unsigned long jiffies;
+#define HZ				1000
+#define msecs_to_jiffies(ms)		((unsigned long)(ms))
+#define time_after(a, b)		((long)((b) - (a)) < 0)
+#define time_before(a, b)		time_after(b, a)
+#define msleep(ms)			((void)(jiffies += (ms)))
+
+static inline u64 ktime_get_ns(void)
+{
+	return jiffies * 1000000ull;
+}
+
+/* ---- the log ------------------------------------------------------------------------ */
+
+struct ratelimit_state {
+	int	unused;
+};
+
+struct va_format {
+	const char	*fmt;
+	va_list		*va;
+};
+
+extern unsigned int shim_log_lines;
+#define __ratelimit(r)			1
+#define KBUILD_MODNAME			"odrp"
+#define KERN_ERR			"3"
+#define KERN_WARNING			"4"
+#define printk(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_err(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_notice(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+
+static inline void shim_print(const char *fmt, ...)
+{
+	(void)fmt;
+	shim_log_lines++;
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct page {
+	char	bytes[PAGE_SIZE];
+};
+
+#define GFP_KERNEL			0
+#define __GFP_NORETRY			0
+#define __GFP_NOWARN			0
+#define vfree(p)			free(p)
+#define kfree(p)			free(p)
+#define page_address(p)			((void *)(p)->bytes)
+#define memcpy_to_page(p, off, from, n)	((void)memcpy((p)->bytes + (off), from, n))
+#define memcpy_from_page(to, p, off, n)	((void)memcpy(to, (p)->bytes + (off), n))
+#define memalloc_noio_save()		0u
+#define memalloc_noio_restore(n)	((void)(n))
+
+extern struct page shim_zero_page;
+#define ZERO_PAGE(addr)			(&shim_zero_page)
+
+/* ---- bios ---------------------------------------------------------------------------- */
+
+struct gendisk;
+struct block_device;
+struct attribute_group;
+struct dentry;
+
+enum { BLK_STS_OK, BLK_STS_NOSPC, BLK_STS_IOERR };
+enum { REQ_OP_READ, REQ_OP_WRITE };
+#define BIO_CHAIN			1u
+
+struct bvec_iter {
+	u64		bi_sector;
+	unsigned int	bi_size;
+	unsigned int	done;
+};
+
+struct bio_vec {
+	struct page	*bv_page;
+	unsigned int	bv_offset, bv_len;
+};
+
+/* @pages: one for each block; @ended: how often it has */
+struct bio {
+	struct bio	*bi_next;
+	unsigned int	op, flags;
+	int		bi_status;
+	struct bvec_iter bi_iter;
+	struct page	*pages;
+	int		remaining;
+	unsigned int	ended;
+};
+
+struct bio_list {
+	struct bio	*head, *tail;
+};
+
+#define bio_op(bio)			((bio)->op)
+#define bio_flagged(bio, f)		((bio)->flags & (f))
+#define bio_set_flag(bio, f)		((void)((bio)->flags |= (f)))
+#define bio_inc_remaining(bio)		((void)(bio)->remaining++)
+#define bio_list_empty(l)		(!(l)->head)
+#define bio_list_init(l)		((void)((l)->head = (l)->tail = NULL))
+
+static inline void bio_endio(struct bio *bio)
+{
+	if (!(bio->flags & BIO_CHAIN) || !--bio->remaining)
+		bio->ended++;
+}
+
+static inline struct bio_vec bio_iter_iovec(struct bio *bio,
+					    struct bvec_iter iter)
+{
+	return (struct bio_vec){
+		.bv_page = &bio->pages[iter.done / PAGE_SIZE],
+		.bv_offset = iter.done % PAGE_SIZE,
+		.bv_len = PAGE_SIZE - iter.done % PAGE_SIZE,
+	};
+}
+
+static inline void bio_advance_iter(struct bio *bio, struct bvec_iter *iter,
+				    unsigned int bytes)
+{
+	(void)bio;
+	iter->bi_sector += bytes >> SECTOR_SHIFT;
+	iter->bi_size -= bytes;
+	iter->done += bytes;
+}
+
+static inline void bio_list_merge(struct bio_list *l, struct bio_list *more)
+{
+	if (!more->head)
+		return;
+	if (l->tail)
+		l->tail->bi_next = more->head;
+	else
+		l->head = more->head;
+	l->tail = more->tail;
+}
+
+static inline void bio_list_add(struct bio_list *l, struct bio *bio)
+{
+	struct bio_list one = { bio, bio };
+
+	bio->bi_next = NULL;
+	bio_list_merge(l, &one);
+}
+
+static inline struct bio *bio_list_pop(struct bio_list *l)
+{
+	struct bio *bio = l->head;
+
+	if (!bio)
+		return NULL;
+	l->head = bio->bi_next;
+	if (!l->head)
+		l->tail = NULL;
+	bio->bi_next = NULL;
+	return bio;
+}
+
+static inline unsigned int bio_list_size(const struct bio_list *l)
+{
+	const struct bio *bio;
+	unsigned int n = 0;
+
+	for (bio = l->head; bio; bio = bio->bi_next)
+		n++;
+	return n;
+}
+
+/* ---- verbs: the test is the NIC; an address is where it leads -------------------- */
+
+struct ib_device;
+struct ib_pd {
+	u32	local_dma_lkey;
+};
+struct ib_qp;
+struct ib_cq;
+struct ib_mr;
+struct rdma_cm_id;
+struct ib_wc;
+struct irq_poll;
+
+typedef int irq_poll_fn(struct irq_poll *iop, int budget);
+
+struct irq_poll {
+	irq_poll_fn	*poll;
+};
+
+struct ib_cqe {
+	void		(*done)(struct ib_cq *cq, struct ib_wc *wc);
+};
+
+struct ib_sge {
+	u64		addr;
+	u32		length, lkey;
+};
+
+struct ib_send_wr {
+	struct ib_send_wr *next;
+	struct ib_cqe	*wr_cqe;
+	struct ib_sge	*sg_list;
+	int		num_sge;
+	unsigned int	opcode, send_flags;
+};
+
+struct ib_rdma_wr {
+	struct ib_send_wr wr;
+	u64		remote_addr;
+	u32		rkey;
+};
+
+struct ib_recv_wr {
+	struct ib_recv_wr *next;
+	struct ib_cqe	*wr_cqe;
+};
+
+enum ib_wc_status { IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR };
+enum ib_wc_opcode { IB_WC_SEND, IB_WC_RECV_RDMA_WITH_IMM };
+enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+#define IB_SEND_SIGNALED		1u
+#define IB_WC_WITH_IMM			1u
+
+struct ib_wc {
+	struct ib_cqe	*wr_cqe;
+	enum ib_wc_status status;
+	enum ib_wc_opcode opcode;
+	u32		byte_len;
+	unsigned int	wc_flags;
+	struct {
+		__be32	imm_data;
+	} ex;
+};
+
+int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+		 const struct ib_send_wr **ret_bad);
+int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
+		 const struct ib_recv_wr **ret_bad);
+int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc);
+
+enum dma_data_direction { DMA_TO_DEVICE, DMA_FROM_DEVICE };
+
+#define ib_dma_map_page(d, page, off, len, dir)	((u64)(uintptr_t)(page) + (off))
+#define ib_dma_mapping_error(d, addr)		0
+#define ib_dma_unmap_page(d, a, len, dir)	((void)(d))
+#define ib_dma_sync_single_for_cpu(d, a, len, dir) ((void)(d))
+#define ib_dma_sync_single_for_device(d, a, len, dir) ((void)(d))
+#define ib_wc_status_msg(s)			"status"
+#define ib_event_msg(e)				"event"
+#define ib_dealloc_pd(pd)			((void)(pd))
+
+#endif /* _SHIM_KERNEL_H */

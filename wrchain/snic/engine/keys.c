@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of memory keys.  A key is all that a peer has to name to reach memory of a
+ * domain, so its number is drawn at random, index and variant: who has some keys of
+ * his own cannot tell from them what others have.
+ *
+ * An open hash table, half full at most.  An index is random, so it is its own hash.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "priv.h"
+
+#define MIN_LEN		64
+#define MAX_KEYS	(1u << 22)	/* of 2^24 numbers */
+
+void snic_keys_fini(struct snic_keys *t)
+{
+	free(t->at);
+	*t = (struct snic_keys){ 0 };
+}
+
+static void place(struct snic_keys *t, void *obj, uint32_t nr)
+{
+	uint32_t i = snic_keys_home(t, nr);
+
+	while (t->at[i].obj)
+		i = (i + 1) & (t->len - 1);
+	t->at[i] = (struct snic_keys_entry){ .obj = obj, .nr = nr };
+}
+
+/* Room for one more. */
+static int grow(struct snic_keys *t)
+{
+	struct snic_keys_entry *old = t->at;
+	uint32_t len = t->len ? 2 * t->len : MIN_LEN, i;
+
+	if (2 * (t->nr + 1) <= t->len)
+		return 0;
+	if (t->nr == MAX_KEYS)
+		return -ENFILE;
+	t->at = calloc(len, sizeof(*t->at));
+	if (!t->at) {
+		t->at = old;
+		return -ENOMEM;
+	}
+	i = t->len;
+	t->len = len;
+	while (i--)
+		if (old[i].obj)
+			place(t, old[i].obj, old[i].nr);
+	free(old);
+	return 0;
+}
+
+/* One index, one key: the variants of an index are not different keys at a time. */
+static bool is_taken(const struct snic_keys *t, uint32_t nr)
+{
+	uint32_t i = snic_keys_home(t, nr);
+
+	for (; t->at[i].obj; i = (i + 1) & (t->len - 1))
+		if (!((t->at[i].nr ^ nr) >> SNIC_KEY_SHIFT))
+			return true;
+	return false;
+}
+
+int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
+		  uint32_t *ret_nr)
+{
+	int r = grow(t);
+	uint32_t nr;
+
+	if (r)
+		return r;
+	do {
+		nr = snic_secret(nic);
+		if (variant >= 0)
+			nr = (nr & ~SNIC_KEY_VARIANT) | variant;
+	} while (nr >> SNIC_KEY_SHIFT < SNIC_FIRST_SLOT || is_taken(t, nr));
+	place(t, obj, nr);
+	t->nr++;
+	*ret_nr = nr;
+	return 0;
+}
+
+/* What follows without a gap may have been pushed off its place by this one. */
+void snic_keys_del(struct snic_keys *t, uint32_t nr)
+{
+	uint32_t mask = t->len - 1, i = snic_keys_home(t, nr), k;
+
+	while (t->at[i].nr != nr)
+		i = (i + 1) & mask;
+	for (k = (i + 1) & mask; t->at[k].obj; k = (k + 1) & mask) {
+		uint32_t home = snic_keys_home(t, t->at[k].nr);
+
+		if (((k - home) & mask) < ((k - i) & mask))
+			continue;
+		t->at[i] = t->at[k];
+		i = k;
+	}
+	t->at[i] = (struct snic_keys_entry){ 0 };
+	t->nr--;
+}
+
+void *snic_keys_next(const struct snic_keys *t, uint32_t *pos)
+{
+	while (*pos < t->len) {
+		void *obj = t->at[(*pos)++].obj;
+
+		if (obj)
+			return obj;
+	}
+	return NULL;
+}
