@@ -122,7 +122,7 @@ LAW = {
     FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
                            FAR_HOST, FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
-                   libs=('m', 'inih', 'boost_context')),
+                   libs=('m', 'inih', 'boost_context', 'ibverbs', 'rdmacm')),
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
                     'core knows the table and no back end',
                     libs=('boost_context',)),	# base/fiber.h switches inline

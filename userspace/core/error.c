@@ -76,9 +76,16 @@ int far_error_complete(struct far_task *task, const struct far_wc *wc)
 		"READ", "WRITE", "WRITE_IMM", "CAS", "FAA", "SEND", "RECV",
 	};
 
+	struct far_qset *qset = task->thread->qset;
+	char more[128] = "";
+
+	if (qset->nic->ops->explain)
+		qset->nic->ops->explain(qset, wc, more, sizeof(more));
 	return far_task_fail(task, error_public(wc->status),
-			     "%s: queue pair of thread %u to node %u: %s failed: %s, syndrome 0x%x",
+			     "%s: queue pair of thread %u to node %u: %s failed: %s, "
+			     "syndrome 0x%x%s%s",
 			     nic_name(task), task->thread->index, wc->peer,
 			     wc->op < FAR_NIC_NR_OPS ? name[wc->op] : "operation",
-			     strerrordesc_np(-wc->status), wc->syndrome);
+			     strerrordesc_np(-wc->status), wc->syndrome, *more ? ": " : "",
+			     more);
 }

@@ -31,7 +31,7 @@
 #include "stats.h"
 
 #define FAR_MAX_TASKS	1024u
-#define FAR_SAID_MAX	160u	/* bytes of far_strerror_last() */
+#define FAR_SAID_MAX	256u	/* bytes of far_strerror_last() */
 
 /* Tasks in order of arrival; by far_task.next. */
 struct far_queue {

@@ -132,12 +132,16 @@ unsigned far_host_answer(struct far_host *host, enum odrp_far_role role,
 
 /* ---- whether clients live ---- */
 
-/* A READ of length 0: no key is looked at, and nothing is moved. */
+/*
+ * A WRITE of length 0: no key is looked at, and nothing is moved. (A READ of length 0
+ * would do, but rdma_rxe before 6.3 refuses one that it has answered and that is sent
+ * again, since it then looks for a key.)
+ */
 static void probe_post(struct far_host_attach *attach)
 {
 	struct far_qp *qp = &attach->control.qp;
 	struct wrc_wr wr = {
-		.op = WRC_WQE_READ, .shape = WRC_WQE_READ, .flags = WRC_WQE_CE_ALWAYS,
+		.op = WRC_WQE_WRITE, .shape = WRC_WQE_WRITE, .flags = WRC_WQE_CE_ALWAYS,
 		.index = attach->probes, .qpn = qp->qpn,
 	};
 

@@ -9,10 +9,12 @@
 #include "mem.h"
 #include "sim/sim.h"
 #include "soft.h"
+#include "verbs.h"
 
 const struct far_nic_ops *const far_nic_all[] = {
 	&far_mem_ops,
 	&far_soft_ops,
+	&far_verbs_ops,
 	&far_sim_ops,
 	NULL,
 };

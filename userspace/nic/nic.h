@@ -146,6 +146,7 @@ struct far_qset_stats {
 	uint64_t doorbells;		/* post() calls that reached the NIC */
 	uint64_t ops[FAR_NIC_NR_OPS];	/* operations posted, by kind */
 	uint64_t payload;		/* bytes: len of each, 8 or 16 for FAA or CAS + 8 back */
+	uint64_t shared_doorbell;	/* 1: it has no doorbell of its own, though it asked */
 };
 
 /*
@@ -293,6 +294,12 @@ struct far_nic_ops {
 	void (*thread_join)(struct far_nic *nic, struct far_nic_thread *thread);
 
 	void (*stats)(struct far_qset *qset, struct far_qset_stats *ret_stats);
+	/*
+	 * A failed completion in words: device, queue pair, what it says. Before connect()
+	 * of that peer. NULL: there is no more than far_wc has.
+	 */
+	void (*explain)(struct far_qset *qset, const struct far_wc *wc, char *text,
+			size_t len);
 };
 
 /* The first member of each back end's own struct. */

@@ -17,16 +17,6 @@
  */
 #define CALL_TRIES	4
 
-struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach)
-{
-	return (struct odrp_far_hello) {
-		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
-		.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.role = role,
-		.attach = cpu_to_be64(attach),
-	};
-}
-
 /* With the lock. */
 static void event_note(struct soft_nic *soft, const struct nic_event *event)
 {
@@ -102,40 +92,6 @@ void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 	conn->state = SOFT_CONN_NONE;
 }
 
-/* What a REJ says, as -errno; 0: OK. -ECONNREFUSED: it is none of a memory node. */
-static int conn_refusal(const struct soft_conn *conn)
-{
-	struct odrp_far_reject rej;
-
-	if (conn->priv_len < sizeof(rej))
-		return -ECONNREFUSED;
-	memcpy(&rej, conn->priv, sizeof(rej));
-	if (be32_to_cpu(rej.magic) != ODRP_FAR_MAGIC)
-		return -ECONNREFUSED;
-	switch (be16_to_cpu(rej.status)) {
-	case ODRP_FAR_OK:
-		return 0;
-	case ODRP_FAR_E_VERSION:
-		return -EPROTONOSUPPORT;
-	case ODRP_FAR_E_SPACE:
-		return -ENOENT;
-	case ODRP_FAR_E_ATTACH:
-		return -ESTALE;
-	case ODRP_FAR_E_BUSY:
-		return -EBUSY;
-	case ODRP_FAR_E_NOMEM:
-		return -ENOMEM;
-	case ODRP_FAR_E_LIMIT:
-		return -EUSERS;
-	case ODRP_FAR_E_RIGHTS:
-		return -EACCES;
-	case ODRP_FAR_E_INCOMPLETE:
-		return -EAGAIN;
-	default:
-		return -EPROTO;
-	}
-}
-
 /* Waits for the answer. 0: *ret_up tells whether it was accepted, or refused with OK. */
 static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 {
@@ -147,7 +103,8 @@ static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up
 	*ret_up = state == SOFT_CONN_UP;
 	if (*ret_up)
 		return 0;
-	return conn->reason == NIC_REJECTED ? conn_refusal(conn) : -EHOSTUNREACH;
+	return conn->reason == NIC_REJECTED ?
+	       far_hello_refusal(conn->priv, conn->priv_len) : -EHOSTUNREACH;
 }
 
 /* One try, with a queue pair of its own. */
@@ -208,21 +165,18 @@ int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hel
 }
 
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	     struct odrp_far_info *ret_info)
+	     struct far_nic_space *ret_space)
 {
 	const struct soft_qp_conf conf = { .cqn = soft->cqn };
 	struct soft_conn conn;
 	struct far_qp qp;
 	bool up;
-	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up);
+	int err = call_try(soft, ip, hello, &conf, &qp, &conn, &up), wrong;
 
 	if (err)
 		return err;
-	if (ret_info && conn.priv_len >= sizeof(struct odrp_far_reject) + sizeof(*ret_info))
-		memcpy(ret_info, conn.priv + sizeof(struct odrp_far_reject),
-		       sizeof(*ret_info));
-	else if (ret_info)
-		up = true;	/* an answer without what was asked for */
-	err = call_undo(soft, &qp, &conn);
-	return up ? err : 0;
+	if (!up && ret_space)
+		err = far_hello_info(conn.priv, conn.priv_len, ret_space);
+	wrong = call_undo(soft, &qp, &conn);
+	return up ? wrong : err;
 }

@@ -26,6 +26,8 @@
 
 #include "../host/host.h"
 #include "bell.h"
+#include "hello.h"
+#include "ring.h"
 #include "soft.h"
 
 /* ---- connections, as the one who asks (soft_call.c) ---- */
@@ -87,14 +89,13 @@ struct soft_qp_conf {
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn);
-/* Asks a question: 0, or the answer as -errno, as above. ret_info: if wanted. */
+/* Asks a question: 0, or the answer as -errno, as above. ret_space: of a look; or NULL. */
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-	     struct odrp_far_info *ret_info);
+	     struct far_nic_space *ret_space);
 /* The peer is told, unless it knows. Its queue pair is gone before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
 /* Whether it is over by now. */
 bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn);
-struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach);
 
 /* ---- attachments (soft_peer.c) ---- */
 
@@ -102,11 +103,9 @@ struct odrp_far_hello soft_hello(enum odrp_far_role role, uint64_t attach);
 struct soft_peer {
 	struct soft_addr addr;
 	uint64_t id;
-	unsigned rights;	/* FAR_ATTACH_* */
 	struct far_qp qp;
 	struct soft_conn conn;
-	unsigned nr_regions;
-	struct far_region region[ODRP_FAR_MAX_REGIONS];
+	struct far_regions regions;
 };
 
 int soft_attach(struct far_nic *nic, const char *node, const char *space,
@@ -118,45 +117,18 @@ int soft_erase(struct far_nic *nic, const char *node, const char *space);
 int soft_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
-/* The region that has the offset; the first one if none does. */
-const struct far_region *soft_region_of(const struct soft_peer *peer, uint64_t off);
-/* Whether a region has all of it. */
-bool soft_region_holds(const struct soft_peer *peer, uint64_t off, uint32_t len);
 
 /* ---- queues (soft_queue.c) ---- */
 
-/* What is remembered of an operation until it has completed. */
-struct soft_rec {
-	uint64_t id;
-	uint64_t remote;
-	uint32_t len;
-	uint8_t op, flags;
-};
-
-/*
- * Places in the ring of operations, which only go up:
- *
- *	freed <= run <= done <= posted <= freed + depth
- *
- * [done, posted) is under way. [run, done) waits for poll(), which takes its
- * completions from here: before flush_to all are cancelled; at fail_at one has failed,
- * and all behind it are cancelled. [freed, run) completed silently, and gives up its
- * room at the next completion.
- */
 struct soft_queue {
 	struct soft_peer *peer;		/* NULL: never connected */
 	struct far_qp qp;
 	struct soft_conn conn;
-	struct soft_rec *rec;		/* mask + 1 */
-	uint8_t *inlined;		/* FAR_NIC_MAX_INLINE bytes for each */
+	struct far_ring ring;
+	uint8_t *inlined;		/* FAR_NIC_MAX_INLINE bytes for each place */
 	uint32_t inline_key;
-	uint32_t mask;
 	uint32_t number;		/* at the memory node */
-	uint32_t freed, run, done, posted, flush_to;
 	uint32_t begin;			/* what the queue pair counts as 0 */
-	uint32_t fail_at;
-	int fail_status;		/* 0: none has failed */
-	uint8_t fail_syndrome;
 	bool connected;
 };
 
@@ -173,9 +145,6 @@ int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned 
 /* Notes what a completion queue's entry says. */
 void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
 		     const struct wrc_cqe *cqe);
-/* Takes completions, at most max. */
-unsigned soft_queue_take(struct soft_queue *queue, unsigned idx, struct far_wc *wc,
-			 unsigned max);
 
 /* ---- queue sets (soft_qset.c) ---- */
 

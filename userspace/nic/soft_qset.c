@@ -135,7 +135,7 @@ int soft_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer
 	if (idx >= mine->nr_peers)
 		return -EINVAL;
 	queue = &mine->queue[idx];
-	if (!queue->rec) {
+	if (!queue->ring.rec) {
 		err = soft_queue_init(soft, queue, mine->depth);
 		if (err)
 			return err;
@@ -143,7 +143,7 @@ int soft_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer
 	soft_queue_reset(soft, queue);
 	/* No entry of the old queue pair may be taken for one of the new. */
 	cq_drain(mine);
-	mine->more |= queue->run != queue->done;
+	mine->more |= far_ring_takeable(&queue->ring);
 	return soft_queue_connect(soft, queue, mine->cqn, peer->priv);
 }
 
@@ -165,7 +165,7 @@ int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 	err = far_wr_check(wr, nr, qset->nic->ops->caps);
 	if (err)
 		return err;
-	if (queue->posted - queue->freed + nr > mine->depth)
+	if (!far_ring_has_room(&queue->ring, mine->depth, nr))
 		return -EAGAIN;
 	err = soft_queue_post(queue, wr, nr);
 	if (!err)
@@ -185,7 +185,7 @@ int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	for (i = 0; i < mine->nr_peers && nr < max; i++) {
 		unsigned idx = (mine->turn + i) % mine->nr_peers;
 
-		nr += soft_queue_take(&mine->queue[idx], idx, wc + nr, max - nr);
+		nr += far_ring_take(&mine->queue[idx].ring, idx, wc + nr, max - nr);
 	}
 	mine->turn = (mine->turn + 1) % mine->nr_peers;
 	mine->more = nr == max;

@@ -23,55 +23,57 @@ static uint8_t log2_up(uint32_t n)
 
 int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned depth)
 {
-	size_t size = (size_t)1 << log2_up(depth), len = size * FAR_NIC_MAX_INLINE;
-	int err = -ENOMEM;
+	size_t len;
+	int err = far_ring_init(&queue->ring, depth, WRC_SYND_WR_FLUSH);
 
-	queue->rec = calloc(size, sizeof(queue->rec[0]));
+	if (err)
+		return err;
+	len = ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
 	queue->inlined = aligned_alloc(64, len);
-	if (!queue->rec || !queue->inlined)
-		goto free_rings;
+	if (!queue->inlined) {
+		err = -ENOMEM;
+		goto fini_ring;
+	}
 	err = soft->dev->ops->mr_reg(soft->dev, soft->pdn, queue->inlined, len,
 				     (uintptr_t)queue->inlined, NIC_LOCAL_WRITE,
 				     &queue->inline_key);
 	if (err)
-		goto free_rings;
-	queue->mask = size - 1;
+		goto free_inlined;
 	queue->number = __atomic_fetch_add(&soft->queues, 1, __ATOMIC_RELAXED);
 	return 0;
 
-free_rings:
-	free(queue->rec);
+free_inlined:
 	free(queue->inlined);
-	queue->rec = NULL;
 	queue->inlined = NULL;
+fini_ring:
+	far_ring_fini(&queue->ring);
 	return err;
 }
 
 void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue)
 {
-	if (!queue->rec)
+	if (!queue->ring.rec)
 		return;
 	soft_queue_reset(soft, queue);
 	soft->dev->ops->mr_dereg(soft->dev, queue->inline_key);
 	free(queue->inlined);
-	free(queue->rec);
+	far_ring_fini(&queue->ring);
 }
 
 void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue)
 {
 	far_qp_free(&queue->qp);
 	soft_conn_end(soft, &queue->conn);
-	queue->flush_to = queue->done = queue->posted;
-	queue->fail_status = 0;
+	far_ring_cancel(&queue->ring);
 	queue->connected = false;
 }
 
 int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer)
 {
-	struct odrp_far_hello hello = soft_hello(ODRP_FAR_QUEUE, peer->id);
+	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->id);
 	const struct soft_qp_conf conf = {
-		.cqn = cqn, .log_sq = log2_up(queue->mask + 1),
+		.cqn = cqn, .log_sq = log2_up(queue->ring.mask + 1),
 	};
 	int err;
 
@@ -81,7 +83,7 @@ int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		return err == -EHOSTUNREACH || err == -ECONNREFUSED ?
 		       -EHOSTDOWN : err;
 	queue->peer = peer;
-	queue->begin = queue->posted;
+	queue->begin = queue->ring.posted;
 	queue->connected = true;
 	return 0;
 }
@@ -111,7 +113,7 @@ static void wr_name_op(const struct far_wr *wr, struct wrc_wr *to)
 static void wr_name_data(const struct soft_queue *queue, const struct far_wr *wr,
 			 uint32_t at, struct wrc_wr *to)
 {
-	uint8_t *copy = queue->inlined + (size_t)(at & queue->mask) * FAR_NIC_MAX_INLINE;
+	uint8_t *copy = queue->inlined + (size_t)(at & queue->ring.mask) * FAR_NIC_MAX_INLINE;
 
 	if (!wr->len)
 		return;
@@ -130,7 +132,8 @@ static void wr_name_data(const struct soft_queue *queue, const struct far_wr *wr
 /* Writes the operation at place `at`. What the table lets through can be encoded. */
 static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t at)
 {
-	const struct far_region *region = soft_region_of(queue->peer, wr->remote);
+	const struct far_region *region = far_regions_of(&queue->peer->regions,
+							 wr->remote);
 	uint32_t index = at - queue->begin;
 	struct wrc_wr to = {
 		.index = index,
@@ -147,49 +150,38 @@ static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t
 	len = wrc_encode(&to, far_qp_slot(&queue->qp, index), WRC_WQE_BB);
 	if (len < 0)
 		return len;
-	queue->rec[at & queue->mask] = (struct soft_rec) {
-		.id = wr->id, .remote = wr->remote, .len = wr->len, .op = wr->op,
-		.flags = wr->flags,
-	};
+	far_ring_put(&queue->ring, wr, at);
 	return 0;
 }
 
 int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr)
 {
-	uint32_t end = queue->posted + nr;
+	uint32_t end = queue->ring.posted + nr;
 	unsigned i;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = queue_put(queue, &wr[i], queue->posted + i);
+		err = queue_put(queue, &wr[i], queue->ring.posted + i);
 	if (err)
 		return err;
-	queue->posted = end;
+	queue->ring.posted = end;
 	return far_qp_ring(&queue->qp, end - queue->begin);
 }
 
 /* The software NIC says "access" of a wrong key, of bounds, and of rights. */
-static int access_status(const struct soft_queue *queue, const struct soft_rec *rec)
-{
-	unsigned right = rec->op == FAR_NIC_READ ? FAR_ATTACH_READ : FAR_ATTACH_WRITE;
-
-	if (!(queue->peer->rights & right))
-		return -EACCES;
-	return soft_region_holds(queue->peer, rec->remote, rec->len) ? -EACCES : -EFAULT;
-}
-
 static int status_of(struct soft_nic *soft, struct soft_queue *queue,
-		     const struct soft_rec *rec, uint8_t syndrome)
+		     const struct far_ring_rec *rec, uint8_t syndrome)
 {
+	const struct far_regions *regions = &queue->peer->regions;
 	int status;
 
 	switch (syndrome) {
 	case WRC_SYND_LOCAL_PROT:
 		return -EFAULT;
 	case WRC_SYND_REMOTE_ACCESS:
-		return access_status(queue, rec);
+		return far_regions_refused(regions, rec->op, rec->remote, rec->len);
 	case WRC_SYND_REMOTE_INVAL:
-		status = access_status(queue, rec);
+		status = far_regions_refused(regions, rec->op, rec->remote, rec->len);
 		return status == -EACCES ? status : -EIO;
 	case WRC_SYND_RETRY_EXC:
 		return -ETIMEDOUT;
@@ -205,55 +197,17 @@ void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
 		     const struct wrc_cqe *cqe)
 {
 	const struct wrc_cqe_err *bad = (const struct wrc_cqe_err *)cqe;
-	uint16_t behind = be16_to_cpu(cqe->wqe_counter) - (queue->done - queue->begin);
-	uint32_t at = queue->done + behind;
+	uint16_t behind = be16_to_cpu(cqe->wqe_counter) - (queue->ring.done - queue->begin);
+	uint32_t at = queue->ring.done + behind;
 
-	if (behind >= queue->posted - queue->done)
+	if (!far_ring_busy_at(&queue->ring, at))
 		return;
 	if (cqe->op_own >> 4 == WRC_CQE_REQ) {
-		queue->done = at + 1;
+		queue->ring.done = at + 1;
 		return;
 	}
-	queue->fail_at = at;
-	queue->fail_syndrome = bad->syndrome;
-	queue->fail_status = status_of(soft, queue, &queue->rec[at & queue->mask],
-				       bad->syndrome);
-	queue->done = queue->posted;
+	far_ring_fail(&queue->ring, at,
+		      status_of(soft, queue, far_ring_at(&queue->ring, at), bad->syndrome),
+		      bad->syndrome);
 	queue->connected = false;
-}
-
-/* What has become of the operation at place `at`, which is done. */
-static int queue_status(const struct soft_queue *queue, uint32_t at)
-{
-	if ((int32_t)(queue->flush_to - at) > 0)
-		return -ECANCELED;
-	if (!queue->fail_status || (int32_t)(queue->fail_at - at) > 0)
-		return 0;
-	return at == queue->fail_at ? queue->fail_status : -ECANCELED;
-}
-
-unsigned soft_queue_take(struct soft_queue *queue, unsigned idx, struct far_wc *wc,
-			 unsigned max)
-{
-	unsigned nr = 0;
-
-	while (nr < max && queue->run != queue->done) {
-		const struct soft_rec *rec = &queue->rec[queue->run & queue->mask];
-		int status = queue_status(queue, queue->run);
-
-		queue->run++;
-		if (!status && !(rec->flags & FAR_WR_SIGNALED))
-			continue;
-		wc[nr++] = (struct far_wc) {
-			.id = rec->id,
-			.status = status,
-			.syndrome = !status ? 0 : status == queue->fail_status ?
-				    queue->fail_syndrome : WRC_SYND_WR_FLUSH,
-			.len = status ? 0 : rec->len,
-			.peer = idx,
-			.op = rec->op,
-		};
-		queue->freed = queue->run;
-	}
-	return nr;
 }

@@ -109,6 +109,14 @@ static void wrap_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
 	inner->nic->ops->stats(inner, ret_stats);
 }
 
+static void wrap_explain(struct far_qset *qset, const struct far_wc *wc, char *text,
+			 size_t len)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	inner->nic->ops->explain(inner, wc, text, len);
+}
+
 static int host_create(struct far_nic *nic, const char *node, const char *space,
 		       uint64_t size, unsigned mode, struct far_host_map *ret_map)
 {
@@ -191,6 +199,8 @@ void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *nam
 	wrap->ops.name = name;
 	wrap->ops.summary = summary;
 	wrap->ops.caps = inner->ops->caps;
+	if (inner->ops->explain)
+		wrap->ops.explain = wrap_explain;
 	if (inner->ops->host)
 		wrap->ops.host = &wrap_host_ops;
 	wrap->nic.ops = &wrap->ops;

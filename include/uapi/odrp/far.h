@@ -8,7 +8,7 @@
  *
  * Connections. One RDMA CM port. The private data of each REQ is struct
  * odrp_far_hello. A client first *attaches*: a connection over which nothing is sent
- * but what shows the memory node that the client lives (READs of length 0, by the
+ * but what shows the memory node that the client lives (WRITEs of length 0, by the
  * memory node). Its accept has the space's regions. Each further connection is a queue
  * pair for operations. All other roles are questions: they are always answered by a
  * REJ, whose status is the answer.

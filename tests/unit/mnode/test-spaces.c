@@ -106,7 +106,7 @@ static void say(struct client *c, const struct odrp_far_hello *hello, struct lin
 	struct nic_qp_attr attr = {
 		.pdn = c->pdn, .scqn = c->cqn, .rcqn = c->cqn, .mem = l->mem,
 		.mem_len = sizeof(l->mem), .sq = l->mem, .log_sq = 2,
-		.dbr = (struct wrc_dbr *)(l->mem + 2048), .access = NIC_REMOTE_READ,
+		.dbr = (struct wrc_dbr *)(l->mem + 2048), .access = NIC_REMOTE_WRITE,
 	};
 	struct nic_event ev;
 

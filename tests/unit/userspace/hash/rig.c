@@ -40,7 +40,12 @@ static void nics_open(struct rig *rig)
 	}
 	snprintf(rig->dir, sizeof(rig->dir), "/tmp/far-hash-XXXXXX");
 	assert_non_null(mkdtemp(rig->dir));
-	snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
+	if (rig->conf.spec)
+		snprintf(spec, sizeof(spec), "%s", rig->conf.spec);
+	else if (rig->conf.soft)
+		snprintf(spec, sizeof(spec), "soft:nodes=%u", rig->conf.nodes);
+	else
+		snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
 	for (i = 0; i < rig->conf.clients; i++)
 		if (far_nic_open(spec, why, sizeof(why), &rig->nic[i]))
 			fail_msg("%s", why);
@@ -80,8 +85,10 @@ void rig_open(struct rig *rig, const struct rig_conf *conf)
 		rig->conf.clients = 1;
 	if (!conf->size)
 		rig->conf.size = 64 << 20;
+	if (conf->spec)
+		rig->conf.nodes = 1;
 	nics_open(rig);
-	for (i = 0; i < rig->conf.nodes; i++)
+	for (i = 0; i < rig->conf.nodes && !conf->spec; i++)
 		space_make(rig, i);
 	for (i = 0; i < rig->conf.clients; i++)
 		rig_join(rig, i);
@@ -90,8 +97,8 @@ void rig_open(struct rig *rig, const struct rig_conf *conf)
 void rig_join(struct rig *rig, unsigned i)
 {
 	struct far_conf conf = {
-		.space = "s",
-		.nodes = node_names,
+		.space = rig->conf.spec ? rig->conf.space : "s",
+		.nodes = rig->conf.spec ? &rig->conf.node : node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
 		.cache_bytes = 1 << 16,
@@ -123,7 +130,7 @@ void rig_close(struct rig *rig)
 
 	for (i = 0; i < rig->conf.clients; i++)
 		rig_leave(rig, i);
-	for (i = 0; i < rig->conf.nodes; i++) {
+	for (i = 0; i < rig->conf.nodes && !rig->conf.spec; i++) {
 		host->unmap(rig->nic[0], &rig->map[i]);
 		host->remove(rig->nic[0], node_names[i], "s");
 	}

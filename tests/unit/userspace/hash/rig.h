@@ -26,6 +26,10 @@
 
 struct rig_conf {
 	int sim;		/* else mem */
+	int soft;		/* the software NIC instead of mem; one client */
+	const char *spec;	/* a space that exists, by this back end, */
+	const char *node;	/* at this memory node, */
+	const char *space;	/* of this name; else NULL */
 	unsigned nodes;		/* 0: RIG_NODES */
 	unsigned clients;	/* 0: 1 */
 	uint64_t size;		/* of a node's space; 0: 64 MiB */

@@ -92,6 +92,30 @@ static void open_sim_adverse(struct far_nic **ret_nic)
 	*ret_nic = far_sim_nic(sim, 0);
 }
 
+/*
+ * verbs: the memory nodes are those of soft, at the other end of a wire. Who runs this
+ * has made that, and says how to get there (tests/vm/far-hash.sh).
+ */
+static void open_env(const char *name, struct far_nic **ret_nic)
+{
+	char why[256];
+
+	if (!getenv(name) || far_nic_open(getenv(name), why, sizeof(why), ret_nic))
+		fail_msg("%s: %s", name, getenv(name) ? why : "is not set");
+}
+
+static void open_verbs(struct far_nic **ret_nic)
+{
+	open_env("FAR_TEST_NIC", ret_nic);
+}
+
+static void open_verbs_host(struct far_nic **ret_nic)
+{
+	open_env("FAR_TEST_HOST", ret_nic);
+}
+
+static const char *const verbs_nodes[BED_NODES] = { "10.78.0.10", "10.78.0.11:7490" };
+
 const struct bed_kind bed_kinds[] = {
 	{ "mem", open_mem },
 	{ "trace", open_trace },
@@ -100,6 +124,7 @@ const struct bed_kind bed_kinds[] = {
 	{ "soft", open_soft },
 	{ "sim", open_sim },
 	{ "sim-adverse", open_sim_adverse },
+	{ "verbs", open_verbs, open_verbs_host, verbs_nodes },
 	{ NULL, NULL },
 };
 
@@ -115,14 +140,19 @@ int bed_setup(void **state)
 	struct bed *bed = calloc(1, sizeof(*bed));
 	unsigned i;
 
+	if (chosen->open_host)
+		chosen->open_host(&bed->host);
 	chosen->open(&bed->nic);
+	if (!bed->host)
+		bed->host = bed->nic;
+	bed->node = chosen->node ? chosen->node : nodes;
 	for (i = 0; i < BED_NODES; i++) {
-		assert_int_equal(bed->nic->ops->host->create(bed->nic, nodes[i], "s",
-							     BED_SIZE, 0600,
-							     &bed->map[i]), 0);
-		assert_int_equal(bed->nic->ops->host->publish(bed->nic, &bed->map[i]),
+		assert_int_equal(bed->host->ops->host->create(bed->host, nodes[i], "s",
+							      BED_SIZE, 0600,
+							      &bed->map[i]), 0);
+		assert_int_equal(bed->host->ops->host->publish(bed->host, &bed->map[i]),
 				 0);
-		assert_int_equal(bed->nic->ops->attach(bed->nic, nodes[i], "s",
+		assert_int_equal(bed->nic->ops->attach(bed->nic, bed->node[i], "s",
 						       FAR_ATTACH_READ | FAR_ATTACH_WRITE,
 						       &bed->peer[i]), 0);
 	}
@@ -144,10 +174,12 @@ int bed_teardown(void **state)
 	bed->nic->ops->mr_dereg(bed->nic, bed->lkey);
 	for (i = 0; i < BED_NODES; i++) {
 		bed->nic->ops->detach(bed->nic, &bed->peer[i]);
-		bed->nic->ops->host->unmap(bed->nic, &bed->map[i]);
-		bed->nic->ops->host->remove(bed->nic, nodes[i], "s");
+		bed->host->ops->host->unmap(bed->host, &bed->map[i]);
+		bed->host->ops->host->remove(bed->host, nodes[i], "s");
 	}
 	bed->nic->ops->close(bed->nic);
+	if (bed->host != bed->nic)
+		bed->host->ops->close(bed->host);
 	far_trace_ring_free(ring);
 	ring = NULL;
 	if (sim)

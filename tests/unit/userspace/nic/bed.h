@@ -26,10 +26,15 @@ struct far_sim;
 struct bed_kind {
 	const char *name;
 	void (*open)(struct far_nic **ret_nic);
+	/* Where another one has the memory nodes; else NULL. Is called first. */
+	void (*open_host)(struct far_nic **ret_nic);
+	const char *const *node;	/* NULL: "0" and "1" */
 };
 
 struct bed {
 	struct far_nic *nic;
+	struct far_nic *host;		/* has the memory nodes, "0" and "1"; mostly nic */
+	const char *const *node;	/* their names for attach() */
 	struct far_host_map map[BED_NODES];
 	struct far_peer peer[BED_NODES];
 	struct far_qset *qset;

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 		kind++;
 	if (!kind->name) {
 		fprintf(stderr, "usage: test-far-nic-suite mem|trace|fault|"
-			"fault-adverse|soft|sim|sim-adverse\n");
+			"fault-adverse|soft|sim|sim-adverse|verbs\n");
 		return 2;
 	}
 	bed_choose(kind);

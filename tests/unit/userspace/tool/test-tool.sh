@@ -89,6 +89,7 @@ says '"errors": 0' "$far" bench index --nic "$nic" --keys 1000 --ops 1000 --warm
 says '"tier": "model"' "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 \
 	--warm-ms 0 --threads 4 --json -
 says "mem" "$far" info
+says "\"name\":\"verbs\"" "$far" info --json
 refused "exists" space create demo --size 64M --nic "$nic"
 says "" "$far" space delete demo --nic "$nic"
 refused "no" space stat demo --nic "$nic"
@@ -116,7 +117,7 @@ refused "chunk size 3145728: expected a power of two" \
 refused "as long as the process" space create s --size 64M --nic sim:cx6-200
 refused "as long as the process" space create s --size 64M --nic soft
 refused "mem or soft expected" space serve s --size 64M --nic sim:cx6-200
-refused "no back end 'bogus'; there are: mem, soft, sim" space list --nic bogus
+refused "no back end 'bogus'; there are: mem, soft, verbs, sim" space list --nic bogus
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
 	--workload A --json -

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The device: protection domains, keys, completion queues, queue pairs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "fake_priv.h"
+
+struct fake_verbs fake;
+pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct ibv_device device = { .name = FAKE_DEVICE };
+static struct verbs_context vctx;
+static uint32_t next_key = 1, next_qpn = 0x100;
+static struct fake_mr *mrs;
+
+bool fake_fails(int err)
+{
+	bool fails = __atomic_add_fetch(&fake.calls, 1, __ATOMIC_RELAXED) == fake.fail_at;
+
+	if (fails)
+		errno = err;
+	return fails;
+}
+
+void fake_wrong(const char *what)
+{
+	if (!fake.wrong)
+		fake.wrong = what;
+}
+
+void fake_made(int by)
+{
+	__atomic_fetch_add(&fake.objects, by, __ATOMIC_RELAXED);
+}
+
+/* ---- the device ---- */
+
+struct ibv_device **ibv_get_device_list(int *nr)
+{
+	struct ibv_device **list = calloc(2, sizeof(*list));
+
+	list[0] = &device;
+	*nr = 1;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list)
+{
+	free(list);
+}
+
+const char *ibv_get_device_name(struct ibv_device *dev)
+{
+	return dev->name;
+}
+
+int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
+{
+	if (fake_fails(EIO))
+		return EIO;
+	*attr = (struct ibv_device_attr) {
+		.max_qp_wr = 32768, .max_cqe = 1 << 22, .phys_port_cnt = 1,
+		.atomic_cap = IBV_ATOMIC_HCA, .max_qp_init_rd_atom = 16, .max_sge = 1,
+	};
+	return 0;
+}
+
+#undef ibv_query_port
+int ibv_query_port(struct ibv_context *ctx, uint8_t port,
+		   struct _compat_ibv_port_attr *compat)
+{
+	struct ibv_port_attr *attr = (struct ibv_port_attr *)compat;
+
+	if (port != 1)
+		fake_wrong("port of ibv_query_port()");
+	attr->state = IBV_PORT_ACTIVE;
+	attr->max_msg_sz = 1 << 30;
+	return 0;
+}
+
+/* ---- protection domains ---- */
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *ctx)
+{
+	struct fake_pd *pd;
+
+	if (fake_fails(ENOMEM))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	pd->pd.context = ctx;
+	fake_made(1);
+	return &pd->pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	struct fake_pd *mine = (struct fake_pd *)pd;
+
+	if (mine->users)
+		fake_wrong("a protection domain that is in use");
+	if (mine->td)
+		fake.parents--;
+	if (mine->parent)
+		mine->parent->users--;
+	fake_made(-1);
+	free(mine);
+	return 0;
+}
+
+static struct ibv_td *td_alloc(struct ibv_context *ctx, struct ibv_td_init_attr *attr)
+{
+	struct ibv_td *td;
+
+	if (attr->comp_mask)
+		fake_wrong("comp_mask of ibv_alloc_td()");
+	if (fake_fails(ENOMEM))
+		return NULL;
+	if (fake.max_tds && fake.tds == fake.max_tds) {
+		errno = ENOSPC;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	td->context = ctx;
+	fake.tds++;
+	fake_made(1);
+	return td;
+}
+
+static int td_dealloc(struct ibv_td *td)
+{
+	fake.tds--;
+	fake_made(-1);
+	free(td);
+	return 0;
+}
+
+static struct ibv_pd *parent_alloc(struct ibv_context *ctx,
+				   struct ibv_parent_domain_init_attr *attr)
+{
+	struct fake_pd *pd;
+
+	if (!attr->pd || !attr->td || attr->comp_mask || attr->td->context != ctx ||
+	    ((struct fake_pd *)attr->pd)->td)
+		fake_wrong("arguments of ibv_alloc_parent_domain()");
+	if (fake_fails(ENOMEM))
+		return NULL;
+	pd = calloc(1, sizeof(*pd));
+	pd->pd.context = ctx;
+	pd->td = attr->td;
+	pd->parent = (struct fake_pd *)attr->pd;
+	pd->parent->users++;
+	fake.parents++;
+	fake.td_pds++;
+	fake_made(1);
+	return &pd->pd;
+}
+
+/* ---- keys ---- */
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	struct fake_mr *mr;
+
+	if (access & ~IBV_ACCESS_LOCAL_WRITE)
+		fake_wrong("access of ibv_reg_mr()");
+	if (fake_fails(ENOMEM))
+		return NULL;
+	mr = calloc(1, sizeof(*mr));
+	mr->mr = (struct ibv_mr) { .pd = pd, .addr = addr, .length = len };
+	pthread_mutex_lock(&fake_lock);
+	mr->mr.lkey = next_key++ << 8;
+	mr->next = mrs;
+	mrs = mr;
+	pthread_mutex_unlock(&fake_lock);
+	fake_made(1);
+	return &mr->mr;
+}
+
+int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	struct fake_mr **at = &mrs;
+
+	pthread_mutex_lock(&fake_lock);
+	while (&(*at)->mr != mr)
+		at = &(*at)->next;
+	*at = (*at)->next;
+	pthread_mutex_unlock(&fake_lock);
+	fake_made(-1);
+	free(mr);
+	return 0;
+}
+
+static bool local_ok(const struct ibv_sge *sge)
+{
+	const struct fake_mr *mr = mrs;
+
+	while (mr && mr->mr.lkey != sge->lkey)
+		mr = mr->next;
+	return mr && sge->addr >= (uintptr_t)mr->mr.addr &&
+	       sge->addr + sge->length <= (uintptr_t)mr->mr.addr + mr->mr.length;
+}
+
+/* ---- completion queues ---- */
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *ctx)
+{
+	struct ibv_comp_channel *channel;
+
+	if (fake_fails(EMFILE))
+		return NULL;
+	channel = calloc(1, sizeof(*channel));
+	channel->context = ctx;
+	channel->fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	fake_made(1);
+	return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	close(channel->fd);
+	free(channel);
+	fake_made(-1);
+	return 0;
+}
+
+static struct fake_cq *cq_new(struct ibv_context *ctx, int cqe,
+			      struct ibv_comp_channel *channel)
+{
+	struct fake_cq *cq = calloc(1, sizeof(*cq));
+
+	cq->cq.context = ctx;
+	cq->cq.channel = channel;
+	cq->size = cqe;
+	cq->wc = calloc(cqe, sizeof(*cq->wc));
+	fake_made(1);
+	return cq;
+}
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *ctx, int cqe, void *context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	return fake_fails(ENOMEM) ? NULL : &cq_new(ctx, cqe, channel)->cq;
+}
+
+static struct ibv_cq_ex *cq_create_ex(struct ibv_context *ctx,
+				      struct ibv_cq_init_attr_ex *attr)
+{
+	const struct fake_pd *pd = (struct fake_pd *)attr->parent_domain;
+	struct fake_cq *cq;
+
+	if (attr->comp_mask != (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD) ||
+	    attr->flags != IBV_CREATE_CQ_ATTR_SINGLE_THREADED || !pd->td)
+		fake_wrong("arguments of ibv_create_cq_ex()");
+	if (fake_fails(ENOMEM))
+		return NULL;
+	cq = cq_new(ctx, attr->cqe, attr->channel);
+	fake.td_cqs++;
+	return (struct ibv_cq_ex *)&cq->cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	struct fake_cq *mine = (struct fake_cq *)cq;
+
+	if (mine->users || mine->unacked)
+		fake_wrong("a completion queue that is in use");
+	free(mine->wc);
+	free(mine);
+	fake_made(-1);
+	return 0;
+}
+
+static void cq_add(struct fake_cq *cq, const struct ibv_wc *wc)
+{
+	pthread_mutex_lock(&fake_lock);
+	if (cq->nr == cq->size)
+		fake_wrong("a completion queue has overrun");
+	else
+		cq->wc[(cq->first + cq->nr++) % cq->size] = *wc;
+	if (cq->armed)
+		eventfd_write(cq->cq.channel->fd, 1);
+	cq->told += cq->armed;
+	cq->armed = false;
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static int cq_poll(struct ibv_cq *cq, int max, struct ibv_wc *wc)
+{
+	struct fake_cq *mine = (struct fake_cq *)cq;
+	int nr;
+
+	pthread_mutex_lock(&fake_lock);
+	for (nr = 0; nr < max && mine->nr; nr++, mine->nr--) {
+		wc[nr] = mine->wc[mine->first];
+		mine->first = (mine->first + 1) % mine->size;
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return nr;
+}
+
+static int cq_arm(struct ibv_cq *cq, int solicited)
+{
+	struct fake_cq *mine = (struct fake_cq *)cq;
+
+	pthread_mutex_lock(&fake_lock);
+	mine->armed = true;
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
+}
+
+/* One completion queue per channel is all that the back end has. */
+int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
+{
+	eventfd_t one;
+
+	if (eventfd_read(channel->fd, &one))
+		return -1;
+	*cq = NULL;
+	channel->refcnt++;
+	return 0;
+}
+
+void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nr)
+{
+	cq->channel->refcnt -= nr;
+	if (cq->channel->refcnt)
+		fake_wrong("events that are not acknowledged");
+}
+
+/* ---- queue pairs ---- */
+
+static struct fake_qp *qp_of(struct ibv_qp *qp)
+{
+	return (struct fake_qp *)qp;
+}
+
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct fake_qp *qp;
+
+	if (attr->qp_type != IBV_QPT_RC || attr->sq_sig_all || attr->cap.max_send_sge != 1 ||
+	    attr->send_cq != attr->recv_cq || !attr->cap.max_send_wr)
+		fake_wrong("attributes of rdma_create_qp()");
+	if (fake_fails(ENOMEM))
+		return -1;
+	if (attr->cap.max_inline_data > fake.max_inline) {
+		errno = EINVAL;
+		return -1;
+	}
+	qp = calloc(1, sizeof(*qp));
+	qp->qp.context = id->verbs;
+	qp->qp.qp_num = next_qpn++;
+	qp->cq = (struct fake_cq *)attr->send_cq;
+	qp->cq->users++;
+	qp->pd = (struct fake_pd *)pd;
+	qp->pd->users++;
+	qp->depth = attr->cap.max_send_wr;
+	qp->id = id;
+	fake.td_qps += qp->pd->td != NULL;
+	attr->cap.max_inline_data = fake.max_inline;
+	id->qp = &qp->qp;
+	fake_made(1);
+	return 0;
+}
+
+void rdma_destroy_qp(struct rdma_cm_id *id)
+{
+	struct fake_qp *qp = qp_of(id->qp);
+
+	qp->cq->users--;
+	qp->pd->users--;
+	free(qp->flush);
+	free(qp);
+	id->qp = NULL;
+	fake_made(-1);
+}
+
+static enum ibv_wc_status wr_execute(struct fake_qp *qp, struct ibv_send_wr *wr)
+{
+	bool atomic = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+		      wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	uint64_t addr = atomic ? wr->wr.atomic.remote_addr : wr->wr.rdma.remote_addr;
+	uint32_t len = wr->num_sge ? wr->sg_list->length : 0;
+	bool inlined = wr->send_flags & IBV_SEND_INLINE;
+	void *local = wr->num_sge ? (void *)(uintptr_t)wr->sg_list->addr : NULL;
+	uint64_t *word, old;
+	uint8_t *far;
+
+	if ((atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey) != FAKE_RKEY)
+		fake_wrong("rkey of a work request");
+	if (len && !inlined && !local_ok(wr->sg_list))
+		return IBV_WC_LOC_PROT_ERR;
+	far = fake_far(qp, addr, len, wr->opcode == IBV_WR_RDMA_READ);
+	if (!far)
+		return IBV_WC_REM_ACCESS_ERR;
+	word = (uint64_t *)far;
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_READ:
+		memcpy(local, far, len);
+		break;
+	case IBV_WR_RDMA_WRITE:
+		memcpy(far, local, len);
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		old = wr->wr.atomic.compare_add;
+		__atomic_compare_exchange_n(word, &old, wr->wr.atomic.swap, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		memcpy(local, &old, 8);
+		break;
+	default:
+		old = __atomic_fetch_add(word, wr->wr.atomic.compare_add, __ATOMIC_SEQ_CST);
+		memcpy(local, &old, 8);
+	}
+	return IBV_WC_SUCCESS;
+}
+
+static void wr_complete(struct fake_qp *qp, uint64_t wr_id, enum ibv_wc_status status,
+			bool signaled)
+{
+	struct ibv_wc wc = {
+		.wr_id = wr_id, .status = status, .qp_num = qp->qp.qp_num,
+		.vendor_err = status ? 0x88 : 0,
+	};
+
+	if (status || signaled)
+		cq_add(qp->cq, &wc);
+}
+
+void fake_qp_error(struct fake_qp *qp)
+{
+	unsigned i, nr;
+
+	pthread_mutex_lock(&fake_lock);
+	qp->error = true;
+	nr = qp->nr_flush;
+	qp->nr_flush = 0;
+	pthread_mutex_unlock(&fake_lock);
+	for (i = 0; i < nr; i++)
+		wr_complete(qp, qp->flush[i], IBV_WC_WR_FLUSH_ERR, true);
+}
+
+/* A memory node that is gone does not answer: until that is noticed, it waits. */
+static bool wr_waits(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	bool waits;
+
+	if (!fake_gone(qp))
+		return false;
+	pthread_mutex_lock(&fake_lock);
+	waits = !qp->error;
+	if (waits) {
+		qp->flush = realloc(qp->flush, (qp->nr_flush + 1) * sizeof(*qp->flush));
+		qp->flush[qp->nr_flush++] = wr->wr_id;
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return waits;
+}
+
+static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	if (wr->num_sge > 1 || wr->send_flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE |
+						  IBV_SEND_FENCE))
+		fake_wrong("a work request's lists or flags");
+	if (wr->send_flags & IBV_SEND_INLINE &&
+	    (wr->opcode != IBV_WR_RDMA_WRITE || wr->sg_list->length > fake.max_inline))
+		fake_wrong("a work request's inline data");
+	__atomic_fetch_add(&fake.inlined, !!(wr->send_flags & IBV_SEND_INLINE),
+			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fake.fenced, !!(wr->send_flags & IBV_SEND_FENCE),
+			   __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fake.signaled, !!(wr->send_flags & IBV_SEND_SIGNALED),
+			   __ATOMIC_RELAXED);
+}
+
+static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fake_qp *qp = qp_of(ibqp);
+	enum ibv_wc_status status;
+	bool told = false;
+
+	__atomic_fetch_add(&fake.posts, 1, __ATOMIC_RELAXED);
+	for (; wr; wr = wr->next) {
+		*bad = wr;
+		if (fake_fails(ENOMEM))
+			return ENOMEM;
+		wr_look(qp, wr);
+		if (wr_waits(qp, wr)) {
+			if (!told)
+				fake_left(qp->id);
+			told = true;
+			continue;
+		}
+		status = qp->error ? IBV_WC_WR_FLUSH_ERR : wr_execute(qp, wr);
+		wr_complete(qp, wr->wr_id, status, wr->send_flags & IBV_SEND_SIGNALED);
+		if (status)
+			qp->error = true;
+	}
+	return 0;
+}
+
+struct ibv_context *fake_context(void)
+{
+	vctx.sz = sizeof(vctx);
+	vctx.alloc_td = fake.no_td ? NULL : td_alloc;
+	vctx.dealloc_td = td_dealloc;
+	vctx.alloc_parent_domain = parent_alloc;
+	vctx.create_cq_ex = cq_create_ex;
+	vctx.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	vctx.context.device = &device;
+	vctx.context.ops.poll_cq = cq_poll;
+	vctx.context.ops.req_notify_cq = cq_arm;
+	vctx.context.ops.post_send = qp_post;
+	return &vctx.context;
+}

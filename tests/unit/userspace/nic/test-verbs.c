@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The back end verbs on a device that is none: the conformance suite, what the provider
+ * is asked for, and what is left when a call fails.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bed.h"
+#include "fake_verbs.h"
+
+static char dir[32];
+
+static void open_host(struct far_nic **ret_nic)
+{
+	char spec[64], why[128];
+
+	snprintf(dir, sizeof(dir), "/tmp/far-verbs-XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(spec, sizeof(spec), "mem:dir=%s", dir);
+	assert_int_equal(far_nic_open(spec, why, sizeof(why), ret_nic), 0);
+	fake = (struct fake_verbs) { .host = *ret_nic, .max_inline = 64 };
+}
+
+static void open_plain(struct far_nic **ret_nic)
+{
+	char why[128];
+
+	assert_int_equal(far_nic_open("verbs:" FAKE_DEVICE ",spin_us=0", why, sizeof(why),
+				      ret_nic), 0);
+}
+
+/* Neither thread domains nor inline data. */
+static void open_poor(struct far_nic **ret_nic)
+{
+	fake.no_td = true;
+	fake.max_inline = 0;
+	open_plain(ret_nic);
+}
+
+static const char *const nodes[BED_NODES] = { "127.0.0.1", "127.0.0.2:7490" };
+static const struct bed_kind plain = { "verbs", open_plain, open_host, nodes };
+static const struct bed_kind poor = { "verbs-poor", open_poor, open_host, nodes };
+
+static int setup(void **state)
+{
+	bed_choose(&plain);
+	return bed_setup(state);
+}
+
+static int setup_poor(void **state)
+{
+	bed_choose(&poor);
+	return bed_setup(state);
+}
+
+/* Nothing is left, and nothing that the device was given was wrong. */
+static int teardown(void **state)
+{
+	int err = bed_teardown(state);
+
+	if (fake.wrong)
+		fail_msg("the device was given what cannot be: %s", fake.wrong);
+	assert_int_equal(fake.objects, 0);
+	assert_int_equal(rmdir(dir), 0);
+	return err;
+}
+
+/* ---- thread domains ---- */
+
+static void test_doorbells(void **state)
+{
+	struct bed *bed = *state;
+	struct far_qset *more[3];
+	struct far_qset_stats stats;
+	unsigned i;
+
+	assert_int_equal(fake.tds, 1);
+	fake.max_tds = 3;
+	for (i = 0; i < 3; i++)
+		more[i] = bed_qset(bed, 8);
+	/* One each, as long as there are any. */
+	assert_int_equal(fake.tds, 3);
+	assert_int_equal(fake.parents, 3);
+	assert_int_equal(fake.td_cqs, 3);
+	assert_int_equal(fake.td_qps, 3 * BED_NODES);
+	for (i = 0; i < 3; i++) {
+		bed->nic->ops->stats(more[i], &stats);
+		assert_int_equal(stats.shared_doorbell, i == 2);
+	}
+	for (i = 0; i < 3; i++)
+		bed->nic->ops->qset_free(more[i]);
+	assert_int_equal(fake.tds, 1);
+	assert_int_equal(fake.parents, 1);
+}
+
+static void test_no_doorbells(void **state)
+{
+	struct bed *bed = *state;
+	struct far_qset_stats stats;
+
+	assert_int_equal(fake.tds, 0);
+	assert_int_equal(fake.td_qps, 0);
+	bed->nic->ops->stats(bed->qset, &stats);
+	assert_int_equal(stats.shared_doorbell, 1);
+}
+
+static void test_doorbell_default(void **state)
+{
+	struct bed *bed = *state;
+	struct far_qset_attr attr = {
+		.nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN,
+		.doorbell = FAR_DOORBELL_DEFAULT,
+	};
+	struct far_qset *qset;
+
+	assert_int_equal(bed->nic->ops->qset_new(bed->nic, &attr, &qset), 0);
+	assert_int_equal(fake.tds, 1);
+	bed->nic->ops->qset_free(qset);
+	attr.doorbell = FAR_DOORBELL_CONTEXT;
+	assert_int_equal(bed->nic->ops->qset_new(bed->nic, &attr, &qset), -EOPNOTSUPP);
+}
+
+/* ---- work requests ---- */
+
+static void test_work_requests(void **state)
+{
+	struct bed *bed = *state;
+	struct far_wr wr[3] = {
+		bed_write(bed, 64, 0, 8), bed_read(bed, 64, 64, 8), bed_write(bed, 72, 0, 8),
+	};
+	unsigned posts = fake.posts;
+	struct far_wc wc;
+
+	wr[0].flags = FAR_WR_INLINE;
+	wr[1].flags = 0;
+	wr[2].flags = FAR_WR_FENCE | FAR_WR_SIGNALED;
+	fake.signaled = 0;
+	assert_int_equal(bed->nic->ops->post(bed->qset, 0, wr, 3), 0);
+	bed_collect(bed->qset, &wc, 1);
+	assert_int_equal(fake.posts, posts + 1);
+	assert_int_equal(fake.inlined, fake.max_inline ? 1 : 0);
+	assert_int_equal(fake.fenced, 1);
+	assert_int_equal(fake.signaled, 1);
+}
+
+static void test_explain(void **state)
+{
+	struct bed *bed = *state;
+	struct far_wr wr = bed_read(bed, BED_SIZE, 0, 8);
+	struct far_wc wc;
+	char text[128];
+
+	assert_int_equal(bed->nic->ops->post(bed->qset, 0, &wr, 1), 0);
+	bed_collect(bed->qset, &wc, 1);
+	bed->nic->ops->explain(bed->qset, &wc, text, sizeof(text));
+	assert_non_null(strstr(text, FAKE_DEVICE ", queue pair 0x1"));
+	assert_non_null(strstr(text, "remote access error, vendor error 0x88"));
+}
+
+/* ---- what fails ---- */
+
+/* All that a client does; 0, or what failed. */
+static int life(struct far_nic *nic, struct bed *bed)
+{
+	const struct far_nic_ops *ops = nic->ops;
+	struct far_qset_attr attr = { .nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN };
+	struct far_qset *qset;
+	struct far_peer peer;
+	struct far_wr wr[2];
+	struct far_wc wc[2];
+	uint32_t lkey;
+	int err;
+
+	err = ops->mr_reg(nic, bed->local, 4096, &lkey);
+	if (err)
+		return err;
+	err = ops->attach(nic, bed->node[0], "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE, &peer);
+	if (err)
+		goto dereg;
+	err = ops->claim(nic, &peer, 7);
+	if (err)
+		goto detach;
+	err = ops->qset_new(nic, &attr, &qset);
+	if (err)
+		goto detach;
+	err = ops->connect(qset, 0, &peer);
+	if (err)
+		goto free_qset;
+	wr[0] = bed_write(bed, 64, 0, 8);
+	wr[0].lkey = lkey;
+	wr[1] = wr[0];
+	assert_int_equal(ops->post(qset, 0, wr, 2), 0);
+	bed_collect(qset, wc, 2);
+	err = wc[0].status ? wc[0].status : wc[1].status;
+	if (err)
+		assert_int_equal(ops->post(qset, 0, wr, 1), -ENOTCONN);
+free_qset:
+	ops->qset_free(qset);
+detach:
+	ops->detach(nic, &peer);
+dereg:
+	ops->mr_dereg(nic, lkey);
+	return err;
+}
+
+/* The N-th call fails, for all N: nothing hangs, nothing is left, and later all is well. */
+static void test_each_call_fails(void **state)
+{
+	struct bed *bed = *state;
+	unsigned objects = fake.objects, n, failed = 0;
+	struct far_nic *nic;
+	char why[128];
+	int err;
+
+	for (n = 1; ; n++) {
+		fake.calls = 0;
+		fake.fail_at = n;
+		err = far_nic_open("verbs", why, sizeof(why), &nic);
+		if (err)
+			assert_true(why[0]);
+		if (!err) {
+			err = life(nic, bed);
+			nic->ops->close(nic);
+		}
+		failed += err != 0;
+		if (fake.objects != objects)
+			fail_msg("call %u: %d objects are left", n,
+				 (int)(fake.objects - objects));
+		if (fake.calls < n)
+			break;
+	}
+	fake.fail_at = 0;
+	assert_int_equal(err, 0);
+	print_message("%u calls, %u of them needed\n", n - 1, failed);
+	assert_true(failed > 20);
+	assert_int_equal(bed_one(bed, 0, bed_read(bed, 64, 0, 8)), 0);
+}
+
+static void test_words(void **state)
+{
+	static const char *const bad[] = {
+		"verbs:other0", "verbs:fake0,fake0", "verbs:ip=", "verbs:ip=host",
+		"verbs:spin_us=", "verbs:timeout=32", "verbs:,", "verbs:gid=1",
+	};
+	struct far_nic *nic;
+	char why[128];
+	unsigned i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		if (!far_nic_open(bad[i], why, sizeof(why), &nic))
+			fail_msg("%s is taken", bad[i]);
+		assert_true(strlen(why) > 10);
+	}
+}
+
+#define TEST(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_doorbells, setup),
+		TEST(test_no_doorbells, setup_poor),
+		TEST(test_doorbell_default, setup),
+		TEST(test_work_requests, setup),
+		TEST(test_work_requests, setup_poor),
+		TEST(test_explain, setup),
+		TEST(test_each_call_fails, setup),
+		TEST(test_words, setup),
+	};
+	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
+
+	bed_choose(&plain);
+	failed += suite_ops() + suite_queue() + suite_fail() + suite_thread();
+	bed_choose(&poor);
+	failed += suite_ops() + suite_queue();
+	return failed;
+}

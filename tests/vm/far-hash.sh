@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# libfar's back end verbs on the rdma_rxe of stock kernels: the conformance suite, whose
+# memory nodes soft has at the other end of a veth, and the hash table in a space of the
+# agent, with the histories of tasks that fight for few keys.
+. "$(dirname "$0")/lib.sh"
+. "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
+
+# shellcheck disable=SC2016  # for the guest's shell
+on_veth='
+for m in /x/modules/*.ko; do
+	insmod $m 2>/dev/null
+done
+ip link add v0 type veth || exit 3
+ip link set v0 mtu 2200 up && ip link set veth0 mtu 2200 up || exit 3
+ip addr add 10.78.0.1/24 dev v0 || exit 3
+rdma link add rxe9 type rxe netdev v0 || exit 3
+export FAR_TEST_NIC=verbs:rxe9,spin_us=0
+export FAR_TEST_HOST=soft:nodes=2,ip=10.78.0.9/24,mtu=2200,packet=veth0
+exec test-far-nic-suite verbs 2>&1'
+
+# suite KERNEL
+suite() {
+	kernel_fetch "$1" && module_files "$1" "$case_dir/modules" veth || {
+		wrong "no module veth"
+		return
+	}
+	vm_script --kernel "$1" --no-odrp --mem 300M --add "$case_dir/modules" \
+		--add "$vm_far/nic/test-far-nic-suite" -- "$on_veth"
+	expect_status 0
+	((case_failed)) && grep -B3 FAILED "$case_dir/out" >&2
+	say "$(grep -c '^\[ *OK \]' "$case_dir/out") tests of the suite"
+}
+
+# A space of the agent, for --param mnode.config.
+space_config() {
+	printf '[space cache]\nsize = %s\n' "$1" >"$case_dir/mnode.conf"
+}
+
+# agent KERNEL OPTION... -- SCRIPT
+agent() {
+	space_config 16M
+	vm_script --kernel "$1" --no-swapon --mem 300M --swap 16M --pool 96M \
+		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" \
+		--add "$vm_far/hash/test-far-hash-concurrent" "${@:2}"
+	expect_status 0
+}
+
+# shellcheck disable=SC2016
+in_space='
+far=/x/far nic=verbs:rxe0,spin_us=0
+$far info || exit 4
+$far space list --nic $nic --node 10.77.0.1 || exit 5
+FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1 FAR_TEST_SPACE=cache \
+	test-far-hash-concurrent elsewhere 2>&1 || exit 6
+$far bench index --nic $nic --node 10.77.0.1 --space cache --index hash \
+	--workload A --keys 500 --tasks 4 --ops 2000 --warm-ms 0 || exit 7
+$far space check cache --nic $nic --node 10.77.0.1 || exit 8'
+
+hash() {
+	agent "$1" -- "$in_space"
+	expect_out 'linearizable'
+	say "$(grep 'linearizable' "$case_dir/out")"
+}
+
+vm_far=$(userspace_dir)/tests/unit/userspace
+vm_far_tool=$(userspace_dir)/userspace/tool/far
+for kernel in "${kernels[@]}"; do
+	# Each of its tests opens and connects anew.
+	((nightly)) && tap_case "the conformance suite on $kernel" suite "$kernel"
+	tap_case "the hash table on $kernel, history" hash "$kernel"
+done
+tap_end

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The back end verbs: its configuration, the device, registrations, and its table. */
+#include "verbs.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/parse.h"
+#include "../base/why.h"
+#include "conf.h"
+#include "real.h"
+#include "verbs_priv.h"
+
+#define DEFAULT_SPIN_US	50
+#define DEFAULT_TIMEOUT	16
+#define MAX_TIMEOUT	31
+#define MAX_SPIN_US	1000000
+
+/* ---- configuration ---- */
+
+static int conf_ip(struct verbs_nic *verbs, const char *value, char *why, size_t len)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)&verbs->from;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&verbs->from;
+
+	if (value && inet_pton(AF_INET, value, &v4->sin_addr) == 1)
+		v4->sin_family = AF_INET;
+	else if (value && inet_pton(AF_INET6, value, &v6->sin6_addr) == 1)
+		v6->sin6_family = AF_INET6;
+	else
+		return far_why(why, len, -EINVAL, "verbs: ip=%s: expected an address of "
+			       "this host", value ? value : "");
+	return 0;
+}
+
+static int conf_number(const struct far_conf_word *word, uint64_t max, uint64_t *ret_value,
+		       char *why, size_t len)
+{
+	if (word->value && !far_parse_count(word->value, 0, max, ret_value))
+		return 0;
+	return far_why(why, len, -EINVAL, "verbs: %s=%s: expected a number from 0 to %llu",
+		       word->name, word->value ? word->value : "",
+		       (unsigned long long)max);
+}
+
+static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
+		     char *device, char *why, size_t len)
+{
+	uint64_t n = 0;
+	int err;
+
+	if (!strcmp(word->name, "ip"))
+		return conf_ip(verbs, word->value, why, len);
+	if (!strcmp(word->name, "spin_us")) {
+		err = conf_number(word, MAX_SPIN_US, &n, why, len);
+		verbs->spin_us = n;
+		return err;
+	}
+	if (!strcmp(word->name, "timeout")) {
+		err = conf_number(word, MAX_TIMEOUT, &n, why, len);
+		verbs->timeout = n;
+		return err;
+	}
+	if (word->value || *device || strlen(word->name) >= IBV_SYSFS_NAME_MAX)
+		return far_why(why, len, -EINVAL, "verbs: '%s': expected one DEVICE, "
+			       "ip=ADDRESS, spin_us=N or timeout=N", word->name);
+	snprintf(device, IBV_SYSFS_NAME_MAX, "%s", word->name);
+	return 0;
+}
+
+/* device: IBV_SYSFS_NAME_MAX bytes; "" if none is named. */
+static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, char *why,
+		      size_t len)
+{
+	struct far_conf_word word;
+	int err;
+
+	verbs->spin_us = DEFAULT_SPIN_US;
+	verbs->timeout = DEFAULT_TIMEOUT;
+	while ((err = far_conf_next(&text, &word)) > 0) {
+		err = conf_word(verbs, &word, device, why, len);
+		if (err)
+			return err;
+	}
+	return err ? far_why(why, len, err, "verbs: an empty word in its configuration; "
+			     "expected DEVICE, ip=ADDRESS, spin_us=N or timeout=N") : 0;
+}
+
+/* ---- the device ---- */
+
+/* Whether a port of it is up; *ret_max_msg: what all those ports move at once. */
+static bool device_up(struct ibv_context *ctx, uint32_t *ret_max_msg)
+{
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port;
+	bool up = false;
+	unsigned i;
+
+	*ret_max_msg = FAR_NIC_MAX_LEN;
+	if (ibv_query_device(ctx, &attr))
+		return false;
+	for (i = 1; i <= attr.phys_port_cnt; i++) {
+		if (ibv_query_port(ctx, i, &port) || port.state != IBV_PORT_ACTIVE)
+			continue;
+		up = true;
+		if (port.max_msg_sz && port.max_msg_sz < *ret_max_msg)
+			*ret_max_msg = port.max_msg_sz;
+	}
+	return up;
+}
+
+/* The one that is named, or the only one that is up. */
+static int device_choose(struct ibv_context **all, int nr, const char *name,
+			 struct verbs_nic *verbs, char *why, size_t len)
+{
+	uint32_t max_msg;
+	bool up;
+	int i;
+
+	for (i = 0; i < nr; i++) {
+		const char *its = ibv_get_device_name(all[i]->device);
+
+		if (*name && strcmp(its, name))
+			continue;
+		up = device_up(all[i], &max_msg);
+		if (!*name && !up)
+			continue;
+		if (!up)
+			return far_why(why, len, -ENETDOWN, "verbs: no port of %s is up",
+				       its);
+		if (verbs->ctx)
+			return far_why(why, len, -EINVAL, "verbs: %s and %s are up: "
+				       "expected verbs:DEVICE", verbs_name(verbs), its);
+		verbs->ctx = all[i];
+		verbs->max_msg = max_msg;
+	}
+	if (verbs->ctx)
+		return 0;
+	return *name ? far_why(why, len, -ENODEV, "verbs: no RDMA device '%s' ('far info' "
+			       "lists those there are)", name) :
+		       far_why(why, len, -ENODEV, "verbs: no RDMA device has a port that "
+			       "is up");
+}
+
+/* librdmacm says things on standard error where there is no device at all. */
+static int devices_any(char *why, size_t len)
+{
+	struct ibv_device **list;
+	int nr = 0;
+
+	list = ibv_get_device_list(&nr);
+	if (list)
+		ibv_free_device_list(list);
+	return list && nr ? 0 : far_why(why, len, -ENODEV, "verbs: this host has no RDMA "
+					"device");
+}
+
+static int device_find(const char *name, struct verbs_nic *verbs, char *why, size_t len)
+{
+	struct ibv_context **all;
+	int nr = 0, err = devices_any(why, len);
+
+	if (err)
+		return err;
+	errno = 0;
+	all = rdma_get_devices(&nr);
+	if (!all)
+		return far_why(why, len, verbs_errno(-1), "verbs: the RDMA connection "
+			       "manager does not work: is the module rdma_ucm loaded?");
+	err = device_choose(all, nr, name, verbs, why, len);
+	rdma_free_devices(all);
+	return err;
+}
+
+static int device_check(struct verbs_nic *verbs, char *why, size_t len)
+{
+	if (ibv_query_device(verbs->ctx, &verbs->attr))
+		return far_why(why, len, -EIO, "verbs: %s does not say what it can",
+			       verbs_name(verbs));
+	if (verbs->attr.atomic_cap == IBV_ATOMIC_NONE)
+		return far_why(why, len, -EOPNOTSUPP, "verbs: %s has no atomics",
+			       verbs_name(verbs));
+	return 0;
+}
+
+/* ---- life ---- */
+
+static int objects_make(struct verbs_nic *verbs, char *why, size_t len)
+{
+	int err;
+
+	errno = 0;
+	verbs->pd = ibv_alloc_pd(verbs->ctx);
+	err = verbs_errno(!verbs->pd);
+	if (err)
+		goto say;
+	verbs->cq = ibv_create_cq(verbs->ctx, 1, NULL, NULL, 0);
+	err = verbs_errno(!verbs->cq);
+	if (err)
+		goto dealloc_pd;
+	err = verbs_cm_start(verbs);
+	if (err)
+		goto destroy_cq;
+	return 0;
+
+destroy_cq:
+	ibv_destroy_cq(verbs->cq);
+dealloc_pd:
+	ibv_dealloc_pd(verbs->pd);
+say:
+	return far_why(why, len, err, "verbs: %s: %s", verbs_name(verbs), strerror(-err));
+}
+
+static int verbs_open(const char *conf, char *why, size_t why_len,
+		      struct far_nic **ret_nic)
+{
+	struct verbs_nic *verbs = calloc(1, sizeof(*verbs));
+	char device[IBV_SYSFS_NAME_MAX] = "";
+	int err;
+
+	if (!verbs)
+		return -ENOMEM;
+	err = conf_parse(conf, verbs, device, why, why_len);
+	if (!err)
+		err = device_find(device, verbs, why, why_len);
+	if (!err)
+		err = device_check(verbs, why, why_len);
+	if (!err)
+		err = objects_make(verbs, why, why_len);
+	if (err) {
+		free(verbs);
+		return err;
+	}
+	verbs->nic.ops = &far_verbs_ops;
+	*ret_nic = &verbs->nic;
+	return 0;
+}
+
+static void verbs_close(struct far_nic *nic)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+
+	verbs_cm_stop(verbs);
+	ibv_destroy_cq(verbs->cq);
+	ibv_dealloc_pd(verbs->pd);
+	free(verbs);
+}
+
+/* ---- registrations ---- */
+
+static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+	struct verbs_mr *mr;
+	int err;
+
+	if (!len)
+		return -EINVAL;
+	mr = malloc(sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	errno = 0;
+	mr->mr = ibv_reg_mr(verbs->pd, addr, len, IBV_ACCESS_LOCAL_WRITE);
+	err = verbs_errno(!mr->mr);
+	if (err) {
+		free(mr);
+		return err;
+	}
+	pthread_mutex_lock(&verbs->lock);
+	mr->next = verbs->mrs;
+	verbs->mrs = mr;
+	pthread_mutex_unlock(&verbs->lock);
+	*ret_lkey = mr->mr->lkey;
+	return 0;
+}
+
+static void mr_dereg(struct far_nic *nic, uint32_t lkey)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+	struct verbs_mr **at = &verbs->mrs, *mr;
+
+	pthread_mutex_lock(&verbs->lock);
+	while (*at && (*at)->mr->lkey != lkey)
+		at = &(*at)->next;
+	mr = *at;
+	if (mr)
+		*at = mr->next;
+	pthread_mutex_unlock(&verbs->lock);
+	if (!mr)
+		return;
+	ibv_dereg_mr(mr->mr);
+	free(mr);
+}
+
+const struct far_nic_ops far_verbs_ops = {
+	.name = "verbs",
+	.summary = "an RDMA device, over libibverbs and librdmacm",
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	.open = verbs_open,
+	.close = verbs_close,
+	.mr_reg = mr_reg,
+	.mr_dereg = mr_dereg,
+	.attach = verbs_attach,
+	.detach = verbs_detach,
+	.look = verbs_look,
+	.erase = verbs_erase,
+	.claim = verbs_claim,
+	.unclaim = verbs_unclaim,
+	.fence = verbs_fence,
+	.qset_new = verbs_qset_new,
+	.qset_free = verbs_qset_free,
+	.connect = verbs_qset_connect,
+	.post = verbs_qset_post,
+	.poll = verbs_qset_poll,
+	.now = far_real_now,
+	.spend = far_real_spend,
+	.wait = verbs_qset_wait,
+	.wake = verbs_qset_wake,
+	.thread_start = far_real_thread_start,
+	.thread_join = far_real_thread_join,
+	.stats = verbs_qset_stats,
+	.explain = verbs_qset_explain,
+};

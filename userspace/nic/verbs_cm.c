@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connections of the RDMA connection manager. One thread takes all events and writes
+ * what they say into the connections; it also ends connections, when somebody asks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "verbs_priv.h"
+
+/* How long a step may take; the connection manager itself goes on for a minute. */
+#define STEP_SECONDS	15
+
+int verbs_errno(int r)
+{
+	return r ? (errno ? -errno : -EIO) : 0;
+}
+
+/* ---- events ---- */
+
+static void conn_told(struct verbs_nic *verbs, struct verbs_conn *conn,
+		      enum verbs_conn_state state)
+{
+	conn->state = state;
+	pthread_cond_broadcast(&verbs->told);
+}
+
+/* With the lock. */
+static void priv_take(struct verbs_conn *conn, const struct rdma_cm_event *event)
+{
+	conn->priv_len = event->param.conn.private_data_len;
+	if (!event->param.conn.private_data)
+		conn->priv_len = 0;
+	if (conn->priv_len)
+		memcpy(conn->priv, event->param.conn.private_data, conn->priv_len);
+}
+
+/* With the lock. */
+static void event_note(struct verbs_nic *verbs, const struct rdma_cm_event *event)
+{
+	struct verbs_conn *conn = event->id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		conn_told(verbs, conn, VERBS_CONN_READY);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		priv_take(conn, event);
+		conn_told(verbs, conn, VERBS_CONN_READY);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		priv_take(conn, event);
+		conn->reason = event->status;
+		conn_told(verbs, conn, VERBS_CONN_REFUSED);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		conn_told(verbs, conn, VERBS_CONN_FAILED);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		conn_told(verbs, conn, VERBS_CONN_OVER);
+		break;
+	default:
+		break;
+	}
+}
+
+/* What is under way on a queue pair whose peer has gone is flushed by the answer to it. */
+static void event_take(struct verbs_nic *verbs, struct rdma_cm_event *event)
+{
+	bool left = event->event == RDMA_CM_EVENT_DISCONNECTED ||
+		    event->event == RDMA_CM_EVENT_DEVICE_REMOVAL;
+	struct rdma_cm_id *id = event->id;
+
+	pthread_mutex_lock(&verbs->lock);
+	event_note(verbs, event);
+	pthread_mutex_unlock(&verbs->lock);
+	rdma_ack_cm_event(event);
+	if (left)
+		rdma_disconnect(id);
+}
+
+static void events_take(struct verbs_nic *verbs)
+{
+	struct rdma_cm_event *event;
+
+	while (!rdma_get_cm_event(verbs->channel, &event))
+		event_take(verbs, event);
+}
+
+/* ---- ends ---- */
+
+static struct verbs_conn *ending_take(struct verbs_nic *verbs)
+{
+	struct verbs_conn *conn;
+
+	pthread_mutex_lock(&verbs->lock);
+	conn = verbs->ending;
+	if (conn)
+		verbs->ending = conn->next;
+	pthread_mutex_unlock(&verbs->lock);
+	return conn;
+}
+
+static void conn_destroy(struct verbs_nic *verbs, struct verbs_conn *conn)
+{
+	if (conn->id->qp) {
+		rdma_disconnect(conn->id);
+		rdma_destroy_qp(conn->id);
+	}
+	rdma_destroy_id(conn->id);
+	pthread_mutex_lock(&verbs->lock);
+	conn_told(verbs, conn, VERBS_CONN_GONE);
+	pthread_mutex_unlock(&verbs->lock);
+}
+
+static void *cm_main(void *arg)
+{
+	struct verbs_nic *verbs = arg;
+	struct pollfd fd[2] = {
+		{ .fd = verbs->channel->fd, .events = POLLIN },
+		{ .fd = verbs->kick, .events = POLLIN },
+	};
+	struct verbs_conn *conn;
+	eventfd_t count;
+
+	while (!__atomic_load_n(&verbs->stop, __ATOMIC_ACQUIRE)) {
+		poll(fd, 2, -1);
+		if (fd[1].revents)
+			eventfd_read(verbs->kick, &count);
+		events_take(verbs);
+		while ((conn = ending_take(verbs)))
+			conn_destroy(verbs, conn);
+	}
+	return NULL;
+}
+
+/* ---- for others ---- */
+
+int verbs_conn_new(struct verbs_nic *verbs, struct verbs_conn **ret_conn)
+{
+	struct verbs_conn *conn = calloc(1, sizeof(*conn));
+	int err;
+
+	if (!conn)
+		return -ENOMEM;
+	errno = 0;
+	err = verbs_errno(rdma_create_id(verbs->channel, &conn->id, conn, RDMA_PS_TCP));
+	if (err) {
+		free(conn);
+		return err;
+	}
+	*ret_conn = conn;
+	return 0;
+}
+
+void verbs_conn_expect(struct verbs_nic *verbs, struct verbs_conn *conn)
+{
+	pthread_mutex_lock(&verbs->lock);
+	conn->state = VERBS_CONN_PENDING;
+	pthread_mutex_unlock(&verbs->lock);
+}
+
+int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn)
+{
+	struct timespec until;
+	enum verbs_conn_state state;
+	int r = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += STEP_SECONDS;
+	pthread_mutex_lock(&verbs->lock);
+	while (conn->state == VERBS_CONN_PENDING && !r)
+		r = pthread_cond_timedwait(&verbs->told, &verbs->lock, &until);
+	state = conn->state;
+	pthread_mutex_unlock(&verbs->lock);
+	if (state == VERBS_CONN_REFUSED)
+		return far_hello_refusal(conn->priv, conn->priv_len);
+	return state == VERBS_CONN_READY ? 0 : -EHOSTUNREACH;
+}
+
+enum verbs_conn_state verbs_conn_state(struct verbs_nic *verbs, struct verbs_conn *conn)
+{
+	enum verbs_conn_state state;
+
+	pthread_mutex_lock(&verbs->lock);
+	state = conn->state;
+	pthread_mutex_unlock(&verbs->lock);
+	return state;
+}
+
+void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn)
+{
+	if (!conn)
+		return;
+	pthread_mutex_lock(&verbs->lock);
+	conn->next = verbs->ending;
+	verbs->ending = conn;
+	eventfd_write(verbs->kick, 1);
+	while (conn->state != VERBS_CONN_GONE)
+		pthread_cond_wait(&verbs->told, &verbs->lock);
+	pthread_mutex_unlock(&verbs->lock);
+	free(conn);
+}
+
+/* ---- life ---- */
+
+static int channel_open(struct verbs_nic *verbs)
+{
+	int flags;
+
+	errno = 0;
+	verbs->channel = rdma_create_event_channel();
+	if (!verbs->channel)
+		return verbs_errno(-1);
+	flags = fcntl(verbs->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(verbs->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+		rdma_destroy_event_channel(verbs->channel);
+		return -errno;
+	}
+	return 0;
+}
+
+static void told_init(struct verbs_nic *verbs)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&verbs->told, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&verbs->lock, NULL);
+}
+
+static void told_fini(struct verbs_nic *verbs)
+{
+	pthread_mutex_destroy(&verbs->lock);
+	pthread_cond_destroy(&verbs->told);
+}
+
+int verbs_cm_start(struct verbs_nic *verbs)
+{
+	int err = channel_open(verbs);
+
+	if (err)
+		return err;
+	verbs->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (verbs->kick < 0) {
+		err = -errno;
+		goto destroy_channel;
+	}
+	told_init(verbs);
+	err = -pthread_create(&verbs->thread, NULL, cm_main, verbs);
+	if (err)
+		goto fini_told;
+	return 0;
+
+fini_told:
+	told_fini(verbs);
+	close(verbs->kick);
+destroy_channel:
+	rdma_destroy_event_channel(verbs->channel);
+	return err;
+}
+
+void verbs_cm_stop(struct verbs_nic *verbs)
+{
+	__atomic_store_n(&verbs->stop, true, __ATOMIC_RELEASE);
+	eventfd_write(verbs->kick, 1);
+	pthread_join(verbs->thread, NULL);
+	told_fini(verbs);
+	close(verbs->kick);
+	rdma_destroy_event_channel(verbs->channel);
+}

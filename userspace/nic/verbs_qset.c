@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Queue sets of verbs: queues, and one completion queue for all of them.
+ *
+ * Waiting, by `state`, of which wake() is the other side:
+ *
+ *	QUIET --wake--> RUNG --wait--> QUIET
+ *	QUIET --wait--> SLEEPING --wake (writes the eventfd)--> RUNG --sleeper--> QUIET
+ *	                SLEEPING --completion, or time is up--> QUIET
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "real.h"
+#include "verbs_priv.h"
+#include "wr.h"
+
+#define POLL_BATCH	16
+
+enum { SLEEP_QUIET, SLEEP_RUNG, SLEEP_SLEEPING };
+
+struct verbs_qset {
+	struct far_qset qset;
+	struct far_qset_stats stats;
+	unsigned depth, nr_peers;
+	unsigned turn;			/* whose completions are taken first */
+	uint16_t serial;		/* of the queue pair that was made last */
+	bool more;			/* a queue may have completions to be taken */
+	uint32_t state;			/* SLEEP_*; atomic */
+	int bell;			/* eventfd */
+	struct verbs_door door;
+	struct ibv_send_wr *wr;		/* depth, for one post() */
+	struct ibv_sge *sge;
+	struct verbs_queue queue[];	/* nr_peers */
+};
+
+static struct verbs_qset *qset_of(struct far_qset *qset)
+{
+	return (struct verbs_qset *)qset;
+}
+
+static struct verbs_nic *qset_nic(const struct verbs_qset *mine)
+{
+	return verbs_nic_of(mine->qset.nic);
+}
+
+/* ---- life ---- */
+
+/* Whether the device has room for that. */
+static int attr_check(const struct verbs_nic *verbs, const struct far_qset_attr *attr)
+{
+	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
+	    attr->depth > 32768)
+		return -EINVAL;
+	if (attr->doorbell == FAR_DOORBELL_CONTEXT)
+		return -EOPNOTSUPP;
+	if (attr->depth > (unsigned)verbs->attr.max_qp_wr)
+		return -ENOMEM;
+	if ((uint64_t)attr->depth * attr->nr_peers > (unsigned)verbs->attr.max_cqe)
+		return -ENOMEM;
+	return 0;
+}
+
+static struct verbs_qset *qset_alloc(const struct far_qset_attr *attr)
+{
+	struct verbs_qset *mine;
+
+	mine = calloc(1, sizeof(*mine) + attr->nr_peers * sizeof(mine->queue[0]));
+	if (!mine)
+		return NULL;
+	mine->wr = calloc(attr->depth, sizeof(mine->wr[0]));
+	mine->sge = calloc(attr->depth, sizeof(mine->sge[0]));
+	if (mine->wr && mine->sge)
+		return mine;
+	free(mine->wr);
+	free(mine->sge);
+	free(mine);
+	return NULL;
+}
+
+static void qset_free(struct verbs_qset *mine)
+{
+	free(mine->wr);
+	free(mine->sge);
+	free(mine);
+}
+
+int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+		   struct far_qset **ret_qset)
+{
+	struct verbs_qset *mine;
+	int err = attr_check(verbs_nic_of(nic), attr);
+
+	if (err)
+		return err;
+	mine = qset_alloc(attr);
+	if (!mine)
+		return -ENOMEM;
+	mine->qset.nic = nic;
+	mine->depth = attr->depth;
+	mine->nr_peers = attr->nr_peers;
+	mine->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (mine->bell < 0) {
+		err = -errno;
+		goto free_mine;
+	}
+	err = verbs_door_open(verbs_nic_of(nic), attr->doorbell,
+			      attr->depth * attr->nr_peers, &mine->door);
+	if (err)
+		goto close_bell;
+	mine->stats.shared_doorbell = !mine->door.td;
+	*ret_qset = &mine->qset;
+	return 0;
+
+close_bell:
+	close(mine->bell);
+free_mine:
+	qset_free(mine);
+	return err;
+}
+
+void verbs_qset_free(struct far_qset *qset)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	unsigned i;
+
+	for (i = 0; i < mine->nr_peers; i++)
+		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
+	verbs_door_close(&mine->door);
+	close(mine->bell);
+	qset_free(mine);
+}
+
+/* ---- completions ---- */
+
+/* Entries of queue pairs that are gone mean nothing. */
+static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
+{
+	uint16_t idx = wc->wr_id >> 32, serial = wc->wr_id >> 48;
+	struct verbs_queue *queue;
+
+	if (idx >= mine->nr_peers)
+		return;
+	queue = &mine->queue[idx];
+	if (!queue->qp || queue->serial != serial)
+		return;
+	verbs_queue_note(qset_nic(mine), queue, wc);
+	mine->more = true;
+}
+
+/* Takes all entries there are. */
+static int cq_drain(struct verbs_qset *mine)
+{
+	struct ibv_wc wc[POLL_BATCH];
+	int nr, i;
+
+	do {
+		nr = ibv_poll_cq(mine->door.cq, POLL_BATCH, wc);
+		for (i = 0; i < nr; i++)
+			wc_note(mine, &wc[i]);
+	} while (nr == POLL_BATCH);
+	return nr < 0 ? -EIO : 0;
+}
+
+int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	unsigned nr = 0, i;
+	int err = cq_drain(mine);
+
+	if (err)
+		return err;
+	if (!mine->more)
+		return 0;
+	for (i = 0; i < mine->nr_peers && nr < max; i++) {
+		unsigned idx = (mine->turn + i) % mine->nr_peers;
+
+		nr += far_ring_take(&mine->queue[idx].ring, idx, wc + nr, max - nr);
+	}
+	mine->turn = (mine->turn + 1) % mine->nr_peers;
+	mine->more = nr == max;
+	return nr;
+}
+
+/* ---- connecting and posting ---- */
+
+int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	struct verbs_nic *verbs = qset_nic(mine);
+	struct verbs_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	queue = &mine->queue[idx];
+	if (!queue->ring.rec) {
+		err = verbs_queue_init(verbs, queue, mine->depth);
+		if (err)
+			return err;
+	}
+	verbs_queue_reset(verbs, queue);
+	/* Room for the entries of the new queue pair. */
+	err = cq_drain(mine);
+	mine->more |= far_ring_takeable(&queue->ring);
+	if (err)
+		return err;
+	return verbs_queue_connect(verbs, queue, &mine->door, mine->depth, peer->priv,
+				   ++mine->serial);
+}
+
+/* Whether no operation moves more than the device can. */
+static bool lengths_ok(const struct verbs_nic *verbs, const struct far_wr *wr, unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		if (wr[i].len > verbs->max_msg)
+			return false;
+	return true;
+}
+
+int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	struct verbs_queue *queue;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	if (!nr)
+		return 0;
+	if (nr > mine->depth)
+		return -E2BIG;
+	queue = &mine->queue[idx];
+	if (!queue->connected)
+		return -ENOTCONN;
+	err = far_wr_check(wr, nr, qset->nic->ops->caps);
+	if (!err && !lengths_ok(qset_nic(mine), wr, nr))
+		err = -EINVAL;
+	if (err)
+		return err;
+	if (!far_ring_has_room(&queue->ring, mine->depth, nr))
+		return -EAGAIN;
+	verbs_queue_post(queue, idx, wr, nr, mine->wr, mine->sge);
+	mine->more |= !queue->connected;
+	far_wr_count(&mine->stats, wr, nr);
+	return 0;
+}
+
+/* ---- waiting ---- */
+
+static bool qset_rung(struct verbs_qset *mine)
+{
+	uint32_t rung = SLEEP_RUNG;
+
+	return __atomic_compare_exchange_n(&mine->state, &rung, SLEEP_QUIET, false,
+					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+/* True: there is something to be done. */
+static bool qset_spin(struct verbs_qset *mine, uint64_t until)
+{
+	uint64_t end = far_real_now(NULL) + qset_nic(mine)->spin_us * UINT64_C(1000);
+
+	if (end > until)
+		end = until;
+	do {
+		if (qset_rung(mine) || cq_drain(mine) || mine->more)
+			return true;
+	} while (far_real_now(NULL) < end);
+	return false;
+}
+
+/* Takes the completion queue's events; the entries are taken by polling. */
+static void events_take(struct verbs_qset *mine)
+{
+	struct ibv_cq *cq;
+	unsigned nr = 0;
+	void *context;
+
+	while (!ibv_get_cq_event(mine->door.channel, &cq, &context))
+		nr++;
+	if (nr)
+		ibv_ack_cq_events(mine->door.cq, nr);
+}
+
+/* False: the time is up. */
+static bool qset_sleep(struct verbs_qset *mine, uint64_t until)
+{
+	struct pollfd fd[2] = {
+		{ .fd = mine->door.channel->fd, .events = POLLIN },
+		{ .fd = mine->bell, .events = POLLIN },
+	};
+	uint64_t now = far_real_now(NULL), left = until > now ? until - now : 0;
+	struct timespec ts = { .tv_sec = left / 1000000000, .tv_nsec = left % 1000000000 };
+	eventfd_t count;
+	int nr = ppoll(fd, 2, until == UINT64_MAX ? NULL : &ts, NULL);
+
+	if (nr > 0 && fd[0].revents)
+		events_take(mine);
+	if (nr > 0 && fd[1].revents)
+		eventfd_read(mine->bell, &count);
+	return nr != 0;
+}
+
+int verbs_qset_wait(struct far_qset *qset, uint64_t until)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	uint32_t state = SLEEP_QUIET;
+	bool woken = true;
+
+	if (mine->more || qset_spin(mine, until))
+		return 0;
+	/* Acquire pairs with the release of verbs_qset_wake(). */
+	if (!__atomic_compare_exchange_n(&mine->state, &state, SLEEP_SLEEPING, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+		__atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
+		return 0;
+	}
+	/* What has come before the event was asked for makes none. */
+	if (!ibv_req_notify_cq(mine->door.cq, 0) && !cq_drain(mine) && !mine->more)
+		woken = qset_sleep(mine, until);
+	state = __atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
+	return woken || state == SLEEP_RUNG ? 0 : -ETIME;
+}
+
+void verbs_qset_wake(struct far_qset *qset)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	uint32_t old = __atomic_exchange_n(&mine->state, SLEEP_RUNG, __ATOMIC_ACQ_REL);
+
+	if (old == SLEEP_SLEEPING)
+		eventfd_write(mine->bell, 1);
+}
+
+/* ---- for people ---- */
+
+void verbs_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
+{
+	*ret_stats = qset_of(qset)->stats;
+}
+
+void verbs_qset_explain(struct far_qset *qset, const struct far_wc *wc, char *text,
+			size_t len)
+{
+	struct verbs_qset *mine = qset_of(qset);
+
+	snprintf(text, len, "%s, queue pair 0x%x: %s, vendor error 0x%x",
+		 verbs_name(qset_nic(mine)),
+		 wc->peer < mine->nr_peers ? mine->queue[wc->peer].qpn : 0,
+		 ibv_wc_status_str(wc->syndrome & 0xff), wc->syndrome >> 8);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One queue of a queue set: its queue pair, work requests, completions. */
+#include <core/wqe.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs_priv.h"
+
+int verbs_queue_init(struct verbs_nic *verbs, struct verbs_queue *queue, unsigned depth)
+{
+	int err = far_ring_init(&queue->ring, depth, IBV_WC_WR_FLUSH_ERR);
+
+	if (err)
+		return err;
+	queue->number = __atomic_fetch_add(&verbs->queues, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+void verbs_queue_fini(struct verbs_nic *verbs, struct verbs_queue *queue)
+{
+	if (!queue->ring.rec)
+		return;
+	verbs_queue_reset(verbs, queue);
+	if (queue->copies_mr)
+		ibv_dereg_mr(queue->copies_mr);
+	free(queue->copies);
+	far_ring_fini(&queue->ring);
+}
+
+void verbs_queue_reset(struct verbs_nic *verbs, struct verbs_queue *queue)
+{
+	verbs_conn_end(verbs, queue->conn);
+	queue->conn = NULL;
+	queue->qp = NULL;
+	far_ring_cancel(&queue->ring);
+	queue->connected = false;
+}
+
+/* For a device that takes less inline than FAR_WR_INLINE allows. */
+static int copies_make(struct verbs_nic *verbs, struct verbs_queue *queue)
+{
+	size_t len = ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
+
+	if (queue->copies_mr)
+		return 0;
+	if (!queue->copies)
+		queue->copies = aligned_alloc(64, len);
+	if (!queue->copies)
+		return -ENOMEM;
+	errno = 0;
+	queue->copies_mr = ibv_reg_mr(verbs->pd, queue->copies, len, 0);
+	return verbs_errno(!queue->copies_mr);
+}
+
+int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
+			const struct verbs_door *door, unsigned depth,
+			struct verbs_peer *peer, uint16_t serial)
+{
+	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->id);
+	const struct verbs_qp_conf conf = {
+		.pd = door->pd, .cq = door->cq, .depth = depth,
+		.ret_inline = &queue->max_inline,
+	};
+	int err;
+
+	hello.number = cpu_to_be32(queue->number);
+	err = verbs_call(verbs, &peer->addr, &hello, &conf, &queue->conn);
+	if (err) {
+		queue->conn = NULL;
+		return err == -EHOSTUNREACH || err == -ECONNREFUSED ? -EHOSTDOWN : err;
+	}
+	if (queue->max_inline < FAR_NIC_MAX_INLINE)
+		err = copies_make(verbs, queue);
+	if (err) {
+		verbs_conn_end(verbs, queue->conn);
+		queue->conn = NULL;
+		return err;
+	}
+	queue->peer = peer;
+	queue->qp = queue->conn->id->qp;
+	queue->qpn = queue->qp->qp_num;
+	queue->serial = serial;
+	queue->connected = true;
+	return 0;
+}
+
+/* ---- posting ---- */
+
+static void wr_name_op(const struct far_wr *from, uint64_t addr, uint32_t rkey,
+		       struct ibv_send_wr *wr)
+{
+	switch (from->op) {
+	case FAR_NIC_CAS:
+	case FAR_NIC_FAA:
+		wr->opcode = from->op == FAR_NIC_CAS ? IBV_WR_ATOMIC_CMP_AND_SWP :
+			     IBV_WR_ATOMIC_FETCH_AND_ADD;
+		wr->wr.atomic.remote_addr = addr;
+		wr->wr.atomic.rkey = rkey;
+		wr->wr.atomic.compare_add = from->arg[0];
+		wr->wr.atomic.swap = from->op == FAR_NIC_CAS ? from->arg[1] : 0;
+		return;
+	default:
+		wr->opcode = from->op == FAR_NIC_READ ? IBV_WR_RDMA_READ :
+			     IBV_WR_RDMA_WRITE;
+		wr->wr.rdma.remote_addr = addr;
+		wr->wr.rdma.rkey = rkey;
+	}
+}
+
+static void wr_name_data(const struct verbs_queue *queue, const struct far_wr *from,
+			 uint32_t at, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	uint8_t *copy;
+
+	if (!from->len)
+		return;
+	*sge = (struct ibv_sge) {
+		.addr = (uintptr_t)from->local, .length = from->len, .lkey = from->lkey,
+	};
+	wr->sg_list = sge;
+	wr->num_sge = 1;
+	if (!(from->flags & FAR_WR_INLINE))
+		return;
+	if (from->len <= queue->max_inline) {
+		wr->send_flags |= IBV_SEND_INLINE;
+		return;
+	}
+	copy = queue->copies + (size_t)(at & queue->ring.mask) * FAR_NIC_MAX_INLINE;
+	memcpy(copy, from->local, from->len);
+	sge->addr = (uintptr_t)copy;
+	sge->lkey = queue->copies_mr->lkey;
+}
+
+static void wr_fill(const struct verbs_queue *queue, uint16_t idx,
+		    const struct far_wr *from, uint32_t at, struct ibv_send_wr *wr,
+		    struct ibv_sge *sge)
+{
+	const struct far_region *region = far_regions_of(&queue->peer->regions,
+							 from->remote);
+
+	*wr = (struct ibv_send_wr) {
+		.wr_id = verbs_wr_id(queue->serial, idx, at),
+		.send_flags = (from->flags & FAR_WR_SIGNALED ? IBV_SEND_SIGNALED : 0) |
+			      (from->flags & FAR_WR_FENCE ? IBV_SEND_FENCE : 0),
+	};
+	wr_name_op(from, region->addr + (from->remote - region->start), region->rkey, wr);
+	wr_name_data(queue, from, at, wr, sge);
+}
+
+void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_wr *from,
+		      unsigned nr, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	uint32_t begin = queue->ring.posted;
+	struct ibv_send_wr *bad;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		wr_fill(queue, idx, &from[i], begin + i, &wr[i], &sge[i]);
+		wr[i].next = i + 1 < nr ? &wr[i + 1] : NULL;
+		far_ring_put(&queue->ring, &from[i], begin + i);
+	}
+	queue->ring.posted += nr;
+	if (!ibv_post_send(queue->qp, wr, &bad))
+		return;
+	/* Some may be on their way: nobody knows what becomes of any of them. */
+	queue->connected = false;
+	far_ring_fail(&queue->ring, queue->ring.done, -EIO, IBV_WC_GENERAL_ERR);
+}
+
+/* ---- completions ---- */
+
+static int status_of(struct verbs_nic *verbs, const struct verbs_queue *queue,
+		     const struct far_ring_rec *rec, enum ibv_wc_status status)
+{
+	const struct far_regions *regions = &queue->peer->regions;
+
+	switch (status) {
+	case IBV_WC_LOC_PROT_ERR:
+		return -EFAULT;
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_INV_REQ_ERR:
+		return far_regions_refused(regions, rec->op, rec->remote, rec->len);
+	case IBV_WC_RETRY_EXC_ERR:
+		return -ETIMEDOUT;
+	case IBV_WC_WR_FLUSH_ERR:
+		/* Nothing of ours was wrong: the memory node has ended it. */
+		return verbs_conn_state(verbs, queue->conn) == VERBS_CONN_OVER ?
+		       -EHOSTDOWN : -EIO;
+	default:
+		return -EIO;
+	}
+}
+
+void verbs_queue_note(struct verbs_nic *verbs, struct verbs_queue *queue,
+		      const struct ibv_wc *wc)
+{
+	uint32_t at = (uint32_t)wc->wr_id;
+
+	if (!far_ring_busy_at(&queue->ring, at))
+		return;
+	if (wc->status == IBV_WC_SUCCESS) {
+		queue->ring.done = at + 1;
+		return;
+	}
+	far_ring_fail(&queue->ring, at,
+		      status_of(verbs, queue, far_ring_at(&queue->ring, at), wc->status),
+		      wc->status | (wc->vendor_err & 0xffffff) << 8);
+	queue->connected = false;
+}
