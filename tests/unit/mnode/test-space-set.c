@@ -191,7 +191,7 @@ static void say(unsigned int agent, enum odrp_far_role role, uint64_t attach,
 	const struct nic_qp_attr attr = {
 		.pdn = client_pdn, .scqn = client_cqn, .rcqn = client_cqn,
 		.mem = l->mem, .mem_len = sizeof(l->mem), .sq = l->mem, .log_sq = 2,
-		.dbr = (struct wrc_dbr *)(l->mem + 2048), .access = NIC_REMOTE_READ,
+		.dbr = (struct wrc_dbr *)(l->mem + 2048), .access = NIC_REMOTE_WRITE,
 	};
 	struct nic_event ev;
 

@@ -239,7 +239,7 @@ static void test_trace(void **state)
 	assert_int_equal(far_trace_ring_new(3, &ring), -EINVAL);
 	assert_int_equal(far_trace_ring_new(4, &ring), 0);
 	assert_int_equal(far_trace_new(mem, far_trace_ring_note, ring, &nic), 0);
-	bed->nic = nic;
+	bed->nic = bed->host = nic;
 	bed->qset = bed_qset(bed, 4);
 	assert_int_equal(far_trace_ring_count(ring), 2);
 	wr.id = 5;
