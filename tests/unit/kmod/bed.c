@@ -42,7 +42,14 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 }
 
 void odrp_wake_room(struct odrp_dev *dev) { }
+void odrp_beat_start(struct odrp_sess *s) { }
 void odrp_beat_stop(struct odrp_sess *s) { }
+
+void odrp_beat_bye(struct odrp_sess *s)
+{
+	bed.byes++;
+}
+
 void odrp_beat_exit(struct odrp_sess *s) { }
 void odrp_sync_exit(struct odrp_sess *s) { }
 void odrp_keys_exit(struct odrp_sess *s) { }
@@ -69,6 +76,25 @@ void odrp_backing_alone(struct bio *bio) { }
 
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct odrp_queue *q) { }
+
+void odrp_backing_report(struct odrp_dev *dev) { }
+void odrp_reserve_spend(struct odrp_reserve *r) { }
+void odrp_reserve_drop(struct odrp_reserve *r) { }
+
+int odrp_keys_check(struct odrp_sess *s)
+{
+	return 0;
+}
+
+void odrp_sess_watch(struct odrp_sess *s)
+{
+	bed.watches++;
+}
+
+void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
+{
+	bed.uevents[what]++;
+}
 
 unsigned long *odrp_bitmap_alloc(u64 nr)
 {
@@ -197,16 +223,21 @@ static void serve_one(unsigned int chain)
 					       req->hdr)->id));
 }
 
-static void reap(unsigned int chain)
+/* As in poll.c. */
+void odrp_conn_kick(struct odrp_conn *conn)
 {
-	struct odrp_conn *conn = &bed.conn[chain];
 	struct bio_list bios;
 
-	odrp_conn_reap(conn, MOST_WCS);
-	odrp_issue_released(&bed.q);
 	bio_list_init(&bios);
 	while (odrp_conn_take_waiting(conn, &bios))
 		odrp_issue(&bed.q, &bios);
+}
+
+static void reap(unsigned int chain)
+{
+	odrp_conn_reap(&bed.conn[chain], MOST_WCS);
+	odrp_issue_released(&bed.q);
+	odrp_conn_kick(&bed.conn[chain]);
 }
 
 void bed_serve(unsigned int chain, unsigned int n)
@@ -228,6 +259,41 @@ void bed_drain(void)
 void bed_unplug(void)
 {
 	memset(nics, 0, sizeof(nics));
+}
+
+/* ---- connections: the admin one has no requests ------------------------------- */
+
+void odrp_conn_pause(struct odrp_conn *conn)
+{
+	conn->live = false;
+	conn->paused = true;
+}
+
+void odrp_conn_unplug(struct odrp_conn *conn)
+{
+	if (conn->q)
+		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
+}
+
+int odrp_cm_connect(struct odrp_conn *conn)
+{
+	if (!conn->q)
+		bed.connects++;
+	if (bed.on_connect)
+		bed.on_connect(conn);
+	return bed.connect_err;
+}
+
+int odrp_conn_stock(struct odrp_conn *conn)
+{
+	bed.stocks++;
+	return bed.stock_err;
+}
+
+int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+{
+	*ret_mapped = bed.mapped[s->dev->slots.entry[slot]];
+	return 0;
 }
 
 unsigned int bed_posted(unsigned int chain)
@@ -293,6 +359,9 @@ static void init_sess(struct odrp_sess *s)
 	s->queues = &bed.q;
 	s->nr_queues = 1;
 	s->depth = BED_DEPTH;
+	s->admin = &bed.admin;
+	bed.admin.sess = s;
+	spin_lock_init(&bed.admin.lock);
 	odrp_fail_init(s);
 	atomic_set(&s->state, ODRP_LIVE);
 }
@@ -311,6 +380,8 @@ void bed_init(void)
 	dev->stats = &stats;
 	dev->times = &times;
 	dev->timeout_ms = 1000;
+	dev->dead_after_ms = 1000;
+	dev->reconnect_delay_ms = 100;
 	init_slots();
 	dev->lease.limit.v = BED_SLOTS;
 	dev->free.cpu = &free_cpu;

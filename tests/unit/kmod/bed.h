@@ -16,13 +16,21 @@
 struct bed {
 	struct odrp_dev		dev;
 	struct odrp_queue	q;
-	struct odrp_conn	conn[ODRP_WIRE_NR_CHAINS];
+	struct odrp_conn	admin, conn[ODRP_WIRE_NR_CHAINS];
 	struct bio		bio[BED_BIOS];
 	unsigned int		nr_bios;
 
 	/* the memory node, by entries */
 	bool			mapped[BED_SLOTS];
 	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
+
+	/* connecting */
+	int			connect_err;	/* of each that is made */
+	void			(*on_connect)(struct odrp_conn *conn);
+	unsigned int		connects;	/* of the admin connection */
+	int			stock_err;
+	unsigned int		stocks, watches, byes;
+	unsigned int		uevents[ODRP_NR_UEVENTS];
 };
 
 extern struct bed bed;

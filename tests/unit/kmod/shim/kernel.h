@@ -30,6 +30,7 @@
 #define likely(x)		(x)
 #define unlikely(x)		(x)
 #define min_t(t, a, b)		((t)(a) < (t)(b) ? (t)(a) : (t)(b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
 #define max_t(t, a, b)		((t)(a) > (t)(b) ? (t)(a) : (t)(b))
 #define container_of(p, t, m)	((t *)((char *)(p) - offsetof(t, m)))
 #define upper_32_bits(x)	((u32)((u64)(x) >> 32))
@@ -181,6 +182,7 @@ struct shim_waitqueue {
 #define wake_up(w)			((void)(w)->wakes++)
 #define wake_up_all(w)			((void)(w)->wakes++)
 #define wait_event(w, cond)		((cond) ? (void)0 : abort())
+#define wait_event_timeout(w, cond, t)	((cond) ? (void)0 : (void)(jiffies += (t)))
 
 struct completion {
 	int	unused;
@@ -202,19 +204,25 @@ struct delayed_work {
 	struct work_struct work;
 };
 
+#define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 #define INIT_WORK(w, f)			(*(w) = (struct work_struct){ .fn = (f) })
 #define INIT_DELAYED_WORK(w, f)		INIT_WORK(&(w)->work, f)
 #define queue_work(wq, w)		((void)(w)->queued++)
-#define queue_delayed_work(wq, w, t)	((void)(w)->work.queued++)
-#define mod_delayed_work(wq, w, t)	((void)(w)->work.queued++)
+#define queue_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
+#define mod_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
+#define cancel_delayed_work(w)		((void)((w)->work.queued = 0))
 #define cancel_work_sync(w)		((void)((w)->queued = 0))
 #define cancel_delayed_work_sync(w)	((void)((w)->work.queued = 0))
+
+#define alloc_workqueue(name, flags, most, ...) ((struct workqueue_struct *)&jiffies)
+#define destroy_workqueue(wq)		((void)(wq))
 
 /* ---- time -------------------------------------------------------------------------- */
 
 extern unsigned long jiffies;
 #define HZ				1000
 #define msecs_to_jiffies(ms)		((unsigned long)(ms))
+#define jiffies_to_msecs(j)		((unsigned int)(j))
 #define time_after(a, b)		((long)((b) - (a)) < 0)
 #define time_before(a, b)		time_after(b, a)
 #define msleep(ms)			((void)(jiffies += (ms)))
@@ -237,12 +245,14 @@ struct va_format {
 
 extern unsigned int shim_log_lines;
 #define __ratelimit(r)			1
+#define ratelimit_state_init(r, t, n)	((void)(r))
 #define KBUILD_MODNAME			"odrp"
 #define KERN_ERR			"3"
 #define KERN_WARNING			"4"
 #define printk(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_err(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_notice(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_warn(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 
 static inline void shim_print(const char *fmt, ...)
 {
@@ -270,6 +280,8 @@ struct page {
 #define memcpy_from_page(to, p, off, n)	((void)memcpy(to, (p)->bytes + (off), n))
 #define memalloc_noio_save()		0u
 #define memalloc_noio_restore(n)	((void)(n))
+#define memalloc_noreclaim_save()	0u
+#define memalloc_noreclaim_restore(n)	((void)(n))
 
 extern struct page shim_zero_page;
 #define ZERO_PAGE(addr)			(&shim_zero_page)

@@ -12,6 +12,9 @@
 #define odrp_acct_start(bio, sectors)		(jiffies)
 #define odrp_acct_end(bio, sectors, start)	((void)(start))
 
+#define ODRP_SWAPOFF_SAFE			true
+#define ODRP_WQ_RECLAIM				0
+
 #define _ODRP_TRACE_H
 #define ODRP_TRACE_SLOT				0
 #define ODRP_TRACE_PAGE				0

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reconnecting: reconnect.c and hangup.c over the bed, whose connections are made when
+ * the test says so. The work items run when the test calls them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bed.h"
+
+#define NEW	ODRP_WIRE_UNMAPPED_STORE
+
+static int setup(void **state)
+{
+	bed_init();
+	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
+	return odrp_reconnect_init(&bed.dev.sess);
+}
+
+static struct odrp_sess *sess(void)
+{
+	return &bed.dev.sess;
+}
+
+static void run(void)
+{
+	struct work_struct *w = &sess()->reconnect.work;
+
+	assert_true(w->queued);
+	w->queued = 0;
+	w->fn(w);
+}
+
+static void run_end_work(void)
+{
+	struct work_struct *w = &sess()->reconnect.end_work.work;
+
+	assert_true(w->queued);
+	w->queued = 0;
+	w->fn(w);
+}
+
+/* Of three unmapped stores the first was executed: the others go out again. */
+static void test_resumes(void **state)
+{
+	struct bio *bio = bed_store(0, 3, 'a');
+
+	bed_execute(NEW, 1);
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed_posted(NEW), 2);
+	assert_int_equal(bed_slot(NEW, 0), 1);
+	assert_int_equal(bed.dev.stats->resent, 2);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	assert_int_equal(bed.dev.stats->reconnects, 1);
+	assert_int_equal(bed.uevents[ODRP_UEVENT_LOST], 1);
+	assert_int_equal(bed.uevents[ODRP_UEVENT_LIVE], 1);
+	assert_int_equal(bed.watches, 1);
+	assert_int_equal(bed.stocks, 1 + ODRP_WIRE_NR_CHAINS);
+	assert_int_equal(sess()->reconnect.end, 0);
+	assert_int_equal(sess()->reconnect.end_work.work.queued, 0);
+	bed_check_idle();
+}
+
+static void check_dead(const struct bio *bio)
+{
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	assert_int_equal(bed.uevents[ODRP_UEVENT_LIVE], 0);
+	assert_int_equal(bed.uevents[ODRP_UEVENT_DEAD], 1);
+	assert_true(sess()->reconnect.torn_down);
+	bed_check_idle();
+}
+
+/* A store that copies may have been stopped halfway: nobody knows what is there. */
+static void test_copied_in_part(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.conn[NEW].tail_len = 0;
+	bed_execute(NEW, 1);
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(bed.connects, 1);
+	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_UNKNOWN);
+	check_dead(bio);
+}
+
+static void test_not_in_time(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned long begin = jiffies;
+
+	bed.connect_err = -EHOSTUNREACH;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(jiffies - begin, bed.dev.dead_after_ms);
+	assert_int_equal(bed.connects, bed.dev.dead_after_ms /
+				       bed.dev.reconnect_delay_ms);
+	check_dead(bio);
+}
+
+/* The memory node does not know the session any more. */
+static void test_final(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.connect_err = -EACCES;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(bed.connects, 1);
+	check_dead(bio);
+}
+
+/* A request that is never answered is not sent for ever. */
+static void test_never_answered(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		odrp_sess_fail(sess(), "test");
+		run();
+		assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+		assert_int_equal(bed_posted(NEW), 1);
+	}
+	bed.uevents[ODRP_UEVENT_LIVE] = 0;
+	odrp_sess_fail(sess(), "test");
+	run();
+	check_dead(bio);
+}
+
+static void break_once(struct odrp_conn *conn)
+{
+	if (!conn->q)
+		return;
+	bed.on_connect = NULL;
+	odrp_sess_fail(sess(), "broken while connecting");
+}
+
+/* A connection that breaks while others are made: from the beginning. */
+static void test_breaks_meanwhile(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.on_connect = break_once;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(bed.connects, 2);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+/* The new connections refuse what waited: that was one of the attempts. */
+static void test_refuses(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned long until;
+
+	bed.refuse_at = 0;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LOST);
+	until = sess()->reconnect.until;
+	bed.refuse_at = ~0u;
+	jiffies += 10;
+	run();
+	assert_int_equal(sess()->reconnect.until, until);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+static struct bio *waits;
+
+/* The time is over while connecting waits for somebody who waits for us. */
+static void expire(struct odrp_conn *conn)
+{
+	bed.on_connect = NULL;
+	assert_int_equal(waits->ended, 0);
+	jiffies = sess()->reconnect.end;
+	run_end_work();
+	assert_int_equal(waits->ended, 1);
+}
+
+static void test_end_work(void **state)
+{
+	struct bio *bio = bed_store(0, BED_DEPTH, 'a');
+
+	waits = bed_store(8, 1, 'b');
+	bed.on_connect = expire;
+	odrp_sess_fail(sess(), "test");
+	run();
+	check_dead(bio);
+}
+
+/* Removed by force: the memory node hears a goodbye, and it is reported once. */
+static void test_forced(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.dev.forced = true;
+	odrp_sess_die(sess(), "removed by force");
+	run();
+	assert_int_equal(bed.byes, 1);
+	check_dead(bio);
+	odrp_reconnect_queue(sess());
+	run();
+	assert_int_equal(bed.byes, 1);
+	check_dead(bio);
+}
+
+static void test_restocks(void **state)
+{
+	bed.stock_err = -ENOMEM;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_true(sess()->reconnect.lacks_spares);
+	bed.stock_err = 0;
+	odrp_reconnect_restock(sess());
+	run();
+	assert_false(sess()->reconnect.lacks_spares);
+	assert_int_equal(bed.connects, 1);
+}
+
+int main(void)
+{
+#define T(f)	cmocka_unit_test_setup(f, setup)
+	const struct CMUnitTest tests[] = {
+		T(test_resumes),
+		T(test_copied_in_part),
+		T(test_not_in_time),
+		T(test_final),
+		T(test_never_answered),
+		T(test_breaks_meanwhile),
+		T(test_refuses),
+		T(test_end_work),
+		T(test_forced),
+		T(test_restocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
