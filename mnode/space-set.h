@@ -39,7 +39,6 @@ struct space_member {
 
 /**
  * struct space_set - of one space; node 0 is the arbiter, and has members
- * @digest:	of the settings, of each node
  * @ask_at:	when the members are asked again
  * @lost:	a member has lost what it had: a new life is to begin
  */

@@ -62,10 +62,13 @@ enum odrp_auth_what {
  * @magic:	ODRP_AUTH_MAGIC
  * @version:	ODRP_AUTH_VERSION
  * @suite:	ODRP_AUTH_HMAC_SHA256
- * @resv0, @resv1: 0
+ * @resv0:	0
+ * @resv1:	0
  * @qpn:	the compute node's queue pair, 24 bits
- * @cnode, @mnode: names of both
- * @cnode_addr, @mnode_addr: addresses of both
+ * @cnode:	name of the compute node
+ * @mnode:	name of the memory node
+ * @cnode_addr: address of the compute node
+ * @mnode_addr: address of the memory node
  * @nonce:	random
  */
 struct odrp_auth_hello {
@@ -84,7 +87,11 @@ struct odrp_auth_hello {
 
 /**
  * struct odrp_auth_challenge - the memory node's answer, 48 bytes
- * @magic, @version, @suite, @resv0, @resv1: as in the hello
+ * @magic:	as in the hello
+ * @version:	as in the hello
+ * @suite:	as in the hello
+ * @resv0:	as in the hello
+ * @resv1:	as in the hello
  * @qpn:	the memory node's queue pair
  * @nonce:	random
  */
@@ -100,7 +107,8 @@ struct odrp_auth_challenge {
 
 /**
  * struct odrp_auth_response - 48 bytes
- * @magic, @version: as in the hello
+ * @magic:	as in the hello
+ * @version:	as in the hello
  * @resv:	0
  * @session:	to be taken up, or 0: a new one
  * @proof:	the compute node's
@@ -115,7 +123,8 @@ struct odrp_auth_response {
 
 /**
  * struct odrp_auth_done - 48 bytes
- * @magic, @version: as in the hello
+ * @magic:	as in the hello
+ * @version:	as in the hello
  * @status:	enum odrp_wire_status: E_SESSION, if there is no such session
  * @handle:	names K in each REQ from now on
  * @proof:	the memory node's
@@ -134,7 +143,10 @@ struct odrp_auth_done {
  * @version:	ODRP_AUTH_VERSION
  * @role:	enum odrp_wire_role
  * @chain:	I/O: enum odrp_wire_chain.  Admin: ODRP_WIRE_PAGE_SHIFT
- * @queue, @depth, @features, @nr_slots: as in struct odrp_wire_hello
+ * @queue:	as in struct odrp_wire_hello
+ * @depth:	as in struct odrp_wire_hello
+ * @features:	as in struct odrp_wire_hello
+ * @nr_slots:	as in struct odrp_wire_hello
  * @handle:	of the handshake
  * @counter:	another one in each REQ under this K, from 1 on
  * @mac:	of all that
@@ -164,9 +176,11 @@ struct odrp_auth_tag {
  * struct odrp_auth_bound - in front of what a MAC is made of, 48 bytes; never sent
  * @what:	enum odrp_auth_what
  * @version:	ODRP_AUTH_VERSION
+ * @resv:	0
  * @qpn:	queue pair of who makes the MAC
  * @counter:	of the REQ, or of the one that is answered
- * @cnode_addr, @mnode_addr: between which it counts
+ * @cnode_addr: the address of one end
+ * @mnode_addr: of the other one
  */
 struct odrp_auth_bound {
 	__u8	what;
