@@ -85,32 +85,33 @@ static void look_at_slot(struct life *l, const struct sess *s, uint64_t slot)
 	}
 }
 
-/* Of many slots only the last ones are used. */
+/* Of many slots only the last ones are used; of some the key is not yet made, or gone. */
 static void look_at_sess(struct life *l, const struct sess *s)
 {
 	uint64_t slot = s->tt.nr_slots > HOSTILE_SLOTS ?
 			s->tt.nr_slots - HOSTILE_SLOTS : 0;
 
-	for (; slot < s->tt.nr_slots; slot++)
+	for (; slot < s->tt.nr_slots && slot / WRC_KEY_SLOTS < s->keys.nr; slot++)
 		look_at_slot(l, s, slot);
 }
 
 void look_at_keys(struct life *l)
 {
 	struct manager *m = &l->bed.m;
+	const struct sess *s;
 	unsigned int i;
 
 	if (!bed_keyed)
 		return;
 	see_all_free(l);
-	for (i = 0; i < m->nr_sess; i++) {
-		if (!keys_exist(&m->sess[i]->keys))
-			continue;
-		look_at_sess(l, m->sess[i]);
-		if (m->sess[i]->state != SESS_LIVE)
+	for (i = 0; i < m->nr_sess; i++)
+		if (keys_exist(&m->sess[i]->keys))
+			look_at_sess(l, m->sess[i]);
+	/* One that dies loses its keys in pieces, and then its pages. */
+	for (s = m->old; s; s = s->next_old)
+		if (keys_exist(&s->keys))
 			life_wrong(l, WRONG_KEY, "session %lu is no more, and "
-				   "has keys", (unsigned long)m->sess[i]->id);
-	}
+				   "has keys", (unsigned long)s->id);
 }
 
 /* ---- with nothing under way -------------------------------------------------------- */

@@ -401,10 +401,12 @@ static enum ibv_wc_status wr_execute(struct fake_qp *qp, struct ibv_send_wr *wr)
 	word = (uint64_t *)far;
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_READ:
-		memcpy(local, far, len);
+		if (len)
+			memcpy(local, far, len);
 		break;
 	case IBV_WR_RDMA_WRITE:
-		memcpy(far, local, len);
+		if (len)
+			memcpy(far, local, len);
 		break;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 		old = wr->wr.atomic.compare_add;
