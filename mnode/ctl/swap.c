@@ -171,7 +171,9 @@ static bool reads(unsigned int id, const char *name, const char *value)
 /* Are there pages that cannot be read, and a kernel that would not say so? */
 static bool would_map_wrong_bytes(unsigned int id)
 {
-	return reads(id, "swapoff_lies", "1") && swap_dev_used(id) != 0;
+	/* The second is its name in version 0.1.0 of the module. */
+	return (reads(id, "swapoff_corrupts", "1") || reads(id, "swapoff_lies", "1")) &&
+	       swap_dev_used(id) != 0;
 }
 
 static void warn_of_wrong_bytes(unsigned int id)

@@ -62,8 +62,8 @@ const char *far_node_words(int err)
 	case -EACCES:
 		return "no rights";
 	case -EINVAL:
-		return "expected an IPv4 address, or a number from 0 for a memory node of "
-		       "this process";
+		return "expected an IPv4 address, with verbs HOST or HOST:PORT, or a number "
+		       "from 0 for a memory node of this process";
 	case -EHOSTUNREACH:
 		return "no such node";
 	case -ECONNREFUSED:

@@ -60,7 +60,7 @@ static const struct argp_option option_table[] = {
 	  "how the keys get there: as an image of memory where that can be (default), "
 	  "or by inserting each", 1 },
 	{ NULL, 0, NULL, 0, "On what:", 2 },
-	{ "nic", KEY_NIC, "SPEC", 0, "mem (default), soft, or sim:PROFILE", 2 },
+	{ "nic", KEY_NIC, "SPEC", 0, "mem (default), soft, verbs, or sim:PROFILE", 2 },
 	{ "cns", KEY_CNS, "N", 0, "compute nodes (default 1)", 2 },
 	{ "mns", KEY_MNS, "N", 0, "memory nodes (default 1)", 2 },
 	{ "space", KEY_IN, "NAME", 0,

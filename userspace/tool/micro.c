@@ -41,7 +41,7 @@ enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POL
        OPT_SPACE, OPT_NODE };
 
 static const struct argp_option argp_options[] = {
-	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, sim:PROFILE", 0 },
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
 	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
 	{ "space", OPT_SPACE, "NAME", 0,
 	  "a space that is there, as of 'far space serve', which is read only (default: "

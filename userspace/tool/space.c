@@ -30,7 +30,8 @@ struct options {
 enum { OPT_NIC = 256, OPT_SIZE, OPT_NODE, OPT_CLIENTS, OPT_CHUNK, OPT_MODE, OPT_JSON };
 
 #define OPTION_NIC \
-	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), mem:dir=PATH, soft:...", 0 }
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), mem:dir=PATH, soft:..., " \
+	  "verbs:...", 0 }
 #define OPTION_JSON { "json", OPT_JSON, NULL, 0, "print JSON", 0 }
 #define OPTION_NODE \
 	{ "node", OPT_NODE, "ADDR", 0, "a memory node; again for each of a set, " \
