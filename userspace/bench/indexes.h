@@ -12,6 +12,7 @@
 struct index_kind {
 	struct run_index index;
 	const char *variants;		/* their names, for messages */
+	int ordered;			/* it has scan(), and its integers are big-endian */
 	/* Makes an empty one for so many keys. */
 	int (*create)(struct far_task *task, const char *name, uint64_t keys);
 	/*

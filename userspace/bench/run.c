@@ -116,6 +116,33 @@ static uint64_t worker_key(struct worker *w)
 	return gen_next(&w->gen);
 }
 
+/* What a scan gives is looked at, as a program would. */
+static int scan_each(void *arg, const void *key, size_t key_len, const void *value,
+		     size_t value_len)
+{
+	uint64_t *given = arg;
+
+	(void)key;
+	(void)key_len;
+	(void)value;
+	(void)value_len;
+	++*given;
+	return 0;
+}
+
+static int worker_scan(struct worker *w)
+{
+	const struct run_conf *conf = w->run->conf;
+	struct far_range range = {
+		.from = w->key,
+		.from_len = conf->data.key_size,
+		.max = 1 + gen_random(&w->gen) % YCSB_MAX_SCAN,
+	};
+	uint64_t given = 0;
+
+	return conf->index->scan(w->task, w->index, &range, scan_each, &given);
+}
+
 static int worker_op(struct worker *w, enum ycsb_op op)
 {
 	const struct run_conf *conf = w->run->conf;
@@ -134,6 +161,8 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 				       w->value, data->value_size, &len);
 		return err == -ENOENT && w->gen.kind == GEN_LATEST ? 0 : err;
 	}
+	if (op == YCSB_SCAN)
+		return worker_scan(w);
 	ycsb_value(data, ++w->stamp, w->value);
 	return (op == YCSB_INSERT ? conf->index->insert : conf->index->update)
 		(w->task, w->index, w->key, data->key_size, w->value,

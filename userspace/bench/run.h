@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <far/far.h>
+#include <far/range.h>
 #include <far/stats.h>
 
 #include "../base/hist.h"
@@ -27,6 +28,11 @@ struct run_index {
 		      size_t key_len, const void *value, size_t value_len);
 	int (*insert)(struct far_task *task, void *index, const void *key,
 		      size_t key_len, const void *value, size_t value_len);
+	/* NULL: it keeps no order */
+	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
+		    int (*each)(void *arg, const void *key, size_t key_len,
+				const void *value, size_t value_len),
+		    void *arg);
 };
 
 struct run_conf {
