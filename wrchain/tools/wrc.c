@@ -277,6 +277,39 @@ static void check_cost(const struct line *line, struct argp_state *state)
 			   cmd->files[0], table);
 }
 
+/* All is there: what does not go together is refused. */
+static void finish(struct line *line, struct argp_state *state)
+{
+	if (!line->command)
+		argp_usage(state);
+	check_cost(line, state);
+	check_owned(line, state);
+	if (!line->cmd.depth)
+		line->cmd.depth = line->command->depth ?
+					  line->command->depth : 4;
+	if (wrc_variant_is_rung(line->cmd.variant) &&
+	    line->cmd.recycle)
+		argp_error(state, "variant %s is not recycled by the node",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_must_recycle(line->cmd.variant) &&
+	    !line->cmd.recycle)
+		argp_error(state, "variant %s is recycled by the node: --recycle=node",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_is_rung(line->cmd.variant) &&
+	    line->cmd.order)
+		argp_error(state, "variant %s is not to be had with order=fence",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_is_rung(line->cmd.variant)) {
+		line->cmd.strict = false;
+		if (line->said_strict)
+			argp_error(state, "variant %s is relaxed only",
+				   wrc_variant_name(line->cmd.variant));
+	}
+	if (line->command->takes_prog && !line->cmd.prog)
+		argp_error(state, "%s needs a program",
+			   line->command->name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
@@ -342,34 +375,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		positional(line, arg, state);
 		break;
 	case ARGP_KEY_END:
-		if (!line->command)
-			argp_usage(state);
-		check_cost(line, state);
-		check_owned(line, state);
-		if (!line->cmd.depth)
-			line->cmd.depth = line->command->depth ?
-						  line->command->depth : 4;
-		if (wrc_variant_is_rung(line->cmd.variant) &&
-		    line->cmd.recycle)
-			argp_error(state, "variant %s is not recycled by the node",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_must_recycle(line->cmd.variant) &&
-		    !line->cmd.recycle)
-			argp_error(state, "variant %s is recycled by the node: --recycle=node",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant) &&
-		    line->cmd.order)
-			argp_error(state, "variant %s is not to be had with order=fence",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant)) {
-			line->cmd.strict = false;
-			if (line->said_strict)
-				argp_error(state, "variant %s is relaxed only",
-					   wrc_variant_name(line->cmd.variant));
-		}
-		if (line->command->takes_prog && !line->cmd.prog)
-			argp_error(state, "%s needs a program",
-				   line->command->name);
+		finish(line, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
