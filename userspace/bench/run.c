@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ struct run {
 	atomic_ullong ops;		/* in the window */
 	atomic_ullong next_key;
 	atomic_int first_error;
+	char said[RUN_SAID_MAX];	/* by who has set that */
 	atomic_uint marked[2];		/* whether stats were taken */
 	struct far_stats stats[2];	/* at the window's begin and end */
 };
@@ -183,20 +185,34 @@ static void worker_tell(const struct worker *w, uint64_t now)
 			      memory_order_relaxed);
 }
 
+/* Whether far_strerror_last() speaks of this error. */
+static int has_words(int err)
+{
+	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE;
+}
+
+static void run_fail(struct run *run, const struct far_task *task, int err)
+{
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&run->first_error, &none, err) &&
+	    has_words(err))
+		snprintf(run->said, sizeof(run->said), "%s", far_strerror_last(task));
+}
+
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
 {
 	struct run *run = w->run;
-	int none = 0;
 
 	worker_tell(w, to);
-	if (to < run_begin(run) || to >= run_end(run))
-		return;
-	if (err) {
+	/* What fails may well take longer than the window. */
+	if (err && to >= run_begin(run)) {
 		w->thread->errors++;
-		atomic_compare_exchange_strong(&run->first_error, &none, err);
-		return;
+		run_fail(run, w->task, err);
 	}
+	if (err || to < run_begin(run) || to >= run_end(run))
+		return;
 	w->thread->by_kind[op]++;
 	run->task_ops[w->idx]++;
 	far_hist_add(&w->thread->latency, to - from);
@@ -297,13 +313,13 @@ static void worker_main(struct far_task *task, void *arg)
 {
 	struct run_thread *thread = arg;
 	struct worker w;
-	int err, none = 0;
+	int err;
 
 	err = worker_init(&w, task, thread);
 	run_start(thread->run, far_now(task));
 	w.intent = far_now(task);
 	if (err)
-		atomic_compare_exchange_strong(&thread->run->first_error, &none, err);
+		run_fail(thread->run, task, err);
 	else
 		worker_loop(&w);
 }
@@ -397,6 +413,7 @@ static void run_collect(struct run *run, struct run_result *result)
 	result->ops = atomic_load(&run->ops);
 	result->tasks = run->nr_tasks;
 	result->first_error = atomic_load(&run->first_error);
+	memcpy(result->said, run->said, sizeof(result->said));
 	result->window_ns = run_end(run) - run_begin(run);
 	result->stats = run->stats[1];
 	stats_add(&result->stats, &run->stats[0], -1);

@@ -17,6 +17,8 @@
 #include "../base/hist.h"
 #include "ycsb.h"
 
+#define RUN_SAID_MAX	256
+
 /* What an index must be able to do; functions as those of <far/hash.h>. */
 struct run_index {
 	const char *name;
@@ -56,8 +58,9 @@ struct run_result {
 	uint64_t ops;			/* begun and ended within the window */
 	uint64_t by_kind[YCSB_NR_OPS];
 	uint64_t window_ns;
-	uint64_t errors;		/* operations that failed, in the window */
+	uint64_t errors;		/* operations that failed, in the window and behind it */
 	int first_error;		/* -errno of the first one */
+	char said[RUN_SAID_MAX];	/* in words, of a connection's; or "" */
 	uint64_t tasks;
 	uint64_t least;			/* operations of the task that had fewest */
 	double little;			/* throughput x mean latency / tasks: 1 */

@@ -420,8 +420,9 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		return EXIT_FAILURE;
 	}
 	if (result->errors) {
-		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s\n",
-			result->errors, strerror(-result->first_error));
+		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s%s%s\n",
+			result->errors, strerror(-result->first_error),
+			result->said[0] ? "; " : "", result->said);
 		return EXIT_FAILURE;
 	}
 	if (!result->ops) {
