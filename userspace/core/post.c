@@ -23,7 +23,8 @@
 
 static int thread_throttles(const struct far_thread *thread)
 {
-	return !(thread->far->without & FAR_WITHOUT_CREDIT);
+	return !(thread->far->without & FAR_WITHOUT_CREDIT) &&
+	       !(thread->far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);
 }
 
 int far_op_connect(struct far_thread *thread, unsigned node)
