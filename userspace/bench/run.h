@@ -52,6 +52,11 @@ struct run_conf {
 	uint64_t max_ops;		/* of the window; 0: by time alone */
 	uint64_t seed;
 	atomic_uint *ret_percent;	/* of warming up and the window; or NULL */
+	/* Into how many parts run_ns is cut; 0 and 1: it is not. */
+	unsigned slices;
+	/* Called after each part, with what the part has done; NULL: nobody. */
+	int (*between)(void *arg, double mops, const struct far_stats *stats);
+	void *between_arg;
 };
 
 struct run_result {
