@@ -255,7 +255,15 @@ static int look_post(struct scan *scan, struct look *look, struct part **link)
 	return 0;
 }
 
-/* READs what the first ways lead to. */
+/* Keys that a way may lead to, about: a node is half full, or more. */
+static unsigned way_keys(const struct art_way *way)
+{
+	unsigned type = art_slot_size(way->slot);
+
+	return way->slot & ART_LEAF || type >= ART_TYPES ? 1 : art_type_slots(type) / 2;
+}
+
+/* READs what the first ways lead to, as far as the keys that are wanted may lie there. */
 static int scan_round(struct scan *scan)
 {
 	unsigned width = scan->left < SCAN_WIDTH ? scan->left : SCAN_WIDTH;
@@ -266,11 +274,14 @@ static int scan_round(struct scan *scan)
 	size_t bytes = 0;
 	int err = look ? 0 : -ENOMEM, also;
 
-	for (seen = 0; *link && seen < width && bytes < SCAN_BYTES && !err; seen++) {
+	for (seen = 0; *link && seen < width && bytes < SCAN_BYTES && !err;) {
 		if (!(*link)->found) {
 			bytes += look_len(&(*link)->way);
+			seen += way_keys(&(*link)->way);
 			err = look_post(scan, &look[nr], link);
 			nr += !err;
+		} else {
+			seen++;
 		}
 		link = &(*link)->next;
 	}
