@@ -146,6 +146,8 @@ const char *hello_status_name(enum odrp_wire_status status)
 		return "a limit is reached";
 	case ODRP_WIRE_E_INTERNAL:
 		return "internal error";
+	case ODRP_WIRE_E_AUTH:
+		return "not authenticated";
 	}
 	return "unknown";
 }

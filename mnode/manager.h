@@ -54,7 +54,7 @@ struct manager {
 	bool draining, ending;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
 	uint64_t queues_broken;
-	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
+	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 	uint64_t longest_turn_ns;
 };

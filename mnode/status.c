@@ -218,7 +218,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
 	add_u64(obj, "lender_retries", m->lender.nr_retries);
 	add_u64(obj, "lender_failures", m->lender.nr_failures);
-	for (i = 1; i <= ODRP_WIRE_E_INTERNAL; i++)
+	for (i = 1; i <= ODRP_WIRE_E_AUTH; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
 	add(obj, "rejects", rejects);
 	return obj;
