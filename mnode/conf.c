@@ -426,6 +426,11 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 	return -ENOENT;
 }
 
+const char *conf_auth_name(const struct conf *conf)
+{
+	return conf->auth == CONF_AUTH_NONE ? "none (INSECURE)" : "required";
+}
+
 /* Those that names of files and of far_host_name_ok() have in common. */
 static bool space_name_ok(const char *name)
 {

@@ -108,6 +108,8 @@ int conf_space_set(struct conf *conf, const char *space, const char *name,
 		   const char *text, char why[CONF_WHY_MAX]);
 /* An INI file: sections [mnode] and [space NAME].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
+/* What auth is, for people. */
+const char *conf_auth_name(const struct conf *conf);
 /* What only shows when all is set. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);
 
