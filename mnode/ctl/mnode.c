@@ -265,7 +265,8 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\ndelete-space NAME",
+	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
+		    "delete-space NAME",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
 	       "place; its exit status is 1 if not. top shows what "
