@@ -9,8 +9,8 @@
  * fail.c, watch.c, sync.c, hangup.c, reconnect.c and cm.c (connections), beat.c (heartbeat
  * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unreadable.c
  * (what swapoff must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c
- * and reserve.c (what is kept for reconnecting), end.c (ids that go), uevent.c (uevents),
- * ctl.c, sysfs.c and debug.c (users).
+ * and reserve.c (what is kept for reconnecting), end.c (ids that go), auth.c (proofs),
+ * uevent.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's rwsem		devices that are being made, and RDMA devices that go
