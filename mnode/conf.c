@@ -357,6 +357,10 @@ const struct conf_key conf_keys[] = {
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
 	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	{ "auth", "required|none", "whether who connects has to prove who he is; none is "
+	  "insecure", set_word, AT(auth) },
+	{ "keys", "DIR", "directory of secrets, a file for each who may come ("
+	  CONF_KEYS ")", set_text, AT(keys), .max = CONF_KEYS_MAX },
 	{ "metrics", "ADDRESS:PORT", "serve metrics for Prometheus there, "
 	  "http://ADDRESS:PORT/metrics (off)", set_address, AT(metrics) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
@@ -392,6 +396,8 @@ void conf_init(struct conf *conf)
 {
 	*conf = (struct conf){
 		.control = CONF_CONTROL,
+		.keys = CONF_KEYS,
+		.auth = CONF_AUTH_DEFAULT,
 		.pool = 1ull << 30,
 		.reserve = UINT64_MAX,
 		.store_pages = UINT64_MAX,

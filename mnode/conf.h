@@ -13,12 +13,14 @@
 #define CONF_NIC_MAX	8192
 #define CONF_PATH_MAX	108		/* sun_path */
 #define CONF_WHY_MAX	512
+#define CONF_KEYS_MAX	256
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR	"/etc"
 #endif
 #define CONF_FILE	SYSCONFDIR "/odrp/mnoded.conf"
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
+#define CONF_KEYS	SYSCONFDIR "/odrp/keys.d"
 
 /* "auto" is what this NIC is known to keep: nic/node.h's keeps_fences and keeps_keys. */
 enum conf_order { CONF_ORDER_AUTO, CONF_ORDER_WAIT, CONF_ORDER_FENCE };
@@ -27,6 +29,11 @@ enum conf_translate {
 	CONF_TRANSLATE_CHAIN,
 	CONF_TRANSLATE_NIC,
 };
+
+enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
+
+/* What holds where nobody says anything. */
+#define CONF_AUTH_DEFAULT	CONF_AUTH_NONE
 
 struct conf_address {
 	uint32_t ip;			/* big endian */
@@ -67,6 +74,8 @@ struct conf {
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
+	uint8_t auth;			/* enum conf_auth */
+	char keys[CONF_KEYS_MAX];	/* directory of secrets */
 	struct conf_address metrics;	/* port 0: off */
 	int log_level;			/* syslog */
 	unsigned int nr_spaces;

@@ -23,9 +23,10 @@
  * a time may answer by a REJ with a cookie (struct odrp_auth_cookie), and the knock is
  * sent again with it.  Both ends end the connection behind the last message.
  *
- * Every other connection's REQ is struct odrp_auth_req, or struct odrp_auth_far.  Its MAC, and those behind a REP
- * or REJ, are the first 16 bytes of HMAC(K, struct odrp_auth_bound | what is sent):
- * so it counts between these addresses and for this queue pair only, and once.
+ * Every other connection's REQ is struct odrp_auth_req, or struct odrp_auth_far.  Its
+ * MAC, and those behind a REP or REJ, are the first 16 bytes of HMAC(K, struct
+ * odrp_auth_bound | what is sent): so it counts between these addresses and for this
+ * queue pair only, and once.
  *
  * Both ends pack here what is hashed, without copying it: no function of this file
  * calls another library.
