@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "../../../kmod/auth.h"
-#include "../../../mnode/auth.h"
+#include "../../../userspace/auth/auth.h"
 
 static u8 secret[ODRP_AUTH_SECRET];
 static struct odrp_auth_hello hello;

@@ -221,6 +221,7 @@ struct delayed_work {
 
 extern unsigned long jiffies;
 #define HZ				1000
+#define NSEC_PER_MSEC			1000000ull
 #define msecs_to_jiffies(ms)		((unsigned long)(ms))
 #define jiffies_to_msecs(j)		((unsigned int)(j))
 #define time_after(a, b)		((long)((b) - (a)) < 0)
