@@ -32,7 +32,7 @@ FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_HASH = (
 FAR_TABLE = FAR_NIC + 'nic.h'
 
 VERBS = r'(infiniband|rdma)/'
-KERNEL = r'(linux|asm|rdma|trace|net|uapi|crypto)/'
+KERNEL = r'(linux|asm|rdma|trace|net|uapi|crypto|keys)/'
 MODULE_HEADERS = r'linux/(module|kernel|slab|blk|bio|swap|mm|fs)[.a-z_-]*h?$'
 NONE = r'$^'
 ANY = r'.'
