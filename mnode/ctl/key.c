@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include "../secret.h"
+#include "../../userspace/auth/secret.h"
 #include "odrpctl.h"
 
 static const char usage[] =

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ struct run {
 	atomic_ullong ops;		/* in the window */
 	atomic_ullong next_key;
 	atomic_int first_error;
+	char said[RUN_SAID_MAX];	/* by who has set that */
 	atomic_uint marked[2];		/* whether stats were taken */
 	struct far_stats stats[2];	/* at the window's begin and end */
 };
@@ -124,6 +126,33 @@ static uint64_t worker_key(struct worker *w)
 	return gen_next(&w->gen);
 }
 
+/* What a scan gives is looked at, as a program would. */
+static int scan_each(void *arg, const void *key, size_t key_len, const void *value,
+		     size_t value_len)
+{
+	uint64_t *given = arg;
+
+	(void)key;
+	(void)key_len;
+	(void)value;
+	(void)value_len;
+	++*given;
+	return 0;
+}
+
+static int worker_scan(struct worker *w)
+{
+	const struct run_conf *conf = w->run->conf;
+	struct far_range range = {
+		.from = w->key,
+		.from_len = conf->data.key_size,
+		.max = 1 + gen_random(&w->gen) % YCSB_MAX_SCAN,
+	};
+	uint64_t given = 0;
+
+	return conf->index->scan(w->task, w->index, &range, scan_each, &given);
+}
+
 static int worker_op(struct worker *w, enum ycsb_op op)
 {
 	const struct run_conf *conf = w->run->conf;
@@ -142,6 +171,8 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 				       w->value, data->value_size, &len);
 		return err == -ENOENT && w->gen.kind == GEN_LATEST ? 0 : err;
 	}
+	if (op == YCSB_SCAN)
+		return worker_scan(w);
 	ycsb_value(data, ++w->stamp, w->value);
 	return (op == YCSB_INSERT ? conf->index->insert : conf->index->update)
 		(w->task, w->index, w->key, data->key_size, w->value,
@@ -163,20 +194,34 @@ static void worker_tell(const struct worker *w, uint64_t now)
 	atomic_store_explicit(conf->ret_percent, percent, memory_order_relaxed);
 }
 
+/* Whether far_strerror_last() speaks of this error. */
+static int has_words(int err)
+{
+	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE;
+}
+
+static void run_fail(struct run *run, const struct far_task *task, int err)
+{
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&run->first_error, &none, err) &&
+	    has_words(err))
+		snprintf(run->said, sizeof(run->said), "%s", far_strerror_last(task));
+}
+
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
 {
 	struct run *run = w->run;
-	int none = 0;
 
 	worker_tell(w, to);
-	if (to < run_begin(run) || to >= run_end(run))
-		return;
-	if (err) {
+	/* What fails may well take longer than the window. */
+	if (err && to >= run_begin(run)) {
 		w->thread->errors++;
-		atomic_compare_exchange_strong(&run->first_error, &none, err);
-		return;
+		run_fail(run, w->task, err);
 	}
+	if (err || to < run_begin(run) || to >= run_end(run))
+		return;
 	w->thread->by_kind[op]++;
 	run->task_ops[w->idx]++;
 	far_hist_add(&w->thread->latency, to - from);
@@ -278,13 +323,13 @@ static void worker_main(struct far_task *task, void *arg)
 {
 	struct run_thread *thread = arg;
 	struct worker w;
-	int err, none = 0;
+	int err;
 
 	err = worker_init(&w, task, thread);
 	run_start(thread->run, far_now(task));
 	w.intent = far_now(task);
 	if (err)
-		atomic_compare_exchange_strong(&thread->run->first_error, &none, err);
+		run_fail(thread->run, task, err);
 	else
 		worker_loop(&w);
 }
@@ -390,6 +435,7 @@ static void run_collect(struct run *run, struct run_result *result)
 
 	result->tasks = run->nr_tasks;
 	result->first_error = atomic_load(&run->first_error);
+	memcpy(result->said, run->said, sizeof(result->said));
 	for (i = 0; i < run->nr_threads; i++) {
 		far_hist_merge(&result->latency, &run->thread[i].latency);
 		result->errors += run->thread[i].errors;

@@ -50,7 +50,7 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "What is run:", 1 },
 	{ "index", KEY_INDEX, "NAME", 0, "hash (default)", 1 },
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
-	  "A, B, C, D or LOAD of YCSB, or update (default C)", 1 },
+	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
 	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
@@ -144,7 +144,7 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	case KEY_WORKLOAD:
 		o->mix = ycsb_find(arg);
 		return o->mix ? 0 : parse_failed(state, "workload", arg,
-						 "A, B, C, D, LOAD or update");
+						 "A, B, C, D, E, LOAD or update");
 	case KEY_KEYS:
 		return parse_count(state, "keys", arg, 1, UINT64_C(10000000000),
 				   &o->keys);
@@ -458,8 +458,9 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		return EXIT_FAILURE;
 	}
 	if (result->errors) {
-		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s\n",
-			result->errors, strerror(-result->first_error));
+		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s%s%s\n",
+			result->errors, strerror(-result->first_error),
+			result->said[0] ? "; " : "", result->said);
 		return EXIT_FAILURE;
 	}
 	if (!result->ops) {
@@ -557,7 +558,7 @@ int far_bench_index(int argc, char **argv)
 	struct options o = {
 		.kind = index_find("hash"),
 		.mix = ycsb_find("C"),
-		.data = { YCSB_KEY_INT, 8, 8 },
+		.data = { .key_type = YCSB_KEY_INT, .key_size = 8, .value_size = 8 },
 		.nic = "mem",
 		.cns = 1,
 		.mns = 1,
@@ -579,6 +580,12 @@ int far_bench_index(int argc, char **argv)
 			o.kind->index.name, o.kind->variants);
 		return FAR_EXIT_USAGE;
 	}
+	if (o.mix->percent[YCSB_SCAN] && !o.kind->index.scan) {
+		fprintf(stderr, "far: --workload %s: %s keeps no order of keys\n",
+			o.mix->name, o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
 	return status ? status : run(&o);
 }

@@ -201,7 +201,8 @@ struct snic_cm_event {
 	enum snic_cm_event_type type;
 	uint32_t id;		/* connection */
 	uint32_t listener;	/* REQUEST: which listener */
-	__be32 peer_ip;
+	__be32 peer_ip, local_ip;
+	uint32_t peer_qpn;	/* REQUEST, ESTABLISHED: the peer's queue pair */
 	uint16_t peer_port;
 	uint16_t reason;	/* REJECTED: IBA REJ reason */
 	uint8_t priv[SNIC_CM_PRIV_MAX];

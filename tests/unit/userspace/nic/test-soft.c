@@ -17,6 +17,7 @@
 #include <odrp/far.h>
 
 #include "../../../lib/child.h"
+#include "../../../../userspace/nic/soft_priv.h"
 #include "bed.h"
 
 #define SIZE	65536u
@@ -90,6 +91,67 @@ static void test_names(void **state)
 	two->ops->close(two);
 }
 
+/* ---- a wrong key ---- */
+
+/* 0, or what a READ of that peer fails with. */
+static int peer_read(struct far_nic *nic, struct far_qset *qset, struct far_peer *peer,
+		     void *local, uint32_t lkey)
+{
+	const struct far_wr wr = {
+		.op = FAR_NIC_READ, .local = local, .len = 8, .lkey = lkey,
+		.flags = FAR_WR_SIGNALED,
+	};
+	struct far_wc wc;
+
+	assert_int_equal(nic->ops->connect(qset, 0, peer), 0);
+	assert_int_equal(nic->ops->post(qset, 0, &wr, 1), 0);
+	while (!nic->ops->poll(qset, &wc, 1))
+		nic->ops->wait(qset, UINT64_MAX);
+	return wc.status;
+}
+
+/* That of another space, one that was, none: refused, and the right one works on. */
+static void test_wrong_key(void **state)
+{
+	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
+	struct far_nic *nic = nic_open("soft:nodes=1");
+	struct far_host_map mine, other;
+	struct far_peer peer, another;
+	static uint64_t local[1];
+	struct far_qset *qset;
+	uint32_t lkey, right, wrong[3];
+	unsigned i;
+
+	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &mine), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &mine), 0);
+	assert_int_equal(nic->ops->host->create(nic, "", "t", SIZE, 0600, &other), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &other), 0);
+	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ, &peer), 0);
+	assert_int_equal(nic->ops->attach(nic, "", "t", FAR_ATTACH_READ, &another), 0);
+	assert_int_equal(nic->ops->mr_reg(nic, local, sizeof(local), &lkey), 0);
+	assert_int_equal(nic->ops->qset_new(nic, &attr, &qset), 0);
+	right = peer.region[0].rkey;
+	wrong[0] = another.region[0].rkey;
+	wrong[1] = right ^ 1;
+	wrong[2] = 0;
+	for (i = 0; i < 3; i++) {
+		struct far_region *region =
+			((struct soft_peer *)peer.priv)->regions.region;
+
+		region->rkey = wrong[i];
+		assert_int_equal(peer_read(nic, qset, &peer, local, lkey), -EACCES);
+		region->rkey = right;
+		assert_int_equal(peer_read(nic, qset, &peer, local, lkey), 0);
+	}
+	nic->ops->qset_free(qset);
+	nic->ops->mr_dereg(nic, lkey);
+	nic->ops->detach(nic, &another);
+	nic->ops->detach(nic, &peer);
+	nic->ops->host->unmap(nic, &mine);
+	nic->ops->host->unmap(nic, &other);
+	nic->ops->close(nic);
+}
+
 /* ---- two processes ---- */
 
 /* Its ends; the client's side is a process. */
@@ -120,7 +182,8 @@ static int client_op(struct far_qset *qset, struct far_wr *wr)
  */
 static bool client_refused(const struct link *link, int status)
 {
-	return status == -EFAULT || (link->lossy && status == -ETIMEDOUT);
+	return status == -EFAULT ||
+	       (link->lossy && (status == -ETIMEDOUT || status == -EHOSTDOWN));
 }
 
 /* Adds 1 to a word, copies another one to its side, and claims client 5. */
@@ -485,6 +548,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_conf_bad),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_wrong_key),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_dgram),
