@@ -413,7 +413,7 @@ void hostile_hello(struct hostile *h)
 
 	pumps_left = life_chance(l, 2) ? life_below(l, 6) : 1000;
 	cfg.pump = pump_some;
-	if (life_chance(l, 2)) {
+	if (life_chance(l, 12)) {
 		proof_hello(h, &cfg);
 		return;
 	}
