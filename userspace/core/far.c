@@ -90,6 +90,7 @@ static void nodes_detach(struct far *far)
 	}
 	free(far->node);
 	free(far->peer);
+	free(far->down_until);
 	free(far->space);
 }
 
@@ -124,8 +125,9 @@ static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
 
 	far->peer = calloc(nr, sizeof(*far->peer));
 	far->node = calloc(nr, sizeof(*far->node));
+	far->down_until = calloc(nr, sizeof(*far->down_until));
 	far->space = strdup(conf->space);
-	if (!far->peer || !far->node || !far->space) {
+	if (!far->peer || !far->node || !far->down_until || !far->space) {
 		snprintf(why, why_len, "no memory for %u nodes", nr);
 		err = -ENOMEM;
 	}

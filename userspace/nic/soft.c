@@ -242,7 +242,8 @@ static void soft_mr_dereg(struct far_nic *nic, uint32_t lkey)
 const struct far_nic_ops far_soft_ops = {
 	.name = "soft",
 	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	/* Its work requests are in memory that it shares with us, not in a cache of its own. */
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED,
 	.host = &soft_host_ops,
 	.open = soft_open,
 	.close = soft_close,
