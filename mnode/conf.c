@@ -385,6 +385,12 @@ const struct conf_key conf_space_keys[] = {
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "deletable", "yes|no", "whether any client may delete it (no)",
 	  set_bool, SPACE_AT(deletable) },
+	{ "readers", "NAME,...", "who may read it, by their names, besides writers "
+	  "(anybody, if there is no writer either)",
+	  set_text, SPACE_AT(readers), .max = CONF_NAMES_MAX },
+	{ "writers", "NAME,...", "who may read and write it (anybody, if there is no "
+	  "reader either)",
+	  set_text, SPACE_AT(writers), .max = CONF_NAMES_MAX },
 	{ "nodes", "ADDRESS,...", "memory nodes of a set, the first is its arbiter; the "
 	  "same on each (none)", set_nodes },
 	{ "node", "N", "which of the nodes this one is, from 0 on",
@@ -424,6 +430,11 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 	}
 	complain(why, "%.100s: no such setting", name);
 	return -ENOENT;
+}
+
+const char *conf_auth_name(const struct conf *conf)
+{
+	return conf->auth == CONF_AUTH_NONE ? "none (INSECURE)" : "required";
 }
 
 /* Those that names of files and of far_host_name_ok() have in common. */
@@ -478,7 +489,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms, deletable, nodes or node", name);
+		 "chunk, dead-ms, deletable, readers, writers, nodes or node", name);
 	return -ENOENT;
 }
 
@@ -594,6 +605,10 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 
 		if (check_set(space, why))
 			return -EINVAL;
+		if (space->nr_nodes && conf->auth == CONF_AUTH_REQUIRED)
+			return complain(why, "space %s: nodes=...: expected auth=none: the "
+					"arbiter of a set does not prove who it is",
+					space->name);
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);

@@ -14,6 +14,7 @@
 #define CONF_PATH_MAX	108		/* sun_path */
 #define CONF_WHY_MAX	512
 #define CONF_KEYS_MAX	256
+#define CONF_NAMES_MAX	1024
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR	"/etc"
@@ -52,6 +53,8 @@ struct conf_space {
 	uint32_t clients;
 	uint32_t dead_ms;
 	bool deletable;			/* by any client */
+	char readers[CONF_NAMES_MAX];	/* who may read it... */
+	char writers[CONF_NAMES_MAX];	/* ... and write it; both "": anybody */
 	uint16_t nr_nodes;		/* of its set; 0: it is in none */
 	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
 	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
@@ -108,6 +111,8 @@ int conf_space_set(struct conf *conf, const char *space, const char *name,
 		   const char *text, char why[CONF_WHY_MAX]);
 /* An INI file: sections [mnode] and [space NAME].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
+/* What auth is, for people. */
+const char *conf_auth_name(const struct conf *conf);
 /* What only shows when all is set. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);
 

@@ -484,7 +484,8 @@ void manager_events(struct manager *m)
 				gone(m, ev.id);
 			continue;
 		}
-		if (spaces_request(&m->spaces, &ev))
+		if (spaces_request(&m->spaces, &m->who,
+				   m->conf->auth == CONF_AUTH_REQUIRED, &ev))
 			manager_budget(m);
 		else
 			request(m, &ev);

@@ -438,7 +438,7 @@ static bool pass_needed(void *arg, const struct pass *pass)
 		if (m->sess[i]->handle == pass->handle &&
 		    m->sess[i]->state != SESS_DYING)
 			return true;
-	return pass->users;
+	return spaces_go_by(&m->spaces, pass->handle);
 }
 
 void manager_tick(struct manager *m, uint32_t elapsed_ms)
@@ -470,8 +470,12 @@ int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
 
 unsigned int manager_revoke(struct manager *m, const char *name)
 {
+	const struct pass *pass;
 	unsigned int i, nr = 0;
 
+	for (pass = m->who.passes; pass; pass = pass->next)
+		if (!strcmp(pass->name, name))
+			spaces_cut_pass(&m->spaces, pass->handle);
 	who_drop_all(&m->who, name);
 	for (i = 0; i < m->nr_sess; i++) {
 		if (!*name || strcmp(m->sess[i]->name, name) ||

@@ -146,7 +146,7 @@ void who_drop_all(struct who *who, const char *name)
 
 static bool is_idle(const struct pass *pass)
 {
-	return !pass->spent && !pass->users;
+	return !pass->spent;
 }
 
 /* New ones come first: of those that are too many the last one is the oldest. */
@@ -232,6 +232,14 @@ bool who_is_signed(const struct nic_event *ev)
 	       magic == htobe32(ODRP_AUTH_MAGIC);
 }
 
+static void take_note(struct pass *pass, struct odrp_auth_bound bound, __be64 counter,
+		      struct seal *ret_seal)
+{
+	pass->idle_ms = 0;
+	bound.counter = counter;
+	*ret_seal = (struct seal){ .on = true, .key = pass->key, .bound = bound };
+}
+
 int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 	     struct seal *ret_seal)
 {
@@ -251,10 +259,41 @@ int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass
 		r = auth_window_take(&pass->window, be64toh(req.counter));
 	if (r)
 		return r;
-	pass->idle_ms = 0;
-	bound.counter = req.counter;
+	take_note(pass, bound, req.counter, ret_seal);
 	*ret_pass = pass;
-	*ret_seal = (struct seal){ .on = true, .key = pass->key, .bound = bound };
+	return 0;
+}
+
+bool who_is_far(const struct nic_event *ev)
+{
+	__be32 magic;
+
+	memcpy(&magic, ev->priv, sizeof(magic));
+	return ev->priv_len >= sizeof(struct odrp_auth_far) &&
+	       magic == htobe32(ODRP_AUTH_FAR_MAGIC);
+}
+
+int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
+		 struct seal *ret_seal)
+{
+	struct odrp_auth_bound bound = bound_of(ev);
+	struct odrp_auth_far req;
+	struct pass *pass;
+	int r;
+
+	memcpy(&req, ev->priv, sizeof(req));
+	if (be16toh(req.version) != ODRP_AUTH_VERSION)
+		return -EPROTO;
+	pass = who_pass(who, be64toh(req.handle));
+	if (!pass)
+		return -EKEYREJECTED;
+	r = auth_check_far(&pass->key, bound, &req);
+	if (!r)
+		r = auth_window_take(&pass->window, be32toh(req.counter));
+	if (r)
+		return r;
+	take_note(pass, bound, htobe64(be32toh(req.counter)), ret_seal);
+	*ret_pass = pass;
 	return 0;
 }
 

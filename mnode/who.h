@@ -26,8 +26,7 @@ struct ident {
  * struct pass - what a handshake has proved
  * @name:	of the identity
  * @session:	that it takes up, or has made; 0: none yet
- * @spent:	it has made its admin connection
- * @users:	attachments to spaces that go by it
+ * @spent:	it has made its admin connection, or an attachment
  * @idle_ms:	since its last request
  */
 struct pass {
@@ -38,7 +37,6 @@ struct pass {
 	char name[ODRP_AUTH_NAME];
 	uint64_t session;
 	bool spent;
-	unsigned int users;
 	uint32_t idle_ms;
 };
 
@@ -90,6 +88,10 @@ bool who_is_signed(const struct nic_event *ev);
  */
 int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 	     struct seal *ret_seal);
+/* The same of clients of spaces. */
+bool who_is_far(const struct nic_event *ev);
+int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
+		 struct seal *ret_seal);
 /* Puts the MAC behind len bytes of an answer, which has room for it; returns the new
  * length.  what: ODRP_AUTH_REP, with the queue pair that answers, or ODRP_AUTH_REJ. */
 size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,

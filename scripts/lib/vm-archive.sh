@@ -78,10 +78,6 @@ CONF
 # stage_shim FILE DIR: only kernels with frontswap for modules have it.
 stage_shim() {
 	[[ $opt_backend = frontswap ]] || return 0
-	[[ -s $1 ]] || {
-		error "--backend frontswap: kernel $opt_kernel has none for modules: expected block"
-		return 1
-	}
 	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
 }
 

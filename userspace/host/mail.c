@@ -10,16 +10,17 @@
 #include "mail.h"
 
 #define LOG_SQ		1
-#define LOG_RQ		1
+#define LOG_RQ		2	/* of which not all are used: the queue is a whole block */
 #define LOG_STRIDE	4
 #define LOG_CQ		3
 
-#define RQ_OFF		(WRC_WQE_BB << LOG_SQ)
-#define DBR_OFF		(RQ_OFF + WRC_WQE_BB)
+#define SQ_OFF		(1u << (LOG_RQ + LOG_STRIDE))
+#define DBR_OFF		(SQ_OFF + (WRC_WQE_BB << LOG_SQ))
 #define DATA_OFF	1024u
 #define MEM_LEN		4096u
 
-_Static_assert(1u << LOG_SQ == FAR_MAIL_NR && 1u << LOG_RQ == FAR_MAIL_NR, "queues");
+_Static_assert(1u << LOG_SQ == FAR_MAIL_NR && 1u << LOG_RQ >= FAR_MAIL_NR &&
+	       !(SQ_OFF % WRC_WQE_BB), "queues");
 _Static_assert(DBR_OFF + sizeof(struct wrc_dbr) <= DATA_OFF &&
 	       DATA_OFF + 2 * FAR_MAIL_NR * FAR_MAIL_MAX <= MEM_LEN, "one page");
 
@@ -49,7 +50,7 @@ static int post_receives(const struct far_mail *mail)
 			.len = FAR_MAIL_MAX, .lkey = mail->key,
 		};
 
-		err = wrc_encode_recv(&sge, 1, mail->mem + RQ_OFF + (i << LOG_STRIDE),
+		err = wrc_encode_recv(&sge, 1, mail->mem + (i << LOG_STRIDE),
 				      1u << LOG_STRIDE);
 	}
 	dbr_of(mail)->rcv = htobe32(FAR_MAIL_NR);
@@ -61,8 +62,8 @@ static int make_qp(struct far_mail *mail, uint32_t pdn)
 	const struct nic_qp_attr attr = {
 		.pdn = pdn, .scqn = mail->cqn, .rcqn = mail->cqn,
 		.mem = mail->mem, .mem_len = MEM_LEN,
-		.sq = mail->mem, .log_sq = LOG_SQ,
-		.rq = mail->mem + RQ_OFF, .log_rq = LOG_RQ,
+		.sq = mail->mem + SQ_OFF, .log_sq = LOG_SQ,
+		.rq = mail->mem, .log_rq = LOG_RQ,
 		.log_rq_stride = LOG_STRIDE, .dbr = dbr_of(mail),
 	};
 
@@ -134,7 +135,7 @@ int far_mail_send(struct far_mail *mail, const void *bytes, size_t len)
 	if (mail->sent == FAR_MAIL_NR || len > FAR_MAIL_MAX)
 		return -ENOBUFS;
 	memcpy(sent_at(mail, mail->sent), bytes, len);
-	err = wrc_encode(&wr, mail->mem + mail->sent * WRC_WQE_BB, WRC_WQE_BB);
+	err = wrc_encode(&wr, mail->mem + SQ_OFF + mail->sent * WRC_WQE_BB, WRC_WQE_BB);
 	if (err < 0)
 		return err;
 	mail->sent++;

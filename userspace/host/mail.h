@@ -14,7 +14,7 @@
 
 /**
  * struct far_mail - one that exists has dev
- * @mem:	send queue, receive queue, doorbell record; then what is sent and what comes
+ * @mem:	receive queue, send queue, doorbell record; then what is sent and what comes
  * @key:	of the latter half
  * @sent, @taken: messages
  */
