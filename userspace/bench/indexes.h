@@ -25,6 +25,8 @@ struct index_kind {
 	int (*variant)(const char *name);
 };
 
+extern const struct index_kind index_art;
+
 /* By name; NULL. */
 const struct index_kind *index_find(const char *name);
 
