@@ -123,5 +123,7 @@ const struct index_kind *index_find(const char *name)
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(kinds[i].index.name, name))
 			return &kinds[i];
+	if (!strcmp(index_art.index.name, name))
+		return &index_art;
 	return NULL;
 }

@@ -12,6 +12,7 @@
 struct index_kind {
 	struct run_index index;
 	const char *variants;		/* their names, for messages */
+	int ordered;			/* it has scan(), and its integers are big-endian */
 	/* Makes an empty one for so many keys. */
 	int (*create)(struct far_task *task, const char *name, uint64_t keys);
 	/*
@@ -23,6 +24,8 @@ struct index_kind {
 	/* Selects a variant for all that are opened from now on. -EINVAL. */
 	int (*variant)(const char *name);
 };
+
+extern const struct index_kind index_art;
 
 /* By name; NULL. */
 const struct index_kind *index_find(const char *name);

@@ -305,7 +305,8 @@ int plain_run(struct far_nic *nic, const struct run_conf *conf, double hit,
 	char space[64];
 	int err;
 
-	if (!nic->ops->host || conf->mix->percent[YCSB_INSERT])
+	if (!nic->ops->host || conf->mix->percent[YCSB_INSERT] ||
+	    conf->mix->percent[YCSB_SCAN])
 		return -EOPNOTSUPP;
 	snprintf(space, sizeof(space), "plain-%ld", (long)getpid());
 	err = memory_make(&plain, space);

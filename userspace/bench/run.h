@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <far/far.h>
+#include <far/range.h>
 #include <far/stats.h>
 
 #include "../base/hist.h"
@@ -29,6 +30,11 @@ struct run_index {
 		      size_t key_len, const void *value, size_t value_len);
 	int (*insert)(struct far_task *task, void *index, const void *key,
 		      size_t key_len, const void *value, size_t value_len);
+	/* NULL: it keeps no order */
+	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
+		    int (*each)(void *arg, const void *key, size_t key_len,
+				const void *value, size_t value_len),
+		    void *arg);
 };
 
 struct run_conf {
@@ -46,6 +52,11 @@ struct run_conf {
 	uint64_t max_ops;		/* of the window; 0: by time alone */
 	uint64_t seed;
 	atomic_uint *ret_percent;	/* of warming up and the window; or NULL */
+	/* Into how many parts run_ns is cut; 0 and 1: it is not. */
+	unsigned slices;
+	/* Called after each part, with what the part has done; NULL: nobody. */
+	int (*between)(void *arg, double mops, const struct far_stats *stats);
+	void *between_arg;
 };
 
 struct run_result {

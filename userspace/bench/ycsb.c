@@ -9,12 +9,13 @@
 #include <strings.h>
 
 const struct ycsb_mix ycsb_mixes[] = {
-	{ "A", "50 % updates, 50 % gets", { 50, 50, 0 }, GEN_SCRAMBLED },
-	{ "B", "5 % updates, 95 % gets", { 95, 5, 0 }, GEN_SCRAMBLED },
-	{ "C", "gets only", { 100, 0, 0 }, GEN_SCRAMBLED },
-	{ "D", "5 % inserts, 95 % gets of what came last", { 95, 0, 5 }, GEN_LATEST },
-	{ "LOAD", "inserts only", { 0, 0, 100 }, GEN_UNIFORM },
-	{ "update", "updates only", { 0, 100, 0 }, GEN_SCRAMBLED },
+	{ "A", "50 % updates, 50 % gets", { 50, 50, 0, 0 }, GEN_SCRAMBLED },
+	{ "B", "5 % updates, 95 % gets", { 95, 5, 0, 0 }, GEN_SCRAMBLED },
+	{ "C", "gets only", { 100, 0, 0, 0 }, GEN_SCRAMBLED },
+	{ "D", "5 % inserts, 95 % gets of what came last", { 95, 0, 5, 0 }, GEN_LATEST },
+	{ "E", "5 % inserts, 95 % scans of 1 to 100 keys", { 0, 0, 5, 95 }, GEN_SCRAMBLED },
+	{ "LOAD", "inserts only", { 0, 0, 100, 0 }, GEN_UNIFORM },
+	{ "update", "updates only", { 0, 100, 0, 0 }, GEN_SCRAMBLED },
 	{ NULL, NULL, { 0 }, GEN_UNIFORM },
 };
 
@@ -42,6 +43,8 @@ void ycsb_key(const struct ycsb_data *data, uint64_t number, void *key)
 
 	if (data->key_type == YCSB_KEY_INT) {
 		memset(key, 0, data->key_size);
+		if (data->ordered)
+			number = __builtin_bswap64(scatter(number));
 		memcpy(key, &number, sizeof(number));
 		return;
 	}

@@ -11,7 +11,9 @@
 
 #include "gen.h"
 
-enum ycsb_op { YCSB_GET, YCSB_UPDATE, YCSB_INSERT, YCSB_NR_OPS };
+enum ycsb_op { YCSB_GET, YCSB_UPDATE, YCSB_INSERT, YCSB_SCAN, YCSB_NR_OPS };
+
+#define YCSB_MAX_SCAN	100u	/* keys of a scan: 1 to this, uniformly */
 
 struct ycsb_mix {
 	const char *name;
@@ -27,7 +29,7 @@ extern const struct ycsb_mix ycsb_mixes[];
 const struct ycsb_mix *ycsb_find(const char *name);
 
 enum ycsb_key_type {
-	YCSB_KEY_INT,		/* the number, 8 bytes, then zeros */
+	YCSB_KEY_INT,		/* the number in 8 bytes, then zeros */
 	YCSB_KEY_STRING,	/* "user" and the scrambled number in decimal, then '.' */
 };
 
@@ -39,6 +41,7 @@ struct ycsb_data {
 	enum ycsb_key_type key_type;
 	uint32_t key_size;	/* 8 to YCSB_MAX_KEY; of strings at least 24 */
 	uint32_t value_size;
+	int ordered;		/* integers are scattered (as YCSB hashes them), and big-endian */
 };
 
 /* Writes data->key_size bytes. Different numbers are different keys. */

@@ -70,6 +70,10 @@ const char *far_node_words(int err)
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:
 		return "it speaks another version of the protocol; expected version 1";
+	case -ENOKEY:
+		return "it lets in only who has a secret; expected key=NAME behind the NIC";
+	case -EKEYREJECTED:
+		return "it does not know this name with this secret";
 	case -EAGAIN:
 		return "not all memory nodes of its set have joined";
 	default:

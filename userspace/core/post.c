@@ -24,7 +24,8 @@
 
 static int thread_throttles(const struct far_thread *thread)
 {
-	return !(thread->far->without & FAR_WITHOUT_CREDIT);
+	return !(thread->far->without & FAR_WITHOUT_CREDIT) &&
+	       !(thread->far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);
 }
 
 /* That the node does not answer has taken long to find out. */

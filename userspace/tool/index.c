@@ -48,9 +48,9 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "What is run:", 1 },
-	{ "index", KEY_INDEX, "NAME", 0, "hash (default)", 1 },
+	{ "index", KEY_INDEX, "NAME", 0, "hash (default) or art", 1 },
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
-	  "A, B, C, D or LOAD of YCSB, or update (default C)", 1 },
+	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
 	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
@@ -140,11 +140,11 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	switch (key) {
 	case KEY_INDEX:
 		o->kind = index_find(arg);
-		return o->kind ? 0 : parse_failed(state, "index", arg, "hash");
+		return o->kind ? 0 : parse_failed(state, "index", arg, "hash or art");
 	case KEY_WORKLOAD:
 		o->mix = ycsb_find(arg);
 		return o->mix ? 0 : parse_failed(state, "workload", arg,
-						 "A, B, C, D, LOAD or update");
+						 "A, B, C, D, E, LOAD or update");
 	case KEY_KEYS:
 		return parse_count(state, "keys", arg, 1, UINT64_C(10000000000),
 				   &o->keys);
@@ -377,25 +377,62 @@ stop_progress:
 	return err;
 }
 
-/* What the same verbs do without an index; 0: they cannot be run so here. */
-static int run_plain(struct cluster *cluster, const struct run_conf *conf,
-		     const struct run_result *result, double *ret_mops)
+/*
+ * The plain loop beside the index: after each slice of the workload one of the loop, as
+ * long, since what else the machine does in the meantime should hit both. The medians of
+ * all slices are what is said.
+ */
+#define SLICES	25u
+
+struct beside {
+	struct far_nic *nic;
+	const struct run_conf *conf;
+	unsigned nr;
+	double mops[SLICES], ratio[SLICES];
+};
+
+/* What the slice's verbs do without an index. */
+static int plain_beside(void *arg, double mops, const struct far_stats *stats)
 {
-	const struct far_stats *s = &result->stats;
-	uint64_t looked = s->cache_hits + s->cache_misses;
+	struct beside *beside = arg;
+	struct run_conf conf = *beside->conf;
+	uint64_t looked = stats->cache_hits + stats->cache_misses;
+	double hit = looked ? (double)stats->cache_hits / looked : 0, plain;
 	int err;
 
-	*ret_mops = 0;
-	if (cluster->sim || !cluster->has_space || cluster->nr_clients > 1 ||
-	    conf->rate > 0 || conf->threads_min != conf->threads_max)
-		return 0;
-	err = plain_run(cluster->nic[0], conf,
-			looked ? (double)s->cache_hits / looked : 0, ret_mops);
-	return err == -EOPNOTSUPP ? 0 : err;
+	conf.run_ns /= SLICES;
+	conf.warm_ns /= SLICES;
+	err = plain_run(beside->nic, &conf, hit, &plain);
+	if (err || plain <= 0)
+		return err == -EOPNOTSUPP ? 0 : err;
+	beside->mops[beside->nr] = plain;
+	beside->ratio[beside->nr++] = mops / plain;
+	return 0;
+}
+
+static int order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 0: there are none. */
+static double median(double *value, unsigned nr)
+{
+	qsort(value, nr, sizeof(*value), order);
+	return nr ? value[nr / 2] : 0;
+}
+
+/* Whether the loop can be run where and as the index is. */
+static int plain_fits(const struct cluster *cluster, const struct run_conf *conf)
+{
+	return !cluster->sim && cluster->has_space && cluster->nr_clients == 1 &&
+	       !conf->rate && conf->threads_min == conf->threads_max && !conf->max_ops;
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
-			  const struct run_result *result, double plain_mops)
+			  const struct run_result *result, struct beside *beside)
 {
 	struct report report = {
 		.nic = o->nic,
@@ -406,7 +443,8 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		.cache_bytes = o->cache,
 		.is_model = is_sim(o),
 		.conf = conf,
-		.plain_mops = plain_mops,
+		.plain_mops = median(beside->mops, beside->nr),
+		.of_plain = median(beside->ratio, beside->nr),
 		.run = result,
 	};
 	int err = 0;
@@ -474,7 +512,7 @@ static int run(const struct options *o)
 	};
 	static struct run_result result;
 	struct cluster cluster;
-	double plain_mops;
+	struct beside beside = { .conf = &conf };
 	struct progress progress;
 	char why[200];
 	int err, shown, status = EXIT_FAILURE;
@@ -497,15 +535,19 @@ static int run(const struct options *o)
 		goto close;
 	}
 	shown = !progress_start(&progress, "measuring", &percent);
+	if (plain_fits(&cluster, &conf)) {
+		beside.nic = cluster.nic[0];
+		conf.slices = SLICES;
+		conf.between = plain_beside;
+		conf.between_arg = &beside;
+	}
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
-	if (!err)
-		err = run_plain(&cluster, &conf, &result, &plain_mops);
 	if (shown)
 		progress_stop(&progress);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &conf, &result, plain_mops);
+		status = report_results(o, &conf, &result, &beside);
 close:
 	cluster_close(&cluster);
 	return status;
@@ -516,7 +558,7 @@ int far_bench_index(int argc, char **argv)
 	struct options o = {
 		.kind = index_find("hash"),
 		.mix = ycsb_find("C"),
-		.data = { YCSB_KEY_INT, 8, 8 },
+		.data = { .key_type = YCSB_KEY_INT, .key_size = 8, .value_size = 8 },
 		.nic = "mem",
 		.cns = 1,
 		.mns = 1,
@@ -538,6 +580,12 @@ int far_bench_index(int argc, char **argv)
 			o.kind->index.name, o.kind->variants);
 		return FAR_EXIT_USAGE;
 	}
+	if (o.mix->percent[YCSB_SCAN] && !o.kind->index.scan) {
+		fprintf(stderr, "far: --workload %s: %s keeps no order of keys\n",
+			o.mix->name, o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
 	return status ? status : run(&o);
 }

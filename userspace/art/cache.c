@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A client's cache of nodes. See cache.h.
+ *
+ * Buckets of four ways; a way is a pointer to an entry. Readers take no lock: a bucket's
+ * sequence number tells them whether somebody has changed it under them, and then they
+ * have read nothing. Entries are words that are written and read one by one, and go
+ * back to a list of their type, never to the system, so that a late reader reads an
+ * entry all the same. Each load acquires and each store releases: the sequence number
+ * is read last, and made odd first. One writer at a time; a second one leaves it at that.
+ */
+#include "cache.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../base/rng.h"
+
+#define CACHE_WAYS	4u
+#define CACHE_MEAN	160u	/* bytes: an entry and its way, for the number of buckets */
+#define CACHE_TRIES	32u	/* buckets that are looked at for something to evict */
+
+enum { AT_ADDR, AT_WAY, AT_EPOCH, AT_HEADER, AT_SLOT };
+
+struct cache_entry {
+	struct cache_entry *next;	/* of the free ones; the writer's */
+	unsigned type;
+	_Atomic(uint64_t) at[];
+};
+
+struct cache_bucket {
+	_Atomic(uint64_t) seq;		/* odd: it is being changed */
+	_Atomic(struct cache_entry *) way[CACHE_WAYS];
+};
+
+struct art_cache {
+	uint64_t limit;
+	_Atomic(uint64_t) bytes;	/* of buckets, and of entries that exist */
+	size_t nr;			/* of buckets: a power of two */
+	struct cache_bucket *bucket;
+	atomic_flag writing;		/* covers what follows, and all sequence numbers */
+	struct far_rng rng;
+	struct cache_entry *free[ART_TYPES];
+	struct cache_entry **all;	/* every entry there is */
+	size_t nr_all, max_all;
+};
+
+static uint64_t load(const _Atomic(uint64_t) *word)
+{
+	return atomic_load_explicit(word, memory_order_acquire);
+}
+
+static void store(_Atomic(uint64_t) *word, uint64_t value)
+{
+	atomic_store_explicit(word, value, memory_order_release);
+}
+
+static size_t entry_len(unsigned type)
+{
+	return sizeof(struct cache_entry) + (AT_SLOT + art_type_slots(type)) * 8;
+}
+
+int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
+{
+	struct art_cache *cache;
+
+	*ret_cache = NULL;
+	if (bytes < 4096)
+		return 0;
+	cache = calloc(1, sizeof(*cache));
+	if (!cache)
+		return -ENOMEM;
+	cache->limit = bytes;
+	cache->nr = 1;
+	while (2 * cache->nr * CACHE_WAYS * CACHE_MEAN <= bytes)
+		cache->nr *= 2;
+	cache->bytes = cache->nr * sizeof(*cache->bucket);
+	cache->bucket = calloc(cache->nr, sizeof(*cache->bucket));
+	if (!cache->bucket) {
+		free(cache);
+		return -ENOMEM;
+	}
+	atomic_flag_clear(&cache->writing);
+	far_rng_init(&cache->rng, bytes, 0);
+	*ret_cache = cache;
+	return 0;
+}
+
+void art_cache_free(struct art_cache *cache)
+{
+	size_t i;
+
+	if (!cache)
+		return;
+	for (i = 0; i < cache->nr_all; i++)
+		free(cache->all[i]);
+	free(cache->all);
+	free(cache->bucket);
+	free(cache);
+}
+
+uint64_t art_cache_bytes(const struct art_cache *cache)
+{
+	return load(&cache->bytes);
+}
+
+static struct cache_bucket *bucket_of(const struct art_cache *cache, uint64_t addr)
+{
+	return &cache->bucket[far_rng_mix(addr / ART_UNIT) & (cache->nr - 1)];
+}
+
+static struct cache_entry *way_get(struct cache_bucket *bucket, unsigned i)
+{
+	return atomic_load_explicit(&bucket->way[i], memory_order_acquire);
+}
+
+/* Of the way to a node at depth, which the key takes. */
+static uint64_t way_hash(const struct art_key *key, unsigned depth)
+{
+	return XXH3_64bits(key->data, depth);
+}
+
+/* The key's slot in an entry that may change meanwhile. */
+static bool entry_look(const struct cache_entry *entry, const struct art_key *key,
+		       struct art_hint *hint)
+{
+	unsigned depth, type, symbol, nr, i, n;
+	uint64_t slot;
+
+	hint->epoch = load(&entry->at[AT_EPOCH]);
+	hint->header = load(&entry->at[AT_HEADER]);
+	depth = art_header_depth(hint->header);
+	type = art_header_type(hint->header);
+	hint->slot = 0;
+	if (type != entry->type)
+		return false;
+	if (depth > key->len || way_hash(key, depth) != load(&entry->at[AT_WAY]))
+		return false;
+	symbol = art_symbol(key->data, key->len, depth);
+	nr = art_type_slots(type);
+	i = art_first_slot(type, symbol);
+	for (n = 0; n < nr; n++) {
+		slot = load(&entry->at[AT_SLOT + i]);
+		if (!(slot & ART_USED))
+			break;
+		hint->at = i;
+		if (art_slot_symbol(slot) == symbol) {
+			hint->slot = art_pointee(slot) ? slot & ~ART_FROZEN : 0;
+			break;
+		}
+		i = i + 1 == nr ? 0 : i + 1;
+	}
+	return true;
+}
+
+bool art_cache_get(struct art_cache *cache, uint64_t addr, const struct art_key *key,
+		   struct art_hint *ret_hint)
+{
+	struct cache_bucket *bucket = bucket_of(cache, addr);
+	uint64_t seq = atomic_load_explicit(&bucket->seq, memory_order_acquire);
+	bool found = false;
+	unsigned i;
+
+	if (seq & 1)
+		return false;
+	for (i = 0; i < CACHE_WAYS && !found; i++) {
+		struct cache_entry *entry = way_get(bucket, i);
+
+		if (entry && load(&entry->at[AT_ADDR]) == addr)
+			found = entry_look(entry, key, ret_hint);
+	}
+	return found && load(&bucket->seq) == seq;
+}
+
+/* Around changes of a bucket, by the one who writes. */
+static void bucket_begin(struct cache_bucket *bucket)
+{
+	store(&bucket->seq, load(&bucket->seq) + 1);
+}
+
+static void bucket_end(struct cache_bucket *bucket)
+{
+	store(&bucket->seq, load(&bucket->seq) + 1);
+}
+
+/* Empties a way; the entry goes to its list. */
+static void way_clear(struct art_cache *cache, struct cache_bucket *bucket, unsigned i)
+{
+	struct cache_entry *entry = way_get(bucket, i);
+
+	bucket_begin(bucket);
+	atomic_store_explicit(&bucket->way[i], NULL, memory_order_release);
+	store(&entry->at[AT_ADDR], FAR_NIL);
+	bucket_end(bucket);
+	entry->next = cache->free[entry->type];
+	cache->free[entry->type] = entry;
+}
+
+static struct cache_entry *entry_make(struct art_cache *cache, unsigned type)
+{
+	struct cache_entry *entry, **all;
+	size_t max;
+
+	if (load(&cache->bytes) + entry_len(type) > cache->limit)
+		return NULL;
+	if (cache->nr_all == cache->max_all) {
+		max = cache->max_all ? 2 * cache->max_all : 64;
+		all = realloc(cache->all, max * sizeof(struct cache_entry *));
+		if (!all)
+			return NULL;
+		cache->all = all;
+		cache->max_all = max;
+	}
+	entry = calloc(1, entry_len(type));
+	if (!entry)
+		return NULL;
+	entry->type = type;
+	cache->all[cache->nr_all++] = entry;
+	store(&cache->bytes, load(&cache->bytes) + entry_len(type));
+	return entry;
+}
+
+/* Throws out one of that type that lies near a random place. */
+static void evict(struct art_cache *cache, unsigned type)
+{
+	size_t at = far_rng_next(&cache->rng);
+	unsigned i, k;
+
+	for (i = 0; i < CACHE_TRIES; i++) {
+		struct cache_bucket *bucket = &cache->bucket[(at + i) & (cache->nr - 1)];
+
+		for (k = 0; k < CACHE_WAYS; k++) {
+			struct cache_entry *entry = way_get(bucket, k);
+
+			if (entry && entry->type == type) {
+				way_clear(cache, bucket, k);
+				return;
+			}
+		}
+	}
+}
+
+static struct cache_entry *entry_take(struct art_cache *cache, unsigned type)
+{
+	struct cache_entry *entry;
+
+	if (!cache->free[type]) {
+		entry = entry_make(cache, type);
+		if (entry)
+			return entry;
+		evict(cache, type);
+	}
+	entry = cache->free[type];
+	if (entry)
+		cache->free[type] = entry->next;
+	return entry;
+}
+
+/* The way that has the node, or CACHE_WAYS. */
+static unsigned way_of(struct cache_bucket *bucket, uint64_t addr)
+{
+	unsigned i;
+
+	for (i = 0; i < CACHE_WAYS; i++) {
+		struct cache_entry *entry = way_get(bucket, i);
+
+		if (entry && load(&entry->at[AT_ADDR]) == addr)
+			break;
+	}
+	return i;
+}
+
+/* An empty way: of the node itself, of nobody, or of somebody. */
+static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket, uint64_t addr)
+{
+	unsigned i = way_of(bucket, addr);
+
+	if (i == CACHE_WAYS)
+		for (i = 0; i < CACHE_WAYS && way_get(bucket, i); i++)
+			;
+	if (i == CACHE_WAYS)
+		i = far_rng_below(&cache->rng, CACHE_WAYS);
+	if (way_get(bucket, i))
+		way_clear(cache, bucket, i);
+	return i;
+}
+
+static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
+		      const struct art_node *node, uint32_t epoch)
+{
+	struct cache_bucket *bucket = bucket_of(cache, addr);
+	unsigned type = art_header_type(node->header);
+	unsigned way = way_for(cache, bucket, addr);
+	struct cache_entry *entry = entry_take(cache, type);
+	unsigned i;
+
+	if (!entry)
+		return;
+	bucket_begin(bucket);
+	store(&entry->at[AT_ADDR], addr);
+	store(&entry->at[AT_WAY], key_way);
+	store(&entry->at[AT_EPOCH], epoch);
+	store(&entry->at[AT_HEADER], node->header);
+	for (i = 0; i < art_type_slots(type); i++)
+		store(&entry->at[AT_SLOT + i], node->slot[i]);
+	atomic_store_explicit(&bucket->way[way], entry, memory_order_release);
+	bucket_end(bucket);
+}
+
+void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key *key,
+		   const struct art_node *node, uint32_t epoch)
+{
+	uint64_t key_way = way_hash(key, art_header_depth(node->header));
+
+	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
+		return;
+	cache_put(cache, addr, key_way, node, epoch);
+	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
+}
+
+void art_cache_drop(struct art_cache *cache, uint64_t addr)
+{
+	struct cache_bucket *bucket = bucket_of(cache, addr);
+	unsigned way;
+
+	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
+		return;
+	way = way_of(bucket, addr);
+	if (way < CACHE_WAYS)
+		way_clear(cache, bucket, way);
+	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
+}

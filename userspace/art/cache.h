@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A client's cache of nodes: what was in them when they were READ. Lossy, within a
+ * budget of bytes, shared by all threads; nobody waits for anybody.
+ *
+ * Nodes are found by their far address, so that the cached slots of one lead to the
+ * next: the cache is a part of the tree, and keeps no keys beside it. A hash of the way
+ * to the node tells it from another one that had the same address.
+ *
+ * What it answers is a hint, with one promise: each slot was in that node at a moment
+ * when E was at least the entry's epoch. What is read behind a hint is what the slot
+ * meant if it was born no later than that (docs/far-trees.md).
+ */
+#ifndef FAR_ART_CACHE_H
+#define FAR_ART_CACHE_H
+
+#include "key.h"
+
+struct art_cache;
+
+/* bytes is a limit; below 4 KiB there is no cache: *ret_cache is NULL. */
+int art_cache_new(uint64_t bytes, struct art_cache **ret_cache);
+void art_cache_free(struct art_cache *cache);
+
+struct art_hint {
+	uint64_t header;	/* of the node */
+	uint64_t slot;		/* the key's way on, without ART_FROZEN; or 0: unknown */
+	unsigned at;		/* its index */
+	uint32_t epoch;
+};
+
+/* Whether a node that was at addr, and on the key's way, is there. */
+bool art_cache_get(struct art_cache *cache, uint64_t addr, const struct art_key *key,
+		   struct art_hint *ret_hint);
+/* The node, which is on the key's way, as it was READ after E had reached epoch. */
+void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key *key,
+		   const struct art_node *node, uint32_t epoch);
+void art_cache_drop(struct art_cache *cache, uint64_t addr);
+
+/* Bytes in use. */
+uint64_t art_cache_bytes(const struct art_cache *cache);
+
+#endif

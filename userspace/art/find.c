@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finding a key: from node to node, by what the cache knows of them as far as that can
+ * be proved, and by READs.
+ *
+ * A hint is proved by what it leads to. A node or leaf that is what the hint says was
+ * born no later than the hint's epoch: a block that was retired after that and given to
+ * somebody else was born later. A node in which the slot that matters is not frozen is
+ * in the tree, and then all keys with its prefix are below it, whatever has happened
+ * above. A leaf that is live is its key's, whatever leads to it. What is not there is
+ * never told by a hint: the node that says so is READ.
+ *
+ * What does not fit makes the search begin anew, with hints only of nodes above that
+ * one: op->trust. Without hints it is a plain descent.
+ */
+#include "priv.h"
+
+#include <string.h>
+
+#include "../core/alloc.h"
+#include "../core/epoch.h"
+#include "../core/stats.h"
+#include "../core/task.h"
+
+/* What a part of the way has come to, beside errors. */
+enum { WAY_ON = 1, WAY_DONE, WAY_ANEW };
+
+/* A hint of the node of this depth was wrong: it is READ when it is met again. */
+static int hint_wrong(struct art_op *op, unsigned depth)
+{
+	op->trust = depth;
+	return WAY_ANEW;
+}
+
+int art_leaf_read(struct art_op *op, uint64_t slot)
+{
+	unsigned size = art_slot_size(slot);
+	uint32_t len = size ? 8 * size : ART_FIRST;
+
+	if (op->leaf_room < len) {
+		op->leaf = far_buf(op->task, len);
+		if (!op->leaf)
+			return -ENOMEM;
+		op->leaf_room = len;
+	}
+	op->leaf_addr = art_pointee(slot);
+	far_read(op->task, op->leaf_addr, op->leaf, len);
+	return far_sync(op->task);
+}
+
+/* The rest of a long leaf. */
+static int leaf_read_rest(struct art_op *op)
+{
+	uint64_t len = op->seen.len;
+	struct art_leaf *leaf = op->leaf;
+
+	if (op->leaf_room < len) {
+		leaf = far_buf(op->task, len);
+		if (!leaf)
+			return -ENOMEM;
+		memcpy(leaf, op->leaf, ART_FIRST);
+		op->leaf = leaf;
+		op->leaf_room = len;
+	}
+	far_read(op->task, op->leaf_addr + ART_FIRST, (uint8_t *)leaf + ART_FIRST,
+		 len - ART_FIRST);
+	return far_sync(op->task);
+}
+
+int art_leaf_seen(struct art_op *op)
+{
+	unsigned size = art_slot_size(op->step.word);
+	int err;
+
+	err = art_leaf_look(op->leaf, op->leaf_addr, size, size ? 8 * size : ART_FIRST,
+			    &op->seen);
+	if (err != -EAGAIN)
+		return err;
+	err = leaf_read_rest(op);
+	return err ? err : art_leaf_look(op->leaf, op->leaf_addr, 0, op->seen.len, &op->seen);
+}
+
+uint64_t art_leaf_bytes(const struct art_op *op, uint64_t slot)
+{
+	uint64_t extra;
+
+	if (art_slot_size(slot))
+		return 8 * (uint64_t)art_slot_size(slot);
+	memcpy(&extra, op->leaf->data, sizeof(extra));
+	return (uint32_t)extra;
+}
+
+int art_leaf_tidy(struct art_op *op)
+{
+	uint64_t old = op->step.word, head = op->leaf->head;
+	unsigned symbol = art_slot_symbol(old);
+	uint64_t new = art_slot_void(symbol);
+	int won;
+
+	if (art_head_state(head) == ART_MOVED)
+		new = art_slot(symbol, art_slot_size(head), art_pointee(head)) | ART_LEAF;
+	won = art_cas(op, op->step.at, old, new);
+	if (won < 0) {
+		/* if it has won the leaf is in nobody's hands */
+		far_alloc_lost(op->task);
+		return won;
+	}
+	if (won && far_retire(op->task, op->leaf_addr, art_leaf_bytes(op, old)))
+		far_alloc_lost(op->task);
+	if (won)
+		op->step.word = new;
+	return 0;
+}
+
+/* What is wrong with a leaf that a slot leads to: the slot, if it was a hint. */
+static int leaf_wrong(struct art_op *op, int err)
+{
+	if (!op->step.fresh && (err == -EFAULT || err == -EBADMSG))
+		return hint_wrong(op, op->step.depth);
+	return err;
+}
+
+/* A leaf that is no key's any more, if its slot is no hint: whose slot it is. */
+static int leaf_gone(struct art_op *op, enum art_what *ret_what)
+{
+	int err;
+
+	if (!op->step.fresh)
+		return hint_wrong(op, op->step.depth);
+	if (art_head_state(op->leaf->head) == ART_DEAD) {
+		*ret_what = ART_VACANT;
+		return WAY_DONE;
+	}
+	op->progress = true;
+	err = art_leaf_tidy(op);
+	return err ? err : hint_wrong(op, op->step.depth);
+}
+
+/* The leaf that op->step leads to. */
+static int way_leaf(struct art_op *op, enum art_what *ret_what)
+{
+	unsigned state;
+	int err;
+
+	err = art_leaf_read(op, op->step.word);
+	if (err)
+		return leaf_wrong(op, err);
+	state = art_head_state(op->leaf->head);
+	if (state == ART_MOVED)
+		return leaf_gone(op, ret_what);
+	err = art_leaf_seen(op);
+	if (err)
+		return leaf_wrong(op, err);
+	if (art_after(art_head_birth(op->leaf->head), op->epoch))
+		op->epoch = art_head_birth(op->leaf->head);
+	if (!op->step.fresh && art_after(art_head_birth(op->leaf->head), op->step.epoch))
+		return hint_wrong(op, op->step.depth);
+	if (state == ART_DEAD)
+		return leaf_gone(op, ret_what);
+	*ret_what = op->seen.key_len == op->key.len &&
+		    !memcmp(op->seen.key, op->key.data, op->key.len) ?
+		    ART_HERE : ART_OTHER;
+	if (*ret_what == ART_OTHER && !op->step.fresh)
+		return hint_wrong(op, op->step.depth);
+	return WAY_DONE;
+}
+
+/* By the cache from the node at op->node_addr. 0: it knows nothing, or no way on. */
+static int way_cached(struct art_op *op)
+{
+	struct art_hint hint;
+	unsigned depth;
+
+	if (!op->art->cache || op->renew == op->node_addr ||
+	    !art_cache_get(op->art->cache, op->node_addr, &op->key, &hint))
+		return 0;
+	depth = art_header_depth(hint.header);
+	if (depth >= op->trust || !hint.slot)
+		return 0;
+	op->step = (struct art_step) {
+		.at = art_slot_at(op->node_addr, hint.at), .word = hint.slot,
+		.node = op->node_addr, .depth = depth, .epoch = hint.epoch,
+	};
+	return WAY_ON;
+}
+
+void art_remember(struct art_op *op)
+{
+	if (op->art->cache)
+		art_cache_put(op->art->cache, op->node_addr, &op->key, op->node,
+			      op->node_epoch);
+}
+
+void art_forget(struct art_op *op, uint64_t node)
+{
+	if (op->art->cache)
+		art_cache_drop(op->art->cache, node);
+}
+
+/* READs the node at op->node_addr, which op->up leads to, and proves it. */
+static int node_read(struct art_op *op)
+{
+	bool first = op->up.at == FAR_NIL;
+	unsigned type = first ? ART_TYPES - 1 : art_slot_size(op->up.word);
+	int err;
+
+	if (type >= ART_TYPES)
+		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
+	op->node_epoch = art_now(op);
+	op->reads++;
+	far_read(op->task, op->node_addr, op->node, art_node_len(type));
+	err = far_sync(op->task);
+	if (!op->up.fresh && err == -EFAULT)
+		return hint_wrong(op, op->up.depth);
+	if (err)
+		return err;
+	if (!art_node_sane(op->node, op->node_addr) ||
+	    art_header_type(op->node->header) != type)
+		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
+	if (art_after(art_node_birth(op->node), op->epoch))
+		op->epoch = art_node_birth(op->node);
+	if (!op->up.fresh && art_after(art_node_birth(op->node), op->up.epoch))
+		return hint_wrong(op, op->up.depth);
+	return WAY_ON;
+}
+
+static bool node_frozen(const struct art_node *node)
+{
+	unsigned nr = art_type_slots(art_header_type(node->header));
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		if (node->slot[i] & ART_FROZEN)
+			return true;
+	return false;
+}
+
+/*
+ * Replaces the node that was READ, if op->up was READ as well. What somebody else has
+ * begun is left to that one for a while: it is faster alone.
+ */
+static int way_renew(struct art_op *op, bool frozen)
+{
+	int err;
+
+	art_forget(op, op->node_addr);
+	if (op->up.at == FAR_NIL)
+		return -EBADMSG;
+	if (frozen && op->patience) {
+		op->patience--;
+		op->progress = true;
+		art_forget(op, op->up.node);
+		far_backoff(op->task);
+		return hint_wrong(op, op->up.depth);
+	}
+	op->renew = op->node_addr;
+	if (!op->up.fresh)
+		return hint_wrong(op, op->up.depth);
+	err = art_renew(op);
+	if (err)
+		return err;
+	art_forget(op, op->up.node);
+	op->progress = true;
+	op->renew = FAR_NIL;
+	return hint_wrong(op, op->up.depth);
+}
+
+/* The key's slot in the node that was READ. */
+static int way_slot(struct art_op *op, enum art_what *ret_what)
+{
+	unsigned depth = art_header_depth(op->node->header);
+	unsigned i = art_node_find(op->node, art_symbol(op->key.data, op->key.len, depth));
+
+	art_remember(op);
+	op->step = (struct art_step) {
+		.node = op->node_addr, .depth = depth, .fresh = true,
+	};
+	if (i == ART_FULL) {
+		*ret_what = ART_CROWDED;
+		return WAY_DONE;
+	}
+	op->step.at = art_slot_at(op->node_addr, i);
+	op->step.word = op->node->slot[i];
+	if (art_pointee(op->step.word))
+		return WAY_ON;
+	*ret_what = ART_VACANT;
+	return WAY_DONE;
+}
+
+/* READs the node and looks for the way on. */
+static int way_read(struct art_op *op, enum art_what *ret_what)
+{
+	unsigned from = op->up.at == FAR_NIL ? 0 : op->up.depth + 1;
+	unsigned depth;
+	bool frozen;
+	int at, ret;
+
+	ret = node_read(op);
+	if (ret != WAY_ON)
+		return ret;
+	depth = art_header_depth(op->node->header);
+	if (depth < from)
+		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
+	frozen = node_frozen(op->node);
+	if (frozen || op->renew == op->node_addr)
+		return way_renew(op, frozen);
+	at = art_leaves(op->node->header, &op->key, from);
+	if (at == (int)depth)
+		return way_slot(op, ret_what);
+	/* above it something has changed, or it tells by a hint that the key is not there */
+	if (!op->up.fresh)
+		return hint_wrong(op, op->up.depth);
+	if (at < 0)
+		return -EBADMSG;
+	op->below = op->node->header;
+	op->leaves_at = at;
+	op->step = op->up;
+	*ret_what = ART_ASIDE;
+	return WAY_DONE;
+}
+
+/* One descent from the first node. */
+static int way(struct art_op *op, enum art_what *ret_what)
+{
+	int ret;
+
+	op->node_addr = art_first_node(op->art);
+	op->up = (struct art_step) { .at = FAR_NIL, .fresh = true };
+	for (;;) {
+		ret = way_cached(op);
+		if (!ret)
+			ret = way_read(op, ret_what);
+		if (ret == WAY_ON && op->step.word & ART_LEAF)
+			ret = way_leaf(op, ret_what);
+		if (ret != WAY_ON)
+			return ret;
+		op->up = op->step;
+		op->node_addr = art_pointee(op->step.word);
+	}
+}
+
+int art_find(struct art_op *op, enum art_what *ret_what)
+{
+	unsigned tries = 0;
+	unsigned trust;
+	int ret;
+
+	if (op->batch)
+		far_combine_again(op->batch);
+	op->reads = 0;
+	do {
+		trust = op->trust;
+		op->progress = false;
+		ret = way(op, ret_what);
+		/* hints are less each time; without them others have changed something */
+		if (ret != WAY_ANEW || op->trust < trust)
+			continue;
+		if (++tries == ART_TRIES)
+			return -EBADMSG;
+		if (op->progress)
+			continue;
+		op->trust = 0;
+		far_backoff(op->task);
+	} while (ret == WAY_ANEW);
+	if (ret > 0 && op->art->cache)
+		far_count(op->task, op->reads ? FAR_COUNT_CACHE_MISSES :
+						FAR_COUNT_CACHE_HITS, 1);
+	return ret < 0 ? art_far_err(ret) : 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Replacing a node: because it is full, nearly empty, or somebody has begun to.
+ *
+ *	{CAS each slot: frozen} {WRITE new node} {CAS the slot above}
+ *
+ * A frozen slot never changes again. When all are frozen the node's contents are what
+ * everybody sees who goes on from here, so that anybody may finish what anybody has
+ * begun: whose CAS of the slot above wins has replaced the node, and retires it.
+ *
+ * What replaces it follows from its contents: nothing, if it leads nowhere; its only
+ * child, if that is a leaf, or a node whose prefix reaches back far enough; else a node
+ * of the least type that has room for one more.
+ */
+#include "priv.h"
+
+#include <string.h>
+
+#include "../core/alloc.h"
+#include "../core/epoch.h"
+
+/* Freezes what is not frozen yet, and puts into the copy what is there then. */
+static int freeze(struct art_op *op)
+{
+	unsigned nr = art_type_slots(art_header_type(op->node->header));
+	uint64_t *found = far_buf(op->task, nr * sizeof(*found));
+	unsigned open = nr, i;
+	int err;
+
+	if (!found)
+		return -ENOMEM;
+	while (open) {
+		for (i = 0; i < nr; i++)
+			if (!(op->node->slot[i] & ART_FROZEN))
+				far_cas(op->task, art_slot_at(op->node_addr, i),
+					op->node->slot[i], op->node->slot[i] | ART_FROZEN,
+					&found[i]);
+		err = far_sync(op->task);
+		if (err)
+			return err;
+		for (i = 0, open = 0; i < nr; i++) {
+			if (op->node->slot[i] & ART_FROZEN)
+				continue;
+			if (found[i] == op->node->slot[i])
+				op->node->slot[i] |= ART_FROZEN;
+			else
+				op->node->slot[i] = found[i];
+			open += !(op->node->slot[i] & ART_FROZEN);
+		}
+	}
+	return 0;
+}
+
+/* The only way on. */
+static uint64_t only_slot(const struct art_node *node)
+{
+	unsigned i = 0;
+
+	while (!art_pointee(node->slot[i]))
+		i++;
+	return node->slot[i];
+}
+
+/* Whether what the slot leads to can hang from a node at depth `above`. */
+static int reaches(struct art_op *op, uint64_t slot, unsigned above, bool *ret_reaches)
+{
+	struct art_node *child;
+	uint64_t addr = art_pointee(slot);
+	int err;
+
+	*ret_reaches = slot & ART_LEAF;
+	if (*ret_reaches)
+		return 0;
+	child = far_buf(op->task, ART_NODE_HEAD);
+	if (!child)
+		return -ENOMEM;
+	far_read(op->task, addr, child, ART_NODE_HEAD);
+	err = far_sync(op->task);
+	if (err)
+		return err;
+	if (!art_node_sane(child, addr))
+		return -EBADMSG;
+	*ret_reaches = art_header_depth(child->header) <= above + 1 + ART_PREFIX;
+	return 0;
+}
+
+static void copy_slots(struct art_node *to, const struct art_node *from)
+{
+	unsigned nr = art_type_slots(art_header_type(from->header));
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		if (art_pointee(from->slot[i]))
+			art_node_add(to, from->slot[i] & ~ART_FROZEN);
+}
+
+/* WRITEs a copy that has room, and tells the word that leads to it. */
+static int copy_make(struct art_op *op, unsigned live, uint64_t *ret_word)
+{
+	unsigned type = art_type_for(live);
+	uint32_t len = art_node_len(type);
+	struct art_node *copy = far_buf(op->task, len);
+	uint64_t addr;
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	err = far_alloc(op->task, far_addr_node(op->node_addr), len, &addr);
+	if (err)
+		return err;
+	op->epoch = art_now(op);
+	art_node_init(copy, addr, art_header_prefix(op->node->header), type,
+		      art_header_depth(op->node->header), op->epoch);
+	copy_slots(copy, op->node);
+	far_write(op->task, addr, copy, len);
+	err = far_sync(op->task);
+	if (err) {
+		far_free(op->task, addr, len);
+		return err;
+	}
+	*ret_word = art_slot(art_slot_symbol(op->up.word), type, addr);
+	return 0;
+}
+
+/* The word that replaces op->up.word; *ret_made: it leads to a copy. */
+static int replacement(struct art_op *op, uint64_t *ret_word, bool *ret_made)
+{
+	unsigned live = art_node_live(op->node);
+	unsigned symbol = art_slot_symbol(op->up.word);
+	bool fits = false;
+	int err = 0;
+
+	*ret_made = false;
+	*ret_word = art_slot_void(symbol);
+	if (!live)
+		return 0;
+	if (live == 1) {
+		*ret_word = art_slot_as(only_slot(op->node), symbol);
+		err = reaches(op, only_slot(op->node), op->up.depth, &fits);
+	}
+	if (fits || err)
+		return err;
+	*ret_made = true;
+	return copy_make(op, live, ret_word);
+}
+
+static int renew(struct art_op *op)
+{
+	uint32_t old_len = art_node_len(art_header_type(op->node->header));
+	uint64_t word;
+	bool made;
+	int won;
+
+	won = freeze(op);
+	if (!won)
+		won = replacement(op, &word, &made);
+	if (won)
+		return won;
+	won = art_cas(op, op->up.at, op->up.word, word);
+	op->broke = false;
+	if (won < 0) {
+		far_alloc_lost(op->task);
+		return won;
+	}
+	if (won) {
+		if (far_retire(op->task, op->node_addr, old_len))
+			far_alloc_lost(op->task);
+	} else if (made) {
+		far_free(op->task, art_pointee(word), art_node_len(art_slot_size(word)));
+	}
+	return 0;
+}
+
+int art_renew(struct art_op *op)
+{
+	size_t mark = far_buf_mark(op->task);
+	int err = renew(op);
+
+	far_buf_release(op->task, mark);
+	return err;
+}
+
+int art_is_thin(struct art_op *op, bool *ret_thin)
+{
+	unsigned type = art_header_type(op->node->header);
+	unsigned live = art_node_live(op->node);
+	size_t mark;
+	int err = 0;
+
+	*ret_thin = !live || (type && art_type_slots(art_type_for(2 * live)) <
+			      art_type_slots(type));
+	if (op->up.at == FAR_NIL)
+		*ret_thin = false;
+	if (op->up.at == FAR_NIL || live != 1 || *ret_thin)
+		return 0;
+	mark = far_buf_mark(op->task);
+	err = reaches(op, only_slot(op->node), op->up.depth, ret_thin);
+	far_buf_release(op->task, mark);
+	return err;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The operations that change a key: update, delete, insert and put. Each may run for
+ * several callers at once: see op.c.
+ *
+ *	a value of 8 bytes over one	{READ leaf} {WRITE value}
+ *	another value			{READ leaf} {WRITE leaf, CAS head: moved} {CAS slot}
+ *	a deletion			{READ leaf} {CAS head: dead} {CAS slot}
+ *	a key that was not there	link.c
+ *
+ * A WRITE of a value may come when the leaf has died or moved since it was READ. Then it
+ * counts as done right before that: the leaf was live when this operation had begun, and
+ * nobody sees the value who begins later. So others may join such an operation only
+ * before that READ (core/combine.h), not up to the WRITE.
+ */
+#include "priv.h"
+
+#include "../core/alloc.h"
+#include "../core/epoch.h"
+#include "../core/task.h"
+
+/* The slot of a dead leaf leads nowhere from now on. */
+static int dead_tidy(struct art_op *op)
+{
+	int err = art_leaf_tidy(op);
+
+	op->node->slot[art_index(op->node_addr, op->step.at)] = op->step.word;
+	art_remember(op);
+	return err;
+}
+
+/*
+ * Looks at the place once more, so that the slot leads where the leaf's head says, and
+ * the nodes above are such as their keys need. The change has happened; what cannot be
+ * done here is done by who comes next.
+ */
+static void tidy(struct art_op *op)
+{
+	struct far_combine_batch *batch = op->batch;
+	enum art_what what;
+	bool thin;
+	int err;
+
+	op->batch = NULL;
+	op->trust = op->step.depth;
+	do {
+		thin = false;
+		err = art_find(op, &what);
+		if (!err && what == ART_VACANT && art_pointee(op->step.word))
+			err = dead_tidy(op);
+		if (!err && (what == ART_VACANT || what == ART_OTHER))
+			err = art_is_thin(op, &thin);
+		op->renew = op->node_addr;
+		op->trust = op->up.depth;
+	} while (!err && thin);
+	op->renew = FAR_NIL;
+	op->batch = batch;
+}
+
+/* A CAS of the leaf's head, behind what was appended. As art_cas(). */
+static int head_cas(struct art_op *op, uint64_t head)
+{
+	int won;
+
+	art_publishing(op);
+	won = art_cas(op, op->leaf_addr, op->leaf->head, head);
+	if (won < 0)
+		op->unsure = true;
+	if (!won) {
+		art_lost(op);
+		op->trust = op->step.depth;
+	}
+	return won;
+}
+
+static int leaf_kill(struct art_op *op)
+{
+	int won = head_cas(op, art_head_dead(op->leaf->head));
+
+	if (won < 0)
+		return won;
+	if (!won)
+		return -EAGAIN;
+	tidy(op);
+	return 0;
+}
+
+static int overwrite(struct art_op *op, const void *value)
+{
+	int err;
+
+	far_write(op->task, op->leaf_addr + ART_LEAF_HEAD, value, 8);
+	err = far_sync(op->task);
+	op->unsure = err != 0;
+	return err;
+}
+
+/* The slot still leads to the leaf, as was READ behind the CAS of its head. */
+static void moved_tidy(struct art_op *op, uint64_t head)
+{
+	if (op->word[1] != op->step.word) {
+		tidy(op);
+		return;
+	}
+	op->leaf->head = head;
+	art_leaf_tidy(op);
+	art_forget(op, op->step.node);
+}
+
+/* The leaf's successor. Both lie on the same memory node: their key says which. */
+static int replace(struct art_op *op, struct art_new *new)
+{
+	uint64_t head = art_head_moved(art_leaf_size(new->len), new->addr);
+	int won;
+
+	if (far_addr_node(new->addr) != far_addr_node(op->leaf_addr))
+		return -EBADMSG;
+	art_new_write(op, new);
+	op->word[1] = 0;
+	far_read(op->task, op->step.at, &op->word[1], sizeof(op->word[1]));
+	won = head_cas(op, head);
+	if (won)
+		new->linked = true;
+	if (won == 1)
+		moved_tidy(op, head);
+	if (!won && op->broke)
+		new->written = op->broke = false;
+	return won < 0 ? won : won ? 0 : -EAGAIN;
+}
+
+/* A new leaf, if there is none yet; no READ is appended. */
+static int need_new(struct art_op *op, const struct art_args *args, struct art_new *new)
+{
+	return new->addr ? 0 : art_new_init(op, args->value, args->value_len, new);
+}
+
+static int change_here(struct art_op *op, const struct art_args *args, struct art_new *new)
+{
+	int err;
+
+	op->present = true;
+	if (args->kind == FAR_COMBINE_INSERT)
+		return -EEXIST;
+	if (args->kind == FAR_COMBINE_DELETE)
+		return leaf_kill(op);
+	if (args->value_len == 8 && op->seen.value_len == 8)
+		return overwrite(op, args->value);
+	err = need_new(op, args, new);
+	return err ? err : replace(op, new);
+}
+
+static int change_absent(struct art_op *op, const struct art_args *args,
+			 enum art_what what, struct art_new *new)
+{
+	int err;
+
+	op->present = false;
+	if (args->kind == FAR_COMBINE_DELETE || args->kind == FAR_COMBINE_UPDATE)
+		return -ENOENT;
+	err = need_new(op, args, new);
+	return err ? err : art_link(op, what, new);
+}
+
+static int change(struct art_op *op, const struct art_args *args, struct art_new *new)
+{
+	enum art_what what;
+	int err;
+
+	do {
+		err = art_find(op, &what);
+		if (err) {
+			new->written = false;
+			return err;
+		}
+		err = what == ART_HERE ? change_here(op, args, new) :
+					 change_absent(op, args, what, new);
+	} while (err == -EAGAIN);
+	return err;
+}
+
+int art_change(struct art_op *op, const struct art_args *args)
+{
+	struct art_new new = { 0 };
+	int err = 0;
+
+	if (args->kind == FAR_COMBINE_INSERT) {
+		err = art_new_init(op, args->value, args->value_len, &new);
+		if (!err)
+			art_new_write(op, &new);
+	}
+	if (!err)
+		err = change(op, args, &new);
+	if (err && !op->unsure)
+		far_sync(op->task);	/* nothing is on its way to what is given back */
+	if (err && op->unsure)
+		far_alloc_lost(op->task);
+	else
+		art_new_drop(op, &new);
+	return err;
+}
