@@ -12,7 +12,7 @@
  *	spin_us=N	a thread that waits looks for completions so long before it
  *			sleeps; 50 unless given
  *	timeout=N	a packet that is not acknowledged is sent again after
- *			4.096 us * 2^N, seven times; 16 unless given: two seconds in all
+ *			4.096 us * 2^N, six times; 16 unless given: two seconds in all
  *
  * A memory node is named HOST or HOST:PORT ([HOST]:PORT of an IPv6 address); the port is
  * ODRP_FAR_PORT unless given. Which of our addresses leads there, the route decides.
