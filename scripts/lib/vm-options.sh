@@ -43,6 +43,9 @@ Swap:
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
+  --secret              compute and memory nodes prove to each other who they
+                        are, by a secret that is made for the run (ODRP_SECRET=1:
+                        in every run); /etc/odrp/keys.d/vm in the guest
   --faults              load a module whose calls fail as files in debugfs say
                         (docs/testing-tools.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
@@ -107,6 +110,7 @@ options_default() {
 	opt_wire=vhost
 	opt_mtu=
 	opt_leaks=0
+	opt_secret=${ODRP_SECRET:-}
 	opt_command=()
 }
 
@@ -235,6 +239,7 @@ options_parse() {
 		--nbd) want_mode nbd ;;
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
+		--secret) opt_secret=1 ;;
 		--reboots) opt_reboots=1 ;;
 		--init) opt_init=1 opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;
