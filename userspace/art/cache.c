@@ -127,7 +127,7 @@ static uint64_t way_hash(const struct art_key *key, unsigned depth)
 static bool entry_look(const struct cache_entry *entry, const struct art_key *key,
 		       struct art_hint *hint)
 {
-	unsigned depth, type, symbol, nr, i;
+	unsigned depth, type, symbol, nr, i, n;
 	uint64_t slot;
 
 	hint->epoch = load(&entry->at[AT_EPOCH]);
@@ -141,16 +141,17 @@ static bool entry_look(const struct cache_entry *entry, const struct art_key *ke
 		return false;
 	symbol = art_symbol(key->data, key->len, depth);
 	nr = art_type_slots(type);
-	for (i = 0; i < nr; i++) {
+	i = art_first_slot(type, symbol);
+	for (n = 0; n < nr; n++) {
 		slot = load(&entry->at[AT_SLOT + i]);
 		if (!(slot & ART_USED))
 			break;
-		if (art_slot_symbol(slot) != symbol)
-			continue;
-		if (art_pointee(slot))
-			hint->slot = slot & ~ART_FROZEN;
 		hint->at = i;
-		break;
+		if (art_slot_symbol(slot) == symbol) {
+			hint->slot = art_pointee(slot) ? slot & ~ART_FROZEN : 0;
+			break;
+		}
+		i = i + 1 == nr ? 0 : i + 1;
 	}
 	return true;
 }
@@ -287,8 +288,8 @@ static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket, ui
 	return i;
 }
 
-static void put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
-		const struct art_node *node, uint32_t epoch)
+static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
+		      const struct art_node *node, uint32_t epoch)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
 	unsigned type = art_header_type(node->header);
@@ -316,7 +317,7 @@ void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key 
 
 	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
 		return;
-	put(cache, addr, key_way, node, epoch);
+	cache_put(cache, addr, key_way, node, epoch);
 	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
 }
 

@@ -235,14 +235,24 @@ static bool node_frozen(const struct art_node *node)
 	return false;
 }
 
-/* Replaces the node that was READ, if op->up was READ as well. */
-static int way_renew(struct art_op *op)
+/*
+ * Replaces the node that was READ, if op->up was READ as well. What somebody else has
+ * begun is left to that one for a while: it is faster alone.
+ */
+static int way_renew(struct art_op *op, bool frozen)
 {
 	int err;
 
 	art_forget(op, op->node_addr);
 	if (op->up.at == FAR_NIL)
 		return -EBADMSG;
+	if (frozen && op->patience) {
+		op->patience--;
+		op->progress = true;
+		art_forget(op, op->up.node);
+		far_backoff(op->task);
+		return hint_wrong(op, op->up.depth);
+	}
 	op->renew = op->node_addr;
 	if (!op->up.fresh)
 		return hint_wrong(op, op->up.depth);
@@ -282,6 +292,7 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 {
 	unsigned from = op->up.at == FAR_NIL ? 0 : op->up.depth + 1;
 	unsigned depth;
+	bool frozen;
 	int at, ret;
 
 	ret = node_read(op);
@@ -290,8 +301,9 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 	depth = art_header_depth(op->node->header);
 	if (depth < from)
 		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
-	if (node_frozen(op->node) || op->renew == op->node_addr)
-		return way_renew(op);
+	frozen = node_frozen(op->node);
+	if (frozen || op->renew == op->node_addr)
+		return way_renew(op, frozen);
 	at = art_leaves(op->node->header, &op->key, from);
 	if (at == (int)depth)
 		return way_slot(op, ret_what);

@@ -52,6 +52,7 @@ static int image_grow(struct making *making, const struct art_key *key, uint64_t
 	unsigned type = art_header_type(old->header);
 	struct art_node *node;
 	uint64_t new;
+	unsigned i;
 	int err;
 
 	err = image_node(making, key, art_header_prefix(old->header), type + 1,
@@ -59,7 +60,8 @@ static int image_grow(struct making *making, const struct art_key *key, uint64_t
 	if (err)
 		return err;
 	node = image_at(making, art_pointee(new));
-	memcpy(node->slot, old->slot, 8 * art_type_slots(type));
+	for (i = 0; i < art_type_slots(type); i++)
+		art_node_add(node, old->slot[i]);
 	err = far_free(making->task, art_pointee(*slot), art_node_len(type));
 	*slot = art_slot_as(new, art_slot_symbol(*slot));
 	return err;
@@ -95,18 +97,20 @@ static int image_fork(struct making *making, const struct art_key *key, unsigned
 
 	if (depth <= above)
 		return -EBADMSG;
-	do {
+	for (;;) {
 		at = depth - at > ART_PREFIX + 1 ? at + ART_PREFIX + 1 : depth;
 		err = image_node(making, key, art_prefix(key->data, at), 0, at, &new);
 		if (err)
 			return err;
 		*slot = art_slot_as(new, art_slot_symbol(*slot));
 		node = image_at(making, art_pointee(new));
-		slot = &node->slot[0];
-		*slot = art_slot_void(art_symbol(key->data, key->len, at));
-	} while (at < depth);
-	node->slot[0] = art_slot_as(old, symbol);
-	node->slot[1] = art_slot_as(leaf, art_symbol(key->data, key->len, depth));
+		if (at == depth)
+			break;
+		slot = &node->slot[art_node_find(node, key->data[at])];
+		*slot = art_slot_void(key->data[at]);
+	}
+	art_node_add(node, art_slot_as(old, symbol));
+	art_node_add(node, art_slot_as(leaf, art_symbol(key->data, key->len, depth)));
 	return 0;
 }
 

@@ -73,13 +73,21 @@ bool art_node_sane(const struct art_node *node, uint64_t addr)
 
 unsigned art_node_find(const struct art_node *node, unsigned symbol)
 {
-	unsigned nr = art_type_slots(art_header_type(node->header));
-	unsigned i;
+	unsigned type = art_header_type(node->header);
+	unsigned nr = art_type_slots(type);
+	unsigned i = art_first_slot(type, symbol), n;
 
-	for (i = 0; i < nr; i++)
+	for (n = 0; n < nr; n++) {
 		if (!(node->slot[i] & ART_USED) || art_slot_symbol(node->slot[i]) == symbol)
 			return i;
+		i = i + 1 == nr ? 0 : i + 1;
+	}
 	return ART_FULL;
+}
+
+void art_node_add(struct art_node *node, uint64_t slot)
+{
+	node->slot[art_node_find(node, art_slot_symbol(slot))] = slot;
 }
 
 unsigned art_node_live(const struct art_node *node)

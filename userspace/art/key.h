@@ -40,9 +40,11 @@ void art_node_init(struct art_node *node, uint64_t addr, uint64_t prefix, unsign
 		   unsigned depth, uint32_t birth);
 /* Whether it is one, at that place. */
 bool art_node_sane(const struct art_node *node, uint64_t addr);
-/* The slot with that symbol, or the first empty one; ART_FULL: neither. */
+/* The slot that has the symbol, or the empty one where it belongs; ART_FULL: neither. */
 #define ART_FULL	(~0u)
 unsigned art_node_find(const struct art_node *node, unsigned symbol);
+/* Puts a slot where it belongs; there is room. */
+void art_node_add(struct art_node *node, uint64_t slot);
 /* Slots that lead somewhere. */
 unsigned art_node_live(const struct art_node *node);
 /* The least type for so many slots, and one more. */

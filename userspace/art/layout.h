@@ -105,8 +105,10 @@ static inline unsigned art_symbol_rank(unsigned symbol)
 }
 
 /*
- * A node. mark and header never change; a slot changes by CAS. Empty slots are filled
- * from the first one on, and none becomes empty again.
+ * A node. mark and header never change; a slot changes by CAS. In a node of the greatest
+ * type each symbol has a slot of its own. In others it has the first one, from
+ * art_first_slot() on and round, that was empty or has it already. No slot becomes empty
+ * again, so that two that add the same symbol meet at the same slot.
  */
 struct art_node {
 	uint64_t mark;
@@ -138,6 +140,12 @@ static inline unsigned art_type_slots(unsigned type)
 	static const unsigned slots[ART_TYPES] = { 6, 14, 30, 62, 126, ART_SYMBOLS };
 
 	return slots[type];
+}
+
+/* Where a symbol is looked for first. */
+static inline unsigned art_first_slot(unsigned type, unsigned symbol)
+{
+	return type == ART_TYPES - 1 ? symbol : symbol * 11 % art_type_slots(type);
 }
 
 static inline uint32_t art_node_len(unsigned type)

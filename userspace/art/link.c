@@ -88,10 +88,18 @@ static int link_add(struct link *link, unsigned depth)
 	return 0;
 }
 
+/* The only slot of a node in between. */
+static void link_chain(struct link *link, struct art_node *node, uint64_t below)
+{
+	const struct art_key *key = &link->op->key;
+	unsigned depth = art_header_depth(node->header);
+
+	art_node_add(node, art_slot(art_symbol(key->data, key->len, depth), 0, below));
+}
+
 /* From a slot of a node at depth `above` to one at depth, in steps that prefixes span. */
 static int link_build(struct link *link, unsigned above, unsigned depth)
 {
-	const struct art_key *key = &link->op->key;
 	unsigned at = above;
 	int err;
 
@@ -101,11 +109,7 @@ static int link_build(struct link *link, unsigned above, unsigned depth)
 		if (err)
 			return err;
 		if (link->nr > 1)
-			link->node[link->nr - 2]->slot[0] =
-				art_slot(art_symbol(key->data, key->len,
-						    art_header_depth(
-						    link->node[link->nr - 2]->header)),
-					 0, link->addr[link->nr - 1]);
+			link_chain(link, link->node[link->nr - 2], link->addr[link->nr - 1]);
 	}
 	return 0;
 }
@@ -124,8 +128,8 @@ static void link_fork(struct link *link, uint64_t old, unsigned symbol,
 	const struct art_key *key = &link->op->key;
 	unsigned depth = art_header_depth(last->header);
 
-	last->slot[0] = art_slot_as(old, symbol);
-	last->slot[1] = new_slot(new, art_symbol(key->data, key->len, depth));
+	art_node_add(last, art_slot_as(old, symbol));
+	art_node_add(last, new_slot(new, art_symbol(key->data, key->len, depth)));
 }
 
 static void link_write(struct link *link)
@@ -169,8 +173,8 @@ static int link_cas(struct link *link, struct art_new *new, uint64_t word)
 		op->unsure = true;
 		new->linked = true;
 		far_alloc_lost(op->task);
-	} else if (!won && op->broke) {
-		new->written = op->broke = false;
+	} else if (!won) {
+		new->written &= !op->broke;
 	}
 	return won;
 }
@@ -220,6 +224,27 @@ static int link_plan(struct link *link, enum art_what what, const struct art_new
 	return 0;
 }
 
+/*
+ * After the CAS of an empty slot has lost to another symbol: where this key belongs now.
+ * false: the node has to be looked at.
+ */
+static bool link_next(struct art_op *op, enum art_what what)
+{
+	unsigned symbol = art_symbol(op->key.data, op->key.len, op->step.depth);
+	uint64_t found = op->word[0];
+	unsigned i;
+
+	if (what != ART_VACANT || op->step.word || !(found & ART_USED) ||
+	    found & ART_FROZEN || art_slot_symbol(found) == symbol)
+		return false;
+	op->node->slot[art_index(op->node_addr, op->step.at)] = found;
+	i = art_node_find(op->node, symbol);
+	if (i == ART_FULL || op->node->slot[i])
+		return false;
+	op->step.at = art_slot_at(op->node_addr, i);
+	return true;
+}
+
 int art_link(struct art_op *op, enum art_what what, struct art_new *new)
 {
 	struct link link = { .op = op };
@@ -232,10 +257,12 @@ int art_link(struct art_op *op, enum art_what what, struct art_new *new)
 		return -EAGAIN;
 	}
 	won = link_plan(&link, what, new, &word);
-	if (!won)
-		won = link_cas(&link, new, word);
-	else
+	if (won)
 		new->written = false;
+	else
+		do
+			won = link_cas(&link, new, word);
+		while (!won && !op->broke && link_next(op, what));
 	if (won == 1) {
 		link_done(op, what, new, word);
 		return 0;
@@ -244,6 +271,7 @@ int art_link(struct art_op *op, enum art_what what, struct art_new *new)
 		link_drop(&link);
 	if (won < 0)
 		return won;
+	op->broke = false;
 	art_lost(op);
 	op->trust = op->step.depth;
 	return -EAGAIN;

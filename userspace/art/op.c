@@ -44,6 +44,7 @@ int art_op_start(struct art_op *op)
 	op->epoch = far_epoch_known(op->task);
 	op->trust = ART_TRUST_ALL;
 	op->renew = FAR_NIL;
+	op->patience = ART_PATIENCE;
 	op->present = op->unsure = op->broke = false;
 	return 0;
 }

@@ -71,6 +71,7 @@ struct art_op {
 	uint32_t epoch;			/* E has reached it */
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
 	uint64_t renew;			/* a node that is to be replaced when it is met */
+	unsigned patience;		/* times to wait for who replaces a node */
 
 	/* the node that decides, and the step that led there */
 	uint64_t node_addr;
@@ -97,6 +98,7 @@ struct art_op {
 
 #define ART_OP_WORDS		4u
 #define ART_TRIES		1000u	/* rounds that nothing explains mean damage */
+#define ART_PATIENCE		4u
 #define ART_TRUST_ALL		(ART_MAX_KEY + 2)
 
 /* The caller names no far address: one that cannot be was read from far memory. */

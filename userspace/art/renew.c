@@ -87,11 +87,11 @@ static int reaches(struct art_op *op, uint64_t slot, unsigned above, bool *ret_r
 static void copy_slots(struct art_node *to, const struct art_node *from)
 {
 	unsigned nr = art_type_slots(art_header_type(from->header));
-	unsigned i, k = 0;
+	unsigned i;
 
 	for (i = 0; i < nr; i++)
 		if (art_pointee(from->slot[i]))
-			to->slot[k++] = from->slot[i] & ~ART_FROZEN;
+			art_node_add(to, from->slot[i] & ~ART_FROZEN);
 }
 
 /* WRITEs a copy that has room, and tells the word that leads to it. */

@@ -75,24 +75,16 @@ static int node_slots(struct art_view *view, struct todo *todo, const struct art
 		      uint64_t addr, const struct art_node *node)
 {
 	unsigned nr = art_type_slots(art_header_type(node->header));
-	bool met[ART_SYMBOLS] = { false };
 	struct art_way on;
 	unsigned i, symbol;
-	bool empty = false;
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++) {
-		symbol = art_slot_symbol(node->slot[i]);
-		if (!(node->slot[i] & ART_USED)) {
-			empty = true;
+		if (!(node->slot[i] & ART_USED))
 			continue;
-		}
-		if (empty && view->problem)
-			err = wrong(view, addr, "a slot behind an empty one is used");
-		if (symbol >= ART_SYMBOLS || met[symbol])
-			err = wrong(view, addr, "a symbol is no symbol, or is there twice");
-		else
-			met[symbol] = true;
+		symbol = art_slot_symbol(node->slot[i]);
+		if (symbol >= ART_SYMBOLS || art_node_find(node, symbol) != i)
+			err = wrong(view, addr, "a slot is not where its symbol belongs");
 		if (err || !art_pointee(node->slot[i]))
 			continue;
 		err = art_way_on(way, node, i, &on) ? todo_add(todo, &on) :

@@ -44,7 +44,7 @@ void ycsb_key(const struct ycsb_data *data, uint64_t number, void *key)
 	if (data->key_type == YCSB_KEY_INT) {
 		memset(key, 0, data->key_size);
 		if (data->ordered)
-			number = __builtin_bswap64(number);
+			number = __builtin_bswap64(scatter(number));
 		memcpy(key, &number, sizeof(number));
 		return;
 	}

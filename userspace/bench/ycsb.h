@@ -41,7 +41,7 @@ struct ycsb_data {
 	enum ycsb_key_type key_type;
 	uint32_t key_size;	/* 8 to YCSB_MAX_KEY; of strings at least 24 */
 	uint32_t value_size;
-	int ordered;		/* integers are big-endian: in their own order */
+	int ordered;		/* integers are scattered (as YCSB hashes them), and big-endian */
 };
 
 /* Writes data->key_size bytes. Different numbers are different keys. */

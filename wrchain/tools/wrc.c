@@ -278,7 +278,7 @@ static void check_cost(const struct line *line, struct argp_state *state)
 }
 
 /* All is there: what does not go together is refused. */
-static void finish(struct line *line, struct argp_state *state)
+static void line_check(struct line *line, struct argp_state *state)
 {
 	if (!line->command)
 		argp_usage(state);
@@ -375,7 +375,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		positional(line, arg, state);
 		break;
 	case ARGP_KEY_END:
-		finish(line, state);
+		line_check(line, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -127,7 +127,7 @@ bench_on() {
 	client=$!
 }
 
-echo 1..44
+echo 1..47
 make_keys
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
@@ -212,6 +212,24 @@ wait $agent
 start_agent 60000
 [[ $(space structures) = 0 ]]
 result $? "another life of the agent has an empty space"
+
+# The agent begins anew while a client works: that one is told, and the next one has a
+# space that is empty.
+bench_on 0 --space cache --keys 300
+until grep -q "^far: measuring" "$dir/on0" || ! kill -0 $client; do
+	sleep 0.1
+done
+kill $agent
+wait $agent
+start_agent 60000
+wait $client
+status=$?
+cp "$dir/on0" "$dir/out"
+[[ $status = 1 && $(<"$dir/out") = *"or the node has begun anew; open a new one"* ]]
+result $? "a client is told that its memory node has begun anew"
+says "problems   0" "$far" space check cache --nic "$(nic 0)" --node 10.77.0.1
+[[ $(space structures) = 0 ]]
+result $? "nothing of before is in the space"
 
 # A client that was only stopped is told that it was fenced.
 kill $agent

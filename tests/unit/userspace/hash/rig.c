@@ -102,7 +102,7 @@ void rig_join(struct rig *rig, unsigned i)
 		.nodes = rig->conf.space ? &rig->conf.node : node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
-		.cache_bytes = 1 << 16,
+		.cache_bytes = rig->conf.cache ? rig->conf.cache : 1 << 16,
 		.seed = rig->conf.seed + i + 1,
 	};
 	char why[200];

@@ -37,6 +37,7 @@ struct rig_conf {
 	uint64_t seed;
 	unsigned adversary;	/* of sim */
 	unsigned without;
+	uint64_t cache;		/* bytes; 0: 64 KiB */
 };
 
 struct rig {
