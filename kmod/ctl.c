@@ -274,8 +274,8 @@ static int parse_options(char *s, struct odrp_options *opt)
 }
 
 /*
- * Who is who: by a key, or by nothing.  The operator has to say so; by AUTH_DEFAULT_NONE
- * he is told, and gets it.
+ * Who is who: by a key, or by nothing, which the operator has to say, unless
+ * AUTH_DEFAULT_NONE.  He is told when the device is there (dev.c).
  */
 static int check_auth(struct odrp_options *opt)
 {
@@ -286,11 +286,8 @@ static int check_auth(struct odrp_options *opt)
 	}
 	if (opt->key)
 		return odrp_secret_get(opt->key, opt->secret);
-	if (opt->no_auth || AUTH_DEFAULT_NONE) {
-		pr_notice("hot_add: auth=none%s: insecure: nobody knows who the other end is\n",
-			  opt->no_auth ? "" : ", as there is no key=");
+	if (opt->no_auth || AUTH_DEFAULT_NONE)
 		return 0;
-	}
 	pr_err("hot_add: key= is missing: expected our name at the memory node, or auth=none\n");
 	return -EINVAL;
 }

@@ -202,10 +202,11 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 	}
 	odrp_uevent_start(dev);
 	odrp_debug_add(dev);
-	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages\n",
+	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages%s\n",
 		dev->id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
 		opt->queues, dev->sess.depth, opt->depth,
-		(s64)atomic64_read(&dev->lease.limit));
+		(s64)atomic64_read(&dev->lease.limit),
+		opt->key ? "" : ", insecure: auth=none");
 	return 0;
 }
 

@@ -113,6 +113,77 @@ static void test_revoked(void **state)
 	bed_close(&bed);
 }
 
+/* ---- messages -------------------------------------------------------------------- */
+
+static const struct auth_ends ends = {
+	.cnode_ip = 0x01020304, .mnode_ip = 0x05060708, .cnode_qpn = 0x123,
+	.mnode_qpn = 0x456,
+};
+
+static void ask_anew(struct auth_ask *ask, struct auth_answer *answer)
+{
+	assert_int_equal(auth_ask_hello(ask, "somebody", &ends), 0);
+	assert_int_equal(auth_answer_hello(answer, &ask->hello, sizeof(ask->hello),
+					   &ends), 0);
+}
+
+/* All of it comes again, from the same place: the memory node's nonce is another one. */
+static void test_recorded_handshake(void **state)
+{
+	struct secrets secrets = { .nr = 1, .secret = { { 1 } } };
+	struct odrp_auth_done done;
+	struct auth_answer answer;
+	struct auth_ask ask;
+	uint64_t session, handle;
+
+	ask_anew(&ask, &answer);
+	assert_int_equal(auth_ask_response(&ask, &answer.challenge,
+					   sizeof(answer.challenge), secrets.secret[0],
+					   &ends, 7), 0);
+	assert_int_equal(auth_answer_response(&answer, &ask.response,
+					      sizeof(ask.response), &secrets,
+					      &session), 0);
+	assert_int_equal(session, 7);
+	auth_answer_done(&answer, ODRP_WIRE_OK, 9, &done);
+	assert_int_equal(auth_ask_done(&ask, &done, sizeof(done), &handle), 0);
+	assert_int_equal(handle, 9);
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello),
+					   &ends), 0);
+	assert_int_equal(auth_answer_response(&answer, &ask.response,
+					      sizeof(ask.response), &secrets,
+					      &session), -EKEYREJECTED);
+	/* And the memory node's part is of no use to another compute node's. */
+	ask_anew(&ask, &answer);
+	assert_int_equal(auth_ask_response(&ask, &answer.challenge,
+					   sizeof(answer.challenge), secrets.secret[0],
+					   &ends, 7), 0);
+	assert_int_equal(auth_ask_done(&ask, &done, sizeof(done), &handle),
+			 -EKEYREJECTED);
+}
+
+/* What it says of the connection is what the memory node sees, or it says nothing. */
+static void test_malformed(void **state)
+{
+	static const size_t counts[] = { 0, 4, 6, 7, 8, 12, 47, 48 + 31, 80, 96 + 15 };
+	struct auth_answer answer;
+	struct auth_ask ask;
+	size_t i;
+
+	ask_anew(&ask, &answer);
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct odrp_auth_hello hello = ask.hello;
+
+		((uint8_t *)&hello)[counts[i]] ^= 1;
+		assert_int_equal(auth_answer_hello(&answer, &hello, sizeof(hello),
+						   &ends), -EPROTO);
+	}
+	memset(ask.hello.cnode, 0, sizeof(ask.hello.cnode));
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello),
+					   &ends), -EPROTO);
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello) - 1,
+					   &ends), -EPROTO);
+}
+
 /* ---- requests ------------------------------------------------------------------- */
 
 /* A request for an I/O connection as node 0 signs it. */
@@ -308,6 +379,61 @@ static void test_flood(void **state)
 	bed_close(&bed);
 }
 
+/* ---- cookies -------------------------------------------------------------------- */
+
+static struct nic_ops catching;
+static uint8_t caught[NIC_REJECT_PRIV_MAX];
+
+static int catch_reject(struct nic *nic, uint32_t id, const void *priv,
+			uint8_t priv_len)
+{
+	memset(caught, 0, sizeof(caught));
+	memcpy(caught, priv, priv_len);
+	return 0;
+}
+
+/* Is it asked for a cookie? */
+static bool is_asked(const struct odrp_auth_knock *knock, __be32 ip)
+{
+	struct nic_event ev = { .type = NIC_REQUEST, .peer_ip = ip, .local_ip = 1 };
+	uint8_t cookie[ODRP_AUTH_MAC];
+
+	ev.priv_len = sizeof(*knock);
+	memcpy(ev.priv, knock, sizeof(*knock));
+	assert_true(door_request(&bed.m.door, &ev));
+	return auth_is_cookie(caught, sizeof(caught), cookie);
+}
+
+/* One is of an address, a knock, and two minutes at most. */
+static void test_cookies(void **state)
+{
+	struct odrp_auth_knock knock, other;
+
+	open_bed(0);
+	catching = *bed.nic->ops;
+	catching.reject = catch_reject;
+	bed.nic->ops = &catching;
+	knock_of(&knock, 1);
+	assert_false(is_asked(&knock, 2));
+	bed.m.door.nr_taken = DOOR_PLACES / 2;
+	assert_true(is_asked(&knock, 2));
+	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
+	assert_false(is_asked(&knock, 2));
+	assert_true(is_asked(&knock, 3));
+	other = knock;
+	other.id++;
+	assert_true(is_asked(&other, 2));
+	other = knock;
+	other.cookie[15] ^= 1;
+	assert_true(is_asked(&other, 2));
+	bed.m.door.now_ms += 60000;
+	assert_false(is_asked(&knock, 2));
+	bed.m.door.now_ms += 60000;
+	assert_true(is_asked(&knock, 2));
+	bed.m.door.nr_taken = 0;
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +442,8 @@ int main(void)
 		cmocka_unit_test(test_no_key),
 		cmocka_unit_test(test_rotation),
 		cmocka_unit_test(test_revoked),
+		cmocka_unit_test(test_recorded_handshake),
+		cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_replayed_request),
 		cmocka_unit_test(test_old_counter),
 		cmocka_unit_test(test_refusals_are_proved),
@@ -323,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_no_token),
 		cmocka_unit_test(test_old_ones_live_on),
 		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_cookies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
