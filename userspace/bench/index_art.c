@@ -52,12 +52,14 @@ static int art_scan(struct far_task *task, void *index, const struct far_range *
 	return far_art_scan(task, index, range, each, arg);
 }
 
-static int art_create(struct far_task *task, const char *name, uint64_t keys)
+static int art_create(struct far_task *task, const char *name, uint64_t keys,
+		      const struct ycsb_data *data)
 {
 	struct far_art *art;
 	int err = far_art_create(task, name, &art);
 
 	(void)keys;
+	(void)data;
 	if (!err)
 		far_art_close(art);
 	return err;
