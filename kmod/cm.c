@@ -12,6 +12,8 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 #include "accept.h"
+#include "cm.h"
+#include "msg.h"
 #include "odrp.h"
 
 #define CM_RETRIES	7	/* 3 bits on the wire; RNR 7 is for ever */
@@ -42,6 +44,7 @@ static const char * const status_names[] = {
 	[ODRP_WIRE_E_NOMEM]	= "no memory, or no pages to lease",
 	[ODRP_WIRE_E_LIMIT]	= "too many sessions",
 	[ODRP_WIRE_E_INTERNAL]	= "internal error",
+	[ODRP_WIRE_E_AUTH]	= "not proved who asks: hot_add needs the key= that it knows us by",
 };
 
 static const int status_errno[] = {
@@ -54,17 +57,8 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_NOMEM]	= -ENOSPC,
 	[ODRP_WIRE_E_LIMIT]	= -EUSERS,
 	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
+	[ODRP_WIRE_E_AUTH]	= -ENOKEY,
 };
-
-/* While reconnecting there are many attempts, and only the last one counts. */
-#define conn_err(conn, fmt, ...) do {					\
-	if ((conn)->sess->reconnect.end)					\
-		pr_debug("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
-			 &(conn)->sess->addr.dst, ##__VA_ARGS__);	\
-	else								\
-		pr_err("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
-		       &(conn)->sess->addr.dst, ##__VA_ARGS__);		\
-} while (0)
 
 /* While reconnecting no step takes longer, so that a lost packet costs no more. */
 #define RECONNECT_STEP_MS	1000
@@ -76,13 +70,45 @@ static int failed(struct odrp_conn *conn, const char *step, int err)
 	return err;
 }
 
+/* To a knock: once more, with a cookie. */
+static bool is_cookie(struct odrp_conn *conn, const void *data, u8 len)
+{
+	const struct odrp_auth_cookie *c = data;
+
+	if (!conn->msgs || !data || len < sizeof(*c) ||
+	    be32_to_cpu(c->magic) != ODRP_AUTH_MAGIC ||
+	    be16_to_cpu(c->version) != ODRP_AUTH_VERSION)
+		return false;
+	memcpy(conn->sess->auth.knock.cookie, c->cookie, sizeof(c->cookie));
+	return true;
+}
+
+/*
+ * Anybody can refuse a connection in the memory node's name.  So when there is a key
+ * only what is signed by it is told from a memory node that is away, and while
+ * reconnecting the rest is not even without a key: else a forged REJ would be the end of
+ * a session.
+ */
+static int refusal(const struct odrp_conn *conn,
+		   const struct odrp_wire_reject *rej, u8 len)
+{
+	u16 status = be16_to_cpu(rej->status);
+
+	if (odrp_sign_on(conn))
+		return odrp_sign_check(conn, ODRP_AUTH_REJ, 0, rej, sizeof(*rej),
+				       len) ? -ECONNREFUSED : status_errno[status];
+	return conn->sess->reconnect.end ? -ECONNREFUSED : status_errno[status];
+}
+
 static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
 {
 	const struct odrp_wire_reject *rej;
 	u16 status, version;
-	u8 len;
+	u8 len = 0;
 
 	rej = rdma_consumer_reject_data(conn->id, ev, &len);
+	if (is_cookie(conn, rej, len))
+		return -EAGAIN;
 	if (!rej || len < sizeof(*rej) ||
 	    be32_to_cpu(rej->magic) != ODRP_WIRE_MAGIC) {
 		conn_err(conn, "connection refused: %s\n",
@@ -101,7 +127,7 @@ static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
 	else
 		conn_err(conn, "memory node refuses: %s (limit %llu)\n",
 			 status_names[status], be64_to_cpu(rej->detail));
-	return status_errno[status];
+	return refusal(conn, rej, len);
 }
 
 static void step_done(struct odrp_conn *conn, int status)
@@ -121,6 +147,7 @@ static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
 	else
 		len = 0;
 	conn->accept_len = len;
+	conn->peer_qpn = p->qp_num;
 	conn->accept_reads = p->initiator_depth;
 	conn->established = true;
 	step_done(conn, 0);
@@ -138,6 +165,9 @@ static int move_qp(struct odrp_conn *conn, enum ib_qp_state state)
 	err = rdma_init_qp_attr(conn->id, &attr, &mask);
 	if (err)
 		return err;
+	/* Who has not proved himself writes nowhere. */
+	if (conn->msgs)
+		attr.qp_access_flags = 0;
 	return odrp_step(ib_modify_qp(conn->qp, &attr, mask));
 }
 
@@ -178,7 +208,9 @@ static void answered(struct odrp_conn *conn, const struct rdma_conn_param *p)
 
 static void lost(struct odrp_conn *conn, const char *what)
 {
-	if (conn->established)
+	if (conn->established && conn->msgs)
+		odrp_msgs_lost(conn);
+	else if (conn->established)
 		odrp_sess_fail(conn->sess, "connection lost: %s", what);
 	else
 		step_done(conn, failed(conn, what, -ECONNRESET));
@@ -216,6 +248,8 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		/* ctl.c hears of it, too, and waits until nothing is left. */
 		odrp_sess_die(conn->sess, "%s", rdma_event_msg(ev->event));
 		step_done(conn, -ENODEV);
+		if (conn->msgs)
+			odrp_msgs_lost(conn);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
@@ -229,7 +263,7 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /* How long a step may take from now on. */
-static unsigned long step_ms(const struct odrp_conn *conn)
+unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
 {
 	unsigned long end = conn->sess->reconnect.end;
 
@@ -243,7 +277,7 @@ static unsigned long step_ms(const struct odrp_conn *conn)
 
 static int wait_step(struct odrp_conn *conn, const char *what)
 {
-	unsigned long ms = step_ms(conn);
+	unsigned long ms = odrp_cm_step_ms(conn);
 	long left;
 
 	left = wait_for_completion_killable_timeout(&conn->cm_done,
@@ -261,7 +295,7 @@ static int resolve_addr(struct odrp_conn *conn)
 {
 	struct odrp_addr *a = &conn->sess->addr;
 	struct sockaddr *src = a->src.sin_family ? (void *)&a->src : NULL;
-	unsigned long end = jiffies + msecs_to_jiffies(step_ms(conn));
+	unsigned long end = jiffies + msecs_to_jiffies(odrp_cm_step_ms(conn));
 	int err;
 
 	for (;;) {
@@ -292,7 +326,7 @@ static int resolve(struct odrp_conn *conn)
 	if (err)
 		return err;
 	reinit_completion(&conn->cm_done);
-	err = odrp_step(rdma_resolve_route(conn->id, step_ms(conn)));
+	err = odrp_step(rdma_resolve_route(conn->id, odrp_cm_step_ms(conn)));
 	if (err)
 		return failed(conn, "resolving the route", err);
 	return wait_step(conn, "resolving the route");
@@ -353,6 +387,46 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	}
 }
 
+/* The same with a key: the handle says whose session it is, and which. */
+static void fill_req(struct odrp_conn *conn, struct odrp_auth_req *r)
+{
+	const struct odrp_sess *s = conn->sess;
+
+	memset(r, 0, sizeof(*r));
+	r->magic = cpu_to_be32(ODRP_AUTH_MAGIC);
+	r->version = cpu_to_be16(ODRP_AUTH_VERSION);
+	r->depth = cpu_to_be16(s->depth);
+	r->features = cpu_to_be32(s->features);
+	if (conn->q) {
+		r->role = ODRP_WIRE_IO;
+		r->chain = conn->chain;
+		r->queue = cpu_to_be16(conn->q->idx);
+	} else {
+		r->role = ODRP_WIRE_ADMIN;
+		r->chain = ODRP_WIRE_PAGE_SHIFT;
+		r->queue = cpu_to_be16(s->nr_queues);
+		r->nr_slots = cpu_to_be64(s->dev->slots.nr);
+	}
+	odrp_sign_req(conn, r);
+}
+
+/* Private data of a REQ. */
+union req_data {
+	struct odrp_wire_hello	hello;
+	struct odrp_auth_req	req;
+	struct odrp_auth_knock	knock;
+};
+
+static void fill_data(struct odrp_conn *conn, union req_data *d)
+{
+	if (conn->msgs)
+		d->knock = conn->sess->auth.knock;
+	else if (odrp_sign_on(conn))
+		fill_req(conn, &d->req);
+	else
+		fill_hello(conn, &d->hello);
+}
+
 /*
  * How many READs of ours to ask for.  Those that are posted beyond it wait in the
  * send queue: the CM gives the queue pair what the reply says.
@@ -367,10 +441,10 @@ static u8 max_reads(const struct odrp_conn *conn)
 
 static int connect(struct odrp_conn *conn)
 {
-	struct odrp_wire_hello hello;
+	union req_data data;
 	struct rdma_conn_param param = {
-		.private_data		= &hello,
-		.private_data_len	= sizeof(hello),
+		.private_data		= &data,
+		.private_data_len	= sizeof(data),
 		.responder_resources	= 1,
 		.initiator_depth	= max_reads(conn),
 		.retry_count		= CM_RETRIES,
@@ -379,8 +453,8 @@ static int connect(struct odrp_conn *conn)
 	};
 	int err;
 
-	BUILD_BUG_ON(sizeof(hello) > ODRP_WIRE_REQ_PRIV_MAX);
-	fill_hello(conn, &hello);
+	BUILD_BUG_ON(sizeof(data) > ODRP_WIRE_REQ_PRIV_MAX);
+	fill_data(conn, &data);
 	reinit_completion(&conn->cm_done);
 	err = odrp_step(rdma_connect(conn->id, &param));
 	if (err)
@@ -396,7 +470,22 @@ static int say_bad(struct odrp_conn *conn, const struct odrp_bad *bad)
 	else
 		conn_err(conn, "accept: word %llu has unknown kind %llu\n",
 			 bad->expected, bad->is);
-	return -EPROTO;
+	/* As refusal() has it. */
+	return odrp_sign_on(conn) || !conn->sess->reconnect.end ? -EPROTO :
+								  -EBADMSG;
+}
+
+/* With a key nothing of an accept is looked at that its MAC does not cover. */
+static int check_signed(struct odrp_conn *conn, size_t len)
+{
+	int err = 0;
+
+	if (odrp_sign_on(conn))
+		err = odrp_sign_check(conn, ODRP_AUTH_REP, conn->peer_qpn,
+				      &conn->accept, len, conn->accept_len);
+	if (err)
+		conn_err(conn, "the accept is not signed by who has the key\n");
+	return err;
 }
 
 /* The admin accept: what was granted becomes the session's. */
@@ -412,7 +501,10 @@ static int take_admin(struct odrp_conn *conn)
 		.features	= s->features,
 	};
 	struct odrp_bad bad;
+	int err = check_signed(conn, sizeof(*a));
 
+	if (err)
+		return err;
 	if (odrp_accept_admin(a, conn->accept_len, &terms, &bad))
 		return say_bad(conn, &bad);
 	s->nr_queues = be16_to_cpu(a->max_queues);
@@ -446,7 +538,11 @@ static int take_io(struct odrp_conn *conn)
 		.keyed		= conn->keyed,
 	};
 	struct odrp_bad bad;
+	int err = check_signed(conn, sizeof(*a) +
+				     a->nr_words * sizeof(a->words[0]));
 
+	if (err)
+		return err;
 	if (odrp_accept_io(a, conn->accept_len, &terms, &conn->words, &bad))
 		return say_bad(conn, &bad);
 	if (conn->keyed && conn->chain == ODRP_WIRE_LOAD &&
@@ -554,6 +650,8 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	err = connect(conn);
 	if (err)
 		return err;
+	if (conn->msgs)
+		return 0;
 	return conn->q ? take_io(conn) : take_admin(conn);
 }
 

@@ -17,6 +17,12 @@
 #include <linux/crc32.h>
 #endif
 
+#ifdef ODRP_HAVE_SHA2_H
+#include <crypto/sha2.h>
+#else
+#include <crypto/sha.h>
+#endif
+
 #ifndef ODRP_HAVE_FREE_NOTIFY
 #error "this kernel has no swap_slot_free_notify: freed slots cannot be seen"
 #endif
@@ -144,6 +150,14 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 	static void fn(struct gendisk *disk, fmode_t mode)
 #define ODRP_BLK_OPEN_DISK(arg)	((arg)->bd_disk)
 #define ODRP_BLK_OPEN_BDEV(arg)	(arg)
+#endif
+
+/* -- SHA-256 as a function: what a hash under way is kept in -- */
+
+#ifdef ODRP_HAVE_SHA256_CTX
+#define odrp_compat_sha256	struct sha256_ctx
+#else
+#define odrp_compat_sha256	struct sha256_state
 #endif
 
 /* -- another block device -- */

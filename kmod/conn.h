@@ -18,6 +18,7 @@
 #include "words.h"
 
 struct odrp_end;
+struct odrp_msgs;
 struct odrp_sess;
 
 /*
@@ -55,6 +56,8 @@ struct odrp_waiter {
  * @waiting:	bios that wait for a request; guarded by @lock
  * @unsent:	requests that could not be posted, oldest first, chained by
  *		->next; guarded by @lock
+ * @msgs:	of the handshake's: it has messages, and neither requests nor answers
+ * @counter:	of the REQ, with a key; the answer's MAC has it, too
  * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
  */
 struct odrp_conn {
@@ -79,12 +82,15 @@ struct odrp_conn {
 	struct ib_cqe		recv_cqe;
 	struct odrp_waiter	waiter;
 	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
+	struct odrp_msgs	*msgs;
 	atomic_t		recv_used;
 
 	/* connecting */
 	struct completion	cm_done;
 	int			cm_status;
 	bool			established;
+	__be64			counter;
+	u32			peer_qpn;	/* as the REP says */
 	u8			accept_len;
 	u8			accept_reads;	/* that may be outstanding */
 	union {

@@ -17,6 +17,7 @@
 #include <net/net_namespace.h>
 #include "compat.h"
 #include "odrp.h"
+#include "secret.h"
 
 #define DEFAULT_DEPTH		64
 /* A page of a memory node that is gone is an I/O error after 9 s, about. */
@@ -25,6 +26,8 @@
 #define DEFAULT_RECONNECT_MS	100
 #define MAX_DEVICES		256
 #define MAX_KEYS		16	/* of hot_add, or more */
+/* Whether a device without key= is added although auth=none is not said. */
+#define AUTH_DEFAULT_NONE	true
 
 /*
  * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
@@ -117,6 +120,16 @@ static int parse_checksum(const char *val, bool *ret_on)
 	return -EINVAL;
 }
 
+/* A key is what authenticates; so it says none, or nothing. */
+static int parse_auth(const char *val, bool *ret_none)
+{
+	*ret_none = !strcmp(val, "none");
+	if (*ret_none)
+		return 0;
+	pr_err("hot_add: auth=%s: expected none, or key=NAME instead\n", val);
+	return -EINVAL;
+}
+
 static int parse_translate(const char *val, bool *ret_keyed)
 {
 	*ret_keyed = !strcmp(val, "nic");
@@ -186,9 +199,15 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return parse_checksum(val, &opt->checksum);
 	if (!strcmp(key, "translate"))
 		return parse_translate(val, &opt->keyed);
+	if (!strcmp(key, "auth"))
+		return parse_auth(val, &opt->no_auth);
+	if (!strcmp(key, "key")) {
+		opt->key = val;
+		return 0;
+	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum, translate or id");
+	       "reconnect_delay_ms, backend, backing, checksum, translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -252,6 +271,25 @@ static int parse_options(char *s, struct odrp_options *opt)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+/*
+ * Who is who: by a key, or by nothing, which the operator has to say, unless
+ * AUTH_DEFAULT_NONE.  He is told when the device is there (dev.c).
+ */
+static int check_auth(struct odrp_options *opt)
+{
+	if (opt->key && opt->no_auth) {
+		pr_err("hot_add: auth=none and key=%s: expected one of them\n",
+		       opt->key);
+		return -EINVAL;
+	}
+	if (opt->key)
+		return odrp_secret_get(opt->key, opt->secret);
+	if (opt->no_auth || AUTH_DEFAULT_NONE)
+		return 0;
+	pr_err("hot_add: key= is missing: expected our name at the memory node, or auth=none\n");
+	return -EINVAL;
 }
 
 /* A number that is nobody's becomes ours. */
@@ -335,6 +373,8 @@ ODRP_CLASS_STORE(hot_add_store)
 	if (!s)
 		return -ENOMEM;
 	err = parse_options(s, &opt);
+	if (!err)
+		err = check_auth(&opt);
 	if (err)
 		goto free_s;
 	if (!try_module_get(THIS_MODULE)) {
@@ -351,6 +391,7 @@ put_module:
 	if (err)
 		module_put(THIS_MODULE);
 free_s:
+	memzero_explicit(opt.secret, sizeof(opt.secret));
 	kfree(s);
 	return err ? err : count;
 }

@@ -35,6 +35,7 @@ static int spares_show(struct seq_file *m, void *unused)
 	const struct odrp_sess *s = m->private;
 	unsigned int n = odrp_conn_has_spare(s->admin), i, c;
 
+	n += s->auth.conn && odrp_conn_has_spare(s->auth.conn);
 	for (i = 0; i < s->nr_queues; i++)
 		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
 			n += odrp_conn_has_spare(s->queues[i].conn[c]);

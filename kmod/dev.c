@@ -6,6 +6,7 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
 #include "odrp.h"
 
@@ -51,6 +52,12 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
 	dev->sess.features = opt->keyed ? ODRP_WIRE_F_KEYED : 0;
+	if (opt->key) {
+		strscpy(dev->sess.auth.name, opt->key,
+			sizeof(dev->sess.auth.name));
+		memcpy(dev->sess.auth.secret, opt->secret, ODRP_AUTH_SECRET);
+		dev->sess.auth.on = true;
+	}
 	return dev;
 }
 
@@ -64,6 +71,7 @@ static void free_dev(struct odrp_dev *dev)
 	free_slots(dev);
 	kvfree(dev->times);
 	free_percpu(dev->stats);
+	memzero_explicit(&dev->sess.auth, sizeof(dev->sess.auth));
 	kfree(dev);
 }
 
@@ -194,10 +202,11 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 	}
 	odrp_uevent_start(dev);
 	odrp_debug_add(dev);
-	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages\n",
+	pr_info("odrp%d: %llu MiB on %pISpc, %u of %u queues, depth %u of %u, lease %lld pages%s\n",
 		dev->id, opt->size >> 20, &opt->addr.dst, dev->sess.nr_queues,
 		opt->queues, dev->sess.depth, opt->depth,
-		(s64)atomic64_read(&dev->lease.limit));
+		(s64)atomic64_read(&dev->lease.limit),
+		opt->key ? "" : ", insecure: auth=none");
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/gfp.h>
 #include <linux/in.h>
 #include <linux/types.h>
+#include <odrp/auth.h>
 
 struct odrp_dev;
 
@@ -29,6 +30,9 @@ struct odrp_options {
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
 	bool			keyed;	/* to be offered */
+	const char		*key;	/* our name; NULL: none, nobody proves anything */
+	bool			no_auth;	/* ... and that is meant */
+	u8			secret[ODRP_AUTH_SECRET];	/* of key */
 };
 
 /* dev.c: a device from add to remove */

@@ -148,7 +148,7 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
  *
  * The slot is idle before the bio ends: its owner may use it again at once.
  */
-static void finish(struct odrp_req *req)
+static void req_finish(struct odrp_req *req)
 {
 	struct odrp_conn *conn = req->conn;
 	struct odrp_queue *q = conn->q;
@@ -193,9 +193,9 @@ static void finish_group(struct odrp_req *req)
 	for (m = req->group; m; m = next) {
 		next = m->group;
 		if (mark(m, ODRP_REQ_DONE))
-			finish(m);
+			req_finish(m);
 	}
-	finish(req);
+	req_finish(req);
 }
 
 /*
@@ -227,7 +227,7 @@ static void send_done(struct odrp_req *req, const struct ib_wc *wc)
 void odrp_req_settle(struct odrp_req *req)
 {
 	if (mark(req, ODRP_REQ_DONE))
-		finish(req);
+		req_finish(req);
 }
 
 /* Give the NIC receives back, some at a time. */
@@ -244,7 +244,7 @@ static void repost(struct odrp_conn *conn)
 		odrp_sess_fail(conn->sess, "posting receives: error %d", err);
 }
 
-static void answer(struct odrp_conn *conn, u32 id)
+static void conn_answer(struct odrp_conn *conn, u32 id)
 {
 	unsigned int idx = id & 0xffff;
 	bool done;
@@ -279,7 +279,7 @@ static void recv_done(struct odrp_conn *conn, const struct ib_wc *wc)
 		return;
 	}
 	repost(conn);
-	answer(conn, be32_to_cpu(wc->ex.imm_data));
+	conn_answer(conn, be32_to_cpu(wc->ex.imm_data));
 }
 
 static void dispatch(struct odrp_conn *conn, struct ib_wc *wc)
@@ -336,7 +336,7 @@ void odrp_conn_fail_posted(struct odrp_conn *conn)
 		if (!mark(req, ODRP_REQ_DONE))
 			continue;
 		req->res = ODRP_SLOT_FAILED;
-		finish(req);
+		req_finish(req);
 	}
 }
 
@@ -353,7 +353,7 @@ void odrp_reqs_abort(struct odrp_req *req)
 	for (; req; req = next) {
 		next = req->next;
 		req->res = req->sends ? ODRP_SLOT_FAILED : ODRP_SLOT_ABORTED;
-		finish(req);
+		req_finish(req);
 	}
 }
 

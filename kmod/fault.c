@@ -166,7 +166,7 @@ int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 	return -ENOMEM;
 }
 
-static void show(struct kind *k, struct dentry *fail)
+static void kind_show(struct kind *k, struct dentry *fail)
 {
 	struct dentry *dir = debugfs_create_dir(k->name, fail);
 
@@ -183,6 +183,6 @@ void odrp_fault_init(struct dentry *dir)
 	unsigned int i;
 
 	for (i = 0; i < ODRP_NR_FAULTS; i++)
-		show(&kinds[i], fail);
+		kind_show(&kinds[i], fail);
 	pr_warn("this module fails on purpose when debugfs says so: for tests only\n");
 }

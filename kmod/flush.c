@@ -54,7 +54,7 @@ static s64 how_many(struct odrp_dev *dev, enum odrp_free_why why)
 	return atomic64_read(&dev->free.pending) - odrp_free_most(dev) / 2;
 }
 
-static void count(struct odrp_dev *dev, enum odrp_free_why why, u64 nr)
+static void stats_count(struct odrp_dev *dev, enum odrp_free_why why, u64 nr)
 {
 	switch (why) {
 	case ODRP_FREE_AGE:
@@ -96,7 +96,7 @@ void odrp_flush_work(struct work_struct *w)
 		more = pump(dev, &dev->sess.queues[i], &left);
 	if (!more)
 		atomic_set(&f->starved, ODRP_FREE_IDLE);
-	count(dev, why, max - left);
+	stats_count(dev, why, max - left);
 	trace_odrp_free(dev->id, why, max - left, atomic64_read(&f->pending));
 
 	/* What stays behind is looked at again when it has aged. */

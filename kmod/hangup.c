@@ -103,6 +103,8 @@ void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn)
 {
 	unsigned int i, c;
 
+	if (s->auth.conn)
+		fn(s->auth.conn);
 	if (s->admin)
 		fn(s->admin);
 	for (i = 0; s->queues && i < s->nr_queues; i++) {

@@ -101,7 +101,7 @@ static enum odrp_wire_chain chain_of(enum odrp_slot_act act)
 	}
 }
 
-/* Undo begin(): the block is not going out, at least not now. */
+/* Undo slot_begin(): the block is not going out, at least not now. */
 static void give_back(struct odrp_queue *q, u64 slot, enum odrp_slot_act act)
 {
 	if (act == ODRP_SLOT_DO_UNMAPPED)
@@ -145,8 +145,8 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 	return WENT_OUT;
 }
 
-static enum odrp_slot_act begin(struct odrp_queue *q, struct bio *bio,
-				u64 slot, bool local)
+static enum odrp_slot_act slot_begin(struct odrp_queue *q, struct bio *bio,
+				     u64 slot, bool local)
 {
 	struct odrp_dev *dev = q->dev;
 	bool store = bio_op(bio) != REQ_OP_READ;
@@ -171,7 +171,7 @@ static enum odrp_slot_act begin_or_park(struct odrp_queue *q, struct bio *bio,
 	enum odrp_slot_act act;
 
 	do {
-		act = begin(q, bio, slot, local);
+		act = slot_begin(q, bio, slot, local);
 	} while (act == ODRP_SLOT_DO_WAIT &&
 		 !odrp_wait_park(q->dev, bio, slot));
 	return act;

@@ -15,6 +15,7 @@
  * reset between the packets of a READ's answer takes the next connection's first
  * acknowledgement for an error (comp.opcode, 6.1: rxe_qp_reset(), check_ack()).
  */
+#include "msg.h"
 #include "odrp.h"
 
 #define POLL_WEIGHT	64
@@ -40,13 +41,22 @@ static void cq_event(struct ib_cq *cq, void *context)
 	irq_poll_sched(&conn->iop);
 }
 
+/* What a queue reports fails the session, or the handshake alone. */
+static void conn_event(struct odrp_conn *conn, int event)
+{
+	if (conn->msgs)
+		odrp_msgs_lost(conn);
+	else
+		odrp_sess_event(conn->sess, event);
+}
+
 /* Like qp_event(): maybe hard interrupt, as mlx5's come from its event queue. */
 static void cq_error(struct ib_event *ev, void *context)
 {
 	struct odrp_conn *conn = context;
 
 	WRITE_ONCE(conn->cq_failed, true);
-	odrp_sess_event(conn->sess, ev->event);
+	conn_event(conn, ev->event);
 }
 
 static void qp_event(struct ib_event *ev, void *context)
@@ -59,7 +69,7 @@ static void qp_event(struct ib_event *ev, void *context)
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		break;
 	default:
-		odrp_sess_event(conn->sess, ev->event);
+		conn_event(conn, ev->event);
 		break;
 	}
 }
@@ -144,6 +154,8 @@ int odrp_conn_post_recvs(struct odrp_conn *conn)
 	unsigned int i;
 	int err;
 
+	if (conn->msgs)
+		return odrp_msgs_post(conn);
 	conn->recv_cqe.done = odrp_recv_done;
 	for (i = 0; i < ODRP_RECV_CHUNK; i++) {
 		conn->recv[i].wr_cqe = &conn->recv_cqe;
@@ -246,12 +258,19 @@ int odrp_conn_plug(struct odrp_conn *conn)
 	return 0;
 }
 
-/* odrp_plug_stock() - have a spare queue pair; the connection is up */
+/*
+ * odrp_plug_stock() - have a spare queue pair
+ *
+ * The connection is up, or it is the handshake's and has been; when its completion
+ * queue has failed the next one makes both.
+ */
 int odrp_plug_stock(struct odrp_conn *conn)
 {
 	struct ib_qp_init_attr attr = qp_attr(conn);
 
-	return conn->spare.qp ? 0 : make_qp(conn, &attr, &conn->spare.qp);
+	if (conn->spare.qp || !conn->cq)
+		return 0;
+	return make_qp(conn, &attr, &conn->spare.qp);
 }
 
 bool odrp_conn_has_spare(const struct odrp_conn *conn)

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
+#include "msg.h"
 #include "odrp.h"
 
 #define REG_TIMEOUT_MS	5000
@@ -382,6 +383,8 @@ void odrp_conn_destroy(struct odrp_conn *conn)
 
 	odrp_conn_unplug(conn);
 	odrp_plug_exit(conn);
+	if (conn->msgs)
+		odrp_msgs_unmap(conn);
 	for (i = 0; i < conn->nr_regs; i++)
 		odrp_reg_free(&conn->regs[i]);
 	conn->nr_regs = 0;
@@ -391,6 +394,8 @@ void odrp_conn_destroy(struct odrp_conn *conn)
 
 void odrp_conn_free(struct odrp_conn *conn)
 {
+	if (conn->msgs)
+		odrp_msgs_free(conn);
 	kfree(conn->regs);
 	kvfree(conn->reqs);
 	kfree(conn);

@@ -18,8 +18,9 @@
  * All happens in one work item, one attempt after the other, until the session
  * is live and takes what has been waiting, or is closed, or given up
  * (dead_after_ms, which another item sees to, for an attempt may wait for others).
- * A request that has been sent MAX_SENDS times without an answer is the end, too: so
- * however often a session breaks, none waits for ever.
+ * A request without an answer for that long, and some time-outs more, is the end, too:
+ * so however often a session breaks, none waits for ever.  How often does not count:
+ * whoever can break connections could end the session by that.
  *
  * Memory: requests, their pages, registrations and completion queues stay, and for
  * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
@@ -33,7 +34,8 @@
 #include "compat.h"
 #include "odrp.h"
 
-#define MAX_SENDS	4
+/* Time-outs that a request may have without an answer, beside dead_after_ms. */
+#define MAX_TIMEOUTS	4
 
 /* How often a session that comes and goes is spoken of. */
 #define LOG_INTERVAL	(60 * HZ)
@@ -52,6 +54,16 @@ static bool executed(const struct odrp_conn *conn, bool mapped)
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
 }
 
+/* Has it been waiting since it was first sent for longer than any has to? */
+static bool never_answered(const struct odrp_req *req)
+{
+	const struct odrp_dev *dev = req->conn->sess->dev;
+	u64 ms = READ_ONCE(dev->dead_after_ms) +
+		 (u64)MAX_TIMEOUTS * READ_ONCE(dev->timeout_ms);
+
+	return ktime_get_ns() - req->start_ns > ms * NSEC_PER_MSEC;
+}
+
 /* What became of a request: end it if it has been executed. */
 static int settle_req(struct odrp_req *req)
 {
@@ -59,7 +71,7 @@ static int settle_req(struct odrp_req *req)
 	bool mapped;
 	int err;
 
-	if (req->sends >= MAX_SENDS)
+	if (never_answered(req))
 		return -ENOLINK;
 	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
 	    conn->chain != ODRP_WIRE_INVALIDATE)
@@ -193,6 +205,9 @@ static int attempt(struct odrp_sess *s)
 	spin_unlock_bh(&s->lock);
 
 	odrp_fault_wait(ODRP_FAULT_BUSY);
+	err = odrp_handshake(s);
+	if (err)
+		return err;
 	err = odrp_cm_connect(s->admin);
 	if (err)
 		return err;
@@ -209,7 +224,10 @@ static int attempt(struct odrp_sess *s)
 	return go_live(s) ? 0 : -ECONNRESET;
 }
 
-/* Trying again will not change these. */
+/*
+ * Trying again will not change these.  What the memory node says is one of them only if
+ * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
+ */
 static bool is_final(int err)
 {
 	switch (err) {

@@ -25,7 +25,7 @@
 #define PER_BEAT	64u
 #define PER_ATTEMPT	256u
 
-static void fill(struct odrp_reserve *r, unsigned int max, gfp_t gfp)
+static void reserve_fill(struct odrp_reserve *r, unsigned int max, gfp_t gfp)
 {
 	struct page *page;
 
@@ -38,7 +38,7 @@ static void fill(struct odrp_reserve *r, unsigned int max, gfp_t gfp)
 	}
 }
 
-static void release(struct odrp_reserve *r, unsigned int max)
+static void reserve_release(struct odrp_reserve *r, unsigned int max)
 {
 	struct page *page;
 
@@ -55,23 +55,23 @@ void odrp_reserve_init(struct odrp_reserve *r)
 {
 	INIT_LIST_HEAD(&r->pages);
 	r->nr = 0;
-	fill(r, PAGES, GFP_KERNEL | __GFP_NORETRY);
+	reserve_fill(r, PAGES, GFP_KERNEL | __GFP_NORETRY);
 }
 
 /* The session lives. */
 void odrp_reserve_collect(struct odrp_reserve *r)
 {
-	fill(r, PER_BEAT, GFP_NOWAIT);
+	reserve_fill(r, PER_BEAT, GFP_NOWAIT);
 }
 
 /* It is lost, and tried again. */
 void odrp_reserve_spend(struct odrp_reserve *r)
 {
-	release(r, PER_ATTEMPT);
+	reserve_release(r, PER_ATTEMPT);
 }
 
 /* It is dead, or the device goes. */
 void odrp_reserve_drop(struct odrp_reserve *r)
 {
-	release(r, PAGES);
+	reserve_release(r, PAGES);
 }

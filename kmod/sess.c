@@ -105,11 +105,14 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 	odrp_watch_init(s);
 	odrp_beat_prepare(s);
 	odrp_reserve_init(&s->reserve);
+	spin_lock_init(&s->auth.lock);
 	s->nr_queues = queues;
 	s->depth = depth;
 	odrp_sess_move(s, ODRP_CONNECTING, &from);
 
-	err = open_admin(s);
+	err = odrp_handshake_open(s);
+	if (!err)
+		err = open_admin(s);
 	if (err) {
 		odrp_sess_close(s);
 		odrp_sess_free(s);
@@ -204,4 +207,5 @@ void odrp_sess_free(struct odrp_sess *s)
 	kfree(s->queues);
 	s->queues = NULL;
 	s->admin = NULL;
+	s->auth.conn = NULL;
 }

@@ -9,6 +9,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <odrp/wire.h>
+#include "auth.h"
 #include "conn.h"
 #include "dev.h"
 #include "state.h"
@@ -89,6 +90,29 @@ struct odrp_reconnect {
 	int			last_err;
 };
 
+/*
+ * struct odrp_auth - who we are to the memory node, and what proves it
+ * @on:		the device has a key
+ * @name:	ours, filled up with zeros
+ * @secret:	guarded by @lock
+ * @conn:	of handshakes; NULL: there is no key
+ * @knock:	the REQ of a handshake that is being made
+ * @key:	K of the last handshake; of who connects
+ * @handle:	names @key to the memory node
+ * @counter:	of REQs under @key
+ */
+struct odrp_auth {
+	bool			on;
+	char			name[ODRP_AUTH_NAME];
+	spinlock_t		lock;
+	u8			secret[ODRP_AUTH_SECRET];
+	struct odrp_conn	*conn;
+	struct odrp_auth_knock	knock;
+	struct odrp_auth_key	key;
+	__be64			handle;
+	u64			counter;
+};
+
 /* Pages put by, see reserve.c. */
 struct odrp_reserve {
 	struct list_head	pages;
@@ -106,6 +130,7 @@ struct odrp_sess {
 	u32			features;	/* offered; then: granted */
 	struct ib_device	*ibdev;
 	struct ib_pd		*pd;
+	struct odrp_auth	auth;
 	struct odrp_conn	*admin;
 	struct odrp_queue	*queues;
 	struct odrp_beat	beat;
@@ -155,6 +180,10 @@ void odrp_sess_lose_device(struct odrp_sess *s);
 /* reconnect.c: resuming a lost session */
 int odrp_reconnect_init(struct odrp_sess *s);
 void odrp_reconnect_exit(struct odrp_sess *s);
+
+/* handshake.c: who is who */
+int odrp_handshake_open(struct odrp_sess *s);
+int odrp_handshake(struct odrp_sess *s);
 
 /* sync.c: what the memory node has */
 int odrp_sync_init(struct odrp_sess *s);

@@ -9,6 +9,7 @@
 #include <linux/sysfs.h>
 #include "compat.h"
 #include "odrp.h"
+#include "secret.h"
 
 
 static struct odrp_dev *to_odrp(struct device *d)
@@ -173,6 +174,48 @@ static ssize_t translate_show(struct device *d, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(translate);
 
+static ssize_t auth_show(struct device *d, struct device_attribute *attr,
+			 char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->sess.auth.on ?
+					"hmac-sha256" : "none");
+}
+static DEVICE_ATTR_RO(auth);
+
+/*
+ * The secret of the same name, out of the keyrings of who writes, as hot_add has it.  It
+ * counts from the next handshake on; the session stays.
+ */
+static ssize_t key_store(struct device *d, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct odrp_dev *dev = to_odrp(d);
+	struct odrp_auth *a = &dev->sess.auth;
+	u8 secret[ODRP_AUTH_SECRET];
+	int err;
+
+	if (!a->on) {
+		pr_err("odrp%d: key: the device has none: remove it, and add it with key=\n",
+		       dev->id);
+		return -EOPNOTSUPP;
+	}
+	if (!sysfs_streq(buf, a->name)) {
+		pr_err("odrp%d: key: '%.*s': expected %s, whose session it is\n",
+		       dev->id, (int)min_t(size_t, strcspn(buf, "\n"), 40), buf,
+		       a->name);
+		return -EINVAL;
+	}
+	err = odrp_secret_get(a->name, secret);
+	if (err)
+		return err;
+	spin_lock(&a->lock);
+	memcpy(a->secret, secret, sizeof(secret));
+	spin_unlock(&a->lock);
+	memzero_explicit(secret, sizeof(secret));
+	return count;
+}
+static DEVICE_ATTR_WO(key);
+
 static ssize_t lease_show(struct device *d, struct device_attribute *attr,
 			  char *buf)
 {
@@ -305,7 +348,7 @@ static struct attribute *attrs[] = {
 	A(store_p50_ns), A(store_p90_ns), A(store_p99_ns), A(store_max_ns),
 	A(io_stat),
 	A(state), A(server), A(backend), A(backing), A(checksum),
-	A(translate),
+	A(translate), A(auth), A(key),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(swapoff_corrupts),

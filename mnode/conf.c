@@ -357,6 +357,10 @@ const struct conf_key conf_keys[] = {
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
 	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	{ "auth", "required|none", "whether who connects has to prove who he is; none is "
+	  "insecure", set_word, AT(auth) },
+	{ "keys", "DIR", "directory of secrets, a file for each who may come ("
+	  CONF_KEYS ")", set_text, AT(keys), .max = CONF_KEYS_MAX },
 	{ "metrics", "ADDRESS:PORT", "serve metrics for Prometheus there, "
 	  "http://ADDRESS:PORT/metrics (off)", set_address, AT(metrics) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
@@ -381,6 +385,12 @@ const struct conf_key conf_space_keys[] = {
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "deletable", "yes|no", "whether any client may delete it (no)",
 	  set_bool, SPACE_AT(deletable) },
+	{ "readers", "NAME,...", "who may read it, by their names, besides writers "
+	  "(anybody, if there is no writer either)",
+	  set_text, SPACE_AT(readers), .max = CONF_NAMES_MAX },
+	{ "writers", "NAME,...", "who may read and write it (anybody, if there is no "
+	  "reader either)",
+	  set_text, SPACE_AT(writers), .max = CONF_NAMES_MAX },
 	{ "nodes", "ADDRESS,...", "memory nodes of a set, the first is its arbiter; the "
 	  "same on each (none)", set_nodes },
 	{ "node", "N", "which of the nodes this one is, from 0 on",
@@ -392,6 +402,8 @@ void conf_init(struct conf *conf)
 {
 	*conf = (struct conf){
 		.control = CONF_CONTROL,
+		.keys = CONF_KEYS,
+		.auth = CONF_AUTH_DEFAULT,
 		.pool = 1ull << 30,
 		.reserve = UINT64_MAX,
 		.store_pages = UINT64_MAX,
@@ -418,6 +430,11 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 	}
 	complain(why, "%.100s: no such setting", name);
 	return -ENOENT;
+}
+
+const char *conf_auth_name(const struct conf *conf)
+{
+	return conf->auth == CONF_AUTH_NONE ? "none (INSECURE)" : "required";
 }
 
 /* Those that names of files and of far_host_name_ok() have in common. */
@@ -472,7 +489,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms, deletable, nodes or node", name);
+		 "chunk, dead-ms, deletable, readers, writers, nodes or node", name);
 	return -ENOENT;
 }
 
@@ -588,6 +605,10 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 
 		if (check_set(space, why))
 			return -EINVAL;
+		if (space->nr_nodes && conf->auth == CONF_AUTH_REQUIRED)
+			return complain(why, "space %s: nodes=...: expected auth=none: the "
+					"arbiter of a set does not prove who it is",
+					space->name);
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);

@@ -13,12 +13,15 @@
 #define CONF_NIC_MAX	8192
 #define CONF_PATH_MAX	108		/* sun_path */
 #define CONF_WHY_MAX	512
+#define CONF_KEYS_MAX	256
+#define CONF_NAMES_MAX	1024
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR	"/etc"
 #endif
 #define CONF_FILE	SYSCONFDIR "/odrp/mnoded.conf"
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
+#define CONF_KEYS	SYSCONFDIR "/odrp/keys.d"
 
 /* "auto" is what this NIC is known to keep: nic/node.h's keeps_fences and keeps_keys. */
 enum conf_order { CONF_ORDER_AUTO, CONF_ORDER_WAIT, CONF_ORDER_FENCE };
@@ -27,6 +30,11 @@ enum conf_translate {
 	CONF_TRANSLATE_CHAIN,
 	CONF_TRANSLATE_NIC,
 };
+
+enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
+
+/* What holds where nobody says anything. */
+#define CONF_AUTH_DEFAULT	CONF_AUTH_NONE
 
 struct conf_address {
 	uint32_t ip;			/* big endian */
@@ -45,6 +53,8 @@ struct conf_space {
 	uint32_t clients;
 	uint32_t dead_ms;
 	bool deletable;			/* by any client */
+	char readers[CONF_NAMES_MAX];	/* who may read it... */
+	char writers[CONF_NAMES_MAX];	/* ... and write it; both "": anybody */
 	uint16_t nr_nodes;		/* of its set; 0: it is in none */
 	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
 	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
@@ -67,6 +77,8 @@ struct conf {
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
+	uint8_t auth;			/* enum conf_auth */
+	char keys[CONF_KEYS_MAX];	/* directory of secrets */
 	struct conf_address metrics;	/* port 0: off */
 	int log_level;			/* syslog */
 	unsigned int nr_spaces;
@@ -99,6 +111,8 @@ int conf_space_set(struct conf *conf, const char *space, const char *name,
 		   const char *text, char why[CONF_WHY_MAX]);
 /* An INI file: sections [mnode] and [space NAME].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
+/* What auth is, for people. */
+const char *conf_auth_name(const struct conf *conf);
 /* What only shows when all is set. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);
 

@@ -70,6 +70,27 @@ static int check_io(const struct odrp_wire_hello *w,
 	return 0;
 }
 
+/* What the handshake has proved stands where the token was. */
+struct odrp_wire_hello hello_of_signed(const struct odrp_auth_req *req,
+				       uint64_t session)
+{
+	bool admin = req->role == ODRP_WIRE_ADMIN;
+
+	return (struct odrp_wire_hello){
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.role = req->role,
+		.chain = admin ? 0 : req->chain,
+		.queue = req->queue,
+		.depth = req->depth,
+		.features = req->features,
+		.session = htobe64(session),
+		.token = htobe64(session),
+		.nr_slots = req->nr_slots,
+		.page_shift = admin ? req->chain : ODRP_WIRE_PAGE_SHIFT,
+	};
+}
+
 int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		struct hello *ret_hello, struct hello_no *ret_no)
 {
@@ -146,6 +167,8 @@ const char *hello_status_name(enum odrp_wire_status status)
 		return "a limit is reached";
 	case ODRP_WIRE_E_INTERNAL:
 		return "internal error";
+	case ODRP_WIRE_E_AUTH:
+		return "not authenticated";
 	}
 	return "unknown";
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <odrp/auth.h>
 #include <odrp/wire.h>
 
 /* Instances K of a chain: wrc_geom_init() takes powers of two from 4 on. */
@@ -34,6 +35,10 @@ struct hello {
 	uint64_t nr_slots;		/* admin */
 	uint32_t features;		/* those that we know */
 };
+
+/* A request as struct odrp_auth_req has it, as a hello of session (0: a new one). */
+struct odrp_wire_hello hello_of_signed(const struct odrp_auth_req *req,
+				       uint64_t session);
 
 struct hello_no {
 	enum odrp_wire_status status;

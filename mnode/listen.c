@@ -44,9 +44,35 @@ static void log_need(uint64_t nr_slots)
 			    nr_slots * sizeof(__be64) >> 20, available >> 20);
 }
 
-static int admit(struct manager *m, const struct nic_event *ev,
-		 struct hello *hello, struct hello_no *no)
+/* Puts the MAC behind it, if he who asks can check one. */
+static int answer(struct manager *m, const struct seal *seal, uint32_t cm_id,
+		  uint32_t qpn, const void *priv, size_t len)
 {
+	uint8_t all[ODRP_WIRE_REP_PRIV_MAX] __attribute__((aligned(8)));
+
+	memcpy(all, priv, len);
+	len = who_seal(seal, ODRP_AUTH_REP, qpn, all, len);
+	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
+}
+
+/* From now on the session goes by this pass, and by no other one. */
+static void own(struct manager *m, struct sess *s, const struct asked *asked)
+{
+	struct pass *pass = who_pass(&m->who, asked->handle);
+
+	if (s->handle != asked->handle)
+		who_drop(&m->who, s->handle);
+	s->handle = asked->handle;
+	if (!pass)
+		return;
+	memcpy(s->name, pass->name, sizeof(s->name));
+	pass->session = s->id;
+	pass->spent = true;
+}
+
+static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
+{
+	struct hello *hello = &asked->hello;
 	struct sess_attr attr = { .id = m->next_id, .owner = manager_owner(m) };
 	struct sess *s;
 	bool closed = m->draining || m->ending;
@@ -73,22 +99,30 @@ static int admit(struct manager *m, const struct nic_event *ev,
 		stock_unclaim(&m->stock, attr.claim);
 		return refuse_errno(no, r);
 	}
-	s->peer_ip = ev->peer_ip;
-	s->cm_id = ev->id;
+	s->peer_ip = asked->ev.peer_ip;
+	s->cm_id = asked->ev.id;
+	s->seal = asked->seal;
+	own(m, s, asked);
 	m->next_id++;
 	m->sess[m->nr_sess++] = s;
 	return 0;
 }
 
-static void reject(struct manager *m, uint32_t cm_id, const struct hello_no *no)
+static void reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
+		   const struct hello_no *no)
 {
-	struct odrp_wire_reject rej;
+	struct {
+		struct odrp_wire_reject rej;
+		uint8_t mac[ODRP_AUTH_MAC];
+	} all;
+	size_t len;
 
 	m->rejects[no->status]++;
 	log_notice("connection refused: %s (%" PRIu64 ")",
 		   hello_status_name(no->status), no->detail);
-	hello_reject(no, &rej);
-	m->nic->ops->reject(m->nic, cm_id, &rej, sizeof(rej));
+	hello_reject(no, &all.rej);
+	len = who_seal(seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
+	m->nic->ops->reject(m->nic, cm_id, &all, len);
 	m->nic->ops->release(m->nic, cm_id);
 }
 
@@ -100,7 +134,7 @@ static void give_up(struct manager *m, struct sess *s, int r)
 	if (r == -ENOMEM)
 		log_need(s->tt.nr_slots);
 	refuse_errno(&no, r);
-	reject(m, s->cm_id, &no);
+	reject(m, s->cm_id, &s->seal, &no);
 	s->cm_id = 0;
 	s->state = SESS_DYING;
 }
@@ -110,8 +144,7 @@ static int accept_sess(struct manager *m, struct sess *s)
 	struct odrp_wire_admin_accept accept;
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	return m->nic->ops->accept(m->nic, s->cm_id, s->ctl.qpn, &accept,
-				   sizeof(accept));
+	return answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
 }
 
 /* A piece of it is made, or it is accepted. */
@@ -142,8 +175,7 @@ static void open_sess(struct manager *m, struct sess *s)
  * Nothing of before runs on when the accept leaves.  If something is refused
  * from then on, the session waits on without a connection.
  */
-static int reattach(struct manager *m, const struct nic_event *ev,
-		    struct sess *s)
+static int reattach(struct manager *m, const struct asked *asked, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
 	struct ctlq ctl;
@@ -161,24 +193,36 @@ static int reattach(struct manager *m, const struct nic_event *ev,
 	if (r)
 		return r;
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	r = m->nic->ops->accept(m->nic, ev->id, ctl.qpn, &accept,
-				sizeof(accept));
+	r = answer(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {
 		ctlq_fini(&ctl);
 		return r;
 	}
-	sess_attach(s, &ctl, ev->id);
+	sess_attach(s, &ctl, asked->ev.id);
+	own(m, s, asked);
 	return 0;
 }
 
-/* Also while draining: who is asked to leave needs its pages to do so. */
-static int take_up(struct manager *m, const struct nic_event *ev,
-		   const struct hello *hello, struct hello_no *no)
+/* Whose session is it?  Who has a pass has said in his handshake which one. */
+static bool may_take_up(struct manager *m, const struct sess *s,
+			const struct asked *asked)
 {
+	const struct pass *pass = who_pass(&m->who, asked->handle);
+
+	if (!pass)
+		return !s->name[0] && sess_token_ok(s, asked->hello.token);
+	return pass->session == s->id && !strcmp(pass->name, s->name);
+}
+
+/* Also while draining: who is asked to leave needs its pages to do so. */
+static int take_up(struct manager *m, const struct asked *asked,
+		   struct hello_no *no)
+{
+	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find(m, hello->session);
 	int r;
 
-	if (!s || !sess_token_ok(s, hello->token))
+	if (!s || !may_take_up(m, s, asked))
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->nr_slots != s->tt.nr_slots)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->tt.nr_slots);
@@ -186,10 +230,10 @@ static int take_up(struct manager *m, const struct nic_event *ev,
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
 	if (hello->depth != s->depth)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->depth);
-	r = reattach(m, ev, s);
+	r = reattach(m, asked, s);
 	if (r)
 		return refuse_errno(no, r);
-	s->peer_ip = ev->peer_ip;
+	s->peer_ip = asked->ev.peer_ip;
 	m->sess_resumed++;
 	log_info("session %" PRIu64 ": resumed, lease %" PRIu64
 		 " pages", s->id, s->lease.granted);
@@ -230,18 +274,26 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 	return r;
 }
 
-static struct nic_event *keep(const struct nic_event *ev)
+static struct asked *keep(const struct asked *asked)
 {
-	struct nic_event *copy = malloc(sizeof(*copy));
+	struct asked *copy = malloc(sizeof(*copy));
 
 	if (copy)
-		*copy = *ev;
+		*copy = *asked;
 	return copy;
 }
 
-static int open_queue(struct manager *m, const struct nic_event *ev,
-		      const struct hello *hello, struct hello_no *no)
+/* By the pass of its admin connection, or by the token if that had none. */
+static bool is_of(const struct sess *s, const struct asked *asked)
 {
+	return s->handle || asked->handle ? s->handle == asked->handle :
+	       sess_token_ok(s, asked->hello.token);
+}
+
+static int open_queue(struct manager *m, const struct asked *asked,
+		      struct hello_no *no)
+{
+	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find(m, hello->session);
 	uint8_t priv[ODRP_WIRE_REP_PRIV_MAX]
 		__attribute__((aligned(8)));
@@ -249,7 +301,9 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 	struct queue *q;
 	int r;
 
-	if (!s || !sess_attached(s) || !sess_token_ok(s, hello->token))
+	if (s && asked->handle && !sess_attached(s))
+		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+	if (!s || !sess_attached(s) || !is_of(s, asked))
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
@@ -258,7 +312,7 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 	/* Only who has the accept knows the token. */
 	s->shown = true;
 	if (!s->ready) {
-		s->waiting = keep(ev);
+		s->waiting = keep(asked);
 		return s->waiting ? 0 : refuse_errno(no, -ENOMEM);
 	}
 	r = arm(m, s, hello, &q);
@@ -268,12 +322,12 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
-		r = m->nic->ops->accept(m->nic, ev->id, q->client_qpn, priv, r);
+		r = answer(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
 	if (r) {
 		manager_close_queue(m, s, hello->queue, hello->chain);
 		return refuse_errno(no, r);
 	}
-	q->cm_id = ev->id;
+	q->cm_id = asked->ev.id;
 	s->had_queue = true;
 	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
 		  q->prog->name, hello->queue);
@@ -282,20 +336,59 @@ static int open_queue(struct manager *m, const struct nic_event *ev,
 
 /* ---- events --------------------------------------------------------------------- */
 
-static void request(struct manager *m, const struct nic_event *ev)
+static void serve(struct manager *m, struct asked *asked)
 {
-	struct hello hello;
 	struct hello_no no;
 	int r;
 
-	r = hello_check(ev->priv, ev->priv_len, &m->limits, &hello, &no);
-	if (!r && hello.role == ODRP_WIRE_ADMIN)
-		r = hello.session ? take_up(m, ev, &hello, &no) :
-				    admit(m, ev, &hello, &no);
-	else if (!r)
-		r = open_queue(m, ev, &hello, &no);
+	if (asked->hello.role == ODRP_WIRE_IO)
+		r = open_queue(m, asked, &no);
+	else if (asked->hello.session)
+		r = take_up(m, asked, &no);
+	else
+		r = admit(m, asked, &no);
 	if (r)
-		reject(m, ev->id, &no);
+		reject(m, asked->ev.id, &asked->seal, &no);
+}
+
+/* Each handshake makes one admin connection. */
+static int check_signed(struct manager *m, struct asked *asked, struct hello_no *no)
+{
+	struct odrp_wire_hello w;
+	struct odrp_auth_req req;
+	struct pass *pass;
+
+	if (who_asks(&m->who, &asked->ev, &pass, &asked->seal))
+		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+	asked->handle = pass->handle;
+	memcpy(&req, asked->ev.priv, sizeof(req));
+	if (req.role == ODRP_WIRE_ADMIN ? pass->spent : !pass->spent)
+		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+	w = hello_of_signed(&req, pass->session);
+	return hello_check(&w, sizeof(w), &m->limits, &asked->hello, no);
+}
+
+static int check(struct manager *m, struct asked *asked, struct hello_no *no)
+{
+	if (who_is_signed(&asked->ev))
+		return check_signed(m, asked, no);
+	if (m->conf->auth == CONF_AUTH_REQUIRED)
+		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+	return hello_check(asked->ev.priv, asked->ev.priv_len, &m->limits,
+			   &asked->hello, no);
+}
+
+static void request(struct manager *m, const struct nic_event *ev)
+{
+	struct asked asked = { .ev = *ev };
+	struct hello_no no;
+
+	if (door_request(&m->door, ev))
+		return;
+	if (check(m, &asked, &no))
+		reject(m, ev->id, &asked.seal, &no);
+	else
+		serve(m, &asked);
 }
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
@@ -304,19 +397,19 @@ void manager_forget_waiting(struct manager *m, struct sess *s)
 
 	if (!s->waiting)
 		return;
-	reject(m, s->waiting->id, &no);
+	reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
 	free(s->waiting);
 	s->waiting = NULL;
 }
 
 void manager_unwait(struct manager *m, struct sess *s)
 {
-	struct nic_event *ev = s->waiting;
+	struct asked *asked = s->waiting;
 
 	s->waiting = NULL;
-	if (ev)
-		request(m, ev);
-	free(ev);
+	if (asked)
+		serve(m, asked);
+	free(asked);
 }
 
 bool manager_open_some(struct manager *m)
@@ -348,7 +441,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 		manager_lost(m, s);
 		return true;
 	}
-	if (s->waiting && s->waiting->id == id) {
+	if (s->waiting && s->waiting->ev.id == id) {
 		free(s->waiting);
 		s->waiting = NULL;
 		return true;
@@ -367,6 +460,8 @@ static void gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
+	if (door_gone(&m->door, id))
+		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state != SESS_DYING &&
 		    gone_from(m, m->sess[i], id))
@@ -389,7 +484,8 @@ void manager_events(struct manager *m)
 				gone(m, ev.id);
 			continue;
 		}
-		if (spaces_request(&m->spaces, &ev))
+		if (spaces_request(&m->spaces, &m->who,
+				   m->conf->auth == CONF_AUTH_REQUIRED, &ev))
 			manager_budget(m);
 		else
 			request(m, &ev);

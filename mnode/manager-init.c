@@ -213,6 +213,31 @@ static uint64_t max_slots(const struct conf *conf)
 	return slots < conf->max_slots ? slots : conf->max_slots;
 }
 
+/* Who takes up a session has to be the identity whose it is. */
+static bool has_session(void *arg, const char *name, uint64_t id)
+{
+	const struct sess *s = manager_find(arg, id);
+
+	return s && s->name[0] && !strcmp(s->name, name);
+}
+
+static int open_door(struct manager *m, char *why)
+{
+	int r = manager_read_keys(m, why);
+
+	if (r)
+		return r;
+	m->door.nic = m->nic;
+	m->door.who = &m->who;
+	m->door.session = has_session;
+	m->door.arg = m;
+	r = door_init(&m->door);
+	if (!r)
+		return 0;
+	who_fini(&m->who);
+	return complain(why, r, "cannot make queue pairs for handshakes");
+}
+
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX])
 {
@@ -260,15 +285,21 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		complain(why, r, "cannot make the lender's queue");
 		goto fini_spaces;
 	}
+	r = open_door(m, why);
+	if (r)
+		goto fini_lender;
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
 		complain(why, r, m->spaces.open && r == -EOPNOTSUPP ?
 		    "this NIC listens at one port only: expected no space" :
 		    "cannot listen");
-		goto fini_lender;
+		goto close_door;
 	}
 	return 0;
 
+close_door:
+	door_fini(&m->door);
+	who_fini(&m->who);
 fini_lender:
 	lend_fini(&m->lender);
 fini_spaces:
@@ -292,6 +323,8 @@ void manager_fini(struct manager *m)
 		m->old = s->next_old;
 		sess_free(s);
 	}
+	door_fini(&m->door);
+	who_fini(&m->who);
 	lend_fini(&m->lender);
 	spaces_fini(&m->spaces);
 	pool_fini(&m->pool);

@@ -429,6 +429,18 @@ static void send_grants(struct manager *m)
 	}
 }
 
+static bool pass_needed(void *arg, const struct pass *pass)
+{
+	const struct manager *m = arg;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->handle == pass->handle &&
+		    m->sess[i]->state != SESS_DYING)
+			return true;
+	return spaces_go_by(&m->spaces, pass->handle);
+}
+
 void manager_tick(struct manager *m, uint32_t elapsed_ms)
 {
 	/* We may have been asleep ourselves: that is not the CNodes' silence. */
@@ -437,6 +449,8 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 
 	if (elapsed_ms > most)
 		elapsed_ms = most;
+	door_tick(&m->door, elapsed_ms);
+	who_tick(&m->who, elapsed_ms, pass_needed, m);
 	for (i = 0; i < m->nr_sess; i++) {
 		stop_again(m, m->sess[i]);
 		if (m->sess[i]->state == SESS_LIVE)
@@ -445,6 +459,32 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	list_leases(m);
 	lease_plan(m->leases, m->nr_sess, m->budget);
 	send_grants(m);
+}
+
+/* ---- identities -------------------------------------------------------------------- */
+
+int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
+{
+	return who_read(&m->who, m->conf->keys, why);
+}
+
+unsigned int manager_revoke(struct manager *m, const char *name)
+{
+	const struct pass *pass;
+	unsigned int i, nr = 0;
+
+	for (pass = m->who.passes; pass; pass = pass->next)
+		if (!strcmp(pass->name, name))
+			spaces_cut_pass(&m->spaces, pass->handle);
+	who_drop_all(&m->who, name);
+	for (i = 0; i < m->nr_sess; i++) {
+		if (!*name || strcmp(m->sess[i]->name, name) ||
+		    m->sess[i]->state == SESS_DYING)
+			continue;
+		manager_kill(m, m->sess[i], WHY_EVICTED);
+		nr++;
+	}
+	return nr;
 }
 
 /* ---- spaces ----------------------------------------------------------------------- */
@@ -564,6 +604,7 @@ static bool prepare_some(struct manager *m)
 
 enum lend_todo manager_work(struct manager *m)
 {
+	bool shaking = door_work(&m->door);
 	bool more = manager_open_some(m) | prepare_some(m) | drop_keys(m) |
 		    free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
@@ -577,5 +618,7 @@ enum lend_todo manager_work(struct manager *m)
 			break;
 	}
 	send_grants(m);
+	if (shaking && todo == LEND_NOTHING)
+		todo = LEND_WAIT;
 	return more ? LEND_MORE : todo;
 }

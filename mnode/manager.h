@@ -9,6 +9,7 @@
 #define MNODE_MANAGER_H
 
 #include "conf.h"
+#include "door.h"
 #include "lend.h"
 #include "sess.h"
 #include "spaces.h"
@@ -19,6 +20,8 @@
  * @stock:	who may have how many pages for stores to receive into
  * @lender:	moves pages
  * @spaces:	far memory for programs
+ * @who:	who is known, and has proved it
+ * @door:	where that is proved
  * @budget:	pages that may be leased, or be slack
  * @slack:	of each CNode
  * @waits:	chains WAIT, or fence: order, settled for this NIC
@@ -41,6 +44,8 @@ struct manager {
 	struct stock stock;
 	struct lender lender;
 	struct spaces spaces;
+	struct who who;
+	struct door door;
 	uint64_t budget, slack;
 	bool waits, nic_translates;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
@@ -54,7 +59,7 @@ struct manager {
 	bool draining, ending;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
 	uint64_t queues_broken;
-	uint64_t rejects[ODRP_WIRE_E_INTERNAL + 1];
+	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 	uint64_t longest_turn_ns;
 };
@@ -84,6 +89,11 @@ void manager_forget_waiting(struct manager *m, struct sess *s);
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Pages to and fro, newcomers and those that are gone: a bounded piece of it. */
 enum lend_todo manager_work(struct manager *m);
+
+/* Secrets are read again.  -errno with a sentence in why: nothing has changed. */
+int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX]);
+/* Whoever is that: his passes are void, and his sessions end.  Returns how many. */
+unsigned int manager_revoke(struct manager *m, const char *name);
 
 /* Epochs, fences and clients of spaces; see spaces_step(). */
 uint64_t manager_spaces(struct manager *m, uint64_t now);

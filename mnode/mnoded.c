@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include <time.h>
@@ -310,7 +311,7 @@ static int on_terminate(sd_event_source *source,
 					  GOODBYE_USEC, 0, on_goodbye, d);
 }
 
-/* Only the log level can change while chains are armed. */
+/* Only the log level and secrets can change while chains are armed. */
 static int on_reload(sd_event_source *source,
 		     const struct signalfd_siginfo *si, void *arg)
 {
@@ -327,6 +328,10 @@ static int on_reload(sd_event_source *source,
 		log_init(conf->log_level);
 		log_notice("log level read again; other settings need a restart");
 	}
+	if (manager_read_keys(&d->m, why))
+		log_error("cannot read the secrets again: %s", why);
+	else
+		log_notice("secrets read again from %s", d->conf.keys);
 	free(conf);
 	return 0;
 }
@@ -445,6 +450,14 @@ static int run_turns(struct daemon *d)
 	return sd_event_get_exit_code(d->event, &r) < 0 ? 0 : r;
 }
 
+static void say_auth(const struct daemon *d)
+{
+	log_info("auth: %s, secrets in %s", conf_auth_name(&d->conf), d->conf.keys);
+	if (d->conf.auth == CONF_AUTH_NONE)
+		log_warning("auth=none is insecure: anybody who reaches port %u is let "
+			    "in, and may take pages", d->conf.port);
+}
+
 static int loop(struct daemon *d)
 {
 	int r;
@@ -474,6 +487,7 @@ static int loop(struct daemon *d)
 	log_info("chains use %s; %s finds pages",
 		 d->m.waits ? "WAITs" : "fences",
 		 d->m.nic_translates ? "the NIC" : "a chain");
+	say_auth(d);
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;
 	say_status(d);
@@ -536,6 +550,8 @@ int main(int argc, char **argv)
 	static struct daemon d = { .args = &args };
 
 	log_init(LOG_INFO);
+	/* Secrets are in memory: no core dump, and nobody looks. */
+	prctl(PR_SET_DUMPABLE, 0);
 	parse_args(argc, argv, &args);
 	return run(&d);
 }

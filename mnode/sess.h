@@ -19,6 +19,7 @@
 #include "keys.h"
 #include "lease.h"
 #include "queue.h"
+#include "who.h"
 
 #define SESS_TAKE_BATCH	512	/* pages out of its ring at a time */
 
@@ -26,6 +27,18 @@ enum sess_state {
 	SESS_LIVE,
 	SESS_DYING,
 	SESS_OPENING,
+};
+
+/**
+ * struct asked - a request for a connection, of which is known who asks
+ * @handle:	of his pass; 0: he has proved nothing
+ * @seal:	of the answer
+ */
+struct asked {
+	struct nic_event ev;
+	struct hello hello;
+	uint64_t handle;
+	struct seal seal;
 };
 
 /**
@@ -52,6 +65,9 @@ struct hand {
  * @disorder:	a store came to an empty slot of the ring
  * @owing_ms:	for so long it has not given back what is due, or kept a page
  *		under way
+ * @name:	of the identity whose it is; "": of whoever has the token
+ * @handle:	of the pass by which it is connected; 0: by the token
+ * @seal:	OPENING: of the accept
  * @cm_id:	the admin connection; 0: gone, see sess_attached()
  * @nr_queues, @depth: granted
  * @instances:	of each chain
@@ -83,6 +99,9 @@ struct hand {
 struct sess {
 	uint64_t id, token;
 	enum sess_state state;
+	char name[ODRP_AUTH_NAME];
+	uint64_t handle;
+	struct seal seal;
 	__be32 peer_ip;
 	uint32_t cm_id;
 	uint16_t nr_queues, depth, instances;
@@ -112,7 +131,7 @@ struct sess {
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	bool shown, ready;
-	struct nic_event *waiting;
+	struct asked *waiting;
 	int keys_failed;
 	bool else_chains;
 	struct sess *next_old;

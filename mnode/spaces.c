@@ -245,12 +245,148 @@ void spaces_fini(struct spaces *sp)
 
 /* ---- clients --------------------------------------------------------------------- */
 
-bool spaces_request(struct spaces *sp, const struct nic_event *ev)
+/* Who has proved it. */
+struct asker {
+	struct far_host_asker far;
+	struct seal seal;
+};
+
+static size_t asker_seal(const struct far_host_asker *far, bool accepted, uint32_t qpn,
+			 void *answer, size_t len)
 {
-	if (!sp->open || !far_host_is_hello(ev))
+	const struct asker *asker = (const struct asker *)far;
+
+	return who_seal(&asker->seal, accepted ? ODRP_AUTH_REP : ODRP_AUTH_REJ, qpn,
+			answer, len);
+}
+
+/* The space that these bytes stand for. Zeros, or an unknown one: the hello has none. */
+static void name_space(const struct spaces *sp, const uint8_t *bytes,
+		       struct odrp_far_hello *hello)
+{
+	static const uint8_t none[ODRP_AUTH_SPACE];
+	uint8_t name[ODRP_FAR_NAME_MAX], is[ODRP_AUTH_SPACE];
+	const struct space *space;
+
+	if (!memcmp(bytes, none, sizeof(none)))
+		return;
+	/* A name that no space has. */
+	hello->name[0] = '.';
+	for (space = sp->list; space; space = space->next) {
+		memset(name, 0, sizeof(name));
+		memcpy(name, space->host.name, strlen(space->host.name));
+		auth_space(name, sizeof(name), is);
+		if (!memcmp(is, bytes, sizeof(is)))
+			memcpy(hello->name, name, sizeof(name));
+	}
+}
+
+/* Is that name one of the list? */
+static bool list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name), n;
+
+	for (; *list; list += n + strspn(list + n, ", \t")) {
+		n = strcspn(list, ", \t");
+		if (n && n == len && !strncmp(list, name, n))
+			return true;
+	}
+	return false;
+}
+
+/* Who may write may read. name: "", if he has proved none. */
+static bool may(const struct conf_space *conf, const char *name, unsigned int rights)
+{
+	if (!*conf->readers && !*conf->writers)
+		return true;
+	return list_has(conf->writers, name) ||
+	       (!(rights & ODRP_FAR_WRITE) && list_has(conf->readers, name));
+}
+
+static bool is_allowed(const struct spaces *sp, const struct odrp_far_hello *hello,
+		       const char *name)
+{
+	unsigned int rights = hello->role == ODRP_FAR_DELETE ? ODRP_FAR_WRITE :
+			      hello->rights;
+	char text[ODRP_FAR_NAME_MAX + 1] = "";
+	const struct space *space;
+
+	if (hello->role != ODRP_FAR_ATTACH && hello->role != ODRP_FAR_DELETE)
+		return true;
+	memcpy(text, hello->name, sizeof(hello->name));
+	space = spaces_find(sp, text);
+	return !space || may(space->conf, name, rights);
+}
+
+static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
+{
+	struct asker asker = { .far.seal = asker_seal };
+	struct nic_event said = *ev;
+	struct odrp_auth_far req;
+	struct odrp_far_hello hello;
+	struct pass *pass;
+
+	memcpy(&req, ev->priv, sizeof(req));
+	if (who_asks_far(who, ev, &pass, &asker.seal)) {
+		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_AUTH);
+		return;
+	}
+	asker.far.pass = pass->handle;
+	hello = (struct odrp_far_hello){
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.role = req.role, .rights = req.rights, .number = req.number,
+		.attach = req.attach,
+	};
+	name_space(sp, req.space, &hello);
+	memcpy(said.priv, &hello, sizeof(hello));
+	pass->spent |= req.role == ODRP_FAR_ATTACH;
+	if (is_allowed(sp, &hello, pass->name))
+		far_host_serve(&sp->host, &said, &asker.far);
+	else
+		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
+}
+
+static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)
+{
+	const struct far_host_asker nobody = { .pass = 0 };
+	struct odrp_far_hello hello = { .role = 0 };
+
+	if (ev->priv_len >= sizeof(hello))
+		memcpy(&hello, ev->priv, sizeof(hello));
+	if (required)
+		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_AUTH);
+	else if (!is_allowed(sp, &hello, ""))
+		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_RIGHTS);
+	else
+		far_host_serve(&sp->host, ev, &nobody);
+}
+
+bool spaces_request(struct spaces *sp, struct who *who, bool required,
+		    const struct nic_event *ev)
+{
+	if (sp->open && who_is_far(ev))
+		serve_signed(sp, who, ev);
+	else if (sp->open && far_host_is_hello(ev))
+		serve_plain(sp, required, ev);
+	else
 		return false;
-	far_host_serve(&sp->host, ev);
 	return true;
+}
+
+bool spaces_go_by(const struct spaces *sp, uint64_t pass)
+{
+	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
+
+	while (attach && attach->pass != pass)
+		attach = attach->next;
+	return attach;
+}
+
+void spaces_cut_pass(struct spaces *sp, uint64_t pass)
+{
+	if (sp->open)
+		far_host_cut_pass(&sp->host, pass);
 }
 
 bool spaces_gone(struct spaces *sp, const struct nic_event *ev)

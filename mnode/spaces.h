@@ -16,6 +16,7 @@
 #include "conf.h"
 #include "pool.h"
 #include "space-set.h"
+#include "who.h"
 
 struct spaces;
 
@@ -63,8 +64,12 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 void spaces_fini(struct spaces *sp);
 
 /* A new connection, or what has become of one.  False: it is none of a space's.  A
- * request may delete a space. */
-bool spaces_request(struct spaces *sp, const struct nic_event *ev);
+ * request may delete a space. required: only who has proved who he is gets anything. */
+bool spaces_request(struct spaces *sp, struct who *who, bool required,
+		    const struct nic_event *ev);
+/* Has an attachment come by that pass?  And cuts off those that have. */
+bool spaces_go_by(const struct spaces *sp, uint64_t pass);
+void spaces_cut_pass(struct spaces *sp, uint64_t pass);
 bool spaces_gone(struct spaces *sp, const struct nic_event *ev);
 /* What is due at time now (ns, any origin): epochs, fences, whether clients live.
  * Returns when it is to be called again; UINT64_MAX: after the next event. */

@@ -98,6 +98,8 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "id", s->id);
 	add(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
 							  sizeof(ip))));
+	/* Who has proved to be it; "": nobody has. */
+	add(obj, "name", json_object_new_string(s->name));
 	add(obj, "state", json_object_new_string(state_names[s->state]));
 	add_bool(obj, "attached", sess_attached(s));
 	add_bool(obj, "keyed", keys_exist(&s->keys));
@@ -201,6 +203,18 @@ static struct json_object *make_chains(struct manager *m)
 	return obj;
 }
 
+static struct json_object *make_handshakes(const struct door *door)
+{
+	struct json_object *obj = json_object_new_object();
+
+	add_u64(obj, "done", door->done);
+	add_u64(obj, "failed", door->failed);
+	add_u64(obj, "under_way", door->nr_taken);
+	add_u64(obj, "cookies", door->cookies);
+	add_u64(obj, "sent_away", door->full);
+	return obj;
+}
+
 static struct json_object *make_counters(const struct manager *m)
 {
 	struct json_object *obj = json_object_new_object();
@@ -218,7 +232,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
 	add_u64(obj, "lender_retries", m->lender.nr_retries);
 	add_u64(obj, "lender_failures", m->lender.nr_failures);
-	for (i = 1; i <= ODRP_WIRE_E_INTERNAL; i++)
+	for (i = 1; i <= ODRP_WIRE_E_AUTH; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
 	add(obj, "rejects", rejects);
 	return obj;
@@ -275,6 +289,8 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 								  "fence"));
 	add(obj, "translate", json_object_new_string(m->nic_translates ?
 						     "nic" : "chain"));
+	add(obj, "auth", json_object_new_string(conf_auth_name(m->conf)));
+	add(obj, "handshakes", make_handshakes(&m->door));
 	add(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
@@ -356,6 +372,26 @@ static struct json_object *evict(struct manager *m, struct json_object *req)
 	return done();
 }
 
+static struct json_object *revoke(struct manager *m, struct json_object *req)
+{
+	struct json_object *name, *obj;
+	char text[192];
+
+	if (!json_object_object_get_ex(req, "name", &name) ||
+	    !json_object_is_type(name, json_type_string) ||
+	    !json_object_get_string_len(name))
+		return failure("revoke needs \"name\": of a file of secrets");
+	if (who_find(&m->who, json_object_get_string(name))) {
+		snprintf(text, sizeof(text), "'%.40s' has a secret still; expected its "
+			 "file to be removed, and the agent to be reloaded, before",
+			 json_object_get_string(name));
+		return failure(text);
+	}
+	obj = done();
+	add_u64(obj, "sessions", manager_revoke(m, json_object_get_string(name)));
+	return obj;
+}
+
 static struct json_object *delete_space(struct manager *m, struct json_object *req)
 {
 	struct json_object *name;
@@ -388,6 +424,8 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return make_check(m);
 	if (!strcmp(cmd, "evict"))
 		return evict(m, req);
+	if (!strcmp(cmd, "revoke"))
+		return revoke(m, req);
 	if (!strcmp(cmd, "delete-space"))
 		return delete_space(m, req);
 	if (!strcmp(cmd, "drain") || !strcmp(cmd, "undrain")) {
@@ -401,5 +439,5 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		return obj;
 	}
 	return failure("unknown command; expected status, check, sessions, "
-		       "evict, drain, undrain or delete-space");
+		       "evict, revoke, drain, undrain or delete-space");
 }

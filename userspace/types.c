@@ -3,11 +3,13 @@
  * All types of structures that libfar has: each adds a line.
  */
 #include "art/type.h"
+#include "btree/type.h"
 #include "core/type.h"
 #include "hash/type.h"
 
 const struct far_type *const far_type_all[] = {
 	&far_hash_type,
+	&far_btree_type,
 	&far_art_type,
 	NULL,
 };

@@ -1,26 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrpctl key: secrets of compute nodes, on the memory node.
+ * odrpctl key: secrets of compute nodes, on the memory node and on theirs.
  */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include "../secret.h"
+#include "../../userspace/auth/secret.h"
+#include "keyring.h"
 #include "odrpctl.h"
 
 static const char usage[] =
-"usage: odrpctl key new NAME [--dir DIR]\n"
+"usage: odrpctl key new|load NAME [--dir DIR]\n"
 "\n"
 "  new NAME    make the secret of compute node NAME, in DIR/NAME, for root only\n"
-"  --dir DIR   default " SECRET_DIR "\n"
-"\n"
-"The agent does not ask for secrets yet.\n";
+"  load NAME   give it to the kernel, as key logon odrp:NAME in the user's keyring,\n"
+"              for who writes key=NAME to hot_add himself\n"
+"  --dir DIR   default " SECRET_DIR "\n";
 
 static const struct option options[] = {
 	{ "dir", required_argument, NULL, 'd' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL },
 };
+
+static int load(const char *dir, const char *name)
+{
+	char why[SECRET_WHY_MAX];
+
+	if (!keyring_load(dir, name, KEYRING_USER, why))
+		return EXIT_OK;
+	fprintf(stderr, "odrpctl: %s\n", why);
+	return EXIT_TROUBLE;
+}
 
 int key_main(int argc, char **argv)
 {
@@ -37,6 +48,8 @@ int key_main(int argc, char **argv)
 			return EXIT_USAGE;
 		dir = optarg;
 	}
+	if (argc - optind == 2 && !strcmp(argv[optind], "load"))
+		return load(dir, argv[optind + 1]);
 	if (argc - optind != 2 || strcmp(argv[optind], "new")) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;

@@ -23,6 +23,7 @@ struct mnode_args {
 	const char *command;
 	const char *session;		/* of evict */
 	const char *space;		/* of delete-space */
+	const char *name;		/* of revoke */
 	bool json;
 	double interval;		/* of top */
 	unsigned long count;
@@ -108,6 +109,7 @@ static void print_modes(struct json_object *obj)
 
 	print_mode(obj, "order");
 	print_mode(obj, "translate");
+	print_mode(obj, "auth");
 	size_of(agent_num(obj, "table_bytes"), text);
 	printf("%-16s %12s\n", "tables", text);
 	printf("%-16s %12s\n", "draining", agent_yes(obj, "draining") ? "yes" : "no");
@@ -229,6 +231,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			a->session = arg;
 		else if (!a->space && !strcmp(a->command, "delete-space"))
 			a->space = arg;
+		else if (!a->name && !strcmp(a->command, "revoke"))
+			a->name = arg;
 		else
 			argp_error(state, "%s: not expected", arg);
 		return 0;
@@ -239,6 +243,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "evict: expected a session's ID");
 		if (!strcmp(a->command, "delete-space") && !a->space)
 			argp_error(state, "delete-space: expected a space's name");
+		if (!strcmp(a->command, "revoke") && !a->name)
+			argp_error(state, "revoke: expected a compute node's name");
 		if (a->timed && strcmp(a->command, "top"))
 			argp_error(state, "--interval and --count are options of "
 				   "top, and not of %s", a->command);
@@ -259,14 +265,16 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse,
-	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\ndelete-space NAME",
+	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
+		    "delete-space NAME",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
 	       "place; its exit status is 1 if not. top shows what "
 	       "the chains of each compute node do per second. drain asks all compute "
 	       "nodes to leave and lets none in; undrain takes that back. "
 	       "evict takes one's pages back "
-	       "at once. delete-space deletes a space with all that is in it; its "
+	       "at once; revoke those of all sessions of a compute node whose file of "
+	       "secrets has been removed. delete-space deletes a space with all that is in it; its "
 	       "pages are for swap then.",
 };
 
@@ -286,7 +294,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
 		"status", "check", "sessions", "drain", "undrain", "evict",
-		"delete-space",
+		"revoke", "delete-space",
 	};
 	struct json_object *req;
 	uint64_t id = 0;
@@ -295,7 +303,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	for (i = 0; strcmp(a->command, known[i]);) {
 		if (++i == sizeof(known) / sizeof(known[0])) {
 			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, top, drain, undrain, evict or "
+				"check, sessions, top, drain, undrain, evict, revoke or "
 				"delete-space\n",
 				a->command);
 			return -EINVAL;
@@ -312,6 +320,8 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	if (a->session)
 		json_object_object_add(req, "session",
 				       json_object_new_uint64(id));
+	if (a->name)
+		json_object_object_add(req, "name", json_object_new_string(a->name));
 	if (a->space)
 		json_object_object_add(req, "space", json_object_new_string(a->space));
 	*ret = req;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "../../userspace/auth/secret.h"
 #include "odrpctl.h"
 #include "swap-args.h"
 #include "top.h"
@@ -43,6 +44,10 @@ static const struct argp_option options[] = {
 	  "I/O error" },
 	{ "translate", KEY_SETTING + 6, "NAME", 0,
 	  "add: nic or chain; chain: also if the memory node's NIC translates" },
+	{ "key", KEY_SETTING + 11, "NAME", 0,
+	  "add: prove to be NAME, by the secret in " SECRET_DIR "/NAME" },
+	{ "auth", KEY_SETTING + 12, "none", 0,
+	  "add: none: insecure, neither end proves who it is" },
 	{ "label", KEY_SETTING + 9, "TEXT", 0, "add: label of the swap space" },
 	{ "uuid", KEY_SETTING + 10, "UUID", 0, "add: UUID of the swap space" },
 	{ "priority", 'p', "N", 0, "add: priority of the swap space" },

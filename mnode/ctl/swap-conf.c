@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <odrp/auth.h>
 #include <odrp/wire.h>
 #include "../conf-ini.h"
 #include "swap-conf.h"
@@ -129,6 +130,28 @@ static int check_translate(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+/* A name that a memory node knows us by, and of a file. */
+static int check_name(const struct key *key, const char *text, char *why)
+{
+	size_t len = strlen(text);
+
+	if (!len || len >= ODRP_AUTH_NAME || *text == '.' ||
+	    strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789"
+			 "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_.") != len)
+		return complain(why, "%s=%s: expected 1 to %d letters, digits, '-', "
+				"'_' and '.', not '.' first", key->name, text,
+				ODRP_AUTH_NAME - 1);
+	return 0;
+}
+
+static int check_auth(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "none"))
+		return complain(why, "%s=%s: expected none, or key instead",
+				key->name, text);
+	return 0;
+}
+
 /* A path: in the line for hot_add it must be one word. */
 static int check_path(const struct key *key, const char *text, char *why)
 {
@@ -198,6 +221,8 @@ static const struct key keys[SWAP_NR_KEYS] = {
 	[SWAP_BACKING]	  = { "backing", "backing", check_path },
 	[SWAP_CHECKSUM]	  = { "checksum", "checksum", check_checksum },
 	[SWAP_TRANSLATE]  = { "translate", "translate", check_translate },
+	[SWAP_KEY]	  = { "key", "key", check_name },
+	[SWAP_AUTH]	  = { "auth", "auth", check_auth },
 	[SWAP_LABEL]	  = { "label", NULL, check_label },
 	[SWAP_UUID]	  = { "uuid", NULL, check_uuid },
 	[SWAP_ACTIVATE]	  = { "activate", NULL, check_activate },
@@ -284,6 +309,9 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 	if (!*conf->value[SWAP_SIZE])
 		return complain(why, "size is missing: expected the size of "
 				"the device");
+	if (*conf->value[SWAP_KEY] && *conf->value[SWAP_AUTH])
+		return complain(why, "auth=none and key=%s: expected one of them",
+				conf->value[SWAP_KEY]);
 	if (!swap_conf_activates(conf) && *conf->value[SWAP_PRIORITY])
 		return complain(why, "priority=%s: not expected with activate=no: "
 				"what swaps it on gives the priority",

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "keyring.h"
 #include "odrpctl.h"
 #include "swap-args.h"
 #include "swap-dev.h"
@@ -70,6 +71,18 @@ static int swap_on(unsigned int id, const struct swap_conf *conf)
 		return EXIT_OK;
 	r = swap_dev_on(id, swap_conf_number(conf, SWAP_PRIORITY, -1));
 	return r ? complain_of(id, "swapon", -r) : EXIT_OK;
+}
+
+/* For the module, which asks for it when the device is added. */
+static int load_key(const struct swap_conf *conf)
+{
+	const char *name = conf->value[SWAP_KEY];
+	char why[SECRET_WHY_MAX];
+
+	if (!*name || !keyring_load(SECRET_DIR, name, KEYRING_PROCESS, why))
+		return EXIT_OK;
+	fprintf(stderr, "odrpctl swap: key=%s: %s\n", name, why);
+	return EXIT_TROUBLE;
 }
 
 static int add_with_id(const struct swap_conf *conf, unsigned int id)
@@ -145,6 +158,8 @@ static int swap_add(const struct swap_args *a)
 	r = need_module();
 	if (!r)
 		r = raise_min_free(&conf);
+	if (!r)
+		r = load_key(&conf);
 	if (r)
 		return r;
 	do {
@@ -341,6 +356,8 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 		if (r)
 			return r < 0 ? EXIT_TROUBLE : EXIT_OK;
 	}
+	if (load_key(conf))
+		return EXIT_TROUBLE;
 	r = add_with_id(conf, id);
 	if (r)
 		return complain_add(id, r);

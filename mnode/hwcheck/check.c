@@ -11,25 +11,25 @@
 
 /* ---- JSON ------------------------------------------------------------------- */
 
-static void add(struct json_object *obj, const char *key,
-		struct json_object *value)
+static void report_add(struct json_object *obj, const char *key,
+		       struct json_object *value)
 {
 	json_object_object_add(obj, key, value);
 }
 
 static void add_text(struct json_object *obj, const char *key, const char *s)
 {
-	add(obj, key, json_object_new_string(s));
+	report_add(obj, key, json_object_new_string(s));
 }
 
 static void add_number(struct json_object *obj, const char *key, int64_t n)
 {
-	add(obj, key, json_object_new_int64(n));
+	report_add(obj, key, json_object_new_int64(n));
 }
 
 static void add_bool(struct json_object *obj, const char *key, bool b)
 {
-	add(obj, key, json_object_new_boolean(b));
+	report_add(obj, key, json_object_new_boolean(b));
 }
 
 /* ---- the device --------------------------------------------------------------- */
@@ -113,8 +113,8 @@ int check_describe(const struct wrc_mlx5 *dev,
 	while ((s = wrc_mlx5_lacks(&dev->caps, &pos)))
 		json_object_array_add(lacks, json_object_new_string(s));
 	describe_card(dev, opts, o);
-	add(o, "capabilities", caps);
-	add(o, "lacks", lacks);
+	report_add(o, "capabilities", caps);
+	report_add(o, "lacks", lacks);
 	add_bool(o, "order_fence", false);
 	add_bool(o, "translate_nic", false);
 	*ret_obj = o;
@@ -284,7 +284,7 @@ int check_programs(struct side *card, struct side *soft,
 
 	if (!list)
 		return -ENOMEM;
-	add(report, "programs", list);
+	report_add(report, "programs", list);
 	check->programs = check->fenced = true;
 	check->keyed = check->keyed_fenced = true;
 	check->lacks = side_lacks_keys(card);
@@ -297,8 +297,8 @@ int check_programs(struct side *card, struct side *soft,
 
 /* ---- probes ---------------------------------------------------------------------- */
 
-static void ask(struct side *side, const struct probe *probe,
-		char answer[PROBE_ANSWER_MAX])
+static void probe_ask(struct side *side, const struct probe *probe,
+		      char answer[PROBE_ANSWER_MAX])
 {
 	int r = probe->ask(side, answer);
 
@@ -316,10 +316,10 @@ static void ask_both(struct side *card, struct side *soft,
 	add_text(obj, "id", probe->id);
 	add_text(obj, "question", probe->question);
 	if (!probe->card_only) {
-		ask(soft, probe, a);
+		probe_ask(soft, probe, a);
 		add_text(obj, "software", a);
 	}
-	ask(card, probe, b);
+	probe_ask(card, probe, b);
 	add_text(obj, "card", b);
 	same = !strcmp(a, b);
 	if (probe->relied) {
@@ -340,7 +340,7 @@ int check_questions(struct side *card, struct side *soft,
 
 	if (!list)
 		return -ENOMEM;
-	add(report, "probes", list);
+	report_add(report, "probes", list);
 	check->answers = check->keys = true;
 	for (i = 0; i < nr_probes; i++) {
 		obj = json_object_new_object();

@@ -17,8 +17,8 @@ static bool numbers(const char *name, uint64_t a, uint64_t b, char *what)
 	return true;
 }
 
-static bool answer(uint32_t i, const struct rig_answer *a,
-		   const struct rig_answer *b, char *what)
+static bool answer_differs(uint32_t i, const struct rig_answer *a,
+			   const struct rig_answer *b, char *what)
 {
 	const struct {
 		const char *name;
@@ -50,7 +50,7 @@ static bool answers(const struct rig_result *a, const struct rig_result *b,
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		if (answer(i, &a->answers[i], &b->answers[i], what))
+		if (answer_differs(i, &a->answers[i], &b->answers[i], what))
 			return true;
 	}
 	return numbers("answers", a->nr_answers, b->nr_answers, what);

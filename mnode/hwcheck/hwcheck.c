@@ -182,7 +182,7 @@ static int keep_nothing(const struct args *args, struct json_object *report)
 	return r;
 }
 
-static int check(const struct args *args, struct json_object *report)
+static int device_check(const struct args *args, struct json_object *report)
 {
 	char why[NIC_MLX5_WHY_MAX];
 	bool same = false;
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "odrp-hwcheck: out of memory\n");
 		return EXIT_DIFFERENT;
 	}
-	r = check(&args, report);
+	r = device_check(&args, report);
 	json_object_put(report);
 	return r;
 }

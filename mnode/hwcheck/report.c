@@ -3,7 +3,7 @@
 #include <string.h>
 #include "check.h"
 
-static struct json_object *get(struct json_object *obj, const char *key)
+static struct json_object *report_get(struct json_object *obj, const char *key)
 {
 	struct json_object *value = NULL;
 
@@ -13,7 +13,7 @@ static struct json_object *get(struct json_object *obj, const char *key)
 
 static const char *text(struct json_object *obj, const char *key)
 {
-	struct json_object *value = get(obj, key);
+	struct json_object *value = report_get(obj, key);
 
 	return value ? json_object_get_string(value) : NULL;
 }
@@ -88,7 +88,7 @@ static void print_programs(struct json_object *list, bool fences, FILE *f)
 
 static bool differs(struct json_object *obj)
 {
-	struct json_object *same = get(obj, "same");
+	struct json_object *same = report_get(obj, "same");
 
 	return same && !json_object_get_boolean(same);
 }
@@ -118,14 +118,15 @@ void check_print(struct json_object *report, FILE *f)
 	fprintf(f, "%s, firmware %s\n", text(report, "device"),
 		text(report, "firmware"));
 	fputs("capabilities:", f);
-	print_caps(get(report, "capabilities"), f);
-	print_lacks(get(report, "lacks"), f);
-	if (get(report, "programs"))
-		print_programs(get(report, "programs"),
-			       json_object_get_boolean(get(report, "fences")),
+	print_caps(report_get(report, "capabilities"), f);
+	print_lacks(report_get(report, "lacks"), f);
+	if (report_get(report, "programs"))
+		print_programs(report_get(report, "programs"),
+			       json_object_get_boolean(report_get(report,
+								  "fences")),
 			       f);
-	if (get(report, "probes"))
-		print_probes(get(report, "probes"), f);
+	if (report_get(report, "probes"))
+		print_probes(report_get(report, "probes"), f);
 	if (text(report, "error"))
 		fprintf(f, "\n%s\n", text(report, "error"));
 	if (text(report, "fence_verdict"))

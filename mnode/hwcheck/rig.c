@@ -436,7 +436,7 @@ static int cut(const struct rig *rig, const struct rig_node *node)
 	return r ? r : look_at_books(rig, node, &rig->result->cut);
 }
 
-static int run(struct rig *rig, struct rig_node *node)
+static int queue_run(struct rig *rig, struct rig_node *node)
 {
 	struct side *side = rig->side;
 	uint32_t theirs = rig->queue->client_qpn;
@@ -479,7 +479,7 @@ int rig_run(struct rig_node *node, const struct rig_config *cfg,
 		goto close_keys;
 	r = open_client(&rig);
 	if (!r) {
-		r = run(&rig, node);
+		r = queue_run(&rig, node);
 		close_client(&rig);
 	}
 	queue_free(rig.queue);

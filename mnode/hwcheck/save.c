@@ -46,7 +46,7 @@ static int write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
-static int fill(int fd, struct json_object *report)
+static int file_fill(int fd, struct json_object *report)
 {
 	const char *text = json_object_to_json_string_ext(report,
 						JSON_C_TO_STRING_PRETTY);
@@ -99,7 +99,7 @@ static int save(struct json_object *report, char *path)
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = fill(fd, report);
+	r = file_fill(fd, report);
 	if (close(fd) && !r)
 		r = -errno;
 	if (!r && rename(tmp, path))

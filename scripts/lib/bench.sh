@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What the benchmarks share. To be sourced after common.sh.
+# What the benchmarks share. To be sourced after common.sh and options.sh.
 # shellcheck shell=bash
 
 # want_rounds VALUE: of --rounds.
 want_rounds() {
 	[[ $1 =~ ^[1-9][0-9]?$ ]] ||
-		die "--rounds '$1': expected a number from 1 to 99"
+		bad_usage "--rounds '$1': expected a number from 1 to 99"
 }
 
 # median_of: of the numbers on standard input, one a line.

@@ -58,6 +58,40 @@ size_bytes() {
 	echo $((n * mult))
 }
 
+# can_write FILE: whether it is a file that can be written, or be made; one that was
+# not there is not there afterwards.
+can_write() {
+	[[ ! -d $1 ]] || return
+	if [[ -e $1 ]]; then
+		{ : >>"$1"; } 2>/dev/null
+	else
+		{ : >"$1"; } 2>/dev/null && rm -f -- "$1"
+	fi
+}
+
+# scratch_dir: makes a directory, dir, for as long as the script runs. What runs in
+# the background then, the script ends with itself.
+scratch_dir() {
+	dir=$(mktemp -d) || exit 1
+	trap scratch_end EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+}
+
+scratch_end() {
+	local jobs
+	jobs=$(jobs -p)
+	# shellcheck disable=SC2086  # several
+	[[ -z $jobs ]] || { kill $jobs; wait; } 2>/dev/null
+	rm -rf "$dir"
+}
+
+# attended COMMAND...: waits for it so that a signal to this script is heard at once.
+attended() {
+	"$@" <&0 &
+	wait "$!"
+}
+
 # sh_quote ARG...: the arguments quoted for any POSIX shell.
 sh_quote() {
 	local a out=

@@ -40,6 +40,7 @@ hot_add_string() {
 		esac
 	done
 	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
+	[[ -z $opt_secret ]] || printf ' key=%s' "$VM_NAME"
 	echo
 }
 
@@ -67,6 +68,7 @@ LEAKS=$opt_leaks
 WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")
 MTU=$opt_mtu
 GUEST_NETS=$(sh_quote "$(each_mnode mnode_net)")
+KEY_NAME=${opt_secret:+$VM_NAME}
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
@@ -76,10 +78,6 @@ CONF
 # stage_shim FILE DIR: only kernels with frontswap for modules have it.
 stage_shim() {
 	[[ $opt_backend = frontswap ]] || return 0
-	[[ -s $1 ]] || {
-		error "--backend frontswap: kernel $opt_kernel has none for modules: expected block"
-		return 1
-	}
 	objcopy --strip-debug "$1" "$2/odrp_frontswap.ko"
 }
 
@@ -87,6 +85,14 @@ stage_shim() {
 stage_drain() {
 	kernel_is_debug "$opt_kernel" || return 0
 	gcc -O2 -static -o "$1/drain" "$ODRP_ROOT/scripts/lib/drain.c"
+}
+
+# stage_secret ROOT: the compute node's copy, and what gives it to the kernel.
+stage_secret() {
+	[[ -n $opt_secret ]] || return 0
+	mkdir -p "$1/etc/odrp/keys.d" &&
+		cp -p "$run_dir/keys.d/$VM_NAME" "$1/etc/odrp/keys.d/" &&
+		stage_file "$mnodectl" "$1" x
 }
 
 run_archive() {
@@ -104,6 +110,7 @@ run_archive() {
 		f=$(build_module "$opt_kernel" "${opt_module[@]}") || return 1
 		objcopy --strip-debug "$f" "$root/lib/odrp.ko" || return 1
 		stage_shim "${f%/*}/odrp_frontswap.ko" "$root/lib" || return 1
+		stage_secret "$root" || return 1
 	elif [[ $opt_mode = nbd ]]; then
 		stage_file "$(PATH=$PATH:/usr/sbin:/sbin command -v nbd-client)" \
 			"$root" usr/sbin || return 1

@@ -12,6 +12,7 @@
 
 AGENT_PORT=7489
 GUEST_NET=10.77.0
+VM_NAME=vm		# of all compute nodes, with --secret
 
 mnode_pid=()
 mnode_begin=()
@@ -107,6 +108,8 @@ mnode_nic() {
 # given.
 mnode_extra() {
 	local p
+	[[ -z $opt_secret ]] ||
+		printf '%s\n' --auth required --keys "$run_dir/keys.d"
 	((slow > 1)) && [[ " ${opt_param[*]}" != *" mnode.dead-ms="* ]] &&
 		printf '%s\n' --dead-ms $((10000 * slow))
 	for p in "${opt_param[@]}"; do
@@ -114,6 +117,12 @@ mnode_extra() {
 		p=${p#mnode.}
 		printf '%s\n' "--${p%%=*}" "${p#*=}"
 	done
+}
+
+# secret_make: before agents and machines.
+secret_make() {
+	[[ -n $opt_secret ]] || return 0
+	"$mnodectl" key new "$VM_NAME" --dir "$run_dir/keys.d" >/dev/null
 }
 
 mnode_status() {
@@ -153,7 +162,7 @@ mnode_start() {
 }
 
 mnodes_start() {
-	mnode_binaries && each_mnode mnode_start
+	each_mnode mnode_start
 }
 
 # mnode_check K: the agent's proof that each page is in one place; else the run

@@ -43,6 +43,9 @@ Swap:
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
                         --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
+  --secret              compute and memory nodes prove to each other who they
+                        are, by a secret that is made for the run (ODRP_SECRET=1:
+                        in every run); /etc/odrp/keys.d/vm in the guest
   --faults              load a module whose calls fail as files in debugfs say
                         (docs/testing-tools.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
@@ -107,6 +110,7 @@ options_default() {
 	opt_wire=vhost
 	opt_mtu=
 	opt_leaks=0
+	opt_secret=${ODRP_SECRET:-}
 	opt_command=()
 }
 
@@ -127,14 +131,14 @@ want_seconds() {
 		bad_usage "$1 '$2': expected a number of seconds, more than 0"
 }
 
-want_writable_file() {
-	[[ ! -d $2 ]] && { : >>"$2"; } 2>/dev/null && return
-	bad_usage "$1 '$2': cannot be written"
-}
-
-want_writable_dir() {
-	mkdir -p -- "$2" 2>/dev/null && [[ -w $2 ]] && return
-	bad_usage "$1 '$2': no directory that can be written"
+# Where the run writes to.  A directory is made, after all else is known to be right.
+options_check_outputs() {
+	[[ -z $opt_json ]] || can_write "$opt_json" ||
+		bad_usage "--json '$opt_json': expected a file that can be written"
+	[[ -z $opt_keep_logs ]] || {
+		mkdir -p -- "$opt_keep_logs" && [[ -w $opt_keep_logs ]]
+	} 2>/dev/null || bad_usage "--keep-logs '$opt_keep_logs': expected a" \
+		"directory that can be written"
 }
 
 # module_parameters: their names, as the module's sources declare them.
@@ -160,6 +164,10 @@ want_mode() {
 	[[ $opt_mode = odrp || $opt_mode = "$1" ]] ||
 		bad_usage "--nbd and --no-odrp: expected one of them"
 	opt_mode=$1
+}
+
+want_text() {
+	[[ -n $2 ]] || bad_usage "$1 '': expected a name"
 }
 
 want_size() {
@@ -202,9 +210,9 @@ options_value() {
 		;;
 	--nic-opt) opt_nic+=,$value ;;
 	--mnode-kill-after) want_seconds "$name" "$value"; opt_kill_after=$value ;;
-	--json) want_writable_file "$name" "$value"; opt_json=$value ;;
+	--json) want_text "$name" "$value"; opt_json=$value ;;
 	--timeout) want_seconds "$name" "$value"; opt_timeout=$value ;;
-	--keep-logs) want_writable_dir "$name" "$value"; opt_keep_logs=$value ;;
+	--keep-logs) want_text "$name" "$value"; opt_keep_logs=$value ;;
 	--qemu-arg) opt_qemu+=("$value") ;;
 	--mtu)
 		[[ $value =~ ^[1-9][0-9]{2,3}$ && $value -ge 576 ]] ||
@@ -231,6 +239,7 @@ options_parse() {
 		--nbd) want_mode nbd ;;
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
+		--secret) opt_secret=1 ;;
 		--reboots) opt_reboots=1 ;;
 		--init) opt_init=1 opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;
@@ -279,4 +288,9 @@ options_check_run() {
 	if [[ -n $opt_kill_after && $opt_mode != odrp ]]; then
 		bad_usage "--mnode-kill-after: there is no memory node in this run"
 	fi
+	if [[ $opt_backend = frontswap ]] && ! kernel_has_frontswap "$opt_kernel"; then
+		bad_usage "--backend frontswap: kernel $opt_kernel has none for" \
+			"modules: expected block"
+	fi
+	options_check_outputs
 }

@@ -621,6 +621,8 @@ vm_run() {
 	slow=$(kernel_slowness "$opt_kernel")
 	# nbd-server's address goes into the archive.
 	[[ $opt_mode != nbd ]] || nbd_start || exit 125
+	# Nor is a secret.
+	[[ $opt_mode != odrp ]] || { mnode_binaries && secret_make; } || exit 125
 	run_archive || exit 125
 	[[ $opt_mode != odrp ]] || mnodes_start || exit 125
 	run_begin=$EPOCHREALTIME

@@ -26,13 +26,15 @@ NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
 # What libfar installs, and its table of NIC functions.
 FAR = 'userspace/include/far/'
-(FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_HASH, FAR_BTREE, FAR_ART) = (
+(FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_HASH, FAR_BTREE,
+ FAR_ART) = (
     'userspace/' + part + '/'
-    for part in ('base', 'space', 'host', 'nic', 'core', 'hash', 'btree', 'art'))
+    for part in ('auth', 'base', 'space', 'host', 'nic', 'core', 'hash', 'btree',
+                 'art'))
 FAR_TABLE = FAR_NIC + 'nic.h'
 
 VERBS = r'(infiniband|rdma)/'
-KERNEL = r'(linux|asm|rdma|trace|net|uapi|crypto)/'
+KERNEL = r'(linux|asm|rdma|trace|net|uapi|crypto|keys)/'
 MODULE_HEADERS = r'linux/(module|kernel|slab|blk|bio|swap|mm|fs)[.a-z_-]*h?$'
 NONE = r'$^'
 ANY = r'.'
@@ -97,20 +99,23 @@ LAW = {
                libs=('json-c', 'ibverbs', 'rdmacm')),
     TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
                  'tools know wrchain'),
-    'mnode/': Layer(BASE + [NIC, FAR_SPACE, FAR_HOST], None,
+    'mnode/': Layer(BASE + [NIC, FAR_AUTH, FAR_SPACE, FAR_HOST], None,
                     'the agent knows the wire, the compiler, the NIC table and '
                     'spaces',
-                    libs=('systemd', 'json-c', 'inih', 'microhttpd', 'nettle')),
+                    libs=('systemd', 'json-c', 'inih', 'microhttpd')),
     'mnode/hwcheck/': Layer(BASE + [MLX5, SNIC, NIC, 'mnode/'], None,
                             'the card\'s examiner knows the agent',
                             libs=('json-c',)),
-    'mnode/ctl/': Layer([UAPI, 'mnode/'], None,
+    'mnode/ctl/': Layer([UAPI, FAR_AUTH, 'mnode/'], None,
                         'odrpctl knows the agent\'s settings',
                         libs=('json-c', 'inih')),
     'kmod/': Layer([UAPI, CORE, PORT, API], KERNEL,
                    'the module knows the wire, core and the kernel'),
     FAR: Layer([], r'(std(def|int|bool)|sys/types|far/\w+)\.h$',
                'a public header stands alone'),
+    FAR_AUTH: Layer([UAPI], r'(?!infiniband|rdma|linux/(?!types))',
+                    'proofs and secrets know the wire, and no NIC',
+                    libs=('nettle',)),
     FAR_BASE: Layer([FAR], None, 'base knows nothing of far memory',
                     libs=('boost_context',)),
     FAR_SPACE: Layer([UAPI, FAR, FAR_BASE], None,
@@ -119,7 +124,7 @@ LAW = {
                     'a memory node\'s side knows spaces and wrchain\'s table'),
     FAR_TABLE: Layer([FAR, FAR_BASE, FAR_SPACE], None,
                      'the table knows no back end'),
-    FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_BASE, FAR_SPACE,
+    FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_AUTH, FAR_BASE, FAR_SPACE,
                            FAR_HOST, FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
                    libs=('m', 'inih', 'boost_context', 'ibverbs', 'rdmacm')),

@@ -372,6 +372,34 @@ static void want_session(struct life *l, const struct sess *victim,
 	hello->nr_slots = htobe64(s->tt.nr_slots);
 }
 
+/* The first message of a handshake, or a request in the name of some pass. */
+static void proof_hello(struct hostile *h, const struct cnode_config *cfg)
+{
+	struct life *l = h->life;
+	const struct pass *pass = l->bed.m.who.passes;
+	union {
+		struct odrp_auth_knock knock;
+		struct odrp_auth_req req;
+		uint64_t words[7];
+	} say;
+	struct cnode_refusal no;
+	unsigned int i;
+
+	for (i = 0; i < 7; i++)
+		say.words[i] = life_random(l);
+	say.req.magic = htobe32(ODRP_AUTH_MAGIC);
+	say.req.version = htobe16(ODRP_AUTH_VERSION + life_chance(l, 8));
+	say.req.role = 1 + life_below(l, 3);
+	say.knock.suite = say.req.role == ODRP_AUTH_HANDSHAKE ?
+			  ODRP_AUTH_HMAC_SHA256 : life_below(l, 5);
+	for (i = life_below(l, 4); pass && i; i--)
+		pass = pass->next;
+	if (say.req.role != ODRP_AUTH_HANDSHAKE && pass)
+		say.req.handle = htobe64(pass->handle);
+	cnode_try_hello(cfg, &say, sizeof(say), &no);
+	l->count->others++;
+}
+
 void hostile_hello(struct hostile *h)
 {
 	struct life *l = h->life;
@@ -383,6 +411,12 @@ void hostile_hello(struct hostile *h)
 	struct cnode_refusal no;
 	unsigned int bit;
 
+	pumps_left = life_chance(l, 2) ? life_below(l, 6) : 1000;
+	cfg.pump = pump_some;
+	if (life_chance(l, 12)) {
+		proof_hello(h, &cfg);
+		return;
+	}
 	cnode_hello(&hello, life_chance(l, 3) ? ODRP_WIRE_ADMIN :
 		    ODRP_WIRE_IO);
 	if (bed_keyed && life_chance(l, 2))
@@ -405,8 +439,6 @@ void hostile_hello(struct hostile *h)
 		bit = life_below(l, 8 * sizeof(hello));
 		((uint8_t *)&hello)[bit / 8] ^= 1 << bit % 8;
 	}
-	pumps_left = life_chance(l, 2) ? life_below(l, 6) : 1000;
-	cfg.pump = pump_some;
 	cnode_try_hello(&cfg, &hello, life_chance(l, 8) ?
 			life_below(l, sizeof(hello)) : sizeof(hello), &no);
 	l->count->others++;

@@ -329,6 +329,9 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 {
 	bed_options(o);
 	o->seed = seed;
+	/* Where nobody proves anything more is had by a hello. */
+	if (l->acts & ACT_CM && life_chance(l, 2))
+		o->conf.auth = CONF_AUTH_NONE;
 	/* Few, so that a freed page is soon somebody else's.  With keys, two
 	 * requests for one slot are the end of a session: then enough for
 	 * another one. */

@@ -288,8 +288,8 @@ static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket, ui
 	return i;
 }
 
-static void put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
-		const struct art_node *node, uint32_t epoch)
+static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
+		      const struct art_node *node, uint32_t epoch)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
 	unsigned type = art_header_type(node->header);
@@ -317,7 +317,7 @@ void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key 
 
 	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
 		return;
-	put(cache, addr, key_way, node, epoch);
+	cache_put(cache, addr, key_way, node, epoch);
 	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
 }
 

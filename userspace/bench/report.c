@@ -129,7 +129,7 @@ static struct json_object *report_object(const struct report *report)
 	put_number(o, "mops", d.mops);
 	if (report->plain_mops > 0) {
 		put_number(o, "plain_mops", report->plain_mops);
-		put_number(o, "of_plain", d.mops / report->plain_mops);
+		put_number(o, "of_plain", report->of_plain);
 	}
 	put_latency(o, &run->latency);
 	put_number(o, "fairness", d.fairness);
@@ -182,7 +182,7 @@ void report_table(const struct report *report, FILE *out)
 	if (report->plain_mops > 0)
 		fprintf(out, "  plain loop      %10.3f Mop/s of the same verbs alone; the"
 			" index has %.2f of that\n", report->plain_mops,
-			d.mops / report->plain_mops);
+			report->of_plain);
 	fprintf(out, "  latency         %10.1f us p50, %.1f p99, %.1f p99.9, %.1f max\n",
 		(double)far_hist_permille(h, 500) / 1000,
 		(double)far_hist_permille(h, 990) / 1000,

@@ -17,6 +17,7 @@ struct report {
 	int is_model;
 	const struct run_conf *conf;
 	double plain_mops;	/* plain.h; 0: was not run */
+	double of_plain;	/* what the index has of that */
 	const struct run_result *run;
 };
 

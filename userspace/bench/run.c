@@ -11,10 +11,12 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER	UINT64_MAX
+#define NEVER		UINT64_MAX
+#define RUN_AGAIN_NS	UINT64_C(20000000)
 
 struct run_thread {
 	struct run *run;
@@ -34,11 +36,14 @@ struct run {
 	unsigned nr_clients, nr_threads, nr_tasks;
 	struct run_thread *thread;
 	uint64_t *task_ops;		/* per task, in the window */
+	unsigned slice;
+	uint64_t warm_ns, run_ns;	/* of this slice */
 	atomic_ullong start;		/* 0: nobody has begun */
 	atomic_ullong stop;		/* when max_ops were done; else NEVER */
 	atomic_ullong ops;		/* in the window */
 	atomic_ullong next_key;
 	atomic_int first_error;
+	char said[RUN_SAID_MAX];	/* by who has set that */
 	atomic_uint marked[2];		/* whether stats were taken */
 	struct far_stats stats[2];	/* at the window's begin and end */
 };
@@ -80,15 +85,20 @@ struct worker {
 	void *key, *value;
 };
 
+static unsigned nr_slices(const struct run_conf *conf)
+{
+	return conf->slices ? conf->slices : 1;
+}
+
 static uint64_t run_begin(const struct run *run)
 {
 	return atomic_load_explicit(&run->start, memory_order_relaxed) +
-	       run->conf->warm_ns;
+	       run->warm_ns;
 }
 
 static uint64_t run_end(const struct run *run)
 {
-	uint64_t by_time = run_begin(run) + run->conf->run_ns;
+	uint64_t by_time = run_begin(run) + run->run_ns;
 	uint64_t stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
 
 	return stop < by_time ? stop : by_time;
@@ -173,30 +183,45 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 static void worker_tell(const struct worker *w, uint64_t now)
 {
 	const struct run_conf *conf = w->run->conf;
-	uint64_t all = conf->warm_ns + conf->run_ns, percent;
+	uint64_t all = w->run->warm_ns + w->run->run_ns, percent;
 
 	if (w->idx || !conf->ret_percent || !all)
 		return;
 	percent = (now - atomic_load_explicit(&w->run->start, memory_order_relaxed)) * 100 /
 		  all;
-	atomic_store_explicit(conf->ret_percent, percent < 100 ? percent : 100,
-			      memory_order_relaxed);
+	percent = (100 * w->run->slice + (percent < 100 ? percent : 100)) /
+		  nr_slices(conf);
+	atomic_store_explicit(conf->ret_percent, percent, memory_order_relaxed);
+}
+
+/* Whether far_strerror_last() speaks of this error. */
+static int has_words(int err)
+{
+	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE;
+}
+
+static void run_fail(struct run *run, const struct far_task *task, int err)
+{
+	int none = 0;
+
+	if (atomic_compare_exchange_strong(&run->first_error, &none, err) &&
+	    has_words(err))
+		snprintf(run->said, sizeof(run->said), "%s", far_strerror_last(task));
 }
 
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
 {
 	struct run *run = w->run;
-	int none = 0;
 
 	worker_tell(w, to);
-	if (to < run_begin(run) || to >= run_end(run))
-		return;
-	if (err) {
+	/* What fails may well take longer than the window. */
+	if (err && to >= run_begin(run)) {
 		w->thread->errors++;
-		atomic_compare_exchange_strong(&run->first_error, &none, err);
-		return;
+		run_fail(run, w->task, err);
 	}
+	if (err || to < run_begin(run) || to >= run_end(run))
+		return;
 	w->thread->by_kind[op]++;
 	run->task_ops[w->idx]++;
 	far_hist_add(&w->thread->latency, to - from);
@@ -284,26 +309,27 @@ static int worker_init(struct worker *w, struct far_task *task,
 	w->task = task;
 	w->index = run->index[(thread - run->thread) / conf->threads_max];
 	w->idx = thread->first_task + atomic_fetch_add(&thread->next_task, 1);
-	w->stamp = (uint64_t)(w->idx + 1) << 40;
+	w->stamp = (uint64_t)(w->idx + 1) << 40 | (uint64_t)run->slice << 32;
 	w->key = far_buf(task, YCSB_MAX_KEY);
 	w->value = far_buf(task, conf->data.value_size + 8);
 	if (!w->key || !w->value)
 		return -ENOMEM;
 	return gen_init(&w->gen, conf->mix->kind, conf->keys ? conf->keys : 1,
-			conf->theta, conf->seed * 1000003 + w->idx);
+			conf->theta, conf->seed * 1000003 + w->idx +
+			(uint64_t)run->slice * run->nr_tasks);
 }
 
 static void worker_main(struct far_task *task, void *arg)
 {
 	struct run_thread *thread = arg;
 	struct worker w;
-	int err, none = 0;
+	int err;
 
 	err = worker_init(&w, task, thread);
 	run_start(thread->run, far_now(task));
 	w.intent = far_now(task);
 	if (err)
-		atomic_compare_exchange_strong(&thread->run->first_error, &none, err);
+		run_fail(thread->run, task, err);
 	else
 		worker_loop(&w);
 }
@@ -387,19 +413,29 @@ static int run_threads(struct run *run, void (*main)(struct far_task *, void *))
 	return err;
 }
 
+/* What a slice has done is added to the result. */
+static void slice_collect(struct run *run, struct run_result *result, double *ret_mops,
+			  struct far_stats *ret_stats)
+{
+	uint64_t window = run_end(run) - run_begin(run);
+
+	*ret_stats = run->stats[1];
+	stats_add(ret_stats, &run->stats[0], -1);
+	*ret_mops = window ? atomic_load(&run->ops) * 1e3 / window : 0;
+	result->ops += atomic_load(&run->ops);
+	result->window_ns += window;
+	stats_add(&result->stats, ret_stats, 1);
+}
+
+/* What threads and tasks have counted over all slices. */
 static void run_collect(struct run *run, struct run_result *result)
 {
 	unsigned i, k;
 	uint64_t least = NEVER;
 
-	memset(result, 0, sizeof(*result));
-	far_hist_init(&result->latency);
-	result->ops = atomic_load(&run->ops);
 	result->tasks = run->nr_tasks;
 	result->first_error = atomic_load(&run->first_error);
-	result->window_ns = run_end(run) - run_begin(run);
-	result->stats = run->stats[1];
-	stats_add(&result->stats, &run->stats[0], -1);
+	memcpy(result->said, run->said, sizeof(result->said));
 	for (i = 0; i < run->nr_threads; i++) {
 		far_hist_merge(&result->latency, &run->thread[i].latency);
 		result->errors += run->thread[i].errors;
@@ -415,22 +451,57 @@ static void run_collect(struct run *run, struct run_result *result)
 				 ((double)result->window_ns * run->nr_tasks);
 }
 
+/* The cache is warm after the first slice; the others only get under way again. */
+static void slice_init(struct run *run, unsigned slice)
+{
+	const struct run_conf *conf = run->conf;
+	unsigned i;
+
+	run->slice = slice;
+	run->warm_ns = slice && conf->warm_ns > RUN_AGAIN_NS ? RUN_AGAIN_NS : conf->warm_ns;
+	run->run_ns = conf->run_ns / nr_slices(conf);
+	atomic_store(&run->start, 0);
+	atomic_store(&run->stop, NEVER);
+	atomic_store(&run->ops, 0);
+	memset(run->stats, 0, sizeof(run->stats));
+	for (i = 0; i < 2; i++)
+		atomic_store(&run->marked[i], 0);
+	for (i = 0; i < run->nr_threads; i++)
+		atomic_store(&run->thread[i].next_task, 0);
+}
+
+static int run_slice(struct run *run, unsigned slice, struct run_result *result)
+{
+	const struct run_conf *conf = run->conf;
+	struct far_stats stats;
+	double mops;
+	int err;
+
+	slice_init(run, slice);
+	err = run_threads(run, worker_main);
+	if (err)
+		return err;
+	slice_collect(run, result, &mops, &stats);
+	return conf->between ? conf->between(conf->between_arg, mops, &stats) : 0;
+}
+
 int run_workload(struct far *const *far, unsigned nr, const struct run_conf *conf,
 		 struct run_result *ret_result)
 {
 	struct run run = { .conf = conf, .far = far, .nr_clients = nr };
+	unsigned slice;
 	int err;
 
 	err = run_alloc(&run);
 	if (err)
 		return err;
 	err = run_open(&run);
-	if (err)
-		goto close;
-	err = run_threads(&run, worker_main);
+	memset(ret_result, 0, sizeof(*ret_result));
+	far_hist_init(&ret_result->latency);
+	for (slice = 0; slice < nr_slices(conf) && !err; slice++)
+		err = run_slice(&run, slice, ret_result);
 	if (!err)
 		run_collect(&run, ret_result);
-close:
 	run_close(&run);
 	run_free(&run);
 	return err;

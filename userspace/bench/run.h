@@ -17,6 +17,8 @@
 #include "../base/hist.h"
 #include "ycsb.h"
 
+#define RUN_SAID_MAX	256
+
 /* What an index must be able to do; functions as those of <far/hash.h>. */
 struct run_index {
 	const char *name;
@@ -50,14 +52,20 @@ struct run_conf {
 	uint64_t max_ops;		/* of the window; 0: by time alone */
 	uint64_t seed;
 	atomic_uint *ret_percent;	/* of warming up and the window; or NULL */
+	/* Into how many parts run_ns is cut; 0 and 1: it is not. */
+	unsigned slices;
+	/* Called after each part, with what the part has done; NULL: nobody. */
+	int (*between)(void *arg, double mops, const struct far_stats *stats);
+	void *between_arg;
 };
 
 struct run_result {
 	uint64_t ops;			/* begun and ended within the window */
 	uint64_t by_kind[YCSB_NR_OPS];
 	uint64_t window_ns;
-	uint64_t errors;		/* operations that failed, in the window */
+	uint64_t errors;		/* operations that failed, in the window and behind it */
 	int first_error;		/* -errno of the first one */
+	char said[RUN_SAID_MAX];	/* in words, of a connection's; or "" */
 	uint64_t tasks;
 	uint64_t least;			/* operations of the task that had fewest */
 	double little;			/* throughput x mean latency / tasks: 1 */

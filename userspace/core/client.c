@@ -301,6 +301,9 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 
 void far_client_forsake(struct far_client *client)
 {
+	/* It ends by itself, since no thread runs. */
+	if (atomic_load(&client->service) != FAR_SERVICE_NONE)
+		far_thread_join(client->service_thread);
 	far_tend_fini(client);
 	unclaim_at_nodes(&client->set, client->number);
 	far_heap_fini(&client->heap);

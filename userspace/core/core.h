@@ -31,6 +31,7 @@ struct far {
 	unsigned nr_nodes;
 	struct far_peer **peer;		/* nr_nodes */
 	char **node;			/* their addresses, nr_nodes */
+	_Atomic uint64_t *down_until;	/* nr_nodes; see far_op_connect() */
 	char *space;
 
 	/* All threads there ever were: it only grows, and their structs are used again. */

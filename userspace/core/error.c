@@ -56,6 +56,10 @@ static const char *nic_name(const struct far_task *task)
 
 int far_error_connect(struct far_task *task, unsigned node, int err)
 {
+	if (err == -ESTALE)
+		return far_task_fail(task, err, "%s: node %u does not know this client any "
+				     "more: it was fenced, or the node has begun anew; "
+				     "open a new one", nic_name(task), node);
 	return far_task_fail(task, error_public(err),
 			     "%s: thread %u cannot connect to node %u: %s",
 			     nic_name(task), task->thread->index, node,

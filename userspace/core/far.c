@@ -70,6 +70,10 @@ const char *far_node_words(int err)
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:
 		return "it speaks another version of the protocol; expected version 1";
+	case -ENOKEY:
+		return "it lets in only who has a secret; expected key=NAME behind the NIC";
+	case -EKEYREJECTED:
+		return "it does not know this name with this secret";
 	case -EAGAIN:
 		return "not all memory nodes of its set have joined";
 	default:
@@ -86,6 +90,7 @@ static void nodes_detach(struct far *far)
 	}
 	free(far->node);
 	free(far->peer);
+	free(far->down_until);
 	free(far->space);
 }
 
@@ -120,8 +125,9 @@ static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
 
 	far->peer = calloc(nr, sizeof(*far->peer));
 	far->node = calloc(nr, sizeof(*far->node));
+	far->down_until = calloc(nr, sizeof(*far->down_until));
 	far->space = strdup(conf->space);
-	if (!far->peer || !far->node || !far->space) {
+	if (!far->peer || !far->node || !far->down_until || !far->space) {
 		snprintf(why, why_len, "no memory for %u nodes", nr);
 		err = -ENOMEM;
 	}

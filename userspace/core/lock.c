@@ -153,6 +153,8 @@ static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratc
 static int contents_write(struct far_lock *lock, uint32_t from, uint32_t to,
 			  uint64_t word)
 {
+	if (from < to && lock->redo)
+		far_write(lock->task, lock->redo_addr, lock->redo, lock->redo_len);
 	if (from < to)
 		far_write(lock->task, lock->data + from, (char *)lock->image + from,
 			  to - from);
@@ -315,6 +317,7 @@ int far_lock_take(struct far_task *task, struct far_lock *lock)
 	lock->task = task;
 	lock->handed = false;
 	lock->row = 0;
+	lock->redo = NULL;
 	far_lock_enter(locks_of(task), lock);
 	err = lock->handed ? 0 : lock_acquire(lock, scratch);
 	far_buf_release(task, mark);
@@ -324,7 +327,20 @@ int far_lock_take(struct far_task *task, struct far_lock *lock)
 	}
 	lock->flags = far_lock_flags(lock->word);
 	lock->from = lock->to = 0;
+	lock->redo = NULL;
 	return 0;
+}
+
+void far_lock_make(struct far_task *task, struct far_lock *lock)
+{
+	lock->task = task;
+	lock->handed = false;
+	lock->row = 0;
+	lock->from = lock->to = 0;
+	lock->redo = NULL;
+	far_lock_enter(locks_of(task), lock);
+	lock->word = word_held(task, lock->slot,
+			       far_lock_word(0, 0, lock->flags, lock_sum(lock)));
 }
 
 /* Who gets the lock without a release; NULL: nobody. */

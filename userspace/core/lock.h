@@ -36,6 +36,11 @@
  * CAS; then, unless the contents match the checksum, repair(). The same for a word of
  * this client's own that nobody here holds: what a connection that broke left behind.
  *
+ * Redo. A WRITE of more than a word may end half way, when its client dies. A structure
+ * that has no log of its own puts a record beside the contents, on their node, with
+ * lock.redo: it is written in front of them, by the same doorbell. WRITEs of a queue pair
+ * are executed in order, so contents of which anything has changed have their record.
+ *
  * How a B+ tree uses it. A leaf of 1 KiB begins with its word; the rest is contents:
  *
  *	find the leaf as a reader does, and keep the word that was seen
@@ -45,7 +50,7 @@
  *	lock.flags say "merged away", or the fences in the image that the key has moved
  *	to the right: release, and go there
  *	change the image; lock.from, lock.to: which bytes
- *	more than a word of 8 bytes: the redo record into the log slot, far_sync()
+ *	more than a word of 8 bytes: lock.redo
  *	far_lock_release()	WRITE + WRITE; 2 round trips in all, 1 after a hand-over
  *
  * A split holds the left leaf, writes the new right one, and changes the left one under
@@ -104,6 +109,9 @@ struct far_lock {
 	/* while it is held: image is the contents, and */
 	unsigned flags;			/* of the word; what release writes */
 	uint32_t from, to;		/* summed: bytes of image that have changed */
+	const void *redo;		/* of far_buf(), redo_len bytes; NULL: none */
+	uint64_t redo_addr;		/* on the node of the contents, not among them */
+	uint32_t redo_len;
 	unsigned row;			/* hand-overs since it was taken in far memory */
 
 	/* the lock's own */
@@ -123,6 +131,13 @@ struct far_lock {
  * the lock may stay taken until this client wants it again, or ends.
  */
 int far_lock_take(struct far_task *task, struct far_lock *lock);
+
+/*
+ * Makes the lock of contents that nobody can reach yet, and that the caller has: it is
+ * held, and lock->word is what the caller writes as its word, with lock->flags in it.
+ * From then on it is as if it had been taken.
+ */
+void far_lock_make(struct far_task *task, struct far_lock *lock);
 
 /*
  * Releases it, or hands it over. The image is what the contents are from now on.

@@ -37,7 +37,11 @@ struct far_list {
 /* Polls the thread's queue set, and lets those go on who waited for it. */
 void far_op_poll(struct far_thread *thread);
 
-/* Connects the thread to a node, for the first time or anew. Errors of connect(). */
+/*
+ * Connects the thread to a node, for the first time or anew. Errors of connect(). When a
+ * node did not answer, no thread of the client asks it again for a second: meanwhile
+ * -EHOSTDOWN, at once.
+ */
 int far_op_connect(struct far_thread *thread, unsigned node);
 
 /* Forgets what was appended. */

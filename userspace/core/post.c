@@ -20,10 +20,18 @@
 
 #define POLL_MAX	32
 #define TRIES		3	/* of a post whose connection breaks while it is idle */
+#define DOWN_NS		UINT64_C(1000000000)
 
 static int thread_throttles(const struct far_thread *thread)
 {
-	return !(thread->far->without & FAR_WITHOUT_CREDIT);
+	return !(thread->far->without & FAR_WITHOUT_CREDIT) &&
+	       !(thread->far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);
+}
+
+/* That the node does not answer has taken long to find out. */
+static int node_is_down(int err)
+{
+	return err == -EHOSTDOWN || err == -EHOSTUNREACH || err == -ETIMEDOUT;
 }
 
 int far_op_connect(struct far_thread *thread, unsigned node)
@@ -32,9 +40,13 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 	struct far_link *link = &thread->link[node];
 	int err;
 
+	if (far_thread_now(thread) < atomic_load(&far->down_until[node]))
+		return -EHOSTDOWN;
 	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
 	if (err == -ESTALE)
 		far_client_cut(far->client);
+	if (node_is_down(err))
+		atomic_store(&far->down_until[node], far_thread_now(thread) + DOWN_NS);
 	if (err)
 		return err;
 	if (link->was_connected)
@@ -221,7 +233,8 @@ int far_post(struct far_task *task)
 	unsigned i;
 
 	if (far_client_stale(task->thread->far->client))
-		far_task_fail(task, -ESTALE, "this client was fenced: open a new one");
+		far_task_fail(task, -ESTALE, "this client was fenced, or a memory "
+			      "node has begun anew: open a new one");
 	for (i = 0; i < task->nr_touched && !task->error; i++)
 		list_post(task, task->touched[i]);
 	far_op_drop(task);

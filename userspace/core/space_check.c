@@ -34,7 +34,7 @@ void check_problem(struct check *check, const char *fmt, ...)
  * Lets the service do what it has to do, and others free what they have retired; they
  * may never come to an end with that, so that there is a limit.
  */
-static int settle(struct check *check)
+static int writers_settle(struct check *check)
 {
 	struct far_client *client = check->client;
 	uint64_t until = far_now(check->task) + SETTLE_NS;
@@ -182,7 +182,7 @@ static int check_locked(struct check *check)
 static int check_run(struct check *check)
 {
 	struct far_client *client = check->client;
-	int err = settle(check);
+	int err = writers_settle(check);
 
 	if (err)
 		return err;

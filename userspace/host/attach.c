@@ -59,6 +59,17 @@ void far_host_cut(struct far_host *host, struct far_host_attach *attach)
 	free(attach);
 }
 
+void far_host_cut_pass(struct far_host *host, uint64_t pass)
+{
+	struct far_host_attach *attach = host->attaches, *next;
+
+	for (; attach; attach = next) {
+		next = attach->next;
+		if (attach->pass == pass)
+			far_host_cut(host, attach);
+	}
+}
+
 /* ---- claims ---- */
 
 static struct far_host_claim **claim_find(struct far_host_attach *attach, uint32_t client)

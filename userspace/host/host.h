@@ -48,10 +48,26 @@ struct far_host_link {
 	uint32_t number;	/* as its hello said */
 };
 
+/**
+ * struct far_host_asker - who says a hello, where that is proved
+ * @pass:	by what; 0: nothing is
+ * @seal:	puts a MAC behind the answer of len bytes, for which there is room, and
+ *		returns the new length. accepted: by that queue pair; else it is refused
+ */
+struct far_host_asker {
+	uint64_t pass;
+	size_t (*seal)(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
+		       void *answer, size_t len);
+};
+
+/* Bytes of a MAC. */
+#define FAR_HOST_MAC	16
+
 struct far_host_attach {
 	struct far_host_attach *next;
 	struct far_host_space *space;
 	uint64_t id;
+	uint64_t pass;		/* of who has made it; all that is asked of it goes by that */
 	__be32 ip;
 	unsigned rights;	/* ODRP_FAR_READ, ODRP_FAR_WRITE */
 	struct far_host_claim *claims;
@@ -131,7 +147,13 @@ int far_host_fence(struct far_host *host, const struct far_host_space *space,
 int far_host_settle(struct far_host *host);
 
 /* serve.c: answers a hello, which may be anything. */
-void far_host_serve(struct far_host *host, const struct nic_event *event);
+void far_host_serve(struct far_host *host, const struct nic_event *event,
+		    const struct far_host_asker *asker);
+/* Says no to it: enum odrp_far_status. */
+void far_host_refuse(struct far_host *host, const struct nic_event *event,
+		     const struct far_host_asker *asker, unsigned status);
+/* Cuts off those that have come by that pass. */
+void far_host_cut_pass(struct far_host *host, uint64_t pass);
 /* Whether it is one of far.h, as far as the first word tells. */
 bool far_host_is_hello(const struct nic_event *event);
 

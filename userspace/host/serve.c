@@ -22,11 +22,18 @@ struct answer {
 	};
 };
 
-static void refuse(struct far_host *host, uint32_t conn, const struct answer *answer)
+static size_t seal(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
+		   void *answer, size_t len)
+{
+	return asker->pass ? asker->seal(asker, accepted, qpn, answer, len) : len;
+}
+
+static void refuse(struct far_host *host, uint32_t conn,
+		   const struct far_host_asker *asker, const struct answer *answer)
 {
 	struct {
 		struct odrp_far_reject head;
-		uint8_t more[sizeof(struct odrp_far_info)];
+		uint8_t more[sizeof(struct odrp_far_info) + FAR_HOST_MAC];
 	} rej = {
 		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
 		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
@@ -34,8 +41,18 @@ static void refuse(struct far_host *host, uint32_t conn, const struct answer *an
 	};
 
 	memcpy(rej.more, &answer->info, answer->len);
-	host->dev->ops->reject(host->dev, conn, &rej, sizeof(rej.head) + answer->len);
+	host->dev->ops->reject(host->dev, conn, &rej,
+			       seal(asker, false, 0, &rej,
+				    sizeof(rej.head) + answer->len));
 	host->dev->ops->release(host->dev, conn);
+}
+
+void far_host_refuse(struct far_host *host, const struct nic_event *event,
+		     const struct far_host_asker *asker, unsigned status)
+{
+	const struct answer answer = { .status = status };
+
+	refuse(host, event->id, asker, &answer);
 }
 
 bool far_host_is_hello(const struct nic_event *event)
@@ -81,33 +98,37 @@ static struct far_host_space *space_of(const struct far_host *host,
 
 /* Accepts; regions: of this space, or none. On failure there is no connection. */
 static int link_accept(struct far_host *host, struct far_host_link *link,
+		       const struct far_host_asker *asker,
 		       const struct far_host_space *regions)
 {
 	struct {
 		struct odrp_far_accept head;
 		struct odrp_far_region region;
+		uint8_t mac[FAR_HOST_MAC];
 	} accept = {
 		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
 		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
 		.head.nr_regions = cpu_to_be16(regions ? 1 : 0),
 	};
+	size_t len = sizeof(accept.head);
 
 	if (regions) {
+		len += sizeof(accept.region);
 		accept.region.size = cpu_to_be64(regions->size);
 		accept.region.rkey = cpu_to_be32(regions->key);
 	}
-	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept,
-				      regions ? sizeof(accept) : sizeof(accept.head));
+	len = seal(asker, true, link->qp.qpn, &accept, len);
+	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept, len);
 }
 
 static unsigned attach_open(struct far_host *host, struct far_host_attach *attach,
-			    uint32_t conn)
+			    const struct far_host_asker *asker, uint32_t conn)
 {
 	attach->control.conn = conn;
 	if (far_qp_new(host->dev, host->pdn, host->cqn, CONTROL_LOG_SQ, 0,
 			&attach->control.qp))
 		return ODRP_FAR_E_NOMEM;
-	if (link_accept(host, &attach->control, attach->space)) {
+	if (link_accept(host, &attach->control, asker, attach->space)) {
 		far_qp_free(&attach->control.qp);
 		return ODRP_FAR_E_NOMEM;
 	}
@@ -118,6 +139,7 @@ static unsigned attach_open(struct far_host *host, struct far_host_attach *attac
 }
 
 static unsigned serve_attach(struct far_host *host, const struct nic_event *event,
+			     const struct far_host_asker *asker,
 			     const struct odrp_far_hello *hello)
 {
 	struct far_host_space *space = space_of(host, hello);
@@ -138,8 +160,9 @@ static unsigned serve_attach(struct far_host *host, const struct nic_event *even
 	attach->space = space;
 	attach->id = be64_to_cpu(hello->attach);
 	attach->ip = event->peer_ip;
+	attach->pass = asker->pass;
 	attach->rights = hello->rights;
-	status = attach_open(host, attach, event->id);
+	status = attach_open(host, attach, asker, event->id);
 	if (status)
 		free(attach);
 	return status;
@@ -161,6 +184,7 @@ static void queue_replace(struct far_host *host, struct far_host_attach *attach,
 }
 
 static unsigned queue_open(struct far_host *host, struct far_host_attach *attach,
+			   const struct far_host_asker *asker,
 			   struct far_host_link *link)
 {
 	unsigned access = (attach->rights & ODRP_FAR_READ ? NIC_REMOTE_READ : 0) |
@@ -169,7 +193,7 @@ static unsigned queue_open(struct far_host *host, struct far_host_attach *attach
 
 	if (far_qp_new(host->dev, attach->space->pdn, host->cqn, 0, access, &link->qp))
 		return ODRP_FAR_E_NOMEM;
-	if (link_accept(host, link, NULL)) {
+	if (link_accept(host, link, asker, NULL)) {
 		far_qp_free(&link->qp);
 		return ODRP_FAR_E_NOMEM;
 	}
@@ -180,15 +204,28 @@ static unsigned queue_open(struct far_host *host, struct far_host_attach *attach
 	return ODRP_FAR_OK;
 }
 
-static unsigned serve_queue(struct far_host *host, const struct nic_event *event,
-			    const struct odrp_far_hello *hello)
+/* NULL: there is none, or it is another one's. */
+static struct far_host_attach *attach_of(const struct far_host *host,
+					 const struct nic_event *event,
+					 const struct far_host_asker *asker,
+					 const struct odrp_far_hello *hello)
 {
 	struct far_host_attach *attach =
 		far_host_find(host, be64_to_cpu(hello->attach));
+
+	return attach && attach->ip == event->peer_ip && attach->pass == asker->pass ?
+	       attach : NULL;
+}
+
+static unsigned serve_queue(struct far_host *host, const struct nic_event *event,
+			    const struct far_host_asker *asker,
+			    const struct odrp_far_hello *hello)
+{
+	struct far_host_attach *attach = attach_of(host, event, asker, hello);
 	struct far_host_link *link;
 	unsigned status;
 
-	if (!attach || attach->ip != event->peer_ip)
+	if (!attach)
 		return ODRP_FAR_E_ATTACH;
 	queue_replace(host, attach, be32_to_cpu(hello->number));
 	if (attach->nr_queues == MAX_QUEUES || host->nr_queues == MAX_ALL_QUEUES)
@@ -198,7 +235,7 @@ static unsigned serve_queue(struct far_host *host, const struct nic_event *event
 		return ODRP_FAR_E_NOMEM;
 	link->conn = event->id;
 	link->number = be32_to_cpu(hello->number);
-	status = queue_open(host, attach, link);
+	status = queue_open(host, attach, asker, link);
 	if (status)
 		free(link);
 	return status;
@@ -278,6 +315,7 @@ static unsigned serve_arbiter(struct far_host *host, const struct nic_event *eve
 }
 
 static unsigned serve_question(struct far_host *host, const struct nic_event *event,
+			       const struct far_host_asker *asker,
 			       const struct odrp_far_hello *hello, struct answer *answer)
 {
 	struct far_host_attach *attach;
@@ -291,27 +329,28 @@ static unsigned serve_question(struct far_host *host, const struct nic_event *ev
 	case ODRP_FAR_CUT:
 		return serve_arbiter(host, event, hello, answer);
 	}
-	attach = far_host_find(host, be64_to_cpu(hello->attach));
-	if (!attach || attach->ip != event->peer_ip)
+	attach = attach_of(host, event, asker, hello);
+	if (!attach)
 		return ODRP_FAR_E_ATTACH;
 	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
 }
 
-void far_host_serve(struct far_host *host, const struct nic_event *event)
+void far_host_serve(struct far_host *host, const struct nic_event *event,
+		    const struct far_host_asker *asker)
 {
 	struct answer answer = { .len = 0 };
 	struct odrp_far_hello hello;
 
 	answer.status = hello_check(event, &hello);
 	if (!answer.status && hello.role == ODRP_FAR_ATTACH)
-		answer.status = serve_attach(host, event, &hello);
+		answer.status = serve_attach(host, event, asker, &hello);
 	else if (!answer.status && hello.role == ODRP_FAR_QUEUE)
-		answer.status = serve_queue(host, event, &hello);
+		answer.status = serve_queue(host, event, asker, &hello);
 	else if (!answer.status) {
-		answer.status = serve_question(host, event, &hello, &answer);
-		refuse(host, event->id, &answer);
+		answer.status = serve_question(host, event, asker, &hello, &answer);
+		refuse(host, event->id, asker, &answer);
 		return;
 	}
 	if (answer.status)
-		refuse(host, event->id, &answer);
+		refuse(host, event->id, asker, &answer);
 }

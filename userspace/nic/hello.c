@@ -50,6 +50,8 @@ static int status_errno(unsigned status)
 		return -EACCES;
 	case ODRP_FAR_E_INCOMPLETE:
 		return -EAGAIN;
+	case ODRP_FAR_E_AUTH:
+		return -ENOKEY;
 	default:
 		return -EPROTO;
 	}

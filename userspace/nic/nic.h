@@ -139,6 +139,7 @@ enum {
 	FAR_NIC_CAP_PEER_DEATH	= 1 << 3,	/* a peer that dies is reported: pending = purged */
 	FAR_NIC_CAP_BOUNDS	= 1 << 4,	/* a wrong offset or key is -EFAULT, not silence */
 	FAR_NIC_CAP_LASTING	= 1 << 5,	/* what host->create() makes outlives the nic */
+	FAR_NIC_CAP_UNCACHED	= 1 << 6,	/* more under way is not slower: no throttling */
 };
 
 /* Counters of a queue set, exact; each is a number of events since qset_new(). */

@@ -19,6 +19,7 @@
 struct soft_conf {
 	struct nic_soft_opts opts;
 	unsigned nr_nodes;
+	struct far_key key;
 };
 
 static int conf_nodes(const char *value, struct soft_conf *conf, char *why, size_t len)
@@ -63,6 +64,8 @@ static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_
 		if (!strcmp(word.name, "nodes")) {
 			*ret_nodes_given = true;
 			err = conf_nodes(word.value, conf, why, len);
+		} else if (!strcmp(word.name, "key")) {
+			err = far_key_read(word.value, &conf->key, why, len);
 		} else {
 			has_ip |= !strcmp(word.name, "ip");
 			err = conf_other(&word, words, why, len);
@@ -175,6 +178,7 @@ static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 	if (err)
 		goto close_dev;
 	soft->ip = conf->opts.nic.ip;
+	soft->key = conf->key;
 	return 0;
 
 close_dev:
@@ -201,6 +205,7 @@ static int soft_open(const char *text, char *why, size_t why_len,
 		return err;
 	}
 	pthread_mutex_init(&soft->lock, NULL);
+	pthread_mutex_init(&soft->shaking, NULL);
 	soft->nic.ops = &far_soft_ops;
 	*ret_nic = &soft->nic;
 	return 0;
@@ -212,7 +217,10 @@ static void soft_close(struct far_nic *nic)
 
 	soft->dev->ops->close(soft->dev);
 	nodes_free(soft);
+	soft_passes_free(soft);
+	pthread_mutex_destroy(&soft->shaking);
 	pthread_mutex_destroy(&soft->lock);
+	explicit_bzero(&soft->key, sizeof(soft->key));
 	free(soft);
 }
 
@@ -234,7 +242,8 @@ static void soft_mr_dereg(struct far_nic *nic, uint32_t lkey)
 const struct far_nic_ops far_soft_ops = {
 	.name = "soft",
 	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	/* Its work requests are in memory that it shares with us, not in a cache of its own. */
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED,
 	.host = &soft_host_ops,
 	.open = soft_open,
 	.close = soft_close,

@@ -9,6 +9,9 @@
  *			is named; at most FAR_SOFT_MAX_NODES
  *	ip=ADDRESS/LEN	our address; 10.77.0.1/24 unless given. Memory node i of this
  *			process has the one that is i + 1 higher
+ *	key=NAME	who we are, with the secret of that file of /etc/odrp/keys.d; or
+ *			a path, whose last part is our name. Needed by memory nodes
+ *			elsewhere with auth = required
  *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE,
  *	udp=ADDRESS:PORT:ADDRESS:PORT, packet=INTERFACE, ...), mtu, spin_us, and faults
  *	of the wire

@@ -28,6 +28,8 @@ static void event_note(struct soft_nic *soft, const struct nic_event *event)
 		return;
 	conn->state = event->type == NIC_ESTABLISHED ? SOFT_CONN_UP : SOFT_CONN_OVER;
 	conn->reason = event->reason;
+	conn->local_ip = event->local_ip;
+	conn->peer_qpn = event->peer_qpn;
 	conn->priv_len = event->priv_len;
 	memcpy(conn->priv, event->priv, sizeof(conn->priv));
 }
@@ -41,16 +43,15 @@ static void events_take(struct soft_nic *soft)
 		event_note(soft, &event);
 }
 
-static int conn_open(struct soft_nic *soft, __be32 ip,
-		     const struct odrp_far_hello *hello, uint32_t qpn,
-		     struct soft_conn *conn)
+int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t len,
+		   uint32_t qpn, struct soft_conn *conn)
 {
 	int err;
 
 	memset(conn, 0, sizeof(*conn));
 	pthread_mutex_lock(&soft->lock);
-	err = soft->dev->ops->connect(soft->dev, ip, ODRP_FAR_PORT, qpn, hello,
-				      sizeof(*hello), &conn->id);
+	err = soft->dev->ops->connect(soft->dev, ip, ODRP_FAR_PORT, qpn, priv, len,
+				      &conn->id);
 	if (!err) {
 		conn->state = SOFT_CONN_PENDING;
 		conn->next = soft->conns;
@@ -92,8 +93,7 @@ void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 	conn->state = SOFT_CONN_NONE;
 }
 
-/* Waits for the answer. 0: *ret_up tells whether it was accepted, or refused with OK. */
-static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
+int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 {
 	struct pollfd fd = { .fd = soft->dev->event_fd, .events = POLLIN };
 	enum soft_conn_state state;
@@ -101,10 +101,35 @@ static int conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up
 	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING)
 		poll(&fd, 1, CALL_LOOK_MS);
 	*ret_up = state == SOFT_CONN_UP;
-	if (*ret_up)
-		return 0;
-	return conn->reason == NIC_REJECTED ?
-	       far_hello_refusal(conn->priv, conn->priv_len) : -EHOSTUNREACH;
+	return *ret_up || conn->reason == NIC_REJECTED ? 0 : -EHOSTUNREACH;
+}
+
+/* Says it, signed if we have a key. */
+static int conn_say(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+		    struct far_pass *pass, uint32_t qpn, struct soft_conn *conn)
+{
+	struct odrp_auth_far req;
+
+	if (!pass->handle)
+		return soft_conn_open(soft, ip, hello, sizeof(*hello), qpn, conn);
+	far_pass_sign(pass, hello, qpn, &req);
+	return soft_conn_open(soft, ip, &req, sizeof(req), qpn, conn);
+}
+
+/* 0: *ret_up tells whether it was accepted, or refused with OK. */
+static int conn_answer(struct soft_nic *soft, const struct far_pass *pass,
+		       enum odrp_far_role role, struct soft_conn *conn, bool *ret_up)
+{
+	int err = soft_conn_wait(soft, conn, ret_up);
+
+	if (err)
+		return err;
+	if (pass->handle && far_pass_check(pass, *ret_up, role, conn->peer_qpn,
+					   conn->priv, conn->priv_len)) {
+		soft_pass_drop(soft, pass);
+		return -ECONNREFUSED;
+	}
+	return *ret_up ? 0 : far_hello_refusal(conn->priv, conn->priv_len);
 }
 
 /* One try, with a queue pair of its own. */
@@ -112,15 +137,19 @@ static int call_once(struct soft_nic *soft, __be32 ip,
 		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
 		     struct far_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
 {
-	int err = far_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq,
-			      conf->access, ret_qp);
+	struct far_pass pass;
+	int err = soft_pass_get(soft, ip, &pass);
 
 	if (err)
 		return err;
-	err = conn_open(soft, ip, hello, ret_qp->qpn, ret_conn);
+	err = far_qp_new(soft->dev, soft->pdn, conf->cqn, conf->log_sq, conf->access,
+			 ret_qp);
+	if (err)
+		return err;
+	err = conn_say(soft, ip, hello, &pass, ret_qp->qpn, ret_conn);
 	if (err)
 		goto free_qp;
-	err = conn_wait(soft, ret_conn, ret_up);
+	err = conn_answer(soft, &pass, hello->role, ret_conn, ret_up);
 	if (err)
 		goto end_conn;
 	return 0;

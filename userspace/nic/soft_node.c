@@ -34,13 +34,15 @@ unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 
 /* ---- events ---- */
 
+/* Who reaches a memory node of this process is believed. */
 static void node_turn(struct soft_node *node)
 {
+	const struct far_host_asker anybody = { .pass = 0 };
 	struct nic_event event;
 
 	while (!node->dev->ops->event(node->dev, &event)) {
 		if (event.type == NIC_REQUEST)
-			far_host_serve(&node->host, &event);
+			far_host_serve(&node->host, &event, &anybody);
 		else if (event.type == NIC_GONE && !far_host_gone(&node->host, event.id))
 			node->dev->ops->release(node->dev, event.id);
 	}

@@ -5,6 +5,7 @@
  *	soft.c		configuration, registrations, the table
  *	soft_host.c	spaces of memory nodes within reach: far_nic_host_ops
  *	soft_peer.c	attachments, claims, fences
+ *	soft_auth.c	handshakes with memory nodes
  *	soft_call.c	what is said when a connection begins, as the one who asks
  *	soft_qset.c	queue sets: posting, polling, waiting
  *	soft_queue.c	one queue of a set: connecting, encoding, completions
@@ -27,6 +28,7 @@
 #include "../host/host.h"
 #include "bell.h"
 #include "hello.h"
+#include "key.h"
 #include "ring.h"
 #include "soft.h"
 
@@ -40,6 +42,8 @@ struct soft_conn {
 	uint32_t id;
 	enum soft_conn_state state;	/* under soft_nic.lock */
 	enum nic_reason reason;
+	__be32 local_ip;
+	uint32_t peer_qpn;
 	uint8_t priv_len;
 	uint8_t priv[NIC_PRIV_MAX];	/* of the accept, or of the reject */
 };
@@ -51,8 +55,11 @@ struct soft_nic {
 	uint32_t cqn;		/* of queue pairs on which nothing is posted */
 	uint32_t queues;	/* numbers given to queues; atomic */
 	__be32 ip;
-	pthread_mutex_t lock;	/* conns, and who takes events */
+	struct far_key key;	/* who we are; or nobody */
+	pthread_mutex_t lock;	/* conns, who takes events, passes */
+	pthread_mutex_t shaking;	/* one handshake at a time; before lock */
 	struct soft_conn *conns;
+	struct far_pass *passes;
 	unsigned nr_nodes;
 	struct soft_node *node[FAR_SOFT_MAX_NODES];
 };
@@ -92,6 +99,23 @@ int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hel
 /* Asks a question: 0, or the answer as -errno, as above. ret_space: of a look; or NULL. */
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 	     struct far_nic_space *ret_space);
+/*
+ * The steps: begins a connection of a queue pair with len bytes of private data, and waits
+ * for the answer. -EHOSTUNREACH; else 0: *ret_up tells whether it was accepted.
+ */
+int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t len,
+		   uint32_t qpn, struct soft_conn *conn);
+int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up);
+
+/*
+ * soft_auth.c: a copy of the pass to that memory node, with a counter of its own; by a
+ * handshake if there is none. 0 without pass->handle: none is needed.
+ */
+int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass);
+/* It is not good any more. */
+void soft_pass_drop(struct soft_nic *soft, const struct far_pass *pass);
+void soft_passes_free(struct soft_nic *soft);
+
 /* The peer is told, unless it knows. Its queue pair is gone before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
 /* Whether it is over by now. */

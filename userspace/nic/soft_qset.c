@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queue sets of soft: queues, and one completion queue for all of them. The NIC's
- * thread says by qset_told() that there are entries; so poll() needs the NIC only then,
- * and wait() not at all.
+ * thread says by qset_told() that there are entries. Neither post() nor poll() waits for
+ * the NIC: the client's thread and the NIC's meet in memory alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ struct soft_qset {
 	unsigned depth, nr_peers;
 	unsigned turn;		/* whose completions are taken first */
 	uint32_t cqn;
+	struct soft_cq *cq;
 	uint32_t news;		/* the completion queue may have entries; atomic */
 	bool more;		/* a queue may have completions to be taken */
 	struct far_bell bell;
@@ -58,7 +59,7 @@ static int cq_new(struct soft_nic *soft, struct soft_qset *mine)
 	err = soft->dev->ops->cq_create(soft->dev, log, &mine->cqn);
 	if (err)
 		return err;
-	err = nic_soft_cq_notify(soft->dev, mine->cqn, qset_told, mine);
+	err = nic_soft_cq_notify(soft->dev, mine->cqn, qset_told, mine, &mine->cq);
 	if (err)
 		soft->dev->ops->cq_destroy(soft->dev, mine->cqn);
 	return err;
@@ -116,7 +117,7 @@ static void cq_drain(struct soft_qset *mine)
 	struct soft_queue *queue;
 	struct wrc_cqe cqe;
 
-	while (!soft->dev->ops->cq_poll(soft->dev, mine->cqn, &cqe)) {
+	while (nic_soft_cq_take(mine->cq, &cqe)) {
 		queue = queue_of(mine, be32_to_cpu(cqe.sop_qpn) & 0xffffff);
 		if (!queue)
 			continue;

@@ -165,7 +165,10 @@ int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned 
 	if (err)
 		return err;
 	queue->ring.posted = end;
-	return far_qp_ring(&queue->qp, end - queue->begin);
+	end -= queue->begin;
+	queue->qp.dbr->snd = cpu_to_be32(end & 0xffff);
+	nic_soft_ring(queue->qp.dev, queue->qp.qpn, end);
+	return 0;
 }
 
 /* The software NIC says "access" of a wrong key, of bounds, and of rights. */

@@ -182,7 +182,9 @@ static int device_check(struct verbs_nic *verbs, char *why, size_t len)
 		return far_why(why, len, -EIO, "verbs: %s does not say what it can",
 			       verbs_name(verbs));
 	if (verbs->attr.atomic_cap == IBV_ATOMIC_NONE)
-		return far_why(why, len, -EOPNOTSUPP, "verbs: %s has no atomics",
+		return far_why(why, len, -EOPNOTSUPP, "verbs: %s has no atomics "
+			       "(compare-and-swap, fetch-and-add): expected a device "
+			       "that has, as RoCE and InfiniBand ones; iWARP has none",
 			       verbs_name(verbs));
 	return 0;
 }

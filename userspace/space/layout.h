@@ -124,6 +124,7 @@ struct far_dir_entry {
 enum {
 	FAR_TYPE_NONE	= 0,
 	FAR_TYPE_HASH	= 1,
+	FAR_TYPE_BTREE	= 2,
 	FAR_TYPE_ART	= 3,
 	FAR_TYPE_TEST	= 0x7e57,	/* of unit tests */
 };

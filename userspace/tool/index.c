@@ -377,25 +377,62 @@ stop_progress:
 	return err;
 }
 
-/* What the same verbs do without an index; 0: they cannot be run so here. */
-static int run_plain(struct cluster *cluster, const struct run_conf *conf,
-		     const struct run_result *result, double *ret_mops)
+/*
+ * The plain loop beside the index: after each slice of the workload one of the loop, as
+ * long, since what else the machine does in the meantime should hit both. The medians of
+ * all slices are what is said.
+ */
+#define SLICES	25u
+
+struct beside {
+	struct far_nic *nic;
+	const struct run_conf *conf;
+	unsigned nr;
+	double mops[SLICES], ratio[SLICES];
+};
+
+/* What the slice's verbs do without an index. */
+static int plain_beside(void *arg, double mops, const struct far_stats *stats)
 {
-	const struct far_stats *s = &result->stats;
-	uint64_t looked = s->cache_hits + s->cache_misses;
+	struct beside *beside = arg;
+	struct run_conf conf = *beside->conf;
+	uint64_t looked = stats->cache_hits + stats->cache_misses;
+	double hit = looked ? (double)stats->cache_hits / looked : 0, plain;
 	int err;
 
-	*ret_mops = 0;
-	if (cluster->sim || !cluster->has_space || cluster->nr_clients > 1 ||
-	    conf->rate > 0 || conf->threads_min != conf->threads_max)
-		return 0;
-	err = plain_run(cluster->nic[0], conf,
-			looked ? (double)s->cache_hits / looked : 0, ret_mops);
-	return err == -EOPNOTSUPP ? 0 : err;
+	conf.run_ns /= SLICES;
+	conf.warm_ns /= SLICES;
+	err = plain_run(beside->nic, &conf, hit, &plain);
+	if (err || plain <= 0)
+		return err == -EOPNOTSUPP ? 0 : err;
+	beside->mops[beside->nr] = plain;
+	beside->ratio[beside->nr++] = mops / plain;
+	return 0;
+}
+
+static int order(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* 0: there are none. */
+static double median(double *value, unsigned nr)
+{
+	qsort(value, nr, sizeof(*value), order);
+	return nr ? value[nr / 2] : 0;
+}
+
+/* Whether the loop can be run where and as the index is. */
+static int plain_fits(const struct cluster *cluster, const struct run_conf *conf)
+{
+	return !cluster->sim && cluster->has_space && cluster->nr_clients == 1 &&
+	       !conf->rate && conf->threads_min == conf->threads_max && !conf->max_ops;
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
-			  const struct run_result *result, double plain_mops)
+			  const struct run_result *result, struct beside *beside)
 {
 	struct report report = {
 		.nic = o->nic,
@@ -406,7 +443,8 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		.cache_bytes = o->cache,
 		.is_model = is_sim(o),
 		.conf = conf,
-		.plain_mops = plain_mops,
+		.plain_mops = median(beside->mops, beside->nr),
+		.of_plain = median(beside->ratio, beside->nr),
 		.run = result,
 	};
 	int err = 0;
@@ -420,8 +458,9 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		return EXIT_FAILURE;
 	}
 	if (result->errors) {
-		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s\n",
-			result->errors, strerror(-result->first_error));
+		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s%s%s\n",
+			result->errors, strerror(-result->first_error),
+			result->said[0] ? "; " : "", result->said);
 		return EXIT_FAILURE;
 	}
 	if (!result->ops) {
@@ -473,7 +512,7 @@ static int run(const struct options *o)
 	};
 	static struct run_result result;
 	struct cluster cluster;
-	double plain_mops;
+	struct beside beside = { .conf = &conf };
 	struct progress progress;
 	char why[200];
 	int err, shown, status = EXIT_FAILURE;
@@ -496,15 +535,19 @@ static int run(const struct options *o)
 		goto close;
 	}
 	shown = !progress_start(&progress, "measuring", &percent);
+	if (plain_fits(&cluster, &conf)) {
+		beside.nic = cluster.nic[0];
+		conf.slices = SLICES;
+		conf.between = plain_beside;
+		conf.between_arg = &beside;
+	}
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
-	if (!err)
-		err = run_plain(&cluster, &conf, &result, &plain_mops);
 	if (shown)
 		progress_stop(&progress);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &conf, &result, plain_mops);
+		status = report_results(o, &conf, &result, &beside);
 close:
 	cluster_close(&cluster);
 	return status;

@@ -64,7 +64,7 @@ static bool is_put(const struct wrc_insn *i)
 	       is_at_page(i) && i->nr_sge;
 }
 
-static void find(struct move *m, __u8 *found, unsigned int insn)
+static void source_find(struct move *m, __u8 *found, unsigned int insn)
 {
 	m->many |= *found != WRC_NONE;
 	*found = insn;
@@ -78,11 +78,11 @@ static void find_all(struct move *m)
 		const struct wrc_insn *insn = &m->prog->insn[i];
 
 		if (is_take(insn) && !is_swap(m->prog, i))
-			find(m, &m->take, i);
+			source_find(m, &m->take, i);
 		if (is_step(insn))
-			find(m, &m->step, i);
+			source_find(m, &m->step, i);
 		if (is_put(insn))
-			find(m, &m->put, i);
+			source_find(m, &m->put, i);
 	}
 }
 

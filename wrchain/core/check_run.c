@@ -623,7 +623,8 @@ static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
 
 /* All that changes memory must be done when the answer, the client queue's last,
  * is let go. */
-static int answer(struct wrc_check *c, const struct run *run, __u32 instance)
+static int run_answer(struct wrc_check *c, const struct run *run,
+		      __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, go = WRC_NONE;
@@ -668,7 +669,7 @@ int wrc_check_run(struct wrc_check *c)
 		if (has(c, WRC_RULE_ORDER))
 			err = order(c, &run, r - depth);
 		if (!err && has(c, WRC_RULE_ANSWER))
-			err = answer(c, &run, r - depth);
+			err = run_answer(c, &run, r - depth);
 	}
 	return err;
 }

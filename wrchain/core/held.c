@@ -33,7 +33,7 @@ struct stop {
 };
 
 /* False, too, of an instruction that there is not. */
-static bool done(const struct stop *s, __u8 insn)
+static bool insn_is_done(const struct stop *s, __u8 insn)
 {
 	const struct wrc_insn *i;
 
@@ -69,20 +69,20 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 {
 	const struct wrc_hold *h = &s->prog->hold;
 
-	if (!done(s, h->swapped))
+	if (!insn_is_done(s, h->swapped))
 		held->page = load_be64(place(s, wrc_at(WRC_SP_RECV)));
-	else if (!done(s, h->page_taken))
+	else if (!insn_is_done(s, h->page_taken))
 		held->page = load_be64(place(s, h->old));
 	else
 		held->page = load_be64(place(s, h->page));
 	/* And what a store met that was the wrong one: of two at a time it may be
 	 * the first one's UMR that came last. */
-	if (done(s, h->umr) && !done(s, h->page_taken))
+	if (insn_is_done(s, h->umr) && !insn_is_done(s, h->page_taken))
 		held_translated(s, held);
-	if (!done(s, h->slot_taken))
+	if (!insn_is_done(s, h->slot_taken))
 		return;
 	/* In the slot still; or it was empty, and what comes is behind head. */
-	if (!done(s, h->page_taken) || !held->page)
+	if (!insn_is_done(s, h->page_taken) || !held->page)
 		held->slot = load_host64(place(s, h->slot));
 }
 
@@ -90,7 +90,7 @@ static void held_lent(const struct stop *s, struct wrc_held *held)
 {
 	const struct wrc_hold *h = &s->prog->hold;
 
-	if (!done(s, h->page_taken) || done(s, h->page_put))
+	if (!insn_is_done(s, h->page_taken) || insn_is_done(s, h->page_put))
 		return;
 	held->page = load_be64(place(s, h->page));
 	held->home = held->page != 0;
@@ -104,8 +104,8 @@ static void held_moving(const struct stop *s, struct wrc_held *held)
 	__u64 page = load_be64(place(s, h->page));
 	__u64 slot = load_host64(place(s, h->slot));
 
-	if (done(s, h->page_taken)) {
-		if (!done(s, h->page_put))
+	if (insn_is_done(s, h->page_taken)) {
+		if (!insn_is_done(s, h->page_put))
 			held->page = page;
 		/* Freeing: the slot waits for the page.  Allocating: it was
 		 * empty, and whatever comes into it is behind the head. */
@@ -114,9 +114,9 @@ static void held_moving(const struct stop *s, struct wrc_held *held)
 	} else if (!h->freeing) {
 		held->slot = slot;
 	}
-	if (!done(s, h->slot_taken))
+	if (!insn_is_done(s, h->slot_taken))
 		held->slot = 0;
-	if (h->umr != WRC_NONE && !done(s, h->umr))
+	if (h->umr != WRC_NONE && !insn_is_done(s, h->umr))
 		held_translated(s, held);
 }
 

@@ -47,8 +47,8 @@ struct wrc_ref wrc_turn_ref(const struct wrc_prog *prog,
 
 /* ---- the linker's part ------------------------------------------------------ */
 
-static int add(struct wrc_prog *prog, enum wrc_turn_kind kind,
-	       unsigned int insn)
+static int turn_add(struct wrc_prog *prog, enum wrc_turn_kind kind,
+		    unsigned int insn)
 {
 	struct wrc_turn *t;
 
@@ -75,19 +75,20 @@ static int add_insn(struct wrc_prog *prog, unsigned int insn)
 	int err = 0;
 
 	if (prog->strict)
-		err = add(prog, WRC_TURN_INDEX, insn);
+		err = turn_add(prog, WRC_TURN_INDEX, insn);
 	if (!err && op == WRC_WQE_SEND_EN)
-		err = add(prog, WRC_TURN_ENABLE, insn);
+		err = turn_add(prog, WRC_TURN_ENABLE, insn);
 	if (!err && op == WRC_WQE_WAIT)
-		err = add(prog, WRC_TURN_WAIT_LOW, insn);
+		err = turn_add(prog, WRC_TURN_WAIT_LOW, insn);
 	if (!err && op == WRC_WQE_WAIT)
-		err = add(prog, WRC_TURN_WAIT_HIGH, insn);
+		err = turn_add(prog, WRC_TURN_WAIT_HIGH, insn);
 	if (!err && wrc_is_turn(prog, insn))
-		err = add(prog, high ? WRC_TURN_CLASS : WRC_TURN_ROW, insn);
+		err = turn_add(prog, high ? WRC_TURN_CLASS : WRC_TURN_ROW,
+			       insn);
 	if (!err && wrc_is_turn(prog, insn) && high)
-		err = add(prog, WRC_TURN_HIGH, insn);
+		err = turn_add(prog, WRC_TURN_HIGH, insn);
 	if (!err && wrc_is_asked(prog, insn))
-		err = add(prog, WRC_TURN_NO_ARG, insn);
+		err = turn_add(prog, WRC_TURN_NO_ARG, insn);
 	return err;
 }
 
@@ -132,7 +133,7 @@ int wrc_turn_size(struct wrc_prog *prog, unsigned int more)
 	for (i = 0; !err && i < prog->nr_insn; i++)
 		err = add_insn(prog, i);
 	if (!err)
-		err = add(prog, WRC_TURN_POST, 0);
+		err = turn_add(prog, WRC_TURN_POST, 0);
 	return err ? err : deal(prog, prog->strict ? more : 0);
 }
 

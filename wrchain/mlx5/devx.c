@@ -31,7 +31,8 @@ static int status(int r)
 
 /* ---- the device ------------------------------------------------------------- */
 
-static struct ibv_device *find(struct ibv_device **list, const char *name)
+static struct ibv_device *device_find(struct ibv_device **list,
+				      const char *name)
 {
 	for (; *list; list++) {
 		if (*name ? !strcmp(ibv_get_device_name(*list), name) :
@@ -98,7 +99,7 @@ static int dev_open(const char *name, void **ret_ctx,
 	}
 	errno = 0;
 	list = ibv_get_device_list(NULL);
-	dev = list ? find(list, name) : NULL;
+	dev = list ? device_find(list, name) : NULL;
 	if (!dev) {
 		say_none(name, why);
 		r = -ENODEV;

@@ -15,7 +15,7 @@ static int check_sges(const struct wrc_sge *sge, unsigned int n)
 }
 
 /* Does the request fit its opcode, and its numbers their fields? */
-static int check(const struct wrc_wr *wr, const struct wrc_opdef *def)
+static int wr_check(const struct wrc_wr *wr, const struct wrc_opdef *def)
 {
 	if (!def || (wr->op != wr->shape && wr->op != WRC_WQE_NOP))
 		return -EINVAL;
@@ -209,7 +209,7 @@ int wrc_encode(const struct wrc_wr *wr, void *ret_wqe, size_t len)
 	unsigned int i;
 	int n;
 
-	n = check(wr, def);
+	n = wr_check(wr, def);
 	if (n)
 		return n;
 	n = wqe_len(wr, def);

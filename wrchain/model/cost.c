@@ -165,7 +165,8 @@ static bool is_on_path(const struct wrc_prog *prog, unsigned int insn,
 			      insn <= prog->insn[go].target);
 }
 
-static void count(struct wrc_cost *c, const struct wrc_insn *i, bool on_path)
+static void insn_count(struct wrc_cost *c, const struct wrc_insn *i,
+		       bool on_path)
 {
 	c->wqe_bytes += i->nr_bb * WRC_WQE_BB;
 	c->sges += i->nr_sge;
@@ -301,7 +302,7 @@ void wrc_model_cost(const struct wrc_prog *prog, const struct wrc_params *p,
 	for (i = 0; i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		count(c, insn, is_on_path(prog, i, go));
+		insn_count(c, insn, is_on_path(prog, i, go));
 		insn_bytes(c, p, insn);
 		if (insn->queue == WRC_CLIENT)
 			answer_len += data_len(insn);

@@ -114,10 +114,8 @@ static int cm_listen(void *arg, uint16_t port)
 
 /* ---- events --------------------------------------------------------------- */
 
-static __be32 peer_ip(struct rdma_cm_id *id)
+static __be32 ip_of(const struct sockaddr *addr)
 {
-	const struct sockaddr *addr = rdma_get_peer_addr(id);
-
 	if (addr->sa_family != AF_INET)
 		return 0;
 	return ((const struct sockaddr_in *)addr)->sin_addr.s_addr;
@@ -137,7 +135,9 @@ static void fill_request(const struct rdma_cm_event *ev,
 	if (len > sizeof(ret_event->priv))
 		len = sizeof(ret_event->priv);
 	ret_event->type = NIC_REQUEST;
-	ret_event->peer_ip = peer_ip(ev->id);
+	ret_event->peer_ip = ip_of(rdma_get_peer_addr(ev->id));
+	ret_event->local_ip = ip_of(rdma_get_local_addr(ev->id));
+	ret_event->peer_qpn = ev->param.conn.qp_num;
 	ret_event->priv_len = len;
 	if (len)
 		memcpy(ret_event->priv, ev->param.conn.private_data, len);

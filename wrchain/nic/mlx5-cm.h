@@ -16,12 +16,14 @@
  * struct mlx5_cm_event - what has happened to a connection
  * @conn:	the connection; new with NIC_REQUEST, and then ours to release
  * @reason:	of NIC_GONE
+ * @peer_ip:	of NIC_REQUEST, as are all that follow
  */
 struct mlx5_cm_event {
 	enum nic_event_type type;
 	enum nic_reason reason;
 	void *conn;
-	__be32 peer_ip;
+	__be32 peer_ip, local_ip;
+	uint32_t peer_qpn;
 	uint8_t priv_len;
 	uint8_t priv[NIC_PRIV_MAX];
 };

@@ -98,6 +98,8 @@ int mlx5_event(struct nic *nic, struct nic_event *ret_event)
 	ret_event->reason = ev.reason;
 	ret_event->id = c->id;
 	ret_event->peer_ip = ev.peer_ip;
+	ret_event->local_ip = ev.local_ip;
+	ret_event->peer_qpn = ev.peer_qpn;
 	ret_event->priv_len = ev.priv_len;
 	memcpy(ret_event->priv, ev.priv, sizeof(ret_event->priv));
 	return 0;

@@ -199,11 +199,11 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 			     dev->devx->firmware(dev->ctx));
 	if (!r && *wrc_mlx5_said(dev))
 		r = to->text(to->arg, "refusal", wrc_mlx5_said(dev));
-#define TELL(name)							\
+#define REPORT(name)							\
 	if (!r)								\
 		r = to->number(to->arg, #name, dev->stats.name);
-	WRC_MLX5_COUNTERS(TELL)
-#undef TELL
+	WRC_MLX5_COUNTERS(REPORT)
+#undef REPORT
 	return r;
 }
 

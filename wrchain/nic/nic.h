@@ -92,6 +92,9 @@ enum nic_reason {
  * @id:		the connection; never 0.  It counts until release()
  * @reason:	of NIC_GONE
  * @peer_ip:	IPv4 address, big endian
+ * @local_ip:	the same of this end
+ * @peer_qpn:	the peer's queue pair, of NIC_REQUEST, and of NIC_ESTABLISHED after a
+ *		connect()
  * @priv, @priv_len: of NIC_REQUEST what the peer's connect() has sent, of
  *		NIC_ESTABLISHED after a connect() what its accept() has, of
  *		NIC_REJECTED what its reject() has; else nothing.  Transports
@@ -101,7 +104,8 @@ struct nic_event {
 	enum nic_event_type type;
 	enum nic_reason reason;
 	uint32_t id;
-	__be32 peer_ip;
+	__be32 peer_ip, local_ip;
+	uint32_t peer_qpn;
 	uint8_t priv_len;
 	uint8_t priv[NIC_PRIV_MAX];
 };

@@ -63,6 +63,8 @@ int soft_event(struct nic *nic, struct nic_event *ret_event)
 	conn_translate(ev.type, ret_event);
 	ret_event->id = ev.id;
 	ret_event->peer_ip = ev.peer_ip;
+	ret_event->local_ip = ev.local_ip;
+	ret_event->peer_qpn = ev.peer_qpn;
 	ret_event->priv_len = ev.priv_len;
 	memcpy(ret_event->priv, ev.priv, sizeof(ret_event->priv));
 	return 0;

@@ -118,13 +118,13 @@ void soft_cqs_notify(void *nic)
 		if (!c->told || snic_cq_count(s->snic, c->cqn, &count) ||
 		    count == c->told_count)
 			continue;
-		c->told_count = count;
+		__atomic_store_n(&c->told_count, count, __ATOMIC_RELEASE);
 		c->told(c->arg);
 	}
 }
 
 int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
-		       void *arg)
+		       void *arg, struct soft_cq **ret_cq)
 {
 	struct snic *snic = soft_enter(nic);
 	struct soft_cq *c = *soft_cq_find(nic, cqn);
@@ -135,8 +135,19 @@ int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
 	if (!r) {
 		c->told = told;
 		c->arg = arg;
+		c->taken = c->told_count;
+		*ret_cq = c;
 	}
 	return soft_leave(nic, r);
+}
+
+bool nic_soft_cq_take(struct soft_cq *c, struct wrc_cqe *ret_cqe)
+{
+	if (c->taken == __atomic_load_n(&c->told_count, __ATOMIC_ACQUIRE))
+		return false;
+	*ret_cqe = c->buf[c->taken & ((1u << c->log_size) - 1)];
+	c->taken = (c->taken + 1) & WRC_WQE_WAIT_MASK;
+	return true;
 }
 
 int soft_cq_poll(struct nic *nic, uint32_t cqn,
@@ -192,4 +203,14 @@ int soft_qp_query(struct nic *nic, uint32_t qpn,
 int soft_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
 {
 	return soft_leave(nic, snic_qp_doorbell(soft_enter(nic), qpn, pi));
+}
+
+void nic_soft_ring(struct nic *nic, uint32_t qpn, uint16_t pi)
+{
+	struct nic_soft *s = soft_of(nic);
+
+	if (s->rt && !s->frozen)
+		snic_rt_ring(s->rt, qpn, pi);
+	else
+		soft_qp_doorbell(nic, qpn, pi);
 }

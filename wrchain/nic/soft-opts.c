@@ -15,10 +15,25 @@
 #define DEFAULT_SPIN_US	50
 #define WORD_MAX	256
 
+/* @key: of the word that is looked at, as it is there. */
 struct parse {
 	struct nic_soft_opts *opts;
+	const char *key;
 	bool ip_given;
 	char *why;
+};
+
+/*
+ * A word KEY=VALUE.  @old: the key's name before, which goes in the next version;
+ * @off: of the field of the options, @min and @max its bounds, @port its kind: what
+ * set() needs of these.
+ */
+struct word {
+	const char *key, *old;
+	int (*set)(struct parse *p, const struct word *w, const char *value);
+	size_t off;
+	uint64_t min, max;
+	enum nic_soft_port_kind port;
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -47,20 +62,57 @@ static int parse_number(const char *value, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-static int set_number(struct parse *p, const char *key, const char *value,
-		      uint64_t min, uint64_t max, uint64_t *ret)
+static void *field(struct parse *p, const struct word *w)
+{
+	return (char *)p->opts + w->off;
+}
+
+static int number(struct parse *p, const struct word *w, const char *value,
+		  uint64_t *ret)
 {
 	uint64_t n;
 
-	if (parse_number(value, max, &n) || n < min)
+	if (parse_number(value, w->max, &n) || n < w->min)
 		return complain(p, "%s=%s: expected a number from %" PRIu64
-				" to %" PRIu64, key, value, min, max);
+				" to %" PRIu64, p->key, value, w->min, w->max);
 	*ret = n;
 	return 0;
 }
 
-static int set_probability(struct parse *p, const char *key,
-			   const char *value, double *ret)
+static int set_number(struct parse *p, const struct word *w, const char *value)
+{
+	return number(p, w, value, field(p, w));
+}
+
+static int set_number32(struct parse *p, const struct word *w, const char *value)
+{
+	uint64_t n = 0;
+	int r = number(p, w, value, &n);
+
+	if (!r)
+		*(uint32_t *)field(p, w) = n;
+	return r;
+}
+
+static int set_mtu(struct parse *p, const struct word *w, const char *value)
+{
+	p->opts->mtu_given = true;
+	return set_number32(p, w, value);
+}
+
+/* In nanoseconds, of microseconds. */
+static int set_delay(struct parse *p, const struct word *w, const char *value)
+{
+	uint64_t n = 0;
+	int r = number(p, w, value, &n);
+
+	if (!r)
+		*(uint64_t *)field(p, w) = n * 1000;
+	return r;
+}
+
+static int set_probability(struct parse *p, const struct word *w,
+			   const char *value)
 {
 	char *end;
 	double d;
@@ -69,21 +121,23 @@ static int set_probability(struct parse *p, const char *key,
 	d = strtod(value, &end);
 	if (errno || end == value || *end || !(d >= 0 && d <= 1))
 		return complain(p, "%s=%s: expected a probability from 0 to 1",
-				key, value);
-	*ret = d;
+				p->key, value);
+	*(double *)field(p, w) = d;
 	return 0;
 }
 
-static int set_bool(struct parse *p, const char *key, const char *value,
-		    bool *ret)
+static int set_strict(struct parse *p, const struct word *w, const char *value)
 {
+	struct snic_config *cfg = &p->opts->nic;
+
+	(void)w;
 	if (strcmp(value, "0") && strcmp(value, "1"))
-		return complain(p, "%s=%s: expected 0 or 1", key, value);
-	*ret = *value == '1';
+		return complain(p, "%s=%s: expected 0 or 1", p->key, value);
+	cfg->relaxed_index = cfg->relaxed_qpn = *value == '0';
 	return 0;
 }
 
-static int set_ip(struct parse *p, const char *value)
+static int set_ip(struct parse *p, const struct word *w, const char *value)
 {
 	struct snic_config *cfg = &p->opts->nic;
 	char addr[INET_ADDRSTRLEN];
@@ -92,6 +146,7 @@ static int set_ip(struct parse *p, const char *value)
 	struct in_addr in;
 	uint64_t prefix = 24;
 
+	(void)w;
 	if (len >= sizeof(addr))
 		goto bad;
 	memcpy(addr, value, len);
@@ -109,11 +164,12 @@ bad:
 			"such as 10.77.0.1/24", value);
 }
 
-static int set_mac(struct parse *p, const char *value)
+static int set_mac(struct parse *p, const struct word *w, const char *value)
 {
 	uint8_t *m = p->opts->nic.mac;
 	int n = 0;
 
+	(void)w;
 	if (sscanf(value, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &m[0], &m[1],
 		   &m[2], &m[3], &m[4], &m[5], &n) != 6 || value[n])
 		return complain(p, "mac=%s: expected six bytes, such as "
@@ -125,7 +181,7 @@ static int set_mac(struct parse *p, const char *value)
 }
 
 /* PATH, or PATH:PATH into remote too. */
-static int set_paths(struct parse *p, const char *key, const char *value,
+static int set_paths(struct parse *p, const char *value,
 		     struct nic_soft_port *port)
 {
 	const char *colon = strchr(value, ':');
@@ -135,7 +191,7 @@ static int set_paths(struct parse *p, const char *key, const char *value,
 	if (!len || len >= sizeof(port->local) || two != !!colon ||
 	    (two && (!colon[1] || strlen(colon + 1) >= sizeof(port->remote))))
 		return complain(p, "%s=%s: expected %s of less than %d bytes",
-				key, value,
+				p->key, value,
 				two ? "LOCAL:REMOTE, two socket paths" :
 				      "a socket path without a colon",
 				NIC_SOFT_PATH_MAX);
@@ -195,31 +251,31 @@ static int set_udp(struct parse *p, const char *value, struct nic_soft_port *por
 	return 0;
 }
 
-static int set_port(struct parse *p, const char *key,
-		    enum nic_soft_port_kind kind, const char *value)
+static int set_port(struct parse *p, const struct word *w, const char *value)
 {
 	struct nic_soft_port *port;
 	int r;
 
 	if (p->opts->nr_ports == NIC_SOFT_MAX_PORTS)
-		return complain(p, "%s=%s: more than %d ports", key, value,
+		return complain(p, "%s=%s: more than %d ports", p->key, value,
 				NIC_SOFT_MAX_PORTS);
 	port = &p->opts->ports[p->opts->nr_ports];
 	memset(port, 0, sizeof(*port));
-	port->kind = kind;
-	if (kind == NIC_SOFT_PACKET)
+	port->kind = w->port;
+	if (w->port == NIC_SOFT_PACKET)
 		r = set_interface(p, value, port);
-	else if (kind == NIC_SOFT_UDP)
+	else if (w->port == NIC_SOFT_UDP)
 		r = set_udp(p, value, port);
 	else
-		r = set_paths(p, key, value, port);
+		r = set_paths(p, value, port);
 	if (!r)
 		p->opts->nr_ports++;
 	return r;
 }
 
-static int set_fetch(struct parse *p, const char *value)
+static int set_fetch(struct parse *p, const struct word *w, const char *value)
 {
+	(void)w;
 	if (!strcmp(value, "late"))
 		p->opts->nic.fetch = SNIC_FETCH_LATE;
 	else if (!strcmp(value, "early"))
@@ -229,101 +285,67 @@ static int set_fetch(struct parse *p, const char *value)
 	return 0;
 }
 
-/* A key of forged packets.  `old` was its name before, and goes in the next version. */
-static double *forge_of(struct snic_forge *f, const char *key)
-{
-	const struct {
-		const char *key, *old;
-		double *p;
-	} keys[] = {
-		{ "forge_imm", "lie_imm", &f->imm },
-		{ "forge_data", "lie_data", &f->data },
-		{ "forge_length", "lie_length", &f->length },
-		{ "forge_target", "lie_target", &f->target },
-		{ "forge_replay", "lie_again", &f->replay },
-		{ "forge_late", "lie_late", &f->late },
-		{ "forge_opcode", "lie_opcode", &f->opcode },
-		{ "forge_hello", "lie_hello", &f->hello },
-	};
-	unsigned int i;
+/* The offset of a field that has the size of type. */
+#define OFF(type, f)							\
+	(offsetof(struct nic_soft_opts, f) + 0 * sizeof(char[			\
+	 sizeof(((struct nic_soft_opts *)0)->f) == sizeof(type) ? 1 : -1]))
+#define PORT(kind)	.set = set_port, .port = NIC_SOFT_ ## kind
+#define CHANCE(f)	.set = set_probability, .off = OFF(double, f)
+#define COUNT(f)	.set = set_number, .off = OFF(uint64_t, f), .max = UINT64_MAX
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!strcmp(key, keys[i].key) || !strcmp(key, keys[i].old))
-			return keys[i].p;
-	return NULL;
+static const struct word soft_words[] = {
+	{ "ip", .set = set_ip },
+	{ "mac", .set = set_mac },
+	{ "mtu", .set = set_mtu, .off = OFF(uint32_t, nic.mtu), .min = 576, .max = 65535 },
+	{ "vhost", PORT(VHOST) },
+	{ "stream", PORT(STREAM) },
+	{ "dgram", PORT(DGRAM) },
+	{ "udp", PORT(UDP) },
+	{ "packet", PORT(PACKET) },
+	{ "fetch", .set = set_fetch },
+	{ "strict", .set = set_strict },
+	{ "seed", COUNT(nic.seed) },
+	{ "spin_us", .set = set_number32, .off = OFF(uint32_t, spin_us),
+	  .max = 1000 * 1000 },
+	{ "loss", CHANCE(faults.loss) },
+	{ "reorder", CHANCE(faults.reorder) },
+	{ "duplicate", CHANCE(faults.duplicate) },
+	{ "corrupt", CHANCE(faults.corrupt) },
+	{ "delay_us", .set = set_delay, .off = OFF(uint64_t, faults.delay_ns),
+	  .max = 10 * 1000 * 1000 },
+	{ "forge_after", "truths", COUNT(forge.after) },
+	{ "forge_max", "lies", COUNT(forge.most) },
+	{ "forge_imm", "lie_imm", CHANCE(forge.imm) },
+	{ "forge_data", "lie_data", CHANCE(forge.data) },
+	{ "forge_length", "lie_length", CHANCE(forge.length) },
+	{ "forge_target", "lie_target", CHANCE(forge.target) },
+	{ "forge_replay", "lie_again", CHANCE(forge.replay) },
+	{ "forge_late", "lie_late", CHANCE(forge.late) },
+	{ "forge_opcode", "lie_opcode", CHANCE(forge.opcode) },
+	{ "forge_hello", "lie_hello", CHANCE(forge.hello) },
+};
+
+#define NR_WORDS (sizeof(soft_words) / sizeof(soft_words[0]))
+
+static int complain_unknown(struct parse *p)
+{
+	size_t len = 0;
+	char all[NIC_SOFT_WHY_MAX];
+
+	for (size_t i = 0; i < NR_WORDS && len < sizeof(all); i++)
+		len += snprintf(all + len, sizeof(all) - len, "%s%s",
+				!i ? "" : i < NR_WORDS - 1 ? ", " : " or ",
+				soft_words[i].key);
+	return complain(p, "%s: unknown; expected %s", p->key, all);
 }
 
-static int set_word(struct parse *p, const char *key, const char *value)
+static int set_word(struct parse *p, const char *value)
 {
-	struct nic_soft_opts *o = p->opts;
-	struct snic_faults *f = &o->faults;
-	uint64_t n = 0;
-	bool b = false;
-	int r;
-
-	if (!strcmp(key, "ip"))
-		return set_ip(p, value);
-	if (!strcmp(key, "mac"))
-		return set_mac(p, value);
-	if (!strcmp(key, "dgram"))
-		return set_port(p, key, NIC_SOFT_DGRAM, value);
-	if (!strcmp(key, "stream"))
-		return set_port(p, key, NIC_SOFT_STREAM, value);
-	if (!strcmp(key, "vhost"))
-		return set_port(p, key, NIC_SOFT_VHOST, value);
-	if (!strcmp(key, "udp"))
-		return set_port(p, key, NIC_SOFT_UDP, value);
-	if (!strcmp(key, "packet"))
-		return set_port(p, key, NIC_SOFT_PACKET, value);
-	if (!strcmp(key, "fetch"))
-		return set_fetch(p, value);
-	if (!strcmp(key, "loss"))
-		return set_probability(p, key, value, &f->loss);
-	if (!strcmp(key, "reorder"))
-		return set_probability(p, key, value, &f->reorder);
-	if (!strcmp(key, "duplicate"))
-		return set_probability(p, key, value, &f->duplicate);
-	if (!strcmp(key, "corrupt"))
-		return set_probability(p, key, value, &f->corrupt);
-	if (forge_of(&o->forge, key))
-		return set_probability(p, key, value, forge_of(&o->forge, key));
-	if (!strcmp(key, "forge_max") || !strcmp(key, "lies"))
-		return set_number(p, key, value, 0, UINT64_MAX, &o->forge.most);
-	if (!strcmp(key, "forge_after") || !strcmp(key, "truths"))
-		return set_number(p, key, value, 0, UINT64_MAX,
-				  &o->forge.after);
-	if (!strcmp(key, "seed"))
-		return set_number(p, key, value, 0, UINT64_MAX, &o->nic.seed);
-	if (!strcmp(key, "mtu")) {
-		r = set_number(p, key, value, 576, 65535, &n);
-		if (!r)
-			o->nic.mtu = n;
-		o->mtu_given = true;
-		return r;
-	}
-	if (!strcmp(key, "delay_us")) {
-		r = set_number(p, key, value, 0, 10 * 1000 * 1000, &n);
-		if (!r)
-			f->delay_ns = n * 1000;
-		return r;
-	}
-	if (!strcmp(key, "spin_us")) {
-		r = set_number(p, key, value, 0, 1000 * 1000, &n);
-		if (!r)
-			o->spin_us = n;
-		return r;
-	}
-	if (!strcmp(key, "strict")) {
-		r = set_bool(p, key, value, &b);
-		if (!r)
-			o->nic.relaxed_index = o->nic.relaxed_qpn = !b;
-		return r;
-	}
-	return complain(p, "%s: unknown; expected ip, mac, mtu, vhost, stream, "
-			"dgram, udp, packet, fetch, strict, seed, spin_us, loss, "
-			"reorder, duplicate, corrupt, delay_us, forge_after, forge_max, "
-			"forge_imm, forge_data, forge_length, forge_target, forge_replay, "
-			"forge_late, forge_opcode or forge_hello", key);
+	for (size_t i = 0; i < NR_WORDS; i++)
+		if (!strcmp(p->key, soft_words[i].key) ||
+		    (soft_words[i].old && !strcmp(p->key, soft_words[i].old)))
+			return soft_words[i].set(p, &soft_words[i], value);
+	return complain_unknown(p);
 }
 
 static int parse_word(struct parse *p, const char *word, size_t len)
@@ -339,7 +361,8 @@ static int parse_word(struct parse *p, const char *word, size_t len)
 	if (!eq || eq == buf || !eq[1])
 		return complain(p, "'%s': expected KEY=VALUE", buf);
 	*eq = 0;
-	return set_word(p, buf, eq + 1);
+	p->key = buf;
+	return set_word(p, eq + 1);
 }
 
 static void derive_mac(struct snic_config *cfg)

@@ -20,7 +20,9 @@ struct soft_cq {
 	struct wrc_cqe *buf;
 	void (*told)(void *arg);	/* NULL: nobody wants to know */
 	void *arg;
-	uint32_t told_count;		/* entries ever written, when told() was called */
+	/* entries ever written, when told() was called; atomic, the entries before it */
+	uint32_t told_count;
+	uint32_t taken;			/* of those, by nic_soft_cq_take() */
 	struct soft_cq *next;
 };
 

@@ -31,11 +31,11 @@ static int soft_report(struct nic *nic, const struct nic_reporter *to)
 
 	snic_get_stats(soft_enter(nic), &st);
 	soft_leave(nic, 0);
-#define TELL(name)							\
+#define REPORT(name)							\
 	if (!r)								\
 		r = to->number(to->arg, #name, st.name);
-	SNIC_COUNTERS(TELL)
-#undef TELL
+	SNIC_COUNTERS(REPORT)
+#undef REPORT
 	/* Its name before; goes in the next version. */
 	return r ? r : to->number(to->arg, "fault_lied", st.fault_forged);
 }

@@ -71,12 +71,24 @@ int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 		   struct nic **ret_nic);
 
+struct soft_cq;
+
 /*
  * told() is called whenever the completion queue has got entries; by the NIC's thread,
  * or by one that calls the NIC, and while the NIC is held: it may not call it, nor
- * wait.  Until cq_destroy().  -ENOENT; -EOPNOTSUPP: the NIC has no thread of its own.
+ * wait.  Until cq_destroy().  From now on its entries are taken with
+ * nic_soft_cq_take(), not with cq_poll().  -ENOENT; -EOPNOTSUPP: the NIC has no thread
+ * of its own.
  */
 int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
-		       void *arg);
+		       void *arg, struct soft_cq **ret_cq);
+/*
+ * The next entry, if told() has been called for it; without the NIC, which goes on
+ * meanwhile.  One caller at a time, who sees to it that no entry is overwritten that he
+ * has not taken.
+ */
+bool nic_soft_cq_take(struct soft_cq *cq, struct wrc_cqe *ret_cqe);
+/* qp_doorbell(), which does not wait for the NIC either. */
+void nic_soft_ring(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 #endif /* NIC_SOFT_H */

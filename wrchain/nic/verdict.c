@@ -150,8 +150,8 @@ static struct json_object *load(const struct reading *rd)
 
 /* ---- what it is of ------------------------------------------------------------- */
 
-static bool get(const struct reading *rd, struct json_object *report,
-		const char *key, enum json_type type, struct json_object **ret)
+static bool report_get(const struct reading *rd, struct json_object *report,
+		       const char *key, enum json_type type, struct json_object **ret)
 {
 	if (json_object_object_get_ex(report, key, ret) &&
 	    json_object_is_type(*ret, type))
@@ -165,7 +165,7 @@ static bool get_bool(const struct reading *rd, struct json_object *report,
 {
 	struct json_object *value;
 
-	if (!get(rd, report, key, json_type_boolean, &value))
+	if (!report_get(rd, report, key, json_type_boolean, &value))
 		return false;
 	*ret = json_object_get_boolean(value);
 	return true;
@@ -189,7 +189,7 @@ static bool matches(const struct reading *rd, struct json_object *report,
 	struct json_object *value;
 	const char *text;
 
-	if (!get(rd, report, key, json_type_string, &value))
+	if (!report_get(rd, report, key, json_type_string, &value))
 		return false;
 	text = json_object_get_string(value);
 	if (json_object_get_string_len(value) == (int)strlen(ours) &&

@@ -104,7 +104,7 @@ static void renew(struct store *s, int touched)
 	wrc_posts(b, post);
 }
 
-static int finish(struct store *s)
+static int store_finish(struct store *s)
 {
 	wrc_prog_args(&s->b, s->asked, wrc_prog_answer(&s->b, s->go, 0, 0));
 	return wrc_end(&s->b);
@@ -122,7 +122,7 @@ static int mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_set_local(&s.b, s.swap, 0, wrc_field(page, WRC_F_ADDR, 0));
 	renew(&s, page);
 	wrc_holds_old(&s.b, s.swap, wrc_field(page, WRC_F_ADDR, 0));
-	return finish(&s);
+	return store_finish(&s);
 }
 
 static int unmapped_store(const struct wrc_opts *opts, bool keyed,
@@ -155,7 +155,7 @@ static int unmapped_store(const struct wrc_opts *opts, bool keyed,
 	wrc_holds_old(&s.b, s.swap, old);
 	wrc_holds(&s.b, false, pop, slot, take, wrc_field(page, WRC_F_ADDR, 0),
 		  WRC_NONE);
-	return finish(&s);
+	return store_finish(&s);
 }
 
 int wrc_prog_exchange(enum odrp_wire_chain chain, const struct wrc_opts *opts,

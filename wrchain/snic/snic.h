@@ -201,7 +201,8 @@ struct snic_cm_event {
 	enum snic_cm_event_type type;
 	uint32_t id;		/* connection */
 	uint32_t listener;	/* REQUEST: which listener */
-	__be32 peer_ip;
+	__be32 peer_ip, local_ip;
+	uint32_t peer_qpn;	/* REQUEST, ESTABLISHED: the peer's queue pair */
 	uint16_t peer_port;
 	uint16_t reason;	/* REJECTED: IBA REJ reason */
 	uint8_t priv[SNIC_CM_PRIV_MAX];
@@ -420,6 +421,12 @@ void snic_rt_stop(struct snic_rt *rt);
 /* The NIC between two steps: the calls above are allowed. */
 void snic_rt_lock(struct snic_rt *rt);
 void snic_rt_unlock(struct snic_rt *rt);
+/*
+ * snic_qp_doorbell() from outside of lock and unlock: waits for no step, as a store to
+ * a card's register does not.  It counts before any later call that locks; what it has
+ * to say against the queue pair nobody hears.
+ */
+void snic_rt_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi);
 /* Readable when snic_cm_poll() has something. */
 int snic_rt_event_fd(struct snic_rt *rt);
 /* CPU time of the thread: the software NIC's, never the agent's. */

@@ -298,7 +298,7 @@ static int finish_raw(struct bench_subject *s)
 
 /* ---- across the wire -------------------------------------------------------------- */
 
-static int fill(struct bench_subject *s, uint32_t end)
+static int subject_fill(struct bench_subject *s, uint32_t end)
 {
 	int err = 0;
 
@@ -333,7 +333,7 @@ static int run_wire(struct bench_subject *s, uint32_t count,
 	while (!err && s->done != end) {
 		double from, to;
 
-		err = fill(s, end);
+		err = subject_fill(s, end);
 		from = now(CLOCK_MONOTONIC);
 		if (!err)
 			err = snic_step(s->rig.peer_nic, from, &next);

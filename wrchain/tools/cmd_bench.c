@@ -105,7 +105,7 @@ static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 	return 0;
 }
 
-static int run(struct bench *b)
+static int turns_run(struct bench *b)
 {
 	/* The first turn warms up. */
 	for (int round = -1; round < ROUNDS; round++) {
@@ -277,7 +277,7 @@ int wrc_cmd_bench(const struct wrc_cmd *cmd)
 	subjects(b);
 	status = open_all(b, cmd);
 	if (!status)
-		status = run(b);
+		status = turns_run(b);
 	if (!status && cmd->json)
 		print_json(b, cmd);
 	else if (!status)

@@ -322,8 +322,8 @@ static const struct cost_column obs_columns[] = {
 #define PRINT(title, rows, columns)					\
 	cost_table(title, rows, columns, ARRAY_LEN(columns))
 
-static int make(const struct wrc_cmd *cmd, const struct wrc_params *p,
-		struct json_object *all)
+static int costs_make(const struct wrc_cmd *cmd, const struct wrc_params *p,
+		      struct json_object *all)
 {
 	bool loads = cmd->cnodes || cmd->queues;
 	struct json_object *rows;
@@ -406,7 +406,7 @@ int wrc_cmd_cost(const struct wrc_cmd *cmd)
 
 	status = parameters(cmd, &p);
 	if (!status)
-		status = make(cmd, &p, all);
+		status = costs_make(cmd, &p, all);
 	if (!status && cmd->json) {
 		wrc_print_json(all);
 		return 0;

@@ -31,7 +31,7 @@ static int wrong(struct trial *t, const char *fmt, ...)
 }
 
 /* A page whose every word tells its request. */
-static void fill(uint8_t *page, uint32_t request)
+static void page_fill(uint8_t *page, uint32_t request)
 {
 	uint32_t *w = (uint32_t *)page;
 
@@ -43,7 +43,7 @@ static bool is_filled(const uint8_t *page, uint32_t request)
 {
 	uint8_t want[PAGE];
 
-	fill(want, request);
+	page_fill(want, request);
 	return !memcmp(page, want, PAGE);
 }
 
@@ -59,8 +59,8 @@ static int send(struct trial *t)
 	uint8_t data[PAGE];
 
 	if (rig->cfg.chain == ODRP_WIRE_LOAD)
-		fill(wrc_rig_memory(rig, page), rig->sent);
-	fill(data, rig->sent);
+		page_fill(wrc_rig_memory(rig, page), rig->sent);
+	page_fill(data, rig->sent);
 	return wrc_rig_send(rig, slot * sizeof(uint64_t),
 			    wrc_rig_has_page(rig) ? data : NULL);
 }
@@ -133,7 +133,7 @@ static bool expected(const struct trial *t, uint32_t from, uint32_t r)
 	       (every > 1 || r == from);
 }
 
-static int run(struct trial *t, uint32_t count)
+static int trial_run(struct trial *t, uint32_t count)
 {
 	struct wrc_rig *rig = &t->rig;
 	uint32_t r, next = 0;
@@ -268,7 +268,7 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 		return wrc_fail("%s: %s", cmd->prog, strerror(-err));
 	t.answer_every = cmd->answer_every ? cmd->answer_every : 1;
 	prepare(&t);
-	err = run(&t, count);
+	err = trial_run(&t, count);
 	wrc_rig_settle(&t.rig);
 	if (!err)
 		err = count_pages(&t);

@@ -7,7 +7,7 @@ struct numbers {
 	unsigned int insns, waits, enables, atomics, sges, bytes;
 };
 
-static struct numbers count(const struct wrc_prog *prog)
+static struct numbers prog_count(const struct wrc_prog *prog)
 {
 	struct numbers n = { 0 };
 
@@ -73,7 +73,7 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 		err = wrc_any_build(i, &opts, &prog);
 		if (err)
 			return wrc_fail("program %d: %s", i, strerror(-err));
-		n = count(&prog);
+		n = prog_count(&prog);
 		if (cmd->json)
 			json_object_array_add(all, list_entry(&prog, cmd->variant, &n));
 		else
@@ -251,7 +251,7 @@ static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
 {
 	struct json_object *insns = json_object_new_array();
 	struct json_object *patches = json_object_new_array();
-	struct numbers n = count(prog);
+	struct numbers n = prog_count(prog);
 	struct json_object *all = list_entry(prog, variant, &n);
 	char line[512], label[16];
 

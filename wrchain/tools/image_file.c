@@ -76,6 +76,21 @@ static struct json_object *arena_to_json(const uint8_t *arena, uint32_t len)
 	return lines;
 }
 
+static int write_json(const char *path, struct json_object *obj)
+{
+	const char *text = json_object_to_json_string_ext(obj,
+				JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
+	FILE *f = fopen(path, "we");
+	bool written;
+
+	if (!f)
+		return wrc_fail("%s: %s", path, strerror(errno));
+	written = fputs(text, f) >= 0 && fputc('\n', f) != EOF;
+	if (fclose(f) || !written)
+		return wrc_fail("%s: cannot write all of it", path);
+	return 0;
+}
+
 int wrc_image_save(const struct wrc_image *image, const char *path)
 {
 	struct json_object *obj = json_object_new_object();
@@ -101,9 +116,7 @@ int wrc_image_save(const struct wrc_image *image, const char *path)
 		wrc_print_json(obj);
 		return 0;
 	}
-	if (json_object_to_file_ext(path, obj, JSON_C_TO_STRING_PRETTY |
-				    JSON_C_TO_STRING_SPACED))
-		status = wrc_fail("%s: %s", path, json_util_get_last_err());
+	status = write_json(path, obj);
 	json_object_put(obj);
 	return status;
 }
@@ -128,7 +141,7 @@ int wrc_read_file(const char *path, uint8_t **ret_data, size_t *ret_len)
 	if (!more || ferror(f)) {
 		free(data);
 		fclose(f);
-		return wrc_fail("%s: cannot read it", path);
+		return wrc_fail("%s: cannot read it: expected a file", path);
 	}
 	fclose(f);
 	data[len] = 0;
@@ -260,12 +273,21 @@ static int load_prog(const char *path, struct json_object *obj,
 
 int wrc_image_load(const char *path, struct wrc_image *ret_image)
 {
-	struct json_object *obj = json_object_from_file(path);
+	enum json_tokener_error error;
+	struct json_object *obj;
+	uint8_t *text;
+	size_t len;
 	int status;
 
 	memset(ret_image, 0, sizeof(*ret_image));
+	status = wrc_read_file(path, &text, &len);
+	if (status)
+		return status;
+	obj = json_tokener_parse_verbose((char *)text, &error);
+	free(text);
 	if (!obj)
-		return wrc_fail("%s", json_util_get_last_err());
+		return wrc_fail("%s: not an image: %s", path,
+				json_tokener_error_desc(error));
 	status = json_object_is_type(obj, json_type_object) ?
 			 load_prog(path, obj, ret_image) :
 			 wrc_fail("%s: not an image", path);

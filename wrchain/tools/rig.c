@@ -313,7 +313,7 @@ static int post_recvs(struct wrc_rig *rig)
 	return err;
 }
 
-static int start(struct wrc_rig *rig, uint16_t doorbell)
+static int rig_start(struct wrc_rig *rig, uint16_t doorbell)
 {
 	int err;
 
@@ -410,7 +410,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		err = wrc_arm_rules(&rig->prog, &rig->geom, &rig->bind,
 				    rig->arena, rules, why, &doorbell);
 	if (!err)
-		err = start(rig, doorbell);
+		err = rig_start(rig, doorbell);
 	if (err)
 		wrc_rig_close(rig);
 	return err;

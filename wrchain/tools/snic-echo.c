@@ -90,7 +90,7 @@ static void linger(struct echo *e, const struct options *o)
 	}
 }
 
-static int begin(struct echo *e, const struct options *o)
+static int echo_begin(struct echo *e, const struct options *o)
 {
 	uint32_t listener;
 	unsigned long i;
@@ -132,14 +132,14 @@ static int try_again(struct echo *e, const struct options *o, uint64_t end)
 	return 0;
 }
 
-static int run(struct echo *e, const struct options *o)
+static int echo_run(struct echo *e, const struct options *o)
 {
 	uint64_t end = clock_ns() + o->wait * 1000000000, next;
 	int ret;
 
 	ret = snic_step(e->nic, clock_ns(), &next);
 	if (!ret)
-		ret = begin(e, o);
+		ret = echo_begin(e, o);
 	while (!ret && !stopped && (!o->count || e->done < o->count)) {
 		ret = snic_step(e->nic, clock_ns(), &next);
 		if (!ret && !echo_serve(e))
@@ -373,7 +373,7 @@ int main(int argc, char **argv)
 	if (!ret)
 		ret = echo_init(&echo);
 	if (!ret)
-		ret = run(&echo, &opt);
+		ret = echo_run(&echo, &opt);
 	if (ret)
 		fprintf(stderr, "snic-echo: %s\n", strerror(-ret));
 	echo_fini(&echo);

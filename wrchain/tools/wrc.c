@@ -92,9 +92,28 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+/* Options of which only some commands make anything; others refuse them. */
+static const struct {
+	int key;
+	const char *name, *first, *second;	/* two commands at most */
+} owned[] = {
+	{ OPT_FIT, "fit", "cost" },
+	{ OPT_SWEEP, "sweep", "cost" },
+	{ OPT_PARAM, "param", "cost" },
+	{ OPT_CNODES, "cnodes", "cost" },
+	{ OPT_QUEUES, "queues", "cost" },
+	{ OPT_PROG, "prog", "dis", "check" },
+	{ OPT_COUNT, "count", "run", "bench" },
+	{ OPT_ANSWER_EVERY, "answer-every", "run" },
+	{ 'o', "output", "image" },
+};
+
+#define NR_OWNED (sizeof(owned) / sizeof(owned[0]))
+
 struct line {
 	struct wrc_cmd cmd;
 	const struct command *command;
+	bool owned[NR_OWNED];	/* those that are there */
 	bool said_strict;
 	const char *said_how;	/* the value of --recycle or --order */
 	/* The first option that chooses programs or instances, and its value. */
@@ -205,12 +224,32 @@ static void note(struct line *line, int key, const char *arg)
 {
 	const struct argp_option *o = options;
 
+	for (size_t i = 0; i < NR_OWNED; i++)
+		line->owned[i] |= owned[i].key == key;
 	while (o->name && o->key != key)
 		o++;
 	if (!o->name || chooses_nothing(key) || line->chooses)
 		return;
 	line->chooses = o->name;
 	line->choice = arg;
+}
+
+static void check_owned(const struct line *line, struct argp_state *state)
+{
+	const char *command = line->command->name;
+
+	for (size_t i = 0; i < NR_OWNED; i++) {
+		if (!line->owned[i] || !strcmp(owned[i].first, command) ||
+		    (owned[i].second && !strcmp(owned[i].second, command)))
+			continue;
+		argp_error(state, "--%s with %s: expected with %s%s%s only",
+			   owned[i].name, command, owned[i].first,
+			   owned[i].second ? " or " : "",
+			   owned[i].second ? owned[i].second : "");
+	}
+	if (line->command->run == wrc_cmd_list && line->cmd.nr_files)
+		argp_error(state, "'%s': list takes no argument",
+			   line->cmd.files[0]);
 }
 
 /* Refuses options that would change nothing. */
@@ -236,6 +275,39 @@ static void check_cost(const struct line *line, struct argp_state *state)
 		argp_error(state, "program '%s' with --%s, which has programs of "
 			   "its own: expected none",
 			   cmd->files[0], table);
+}
+
+/* All is there: what does not go together is refused. */
+static void line_check(struct line *line, struct argp_state *state)
+{
+	if (!line->command)
+		argp_usage(state);
+	check_cost(line, state);
+	check_owned(line, state);
+	if (!line->cmd.depth)
+		line->cmd.depth = line->command->depth ?
+					  line->command->depth : 4;
+	if (wrc_variant_is_rung(line->cmd.variant) &&
+	    line->cmd.recycle)
+		argp_error(state, "variant %s is not recycled by the node",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_must_recycle(line->cmd.variant) &&
+	    !line->cmd.recycle)
+		argp_error(state, "variant %s is recycled by the node: --recycle=node",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_is_rung(line->cmd.variant) &&
+	    line->cmd.order)
+		argp_error(state, "variant %s is not to be had with order=fence",
+			   wrc_variant_name(line->cmd.variant));
+	if (wrc_variant_is_rung(line->cmd.variant)) {
+		line->cmd.strict = false;
+		if (line->said_strict)
+			argp_error(state, "variant %s is relaxed only",
+				   wrc_variant_name(line->cmd.variant));
+	}
+	if (line->command->takes_prog && !line->cmd.prog)
+		argp_error(state, "%s needs a program",
+			   line->command->name);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -303,33 +375,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		positional(line, arg, state);
 		break;
 	case ARGP_KEY_END:
-		if (!line->command)
-			argp_usage(state);
-		check_cost(line, state);
-		if (!line->cmd.depth)
-			line->cmd.depth = line->command->depth ?
-						  line->command->depth : 4;
-		if (wrc_variant_is_rung(line->cmd.variant) &&
-		    line->cmd.recycle)
-			argp_error(state, "variant %s is not recycled by the node",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_must_recycle(line->cmd.variant) &&
-		    !line->cmd.recycle)
-			argp_error(state, "variant %s is recycled by the node: --recycle=node",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant) &&
-		    line->cmd.order)
-			argp_error(state, "variant %s is not to be had with order=fence",
-				   wrc_variant_name(line->cmd.variant));
-		if (wrc_variant_is_rung(line->cmd.variant)) {
-			line->cmd.strict = false;
-			if (line->said_strict)
-				argp_error(state, "variant %s is relaxed only",
-					   wrc_variant_name(line->cmd.variant));
-		}
-		if (line->command->takes_prog && !line->cmd.prog)
-			argp_error(state, "%s needs a program",
-				   line->command->name);
+		line_check(line, state);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -350,6 +396,7 @@ int main(int argc, char **argv)
 	int status;
 
 	argp_err_exit_status = 2;
+	argv[0] = (char[]) { "wrc" };
 	argp_parse(&argp, argc, argv, 0, NULL, &line);
 	status = line.command->run(&line.cmd);
 	if (fflush(stdout) || ferror(stdout))

@@ -2,7 +2,6 @@
 /*
  * Who is who: messages by which a compute node and a memory node prove to each other
  * that they have the same secret, and what is signed of the connections behind that.
- * Nobody sends these yet.
  *
  * Handshake, on a connection of its own, four SENDs:
  *
@@ -20,9 +19,14 @@
  * sent, but for the proof at the end of the one that is being made.  A nonce of
  * either side is in each K, so every handshake has another one.
  *
- * Every other connection's REQ is struct odrp_auth_req.  Its MAC, and those behind a REP
- * or REJ, are the first 16 bytes of HMAC(K, struct odrp_auth_bound | what is sent):
- * so it counts between these addresses and for this queue pair only, and once.
+ * Its REQ is struct odrp_auth_knock; a memory node that is asked for many handshakes at
+ * a time may answer by a REJ with a cookie (struct odrp_auth_cookie), and the knock is
+ * sent again with it.  Both ends end the connection behind the last message.
+ *
+ * Every other connection's REQ is struct odrp_auth_req, or struct odrp_auth_far.  Its
+ * MAC, and those behind a REP or REJ, are the first 16 bytes of HMAC(K, struct
+ * odrp_auth_bound | what is sent): so it counts between these addresses and for this
+ * queue pair only, and once.
  *
  * Both ends pack here what is hashed, without copying it: no function of this file
  * calls another library.
@@ -33,6 +37,7 @@
 #include <linux/types.h>
 
 #define ODRP_AUTH_MAGIC		0x4f444155u	/* "ODAU" */
+#define ODRP_AUTH_FAR_MAGIC	0x4f444146u	/* "ODAF" */
 #define ODRP_AUTH_VERSION	1
 #define ODRP_AUTH_HMAC_SHA256	1		/* the only suite */
 
@@ -48,6 +53,9 @@
 /* How far a counter may be behind the highest one seen. */
 #define ODRP_AUTH_WINDOW	1024
 
+/* A role beside those of enum odrp_wire_role: of struct odrp_auth_knock. */
+#define ODRP_AUTH_HANDSHAKE	3
+
 /* What a proof or MAC is for, so that none counts as another. */
 enum odrp_auth_what {
 	ODRP_AUTH_CNODE_PROOF	= 1,
@@ -55,6 +63,40 @@ enum odrp_auth_what {
 	ODRP_AUTH_REQ		= 3,
 	ODRP_AUTH_REP		= 4,
 	ODRP_AUTH_REJ		= 5,
+};
+
+/**
+ * struct odrp_auth_knock - private data of the handshake's REQ, 56 bytes
+ * @magic:	ODRP_AUTH_MAGIC
+ * @version:	ODRP_AUTH_VERSION
+ * @role:	ODRP_AUTH_HANDSHAKE
+ * @suite:	ODRP_AUTH_HMAC_SHA256
+ * @id:		random; the same when it is sent again with a cookie
+ * @cookie:	that of the REJ, or 0
+ * @resv:	0
+ */
+struct odrp_auth_knock {
+	__be32	magic;
+	__be16	version;
+	__u8	role;
+	__u8	suite;
+	__be64	id;
+	__u8	cookie[ODRP_AUTH_MAC];
+	__u8	resv[24];
+};
+
+/**
+ * struct odrp_auth_cookie - private data of a REJ: knock again with this, 24 bytes
+ * @magic:	ODRP_AUTH_MAGIC
+ * @version:	ODRP_AUTH_VERSION
+ * @status:	ODRP_WIRE_E_BUSY
+ * @cookie:	the memory node's MAC over address, id and minute, with a key of its own
+ */
+struct odrp_auth_cookie {
+	__be32	magic;
+	__be16	version;
+	__be16	status;
+	__u8	cookie[ODRP_AUTH_MAC];
 };
 
 /**
@@ -165,6 +207,35 @@ struct odrp_auth_req {
 	__u8	mac[ODRP_AUTH_MAC];
 };
 
+#define ODRP_AUTH_SPACE		8
+
+/**
+ * struct odrp_auth_far - the same of clients of spaces (far.h), 56 bytes
+ * @magic:	ODRP_AUTH_FAR_MAGIC
+ * @version:	ODRP_AUTH_VERSION
+ * @role:	enum odrp_far_role
+ * @rights:	as in struct odrp_far_hello
+ * @number:	as in struct odrp_far_hello
+ * @counter:	as in struct odrp_auth_req
+ * @attach:	as in struct odrp_far_hello
+ * @handle:	of the handshake
+ * @space:	where struct odrp_far_hello has a name: the first bytes of SHA-256 of
+ *		that, with the zeros behind it.  Else 0
+ * @mac:	of all that
+ */
+struct odrp_auth_far {
+	__be32	magic;
+	__be16	version;
+	__u8	role;
+	__u8	rights;
+	__be32	number;
+	__be32	counter;
+	__be64	attach;
+	__be64	handle;
+	__u8	space[ODRP_AUTH_SPACE];
+	__u8	mac[ODRP_AUTH_MAC];
+};
+
 /* In front of what a proof is made of, 8 bytes. */
 struct odrp_auth_tag {
 	__u8	what;		/* enum odrp_auth_what */
@@ -177,7 +248,7 @@ struct odrp_auth_tag {
  * @what:	enum odrp_auth_what
  * @version:	ODRP_AUTH_VERSION
  * @resv:	0
- * @qpn:	queue pair of who makes the MAC
+ * @qpn:	queue pair of who makes the MAC; of a REJ 0
  * @counter:	of the REQ, or of the one that is answered
  * @cnode_addr: the address of one end
  * @mnode_addr: of the other one
@@ -270,6 +341,21 @@ odrp_auth_pack_bound(const struct odrp_auth_bound *b, const void *p, __u32 len,
 
 ODRP_AUTH_ASSERT(sizeof(ODRP_AUTH_LABEL) == ODRP_AUTH_LABEL_LEN + 1);
 
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_knock) == 56);
+ODRP_AUTH_AT(odrp_auth_knock, magic, 0);
+ODRP_AUTH_AT(odrp_auth_knock, version, 4);
+ODRP_AUTH_AT(odrp_auth_knock, role, 6);
+ODRP_AUTH_AT(odrp_auth_knock, suite, 7);
+ODRP_AUTH_AT(odrp_auth_knock, id, 8);
+ODRP_AUTH_AT(odrp_auth_knock, cookie, 16);
+ODRP_AUTH_AT(odrp_auth_knock, resv, 32);
+
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_cookie) == 24);
+ODRP_AUTH_AT(odrp_auth_cookie, magic, 0);
+ODRP_AUTH_AT(odrp_auth_cookie, version, 4);
+ODRP_AUTH_AT(odrp_auth_cookie, status, 6);
+ODRP_AUTH_AT(odrp_auth_cookie, cookie, 8);
+
 ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_hello) == 144);
 ODRP_AUTH_AT(odrp_auth_hello, magic, 0);
 ODRP_AUTH_AT(odrp_auth_hello, version, 4);
@@ -318,6 +404,18 @@ ODRP_AUTH_AT(odrp_auth_req, handle, 16);
 ODRP_AUTH_AT(odrp_auth_req, counter, 24);
 ODRP_AUTH_AT(odrp_auth_req, nr_slots, 32);
 ODRP_AUTH_AT(odrp_auth_req, mac, 40);
+
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_far) == 56);
+ODRP_AUTH_AT(odrp_auth_far, magic, 0);
+ODRP_AUTH_AT(odrp_auth_far, version, 4);
+ODRP_AUTH_AT(odrp_auth_far, role, 6);
+ODRP_AUTH_AT(odrp_auth_far, rights, 7);
+ODRP_AUTH_AT(odrp_auth_far, number, 8);
+ODRP_AUTH_AT(odrp_auth_far, counter, 12);
+ODRP_AUTH_AT(odrp_auth_far, attach, 16);
+ODRP_AUTH_AT(odrp_auth_far, handle, 24);
+ODRP_AUTH_AT(odrp_auth_far, space, 32);
+ODRP_AUTH_AT(odrp_auth_far, mac, 40);
 
 ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_tag) == 8);
 ODRP_AUTH_AT(odrp_auth_tag, what, 0);

@@ -313,6 +313,7 @@ enum odrp_wire_status {
 	ODRP_WIRE_E_NOMEM	= 6,	/* no memory or no pages to lease */
 	ODRP_WIRE_E_LIMIT	= 7,	/* too many sessions */
 	ODRP_WIRE_E_INTERNAL	= 8,
+	ODRP_WIRE_E_AUTH	= 9,	/* not proved who asks: auth.h */
 };
 
 /**

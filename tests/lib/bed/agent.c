@@ -2,6 +2,7 @@
 /* The agent and its compute nodes: see agent.h. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <log.h>
@@ -30,6 +31,8 @@ void bed_options(struct bed_options *ret_opts)
 	ret_opts->conf.max_sessions = BED_NODES;
 	ret_opts->conf.beat_ms = BED_TICK_MS;
 	ret_opts->conf.dead_ms = 1000;
+	ret_opts->conf.auth = CONF_AUTH_REQUIRED;
+	snprintf(ret_opts->conf.keys, sizeof(ret_opts->conf.keys), "/nowhere");
 }
 
 static struct snic_config nic_config(const struct bed *b, unsigned int station)
@@ -127,10 +130,22 @@ static const struct snic_actor_ops node_ops = {
 
 /* ---- open and close ---------------------------------------------------------------- */
 
+/* Who it is, and a secret that nobody else has. */
+static void know_node(struct bed *b, struct bed_node *n, unsigned int i)
+{
+	struct secrets secrets = { .nr = 1 };
+
+	snprintf(n->name, sizeof(n->name), "node%u", i);
+	memset(n->secret, 0x40 + i, sizeof(n->secret));
+	memcpy(secrets.secret[0], n->secret, sizeof(n->secret));
+	assert_int_equal(who_add(&b->m.who, n->name, &secrets), 0);
+}
+
 static void open_node(struct bed *b, unsigned int i)
 {
 	struct bed_node *n = &b->nodes[i];
 
+	know_node(b, n, i);
 	n->beat_at = b->tick_at;
 	host_init(&n->host, &(struct host_conf){
 		.nic = nic_config(b, i + 1), .vt = &b->vt,
@@ -142,6 +157,10 @@ static void open_node(struct bed *b, unsigned int i)
 		.answer_every = b->opts.answer_every,
 		.keyed = b->opts.conf.translate == CONF_TRANSLATE_NIC,
 	};
+	if (b->opts.conf.auth == CONF_AUTH_NONE)
+		return;
+	n->cfg.name = n->name;
+	n->cfg.secret = n->secret;
 }
 
 /* One more than there can be: a newcomer gets half of what is left. */

@@ -39,6 +39,7 @@ struct bed;
  * struct bed_node - a compute node
  * @actor:	its heartbeats
  * @host:	its machine
+ * @name, @secret: known to the agent; unused where auth = none
  */
 struct bed_node {
 	struct snic_actor actor;
@@ -46,6 +47,8 @@ struct bed_node {
 	struct host host;
 	struct snic_port *ports[2];	/* its own, the agent's */
 	bool silent;			/* its machine is dead: not stepped */
+	char name[ODRP_AUTH_NAME];
+	uint8_t secret[ODRP_AUTH_SECRET];
 	struct cnode_config cfg;
 	struct cnode *cnode;
 	uint64_t beat_at;

@@ -120,11 +120,25 @@ void cnode_events(struct cnode *c)
 		on_event(c, &ev);
 }
 
-static int take_refusal(const struct snic_cm_event *ev,
+/* Is the MAC behind len bytes of the answer to our last request? */
+static bool answer_is_proved(const struct proof *p, enum odrp_auth_what what,
+			     uint32_t qpn, const struct snic_cm_event *ev, size_t len)
+{
+	struct odrp_auth_bound bound = auth_bound(&p->ends, qpn);
+
+	bound.what = what;
+	bound.counter = htobe64(p->counter);
+	return p->handle && ev->priv_len >= len + ODRP_AUTH_MAC &&
+	       !auth_check_answer(&p->key, bound, ev->priv, len, ev->priv + len);
+}
+
+static int take_refusal(const struct cnode *c, const struct snic_cm_event *ev,
 			struct cnode_refusal *no)
 {
 	struct odrp_wire_reject rej;
 
+	no->proved = c && ev->type == SNIC_CM_REJECTED &&
+		     answer_is_proved(&c->proof, ODRP_AUTH_REJ, 0, ev, sizeof(rej));
 	if (ev->type == SNIC_CM_UNREACHABLE)
 		return -EHOSTUNREACH;
 	if (ev->type == SNIC_CM_REJECTED && ev->priv_len >= sizeof(rej)) {
@@ -143,10 +157,9 @@ static void release(const struct cnode_config *cfg, uint32_t id)
 }
 
 /* Sends the REQ and waits for what comes back: *ev. */
-static int connect_to(const struct cnode_config *cfg, struct cnode *c,
-		      uint32_t qpn, const void *priv, size_t len,
-		      struct snic_cm_event *ev, uint32_t *ret_id,
-		      struct cnode_refusal *no)
+int cnode_connect_to(const struct cnode_config *cfg, struct cnode *c, uint32_t qpn,
+	       const void *priv, size_t len, struct snic_cm_event *ev,
+	       uint32_t *ret_id, struct cnode_refusal *no)
 {
 	const struct snic_cm_param param = {
 		.qpn = qpn, .priv = priv, .priv_len = len,
@@ -174,7 +187,7 @@ static int connect_to(const struct cnode_config *cfg, struct cnode *c,
 		*ret_id = id;
 		return 0;
 	}
-	r = take_refusal(ev, no);
+	r = take_refusal(c, ev, no);
 	release(cfg, id);
 	return r;
 }
@@ -189,6 +202,18 @@ void cnode_hello(struct odrp_wire_hello *ret_hello, enum odrp_wire_role role)
 	};
 }
 
+/* As it is, or signed. */
+static int ask(struct cnode *c, uint32_t qpn, const struct odrp_wire_hello *h,
+	       struct snic_cm_event *ev, uint32_t *ret_id, struct cnode_refusal *no)
+{
+	struct odrp_auth_req req;
+
+	if (!c->proof.handle)
+		return cnode_connect_to(&c->cfg, c, qpn, h, sizeof(*h), ev, ret_id, no);
+	cnode_sign(c, h, qpn, &req);
+	return cnode_connect_to(&c->cfg, c, qpn, &req, sizeof(req), ev, ret_id, no);
+}
+
 /* ---- admin -------------------------------------------------------------------- */
 
 static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
@@ -197,6 +222,9 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 
 	if (ev->priv_len < sizeof(a))
 		return -EPROTO;
+	if (c->proof.handle && !answer_is_proved(&c->proof, ODRP_AUTH_REP,
+						 ev->peer_qpn, ev, sizeof(a)))
+		return -EKEYREJECTED;
 	memcpy(&a, ev->priv, sizeof(a));
 	if (be32toh(a.magic) != ODRP_WIRE_MAGIC ||
 	    be16toh(a.version) != ODRP_WIRE_VERSION)
@@ -263,8 +291,9 @@ static int open_admin(struct cnode *c, struct cnode_refusal *no)
 	h.depth = htobe16(again ? c->info.depth : c->cfg.depth);
 	h.nr_slots = htobe64(c->cfg.nr_slots);
 	h.features = htobe32(c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0);
-	r = connect_to(&c->cfg, c, c->admin.qpn, &h, sizeof(h), &ev,
-		       &c->admin.cm_id, no);
+	r = cnode_prove(c, no);
+	if (!r)
+		r = ask(c, c->admin.qpn, &h, &ev, &c->admin.cm_id, no);
 	if (r)
 		return r;
 	c->admin.up = true;
@@ -274,8 +303,8 @@ static int open_admin(struct cnode *c, struct cnode_refusal *no)
 
 /* ---- I/O ---------------------------------------------------------------------- */
 
-static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
-			  unsigned int chain)
+static int take_io_accept(const struct cnode *c, struct conn *n,
+			  const struct snic_cm_event *ev, unsigned int chain)
 {
 	struct odrp_wire_io_accept a;
 	unsigned int i;
@@ -283,6 +312,10 @@ static int take_io_accept(struct conn *n, const struct snic_cm_event *ev,
 	if (ev->priv_len < sizeof(a))
 		return -EPROTO;
 	memcpy(&a, ev->priv, sizeof(a));
+	if (c->proof.handle &&
+	    !answer_is_proved(&c->proof, ODRP_AUTH_REP, ev->peer_qpn, ev,
+			      sizeof(a) + a.nr_words * sizeof(n->words[0])))
+		return -EKEYREJECTED;
 	if (be32toh(a.magic) != ODRP_WIRE_MAGIC || a.chain != chain ||
 	    a.nr_words > ODRP_WIRE_MAX_WORDS ||
 	    ev->priv_len < sizeof(a) + a.nr_words * sizeof(n->words[0]) ||
@@ -320,11 +353,11 @@ static int open_io(struct cnode *c, unsigned int queue, unsigned int chain,
 	h.depth = htobe16(c->info.depth);
 	h.session = htobe64(c->info.session);
 	h.token = htobe64(c->info.token);
-	r = connect_to(&c->cfg, c, n->qpn, &h, sizeof(h), &ev, &n->cm_id, no);
+	r = ask(c, n->qpn, &h, &ev, &n->cm_id, no);
 	if (r)
 		return r;
 	n->up = true;
-	return take_io_accept(n, &ev, chain);
+	return take_io_accept(c, n, &ev, chain);
 }
 
 static int make_shared(struct cnode *c)
@@ -565,7 +598,7 @@ int cnode_knock(const struct cnode_config *cfg, const void *priv, size_t len,
 	if (!r)
 		r = conn_init(c, &c->admin, 0, 1, 0);
 	if (!r)
-		r = connect_to(cfg, c, c->admin.qpn, priv, len, &ev,
+		r = cnode_connect_to(cfg, c, c->admin.qpn, priv, len, &ev,
 			       &c->admin.cm_id, &no);
 	if (r)
 		cnode_close(c);
@@ -589,7 +622,7 @@ int cnode_try_hello(const struct cnode_config *cfg, const void *priv,
 	if (!r)
 		r = conn_init(c, &c->admin, 0, 1, 0);
 	if (!r)
-		r = connect_to(cfg, c, c->admin.qpn, priv, len, &ev,
+		r = cnode_connect_to(cfg, c, c->admin.qpn, priv, len, &ev,
 			       &c->admin.cm_id, ret_no);
 	cnode_close(c);
 	return r;

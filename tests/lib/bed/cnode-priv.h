@@ -57,6 +57,18 @@ struct conn {
 	struct wrc_dbr *dbr;
 };
 
+/**
+ * struct proof - what a handshake has brought
+ * @handle:	0: there was none
+ * @counter:	of the last request
+ * @ends:	of the connection that is being made
+ */
+struct proof {
+	uint64_t handle, counter;
+	struct auth_key key;
+	struct auth_ends ends;
+};
+
 struct admin_mem {
 	struct odrp_wire_beat beat;
 	struct odrp_wire_grant grant;
@@ -72,6 +84,7 @@ struct cnode {
 	struct admin_mem *mem;
 	uint32_t mem_key;
 	struct cnode_info info;
+	struct proof proof;
 	uint64_t beat_raddr, epoch;
 	uint32_t beat_rkey, tt_rkey, keys_rkey;
 	uint32_t *keys;			/* rkeys, host order */
@@ -106,6 +119,17 @@ static inline size_t conn_req_bytes(const struct conn *n, unsigned int chain)
 
 	return n->req_len + n->tail_len + (store ? PAGE : 0);
 }
+
+/* Sends the REQ and waits for what comes back: *ev. */
+int cnode_connect_to(const struct cnode_config *cfg, struct cnode *c, uint32_t qpn,
+		     const void *priv, size_t len, struct snic_cm_event *ev,
+		     uint32_t *ret_id, struct cnode_refusal *no);
+
+/* cnode-auth.c: a handshake, if there is a secret; c->info.session is taken up. */
+int cnode_prove(struct cnode *c, struct cnode_refusal *no);
+/* The hello as a request of that queue pair, with the next counter. */
+void cnode_sign(struct cnode *c, const struct odrp_wire_hello *h, uint32_t qpn,
+		struct odrp_auth_req *ret_req);
 
 /* READs len bytes (at most a page) of what the admin connection opens; they are in
  * *ret_bytes until the next call. */

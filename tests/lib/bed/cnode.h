@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <odrp/wire.h>
 #include <snic/snic.h>
+#include "../../../userspace/auth/shake.h"
 
 struct cnode;
 
@@ -21,6 +22,7 @@ struct cnode;
  *		has waited long enough
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
  * @keyed:	READs and WRITEs its pages by keys of its own, if the memory node lets it
+ * @name:	who it is, and @secret what it proves that by; NULL: it does not
  * @ignore_lease: take pages beyond the lease
  * @answer_every: requests of a connection that are submitted without a flush in
  *		between ask only for each such answer; 0: for every one
@@ -30,6 +32,8 @@ struct cnode_config {
 	struct snic_rt *rt;
 	__be32 ip;
 	uint16_t port;
+	const char *name;
+	const uint8_t *secret;
 	uint16_t queues, depth;
 	uint64_t nr_slots;
 	unsigned int chains;
@@ -47,10 +51,12 @@ struct cnode_done {
 	const void *page;	/* load: until the next call */
 };
 
-/* What a memory node that refuses says; status 0: it said nothing. */
+/* What a memory node that refuses says; status 0: it said nothing.  proved: with its
+ * MAC. */
 struct cnode_refusal {
 	uint16_t status;
 	uint64_t detail;
+	bool proved;
 };
 
 struct cnode_info {

@@ -81,6 +81,12 @@ void odrp_backing_report(struct odrp_dev *dev) { }
 void odrp_reserve_spend(struct odrp_reserve *r) { }
 void odrp_reserve_drop(struct odrp_reserve *r) { }
 
+int odrp_handshake(struct odrp_sess *s)
+{
+	bed.handshakes++;
+	return bed.handshake_err;
+}
+
 int odrp_keys_check(struct odrp_sess *s)
 {
 	return 0;

@@ -25,6 +25,8 @@ struct bed {
 	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
 
 	/* connecting */
+	int			handshake_err;
+	unsigned int		handshakes;
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */

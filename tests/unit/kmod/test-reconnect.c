@@ -106,30 +106,82 @@ static void test_not_in_time(void **state)
 	check_dead(bio);
 }
 
-/* The memory node does not know the session any more. */
+/* Who has the secret says that there is no such session any more. */
 static void test_final(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
 
-	bed.connect_err = -EACCES;
+	bed.handshake_err = -EACCES;
 	odrp_sess_fail(sess(), "test");
 	run();
-	assert_int_equal(bed.connects, 1);
+	assert_int_equal(bed.handshakes, 1);
+	assert_int_equal(bed.connects, 0);
 	check_dead(bio);
 }
 
-/* A request that is never answered is not sent for ever. */
-static void test_never_answered(void **state)
+static const int passing[] = {
+	-ECONNREFUSED, -EKEYREJECTED, -EBADMSG, -ENOKEY, -EBUSY, -ENOSPC,
+};
+
+static unsigned int refusals;
+
+static void refuse_some(struct odrp_conn *conn)
+{
+	bed.connect_err = refusals < ARRAY_SIZE(passing) ? passing[refusals] : 0;
+	refusals++;
+}
+
+/* What anybody may have said ends nothing: once it is not said the session is resumed. */
+static void test_not_final(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	refusals = 0;
+	bed.on_connect = refuse_some;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.handshakes, bed.connects);
+	assert_true(bed.handshakes > ARRAY_SIZE(passing));
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+/* However often connections are broken: it is not their number that ends a session. */
+static void test_many_breaks(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
 	unsigned int i;
 
-	for (i = 0; i < 3; i++) {
+	bed.dev.reconnect_delay_ms = 1;
+	for (i = 0; i < 100; i++) {
 		odrp_sess_fail(sess(), "test");
 		run();
 		assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
 		assert_int_equal(bed_posted(NEW), 1);
 	}
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+/* A request that is never answered does not wait for ever. */
+static void test_never_answered(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned long begin = jiffies;
+	unsigned int i;
+
+	bed.dev.reconnect_delay_ms = 1;
+	for (i = 0; i < 4; i++) {
+		jiffies += bed.dev.timeout_ms;
+		odrp_sess_fail(sess(), "test");
+		run();
+		assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+		assert_int_equal(bed_posted(NEW), 1);
+	}
+	jiffies = begin + bed.dev.dead_after_ms + 4 * bed.dev.timeout_ms + 1;
 	bed.uevents[ODRP_UEVENT_LIVE] = 0;
 	odrp_sess_fail(sess(), "test");
 	run();
@@ -240,6 +292,8 @@ int main(void)
 		T(test_copied_in_part),
 		T(test_not_in_time),
 		T(test_final),
+		T(test_not_final),
+		T(test_many_breaks),
 		T(test_never_answered),
 		T(test_breaks_meanwhile),
 		T(test_refuses),

@@ -100,6 +100,7 @@ static void happens(enum nic_event_type type, int *conn)
 {
 	cm.events[cm.nr_events++] = (struct mlx5_cm_event){
 		.type = type, .conn = conn, .peer_ip = PEER_IP,
+		.local_ip = PEER_IP + 1, .peer_qpn = 0x77,
 		.priv_len = 3, .priv = "hey",
 	};
 }
@@ -609,6 +610,8 @@ static void expect_event(struct nic *nic, enum nic_event_type type,
 	assert_int_equal(ev.type, type);
 	assert_int_not_equal(ev.id, 0);
 	assert_int_equal(ev.peer_ip, PEER_IP);
+	assert_int_equal(ev.local_ip, PEER_IP + 1);
+	assert_int_equal(ev.peer_qpn, 0x77);
 	if (type == NIC_REQUEST)
 		*id = ev.id;
 	else

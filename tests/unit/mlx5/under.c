@@ -57,6 +57,8 @@ static int cm_event(void *cm, struct mlx5_cm_event *ret_event)
 			  NIC_GONE;
 	ret_event->conn = conn_of(ev.id);
 	ret_event->peer_ip = ev.peer_ip;
+	ret_event->local_ip = ev.local_ip;
+	ret_event->peer_qpn = ev.peer_qpn;
 	ret_event->priv_len = ev.priv_len;
 	memcpy(ret_event->priv, ev.priv, sizeof(ret_event->priv));
 	return 0;

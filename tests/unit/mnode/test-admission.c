@@ -192,6 +192,7 @@ static void test_strangers_hold_little(void **state)
 	unsigned int i;
 
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	o.conf.pool = 16 << 20;
 	bed_open(&bed, &o, 7);
 	nr_free = bed.m.pool.nr_free;
@@ -234,6 +235,7 @@ static void test_promised_twice(void **state)
 	struct cnode *first;
 
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 2);
 	admin_hello(&h, 1000);
 	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
@@ -352,6 +354,7 @@ static void test_keys_by_turns(void **state)
 	if (!bed_keyed)
 		skip();
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 1);
 	count_calls();
 	admin_hello(&h, 1 << 18);
@@ -408,6 +411,7 @@ static void test_io_hello(void **state)
 	struct bed_options o;
 
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 2);
 	bed.nodes[0].cfg.chains = 1 << ODRP_WIRE_LOAD;
 	bed_connect(&bed, 0, 64, 1, 7);
@@ -449,6 +453,7 @@ static void test_no_queue(void **state)
 	struct bed_options o;
 
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 1);
 	cnode_hello(&h, ODRP_WIRE_ADMIN);
 	h.queue = htobe16(1);

@@ -3,10 +3,8 @@
  * Proofs and MACs: fixed values, and that every bit that counts does count; the window
  * of counters; files of secrets.
  */
-#include <auth.h>
 #include <endian.h>
 #include <errno.h>
-#include <secret.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "../../../userspace/auth/shake.h"
 
 /* Byte i of the secret is i, of what is sent a * i + b. Made by Python's hmac. */
 static const uint8_t want_key[] = {

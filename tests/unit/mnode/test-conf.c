@@ -507,6 +507,8 @@ static void test_sample(void **state)
 	assert_int_equal(c.metrics.ip, htonl(INADDR_LOOPBACK));
 	assert_int_equal(c.metrics.port, 9489);
 	as_is.metrics = c.metrics;
+	assert_string_equal(c.keys, "/etc/odrp/keys.d");
+	memcpy(as_is.keys, c.keys, sizeof(c.keys));
 	assert_memory_equal(&c, &as_is, sizeof(c));
 }
 
@@ -547,7 +549,7 @@ static void test_manual(void **state)
 			memcpy(range, "8", 1);	/* conf_check() */
 		if (key->max && !strchr(key->value, '|') &&
 		    strcmp(key->value, "SIZE") && strcmp(key->value, "PATH") &&
-		    strcmp(key->value, "NIC") && !strstr(text, range))
+		    strcmp(key->value, "NIC") && strcmp(key->value, "DIR") && !strstr(text, range))
 			fail_msg("%s: the manual does not say %s", key->name,
 				 range);
 		free(text);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "../../lib/child.h"
 #include "bed/load.h"
 
 #define PATIENCE_MS	60000
@@ -40,7 +41,7 @@ static struct load load;
 
 static pid_t spawn(const char *const argv[], int out)
 {
-	pid_t pid = fork();
+	pid_t pid = child_fork();
 
 	assert_true(pid >= 0);
 	if (!pid) {

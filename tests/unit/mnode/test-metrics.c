@@ -66,7 +66,7 @@ int swap_dev_read(unsigned int id, const char *name, char *buf, size_t len)
 	static const char *const texts[][2] = {
 		{ "state", "lost" }, { "server", "10.0.0.1:7489" },
 		{ "translate", "nic" }, { "drain", "0" }, { "forced", "0" },
-		{ "swapoff_lies", "1" }, { "loads", "18446744073709551615" },
+		{ "swapoff_corrupts", "1" }, { "loads", "18446744073709551615" },
 		{ "load_p50_ns", "12345" }, { "load_max_ns", "3000000001" },
 	};
 	char *what;

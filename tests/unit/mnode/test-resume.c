@@ -251,6 +251,7 @@ static void test_refused(void **state)
 	struct cnode *c;
 
 	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
 	o.conf.max_sessions = 1;
 	c = open_one(&o, 2);
 	load_init(&load, &bed, 0, SLOTS, 1);

@@ -143,6 +143,7 @@ static void world_open(void)
 	struct bed_options opts;
 
 	bed_options(&opts);
+	opts.conf.auth = CONF_AUTH_NONE;
 	opts.conf.pool += 2 * SPACE_MB << 20;
 	set_conf(&opts.conf, !second_is_arbiter, "4M");
 	bed_open(&b, &opts, 1);

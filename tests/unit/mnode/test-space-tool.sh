@@ -33,9 +33,23 @@ result() {
 	fi
 }
 
-# nic N: the NIC of client number N, which has a port of the agent to itself.
+# nic N [KEY]: the NIC of client number N, which has a port of the agent to itself, and
+# a secret, that of a writer if it has no other.
 nic() {
+	echo "soft:ip=10.77.0.1$1/24,dgram=$dir/c$1:$dir/m$1,key=${2:-$dir/keys/writer}"
+}
+
+# Nobody's NIC.
+nic_without() {
 	echo "soft:ip=10.77.0.1$1/24,dgram=$dir/c$1:$dir/m$1"
+}
+
+make_keys() {
+	for name in writer reader guest; do
+		"$odrpctl" key new "$name" --dir "$dir/keys" >/dev/null
+	done
+	# His name, and another secret.
+	"$odrpctl" key new writer --dir "$dir/other" >/dev/null
 }
 
 # says TEXT COMMAND...: succeeds, with TEXT on its standard output if there is one.
@@ -83,10 +97,14 @@ nic = soft:ip=10.77.0.1/24
 pool = 64M
 control = $dir/ctl
 log-level = warning
+auth = required
+keys = $dir/keys
 [space cache]
 size = 32M
 clients = 2
 dead-ms = $1
+readers = reader
+writers = nobody, writer
 [space small]
 size = 4M
 chunk = 1M
@@ -109,7 +127,8 @@ bench_on() {
 	client=$!
 }
 
-echo 1..37
+echo 1..47
+make_keys
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
 	--index hash --workload A --keys 300 --ops 600 --warm-ms 0 --json -
@@ -137,6 +156,20 @@ refused 'space "cache" at node "10.77.0.7": no such node' \
 refused "No space left on device" "$far" bench index --nic "$(nic 0)" \
 	--node 10.77.0.1 --space small --keys 100000 --warm-ms 0 --ops 1
 says "" "$far" space check small --nic "$(nic 0)" --node 10.77.0.1
+
+# Who comes without a secret, with another one, or has no right.
+refused "only who has a secret" "$far" space list --nic "$(nic_without 0)" --node 10.77.0.1
+refused "does not know this name with this secret" \
+	"$far" space list --nic "$(nic 0 "$dir/other/writer")" --node 10.77.0.1
+refused "No such file" "$far" space list --nic "$(nic 0 "$dir/keys/none")" \
+	--node 10.77.0.1
+says "cache" "$far" space list --nic "$(nic 0 "$dir/keys/guest")" --node 10.77.0.1
+refused "no rights" "$far" space check cache --nic "$(nic 0 "$dir/keys/guest")" \
+	--node 10.77.0.1
+refused "no rights" "$far" bench index --nic "$(nic 0 "$dir/keys/reader")" --node 10.77.0.1 \
+	--space cache --index hash --workload A --keys 300 --ops 600 --warm-ms 0
+[[ $("${ctl[@]}" status) = *"auth"*"required"* ]]
+result $? "status says that secrets are required"
 
 # Questions from afar.
 says "small" "$far" space list --nic "$(nic 0)" --node 10.77.0.1
@@ -179,6 +212,24 @@ wait $agent
 start_agent 60000
 [[ $(space structures) = 0 ]]
 result $? "another life of the agent has an empty space"
+
+# The agent begins anew while a client works: that one is told, and the next one has a
+# space that is empty.
+bench_on 0 --space cache --keys 300
+until grep -q "^far: measuring" "$dir/on0" || ! kill -0 $client; do
+	sleep 0.1
+done
+kill $agent
+wait $agent
+start_agent 60000
+wait $client
+status=$?
+cp "$dir/on0" "$dir/out"
+[[ $status = 1 && $(<"$dir/out") = *"or the node has begun anew; open a new one"* ]]
+result $? "a client is told that its memory node has begun anew"
+says "problems   0" "$far" space check cache --nic "$(nic 0)" --node 10.77.0.1
+[[ $(space structures) = 0 ]]
+result $? "nothing of before is in the space"
 
 # A client that was only stopped is told that it was fenced.
 kill $agent

@@ -59,6 +59,7 @@ static void world_open(unsigned int dead_ms)
 	char why[CONF_WHY_MAX];
 
 	bed_options(&opts);
+	opts.conf.auth = CONF_AUTH_NONE;
 	opts.conf.pool += 2 * SPACE;
 	assert_int_equal(conf_space_set(&opts.conf, "a", "size", "4M", why), 0);
 	assert_int_equal(conf_space_set(&opts.conf, "b", "size", "4M", why), 0);

@@ -34,7 +34,7 @@ refused() {
 truncate -s 40M "$dir/large"
 mkdir "$dir/closed"
 
-echo 1..19
+echo 1..25
 refused "no verb: expected run"
 refused "unknown verb 'start'" start
 refused "--wire 'bogus': expected vhost" run --wire bogus -- true
@@ -47,11 +47,18 @@ refused "--mem '1M': expected at least 64M" run --mem 1M -- true
 refused "--mem 'x': expected a size" run --mem x -- true
 refused "40 MB do not fit" run --mem 64M --add "$dir/large" -- true
 refused "--add '/nowhere': no such file" run --add /nowhere -- true
-refused "--json '/nowhere/x': cannot" run --json /nowhere/x -- true
-refused "--json '$dir/closed': cannot" run --json "$dir/closed" -- true
-refused "--keep-logs '$dir/large/x': no directory" run --keep-logs "$dir/large/x" -- true
+refused "--json '/nowhere/x': expected a file" run --json /nowhere/x -- true
+refused "--json '$dir/closed': expected a file" run --json "$dir/closed" -- true
+refused "--keep-logs '$dir/large/x': expected a directory" run --keep-logs "$dir/large/x" -- true
 refused "no such parameter: expected poll_us" run --param hot_add=1 -- true
 refused "--param 'x': expected KEY=VALUE" run --param x -- true
 refused "no COMMAND" run
 refused "is unknown, or lacks its value" run --what
+refused "--json '': expected a name" run --json '' -- true
+refused "frontswap: kernel 6.1 has none" run --backend frontswap -- true
+refused "'true': expected no COMMAND" shell -- true
+refused "--nbd works with one" shell --nbd --cnodes 2
+refused "unknown option '--bogus'" run --json "$dir/new" --keep-logs "$dir/logs" --bogus x
+[[ ! -e $dir/new && ! -e $dir/logs ]]
+result $? "nothing is left of a wrong command line"
 exit $bad

@@ -123,6 +123,8 @@ static void test_private_data(void **state)
 	expect(&t, &t.b, SECOND, SNIC_CM_REQUEST, &ev);
 	assert_int_equal(ev.listener, t.listener);
 	assert_int_equal(ev.peer_ip, host_ip(1));
+	assert_int_equal(ev.local_ip, host_ip(2));
+	assert_int_equal(ev.peer_qpn, qa);
 	assert_int_equal(ev.priv_len, 56);
 	assert_memory_equal(ev.priv, req, 56);
 	bad.qpn = qb;
@@ -132,6 +134,7 @@ static void test_private_data(void **state)
 	assert_int_equal(accept_b(&t, ev.id, qb, rep, sizeof(rep)), 0);
 	expect(&t, &t.a, SECOND, SNIC_CM_ESTABLISHED, &ev);
 	assert_int_equal(ev.id, ia);
+	assert_int_equal(ev.peer_qpn, qb);
 	assert_int_equal(ev.priv_len, 196);
 	assert_memory_equal(ev.priv, rep, 196);
 

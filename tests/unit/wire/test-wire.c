@@ -190,6 +190,7 @@ static void test_numbers(void **state)
 	assert_int_equal(ODRP_WIRE_WORD_DBR, 4);
 	assert_int_equal(ODRP_WIRE_WORD_END, 7);
 	assert_int_equal(ODRP_WIRE_E_INTERNAL, 8);
+	assert_int_equal(ODRP_WIRE_E_AUTH, 9);
 }
 
 int main(void)

@@ -91,6 +91,30 @@ expect 2 "$wrc" check --prog load -K 2048
 says err '2048'
 expect 2 "$wrc" run load --count -1
 says err "'-1'"
+# A command that nothing can be told by an option or an argument refuses it.
+while read -r what command; do
+	# shellcheck disable=SC2086  # several words
+	expect 2 "$wrc" $command
+	says err "$what"
+done <<'USES'
+--fit list --fit
+--cnodes show load --cnodes 3
+--prog list --prog load
+--count show load --count 9
+--answer-every bench --answer-every 2
+--output run load -o x
+'extra' list extra
+wrc: list --bogus
+USES
+# One line for what is no image, and for what cannot be written.
+mkdir "$dir/folder"
+for f in "$dir/missing" "$dir/folder" "$dir/odd.hex"; do
+	expect 2 "$wrc" check "$f"
+	says err "$f: "
+	[ "$(wc -l <"$dir/err")" = 1 ] || { echo "$f: not one line"; failed=1; }
+done
+expect 2 "$wrc" image load -o "$dir/missing/x"
+says err "$dir/missing/x: No such"
 echo '{ "wrc_image": 1 }' >"$dir/empty.json"
 expect 2 "$wrc" check "$dir/empty.json"
 says err "'program' is missing"

@@ -265,6 +265,7 @@ static void fill_event(struct snic_cm_conn *c, unsigned int event,
 	ev->id = c->id;
 	ev->listener = c->listener;
 	ev->peer_ip = c->peer_ip;
+	ev->local_ip = snic_config(c->nic)->ip;
 	ev->peer_port = c->peer_port;
 	if (event == SNIC_CM_EV_END) {
 		ev->type = c->end_type;
@@ -275,6 +276,7 @@ static void fill_event(struct snic_cm_conn *c, unsigned int event,
 	}
 	ev->type = event == SNIC_CM_EV_REQUEST ? SNIC_CM_REQUEST :
 		SNIC_CM_ESTABLISHED;
+	ev->peer_qpn = c->remote_qpn;
 	memcpy(ev->priv, c->begin_priv, c->begin_len);
 	ev->priv_len = c->begin_len;
 	c->begin_len = 0;

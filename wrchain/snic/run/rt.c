@@ -6,6 +6,9 @@
  * The NIC belongs to whoever holds `nic_lock`.  To get it one first takes
  * `door` and keeps it until the NIC is one's own: so the thread, which wants the
  * NIC back at once after each step, cannot pass a caller who waits for it.
+ *
+ * Who rings a doorbell does not wait for the NIC: the ring is noted, and whoever
+ * gets the NIC next begins with those that were.
  */
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -26,6 +30,13 @@
 /* When ports cannot wake the thread, or only pretend to have something. */
 #define NAP_NS		1000000ull
 #define MAX_FALSE_ALARMS 64
+#define MAX_RINGS	64
+
+/* A doorbell that the NIC has not seen. */
+struct ring {
+	uint32_t qpn;
+	uint16_t pi;
+};
 
 struct snic_rt {
 	struct snic *nic;
@@ -34,6 +45,10 @@ struct snic_rt {
 	void *arg;
 	pthread_t thread;
 	pthread_mutex_t door, nic_lock;
+	/* of rings; nobody waits while he has it, and it is taken last */
+	pthread_mutex_t rings_lock;
+	struct ring rings[MAX_RINGS];
+	atomic_uint nr_rings;	/* written under the lock */
 
 	int kick_fd, event_fd;
 	/* under nic_lock */
@@ -77,11 +92,30 @@ static void clear_fd(int fd)
 	(void)r;	/* EAGAIN: it was not readable */
 }
 
+/* With the NIC: doorbells that were rung before. */
+static void answer_rings(struct snic_rt *rt)
+{
+	struct ring rings[MAX_RINGS];
+	unsigned int i, nr;
+
+	if (!atomic_load_explicit(&rt->nr_rings, memory_order_acquire))
+		return;
+	pthread_mutex_lock(&rt->rings_lock);
+	nr = atomic_load_explicit(&rt->nr_rings, memory_order_relaxed);
+	memcpy(rings, rt->rings, nr * sizeof(rings[0]));
+	atomic_store_explicit(&rt->nr_rings, 0, memory_order_relaxed);
+	pthread_mutex_unlock(&rt->rings_lock);
+	snic_set_now(rt->nic, clock_now());
+	for (i = 0; i < nr; i++)
+		snic_qp_doorbell(rt->nic, rings[i].qpn, rings[i].pi);
+}
+
 static void take_nic(struct snic_rt *rt)
 {
 	pthread_mutex_lock(&rt->door);
 	pthread_mutex_lock(&rt->nic_lock);
 	pthread_mutex_unlock(&rt->door);
+	answer_rings(rt);
 }
 
 static void notify_completions(struct snic_rt *rt)
@@ -141,6 +175,34 @@ void snic_rt_unlock(struct snic_rt *rt)
 	give_nic(rt);
 	if (news)
 		kick(rt);
+}
+
+/* Notes it; the last one of a queue pair says all. false: there is no room. */
+static bool note_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
+{
+	unsigned int i, nr;
+
+	pthread_mutex_lock(&rt->rings_lock);
+	nr = atomic_load_explicit(&rt->nr_rings, memory_order_relaxed);
+	for (i = 0; i < nr && rt->rings[i].qpn != qpn; i++)
+		;
+	if (i < MAX_RINGS)
+		rt->rings[i] = (struct ring){ .qpn = qpn, .pi = pi };
+	if (i == nr && i < MAX_RINGS)
+		atomic_store_explicit(&rt->nr_rings, nr + 1, memory_order_release);
+	pthread_mutex_unlock(&rt->rings_lock);
+	return i < MAX_RINGS;
+}
+
+void snic_rt_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
+{
+	if (note_ring(rt, qpn, pi)) {
+		kick(rt);
+		return;
+	}
+	snic_rt_lock(rt);
+	snic_qp_doorbell(rt->nic, qpn, pi);
+	snic_rt_unlock(rt);
 }
 
 /* ---- the thread --------------------------------------------------------- */
@@ -295,12 +357,17 @@ int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
 	r = -pthread_mutex_init(&rt->nic_lock, NULL);
 	if (r)
 		goto destroy_door;
-	r = start_thread(rt);
+	r = -pthread_mutex_init(&rt->rings_lock, NULL);
 	if (r)
 		goto destroy_nic_lock;
+	r = start_thread(rt);
+	if (r)
+		goto destroy_rings_lock;
 	*ret_rt = rt;
 	return 0;
 
+destroy_rings_lock:
+	pthread_mutex_destroy(&rt->rings_lock);
 destroy_nic_lock:
 	pthread_mutex_destroy(&rt->nic_lock);
 destroy_door:

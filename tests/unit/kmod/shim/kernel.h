@@ -221,6 +221,7 @@ struct delayed_work {
 
 extern unsigned long jiffies;
 #define HZ				1000
+#define NSEC_PER_MSEC			1000000ull
 #define msecs_to_jiffies(ms)		((unsigned long)(ms))
 #define jiffies_to_msecs(j)		((unsigned int)(j))
 #define time_after(a, b)		((long)((b) - (a)) < 0)
@@ -274,6 +275,7 @@ struct page {
 #define __GFP_NORETRY			0
 #define __GFP_NOWARN			0
 #define vfree(p)			free(p)
+#define memzero_explicit(p, n)		explicit_bzero(p, n)
 #define kfree(p)			free(p)
 #define page_address(p)			((void *)(p)->bytes)
 #define memcpy_to_page(p, off, from, n)	((void)memcpy((p)->bytes + (off), from, n))

@@ -12,6 +12,8 @@
 #define odrp_acct_start(bio, sectors)		(jiffies)
 #define odrp_acct_end(bio, sectors, start)	((void)(start))
 
+#include <crypto/sha2.h>
+
 #define ODRP_SWAPOFF_SAFE			true
 #define ODRP_WQ_RECLAIM				0
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "../../../../userspace/base/fiber.h"
+#include "../../../lib/child.h"
 
 #define STACK	16384u
 #define NR	200u
@@ -229,7 +230,7 @@ static void overflow_child(void)
 static void test_overflow(void **state)
 {
 	int status;
-	pid_t child = fork();
+	pid_t child = child_fork();
 
 	assert_true(child >= 0);
 	if (child == 0)

@@ -4,6 +4,7 @@
  * check finds each block in its place.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "setting.h"
 
 #include "../../../../userspace/core/alloc.h"
+#include "../../../../userspace/core/core.h"
 #include "../../../../userspace/core/dir.h"
 #include "../../../../userspace/core/epoch.h"
 #include "../../../../userspace/core/owner.h"
@@ -302,6 +304,60 @@ static void crowd(void **state)
 	setting_check(set);
 }
 
+/* ---- a memory node that is gone, or has cut this client off ---- */
+
+static const struct far_nic_ops *behind;
+static struct far_nic_ops front;
+static int connect_error;
+static atomic_uint running;
+
+static int front_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	return connect_error ? connect_error : behind->connect(qset, idx, peer);
+}
+
+static int front_start(struct far_nic *nic, void (*run)(void *arg), void *arg,
+		       struct far_nic_thread **ret_thread)
+{
+	atomic_fetch_add(&running, 1);
+	return behind->thread_start(nic, run, arg, ret_thread);
+}
+
+static void front_join(struct far_nic *nic, struct far_nic_thread *thread)
+{
+	behind->thread_join(nic, thread);
+	atomic_fetch_sub(&running, 1);
+}
+
+/* Who closes then has ended all threads of the client, though he can say nothing. */
+static void close_unreachable(void **state)
+{
+	static const int errors[] = { -EHOSTDOWN, -ESTALE };
+	struct setting *set = *state;
+	struct far_task *task;
+	struct far_nic *nic;
+	struct far *far;
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		far = setting_open(set);
+		nic = far->nic;
+		behind = nic->ops;
+		front = *behind;
+		front.connect = front_connect;
+		front.thread_start = front_start;
+		front.thread_join = front_join;
+		nic->ops = &front;
+		connect_error = 0;
+		assert_int_equal(far_enter(far, &task), 0);
+		assert_int_equal(atomic_load(&running), 1);
+		far_leave(task);
+		connect_error = errors[i];
+		far_close(far);
+		assert_int_equal(atomic_load(&running), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +370,7 @@ int main(void)
 		SETTING_TEST(directory),
 		SETTING_TEST(wrong_arguments),
 		SETTING_TEST(crowd),
+		SETTING_TEST(close_unreachable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

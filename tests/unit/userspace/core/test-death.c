@@ -15,6 +15,7 @@
 #include "bag.h"
 #include "setting.h"
 
+#include "../../../lib/child.h"
 #include "../../../../userspace/base/parse.h"
 #include "../../../../userspace/core/dir.h"
 
@@ -78,7 +79,7 @@ static pid_t victim_start(const struct setting *set, unsigned seed)
 	snprintf(nodes, sizeof(nodes), "%u", set->nr_nodes);
 	snprintf(number, sizeof(number), "%u", seed);
 	snprintf(descriptor, sizeof(descriptor), "%d", pipes[1]);
-	pid = fork();
+	pid = child_fork();
 	assert_true(pid >= 0);
 	if (!pid) {
 		execl("/proc/self/exe", "death", "victim", set->spec, nodes, number,

@@ -173,6 +173,9 @@ static void test_adversary(void **state)
 static struct far_nic_ops front;
 static const struct far_nic_ops *behind;
 static unsigned nr_again, nr_notconn, nr_poll;
+static uint64_t later;			/* what the clock is ahead */
+static unsigned nr_connects;
+static int connect_error;
 
 static int front_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 		      unsigned nr)
@@ -191,6 +194,17 @@ static int front_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return behind->poll(qset, wc, max);
 }
 
+static int front_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	nr_connects++;
+	return connect_error ? connect_error : behind->connect(qset, idx, peer);
+}
+
+static uint64_t front_now(struct far_nic *nic)
+{
+	return behind->now(nic) + later;
+}
+
 static struct far_task *front_open(struct program *p)
 {
 	struct far_task *task;
@@ -201,6 +215,8 @@ static struct far_task *front_open(struct program *p)
 	front = *behind;
 	front.post = front_post;
 	front.poll = front_poll;
+	front.connect = front_connect;
+	front.now = front_now;
 	p->rig.nic->ops = &front;
 	p->far = rig_client(p->rig.nic, 0);
 	assert_int_equal(far_enter(p->far, &task), 0);
@@ -265,6 +281,43 @@ static void test_vanished(void **state)
 	front_close(&p, task);
 }
 
+/* An operation on a connection that has broken: 0, or what it fails with. */
+static int broken_add(struct far_task *task, unsigned node)
+{
+	int err;
+
+	nr_notconn = 1;
+	front_add(task, node);
+	err = far_sync(task);
+	nr_notconn = 0;
+	return err;
+}
+
+/* A node that does not answer is asked once, not by each operation, and later again. */
+static void test_down(void **state)
+{
+	static const int down[] = { -EHOSTDOWN, -EHOSTUNREACH, -ETIMEDOUT };
+	struct program p;
+	struct far_task *task = front_open(&p);
+	unsigned i;
+
+	for (i = 0; i < sizeof(down) / sizeof(down[0]); i++) {
+		nr_connects = 0;
+		connect_error = down[i];
+		assert_true(broken_add(task, 1) < 0);
+		assert_non_null(strstr(far_strerror_last(task), "cannot connect to node 1"));
+		assert_int_equal(broken_add(task, 1), -EHOSTDOWN);
+		assert_int_equal(nr_connects, 1);
+		/* the others are not concerned */
+		front_add(task, 0);
+		assert_int_equal(far_sync(task), 0);
+		connect_error = 0;
+		later += 2000000000;
+		assert_int_equal(broken_add(task, 1), 0);
+	}
+	front_close(&p, task);
+}
+
 /* What comes back late, of before the failure, is not taken for something of now. */
 static void test_poll(void **state)
 {
@@ -297,6 +350,7 @@ int main(void)
 		cmocka_unit_test(test_adversary),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_vanished),
+		cmocka_unit_test(test_down),
 		cmocka_unit_test(test_poll),
 	};
 

@@ -397,7 +397,7 @@ static void count_turns(const struct program *program, struct program_result *re
 	unsigned shard, i;
 
 	/* They can be looked at where the space is within reach. */
-	if (program->rig.conf.spec)
+	if (program->rig.conf.space)
 		return;
 	for (shard = 0; shard < hash->nr_shards; shard++) {
 		words = (const void *)((uint8_t *)program->rig.map[shard].addr +

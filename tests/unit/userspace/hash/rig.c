@@ -47,7 +47,8 @@ static void nics_open(struct rig *rig)
 	else
 		snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
 	for (i = 0; i < rig->conf.clients; i++)
-		if (far_nic_open(spec, why, sizeof(why), &rig->nic[i]))
+		if (far_nic_open(rig->conf.specs[i] ? rig->conf.specs[i] : spec, why,
+				 sizeof(why), &rig->nic[i]))
 			fail_msg("%s", why);
 }
 
@@ -85,10 +86,10 @@ void rig_open(struct rig *rig, const struct rig_conf *conf)
 		rig->conf.clients = 1;
 	if (!conf->size)
 		rig->conf.size = 64 << 20;
-	if (conf->spec)
+	if (conf->space)
 		rig->conf.nodes = 1;
 	nics_open(rig);
-	for (i = 0; i < rig->conf.nodes && !conf->spec; i++)
+	for (i = 0; i < rig->conf.nodes && !conf->space; i++)
 		space_make(rig, i);
 	for (i = 0; i < rig->conf.clients; i++)
 		rig_join(rig, i);
@@ -97,8 +98,8 @@ void rig_open(struct rig *rig, const struct rig_conf *conf)
 void rig_join(struct rig *rig, unsigned i)
 {
 	struct far_conf conf = {
-		.space = rig->conf.spec ? rig->conf.space : "s",
-		.nodes = rig->conf.spec ? &rig->conf.node : node_names,
+		.space = rig->conf.space ? rig->conf.space : "s",
+		.nodes = rig->conf.space ? &rig->conf.node : node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
 		.cache_bytes = rig->conf.cache ? rig->conf.cache : 1 << 16,
@@ -130,7 +131,7 @@ void rig_close(struct rig *rig)
 
 	for (i = 0; i < rig->conf.clients; i++)
 		rig_leave(rig, i);
-	for (i = 0; i < rig->conf.nodes && !rig->conf.spec; i++) {
+	for (i = 0; i < rig->conf.nodes && !rig->conf.space; i++) {
 		host->unmap(rig->nic[0], &rig->map[i]);
 		host->remove(rig->nic[0], node_names[i], "s");
 	}

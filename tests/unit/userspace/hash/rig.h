@@ -28,6 +28,7 @@ struct rig_conf {
 	int sim;		/* else mem */
 	int soft;		/* the software NIC instead of mem; one client */
 	const char *spec;	/* a space that exists, by this back end, */
+	const char *specs[RIG_CLIENTS];	/* or by one for each client, */
 	const char *node;	/* at this memory node, */
 	const char *space;	/* of this name; else NULL */
 	unsigned nodes;		/* 0: RIG_NODES */

@@ -64,7 +64,8 @@ int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 		return EIO;
 	*attr = (struct ibv_device_attr) {
 		.max_qp_wr = 32768, .max_cqe = 1 << 22, .phys_port_cnt = 1,
-		.atomic_cap = IBV_ATOMIC_HCA, .max_qp_init_rd_atom = 16, .max_sge = 1,
+		.atomic_cap = fake.no_atomics ? IBV_ATOMIC_NONE : IBV_ATOMIC_HCA,
+		.max_qp_init_rd_atom = 16, .max_sge = 1,
 	};
 	return 0;
 }

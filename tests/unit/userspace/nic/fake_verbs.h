@@ -20,6 +20,7 @@ struct fake_verbs {
 	/* Settings, before the back end is opened. */
 	struct far_nic *host;		/* mem: has the spaces */
 	bool no_td;			/* the provider has no thread domains */
+	bool no_atomics;		/* the device, as iWARP ones */
 	unsigned max_tds;		/* doorbells to be had; 0: no limit */
 	uint32_t max_inline;		/* of the device */
 	unsigned fail_at;		/* that call fails, counted from 1; 0: none */

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../../lib/child.h"
 #include "bed.h"
 
 static char dir[32];
@@ -209,7 +210,7 @@ static void test_process_dies(void **state)
 	space_make(nic, "x");
 	assert_int_equal(nic->ops->attach(nic, "", "x", FAR_ATTACH_READ, &peer), 0);
 	assert_int_equal(pipe(pipe_fd), 0);
-	pid = fork();
+	pid = child_fork();
 	if (!pid)
 		claimer(pipe_fd[1]);
 	assert_int_equal(read(pipe_fd[0], &byte, 1), 1);

@@ -257,6 +257,20 @@ static void test_words(void **state)
 	}
 }
 
+/* iWARP devices, siw too, have READ and WRITE, and nothing that libfar could lock by. */
+static void test_no_atomics(void **state)
+{
+	unsigned objects = fake.objects;
+	struct far_nic *nic;
+	char why[128];
+
+	fake.no_atomics = true;
+	assert_int_equal(far_nic_open("verbs:" FAKE_DEVICE, why, sizeof(why), &nic),
+			 -EOPNOTSUPP);
+	assert_non_null(strstr(why, FAKE_DEVICE " has no atomics"));
+	assert_int_equal(fake.objects, objects);
+}
+
 #define TEST(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
 
 int main(void)
@@ -270,6 +284,7 @@ int main(void)
 		TEST(test_explain, setup),
 		TEST(test_each_call_fails, setup),
 		TEST(test_words, setup),
+		TEST(test_no_atomics, setup),
 	};
 	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
 

@@ -46,6 +46,13 @@ void auth_sign_req(const struct auth_key *key, struct odrp_auth_bound bound,
 		   struct odrp_auth_req *req);
 int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
 		   const struct odrp_auth_req *req);
+/* The same of a client of spaces. */
+void auth_sign_far(const struct auth_key *key, struct odrp_auth_bound bound,
+		   struct odrp_auth_far *req);
+int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
+		   const struct odrp_auth_far *req);
+/* What stands for a space's name of len bytes, which is filled up with zeros. */
+void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE]);
 /* Of the private data of a REP or REJ; what: ODRP_AUTH_REP or _REJ. */
 void auth_sign_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len, uint8_t ret_mac[ODRP_AUTH_MAC]);

@@ -128,6 +128,37 @@ int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
 	return compare(right.mac, req->mac, sizeof(right.mac));
 }
 
+static void far_bound(const struct odrp_auth_far *req, struct odrp_auth_bound *bound)
+{
+	bound->what = ODRP_AUTH_REQ;
+	bound->counter = htobe64(be32toh(req->counter));
+}
+
+void auth_sign_far(const struct auth_key *key, struct odrp_auth_bound bound,
+		   struct odrp_auth_far *req)
+{
+	far_bound(req, &bound);
+	sign(key, &bound, req, offsetof(struct odrp_auth_far, mac), req->mac);
+}
+
+int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
+		   const struct odrp_auth_far *req)
+{
+	struct odrp_auth_far right = *req;
+
+	auth_sign_far(key, bound, &right);
+	return compare(right.mac, req->mac, sizeof(right.mac));
+}
+
+void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE])
+{
+	struct sha256_ctx sha;
+
+	sha256_init(&sha);
+	sha256_update(&sha, len, name);
+	sha256_digest(&sha, ODRP_AUTH_SPACE, ret_space);
+}
+
 void auth_sign_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len, uint8_t ret_mac[ODRP_AUTH_MAC])
 {

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The handshake: on a connection of its own, before each admin connection, the compute
+ * node and the memory node prove to each other that they have the same secret (odrp/auth.h).
+ * What it leaves is K, by which all other connections are signed (sign.c), and a handle
+ * for it.  A session that is to be resumed is named in it, so only who may have it
+ * hears whether it is there.
+ *
+ * What the memory node says counts when its proof is right, and not before: until then
+ * everything may come from anybody, so nothing is final.
+ */
+#include <linux/random.h>
+#include <linux/string.h>
+#include "auth.h"
+#include "cm.h"
+#include "msg.h"
+#include "odrp.h"
+
+/* How often the memory node may ask for a cookie. */
+#define MAX_KNOCKS	4
+
+/* All messages of one, as they were sent. */
+struct exchange {
+	struct odrp_auth_hello		hello;
+	struct odrp_auth_challenge	challenge;
+	struct odrp_auth_response	response;
+	struct odrp_auth_done		done;
+	struct odrp_auth_key		key;
+};
+
+static_assert(sizeof(struct odrp_auth_hello) <= ODRP_MSG_MAX);
+
+static int bad(struct odrp_conn *conn, const char *what)
+{
+	conn_err(conn, "handshake: %s\n", what);
+	return -EBADMSG;
+}
+
+static int say(struct odrp_conn *conn, const char *what, const void *p, u32 len)
+{
+	int err = odrp_msg_send(conn, p, len, odrp_cm_step_ms(conn));
+
+	if (err)
+		conn_err(conn, "handshake: sending the %s: error %d\n", what, err);
+	return err;
+}
+
+/* A memory node that does not know us ends the connection, and says nothing. */
+static int hear(struct odrp_conn *conn, const char *what, unsigned int nth,
+		void *ret_p, u32 len)
+{
+	int err = odrp_msg_receive(conn, nth, ret_p, len, odrp_cm_step_ms(conn));
+
+	if (err == -ECONNRESET) {
+		conn_err(conn, "memory node refuses key '%s': no such name, or another secret\n",
+			 conn->sess->auth.name);
+		return -EKEYREJECTED;
+	}
+	if (err)
+		conn_err(conn, "handshake: waiting for the %s: error %d\n", what,
+			 err);
+	return err;
+}
+
+static void fill_hello(struct odrp_conn *conn, struct odrp_auth_hello *h)
+{
+	*h = (struct odrp_auth_hello) {
+		.magic		= cpu_to_be32(ODRP_AUTH_MAGIC),
+		.version	= cpu_to_be16(ODRP_AUTH_VERSION),
+		.suite		= ODRP_AUTH_HMAC_SHA256,
+		.qpn		= cpu_to_be32(conn->qp->qp_num),
+	};
+	memcpy(h->cnode, conn->sess->auth.name, sizeof(h->cnode));
+	odrp_sign_addrs(conn->id, h->cnode_addr, h->mnode_addr);
+	get_random_bytes(h->nonce, sizeof(h->nonce));
+}
+
+static int check_challenge(struct odrp_conn *conn,
+			   const struct odrp_auth_challenge *c)
+{
+	if (be32_to_cpu(c->magic) != ODRP_AUTH_MAGIC ||
+	    be16_to_cpu(c->version) != ODRP_AUTH_VERSION ||
+	    c->suite != ODRP_AUTH_HMAC_SHA256)
+		return bad(conn, "a challenge of another version");
+	if (be32_to_cpu(c->qpn) != conn->peer_qpn)
+		return bad(conn, "a challenge of another connection");
+	return 0;
+}
+
+/* The secret may be replaced meanwhile; then this one still counts, or not. */
+static void derive(struct odrp_auth *a, struct exchange *x)
+{
+	u8 secret[ODRP_AUTH_SECRET];
+
+	spin_lock(&a->lock);
+	memcpy(secret, a->secret, sizeof(secret));
+	spin_unlock(&a->lock);
+	odrp_auth_derive(secret, &x->hello, &x->challenge, &x->key);
+	memzero_explicit(secret, sizeof(secret));
+}
+
+static void fill_response(struct odrp_sess *s, struct exchange *x)
+{
+	x->response = (struct odrp_auth_response) {
+		.magic		= cpu_to_be32(ODRP_AUTH_MAGIC),
+		.version	= cpu_to_be16(ODRP_AUTH_VERSION),
+		.session	= cpu_to_be64(s->id),
+	};
+	odrp_auth_prove(&x->key, &x->hello, &x->challenge, &x->response);
+}
+
+/* From here on the memory node is who it is: what it says is final. */
+static int take_done(struct odrp_conn *conn, const struct exchange *x)
+{
+	struct odrp_auth *a = &conn->sess->auth;
+	u16 status = be16_to_cpu(x->done.status);
+
+	if (status == ODRP_WIRE_E_SESSION) {
+		conn_err(conn, "the memory node has no session %llu of '%s' any more\n",
+			 conn->sess->id, a->name);
+		return -EACCES;
+	}
+	if (status != ODRP_WIRE_OK) {
+		conn_err(conn, "handshake: status %u\n", status);
+		return -EREMOTEIO;
+	}
+	a->key = x->key;
+	a->handle = x->done.handle;
+	a->counter = 0;
+	return 0;
+}
+
+static int talk(struct odrp_conn *conn, struct exchange *x)
+{
+	struct odrp_auth *a = &conn->sess->auth;
+	int err;
+
+	fill_hello(conn, &x->hello);
+	err = say(conn, "hello", &x->hello, sizeof(x->hello));
+	if (!err)
+		err = hear(conn, "challenge", 0, &x->challenge,
+			   sizeof(x->challenge));
+	if (!err)
+		err = check_challenge(conn, &x->challenge);
+	if (err)
+		return err;
+	derive(a, x);
+	fill_response(conn->sess, x);
+	err = say(conn, "response", &x->response, sizeof(x->response));
+	if (!err)
+		err = hear(conn, "end", 1, &x->done, sizeof(x->done));
+	if (err)
+		return err;
+	if (odrp_auth_check_done(&x->key, &x->hello, &x->challenge, &x->response,
+				 &x->done)) {
+		conn_err(conn, "memory node has not proved to have the secret of key '%s'\n",
+			 a->name);
+		return -EKEYREJECTED;
+	}
+	return take_done(conn, x);
+}
+
+/* It owns nothing: however it went, it goes. */
+static void hang_up(struct odrp_conn *conn)
+{
+	odrp_conn_quiesce(conn);
+	odrp_conn_halt(conn);
+	odrp_conn_unplug(conn);
+	odrp_cm_disconnect(conn);
+}
+
+static int knock(struct odrp_conn *conn)
+{
+	struct exchange x;
+	int err;
+
+	err = odrp_cm_connect(conn);
+	if (!err)
+		err = talk(conn, &x);
+	hang_up(conn);
+	memzero_explicit(&x, sizeof(x));
+	return err;
+}
+
+static void new_knock(struct odrp_auth_knock *k)
+{
+	*k = (struct odrp_auth_knock) {
+		.magic		= cpu_to_be32(ODRP_AUTH_MAGIC),
+		.version	= cpu_to_be16(ODRP_AUTH_VERSION),
+		.role		= ODRP_AUTH_HANDSHAKE,
+		.suite		= ODRP_AUTH_HMAC_SHA256,
+	};
+	get_random_bytes(&k->id, sizeof(k->id));
+}
+
+/*
+ * odrp_handshake() - prove who we are, and have the memory node prove who it is
+ *
+ * For a session that has no connection, or has given all of them up.  No connection is
+ * left of it.
+ *
+ * Return: 0, also for a session without a key, which proves nothing.  -EACCES: who
+ * has the secret says that the session is gone.  -EKEYREJECTED: one of the two has
+ * another secret.  Else another -errno.
+ */
+int odrp_handshake(struct odrp_sess *s)
+{
+	struct odrp_conn *conn = s->auth.conn;
+	unsigned int n = 0;
+	int err;
+
+	if (!conn)
+		return 0;
+	new_knock(&s->auth.knock);
+	do {
+		err = knock(conn);
+	} while (err == -EAGAIN && ++n < MAX_KNOCKS);
+	if (err == -EAGAIN) {
+		conn_err(conn, "handshake: one cookie after the other\n");
+		err = -EBUSY;
+	}
+	return err;
+}
+
+/*
+ * odrp_handshake_open() - a new session of a device that has a key
+ *
+ * Return: as odrp_handshake(); what is left goes with the session.
+ */
+int odrp_handshake_open(struct odrp_sess *s)
+{
+	struct odrp_conn *conn;
+	int err;
+
+	if (!s->auth.on)
+		return 0;
+	conn = odrp_conn_new(s, NULL, 0, odrp_conn_poll);
+	if (!conn)
+		return -ENOMEM;
+	s->auth.conn = conn;
+	err = odrp_msgs_new(conn);
+	if (err)
+		return err;
+	err = odrp_handshake(s);
+	return err ?: odrp_conn_stock(conn);
+}

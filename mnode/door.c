@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Handshakes; see door.h. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <odrp/wire.h>
+#include "door.h"
+#include "log.h"
+
+#define MS_PER_MINUTE	60000
+
+/* ---- places ---------------------------------------------------------------------- */
+
+static struct door_place *free_place(struct door *door)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOOR_PLACES; i++)
+		if (door->place[i].state == DOOR_FREE && door->place[i].mail.dev)
+			return &door->place[i];
+	return NULL;
+}
+
+/* A queue pair is good for one connection: another one is made by door_work(). */
+static void leave(struct door *door, struct door_place *place, bool say)
+{
+	if (say)
+		door->nic->ops->disconnect(door->nic, place->conn);
+	door->nic->ops->release(door->nic, place->conn);
+	far_mail_free(&place->mail);
+	explicit_bzero(&place->answer, sizeof(place->answer));
+	place->state = DOOR_FREE;
+	door->nr_taken--;
+}
+
+static void fail(struct door *door, struct door_place *place, const char *why)
+{
+	door->failed++;
+	log_notice("handshake refused: %s", why);
+	leave(door, place, true);
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+static void make_cookie(const struct door *door, const struct nic_event *ev,
+			__be64 id, uint64_t minute, uint8_t ret_cookie[ODRP_AUTH_MAC])
+{
+	const struct auth_ends ends = {
+		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
+	};
+	const uint64_t what[2] = { id, minute };
+
+	auth_sign_answer(&door->cookie_key, auth_bound(&ends, 0), what, sizeof(what),
+			 ret_cookie);
+}
+
+/* Of this minute, or of the last one. */
+static bool cookie_ok(const struct door *door, const struct nic_event *ev,
+		      const struct odrp_auth_knock *knock)
+{
+	const struct auth_ends ends = {
+		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
+	};
+	uint64_t what[2] = { knock->id, door->now_ms / MS_PER_MINUTE };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++, what[1]--)
+		if (!auth_check_answer(&door->cookie_key, auth_bound(&ends, 0), what,
+				       sizeof(what), knock->cookie))
+			return true;
+	return false;
+}
+
+static void reject(struct door *door, const struct nic_event *ev, const void *priv,
+		   size_t len)
+{
+	door->nic->ops->reject(door->nic, ev->id, priv, len);
+	door->nic->ops->release(door->nic, ev->id);
+}
+
+static void ask_for_cookie(struct door *door, const struct nic_event *ev,
+			   const struct odrp_auth_knock *knock)
+{
+	struct odrp_auth_cookie rej = {
+		.magic = htobe32(ODRP_AUTH_MAGIC),
+		.version = htobe16(ODRP_AUTH_VERSION),
+		.status = htobe16(ODRP_WIRE_E_BUSY),
+	};
+
+	make_cookie(door, ev, knock->id, door->now_ms / MS_PER_MINUTE, rej.cookie);
+	door->cookies++;
+	reject(door, ev, &rej, sizeof(rej));
+}
+
+static void refuse(struct door *door, const struct nic_event *ev,
+		   enum odrp_wire_status status)
+{
+	const struct odrp_wire_reject rej = {
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.status = htobe16(status),
+	};
+
+	door->full += status == ODRP_WIRE_E_BUSY;
+	reject(door, ev, &rej, sizeof(rej));
+}
+
+static void let_in(struct door *door, const struct nic_event *ev)
+{
+	struct door_place *place = free_place(door);
+
+	if (!place || door->nic->ops->accept(door->nic, ev->id, place->mail.qpn, NULL,
+					     0)) {
+		refuse(door, ev, ODRP_WIRE_E_BUSY);
+		return;
+	}
+	place->state = DOOR_HELLO;
+	place->conn = ev->id;
+	place->age_ms = 0;
+	place->ends = (struct auth_ends){
+		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
+		.cnode_qpn = ev->peer_qpn, .mnode_qpn = place->mail.qpn,
+	};
+	door->nr_taken++;
+}
+
+bool door_request(struct door *door, const struct nic_event *ev)
+{
+	struct odrp_auth_knock knock;
+
+	if (ev->priv_len < sizeof(knock))
+		return false;
+	memcpy(&knock, ev->priv, sizeof(knock));
+	if (be32toh(knock.magic) != ODRP_AUTH_MAGIC ||
+	    knock.role != ODRP_AUTH_HANDSHAKE)
+		return false;
+	if (be16toh(knock.version) != ODRP_AUTH_VERSION ||
+	    knock.suite != ODRP_AUTH_HMAC_SHA256)
+		refuse(door, ev, ODRP_WIRE_E_VERSION);
+	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
+		ask_for_cookie(door, ev, &knock);
+	else
+		let_in(door, ev);
+	return true;
+}
+
+bool door_gone(struct door *door, uint32_t conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOOR_PLACES; i++) {
+		struct door_place *place = &door->place[i];
+
+		if (place->state == DOOR_FREE || place->conn != conn)
+			continue;
+		door->failed += place->state != DOOR_DONE;
+		leave(door, place, false);
+		return true;
+	}
+	return false;
+}
+
+/* ---- messages -------------------------------------------------------------------- */
+
+static void take_hello(struct door *door, struct door_place *place,
+		       const void *bytes, size_t len)
+{
+	struct auth_answer *answer = &place->answer;
+
+	if (auth_answer_hello(answer, bytes, len, &place->ends) ||
+	    far_mail_send(&place->mail, &answer->challenge, sizeof(answer->challenge)))
+		fail(door, place, "malformed hello");
+	else
+		place->state = DOOR_RESPONSE;
+}
+
+/* Of a name that is unknown as of one that is: he finds out at the same moment. */
+static int secrets_of(const struct door *door, const char *name,
+		      struct secrets *ret_secrets)
+{
+	const struct ident *ident = who_find(door->who, name);
+
+	if (ident) {
+		*ret_secrets = ident->secrets;
+		return 0;
+	}
+	ret_secrets->nr = 1;
+	return getrandom(ret_secrets->secret[0], ODRP_AUTH_SECRET, 0) ==
+	       ODRP_AUTH_SECRET ? 0 : -EIO;
+}
+
+/* He has proved who he is. */
+static int answer_done(struct door *door, struct door_place *place, const char *name,
+		       uint64_t session)
+{
+	bool there = !session || door->session(door->arg, name, session);
+	struct odrp_auth_done done;
+	struct pass *pass;
+	int r;
+
+	if (there) {
+		r = who_pass_new(door->who, name, &place->answer.key, session, &pass);
+		if (r)
+			return r;
+	}
+	auth_answer_done(&place->answer, there ? ODRP_WIRE_OK : ODRP_WIRE_E_SESSION,
+			 there ? pass->handle : 0, &done);
+	return far_mail_send(&place->mail, &done, sizeof(done));
+}
+
+static void take_response(struct door *door, struct door_place *place,
+			  const void *bytes, size_t len)
+{
+	const char *name = (const char *)place->answer.hello.cnode;
+	struct secrets secrets;
+	uint64_t session;
+	int r = secrets_of(door, name, &secrets);
+
+	if (!r)
+		r = auth_answer_response(&place->answer, bytes, len, &secrets,
+					 &session);
+	explicit_bzero(&secrets, sizeof(secrets));
+	if (r) {
+		fail(door, place, "unknown name, or another secret");
+		return;
+	}
+	r = answer_done(door, place, name, session);
+	if (r) {
+		fail(door, place, strerror(-r));
+		return;
+	}
+	door->done++;
+	place->state = DOOR_DONE;
+}
+
+static void look(struct door *door, struct door_place *place)
+{
+	uint8_t bytes[FAR_MAIL_MAX];
+	size_t len;
+	int r = far_mail_take(&place->mail, bytes, &len);
+
+	if (r == -EAGAIN)
+		return;
+	if (place->state == DOOR_DONE)
+		leave(door, place, true);
+	else if (r)
+		fail(door, place, "connection broken");
+	else if (place->state == DOOR_HELLO)
+		take_hello(door, place, bytes, len);
+	else
+		take_response(door, place, bytes, len);
+}
+
+/* One at a time: it takes some calls of the NIC. */
+static void make_place(struct door *door)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOOR_PLACES; i++) {
+		struct door_place *place = &door->place[i];
+
+		if (place->state == DOOR_FREE && !place->mail.dev) {
+			far_mail_new(door->nic, door->pdn, &place->mail);
+			return;
+		}
+	}
+}
+
+bool door_work(struct door *door)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOOR_PLACES && door->nr_taken; i++)
+		if (door->place[i].state != DOOR_FREE)
+			look(door, &door->place[i]);
+	make_place(door);
+	return door->nr_taken;
+}
+
+void door_tick(struct door *door, uint32_t elapsed_ms)
+{
+	unsigned int i;
+
+	door->now_ms += elapsed_ms;
+	for (i = 0; i < DOOR_PLACES; i++) {
+		struct door_place *place = &door->place[i];
+
+		if (place->state == DOOR_FREE)
+			continue;
+		place->age_ms += elapsed_ms;
+		if (place->age_ms <= DOOR_MS)
+			continue;
+		if (place->state == DOOR_DONE)
+			leave(door, place, true);
+		else
+			fail(door, place, "it has taken too long");
+	}
+}
+
+/* ---- life ------------------------------------------------------------------------ */
+
+int door_init(struct door *door)
+{
+	unsigned int i;
+	int r;
+
+	if (getrandom(&door->cookie_key, sizeof(door->cookie_key), 0) !=
+	    sizeof(door->cookie_key))
+		return -EIO;
+	r = door->nic->ops->pd_alloc(door->nic, &door->pdn);
+	if (r)
+		return r;
+	for (i = 0; !r && i < DOOR_PLACES; i++)
+		r = far_mail_new(door->nic, door->pdn, &door->place[i].mail);
+	if (r)
+		door_fini(door);
+	return r;
+}
+
+void door_fini(struct door *door)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOOR_PLACES; i++) {
+		if (door->place[i].state != DOOR_FREE)
+			leave(door, &door->place[i], true);
+		far_mail_free(&door->place[i].mail);
+	}
+	door->nic->ops->pd_free(door->nic, door->pdn);
+}

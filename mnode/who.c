@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Identities and passes; see who.h. */
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include "who.h"
+
+/* ---- identities ------------------------------------------------------------------ */
+
+static void idents_free(struct ident *list)
+{
+	struct ident *ident;
+
+	while ((ident = list)) {
+		list = ident->next;
+		explicit_bzero(ident, sizeof(*ident));
+		free(ident);
+	}
+}
+
+const struct ident *who_find(const struct who *who, const char *name)
+{
+	const struct ident *ident = who->idents;
+
+	while (ident && strcmp(ident->name, name))
+		ident = ident->next;
+	return ident;
+}
+
+int who_add(struct who *who, const char *name, const struct secrets *secrets)
+{
+	struct ident *ident;
+
+	if (who_find(who, name))
+		return -EEXIST;
+	ident = calloc(1, sizeof(*ident));
+	if (!ident)
+		return -ENOMEM;
+	snprintf(ident->name, sizeof(ident->name), "%s", name);
+	ident->secrets = *secrets;
+	ident->next = who->idents;
+	who->idents = ident;
+	return 0;
+}
+
+static int read_one(struct who *who, const char *dir, const char *name, char *why)
+{
+	struct secrets secrets;
+	int r;
+
+	if (name[0] == '.')
+		return 0;
+	r = secret_read(dir, name, &secrets, why);
+	if (r)
+		return r;
+	r = who_add(who, name, &secrets);
+	if (r)
+		snprintf(why, SECRET_WHY_MAX, "%.200s/%.40s: %s", dir, name,
+			 strerror(-r));
+	explicit_bzero(&secrets, sizeof(secrets));
+	return r;
+}
+
+int who_read(struct who *who, const char *dir, char why[SECRET_WHY_MAX])
+{
+	struct who fresh = { .idents = NULL };
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	int r = 0;
+
+	if (!d && errno != ENOENT) {
+		r = -errno;
+		snprintf(why, SECRET_WHY_MAX, "%.400s: %s", dir, strerror(-r));
+		return r;
+	}
+	while (d && !r && (entry = readdir(d)))
+		r = read_one(&fresh, dir, entry->d_name, why);
+	if (d)
+		closedir(d);
+	if (r) {
+		idents_free(fresh.idents);
+		return r;
+	}
+	idents_free(who->idents);
+	who->idents = fresh.idents;
+	return 0;
+}
+
+/* ---- passes ---------------------------------------------------------------------- */
+
+static void pass_free(struct pass *pass)
+{
+	explicit_bzero(pass, sizeof(*pass));
+	free(pass);
+}
+
+static struct pass **pass_at(struct who *who, uint64_t handle)
+{
+	struct pass **at = &who->passes;
+
+	while (*at && (*at)->handle != handle)
+		at = &(*at)->next;
+	return at;
+}
+
+struct pass *who_pass(const struct who *who, uint64_t handle)
+{
+	struct pass *pass = who->passes;
+
+	while (pass && pass->handle != handle)
+		pass = pass->next;
+	return pass;
+}
+
+static void unlink_pass(struct pass **at)
+{
+	struct pass *pass = *at;
+
+	*at = pass->next;
+	pass_free(pass);
+}
+
+void who_drop(struct who *who, uint64_t handle)
+{
+	struct pass **at = pass_at(who, handle);
+
+	if (*at)
+		unlink_pass(at);
+}
+
+void who_drop_all(struct who *who, const char *name)
+{
+	struct pass **at = &who->passes;
+
+	while (*at) {
+		if (!strcmp((*at)->name, name))
+			unlink_pass(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+static bool is_idle(const struct pass *pass)
+{
+	return !pass->spent;
+}
+
+/* New ones come first: of those that are too many the last one is the oldest. */
+static void limit_idle(struct who *who, const char *name)
+{
+	struct pass **at = &who->passes;
+	unsigned int nr = 0;
+
+	while (*at) {
+		if (is_idle(*at) && !strcmp((*at)->name, name) &&
+		    ++nr >= WHO_MAX_IDLE)
+			unlink_pass(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
+		 uint64_t session, struct pass **ret_pass)
+{
+	struct pass *pass = calloc(1, sizeof(*pass));
+
+	if (!pass)
+		return -ENOMEM;
+	do {
+		if (getrandom(&pass->handle, sizeof(pass->handle), 0) !=
+		    sizeof(pass->handle)) {
+			free(pass);
+			return -EIO;
+		}
+	} while (!pass->handle || who_pass(who, pass->handle));
+	limit_idle(who, name);
+	snprintf(pass->name, sizeof(pass->name), "%s", name);
+	pass->key = *key;
+	pass->session = session;
+	pass->next = who->passes;
+	who->passes = pass;
+	*ret_pass = pass;
+	return 0;
+}
+
+void who_tick(struct who *who, uint32_t elapsed_ms,
+	      bool (*needed)(void *arg, const struct pass *pass), void *arg)
+{
+	struct pass **at = &who->passes;
+
+	while (*at) {
+		(*at)->idle_ms += elapsed_ms;
+		if (needed(arg, *at))
+			(*at)->idle_ms = 0;
+		if ((*at)->idle_ms > WHO_IDLE_MS)
+			unlink_pass(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void who_fini(struct who *who)
+{
+	idents_free(who->idents);
+	who->idents = NULL;
+	while (who->passes)
+		unlink_pass(&who->passes);
+}
+
+/* ---- requests -------------------------------------------------------------------- */
+
+static struct odrp_auth_bound bound_of(const struct nic_event *ev)
+{
+	const struct auth_ends ends = {
+		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
+	};
+
+	return auth_bound(&ends, ev->peer_qpn);
+}
+
+bool who_is_signed(const struct nic_event *ev)
+{
+	__be32 magic;
+
+	memcpy(&magic, ev->priv, sizeof(magic));
+	return ev->priv_len >= sizeof(struct odrp_auth_req) &&
+	       magic == htobe32(ODRP_AUTH_MAGIC);
+}
+
+static void take_note(struct pass *pass, struct odrp_auth_bound bound, __be64 counter,
+		      struct seal *ret_seal)
+{
+	pass->idle_ms = 0;
+	bound.counter = counter;
+	*ret_seal = (struct seal){ .on = true, .key = pass->key, .bound = bound };
+}
+
+int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
+	     struct seal *ret_seal)
+{
+	struct odrp_auth_bound bound = bound_of(ev);
+	struct odrp_auth_req req;
+	struct pass *pass;
+	int r;
+
+	memcpy(&req, ev->priv, sizeof(req));
+	if (be16toh(req.version) != ODRP_AUTH_VERSION)
+		return -EPROTO;
+	pass = who_pass(who, be64toh(req.handle));
+	if (!pass)
+		return -EKEYREJECTED;
+	r = auth_check_req(&pass->key, bound, &req);
+	if (!r)
+		r = auth_window_take(&pass->window, be64toh(req.counter));
+	if (r)
+		return r;
+	take_note(pass, bound, req.counter, ret_seal);
+	*ret_pass = pass;
+	return 0;
+}
+
+bool who_is_far(const struct nic_event *ev)
+{
+	__be32 magic;
+
+	memcpy(&magic, ev->priv, sizeof(magic));
+	return ev->priv_len >= sizeof(struct odrp_auth_far) &&
+	       magic == htobe32(ODRP_AUTH_FAR_MAGIC);
+}
+
+int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
+		 struct seal *ret_seal)
+{
+	struct odrp_auth_bound bound = bound_of(ev);
+	struct odrp_auth_far req;
+	struct pass *pass;
+	int r;
+
+	memcpy(&req, ev->priv, sizeof(req));
+	if (be16toh(req.version) != ODRP_AUTH_VERSION)
+		return -EPROTO;
+	pass = who_pass(who, be64toh(req.handle));
+	if (!pass)
+		return -EKEYREJECTED;
+	r = auth_check_far(&pass->key, bound, &req);
+	if (!r)
+		r = auth_window_take(&pass->window, be32toh(req.counter));
+	if (r)
+		return r;
+	take_note(pass, bound, htobe64(be32toh(req.counter)), ret_seal);
+	*ret_pass = pass;
+	return 0;
+}
+
+size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
+		void *answer, size_t len)
+{
+	struct odrp_auth_bound bound = seal->bound;
+
+	if (!seal->on)
+		return len;
+	bound.what = what;
+	bound.qpn = htobe32(qpn);
+	auth_sign_answer(&seal->key, bound, answer, len, (uint8_t *)answer + len);
+	return len + ODRP_AUTH_MAC;
+}

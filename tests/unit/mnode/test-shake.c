@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who proves nothing gets nothing: wrong keys, replays, forged answers, other people's
+ * sessions, old counters, and a flood of handshakes that are never finished, beside
+ * compute nodes that are honest.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bed/cnode-priv.h"
+#include "bed/load.h"
+
+static struct bed bed;
+static struct load load;
+
+static void open_bed(unsigned int nr_nodes)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, nr_nodes);
+}
+
+static int try_open(unsigned int node, struct cnode_refusal *no)
+{
+	struct bed_node *n = &bed.nodes[node];
+
+	n->cfg.nr_slots = 64;
+	n->cfg.queues = 1;
+	n->cfg.depth = 7;
+	return cnode_open(&n->cfg, &n->cnode, no);
+}
+
+/* Nothing is had for somebody who has not proved who he is. */
+static void expect_nothing(void)
+{
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	assert_null(bed.m.who.passes);
+	assert_int_equal(bed.m.next_id, 1);
+	bed_check(&bed, 0);
+}
+
+/* ---- keys ----------------------------------------------------------------------- */
+
+static void test_wrong_key(void **state)
+{
+	struct cnode_refusal no;
+
+	open_bed(2);
+	bed.nodes[0].secret[31] ^= 1;
+	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
+	/* That of another one who is known. */
+	bed.nodes[0].cfg.secret = bed.nodes[1].secret;
+	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
+	assert_int_equal(bed.m.door.failed, 2);
+	expect_nothing();
+	bed_close(&bed);
+}
+
+static void test_unknown_name(void **state)
+{
+	struct cnode_refusal no;
+
+	open_bed(1);
+	bed.nodes[0].cfg.name = "nobody";
+	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, 0);
+	expect_nothing();
+	bed_close(&bed);
+}
+
+static void test_no_key(void **state)
+{
+	struct cnode_refusal no;
+
+	open_bed(1);
+	bed.nodes[0].cfg.secret = NULL;
+	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	assert_false(no.proved);
+	expect_nothing();
+	bed_close(&bed);
+}
+
+/* Two secrets of one name, while one takes the place of the other. */
+static void test_rotation(void **state)
+{
+	struct secrets both = { .nr = 2 };
+	struct cnode_refusal no;
+
+	open_bed(1);
+	memset(both.secret[0], 1, sizeof(both.secret[0]));
+	memcpy(both.secret[1], bed.nodes[0].secret, sizeof(both.secret[1]));
+	assert_int_equal(who_add(&bed.m.who, "turning", &both), 0);
+	bed.nodes[0].cfg.name = "turning";
+	assert_int_equal(try_open(0, &no), 0);
+	assert_string_equal(bed.m.sess[0]->name, "turning");
+	bed_close(&bed);
+}
+
+static void test_revoked(void **state)
+{
+	open_bed(2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	assert_int_equal(manager_revoke(&bed.m, "node0"), 1);
+	assert_int_equal(manager_revoke(&bed.m, ""), 0);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_string_equal(bed.m.sess[0]->name, "node1");
+	bed_close(&bed);
+}
+
+/* ---- messages -------------------------------------------------------------------- */
+
+static const struct auth_ends ends = {
+	.cnode_ip = 0x01020304, .mnode_ip = 0x05060708, .cnode_qpn = 0x123,
+	.mnode_qpn = 0x456,
+};
+
+static void ask_anew(struct auth_ask *ask, struct auth_answer *answer)
+{
+	assert_int_equal(auth_ask_hello(ask, "somebody", &ends), 0);
+	assert_int_equal(auth_answer_hello(answer, &ask->hello, sizeof(ask->hello),
+					   &ends), 0);
+}
+
+/* All of it comes again, from the same place: the memory node's nonce is another one. */
+static void test_recorded_handshake(void **state)
+{
+	struct secrets secrets = { .nr = 1, .secret = { { 1 } } };
+	struct odrp_auth_done done;
+	struct auth_answer answer;
+	struct auth_ask ask;
+	uint64_t session, handle;
+
+	ask_anew(&ask, &answer);
+	assert_int_equal(auth_ask_response(&ask, &answer.challenge,
+					   sizeof(answer.challenge), secrets.secret[0],
+					   &ends, 7), 0);
+	assert_int_equal(auth_answer_response(&answer, &ask.response,
+					      sizeof(ask.response), &secrets,
+					      &session), 0);
+	assert_int_equal(session, 7);
+	auth_answer_done(&answer, ODRP_WIRE_OK, 9, &done);
+	assert_int_equal(auth_ask_done(&ask, &done, sizeof(done), &handle), 0);
+	assert_int_equal(handle, 9);
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello),
+					   &ends), 0);
+	assert_int_equal(auth_answer_response(&answer, &ask.response,
+					      sizeof(ask.response), &secrets,
+					      &session), -EKEYREJECTED);
+	/* And the memory node's part is of no use to another compute node's. */
+	ask_anew(&ask, &answer);
+	assert_int_equal(auth_ask_response(&ask, &answer.challenge,
+					   sizeof(answer.challenge), secrets.secret[0],
+					   &ends, 7), 0);
+	assert_int_equal(auth_ask_done(&ask, &done, sizeof(done), &handle),
+			 -EKEYREJECTED);
+}
+
+/* What it says of the connection is what the memory node sees, or it says nothing. */
+static void test_malformed(void **state)
+{
+	static const size_t counts[] = { 0, 4, 6, 7, 8, 12, 47, 48 + 31, 80, 96 + 15 };
+	struct auth_answer answer;
+	struct auth_ask ask;
+	size_t i;
+
+	ask_anew(&ask, &answer);
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct odrp_auth_hello hello = ask.hello;
+
+		((uint8_t *)&hello)[counts[i]] ^= 1;
+		assert_int_equal(auth_answer_hello(&answer, &hello, sizeof(hello),
+						   &ends), -EPROTO);
+	}
+	memset(ask.hello.cnode, 0, sizeof(ask.hello.cnode));
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello),
+					   &ends), -EPROTO);
+	assert_int_equal(auth_answer_hello(&answer, &ask.hello, sizeof(ask.hello) - 1,
+					   &ends), -EPROTO);
+}
+
+/* ---- requests ------------------------------------------------------------------- */
+
+/* A request for an I/O connection as node 0 signs it. */
+static void io_request(struct cnode *c, uint32_t qpn, struct odrp_auth_req *ret_req)
+{
+	struct odrp_wire_hello h;
+
+	cnode_hello(&h, ODRP_WIRE_IO);
+	h.depth = htobe16(7);
+	cnode_sign(c, &h, qpn, ret_req);
+}
+
+/* Whatever comes, says who asked. */
+static int ask_as(unsigned int node, const struct odrp_auth_req *req,
+		  struct cnode_refusal *no)
+{
+	return cnode_try_hello(&bed.nodes[node].cfg, req, sizeof(*req), no);
+}
+
+/* What went over the wire comes again: from another place, and from the same one. */
+static void test_replayed_request(void **state)
+{
+	struct cnode_refusal no;
+	struct odrp_auth_req req;
+	struct cnode *c;
+
+	open_bed(2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	io_request(c, 0x1234, &req);
+	assert_int_equal(ask_as(1, &req, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	assert_int_equal(ask_as(0, &req, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_true(sess_attached(bed.m.sess[0]));
+	bed_close(&bed);
+}
+
+/* The MAC is right, and the counter was there before. */
+static void test_old_counter(void **state)
+{
+	struct cnode_refusal no;
+	struct cnode *c;
+
+	open_bed(1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), 0);
+	c->proof.counter--;
+	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), 0);
+	bed_close(&bed);
+}
+
+/* Who has no key refuses, and is not believed; who has it is. */
+static void test_refusals_are_proved(void **state)
+{
+	struct cnode_refusal no;
+	struct cnode *c;
+
+	open_bed(1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	c->info.queues = 3;
+	cnode_lose(c, false);
+	assert_int_equal(cnode_resume(c, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_RANGE);
+	assert_true(no.proved);
+	/* The same, and the agent's K is another one: as somebody else would say it. */
+	c->info.queues = 1;
+	assert_int_equal(cnode_resume(c, &no), 0);
+	who_pass(&bed.m.who, c->proof.handle)->key.k[0] ^= 1;
+	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), -ECONNREFUSED);
+	assert_false(no.proved);
+	bed_close(&bed);
+}
+
+/* ---- sessions ------------------------------------------------------------------- */
+
+/* Node 1 proves that it is node 1, and wants the session of node 0. */
+static void test_others_session(void **state)
+{
+	struct cnode_refusal no;
+	uint64_t mine;
+
+	open_bed(2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_connect(&bed, 1, 64, 1, 7);
+	mine = bed.nodes[1].cnode->info.session;
+	bed.nodes[1].cnode->info.session = bed.nodes[0].cnode->info.session;
+	assert_int_equal(cnode_resume(bed.nodes[1].cnode, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_SESSION);
+	assert_true(no.proved);
+	assert_true(sess_attached(bed.m.sess[0]));
+	assert_int_equal(bed.m.sess_resumed, 0);
+	bed.nodes[1].cnode->info.session = mine;
+	assert_int_equal(cnode_resume(bed.nodes[1].cnode, &no), 0);
+	bed_close(&bed);
+}
+
+/* Not even who has seen its number and its token: the latter is not sent any more. */
+static void test_no_token(void **state)
+{
+	struct odrp_wire_hello h;
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
+	bed_open(&bed, &o, 1);
+	bed.nodes[0].cfg.name = bed.nodes[0].name;
+	bed.nodes[0].cfg.secret = bed.nodes[0].secret;
+	bed_connect(&bed, 0, 64, 1, 7);
+	assert_int_equal(bed.nodes[0].cnode->info.token, 0);
+	cnode_hello(&h, ODRP_WIRE_ADMIN);
+	h.session = htobe64(bed.m.sess[0]->id);
+	h.token = htobe64(bed.m.sess[0]->token);
+	h.queue = htobe16(1);
+	h.depth = htobe16(7);
+	h.nr_slots = htobe64(64);
+	assert_int_equal(cnode_try_hello(&bed.nodes[0].cfg, &h, sizeof(h), &no),
+			 -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_SESSION);
+	assert_true(sess_attached(bed.m.sess[0]));
+	bed_close(&bed);
+}
+
+/* The connections of before live until the new one is accepted. */
+static void test_old_ones_live_on(void **state)
+{
+	struct cnode_refusal no;
+	struct cnode *c;
+
+	open_bed(1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	bed.nodes[0].secret[0] ^= 1;
+	assert_int_equal(cnode_prove(c, &no), -ECONNREFUSED);
+	bed.nodes[0].secret[0] ^= 1;
+	assert_int_equal(cnode_prove(c, &no), 0);
+	assert_true(sess_attached(bed.m.sess[0]));
+	assert_int_not_equal(bed.m.sess[0]->handle, c->proof.handle);
+	assert_int_equal(cnode_resume(c, &no), 0);
+	assert_int_equal(bed.m.sess[0]->handle, c->proof.handle);
+	bed_close(&bed);
+}
+
+/* ---- floods --------------------------------------------------------------------- */
+
+#define FLOOD	100
+
+static void knock_of(struct odrp_auth_knock *knock, uint64_t id)
+{
+	assert_int_equal(auth_knock(NULL, knock), 0);
+	knock->id = htobe64(id);
+}
+
+/* Half of the places are taken, and nobody who does not hear the cookie gets one. */
+static void test_flood(void **state)
+{
+	struct cnode *half[FLOOD] = { NULL };
+	struct odrp_auth_knock knock;
+	struct cnode_refusal no;
+	unsigned int i, nr = 0;
+
+	open_bed(2);
+	for (i = 0; i < FLOOD; i++) {
+		knock_of(&knock, i + 1);
+		if (!cnode_knock(&bed.nodes[1].cfg, &knock, sizeof(knock), &half[i]))
+			nr++;
+		else
+			half[i] = NULL;
+	}
+	assert_int_equal(nr, DOOR_PLACES / 2);
+	assert_int_equal(bed.m.door.cookies, FLOOD - DOOR_PLACES / 2);
+	/* Nothing but these places is had for it. */
+	assert_int_equal(bed.m.nr_sess, 0);
+	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
+	/* Who is where he says he is comes in. */
+	assert_int_equal(try_open(0, &no), 0);
+	load_init(&load, &bed, 0, 64, 1);
+	load_run(&load, 200);
+	load_verify(&load);
+	load_fini(&load);
+	/* And places do not stay taken. */
+	bed_pass(&bed, DOOR_MS + 500);
+	assert_int_equal(bed.m.door.nr_taken, 0);
+	for (i = 0; i < FLOOD; i++)
+		if (half[i])
+			cnode_die(half[i]);
+	bed_close(&bed);
+}
+
+/* ---- cookies -------------------------------------------------------------------- */
+
+static struct nic_ops catching;
+static uint8_t caught[NIC_REJECT_PRIV_MAX];
+
+static int catch_reject(struct nic *nic, uint32_t id, const void *priv,
+			uint8_t priv_len)
+{
+	memset(caught, 0, sizeof(caught));
+	memcpy(caught, priv, priv_len);
+	return 0;
+}
+
+/* Is it asked for a cookie? */
+static bool is_asked(const struct odrp_auth_knock *knock, __be32 ip)
+{
+	struct nic_event ev = { .type = NIC_REQUEST, .peer_ip = ip, .local_ip = 1 };
+	uint8_t cookie[ODRP_AUTH_MAC];
+
+	ev.priv_len = sizeof(*knock);
+	memcpy(ev.priv, knock, sizeof(*knock));
+	assert_true(door_request(&bed.m.door, &ev));
+	return auth_is_cookie(caught, sizeof(caught), cookie);
+}
+
+/* One is of an address, a knock, and two minutes at most. */
+static void test_cookies(void **state)
+{
+	struct odrp_auth_knock knock, other;
+
+	open_bed(0);
+	catching = *bed.nic->ops;
+	catching.reject = catch_reject;
+	bed.nic->ops = &catching;
+	knock_of(&knock, 1);
+	assert_false(is_asked(&knock, 2));
+	bed.m.door.nr_taken = DOOR_PLACES / 2;
+	assert_true(is_asked(&knock, 2));
+	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
+	assert_false(is_asked(&knock, 2));
+	assert_true(is_asked(&knock, 3));
+	other = knock;
+	other.id++;
+	assert_true(is_asked(&other, 2));
+	other = knock;
+	other.cookie[15] ^= 1;
+	assert_true(is_asked(&other, 2));
+	bed.m.door.now_ms += 60000;
+	assert_false(is_asked(&knock, 2));
+	bed.m.door.now_ms += 60000;
+	assert_true(is_asked(&knock, 2));
+	bed.m.door.nr_taken = 0;
+	bed_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrong_key),
+		cmocka_unit_test(test_unknown_name),
+		cmocka_unit_test(test_no_key),
+		cmocka_unit_test(test_rotation),
+		cmocka_unit_test(test_revoked),
+		cmocka_unit_test(test_recorded_handshake),
+		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_replayed_request),
+		cmocka_unit_test(test_old_counter),
+		cmocka_unit_test(test_refusals_are_proved),
+		cmocka_unit_test(test_others_session),
+		cmocka_unit_test(test_no_token),
+		cmocka_unit_test(test_old_ones_live_on),
+		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_cookies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

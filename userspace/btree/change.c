@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Put, insert, update, delete: {CAS of the lock, READ}, then {WRITE of the record, WRITE of
+ * the entry, WRITE of the word}. The first trip is not needed when another task of this
+ * client hands the leaf over.
+ */
+#include "priv.h"
+
+#include "../core/stats.h"
+
+/* What the entry of the key becomes in the image that is held. 0, or why nothing changes. */
+static int image_change(struct btree_hold *hold, const struct btree_args *args, int place)
+{
+	struct far_btree *tree = hold->op->tree;
+	struct btree_entry *entry;
+
+	if (args->kind == FAR_COMBINE_DELETE) {
+		btree_entry_at(hold->geo, hold->node, place)->sum =
+			btree_free_sum(hold->node->version);
+		btree_hold_entry(hold, place);
+		return 0;
+	}
+	if (place < 0)
+		place = btree_find_free(hold->geo, hold->node);
+	if (place < 0)
+		return -ENOSPC;
+	entry = btree_entry_at(hold->geo, hold->node, place);
+	btree_entry_set(hold->geo, entry, hold->node->version, hold->op->key, args->value,
+			tree->value_size);
+	btree_hold_entry(hold, place);
+	return place;
+}
+
+static void remember(struct btree_op *op, const struct btree_hold *hold,
+		     const struct btree_args *args, int place)
+{
+	struct btree_spot spot = { hold->addr, hold->node->version, place };
+	uint8_t used[BTREE_MAX_SPAN];
+
+	if (args->kind != FAR_COMBINE_DELETE) {
+		btree_cache_put_spot(op->tree->cache, op->hash, &spot);
+		return;
+	}
+	btree_cache_drop_spot(op->tree->cache, op->hash);
+	if (btree_sorted(hold->geo, hold->node, used) * 4 <= hold->geo->span)
+		op->few = hold->addr;
+}
+
+/* What the others of the batch see if nothing changes. */
+static void look(struct btree_op *op, const struct btree_hold *hold,
+		 const struct btree_args *args, int place)
+{
+	op->present = place >= 0;
+	if (place >= 0 && args->room)
+		memcpy(args->room,
+		       btree_value(hold->geo, btree_entry_at(hold->geo, hold->node, place)),
+		       op->tree->value_size);
+}
+
+/* Why the change is not to be; 0. */
+static int refuse(const struct btree_args *args, int place)
+{
+	if (args->kind == FAR_COMBINE_INSERT && place >= 0)
+		return -EEXIST;
+	if ((args->kind == FAR_COMBINE_UPDATE || args->kind == FAR_COMBINE_DELETE) && place < 0)
+		return -ENOENT;
+	return 0;
+}
+
+/* The leaf is held: changes it, and releases it. */
+static int change_held(struct btree_op *op, struct btree_hold *hold, struct btree_args *args)
+{
+	int place, err, late;
+
+	if (op->batch) {
+		far_combine_plan(op->batch);
+		args->kind = op->batch->kind;
+		args->value = op->batch->source ? op->batch->source->value : NULL;
+	}
+	place = btree_find_key(hold->geo, hold->node, op->key);
+	look(op, hold, args, place);
+	err = refuse(args, place);
+	if (err || args->kind == FAR_COMBINE_GET) {
+		late = btree_release(hold);
+		return late ? late : err;
+	}
+	place = image_change(hold, args, place);
+	if (place == -ENOSPC) {
+		err = btree_split(hold, 0);
+		return err ? err : -EAGAIN;
+	}
+	if (op->batch)
+		far_combine_publish(op->batch);
+	err = btree_release(hold);
+	op->unsure = err != 0;
+	if (!err)
+		remember(op, hold, args, place);
+	return err;
+}
+
+int btree_change(struct btree_op *op, struct btree_args *args)
+{
+	size_t mark = far_buf_mark(op->task);
+	struct btree_hold hold;
+	int err;
+
+	do {
+		far_buf_release(op->task, mark);
+		err = btree_hold_key(op, op->key, 0, 0, &hold);
+		if (!err)
+			err = change_held(op, &hold, args);
+	} while (err == -EAGAIN);
+	far_buf_release(op->task, mark);
+	return err;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The way to a node: from the top down, by remembered or READ inner nodes, and then to
+ * the right as far as the fences say.
+ */
+#include "priv.h"
+
+#include "../core/epoch.h"
+#include "../core/owner.h"
+#include "../core/task.h"
+
+#define LOOKS	4u	/* at a node that is not whole, before its lock's owner is asked for */
+#define FREE_LOOKS	64u	/* at one that nobody is changing */
+#define HINTS	2u	/* at one that is only remembered */
+#define TRIES	10000u	/* to find a node, while others change the tree */
+#define SEARCH_NS	60u	/* processor time of a search in a node, for the model */
+
+int btree_top_read(struct btree_op *op)
+{
+	int err;
+
+	far_read(op->task, op->tree->root + offsetof(struct btree_root, top), op->word,
+		 sizeof(*op->word));
+	err = far_sync(op->task);
+	if (!err)
+		atomic_store(&op->tree->top, *op->word);
+	return err;
+}
+
+int btree_side(const struct btree_geo *geo, const struct btree_head *node, const void *key,
+	       int strict)
+{
+	/* strict: between the first key above low, and high itself */
+	if (btree_cmp(geo, key, btree_low(node)) < strict)
+		return -1;
+	if (node->flags & BTREE_LAST)
+		return 0;
+	return btree_cmp(geo, key, btree_high(geo, node)) >= strict ? 1 : 0;
+}
+
+/* Takes and gives back the lock of a node whose holder has died: that repairs it. */
+static int node_mend(struct btree_op *op, const struct btree_way *way, unsigned level)
+{
+	size_t mark = far_buf_mark(op->task);
+	struct btree_hold hold;
+	int err = btree_hold(op, way, level, &hold);
+
+	if (!err)
+		err = btree_release(&hold);
+	far_buf_release(op->task, mark);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* The node is not as it should be: waits, and sees to it if nobody else will. */
+static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned level,
+		     uint64_t word, unsigned look)
+{
+	int err;
+
+	far_backoff(op->task);
+	if (look % LOOKS != LOOKS - 1 || far_lock_is_free(word))
+		return 0;
+	err = far_owner_dead(op->task, word);
+	return err > 0 ? node_mend(op, way, level) : err;
+}
+
+int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned level,
+		    struct btree_head *buf)
+{
+	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	unsigned look, free = 0;
+	int err;
+
+	for (look = 0;; look++) {
+		far_read(op->task, way->addr, buf, geo->len);
+		err = far_sync(op->task);
+		if (err)
+			return err;
+		far_spend(op->task, SEARCH_NS);
+		if (btree_sealed(geo, buf, way->addr) && buf->level == level &&
+		    btree_whole(geo, buf))
+			break;
+		if (!way->sure && look == HINTS)
+			return -EAGAIN;
+		free += far_lock_is_free(buf->word);
+		if (free == FREE_LOOKS)
+			return -EBADMSG;
+		err = node_wait(op, way, level, buf->word, look);
+		if (err)
+			return err;
+	}
+	if (buf->flags & BTREE_DEAD)
+		return -ESHUTDOWN;
+	return buf->flags & BTREE_UNBORN && !way->beside ? -EAGAIN : 0;
+}
+
+/* An inner node on the way: remembered, or READ and then remembered. */
+static int inner_read(struct btree_op *op, struct btree_way *way, unsigned level, bool fresh)
+{
+	struct far_btree *tree = op->tree;
+	int err;
+
+	if (!fresh && btree_cache_node(tree->cache, way->addr, op->inner)) {
+		way->sure = false;
+		far_spend(op->task, SEARCH_NS);
+		return op->inner->level == level ? 0 : -EAGAIN;
+	}
+	err = btree_node_read(op, way, level, op->inner);
+	if (err)
+		return err;
+	way->sure = true;
+	if (!(op->inner->flags & BTREE_UNBORN))
+		btree_cache_put_node(tree->cache, way->addr, op->inner);
+	return 0;
+}
+
+/* A dead node to which the level above still leads: its client has died, or is at it. */
+static int dead_met(struct btree_op *op, const struct btree_way *way, unsigned level,
+		    const struct btree_head *node)
+{
+	size_t mark = far_buf_mark(op->task);
+	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	uint8_t *low = far_buf(op->task, geo->key_len);
+	int err = low ? 0 : -ENOMEM;
+
+	if (!err && way->sure) {
+		memcpy(low, btree_low(node), geo->key_len);
+		far_backoff(op->task);
+		err = btree_merge_end(op, low, way->addr, level);
+	}
+	far_buf_release(op->task, mark);
+	return err ? err : -EAGAIN;
+}
+
+/* From an inner node to the next one. */
+static int step(struct btree_op *op, const void *key, int strict, struct btree_way *way,
+		unsigned *level)
+{
+	const struct btree_geo *geo = &op->tree->geo[1];
+	const struct btree_entry *entry;
+	int side = btree_side(geo, op->inner, key, strict);
+
+	if (side > 0) {
+		way->addr = op->inner->right;
+		way->beside = true;
+		return 0;
+	}
+	entry = side ? NULL : btree_find_below(geo, op->inner, key, strict);
+	if (!entry)
+		return -EAGAIN;
+	way->parent = way->addr;
+	way->addr = btree_child(geo, entry);
+	way->beside = false;
+	--*level;
+	return 0;
+}
+
+int btree_descend(struct btree_op *op, const void *key, int strict, unsigned level,
+		  bool fresh, struct btree_way *ret_way)
+{
+	uint64_t top = atomic_load(&op->tree->top);
+	struct btree_way way = { .sure = true };
+	unsigned at;
+	int err = 0;
+
+	if (fresh || btree_top_level(top) < level) {
+		err = btree_top_read(op);
+		top = atomic_load(&op->tree->top);
+	}
+	at = btree_top_level(top);
+	if (!err && at < level)
+		err = -ENOENT;
+	/* the first node of a level is never merged away: its address is no hint */
+	way.addr = far_addr_bare(top);
+	while (!err && at > level) {
+		unsigned here = at;
+
+		err = inner_read(op, &way, at, fresh);
+		if (err == -ESHUTDOWN)
+			err = dead_met(op, &way, here, op->inner);
+		else if (!err)
+			err = step(op, key, strict, &way, &at);
+		if (err == -EAGAIN)
+			btree_cache_drop_node(op->tree->cache, way.addr);
+	}
+	*ret_way = way;
+	return err;
+}
+
+/* One attempt. */
+static int find_once(struct btree_op *op, const void *key, int strict, unsigned level,
+		     bool fresh, struct btree_head *buf, struct btree_way *way)
+{
+	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	int side = 1, err;
+
+	err = btree_descend(op, key, strict, level, fresh, way);
+	while (!err && side > 0) {
+		if (op->batch)
+			far_combine_again(op->batch);
+		err = btree_node_read(op, way, level, buf);
+		if (err == -ESHUTDOWN)
+			err = dead_met(op, way, level, buf);
+		if (err)
+			break;
+		btree_cache_put_word(op->tree->cache, way->addr, far_epoch_known(op->task),
+				     buf->word);
+		side = btree_side(geo, buf, key, strict);
+		if (side < 0)
+			return -EAGAIN;
+		if (side > 0) {
+			btree_cache_drop_node(op->tree->cache, way->parent);
+			op->passed = way->addr;
+			way->addr = buf->right;
+			way->sure = way->beside = true;
+		}
+	}
+	return err;
+}
+
+int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
+	       struct btree_head *buf, struct btree_way *ret_way)
+{
+	bool fresh = false;
+	unsigned try;
+	int err;
+
+	op->passed = FAR_NIL;
+	for (try = 0;; try++) {
+		err = find_once(op, key, strict, level, fresh, buf, ret_way);
+		if (err != -EAGAIN)
+			return err;
+		if (try == TRIES)
+			return -EBADMSG;
+		btree_cache_drop_node(op->tree->cache, ret_way->parent);
+		if (fresh)
+			far_backoff(op->task);
+		fresh = true;
+	}
+}

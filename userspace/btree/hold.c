@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Nodes under their lock: taking, changing, and repairing what a holder has left that
+ * died. Each change has its record in front of it, on the same queue pair.
+ */
+#include "priv.h"
+
+#include "../core/core.h"
+#include "../core/epoch.h"
+#include "../core/owner.h"
+#include "../core/task.h"
+
+#define TRIES		16u		/* connections that may break under one WRITE */
+#define HOLD_TRIES	10000u		/* to lock a node, while others change the tree */
+#define TRY_NS		UINT64_C(500)	/* before the first of them; doubles */
+
+static struct btree_hold *hold_of(struct far_lock *lock)
+{
+	return (struct btree_hold *)((char *)lock - offsetof(struct btree_hold, lock));
+}
+
+static int is_unknown(int err)
+{
+	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT;
+}
+
+uint64_t btree_new_version(struct btree_op *op)
+{
+	return far_rng_mix(far_rng_next(far_task_rng(op->task)) ^
+			   far_who_am_i(op->task));
+}
+
+/* The part of an image that starts behind its word. */
+static void *contents(struct btree_head *node)
+{
+	return &node->sum;
+}
+
+static uint32_t head_len(const struct btree_geo *geo)
+{
+	return geo->head - offsetof(struct btree_head, sum);
+}
+
+/* Whether the node that was merged into this one is dead; repairs that one first. */
+static int right_is_dead(struct btree_hold *hold, unsigned level)
+{
+	const struct btree_way way = { .addr = hold->redo->right, .sure = true };
+	struct btree_head *buf = far_buf(hold->op->task, hold->geo->len);
+	int err = buf ? btree_node_read(hold->op, &way, level, buf) : -ENOMEM;
+
+	return err == -ESHUTDOWN ? 1 : err;
+}
+
+/* The record says that the head was to change: does that. */
+static int repair_head(struct btree_hold *hold, uint64_t kind)
+{
+	struct btree_redo *redo = hold->redo;
+	struct btree_head *node = hold->node;
+	const struct btree_geo *geo = hold->geo;
+	struct btree_head *head = far_buf(hold->op->task, geo->head);
+	int err = head ? 1 : -ENOMEM;
+
+	if (err < 0)
+		return err;
+	memcpy(contents(head), redo->data, head_len(geo));
+	if (kind == BTREE_REDO_MERGE)
+		err = right_is_dead(hold, head->level);
+	if (err < 0)
+		return err;
+	if (err)
+		memcpy(contents(node), contents(head), head_len(geo));
+	btree_recast(geo, node, redo->before, node->version);
+	/* entries first, as if nobody had died */
+	far_write(hold->op->task, hold->addr + geo->head, (uint8_t *)node + geo->head,
+		  geo->len - geo->head);
+	return far_sync(hold->op->task);
+}
+
+static int repair(struct far_task *task, struct far_lock *lock)
+{
+	struct btree_hold *hold = hold_of(lock);
+	const struct btree_geo *geo = hold->geo;
+	uint64_t kind;
+	unsigned place;
+	int err;
+
+	far_read(task, hold->addr + geo->len, hold->redo, geo->redo);
+	err = far_sync(task);
+	if (err)
+		return err;
+	kind = hold->redo->kind & 0xff;
+	place = hold->redo->kind >> 8;
+	if (kind == BTREE_REDO_ENTRY && place < geo->span)
+		memcpy(btree_entry_at(geo, hold->node, place), hold->redo->data, geo->entry);
+	else if (kind == BTREE_REDO_HEAD || kind == BTREE_REDO_MERGE)
+		err = repair_head(hold, kind);
+	if (err)
+		return err;
+	return btree_sealed(geo, hold->node, hold->addr) && btree_whole(geo, hold->node) ?
+	       0 : -EBADMSG;
+}
+
+static const struct far_lock_ops hold_ops = { NULL, repair };
+
+static int hold_init(struct btree_op *op, const struct btree_geo *geo, uint64_t addr,
+		     struct btree_hold *hold)
+{
+	uint8_t *buf = far_buf(op->task, geo->len);
+
+	memset(hold, 0, sizeof(*hold));
+	hold->op = op;
+	hold->geo = geo;
+	hold->addr = addr;
+	hold->node = (struct btree_head *)buf;
+	hold->redo = far_buf(op->task, geo->redo);
+	if (!buf || !hold->redo)
+		return -ENOMEM;
+	hold->lock = (struct far_lock) {
+		.addr = addr,
+		.data = addr + offsetof(struct btree_head, sum),
+		.len = geo->len - offsetof(struct btree_head, sum),
+		.image = contents(hold->node),
+		.kind = FAR_LOCK_SUMMED,
+		.ops = &hold_ops,
+	};
+	return 0;
+}
+
+/* What has been locked is what was meant; the unborn are born by who comes from beside. */
+static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsigned level)
+{
+	struct btree_head *node = hold->node, *head;
+	int err;
+
+	if (!btree_sealed(hold->geo, node, hold->addr) || node->level != level ||
+	    node->flags & BTREE_DEAD)
+		return -EAGAIN;
+	if (!(node->flags & BTREE_UNBORN))
+		return 0;
+	if (!way->beside)
+		return -EAGAIN;
+	head = btree_new_head(hold);
+	if (!head)
+		return -ENOMEM;
+	head->version = node->version;
+	head->flags &= ~BTREE_UNBORN;
+	btree_seal(hold->geo, head, hold->addr);
+	err = btree_hold_entries(hold, head, BTREE_REDO_HEAD, FAR_NIL);
+	return err ? err : btree_hold_put(hold);
+}
+
+int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
+	       struct btree_hold *hold)
+{
+	uint64_t word = 0;
+	int err, seen;
+
+	seen = btree_cache_word(op->tree->cache, way->addr, far_epoch_known(op->task), &word);
+	/* a CAS goes only to what cannot have become another block meanwhile */
+	if (!seen && !way->sure)
+		return -EAGAIN;
+	err = hold_init(op, btree_geo_of(op->tree, level), way->addr, hold);
+	if (err)
+		return err;
+	hold->lock.seen = word;
+	err = far_lock_take(op->task, &hold->lock);
+	if (err)
+		return err;
+	err = hold_check(hold, way, level);
+	if (err == -EAGAIN) {
+		hold->lock.from = hold->lock.to = 0;
+		far_lock_release(op->task, &hold->lock);
+	} else if (err) {
+		btree_release(hold);
+	}
+	return err;
+}
+
+/* The first node on the way; locked, or READ first if it is only remembered. */
+static int hold_first(struct btree_op *op, const void *key, int strict, unsigned level,
+		      bool fresh, struct btree_hold *hold)
+{
+	struct btree_way way;
+	int err = btree_descend(op, key, strict, level, fresh, &way);
+
+	if (!err)
+		err = btree_hold(op, &way, level, hold);
+	if (err != -EAGAIN)
+		return err;
+	err = btree_find(op, key, strict, level, op->node, &way);
+	if (err)
+		return err;
+	way.sure = true;
+	return btree_hold(op, &way, level, hold);
+}
+
+int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned level,
+		   struct btree_hold *hold)
+{
+	struct btree_way way = { .sure = true, .beside = true };
+	size_t mark = far_buf_mark(op->task);
+	bool fresh = false;
+	unsigned try;
+	int err, side;
+
+	op->passed = FAR_NIL;
+	for (try = 0;; try++) {
+		far_buf_release(op->task, mark);
+		err = hold_first(op, key, strict, level, fresh, hold);
+		side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
+		while (!err && side > 0) {
+			way.addr = hold->node->right;
+			op->passed = hold->addr;
+			err = btree_release(hold);
+			far_buf_release(op->task, mark);
+			if (!err)
+				err = btree_hold(op, &way, level, hold);
+			side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
+		}
+		if (!err && side < 0) {
+			err = btree_release(hold);
+			err = err ? err : -EAGAIN;
+		}
+		if (err != -EAGAIN)
+			return err;
+		if (try == HOLD_TRIES)
+			return -EBADMSG;
+		if (fresh)
+			far_backoff(op->task);
+		fresh = true;
+	}
+}
+
+/* The record of what is about to happen goes in front of it. */
+static void redo_set(struct btree_hold *hold, uint64_t kind, uint64_t before, uint64_t right,
+		     const void *data, uint32_t len)
+{
+	hold->redo->kind = kind;
+	hold->redo->before = before;
+	hold->redo->right = right;
+	memcpy(hold->redo->data, data, len);
+	hold->lock.redo = hold->redo;
+	hold->lock.redo_addr = hold->addr + hold->geo->len;
+	hold->lock.redo_len = BTREE_REDO + len;
+}
+
+void btree_hold_entry(struct btree_hold *hold, unsigned place)
+{
+	uint32_t from = btree_entry_off(hold->geo, place) - offsetof(struct btree_head, sum);
+
+	/* a head that is on its way goes with it */
+	if (hold->lock.from < hold->lock.to)
+		hold->lock.from = 0;
+	else
+		hold->lock.from = from;
+	hold->lock.to = from + hold->geo->entry;
+	redo_set(hold, BTREE_REDO_ENTRY | (uint64_t)place << 8, hold->node->version, FAR_NIL,
+		 btree_entry_at(hold->geo, hold->node, place), hold->geo->entry);
+}
+
+struct btree_head *btree_new_head(struct btree_hold *hold)
+{
+	struct btree_head *head = far_buf(hold->op->task, hold->geo->head);
+
+	if (!head)
+		return NULL;
+	memcpy(head, hold->node, hold->geo->head);
+	head->version = btree_new_version(hold->op);
+	return head;
+}
+
+/* Until it is known to be done. The word is this task's as long as it is not fenced. */
+static int range_put(struct btree_hold *hold, uint32_t from, uint32_t to)
+{
+	struct far_task *task = hold->op->task;
+	unsigned i;
+	int err = -EIO;
+
+	for (i = 0; i < TRIES && is_unknown(err); i++) {
+		if (i)
+			far_sleep(task, TRY_NS << i);
+		far_write(task, hold->lock.redo_addr, hold->redo, hold->lock.redo_len);
+		far_write(task, hold->addr + from, (uint8_t *)hold->node + from, to - from);
+		err = far_sync(task);
+	}
+	return err;
+}
+
+int btree_hold_entries(struct btree_hold *hold, const struct btree_head *head,
+		       enum btree_redo_kind kind, uint64_t right)
+{
+	uint64_t before = hold->node->version;
+	const struct btree_geo *geo = hold->geo;
+	int err;
+
+	redo_set(hold, kind, before, right, &head->sum, head_len(geo));
+	memcpy(contents(hold->node), &head->sum, head_len(geo));
+	btree_recast(geo, hold->node, before, head->version);
+	err = range_put(hold, geo->head, geo->len);
+	btree_hold_head(hold);
+	return err;
+}
+
+void btree_hold_head(struct btree_hold *hold)
+{
+	hold->lock.from = 0;
+	hold->lock.to = head_len(hold->geo);
+}
+
+int btree_hold_put(struct btree_hold *hold)
+{
+	const uint32_t skip = offsetof(struct btree_head, sum);
+
+	return range_put(hold, skip + hold->lock.from, skip + hold->lock.to);
+}
+
+int btree_release(struct btree_hold *hold)
+{
+	int err = far_lock_release(hold->op->task, &hold->lock);
+
+	if (!err)
+		btree_cache_put_word(hold->op->tree->cache, hold->addr,
+				     far_epoch_known(hold->op->task), hold->lock.word);
+	return err;
+}
+
+int btree_abandon(struct btree_hold *hold, int err)
+{
+	const struct btree_way way = { .addr = hold->addr, .sure = true, .beside = true };
+	unsigned level = hold->node->level;
+	struct btree_op *op = hold->op;
+
+	far_lock_leave(op->tree->far->locks, &hold->lock);
+	if (!btree_hold(op, &way, level, hold))
+		btree_release(hold);
+	return err;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Two neighbours of one node above become one. Both are held. The right one's separator
+ * goes first: it is reached through its neighbour from then on, as after a split. Then the
+ * left one gets its entries, beyond its own fence, where nobody looks for them; then the
+ * right one dies: its entries first, acknowledged, then its head; then the left one gets
+ * the fence. While the right one is dead and the left one is not wider, its keys are
+ * nowhere: who wants them waits, and ends the merge if its client has died.
+ */
+#include "priv.h"
+
+#include "../core/alloc.h"
+#include "../core/epoch.h"
+#include "../core/task.h"
+
+#define MERGE_NS	1500u	/* processor time, for the model */
+
+static unsigned used(const struct btree_hold *hold)
+{
+	uint8_t place[BTREE_MAX_SPAN];
+
+	return btree_sorted(hold->geo, hold->node, place);
+}
+
+/* Copies the right one's entries to free places of the left one. */
+static void left_take(struct btree_hold *left, const struct btree_hold *right)
+{
+	const struct btree_geo *geo = left->geo;
+	uint8_t place[BTREE_MAX_SPAN];
+	unsigned nr = btree_sorted(geo, right->node, place), i;
+	struct btree_entry *entry;
+
+	for (i = 0; i < nr; i++) {
+		entry = btree_entry_at(geo, left->node, btree_find_free(geo, left->node));
+		memcpy(entry->data, btree_entry_at(geo, right->node, place[i])->data,
+		       geo->entry - BTREE_ENTRY);
+		entry->sum = btree_entry_sum(geo, entry, left->node->version);
+	}
+}
+
+static struct btree_head *left_head(struct btree_hold *left, const struct btree_hold *right)
+{
+	struct btree_head *head = btree_new_head(left);
+
+	if (!head)
+		return NULL;
+	head->right = right->node->right;
+	head->flags = right->node->flags & BTREE_LAST;
+	memcpy(btree_high(left->geo, head), btree_high(right->geo, right->node),
+	       left->geo->key_len);
+	btree_seal(left->geo, head, left->addr);
+	return head;
+}
+
+/* It dies, and is released. */
+static int right_die(struct btree_hold *right)
+{
+	struct btree_head *head = btree_new_head(right);
+	int err = head ? 0 : -ENOMEM;
+
+	if (!err) {
+		head->flags |= BTREE_DEAD;
+		btree_seal(right->geo, head, right->addr);
+		err = btree_hold_entries(right, head, BTREE_REDO_HEAD, FAR_NIL);
+	}
+	return err ? btree_abandon(right, err) : btree_release(right);
+}
+
+/* Writes the entries that the left one has got, under a record of the whole merge. */
+static int left_prepare(struct btree_hold *left, const struct btree_hold *right,
+			const struct btree_head *head)
+{
+	const struct btree_geo *geo = left->geo;
+
+	left->redo->kind = BTREE_REDO_MERGE;
+	left->redo->before = left->node->version;
+	left->redo->right = right->addr;
+	memcpy(left->redo->data, &head->sum, geo->head - offsetof(struct btree_head, sum));
+	left->lock.redo = left->redo;
+	left->lock.redo_addr = left->addr + geo->len;
+	left->lock.redo_len = BTREE_REDO + geo->head - offsetof(struct btree_head, sum);
+	left->lock.from = geo->head - offsetof(struct btree_head, sum);
+	left->lock.to = geo->len - offsetof(struct btree_head, sum);
+	return btree_hold_put(left);
+}
+
+/* Both are held, and released. 0: it has happened. */
+static int merge_run(struct btree_hold *left, struct btree_hold *right, unsigned level,
+		     const void *low)
+{
+	struct btree_op *op = left->op;
+	struct btree_head *head = left_head(left, right);
+	int err = head ? btree_unlink(op, low, right->addr, level) : -ENOMEM;
+
+	if (err) {
+		btree_release(right);
+		btree_release(left);
+		return err;
+	}
+	left_take(left, right);
+	err = left_prepare(left, right, head);
+	if (err) {
+		btree_release(right);
+		return btree_abandon(left, err);
+	}
+	err = right_die(right);
+	if (!err)
+		err = btree_hold_entries(left, head, BTREE_REDO_MERGE, right->addr);
+	err = err ? btree_abandon(left, err) : btree_release(left);
+	if (!err)
+		err = far_retire(op->task, right->addr, right->geo->size);
+	if (err)
+		far_alloc_lost(op->task);
+	return err;
+}
+
+static bool merge_fits(const struct btree_hold *left, const struct btree_hold *right,
+		       const void *low)
+{
+	return left->node->right == right->addr &&
+	       !btree_cmp(left->geo, btree_high(left->geo, left->node), low) &&
+	       (used(left) + used(right)) * 4 <= left->geo->span * 3;
+}
+
+/* The neighbours as the node above names them: -ENOENT, there is but one. */
+static int neighbours(struct btree_op *op, const void *key, unsigned level, uint8_t *low,
+		      struct btree_way *left, struct btree_way *right)
+{
+	const struct btree_geo *geo = &op->tree->geo[1];
+	const struct btree_entry *entry;
+	uint8_t place[BTREE_MAX_SPAN];
+	struct btree_way above;
+	unsigned nr;
+	int err;
+
+	*left = *right = (struct btree_way) { .sure = true };
+	err = btree_descend(op, key, 0, level + 1, true, &above);
+	if (!err)
+		err = btree_node_read(op, &above, level + 1, op->inner);
+	if (err)
+		return err == -ESHUTDOWN ? -EAGAIN : err;
+	if (btree_side(geo, op->inner, key, 0))
+		return -EAGAIN;
+	entry = btree_find_below(geo, op->inner, key, 0);
+	if (!entry)
+		return -EAGAIN;
+	memcpy(low, entry->data, geo->key_len);
+	right->addr = btree_child(geo, entry);
+	entry = btree_find_below(geo, op->inner, low, 1);
+	if (entry) {
+		left->addr = btree_child(geo, entry);
+		return 0;
+	}
+	/* it is the first one: then the next one is merged into it */
+	nr = btree_sorted(geo, op->inner, place);
+	if (nr < 2)
+		return -ENOENT;
+	left->addr = right->addr;
+	entry = btree_entry_at(geo, op->inner, place[1]);
+	memcpy(low, entry->data, geo->key_len);
+	right->addr = btree_child(geo, entry);
+	return 0;
+}
+
+/* Locks both, and merges them. Errors of the tries are nobody's: merging can wait. */
+static int merge_both(struct btree_op *op, const struct btree_way *left_way,
+		      const struct btree_way *right_way, const void *low, unsigned level)
+{
+	struct btree_hold left, right;
+	int err = btree_hold(op, left_way, level, &left);
+
+	if (err)
+		return err;
+	if (left.node->right != right_way->addr) {
+		err = btree_release(&left);
+		return err ? err : -EAGAIN;
+	}
+	err = btree_hold(op, right_way, level, &right);
+	if (!err && merge_fits(&left, &right, low))
+		return merge_run(&left, &right, level, low);
+	if (!err)
+		btree_release(&right);
+	btree_release(&left);
+	return err ? err : -EAGAIN;
+}
+
+int btree_merge(struct btree_op *op, const void *key, unsigned level)
+{
+	struct btree_way left, right;
+	size_t mark = far_buf_mark(op->task);
+	uint8_t *low = far_buf(op->task, op->tree->geo[1].key_len);
+	int err = low ? 0 : -ENOMEM;
+
+	far_spend(op->task, MERGE_NS);
+	if (!err)
+		err = neighbours(op, key, level, low, &left, &right);
+	if (!err)
+		err = merge_both(op, &left, &right, low, level);
+	far_buf_release(op->task, mark);
+	/* then perhaps the level above has too few */
+	if (!err && level + 1 < btree_top_level(atomic_load(&op->tree->top)))
+		err = btree_merge(op, key, level + 1);
+	return err == -ENOENT || err == -EAGAIN ? 0 : err;
+}
+
+/* The left one, which is held, has not got the fence yet, and nobody is about to do that. */
+static int left_widen(struct btree_hold *left, uint64_t dead, unsigned level)
+{
+	const struct btree_way way = { .addr = dead, .sure = true };
+	struct btree_hold right = { .geo = left->geo };
+	struct btree_head *head;
+	int err;
+
+	right.node = far_buf(left->op->task, left->geo->len);
+	if (!right.node)
+		return -ENOMEM;
+	err = btree_node_read(left->op, &way, level, right.node);
+	if (err != -ESHUTDOWN)
+		return err ? err : -EAGAIN;
+	head = left_head(left, &right);
+	if (!head)
+		return -ENOMEM;
+	err = btree_hold_entries(left, head, BTREE_REDO_HEAD, FAR_NIL);
+	return err ? err : btree_hold_put(left);
+}
+
+int btree_merge_end(struct btree_op *op, const void *low, uint64_t dead, unsigned level)
+{
+	size_t mark = far_buf_mark(op->task);
+	struct btree_hold left;
+	int err = btree_hold_key(op, low, 1, level, &left);
+
+	/* the lock has ended it, but for one that moved nothing */
+	if (!err) {
+		if (left.node->right == dead)
+			err = left_widen(&left, dead, level);
+		err = err && err != -EAGAIN ? btree_abandon(&left, err) :
+					      btree_release(&left);
+	}
+	far_buf_release(op->task, mark);
+	return err;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names, secrets, and signed requests; see key.h. */
+#include <core/wqe.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../base/why.h"
+#include "key.h"
+
+#define PATH_LEN	4096
+
+int far_key_read(const char *text, struct far_key *ret_key, char *why, size_t len)
+{
+	char dir[PATH_LEN] = SECRET_DIR, said[SECRET_WHY_MAX];
+	const char *slash = text ? strrchr(text, '/') : NULL;
+	const char *name = slash ? slash + 1 : text;
+	struct secrets secrets;
+	int err;
+
+	if (!text || !*text || (slash && slash - text >= PATH_LEN - 2))
+		return far_why(why, len, -EINVAL, "key=: expected a name, or the path of a "
+			       "file of secrets");
+	if (slash) {
+		memcpy(dir, text, slash - text + 1);
+		dir[slash - text + 1] = 0;
+	}
+	err = secret_read(dir, name, &secrets, said);
+	if (err)
+		return far_why(why, len, err, "key=%s: %s", text, said);
+	*ret_key = (struct far_key){ .set = true };
+	snprintf(ret_key->name, sizeof(ret_key->name), "%s", name);
+	memcpy(ret_key->secret, secrets.secret[0], sizeof(ret_key->secret));
+	explicit_bzero(&secrets, sizeof(secrets));
+	return 0;
+}
+
+void far_pass_sign(const struct far_pass *pass, const struct odrp_far_hello *hello,
+		   uint32_t qpn, struct odrp_auth_far *ret_req)
+{
+	*ret_req = (struct odrp_auth_far){
+		.magic = cpu_to_be32(ODRP_AUTH_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_AUTH_VERSION),
+		.role = hello->role,
+		.rights = hello->rights,
+		.number = hello->number,
+		.counter = cpu_to_be32(pass->counter),
+		.attach = hello->attach,
+		.handle = cpu_to_be64(pass->handle),
+	};
+	if (hello->name[0])
+		auth_space(hello->name, sizeof(hello->name), ret_req->space);
+	auth_sign_far(&pass->key, auth_bound(&pass->ends, qpn), ret_req);
+}
+
+/* Bytes of the answer, in front of its MAC; 0: it is none. */
+static size_t answer_len(bool accepted, enum odrp_far_role role, const uint8_t *priv,
+			 size_t len)
+{
+	struct odrp_far_accept accept;
+	struct odrp_far_reject rej;
+
+	_Static_assert(sizeof(accept) == sizeof(rej), "heads");
+	if (len < sizeof(accept))
+		return 0;
+	memcpy(&accept, priv, sizeof(accept));
+	memcpy(&rej, priv, sizeof(rej));
+	if (accepted)
+		return sizeof(accept) + be16_to_cpu(accept.nr_regions) *
+		       sizeof(struct odrp_far_region);
+	return sizeof(rej) + (role == ODRP_FAR_LOOK && !rej.status ?
+			      sizeof(struct odrp_far_info) : 0);
+}
+
+int far_pass_check(const struct far_pass *pass, bool accepted, enum odrp_far_role role,
+		   uint32_t qpn, const uint8_t *priv, size_t len)
+{
+	struct odrp_auth_bound bound = auth_bound(&pass->ends, accepted ? qpn : 0);
+	size_t body = answer_len(accepted, role, priv, len);
+
+	bound.what = accepted ? ODRP_AUTH_REP : ODRP_AUTH_REJ;
+	bound.counter = cpu_to_be64(pass->counter);
+	if (!body || len < body + ODRP_AUTH_MAC)
+		return -EKEYREJECTED;
+	return auth_check_answer(&pass->key, bound, priv, body, priv + body);
+}
