@@ -101,7 +101,7 @@ restarts() {
 	say "$(grep 'linearizable' "$case_dir/out")"
 }
 
-# The agent is gone.
+# The agent is gone, and with it, on the wire vhost, the guest's link.
 gone() {
 	guests "$1" -- '
 		bench_on || exit 4
@@ -110,7 +110,7 @@ gone() {
 		$far space list $at 2>/tmp/err && exit 6
 		cat /tmp/err'
 	expect_status 0
-	expect_out 'node "10.77.0.1": '
+	expect_out 'no port of rxe0 is up|node "10.77.0.1": '
 }
 
 vm_far=$(userspace_dir)/tests/unit/userspace
