@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # libfar's back end verbs, on the rdma_rxe of stock kernels, and a network that fails:
-# packets get lost, clients and machines die or stop for a while, the agent begins anew
-# or is gone. Slower, or an error that says what it is; nothing is lost.
+# packets get lost, clients die or stop for a while, the agent begins anew or is gone.
+# Slower, or an error that says what it is; nothing is lost.
 . "$(dirname "$0")/lib.sh"
 vm_timeout=900	# each packet that gets lost costs rxe its time-out
 
@@ -64,8 +64,7 @@ lossy() {
 	expect_out 'linearizable'
 	expect '.mnode.nic.fault_lost > 20'
 	say "$(grep 'linearizable' "$case_dir/out");" \
-		"$(value .mnode.nic.fault_lost) packets lost," \
-		"$(value .mnode.nic.fault_reordered) reordered"
+		"$(value .mnode.nic.fault_lost) packets lost"
 }
 
 # Two machines on one space. In one of them a client is killed, and another one stops
@@ -89,27 +88,6 @@ dies() {
 	expect '.mnode.spaces[0].fenced >= 2'
 }
 
-# A machine reboots with a client in the middle of its work.
-reboots() {
-	guests "$1" --cnodes 2 --reboots -- '
-		living() {
-			$far space list $at --json | grep -q "\"clients\": *$1[^0-9]"
-		}
-		if [ $CNODE_ID = 1 ]; then
-			bench_on || exit 4
-			reboot -f
-		fi
-		within 120 living 1 || exit 5
-		within 120 living 0 || exit 6
-		history || exit 7
-		within 60 whole || exit 8
-		echo the space is whole
-		reboot -f'
-	expect_status 0
-	expect_out 'linearizable'
-	expect_out 'the space is whole'
-}
-
 # The agent begins anew: clients of before are told, others have an empty space.
 restarts() {
 	guests "$1" --wire dgram -- '
@@ -123,15 +101,16 @@ restarts() {
 	say "$(grep 'linearizable' "$case_dir/out")"
 }
 
-# The agent is gone.
+# The agent is gone, and with it, on the wire vhost, the guest's link.
 gone() {
 	guests "$1" -- '
 		bench_on || exit 4
 		kill_mnode
 		fails_with "Connection timed out|Host is down" || exit 5
 		$far space list $at 2>/tmp/err && exit 6
-		grep "no such node" /tmp/err || exit 7'
+		cat /tmp/err'
 	expect_status 0
+	expect_out 'no port of rxe0 is up|node "10.77.0.1": '
 }
 
 vm_far=$(userspace_dir)/tests/unit/userspace
@@ -140,11 +119,8 @@ vm_far_tool=$(userspace_dir)/userspace/tool/far
 # tests/unit/mnode/test-space-tool.sh.
 ((nightly)) || kernels=()
 for kernel in "${kernels[@]}"; do
-	tap_case "5 % lost, 5 % out of order, on $kernel" \
-		lossy "$kernel" loss=0.05,reorder=0.05
 	tap_case "1 % lost on $kernel" lossy "$kernel" loss=0.01
 	tap_case "clients die and stop on $kernel" dies "$kernel"
-	tap_case "a machine reboots on $kernel" reboots "$kernel"
 	tap_case "the agent begins anew on $kernel" restarts "$kernel"
 	tap_case "the agent is gone on $kernel" gone "$kernel"
 done
