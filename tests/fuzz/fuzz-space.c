@@ -343,11 +343,12 @@ static void op_draw(struct op *op)
 static void op_expect(const struct op *op, const uint8_t *sent)
 {
 	const uint8_t *local = w.hostile.local;
-	uint8_t *at = own_copy(op->wr.raddr);
 	uint64_t old, new;
+	uint8_t *at;
 
 	if (!op->len)
 		return;
+	at = own_copy(op->wr.raddr);
 	if (op->wr.op == WRC_WQE_WRITE) {
 		memcpy(at, sent, op->len);
 		return;
