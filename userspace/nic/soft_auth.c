@@ -95,7 +95,8 @@ static int knock(struct soft_nic *soft, __be32 ip, struct odrp_auth_knock *say,
 	else if (!err && auth_is_cookie(conn.priv, conn.priv_len, cookie))
 		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
 	else if (!err)
-		err = -ECONNREFUSED;
+		err = far_hello_refusal(conn.priv, conn.priv_len) == -EINPROGRESS ?
+		      -EINPROGRESS : -ECONNREFUSED;
 	far_mail_free(&mail);
 	soft_conn_end(soft, &conn);
 	return err;

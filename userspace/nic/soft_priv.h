@@ -25,6 +25,7 @@
 #include <nic/soft.h>
 #include <odrp/far.h>
 
+#include "../base/pages.h"
 #include "../host/host.h"
 #include "bell.h"
 #include "hello.h"
@@ -182,6 +183,7 @@ void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 struct soft_space {
 	struct far_host_space host;
+	struct far_pages pages;
 	struct soft_node *node;
 	unsigned maps;		/* of far_host_map */
 	bool known;		/* published, and not removed */

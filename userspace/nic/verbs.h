@@ -15,7 +15,7 @@
  *	key=NAME	who we are, as of soft (soft.h). Memory nodes have IPv4 addresses
  *			then
  *	timeout=N	a packet that is not acknowledged is sent again after
- *			4.096 us * 2^N, seven times; 16 unless given: two seconds in all
+ *			4.096 us * 2^N, six times; 16 unless given: two seconds in all
  *
  * A memory node is named HOST or HOST:PORT ([HOST]:PORT of an IPv6 address); the port is
  * ODRP_FAR_PORT unless given. Which of our addresses leads there, the route decides.
