@@ -60,7 +60,7 @@ keys=$(mktemp -d)
 ends 0 "$keys/d/cnode1" "$odrpctl" key new cnode1 --dir "$keys/d"
 ends 3 'File exists' "$odrpctl" key new cnode1 --dir "$keys/d"
 ends 3 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
-ends 2 'usage: odrpctl key new NAME' "$odrpctl" key old
+ends 2 'usage: odrpctl key new|load NAME' "$odrpctl" key old
 [ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
 rm -r "$keys"
 
