@@ -50,12 +50,14 @@ static int hash_insert(struct far_task *task, void *index, const void *key,
 	return far_hash_insert(task, index, key, key_len, value, value_len);
 }
 
-static int hash_create(struct far_task *task, const char *name, uint64_t keys)
+static int hash_create(struct far_task *task, const char *name, uint64_t keys,
+		       const struct ycsb_data *data)
 {
 	struct far_hash_attr attr = { .expected = keys };
 	struct far_hash *hash;
 	int err = far_hash_create(task, name, &attr, &hash);
 
+	(void)data;
 	if (!err)
 		far_hash_close(hash);
 	return err;
@@ -125,5 +127,7 @@ const struct index_kind *index_find(const char *name)
 			return &kinds[i];
 	if (!strcmp(index_art.index.name, name))
 		return &index_art;
+	if (!strcmp(index_btree.index.name, name))
+		return &index_btree;
 	return NULL;
 }

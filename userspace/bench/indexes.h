@@ -14,7 +14,8 @@ struct index_kind {
 	const char *variants;		/* their names, for messages */
 	int ordered;			/* it has scan(), and its integers are big-endian */
 	/* Makes an empty one for so many keys. */
-	int (*create)(struct far_task *task, const char *name, uint64_t keys);
+	int (*create)(struct far_task *task, const char *name, uint64_t keys,
+		      const struct ycsb_data *data);
 	/*
 	 * Makes one with keys [0, keys) by writing the memory of its nodes: base[i] is
 	 * offset 0 of node i's space.
@@ -26,6 +27,7 @@ struct index_kind {
 };
 
 extern const struct index_kind index_art;
+extern const struct index_kind index_btree;
 
 /* By name; NULL. */
 const struct index_kind *index_find(const char *name);

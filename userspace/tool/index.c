@@ -48,7 +48,7 @@ enum {
 
 static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "What is run:", 1 },
-	{ "index", KEY_INDEX, "NAME", 0, "hash (default) or art", 1 },
+	{ "index", KEY_INDEX, "NAME", 0, "hash (default), art or btree", 1 },
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
 	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
@@ -140,7 +140,8 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	switch (key) {
 	case KEY_INDEX:
 		o->kind = index_find(arg);
-		return o->kind ? 0 : parse_failed(state, "index", arg, "hash or art");
+		return o->kind ? 0 : parse_failed(state, "index", arg,
+						  "hash, art or btree");
 	case KEY_WORKLOAD:
 		o->mix = ycsb_find(arg);
 		return o->mix ? 0 : parse_failed(state, "workload", arg,
@@ -365,7 +366,7 @@ static int load(struct cluster *cluster, const struct options *o,
 	if (err)
 		goto stop_progress;
 	if (o->by_insert)
-		err = o->kind->create(task, conf->name, o->keys);
+		err = o->kind->create(task, conf->name, o->keys, &o->data);
 	else
 		err = load_image(cluster, o, task, conf->name);
 	far_leave(task);
