@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "early.h"
 #include "log.h"
 #include "manager.h"
 
@@ -238,6 +239,22 @@ static int open_door(struct manager *m, char *why)
 	return complain(why, r, "cannot make queue pairs for handshakes");
 }
 
+/* Clients of spaces that come meanwhile are told to come again. */
+static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
+{
+	const struct conf *conf = m->conf;
+	struct early early = { .host = NULL };
+	int r = m->spaces.open ? early_start(&early, &m->spaces.host) : 0;
+
+	if (r)
+		return complain(why, r, "cannot start a thread");
+	r = pool_init(&m->pool, m->nic, conf->pool, conf->populate);
+	early_stop(&early);
+	if (r)
+		complain_of_pool(why, r, conf->pool);
+	return r;
+}
+
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX])
 {
@@ -268,12 +285,13 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		r = complain(why, -ENOMEM, "sessions");
 		goto free_sess;
 	}
-	r = pool_init(&m->pool, nic, conf->pool, conf->populate);
-	if (r) {
-		complain_of_pool(why, r, conf->pool);
+	r = spaces_open(&m->spaces, nic, conf, why);
+	if (r)
 		goto free_sess;
-	}
-	r = spaces_init(&m->spaces, &m->pool, conf, why);
+	r = take_memory(m, why);
+	if (r)
+		goto close_spaces;
+	r = spaces_make(&m->spaces, &m->pool, conf, why);
 	if (r)
 		goto fini_pool;
 	m->slack = conf->reserve == UINT64_MAX ?
@@ -283,7 +301,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
 		complain(why, r, "cannot make the lender's queue");
-		goto fini_spaces;
+		goto unmake_spaces;
 	}
 	r = open_door(m, why);
 	if (r)
@@ -302,10 +320,12 @@ close_door:
 	who_fini(&m->who);
 fini_lender:
 	lend_fini(&m->lender);
-fini_spaces:
-	spaces_fini(&m->spaces);
+unmake_spaces:
+	spaces_unmake(&m->spaces);
 fini_pool:
 	pool_fini(&m->pool);
+close_spaces:
+	spaces_close(&m->spaces);
 free_sess:
 	free(m->leases);
 	free(m->sess);
@@ -326,8 +346,9 @@ void manager_fini(struct manager *m)
 	door_fini(&m->door);
 	who_fini(&m->who);
 	lend_fini(&m->lender);
-	spaces_fini(&m->spaces);
+	spaces_unmake(&m->spaces);
 	pool_fini(&m->pool);
+	spaces_close(&m->spaces);
 	free(m->leases);
 	free(m->sess);
 }

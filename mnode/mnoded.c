@@ -480,10 +480,11 @@ static int loop(struct daemon *d)
 	r = serve_metrics(d);
 	if (r)
 		goto free_ctl;
-	log_info("%" PRIu64 " pages%s to lend, reserve of %" PRIu64 " for each "
-		 "compute node; port %u, control %s", d->m.pool.pages,
-		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.slack,
-		 d->conf.port, d->conf.control);
+	log_info("%" PRIu64 " pages%s to lend, %" PRIu64 " in spaces, reserve of %" PRIu64
+		 " for each compute node; port %u, control %s",
+		 d->m.pool.pages - d->m.spaces.nr_pages,
+		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.spaces.nr_pages,
+		 d->m.slack, d->conf.port, d->conf.control);
 	log_info("chains use %s; %s finds pages",
 		 d->m.waits ? "WAITs" : "fences",
 		 d->m.nic_translates ? "the NIC" : "a chain");

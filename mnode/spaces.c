@@ -190,13 +190,12 @@ static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t 
 	return ODRP_FAR_OK;
 }
 
-int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
+int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 		char why[CONF_WHY_MAX])
 {
-	unsigned int i;
 	int r;
 
-	*sp = (struct spaces){ .pool = pool };
+	*sp = (struct spaces){ .open = false };
 	if (!conf->nr_spaces)
 		return 0;
 	r = draw(&sp->generation, sizeof(sp->generation));
@@ -205,7 +204,7 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 			 strerror(-r));
 		return r;
 	}
-	r = far_host_init(&sp->host, pool->nic);
+	r = far_host_init(&sp->host, nic);
 	if (r) {
 		snprintf(why, CONF_WHY_MAX, "cannot listen for clients of spaces: %s",
 			 strerror(-r));
@@ -215,6 +214,16 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 	sp->host.join = join_asked;
 	sp->host.arg = sp;
 	sp->open = true;
+	return 0;
+}
+
+int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
+		char why[CONF_WHY_MAX])
+{
+	unsigned int i;
+	int r;
+
+	sp->pool = pool;
 	for (i = 0; i < conf->nr_spaces; i++) {
 		*why = 0;
 		r = space_new(sp, &conf->spaces[i], why);
@@ -223,23 +232,26 @@ int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		if (!*why)
 			snprintf(why, CONF_WHY_MAX, "cannot make space %s: %s",
 				 conf->spaces[i].name, strerror(-r));
-		spaces_fini(sp);
+		spaces_unmake(sp);
 		return r;
 	}
 	return 0;
 }
 
-void spaces_fini(struct spaces *sp)
+void spaces_unmake(struct spaces *sp)
 {
 	struct space *space;
 
-	if (!sp->open)
-		return;
 	while ((space = sp->list)) {
 		sp->list = space->next;
 		space_free(sp, space);
 	}
-	far_host_fini(&sp->host);
+}
+
+void spaces_close(struct spaces *sp)
+{
+	if (sp->open)
+		far_host_fini(&sp->host);
 	sp->open = false;
 }
 

@@ -56,12 +56,16 @@ struct spaces {
 	uint64_t step_at, probe_at;
 };
 
-/* Makes those of the settings, which stay the caller's.  -errno, with a sentence in
- * why. */
-int spaces_init(struct spaces *sp, struct pool *pool, const struct conf *conf,
+/* Listens, if the settings have spaces, which stay the caller's.  -errno, with a
+ * sentence in why. */
+int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
+		char why[CONF_WHY_MAX]);
+void spaces_close(struct spaces *sp);
+/* Makes them, all or none. */
+int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		char why[CONF_WHY_MAX]);
 /* Cuts all clients off. */
-void spaces_fini(struct spaces *sp);
+void spaces_unmake(struct spaces *sp);
 
 /* A new connection, or what has become of one.  False: it is none of a space's.  A
  * request may delete a space. required: only who has proved who he is gets anything. */

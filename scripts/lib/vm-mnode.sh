@@ -239,6 +239,15 @@ mnode_kill() {
 	mnode_pid[k]=
 }
 
+# The agent anew, with nothing of before. Its cards must be of a wire that it can
+# come back to (--wire dgram).
+mnode_restart() {
+	local k=$1
+	mnode_kill "$k"
+	rm -f "$run_dir/mnode$(of_mnode "$k").out" "$(control_socket "$k")"
+	mnode_start "$k" || run_fail "memory node $k does not begin anew"
+}
+
 # NBD: the best that the distribution offers. A tap device where we may make
 # one, QEMU's user networking elsewhere.
 nbd_tap=

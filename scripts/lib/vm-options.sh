@@ -64,7 +64,8 @@ Run:
   --mnode-kill-after S  kill the memory node, the first of several, S seconds
                         after COMMAND started (COMMAND may ask for it, too:
                         echo kill-mnode >/run/ask; check-mnode asks for a count
-                        of the agent's pages, and the run fails if it is wrong)
+                        of the agent's pages, and the run fails if it is wrong;
+                        with --wire dgram restart-mnode has it begin anew)
   --reboots             COMMAND ends by rebooting its machine; any other end
                         fails the run. The last statistics are taken when the
                         memory nodes have noticed the loss, or after half a

@@ -335,10 +335,11 @@ guests_meet() {
 on_guest_wish() {
 	case $opt_mode-$2 in
 	odrp-kill-mnode) mnode_kill 0 ;;
+	odrp-restart-mnode) mnode_restart 0 ;;
 	odrp-check-mnode) mnode_check 0 && mnode_checks=$((mnode_checks + 1)) ;;
 	*)
-		run_fail "cnode $1 asks for '$2': expected kill-mnode or check-mnode," \
-			"and a memory node"
+		run_fail "cnode $1 asks for '$2': expected kill-mnode, restart-mnode or" \
+			"check-mnode, and a memory node"
 		;;
 	esac
 }
@@ -407,6 +408,8 @@ on_guest_gone() {
 on_mnode_gone() {
 	local k=$1 status
 	[[ -n ${mnode_pid[k]} ]] || return 0
+	# It is another life that has ended.
+	! kill -0 "${mnode_pid[k]}" 2>/dev/null || return 0
 	wait "${mnode_pid[k]}" 2>/dev/null
 	status=$?
 	mnode_pid[k]=

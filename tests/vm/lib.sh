@@ -258,8 +258,8 @@ vm() {
 # memory is never in the swap device, so that it survives whatever becomes of
 # that. In it, "swapped COMMAND" runs what may swap, and "within SECONDS COMMAND"
 # runs COMMAND again and again until it succeeds; 1 if it does not come to that;
-# "kill_mnode" has the host kill the first memory node, and "check_mnode" has it
-# ask for the agent's proof of its pages, without which the run fails.
+# "kill_mnode" has the host kill the first memory node, "restart_mnode" has it begin
+# anew, and "check_mnode" has it ask for the agent's proof of its pages, without which the run fails.
 vm_script() {
 	local -a options=()
 	while [[ $1 != -- ]]; do
@@ -334,6 +334,9 @@ within() {
 }
 kill_mnode() {
 	echo kill-mnode >/run/ask
+}
+restart_mnode() {
+	echo restart-mnode >/run/ask
 }
 check_mnode() {
 	echo check-mnode >/run/ask

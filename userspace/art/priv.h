@@ -20,11 +20,13 @@
 #include "cache.h"
 #include "key.h"
 #include "layout.h"
+#include "variant.h"
 
 struct far_art {
 	struct far *far;
 	uint64_t root;
 	unsigned nr_nodes;		/* memory nodes that blocks go to */
+	enum art_variant variant;
 	struct art_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 };

@@ -143,7 +143,8 @@ static int change_here(struct art_op *op, const struct art_args *args, struct ar
 		return -EEXIST;
 	if (args->kind == FAR_COMBINE_DELETE)
 		return leaf_kill(op);
-	if (args->value_len == 8 && op->seen.value_len == 8)
+	if (args->value_len == 8 && op->seen.value_len == 8 &&
+	    op->art->variant != ART_LOCK_FREE)
 		return overwrite(op, args->value);
 	err = need_new(op, args, new);
 	return err ? err : replace(op, new);

@@ -21,6 +21,11 @@ void far_art_close(struct far_art *art)
 	free(art);
 }
 
+void art_set_variant(struct far_art *art, enum art_variant variant)
+{
+	art->variant = variant;
+}
+
 static int root_read(struct far_task *task, uint64_t addr)
 {
 	size_t mark = far_buf_mark(task);

@@ -5,19 +5,25 @@
 #include "indexes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <far/art.h>
 
 #include "../art/image.h"
+#include "../art/variant.h"
+
+static enum art_variant art_variant;
 
 static int art_open(struct far_task *task, const char *name, void **ret_index)
 {
 	struct far_art *art;
 	int err = far_art_open(task, name, &art);
 
-	if (!err)
-		*ret_index = art;
-	return err;
+	if (err)
+		return err;
+	art_set_variant(art, art_variant);
+	*ret_index = art;
+	return 0;
 }
 
 static void art_close(void *index)
@@ -97,8 +103,10 @@ static int art_image(struct far_task *task, void *const *base, const char *name,
 
 static int art_select(const char *name)
 {
-	(void)name;
-	return -EINVAL;
+	if (strcmp(name, "lock-free"))
+		return -EINVAL;
+	art_variant = ART_LOCK_FREE;
+	return 0;
 }
 
 const struct index_kind index_art = {
@@ -111,7 +119,7 @@ const struct index_kind index_art = {
 		.insert = art_insert,
 		.scan = art_scan,
 	},
-	.variants = "none",
+	.variants = "lock-free",
 	.ordered = 1,
 	.create = art_create,
 	.image = art_image,

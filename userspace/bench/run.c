@@ -283,7 +283,8 @@ static void worker_loop(struct worker *w)
 		err = worker_op(w, op);
 		now = far_now(w->task);
 		worker_count(w, op, from, now, err);
-		if (err == -ESTALE)
+		/* Neither becomes better. */
+		if (err == -ESTALE || err == -EHOSTDOWN)
 			break;
 	}
 	run_mark(run, 1);

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define ALIGN		64u
 #define SEGMENT_MIN	(64u << 10)
@@ -14,19 +13,16 @@
 
 static int segment_map(struct far_segment *segment, struct far_nic *nic, size_t size)
 {
-	void *base;
-	int err;
+	int err = far_pages_map(size, &segment->pages);
 
-	base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
-	if (base == MAP_FAILED)
-		return -ENOMEM;
-	err = nic->ops->mr_reg(nic, base, size, &segment->lkey);
+	if (err)
+		return err;
+	err = nic->ops->mr_reg(nic, segment->pages.base, size, &segment->lkey);
 	if (err) {
-		munmap(base, size);
+		far_pages_unmap(&segment->pages);
 		return err;
 	}
-	segment->base = base;
+	segment->base = segment->pages.base;
 	segment->size = size;
 	return 0;
 }
@@ -34,7 +30,7 @@ static int segment_map(struct far_segment *segment, struct far_nic *nic, size_t 
 static void segment_unmap(struct far_segment *segment, struct far_nic *nic)
 {
 	nic->ops->mr_dereg(nic, segment->lkey);
-	munmap(segment->base, segment->size);
+	far_pages_unmap(&segment->pages);
 }
 
 int far_bufs_init(struct far_bufs *bufs, struct far_nic *nic, unsigned nr_tasks,

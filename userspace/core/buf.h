@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/pages.h"
 #include "../nic/nic.h"
 
 #define FAR_BUF_PART	16384u		/* bytes of the first segment that a task has */
@@ -21,6 +22,7 @@
 struct far_segment {
 	char *base;
 	size_t size;
+	struct far_pages pages;
 	uint32_t lkey;
 	struct far_segment *next;	/* of the thread's list of all */
 	struct far_segment *below;	/* in an arena; or the next free one */

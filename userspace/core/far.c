@@ -76,6 +76,8 @@ const char *far_node_words(int err)
 		return "it does not know this name with this secret";
 	case -EAGAIN:
 		return "not all memory nodes of its set have joined";
+	case -EINPROGRESS:
+		return "it has just started and still takes its memory: try again later";
 	default:
 		return strerrordesc_np(-err);
 	}

@@ -4,6 +4,7 @@
 
 #include <core/wqe.h>
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 _Static_assert(FAR_ATTACH_READ == ODRP_FAR_READ && FAR_ATTACH_WRITE == ODRP_FAR_WRITE,
@@ -50,6 +51,8 @@ static int status_errno(unsigned status)
 		return -EACCES;
 	case ODRP_FAR_E_INCOMPLETE:
 		return -EAGAIN;
+	case ODRP_FAR_E_STARTING:
+		return -EINPROGRESS;
 	case ODRP_FAR_E_AUTH:
 		return -ENOKEY;
 	default:
@@ -67,6 +70,16 @@ int far_hello_refusal(const uint8_t *priv, unsigned len)
 	if (be32_to_cpu(rej.magic) != ODRP_FAR_MAGIC)
 		return -ECONNREFUSED;
 	return status_errno(be16_to_cpu(rej.status));
+}
+
+#define AGAIN_MS	100
+
+bool far_hello_again(int err, unsigned *tries)
+{
+	if (err != -EINPROGRESS || ++*tries >= FAR_HELLO_TRIES)
+		return false;
+	poll(NULL, 0, AGAIN_MS);
+	return true;
 }
 
 int far_hello_info(const uint8_t *priv, unsigned len, struct far_nic_space *ret_space)

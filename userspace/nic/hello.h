@@ -21,6 +21,12 @@ int far_hello_name(struct odrp_far_hello *hello, const char *space);
  * serves spaces. -EPROTO: not as far.h has it.
  */
 int far_hello_refusal(const uint8_t *priv, unsigned len);
+/*
+ * Whether to attach once more after err: the memory node has said that it starts, and
+ * it has not been asked for FAR_HELLO_TRIES times. Then this has waited a while.
+ */
+#define FAR_HELLO_TRIES	300u
+bool far_hello_again(int err, unsigned *tries);
 /* What the answer to ODRP_FAR_LOOK says behind its status. -EPROTO. */
 int far_hello_info(const uint8_t *priv, unsigned len, struct far_nic_space *ret_space);
 

@@ -3,6 +3,7 @@
 #include <core/wqe.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/why.h"
@@ -83,4 +84,103 @@ int far_pass_check(const struct far_pass *pass, bool accepted, enum odrp_far_rol
 	if (!body || len < body + ODRP_AUTH_MAC)
 		return -EKEYREJECTED;
 	return auth_check_answer(&pass->key, bound, priv, body, priv + body);
+}
+
+/* ---- passes ---- */
+
+void far_passes_init(struct far_passes *passes)
+{
+	pthread_mutex_init(&passes->lock, NULL);
+	pthread_mutex_init(&passes->shaking, NULL);
+	passes->list = NULL;
+}
+
+static void pass_free(struct far_pass *pass)
+{
+	explicit_bzero(pass, sizeof(*pass));
+	free(pass);
+}
+
+void far_passes_fini(struct far_passes *passes)
+{
+	struct far_pass *pass;
+
+	while ((pass = passes->list)) {
+		passes->list = pass->next;
+		pass_free(pass);
+	}
+	pthread_mutex_destroy(&passes->shaking);
+	pthread_mutex_destroy(&passes->lock);
+}
+
+static struct far_pass **pass_at(struct far_passes *passes, __be32 ip)
+{
+	struct far_pass **at = &passes->list;
+
+	while (*at && (*at)->ends.mnode_ip != ip)
+		at = &(*at)->next;
+	return at;
+}
+
+/* False: there is none. */
+static bool pass_copy(struct far_passes *passes, __be32 ip, struct far_pass *ret_pass)
+{
+	struct far_pass *pass;
+
+	pthread_mutex_lock(&passes->lock);
+	pass = *pass_at(passes, ip);
+	if (pass) {
+		pass->counter++;
+		*ret_pass = *pass;
+	}
+	pthread_mutex_unlock(&passes->lock);
+	return pass;
+}
+
+static void pass_add(struct far_passes *passes, struct far_pass *pass)
+{
+	pthread_mutex_lock(&passes->lock);
+	pass->next = passes->list;
+	passes->list = pass;
+	pthread_mutex_unlock(&passes->lock);
+}
+
+int far_passes_get(struct far_passes *passes, __be32 ip,
+		   int (*shake)(void *arg, __be32 ip, struct far_pass *ret_pass),
+		   void *arg, struct far_pass *ret_pass)
+{
+	struct far_pass *pass;
+	int err = 0;
+
+	if (pass_copy(passes, ip, ret_pass))
+		return 0;
+	pthread_mutex_lock(&passes->shaking);
+	if (pass_copy(passes, ip, ret_pass))
+		goto unlock;
+	pass = calloc(1, sizeof(*pass));
+	err = pass ? shake(arg, ip, pass) : -ENOMEM;
+	if (err) {
+		free(pass);
+		goto unlock;
+	}
+	pass->counter = 1;
+	*ret_pass = *pass;
+	pass_add(passes, pass);
+unlock:
+	pthread_mutex_unlock(&passes->shaking);
+	return err;
+}
+
+void far_passes_drop(struct far_passes *passes, const struct far_pass *pass)
+{
+	struct far_pass **at, *gone;
+
+	pthread_mutex_lock(&passes->lock);
+	at = pass_at(passes, pass->ends.mnode_ip);
+	gone = *at && (*at)->handle == pass->handle ? *at : NULL;
+	if (gone)
+		*at = gone->next;
+	pthread_mutex_unlock(&passes->lock);
+	if (gone)
+		pass_free(gone);
 }

@@ -6,6 +6,7 @@
 #ifndef FAR_NIC_KEY_H
 #define FAR_NIC_KEY_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,26 @@ struct far_pass {
 	struct auth_key key;
 	uint32_t counter;
 };
+
+/**
+ * struct far_passes - to all memory nodes; one to each is enough
+ * @lock:	list
+ * @shaking:	one handshake at a time; before lock
+ */
+struct far_passes {
+	pthread_mutex_t lock, shaking;
+	struct far_pass *list;
+};
+
+void far_passes_init(struct far_passes *passes);
+void far_passes_fini(struct far_passes *passes);
+/* A copy of the pass, with a counter of its own; by shake() if there is
+ * none, which fills in ends, handle and key. */
+int far_passes_get(struct far_passes *passes, __be32 ip,
+		   int (*shake)(void *arg, __be32 ip, struct far_pass *ret_pass),
+		   void *arg, struct far_pass *ret_pass);
+/* It is not good any more. */
+void far_passes_drop(struct far_passes *passes, const struct far_pass *pass);
 
 /* The hello as a request of that queue pair; the counter is the pass's. */
 void far_pass_sign(const struct far_pass *pass, const struct odrp_far_hello *hello,

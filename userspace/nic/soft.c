@@ -205,7 +205,7 @@ static int soft_open(const char *text, char *why, size_t why_len,
 		return err;
 	}
 	pthread_mutex_init(&soft->lock, NULL);
-	pthread_mutex_init(&soft->shaking, NULL);
+	far_passes_init(&soft->passes);
 	soft->nic.ops = &far_soft_ops;
 	*ret_nic = &soft->nic;
 	return 0;
@@ -217,8 +217,7 @@ static void soft_close(struct far_nic *nic)
 
 	soft->dev->ops->close(soft->dev);
 	nodes_free(soft);
-	soft_passes_free(soft);
-	pthread_mutex_destroy(&soft->shaking);
+	far_passes_fini(&soft->passes);
 	pthread_mutex_destroy(&soft->lock);
 	explicit_bzero(&soft->key, sizeof(soft->key));
 	free(soft);

@@ -4,7 +4,6 @@
  * asked of it; each request has another counter.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -96,7 +95,8 @@ static int knock(struct soft_nic *soft, __be32 ip, struct odrp_auth_knock *say,
 	else if (!err && auth_is_cookie(conn.priv, conn.priv_len, cookie))
 		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
 	else if (!err)
-		err = -ECONNREFUSED;
+		err = far_hello_refusal(conn.priv, conn.priv_len) == -EINPROGRESS ?
+		      -EINPROGRESS : -ECONNREFUSED;
 	far_mail_free(&mail);
 	soft_conn_end(soft, &conn);
 	return err;
@@ -106,8 +106,9 @@ free_mail:
 	return err;
 }
 
-static int shake(struct soft_nic *soft, __be32 ip, struct far_pass *pass)
+static int shake(void *arg, __be32 ip, struct far_pass *pass)
 {
+	struct soft_nic *soft = arg;
 	struct odrp_auth_knock say;
 	unsigned tries;
 	int err = auth_knock(NULL, &say);
@@ -122,92 +123,10 @@ static int shake(struct soft_nic *soft, __be32 ip, struct far_pass *pass)
 
 /* ---- passes ---- */
 
-static struct far_pass **pass_at(struct soft_nic *soft, __be32 ip)
-{
-	struct far_pass **at = &soft->passes;
-
-	while (*at && (*at)->ends.mnode_ip != ip)
-		at = &(*at)->next;
-	return at;
-}
-
-/* False: there is none. */
-static bool pass_copy(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass)
-{
-	struct far_pass *pass;
-
-	pthread_mutex_lock(&soft->lock);
-	pass = *pass_at(soft, ip);
-	if (pass) {
-		pass->counter++;
-		*ret_pass = *pass;
-	}
-	pthread_mutex_unlock(&soft->lock);
-	return pass;
-}
-
-static int pass_make(struct soft_nic *soft, __be32 ip)
-{
-	struct far_pass *pass = calloc(1, sizeof(*pass));
-	int err;
-
-	if (!pass)
-		return -ENOMEM;
-	err = shake(soft, ip, pass);
-	if (err) {
-		free(pass);
-		return err;
-	}
-	pthread_mutex_lock(&soft->lock);
-	pass->next = soft->passes;
-	soft->passes = pass;
-	pthread_mutex_unlock(&soft->lock);
-	return 0;
-}
-
 int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass)
 {
-	int err = 0;
-
 	memset(ret_pass, 0, sizeof(*ret_pass));
-	if (!soft->key.set || is_local(soft, ip) || pass_copy(soft, ip, ret_pass))
+	if (!soft->key.set || is_local(soft, ip))
 		return 0;
-	pthread_mutex_lock(&soft->shaking);
-	if (!pass_copy(soft, ip, ret_pass)) {
-		err = pass_make(soft, ip);
-		if (!err && !pass_copy(soft, ip, ret_pass))
-			err = -ECONNREFUSED;
-	}
-	pthread_mutex_unlock(&soft->shaking);
-	return err;
-}
-
-static void pass_free(struct far_pass *pass)
-{
-	explicit_bzero(pass, sizeof(*pass));
-	free(pass);
-}
-
-void soft_pass_drop(struct soft_nic *soft, const struct far_pass *pass)
-{
-	struct far_pass **at, *gone;
-
-	pthread_mutex_lock(&soft->lock);
-	at = pass_at(soft, pass->ends.mnode_ip);
-	gone = *at && (*at)->handle == pass->handle ? *at : NULL;
-	if (gone)
-		*at = gone->next;
-	pthread_mutex_unlock(&soft->lock);
-	if (gone)
-		pass_free(gone);
-}
-
-void soft_passes_free(struct soft_nic *soft)
-{
-	struct far_pass *pass;
-
-	while ((pass = soft->passes)) {
-		soft->passes = pass->next;
-		pass_free(pass);
-	}
+	return far_passes_get(&soft->passes, ip, shake, soft, ret_pass);
 }

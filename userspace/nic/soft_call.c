@@ -126,7 +126,7 @@ static int conn_answer(struct soft_nic *soft, const struct far_pass *pass,
 		return err;
 	if (pass->handle && far_pass_check(pass, *ret_up, role, conn->peer_qpn,
 					   conn->priv, conn->priv_len)) {
-		soft_pass_drop(soft, pass);
+		far_passes_drop(&soft->passes, pass);
 		return -ECONNREFUSED;
 	}
 	return *ret_up ? 0 : far_hello_refusal(conn->priv, conn->priv_len);

@@ -69,6 +69,7 @@ int soft_attach(struct far_nic *nic, const char *node, const char *space,
 {
 	struct soft_nic *soft = soft_nic_of(nic);
 	struct soft_peer *peer = calloc(1, sizeof(*peer));
+	unsigned tries = 0;
 	int err;
 
 	if (!peer)
@@ -78,7 +79,9 @@ int soft_attach(struct far_nic *nic, const char *node, const char *space,
 		goto free_peer;
 	peer->regions.rights = rights;
 	peer->id = far_rng_any_seed() | 1;
-	err = peer_connect(soft, peer, space);
+	do
+		err = peer_connect(soft, peer, space);
+	while (far_hello_again(err, &tries));
 	if (err)
 		goto free_peer;
 	far_regions_copy(&peer->regions, ret_peer);

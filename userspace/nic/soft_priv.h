@@ -25,6 +25,7 @@
 #include <nic/soft.h>
 #include <odrp/far.h>
 
+#include "../base/pages.h"
 #include "../host/host.h"
 #include "bell.h"
 #include "hello.h"
@@ -56,10 +57,9 @@ struct soft_nic {
 	uint32_t queues;	/* numbers given to queues; atomic */
 	__be32 ip;
 	struct far_key key;	/* who we are; or nobody */
-	pthread_mutex_t lock;	/* conns, who takes events, passes */
-	pthread_mutex_t shaking;	/* one handshake at a time; before lock */
+	pthread_mutex_t lock;	/* conns, and who takes events */
 	struct soft_conn *conns;
-	struct far_pass *passes;
+	struct far_passes passes;
 	unsigned nr_nodes;
 	struct soft_node *node[FAR_SOFT_MAX_NODES];
 };
@@ -112,9 +112,6 @@ int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up);
  * handshake if there is none. 0 without pass->handle: none is needed.
  */
 int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass);
-/* It is not good any more. */
-void soft_pass_drop(struct soft_nic *soft, const struct far_pass *pass);
-void soft_passes_free(struct soft_nic *soft);
 
 /* The peer is told, unless it knows. Its queue pair is gone before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
@@ -186,6 +183,7 @@ void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 struct soft_space {
 	struct far_host_space host;
+	struct far_pages pages;
 	struct soft_node *node;
 	unsigned maps;		/* of far_host_map */
 	bool known;		/* published, and not removed */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "soft_priv.h"
 
@@ -22,14 +21,11 @@ int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
 
 	if (!space)
 		return -ENOMEM;
-	space->host.base = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (space->host.base == MAP_FAILED) {
+	if (far_pages_map(size, &space->pages)) {
 		free(space);
 		return -ENOSPC;
 	}
-	/* Huge pages where the host allows them; a wish. */
-	madvise(space->host.base, size, MADV_HUGEPAGE);
+	space->host.base = space->pages.base;
 	space->node = node;
 	space->host.size = size;
 	snprintf(space->host.name, sizeof(space->host.name), "%s", name);
@@ -56,6 +52,6 @@ void soft_space_put(struct soft_space *space)
 {
 	if (space->maps || space->known)
 		return;
-	munmap(space->host.base, space->host.size);
+	far_pages_unmap(&space->pages);
 	free(space);
 }

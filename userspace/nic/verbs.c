@@ -55,6 +55,8 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 
 	if (!strcmp(word->name, "ip"))
 		return conf_ip(verbs, word->value, why, len);
+	if (!strcmp(word->name, "key"))
+		return far_key_read(word->value, &verbs->key, why, len);
 	if (!strcmp(word->name, "spin_us")) {
 		err = conf_number(word, MAX_SPIN_US, &n, why, len);
 		verbs->spin_us = n;
@@ -67,7 +69,8 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 	}
 	if (word->value || *device || strlen(word->name) >= IBV_SYSFS_NAME_MAX)
 		return far_why(why, len, -EINVAL, "verbs: '%s': expected one DEVICE, "
-			       "ip=ADDRESS, spin_us=N or timeout=N", word->name);
+			       "ip=ADDRESS, key=NAME, spin_us=N or timeout=N",
+			       word->name);
 	snprintf(device, IBV_SYSFS_NAME_MAX, "%s", word->name);
 	return 0;
 }
@@ -237,6 +240,7 @@ static int verbs_open(const char *conf, char *why, size_t why_len,
 		free(verbs);
 		return err;
 	}
+	far_passes_init(&verbs->passes);
 	verbs->nic.ops = &far_verbs_ops;
 	*ret_nic = &verbs->nic;
 	return 0;
@@ -249,6 +253,8 @@ static void verbs_close(struct far_nic *nic)
 	verbs_cm_stop(verbs);
 	ibv_destroy_cq(verbs->cq);
 	ibv_dealloc_pd(verbs->pd);
+	far_passes_fini(&verbs->passes);
+	explicit_bzero(&verbs->key, sizeof(verbs->key));
 	free(verbs);
 }
 

@@ -9,10 +9,13 @@
  *			there is only one with a port that is up
  *	ip=ADDRESS	connections begin at this address of ours, instead of the one that
  *			the route to the memory node has
+ *	key=NAME	as of soft (soft.h)
  *	spin_us=N	a thread that waits looks for completions so long before it
  *			sleeps; 50 unless given
+ *	key=NAME	who we are, as of soft (soft.h). Memory nodes have IPv4 addresses
+ *			then
  *	timeout=N	a packet that is not acknowledged is sent again after
- *			4.096 us * 2^N, seven times; 16 unless given: two seconds in all
+ *			4.096 us * 2^N, six times; 16 unless given: two seconds in all
  *
  * A memory node is named HOST or HOST:PORT ([HOST]:PORT of an IPv6 address); the port is
  * ODRP_FAR_PORT unless given. Which of our addresses leads there, the route decides.

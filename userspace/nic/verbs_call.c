@@ -16,7 +16,9 @@
  * an earlier connection, and forgets that one.
  */
 #define CALL_TRIES	4
-#define RETRIES		7	/* the most that there are */
+/* 7 is the most that there are, but rdma_rxe takes it for no end at all. */
+#define RETRIES		6
+#define RNR_RETRIES	7
 
 /* ---- HOST, HOST:PORT, [HOST]:PORT ---- */
 
@@ -65,8 +67,8 @@ int verbs_addr_of(const char *node, struct verbs_addr *ret_addr)
 
 /* ---- the steps ---- */
 
-static int conn_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
-			const struct verbs_addr *addr)
+int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
+		  const struct verbs_addr *addr)
 {
 	struct sockaddr_storage to = addr->sa, from = verbs->from;
 	int err;
@@ -123,17 +125,17 @@ static int conn_qp(struct verbs_conn *conn, const struct verbs_qp_conf *conf)
 	return err && conf->ret_inline ? qp_try(conn, conf, 0) : err;
 }
 
-static int conn_connect(struct verbs_nic *verbs, struct verbs_conn *conn,
-			const struct odrp_far_hello *hello)
+int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *priv,
+		  size_t len)
 {
 	struct rdma_conn_param param = {
-		.private_data = hello,
-		.private_data_len = sizeof(*hello),
+		.private_data = priv,
+		.private_data_len = len,
 		.responder_resources = 1,
 		.initiator_depth = RDMA_MAX_INIT_DEPTH,
 		.flow_control = 1,
 		.retry_count = RETRIES,
-		.rnr_retry_count = RETRIES,
+		.rnr_retry_count = RNR_RETRIES,
 	};
 
 	verbs_conn_expect(verbs, conn);
@@ -143,20 +145,46 @@ static int conn_connect(struct verbs_nic *verbs, struct verbs_conn *conn,
 	return verbs_conn_wait(verbs, conn);
 }
 
+/* Says it, signed if we have a key. An answer that is not is nobody's. */
+static int conn_say(struct verbs_nic *verbs, struct verbs_conn *conn,
+		    const struct odrp_far_hello *hello, const struct far_pass *pass)
+{
+	struct odrp_auth_far req;
+	bool refused;
+	int err;
+
+	if (!pass->handle)
+		return verbs_connect(verbs, conn, hello, sizeof(*hello));
+	far_pass_sign(pass, hello, conn->id->qp->qp_num, &req);
+	err = verbs_connect(verbs, conn, &req, sizeof(req));
+	refused = verbs_conn_state(verbs, conn) == VERBS_CONN_REFUSED;
+	if (err && !refused)
+		return err;
+	if (!far_pass_check(pass, !refused, hello->role, conn->peer_qpn, conn->priv,
+			    conn->priv_len))
+		return err;
+	far_passes_drop(&verbs->passes, pass);
+	return -ECONNREFUSED;
+}
+
 static int call_once(struct verbs_nic *verbs, const struct verbs_addr *addr,
 		     const struct odrp_far_hello *hello,
 		     const struct verbs_qp_conf *conf, struct verbs_conn **ret_conn)
 {
 	struct verbs_conn *conn;
-	int err = verbs_conn_new(verbs, &conn);
+	struct far_pass pass;
+	int err = verbs_pass_get(verbs, addr, &pass);
 
 	if (err)
 		return err;
-	err = conn_resolve(verbs, conn, addr);
+	err = verbs_conn_new(verbs, &conn);
+	if (err)
+		return err;
+	err = verbs_resolve(verbs, conn, addr);
 	if (!err)
 		err = conn_qp(conn, conf);
 	if (!err)
-		err = conn_connect(verbs, conn, hello);
+		err = conn_say(verbs, conn, hello, &pass);
 	if (err) {
 		verbs_conn_end(verbs, conn);
 		return err;

@@ -34,6 +34,7 @@ static void conn_told(struct verbs_nic *verbs, struct verbs_conn *conn,
 /* With the lock. */
 static void priv_take(struct verbs_conn *conn, const struct rdma_cm_event *event)
 {
+	conn->peer_qpn = event->param.conn.qp_num;
 	conn->priv_len = event->param.conn.private_data_len;
 	if (!event->param.conn.private_data)
 		conn->priv_len = 0;

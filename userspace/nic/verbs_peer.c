@@ -35,6 +35,7 @@ int verbs_attach(struct far_nic *nic, const char *node, const char *space,
 		 unsigned rights, struct far_peer *ret_peer)
 {
 	struct verbs_peer *peer = calloc(1, sizeof(*peer));
+	unsigned tries = 0;
 	int err;
 
 	if (!peer)
@@ -44,7 +45,9 @@ int verbs_attach(struct far_nic *nic, const char *node, const char *space,
 		goto free_peer;
 	peer->regions.rights = rights;
 	peer->id = far_rng_any_seed() | 1;
-	err = peer_connect(verbs_nic_of(nic), peer, space);
+	do
+		err = peer_connect(verbs_nic_of(nic), peer, space);
+	while (far_hello_again(err, &tries));
 	if (err)
 		goto free_peer;
 	far_regions_copy(&peer->regions, ret_peer);

@@ -4,6 +4,7 @@
  *
  *	verbs.c		configuration, the device, registrations, the table
  *	verbs_cm.c	connections: the thread that takes events, and their ends
+ *	verbs_auth.c	handshakes with memory nodes
  *	verbs_call.c	what is said when a connection begins, as the one who asks
  *	verbs_peer.c	attachments, claims, fences
  *	verbs_door.c	a queue set's doorbell and completion queue
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "hello.h"
+#include "key.h"
 #include "ring.h"
 #include "verbs.h"
 
@@ -46,6 +48,7 @@ struct verbs_conn {
 	struct rdma_cm_id *id;
 	enum verbs_conn_state state;	/* under verbs_nic.lock */
 	int reason;			/* of REFUSED: the connection manager's */
+	uint32_t peer_qpn;		/* of an accept */
 	uint8_t priv_len;
 	uint8_t priv[UINT8_MAX];	/* of the accept, or of the reject */
 };
@@ -71,6 +74,8 @@ struct verbs_nic {
 	struct verbs_conn *ending;
 	struct verbs_mr *mrs;
 	uint32_t queues;		/* numbers given to queues; atomic */
+	struct far_key key;		/* who we are; or nobody */
+	struct far_passes passes;
 	struct sockaddr_storage from;	/* family 0: as the route says */
 	uint32_t spin_us;
 	uint8_t timeout;
@@ -124,6 +129,19 @@ int verbs_call(struct verbs_nic *verbs, const struct verbs_addr *addr,
 /* Asks a question: 0, or the answer as -errno. ret_space: of a look; or NULL. */
 int verbs_ask(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	      const struct odrp_far_hello *hello, struct far_nic_space *ret_space);
+
+/* The steps: to the memory node at addr, for a queue pair that is made in between. */
+int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
+		  const struct verbs_addr *addr);
+int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *priv,
+		  size_t len);
+
+/*
+ * verbs_auth.c: a copy of the pass to that memory node, with a counter of its own; by a
+ * handshake if there is none. 0 without pass->handle: we are nobody.
+ */
+int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
+		   struct far_pass *ret_pass);
 
 /* ---- attachments (verbs_peer.c) ---- */
 

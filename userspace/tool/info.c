@@ -3,10 +3,12 @@
 #include "far.h"
 
 #include <argp.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/pages.h"
 #include "../nic/nic.h"
 #include "../nic/sim/sim.h"
 #include "../nic/verbs_info.h"
@@ -92,6 +94,19 @@ static void print_atlas(void)
 		printf("  %-8s %s\n", fault->name, fault->survivable);
 }
 
+static void print_pages(void)
+{
+	struct far_pages_info info;
+
+	if (far_pages_info(&info)) {
+		printf("\nhuge pages: this system has none of 2 MB\n");
+		return;
+	}
+	printf("\nhuge pages of 2 MB, for buffers and spaces from that size on: "
+	       "%" PRIu64 " of %" PRIu64 " free; transparent ones: %s\n", info.free,
+	       info.total, info.transparent[0] ? info.transparent : "none");
+}
+
 /* ---- JSON ---- */
 
 static void put_text(json_object *to, const char *name, const char *text)
@@ -161,6 +176,18 @@ static json_object *json_backend(const struct far_nic_ops *ops)
 	return to;
 }
 
+static json_object *json_pages(void)
+{
+	json_object *to = json_object_new_object();
+	struct far_pages_info info = { .free = 0 };
+
+	(void)far_pages_info(&info);	/* none, then */
+	put_number(to, "free", info.free);
+	put_number(to, "total", info.total);
+	put_text(to, "transparent", info.transparent);
+	return to;
+}
+
 static void print_json(void)
 {
 	json_object *all = json_object_new_object(), *backends = json_object_new_array();
@@ -175,6 +202,7 @@ static void print_json(void)
 	far_verbs_report(&to);
 	json_object_object_add(all, "backends", backends);
 	json_object_object_add(all, "devices", devices);
+	json_object_object_add(all, "huge_pages", json_pages());
 	printf("%s\n", json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
 	json_object_put(all);
 }
@@ -214,5 +242,6 @@ int far_info(int argc, char **argv)
 	for (i = 0; far_nic_all[i]; i++)
 		print_backend(far_nic_all[i]);
 	print_atlas();
+	print_pages();
 	return 0;
 }

@@ -126,6 +126,7 @@ enum odrp_far_status {
 	ODRP_FAR_E_RIGHTS	= 8,	/* the memory node's settings do not allow it */
 	ODRP_FAR_E_INCOMPLETE	= 9,	/* not all memory nodes of the set have joined */
 	ODRP_FAR_E_AUTH		= 10,	/* not proved who asks: auth.h */
+	ODRP_FAR_E_STARTING	= 11,	/* the memory node takes its memory: come again */
 };
 
 /**

@@ -96,7 +96,7 @@ nic = soft:ip=10.77.0.1/24
  dgram=$dir/m2:$dir/c2
 pool = 64M
 control = $dir/ctl
-log-level = warning
+log-level = info
 auth = required
 keys = $dir/keys
 [space cache]
@@ -127,12 +127,14 @@ bench_on() {
 	client=$!
 }
 
-echo 1..47
+echo 1..48
 make_keys
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
 	--index hash --workload A --keys 300 --ops 600 --warm-ms 0 --json -
 says "every page is in exactly one place" "${ctl[@]}" check
+grep -q ' 7168 pages.* to lend, 9216 in spaces' "$dir/log"
+result $? "what is in spaces is not to lend"
 says "cache" "${ctl[@]}" status
 [[ $(space structures) = 1 ]]
 result $? "one structure in the space"

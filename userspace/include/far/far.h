@@ -73,8 +73,8 @@ struct far_conf {
  * Opens a client: connects to all nodes, checks the superblocks, claims a client
  * number. -ENOENT no such space, -EACCES no rights, -EPROTO a superblock that is
  * not ours or of another version, -EUSERS the client table is full, -EHOSTUNREACH no
- * answer, -EAGAIN not all nodes of the set have joined, -EINVAL a field or an address
- * that cannot be.
+ * answer, -EAGAIN not all nodes of the set have joined, -EINPROGRESS a node starts and
+ * is not ready after 30 s, -EINVAL a field or an address that cannot be.
  * why, of why_len bytes, gets one sentence on failure. Any thread.
  */
 int far_open(const struct far_conf *conf, char *why, size_t why_len,

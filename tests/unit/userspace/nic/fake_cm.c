@@ -3,6 +3,7 @@
 #include <core/wqe.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <odrp/auth.h>
 #include <odrp/far.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,7 @@ static void event_add(struct rdma_cm_id *id, enum rdma_cm_event_type type, int s
 	event->event.id = id;
 	event->event.event = type;
 	event->event.status = status;
+	event->event.param.conn.qp_num = FAKE_PEER_QPN;
 	if (len) {
 		memcpy(event->priv, priv, len);
 		event->event.param.conn.private_data = event->priv;
@@ -225,6 +227,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 		return -1;
 	id_of(id)->node = ip - 0x7f000001;
 	id->verbs = fake_context();
+	id->route.addr.src_sin.sin_family = AF_INET;
+	id->route.addr.src_sin.sin_addr.s_addr = htonl(0x7f000063);
 	event_add(id, id_of(id)->node < 2 ? RDMA_CM_EVENT_ADDR_RESOLVED :
 		  RDMA_CM_EVENT_ADDR_ERROR, 0, NULL, 0);
 	return 0;
@@ -317,6 +321,8 @@ static unsigned hello_serve(struct fake_id *mine, const struct odrp_far_hello *h
 
 static void answer(struct fake_id *mine, const struct odrp_far_hello *hello)
 {
+	uint8_t bytes[256];
+	size_t len;
 	struct odrp_far_reject rej = {
 		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
 		.version = cpu_to_be16(ODRP_FAR_VERSION),
@@ -334,28 +340,64 @@ static void answer(struct fake_id *mine, const struct odrp_far_hello *hello)
 
 	if (status || !up) {
 		rej.status = cpu_to_be16(status);
-		event_add(&mine->id, RDMA_CM_EVENT_REJECTED, REJ_CONSUMER, &rej, sizeof(rej));
+		memcpy(bytes, &rej, sizeof(rej));
+		len = fake_auth_seal(mine->node, false, bytes, sizeof(rej));
+		event_add(&mine->id, RDMA_CM_EVENT_REJECTED, REJ_CONSUMER, bytes, len);
 		return;
 	}
 	accept.head.nr_regions = cpu_to_be16(mine->control);
 	accept.region.size = cpu_to_be64(mine->attach->map.size);
 	mine->up = true;
-	event_add(&mine->id, RDMA_CM_EVENT_ESTABLISHED, 0, &accept, sizeof(accept));
+	memcpy(bytes, &accept, sizeof(accept));
+	len = sizeof(accept.head) + (mine->control ? sizeof(accept.region) : 0);
+	/* Without a MAC zeros may follow. */
+	len = fake.key_dir ? fake_auth_seal(mine->node, true, bytes, len) : sizeof(accept);
+	event_add(&mine->id, RDMA_CM_EVENT_ESTABLISHED, 0, bytes, len);
+}
+
+/* What it says, if it has to be signed. False: it has been answered. */
+static bool request_open(struct fake_id *mine, const void *priv,
+			 struct odrp_far_hello *hello)
+{
+	struct odrp_far_reject rej = {
+		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.status = cpu_to_be16(ODRP_FAR_E_AUTH),
+	};
+	__be32 magic;
+
+	memcpy(&magic, priv, sizeof(magic));
+	memcpy(hello, priv, sizeof(*hello));
+	if (!fake.key_dir)
+		return true;
+	if (magic == cpu_to_be32(ODRP_AUTH_MAGIC)) {
+		event_add(&mine->id, RDMA_CM_EVENT_ESTABLISHED, 0, &rej, sizeof(rej));
+		return false;
+	}
+	if (magic == cpu_to_be32(ODRP_AUTH_FAR_MAGIC) &&
+	    fake_auth_request(mine->node, mine->id.qp->qp_num, priv, hello))
+		return true;
+	event_add(&mine->id, RDMA_CM_EVENT_REJECTED, REJ_CONSUMER, &rej, sizeof(rej));
+	return false;
 }
 
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 {
-	const struct odrp_far_hello *hello = param->private_data;
+	const struct odrp_far_hello *first = param->private_data;
+	struct odrp_far_hello hello;
 
-	if (param->private_data_len != sizeof(*hello) ||
-	    be32_to_cpu(hello->magic) != ODRP_FAR_MAGIC || param->retry_count != 7 ||
+	if (param->private_data_len != sizeof(hello) ||
+	    (!fake.key_dir && be32_to_cpu(first->magic) != ODRP_FAR_MAGIC) ||
+	    /* 7 has no end on rdma_rxe */
+	    !param->retry_count || param->retry_count > 6 ||
 	    param->rnr_retry_count != 7 || param->initiator_depth != RDMA_MAX_INIT_DEPTH ||
 	    !param->responder_resources || !id->qp)
 		fake_wrong("parameters of rdma_connect()");
 	if (fake_fails(EINVAL))
 		return -1;
 	pthread_mutex_lock(&cm_lock);
-	answer(id_of(id), hello);
+	if (request_open(id_of(id), first, &hello))
+		answer(id_of(id), &hello);
 	pthread_mutex_unlock(&cm_lock);
 	return 0;
 }

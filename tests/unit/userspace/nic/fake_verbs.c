@@ -480,6 +480,44 @@ static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 			   __ATOMIC_RELAXED);
 }
 
+/* Receives are for handshakes only. */
+static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad)
+{
+	struct fake_qp *qp = qp_of(ibqp);
+
+	*bad = wr;
+	if (fake_fails(ENOMEM))
+		return ENOMEM;
+	if (qp->nr_recv == 2 || wr->num_sge != 1 || wr->next || !local_ok(wr->sg_list))
+		fake_wrong("a receive");
+	else
+		qp->recv[qp->nr_recv++] = *wr->sg_list;
+	return 0;
+}
+
+static enum ibv_wc_status wr_send(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint8_t answer[192];
+	size_t len = fake_auth_message(qp, (void *)(uintptr_t)wr->sg_list->addr,
+				       wr->sg_list->length, answer);
+	struct ibv_wc wc = { .wr_id = qp->nr_taken, .byte_len = len };
+
+	if (!local_ok(wr->sg_list))
+		return IBV_WC_LOC_PROT_ERR;
+	if (!len) {
+		fake_left(qp->id);
+		return IBV_WC_SUCCESS;
+	}
+	if (qp->nr_taken == qp->nr_recv || qp->recv[qp->nr_taken].length < len) {
+		fake_wrong("a message without a receive");
+		return IBV_WC_REM_INV_REQ_ERR;
+	}
+	memcpy((void *)(uintptr_t)qp->recv[qp->nr_taken++].addr, answer, len);
+	cq_add(qp->cq, &wc);
+	return IBV_WC_SUCCESS;
+}
+
 static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct fake_qp *qp = qp_of(ibqp);
@@ -492,6 +530,11 @@ static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		if (fake_fails(ENOMEM))
 			return ENOMEM;
 		wr_look(qp, wr);
+		if (wr->opcode == IBV_WR_SEND) {
+			wr_complete(qp, wr->wr_id, wr_send(qp, wr),
+				    wr->send_flags & IBV_SEND_SIGNALED);
+			continue;
+		}
 		if (wr_waits(qp, wr)) {
 			if (!told)
 				fake_left(qp->id);
@@ -518,5 +561,6 @@ struct ibv_context *fake_context(void)
 	vctx.context.ops.poll_cq = cq_poll;
 	vctx.context.ops.req_notify_cq = cq_arm;
 	vctx.context.ops.post_send = qp_post;
+	vctx.context.ops.post_recv = qp_post_recv;
 	return &vctx.context;
 }

@@ -19,6 +19,7 @@
 struct fake_verbs {
 	/* Settings, before the back end is opened. */
 	struct far_nic *host;		/* mem: has the spaces */
+	const char *key_dir, *key_name;	/* who alone is let in; NULL: anybody */
 	bool no_td;			/* the provider has no thread domains */
 	bool no_atomics;		/* the device, as iWARP ones */
 	unsigned max_tds;		/* doorbells to be had; 0: no limit */
@@ -30,6 +31,7 @@ struct fake_verbs {
 	unsigned td_pds, td_cqs, td_qps;/* made under a thread domain, ever */
 	unsigned objects;		/* of all kinds, that exist */
 	unsigned posts;			/* calls of ibv_post_send() */
+	unsigned handshakes;		/* that were right */
 	unsigned inlined;		/* work requests with data inline */
 	unsigned fenced, signaled;
 	const char *wrong;		/* the first argument that cannot be; or NULL */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../../../userspace/auth/secret.h"
 #include "bed.h"
 #include "fake_verbs.h"
 
@@ -41,9 +42,41 @@ static void open_poor(struct far_nic **ret_nic)
 	open_plain(ret_nic);
 }
 
+static char key_dir[40];
+
+/* Memory nodes that let in only who has this secret. */
+static void open_keyed_host(struct far_nic **ret_nic)
+{
+	char why[SECRET_WHY_MAX];
+
+	open_host(ret_nic);
+	snprintf(key_dir, sizeof(key_dir), "%s.keys", dir);
+	assert_int_equal(secret_new(key_dir, "client", why), 0);
+	assert_int_equal(secret_new(key_dir, "other", why), 0);
+	fake.key_dir = key_dir;
+	fake.key_name = "client";
+}
+
+static void open_named(const char *name, struct far_nic **ret_nic)
+{
+	char spec[128], why[128];
+
+	snprintf(spec, sizeof(spec), "verbs:" FAKE_DEVICE ",spin_us=0%s%s%s%s",
+		 name ? ",key=" : "", name ? key_dir : "", name ? "/" : "",
+		 name ? name : "");
+	assert_int_equal(far_nic_open(spec, why, sizeof(why), ret_nic), 0);
+}
+
+static void open_keyed(struct far_nic **ret_nic)
+{
+	open_named("client", ret_nic);
+}
+
 static const char *const nodes[BED_NODES] = { "127.0.0.1", "127.0.0.2:7490" };
 static const struct bed_kind plain = { "verbs", open_plain, open_host, nodes };
 static const struct bed_kind poor = { "verbs-poor", open_poor, open_host, nodes };
+
+static const struct bed_kind keyed = { "verbs-keyed", open_keyed, open_keyed_host, nodes };
 
 static int setup(void **state)
 {
@@ -67,6 +100,50 @@ static int teardown(void **state)
 	assert_int_equal(fake.objects, 0);
 	assert_int_equal(rmdir(dir), 0);
 	return err;
+}
+
+static int setup_keyed(void **state)
+{
+	bed_choose(&keyed);
+	return bed_setup(state);
+}
+
+static int teardown_keyed(void **state)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/client", key_dir);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/other", key_dir);
+	unlink(path);
+	rmdir(key_dir);
+	return teardown(state);
+}
+
+/* ---- who is who ---- */
+
+/* Whoever proves nothing, or with another secret, gets nothing. */
+static void test_strangers(void **state)
+{
+	static const struct {
+		const char *name;
+		int err;
+	} who[] = {
+		{ NULL, -ENOKEY }, { "other", -EKEYREJECTED }, { "client", 0 },
+	};
+	struct far_peer peer;
+	struct far_nic *nic;
+	unsigned i;
+
+	/* The bed's own, with both memory nodes. */
+	assert_int_equal(fake.handshakes, 2);
+	for (i = 0; i < 3; i++) {
+		open_named(who[i].name, &nic);
+		assert_int_equal(nic->ops->attach(nic, nodes[0], "none", 1, &peer),
+				 who[i].err ? who[i].err : -ENOENT);
+		nic->ops->close(nic);
+	}
+	assert_int_equal(fake.handshakes, 3);
 }
 
 /* ---- thread domains ---- */
@@ -284,6 +361,8 @@ int main(void)
 		TEST(test_explain, setup),
 		TEST(test_each_call_fails, setup),
 		TEST(test_words, setup),
+		cmocka_unit_test_setup_teardown(test_strangers, setup_keyed,
+						teardown_keyed),
 		TEST(test_no_atomics, setup),
 	};
 	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
