@@ -80,7 +80,8 @@ static const struct argp argp = {
 	       "order, and asks the card what no document says."
 	       "\vWithout DEVICE, the first mlx5 device. Exit status: 0 all "
 	       "programs did the same and what is relied on holds, 1 not so "
-	       "or the card cannot run them, 77 no card. See odrp-hwcheck(8).",
+	       "or the card cannot run them, 64 wrong arguments, 77 no card. See "
+	       "odrp-hwcheck(8).",
 };
 
 static int print(const struct args *args, struct json_object *report)

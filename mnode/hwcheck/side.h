@@ -14,7 +14,7 @@
  * @name:	for people
  * @join:	connects a queue pair to another one of this NIC, in one
  *		direction
- * @wait:	lets it work for a moment.  False: it is at rest, and nothing
+ * @wait:	lets it work for a moment.  False: it is idle, and nothing
  *		will happen any more by itself; hardware never says so
  * @clock_us:	the time that passes for it: not this machine's, where it is
  *		stepped
@@ -42,10 +42,10 @@ void side_close(struct side *s);
 /* What this NIC lacks for translation in it, first; or NULL. */
 const char *side_lacks_keys(const struct side *s);
 
-/* Waits until done() or the NIC is at rest or SIDE_PATIENCE_US are over. */
+/* Waits until done() or the NIC is idle or SIDE_PATIENCE_US are over. */
 #define SIDE_PATIENCE_US	500000
 bool side_until(struct side *s, bool (*done)(void *arg), void *arg);
-/* Waits until what was asked for should be over: at rest, or SIDE_QUIET_US. */
+/* Waits until what was asked for should be over: idle, or SIDE_QUIET_US. */
 #define SIDE_QUIET_US		20000
 void side_settle(struct side *s);
 
