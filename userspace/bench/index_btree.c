@@ -5,19 +5,25 @@
 #include "indexes.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <far/btree.h>
 
 #include "../btree/image.h"
+#include "../btree/variant.h"
+
+static enum btree_variant btree_variant;
 
 static int btree_open(struct far_task *task, const char *name, void **ret_index)
 {
 	struct far_btree *tree;
 	int err = far_btree_open(task, name, &tree);
 
-	if (!err)
-		*ret_index = tree;
-	return err;
+	if (err)
+		return err;
+	btree_set_variant(tree, btree_variant);
+	*ret_index = tree;
+	return 0;
 }
 
 static void btree_close(void *index)
@@ -103,8 +109,10 @@ static int btree_image(struct far_task *task, void *const *base, const char *nam
 
 static int btree_select(const char *name)
 {
-	(void)name;
-	return -EINVAL;
+	if (strcmp(name, "whole-leaf"))
+		return -EINVAL;
+	btree_variant = BTREE_WHOLE_LEAF;
+	return 0;
 }
 
 const struct index_kind index_btree = {
@@ -117,7 +125,7 @@ const struct index_kind index_btree = {
 		.insert = btree_insert,
 		.scan = btree_scan,
 	},
-	.variants = "none",
+	.variants = "whole-leaf",
 	.ordered = 1,
 	.create = btree_create,
 	.image = btree_image,

@@ -20,7 +20,9 @@ static int get_spot(struct btree_op *op, void *room)
 	struct btree_spot spot;
 	int err;
 
-	if (!btree_cache_spot(op->tree->cache, op->hash, &spot) || spot.place >= geo->span)
+	if (op->tree->variant == BTREE_WHOLE_LEAF ||
+	    !btree_cache_spot(op->tree->cache, op->hash, &spot) ||
+	    spot.place >= geo->span)
 		return -ENOENT;
 	if (op->batch)
 		far_combine_again(op->batch);

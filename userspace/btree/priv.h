@@ -23,6 +23,7 @@
 #include "../core/lock.h"
 #include "cache.h"
 #include "node.h"
+#include "variant.h"
 
 struct far_btree {
 	struct far *far;
@@ -30,6 +31,7 @@ struct far_btree {
 	unsigned key_size, value_size;
 	struct btree_geo geo[2];	/* of leaves, of inner nodes */
 	_Atomic uint64_t top;		/* as the root said last */
+	enum btree_variant variant;
 	struct btree_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 };

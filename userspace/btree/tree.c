@@ -30,6 +30,11 @@ void far_btree_close(struct far_btree *tree)
 	free(tree);
 }
 
+void btree_set_variant(struct far_btree *tree, enum btree_variant variant)
+{
+	tree->variant = variant;
+}
+
 /* An empty leaf that has all keys. */
 static int create_leaf(struct far_task *task, const struct btree_geo *geo, uint64_t addr)
 {

@@ -79,7 +79,7 @@ static const struct argp_option option_table[] = {
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
 	  "handover, cache, doorbell", 3 },
-	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race", 3 },
+	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race; of btree whole-leaf", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,

@@ -39,6 +39,13 @@ static void mem_sizes(void **state)
 		beside((struct rig_conf) { .seed = 10 + i }, size[i][0], size[i][1], 500);
 }
 
+/* The software NIC, and real packets. */
+static void soft_small(void **state)
+{
+	(void)state;
+	beside((struct rig_conf) { .soft = 1, .seed = 1 }, 16, 24, 150);
+}
+
 static void sim_torn(void **state)
 {
 	unsigned seed;
@@ -151,6 +158,7 @@ int main(void)
 		cmocka_unit_test(errors),
 		cmocka_unit_test(mem_small),
 		cmocka_unit_test(mem_sizes),
+		cmocka_unit_test(soft_small),
 		cmocka_unit_test(sim_torn),
 		cmocka_unit_test(sim_without),
 		cmocka_unit_test(memory_comes_back),
