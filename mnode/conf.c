@@ -403,7 +403,7 @@ void conf_init(struct conf *conf)
 	*conf = (struct conf){
 		.control = CONF_CONTROL,
 		.keys = CONF_KEYS,
-		.auth = CONF_AUTH_DEFAULT,
+		.auth = CONF_AUTH_REQUIRED,
 		.pool = 1ull << 30,
 		.reserve = UINT64_MAX,
 		.store_pages = UINT64_MAX,

@@ -33,9 +33,6 @@ enum conf_translate {
 
 enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
 
-/* What holds where nobody says anything. */
-#define CONF_AUTH_DEFAULT	CONF_AUTH_NONE
-
 struct conf_address {
 	uint32_t ip;			/* big endian */
 	uint16_t port;

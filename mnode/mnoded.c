@@ -456,6 +456,9 @@ static void say_auth(const struct daemon *d)
 	if (d->conf.auth == CONF_AUTH_NONE)
 		log_warning("auth=none is insecure: anybody who reaches port %u is let "
 			    "in, and may take pages", d->conf.port);
+	else if (!d->m.who.idents)
+		log_warning("no secret in %s: nobody is let in; odrpctl key new NAME "
+			    "makes one, then SIGHUP", d->conf.keys);
 }
 
 static int loop(struct daemon *d)

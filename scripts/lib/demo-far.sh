@@ -10,8 +10,8 @@ demo_far_nics() {
 	local base=$((20000 + RANDOM % 400 * 100))
 	agent_ports="udp=127.0.0.1:$base:127.0.0.1:$((base + 1))
 	udp=127.0.0.1:$((base + 2)):127.0.0.1:$((base + 3))"
-	nic="soft:ip=10.77.0.11/24,udp=127.0.0.1:$((base + 1)):127.0.0.1:$base"
-	victim_nic="soft:ip=10.77.0.12/24"
+	nic="soft:ip=10.77.0.11/24,key=$dir/keys/demo,udp=127.0.0.1:$((base + 1)):127.0.0.1:$base"
+	victim_nic="soft:ip=10.77.0.12/24,key=$dir/keys/demo"
 	victim_nic+=",udp=127.0.0.1:$((base + 3)):127.0.0.1:$((base + 2))"
 }
 
@@ -24,11 +24,13 @@ nic = soft:ip=10.77.0.1/24
 pool = $((space_mb + 64))M
 populate = no
 control = $dir/control
+keys = $dir/keys
 log-level = warning
 
 [space demo]
 size = ${space_mb}M
 CONF
+	"$build/mnode/ctl/odrpctl" key new demo --dir "$dir/keys" >/dev/null || return 1
 	"$build/mnode/odrp-mnoded" --config "$dir/conf" &
 	agent=$!
 	until [[ -S $dir/control ]]; do

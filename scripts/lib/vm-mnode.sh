@@ -108,8 +108,11 @@ mnode_nic() {
 # given.
 mnode_extra() {
 	local p
-	[[ -z $opt_secret ]] ||
-		printf '%s\n' --auth required --keys "$run_dir/keys.d"
+	if [[ -n $opt_secret ]]; then
+		printf '%s\n' --keys "$run_dir/keys.d"
+	else
+		printf '%s\n' --auth none
+	fi
 	((slow > 1)) && [[ " ${opt_param[*]}" != *" mnode.dead-ms="* ]] &&
 		printf '%s\n' --dead-ms $((10000 * slow))
 	for p in "${opt_param[@]}"; do

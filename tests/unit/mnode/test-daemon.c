@@ -162,7 +162,7 @@ static void start_mnoded(void)
 	const char *argv[] = {
 		mnoded, "--nic", nic, "--control", control, "--metrics", metrics,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
-		"--dead-ms", "2000", "--log-level", "warning", NULL,
+		"--dead-ms", "2000", "--log-level", "warning", "--auth", "none", NULL,
 	};
 	unsigned int ms;
 
