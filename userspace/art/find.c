@@ -99,7 +99,7 @@ int art_leaf_tidy(struct art_op *op)
 
 	if (art_head_state(head) == ART_MOVED)
 		new = art_slot(symbol, art_slot_size(head), art_pointee(head)) | ART_LEAF;
-	won = art_cas(op, op->step.at, old, new);
+	won = art_cas(op, op->step.at, old, new, false);
 	if (won < 0) {
 		/* if it has won the leaf is in nobody's hands */
 		far_alloc_lost(op->task);

@@ -152,9 +152,10 @@ static inline void art_lost(struct art_op *op)
 
 /*
  * One CAS, behind what was appended. 1: it has won; 0: it has lost, and op->word[0] is
- * what was there. An error: it may have won.
+ * what was there. An error: it may have won. own: nobody else ever stores that word, so
+ * that who finds it there after a connection broke knows that it has won.
  */
-int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new);
+int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own);
 
 /* find.c */
 
