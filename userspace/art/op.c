@@ -45,6 +45,8 @@ int art_op_start(struct art_op *op)
 	op->trust = ART_TRUST_ALL;
 	op->renew = FAR_NIL;
 	op->patience = ART_PATIENCE;
+	op->moved = FAR_NIL;
+	op->nr_moved = 0;
 	op->present = op->unsure = op->broke = false;
 	return 0;
 }

@@ -74,6 +74,8 @@ struct art_op {
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
 	uint64_t renew;			/* a node that is to be replaced when it is met */
 	unsigned patience;		/* times to wait for who replaces a node */
+	uint64_t moved;			/* one of the leaves that it met moved, and retired, */
+	unsigned nr_moved;		/* which are so many */
 
 	/* the node that decides, and the step that led there */
 	uint64_t node_addr;
