@@ -127,8 +127,8 @@ static int contents_wait(struct far_lock *lock)
 
 /*
  * One CAS from `from`, with the READ behind it. 1: taken, contents read; 2: the same, but
- * the word may be one that this client had left there before: the fate of the CAS was
- * unknown; 0: not, and scratch->word is what is there.
+ * the word was there before, or may have been if the fate of the CAS was unknown: this
+ * client had left it; 0: not, and scratch->word is what is there.
  */
 static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratch)
 {
@@ -145,7 +145,8 @@ static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratc
 		if (!err && scratch->word == mine)
 			err = contents_read(lock);
 	} else {
-		scratch->word = scratch->found == from ? mine : scratch->found;
+		unsure = scratch->found != from;
+		scratch->word = unsure ? scratch->found : mine;
 	}
 	if (err)
 		return err;
