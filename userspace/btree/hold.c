@@ -13,6 +13,7 @@
 #define TRIES		16u		/* connections that may break under one WRITE */
 #define HOLD_TRIES	10000u		/* to lock a node, while others change the tree */
 #define TRY_NS		UINT64_C(500)	/* before the first of them; doubles */
+#define MEND_DEPTH	8u		/* merges of neighbours that have all been left half way */
 
 static struct btree_hold *hold_of(struct far_lock *lock)
 {
@@ -45,9 +46,22 @@ static uint32_t head_len(const struct btree_geo *geo)
 static int right_is_dead(struct btree_hold *hold, unsigned level)
 {
 	const struct btree_way way = { .addr = hold->redo->right, .sure = true };
-	struct btree_head *buf = far_buf(hold->op->task, hold->geo->len);
-	int err = buf ? btree_node_read(hold->op, &way, level, buf) : -ENOMEM;
+	struct btree_op *op = hold->op;
+	struct btree_head *buf = far_buf(op->task, btree_geo_of(op->tree, level)->len);
+	const struct btree_hold *at;
+	unsigned depth = 0;
+	int err;
 
+	if (!buf)
+		return -ENOMEM;
+	/* its repair may want this again: records that are damaged must not lead back */
+	hold->outer = op->mending;
+	for (at = hold; at; at = at->outer)
+		if (at->addr == way.addr || depth++ == MEND_DEPTH)
+			return -EBADMSG;
+	op->mending = hold;
+	err = btree_node_read(op, &way, level, buf);
+	op->mending = hold->outer;
 	return err == -ESHUTDOWN ? 1 : err;
 }
 

@@ -56,6 +56,7 @@ struct btree_op {
 	bool full;			/* it needs room that a split makes */
 	uint64_t few;			/* the leaf that a delete has left nearly empty */
 	uint64_t passed;		/* a leaf whose right one no separator led to */
+	struct btree_hold *mending;	/* a node that is being repaired, the last one */
 	struct far_combine_batch *batch;	/* NULL: it is alone */
 };
 
@@ -99,6 +100,7 @@ struct btree_hold {
 	struct btree_head *node;	/* the image */
 	struct btree_redo *redo;
 	uint64_t addr;
+	struct btree_hold *outer;	/* whose repair wants this one's, while that is on */
 };
 
 /*
