@@ -195,19 +195,21 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 		     bool fresh, struct btree_head *buf, struct btree_way *way)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	uint64_t epoch;
 	int side = 1, err;
 
 	err = btree_descend(op, key, strict, level, fresh, way);
 	while (!err && side > 0) {
 		if (op->batch)
 			far_combine_again(op->batch);
+		/* before the READ: what dies behind it has a tag of this epoch or later */
+		epoch = far_epoch_known(op->task);
 		err = btree_node_read(op, way, level, buf);
 		if (err == -ESHUTDOWN)
 			err = dead_met(op, way, level, buf);
 		if (err)
 			break;
-		btree_cache_put_word(op->tree->cache, way->addr, far_epoch_known(op->task),
-				     buf->word);
+		btree_cache_put_word(op->tree->cache, way->addr, epoch, buf->word);
 		side = btree_side(geo, buf, key, strict);
 		if (side < 0)
 			return -EAGAIN;

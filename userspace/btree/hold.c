@@ -330,11 +330,12 @@ int btree_hold_put(struct btree_hold *hold)
 
 int btree_release(struct btree_hold *hold)
 {
+	uint64_t epoch = far_epoch_known(hold->op->task);
 	int err = far_lock_release(hold->op->task, &hold->lock);
 
 	if (!err)
-		btree_cache_put_word(hold->op->tree->cache, hold->addr,
-				     far_epoch_known(hold->op->task), hold->lock.word);
+		btree_cache_put_word(hold->op->tree->cache, hold->addr, epoch,
+				     hold->lock.word);
 	return err;
 }
 
