@@ -145,7 +145,8 @@ static int step(struct btree_op *op, const void *key, int strict, struct btree_w
 
 	if (side > 0) {
 		way->addr = op->inner->right;
-		way->beside = true;
+		/* a remembered one may lead to what is another's unborn by now */
+		way->beside = way->sure;
 		return 0;
 	}
 	entry = side ? NULL : btree_find_below(geo, op->inner, key, strict);

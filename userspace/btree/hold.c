@@ -341,7 +341,8 @@ int btree_release(struct btree_hold *hold)
 
 int btree_abandon(struct btree_hold *hold, int err)
 {
-	const struct btree_way way = { .addr = hold->addr, .sure = true, .beside = true };
+	/* not from beside: perhaps nobody leads to it, and then it must not be born */
+	const struct btree_way way = { .addr = hold->addr, .sure = true };
 	unsigned level = hold->node->level;
 	struct btree_op *op = hold->op;
 
