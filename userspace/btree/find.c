@@ -77,6 +77,8 @@ int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned l
 	for (look = 0;; look++) {
 		far_read(op->task, way->addr, buf, geo->len);
 		err = far_sync(op->task);
+		if (err == -EFAULT)	/* no caller names an address: it was read */
+			return way->sure ? -EBADMSG : -EAGAIN;
 		if (err)
 			return err;
 		far_spend(op->task, SEARCH_NS);
