@@ -140,7 +140,10 @@ static int hold_init(struct btree_op *op, const struct btree_geo *geo, uint64_t 
 	return 0;
 }
 
-/* What has been locked is what was meant; the unborn are born by who comes from beside. */
+/*
+ * What has been locked is what was meant; the unborn are born by who comes from beside. 1:
+ * that has been written but for its head, which the release writes.
+ */
 static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsigned level)
 {
 	struct btree_head *node = hold->node, *head;
@@ -160,7 +163,7 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 	head->flags &= ~BTREE_UNBORN;
 	btree_seal(hold->geo, head, hold->addr);
 	err = btree_hold_entries(hold, head, BTREE_REDO_HEAD, FAR_NIL);
-	return err ? err : btree_hold_put(hold);
+	return err ? err : 1;
 }
 
 int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
@@ -181,6 +184,11 @@ int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
 	if (err)
 		return err;
 	err = hold_check(hold, way, level);
+	if (err == 1) {
+		/* one record per word: the next one may be torn while contents do not match */
+		err = btree_release(hold);
+		return err ? err : btree_hold(op, way, level, hold);
+	}
 	if (err == -EAGAIN) {
 		hold->lock.from = hold->lock.to = 0;
 		far_lock_release(op->task, &hold->lock);
