@@ -5,6 +5,7 @@
  */
 #include "priv.h"
 
+#include "../core/alloc.h"
 #include "../core/core.h"
 #include "../core/epoch.h"
 #include "../core/owner.h"
@@ -83,6 +84,8 @@ static int repair_head(struct btree_hold *hold, uint64_t kind)
 		return err;
 	if (err)
 		memcpy(contents(node), contents(head), head_len(geo));
+	if (err && kind == BTREE_REDO_MERGE)
+		far_alloc_lost(hold->op->task);	/* the right one: nobody is left to retire it */
 	btree_recast(geo, node, redo->before, node->version);
 	/* entries first, as if nobody had died */
 	far_write(hold->op->task, hold->addr + geo->head, (uint8_t *)node + geo->head,
