@@ -13,6 +13,8 @@
 #define FREE_LOOKS	64u	/* at one that nobody is changing */
 #define HINTS	2u	/* at one that is only remembered */
 #define TRIES	10000u	/* to find a node, while others change the tree */
+#define RIGHT_STEPS	4u	/* to the right, before what is above is READ again */
+#define RIGHT_MAX	(1u << 20)	/* steps that no tree of ours wants */
 #define SEARCH_NS	60u	/* processor time of a search in a node, for the model */
 
 int btree_top_read(struct btree_op *op)
@@ -137,6 +139,18 @@ static int dead_met(struct btree_op *op, const struct btree_way *way, unsigned l
 	return err ? err : -EAGAIN;
 }
 
+/*
+ * After a step to the right. What is remembered, the top as well, may be as old as this
+ * handle: then the way down begins anew. Neighbours in a circle are damage.
+ */
+int btree_stepped(bool fresh, unsigned *steps)
+{
+	++*steps;
+	if (!fresh && *steps == RIGHT_STEPS)
+		return -EAGAIN;
+	return *steps == RIGHT_MAX ? -EBADMSG : 0;
+}
+
 /* From an inner node to the next one. */
 static int step(struct btree_op *op, const void *key, int strict, struct btree_way *way,
 		unsigned *level)
@@ -166,7 +180,7 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 {
 	uint64_t top = atomic_load(&op->tree->top);
 	struct btree_way way = { .sure = true };
-	unsigned at;
+	unsigned at, steps = 0;
 	int err = 0;
 
 	if (fresh || btree_top_level(top) < level) {
@@ -186,6 +200,8 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 			err = dead_met(op, &way, here, op->inner);
 		else if (!err)
 			err = step(op, key, strict, &way, &at);
+		if (!err && at == here)
+			err = btree_stepped(fresh, &steps);
 		if (err == -EAGAIN)
 			btree_cache_drop_node(op->tree->cache, way.addr);
 	}
@@ -198,6 +214,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 		     bool fresh, struct btree_head *buf, struct btree_way *way)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	unsigned steps = 0;
 	uint64_t epoch;
 	int side = 1, err;
 
@@ -221,6 +238,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 			op->passed = way->addr;
 			way->addr = buf->right;
 			way->sure = way->beside = true;
+			err = btree_stepped(fresh, &steps);
 		}
 	}
 	return err;

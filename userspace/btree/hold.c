@@ -225,7 +225,7 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 	struct btree_way way = { .sure = true, .beside = true };
 	size_t mark = far_buf_mark(op->task);
 	bool fresh = false;
-	unsigned try;
+	unsigned try, steps;
 	int err, side;
 
 	op->passed = FAR_NIL;
@@ -233,11 +233,13 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 		far_buf_release(op->task, mark);
 		err = hold_first(op, key, strict, level, fresh, hold);
 		side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
-		while (!err && side > 0) {
+		for (steps = 0; !err && side > 0;) {
 			way.addr = hold->node->right;
 			op->passed = hold->addr;
 			err = btree_release(hold);
 			far_buf_release(op->task, mark);
+			if (!err)
+				err = btree_stepped(fresh, &steps);
 			if (!err)
 				err = btree_hold(op, &way, level, hold);
 			side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);

@@ -17,6 +17,7 @@ struct pass {
 	struct set here;		/* nodes of this level */
 	struct set next;		/* led to by this level */
 	uint8_t edge[BTREE_MAX_SIZE];	/* high fence of the node before */
+	uint8_t low[BTREE_MAX_SIZE];	/* and its low one: they never change, and grow */
 };
 
 static int set_add(struct set *set, uint64_t addr)
@@ -160,6 +161,10 @@ static int pass_level(struct pass *pass, uint64_t first, unsigned level, uint64_
 		if (err && !dead)
 			break;
 		right = pass->op.node->right;
+		if (way.addr != first &&
+		    btree_cmp(geo, btree_low(pass->op.node), pass->low) <= 0)
+			return -EBADMSG;
+		memcpy(pass->low, btree_low(pass->op.node), geo->key_size);
 		if (level && way.addr == first) {
 			struct btree_entry *entry = btree_find_below(geo, pass->op.node,
 								     btree_low(pass->op.node), 0);

@@ -88,6 +88,8 @@ int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned l
 /* Both, and to the right as far as needed. The node is in buf, its address in *ret_way. */
 int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 	       struct btree_head *buf, struct btree_way *ret_way);
+/* Counts a step to the right; -EAGAIN: begin above; -EBADMSG: there are too many. */
+int btree_stepped(bool fresh, unsigned *steps);
 /* Which way the key is from here: -1, 0, 1. */
 int btree_side(const struct btree_geo *geo, const struct btree_head *node, const void *key,
 	       int strict);
