@@ -27,6 +27,7 @@ enum { AT_ADDR, AT_WAY, AT_EPOCH, AT_HEADER, AT_SLOT };
 
 struct cache_entry {
 	struct cache_entry *next;	/* of the free ones; the writer's */
+	struct cache_entry *also;	/* of all */
 	unsigned type;
 	_Atomic(uint64_t) at[];
 };
@@ -44,8 +45,7 @@ struct art_cache {
 	atomic_flag writing;		/* covers what follows, and all sequence numbers */
 	struct far_rng rng;
 	struct cache_entry *free[ART_TYPES];
-	struct cache_entry **all;	/* every entry there is */
-	size_t nr_all, max_all;
+	struct cache_entry *all;	/* every entry there is */
 };
 
 static uint64_t load(const _Atomic(uint64_t) *word)
@@ -91,13 +91,14 @@ int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
 
 void art_cache_free(struct art_cache *cache)
 {
-	size_t i;
+	struct cache_entry *entry;
 
 	if (!cache)
 		return;
-	for (i = 0; i < cache->nr_all; i++)
-		free(cache->all[i]);
-	free(cache->all);
+	while ((entry = cache->all)) {
+		cache->all = entry->also;
+		free(entry);
+	}
 	free(cache->bucket);
 	free(cache);
 }
@@ -201,24 +202,16 @@ static void way_clear(struct art_cache *cache, struct cache_bucket *bucket, unsi
 
 static struct cache_entry *entry_make(struct art_cache *cache, unsigned type)
 {
-	struct cache_entry *entry, **all;
-	size_t max;
+	struct cache_entry *entry;
 
 	if (load(&cache->bytes) + entry_len(type) > cache->limit)
 		return NULL;
-	if (cache->nr_all == cache->max_all) {
-		max = cache->max_all ? 2 * cache->max_all : 64;
-		all = realloc(cache->all, max * sizeof(struct cache_entry *));
-		if (!all)
-			return NULL;
-		cache->all = all;
-		cache->max_all = max;
-	}
 	entry = calloc(1, entry_len(type));
 	if (!entry)
 		return NULL;
 	entry->type = type;
-	cache->all[cache->nr_all++] = entry;
+	entry->also = cache->all;
+	cache->all = entry;
 	store(&cache->bytes, load(&cache->bytes) + entry_len(type));
 	return entry;
 }

@@ -99,7 +99,7 @@ int art_leaf_tidy(struct art_op *op)
 
 	if (art_head_state(head) == ART_MOVED)
 		new = art_slot(symbol, art_slot_size(head), art_pointee(head)) | ART_LEAF;
-	won = art_cas(op, op->step.at, old, new);
+	won = art_cas(op, op->step.at, old, new, false);
 	if (won < 0) {
 		/* if it has won the leaf is in nobody's hands */
 		far_alloc_lost(op->task);
@@ -120,6 +120,27 @@ static int leaf_wrong(struct art_op *op, int err)
 	return err;
 }
 
+/*
+ * Tidies a leaf that has moved. What this operation has retired is led to by nothing, and
+ * nothing is reused within an epoch: who meets it again goes in a circle, which is damage.
+ * A leaf is compared with one that was retired, of which it takes the next one ever later.
+ */
+static int moved_gone(struct art_op *op)
+{
+	uint64_t old = op->step.word;
+	int err;
+
+	if (op->leaf_addr == op->moved || art_pointee(op->leaf->head) == op->leaf_addr)
+		return -EBADMSG;
+	err = art_leaf_tidy(op);
+	if (err || op->step.word == old)
+		return err;
+	if (!(op->nr_moved & (op->nr_moved + 1)))
+		op->moved = op->leaf_addr;
+	op->nr_moved++;
+	return 0;
+}
+
 /* A leaf that is no key's any more, if its slot is no hint: whose slot it is. */
 static int leaf_gone(struct art_op *op, enum art_what *ret_what)
 {
@@ -132,7 +153,7 @@ static int leaf_gone(struct art_op *op, enum art_what *ret_what)
 		return WAY_DONE;
 	}
 	op->progress = true;
-	err = art_leaf_tidy(op);
+	err = moved_gone(op);
 	return err ? err : hint_wrong(op, op->step.depth);
 }
 
@@ -175,7 +196,8 @@ static int way_cached(struct art_op *op)
 	    !art_cache_get(op->art->cache, op->node_addr, &op->key, &hint))
 		return 0;
 	depth = art_header_depth(hint.header);
-	if (depth >= op->trust || !hint.slot)
+	if (depth >= op->trust || !hint.slot ||
+	    (op->up.at != FAR_NIL && depth <= op->up.depth))
 		return 0;
 	op->step = (struct art_step) {
 		.at = art_slot_at(op->node_addr, hint.at), .word = hint.slot,
@@ -224,15 +246,19 @@ static int node_read(struct art_op *op)
 	return WAY_ON;
 }
 
-static bool node_frozen(const struct art_node *node)
+/* Whether somebody has begun to replace it. -EBADMSG: a slot has no symbol. */
+static int node_frozen(const struct art_node *node)
 {
 	unsigned nr = art_type_slots(art_header_type(node->header));
+	uint64_t all = 0;
 	unsigned i;
 
-	for (i = 0; i < nr; i++)
-		if (node->slot[i] & ART_FROZEN)
-			return true;
-	return false;
+	for (i = 0; i < nr; i++) {
+		if (art_slot_symbol(node->slot[i]) >= ART_SYMBOLS)
+			return -EBADMSG;
+		all |= node->slot[i];
+	}
+	return !!(all & ART_FROZEN);
 }
 
 /*
@@ -292,8 +318,7 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 {
 	unsigned from = op->up.at == FAR_NIL ? 0 : op->up.depth + 1;
 	unsigned depth;
-	bool frozen;
-	int at, ret;
+	int at, ret, frozen;
 
 	ret = node_read(op);
 	if (ret != WAY_ON)
@@ -302,6 +327,8 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 	if (depth < from)
 		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
 	frozen = node_frozen(op->node);
+	if (frozen < 0)
+		return op->up.fresh ? frozen : hint_wrong(op, op->up.depth);
 	if (frozen || op->renew == op->node_addr)
 		return way_renew(op, frozen);
 	at = art_leaves(op->node->header, &op->key, from);

@@ -145,7 +145,8 @@ static inline unsigned art_type_slots(unsigned type)
 /* Where a symbol is looked for first. */
 static inline unsigned art_first_slot(unsigned type, unsigned symbol)
 {
-	return type == ART_TYPES - 1 ? symbol : symbol * 11 % art_type_slots(type);
+	/* a damaged slot may have one that there is none of: it stays within the node */
+	return (type == ART_TYPES - 1 ? symbol : symbol * 11) % art_type_slots(type);
 }
 
 static inline uint32_t art_node_len(unsigned type)

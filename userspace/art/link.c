@@ -168,7 +168,7 @@ static int link_cas(struct link *link, struct art_new *new, uint64_t word)
 		return won;
 	}
 	art_publishing(op);
-	won = art_cas(op, op->step.at, op->step.word, word);
+	won = art_cas(op, op->step.at, op->step.word, word, true);
 	if (won < 0) {
 		op->unsure = true;
 		new->linked = true;

@@ -45,6 +45,8 @@ int art_op_start(struct art_op *op)
 	op->trust = ART_TRUST_ALL;
 	op->renew = FAR_NIL;
 	op->patience = ART_PATIENCE;
+	op->moved = FAR_NIL;
+	op->nr_moved = 0;
 	op->present = op->unsure = op->broke = false;
 	return 0;
 }
@@ -57,7 +59,8 @@ uint32_t art_now(struct art_op *op)
 }
 
 /* What became of a CAS when a connection broke. Some words never come back. */
-static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, int err)
+static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own,
+		      int err)
 {
 	bool once = !old || art_head_state(old) == ART_LIVE;
 	int also = -EIO;
@@ -70,19 +73,19 @@ static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t n
 	op->broke = true;
 	if (also)
 		return also;
-	if (op->word[0] == new && art_pointee(new) != FAR_NIL)
+	if (op->word[0] == new && own)
 		return 1;
 	return op->word[0] == old && once ? 0 : err;
 }
 
-int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new)
+int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own)
 {
 	int err;
 
 	far_cas(op->task, addr, old, new, &op->word[0]);
 	err = far_sync(op->task);
 	if (err == -EIO || err == -ETIMEDOUT || err == -EHOSTDOWN)
-		return cas_settle(op, addr, old, new, err);
+		return cas_settle(op, addr, old, new, own, err);
 	if (err)
 		return err;
 	if (op->word[0] == old)

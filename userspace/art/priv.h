@@ -74,6 +74,8 @@ struct art_op {
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
 	uint64_t renew;			/* a node that is to be replaced when it is met */
 	unsigned patience;		/* times to wait for who replaces a node */
+	uint64_t moved;			/* one of the leaves that it met moved, and retired, */
+	unsigned nr_moved;		/* which are so many */
 
 	/* the node that decides, and the step that led there */
 	uint64_t node_addr;
@@ -152,9 +154,10 @@ static inline void art_lost(struct art_op *op)
 
 /*
  * One CAS, behind what was appended. 1: it has won; 0: it has lost, and op->word[0] is
- * what was there. An error: it may have won.
+ * what was there. An error: it may have won. own: nobody else ever stores that word, so
+ * that who finds it there after a connection broke knows that it has won.
  */
-int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new);
+int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own);
 
 /* find.c */
 

@@ -156,7 +156,8 @@ static int renew(struct art_op *op)
 		won = replacement(op, &word, &made);
 	if (won)
 		return won;
-	won = art_cas(op, op->up.at, op->up.word, word);
+	/* what is no copy is what all come to who replace this node */
+	won = art_cas(op, op->up.at, op->up.word, word, made);
 	op->broke = false;
 	if (won < 0) {
 		far_alloc_lost(op->task);

@@ -101,17 +101,19 @@ static bool key_wanted(const struct scan *scan, const struct art_seen *seen)
 	return down ? diff < 0 : diff > 0;
 }
 
-/* Slots of a node in the order of the scan. */
-static unsigned slots_sort(const struct art_node *node, bool down, uint16_t *ret_slot)
+/* Slots of a node in the order of the scan: how many, or -EBADMSG. */
+static int slots_sort(const struct art_node *node, bool down, uint16_t *ret_slot)
 {
 	unsigned nr = art_type_slots(art_header_type(node->header));
 	uint16_t at[ART_SYMBOLS] = { 0 };
 	unsigned i, rank, n = 0;
 
-	for (i = 0; i < nr; i++)
-		if (art_pointee(node->slot[i]) &&
-		    art_slot_symbol(node->slot[i]) < ART_SYMBOLS)
+	for (i = 0; i < nr; i++) {
+		if (art_slot_symbol(node->slot[i]) >= ART_SYMBOLS)
+			return -EBADMSG;
+		if (art_pointee(node->slot[i]))
 			at[art_symbol_rank(art_slot_symbol(node->slot[i]))] = i + 1;
+	}
 	for (i = 0; i < ART_SYMBOLS; i++) {
 		rank = down ? ART_SYMBOLS - 1 - i : i;
 		if (at[rank])
@@ -126,11 +128,12 @@ static int node_open(struct scan *scan, const struct art_way *way,
 {
 	bool down = scan->range->flags & FAR_RANGE_DOWN;
 	uint16_t slot[ART_SYMBOLS];
-	unsigned nr = slots_sort(node, down, slot);
+	int nr = slots_sort(node, down, slot), i;
 	struct art_way on;
 	struct part *part;
-	unsigned i;
 
+	if (nr < 0)
+		return nr;
 	for (i = 0; i < nr; i++) {
 		if (!art_way_on(way, node, slot[i], &on))
 			return -EBADMSG;
@@ -188,12 +191,22 @@ static uint32_t look_len(const struct art_way *way)
 	return size < ART_TYPES ? art_node_len(size) : 0;
 }
 
-/* Follows a leaf to where it has moved, and READs the rest of a long one. */
+/*
+ * Follows a leaf to where it has moved, however often, and READs the rest of a long one.
+ * Nothing is reused within an epoch, so that a leaf that is met again is damage: it is
+ * compared with one that was met before, of which it takes the next one ever later.
+ */
 static int leaf_end(struct art_op *op)
 {
+	uint64_t met = FAR_NIL, nr = 0;
 	int err = 0;
 
 	while (!err && art_head_state(op->leaf->head) == ART_MOVED) {
+		if (op->leaf_addr == met)
+			return -EBADMSG;
+		if (!(nr & (nr + 1)))
+			met = op->leaf_addr;
+		nr++;
 		op->step.word = art_slot(0, art_slot_size(op->leaf->head),
 					 art_pointee(op->leaf->head)) | ART_LEAF;
 		err = art_leaf_read(op, op->step.word);
@@ -210,7 +223,8 @@ static int look_done(struct scan *scan, struct look *look)
 	if (look->node) {
 		uint64_t addr = art_pointee(part->way.slot);
 
-		if (!art_node_sane(look->node, addr))
+		if (!art_node_sane(look->node, addr) ||
+		    art_header_type(look->node->header) != art_slot_size(part->way.slot))
 			return -EBADMSG;
 		*look->link = part->next;
 		err = node_open(scan, &part->way, look->node, look->link);
@@ -263,6 +277,12 @@ static unsigned way_keys(const struct art_way *way)
 	return way->slot & ART_LEAF || type >= ART_TYPES ? 1 : art_type_slots(type) / 2;
 }
 
+/* Bytes that a way wants of a round. A long leaf has one alone: only it says how long. */
+static size_t way_bytes(const struct art_way *way)
+{
+	return way->slot & ART_LEAF && !art_slot_size(way->slot) ? SCAN_BYTES : look_len(way);
+}
+
 /* READs what the first ways lead to, as far as the keys that are wanted may lie there. */
 static int scan_round(struct scan *scan)
 {
@@ -276,7 +296,7 @@ static int scan_round(struct scan *scan)
 
 	for (seen = 0; *link && seen < width && bytes < SCAN_BYTES && !err;) {
 		if (!(*link)->found) {
-			bytes += look_len(&(*link)->way);
+			bytes += way_bytes(&(*link)->way);
 			seen += way_keys(&(*link)->way);
 			err = look_post(scan, &look[nr], link);
 			nr += !err;

@@ -63,7 +63,9 @@ static int head_cas(struct art_op *op, uint64_t head)
 	int won;
 
 	art_publishing(op);
-	won = art_cas(op, op->leaf_addr, op->leaf->head, head);
+	/* a dead head is the same for all who delete the key */
+	won = art_cas(op, op->leaf_addr, op->leaf->head, head,
+		      art_head_state(head) == ART_MOVED);
 	if (won < 0)
 		op->unsure = true;
 	if (!won) {

@@ -32,7 +32,7 @@ static int table_init(struct table *table, uint64_t bytes, unsigned data_words)
 	table->words = DATA + data_words;
 	table->nr = bytes / (table->words * sizeof(uint64_t));
 	if (!table->nr)
-		table->nr = 1;
+		return 0;	/* it has no room for one, and knows nothing */
 	table->at = calloc(table->nr * table->words, sizeof(uint64_t));
 	return table->at ? 0 : -ENOMEM;
 }
@@ -47,9 +47,12 @@ static _Atomic uint64_t *slot_of(const struct table *table, uint64_t name)
 static int slot_get(const struct table *table, uint64_t name, uint64_t *data)
 {
 	_Atomic uint64_t *slot = slot_of(table, name);
-	uint64_t count = atomic_load_explicit(&slot[COUNT], memory_order_acquire);
+	uint64_t count;
 	unsigned i;
 
+	if (!table->nr)
+		return 0;
+	count = atomic_load_explicit(&slot[COUNT], memory_order_acquire);
 	if (count & 1 || atomic_load_explicit(&slot[NAME], memory_order_acquire) != name)
 		return 0;
 	for (i = DATA; i < table->words; i++)
@@ -61,9 +64,12 @@ static int slot_get(const struct table *table, uint64_t name, uint64_t *data)
 static void slot_put(const struct table *table, uint64_t name, const uint64_t *data)
 {
 	_Atomic uint64_t *slot = slot_of(table, name);
-	uint64_t count = atomic_load_explicit(&slot[COUNT], memory_order_relaxed);
+	uint64_t count;
 	unsigned i;
 
+	if (!table->nr)
+		return;
+	count = atomic_load_explicit(&slot[COUNT], memory_order_relaxed);
 	if (!data && atomic_load_explicit(&slot[NAME], memory_order_relaxed) != name)
 		return;
 	if (count & 1 || !atomic_compare_exchange_strong(&slot[COUNT], &count, count + 1))

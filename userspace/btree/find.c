@@ -13,6 +13,8 @@
 #define FREE_LOOKS	64u	/* at one that nobody is changing */
 #define HINTS	2u	/* at one that is only remembered */
 #define TRIES	10000u	/* to find a node, while others change the tree */
+#define RIGHT_STEPS	4u	/* to the right, before what is above is READ again */
+#define RIGHT_MAX	(1u << 20)	/* steps that no tree of ours wants */
 #define SEARCH_NS	60u	/* processor time of a search in a node, for the model */
 
 int btree_top_read(struct btree_op *op)
@@ -60,6 +62,9 @@ static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned 
 	far_backoff(op->task);
 	if (look % LOOKS != LOOKS - 1 || far_lock_is_free(word))
 		return 0;
+	/* what a broken connection has left behind; or it waits for the task that is at it */
+	if ((word & FAR_WHO_MASK) == far_who_am_i(op->task))
+		return node_mend(op, way, level);
 	err = far_owner_dead(op->task, word);
 	return err > 0 ? node_mend(op, way, level) : err;
 }
@@ -74,6 +79,8 @@ int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned l
 	for (look = 0;; look++) {
 		far_read(op->task, way->addr, buf, geo->len);
 		err = far_sync(op->task);
+		if (err == -EFAULT)	/* no caller names an address: it was read */
+			return way->sure ? -EBADMSG : -EAGAIN;
 		if (err)
 			return err;
 		far_spend(op->task, SEARCH_NS);
@@ -132,6 +139,18 @@ static int dead_met(struct btree_op *op, const struct btree_way *way, unsigned l
 	return err ? err : -EAGAIN;
 }
 
+/*
+ * After a step to the right. What is remembered, the top as well, may be as old as this
+ * handle: then the way down begins anew. Neighbours in a circle are damage.
+ */
+int btree_stepped(bool fresh, unsigned *steps)
+{
+	++*steps;
+	if (!fresh && *steps == RIGHT_STEPS)
+		return -EAGAIN;
+	return *steps == RIGHT_MAX ? -EBADMSG : 0;
+}
+
 /* From an inner node to the next one. */
 static int step(struct btree_op *op, const void *key, int strict, struct btree_way *way,
 		unsigned *level)
@@ -142,7 +161,8 @@ static int step(struct btree_op *op, const void *key, int strict, struct btree_w
 
 	if (side > 0) {
 		way->addr = op->inner->right;
-		way->beside = true;
+		/* a remembered one may lead to what is another's unborn by now */
+		way->beside = way->sure;
 		return 0;
 	}
 	entry = side ? NULL : btree_find_below(geo, op->inner, key, strict);
@@ -160,7 +180,7 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 {
 	uint64_t top = atomic_load(&op->tree->top);
 	struct btree_way way = { .sure = true };
-	unsigned at;
+	unsigned at, steps = 0;
 	int err = 0;
 
 	if (fresh || btree_top_level(top) < level) {
@@ -180,6 +200,8 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 			err = dead_met(op, &way, here, op->inner);
 		else if (!err)
 			err = step(op, key, strict, &way, &at);
+		if (!err && at == here)
+			err = btree_stepped(fresh, &steps);
 		if (err == -EAGAIN)
 			btree_cache_drop_node(op->tree->cache, way.addr);
 	}
@@ -192,19 +214,22 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 		     bool fresh, struct btree_head *buf, struct btree_way *way)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	unsigned steps = 0;
+	uint64_t epoch;
 	int side = 1, err;
 
 	err = btree_descend(op, key, strict, level, fresh, way);
 	while (!err && side > 0) {
 		if (op->batch)
 			far_combine_again(op->batch);
+		/* before the READ: what dies behind it has a tag of this epoch or later */
+		epoch = far_epoch_known(op->task);
 		err = btree_node_read(op, way, level, buf);
 		if (err == -ESHUTDOWN)
 			err = dead_met(op, way, level, buf);
 		if (err)
 			break;
-		btree_cache_put_word(op->tree->cache, way->addr, far_epoch_known(op->task),
-				     buf->word);
+		btree_cache_put_word(op->tree->cache, way->addr, epoch, buf->word);
 		side = btree_side(geo, buf, key, strict);
 		if (side < 0)
 			return -EAGAIN;
@@ -213,6 +238,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 			op->passed = way->addr;
 			way->addr = buf->right;
 			way->sure = way->beside = true;
+			err = btree_stepped(fresh, &steps);
 		}
 	}
 	return err;

@@ -5,6 +5,7 @@
  */
 #include "priv.h"
 
+#include "../core/alloc.h"
 #include "../core/core.h"
 #include "../core/epoch.h"
 #include "../core/owner.h"
@@ -13,6 +14,7 @@
 #define TRIES		16u		/* connections that may break under one WRITE */
 #define HOLD_TRIES	10000u		/* to lock a node, while others change the tree */
 #define TRY_NS		UINT64_C(500)	/* before the first of them; doubles */
+#define MEND_DEPTH	8u		/* merges of neighbours that have all been left half way */
 
 static struct btree_hold *hold_of(struct far_lock *lock)
 {
@@ -45,9 +47,22 @@ static uint32_t head_len(const struct btree_geo *geo)
 static int right_is_dead(struct btree_hold *hold, unsigned level)
 {
 	const struct btree_way way = { .addr = hold->redo->right, .sure = true };
-	struct btree_head *buf = far_buf(hold->op->task, hold->geo->len);
-	int err = buf ? btree_node_read(hold->op, &way, level, buf) : -ENOMEM;
+	struct btree_op *op = hold->op;
+	struct btree_head *buf = far_buf(op->task, btree_geo_of(op->tree, level)->len);
+	const struct btree_hold *at;
+	unsigned depth = 0;
+	int err;
 
+	if (!buf)
+		return -ENOMEM;
+	/* its repair may want this again: records that are damaged must not lead back */
+	hold->outer = op->mending;
+	for (at = hold; at; at = at->outer)
+		if (at->addr == way.addr || depth++ == MEND_DEPTH)
+			return -EBADMSG;
+	op->mending = hold;
+	err = btree_node_read(op, &way, level, buf);
+	op->mending = hold->outer;
 	return err == -ESHUTDOWN ? 1 : err;
 }
 
@@ -69,6 +84,8 @@ static int repair_head(struct btree_hold *hold, uint64_t kind)
 		return err;
 	if (err)
 		memcpy(contents(node), contents(head), head_len(geo));
+	if (err && kind == BTREE_REDO_MERGE)
+		far_alloc_lost(hold->op->task);	/* the right one: nobody is left to retire it */
 	btree_recast(geo, node, redo->before, node->version);
 	/* entries first, as if nobody had died */
 	far_write(hold->op->task, hold->addr + geo->head, (uint8_t *)node + geo->head,
@@ -126,7 +143,10 @@ static int hold_init(struct btree_op *op, const struct btree_geo *geo, uint64_t 
 	return 0;
 }
 
-/* What has been locked is what was meant; the unborn are born by who comes from beside. */
+/*
+ * What has been locked is what was meant; the unborn are born by who comes from beside. 1:
+ * that has been written but for its head, which the release writes.
+ */
 static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsigned level)
 {
 	struct btree_head *node = hold->node, *head;
@@ -146,7 +166,7 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 	head->flags &= ~BTREE_UNBORN;
 	btree_seal(hold->geo, head, hold->addr);
 	err = btree_hold_entries(hold, head, BTREE_REDO_HEAD, FAR_NIL);
-	return err ? err : btree_hold_put(hold);
+	return err ? err : 1;
 }
 
 int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
@@ -167,6 +187,11 @@ int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
 	if (err)
 		return err;
 	err = hold_check(hold, way, level);
+	if (err == 1) {
+		/* one record per word: the next one may be torn while contents do not match */
+		err = btree_release(hold);
+		return err ? err : btree_hold(op, way, level, hold);
+	}
 	if (err == -EAGAIN) {
 		hold->lock.from = hold->lock.to = 0;
 		far_lock_release(op->task, &hold->lock);
@@ -200,7 +225,7 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 	struct btree_way way = { .sure = true, .beside = true };
 	size_t mark = far_buf_mark(op->task);
 	bool fresh = false;
-	unsigned try;
+	unsigned try, steps;
 	int err, side;
 
 	op->passed = FAR_NIL;
@@ -208,11 +233,13 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 		far_buf_release(op->task, mark);
 		err = hold_first(op, key, strict, level, fresh, hold);
 		side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
-		while (!err && side > 0) {
+		for (steps = 0; !err && side > 0;) {
 			way.addr = hold->node->right;
 			op->passed = hold->addr;
 			err = btree_release(hold);
 			far_buf_release(op->task, mark);
+			if (!err)
+				err = btree_stepped(fresh, &steps);
 			if (!err)
 				err = btree_hold(op, &way, level, hold);
 			side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
@@ -316,17 +343,19 @@ int btree_hold_put(struct btree_hold *hold)
 
 int btree_release(struct btree_hold *hold)
 {
+	uint64_t epoch = far_epoch_known(hold->op->task);
 	int err = far_lock_release(hold->op->task, &hold->lock);
 
 	if (!err)
-		btree_cache_put_word(hold->op->tree->cache, hold->addr,
-				     far_epoch_known(hold->op->task), hold->lock.word);
+		btree_cache_put_word(hold->op->tree->cache, hold->addr, epoch,
+				     hold->lock.word);
 	return err;
 }
 
 int btree_abandon(struct btree_hold *hold, int err)
 {
-	const struct btree_way way = { .addr = hold->addr, .sure = true, .beside = true };
+	/* not from beside: perhaps nobody leads to it, and then it must not be born */
+	const struct btree_way way = { .addr = hold->addr, .sure = true };
 	unsigned level = hold->node->level;
 	struct btree_op *op = hold->op;
 

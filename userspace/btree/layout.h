@@ -24,7 +24,7 @@
 #include <far/addr.h>
 
 #define BTREE_MAGIC		UINT64_C(0x4552544241524601)	/* "\1FARBTRE" */
-#define BTREE_VERSION		1u
+#define BTREE_VERSION		2u
 #define BTREE_NODE_MAGIC	0x45444f4eu			/* "NODE" */
 
 #define BTREE_MIN_SIZE		8u	/* of keys and values, bytes */
@@ -59,7 +59,7 @@ static inline unsigned btree_top_level(uint64_t top)
 
 struct btree_head {
 	uint64_t word;		/* core/lock.h, summed: over all that follows, to len */
-	uint64_t sum;		/* XXH3 of the head from version on, seeded by the address */
+	uint64_t sum;		/* XXH3 of the head from version on, seeded by address and tree */
 	uint64_t version;	/* random; another one whenever fences or places change */
 	uint64_t right;		/* far address of the sibling; FAR_NIL: it is the last */
 	uint8_t level;		/* 0: a leaf */

@@ -17,6 +17,7 @@ struct pass {
 	struct set here;		/* nodes of this level */
 	struct set next;		/* led to by this level */
 	uint8_t edge[BTREE_MAX_SIZE];	/* high fence of the node before */
+	uint8_t low[BTREE_MAX_SIZE];	/* and its low one: they never change, and grow */
 };
 
 static int set_add(struct set *set, uint64_t addr)
@@ -58,12 +59,17 @@ static void pass_problem(struct pass *pass, uint64_t addr, const char *what)
 		pass->levels->problem(pass->levels, addr, what);
 }
 
-/* Fences join, keys lie between them, once each. */
+/*
+ * Fences join, keys lie between them, once each. What a dead client holds waits for who
+ * changes it next: its sum is of before, and a merge that has not happened has left keys
+ * beyond its fence.
+ */
 static void check_node(struct pass *pass, const struct btree_geo *geo,
 		       const struct btree_head *node, uint64_t addr)
 {
 	uint8_t place[BTREE_MAX_SPAN];
 	unsigned nr = btree_sorted(geo, node, place), i;
+	bool held = !far_lock_is_free(node->word);
 	const uint8_t *key, *last = NULL;
 
 	if (btree_cmp(geo, btree_low(node), pass->edge))
@@ -73,11 +79,12 @@ static void check_node(struct pass *pass, const struct btree_geo *geo,
 	if (!(node->flags & BTREE_LAST) &&
 	    btree_cmp(geo, btree_low(node), btree_high(geo, node)) >= 0)
 		pass_problem(pass, addr, "its fences are out of order");
-	if (far_lock_sum(node->word) != far_lock_checksum(&node->sum, geo->len - 8))
+	if (!held && far_lock_sum(node->word) != far_lock_checksum(&node->sum, geo->len - 8))
 		pass_problem(pass, addr, "the lock's sum is another one");
 	for (i = 0; i < nr; i++, last = key) {
 		key = btree_entry_at(geo, node, place[i])->data;
-		if (btree_is_left(geo, node, key) || btree_is_right(geo, node, key))
+		if (btree_is_left(geo, node, key) ||
+		    (!held && btree_is_right(geo, node, key)))
 			pass_problem(pass, addr, "a key lies outside of its fences");
 		if (last && !btree_cmp(geo, last, key))
 			pass_problem(pass, addr, "a key is there twice");
@@ -154,6 +161,10 @@ static int pass_level(struct pass *pass, uint64_t first, unsigned level, uint64_
 		if (err && !dead)
 			break;
 		right = pass->op.node->right;
+		if (way.addr != first &&
+		    btree_cmp(geo, btree_low(pass->op.node), pass->low) <= 0)
+			return -EBADMSG;
+		memcpy(pass->low, btree_low(pass->op.node), geo->key_size);
 		if (level && way.addr == first) {
 			struct btree_entry *entry = btree_find_below(geo, pass->op.node,
 								     btree_low(pass->op.node), 0);

@@ -220,6 +220,7 @@ static int left_widen(struct btree_hold *left, uint64_t dead, unsigned level)
 	head = left_head(left, &right);
 	if (!head)
 		return -ENOMEM;
+	far_alloc_lost(left->op->task);	/* the dead one: nobody is left to retire it */
 	err = btree_hold_entries(left, head, BTREE_REDO_HEAD, FAR_NIL);
 	return err ? err : btree_hold_put(left);
 }

@@ -17,6 +17,7 @@ void btree_geo_init(struct btree_geo *geo, unsigned key_size, unsigned value_siz
 {
 	uint32_t longest;
 
+	geo->tree = FAR_NIL;
 	geo->key_size = key_size;
 	geo->key_len = pad8(key_size);
 	geo->value_len = pad8(value_size);
@@ -51,7 +52,8 @@ static uint64_t head_sum(const struct btree_geo *geo, const struct btree_head *n
 			 uint64_t addr)
 {
 	return XXH3_64bits_withSeed(&node->version,
-				    geo->head - offsetof(struct btree_head, version), addr);
+				    geo->head - offsetof(struct btree_head, version),
+				    far_rng_mix(geo->tree) ^ addr);
 }
 
 void btree_seal(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)

@@ -20,6 +20,7 @@ struct btree_geo {
 	uint32_t len;			/* what is READ */
 	uint32_t redo;			/* bytes of the longest record */
 	uint32_t size;			/* as allocated */
+	uint64_t tree;			/* far address of the root: whose nodes these are */
 };
 
 void btree_geo_init(struct btree_geo *geo, unsigned key_size, unsigned value_size,

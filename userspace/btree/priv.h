@@ -56,6 +56,7 @@ struct btree_op {
 	bool full;			/* it needs room that a split makes */
 	uint64_t few;			/* the leaf that a delete has left nearly empty */
 	uint64_t passed;		/* a leaf whose right one no separator led to */
+	struct btree_hold *mending;	/* a node that is being repaired, the last one */
 	struct far_combine_batch *batch;	/* NULL: it is alone */
 };
 
@@ -87,6 +88,8 @@ int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned l
 /* Both, and to the right as far as needed. The node is in buf, its address in *ret_way. */
 int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 	       struct btree_head *buf, struct btree_way *ret_way);
+/* Counts a step to the right; -EAGAIN: begin above; -EBADMSG: there are too many. */
+int btree_stepped(bool fresh, unsigned *steps);
 /* Which way the key is from here: -1, 0, 1. */
 int btree_side(const struct btree_geo *geo, const struct btree_head *node, const void *key,
 	       int strict);
@@ -99,6 +102,7 @@ struct btree_hold {
 	struct btree_head *node;	/* the image */
 	struct btree_redo *redo;
 	uint64_t addr;
+	struct btree_hold *outer;	/* whose repair wants this one's, while that is on */
 };
 
 /*

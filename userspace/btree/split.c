@@ -8,6 +8,7 @@
 #include "priv.h"
 
 #include "../core/alloc.h"
+#include "../core/core.h"
 #include "../core/task.h"
 
 #define SPLIT_NS	1500u	/* processor time, for the model */
@@ -87,12 +88,14 @@ static int split_run(struct btree_hold *left, struct btree_hold *right)
 	struct btree_head *head = left_head(left, right);
 	int err = head ? right_write(right) : -ENOMEM;
 
-	if (!err)
-		err = btree_hold_entries(left, head, BTREE_REDO_HEAD, FAR_NIL);
-	if (!head) {
+	if (err) {
+		/* nobody knows what is there, and nobody leads to it */
+		if (head)
+			far_lock_leave(left->op->tree->far->locks, &right->lock);
 		btree_release(left);
 		return err;
 	}
+	err = btree_hold_entries(left, head, BTREE_REDO_HEAD, FAR_NIL);
 	if (err)
 		btree_abandon(left, err);
 	else

@@ -62,6 +62,7 @@ static int create_write(struct far_task *task, const struct btree_root *shape,
 	if (!root)
 		return -ENOMEM;
 	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span);
+	geo.tree = root_addr;
 	err = create_leaf(task, &geo, leaf);
 	if (err)
 		return err;
@@ -206,6 +207,7 @@ int btree_open_root(struct far_task *task, uint64_t addr, struct far_btree **ret
 			       root->leaf_span);
 		btree_geo_init(&tree->geo[1], root->key_size, sizeof(uint64_t),
 			       root->inner_span);
+		tree->geo[0].tree = tree->geo[1].tree = addr;
 		atomic_store(&tree->top, root->top);
 		*ret_tree = tree;
 	} else {

@@ -126,28 +126,34 @@ static int contents_wait(struct far_lock *lock)
 }
 
 /*
- * One CAS from `from`, with the READ behind it. 1: taken, contents read; 0: not, and
- * scratch->word is what is there.
+ * One CAS from `from`, with the READ behind it. 1: taken, contents read; 2: the same, but
+ * the word was there before, or may have been if the fate of the CAS was unknown: this
+ * client had left it; 0: not, and scratch->word is what is there.
  */
 static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratch)
 {
 	uint64_t mine = word_held(lock->task, lock->slot, from);
+	bool unsure;
 	int err;
 
 	far_cas(lock->task, lock->addr, from, mine, &scratch->found);
 	contents_append(lock);
 	err = far_sync(lock->task);
-	if (is_unknown(err)) {
+	unsure = is_unknown(err);
+	if (unsure) {
 		err = word_settle(lock, scratch);
 		if (!err && scratch->word == mine)
 			err = contents_read(lock);
 	} else {
-		scratch->word = scratch->found == from ? mine : scratch->found;
+		unsure = scratch->found != from;
+		scratch->word = unsure ? scratch->found : mine;
 	}
 	if (err)
 		return err;
 	lock->word = mine;
-	return scratch->word == mine;
+	if (scratch->word != mine)
+		return 0;
+	return unsure ? 2 : 1;
 }
 
 static int contents_write(struct far_lock *lock, uint32_t from, uint32_t to,
@@ -238,6 +244,16 @@ static void lock_drop(struct far_lock *lock)
 	far_sync(lock->task);
 }
 
+/*
+ * The word says again what it said, so that anybody may repair what this task could not:
+ * a word that is free promises that its contents match.
+ */
+static void lock_return(struct far_lock *lock, uint64_t word)
+{
+	far_cas(lock->task, lock->addr, lock->word, word, NULL);
+	far_sync(lock->task);
+}
+
 /* Takes over a word whose owner is dead, or which this client has left. 1, 0, error. */
 static int lock_inherit(struct far_lock *lock, uint64_t word, struct scratch *scratch)
 {
@@ -251,10 +267,12 @@ static int lock_inherit(struct far_lock *lock, uint64_t word, struct scratch *sc
 	if (got <= 0)
 		return got;
 	err = lock_repair(lock);
-	if (err)
+	if (!err)
+		far_repaired(lock->task);
+	else if (err == -EBADMSG)
 		lock_drop(lock);
 	else
-		far_repaired(lock->task);
+		lock_return(lock, word);
 	return err ? err : 1;
 }
 
@@ -284,7 +302,10 @@ static int lock_try(struct far_lock *lock, uint64_t word, struct scratch *scratc
 	if (got <= 0)
 		return got;
 	err = contents_wait(lock);
-	if (err)
+	if (got == 2 && (err == -EBADMSG || (!err && lock->kind == FAR_LOCK_PLAIN)))
+		err = lock_repair(lock);
+	/* else the word stays this client's, and the next one here repairs */
+	if (err && (got == 1 || err == -EBADMSG))
 		lock_drop(lock);
 	return err ? err : 1;
 }

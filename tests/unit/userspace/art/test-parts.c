@@ -99,6 +99,9 @@ static void node(void **state)
 			assert_int_equal(art_node_find(node, (n * 37 + 5) % ART_SYMBOLS),
 					 ART_FULL);
 		assert_true(art_type_slots(art_type_for(n)) > n || n == ART_SYMBOLS);
+		/* also of symbols that only a damaged word has */
+		for (symbol = 0; symbol <= ART_SYMBOL_MASK; symbol++)
+			assert_true(art_first_slot(type, symbol) < art_type_slots(type));
 	}
 }
 

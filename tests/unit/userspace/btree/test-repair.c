@@ -7,8 +7,10 @@
 #include "kind.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/core/owner.h"
 
 /* The memory of a client that died in the middle is nobody's. */
 int __lsan_is_turned_off(void);
@@ -18,6 +20,7 @@ int __lsan_is_turned_off(void)
 }
 
 #define SPAN	4u
+#define HANGS	30u	/* seconds: then something waits for ever */
 #define NEW	UINT64_C(0x4e45574e45574e45)
 #define BROKEN	UINT64_C(0x6272656b6272656b)
 
@@ -208,11 +211,39 @@ static void half_a_head(void **state)
 	assert_true(broken >= 2);
 }
 
+/*
+ * What a client has left behind itself when its connection broke: it repairs that also if
+ * nobody of it ever wants to change the leaf.
+ */
+static void left_by_its_reader(void **state)
+{
+	const struct far_range all = { 0 };
+	struct far_task *task;
+	struct world world;
+	uint64_t nr = 0;
+
+	(void)state;
+	world_open(&world, 3, 10);
+	task = rig_enter(&world.rig, 0);
+	world.leaf->word = far_lock_word(far_who_am_i(task), 0, 0,
+					 far_lock_sum(world.leaf->word));
+	write_half(&world, 1);
+	alarm(HANGS);
+	assert_int_equal(far_btree_scan(task, world.tree[0], &all, count_key, &nr), 0);
+	alarm(0);
+	assert_int_equal(nr, 3);
+	assert_true(far_lock_is_free(world.leaf->word));
+	far_leave(task);
+	expect(&world, 3, 1);
+	world_close(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_an_entry),
 		cmocka_unit_test(half_a_head),
+		cmocka_unit_test(left_by_its_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
