@@ -40,7 +40,7 @@ static const char * const status_names[] = {
 	[ODRP_WIRE_E_VERSION]	= "other protocol version",
 	[ODRP_WIRE_E_SESSION]	= "no such session, or wrong token",
 	[ODRP_WIRE_E_RANGE]	= "chain, queue, depth or size out of range",
-	[ODRP_WIRE_E_BUSY]	= "queue is connected already",
+	[ODRP_WIRE_E_BUSY]	= "queue is connected already, or too many handshakes at a time",
 	[ODRP_WIRE_E_NOMEM]	= "no memory, or no pages to lease",
 	[ODRP_WIRE_E_LIMIT]	= "too many sessions",
 	[ODRP_WIRE_E_INTERNAL]	= "internal error",
@@ -121,7 +121,7 @@ static int rejected(struct odrp_conn *conn, struct rdma_cm_event *ev)
 		conn_err(conn, "memory node refuses: status %u\n", status);
 		return -ECONNREFUSED;
 	}
-	if (status == ODRP_WIRE_E_VERSION)
+	if (status == ODRP_WIRE_E_VERSION && version != ODRP_WIRE_VERSION)
 		conn_err(conn, "memory node speaks version %u, this module %u\n",
 			 version, ODRP_WIRE_VERSION);
 	else
@@ -546,8 +546,11 @@ static int take_io(struct odrp_conn *conn)
 	if (odrp_accept_io(a, conn->accept_len, &terms, &conn->words, &bad))
 		return say_bad(conn, &bad);
 	if (conn->keyed && conn->chain == ODRP_WIRE_LOAD &&
-	    odrp_accept_reads(conn->accept_reads, max_reads(conn), &bad))
-		return say_bad(conn, &bad);
+	    odrp_accept_reads(conn->accept_reads, max_reads(conn), &bad)) {
+		err = say_bad(conn, &bad);
+		/* Of the REP itself, which no MAC covers: anybody's on the path. */
+		return conn->sess->reconnect.end ? -EBADMSG : err;
+	}
 	conn->depth = be16_to_cpu(a->depth);
 	conn->req_len = be16_to_cpu(a->req_len);
 	conn->tail_len = be16_to_cpu(a->tail_len);

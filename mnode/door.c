@@ -9,6 +9,8 @@
 #include "log.h"
 
 #define MS_PER_MINUTE	60000
+/* Of one address, when half of the places are taken. */
+#define PLACES_EACH	8
 
 /* ---- places ---------------------------------------------------------------------- */
 
@@ -110,8 +112,13 @@ static void let_in(struct door *door, const struct nic_event *ev)
 {
 	struct door_place *place = free_place(door);
 
-	if (!place || door->nic->ops->accept(door->nic, ev->id, place->mail.qpn, NULL,
-					     0)) {
+	if (!place) {
+		refuse(door, ev, ODRP_WIRE_E_BUSY);
+		return;
+	}
+	if (door->nic->ops->accept(door->nic, ev->id, place->mail.qpn, NULL, 0)) {
+		/* The queue pair may have been moved: door_work() makes another one. */
+		far_mail_free(&place->mail);
 		refuse(door, ev, ODRP_WIRE_E_BUSY);
 		return;
 	}
@@ -123,6 +130,17 @@ static void let_in(struct door *door, const struct nic_event *ev)
 		.cnode_qpn = ev->peer_qpn, .mnode_qpn = place->mail.qpn,
 	};
 	door->nr_taken++;
+}
+
+/* Has he as many as one address may have, while others want some? */
+static bool has_enough(const struct door *door, __be32 ip)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < DOOR_PLACES; i++)
+		nr += door->place[i].state != DOOR_FREE &&
+		      door->place[i].ends.cnode_ip == ip;
+	return nr >= PLACES_EACH;
 }
 
 bool door_request(struct door *door, const struct nic_event *ev)
@@ -140,6 +158,8 @@ bool door_request(struct door *door, const struct nic_event *ev)
 		refuse(door, ev, ODRP_WIRE_E_VERSION);
 	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
 		ask_for_cookie(door, ev, &knock);
+	else if (door->nr_taken >= DOOR_PLACES / 2 && has_enough(door, ev->peer_ip))
+		refuse(door, ev, ODRP_WIRE_E_BUSY);
 	else
 		let_in(door, ev);
 	return true;

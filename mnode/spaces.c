@@ -330,6 +330,23 @@ static bool is_allowed(const struct spaces *sp, const struct odrp_far_hello *hel
 	return !space || may(space->conf, name, rights);
 }
 
+/*
+ * A REJ that gets lost has its REQ sent again, with a counter that has been used: nobody
+ * signs the answer to that, and so who asks shakes hands anew.  He goes on with what he
+ * has: his attachment goes by the later pass of the same name.  True: it does.
+ */
+static bool adopt(struct spaces *sp, const struct who *who, const struct pass *pass,
+		  const struct nic_event *ev, uint64_t id)
+{
+	struct far_host_attach *attach = far_host_find(&sp->host, id);
+	const struct pass *old = attach ? who_pass(who, attach->pass) : NULL;
+
+	if (!old || attach->ip != ev->peer_ip || strcmp(old->name, pass->name))
+		return false;
+	attach->pass = pass->handle;
+	return true;
+}
+
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
 {
 	struct asker asker = { .far.seal = asker_seal };
@@ -352,7 +369,8 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 	};
 	name_space(sp, req.space, &hello);
 	memcpy(said.priv, &hello, sizeof(hello));
-	pass->spent |= req.role == ODRP_FAR_ATTACH;
+	pass->spent |= req.role == ODRP_FAR_ATTACH ||
+		       adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
 	if (is_allowed(sp, &hello, pass->name))
 		far_host_serve(&sp->host, &said, &asker.far);
 	else

@@ -194,9 +194,11 @@ void who_tick(struct who *who, uint32_t elapsed_ms,
 	struct pass **at = &who->passes;
 
 	while (*at) {
-		(*at)->idle_ms += elapsed_ms;
-		if (needed(arg, *at))
-			(*at)->idle_ms = 0;
+		bool is_needed = needed(arg, *at);
+
+		(*at)->idle_ms = is_needed ? 0 : (*at)->idle_ms + elapsed_ms;
+		/* What has come to be by it is over: limit_idle() counts it again. */
+		(*at)->spent &= is_needed;
 		if ((*at)->idle_ms > WHO_IDLE_MS)
 			unlink_pass(at);
 		else

@@ -160,7 +160,8 @@ int far_passes_get(struct far_passes *passes, __be32 ip,
 	pass = calloc(1, sizeof(*pass));
 	err = pass ? shake(arg, ip, pass) : -ENOMEM;
 	if (err) {
-		free(pass);
+		if (pass)
+			pass_free(pass);
 		goto unlock;
 	}
 	pass->counter = 1;

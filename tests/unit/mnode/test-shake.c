@@ -434,6 +434,172 @@ static void test_cookies(void **state)
 	bed_close(&bed);
 }
 
+static unsigned int nr_ready(void)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < DOOR_PLACES; i++)
+		nr += bed.m.door.place[i].state == DOOR_FREE && bed.m.door.place[i].mail.dev;
+	return nr;
+}
+
+/* The agent says what it would say; nobody is there who hears it. */
+static void open_deaf(void)
+{
+	open_bed(0);
+	catching = *bed.nic->ops;
+	catching.reject = catch_reject;
+	bed.nic->ops = &catching;
+	bed_settle(&bed);
+}
+
+/* A queue pair whose connection came to nothing may have been moved: another one. */
+static void test_not_accepted(void **state)
+{
+	struct odrp_auth_knock knock;
+	unsigned int i;
+
+	open_deaf();
+	assert_int_equal(nr_ready(), DOOR_PLACES);
+	knock_of(&knock, 1);
+	for (i = 1; i <= 3; i++) {
+		assert_false(is_asked(&knock, 2));
+		assert_int_equal(nr_ready(), DOOR_PLACES - i);
+	}
+	for (i = 0; i < 3; i++)
+		door_work(&bed.m.door);
+	assert_int_equal(nr_ready(), DOOR_PLACES);
+	bed_close(&bed);
+}
+
+/* Who is where he says he is has a share of the places, and not all that are left. */
+static void test_greedy(void **state)
+{
+	struct odrp_auth_knock knock;
+	unsigned int i;
+
+	open_deaf();
+	for (i = 0; i < DOOR_PLACES / 2; i++) {
+		bed.m.door.place[i].state = DOOR_HELLO;
+		bed.m.door.place[i].ends.cnode_ip = 2;
+	}
+	bed.m.door.nr_taken = DOOR_PLACES / 2;
+	knock_of(&knock, 1);
+	assert_true(is_asked(&knock, 2));
+	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
+	assert_false(is_asked(&knock, 2));
+	assert_int_equal(nr_ready(), DOOR_PLACES / 2);
+	/* Another one is let in, as far as that goes without him. */
+	memset(knock.cookie, 0, sizeof(knock.cookie));
+	assert_true(is_asked(&knock, 3));
+	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
+	assert_false(is_asked(&knock, 3));
+	assert_int_equal(nr_ready(), DOOR_PLACES / 2 - 1);
+	for (i = 0; i < DOOR_PLACES / 2; i++)
+		bed.m.door.place[i].state = DOOR_FREE;
+	bed.m.door.nr_taken = 0;
+	bed_close(&bed);
+}
+
+/* ---- passes ---------------------------------------------------------------------- */
+
+static bool nobody_needs(void *arg, const struct pass *pass)
+{
+	return false;
+}
+
+/* What was made by a pass is over: it counts as one by which nothing has come to be. */
+static void test_passes_are_bounded(void **state)
+{
+	const struct auth_key key = { .k = { 1 } };
+	struct who who = { .passes = NULL };
+	unsigned int i, nr = 0;
+	struct pass *pass;
+
+	for (i = 0; i < 3 * WHO_MAX_IDLE; i++) {
+		assert_int_equal(who_pass_new(&who, "node0", &key, 0, &pass), 0);
+		pass->spent = true;
+		who_tick(&who, 1, nobody_needs, NULL);
+	}
+	for (pass = who.passes; pass; pass = pass->next)
+		nr++;
+	assert_int_equal(nr, WHO_MAX_IDLE);
+	who_fini(&who);
+}
+
+/* ---- attachments ------------------------------------------------------------------ */
+
+static int accept_all(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
+		      uint8_t priv_len)
+{
+	struct odrp_far_reject ok = { .status = 0 };
+
+	return catch_reject(nic, id, &ok, sizeof(ok));
+}
+
+static void release_none(struct nic *nic, uint32_t id)
+{
+}
+
+/* What a client of spaces hears who asks by that pass. */
+static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
+{
+	static uint32_t counter;
+	struct nic_event ev = {
+		.type = NIC_REQUEST, .id = 900000 + ++counter, .peer_ip = 2, .local_ip = 1,
+		.peer_qpn = 5, .priv_len = sizeof(struct odrp_auth_far),
+	};
+	const struct auth_ends between = { .cnode_ip = 2, .mnode_ip = 1 };
+	uint8_t name[ODRP_FAR_NAME_MAX] = "a";
+	struct odrp_far_reject rej;
+	struct odrp_auth_far req = {
+		.magic = htobe32(ODRP_AUTH_FAR_MAGIC), .version = htobe16(ODRP_AUTH_VERSION),
+		.role = role, .rights = ODRP_FAR_READ, .counter = htobe32(counter),
+		.attach = htobe64(7), .handle = htobe64(pass->handle),
+	};
+
+	if (role == ODRP_FAR_ATTACH)
+		auth_space(name, sizeof(name), req.space);
+	auth_sign_far(&pass->key, auth_bound(&between, ev.peer_qpn), &req);
+	memcpy(ev.priv, &req, sizeof(req));
+	memset(caught, 0xff, sizeof(caught));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, true, &ev));
+	memcpy(&rej, caught, sizeof(rej));
+	return be16toh(rej.status);
+}
+
+/*
+ * The answer to a question gets lost, and so the client shakes hands anew: his attachment
+ * is his by the later pass, too, and nobody else's.
+ */
+static void test_attachment_of_a_name(void **state)
+{
+	const struct auth_key key = { .k = { 1 } };
+	struct pass *first, *later, *other;
+	struct bed_options o;
+	char why[CONF_WHY_MAX];
+
+	bed_options(&o);
+	o.conf.pool += 4 << 20;
+	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
+	bed_open(&bed, &o, 0);
+	catching = *bed.nic->ops;
+	catching.accept = accept_all;
+	catching.reject = catch_reject;
+	catching.release = release_none;
+	bed.nic->ops = &catching;
+	bed_settle(&bed);
+	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &first), 0);
+	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &later), 0);
+	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
+	assert_int_equal(far_asks(first, ODRP_FAR_ATTACH), 0);
+	assert_int_equal(far_asks(first, ODRP_FAR_CLAIM), ODRP_FAR_OK);
+	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
+	assert_int_equal(far_asks(later, ODRP_FAR_CLAIM), ODRP_FAR_OK);
+	assert_true(spaces_go_by(&bed.m.spaces, later->handle));
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -452,6 +618,10 @@ int main(void)
 		cmocka_unit_test(test_old_ones_live_on),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_cookies),
+		cmocka_unit_test(test_not_accepted),
+		cmocka_unit_test(test_greedy),
+		cmocka_unit_test(test_passes_are_bounded),
+		cmocka_unit_test(test_attachment_of_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
