@@ -97,10 +97,22 @@ static int overwrite(struct art_op *op, const void *value)
 	return err;
 }
 
-/* The slot still leads to the leaf, as was READ behind the CAS of its head. */
+/*
+ * Whether the slot that was READ, by a hint perhaps, was one of the node that it is meant
+ * to be. The head was READ behind it.
+ */
+static bool slot_is_proved(const struct art_op *op)
+{
+	const struct art_node *node = (const struct art_node *)&op->word[2];
+
+	return op->step.fresh || (art_node_sane(node, op->step.node) &&
+				  !art_after(art_node_birth(node), op->step.epoch));
+}
+
+/* The slot still leads to the leaf, as was READ with the CAS of its head. */
 static void moved_tidy(struct art_op *op, uint64_t head)
 {
-	if (op->word[1] != op->step.word) {
+	if (op->word[1] != op->step.word || !slot_is_proved(op)) {
 		tidy(op);
 		return;
 	}
@@ -120,6 +132,8 @@ static int replace(struct art_op *op, struct art_new *new)
 	art_new_write(op, new);
 	op->word[1] = 0;
 	far_read(op->task, op->step.at, &op->word[1], sizeof(op->word[1]));
+	if (!op->step.fresh)
+		far_read(op->task, op->step.node, &op->word[2], ART_NODE_HEAD);
 	won = head_cas(op, head);
 	if (won)
 		new->linked = true;

@@ -62,7 +62,7 @@ static void way_to(struct pair *pair, unsigned which, uint64_t number, struct bt
 {
 	uint64_t key = __builtin_bswap64(number);
 	size_t mark = far_buf_mark(pair->task);
-	struct btree_op op;
+	struct btree_op op = { 0 };
 
 	assert_int_equal(far_epoch_enter(pair->task), 0);
 	assert_int_equal(btree_op_init(&op, pair->task, pair->tree[which]), 0);

@@ -487,9 +487,20 @@ static void test_death(void **state)
 			;
 }
 
-/* A client that was only slow is told; what it holds is another's by then. */
+static int repair_not(struct far_task *task, struct far_lock *lock)
+{
+	(void)task;
+	(void)lock;
+	return -ENOMEM;
+}
+
+/*
+ * A client that was only slow is told; what it holds is another's by then. Who cannot
+ * repair that leaves it held, so that the next one repairs.
+ */
 static void test_fenced(void **state)
 {
+	static const struct far_lock_ops not = { log_inherit, repair_not };
 	struct far_task *task, *task2;
 	struct far_lock lock, lock2;
 	struct far_stats stats;
@@ -505,6 +516,12 @@ static void test_fenced(void **state)
 	assert_int_equal(image_add(task, &lock, true), 0);
 	fence(far_who_am_i(task));
 	lock_init(&lock2, task2, 0);
+	lock2.ops = &not;
+	record_at(0)->number[3]++;
+	assert_int_equal(far_lock_take(task2, &lock2), -ENOMEM);
+	assert_true(record_at(0)->word == lock.word);
+	record_at(0)->number[3]--;
+	lock2.ops = &log_ops;
 	assert_int_equal(far_lock_take(task2, &lock2), 0);
 	far_stats_get(node[1].far, &stats);
 	assert_int_equal(stats.repaired, 1);
