@@ -212,8 +212,10 @@ static void lost(struct odrp_conn *conn, const char *what)
 		odrp_msgs_lost(conn);
 	else if (conn->established)
 		odrp_sess_fail(conn->sess, "connection lost: %s", what);
-	else
+	else if (READ_ONCE(conn->qp))
 		step_done(conn, failed(conn, what, -ECONNRESET));
+	else	/* given up, and the memory node was first to say so */
+		step_done(conn, -ECONNRESET);
 }
 
 /* Called one at a time per id; never destroys the id itself. */

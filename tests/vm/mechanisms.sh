@@ -12,10 +12,14 @@ control=/sys/class/odrp-control
 odrp=/sys/block/odrp0/odrp
 params=/sys/module/odrp/parameters
 dev=/dev/odrp0
+# All but the one that can only be written.
+attributes() {
+	ls -d $odrp/* | grep -v "/key$"
+}
 fail() {
 	echo "FAILED: $*"
 	cat /tmp/said
-	grep . $odrp/*
+	grep . $(attributes)
 	dmesg | tail -n 25
 	exit 1
 }
@@ -26,7 +30,7 @@ n() {
 # From here on moved COUNTER says how much it has counted.
 mark() {
 	mkdir -p /tmp/mark
-	cp $odrp/* /tmp/mark
+	cp $(attributes) /tmp/mark
 }
 moved() {
 	read -r was </tmp/mark/$1 && echo $(($(n $1) - was))
@@ -196,7 +200,7 @@ within 60 is $odrp/used 0 || fail "not given back"
 status='
 by_sysfs() {
 	echo odrp0
-	for f in $odrp/*; do
+	for f in $(attributes); do
 		IFS= read -r value <$f && printf "  %-24s %s\n" ${f##*/} "$value"
 	done | grep -v "^  \(beats\|lease\) "
 }
