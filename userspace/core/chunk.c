@@ -302,13 +302,13 @@ static int span_give_back(struct far_task *task, struct far_client *client,
 			   &found);
 
 	for (uint32_t i = 1; i < chunk->span && !err; i++) {
-		/* Tails may name an earlier owner. */
+		/* Tails may name an earlier owner, also one that had our number. */
 		uint64_t addr = far_chunk_word_addr(client, node, chunk->idx + i);
 
 		err = far_swap(task, addr,
 			       far_chunk_word(client->who, FAR_CHUNK_TAIL, i), 0, &found);
 		if (!err && far_chunk_state(found) == FAR_CHUNK_TAIL &&
-		    far_chunk_count(found) == i && far_who_number(found) != client->number)
+		    far_chunk_count(found) == i && (found & FAR_WHO_MASK) != client->who)
 			err = far_swap(task, addr, found, 0, &found);
 	}
 	if (err)
