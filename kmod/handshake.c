@@ -216,7 +216,8 @@ int odrp_handshake(struct odrp_sess *s)
 		err = knock(conn);
 	} while (err == -EAGAIN && ++n < MAX_KNOCKS);
 	if (err == -EAGAIN) {
-		conn_err(conn, "handshake: one cookie after the other\n");
+		conn_err(conn, "handshake: memory node asked for a cookie %d times\n",
+			 MAX_KNOCKS);
 		err = -EBUSY;
 	}
 	return err;
