@@ -197,6 +197,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
 void odrp_conn_quiesce(struct odrp_conn *conn);
+void odrp_conn_break(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,

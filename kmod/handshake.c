@@ -40,23 +40,17 @@ static int say(struct odrp_conn *conn, const char *what, const void *p, u32 len)
 {
 	int err = odrp_msg_send(conn, p, len, odrp_cm_step_ms(conn));
 
-	if (err)
+	if (err && err != -ECONNRESET)
 		conn_err(conn, "handshake: sending the %s: error %d\n", what, err);
 	return err;
 }
 
-/* A memory node that does not know us ends the connection, and says nothing. */
 static int hear(struct odrp_conn *conn, const char *what, unsigned int nth,
 		void *ret_p, u32 len)
 {
 	int err = odrp_msg_receive(conn, nth, ret_p, len, odrp_cm_step_ms(conn));
 
-	if (err == -ECONNRESET) {
-		conn_err(conn, "memory node refuses key '%s': no such name, or another secret\n",
-			 conn->sess->auth.name);
-		return -EKEYREJECTED;
-	}
-	if (err)
+	if (err && err != -ECONNRESET)
 		conn_err(conn, "handshake: waiting for the %s: error %d\n", what,
 			 err);
 	return err;
@@ -130,9 +124,9 @@ static int take_done(struct odrp_conn *conn, const struct exchange *x)
 	return 0;
 }
 
-static int talk(struct odrp_conn *conn, struct exchange *x)
+/* Who we say that we are, and what the memory node wants to see proved. */
+static int introduce(struct odrp_conn *conn, struct exchange *x)
 {
-	struct odrp_auth *a = &conn->sess->auth;
 	int err;
 
 	fill_hello(conn, &x->hello);
@@ -140,15 +134,30 @@ static int talk(struct odrp_conn *conn, struct exchange *x)
 	if (!err)
 		err = hear(conn, "challenge", 0, &x->challenge,
 			   sizeof(x->challenge));
-	if (!err)
-		err = check_challenge(conn, &x->challenge);
-	if (err)
-		return err;
+	if (err == -ECONNRESET)
+		conn_err(conn, "handshake: the memory node has ended the connection\n");
+	return err ?: check_challenge(conn, &x->challenge);
+}
+
+/*
+ * Both proofs.  A memory node that does not know us ends the connection when it has
+ * ours, and says nothing.
+ */
+static int prove(struct odrp_conn *conn, struct exchange *x)
+{
+	struct odrp_auth *a = &conn->sess->auth;
+	int err;
+
 	derive(a, x);
 	fill_response(conn->sess, x);
 	err = say(conn, "response", &x->response, sizeof(x->response));
 	if (!err)
 		err = hear(conn, "end", 1, &x->done, sizeof(x->done));
+	if (err == -ECONNRESET) {
+		conn_err(conn, "memory node refuses key '%s': no such name, or another secret\n",
+			 a->name);
+		return -EKEYREJECTED;
+	}
 	if (err)
 		return err;
 	if (odrp_auth_check_done(&x->key, &x->hello, &x->challenge, &x->response,
@@ -157,7 +166,16 @@ static int talk(struct odrp_conn *conn, struct exchange *x)
 			 a->name);
 		return -EKEYREJECTED;
 	}
-	return take_done(conn, x);
+	return 0;
+}
+
+static int talk(struct odrp_conn *conn, struct exchange *x)
+{
+	int err = introduce(conn, x);
+
+	if (!err)
+		err = prove(conn, x);
+	return err ?: take_done(conn, x);
 }
 
 /* It owns nothing: however it went, it goes. */

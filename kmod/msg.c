@@ -113,7 +113,8 @@ int odrp_msgs_post(struct odrp_conn *conn)
 /*
  * odrp_msg_send() - send a message and wait until the peer's NIC has it
  *
- * Return: as odrp_post_wait().
+ * Return: as odrp_post_wait(), but -ECONNRESET when the connection has ended: a peer that
+ * hangs up may not even say that it has the message.
  */
 int odrp_msg_send(struct odrp_conn *conn, const void *p, u32 len,
 		  unsigned int ms)
@@ -129,11 +130,15 @@ int odrp_msg_send(struct odrp_conn *conn, const void *p, u32 len,
 		.num_sge	= 1,
 		.opcode		= IB_WR_SEND,
 	};
+	int err;
 
 	memcpy(m->page + OUT, p, len);
 	ib_dma_sync_single_for_device(m->mapped, m->dma + OUT, ODRP_MSG_MAX,
 				      DMA_BIDIRECTIONAL);
-	return odrp_post_wait(conn, &wr, ms);
+	err = odrp_post_wait(conn, &wr, ms);
+	if (err == -EIO && conn->waiter.status == IB_WC_WR_FLUSH_ERR)
+		err = -ECONNRESET;
+	return err;
 }
 
 /*
@@ -165,13 +170,18 @@ int odrp_msg_receive(struct odrp_conn *conn, unsigned int nth, void *ret_p,
 	return 0;
 }
 
-/* odrp_msgs_lost() - what has not come does not come any more.  Any context. */
+/*
+ * odrp_msgs_lost() - the peer has hung up, or the device goes
+ *
+ * What has not come does not come any more, and what is sent is waited for no longer: the
+ * queue pair completes all of it.  Waits for who makes or takes away the queue pair.
+ */
 void odrp_msgs_lost(struct odrp_conn *conn)
 {
-	unsigned int i;
-
-	for (i = 0; i < NR_IN; i++)
-		complete(&conn->msgs->in[i].here);
+	mutex_lock(&conn->plug_lock);
+	if (conn->qp)
+		odrp_conn_break(conn);
+	mutex_unlock(&conn->plug_lock);
 }
 
 /* odrp_msgs_unmap() - the connection has no queue pair, and gets none */

@@ -58,8 +58,8 @@ static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&w->done);
 }
 
-/* The queue pair completes what is posted, or is destroyed with it. */
-static void break_qp(struct odrp_conn *conn)
+/* The queue pair, which stays for this call, completes what is posted. */
+void odrp_conn_break(struct odrp_conn *conn)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -86,6 +86,7 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 	if (w->late)	/* of a device that does not complete */
 		return -EIO;
 	w->cqe.done = waiter_done;
+	w->status = IB_WC_GENERAL_ERR;
 	init_completion(&w->done);
 	wr->wr_cqe = &w->cqe;
 	wr->send_flags = IB_SEND_SIGNALED;
@@ -97,7 +98,7 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 						    msecs_to_jiffies(ms));
 	if (left > 0)
 		return w->status == IB_WC_SUCCESS ? 0 : -EIO;
-	break_qp(conn);
+	odrp_conn_break(conn);
 	w->late = !wait_for_completion_timeout(&w->done,
 					       msecs_to_jiffies(FLUSH_MS));
 	return left < 0 ? -EINTR : -ETIMEDOUT;
