@@ -20,7 +20,7 @@ static int get_spot(struct btree_op *op, void *room)
 	struct btree_spot spot;
 	int err;
 
-	if (op->tree->variant == BTREE_WHOLE_LEAF ||
+	if (op->tree->without & BTREE_NO_SPOT ||
 	    !btree_cache_spot(op->tree->cache, op->hash, &spot) ||
 	    spot.place >= geo->span)
 		return -ENOENT;

@@ -132,7 +132,7 @@ static int pass_rest(struct pass *pass, unsigned level)
 		way.addr = pass->led.addr[i];
 		if (set_has(&pass->here, way.addr))
 			continue;
-		err = btree_node_read(&pass->op, &way, level, pass->op.node);
+		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
 		/* it may have come, or died, while others were changing the tree */
 		if (err == -ESHUTDOWN)
 			err = 0;
@@ -156,7 +156,7 @@ static int pass_level(struct pass *pass, uint64_t first, unsigned level, uint64_
 	while (way.addr && !err) {
 		bool dead;
 
-		err = btree_node_read(&pass->op, &way, level, pass->op.node);
+		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
 		dead = err == -ESHUTDOWN;
 		if (err && !dead)
 			break;

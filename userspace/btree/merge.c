@@ -136,7 +136,7 @@ static int neighbours(struct btree_op *op, const void *key, unsigned level, uint
 	*left = *right = (struct btree_way) { .sure = true };
 	err = btree_descend(op, key, 0, level + 1, true, &above);
 	if (!err)
-		err = btree_node_read(op, &above, level + 1, op->inner);
+		err = btree_node_read(op, &above, level + 1, BTREE_WHOLE, op->inner);
 	if (err)
 		return err == -ESHUTDOWN ? -EAGAIN : err;
 	if (btree_side(geo, op->inner, key, 0))
@@ -214,7 +214,7 @@ static int left_widen(struct btree_hold *left, uint64_t dead, unsigned level)
 	right.node = far_buf(left->op->task, left->geo->len);
 	if (!right.node)
 		return -ENOMEM;
-	err = btree_node_read(left->op, &way, level, right.node);
+	err = btree_node_read(left->op, &way, level, BTREE_WHOLE, right.node);
 	if (err != -ESHUTDOWN)
 		return err ? err : -EAGAIN;
 	head = left_head(left, &right);

@@ -30,9 +30,13 @@ void far_btree_close(struct far_btree *tree)
 	free(tree);
 }
 
-void btree_set_variant(struct far_btree *tree, enum btree_variant variant)
+void btree_set_variant(struct far_btree *tree, unsigned without)
 {
-	tree->variant = variant;
+	tree->without = without;
+	if (without & BTREE_NO_COMBINE) {
+		far_combine_free(tree->combine);
+		tree->combine = NULL;
+	}
 }
 
 /* An empty leaf that has all keys. */
