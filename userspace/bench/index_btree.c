@@ -117,7 +117,9 @@ static int btree_select(const char *name)
 		{ "sherman", BTREE_SHERMAN },
 		{ "sherman-rdwc", BTREE_SHERMAN_RDWC },
 		{ "smart-bt", BTREE_SMART_BT },
-		{ "whole-leaf", BTREE_NO_SPOT },
+		{ "whole-leaf", BTREE_NO_SPOT | BTREE_NO_NEAR },
+		{ "speculation", BTREE_NO_NEAR },
+		{ "neighbourhood", BTREE_NO_SPOT },
 	};
 	unsigned i;
 
@@ -139,7 +141,8 @@ const struct index_kind index_btree = {
 		.insert = btree_insert,
 		.scan = btree_scan,
 	},
-	.variants = "sherman, sherman-rdwc, smart-bt or whole-leaf",
+	.variants = "sherman, sherman-rdwc, smart-bt, whole-leaf, speculation or "
+		    "neighbourhood",
 	.ordered = 1,
 	.create = btree_create,
 	.image = btree_image,

@@ -69,30 +69,42 @@ static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned 
 	return err > 0 ? node_mend(op, way, level) : err;
 }
 
-static int part_is_whole(const struct btree_geo *geo, const struct btree_way *way,
-			 unsigned level, enum btree_part part, const struct btree_head *buf)
+static void part_append(struct btree_op *op, uint64_t addr, const struct btree_geo *geo,
+			enum btree_part part, unsigned home, struct btree_head *buf)
 {
-	return btree_sealed(geo, buf, way->addr) && buf->level == level &&
-	       (part == BTREE_HEAD_ONLY || btree_whole(geo, buf));
+	far_read(op->task, addr, buf, part == BTREE_WHOLE ? geo->len : geo->head);
+	if (part == BTREE_NEARBY)
+		far_read(op->task, addr + btree_entry_off(geo, home),
+			 btree_entry_at(geo, buf, home), geo->near * geo->entry);
+}
+
+static int part_is_whole(const struct btree_geo *geo, uint64_t addr, unsigned level,
+			 enum btree_part part, unsigned home, const struct btree_head *buf)
+{
+	if (!btree_sealed(geo, buf, addr) || buf->level != level)
+		return 0;
+	if (part == BTREE_NEARBY)
+		return btree_near_whole(geo, buf, buf->version, home);
+	return part == BTREE_HEAD_ONLY || btree_whole(geo, buf);
 }
 
 int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned level,
 		    enum btree_part part, struct btree_head *buf)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	unsigned home = part == BTREE_NEARBY ? btree_home(geo, op->key) : 0;
 	unsigned look, free = 0;
 	int err;
 
 	for (look = 0;; look++) {
-		far_read(op->task, way->addr, buf,
-			 part == BTREE_HEAD_ONLY ? geo->head : geo->len);
+		part_append(op, way->addr, geo, part, home, buf);
 		err = far_sync(op->task);
 		if (err == -EFAULT)	/* no caller names an address: it was read */
 			return way->sure ? -EBADMSG : -EAGAIN;
 		if (err)
 			return err;
 		far_spend(op->task, SEARCH_NS);
-		if (part_is_whole(geo, way, level, part, buf))
+		if (part_is_whole(geo, way->addr, level, part, home, buf))
 			break;
 		if (!way->sure && look == HINTS)
 			return -EAGAIN;
@@ -237,7 +249,8 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 			err = dead_met(op, way, level, buf);
 		if (err)
 			break;
-		btree_cache_put_word(op->tree->cache, way->addr, epoch, buf->word);
+		btree_cache_put_leaf(op->tree->cache, way->addr, epoch, buf->word,
+				     buf->version);
 		way->word = buf->word;
 		side = btree_side(geo, buf, key, strict);
 		if (side < 0)
@@ -278,6 +291,13 @@ int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 	       struct btree_head *buf, struct btree_way *ret_way)
 {
 	return find_part(op, key, strict, level, BTREE_WHOLE, buf, ret_way);
+}
+
+int btree_find_near(struct btree_op *op, struct btree_way *ret_way)
+{
+	enum btree_part part = op->tree->without & BTREE_NO_NEAR ? BTREE_WHOLE : BTREE_NEARBY;
+
+	return find_part(op, op->key, 0, 0, part, op->node, ret_way);
 }
 
 int btree_find_head(struct btree_op *op, const void *key, int strict, unsigned level,

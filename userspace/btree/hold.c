@@ -368,8 +368,8 @@ int btree_release(struct btree_hold *hold)
 	int err = far_lock_release(hold->op->task, &hold->lock);
 
 	if (!err)
-		btree_cache_put_word(hold->op->tree->cache, hold->addr, epoch,
-				     hold->lock.word);
+		btree_cache_put_leaf(hold->op->tree->cache, hold->addr, epoch,
+				     hold->lock.word, hold->node->version);
 	return err;
 }
 

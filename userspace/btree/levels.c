@@ -86,6 +86,9 @@ static void check_node(struct pass *pass, const struct btree_geo *geo,
 		if (btree_is_left(geo, node, key) ||
 		    (!held && btree_is_right(geo, node, key)))
 			pass_problem(pass, addr, "a key lies outside of its fences");
+		if (place[i] < btree_home(geo, key) ||
+		    place[i] >= btree_home(geo, key) + geo->near)
+			pass_problem(pass, addr, "a key lies outside of its neighbourhood");
 		if (last && !btree_cmp(geo, last, key))
 			pass_problem(pass, addr, "a key is there twice");
 	}

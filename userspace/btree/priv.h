@@ -84,6 +84,7 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 enum btree_part {
 	BTREE_WHOLE,
 	BTREE_HEAD_ONLY,	/* what the entries are is left open */
+	BTREE_NEARBY,		/* the head, and the places that op->key may have */
 };
 
 /*
@@ -95,6 +96,8 @@ int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned l
 /* Both, and to the right as far as needed. The node is in buf, its address in *ret_way. */
 int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 	       struct btree_head *buf, struct btree_way *ret_way);
+/* The same for who wants to know of op->key: of a leaf only its neighbourhood is READ. */
+int btree_find_near(struct btree_op *op, struct btree_way *ret_way);
 /* The same for who is about to lock it: of the node only the head is READ. */
 int btree_find_head(struct btree_op *op, const void *key, int strict, unsigned level,
 		    struct btree_way *ret_way);

@@ -82,7 +82,8 @@ static const struct argp_option option_table[] = {
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
 	  "handover, cache, doorbell", 3 },
 	{ "variant", KEY_VARIANT, "NAME", 0,
-	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt, whole-leaf", 3 },
+	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
+	  "tree with one way to read: whole-leaf, speculation, neighbourhood", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
