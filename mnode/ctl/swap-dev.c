@@ -92,13 +92,16 @@ int swap_dev_id(const char *name, unsigned int *ret_id)
 	return 0;
 }
 
+bool swap_dev_loaded(void)
+{
+	return !access(SWAP_DEV_CONTROL, F_OK);
+}
+
 int swap_dev_load(void)
 {
 	static const char *const modprobe[] = { "modprobe", "odrp", NULL };
 
-	if (!access(SWAP_DEV_CONTROL, F_OK))
-		return 0;
-	return program_run(modprobe);
+	return swap_dev_loaded() ? 0 : program_run(modprobe);
 }
 
 bool swap_dev_exists(unsigned int id)

@@ -34,7 +34,7 @@ static int complain_of(unsigned int id, const char *what, int err)
 /* Without it there is nothing to ask. */
 static int need_module(void)
 {
-	if (!access(SWAP_DEV_CONTROL, F_OK))
+	if (swap_dev_loaded())
 		return EXIT_OK;
 	fprintf(stderr, "odrpctl swap: the module odrp is not loaded: "
 		"\"modprobe odrp\" loads it\n");
