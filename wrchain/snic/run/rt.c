@@ -387,6 +387,7 @@ void snic_rt_stop(struct snic_rt *rt)
 	atomic_store(&rt->stop, true);
 	rt_kick(rt);
 	pthread_join(rt->thread, NULL);
+	pthread_mutex_destroy(&rt->rings_lock);
 	pthread_mutex_destroy(&rt->nic_lock);
 	pthread_mutex_destroy(&rt->door);
 	close(rt->kick_fd);
