@@ -396,6 +396,9 @@ const struct conf_key conf_space_keys[] = {
 	  "same on each (none)", set_nodes },
 	{ "node", "N", "which of the nodes this one is, from 0 on",
 	  set_u16, SPACE_AT(node), .max = CONF_MAX_NODES - 1 },
+	{ "node-keys", "NAME,...", "of each node but the arbiter the secret that the two "
+	  "have in common; the same on each (none)",
+	  set_text, SPACE_AT(node_keys), .max = CONF_NODE_KEYS_MAX },
 	{ NULL },
 };
 
@@ -511,7 +514,8 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms, deletable, readers, writers, nodes or node", name);
+		 "chunk, dead-ms, deletable, readers, writers, nodes, node or node-keys",
+		 name);
 	return -ENOENT;
 }
 
@@ -683,11 +687,26 @@ static int check_clients(const struct conf *conf, char *why)
 	return r;
 }
 
-/* Whether it is known which of the set this one is. */
+static unsigned int nr_names(const char *list)
+{
+	unsigned int nr = 0;
+
+	for (; *list; list += strspn(list, ", \t"), nr++)
+		list += strcspn(list, ", \t");
+	return nr;
+}
+
+/* Whether it is known which of the set this one is, and by what it is known. */
 static int check_set(const struct conf_space *space, char *why)
 {
 	bool said = space->node != UINT16_MAX;
+	unsigned int nr_keys = nr_names(space->node_keys);
 
+	if (nr_keys && nr_keys + 1 != space->nr_nodes)
+		return complain(why, "space %s: node-keys=%.100s: expected a name for each "
+				"of the nodes but the first: %u", space->name,
+				space->node_keys,
+				space->nr_nodes ? space->nr_nodes - 1 : 0);
 	if (!space->nr_nodes)
 		return said ? complain(why, "space %s: node=%u: expected nodes as well",
 				       space->name, space->node) : 0;
@@ -712,10 +731,10 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 
 		if (check_set(space, why))
 			return -EINVAL;
-		if (space->nr_nodes && conf->auth == CONF_AUTH_REQUIRED)
-			return complain(why, "space %s: nodes=...: expected auth=none: the "
-					"arbiter of a set does not prove who it is",
-					space->name);
+		if (space->nr_nodes > 1 && !*space->node_keys &&
+		    conf->auth == CONF_AUTH_REQUIRED)
+			return complain(why, "space %s: nodes=...: expected node-keys as "
+					"well, or auth=none", space->name);
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);

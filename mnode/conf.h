@@ -15,6 +15,7 @@
 #define CONF_WHY_MAX	512
 #define CONF_KEYS_MAX	256
 #define CONF_NAMES_MAX	1024
+#define CONF_NODE_KEYS_MAX	8192
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR	"/etc"
@@ -55,6 +56,7 @@ struct conf_space {
 	uint16_t nr_nodes;		/* of its set; 0: it is in none */
 	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
 	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
+	char node_keys[CONF_NODE_KEYS_MAX];	/* names of secrets; "": none */
 };
 
 #define CONF_MAX_CLIENTS 256

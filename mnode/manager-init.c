@@ -288,6 +288,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = spaces_open(&m->spaces, nic, conf, why);
 	if (r)
 		goto free_sess;
+	m->spaces.who = &m->who;
 	r = take_memory(m, why);
 	if (r)
 		goto close_spaces;
