@@ -520,6 +520,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 	struct queue *q;
 
 	if (s->cm_id == id && s->state == SESS_OPENING) {
+		explicit_bzero(&s->seal, sizeof(s->seal));
 		s->cm_id = 0;
 		s->state = SESS_DYING;
 		return true;
