@@ -18,7 +18,7 @@
 
 # Loaded by /init, or there for those who ask for them (nbd, zram, brd).
 GUEST_MODULES="virtio_pci virtio_net virtio_console virtio_blk
-	crc32_generic crc32c_generic libcrc32c rdma_rxe rdma_cm ib_uverbs rdma_ucm
+	crc32_generic crc32c_generic libcrc32c libchacha20poly1305 rdma_rxe rdma_cm ib_uverbs rdma_ucm
 	nbd zram lzo lzo_rle brd loop"
 
 initramfs_pack() {

@@ -23,6 +23,7 @@ struct bed {
 	/* the memory node, by entries */
 	bool			mapped[BED_SLOTS];
 	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
+	unsigned int		off;	/* where in its pages a bio begins */
 
 	/* connecting */
 	int			handshake_err;
@@ -43,6 +44,10 @@ void bed_init(void);
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* What the memory node has for a slot; what is on its way there. */
+struct page *bed_page(u64 slot);
+const struct page *bed_sent(unsigned int chain, unsigned int nth);
 
 /* What a block of a load has brought. */
 char bed_read(const struct bio *bio, unsigned int block);
