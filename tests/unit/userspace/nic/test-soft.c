@@ -42,6 +42,9 @@ static void test_conf_bad(void **state)
 		{ "soft:,nodes=1", "an empty word" },
 		{ "soft:nods=1", "nods: unknown; expected" },
 		{ "soft:loss=2", "loss=2: expected a probability" },
+		{ "soft:connect_ms=99", "connect_ms=99: expected milliseconds" },
+		{ "soft:connect_ms=60001", "connect_ms=60001: expected" },
+		{ "soft:connect_ms", "connect_ms=: expected" },
 		{ "soft:packet=no-such-if", "packet=no-such-if: no such network" },
 	};
 	struct far_nic *nic;
@@ -543,6 +546,44 @@ static void test_others(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* ---- a memory node that is gone ---- */
+
+static int add_timeout(void *arg, const char *name, uint64_t value)
+{
+	if (!strcmp(name, "cm_timeouts"))
+		*(uint64_t *)arg += value;
+	return 0;
+}
+
+/* Whose address is known: given up by connect_ms, before the connection manager does. */
+static void test_gone(void **state)
+{
+	char dir[] = "/tmp/far-soft-XXXXXX", words[160];
+	uint64_t timeouts = 0;
+	const struct nic_reporter reporter = { .number = add_timeout, .arg = &timeouts };
+	struct far_peer peer;
+	struct far_nic *nic;
+	struct stranger s;
+	struct nic *dev;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(words, sizeof(words), "soft:ip=10.77.0.9/24,connect_ms=300,"
+		 "dgram=%s/a:%s/b", dir, dir);
+	nic = nic_open(words);
+	snprintf(words, sizeof(words), "ip=10.77.0.2/24,dgram=%s/b:%s/a", dir, dir);
+	stranger_open(&s, words);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -ECONNREFUSED);
+	s.nic->ops->close(s.nic);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -EHOSTUNREACH);
+	dev = soft_nic_of(nic)->dev;
+	assert_int_equal(dev->ops->report(dev, &reporter), 0);
+	assert_int_equal(timeouts, 0);
+	nic->ops->close(nic);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +594,7 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_dgram),
 		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_bad_wire),
 	};
 
