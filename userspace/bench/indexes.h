@@ -9,6 +9,13 @@
 
 #include "run.h"
 
+/* What an index takes in far memory. */
+struct index_memory {
+	uint64_t keys;
+	uint64_t leaf_bytes, leaf_room;	/* of what has keys and values; and of its blocks */
+	uint64_t node_bytes, node_room;	/* of what leads there */
+};
+
 struct index_kind {
 	struct run_index index;
 	const char *variants;		/* their names, for messages */
@@ -22,6 +29,9 @@ struct index_kind {
 	 */
 	int (*image)(struct far_task *task, void *const *base, const char *name,
 		     uint64_t keys, const struct ycsb_data *data);
+	/* Walks it while nobody changes it. NULL: it cannot tell. */
+	int (*memory)(struct far_task *task, const char *name,
+		      struct index_memory *ret_memory);
 	/* Selects a variant for all that are opened from now on. -EINVAL. */
 	int (*variant)(const char *name);
 };

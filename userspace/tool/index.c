@@ -32,7 +32,7 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert, by_image;
+	int by_insert, by_image, memory;
 	const char *space;		/* that is there; NULL: one of our own */
 	const char *node[CLUSTER_MAX_MNS];
 	unsigned nr_nodes;		/* named */
@@ -43,6 +43,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
+	KEY_MEMORY,
 	KEY_IN, KEY_NODE,
 };
 
@@ -89,6 +90,8 @@ static const struct argp_option option_table[] = {
 	{ "scale", KEY_SCALE, "X", 0,
 	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
 	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
+	{ "memory", KEY_MEMORY, NULL, 0,
+	  "also what the index takes in far memory, by a walk behind the run", 3 },
 	{ "json", KEY_JSON, "FILE", 0, "results as JSON; - is standard output", 3 },
 	{ 0 },
 };
@@ -249,6 +252,9 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_MEMORY:
+		o->memory = 1;
+		return 0;
 	case KEY_JSON:
 		o->json = far_arg_output(state, "--json", arg);
 		return 0;
@@ -433,7 +439,8 @@ static int plain_fits(const struct cluster *cluster, const struct run_conf *conf
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
-			  const struct run_result *result, struct beside *beside)
+			  const struct run_result *result, struct beside *beside,
+			  const struct index_memory *memory)
 {
 	struct report report = {
 		.nic = o->nic,
@@ -446,6 +453,7 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		.conf = conf,
 		.plain_mops = median(beside->mops, beside->nr),
 		.of_plain = median(beside->ratio, beside->nr),
+		.memory = memory,
 		.run = result,
 	};
 	int err = 0;
@@ -475,6 +483,19 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 static void cluster_clean(const void *arg)
 {
 	cluster_remove(arg);
+}
+
+static int memory_walk(struct cluster *cluster, const struct options *o, const char *name,
+		       struct index_memory *ret_memory)
+{
+	struct far_task *task;
+	int err = far_enter(cluster->far[0], &task);
+
+	if (err)
+		return err;
+	err = o->kind->memory(task, name, ret_memory);
+	far_leave(task);
+	return err;
 }
 
 static int run(const struct options *o)
@@ -514,6 +535,7 @@ static int run(const struct options *o)
 	static struct run_result result;
 	struct cluster cluster;
 	struct beside beside = { .conf = &conf };
+	struct index_memory memory;
 	struct progress progress;
 	char why[200];
 	int err, shown, status = EXIT_FAILURE;
@@ -545,10 +567,13 @@ static int run(const struct options *o)
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
 	if (shown)
 		progress_stop(&progress);
+	if (!err && o->memory)
+		err = memory_walk(&cluster, o, name, &memory);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &conf, &result, &beside);
+		status = report_results(o, &conf, &result, &beside,
+					o->memory ? &memory : NULL);
 close:
 	cluster_close(&cluster);
 	return status;
@@ -584,6 +609,10 @@ int far_bench_index(int argc, char **argv)
 	if (o.mix->percent[YCSB_SCAN] && !o.kind->index.scan) {
 		fprintf(stderr, "far: --workload %s: %s keeps no order of keys\n",
 			o.mix->name, o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	if (o.memory && !o.kind->memory) {
+		fprintf(stderr, "far: --memory: %s cannot tell\n", o.kind->index.name);
 		return FAR_EXIT_USAGE;
 	}
 	o.data.ordered = o.kind->ordered;
