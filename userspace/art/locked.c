@@ -135,17 +135,18 @@ static int overwrite_hocl(struct art_op *op, const void *value)
 	return err ? err : also;
 }
 
-/* 0; -EAGAIN: the leaf is no key's any more. */
+/* 0; -EAGAIN: the leaf is no key's any more. Each CAS that fails is one retry. */
 static int head_take(struct art_op *op)
 {
-	uint64_t locked = head_locked(op->leaf->head);
-	int won;
+	uint64_t head = op->leaf->head;
+	int err;
 
 	for (;;) {
-		won = art_cas(op, op->leaf_addr, op->leaf->head, locked, false);
-		if (won)
-			return won < 0 ? won : 0;
-		if (op->word[0] != locked)
+		far_cas(op->task, op->leaf_addr, head, head_locked(head), &op->word[0]);
+		err = far_sync(op->task);
+		if (err || op->word[0] == head)
+			return err;
+		if (op->word[0] != head_locked(head))
 			return -EAGAIN;
 		far_backoff(op->task);
 	}

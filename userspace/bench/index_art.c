@@ -113,22 +113,32 @@ static int art_image(struct far_task *task, void *const *base, const char *name,
 	return art_beside(task);
 }
 
+static int art_warm(struct far_task *task, void *index, void *const *base)
+{
+	return far_art_image_warm(task, index, base);
+}
+
 static int art_memory(struct far_task *task, const char *name,
 		      struct index_memory *ret_memory)
 {
 	struct far_art_stats stats;
+	struct far_art_cached cached;
 	struct far_art *art;
 	int err = far_art_open(task, name, &art);
 
 	if (err)
 		return err;
 	err = far_art_stat(task, art, &stats);
+	if (!err)
+		err = far_art_image_cached(task, art, &cached);
 	far_art_close(art);
 	if (!err)
 		*ret_memory = (struct index_memory){
 			.keys = stats.keys,
 			.leaf_bytes = stats.leaf_bytes, .leaf_room = stats.leaf_room,
 			.node_bytes = stats.node_bytes, .node_room = stats.node_room,
+			.cache_classic = cached.classic, .cache_keyed = cached.keyed,
+			.cache_all = cached.all,
 		};
 	return err;
 }
@@ -171,6 +181,7 @@ const struct index_kind index_art = {
 	.ordered = 1,
 	.create = art_create,
 	.image = art_image,
+	.warm = art_warm,
 	.memory = art_memory,
 	.variant = art_select,
 };

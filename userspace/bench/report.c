@@ -68,7 +68,7 @@ static void put_load(struct json_object *o, const struct run_conf *conf)
 	put_string(o, "workload", conf->mix->name);
 	put_count(o, "keys", conf->keys);
 	put_number(o, "theta", conf->theta);
-	put_string(o, "key_type", conf->data.key_type == YCSB_KEY_INT ? "int" : "string");
+	put_string(o, "key_type", ycsb_key_type_name(conf->data.key_type));
 	put_count(o, "key_size", conf->data.key_size);
 	put_count(o, "value_size", conf->data.value_size);
 	put_number(o, "rate", conf->rate);
@@ -120,6 +120,9 @@ static void put_memory(struct json_object *o, const struct index_memory *memory)
 	put_count(o, "leaf_room", memory->leaf_room);
 	put_count(o, "node_bytes", memory->node_bytes);
 	put_count(o, "node_room", memory->node_room);
+	put_count(o, "cache_classic", memory->cache_classic);
+	put_count(o, "cache_keyed", memory->cache_keyed);
+	put_count(o, "cache_all", memory->cache_all);
 }
 
 static struct json_object *report_object(const struct report *report)
@@ -177,6 +180,12 @@ static void table_memory(const struct index_memory *memory, FILE *out)
 		ratio((double)(memory->leaf_room + memory->node_room), (double)memory->keys),
 		ratio((double)memory->leaf_room, (double)memory->leaf_bytes),
 		ratio((double)memory->node_room, (double)memory->node_bytes));
+	if (memory->cache_all)
+		fprintf(out, "  cache of all    %10.1f bytes per key; with keys %.1f, with ART's "
+			"four types too %.1f\n",
+			ratio((double)memory->cache_all, (double)memory->keys),
+			ratio((double)memory->cache_keyed, (double)memory->keys),
+			ratio((double)memory->cache_classic, (double)memory->keys));
 }
 
 void report_table(const struct report *report, FILE *out)

@@ -32,7 +32,7 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert, by_image, memory;
+	int by_insert, by_image, memory, warm_cache;
 	const char *space;		/* that is there; NULL: one of our own */
 	const char *node[CLUSTER_MAX_MNS];
 	unsigned nr_nodes;		/* named */
@@ -43,7 +43,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_MEMORY,
+	KEY_MEMORY, KEY_WARM_CACHE,
 	KEY_IN, KEY_NODE,
 };
 
@@ -53,8 +53,10 @@ static const struct argp_option option_table[] = {
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
 	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
+	{ "warm-cache", KEY_WARM_CACHE, NULL, 0,
+	  "caches begin full, of the image: of art", 3 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
-	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
+	{ "key-type", KEY_KEY_TYPE, "int|string|email", 0, "what keys look like (int)", 1 },
 	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
 	{ "value-size", KEY_VALUE_SIZE, "N", 0, "bytes, 0 to 1048576 (default 8)", 1 },
 	{ "load", KEY_LOAD, "image|insert", 0,
@@ -155,12 +157,8 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	case KEY_THETA:
 		return parse_real(state, "theta", arg, 0, 5, &o->theta);
 	case KEY_KEY_TYPE:
-		if (!strcmp(arg, "int"))
-			o->data.key_type = YCSB_KEY_INT;
-		else if (!strcmp(arg, "string"))
-			o->data.key_type = YCSB_KEY_STRING;
-		else
-			return parse_failed(state, "key-type", arg, "int or string");
+		if (ycsb_key_type_parse(arg, &o->data.key_type))
+			return parse_failed(state, "key-type", arg, "int, string or email");
 		return 0;
 	case KEY_KEY_SIZE:
 		if (parse_count(state, "key-size", arg, 8, YCSB_MAX_KEY, &n))
@@ -252,6 +250,9 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_WARM_CACHE:
+		o->warm_cache = 1;
+		return 0;
 	case KEY_MEMORY:
 		o->memory = 1;
 		return 0;
@@ -327,9 +328,10 @@ static int options_complete(struct options *o)
 
 	if (options_space(o))
 		return FAR_EXIT_USAGE;
-	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
-		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
-			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
+	if (o->data.key_size < ycsb_least_key(o->data.key_type)) {
+		fprintf(stderr, "far: --key-size %u: %s keys have %u to %u bytes\n",
+			o->data.key_size, ycsb_key_type_name(o->data.key_type),
+			ycsb_least_key(o->data.key_type), YCSB_MAX_KEY);
 		return FAR_EXIT_USAGE;
 	}
 	if (!o->ms)
@@ -485,6 +487,18 @@ static void cluster_clean(const void *arg)
 	cluster_remove(arg);
 }
 
+struct warm {
+	const struct index_kind *kind;
+	void *base[CLUSTER_MAX_MNS];
+};
+
+static int warm_one(void *arg, struct far_task *task, void *index)
+{
+	struct warm *warm = arg;
+
+	return warm->kind->warm(task, index, warm->base);
+}
+
 static int memory_walk(struct cluster *cluster, const struct options *o, const char *name,
 		       struct index_memory *ret_memory)
 {
@@ -535,6 +549,7 @@ static int run(const struct options *o)
 	static struct run_result result;
 	struct cluster cluster;
 	struct beside beside = { .conf = &conf };
+	struct warm warm = { .kind = o->kind };
 	struct index_memory memory;
 	struct progress progress;
 	char why[200];
@@ -557,6 +572,13 @@ static int run(const struct options *o)
 			strerror(-err));
 		goto close;
 	}
+	if (o->warm_cache) {
+		err = cluster_map(&cluster, warm.base);
+		conf.opened = warm_one;
+		conf.opened_arg = &warm;
+	}
+	if (err)
+		goto close;
 	shown = !progress_start(&progress, "measuring", &percent);
 	if (plain_fits(&cluster, &conf)) {
 		beside.nic = cluster.nic[0];
@@ -613,6 +635,10 @@ int far_bench_index(int argc, char **argv)
 	}
 	if (o.memory && !o.kind->memory) {
 		fprintf(stderr, "far: --memory: %s cannot tell\n", o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	if (o.warm_cache && (!o.kind->warm || o.by_insert || o.space)) {
+		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
 		return FAR_EXIT_USAGE;
 	}
 	o.data.ordered = o.kind->ordered;
