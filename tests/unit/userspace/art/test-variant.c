@@ -57,9 +57,9 @@ static void e_hocl(void **state)
 
 	(void)state;
 	conf.rig.adversary = FAR_SIM_DELAY;
-	seeds(conf, 8);
+	seeds(conf, 5);
 	conf.rig.without = FAR_WITHOUT_COMBINE;
-	seeds(conf, 8);
+	seeds(conf, 5);
 }
 
 static void hocl(void **state)
@@ -68,9 +68,9 @@ static void hocl(void **state)
 
 	(void)state;
 	kind.create = create;
-	seeds(conf, 6);
+	seeds(conf, 3);
 	conf.rig.without = FAR_WITHOUT_COMBINE;
-	seeds(conf, 6);
+	seeds(conf, 3);
 }
 
 static void rowex(void **state)
@@ -81,7 +81,7 @@ static void rowex(void **state)
 	kind.create = create;
 	conf.fill = conf.drain = 20;
 	conf.rig.without = FAR_WITHOUT_COMBINE;
-	seeds(conf, 6);
+	seeds(conf, 3);
 }
 
 int main(void)
