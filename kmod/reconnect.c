@@ -49,13 +49,13 @@ static bool is_lost(struct odrp_sess *s)
 /* ---- what was under way ---------------------------------------------------- */
 
 /* Does an entry that is mapped, or not, say that the chain has done its work? */
-static bool executed(const struct odrp_conn *conn, bool mapped)
+static bool chain_executed(const struct odrp_conn *conn, bool mapped)
 {
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
 }
 
 /* Has it been waiting since it was first sent for longer than any has to? */
-static bool never_answered(const struct odrp_req *req)
+static bool req_never_answered(const struct odrp_req *req)
 {
 	const struct odrp_dev *dev = req->conn->sess->dev;
 	u64 ms = READ_ONCE(dev->dead_after_ms) +
@@ -71,13 +71,13 @@ static int settle_req(struct odrp_req *req)
 	bool mapped;
 	int err;
 
-	if (never_answered(req))
+	if (req_never_answered(req))
 		return -ENOLINK;
 	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
 	    conn->chain != ODRP_WIRE_INVALIDATE)
 		return 0;
 	err = odrp_sync_read(conn->sess, req->slot, &mapped);
-	if (err || !executed(conn, mapped))
+	if (err || !chain_executed(conn, mapped))
 		return err;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
@@ -100,11 +100,11 @@ static int settle_conn(struct odrp_conn *conn)
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * The session is dead, and teardown() may be long in coming: whoever waits does without
- * from now on.  What is under way ends if no queue pair has it any more; otherwise
- * disconnect() is at work, and comes here when that is so.
+ * The session is dead, and sess_teardown() may be long in coming: whoever waits does
+ * without from now on.  What is under way ends if no queue pair has it any more;
+ * otherwise sess_disconnect() is at work, and comes here when that is so.
  */
-static void release(struct odrp_sess *s)
+static void sess_release(struct odrp_sess *s)
 {
 	bool unplugged;
 
@@ -120,21 +120,21 @@ static void release(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_end_posted);
 }
 
-/* All queue pairs are gone, and none that comes has a request before go_live(). */
+/* All queue pairs are gone, and none that comes has a request before sess_go_live(). */
 static void set_unplugged(struct odrp_sess *s)
 {
 	spin_lock_bh(&s->lock);
 	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		release(s);
+		sess_release(s);
 }
 
 /*
  * Give up all connections, phase by phase, and keep what is under way.  The last
  * phase takes mutexes of others; see end_work().
  */
-static void disconnect(struct odrp_sess *s)
+static void sess_disconnect(struct odrp_sess *s)
 {
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
@@ -150,7 +150,7 @@ static void disconnect(struct odrp_sess *s)
 typedef int (*step_fn)(struct odrp_conn *conn);
 
 /* One step for each I/O connection, as long as it is worth it. */
-static int each_io(struct odrp_sess *s, step_fn fn)
+static int sess_each_io(struct odrp_sess *s, step_fn fn)
 {
 	unsigned int i, c;
 	int err;
@@ -167,7 +167,7 @@ static int each_io(struct odrp_sess *s, step_fn fn)
 	return 0;
 }
 
-static void resume_io(struct odrp_conn *conn)
+static void conn_resume_io(struct odrp_conn *conn)
 {
 	int err;
 
@@ -181,7 +181,7 @@ static void resume_io(struct odrp_conn *conn)
 	odrp_conn_kick(conn);
 }
 
-static bool go_live(struct odrp_sess *s)
+static bool sess_go_live(struct odrp_sess *s)
 {
 	enum odrp_state from;
 	bool live;
@@ -196,7 +196,7 @@ static bool go_live(struct odrp_sess *s)
 	return live;
 }
 
-static int attempt(struct odrp_sess *s)
+static int sess_attempt(struct odrp_sess *s)
 {
 	int err;
 
@@ -215,20 +215,20 @@ static int attempt(struct odrp_sess *s)
 	if (err)
 		return err;
 	/* After this no chain of before runs. */
-	err = each_io(s, odrp_cm_connect);
+	err = sess_each_io(s, odrp_cm_connect);
 	if (err)
 		return err;
-	err = each_io(s, settle_conn);
+	err = sess_each_io(s, settle_conn);
 	if (err)
 		return err;
-	return go_live(s) ? 0 : -ECONNRESET;
+	return sess_go_live(s) ? 0 : -ECONNRESET;
 }
 
 /*
  * Trying again will not change these.  What the memory node says is one of them only if
  * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
  */
-static bool is_final(int err)
+static bool error_is_final(int err)
 {
 	switch (err) {
 	case -EACCES:		/* the memory node has given us up */
@@ -258,13 +258,13 @@ static void stock_spares(struct odrp_sess *s)
 	odrp_sess_each_conn(s, stock_conn);
 }
 
-static void resumed(struct odrp_sess *s)
+static void sess_resumed(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->reconnect.end_work);
 	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
-	odrp_sess_each_conn(s, resume_io);
+	odrp_sess_each_conn(s, conn_resume_io);
 	odrp_sess_watch(s);
 	if (__ratelimit(&s->reconnect.log_limit))
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
@@ -275,7 +275,7 @@ static void resumed(struct odrp_sess *s)
 }
 
 /* Between two attempts. */
-static void backoff(struct odrp_sess *s)
+static void sess_backoff(struct odrp_sess *s)
 {
 	wait_event_timeout(s->reconnect.wake, !is_lost(s),
 		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
@@ -291,7 +291,7 @@ static bool just_resumed(const struct odrp_sess *s)
 }
 
 /* The time to be resumed in is over: the session is dead. */
-static bool is_over(struct odrp_sess *s)
+static bool sess_expired(struct odrp_sess *s)
 {
 	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
 				READ_ONCE(s->dev->dead_after_ms),
@@ -310,12 +310,12 @@ static void end_work(struct work_struct *w)
 	struct odrp_sess *s = container_of(to_delayed_work(w),
 					   struct odrp_sess, reconnect.end_work);
 
-	is_over(s);
+	sess_expired(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		release(s);
+		sess_release(s);
 }
 
-static void until_over(struct odrp_sess *s)
+static void deadline_start(struct odrp_sess *s)
 {
 	long left = s->reconnect.until - jiffies;
 
@@ -330,7 +330,7 @@ static void until_over(struct odrp_sess *s)
  * refused what had been waiting has not served anybody: that was an attempt like
  * others, and their time goes on.
  */
-static void reconnect(struct odrp_sess *s)
+static void sess_reconnect(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
 	bool refused = s->reconnect.refused;
@@ -344,27 +344,27 @@ static void reconnect(struct odrp_sess *s)
 		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
 	}
-	until_over(s);
+	deadline_start(s);
 	odrp_wake_room(dev);
 	odrp_uevent(dev, ODRP_UEVENT_LOST);
-	disconnect(s);
+	sess_disconnect(s);
 	if (refused)
 		s->reconnect.last_err = -ENOBUFS;
 	if (refused || again)
-		backoff(s);
-	while (is_lost(s) && !is_over(s)) {
+		sess_backoff(s);
+	while (is_lost(s) && !sess_expired(s)) {
 		odrp_reserve_spend(&s->reserve);
-		err = attempt(s);
+		err = sess_attempt(s);
 		if (!err) {
-			resumed(s);
+			sess_resumed(s);
 			return;
 		}
 		s->reconnect.last_err = err;
-		disconnect(s);
-		if (is_final(err))
+		sess_disconnect(s);
+		if (error_is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
 				      err);
-		backoff(s);
+		sess_backoff(s);
 	}
 }
 
@@ -387,7 +387,7 @@ static void report_dead(struct odrp_dev *dev, bool forced)
  * was served by its backing device.  Its connections may be well: then the
  * memory node hears a goodbye, and need not wait for us to come again.
  */
-static void teardown(struct odrp_sess *s)
+static void sess_teardown(struct odrp_sess *s)
 {
 	bool forced = READ_ONCE(s->dev->forced);
 
@@ -415,12 +415,12 @@ static void reconnect_work(struct work_struct *w)
 	unsigned int reserves = memalloc_noreclaim_save();
 
 	if (is_lost(s))
-		reconnect(s);
+		sess_reconnect(s);
 	else if (READ_ONCE(s->reconnect.lacks_spares) &&
 		 odrp_sess_state(s) == ODRP_LIVE)
 		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		teardown(s);
+		sess_teardown(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }

@@ -30,6 +30,7 @@ struct bed {
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */
+	void			(*on_table_read)(u64 slot);
 	int			stock_err;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];
@@ -43,6 +44,9 @@ void bed_init(void);
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* Free a slot, and send its invalidate, as flush.c does it. */
+void bed_invalidate(u64 slot);
 
 /* What a block of a load has brought. */
 char bed_read(const struct bio *bio, unsigned int block);
