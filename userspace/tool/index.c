@@ -43,7 +43,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_IN, KEY_NODE,
+	KEY_IN, KEY_NODE, KEY_SPAN,
 };
 
 static const struct argp_option option_table[] = {
@@ -56,6 +56,8 @@ static const struct argp_option option_table[] = {
 	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
 	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
 	{ "value-size", KEY_VALUE_SIZE, "N", 0, "bytes, 0 to 1048576 (default 8)", 1 },
+	{ "span", KEY_SPAN, "N", 0,
+	  "entries of a node of btree, 4 to 128 (default: what suits their size)", 1 },
 	{ "load", KEY_LOAD, "image|insert", 0,
 	  "how the keys get there: as an image of memory where that can be (default), "
 	  "or by inserting each", 1 },
@@ -79,7 +81,9 @@ static const struct argp_option option_table[] = {
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
 	  "handover, cache, doorbell", 3 },
-	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race; of btree whole-leaf", 3 },
+	{ "variant", KEY_VARIANT, "NAME", 0,
+	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
+	  "tree with one way to read: whole-leaf, speculation, neighbourhood", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
@@ -168,6 +172,11 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 		if (parse_count(state, "value-size", arg, 0, 1 << 20, &n))
 			return EINVAL;
 		o->data.value_size = n;
+		return 0;
+	case KEY_SPAN:
+		if (parse_count(state, "span", arg, 4, 128, &n))
+			return EINVAL;
+		o->data.span = n;
 		return 0;
 	case KEY_LOAD:
 		o->by_insert = !strcmp(arg, "insert");

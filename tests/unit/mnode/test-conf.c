@@ -77,6 +77,22 @@ static void test_nic_all_words(void **state)
 	assert_int_equal(o.spin_us, 0);
 }
 
+/* A cable to one other end, or a port for all who send there. */
+static void test_nic_udp(void **state)
+{
+	struct nic_soft_opts o;
+
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1,udp=192.0.2.1:7,"
+					"udp=0.0.0.0:0:192.0.2.2:8", &o, why), 0);
+	assert_int_equal(o.nr_ports, 2);
+	assert_int_equal(o.ports[0].kind, NIC_SOFT_UDP);
+	assert_int_equal(o.ports[0].udp[0].port, 7);
+	assert_string_equal(o.ports[0].remote, "");
+	assert_int_equal(o.ports[1].udp[0].port, 0);
+	assert_int_equal(o.ports[1].udp[1].ip, htonl(0xc0000202));
+	assert_int_equal(o.ports[1].udp[1].port, 8);
+}
+
 static void test_nic_defaults(void **state)
 {
 	struct nic_soft_opts o;
@@ -105,8 +121,9 @@ static const char *const bad_nics[][2] = {
 	{ "ip=10.77.0.1/24,dgram=a:", "LOCAL:REMOTE" },
 	{ "ip=10.77.0.1/24,stream=a:b", "without a colon" },
 	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:192.0.2.2", "ADDRESS:PORT:ADDRESS" },
-	{ "ip=10.77.0.1/24,udp=192.0.2.1:1", "udp=192.0.2.1:1:" },
-	{ "ip=10.77.0.1/24,udp=192.0.2.1:0:192.0.2.2:2", ":0:" },
+	{ "ip=10.77.0.1/24,udp=192.0.2.1", "udp=192.0.2.1:" },
+	{ "ip=10.77.0.1/24,udp=192.0.2.1:0", "udp=192.0.2.1:0:" },
+	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:192.0.2.2:0", "192.0.2.2:0" },
 	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:192.0.2.2:65536", "65536" },
 	{ "ip=10.77.0.1/24,udp=192.0.2:1:192.0.2.2:2", "udp=192.0.2:1" },
 	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:0.0.0.0:2", "0.0.0.0" },
@@ -605,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nic_all_words),
 		cmocka_unit_test(test_nic_old_words),
+		cmocka_unit_test(test_nic_udp),
 		cmocka_unit_test(test_nic_defaults),
 		cmocka_unit_test(test_nic_bad),
 		cmocka_unit_test(test_nic_long),
