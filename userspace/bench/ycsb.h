@@ -53,6 +53,7 @@ struct ycsb_data {
 	enum ycsb_key_type key_type;
 	uint32_t key_size;	/* ycsb_least_key() to YCSB_MAX_KEY */
 	uint32_t value_size;
+	uint32_t span;		/* entries of a node, of a B+ tree; 0: what suits it */
 	int ordered;		/* integers are scattered (as YCSB hashes them), and big-endian */
 };
 
