@@ -25,7 +25,7 @@
 #define DEFAULT_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
 #define MAX_DEVICES		256
-#define MAX_KEYS		16	/* of hot_add, or more */
+#define MAX_KEYS		20	/* of hot_add, or more */
 /* Whether a device without key= is added although auth=none is not said. */
 #define AUTH_DEFAULT_NONE	true
 
@@ -120,6 +120,19 @@ static int parse_checksum(const char *val, bool *ret_on)
 	return -EINVAL;
 }
 
+static int parse_protect(const char *val, bool *ret_on)
+{
+	*ret_on = !strcmp(val, "aead");
+	if (*ret_on && !ODRP_HAVE_AEAD) {
+		pr_err("hot_add: protect=aead: no CRYPTO_LIB_CHACHA20POLY1305: expected none\n");
+		return -EOPNOTSUPP;
+	}
+	if (*ret_on || !strcmp(val, "none"))
+		return 0;
+	pr_err("hot_add: protect=%s: expected none or aead\n", val);
+	return -EINVAL;
+}
+
 /* A key is what authenticates; so it says none, or nothing. */
 static int parse_auth(const char *val, bool *ret_none)
 {
@@ -197,6 +210,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return parse_backend(val, &opt->frontswap);
 	if (!strcmp(key, "checksum"))
 		return parse_checksum(val, &opt->checksum);
+	if (!strcmp(key, "protect"))
+		return parse_protect(val, &opt->protect);
 	if (!strcmp(key, "translate"))
 		return parse_translate(val, &opt->keyed);
 	if (!strcmp(key, "auth"))
@@ -207,7 +222,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum, translate, key, auth or id");
+	       "reconnect_delay_ms, backend, backing, checksum, protect, translate, "
+	       "key, auth or id");
 	return -EINVAL;
 }
 
@@ -268,6 +284,10 @@ static int parse_options(char *s, struct odrp_options *opt)
 	}
 	if (!opt->size) {
 		pr_err("hot_add: size= is missing: expected the size of the device in bytes\n");
+		return -EINVAL;
+	}
+	if (opt->protect && opt->checksum) {
+		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
 		return -EINVAL;
 	}
 	return 0;

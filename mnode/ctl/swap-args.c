@@ -42,6 +42,9 @@ static const struct argp_option options[] = {
 	{ "checksum", KEY_SETTING + 5, "NAME", 0,
 	  "add: none or crc32c; crc32c: a page that comes back different is an "
 	  "I/O error" },
+	{ "protect", KEY_SETTING + 13, "NAME", 0,
+	  "add: none or aead; aead: the memory node has noise, and whatever is not "
+	  "the page that was stored is an I/O error" },
 	{ "translate", KEY_SETTING + 6, "NAME", 0,
 	  "add: nic or chain; chain: also if the memory node's NIC translates" },
 	{ "key", KEY_SETTING + 11, "NAME", 0,
