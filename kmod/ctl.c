@@ -26,8 +26,6 @@
 #define DEFAULT_RECONNECT_MS	100
 #define MAX_DEVICES		256
 #define MAX_KEYS		16	/* of hot_add, or more */
-/* Whether a device without key= is added although auth=none is not said. */
-#define AUTH_DEFAULT_NONE	true
 
 /*
  * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
@@ -274,8 +272,8 @@ static int parse_options(char *s, struct odrp_options *opt)
 }
 
 /*
- * Who is who: by a key, or by nothing, which the operator has to say, unless
- * AUTH_DEFAULT_NONE.  He is told when the device is there (dev.c).
+ * Who is who: by a key, or by nothing, which the operator has to say.  The log names
+ * it again when the device is there (dev.c).
  */
 static int check_auth(struct odrp_options *opt)
 {
@@ -286,9 +284,10 @@ static int check_auth(struct odrp_options *opt)
 	}
 	if (opt->key)
 		return odrp_secret_get(opt->key, opt->secret);
-	if (opt->no_auth || AUTH_DEFAULT_NONE)
+	if (opt->no_auth)
 		return 0;
-	pr_err("hot_add: key= is missing: expected our name at the memory node, or auth=none\n");
+	pr_err("hot_add: key= is missing: expected %s\n",
+	       "our name at the memory node, or auth=none, which is insecure");
 	return -EINVAL;
 }
 

@@ -142,9 +142,13 @@ static void give_up(struct manager *m, struct sess *s, int r)
 static int accept_sess(struct manager *m, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
+	int r;
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	return answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	r = answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	if (!r)	/* else a refusal is to be signed */
+		explicit_bzero(&s->seal, sizeof(s->seal));
+	return r;
 }
 
 /* A piece of it is made, or it is accepted. */
@@ -389,6 +393,7 @@ static void request(struct manager *m, const struct nic_event *ev)
 		reject(m, ev->id, &asked.seal, &no);
 	else
 		serve(m, &asked);
+	explicit_bzero(&asked.seal, sizeof(asked.seal));
 }
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
@@ -398,7 +403,7 @@ void manager_forget_waiting(struct manager *m, struct sess *s)
 	if (!s->waiting)
 		return;
 	reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
-	free(s->waiting);
+	asked_free(s->waiting);
 	s->waiting = NULL;
 }
 
@@ -409,7 +414,7 @@ void manager_unwait(struct manager *m, struct sess *s)
 	s->waiting = NULL;
 	if (asked)
 		serve(m, asked);
-	free(asked);
+	asked_free(asked);
 }
 
 bool manager_open_some(struct manager *m)
@@ -442,7 +447,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 		return true;
 	}
 	if (s->waiting && s->waiting->ev.id == id) {
-		free(s->waiting);
+		asked_free(s->waiting);
 		s->waiting = NULL;
 		return true;
 	}

@@ -231,6 +231,13 @@ static void dereg(const struct sess *s, uint32_t *key)
 	*key = 0;
 }
 
+void asked_free(struct asked *asked)
+{
+	if (asked)
+		explicit_bzero(&asked->seal, sizeof(asked->seal));
+	free(asked);
+}
+
 bool sess_free_some(struct sess *s)
 {
 	free_queues(s);
@@ -243,7 +250,8 @@ bool sess_free_some(struct sess *s)
 		return false;
 	free_admin(s);
 	free_lists(s);
-	free(s->waiting);
+	asked_free(s->waiting);
+	explicit_bzero(&s->seal, sizeof(s->seal));
 	free(s);
 	return true;
 }

@@ -41,6 +41,9 @@ struct asked {
 	struct seal seal;
 };
 
+/* On the heap; NULL: no effect.  What signs is wiped. */
+void asked_free(struct asked *asked);
+
 /**
  * struct hand - a session's pages that the agent has in its hand
  * @at, @nr, @max: their addresses

@@ -375,6 +375,7 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 		far_host_serve(&sp->host, &said, &asker.far);
 	else
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
+	explicit_bzero(&asker.seal, sizeof(asker.seal));
 }
 
 static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)

@@ -312,6 +312,9 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 	if (*conf->value[SWAP_KEY] && *conf->value[SWAP_AUTH])
 		return complain(why, "auth=none and key=%s: expected one of them",
 				conf->value[SWAP_KEY]);
+	if (!*conf->value[SWAP_KEY] && !*conf->value[SWAP_AUTH])
+		return complain(why, "key is missing: expected our name at the memory "
+				"node, or auth=none, which is insecure");
 	if (!swap_conf_activates(conf) && *conf->value[SWAP_PRIORITY])
 		return complain(why, "priority=%s: not expected with activate=no: "
 				"what swaps it on gives the priority",

@@ -31,7 +31,7 @@ static struct odrp_stats stats;
 static struct odrp_times times;
 static struct odrp_free_cpu free_cpu;
 
-struct workqueue_struct *odrp_wq;
+struct workqueue_struct *odrp_wq, *odrp_flush_wq;
 unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
 
 /* ---- what is not on the way of a bio ------------------------------------------- */
@@ -368,6 +368,7 @@ static void init_sess(struct odrp_sess *s)
 	s->admin = &bed.admin;
 	bed.admin.sess = s;
 	spin_lock_init(&bed.admin.lock);
+	spin_lock_init(&s->auth.lock);
 	odrp_fail_init(s);
 	atomic_set(&s->state, ODRP_LIVE);
 }

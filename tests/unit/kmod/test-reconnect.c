@@ -14,16 +14,18 @@
 
 #define NEW	ODRP_WIRE_UNMAPPED_STORE
 
-static int setup(void **state)
-{
-	bed_init();
-	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
-	return odrp_reconnect_init(&bed.dev.sess);
-}
-
 static struct odrp_sess *sess(void)
 {
 	return &bed.dev.sess;
+}
+
+static int setup(void **state)
+{
+	bed_init();
+	memset(&sess()->auth.key, 'k', sizeof(sess()->auth.key));
+	memset(sess()->auth.secret, 's', ODRP_AUTH_SECRET);
+	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
+	return odrp_reconnect_init(&bed.dev.sess);
 }
 
 static void run(void)
@@ -68,8 +70,18 @@ static void test_resumes(void **state)
 	bed_check_idle();
 }
 
+static void check_wiped(void)
+{
+	static const struct odrp_auth_key no_key;
+	static const u8 no_secret[ODRP_AUTH_SECRET];
+
+	assert_memory_equal(&sess()->auth.key, &no_key, sizeof(no_key));
+	assert_memory_equal(sess()->auth.secret, no_secret, sizeof(no_secret));
+}
+
 static void check_dead(const struct bio *bio)
 {
+	check_wiped();
 	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
 	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
 	assert_int_equal(bed.uevents[ODRP_UEVENT_LIVE], 0);

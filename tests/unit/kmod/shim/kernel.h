@@ -166,6 +166,8 @@ void shim_unlock(spinlock_t *l);
 #define spin_lock_init(l)		(*(l) = (spinlock_t){ .free = true })
 #define spin_lock_bh(l)			shim_lock(l)
 #define spin_unlock_bh(l)		shim_unlock(l)
+#define spin_lock(l)			shim_lock(l)
+#define spin_unlock(l)			shim_unlock(l)
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
