@@ -435,7 +435,8 @@ static void fill_data(struct odrp_conn *conn, union req_data *d)
  */
 static u8 max_reads(const struct odrp_conn *conn)
 {
-	if (!conn->keyed || conn->chain != ODRP_WIRE_LOAD)
+	if (conn->msgs || (conn->q && (!conn->keyed ||
+					conn->chain != ODRP_WIRE_LOAD)))
 		return 1;
 	return clamp(conn->sess->ibdev->attrs.max_qp_init_rd_atom, 1,
 		     ODRP_MAX_READS);

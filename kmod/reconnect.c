@@ -64,21 +64,20 @@ static bool never_answered(const struct odrp_req *req)
 	return ktime_get_ns() - req->start_ns > ms * NSEC_PER_MSEC;
 }
 
+/* Whether only its entry tells what became of a request. */
+static bool needs_entry(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ||
+	       conn->chain == ODRP_WIRE_INVALIDATE;
+}
+
 /* What became of a request: end it if it has been executed. */
-static int settle_req(struct odrp_req *req)
+static int settle_req(struct odrp_req *req, bool mapped)
 {
 	struct odrp_conn *conn = req->conn;
-	bool mapped;
-	int err;
 
-	if (never_answered(req))
-		return -ENOLINK;
-	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
-	    conn->chain != ODRP_WIRE_INVALIDATE)
+	if (!executed(conn, mapped))
 		return 0;
-	err = odrp_sync_read(conn->sess, req->slot, &mapped);
-	if (err || !executed(conn, mapped))
-		return err;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
 	odrp_req_settle(req);
@@ -86,15 +85,63 @@ static int settle_req(struct odrp_req *req)
 	return 0;
 }
 
-static int settle_conn(struct odrp_conn *conn)
+/* Requests whose entries are to be read. */
+struct settling {
+	struct odrp_req		*req[ODRP_SYNC_BATCH];
+	u64			slot[ODRP_SYNC_BATCH];
+	unsigned int		nr;
+};
+
+static int settle_batch(struct odrp_sess *s, struct settling *b)
+{
+	unsigned int i, nr = b->nr;
+	bool mapped[ODRP_SYNC_BATCH];
+	int err;
+
+	b->nr = 0;
+	if (!nr)
+		return 0;
+	if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
+		return -ECONNRESET;
+	err = odrp_sync_read(s, b->slot, nr, mapped);
+	for (i = 0; !err && i < nr; i++)
+		err = settle_req(b->req[i], mapped[i]);
+	return err;
+}
+
+static int settle_conn(struct odrp_conn *conn, struct settling *b)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < conn->nr_reqs; i++)
-		if (atomic_read(&conn->reqs[i].st) & ODRP_REQ_POSTED)
-			err = settle_req(&conn->reqs[i]);
+	for (i = 0; !err && i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
+			continue;
+		if (never_answered(req))
+			return -ENOLINK;
+		if (!needs_entry(conn))
+			continue;
+		b->req[b->nr] = req;
+		b->slot[b->nr++] = req->slot;
+		if (b->nr == ODRP_SYNC_BATCH)
+			err = settle_batch(conn->sess, b);
+	}
 	return err;
+}
+
+/* All requests without an answer, of whichever connection, some at a time. */
+static int settle(struct odrp_sess *s)
+{
+	struct settling b = { .nr = 0 };
+	unsigned int i, c;
+	int err = 0;
+
+	for (i = 0; !err && i < s->nr_queues; i++)
+		for (c = 0; !err && c < ODRP_WIRE_NR_CHAINS; c++)
+			err = settle_conn(s->queues[i].conn[c], &b);
+	return err ?: settle_batch(s, &b);
 }
 
 /* ---- an attempt ------------------------------------------------------------- */
@@ -218,7 +265,7 @@ static int attempt(struct odrp_sess *s)
 	err = each_io(s, odrp_cm_connect);
 	if (err)
 		return err;
-	err = each_io(s, settle_conn);
+	err = settle(s);
 	if (err)
 		return err;
 	return go_live(s) ? 0 : -ECONNRESET;

@@ -38,9 +38,13 @@ struct odrp_beat {
 	struct ratelimit_state	asks;		/* to be left */
 };
 
-/* Where an entry of the memory node's table is read to. */
+/* How many entries of the memory node's table are read at a time. */
+#define ODRP_SYNC_BATCH		32
+
+/* Where entries of the memory node's table are read to, and by what. */
 struct odrp_sync {
-	__be64			*entry;
+	__be64			*entries;
+	struct odrp_sync_read	*reads;
 	u64			dma;
 	u32			rkey;	/* of the table */
 };
@@ -188,7 +192,8 @@ int odrp_handshake(struct odrp_sess *s);
 /* sync.c: what the memory node has */
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped);
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
 /* reserve.c: memory for others who resume it */

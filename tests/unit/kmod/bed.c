@@ -296,9 +296,15 @@ int odrp_conn_stock(struct odrp_conn *conn)
 	return bed.stock_err;
 }
 
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped)
 {
-	*ret_mapped = bed.mapped[s->dev->slots.entry[slot]];
+	unsigned int i;
+
+	assert_in_range(nr, 1, ODRP_SYNC_BATCH);
+	bed.entry_reads++;
+	for (i = 0; i < nr; i++)
+		ret_mapped[i] = bed.mapped[s->dev->slots.entry[slots[i]]];
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct bed {
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */
+	unsigned int		entry_reads;	/* of some entries at once */
 	int			stock_err;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];

@@ -58,6 +58,7 @@ static void test_resumes(void **state)
 	assert_int_equal(bed_posted(NEW), 2);
 	assert_int_equal(bed_slot(NEW, 0), 1);
 	assert_int_equal(bed.dev.stats->resent, 2);
+	assert_int_equal(bed.entry_reads, 1);	/* of all three */
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
 	assert_int_equal(bed.dev.stats->reconnects, 1);
