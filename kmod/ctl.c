@@ -20,9 +20,12 @@
 #include "secret.h"
 
 #define DEFAULT_DEPTH		64
-/* A page of a memory node that is gone is an I/O error after 9 s, about. */
+/*
+ * A session outlives a switch that reboots, and is given up before the memory node
+ * forgets it (its dead-ms, by default 90 s).
+ */
 #define DEFAULT_TIMEOUT_MS	5000
-#define DEFAULT_DEAD_AFTER_MS	4000
+#define DEFAULT_DEAD_AFTER_MS	60000
 #define DEFAULT_RECONNECT_MS	100
 #define MAX_DEVICES		256
 #define MAX_KEYS		16	/* of hot_add, or more */

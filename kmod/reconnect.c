@@ -37,6 +37,9 @@
 /* Time-outs that a request may have without an answer, beside dead_after_ms. */
 #define MAX_TIMEOUTS	4
 
+/* How often connections are dialled again without one more that is up. */
+#define MAX_IDLE_ROUNDS	3
+
 /* How often a session that comes and goes is spoken of. */
 #define LOG_INTERVAL	(60 * HZ)
 #define LOG_BURST	20
@@ -194,26 +197,6 @@ static void disconnect(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
 }
 
-typedef int (*step_fn)(struct odrp_conn *conn);
-
-/* One step for each I/O connection, as long as it is worth it. */
-static int each_io(struct odrp_sess *s, step_fn fn)
-{
-	unsigned int i, c;
-	int err;
-
-	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
-				return -ECONNRESET;
-			err = fn(s->queues[i].conn[c]);
-			if (err)
-				return err;
-		}
-	}
-	return 0;
-}
-
 static void resume_io(struct odrp_conn *conn)
 {
 	int err;
@@ -243,34 +226,6 @@ static bool go_live(struct odrp_sess *s)
 	return live;
 }
 
-static int attempt(struct odrp_sess *s)
-{
-	int err;
-
-	spin_lock_bh(&s->lock);
-	s->reconnect.broken = false;
-	spin_unlock_bh(&s->lock);
-
-	odrp_fault_wait(ODRP_FAULT_BUSY);
-	err = odrp_handshake(s);
-	if (err)
-		return err;
-	err = odrp_cm_connect(s->admin);
-	if (err)
-		return err;
-	err = odrp_keys_check(s);
-	if (err)
-		return err;
-	/* After this no chain of before runs. */
-	err = each_io(s, odrp_cm_connect);
-	if (err)
-		return err;
-	err = settle(s);
-	if (err)
-		return err;
-	return go_live(s) ? 0 : -ECONNRESET;
-}
-
 /*
  * Trying again will not change these.  What the memory node says is one of them only if
  * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
@@ -290,6 +245,63 @@ static bool is_final(int err)
 	default:
 		return false;
 	}
+}
+
+/* Between two attempts. */
+static void backoff(struct odrp_sess *s)
+{
+	wait_event_timeout(s->reconnect.wake, !is_lost(s),
+		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
+}
+
+/*
+ * All connections for I/O.  What is lost of their making is made again alone, as long as
+ * that gets on.
+ */
+static int connect_io(struct odrp_sess *s)
+{
+	unsigned int left, before = ~0u, idle = 0;
+	int err;
+
+	for (;;) {
+		err = odrp_dial(s, 0, &left);
+		if (!err || is_final(err) || !is_lost(s) ||
+		    READ_ONCE(s->reconnect.broken))
+			return err;
+		idle = left < before ? 0 : idle + 1;
+		if (idle == MAX_IDLE_ROUNDS)
+			return err;
+		before = left;
+		backoff(s);
+	}
+}
+
+static int attempt(struct odrp_sess *s)
+{
+	int err;
+
+	spin_lock_bh(&s->lock);
+	s->reconnect.broken = false;
+	spin_unlock_bh(&s->lock);
+
+	odrp_fault_wait(ODRP_FAULT_BUSY);
+	err = odrp_handshake(s);
+	if (err)
+		return err;
+	err = odrp_cm_connect(s->admin);
+	if (err)
+		return err;
+	err = odrp_keys_check(s);
+	if (err)
+		return err;
+	/* After this no chain of before runs. */
+	err = connect_io(s);
+	if (err)
+		return err;
+	err = settle(s);
+	if (err)
+		return err;
+	return go_live(s) ? 0 : -ECONNRESET;
 }
 
 static void stock_conn(struct odrp_conn *conn)
@@ -319,13 +331,6 @@ static void resumed(struct odrp_sess *s)
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
 	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
 	stock_spares(s);
-}
-
-/* Between two attempts. */
-static void backoff(struct odrp_sess *s)
-{
-	wait_event_timeout(s->reconnect.wake, !is_lost(s),
-		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
 }
 
 /* A memory node that breaks each new connection at once would keep us busy. */

@@ -185,6 +185,9 @@ void odrp_sess_lose_device(struct odrp_sess *s);
 int odrp_reconnect_init(struct odrp_sess *s);
 void odrp_reconnect_exit(struct odrp_sess *s);
 
+/* dial.c: connections for I/O, many at a time */
+int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left);
+
 /* handshake.c: who is who */
 int odrp_handshake_open(struct odrp_sess *s);
 int odrp_handshake(struct odrp_sess *s);

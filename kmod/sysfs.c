@@ -309,7 +309,11 @@ static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 	return count;
 }
 
-#define MILLISECONDS(name, field, min)					\
+static void unchecked(const struct odrp_dev *dev)
+{
+}
+
+#define MILLISECONDS(name, field, min, check)				\
 static ssize_t name##_show(struct device *d,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
@@ -320,14 +324,17 @@ static ssize_t name##_store(struct device *d,				\
 			    const char *buf, size_t count)		\
 {									\
 	struct odrp_dev *dev = to_odrp(d);				\
+	ssize_t ret = set_ms(dev, #name, min, &dev->field, buf, count);	\
 									\
-	return set_ms(dev, #name, min, &dev->field, buf, count);	\
+	if (ret > 0)							\
+		check(dev);						\
+	return ret;							\
 }									\
 static DEVICE_ATTR_RW(name)
 
-MILLISECONDS(io_timeout_ms, timeout_ms, 1);
-MILLISECONDS(dead_after_ms, dead_after_ms, 0);
-MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1);
+MILLISECONDS(io_timeout_ms, timeout_ms, 1, unchecked);
+MILLISECONDS(dead_after_ms, dead_after_ms, 0, odrp_dev_check_patience);
+MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1, unchecked);
 
 #define A(name)	(&dev_attr_##name.attr)
 

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "../../../kmod/cm.h"
 #include "bed.h"
 
 #define MOST_WCS	64
@@ -279,15 +280,45 @@ void odrp_conn_unplug(struct odrp_conn *conn)
 {
 	if (conn->q)
 		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
+	conn->established = false;
+}
+
+/* A connection is asked for, of which no other request is under way. */
+int odrp_cm_begin(struct odrp_conn *conn)
+{
+	assert_false(conn->established);
+	if (conn->q)
+		bed.begun[conn->chain]++;
+	else
+		bed.connects++;
+	bed.dialling++;
+	bed.most_dialling = max(bed.most_dialling, bed.dialling);
+	if (bed.on_connect)
+		bed.on_connect(conn);
+	return 0;
+}
+
+int odrp_cm_finish(struct odrp_conn *conn, unsigned long until)
+{
+	bed.dialling--;
+	if (!bed.connect_err && bed.lose_next && conn->q) {
+		bed.lose_next--;
+		return -ETIMEDOUT;
+	}
+	conn->established = !bed.connect_err;
+	return bed.connect_err;
 }
 
 int odrp_cm_connect(struct odrp_conn *conn)
 {
-	if (!conn->q)
-		bed.connects++;
-	if (bed.on_connect)
-		bed.on_connect(conn);
-	return bed.connect_err;
+	int err = odrp_cm_begin(conn);
+
+	return err ?: odrp_cm_finish(conn, 0);
+}
+
+unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
+{
+	return 1000;
 }
 
 int odrp_conn_stock(struct odrp_conn *conn)

@@ -224,6 +224,45 @@ static void test_breaks_meanwhile(void **state)
 	bed_check_idle();
 }
 
+/* All are asked for at once; one whose answer is lost is asked for again, alone. */
+static void test_dials_again(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned int c, begun = 0;
+
+	bed.lose_next = 1;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.most_dialling, ODRP_WIRE_NR_CHAINS);
+	assert_int_equal(bed.handshakes, 1);
+	assert_int_equal(bed.connects, 1);
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		assert_in_range(bed.begun[c], 1, 2);
+		begun += bed.begun[c];
+	}
+	assert_int_equal(begun, ODRP_WIRE_NR_CHAINS + 1);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+/* When no more are up after some rounds, the attempt is over: from the beginning. */
+static void test_gets_nowhere(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.dev.dead_after_ms = 10000;
+	bed.lose_next = 4 * ODRP_WIRE_NR_CHAINS;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.handshakes, 2);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
 /* The new connections refuse what waited: that was one of the attempts. */
 static void test_refuses(void **state)
 {
@@ -309,6 +348,8 @@ int main(void)
 		T(test_many_breaks),
 		T(test_never_answered),
 		T(test_breaks_meanwhile),
+		T(test_dials_again),
+		T(test_gets_nowhere),
 		T(test_refuses),
 		T(test_end_work),
 		T(test_forced),
