@@ -26,9 +26,12 @@
  */
 #define DEFAULT_TIMEOUT_MS	5000
 #define DEFAULT_DEAD_AFTER_MS	60000
+/* One that has a backing device goes on there. */
+#define BACKED_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
+#define NOT_GIVEN		UINT_MAX
 #define MAX_DEVICES		256
-#define MAX_KEYS		16	/* of hot_add, or more */
+#define MAX_KEYS		24	/* of hot_add, or more */
 
 /*
  * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
@@ -160,6 +163,7 @@ static const struct {
 	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
 	{ "timeout_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(timeout_ms) },
 	{ "dead_after_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(dead_after_ms) },
+	{ "io_fail_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(io_fail_ms) },
 	{ "reconnect_delay_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
 	{ "id", 0, MAX_DEVICES - 1, AT(id) },
 };
@@ -208,7 +212,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum, translate, key, auth or id");
+	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, "
+	       "translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -242,7 +247,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.queues		= min_t(unsigned int, num_online_cpus(), 4),
 		.depth		= DEFAULT_DEPTH,
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
-		.dead_after_ms	= DEFAULT_DEAD_AFTER_MS,
+		.dead_after_ms	= NOT_GIVEN,
 		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
 		.keyed		= true,
 	};
@@ -269,6 +274,14 @@ static int parse_options(char *s, struct odrp_options *opt)
 	}
 	if (!opt->size) {
 		pr_err("hot_add: size= is missing: expected the size of the device in bytes\n");
+		return -EINVAL;
+	}
+	if (opt->dead_after_ms == NOT_GIVEN)
+		opt->dead_after_ms = opt->backing ? BACKED_DEAD_AFTER_MS :
+						    DEFAULT_DEAD_AFTER_MS;
+	if (opt->io_fail_ms && opt->backing) {
+		pr_err("hot_add: io_fail_ms=%u and backing=%s: expected one of them\n",
+		       opt->io_fail_ms, opt->backing);
 		return -EINVAL;
 	}
 	return 0;

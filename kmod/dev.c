@@ -44,6 +44,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->timeout_ms = opt->timeout_ms;
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
+	dev->io_fail_ms = opt->io_fail_ms;
 	mutex_init(&dev->lock);
 	odrp_uevent_init(dev);
 	init_waitqueue_head(&dev->room);
@@ -192,7 +193,7 @@ void odrp_dev_check_patience(const struct odrp_dev *dev)
 	unsigned int ms = READ_ONCE(dev->dead_after_ms);
 
 	if (ms >= dev->sess.beat.dead_ms)
-		pr_warn("odrp%d: dead_after_ms=%u: expected less than dead-ms of the memory node, %u\n",
+		pr_warn("odrp%d: dead_after_ms=%u: expected less than %u, its memory node's dead-ms\n",
 			dev->id, ms, dev->sess.beat.dead_ms);
 }
 

@@ -26,6 +26,7 @@ struct odrp_options {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
+	unsigned int		io_fail_ms;	/* 0: with the session */
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
 	bool			checksum;

@@ -30,7 +30,7 @@ static bool is_wanted(struct odrp_sess *s)
 	enum odrp_state state = odrp_sess_state(s);
 
 	return state == ODRP_CONNECTING ||
-	       (state == ODRP_LOST && !READ_ONCE(s->reconnect.broken));
+	       (odrp_state_is_lost(state) && !READ_ONCE(s->reconnect.broken));
 }
 
 /* Nothing has been sent on it. */

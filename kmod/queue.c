@@ -71,9 +71,9 @@ void odrp_conn_break(struct odrp_conn *conn)
  * @wr: one, or a chain; their completions are asked for here
  *
  * By one at a time.  The queue pair executes them in order, so that the last speaks for
- * all; one that fails completes, too, and has those behind it fail.  What they touch stays until the connection's queue
- * pair is destroyed: a device that does not complete it, not even when the queue
- * pair has been broken, is not waited for.
+ * all; one that fails completes, too, and has those behind it fail.  What they touch
+ * stays until the connection's queue pair is destroyed: a device that does not complete
+ * it, not even when the queue pair has been broken, is not waited for.
  *
  * Return: 0, -EIO, -ETIMEDOUT, or -EINTR when the caller is killed meanwhile.
  */

@@ -46,7 +46,7 @@
 
 static bool is_lost(struct odrp_sess *s)
 {
-	return odrp_sess_state(s) == ODRP_LOST;
+	return odrp_state_is_lost(odrp_sess_state(s));
 }
 
 /* ---- what was under way ---------------------------------------------------- */
@@ -135,7 +135,7 @@ static int settle_conn(struct odrp_conn *conn, struct settling *b)
 }
 
 /* All requests without an answer, of whichever connection, some at a time. */
-static int settle(struct odrp_sess *s)
+static int sess_settle(struct odrp_sess *s)
 {
 	struct settling b = { .nr = 0 };
 	unsigned int i, c;
@@ -150,9 +150,9 @@ static int settle(struct odrp_sess *s)
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * The session is dead, and teardown() may be long in coming: whoever waits does without
- * from now on.  What is under way ends if no queue pair has it any more; otherwise
- * disconnect() is at work, and comes here when that is so.
+ * Requests fail from now on: the session is dead, and teardown() may be long in coming,
+ * or it is FAILING.  Whoever waits does without.  What is under way ends if no queue pair
+ * has it any more; otherwise disconnect() is at work, and comes here when that is so.
  */
 static void release(struct odrp_sess *s)
 {
@@ -176,7 +176,7 @@ static void set_unplugged(struct odrp_sess *s)
 	spin_lock_bh(&s->lock);
 	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
-	if (odrp_sess_state(s) == ODRP_DEAD)
+	if (!odrp_sess_waits(s))
 		release(s);
 }
 
@@ -220,6 +220,7 @@ static bool go_live(struct odrp_sess *s)
 	live = !s->reconnect.broken && odrp_sess_move(s, ODRP_LIVE, &from);
 	if (live) {
 		s->reconnect.end = 0;
+		s->reconnect.fail_at = 0;
 		s->reconnect.unplugged = false;
 	}
 	spin_unlock_bh(&s->lock);
@@ -298,7 +299,11 @@ static int attempt(struct odrp_sess *s)
 	err = connect_io(s);
 	if (err)
 		return err;
-	err = settle(s);
+	/* From here on nobody has requests fail but who makes the session dead. */
+	cancel_delayed_work_sync(&s->reconnect.end_work);
+	err = sess_settle(s);
+	if (!err)
+		err = odrp_lookup(s->dev);
 	if (err)
 		return err;
 	return go_live(s) ? 0 : -ECONNRESET;
@@ -324,6 +329,9 @@ static void resumed(struct odrp_sess *s)
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, resume_io);
+	/* Nothing was freed while requests failed. */
+	if (atomic64_read(&s->dev->free.pending) > 0)
+		odrp_free_arm(&s->dev->free, ODRP_FREE_AGE);
 	odrp_sess_watch(s);
 	if (__ratelimit(&s->reconnect.log_limit))
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
@@ -350,12 +358,43 @@ static bool is_over(struct odrp_sess *s)
 				s->reconnect.last_err);
 }
 
+/* The next end of a time: that of requests, then that of the session. */
+static void arm_end(struct odrp_sess *s)
+{
+	enum odrp_state state = odrp_sess_state(s);
+	unsigned long when = s->reconnect.until;
+	long left;
+
+	if (!odrp_state_is_lost(state))
+		return;
+	if (state == ODRP_LOST && s->reconnect.fail_at)
+		when = s->reconnect.fail_at;
+	left = when - jiffies;
+	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+}
+
+/* Requests have waited for long enough: they fail while the session is resumed. */
+static void begin_failing(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool failing;
+
+	spin_lock_bh(&s->lock);
+	failing = s->reconnect.fail_at &&
+		  !time_before(jiffies, s->reconnect.fail_at) &&
+		  odrp_sess_move(s, ODRP_FAILING, &from);
+	spin_unlock_bh(&s->lock);
+	if (failing)
+		pr_warn("odrp%d: %pISpc: requests fail after %u ms; the session is tried on\n",
+			s->dev->id, &s->addr.dst, READ_ONCE(s->dev->io_fail_ms));
+}
+
 /*
  * Connecting takes mutexes of others, who hold them while they allocate memory.
  * Who of them is in reclaim may be waiting for this device, until the session is
  * dead: so it has to die, and what is under way with it, while the work item that
- * reconnects waits.  It comes when the time is over, or when a session that was lost
- * has died of something else.
+ * reconnects waits.  It comes when the time is over, that of requests or that of the
+ * session, or when a session that was lost has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
@@ -363,18 +402,23 @@ static void end_work(struct work_struct *w)
 					   struct odrp_sess, reconnect.end_work);
 
 	is_over(s);
-	if (odrp_sess_state(s) == ODRP_DEAD)
+	begin_failing(s);
+	if (!odrp_sess_waits(s))
 		release(s);
+	arm_end(s);
 }
 
 static void until_over(struct odrp_sess *s)
 {
-	long left = s->reconnect.until - jiffies;
+	unsigned int ms = s->dev->backing ? 0 : READ_ONCE(s->dev->io_fail_ms);
+	unsigned long fail_at = s->reconnect.lost_at + msecs_to_jiffies(ms);
+	bool sooner = ms && time_before(fail_at, s->reconnect.until);
 
 	spin_lock_bh(&s->lock);
 	s->reconnect.end = s->reconnect.until ?: 1;
+	s->reconnect.fail_at = sooner ? fail_at ?: 1 : 0;
 	spin_unlock_bh(&s->lock);
-	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+	arm_end(s);
 }
 
 /*
@@ -412,6 +456,7 @@ static void reconnect(struct odrp_sess *s)
 			return;
 		}
 		s->reconnect.last_err = err;
+		arm_end(s);
 		disconnect(s);
 		if (is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",

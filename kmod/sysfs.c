@@ -309,6 +309,13 @@ static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 	return count;
 }
 
+static void check_io_fail(const struct odrp_dev *dev)
+{
+	if (dev->backing && READ_ONCE(dev->io_fail_ms))
+		pr_warn("odrp%d: io_fail_ms=%u: no effect with a backing device\n",
+			dev->id, READ_ONCE(dev->io_fail_ms));
+}
+
 static void unchecked(const struct odrp_dev *dev)
 {
 }
@@ -334,6 +341,7 @@ static DEVICE_ATTR_RW(name)
 
 MILLISECONDS(io_timeout_ms, timeout_ms, 1, unchecked);
 MILLISECONDS(dead_after_ms, dead_after_ms, 0, odrp_dev_check_patience);
+MILLISECONDS(io_fail_ms, io_fail_ms, 0, check_io_fail);
 MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1, unchecked);
 
 #define A(name)	(&dev_attr_##name.attr)
@@ -360,7 +368,7 @@ static struct attribute *attrs[] = {
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(swapoff_corrupts),
 	A(swapoff_lies),
-	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
+	A(io_timeout_ms), A(io_fail_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };
 

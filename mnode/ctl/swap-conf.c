@@ -215,6 +215,7 @@ static const struct key keys[SWAP_NR_KEYS] = {
 			      600000 },
 	[SWAP_DEAD_AFTER_MS] = { "dead-after-ms", "dead_after_ms",
 				 check_number, 0, 600000 },
+	[SWAP_IO_FAIL_MS] = { "io-fail-ms", "io_fail_ms", check_number, 0, 600000 },
 	[SWAP_RECONNECT_MS] = { "reconnect-delay-ms", "reconnect_delay_ms",
 				check_number, 1, 600000 },
 	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },

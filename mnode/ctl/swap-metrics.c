@@ -22,7 +22,7 @@ const struct prom_rows swap_metrics_rows = {
 
 const struct prom_metric swap_metrics_table[] = {
 	{ SWAP "state", PROM_GAUGE, "1",
-	  "Always 1; the label is the state of the session: live, lost or dead.",
+	  "Always 1; the label is the state of the session: live, lost, failing or dead.",
 	  "state", EACH, { { "state" } } },
 	{ SWAP "server_info", PROM_GAUGE, "1",
 	  "Always 1; the label is the memory node.", "server", EACH,

@@ -207,7 +207,8 @@ static void wait_while_lost(unsigned int id)
 {
 	bool said = false;
 
-	while (reads(id, "state", "lost") && reads(id, "swapoff_safe", "0")) {
+	while ((reads(id, "state", "lost") || reads(id, "state", "failing")) &&
+	       reads(id, "swapoff_safe", "0")) {
 		if (!said)
 			fprintf(stderr, "odrpctl swap: the session of odrp%u is "
 				"lost: waiting until it is live, or dead\n", id);

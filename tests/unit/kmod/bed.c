@@ -494,7 +494,9 @@ void bed_check_idle(void)
 		assert_true(states[i] == ODRP_SLOT_EMPTY ||
 			    states[i] == ODRP_SLOT_MAPPED ||
 			    states[i] == ODRP_SLOT_FREE_PENDING ||
-			    states[i] == ODRP_SLOT_UNKNOWN);
+			    states[i] == ODRP_SLOT_VOID ||
+			    (states[i] & ODRP_SLOT_STATE_MASK) ==
+			    ODRP_SLOT_UNKNOWN);
 	}
 	assert_int_equal(bed.dev.parked.v, 0);
 	assert_false(odrp_has_released(&bed.q));

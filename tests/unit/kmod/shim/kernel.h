@@ -278,6 +278,7 @@ struct page {
 #define __GFP_NOWARN			0
 #define vfree(p)			free(p)
 #define memzero_explicit(p, n)		explicit_bzero(p, n)
+#define cond_resched()			do { } while (0)
 #define kfree(p)			free(p)
 #define page_address(p)			((void *)(p)->bytes)
 #define memcpy_to_page(p, off, from, n)	((void)memcpy((p)->bytes + (off), from, n))
