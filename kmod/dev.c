@@ -193,8 +193,9 @@ void odrp_dev_check_patience(const struct odrp_dev *dev)
 	unsigned int ms = READ_ONCE(dev->dead_after_ms);
 
 	if (ms >= dev->sess.beat.dead_ms)
-		pr_warn("odrp%d: dead_after_ms=%u: expected less than %u, its memory node's dead-ms\n",
-			dev->id, ms, dev->sess.beat.dead_ms);
+		pr_warn("odrp%d: dead_after_ms=%u: expected less than dead-ms of %pISpc, %u\n",
+			dev->id, ms, &dev->sess.addr.dst,
+			dev->sess.beat.dead_ms);
 }
 
 /*
