@@ -308,7 +308,7 @@ static int check_auth(struct odrp_options *opt)
 }
 
 /* A number that is nobody's becomes ours. */
-static int take_id(const struct odrp_options *opt)
+static int id_take(const struct odrp_options *opt)
 {
 	int id;
 
@@ -328,7 +328,7 @@ static int take_id(const struct odrp_options *opt)
 	return id;
 }
 
-static void give_id_back(int id)
+static void id_give_back(int id)
 {
 	mutex_lock(&ctl_lock);
 	idr_remove(&devs, id);
@@ -336,7 +336,7 @@ static void give_id_back(int id)
 }
 
 /* Once it can be seen it can be removed. */
-static int show(struct odrp_dev *dev, const struct odrp_options *opt)
+static int dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 {
 	int err;
 
@@ -352,18 +352,18 @@ static int show(struct odrp_dev *dev, const struct odrp_options *opt)
  * With a reference to the module, which becomes the device's.  Making a device takes
  * its time, so ctl_lock is not held for that.
  */
-static int add(const struct odrp_options *opt)
+static int dev_add(const struct odrp_options *opt)
 {
 	struct odrp_dev *dev;
 	int id, err;
 
-	id = take_id(opt);
+	id = id_take(opt);
 	if (id < 0)
 		return id;
 	err = odrp_dev_create(opt, id, &dev);
 	if (err)
 		goto give_id_back;
-	err = show(dev, opt);
+	err = dev_show(dev, opt);
 	if (err)
 		goto abandon;
 	return 0;
@@ -371,7 +371,7 @@ static int add(const struct odrp_options *opt)
 abandon:
 	odrp_dev_abandon(dev);
 give_id_back:
-	give_id_back(id);
+	id_give_back(id);
 	return err;
 }
 
@@ -400,7 +400,7 @@ ODRP_CLASS_STORE(hot_add_store)
 		err = -EINTR;
 		goto put_module;
 	}
-	err = add(&opt);
+	err = dev_add(&opt);
 	up_read(&making);
 put_module:
 	if (err)
@@ -412,7 +412,7 @@ free_s:
 }
 
 /* Whoever calls this is waited for by odrp_ctl_exit(). */
-static void drop(struct odrp_dev *dev)
+static void dev_drop(struct odrp_dev *dev)
 {
 	lockdep_assert_held(&ctl_lock);
 	idr_remove(&devs, dev->id);
@@ -439,7 +439,7 @@ static void drop(struct odrp_dev *dev)
  *   - who reads sysfs or the disk's statistics is waited for by del_gendisk(), and
  *     until then all is there to be read: a dead session has its structures.
  */
-static void sweep(struct work_struct *w)
+static void devs_sweep(struct work_struct *w)
 {
 	struct odrp_dev *dev;
 	int id;
@@ -447,12 +447,12 @@ static void sweep(struct work_struct *w)
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
 		if (READ_ONCE(dev->forced) && !odrp_dev_shut(dev))
-			drop(dev);
+			dev_drop(dev);
 	}
 	mutex_unlock(&ctl_lock);
 }
 
-static DECLARE_WORK(sweep_work, sweep);
+static DECLARE_WORK(sweep_work, devs_sweep);
 
 /*
  * odrp_ctl_sweep() - a device that was removed by force has been closed
@@ -487,7 +487,7 @@ static int parse_remove(char *s, unsigned int *ret_id, bool *ret_force)
 }
 
 /* Return: 0 also if it goes later, when it has been closed. */
-static int remove(unsigned int id, bool force)
+static int dev_remove(unsigned int id, bool force)
 {
 	struct odrp_dev *dev;
 	int err;
@@ -500,7 +500,7 @@ static int remove(unsigned int id, bool force)
 	}
 	err = force ? odrp_dev_force(dev) : odrp_dev_shut(dev);
 	if (!err)
-		drop(dev);
+		dev_drop(dev);
 	else if (err == -EBUSY && dev->forced)
 		pr_warn_ratelimited("odrp%u: already removed by force: goes with its last user\n",
 				    id);
@@ -523,7 +523,7 @@ ODRP_CLASS_STORE(hot_remove_store)
 		return err;
 	if (mutex_lock_interruptible(&ctl_lock))
 		return -EINTR;
-	err = remove(id, force);
+	err = dev_remove(id, force);
 	mutex_unlock(&ctl_lock);
 	return err ? err : count;
 }

@@ -52,13 +52,13 @@ static bool is_lost(struct odrp_sess *s)
 /* ---- what was under way ---------------------------------------------------- */
 
 /* Does an entry that is mapped, or not, say that the chain has done its work? */
-static bool executed(const struct odrp_conn *conn, bool mapped)
+static bool chain_executed(const struct odrp_conn *conn, bool mapped)
 {
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
 }
 
 /* Has it been waiting since it was first sent for longer than any has to? */
-static bool never_answered(const struct odrp_req *req)
+static bool req_never_answered(const struct odrp_req *req)
 {
 	const struct odrp_dev *dev = req->conn->sess->dev;
 	u64 ms = READ_ONCE(dev->dead_after_ms) +
@@ -79,7 +79,7 @@ static int settle_req(struct odrp_req *req, bool mapped)
 {
 	struct odrp_conn *conn = req->conn;
 
-	if (!executed(conn, mapped))
+	if (!chain_executed(conn, mapped))
 		return 0;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
@@ -122,7 +122,7 @@ static int settle_conn(struct odrp_conn *conn, struct settling *b)
 
 		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
 			continue;
-		if (never_answered(req))
+		if (req_never_answered(req))
 			return -ENOLINK;
 		if (!needs_entry(conn))
 			continue;
@@ -150,11 +150,11 @@ static int sess_settle(struct odrp_sess *s)
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * Requests fail from now on: the session is dead, and teardown() may be long in coming,
+ * Requests fail from now on: the session is dead, and sess_teardown() may be long in coming,
  * or it is FAILING.  Whoever waits does without.  What is under way ends if no queue pair
- * has it any more; otherwise disconnect() is at work, and comes here when that is so.
+ * has it any more; otherwise sess_disconnect() is at work, and comes here when that is so.
  */
-static void release(struct odrp_sess *s)
+static void sess_release(struct odrp_sess *s)
 {
 	bool unplugged;
 
@@ -170,21 +170,21 @@ static void release(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_end_posted);
 }
 
-/* All queue pairs are gone, and none that comes has a request before go_live(). */
+/* All queue pairs are gone, and none that comes has a request before sess_go_live(). */
 static void set_unplugged(struct odrp_sess *s)
 {
 	spin_lock_bh(&s->lock);
 	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
 	if (!odrp_sess_waits(s))
-		release(s);
+		sess_release(s);
 }
 
 /*
  * Give up all connections, phase by phase, and keep what is under way.  The last
  * phase takes mutexes of others; see end_work().
  */
-static void disconnect(struct odrp_sess *s)
+static void sess_disconnect(struct odrp_sess *s)
 {
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
@@ -197,7 +197,7 @@ static void disconnect(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
 }
 
-static void resume_io(struct odrp_conn *conn)
+static void conn_resume_io(struct odrp_conn *conn)
 {
 	int err;
 
@@ -211,7 +211,7 @@ static void resume_io(struct odrp_conn *conn)
 	odrp_conn_kick(conn);
 }
 
-static bool go_live(struct odrp_sess *s)
+static bool sess_go_live(struct odrp_sess *s)
 {
 	enum odrp_state from;
 	bool live;
@@ -231,7 +231,7 @@ static bool go_live(struct odrp_sess *s)
  * Trying again will not change these.  What the memory node says is one of them only if
  * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
  */
-static bool is_final(int err)
+static bool error_is_final(int err)
 {
 	switch (err) {
 	case -EACCES:		/* the memory node has given us up */
@@ -249,7 +249,7 @@ static bool is_final(int err)
 }
 
 /* Between two attempts. */
-static void backoff(struct odrp_sess *s)
+static void sess_backoff(struct odrp_sess *s)
 {
 	wait_event_timeout(s->reconnect.wake, !is_lost(s),
 		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
@@ -259,25 +259,25 @@ static void backoff(struct odrp_sess *s)
  * All connections for I/O.  What is lost of their making is made again alone, as long as
  * that gets on.
  */
-static int connect_io(struct odrp_sess *s)
+static int sess_connect_io(struct odrp_sess *s)
 {
 	unsigned int left, before = ~0u, idle = 0;
 	int err;
 
 	for (;;) {
 		err = odrp_dial(s, 0, &left);
-		if (!err || is_final(err) || !is_lost(s) ||
+		if (!err || error_is_final(err) || !is_lost(s) ||
 		    READ_ONCE(s->reconnect.broken))
 			return err;
 		idle = left < before ? 0 : idle + 1;
 		if (idle == MAX_IDLE_ROUNDS)
 			return err;
 		before = left;
-		backoff(s);
+		sess_backoff(s);
 	}
 }
 
-static int attempt(struct odrp_sess *s)
+static int sess_attempt(struct odrp_sess *s)
 {
 	int err;
 
@@ -296,7 +296,7 @@ static int attempt(struct odrp_sess *s)
 	if (err)
 		return err;
 	/* After this no chain of before runs. */
-	err = connect_io(s);
+	err = sess_connect_io(s);
 	if (err)
 		return err;
 	/* From here on nobody has requests fail but who makes the session dead. */
@@ -306,7 +306,7 @@ static int attempt(struct odrp_sess *s)
 		err = odrp_lookup(s->dev);
 	if (err)
 		return err;
-	return go_live(s) ? 0 : -ECONNRESET;
+	return sess_go_live(s) ? 0 : -ECONNRESET;
 }
 
 static void stock_conn(struct odrp_conn *conn)
@@ -322,13 +322,13 @@ static void stock_spares(struct odrp_sess *s)
 	odrp_sess_each_conn(s, stock_conn);
 }
 
-static void resumed(struct odrp_sess *s)
+static void sess_resumed(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->reconnect.end_work);
 	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
-	odrp_sess_each_conn(s, resume_io);
+	odrp_sess_each_conn(s, conn_resume_io);
 	/* Nothing was freed while requests failed. */
 	if (atomic64_read(&s->dev->free.pending) > 0)
 		odrp_free_arm(&s->dev->free, ODRP_FREE_AGE);
@@ -351,7 +351,7 @@ static bool just_resumed(const struct odrp_sess *s)
 }
 
 /* The time to be resumed in is over: the session is dead. */
-static bool is_over(struct odrp_sess *s)
+static bool sess_expired(struct odrp_sess *s)
 {
 	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
 				READ_ONCE(s->dev->dead_after_ms),
@@ -359,7 +359,7 @@ static bool is_over(struct odrp_sess *s)
 }
 
 /* The next end of a time: that of requests, then that of the session. */
-static void arm_end(struct odrp_sess *s)
+static void deadline_arm(struct odrp_sess *s)
 {
 	enum odrp_state state = odrp_sess_state(s);
 	unsigned long when = s->reconnect.until;
@@ -374,7 +374,7 @@ static void arm_end(struct odrp_sess *s)
 }
 
 /* Requests have waited for long enough: they fail while the session is resumed. */
-static void begin_failing(struct odrp_sess *s)
+static void sess_begin_failing(struct odrp_sess *s)
 {
 	enum odrp_state from;
 	bool failing;
@@ -401,14 +401,14 @@ static void end_work(struct work_struct *w)
 	struct odrp_sess *s = container_of(to_delayed_work(w),
 					   struct odrp_sess, reconnect.end_work);
 
-	is_over(s);
-	begin_failing(s);
+	sess_expired(s);
+	sess_begin_failing(s);
 	if (!odrp_sess_waits(s))
-		release(s);
-	arm_end(s);
+		sess_release(s);
+	deadline_arm(s);
 }
 
-static void until_over(struct odrp_sess *s)
+static void deadline_start(struct odrp_sess *s)
 {
 	unsigned int ms = s->dev->backing ? 0 : READ_ONCE(s->dev->io_fail_ms);
 	unsigned long fail_at = s->reconnect.lost_at + msecs_to_jiffies(ms);
@@ -418,7 +418,7 @@ static void until_over(struct odrp_sess *s)
 	s->reconnect.end = s->reconnect.until ?: 1;
 	s->reconnect.fail_at = sooner ? fail_at ?: 1 : 0;
 	spin_unlock_bh(&s->lock);
-	arm_end(s);
+	deadline_arm(s);
 }
 
 /*
@@ -426,7 +426,7 @@ static void until_over(struct odrp_sess *s)
  * refused what had been waiting has not served anybody: that was an attempt like
  * others, and their time goes on.
  */
-static void reconnect(struct odrp_sess *s)
+static void sess_reconnect(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
 	bool refused = s->reconnect.refused;
@@ -440,28 +440,28 @@ static void reconnect(struct odrp_sess *s)
 		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
 	}
-	until_over(s);
+	deadline_start(s);
 	odrp_wake_room(dev);
 	odrp_uevent(dev, ODRP_UEVENT_LOST);
-	disconnect(s);
+	sess_disconnect(s);
 	if (refused)
 		s->reconnect.last_err = -ENOBUFS;
 	if (refused || again)
-		backoff(s);
-	while (is_lost(s) && !is_over(s)) {
+		sess_backoff(s);
+	while (is_lost(s) && !sess_expired(s)) {
 		odrp_reserve_spend(&s->reserve);
-		err = attempt(s);
+		err = sess_attempt(s);
 		if (!err) {
-			resumed(s);
+			sess_resumed(s);
 			return;
 		}
 		s->reconnect.last_err = err;
-		arm_end(s);
-		disconnect(s);
-		if (is_final(err))
+		deadline_arm(s);
+		sess_disconnect(s);
+		if (error_is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
 				      err);
-		backoff(s);
+		sess_backoff(s);
 	}
 }
 
@@ -484,7 +484,7 @@ static void report_dead(struct odrp_dev *dev, bool forced)
  * was served by its backing device.  Its connections may be well: then the
  * memory node hears a goodbye, and need not wait for us to come again.
  */
-static void teardown(struct odrp_sess *s)
+static void sess_teardown(struct odrp_sess *s)
 {
 	bool forced = READ_ONCE(s->dev->forced);
 
@@ -512,12 +512,12 @@ static void reconnect_work(struct work_struct *w)
 	unsigned int reserves = memalloc_noreclaim_save();
 
 	if (is_lost(s))
-		reconnect(s);
+		sess_reconnect(s);
 	else if (READ_ONCE(s->reconnect.lacks_spares) &&
 		 odrp_sess_state(s) == ODRP_LIVE)
 		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		teardown(s);
+		sess_teardown(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }

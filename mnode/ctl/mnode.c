@@ -34,7 +34,7 @@ enum { KEY_INTERVAL = 0x100, KEY_COUNT };
 
 /* ---- for people ------------------------------------------------------------------ */
 
-static void size_of(uint64_t bytes, char text[32])
+static void size_text(uint64_t bytes, char text[32])
 {
 	static const char units[] = "KMGT";
 	double n = bytes / 1024.0;
@@ -94,7 +94,7 @@ static void print_pages(struct json_object *obj, const char *name,
 {
 	char text[32];
 
-	size_of(agent_num(obj, name) * ODRP_WIRE_PAGE_SIZE, text);
+	size_text(agent_num(obj, name) * ODRP_WIRE_PAGE_SIZE, text);
 	printf("%-16s %12" PRIu64 "  %s\n", label, agent_num(obj, name), text);
 }
 
@@ -110,7 +110,7 @@ static void print_modes(struct json_object *obj)
 	print_mode(obj, "order");
 	print_mode(obj, "translate");
 	print_mode(obj, "auth");
-	size_of(agent_num(obj, "table_bytes"), text);
+	size_text(agent_num(obj, "table_bytes"), text);
 	printf("%-16s %12s\n", "tables", text);
 	printf("%-16s %12s\n", "draining", agent_yes(obj, "draining") ? "yes" : "no");
 }
@@ -126,8 +126,8 @@ static void print_spaces(struct json_object *list)
 	for (i = 0; i < nr; i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
-		size_of(agent_num(s, "size"), size);
-		size_of(agent_num(s, "used"), used);
+		size_text(agent_num(s, "size"), size);
+		size_text(agent_num(s, "used"), used);
 		snprintf(nodes, sizeof(nodes), "%" PRIu64 "/%" PRIu64,
 			 agent_num(s, "joined"), agent_num(s, "nodes"));
 		printf("%-36s %10s %10s %7s %8" PRIu64 " %8" PRIu64 " %10" PRIu64
@@ -201,7 +201,7 @@ static void print_check(struct json_object *obj)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct mnode_args *a = state->input;
 
@@ -264,7 +264,7 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp argp = {
-	.options = options, .parser = parse,
+	.options = options, .parser = parse_option,
 	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
 		    "delete-space NAME",
 	.doc = "Asks the memory node's agent."
@@ -341,7 +341,7 @@ static void print_answer(const struct mnode_args *a, struct json_object *obj,
 		print_sessions(agent_get(obj, "sessions"));
 }
 
-static int show(const struct mnode_args *a, const char *line)
+static int answer_show(const struct mnode_args *a, const char *line)
 {
 	struct json_object *obj = json_tokener_parse(line);
 	int status = EXIT_OK;
@@ -381,7 +381,7 @@ int mnode_main(int argc, char **argv)
 	json_object_put(req);
 	if (r)
 		return agent_complain(a.control, r);
-	r = show(&a, line);
+	r = answer_show(&a, line);
 	free(line);
 	return r;
 }

@@ -187,7 +187,7 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 
 	switch (key) {
 	case KEY_NIC:
-		o->nic = far_arg_nic(state, arg);
+		o->nic = far_arg_bench_nic(state, arg);
 		return 0;
 	case KEY_IN:
 		o->space = arg;
@@ -527,7 +527,7 @@ static int run(const struct options *o)
 	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
 	if (err) {
 		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));
-		return EXIT_FAILURE;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	err = load(&cluster, o, &conf);
 	if (err) {

@@ -101,7 +101,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_NIC:
-		m->nic = far_arg_nic(state, arg);
+		m->nic = far_arg_bench_nic(state, arg);
 		break;
 	case OPT_SPACE:
 		m->space = arg;

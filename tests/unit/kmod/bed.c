@@ -334,6 +334,8 @@ int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
 
 	assert_in_range(nr, 1, ODRP_SYNC_BATCH);
 	bed.entry_reads++;
+	if (bed.on_table_read)
+		bed.on_table_read(slots[0]);
 	for (i = 0; i < nr; i++)
 		ret_mapped[i] = bed.mapped[s->dev->slots.entry[slots[i]]];
 	return 0;
@@ -467,6 +469,23 @@ struct bio *bed_store(u64 slot, unsigned int nr, char what)
 struct bio *bed_load(u64 slot, unsigned int nr)
 {
 	return issue(REQ_OP_READ, slot, nr, '-');
+}
+
+void bed_invalidate(u64 slot)
+{
+	struct odrp_req *req = odrp_req_get(&bed.conn[ODRP_WIRE_INVALIDATE], NULL);
+	struct odrp_batch b;
+	u64 next;
+
+	assert_false(IS_ERR_OR_NULL(req));
+	odrp_free_slot(&bed.dev, slot);
+	assert_true(odrp_free_next(&bed.dev, &next));
+	assert_int_equal(next, slot);
+	odrp_batch_init(&b, &bed.q);
+	req->act = ODRP_SLOT_DO_FAIL;
+	odrp_req_fill(req, slot);
+	odrp_batch_add(&b, req);
+	odrp_batch_post(&b);
 }
 
 char bed_read(const struct bio *bio, unsigned int block)

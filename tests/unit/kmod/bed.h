@@ -34,6 +34,7 @@ struct bed {
 	unsigned int		dialling, most_dialling;	/* at a time */
 	unsigned int		lose_next;	/* answers to connections for I/O */
 	unsigned int		entry_reads;	/* of some entries at once */
+	void			(*on_table_read)(u64 slot);
 	int			stock_err;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];
@@ -47,6 +48,9 @@ void bed_init(void);
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* Free a slot, and send its invalidate, as flush.c does it. */
+void bed_invalidate(u64 slot);
 
 /* What a block of a load has brought. */
 char bed_read(const struct bio *bio, unsigned int block);

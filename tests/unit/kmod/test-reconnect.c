@@ -263,6 +263,35 @@ static void test_gets_nowhere(void **state)
 	bed_check_idle();
 }
 
+static void break_at_read(u64 slot)
+{
+	bed.on_table_read = NULL;
+	odrp_sess_fail(sess(), "broken while the table is read");
+}
+
+/*
+ * A connection that breaks while the last request is looked after: the attempt
+ * has nothing left to do but to go live, and that it must not.
+ */
+static void test_breaks_last(void **state)
+{
+	bed_store(0, 1, 'a');
+	bed_drain();
+	bed_invalidate(0);
+	assert_int_equal(bed_posted(ODRP_WIRE_INVALIDATE), 1);
+	bed.on_table_read = break_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_null(bed.on_table_read);
+	assert_int_equal(bed.connects, 2);
+	assert_int_equal(bed.dev.stats->reconnects, 1);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed_posted(ODRP_WIRE_INVALIDATE), 1);
+	bed_drain();
+	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_EMPTY);
+	bed_check_idle();
+}
+
 /* The new connections refuse what waited: that was one of the attempts. */
 static void test_refuses(void **state)
 {
@@ -426,6 +455,7 @@ int main(void)
 		T(test_breaks_meanwhile),
 		T(test_dials_again),
 		T(test_gets_nowhere),
+		T(test_breaks_last),
 		T(test_refuses),
 		T(test_end_work),
 		T(test_fails_meanwhile),

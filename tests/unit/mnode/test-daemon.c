@@ -226,8 +226,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	char run_dir[64];
 	int status;
 
+	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
 	if (w.cnode)
 		cnode_close(w.cnode);
 	snic_rt_stop(w.rt);
@@ -237,6 +239,11 @@ static int teardown(void **state)
 	status = finish(w.pid);
 	if (status)
 		print_message("odrp-mnoded: exit status %d\n", status);
+	/* The agent made it, and nothing else is in it. */
+	if (!access(run_dir, F_OK)) {
+		print_message("odrp-mnoded: %s is left\n", run_dir);
+		status = -1;
+	}
 	return status;
 }
 
@@ -455,7 +462,6 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test(test_complaints),
 	};
-	char run_dir[64];
 	int r;
 
 	if (argc != 3) {
@@ -469,8 +475,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	r = cmocka_run_group_tests(tests, NULL, NULL);
-	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
-	rmdir(run_dir);
 	rmdir(dir);
 	return r;
 }

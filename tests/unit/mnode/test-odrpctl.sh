@@ -92,6 +92,8 @@ for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --co
 	ends 3 'the module odrp is not loaded: "modprobe odrp" loads it' \
 		"$odrpctl" swap $command
 done
+# For whoever collects numbers that is an answer: no error each 15 seconds.
+ends 0 'odrp_swap_module_loaded 0' "$odrpctl" swap metrics
 for command in status check sessions drain undrain 'evict 1'; do
 	# shellcheck disable=SC2086
 	ends 3 'no agent is there: "systemctl start odrp-mnoded" starts it' \
