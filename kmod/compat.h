@@ -160,6 +160,22 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define odrp_compat_sha256	struct sha256_state
 #endif
 
+/* -- ChaCha20-Poly1305 as a function, of a library that a kernel may lack -- */
+
+#if IS_REACHABLE(CONFIG_CRYPTO_LIB_CHACHA20POLY1305)
+#include <crypto/chacha20poly1305.h>
+#define ODRP_HAVE_AEAD	true
+#define ODRP_AEAD_KEY	CHACHA20POLY1305_KEY_SIZE
+#else
+struct scatterlist;
+#define ODRP_HAVE_AEAD	false
+#define ODRP_AEAD_KEY	32
+#define chacha20poly1305_encrypt_sg_inplace(sg, len, ad, ad_len, nonce, key) \
+	((void)(sg), (void)(ad), (void)(nonce), (void)(key), false)
+#define chacha20poly1305_decrypt_sg_inplace(sg, len, ad, ad_len, nonce, key) \
+	((void)(sg), (void)(ad), (void)(nonce), (void)(key), false)
+#endif
+
 /* -- another block device -- */
 
 struct odrp_compat_bdev {

@@ -124,6 +124,19 @@ static int parse_checksum(const char *val, bool *ret_on)
 	return -EINVAL;
 }
 
+static int parse_protect(const char *val, bool *ret_on)
+{
+	*ret_on = !strcmp(val, "aead");
+	if (*ret_on && !ODRP_HAVE_AEAD) {
+		pr_err("hot_add: protect=aead: no CRYPTO_LIB_CHACHA20POLY1305: expected none\n");
+		return -EOPNOTSUPP;
+	}
+	if (*ret_on || !strcmp(val, "none"))
+		return 0;
+	pr_err("hot_add: protect=%s: expected none or aead\n", val);
+	return -EINVAL;
+}
+
 /* A key is what authenticates; so it says none, or nothing. */
 static int parse_auth(const char *val, bool *ret_none)
 {
@@ -202,6 +215,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return parse_backend(val, &opt->frontswap);
 	if (!strcmp(key, "checksum"))
 		return parse_checksum(val, &opt->checksum);
+	if (!strcmp(key, "protect"))
+		return parse_protect(val, &opt->protect);
 	if (!strcmp(key, "translate"))
 		return parse_translate(val, &opt->keyed);
 	if (!strcmp(key, "auth"))
@@ -213,7 +228,7 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
 	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, "
-	       "translate, key, auth or id");
+	       "protect, translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -282,6 +297,10 @@ static int parse_options(char *s, struct odrp_options *opt)
 	if (opt->io_fail_ms && opt->backing) {
 		pr_err("hot_add: io_fail_ms=%u and backing=%s: expected one of them\n",
 		       opt->io_fail_ms, opt->backing);
+		return -EINVAL;
+	}
+	if (opt->protect && opt->checksum) {
+		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
 		return -EINVAL;
 	}
 	return 0;

@@ -67,6 +67,7 @@ static void free_dev(struct odrp_dev *dev)
 {
 	odrp_backing_del(dev);
 	odrp_unreadable_del(dev);
+	odrp_protect_del(dev);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	free_slots(dev);
@@ -90,6 +91,8 @@ static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 		err = odrp_free_add(dev);
 	if (!err && opt->checksum)
 		err = odrp_sum_add(dev);
+	if (!err && opt->protect)
+		err = odrp_protect_add(dev);
 	if (!err)
 		err = odrp_unreadable_add(dev);
 	if (!err && opt->backing)

@@ -30,6 +30,7 @@ struct odrp_options {
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
+	bool			protect;
 	bool			keyed;	/* to be offered */
 	const char		*key;	/* our name; NULL: none, nobody proves anything */
 	bool			no_auth;	/* ... and that is meant */

@@ -18,7 +18,9 @@
 #include "msg.h"
 #include "odrp.h"
 
+/* Each page that is decrypted takes microseconds of softirq. */
 #define POLL_WEIGHT	64
+#define POLL_WEIGHT_PROTECT 16
 #define STALE_BATCH	16
 
 /*
@@ -126,7 +128,8 @@ static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 		forget_stale(conn->cq);
 		irq_poll_enable(&conn->iop);
 	} else {
-		irq_poll_init(&conn->iop, POLL_WEIGHT, conn->poll);
+		irq_poll_init(&conn->iop, conn->sess->dev->protect ?
+			      POLL_WEIGHT_PROTECT : POLL_WEIGHT, conn->poll);
 		err = make_cq(conn, nr_cqe);
 		if (err)
 			return err;

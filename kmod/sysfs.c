@@ -80,6 +80,7 @@ COUNTER(backing_stores);
 COUNTER(backing_loads);
 COUNTER(backing_errors);
 COUNTER(checksum_errors);
+COUNTER(protect_errors);
 
 /* 100 percent: the largest. */
 static int show_time(struct device *d, bool store, unsigned int percent,
@@ -165,6 +166,13 @@ static ssize_t checksum_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%s\n", to_odrp(d)->sums ? "crc32c" : "none");
 }
 static DEVICE_ATTR_RO(checksum);
+
+static ssize_t protect_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->protect ? "aead" : "none");
+}
+static DEVICE_ATTR_RO(protect);
 
 static ssize_t translate_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
@@ -358,11 +366,11 @@ static struct attribute *attrs[] = {
 	A(frontswap_loads), A(frontswap_stores), A(frontswap_passed),
 	A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),
-	A(checksum_errors),
+	A(checksum_errors), A(protect_errors),
 	A(load_p50_ns), A(load_p90_ns), A(load_p99_ns), A(load_max_ns),
 	A(store_p50_ns), A(store_p90_ns), A(store_p99_ns), A(store_max_ns),
 	A(io_stat),
-	A(state), A(server), A(backend), A(backing), A(checksum),
+	A(state), A(server), A(backend), A(backing), A(checksum), A(protect),
 	A(translate), A(auth), A(key),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),

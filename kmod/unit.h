@@ -19,6 +19,7 @@
 #include "uevent.h"
 
 struct odrp_backing;
+struct odrp_protect;
 
 struct odrp_wait {
 	spinlock_t		lock;
@@ -63,6 +64,7 @@ struct odrp_dev {
 	struct odrp_backing	*backing;	/* NULL: none */
 	unsigned long		*good;		/* see backing.c; NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
+	struct odrp_protect	*protect;	/* see protect.c; NULL: not used */
 	unsigned long		*unreadable;	/* see unreadable.c; NULL: not needed */
 	bool			some_unreadable;	/* a bit has been set, once */
 	struct odrp_stats __percpu *stats;

@@ -119,6 +119,7 @@ const struct prom_metric metrics_table[] = {
 	  { { "nic.rx_bad_icrc", "bad icrc" },
 	    { "nic.rx_bad_checksum", "bad checksum" },
 	    { "nic.rx_malformed", "malformed" }, { "nic.rx_spoofed", "spoofed" },
+	    { "nic.rx_no_place", "no place" },
 	    { "nic.rx_no_qp", "no queue pair" },
 	    { "nic.tx_dropped", "not sent" } } },
 	{ NIC "retransmits_total", PROM_COUNTER, "packets",

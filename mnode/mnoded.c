@@ -311,7 +311,7 @@ static int on_terminate(sd_event_source *source,
 					  GOODBYE_USEC, 0, on_goodbye, d);
 }
 
-/* Only the log level and secrets can change while chains are armed. */
+/* Only the log level, clients' shares and secrets can change while chains are armed. */
 static int on_reload(sd_event_source *source,
 		     const struct signalfd_siginfo *si, void *arg)
 {
@@ -326,7 +326,10 @@ static int on_reload(sd_event_source *source,
 	} else {
 		d->conf.log_level = conf->log_level;
 		log_init(conf->log_level);
-		log_notice("log level read again; other settings need a restart");
+		log_notice("log level read again; other settings than of clients need a "
+			   "restart");
+		if (manager_set_clients(&d->m, conf, why))
+			log_error("cannot change what clients may have: %s", why);
 	}
 	if (manager_read_keys(&d->m, why))
 		log_error("cannot read the secrets again: %s", why);

@@ -231,11 +231,14 @@ static void dereg(const struct sess *s, uint32_t *key)
 	*key = 0;
 }
 
-void asked_free(struct asked *asked)
+/* It has K in it. */
+void sess_drop_waiting(struct sess *s)
 {
-	if (asked)
-		explicit_bzero(&asked->seal, sizeof(asked->seal));
-	free(asked);
+	if (!s->waiting)
+		return;
+	explicit_bzero(s->waiting, sizeof(*s->waiting));
+	free(s->waiting);
+	s->waiting = NULL;
 }
 
 bool sess_free_some(struct sess *s)
@@ -250,8 +253,8 @@ bool sess_free_some(struct sess *s)
 		return false;
 	free_admin(s);
 	free_lists(s);
-	asked_free(s->waiting);
-	explicit_bzero(&s->seal, sizeof(s->seal));
+	sess_drop_waiting(s);
+	explicit_bzero(s, sizeof(*s));
 	free(s);
 	return true;
 }

@@ -97,7 +97,8 @@ static int space_publish(struct spaces *sp, struct space *space,
 	if (space_is_set(space) && !space_is_set_arbiter(space))
 		space->host.arbiter = conf->nodes[0];
 	if (space_is_set_arbiter(space)) {
-		r = space_set_init(&space->set, &sp->host, &space->host, conf);
+		r = space_set_init(&space->set, &sp->host, &space->host, conf,
+				   sp->who);
 		if (r)
 			return r;
 		r = set_begin(space);
@@ -316,18 +317,32 @@ static bool name_may(const struct conf_space *conf, const char *name,
 	       (!(rights & ODRP_FAR_WRITE) && list_has(conf->readers, name));
 }
 
+/* Who has node_keys in its settings takes orders from him alone who proves that he has
+ * the secret of this node: far_host_serve() looks at his address, too. */
+static bool name_may_order(const struct space *space, const char *name)
+{
+	char key[CONF_CLIENT_MAX];
+
+	return !space->conf->nr_nodes ||
+	       !space_set_key(space->conf, space->conf->node, key) ||
+	       !strcmp(name, key);
+}
+
 static bool hello_is_allowed(const struct spaces *sp,
 			     const struct odrp_far_hello *hello, const char *name)
 {
+	bool orders = hello->role == ODRP_FAR_JOIN || hello->role == ODRP_FAR_CUT;
 	unsigned int rights = hello->role == ODRP_FAR_DELETE ? ODRP_FAR_WRITE :
 			      hello->rights;
 	char text[ODRP_FAR_NAME_MAX + 1] = "";
 	const struct space *space;
 
-	if (hello->role != ODRP_FAR_ATTACH && hello->role != ODRP_FAR_DELETE)
+	if (!orders && hello->role != ODRP_FAR_ATTACH && hello->role != ODRP_FAR_DELETE)
 		return true;
 	memcpy(text, hello->name, sizeof(hello->name));
 	space = spaces_find(sp, text);
+	if (space && orders)
+		return name_may_order(space, name);
 	return !space || name_may(space->conf, name, rights);
 }
 
@@ -377,7 +392,7 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 		far_host_serve(&sp->host, &said, &asker.far);
 	else
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
-	explicit_bzero(&asker.seal, sizeof(asker.seal));
+	explicit_bzero(&asker, sizeof(asker));
 }
 
 static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)
@@ -487,18 +502,19 @@ static void space_step(struct space *space, uint64_t now)
 }
 
 /* Opens it once all members have joined; begins anew when one has lost its part. */
-static void set_step(struct space *space, uint64_t now)
+static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 {
 	struct far_host *host = &space->all->host;
 	struct space_set *set = &space->set;
 	char why[CONF_WHY_MAX];
 
 	if (set->lost) {
+		*ret_next = set->ask_at;
 		if (far_host_close(host, &space->host) || set_begin(space))
 			return;
 		log_warning("space %s: begins anew, empty", space->host.name);
 	}
-	space_set_step(set, now);
+	*ret_next = space_set_step(set, now);
 	if (!space->host.closed || space_set_joined(set) < set->nr_members ||
 	    far_host_settle(host) || space_format(space, set->life, why))
 		return;
@@ -510,15 +526,15 @@ static void set_step(struct space *space, uint64_t now)
 /* Sets whose arbiter this is; when there is something to do again. */
 static uint64_t sets_step(struct spaces *sp, uint64_t now)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = UINT64_MAX, then = 0;
 	struct space *space;
 
 	for (space = sp->list; space; space = space->next) {
 		if (!space_is_set_arbiter(space))
 			continue;
-		set_step(space, now);
-		if (space->set.ask_at < next)
-			next = space->set.ask_at;
+		set_step(space, now, &then);
+		if (then < next)
+			next = then;
 	}
 	return next;
 }

@@ -40,6 +40,7 @@ struct space {
 
 /**
  * struct spaces - all of them
+ * @who:	secrets, of arbiters of sets
  * @open:	there were some, at the start: host exists
  * @list:	in the order of the settings
  * @generation:	of this agent, by which arbiters of sets know it
@@ -48,6 +49,7 @@ struct space {
  */
 struct spaces {
 	struct pool *pool;
+	const struct who *who;
 	bool open;
 	struct far_host host;
 	struct space *list;

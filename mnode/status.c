@@ -137,6 +137,64 @@ static struct json_object *make_sessions(struct manager *m)
 	return list;
 }
 
+/* ---- clients ------------------------------------------------------------------- */
+
+/* What its sessions have together. */
+static void add_use(struct json_object *obj, const struct manager *m,
+		    const struct share *share)
+{
+	uint64_t lease = 0, used = 0, want = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		const struct lease *l = &m->sess[i]->lease;
+
+		if (m->sess[i]->share != share)
+			continue;
+		lease += l->ceiling;
+		used += l->used;
+		want += l->want;
+	}
+	add_u64(obj, "sessions", manager_sessions_of(m, share));
+	add_u64(obj, "connections", manager_connections_of(m, share));
+	add_u64(obj, "lease", lease);
+	add_u64(obj, "used", used);
+	add_u64(obj, "want", want);
+}
+
+/* 0 stands for no limit. */
+static struct json_object *make_client(const struct manager *m,
+				       const struct share *share)
+{
+	struct json_object *obj = json_object_new_object();
+
+	add_value(obj, "name", json_object_new_string(share->limits.name));
+	add_bool(obj, "section", share->named);
+	add_u64(obj, "weight", share->limits.weight);
+	add_u64(obj, "guaranteed_pages", share->limits.guaranteed_pages);
+	add_u64(obj, "max_pages", share->limits.max_pages);
+	add_u64(obj, "max_sessions", share->limits.max_sessions);
+	add_u64(obj, "max_connections", share->limits.max_connections);
+	add_u64(obj, "max_requests", share->limits.max_requests);
+	add_use(obj, m, share);
+	add_u64(obj, "refused", share->refused);
+	return obj;
+}
+
+static struct json_object *make_clients(const struct manager *m)
+{
+	struct json_object *list = json_object_new_array();
+	const struct share *share;
+	struct json_object *obj;
+
+	for (share = m->shares.list; share; share = share->next) {
+		obj = make_client(m, share);
+		if (json_object_array_add(list, obj))
+			json_object_put(obj);
+	}
+	return list;
+}
+
 /* ---- spaces ------------------------------------------------------------------- */
 
 static struct json_object *make_space(const struct spaces *sp,
@@ -439,6 +497,11 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 		add_value(obj, "sessions", make_sessions(m));
 		return obj;
 	}
-	return answer_error("unknown command; expected status, check, sessions, "
+	if (!strcmp(cmd, "clients")) {
+		obj = json_object_new_object();
+		add_value(obj, "clients", make_clients(m));
+		return obj;
+	}
+	return answer_error("unknown command; expected status, check, sessions, clients, "
 			    "evict, revoke, drain, undrain or delete-space");
 }

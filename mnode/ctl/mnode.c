@@ -72,6 +72,43 @@ static void print_sessions(struct json_object *list)
 	}
 }
 
+/* A use, and its limit. */
+static const char *of_limit(struct json_object *obj, const char *use, const char *limit,
+			    char text[48])
+{
+	uint64_t most = agent_num(obj, limit);
+	int len = snprintf(text, 48, "%" PRIu64, agent_num(obj, use));
+
+	if (most)
+		snprintf(text + len, 48 - len, "/%" PRIu64, most);
+	return text;
+}
+
+static void print_clients(struct json_object *list)
+{
+	size_t i, nr = json_object_array_length(list);
+	char lease[48], sessions[48], conns[48];
+
+	if (!nr) {
+		puts("no clients");
+		return;
+	}
+	printf("%-31s %6s %10s %21s %10s %10s %10s %12s %8s\n", "NAME", "WEIGHT",
+	       "GUARANTEED", "LEASE", "USED", "WANT", "SESSIONS", "CONNS", "REFUSED");
+	for (i = 0; i < nr; i++) {
+		struct json_object *c = json_object_array_get_idx(list, i);
+
+		printf("%-31s %6" PRIu64 " %10" PRIu64 " %21s %10" PRIu64 " %10" PRIu64
+		       " %10s %12s %8" PRIu64 "\n", agent_str(c, "name"),
+		       agent_num(c, "weight"), agent_num(c, "guaranteed_pages"),
+		       of_limit(c, "lease", "max_pages", lease), agent_num(c, "used"),
+		       agent_num(c, "want"),
+		       of_limit(c, "sessions", "max_sessions", sessions),
+		       of_limit(c, "connections", "max_connections", conns),
+		       agent_num(c, "refused"));
+	}
+}
+
 /* What the NIC does not stop keeps what it reaches. */
 static void print_unstopped(struct json_object *list)
 {
@@ -265,11 +302,12 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse_option,
-	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
+	.args_doc = "status\ncheck\nsessions\nclients\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
 		    "delete-space NAME",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
-	       "place; its exit status is 1 if not. top shows what "
+	       "place; its exit status is 1 if not. clients shows what each name has, "
+	       "and may have. top shows what "
 	       "the chains of each compute node do per second. drain asks all compute "
 	       "nodes to leave and lets none in; undrain takes that back. "
 	       "evict takes one's pages back "
@@ -293,7 +331,7 @@ static int parse_session(const char *text, uint64_t *ret_id)
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
-		"status", "check", "sessions", "drain", "undrain", "evict",
+		"status", "check", "sessions", "clients", "drain", "undrain", "evict",
 		"revoke", "delete-space",
 	};
 	struct json_object *req;
@@ -303,7 +341,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	for (i = 0; strcmp(a->command, known[i]);) {
 		if (++i == sizeof(known) / sizeof(known[0])) {
 			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, top, drain, undrain, evict, revoke or "
+				"check, sessions, clients, top, drain, undrain, evict, revoke or "
 				"delete-space\n",
 				a->command);
 			return -EINVAL;
@@ -339,6 +377,8 @@ static void print_answer(const struct mnode_args *a, struct json_object *obj,
 		print_check(obj);
 	else if (!strcmp(a->command, "sessions"))
 		print_sessions(agent_get(obj, "sessions"));
+	else if (!strcmp(a->command, "clients"))
+		print_clients(agent_get(obj, "clients"));
 }
 
 static int answer_show(const struct mnode_args *a, const char *line)

@@ -122,6 +122,14 @@ static int check_checksum(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+static int check_protect(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "none") && strcmp(text, "aead"))
+		return complain(why, "%s=%s: expected none or aead",
+				key->name, text);
+	return 0;
+}
+
 static int check_translate(const struct key *key, const char *text, char *why)
 {
 	if (strcmp(text, "nic") && strcmp(text, "chain"))
@@ -221,6 +229,7 @@ static const struct key keys[SWAP_NR_KEYS] = {
 	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },
 	[SWAP_BACKING]	  = { "backing", "backing", check_path },
 	[SWAP_CHECKSUM]	  = { "checksum", "checksum", check_checksum },
+	[SWAP_PROTECT]	  = { "protect", "protect", check_protect },
 	[SWAP_TRANSLATE]  = { "translate", "translate", check_translate },
 	[SWAP_KEY]	  = { "key", "key", check_name },
 	[SWAP_AUTH]	  = { "auth", "auth", check_auth },

@@ -5,14 +5,14 @@
 #
 #   demo_far KEYS JSON      the whole of it; its exit status. JSON: a file, or ''
 
-# Wires of the agent: to the client that is measured, and to the one that is killed.
+# The agent's port, and the clients': of the one that is measured, and of the one that
+# is killed.
 demo_far_nics() {
-	local base=$((20000 + RANDOM % 400 * 100))
-	agent_ports="udp=127.0.0.1:$base:127.0.0.1:$((base + 1))
-	udp=127.0.0.1:$((base + 2)):127.0.0.1:$((base + 3))"
-	nic="soft:ip=10.77.0.11/24,key=$dir/keys/demo,udp=127.0.0.1:$((base + 1)):127.0.0.1:$base"
-	victim_nic="soft:ip=10.77.0.12/24,key=$dir/keys/demo"
-	victim_nic+=",udp=127.0.0.1:$((base + 3)):127.0.0.1:$((base + 2))"
+	local key="key=$dir/keys/demo" port=$((20000 + RANDOM % 400 * 100))
+	local at=127.0.0.1:$port
+	agent_port="udp=$at"
+	nic="soft:ip=10.77.0.11/24,$key,udp=127.0.0.1:$((port + 1)):$at"
+	victim_nic="soft:ip=10.77.0.12/24,$key,udp=127.0.0.1:$((port + 2)):$at"
 }
 
 demo_far_agent() {
@@ -20,7 +20,7 @@ demo_far_agent() {
 	cat >"$dir/conf" <<CONF
 [mnode]
 nic = soft:ip=10.77.0.1/24
-	$agent_ports
+	$agent_port
 pool = $((space_mb + 64))M
 populate = no
 control = $dir/control
@@ -146,7 +146,7 @@ demo_far_table() {
 }
 
 demo_far() {
-	local build status agent agent_ports nic victim_nic
+	local build status agent agent_port nic victim_nic
 	build=$(userspace_dir)
 	demo_far_nics
 	demo_far_agent "$1"

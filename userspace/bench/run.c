@@ -347,6 +347,8 @@ static int run_open(struct run *run)
 		if (err)
 			break;
 		err = run->conf->index->open(task, run->conf->name, &run->index[i]);
+		if (!err && run->conf->opened)
+			err = run->conf->opened(run->conf->opened_arg, task, run->index[i]);
 		far_leave(task);
 	}
 	return err;

@@ -220,6 +220,17 @@ int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret
 	return err;
 }
 
+uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size)
+{
+	uint64_t chunk = far_task_client(task)->sb[node].chunk_size;
+	unsigned class = far_class_of(size);
+
+	if (class)
+		return far_class_size(class);
+	return size <= chunk ? far_pages_of(size) * FAR_PAGE :
+			       (size + chunk - 1) / chunk * chunk;
+}
+
 static int free_class(struct far_task *task, struct far_client *client, uint64_t addr,
 		      unsigned class)
 {

@@ -15,23 +15,44 @@
 
 #define DEFAULT_IP	"10.77.0.1/24"
 #define WORDS_MAX	8192
+#define CONNECT_MS	8000u
+#define MIN_CONNECT_MS	100u
+#define MAX_CONNECT_MS	60000u
 
 struct soft_conf {
 	struct nic_soft_opts opts;
-	unsigned nr_nodes;
+	unsigned nr_nodes, connect_ms;
 	struct far_key key;
 };
 
-static int conf_nodes(const char *value, struct soft_conf *conf, char *why, size_t len)
+/* A number from min to max, in decimal digits. */
+static bool word_number(const char *value, unsigned long min, unsigned long max,
+			unsigned *ret)
 {
 	char *end = NULL;
 	unsigned long n = value ? strtoul(value, &end, 10) : 0;
 
-	if (!value || *value < '0' || *value > '9' || *end || n > FAR_SOFT_MAX_NODES)
+	if (!value || *value < '0' || *value > '9' || *end || n < min || n > max)
+		return false;
+	*ret = n;
+	return true;
+}
+
+static int conf_nodes(const char *value, struct soft_conf *conf, char *why, size_t len)
+{
+	if (!word_number(value, 0, FAR_SOFT_MAX_NODES, &conf->nr_nodes))
 		return far_why(why, len, -EINVAL, "soft: nodes=%s: expected a number of "
 			       "memory nodes from 0 to %u", value ? value : "",
 			       FAR_SOFT_MAX_NODES);
-	conf->nr_nodes = n;
+	return 0;
+}
+
+static int conf_connect(const char *value, struct soft_conf *conf, char *why, size_t len)
+{
+	if (!word_number(value, MIN_CONNECT_MS, MAX_CONNECT_MS, &conf->connect_ms))
+		return far_why(why, len, -EINVAL, "soft: connect_ms=%s: expected "
+			       "milliseconds from %u to %u", value ? value : "",
+			       MIN_CONNECT_MS, MAX_CONNECT_MS);
 	return 0;
 }
 
@@ -52,7 +73,7 @@ static int conf_other(const struct far_conf_word *word, char *words, char *why,
 	       far_why(why, len, -EINVAL, "soft: more than %u bytes of words", WORDS_MAX);
 }
 
-/* Takes our own word out of conf; the others go into words. */
+/* Takes our own words out of conf; the others go into words. */
 static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_given,
 		      char *words, char *why, size_t len)
 {
@@ -64,6 +85,8 @@ static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_
 		if (!strcmp(word.name, "nodes")) {
 			*ret_nodes_given = true;
 			err = conf_nodes(word.value, conf, why, len);
+		} else if (!strcmp(word.name, "connect_ms")) {
+			err = conf_connect(word.value, conf, why, len);
 		} else if (!strcmp(word.name, "key")) {
 			err = far_key_read(word.value, &conf->key, why, len);
 		} else {
@@ -179,6 +202,7 @@ static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 		goto close_dev;
 	soft->ip = conf->opts.nic.ip;
 	soft->key = conf->key;
+	soft->connect_ns = conf->connect_ms * UINT64_C(1000000);
 	return 0;
 
 close_dev:
@@ -192,7 +216,7 @@ static int soft_open(const char *text, char *why, size_t why_len,
 		     struct far_nic **ret_nic)
 {
 	struct soft_nic *soft = calloc(1, sizeof(*soft));
-	struct soft_conf conf = { .nr_nodes = 0 };
+	struct soft_conf conf = { .connect_ms = CONNECT_MS };
 	int err;
 
 	if (!soft)

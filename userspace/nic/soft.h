@@ -12,9 +12,11 @@
  *	key=NAME	who we are, with the secret of that file of /etc/odrp/keys.d; or
  *			a path, whose last part is our name. Needed by memory nodes
  *			elsewhere with auth = required
+ *	connect_ms=N	how long a memory node has for its answer when a connection
+ *			begins, 100 to 60000; 8000 unless given
  *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE,
- *	udp=ADDRESS:PORT:ADDRESS:PORT, packet=INTERFACE, ...), mtu, spin_us, and faults
- *	of the wire
+ *	udp=ADDRESS:PORT for all who send there, udp=ADDRESS:PORT:ADDRESS:PORT,
+ *	packet=INTERFACE, ...), mtu, spin_us, and faults of the wire
  * Our NIC is a switch: memory nodes of this process answer to who is at its ports.
  *
  * A memory node is named by its IPv4 address, or, if it is one of this process, by its

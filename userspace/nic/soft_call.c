@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "real.h"
 #include "soft_priv.h"
 
 /* How often somebody who waits looks whether another one has taken his event. */
@@ -96,10 +97,15 @@ void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 {
 	struct pollfd fd = { .fd = soft->dev->event_fd, .events = POLLIN };
+	uint64_t until = far_real_now(&soft->nic) + soft->connect_ns;
 	enum soft_conn_state state;
 
-	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING)
+	*ret_up = false;
+	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING) {
+		if (far_real_now(&soft->nic) >= until)
+			return -EHOSTUNREACH;
 		poll(&fd, 1, CALL_LOOK_MS);
+	}
 	*ret_up = state == SOFT_CONN_UP;
 	return *ret_up || conn->reason == NIC_REJECTED ? 0 : -EHOSTUNREACH;
 }

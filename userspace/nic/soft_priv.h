@@ -56,6 +56,7 @@ struct soft_nic {
 	uint32_t cqn;		/* of queue pairs on which nothing is posted */
 	uint32_t queues;	/* numbers given to queues; atomic */
 	__be32 ip;
+	uint64_t connect_ns;	/* what the memory node has for an answer */
 	struct far_key key;	/* who we are; or nobody */
 	pthread_mutex_t lock;	/* conns, and who takes events */
 	struct soft_conn *conns;
@@ -101,7 +102,8 @@ int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hell
 	     struct far_nic_space *ret_space);
 /*
  * The steps: begins a connection of a queue pair with len bytes of private data, and waits
- * for the answer. -EHOSTUNREACH; else 0: *ret_up tells whether it was accepted.
+ * for the answer. -EHOSTUNREACH: none within connect_ns; else 0: *ret_up tells whether
+ * it was accepted.
  */
 int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t len,
 		   uint32_t qpn, struct soft_conn *conn);

@@ -32,7 +32,7 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert, by_image;
+	int by_insert, by_image, memory, warm_cache;
 	const char *space;		/* that is there; NULL: one of our own */
 	const char *node[CLUSTER_MAX_MNS];
 	unsigned nr_nodes;		/* named */
@@ -43,7 +43,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_IN, KEY_NODE,
+	KEY_MEMORY, KEY_WARM_CACHE, KEY_IN, KEY_NODE, KEY_SPAN,
 };
 
 static const struct argp_option option_table[] = {
@@ -52,10 +52,14 @@ static const struct argp_option option_table[] = {
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
 	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
+	{ "warm-cache", KEY_WARM_CACHE, NULL, 0,
+	  "caches begin full, of the image: of art", 3 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
-	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
+	{ "key-type", KEY_KEY_TYPE, "int|string|email", 0, "what keys look like (int)", 1 },
 	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
 	{ "value-size", KEY_VALUE_SIZE, "N", 0, "bytes, 0 to 1048576 (default 8)", 1 },
+	{ "span", KEY_SPAN, "N", 0,
+	  "entries of a node of btree, 4 to 128 (default: what suits their size)", 1 },
 	{ "load", KEY_LOAD, "image|insert", 0,
 	  "how the keys get there: as an image of memory where that can be (default), "
 	  "or by inserting each", 1 },
@@ -79,7 +83,9 @@ static const struct argp_option option_table[] = {
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
 	  "handover, cache, doorbell", 3 },
-	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race; of btree whole-leaf", 3 },
+	{ "variant", KEY_VARIANT, "NAME", 0,
+	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
+	  "tree with one way to read: whole-leaf, speculation, neighbourhood", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
@@ -89,6 +95,8 @@ static const struct argp_option option_table[] = {
 	{ "scale", KEY_SCALE, "X", 0,
 	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
 	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
+	{ "memory", KEY_MEMORY, NULL, 0,
+	  "also what the index takes in far memory, by a walk behind the run", 3 },
 	{ "json", KEY_JSON, "FILE", 0, "results as JSON; - is standard output", 3 },
 	{ 0 },
 };
@@ -152,12 +160,8 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	case KEY_THETA:
 		return parse_real(state, "theta", arg, 0, 5, &o->theta);
 	case KEY_KEY_TYPE:
-		if (!strcmp(arg, "int"))
-			o->data.key_type = YCSB_KEY_INT;
-		else if (!strcmp(arg, "string"))
-			o->data.key_type = YCSB_KEY_STRING;
-		else
-			return parse_failed(state, "key-type", arg, "int or string");
+		if (ycsb_key_type_parse(arg, &o->data.key_type))
+			return parse_failed(state, "key-type", arg, "int, string or email");
 		return 0;
 	case KEY_KEY_SIZE:
 		if (parse_count(state, "key-size", arg, 8, YCSB_MAX_KEY, &n))
@@ -168,6 +172,11 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 		if (parse_count(state, "value-size", arg, 0, 1 << 20, &n))
 			return EINVAL;
 		o->data.value_size = n;
+		return 0;
+	case KEY_SPAN:
+		if (parse_count(state, "span", arg, 4, 128, &n))
+			return EINVAL;
+		o->data.span = n;
 		return 0;
 	case KEY_LOAD:
 		o->by_insert = !strcmp(arg, "insert");
@@ -249,6 +258,12 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_WARM_CACHE:
+		o->warm_cache = 1;
+		return 0;
+	case KEY_MEMORY:
+		o->memory = 1;
+		return 0;
 	case KEY_JSON:
 		o->json = far_arg_output(state, "--json", arg);
 		return 0;
@@ -321,9 +336,10 @@ static int options_complete(struct options *o)
 
 	if (options_space(o))
 		return FAR_EXIT_USAGE;
-	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
-		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
-			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
+	if (o->data.key_size < ycsb_least_key(o->data.key_type)) {
+		fprintf(stderr, "far: --key-size %u: %s keys have %u to %u bytes\n",
+			o->data.key_size, ycsb_key_type_name(o->data.key_type),
+			ycsb_least_key(o->data.key_type), YCSB_MAX_KEY);
 		return FAR_EXIT_USAGE;
 	}
 	if (!o->ms)
@@ -433,7 +449,8 @@ static int plain_fits(const struct cluster *cluster, const struct run_conf *conf
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
-			  const struct run_result *result, struct beside *beside)
+			  const struct run_result *result, struct beside *beside,
+			  const struct index_memory *memory)
 {
 	struct report report = {
 		.nic = o->nic,
@@ -446,6 +463,7 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		.conf = conf,
 		.plain_mops = median(beside->mops, beside->nr),
 		.of_plain = median(beside->ratio, beside->nr),
+		.memory = memory,
 		.run = result,
 	};
 	int err = 0;
@@ -475,6 +493,31 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 static void cluster_clean(const void *arg)
 {
 	cluster_remove(arg);
+}
+
+struct warm {
+	const struct index_kind *kind;
+	void *base[CLUSTER_MAX_MNS];
+};
+
+static int warm_one(void *arg, struct far_task *task, void *index)
+{
+	struct warm *warm = arg;
+
+	return warm->kind->warm(task, index, warm->base);
+}
+
+static int memory_walk(struct cluster *cluster, const struct options *o, const char *name,
+		       struct index_memory *ret_memory)
+{
+	struct far_task *task;
+	int err = far_enter(cluster->far[0], &task);
+
+	if (err)
+		return err;
+	err = o->kind->memory(task, name, ret_memory);
+	far_leave(task);
+	return err;
 }
 
 static int run(const struct options *o)
@@ -514,6 +557,8 @@ static int run(const struct options *o)
 	static struct run_result result;
 	struct cluster cluster;
 	struct beside beside = { .conf = &conf };
+	struct warm warm = { .kind = o->kind };
+	struct index_memory memory;
 	struct progress progress;
 	char why[200];
 	int err, shown, status = EXIT_FAILURE;
@@ -535,6 +580,13 @@ static int run(const struct options *o)
 			strerror(-err));
 		goto close;
 	}
+	if (o->warm_cache) {
+		err = cluster_map(&cluster, warm.base);
+		conf.opened = warm_one;
+		conf.opened_arg = &warm;
+	}
+	if (err)
+		goto close;
 	shown = !progress_start(&progress, "measuring", &percent);
 	if (plain_fits(&cluster, &conf)) {
 		beside.nic = cluster.nic[0];
@@ -545,10 +597,13 @@ static int run(const struct options *o)
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
 	if (shown)
 		progress_stop(&progress);
+	if (!err && o->memory)
+		err = memory_walk(&cluster, o, name, &memory);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
 	else
-		status = report_results(o, &conf, &result, &beside);
+		status = report_results(o, &conf, &result, &beside,
+					o->memory ? &memory : NULL);
 close:
 	cluster_close(&cluster);
 	return status;
@@ -584,6 +639,14 @@ int far_bench_index(int argc, char **argv)
 	if (o.mix->percent[YCSB_SCAN] && !o.kind->index.scan) {
 		fprintf(stderr, "far: --workload %s: %s keeps no order of keys\n",
 			o.mix->name, o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	if (o.memory && !o.kind->memory) {
+		fprintf(stderr, "far: --memory: %s cannot tell\n", o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	if (o.warm_cache && (!o.kind->warm || o.by_insert || o.space)) {
+		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
 		return FAR_EXIT_USAGE;
 	}
 	o.data.ordered = o.kind->ordered;

@@ -226,28 +226,35 @@ static int parse_udp_addr(const char *s, size_t len, char *text,
 	memcpy(text, s, len);
 	text[colon - s] = 0;
 	if (inet_pton(AF_INET, text, &in) != 1 ||
-	    parse_number(text + (colon - s) + 1, 65535, &n) || !n)
+	    parse_number(text + (colon - s) + 1, 65535, &n))
 		return -EINVAL;
 	text[colon - s] = ':';
 	*ret_addr = (struct snic_udp_addr) { .ip = in.s_addr, .port = n };
 	return 0;
 }
 
-static int set_udp(struct parse *p, const char *value, struct nic_soft_port *port)
+/* Where others find us, if there is no other end. */
+static int set_udp_ends(const char *value, struct nic_soft_port *port)
 {
 	const char *colon = strchr(value, ':');
-	size_t len;
+	const char *there = colon ? strchr(colon + 1, ':') : NULL;
+	size_t len = there ? (size_t)(there - value) : strlen(value);
+	int r = parse_udp_addr(value, len, port->local, &port->udp[0]);
 
-	colon = colon ? strchr(colon + 1, ':') : NULL;
-	len = colon ? (size_t)(colon - value) : 0;
-	if (!colon ||
-	    parse_udp_addr(value, len, port->local, &port->udp[0]) ||
-	    parse_udp_addr(colon + 1, strlen(colon + 1), port->remote,
-			   &port->udp[1]) ||
-	    !port->udp[1].ip)
-		return complain(p, "udp=%s: expected ADDRESS:PORT:ADDRESS:PORT, "
-				"here and there, such as "
-				"192.0.2.1:4789:192.0.2.2:4789", value);
+	if (r || !there)
+		return r ? r : port->udp[0].port ? 0 : -EINVAL;
+	r = parse_udp_addr(there + 1, strlen(there + 1), port->remote, &port->udp[1]);
+	if (r)
+		return r;
+	return port->udp[1].ip && port->udp[1].port ? 0 : -EINVAL;
+}
+
+static int set_udp(struct parse *p, const char *value, struct nic_soft_port *port)
+{
+	if (set_udp_ends(value, port))
+		return complain(p, "udp=%s: expected ADDRESS:PORT for all who send "
+				"there, or ADDRESS:PORT:ADDRESS:PORT, here and there, "
+				"such as 192.0.2.1:4789:192.0.2.2:4789", value);
 	return 0;
 }
 
@@ -412,7 +419,7 @@ int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 	if (!opts.nr_ports)
 		return complain(&p, "needs a port: vhost=PATH, "
 				"stream=PATH, dgram=LOCAL:REMOTE, "
-				"udp=ADDRESS:PORT:ADDRESS:PORT or "
+				"udp=ADDRESS:PORT[:ADDRESS:PORT] or "
 				"packet=INTERFACE");
 	*ret_opts = opts;
 	return 0;

@@ -179,7 +179,9 @@ static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
 	case NIC_SOFT_VHOST:
 		return snic_port_vhost_open(p->local, ret_port);
 	case NIC_SOFT_UDP:
-		return snic_port_udp_open(&p->udp[0], &p->udp[1], ret_port);
+		return *p->remote ?
+			snic_port_udp_open(&p->udp[0], &p->udp[1], ret_port) :
+			snic_port_udp_listen(&p->udp[0], ret_port);
 	case NIC_SOFT_STREAM:
 		return snic_port_stream_open(p->local, ret_port);
 	default:

@@ -21,7 +21,8 @@ enum nic_soft_port_kind {
 	NIC_SOFT_VHOST,		/* local is the path to listen at */
 	NIC_SOFT_STREAM,	/* local is the path to listen at */
 	NIC_SOFT_PACKET,	/* local is the interface's name */
-	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, and udp */
+	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, and udp; remote
+				 * is empty if whoever sends is at an end of his own */
 	NIC_SOFT_JOINED,	/* joined: one that is open already */
 };
 

@@ -238,6 +238,11 @@ int snic_cm_release(struct snic *nic, uint32_t id);
 
 /* ---- ports -------------------------------------------------------------- */
 
+struct snic_udp_addr {
+	__be32 ip;
+	uint16_t port;
+};
+
 /*
  * An Ethernet port.  All ports of a NIC are one segment: frames between other
  * stations are forwarded from port to port.
@@ -246,6 +251,8 @@ struct snic_port {
 	const struct snic_port_ops *ops;
 	int fd;			/* readable when frames wait; -1: none */
 };
+
+#define SNIC_PORT_PEERS	64
 
 struct snic_port_ops {
 	/* One frame; -EAGAIN: full, it is dropped and counted.  1: the port
@@ -260,6 +267,15 @@ struct snic_port_ops {
 	/* Sends what the port has kept.  -EAGAIN: not all of it.  Optional for
 	 * ports that keep nothing. */
 	int (*flush)(struct snic_port *port);
+	/*
+	 * Both or none; with them, instead of send: there are several at the other
+	 * end.  Who has sent the frame that recv() or peek() has just returned; and
+	 * one frame to one of them.  The NIC knows up to SNIC_PORT_PEERS of each such
+	 * port, half of them at one address; whoever was heard in the last 10 s stays.
+	 */
+	void (*sender)(struct snic_port *port, struct snic_udp_addr *ret_peer);
+	int (*send_to)(struct snic_port *port, const struct snic_udp_addr *peer,
+		       const struct iovec *iov, int n);
 	/* From here on fd tells of frames, until the next peek() or recv().
 	 * True: there is something already.  Optional if fd always tells. */
 	bool (*doze)(struct snic_port *port);
@@ -281,14 +297,13 @@ int snic_port_packet_open(const char *ifname, struct snic_port **ret_port);
 /* A UDP socket, with frames behind VXLAN headers: a cable to another host's. */
 #define SNIC_UDP_VNI	7490
 
-struct snic_udp_addr {
-	__be32 ip;
-	uint16_t port;
-};
-
+/* local->port 0: the kernel chooses one. */
 int snic_port_udp_open(const struct snic_udp_addr *local,
 		       const struct snic_udp_addr *remote,
 		       struct snic_port **ret_port);
+/* The same without another end: whoever sends frames to it is at one. */
+int snic_port_udp_listen(const struct snic_udp_addr *local,
+			 struct snic_port **ret_port);
 /* Two ports joined by a queue in memory; for tests and the simulator. */
 int snic_port_pair_open(struct snic_port **ret_a, struct snic_port **ret_b);
 
@@ -371,7 +386,8 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
-	X(rx_spoofed) X(rx_bad_checksum) X(rx_fragments) X(rx_other) X(forwarded)	\
+	X(rx_spoofed) X(rx_no_place) X(rx_bad_checksum) X(rx_fragments)	\
+	X(rx_other) X(forwarded)					\
 	X(port_errors) X(arp_failed)					\
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\

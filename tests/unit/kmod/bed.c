@@ -103,6 +103,11 @@ void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
 	bed.uevents[what]++;
 }
 
+void *odrp_table_alloc(u64 nr, size_t size)
+{
+	return calloc(nr, size);
+}
+
 unsigned long *odrp_bitmap_alloc(u64 nr)
 {
 	return NULL;
@@ -346,6 +351,17 @@ unsigned int bed_posted(unsigned int chain)
 	return nics[chain].nr_sent;
 }
 
+struct page *bed_page(u64 slot)
+{
+	return &node_pages[entries[slot]];
+}
+
+const struct page *bed_sent(unsigned int chain, unsigned int nth)
+{
+	assert_true(nth < nics[chain].nr_sent);
+	return (void *)(uintptr_t)nics[chain].sent[nth]->sge[1].addr;
+}
+
 u64 bed_slot(unsigned int chain, unsigned int nth)
 {
 	assert_true(nth < nics[chain].nr_sent);
@@ -379,6 +395,7 @@ static void init_conn(unsigned int chain)
 		req->hdr = &heads[chain][i];
 		req->bounce = &bounces[chain][i];
 		req->raddr = (uintptr_t)req->bounce;
+		req->bounce_dma = req->raddr;
 		req->cqe.done = odrp_send_done;
 		req->wr.wr.wr_cqe = &req->cqe;
 	}
@@ -448,10 +465,11 @@ static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
 	struct bio *bio = &bed.bio[bed.nr_bios];
 	struct bio_list bios;
 
-	assert_true(bed.nr_bios < BED_BIOS && nr <= BED_SLOTS);
+	assert_true(bed.nr_bios < BED_BIOS && nr + !!bed.off <= BED_SLOTS);
 	bio->op = op;
 	bio->pages = bio_pages[bed.nr_bios++];
-	memset(bio->pages, what, nr * sizeof(*bio->pages));
+	memset(bio->pages, what, (nr + !!bed.off) * sizeof(*bio->pages));
+	bio->bi_iter.done = bed.off;
 	bio->remaining = 1;
 	bio->bi_iter.bi_sector = slot * ODRP_BLOCK_SECTORS;
 	bio->bi_iter.bi_size = nr * ODRP_BLOCK;

@@ -23,6 +23,7 @@ struct bed {
 	/* the memory node, by entries */
 	bool			mapped[BED_SLOTS];
 	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
+	unsigned int		off;	/* where in its pages a bio begins */
 
 	/* connecting */
 	int			handshake_err;
@@ -51,6 +52,10 @@ struct bio *bed_load(u64 slot, unsigned int nr);
 
 /* Free a slot, and send its invalidate, as flush.c does it. */
 void bed_invalidate(u64 slot);
+
+/* What the memory node has for a slot; what is on its way there. */
+struct page *bed_page(u64 slot);
+const struct page *bed_sent(unsigned int chain, unsigned int nth);
 
 /* What a block of a load has brought. */
 char bed_read(const struct bio *bio, unsigned int block);

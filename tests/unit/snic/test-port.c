@@ -451,6 +451,47 @@ static void test_udp_others(void **state)
 	close(other);
 }
 
+/* Without another end: whoever sends is told apart, and answered where he is. */
+static void test_udp_listen(void **state)
+{
+	struct snic_udp_addr at = { .ip = here }, any = { .ip = here }, peer[3];
+	struct snic_port *hub, *end[3];
+	uint32_t nr = 7;
+	struct iovec iov = { &nr, sizeof(nr) };
+	const void *got;
+	unsigned int i;
+
+	close(udp_socket(&at.port));
+	assert_int_equal(snic_port_udp_listen(&at, &hub), 0);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(snic_port_udp_open(&any, &at, &end[i]), 0);
+		assert_int_equal(port_send(end[i], i, 60 + i), 0);
+	}
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(udp_next(hub, &got), 60 + i);
+		assert_memory_equal(got, &i, 4);
+		hub->ops->sender(hub, &peer[i]);
+		assert_int_equal(peer[i].ip, here);
+	}
+	assert_int_not_equal(peer[0].port, peer[1].port);
+	assert_int_not_equal(peer[1].port, peer[2].port);
+	assert_int_equal(hub->ops->send_to(hub, &peer[1], &iov, 1), 0);
+	assert_int_equal(udp_next(end[1], &got), sizeof(nr));
+	assert_memory_equal(got, &nr, sizeof(nr));
+	assert_int_equal(end[0]->ops->peek(end[0], &got), 0);
+	assert_int_equal(end[2]->ops->peek(end[2], &got), 0);
+	/* One that is gone takes nothing from the others. */
+	end[0]->ops->close(end[0]);
+	for (i = 0; i < 3; i++)
+		hub->ops->send_to(hub, &peer[0], &iov, 1);
+	assert_int_equal(hub->ops->peek(hub, &got), 0);
+	assert_int_equal(port_send(end[2], 9, 60), 0);
+	assert_int_equal(udp_next(hub, &got), 60);
+	end[1]->ops->close(end[1]);
+	end[2]->ops->close(end[2]);
+	hub->ops->close(hub);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_udp_others),
+		cmocka_unit_test(test_udp_listen),
 		cmocka_unit_test(test_packet_names),
 		cmocka_unit_test(test_packet),	/* last: leaves the host's net */
 	};

@@ -26,7 +26,7 @@ static void hand_on(struct snic *nic, struct snic_frame *f)
 	struct snic_net *net = snic_net_of(nic);
 
 	if (f->received)
-		snic_net_input(nic, f->port, f->data, f->len);
+		snic_net_input(nic, f->place, f->data, f->len);
 	else
 		snic_switch_send(nic, &net->sw, &iov, 1);
 }
@@ -72,7 +72,7 @@ static bool corrupt(struct snic *nic, struct snic_frame *f)
 }
 
 static void pass(struct snic *nic, struct snic_fault_state *fs, bool received,
-		 unsigned int port, const struct iovec *iov, int n)
+		 unsigned int place, const struct iovec *iov, int n)
 {
 	const struct snic_faults *p = &fs->faults;
 	struct snic_stats *stats = snic_stats(nic);
@@ -85,7 +85,7 @@ static void pass(struct snic *nic, struct snic_fault_state *fs, bool received,
 		return;
 	}
 	f->received = received;
-	f->port = port;
+	f->place = place;
 	if (chance(nic, p->corrupt)) {
 		stats->fault_corrupted++;
 		if (!corrupt(nic, f)) {
@@ -111,26 +111,26 @@ static void pass(struct snic *nic, struct snic_fault_state *fs, bool received,
 }
 
 static void filter(struct snic *nic, struct snic_fault_state *fs,
-		   bool received, unsigned int port, const struct iovec *iov,
+		   bool received, unsigned int place, const struct iovec *iov,
 		   int n)
 {
 	if (chance(nic, fs->faults.loss)) {
 		snic_stats(nic)->fault_lost++;
 		return;
 	}
-	pass(nic, fs, received, port, iov, n);
+	pass(nic, fs, received, place, iov, n);
 	if (chance(nic, fs->faults.duplicate)) {
 		snic_stats(nic)->fault_duplicated++;
-		pass(nic, fs, received, port, iov, n);
+		pass(nic, fs, received, place, iov, n);
 	}
 }
 
 void snic_fault_input(struct snic *nic, struct snic_fault_state *fs,
-		      unsigned int port, const void *frame, size_t len)
+		      unsigned int place, const void *frame, size_t len)
 {
 	struct iovec iov = { .iov_base = (void *)frame, .iov_len = len };
 
-	filter(nic, fs, true, port, &iov, 1);
+	filter(nic, fs, true, place, &iov, 1);
 }
 
 void snic_fault_xmit(struct snic *nic, struct snic_fault_state *fs,

@@ -29,7 +29,7 @@ struct snic_frame {
 	struct snic_timer timer;	/* fault.c: when it goes on */
 	struct snic_frame_pool *pool;
 	bool received;			/* fault.c: its direction */
-	unsigned int port;		/* fault.c: where it came in */
+	unsigned int place;		/* fault.c: where it came in */
 	size_t len;
 	uint8_t *data;			/* pool->frame_len bytes */
 };

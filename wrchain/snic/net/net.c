@@ -103,15 +103,11 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 
 int snic_port_add(struct snic *nic, struct snic_port *port)
 {
-	struct snic_switch *sw = &snic_net_of(nic)->sw;
-
-	if (!port || !port->ops || !port->ops->send ||
+	if (!port || !port->ops || !port->ops->sender != !port->ops->send_to ||
+	    (!port->ops->send && !port->ops->send_to) ||
 	    (!port->ops->recv && !port->ops->peek))
 		return -EINVAL;
-	if (sw->nr_ports == SNIC_MAX_PORTS)
-		return -ENOSPC;
-	sw->ports[sw->nr_ports++] = port;
-	return 0;
+	return snic_switch_add(&snic_net_of(nic)->sw, port);
 }
 
 unsigned int snic_net_fds(const struct snic_net *net, int *fds,
@@ -406,7 +402,7 @@ malformed:
 	snic_stats(nic)->rx_malformed++;
 }
 
-void snic_net_input(struct snic *nic, unsigned int port, const void *frame,
+void snic_net_input(struct snic *nic, unsigned int place, const void *frame,
 		    size_t len)
 {
 	struct snic_net *net = snic_net_of(nic);
@@ -417,7 +413,7 @@ void snic_net_input(struct snic *nic, unsigned int port, const void *frame,
 		snic_stats(nic)->rx_malformed++;
 		return;
 	}
-	if (!snic_switch_input(nic, &net->sw, port, frame, len))
+	if (!snic_switch_input(nic, &net->sw, place, frame, len))
 		return;
 	type = p[12] << 8 | p[13];
 	if (type == SNIC_ETHERTYPE_IP)
@@ -434,6 +430,7 @@ static bool receive_one(struct snic *nic, struct snic_net *net, unsigned int i)
 {
 	struct snic_port *p = net->sw.ports[i];
 	const void *frame = net->rx_buf;
+	unsigned int place;
 	int len;
 
 	len = p->ops->peek ? p->ops->peek(p, &frame) :
@@ -447,10 +444,12 @@ static bool receive_one(struct snic *nic, struct snic_net *net, unsigned int i)
 	net->sw.dead[i] = false;
 	snic_stats(nic)->rx_frames++;
 	snic_stats(nic)->rx_bytes += len;
+	if (!snic_switch_place(nic, &net->sw, i, frame, len, &place))
+		return true;
 	if (net->faults)
-		snic_fault_input(nic, net->faults, i, frame, len);
+		snic_fault_input(nic, net->faults, place, frame, len);
 	else
-		snic_net_input(nic, i, frame, len);
+		snic_net_input(nic, place, frame, len);
 	return true;
 }
 

@@ -5,7 +5,8 @@
  *
  *	net.c		Ethernet, IPv4, ICMP echo, UDP; segment of ports
  *	arp.c		IPv4 address -> MAC
- *	switch.c	which station is behind which port
+ *	peers.c		which peer is behind which place
+ *	switch.c	which station is behind which place
  *	fault.c		wire faults
  *	frame.c		frames kept for later
  *	pkt.c		RoCEv2 headers and ICRC, to and from bytes

@@ -2,7 +2,8 @@
 /*
  * The network side of the software NIC, between its own files:
  *
- *	ports -> fault.c -> net.c -> switch.c	(other stations' frames)
+ *	ports -> peers.c -> fault.c -> net.c
+ *			          -> switch.c	(other stations' frames)
  *			          -> arp.c	(who has this address)
  *			          -> QP1 (cm/recv.c) or an RC queue pair
  */
@@ -13,35 +14,74 @@
 #include "net.h"
 #include "pkt.h"
 
-/* ---- switch.c: which station is behind which port -------------------------- */
+/* ---- switch.c, peers.c: which station is behind which port, or peer of it --- */
 
 #define SNIC_MAX_PORTS		256
+#define SNIC_MAX_PLACES		1024
 #define SNIC_SWITCH_ENTRIES	4096	/* power of two */
 #define SNIC_SWITCH_PROBES	8
 
+/*
+ * A station, or a peer, that was not silent for so long is where it was: whoever has
+ * its address elsewhere has taken it.
+ */
+#define SNIC_STICKY_NS		(10ull * 1000000000)
+
 struct snic_switch_entry {
 	uint8_t mac[SNIC_ETH_ALEN];
-	uint16_t port;
+	uint16_t place;
 	uint64_t seen;		/* 0: empty */
+};
+
+/*
+ * The other end of a cable: of a port, or, where several are at the other end of one,
+ * of a peer of it.  What the switch allows, it allows each of them.
+ */
+struct snic_place {
+	struct snic_port *port;
+	struct snic_udp_addr peer;
+	uint64_t seen;		/* of a peer; 0: nobody has it */
+	uint16_t nr_macs;	/* entries of this place */
 };
 
 struct snic_switch {
 	struct snic_port *ports[SNIC_MAX_PORTS];
 	bool dead[SNIC_MAX_PORTS];	/* reported an error once: counted */
-	uint16_t nr_macs[SNIC_MAX_PORTS];	/* entries of each port */
+	uint16_t first_place[SNIC_MAX_PORTS];
 	unsigned int nr_ports;
 	unsigned int next_poll;
+	struct snic_place places[SNIC_MAX_PLACES];
+	unsigned int nr_places;
 	struct snic_switch_entry *table;
 };
 
 int snic_switch_init(struct snic_switch *sw);
 void snic_switch_fini(struct snic_switch *sw);
+
+static inline bool snic_mac_is_group(const uint8_t *mac)
+{
+	return mac[0] & 1;
+}
+
+/* -ENOSPC: as many ports, or places, as there can be. */
+int snic_switch_add(struct snic_switch *sw, struct snic_port *port);
 /*
- * A frame from a port: learns its sender, forwards it to other ports when it is
+ * Where a frame that a port has just received comes from; a new peer gets a place
+ * here.  False: it is none that may have one, and is counted; drop the frame.
+ */
+bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int port,
+		       const void *frame, size_t len, unsigned int *ret_place);
+/*
+ * A frame from a place: learns its sender, forwards it to other places when it is
  * not (only) for this station.  True: it is for this station too.
  */
 bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
-		       unsigned int port, const void *frame, size_t len);
+		       unsigned int place, const void *frame, size_t len);
+/* No station is known to be at that place any more. */
+void snic_switch_forget(struct snic_switch *sw, unsigned int place);
+/* Whether a MAC is known to be elsewhere, and was heard there not long ago. */
+bool snic_switch_is_elsewhere(struct snic *nic, struct snic_switch *sw,
+			      unsigned int place, const uint8_t *mac);
 /* A frame of this station. */
 void snic_switch_send(struct snic *nic, struct snic_switch *sw,
 		      const struct iovec *iov, int n);
@@ -102,7 +142,7 @@ void snic_net_flush_later(struct snic *nic);
 /* A frame of this station, complete: through the faults to the switch. */
 void snic_net_xmit(struct snic *nic, const struct iovec *iov, int n);
 /* A frame from a port, after the faults. */
-void snic_net_input(struct snic *nic, unsigned int port, const void *frame,
+void snic_net_input(struct snic *nic, unsigned int place, const void *frame,
 		    size_t len);
 
 /* ---- fault.c -------------------------------------------------------------------- */
@@ -111,7 +151,7 @@ struct snic_fault_state;
 
 /* Applies the faults to a frame and hands on what is left of it. */
 void snic_fault_input(struct snic *nic, struct snic_fault_state *fs,
-		      unsigned int port, const void *frame, size_t len);
+		      unsigned int place, const void *frame, size_t len);
 void snic_fault_xmit(struct snic *nic, struct snic_fault_state *fs,
 		     const struct iovec *iov, int n);
 void snic_fault_free(struct snic *nic, struct snic_fault_state *fs);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segment: a learning switch between the ports of a NIC and the NIC's own
- * station.  A port that fails loses frames, which are counted; it never stops
- * the others.  Nor can a port have what is for a station at another one: whoever
- * spoke first with an address has it, until it is silent, and no port fills the
- * table.
+ * The segment: a learning switch between the places of a NIC, which are its ports and
+ * the peers of those that have several, and the NIC's own station.  A port that fails
+ * loses frames, which are counted; it never stops the others.  Nor can a place have
+ * what is for a station at another one: whoever spoke first with an address has it,
+ * until it is silent, and no place fills the table.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,7 @@
 
 /* A station that was silent for so long may be anywhere. */
 #define AGE_NS		(300ull * 1000000000)
-/*
- * And one that was not silent for so long is where it was: somebody else at another
- * port has taken its address.
- */
-#define STICKY_NS	(10ull * 1000000000)
-/* Entries for all ports together, so that most are found in few probes. */
+/* Entries for all places together, so that most are found in few probes. */
 #define SHARED_ENTRIES	(SNIC_SWITCH_ENTRIES / 2)
 
 int snic_switch_init(struct snic_switch *sw)
@@ -31,11 +26,6 @@ void snic_switch_fini(struct snic_switch *sw)
 {
 	free(sw->table);
 	sw->table = NULL;
-}
-
-static bool is_group(const uint8_t *mac)
-{
-	return mac[0] & 1;
 }
 
 static unsigned int hash_mac(const uint8_t *mac)
@@ -73,61 +63,83 @@ static bool silent_for(const struct snic *nic, const struct snic_switch_entry *e
 }
 
 /*
- * An entry for one more MAC of a port: an empty one or the oldest of those that have
- * aged or are the port's own. NULL: a port that has its share takes no other's.
+ * An entry for one more MAC of a place: an empty one or the oldest of those that have
+ * aged or are the place's own. NULL: a place that has its share takes no other's.
  */
 static struct snic_switch_entry *take_entry(struct snic *nic, struct snic_switch *sw,
-					    unsigned int port, const uint8_t *mac)
+					    unsigned int place, const uint8_t *mac)
 {
-	bool has_share = sw->nr_macs[port] >= SHARED_ENTRIES / sw->nr_ports;
+	bool has_share = sw->places[place].nr_macs >= SHARED_ENTRIES / sw->nr_places;
 	struct snic_switch_entry *e, *victim = NULL;
 	unsigned int i;
 
 	for (i = 0; i < SNIC_SWITCH_PROBES; i++) {
 		e = probe(sw, mac, i);
-		if (e->seen ? e->port != port && (has_share || !silent_for(nic, e, AGE_NS)) :
+		if (e->seen ? e->place != place && (has_share || !silent_for(nic, e, AGE_NS)) :
 			      has_share)
 			continue;
 		if (!victim || e->seen < victim->seen)
 			victim = e;
 	}
 	if (victim && victim->seen)
-		sw->nr_macs[victim->port]--;
+		sw->places[victim->place].nr_macs--;
 	if (victim)
-		sw->nr_macs[port]++;
+		sw->places[place].nr_macs++;
 	return victim;
 }
 
 /* Learns where a sender is. False: it is elsewhere, and this one is not it. */
-static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int port,
+static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int place,
 		  const uint8_t *mac)
 {
 	struct snic_switch_entry *e = find(sw, mac);
 
-	if (e && e->port != port) {
-		if (!silent_for(nic, e, STICKY_NS))
+	if (e && e->place != place) {
+		if (!silent_for(nic, e, SNIC_STICKY_NS))
 			return false;
-		sw->nr_macs[e->port]--;
-		sw->nr_macs[port]++;
+		sw->places[e->place].nr_macs--;
+		sw->places[place].nr_macs++;
 	}
 	if (!e) {
-		e = take_entry(nic, sw, port, mac);
+		e = take_entry(nic, sw, place, mac);
 		if (!e)
-			return true;	/* what is for it goes to all ports */
+			return true;	/* what is for it goes to all places */
 		memcpy(e->mac, mac, SNIC_ETH_ALEN);
 	}
-	e->port = port;
+	e->place = place;
 	e->seen = snic_now(nic) + 1;	/* 0 is empty */
 	return true;
 }
 
-static void send_port(struct snic *nic, struct snic_switch *sw,
-		      unsigned int i, const struct iovec *iov, int n)
+bool snic_switch_is_elsewhere(struct snic *nic, struct snic_switch *sw,
+			      unsigned int place, const uint8_t *mac)
 {
-	struct snic_port *p = sw->ports[i];
+	struct snic_switch_entry *e = find(sw, mac);
+
+	return e && e->place != place && !silent_for(nic, e, SNIC_STICKY_NS);
+}
+
+void snic_switch_forget(struct snic_switch *sw, unsigned int place)
+{
+	unsigned int i;
+
+	for (i = 0; i < SNIC_SWITCH_ENTRIES; i++)
+		if (sw->table[i].place == place)
+			sw->table[i].seen = 0;
+	sw->places[place].nr_macs = 0;
+}
+
+static void send_place(struct snic *nic, struct snic_switch *sw,
+		       unsigned int i, const struct iovec *iov, int n)
+{
+	struct snic_place *to = &sw->places[i];
+	struct snic_port *p = to->port;
 	int ret;
 
-	ret = p->ops->send(p, iov, n);
+	if (p->ops->send_to && !to->seen)
+		return;		/* nobody has this place */
+	ret = p->ops->send_to ? p->ops->send_to(p, &to->peer, iov, n) :
+				p->ops->send(p, iov, n);
 	if (ret < 0) {
 		snic_stats(nic)->tx_dropped++;
 		return;
@@ -138,51 +150,51 @@ static void send_port(struct snic *nic, struct snic_switch *sw,
 	snic_stats(nic)->tx_bytes += snic_iov_len(iov, n);
 }
 
-/* To the port of the station, or to all but `from` (-1: to all). */
+/* To the place of the station, or to all but `from` (-1: to all). */
 static void forward(struct snic *nic, struct snic_switch *sw, int from,
 		    const uint8_t *dst, const struct iovec *iov, int n)
 {
 	struct snic_switch_entry *e;
 	unsigned int i;
 
-	if (!is_group(dst)) {
+	if (!snic_mac_is_group(dst)) {
 		e = find(sw, dst);
 		if (e && !silent_for(nic, e, AGE_NS)) {
-			if ((int)e->port != from)
-				send_port(nic, sw, e->port, iov, n);
+			if ((int)e->place != from)
+				send_place(nic, sw, e->place, iov, n);
 			return;
 		}
 	}
-	for (i = 0; i < sw->nr_ports; i++)
+	for (i = 0; i < sw->nr_places; i++)
 		if ((int)i != from)
-			send_port(nic, sw, i, iov, n);
+			send_place(nic, sw, i, iov, n);
 }
 
 bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
-		       unsigned int port, const void *frame, size_t len)
+		       unsigned int place, const void *frame, size_t len)
 {
 	const uint8_t *dst = frame, *src = dst + SNIC_ETH_ALEN;
 	const uint8_t *own = snic_config(nic)->mac;
 	struct iovec iov = { .iov_base = (void *)frame, .iov_len = len };
 
 	/* A group is no sender; our own address from outside is a loop. */
-	if (is_group(src) || !memcmp(src, own, SNIC_ETH_ALEN)) {
+	if (snic_mac_is_group(src) || !memcmp(src, own, SNIC_ETH_ALEN)) {
 		snic_stats(nic)->rx_malformed++;
 		return false;
 	}
-	if (sw->nr_ports > 1 && !learn(nic, sw, port, src)) {
+	if (sw->nr_places > 1 && !learn(nic, sw, place, src)) {
 		snic_stats(nic)->rx_spoofed++;
 		return false;
 	}
 	if (!memcmp(dst, own, SNIC_ETH_ALEN))
 		return true;
-	if (sw->nr_ports > 1) {
+	if (sw->nr_places > 1) {
 		snic_stats(nic)->forwarded++;
-		forward(nic, sw, port, dst, &iov, 1);
+		forward(nic, sw, place, dst, &iov, 1);
 	}
-	if (is_group(dst))
+	if (snic_mac_is_group(dst))
 		return true;
-	if (sw->nr_ports == 1)
+	if (sw->nr_places == 1)
 		snic_stats(nic)->rx_not_for_us++;
 	return false;
 }
@@ -190,8 +202,8 @@ bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
 void snic_switch_send(struct snic *nic, struct snic_switch *sw,
 		      const struct iovec *iov, int n)
 {
-	if (sw->nr_ports == 1) {
-		send_port(nic, sw, 0, iov, n);
+	if (sw->nr_places == 1) {
+		send_place(nic, sw, 0, iov, n);
 		return;
 	}
 	forward(nic, sw, -1, iov[0].iov_base, iov, n);

@@ -4,8 +4,10 @@
  * cable between two hosts, for which neither needs privileges or an interface of its
  * own. The other end is another such port, or a host's VXLAN device with our number.
  *
- * The socket is connected, so that the kernel drops what others send. The peer may not
- * be there yet, or any more: frames for it are lost like on an unplugged cable.
+ * With another end, the socket is connected, so that the kernel drops what others send.
+ * The peer may not be there yet, or any more: frames for it are lost like on an unplugged
+ * cable. Without one, whoever sends frames is at an end of his own, and the NIC keeps
+ * the list of them (net/peers.c).
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -37,6 +39,7 @@ struct udp_port {
 	struct snic_port port;
 	struct mmsghdr rx_hdr[RX_BATCH];
 	struct iovec rx_iov[RX_BATCH];
+	struct sockaddr_in rx_from[RX_BATCH];	/* without another end */
 	unsigned int rx_next, rx_count;
 	uint8_t *rx_buf;
 };
@@ -53,10 +56,15 @@ static bool is_unplugged(int err)
 	       err == EHOSTDOWN;
 }
 
-static int udp_send(struct snic_port *port, const struct iovec *iov, int n)
+/* to: NULL if the socket is connected. */
+static int frame_send(struct snic_port *port, struct sockaddr_in *to,
+		      const struct iovec *iov, int n)
 {
 	struct iovec all[SNIC_NET_IOV + 1];
-	struct msghdr msg = { .msg_iov = all };
+	struct msghdr msg = {
+		.msg_iov = all,
+		.msg_name = to, .msg_namelen = to ? sizeof(*to) : 0,
+	};
 	int tries;
 
 	all[0].iov_base = (void *)&header;
@@ -69,6 +77,27 @@ static int udp_send(struct snic_port *port, const struct iovec *iov, int n)
 			return errno == ENOBUFS ? -EAGAIN : -errno;
 	}
 	return -ENOTCONN;
+}
+
+static int udp_send(struct snic_port *port, const struct iovec *iov, int n)
+{
+	return frame_send(port, NULL, iov, n);
+}
+
+static struct sockaddr_in sockaddr_of(const struct snic_udp_addr *addr)
+{
+	return (struct sockaddr_in) {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = addr->ip, .sin_port = htons(addr->port),
+	};
+}
+
+static int udp_send_to(struct snic_port *port, const struct snic_udp_addr *peer,
+		       const struct iovec *iov, int n)
+{
+	struct sockaddr_in to = sockaddr_of(peer);
+
+	return frame_send(port, &to, iov, n);
 }
 
 /* 1: there is a batch; 0: none. */
@@ -108,6 +137,17 @@ static int udp_peek(struct snic_port *port, const void **ret_frame)
 	return 0;
 }
 
+/* Of the frame that udp_peek() has just returned. */
+static void udp_sender(struct snic_port *port, struct snic_udp_addr *ret_peer)
+{
+	const struct udp_port *u = to_udp(port);
+	const struct sockaddr_in *from = &u->rx_from[u->rx_next - 1];
+
+	*ret_peer = (struct snic_udp_addr) {
+		.ip = from->sin_addr.s_addr, .port = ntohs(from->sin_port),
+	};
+}
+
 static void udp_close(struct snic_port *port)
 {
 	struct udp_port *u = to_udp(port);
@@ -123,17 +163,25 @@ static const struct snic_port_ops udp_ops = {
 	.close = udp_close,
 };
 
+static const struct snic_port_ops udp_listen_ops = {
+	.send_to = udp_send_to,
+	.sender = udp_sender,
+	.peek = udp_peek,
+	.close = udp_close,
+};
+
+static int socket_connect(int fd, const struct snic_udp_addr *remote)
+{
+	const struct sockaddr_in to = sockaddr_of(remote);
+
+	return connect(fd, (const struct sockaddr *)&to, sizeof(to));
+}
+
+/* remote: NULL if there is none. */
 static int open_socket(const struct snic_udp_addr *local,
 		       const struct snic_udp_addr *remote, int *ret_fd)
 {
-	const struct sockaddr_in from = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = local->ip, .sin_port = htons(local->port),
-	};
-	const struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = remote->ip, .sin_port = htons(remote->port),
-	};
+	const struct sockaddr_in from = sockaddr_of(local);
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int size = SOCKET_BUF, err;
 
@@ -143,7 +191,7 @@ static int open_socket(const struct snic_udp_addr *local,
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (bind(fd, (const struct sockaddr *)&from, sizeof(from)) ||
-	    connect(fd, (const struct sockaddr *)&to, sizeof(to))) {
+	    (remote && socket_connect(fd, remote))) {
 		err = -errno;
 		close(fd);
 		return err;
@@ -164,16 +212,27 @@ static void set_up_ring(struct udp_port *u)
 	}
 }
 
-int snic_port_udp_open(const struct snic_udp_addr *local,
-		       const struct snic_udp_addr *remote,
-		       struct snic_port **ret_port)
+/* The kernel says who has sent each datagram. */
+static void ring_take_names(struct udp_port *u)
+{
+	unsigned int i;
+
+	for (i = 0; i < RX_BATCH; i++) {
+		u->rx_hdr[i].msg_hdr.msg_name = &u->rx_from[i];
+		u->rx_hdr[i].msg_hdr.msg_namelen = sizeof(u->rx_from[i]);
+	}
+}
+
+static int port_open(const struct snic_udp_addr *local,
+		     const struct snic_udp_addr *remote,
+		     const struct snic_port_ops *ops, struct udp_port **ret_port)
 {
 	struct udp_port *u = calloc(1, sizeof(*u));
 	int err = -ENOMEM;
 
 	if (!u)
 		return -ENOMEM;
-	u->port.ops = &udp_ops;
+	u->port.ops = ops;
 	u->rx_buf = malloc(RX_BATCH * RX_SLOT);
 	if (!u->rx_buf)
 		goto free_port;
@@ -181,11 +240,36 @@ int snic_port_udp_open(const struct snic_udp_addr *local,
 	if (err)
 		goto free_port;
 	set_up_ring(u);
-	*ret_port = &u->port;
+	*ret_port = u;
 	return 0;
 
 free_port:
 	free(u->rx_buf);
 	free(u);
 	return err;
+}
+
+int snic_port_udp_open(const struct snic_udp_addr *local,
+		       const struct snic_udp_addr *remote,
+		       struct snic_port **ret_port)
+{
+	struct udp_port *u;
+	int err = port_open(local, remote, &udp_ops, &u);
+
+	if (err)
+		return err;
+	*ret_port = &u->port;
+	return 0;
+}
+
+int snic_port_udp_listen(const struct snic_udp_addr *local, struct snic_port **ret_port)
+{
+	struct udp_port *u;
+	int err = port_open(local, NULL, &udp_listen_ops, &u);
+
+	if (err)
+		return err;
+	ring_take_names(u);
+	*ret_port = &u->port;
+	return 0;
 }

@@ -12,6 +12,7 @@
 #define odrp_acct_start(bio, sectors)		(jiffies)
 #define odrp_acct_end(bio, sectors, start)	((void)(start))
 
+#include <crypto/chacha20poly1305.h>
 #include <crypto/sha2.h>
 
 #define ODRP_SWAPOFF_SAFE			true

@@ -22,7 +22,7 @@ struct node {
 	struct far_nic *nic;
 	struct far *far;
 	struct far_task *task;
-	uint16_t port[CLIENTS][2];	/* its own, the client's */
+	uint16_t port;
 };
 
 static uint16_t free_port(void)
@@ -48,16 +48,10 @@ static void node_open(struct node *node, const char *faults)
 	};
 	const struct far_conf conf = { .space = "s" };
 	char spec[256], why[200];
-	unsigned i;
-	int len = snprintf(spec, sizeof(spec), "soft:nodes=1,%s", faults);
 
-	for (i = 0; i < CLIENTS; i++) {
-		node->port[i][0] = free_port();
-		node->port[i][1] = free_port();
-		len += snprintf(spec + len, sizeof(spec) - len,
-				",udp=127.0.0.1:%u:127.0.0.1:%u", node->port[i][0],
-				node->port[i][1]);
-	}
+	node->port = free_port();
+	snprintf(spec, sizeof(spec), "soft:nodes=1,%s,udp=127.0.0.1:%u", faults,
+		 node->port);
 	if (far_nic_open(spec, why, sizeof(why), &node->nic) ||
 	    far_space_create_on(node->nic, "s", &attr, why, sizeof(why)) ||
 	    far_open_nic(node->nic, &conf, why, sizeof(why), &node->far))
@@ -114,8 +108,8 @@ static void over(const char *faults, unsigned ops)
 	node_open(&node, faults);
 	for (i = 0; i < CLIENTS; i++)
 		snprintf(spec[i], sizeof(spec[i]),
-			 "soft:ip=10.77.0.%u/24,udp=127.0.0.1:%u:127.0.0.1:%u", 11 + i,
-			 node.port[i][1], node.port[i][0]);
+			 "soft:ip=10.77.0.%u/24,udp=127.0.0.1:0:127.0.0.1:%u", 11 + i,
+			 node.port);
 	program_expect_right(&conf, &result);
 	node_faults(&node, sum);
 	print_message("%s: %llu operations, %llu frames lost, %llu reordered\n", faults,

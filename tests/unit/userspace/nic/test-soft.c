@@ -37,11 +37,14 @@ static void test_conf_bad(void **state)
 		{ "soft:ip=10.77.0.300", "ip=10.77.0.300: expected an IPv4 address" },
 		{ "soft:ip=10.77.0.254/24", "expected an address with 1 more" },
 		{ "soft:ip=10.77.0.1/32", "expected an address with 1 more" },
-		{ "soft:udp=127.0.0.1:1", "udp=127.0.0.1:1: expected ADDRESS:PORT" },
+		{ "soft:udp=127.0.0.1", "udp=127.0.0.1: expected ADDRESS:PORT" },
 		{ "soft:dgram=a", "dgram=a: expected LOCAL:REMOTE" },
 		{ "soft:,nodes=1", "an empty word" },
 		{ "soft:nods=1", "nods: unknown; expected" },
 		{ "soft:loss=2", "loss=2: expected a probability" },
+		{ "soft:connect_ms=99", "connect_ms=99: expected milliseconds" },
+		{ "soft:connect_ms=60001", "connect_ms=60001: expected" },
+		{ "soft:connect_ms", "connect_ms=: expected" },
 		{ "soft:packet=no-such-if", "packet=no-such-if: no such network" },
 	};
 	struct far_nic *nic;
@@ -359,6 +362,120 @@ static void test_bad_wire(void **state)
 	two_processes(&link);
 }
 
+/* ---- several clients at one port ---- */
+
+#define ADDERS	3u
+
+/* Adds 1 to a word each time it is told to; until nobody tells it any more. */
+static int adder_work(const char *spec, int fd)
+{
+	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
+	static uint64_t local[1];
+	struct far_qset *qset;
+	struct far_peer peer;
+	struct far_nic *nic;
+	struct far_wr wr;
+	char why[512];
+	uint32_t lkey;
+	uint8_t said;
+
+	if (read(fd, &said, 1) != 1 || far_nic_open(spec, why, sizeof(why), &nic) ||
+	    nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE,
+			     &peer) ||
+	    nic->ops->mr_reg(nic, local, sizeof(local), &lkey) ||
+	    nic->ops->qset_new(nic, &attr, &qset) ||
+	    nic->ops->connect(qset, 0, &peer))
+		return 1;
+	wr = (struct far_wr) {
+		.op = FAR_NIC_FAA, .remote = 64, .local = local, .len = 8, .lkey = lkey,
+		.arg[0] = 1, .flags = FAR_WR_SIGNALED,
+	};
+	do
+		if (client_op(qset, &wr) || write(fd, "", 1) != 1)
+			return 2;
+	while (read(fd, &said, 1) == 1);
+	return 0;
+}
+
+static pid_t adder_start(const char *spec, int *ret_fd)
+{
+	int fd[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	pid = child_fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(fd[0]);
+		_exit(adder_work(spec, fd[1]));
+	}
+	close(fd[1]);
+	*ret_fd = fd[0];
+	return pid;
+}
+
+/* All add, at the same time. */
+static void adders_add(const int fd[ADDERS])
+{
+	uint8_t said;
+	unsigned i;
+
+	for (i = 0; i < ADDERS; i++)
+		assert_int_equal(write(fd[i], "", 1), 1);
+	for (i = 0; i < ADDERS; i++)
+		assert_int_equal(read(fd[i], &said, 1), 1);
+}
+
+/* Whoever comes with the address of a client that is there is not heard. */
+static void pretender_fails(uint16_t port)
+{
+	struct far_peer peer;
+	struct far_nic *nic;
+	char spec[160];
+
+	snprintf(spec, sizeof(spec), "soft:ip=10.77.0.10/24,connect_ms=300,"
+		 "udp=127.0.0.1:0:127.0.0.1:%u", port);
+	nic = nic_open(spec);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -EHOSTUNREACH);
+	nic->ops->close(nic);
+}
+
+static void test_udp_several(void **state)
+{
+	struct far_host_map map;
+	struct far_nic *nic;
+	char spec[160];
+	uint16_t port = free_port();
+	pid_t pid[ADDERS];
+	int fd[ADDERS], status;
+	unsigned i;
+
+	for (i = 0; i < ADDERS; i++) {
+		snprintf(spec, sizeof(spec), "soft:ip=10.77.0.%u/24,"
+			 "udp=127.0.0.1:0:127.0.0.1:%u", 10 + i, port);
+		pid[i] = adder_start(spec, &fd[i]);
+	}
+	snprintf(spec, sizeof(spec), "soft:nodes=1,udp=127.0.0.1:%u", port);
+	nic = nic_open(spec);
+	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
+	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
+	adders_add(fd);
+	adders_add(fd);
+	pretender_fails(port);
+	adders_add(fd);
+	assert_int_equal(((uint64_t *)map.addr)[8], 3 * ADDERS);
+	/* Those that were started later have the ends of the earlier ones, too. */
+	for (i = 0; i < ADDERS; i++)
+		close(fd[i]);
+	for (i = 0; i < ADDERS; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		assert_int_equal(status, 0);
+	}
+	nic->ops->host->unmap(nic, &map);
+	nic->ops->close(nic);
+}
+
 /* ---- hellos that no client of ours says ---- */
 
 /* A NIC with a queue pair, at the other end of a cable to a memory node. */
@@ -543,6 +660,44 @@ static void test_others(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* ---- a memory node that is gone ---- */
+
+static int add_timeout(void *arg, const char *name, uint64_t value)
+{
+	if (!strcmp(name, "cm_timeouts"))
+		*(uint64_t *)arg += value;
+	return 0;
+}
+
+/* Whose address is known: given up by connect_ms, before the connection manager does. */
+static void test_gone(void **state)
+{
+	char dir[] = "/tmp/far-soft-XXXXXX", words[160];
+	uint64_t timeouts = 0;
+	const struct nic_reporter reporter = { .number = add_timeout, .arg = &timeouts };
+	struct far_peer peer;
+	struct far_nic *nic;
+	struct stranger s;
+	struct nic *dev;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(words, sizeof(words), "soft:ip=10.77.0.9/24,connect_ms=300,"
+		 "dgram=%s/a:%s/b", dir, dir);
+	nic = nic_open(words);
+	snprintf(words, sizeof(words), "ip=10.77.0.2/24,dgram=%s/b:%s/a", dir, dir);
+	stranger_open(&s, words);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -ECONNREFUSED);
+	s.nic->ops->close(s.nic);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -EHOSTUNREACH);
+	dev = soft_nic_of(nic)->dev;
+	assert_int_equal(dev->ops->report(dev, &reporter), 0);
+	assert_int_equal(timeouts, 0);
+	nic->ops->close(nic);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +708,8 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_dgram),
 		cmocka_unit_test(test_udp),
+		cmocka_unit_test(test_udp_several),
+		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_bad_wire),
 	};
 
