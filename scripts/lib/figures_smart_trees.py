@@ -18,6 +18,13 @@ WORKLOADS = ('LOAD', 'A', 'B', 'C', 'D', 'E')
 SHERMAN = ['--variant', 'sherman', '--without', 'backoff,limit,tasks,throttle,doorbell']
 SPAN_1K = ['--span', '39']
 SPAN_32 = ['--span', '22']
+# The radix tree begins with the caches of a long run. Its paper's cards do 45 million
+# READs a second as a memory node; those of the framework's, that the profile is of, 111.
+WARM = ['--warm-cache']
+CARDS = 'sim:cx6-100,node_op_ns=22.2'
+ALONE = ['--without', 'combine']
+SMART_ART = ['--variant', 'smart-art']
+ROWEX = ['--variant', 'art-rowex'] + ALONE + WARM
 
 
 def index_args(index, workload, nic, cns, mns, threads, more=(), keys=KEYS, ms=MS):
@@ -62,7 +69,10 @@ def workloads():
                       ('Sherman', 'btree', SHERMAN + SPAN_32),
                       ('Sherman with combining', 'btree',
                        ['--variant', 'sherman-rdwc'] + SHERMAN[2:] + SPAN_32),
-                      ('libfar B+ tree', 'btree', [])),
+                      ('libfar B+ tree', 'btree', []),
+                      ('ART with ROWEX', 'art', ROWEX),
+                      ('SMART-ART', 'art', SMART_ART + WARM),
+                      ('libfar ART', 'art', WARM)),
                   names=WORKLOADS)
 
 
@@ -72,7 +82,9 @@ def skew():
                       lambda index, x, more: cluster(
                           index, 'A', list(more) + ['--theta', str(x)]),
                       ('Sherman', 'btree', SHERMAN + SPAN_32),
-                      ('libfar B+ tree', 'btree', [])))
+                      ('libfar B+ tree', 'btree', []),
+                      ('ART with ROWEX', 'art', ROWEX),
+                      ('libfar ART', 'art', WARM)))
 
 
 def scans():
@@ -81,7 +93,54 @@ def scans():
                       lambda index, x, more: cluster(
                           index, 'E', list(more) + ['--value-size', str(x)], keys=50000),
                       ('Sherman', 'btree', SHERMAN),
-                      ('libfar B+ tree', 'btree', [])), log_x=True)
+                      ('libfar B+ tree', 'btree', []),
+                      ('libfar ART', 'art', WARM)), log_x=True)
 
 
-FIGURES = [threads(w) for w in 'ABC'] + [workloads(), skew(), scans()]
+def redundant(op, figure, paper):
+    return Figure(figure, f'Figure {figure}: {op.upper()}s of 1 KB that another client of the '
+                  f'same node does too (paper: {paper} of 64)', 'clients', 'per operation',
+                  [16, 32, 48, 64], [Series(
+                      f'{op.upper()} (model)', value=lambda r: r['redundant_per_op'],
+                      args=lambda x: ['micro', '--redundant', '--nic', 'sim:cx6-100',
+                                      '--threads', str(x), '--op', op, '--ops', '40000'])])
+
+
+def locks():
+    """Retries per update, of which half of A's operations are."""
+    return Figure('16', "Figure 16: A, attempts in vain per update (paper: HOCL 0.76, E-HOCL "
+                  '0.29)', 'threads', 'per update', [8, 16, 24], [
+                      Series(f'{label} (model)', args=lambda x, m=more: index_args(
+                          'art', 'A', CARDS, 16, 2, x, m + WARM, ms=(5, 5)),
+                             value=lambda r: 2 * (r['attempts_per_op'] - 1))
+                      for label, more in (
+                          ('HOCL', ['--variant', 'smart-art-hocl'] + ALONE),
+                          ('E-HOCL', ['--variant', 'smart-art-e-hocl'] + ALONE),
+                          ('E-HOCL with combining', SMART_ART),
+                          ('libfar', []))])
+
+
+def stale():
+    return Figure('4b', 'Figure 4b: A, cached addresses that were wrong (paper: 0.191 out of '
+                  'place)', 'threads', 'of all', [1, 2, 4], [
+                      Series(f'{label} (model)', args=lambda x, m=more: index_args(
+                          'art', 'A', CARDS, 8, 1, x, m + ALONE + WARM),
+                             value=lambda r: 1 - r['cache_hit'])
+                      for label, more in (
+                          ('in place', []),
+                          ('out of place', ['--variant', 'smart-art-out-of-place']))])
+
+
+def caches():
+    return Figure('17', 'Figure 17: gets by the size of a cache, e-mail-like keys', 'KiB',
+                  'hits', [512, 1024, 2048, 4096, 8192], [Series(
+                      'libfar ART (model)', value=lambda r: r['cache_hit'],
+                      args=lambda x: index_args(
+                          'art', 'C', 'sim:cx6-100', 1, 2, 24,
+                          ['--key-type', 'email', '--key-size', '32', '--warm-cache',
+                           '--cache', f'{x}K']))], log_x=True)
+
+
+FIGURES = [threads(w) for w in 'ABC'] + [
+    redundant('read', '4c', 0.48), redundant('write', '4d', 3.3), stale(), workloads(), skew(),
+    scans(), locks(), caches()]

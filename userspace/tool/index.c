@@ -20,8 +20,11 @@
 #include "../bench/plain.h"
 #include "../bench/report.h"
 #include "../bench/run.h"
+#include "advise.h"
 #include "interrupt.h"
 #include "progress.h"
+
+#define DEF_KEYS	1000000u
 
 struct options {
 	const struct index_kind *kind;
@@ -32,7 +35,7 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert, by_image, memory, warm_cache;
+	int by_insert, by_image, memory, warm_cache, advise;
 	const char *space;		/* that is there; NULL: one of our own */
 	const char *node[CLUSTER_MAX_MNS];
 	unsigned nr_nodes;		/* named */
@@ -43,7 +46,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_MEMORY, KEY_WARM_CACHE, KEY_IN, KEY_NODE, KEY_SPAN,
+	KEY_MEMORY, KEY_WARM_CACHE, KEY_ADVISE, KEY_IN, KEY_NODE, KEY_SPAN,
 };
 
 static const struct argp_option option_table[] = {
@@ -52,8 +55,6 @@ static const struct argp_option option_table[] = {
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
 	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
-	{ "warm-cache", KEY_WARM_CACHE, NULL, 0,
-	  "caches begin full, of the image: of art", 3 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
 	{ "key-type", KEY_KEY_TYPE, "int|string|email", 0, "what keys look like (int)", 1 },
 	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
@@ -85,7 +86,8 @@ static const struct argp_option option_table[] = {
 	  "handover, cache, doorbell", 3 },
 	{ "variant", KEY_VARIANT, "NAME", 0,
 	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
-	  "tree with one way to read: whole-leaf, speculation, neighbourhood", 3 },
+	  "tree with one way to read: whole-leaf, speculation, neighbourhood; of art "
+	  "smart-art, smart-art-hocl, smart-art-out-of-place, art-rowex", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
@@ -95,6 +97,11 @@ static const struct argp_option option_table[] = {
 	{ "scale", KEY_SCALE, "X", 0,
 	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
 	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
+	{ "advise", KEY_ADVISE, NULL, 0,
+	  "instead: scans of both trees by value size, and which to take for --value-size "
+	  "(default --nic sim:cx6-100)", 3 },
+	{ "warm-cache", KEY_WARM_CACHE, NULL, 0,
+	  "caches begin full, of the image: of art", 3 },
 	{ "memory", KEY_MEMORY, NULL, 0,
 	  "also what the index takes in far memory, by a walk behind the run", 3 },
 	{ "json", KEY_JSON, "FILE", 0, "results as JSON; - is standard output", 3 },
@@ -258,6 +265,9 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_ADVISE:
+		o->advise = 1;
+		return 0;
 	case KEY_WARM_CACHE:
 		o->warm_cache = 1;
 		return 0;
@@ -520,7 +530,8 @@ static int memory_walk(struct cluster *cluster, const struct options *o, const c
 	return err;
 }
 
-static int run(const struct options *o)
+/* ret_mops: for that alone, and nothing is printed; or NULL. */
+static int run(const struct options *o, double *ret_mops)
 {
 	struct cluster_conf cluster_conf = {
 		.nic = o->nic,
@@ -564,7 +575,7 @@ static int run(const struct options *o)
 	int err, shown, status = EXIT_FAILURE;
 
 	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
-	err = interrupt_clean(cluster_clean, &cluster_conf);
+	err = ret_mops ? 0 : interrupt_clean(cluster_clean, &cluster_conf);
 	if (err) {
 		fprintf(stderr, "far: cannot wait for signals: %s\n", strerror(-err));
 		return EXIT_FAILURE;
@@ -601,12 +612,60 @@ static int run(const struct options *o)
 		err = memory_walk(&cluster, o, name, &memory);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
-	else
+	else if (ret_mops && !result.errors) {
+		*ret_mops = (double)result.ops * 1e3 / (double)result.window_ns;
+		status = EXIT_SUCCESS;
+	} else
 		status = report_results(o, &conf, &result, &beside,
 					o->memory ? &memory : NULL);
 close:
 	cluster_close(&cluster);
 	return status;
+}
+
+/* Both trees, scans, each size of values. */
+static int advise(struct options o)
+{
+	uint32_t value_size = o.data.value_size;
+	struct advise advise;
+	int status = EXIT_SUCCESS;
+	unsigned i, art;
+
+	o.mix = ycsb_find("E");
+	for (i = 0; i < 2 * ADVISE_SIZES && !status; i++) {
+		art = i % 2;
+		o.kind = index_find(art ? "art" : "btree");
+		o.warm_cache = art;
+		o.data.ordered = o.kind->ordered;
+		o.data.value_size = advise_size[i / 2];
+		o.space_size = 0;
+		status = options_complete(&o);
+		if (!status)
+			status = run(&o, &(art ? advise.art : advise.btree)[i / 2]);
+	}
+	if (status)
+		return status;
+	printf("%s, %u x %u threads x %u tasks, memory nodes: %u; %" PRIu64 " keys%s\n", o.nic,
+	       (unsigned)o.cns, (unsigned)o.threads_max, (unsigned)o.tasks, (unsigned)o.mns,
+	       o.keys, is_sim(&o) ? ": model (virtual time)" : "");
+	advise_print(&advise, value_size);
+	return EXIT_SUCCESS;
+}
+
+/* A cluster that is small enough for a minute, where nobody says which. */
+static void advise_defaults(struct options *o)
+{
+	if (o->nic)
+		return;
+	o->nic = "sim:cx6-100";
+	o->keys = o->keys == DEF_KEYS ? 30000 : o->keys;
+	o->ms = o->ms ? o->ms : 1;
+	o->warm_ms = o->warm_ms == UINT64_MAX ? 1 : o->warm_ms;
+	if (o->cns == 1 && o->threads_max == 1) {
+		o->cns = 4;
+		o->mns = 2;
+		o->threads_min = o->threads_max = 8;
+	}
 }
 
 int far_bench_index(int argc, char **argv)
@@ -615,13 +674,12 @@ int far_bench_index(int argc, char **argv)
 		.kind = index_find("hash"),
 		.mix = ycsb_find("C"),
 		.data = { .key_type = YCSB_KEY_INT, .key_size = 8, .value_size = 8 },
-		.nic = "mem",
 		.cns = 1,
 		.mns = 1,
 		.threads_min = 1,
 		.threads_max = 1,
 		.tasks = 8,
-		.keys = 1000000,
+		.keys = DEF_KEYS,
 		.warm_ms = UINT64_MAX,
 		.seed = 1,
 		.theta = 0.99,
@@ -631,6 +689,12 @@ int far_bench_index(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return EXIT_FAILURE;
+	if (o.advise)
+		advise_defaults(&o);
+	if (!o.nic)
+		o.nic = "mem";
+	if (o.advise)
+		return advise(o);
 	if (o.variant && o.kind->variant(o.variant)) {
 		fprintf(stderr, "far: --variant %s: %s has %s\n", o.variant,
 			o.kind->index.name, o.kind->variants);
@@ -651,5 +715,5 @@ int far_bench_index(int argc, char **argv)
 	}
 	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
-	return status ? status : run(&o);
+	return status ? status : run(&o, NULL);
 }

@@ -189,7 +189,8 @@ static void test_emails(void **state)
 		ycsb_key(&data, i, key[i]);
 		assert_non_null(memchr(key[i], '@', 12));
 		for (k = 0; k < sizeof(*key); k++)
-			assert_non_null(strchr("abcdefghijklmnopqrstuvwxyz0123456789.@", key[i][k]));
+			assert_non_null(strchr("abcdefghijklmnopqrstuvwxyz0123456789.@",
+					       key[i][k]));
 	}
 	qsort(key, EMAILS, sizeof(*key), order);
 	for (i = 1; i <= EMAILS; i++) {
