@@ -227,8 +227,9 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, "
-	       "protect, translate, key, auth or id");
+	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
+	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, protect, "
+	       "translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -291,16 +292,16 @@ static int parse_options(char *s, struct odrp_options *opt)
 		pr_err("hot_add: size= is missing: expected the size of the device in bytes\n");
 		return -EINVAL;
 	}
+	if (opt->protect && opt->checksum) {
+		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
+		return -EINVAL;
+	}
 	if (opt->dead_after_ms == NOT_GIVEN)
 		opt->dead_after_ms = opt->backing ? BACKED_DEAD_AFTER_MS :
 						    DEFAULT_DEAD_AFTER_MS;
 	if (opt->io_fail_ms && opt->backing) {
 		pr_err("hot_add: io_fail_ms=%u and backing=%s: expected one of them\n",
 		       opt->io_fail_ms, opt->backing);
-		return -EINVAL;
-	}
-	if (opt->protect && opt->checksum) {
-		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
 		return -EINVAL;
 	}
 	return 0;
