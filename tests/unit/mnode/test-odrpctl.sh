@@ -87,7 +87,7 @@ ends 2 '--output is an option of metrics, and not of top' \
 	"$odrpctl" swap top --count 1 --output $none
 ends 3 "$none: No such file" "$odrpctl" swap metrics --output $none
 # Nothing to ask: what to start.
-for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --count 1' 'add 192.0.2.1 1G'; do
+for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --count 1' 'add 192.0.2.1 1G --auth none'; do
 	# shellcheck disable=SC2086  # words
 	ends 3 'the module odrp is not loaded: "modprobe odrp" loads it' \
 		"$odrpctl" swap $command
@@ -105,6 +105,7 @@ for address in fd00::1 '[fd00::1]:7489' ::1 '[::1]'; do
 	ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add "$address" 1G
 done
 ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add 192.0.2.1 1G --src fd00::2
+ends 2 'key is missing: expected our name' "$odrpctl" swap add 192.0.2.1 1G
 ends 2 'port=: expected' "$odrpctl" swap add 192.0.2.1: 1G
 
 for level in '' mnode swap 'swap add' 'mnode status'; do

@@ -220,6 +220,7 @@ static void test_replayed_request(void **state)
 	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_true(sess_attached(bed.m.sess[0]));
+	assert_false(bed.m.sess[0]->seal.on);	/* wiped with the accept */
 	bed_close(&bed);
 }
 
