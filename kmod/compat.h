@@ -336,6 +336,7 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 #else
 #define ODRP_WQ_RECLAIM	WQ_MEM_RECLAIM
 #endif
+#define ODRP_WQ_UNBOUND	(WQ_MEM_RECLAIM | WQ_UNBOUND)
 
 /* -- a page's memory for a moment, on this CPU -- */
 

@@ -20,14 +20,18 @@
 #include "secret.h"
 
 #define DEFAULT_DEPTH		64
-/* A page of a memory node that is gone is an I/O error after 9 s, about. */
+/*
+ * A session outlives a switch that reboots, and is given up before the memory node
+ * forgets it (its dead-ms, by default 90 s).
+ */
 #define DEFAULT_TIMEOUT_MS	5000
-#define DEFAULT_DEAD_AFTER_MS	4000
+#define DEFAULT_DEAD_AFTER_MS	60000
+/* One that has a backing device goes on there. */
+#define BACKED_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
+#define NOT_GIVEN		UINT_MAX
 #define MAX_DEVICES		256
-#define MAX_KEYS		20	/* of hot_add, or more */
-/* Whether a device without key= is added although auth=none is not said. */
-#define AUTH_DEFAULT_NONE	true
+#define MAX_KEYS		24	/* of hot_add, or more */
 
 /*
  * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
@@ -172,6 +176,7 @@ static const struct {
 	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
 	{ "timeout_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(timeout_ms) },
 	{ "dead_after_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(dead_after_ms) },
+	{ "io_fail_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(io_fail_ms) },
 	{ "reconnect_delay_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
 	{ "id", 0, MAX_DEVICES - 1, AT(id) },
 };
@@ -222,8 +227,9 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum, protect, translate, "
-	       "key, auth or id");
+	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
+	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, protect, "
+	       "translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -257,7 +263,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.queues		= min_t(unsigned int, num_online_cpus(), 4),
 		.depth		= DEFAULT_DEPTH,
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
-		.dead_after_ms	= DEFAULT_DEAD_AFTER_MS,
+		.dead_after_ms	= NOT_GIVEN,
 		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
 		.keyed		= true,
 	};
@@ -290,12 +296,20 @@ static int parse_options(char *s, struct odrp_options *opt)
 		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
 		return -EINVAL;
 	}
+	if (opt->dead_after_ms == NOT_GIVEN)
+		opt->dead_after_ms = opt->backing ? BACKED_DEAD_AFTER_MS :
+						    DEFAULT_DEAD_AFTER_MS;
+	if (opt->io_fail_ms && opt->backing) {
+		pr_err("hot_add: io_fail_ms=%u and backing=%s: expected one of them\n",
+		       opt->io_fail_ms, opt->backing);
+		return -EINVAL;
+	}
 	return 0;
 }
 
 /*
- * Who is who: by a key, or by nothing, which the operator has to say, unless
- * AUTH_DEFAULT_NONE.  He is told when the device is there (dev.c).
+ * Who is who: by a key, or by nothing, which the operator has to say.  The log names
+ * it again when the device is there (dev.c).
  */
 static int check_auth(struct odrp_options *opt)
 {
@@ -306,9 +320,10 @@ static int check_auth(struct odrp_options *opt)
 	}
 	if (opt->key)
 		return odrp_secret_get(opt->key, opt->secret);
-	if (opt->no_auth || AUTH_DEFAULT_NONE)
+	if (opt->no_auth)
 		return 0;
-	pr_err("hot_add: key= is missing: expected our name at the memory node, or auth=none\n");
+	pr_err("hot_add: key= is missing: expected %s\n",
+	       "our name at the memory node, or auth=none, which is insecure");
 	return -EINVAL;
 }
 

@@ -145,10 +145,13 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
 	struct odrp_dev *dev = q->dev;
 	unsigned int more;
 
-	if (dev->backing && req->res == ODRP_SLOT_FAILED)
-		more = odrp_slot_end_local(&dev->slots, req->slot);
-	else
+	if (req->res == ODRP_SLOT_FAILED) {
+		WRITE_ONCE(dev->some_unknown, true);
+		more = dev->backing ? odrp_slot_end_local(&dev->slots, req->slot) :
+				      odrp_slot_end(&dev->slots, req->slot, req->res);
+	} else {
 		more = odrp_slot_end(&dev->slots, req->slot, req->res);
+	}
 	odrp_slot_more(q, req->slot, more);
 }
 

@@ -81,8 +81,8 @@ static unsigned int regs_of(const struct odrp_conn *conn)
 {
 	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
 
-	if (!conn->q)
-		return 1;
+	if (!conn->q)	/* nor are entries read meanwhile (sync.c) */
+		return conn->msgs ? 1 : ODRP_SYNC_BATCH;
 	return conn->chain == ODRP_WIRE_LOAD && !conn->keyed ?
 	       DIV_ROUND_UP(conn->depth, max) : 0;
 }
@@ -185,7 +185,7 @@ static struct ib_qp_init_attr qp_attr(struct odrp_conn *conn)
 		.event_handler	= qp_event,
 		.qp_context	= conn,
 		.cap		= {
-			/* Registrations or a READ, a beat, ib_drain_sq()'s own. */
+			/* Registrations or READs, a beat, ib_drain_sq()'s own. */
 			.max_send_wr	= nr_reqs * (odrp_conn_lazy(conn) ?
 						     ODRP_SIGNAL_EVERY : 1) +
 					  regs_of(conn) + 3,

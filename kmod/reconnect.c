@@ -37,13 +37,16 @@
 /* Time-outs that a request may have without an answer, beside dead_after_ms. */
 #define MAX_TIMEOUTS	4
 
+/* How often connections are dialled again without one more that is up. */
+#define MAX_IDLE_ROUNDS	3
+
 /* How often a session that comes and goes is spoken of. */
 #define LOG_INTERVAL	(60 * HZ)
 #define LOG_BURST	20
 
 static bool is_lost(struct odrp_sess *s)
 {
-	return odrp_sess_state(s) == ODRP_LOST;
+	return odrp_state_is_lost(odrp_sess_state(s));
 }
 
 /* ---- what was under way ---------------------------------------------------- */
@@ -64,21 +67,20 @@ static bool req_never_answered(const struct odrp_req *req)
 	return ktime_get_ns() - req->start_ns > ms * NSEC_PER_MSEC;
 }
 
+/* Whether only its entry tells what became of a request. */
+static bool needs_entry(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ||
+	       conn->chain == ODRP_WIRE_INVALIDATE;
+}
+
 /* What became of a request: end it if it has been executed. */
-static int settle_req(struct odrp_req *req)
+static int settle_req(struct odrp_req *req, bool mapped)
 {
 	struct odrp_conn *conn = req->conn;
-	bool mapped;
-	int err;
 
-	if (req_never_answered(req))
-		return -ENOLINK;
-	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
-	    conn->chain != ODRP_WIRE_INVALIDATE)
+	if (!chain_executed(conn, mapped))
 		return 0;
-	err = odrp_sync_read(conn->sess, req->slot, &mapped);
-	if (err || !chain_executed(conn, mapped))
-		return err;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
 	odrp_req_settle(req);
@@ -86,23 +88,71 @@ static int settle_req(struct odrp_req *req)
 	return 0;
 }
 
-static int settle_conn(struct odrp_conn *conn)
+/* Requests whose entries are to be read. */
+struct settling {
+	struct odrp_req		*req[ODRP_SYNC_BATCH];
+	u64			slot[ODRP_SYNC_BATCH];
+	unsigned int		nr;
+};
+
+static int settle_batch(struct odrp_sess *s, struct settling *b)
+{
+	unsigned int i, nr = b->nr;
+	bool mapped[ODRP_SYNC_BATCH];
+	int err;
+
+	b->nr = 0;
+	if (!nr)
+		return 0;
+	if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
+		return -ECONNRESET;
+	err = odrp_sync_read(s, b->slot, nr, mapped);
+	for (i = 0; !err && i < nr; i++)
+		err = settle_req(b->req[i], mapped[i]);
+	return err;
+}
+
+static int settle_conn(struct odrp_conn *conn, struct settling *b)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < conn->nr_reqs; i++)
-		if (atomic_read(&conn->reqs[i].st) & ODRP_REQ_POSTED)
-			err = settle_req(&conn->reqs[i]);
+	for (i = 0; !err && i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
+			continue;
+		if (req_never_answered(req))
+			return -ENOLINK;
+		if (!needs_entry(conn))
+			continue;
+		b->req[b->nr] = req;
+		b->slot[b->nr++] = req->slot;
+		if (b->nr == ODRP_SYNC_BATCH)
+			err = settle_batch(conn->sess, b);
+	}
 	return err;
+}
+
+/* All requests without an answer, of whichever connection, some at a time. */
+static int sess_settle(struct odrp_sess *s)
+{
+	struct settling b = { .nr = 0 };
+	unsigned int i, c;
+	int err = 0;
+
+	for (i = 0; !err && i < s->nr_queues; i++)
+		for (c = 0; !err && c < ODRP_WIRE_NR_CHAINS; c++)
+			err = settle_conn(s->queues[i].conn[c], &b);
+	return err ?: settle_batch(s, &b);
 }
 
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * The session is dead, and sess_teardown() may be long in coming: whoever waits does
- * without from now on.  What is under way ends if no queue pair has it any more;
- * otherwise sess_disconnect() is at work, and comes here when that is so.
+ * Requests fail from now on: the session is dead, and sess_teardown() may be long in coming,
+ * or it is FAILING.  Whoever waits does without.  What is under way ends if no queue pair
+ * has it any more; otherwise sess_disconnect() is at work, and comes here when that is so.
  */
 static void sess_release(struct odrp_sess *s)
 {
@@ -126,7 +176,7 @@ static void set_unplugged(struct odrp_sess *s)
 	spin_lock_bh(&s->lock);
 	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
-	if (odrp_sess_state(s) == ODRP_DEAD)
+	if (!odrp_sess_waits(s))
 		sess_release(s);
 }
 
@@ -145,26 +195,6 @@ static void sess_disconnect(struct odrp_sess *s)
 	odrp_sess_no_events(s);
 	set_unplugged(s);
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
-}
-
-typedef int (*step_fn)(struct odrp_conn *conn);
-
-/* One step for each I/O connection, as long as it is worth it. */
-static int sess_each_io(struct odrp_sess *s, step_fn fn)
-{
-	unsigned int i, c;
-	int err;
-
-	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
-				return -ECONNRESET;
-			err = fn(s->queues[i].conn[c]);
-			if (err)
-				return err;
-		}
-	}
-	return 0;
 }
 
 static void conn_resume_io(struct odrp_conn *conn)
@@ -190,38 +220,11 @@ static bool sess_go_live(struct odrp_sess *s)
 	live = !s->reconnect.broken && odrp_sess_move(s, ODRP_LIVE, &from);
 	if (live) {
 		s->reconnect.end = 0;
+		s->reconnect.fail_at = 0;
 		s->reconnect.unplugged = false;
 	}
 	spin_unlock_bh(&s->lock);
 	return live;
-}
-
-static int sess_attempt(struct odrp_sess *s)
-{
-	int err;
-
-	spin_lock_bh(&s->lock);
-	s->reconnect.broken = false;
-	spin_unlock_bh(&s->lock);
-
-	odrp_fault_wait(ODRP_FAULT_BUSY);
-	err = odrp_handshake(s);
-	if (err)
-		return err;
-	err = odrp_cm_connect(s->admin);
-	if (err)
-		return err;
-	err = odrp_keys_check(s);
-	if (err)
-		return err;
-	/* After this no chain of before runs. */
-	err = sess_each_io(s, odrp_cm_connect);
-	if (err)
-		return err;
-	err = sess_each_io(s, settle_conn);
-	if (err)
-		return err;
-	return sess_go_live(s) ? 0 : -ECONNRESET;
 }
 
 /*
@@ -245,6 +248,67 @@ static bool error_is_final(int err)
 	}
 }
 
+/* Between two attempts. */
+static void sess_backoff(struct odrp_sess *s)
+{
+	wait_event_timeout(s->reconnect.wake, !is_lost(s),
+		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
+}
+
+/*
+ * All connections for I/O.  What is lost of their making is made again alone, as long as
+ * that gets on.
+ */
+static int sess_connect_io(struct odrp_sess *s)
+{
+	unsigned int left, before = ~0u, idle = 0;
+	int err;
+
+	for (;;) {
+		err = odrp_dial(s, 0, &left);
+		if (!err || error_is_final(err) || !is_lost(s) ||
+		    READ_ONCE(s->reconnect.broken))
+			return err;
+		idle = left < before ? 0 : idle + 1;
+		if (idle == MAX_IDLE_ROUNDS)
+			return err;
+		before = left;
+		sess_backoff(s);
+	}
+}
+
+static int sess_attempt(struct odrp_sess *s)
+{
+	int err;
+
+	spin_lock_bh(&s->lock);
+	s->reconnect.broken = false;
+	spin_unlock_bh(&s->lock);
+
+	odrp_fault_wait(ODRP_FAULT_BUSY);
+	err = odrp_handshake(s);
+	if (err)
+		return err;
+	err = odrp_cm_connect(s->admin);
+	if (err)
+		return err;
+	err = odrp_keys_check(s);
+	if (err)
+		return err;
+	/* After this no chain of before runs. */
+	err = sess_connect_io(s);
+	if (err)
+		return err;
+	/* From here on nobody has requests fail but who makes the session dead. */
+	cancel_delayed_work_sync(&s->reconnect.end_work);
+	err = sess_settle(s);
+	if (!err)
+		err = odrp_lookup(s->dev);
+	if (err)
+		return err;
+	return sess_go_live(s) ? 0 : -ECONNRESET;
+}
+
 static void stock_conn(struct odrp_conn *conn)
 {
 	if (odrp_conn_stock(conn))
@@ -265,6 +329,9 @@ static void sess_resumed(struct odrp_sess *s)
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, conn_resume_io);
+	/* Nothing was freed while requests failed. */
+	if (atomic64_read(&s->dev->free.pending) > 0)
+		odrp_free_arm(&s->dev->free, ODRP_FREE_AGE);
 	odrp_sess_watch(s);
 	if (__ratelimit(&s->reconnect.log_limit))
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
@@ -272,13 +339,6 @@ static void sess_resumed(struct odrp_sess *s)
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
 	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
 	stock_spares(s);
-}
-
-/* Between two attempts. */
-static void sess_backoff(struct odrp_sess *s)
-{
-	wait_event_timeout(s->reconnect.wake, !is_lost(s),
-		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
 }
 
 /* A memory node that breaks each new connection at once would keep us busy. */
@@ -298,12 +358,43 @@ static bool sess_expired(struct odrp_sess *s)
 				s->reconnect.last_err);
 }
 
+/* The next end of a time: that of requests, then that of the session. */
+static void deadline_arm(struct odrp_sess *s)
+{
+	enum odrp_state state = odrp_sess_state(s);
+	unsigned long when = s->reconnect.until;
+	long left;
+
+	if (!odrp_state_is_lost(state))
+		return;
+	if (state == ODRP_LOST && s->reconnect.fail_at)
+		when = s->reconnect.fail_at;
+	left = when - jiffies;
+	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+}
+
+/* Requests have waited for long enough: they fail while the session is resumed. */
+static void sess_begin_failing(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool failing;
+
+	spin_lock_bh(&s->lock);
+	failing = s->reconnect.fail_at &&
+		  !time_before(jiffies, s->reconnect.fail_at) &&
+		  odrp_sess_move(s, ODRP_FAILING, &from);
+	spin_unlock_bh(&s->lock);
+	if (failing)
+		pr_warn("odrp%d: %pISpc: requests fail after %u ms; the session is tried on\n",
+			s->dev->id, &s->addr.dst, READ_ONCE(s->dev->io_fail_ms));
+}
+
 /*
  * Connecting takes mutexes of others, who hold them while they allocate memory.
  * Who of them is in reclaim may be waiting for this device, until the session is
  * dead: so it has to die, and what is under way with it, while the work item that
- * reconnects waits.  It comes when the time is over, or when a session that was lost
- * has died of something else.
+ * reconnects waits.  It comes when the time is over, that of requests or that of the
+ * session, or when a session that was lost has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
@@ -311,18 +402,23 @@ static void end_work(struct work_struct *w)
 					   struct odrp_sess, reconnect.end_work);
 
 	sess_expired(s);
-	if (odrp_sess_state(s) == ODRP_DEAD)
+	sess_begin_failing(s);
+	if (!odrp_sess_waits(s))
 		sess_release(s);
+	deadline_arm(s);
 }
 
 static void deadline_start(struct odrp_sess *s)
 {
-	long left = s->reconnect.until - jiffies;
+	unsigned int ms = s->dev->backing ? 0 : READ_ONCE(s->dev->io_fail_ms);
+	unsigned long fail_at = s->reconnect.lost_at + msecs_to_jiffies(ms);
+	bool sooner = ms && time_before(fail_at, s->reconnect.until);
 
 	spin_lock_bh(&s->lock);
 	s->reconnect.end = s->reconnect.until ?: 1;
+	s->reconnect.fail_at = sooner ? fail_at ?: 1 : 0;
 	spin_unlock_bh(&s->lock);
-	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+	deadline_arm(s);
 }
 
 /*
@@ -360,6 +456,7 @@ static void sess_reconnect(struct odrp_sess *s)
 			return;
 		}
 		s->reconnect.last_err = err;
+		deadline_arm(s);
 		sess_disconnect(s);
 		if (error_is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
@@ -432,7 +529,7 @@ int odrp_reconnect_init(struct odrp_sess *s)
 	init_waitqueue_head(&s->reconnect.wake);
 	ratelimit_state_init(&s->reconnect.log_limit, LOG_INTERVAL, LOG_BURST);
 	s->reconnect.wq = odrp_alloc(alloc_workqueue("odrp%d_reconnect",
-						ODRP_WQ_RECLAIM | WQ_HIGHPRI, 1,
+						ODRP_WQ_UNBOUND | WQ_HIGHPRI, 1,
 						s->dev->id));
 	return s->reconnect.wq ? 0 : -ENOMEM;
 }

@@ -57,6 +57,8 @@ struct odrp_dev {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
+	unsigned int		io_fail_ms;	/* 0: as long as the session is tried */
+	bool			some_unknown;	/* slots, maybe; see lookup.c */
 	struct odrp_uevents	uevents;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */

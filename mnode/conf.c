@@ -346,7 +346,7 @@ const struct conf_key conf_keys[] = {
 	{ "beat-ms", "MS", "time between a compute node's heartbeats (1000)",
 	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
 	{ "dead-ms", "MS", "silence after which a compute node's pages are "
-	  "taken back (10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	  "taken back (90000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start; a pool larger "
 	  "than the memory that is there is refused with either (yes)",
 	  set_bool, AT(populate) },
@@ -437,7 +437,7 @@ void conf_init(struct conf *conf)
 		.depth = 64,
 		.port = ODRP_WIRE_PORT,
 		.beat_ms = 1000,
-		.dead_ms = 10 * 1000,
+		.dead_ms = 90 * 1000,
 		.populate = true,
 		.log_level = LOG_INFO,
 		.others = client_default,

@@ -211,9 +211,13 @@ static void give_up(struct manager *m, struct sess *s, int r)
 static int accept_sess(struct manager *m, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
+	int r;
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	return answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	r = answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	if (!r)	/* else a refusal is to be signed */
+		explicit_bzero(&s->seal, sizeof(s->seal));
+	return r;
 }
 
 /* A piece of it is made, or it is accepted. */

@@ -289,6 +289,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	if (r)
 		goto free_sess;
 	m->spaces.who = &m->who;
+	m->spaces.share = manager_share_far;
+	m->spaces.share_arg = m;
 	r = take_memory(m, why);
 	if (r)
 		goto close_spaces;

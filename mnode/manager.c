@@ -67,7 +67,7 @@ unsigned int manager_sessions_of(const struct manager *m, const struct share *sh
 
 uint64_t manager_connections_of(const struct manager *m, const struct share *share)
 {
-	uint64_t nr = 0;
+	uint64_t nr = spaces_connections_of(&m->spaces, &m->who, share->limits.name);
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
@@ -140,7 +140,26 @@ int manager_set_clients(struct manager *m, const struct conf *conf,
 
 static bool share_needed(void *arg, const struct share *share)
 {
-	return !is_absent(arg, share);
+	const struct manager *m = arg;
+
+	return !is_absent(m, share) ||
+	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+}
+
+unsigned int manager_share_far(void *arg, const char *name, bool connects)
+{
+	struct manager *m = arg;
+	struct share *share;
+	uint64_t most;
+
+	if (shares_get(&m->shares, name, &share))
+		return ODRP_FAR_E_NOMEM;
+	most = share->limits.max_connections;
+	if (share_take_request(share) &&
+	    (!connects || !most || manager_connections_of(m, share) < most))
+		return ODRP_FAR_OK;
+	share->refused++;
+	return ODRP_FAR_E_LIMIT;
 }
 
 void manager_forget_shares(struct manager *m)

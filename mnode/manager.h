@@ -102,9 +102,13 @@ unsigned int manager_revoke(struct manager *m, const char *name);
  * nothing has changed. */
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX]);
-/* Those without a section and without a session. */
+/* May that name ask something of spaces, or have another connection to them?  See
+ * struct spaces. */
+unsigned int manager_share_far(void *arg, const char *name, bool connects);
+/* Those without a section and without a connection. */
 void manager_forget_shares(struct manager *m);
-/* Sessions of a share, and the connections that these may have. */
+/* Sessions of a share, and the connections that these may have, with those to
+ * spaces. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);
 /* Of connections that one session may have. */

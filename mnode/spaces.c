@@ -364,12 +364,23 @@ static bool attach_adopt(struct spaces *sp, const struct who *who,
 	return true;
 }
 
+/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
+static unsigned int name_within_share(const struct spaces *sp, const char *name,
+				      unsigned int role)
+{
+	if (!sp->share || role == ODRP_FAR_JOIN || role == ODRP_FAR_CUT)
+		return ODRP_FAR_OK;
+	return sp->share(sp->share_arg, name,
+			 role == ODRP_FAR_ATTACH || role == ODRP_FAR_QUEUE);
+}
+
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
 {
 	struct asker asker = { .far.seal = asker_seal };
 	struct nic_event said = *ev;
 	struct odrp_auth_far req;
 	struct odrp_far_hello hello;
+	unsigned int status;
 	struct pass *pass;
 
 	memcpy(&req, ev->priv, sizeof(req));
@@ -386,9 +397,12 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 	};
 	hello_name_space(sp, req.space, &hello);
 	memcpy(said.priv, &hello, sizeof(hello));
-	pass->spent |= req.role == ODRP_FAR_ATTACH ||
+	status = name_within_share(sp, pass->name, req.role);
+	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
 		       attach_adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
-	if (hello_is_allowed(sp, &hello, pass->name))
+	if (status)
+		far_host_refuse(&sp->host, ev, &asker.far, status);
+	else if (hello_is_allowed(sp, &hello, pass->name))
 		far_host_serve(&sp->host, &said, &asker.far);
 	else
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
@@ -453,6 +467,21 @@ unsigned int spaces_joined(const struct space *space)
 {
 	return space_is_set_arbiter(space) ? 1 + space_set_joined(&space->set) :
 	       !space->host.closed;
+}
+
+uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
+			       const char *name)
+{
+	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
+	const struct pass *pass;
+	uint64_t nr = 0;
+
+	for (; attach; attach = attach->next) {
+		pass = who_pass(who, attach->pass);
+		if (pass && !strcmp(pass->name, name))
+			nr += 1 + attach->nr_queues;
+	}
+	return nr;
 }
 
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space)

@@ -223,6 +223,7 @@ static const struct key keys[SWAP_NR_KEYS] = {
 			      600000 },
 	[SWAP_DEAD_AFTER_MS] = { "dead-after-ms", "dead_after_ms",
 				 check_number, 0, 600000 },
+	[SWAP_IO_FAIL_MS] = { "io-fail-ms", "io_fail_ms", check_number, 0, 600000 },
 	[SWAP_RECONNECT_MS] = { "reconnect-delay-ms", "reconnect_delay_ms",
 				check_number, 1, 600000 },
 	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },
@@ -321,6 +322,9 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 	if (*conf->value[SWAP_KEY] && *conf->value[SWAP_AUTH])
 		return complain(why, "auth=none and key=%s: expected one of them",
 				conf->value[SWAP_KEY]);
+	if (!*conf->value[SWAP_KEY] && !*conf->value[SWAP_AUTH])
+		return complain(why, "key is missing: expected our name at the memory "
+				"node, or auth=none, which is insecure");
 	if (!swap_conf_activates(conf) && *conf->value[SWAP_PRIORITY])
 		return complain(why, "priority=%s: not expected with activate=no: "
 				"what swaps it on gives the priority",

@@ -25,7 +25,7 @@ const struct prom_metric swap_metrics_table[] = {
 	  "1 when the kernel module is loaded; when it is 0 there is no device, and no "
 	  "other number of this table.", NULL, "", { { "module_loaded" } } },
 	{ SWAP "state", PROM_GAUGE, "1",
-	  "Always 1; the label is the state of the session: live, lost or dead.",
+	  "Always 1; the label is the state of the session: live, lost, failing or dead.",
 	  "state", EACH, { { "state" } } },
 	{ SWAP "server_info", PROM_GAUGE, "1",
 	  "Always 1; the label is the memory node.", "server", EACH,

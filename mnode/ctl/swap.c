@@ -151,7 +151,7 @@ static int swap_add(const struct swap_args *a)
 			"SIZE\n");
 		return EXIT_USAGE;
 	}
-	if (set_words(&conf, a, why)) {
+	if (set_words(&conf, a, why) || swap_conf_check(&conf, why)) {
 		fprintf(stderr, "odrpctl swap add: %s\n", why);
 		return EXIT_USAGE;
 	}
@@ -207,7 +207,8 @@ static void wait_while_lost(unsigned int id)
 {
 	bool said = false;
 
-	while (attr_is(id, "state", "lost") && attr_is(id, "swapoff_safe", "0")) {
+	while ((attr_is(id, "state", "lost") || attr_is(id, "state", "failing")) &&
+	       attr_is(id, "swapoff_safe", "0")) {
 		if (!said)
 			fprintf(stderr, "odrpctl swap: the session of odrp%u is "
 				"lost: waiting until it is live, or dead\n", id);
@@ -433,10 +434,21 @@ static struct json_object *read_device(unsigned int id)
 	return obj;
 }
 
+/* What a value means, where a word alone would pass for a choice like others. */
+static const char *meaning(const char *name, const char *value)
+{
+	if (!strcmp(name, "auth") && !strcmp(value, "none"))
+		return " (insecure: neither end proves who it is)";
+	return "";
+}
+
 static void print_device(struct json_object *obj)
 {
-	json_object_object_foreach(obj, name, value)
-		printf("  %-24s %s\n", name, json_object_get_string(value));
+	json_object_object_foreach(obj, name, value) {
+		const char *text = json_object_get_string(value);
+
+		printf("  %-24s %s%s\n", name, text, meaning(name, text));
+	}
 }
 
 /* One device's part of what is said; -ENODEV: there is none. */

@@ -8,7 +8,7 @@
 
 #define SLOTS	200
 #define QUEUES	2
-#define WORK	3000
+#define WORK	1500
 #define WQE_NS	1000
 
 struct bed attack_bed;

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <endian.h>
 #include "attack.h"
+#include "bed/cm.h"
 #include "bed/cnode-priv.h"
 
 #define EACH	5000		/* ns between two frames */
@@ -46,18 +47,22 @@ static void say_hello(struct attacker *a, const struct attack_from *from, uint32
 	attack_cm(a, from, &m);
 }
 
-static void say_knock(struct attacker *a, const struct attack_from *from)
+static void say_knock(struct attacker *a, const struct attack_from *from,
+		      const uint8_t cookie[ODRP_AUTH_MAC])
 {
 	struct odrp_auth_knock knock = {
 		.magic = htobe32(ODRP_AUTH_MAGIC),
 		.version = htobe16(ODRP_AUTH_VERSION),
 		.role = ODRP_AUTH_HANDSHAKE, .suite = ODRP_AUTH_HMAC_SHA256,
-		.id = htobe64(attack_random(a)),
+		.id = htobe64(cookie ? 1 : attack_random(a)),
 	};
 	uint8_t priv[SNIC_CM_REQ_PRIV];
-	struct snic_cm_msg m = attack_req(a, from, attack_random(a) & SNIC_QPN_MASK,
-					  &knock, sizeof(knock), priv);
+	struct snic_cm_msg m;
 
+	if (cookie)
+		memcpy(knock.cookie, cookie, sizeof(knock.cookie));
+	m = attack_req(a, from, attack_random(a) & SNIC_QPN_MASK, &knock, sizeof(knock),
+		       priv);
 	attack_cm(a, from, &m);
 }
 
@@ -77,14 +82,14 @@ static void forged_hellos(struct attacker *a)
 
 static void knocks(struct attacker *a)
 {
-	say_knock(a, &attack_own);
+	say_knock(a, &attack_own, NULL);
 }
 
 static void forged_knocks(struct attacker *a)
 {
 	struct attack_from from = forged(a);
 
-	say_knock(a, &from);
+	say_knock(a, &from, NULL);
 }
 
 static void test_floods(void **state)
@@ -106,6 +111,66 @@ static void test_floods_without_proof(void **state)
 	       hellos, attack_refused);
 	beside("forged hellos", CONF_AUTH_NONE, NULL,
 	       forged_hellos, attack_refused);
+}
+
+/* ---- half-open ------------------------------------------------------------------- */
+
+/* What he has heard: he is where he says he is. */
+static struct {
+	uint32_t local_id, remote_id;
+	uint8_t cookie[ODRP_AUTH_MAC];
+	bool accepted, asked;
+	unsigned int nr_accepted, nr_asked;
+} heard;
+
+static uint64_t hear(void *arg, uint8_t *frame, size_t len)
+{
+	const uint8_t *mad = mad_of(frame, len);
+	struct snic_cm_msg m;
+
+	if (!mad || snic_cm_parse(mad, SNIC_MAD_LEN, &m))
+		return 0;
+	if (m.attr == SNIC_CM_REP) {
+		heard.local_id = m.remote_id;
+		heard.remote_id = m.local_id;
+		heard.accepted = true;
+		heard.nr_accepted++;
+	} else if (m.attr == SNIC_CM_REJ &&
+		   auth_is_cookie(m.priv, m.priv_len, heard.cookie)) {
+		heard.asked = true;
+		heard.nr_asked++;
+	}
+	return 0;
+}
+
+static void listening(struct attacker *a)
+{
+	memset(&heard, 0, sizeof(heard));
+	a->wire.tap = hear;
+}
+
+/* He connects, with a cookie if he is asked for one, and says no word more. */
+static void half_open(struct attacker *a)
+{
+	struct snic_cm_msg rtu = {
+		.attr = SNIC_CM_RTU, .local_id = heard.local_id,
+		.remote_id = heard.remote_id,
+	};
+
+	if (heard.accepted)
+		attack_cm(a, &attack_own, &rtu);
+	else
+		say_knock(a, &attack_own, heard.cookie);
+	heard.accepted = false;
+}
+
+static void test_half_open(void **state)
+{
+	beside("half-open handshakes", CONF_AUTH_REQUIRED, listening, half_open,
+	       attack_refused);
+	/* Half of the places, with which nobody asks for a cookie, or a little more. */
+	assert_in_range(heard.nr_accepted, 32, 40);
+	assert_in_range(heard.nr_asked, 1, UINT32_MAX);
 }
 
 /* ---- in its name ----------------------------------------------------------------- */
@@ -192,12 +257,15 @@ static void test_sizes(void **state)
 /* ---- reconnection ------------------------------------------------------------- */
 
 /* Its connections are lost while he floods: it takes its session up, and all is there. */
-static void reconnect_beside(void (*say)(struct attacker *a))
+static void reconnect_beside(void (*prepare)(struct attacker *a),
+			     void (*say)(struct attacker *a))
 {
 	struct cnode_refusal no;
 	unsigned int tries = 0;
 
 	attack_open(CONF_AUTH_REQUIRED);
+	if (prepare)
+		prepare(&attack_one);
 	attack_begin(say, EACH);
 	bed_pass(&attack_bed, 50);
 	cnode_lose(attack_bed.nodes[0].cnode, true);
@@ -218,10 +286,11 @@ static void reconnect_beside(void (*say)(struct attacker *a))
 
 static void test_reconnection(void **state)
 {
-	reconnect_beside(hellos);
-	reconnect_beside(forged_hellos);
-	reconnect_beside(knocks);
-	reconnect_beside(forged_knocks);
+	reconnect_beside(NULL, hellos);
+	reconnect_beside(NULL, forged_hellos);
+	reconnect_beside(NULL, knocks);
+	reconnect_beside(NULL, forged_knocks);
+	reconnect_beside(listening, half_open);
 }
 
 int main(void)
@@ -229,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_floods),
 		cmocka_unit_test(test_floods_without_proof),
+		cmocka_unit_test(test_half_open),
 		cmocka_unit_test(test_in_its_name),
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_reconnection),

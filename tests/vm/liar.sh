@@ -109,6 +109,7 @@ echo "refused $refused of $round"
 add || fail "not added at last"
 GUEST
 
+# Without secrets, or most of what is forged would end in handshakes.
 # lies LIES MTU OPTION... -- SCRIPT ARG...
 lies() {
 	local nic=$1
@@ -118,7 +119,7 @@ lies() {
 		options+=("$1")
 		shift
 	done
-	vm_script "${options[@]}" --add "$vm_workload/doubt-far" --mem 256M \
+	vm_script "${options[@]}" --auth none --add "$vm_workload/doubt-far" --mem 256M \
 		--mtu 4500 --swap 16M --pool 128M --no-swapon --nic-opt "$nic" \
 		--param "hot_add.$notices" \
 		--param hot_add.timeout_ms=$((300 * slow)) \

@@ -6,8 +6,9 @@ usage: pool-pages.py PID flip              changes a bit of one
        pool-pages.py PID exchange FILE     exchanges two, and keeps both in FILE
        pool-pages.py PID old FILE          puts back what FILE has of them
 
-Of pages that are noise, in the agent's own memory: with protect=aead those are the
-pages that it was given. Exit status 1: there are not so many, yet.
+Of pages that are noise, in that area of the agent's memory that has most of them, its
+pool: with protect=aead those are the pages that it was given. Exit status 1: there are
+not so many, yet.
 """
 import json
 import re
@@ -27,7 +28,8 @@ def areas(pid):
                 yield int(area[1], 16), int(area[2], 16)
 
 
-def noise_in(memory, begin, end):
+def noise(memory, begin, end):
+    """Address and contents of each page that cannot be compressed."""
     for at in range(begin, end, AT_ONCE):
         memory.seek(at)
         data = memory.read(min(AT_ONCE, end - at))
@@ -37,15 +39,14 @@ def noise_in(memory, begin, end):
                 yield at + off, page
 
 
-def noise(pid, memory):
-    """Address and contents of each page that cannot be compressed."""
-    found = []
+def pool(pid, memory):
+    most = []
     for begin, end in list(areas(pid)):
         try:
-            found += noise_in(memory, begin, end)
+            most = max(most, list(noise(memory, begin, end)), key=len)
         except OSError:  # gone, or not to be read
             pass
-    return found
+    return most
 
 
 def write(memory, at, data):
@@ -59,7 +60,7 @@ def act(pid, memory, action, path):
             for at, page in json.load(kept):
                 write(memory, at, bytes.fromhex(page))
         return 0
-    pages = noise(pid, memory)
+    pages = pool(pid, memory)
     if len(pages) < 2:
         return 1
     (a, page_a), (b, page_b) = pages[0], pages[-1]

@@ -55,7 +55,7 @@ echo 0 >$control/hot_remove || fail "hot_remove"
 for both in "protect=aead checksum=crc32c" protect=aes; do
 	echo "$(echo "$HOT_ADD" | sed "s/protect=aead/$both/")" >$control/hot_add \
 		2>/tmp/err && fail "$both"
-	dmesg | tail -n 1 | grep "hot_add: protect=.*: expected" || fail "$both"
+	dmesg | tail -n 3 | grep "hot_add: protect=.*: expected" || fail "$both"
 done
 echo "$HOT_ADD" >$control/hot_add || fail "hot_add"
 is $odrp/protect aead || fail "protect"

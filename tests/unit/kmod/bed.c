@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "../../../kmod/cm.h"
 #include "bed.h"
 
 #define MOST_WCS	64
@@ -31,7 +32,7 @@ static struct odrp_stats stats;
 static struct odrp_times times;
 static struct odrp_free_cpu free_cpu;
 
-struct workqueue_struct *odrp_wq;
+struct workqueue_struct *odrp_wq, *odrp_flush_wq;
 unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
 
 /* ---- what is not on the way of a bio ------------------------------------------- */
@@ -284,15 +285,45 @@ void odrp_conn_unplug(struct odrp_conn *conn)
 {
 	if (conn->q)
 		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
+	conn->established = false;
+}
+
+/* A connection is asked for, of which no other request is under way. */
+int odrp_cm_begin(struct odrp_conn *conn)
+{
+	assert_false(conn->established);
+	if (conn->q)
+		bed.begun[conn->chain]++;
+	else
+		bed.connects++;
+	bed.dialling++;
+	bed.most_dialling = max(bed.most_dialling, bed.dialling);
+	if (bed.on_connect)
+		bed.on_connect(conn);
+	return 0;
+}
+
+int odrp_cm_finish(struct odrp_conn *conn, unsigned long until)
+{
+	bed.dialling--;
+	if (!bed.connect_err && bed.lose_next && conn->q) {
+		bed.lose_next--;
+		return -ETIMEDOUT;
+	}
+	conn->established = !bed.connect_err;
+	return bed.connect_err;
 }
 
 int odrp_cm_connect(struct odrp_conn *conn)
 {
-	if (!conn->q)
-		bed.connects++;
-	if (bed.on_connect)
-		bed.on_connect(conn);
-	return bed.connect_err;
+	int err = odrp_cm_begin(conn);
+
+	return err ?: odrp_cm_finish(conn, 0);
+}
+
+unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
+{
+	return 1000;
 }
 
 int odrp_conn_stock(struct odrp_conn *conn)
@@ -301,11 +332,17 @@ int odrp_conn_stock(struct odrp_conn *conn)
 	return bed.stock_err;
 }
 
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped)
 {
+	unsigned int i;
+
+	assert_in_range(nr, 1, ODRP_SYNC_BATCH);
+	bed.entry_reads++;
 	if (bed.on_table_read)
-		bed.on_table_read(slot);
-	*ret_mapped = bed.mapped[s->dev->slots.entry[slot]];
+		bed.on_table_read(slots[0]);
+	for (i = 0; i < nr; i++)
+		ret_mapped[i] = bed.mapped[s->dev->slots.entry[slots[i]]];
 	return 0;
 }
 
@@ -387,6 +424,7 @@ static void init_sess(struct odrp_sess *s)
 	s->admin = &bed.admin;
 	bed.admin.sess = s;
 	spin_lock_init(&bed.admin.lock);
+	spin_lock_init(&s->auth.lock);
 	odrp_fail_init(s);
 	atomic_set(&s->state, ODRP_LIVE);
 }
@@ -493,7 +531,9 @@ void bed_check_idle(void)
 		assert_true(states[i] == ODRP_SLOT_EMPTY ||
 			    states[i] == ODRP_SLOT_MAPPED ||
 			    states[i] == ODRP_SLOT_FREE_PENDING ||
-			    states[i] == ODRP_SLOT_UNKNOWN);
+			    states[i] == ODRP_SLOT_VOID ||
+			    (states[i] & ODRP_SLOT_STATE_MASK) ==
+			    ODRP_SLOT_UNKNOWN);
 	}
 	assert_int_equal(bed.dev.parked.v, 0);
 	assert_false(odrp_has_released(&bed.q));

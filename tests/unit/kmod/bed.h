@@ -31,6 +31,10 @@ struct bed {
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */
+	unsigned int		begun[ODRP_WIRE_NR_CHAINS];
+	unsigned int		dialling, most_dialling;	/* at a time */
+	unsigned int		lose_next;	/* answers to connections for I/O */
+	unsigned int		entry_reads;	/* of some entries at once */
 	void			(*on_table_read)(u64 slot);
 	int			stock_err;
 	unsigned int		stocks, watches, byes;

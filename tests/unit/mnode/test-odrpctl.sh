@@ -105,6 +105,7 @@ for address in fd00::1 '[fd00::1]:7489' ::1 '[::1]'; do
 	ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add "$address" 1G
 done
 ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add 192.0.2.1 1G --src fd00::2
+ends 2 'key is missing: expected our name' "$odrpctl" swap add 192.0.2.1 1G
 ends 2 'port=: expected' "$odrpctl" swap add 192.0.2.1: 1G
 
 for level in '' mnode swap 'swap add' 'mnode status'; do

@@ -36,6 +36,8 @@ static struct agent second;
 static bool second_is_arbiter;
 /* The two prove to each other who they are, by a secret of which byte 0 is that. */
 static bool proved;
+/* And clients prove nothing, so that the tests of before are clients. */
+static bool free_clients;
 static uint8_t first_secret, second_secret;
 
 /* 10.77.0.1 is the bed's agent, 10.77.0.10 the second one. */
@@ -92,7 +94,7 @@ static void set_conf(struct conf *conf, bool arbiter, const char *size)
 	assert_int_equal(conf_space_set(conf, "s", "node", arbiter ? "0" : "1", why), 0);
 	assert_int_equal(conf_space_set(conf, "s", "clients", "4", why), 0);
 	if (proved) {
-		conf->auth = CONF_AUTH_REQUIRED;
+		conf->auth = free_clients ? CONF_AUTH_NONE : CONF_AUTH_REQUIRED;
 		assert_int_equal(conf_space_set(conf, "s", "node-keys", "member", why), 0);
 	}
 	conf->spaces[0].dead_ms = 200;
@@ -441,9 +443,15 @@ static int begin_proved(void **state)
 	return 0;
 }
 
+static int begin_free(void **state)
+{
+	free_clients = true;
+	return begin_proved(state);
+}
+
 static int end_proved(void **state)
 {
-	proved = second_is_arbiter = false;
+	proved = free_clients = second_is_arbiter = false;
 	return 0;
 }
 
@@ -562,5 +570,6 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("clients", tests, begin_free, end_proved) +
 	       cmocka_run_group_tests_name("proved", proofs, begin_proved, end_proved);
 }

@@ -67,9 +67,9 @@ static void test_least(void **state)
 	char text[SWAP_LINE_MAX];
 
 	assert_int_equal(read_text(&conf, "[swap]\naddress=192.0.2.1\n"
-				   "size=4096\n"), 0);
+				   "size=4096\nauth=none\n"), 0);
 	swap_conf_line(&conf, 0, text, sizeof(text));
-	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096");
+	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096 auth=none");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
 	assert_true(swap_conf_activates(&conf));
 	swap_conf_server(&conf, text, sizeof(text));
@@ -155,13 +155,17 @@ static void test_bad_values(void **state)
 static const char *const bad_files[][2] = {
 	{ "[swap]\nsize = 1G\n", "address is missing" },
 	{ "[swap]\naddress = 192.0.2.1\n", "size is missing" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\n",
+	  "key is missing: expected our name at the memory node, or auth=none" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nkey = a\nauth = none\n",
+	  "auth=none and key=a: expected one of them" },
 	{ "address = 192.0.2.1\n[swap]\n",
 	  ":1: address: in no section: expected [swap]" },
 	{ "", "missing" },
 	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\n[other]\n",
 	  ":4: section [other]: expected [swap]" },
 	{ "[swap]\naddress 192.0.2.1\n[other]\n", ":2: expected NAME = VALUE" },
-	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nactivate = no\npriority = 1\n",
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nkey = a\nactivate = no\npriority = 1\n",
 	  "priority=1: not expected with activate=no" },
 	{ "[mnode]\naddress = 192.0.2.1\n", ":1: section [mnode]" },
 	{ "[swap]\naddress 192.0.2.1\n", ":2: expected NAME = VALUE" },

@@ -172,6 +172,8 @@ void shim_unlock(spinlock_t *l);
 #define spin_lock_init(l)		(*(l) = (spinlock_t){ .free = true })
 #define spin_lock_bh(l)			shim_lock(l)
 #define spin_unlock_bh(l)		shim_unlock(l)
+#define spin_lock(l)			shim_lock(l)
+#define spin_unlock(l)			shim_unlock(l)
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
@@ -292,6 +294,7 @@ struct page {
 #define offset_in_page(p)		((uintptr_t)(p) & (PAGE_SIZE - 1))
 #define get_random_bytes_wait(p, n)	getentropy(p, n)
 #define memzero_explicit(p, n)		explicit_bzero(p, n)
+#define cond_resched()			do { } while (0)
 #define kfree(p)			free(p)
 #define page_address(p)			((void *)(p)->bytes)
 #define memcpy_to_page(p, off, from, n)	((void)memcpy((p)->bytes + (off), from, n))

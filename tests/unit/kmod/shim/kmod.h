@@ -17,6 +17,7 @@
 
 #define ODRP_SWAPOFF_SAFE			true
 #define ODRP_WQ_RECLAIM				0
+#define ODRP_WQ_UNBOUND				0
 
 #define _ODRP_TRACE_H
 #define ODRP_TRACE_SLOT				0

@@ -3,7 +3,6 @@
  * YCSB's distributions against exact tables: the probability of the hottest key,
  * zeta, chi-square over all ranks, the bijection, and growth.
  */
-#include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -190,8 +189,8 @@ static void test_emails(void **state)
 		ycsb_key(&data, i, key[i]);
 		assert_non_null(memchr(key[i], '@', 12));
 		for (k = 0; k < sizeof(*key); k++)
-			assert_true(islower(key[i][k]) || isdigit(key[i][k]) ||
-				    key[i][k] == '.' || key[i][k] == '@');
+			assert_non_null(strchr("abcdefghijklmnopqrstuvwxyz0123456789.@",
+					       key[i][k]));
 	}
 	qsort(key, EMAILS, sizeof(*key), order);
 	for (i = 1; i <= EMAILS; i++) {
