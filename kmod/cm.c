@@ -277,9 +277,8 @@ unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
 		     RECONNECT_STEP_MS);
 }
 
-static int wait_step(struct odrp_conn *conn, const char *what)
+static int wait_ms(struct odrp_conn *conn, const char *what, unsigned long ms)
 {
-	unsigned long ms = odrp_cm_step_ms(conn);
 	long left;
 
 	left = wait_for_completion_killable_timeout(&conn->cm_done,
@@ -291,6 +290,11 @@ static int wait_step(struct odrp_conn *conn, const char *what)
 		return -ETIMEDOUT;
 	}
 	return conn->cm_status;
+}
+
+static int wait_step(struct odrp_conn *conn, const char *what)
+{
+	return wait_ms(conn, what, odrp_cm_step_ms(conn));
 }
 
 static int resolve_addr(struct odrp_conn *conn)
@@ -435,13 +439,15 @@ static void fill_data(struct odrp_conn *conn, union req_data *d)
  */
 static u8 max_reads(const struct odrp_conn *conn)
 {
-	if (!conn->keyed || conn->chain != ODRP_WIRE_LOAD)
+	if (conn->msgs || (conn->q && (!conn->keyed ||
+					conn->chain != ODRP_WIRE_LOAD)))
 		return 1;
 	return clamp(conn->sess->ibdev->attrs.max_qp_init_rd_atom, 1,
 		     ODRP_MAX_READS);
 }
 
-static int connect(struct odrp_conn *conn)
+/* Ask for it; the answer completes cm_done. */
+static int request(struct odrp_conn *conn)
 {
 	union req_data data;
 	struct rdma_conn_param param = {
@@ -459,9 +465,7 @@ static int connect(struct odrp_conn *conn)
 	fill_data(conn, &data);
 	reinit_completion(&conn->cm_done);
 	err = odrp_step(rdma_connect(conn->id, &param));
-	if (err)
-		return failed(conn, "connecting", err);
-	return wait_step(conn, "connecting");
+	return err ? failed(conn, "connecting", err) : 0;
 }
 
 static int say_bad(struct odrp_conn *conn, const struct odrp_bad *bad)
@@ -628,12 +632,12 @@ static int plug(struct odrp_conn *conn)
 }
 
 /*
- * odrp_cm_connect() - make one connection
+ * odrp_cm_begin() - ask for one connection
  *
- * Return: 0 with QP and CQ made, the connection established, and its accept
- * taken over.  Else -errno; the caller disposes of the connection either way.
+ * Return: 0 with QP and CQ made, and the request under way.  Else -errno; the caller
+ * disposes of the connection either way.
  */
-int odrp_cm_connect(struct odrp_conn *conn)
+int odrp_cm_begin(struct odrp_conn *conn)
 {
 	int err;
 
@@ -652,12 +656,34 @@ int odrp_cm_connect(struct odrp_conn *conn)
 	err = plug(conn);
 	if (err)
 		return failed(conn, "making a queue pair", err);
-	err = connect(conn);
-	if (err)
+	return request(conn);
+}
+
+/*
+ * odrp_cm_finish() - wait for the answer to odrp_cm_begin()
+ * @until: jiffies; what has come by then counts
+ *
+ * Return: 0 with the connection established, and its accept taken over.  Else -errno;
+ * the caller disposes of the connection either way.
+ */
+int odrp_cm_finish(struct odrp_conn *conn, unsigned long until)
+{
+	long left = until - jiffies;
+	int err;
+
+	err = wait_ms(conn, "connecting", jiffies_to_msecs(max(left, 0L)));
+	if (err || conn->msgs)
 		return err;
-	if (conn->msgs)
-		return 0;
 	return conn->q ? take_io(conn) : take_admin(conn);
+}
+
+/* odrp_cm_connect() - make one connection: odrp_cm_begin() and odrp_cm_finish() */
+int odrp_cm_connect(struct odrp_conn *conn)
+{
+	int err = odrp_cm_begin(conn);
+
+	return err ?: odrp_cm_finish(conn, jiffies +
+				     msecs_to_jiffies(odrp_cm_step_ms(conn)));
 }
 
 /* The connection has no id any more, and hears of no event. */

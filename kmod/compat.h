@@ -160,6 +160,22 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define odrp_compat_sha256	struct sha256_state
 #endif
 
+/* -- ChaCha20-Poly1305 as a function, of a library that a kernel may lack -- */
+
+#if IS_REACHABLE(CONFIG_CRYPTO_LIB_CHACHA20POLY1305)
+#include <crypto/chacha20poly1305.h>
+#define ODRP_HAVE_AEAD	true
+#define ODRP_AEAD_KEY	CHACHA20POLY1305_KEY_SIZE
+#else
+struct scatterlist;
+#define ODRP_HAVE_AEAD	false
+#define ODRP_AEAD_KEY	32
+#define chacha20poly1305_encrypt_sg_inplace(sg, len, ad, ad_len, nonce, key) \
+	((void)(sg), (void)(ad), (void)(nonce), (void)(key), false)
+#define chacha20poly1305_decrypt_sg_inplace(sg, len, ad, ad_len, nonce, key) \
+	((void)(sg), (void)(ad), (void)(nonce), (void)(key), false)
+#endif
+
 /* -- another block device -- */
 
 struct odrp_compat_bdev {
@@ -320,6 +336,7 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 #else
 #define ODRP_WQ_RECLAIM	WQ_MEM_RECLAIM
 #endif
+#define ODRP_WQ_UNBOUND	(WQ_MEM_RECLAIM | WQ_UNBOUND)
 
 /* -- a page's memory for a moment, on this CPU -- */
 

@@ -209,6 +209,8 @@ int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 void odrp_reg_free(struct odrp_reg *reg);
 
 /* cm.c: RDMA CM */
+int odrp_cm_begin(struct odrp_conn *conn);
+int odrp_cm_finish(struct odrp_conn *conn, unsigned long until);
 int odrp_cm_connect(struct odrp_conn *conn);
 int odrp_conn_stock(struct odrp_conn *conn);
 bool odrp_cm_mtu_cut(struct odrp_conn *conn);

@@ -20,14 +20,18 @@
 #include "secret.h"
 
 #define DEFAULT_DEPTH		64
-/* A page of a memory node that is gone is an I/O error after 9 s, about. */
+/*
+ * A session outlives a switch that reboots, and is given up before the memory node
+ * forgets it (its dead-ms, by default 90 s).
+ */
 #define DEFAULT_TIMEOUT_MS	5000
-#define DEFAULT_DEAD_AFTER_MS	4000
+#define DEFAULT_DEAD_AFTER_MS	60000
+/* One that has a backing device goes on there. */
+#define BACKED_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
+#define NOT_GIVEN		UINT_MAX
 #define MAX_DEVICES		256
-#define MAX_KEYS		16	/* of hot_add, or more */
-/* Whether a device without key= is added although auth=none is not said. */
-#define AUTH_DEFAULT_NONE	true
+#define MAX_KEYS		24	/* of hot_add, or more */
 
 /*
  * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
@@ -120,6 +124,19 @@ static int parse_checksum(const char *val, bool *ret_on)
 	return -EINVAL;
 }
 
+static int parse_protect(const char *val, bool *ret_on)
+{
+	*ret_on = !strcmp(val, "aead");
+	if (*ret_on && !ODRP_HAVE_AEAD) {
+		pr_err("hot_add: protect=aead: no CRYPTO_LIB_CHACHA20POLY1305: expected none\n");
+		return -EOPNOTSUPP;
+	}
+	if (*ret_on || !strcmp(val, "none"))
+		return 0;
+	pr_err("hot_add: protect=%s: expected none or aead\n", val);
+	return -EINVAL;
+}
+
 /* A key is what authenticates; so it says none, or nothing. */
 static int parse_auth(const char *val, bool *ret_none)
 {
@@ -159,6 +176,7 @@ static const struct {
 	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
 	{ "timeout_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(timeout_ms) },
 	{ "dead_after_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(dead_after_ms) },
+	{ "io_fail_ms", 0, ODRP_MAX_TIMEOUT_MS, AT(io_fail_ms) },
 	{ "reconnect_delay_ms", 1, ODRP_MAX_TIMEOUT_MS, AT(reconnect_delay_ms) },
 	{ "id", 0, MAX_DEVICES - 1, AT(id) },
 };
@@ -197,6 +215,8 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return parse_backend(val, &opt->frontswap);
 	if (!strcmp(key, "checksum"))
 		return parse_checksum(val, &opt->checksum);
+	if (!strcmp(key, "protect"))
+		return parse_protect(val, &opt->protect);
 	if (!strcmp(key, "translate"))
 		return parse_translate(val, &opt->keyed);
 	if (!strcmp(key, "auth"))
@@ -207,7 +227,9 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "reconnect_delay_ms, backend, backing, checksum, translate, key, auth or id");
+	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
+	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, protect, "
+	       "translate, key, auth or id");
 	return -EINVAL;
 }
 
@@ -241,7 +263,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.queues		= min_t(unsigned int, num_online_cpus(), 4),
 		.depth		= DEFAULT_DEPTH,
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
-		.dead_after_ms	= DEFAULT_DEAD_AFTER_MS,
+		.dead_after_ms	= NOT_GIVEN,
 		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
 		.keyed		= true,
 	};
@@ -270,12 +292,24 @@ static int parse_options(char *s, struct odrp_options *opt)
 		pr_err("hot_add: size= is missing: expected the size of the device in bytes\n");
 		return -EINVAL;
 	}
+	if (opt->protect && opt->checksum) {
+		pr_err("hot_add: protect=aead and checksum=crc32c: expected one of them\n");
+		return -EINVAL;
+	}
+	if (opt->dead_after_ms == NOT_GIVEN)
+		opt->dead_after_ms = opt->backing ? BACKED_DEAD_AFTER_MS :
+						    DEFAULT_DEAD_AFTER_MS;
+	if (opt->io_fail_ms && opt->backing) {
+		pr_err("hot_add: io_fail_ms=%u and backing=%s: expected one of them\n",
+		       opt->io_fail_ms, opt->backing);
+		return -EINVAL;
+	}
 	return 0;
 }
 
 /*
- * Who is who: by a key, or by nothing, which the operator has to say, unless
- * AUTH_DEFAULT_NONE.  He is told when the device is there (dev.c).
+ * Who is who: by a key, or by nothing, which the operator has to say.  The log names
+ * it again when the device is there (dev.c).
  */
 static int check_auth(struct odrp_options *opt)
 {
@@ -286,14 +320,15 @@ static int check_auth(struct odrp_options *opt)
 	}
 	if (opt->key)
 		return odrp_secret_get(opt->key, opt->secret);
-	if (opt->no_auth || AUTH_DEFAULT_NONE)
+	if (opt->no_auth)
 		return 0;
-	pr_err("hot_add: key= is missing: expected our name at the memory node, or auth=none\n");
+	pr_err("hot_add: key= is missing: expected %s\n",
+	       "our name at the memory node, or auth=none, which is insecure");
 	return -EINVAL;
 }
 
 /* A number that is nobody's becomes ours. */
-static int take_id(const struct odrp_options *opt)
+static int id_take(const struct odrp_options *opt)
 {
 	int id;
 
@@ -313,7 +348,7 @@ static int take_id(const struct odrp_options *opt)
 	return id;
 }
 
-static void give_id_back(int id)
+static void id_give_back(int id)
 {
 	mutex_lock(&ctl_lock);
 	idr_remove(&devs, id);
@@ -321,7 +356,7 @@ static void give_id_back(int id)
 }
 
 /* Once it can be seen it can be removed. */
-static int show(struct odrp_dev *dev, const struct odrp_options *opt)
+static int dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 {
 	int err;
 
@@ -337,18 +372,18 @@ static int show(struct odrp_dev *dev, const struct odrp_options *opt)
  * With a reference to the module, which becomes the device's.  Making a device takes
  * its time, so ctl_lock is not held for that.
  */
-static int add(const struct odrp_options *opt)
+static int dev_add(const struct odrp_options *opt)
 {
 	struct odrp_dev *dev;
 	int id, err;
 
-	id = take_id(opt);
+	id = id_take(opt);
 	if (id < 0)
 		return id;
 	err = odrp_dev_create(opt, id, &dev);
 	if (err)
 		goto give_id_back;
-	err = show(dev, opt);
+	err = dev_show(dev, opt);
 	if (err)
 		goto abandon;
 	return 0;
@@ -356,7 +391,7 @@ static int add(const struct odrp_options *opt)
 abandon:
 	odrp_dev_abandon(dev);
 give_id_back:
-	give_id_back(id);
+	id_give_back(id);
 	return err;
 }
 
@@ -385,7 +420,7 @@ ODRP_CLASS_STORE(hot_add_store)
 		err = -EINTR;
 		goto put_module;
 	}
-	err = add(&opt);
+	err = dev_add(&opt);
 	up_read(&making);
 put_module:
 	if (err)
@@ -397,7 +432,7 @@ free_s:
 }
 
 /* Whoever calls this is waited for by odrp_ctl_exit(). */
-static void drop(struct odrp_dev *dev)
+static void dev_drop(struct odrp_dev *dev)
 {
 	lockdep_assert_held(&ctl_lock);
 	idr_remove(&devs, dev->id);
@@ -424,7 +459,7 @@ static void drop(struct odrp_dev *dev)
  *   - who reads sysfs or the disk's statistics is waited for by del_gendisk(), and
  *     until then all is there to be read: a dead session has its structures.
  */
-static void sweep(struct work_struct *w)
+static void devs_sweep(struct work_struct *w)
 {
 	struct odrp_dev *dev;
 	int id;
@@ -432,12 +467,12 @@ static void sweep(struct work_struct *w)
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
 		if (READ_ONCE(dev->forced) && !odrp_dev_shut(dev))
-			drop(dev);
+			dev_drop(dev);
 	}
 	mutex_unlock(&ctl_lock);
 }
 
-static DECLARE_WORK(sweep_work, sweep);
+static DECLARE_WORK(sweep_work, devs_sweep);
 
 /*
  * odrp_ctl_sweep() - a device that was removed by force has been closed
@@ -472,7 +507,7 @@ static int parse_remove(char *s, unsigned int *ret_id, bool *ret_force)
 }
 
 /* Return: 0 also if it goes later, when it has been closed. */
-static int remove(unsigned int id, bool force)
+static int dev_remove(unsigned int id, bool force)
 {
 	struct odrp_dev *dev;
 	int err;
@@ -485,7 +520,7 @@ static int remove(unsigned int id, bool force)
 	}
 	err = force ? odrp_dev_force(dev) : odrp_dev_shut(dev);
 	if (!err)
-		drop(dev);
+		dev_drop(dev);
 	else if (err == -EBUSY && dev->forced)
 		pr_warn_ratelimited("odrp%u: already removed by force: goes with its last user\n",
 				    id);
@@ -508,7 +543,7 @@ ODRP_CLASS_STORE(hot_remove_store)
 		return err;
 	if (mutex_lock_interruptible(&ctl_lock))
 		return -EINTR;
-	err = remove(id, force);
+	err = dev_remove(id, force);
 	mutex_unlock(&ctl_lock);
 	return err ? err : count;
 }

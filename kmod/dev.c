@@ -44,6 +44,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	dev->timeout_ms = opt->timeout_ms;
 	dev->reconnect_delay_ms = opt->reconnect_delay_ms;
 	dev->dead_after_ms = opt->dead_after_ms;
+	dev->io_fail_ms = opt->io_fail_ms;
 	mutex_init(&dev->lock);
 	odrp_uevent_init(dev);
 	init_waitqueue_head(&dev->room);
@@ -66,6 +67,7 @@ static void free_dev(struct odrp_dev *dev)
 {
 	odrp_backing_del(dev);
 	odrp_unreadable_del(dev);
+	odrp_protect_del(dev);
 	odrp_sum_del(dev);
 	odrp_free_exit(dev);
 	free_slots(dev);
@@ -89,6 +91,8 @@ static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 		err = odrp_free_add(dev);
 	if (!err && opt->checksum)
 		err = odrp_sum_add(dev);
+	if (!err && opt->protect)
+		err = odrp_protect_add(dev);
 	if (!err)
 		err = odrp_unreadable_add(dev);
 	if (!err && opt->backing)
@@ -183,6 +187,21 @@ say:
 }
 
 /*
+ * odrp_dev_check_patience() - warn when the session is tried for longer than there is one
+ *
+ * The memory node has said in its accept for how long it waits.
+ */
+void odrp_dev_check_patience(const struct odrp_dev *dev)
+{
+	unsigned int ms = READ_ONCE(dev->dead_after_ms);
+
+	if (ms >= dev->sess.beat.dead_ms)
+		pr_warn("odrp%d: dead_after_ms=%u: expected less than dead-ms of %pISpc, %u\n",
+			dev->id, ms, &dev->sess.addr.dst,
+			dev->sess.beat.dead_ms);
+}
+
+/*
  * odrp_dev_show() - let others see it: frontswap, the disk
  *
  * Return: 0, or -errno, and it is as it was.
@@ -207,6 +226,7 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 		opt->queues, dev->sess.depth, opt->depth,
 		(s64)atomic64_read(&dev->lease.limit),
 		opt->key ? "" : ", insecure: auth=none");
+	odrp_dev_check_patience(dev);
 	return 0;
 }
 

@@ -26,9 +26,11 @@ struct odrp_options {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
+	unsigned int		io_fail_ms;	/* 0: with the session */
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
+	bool			protect;
 	bool			keyed;	/* to be offered */
 	const char		*key;	/* our name; NULL: none, nobody proves anything */
 	bool			no_auth;	/* ... and that is meant */
@@ -39,6 +41,7 @@ struct odrp_options {
 int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev);
 int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt);
+void odrp_dev_check_patience(const struct odrp_dev *dev);
 void odrp_dev_abandon(struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
 int odrp_dev_force(struct odrp_dev *dev);

@@ -49,6 +49,14 @@ static bool mark_answered(struct odrp_req *req, u32 id, bool *ret_done)
 	return true;
 }
 
+/* Is what has been copied to the bio what was stored?  Afterwards it is, or -errno. */
+static int check_load(struct odrp_dev *dev, struct odrp_req *req)
+{
+	if (dev->protect)
+		return odrp_protect_open(dev, req);
+	return dev->sums ? odrp_sum_check(dev, req) : 0;
+}
+
 static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 {
 	struct odrp_queue *q = req->conn->q;
@@ -59,7 +67,7 @@ static void end_load(struct odrp_dev *dev, struct odrp_req *req)
 	ib_dma_sync_single_for_cpu(req->conn->sess->ibdev, req->bounce_dma,
 				   ODRP_BLOCK, DMA_FROM_DEVICE);
 	odrp_block_copy(req->bio, req->iter, req->bounce, true);
-	if (dev->sums && odrp_sum_check(dev, req)) {
+	if (check_load(dev, req)) {
 		odrp_unreadable_mark(dev, req->slot);
 		/* Nobody is to have it, not even by a kernel that does not look. */
 		odrp_block_copy(req->bio, req->iter, ZERO_PAGE(0), true);
@@ -86,6 +94,8 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req)
 		return;
 	if (dev->sums)
 		odrp_sum_keep(dev, req);
+	if (dev->protect)
+		odrp_protect_keep(dev, req);
 	odrp_unreadable_clear(dev, req->slot);
 	if (req->act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_stat_inc(dev, stores_unmapped);
@@ -135,10 +145,13 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
 	struct odrp_dev *dev = q->dev;
 	unsigned int more;
 
-	if (dev->backing && req->res == ODRP_SLOT_FAILED)
-		more = odrp_slot_end_local(&dev->slots, req->slot);
-	else
+	if (req->res == ODRP_SLOT_FAILED) {
+		WRITE_ONCE(dev->some_unknown, true);
+		more = dev->backing ? odrp_slot_end_local(&dev->slots, req->slot) :
+				      odrp_slot_end(&dev->slots, req->slot, req->res);
+	} else {
 		more = odrp_slot_end(&dev->slots, req->slot, req->res);
+	}
 	odrp_slot_more(q, req->slot, more);
 }
 
@@ -162,7 +175,7 @@ static void req_finish(struct odrp_req *req)
 		end_load(dev, req);
 	else if (chain != ODRP_WIRE_INVALIDATE)
 		end_store(dev, req);
-	trace_odrp_done(conn, req);	/* a checksum may have failed it */
+	trace_odrp_done(conn, req);	/* check_load() may have failed it */
 	slot_settle(q, req);
 	res = req->res;
 

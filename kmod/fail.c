@@ -59,7 +59,7 @@ static bool to_dead(struct odrp_sess *s)
 	if (from != ODRP_CONNECTING)
 		odrp_reconnect_queue(s);
 	/* The reconnect work may be running, and waiting for memory that only this frees. */
-	if (from == ODRP_LOST)
+	if (odrp_state_is_lost(from))
 		mod_delayed_work(odrp_wq, &s->reconnect.end_work, 0);
 	wake_up_all(&s->reconnect.wake);
 	return true;
@@ -82,7 +82,7 @@ void odrp_sess_fail(struct odrp_sess *s, const char *fmt, ...)
 	dead = from == ODRP_CONNECTING && to_dead(s);
 	if (lost)
 		odrp_reconnect_queue(s);
-	else if (from == ODRP_LOST)
+	else if (odrp_state_is_lost(from))
 		s->reconnect.broken = true;
 	spin_unlock_bh(&s->lock);
 	if (!dead && !(lost && __ratelimit(&s->reconnect.log_limit)))
@@ -127,7 +127,7 @@ bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...)
 	bool dead;
 
 	spin_lock_bh(&s->lock);
-	dead = odrp_sess_state(s) == ODRP_LOST && s->reconnect.end &&
+	dead = odrp_state_is_lost(odrp_sess_state(s)) && s->reconnect.end &&
 	       !time_before(jiffies, s->reconnect.end) && to_dead(s);
 	spin_unlock_bh(&s->lock);
 	if (!dead)

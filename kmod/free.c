@@ -29,10 +29,10 @@ void odrp_free_arm(struct odrp_free *f, enum odrp_free_why why)
 	} while (!atomic_try_cmpxchg(&f->armed, &cur, why));
 
 	if (why == ODRP_FREE_AGE)
-		queue_delayed_work(odrp_wq, &f->work,
+		queue_delayed_work(odrp_flush_wq, &f->work,
 			msecs_to_jiffies(READ_ONCE(odrp_free_delay_ms)));
 	else
-		mod_delayed_work(odrp_wq, &f->work, 0);
+		mod_delayed_work(odrp_flush_wq, &f->work, 0);
 }
 
 /* Give back all that is waiting, now. */

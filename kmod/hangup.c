@@ -4,6 +4,7 @@
  * of what waits for them.
  */
 #include <linux/sched/mm.h>
+#include <linux/string.h>
 #include "odrp.h"
 
 /*
@@ -115,6 +116,15 @@ void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn)
 	}
 }
 
+/* Nobody makes a connection any more: nothing that proves or signs is left. */
+static void wipe_auth(struct odrp_auth *a)
+{
+	spin_lock(&a->lock);
+	memzero_explicit(a->secret, sizeof(a->secret));
+	spin_unlock(&a->lock);
+	memzero_explicit(&a->key, sizeof(a->key));
+}
+
 /*
  * odrp_sess_hang_up() - end all connections and everything on them
  *
@@ -143,6 +153,7 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
 	odrp_sess_each_conn(s, odrp_cm_exit);
 	odrp_end_wait(s);
+	wipe_auth(&s->auth);
 	WRITE_ONCE(s->ibdev, NULL);
 	memalloc_noio_restore(noio);
 }

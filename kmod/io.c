@@ -13,13 +13,13 @@
 
 /*
  * What is not posted now may be later.  Under conn->lock: who makes the session
- * dead takes that lock afterwards, for what was left to wait before.
+ * fail requests takes that lock afterwards, for what was left to wait before.
  */
 static bool may_wait(const struct odrp_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
 	return conn->live ||
-	       (conn->paused && odrp_sess_state(conn->sess) != ODRP_DEAD);
+	       (conn->paused && odrp_sess_waits(conn->sess));
 }
 
 /*

@@ -53,7 +53,8 @@ static struct ib_device *req_ibdev(const struct odrp_req *req)
 
 /*
  * The page of a store: the bio's own, or a copy of it when the block lies in
- * two pages or cannot be mapped, or must not change because it has a checksum.
+ * two pages or cannot be mapped, or must not change because it has a checksum, or is
+ * encrypted.
  */
 static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
 {
@@ -61,7 +62,7 @@ static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
 	struct bio_vec bv = bio_iter_iovec(req->bio, req->iter);
 
 	req->mapped = false;
-	if (bv.bv_len >= ODRP_BLOCK && !dev->sums &&
+	if (bv.bv_len >= ODRP_BLOCK && !dev->sums && !dev->protect &&
 	    !odrp_fault(ODRP_FAULT_MAP)) {
 		req->page_dma = ib_dma_map_page(ibdev, bv.bv_page,
 						bv.bv_offset, ODRP_BLOCK,
@@ -77,6 +78,8 @@ static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
 	odrp_block_copy(req->bio, req->iter, req->bounce, false);
 	if (dev->sums)
 		odrp_sum_make(req);
+	if (dev->protect)
+		odrp_protect_seal(dev, req);
 	ib_dma_sync_single_for_device(ibdev, req->bounce_dma, ODRP_BLOCK,
 				      DMA_TO_DEVICE);
 	req->sge[1].addr = req->bounce_dma;

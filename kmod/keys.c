@@ -29,7 +29,7 @@ static int keys_take(struct odrp_sess *s, u32 first, u32 nr)
 	return 0;
 }
 
-static int compare(struct odrp_sess *s, u32 first, u32 nr)
+static int keys_compare(struct odrp_sess *s, u32 first, u32 nr)
 {
 	u32 i;
 
@@ -47,8 +47,8 @@ static int compare(struct odrp_sess *s, u32 first, u32 nr)
 }
 
 /* Read all of them, and do something with each page of them. */
-static int read_all(struct odrp_sess *s,
-		    int (*fn)(struct odrp_sess *s, u32 first, u32 nr))
+static int keys_read(struct odrp_sess *s,
+		     int (*fn)(struct odrp_sess *s, u32 first, u32 nr))
 {
 	struct odrp_keys *k = &s->keys;
 	u32 first, n, nr = nr_keys(s);
@@ -69,7 +69,7 @@ static int read_all(struct odrp_sess *s,
 	return err;
 }
 
-static int make(struct odrp_sess *s)
+static int keys_make(struct odrp_sess *s)
 {
 	struct odrp_keys *k = &s->keys;
 	int err;
@@ -101,10 +101,10 @@ int odrp_keys_init(struct odrp_sess *s)
 
 	if (!(s->features & ODRP_WIRE_F_KEYED))
 		return 0;
-	err = make(s);
+	err = keys_make(s);
 	if (err)
 		return err;
-	err = read_all(s, keys_take);
+	err = keys_read(s, keys_take);
 	if (err)
 		pr_err("odrp%d: %pISpc: reading %u rkeys: error %d\n",
 		       s->dev->id, &s->addr.dst, nr_keys(s), err);
@@ -118,7 +118,7 @@ int odrp_keys_init(struct odrp_sess *s)
  */
 int odrp_keys_check(struct odrp_sess *s)
 {
-	return s->keys.buf ? read_all(s, compare) : 0;
+	return s->keys.buf ? keys_read(s, keys_compare) : 0;
 }
 
 /* Nothing is in flight on the admin connection any more. */

@@ -50,6 +50,8 @@ static u64 slot_bytes(const struct odrp_options *opt)
 
 	if (opt->checksum)
 		n += nr * sizeof(u32);
+	if (opt->protect)
+		n += nr * ODRP_SEAL_BYTES;
 	if (opt->backing)
 		n += bitmap;
 	if (opt->frontswap)

@@ -6,12 +6,12 @@
  * A page's way: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
  * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
  * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
- * fail.c, watch.c, sync.c, hangup.c, reconnect.c and cm.c (connections), beat.c (heartbeat
- * and lease), backing.c and backdev.c (a second copy), sum.c (checksums), unreadable.c
- * (what swapoff must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c
- * and reserve.c (what is kept for reconnecting), end.c (ids that go), handshake.c,
- * msg.c, sign.c, auth.c and secret.c (who is who), uevent.c (uevents), ctl.c,
- * sysfs.c and debug.c (users).
+ * fail.c, watch.c, sync.c, hangup.c, reconnect.c, lookup.c, dial.c and cm.c
+ * (connections), beat.c (heartbeat and lease), backing.c and backdev.c (a second copy),
+ * sum.c (checksums), protect.c (encryption), unreadable.c (what swapoff must not map),
+ * keys.c (rkeys for pages), mem.c (memory by size), plug.c and reserve.c (what is kept
+ * for reconnecting), end.c (ids that go), handshake.c, msg.c, sign.c, auth.c and secret.c
+ * (who is who), uevent.c (uevents), ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's rwsem		devices that are being made, and RDMA devices that go
@@ -20,6 +20,7 @@
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_free.lock (bh)	bios that wait for a page
  *   odrp_auth.lock		the secret; nothing within
+ *   odrp_protect.lock (bh)	a page to decrypt in; nothing within
  *   odrp_sess.lock (bh)	moves that queue the reconnecting, and going live
  *   odrp_conn.plug_lock	(mutex) the queue pair and events of its connection
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios

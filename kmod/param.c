@@ -70,16 +70,32 @@ BOUNDED_PARAM(connect_ms, odrp_connect_ms, 1, ODRP_MAX_TIMEOUT_MS, 0644);
 MODULE_PARM_DESC(connect_ms,
 		 "ms each step of connecting may take, 1 to 600000 (default 5000)");
 
-/* For what waits neither for the network nor for memory. */
+/*
+ * For what waits neither for the network nor for memory, and keeps sessions: heartbeats,
+ * time-outs, the end of those that are lost.  Bound to no processor, for a real-time task
+ * may have one for itself.
+ */
 struct workqueue_struct *odrp_wq;
+
+/* For what is done for the pages of a processor's tasks, there. */
+struct workqueue_struct *odrp_flush_wq;
 
 int odrp_wq_init(void)
 {
-	odrp_wq = alloc_workqueue("odrp", ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0);
-	return odrp_wq ? 0 : -ENOMEM;
+	odrp_wq = alloc_workqueue("odrp", ODRP_WQ_UNBOUND | WQ_HIGHPRI, 0);
+	if (!odrp_wq)
+		return -ENOMEM;
+	odrp_flush_wq = alloc_workqueue("odrp_flush",
+					ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0);
+	if (!odrp_flush_wq) {
+		destroy_workqueue(odrp_wq);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 void odrp_wq_exit(void)
 {
+	destroy_workqueue(odrp_flush_wq);
 	destroy_workqueue(odrp_wq);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parameters of the module, and a workqueue for what waits neither for the network
- * nor for memory (param.c).
+ * Parameters of the module, and workqueues for what waits neither for the network nor
+ * for memory (param.c).
  */
 #ifndef _ODRP_PARAM_H
 #define _ODRP_PARAM_H
@@ -10,7 +10,7 @@ struct workqueue_struct;
 
 int odrp_wq_init(void);
 void odrp_wq_exit(void);
-extern struct workqueue_struct *odrp_wq;
+extern struct workqueue_struct *odrp_wq, *odrp_flush_wq;
 extern unsigned int odrp_poll_us;
 extern unsigned int odrp_free_batch;
 extern unsigned int odrp_free_delay_ms;

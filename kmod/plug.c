@@ -18,7 +18,9 @@
 #include "msg.h"
 #include "odrp.h"
 
+/* Each page that is decrypted takes microseconds of softirq. */
 #define POLL_WEIGHT	64
+#define POLL_WEIGHT_PROTECT 16
 #define STALE_BATCH	16
 
 /*
@@ -79,8 +81,8 @@ static unsigned int regs_of(const struct odrp_conn *conn)
 {
 	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
 
-	if (!conn->q)
-		return 1;
+	if (!conn->q)	/* nor are entries read meanwhile (sync.c) */
+		return conn->msgs ? 1 : ODRP_SYNC_BATCH;
 	return conn->chain == ODRP_WIRE_LOAD && !conn->keyed ?
 	       DIV_ROUND_UP(conn->depth, max) : 0;
 }
@@ -126,7 +128,8 @@ static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 		forget_stale(conn->cq);
 		irq_poll_enable(&conn->iop);
 	} else {
-		irq_poll_init(&conn->iop, POLL_WEIGHT, conn->poll);
+		irq_poll_init(&conn->iop, conn->sess->dev->protect ?
+			      POLL_WEIGHT_PROTECT : POLL_WEIGHT, conn->poll);
 		err = make_cq(conn, nr_cqe);
 		if (err)
 			return err;
@@ -182,7 +185,7 @@ static struct ib_qp_init_attr qp_attr(struct odrp_conn *conn)
 		.event_handler	= qp_event,
 		.qp_context	= conn,
 		.cap		= {
-			/* Registrations or a READ, a beat, ib_drain_sq()'s own. */
+			/* Registrations or READs, a beat, ib_drain_sq()'s own. */
 			.max_send_wr	= nr_reqs * (odrp_conn_lazy(conn) ?
 						     ODRP_SIGNAL_EVERY : 1) +
 					  regs_of(conn) + 3,

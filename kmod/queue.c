@@ -67,12 +67,13 @@ void odrp_conn_break(struct odrp_conn *conn)
 }
 
 /*
- * odrp_post_wait() - post one work request and wait for it
- * @wr: its completion is asked for here
+ * odrp_post_wait() - post work requests and wait until all are done
+ * @wr: one, or a chain; their completions are asked for here
  *
- * By one at a time.  What the request touches stays until the connection's queue
- * pair is destroyed: a device that does not complete it, not even when the queue
- * pair has been broken, is not waited for.
+ * By one at a time.  The queue pair executes them in order, so that the last speaks for
+ * all; one that fails completes, too, and has those behind it fail.  What they touch
+ * stays until the connection's queue pair is destroyed: a device that does not complete
+ * it, not even when the queue pair has been broken, is not waited for.
  *
  * Return: 0, -EIO, -ETIMEDOUT, or -EINTR when the caller is killed meanwhile.
  */
@@ -80,6 +81,7 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 		   unsigned int ms)
 {
 	struct odrp_waiter *w = &conn->waiter;
+	struct ib_send_wr *p;
 	long left;
 	int err;
 
@@ -88,8 +90,10 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 	w->cqe.done = waiter_done;
 	w->status = IB_WC_GENERAL_ERR;
 	init_completion(&w->done);
-	wr->wr_cqe = &w->cqe;
-	wr->send_flags = IB_SEND_SIGNALED;
+	for (p = wr; p; p = (struct ib_send_wr *)p->next) {
+		p->wr_cqe = &w->cqe;
+		p->send_flags = p->next ? 0 : IB_SEND_SIGNALED;
+	}
 	odrp_fault_lost(conn);
 	err = odrp_post_send(conn->qp, wr, NULL);
 	if (err)

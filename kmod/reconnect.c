@@ -37,25 +37,28 @@
 /* Time-outs that a request may have without an answer, beside dead_after_ms. */
 #define MAX_TIMEOUTS	4
 
+/* How often connections are dialled again without one more that is up. */
+#define MAX_IDLE_ROUNDS	3
+
 /* How often a session that comes and goes is spoken of. */
 #define LOG_INTERVAL	(60 * HZ)
 #define LOG_BURST	20
 
 static bool is_lost(struct odrp_sess *s)
 {
-	return odrp_sess_state(s) == ODRP_LOST;
+	return odrp_state_is_lost(odrp_sess_state(s));
 }
 
 /* ---- what was under way ---------------------------------------------------- */
 
 /* Does an entry that is mapped, or not, say that the chain has done its work? */
-static bool executed(const struct odrp_conn *conn, bool mapped)
+static bool chain_executed(const struct odrp_conn *conn, bool mapped)
 {
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
 }
 
 /* Has it been waiting since it was first sent for longer than any has to? */
-static bool never_answered(const struct odrp_req *req)
+static bool req_never_answered(const struct odrp_req *req)
 {
 	const struct odrp_dev *dev = req->conn->sess->dev;
 	u64 ms = READ_ONCE(dev->dead_after_ms) +
@@ -64,21 +67,20 @@ static bool never_answered(const struct odrp_req *req)
 	return ktime_get_ns() - req->start_ns > ms * NSEC_PER_MSEC;
 }
 
+/* Whether only its entry tells what became of a request. */
+static bool needs_entry(const struct odrp_conn *conn)
+{
+	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ||
+	       conn->chain == ODRP_WIRE_INVALIDATE;
+}
+
 /* What became of a request: end it if it has been executed. */
-static int settle_req(struct odrp_req *req)
+static int settle_req(struct odrp_req *req, bool mapped)
 {
 	struct odrp_conn *conn = req->conn;
-	bool mapped;
-	int err;
 
-	if (never_answered(req))
-		return -ENOLINK;
-	if (conn->chain != ODRP_WIRE_UNMAPPED_STORE &&
-	    conn->chain != ODRP_WIRE_INVALIDATE)
+	if (!chain_executed(conn, mapped))
 		return 0;
-	err = odrp_sync_read(conn->sess, req->slot, &mapped);
-	if (err || !executed(conn, mapped))
-		return err;
 	if (odrp_conn_stores(conn) && !conn->tail_len)
 		return -EILSEQ;
 	odrp_req_settle(req);
@@ -86,25 +88,73 @@ static int settle_req(struct odrp_req *req)
 	return 0;
 }
 
-static int settle_conn(struct odrp_conn *conn)
+/* Requests whose entries are to be read. */
+struct settling {
+	struct odrp_req		*req[ODRP_SYNC_BATCH];
+	u64			slot[ODRP_SYNC_BATCH];
+	unsigned int		nr;
+};
+
+static int settle_batch(struct odrp_sess *s, struct settling *b)
+{
+	unsigned int i, nr = b->nr;
+	bool mapped[ODRP_SYNC_BATCH];
+	int err;
+
+	b->nr = 0;
+	if (!nr)
+		return 0;
+	if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
+		return -ECONNRESET;
+	err = odrp_sync_read(s, b->slot, nr, mapped);
+	for (i = 0; !err && i < nr; i++)
+		err = settle_req(b->req[i], mapped[i]);
+	return err;
+}
+
+static int settle_conn(struct odrp_conn *conn, struct settling *b)
 {
 	unsigned int i;
 	int err = 0;
 
-	for (i = 0; !err && i < conn->nr_reqs; i++)
-		if (atomic_read(&conn->reqs[i].st) & ODRP_REQ_POSTED)
-			err = settle_req(&conn->reqs[i]);
+	for (i = 0; !err && i < conn->nr_reqs; i++) {
+		struct odrp_req *req = &conn->reqs[i];
+
+		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
+			continue;
+		if (req_never_answered(req))
+			return -ENOLINK;
+		if (!needs_entry(conn))
+			continue;
+		b->req[b->nr] = req;
+		b->slot[b->nr++] = req->slot;
+		if (b->nr == ODRP_SYNC_BATCH)
+			err = settle_batch(conn->sess, b);
+	}
 	return err;
+}
+
+/* All requests without an answer, of whichever connection, some at a time. */
+static int sess_settle(struct odrp_sess *s)
+{
+	struct settling b = { .nr = 0 };
+	unsigned int i, c;
+	int err = 0;
+
+	for (i = 0; !err && i < s->nr_queues; i++)
+		for (c = 0; !err && c < ODRP_WIRE_NR_CHAINS; c++)
+			err = settle_conn(s->queues[i].conn[c], &b);
+	return err ?: settle_batch(s, &b);
 }
 
 /* ---- an attempt ------------------------------------------------------------- */
 
 /*
- * The session is dead, and teardown() may be long in coming: whoever waits does without
- * from now on.  What is under way ends if no queue pair has it any more; otherwise
- * disconnect() is at work, and comes here when that is so.
+ * Requests fail from now on: the session is dead, and sess_teardown() may be long in coming,
+ * or it is FAILING.  Whoever waits does without.  What is under way ends if no queue pair
+ * has it any more; otherwise sess_disconnect() is at work, and comes here when that is so.
  */
-static void release(struct odrp_sess *s)
+static void sess_release(struct odrp_sess *s)
 {
 	bool unplugged;
 
@@ -120,21 +170,21 @@ static void release(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_conn_end_posted);
 }
 
-/* All queue pairs are gone, and none that comes has a request before go_live(). */
+/* All queue pairs are gone, and none that comes has a request before sess_go_live(). */
 static void set_unplugged(struct odrp_sess *s)
 {
 	spin_lock_bh(&s->lock);
 	s->reconnect.unplugged = true;
 	spin_unlock_bh(&s->lock);
-	if (odrp_sess_state(s) == ODRP_DEAD)
-		release(s);
+	if (!odrp_sess_waits(s))
+		sess_release(s);
 }
 
 /*
  * Give up all connections, phase by phase, and keep what is under way.  The last
  * phase takes mutexes of others; see end_work().
  */
-static void disconnect(struct odrp_sess *s)
+static void sess_disconnect(struct odrp_sess *s)
 {
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
@@ -147,27 +197,7 @@ static void disconnect(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
 }
 
-typedef int (*step_fn)(struct odrp_conn *conn);
-
-/* One step for each I/O connection, as long as it is worth it. */
-static int each_io(struct odrp_sess *s, step_fn fn)
-{
-	unsigned int i, c;
-	int err;
-
-	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
-			if (!is_lost(s) || READ_ONCE(s->reconnect.broken))
-				return -ECONNRESET;
-			err = fn(s->queues[i].conn[c]);
-			if (err)
-				return err;
-		}
-	}
-	return 0;
-}
-
-static void resume_io(struct odrp_conn *conn)
+static void conn_resume_io(struct odrp_conn *conn)
 {
 	int err;
 
@@ -181,7 +211,7 @@ static void resume_io(struct odrp_conn *conn)
 	odrp_conn_kick(conn);
 }
 
-static bool go_live(struct odrp_sess *s)
+static bool sess_go_live(struct odrp_sess *s)
 {
 	enum odrp_state from;
 	bool live;
@@ -190,13 +220,64 @@ static bool go_live(struct odrp_sess *s)
 	live = !s->reconnect.broken && odrp_sess_move(s, ODRP_LIVE, &from);
 	if (live) {
 		s->reconnect.end = 0;
+		s->reconnect.fail_at = 0;
 		s->reconnect.unplugged = false;
 	}
 	spin_unlock_bh(&s->lock);
 	return live;
 }
 
-static int attempt(struct odrp_sess *s)
+/*
+ * Trying again will not change these.  What the memory node says is one of them only if
+ * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
+ */
+static bool error_is_final(int err)
+{
+	switch (err) {
+	case -EACCES:		/* the memory node has given us up */
+	case -EPROTO:
+	case -EPROTONOSUPPORT:
+	case -ERANGE:
+	case -EXDEV:
+	case -EILSEQ:		/* a page may have been copied in part */
+	case -ENOLINK:		/* a request is never answered */
+	case -EOPNOTSUPP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Between two attempts. */
+static void sess_backoff(struct odrp_sess *s)
+{
+	wait_event_timeout(s->reconnect.wake, !is_lost(s),
+		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
+}
+
+/*
+ * All connections for I/O.  What is lost of their making is made again alone, as long as
+ * that gets on.
+ */
+static int sess_connect_io(struct odrp_sess *s)
+{
+	unsigned int left, before = ~0u, idle = 0;
+	int err;
+
+	for (;;) {
+		err = odrp_dial(s, 0, &left);
+		if (!err || error_is_final(err) || !is_lost(s) ||
+		    READ_ONCE(s->reconnect.broken))
+			return err;
+		idle = left < before ? 0 : idle + 1;
+		if (idle == MAX_IDLE_ROUNDS)
+			return err;
+		before = left;
+		sess_backoff(s);
+	}
+}
+
+static int sess_attempt(struct odrp_sess *s)
 {
 	int err;
 
@@ -215,34 +296,17 @@ static int attempt(struct odrp_sess *s)
 	if (err)
 		return err;
 	/* After this no chain of before runs. */
-	err = each_io(s, odrp_cm_connect);
+	err = sess_connect_io(s);
 	if (err)
 		return err;
-	err = each_io(s, settle_conn);
+	/* From here on nobody has requests fail but who makes the session dead. */
+	cancel_delayed_work_sync(&s->reconnect.end_work);
+	err = sess_settle(s);
+	if (!err)
+		err = odrp_lookup(s->dev);
 	if (err)
 		return err;
-	return go_live(s) ? 0 : -ECONNRESET;
-}
-
-/*
- * Trying again will not change these.  What the memory node says is one of them only if
- * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
- */
-static bool is_final(int err)
-{
-	switch (err) {
-	case -EACCES:		/* the memory node has given us up */
-	case -EPROTO:
-	case -EPROTONOSUPPORT:
-	case -ERANGE:
-	case -EXDEV:
-	case -EILSEQ:		/* a page may have been copied in part */
-	case -ENOLINK:		/* a request is never answered */
-	case -EOPNOTSUPP:
-		return true;
-	default:
-		return false;
-	}
+	return sess_go_live(s) ? 0 : -ECONNRESET;
 }
 
 static void stock_conn(struct odrp_conn *conn)
@@ -258,13 +322,16 @@ static void stock_spares(struct odrp_sess *s)
 	odrp_sess_each_conn(s, stock_conn);
 }
 
-static void resumed(struct odrp_sess *s)
+static void sess_resumed(struct odrp_sess *s)
 {
 	cancel_delayed_work(&s->reconnect.end_work);
 	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
-	odrp_sess_each_conn(s, resume_io);
+	odrp_sess_each_conn(s, conn_resume_io);
+	/* Nothing was freed while requests failed. */
+	if (atomic64_read(&s->dev->free.pending) > 0)
+		odrp_free_arm(&s->dev->free, ODRP_FREE_AGE);
 	odrp_sess_watch(s);
 	if (__ratelimit(&s->reconnect.log_limit))
 		pr_notice("odrp%d: %pISpc: session resumed after %u ms\n",
@@ -272,13 +339,6 @@ static void resumed(struct odrp_sess *s)
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
 	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
 	stock_spares(s);
-}
-
-/* Between two attempts. */
-static void backoff(struct odrp_sess *s)
-{
-	wait_event_timeout(s->reconnect.wake, !is_lost(s),
-		msecs_to_jiffies(READ_ONCE(s->dev->reconnect_delay_ms)));
 }
 
 /* A memory node that breaks each new connection at once would keep us busy. */
@@ -291,38 +351,74 @@ static bool just_resumed(const struct odrp_sess *s)
 }
 
 /* The time to be resumed in is over: the session is dead. */
-static bool is_over(struct odrp_sess *s)
+static bool sess_expired(struct odrp_sess *s)
 {
 	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
 				READ_ONCE(s->dev->dead_after_ms),
 				s->reconnect.last_err);
 }
 
+/* The next end of a time: that of requests, then that of the session. */
+static void deadline_arm(struct odrp_sess *s)
+{
+	enum odrp_state state = odrp_sess_state(s);
+	unsigned long when = s->reconnect.until;
+	long left;
+
+	if (!odrp_state_is_lost(state))
+		return;
+	if (state == ODRP_LOST && s->reconnect.fail_at)
+		when = s->reconnect.fail_at;
+	left = when - jiffies;
+	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+}
+
+/* Requests have waited for long enough: they fail while the session is resumed. */
+static void sess_begin_failing(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool failing;
+
+	spin_lock_bh(&s->lock);
+	failing = s->reconnect.fail_at &&
+		  !time_before(jiffies, s->reconnect.fail_at) &&
+		  odrp_sess_move(s, ODRP_FAILING, &from);
+	spin_unlock_bh(&s->lock);
+	if (failing)
+		pr_warn("odrp%d: %pISpc: requests fail after %u ms; the session is tried on\n",
+			s->dev->id, &s->addr.dst, READ_ONCE(s->dev->io_fail_ms));
+}
+
 /*
  * Connecting takes mutexes of others, who hold them while they allocate memory.
  * Who of them is in reclaim may be waiting for this device, until the session is
  * dead: so it has to die, and what is under way with it, while the work item that
- * reconnects waits.  It comes when the time is over, or when a session that was lost
- * has died of something else.
+ * reconnects waits.  It comes when the time is over, that of requests or that of the
+ * session, or when a session that was lost has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
 	struct odrp_sess *s = container_of(to_delayed_work(w),
 					   struct odrp_sess, reconnect.end_work);
 
-	is_over(s);
-	if (odrp_sess_state(s) == ODRP_DEAD)
-		release(s);
+	sess_expired(s);
+	sess_begin_failing(s);
+	if (!odrp_sess_waits(s))
+		sess_release(s);
+	deadline_arm(s);
 }
 
-static void until_over(struct odrp_sess *s)
+static void deadline_start(struct odrp_sess *s)
 {
-	long left = s->reconnect.until - jiffies;
+	unsigned int ms = s->dev->backing ? 0 : READ_ONCE(s->dev->io_fail_ms);
+	unsigned long fail_at = s->reconnect.lost_at + msecs_to_jiffies(ms);
+	bool sooner = ms && time_before(fail_at, s->reconnect.until);
 
 	spin_lock_bh(&s->lock);
 	s->reconnect.end = s->reconnect.until ?: 1;
+	s->reconnect.fail_at = sooner ? fail_at ?: 1 : 0;
 	spin_unlock_bh(&s->lock);
-	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
+	deadline_arm(s);
 }
 
 /*
@@ -330,7 +426,7 @@ static void until_over(struct odrp_sess *s)
  * refused what had been waiting has not served anybody: that was an attempt like
  * others, and their time goes on.
  */
-static void reconnect(struct odrp_sess *s)
+static void sess_reconnect(struct odrp_sess *s)
 {
 	struct odrp_dev *dev = s->dev;
 	bool refused = s->reconnect.refused;
@@ -344,27 +440,28 @@ static void reconnect(struct odrp_sess *s)
 		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
 	}
-	until_over(s);
+	deadline_start(s);
 	odrp_wake_room(dev);
 	odrp_uevent(dev, ODRP_UEVENT_LOST);
-	disconnect(s);
+	sess_disconnect(s);
 	if (refused)
 		s->reconnect.last_err = -ENOBUFS;
 	if (refused || again)
-		backoff(s);
-	while (is_lost(s) && !is_over(s)) {
+		sess_backoff(s);
+	while (is_lost(s) && !sess_expired(s)) {
 		odrp_reserve_spend(&s->reserve);
-		err = attempt(s);
+		err = sess_attempt(s);
 		if (!err) {
-			resumed(s);
+			sess_resumed(s);
 			return;
 		}
 		s->reconnect.last_err = err;
-		disconnect(s);
-		if (is_final(err))
+		deadline_arm(s);
+		sess_disconnect(s);
+		if (error_is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
 				      err);
-		backoff(s);
+		sess_backoff(s);
 	}
 }
 
@@ -387,7 +484,7 @@ static void report_dead(struct odrp_dev *dev, bool forced)
  * was served by its backing device.  Its connections may be well: then the
  * memory node hears a goodbye, and need not wait for us to come again.
  */
-static void teardown(struct odrp_sess *s)
+static void sess_teardown(struct odrp_sess *s)
 {
 	bool forced = READ_ONCE(s->dev->forced);
 
@@ -415,12 +512,12 @@ static void reconnect_work(struct work_struct *w)
 	unsigned int reserves = memalloc_noreclaim_save();
 
 	if (is_lost(s))
-		reconnect(s);
+		sess_reconnect(s);
 	else if (READ_ONCE(s->reconnect.lacks_spares) &&
 		 odrp_sess_state(s) == ODRP_LIVE)
 		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
-		teardown(s);
+		sess_teardown(s);
 	memalloc_noreclaim_restore(reserves);
 	memalloc_noio_restore(noio);
 }
@@ -432,7 +529,7 @@ int odrp_reconnect_init(struct odrp_sess *s)
 	init_waitqueue_head(&s->reconnect.wake);
 	ratelimit_state_init(&s->reconnect.log_limit, LOG_INTERVAL, LOG_BURST);
 	s->reconnect.wq = odrp_alloc(alloc_workqueue("odrp%d_reconnect",
-						ODRP_WQ_RECLAIM | WQ_HIGHPRI, 1,
+						ODRP_WQ_UNBOUND | WQ_HIGHPRI, 1,
 						s->dev->id));
 	return s->reconnect.wq ? 0 : -ENOMEM;
 }

@@ -25,6 +25,8 @@
 #define ODRP_ANSWER_EVERY	8	/* see odrp_conn_quiet() */
 #define ODRP_ANSWER_LOAD	4
 #define ODRP_MAX_READS		16	/* outstanding, of a connection */
+#define ODRP_TAG		16	/* see protect.c */
+#define ODRP_SEAL_BYTES		24	/* what it keeps for each slot */
 
 static_assert(PAGE_SIZE == ODRP_BLOCK);
 
@@ -79,6 +81,8 @@ struct odrp_req {
 	struct bvec_iter	iter;
 	unsigned long		acct;	/* start time for the block layer */
 	u32			sum;	/* store: of the bounce page; see sum.c */
+	u64			nonce;	/* store: of the bounce page; see protect.c */
+	u8			tag[ODRP_TAG] __aligned(ODRP_TAG);
 	u64			start_ns;
 	unsigned long		deadline;	/* jiffies */
 
@@ -108,6 +112,13 @@ void odrp_sum_del(struct odrp_dev *dev);
 void odrp_sum_make(struct odrp_req *req);
 void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req);
 int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req);
+
+/* protect.c: ... and it sees noise */
+int odrp_protect_add(struct odrp_dev *dev);
+void odrp_protect_del(struct odrp_dev *dev);
+void odrp_protect_seal(struct odrp_dev *dev, struct odrp_req *req);
+void odrp_protect_keep(struct odrp_dev *dev, const struct odrp_req *req);
+int odrp_protect_open(struct odrp_dev *dev, struct odrp_req *req);
 
 /* block.c: blocks of bios */
 void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,

@@ -36,7 +36,7 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 bool odrp_holds_up(const struct odrp_dev *dev)
 {
 	return !(current->flags & PF_WQ_WORKER) ||
-	       odrp_sess_state(&dev->sess) != ODRP_LOST;
+	       !odrp_state_is_lost(odrp_sess_state(&dev->sess));
 }
 
 /* The session is lost, or dead: whoever waits looks again. */

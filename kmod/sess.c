@@ -42,17 +42,12 @@ static int open_admin(struct odrp_sess *s)
 	return odrp_conn_stock(s->admin);
 }
 
+/* The connection is up: what it needs for I/O. */
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 {
-	struct odrp_conn *conn = odrp_conn_new(s, q, chain, odrp_conn_poll);
+	struct odrp_conn *conn = q->conn[chain];
 	int err;
 
-	if (!conn)
-		return -ENOMEM;
-	q->conn[chain] = conn;
-	err = odrp_cm_connect(conn);
-	if (err)
-		return err;
 	err = odrp_conn_make_reqs(conn);
 	if (err) {
 		pr_err("odrp%d: cannot make the requests of queue %u, chain %u: error %d\n",
@@ -69,20 +64,51 @@ static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 	return 0;
 }
 
+/*
+ * The first one alone: the memory node answers it when all is there that it has to make
+ * for a new session, and takes no other before.
+ */
+static int connect_io(struct odrp_sess *s)
+{
+	unsigned int left;
+	int err = odrp_cm_connect(s->queues[0].conn[0]);
+
+	return err ?: odrp_dial(s, 1, &left);
+}
+
+static int new_queue(struct odrp_sess *s, unsigned int idx)
+{
+	struct odrp_queue *q = &s->queues[idx];
+	unsigned int c;
+
+	q->dev = s->dev;
+	q->idx = idx;
+	spin_lock_init(&q->released_lock);
+	bio_list_init(&q->released);
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		q->conn[c] = odrp_conn_new(s, q, c, odrp_conn_poll);
+		if (!q->conn[c])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int open_queues(struct odrp_sess *s)
 {
 	unsigned int i, c;
-	int err;
+	int err = 0;
 
 	s->queues = odrp_alloc(kcalloc(s->nr_queues, sizeof(*s->queues),
 				       ODRP_GFP_CHOSEN));
 	if (!s->queues)
 		return -ENOMEM;
+	for (i = 0; !err && i < s->nr_queues; i++)
+		err = new_queue(s, i);
+	if (!err)
+		err = connect_io(s);
+	if (err)
+		return err;
 	for (i = 0; i < s->nr_queues; i++) {
-		s->queues[i].dev = s->dev;
-		s->queues[i].idx = i;
-		spin_lock_init(&s->queues[i].released_lock);
-		bio_list_init(&s->queues[i].released);
 		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 			err = open_io(s, &s->queues[i], c);
 			if (err)

@@ -38,9 +38,13 @@ struct odrp_beat {
 	struct ratelimit_state	asks;		/* to be left */
 };
 
-/* Where an entry of the memory node's table is read to. */
+/* How many entries of the memory node's table are read at a time. */
+#define ODRP_SYNC_BATCH		32
+
+/* Where entries of the memory node's table are read to, and by what. */
 struct odrp_sync {
-	__be64			*entry;
+	__be64			*entries;
+	struct odrp_sync_read	*reads;
 	u64			dma;
 	u32			rkey;	/* of the table */
 };
@@ -67,6 +71,8 @@ struct odrp_keys {
  * @resumed_at: when it was last resumed; 0: never
  * @until:	when the attempts end
  * @end:	the same; 0: not reconnecting, nothing ends; guarded by odrp_sess.lock
+ * @fail_at:	when requests begin to fail; 0: with the session; guarded by
+ *		odrp_sess.lock
  * @unplugged:	no queue pair has any of our requests; guarded by odrp_sess.lock
  * @end_work:	has the session die then, whatever @work waits for
  * @last_err:	of the last attempt
@@ -83,6 +89,7 @@ struct odrp_reconnect {
 	unsigned long		resumed_at;
 	unsigned long		until;
 	unsigned long		end;
+	unsigned long		fail_at;
 	bool			unplugged;
 	bool			lacks_spares;	/* the session lives, and ... */
 	struct delayed_work	end_work;
@@ -150,6 +157,14 @@ static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 	return atomic_read(&s->state);
 }
 
+/* Requests that cannot be posted may wait until they can. */
+static inline bool odrp_sess_waits(const struct odrp_sess *s)
+{
+	enum odrp_state state = odrp_sess_state(s);
+
+	return state != ODRP_DEAD && state != ODRP_FAILING;
+}
+
 /* fail.c: the session's state, and what brings it down */
 void odrp_fail_init(struct odrp_sess *s);
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
@@ -181,6 +196,12 @@ void odrp_sess_lose_device(struct odrp_sess *s);
 int odrp_reconnect_init(struct odrp_sess *s);
 void odrp_reconnect_exit(struct odrp_sess *s);
 
+/* dial.c: connections for I/O, many at a time */
+int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left);
+
+/* lookup.c: slots of which nobody knows whether they have a page */
+int odrp_lookup(struct odrp_dev *dev);
+
 /* handshake.c: who is who */
 int odrp_handshake_open(struct odrp_sess *s);
 int odrp_handshake(struct odrp_sess *s);
@@ -188,7 +209,8 @@ int odrp_handshake(struct odrp_sess *s);
 /* sync.c: what the memory node has */
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped);
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
 /* reserve.c: memory for others who resume it */

@@ -10,6 +10,7 @@
 #include "slot.h"
 
 #define STATE(v)	((v) & ODRP_SLOT_STATE_MASK)
+#define UNKNOWN_FREED	(ODRP_SLOT_UNKNOWN | ODRP_SLOT_F_FREED)
 
 static bool owned(u8 v)
 {
@@ -24,7 +25,7 @@ static bool owned(u8 v)
 	}
 }
 
-/* An idle slot carries no flags, so old is the whole byte. */
+/* Of flags an idle slot carries those of its state alone: old is the whole byte. */
 static bool slot_take(struct odrp_slots *s, u64 slot, u8 old, u8 new)
 {
 	return cmpxchg(&s->st[slot], old, new) == old;
@@ -44,8 +45,10 @@ enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
 		switch (v) {
 		case ODRP_SLOT_EMPTY:
 		case ODRP_SLOT_FREE_PENDING:
+		case UNKNOWN_FREED:
 			return ODRP_SLOT_DO_ZERO;
 		case ODRP_SLOT_UNKNOWN:
+		case ODRP_SLOT_VOID:
 			return ODRP_SLOT_DO_FAIL;
 		case ODRP_SLOT_MAPPED:
 			if (slot_take(s, slot, v, ODRP_SLOT_LOADING))
@@ -79,7 +82,13 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 				      ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK))
 				return ODRP_SLOT_DO_CANCELLED;
 			break;
+		case ODRP_SLOT_VOID:
+			if (slot_take(s, slot, v,
+				      ODRP_SLOT_STORING | ODRP_SLOT_F_VOID))
+				return ODRP_SLOT_DO_MAPPED;
+			break;
 		case ODRP_SLOT_UNKNOWN:
+		case UNKNOWN_FREED:
 			return ODRP_SLOT_DO_FAIL;
 		default:
 			return ODRP_SLOT_DO_WAIT;
@@ -103,7 +112,7 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 
 		if (owned(v))
 			return ODRP_SLOT_DO_WAIT;
-		if (!store && (v == ODRP_SLOT_EMPTY ||
+		if (!store && (v == ODRP_SLOT_EMPTY || v == UNKNOWN_FREED ||
 			       v == ODRP_SLOT_FREE_PENDING))
 			return ODRP_SLOT_DO_ZERO;
 		if (slot_take(s, slot, v, new))
@@ -154,9 +163,9 @@ static u8 after(u8 v, enum odrp_slot_result res)
 {
 	u8 st = STATE(v);
 
-	if (res == ODRP_SLOT_FAILED)
-		return st == ODRP_SLOT_LOADING ? ODRP_SLOT_MAPPED :
-						 ODRP_SLOT_UNKNOWN;
+	if (res == ODRP_SLOT_FAILED && st != ODRP_SLOT_LOADING)
+		return st == ODRP_SLOT_FREEING || (v & ODRP_SLOT_F_FREED) ?
+		       UNKNOWN_FREED : ODRP_SLOT_UNKNOWN;
 	if (st == ODRP_SLOT_FREEING)
 		return res == ODRP_SLOT_OK ? ODRP_SLOT_EMPTY :
 					     ODRP_SLOT_FREE_PENDING;
@@ -164,6 +173,8 @@ static u8 after(u8 v, enum odrp_slot_result res)
 		return ODRP_SLOT_EMPTY;
 	if ((v & ODRP_SLOT_F_BLANK) && res == ODRP_SLOT_ABORTED)
 		return ODRP_SLOT_FREE_PENDING;
+	if ((v & ODRP_SLOT_F_VOID) && res == ODRP_SLOT_ABORTED)
+		return ODRP_SLOT_VOID;
 	return ODRP_SLOT_MAPPED;
 }
 
@@ -181,7 +192,7 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 	do {
 		v = READ_ONCE(s->st[slot]);
 		new = after(v, res);
-		if (new == ODRP_SLOT_MAPPED && (v & ODRP_SLOT_F_FREED))
+		if (STATE(new) == ODRP_SLOT_MAPPED && (v & ODRP_SLOT_F_FREED))
 			new = ODRP_SLOT_FREE_PENDING;
 	} while (!slot_take(s, slot, v, new));
 
@@ -214,13 +225,61 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
 }
 
 /*
+ * odrp_slot_begin_look() - take a slot that is UNKNOWN, to read its entry
+ *
+ * Return: false when it is not.
+ */
+bool odrp_slot_begin_look(struct odrp_slots *s, u64 slot)
+{
+	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_LOADING) ||
+	       slot_take(s, slot, UNKNOWN_FREED,
+			 ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED);
+}
+
+/* Give up a slot that was taken to be looked up: idle states for kept and freed ones. */
+static unsigned int end_look(struct odrp_slots *s, u64 slot, u8 kept, u8 freed)
+{
+	unsigned int todo = 0;
+	u8 v, new;
+
+	do {
+		v = READ_ONCE(s->st[slot]);
+		new = v & ODRP_SLOT_F_FREED ? freed : kept;
+	} while (!slot_take(s, slot, v, new));
+	if (new == ODRP_SLOT_FREE_PENDING)
+		todo |= ODRP_SLOT_END_QUEUE;
+	if (v & ODRP_SLOT_F_WAITED)
+		todo |= ODRP_SLOT_END_WAKE;
+	return todo;
+}
+
+/*
+ * odrp_slot_end_look() - its entry says whether it has a page
+ *
+ * Return: ODRP_SLOT_END_* bits.
+ */
+unsigned int odrp_slot_end_look(struct odrp_slots *s, u64 slot, bool mapped)
+{
+	if (!mapped)
+		return end_look(s, slot, ODRP_SLOT_EMPTY, ODRP_SLOT_EMPTY);
+	return end_look(s, slot, ODRP_SLOT_VOID, ODRP_SLOT_FREE_PENDING);
+}
+
+/* odrp_slot_abort_look() - its entry could not be read; as odrp_slot_end_look() */
+unsigned int odrp_slot_abort_look(struct odrp_slots *s, u64 slot)
+{
+	return end_look(s, slot, ODRP_SLOT_UNKNOWN, UNKNOWN_FREED);
+}
+
+/*
  * odrp_slot_forget() - as odrp_slot_freed(), for a slot that is UNKNOWN
  *
  * Return: false when it is not.
  */
 bool odrp_slot_forget(struct odrp_slots *s, u64 slot)
 {
-	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY);
+	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY) ||
+	       slot_take(s, slot, UNKNOWN_FREED, ODRP_SLOT_EMPTY);
 }
 
 /*
@@ -244,6 +303,10 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 		case ODRP_SLOT_STORING:
 		case ODRP_SLOT_STORING_NEW:
 			if (slot_take(s, slot, v, v | ODRP_SLOT_F_FREED))
+				return false;
+			break;
+		case ODRP_SLOT_UNKNOWN:	/* whoever looks it up frees it */
+			if (slot_take(s, slot, v, UNKNOWN_FREED))
 				return false;
 			break;
 		default:

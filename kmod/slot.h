@@ -20,6 +20,11 @@
  * has to be sent but the page.  entry[] is a permutation of the slots at all
  * times, and only who owns a slot reads or changes which is its entry.
  *
+ * A store or a free that was sent and not answered leaves the slot UNKNOWN: nobody
+ * knows whether it has a page.  When the session is resumed its entry is read
+ * (lookup.c).  A slot that has no page is EMPTY; one that has one is VOID: what is in
+ * the page is nobody's, so a load fails, and the next store is a mapped one.
+ *
  * A memory node that is gone for good can be replaced by another copy
  * (backing.c).  Slots are then taken and given up by the *_local() functions; what
  * the memory node held is no matter any more, and never asked for again.
@@ -41,13 +46,20 @@ enum odrp_slot_state {
 	ODRP_SLOT_FREEING	= 6,	/* invalidate in flight */
 	ODRP_SLOT_UNKNOWN	= 7,	/* a store or invalidate failed */
 	ODRP_SLOT_STATE_MASK	= 0x07,
+	/* MAPPED, contents lost; idle */
+	ODRP_SLOT_VOID		= 0x40 | ODRP_SLOT_MAPPED,
 };
 
-/* Set beside an owned state by those who come while it is owned. */
+/*
+ * Set beside an owned state by those who come while it is owned; and beside UNKNOWN: its
+ * contents are given up.
+ */
 #define ODRP_SLOT_F_FREED	0x08u	/* the free hook was called */
 #define ODRP_SLOT_F_WAITED	0x10u	/* somebody waits for the end */
 /* STORING to a page whose contents had been given up: not to be read. */
 #define ODRP_SLOT_F_BLANK	0x20u
+/* STORING to a page that was VOID. */
+#define ODRP_SLOT_F_VOID	0x40u
 
 struct odrp_slots {
 	u8	*st;
@@ -87,6 +99,9 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 					 bool store);
 unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot);
+bool odrp_slot_begin_look(struct odrp_slots *s, u64 slot);
+unsigned int odrp_slot_end_look(struct odrp_slots *s, u64 slot, bool mapped);
+unsigned int odrp_slot_abort_look(struct odrp_slots *s, u64 slot);
 bool odrp_slot_forget(struct odrp_slots *s, u64 slot);
 bool odrp_slot_freed(struct odrp_slots *s, u64 slot);
 bool odrp_slot_holds(const struct odrp_slots *s, u64 slot);

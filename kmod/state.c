@@ -11,12 +11,15 @@
 
 static const u8 from_mask[ODRP_NR_STATES] = {
 	[ODRP_CONNECTING] = FROM(ODRP_INIT),
-	[ODRP_LIVE]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LOST),
+	[ODRP_LIVE]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LOST) |
+			    FROM(ODRP_FAILING),
 	[ODRP_LOST]	  = FROM(ODRP_LIVE),
+	[ODRP_FAILING]	  = FROM(ODRP_LOST),
 	[ODRP_DEAD]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LIVE) |
-			    FROM(ODRP_LOST),
+			    FROM(ODRP_LOST) | FROM(ODRP_FAILING),
 	[ODRP_CLOSING]	  = FROM(ODRP_CONNECTING) | FROM(ODRP_LIVE) |
-			    FROM(ODRP_LOST) | FROM(ODRP_DEAD),
+			    FROM(ODRP_LOST) | FROM(ODRP_FAILING) |
+			    FROM(ODRP_DEAD),
 	[ODRP_CLOSED]	  = FROM(ODRP_INIT) | FROM(ODRP_CLOSING),
 };
 
@@ -25,6 +28,7 @@ static const char * const names[ODRP_NR_STATES] = {
 	[ODRP_CONNECTING] = "connecting",
 	[ODRP_LIVE]	  = "live",
 	[ODRP_LOST]	  = "lost",
+	[ODRP_FAILING]	  = "failing",
 	[ODRP_DEAD]	  = "dead",
 	[ODRP_CLOSING]	  = "closing",
 	[ODRP_CLOSED]	  = "closed",

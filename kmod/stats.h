@@ -47,6 +47,7 @@ struct odrp_stats {
 	u64	backing_loads;		/* read from it */
 	u64	backing_errors;		/* ... that it failed */
 	u64	checksum_errors;	/* loads that brought other contents */
+	u64	protect_errors;		/* ... than protect=aead has sealed */
 };
 
 #endif /* _ODRP_STATS_H */

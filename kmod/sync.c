@@ -1,27 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What the memory node has, read over the admin connection: above all its table,
- * where an entry says what became of a request without an answer.
+ * where an entry says what became of a request without an answer.  Entries are read many
+ * at a time: one that waits for its own round trip each would have the session wait.
  */
 #include <linux/slab.h>
 #include "odrp.h"
 
 #define READ_TIMEOUT_MS	1000
 
+#define BYTES		(ODRP_SYNC_BATCH * sizeof(__be64))
+
+/* A READ of an entry. */
+struct odrp_sync_read {
+	struct ib_sge		sge;
+	struct ib_rdma_wr	wr;
+};
+
+static void free_memory(struct odrp_sync *y)
+{
+	kfree(y->entries);
+	kfree(y->reads);
+	y->entries = NULL;
+	y->reads = NULL;
+}
+
 int odrp_sync_init(struct odrp_sess *s)
 {
 	struct odrp_sync *y = &s->sync;
 	int err;
 
-	y->entry = odrp_alloc(kzalloc(sizeof(*y->entry), GFP_KERNEL));
-	if (!y->entry)
-		return -ENOMEM;
-	err = odrp_map(s->ibdev, y->entry, sizeof(*y->entry), DMA_FROM_DEVICE,
-		       &y->dma);
-	if (err) {
-		kfree(y->entry);
-		y->entry = NULL;
-	}
+	y->entries = odrp_alloc(kcalloc(ODRP_SYNC_BATCH, sizeof(*y->entries),
+					GFP_KERNEL));
+	y->reads = odrp_alloc(kcalloc(ODRP_SYNC_BATCH, sizeof(*y->reads),
+				      GFP_KERNEL));
+	err = y->entries && y->reads ?
+	      odrp_map(s->ibdev, y->entries, BYTES, DMA_FROM_DEVICE, &y->dma) :
+	      -ENOMEM;
+	if (err)
+		free_memory(y);
 	return err;
 }
 
@@ -30,12 +47,9 @@ void odrp_sync_exit(struct odrp_sess *s)
 {
 	struct odrp_sync *y = &s->sync;
 
-	if (y->entry) {
-		ib_dma_unmap_single(s->ibdev, y->dma, sizeof(*y->entry),
-				    DMA_FROM_DEVICE);
-		kfree(y->entry);
-	}
-	y->entry = NULL;
+	if (y->entries)
+		ib_dma_unmap_single(s->ibdev, y->dma, BYTES, DMA_FROM_DEVICE);
+	free_memory(y);
 }
 
 /* Read from the memory node, over the admin connection, and wait for it. */
@@ -59,23 +73,50 @@ int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
 	return odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
 }
 
-/*
- * odrp_sync_read() - read the entry of a slot, which a request owns
- *
- * Return: 0, with whether the slot has a page, or -errno.
- */
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+static void fill_read(struct odrp_sess *s, unsigned int nth, u64 slot, bool last)
 {
-	u64 entry = s->dev->slots.entry[slot];
-	int err = odrp_admin_read(s, s->sync.dma, sizeof(*s->sync.entry),
-				  entry * sizeof(*s->sync.entry), s->sync.rkey);
+	struct odrp_sync *y = &s->sync;
+	struct odrp_sync_read *r = &y->reads[nth];
 
+	r->sge = (struct ib_sge) {
+		.addr	= y->dma + nth * sizeof(*y->entries),
+		.length	= sizeof(*y->entries),
+		.lkey	= s->pd->local_dma_lkey,
+	};
+	r->wr = (struct ib_rdma_wr) {
+		.wr = {
+			.next		= last ? NULL : &y->reads[nth + 1].wr.wr,
+			.sg_list	= &r->sge,
+			.num_sge	= 1,
+			.opcode		= IB_WR_RDMA_READ,
+		},
+		.remote_addr	= (u64)s->dev->slots.entry[slot] *
+				  sizeof(*y->entries),
+		.rkey		= y->rkey,
+	};
+}
+
+/*
+ * odrp_sync_read() - read the entries of slots, each of which the caller owns
+ * @nr: 1 to ODRP_SYNC_BATCH
+ *
+ * Return: 0, with which of them have a page, or -errno.
+ */
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped)
+{
+	struct odrp_sync *y = &s->sync;
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		fill_read(s, i, slots[i], i + 1 == nr);
+	err = odrp_post_wait(s->admin, &y->reads[0].wr.wr, READ_TIMEOUT_MS);
 	if (err)
 		return err;
-	ib_dma_sync_single_for_cpu(s->ibdev, s->sync.dma,
-				   sizeof(*s->sync.entry), DMA_FROM_DEVICE);
-	*ret_mapped = *s->sync.entry != 0;
-	ib_dma_sync_single_for_device(s->ibdev, s->sync.dma,
-				      sizeof(*s->sync.entry), DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(s->ibdev, y->dma, BYTES, DMA_FROM_DEVICE);
+	for (i = 0; i < nr; i++)
+		ret_mapped[i] = y->entries[i] != 0;
+	ib_dma_sync_single_for_device(s->ibdev, y->dma, BYTES, DMA_FROM_DEVICE);
 	return 0;
 }

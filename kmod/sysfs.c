@@ -80,6 +80,7 @@ COUNTER(backing_stores);
 COUNTER(backing_loads);
 COUNTER(backing_errors);
 COUNTER(checksum_errors);
+COUNTER(protect_errors);
 
 /* 100 percent: the largest. */
 static int show_time(struct device *d, bool store, unsigned int percent,
@@ -165,6 +166,13 @@ static ssize_t checksum_show(struct device *d, struct device_attribute *attr,
 	return sysfs_emit(buf, "%s\n", to_odrp(d)->sums ? "crc32c" : "none");
 }
 static DEVICE_ATTR_RO(checksum);
+
+static ssize_t protect_show(struct device *d, struct device_attribute *attr,
+			    char *buf)
+{
+	return sysfs_emit(buf, "%s\n", to_odrp(d)->protect ? "aead" : "none");
+}
+static DEVICE_ATTR_RO(protect);
 
 static ssize_t translate_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
@@ -309,7 +317,18 @@ static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 	return count;
 }
 
-#define MILLISECONDS(name, field, min)					\
+static void check_io_fail(const struct odrp_dev *dev)
+{
+	if (dev->backing && READ_ONCE(dev->io_fail_ms))
+		pr_warn("odrp%d: io_fail_ms=%u: no effect with a backing device\n",
+			dev->id, READ_ONCE(dev->io_fail_ms));
+}
+
+static void unchecked(const struct odrp_dev *dev)
+{
+}
+
+#define MILLISECONDS(name, field, min, check)				\
 static ssize_t name##_show(struct device *d,				\
 			   struct device_attribute *attr, char *buf)	\
 {									\
@@ -320,14 +339,18 @@ static ssize_t name##_store(struct device *d,				\
 			    const char *buf, size_t count)		\
 {									\
 	struct odrp_dev *dev = to_odrp(d);				\
+	ssize_t ret = set_ms(dev, #name, min, &dev->field, buf, count);	\
 									\
-	return set_ms(dev, #name, min, &dev->field, buf, count);	\
+	if (ret > 0)							\
+		check(dev);						\
+	return ret;							\
 }									\
 static DEVICE_ATTR_RW(name)
 
-MILLISECONDS(io_timeout_ms, timeout_ms, 1);
-MILLISECONDS(dead_after_ms, dead_after_ms, 0);
-MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1);
+MILLISECONDS(io_timeout_ms, timeout_ms, 1, unchecked);
+MILLISECONDS(dead_after_ms, dead_after_ms, 0, odrp_dev_check_patience);
+MILLISECONDS(io_fail_ms, io_fail_ms, 0, check_io_fail);
+MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1, unchecked);
 
 #define A(name)	(&dev_attr_##name.attr)
 
@@ -343,17 +366,17 @@ static struct attribute *attrs[] = {
 	A(frontswap_loads), A(frontswap_stores), A(frontswap_passed),
 	A(reconnects), A(resent),
 	A(backing_stores), A(backing_loads), A(backing_errors),
-	A(checksum_errors),
+	A(checksum_errors), A(protect_errors),
 	A(load_p50_ns), A(load_p90_ns), A(load_p99_ns), A(load_max_ns),
 	A(store_p50_ns), A(store_p90_ns), A(store_p99_ns), A(store_max_ns),
 	A(io_stat),
-	A(state), A(server), A(backend), A(backing), A(checksum),
+	A(state), A(server), A(backend), A(backing), A(checksum), A(protect),
 	A(translate), A(auth), A(key),
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(swapoff_corrupts),
 	A(swapoff_lies),
-	A(io_timeout_ms), A(dead_after_ms), A(reconnect_delay_ms),
+	A(io_timeout_ms), A(io_fail_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };
 

@@ -31,6 +31,7 @@ static enum odrp_uevent uevent_of_state(const struct odrp_dev *dev)
 {
 	switch (odrp_sess_state(&dev->sess)) {
 	case ODRP_LOST:
+	case ODRP_FAILING:
 		return ODRP_UEVENT_LOST;
 	case ODRP_LIVE:
 		return ODRP_UEVENT_LIVE;

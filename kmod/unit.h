@@ -19,6 +19,7 @@
 #include "uevent.h"
 
 struct odrp_backing;
+struct odrp_protect;
 
 struct odrp_wait {
 	spinlock_t		lock;
@@ -56,11 +57,14 @@ struct odrp_dev {
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
+	unsigned int		io_fail_ms;	/* 0: as long as the session is tried */
+	bool			some_unknown;	/* slots, maybe; see lookup.c */
 	struct odrp_uevents	uevents;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
 	unsigned long		*good;		/* see backing.c; NULL: none */
 	u32			*sums;		/* see sum.c; NULL: none */
+	struct odrp_protect	*protect;	/* see protect.c; NULL: not used */
 	unsigned long		*unreadable;	/* see unreadable.c; NULL: not needed */
 	bool			some_unreadable;	/* a bit has been set, once */
 	struct odrp_stats __percpu *stats;

@@ -63,7 +63,7 @@ static bool is_lost(const struct odrp_dev *dev, u64 slot, bool dead)
  */
 bool odrp_unreadable_any(const struct odrp_dev *dev)
 {
-	bool dead = odrp_sess_state(&dev->sess) == ODRP_DEAD;
+	bool dead = !odrp_dev_serves(dev);	/* or cannot be read for now */
 	u64 slot;
 
 	if (!dev->unreadable || !(dead || READ_ONCE(dev->some_unreadable)))

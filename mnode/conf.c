@@ -314,6 +314,7 @@ static int set_nodes(void *conf, const struct conf_key *key, const char *text,
 
 #define AT(field) .off = offsetof(struct conf, field)
 #define SPACE_AT(field) .off = offsetof(struct conf_space, field)
+#define CLIENT_AT(field) .off = offsetof(struct conf_client, field)
 
 const struct conf_key conf_keys[] = {
 	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
@@ -345,7 +346,7 @@ const struct conf_key conf_keys[] = {
 	{ "beat-ms", "MS", "time between a compute node's heartbeats (1000)",
 	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
 	{ "dead-ms", "MS", "silence after which a compute node's pages are "
-	  "taken back (10000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	  "taken back (90000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start; a pool larger "
 	  "than the memory that is there is refused with either (yes)",
 	  set_bool, AT(populate) },
@@ -395,7 +396,30 @@ const struct conf_key conf_space_keys[] = {
 	  "same on each (none)", set_nodes },
 	{ "node", "N", "which of the nodes this one is, from 0 on",
 	  set_u16, SPACE_AT(node), .max = CONF_MAX_NODES - 1 },
+	{ "node-keys", "NAME,...", "of each node but the arbiter the secret that the two "
+	  "have in common; the same on each (none)",
+	  set_text, SPACE_AT(node_keys), .max = CONF_NODE_KEYS_MAX },
 	{ NULL },
+};
+
+const struct conf_key conf_client_keys[] = {
+	{ "max-pages", "PAGES", "most pages of all its leases (0: no limit)",
+	  set_u64, CLIENT_AT(max_pages), .max = 1ull << 28 },
+	{ "guaranteed-pages", "PAGES", "pages that are kept for it (0)",
+	  set_u64, CLIENT_AT(guaranteed_pages), .max = 1ull << 28 },
+	{ "weight", "N", "its part of what all want (1)",
+	  set_u32, CLIENT_AT(weight), .min = 1, .max = 1000 },
+	{ "max-sessions", "N", "most sessions (16; 0: no limit)",
+	  set_u32, CLIENT_AT(max_sessions), .max = 1024 },
+	{ "max-connections", "N", "most connections of all its sessions (0: no limit)",
+	  set_u32, CLIENT_AT(max_connections), .max = 1 << 20 },
+	{ "max-requests", "N", "most requests for connections in a minute (0: no limit)",
+	  set_u32, CLIENT_AT(max_requests), .max = 1 << 20 },
+	{ NULL },
+};
+
+static const struct conf_client client_default = {
+	.name = "*", .weight = 1, .max_sessions = 16,
 };
 
 void conf_init(struct conf *conf)
@@ -413,9 +437,10 @@ void conf_init(struct conf *conf)
 		.depth = 64,
 		.port = ODRP_WIRE_PORT,
 		.beat_ms = 1000,
-		.dead_ms = 10 * 1000,
+		.dead_ms = 90 * 1000,
 		.populate = true,
 		.log_level = LOG_INFO,
+		.others = client_default,
 	};
 }
 
@@ -438,11 +463,11 @@ const char *conf_auth_name(const struct conf *conf)
 }
 
 /* Those that names of files and of far_host_name_ok() have in common. */
-static bool space_name_ok(const char *name)
+static bool name_ok(const char *name, size_t max)
 {
 	size_t len = strlen(name);
 
-	return len && len < CONF_SPACE_MAX && name[0] != '.' &&
+	return len && len < max && name[0] != '.' &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		      "0123456789-_.") == len;
 }
@@ -459,7 +484,7 @@ static int find_space(struct conf *conf, const char *name,
 			return 0;
 		}
 	}
-	if (!space_name_ok(name))
+	if (!name_ok(name, CONF_SPACE_MAX))
 		return complain(why, "section [space %.100s]: expected a name of 1 to %d "
 				"letters, digits, '-', '_' and '.', which does not begin "
 				"with '.'", name, CONF_SPACE_MAX - 1);
@@ -489,7 +514,57 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	if (key->name)
 		return key->set(space, key, text, why);
 	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms, deletable, readers, writers, nodes or node", name);
+		 "chunk, dead-ms, deletable, readers, writers, nodes, node or node-keys",
+		 name);
+	return -ENOENT;
+}
+
+static int find_client(struct conf *conf, const char *name,
+		       struct conf_client **ret_client, char *why)
+{
+	struct conf_client *client = conf->clients;
+	unsigned int i;
+
+	if (!strcmp(name, "*")) {
+		*ret_client = &conf->others;
+		return 0;
+	}
+	for (i = 0; i < conf->nr_clients; i++, client++) {
+		if (!strcmp(client->name, name)) {
+			*ret_client = client;
+			return 0;
+		}
+	}
+	if (!name_ok(name, CONF_CLIENT_MAX))
+		return complain(why, "section [client %.100s]: expected *, or a name of 1 to "
+				"%d letters, digits, '-', '_' and '.', which does not begin "
+				"with '.'", name, CONF_CLIENT_MAX - 1);
+	if (conf->nr_clients == CONF_MAX_CLIENTS)
+		return complain(why, "section [client %s]: expected at most %d clients",
+				name, CONF_MAX_CLIENTS);
+	conf->nr_clients++;
+	*client = client_default;
+	memcpy(client->name, name, strlen(name) + 1);
+	*ret_client = client;
+	return 0;
+}
+
+int conf_client_set(struct conf *conf, const char *client_name, const char *name,
+		    const char *text, char why[CONF_WHY_MAX])
+{
+	const struct conf_key *key = conf_client_keys;
+	struct conf_client *client = NULL;
+	int r = find_client(conf, client_name, &client, why);
+
+	if (r)
+		return r;
+	while (key->name && strcmp(key->name, name))
+		key++;
+	if (key->name)
+		return key->set(client, key, text, why);
+	complain(why, "%.100s: no such setting of a client; expected max-pages, "
+		 "guaranteed-pages, weight, max-sessions, max-connections or "
+		 "max-requests", name);
 	return -ENOENT;
 }
 
@@ -534,6 +609,16 @@ static int set_space_line(struct conf *conf, const char *space_name, const char 
 	return conf_space_set(conf, space_name, name, value, why);
 }
 
+static int set_client_line(struct conf *conf, const char *client_name,
+			   const char *name, const char *value, char *why)
+{
+	struct conf_client *client;
+
+	if (!name)
+		return find_client(conf, client_name, &client, why);
+	return conf_client_set(conf, client_name, name, value, why);
+}
+
 static int on_line(void *arg, const char *section, const char *name,
 		   const char *value, char why[CONF_INI_WHY_MAX])
 {
@@ -543,11 +628,13 @@ static int on_line(void *arg, const char *section, const char *name,
 		return name ? set_line(rd, name, value, why) : 0;
 	if (!strncmp(section, "space ", 6))
 		return set_space_line(rd->conf, section + 6, name, value, why);
+	if (!strncmp(section, "client ", 7))
+		return set_client_line(rd->conf, section + 7, name, value, why);
 	if (*section)
-		return complain(why, "section [%.100s]: expected [mnode] or [space NAME]",
-				section);
-	return complain(why, "%.100s: in no section: expected [mnode] or [space NAME] "
-			"in a line above", name);
+		return complain(why, "section [%.100s]: expected [mnode], [space NAME] or "
+				"[client NAME]", section);
+	return complain(why, "%.100s: in no section: expected [mnode], [space NAME] or "
+			"[client NAME] in a line above", name);
 }
 
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
@@ -576,11 +663,50 @@ static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 	return 0;
 }
 
-/* Whether it is known which of the set this one is. */
+static int check_client(const struct conf_client *client, char *why)
+{
+	if (!client->max_pages || client->guaranteed_pages <= client->max_pages)
+		return 0;
+	return complain(why, "client %s: guaranteed-pages=%" PRIu64 ": expected at most "
+			"max-pages=%" PRIu64, client->name, client->guaranteed_pages,
+			client->max_pages);
+}
+
+/* What is guaranteed to somebody is compared with the pool by shares_set(). */
+static int check_clients(const struct conf *conf, char *why)
+{
+	unsigned int i;
+	int r = 0;
+
+	if (conf->others.guaranteed_pages)
+		return complain(why, "client *: guaranteed-pages=%" PRIu64 ": expected a "
+				"section for each who is guaranteed some",
+				conf->others.guaranteed_pages);
+	for (i = 0; !r && i < conf->nr_clients; i++)
+		r = check_client(&conf->clients[i], why);
+	return r;
+}
+
+static unsigned int nr_names(const char *list)
+{
+	unsigned int nr = 0;
+
+	for (; *list; list += strspn(list, ", \t"), nr++)
+		list += strcspn(list, ", \t");
+	return nr;
+}
+
+/* Whether it is known which of the set this one is, and by what it is known. */
 static int check_set(const struct conf_space *space, char *why)
 {
 	bool said = space->node != UINT16_MAX;
+	unsigned int nr_keys = nr_names(space->node_keys);
 
+	if (nr_keys && nr_keys + 1 != space->nr_nodes)
+		return complain(why, "space %s: node-keys=%.100s: expected a name for each "
+				"of the nodes but the first: %u", space->name,
+				space->node_keys,
+				space->nr_nodes ? space->nr_nodes - 1 : 0);
 	if (!space->nr_nodes)
 		return said ? complain(why, "space %s: node=%u: expected nodes as well",
 				       space->name, space->node) : 0;
@@ -605,10 +731,10 @@ static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 
 		if (check_set(space, why))
 			return -EINVAL;
-		if (space->nr_nodes && conf->auth == CONF_AUTH_REQUIRED)
-			return complain(why, "space %s: nodes=...: expected auth=none: the "
-					"arbiter of a set does not prove who it is",
-					space->name);
+		if (space->nr_nodes > 1 && !*space->node_keys &&
+		    conf->auth == CONF_AUTH_REQUIRED)
+			return complain(why, "space %s: nodes=...: expected node-keys as "
+					"well, or auth=none", space->name);
 		if (!space->size)
 			return complain(why, "space %s: expected its size, as in size = "
 					"1G", space->name);
@@ -638,6 +764,8 @@ int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 		return complain(why, "dead-ms=%u: expected at least twice "
 				"beat-ms=%u", conf->dead_ms, conf->beat_ms);
 	r = check_spaces(conf, &pages, why);
+	if (!r)
+		r = check_clients(conf, why);
 	if (r)
 		return r;
 	if (conf->reserve != UINT64_MAX && conf->reserve >= pages)

@@ -15,6 +15,7 @@
 #define CONF_WHY_MAX	512
 #define CONF_KEYS_MAX	256
 #define CONF_NAMES_MAX	1024
+#define CONF_NODE_KEYS_MAX	8192
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR	"/etc"
@@ -55,6 +56,21 @@ struct conf_space {
 	uint16_t nr_nodes;		/* of its set; 0: it is in none */
 	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
 	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
+	char node_keys[CONF_NODE_KEYS_MAX];	/* names of secrets; "": none */
+};
+
+#define CONF_MAX_CLIENTS 256
+#define CONF_CLIENT_MAX	32		/* a name of 31 characters, or an address */
+
+/* Section [client NAME]; of "*": of all that have none.  0: no limit. */
+struct conf_client {
+	char name[CONF_CLIENT_MAX];
+	uint64_t max_pages;		/* of all its leases */
+	uint64_t guaranteed_pages;	/* that nobody else gets */
+	uint32_t weight;
+	uint32_t max_sessions;
+	uint32_t max_connections;	/* of all its sessions */
+	uint32_t max_requests;		/* for connections, in a minute */
 };
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */
@@ -80,6 +96,9 @@ struct conf {
 	int log_level;			/* syslog */
 	unsigned int nr_spaces;
 	struct conf_space spaces[CONF_MAX_SPACES];
+	unsigned int nr_clients;
+	struct conf_client clients[CONF_MAX_CLIENTS];
+	struct conf_client others;	/* "*" */
 };
 
 /* One setting, for --help and the parsers. */
@@ -94,9 +113,10 @@ struct conf_key {
 	const char *instead;		/* of a removed one: why, and what does it now */
 };
 
-/* Of section [mnode], and of [space NAME].  End with a NULL name. */
+/* Of section [mnode], [space NAME] and [client NAME].  End with a NULL name. */
 extern const struct conf_key conf_keys[];
 extern const struct conf_key conf_space_keys[];
+extern const struct conf_key conf_client_keys[];
 
 void conf_init(struct conf *conf);
 /* -EINVAL with a sentence in why that names key, value and what was expected;
@@ -106,7 +126,10 @@ int conf_set(struct conf *conf, const char *name, const char *text,
 /* The same of section [space SPACE], which is there from the first setting on. */
 int conf_space_set(struct conf *conf, const char *space, const char *name,
 		   const char *text, char why[CONF_WHY_MAX]);
-/* An INI file: sections [mnode] and [space NAME].  -errno with the line in why. */
+/* And of section [client CLIENT]. */
+int conf_client_set(struct conf *conf, const char *client, const char *name,
+		    const char *text, char why[CONF_WHY_MAX]);
+/* An INI file: sections [mnode], [space NAME] and [client NAME].  -errno with the line in why. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
 /* What auth is, for people. */
 const char *conf_auth_name(const struct conf *conf);

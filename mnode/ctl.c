@@ -34,6 +34,7 @@ struct ctl {
 	int fd;
 	sd_event_source *source;
 	struct sockaddr_un addr;
+	bool made_directory;	/* and removes it, if nothing else is in it then */
 	struct json_object *(*fn)(void *arg, struct json_object *req);
 	void *arg;
 	unsigned int nr_clients;
@@ -206,18 +207,42 @@ static int remove_stale(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) < 0 ? -errno : 0;
 }
 
-/* The directory of the socket, if only that is missing: as the unit makes it. */
-static int make_directory(const struct sockaddr_un *addr)
+/* The directory of the socket, without a slash at the end; "": not one to be made. */
+static void directory_name(const struct sockaddr_un *addr,
+			   char ret_path[sizeof(addr->sun_path)])
 {
-	char path[sizeof(addr->sun_path)];
 	char *end;
 
-	memcpy(path, addr->sun_path, sizeof(path));
-	end = strrchr(path, '/');
-	if (!end || end == path)
-		return 0;
+	memcpy(ret_path, addr->sun_path, sizeof(addr->sun_path));
+	end = strrchr(ret_path, '/');
+	if (!end)
+		end = ret_path;
 	*end = '\0';
-	return mkdir(path, 0750) && errno != EEXIST ? -errno : 0;
+}
+
+/* If only that is missing: as the unit makes it. */
+static int directory_make(struct ctl *ctl)
+{
+	char path[sizeof(ctl->addr.sun_path)];
+
+	directory_name(&ctl->addr, path);
+	if (!*path)
+		return 0;
+	if (!mkdir(path, 0750))
+		ctl->made_directory = true;
+	else if (errno != EEXIST)
+		return -errno;
+	return 0;
+}
+
+static void directory_remove(const struct ctl *ctl)
+{
+	char path[sizeof(ctl->addr.sun_path)];
+
+	if (!ctl->made_directory)
+		return;
+	directory_name(&ctl->addr, path);
+	rmdir(path);
 }
 
 static int listen_on(struct ctl *ctl)
@@ -226,7 +251,7 @@ static int listen_on(struct ctl *ctl)
 	mode_t mask;
 	int r;
 
-	r = make_directory(&ctl->addr);
+	r = directory_make(ctl);
 	if (r)
 		return r;
 	r = remove_stale(&ctl->addr);
@@ -267,7 +292,7 @@ int ctl_new(sd_event *event, const char *path,
 	}
 	r = listen_on(ctl);
 	if (r)
-		goto close_fd;
+		goto remove_directory;
 	r = sd_event_add_io(event, &ctl->source, ctl->fd, EPOLLIN, on_connect,
 			    ctl);
 	if (r < 0)
@@ -277,7 +302,8 @@ int ctl_new(sd_event *event, const char *path,
 
 unlink_path:
 	unlink(path);
-close_fd:
+remove_directory:
+	directory_remove(ctl);
 	close(ctl->fd);
 free_ctl:
 	free(ctl);
@@ -292,6 +318,7 @@ void ctl_free(struct ctl *ctl)
 		client_free(ctl->clients);
 	sd_event_source_unref(ctl->source);
 	unlink(ctl->addr.sun_path);
+	directory_remove(ctl);
 	close(ctl->fd);
 	free(ctl);
 }

@@ -92,8 +92,8 @@ void ctlq_fini(struct ctlq *q)
 	mem_unmap(&q->mem);
 }
 
-static bool begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
-		  uint8_t opmod, uint8_t ds)
+static bool wqe_begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
+		      uint8_t opmod, uint8_t ds)
 {
 	if (q->outstanding == CTLQ_MAX)
 		return false;
@@ -111,7 +111,7 @@ static bool begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
 }
 
 /* BB by BB: the second may be the ring's first. */
-static int post(struct ctlq *q, const struct ctl_wqe *w)
+static int wqe_post(struct ctlq *q, const struct ctl_wqe *w)
 {
 	struct wrc_dbr *dbr = (void *)((char *)q->mem.va + DBR_OFF);
 	unsigned int bbs = (w->ctrl.ds + 3) / 4, i;
@@ -125,8 +125,8 @@ static int post(struct ctlq *q, const struct ctl_wqe *w)
 	return q->nic->ops->qp_doorbell(q->nic, q->qpn, q->next);
 }
 
-static void local(const struct ctlq *q, struct wrc_wqe_data *d, size_t off,
-		  uint32_t len)
+static void wqe_local_data(const struct ctlq *q, struct wrc_wqe_data *d, size_t off,
+			   uint32_t len)
 {
 	d->byte_count = htobe32(len);
 	d->lkey = htobe32(q->data_key);
@@ -138,12 +138,12 @@ int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
 {
 	struct ctl_wqe w;
 
-	if (!begin(q, &w, WRC_WQE_WRITE, 0, 3))
+	if (!wqe_begin(q, &w, WRC_WQE_WRITE, 0, 3))
 		return -EAGAIN;
 	w.raddr.addr = htobe64(raddr);
 	w.raddr.rkey = htobe32(rkey);
-	local(q, &w.write.data, off, len);
-	return post(q, &w);
+	wqe_local_data(q, &w.write.data, off, len);
+	return wqe_post(q, &w);
 }
 
 int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
@@ -151,14 +151,14 @@ int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
 {
 	struct ctl_wqe w;
 
-	if (!begin(q, &w, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, 4))
+	if (!wqe_begin(q, &w, WRC_WQE_MASKED_FA, WRC_WQE_OPMOD_MASKED_8, 4))
 		return -EAGAIN;
 	w.raddr.addr = htobe64(raddr);
 	w.raddr.rkey = htobe32(rkey);
 	w.fetch_add.fa.add = htobe64(add);
 	w.fetch_add.fa.boundary = htobe64(1ull << (log_field - 1));
-	local(q, &w.fetch_add.data, off, sizeof(uint64_t));
-	return post(q, &w);
+	wqe_local_data(q, &w.fetch_add.data, off, sizeof(uint64_t));
+	return wqe_post(q, &w);
 }
 
 int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
@@ -166,7 +166,7 @@ int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
 {
 	struct ctl_wqe w;
 
-	if (!begin(q, &w, WRC_WQE_MASKED_CS, WRC_WQE_OPMOD_MASKED_8, 5))
+	if (!wqe_begin(q, &w, WRC_WQE_MASKED_CS, WRC_WQE_OPMOD_MASKED_8, 5))
 		return -EAGAIN;
 	w.raddr.addr = htobe64(raddr);
 	w.raddr.rkey = htobe32(rkey);
@@ -175,8 +175,8 @@ int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
 		.swap_mask = htobe64(UINT64_MAX),
 		.compare_mask = htobe64(UINT64_MAX),
 	};
-	local(q, &w.swap.data, off, sizeof(uint64_t));
-	return post(q, &w);
+	wqe_local_data(q, &w.swap.data, off, sizeof(uint64_t));
+	return wqe_post(q, &w);
 }
 
 int ctlq_poll(struct ctlq *q)

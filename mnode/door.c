@@ -14,7 +14,7 @@
 
 /* ---- places ---------------------------------------------------------------------- */
 
-static struct door_place *free_place(struct door *door)
+static struct door_place *place_find_free(struct door *door)
 {
 	unsigned int i;
 
@@ -25,7 +25,7 @@ static struct door_place *free_place(struct door *door)
 }
 
 /* A queue pair is good for one connection: another one is made by door_work(). */
-static void leave(struct door *door, struct door_place *place, bool say)
+static void place_leave(struct door *door, struct door_place *place, bool say)
 {
 	if (say)
 		door->nic->ops->disconnect(door->nic, place->conn);
@@ -36,11 +36,11 @@ static void leave(struct door *door, struct door_place *place, bool say)
 	door->nr_taken--;
 }
 
-static void fail(struct door *door, struct door_place *place, const char *why)
+static void place_fail(struct door *door, struct door_place *place, const char *why)
 {
 	door->failed++;
 	log_notice("handshake refused: %s", why);
-	leave(door, place, true);
+	place_leave(door, place, true);
 }
 
 /* ---- requests -------------------------------------------------------------------- */
@@ -74,8 +74,8 @@ static bool cookie_ok(const struct door *door, const struct nic_event *ev,
 	return false;
 }
 
-static void reject(struct door *door, const struct nic_event *ev, const void *priv,
-		   size_t len)
+static void request_reject(struct door *door, const struct nic_event *ev,
+			   const void *priv, size_t len)
 {
 	door->nic->ops->reject(door->nic, ev->id, priv, len);
 	door->nic->ops->release(door->nic, ev->id);
@@ -92,11 +92,11 @@ static void ask_for_cookie(struct door *door, const struct nic_event *ev,
 
 	make_cookie(door, ev, knock->id, door->now_ms / MS_PER_MINUTE, rej.cookie);
 	door->cookies++;
-	reject(door, ev, &rej, sizeof(rej));
+	request_reject(door, ev, &rej, sizeof(rej));
 }
 
-static void refuse(struct door *door, const struct nic_event *ev,
-		   enum odrp_wire_status status)
+static void request_refuse(struct door *door, const struct nic_event *ev,
+			   enum odrp_wire_status status)
 {
 	const struct odrp_wire_reject rej = {
 		.magic = htobe32(ODRP_WIRE_MAGIC),
@@ -105,21 +105,21 @@ static void refuse(struct door *door, const struct nic_event *ev,
 	};
 
 	door->full += status == ODRP_WIRE_E_BUSY;
-	reject(door, ev, &rej, sizeof(rej));
+	request_reject(door, ev, &rej, sizeof(rej));
 }
 
-static void let_in(struct door *door, const struct nic_event *ev)
+static void request_accept(struct door *door, const struct nic_event *ev)
 {
-	struct door_place *place = free_place(door);
+	struct door_place *place = place_find_free(door);
 
 	if (!place) {
-		refuse(door, ev, ODRP_WIRE_E_BUSY);
+		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 		return;
 	}
 	if (door->nic->ops->accept(door->nic, ev->id, place->mail.qpn, NULL, 0)) {
 		/* The queue pair may have been moved: door_work() makes another one. */
 		far_mail_free(&place->mail);
-		refuse(door, ev, ODRP_WIRE_E_BUSY);
+		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 		return;
 	}
 	place->state = DOOR_HELLO;
@@ -133,7 +133,7 @@ static void let_in(struct door *door, const struct nic_event *ev)
 }
 
 /* Has he as many as one address may have, while others want some? */
-static bool has_enough(const struct door *door, __be32 ip)
+static bool peer_has_enough(const struct door *door, __be32 ip)
 {
 	unsigned int i, nr = 0;
 
@@ -155,13 +155,13 @@ bool door_request(struct door *door, const struct nic_event *ev)
 		return false;
 	if (be16toh(knock.version) != ODRP_AUTH_VERSION ||
 	    knock.suite != ODRP_AUTH_HMAC_SHA256)
-		refuse(door, ev, ODRP_WIRE_E_VERSION);
+		request_refuse(door, ev, ODRP_WIRE_E_VERSION);
 	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
 		ask_for_cookie(door, ev, &knock);
-	else if (door->nr_taken >= DOOR_PLACES / 2 && has_enough(door, ev->peer_ip))
-		refuse(door, ev, ODRP_WIRE_E_BUSY);
+	else if (door->nr_taken >= DOOR_PLACES / 2 && peer_has_enough(door, ev->peer_ip))
+		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 	else
-		let_in(door, ev);
+		request_accept(door, ev);
 	return true;
 }
 
@@ -175,7 +175,7 @@ bool door_gone(struct door *door, uint32_t conn)
 		if (place->state == DOOR_FREE || place->conn != conn)
 			continue;
 		door->failed += place->state != DOOR_DONE;
-		leave(door, place, false);
+		place_leave(door, place, false);
 		return true;
 	}
 	return false;
@@ -183,14 +183,14 @@ bool door_gone(struct door *door, uint32_t conn)
 
 /* ---- messages -------------------------------------------------------------------- */
 
-static void take_hello(struct door *door, struct door_place *place,
-		       const void *bytes, size_t len)
+static void place_take_hello(struct door *door, struct door_place *place,
+			     const void *bytes, size_t len)
 {
 	struct auth_answer *answer = &place->answer;
 
 	if (auth_answer_hello(answer, bytes, len, &place->ends) ||
 	    far_mail_send(&place->mail, &answer->challenge, sizeof(answer->challenge)))
-		fail(door, place, "malformed hello");
+		place_fail(door, place, "malformed hello");
 	else
 		place->state = DOOR_RESPONSE;
 }
@@ -211,8 +211,8 @@ static int secrets_of(const struct door *door, const char *name,
 }
 
 /* He has proved who he is. */
-static int answer_done(struct door *door, struct door_place *place, const char *name,
-		       uint64_t session)
+static int place_answer_done(struct door *door, struct door_place *place,
+			     const char *name, uint64_t session)
 {
 	bool there = !session || door->session(door->arg, name, session);
 	struct odrp_auth_done done;
@@ -229,8 +229,8 @@ static int answer_done(struct door *door, struct door_place *place, const char *
 	return far_mail_send(&place->mail, &done, sizeof(done));
 }
 
-static void take_response(struct door *door, struct door_place *place,
-			  const void *bytes, size_t len)
+static void place_take_response(struct door *door, struct door_place *place,
+				const void *bytes, size_t len)
 {
 	const char *name = (const char *)place->answer.hello.cnode;
 	struct secrets secrets;
@@ -242,19 +242,19 @@ static void take_response(struct door *door, struct door_place *place,
 					 &session);
 	explicit_bzero(&secrets, sizeof(secrets));
 	if (r) {
-		fail(door, place, "unknown name, or another secret");
+		place_fail(door, place, "unknown name, or another secret");
 		return;
 	}
-	r = answer_done(door, place, name, session);
+	r = place_answer_done(door, place, name, session);
 	if (r) {
-		fail(door, place, strerror(-r));
+		place_fail(door, place, strerror(-r));
 		return;
 	}
 	door->done++;
 	place->state = DOOR_DONE;
 }
 
-static void look(struct door *door, struct door_place *place)
+static void place_poll(struct door *door, struct door_place *place)
 {
 	uint8_t bytes[FAR_MAIL_MAX];
 	size_t len;
@@ -263,17 +263,17 @@ static void look(struct door *door, struct door_place *place)
 	if (r == -EAGAIN)
 		return;
 	if (place->state == DOOR_DONE)
-		leave(door, place, true);
+		place_leave(door, place, true);
 	else if (r)
-		fail(door, place, "connection broken");
+		place_fail(door, place, "connection broken");
 	else if (place->state == DOOR_HELLO)
-		take_hello(door, place, bytes, len);
+		place_take_hello(door, place, bytes, len);
 	else
-		take_response(door, place, bytes, len);
+		place_take_response(door, place, bytes, len);
 }
 
 /* One at a time: it takes some calls of the NIC. */
-static void make_place(struct door *door)
+static void place_make(struct door *door)
 {
 	unsigned int i;
 
@@ -293,8 +293,8 @@ bool door_work(struct door *door)
 
 	for (i = 0; i < DOOR_PLACES && door->nr_taken; i++)
 		if (door->place[i].state != DOOR_FREE)
-			look(door, &door->place[i]);
-	make_place(door);
+			place_poll(door, &door->place[i]);
+	place_make(door);
 	return door->nr_taken;
 }
 
@@ -312,9 +312,9 @@ void door_tick(struct door *door, uint32_t elapsed_ms)
 		if (place->age_ms <= DOOR_MS)
 			continue;
 		if (place->state == DOOR_DONE)
-			leave(door, place, true);
+			place_leave(door, place, true);
 		else
-			fail(door, place, "it has taken too long");
+			place_fail(door, place, "it has taken too long");
 	}
 }
 
@@ -344,7 +344,7 @@ void door_fini(struct door *door)
 
 	for (i = 0; i < DOOR_PLACES; i++) {
 		if (door->place[i].state != DOOR_FREE)
-			leave(door, &door->place[i], true);
+			place_leave(door, &door->place[i], true);
 		far_mail_free(&door->place[i].mail);
 	}
 	door->nic->ops->pd_free(door->nic, door->pdn);

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Lease policy: max-min fairness over what is wanted, by water-filling.
+ * What is promised, believed and granted; lease-plan.c says what is to be.
  */
 #include <errno.h>
-#include "lease.h"
+#include "lease-priv.h"
 
 #define MAX_SLACK	256
 #define MIN_SLACK	16
 /* What a newcomer's ring is filled with before it is answered: 16 GB. */
 #define MAX_FIRST	(1ull << 22)
-#define MIN_HEADROOM	64
 #define OVERDRAFT	1024
 /* One in so many pages is what newcomers hold together who have not shown
  * themselves. */
 #define UNSEEN_SHARE	8
-
-static uint64_t min(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t max(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* a - b, not below 0 */
-static uint64_t over(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
 
 bool lease_promise_stands(const struct lease *l)
 {
@@ -39,26 +22,6 @@ bool lease_promise_stands(const struct lease *l)
 uint64_t lease_default_slack(uint64_t pages)
 {
 	return max(MIN_SLACK, min(MAX_SLACK, pages / 256));
-}
-
-/* What it says it needs. */
-static uint64_t need(const struct lease *l)
-{
-	return min(l->cap, max(l->want, l->used));
-}
-
-/* What it would do well to have, when nobody is the poorer for it. */
-static uint64_t wish(const struct lease *l)
-{
-	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
-
-	return min(l->cap, max(max(need(l), l->granted), grow));
-}
-
-/* Below this it is not cut. */
-static uint64_t lease_floor(const struct lease *l)
-{
-	return min(l->cap, l->used + max(MIN_HEADROOM, l->used / 16));
 }
 
 bool lease_differs(const struct lease *l)
@@ -72,15 +35,80 @@ static uint64_t slack_of(const struct lease *l)
 	return l->unseen && !l->ceiling ? 0 : l->slack;
 }
 
-static uint64_t unleased(const struct lease *const *all, size_t nr,
-			 uint64_t budget)
+static uint64_t sum_of(const struct lease *const *all, size_t nr)
 {
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		sum += all[i]->ceiling + slack_of(all[i]);
+	return sum;
+}
+
+/* What the leases of that share may have together, with slack that they will need: */
+struct held {
+	uint64_t pages, slack;
+};
+
+static struct held held_by(const struct lease *const *all, size_t nr,
+			   const struct lease_share *share)
+{
+	struct held held = { 0 };
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (all[i]->share != share)
+			continue;
+		held.pages += all[i]->ceiling;
+		held.slack += all[i]->slack - slack_of(all[i]);
+	}
+	return held;
+}
+
+static bool is_first_of_share(const struct lease *const *all, size_t i)
+{
+	size_t j;
+
+	for (j = 0; j < i; j++)
+		if (all[j]->share == all[i]->share)
+			return false;
+	return true;
+}
+
+/* Pages that are kept for those who have not all that they are guaranteed. */
+static uint64_t kept(const struct lease *const *all, size_t nr,
+		     const struct lease_share *but)
+{
+	uint64_t sum = 0;
+	struct held held;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		const struct lease_share *share = all[i]->share;
+
+		if (!share || share == but || !share->least ||
+		    !is_first_of_share(all, i))
+			continue;
+		held = held_by(all, nr, share);
+		sum += over(share->least, held.pages) + held.slack;
+	}
+	return sum;
+}
+
+uint64_t lease_free(const struct lease *const *all, size_t nr, uint64_t budget,
+		    const struct lease_share *share, uint64_t *ret_lack)
+{
+	uint64_t sum = sum_of(all, nr) + kept(all, nr, share);
+
+	if (ret_lack)
+		*ret_lack = over(sum, budget);
 	return over(budget, sum);
+}
+
+/* What a lease of that share may still be given. */
+static uint64_t room_of(const struct lease_share *share, uint64_t pages)
+{
+	return share && share->most ? over(share->most, pages) : UINT64_MAX;
 }
 
 /* What all those have who have not shown themselves: anybody can come so. */
@@ -96,21 +124,29 @@ static bool many_unseen(const struct lease *const *all, size_t nr,
 }
 
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, uint64_t slack, struct lease *ret_lease)
+	       uint64_t cap, uint64_t slack, struct lease_share *share,
+	       struct lease *ret_lease)
 {
-	uint64_t free = over(unleased(all, nr, budget), slack);
-	uint64_t idle = 0, first, now;
+	uint64_t free = over(lease_free(all, nr, budget, share, NULL), slack);
+	uint64_t held = share ? held_by(all, nr, share).pages : 0;
+	uint64_t room = room_of(share, held), idle = 0, first, now;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		idle += over(all[i]->ceiling, lease_floor(all[i]));
 	if (!cap || (!free && !idle))
 		return -ENOSPC;
-	first = min(min(cap, nr ? free / 2 : free), MAX_FIRST);
+	if (!room)
+		return -EDQUOT;
+	first = nr ? free / 2 : free;
+	if (share)
+		first = max(first, min(over(share->least, held), free));
+	first = min(min(first, room), min(cap, MAX_FIRST));
 	now = many_unseen(all, nr, budget) ? 0 : min(first, LEASE_FIRST);
 	*ret_lease = (struct lease){
 		.cap = cap, .slack = slack, .promised = first, .unseen = true,
 		.granted = first, .ceiling = now, .held = first, .target = now,
+		.share = share,
 	};
 	return 0;
 }
@@ -122,7 +158,9 @@ int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
 	if (!l->promised)
 		return 0;
 	if (l->corrected || l->promised + l->slack > pages ||
-	    l->promised - l->ceiling > unleased(all, nr, budget))
+	    l->promised - l->ceiling > lease_free(all, nr, budget, l->share, NULL) ||
+	    (l->share && l->promised - l->ceiling >
+	     room_of(l->share, held_by(all, nr, l->share).pages)))
 		return -EAGAIN;
 	l->ceiling = l->target = l->promised;
 	l->promised = 0;
@@ -181,154 +219,4 @@ void lease_detach(struct lease *l)
 	l->reachable = false;
 	l->writing = false;
 	l->beats = 0;
-}
-
-static bool open_to_change(const struct lease *l)
-{
-	return l->reachable && !l->writing && !l->unseen;
-}
-
-/* ---- water-filling ------------------------------------------------------ */
-
-typedef uint64_t (*level_fn)(const struct lease *l, uint64_t level);
-
-static uint64_t sum_at(struct lease *const *all, size_t nr, level_fn fn,
-		       uint64_t level)
-{
-	uint64_t sum = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		sum += fn(all[i], level);
-	return sum;
-}
-
-/* The highest level up to top at which the sum is at most limit. */
-static uint64_t rise(struct lease *const *all, size_t nr, level_fn fn,
-		     uint64_t limit, uint64_t top)
-{
-	uint64_t low = 0, high = top;
-
-	while (low < high) {
-		uint64_t mid = low + (high - low + 1) / 2;
-
-		if (sum_at(all, nr, fn, mid) <= limit)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	return low;
-}
-
-static uint64_t fill_need(const struct lease *l, uint64_t level)
-{
-	return min(need(l), level);
-}
-
-/* What raising everybody's target towards need, up to level, takes out of the
- * unleased pages.  What the CNode may believe already costs nothing. */
-static uint64_t cost_need(const struct lease *l, uint64_t level)
-{
-	if (!open_to_change(l))
-		return 0;
-	return over(min(need(l), level), max(l->target, l->ceiling));
-}
-
-static uint64_t cost_wish(const struct lease *l, uint64_t level)
-{
-	if (!open_to_change(l))
-		return 0;
-	return over(min(wish(l), level), max(l->target, l->ceiling));
-}
-
-static void raise_to(struct lease *l, uint64_t goal)
-{
-	if (open_to_change(l))
-		l->target = max(l->target, goal);
-}
-
-/* Raises towards need(), poorest first.  Returns what is left. */
-static uint64_t raise_needs(struct lease *const *all, size_t nr, uint64_t free,
-			    uint64_t top)
-{
-	uint64_t level = rise(all, nr, cost_need, free, top);
-	size_t i;
-
-	free -= sum_at(all, nr, cost_need, level);
-	for (i = 0; i < nr; i++)
-		raise_to(all[i], min(need(all[i]), level));
-	return free;
-}
-
-static void raise_wishes(struct lease *const *all, size_t nr, uint64_t free,
-			 uint64_t top)
-{
-	uint64_t level = rise(all, nr, cost_wish, free, top);
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		raise_to(all[i], min(wish(all[i]), level));
-}
-
-/* Cuts the richest, down to what they keep and to their fair share, until that
- * covers what others lack of theirs. */
-static void cut(struct lease *const *all, size_t nr, uint64_t fair,
-		uint64_t free)
-{
-	uint64_t lack = 0, coming = free, low = 0, high = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		lack += over(fill_need(all[i], fair), all[i]->target);
-		coming += over(all[i]->ceiling, all[i]->target);
-		high = max(high, all[i]->target);
-	}
-	if (lack <= coming)
-		return;
-	lack -= coming;
-	/* The highest line that, when all cut down to it, gives enough. */
-	while (low < high) {
-		uint64_t mid = low + (high - low + 1) / 2, sum = 0;
-
-		for (i = 0; i < nr; i++) {
-			struct lease *l = all[i];
-			uint64_t floor = max(fill_need(l, fair), lease_floor(l));
-
-			if (open_to_change(l))
-				sum += over(l->target, max(floor, mid));
-		}
-		if (sum >= lack)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	for (i = 0; i < nr; i++) {
-		struct lease *l = all[i];
-		uint64_t floor = max(max(fill_need(l, fair), lease_floor(l)), low);
-
-		if (open_to_change(l) && l->target > floor)
-			l->target = floor;
-	}
-}
-
-void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
-{
-	uint64_t free = unleased((const struct lease *const *)all, nr, budget);
-	bool lacking = false;
-	uint64_t fair;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		all[i]->target = lease_promise_stands(all[i]) ? all[i]->ceiling :
-							  all[i]->granted;
-		budget = over(budget, all[i]->slack);
-	}
-	fair = rise(all, nr, fill_need, budget, budget);
-	free = raise_needs(all, nr, free, budget);
-	for (i = 0; i < nr; i++)
-		lacking |= all[i]->target < need(all[i]);
-	if (lacking)
-		cut(all, nr, fair, free);
-	else
-		raise_wishes(all, nr, free, budget);
 }

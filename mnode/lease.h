@@ -12,7 +12,15 @@
  *	    that was promised one and may not use it yet
  *	L3  nobody's lease is cut below the pages it uses and some headroom
  *	L4  while somebody wants more, what others leave idle goes to him,
- *	    until all have the same or what they want
+ *	    until all have the same for each unit of their share's weight, or
+ *	    what they want
+ *	L5  the ceilings of one share together are raised to no more than its most
+ *	L6  what a share lacks of its least is lent to nobody else
+ *
+ * A *share* is one identity's, however many sessions that has.  When its most is
+ * lowered below what it has, its leases are cut to what it uses, and follow that down.
+ * When a least is raised and the pages are with others, theirs are cut as for somebody
+ * who wants them.
  *
  * The accept tells a newcomer a lease before anybody knows whether it is there at
  * all: that is a *promise*.  It costs the others LEASE_FIRST pages, or nothing when
@@ -33,6 +41,26 @@
 /* Beats after which a CNode has surely seen what was written to it. */
 #define LEASE_SETTLE_BEATS 2
 
+struct lease;
+
+/**
+ * struct lease_share - what the leases of one identity may be together
+ * @most:	pages; 0: no limit
+ * @least:	pages that are kept for it
+ * @weight:	its part of what all want; 0 counts as 1
+ * @leases, @next, @held, @level: lease_plan()'s own
+ */
+struct lease_share {
+	uint64_t most, least;
+	uint32_t weight;
+	struct lease *leases;
+	struct lease_share *next;
+	uint64_t held, level;
+};
+
+/* Of weight: so that pages times it is a number. */
+#define LEASE_MAX_WEIGHT	1000
+
 /**
  * struct lease - one CNode's
  * @cap:	never more than this
@@ -48,6 +76,8 @@
  * @corrected:	a grant says what became of the promise
  * @overdrawn:	it uses or keeps more than it has ever been given
  * @target:	lease_plan()'s result; grant it if it differs from @granted
+ * @share:	of whose it is; NULL: it has one for itself, without limits
+ * @own, @next, @fair: lease_plan()'s own
  */
 struct lease {
 	uint64_t cap, slack;
@@ -58,16 +88,22 @@ struct lease {
 	bool reachable, writing, overdrawn;
 	unsigned int beats;
 	uint64_t target;
+	struct lease_share *share;
+	struct lease_share own;
+	struct lease *next;
+	uint64_t fair;
 };
 
 /* A CNode's slack, so that its ring does not run empty while freed pages are on
  * their way to it. */
 uint64_t lease_default_slack(uint64_t pages);
 
-/* What a newcomer is promised, and gets of it at once.  -ENOSPC: nothing is to be
- * had, now or by waiting for idle leases. */
+/* What a newcomer is promised, and gets of it at once.  share: or NULL.  -ENOSPC:
+ * nothing is to be had, now or by waiting for idle leases; -EDQUOT: the share has all
+ * that it may have. */
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, uint64_t slack, struct lease *ret_lease);
+	       uint64_t cap, uint64_t slack, struct lease_share *share,
+	       struct lease *ret_lease);
 
 /*
  * The newcomer is there: is its promise kept?  all: with its own; pages: what can be

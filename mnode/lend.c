@@ -147,7 +147,7 @@ static bool grace_over(const struct sess *s)
 }
 
 /* What is not needed in the ring goes back, when nobody looks at it. */
-static enum lend_todo release(struct lender *l, struct sess *s)
+static enum lend_todo hand_release(struct lender *l, struct sess *s)
 {
 	struct hand *h = &s->hand;
 	size_t i;
@@ -168,7 +168,7 @@ static enum lend_todo release(struct lender *l, struct sess *s)
 
 /* ---- out of a ring -------------------------------------------------------------- */
 
-static enum lend_todo failed(struct lender *l)
+static enum lend_todo lender_failed(struct lender *l)
 {
 	if (!l->nr_failures++)
 		log_error("the queue pair by which the agent changes free rings "
@@ -198,13 +198,13 @@ static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 	if (ctlq_fetch_add(&l->q, offsetof(struct staging, old),
 			   nr * RING_SLOT, s->ring.log_len,
 			   ring_head_iova(&s->ring), s->ring.key))
-		return failed(l);
+		return lender_failed(l);
 	return LEND_WAIT;
 }
 
 /* Slots that the head has passed for us.  An empty one is about to be filled by
  * an invalidate. */
-static enum lend_todo gather(struct lender *l, struct sess *s)
+static enum lend_todo hand_gather(struct lender *l, struct sess *s)
 {
 	enum lend_todo todo = LEND_WAIT;
 	uint64_t addr;
@@ -224,7 +224,7 @@ static enum lend_todo gather(struct lender *l, struct sess *s)
 
 /* ---- into a ring ---------------------------------------------------------------- */
 
-static enum lend_todo finish(struct lender *l)
+static enum lend_todo lender_finish(struct lender *l)
 {
 	l->state = LEND_IDLE;
 	l->sess = NULL;
@@ -232,7 +232,7 @@ static enum lend_todo finish(struct lender *l)
 }
 
 /* Slot n behind the head. */
-static uint64_t behind(const struct ring *ring, uint64_t head, uint64_t n)
+static uint64_t ring_behind(const struct ring *ring, uint64_t head, uint64_t n)
 {
 	return ring_advance(ring->log_len, head,
 			    ring_slots(ring->log_len) - n);
@@ -240,77 +240,77 @@ static uint64_t behind(const struct ring *ring, uint64_t head, uint64_t n)
 
 /* Slots behind the head that are empty.  Others are being emptied by stores that
  * have advanced the head. */
-static unsigned int room_behind(const struct ring *ring, uint64_t head,
-				unsigned int most)
+static unsigned int ring_room_behind(const struct ring *ring, uint64_t head,
+				     unsigned int most)
 {
 	unsigned int n = 0;
 
 	while (n < most &&
 	       !ring->slot[ring_index(ring->log_len,
-				      behind(ring, head, n + 1))])
+				      ring_behind(ring, head, n + 1))])
 		n++;
 	return n;
 }
 
 /* What could not go to the ring, for now. */
-static enum lend_todo give_up(struct lender *l)
+static enum lend_todo batch_give_up(struct lender *l)
 {
 	unsigned int i;
 
 	for (i = 0; i < l->nr; i++)
 		hand_add(l, l->sess, l->pages[i]);
-	return finish(l);
+	return lender_finish(l);
 }
 
 /* Writes the pages behind the head as it is now, and has it go back. */
-static enum lend_todo swap(struct lender *l)
+static enum lend_todo head_swap(struct lender *l)
 {
 	struct ring *ring = &l->sess->ring;
 	unsigned int i;
 
 	l->head = *ring->head;
-	if (room_behind(ring, l->head, l->nr) < l->nr) {
-		give_up(l);
+	if (ring_room_behind(ring, l->head, l->nr) < l->nr) {
+		batch_give_up(l);
 		return LEND_WAIT;
 	}
 	for (i = 0; i < l->nr; i++)
 		ring->slot[ring_index(ring->log_len,
-				      behind(ring, l->head, i + 1))] =
+				      ring_behind(ring, l->head, i + 1))] =
 			htobe64(l->pages[i]);
 	l->state = LEND_SWAP;
 	if (ctlq_swap(&l->q, offsetof(struct staging, old), l->head,
-		      behind(ring, l->head, l->nr), ring_head_iova(ring),
+		      ring_behind(ring, l->head, l->nr), ring_head_iova(ring),
 		      ring->key))
-		return failed(l);
+		return lender_failed(l);
 	return LEND_WAIT;
 }
 
 /* The head did not go back: so they are still where nobody looks. */
-static void take_out(struct lender *l)
+static void batch_take_out(struct lender *l)
 {
 	struct ring *ring = &l->sess->ring;
 	unsigned int i, n = 0;
 	uint64_t addr;
 
 	for (i = 0; i < l->nr; i++) {
-		addr = ring_take_slot(ring, behind(ring, l->head, i + 1));
+		addr = ring_take_slot(ring, ring_behind(ring, l->head, i + 1));
 		if (addr)
 			l->pages[n++] = addr;
 	}
 	l->nr = n;
 }
 
-static enum lend_todo swapped(struct lender *l)
+static enum lend_todo head_swapped(struct lender *l)
 {
 	if (staging(l)->old == l->head)
-		return finish(l);
+		return lender_finish(l);
 	l->nr_retries++;
-	take_out(l);
-	give_up(l);
+	batch_take_out(l);
+	batch_give_up(l);
 	return LEND_MORE;
 }
 
-static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
+static enum lend_todo ring_lend(struct lender *l, struct sess *s, uint64_t nr)
 {
 	unsigned int most = nr < LEND_BATCH ? nr : LEND_BATCH;
 	uint64_t head = *s->ring.head;
@@ -318,32 +318,32 @@ static enum lend_todo lend(struct lender *l, struct sess *s, uint64_t nr)
 	if (!ring_valid(s->ring.log_len, head) ||
 	    ring_pages(&s->ring) > ring_slots(s->ring.log_len) / 2)
 		return LEND_WAIT;
-	most = room_behind(&s->ring, head, most);
+	most = ring_room_behind(&s->ring, head, most);
 	if (!most)
 		return LEND_WAIT;
 	l->sess = s;
 	l->nr = fetch_pages(l, s, most, lend_pages(l), l->pages);
 	if (!l->nr) {
-		finish(l);
+		lender_finish(l);
 		return LEND_NOTHING;
 	}
-	return swap(l);
+	return head_swap(l);
 }
 
 /* ---- the work ------------------------------------------------------------------ */
 
-static enum lend_todo passed_head(struct lender *l)
+static enum lend_todo head_passed(struct lender *l)
 {
 	struct sess *s = l->sess;
 
 	s->taken = staging(l)->old;
 	s->nr_taken = l->nr;
-	return finish(l);
+	return lender_finish(l);
 }
 
 /* A swap that failed was not done, or else the pages are in the ring, and what
  * is not in its slot any more is in use. */
-static enum lend_todo recover(struct lender *l)
+static enum lend_todo lender_recover(struct lender *l)
 {
 	const struct ring *ring = &l->sess->ring;
 	uint64_t gone;
@@ -352,41 +352,41 @@ static enum lend_todo recover(struct lender *l)
 	if (open_queue(l))
 		return LEND_WAIT;
 	if (l->retry != LEND_SWAP)
-		return finish(l);
-	gone = ring_distance(ring->log_len, behind(ring, l->head, l->nr),
+		return lender_finish(l);
+	gone = ring_distance(ring->log_len, ring_behind(ring, l->head, l->nr),
 			     *ring->head);
 	if (gone < l->nr)
-		return finish(l);
-	take_out(l);
-	return give_up(l);
+		return lender_finish(l);
+	batch_take_out(l);
+	return batch_give_up(l);
 }
 
-static enum lend_todo drive(struct lender *l)
+static enum lend_todo lender_drive(struct lender *l)
 {
 	int r;
 
 	if (l->state == LEND_FAILED)
-		return recover(l);
+		return lender_recover(l);
 	r = ctlq_poll(&l->q);
 	if (r == -EAGAIN)
 		return LEND_WAIT;
 	if (r)
-		return failed(l);
-	return l->state == LEND_SWAP ? swapped(l) : passed_head(l);
+		return lender_failed(l);
+	return l->state == LEND_SWAP ? head_swapped(l) : head_passed(l);
 }
 
 /* What is due first for one session. */
-static enum lend_todo work_on(struct lender *l, struct sess *s)
+static enum lend_todo sess_work(struct lender *l, struct sess *s)
 {
 	uint64_t about = lend_about(s), goal = lend_goal(s);
 
 	if (s->nr_taken)
-		return gather(l, s);
+		return hand_gather(l, s);
 	if (about < goal)
-		return lend(l, s, goal - about);
+		return ring_lend(l, s, goal - about);
 	if (about > goal && s->hand.nr < SESS_TAKE_BATCH / 2)
 		return take_pages(l, s, about - goal);
-	return release(l, s);
+	return hand_release(l, s);
 }
 
 /* In turns.  WAIT: at least one waits, and none could go on. */
@@ -396,14 +396,14 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	size_t i;
 
 	if (l->state != LEND_IDLE)
-		return drive(l);
+		return lender_drive(l);
 	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
 		struct sess *s = all[(l->next + i) % nr];
 
 		/* Of strangers nobody knows yet that they are there. */
 		if (s->state != SESS_LIVE || s->lease.unseen)
 			continue;
-		one = work_on(l, s);
+		one = sess_work(l, s);
 		if (one > todo)
 			todo = one;
 	}
@@ -416,14 +416,14 @@ int lend_quiesce(struct lender *l)
 	unsigned int tries;
 
 	for (tries = 0; tries < QUIESCE_TRIES && l->state != LEND_IDLE; tries++)
-		drive(l);
+		lender_drive(l);
 	return l->state == LEND_IDLE ? 0 : -EBUSY;
 }
 
 /* ---- without the NIC ------------------------------------------------------------ */
 
 /* More than the goal goes to the pool at once: nobody looks at it any more. */
-static void empty_down(struct lender *l, struct sess *s)
+static void ring_empty_down(struct lender *l, struct sess *s)
 {
 	uint64_t addr;
 
@@ -437,7 +437,7 @@ static void empty_down(struct lender *l, struct sess *s)
 		return_page(l, s, hand_pop(&s->hand));
 }
 
-static void fill_up(struct lender *l, struct sess *s, uint64_t most)
+static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 {
 	__u64 addr;
 
@@ -450,7 +450,7 @@ int lend_fill(struct lender *l, struct sess *s)
 {
 	if (l->sess == s)
 		return -EBUSY;
-	fill_up(l, s, FILL_STEP);
+	ring_fill_up(l, s, FILL_STEP);
 	if (lend_about(s) >= lend_goal(s))
 		return 0;
 	return lend_pages(l) ? -EAGAIN : -ENOMEM;
@@ -463,8 +463,8 @@ int lend_settle(struct lender *l, struct sess *s)
 	ring_compact(&s->ring);
 	s->nr_taken = 0;
 	s->disorder = false;
-	empty_down(l, s);
-	fill_up(l, s, UINT64_MAX);
+	ring_empty_down(l, s);
+	ring_fill_up(l, s, UINT64_MAX);
 	return lend_about(s) < lend_goal(s) ? -ENOMEM : 0;
 }
 
@@ -513,7 +513,7 @@ static int complete_mapping(struct sess *s, const struct wrc_held *held)
  * and not filled it, a store that had taken a slot and not emptied it, or a page that
  * had no slot yet.
  */
-static int stopped_holder(struct lender *l, struct sess *s, bool own,
+static int holder_stopped(struct lender *l, struct sess *s, bool own,
 			  const struct wrc_held *held)
 {
 	struct ring *ring = &s->ring;
@@ -559,7 +559,7 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 	for (i = 0; i < nr; i++) {
 		err = queue_held(q, bb, i, &held);
 		if (!err)
-			err = stopped_holder(l, s, own, &held);
+			err = holder_stopped(l, s, own, &held);
 		if (err)
 			r = err;
 	}

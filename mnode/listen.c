@@ -2,6 +2,7 @@
 /*
  * The door: connections come, are looked at, and go.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,35 +71,76 @@ static void own(struct manager *m, struct sess *s, const struct asked *asked)
 	pass->spent = true;
 }
 
-static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
+/* Whoever asks counts as that: the name he has proved, or else his address. */
+static const char *counts_as(const struct manager *m, const struct asked *asked,
+			     char ip[INET_ADDRSTRLEN])
 {
-	struct hello *hello = &asked->hello;
-	struct sess_attr attr = { .id = m->next_id, .owner = manager_owner(m) };
-	struct sess *s;
-	bool closed = m->draining || m->ending;
+	const struct pass *pass = who_pass(&m->who, asked->handle);
+	const struct in_addr in = { .s_addr = asked->ev.peer_ip };
+
+	return pass ? pass->name : inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
+}
+
+static int too_many(struct share *share, struct hello_no *no, uint64_t most)
+{
+	share->refused++;
+	return refuse(no, ODRP_WIRE_E_LIMIT, most);
+}
+
+/* Takes queues away until its connections are no more than the share may have. */
+static int limit_queues(struct manager *m, struct share *share, struct hello *hello,
+			struct hello_no *no)
+{
+	uint64_t most = share->limits.max_connections;
+	uint64_t others = manager_connections_of(m, share);
+
+	if (!most)
+		return 0;
+	while (hello->queue && others + manager_connections(hello->queue) > most)
+		hello->queue--;
+	return hello->queue ? 0 : too_many(share, no, most);
+}
+
+/* Pages, sessions and connections of a newcomer's share. */
+static int limit_newcomer(struct manager *m, struct share *share, struct hello *hello,
+			  struct lease *ret_lease, struct hello_no *no)
+{
+	uint32_t most = share->limits.max_sessions;
 	int r;
 
-	if (closed || m->nr_sess + m->nr_old >= m->conf->max_sessions)
-		return refuse(no, ODRP_WIRE_E_LIMIT,
-			      closed ? 0 : m->conf->max_sessions);
-	if (manager_lease(m, hello->nr_slots, &attr.lease))
-		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
+	if (most && manager_sessions_of(m, share) >= most)
+		return too_many(share, no, most);
+	if (limit_queues(m, share, hello, no))
+		return -EPERM;
+	r = manager_lease(m, share, hello->nr_slots, ret_lease);
+	if (r == -EDQUOT)
+		return too_many(share, no, share->limits.max_pages);
+	return r ? refuse(no, ODRP_WIRE_E_NOMEM, 0) : 0;
+}
+
+static int make_sess(struct manager *m, struct asked *asked, struct share *share,
+		     struct sess_attr *attr, struct hello_no *no)
+{
+	struct hello *hello = &asked->hello;
+	struct sess *s;
+	int r;
+
+	if (limit_newcomer(m, share, hello, &attr->lease, no))
+		return -EPERM;
 	/* The invalidate of each may have advanced the tail and not filled the
 	 * slot. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
-	if (stock_claim(&m->stock, hello, &attr.claim))
+	if (stock_claim(&m->stock, hello, &attr->claim))
 		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
-	attr.keyed = m->nic_translates &&
-		     hello->features & ODRP_WIRE_F_KEYED;
-	attr.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO;
-	r = sess_new(&m->pool, hello, &attr, &s);
+	r = sess_new(&m->pool, hello, attr, &s);
 	if (r == -ENOMEM)
 		log_need(hello->nr_slots);
 	if (r) {
-		stock_unclaim(&m->stock, attr.claim);
+		stock_unclaim(&m->stock, attr->claim);
 		return refuse_errno(no, r);
 	}
+	s->share = share;
 	s->peer_ip = asked->ev.peer_ip;
 	s->cm_id = asked->ev.id;
 	s->seal = asked->seal;
@@ -106,6 +148,32 @@ static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
 	m->next_id++;
 	m->sess[m->nr_sess++] = s;
 	return 0;
+}
+
+static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
+{
+	struct sess_attr attr = {
+		.id = m->next_id, .owner = manager_owner(m),
+		.keyed = m->nic_translates &&
+			 asked->hello.features & ODRP_WIRE_F_KEYED,
+		.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO,
+	};
+	bool closed = m->draining || m->ending;
+	char ip[INET_ADDRSTRLEN];
+	const char *name = counts_as(m, asked, ip);
+	struct share *share;
+	int r;
+
+	if (closed || !manager_has_place(m, shares_find(&m->shares, name)))
+		return refuse(no, ODRP_WIRE_E_LIMIT,
+			      closed ? 0 : m->conf->max_sessions);
+	if (shares_get(&m->shares, name, &share))
+		return refuse_errno(no, -ENOMEM);
+	r = make_sess(m, asked, share, &attr, no);
+	/* Addresses that are refused leave nothing. */
+	if (r)
+		manager_forget_shares(m);
+	return r;
 }
 
 static void reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
@@ -135,6 +203,7 @@ static void give_up(struct manager *m, struct sess *s, int r)
 		log_need(s->tt.nr_slots);
 	refuse_errno(&no, r);
 	reject(m, s->cm_id, &s->seal, &no);
+	explicit_bzero(&s->seal, sizeof(s->seal));
 	s->cm_id = 0;
 	s->state = SESS_DYING;
 }
@@ -142,9 +211,13 @@ static void give_up(struct manager *m, struct sess *s, int r)
 static int accept_sess(struct manager *m, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
+	int r;
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	return answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	r = answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	if (!r)	/* else a refusal is to be signed */
+		explicit_bzero(&s->seal, sizeof(s->seal));
+	return r;
 }
 
 /* A piece of it is made, or it is accepted. */
@@ -160,6 +233,8 @@ static void open_sess(struct manager *m, struct sess *s)
 		give_up(m, s, r);
 		return;
 	}
+	/* K is the pass's: here it was for the accept. */
+	explicit_bzero(&s->seal, sizeof(s->seal));
 	s->state = SESS_LIVE;
 	m->sess_total++;
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
@@ -378,6 +453,21 @@ static int check(struct manager *m, struct asked *asked, struct hello_no *no)
 			   &asked->hello, no);
 }
 
+/* A stranger's address is anybody's: it counts once it has a session. */
+static int check_rate(struct manager *m, const struct asked *asked, struct hello_no *no)
+{
+	char ip[INET_ADDRSTRLEN];
+	const char *name = counts_as(m, asked, ip);
+	struct share *share = shares_find(&m->shares, name);
+
+	if (!share && asked->handle && shares_get(&m->shares, name, &share))
+		return refuse_errno(no, -ENOMEM);
+	if (!share || share_take_request(share))
+		return 0;
+	share->refused++;
+	return refuse(no, ODRP_WIRE_E_BUSY, 0);
+}
+
 static void request(struct manager *m, const struct nic_event *ev)
 {
 	struct asked asked = { .ev = *ev };
@@ -385,10 +475,11 @@ static void request(struct manager *m, const struct nic_event *ev)
 
 	if (door_request(&m->door, ev))
 		return;
-	if (check(m, &asked, &no))
+	if (check(m, &asked, &no) || check_rate(m, &asked, &no))
 		reject(m, ev->id, &asked.seal, &no);
 	else
 		serve(m, &asked);
+	explicit_bzero(&asked, sizeof(asked));
 }
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
@@ -398,17 +489,18 @@ void manager_forget_waiting(struct manager *m, struct sess *s)
 	if (!s->waiting)
 		return;
 	reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
-	free(s->waiting);
-	s->waiting = NULL;
+	sess_drop_waiting(s);
 }
 
 void manager_unwait(struct manager *m, struct sess *s)
 {
 	struct asked *asked = s->waiting;
 
+	if (!asked)
+		return;
 	s->waiting = NULL;
-	if (asked)
-		serve(m, asked);
+	serve(m, asked);
+	explicit_bzero(asked, sizeof(*asked));
 	free(asked);
 }
 
@@ -432,6 +524,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 	struct queue *q;
 
 	if (s->cm_id == id && s->state == SESS_OPENING) {
+		explicit_bzero(&s->seal, sizeof(s->seal));
 		s->cm_id = 0;
 		s->state = SESS_DYING;
 		return true;
@@ -442,8 +535,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 		return true;
 	}
 	if (s->waiting && s->waiting->ev.id == id) {
-		free(s->waiting);
-		s->waiting = NULL;
+		sess_drop_waiting(s);
 		return true;
 	}
 	sess_for_each_queue(s, n, c, q) {

@@ -288,6 +288,9 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = spaces_open(&m->spaces, nic, conf, why);
 	if (r)
 		goto free_sess;
+	m->spaces.who = &m->who;
+	m->spaces.share = manager_share_far;
+	m->spaces.share_arg = m;
 	r = take_memory(m, why);
 	if (r)
 		goto close_spaces;
@@ -298,6 +301,9 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		   lease_default_slack(swap_pages(m)) : conf->reserve;
 	m->stock.target = stock_target(m);
 	manager_budget(m);
+	r = manager_set_clients(m, conf, why);
+	if (r)
+		goto unmake_spaces;
 	r = lend_init(&m->lender, &m->pool, m->stock.target);
 	if (r) {
 		complain(why, r, "cannot make the lender's queue");
@@ -319,6 +325,7 @@ close_door:
 fini_lender:
 	lend_fini(&m->lender);
 unmake_spaces:
+	shares_fini(&m->shares);
 	spaces_unmake(&m->spaces);
 fini_pool:
 	pool_fini(&m->pool);
@@ -344,6 +351,7 @@ void manager_fini(struct manager *m)
 	door_fini(&m->door);
 	who_fini(&m->who);
 	lend_fini(&m->lender);
+	shares_fini(&m->shares);
 	spaces_unmake(&m->spaces);
 	pool_fini(&m->pool);
 	spaces_close(&m->spaces);

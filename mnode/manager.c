@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "log.h"
@@ -47,7 +48,126 @@ static void list_leases(struct manager *m)
 		m->leases[i] = &m->sess[i]->lease;
 }
 
-int manager_lease(struct manager *m, uint64_t nr_slots,
+/* ---- shares -------------------------------------------------------------------- */
+
+/* Nobody waits for it any more. */
+static bool counts(const struct sess *s, const struct share *share)
+{
+	return s->share == share && (s->state != SESS_DYING || sess_unstopped(s));
+}
+
+unsigned int manager_sessions_of(const struct manager *m, const struct share *share)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < m->nr_sess; i++)
+		nr += counts(m->sess[i], share);
+	return nr;
+}
+
+uint64_t manager_connections_of(const struct manager *m, const struct share *share)
+{
+	uint64_t nr = spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (counts(m->sess[i], share))
+			nr += manager_connections(m->sess[i]->nr_queues);
+	return nr;
+}
+
+static bool is_absent(const struct manager *m, const struct share *share)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->share == share)
+			return false;
+	return true;
+}
+
+/* What may be leased while those stay away who have no session, but not that one.
+ * lease.c keeps what the others are guaranteed. */
+static uint64_t budget_for(const struct manager *m, const struct share *but)
+{
+	const struct share *share;
+	uint64_t kept = 0;
+
+	for (share = m->shares.list; share; share = share->next)
+		if (share != but && share->lease.least && is_absent(m, share))
+			kept += share->lease.least + m->slack;
+	return kept < m->budget ? m->budget - kept : 0;
+}
+
+/* Who is guaranteed pages has a place, too. */
+bool manager_has_place(const struct manager *m, const struct share *but)
+{
+	unsigned int nr = m->nr_sess + m->nr_old;
+	const struct share *share;
+
+	for (share = m->shares.list; share; share = share->next)
+		nr += share != but && share->lease.least && is_absent(m, share);
+	return nr < m->conf->max_sessions;
+}
+
+static void plan_leases(struct manager *m)
+{
+	list_leases(m);
+	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
+}
+
+int manager_set_clients(struct manager *m, const struct conf *conf,
+			char why[CONF_WHY_MAX])
+{
+	uint64_t sum = 0;
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < conf->nr_clients; i++)
+		if (conf->clients[i].guaranteed_pages)
+			sum += conf->clients[i].guaranteed_pages + m->slack;
+	if (sum > m->budget) {
+		snprintf(why, CONF_WHY_MAX, "clients: guaranteed-pages, with %" PRIu64
+			 " more for each: %" PRIu64 " in all: expected at most %" PRIu64
+			 ", the pages to lend", m->slack, sum, m->budget);
+		return -EINVAL;
+	}
+	r = shares_set(&m->shares, conf);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "clients: %s", strerror(-r));
+	return r;
+}
+
+static bool share_needed(void *arg, const struct share *share)
+{
+	const struct manager *m = arg;
+
+	return !is_absent(m, share) ||
+	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+}
+
+unsigned int manager_share_far(void *arg, const char *name, bool connects)
+{
+	struct manager *m = arg;
+	struct share *share;
+	uint64_t most;
+
+	if (shares_get(&m->shares, name, &share))
+		return ODRP_FAR_E_NOMEM;
+	most = share->limits.max_connections;
+	if (share_take_request(share) &&
+	    (!connects || !most || manager_connections_of(m, share) < most))
+		return ODRP_FAR_OK;
+	share->refused++;
+	return ODRP_FAR_E_LIMIT;
+}
+
+void manager_forget_shares(struct manager *m)
+{
+	shares_tick(&m->shares, 0, share_needed, m);
+}
+
+int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 		  struct lease *ret_lease)
 {
 	uint64_t cap = m->budget - m->slack;
@@ -58,8 +178,10 @@ int manager_lease(struct manager *m, uint64_t nr_slots,
 	if (m->conf->max_pages && m->conf->max_pages < cap)
 		cap = m->conf->max_pages;
 	return lease_open((const struct lease *const *)m->leases, m->nr_sess,
-			  m->budget, cap, m->slack, ret_lease);
+			  budget_for(m, share), cap, m->slack, &share->lease, ret_lease);
 }
+
+/* ---- pages --------------------------------------------------------------------- */
 
 static bool owner_is_free(const struct manager *m, uint16_t owner)
 {
@@ -451,13 +573,13 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 		elapsed_ms = most;
 	door_tick(&m->door, elapsed_ms);
 	who_tick(&m->who, elapsed_ms, pass_needed, m);
+	shares_tick(&m->shares, elapsed_ms, share_needed, m);
 	for (i = 0; i < m->nr_sess; i++) {
 		stop_again(m, m->sess[i]);
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
-	list_leases(m);
-	lease_plan(m->leases, m->nr_sess, m->budget);
+	plan_leases(m);
 	send_grants(m);
 }
 
@@ -566,18 +688,20 @@ static bool free_old(struct manager *m)
 static int prepare(struct manager *m, struct sess *s)
 {
 	int map = sess_make_map(s), fill;
+	bool promised = s->lease.promised;
 
 	sess_look(s, 0);
 	list_leases(m);
-	lease_keep((const struct lease *const *)m->leases, m->nr_sess, m->budget,
+	lease_keep((const struct lease *const *)m->leases, m->nr_sess, budget_for(m, NULL),
 		   lend_about(s) + lend_pages(&m->lender), &s->lease);
 	fill = s->had_queue ? 0 : lend_fill(&m->lender, s);
 	if (map || fill == -EAGAIN)
 		return -EAGAIN;
 	if (fill == -ENOMEM)
 		lease_lower(&s->lease, lend_about(s));
-	if (lease_promise_stands(&s->lease))
-		lease_plan(m->leases, m->nr_sess, m->budget);
+	/* What others would have been granted goes by what this one has now. */
+	if (lease_promise_stands(&s->lease) || (promised && !s->lease.promised))
+		plan_leases(m);
 	return fill || s->lease.promised ? -EBUSY : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "door.h"
 #include "lend.h"
 #include "sess.h"
+#include "shares.h"
 #include "spaces.h"
 #include "stock.h"
 
@@ -21,6 +22,7 @@
  * @lender:	moves pages
  * @spaces:	far memory for programs
  * @who:	who is known, and has proved it
+ * @shares:	what each may have
  * @door:	where that is proved
  * @budget:	pages that may be leased, or be slack
  * @slack:	of each CNode
@@ -45,6 +47,7 @@ struct manager {
 	struct lender lender;
 	struct spaces spaces;
 	struct who who;
+	struct shares shares;
 	struct door door;
 	uint64_t budget, slack;
 	bool waits, nic_translates;
@@ -95,6 +98,25 @@ int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX]);
 /* Whoever is that: his passes are void, and his sessions end.  Returns how many. */
 unsigned int manager_revoke(struct manager *m, const char *name);
 
+/* What each may have is as these settings say, now.  -errno with a sentence in why:
+ * nothing has changed. */
+int manager_set_clients(struct manager *m, const struct conf *conf,
+			char why[CONF_WHY_MAX]);
+/* May that name ask something of spaces, or have another connection to them?  See
+ * struct spaces. */
+unsigned int manager_share_far(void *arg, const char *name, bool connects);
+/* Those without a section and without a connection. */
+void manager_forget_shares(struct manager *m);
+/* Sessions of a share, and the connections that these may have, with those to
+ * spaces. */
+unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
+uint64_t manager_connections_of(const struct manager *m, const struct share *share);
+/* Of connections that one session may have. */
+static inline uint64_t manager_connections(unsigned int nr_queues)
+{
+	return 1 + (uint64_t)nr_queues * ODRP_WIRE_NR_CHAINS;
+}
+
 /* Epochs, fences and clients of spaces; see spaces_step(). */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
 /* What is left to swap, after a space has been deleted. */
@@ -122,9 +144,11 @@ void manager_drain(struct manager *m, bool on);
 /* Tells every CNode that this is the end. */
 void manager_say_goodbye(struct manager *m);
 
-/* What the newcomer may have at first. */
-int manager_lease(struct manager *m, uint64_t nr_slots,
+/* What the newcomer may have at first; see lease_open(). */
+int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 		  struct lease *ret_lease);
+/* Sessions for which there is room, without those that are kept for others. */
+bool manager_has_place(const struct manager *m, const struct share *share);
 /* What its pages are known by. */
 uint16_t manager_owner(const struct manager *m);
 

@@ -211,7 +211,7 @@ static int open_nic(const char *spec, struct nic **ret_nic,
 
 /* ---- event loop ------------------------------------------------------------------ */
 
-static void say_status(struct daemon *d)
+static void status_notify(struct daemon *d)
 {
 	if (d->said_sess == d->m.nr_sess)
 		return;
@@ -236,13 +236,13 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 
 	manager_tick(&d->m, (now - d->ticked_ns) / 1000000);
 	d->ticked_ns = now;
-	say_status(d);
+	status_notify(d);
 	sd_event_source_set_time_relative(source, d->tick_usec);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* Spaces tell when they have to be looked after again. */
-static void look_at_spaces(struct daemon *d)
+static void spaces_look(struct daemon *d)
 {
 	uint64_t next = manager_spaces(&d->m, now_ns());
 
@@ -259,7 +259,7 @@ static int on_post(sd_event_source *source, void *arg)
 {
 	struct daemon *d = arg;
 
-	look_at_spaces(d);
+	spaces_look(d);
 	switch (manager_work(&d->m)) {
 	case LEND_NOTHING:
 		break;
@@ -311,7 +311,7 @@ static int on_terminate(sd_event_source *source,
 					  GOODBYE_USEC, 0, on_goodbye, d);
 }
 
-/* Only the log level and secrets can change while chains are armed. */
+/* Only the log level, clients' shares and secrets can change while chains are armed. */
 static int on_reload(sd_event_source *source,
 		     const struct signalfd_siginfo *si, void *arg)
 {
@@ -326,7 +326,10 @@ static int on_reload(sd_event_source *source,
 	} else {
 		d->conf.log_level = conf->log_level;
 		log_init(conf->log_level);
-		log_notice("log level read again; other settings need a restart");
+		log_notice("log level read again; other settings than of clients need a "
+			   "restart");
+		if (manager_set_clients(&d->m, conf, why))
+			log_error("cannot change what clients may have: %s", why);
 	}
 	if (manager_read_keys(&d->m, why))
 		log_error("cannot read the secrets again: %s", why);
@@ -450,7 +453,7 @@ static int run_turns(struct daemon *d)
 	return sd_event_get_exit_code(d->event, &r) < 0 ? 0 : r;
 }
 
-static void say_auth(const struct daemon *d)
+static void auth_log(const struct daemon *d)
 {
 	log_info("auth: %s, secrets in %s", conf_auth_name(&d->conf), d->conf.keys);
 	if (d->conf.auth == CONF_AUTH_NONE)
@@ -461,7 +464,7 @@ static void say_auth(const struct daemon *d)
 			    "makes one, then SIGHUP", d->conf.keys);
 }
 
-static int loop(struct daemon *d)
+static int daemon_loop(struct daemon *d)
 {
 	int r;
 
@@ -491,10 +494,10 @@ static int loop(struct daemon *d)
 	log_info("chains use %s; %s finds pages",
 		 d->m.waits ? "WAITs" : "fences",
 		 d->m.nic_translates ? "the NIC" : "a chain");
-	say_auth(d);
+	auth_log(d);
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;
-	say_status(d);
+	status_notify(d);
 	r = run_turns(d);
 	http_free(d->http);
 free_ctl:
@@ -518,7 +521,7 @@ static void block_signals(void)
 }
 
 /* An exit status. */
-static int run(struct daemon *d)
+static int daemon_run(struct daemon *d)
 {
 	char why[CONF_WHY_MAX];
 	int r;
@@ -541,7 +544,7 @@ static int run(struct daemon *d)
 		log_error("%s", why);
 		goto close_nic;
 	}
-	r = loop(d);
+	r = daemon_loop(d);
 	manager_fini(&d->m);
 close_nic:
 	d->nic->ops->close(d->nic);
@@ -557,5 +560,5 @@ int main(int argc, char **argv)
 	/* Secrets are in memory: no core dump, and nobody looks. */
 	prctl(PR_SET_DUMPABLE, 0);
 	parse_args(argc, argv, &args);
-	return run(&d);
+	return daemon_run(&d);
 }

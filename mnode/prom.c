@@ -128,7 +128,7 @@ static void write_labelled(struct writing *w, const char *label,
 	w->nr_labels--;
 }
 
-static struct json_object *find(struct json_object *obj, const char *path)
+static struct json_object *value_find(struct json_object *obj, const char *path)
 {
 	char name[PATH_MAX_LEN];
 	struct json_object *next;
@@ -152,7 +152,7 @@ static struct json_object *find(struct json_object *obj, const char *path)
 static void write_source(struct writing *w, const struct prom_source *from,
 			 struct json_object *obj)
 {
-	struct json_object *value = find(obj, from->path);
+	struct json_object *value = value_find(obj, from->path);
 
 	if (!value)
 		return;
@@ -184,7 +184,7 @@ static void write_row(struct writing *w, const struct prom_rows *rows,
 
 	w->nr_labels = 0;
 	for (i = 0; rows->labels[i][0]; i++) {
-		value = find(row, rows->labels[i][1]);
+		value = value_find(row, rows->labels[i][1]);
 		w->labels[w->nr_labels++] = (struct label){
 			rows->labels[i][0],
 			value ? json_object_get_string(value) : "",
@@ -197,7 +197,7 @@ void prom_write(FILE *f, const struct prom_metric *metrics,
 		const struct prom_rows *rows, struct json_object *obj)
 {
 	const struct prom_metric *m;
-	struct json_object *list = find(obj, rows->list);
+	struct json_object *list = value_find(obj, rows->list);
 	size_t i;
 
 	for (m = metrics; m->name; m++) {

@@ -231,6 +231,16 @@ static void dereg(const struct sess *s, uint32_t *key)
 	*key = 0;
 }
 
+/* It has K in it. */
+void sess_drop_waiting(struct sess *s)
+{
+	if (!s->waiting)
+		return;
+	explicit_bzero(s->waiting, sizeof(*s->waiting));
+	free(s->waiting);
+	s->waiting = NULL;
+}
+
 bool sess_free_some(struct sess *s)
 {
 	free_queues(s);
@@ -243,7 +253,8 @@ bool sess_free_some(struct sess *s)
 		return false;
 	free_admin(s);
 	free_lists(s);
-	free(s->waiting);
+	sess_drop_waiting(s);
+	explicit_bzero(s, sizeof(*s));
 	free(s);
 	return true;
 }

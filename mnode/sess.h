@@ -19,6 +19,7 @@
 #include "keys.h"
 #include "lease.h"
 #include "queue.h"
+#include "shares.h"
 #include "who.h"
 
 #define SESS_TAKE_BATCH	512	/* pages out of its ring at a time */
@@ -66,6 +67,7 @@ struct hand {
  * @owing_ms:	for so long it has not given back what is due, or kept a page
  *		under way
  * @name:	of the identity whose it is; "": of whoever has the token
+ * @share:	that it counts for
  * @handle:	of the pass by which it is connected; 0: by the token
  * @seal:	OPENING: of the accept
  * @cm_id:	the admin connection; 0: gone, see sess_attached()
@@ -100,6 +102,7 @@ struct sess {
 	uint64_t id, token;
 	enum sess_state state;
 	char name[ODRP_AUTH_NAME];
+	struct share *share;
 	uint64_t handle;
 	struct seal seal;
 	__be32 peer_ip;
@@ -162,6 +165,8 @@ int sess_make(struct sess *s);
 int sess_make_map(struct sess *s);
 /* Unmakes a piece of its keys; true: they are gone. */
 bool sess_drop_keys(struct sess *s);
+/* The request that waits is not answered. */
+void sess_drop_waiting(struct sess *s);
 /* A piece of a session that nothing refers to any more.  True: it is freed.  All its
  * pages must have been taken back. */
 bool sess_free_some(struct sess *s);

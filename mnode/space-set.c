@@ -56,6 +56,50 @@ static void question_end(struct space_set *set, struct space_member *member)
 	member->conn = 0;
 }
 
+static void member_unreachable(const struct space_set *set, struct space_member *member,
+			       int r)
+{
+	member_trouble(set, member, r == -EOPNOTSUPP ?
+		       "cannot be asked: this NIC only listens" :
+		       "cannot be asked: its address cannot be reached");
+}
+
+static int question_say(struct space_set *set, struct space_member *member,
+			const struct odrp_far_hello *hello)
+{
+	struct nic *dev = set->host->dev;
+	struct odrp_auth_far req;
+
+	if (!*member->key)
+		return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn,
+					 hello, sizeof(*hello), &member->conn);
+	knock_sign(&member->knock, hello, member->qp.qpn, &req);
+	return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn, &req,
+				 sizeof(req), &member->conn);
+}
+
+/* False: there is no pass yet, and the question is asked again when there is. */
+static bool member_knows_us(struct space_set *set, struct space_member *member)
+{
+	const struct ident *ident;
+	int r;
+
+	if (!*member->key || member->knock.state == KNOCK_PASSED)
+		return true;
+	if (knock_under_way(&member->knock))
+		return false;
+	ident = who_find(set->who, member->key);
+	if (!ident) {
+		member_trouble(set, member, "cannot be asked: its secret is not there");
+		return false;
+	}
+	r = knock_begin(&member->knock, member->ip, member->key,
+			ident->secrets.secret[0], set->now);
+	if (r)
+		member_unreachable(set, member, r);
+	return false;
+}
+
 static void question_ask(struct space_set *set, struct space_member *member,
 			 enum odrp_far_role role, uint32_t number)
 {
@@ -68,20 +112,17 @@ static void question_ask(struct space_set *set, struct space_member *member,
 	};
 	int r;
 
-	if (member->conn)
+	if (member->conn || !member_knows_us(set, member))
 		return;
 	memcpy(hello.name, set->conf->name, strlen(set->conf->name));
 	r = far_qp_new(host->dev, host->pdn, host->cqn, 0, 0, &member->qp);
 	if (r)
 		return;
-	r = host->dev->ops->connect(host->dev, member->ip, ODRP_FAR_PORT, member->qp.qpn,
-				    &hello, sizeof(hello), &member->conn);
+	r = question_say(set, member, &hello);
 	if (r) {
 		far_qp_free(&member->qp);
 		member->conn = 0;
-		member_trouble(set, member, r == -EOPNOTSUPP ?
-			       "cannot be asked: this NIC only listens" :
-			       "cannot be asked: its address cannot be reached");
+		member_unreachable(set, member, r);
 		return;
 	}
 	member->role = role;
@@ -133,19 +174,25 @@ static void member_refuses(struct space_set *set, struct space_member *member,
 	}
 }
 
-/* What a refusal says; -EPROTO: nothing that is ours. */
-static int answer_parse(const struct nic_event *event, struct odrp_far_reject *ret_head,
+/* What a refusal says; -EPROTO: nothing that is ours.  Transports fill it up with
+ * zeros. */
+static int answer_parse(const struct nic_event *event, const struct space_member *member,
+			struct odrp_far_reject *ret_head,
 			struct odrp_far_member *ret_member)
 {
-	const size_t len = sizeof(*ret_head) + sizeof(*ret_member);
+	size_t len = sizeof(*ret_head);
 
-	/* Transports fill it up with zeros. */
 	if (event->type != NIC_GONE || event->reason != NIC_REJECTED ||
-	    event->priv_len < len)
+	    event->priv_len < len + sizeof(*ret_member) + ODRP_AUTH_MAC)
 		return -EPROTO;
 	memcpy(ret_head, event->priv, sizeof(*ret_head));
-	memcpy(ret_member, event->priv + sizeof(*ret_head), sizeof(*ret_member));
-	return be32_to_cpu(ret_head->magic) == ODRP_FAR_MAGIC ? 0 : -EPROTO;
+	memcpy(ret_member, event->priv + len, sizeof(*ret_member));
+	if (be32_to_cpu(ret_head->magic) != ODRP_FAR_MAGIC)
+		return -EPROTO;
+	if (member->role == ODRP_FAR_JOIN && !ret_head->status)
+		len += sizeof(*ret_member);
+	return *member->key ? knock_check(&member->knock, event->priv, len,
+					  event->priv + len) : 0;
 }
 
 static void answer_note(struct space_set *set, struct space_member *member,
@@ -154,8 +201,14 @@ static void answer_note(struct space_set *set, struct space_member *member,
 	struct odrp_far_reject head;
 	struct odrp_far_member answer;
 	unsigned int status;
+	int r = answer_parse(event, member, &head, &answer);
 
-	if (answer_parse(event, &head, &answer)) {
+	/* It has begun anew, perhaps, and knows no pass of before; or it is not it. */
+	if (r == -EKEYREJECTED) {
+		knock_drop(&member->knock);
+		return;
+	}
+	if (r) {
 		member_trouble(set, member, "does not answer");
 		return;
 	}
@@ -175,6 +228,8 @@ bool space_set_event(struct space_set *set, const struct nic_event *event)
 	for (i = 0; i < set->nr_members; i++) {
 		struct space_member *member = &set->members[i];
 
+		if (knock_event(&member->knock, event))
+			return true;
 		if (member->conn != event->id)
 			continue;
 		answer_note(set, member, event);
@@ -186,12 +241,33 @@ bool space_set_event(struct space_set *set, const struct nic_event *event)
 
 /* ---- the arbiter ------------------------------------------------------------------- */
 
+bool space_set_key(const struct conf_space *conf, unsigned int node,
+		   char ret_name[CONF_CLIENT_MAX])
+{
+	const char *at = conf->node_keys;
+	size_t len;
+
+	*ret_name = 0;
+	for (; *at && node; at += strspn(at, ", \t")) {
+		len = strcspn(at, ", \t");
+		if (!--node && len < CONF_CLIENT_MAX) {
+			memcpy(ret_name, at, len);
+			ret_name[len] = 0;
+		}
+		at += len;
+	}
+	return *ret_name;
+}
+
 int space_set_init(struct space_set *set, struct far_host *host,
-		   const struct far_host_space *space, const struct conf_space *conf)
+		   const struct far_host_space *space, const struct conf_space *conf,
+		   const struct who *who)
 {
 	unsigned int i;
 
-	*set = (struct space_set){ .host = host, .space = space, .conf = conf };
+	*set = (struct space_set){
+		.host = host, .space = space, .conf = conf, .who = who,
+	};
 	set->members = calloc(conf->nr_nodes, sizeof(*set->members));
 	if (!set->members)
 		return -ENOMEM;
@@ -199,6 +275,8 @@ int space_set_init(struct space_set *set, struct far_host *host,
 		struct space_member *member = &set->members[set->nr_members++];
 
 		member->ip = conf->nodes[i];
+		space_set_key(conf, i, member->key);
+		knock_init(&member->knock, host->dev, host->pdn);
 		member->cut = calloc(conf->clients + 1, sizeof(*member->cut));
 		if (!member->cut) {
 			space_set_fini(set);
@@ -214,6 +292,7 @@ void space_set_fini(struct space_set *set)
 
 	for (i = 0; i < set->nr_members; i++) {
 		question_end(set, &set->members[i]);
+		knock_drop(&set->members[i].knock);
 		free(set->members[i].cut);
 	}
 	free(set->members);
@@ -237,16 +316,38 @@ void space_set_begin(struct space_set *set, uint64_t life)
 	}
 }
 
-void space_set_step(struct space_set *set, uint64_t now)
+/* True: it has come to an end. */
+static bool knock_goes_on(struct space_set *set, struct space_member *member)
 {
+	if (!knock_under_way(&member->knock))
+		return false;
+	knock_work(&member->knock, set->now);
+	if (member->knock.refused)
+		member_trouble(set, member, "has another secret than this one");
+	return !knock_under_way(&member->knock);
+}
+
+uint64_t space_set_step(struct space_set *set, uint64_t now)
+{
+	bool knocking = false;
 	unsigned int i;
 
-	if (now < set->ask_at)
-		return;
+	set->now = now;
+	for (i = 0; i < set->nr_members; i++) {
+		struct space_member *member = &set->members[i];
+
+		if (knock_goes_on(set, member) && member->knock.state == KNOCK_PASSED)
+			set->ask_at = now;
+	}
+	if (now >= set->ask_at) {
+		for (i = 0; i < set->nr_members; i++)
+			question_ask(set, &set->members[i], ODRP_FAR_JOIN,
+				     set->members[i].generation);
+		set->ask_at = now + SPACE_SET_ASK_NS;
+	}
 	for (i = 0; i < set->nr_members; i++)
-		question_ask(set, &set->members[i], ODRP_FAR_JOIN,
-			     set->members[i].generation);
-	set->ask_at = now + SPACE_SET_ASK_NS;
+		knocking |= knock_under_way(&set->members[i].knock);
+	return knocking ? now + SPACE_SET_KNOCK_NS : set->ask_at;
 }
 
 unsigned int space_set_joined(const struct space_set *set)

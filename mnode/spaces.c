@@ -15,8 +15,8 @@
 /* ---- making ---------------------------------------------------------------------- */
 
 /* A set of one node, or this node's part of one. */
-static int plan(const struct conf_space *conf, uint64_t life, struct far_sb *ret_sb,
-		char why[CONF_WHY_MAX])
+static int space_plan(const struct conf_space *conf, uint64_t life,
+		      struct far_sb *ret_sb, char why[CONF_WHY_MAX])
 {
 	struct far_format format = {
 		.name = conf->name, .size = conf->size, .chunk_size = conf->chunk,
@@ -37,7 +37,7 @@ static int plan(const struct conf_space *conf, uint64_t life, struct far_sb *ret
 }
 
 /* Not 0. */
-static int draw(void *ret_number, size_t len)
+static int number_draw(void *ret_number, size_t len)
 {
 	uint8_t *bytes = ret_number;
 
@@ -47,20 +47,20 @@ static int draw(void *ret_number, size_t len)
 	return 0;
 }
 
-static bool is_set(const struct space *space)
+static bool space_is_set(const struct space *space)
 {
 	return space->conf->nr_nodes;
 }
 
-static bool is_set_arbiter(const struct space *space)
+static bool space_is_set_arbiter(const struct space *space)
 {
-	return is_set(space) && !space->conf->node;
+	return space_is_set(space) && !space->conf->node;
 }
 
 /* Its memory is empty, and nobody reaches it. */
 static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MAX])
 {
-	int r = plan(space->conf, life, &space->sb, why);
+	int r = space_plan(space->conf, life, &space->sb, why);
 
 	if (r)
 		return r;
@@ -74,7 +74,7 @@ static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MA
 static int set_begin(struct space *space)
 {
 	uint64_t life;
-	int r = draw(&life, sizeof(life));
+	int r = number_draw(&life, sizeof(life));
 
 	if (!r)
 		space_set_begin(&space->set, life);
@@ -86,18 +86,19 @@ static int space_publish(struct spaces *sp, struct space *space,
 {
 	const struct conf_space *conf = space->conf;
 	uint64_t life;
-	int r = draw(&life, sizeof(life));
+	int r = number_draw(&life, sizeof(life));
 
 	/* Also the memory of what is not open yet is nobody's but ours. */
 	if (!r)
 		r = space_format(space, life, why);
 	if (r)
 		return r;
-	space->host.closed = is_set(space);
-	if (is_set(space) && !is_set_arbiter(space))
+	space->host.closed = space_is_set(space);
+	if (space_is_set(space) && !space_is_set_arbiter(space))
 		space->host.arbiter = conf->nodes[0];
-	if (is_set_arbiter(space)) {
-		r = space_set_init(&space->set, &sp->host, &space->host, conf);
+	if (space_is_set_arbiter(space)) {
+		r = space_set_init(&space->set, &sp->host, &space->host, conf,
+				   sp->who);
 		if (r)
 			return r;
 		r = set_begin(space);
@@ -198,7 +199,7 @@ int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 	*sp = (struct spaces){ .open = false };
 	if (!conf->nr_spaces)
 		return 0;
-	r = draw(&sp->generation, sizeof(sp->generation));
+	r = number_draw(&sp->generation, sizeof(sp->generation));
 	if (r) {
 		snprintf(why, CONF_WHY_MAX, "the kernel gives no random number: %s",
 			 strerror(-r));
@@ -273,8 +274,8 @@ static size_t asker_seal(const struct far_host_asker *far, bool accepted, uint32
 }
 
 /* The space that these bytes stand for. Zeros, or an unknown one: the hello has none. */
-static void name_space(const struct spaces *sp, const uint8_t *bytes,
-		       struct odrp_far_hello *hello)
+static void hello_name_space(const struct spaces *sp, const uint8_t *bytes,
+			     struct odrp_far_hello *hello)
 {
 	static const uint8_t none[ODRP_AUTH_SPACE];
 	uint8_t name[ODRP_FAR_NAME_MAX], is[ODRP_AUTH_SPACE];
@@ -307,7 +308,8 @@ static bool list_has(const char *list, const char *name)
 }
 
 /* Who may write may read. name: "", if he has proved none. */
-static bool may(const struct conf_space *conf, const char *name, unsigned int rights)
+static bool name_may(const struct conf_space *conf, const char *name,
+		     unsigned int rights)
 {
 	if (!*conf->readers && !*conf->writers)
 		return true;
@@ -315,19 +317,33 @@ static bool may(const struct conf_space *conf, const char *name, unsigned int ri
 	       (!(rights & ODRP_FAR_WRITE) && list_has(conf->readers, name));
 }
 
-static bool is_allowed(const struct spaces *sp, const struct odrp_far_hello *hello,
-		       const char *name)
+/* Who has node_keys in its settings takes orders from him alone who proves that he has
+ * the secret of this node: far_host_serve() looks at his address, too. */
+static bool name_may_order(const struct space *space, const char *name)
 {
+	char key[CONF_CLIENT_MAX];
+
+	return !space->conf->nr_nodes ||
+	       !space_set_key(space->conf, space->conf->node, key) ||
+	       !strcmp(name, key);
+}
+
+static bool hello_is_allowed(const struct spaces *sp,
+			     const struct odrp_far_hello *hello, const char *name)
+{
+	bool orders = hello->role == ODRP_FAR_JOIN || hello->role == ODRP_FAR_CUT;
 	unsigned int rights = hello->role == ODRP_FAR_DELETE ? ODRP_FAR_WRITE :
 			      hello->rights;
 	char text[ODRP_FAR_NAME_MAX + 1] = "";
 	const struct space *space;
 
-	if (hello->role != ODRP_FAR_ATTACH && hello->role != ODRP_FAR_DELETE)
+	if (!orders && hello->role != ODRP_FAR_ATTACH && hello->role != ODRP_FAR_DELETE)
 		return true;
 	memcpy(text, hello->name, sizeof(hello->name));
 	space = spaces_find(sp, text);
-	return !space || may(space->conf, name, rights);
+	if (space && orders)
+		return name_may_order(space, name);
+	return !space || name_may(space->conf, name, rights);
 }
 
 /*
@@ -335,8 +351,9 @@ static bool is_allowed(const struct spaces *sp, const struct odrp_far_hello *hel
  * signs the answer to that, and so who asks shakes hands anew.  He goes on with what he
  * has: his attachment goes by the later pass of the same name.  True: it does.
  */
-static bool adopt(struct spaces *sp, const struct who *who, const struct pass *pass,
-		  const struct nic_event *ev, uint64_t id)
+static bool attach_adopt(struct spaces *sp, const struct who *who,
+			 const struct pass *pass, const struct nic_event *ev,
+			 uint64_t id)
 {
 	struct far_host_attach *attach = far_host_find(&sp->host, id);
 	const struct pass *old = attach ? who_pass(who, attach->pass) : NULL;
@@ -347,12 +364,23 @@ static bool adopt(struct spaces *sp, const struct who *who, const struct pass *p
 	return true;
 }
 
+/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
+static unsigned int name_within_share(const struct spaces *sp, const char *name,
+				      unsigned int role)
+{
+	if (!sp->share || role == ODRP_FAR_JOIN || role == ODRP_FAR_CUT)
+		return ODRP_FAR_OK;
+	return sp->share(sp->share_arg, name,
+			 role == ODRP_FAR_ATTACH || role == ODRP_FAR_QUEUE);
+}
+
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
 {
 	struct asker asker = { .far.seal = asker_seal };
 	struct nic_event said = *ev;
 	struct odrp_auth_far req;
 	struct odrp_far_hello hello;
+	unsigned int status;
 	struct pass *pass;
 
 	memcpy(&req, ev->priv, sizeof(req));
@@ -367,14 +395,18 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 		.role = req.role, .rights = req.rights, .number = req.number,
 		.attach = req.attach,
 	};
-	name_space(sp, req.space, &hello);
+	hello_name_space(sp, req.space, &hello);
 	memcpy(said.priv, &hello, sizeof(hello));
-	pass->spent |= req.role == ODRP_FAR_ATTACH ||
-		       adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
-	if (is_allowed(sp, &hello, pass->name))
+	status = name_within_share(sp, pass->name, req.role);
+	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
+		       attach_adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
+	if (status)
+		far_host_refuse(&sp->host, ev, &asker.far, status);
+	else if (hello_is_allowed(sp, &hello, pass->name))
 		far_host_serve(&sp->host, &said, &asker.far);
 	else
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
+	explicit_bzero(&asker, sizeof(asker));
 }
 
 static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)
@@ -386,7 +418,7 @@ static void serve_plain(struct spaces *sp, bool required, const struct nic_event
 		memcpy(&hello, ev->priv, sizeof(hello));
 	if (required)
 		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_AUTH);
-	else if (!is_allowed(sp, &hello, ""))
+	else if (!hello_is_allowed(sp, &hello, ""))
 		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_RIGHTS);
 	else
 		far_host_serve(&sp->host, ev, &nobody);
@@ -433,8 +465,23 @@ bool spaces_gone(struct spaces *sp, const struct nic_event *ev)
 
 unsigned int spaces_joined(const struct space *space)
 {
-	return is_set_arbiter(space) ? 1 + space_set_joined(&space->set) :
+	return space_is_set_arbiter(space) ? 1 + space_set_joined(&space->set) :
 	       !space->host.closed;
+}
+
+uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
+			       const char *name)
+{
+	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
+	const struct pass *pass;
+	uint64_t nr = 0;
+
+	for (; attach; attach = attach->next) {
+		pass = who_pass(who, attach->pass);
+		if (pass && !strcmp(pass->name, name))
+			nr += 1 + attach->nr_queues;
+	}
+	return nr;
 }
 
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space)
@@ -449,14 +496,14 @@ unsigned int spaces_attached(const struct spaces *sp, const struct space *space)
 
 /* ---- the arbiter ----------------------------------------------------------------- */
 
-static int is_gone(void *arg, unsigned number)
+static int client_is_gone(void *arg, unsigned number)
 {
 	const struct space *space = arg;
 
 	return !far_host_holder(&space->all->host, &space->host, number);
 }
 
-static int fence(void *arg, unsigned node, unsigned number, unsigned incarnation)
+static int client_fence(void *arg, unsigned node, unsigned number, unsigned incarnation)
 {
 	struct space *space = arg;
 
@@ -465,13 +512,13 @@ static int fence(void *arg, unsigned node, unsigned number, unsigned incarnation
 	return far_host_fence(&space->all->host, &space->host, number);
 }
 
-static void step(struct space *space, uint64_t now)
+static void space_step(struct space *space, uint64_t now)
 {
 	const struct far_arbiter arbiter = {
 		.memory = space->host.base, .sb = &space->sb,
 		.beat_ns = space->conf->dead_ms * UINT64_C(1000000),
 		.epoch_ns = FAR_EPOCH_NS,
-		.arg = space, .gone = is_gone, .fence = fence,
+		.arg = space, .gone = client_is_gone, .fence = client_fence,
 	};
 	const struct far_epoch_line *line =
 		(const void *)(space->host.base + FAR_SB_EPOCH);
@@ -484,18 +531,19 @@ static void step(struct space *space, uint64_t now)
 }
 
 /* Opens it once all members have joined; begins anew when one has lost its part. */
-static void set_step(struct space *space, uint64_t now)
+static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 {
 	struct far_host *host = &space->all->host;
 	struct space_set *set = &space->set;
 	char why[CONF_WHY_MAX];
 
 	if (set->lost) {
+		*ret_next = set->ask_at;
 		if (far_host_close(host, &space->host) || set_begin(space))
 			return;
 		log_warning("space %s: begins anew, empty", space->host.name);
 	}
-	space_set_step(set, now);
+	*ret_next = space_set_step(set, now);
 	if (!space->host.closed || space_set_joined(set) < set->nr_members ||
 	    far_host_settle(host) || space_format(space, set->life, why))
 		return;
@@ -507,15 +555,15 @@ static void set_step(struct space *space, uint64_t now)
 /* Sets whose arbiter this is; when there is something to do again. */
 static uint64_t sets_step(struct spaces *sp, uint64_t now)
 {
-	uint64_t next = UINT64_MAX;
+	uint64_t next = UINT64_MAX, then = 0;
 	struct space *space;
 
 	for (space = sp->list; space; space = space->next) {
-		if (!is_set_arbiter(space))
+		if (!space_is_set_arbiter(space))
 			continue;
-		set_step(space, now);
-		if (space->set.ask_at < next)
-			next = space->set.ask_at;
+		set_step(space, now, &then);
+		if (then < next)
+			next = then;
 	}
 	return next;
 }
@@ -549,7 +597,7 @@ uint64_t spaces_step(struct spaces *sp, uint64_t now)
 	if (now >= sp->step_at) {
 		for (space = sp->list; space; space = space->next)
 			if (space->sb.node == space->sb.arbiter && !space->host.closed)
-				step(space, now);
+				space_step(space, now);
 		sp->step_at = now + FAR_EPOCH_NS;
 	}
 	return sooner(next, sooner(sp->step_at, sp->probe_at));

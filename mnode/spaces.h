@@ -40,6 +40,10 @@ struct space {
 
 /**
  * struct spaces - all of them
+ * @who:	secrets, of arbiters of sets
+ * @share:	whether that name may ask, or have one more connection: enum
+ *		odrp_far_status; NULL: each may
+ * @share_arg:	its first
  * @open:	there were some, at the start: host exists
  * @list:	in the order of the settings
  * @generation:	of this agent, by which arbiters of sets know it
@@ -48,6 +52,9 @@ struct space {
  */
 struct spaces {
 	struct pool *pool;
+	const struct who *who;
+	unsigned int (*share)(void *arg, const char *name, bool connects);
+	void *share_arg;
 	bool open;
 	struct far_host host;
 	struct space *list;
@@ -84,6 +91,10 @@ struct space *spaces_find(const struct spaces *sp, const char *name);
 void spaces_delete(struct spaces *sp, struct space *space);
 /* Connections that are attached to it. */
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space);
+
+/* Connections of those who have proved that name. */
+uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
+			       const char *name);
 
 /* Memory nodes that take part in it, as far as this one knows. */
 unsigned int spaces_joined(const struct space *space);

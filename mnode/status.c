@@ -21,8 +21,8 @@ static const char *const chain_names[ODRP_WIRE_NR_CHAINS] = {
 	[ODRP_WIRE_INVALIDATE] = "invalidate",
 };
 
-static void add(struct json_object *obj, const char *name,
-		struct json_object *value)
+static void add_value(struct json_object *obj, const char *name,
+		      struct json_object *value)
 {
 	if (json_object_object_add(obj, name, value))
 		json_object_put(value);
@@ -30,7 +30,7 @@ static void add(struct json_object *obj, const char *name,
 
 static void add_u64(struct json_object *obj, const char *name, uint64_t n)
 {
-	add(obj, name, json_object_new_uint64(n));
+	add_value(obj, name, json_object_new_uint64(n));
 }
 
 static void add_seconds(struct json_object *obj, const char *name, uint64_t ns)
@@ -39,19 +39,19 @@ static void add_seconds(struct json_object *obj, const char *name, uint64_t ns)
 
 	snprintf(text, sizeof(text), "%" PRIu64 ".%06u", ns / 1000000000,
 		 (unsigned int)(ns % 1000000000 / 1000));
-	add(obj, name, json_object_new_double_s(ns / 1e9, text));
+	add_value(obj, name, json_object_new_double_s(ns / 1e9, text));
 }
 
 static void add_bool(struct json_object *obj, const char *name, bool b)
 {
-	add(obj, name, json_object_new_boolean(b));
+	add_value(obj, name, json_object_new_boolean(b));
 }
 
-static struct json_object *failure(const char *text)
+static struct json_object *answer_error(const char *text)
 {
 	struct json_object *obj = json_object_new_object();
 
-	add(obj, "error", json_object_new_string(text));
+	add_value(obj, "error", json_object_new_string(text));
 	return obj;
 }
 
@@ -75,7 +75,7 @@ static struct json_object *sess_chains(const struct sess *s)
 	return obj;
 }
 
-static unsigned int connected(const struct sess *s)
+static unsigned int sess_connected(const struct sess *s)
 {
 	unsigned int n, c, nr = 0;
 	struct queue *q;
@@ -96,17 +96,17 @@ static struct json_object *make_sess(const struct sess *s)
 	char ip[INET_ADDRSTRLEN];
 
 	add_u64(obj, "id", s->id);
-	add(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
-							  sizeof(ip))));
+	add_value(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
+								sizeof(ip))));
 	/* Who has proved to be it; "": nobody has. */
-	add(obj, "name", json_object_new_string(s->name));
-	add(obj, "state", json_object_new_string(state_names[s->state]));
+	add_value(obj, "name", json_object_new_string(s->name));
+	add_value(obj, "state", json_object_new_string(state_names[s->state]));
 	add_bool(obj, "attached", sess_attached(s));
 	add_bool(obj, "keyed", keys_exist(&s->keys));
 	add_u64(obj, "slots", s->tt.nr_slots);
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
-	add_u64(obj, "connections", connected(s));
+	add_u64(obj, "connections", sess_connected(s));
 	/* Chains that this NIC does not stop: its pages stay with it. */
 	add_u64(obj, "unstopped", sess_unstopped(s));
 	add_u64(obj, "lent", s->lent);
@@ -119,7 +119,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "silent_ms", s->silent_ms);
 	add_u64(obj, "beats", s->beats);
 	add_u64(obj, "grants", s->grants);
-	add(obj, "chains", sess_chains(s));
+	add_value(obj, "chains", sess_chains(s));
 	return obj;
 }
 
@@ -137,6 +137,64 @@ static struct json_object *make_sessions(struct manager *m)
 	return list;
 }
 
+/* ---- clients ------------------------------------------------------------------- */
+
+/* What its sessions have together. */
+static void add_use(struct json_object *obj, const struct manager *m,
+		    const struct share *share)
+{
+	uint64_t lease = 0, used = 0, want = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		const struct lease *l = &m->sess[i]->lease;
+
+		if (m->sess[i]->share != share)
+			continue;
+		lease += l->ceiling;
+		used += l->used;
+		want += l->want;
+	}
+	add_u64(obj, "sessions", manager_sessions_of(m, share));
+	add_u64(obj, "connections", manager_connections_of(m, share));
+	add_u64(obj, "lease", lease);
+	add_u64(obj, "used", used);
+	add_u64(obj, "want", want);
+}
+
+/* 0 stands for no limit. */
+static struct json_object *make_client(const struct manager *m,
+				       const struct share *share)
+{
+	struct json_object *obj = json_object_new_object();
+
+	add_value(obj, "name", json_object_new_string(share->limits.name));
+	add_bool(obj, "section", share->named);
+	add_u64(obj, "weight", share->limits.weight);
+	add_u64(obj, "guaranteed_pages", share->limits.guaranteed_pages);
+	add_u64(obj, "max_pages", share->limits.max_pages);
+	add_u64(obj, "max_sessions", share->limits.max_sessions);
+	add_u64(obj, "max_connections", share->limits.max_connections);
+	add_u64(obj, "max_requests", share->limits.max_requests);
+	add_use(obj, m, share);
+	add_u64(obj, "refused", share->refused);
+	return obj;
+}
+
+static struct json_object *make_clients(const struct manager *m)
+{
+	struct json_object *list = json_object_new_array();
+	const struct share *share;
+	struct json_object *obj;
+
+	for (share = m->shares.list; share; share = share->next) {
+		obj = make_client(m, share);
+		if (json_object_array_add(list, obj))
+			json_object_put(obj);
+	}
+	return list;
+}
+
 /* ---- spaces ------------------------------------------------------------------- */
 
 static struct json_object *make_space(const struct spaces *sp,
@@ -146,7 +204,7 @@ static struct json_object *make_space(const struct spaces *sp,
 	struct far_summary sum;
 
 	far_summary_of(space->host.base, &space->sb, &sum);
-	add(obj, "name", json_object_new_string(space->host.name));
+	add_value(obj, "name", json_object_new_string(space->host.name));
 	add_u64(obj, "size", sum.size);
 	add_u64(obj, "used", sum.used);
 	add_u64(obj, "attached", spaces_attached(sp, space));
@@ -157,7 +215,7 @@ static struct json_object *make_space(const struct spaces *sp,
 	add_u64(obj, "nodes", space->sb.nr_nodes);
 	add_u64(obj, "node", space->sb.node);
 	add_u64(obj, "joined", spaces_joined(space));
-	add(obj, "open", json_object_new_boolean(!space->host.closed));
+	add_value(obj, "open", json_object_new_boolean(!space->host.closed));
 	return obj;
 }
 
@@ -177,7 +235,7 @@ static struct json_object *make_spaces(const struct spaces *sp)
 
 /* ---- status -------------------------------------------------------------------- */
 
-static void count_now(struct manager *m)
+static void queues_count(struct manager *m)
 {
 	unsigned int i, n, c;
 	struct queue *q;
@@ -234,7 +292,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "lender_failures", m->lender.nr_failures);
 	for (i = 1; i <= ODRP_WIRE_E_AUTH; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
-	add(obj, "rejects", rejects);
+	add_value(obj, "rejects", rejects);
 	return obj;
 }
 
@@ -255,7 +313,7 @@ static struct json_object *make_nic(struct nic *nic)
 		.number = report_number, .text = report_text, .arg = obj,
 	};
 
-	add(obj, "name", json_object_new_string(nic->ops->name));
+	add_value(obj, "name", json_object_new_string(nic->ops->name));
 	add_bool(obj, "strict_index", nic->node->strict_index);
 	if (nic->ops->report(nic, &to))
 		log_warning("cannot report all counters of the NIC");
@@ -271,7 +329,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	uint64_t armed = manager_armed_pages(m);
 	uint64_t rest = m->pool.pages - m->spaces.nr_pages - free;
 
-	count_now(m);
+	queues_count(m);
 	add_u64(obj, "pages_total", m->pool.pages);
 	add_u64(obj, "pages_free", free);
 	add_u64(obj, "pages_mapped", rest > armed ? rest - armed : 0);
@@ -285,23 +343,23 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_pool", m->pool.nr_free);
 	add_u64(obj, "slack", m->slack);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
-	add(obj, "order", json_object_new_string(m->waits ? "wait" :
+	add_value(obj, "order", json_object_new_string(m->waits ? "wait" :
 								  "fence"));
-	add(obj, "translate", json_object_new_string(m->nic_translates ?
-						     "nic" : "chain"));
-	add(obj, "auth", json_object_new_string(conf_auth_name(m->conf)));
-	add(obj, "handshakes", make_handshakes(&m->door));
-	add(obj, "chains", make_chains(m));
+	add_value(obj, "translate", json_object_new_string(m->nic_translates ?
+							   "nic" : "chain"));
+	add_value(obj, "auth", json_object_new_string(conf_auth_name(m->conf)));
+	add_value(obj, "handshakes", make_handshakes(&m->door));
+	add_value(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
 	add_seconds(obj, "wall_s", wall_ns);
 	/* During it nobody else was heard. */
 	add_seconds(obj, "longest_turn_s", m->longest_turn_ns);
 	add_bool(obj, "draining", m->draining || m->ending);
-	add(obj, "sessions", make_sessions(m));
-	add(obj, "spaces", make_spaces(&m->spaces));
-	add(obj, "counters", make_counters(m));
-	add(obj, "nic", make_nic(m->nic));
+	add_value(obj, "sessions", make_sessions(m));
+	add_value(obj, "spaces", make_spaces(&m->spaces));
+	add_value(obj, "counters", make_counters(m));
+	add_value(obj, "nic", make_nic(m->nic));
 	return obj;
 }
 
@@ -315,8 +373,8 @@ static struct json_object *make_check(struct manager *m)
 	int r = check_pages(m, &res);
 
 	if (r)
-		return failure(r == -EBUSY ? "pages are on their way back; "
-			       "try again" : strerror(-r));
+		return answer_error(r == -EBUSY ? "pages are on their way back; "
+				    "try again" : strerror(-r));
 	obj = json_object_new_object();
 	add_bool(obj, "ok", check_ok(&res));
 	add_bool(obj, "exact", res.exact);
@@ -339,13 +397,13 @@ static struct json_object *make_check(struct manager *m)
 	for (i = 0; i < res.nr_problems; i++)
 		json_object_array_add(list,
 				json_object_new_string(res.problems[i]));
-	add(obj, "problems", list);
+	add_value(obj, "problems", list);
 	return obj;
 }
 
 /* ---- commands -------------------------------------------------------------------- */
 
-static struct json_object *done(void)
+static struct json_object *answer_ok(void)
 {
 	struct json_object *obj = json_object_new_object();
 
@@ -353,7 +411,7 @@ static struct json_object *done(void)
 	return obj;
 }
 
-static struct json_object *evict(struct manager *m, struct json_object *req)
+static struct json_object *command_evict(struct manager *m, struct json_object *req)
 {
 	struct json_object *id;
 	char text[64];
@@ -361,18 +419,18 @@ static struct json_object *evict(struct manager *m, struct json_object *req)
 
 	if (!json_object_object_get_ex(req, "session", &id) ||
 	    !json_object_is_type(id, json_type_int))
-		return failure("evict needs \"session\": a number");
+		return answer_error("evict needs \"session\": a number");
 	s = manager_find(m, json_object_get_uint64(id));
 	if (!s) {
 		snprintf(text, sizeof(text), "no live session has number %s",
 			 json_object_get_string(id));
-		return failure(text);
+		return answer_error(text);
 	}
 	manager_kill(m, s, WHY_EVICTED);
-	return done();
+	return answer_ok();
 }
 
-static struct json_object *revoke(struct manager *m, struct json_object *req)
+static struct json_object *command_revoke(struct manager *m, struct json_object *req)
 {
 	struct json_object *name, *obj;
 	char text[192];
@@ -380,31 +438,32 @@ static struct json_object *revoke(struct manager *m, struct json_object *req)
 	if (!json_object_object_get_ex(req, "name", &name) ||
 	    !json_object_is_type(name, json_type_string) ||
 	    !json_object_get_string_len(name))
-		return failure("revoke needs \"name\": of a file of secrets");
+		return answer_error("revoke needs \"name\": of a file of secrets");
 	if (who_find(&m->who, json_object_get_string(name))) {
 		snprintf(text, sizeof(text), "'%.40s' has a secret still; expected its "
 			 "file to be removed, and the agent to be reloaded, before",
 			 json_object_get_string(name));
-		return failure(text);
+		return answer_error(text);
 	}
-	obj = done();
+	obj = answer_ok();
 	add_u64(obj, "sessions", manager_revoke(m, json_object_get_string(name)));
 	return obj;
 }
 
-static struct json_object *delete_space(struct manager *m, struct json_object *req)
+static struct json_object *command_delete_space(struct manager *m,
+						struct json_object *req)
 {
 	struct json_object *name;
 	char text[128];
 
 	if (!json_object_object_get_ex(req, "space", &name) ||
 	    !json_object_is_type(name, json_type_string))
-		return failure("delete-space needs \"space\": a name");
+		return answer_error("delete-space needs \"space\": a name");
 	if (!manager_delete_space(m, json_object_get_string(name)))
-		return done();
+		return answer_ok();
 	snprintf(text, sizeof(text), "no space has the name '%.60s'",
 		 json_object_get_string(name));
-	return failure(text);
+	return answer_error(text);
 }
 
 struct json_object *status_command(struct manager *m, struct json_object *req,
@@ -416,28 +475,33 @@ struct json_object *status_command(struct manager *m, struct json_object *req,
 	if (!json_object_is_type(req, json_type_object) ||
 	    !json_object_object_get_ex(req, "command", &name) ||
 	    !json_object_is_type(name, json_type_string))
-		return failure("expected an object with \"command\"");
+		return answer_error("expected an object with \"command\"");
 	cmd = json_object_get_string(name);
 	if (!strcmp(cmd, "status"))
 		return status_make(m, wall_ns);
 	if (!strcmp(cmd, "check"))
 		return make_check(m);
 	if (!strcmp(cmd, "evict"))
-		return evict(m, req);
+		return command_evict(m, req);
 	if (!strcmp(cmd, "revoke"))
-		return revoke(m, req);
+		return command_revoke(m, req);
 	if (!strcmp(cmd, "delete-space"))
-		return delete_space(m, req);
+		return command_delete_space(m, req);
 	if (!strcmp(cmd, "drain") || !strcmp(cmd, "undrain")) {
 		manager_drain(m, !strcmp(cmd, "drain"));
-		return done();
+		return answer_ok();
 	}
 	if (!strcmp(cmd, "sessions")) {
-		count_now(m);
+		queues_count(m);
 		obj = json_object_new_object();
-		add(obj, "sessions", make_sessions(m));
+		add_value(obj, "sessions", make_sessions(m));
 		return obj;
 	}
-	return failure("unknown command; expected status, check, sessions, "
-		       "evict, revoke, drain, undrain or delete-space");
+	if (!strcmp(cmd, "clients")) {
+		obj = json_object_new_object();
+		add_value(obj, "clients", make_clients(m));
+		return obj;
+	}
+	return answer_error("unknown command; expected status, check, sessions, clients, "
+			    "evict, revoke, drain, undrain or delete-space");
 }

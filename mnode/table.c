@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include "table.h"
 
-static int make(struct table *t, struct nic *nic, uint32_t pdn,
-		const struct wrc_prog *prog, const struct wrc_geom *geom,
-		char why[WRC_WHY_MAX])
+static int table_make(struct table *t, struct nic *nic, uint32_t pdn,
+		      const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      char why[WRC_WHY_MAX])
 {
 	int r;
 
@@ -37,7 +37,7 @@ int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 		return -ERANGE;
 	t = &ts->of[wrc_is_keyed(prog)][prog->chain][geom->log_rq];
 	if (!t->mem.va) {
-		r = make(t, nic, pdn, prog, geom, why);
+		r = table_make(t, nic, pdn, prog, geom, why);
 		if (r)
 			return r;
 		ts->bytes += t->mem.len;

@@ -17,7 +17,7 @@
 /* ---- asking -------------------------------------------------------------------- */
 
 /* A socket on which nothing takes longer than ANSWER_TIMEOUT_S. */
-static int dial(const char *path, int *ret_fd)
+static int agent_dial(const char *path, int *ret_fd)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
@@ -83,7 +83,7 @@ int agent_ask(const char *path, struct json_object *req, char **ret_line)
 	int fd = -1, r;
 	FILE *f;
 
-	r = dial(path, &fd);
+	r = agent_dial(path, &fd);
 	if (r)
 		return r;
 	r = send_text(fd, text, strlen(text));

@@ -23,7 +23,7 @@ static const struct option options[] = {
 	{ NULL },
 };
 
-static int load(const char *dir, const char *name)
+static int secret_load(const char *dir, const char *name)
 {
 	char why[SECRET_WHY_MAX];
 
@@ -49,7 +49,7 @@ int key_main(int argc, char **argv)
 		dir = optarg;
 	}
 	if (argc - optind == 2 && !strcmp(argv[optind], "load"))
-		return load(dir, argv[optind + 1]);
+		return secret_load(dir, argv[optind + 1]);
 	if (argc - optind != 2 || strcmp(argv[optind], "new")) {
 		fputs(usage, stderr);
 		return EXIT_USAGE;

@@ -155,8 +155,8 @@ static int looks_look(void *arg, unsigned int place)
 }
 
 /* The same session in the other answer; one that has just come is itself. */
-static struct json_object *before(struct looks *l, unsigned int to,
-				  struct json_object *s)
+static struct json_object *sess_before(struct looks *l, unsigned int to,
+				       struct json_object *s)
 {
 	struct json_object *list = agent_get(l->answer[!to], "sessions"), *other;
 	size_t i;
@@ -178,7 +178,7 @@ static void print_json(struct looks *l, unsigned int to, struct json_object *lis
 	for (i = 0; i < json_object_array_length(list); i++) {
 		s = json_object_array_get_idx(list, i);
 		json_object_object_add(all, agent_str(s, "id"),
-				       mnode_top_json(before(l, to, s), s, ns));
+				       mnode_top_json(sess_before(l, to, s), s, ns));
 	}
 	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN));
 	json_object_put(all);
@@ -200,7 +200,7 @@ static void looks_print(void *arg, unsigned int to)
 	puts(line);
 	for (i = 0; i < json_object_array_length(list); i++) {
 		s = json_object_array_get_idx(list, i);
-		mnode_top_line(before(l, to, s), s, l->ns[to] - l->ns[!to], line);
+		mnode_top_line(sess_before(l, to, s), s, l->ns[to] - l->ns[!to], line);
 		puts(line);
 	}
 	if (!i)

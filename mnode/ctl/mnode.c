@@ -34,7 +34,7 @@ enum { KEY_INTERVAL = 0x100, KEY_COUNT };
 
 /* ---- for people ------------------------------------------------------------------ */
 
-static void size_of(uint64_t bytes, char text[32])
+static void size_text(uint64_t bytes, char text[32])
 {
 	static const char units[] = "KMGT";
 	double n = bytes / 1024.0;
@@ -72,6 +72,43 @@ static void print_sessions(struct json_object *list)
 	}
 }
 
+/* A use, and its limit. */
+static const char *of_limit(struct json_object *obj, const char *use, const char *limit,
+			    char text[48])
+{
+	uint64_t most = agent_num(obj, limit);
+	int len = snprintf(text, 48, "%" PRIu64, agent_num(obj, use));
+
+	if (most)
+		snprintf(text + len, 48 - len, "/%" PRIu64, most);
+	return text;
+}
+
+static void print_clients(struct json_object *list)
+{
+	size_t i, nr = json_object_array_length(list);
+	char lease[48], sessions[48], conns[48];
+
+	if (!nr) {
+		puts("no clients");
+		return;
+	}
+	printf("%-31s %6s %10s %21s %10s %10s %10s %12s %8s\n", "NAME", "WEIGHT",
+	       "GUARANTEED", "LEASE", "USED", "WANT", "SESSIONS", "CONNS", "REFUSED");
+	for (i = 0; i < nr; i++) {
+		struct json_object *c = json_object_array_get_idx(list, i);
+
+		printf("%-31s %6" PRIu64 " %10" PRIu64 " %21s %10" PRIu64 " %10" PRIu64
+		       " %10s %12s %8" PRIu64 "\n", agent_str(c, "name"),
+		       agent_num(c, "weight"), agent_num(c, "guaranteed_pages"),
+		       of_limit(c, "lease", "max_pages", lease), agent_num(c, "used"),
+		       agent_num(c, "want"),
+		       of_limit(c, "sessions", "max_sessions", sessions),
+		       of_limit(c, "connections", "max_connections", conns),
+		       agent_num(c, "refused"));
+	}
+}
+
 /* What the NIC does not stop keeps what it reaches. */
 static void print_unstopped(struct json_object *list)
 {
@@ -94,7 +131,7 @@ static void print_pages(struct json_object *obj, const char *name,
 {
 	char text[32];
 
-	size_of(agent_num(obj, name) * ODRP_WIRE_PAGE_SIZE, text);
+	size_text(agent_num(obj, name) * ODRP_WIRE_PAGE_SIZE, text);
 	printf("%-16s %12" PRIu64 "  %s\n", label, agent_num(obj, name), text);
 }
 
@@ -110,7 +147,7 @@ static void print_modes(struct json_object *obj)
 	print_mode(obj, "order");
 	print_mode(obj, "translate");
 	print_mode(obj, "auth");
-	size_of(agent_num(obj, "table_bytes"), text);
+	size_text(agent_num(obj, "table_bytes"), text);
 	printf("%-16s %12s\n", "tables", text);
 	printf("%-16s %12s\n", "draining", agent_yes(obj, "draining") ? "yes" : "no");
 }
@@ -126,8 +163,8 @@ static void print_spaces(struct json_object *list)
 	for (i = 0; i < nr; i++) {
 		struct json_object *s = json_object_array_get_idx(list, i);
 
-		size_of(agent_num(s, "size"), size);
-		size_of(agent_num(s, "used"), used);
+		size_text(agent_num(s, "size"), size);
+		size_text(agent_num(s, "used"), used);
 		snprintf(nodes, sizeof(nodes), "%" PRIu64 "/%" PRIu64,
 			 agent_num(s, "joined"), agent_num(s, "nodes"));
 		printf("%-36s %10s %10s %7s %8" PRIu64 " %8" PRIu64 " %10" PRIu64
@@ -201,7 +238,7 @@ static void print_check(struct json_object *obj)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct mnode_args *a = state->input;
 
@@ -264,12 +301,13 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp argp = {
-	.options = options, .parser = parse,
-	.args_doc = "status\ncheck\nsessions\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
+	.options = options, .parser = parse_option,
+	.args_doc = "status\ncheck\nsessions\nclients\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
 		    "delete-space NAME",
 	.doc = "Asks the memory node's agent."
 	       "\vcheck proves that every page of the pool is in exactly one "
-	       "place; its exit status is 1 if not. top shows what "
+	       "place; its exit status is 1 if not. clients shows what each name has, "
+	       "and may have. top shows what "
 	       "the chains of each compute node do per second. drain asks all compute "
 	       "nodes to leave and lets none in; undrain takes that back. "
 	       "evict takes one's pages back "
@@ -293,7 +331,7 @@ static int parse_session(const char *text, uint64_t *ret_id)
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	static const char *const known[] = {
-		"status", "check", "sessions", "drain", "undrain", "evict",
+		"status", "check", "sessions", "clients", "drain", "undrain", "evict",
 		"revoke", "delete-space",
 	};
 	struct json_object *req;
@@ -303,7 +341,7 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 	for (i = 0; strcmp(a->command, known[i]);) {
 		if (++i == sizeof(known) / sizeof(known[0])) {
 			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, top, drain, undrain, evict, revoke or "
+				"check, sessions, clients, top, drain, undrain, evict, revoke or "
 				"delete-space\n",
 				a->command);
 			return -EINVAL;
@@ -339,9 +377,11 @@ static void print_answer(const struct mnode_args *a, struct json_object *obj,
 		print_check(obj);
 	else if (!strcmp(a->command, "sessions"))
 		print_sessions(agent_get(obj, "sessions"));
+	else if (!strcmp(a->command, "clients"))
+		print_clients(agent_get(obj, "clients"));
 }
 
-static int show(const struct mnode_args *a, const char *line)
+static int answer_show(const struct mnode_args *a, const char *line)
 {
 	struct json_object *obj = json_tokener_parse(line);
 	int status = EXIT_OK;
@@ -381,7 +421,7 @@ int mnode_main(int argc, char **argv)
 	json_object_put(req);
 	if (r)
 		return agent_complain(a.control, r);
-	r = show(&a, line);
+	r = answer_show(&a, line);
 	free(line);
 	return r;
 }

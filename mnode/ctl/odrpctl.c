@@ -25,24 +25,38 @@ static const char usage[] =
 "\n"
 "Exit status: 0 yes, 1 no (a check failed), 2 wrong usage, 3 trouble.\n";
 
+static int help_main(int argc, char **argv)
+{
+	fputs(usage, stdout);
+	return EXIT_OK;
+}
+
+static int version_main(int argc, char **argv)
+{
+	puts(argp_program_version);
+	return EXIT_OK;
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "mnode", mnode_main },
+	{ "swap", swap_main },
+	{ "key", key_main },
+	{ "--help", help_main },
+	{ "-h", help_main },
+	{ "--version", version_main },
+	{ "-V", version_main },
+};
+
 int main(int argc, char **argv)
 {
-	if (argc > 1 && !strcmp(argv[1], "mnode"))
-		return mnode_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "swap"))
-		return swap_main(argc - 1, argv + 1);
-	if (argc > 1 && !strcmp(argv[1], "key"))
-		return key_main(argc - 1, argv + 1);
-	if (argc > 1 && (!strcmp(argv[1], "--help") ||
-			 !strcmp(argv[1], "-h"))) {
-		fputs(usage, stdout);
-		return EXIT_OK;
-	}
-	if (argc > 1 && (!strcmp(argv[1], "--version") ||
-			 !strcmp(argv[1], "-V"))) {
-		puts(argp_program_version);
-		return EXIT_OK;
-	}
+	size_t i;
+
+	for (i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
 	if (argc > 1)
 		fprintf(stderr, "odrpctl: '%s': expected mnode, swap or key\n",
 			argv[1]);

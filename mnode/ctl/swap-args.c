@@ -35,6 +35,8 @@ static const struct argp_option options[] = {
 	  "connections" },
 	{ "dead-after-ms", KEY_SETTING + 2, "MS", 0,
 	  "add: how long resuming is tried before all I/O fails" },
+	{ "io-fail-ms", KEY_SETTING + 13, "MS", 0,
+	  "add: how long requests wait meanwhile; 0: as long as that is tried" },
 	{ "reconnect-delay-ms", KEY_SETTING + 3, "MS", 0,
 	  "add: pause between two attempts" },
 	{ "backing", KEY_SETTING + 4, "PATH", 0,
@@ -42,6 +44,9 @@ static const struct argp_option options[] = {
 	{ "checksum", KEY_SETTING + 5, "NAME", 0,
 	  "add: none or crc32c; crc32c: a page that comes back different is an "
 	  "I/O error" },
+	{ "protect", KEY_SETTING + 13, "NAME", 0,
+	  "add: none or aead; aead: the memory node has noise, and whatever is not "
+	  "the page that was stored is an I/O error" },
 	{ "translate", KEY_SETTING + 6, "NAME", 0,
 	  "add: nic or chain; chain: also if the memory node's NIC translates" },
 	{ "key", KEY_SETTING + 11, "NAME", 0,

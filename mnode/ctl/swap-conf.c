@@ -122,6 +122,14 @@ static int check_checksum(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
+static int check_protect(const struct key *key, const char *text, char *why)
+{
+	if (strcmp(text, "none") && strcmp(text, "aead"))
+		return complain(why, "%s=%s: expected none or aead",
+				key->name, text);
+	return 0;
+}
+
 static int check_translate(const struct key *key, const char *text, char *why)
 {
 	if (strcmp(text, "nic") && strcmp(text, "chain"))
@@ -215,11 +223,13 @@ static const struct key keys[SWAP_NR_KEYS] = {
 			      600000 },
 	[SWAP_DEAD_AFTER_MS] = { "dead-after-ms", "dead_after_ms",
 				 check_number, 0, 600000 },
+	[SWAP_IO_FAIL_MS] = { "io-fail-ms", "io_fail_ms", check_number, 0, 600000 },
 	[SWAP_RECONNECT_MS] = { "reconnect-delay-ms", "reconnect_delay_ms",
 				check_number, 1, 600000 },
 	[SWAP_BACKEND]	  = { "backend", "backend", check_backend },
 	[SWAP_BACKING]	  = { "backing", "backing", check_path },
 	[SWAP_CHECKSUM]	  = { "checksum", "checksum", check_checksum },
+	[SWAP_PROTECT]	  = { "protect", "protect", check_protect },
 	[SWAP_TRANSLATE]  = { "translate", "translate", check_translate },
 	[SWAP_KEY]	  = { "key", "key", check_name },
 	[SWAP_AUTH]	  = { "auth", "auth", check_auth },
@@ -312,6 +322,9 @@ int swap_conf_check(const struct swap_conf *conf, char why[SWAP_CONF_WHY_MAX])
 	if (*conf->value[SWAP_KEY] && *conf->value[SWAP_AUTH])
 		return complain(why, "auth=none and key=%s: expected one of them",
 				conf->value[SWAP_KEY]);
+	if (!*conf->value[SWAP_KEY] && !*conf->value[SWAP_AUTH])
+		return complain(why, "key is missing: expected our name at the memory "
+				"node, or auth=none, which is insecure");
 	if (!swap_conf_activates(conf) && *conf->value[SWAP_PRIORITY])
 		return complain(why, "priority=%s: not expected with activate=no: "
 				"what swaps it on gives the priority",

@@ -46,7 +46,7 @@ static int read_file(const char *path, char *buf, size_t len)
 }
 
 /* Its standard output is nobody's business. */
-static int run(const char *const argv[])
+static int program_run(const char *const argv[])
 {
 	int status;
 	pid_t pid = fork();
@@ -92,13 +92,16 @@ int swap_dev_id(const char *name, unsigned int *ret_id)
 	return 0;
 }
 
+bool swap_dev_loaded(void)
+{
+	return !access(SWAP_DEV_CONTROL, F_OK);
+}
+
 int swap_dev_load(void)
 {
 	static const char *const modprobe[] = { "modprobe", "odrp", NULL };
 
-	if (!access(SWAP_DEV_CONTROL, F_OK))
-		return 0;
-	return run(modprobe);
+	return swap_dev_loaded() ? 0 : program_run(modprobe);
 }
 
 bool swap_dev_exists(unsigned int id)
@@ -187,7 +190,7 @@ long swap_dev_used(unsigned int id)
 	return sscanf(line, "%*s %*s %*s %ld", &kbytes) == 1 ? kbytes : -EIO;
 }
 
-static int wait_for(const char *path)
+static int device_wait(const char *path)
 {
 	int ms;
 
@@ -214,8 +217,8 @@ int swap_dev_mkswap(unsigned int id, const char *label, const char *uuid)
 		mkswap[n++] = uuid;
 	}
 	device_path(id, path);
-	r = wait_for(path);
-	return r ? r : run(mkswap);
+	r = device_wait(path);
+	return r ? r : program_run(mkswap);
 }
 
 int swap_dev_on(unsigned int id, int priority)

@@ -14,6 +14,7 @@
 
 /* "odrp3", "/dev/odrp3" or "3". */
 int swap_dev_id(const char *name, unsigned int *ret_id);
+bool swap_dev_loaded(void);
 /* Loads the module if it is not there. */
 int swap_dev_load(void);
 bool swap_dev_exists(unsigned int id);

@@ -21,8 +21,11 @@ const struct prom_rows swap_metrics_rows = {
 };
 
 const struct prom_metric swap_metrics_table[] = {
+	{ SWAP "module_loaded", PROM_GAUGE, "0 or 1",
+	  "1 when the kernel module is loaded; when it is 0 there is no device, and no "
+	  "other number of this table.", NULL, "", { { "module_loaded" } } },
 	{ SWAP "state", PROM_GAUGE, "1",
-	  "Always 1; the label is the state of the session: live, lost or dead.",
+	  "Always 1; the label is the state of the session: live, lost, failing or dead.",
 	  "state", EACH, { { "state" } } },
 	{ SWAP "server_info", PROM_GAUGE, "1",
 	  "Always 1; the label is the memory node.", "server", EACH,
@@ -103,6 +106,9 @@ const struct prom_metric swap_metrics_table[] = {
 	{ SWAP "checksum_errors_total", PROM_COUNTER, "pages",
 	  "Loads that brought other contents than were stored.", NULL, EACH,
 	  { { "checksum_errors" } } },
+	{ SWAP "protect_errors_total", PROM_COUNTER, "pages",
+	  "Loads that brought anything but the page that protect=aead had sealed.",
+	  NULL, EACH, { { "protect_errors" } } },
 	{ SWAP "unknown_answers_total", PROM_COUNTER, "answers",
 	  "Answers that belong to no request.", NULL, EACH, { { "unknown_ids" } } },
 	{ SWAP "invalid_io_total", PROM_COUNTER, "bios",
@@ -164,7 +170,7 @@ static struct json_object *device_read(unsigned int id)
 	snprintf(text, sizeof(text), "odrp%u", id);
 	json_object_object_add(obj, "name", json_object_new_string(text));
 	for (m = swap_metrics_table; m->name; m++)
-		for (from = m->from; from->path; from++)
+		for (from = m->from; *m->per && from->path; from++)
 			if (!swap_dev_read(id, from->path, text, sizeof(text)))
 				json_object_object_add(obj, from->path,
 						json_object_new_string(text));
@@ -180,6 +186,8 @@ int swap_metrics_write(FILE *f)
 	for (id = 0; id < SWAP_DEV_MAX; id++)
 		if (swap_dev_exists(id))
 			json_object_array_add(list, device_read(id));
+	json_object_object_add(obj, "module_loaded",
+			       json_object_new_boolean(swap_dev_loaded()));
 	json_object_object_add(obj, EACH, list);
 	prom_write(f, swap_metrics_table, &swap_metrics_rows, obj);
 	json_object_put(obj);

@@ -165,8 +165,8 @@ static int devices_look(void *arg, unsigned int place)
 }
 
 /* A device that has just come is compared with itself. */
-static const struct swap_sample *before(const struct swap_sample *from,
-					const struct swap_sample *to)
+static const struct swap_sample *sample_before(const struct swap_sample *from,
+					       const struct swap_sample *to)
 {
 	return from->there ? from : to;
 }
@@ -183,7 +183,7 @@ static void print_json(const struct swap_sample *from,
 			continue;
 		snprintf(name, sizeof(name), "odrp%u", id);
 		json_object_object_add(all, name, swap_top_json(
-				before(&from[id], &to[id]), &to[id]));
+				sample_before(&from[id], &to[id]), &to[id]));
 	}
 	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN));
 	json_object_put(all);
@@ -200,7 +200,7 @@ static void print_sample(const struct swap_sample *from, const struct swap_sampl
 	for (id = 0; id < SWAP_DEV_MAX; id++) {
 		if (!to[id].there)
 			continue;
-		swap_top_line(id, before(&from[id], &to[id]), &to[id], line);
+		swap_top_line(id, sample_before(&from[id], &to[id]), &to[id], line);
 		puts(line);
 		n++;
 	}

@@ -34,7 +34,7 @@ static int complain_of(unsigned int id, const char *what, int err)
 /* Without it there is nothing to ask. */
 static int need_module(void)
 {
-	if (!access(SWAP_DEV_CONTROL, F_OK))
+	if (swap_dev_loaded())
 		return EXIT_OK;
 	fprintf(stderr, "odrpctl swap: the module odrp is not loaded: "
 		"\"modprobe odrp\" loads it\n");
@@ -151,7 +151,7 @@ static int swap_add(const struct swap_args *a)
 			"SIZE\n");
 		return EXIT_USAGE;
 	}
-	if (set_words(&conf, a, why)) {
+	if (set_words(&conf, a, why) || swap_conf_check(&conf, why)) {
 		fprintf(stderr, "odrpctl swap add: %s\n", why);
 		return EXIT_USAGE;
 	}
@@ -175,7 +175,7 @@ static int swap_add(const struct swap_args *a)
 
 /* ---- remove ----------------------------------------------------------------------- */
 
-static bool reads(unsigned int id, const char *name, const char *value)
+static bool attr_is(unsigned int id, const char *name, const char *value)
 {
 	char text[64];
 
@@ -187,8 +187,8 @@ static bool reads(unsigned int id, const char *name, const char *value)
 static bool would_map_wrong_bytes(unsigned int id)
 {
 	/* The second is its name in version 0.1.0 of the module. */
-	return (reads(id, "swapoff_corrupts", "1") || reads(id, "swapoff_lies", "1")) &&
-	       swap_dev_used(id) != 0;
+	return (attr_is(id, "swapoff_corrupts", "1") ||
+		attr_is(id, "swapoff_lies", "1")) && swap_dev_used(id) != 0;
 }
 
 static void warn_of_wrong_bytes(unsigned int id)
@@ -207,7 +207,8 @@ static void wait_while_lost(unsigned int id)
 {
 	bool said = false;
 
-	while (reads(id, "state", "lost") && reads(id, "swapoff_safe", "0")) {
+	while ((attr_is(id, "state", "lost") || attr_is(id, "state", "failing")) &&
+	       attr_is(id, "swapoff_safe", "0")) {
 		if (!said)
 			fprintf(stderr, "odrpctl swap: the session of odrp%u is "
 				"lost: waiting until it is live, or dead\n", id);
@@ -217,7 +218,7 @@ static void wait_while_lost(unsigned int id)
 }
 
 /* What was dropped may have gone by itself when it was swapped off. */
-static int off_and_remove(unsigned int id, bool force)
+static int device_remove(unsigned int id, bool force)
 {
 	bool there = swap_dev_exists(id);
 	int r;
@@ -229,7 +230,7 @@ static int off_and_remove(unsigned int id, bool force)
 		return EXIT_TROUBLE;
 	}
 	/* It is not opened for swapoff before it has been removed by force. */
-	if (force && would_map_wrong_bytes(id) && reads(id, "forced", "0")) {
+	if (force && would_map_wrong_bytes(id) && attr_is(id, "forced", "0")) {
 		r = swap_dev_drop(id);
 		if (r)
 			return complain_of(id, "hot_remove", -r);
@@ -255,7 +256,7 @@ static int swap_remove(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	return need_module() ? EXIT_TROUBLE : off_and_remove(id, a->force);
+	return need_module() ? EXIT_TROUBLE : device_remove(id, a->force);
 }
 
 /* ---- drop ------------------------------------------------------------------------- */
@@ -307,7 +308,7 @@ static int read_settings(const struct swap_args *a, unsigned int id,
 }
 
 /* A device that is there: 1: use it, 0: it is gone now, or -errno. */
-static int look_at(unsigned int id, const struct swap_conf *conf)
+static int device_check(unsigned int id, const struct swap_conf *conf)
 {
 	char state[64], server[64], wanted[96];
 	int on, r;
@@ -352,7 +353,7 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 		return EXIT_TROUBLE;
 	}
 	if (swap_dev_exists(id)) {
-		r = look_at(id, conf);
+		r = device_check(id, conf);
 		if (r)
 			return r < 0 ? EXIT_TROUBLE : EXIT_OK;
 	}
@@ -401,7 +402,7 @@ static int swap_down(const struct swap_args *a)
 
 	if (only_device(a, &id))
 		return EXIT_USAGE;
-	return swap_dev_exists(id) ? off_and_remove(id, a->force) : EXIT_OK;
+	return swap_dev_exists(id) ? device_remove(id, a->force) : EXIT_OK;
 }
 
 /* ---- status ----------------------------------------------------------------------- */
@@ -433,10 +434,21 @@ static struct json_object *read_device(unsigned int id)
 	return obj;
 }
 
+/* What a value means, where a word alone would pass for a choice like others. */
+static const char *meaning(const char *name, const char *value)
+{
+	if (!strcmp(name, "auth") && !strcmp(value, "none"))
+		return " (insecure: neither end proves who it is)";
+	return "";
+}
+
 static void print_device(struct json_object *obj)
 {
-	json_object_object_foreach(obj, name, value)
-		printf("  %-24s %s\n", name, json_object_get_string(value));
+	json_object_object_foreach(obj, name, value) {
+		const char *text = json_object_get_string(value);
+
+		printf("  %-24s %s%s\n", name, text, meaning(name, text));
+	}
 }
 
 /* One device's part of what is said; -ENODEV: there is none. */

@@ -123,7 +123,7 @@ int check_describe(const struct wrc_mlx5 *dev,
 
 /* ---- programs ------------------------------------------------------------------ */
 
-static const char *outcome(int err)
+static const char *outcome_text(int err)
 {
 	return err == -EIO ? "the chain stopped" :
 	       err == -ETIMEDOUT ? "no answer" :
@@ -182,8 +182,8 @@ static bool compare_run(struct pair *p, const struct rig_config *cfg,
 		add_text(obj, "difference", what);
 		return false;
 	}
-	add_text(obj, "software", outcome(p->a->err));
-	add_text(obj, "card", outcome(p->b->err));
+	add_text(obj, "software", outcome_text(p->a->err));
+	add_text(obj, "card", outcome_text(p->b->err));
 	if (rig_differ(p->a, p->b, what)) {
 		add_bool(obj, "same", false);
 		add_text(obj, "difference", what);
@@ -372,8 +372,8 @@ static const char *against_keys(const struct check *check, bool whole,
 }
 
 /* For programs, and in words.  against: NULL, or why not. */
-static void judge(struct json_object *report, const char *key, const char *words,
-		  const char *setting, const char *against)
+static void verdict_add(struct json_object *report, const char *key, const char *words,
+			const char *setting, const char *against)
 {
 	char text[320];
 
@@ -391,8 +391,8 @@ bool check_judge(const struct check *check, struct json_object *report)
 	const char *no_fences = against_fences(check, whole);
 
 	add_bool(report, "fences", check->fences);
-	judge(report, "order_fence", "fence_verdict", "order=fence", no_fences);
-	judge(report, "translate_nic", "translate_verdict", "translate=nic",
-	      against_keys(check, whole, !no_fences));
+	verdict_add(report, "order_fence", "fence_verdict", "order=fence", no_fences);
+	verdict_add(report, "translate_nic", "translate_verdict", "translate=nic",
+		    against_keys(check, whole, !no_fences));
 	return whole;
 }

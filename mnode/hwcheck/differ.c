@@ -8,7 +8,7 @@
 #include <string.h>
 #include "rig.h"
 
-static bool numbers(const char *name, uint64_t a, uint64_t b, char *what)
+static bool numbers_differ(const char *name, uint64_t a, uint64_t b, char *what)
 {
 	if (a == b)
 		return false;
@@ -37,13 +37,13 @@ static bool answer_differs(uint32_t i, const struct rig_answer *a,
 			continue;
 		snprintf(name, sizeof(name), "%s of answer %" PRIu32,
 			 parts[p].name, i);
-		return numbers(name, parts[p].a, parts[p].b, what);
+		return numbers_differ(name, parts[p].a, parts[p].b, what);
 	}
 	return false;
 }
 
-static bool answers(const struct rig_result *a, const struct rig_result *b,
-		    char *what)
+static bool answers_differ(const struct rig_result *a, const struct rig_result *b,
+			   char *what)
 {
 	uint32_t n = a->nr_answers < b->nr_answers ? a->nr_answers :
 						     b->nr_answers;
@@ -53,11 +53,11 @@ static bool answers(const struct rig_result *a, const struct rig_result *b,
 		if (answer_differs(i, &a->answers[i], &b->answers[i], what))
 			return true;
 	}
-	return numbers("answers", a->nr_answers, b->nr_answers, what);
+	return numbers_differ("answers", a->nr_answers, b->nr_answers, what);
 }
 
-static bool words(const char *name, const __be64 *a, const __be64 *b,
-		  unsigned int n, char *what)
+static bool words_differ(const char *name, const __be64 *a, const __be64 *b,
+			 unsigned int n, char *what)
 {
 	char one[80];
 	unsigned int i;
@@ -67,11 +67,11 @@ static bool words(const char *name, const __be64 *a, const __be64 *b,
 	if (i == n)
 		return false;
 	snprintf(one, sizeof(one), "%s %u", name, i);
-	return numbers(one, be64toh(a[i]), be64toh(b[i]), what);
+	return numbers_differ(one, be64toh(a[i]), be64toh(b[i]), what);
 }
 
-static bool bytes(const char *name, const uint8_t *a, const uint8_t *b,
-		  size_t len, char *what)
+static bool bytes_differ(const char *name, const uint8_t *a, const uint8_t *b,
+			 size_t len, char *what)
 {
 	char one[60];
 	size_t i;
@@ -82,11 +82,11 @@ static bool bytes(const char *name, const uint8_t *a, const uint8_t *b,
 		;
 	snprintf(one, sizeof(one), "%s %zu, byte 0x%zx", name,
 		 i / ODRP_WIRE_PAGE_SIZE, i % ODRP_WIRE_PAGE_SIZE);
-	return numbers(one, a[i], b[i], what);
+	return numbers_differ(one, a[i], b[i], what);
 }
 
-static bool held(const char *when, const struct rig_books *a,
-		 const struct rig_books *b, char *what)
+static bool held_differs(const char *when, const struct rig_books *a,
+			 const struct rig_books *b, char *what)
 {
 	char name[60];
 	uint32_t i;
@@ -96,18 +96,18 @@ static bool held(const char *when, const struct rig_books *a,
 
 		snprintf(name, sizeof(name), "%spage held by %" PRIu32, when,
 			 i);
-		if (numbers(name, x->page, y->page, what))
+		if (numbers_differ(name, x->page, y->page, what))
 			return true;
 		snprintf(name, sizeof(name), "%sslot held by %" PRIu32, when,
 			 i);
-		if (numbers(name, x->slot, y->slot, what))
+		if (numbers_differ(name, x->slot, y->slot, what))
 			return true;
 	}
 	return false;
 }
 
-static bool books(const char *when, const struct rig_books *a,
-		  const struct rig_books *b, char *what)
+static bool books_differ(const char *when, const struct rig_books *a,
+			 const struct rig_books *b, char *what)
 {
 	char name[5][60];
 
@@ -116,16 +116,16 @@ static bool books(const char *when, const struct rig_books *a,
 	snprintf(name[2], sizeof(name[2]), "%sring's head", when);
 	snprintf(name[3], sizeof(name[3]), "%sring's tail", when);
 	snprintf(name[4], sizeof(name[4]), "%sholders", when);
-	return words(name[0], a->tt, b->tt, RIG_SLOTS, what) ||
-	       words(name[1], a->ring, b->ring, RIG_RING_SLOTS, what) ||
-	       numbers(name[2], a->head, b->head, what) ||
-	       numbers(name[3], a->tail, b->tail, what) ||
-	       numbers(name[4], a->nr_held, b->nr_held, what) ||
-	       held(when, a, b, what);
+	return words_differ(name[0], a->tt, b->tt, RIG_SLOTS, what) ||
+	       words_differ(name[1], a->ring, b->ring, RIG_RING_SLOTS, what) ||
+	       numbers_differ(name[2], a->head, b->head, what) ||
+	       numbers_differ(name[3], a->tail, b->tail, what) ||
+	       numbers_differ(name[4], a->nr_held, b->nr_held, what) ||
+	       held_differs(when, a, b, what);
 }
 
-static bool reached(const struct rig_result *a, const struct rig_result *b,
-		    char *what)
+static bool reached_differs(const struct rig_result *a, const struct rig_result *b,
+			    char *what)
 {
 	char name[60];
 	unsigned int i;
@@ -133,27 +133,27 @@ static bool reached(const struct rig_result *a, const struct rig_result *b,
 	for (i = 0; i < RIG_SLOTS; i++) {
 		snprintf(name, sizeof(name), "page that a peer reaches by "
 			 "slot %u", i);
-		if (numbers(name, a->reached[i], b->reached[i], what))
+		if (numbers_differ(name, a->reached[i], b->reached[i], what))
 			return true;
 	}
 	return false;
 }
 
-static bool counts(const struct rig_result *a, const struct rig_result *b,
-		   char *what)
+static bool counts_differ(const struct rig_result *a, const struct rig_result *b,
+			  char *what)
 {
-	return numbers("loop queue's CQEs", a->loop_cqes, b->loop_cqes,
-		       what) ||
-	       numbers("client queue's CQEs", a->client_cqes, b->client_cqes,
-		       what) ||
-	       numbers("CQEs of answers", a->answer_cqes, b->answer_cqes,
-		       what) ||
-	       numbers("loop queue's BBs", a->loop_bbs, b->loop_bbs, what) ||
-	       numbers("client queue's BBs", a->client_bbs, b->client_bbs,
-		       what) ||
-	       numbers("completed before the client took the answer",
-		       a->passed_early, b->passed_early, what) ||
-	       numbers("all completed", a->passed, b->passed, what);
+	return numbers_differ("loop queue's CQEs", a->loop_cqes, b->loop_cqes,
+			      what) ||
+	       numbers_differ("client queue's CQEs", a->client_cqes, b->client_cqes,
+			      what) ||
+	       numbers_differ("CQEs of answers", a->answer_cqes, b->answer_cqes,
+			      what) ||
+	       numbers_differ("loop queue's BBs", a->loop_bbs, b->loop_bbs, what) ||
+	       numbers_differ("client queue's BBs", a->client_bbs, b->client_bbs,
+			      what) ||
+	       numbers_differ("completed before the client took the answer",
+			      a->passed_early, b->passed_early, what) ||
+	       numbers_differ("all completed", a->passed, b->passed, what);
 }
 
 bool rig_differ(const struct rig_result *a, const struct rig_result *b,
@@ -161,13 +161,13 @@ bool rig_differ(const struct rig_result *a, const struct rig_result *b,
 {
 	static const char cut[] = "after the connection was cut, ";
 
-	return numbers("error", -a->err, -b->err, what) ||
-	       answers(a, b, what) ||
-	       numbers("syndrome", a->syndrome, b->syndrome, what) ||
-	       books("", &a->end, &b->end, what) ||
-	       bytes("pool page", a->pool, b->pool, sizeof(a->pool), what) ||
-	       bytes("client's page", a->mem, b->mem, sizeof(a->mem), what) ||
-	       reached(a, b, what) ||
-	       counts(a, b, what) ||
-	       books(cut, &a->cut, &b->cut, what);
+	return numbers_differ("error", -a->err, -b->err, what) ||
+	       answers_differ(a, b, what) ||
+	       numbers_differ("syndrome", a->syndrome, b->syndrome, what) ||
+	       books_differ("", &a->end, &b->end, what) ||
+	       bytes_differ("pool page", a->pool, b->pool, sizeof(a->pool), what) ||
+	       bytes_differ("client's page", a->mem, b->mem, sizeof(a->mem), what) ||
+	       reached_differs(a, b, what) ||
+	       counts_differ(a, b, what) ||
+	       books_differ(cut, &a->cut, &b->cut, what);
 }

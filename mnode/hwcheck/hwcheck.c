@@ -84,7 +84,7 @@ static const struct argp argp = {
 	       "odrp-hwcheck(8).",
 };
 
-static int print(const struct args *args, struct json_object *report)
+static int report_print(const struct args *args, struct json_object *report)
 {
 	if (args->json)
 		puts(json_object_to_json_string_ext(report,
@@ -94,14 +94,14 @@ static int print(const struct args *args, struct json_object *report)
 	return fflush(stdout) ? -errno : 0;
 }
 
-static void conclude(struct json_object *report, const char *result)
+static void report_conclude(struct json_object *report, const char *result)
 {
 	json_object_object_add(report, "result",
 			       json_object_new_string(result));
 }
 
 /* No card, and why. */
-static int absent(const struct args *args, const char *why)
+static int card_absent(const struct args *args, const char *why)
 {
 	struct json_object *report;
 
@@ -109,16 +109,16 @@ static int absent(const struct args *args, const char *why)
 	if (args->json) {
 		report = json_object_new_object();
 		json_object_object_add(report, "device", NULL);
-		conclude(report, why);
-		print(args, report);
+		report_conclude(report, why);
+		report_print(args, report);
 		json_object_put(report);
 	}
 	return EXIT_NO_CARD;
 }
 
 /* Both sides, closed again.  -errno: with a sentence. */
-static int compare(const struct args *args, struct json_object *report,
-		   bool *ret_same, char why[NIC_MLX5_WHY_MAX])
+static int sides_compare(const struct args *args, struct json_object *report,
+			 bool *ret_same, char why[NIC_MLX5_WHY_MAX])
 {
 	struct check check = { .programs = false };
 	struct side card, soft;
@@ -172,7 +172,7 @@ static int save_report(const struct args *args, struct json_object *report)
  * What was kept of the card before does not outlive the beginning, however this
  * ends.
  */
-static int keep_nothing(const struct args *args, struct json_object *report)
+static int report_invalidate(const struct args *args, struct json_object *report)
 {
 	int r;
 
@@ -189,18 +189,18 @@ static int device_check(const struct args *args, struct json_object *report)
 	bool same = false;
 	int r;
 
-	if (keep_nothing(args, report))
+	if (report_invalidate(args, report))
 		return EXIT_DIFFERENT;
-	r = compare(args, report, &same, why);
+	r = sides_compare(args, report, &same, why);
 	if (r)
 		json_object_object_add(report, "error",
 				       json_object_new_string(why));
-	conclude(report, r ? "Nothing could be compared." :
-		 same ? "Every program that may be armed did the same on both, "
+	report_conclude(report, r ? "Nothing could be compared." :
+			same ? "Every program that may be armed did the same on both, "
 			"and what is relied on holds." :
-		 "The card and the software NIC differ.");
+			"The card and the software NIC differ.");
 	r = save_report(args, report);
-	if (print(args, report))
+	if (report_print(args, report))
 		r = -EIO;
 	return !r && same ? EXIT_SAME : EXIT_DIFFERENT;
 }
@@ -216,7 +216,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
 	r = wrc_mlx5_probe(&wrc_mlx5_devx, args.opts.device, &dev, why);
 	if (r == -ENODEV)
-		return absent(&args, why);
+		return card_absent(&args, why);
 	if (r) {
 		fprintf(stderr, "odrp-hwcheck: %s\n", why);
 		return EXIT_DIFFERENT;

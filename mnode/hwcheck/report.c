@@ -11,7 +11,7 @@ static struct json_object *report_get(struct json_object *obj, const char *key)
 	return value;
 }
 
-static const char *text(struct json_object *obj, const char *key)
+static const char *text_of(struct json_object *obj, const char *key)
 {
 	struct json_object *value = report_get(obj, key);
 
@@ -48,12 +48,12 @@ static void print_lacks(struct json_object *lacks, FILE *f)
 
 /* With fences it may, on a card that does not keep them; and with translation in
  * the NIC, which is judged apart. */
-static const char *verdict(struct json_object *o, bool fences)
+static const char *program_verdict(struct json_object *o, bool fences)
 {
-	const char *order = text(o, "order"), *stores = text(o, "stores");
+	const char *order = text_of(o, "order"), *stores = text_of(o, "stores");
 
-	if (!text(o, "difference"))
-		return text(o, "skipped") ? "skipped" : "same";
+	if (!text_of(o, "difference"))
+		return text_of(o, "skipped") ? "skipped" : "same";
 	if (stores && !strcmp(stores, "keyed"))
 		return "differs";
 	return fences || !order || strcmp(order, "fence") ? "DIFFERENT" :
@@ -62,15 +62,15 @@ static const char *verdict(struct json_object *o, bool fences)
 
 static void print_program(struct json_object *o, bool fences, FILE *f)
 {
-	const char *difference = text(o, "difference");
-	const char *skipped = text(o, "skipped");
+	const char *difference = text_of(o, "difference");
+	const char *skipped = text_of(o, "skipped");
 
-	fprintf(f, "  %-9s %s; %s requests", verdict(o, fences),
-		text(o, "program"), text(o, "requests"));
-	if (text(o, "software"))
-		fprintf(f, "; %s", text(o, "software"));
-	if (text(o, "card") && strcmp(text(o, "card"), text(o, "software")))
-		fprintf(f, " (card: %s)", text(o, "card"));
+	fprintf(f, "  %-9s %s; %s requests", program_verdict(o, fences),
+		text_of(o, "program"), text_of(o, "requests"));
+	if (text_of(o, "software"))
+		fprintf(f, "; %s", text_of(o, "software"));
+	if (text_of(o, "card") && strcmp(text_of(o, "card"), text_of(o, "software")))
+		fprintf(f, " (card: %s)", text_of(o, "card"));
 	fputs("\n", f);
 	if (difference || skipped)
 		fprintf(f, "            %s\n",
@@ -86,7 +86,7 @@ static void print_programs(struct json_object *list, bool fences, FILE *f)
 		print_program(json_object_array_get_idx(list, i), fences, f);
 }
 
-static bool differs(struct json_object *obj)
+static bool probe_differs(struct json_object *obj)
 {
 	struct json_object *same = report_get(obj, "same");
 
@@ -100,11 +100,11 @@ static void print_probes(struct json_object *list, FILE *f)
 	fputs("\nQuestions to the card:\n", f);
 	for (i = 0; i < n; i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
-		const char *soft = text(o, "software");
-		const char *card = text(o, "card");
+		const char *soft = text_of(o, "software");
+		const char *card = text_of(o, "card");
 
-		fprintf(f, "  %s%s: %s\n", differs(o) ? "DIFFERENT " : "",
-			text(o, "id"), text(o, "question"));
+		fprintf(f, "  %s%s: %s\n", probe_differs(o) ? "DIFFERENT " : "",
+			text_of(o, "id"), text_of(o, "question"));
 		fprintf(f, "    card:         %s\n", card);
 		if (soft && !strcmp(soft, card))
 			fputs("    software NIC: the same\n", f);
@@ -115,8 +115,8 @@ static void print_probes(struct json_object *list, FILE *f)
 
 void check_print(struct json_object *report, FILE *f)
 {
-	fprintf(f, "%s, firmware %s\n", text(report, "device"),
-		text(report, "firmware"));
+	fprintf(f, "%s, firmware %s\n", text_of(report, "device"),
+		text_of(report, "firmware"));
 	fputs("capabilities:", f);
 	print_caps(report_get(report, "capabilities"), f);
 	print_lacks(report_get(report, "lacks"), f);
@@ -127,11 +127,11 @@ void check_print(struct json_object *report, FILE *f)
 			       f);
 	if (report_get(report, "probes"))
 		print_probes(report_get(report, "probes"), f);
-	if (text(report, "error"))
-		fprintf(f, "\n%s\n", text(report, "error"));
-	if (text(report, "fence_verdict"))
-		fprintf(f, "\n%s\n", text(report, "fence_verdict"));
-	if (text(report, "translate_verdict"))
-		fprintf(f, "\n%s\n", text(report, "translate_verdict"));
-	fprintf(f, "\n%s\n", text(report, "result"));
+	if (text_of(report, "error"))
+		fprintf(f, "\n%s\n", text_of(report, "error"));
+	if (text_of(report, "fence_verdict"))
+		fprintf(f, "\n%s\n", text_of(report, "fence_verdict"));
+	if (text_of(report, "translate_verdict"))
+		fprintf(f, "\n%s\n", text_of(report, "translate_verdict"));
+	fprintf(f, "\n%s\n", text_of(report, "result"));
 }

@@ -55,8 +55,8 @@ static uint8_t *mem_at(const struct rig *rig, size_t off)
 
 /* ---- the chain --------------------------------------------------------------- */
 
-static int build(const struct rig_node *node, const struct rig_config *cfg,
-		 struct wrc_prog *ret_prog)
+static int prog_build(const struct rig_node *node, const struct rig_config *cfg,
+		      struct wrc_prog *ret_prog)
 {
 	const struct wrc_opts opts = {
 		.strict_index = node->what.strict,
@@ -67,7 +67,7 @@ static int build(const struct rig_node *node, const struct rig_config *cfg,
 	return wrc_prog_build(node->what.chain, &opts, ret_prog);
 }
 
-static int arm(struct rig *rig, struct rig_node *node, char *why)
+static int rig_arm(struct rig *rig, struct rig_node *node, char *why)
 {
 	const struct queue_on on = {
 		&node->pool, &node->ring, &node->tt,
@@ -75,7 +75,7 @@ static int arm(struct rig *rig, struct rig_node *node, char *why)
 	};
 	int r;
 
-	r = build(node, &rig->cfg, &rig->prog);
+	r = prog_build(node, &rig->cfg, &rig->prog);
 	if (r)
 		return r;
 	r = queue_new(&on, &rig->prog, rig->cfg.depth,
@@ -143,7 +143,7 @@ static int open_qp(struct rig *rig)
 }
 
 /* Receive entries, behind those that answers have taken. */
-static void post(struct rig *rig)
+static void recvs_post(struct rig *rig)
 {
 	uint32_t posted = rig->result->nr_answers + POSTED;
 
@@ -200,7 +200,7 @@ static void close_client(struct rig *rig)
 /* ---- requests -------------------------------------------------------------------- */
 
 /* Each page of the client's, each message and each slot is used in turn. */
-static uint32_t turn(uint32_t r)
+static uint32_t slot_of_request(uint32_t r)
 {
 	return r % RIG_SLOTS;
 }
@@ -232,9 +232,9 @@ static size_t put_words(const struct rig *rig, uint32_t r, int *i, size_t end,
 /* The first words end where the page begins; the others are behind it. */
 static size_t put_request(const struct rig *rig, uint32_t r, uint8_t *msg)
 {
-	uint64_t raddr = (uintptr_t)mem_at(rig, IN_OFF + turn(r) * PAGE);
+	uint64_t raddr = (uintptr_t)mem_at(rig, IN_OFF + slot_of_request(r) * PAGE);
 	const struct odrp_wire_req req = {
-		.tt_addr = htobe64(turn(r) * sizeof(__be64) +
+		.tt_addr = htobe64(slot_of_request(r) * sizeof(__be64) +
 				   rig->cfg.slot_off),
 		.id = htobe32(r),
 		.raddr_hi = htobe32(raddr >> 32),
@@ -257,18 +257,18 @@ static int send_one(struct rig *rig, struct rig_node *node)
 {
 	struct nic *nic = rig->side->nic;
 	uint32_t r = rig->sent;
-	uint8_t *msg = mem_at(rig, MSG_OFF + turn(r) * MSG_STRIDE);
+	uint8_t *msg = mem_at(rig, MSG_OFF + slot_of_request(r) * MSG_STRIDE);
 	struct wrc_wr wr = {
 		.op = WRC_WQE_SEND, .shape = WRC_WQE_SEND,
 		.index = (uint16_t)r, .qpn = rig->qpn, .nr_sge = 1,
 	};
-	int n = r < RIG_SLOTS ? 0 : rig_renew_slot(node, turn(r));
+	int n = r < RIG_SLOTS ? 0 : rig_renew_slot(node, slot_of_request(r));
 
 	if (n)
 		return n;
 	wr.sge[0] = (struct wrc_sge){ put_request(rig, r, msg), rig->key,
 				      (uintptr_t)msg };
-	n = wrc_encode(&wr, mem_at(rig, SQ_OFF + turn(r) * WRC_WQE_BB),
+	n = wrc_encode(&wr, mem_at(rig, SQ_OFF + slot_of_request(r) * WRC_WQE_BB),
 		       WRC_WQE_BB);
 	if (n < 0)
 		return n;
@@ -297,7 +297,7 @@ static bool poll_answers(struct rig *rig)
 		any = true;
 	}
 	if (any)
-		post(rig);
+		recvs_post(rig);
 	return any;
 }
 
@@ -347,7 +347,7 @@ static int rig_send(struct rig *rig, struct rig_node *node)
 }
 
 /* What has been received has not been completed until the client has it. */
-static int keep_waiting(struct rig *rig, struct rig_node *node)
+static int rig_wait_deaf(struct rig *rig, struct rig_node *node)
 {
 	int r = send_all(rig, node);
 
@@ -423,7 +423,7 @@ static int rig_check(const struct rig *rig, const struct rig_node *node)
 
 /* As when the connection breaks: what is posted is flushed, and the chain goes
  * on by that, as far as it can; then it is stopped. */
-static int cut(const struct rig *rig, const struct rig_node *node)
+static int rig_cut(const struct rig *rig, const struct rig_node *node)
 {
 	struct nic *nic = rig->side->nic;
 	int r, err;
@@ -446,15 +446,15 @@ static int queue_run(struct rig *rig, struct rig_node *node)
 	if (!r)
 		r = side->join(side, rig->qpn, theirs, NIC_REMOTE_WRITE);
 	if (!r && rig->cfg.deaf)
-		r = keep_waiting(rig, node);
+		r = rig_wait_deaf(rig, node);
 	if (r)
 		return r;
-	post(rig);
+	recvs_post(rig);
 	rig->result->err = rig_send(rig, node);
 	r = rig_check(rig, node);
 	if (!r)
 		r = rig_look_through(node, rig->result->reached);
-	return r ? r : cut(rig, node);
+	return r ? r : rig_cut(rig, node);
 }
 
 int rig_run(struct rig_node *node, const struct rig_config *cfg,
@@ -474,7 +474,7 @@ int rig_run(struct rig_node *node, const struct rig_config *cfg,
 	r = rig_open_keys(node);
 	if (r)
 		return r;
-	r = arm(&rig, node, why);
+	r = rig_arm(&rig, node, why);
 	if (r)
 		goto close_keys;
 	r = open_client(&rig);

@@ -85,7 +85,7 @@ static int check_place(const char *path)
 	return S_ISREG(st.st_mode) ? 0 : -EEXIST;
 }
 
-static int save(struct json_object *report, char *path)
+static int report_save(struct json_object *report, char *path)
 {
 	char tmp[VERDICT_PATH_MAX + 8];
 	int fd, r;
@@ -118,7 +118,7 @@ int check_save(struct json_object *report, const char *path,
 	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
 		r = -ENAMETOOLONG;
 	if (!r)
-		r = save(report, copy);
+		r = report_save(report, copy);
 	if (r)
 		snprintf(why, NIC_MLX5_WHY_MAX, "%.250s: cannot be saved: %s",
 			 path, r == -EEXIST ? "the file there is not a regular file" :

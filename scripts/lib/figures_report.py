@@ -28,7 +28,7 @@ def by_x(figure, lines):
     """A row for each x, a column for each series."""
     xs = sorted({x for _, points in lines for x, _ in points})
     columns = [dict(points) for _, points in lines]
-    rows = [[number(x)] + [number(c[x]) if x in c else '' for c in columns] for x in xs]
+    rows = [[figure.names[int(x)] if figure.names else number(x)] + [number(c[x]) if x in c else '' for c in columns] for x in xs]
     return table([figure.x_label] + [s.label for s, _ in lines], rows)
 
 

@@ -47,6 +47,8 @@ class Figure:
     paper: str = ''         # its figure in the paper's CSV
     log_x: bool = False
     log_y: bool = False
+    # What x = 0, 1, ... stand for, if they are no numbers.
+    names: tuple = ()
 
 
 def paper_points(path, figure, series):
@@ -180,6 +182,14 @@ STYLES = [(7, 6, '#000000'), (5, 4, '#c03000'), (9, 8, '#0060c0'), (13, 12, '#80
           (11, 10, '#a050c0'), (15, 14, '#606060')]
 
 
+def xtics(figure):
+    """What stands below the x axis."""
+    if not figure.names:
+        return 'set xtics auto'
+    ticks = ', '.join(f'"{name}" {x}' for x, name in enumerate(figure.names))
+    return f'set xtics ({ticks})'
+
+
 def draw(base, figure, lines):
     """What is of the paper is dashed, with open points; else solid and filled."""
     names = list(dict.fromkeys(s.name() for s, _ in lines))
@@ -197,6 +207,7 @@ def draw(base, figure, lines):
         f'set title {quoted(figure.title)} noenhanced',
         f'set xlabel {quoted(figure.x_label)}',
         f'set ylabel {quoted(figure.y_label)}',
+        xtics(figure),
         'set key outside right top noenhanced',
         'set grid',
         'set logscale x 2' if figure.log_x else 'set xrange [0:*]',

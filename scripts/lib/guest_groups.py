@@ -29,6 +29,7 @@ MODULES = (
     ("block", r"virtio_blk"),
     ("net", r"virtio\w*|failover|net_failover|udp_tunnel|ip6_udp_tunnel"),
     ("copy", r"crc32\w*|libcrc32c"),
+    ("crypt", r"lib(chacha|poly1305)\w*|(chacha|poly1305)_\w+"),
 )
 
 # By name, wherever they lie.
@@ -53,8 +54,8 @@ OF_BLOCK = r"_*sbitmap\w*(\.\w+)*"
 OF_ZRAM = r"(lzo|lz4|LZ4|zstd|ZSTD|zs_|zcomp)\w*(\.\w+)*"
 
 # In the order in which they are shown.  "idle" is not part of the whole.
-GROUPS = ("ours", "rdma", "net", "nbd", "zram", "block", "mm", "copy", "other",
-          "user", "idle")
+GROUPS = ("ours", "rdma", "net", "nbd", "zram", "block", "mm", "copy", "crypt",
+          "other", "user", "idle")
 
 WHAT = {
     "ours": "odrp.ko, odrp_frontswap.ko",
@@ -65,6 +66,7 @@ WHAT = {
     "block": "the block layer, virtio_blk",
     "mm": "memory management, swap",
     "copy": "copying, clearing, checksums, by whomever",
+    "crypt": "ChaCha20 and Poly1305, for protect=aead",
     "other": "the rest of the kernel",
     "user": "programs",
     "idle": "going idle and coming back; not in the whole",

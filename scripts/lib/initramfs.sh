@@ -18,8 +18,8 @@
 
 # Loaded by /init, or there for those who ask for them (nbd, zram, brd).
 GUEST_MODULES="virtio_pci virtio_net virtio_console virtio_blk
-	crc32_generic crc32c_generic libcrc32c rdma_rxe rdma_cm ib_uverbs rdma_ucm
-	nbd zram lzo lzo_rle brd loop"
+	crc32_generic crc32c_generic libcrc32c libsha256 libchacha20poly1305 rdma_rxe
+	rdma_cm ib_uverbs rdma_ucm nbd zram lzo lzo_rle brd loop"
 
 initramfs_pack() {
 	(cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |

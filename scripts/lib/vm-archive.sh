@@ -25,14 +25,21 @@ slow_default() {
 	printf '%s=%d ' "${1#hot_add.}" $(($2 * slow))
 }
 
+# vm_default KEY MS: as slow_default, but on each kernel: a session is given up earlier
+# than by default, since tests wait for that.
+vm_default() {
+	[[ " ${opt_param[*]}" != *" $1="* ]] || return 0
+	printf ' %s=%d' "${1#hot_add.}" $(($2 * slow))
+}
+
 # hot_add_string K: what adds the device on memory node K.
 hot_add_string() {
 	local p
 	slow_default hot_add.timeout_ms 5000
-	slow_default hot_add.dead_after_ms 4000
 	printf 'addr=%s port=%s size=%s queues=%s' \
 		"$(mnode_ip "$1")" "$AGENT_PORT" \
 		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
+	vm_default hot_add.dead_after_ms 4000
 	for p in "${opt_param[@]}"; do
 		case $p in
 		hot_add.queues=*) ;;
@@ -40,8 +47,11 @@ hot_add_string() {
 		esac
 	done
 	[[ $opt_backend = block ]] || printf ' backend=%s' "$opt_backend"
-	[[ -z $opt_secret ]] || printf ' key=%s' "$VM_NAME"
-	echo
+	if [[ $opt_auth = secret ]]; then
+		printf ' key=%s\n' "$VM_NAME"
+	else
+		printf ' auth=none\n'
+	fi
 }
 
 hot_add_queues() {
@@ -68,7 +78,7 @@ LEAKS=$opt_leaks
 WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")
 MTU=$opt_mtu
 GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
-KEY_NAME=${opt_secret:+$VM_NAME}
+KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
@@ -89,7 +99,7 @@ stage_drain() {
 
 # stage_secret ROOT: the compute node's copy, and what gives it to the kernel.
 stage_secret() {
-	[[ -n $opt_secret ]] || return 0
+	[[ $opt_auth = secret ]] || return 0
 	mkdir -p "$1/etc/odrp/keys.d" &&
 		cp -p "$run_dir/keys.d/$VM_NAME" "$1/etc/odrp/keys.d/" &&
 		stage_file "$mnodectl" "$1" x

@@ -12,7 +12,7 @@
 
 AGENT_PORT=7489
 GUEST_NET=10.77.0
-VM_NAME=vm		# of all compute nodes, with --secret
+VM_NAME=vm		# of all compute nodes, with --auth secret
 
 mnode_pid=()
 mnode_begin=()
@@ -152,16 +152,16 @@ mnode_wires() {
 	done
 }
 
-# mnode_extra K: the agent's options. A slow kernel has longer to be heard of, unless dead-ms is
-# given.
+# mnode_extra K: the agent's options. Unless dead-ms is given a compute node has less
+# time than by default, since tests wait for its end, and on a slow kernel more.
 mnode_extra() {
 	local p
-	if [[ -n $opt_secret ]]; then
+	if [[ $opt_auth = secret ]]; then
 		printf '%s\n' --keys "$run_dir/keys.d"
 	else
 		printf '%s\n' --auth none
 	fi
-	((slow > 1)) && [[ " ${opt_param[*]}" != *" mnode.dead-ms="* ]] &&
+	[[ " ${opt_param[*]}" = *" mnode.dead-ms="* ]] ||
 		printf '%s\n' --dead-ms $((10000 * slow))
 	for p in "${opt_param[@]}"; do
 		[[ $p = mnode.* ]] || continue
@@ -173,7 +173,7 @@ mnode_extra() {
 
 # secret_make: before agents and machines.
 secret_make() {
-	[[ -n $opt_secret ]] || return 0
+	[[ $opt_auth = secret ]] || return 0
 	"$mnodectl" key new "$VM_NAME" --dir "$run_dir/keys.d" >/dev/null
 }
 

@@ -47,9 +47,10 @@ Swap:
                         --KEY VALUE of the agent, with the number of the memory
                         node, from 0, for {K}; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
-  --secret              compute and memory nodes prove to each other who they
-                        are, by a secret that is made for the run (ODRP_SECRET=1:
-                        in every run); /etc/odrp/keys.d/vm in the guest
+  --auth WHAT           secret (default): compute and memory nodes prove to each
+                        other who they are, by a secret that is made for the
+                        run, /etc/odrp/keys.d/vm in the guest; none: insecure,
+                        nobody proves anything
   --faults              load a module whose calls fail as files in debugfs say
                         (docs/testing-tools.md)
   --mtu N               of the guest's network device (default 2200, a RoCE path
@@ -116,7 +117,7 @@ options_default() {
 	opt_wire=vhost
 	opt_mtu=
 	opt_leaks=0
-	opt_secret=${ODRP_SECRET:-}
+	opt_auth=secret
 	opt_command=()
 }
 
@@ -214,6 +215,11 @@ options_value() {
 		want_param "$value"
 		opt_param+=("$value")
 		;;
+	--auth)
+		[[ $value =~ ^(secret|none)$ ]] ||
+			bad_usage "--auth '$value': expected secret or none"
+		opt_auth=$value
+		;;
 	--nic-opt) opt_nic+=,$value ;;
 	--mnode-kill-after) want_seconds "$name" "$value"; opt_kill_after=$value ;;
 	--json) want_text "$name" "$value"; opt_json=$value ;;
@@ -246,7 +252,6 @@ options_parse() {
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
 		--joined) opt_joined=1 ;;
-		--secret) opt_secret=1 ;;
 		--reboots) opt_reboots=1 ;;
 		--init) opt_init=1 opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;

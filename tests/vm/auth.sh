@@ -73,8 +73,9 @@ cat $odrp/key 2>/dev/null && fail "the key can be read"
 # shellcheck disable=SC2016
 read -r -d '' keys <<'GUEST'
 reads || fail "read"
+odrpctl swap status odrp0 | grep -q "auth  *hmac-sha256$" || fail "swap status"
 refused "no key logon odrp:other" key=other
-refused "not proved who asks"
+refused "key= is missing: .*auth=none, which is insecure"
 refused "not proved who asks" auth=none
 refused "expected one of them" auth=none key=vm
 odrpctl key new vm --dir /tmp/wrong >/dev/null
@@ -109,7 +110,7 @@ node() {
 		options+=("$1")
 		shift
 	done
-	vm_script --kernel "${options[@]}" --secret --mem 256M --swap 64M --no-swapon \
+	vm_script --kernel "${options[@]}" --mem 256M --swap 64M --no-swapon \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
 		--param hot_add.dead_after_ms=$((90000 * slow)) \
 		--param mnode.dead-ms=$((90000 * slow)) -- "$functions$2"

@@ -40,7 +40,7 @@ space_config() {
 # agent KERNEL OPTION... -- SCRIPT
 agent() {
 	space_config 16M
-	vm_script --kernel "$1" --no-swapon --mem 300M --swap 16M --pool 96M \
+	vm_script --kernel "$1" --auth none --no-swapon --mem 300M --swap 16M --pool 96M \
 		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" \
 		--add "$vm_far/hash/test-far-hash-concurrent" "${@:2}"
 	expect_status 0

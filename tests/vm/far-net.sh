@@ -48,6 +48,7 @@ space_conf() {
 	printf '[space cache]\nsize = 16M\ndead-ms = 3000\n%s\n' "${1:-}"
 }
 
+# Whoever comes may use the space: who may is of test-space-tool.sh.
 # guests KERNEL OPTION... -- SCRIPT
 guests() {
 	local kernel=$1
@@ -58,7 +59,7 @@ guests() {
 		shift
 	done
 	[[ -e $case_dir/mnode0.conf ]] || space_conf >"$case_dir/mnode0.conf"
-	vm_script --kernel "$kernel" --no-swapon --mem 300M --swap 16M --pool 96M \
+	vm_script --kernel "$kernel" --auth none --no-swapon --mem 300M --swap 16M --pool 96M \
 		--param "mnode.config=$case_dir/mnode{K}.conf" --add "$vm_far_tool" \
 		--add "$vm_far/hash/test-far-hash-concurrent" "${options[@]}" \
 		-- "${NODES:+NODES=$NODES }

@@ -67,9 +67,11 @@ is_gone() {
 goes() {
 	within 20 is_gone || fail "not gone after the last close"
 }
-# add KEY=VALUE...
+# add KEY=VALUE...: the first device again, with other time-outs.
 add() {
-	echo "$HOT_ADD id=0 $*" >$control/hot_add 2>/tmp/err
+	again=$HOT_ADD
+	[ $# = 0 ] || again=$(echo "$HOT_ADD" | sed "s/ dead_after_ms=[0-9]*//")
+	echo "$again id=0 $*" >$control/hot_add 2>/tmp/err
 }
 # More than when somebody was about to begin.
 about_to_write() {

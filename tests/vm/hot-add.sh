@@ -8,7 +8,12 @@
 read -r -d '' script <<'GUEST'
 . /etc/odrp/run.conf
 control=/sys/class/odrp-control
-for w in $HOT_ADD; do case $w in addr=*) addr=$w ;; esac; done
+for w in $HOT_ADD; do
+	case $w in
+	addr=*) addr="$w $addr" ;;
+	key=* | auth=*) addr="$addr$w" ;;
+	esac
+done
 fail() {
 	echo "FAILED: $*"
 	dmesg | tail -n 25
@@ -65,7 +70,7 @@ said=$(dmesg | sed -n "/mark/h;/mark/!H;\${x;p}" | grep odrp)
 
 # Nobody answers there, and the first would wait for ten minutes.
 echo 600000 >/sys/module/odrp/parameters/connect_ms
-sh -c "echo 'addr=10.77.0.200 size=4M' >$control/hot_add; echo \$? >/tmp/a" &
+sh -c "echo '${addr#* } addr=10.77.0.200 size=4M' >$control/hot_add; echo \$? >/tmp/a" &
 slow=$!
 (echo "$addr size=4M depth=8 queues=1 id=8" >$control/hot_add &&
 	echo 8 >$control/hot_remove; echo $? >/tmp/b) &

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A memory node that lies: its software NIC changes what packets say before their
 # checksum is made (forge_imm= and the others, odrp-mnoded.conf(5)). With
-# checksum=crc32c nobody is given a wrong byte; what it says may be I/O errors, the
-# end of the session, a device that cannot be added, and nothing worse. When it has
-# told so many lies it goes on with the truth, and so does a new device.
+# checksum=crc32c, or protect=aead, nobody is given a wrong byte; what it says may be
+# I/O errors, the end of the session, a device that cannot be added, and nothing worse.
+# When it has told so many lies it goes on with the truth, and so does a new device.
 . "$(dirname "$0")/lib.sh"
 chains_only
 
 more=1
+# What notices it, and where that is counted.
+notices=checksum=crc32c
+noticed=checksum_errors
 ((nightly)) && more=5
 
 # Rounds of: add, use, remove, unload; until one of them was without a fault.
@@ -17,7 +20,7 @@ functions='
 . /etc/odrp/run.conf
 control=/sys/class/odrp-control
 odrp=/sys/block/odrp0/odrp
-sums="unknown_ids reconnects checksum_errors load_errors store_errors"
+sums="unknown_ids reconnects checksum_errors protect_errors load_errors store_errors"
 fail() {
 	echo "FAILED: round $round: $*"
 	cat /tmp/err
@@ -106,6 +109,7 @@ echo "refused $refused of $round"
 add || fail "not added at last"
 GUEST
 
+# Without secrets, or most of what is forged would end in handshakes.
 # lies LIES MTU OPTION... -- SCRIPT ARG...
 lies() {
 	local nic=$1
@@ -115,9 +119,9 @@ lies() {
 		options+=("$1")
 		shift
 	done
-	vm_script "${options[@]}" --add "$vm_workload/doubt-far" --mem 256M \
+	vm_script "${options[@]}" --auth none --add "$vm_workload/doubt-far" --mem 256M \
 		--mtu 4500 --swap 16M --pool 128M --no-swapon --nic-opt "$nic" \
-		--param hot_add.checksum=crc32c \
+		--param "hot_add.$notices" \
 		--param hot_add.timeout_ms=$((300 * slow)) \
 		--param hot_add.dead_after_ms=$((2000 * slow)) \
 		--param connect_ms=$((3000 * slow)) \
@@ -134,7 +138,7 @@ answers_that() {
 	lies "forge_after=30,forge_max=$(($3 * more)),forge_$2" --kernel "$1" "${@:4}" -- \
 		"$answers" 4M $((100 * more)) 12
 	expect_out 'all well'
-	expect '.cnodes[0].stats.checksum_errors == 0'
+	expect ".cnodes[0].stats.$noticed == 0"
 }
 
 not_what_was_asked() {
@@ -146,7 +150,13 @@ not_what_was_asked() {
 # reader, on another processor than the one that takes packets.
 late() {
 	answers_that "$1" late=0.5 1500 --param poll_us=1000
-	grep -q '^checksum_errors 0' "$case_dir/out" && wrong "none was late"
+	grep -q "^$noticed 0" "$case_dir/out" && wrong "none was late"
+}
+
+# by_tags FUNCTION ARG...: with encryption in place of checksums.
+by_tags() {
+	local notices=protect=aead noticed=protect_errors
+	"$@"
 }
 
 # Also when its request has become another, whose page it may then spoil, which is
@@ -181,6 +191,7 @@ if ((nightly)); then
 			tap_case "twice, $kernel" twice $kernel
 		tap_case "unknown ids, $kernel" not_what_was_asked $kernel \
 			imm=0.02,forge_replay=0.1 60
+		tap_case "late, protect=aead, $kernel" by_tags late $kernel
 		for lie in data=0.03 length=0.03 target=0.03 opcode=0.03; do
 			tap_case "${lie%=*}, $kernel" answers_that $kernel $lie 40
 		done

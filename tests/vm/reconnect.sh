@@ -169,7 +169,7 @@ taken_up() {
 dd if=/dev/urandom of=/tmp/a bs=4k count=64 2>/dev/null
 dd if=/tmp/a of=/dev/odrp0 bs=4k oflag=direct 2>/dev/null || exit 1
 for round in 1 2 3; do
-	within 60 is $debug/odrp0/spares 5 || exit 2
+	within 60 is $debug/odrp0/spares 6 || exit 2
 	read -r before <$odrp/reconnects
 	echo 1 >$fail/alloc/every && echo 1 >$fail/alloc/nth || exit 3
 	echo 1 >$fail/lost/nth || exit 4
@@ -178,7 +178,7 @@ for round in 1 2 3; do
 		wait $! || exit 5
 		within 30 is $debug/odrp0/spares 0 || exit 6
 		echo 0 >$fail/alloc/every && echo 0 >$fail/alloc/nth || exit 7
-		within 60 is $debug/odrp0/spares 5 || exit 8
+		within 60 is $debug/odrp0/spares 6 || exit 8
 		reads || exit 9
 		echo "taken up in round $round"
 		exit 0

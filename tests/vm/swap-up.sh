@@ -22,6 +22,8 @@ settings() {
 		case $word in
 		addr=*) echo "address = ${word#*=}" ;;
 		size=*) echo "size = ${word#*=}" ;;
+		dead_after_ms=*) echo "dead-after-ms = ${word#*=}" ;;
+		auth=*) echo "auth = ${word#*=}" ;;
 		esac
 	done >>$conf
 	for word; do
@@ -50,6 +52,8 @@ down || fail "down without a device"
 settings "priority = 7" "min-free-kbytes = 20000"
 up || fail up
 is_on || fail "not on after up"
+odrpctl swap status odrp0 >/tmp/said
+grep -q 'auth  *none (insecure: ' /tmp/said || fail "auth=none is not named insecure"
 grep -q '^/dev/odrp0 .*7$' /proc/swaps || fail priority
 [ "$(cat /proc/sys/vm/min_free_kbytes)" = 20000 ] || fail "min_free raised"
 settings "min-free-kbytes = 1000"
@@ -92,6 +96,10 @@ is_there && fail "a device is left"
 echo "[swap]
 address = 192.0.2.77
 size = 64M" >$conf
+up && fail "up with neither key nor auth"
+grep -q 'key is missing: .*auth=none, which is insecure' /tmp/said ||
+	fail "what is missing"
+echo "auth = none" >>$conf
 up && fail "up with an address that nobody has"
 grep -q 'hot_add: ' /tmp/said || fail "hot_add is not named"
 is_there && fail "a device is left"
@@ -114,7 +122,8 @@ echo all well
 GUEST
 
 comes_up_and_down() {
-	vm_script --leaks --mem 144M --swap 128M --no-swapon \
+	# What is insecure has to say so.
+	vm_script --leaks --auth none --mem 144M --swap 128M --no-swapon \
 		--add "$vm_ctl" -- "$script"
 	expect_status 0
 	expect_out 'all well'

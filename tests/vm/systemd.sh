@@ -29,6 +29,7 @@ mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
 		size=*) echo "size = ${word#*=}" ;;
 		timeout_ms=*) echo "timeout-ms = ${word#*=}" ;;
 		dead_after_ms=*) echo "dead-after-ms = ${word#*=}" ;;
+		key=*) echo "key = ${word#*=}" ;;
 		esac
 	done
 	echo "$3"

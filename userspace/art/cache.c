@@ -63,6 +63,11 @@ static size_t entry_len(unsigned type)
 	return sizeof(struct cache_entry) + (AT_SLOT + art_type_slots(type)) * 8;
 }
 
+uint64_t art_cache_cost(unsigned type)
+{
+	return entry_len(type) + sizeof(struct cache_bucket) / CACHE_WAYS;
+}
+
 int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
 {
 	struct art_cache *cache;

@@ -37,6 +37,9 @@ void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key 
 		   const struct art_node *node, uint32_t epoch);
 void art_cache_drop(struct art_cache *cache, uint64_t addr);
 
+/* Bytes that a node of a type takes, its way in a bucket included. */
+uint64_t art_cache_cost(unsigned type);
+
 /* Bytes in use. */
 uint64_t art_cache_bytes(const struct art_cache *cache);
 

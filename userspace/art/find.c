@@ -166,6 +166,8 @@ static int way_leaf(struct art_op *op, enum art_what *ret_what)
 	err = art_leaf_read(op, op->step.word);
 	if (err)
 		return leaf_wrong(op, err);
+	if (op->art->variant == ART_SMART)
+		art_head_see_through(op->leaf);
 	state = art_head_state(op->leaf->head);
 	if (state == ART_MOVED)
 		return leaf_gone(op, ret_what);

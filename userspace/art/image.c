@@ -7,7 +7,7 @@
 #include "../base/rng.h"
 #include "../core/alloc.h"
 #include "../core/epoch.h"
-#include "priv.h"
+#include "view.h"
 
 #define IMAGE_MAX_VALUE	4096u
 #define IMAGE_BATCH	4096u	/* keys per epoch */
@@ -223,4 +223,87 @@ int far_art_image(struct far_task *task, const char *name,
 	}
 	*ret_art = making.art;
 	return 0;
+}
+
+struct warming {
+	struct far_art *art;
+	void *const *base;
+	uint32_t epoch;
+};
+
+/* The node that a way leads to (NULL: the first one), and those below it. */
+static void warm_node(const struct warming *warming, const struct art_way *way)
+{
+	uint64_t addr = way ? art_pointee(way->slot) : art_first_node(warming->art);
+	const struct art_node *node = (const void *)
+		((uint8_t *)warming->base[far_addr_node(addr)] + far_addr_off(addr));
+	unsigned depth = art_header_depth(node->header), i;
+	uint8_t bytes[ART_MAX_KEY];
+	struct art_key key;
+	struct art_way on;
+
+	for (i = 0; i < art_type_slots(art_header_type(node->header)); i++) {
+		if (!art_way_on(way, node, i, &on))
+			continue;
+		memcpy(bytes, on.key, depth);
+		if (!(on.slot & ART_LEAF))
+			warm_node(warming, &on);
+	}
+	art_key_init(&key, bytes, depth);
+	art_cache_put(warming->art->cache, addr, &key, node, warming->epoch);
+}
+
+int far_art_image_warm(struct far_task *task, struct far_art *art, void *const *base)
+{
+	struct warming warming = { .art = art, .base = base };
+	int err;
+
+	if (!art->cache)
+		return 0;
+	err = far_epoch_enter(task);
+	if (err)
+		return err;
+	warming.epoch = far_epoch_known(task);
+	warm_node(&warming, NULL);
+	far_epoch_exit(task);
+	return 0;
+}
+
+/* Slots, and the bytes of an index, of the least of ART's types for so many children. */
+static uint64_t classic_bytes(unsigned live)
+{
+	return live <= 4 ? 4 * 8 : live <= 16 ? 16 * 8 : live <= 48 ? 256 + 48 * 8 : 256 * 8;
+}
+
+static int cached_block(void *arg, const struct art_item *item)
+{
+	struct far_art_cached *cached = arg;
+	unsigned type, depth;
+	uint64_t cost;
+
+	if (item->kind != ART_ITEM_NODE)
+		return 0;
+	type = art_header_type(item->node->header);
+	depth = art_header_depth(item->node->header);
+	cost = art_cache_cost(type);
+	cached->all += cost;
+	cached->keyed += cost + depth;
+	cached->classic += cost + depth + classic_bytes(art_node_live(item->node)) -
+			   8 * art_type_slots(type);
+	return 0;
+}
+
+int far_art_image_cached(struct far_task *task, struct far_art *art,
+			 struct far_art_cached *ret_cached)
+{
+	struct art_view view = { .art = art, .block = cached_block, .arg = ret_cached };
+	int err;
+
+	*ret_cached = (struct far_art_cached) { 0 };
+	err = far_epoch_enter(task);
+	if (err)
+		return err;
+	err = art_view(task, &view);
+	far_epoch_exit(task);
+	return err;
 }

@@ -18,7 +18,21 @@ struct far_art_image {
 	void *arg;
 };
 
+/*
+ * Fills the handle's cache with the nodes of the tree, as far as they go in; base as
+ * above. Nobody changes the tree meanwhile.
+ */
+int far_art_image_warm(struct far_task *task, struct far_art *art, void *const *base);
+
 int far_art_image(struct far_task *task, const char *name,
 		  const struct far_art_image *image, struct far_art **ret_art);
+
+/* Bytes of a cache that has all nodes of the tree; see struct index_memory of the bench. */
+struct far_art_cached {
+	uint64_t classic, keyed, all;
+};
+
+int far_art_image_cached(struct far_task *task, struct far_art *art,
+			 struct far_art_cached *ret_cached);
 
 #endif

@@ -125,7 +125,7 @@ void art_leaf_fill(struct art_leaf *leaf, uint64_t addr, const struct art_key *k
 		   const void *value, size_t value_len, uint32_t birth)
 {
 	uint64_t len = art_leaf_len(key->len, value_len);
-	bool is_long = !art_leaf_size(len);
+	bool is_long = art_is_long(art_leaf_size(len));
 	uint64_t extra = is_long ? art_long(value_len, len) : 0;
 	uint8_t *at = leaf->data;
 	unsigned pad;
@@ -143,14 +143,15 @@ void art_leaf_fill(struct art_leaf *leaf, uint64_t addr, const struct art_key *k
 	leaf->head |= (uint64_t)leaf_sum(key->data, leaf->head, extra, addr) << 32;
 }
 
-/* Lengths of a long leaf; 0 bytes if they cannot be. */
-static void long_look(const struct art_leaf *leaf, struct art_seen *seen, uint64_t *extra)
+/* Lengths of a long leaf of that size; 0 bytes if they cannot be. */
+static void long_look(const struct art_leaf *leaf, unsigned size, struct art_seen *seen,
+		      uint64_t *extra)
 {
 	memcpy(extra, leaf->data, sizeof(*extra));
 	seen->value_len = *extra >> 32;
 	seen->len = (uint32_t)*extra;
 	seen->value = leaf->data + sizeof(*extra);
-	if (seen->value_len > ART_MAX_VALUE || art_leaf_size(seen->len) ||
+	if (seen->value_len > ART_MAX_VALUE || art_leaf_size(seen->len) != size ||
 	    seen->len != art_leaf_len(seen->key_len, seen->value_len))
 		seen->len = 0;
 }
@@ -163,10 +164,11 @@ int art_leaf_look(const struct art_leaf *leaf, uint64_t addr, unsigned size, uin
 	uint64_t extra = 0;
 	size_t used;
 
-	if ((state != ART_LIVE && state != ART_DEAD) || !size != !!(leaf->head & ART_LONG))
+	if ((state != ART_LIVE && state != ART_DEAD) ||
+	    art_is_long(size) != !!(leaf->head & ART_LONG))
 		return -EBADMSG;
 	seen->key_len = art_head_key_len(leaf->head);
-	if (size) {
+	if (!art_is_long(size)) {
 		seen->len = 8 * (uint64_t)size;
 		seen->value = leaf->data;
 		used = ART_LEAF_HEAD + seen->key_len + art_head_pad(leaf->head);
@@ -174,7 +176,7 @@ int art_leaf_look(const struct art_leaf *leaf, uint64_t addr, unsigned size, uin
 			return -EBADMSG;
 		seen->value_len = seen->len - used;
 	} else {
-		long_look(leaf, seen, &extra);
+		long_look(leaf, size, seen, &extra);
 		if (!seen->len)
 			return -EBADMSG;
 	}

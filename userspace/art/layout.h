@@ -25,11 +25,11 @@
 #include <far/addr.h>
 
 #define ART_MAGIC		UINT64_C(0x0154524152414601)	/* "\1FARART\1" */
-#define ART_VERSION		1u
+#define ART_VERSION		2u
 
 #define ART_MAX_KEY		256u
 #define ART_MAX_VALUE		(1u << 20)
-#define ART_UNIT		64u	/* bytes: places of blocks */
+#define ART_UNIT		64u	/* bytes: what pointers count */
 #define ART_PREFIX		6u	/* bytes of its prefix that a node has */
 #define ART_END			256u	/* the symbol of a key that ends */
 #define ART_SYMBOLS		257u
@@ -37,13 +37,15 @@
 /*
  * A slot. 0 is empty, and so is ART_FROZEN alone.
  *
- *	63     62     61       60     59     52 51     42 41   34 33             0
- *	| used | leaf | frozen | end |   byte  |   size  |  node | block's off/64 |
+ *	63     62     61       60     59     52 51  49 48  42 41   34 33             0
+ *	| used | leaf | frozen | end |   byte  | word | size |  node | block's off/64 |
  *
  * end, byte: the symbol; it stays as long as the node, also when the rest is 0 because
- * the key was deleted. size: of a leaf, words of 8 bytes, or 0 if they are more than
- * ART_MAX_WORDS; of a node, its type. frozen: the node is being replaced; nothing in it
- * changes any more.
+ * the key was deleted. size: of a node, its type; of a leaf, words of 8 bytes, or 0 if
+ * they are more than ART_MAX_WORDS. word: of its 64 bytes, in which the block begins. From
+ * ART_EXACT on size and word are one number of 64 bytes, those that the leaf begins with
+ * are not all its own, and its block begins at a multiple of them. frozen: the node is
+ * being replaced; nothing in it changes any more.
  */
 #define ART_USED		(UINT64_C(1) << 63)
 #define ART_LEAF		(UINT64_C(1) << 62)
@@ -51,28 +53,45 @@
 #define ART_SYMBOL_SHIFT	52
 #define ART_SYMBOL_MASK		0x1ffu
 #define ART_SIZE_SHIFT		42
-#define ART_MAX_WORDS		1023u
+#define ART_EXACT		112u	/* sizes from here on are in units of 64 bytes */
+#define ART_LINE_WORDS		(ART_UNIT / 8)
+#define ART_LINES		(ART_EXACT / ART_LINE_WORDS)	/* the least one of these */
+#define ART_MAX_WORDS		((ART_LINES + 127) * ART_LINE_WORDS)
 #define ART_POINTER_MASK	((UINT64_C(1) << ART_SIZE_SHIFT) - 1)
 
-static inline uint64_t art_pointer(uint64_t addr)
+/* Where a block is, and its size: of a slot, and of the head of a leaf that has moved. */
+static inline uint64_t art_where(unsigned size, uint64_t addr)
 {
-	return (uint64_t)far_addr_node(addr) << 34 | far_addr_off(addr) / ART_UNIT;
+	uint64_t pointer = (uint64_t)far_addr_node(addr) << 34 |
+			   far_addr_off(addr) / ART_UNIT;
+	unsigned word = far_addr_off(addr) % ART_UNIT / 8;
+	unsigned line;
+
+	if (size >= ART_EXACT) {
+		line = size / ART_LINE_WORDS - ART_LINES;
+		size = ART_EXACT + line / 8;
+		word = line % 8;
+	}
+	return (uint64_t)(word << 7 | size) << ART_SIZE_SHIFT | pointer;
 }
 
-/* Of a slot, and of the head of a leaf that has moved. FAR_NIL: no block. */
-static inline uint64_t art_pointee(uint64_t word)
+/* The far address in it; FAR_NIL: no block. */
+static inline uint64_t art_pointee(uint64_t where)
 {
-	uint64_t pointer = word & ART_POINTER_MASK;
+	uint64_t pointer = where & ART_POINTER_MASK;
+	unsigned size = where >> ART_SIZE_SHIFT & 0x7f;
+	unsigned word = size < ART_EXACT ? where >> (ART_SIZE_SHIFT + 7) & 7 : 0;
 
 	if (!pointer)
 		return FAR_NIL;
-	return far_addr(pointer >> 34, (pointer & ((UINT64_C(1) << 34) - 1)) * ART_UNIT);
+	return far_addr(pointer >> 34, (pointer & ((UINT64_C(1) << 34) - 1)) * ART_UNIT +
+				       8 * word);
 }
 
 static inline uint64_t art_slot(unsigned symbol, unsigned size, uint64_t addr)
 {
 	return ART_USED | (uint64_t)symbol << ART_SYMBOL_SHIFT |
-	       (uint64_t)size << ART_SIZE_SHIFT | art_pointer(addr);
+	       art_where(size, addr);
 }
 
 /* The slot of a key that was deleted. */
@@ -86,9 +105,15 @@ static inline unsigned art_slot_symbol(uint64_t slot)
 	return slot >> ART_SYMBOL_SHIFT & ART_SYMBOL_MASK;
 }
 
-static inline unsigned art_slot_size(uint64_t slot)
+/* The size in it, in words also if it counts 64 bytes. */
+static inline unsigned art_slot_size(uint64_t where)
 {
-	return slot >> ART_SIZE_SHIFT & ART_MAX_WORDS;
+	unsigned size = where >> ART_SIZE_SHIFT & 0x7f;
+	unsigned word = where >> (ART_SIZE_SHIFT + 7) & 7;
+
+	if (size < ART_EXACT)
+		return size;
+	return (ART_LINES + 8 * (size - ART_EXACT) + word) * ART_LINE_WORDS;
 }
 
 /* The slot with another symbol, or with none: what it leads to, moved elsewhere. */
@@ -194,12 +219,12 @@ static inline unsigned art_node_birth(const struct art_node *node)
  *	head	63  62 61         54 53  51 50   49 32 31    0
  *		| live | key length-1 |  pad | long | sum | birth |
  *		| dead | 	as before			  |
- *		| moved|  0	61 52 | size 51 42 | pointer 41 0 |
+ *		| moved|  0	61 52 | as in a slot 51         0 |
  *
- * pad: bytes of the last word that are none of the leaf's. long: a word between head
- * and value says how long value and leaf are. sum: of the key, the lengths, birth and
- * the leaf's far address. A head becomes dead when its key is deleted, moved when its
- * value is replaced by one elsewhere: by CAS, once.
+ * pad: bytes of the last word that are none of the leaf's. long: it has ART_EXACT words
+ * or more, and one between head and value says how long value and leaf are. sum: of the
+ * key, the lengths, birth and the leaf's far address. A head becomes dead when its key is
+ * deleted, moved when its value is replaced by one elsewhere: by CAS, once.
  */
 #define ART_STATE_SHIFT		62
 #define ART_LIVE		1u
@@ -235,8 +260,7 @@ static inline uint64_t art_head_dead(uint64_t head)
 
 static inline uint64_t art_head_moved(unsigned size, uint64_t addr)
 {
-	return (uint64_t)ART_MOVED << ART_STATE_SHIFT |
-	       (uint64_t)size << ART_SIZE_SHIFT | art_pointer(addr);
+	return (uint64_t)ART_MOVED << ART_STATE_SHIFT | art_where(size, addr);
 }
 
 static inline size_t art_head_key_len(uint64_t head)
@@ -265,19 +289,29 @@ static inline uint64_t art_long(uint32_t value_len, uint32_t leaf_len)
 	return (uint64_t)value_len << 32 | leaf_len;
 }
 
-#define ART_FIRST		1024u	/* bytes of a long leaf that are read at first */
+#define ART_FIRST		1024u	/* bytes of a leaf without a size that are read at first */
 
 /* Bytes of a leaf. */
 static inline uint64_t art_leaf_len(size_t key_len, size_t value_len)
 {
 	uint64_t len = (ART_LEAF_HEAD + key_len + value_len + 7) & ~UINT64_C(7);
 
-	return len / 8 <= ART_MAX_WORDS ? len : len + 8;
+	return len / 8 < ART_EXACT ? len : len + 8;
 }
 
+static inline bool art_is_long(unsigned size)
+{
+	return !size || size >= ART_EXACT;
+}
+
+/* The size that a slot says: what is read at once. */
 static inline unsigned art_leaf_size(uint64_t len)
 {
-	return len / 8 <= ART_MAX_WORDS ? len / 8 : 0;
+	uint64_t words = len / 8;
+
+	if (words >= ART_EXACT)
+		words = (words + ART_LINE_WORDS - 1) / ART_LINE_WORDS * ART_LINE_WORDS;
+	return words <= ART_MAX_WORDS ? words : 0;
 }
 
 /* The root; the first node follows, of the greatest type and at depth 0. */

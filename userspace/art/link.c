@@ -25,7 +25,7 @@ int art_new_init(struct art_op *op, const void *value, size_t value_len,
 		 struct art_new *ret_new)
 {
 	struct art_new new = { .len = art_leaf_len(op->key.len, value_len) };
-	unsigned node = (op->key.hash >> 32) * op->art->nr_nodes >> 32;
+	unsigned node = art_leaf_node(op->art, &op->key);
 	int err;
 
 	err = far_alloc(op->task, node, new.len, &new.addr);

@@ -17,6 +17,7 @@
 #include <far/art.h>
 
 #include "../core/combine.h"
+#include "../core/lock.h"
 #include "cache.h"
 #include "key.h"
 #include "layout.h"
@@ -27,6 +28,7 @@ struct far_art {
 	uint64_t root;
 	unsigned nr_nodes;		/* memory nodes that blocks go to */
 	enum art_variant variant;
+	const uint64_t *locks;		/* of the variant, by memory node */
 	struct art_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 };
@@ -114,6 +116,12 @@ static inline int art_far_err(int err)
 static inline uint64_t art_first_node(const struct far_art *art)
 {
 	return art->root + ART_ROOT_NODE;
+}
+
+/* The memory node of a key's leaf. */
+static inline unsigned art_leaf_node(const struct far_art *art, const struct art_key *key)
+{
+	return (key->hash >> 32) * art->nr_nodes >> 32;
 }
 
 static inline uint64_t art_slot_at(uint64_t node, unsigned i)
@@ -214,6 +222,13 @@ int art_link(struct art_op *op, enum art_what what, struct art_new *new);
 
 /* store.c: what changes a key, by kind. Afterwards op->present is right. */
 int art_change(struct art_op *op, const struct art_args *args);
+
+/* locked.c: variants; as overwrite() of store.c does. */
+int art_overwrite_locked(struct art_op *op, const void *value);
+/* Takes the lock of the node that op->step is in. */
+int art_node_lock(struct art_op *op, struct far_lock *lock);
+/* A leaf whose head is locked looks live. */
+void art_head_see_through(struct art_leaf *leaf);
 
 /* table.c: opens the tree with that root. */
 int art_open_root(struct far_task *task, uint64_t addr, struct far_art **ret_art);

@@ -167,7 +167,8 @@ static int renew(struct art_op *op)
 		if (far_retire(op->task, op->node_addr, old_len))
 			far_alloc_lost(op->task);
 	} else if (made) {
-		far_free(op->task, art_pointee(word), art_node_len(art_slot_size(word)));
+		far_free(op->task, art_pointee(word),
+			 art_node_len(art_type_for(art_node_live(op->node))));
 	}
 	return 0;
 }

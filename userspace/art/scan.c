@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/alloc.h"
 #include "../core/epoch.h"
 #include "../core/order.h"
 #include "../core/task.h"
@@ -428,21 +429,30 @@ int far_art_scan(struct far_task *task, struct far_art *art, const struct far_ra
 	return err;
 }
 
+struct stat {
+	struct far_task *task;
+	struct far_art_stats *stats;
+};
+
 static int stat_block(void *arg, const struct art_item *item)
 {
-	struct far_art_stats *stats = arg;
+	const struct stat *stat = arg;
+	struct far_art_stats *stats = stat->stats;
+	uint64_t room = far_alloc_room(stat->task, far_addr_node(item->addr), item->len);
 
-	if (item->kind == ART_ITEM_LEAF) {
-		stats->leaf_bytes += item->len;
-		if (!item->seen)
-			return 0;
-		stats->keys++;
-		stats->key_bytes += item->seen->key_len;
-		stats->value_bytes += item->seen->value_len;
+	if (item->kind != ART_ITEM_LEAF) {
+		stats->nodes++;
+		stats->node_bytes += item->len;
+		stats->node_room += room;
 		return 0;
 	}
-	stats->nodes++;
-	stats->node_bytes += item->len;
+	stats->leaf_room += room;
+	stats->leaf_bytes += item->seen ? item->seen->len : item->len;
+	if (!item->seen)
+		return 0;
+	stats->keys++;
+	stats->key_bytes += item->seen->key_len;
+	stats->value_bytes += item->seen->value_len;
 	return 0;
 }
 
@@ -450,7 +460,8 @@ int far_art_stat(struct far_task *task, struct far_art *art,
 		 struct far_art_stats *ret_stats)
 {
 	struct far_art_stats stats = { 0 };
-	struct art_view view = { .art = art, .block = stat_block, .arg = &stats };
+	struct stat arg = { .task = task, .stats = &stats };
+	struct art_view view = { .art = art, .block = stat_block, .arg = &arg };
 	int err;
 
 	far_op_begin(task);

@@ -91,6 +91,8 @@ static int overwrite(struct art_op *op, const void *value)
 {
 	int err;
 
+	if (op->art->variant != ART_OURS)
+		return art_overwrite_locked(op, value);
 	far_write(op->task, op->leaf_addr + ART_LEAF_HEAD, value, 8);
 	err = far_sync(op->task);
 	op->unsure = err != 0;
@@ -160,7 +162,7 @@ static int change_here(struct art_op *op, const struct art_args *args, struct ar
 	if (args->kind == FAR_COMBINE_DELETE)
 		return leaf_kill(op);
 	if (args->value_len == 8 && op->seen.value_len == 8 &&
-	    op->art->variant != ART_LOCK_FREE)
+	    op->art->variant != ART_LOCK_FREE && op->art->variant != ART_ROWEX)
 		return overwrite(op, args->value);
 	err = need_new(op, args, new);
 	return err ? err : replace(op, new);
@@ -178,6 +180,24 @@ static int change_absent(struct art_op *op, const struct art_args *args,
 	return err ? err : art_link(op, what, new);
 }
 
+static int change_found(struct art_op *op, const struct art_args *args,
+			enum art_what what, struct art_new *new)
+{
+	struct far_lock lock;
+	int err, also;
+
+	if (op->art->variant != ART_ROWEX)
+		return what == ART_HERE ? change_here(op, args, new) :
+					  change_absent(op, args, what, new);
+	err = art_node_lock(op, &lock);
+	if (err)
+		return err;
+	err = what == ART_HERE ? change_here(op, args, new) :
+				 change_absent(op, args, what, new);
+	also = far_lock_release(op->task, &lock);
+	return err ? err : also;
+}
+
 static int change(struct art_op *op, const struct art_args *args, struct art_new *new)
 {
 	enum art_what what;
@@ -189,8 +209,7 @@ static int change(struct art_op *op, const struct art_args *args, struct art_new
 			new->written = false;
 			return err;
 		}
-		err = what == ART_HERE ? change_here(op, args, new) :
-					 change_absent(op, args, what, new);
+		err = change_found(op, args, what, new);
 	} while (err == -EAGAIN);
 	return err;
 }

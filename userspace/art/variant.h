@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tree as others published it, for comparisons. For benchmarks; not installed.
+ * The tree as others published it, for comparisons. For benchmarks; not installed. Without
+ * repair of what the dead have locked.
  */
 #ifndef FAR_ART_VARIANT_H
 #define FAR_ART_VARIANT_H
@@ -14,7 +15,24 @@ enum art_variant {
 	 * also one of 8 bytes, so that cached addresses of leaves become wrong.
 	 */
 	ART_LOCK_FREE,
+	/*
+	 * SMART: a leaf of 8 bytes is locked, and the WRITE that changes it releases the lock
+	 * (E-HOCL: with Sherman's local queue and hand-over in front of it).
+	 */
+	ART_SMART,
+	/* The same with locks in a table (HOCL). */
+	ART_SMART_HOCL,
+	/* ART with ROWEX: each change locks the node above, in that table, and makes a leaf. */
+	ART_ROWEX,
 };
+
+/* Words of a table of locks, of which each memory node has one: 256 KiB, as on a NIC. */
+#define ART_LOCKS		32768u
+
+/* Makes the tables, one for each memory node: as values of another tree. */
+int art_make_locks(struct far_task *task, const char *name, uint64_t *table);
+/* For ART_SMART_HOCL and ART_ROWEX: all handles of a tree have the same. */
+void art_set_locks(struct far_art *art, const uint64_t *table);
 
 /* Before the first operation of this handle. */
 void art_set_variant(struct far_art *art, enum art_variant variant);

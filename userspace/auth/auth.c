@@ -42,7 +42,7 @@ void auth_derive(const uint8_t secret[ODRP_AUTH_SECRET],
 	hmac(secret, ODRP_AUTH_SECRET, piece, 2, sizeof(ret_key->k), ret_key->k);
 }
 
-static int compare(const uint8_t *a, const uint8_t *b, size_t len)
+static int mac_check(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	return memeql_sec(a, b, len) ? 0 : -EKEYREJECTED;
 }
@@ -85,7 +85,7 @@ int auth_check_response(const struct auth_key *key,
 	struct odrp_auth_response right = *response;
 
 	auth_prove_response(key, hello, challenge, &right);
-	return compare(right.proof, response->proof, sizeof(right.proof));
+	return mac_check(right.proof, response->proof, sizeof(right.proof));
 }
 
 int auth_check_done(const struct auth_key *key,
@@ -97,13 +97,13 @@ int auth_check_done(const struct auth_key *key,
 	struct odrp_auth_done right = *done;
 
 	auth_prove_done(key, hello, challenge, response, &right);
-	return compare(right.proof, done->proof, sizeof(right.proof));
+	return mac_check(right.proof, done->proof, sizeof(right.proof));
 }
 
 /* ---- other connections ---------------------------------------------------------- */
 
-static void sign(const struct auth_key *key, const struct odrp_auth_bound *bound,
-		 const void *p, size_t len, uint8_t *ret_mac)
+static void bound_sign(const struct auth_key *key, const struct odrp_auth_bound *bound,
+		       const void *p, size_t len, uint8_t *ret_mac)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
 	unsigned int nr = odrp_auth_pack_bound(bound, p, len, piece);
@@ -116,7 +116,7 @@ void auth_sign_req(const struct auth_key *key, struct odrp_auth_bound bound,
 {
 	bound.what = ODRP_AUTH_REQ;
 	bound.counter = req->counter;
-	sign(key, &bound, req, offsetof(struct odrp_auth_req, mac), req->mac);
+	bound_sign(key, &bound, req, offsetof(struct odrp_auth_req, mac), req->mac);
 }
 
 int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
@@ -125,7 +125,7 @@ int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
 	struct odrp_auth_req right = *req;
 
 	auth_sign_req(key, bound, &right);
-	return compare(right.mac, req->mac, sizeof(right.mac));
+	return mac_check(right.mac, req->mac, sizeof(right.mac));
 }
 
 static void far_bound(const struct odrp_auth_far *req, struct odrp_auth_bound *bound)
@@ -138,7 +138,7 @@ void auth_sign_far(const struct auth_key *key, struct odrp_auth_bound bound,
 		   struct odrp_auth_far *req)
 {
 	far_bound(req, &bound);
-	sign(key, &bound, req, offsetof(struct odrp_auth_far, mac), req->mac);
+	bound_sign(key, &bound, req, offsetof(struct odrp_auth_far, mac), req->mac);
 }
 
 int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
@@ -147,7 +147,7 @@ int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
 	struct odrp_auth_far right = *req;
 
 	auth_sign_far(key, bound, &right);
-	return compare(right.mac, req->mac, sizeof(right.mac));
+	return mac_check(right.mac, req->mac, sizeof(right.mac));
 }
 
 void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE])
@@ -162,7 +162,7 @@ void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPA
 void auth_sign_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len, uint8_t ret_mac[ODRP_AUTH_MAC])
 {
-	sign(key, &bound, p, len, ret_mac);
+	bound_sign(key, &bound, p, len, ret_mac);
 }
 
 int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
@@ -171,8 +171,8 @@ int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 {
 	uint8_t right[ODRP_AUTH_MAC];
 
-	sign(key, &bound, p, len, right);
-	return compare(right, mac, sizeof(right));
+	bound_sign(key, &bound, p, len, right);
+	return mac_check(right, mac, sizeof(right));
 }
 
 /* ---- counters -------------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static uint64_t *word_of(struct auth_window *w, uint64_t counter)
 }
 
 /* The bits of the counters between are free again. */
-static void advance(struct auth_window *w, uint64_t counter)
+static void window_advance(struct auth_window *w, uint64_t counter)
 {
 	uint64_t n = counter - w->top;
 
@@ -203,7 +203,7 @@ int auth_window_take(struct auth_window *w, uint64_t counter)
 	    (w->top >= ODRP_AUTH_WINDOW && counter <= w->top - ODRP_AUTH_WINDOW))
 		return -ERANGE;
 	if (counter > w->top)
-		advance(w, counter);
+		window_advance(w, counter);
 	else if (*word_of(w, counter) & bit)
 		return -EALREADY;
 	*word_of(w, counter) |= bit;

@@ -7,7 +7,7 @@
 #include <odrp/wire.h>
 #include "shake.h"
 
-static int draw(void *p, size_t len)
+static int random_draw(void *p, size_t len)
 {
 	return getrandom(p, len, 0) == (ssize_t)len ? 0 : -EIO;
 }
@@ -52,7 +52,7 @@ int auth_knock(const uint8_t *cookie, struct odrp_auth_knock *knock)
 		.role = ODRP_AUTH_HANDSHAKE,
 		.suite = ODRP_AUTH_HMAC_SHA256,
 	};
-	return draw(&knock->id, sizeof(knock->id));
+	return random_draw(&knock->id, sizeof(knock->id));
 }
 
 bool auth_is_cookie(const void *priv, size_t len,
@@ -87,7 +87,7 @@ int auth_ask_hello(struct auth_ask *ask, const char *name,
 	memcpy(h->cnode, name, len);
 	address_of(ends->cnode_ip, h->cnode_addr);
 	address_of(ends->mnode_ip, h->mnode_addr);
-	return draw(h->nonce, sizeof(h->nonce));
+	return random_draw(h->nonce, sizeof(h->nonce));
 }
 
 int auth_ask_response(struct auth_ask *ask, const void *bytes, size_t len,
@@ -173,7 +173,7 @@ int auth_answer_hello(struct auth_answer *answer, const void *bytes, size_t len,
 		.challenge.qpn = htobe32(ends->mnode_qpn),
 	};
 	memcpy(&answer->hello, bytes, len);
-	return hello_ok(&answer->hello, ends) ? draw(c->nonce, sizeof(c->nonce)) :
+	return hello_ok(&answer->hello, ends) ? random_draw(c->nonce, sizeof(c->nonce)) :
 	       -EPROTO;
 }
 

@@ -115,6 +115,7 @@ int cluster_map(struct cluster *cluster, void **base)
 {
 	const struct far_nic_host_ops *host = cluster->nic[0]->ops->host;
 	char node[12];
+	unsigned i;
 	int err;
 
 	if (!host)
@@ -125,8 +126,9 @@ int cluster_map(struct cluster *cluster, void **base)
 				&cluster->map[cluster->nr_maps]);
 		if (err)
 			return err;
-		base[cluster->nr_maps] = cluster->map[cluster->nr_maps].addr;
 	}
+	for (i = 0; i < cluster->mns; i++)
+		base[i] = cluster->map[i].addr;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "../art/variant.h"
 
 static enum art_variant art_variant;
+static uint64_t art_locks[FAR_MAX_NODES];	/* of the variant: this process has all clients */
 
 static int art_open(struct far_task *task, const char *name, void **ret_index)
 {
@@ -22,6 +23,7 @@ static int art_open(struct far_task *task, const char *name, void **ret_index)
 	if (err)
 		return err;
 	art_set_variant(art, art_variant);
+	art_set_locks(art, art_locks);
 	*ret_index = art;
 	return 0;
 }
@@ -58,6 +60,14 @@ static int art_scan(struct far_task *task, void *index, const struct far_range *
 	return far_art_scan(task, index, range, each, arg);
 }
 
+/* What the variant has beside the tree. */
+static int art_beside(struct far_task *task)
+{
+	if (art_variant != ART_SMART_HOCL && art_variant != ART_ROWEX)
+		return 0;
+	return art_make_locks(task, "art-locks", art_locks);
+}
+
 static int art_create(struct far_task *task, const char *name, uint64_t keys,
 		      const struct ycsb_data *data)
 {
@@ -66,9 +76,10 @@ static int art_create(struct far_task *task, const char *name, uint64_t keys,
 
 	(void)keys;
 	(void)data;
-	if (!err)
-		far_art_close(art);
-	return err;
+	if (err)
+		return err;
+	far_art_close(art);
+	return art_beside(task);
 }
 
 static void image_key(void *arg, uint64_t number, void *key)
@@ -96,17 +107,63 @@ static int art_image(struct far_task *task, void *const *base, const char *name,
 	struct far_art *art;
 	int err = far_art_image(task, name, &image, &art);
 
+	if (err)
+		return err;
+	far_art_close(art);
+	return art_beside(task);
+}
+
+static int art_warm(struct far_task *task, void *index, void *const *base)
+{
+	return far_art_image_warm(task, index, base);
+}
+
+static int art_memory(struct far_task *task, const char *name,
+		      struct index_memory *ret_memory)
+{
+	struct far_art_stats stats;
+	struct far_art_cached cached;
+	struct far_art *art;
+	int err = far_art_open(task, name, &art);
+
+	if (err)
+		return err;
+	err = far_art_stat(task, art, &stats);
 	if (!err)
-		far_art_close(art);
+		err = far_art_image_cached(task, art, &cached);
+	far_art_close(art);
+	if (!err)
+		*ret_memory = (struct index_memory){
+			.keys = stats.keys,
+			.leaf_bytes = stats.leaf_bytes, .leaf_room = stats.leaf_room,
+			.node_bytes = stats.node_bytes, .node_room = stats.node_room,
+			.cache_classic = cached.classic, .cache_keyed = cached.keyed,
+			.cache_all = cached.all,
+		};
 	return err;
 }
 
 static int art_select(const char *name)
 {
-	if (strcmp(name, "lock-free"))
-		return -EINVAL;
-	art_variant = ART_LOCK_FREE;
-	return 0;
+	static const struct {
+		const char *name;
+		enum art_variant variant;
+	} variants[] = {
+		{ "lock-free", ART_LOCK_FREE },
+		{ "smart-art", ART_SMART },
+		{ "smart-art-e-hocl", ART_SMART },
+		{ "smart-art-hocl", ART_SMART_HOCL },
+		{ "smart-art-out-of-place", ART_LOCK_FREE },
+		{ "art-rowex", ART_ROWEX },
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		if (!strcmp(variants[i].name, name)) {
+			art_variant = variants[i].variant;
+			return 0;
+		}
+	return -EINVAL;
 }
 
 const struct index_kind index_art = {
@@ -119,9 +176,12 @@ const struct index_kind index_art = {
 		.insert = art_insert,
 		.scan = art_scan,
 	},
-	.variants = "lock-free",
+	.variants = "lock-free, smart-art, smart-art-e-hocl, smart-art-hocl, "
+		    "smart-art-out-of-place or art-rowex",
 	.ordered = 1,
 	.create = art_create,
 	.image = art_image,
+	.warm = art_warm,
+	.memory = art_memory,
 	.variant = art_select,
 };

@@ -12,7 +12,7 @@
 #include "../btree/image.h"
 #include "../btree/variant.h"
 
-static enum btree_variant btree_variant;
+static unsigned btree_without;
 
 static int btree_open(struct far_task *task, const char *name, void **ret_index)
 {
@@ -21,7 +21,7 @@ static int btree_open(struct far_task *task, const char *name, void **ret_index)
 
 	if (err)
 		return err;
-	btree_set_variant(tree, btree_variant);
+	btree_set_variant(tree, btree_without);
 	*ret_index = tree;
 	return 0;
 }
@@ -62,6 +62,7 @@ static struct far_btree_attr attr_of(const struct ycsb_data *data)
 {
 	return (struct far_btree_attr) {
 		.key_size = data->key_size, .value_size = data->value_size,
+		.span = data->span,
 	};
 }
 
@@ -109,10 +110,25 @@ static int btree_image(struct far_task *task, void *const *base, const char *nam
 
 static int btree_select(const char *name)
 {
-	if (strcmp(name, "whole-leaf"))
-		return -EINVAL;
-	btree_variant = BTREE_WHOLE_LEAF;
-	return 0;
+	static const struct {
+		const char *name;
+		unsigned without;
+	} variants[] = {
+		{ "sherman", BTREE_SHERMAN },
+		{ "sherman-rdwc", BTREE_SHERMAN_RDWC },
+		{ "smart-bt", BTREE_SMART_BT },
+		{ "whole-leaf", BTREE_NO_SPOT | BTREE_NO_NEAR },
+		{ "speculation", BTREE_NO_NEAR },
+		{ "neighbourhood", BTREE_NO_SPOT },
+	};
+	unsigned i;
+
+	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		if (!strcmp(name, variants[i].name)) {
+			btree_without = variants[i].without;
+			return 0;
+		}
+	return -EINVAL;
 }
 
 const struct index_kind index_btree = {
@@ -125,7 +141,8 @@ const struct index_kind index_btree = {
 		.insert = btree_insert,
 		.scan = btree_scan,
 	},
-	.variants = "whole-leaf",
+	.variants = "sherman, sherman-rdwc, smart-bt, whole-leaf, speculation or "
+		    "neighbourhood",
 	.ordered = 1,
 	.create = btree_create,
 	.image = btree_image,

@@ -9,6 +9,18 @@
 
 #include "run.h"
 
+/* What an index takes in far memory. */
+struct index_memory {
+	uint64_t keys;
+	uint64_t leaf_bytes, leaf_room;	/* of what has keys and values; and of its blocks */
+	uint64_t node_bytes, node_room;	/* of what leads there */
+	/*
+	 * Of a cache that has all inner nodes (smart-art, Figure 17): with ART's four types and
+	 * each node's key beside it, with our types and keys, and as it is: without keys.
+	 */
+	uint64_t cache_classic, cache_keyed, cache_all;
+};
+
 struct index_kind {
 	struct run_index index;
 	const char *variants;		/* their names, for messages */
@@ -22,6 +34,11 @@ struct index_kind {
 	 */
 	int (*image)(struct far_task *task, void *const *base, const char *name,
 		     uint64_t keys, const struct ycsb_data *data);
+	/* Fills a client's cache; base as of image(). NULL: it cannot. */
+	int (*warm)(struct far_task *task, void *index, void *const *base);
+	/* Walks it while nobody changes it. NULL: it cannot tell. */
+	int (*memory)(struct far_task *task, const char *name,
+		      struct index_memory *ret_memory);
 	/* Selects a variant for all that are opened from now on. -EINVAL. */
 	int (*variant)(const char *name);
 };

@@ -13,6 +13,7 @@
 #include "../core/credit.h"
 #include "../nic/nic.h"
 #include "../nic/sim/sim.h"
+#include "redundant.h"
 
 /*
  * What the program itself does per operation, in sim: a model's parameter (fitted), and
@@ -40,6 +41,7 @@ const struct micro micro_default = {
 	.ops = 200000,
 	.region = UINT64_C(16) << 20,
 	.seed = 1,
+	.theta = 0.99,
 };
 
 int micro_policy_parse(const char *name, enum micro_policy *ret_policy,
@@ -80,6 +82,7 @@ struct worker {
 	uint64_t turn;		/* of memory nodes */
 	unsigned outstanding;
 	struct far_credit credit;
+	struct redundant_hand hand;
 	int err;
 };
 
@@ -92,6 +95,7 @@ struct run {
 	size_t buf_len;
 	uint32_t lkey;
 	struct worker *workers;
+	struct redundant redundant;
 	char space[32];
 	/* atomic: operations done, and when the measurement began and ended */
 	uint64_t done;
@@ -221,6 +225,34 @@ static void worker_idle(struct worker *worker)
 		worker->run->nic->ops->wait(worker->qset, (turn + 1) * micro->change_ns);
 }
 
+static int worker_hand(struct worker *worker)
+{
+	const struct micro *micro = worker->run->micro;
+	struct redundant_hand *hand = &worker->hand;
+
+	*hand = (struct redundant_hand) {
+		.all = &worker->run->redundant, .nic = worker->run->nic,
+		.qset = worker->qset, .buf = worker->buf, .lkey = worker->run->lkey,
+		.size = micro->size, .slots = micro->region / micro->size,
+		.write = micro->op == FAR_NIC_WRITE, .stop = &worker->run->stop,
+	};
+	return gen_init(&hand->gen, GEN_SCRAMBLED, micro->redundant_keys, micro->theta,
+			far_rng_mix(micro->seed + worker->idx));
+}
+
+static void redundant_main(struct worker *worker)
+{
+	struct run *run = worker->run;
+
+	worker->err = worker_hand(worker);
+	while (!worker->err && !__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE)) {
+		run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, 2 * APP_NS + 1));
+		worker->err = redundant_op(&worker->hand);
+		if (!worker->err)
+			run_count(run, 1);
+	}
+}
+
 static void worker_main(void *arg)
 {
 	struct worker *worker = arg;
@@ -228,6 +260,10 @@ static void worker_main(void *arg)
 	int err = 0;
 
 	run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, START_NS));
+	if (run->micro->redundant_keys) {
+		redundant_main(worker);
+		err = worker->err;
+	}
 	while (!err && !__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE)) {
 		if (run->micro->least_threads)
 			worker_idle(worker);
@@ -429,6 +465,8 @@ static int memory_init(struct run *run)
 	size_t slot = micro->size > LINE ? micro->size : LINE;
 	int err;
 
+	if (micro->redundant_keys)
+		slot += LINE;	/* what a CAS finds, and what a lock becomes */
 	run->buf_len = slot * micro->depth * micro->threads;
 	run->buf = aligned_alloc(LINE, (run->buf_len + LINE - 1) / LINE * LINE);
 	if (!run->buf)
@@ -464,6 +502,9 @@ static void result_fill(const struct run *run, struct micro_result *ret_result)
 	result.seconds = (run->end - run->begin) / 1e9;
 	result.mops = result.ops / result.seconds / 1e6;
 	result.doorbells_per_op = (double)doorbells / run->done;
+	result.redundant_per_op = redundant_per_op(&run->redundant);
+	if (run->redundant.ops)
+		result.failed_per_op = (double)run->redundant.failed / run->redundant.ops;
 	result.outstanding_max = micro->depth * micro->threads;
 	result.dram_bytes_per_wr = result.wqe_miss_rate = NAN;
 	if (sim) {
@@ -508,6 +549,12 @@ static int micro_check(const struct micro *micro, char *why, size_t why_len)
 	if (micro->space && micro->op != FAR_NIC_READ) {
 		snprintf(why, why_len, "space %s: expected read: anything else would "
 			 "destroy what it has", micro->space);
+		return -EINVAL;
+	}
+	if (micro->redundant_keys && (micro->size % 8 || micro->size < 16 || micro->nodes > 1 ||
+				      micro->depth > 1 || atomic || micro->space)) {
+		snprintf(why, why_len, "redundant: expected depth 1, read or write of 16 bytes "
+			 "and more, one memory node, and no space that is there");
 		return -EINVAL;
 	}
 	if (!micro->ops)
@@ -602,7 +649,10 @@ int micro_run(const struct micro *micro, char *why, size_t why_len,
 		why[0] = 0;
 	space_name(run.space, sizeof(run.space));
 	run.peers = calloc(micro->nodes, sizeof(run.peers[0]));
-	err = run.peers ? run_all(&run, why, why_len, ret_result) : -ENOMEM;
+	err = redundant_init(&run.redundant);
+	if (!err)
+		err = run.peers ? run_all(&run, why, why_len, ret_result) : -ENOMEM;
+	redundant_fini(&run.redundant);
 	run.nic->ops->close(run.nic);
 	if (err && why_len && !why[0])
 		snprintf(why, why_len, "%s", strerror(-err));

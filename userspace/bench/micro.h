@@ -42,6 +42,12 @@ struct micro {
 	uint64_t ops;		/* to be measured, of all threads; a quarter more is to warm up */
 	uint64_t region;		/* bytes of memory per node that addresses are drawn from */
 	uint64_t seed;
+	/*
+	 * Instead of all that: clients of one key at a time each (redundant.h), READs or
+	 * locked WRITEs of `size` bytes, keys drawn with skew theta. 0 keys: no.
+	 */
+	uint64_t redundant_keys;
+	double theta;
 };
 
 struct micro_result {
@@ -49,6 +55,8 @@ struct micro_result {
 	double seconds;
 	uint64_t ops;
 	double doorbells_per_op;
+	double redundant_per_op;	/* 0 without redundant_keys */
+	double failed_per_op;		/* CAS that did not get a lock */
 	unsigned outstanding_max;
 	/* known of sim only; else 0 and NAN */
 	unsigned threads_per_doorbell;

@@ -68,7 +68,7 @@ static void put_load(struct json_object *o, const struct run_conf *conf)
 	put_string(o, "workload", conf->mix->name);
 	put_count(o, "keys", conf->keys);
 	put_number(o, "theta", conf->theta);
-	put_string(o, "key_type", conf->data.key_type == YCSB_KEY_INT ? "int" : "string");
+	put_string(o, "key_type", ycsb_key_type_name(conf->data.key_type));
 	put_count(o, "key_size", conf->data.key_size);
 	put_count(o, "value_size", conf->data.value_size);
 	put_number(o, "rate", conf->rate);
@@ -113,6 +113,18 @@ static void put_retries(struct json_object *o, const struct far_stats *s)
 	json_object_object_add(o, "retry_histogram", list);
 }
 
+static void put_memory(struct json_object *o, const struct index_memory *memory)
+{
+	put_count(o, "keys_there", memory->keys);
+	put_count(o, "leaf_bytes", memory->leaf_bytes);
+	put_count(o, "leaf_room", memory->leaf_room);
+	put_count(o, "node_bytes", memory->node_bytes);
+	put_count(o, "node_room", memory->node_room);
+	put_count(o, "cache_classic", memory->cache_classic);
+	put_count(o, "cache_keyed", memory->cache_keyed);
+	put_count(o, "cache_all", memory->cache_all);
+}
+
 static struct json_object *report_object(const struct report *report)
 {
 	struct json_object *o = json_object_new_object();
@@ -131,6 +143,8 @@ static struct json_object *report_object(const struct report *report)
 		put_number(o, "plain_mops", report->plain_mops);
 		put_number(o, "of_plain", report->of_plain);
 	}
+	if (report->memory)
+		put_memory(o, report->memory);
 	put_latency(o, &run->latency);
 	put_number(o, "fairness", d.fairness);
 	put_number(o, "little", run->little);
@@ -157,6 +171,21 @@ int report_json(const struct report *report, const char *path)
 
 	json_object_put(o);
 	return err;
+}
+
+static void table_memory(const struct index_memory *memory, FILE *out)
+{
+	fprintf(out, "  memory          %10.1f bytes per key; leaves in %.3f times their bytes,"
+		" inner nodes in %.3f\n",
+		ratio((double)(memory->leaf_room + memory->node_room), (double)memory->keys),
+		ratio((double)memory->leaf_room, (double)memory->leaf_bytes),
+		ratio((double)memory->node_room, (double)memory->node_bytes));
+	if (memory->cache_all)
+		fprintf(out, "  cache of all    %10.1f bytes per key; with keys %.1f, with ART's "
+			"four types too %.1f\n",
+			ratio((double)memory->cache_all, (double)memory->keys),
+			ratio((double)memory->cache_keyed, (double)memory->keys),
+			ratio((double)memory->cache_classic, (double)memory->keys));
 }
 
 void report_table(const struct report *report, FILE *out)
@@ -197,6 +226,8 @@ void report_table(const struct report *report, FILE *out)
 	fprintf(out, ", %.1f %% at the first\n", 100 * d.first_try);
 	fprintf(out, "  combined        %10.3f per operation; cache hits %.1f %%\n",
 		d.combined, 100 * d.cache_hit);
+	if (report->memory)
+		table_memory(report->memory, out);
 	fprintf(out, "  fairness        %10.3f least of mean; errors %" PRIu64 "\n",
 		d.fairness, run->errors);
 }

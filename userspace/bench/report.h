@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "indexes.h"
 #include "run.h"
 
 struct report {
@@ -18,6 +19,7 @@ struct report {
 	const struct run_conf *conf;
 	double plain_mops;	/* plain.h; 0: was not run */
 	double of_plain;	/* what the index has of that */
+	const struct index_memory *memory;	/* NULL: nobody has asked */
 	const struct run_result *run;
 };
 

@@ -179,8 +179,8 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 		 data->value_size);
 }
 
-/* One task says how far all are. */
-static void worker_tell(const struct worker *w, uint64_t now)
+/* One task publishes how far all are, in percent. */
+static void worker_publish(const struct worker *w, uint64_t now)
 {
 	const struct run_conf *conf = w->run->conf;
 	uint64_t all = w->run->warm_ns + w->run->run_ns, percent;
@@ -214,7 +214,7 @@ static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 {
 	struct run *run = w->run;
 
-	worker_tell(w, to);
+	worker_publish(w, to);
 	/* What fails may well take longer than the window. */
 	if (err && to >= run_begin(run)) {
 		w->thread->errors++;
@@ -243,8 +243,8 @@ static uint64_t worker_pace(struct worker *w, uint64_t now)
 	return w->intent;
 }
 
-/* 0, or how long this thread has to rest: the number of threads changes. */
-static uint64_t worker_rest(const struct worker *w, uint64_t now)
+/* 0, or how long this thread has to pause: the number of threads changes. */
+static uint64_t worker_pause_ns(const struct worker *w, uint64_t now)
 {
 	const struct run_conf *conf = w->run->conf;
 	unsigned span = conf->threads_max - conf->threads_min + 1;
@@ -272,7 +272,7 @@ static void worker_loop(struct worker *w)
 			run_mark(run, 0);
 		if (now >= run_end(run))
 			break;
-		rest = worker_rest(w, now);
+		rest = worker_pause_ns(w, now);
 		if (rest) {
 			far_sleep(w->task, rest);
 			now = far_now(w->task);
@@ -347,6 +347,8 @@ static int run_open(struct run *run)
 		if (err)
 			break;
 		err = run->conf->index->open(task, run->conf->name, &run->index[i]);
+		if (!err && run->conf->opened)
+			err = run->conf->opened(run->conf->opened_arg, task, run->index[i]);
 		far_leave(task);
 	}
 	return err;

@@ -51,6 +51,9 @@ struct run_conf {
 	uint64_t warm_ns, run_ns;
 	uint64_t max_ops;		/* of the window; 0: by time alone */
 	uint64_t seed;
+	/* Called for each client, when it has opened the structure; NULL: nobody. */
+	int (*opened)(void *arg, struct far_task *task, void *index);
+	void *opened_arg;
 	atomic_uint *ret_percent;	/* of warming up and the window; or NULL */
 	/* Into how many parts run_ns is cut; 0 and 1: it is not. */
 	unsigned slices;

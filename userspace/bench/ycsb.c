@@ -4,6 +4,7 @@
  */
 #include "ycsb.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -37,6 +38,79 @@ static uint64_t scatter(uint64_t x)
 	return x ^ x >> 32;
 }
 
+static const struct {
+	const char *name;
+	uint32_t least;
+} key_types[] = {
+	[YCSB_KEY_INT] = { "int", 8 },
+	[YCSB_KEY_STRING] = { "string", YCSB_MIN_STRING_KEY },
+	[YCSB_KEY_EMAIL] = { "email", YCSB_MIN_EMAIL_KEY },
+};
+
+int ycsb_key_type_parse(const char *name, enum ycsb_key_type *ret_type)
+{
+	unsigned i;
+
+	for (i = 0; i < sizeof(key_types) / sizeof(key_types[0]); i++)
+		if (!strcmp(name, key_types[i].name)) {
+			*ret_type = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const char *ycsb_key_type_name(enum ycsb_key_type type)
+{
+	return key_types[type].name;
+}
+
+uint32_t ycsb_least_key(enum ycsb_key_type type)
+{
+	return key_types[type].least;
+}
+
+/* A word of nr syllables, two letters each, that the bits choose. */
+static char *syllables(char *at, uint64_t bits, unsigned nr)
+{
+	static const char first[] = "bdfglmnprstvkzhc", second[] = "aeiouaei";
+
+	while (nr--) {
+		*at++ = first[bits & 15];
+		*at++ = second[bits >> 4 & 7];
+		bits >>= 7;
+	}
+	return at;
+}
+
+/* Domains: half of the keys have one of 5, three in ten one of 20, the rest one of 400. */
+static unsigned domain_of(uint64_t bits)
+{
+	unsigned of_ten = bits % 10, which = bits / 10 % 8000;
+
+	return of_ten < 5 ? which % 5 : of_ten < 8 ? 5 + which % 20 : 25 + which % 400;
+}
+
+/* At most 10 of "com.", 1, 6, 1, 2 and 11 digits bytes: 31. */
+static void email_key(uint32_t key_size, uint64_t number, char *key)
+{
+	static const char *const tops[] = { "com.", "com.", "net.", "org." };
+	uint64_t bits = scatter(number);
+	unsigned domain = domain_of(bits);
+	uint64_t name = scatter(domain + 1);
+	char *at = key, digits[24];
+	int len;
+
+	memset(key, '.', key_size);
+	memcpy(at, tops[domain % 4], 4);
+	at = syllables(at + 4, name, domain % 2 + 2);
+	*at++ = '@';
+	at = syllables(at, bits >> 20, 2 + (bits >> 60 & 1));
+	*at++ = '.';
+	at = syllables(at, bits >> 48, 1);
+	len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	memcpy(at, digits, len < 11 ? len : 11);
+}
+
 void ycsb_key(const struct ycsb_data *data, uint64_t number, void *key)
 {
 	char text[YCSB_MIN_STRING_KEY + 1];
@@ -46,6 +120,10 @@ void ycsb_key(const struct ycsb_data *data, uint64_t number, void *key)
 		if (data->ordered)
 			number = __builtin_bswap64(scatter(number));
 		memcpy(key, &number, sizeof(number));
+		return;
+	}
+	if (data->key_type == YCSB_KEY_EMAIL) {
+		email_key(data->key_size, number, key);
 		return;
 	}
 	snprintf(text, sizeof(text), "user%020llu", (unsigned long long)scatter(number));

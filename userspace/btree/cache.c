@@ -24,7 +24,7 @@ struct table {
 enum { COUNT, NAME, DATA };
 
 struct btree_cache {
-	struct table node, spot, word;
+	struct table node, spot, leaf;
 };
 
 static int table_init(struct table *table, uint64_t bytes, unsigned data_words)
@@ -92,8 +92,8 @@ int btree_cache_new(uint64_t bytes, uint32_t node_len, struct btree_cache **ret_
 		return -ENOMEM;
 	bytes -= sizeof(*cache);
 	if (table_init(&cache->node, bytes / 2, node_len / 8) ||
-	    table_init(&cache->spot, bytes / 8 * 3, 2) ||
-	    table_init(&cache->word, bytes / 8, 2)) {
+	    table_init(&cache->spot, bytes / 4, 2) ||
+	    table_init(&cache->leaf, bytes / 4, 3)) {
 		btree_cache_free(cache);
 		return -ENOMEM;
 	}
@@ -107,7 +107,7 @@ void btree_cache_free(struct btree_cache *cache)
 		return;
 	free(cache->node.at);
 	free(cache->spot.at);
-	free(cache->word.at);
+	free(cache->leaf.at);
 	free(cache);
 }
 
@@ -155,22 +155,38 @@ void btree_cache_drop_spot(struct btree_cache *cache, uint64_t hash)
 		slot_put(&cache->spot, hash, NULL);
 }
 
+int btree_cache_version(struct btree_cache *cache, uint64_t leaf, uint64_t *ret_version)
+{
+	uint64_t data[3];
+
+	if (!cache || !slot_get(&cache->leaf, leaf, data))
+		return 0;
+	*ret_version = data[2];
+	return 1;
+}
+
 int btree_cache_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
 		     uint64_t *ret_word)
 {
-	uint64_t data[2];
+	uint64_t data[3];
 
-	if (!cache || !slot_get(&cache->word, leaf, data) || data[0] != epoch)
+	if (!cache || !slot_get(&cache->leaf, leaf, data) || data[0] != epoch)
 		return 0;
 	*ret_word = data[1];
 	return 1;
 }
 
-void btree_cache_put_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
-			  uint64_t word)
+void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+			  uint64_t word, uint64_t version)
 {
-	uint64_t data[2] = { epoch, word };
+	uint64_t data[3] = { epoch, word, version };
 
 	if (cache)
-		slot_put(&cache->word, leaf, data);
+		slot_put(&cache->leaf, leaf, data);
+}
+
+void btree_cache_drop_leaf(struct btree_cache *cache, uint64_t leaf)
+{
+	if (cache)
+		slot_put(&cache->leaf, leaf, NULL);
 }

@@ -5,7 +5,7 @@
  *
  *	inner	images of inner nodes, by address
  *	entry	where the entry of a key was, and of which version its node (speculation)
- *	word	the lock word of a leaf as it was last seen, and when
+ *	leaf	the version of a leaf, and its lock word as it was last seen, and when
  *
  * What it answers is a hint; the caller knows how to see that it is wrong.
  */
@@ -41,10 +41,13 @@ void btree_cache_put_spot(struct btree_cache *cache, uint64_t hash,
 			  const struct btree_spot *spot);
 void btree_cache_drop_spot(struct btree_cache *cache, uint64_t hash);
 
+/* The version of that leaf when its head was READ last: whether it is known. */
+int btree_cache_version(struct btree_cache *cache, uint64_t leaf, uint64_t *ret_version);
 /* Whether the word of that leaf was seen while the known epoch was this one. */
 int btree_cache_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
 		     uint64_t *ret_word);
-void btree_cache_put_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
-			  uint64_t word);
+void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+			  uint64_t word, uint64_t version);
+void btree_cache_drop_leaf(struct btree_cache *cache, uint64_t leaf);
 
 #endif

@@ -21,7 +21,7 @@ static int image_change(struct btree_hold *hold, const struct btree_args *args, 
 		return 0;
 	}
 	if (place < 0)
-		place = btree_find_free(hold->geo, hold->node);
+		place = btree_find_room(hold->geo, hold->node, hold->op->key, NULL);
 	if (place < 0)
 		return -ENOSPC;
 	entry = btree_entry_at(hold->geo, hold->node, place);

@@ -69,23 +69,42 @@ static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned 
 	return err > 0 ? node_mend(op, way, level) : err;
 }
 
+static void part_append(struct btree_op *op, uint64_t addr, const struct btree_geo *geo,
+			enum btree_part part, unsigned home, struct btree_head *buf)
+{
+	far_read(op->task, addr, buf, part == BTREE_WHOLE ? geo->len : geo->head);
+	if (part == BTREE_NEARBY)
+		far_read(op->task, addr + btree_entry_off(geo, home),
+			 btree_entry_at(geo, buf, home), geo->near * geo->entry);
+}
+
+static int part_is_whole(const struct btree_geo *geo, uint64_t addr, unsigned level,
+			 enum btree_part part, unsigned home, const struct btree_head *buf)
+{
+	if (!btree_sealed(geo, buf, addr) || buf->level != level)
+		return 0;
+	if (part == BTREE_NEARBY)
+		return btree_near_whole(geo, buf, buf->version, home);
+	return part == BTREE_HEAD_ONLY || btree_whole(geo, buf);
+}
+
 int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned level,
-		    struct btree_head *buf)
+		    enum btree_part part, struct btree_head *buf)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
+	unsigned home = part == BTREE_NEARBY ? btree_home(geo, op->key) : 0;
 	unsigned look, free = 0;
 	int err;
 
 	for (look = 0;; look++) {
-		far_read(op->task, way->addr, buf, geo->len);
+		part_append(op, way->addr, geo, part, home, buf);
 		err = far_sync(op->task);
 		if (err == -EFAULT)	/* no caller names an address: it was read */
 			return way->sure ? -EBADMSG : -EAGAIN;
 		if (err)
 			return err;
 		far_spend(op->task, SEARCH_NS);
-		if (btree_sealed(geo, buf, way->addr) && buf->level == level &&
-		    btree_whole(geo, buf))
+		if (part_is_whole(geo, way->addr, level, part, home, buf))
 			break;
 		if (!way->sure && look == HINTS)
 			return -EAGAIN;
@@ -112,7 +131,7 @@ static int inner_read(struct btree_op *op, struct btree_way *way, unsigned level
 		far_spend(op->task, SEARCH_NS);
 		return op->inner->level == level ? 0 : -EAGAIN;
 	}
-	err = btree_node_read(op, way, level, op->inner);
+	err = btree_node_read(op, way, level, BTREE_WHOLE, op->inner);
 	if (err)
 		return err;
 	way->sure = true;
@@ -211,7 +230,8 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 
 /* One attempt. */
 static int find_once(struct btree_op *op, const void *key, int strict, unsigned level,
-		     bool fresh, struct btree_head *buf, struct btree_way *way)
+		     bool fresh, enum btree_part part, struct btree_head *buf,
+		     struct btree_way *way)
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
 	unsigned steps = 0;
@@ -224,12 +244,14 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 			far_combine_again(op->batch);
 		/* before the READ: what dies behind it has a tag of this epoch or later */
 		epoch = far_epoch_known(op->task);
-		err = btree_node_read(op, way, level, buf);
+		err = btree_node_read(op, way, level, part, buf);
 		if (err == -ESHUTDOWN)
 			err = dead_met(op, way, level, buf);
 		if (err)
 			break;
-		btree_cache_put_word(op->tree->cache, way->addr, epoch, buf->word);
+		btree_cache_put_leaf(op->tree->cache, way->addr, epoch, buf->word,
+				     buf->version);
+		way->word = buf->word;
 		side = btree_side(geo, buf, key, strict);
 		if (side < 0)
 			return -EAGAIN;
@@ -244,8 +266,8 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 	return err;
 }
 
-int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
-	       struct btree_head *buf, struct btree_way *ret_way)
+static int find_part(struct btree_op *op, const void *key, int strict, unsigned level,
+		     enum btree_part part, struct btree_head *buf, struct btree_way *ret_way)
 {
 	bool fresh = false;
 	unsigned try;
@@ -253,7 +275,7 @@ int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 
 	op->passed = FAR_NIL;
 	for (try = 0;; try++) {
-		err = find_once(op, key, strict, level, fresh, buf, ret_way);
+		err = find_once(op, key, strict, level, fresh, part, buf, ret_way);
 		if (err != -EAGAIN)
 			return err;
 		if (try == TRIES)
@@ -263,4 +285,23 @@ int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 			far_backoff(op->task);
 		fresh = true;
 	}
+}
+
+int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
+	       struct btree_head *buf, struct btree_way *ret_way)
+{
+	return find_part(op, key, strict, level, BTREE_WHOLE, buf, ret_way);
+}
+
+int btree_find_near(struct btree_op *op, struct btree_way *ret_way)
+{
+	enum btree_part part = op->tree->without & BTREE_NO_NEAR ? BTREE_WHOLE : BTREE_NEARBY;
+
+	return find_part(op, op->key, 0, 0, part, op->node, ret_way);
+}
+
+int btree_find_head(struct btree_op *op, const void *key, int strict, unsigned level,
+		    struct btree_way *ret_way)
+{
+	return find_part(op, key, strict, level, BTREE_HEAD_ONLY, op->node, ret_way);
 }

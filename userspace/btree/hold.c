@@ -61,7 +61,7 @@ static int right_is_dead(struct btree_hold *hold, unsigned level)
 		if (at->addr == way.addr || depth++ == MEND_DEPTH)
 			return -EBADMSG;
 	op->mending = hold;
-	err = btree_node_read(op, &way, level, buf);
+	err = btree_node_read(op, &way, level, BTREE_WHOLE, buf);
 	op->mending = hold->outer;
 	return err == -ESHUTDOWN ? 1 : err;
 }
@@ -169,13 +169,30 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 	return err ? err : 1;
 }
 
+/* The word of that node's lock as it was seen last, if that is worth anything. */
+static int word_seen(const struct btree_op *op, const struct btree_way *way, uint64_t *ret_word)
+{
+	*ret_word = way->word;
+	if (way->word || op->tree->without & BTREE_NO_WORD)
+		return way->word != 0;
+	return btree_cache_word(op->tree->cache, way->addr, far_epoch_known(op->task),
+				ret_word);
+}
+
+/* The contents, as a variant has them that gets only the lock from its predecessor. */
+static int image_again(struct btree_hold *hold)
+{
+	far_read(hold->op->task, hold->lock.data, hold->lock.image, hold->lock.len);
+	return far_sync(hold->op->task);
+}
+
 int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
 	       struct btree_hold *hold)
 {
-	uint64_t word = 0;
+	uint64_t word;
 	int err, seen;
 
-	seen = btree_cache_word(op->tree->cache, way->addr, far_epoch_known(op->task), &word);
+	seen = word_seen(op, way, &word);
 	/* a CAS goes only to what cannot have become another block meanwhile */
 	if (!seen && !way->sure)
 		return -EAGAIN;
@@ -186,7 +203,9 @@ int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
 	err = far_lock_take(op->task, &hold->lock);
 	if (err)
 		return err;
-	err = hold_check(hold, way, level);
+	if (hold->lock.handed && op->tree->without & BTREE_NO_IMAGE)
+		err = image_again(hold);
+	err = err ? err : hold_check(hold, way, level);
 	if (err == 1) {
 		/* one record per word: the next one may be torn while contents do not match */
 		err = btree_release(hold);
@@ -212,7 +231,7 @@ static int hold_first(struct btree_op *op, const void *key, int strict, unsigned
 		err = btree_hold(op, &way, level, hold);
 	if (err != -EAGAIN)
 		return err;
-	err = btree_find(op, key, strict, level, op->node, &way);
+	err = btree_find_head(op, key, strict, level, &way);
 	if (err)
 		return err;
 	way.sure = true;
@@ -266,6 +285,8 @@ static void redo_set(struct btree_hold *hold, uint64_t kind, uint64_t before, ui
 	hold->redo->before = before;
 	hold->redo->right = right;
 	memcpy(hold->redo->data, data, len);
+	if ((kind & 0xff) == BTREE_REDO_ENTRY && hold->op->tree->without & BTREE_NO_REDO)
+		return;
 	hold->lock.redo = hold->redo;
 	hold->lock.redo_addr = hold->addr + hold->geo->len;
 	hold->lock.redo_len = BTREE_REDO + len;
@@ -347,8 +368,8 @@ int btree_release(struct btree_hold *hold)
 	int err = far_lock_release(hold->op->task, &hold->lock);
 
 	if (!err)
-		btree_cache_put_word(hold->op->tree->cache, hold->addr, epoch,
-				     hold->lock.word);
+		btree_cache_put_leaf(hold->op->tree->cache, hold->addr, epoch,
+				     hold->lock.word, hold->node->version);
 	return err;
 }
 

@@ -73,9 +73,10 @@ static int items_of_keys(const struct far_btree_image *image, unsigned key_size,
 	return err;
 }
 
-static void entry_write(const struct build *build, struct btree_head *node, unsigned place,
+static void entry_write(const struct build *build, struct btree_head *node,
 			const uint8_t *key, uint64_t what)
 {
+	int place = btree_find_room(build->geo, node, key, NULL);
 	uint8_t value[BTREE_MAX_SIZE] = { 0 };
 	unsigned size = sizeof(what);
 
@@ -89,6 +90,23 @@ static void entry_write(const struct build *build, struct btree_head *node, unsi
 			key, value, size);
 }
 
+/* Where a node ends that begins with entry `from`: seven tenths full, or as far as it goes. */
+static uint64_t node_end(const struct build *build, const struct items *items, uint64_t from)
+{
+	uint64_t to, last = from + build->geo->span * 7 / 10;
+	uint8_t taken[BTREE_MAX_SPAN] = { 0 };
+	int place;
+
+	for (to = from; to < items->nr && to < last; to++) {
+		place = btree_find_room(build->geo, NULL,
+					items->key + to * build->tree->key_size, taken);
+		if (place < 0)
+			break;
+		taken[place] = 1;
+	}
+	return to;
+}
+
 /* Entries [from, to) as a node; right: the next one's address. */
 static void node_write(const struct build *build, const struct items *items, uint64_t from,
 		       uint64_t to, uint64_t addr, uint64_t right)
@@ -100,7 +118,7 @@ static void node_write(const struct build *build, const struct items *items, uin
 
 	btree_node_init(build->geo, node, btree_new_version(&op), build->level);
 	for (i = from; i < to; i++)
-		entry_write(build, node, i - from, items->key + i * key_size, items->what[i]);
+		entry_write(build, node, items->key + i * key_size, items->what[i]);
 	if (from)
 		memcpy(btree_low(node), items->key + from * key_size, key_size);
 	if (to < items->nr)
@@ -134,22 +152,25 @@ static int node_alloc(const struct build *build, uint64_t nr, uint64_t *ret_addr
 static int level_write(const struct build *build, const struct items *items,
 		       struct items *above)
 {
-	unsigned fill = build->geo->span * 7 / 10, size = build->tree->key_size;
-	uint64_t nodes = (items->nr + fill - 1) / fill, i, addr, next = FAR_NIL;
-	int err = items_new(nodes, size, above);
+	uint64_t nodes = 0, from, to, i, addr, next = FAR_NIL;
+	unsigned size = build->tree->key_size;
+	int err;
 
+	for (from = 0; from < items->nr; from = node_end(build, items, from))
+		nodes++;
+	err = items_new(nodes, size, above);
 	if (!err)
 		err = node_alloc(build, 0, &addr);
-	for (i = 0; i < nodes && !err; i++, addr = next) {
+	for (i = from = 0; i < nodes && !err; i++, from = to, addr = next) {
+		to = node_end(build, items, from);
 		next = FAR_NIL;
 		if (i + 1 < nodes)
 			err = node_alloc(build, i + 1, &next);
 		if (err)
 			break;
-		node_write(build, items, i * fill,
-			   i + 1 < nodes ? (i + 1) * fill : items->nr, addr, next);
+		node_write(build, items, from, to, addr, next);
 		if (i)
-			memcpy(above->key + i * size, items->key + i * fill * size, size);
+			memcpy(above->key + i * size, items->key + from * size, size);
 		else
 			memset(above->key, 0, size);
 		above->what[i] = addr;

@@ -11,8 +11,9 @@
  *	| word | sum | version | right | .. | magic | low | high | entries ... | redo ... |
  *
  * k: bytes of a key, rounded up to 8. What is READ of a node is 0 to len. Entries are in
- * any order, at places that they keep while the version lasts. docs/far-trees.md says
- * why it looks like this, and what may change when.
+ * any order, at places that they keep while the version lasts; those of a leaf within a
+ * neighbourhood that follows from the key. docs/far-trees.md says why it looks like this,
+ * and what may change when.
  */
 #ifndef FAR_BTREE_LAYOUT_H
 #define FAR_BTREE_LAYOUT_H
@@ -24,7 +25,7 @@
 #include <far/addr.h>
 
 #define BTREE_MAGIC		UINT64_C(0x4552544241524601)	/* "\1FARBTRE" */
-#define BTREE_VERSION		2u
+#define BTREE_VERSION		3u
 #define BTREE_NODE_MAGIC	0x45444f4eu			/* "NODE" */
 
 #define BTREE_MIN_SIZE		8u	/* of keys and values, bytes */
@@ -32,7 +33,9 @@
 #define BTREE_MIN_SPAN		4u	/* entries of a node */
 #define BTREE_MAX_SPAN		128u
 #define BTREE_MAX_LEVEL		24u
-#define BTREE_NODE_BYTES	1024u	/* that a node has at most, if 16 entries fit */
+#define BTREE_INNER_BYTES	1024u	/* that a node has at most, if 16 entries fit */
+#define BTREE_LEAF_BYTES	512u
+#define BTREE_NEAR		8u	/* places that a key of a leaf may have, in a row */
 
 /* On node 0 of the set. `top` changes by CAS when the tree grows; nothing else does. */
 struct btree_root {
@@ -86,6 +89,15 @@ struct btree_entry {
 };
 
 #define BTREE_ENTRY	8u
+
+/*
+ * The version under which a merge brings entries to the left node, beyond its fence: nobody
+ * takes them for the node's own before it has the fence.
+ */
+static inline uint64_t btree_coming(uint64_t version)
+{
+	return ~version;
+}
 
 static inline uint64_t btree_free_sum(uint64_t version)
 {

@@ -86,6 +86,9 @@ static void check_node(struct pass *pass, const struct btree_geo *geo,
 		if (btree_is_left(geo, node, key) ||
 		    (!held && btree_is_right(geo, node, key)))
 			pass_problem(pass, addr, "a key lies outside of its fences");
+		if (place[i] < btree_home(geo, key) ||
+		    place[i] >= btree_home(geo, key) + geo->near)
+			pass_problem(pass, addr, "a key lies outside of its neighbourhood");
 		if (last && !btree_cmp(geo, last, key))
 			pass_problem(pass, addr, "a key is there twice");
 	}
@@ -132,7 +135,7 @@ static int pass_rest(struct pass *pass, unsigned level)
 		way.addr = pass->led.addr[i];
 		if (set_has(&pass->here, way.addr))
 			continue;
-		err = btree_node_read(&pass->op, &way, level, pass->op.node);
+		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
 		/* it may have come, or died, while others were changing the tree */
 		if (err == -ESHUTDOWN)
 			err = 0;
@@ -156,7 +159,7 @@ static int pass_level(struct pass *pass, uint64_t first, unsigned level, uint64_
 	while (way.addr && !err) {
 		bool dead;
 
-		err = btree_node_read(&pass->op, &way, level, pass->op.node);
+		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
 		dead = err == -ESHUTDOWN;
 		if (err && !dead)
 			break;

@@ -91,7 +91,7 @@ static int link_into(struct btree_hold *above, const void *low, uint64_t right, 
 		err = btree_release(above);
 		return err;
 	}
-	place = btree_find_free(above->geo, above->node);
+	place = btree_find_room(above->geo, above->node, low, NULL);
 	if (place < 0) {
 		err = btree_split(above, level + 1);
 		return err ? err : 1;

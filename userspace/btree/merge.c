@@ -22,19 +22,43 @@ static unsigned used(const struct btree_hold *hold)
 	return btree_sorted(hold->geo, hold->node, place);
 }
 
-/* Copies the right one's entries to free places of the left one. */
+/* Whether left_take() would find a place for each. */
+static bool left_has_room(const struct btree_hold *left, const struct btree_hold *right)
+{
+	uint8_t place[BTREE_MAX_SPAN], taken[BTREE_MAX_SPAN] = { 0 };
+	const struct btree_geo *geo = left->geo;
+	unsigned nr, i;
+	int room;
+
+	nr = btree_sorted(geo, left->node, place);
+	for (i = 0; i < nr; i++)
+		taken[place[i]] = 1;
+	nr = btree_sorted(geo, right->node, place);
+	for (i = 0; i < nr; i++) {
+		room = btree_find_room(geo, left->node,
+				       btree_entry_at(geo, right->node, place[i])->data, taken);
+		if (room < 0)
+			return false;
+		taken[room] = 1;
+	}
+	return true;
+}
+
+/* Copies the right one's entries to free places of the left one, as coming. */
 static void left_take(struct btree_hold *left, const struct btree_hold *right)
 {
 	const struct btree_geo *geo = left->geo;
 	uint8_t place[BTREE_MAX_SPAN];
 	unsigned nr = btree_sorted(geo, right->node, place), i;
+	const struct btree_entry *from;
 	struct btree_entry *entry;
 
 	for (i = 0; i < nr; i++) {
-		entry = btree_entry_at(geo, left->node, btree_find_free(geo, left->node));
-		memcpy(entry->data, btree_entry_at(geo, right->node, place[i])->data,
-		       geo->entry - BTREE_ENTRY);
-		entry->sum = btree_entry_sum(geo, entry, left->node->version);
+		from = btree_entry_at(geo, right->node, place[i]);
+		entry = btree_entry_at(geo, left->node,
+				       btree_find_room(geo, left->node, from->data, NULL));
+		memcpy(entry->data, from->data, geo->entry - BTREE_ENTRY);
+		entry->sum = btree_entry_sum(geo, entry, btree_coming(left->node->version));
 	}
 }
 
@@ -119,7 +143,8 @@ static bool merge_fits(const struct btree_hold *left, const struct btree_hold *r
 {
 	return left->node->right == right->addr &&
 	       !btree_cmp(left->geo, btree_high(left->geo, left->node), low) &&
-	       (used(left) + used(right)) * 4 <= left->geo->span * 3;
+	       (used(left) + used(right)) * 4 <= left->geo->span * 3 &&
+	       left_has_room(left, right);
 }
 
 /* The neighbours as the node above names them: -ENOENT, there is but one. */
@@ -136,7 +161,7 @@ static int neighbours(struct btree_op *op, const void *key, unsigned level, uint
 	*left = *right = (struct btree_way) { .sure = true };
 	err = btree_descend(op, key, 0, level + 1, true, &above);
 	if (!err)
-		err = btree_node_read(op, &above, level + 1, op->inner);
+		err = btree_node_read(op, &above, level + 1, BTREE_WHOLE, op->inner);
 	if (err)
 		return err == -ESHUTDOWN ? -EAGAIN : err;
 	if (btree_side(geo, op->inner, key, 0))
@@ -214,7 +239,7 @@ static int left_widen(struct btree_hold *left, uint64_t dead, unsigned level)
 	right.node = far_buf(left->op->task, left->geo->len);
 	if (!right.node)
 		return -ENOMEM;
-	err = btree_node_read(left->op, &way, level, right.node);
+	err = btree_node_read(left->op, &way, level, BTREE_WHOLE, right.node);
 	if (err != -ESHUTDOWN)
 		return err ? err : -EAGAIN;
 	head = left_head(left, &right);

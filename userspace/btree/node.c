@@ -3,6 +3,7 @@
 #include "node.h"
 
 #include <errno.h>
+#include <stdbool.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,7 +14,7 @@ static uint32_t pad8(uint32_t len)
 }
 
 void btree_geo_init(struct btree_geo *geo, unsigned key_size, unsigned value_size,
-		    unsigned span)
+		    unsigned span, unsigned near)
 {
 	uint32_t longest;
 
@@ -24,19 +25,20 @@ void btree_geo_init(struct btree_geo *geo, unsigned key_size, unsigned value_siz
 	geo->head = BTREE_HEAD + 2 * geo->key_len;
 	geo->entry = BTREE_ENTRY + geo->key_len + geo->value_len;
 	geo->span = span;
+	geo->near = near && near < span ? near : span;
 	geo->len = geo->head + span * geo->entry;
 	longest = geo->entry > geo->head ? geo->entry : geo->head;
 	geo->redo = BTREE_REDO + longest;
 	geo->size = geo->len + geo->redo;
 }
 
-unsigned btree_default_span(unsigned key_size, unsigned value_size)
+unsigned btree_default_span(unsigned key_size, unsigned value_size, unsigned bytes)
 {
 	struct btree_geo geo;
 	unsigned span;
 
-	btree_geo_init(&geo, key_size, value_size, 0);
-	span = geo.size < BTREE_NODE_BYTES ? (BTREE_NODE_BYTES - geo.size) / geo.entry : 0;
+	btree_geo_init(&geo, key_size, value_size, 0, 0);
+	span = geo.size < bytes ? (bytes - geo.size) / geo.entry : 0;
 	if (span < 16)
 		span = 16;
 	return span < BTREE_MAX_SPAN ? span : BTREE_MAX_SPAN;
@@ -98,14 +100,34 @@ int btree_whole(const struct btree_geo *geo, const struct btree_head *node)
 	return 1;
 }
 
+/* Neighbourhoods do not wrap: each is one READ. */
+unsigned btree_home(const struct btree_geo *geo, const void *key)
+{
+	if (geo->near == geo->span)
+		return 0;
+	return (unsigned __int128)XXH3_64bits(key, geo->key_size) *
+	       (geo->span - geo->near + 1) >> 64;
+}
+
+int btree_near_whole(const struct btree_geo *geo, const struct btree_head *node,
+		     uint64_t version, unsigned home)
+{
+	unsigned i;
+
+	for (i = home; i < home + geo->near; i++)
+		if (btree_entry_is(geo, btree_entry_at(geo, node, i), version) < 0)
+			return 0;
+	return 1;
+}
+
 int btree_find_key(const struct btree_geo *geo, const struct btree_head *node,
 		   const void *key)
 {
 	uint64_t none = btree_free_sum(node->version);
+	unsigned home = btree_home(geo, key), i;
 	const struct btree_entry *entry;
-	unsigned i;
 
-	for (i = 0; i < geo->span; i++) {
+	for (i = home; i < home + geo->near; i++) {
 		entry = btree_entry_at(geo, node, i);
 		if (entry->sum == none || btree_cmp(geo, entry->data, key))
 			continue;
@@ -114,14 +136,19 @@ int btree_find_key(const struct btree_geo *geo, const struct btree_head *node,
 	return -ENOENT;
 }
 
-int btree_find_free(const struct btree_geo *geo, const struct btree_head *node)
+int btree_find_room(const struct btree_geo *geo, const struct btree_head *node,
+		    const void *key, const uint8_t *taken)
 {
-	uint64_t none = btree_free_sum(node->version);
-	unsigned i;
+	uint64_t none = taken ? 0 : btree_free_sum(node->version);
+	unsigned home = btree_home(geo, key), i, place;
+	/* from the end of the node on, where the fewest neighbourhoods are */
+	bool down = home * 2 > geo->span - geo->near;
 
-	for (i = 0; i < geo->span; i++)
-		if (btree_entry_at(geo, node, i)->sum == none)
-			return i;
+	for (i = 0; i < geo->near; i++) {
+		place = down ? home + geo->near - 1 - i : home + i;
+		if (taken ? !taken[place] : btree_entry_at(geo, node, place)->sum == none)
+			return place;
+	}
 	return -ENOSPC;
 }
 
@@ -174,7 +201,7 @@ void btree_recast(const struct btree_geo *geo, struct btree_head *node, uint64_t
 
 	for (i = 0; i < geo->span; i++) {
 		entry = btree_entry_at(geo, node, i);
-		used = btree_entry_is(geo, entry, before) == 1 ||
+		used = btree_entry_is(geo, entry, before) > 0 ||
 		       btree_entry_is(geo, entry, after) == 1;
 		if (used && !(node->flags & BTREE_DEAD) &&
 		    !btree_is_left(geo, node, entry->data) &&

@@ -17,16 +17,18 @@ struct btree_geo {
 	uint32_t head;			/* with the fences */
 	uint32_t entry;
 	uint32_t span;
+	uint32_t near;		/* places that a key may have; of inner nodes all */
 	uint32_t len;			/* what is READ */
 	uint32_t redo;			/* bytes of the longest record */
 	uint32_t size;			/* as allocated */
 	uint64_t tree;			/* far address of the root: whose nodes these are */
 };
 
+/* near: places that a key may have; 0: all. */
 void btree_geo_init(struct btree_geo *geo, unsigned key_size, unsigned value_size,
-		    unsigned span);
-/* Entries of a node by default. */
-unsigned btree_default_span(unsigned key_size, unsigned value_size);
+		    unsigned span, unsigned near);
+/* Entries of a node by default, if it is to have so many bytes. */
+unsigned btree_default_span(unsigned key_size, unsigned value_size, unsigned bytes);
 
 static inline uint8_t *btree_low(const struct btree_head *node)
 {
@@ -83,13 +85,15 @@ static inline int btree_is_left(const struct btree_geo *geo, const struct btree_
 
 uint64_t btree_entry_sum(const struct btree_geo *geo, const struct btree_entry *entry,
 			 uint64_t version);
-/* Whether the entry is of this version: 1 in use, 0 free, -1 neither. */
+/* Whether the entry is of this version: 1 in use, 0 free, 2 coming by a merge, -1 neither. */
 static inline int btree_entry_is(const struct btree_geo *geo,
 				 const struct btree_entry *entry, uint64_t version)
 {
 	if (entry->sum == btree_free_sum(version))
 		return 0;
-	return entry->sum == btree_entry_sum(geo, entry, version) ? 1 : -1;
+	if (entry->sum == btree_entry_sum(geo, entry, version))
+		return 1;
+	return entry->sum == btree_entry_sum(geo, entry, btree_coming(version)) ? 2 : -1;
 }
 
 /* Head: as it should be after a change, and whether it is. */
@@ -104,10 +108,19 @@ void btree_entry_set(const struct btree_geo *geo, struct btree_entry *entry,
 
 /* Whether all places are of the head's version. */
 int btree_whole(const struct btree_geo *geo, const struct btree_head *node);
+/* The first of the geo->near places that the key may have; whether all of them are whole. */
+unsigned btree_home(const struct btree_geo *geo, const void *key);
+int btree_near_whole(const struct btree_geo *geo, const struct btree_head *node,
+		     uint64_t version, unsigned home);
 /* The place of a key whose entry is valid; -ENOENT; -EAGAIN: it has the key, and is not. */
 int btree_find_key(const struct btree_geo *geo, const struct btree_head *node,
 		   const void *key);
-int btree_find_free(const struct btree_geo *geo, const struct btree_head *node);
+/*
+ * A free place that the key may have, -ENOSPC; taken[place]: it is not free. NULL: as the
+ * node says.
+ */
+int btree_find_room(const struct btree_geo *geo, const struct btree_head *node,
+		    const void *key, const uint8_t *taken);
 /*
  * Of a whole node: the entry with the greatest key that is at most `key`, or, if strict,
  * below it; NULL.

@@ -31,7 +31,7 @@ struct far_btree {
 	unsigned key_size, value_size;
 	struct btree_geo geo[2];	/* of leaves, of inner nodes */
 	_Atomic uint64_t top;		/* as the root said last */
-	enum btree_variant variant;
+	unsigned without;		/* BTREE_NO_* */
 	struct btree_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 };
@@ -66,6 +66,7 @@ struct btree_way {
 	uint64_t parent;	/* the node above that led here; FAR_NIL: none */
 	bool sure;		/* by what was READ in this operation: it is no hint */
 	bool beside;		/* from its left neighbour */
+	uint64_t word;		/* its lock's, as READ in this operation; 0: it was not */
 };
 
 /* find.c: all may return -EAGAIN: what is remembered, or was READ, is out of date. */
@@ -79,15 +80,27 @@ int btree_top_read(struct btree_op *op);
  */
 int btree_descend(struct btree_op *op, const void *key, int strict, unsigned level,
 		  bool fresh, struct btree_way *ret_way);
+/* How much of a node is READ. */
+enum btree_part {
+	BTREE_WHOLE,
+	BTREE_HEAD_ONLY,	/* what the entries are is left open */
+	BTREE_NEARBY,		/* the head, and the places that op->key may have */
+};
+
 /*
  * READs a node into buf. It is whole, of that level and alive. Repairs what the dead have
  * left, if the way is sure. -ESHUTDOWN: it is dead.
  */
 int btree_node_read(struct btree_op *op, const struct btree_way *way, unsigned level,
-		    struct btree_head *buf);
+		    enum btree_part part, struct btree_head *buf);
 /* Both, and to the right as far as needed. The node is in buf, its address in *ret_way. */
 int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 	       struct btree_head *buf, struct btree_way *ret_way);
+/* The same for who wants to know of op->key: of a leaf only its neighbourhood is READ. */
+int btree_find_near(struct btree_op *op, struct btree_way *ret_way);
+/* The same for who is about to lock it: of the node only the head is READ. */
+int btree_find_head(struct btree_op *op, const void *key, int strict, unsigned level,
+		    struct btree_way *ret_way);
 /* Counts a step to the right; -EAGAIN: begin above; -EBADMSG: there are too many. */
 int btree_stepped(bool fresh, unsigned *steps);
 /* Which way the key is from here: -1, 0, 1. */

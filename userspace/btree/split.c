@@ -24,12 +24,13 @@ static void right_fill(struct btree_hold *right, const struct btree_hold *left,
 	struct btree_entry *entry;
 
 	btree_node_init(geo, right->node, version, level);
+	/* at the places that they had: each is within its neighbourhood */
 	for (i = nr / 2; i < nr; i++) {
-		entry = btree_entry_at(geo, right->node, i - nr / 2);
+		entry = btree_entry_at(geo, right->node, place[i]);
 		memcpy(entry, btree_entry_at(geo, left->node, place[i]), geo->entry);
 		entry->sum = btree_entry_sum(geo, entry, version);
 	}
-	memcpy(btree_low(right->node), btree_entry_at(geo, right->node, 0)->data,
+	memcpy(btree_low(right->node), btree_entry_at(geo, right->node, place[nr / 2])->data,
 	       geo->key_size);
 	memcpy(btree_high(geo, right->node), btree_high(geo, left->node), geo->key_len);
 	right->node->right = left->node->right;

@@ -30,9 +30,13 @@ void far_btree_close(struct far_btree *tree)
 	free(tree);
 }
 
-void btree_set_variant(struct far_btree *tree, enum btree_variant variant)
+void btree_set_variant(struct far_btree *tree, unsigned without)
 {
-	tree->variant = variant;
+	tree->without = without;
+	if (without & BTREE_NO_COMBINE) {
+		far_combine_free(tree->combine);
+		tree->combine = NULL;
+	}
 }
 
 /* An empty leaf that has all keys. */
@@ -61,7 +65,7 @@ static int create_write(struct far_task *task, const struct btree_root *shape,
 
 	if (!root)
 		return -ENOMEM;
-	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span);
+	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span, BTREE_NEAR);
 	geo.tree = root_addr;
 	err = create_leaf(task, &geo, leaf);
 	if (err)
@@ -94,7 +98,7 @@ static int create_in_epoch(struct far_task *task, const char *name,
 
 	if (len == FAR_NAME_LEN)
 		return -EINVAL;
-	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span);
+	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span, BTREE_NEAR);
 	err = far_alloc(task, 0, geo.size, &leaf);
 	if (err)
 		return err;
@@ -147,8 +151,9 @@ static int shape_of(const struct far_btree_attr *attr, struct btree_root *ret_sh
 		.version = BTREE_VERSION,
 		.key_size = key,
 		.value_size = value,
-		.leaf_span = span ? span : btree_default_span(key, value),
-		.inner_span = span ? span : btree_default_span(key, sizeof(uint64_t)),
+		.leaf_span = span ? span : btree_default_span(key, value, BTREE_LEAF_BYTES),
+		.inner_span = span ? span :
+			      btree_default_span(key, sizeof(uint64_t), BTREE_INNER_BYTES),
 	};
 	return 0;
 }
@@ -204,9 +209,9 @@ int btree_open_root(struct far_task *task, uint64_t addr, struct far_btree **ret
 		tree->key_size = root->key_size;
 		tree->value_size = root->value_size;
 		btree_geo_init(&tree->geo[0], root->key_size, root->value_size,
-			       root->leaf_span);
+			       root->leaf_span, BTREE_NEAR);
 		btree_geo_init(&tree->geo[1], root->key_size, sizeof(uint64_t),
-			       root->inner_span);
+			       root->inner_span, 0);
 		tree->geo[0].tree = tree->geo[1].tree = addr;
 		atomic_store(&tree->top, root->top);
 		*ret_tree = tree;

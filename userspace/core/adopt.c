@@ -36,7 +36,7 @@ static bool page_words_repair(uint64_t *word, uint32_t nr)
 		if (!word[i])
 			continue;
 		if (far_page_state(word[i]) == FAR_PAGE_SLAB &&
-		    far_class_units(far_page_class(word[i])))
+		    far_class_size(far_page_class(word[i])))
 			continue;
 		if (far_page_state(word[i]) == FAR_PAGE_RUN &&
 		    is_whole_run(&word[i], nr - i)) {

@@ -140,8 +140,8 @@ static int grow_locked(struct far_task *task, struct far_client *client, unsigne
  * A block that no magazine has. Of a class: fills the magazine and returns 0 without a
  * block.
  */
-static int grow(struct far_task *task, struct far_client *client, unsigned node,
-		uint64_t size, struct far_magazine *magazine, uint64_t *ret_addr)
+static int alloc_grow(struct far_task *task, struct far_client *client, unsigned node,
+		      uint64_t size, struct far_magazine *magazine, uint64_t *ret_addr)
 {
 	unsigned class = far_class_of(size);
 	bool raced;
@@ -181,7 +181,7 @@ static int alloc_class(struct far_task *task, struct far_client *client, unsigne
 	while (!magazine_nr(magazine)) {
 		if (magazine_fill(task, client, magazine, node, class))
 			break;
-		err = grow(task, client, node, size, magazine, ret_addr);
+		err = alloc_grow(task, client, node, size, magazine, ret_addr);
 		if (err)
 			return err;
 	}
@@ -196,7 +196,7 @@ static int alloc_on(struct far_task *task, struct far_client *client, unsigned n
 
 	if (class)
 		return alloc_class(task, client, node, class, size, ret_addr);
-	return grow(task, client, node, size, NULL, ret_addr);
+	return alloc_grow(task, client, node, size, NULL, ret_addr);
 }
 
 int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr)
@@ -218,6 +218,17 @@ int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret
 	if (!err)
 		*ret_addr = addr;
 	return err;
+}
+
+uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size)
+{
+	uint64_t chunk = far_task_client(task)->sb[node].chunk_size;
+	unsigned class = far_class_of(size);
+
+	if (class)
+		return far_class_size(class);
+	return size <= chunk ? far_pages_of(size) * FAR_PAGE :
+			       (size + chunk - 1) / chunk * chunk;
 }
 
 static int free_class(struct far_task *task, struct far_client *client, uint64_t addr,

@@ -7,7 +7,8 @@
  * then it calls far_sync(): nothing may be appended to the task when it is called.
  *
  * Sizes are in bytes, at least 1, and are remembered by the caller: freeing wants the
- * same size. Blocks begin at a multiple of 64. Their contents are undefined.
+ * same size. Blocks of a multiple of 64 bytes, and of more than 256, begin at a multiple of
+ * 64, others at one of 8. Their contents are undefined.
  */
 #ifndef FAR_CORE_ALLOC_H
 #define FAR_CORE_ALLOC_H
@@ -24,6 +25,9 @@
  * errors as of far_sync().
  */
 int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr);
+
+/* Bytes that a block of size bytes occupies on a node. */
+uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size);
 
 /*
  * Gives back a block that nobody but the caller has seen. Others go to far_retire().

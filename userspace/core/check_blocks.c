@@ -165,7 +165,7 @@ static void page_judge(struct check *check, unsigned node, uint32_t page,
 
 	if (far_page_state(word) == FAR_PAGE_RUN)
 		blocks = 1;
-	else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_units(class))
+	else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_size(class))
 		blocks = far_class_blocks(class);
 	for (unsigned b = 0; b < blocks; b++)
 		block_judge(check, node, page, b, owner);

@@ -105,7 +105,7 @@ static uint32_t check_page(struct check *check, unsigned node, uint32_t page,
 	if (far_page_state(word) == FAR_PAGE_RUN) {
 		len = check_run(check, node, page, left);
 		blocks = 1;
-	} else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_units(class)) {
+	} else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_size(class)) {
 		blocks = far_class_blocks(class);
 	} else if (word) {
 		check_problem(check, "node %u, page %u: its word is %016" PRIx64, node,

@@ -267,7 +267,7 @@ static int leave_drain(struct far_task *task, struct far_client *client)
  * What was left says up to which count it was swept. Others may have looked for what is
  * behind while it was still ours: then they are told once more.
  */
-static int leave_tell(struct far_task *task, struct far_client *client)
+static int leave_publish(struct far_task *task, struct far_client *client)
 {
 	int err = far_round(task, client);
 
@@ -290,7 +290,7 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 		err = far_trim(task, client, FAR_TRIM_ALL);
 	}
 	if (!err)
-		err = leave_tell(task, client);
+		err = leave_publish(task, client);
 	if (!err)
 		err = far_round_park(task, client);
 	if (!err)

@@ -10,7 +10,7 @@
 #include "task.h"
 
 #define FOREIGN_BATCH	32u	/* FAA under way at once */
-#define MAP_PAGES	32u	/* whose maps are read at once */
+#define MAP_PAGES	16u	/* whose maps are read at once */
 #define MAP_SOME	(16u * MAP_PAGES)
 
 /* The word and bit of a map for a block of somebody else's. */

@@ -94,8 +94,8 @@ static int op_same_key(const struct far_combine_op *a, const struct far_combine_
 	       a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
 }
 
-/* Tells an operation how it goes on. Its memory is not ours any more after this. */
-static void op_tell(struct far_combine_op *op, enum far_combine_how how)
+/* Releases an operation, with how it goes on. Its memory is not ours any more. */
+static void op_release(struct far_combine_op *op, enum far_combine_how how)
 {
 	struct far_task *task = op->task;
 
@@ -157,7 +157,7 @@ static void batch_join(struct far_combine_batch *batch, struct far_combine_op *o
 		if (op_same_key(op, batch->own))
 			batch_add(batch, op);
 		else
-			op_tell(op, FAR_COMBINE_ALONE);
+			op_release(op, FAR_COMBINE_ALONE);
 		op = next;
 	}
 }
@@ -295,9 +295,9 @@ static void get_answer(struct far_combine_op *op, int present, const void *value
 }
 
 /* How an operation of a batch that went well goes on; FAR_COMBINE_LEAD: it remains. */
-static enum far_combine_how answer(const struct far_combine_batch *batch,
-				   struct far_combine_op *op,
-				   const struct far_combine_result *result)
+static enum far_combine_how op_answer(const struct far_combine_batch *batch,
+				      struct far_combine_op *op,
+				      const struct far_combine_result *result)
 {
 	const struct far_combine_op *source = batch->source;
 
@@ -346,7 +346,7 @@ static void way_pass(_Atomic uint64_t *way, const struct far_combine_op *own,
 			return;
 		op = way_take(way, own);
 	}
-	op_tell(op, FAR_COMBINE_LEAD);
+	op_release(op, FAR_COMBINE_LEAD);
 }
 
 /* Decides how each operation goes on, and copies values while they are still there. */
@@ -362,7 +362,7 @@ static void batch_decide(struct far_combine_batch *batch,
 	batch->carried = 0;
 	for (op = batch->first; op; op = op->next) {
 		op->how = result->err ? answer_failed(batch, op, result) :
-					answer(batch, op, result);
+					op_answer(batch, op, result);
 		batch->carried += op->how == FAR_COMBINE_DONE && op != batch->own;
 	}
 }
@@ -403,7 +403,7 @@ enum far_combine_how far_combine_end(struct far_combine_batch *batch,
 	for (op = batch->first; op; op = next) {
 		next = op->next;
 		if (op != own)
-			op_tell(op, op->how);
+			op_release(op, op->how);
 	}
 	if (how == FAR_COMBINE_LEAD)
 		batch_init(batch, batch->task, rest);

@@ -38,7 +38,7 @@ struct far_hash {
 	struct far_turns *turns;	/* NULL: none are taken */
 	uint64_t *turn_at;		/* far address of the turns of each shard */
 	atomic_uint nonce;		/* of the next claim */
-	atomic_int doubt;		/* of hints that nobody has used yet: replace.c */
+	atomic_int hint_misses;		/* of the table: HINT_MISS of replace.c */
 	struct hash_dir *dir;		/* of each shard */
 };
 

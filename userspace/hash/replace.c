@@ -22,11 +22,11 @@
  */
 #define HINT_LOOKS	4u
 /*
- * The same for new hints, while more than one of HINT_DOUBT that were used is wrong;
- * it is forgotten after so many that were right as HINT_DOUBT_MAX says.
+ * The same for new hints, while more than one of HINT_MISS that were used is wrong:
+ * a wrong one adds HINT_MISS, at most up to HINT_MISSES_MAX, a right one takes 1 away.
  */
-#define HINT_DOUBT	16
-#define HINT_DOUBT_MAX	1024
+#define HINT_MISS	16
+#define HINT_MISSES_MAX	1024
 /*
  * What this client knows of E may be old by the time for which a client can be silent
  * without being fenced; half of the tags are left for that.
@@ -50,8 +50,8 @@ static int hint_fresh(struct hash_op *op, const struct hash_hint *hint)
  */
 void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right)
 {
-	atomic_int *doubt = &op->hash->doubt;
-	int now = atomic_load_explicit(doubt, memory_order_relaxed);
+	atomic_int *misses = &op->hash->hint_misses;
+	int now = atomic_load_explicit(misses, memory_order_relaxed);
 
 	if (right) {
 		op->looks -= op->looks ? 1 : 0;
@@ -60,10 +60,10 @@ void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right)
 		op->looks = HINT_LOOKS;
 		hint->looks = HINT_LOOKS;
 		hash_cache_put(op->hash->cache, &op->id, hint);
-		now += now < HINT_DOUBT_MAX ? HINT_DOUBT : 0;
+		now += now < HINT_MISSES_MAX ? HINT_MISS : 0;
 	}
 	/* a store that is lost to another thread's makes no difference */
-	atomic_store_explicit(doubt, now, memory_order_relaxed);
+	atomic_store_explicit(misses, now, memory_order_relaxed);
 }
 
 /* How often to look, for a hint that is made now. */
@@ -71,7 +71,7 @@ static unsigned hint_looks(const struct hash_op *op)
 {
 	if (op->hinted)
 		return op->looks;
-	return atomic_load_explicit(&op->hash->doubt, memory_order_relaxed) ?
+	return atomic_load_explicit(&op->hash->hint_misses, memory_order_relaxed) ?
 	       HINT_LOOKS : 0;
 }
 

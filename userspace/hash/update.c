@@ -17,7 +17,7 @@
 #include "../core/alloc.h"
 
 /* Replaces the key's block, wherever the key is; -ENOENT. */
-static int change(struct hash_op *op, struct hash_new *new)
+static int key_change(struct hash_op *op, struct hash_new *new)
 {
 	int err = hash_replace_hint(op, new);
 
@@ -29,13 +29,13 @@ static int change(struct hash_op *op, struct hash_new *new)
 	return err ? err : hash_replace(op, new);
 }
 
-static int change_or_insert(struct hash_op *op, struct hash_new *new)
+static int key_change_or_insert(struct hash_op *op, struct hash_new *new)
 {
 	int err;
 
 	op->may_insert = 1;
 	for (;;) {
-		err = change(op, new);
+		err = key_change(op, new);
 		if (err != -ENOENT)
 			return err;
 		/* inserts have claims, and may have to wait for a split */
@@ -55,7 +55,7 @@ static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 	int err;
 
 	if (args->kind == FAR_COMBINE_DELETE) {
-		err = change(op, NULL);
+		err = key_change(op, NULL);
 		if (err && op->unsure)
 			far_alloc_lost(op->task);
 		return err;
@@ -64,11 +64,11 @@ static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 	if (err)
 		return err;
 	if (args->kind == FAR_COMBINE_PUT)
-		err = change_or_insert(op, &new);
+		err = key_change_or_insert(op, &new);
 	else if (args->kind == FAR_COMBINE_INSERT)
 		err = hash_insert_new(op, &new);
 	else
-		err = change(op, &new);
+		err = key_change(op, &new);
 	if (err && op->unsure)
 		far_alloc_lost(op->task);
 	else if (err)

@@ -22,14 +22,15 @@ struct answer {
 	};
 };
 
-static size_t seal(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
-		   void *answer, size_t len)
+static size_t answer_seal(const struct far_host_asker *asker, bool accepted,
+			  uint32_t qpn, void *answer, size_t len)
 {
 	return asker->pass ? asker->seal(asker, accepted, qpn, answer, len) : len;
 }
 
-static void refuse(struct far_host *host, uint32_t conn,
-		   const struct far_host_asker *asker, const struct answer *answer)
+static void request_refuse(struct far_host *host, uint32_t conn,
+			   const struct far_host_asker *asker,
+			   const struct answer *answer)
 {
 	struct {
 		struct odrp_far_reject head;
@@ -42,8 +43,8 @@ static void refuse(struct far_host *host, uint32_t conn,
 
 	memcpy(rej.more, &answer->info, answer->len);
 	host->dev->ops->reject(host->dev, conn, &rej,
-			       seal(asker, false, 0, &rej,
-				    sizeof(rej.head) + answer->len));
+			       answer_seal(asker, false, 0, &rej,
+					   sizeof(rej.head) + answer->len));
 	host->dev->ops->release(host->dev, conn);
 }
 
@@ -52,7 +53,7 @@ void far_host_refuse(struct far_host *host, const struct nic_event *event,
 {
 	const struct answer answer = { .status = status };
 
-	refuse(host, event->id, asker, &answer);
+	request_refuse(host, event->id, asker, &answer);
 }
 
 bool far_host_is_hello(const struct nic_event *event)
@@ -117,7 +118,7 @@ static int link_accept(struct far_host *host, struct far_host_link *link,
 		accept.region.size = cpu_to_be64(regions->size);
 		accept.region.rkey = cpu_to_be32(regions->key);
 	}
-	len = seal(asker, true, link->qp.qpn, &accept, len);
+	len = answer_seal(asker, true, link->qp.qpn, &accept, len);
 	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept, len);
 }
 
@@ -348,9 +349,9 @@ void far_host_serve(struct far_host *host, const struct nic_event *event,
 		answer.status = serve_queue(host, event, asker, &hello);
 	else if (!answer.status) {
 		answer.status = serve_question(host, event, asker, &hello, &answer);
-		refuse(host, event->id, asker, &answer);
+		request_refuse(host, event->id, asker, &answer);
 		return;
 	}
 	if (answer.status)
-		refuse(host, event->id, asker, &answer);
+		request_refuse(host, event->id, asker, &answer);
 }

@@ -19,7 +19,7 @@ const struct far_nic_ops *const far_nic_all[] = {
 	NULL,
 };
 
-static const struct far_nic_ops *find(const char *name, size_t len)
+static const struct far_nic_ops *ops_find(const char *name, size_t len)
 {
 	unsigned i;
 
@@ -32,27 +32,35 @@ static const struct far_nic_ops *find(const char *name, size_t len)
 	return NULL;
 }
 
-static void say_unknown(const char *name, size_t len, char *why, size_t why_len)
+static const struct far_nic_ops *spec_ops(const char *spec, char *why, size_t why_len)
 {
+	size_t len = strcspn(spec, ":");
+	const struct far_nic_ops *ops = ops_find(spec, len);
 	unsigned i;
 	int at;
 
-	at = snprintf(why, why_len, "no back end '%.*s'; there are:", (int)len, name);
+	if (ops)
+		return ops;
+	at = snprintf(why, why_len, "no back end '%.*s'; there are:", (int)len, spec);
 	for (i = 0; far_nic_all[i] && at >= 0 && (size_t)at < why_len; i++)
 		at += snprintf(why + at, why_len - at, "%s %s", i ? "," : "",
 			       far_nic_all[i]->name);
+	return NULL;
+}
+
+int far_nic_check(const char *spec, char *why, size_t why_len)
+{
+	return spec_ops(spec, why, why_len) ? 0 : -ENOENT;
 }
 
 int far_nic_open(const char *spec, char *why, size_t why_len,
 		 struct far_nic **ret_nic)
 {
 	size_t len = strcspn(spec, ":");
-	const struct far_nic_ops *ops = find(spec, len);
+	const struct far_nic_ops *ops = spec_ops(spec, why, why_len);
 
-	if (!ops) {
-		say_unknown(spec, len, why, why_len);
+	if (!ops)
 		return -ENOENT;
-	}
 	if (why_len)
 		why[0] = 0;
 	return ops->open(spec[len] ? spec + len + 1 : "", why, why_len, ret_nic);

@@ -11,7 +11,7 @@
 
 #include "fault_priv.h"
 
-static unsigned always(const struct fault_qset *mine)
+static unsigned qset_faults(const struct fault_qset *mine)
 {
 	return __atomic_load_n(&fault_of_qset(mine)->always, __ATOMIC_RELAXED);
 }
@@ -30,7 +30,7 @@ static void wqe_cut(struct fault_qset *mine, struct fault_wqe *wqe)
 	wqe->first = 0;
 	wqe->stride = 1;
 	if (!wqe_moves(wqe) || !wqe->wr.len ||
-	    !(wqe->fate == FAULT_PART || always(mine) & FAR_FAULT_TEAR))
+	    !(wqe->fate == FAULT_PART || qset_faults(mine) & FAR_FAULT_TEAR))
 		return;
 	wqe->words = ((wqe->wr.remote & 7) + wqe->wr.len + 7) / 8;
 	wqe->first = far_rng_below(&mine->rng, wqe->words);
@@ -129,7 +129,7 @@ static int queue_next(struct fault_qset *mine, struct fault_queue *queue,
 	if (nr == queue->posted)
 		return 0;
 	if (queue_at(queue, nr)->wr.op != FAR_NIC_WRITE &&
-	    always(mine) & FAR_FAULT_REORDER && far_rng_below(&mine->rng, 2))
+	    qset_faults(mine) & FAR_FAULT_REORDER && far_rng_below(&mine->rng, 2))
 		nr = queue_pass(queue, nr);
 	*ret_nr = nr;
 	return 1;
@@ -223,7 +223,7 @@ static unsigned give_most(struct fault_qset *mine)
 	uint64_t most = 8;
 	unsigned i;
 
-	if (!(always(mine) & (FAR_FAULT_TEAR | FAR_FAULT_REORDER)))
+	if (!(qset_faults(mine) & (FAR_FAULT_TEAR | FAR_FAULT_REORDER)))
 		return UINT32_MAX;
 	for (i = 0; i < mine->nr_peers; i++) {
 		const struct fault_queue *queue = &mine->queue[i];
@@ -240,7 +240,7 @@ void fault_give(struct fault_qset *mine)
 	unsigned turn = 0;
 	unsigned i;
 
-	if (always(mine) & FAR_FAULT_REORDER)
+	if (qset_faults(mine) & FAR_FAULT_REORDER)
 		turn = far_rng_below(&mine->rng, mine->nr_peers);
 	for (i = 0; i < mine->nr_peers && most; i++)
 		most -= queue_give(mine, (turn + i) % mine->nr_peers, most);

@@ -321,5 +321,7 @@ extern const struct far_nic_ops *const far_nic_all[];
  */
 int far_nic_open(const char *spec, char *why, size_t why_len,
 		 struct far_nic **ret_nic);
+/* Whether NAME is a back end, before anything is opened: 0; -ENOENT, and why. */
+int far_nic_check(const char *spec, char *why, size_t why_len);
 
 #endif

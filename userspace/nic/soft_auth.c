@@ -45,8 +45,8 @@ static int message_wait(struct soft_nic *soft, struct far_mail *mail,
 	return err ? -EKEYREJECTED : 0;
 }
 
-static int messages(struct soft_nic *soft, struct far_mail *mail, struct soft_conn *conn,
-		    struct far_pass *pass)
+static int handshake_exchange(struct soft_nic *soft, struct far_mail *mail,
+			      struct soft_conn *conn, struct far_pass *pass)
 {
 	uint8_t bytes[FAR_MAIL_MAX];
 	struct auth_ask ask;
@@ -71,8 +71,8 @@ static int messages(struct soft_nic *soft, struct far_mail *mail, struct soft_co
 }
 
 /* -EAGAIN: with what is in the knock now. */
-static int knock(struct soft_nic *soft, __be32 ip, struct odrp_auth_knock *say,
-		 struct far_pass *pass)
+static int handshake_knock(struct soft_nic *soft, __be32 ip,
+			   struct odrp_auth_knock *say, struct far_pass *pass)
 {
 	uint8_t cookie[ODRP_AUTH_MAC];
 	struct soft_conn conn;
@@ -91,7 +91,7 @@ static int knock(struct soft_nic *soft, __be32 ip, struct odrp_auth_knock *say,
 		.cnode_qpn = mail.qpn, .mnode_qpn = conn.peer_qpn,
 	};
 	if (!err && up)
-		err = messages(soft, &mail, &conn, pass);
+		err = handshake_exchange(soft, &mail, &conn, pass);
 	else if (!err && auth_is_cookie(conn.priv, conn.priv_len, cookie))
 		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
 	else if (!err)
@@ -106,7 +106,7 @@ free_mail:
 	return err;
 }
 
-static int shake(void *arg, __be32 ip, struct far_pass *pass)
+static int handshake_run(void *arg, __be32 ip, struct far_pass *pass)
 {
 	struct soft_nic *soft = arg;
 	struct odrp_auth_knock say;
@@ -117,7 +117,7 @@ static int shake(void *arg, __be32 ip, struct far_pass *pass)
 		return err;
 	err = -EAGAIN;
 	for (tries = 0; tries < MAX_KNOCKS && err == -EAGAIN; tries++)
-		err = knock(soft, ip, &say, pass);
+		err = handshake_knock(soft, ip, &say, pass);
 	return err == -EAGAIN ? -ECONNREFUSED : err;
 }
 
@@ -128,5 +128,5 @@ int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass)
 	memset(ret_pass, 0, sizeof(*ret_pass));
 	if (!soft->key.set || is_local(soft, ip))
 		return 0;
-	return far_passes_get(&soft->passes, ip, shake, soft, ret_pass);
+	return far_passes_get(&soft->passes, ip, handshake_run, soft, ret_pass);
 }

@@ -19,7 +19,7 @@ struct trace_qset {
 	uint32_t nr;
 };
 
-static void emit(struct far_qset *qset, struct far_trace_event *event)
+static void event_emit(struct far_qset *qset, struct far_trace_event *event)
 {
 	struct trace_nic *mine = (struct trace_nic *)qset->nic;
 
@@ -75,7 +75,7 @@ static int trace_connect(struct far_qset *qset, unsigned idx,
 		.err = inner->nic->ops->connect(inner, idx, peer),
 	};
 
-	emit(qset, &event);
+	event_emit(qset, &event);
 	return event.err;
 }
 
@@ -99,7 +99,7 @@ static int trace_post(struct far_qset *qset, unsigned idx, const struct far_wr *
 			.arg = { wr[i].arg[0], wr[i].arg[1] },
 		};
 
-		emit(qset, &event);
+		event_emit(qset, &event);
 	}
 	return err;
 }
@@ -120,7 +120,7 @@ static int trace_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 			.len = wc[i].len,
 		};
 
-		emit(qset, &event);
+		event_emit(qset, &event);
 	}
 	return nr;
 }

@@ -93,7 +93,8 @@ static int message_wait(struct verbs_nic *verbs, struct talk *talk,
 	return err;
 }
 
-static int messages(struct verbs_nic *verbs, struct talk *talk, struct far_pass *pass)
+static int handshake_exchange(struct verbs_nic *verbs, struct talk *talk,
+			      struct far_pass *pass)
 {
 	const uint8_t *bytes;
 	struct auth_ask ask;
@@ -173,8 +174,8 @@ static __be32 ip_of(const struct sockaddr *sa)
 }
 
 /* -EAGAIN: with what is in the knock now. */
-static int knock(struct verbs_nic *verbs, const struct verbs_addr *addr,
-		 struct odrp_auth_knock *say, struct far_pass *pass)
+static int handshake_knock(struct verbs_nic *verbs, const struct verbs_addr *addr,
+			   struct odrp_auth_knock *say, struct far_pass *pass)
 {
 	uint8_t cookie[ODRP_AUTH_MAC];
 	struct talk talk;
@@ -189,7 +190,7 @@ static int knock(struct verbs_nic *verbs, const struct verbs_addr *addr,
 			.cnode_qpn = talk.conn->id->qp->qp_num,
 			.mnode_qpn = talk.conn->peer_qpn,
 		};
-		err = messages(verbs, &talk, pass);
+		err = handshake_exchange(verbs, &talk, pass);
 	} else if (err == -ECONNREFUSED &&
 		   auth_is_cookie(talk.conn->priv, talk.conn->priv_len, cookie)) {
 		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
@@ -203,7 +204,7 @@ struct call {
 	const struct verbs_addr *addr;
 };
 
-static int shake(void *arg, __be32 ip, struct far_pass *pass)
+static int handshake_run(void *arg, __be32 ip, struct far_pass *pass)
 {
 	const struct call *call = arg;
 	struct odrp_auth_knock say;
@@ -214,7 +215,7 @@ static int shake(void *arg, __be32 ip, struct far_pass *pass)
 		return err;
 	err = -EAGAIN;
 	for (tries = 0; tries < MAX_KNOCKS && err == -EAGAIN; tries++)
-		err = knock(call->verbs, call->addr, &say, pass);
+		err = handshake_knock(call->verbs, call->addr, &say, pass);
 	return err == -EAGAIN ? -ECONNREFUSED : err;
 }
 
@@ -230,5 +231,5 @@ int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	/* What is signed has IPv4 addresses. */
 	if (!ip)
 		return -EAFNOSUPPORT;
-	return far_passes_get(&verbs->passes, ip, shake, &call, ret_pass);
+	return far_passes_get(&verbs->passes, ip, handshake_run, &call, ret_pass);
 }

@@ -4,36 +4,36 @@
  */
 #include "class.h"
 
-#define FINE	16u	/* up to so many units, each number is a class */
-
 /*
- * Above FINE units, the largest sizes of which a given number fits into a page. At most
- * a third of a block is lost to its class, and little of the page.
+ * In words of 8 bytes. Up to 1 KiB a block is at most a fifth larger than what it is for,
+ * if that has 16 bytes; above, these are the largest sizes of which a given number fits
+ * into a page: at most a third of a block is lost to its class, and little of the page.
  */
-static const uint16_t units[FAR_NR_CLASSES] = {
-	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
-	18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 39, 42, 46, 51, 56, 64,
-	73, 85, 102, 128, 146, 170, 204, 256, 341, 512,
+static const uint16_t words[FAR_NR_CLASSES] = {
+	0, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 72, 80, 88,
+	96, 104, 112, 120, 128,
+	144, 160, 176, 192, 208, 224, 240, 256, 272, 288, 312, 336, 368, 408, 448, 512,
+	584, 680, 816, 1024, 1168, 1360, 1632, 2048, 2728, 4096,
 };
 
-unsigned far_class_units(unsigned class)
+static_assert(8 * 2 == FAR_LEAST, "the map of a page has a bit for each block");
+
+uint32_t far_class_size(unsigned class)
 {
-	return class < FAR_NR_CLASSES ? units[class] : 0;
+	return class < FAR_NR_CLASSES ? 8 * (uint32_t)words[class] : 0;
 }
 
 unsigned far_class_of(uint64_t size)
 {
-	uint64_t need = (size + FAR_UNIT - 1) / FAR_UNIT;
-	unsigned lo = FINE + 1, hi = FAR_NR_CLASSES - 1;
+	uint64_t need = size / 8 + !!(size % 8);
+	unsigned lo = 1, hi = FAR_NR_CLASSES - 1;
 
-	if (need <= FINE)
-		return need ? need : 1;
-	if (need > units[hi])
+	if (need > words[hi])
 		return 0;
 	while (lo < hi) {
 		unsigned mid = (lo + hi) / 2;
 
-		if (units[mid] >= need)
+		if (words[mid] >= need)
 			hi = mid;
 		else
 			lo = mid + 1;

@@ -3,27 +3,24 @@
  * Size classes: how blocks of up to half a page lie in a page. Larger blocks are runs
  * of pages, or spans of chunks.
  *
- * Class c, from 1, has blocks of far_class_units(c) units of 64 bytes. Up to 1 KiB
- * each multiple of 64 is a class; above, those sizes that fill a page.
+ * Class c, from 1, has blocks of far_class_size(c) bytes. Up to 64 bytes each multiple
+ * of 8 but the first is a class, up to 1 KiB each multiple of 64 is, with some between;
+ * above, those sizes that fill a page. Blocks of a size that is a multiple of 64 begin at
+ * one; others at least at a multiple of 8.
  */
 #ifndef FAR_SPACE_CLASS_H
 #define FAR_SPACE_CLASS_H
 
 #include "layout.h"
 
-#define FAR_NR_CLASSES	43u	/* numbers 1 to 42 */
+#define FAR_NR_CLASSES	54u	/* numbers 1 to 53 */
 
 /* 0 for a number that is no class. */
-unsigned far_class_units(unsigned class);
+uint32_t far_class_size(unsigned class);
 /* The least class for size bytes; 0 when a run is needed. size 0 counts as 1. */
 unsigned far_class_of(uint64_t size);
 
-static inline uint32_t far_class_size(unsigned class)
-{
-	return far_class_units(class) * FAR_UNIT;
-}
-
-/* Blocks in a page of that class, 2 to 1,024. */
+/* Blocks in a page of that class, 2 to 4,096. */
 static inline unsigned far_class_blocks(unsigned class)
 {
 	return FAR_PAGE / far_class_size(class);

@@ -34,15 +34,15 @@
 #include <far/addr.h>
 
 #define FAR_SPACE_MAGIC		UINT64_C(0x4543415053524146)	/* "FARSPACE" */
-#define FAR_SPACE_VERSION	1u
+#define FAR_SPACE_VERSION	2u
 
 #define FAR_MIN_SIZE		(UINT64_C(4) << 20)
 #define FAR_MAX_SIZE		(UINT64_C(1) << FAR_OFF_BITS)
 #define FAR_MIN_CHUNK		(UINT64_C(1) << 20)
 #define FAR_MAX_CHUNK		(UINT64_C(32) << 20)
 #define FAR_PAGE		(UINT64_C(64) << 10)
-#define FAR_UNIT		64u			/* sizes and addresses of blocks */
-#define FAR_MAP_WORDS		(FAR_PAGE / FAR_UNIT / 64)
+#define FAR_LEAST		16u			/* bytes of the least block */
+#define FAR_MAP_WORDS		(FAR_PAGE / FAR_LEAST / 64)
 #define FAR_MAX_CLIENTS		4094u			/* numbers 1 to this; 0 is nobody */
 #define FAR_DEF_CLIENTS		256u
 #define FAR_NR_NAMES		64u

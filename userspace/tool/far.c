@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../base/parse.h"
+#include "../nic/nic.h"
 
 /* For --version of each command. */
 const char *argp_program_version = "far " VERSION;
@@ -96,10 +97,19 @@ double far_arg_real(struct argp_state *state, const char *option, const char *te
 
 const char *far_arg_nic(struct argp_state *state, const char *text)
 {
+	char why[200];
+
+	if (far_nic_check(text, why, sizeof(why)))
+		argp_error(state, "--nic: %s", why);
+	return text;
+}
+
+const char *far_arg_bench_nic(struct argp_state *state, const char *text)
+{
 	if (!strcmp(text, "sim") || !strcmp(text, "sim:"))
 		argp_error(state, "--nic '%s': a profile expected, sim:cx6-200 for example",
 			   text);
-	return text;
+	return far_arg_nic(state, text);
 }
 
 const char *far_arg_output(struct argp_state *state, const char *option,

@@ -36,8 +36,9 @@ int far_bench_model(int argc, char **argv);
  */
 uint64_t far_arg_number(struct argp_state *state, const char *option, const char *text,
 			uint64_t min, uint64_t max, int sizes);
-/* A --nic of a benchmark: one of sim names its profile. */
+/* A --nic: it names a back end. Of a benchmark: one of sim also names its profile. */
 const char *far_arg_nic(struct argp_state *state, const char *text);
+const char *far_arg_bench_nic(struct argp_state *state, const char *text);
 /* A file to be written when all has been done, or "-": refused now if that cannot be. */
 const char *far_arg_output(struct argp_state *state, const char *option,
 			   const char *text);

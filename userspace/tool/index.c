@@ -20,8 +20,11 @@
 #include "../bench/plain.h"
 #include "../bench/report.h"
 #include "../bench/run.h"
+#include "advise.h"
 #include "interrupt.h"
 #include "progress.h"
+
+#define DEF_KEYS	1000000u
 
 struct options {
 	const struct index_kind *kind;
@@ -32,7 +35,7 @@ struct options {
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;
 	unsigned without_bits;
-	int by_insert, by_image;
+	int by_insert, by_image, memory, warm_cache, advise;
 	const char *space;		/* that is there; NULL: one of our own */
 	const char *node[CLUSTER_MAX_MNS];
 	unsigned nr_nodes;		/* named */
@@ -43,7 +46,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_IN, KEY_NODE,
+	KEY_MEMORY, KEY_WARM_CACHE, KEY_ADVISE, KEY_IN, KEY_NODE, KEY_SPAN,
 };
 
 static const struct argp_option option_table[] = {
@@ -53,9 +56,11 @@ static const struct argp_option option_table[] = {
 	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
-	{ "key-type", KEY_KEY_TYPE, "int|string", 0, "what keys look like (int)", 1 },
+	{ "key-type", KEY_KEY_TYPE, "int|string|email", 0, "what keys look like (int)", 1 },
 	{ "key-size", KEY_KEY_SIZE, "N", 0, "bytes, 8 to 256 (default 8)", 1 },
 	{ "value-size", KEY_VALUE_SIZE, "N", 0, "bytes, 0 to 1048576 (default 8)", 1 },
+	{ "span", KEY_SPAN, "N", 0,
+	  "entries of a node of btree, 4 to 128 (default: what suits their size)", 1 },
 	{ "load", KEY_LOAD, "image|insert", 0,
 	  "how the keys get there: as an image of memory where that can be (default), "
 	  "or by inserting each", 1 },
@@ -79,7 +84,10 @@ static const struct argp_option option_table[] = {
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
 	  "handover, cache, doorbell", 3 },
-	{ "variant", KEY_VARIANT, "NAME", 0, "a paper's structure: race; of btree whole-leaf", 3 },
+	{ "variant", KEY_VARIANT, "NAME", 0,
+	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
+	  "tree with one way to read: whole-leaf, speculation, neighbourhood; of art "
+	  "smart-art, smart-art-hocl, smart-art-out-of-place, art-rowex", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
@@ -89,6 +97,13 @@ static const struct argp_option option_table[] = {
 	{ "scale", KEY_SCALE, "X", 0,
 	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
 	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
+	{ "advise", KEY_ADVISE, NULL, 0,
+	  "instead: scans of both trees by value size, and which to take for --value-size "
+	  "(default --nic sim:cx6-100)", 3 },
+	{ "warm-cache", KEY_WARM_CACHE, NULL, 0,
+	  "caches begin full, of the image: of art", 3 },
+	{ "memory", KEY_MEMORY, NULL, 0,
+	  "also what the index takes in far memory, by a walk behind the run", 3 },
 	{ "json", KEY_JSON, "FILE", 0, "results as JSON; - is standard output", 3 },
 	{ 0 },
 };
@@ -152,12 +167,8 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	case KEY_THETA:
 		return parse_real(state, "theta", arg, 0, 5, &o->theta);
 	case KEY_KEY_TYPE:
-		if (!strcmp(arg, "int"))
-			o->data.key_type = YCSB_KEY_INT;
-		else if (!strcmp(arg, "string"))
-			o->data.key_type = YCSB_KEY_STRING;
-		else
-			return parse_failed(state, "key-type", arg, "int or string");
+		if (ycsb_key_type_parse(arg, &o->data.key_type))
+			return parse_failed(state, "key-type", arg, "int, string or email");
 		return 0;
 	case KEY_KEY_SIZE:
 		if (parse_count(state, "key-size", arg, 8, YCSB_MAX_KEY, &n))
@@ -168,6 +179,11 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 		if (parse_count(state, "value-size", arg, 0, 1 << 20, &n))
 			return EINVAL;
 		o->data.value_size = n;
+		return 0;
+	case KEY_SPAN:
+		if (parse_count(state, "span", arg, 4, 128, &n))
+			return EINVAL;
+		o->data.span = n;
 		return 0;
 	case KEY_LOAD:
 		o->by_insert = !strcmp(arg, "insert");
@@ -187,7 +203,7 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 
 	switch (key) {
 	case KEY_NIC:
-		o->nic = far_arg_nic(state, arg);
+		o->nic = far_arg_bench_nic(state, arg);
 		return 0;
 	case KEY_IN:
 		o->space = arg;
@@ -249,6 +265,15 @@ static int parse_how(int key, char *arg, struct argp_state *state, struct option
 		return parse_real(state, "scale", arg, 0.0001, 1, &o->scale);
 	case KEY_SEED:
 		return parse_count(state, "seed", arg, 1, UINT64_MAX, &o->seed);
+	case KEY_ADVISE:
+		o->advise = 1;
+		return 0;
+	case KEY_WARM_CACHE:
+		o->warm_cache = 1;
+		return 0;
+	case KEY_MEMORY:
+		o->memory = 1;
+		return 0;
 	case KEY_JSON:
 		o->json = far_arg_output(state, "--json", arg);
 		return 0;
@@ -321,9 +346,10 @@ static int options_complete(struct options *o)
 
 	if (options_space(o))
 		return FAR_EXIT_USAGE;
-	if (o->data.key_type == YCSB_KEY_STRING && o->data.key_size < YCSB_MIN_STRING_KEY) {
-		fprintf(stderr, "far: --key-size %u: strings have %u to %u bytes\n",
-			o->data.key_size, YCSB_MIN_STRING_KEY, YCSB_MAX_KEY);
+	if (o->data.key_size < ycsb_least_key(o->data.key_type)) {
+		fprintf(stderr, "far: --key-size %u: %s keys have %u to %u bytes\n",
+			o->data.key_size, ycsb_key_type_name(o->data.key_type),
+			ycsb_least_key(o->data.key_type), YCSB_MAX_KEY);
 		return FAR_EXIT_USAGE;
 	}
 	if (!o->ms)
@@ -433,7 +459,8 @@ static int plain_fits(const struct cluster *cluster, const struct run_conf *conf
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
-			  const struct run_result *result, struct beside *beside)
+			  const struct run_result *result, struct beside *beside,
+			  const struct index_memory *memory)
 {
 	struct report report = {
 		.nic = o->nic,
@@ -446,6 +473,7 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		.conf = conf,
 		.plain_mops = median(beside->mops, beside->nr),
 		.of_plain = median(beside->ratio, beside->nr),
+		.memory = memory,
 		.run = result,
 	};
 	int err = 0;
@@ -477,7 +505,33 @@ static void cluster_clean(const void *arg)
 	cluster_remove(arg);
 }
 
-static int run(const struct options *o)
+struct warm {
+	const struct index_kind *kind;
+	void *base[CLUSTER_MAX_MNS];
+};
+
+static int warm_one(void *arg, struct far_task *task, void *index)
+{
+	struct warm *warm = arg;
+
+	return warm->kind->warm(task, index, warm->base);
+}
+
+static int memory_walk(struct cluster *cluster, const struct options *o, const char *name,
+		       struct index_memory *ret_memory)
+{
+	struct far_task *task;
+	int err = far_enter(cluster->far[0], &task);
+
+	if (err)
+		return err;
+	err = o->kind->memory(task, name, ret_memory);
+	far_leave(task);
+	return err;
+}
+
+/* ret_mops: for that alone, and nothing is printed; or NULL. */
+static int run(const struct options *o, double *ret_mops)
 {
 	struct cluster_conf cluster_conf = {
 		.nic = o->nic,
@@ -514,12 +568,14 @@ static int run(const struct options *o)
 	static struct run_result result;
 	struct cluster cluster;
 	struct beside beside = { .conf = &conf };
+	struct warm warm = { .kind = o->kind };
+	struct index_memory memory;
 	struct progress progress;
 	char why[200];
 	int err, shown, status = EXIT_FAILURE;
 
 	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
-	err = interrupt_clean(cluster_clean, &cluster_conf);
+	err = ret_mops ? 0 : interrupt_clean(cluster_clean, &cluster_conf);
 	if (err) {
 		fprintf(stderr, "far: cannot wait for signals: %s\n", strerror(-err));
 		return EXIT_FAILURE;
@@ -527,7 +583,7 @@ static int run(const struct options *o)
 	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
 	if (err) {
 		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));
-		return EXIT_FAILURE;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	err = load(&cluster, o, &conf);
 	if (err) {
@@ -535,6 +591,13 @@ static int run(const struct options *o)
 			strerror(-err));
 		goto close;
 	}
+	if (o->warm_cache) {
+		err = cluster_map(&cluster, warm.base);
+		conf.opened = warm_one;
+		conf.opened_arg = &warm;
+	}
+	if (err)
+		goto close;
 	shown = !progress_start(&progress, "measuring", &percent);
 	if (plain_fits(&cluster, &conf)) {
 		beside.nic = cluster.nic[0];
@@ -545,13 +608,64 @@ static int run(const struct options *o)
 	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
 	if (shown)
 		progress_stop(&progress);
+	if (!err && o->memory)
+		err = memory_walk(&cluster, o, name, &memory);
 	if (err)
 		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
-	else
-		status = report_results(o, &conf, &result, &beside);
+	else if (ret_mops && !result.errors) {
+		*ret_mops = (double)result.ops * 1e3 / (double)result.window_ns;
+		status = EXIT_SUCCESS;
+	} else
+		status = report_results(o, &conf, &result, &beside,
+					o->memory ? &memory : NULL);
 close:
 	cluster_close(&cluster);
 	return status;
+}
+
+/* Both trees, scans, each size of values. */
+static int advise(struct options o)
+{
+	uint32_t value_size = o.data.value_size;
+	struct advise advise;
+	int status = EXIT_SUCCESS;
+	unsigned i, art;
+
+	o.mix = ycsb_find("E");
+	for (i = 0; i < 2 * ADVISE_SIZES && !status; i++) {
+		art = i % 2;
+		o.kind = index_find(art ? "art" : "btree");
+		o.warm_cache = art;
+		o.data.ordered = o.kind->ordered;
+		o.data.value_size = advise_size[i / 2];
+		o.space_size = 0;
+		status = options_complete(&o);
+		if (!status)
+			status = run(&o, &(art ? advise.art : advise.btree)[i / 2]);
+	}
+	if (status)
+		return status;
+	printf("%s, %u x %u threads x %u tasks, memory nodes: %u; %" PRIu64 " keys%s\n", o.nic,
+	       (unsigned)o.cns, (unsigned)o.threads_max, (unsigned)o.tasks, (unsigned)o.mns,
+	       o.keys, is_sim(&o) ? ": model (virtual time)" : "");
+	advise_print(&advise, value_size);
+	return EXIT_SUCCESS;
+}
+
+/* A cluster that is small enough for a minute, where nobody says which. */
+static void advise_defaults(struct options *o)
+{
+	if (o->nic)
+		return;
+	o->nic = "sim:cx6-100";
+	o->keys = o->keys == DEF_KEYS ? 30000 : o->keys;
+	o->ms = o->ms ? o->ms : 1;
+	o->warm_ms = o->warm_ms == UINT64_MAX ? 1 : o->warm_ms;
+	if (o->cns == 1 && o->threads_max == 1) {
+		o->cns = 4;
+		o->mns = 2;
+		o->threads_min = o->threads_max = 8;
+	}
 }
 
 int far_bench_index(int argc, char **argv)
@@ -560,13 +674,12 @@ int far_bench_index(int argc, char **argv)
 		.kind = index_find("hash"),
 		.mix = ycsb_find("C"),
 		.data = { .key_type = YCSB_KEY_INT, .key_size = 8, .value_size = 8 },
-		.nic = "mem",
 		.cns = 1,
 		.mns = 1,
 		.threads_min = 1,
 		.threads_max = 1,
 		.tasks = 8,
-		.keys = 1000000,
+		.keys = DEF_KEYS,
 		.warm_ms = UINT64_MAX,
 		.seed = 1,
 		.theta = 0.99,
@@ -576,6 +689,12 @@ int far_bench_index(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return EXIT_FAILURE;
+	if (o.advise)
+		advise_defaults(&o);
+	if (!o.nic)
+		o.nic = "mem";
+	if (o.advise)
+		return advise(o);
 	if (o.variant && o.kind->variant(o.variant)) {
 		fprintf(stderr, "far: --variant %s: %s has %s\n", o.variant,
 			o.kind->index.name, o.kind->variants);
@@ -586,7 +705,15 @@ int far_bench_index(int argc, char **argv)
 			o.mix->name, o.kind->index.name);
 		return FAR_EXIT_USAGE;
 	}
+	if (o.memory && !o.kind->memory) {
+		fprintf(stderr, "far: --memory: %s cannot tell\n", o.kind->index.name);
+		return FAR_EXIT_USAGE;
+	}
+	if (o.warm_cache && (!o.kind->warm || o.by_insert || o.space)) {
+		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
+		return FAR_EXIT_USAGE;
+	}
 	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
-	return status ? status : run(&o);
+	return status ? status : run(&o, NULL);
 }

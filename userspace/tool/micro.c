@@ -25,6 +25,7 @@ struct options {
 	const char *node[MAX_NODES];	/* of --space */
 	unsigned nr_nodes;
 	int changes;		/* --change-ms was given */
+	int sized;		/* --size was */
 };
 
 static const char *const op_names[] = {
@@ -38,7 +39,7 @@ static const char *const op_names[] = {
 
 enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
        OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON,
-       OPT_SPACE, OPT_NODE };
+       OPT_SPACE, OPT_NODE, OPT_REDUNDANT, OPT_THETA };
 
 static const struct argp_option argp_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
@@ -65,6 +66,11 @@ static const struct argp_option argp_options[] = {
 	{ "region", OPT_REGION, "BYTES", 0,
 	  "memory per node that addresses are drawn from (16M)", 0 },
 	{ "seed", OPT_SEED, "N", 0, "of the addresses (1)", 0 },
+	{ "redundant", OPT_REDUNDANT, "KEYS", OPTION_ARG_OPTIONAL,
+	  "instead: threads that READ, or lock and WRITE, a key's object each (1024 bytes, "
+	  "one of KEYS by --theta), and how many do the same at the same time (100000000)",
+	  0 },
+	{ "theta", OPT_THETA, "X", 0, "with --redundant: skew (0.99)", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -101,7 +107,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_NIC:
-		m->nic = far_arg_nic(state, arg);
+		m->nic = far_arg_bench_nic(state, arg);
 		break;
 	case OPT_SPACE:
 		m->space = arg;
@@ -131,7 +137,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPT_OP:
 		m->op = parse_op(state, arg);
 		break;
+	case OPT_REDUNDANT:
+		m->redundant_keys = arg ? far_arg_number(state, "--redundant", arg, 1,
+							 UINT64_C(1) << 40, 0) : 100000000;
+		m->depth = 1;
+		break;
+	case OPT_THETA:
+		m->theta = far_arg_real(state, "--theta", arg, 0, 5);
+		break;
 	case OPT_SIZE:
+		o->sized = 1;
 		m->size = far_arg_number(state, "--size", arg, 1, 1 << 20, 1);
 		break;
 	case OPT_POLICY:
@@ -160,6 +175,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (o->changes && !m->least_threads)
 			argp_error(state, "--change-ms: expected with --threads N..M");
+		if (m->redundant_keys && !o->sized)
+			m->size = 1024;
 		break;
 	case ARGP_KEY_ARG:
 		argp_error(state, "no argument expected, but '%s' is there", arg);
@@ -196,6 +213,12 @@ static struct json_object *result_json(const struct options *o,
 	json_object_object_add(json, "mops", bench_json_number(r->mops));
 	json_object_object_add(json, "doorbells_per_op",
 			       bench_json_number(r->doorbells_per_op));
+	if (m->redundant_keys) {
+		json_object_object_add(json, "redundant_per_op",
+				       bench_json_number(r->redundant_per_op));
+		json_object_object_add(json, "failed_per_op",
+				       bench_json_number(r->failed_per_op));
+	}
 	json_object_object_add(json, "threads_per_doorbell", r->is_model ?
 			       json_object_new_int(r->threads_per_doorbell) : NULL);
 	json_object_object_add(json, "outstanding_max",
@@ -222,6 +245,9 @@ static void print_text(const struct options *o, const struct micro_result *r)
 	printf("%.3f Mop/s (%s): %u threads, depth %u, %s of %u bytes, %s\n", r->mops,
 	       r->is_model ? "model" : "measured", o->micro.threads, o->micro.depth,
 	       op_names[o->micro.op], o->micro.size, o->policy);
+	if (o->micro.redundant_keys)
+		printf("%.3f redundant per operation: others of the same key at the same "
+		       "time; %.3f CAS in vain\n", r->redundant_per_op, r->failed_per_op);
 	printf("%.3f doorbells per operation, at most %u operations outstanding\n",
 	       r->doorbells_per_op, r->outstanding_max);
 	if (r->is_model)

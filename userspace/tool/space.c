@@ -64,7 +64,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_NIC:
-		o->nic = arg;
+		o->nic = far_arg_nic(state, arg);
 		break;
 	case OPT_SIZE:
 		o->attr.size = size_arg(state, "--size", arg, UINT64_C(4) << 20,

@@ -3,7 +3,7 @@
 #include "build.h"
 #include "link.h"
 
-static void latch(struct wrc_build *b, int err)
+static void build_fail(struct wrc_build *b, int err)
 {
 	if (!b->err)
 		b->err = err;
@@ -69,7 +69,7 @@ int wrc_emit(struct wrc_build *b, const struct wrc_insn *insn)
 	struct wrc_insn *new;
 
 	if (!b->err)
-		latch(b, emit_check(b, insn));
+		build_fail(b, emit_check(b, insn));
 	if (b->err)
 		return 0;
 	new = &b->prog->insn[b->prog->nr_insn];
@@ -84,7 +84,7 @@ int wrc_emit(struct wrc_build *b, const struct wrc_insn *insn)
 void wrc_head_end(struct wrc_build *b)
 {
 	if (b->in_client || b->prog->nr_head || !b->prog->nr_insn)
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 	if (!b->err)
 		b->prog->nr_head = b->prog->nr_insn;
 }
@@ -92,7 +92,7 @@ void wrc_head_end(struct wrc_build *b)
 void wrc_client_queue(struct wrc_build *b)
 {
 	if (b->in_client || !b->prog->nr_head || b->fence)
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 	b->in_client = true;
 }
 
@@ -114,7 +114,7 @@ void wrc_after(struct wrc_build *b, int insn)
 	/* A fence is about these alone. */
 	if (b->in_client || insn < 0 || insn >= b->prog->nr_insn ||
 	    !(wrc_opdef(b->prog->insn[insn].op)->flags & WRC_OP_SCATTER))
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 	b->fence = true;
 }
 
@@ -131,7 +131,7 @@ void wrc_enable_upto(struct wrc_build *b, int send_en, int target)
 		return;
 	if (send_en >= b->prog->nr_insn ||
 	    b->prog->insn[send_en].op != WRC_WQE_SEND_EN) {
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 		return;
 	}
 	b->prog->insn[send_en].target = target;
@@ -143,7 +143,7 @@ void wrc_wait_for(struct wrc_build *b, int wait, int for_insn)
 		return;
 	if (wait >= b->prog->nr_insn ||
 	    b->prog->insn[wait].op != WRC_WQE_WAIT) {
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 		return;
 	}
 	b->prog->insn[wait].target = for_insn;
@@ -263,7 +263,7 @@ int wrc_keymap(struct wrc_build *b)
 	int map;
 
 	if (!b->err && wrc_is_keyed(b->prog))
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 	map = wrc_emit(b, &insn);
 	if (!b->err)
 		b->prog->map = map;
@@ -279,7 +279,7 @@ int wrc_umr(struct wrc_build *b, bool own_page)
 	int umr;
 
 	if (!b->err && !wrc_is_keyed(b->prog))
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 	umr = wrc_emit(b, &insn);
 	if (b->err)
 		return 0;
@@ -311,7 +311,7 @@ void wrc_set_local(struct wrc_build *b, int insn, unsigned int sge,
 		return;
 	if (insn < 0 || insn >= b->prog->nr_insn ||
 	    sge >= b->prog->insn[insn].nr_sge) {
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 		return;
 	}
 	b->prog->insn[insn].sge[sge].at = at;
@@ -334,7 +334,7 @@ void wrc_set_remote(struct wrc_build *b, int insn, struct wrc_ref at)
 		return;
 	if (insn < 0 || insn >= b->prog->nr_insn ||
 	    b->prog->insn[insn].op != WRC_WQE_READ) {
-		latch(b, -EINVAL);
+		build_fail(b, -EINVAL);
 		return;
 	}
 	b->prog->insn[insn].remote = at;
@@ -382,11 +382,11 @@ void wrc_arg(struct wrc_build *b, __u16 off, __u16 len, struct wrc_ref to)
 	if (b->err)
 		return;
 	if (!len || off + len > sizeof(struct odrp_wire_req)) {
-		latch(b, -ERANGE);
+		build_fail(b, -ERANGE);
 		return;
 	}
 	if (prog->nr_args == WRC_MAX_ARGS) {
-		latch(b, -ENOSPC);
+		build_fail(b, -ENOSPC);
 		return;
 	}
 	prog->arg[prog->nr_args].off = off;

@@ -174,7 +174,7 @@ bool wrc_check_is_patched(const struct wrc_prog *prog, unsigned int insn,
 }
 
 /* Do len bytes at a place hit the register? */
-static bool hits(struct wrc_ref at, __u32 len, struct wrc_ref reg)
+static bool hits_register(struct wrc_ref at, __u32 len, struct wrc_ref reg)
 {
 	__u32 from = at.at + at.off, want = reg.at + reg.off;
 
@@ -200,9 +200,9 @@ static bool writes_register(const struct wrc_insn *i, struct wrc_ref reg)
 
 	for (j = 0; j < i->nr_sge; len += i->sge[j++].len)
 		if (flags & WRC_OP_SCATTER &&
-		    hits(i->sge[j].at, i->sge[j].len, reg))
+		    hits_register(i->sge[j].at, i->sge[j].len, reg))
 			return true;
-	return flags & WRC_OP_RWRITE && hits(i->remote, len, reg);
+	return flags & WRC_OP_RWRITE && hits_register(i->remote, len, reg);
 }
 
 __u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
@@ -213,7 +213,7 @@ __u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
 
 	*ret_alone = true;
 	for (i = 0; i < prog->nr_scatter; i++)
-		if (hits(prog->scatter[i].to, prog->scatter[i].len, reg))
+		if (hits_register(prog->scatter[i].to, prog->scatter[i].len, reg))
 			*ret_alone = false;
 	for (i = 0; i < prog->nr_insn; i++) {
 		if (is_whole(&prog->insn[i], reg)) {
@@ -226,7 +226,7 @@ __u8 wrc_check_writer(const struct wrc_prog *prog, struct wrc_ref reg,
 	return n == 1 ? found : WRC_NONE;
 }
 
-static bool has(const struct wrc_check *c, enum wrc_rule rule)
+static bool rule_is_on(const struct wrc_check *c, enum wrc_rule rule)
 {
 	return c->rules & 1u << rule;
 }
@@ -242,7 +242,7 @@ static int check_wqes(struct wrc_check *c)
 
 	for (instance = 0; instance < c->ctx.geom->depth; instance++)
 		for (i = 0; !err && i < prog->nr_insn; i++) {
-			if (has(c, WRC_RULE_FORM))
+			if (rule_is_on(c, WRC_RULE_FORM))
 				err = wrc_check_form(c, instance, i);
 			if (!err && wrc_check_decode(c, instance, i, &wr))
 				err = wrc_check_wr(c, instance, i, &wr);
@@ -272,29 +272,29 @@ int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	if (c.nr_words < 0)
 		return wrc_refuse_all(&c, WRC_RULE_INDEX,
 				      "a recycle word does not fit its formula");
-	if (has(&c, WRC_RULE_KEY))
+	if (rule_is_on(&c, WRC_RULE_KEY))
 		err = wrc_check_keys(&c);
-	if (!err && has(&c, WRC_RULE_ADDRESS))
+	if (!err && rule_is_on(&c, WRC_RULE_ADDRESS))
 		err = wrc_check_bind(&c);
 	if (!err)
 		err = check_wqes(&c);
-	if (!err && has(&c, WRC_RULE_PATCH))
+	if (!err && rule_is_on(&c, WRC_RULE_PATCH))
 		err = wrc_check_patches(&c);
 	if (!err)
 		err = wrc_check_run(&c);
-	if (!err && has(&c, WRC_RULE_RQ))
+	if (!err && rule_is_on(&c, WRC_RULE_RQ))
 		err = wrc_check_rq(&c);
-	if (!err && has(&c, WRC_RULE_FLOW))
+	if (!err && rule_is_on(&c, WRC_RULE_FLOW))
 		err = wrc_check_flow(&c);
-	if (!err && has(&c, WRC_RULE_OWN))
+	if (!err && rule_is_on(&c, WRC_RULE_OWN))
 		err = wrc_check_own(&c);
-	if (!err && has(&c, WRC_RULE_TABLE))
+	if (!err && rule_is_on(&c, WRC_RULE_TABLE))
 		err = wrc_check_turns(&c);
-	if (!err && has(&c, WRC_RULE_KEYED))
+	if (!err && rule_is_on(&c, WRC_RULE_KEYED))
 		err = wrc_check_keyed(&c);
-	if (!err && has(&c, WRC_RULE_MOVE))
+	if (!err && rule_is_on(&c, WRC_RULE_MOVE))
 		err = wrc_check_move(&c);
-	if (!err && has(&c, WRC_RULE_GRACE))
+	if (!err && rule_is_on(&c, WRC_RULE_GRACE))
 		err = wrc_check_grace(&c);
 	return err;
 }

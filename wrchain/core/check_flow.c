@@ -72,8 +72,8 @@ static enum kind request_kind(const struct wrc_prog *prog, __u32 off)
 }
 
 /* Where byte `off` of a source's data stands in its 8-byte value. */
-static __u32 position(const struct wrc_prog *prog, const struct wrc_patch *p,
-		      __u32 byte)
+static __u32 byte_position(const struct wrc_prog *prog, const struct wrc_patch *p,
+			   __u32 byte)
 {
 	__u32 off = p->off + byte, at;
 
@@ -123,7 +123,7 @@ static enum kind field_kind(const struct flow *f, unsigned int insn,
 
 			if (k == K_SLOT)
 				want = 7 - want;
-			if (position(prog, p, b) != want)
+			if (byte_position(prog, p, b) != want)
 				return K_NOTHING;
 		}
 	}

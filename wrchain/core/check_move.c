@@ -111,7 +111,7 @@ static __u8 source_of(const struct wrc_prog *prog, struct wrc_ref at)
 }
 
 /* Whose result stands there in the end: READs within the chain only copy. */
-static __u8 origin(const struct wrc_prog *prog, struct wrc_ref at)
+static __u8 ref_origin(const struct wrc_prog *prog, struct wrc_ref at)
 {
 	unsigned int n;
 
@@ -132,7 +132,7 @@ static __u8 origin(const struct wrc_prog *prog, struct wrc_ref at)
 static __u8 origin_of(const struct wrc_prog *prog, unsigned int insn,
 		      enum wrc_field field)
 {
-	return origin(prog, wrc_field(insn, field, 0));
+	return ref_origin(prog, wrc_field(insn, field, 0));
 }
 
 /* The page that a WRITE puts. */
@@ -140,19 +140,19 @@ static __u8 page_of(const struct wrc_prog *prog, unsigned int put)
 {
 	const struct wrc_insn *i = &prog->insn[put];
 
-	return i->nr_sge == 1 ? origin(prog, i->sge[0].at) : WRC_NONE;
+	return i->nr_sge == 1 ? ref_origin(prog, i->sge[0].at) : WRC_NONE;
 }
 
 /* ---- one place ------------------------------------------------------------------ */
 
 /* A READ that makes the page the instance's own; that it is done well: rule own. */
-static bool keeps(const struct wrc_prog *prog, unsigned int insn, __u8 take)
+static bool read_keeps_page(const struct wrc_prog *prog, unsigned int insn, __u8 take)
 {
 	const struct wrc_insn *i = &prog->insn[insn];
 	unsigned int j;
 
 	if (i->op != WRC_WQE_READ || !wrc_has_register(prog) ||
-	    origin(prog, i->remote) != take)
+	    ref_origin(prog, i->remote) != take)
 		return false;
 	for (j = 0; j < i->nr_sge; j++) {
 		struct wrc_ref at = i->sge[j].at;
@@ -172,7 +172,7 @@ static int check_take(const struct move *m, unsigned int take)
 
 	for (i = 0; i < prog->nr_insn; i++) {
 		puts += is_put(&prog->insn[i]) && page_of(prog, i) == take;
-		kept |= keeps(prog, i, take);
+		kept |= read_keeps_page(prog, i, take);
 	}
 	puts += kept && want;
 	if (puts == want)

@@ -174,8 +174,8 @@ static int check_open(struct wrc_check *c, unsigned int insn)
  * How many bytes from `off` on of a source's result are allowed to hit the field
  * at this place and what follows of it; 0: not even the first.
  */
-static __u32 declared(const struct wrc_check *c, __u8 source, __u32 off,
-		      __u32 instance, const struct wrc_place *at)
+static __u32 hit_declared(const struct wrc_check *c, __u8 source, __u32 off,
+			  __u32 instance, const struct wrc_place *at)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	__u32 left, field;
@@ -234,7 +234,7 @@ static bool in_arena(const struct wrc_check *c, const struct wrc_sge *sge,
 }
 
 /* Who writes the receive record: the request, or the chain. */
-static bool posts(const struct wrc_check *c, __u8 source)
+static bool posts_record(const struct wrc_check *c, __u8 source)
 {
 	__u8 post = c->ctx.prog->post;
 
@@ -269,8 +269,8 @@ static bool from_request(const struct wrc_check *c, __u32 instance, __u32 off,
  * Follows the segments of one source.  Returns how many bytes hit fields, and
  * from a request registers and the doorbell record, or -EPERM.
  */
-static int follow(struct wrc_check *c, __u8 source, __u32 instance,
-		  const struct wrc_sge *sge, unsigned int nr_sge)
+static int segments_follow(struct wrc_check *c, __u8 source, __u32 instance,
+			   const struct wrc_sge *sge, unsigned int nr_sge)
 {
 	__u32 i, byte, n, off = 0;
 	int hits = 0;
@@ -293,7 +293,7 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 				continue;
 			}
 			if (at.space == WRC_SP_DBR && source != WRC_RECV &&
-			    posts(c, source)) {
+			    posts_record(c, source)) {
 				hits++;
 				continue;
 			}
@@ -302,8 +302,8 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 			    at.instance == instance && source != WRC_RECV)
 				continue;
 			n = at.space == WRC_SP_FIELD ?
-				    declared(c, source, off + byte, instance,
-					     &at) : 0;
+				    hit_declared(c, source, off + byte, instance,
+						 &at) : 0;
 			if (!n)
 				return refuse_hit(c, source, off + byte,
 						  instance, &at);
@@ -315,8 +315,8 @@ static int follow(struct wrc_check *c, __u8 source, __u32 instance,
 	return hits;
 }
 
-/* How many bytes of the arena a source should hit; see follow(). */
-static int wanted(const struct wrc_prog *prog, __u8 source)
+/* How many bytes of the arena a source should hit; see segments_follow(). */
+static int hits_wanted(const struct wrc_prog *prog, __u8 source)
 {
 	unsigned int i;
 	int bytes = 0;
@@ -334,14 +334,14 @@ static int wanted(const struct wrc_prog *prog, __u8 source)
 static int check_request(struct wrc_check *c, __u32 instance)
 {
 	struct wrc_sge sge[WRC_MAX_RECV_SGE];
-	int n, want = wanted(c->ctx.prog, WRC_RECV);
+	int n, want = hits_wanted(c->ctx.prog, WRC_RECV);
 
 	n = wrc_check_recv(c, instance, sge);
 	if (n < 0)
 		return wrc_refuse_all(c, RULE,
 				      "receive entry %u is malformed",
 				      instance);
-	n = follow(c, WRC_RECV, instance, sge, n);
+	n = segments_follow(c, WRC_RECV, instance, sge, n);
 	if (n < 0)
 		return n;
 	if (n != want)
@@ -359,14 +359,14 @@ static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
 	struct wrc_sge remote;
 	struct wrc_wr wr;
 	unsigned int j;
-	int n = 0, want = wanted(c->ctx.prog, insn);
+	int n = 0, want = hits_wanted(c->ctx.prog, insn);
 
-	if (posts(c, insn))
+	if (posts_record(c, insn))
 		want += sizeof(__be32);
 	if (!wrc_check_decode(c, instance, insn, &wr))
 		return 0;
 	if (flags & WRC_OP_SCATTER) {
-		n = follow(c, insn, instance, wr.sge, wr.nr_sge);
+		n = segments_follow(c, insn, instance, wr.sge, wr.nr_sge);
 	} else if (flags & WRC_OP_RWRITE &&
 		   wr.rkey == wrc_remote_key(c->ctx.bind, WRC_CL_ARENA) &&
 		   wrc_space_class((enum wrc_space)i->remote.space) ==
@@ -375,7 +375,7 @@ static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
 		remote.addr = wr.raddr;
 		for (j = 0, remote.len = 0; j < wr.nr_sge; j++)
 			remote.len += wr.sge[j].len;
-		n = follow(c, insn, instance, &remote, 1);
+		n = segments_follow(c, insn, instance, &remote, 1);
 	}
 	if (n < 0)
 		return n;

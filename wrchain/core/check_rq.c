@@ -18,7 +18,7 @@ static __u32 by_chain(const struct wrc_check *c)
 	return c->ctx.prog->post != WRC_NONE;
 }
 
-static int record(struct wrc_check *c)
+static int record_check(struct wrc_check *c)
 {
 	const struct wrc_geom *geom = c->ctx.geom;
 	struct wrc_dbr dbr;
@@ -80,7 +80,7 @@ static int record_words(struct wrc_check *c)
 }
 
 /* An entry takes a whole request and not one byte more. */
-static int entry(struct wrc_check *c, __u32 instance)
+static int entry_check(struct wrc_check *c, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	const struct wrc_bind *b = c->ctx.bind;
@@ -112,7 +112,7 @@ static int entry(struct wrc_check *c, __u32 instance)
 }
 
 /* A client sends the request, its words and the page. */
-static int message(struct wrc_check *c)
+static int message_check(struct wrc_check *c)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	__u32 len = sizeof(struct odrp_wire_req);
@@ -130,7 +130,7 @@ static int message(struct wrc_check *c)
 }
 
 /* A request goes to the instance's ring memory, and its page to the page's place. */
-static int segments(struct wrc_check *c)
+static int segments_check(struct wrc_check *c)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
@@ -154,14 +154,14 @@ int wrc_check_rq(struct wrc_check *c)
 	__u32 instance;
 	int err;
 
-	err = record(c);
+	err = record_check(c);
 	if (!err)
-		err = message(c);
+		err = message_check(c);
 	if (!err)
-		err = segments(c);
+		err = segments_check(c);
 	if (!err)
 		err = record_words(c);
 	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++)
-		err = entry(c, instance);
+		err = entry_check(c, instance);
 	return err;
 }

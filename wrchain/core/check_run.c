@@ -26,7 +26,7 @@ struct run {
 };
 
 /* The whole number near `near` whose low bits are value. */
-static __u64 unwrap(__u32 value, __u64 near, __u32 mask)
+static __u64 index_unwrap(__u32 value, __u64 near, __u32 mask)
 {
 	__u64 half = ((__u64)mask + 1) / 2;
 	__u64 ahead = (value - near) & mask;
@@ -77,7 +77,7 @@ static int run_wait_client(struct machine *m, unsigned int insn,
 			   const struct wrc_wr *wr, __u32 count)
 {
 	__u64 first = m->r * m->c->ctx.prog->client_cqes;
-	__u64 cqe = unwrap(count, m->client_cqes, WRC_WQE_WAIT_MASK);
+	__u64 cqe = index_unwrap(count, m->client_cqes, WRC_WQE_WAIT_MASK);
 
 	if (wr->obj != m->c->ctx.bind->client_scqn)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
@@ -101,7 +101,7 @@ static int run_wait(struct machine *m, unsigned int insn,
 	if (waits_for_message(m->c->ctx.prog, insn))
 		return run_wait_client(m, insn, wr, count);
 	if (wr->obj == bind->client_rcqn && wr->obj != bind->loop_scqn) {
-		cqe = unwrap(count, m->r, WRC_WQE_WAIT_MASK);
+		cqe = index_unwrap(count, m->r, WRC_WQE_WAIT_MASK);
 		if (cqe != m->r)
 			return wrc_refuse(m->c, RULE, m->instance, insn,
 					  "waits for request %llu and serves %llu",
@@ -114,7 +114,7 @@ static int run_wait(struct machine *m, unsigned int insn,
 		return wrc_refuse(m->c, RULE, m->instance, insn,
 				  "waits on completion queue 0x%x, which is not its own",
 				  wr->obj);
-	cqe = unwrap(count, m->cqes, WRC_WQE_WAIT_MASK);
+	cqe = index_unwrap(count, m->cqes, WRC_WQE_WAIT_MASK);
 	if (cqe >= m->cqes)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
 				  "waits for completion %llu when only %llu can exist",
@@ -130,7 +130,7 @@ static int run_wait(struct machine *m, unsigned int insn,
 }
 
 /* Marks what a SEND_EN of the loop queue enables. */
-static void mark(struct machine *m, unsigned int insn, __u64 from, __u64 to)
+static void enabled_mark(struct machine *m, unsigned int insn, __u64 from, __u64 to)
 {
 	const struct wrc_prog *prog = m->c->ctx.prog;
 	__u64 base = m->r * prog->bb[WRC_LOOP];
@@ -150,7 +150,7 @@ static void mark(struct machine *m, unsigned int insn, __u64 from, __u64 to)
 static int run_loop_en(struct machine *m, unsigned int insn, __u32 count)
 {
 	const struct wrc_geom *geom = m->c->ctx.geom;
-	__u64 to = unwrap(count, m->limit, WRC_WQE_EN_MASK);
+	__u64 to = index_unwrap(count, m->limit, WRC_WQE_EN_MASK);
 	__u64 most = (m->r + 1) * geom->loop_bb + geom->start_bb;
 
 	if (to <= m->limit)
@@ -163,7 +163,7 @@ static int run_loop_en(struct machine *m, unsigned int insn, __u32 count)
 				  "enables up to %llu, beyond the next head's end %llu",
 				  (unsigned long long)to,
 				  (unsigned long long)most);
-	mark(m, insn, m->limit, to);
+	enabled_mark(m, insn, m->limit, to);
 	m->limit = to;
 	return 0;
 }
@@ -197,7 +197,7 @@ static int refuse_number(struct machine *m, unsigned int insn)
 static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 {
 	const struct wrc_prog *prog = m->c->ctx.prog;
-	__u64 to = unwrap(count, m->client_limit, WRC_WQE_EN_MASK);
+	__u64 to = index_unwrap(count, m->client_limit, WRC_WQE_EN_MASK);
 	__u64 base = m->r * prog->bb[WRC_CLIENT];
 	__u64 want = base + prog->bb[WRC_CLIENT];
 	unsigned int i;
@@ -325,7 +325,7 @@ static int run_request(struct wrc_check *c, __u64 r, struct run *run)
 #undef RULE
 
 /* One lap and a bit, and around each number at which something wraps. */
-static int balance(struct wrc_check *c)
+static int balance_check(struct wrc_check *c)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	__u64 wraps[] = {
@@ -430,7 +430,7 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 	return err;
 }
 
-static int indices(struct wrc_check *c)
+static int indices_check(struct wrc_check *c)
 {
 	unsigned int i;
 	__u32 instance;
@@ -447,8 +447,8 @@ static int indices(struct wrc_check *c)
 /* ---- order and answer -------------------------------------------------------- */
 
 /* Is what `source` writes known to have arrived when `at` executes? */
-static bool known(const struct wrc_check *c, const struct run *run,
-		  __u8 source, unsigned int at)
+static bool has_arrived(const struct wrc_check *c, const struct run *run,
+			__u8 source, unsigned int at)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, cqe = 0;
@@ -497,7 +497,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 
 	if (next_lap(prog, p) || wrc_renews(prog, p->source))
 		by = prog->nr_insn - 1;
-	if (by != WRC_NONE && known(c, run, p->source, by))
+	if (by != WRC_NONE && has_arrived(c, run, p->source, by))
 		return 0;
 	wrc_text_init(&t, line, sizeof(line));
 	wrc_dis_patch(&t, prog, p);
@@ -510,7 +510,7 @@ static int order_patch(struct wrc_check *c, const struct run *run,
 			  "is enabled before its patch has arrived (%s)", line);
 }
 
-static bool overlap(const struct wrc_operand *a, const struct wrc_operand *b)
+static bool operands_overlap(const struct wrc_operand *a, const struct wrc_operand *b)
 {
 	__u32 from_a = a->at.off, from_b = b->at.off;
 
@@ -537,7 +537,7 @@ static int order_read(struct wrc_check *c, const struct run *run,
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i, j;
 
-	if (what->at.space == WRC_SP_BUF && !known(c, run, WRC_RECV, insn))
+	if (what->at.space == WRC_SP_BUF && !has_arrived(c, run, WRC_RECV, insn))
 		return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 				  "reads a page that may not have arrived");
 	for (i = 0; i < insn; i++) {
@@ -546,8 +546,8 @@ static int order_read(struct wrc_check *c, const struct run *run,
 		if (!(wrc_opdef(w->op)->flags & WRC_OP_SCATTER))
 			continue;
 		for (j = 0; j < w->nr_sge; j++)
-			if (overlap(&w->sge[j], what) &&
-			    !known(c, run, i, insn))
+			if (operands_overlap(&w->sge[j], what) &&
+			    !has_arrived(c, run, i, insn))
 				return wrc_refuse(c, WRC_RULE_ORDER, instance, insn,
 						  "reads what l%u may not have written yet",
 						  wrc_insn_number(prog, i));
@@ -597,7 +597,7 @@ static int order_gate(struct wrc_check *c, const struct run *run,
 	return 0;
 }
 
-static int order(struct wrc_check *c, const struct run *run, __u32 instance)
+static int order_check(struct wrc_check *c, const struct run *run, __u32 instance)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;
@@ -635,7 +635,7 @@ static int run_answer(struct wrc_check *c, const struct run *run,
 	for (i = 0; go != WRC_NONE && i < prog->nr_insn; i++) {
 		const struct wrc_insn *insn = &prog->insn[i];
 
-		if (is_effect(prog, insn) && !known(c, run, i, go))
+		if (is_effect(prog, insn) && !has_arrived(c, run, i, go))
 			return wrc_refuse(c, WRC_RULE_ANSWER, instance, i,
 					  "may take effect after l%u has let the answer go",
 					  wrc_insn_number(prog, go));
@@ -643,7 +643,7 @@ static int run_answer(struct wrc_check *c, const struct run *run,
 	return 0;
 }
 
-static bool has(const struct wrc_check *c, enum wrc_rule rule)
+static bool rule_is_on(const struct wrc_check *c, enum wrc_rule rule)
 {
 	return c->rules & 1u << rule;
 }
@@ -654,11 +654,11 @@ int wrc_check_run(struct wrc_check *c)
 	struct run run;
 	int err = 0;
 
-	if (has(c, WRC_RULE_INDEX))
-		err = indices(c);
-	if (!err && has(c, WRC_RULE_BALANCE))
-		err = balance(c);
-	if (!(has(c, WRC_RULE_ORDER) || has(c, WRC_RULE_ANSWER)))
+	if (rule_is_on(c, WRC_RULE_INDEX))
+		err = indices_check(c);
+	if (!err && rule_is_on(c, WRC_RULE_BALANCE))
+		err = balance_check(c);
+	if (!(rule_is_on(c, WRC_RULE_ORDER) || rule_is_on(c, WRC_RULE_ANSWER)))
 		return err;
 	/* The second lap, on which every count has been re-armed. */
 	for (r = depth; !err && r < 2 * depth; r++) {
@@ -666,9 +666,9 @@ int wrc_check_run(struct wrc_check *c)
 			wrc_text_init(&c->why, c->why.buf, c->why.size);
 			return 0;
 		}
-		if (has(c, WRC_RULE_ORDER))
-			err = order(c, &run, r - depth);
-		if (!err && has(c, WRC_RULE_ANSWER))
+		if (rule_is_on(c, WRC_RULE_ORDER))
+			err = order_check(c, &run, r - depth);
+		if (!err && rule_is_on(c, WRC_RULE_ANSWER))
 			err = run_answer(c, &run, r - depth);
 	}
 	return err;

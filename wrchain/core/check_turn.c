@@ -63,8 +63,8 @@ static __u32 brought_by(const struct wrc_geom *geom, const struct wrc_turn *t,
 	return ((__u32)r - wrc_turn_for(geom, t, 0)) & WRC_TURN_MASK;
 }
 
-static bool brought(const struct wrc_check *c, unsigned int insn,
-		    enum wrc_turn_kind kind, __s64 r, __u64 *ret_value)
+static bool word_brought(const struct wrc_check *c, unsigned int insn,
+			 enum wrc_turn_kind kind, __s64 r, __u64 *ret_value)
 {
 	const struct wrc_turn *t = turn_of(c->ctx.prog, insn, kind);
 
@@ -83,14 +83,14 @@ bool wrc_check_turn_word(const struct wrc_check *c, unsigned int insn,
 
 	switch (kind) {
 	case ODRP_WIRE_WORD_WAIT:
-		found = brought(c, insn, WRC_TURN_WAIT_LOW, r, &low) &&
-			brought(c, insn, WRC_TURN_WAIT_HIGH, r, &high);
+		found = word_brought(c, insn, WRC_TURN_WAIT_LOW, r, &low) &&
+			word_brought(c, insn, WRC_TURN_WAIT_HIGH, r, &high);
 		break;
 	case ODRP_WIRE_WORD_ENABLE:
-		found = brought(c, insn, WRC_TURN_ENABLE, r, &low);
+		found = word_brought(c, insn, WRC_TURN_ENABLE, r, &low);
 		break;
 	case ODRP_WIRE_WORD_INDEX:
-		found = brought(c, insn, WRC_TURN_INDEX, r, &low);
+		found = word_brought(c, insn, WRC_TURN_INDEX, r, &low);
 		break;
 	default:
 		return false;
@@ -120,8 +120,8 @@ static __u32 ahead_of(const struct wrc_geom *geom, const struct wrc_turn *t)
 }
 
 /* What the word has to be, from nothing but the program. */
-static __u64 wanted(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		    __u64 iova, const struct wrc_turn *t, __u32 r)
+static __u64 word_wanted(const struct wrc_prog *prog, const struct wrc_geom *geom,
+			 __u64 iova, const struct wrc_turn *t, __u32 r)
 {
 	__u32 at = r + ahead_of(geom, t);
 	const struct wrc_insn *insn = &prog->insn[t->insn];
@@ -189,7 +189,7 @@ static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		if (t->read != read)
 			continue;
 		is = word_at(prog, geom, table, t, r);
-		want = wanted(prog, geom, iova, t, r);
+		want = word_wanted(prog, geom, iova, t, r);
 		if (is != want)
 			return refuse_word(prog, t, r, is, want, why);
 	}
@@ -202,7 +202,7 @@ static int check_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		value = wrc_column_after(c, value)
 
 /* How many of n rows are right, until the first that is not. */
-static __u32 match(struct wrc_column *c, const __u8 *at, __u32 stride, __u32 n)
+static __u32 column_match(struct wrc_column *c, const __u8 *at, __u32 stride, __u32 n)
 {
 	__u64 value = c->value;
 	__u32 i;
@@ -253,14 +253,14 @@ static int check_column(const struct wrc_prog *prog,
 
 	if (even)
 		wrc_column_init(&c, prog, geom, iova,
-				wanted(prog, geom, iova, t, 0),
-				wanted(prog, geom, iova, t, 1));
+				word_wanted(prog, geom, iova, t, 0),
+				word_wanted(prog, geom, iova, t, 1));
 	for (r = 0; r < WRC_TURN_ROWS;) {
 		if (!even) {
-			c.value = wanted(prog, geom, iova, t, r);
+			c.value = word_wanted(prog, geom, iova, t, r);
 			end = class_end(geom, t, r);
 		}
-		r += match(&c, at + r * stride, stride, end - r);
+		r += column_match(&c, at + r * stride, stride, end - r);
 		if (r < end)
 			return refuse_word(prog, t, r,
 					   load_be(at + r * stride, t->width),

@@ -2,7 +2,7 @@
 /* Verifier: rules that look at one WQE: form, key, address, atomic. */
 #include "check.h"
 
-static bool has(const struct wrc_check *c, enum wrc_rule rule)
+static bool rule_is_on(const struct wrc_check *c, enum wrc_rule rule)
 {
 	return c->rules & 1u << rule;
 }
@@ -91,8 +91,8 @@ static int key_check(struct wrc_check *c, __u32 instance, unsigned int insn,
 			  what, key, wrc_class_name(class), want);
 }
 
-static int keys(struct wrc_check *c, __u32 instance, unsigned int insn,
-		const struct wrc_wr *wr)
+static int keys_check(struct wrc_check *c, __u32 instance, unsigned int insn,
+		      const struct wrc_wr *wr)
 {
 	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
 	const struct wrc_bind *b = c->ctx.bind;
@@ -130,8 +130,8 @@ static int place_check(struct wrc_check *c, __u32 instance, unsigned int insn,
 }
 
 /* Scattered results are rule patch's; here is all else. */
-static int addresses(struct wrc_check *c, __u32 instance, unsigned int insn,
-		     const struct wrc_wr *wr)
+static int addresses_check(struct wrc_check *c, __u32 instance, unsigned int insn,
+			   const struct wrc_wr *wr)
 {
 	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
 	const struct wrc_opdef *def = wrc_opdef(i->op);
@@ -171,8 +171,8 @@ static bool has_operand_written(const struct wrc_prog *prog, unsigned int insn)
 				    WRC_F_MSWAP : WRC_F_ADD, 0);
 }
 
-static int atomics(struct wrc_check *c, __u32 instance, unsigned int insn,
-		   const struct wrc_wr *wr)
+static int atomic_check(struct wrc_check *c, __u32 instance, unsigned int insn,
+			const struct wrc_wr *wr)
 {
 	__u64 add, boundary, swap = 0;
 
@@ -209,12 +209,12 @@ int wrc_check_wr(struct wrc_check *c, __u32 instance, unsigned int insn,
 {
 	int err = 0;
 
-	if (has(c, WRC_RULE_KEY))
-		err = keys(c, instance, insn, wr);
-	if (!err && has(c, WRC_RULE_ADDRESS))
-		err = addresses(c, instance, insn, wr);
-	if (!err && has(c, WRC_RULE_ATOMIC))
-		err = atomics(c, instance, insn, wr);
+	if (rule_is_on(c, WRC_RULE_KEY))
+		err = keys_check(c, instance, insn, wr);
+	if (!err && rule_is_on(c, WRC_RULE_ADDRESS))
+		err = addresses_check(c, instance, insn, wr);
+	if (!err && rule_is_on(c, WRC_RULE_ATOMIC))
+		err = atomic_check(c, instance, insn, wr);
 	return err;
 }
 

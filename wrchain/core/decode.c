@@ -201,8 +201,8 @@ static const char *get_data(const struct wrc_opdef *def, const __u8 *from,
 	return NULL;
 }
 
-static const char *decode(const void *wqe, size_t len, int shape,
-			  struct wrc_wr *wr)
+static const char *wqe_decode(const void *wqe, size_t len, int shape,
+			      struct wrc_wr *wr)
 {
 	const struct wrc_opdef *def;
 	const __u8 *from = wqe;
@@ -234,7 +234,7 @@ static const char *decode(const void *wqe, size_t len, int shape,
 
 int wrc_decode(const void *wqe, size_t len, int shape, struct wrc_wr *ret_wr)
 {
-	if (decode(wqe, len, shape, ret_wr))
+	if (wqe_decode(wqe, len, shape, ret_wr))
 		return -EINVAL;
 	return ret_wr->ds * WRC_WQE_DS;
 }
@@ -243,7 +243,7 @@ const char *wrc_decode_why(const void *wqe, size_t len, int shape)
 {
 	struct wrc_wr wr;
 
-	return decode(wqe, len, shape, &wr);
+	return wqe_decode(wqe, len, shape, &wr);
 }
 
 int wrc_decode_recv(const void *entry, size_t stride,

@@ -43,7 +43,7 @@ static bool insn_is_done(const struct stop *s, __u8 insn)
 	return s->bb >= (__u32)i->bb + i->nr_bb;
 }
 
-static const __u8 *place(const struct stop *s, struct wrc_ref ref)
+static const __u8 *ref_at(const struct stop *s, struct wrc_ref ref)
 {
 	return s->arena + wrc_arena_off(s->prog, s->geom, ref, s->instance);
 }
@@ -56,8 +56,8 @@ static void held_translated(const struct stop *s, struct wrc_held *held)
 {
 	held->home = held->page != 0;
 	if (held->home)
-		held->tt_addr = load_be64(place(s, wrc_field(s->prog->map,
-							     WRC_F_RADDR, 0)));
+		held->tt_addr = load_be64(ref_at(s, wrc_field(s->prog->map,
+							      WRC_F_RADDR, 0)));
 }
 
 /*
@@ -70,11 +70,11 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 	const struct wrc_hold *h = &s->prog->hold;
 
 	if (!insn_is_done(s, h->swapped))
-		held->page = load_be64(place(s, wrc_at(WRC_SP_RECV)));
+		held->page = load_be64(ref_at(s, wrc_at(WRC_SP_RECV)));
 	else if (!insn_is_done(s, h->page_taken))
-		held->page = load_be64(place(s, h->old));
+		held->page = load_be64(ref_at(s, h->old));
 	else
-		held->page = load_be64(place(s, h->page));
+		held->page = load_be64(ref_at(s, h->page));
 	/* And what a store met that was the wrong one: of two at a time it may be
 	 * the first one's UMR that came last. */
 	if (insn_is_done(s, h->umr) && !insn_is_done(s, h->page_taken))
@@ -83,7 +83,7 @@ static void held_register(const struct stop *s, struct wrc_held *held)
 		return;
 	/* In the slot still; or it was empty, and what comes is behind head. */
 	if (!insn_is_done(s, h->page_taken) || !held->page)
-		held->slot = load_host64(place(s, h->slot));
+		held->slot = load_host64(ref_at(s, h->slot));
 }
 
 static void held_lent(const struct stop *s, struct wrc_held *held)
@@ -92,17 +92,17 @@ static void held_lent(const struct stop *s, struct wrc_held *held)
 
 	if (!insn_is_done(s, h->page_taken) || insn_is_done(s, h->page_put))
 		return;
-	held->page = load_be64(place(s, h->page));
+	held->page = load_be64(ref_at(s, h->page));
 	held->home = held->page != 0;
 	if (held->home)
-		held->tt_addr = load_be64(place(s, h->tt));
+		held->tt_addr = load_be64(ref_at(s, h->tt));
 }
 
 static void held_moving(const struct stop *s, struct wrc_held *held)
 {
 	const struct wrc_hold *h = &s->prog->hold;
-	__u64 page = load_be64(place(s, h->page));
-	__u64 slot = load_host64(place(s, h->slot));
+	__u64 page = load_be64(ref_at(s, h->page));
+	__u64 slot = load_host64(ref_at(s, h->slot));
 
 	if (insn_is_done(s, h->page_taken)) {
 		if (!insn_is_done(s, h->page_put))

@@ -18,7 +18,7 @@ static __u32 insn_len(const struct wrc_insn *insn)
 }
 
 /* Basic blocks and CQE numbers, each queue for itself. */
-static void place(struct wrc_prog *prog)
+static void insns_place(struct wrc_prog *prog)
 {
 	unsigned int i;
 
@@ -61,7 +61,7 @@ static void shift_number(__u8 *number, unsigned int from)
 }
 
 /* Makes room at `at`; every number of an instruction behind it moves. */
-static void shift(struct wrc_prog *prog, unsigned int at)
+static void insns_shift(struct wrc_prog *prog, unsigned int at)
 {
 	unsigned int i, j;
 
@@ -99,7 +99,7 @@ static int add_nop(struct wrc_prog *prog, unsigned int at, __u32 bb)
 
 	if (prog->nr_insn == WRC_MAX_INSN)
 		return -ENOSPC;
-	shift(prog, at);
+	insns_shift(prog, at);
 	nop = &prog->insn[at];
 	memset(nop, 0, sizeof(*nop));
 	nop->op = WRC_WQE_NOP;
@@ -150,7 +150,7 @@ static int size_turns(struct wrc_prog *prog)
 }
 
 /* Fills the loop queue's instance to a power of two, with one NOP if it can. */
-static int pad(struct wrc_prog *prog)
+static int loop_pad(struct wrc_prog *prog)
 {
 	unsigned int at = nr_loop_insns(prog);
 	__u32 bb = loop_bbs(prog), want = power_of_two(bb), n;
@@ -317,7 +317,7 @@ static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 			 wrc_word_ref(w));
 }
 
-/* The gate's count comes behind the page: see tail(). */
+/* The gate's count comes behind the page: see page_tail(). */
 static bool is_tail(const struct wrc_prog *prog, unsigned int insn)
 {
 	return wrc_has_register(prog) && wrc_is_gate(prog, insn);
@@ -329,7 +329,7 @@ static bool is_tail(const struct wrc_prog *prog, unsigned int insn)
  * count, without which nothing runs, is the last that comes; or, where there is
  * no gate, the half of the table address without which it leads nowhere.
  */
-static int tail(struct wrc_prog *prog)
+static int page_tail(struct wrc_prog *prog)
 {
 	struct wrc_word *w;
 	int err;
@@ -352,7 +352,7 @@ static int tail(struct wrc_prog *prog)
 	return 0;
 }
 
-static int words(struct wrc_prog *prog)
+static int request_words(struct wrc_prog *prog)
 {
 	unsigned int i;
 	int err = 0;
@@ -361,7 +361,7 @@ static int words(struct wrc_prog *prog)
 	if (prog->choice != WRC_NONE)
 		err = insn_word(prog, ODRP_WIRE_WORD_NEXT, prog->choice);
 	if (prog->node)
-		return err ? err : tail(prog);
+		return err ? err : page_tail(prog);
 	if (wrc_rearms_itself(prog))
 		return 0;
 	for (i = 0; !err && i < prog->nr_insn; i++) {
@@ -381,7 +381,7 @@ static int words(struct wrc_prog *prog)
 	}
 	if (!err)
 		err = add_word(prog, ODRP_WIRE_WORD_DBR, WRC_NONE);
-	return err ? err : tail(prog);
+	return err ? err : page_tail(prog);
 }
 
 /* Adds a segment to the receive entry, or lengthens the last one. */
@@ -434,7 +434,7 @@ static int scatter_word(struct wrc_prog *prog, const struct wrc_word *w)
 	return add_scatter(prog, w->off, w->width, w->delta, to);
 }
 
-static int scatter(struct wrc_prog *prog)
+static int scatter_all(struct wrc_prog *prog)
 {
 	unsigned int i;
 	int err = 0;
@@ -498,12 +498,12 @@ int wrc_link(struct wrc_prog *prog)
 	if (prog->node)
 		err = size_turns(prog);
 	if (!err)
-		err = pad(prog);
+		err = loop_pad(prog);
 	if (!err && prog->node)
 		err = wrc_turn_place(prog);
 	if (err)
 		return err;
-	place(prog);
+	insns_place(prog);
 	for (i = 0; !err && i < prog->nr_insn; i++)
 		err = target_check(prog, i);
 	for (i = 0; !err && i < prog->nr_insn; i++)
@@ -511,8 +511,8 @@ int wrc_link(struct wrc_prog *prog)
 	if (!err)
 		err = arg_patches(prog);
 	if (!err)
-		err = words(prog);
+		err = request_words(prog);
 	if (!err)
-		err = scatter(prog);
+		err = scatter_all(prog);
 	return err;
 }

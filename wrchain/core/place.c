@@ -39,7 +39,7 @@ static void place_in_entry(const struct wrc_prog *prog,
 	p->off = off % stride - at;
 }
 
-static bool inside(__u64 off, __u32 from, __u64 len)
+static bool off_is_in(__u64 off, __u32 from, __u64 len)
 {
 	return off >= from && off - from < len;
 }
@@ -52,22 +52,22 @@ struct wrc_place wrc_place_of(const struct wrc_prog *prog,
 
 	memset(&p, 0, sizeof(p));
 	p.byte.field = WRC_NR_FIELDS;
-	if (inside(arena_off, geom->loop_sq, WRC_WQE_BB << geom->log_loop_sq)) {
+	if (off_is_in(arena_off, geom->loop_sq, WRC_WQE_BB << geom->log_loop_sq)) {
 		place_in_queue(prog, WRC_LOOP, arena_off - geom->loop_sq, &p);
-	} else if (inside(arena_off, geom->client_sq,
-			  WRC_WQE_BB << geom->log_client_sq)) {
+	} else if (off_is_in(arena_off, geom->client_sq,
+			     WRC_WQE_BB << geom->log_client_sq)) {
 		place_in_queue(prog, WRC_CLIENT, arena_off - geom->client_sq,
 			       &p);
 	} else if (wrc_has_register(prog) &&
-		   inside(arena_off, geom->client_rq,
-			  (__u64)geom->depth << geom->log_rq_stride)) {
+		   off_is_in(arena_off, geom->client_rq,
+			     (__u64)geom->depth << geom->log_rq_stride)) {
 		place_in_entry(prog, geom, arena_off - geom->client_rq, &p);
-	} else if (inside(arena_off, geom->scratch,
-			  geom->depth * WRC_SCRATCH)) {
+	} else if (off_is_in(arena_off, geom->scratch,
+			     geom->depth * WRC_SCRATCH)) {
 		p.space = WRC_SP_REG;
 		p.instance = (arena_off - geom->scratch) / WRC_SCRATCH;
 		p.off = (arena_off - geom->scratch) % WRC_SCRATCH;
-	} else if (inside(arena_off, rcv, sizeof(__be32))) {
+	} else if (off_is_in(arena_off, rcv, sizeof(__be32))) {
 		p.space = WRC_SP_DBR;
 		p.off = arena_off - rcv;
 	}

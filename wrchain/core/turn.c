@@ -98,7 +98,7 @@ static bool is_high(const struct wrc_turn *t)
 }
 
 /* Which READ brings which word, and where in its row. */
-static int deal(struct wrc_prog *prog, unsigned int more)
+static int turns_deal(struct wrc_prog *prog, unsigned int more)
 {
 	__u8 last = prog->nr_reads - 1, n[WRC_TURN_READS] = { more, 0, 0 };
 	unsigned int i, read = 0;
@@ -134,7 +134,7 @@ int wrc_turn_size(struct wrc_prog *prog, unsigned int more)
 		err = add_insn(prog, i);
 	if (!err)
 		err = turn_add(prog, WRC_TURN_POST, 0);
-	return err ? err : deal(prog, prog->strict ? more : 0);
+	return err ? err : turns_deal(prog, prog->strict ? more : 0);
 }
 
 int wrc_turn_place(struct wrc_prog *prog)
@@ -182,8 +182,8 @@ __u32 wrc_turn_for(const struct wrc_geom *geom, const struct wrc_turn *turn,
 }
 
 /* What a word with a high byte counts: it grows evenly with r. */
-static __u32 whole(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		   const struct wrc_turn *t, __u32 r)
+static __u32 word_count(const struct wrc_prog *prog, const struct wrc_geom *geom,
+			const struct wrc_turn *t, __u32 r)
 {
 	__u32 at = wrc_turn_for(geom, t, r);
 
@@ -203,8 +203,8 @@ static __u32 next_class(const struct wrc_prog *prog,
 
 		if (!is_high(t))
 			continue;
-		now = whole(prog, geom, t, x);
-		step = whole(prog, geom, t, 1) - whole(prog, geom, t, 0);
+		now = word_count(prog, geom, t, x);
+		step = word_count(prog, geom, t, 1) - word_count(prog, geom, t, 0);
 		left = WRC_TURN_ROWS - (now & (WRC_TURN_ROWS - 1));
 		if (step && x + (left + step - 1) / step < next)
 			next = x + (left + step - 1) / step;
@@ -331,13 +331,13 @@ static __u64 word_of(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	case WRC_TURN_WAIT_LOW:
 		return (__u16)wrc_count(prog, t->insn, at);
 	case WRC_TURN_WAIT_HIGH:
-		return whole(prog, geom, t, r) >> 16 & 0xff;
+		return word_count(prog, geom, t, r) >> 16 & 0xff;
 	case WRC_TURN_POST:
 		return (geom->depth + r + 1) & WRC_WQE_EN_MASK;
 	case WRC_TURN_ROW:
 		return iova + low_row(geom, t->insn - prog->turns, at);
 	case WRC_TURN_HIGH:
-		return (whole(prog, geom, t, r) >> 16 & 0xff) << 8;
+		return (word_count(prog, geom, t, r) >> 16 & 0xff) << 8;
 	default:
 		return WRC_TURN_NO_TT;
 	}

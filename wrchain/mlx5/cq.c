@@ -29,7 +29,7 @@ static int make_memory(struct wrc_mlx5_cq *cq, size_t *ret_len)
 	return 0;
 }
 
-static int create(struct wrc_mlx5_cq *cq, __u32 umem)
+static int cq_create(struct wrc_mlx5_cq *cq, __u32 umem)
 {
 	const struct wrc_mlx5_cq_attr attr = {
 		.log_size = cq->log_size,
@@ -64,7 +64,7 @@ int wrc_mlx5_cq_init(struct wrc_mlx5 *dev, __u8 log_size,
 	err = dev->devx->umem_reg(dev->ctx, cq.mem, len, &umem, &cq.umem);
 	if (err)
 		goto free_mem;
-	err = create(&cq, umem);
+	err = cq_create(&cq, umem);
 	if (err)
 		goto dereg_umem;
 	dev->stats.cqs++;

@@ -166,7 +166,7 @@ static int wait_for_it(struct wrc_mlx5_maker *m)
 }
 
 /* What is left over at the end is written twice. */
-static int clear(struct wrc_mlx5_maker *m, __u32 key, __u32 entries)
+static int ksm_clear(struct wrc_mlx5_maker *m, __u32 key, __u32 entries)
 {
 	const __u32 last = entries - NR_ENTRIES;
 	__u32 first = 0;
@@ -206,7 +206,7 @@ int wrc_mlx5_ksm_init(struct wrc_mlx5_maker *maker,
 	if (err)
 		return err;
 	ksm.key = wrc_mlx5_parse_create_ksm(out, a.variant);
-	err = clear(maker, ksm.key, a.entries);
+	err = ksm_clear(maker, ksm.key, a.entries);
 	if (err) {
 		maker->dev->devx->destroy(ksm.obj);
 		return err;

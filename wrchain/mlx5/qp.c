@@ -37,7 +37,7 @@ static bool fits_rq(const struct wrc_mlx5_caps *caps,
 	       1u << attr->log_rq_stride <= caps->max_wqe_rq;
 }
 
-static int create(struct wrc_mlx5_qp *qp, const struct wrc_mlx5_qp_attr *attr)
+static int qp_create(struct wrc_mlx5_qp *qp, const struct wrc_mlx5_qp_attr *attr)
 {
 	__u8 out[WRC_MLX5_IN_MAX];
 	struct wrc_mlx5_cmd cmd;
@@ -81,7 +81,7 @@ int wrc_mlx5_qp_init(struct wrc_mlx5 *dev, const struct wrc_mlx5_qp_attr *attr,
 	a.wq_off = 0;
 	a.dbr_off = (__u8 *)mem->dbr - base;
 	a.ts_format = dev->caps.ts_format;
-	err = create(&qp, &a);
+	err = qp_create(&qp, &a);
 	if (err) {
 		dev->devx->umem_dereg(qp.umem);
 		return err;

@@ -62,7 +62,7 @@ static struct mlx5_conn *add_conn(struct nic_mlx5 *m, void *conn)
 }
 
 /* The connection an event is about; NULL: nobody's. */
-static struct mlx5_conn *whose(struct nic *nic, const struct mlx5_cm_event *ev)
+static struct mlx5_conn *event_conn(struct nic *nic, const struct mlx5_cm_event *ev)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 	struct mlx5_conn *c;
@@ -90,7 +90,7 @@ int mlx5_event(struct nic *nic, struct nic_event *ret_event)
 		r = m->cm->event(m->cm_ctx, &ev);
 		if (r)
 			return r;
-		c = whose(nic, &ev);
+		c = event_conn(nic, &ev);
 	} while (!c);
 	if (ev.type == NIC_GONE && c->qpn)
 		mlx5_qp_error(nic, c->qpn);
@@ -133,8 +133,8 @@ static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
 }
 
 /* What the connection manager leaves open. */
-static int complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
-		    struct wrc_mlx5_conn *conn)
+static int conn_complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
+			 struct wrc_mlx5_conn *conn)
 {
 	const struct wrc_mlx5_caps *caps = &m->dev.caps;
 
@@ -166,7 +166,7 @@ int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
 		return -ENOENT;
 	r = m->cm->attr(c->conn, &conn);
 	if (!r)
-		r = complete(m, q, &conn);
+		r = conn_complete(m, q, &conn);
 	if (!r)
 		r = wrc_mlx5_qp_connect(&q->qp, &conn);
 	if (r)

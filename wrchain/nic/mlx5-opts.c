@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,17 @@
 #include "verdict.h"
 
 #define WORD_MAX 320
+
+/*
+ * A word KEY=VALUE.  @off: of the field of the options; @min and @max: its bounds, if
+ * it is a number.
+ */
+struct word {
+	const char *key;
+	int (*set)(void *field, const struct word *w, const char *value, char *why);
+	size_t off;
+	unsigned long min, max;
+};
 
 __attribute__((format(printf, 2, 3)))
 static int complain(char *why, const char *fmt, ...)
@@ -24,69 +36,98 @@ static int complain(char *why, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static int set_number(const char *key, const char *value, unsigned long min,
-		      unsigned long max, unsigned long *ret, char *why)
+static int parse_number(const struct word *w, const char *value, unsigned long *ret,
+			char *why)
 {
 	unsigned long n;
 	char *end;
 
 	errno = 0;
 	n = strtoul(value, &end, 10);
-	if (*value < '0' || *value > '9' || errno || *end || n < min ||
-	    n > max)
-		return complain(why, "%s=%s: expected a number from %lu to %lu",
-				key, value, min, max);
+	if (*value < '0' || *value > '9' || errno || *end || n < w->min || n > w->max)
+		return complain(why, "%s=%s: expected a number from %lu to %lu", w->key,
+				value, w->min, w->max);
 	*ret = n;
 	return 0;
 }
 
-static int set_strict(const char *value, bool *ret, char *why)
+static int set_u8(void *field, const struct word *w, const char *value, char *why)
 {
-	if (!strcasecmp(value, "yes") || !strcmp(value, "1"))
-		*ret = true;
-	else if (!strcasecmp(value, "no") || !strcmp(value, "0"))
-		*ret = false;
-	else
-		return complain(why, "strict=%s: expected yes or no", value);
+	unsigned long n = 0;
+	int r = parse_number(w, value, &n, why);
+
+	if (!r)
+		*(uint8_t *)field = n;
+	return r;
+}
+
+static int set_u16(void *field, const struct word *w, const char *value, char *why)
+{
+	unsigned long n = 0;
+	int r = parse_number(w, value, &n, why);
+
+	if (!r)
+		*(uint16_t *)field = n;
+	return r;
+}
+
+static int set_bool(void *field, const struct word *w, const char *value, char *why)
+{
+	bool yes = !strcasecmp(value, "yes") || !strcmp(value, "1");
+
+	if (!yes && strcasecmp(value, "no") && strcmp(value, "0"))
+		return complain(why, "%s=%s: expected yes or no", w->key, value);
+	*(bool *)field = yes;
 	return 0;
 }
 
-static int set_report(const char *value, char *ret, char *why)
+static int set_report(void *field, const struct word *w, const char *value, char *why)
 {
 	if (!strcmp(value, "none"))
 		value = "";
 	else if (*value != '/' || strlen(value) >= NIC_MLX5_REPORT_MAX)
-		return complain(why, "report=%.40s: expected none or an absolute "
-				"path of less than %d bytes", value,
+		return complain(why, "%s=%.40s: expected none or an absolute "
+				"path of less than %d bytes", w->key, value,
 				NIC_MLX5_REPORT_MAX);
-	memcpy(ret, value, strlen(value) + 1);
+	memcpy(field, value, strlen(value) + 1);
 	return 0;
+}
+
+/* The offset of a field that has the size of type. */
+#define OFF(type, f)							\
+	(offsetof(struct nic_mlx5_opts, f) + 0 * sizeof(char[			\
+	 sizeof(((struct nic_mlx5_opts *)0)->f) == sizeof(type) ? 1 : -1]))
+
+static const struct word mlx5_words[] = {
+	{ "port", set_u8, OFF(uint8_t, port), .min = 1, .max = 254 },
+	{ "gid", set_u16, OFF(uint16_t, gid_index), .max = 255 },
+	{ "strict", set_bool, OFF(bool, strict) },
+	{ "report", set_report, offsetof(struct nic_mlx5_opts, report) },
+};
+
+#define NR_WORDS (sizeof(mlx5_words) / sizeof(mlx5_words[0]))
+
+static int complain_unknown(const char *key, char *why)
+{
+	char all[NIC_MLX5_WHY_MAX];
+	size_t len = 0, i;
+
+	for (i = 0; i < NR_WORDS && len < sizeof(all); i++)
+		len += snprintf(all + len, sizeof(all) - len, "%s%s",
+				!i ? "" : i < NR_WORDS - 1 ? ", " : " or ",
+				mlx5_words[i].key);
+	return complain(why, "%.40s: unknown; expected %s", key, all);
 }
 
 static int set_word(struct nic_mlx5_opts *opts, const char *key,
 		    const char *value, char *why)
 {
-	unsigned long n = 0;
-	int r;
+	const struct word *w;
 
-	if (!strcmp(key, "strict"))
-		return set_strict(value, &opts->strict, why);
-	if (!strcmp(key, "port")) {
-		r = set_number(key, value, 1, 254, &n, why);
-		if (!r)
-			opts->port = n;
-		return r;
-	}
-	if (!strcmp(key, "gid")) {
-		r = set_number(key, value, 0, 255, &n, why);
-		if (!r)
-			opts->gid_index = n;
-		return r;
-	}
-	if (!strcmp(key, "report"))
-		return set_report(value, opts->report, why);
-	return complain(why, "%.40s: unknown; expected port, gid, strict or "
-			"report", key);
+	for (w = mlx5_words; w < mlx5_words + NR_WORDS; w++)
+		if (!strcmp(key, w->key))
+			return w->set((char *)opts + w->off, w, value, why);
+	return complain_unknown(key, why);
 }
 
 static int set_device(struct nic_mlx5_opts *opts, const char *word, char *why)
@@ -122,7 +163,7 @@ int nic_mlx5_parse(const char *words, struct nic_mlx5_opts *ret_opts,
 	char word[WORD_MAX];
 	int r;
 
-	set_report(verdict_dir, opts.report, why);
+	set_word(&opts, "report", verdict_dir, why);
 	while (*words) {
 		size_t len = strcspn(words, ",");
 

@@ -69,7 +69,7 @@ free_qp:
 }
 
 /* Its number may come again. */
-static void forget(struct nic_mlx5 *m, uint32_t qpn)
+static void conns_forget(struct nic_mlx5 *m, uint32_t qpn)
 {
 	struct mlx5_conn *c;
 
@@ -89,7 +89,7 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 	r = wrc_mlx5_qp_fini(&q->qp);
 	if (r)
 		return r;
-	forget(mlx5_of(nic), qpn);
+	conns_forget(mlx5_of(nic), qpn);
 	tdelete(q, &mlx5_of(nic)->qps, mlx5_compare);
 	free(q);
 	return 0;
@@ -137,7 +137,7 @@ struct mlx5_end {
 	uint8_t syndrome;
 };
 
-static void judge(const struct wrc_cqe_err *e, struct mlx5_end *v)
+static void end_note(const struct wrc_cqe_err *e, struct mlx5_end *v)
 {
 	uint16_t wqe = be16toh(e->wqe_counter);
 
@@ -162,7 +162,7 @@ static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
 		op = e.op_own >> 4;
 		if ((op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR) &&
 		    (be32toh(e.sop_qpn) & 0xffffff) == qpn)
-			judge(&e, v);
+			end_note(&e, v);
 	}
 }
 

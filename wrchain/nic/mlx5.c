@@ -211,8 +211,8 @@ static int report(struct nic *nic, const struct nic_reporter *to)
  * A device that is gone destroys nothing any more; what it refuses goes when its
  * file is closed.
  */
-static void empty(struct nic *nic, void **tree,
-		  void (*destroy)(struct nic *nic, uint32_t number))
+static void tree_empty(struct nic *nic, void **tree,
+		       void (*destroy)(struct nic *nic, uint32_t number))
 {
 	while (*tree) {
 		uint32_t number = **(uint32_t **)*tree;
@@ -241,11 +241,11 @@ static void close_nic(struct nic *nic)
 		mlx5_release(nic, m->conns->id);
 	if (m->cm_ctx)
 		m->cm->close(m->cm_ctx);
-	empty(nic, &m->qps, drop_qp);
+	tree_empty(nic, &m->qps, drop_qp);
 	while (m->cqs)
 		cq_destroy(nic, **(uint32_t **)m->cqs);
-	empty(nic, &m->mrs, mr_dereg);
-	empty(nic, &m->pds, pd_free);
+	tree_empty(nic, &m->mrs, mr_dereg);
+	tree_empty(nic, &m->pds, pd_free);
 	wrc_mlx5_close(&m->dev);
 	free(m);
 }

@@ -24,7 +24,7 @@ struct reading {
 };
 
 __attribute__((format(printf, 2, 3)))
-static bool object(const struct reading *rd, const char *fmt, ...)
+static bool said_set(const struct reading *rd, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -34,9 +34,9 @@ static bool object(const struct reading *rd, const char *fmt, ...)
 	return false;
 }
 
-static bool disbelieve(const struct reading *rd, const char *why)
+static bool report_ignore(const struct reading *rd, const char *why)
 {
-	return object(rd, "%s is ignored: %s", rd->path, why);
+	return said_set(rd, "%s is ignored: %s", rd->path, why);
 }
 
 int verdict_path(const char *where, const char *device,
@@ -55,16 +55,16 @@ int verdict_path(const char *where, const char *device,
 
 /* ---- the file ----------------------------------------------------------------- */
 
-static bool may_be_believed(const struct reading *rd, const struct stat *st)
+static bool file_is_trusted(const struct reading *rd, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
-		return disbelieve(rd, "it is not a regular file");
+		return report_ignore(rd, "it is not a regular file");
 	if (st->st_uid && st->st_uid != geteuid())
-		return disbelieve(rd, "it belongs neither to root nor to this user");
+		return report_ignore(rd, "it belongs neither to root nor to this user");
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
-		return disbelieve(rd, "others than the owner may write to it");
+		return report_ignore(rd, "others than the owner may write to it");
 	if (st->st_size > VERDICT_FILE_MAX)
-		return disbelieve(rd, "it is larger than 16 MB");
+		return report_ignore(rd, "it is larger than 16 MB");
 	return true;
 }
 
@@ -88,7 +88,7 @@ static ssize_t read_all(int fd, char *buf, size_t len)
 }
 
 /* One object and nothing behind it; NULL. */
-static struct json_object *parse(const char *buf, size_t len)
+static struct json_object *report_parse(const char *buf, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new();
 	struct json_object *obj;
@@ -113,34 +113,34 @@ static struct json_object *load_fd(const struct reading *rd, int fd)
 	char *buf;
 
 	if (fstat(fd, &st)) {
-		disbelieve(rd, strerror(errno));
+		report_ignore(rd, strerror(errno));
 		return NULL;
 	}
-	if (!may_be_believed(rd, &st))
+	if (!file_is_trusted(rd, &st))
 		return NULL;
 	buf = malloc(st.st_size + 1);
 	len = buf ? read_all(fd, buf, st.st_size) : -ENOMEM;
 	if (len < 0) {
-		disbelieve(rd, strerror(-len));
+		report_ignore(rd, strerror(-len));
 	} else {
-		obj = parse(buf, len);
+		obj = report_parse(buf, len);
 		if (!obj)
-			disbelieve(rd, "it is not one JSON object; " AGAIN);
+			report_ignore(rd, "it is not one JSON object; " AGAIN);
 	}
 	free(buf);
 	return obj;
 }
 
 /* What is looked at is what was opened.  A FIFO does not hold us up. */
-static struct json_object *load(const struct reading *rd)
+static struct json_object *report_load(const struct reading *rd)
 {
 	int fd = open(rd->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct json_object *obj;
 
 	if (fd < 0) {
-		object(rd, "nothing is known of %s: no report of odrp-hwcheck "
-		       "(%s: %s); odrp-hwcheck --save makes one",
-		       rd->card->device, rd->path, strerror(errno));
+		said_set(rd, "nothing is known of %s: no report of odrp-hwcheck "
+			 "(%s: %s); odrp-hwcheck --save makes one",
+			 rd->card->device, rd->path, strerror(errno));
 		return NULL;
 	}
 	obj = load_fd(rd, fd);
@@ -156,8 +156,8 @@ static bool report_get(const struct reading *rd, struct json_object *report,
 	if (json_object_object_get_ex(report, key, ret) &&
 	    json_object_is_type(*ret, type))
 		return true;
-	return object(rd, "%s is ignored: %s is missing, or not of type %s; "
-		      AGAIN, rd->path, key, json_type_to_name(type));
+	return said_set(rd, "%s is ignored: %s is missing, or not of type %s; "
+			AGAIN, rd->path, key, json_type_to_name(type));
 }
 
 static bool get_bool(const struct reading *rd, struct json_object *report,
@@ -172,7 +172,7 @@ static bool get_bool(const struct reading *rd, struct json_object *report,
 }
 
 /* Of any text the beginning, as far as it can be shown. */
-static const char *shown(const char *text, char buf[64])
+static const char *text_shown(const char *text, char buf[64])
 {
 	size_t i;
 
@@ -182,8 +182,8 @@ static const char *shown(const char *text, char buf[64])
 	return buf;
 }
 
-static bool matches(const struct reading *rd, struct json_object *report,
-		    const char *key, const char *word, const char *ours)
+static bool report_matches(const struct reading *rd, struct json_object *report,
+			   const char *key, const char *word, const char *ours)
 {
 	char a[64], b[64];
 	struct json_object *value;
@@ -195,44 +195,44 @@ static bool matches(const struct reading *rd, struct json_object *report,
 	if (json_object_get_string_len(value) == (int)strlen(ours) &&
 	    !strcmp(text, ours))
 		return true;
-	return object(rd, "%s is for %s %s, but %s has %s: " AGAIN, rd->path,
-		      word, shown(text, a), rd->card->device, shown(ours, b));
+	return said_set(rd, "%s is for %s %s, but %s has %s: " AGAIN, rd->path,
+			word, text_shown(text, a), rd->card->device, text_shown(ours, b));
 }
 
-static bool is_of_us(const struct reading *rd, struct json_object *report)
+static bool report_is_of_card(const struct reading *rd, struct json_object *report)
 {
 	const struct verdict_card *card = rd->card;
 	bool strict;
 
 	if (!*card->guid)
-		return object(rd, "nothing is known of %s: it has no node GUID, "
-			      "so no report is valid for it", card->device);
-	if (!matches(rd, report, "guid", "node GUID", card->guid) ||
-	    !matches(rd, report, "firmware", "firmware", card->firmware) ||
-	    !matches(rd, report, "version", "ODRP", verdict_version) ||
+		return said_set(rd, "nothing is known of %s: it has no node GUID, "
+				"so no report is valid for it", card->device);
+	if (!report_matches(rd, report, "guid", "node GUID", card->guid) ||
+	    !report_matches(rd, report, "firmware", "firmware", card->firmware) ||
+	    !report_matches(rd, report, "version", "ODRP", verdict_version) ||
 	    !get_bool(rd, report, "strict", &strict))
 		return false;
 	if (strict == card->strict)
 		return true;
-	return object(rd, "%s is for strict=%s, but %s has strict=%s: " AGAIN,
-		      rd->path, strict ? "yes" : "no", card->device,
-		      card->strict ? "yes" : "no");
+	return said_set(rd, "%s is for strict=%s, but %s has strict=%s: " AGAIN,
+			rd->path, strict ? "yes" : "no", card->device,
+			card->strict ? "yes" : "no");
 }
 
-static void judge(const struct reading *rd, struct json_object *report,
-		  struct verdict *verdict)
+static void verdict_take(const struct reading *rd, struct json_object *report,
+			 struct verdict *verdict)
 {
 	bool fences, keys;
 
-	if (!is_of_us(rd, report) ||
+	if (!report_is_of_card(rd, report) ||
 	    !get_bool(rd, report, "order_fence", &fences) ||
 	    !get_bool(rd, report, "translate_nic", &keys))
 		return;
 	verdict->fences = fences;
 	verdict->keys = keys;
-	object(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
-	       "%sbe set", rd->card->device, rd->path, fences ? "" : "not ",
-	       keys ? "" : "not ");
+	said_set(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
+		 "%sbe set", rd->card->device, rd->path, fences ? "" : "not ",
+		 keys ? "" : "not ");
 }
 
 void verdict_read(const char *path, const struct verdict_card *card,
@@ -240,10 +240,10 @@ void verdict_read(const char *path, const struct verdict_card *card,
 {
 	struct verdict verdict = { .said = "" };
 	const struct reading rd = { path, card, verdict.said };
-	struct json_object *report = load(&rd);
+	struct json_object *report = report_load(&rd);
 
 	if (report)
-		judge(&rd, report, &verdict);
+		verdict_take(&rd, report, &verdict);
 	json_object_put(report);
 	*ret_verdict = verdict;
 }

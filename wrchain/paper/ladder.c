@@ -2,7 +2,7 @@
 /* The rungs of the ladder: switches, and what the programs share; ladder.h. */
 #include "ladder.h"
 
-static void fail(struct ladder *l, int err)
+static void ladder_fail(struct ladder *l, int err)
 {
 	if (!l->b.err)
 		l->b.err = err;
@@ -104,7 +104,7 @@ void ladder_set_swapped(struct ladder *l, int swap, struct wrc_ref at)
 
 /* ---- re-arming without the client ------------------------------------------- */
 
-static void rearm(struct ladder *l, __u8 kind, __u8 insn)
+static void ladder_rearm(struct ladder *l, __u8 kind, __u8 insn)
 {
 	struct wrc_prog *prog = l->b.prog;
 	struct wrc_insn advance = {
@@ -119,7 +119,7 @@ static void rearm(struct ladder *l, __u8 kind, __u8 insn)
 	if (l->b.err)
 		return;
 	if (prog->nr_cells == WRC_MAX_CELLS) {
-		fail(l, -ENOSPC);
+		ladder_fail(l, -ENOSPC);
 		return;
 	}
 	prog->cell[prog->nr_cells].kind = kind;
@@ -142,11 +142,11 @@ static void rearm_all(struct ladder *l)
 		__u8 op = l->b.prog->insn[i].op;
 
 		if (op == WRC_WQE_WAIT)
-			rearm(l, ODRP_WIRE_WORD_WAIT, i);
+			ladder_rearm(l, ODRP_WIRE_WORD_WAIT, i);
 		else if (op == WRC_WQE_SEND_EN)
-			rearm(l, ODRP_WIRE_WORD_ENABLE, i);
+			ladder_rearm(l, ODRP_WIRE_WORD_ENABLE, i);
 	}
-	rearm(l, ODRP_WIRE_WORD_DBR, WRC_NONE);
+	ladder_rearm(l, ODRP_WIRE_WORD_DBR, WRC_NONE);
 }
 
 #define ARG(l, member, to)						\
@@ -164,7 +164,7 @@ int ladder_answer(struct ladder *l, bool fence, __u32 page_len, int tt_user)
 		ladder_fence(l, go);
 	/* Not before it has been executed, with the count of this lap. */
 	if (!l->helper)
-		rearm(l, ODRP_WIRE_WORD_ENABLE, go);
+		ladder_rearm(l, ODRP_WIRE_WORD_ENABLE, go);
 	wrc_client_queue(&l->b);
 	answer = wrc_write_imm(&l->b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
 			       page_len);

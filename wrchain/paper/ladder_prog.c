@@ -174,7 +174,7 @@ int ladder_any_store(struct ladder *l)
 }
 
 /* The two conditional opcodes, out of a page address; see invalidate.c. */
-static int decide(struct ladder *l, struct wrc_ref page)
+static int ladder_decide(struct ladder *l, struct wrc_ref page)
 {
 	struct wrc_insn insn = {
 		.op = WRC_WQE_READ,
@@ -209,7 +209,7 @@ int ladder_invalidate(struct ladder *l)
 	take = wrc_take(b, wrc_at(WRC_SP_TT), page);
 	if (!l->calc)
 		ladder_set_swapped(l, tt, wrc_field(take, WRC_F_RADDR, 0));
-	sel = ladder_fence(l, decide(l, page));
+	sel = ladder_fence(l, ladder_decide(l, page));
 	go = ladder_fence(l, wrc_send_en(b, 0));
 	wrc_enable_upto(b, en, go);
 

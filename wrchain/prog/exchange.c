@@ -69,7 +69,7 @@ static void swap_and_answer(struct store *s, bool keyed)
 }
 
 /* SEND_EN as far as the next one, which this is. */
-static void enable(struct store *s, int target)
+static void store_enable(struct store *s, int target)
 {
 	int en = wrc_send_en(&s->b, target);
 
@@ -78,14 +78,14 @@ static void enable(struct store *s, int target)
 }
 
 /* READ, in effect, of 8 bytes of the page: the address comes at run time. */
-static int touch(struct store *s)
+static int store_touch(struct store *s)
 {
 	return wrc_write(&s->b, wrc_reg(WRC_REG_TRASH, 0), wrc_at(WRC_SP_POOL),
 			 8, 0);
 }
 
-/* The new page is where touch() has its address. */
-static void renew(struct store *s, int touched)
+/* The new page is where store_touch() has its address. */
+static void store_renew(struct store *s, int touched)
 {
 	struct wrc_ref page = wrc_field(touched, WRC_F_ADDR, 0);
 	struct wrc_build *b = &s->b;
@@ -118,9 +118,9 @@ static int mapped_store(const struct wrc_opts *opts, struct wrc_prog *prog)
 	wrc_begin(&s.b, prog, ODRP_WIRE_MAPPED_STORE, "mapped_store", opts);
 	swap_and_answer(&s, false);
 	wrc_enable_upto(&s.b, s.last, WRC_NEXT_HEAD);
-	page = touch(&s);
+	page = store_touch(&s);
 	wrc_set_local(&s.b, s.swap, 0, wrc_field(page, WRC_F_ADDR, 0));
-	renew(&s, page);
+	store_renew(&s, page);
 	wrc_holds_old(&s.b, s.swap, wrc_field(page, WRC_F_ADDR, 0));
 	return store_finish(&s);
 }
@@ -143,15 +143,15 @@ static int unmapped_store(const struct wrc_opts *opts, bool keyed,
 	wrc_after(&s.b, pop);
 	reverse = wrc_endian_swap(&s.b, slot);
 	wrc_after(&s.b, reverse);
-	enable(&s, 0);
+	store_enable(&s, 0);
 	take = wrc_take(&s.b, wrc_at(WRC_SP_SLOT), wrc_at(WRC_SP_NONE));
 	wrc_set_swapped(&s.b, reverse, wrc_field(take, WRC_F_RADDR, 0));
 	wrc_after(&s.b, take);
-	enable(&s, WRC_NEXT_HEAD);
+	store_enable(&s, WRC_NEXT_HEAD);
 
-	page = touch(&s);
+	page = store_touch(&s);
 	wrc_set_local(&s.b, take, 0, wrc_field(page, WRC_F_ADDR, 0));
-	renew(&s, page);
+	store_renew(&s, page);
 	wrc_holds_old(&s.b, s.swap, old);
 	wrc_holds(&s.b, false, pop, slot, take, wrc_field(page, WRC_F_ADDR, 0),
 		  WRC_NONE);

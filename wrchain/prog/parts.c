@@ -64,8 +64,8 @@ void wrc_prog_args(struct wrc_build *b, int tt_access, int answer)
 	ARG(b, rkey, wrc_field(answer, WRC_F_RKEY, 0));
 }
 
-static int ours(enum odrp_wire_chain chain, const struct wrc_opts *opts,
-		struct wrc_prog *prog)
+static int is_ours(enum odrp_wire_chain chain, const struct wrc_opts *opts,
+		   struct wrc_prog *prog)
 {
 	switch (chain) {
 	case ODRP_WIRE_LOAD:
@@ -84,7 +84,7 @@ int wrc_prog_of(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 		return -EINVAL;
 	switch (opts->variant) {
 	case WRC_V_OURS:
-		return ours(chain, opts, prog);
+		return is_ours(chain, opts, prog);
 	case WRC_V_EXCHANGE:
 		return wrc_prog_exchange(chain, opts, prog);
 	case WRC_V_KEYED:

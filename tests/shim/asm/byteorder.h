@@ -12,5 +12,6 @@
 #define cpu_to_be32(x)	htobe32(x)
 #define be64_to_cpu(x)	be64toh(x)
 #define cpu_to_be64(x)	htobe64(x)
+#define cpu_to_le64(x)	htole64(x)
 
 #endif /* _SHIM_ASM_BYTEORDER_H */

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "../../../kmod/cm.h"
 #include "bed.h"
 
 #define MOST_WCS	64
@@ -31,7 +32,7 @@ static struct odrp_stats stats;
 static struct odrp_times times;
 static struct odrp_free_cpu free_cpu;
 
-struct workqueue_struct *odrp_wq;
+struct workqueue_struct *odrp_wq, *odrp_flush_wq;
 unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
 
 /* ---- what is not on the way of a bio ------------------------------------------- */
@@ -100,6 +101,11 @@ void odrp_sess_watch(struct odrp_sess *s)
 void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
 {
 	bed.uevents[what]++;
+}
+
+void *odrp_table_alloc(u64 nr, size_t size)
+{
+	return calloc(nr, size);
 }
 
 unsigned long *odrp_bitmap_alloc(u64 nr)
@@ -279,15 +285,45 @@ void odrp_conn_unplug(struct odrp_conn *conn)
 {
 	if (conn->q)
 		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
+	conn->established = false;
+}
+
+/* A connection is asked for, of which no other request is under way. */
+int odrp_cm_begin(struct odrp_conn *conn)
+{
+	assert_false(conn->established);
+	if (conn->q)
+		bed.begun[conn->chain]++;
+	else
+		bed.connects++;
+	bed.dialling++;
+	bed.most_dialling = max(bed.most_dialling, bed.dialling);
+	if (bed.on_connect)
+		bed.on_connect(conn);
+	return 0;
+}
+
+int odrp_cm_finish(struct odrp_conn *conn, unsigned long until)
+{
+	bed.dialling--;
+	if (!bed.connect_err && bed.lose_next && conn->q) {
+		bed.lose_next--;
+		return -ETIMEDOUT;
+	}
+	conn->established = !bed.connect_err;
+	return bed.connect_err;
 }
 
 int odrp_cm_connect(struct odrp_conn *conn)
 {
-	if (!conn->q)
-		bed.connects++;
-	if (bed.on_connect)
-		bed.on_connect(conn);
-	return bed.connect_err;
+	int err = odrp_cm_begin(conn);
+
+	return err ?: odrp_cm_finish(conn, 0);
+}
+
+unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
+{
+	return 1000;
 }
 
 int odrp_conn_stock(struct odrp_conn *conn)
@@ -296,15 +332,34 @@ int odrp_conn_stock(struct odrp_conn *conn)
 	return bed.stock_err;
 }
 
-int odrp_sync_read(struct odrp_sess *s, u64 slot, bool *ret_mapped)
+int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
+		   bool *ret_mapped)
 {
-	*ret_mapped = bed.mapped[s->dev->slots.entry[slot]];
+	unsigned int i;
+
+	assert_in_range(nr, 1, ODRP_SYNC_BATCH);
+	bed.entry_reads++;
+	if (bed.on_table_read)
+		bed.on_table_read(slots[0]);
+	for (i = 0; i < nr; i++)
+		ret_mapped[i] = bed.mapped[s->dev->slots.entry[slots[i]]];
 	return 0;
 }
 
 unsigned int bed_posted(unsigned int chain)
 {
 	return nics[chain].nr_sent;
+}
+
+struct page *bed_page(u64 slot)
+{
+	return &node_pages[entries[slot]];
+}
+
+const struct page *bed_sent(unsigned int chain, unsigned int nth)
+{
+	assert_true(nth < nics[chain].nr_sent);
+	return (void *)(uintptr_t)nics[chain].sent[nth]->sge[1].addr;
 }
 
 u64 bed_slot(unsigned int chain, unsigned int nth)
@@ -340,6 +395,7 @@ static void init_conn(unsigned int chain)
 		req->hdr = &heads[chain][i];
 		req->bounce = &bounces[chain][i];
 		req->raddr = (uintptr_t)req->bounce;
+		req->bounce_dma = req->raddr;
 		req->cqe.done = odrp_send_done;
 		req->wr.wr.wr_cqe = &req->cqe;
 	}
@@ -368,6 +424,7 @@ static void init_sess(struct odrp_sess *s)
 	s->admin = &bed.admin;
 	bed.admin.sess = s;
 	spin_lock_init(&bed.admin.lock);
+	spin_lock_init(&s->auth.lock);
 	odrp_fail_init(s);
 	atomic_set(&s->state, ODRP_LIVE);
 }
@@ -408,10 +465,11 @@ static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
 	struct bio *bio = &bed.bio[bed.nr_bios];
 	struct bio_list bios;
 
-	assert_true(bed.nr_bios < BED_BIOS && nr <= BED_SLOTS);
+	assert_true(bed.nr_bios < BED_BIOS && nr + !!bed.off <= BED_SLOTS);
 	bio->op = op;
 	bio->pages = bio_pages[bed.nr_bios++];
-	memset(bio->pages, what, nr * sizeof(*bio->pages));
+	memset(bio->pages, what, (nr + !!bed.off) * sizeof(*bio->pages));
+	bio->bi_iter.done = bed.off;
 	bio->remaining = 1;
 	bio->bi_iter.bi_sector = slot * ODRP_BLOCK_SECTORS;
 	bio->bi_iter.bi_size = nr * ODRP_BLOCK;
@@ -429,6 +487,23 @@ struct bio *bed_store(u64 slot, unsigned int nr, char what)
 struct bio *bed_load(u64 slot, unsigned int nr)
 {
 	return issue(REQ_OP_READ, slot, nr, '-');
+}
+
+void bed_invalidate(u64 slot)
+{
+	struct odrp_req *req = odrp_req_get(&bed.conn[ODRP_WIRE_INVALIDATE], NULL);
+	struct odrp_batch b;
+	u64 next;
+
+	assert_false(IS_ERR_OR_NULL(req));
+	odrp_free_slot(&bed.dev, slot);
+	assert_true(odrp_free_next(&bed.dev, &next));
+	assert_int_equal(next, slot);
+	odrp_batch_init(&b, &bed.q);
+	req->act = ODRP_SLOT_DO_FAIL;
+	odrp_req_fill(req, slot);
+	odrp_batch_add(&b, req);
+	odrp_batch_post(&b);
 }
 
 char bed_read(const struct bio *bio, unsigned int block)
@@ -456,7 +531,9 @@ void bed_check_idle(void)
 		assert_true(states[i] == ODRP_SLOT_EMPTY ||
 			    states[i] == ODRP_SLOT_MAPPED ||
 			    states[i] == ODRP_SLOT_FREE_PENDING ||
-			    states[i] == ODRP_SLOT_UNKNOWN);
+			    states[i] == ODRP_SLOT_VOID ||
+			    (states[i] & ODRP_SLOT_STATE_MASK) ==
+			    ODRP_SLOT_UNKNOWN);
 	}
 	assert_int_equal(bed.dev.parked.v, 0);
 	assert_false(odrp_has_released(&bed.q));

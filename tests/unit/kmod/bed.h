@@ -23,6 +23,7 @@ struct bed {
 	/* the memory node, by entries */
 	bool			mapped[BED_SLOTS];
 	unsigned int		refuse_at;	/* posts that the NIC takes yet; ~0: all */
+	unsigned int		off;	/* where in its pages a bio begins */
 
 	/* connecting */
 	int			handshake_err;
@@ -30,6 +31,11 @@ struct bed {
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */
+	unsigned int		begun[ODRP_WIRE_NR_CHAINS];
+	unsigned int		dialling, most_dialling;	/* at a time */
+	unsigned int		lose_next;	/* answers to connections for I/O */
+	unsigned int		entry_reads;	/* of some entries at once */
+	void			(*on_table_read)(u64 slot);
 	int			stock_err;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];
@@ -43,6 +49,13 @@ void bed_init(void);
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* Free a slot, and send its invalidate, as flush.c does it. */
+void bed_invalidate(u64 slot);
+
+/* What the memory node has for a slot; what is on its way there. */
+struct page *bed_page(u64 slot);
+const struct page *bed_sent(unsigned int chain, unsigned int nth);
 
 /* What a block of a load has brought. */
 char bed_read(const struct bio *bio, unsigned int block);

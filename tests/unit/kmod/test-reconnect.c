@@ -14,16 +14,18 @@
 
 #define NEW	ODRP_WIRE_UNMAPPED_STORE
 
-static int setup(void **state)
-{
-	bed_init();
-	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
-	return odrp_reconnect_init(&bed.dev.sess);
-}
-
 static struct odrp_sess *sess(void)
 {
 	return &bed.dev.sess;
+}
+
+static int setup(void **state)
+{
+	bed_init();
+	memset(&sess()->auth.key, 'k', sizeof(sess()->auth.key));
+	memset(sess()->auth.secret, 's', ODRP_AUTH_SECRET);
+	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
+	return odrp_reconnect_init(&bed.dev.sess);
 }
 
 static void run(void)
@@ -56,6 +58,7 @@ static void test_resumes(void **state)
 	assert_int_equal(bed_posted(NEW), 2);
 	assert_int_equal(bed_slot(NEW, 0), 1);
 	assert_int_equal(bed.dev.stats->resent, 2);
+	assert_int_equal(bed.entry_reads, 1);	/* of all three */
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
 	assert_int_equal(bed.dev.stats->reconnects, 1);
@@ -68,8 +71,18 @@ static void test_resumes(void **state)
 	bed_check_idle();
 }
 
+static void check_wiped(void)
+{
+	static const struct odrp_auth_key no_key;
+	static const u8 no_secret[ODRP_AUTH_SECRET];
+
+	assert_memory_equal(&sess()->auth.key, &no_key, sizeof(no_key));
+	assert_memory_equal(sess()->auth.secret, no_secret, sizeof(no_secret));
+}
+
 static void check_dead(const struct bio *bio)
 {
+	check_wiped();
 	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
 	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
 	assert_int_equal(bed.uevents[ODRP_UEVENT_LIVE], 0);
@@ -211,6 +224,74 @@ static void test_breaks_meanwhile(void **state)
 	bed_check_idle();
 }
 
+/* All are asked for at once; one whose answer is lost is asked for again, alone. */
+static void test_dials_again(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned int c, begun = 0;
+
+	bed.lose_next = 1;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.most_dialling, ODRP_WIRE_NR_CHAINS);
+	assert_int_equal(bed.handshakes, 1);
+	assert_int_equal(bed.connects, 1);
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		assert_in_range(bed.begun[c], 1, 2);
+		begun += bed.begun[c];
+	}
+	assert_int_equal(begun, ODRP_WIRE_NR_CHAINS + 1);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+/* When no more are up after some rounds, the attempt is over: from the beginning. */
+static void test_gets_nowhere(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.dev.dead_after_ms = 10000;
+	bed.lose_next = 4 * ODRP_WIRE_NR_CHAINS;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.handshakes, 2);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
+static void break_at_read(u64 slot)
+{
+	bed.on_table_read = NULL;
+	odrp_sess_fail(sess(), "broken while the table is read");
+}
+
+/*
+ * A connection that breaks while the last request is looked after: the attempt
+ * has nothing left to do but to go live, and that it must not.
+ */
+static void test_breaks_last(void **state)
+{
+	bed_store(0, 1, 'a');
+	bed_drain();
+	bed_invalidate(0);
+	assert_int_equal(bed_posted(ODRP_WIRE_INVALIDATE), 1);
+	bed.on_table_read = break_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_null(bed.on_table_read);
+	assert_int_equal(bed.connects, 2);
+	assert_int_equal(bed.dev.stats->reconnects, 1);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed_posted(ODRP_WIRE_INVALIDATE), 1);
+	bed_drain();
+	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_EMPTY);
+	bed_check_idle();
+}
+
 /* The new connections refuse what waited: that was one of the attempts. */
 static void test_refuses(void **state)
 {
@@ -250,6 +331,82 @@ static void test_end_work(void **state)
 
 	waits = bed_store(8, 1, 'b');
 	bed.on_connect = expire;
+	odrp_sess_fail(sess(), "test");
+	run();
+	check_dead(bio);
+}
+
+/* Requests wait for no longer than io_fail_ms; the session is tried on. */
+static void fail_meanwhile(struct odrp_conn *conn)
+{
+	struct bio *late;
+
+	bed.on_connect = NULL;
+	assert_int_equal(waits->ended, 0);
+	jiffies = sess()->reconnect.fail_at;
+	run_end_work();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_FAILING);
+	assert_int_equal(waits->ended, 1);
+	assert_int_equal(waits->bi_status, BLK_STS_IOERR);
+	late = bed_store(12, 1, 'c');
+	assert_int_equal(late->bi_status, BLK_STS_IOERR);
+	assert_true(sess()->reconnect.end_work.work.queued);
+}
+
+/*
+ * Four stores to slots without a page, of which two were executed, and one to a slot
+ * that has one; of two of them the kernel gives the contents up meanwhile.
+ */
+static void test_fails_meanwhile(void **state)
+{
+	struct bio *bio, *again;
+
+	bed_store(5, 1, '0');
+	bed_drain();
+	assert_int_equal(bed_posted(ODRP_WIRE_MAPPED_STORE), 0);
+	bed_store(5, 1, '5');
+	bio = bed_store(0, BED_DEPTH, 'a');
+	waits = bed_store(8, 1, 'b');
+	bed_execute(NEW, 2);
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_connect = fail_meanwhile;
+	odrp_sess_fail(sess(), "test");
+	odrp_free_slot(&bed.dev, 0);	/* while its store is under way */
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	assert_int_equal(bed.uevents[ODRP_UEVENT_DEAD], 0);
+	assert_false(bed.dev.some_unknown);
+	/* Executed, and freed: its page is given back. */
+	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_FREE_PENDING);
+	/* Executed: the page is there, and what is in it is nobody's. */
+	assert_int_equal(bed.dev.slots.st[1], ODRP_SLOT_VOID);
+	assert_int_equal(bed.dev.slots.st[2], ODRP_SLOT_EMPTY);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_EMPTY);
+	assert_int_equal(bed.dev.slots.st[5], ODRP_SLOT_VOID);
+	assert_int_equal(bed.dev.slots.st[8], ODRP_SLOT_EMPTY);
+	assert_int_equal(bed.dev.lease.used.v, 3);
+	bio = bed_load(1, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	again = bed_store(1, 1, 'd');
+	bed_drain();
+	assert_int_equal(again->bi_status, BLK_STS_OK);
+	bio = bed_load(1, 1);
+	bed_drain();
+	assert_int_equal(bed_read(bio, 0), 'd');
+	bed_check_idle();
+}
+
+/* It dies in time all the same. */
+static void test_failing_dies(void **state)
+{
+	struct bio *bio = bed_store(0, BED_DEPTH, 'a');
+
+	waits = bed_store(8, 1, 'b');
+	bed.dev.io_fail_ms = 300;
+	bed.connect_err = -EHOSTUNREACH;
+	bed.on_connect = fail_meanwhile;
 	odrp_sess_fail(sess(), "test");
 	run();
 	check_dead(bio);
@@ -296,8 +453,13 @@ int main(void)
 		T(test_many_breaks),
 		T(test_never_answered),
 		T(test_breaks_meanwhile),
+		T(test_dials_again),
+		T(test_gets_nowhere),
+		T(test_breaks_last),
 		T(test_refuses),
 		T(test_end_work),
+		T(test_fails_meanwhile),
+		T(test_failing_dies),
 		T(test_forced),
 		T(test_restocks),
 	};

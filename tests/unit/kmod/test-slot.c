@@ -27,6 +27,9 @@ static unsigned int orders(void)
 	return nightly() ? ALL_ORDERS : PREEMPTIONS;
 }
 
+/* A store or free has failed, and the contents are given up. */
+#define UNKNOWN_FREED	(ODRP_SLOT_UNKNOWN | ODRP_SLOT_F_FREED)
+
 static u8 byte;
 static struct odrp_slots slots = { .st = &byte, .nr = 1 };
 
@@ -58,6 +61,10 @@ static void test_slot_begin(void **state)
 		  ODRP_SLOT_FREEING },
 		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_DO_FAIL, ODRP_SLOT_DO_FAIL,
 		  ODRP_SLOT_UNKNOWN },
+		{ UNKNOWN_FREED, ODRP_SLOT_DO_ZERO, ODRP_SLOT_DO_FAIL,
+		  UNKNOWN_FREED },
+		{ ODRP_SLOT_VOID, ODRP_SLOT_DO_FAIL, ODRP_SLOT_DO_MAPPED,
+		  ODRP_SLOT_STORING | ODRP_SLOT_F_VOID },
 		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED, ODRP_SLOT_DO_WAIT,
 		  ODRP_SLOT_DO_WAIT, ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED },
 	};
@@ -86,16 +93,21 @@ static void test_slot_end(void **state)
 		{ ODRP_SLOT_STORING_NEW, ODRP_SLOT_MAPPED, ODRP_SLOT_EMPTY,
 		  ODRP_SLOT_UNKNOWN },
 		{ ODRP_SLOT_FREEING, ODRP_SLOT_EMPTY, ODRP_SLOT_FREE_PENDING,
-		  ODRP_SLOT_UNKNOWN },
+		  UNKNOWN_FREED },
+		{ ODRP_SLOT_STORING | ODRP_SLOT_F_VOID, ODRP_SLOT_MAPPED,
+		  ODRP_SLOT_VOID, ODRP_SLOT_UNKNOWN },
+		{ ODRP_SLOT_STORING | ODRP_SLOT_F_VOID | ODRP_SLOT_F_FREED,
+		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREE_PENDING,
+		  UNKNOWN_FREED },
 		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED,
 		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREE_PENDING,
 		  ODRP_SLOT_FREE_PENDING },
 		{ ODRP_SLOT_STORING | ODRP_SLOT_F_FREED,
 		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREE_PENDING,
-		  ODRP_SLOT_UNKNOWN },
+		  UNKNOWN_FREED },
 		{ ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_FREED,
 		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_EMPTY,
-		  ODRP_SLOT_UNKNOWN },
+		  UNKNOWN_FREED },
 	};
 	unsigned int i, wait;
 
@@ -133,7 +145,9 @@ static void test_slot_freed(void **state)
 		  ODRP_SLOT_STORING | ODRP_SLOT_F_WAITED | ODRP_SLOT_F_FREED,
 		  false },
 		{ ODRP_SLOT_FREEING, ODRP_SLOT_FREEING, false },
-		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_UNKNOWN, false },
+		{ ODRP_SLOT_UNKNOWN, UNKNOWN_FREED, false },
+		{ UNKNOWN_FREED, UNKNOWN_FREED, false },
+		{ ODRP_SLOT_VOID, ODRP_SLOT_FREE_PENDING, true },
 	};
 	unsigned int i;
 
@@ -142,6 +156,44 @@ static void test_slot_freed(void **state)
 		assert_int_equal(odrp_slot_freed(&slots, 0), t[i].queue);
 		assert_int_equal(byte, t[i].after);
 	}
+}
+
+/* The entry of a slot that is UNKNOWN is read, and meanwhile it may be freed. */
+static void test_slot_look(void **state)
+{
+	static const struct {
+		u8 st, mapped, empty, aborted;
+	} t[] = {
+		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_VOID, ODRP_SLOT_EMPTY,
+		  ODRP_SLOT_UNKNOWN },
+		{ UNKNOWN_FREED, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_EMPTY,
+		  UNKNOWN_FREED },
+	};
+	unsigned int i, how, todo;
+
+	for (i = 0; i < 3 * 3 * 2; i++) {
+		const u8 want[] = { t[i % 2].mapped, t[i % 2].empty,
+				    t[i % 2].aborted };
+
+		how = i / 2 % 3;
+		byte = i / 6 == 1 ? ODRP_SLOT_UNKNOWN : t[i % 2].st;
+		assert_true(odrp_slot_begin_look(&slots, 0));
+		assert_false(odrp_slot_begin_look(&slots, 0));
+		assert_int_equal(odrp_slot_begin_load(&slots, 0),
+				 ODRP_SLOT_DO_WAIT);
+		if (i / 6 == 1 && i % 2)	/* given up only now */
+			assert_false(odrp_slot_freed(&slots, 0));
+		if (i / 6 == 2)
+			assert_true(odrp_slot_wait(&slots, 0));
+		todo = how == 2 ? odrp_slot_abort_look(&slots, 0) :
+				  odrp_slot_end_look(&slots, 0, how == 0);
+		assert_int_equal(byte, want[how]);
+		assert_int_equal(!!(todo & ODRP_SLOT_END_WAKE), i / 6 == 2);
+		assert_int_equal(!!(todo & ODRP_SLOT_END_QUEUE),
+				 want[how] == ODRP_SLOT_FREE_PENDING);
+	}
+	byte = ODRP_SLOT_VOID;
+	assert_false(odrp_slot_begin_look(&slots, 0));
 }
 
 /* Another copy has taken the memory node's place. */
@@ -227,6 +279,8 @@ static void test_slot_holds(void **state)
 		{ ODRP_SLOT_STORING_NEW, true },
 		{ ODRP_SLOT_FREEING, false },
 		{ ODRP_SLOT_UNKNOWN, true },
+		{ UNKNOWN_FREED, false },
+		{ ODRP_SLOT_VOID, true },
 	};
 	unsigned int i;
 
@@ -572,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_slot_begin),
 		cmocka_unit_test(test_slot_end),
 		cmocka_unit_test(test_slot_freed),
+		cmocka_unit_test(test_slot_look),
 		cmocka_unit_test(test_slot_local),
 		cmocka_unit_test(test_slot_end_local),
 		cmocka_unit_test(test_slot_holds),

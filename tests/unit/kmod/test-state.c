@@ -13,14 +13,15 @@ static void test_state_table(void **state)
 {
 	/* Rows: from; columns: to, in the order of the enum. */
 	static const bool may[ODRP_NR_STATES][ODRP_NR_STATES] = {
-		/*		  init conn live lost dead clsg clsd */
-		[ODRP_INIT]	  = { 0,   1,   0,   0,   0,   0,   1 },
-		[ODRP_CONNECTING] = { 0,   0,   1,   0,   1,   1,   0 },
-		[ODRP_LIVE]	  = { 0,   0,   0,   1,   1,   1,   0 },
-		[ODRP_LOST]	  = { 0,   0,   1,   0,   1,   1,   0 },
-		[ODRP_DEAD]	  = { 0,   0,   0,   0,   0,   1,   0 },
-		[ODRP_CLOSING]	  = { 0,   0,   0,   0,   0,   0,   1 },
-		[ODRP_CLOSED]	  = { 0,   0,   0,   0,   0,   0,   0 },
+		/*		  init conn live lost fail dead clsg clsd */
+		[ODRP_INIT]	  = { 0,   1,   0,   0,   0,   0,   0,   1 },
+		[ODRP_CONNECTING] = { 0,   0,   1,   0,   0,   1,   1,   0 },
+		[ODRP_LIVE]	  = { 0,   0,   0,   1,   0,   1,   1,   0 },
+		[ODRP_LOST]	  = { 0,   0,   1,   0,   1,   1,   1,   0 },
+		[ODRP_FAILING]	  = { 0,   0,   1,   0,   0,   1,   1,   0 },
+		[ODRP_DEAD]	  = { 0,   0,   0,   0,   0,   0,   1,   0 },
+		[ODRP_CLOSING]	  = { 0,   0,   0,   0,   0,   0,   0,   1 },
+		[ODRP_CLOSED]	  = { 0,   0,   0,   0,   0,   0,   0,   0 },
 	};
 	unsigned int f, t;
 
@@ -36,6 +37,7 @@ static void test_state_names(void **state)
 {
 	assert_string_equal(odrp_state_name(ODRP_INIT), "init");
 	assert_string_equal(odrp_state_name(ODRP_LOST), "lost");
+	assert_string_equal(odrp_state_name(ODRP_FAILING), "failing");
 	assert_string_equal(odrp_state_name(ODRP_DEAD), "dead");
 	assert_string_equal(odrp_state_name(ODRP_CLOSED), "closed");
 	assert_string_equal(odrp_state_name(ODRP_NR_STATES), "?");

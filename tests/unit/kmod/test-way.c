@@ -60,7 +60,7 @@ static void resume(void)
 	}
 }
 
-/* As reconnect.c:release(), when no queue pair has a request. */
+/* As reconnect.c:sess_release(), when no queue pair has a request. */
 static void release(void)
 {
 	odrp_sess_each_conn(sess(), odrp_conn_give_up);

@@ -365,7 +365,7 @@ static void test_spaces(void **state)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode] or [space NAME]" },
+		{ "[space]\nsize = 4M\n", "section [space]: expected [mnode], [space NAME] or" },
 		{ "[space a]\nsize = 4M\n[space b/]\n[mnode]\n",
 		  ":3: section [space b/]: expected a name" },
 		{ "[space ]\nsize = 4M\n", "section [space ]: expected a name" },
@@ -385,6 +385,10 @@ static void test_spaces(void **state)
 		{ "[space a]\nnodes = 10.0.0.1 10.0.0.2\n", "nodes=10.0.0.1 10.0.0.2: " },
 		{ "[space a]\nnode = 255\n", "node=255: expected a number from 0 to 254" },
 		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
+		{ "[client a/b]\nweight = 1\n", "section [client a/b]: expected *, or a name" },
+		{ "[client ]\n", "section [client ]: expected *, or a name" },
+		{ "[client a]\nweight = 0\n", "weight=0: expected a number from 1 to 1000" },
+		{ "[client a]\npages = 1\n", "pages: no such setting of a client" },
 	};
 	static const struct {
 		const char *text, *says;
@@ -396,6 +400,16 @@ static void test_spaces(void **state)
 		  "space a: expected node, which of the 1 nodes" },
 		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 2\n",
 		  "node=2: expected a number from 0 to 1" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 1\n",
+		  "space a: nodes=...: expected node-keys as well, or auth=none" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 1\n"
+		  "node-keys = a, b\n", "node-keys=a, b: expected a name for each of the "
+		  "nodes but the first: 1" },
+		{ "[space a]\nsize = 4M\nnode-keys = a\n", "node-keys=a: expected a name" },
+		{ "[client a]\nmax-pages = 7\nguaranteed-pages = 8\n",
+		  "client a: guaranteed-pages=8: expected at most max-pages=7" },
+		{ "[client *]\nguaranteed-pages = 8\n",
+		  "client *: guaranteed-pages=8: expected a section for each" },
 		{ "[space a]\nsize = 16M\n", "size=16384K: expected at most 16128K" },
 		{ "[space a]\nsize = 8M\n[space b]\nsize = 8M\n",
 		  "space b: size=8192K: expected at most 7936K" },
@@ -439,6 +453,36 @@ static void test_spaces(void **state)
 	}
 	assert_int_equal(conf_space_set(&c, "more", "size", "4M", why), -EINVAL);
 	assert_non_null(strstr(why, "at most 16 spaces"));
+}
+
+static void test_clients(void **state)
+{
+	char text[64];
+	struct conf c;
+	unsigned int i;
+
+	assert_int_equal(read_text(&c, "[client a]\nmax-pages = 8\nweight = 7\n"
+				   "[client *]\nmax-sessions = 3\nmax-connections = 65\n"
+				   "[client 10.0.0.1]\nguaranteed-pages = 5\n"
+				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"), 0);
+	assert_int_equal(c.nr_clients, 2);
+	assert_string_equal(c.clients[0].name, "a");
+	assert_int_equal(c.clients[0].max_pages, 9);
+	assert_int_equal(c.clients[0].weight, 7);
+	assert_int_equal(c.clients[0].max_requests, 6);
+	assert_int_equal(c.clients[0].max_sessions, 16);
+	assert_string_equal(c.clients[1].name, "10.0.0.1");
+	assert_int_equal(c.clients[1].guaranteed_pages, 5);
+	assert_int_equal(c.clients[1].weight, 1);
+	assert_int_equal(c.others.max_sessions, 3);
+	assert_int_equal(c.others.max_connections, 65);
+	conf_init(&c);
+	for (i = 0; i < CONF_MAX_CLIENTS; i++) {
+		snprintf(text, sizeof(text), "c%u", i);
+		assert_int_equal(conf_client_set(&c, text, "weight", "2", why), 0);
+	}
+	assert_int_equal(conf_client_set(&c, "more", "weight", "2", why), -EINVAL);
+	assert_non_null(strstr(why, "at most 256 clients"));
 }
 
 /* A memory node of many virtual machines: lines that go on. */
@@ -587,6 +631,7 @@ int main(void)
 		cmocka_unit_test(test_good_settings),
 		cmocka_unit_test(test_removed_settings),
 		cmocka_unit_test(test_spaces),
+		cmocka_unit_test(test_clients),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
 		cmocka_unit_test(test_file_long_line),

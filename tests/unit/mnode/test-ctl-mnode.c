@@ -271,6 +271,25 @@ static void test_others(void **state)
 	assert_non_null(strstr(said, "exactly one place"));
 }
 
+static void test_clients(void **state)
+{
+	struct json_object *obj = object_of("clients"), *list, *c;
+
+	assert_true(__real_json_object_object_get_ex(obj, "clients", &list));
+	assert_int_equal(json_object_array_length(list), 1);
+	c = json_object_array_get_idx(list, 0);
+	change(c, "used", json_object_new_int(4711));
+	change(c, "lease", json_object_new_int(5));
+	change(c, "max_pages", json_object_new_int(77));
+	assert_int_equal(show("clients", obj), EXIT_OK);
+	assert_non_null(strstr(said, "\nnode0 "));
+	assert_non_null(strstr(said, " 4711 "));
+	assert_non_null(strstr(said, " 5/77 "));
+	/* One session of sixteen, and its admin connection and four for its queue. */
+	assert_non_null(strstr(said, " 1/16 "));
+	assert_non_null(strstr(said, " 5 "));
+}
+
 static void test_hangs_up(void **state)
 {
 	static const char *const ends[] = { NULL, "", "{\"ok\": true" };
@@ -438,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_status_amiss),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_clients),
 		cmocka_unit_test(test_hangs_up),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_top_line),

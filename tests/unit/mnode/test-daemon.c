@@ -155,17 +155,31 @@ static void get_metrics(void)
 	close(fd);
 }
 
+static void write_conf(const char *text)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/conf", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
 /* dead-ms: the first compute node waits until tables have been made. */
 static void start_mnoded(void)
 {
-	char nic[256], control[64], metrics[32];
+	char nic[256], control[64], metrics[32], conf[64];
 	const char *argv[] = {
-		mnoded, "--nic", nic, "--control", control, "--metrics", metrics,
+		mnoded, "--config", conf, "--nic", nic, "--control", control, "--metrics", metrics,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
 		"--dead-ms", "2000", "--log-level", "warning", "--auth", "none", NULL,
 	};
 	unsigned int ms;
 
+	write_conf("# nothing\n");
+	snprintf(conf, sizeof(conf), "%s/conf", dir);
 	w.metrics_port = free_port();
 	snprintf(metrics, sizeof(metrics), "127.0.0.1:%u", w.metrics_port);
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
@@ -226,8 +240,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	char run_dir[64];
 	int status;
 
+	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
 	if (w.cnode)
 		cnode_close(w.cnode);
 	snic_rt_stop(w.rt);
@@ -237,6 +253,11 @@ static int teardown(void **state)
 	status = finish(w.pid);
 	if (status)
 		print_message("odrp-mnoded: exit status %d\n", status);
+	/* The agent made it, and nothing else is in it. */
+	if (!access(run_dir, F_OK)) {
+		print_message("odrp-mnoded: %s is left\n", run_dir);
+		status = -1;
+	}
 	return status;
 }
 
@@ -382,10 +403,35 @@ static void test_evict_and_drain(void **state)
 	connect_cnode();
 }
 
+static double most_pages(void)
+{
+	struct json_object *obj = ask("clients"), *list;
+	double n = 0;
+
+	assert_true(json_object_object_get_ex(obj, "clients", &list));
+	if (json_object_array_length(list))
+		n = number(json_object_array_get_idx(list, 0), "max_pages", NULL);
+	json_object_put(obj);
+	return n;
+}
+
+/* What clients may have is as the file says now; what it may not say changes nothing. */
 static void test_hangup(void **state)
 {
+	unsigned int tries = 0;
+
+	assert_int_equal(most_pages(), 0);
+	write_conf("[client 10.77.0.2]\nmax-pages = 77\n");
 	kill(w.pid, SIGHUP);
-	usleep(50000);
+	while (most_pages() != 77) {
+		assert_in_range(++tries, 1, PATIENCE_MS / 10);
+		usleep(10000);
+	}
+	write_conf("[client 10.77.0.2]\nmax-pages = 78\nguaranteed-pages = 79\n");
+	kill(w.pid, SIGHUP);
+	connect_cnode();
+	assert_int_equal(most_pages(), 77);
+	cnode_beat(w.cnode, 1000);
 	check_mapped(0);
 }
 
@@ -455,7 +501,7 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test(test_complaints),
 	};
-	char run_dir[64];
+	char conf[64];
 	int r;
 
 	if (argc != 3) {
@@ -469,8 +515,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	r = cmocka_run_group_tests(tests, NULL, NULL);
-	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
-	rmdir(run_dir);
+	snprintf(conf, sizeof(conf), "%s/conf", dir);
+	unlink(conf);
 	rmdir(dir);
 	return r;
 }

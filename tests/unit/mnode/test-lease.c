@@ -61,7 +61,7 @@ static bool join(struct node *n, uint64_t budget, uint64_t cap)
 	size_t nr = list_all();
 
 	if (lease_open((const struct lease *const *)list, nr, budget, cap,
-		       slack, &n->lease))
+		       slack, NULL, &n->lease))
 		return false;
 	n->here = true;
 	if (!late_ones || rnd() % 2)
@@ -317,32 +317,32 @@ static void test_first_lease(void **state)
 	struct lease a, b, c;
 	const struct lease *all[] = { &a, &b };
 
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, NULL, &a), 0);
 	assert_int_equal(a.promised, 1000);
 	assert_int_equal(a.granted, 1000);	/* as it is told */
-	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, NULL, &a), 0);
 	assert_int_equal(a.granted, 300);
 	assert_int_equal(lease_keep(all, 1, 1000, 1000, &a), 0);
 	assert_int_equal(a.ceiling, 300);
-	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, &b), 0);
+	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, NULL, &b), 0);
 	assert_int_equal(b.granted, 350);
 	/* All is leased and used: nothing for a third one, ever. */
 	a.used = a.want = 300;
 	b.unseen = false;
 	b.promised = 0;
 	b.ceiling = b.granted = b.used = b.want = 700;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, &c), -ENOSPC);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, NULL, &c), -ENOSPC);
 	/* All is leased, but some lies idle: let him in and move it. */
 	b.used = b.want = 10;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, &c), 0);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, NULL, &c), 0);
 	assert_int_equal(c.granted, 0);
-	assert_int_equal(lease_open(NULL, 0, 0, 5000, 0, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 0, 0, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 1000, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 999, &c), 0);
+	assert_int_equal(lease_open(NULL, 0, 0, 5000, 0, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 0, 0, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 1000, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 999, NULL, &c), 0);
 	assert_int_equal(c.granted, 1);
 	/* The first fill of a ring is bounded. */
-	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, &c), 0);
+	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, NULL, &c), 0);
 	assert_int_equal(c.granted, 1 << 22);
 }
 
@@ -356,7 +356,7 @@ static void test_strangers(void **state)
 	size_t i;
 
 	for (i = 0; i < 100; i++) {
-		assert_int_equal(lease_open(here, i, 16384, 8192, 64, &all[i]), 0);
+		assert_int_equal(lease_open(here, i, 16384, 8192, 64, NULL, &all[i]), 0);
 		here[i] = &all[i];
 		sum += all[i].ceiling ? all[i].ceiling + 64 : 0;
 	}
@@ -373,8 +373,8 @@ static void test_broken_promise(void **state)
 	struct lease a, b, *all[] = { &a, &b };
 	const struct lease *here[] = { &a, &b };
 
-	assert_int_equal(lease_open(here, 0, 10000, 9000, 0, &a), 0);
-	assert_int_equal(lease_open(here, 1, 10000, 9000, 0, &b), 0);
+	assert_int_equal(lease_open(here, 0, 10000, 9000, 0, NULL, &a), 0);
+	assert_int_equal(lease_open(here, 1, 10000, 9000, 0, NULL, &b), 0);
 	assert_in_range(b.promised, 4900, 5000);
 	assert_int_equal(lease_keep(here, 2, 10000, 10000, &a), 0);
 	assert_int_equal(a.ceiling, 9000);
@@ -400,7 +400,7 @@ static void test_no_page_after_all(void **state)
 	struct lease a, *all[] = { &a };
 	const struct lease *here[] = { &a };
 
-	assert_int_equal(lease_open(NULL, 0, 1000, 500, 10, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 500, 10, NULL, &a), 0);
 	assert_int_equal(lease_keep(here, 1, 1000, 20, &a), -EAGAIN);
 	lease_lower(&a, 20);
 	assert_int_equal(a.ceiling, 10);

@@ -55,6 +55,11 @@ static char *read_tree(const char *name)
 static char *abi;
 static bool some_devices;
 
+bool swap_dev_loaded(void)
+{
+	return some_devices;
+}
+
 bool swap_dev_exists(unsigned int id)
 {
 	return some_devices && id < NR_DEVICES;
@@ -390,6 +395,23 @@ static void test_save(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+/* Without the module: a text that says so, and no error, whoever reads it. */
+static void test_no_module(void **state)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	assert_int_equal(swap_metrics_write(f), 0);
+	fclose(f);
+	promtext_check(text);
+	assert_true(promtext_number(text, "odrp_swap_module_loaded", NULL, NULL) == 0);
+	assert_int_equal(count_rows(text, "\nodrp_swap_"), 1);
+	free(text);
+	assert_true(swap("odrp_swap_module_loaded", NULL, NULL) == 1);
+}
+
 /* A disk that is full. */
 static void test_full(void **state)
 {
@@ -546,6 +568,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_save),
+		cmocka_unit_test(test_no_module),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_dashboard),
 	};

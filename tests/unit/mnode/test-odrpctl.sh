@@ -77,7 +77,7 @@ done
 ends 2 'swap drop: expected one device' "$odrpctl" swap drop
 ends 2 'odrp255: not expected' "$odrpctl" swap top odrp255
 ends 2 'odrp255: not expected' "$odrpctl" swap metrics odrp255
-ends 2 "'colour': expected status, check, sessions, top," "$odrpctl" mnode colour
+ends 2 "'colour': expected status, check, sessions, clients, top," "$odrpctl" mnode colour
 ends 2 '--interval and --count are options of top, and not of check' \
 	"$odrpctl" mnode check --count 1
 ends 2 'count=x: expected a number' "$odrpctl" mnode top --count x
@@ -92,7 +92,9 @@ for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --co
 	ends 3 'the module odrp is not loaded: "modprobe odrp" loads it' \
 		"$odrpctl" swap $command
 done
-for command in status check sessions drain undrain 'evict 1'; do
+# For whoever collects numbers that is an answer: no error each 15 seconds.
+ends 0 'odrp_swap_module_loaded 0' "$odrpctl" swap metrics
+for command in status check sessions clients drain undrain 'evict 1'; do
 	# shellcheck disable=SC2086
 	ends 3 'no agent is there: "systemctl start odrp-mnoded" starts it' \
 		"$odrpctl" mnode $command --control $none
@@ -103,6 +105,7 @@ for address in fd00::1 '[fd00::1]:7489' ::1 '[::1]'; do
 	ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add "$address" 1G
 done
 ends 2 'IPv6: expected an IPv4 address' "$odrpctl" swap add 192.0.2.1 1G --src fd00::2
+ends 2 'key is missing: expected our name' "$odrpctl" swap add 192.0.2.1 1G
 ends 2 'port=: expected' "$odrpctl" swap add 192.0.2.1: 1G
 
 for level in '' mnode swap 'swap add' 'mnode status'; do

@@ -220,6 +220,7 @@ static void test_replayed_request(void **state)
 	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_true(sess_attached(bed.m.sess[0]));
+	assert_false(bed.m.sess[0]->seal.on);	/* wiped with the accept */
 	bed_close(&bed);
 }
 
@@ -600,6 +601,38 @@ static void test_attachment_of_a_name(void **state)
 	bed_close(&bed);
 }
 
+/* A name's connections to spaces are of its share, too; a set's arbiter is no client. */
+static void test_share_of_a_client(void **state)
+{
+	const struct auth_key key = { .k = { 1 } };
+	struct pass *one, *other;
+	struct bed_options o;
+	char why[CONF_WHY_MAX];
+
+	bed_options(&o);
+	o.conf.pool += 4 << 20;
+	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
+	assert_int_equal(conf_client_set(&o.conf, "node0", "max-connections", "1", why), 0);
+	assert_int_equal(conf_client_set(&o.conf, "node1", "max-requests", "2", why), 0);
+	bed_open(&bed, &o, 0);
+	catching = *bed.nic->ops;
+	catching.accept = accept_all;
+	catching.reject = catch_reject;
+	catching.release = release_none;
+	bed.nic->ops = &catching;
+	bed_settle(&bed);
+	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &one), 0);
+	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
+	assert_int_equal(far_asks(one, ODRP_FAR_ATTACH), 0);
+	assert_int_equal(far_asks(one, ODRP_FAR_QUEUE), ODRP_FAR_E_LIMIT);
+	assert_int_equal(far_asks(one, ODRP_FAR_CLAIM), ODRP_FAR_OK);
+	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
+	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
+	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_LIMIT);
+	assert_int_equal(far_asks(other, ODRP_FAR_JOIN), ODRP_FAR_E_SPACE);
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -622,6 +655,7 @@ int main(void)
 		cmocka_unit_test(test_greedy),
 		cmocka_unit_test(test_passes_are_bounded),
 		cmocka_unit_test(test_attachment_of_a_name),
+		cmocka_unit_test(test_share_of_a_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,13 +27,18 @@ struct agent {
 	struct conf conf;
 	struct nic *nic;
 	struct manager m;
-	uint64_t spaces_at;
+	uint64_t spaces_at, work_at;
 	bool lives;
 };
 
 static struct bed b;
 static struct agent second;
 static bool second_is_arbiter;
+/* The two prove to each other who they are, by a secret of which byte 0 is that. */
+static bool proved;
+/* And clients prove nothing, so that the tests of before are clients. */
+static bool free_clients;
+static uint8_t first_secret, second_secret;
 
 /* 10.77.0.1 is the bed's agent, 10.77.0.10 the second one. */
 static __be32 ip_of(unsigned int node)
@@ -59,7 +64,9 @@ static uint64_t second_next(struct snic_actor *actor, uint64_t now)
 
 	if (!a->lives)
 		return SNIC_NEVER;
-	return snic_cm_pending(snic_cm_of(a->host.nic)) ? now : a->spaces_at;
+	if (snic_cm_pending(snic_cm_of(a->host.nic)))
+		return now;
+	return a->work_at < a->spaces_at ? a->work_at : a->spaces_at;
 }
 
 static int second_step(struct snic_actor *actor, uint64_t now, uint64_t *ret_cost)
@@ -68,6 +75,7 @@ static int second_step(struct snic_actor *actor, uint64_t now, uint64_t *ret_cos
 
 	manager_events(&a->m);
 	a->spaces_at = manager_spaces(&a->m, now);
+	a->work_at = manager_work(&a->m) == LEND_NOTHING ? SNIC_NEVER : now + 100000;
 	return 0;
 }
 
@@ -85,7 +93,19 @@ static void set_conf(struct conf *conf, bool arbiter, const char *size)
 	assert_int_equal(conf_space_set(conf, "s", "nodes", nodes, why), 0);
 	assert_int_equal(conf_space_set(conf, "s", "node", arbiter ? "0" : "1", why), 0);
 	assert_int_equal(conf_space_set(conf, "s", "clients", "4", why), 0);
+	if (proved) {
+		conf->auth = free_clients ? CONF_AUTH_NONE : CONF_AUTH_REQUIRED;
+		assert_int_equal(conf_space_set(conf, "s", "node-keys", "member", why), 0);
+	}
 	conf->spaces[0].dead_ms = 200;
+}
+
+static void know(struct manager *m, uint8_t secret)
+{
+	const struct secrets secrets = { .nr = 1, .secret = { { secret } } };
+
+	if (proved && secret)
+		assert_int_equal(who_add(&m->who, "member", &secrets), 0);
 }
 
 /* A machine, too: its queue pairs and listeners end with it. */
@@ -104,6 +124,7 @@ static void second_begin(const char *size)
 	host_cord(&second.host, &b.host, second.ports[second.nr_lives++]);
 	assert_int_equal(nic_soft_adopt(second.host.nic, &cfg, &second.nic), 0);
 	assert_int_equal(manager_init(&second.m, &second.conf, second.nic, why), 0);
+	know(&second.m, second_secret);
 	second.spaces_at = 0;
 	second.lives = true;
 	snic_vt_add(&b.vt, &second.actor);
@@ -147,6 +168,7 @@ static void world_open(void)
 	opts.conf.pool += 2 * SPACE_MB << 20;
 	set_conf(&opts.conf, !second_is_arbiter, "4M");
 	bed_open(&b, &opts, 1);
+	know(&b.m, first_secret);
 	b.spaces_at = 0;
 	second = (struct agent){ .actor.ops = &second_ops };
 	client_open();
@@ -412,8 +434,131 @@ static void test_arbiter_again(void **state)
 	second_is_arbiter = false;
 }
 
+/* ---- members that prove who they are -------------------------------------------------- */
+
+static int begin_proved(void **state)
+{
+	proved = true;
+	first_secret = second_secret = 7;
+	return 0;
+}
+
+static int begin_free(void **state)
+{
+	free_clients = true;
+	return begin_proved(state);
+}
+
+static int end_proved(void **state)
+{
+	proved = free_clients = second_is_arbiter = false;
+	return 0;
+}
+
+static void expect_joined(void)
+{
+	assert_true(is_open());
+	assert_int_equal(spaces_joined(part(ARBITER)), 2);
+}
+
+static void test_proved(void **state)
+{
+	uint64_t life;
+
+	set_open();
+	expect_joined();
+	assert_int_equal(second.m.door.done, 1);
+	life = part(OTHER)->host.life;
+	/* The arbiter's address alone is not enough: nobody has proved anything here. */
+	part(OTHER)->host.arbiter = htonl(0x0a4d0002);
+	assert_int_equal(answer(OTHER, ODRP_FAR_JOIN, life + 1, 0), ODRP_FAR_E_AUTH);
+	assert_int_equal(answer(OTHER, ODRP_FAR_CUT, life, 1), ODRP_FAR_E_AUTH);
+	second.m.conf = &b.opts.conf;
+	b.opts.conf.auth = CONF_AUTH_NONE;
+	assert_int_equal(answer(OTHER, ODRP_FAR_JOIN, life + 1, 0), ODRP_FAR_E_RIGHTS);
+	assert_int_equal(answer(OTHER, ODRP_FAR_CUT, life, 1), ODRP_FAR_E_RIGHTS);
+	assert_int_equal(part(OTHER)->host.life, life);
+	world_close();
+}
+
+/* The pass is good for one life of the member's agent: it begins anew, and is asked. */
+static void test_proved_again(void **state)
+{
+	uint64_t life;
+
+	set_open();
+	life = part(ARBITER)->host.life;
+	second_again();
+	/* Only who speaks is found where he is now. */
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_AUTH);
+	bed_pass(&b, 8000);
+	expect_joined();
+	assert_int_not_equal(part(ARBITER)->host.life, life);
+	world_close();
+}
+
+static void test_arbiter_proved_again(void **state)
+{
+	second_is_arbiter = true;
+	set_open();
+	expect_joined();
+	second_again();
+	bed_pass(&b, 5000);
+	expect_joined();
+	world_close();
+	second_is_arbiter = false;
+}
+
+static void expect_apart(const char *trouble)
+{
+	world_open();
+	second_begin("4M");
+	bed_pass(&b, 5000);
+	assert_true(part(ARBITER)->host.closed);
+	assert_true(part(OTHER)->host.closed);
+	assert_int_equal(spaces_joined(part(ARBITER)), 1);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble, trouble);
+	assert_null(second.m.who.passes);
+	world_close();
+}
+
+/* On either side it is another one, who may have the address. */
+static void test_other_secret(void **state)
+{
+	second_secret = 8;
+	expect_apart("has another secret than this one");
+	second_secret = 0;
+	expect_apart("has another secret than this one");
+	second_secret = 7;
+	first_secret = 0;
+	expect_apart("cannot be asked: its secret is not there");
+	first_secret = 7;
+}
+
+/* A name that is good for clients gives no orders. */
+static void test_other_name(void **state)
+{
+	world_open();
+	memcpy(b.m.spaces.list->set.members[0].key, "client", sizeof("client"));
+	assert_int_equal(who_add(&b.m.who, "client", &b.m.who.idents->secrets), 0);
+	second_begin("4M");
+	assert_int_equal(who_add(&second.m.who, "client", &b.m.who.idents->secrets), 0);
+	bed_pass(&b, 5000);
+	assert_true(part(OTHER)->host.closed);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble,
+			    "does not take this one for the arbiter");
+	world_close();
+}
+
 int main(void)
 {
+	const struct CMUnitTest proofs[] = {
+		cmocka_unit_test(test_proved),
+		cmocka_unit_test(test_proved_again),
+		cmocka_unit_test(test_arbiter_proved_again),
+		cmocka_unit_test(test_other_secret),
+		cmocka_unit_test(test_other_name),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_opens),
 		cmocka_unit_test(test_settings_differ),
@@ -424,5 +569,7 @@ int main(void)
 		cmocka_unit_test(test_arbiter_again),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       cmocka_run_group_tests_name("clients", tests, begin_free, end_proved) +
+	       cmocka_run_group_tests_name("proved", proofs, begin_proved, end_proved);
 }

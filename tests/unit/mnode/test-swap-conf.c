@@ -42,14 +42,15 @@ static void test_all(void **state)
 		"timeout-ms = 5000\ndead-after-ms = 0\n"
 		"reconnect-delay-ms = 7\nbackend = frontswap\n"
 		"backing = /dev/sdb\nchecksum = crc32c\n"
-		"translate = chain\nkey = host-1.x\nlabel = far\n"
+		"protect = none\ntranslate = chain\nkey = host-1.x\nlabel = far\n"
 		"uuid = 0f0e0d0c-1234-5678-9ABC-0123456789ab\nactivate = no\n"
 		"min-free-kbytes = 16384\n"), 0);
 	swap_conf_line(&conf, 3, text, sizeof(text));
 	assert_string_equal(text, "id=3 addr=192.0.2.1 port=7490 size=32G "
 		"src=192.0.2.9 queues=2 depth=128 timeout_ms=5000 "
 		"dead_after_ms=0 reconnect_delay_ms=7 backend=frontswap "
-		"backing=/dev/sdb checksum=crc32c translate=chain key=host-1.x");
+		"backing=/dev/sdb checksum=crc32c protect=none translate=chain "
+		"key=host-1.x");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
 	assert_string_equal(conf.value[SWAP_LABEL], "far");
 	assert_string_equal(conf.value[SWAP_UUID],
@@ -66,9 +67,9 @@ static void test_least(void **state)
 	char text[SWAP_LINE_MAX];
 
 	assert_int_equal(read_text(&conf, "[swap]\naddress=192.0.2.1\n"
-				   "size=4096\n"), 0);
+				   "size=4096\nauth=none\n"), 0);
 	swap_conf_line(&conf, 0, text, sizeof(text));
-	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096");
+	assert_string_equal(text, "id=0 addr=192.0.2.1 size=4096 auth=none");
 	assert_int_equal(swap_conf_number(&conf, SWAP_PRIORITY, -1), -1);
 	assert_true(swap_conf_activates(&conf));
 	swap_conf_server(&conf, text, sizeof(text));
@@ -112,6 +113,7 @@ static const char *const bad[][3] = {
 	{ "timeout-ms", "0", "600000" },
 	{ "backend", "zram", "block or frontswap" },
 	{ "checksum", "sha1", "none or crc32c" },
+	{ "protect", "xor", "protect=xor: expected none or aead" },
 	{ "translate", "keys", "nic or chain" },
 	{ "address", "192.0.2.1:7489", "an IPv4 address alone: the port has a setting" },
 	{ "label", "", "1 to 15 letters, digits" },
@@ -153,13 +155,17 @@ static void test_bad_values(void **state)
 static const char *const bad_files[][2] = {
 	{ "[swap]\nsize = 1G\n", "address is missing" },
 	{ "[swap]\naddress = 192.0.2.1\n", "size is missing" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\n",
+	  "key is missing: expected our name at the memory node, or auth=none" },
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nkey = a\nauth = none\n",
+	  "auth=none and key=a: expected one of them" },
 	{ "address = 192.0.2.1\n[swap]\n",
 	  ":1: address: in no section: expected [swap]" },
 	{ "", "missing" },
 	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\n[other]\n",
 	  ":4: section [other]: expected [swap]" },
 	{ "[swap]\naddress 192.0.2.1\n[other]\n", ":2: expected NAME = VALUE" },
-	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nactivate = no\npriority = 1\n",
+	{ "[swap]\naddress = 192.0.2.1\nsize = 1G\nkey = a\nactivate = no\npriority = 1\n",
 	  "priority=1: not expected with activate=no" },
 	{ "[mnode]\naddress = 192.0.2.1\n", ":1: section [mnode]" },
 	{ "[swap]\naddress 192.0.2.1\n", ":2: expected NAME = VALUE" },

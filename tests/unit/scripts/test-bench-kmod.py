@@ -38,7 +38,9 @@ MODULES = [("odrp_issue", "odrp"), ("odrp_block_copy", "odrp"),
            ("ib_poll", "ib_core"), ("nbd_queue_rq", "nbd"),
            ("zram_write", "zram"), ("start_xmit", "virtio_net"),
            ("crc32_le", "crc32_generic"), ("vport_write", "virtio_console"),
-           ("ext4_read", "ext4")]
+           ("chacha_dosimd", "chacha_x86_64"),
+           ("chacha20poly1305_crypt", "libchacha20poly1305"),
+           ("poly1305_update", "libpoly1305"), ("ext4_read", "ext4")]
 FIRST = 0xffffffff81000000
 USER = 0x401000
 
@@ -84,6 +86,8 @@ class BenchKmod(unittest.TestCase):
         self.expect("nbd", "nbd_queue_rq")
         self.expect("zram", "zram_write")
         self.expect("net", "start_xmit")
+        self.expect("crypt", "chacha_dosimd", "chacha20poly1305_crypt",
+                    "poly1305_update")
         self.expect("other", "ext4_read")
 
     def test_directories(self):

@@ -34,7 +34,7 @@ refused() {
 truncate -s 40M "$dir/large"
 mkdir "$dir/closed"
 
-echo 1..25
+echo 1..26
 refused "no verb: expected run"
 refused "unknown verb 'start'" start
 refused "--wire 'bogus': expected vhost" run --wire bogus -- true
@@ -52,6 +52,7 @@ refused "--json '$dir/closed': expected a file" run --json "$dir/closed" -- true
 refused "--keep-logs '$dir/large/x': expected a directory" run --keep-logs "$dir/large/x" -- true
 refused "no such parameter: expected poll_us" run --param hot_add=1 -- true
 refused "--param 'x': expected KEY=VALUE" run --param x -- true
+refused "--auth 'x': expected secret or none" run --auth x -- true
 refused "no COMMAND" run
 refused "is unknown, or lacks its value" run --what
 refused "--json '': expected a name" run --json '' -- true

@@ -74,6 +74,7 @@ struct far_art_stats {
 	uint64_t leaf_bytes;		/* of keys, values and what belongs to them */
 	uint64_t nodes;
 	uint64_t node_bytes;
+	uint64_t leaf_room, node_room;	/* of the blocks that leaves and nodes lie in */
 };
 
 /* Walks the tree; exact when nobody changes it meanwhile. */

@@ -15,7 +15,8 @@ static uint8_t *req_remote(const struct sim_req *req)
 	return qp->mn->base + qp->attach->space->off + req->wr.remote;
 }
 
-static void move(const struct sim_req *req, uint8_t *remote, uint32_t off, uint32_t len)
+static void bytes_move(const struct sim_req *req, uint8_t *remote, uint32_t off,
+		       uint32_t len)
 {
 	uint8_t *local = req->wr.local;
 
@@ -40,7 +41,7 @@ static void move_piece(const struct sim_req *req, uint8_t *remote)
 		if (end > len)
 			end = len;
 		if (far_rng_mix(word ^ req->served_ps) % req->pieces == req->piece)
-			move(req, remote, off, end - off);
+			bytes_move(req, remote, off, end - off);
 	}
 }
 
@@ -67,7 +68,7 @@ int sim_req_execute(struct sim_req *req)
 	else if (req->piece < req->pieces)
 		move_piece(req, remote);
 	else
-		move(req, remote, 0, req->wr.len);
+		bytes_move(req, remote, 0, req->wr.len);
 	if (req->piece < req->pieces)
 		req->piece++;
 	if (req->piece < req->pieces)

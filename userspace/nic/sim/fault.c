@@ -21,7 +21,7 @@ const struct far_sim_fault far_sim_atlas[] = {
 	{ NULL, 0, NULL },
 };
 
-static double between(struct far_rng *rng, double low, double high)
+static double rng_between(struct far_rng *rng, double low, double high)
 {
 	return low + (high - low) * far_rng_unit(rng);
 }
@@ -32,10 +32,10 @@ void sim_odds_draw(struct far_sim *sim)
 	uint64_t rtt = sim->profile.rtt_ns;
 
 	sim->odds = (struct sim_odds) {
-		.tear = between(rng, .1, .9),
-		.pass = between(rng, 0, 1),
-		.delay = between(rng, .02, .3),
-		.brk = 1 / between(rng, 500, 5000),
+		.tear = rng_between(rng, .1, .9),
+		.pass = rng_between(rng, 0, 1),
+		.delay = rng_between(rng, .02, .3),
+		.brk = 1 / rng_between(rng, 500, 5000),
 		.tear_ns = 1 + far_rng_below(rng, 2 * rtt),
 		.delay_ns = 1 + far_rng_below(rng, 4 * rtt),
 	};

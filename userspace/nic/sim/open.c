@@ -3,6 +3,7 @@
 #include "cluster.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,13 @@ struct open {
 	int cn;			/* -1: a cluster of its own */
 	char *why;
 	size_t why_len;
+};
+
+/* A word NAME=VALUE. off: of the field of struct open that it sets, if it is a number. */
+struct setting {
+	const char *name;
+	int (*set)(struct open *open, const struct setting *setting, const char *value);
+	size_t off;
 };
 
 static int complain(const struct open *open, const char *name, const char *value,
@@ -50,7 +58,8 @@ static int parse_number(const char *text, uint64_t *ret_number)
 	return 0;
 }
 
-static int parse_adversary(struct open *open, const char *value)
+static int set_adversary(struct open *open, const struct setting *setting,
+			 const char *value)
 {
 	while (*value) {
 		size_t len = strcspn(value, "+");
@@ -60,7 +69,7 @@ static int parse_adversary(struct open *open, const char *value)
 				      fault->name[len]))
 			fault++;
 		if (!fault->bit)
-			return complain(open, "adversary", value,
+			return complain(open, setting->name, value,
 					"tear, delay, break, with '+' between them");
 		open->attr.adversary |= fault->bit;
 		value += len;
@@ -79,35 +88,52 @@ static int open_param(struct open *open, const char *name, const char *value)
 	return 0;
 }
 
-static int open_word(struct open *open, const struct far_conf_word *word)
+static int set_u64(struct open *open, const struct setting *setting, const char *value)
 {
-	const char *name = word->name, *value = word->value;
 	uint64_t number = 0;
 
-	if (!value) {
-		snprintf(open->profile, sizeof(open->profile), "%s", name);
+	if (parse_number(value, &number))
+		return complain(open, setting->name, value, "a number");
+	*(uint64_t *)((char *)open + setting->off) = number;
+	return 0;
+}
+
+/* Also of an int: it is never negative. */
+static int set_unsigned(struct open *open, const struct setting *setting,
+			const char *value)
+{
+	uint64_t number = 0;
+
+	if (parse_number(value, &number))
+		return complain(open, setting->name, value, "a number");
+	if (number > INT32_MAX)
+		return complain(open, setting->name, value, "a smaller number");
+	*(unsigned *)((char *)open + setting->off) = number;
+	return 0;
+}
+
+static const struct setting settings[] = {
+	{ "adversary", set_adversary, 0 },
+	{ "cn", set_unsigned, offsetof(struct open, cn) },
+	{ "cns", set_unsigned, offsetof(struct open, attr.cns) },
+	{ "mns", set_unsigned, offsetof(struct open, attr.mns) },
+	{ "seed", set_u64, offsetof(struct open, attr.seed) },
+	{ "space", set_u64, offsetof(struct open, attr.max_space) },
+};
+
+/* A word without a value is the profile; one that is no setting, the profile's. */
+static int open_word(struct open *open, const struct far_conf_word *word)
+{
+	size_t i;
+
+	if (!word->value) {
+		snprintf(open->profile, sizeof(open->profile), "%s", word->name);
 		return 0;
 	}
-	if (!strcmp(name, "adversary"))
-		return parse_adversary(open, value);
-	if (strcmp(name, "cns") && strcmp(name, "mns") && strcmp(name, "seed") &&
-	    strcmp(name, "space") && strcmp(name, "cn"))
-		return open_param(open, name, value);
-	if (parse_number(value, &number))
-		return complain(open, name, value, "a number");
-	if (!strcmp(name, "seed"))
-		open->attr.seed = number;
-	else if (!strcmp(name, "space"))
-		open->attr.max_space = number;
-	else if (number > INT32_MAX)
-		return complain(open, name, value, "a smaller number");
-	else if (!strcmp(name, "cns"))
-		open->attr.cns = number;
-	else if (!strcmp(name, "mns"))
-		open->attr.mns = number;
-	else
-		open->cn = number;
-	return 0;
+	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+		if (!strcmp(word->name, settings[i].name))
+			return settings[i].set(open, &settings[i], word->value);
+	return open_param(open, word->name, word->value);
 }
 
 static int open_parse(struct open *open, const char *conf)

@@ -91,7 +91,7 @@ int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 	return 0;
 }
 
-static void unqueue(struct snic_cm *cm, struct snic_cm_conn *c)
+static void conn_unqueue(struct snic_cm *cm, struct snic_cm_conn *c)
 {
 	struct snic_cm_conn **p;
 
@@ -115,7 +115,7 @@ static void conn_free(struct snic_cm_conn *c)
 	while (*p != c)
 		p = &(*p)->peer_next;
 	*p = c->peer_next;
-	unqueue(cm, c);
+	conn_unqueue(cm, c);
 	cm->slots[slot] = NULL;
 	cm->nr_conns--;
 	snic_timer_cancel(nic, &c->timer);
@@ -255,7 +255,7 @@ void snic_cm_post(struct snic_cm_conn *c, enum snic_cm_pending event)
 void snic_cm_forget_events(struct snic_cm_conn *c)
 {
 	c->events = 0;
-	unqueue(snic_cm_of(c->nic), c);
+	conn_unqueue(snic_cm_of(c->nic), c);
 }
 
 static void fill_event(struct snic_cm_conn *c, unsigned int event,
@@ -293,7 +293,7 @@ int snic_cm_poll(struct snic *nic, struct snic_cm_event *ret_event)
 	event = c->events & -c->events;		/* the earliest */
 	c->events &= ~event;
 	fill_event(c, event, ret_event);
-	unqueue(cm, c);
+	conn_unqueue(cm, c);
 	if (c->events)
 		snic_cm_post(c, 0);
 	return 0;
@@ -371,7 +371,7 @@ void snic_cm_start_disconnect(struct snic_cm_conn *c)
 }
 
 /* Nobody answered: tells the peer, in case that it only cannot be heard. */
-static void gave_up(struct snic_cm_conn *c)
+static void conn_gave_up(struct snic_cm_conn *c)
 {
 	struct snic_cm *cm = snic_cm_of(c->nic);
 	struct snic_cm_msg m = {
@@ -395,7 +395,7 @@ static void gave_up(struct snic_cm_conn *c)
 	snic_cm_end(c, SNIC_CM_UNREACHABLE, 0, NULL, 0);
 }
 
-static void repeat(struct snic_cm_conn *c)
+static void conn_repeat(struct snic_cm_conn *c)
 {
 	uint64_t now = snic_now(c->nic), next;
 
@@ -405,7 +405,7 @@ static void repeat(struct snic_cm_conn *c)
 		return;
 	}
 	if (now >= c->give_up) {
-		gave_up(c);
+		conn_gave_up(c);
 		return;
 	}
 	if (c->state == SNIC_CM_ST_REQ_SENT &&
@@ -431,7 +431,7 @@ static void conn_timer(struct snic *nic, struct snic_timer *t)
 	case SNIC_CM_ST_REQ_SENT:
 	case SNIC_CM_ST_REP_SENT:
 	case SNIC_CM_ST_DREQ_SENT:
-		repeat(c);
+		conn_repeat(c);
 		break;
 	case SNIC_CM_ST_TIMEWAIT:
 		snic_cm_set_state(c, SNIC_CM_ST_DEAD);

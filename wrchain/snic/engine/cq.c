@@ -11,7 +11,7 @@
 /* Invalid opcode, owner bit of the lap before the first. */
 #define INITIAL_OP_OWN (WRC_CQE_INVALID << 4 | 1)
 
-static struct wrc_cqe *entry(const struct snic_cq *cq, uint32_t n)
+static struct wrc_cqe *cq_entry(const struct snic_cq *cq, uint32_t n)
 {
 	uint32_t mask = (1u << cq->attr.log_size) - 1;
 
@@ -39,7 +39,7 @@ int snic_cq_create(struct snic *nic, const struct snic_cq_attr *attr,
 		return r;
 	}
 	for (i = 0; i < 1u << attr->log_size; i++)
-		entry(cq, i)->op_own = INITIAL_OP_OWN;
+		cq_entry(cq, i)->op_own = INITIAL_OP_OWN;
 	*ret_cqn = cq->cqn;
 	return 0;
 }
@@ -125,7 +125,7 @@ static void write_entry(struct snic_cq *cq, const struct snic_qp *qp,
 {
 	uint8_t owner = (cq->count >> cq->attr.log_size) & 1;
 	uint8_t op_own = info->opcode << 4 | info->solicited << 1 | owner;
-	uint64_t *dst = (uint64_t *)entry(cq, cq->count);
+	uint64_t *dst = (uint64_t *)cq_entry(cq, cq->count);
 	uint64_t uidx = (uint64_t)(qp->attr.user_index & 0xffffff) << 32;
 
 	put_word(&dst[0], 0);
@@ -150,7 +150,7 @@ static void write_entry(struct snic_cq *cq, const struct snic_qp *qp,
 			 __ATOMIC_RELEASE);
 }
 
-static void overrun(struct snic_cq *cq)
+static void cq_overrun(struct snic_cq *cq)
 {
 	cq->failed = true;
 	cq->nic->stats.cq_overruns++;
@@ -166,7 +166,7 @@ void snic_cq_push(struct snic_cq *cq, const struct snic_qp *qp,
 	if (cq->failed)
 		return;
 	if (!cq->attr.overrun_ignore && used >> cq->attr.log_size) {
-		overrun(cq);
+		cq_overrun(cq);
 		return;
 	}
 	write_entry(cq, qp, info);
@@ -209,7 +209,7 @@ int snic_cq_poll(struct snic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 	/* Overwritten entries are lost: on with the oldest that is left. */
 	if (waiting >> cq->attr.log_size)
 		cq->ci = (cq->count - (1u << cq->attr.log_size)) & SNIC_CQ_MASK;
-	snic_copy_bb(ret_cqe, entry(cq, cq->ci));
+	snic_copy_bb(ret_cqe, cq_entry(cq, cq->ci));
 	cq->ci = (cq->ci + 1) & SNIC_CQ_MASK;
 	return 0;
 }

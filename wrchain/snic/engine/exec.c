@@ -62,7 +62,7 @@ uint64_t snic_atomic(const struct snic_wqe *w, void *ptr)
 	return old;
 }
 
-static uint32_t atomic4(const struct snic_wqe *w, void *ptr)
+static uint32_t exec_atomic4(const struct snic_wqe *w, void *ptr)
 {
 	uint32_t old = __atomic_load_n((uint32_t *)ptr, __ATOMIC_RELAXED);
 
@@ -87,8 +87,8 @@ uint64_t snic_rnr_ns(uint8_t code)
 }
 
 /* Again in a while, at most max times in a row; max 7 and endless: for ever. */
-static int again(struct snic_qp *qp, uint64_t delay, unsigned int max,
-		 bool endless, int synd)
+static int send_again(struct snic_qp *qp, uint64_t delay, unsigned int max,
+		      bool endless, int synd)
 {
 	if (!endless) {
 		if (qp->sq_tries >= max)
@@ -99,35 +99,35 @@ static int again(struct snic_qp *qp, uint64_t delay, unsigned int max,
 	return -EAGAIN;
 }
 
-static int receiver_not_ready(struct loop *l)
+static int peer_not_ready(struct loop *l)
 {
 	struct snic_qp *qp = l->qp;
 
 	qp->nic->stats.rnr_naks++;
 	qp->nic->stats.rnr_received++;
-	return again(qp, snic_rnr_ns(l->peer->conn.min_rnr_timer),
-		     qp->conn.rnr_retry, qp->conn.rnr_retry == 7,
-		     WRC_SYND_RNR_EXC);
+	return send_again(qp, snic_rnr_ns(l->peer->conn.min_rnr_timer),
+			  qp->conn.rnr_retry, qp->conn.rnr_retry == 7,
+			  WRC_SYND_RNR_EXC);
 }
 
 /* Nobody answers: what a sender sees of a peer that is not there or in error. */
-static int no_answer(struct snic_qp *qp)
+static int peer_no_answer(struct snic_qp *qp)
 {
 	if (!qp->conn.timeout)
 		return -EAGAIN;		/* until the peer comes up */
 	qp->nic->stats.timeouts++;
-	return again(qp, 4096ull << qp->conn.timeout, qp->conn.retry_cnt, false,
-		     WRC_SYND_RETRY_EXC);
+	return send_again(qp, 4096ull << qp->conn.timeout, qp->conn.retry_cnt, false,
+			  WRC_SYND_RETRY_EXC);
 }
 
-static bool answers(const struct snic_qp *peer, uint32_t qpn)
+static bool peer_answers(const struct snic_qp *peer, uint32_t qpn)
 {
 	return peer && peer->conn.loopback && peer->conn.dest_qpn == qpn &&
 	       (peer->state == SNIC_QP_RTR || peer->state == SNIC_QP_RTS);
 }
 
 /* A responder that refuses a request goes to error itself. */
-static int refuse(struct loop *l, int synd)
+static int peer_refuse(struct loop *l, int synd)
 {
 	snic_qp_fail_send(l->qp, l->w, synd);
 	snic_qp_fail(l->peer, WRC_SYND_LOCAL_ACCESS);
@@ -135,8 +135,8 @@ static int refuse(struct loop *l, int synd)
 }
 
 /* The same when the request has taken a receive WQE. */
-static int refuse_recv(struct loop *l, const struct snic_recv *recv,
-		       uint8_t recv_synd, int synd)
+static int peer_refuse_recv(struct loop *l, const struct snic_recv *recv,
+			    uint8_t recv_synd, int synd)
 {
 	struct snic_cqe_info info = {
 		.opcode = WRC_CQE_RESP_ERR,
@@ -169,7 +169,7 @@ RARELY int remote_pieces(struct loop *l)
 
 	if (snic_mem_check(l->qp->nic, l->peer->attr.pdn, w->rkey, w->raddr,
 			   w->len, right_for(w)))
-		return refuse(l, WRC_SYND_REMOTE_ACCESS);
+		return peer_refuse(l, WRC_SYND_REMOTE_ACCESS);
 	return -EXDEV;
 }
 
@@ -181,7 +181,7 @@ static int remote_mem(struct loop *l, unsigned int right, void **ret_ptr)
 
 	*ret_ptr = NULL;
 	if (!(peer->attr.access & right))
-		return refuse(l, WRC_SYND_REMOTE_ACCESS);
+		return peer_refuse(l, WRC_SYND_REMOTE_ACCESS);
 	if (w->len && snic_mem(l->qp->nic, peer->attr.pdn, w->rkey, w->raddr,
 			       w->len, right, ret_ptr))
 		return remote_pieces(l);
@@ -252,7 +252,7 @@ static void list_to_recv(const struct loop *l, const struct snic_recv *recv)
 	}
 }
 
-static void deliver(struct loop *l, const struct snic_recv *recv, uint8_t opcode)
+static void recv_deliver(struct loop *l, const struct snic_recv *recv, uint8_t opcode)
 {
 	struct snic_cqe_info info = {
 		.opcode = opcode,
@@ -273,15 +273,15 @@ static int loop_send(struct loop *l)
 	int r = snic_rq_take(l->peer, true, &recv);
 
 	if (r == -EAGAIN)
-		return receiver_not_ready(l);
+		return peer_not_ready(l);
 	if (r)
-		return refuse_recv(l, &recv, WRC_SYND_LOCAL_PROT,
-				   WRC_SYND_REMOTE_OP);
+		return peer_refuse_recv(l, &recv, WRC_SYND_LOCAL_PROT,
+					WRC_SYND_REMOTE_OP);
 	if (l->w->len > recv.len)
-		return refuse_recv(l, &recv, WRC_SYND_LOCAL_LENGTH,
-				   WRC_SYND_REMOTE_INVAL);
+		return peer_refuse_recv(l, &recv, WRC_SYND_LOCAL_LENGTH,
+					WRC_SYND_REMOTE_INVAL);
 	list_to_recv(l, &recv);
-	deliver(l, &recv, l->w->opcode == WRC_WQE_SEND ?
+	recv_deliver(l, &recv, l->w->opcode == WRC_WQE_SEND ?
 			  WRC_CQE_RESP_SEND : WRC_CQE_RESP_SEND_IMM);
 	return 0;
 }
@@ -292,10 +292,10 @@ RARELY int write_pieces(struct loop *l)
 
 	if (l->w->opcode == WRC_WQE_WRITE_IMM &&
 	    snic_rq_take(l->peer, false, &recv))
-		return receiver_not_ready(l);
+		return peer_not_ready(l);
 	copy_pieces(l, list_to_piece);
 	if (l->w->opcode == WRC_WQE_WRITE_IMM)
-		deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
+		recv_deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
 	return 0;
 }
 
@@ -309,10 +309,10 @@ static int loop_write(struct loop *l)
 		return r == -EXDEV ? write_pieces(l) : r;
 	if (l->w->opcode == WRC_WQE_WRITE_IMM &&
 	    snic_rq_take(l->peer, false, &recv))
-		return receiver_not_ready(l);
+		return peer_not_ready(l);
 	list_to_buf(l, dst);
 	if (l->w->opcode == WRC_WQE_WRITE_IMM)
-		deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
+		recv_deliver(l, &recv, WRC_CQE_RESP_WR_IMM);
 	return 0;
 }
 
@@ -371,14 +371,14 @@ static int loop_atomic(struct loop *l)
 	int r;
 
 	if (l->w->raddr & (l->w->len - 1))
-		return refuse(l, WRC_SYND_REMOTE_INVAL);
+		return peer_refuse(l, WRC_SYND_REMOTE_INVAL);
 	r = remote_mem(l, SNIC_REMOTE_ATOMIC, &ptr);
 	if (r)
 		return r;
 	if (l->w->len == 8)
 		old.v8 = htole64(snic_atomic(l->w, ptr));
 	else
-		old.v4 = cpu_to_be32(atomic4(l->w, ptr));
+		old.v4 = cpu_to_be32(exec_atomic4(l->w, ptr));
 	land_data(l, &old);
 	return 0;
 }
@@ -388,7 +388,7 @@ static bool writes_list(const struct snic_wqe *w)
 	return w->opcode >= WRC_WQE_READ && w->opcode <= WRC_WQE_MASKED_FA;
 }
 
-static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
+static int exec_loopback(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	struct loop l;
 	int r;
@@ -400,8 +400,8 @@ static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
 	l.w = w;
 	l.nr_sge = w->nr_sge;
 	l.peer = snic_qp_find(qp->nic, qp->conn.dest_qpn);
-	if (!answers(l.peer, qp->qpn))
-		return no_answer(qp);
+	if (!peer_answers(l.peer, qp->qpn))
+		return peer_no_answer(qp);
 	if (snic_land_full(qp))
 		return -EAGAIN;
 	switch (w->opcode) {
@@ -424,7 +424,7 @@ static int loopback(struct snic_qp *qp, const struct snic_wqe *w)
 	return r;
 }
 
-static int wire(struct snic_qp *qp, const struct snic_wqe *w)
+static int exec_wire(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	switch (snic_rc_post(qp, w)) {
 	case 0:
@@ -444,5 +444,5 @@ static int wire(struct snic_qp *qp, const struct snic_wqe *w)
 
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	return qp->conn.loopback ? loopback(qp, w) : wire(qp, w);
+	return qp->conn.loopback ? exec_loopback(qp, w) : exec_wire(qp, w);
 }

@@ -19,7 +19,7 @@ void snic_keys_fini(struct snic_keys *t)
 	*t = (struct snic_keys){ 0 };
 }
 
-static void place(struct snic_keys *t, void *obj, uint32_t nr)
+static void key_place(struct snic_keys *t, void *obj, uint32_t nr)
 {
 	uint32_t i = snic_keys_home(t, nr);
 
@@ -29,7 +29,7 @@ static void place(struct snic_keys *t, void *obj, uint32_t nr)
 }
 
 /* Room for one more. */
-static int grow(struct snic_keys *t)
+static int keys_grow(struct snic_keys *t)
 {
 	struct snic_keys_entry *old = t->at;
 	uint32_t len = t->len ? 2 * t->len : MIN_LEN, i;
@@ -47,13 +47,13 @@ static int grow(struct snic_keys *t)
 	t->len = len;
 	while (i--)
 		if (old[i].obj)
-			place(t, old[i].obj, old[i].nr);
+			key_place(t, old[i].obj, old[i].nr);
 	free(old);
 	return 0;
 }
 
 /* One index, one key: the variants of an index are not different keys at a time. */
-static bool is_taken(const struct snic_keys *t, uint32_t nr)
+static bool key_is_taken(const struct snic_keys *t, uint32_t nr)
 {
 	uint32_t i = snic_keys_home(t, nr);
 
@@ -66,7 +66,7 @@ static bool is_taken(const struct snic_keys *t, uint32_t nr)
 int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
 		  uint32_t *ret_nr)
 {
-	int r = grow(t);
+	int r = keys_grow(t);
 	uint32_t nr;
 
 	if (r)
@@ -75,8 +75,8 @@ int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
 		nr = snic_secret(nic);
 		if (variant >= 0)
 			nr = (nr & ~SNIC_KEY_VARIANT) | variant;
-	} while (nr >> SNIC_KEY_SHIFT < SNIC_FIRST_SLOT || is_taken(t, nr));
-	place(t, obj, nr);
+	} while (nr >> SNIC_KEY_SHIFT < SNIC_FIRST_SLOT || key_is_taken(t, nr));
+	key_place(t, obj, nr);
 	t->nr++;
 	*ret_nr = nr;
 	return 0;

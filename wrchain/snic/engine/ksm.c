@@ -65,8 +65,8 @@ int snic_mkey_entry(struct snic *nic, uint32_t key, uint32_t entry,
 
 /* n bytes at off of a piece.  A key that leads to another one of these leads
  * nowhere: its range is empty. */
-static int follow(struct snic *nic, uint32_t pdn, const struct wrc_ksm *e,
-		  uint64_t off, uint64_t n, unsigned int need, void **ret_ptr)
+static int entry_follow(struct snic *nic, uint32_t pdn, const struct wrc_ksm *e,
+			uint64_t off, uint64_t n, unsigned int need, void **ret_ptr)
 {
 	const struct snic_mkey *mk = snic_mkey_find(nic, pdn,
 						    be32_to_cpu(e->key));
@@ -95,8 +95,8 @@ static int ksm_piece(struct snic *nic, const struct snic_ksm *k, uint64_t addr,
 		return -EACCES;
 	if (len > SNIC_KSM_PIECE - off)
 		len = SNIC_KSM_PIECE - off;
-	r = follow(nic, k->mkey.pdn, &k->entry[addr / SNIC_KSM_PIECE], off, len,
-		   need, &ptr);
+	r = entry_follow(nic, k->mkey.pdn, &k->entry[addr / SNIC_KSM_PIECE], off, len,
+			 need, &ptr);
 	if (!r)
 		*ret_piece = (struct snic_sge){ .ptr = ptr, .len = len };
 	return r;

@@ -13,8 +13,8 @@ bool snic_land_full(const struct snic_qp *qp)
 	return qp->landing && qp->landing->nr == SNIC_LANDINGS;
 }
 
-static struct snic_landing *add(struct snic_qp *qp, const struct snic_wqe *w,
-				uint32_t byte_cnt)
+static struct snic_landing *landing_add(struct snic_qp *qp, const struct snic_wqe *w,
+					uint32_t byte_cnt)
 {
 	struct snic_landing *l = &qp->landing->at[qp->landing->nr++];
 
@@ -38,7 +38,7 @@ bool snic_land_later(struct snic_qp *qp, const struct snic_wqe *w,
 		snic_land_all(qp);
 		return false;
 	}
-	l = add(qp, w, w->len);
+	l = landing_add(qp, w, w->len);
 	l->brings = true;
 	l->nr_sge = nr_sge;
 	memcpy(l->sges, sges, nr_sge * sizeof(*sges));
@@ -52,11 +52,11 @@ bool snic_land_behind(struct snic_qp *qp, const struct snic_wqe *w)
 	if (!qp->landing || !qp->landing->nr)
 		return false;
 	if (w->signal)
-		add(qp, w, 0);
+		landing_add(qp, w, 0);
 	return true;
 }
 
-static void complete(struct snic_qp *qp, const struct snic_landing *l)
+static void landing_complete(struct snic_qp *qp, const struct snic_landing *l)
 {
 	struct snic_wqe w;	/* only what a CQE needs */
 
@@ -82,7 +82,7 @@ bool snic_land_one(struct snic_qp *qp)
 				  first.byte_cnt);
 		qp->reads_in_flight--;
 	}
-	complete(qp, &first);
+	landing_complete(qp, &first);
 	snic_qp_kick(qp);
 	return true;
 }

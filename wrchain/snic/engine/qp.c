@@ -104,7 +104,7 @@ free_qp:
 }
 
 /* Nothing in the engine refers to it any more; back to RESET. */
-static void quiesce(struct snic_qp *qp)
+static void qp_quiesce(struct snic_qp *qp)
 {
 	snic_sq_stop(qp);
 	snic_land_never(qp);
@@ -127,7 +127,7 @@ int snic_qp_destroy(struct snic *nic, uint32_t qpn)
 		return -ENOENT;
 	if (qp->cm)
 		snic_cm_qp_gone(qp);
-	quiesce(qp);
+	qp_quiesce(qp);
 	snic_table_del(&nic->qps, qpn);
 	snic_timer_unreserve(nic, 1);
 	snic_pd_lookup(nic, qp->attr.pdn)->users--;
@@ -229,7 +229,7 @@ int snic_qp_reset(struct snic *nic, uint32_t qpn)
 
 	if (!qp)
 		return -ENOENT;
-	quiesce(qp);
+	qp_quiesce(qp);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 #include "priv.h"
 
 /* Entries posted; 0 also when the record makes no sense. */
-static unsigned int available(const struct snic_qp *qp)
+static unsigned int rq_available(const struct snic_qp *qp)
 {
 	uint32_t posted = be32_to_cpu(__atomic_load_n(&qp->attr.dbr->rcv,
 						      __ATOMIC_ACQUIRE));
@@ -16,7 +16,7 @@ static unsigned int available(const struct snic_qp *qp)
 	return n <= 1u << qp->attr.log_rq ? n : 0;
 }
 
-static uint64_t word(const uint64_t *p)
+static uint64_t ring_word(const uint64_t *p)
 {
 	return be64_to_cpu(__atomic_load_n(p, __ATOMIC_RELAXED));
 }
@@ -43,8 +43,8 @@ static bool open_window(const struct snic_qp *qp, uint32_t key,
  * Data segments, each as two words: byte count and key, address.  There are
  * many, with one key mostly.
  */
-static int list(struct snic_qp *qp, const uint64_t *seg,
-		struct snic_recv *ret_recv)
+static int list_decode(struct snic_qp *qp, const uint64_t *seg,
+		       struct snic_recv *ret_recv)
 {
 	unsigned int max = (1u << qp->attr.log_rq_stride) / WRC_WQE_DS;
 	struct window win = { .key = UINT64_MAX };
@@ -52,7 +52,7 @@ static int list(struct snic_qp *qp, const uint64_t *seg,
 	unsigned int i;
 
 	for (i = 0; i < max; i++, seg += 2) {
-		uint64_t head = word(seg), off;
+		uint64_t head = ring_word(seg), off;
 		uint32_t len = head >> 32, key = head;
 
 		if (!len) {
@@ -62,7 +62,7 @@ static int list(struct snic_qp *qp, const uint64_t *seg,
 		}
 		if (key != win.key && !open_window(qp, key, &win))
 			return -EACCES;
-		if (!snic_in_range(win.iova, win.len, word(seg + 1), len, &off))
+		if (!snic_in_range(win.iova, win.len, ring_word(seg + 1), len, &off))
 			return -EACCES;
 		ret_recv->sges[i].ptr = win.va + off;
 		ret_recv->sges[i].len = len;
@@ -77,7 +77,7 @@ int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv)
 {
 	uint32_t slot = qp->rq_ci & ((1u << qp->attr.log_rq) - 1);
 
-	if (!qp->attr.rq || !available(qp))
+	if (!qp->attr.rq || !rq_available(qp))
 		return -EAGAIN;
 	ret_recv->wqe_counter = qp->rq_ci++;
 	ret_recv->nr_sge = 0;
@@ -85,14 +85,14 @@ int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv)
 	qp->nic->stats.recvs++;
 	if (!want_sges)
 		return 0;
-	return list(qp, (uint64_t *)qp->attr.rq +
+	return list_decode(qp, (uint64_t *)qp->attr.rq +
 			((size_t)slot << (qp->attr.log_rq_stride - 3)),
-		    ret_recv);
+			   ret_recv);
 }
 
 void snic_rq_flush(struct snic_qp *qp)
 {
-	unsigned int n = qp->attr.rq ? available(qp) : 0;
+	unsigned int n = qp->attr.rq ? rq_available(qp) : 0;
 
 	while (n--) {
 		struct snic_cqe_info info = {

@@ -38,7 +38,7 @@ void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len)
 }
 
 /* Early fetch: what is enabled now is executed as it is now. */
-static void snapshot(struct snic_qp *qp, uint16_t n)
+static void wqes_snapshot(struct snic_qp *qp, uint16_t n)
 {
 	uint32_t mask = (1u << qp->attr.log_sq) - 1;
 	const uint8_t *ring = qp->attr.sq;
@@ -53,7 +53,7 @@ static void snapshot(struct snic_qp *qp, uint16_t n)
 	}
 }
 
-ON_THE_WAY void enable(struct snic_qp *qp, uint16_t limit)
+ON_THE_WAY void sq_enable(struct snic_qp *qp, uint16_t limit)
 {
 	uint16_t n = limit - qp->sq_limit;
 
@@ -61,7 +61,7 @@ ON_THE_WAY void enable(struct snic_qp *qp, uint16_t limit)
 	if (!n || n > 0x8000)
 		return;
 	if (qp->early)
-		snapshot(qp, n);
+		wqes_snapshot(qp, n);
 	qp->sq_limit = limit;
 	if (qp->state == SNIC_QP_ERR)
 		snic_sq_flush(qp);
@@ -71,7 +71,7 @@ ON_THE_WAY void enable(struct snic_qp *qp, uint16_t limit)
 
 void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 {
-	enable(qp, limit);
+	sq_enable(qp, limit);
 }
 
 /* The basic block at the head of the queue, in its ring. */
@@ -85,7 +85,7 @@ ON_THE_WAY const uint8_t *head_bb(const struct snic_qp *qp)
 
 /* What other threads wrote into the ring is seen because they rang the doorbell
  * afterwards, which is a call on this NIC. */
-ON_THE_WAY void fetch(struct snic_qp *qp)
+ON_THE_WAY void wqe_fetch(struct snic_qp *qp)
 {
 	size_t len;
 
@@ -112,7 +112,7 @@ static inline bool is_local(uint8_t opcode)
 /* ---- time: of NICs with a cost function --------------------------------- */
 
 /* true: the queue is busy with it until its timer fires. */
-static bool charge(struct snic_qp *qp, uint64_t cost)
+static bool sq_charge(struct snic_qp *qp, uint64_t cost)
 {
 	if (!cost)
 		return false;
@@ -135,7 +135,7 @@ static bool charge_fetch(struct snic_qp *qp)
 	snic_sq_read(qp, qp->sq_ci, &ctrl, sizeof(ctrl));
 	work.opcode = ctrl.opcode;
 	work.bytes = (ctrl.ds & 0x3f) * WRC_WQE_DS;
-	return charge(qp, sq_cost(qp, &work));
+	return sq_charge(qp, sq_cost(qp, &work));
 }
 
 /* What this queue's packets of a message cost; the answers are the peer's. */
@@ -170,12 +170,12 @@ static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 	});
 	if (wire)
 		cost += packet_cost(qp, w);
-	return charge(qp, cost);
+	return sq_charge(qp, cost);
 }
 
 /* ---- what holds a WQE back ---------------------------------------------- */
 
-static bool on_the_wire(struct snic_qp *qp)
+static bool sq_is_pending(struct snic_qp *qp)
 {
 	if (qp->landing && qp->landing->nr)
 		return true;
@@ -211,7 +211,7 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 		return false;
 	/* Its CQE comes after those of the WQEs before it; a UMR's on loopback
 	 * stands behind what lands later, and it does not itself. */
-	if (w->signal && is_local(w->opcode) && on_the_wire(qp))
+	if (w->signal && is_local(w->opcode) && sq_is_pending(qp))
 		return w->opcode == WRC_WQE_UMR && !qp->req;
 	return true;
 }
@@ -238,7 +238,7 @@ ON_THE_WAY int exec_send_en(struct snic_qp *qp, uint32_t obj, uint32_t limit)
 		return WRC_SYND_LOCAL_QP_OP;
 	/* Like a doorbell, it is lost on a queue in RESET. */
 	if (target->state != SNIC_QP_RESET)
-		enable(target, limit & WRC_WQE_EN_MASK);
+		sq_enable(target, limit & WRC_WQE_EN_MASK);
 	return 0;
 }
 
@@ -290,7 +290,7 @@ static const uint16_t counter_of[] = {
 #undef COUNTER
 
 /* One that was decoded and executed: its opcode is in the table. */
-static void count(struct snic_stats *s, uint8_t opcode)
+static void stats_count(struct snic_stats *s, uint8_t opcode)
 {
 	s->wqes++;
 	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
@@ -311,7 +311,7 @@ ON_THE_WAY int check_ctrl(const struct snic_qp *qp, uint64_t head)
 /* An error is reported in order too. */
 static bool fail_head(struct snic_qp *qp, const struct snic_wqe *w, int synd)
 {
-	if (!on_the_wire(qp))
+	if (!sq_is_pending(qp))
 		snic_qp_fail_send(qp, w, synd);
 	return false;
 }
@@ -328,7 +328,7 @@ ON_THE_WAY bool is_fetched(struct snic_qp *qp)
 				return false;
 		}
 	}
-	fetch(qp);
+	wqe_fetch(qp);
 	qp->sq_stage = SNIC_SQ_FETCHED;
 	return true;
 }
@@ -364,7 +364,7 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 		return false;
 	if (r)
 		return fail_head(qp, w, r);
-	count(&nic->stats, w->opcode);
+	stats_count(&nic->stats, w->opcode);
 	qp->sq_ci += nr_bb;
 	qp->sq_stage = SNIC_SQ_IDLE;
 	qp->sq_tries = 0;
@@ -373,7 +373,7 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 
 /* ---- the plain case ------------------------------------------------------ */
 
-ON_THE_WAY uint64_t word(const uint8_t *p)
+ON_THE_WAY uint64_t bb_word(const uint8_t *p)
 {
 	return be64toh(__atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED));
 }
@@ -407,20 +407,20 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 	    qp->req || qp->nic->cost)
 		return false;
 	bb = head_bb(qp);
-	head = word(bb);
+	head = bb_word(bb);
 	opcode = head >> 32;
 	ds = head & 0xff;
 	if (!is_plain(opcode) || check_ctrl(qp, head))
 		return false;
 	/* Of the second word the flags count: none, or a fence that is open. */
-	flags = word(bb + 8) >> 32;
+	flags = bb_word(bb + 8) >> 32;
 	if (!ds || ds > WRC_WQE_MAX_DS || flags & ~WRC_WQE_FM_MASK ||
 	    (flags && qp->reads_in_flight))
 		return false;
 	if (opcode != WRC_WQE_NOP &&
-	    (head >> 56 || ds != 2 || !exec_plain(qp, opcode, word(bb + 24))))
+	    (head >> 56 || ds != 2 || !exec_plain(qp, opcode, bb_word(bb + 24))))
 		return false;
-	count(&qp->nic->stats, opcode);
+	stats_count(&qp->nic->stats, opcode);
 	qp->sq_ci += snic_wqe_bbs(ds);
 	return true;
 }
@@ -433,7 +433,7 @@ static bool can_run(const struct snic_qp *qp)
 }
 
 /* At most max WQEs of a queue; returns how many ran. */
-static unsigned int run(struct snic_qp *qp, unsigned int max)
+static unsigned int sq_run(struct snic_qp *qp, unsigned int max)
 {
 	unsigned int n = 0;
 
@@ -455,7 +455,7 @@ void snic_sq_line_up(struct snic_qp *qp)
 	nic->run_tail = qp;
 }
 
-static struct snic_qp *pop(struct snic *nic)
+static struct snic_qp *line_pop(struct snic *nic)
 {
 	struct snic_qp *qp = nic->run_head;
 
@@ -485,8 +485,8 @@ static bool lands_late(struct snic_qp *qp, unsigned int ran)
 bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
 {
 	while (nic->run_head && budget) {
-		struct snic_qp *qp = pop(nic);
-		unsigned int n = run(qp, budget < TURN ? budget : TURN);
+		struct snic_qp *qp = line_pop(nic);
+		unsigned int n = sq_run(qp, budget < TURN ? budget : TURN);
 
 		budget -= n;
 		if (budget)
@@ -501,7 +501,7 @@ bool snic_sq_run_queue(struct snic *nic, unsigned int budget)
 
 /* ---- stopping ---------------------------------------------------------- */
 
-static void leave_run_queue(struct snic_qp *qp)
+static void line_leave(struct snic_qp *qp)
 {
 	struct snic *nic = qp->nic;
 	struct snic_qp *prev = NULL, *p;
@@ -523,8 +523,8 @@ bool snic_sq_run_qp(struct snic_qp *qp)
 {
 	bool ran;
 
-	leave_run_queue(qp);
-	ran = run(qp, 1);
+	line_leave(qp);
+	ran = sq_run(qp, 1);
 	if (ran)
 		snic_qp_kick(qp);
 	return ran;
@@ -532,7 +532,7 @@ bool snic_sq_run_qp(struct snic_qp *qp)
 
 void snic_sq_stop(struct snic_qp *qp)
 {
-	leave_run_queue(qp);
+	line_leave(qp);
 	snic_cq_del_waiter(qp);
 	snic_timer_cancel(qp->nic, &qp->sq_timer);
 	qp->sq_stage = SNIC_SQ_IDLE;

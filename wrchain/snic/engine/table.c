@@ -30,7 +30,7 @@ static uint32_t max_slots(const struct snic_table_kind *k)
 	return (1u << k->slot_bits) - k->first_slot;
 }
 
-static int grow(struct snic_table *t)
+static int table_grow(struct snic_table *t)
 {
 	uint32_t max = max_slots(t->kind);
 	uint32_t cap = t->cap ? t->cap * 2 : 32;
@@ -84,7 +84,7 @@ static int take_slot(struct snic_table *t, uint32_t *ret_slot,
 	int r = 0;
 
 	if (t->nr_free <= KEEP_FREE && t->nr_slots == t->cap)
-		r = grow(t);
+		r = table_grow(t);
 	if (r && !t->nr_free)
 		return r;
 

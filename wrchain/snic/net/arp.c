@@ -19,15 +19,15 @@
 #define FRESH_NS	(60000 * MS)	/* then ask again */
 #define FIRST_RETRY_NS	(200 * MS)	/* doubles each time */
 #define FAILED_NS	(1000 * MS)	/* how long an answer is "nobody" */
-#define DOUBT_TRIES	3		/* a station that has moved: 1.4 s */
-#define DOUBT_NS	(1000 * MS)	/* between two doubts about one */
+#define CONFLICT_TRIES	3		/* a station that has moved: 1.4 s */
+#define CONFLICT_NS	(1000 * MS)	/* between two conflicts of one entry */
 
 enum arp_state {
 	ARP_FREE,
 	ARP_INCOMPLETE,		/* asked, MAC unknown */
 	ARP_REACHABLE,
 	ARP_PROBE,		/* asked again, MAC still used */
-	ARP_DOUBT,		/* another claims it: asked who has it, MAC still used */
+	ARP_CONFLICT,		/* another claims it: asked who has it, MAC still used */
 	ARP_FAILED,
 };
 
@@ -35,8 +35,8 @@ struct snic_arp_entry {
 	enum arp_state state;
 	__be32 ip;
 	uint8_t mac[SNIC_ETH_ALEN];
-	uint8_t claim[SNIC_ETH_ALEN];	/* DOUBT: who else says it has the address */
-	uint64_t doubted;	/* when the last doubt ended */
+	uint8_t claim[SNIC_ETH_ALEN];	/* CONFLICT: who else says it has the address */
+	uint64_t conflict_ended;	/* when the last one ended */
 	uint8_t tries;
 	uint8_t nr_pending;
 	uint64_t confirmed;	/* FAILED: when it failed */
@@ -102,24 +102,24 @@ void snic_arp_fini(struct snic *nic, struct snic_arp *arp)
 	arp->timers_reserved = false;
 }
 
-static struct snic_arp_entry **bucket(struct snic_arp *arp, __be32 ip)
+static struct snic_arp_entry **arp_bucket(struct snic_arp *arp, __be32 ip)
 {
 	uint32_t h = ntohl(ip) * 0x9e3779b1u;
 
 	return &arp->buckets[(h >> 16) & (SNIC_ARP_BUCKETS - 1)];
 }
 
-static struct snic_arp_entry *find(struct snic_arp *arp, __be32 ip)
+static struct snic_arp_entry *arp_find(struct snic_arp *arp, __be32 ip)
 {
 	struct snic_arp_entry *e;
 
-	for (e = *bucket(arp, ip); e; e = e->next)
+	for (e = *arp_bucket(arp, ip); e; e = e->next)
 		if (e->ip == ip)
 			return e;
 	return NULL;
 }
 
-static void drop_pending(struct snic *nic, struct snic_arp_entry *e)
+static void pending_drop(struct snic *nic, struct snic_arp_entry *e)
 {
 	struct snic_frame *f;
 
@@ -132,21 +132,21 @@ static void drop_pending(struct snic *nic, struct snic_arp_entry *e)
 	e->nr_pending = 0;
 }
 
-static void remove_entry(struct snic *nic, struct snic_arp *arp,
+static void entry_remove(struct snic *nic, struct snic_arp *arp,
 			 struct snic_arp_entry *e)
 {
-	struct snic_arp_entry **p = bucket(arp, e->ip);
+	struct snic_arp_entry **p = arp_bucket(arp, e->ip);
 
 	while (*p != e)
 		p = &(*p)->next;
 	*p = e->next;
-	drop_pending(nic, e);
+	pending_drop(nic, e);
 	snic_timer_cancel(nic, &e->timer);
 	e->state = ARP_FREE;
 }
 
 /* A free entry; when there is none, the one confirmed longest ago. */
-static struct snic_arp_entry *take_entry(struct snic *nic,
+static struct snic_arp_entry *entry_take(struct snic *nic,
 					 struct snic_arp *arp, __be32 ip)
 {
 	struct snic_arp_entry *e, *victim = NULL;
@@ -162,7 +162,7 @@ static struct snic_arp_entry *take_entry(struct snic *nic,
 			victim = e;
 	}
 	if (victim->state != ARP_FREE)
-		remove_entry(nic, arp, victim);
+		entry_remove(nic, arp, victim);
 	e = victim;
 	e->ip = ip;
 	e->tries = 0;
@@ -170,9 +170,9 @@ static struct snic_arp_entry *take_entry(struct snic *nic,
 	e->pending = NULL;
 	e->pending_tail = &e->pending;
 	e->confirmed = snic_now(nic);
-	e->doubted = 0;
-	e->next = *bucket(arp, ip);
-	*bucket(arp, ip) = e;
+	e->conflict_ended = 0;
+	e->next = *arp_bucket(arp, ip);
+	*arp_bucket(arp, ip) = e;
 	return e;
 }
 
@@ -202,7 +202,7 @@ static void send_arp(struct snic *nic, uint16_t oper, const uint8_t *dst,
 	snic_net_xmit(nic, iov, 3);
 }
 
-static void ask_at(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
+static void entry_ask_at(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
 {
 	static const uint8_t none[6];
 
@@ -212,22 +212,23 @@ static void ask_at(struct snic *nic, struct snic_arp_entry *e, const uint8_t *ma
 	send_arp(nic, ARP_REQUEST, mac, none, e->ip);
 }
 
-static void ask(struct snic *nic, struct snic_arp_entry *e)
+static void entry_ask(struct snic *nic, struct snic_arp_entry *e)
 {
 	static const uint8_t all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-	ask_at(nic, e, all);
+	entry_ask_at(nic, e, all);
 }
 
-static void confirm(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac);
+static void entry_confirm(struct snic *nic, struct snic_arp_entry *e,
+			  const uint8_t *mac);
 
 /* The station that had the address has not answered. */
-static void doubt_timer(struct snic *nic, struct snic_arp_entry *e)
+static void conflict_timer(struct snic *nic, struct snic_arp_entry *e)
 {
-	if (e->tries < DOUBT_TRIES)
-		ask_at(nic, e, e->mac);
+	if (e->tries < CONFLICT_TRIES)
+		entry_ask_at(nic, e, e->mac);
 	else
-		confirm(nic, e, e->claim);
+		entry_confirm(nic, e, e->claim);
 }
 
 static void entry_timer(struct snic *nic, struct snic_timer *t)
@@ -235,23 +236,23 @@ static void entry_timer(struct snic *nic, struct snic_timer *t)
 	struct snic_arp_entry *e = (struct snic_arp_entry *)
 		((char *)t - offsetof(struct snic_arp_entry, timer));
 
-	if (e->state == ARP_DOUBT) {
-		doubt_timer(nic, e);
+	if (e->state == ARP_CONFLICT) {
+		conflict_timer(nic, e);
 		return;
 	}
 	if (e->state != ARP_INCOMPLETE && e->state != ARP_PROBE)
 		return;
 	if (e->tries < SNIC_ARP_TRIES) {
-		ask(nic, e);
+		entry_ask(nic, e);
 		return;
 	}
 	snic_stats(nic)->arp_failed++;
 	e->state = ARP_FAILED;
 	e->confirmed = snic_now(nic);
-	drop_pending(nic, e);
+	pending_drop(nic, e);
 }
 
-static bool on_segment(struct snic *nic, __be32 ip)
+static bool ip_on_segment(struct snic *nic, __be32 ip)
 {
 	const struct snic_config *cfg = snic_config(nic);
 	uint32_t mask = cfg->prefix_len ? ~0u << (32 - cfg->prefix_len) : 0;
@@ -265,27 +266,27 @@ static bool on_segment(struct snic *nic, __be32 ip)
 int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    uint8_t *ret_mac)
 {
-	struct snic_arp_entry *e = find(arp, ip);
+	struct snic_arp_entry *e = arp_find(arp, ip);
 	uint64_t now = snic_now(nic);
 
 	if (!e) {
-		if (!on_segment(nic, ip))
+		if (!ip_on_segment(nic, ip))
 			return -EHOSTUNREACH;
-		e = take_entry(nic, arp, ip);
+		e = entry_take(nic, arp, ip);
 		e->state = ARP_INCOMPLETE;
-		ask(nic, e);
+		entry_ask(nic, e);
 		return -EAGAIN;
 	}
 	switch (e->state) {
 	case ARP_REACHABLE:
-		if (now - e->confirmed > FRESH_NS && on_segment(nic, ip)) {
+		if (now - e->confirmed > FRESH_NS && ip_on_segment(nic, ip)) {
 			e->state = ARP_PROBE;
 			e->tries = 0;
-			ask(nic, e);
+			entry_ask(nic, e);
 		}
 		break;
 	case ARP_PROBE:
-	case ARP_DOUBT:
+	case ARP_CONFLICT:
 		break;
 	case ARP_INCOMPLETE:
 		return -EAGAIN;
@@ -294,7 +295,7 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 			return -EHOSTUNREACH;
 		e->state = ARP_INCOMPLETE;
 		e->tries = 0;
-		ask(nic, e);
+		entry_ask(nic, e);
 		return -EAGAIN;
 	case ARP_FREE:
 		return -EHOSTUNREACH;	/* not in a bucket: cannot happen */
@@ -306,7 +307,7 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		  const struct iovec *iov, int n)
 {
-	struct snic_arp_entry *e = find(arp, ip);
+	struct snic_arp_entry *e = arp_find(arp, ip);
 	struct snic_frame *f;
 
 	if (!e || e->state != ARP_INCOMPLETE)
@@ -324,7 +325,7 @@ int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
 	return 0;
 }
 
-static void send_pending(struct snic *nic, struct snic_arp_entry *e)
+static void pending_send(struct snic *nic, struct snic_arp_entry *e)
 {
 	struct snic_frame *f, *list = e->pending;
 	struct iovec iov;
@@ -342,53 +343,54 @@ static void send_pending(struct snic *nic, struct snic_arp_entry *e)
 	}
 }
 
-static void confirm(struct snic *nic, struct snic_arp_entry *e,
-		    const uint8_t *mac)
+static void entry_confirm(struct snic *nic, struct snic_arp_entry *e,
+			  const uint8_t *mac)
 {
 	memcpy(e->mac, mac, SNIC_ETH_ALEN);
 	e->confirmed = snic_now(nic);
 	if (e->state == ARP_REACHABLE)
 		return;
-	if (e->state == ARP_DOUBT)
-		e->doubted = snic_now(nic);
+	if (e->state == ARP_CONFLICT)
+		e->conflict_ended = snic_now(nic);
 	e->state = ARP_REACHABLE;
 	snic_timer_cancel(nic, &e->timer);
-	send_pending(nic, e);
+	pending_send(nic, e);
 }
 
 /* Another MAC than that of an entry in use. */
-static void contest(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
+static void entry_conflict(struct snic *nic, struct snic_arp_entry *e,
+			   const uint8_t *mac)
 {
 	snic_stats(nic)->rx_spoofed++;
 	memcpy(e->claim, mac, SNIC_ETH_ALEN);
-	if (e->state == ARP_DOUBT ||
-	    (e->doubted && snic_now(nic) - e->doubted < DOUBT_NS))
+	if (e->state == ARP_CONFLICT ||
+	    (e->conflict_ended && snic_now(nic) - e->conflict_ended < CONFLICT_NS))
 		return;
-	e->state = ARP_DOUBT;
+	e->state = ARP_CONFLICT;
 	e->tries = 0;
-	ask_at(nic, e, e->mac);
+	entry_ask_at(nic, e, e->mac);
 }
 
 /* Has it an owner who may be there still? */
-static bool is_owned(const struct snic_arp_entry *e)
+static bool entry_is_owned(const struct snic_arp_entry *e)
 {
-	return e->state == ARP_REACHABLE || e->state == ARP_DOUBT;
+	return e->state == ARP_REACHABLE || e->state == ARP_CONFLICT;
 }
 
 bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    const uint8_t *mac)
 {
-	struct snic_arp_entry *e = find(arp, ip);
+	struct snic_arp_entry *e = arp_find(arp, ip);
 
 	if (!e) {
-		e = take_entry(nic, arp, ip);
+		e = entry_take(nic, arp, ip);
 		e->state = ARP_INCOMPLETE;
 	}
-	if (is_owned(e) && memcmp(e->mac, mac, SNIC_ETH_ALEN)) {
-		contest(nic, e, mac);
+	if (entry_is_owned(e) && memcmp(e->mac, mac, SNIC_ETH_ALEN)) {
+		entry_conflict(nic, e, mac);
 		return false;
 	}
-	confirm(nic, e, mac);
+	entry_confirm(nic, e, mac);
 	return true;
 }
 
@@ -418,7 +420,7 @@ void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 	}
 
 	/* Whoever asks for us is about to talk to us; others only refresh. */
-	if (find(arp, spa) || (tpa == cfg->ip && on_segment(nic, spa)))
+	if (arp_find(arp, spa) || (tpa == cfg->ip && ip_on_segment(nic, spa)))
 		snic_arp_heard(nic, arp, spa, a.sha);
 	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)
 		send_arp(nic, ARP_REPLY, a.sha, a.sha, spa);

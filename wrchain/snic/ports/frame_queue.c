@@ -41,7 +41,7 @@ bool snic_frame_queue_room(struct snic_frame_queue *q, uint32_t n)
 	return true;
 }
 
-static void append(struct snic_frame_queue *q, const void *src, size_t len)
+static void queue_append(struct snic_frame_queue *q, const void *src, size_t len)
 {
 	memcpy(q->buf + q->tail, src, len);
 	q->tail += len;
@@ -56,9 +56,9 @@ int snic_frame_queue_add(struct snic_frame_queue *q, const struct iovec *iov,
 
 	if (!snic_frame_queue_room(q, SNIC_FRAME_HEAD + len))
 		return -EAGAIN;
-	append(q, &head, SNIC_FRAME_HEAD);
+	queue_append(q, &head, SNIC_FRAME_HEAD);
 	for (i = 0; i < n; i++)
-		append(q, iov[i].iov_base, iov[i].iov_len);
+		queue_append(q, iov[i].iov_base, iov[i].iov_len);
 	return 0;
 }
 

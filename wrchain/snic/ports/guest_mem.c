@@ -8,7 +8,7 @@
 #include "guest_mem.h"
 
 /* A mapping behind the file's end would be a SIGBUS when it is touched. */
-static int check(const struct snic_guest_map *m, int fd)
+static int map_check(const struct snic_guest_map *m, int fd)
 {
 	struct stat st;
 	uint64_t end;
@@ -30,7 +30,7 @@ int snic_guest_mem_add(struct snic_guest_mem *mem,
 
 	if (mem->nr == SNIC_GUEST_REGIONS)
 		return -EINVAL;
-	ret = check(map, fd);
+	ret = map_check(map, fd);
 	if (ret)
 		return ret;
 	r = &mem->regions[mem->nr];
@@ -56,8 +56,8 @@ void snic_guest_mem_clear(struct snic_guest_mem *mem)
 }
 
 /* user: addr is the monitor's, not the guest's. */
-static void *at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
-		uint64_t len)
+static void *mem_at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
+		    uint64_t len)
 {
 	const struct snic_guest_region *r;
 	uint64_t off;
@@ -74,11 +74,11 @@ static void *at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
 void *snic_guest_mem_at(const struct snic_guest_mem *mem, uint64_t gpa,
 			uint64_t len)
 {
-	return at(mem, false, gpa, len);
+	return mem_at(mem, false, gpa, len);
 }
 
 void *snic_guest_mem_at_user(const struct snic_guest_mem *mem, uint64_t user,
 			     uint64_t len)
 {
-	return at(mem, true, user, len);
+	return mem_at(mem, true, user, len);
 }

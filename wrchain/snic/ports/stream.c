@@ -38,12 +38,12 @@ static struct stream_port *to_stream(struct snic_port *port)
 	return (struct stream_port *)port;
 }
 
-static bool connected(const struct stream_port *s)
+static bool peer_connected(const struct stream_port *s)
 {
 	return s->port.fd != s->listen_fd;
 }
 
-static void hang_up(struct stream_port *s)
+static void peer_hang_up(struct stream_port *s)
 {
 	close(s->port.fd);
 	s->port.fd = s->listen_fd;
@@ -52,7 +52,7 @@ static void hang_up(struct stream_port *s)
 }
 
 /* 0: somebody has called; -EAGAIN: nobody. */
-static int pick_up(struct stream_port *s)
+static int peer_accept(struct stream_port *s)
 {
 	int size = SOCKET_BUF;
 	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -78,7 +78,7 @@ static int stream_flush(struct snic_port *port)
 		if (n < 0 && (errno == EAGAIN || errno == ENOBUFS))
 			return -EAGAIN;
 		if (n < 0) {
-			hang_up(s);
+			peer_hang_up(s);
 			return 0;
 		}
 		s->tx.head += n;
@@ -93,7 +93,7 @@ static int stream_send(struct snic_port *port, const struct iovec *iov, int n)
 
 	if (snic_iov_len(iov, n) > SNIC_FRAME_MAX)
 		return -EMSGSIZE;
-	if (!connected(s))
+	if (!peer_connected(s))
 		return -ENOTCONN;
 	ret = snic_frame_queue_add(&s->tx, iov, n);
 	return ret ? ret : 1;
@@ -135,8 +135,8 @@ static int stream_peek(struct snic_port *port, const void **ret_frame)
 	struct stream_port *s = to_stream(port);
 	int len;
 
-	if (!connected(s)) {
-		len = pick_up(s);
+	if (!peer_connected(s)) {
+		len = peer_accept(s);
 		if (len)
 			return len == -EAGAIN || len == -EINTR ||
 			       len == -ECONNABORTED ? 0 : len;
@@ -150,7 +150,7 @@ static int stream_peek(struct snic_port *port, const void **ret_frame)
 	} while (len > 0);
 	/* Who has lost count of his frames cannot find it again. */
 	if (len < 0)
-		hang_up(s);
+		peer_hang_up(s);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static void stream_close(struct snic_port *port)
 {
 	struct stream_port *s = to_stream(port);
 
-	if (connected(s))
+	if (peer_connected(s))
 		close(s->port.fd);
 	close(s->listen_fd);
 	unlink(s->local.sun_path);

@@ -135,7 +135,7 @@ static size_t copy_next(struct cursor *src, uint8_t *dst, size_t max)
 	return done;
 }
 
-static size_t fill(const struct snic_vchain *c, struct cursor *src)
+static size_t chain_fill(const struct snic_vchain *c, struct cursor *src)
 {
 	size_t done = 0;
 	unsigned int i;
@@ -188,7 +188,7 @@ static int put_frame(struct vhost_port *p, const struct iovec *iov, int n)
 			goto untake;
 		}
 		used++;
-		snic_vring_put(rx, c->head, fill(c, &src));
+		snic_vring_put(rx, c->head, chain_fill(c, &src));
 		c = &p->more;
 	} while (src.n && merge);
 	ret = src.n || first->len < MAX_HEADER ? -EMSGSIZE : 0;
@@ -252,7 +252,7 @@ static int vhost_flush(struct snic_port *port)
 
 /* ---- the monitor ------------------------------------------------------------- */
 
-static void watch(struct vhost_port *p, int op, int fd)
+static void fd_watch(struct vhost_port *p, int op, int fd)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
 
@@ -268,7 +268,7 @@ static void unwatch_kicks(struct vhost_port *p)
 
 	for (i = 0; i < VHOST_QUEUES; i++)
 		if (p->kicks[i] >= 0)
-			watch(p, EPOLL_CTL_DEL, p->kicks[i]);
+			fd_watch(p, EPOLL_CTL_DEL, p->kicks[i]);
 }
 
 static void watch_kicks(struct vhost_port *p)
@@ -278,7 +278,7 @@ static void watch_kicks(struct vhost_port *p)
 	for (i = 0; i < VHOST_QUEUES; i++) {
 		p->kicks[i] = p->dev.rings[i].kick_fd;
 		if (p->kicks[i] >= 0)
-			watch(p, EPOLL_CTL_ADD, p->kicks[i]);
+			fd_watch(p, EPOLL_CTL_ADD, p->kicks[i]);
 	}
 }
 
@@ -289,7 +289,7 @@ static void forget_message(struct vhost_port *p)
 	memset(&p->msg, 0, sizeof(p->msg));
 }
 
-static void hang_up(struct vhost_port *p)
+static void peer_hang_up(struct vhost_port *p)
 {
 	unsigned int i;
 
@@ -304,18 +304,18 @@ static void hang_up(struct vhost_port *p)
 	snic_vhost_clear(&p->dev);
 	watch_kicks(p);
 	snic_frame_queue_clear(&p->kept);
-	watch(p, EPOLL_CTL_ADD, p->listen_fd);
+	fd_watch(p, EPOLL_CTL_ADD, p->listen_fd);
 }
 
-static void pick_up(struct vhost_port *p)
+static void peer_accept(struct vhost_port *p)
 {
 	int fd = accept4(p->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
 	p->conn_fd = fd;
-	watch(p, EPOLL_CTL_DEL, p->listen_fd);
-	watch(p, EPOLL_CTL_ADD, fd);
+	fd_watch(p, EPOLL_CTL_DEL, p->listen_fd);
+	fd_watch(p, EPOLL_CTL_ADD, fd);
 }
 
 /* The descriptors of a message, as many as fit; others are closed. */
@@ -340,7 +340,7 @@ static void collect_fds(struct vhost_port *p, struct msghdr *mh)
 }
 
 /* Up to `want` bytes of the message: > 0; 0: not now; -errno: gone. */
-static ssize_t receive(struct vhost_port *p, size_t want)
+static ssize_t socket_receive(struct vhost_port *p, size_t want)
 {
 	union {
 		struct cmsghdr align;
@@ -380,13 +380,13 @@ static int receive_message(struct vhost_port *p)
 			if (p->msg_len == whole)
 				return 1;
 		}
-		n = receive(p, whole - p->msg_len);
+		n = socket_receive(p, whole - p->msg_len);
 		if (n <= 0)
 			return n;
 	}
 }
 
-static int answer(struct vhost_port *p)
+static int message_answer(struct vhost_port *p)
 {
 	size_t len = sizeof(p->msg.head) + p->msg.head.size;
 	ssize_t n;
@@ -396,7 +396,7 @@ static int answer(struct vhost_port *p)
 	return n == (ssize_t)len ? 0 : -EPROTO;
 }
 
-static int converse(struct vhost_port *p)
+static int messages_serve(struct vhost_port *p)
 {
 	int ret;
 
@@ -405,7 +405,7 @@ static int converse(struct vhost_port *p)
 		ret = snic_vhost_message(&p->dev, &p->msg, p->fds, p->nr_fds);
 		watch_kicks(p);
 		if (ret > 0)
-			ret = answer(p);
+			ret = message_answer(p);
 		forget_message(p);
 		if (ret < 0)
 			break;
@@ -430,9 +430,9 @@ static void read_messages(struct vhost_port *p)
 	p->looks = 0;
 	forget_kicks(p);
 	if (p->conn_fd < 0)
-		pick_up(p);
-	if (p->conn_fd >= 0 && converse(p) < 0)
-		hang_up(p);
+		peer_accept(p);
+	if (p->conn_fd >= 0 && messages_serve(p) < 0)
+		peer_hang_up(p);
 }
 
 static void want_kicks(struct vhost_port *p, bool on, bool *ret_work)
@@ -485,7 +485,7 @@ static void vhost_close(struct snic_port *port)
 {
 	struct vhost_port *p = to_vhost(port);
 
-	hang_up(p);
+	peer_hang_up(p);
 	close(p->listen_fd);
 	unlink(p->local.sun_path);
 	close(p->port.fd);

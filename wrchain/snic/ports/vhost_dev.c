@@ -53,7 +53,7 @@ static int take_fd(int *fds, unsigned int nr, unsigned int i)
 	return fd;
 }
 
-static struct snic_vring *ring(struct snic_vhost *v, uint64_t index)
+static struct snic_vring *vhost_ring(struct snic_vhost *v, uint64_t index)
 {
 	return index < VHOST_QUEUES ? &v->rings[index] : NULL;
 }
@@ -103,7 +103,7 @@ static int set_mem_table(struct snic_vhost *v, const struct vhost_user_mem *mem,
 
 static int set_num(struct snic_vhost *v, const struct vhost_vring_state *s)
 {
-	struct snic_vring *r = ring(v, s->index);
+	struct snic_vring *r = vhost_ring(v, s->index);
 
 	if (!r || !s->num || s->num > SNIC_VRING_MAX || s->num & (s->num - 1))
 		return -EINVAL;
@@ -113,7 +113,7 @@ static int set_num(struct snic_vhost *v, const struct vhost_vring_state *s)
 
 static int set_addr(struct snic_vhost *v, const struct vhost_vring_addr *a)
 {
-	struct snic_vring *r = ring(v, a->index);
+	struct snic_vring *r = vhost_ring(v, a->index);
 
 	if (!r)
 		return -EINVAL;
@@ -125,7 +125,7 @@ static int set_addr(struct snic_vhost *v, const struct vhost_vring_addr *a)
 
 static int set_base(struct snic_vhost *v, const struct vhost_vring_state *s)
 {
-	struct snic_vring *r = ring(v, s->index);
+	struct snic_vring *r = vhost_ring(v, s->index);
 
 	if (!r || s->num > UINT16_MAX)
 		return -EINVAL;
@@ -135,7 +135,7 @@ static int set_base(struct snic_vhost *v, const struct vhost_vring_state *s)
 
 static int get_base(struct snic_vhost *v, struct vhost_vring_state *s)
 {
-	struct snic_vring *r = ring(v, s->index);
+	struct snic_vring *r = vhost_ring(v, s->index);
 	bool enabled;
 
 	if (!r)
@@ -150,7 +150,7 @@ static int get_base(struct snic_vhost *v, struct vhost_vring_state *s)
 
 static int set_enable(struct snic_vhost *v, const struct vhost_vring_state *s)
 {
-	struct snic_vring *r = ring(v, s->index);
+	struct snic_vring *r = vhost_ring(v, s->index);
 
 	if (!r || s->num > 1)
 		return -EINVAL;
@@ -164,7 +164,7 @@ static int set_event(struct snic_vhost *v, struct vhost_user_msg *msg,
 		     int *fds, unsigned int nr)
 {
 	uint64_t word = msg->payload.u64;
-	struct snic_vring *r = ring(v, word & VHOST_USER_VRING_INDEX);
+	struct snic_vring *r = vhost_ring(v, word & VHOST_USER_VRING_INDEX);
 	bool none = word & VHOST_USER_VRING_NO_FD;
 	int *slot, fd;
 
@@ -216,8 +216,8 @@ static uint32_t payload_size(uint32_t request)
 }
 
 /* 1: payload is the answer, of *ret_size bytes; 0 or -errno: the result. */
-static int execute(struct snic_vhost *v, struct vhost_user_msg *msg, int *fds,
-		   unsigned int nr, uint32_t *ret_size)
+static int message_execute(struct snic_vhost *v, struct vhost_user_msg *msg, int *fds,
+			   unsigned int nr, uint32_t *ret_size)
 {
 	/* Copies: members of a packed struct have no addresses. */
 	struct vhost_vring_state state = msg->payload.state;
@@ -276,7 +276,7 @@ int snic_vhost_message(struct snic_vhost *v, struct vhost_user_msg *msg,
 	    msg->head.size < payload_size(msg->head.request))
 		ret = -EPROTO;
 	else
-		ret = execute(v, msg, fds, nr, &size);
+		ret = message_execute(v, msg, fds, nr, &size);
 	for (i = 0; i < nr; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -95,7 +95,7 @@ bool snic_vring_ready(const struct snic_vring *v)
 	return load16(&v->avail->idx) != v->next_avail;
 }
 
-static int broken(struct snic_vring *v)
+static int ring_broken(struct snic_vring *v)
 {
 	v->broken = true;
 	return -EIO;
@@ -132,7 +132,7 @@ int snic_vring_take(struct snic_vring *v, const struct snic_guest_mem *mem,
 	uint32_t i;
 
 	if (v->broken || waiting > v->num)
-		return broken(v);
+		return ring_broken(v);
 	if (!waiting)
 		return 0;
 	c->nr = 0;
@@ -141,11 +141,11 @@ int snic_vring_take(struct snic_vring *v, const struct snic_guest_mem *mem,
 	i = c->head;
 	do {
 		if (i >= v->num)
-			return broken(v);
+			return ring_broken(v);
 		memcpy(&d, &v->desc[i], sizeof(d));
 		/* The limit of add_desc() also ends a loop. */
 		if (add_desc(c, mem, &d, write))
-			return broken(v);
+			return ring_broken(v);
 		i = le16toh(d.next);
 	} while (le16toh(d.flags) & VRING_DESC_F_NEXT);
 	v->next_avail++;
@@ -173,7 +173,7 @@ void snic_vring_show(struct snic_vring *v)
 }
 
 /* Virtio 1.1, 2.6.7.2: did the index go past the one asked for? */
-static bool passed(uint16_t event, uint16_t now, uint16_t before)
+static bool event_passed(uint16_t event, uint16_t now, uint16_t before)
 {
 	return (uint16_t)(now - event - 1) < (uint16_t)(now - before);
 }
@@ -182,7 +182,7 @@ static bool wants_interrupt(const struct snic_vring *v)
 {
 	if (!v->event_idx)
 		return !(load16(&v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
-	return passed(used_event(v), v->shown_used, v->notified_used);
+	return event_passed(used_event(v), v->shown_used, v->notified_used);
 }
 
 void snic_vring_notify(struct snic_vring *v)

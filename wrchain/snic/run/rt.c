@@ -145,7 +145,7 @@ static void give_nic(struct snic_rt *rt)
 	pthread_mutex_unlock(&rt->nic_lock);
 }
 
-static void kick(struct snic_rt *rt)
+static void rt_kick(struct snic_rt *rt)
 {
 	atomic_store(&rt->kicked, true);
 	if (atomic_load(&rt->asleep))
@@ -174,7 +174,7 @@ void snic_rt_unlock(struct snic_rt *rt)
 
 	give_nic(rt);
 	if (news)
-		kick(rt);
+		rt_kick(rt);
 }
 
 /* Notes it; the last one of a queue pair says all. false: there is no room. */
@@ -197,7 +197,7 @@ static bool note_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
 void snic_rt_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
 {
 	if (note_ring(rt, qpn, pi)) {
-		kick(rt);
+		rt_kick(rt);
 		return;
 	}
 	snic_rt_lock(rt);
@@ -232,7 +232,7 @@ static void list_fds(struct snic_rt *rt)
 }
 
 /* One step.  True: go on without a pause; else *ret_next is set. */
-static bool step(struct snic_rt *rt, uint64_t *ret_next)
+static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 {
 	struct snic *nic = rt->nic;
 	uint64_t now, before;
@@ -288,7 +288,7 @@ static void sleep_until(struct snic_rt *rt, uint64_t next)
 	atomic_store(&rt->kicked, false);
 }
 
-static void *run(void *arg)
+static void *rt_run(void *arg)
 {
 	struct snic_rt *rt = arg;
 	uint64_t next;
@@ -297,7 +297,7 @@ static void *run(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1000ul);
 	rt->idle_since = clock_now();
 	while (!atomic_load(&rt->stop))
-		if (!step(rt, &next))
+		if (!rt_step(rt, &next))
 			sleep_until(rt, next);
 	return NULL;
 }
@@ -314,7 +314,7 @@ static int start_thread(struct snic_rt *rt)
 	r = pthread_sigmask(SIG_SETMASK, &all, &old);
 	if (r)
 		return -r;
-	r = pthread_create(&rt->thread, NULL, run, rt);
+	r = pthread_create(&rt->thread, NULL, rt_run, rt);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!r)
 		pthread_setname_np(rt->thread, "snic");
@@ -385,8 +385,9 @@ void snic_rt_stop(struct snic_rt *rt)
 	if (!rt)
 		return;
 	atomic_store(&rt->stop, true);
-	kick(rt);
+	rt_kick(rt);
 	pthread_join(rt->thread, NULL);
+	pthread_mutex_destroy(&rt->rings_lock);
 	pthread_mutex_destroy(&rt->nic_lock);
 	pthread_mutex_destroy(&rt->door);
 	close(rt->kick_fd);

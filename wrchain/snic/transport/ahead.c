@@ -72,7 +72,7 @@ static void pool_free(struct snic_rc *rc)
 
 /* ---- what is held ---------------------------------------------------------- */
 
-static void hold(struct snic_qp *qp, const struct snic_pkt *pkt)
+static void packet_hold(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc *rc = snic_rc_of(qp->nic);
 	struct snic_rc_resp *r = qp->resp;
@@ -116,7 +116,7 @@ static struct rc_head head_of(const struct snic_pkt *pkt)
 	return h;
 }
 
-static bool same_head(const struct rc_head *a, const struct rc_head *b)
+static bool heads_same(const struct rc_head *a, const struct rc_head *b)
 {
 	return a->opcode == b->opcode && a->len == b->len &&
 	       a->rkey == b->rkey && a->dma_len == b->dma_len &&
@@ -139,11 +139,11 @@ static bool same_packet(const struct snic_frame *f, const struct snic_pkt *pkt)
 	if (pkt->flags & SNIC_OPF_ATOMIC &&
 	    (held.swap_add != pkt->swap_add || held.compare != pkt->compare))
 		return false;
-	return same_head(&a, &b) &&
+	return heads_same(&a, &b) &&
 	       !memcmp(f->data + sizeof(held), pkt->payload, pkt->len);
 }
 
-static void drop(struct snic_qp *qp, struct snic_frame *f)
+static void frame_drop(struct snic_qp *qp, struct snic_frame *f)
 {
 	snic_frame_put(f);
 	qp->resp->ahead.nr--;
@@ -151,7 +151,7 @@ static void drop(struct snic_qp *qp, struct snic_frame *f)
 }
 
 /* The PSNs from `from` to before `to` are over. */
-static void drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
+static void frames_drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
 {
 	struct rc_ahead *a = &qp->resp->ahead;
 	uint32_t n = rc_min(snic_psn_diff(to, from), RC_AHEAD);
@@ -163,18 +163,18 @@ static void drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
 		a->is_void[SLOT(from)] = false;
 
 		if (*slot)
-			drop(qp, *slot);
+			frame_drop(qp, *slot);
 		*slot = NULL;
 	}
 }
 
-static void drop_all(struct snic_qp *qp)
+static void frames_drop_all(struct snic_qp *qp)
 {
-	drop_passed(qp, 0, RC_AHEAD);
+	frames_drop_passed(qp, 0, RC_AHEAD);
 }
 
 /* Executes what is at epsn.  false: nothing, or it has to wait. */
-static bool execute_held(struct snic_qp *qp)
+static bool frame_execute(struct snic_qp *qp)
 {
 	struct snic_rc_resp *r = qp->resp;
 	struct snic_frame **slot = &r->ahead.slot[SLOT(r->epsn)], *f = *slot;
@@ -191,26 +191,26 @@ static bool execute_held(struct snic_qp *qp)
 	r->ahead.done[SLOT(pkt.psn)] = head_of(&pkt);
 	rc_resp_execute(qp, &pkt);
 	snic_stats(qp->nic)->reordered++;
-	drop(qp, f);
+	frame_drop(qp, f);
 	return true;
 }
 
 /* ---- the gap ---------------------------------------------------------------- */
 
-static void timer_fire(struct snic *nic, struct snic_timer *t)
+static void gap_timer_fire(struct snic *nic, struct snic_timer *t)
 {
 	struct rc_ahead *a = (struct rc_ahead *)
 		((char *)t - offsetof(struct rc_ahead, timer));
 
 	if (a->naks == RC_NAKS) {
-		drop_all(a->qp);
+		frames_drop_all(a->qp);
 		return;
 	}
 	rc_nak(a->qp, SNIC_NAK_SEQ, a->qp->resp->epsn);
 	snic_timer_set(nic, t, snic_now(nic) + (RC_NAK_AGAIN_NS << a->naks++));
 }
 
-static void watch_gap(struct snic_qp *qp)
+static void gap_watch(struct snic_qp *qp)
 {
 	struct rc_ahead *a = &qp->resp->ahead;
 
@@ -240,16 +240,16 @@ void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
 	if (a->told && snic_psn_diff(end, a->back_end) > 0)
 		a->back_end = end;	/* sent before it heard */
 	if (!a->gap)
-		watch_gap(qp);
+		gap_watch(qp);
 	a->gap = true;
 	if (a->timer.when == SNIC_NEVER)
 		return;
 	if (same_packet(*slot, pkt)) {
-		hold(qp, pkt);
+		packet_hold(qp, pkt);
 		return;
 	}
 	snic_stats(qp->nic)->rx_conflicts++;
-	drop(qp, *slot);
+	frame_drop(qp, *slot);
 	*slot = NULL;
 	a->is_void[SLOT(pkt->psn)] = true;
 	a->nr_void++;
@@ -261,7 +261,7 @@ void rc_ahead_port(struct snic_qp *qp, uint16_t port)
 
 	if (a->port_known && port == a->port)
 		return;
-	drop_all(qp);
+	frames_drop_all(qp);
 	a->port = port;
 	a->port_known = true;
 }
@@ -273,7 +273,7 @@ bool rc_ahead_same(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	if (!done->opcode || done->psn != pkt->psn ||
 	    !(pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE)) ||
-	    same_head(done, &head))
+	    heads_same(done, &head))
 		return true;
 	snic_stats(qp->nic)->rx_conflicts++;
 	return false;
@@ -302,8 +302,8 @@ void rc_ahead_go_on(struct snic_qp *qp, uint32_t from)
 	struct rc_ahead *a = &r->ahead;
 
 	do
-		drop_passed(qp, from, r->epsn);
-	while (from = r->epsn, execute_held(qp));
+		frames_drop_passed(qp, from, r->epsn);
+	while (from = r->epsn, frame_execute(qp));
 	if (!a->gap)
 		return;			/* in ERR */
 	a->gap = snic_psn_diff(a->end, r->epsn) > 0;
@@ -312,7 +312,7 @@ void rc_ahead_go_on(struct snic_qp *qp, uint32_t from)
 	else if (a->slot[SLOT(r->epsn)])
 		snic_timer_cancel(qp->nic, &a->timer);
 	else
-		watch_gap(qp);
+		gap_watch(qp);
 }
 
 /* ---- life ------------------------------------------------------------------- */
@@ -321,7 +321,7 @@ void rc_ahead_flush(struct snic_qp *qp)
 {
 	struct rc_ahead *a = &qp->resp->ahead;
 
-	drop_all(qp);
+	frames_drop_all(qp);
 	a->gap = false;
 	snic_timer_cancel(qp->nic, &a->timer);
 }
@@ -332,7 +332,7 @@ void rc_ahead_init(struct snic_qp *qp)
 
 	snic_rc_of(qp->nic)->nr_qps++;
 	a->qp = qp;
-	snic_timer_init(&a->timer, timer_fire);
+	snic_timer_init(&a->timer, gap_timer_fire);
 }
 
 void rc_ahead_fini(struct snic_qp *qp)

@@ -7,7 +7,7 @@
 
 #define FOR_EVER	7	/* rnr_retry */
 
-static void progress(struct snic_rc_req *req, uint32_t packets)
+static void req_progress(struct snic_rc_req *req, uint32_t packets)
 {
 	req->retries = 0;
 	req->rnr_retries = 0;
@@ -26,7 +26,7 @@ static void progress(struct snic_rc_req *req, uint32_t packets)
  * Everything before psn is acknowledged, except that READs and atomics are only
  * done when their data is here.  Returns whether una has got there.
  */
-static bool ack_before(struct snic_rc_req *req, uint32_t psn)
+static bool req_ack_before(struct snic_rc_req *req, uint32_t psn)
 {
 	uint32_t old = req->una;
 
@@ -43,14 +43,14 @@ static bool ack_before(struct snic_rc_req *req, uint32_t psn)
 		rc_complete_head(req);
 	}
 	if (req->una != old) {
-		progress(req, snic_psn_diff(req->una, old));
+		req_progress(req, snic_psn_diff(req->una, old));
 		rc_restart_timeout(req);
 	}
 	return req->una == psn;
 }
 
 /* A piece of READ data or the result of an atomic is here. */
-static void one_answered(struct snic_rc_req *req)
+static void psn_answered(struct snic_rc_req *req)
 {
 	struct rc_slot *s = req->head;
 	bool done = req->una == rc_last_psn(s);
@@ -61,12 +61,12 @@ static void one_answered(struct snic_rc_req *req)
 	req->una = snic_psn_add(req->una, 1);
 	if (done)
 		rc_complete_head(req);
-	progress(req, 1);
+	req_progress(req, 1);
 	rc_restart_timeout(req);
 }
 
-static int scatter(struct snic_rc_req *req, struct rc_slot *s, uint64_t off,
-		   const void *data, uint32_t len)
+static int slot_scatter(struct snic_rc_req *req, struct rc_slot *s, uint64_t off,
+			const void *data, uint32_t len)
 {
 	struct snic_sge sges[SNIC_MAX_SGE];
 	int n = rc_local_sges(req->qp, &s->w, s->kind, sges);
@@ -84,7 +84,7 @@ static int scatter(struct snic_rc_req *req, struct rc_slot *s, uint64_t off,
  * responders and with MIDDLE or LAST by others: the PSN tells where the data
  * belongs, the opcode only whether it is the end.
  */
-static void read_response(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void read_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	struct rc_slot *s = req->head;
 	uint32_t mtu = req->qp->conn.mtu;
@@ -96,11 +96,11 @@ static void read_response(struct snic_rc_req *req, const struct snic_pkt *pkt)
 		rc_fail_head(req, WRC_SYND_BAD_RESP);
 		return;
 	}
-	if (!scatter(req, s, off, pkt->payload, pkt->len))
-		one_answered(req);
+	if (!slot_scatter(req, s, off, pkt->payload, pkt->len))
+		psn_answered(req);
 }
 
-static void atomic_response(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void atomic_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	struct rc_slot *s = req->head;
 
@@ -108,11 +108,11 @@ static void atomic_response(struct snic_rc_req *req, const struct snic_pkt *pkt)
 		rc_fail_head(req, WRC_SYND_BAD_RESP);
 		return;
 	}
-	if (!scatter(req, s, 0, &pkt->orig, sizeof(pkt->orig)))
-		one_answered(req);
+	if (!slot_scatter(req, s, 0, &pkt->orig, sizeof(pkt->orig)))
+		psn_answered(req);
 }
 
-static void response(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void response_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	if (pkt->flags & SNIC_OPF_AETH &&
 	    (pkt->syndrome & SNIC_AETH_KIND) != SNIC_AETH_ACK) {
@@ -121,24 +121,24 @@ static void response(struct snic_rc_req *req, const struct snic_pkt *pkt)
 	}
 	/* It acknowledges what was sent before it; data missing before it is
 	 * lost. */
-	if (!ack_before(req, pkt->psn)) {
+	if (!req_ack_before(req, pkt->psn)) {
 		rc_go_back_once(req);
 		return;
 	}
 	if (!req->head)		/* failed on the way */
 		return;
 	if (pkt->flags & SNIC_OPF_READ_RESP)
-		read_response(req, pkt);
+		read_receive(req, pkt);
 	else
-		atomic_response(req, pkt);
+		atomic_receive(req, pkt);
 }
 
-static void rnr_nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void rnr_nak_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	struct snic_qp *qp = req->qp;
 
 	snic_stats(qp->nic)->rnr_received++;
-	if (!ack_before(req, pkt->psn)) {
+	if (!req_ack_before(req, pkt->psn)) {
 		rc_go_back_once(req);
 		return;
 	}
@@ -159,13 +159,13 @@ static void rnr_nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
 			  snic_rnr_ns(pkt->syndrome & SNIC_AETH_VALUE));
 }
 
-static void nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void nak_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	enum wrc_cqe_syndrome syndrome;
 
 	switch (pkt->syndrome) {
 	case SNIC_NAK_SEQ:
-		ack_before(req, pkt->psn);
+		req_ack_before(req, pkt->psn);
 		if (req->head && req->una != req->max)
 			rc_go_back_once(req);
 		return;
@@ -182,7 +182,7 @@ static void nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
 		snic_stats(req->qp->nic)->rx_malformed++;
 		return;
 	}
-	ack_before(req, pkt->psn);
+	req_ack_before(req, pkt->psn);
 	if (!req->head)
 		return;
 	/* READ data lost before it will not come any more; that WQE's time-out
@@ -193,10 +193,10 @@ static void nak(struct snic_rc_req *req, const struct snic_pkt *pkt)
 		rc_fail_head(req, syndrome);
 }
 
-static void ack(struct snic_rc_req *req, const struct snic_pkt *pkt)
+static void ack_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
 	/* It may not stand for the data of a READ: that is lost. */
-	if (!ack_before(req, snic_psn_add(pkt->psn, 1)))
+	if (!req_ack_before(req, snic_psn_add(pkt->psn, 1)))
 		rc_go_back_once(req);
 }
 
@@ -211,18 +211,18 @@ void rc_req_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 	    snic_psn_diff(pkt->psn, req->max) >= (is_nak ? 1 : 0))
 		return;
 	if (pkt->opcode != SNIC_OP_ACK) {
-		response(req, pkt);
+		response_receive(req, pkt);
 		return;
 	}
 	switch (pkt->syndrome & SNIC_AETH_KIND) {
 	case SNIC_AETH_ACK:
-		ack(req, pkt);
+		ack_receive(req, pkt);
 		break;
 	case SNIC_AETH_RNR:
-		rnr_nak(req, pkt);
+		rnr_nak_receive(req, pkt);
 		break;
 	case SNIC_AETH_NAK:
-		nak(req, pkt);
+		nak_receive(req, pkt);
 		break;
 	default:
 		snic_stats(qp->nic)->rx_malformed++;

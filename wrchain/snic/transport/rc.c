@@ -74,7 +74,7 @@ static void cancel_turn(struct snic_qp *qp)
  * The requester first: what an application waits for is the answer, and the
  * ACK of its request may as well follow it.
  */
-static int turn(struct snic_qp *qp)
+static int qp_turn(struct snic_qp *qp)
 {
 	int req = 0, resp = 0;
 
@@ -96,7 +96,7 @@ void snic_rc_step_end(struct snic *nic)
 	/* A turn may put other queue pairs off the list. */
 	while (n-- && rc->tx_head) {
 		struct snic_qp *qp = pop_turn(rc);
-		int r = turn(qp);
+		int r = qp_turn(qp);
 
 		if (r)
 			rc_want_turn(qp);

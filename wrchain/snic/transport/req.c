@@ -88,7 +88,7 @@ static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
 		memcpy(dst->sge, src->sge, src->nr_sge * sizeof(src->sge[0]));
 }
 
-static void append(struct snic_rc_req *req, struct rc_slot *s)
+static void slot_append(struct snic_rc_req *req, struct rc_slot *s)
 {
 	s->next = NULL;
 	if (req->tail)
@@ -102,7 +102,7 @@ static void append(struct snic_rc_req *req, struct rc_slot *s)
 }
 
 /* The oldest leaves the queue; its slot is the caller's until put_slot(). */
-static struct rc_slot *pop(struct snic_rc_req *req)
+static struct rc_slot *slot_pop(struct snic_rc_req *req)
 {
 	struct rc_slot *s = req->head;
 	struct snic_qp *qp = req->qp;
@@ -227,7 +227,7 @@ int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w)
 		s->w.compare = w->compare;
 	}
 	req->next = snic_psn_add(req->next, nr);
-	append(req, s);
+	slot_append(req, s);
 	if (rc_is_rd(s))
 		qp->reads_in_flight++;
 	rc_want_turn(qp);
@@ -267,7 +267,7 @@ void rc_go_back_once(struct snic_rc_req *req)
 
 void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome)
 {
-	struct rc_slot *s = pop(req);
+	struct rc_slot *s = slot_pop(req);
 
 	snic_qp_fail_send(req->qp, &s->w, syndrome);
 	put_slot(req, s);
@@ -275,7 +275,7 @@ void rc_fail_head(struct snic_rc_req *req, enum wrc_cqe_syndrome syndrome)
 
 void rc_complete_head(struct snic_rc_req *req)
 {
-	struct rc_slot *s = pop(req);
+	struct rc_slot *s = slot_pop(req);
 
 	snic_qp_complete_send(req->qp, &s->w, rc_is_rd(s) ? s->w.len : 0);
 	put_slot(req, s);
@@ -288,7 +288,7 @@ void rc_req_flush(struct snic_qp *qp)
 	req->rnr_wait = false;
 	rc_stop_timeout(req);
 	while (req->head) {
-		struct rc_slot *s = pop(req);
+		struct rc_slot *s = slot_pop(req);
 
 		snic_qp_flush_send(qp, &s->w);
 		put_slot(req, s);
@@ -356,8 +356,8 @@ static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
  * len bytes at off of a list as pieces of memory; a list too scattered for that
  * is copied into bounce.
  */
-static int gather(const struct snic_sge *sges, unsigned int nr, uint64_t off,
-		  uint32_t len, struct iovec *ret_iov, uint8_t *bounce)
+static int sges_gather(const struct snic_sge *sges, unsigned int nr, uint64_t off,
+		       uint32_t len, struct iovec *ret_iov, uint8_t *bounce)
 {
 	uint64_t at = off;
 	uint32_t left = len;
@@ -410,7 +410,7 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 	pkt.imm = s->w.imm;
 	if (n < 0)
 		return -EACCES;
-	n = gather(sges, n, off, len, iov, bounce);
+	n = sges_gather(sges, n, off, len, iov, bounce);
 	return rc_send(req->qp, &pkt, iov, n, len);
 }
 
@@ -470,7 +470,7 @@ static bool is_answer(const struct rc_slot *s)
 }
 
 /* The packet at snd went out; ask: for an ACK too. */
-static void advance(struct snic_rc_req *req, struct rc_slot *s, bool ask)
+static void req_advance(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 {
 	bool rd = rc_is_rd(s), lazy = !rc_answer_due(req);
 
@@ -538,7 +538,7 @@ int rc_req_turn(struct snic_qp *qp)
 			return fail_bad(req, s);
 		if (err)
 			return err;
-		advance(req, s, ask);
+		req_advance(req, s, ask);
 	}
 	return 0;
 }

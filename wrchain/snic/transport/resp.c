@@ -79,7 +79,7 @@ void rc_resp_flush(struct snic_qp *qp)
 
 /* ---- requests that cannot be executed ---------------------------------------- */
 
-static void fail_now(struct snic_qp *qp)
+static void qp_fail_now(struct snic_qp *qp)
 {
 	struct snic_rc_resp *r = qp->resp;
 
@@ -97,8 +97,8 @@ static void fail_now(struct snic_qp *qp)
  * requests go first, or their requester would never know that they were executed;
  * until then the QP takes no others.
  */
-static void fail(struct snic_qp *qp, const struct snic_pkt *pkt,
-		 uint8_t nak_syndrome, enum wrc_cqe_syndrome syndrome)
+static void qp_fail(struct snic_qp *qp, const struct snic_pkt *pkt,
+		    uint8_t nak_syndrome, enum wrc_cqe_syndrome syndrome)
 {
 	struct snic_rc_resp *r = qp->resp;
 
@@ -106,21 +106,21 @@ static void fail(struct snic_qp *qp, const struct snic_pkt *pkt,
 	r->fail_syndrome = syndrome;
 	r->fail_psn = pkt->psn;
 	if (!r->nr_replies || r->replies[0].psn == pkt->psn) {
-		fail_now(qp);
+		qp_fail_now(qp);
 		return;
 	}
 	r->failing = true;
 	rc_want_turn(qp);
 }
 
-static void fail_invalid(struct snic_qp *qp, const struct snic_pkt *pkt)
+static void qp_fail_invalid(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
-	fail(qp, pkt, SNIC_NAK_INVALID_REQ, WRC_SYND_REMOTE_INVAL);
+	qp_fail(qp, pkt, SNIC_NAK_INVALID_REQ, WRC_SYND_REMOTE_INVAL);
 }
 
-static void fail_access(struct snic_qp *qp, const struct snic_pkt *pkt)
+static void qp_fail_access(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
-	fail(qp, pkt, SNIC_NAK_REMOTE_ACCESS, WRC_SYND_LOCAL_ACCESS);
+	qp_fail(qp, pkt, SNIC_NAK_REMOTE_ACCESS, WRC_SYND_LOCAL_ACCESS);
 }
 
 /* ---- receive WQEs -------------------------------------------------------------- */
@@ -140,7 +140,7 @@ static bool take_recv(struct snic_qp *qp, const struct snic_pkt *pkt,
 	}
 	r->have_recv = true;
 	if (err) {
-		fail(qp, pkt, SNIC_NAK_REMOTE_OP, WRC_SYND_LOCAL_PROT);
+		qp_fail(qp, pkt, SNIC_NAK_REMOTE_OP, WRC_SYND_LOCAL_PROT);
 		return false;
 	}
 	return true;
@@ -179,8 +179,8 @@ static void complete_recv(struct snic_qp *qp, const struct snic_pkt *pkt,
 /* ---- requests in order ---------------------------------------------------------- */
 
 /* Does the packet continue or begin what it may? */
-static bool in_sequence(const struct snic_rc_resp *r,
-			const struct snic_pkt *pkt)
+static bool packet_in_sequence(const struct snic_rc_resp *r,
+			       const struct snic_pkt *pkt)
 {
 	bool first = pkt->flags & SNIC_OPF_FIRST;
 
@@ -195,7 +195,7 @@ static bool in_sequence(const struct snic_rc_resp *r,
 }
 
 /* Full packets up to the last, which is not empty unless it is the only one. */
-static bool size_ok(const struct snic_qp *qp, const struct snic_pkt *pkt)
+static bool packet_size_ok(const struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	if (!(pkt->flags & SNIC_OPF_LAST))
 		return pkt->len == qp->conn.mtu;
@@ -204,8 +204,8 @@ static bool size_ok(const struct snic_qp *qp, const struct snic_pkt *pkt)
 }
 
 /* The packet is executed: on to the next. */
-static void executed(struct snic_qp *qp, const struct snic_pkt *pkt,
-		     enum rc_msg msg)
+static void packet_executed(struct snic_qp *qp, const struct snic_pkt *pkt,
+			    enum rc_msg msg)
 {
 	struct snic_rc_resp *r = qp->resp;
 	bool last = pkt->flags & SNIC_OPF_LAST;
@@ -227,8 +227,8 @@ static void do_send(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
 
-	if (!size_ok(qp, pkt)) {
-		fail_invalid(qp, pkt);
+	if (!packet_size_ok(qp, pkt)) {
+		qp_fail_invalid(qp, pkt);
 		return;
 	}
 	if (pkt->flags & SNIC_OPF_FIRST) {
@@ -237,12 +237,12 @@ static void do_send(struct snic_qp *qp, const struct snic_pkt *pkt)
 		r->off = 0;
 	}
 	if ((uint64_t)r->off + pkt->len > r->recv.len) {
-		fail(qp, pkt, SNIC_NAK_INVALID_REQ, WRC_SYND_LOCAL_LENGTH);
+		qp_fail(qp, pkt, SNIC_NAK_INVALID_REQ, WRC_SYND_LOCAL_LENGTH);
 		return;
 	}
 	snic_sges_scatter(r->recv.sges, r->recv.nr_sge, r->off, pkt->payload,
 			  pkt->len);
-	executed(qp, pkt, RC_MSG_SEND);
+	packet_executed(qp, pkt, RC_MSG_SEND);
 	if (pkt->flags & SNIC_OPF_LAST)
 		complete_recv(qp, pkt, r->off);
 }
@@ -276,8 +276,8 @@ payload_pieces(struct snic_qp *qp, uint32_t rkey, uint64_t va, uint32_t len,
 
 /* What a RETH names, as a whole, in however many pieces.  An empty message needs
  * no key. */
-static bool is_there(struct snic_qp *qp, const struct snic_pkt *pkt,
-		     unsigned int need)
+static bool reth_is_there(struct snic_qp *qp, const struct snic_pkt *pkt,
+			  unsigned int need)
 {
 	void *ptr;
 
@@ -295,11 +295,11 @@ static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	if (!(qp->attr.access & SNIC_REMOTE_WRITE) ||
 	    pkt->dma_len > RC_MSG_MAX) {
-		fail_invalid(qp, pkt);
+		qp_fail_invalid(qp, pkt);
 		return false;
 	}
-	if (!is_there(qp, pkt, SNIC_REMOTE_WRITE)) {
-		fail_access(qp, pkt);
+	if (!reth_is_there(qp, pkt, SNIC_REMOTE_WRITE)) {
+		qp_fail_access(qp, pkt);
 		return false;
 	}
 	r->va = pkt->va;
@@ -309,9 +309,9 @@ static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 	return true;
 }
 
-static void written(struct snic_qp *qp, const struct snic_pkt *pkt)
+static void write_executed(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
-	executed(qp, pkt, RC_MSG_WRITE);
+	packet_executed(qp, pkt, RC_MSG_WRITE);
 	if (pkt->flags & SNIC_OPF_IMM)
 		complete_recv(qp, pkt, qp->resp->len);
 }
@@ -326,13 +326,13 @@ do_write_pieces(struct snic_qp *qp, const struct snic_pkt *pkt)
 			       SNIC_REMOTE_WRITE, to);
 
 	if (n < 0) {
-		fail_access(qp, pkt);
+		qp_fail_access(qp, pkt);
 		return;
 	}
 	if (pkt->flags & SNIC_OPF_IMM && !take_recv(qp, pkt, false))
 		return;
 	snic_sges_scatter(to, n, 0, pkt->payload, pkt->len);
-	written(qp, pkt);
+	write_executed(qp, pkt);
 }
 
 static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
@@ -343,9 +343,9 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	if (pkt->flags & SNIC_OPF_FIRST && !begin_write(qp, pkt))
 		return;
-	if (!size_ok(qp, pkt) || pkt->len > r->len - r->off ||
+	if (!packet_size_ok(qp, pkt) || pkt->len > r->len - r->off ||
 	    last != (pkt->len == r->len - r->off)) {
-		fail_invalid(qp, pkt);
+		qp_fail_invalid(qp, pkt);
 		return;
 	}
 	/*
@@ -362,7 +362,7 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 		return;
 	if (pkt->len)
 		snic_copy(ptr, pkt->payload, pkt->len);
-	written(qp, pkt);
+	write_executed(qp, pkt);
 }
 
 static void append_reply(struct snic_qp *qp, const struct rc_reply *reply)
@@ -395,14 +395,14 @@ static void do_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	if (!(qp->attr.access & SNIC_REMOTE_READ) || !r->nr ||
 	    pkt->dma_len > RC_MSG_MAX ||
 	    rc_nr_packets(pkt->dma_len, qp->conn.mtu) > RC_PSN_SPAN) {
-		fail_invalid(qp, pkt);
+		qp_fail_invalid(qp, pkt);
 		return;
 	}
 	/* More at once than agreed on: the requester will ask again. */
 	if (r->nr_replies == r->nr)
 		return;
-	if (!is_there(qp, pkt, SNIC_REMOTE_READ)) {
-		fail_access(qp, pkt);
+	if (!reth_is_there(qp, pkt, SNIC_REMOTE_READ)) {
+		qp_fail_access(qp, pkt);
 		return;
 	}
 	reply = read_reply(qp, pkt);
@@ -432,14 +432,14 @@ static void do_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 	/* Keys map aligned addresses to aligned memory. */
 	if (!(qp->attr.access & SNIC_REMOTE_ATOMIC) || !r->nr || pkt->va & 7) {
-		fail_invalid(qp, pkt);
+		qp_fail_invalid(qp, pkt);
 		return;
 	}
 	if (r->nr_replies == r->nr)
 		return;
 	if (snic_mem(qp->nic, qp->attr.pdn, pkt->rkey, pkt->va, 8,
 		     SNIC_REMOTE_ATOMIC, &ptr)) {
-		fail_access(qp, pkt);
+		qp_fail_access(qp, pkt);
 		return;
 	}
 	res = &r->results[r->next_result];
@@ -513,7 +513,7 @@ static void repeat_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	/* It cannot be longer than it was, nor read what it may not. */
 	if (snic_psn_diff(reply.end, r->epsn) >= 0 ||
 	    snic_psn_diff(reply.end, pkt->psn) < 0 ||
-	    !is_there(qp, pkt, SNIC_REMOTE_READ))
+	    !reth_is_there(qp, pkt, SNIC_REMOTE_READ))
 		return;
 	repeat_reply(qp, &reply);
 }
@@ -543,12 +543,12 @@ static void repeat_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
  * A SEND or WRITE is acknowledged again, for itself only: the requester may
  * still miss the reply to a READ that came after it.
  */
-static void duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
+static void packet_duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	snic_stats(qp->nic)->duplicates++;
 	/* One of the two was not the peer's, and the other one has been executed. */
 	if (!rc_ahead_same(qp, pkt)) {
-		fail_invalid(qp, pkt);
+		qp_fail_invalid(qp, pkt);
 		return;
 	}
 	if (pkt->flags & (SNIC_OPF_SEND | SNIC_OPF_WRITE))
@@ -576,8 +576,8 @@ void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt)
 	r->rnr_sent = false;
 	if (r->ack_due && !rc_positive_due(r))
 		r->ack_due = false;	/* here it is, within one step */
-	if (!in_sequence(r, pkt))
-		fail_invalid(qp, pkt);
+	if (!packet_in_sequence(r, pkt))
+		qp_fail_invalid(qp, pkt);
 	else if (pkt->flags & SNIC_OPF_SEND)
 		do_send(qp, pkt);
 	else if (pkt->flags & SNIC_OPF_WRITE)
@@ -602,7 +602,7 @@ void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
 	}
 	rc_ahead_see(r, pkt);
 	if (diff < 0) {
-		duplicate(qp, pkt);
+		packet_duplicate(qp, pkt);
 		return;
 	}
 	rc_ahead_port(qp, port);
@@ -710,7 +710,7 @@ int rc_resp_turn(struct snic_qp *qp)
 		if (err == -EACCES) {
 			struct snic_pkt at = { .psn = q->psn };
 
-			fail_access(qp, &at);
+			qp_fail_access(qp, &at);
 			return 0;
 		}
 		if (err)
@@ -718,7 +718,7 @@ int rc_resp_turn(struct snic_qp *qp)
 		reply_sent(r, qp->conn.mtu);
 	}
 	if (r->failing) {
-		fail_now(qp);
+		qp_fail_now(qp);
 		return 0;
 	}
 	/* A request may have waited for room. */

@@ -21,13 +21,13 @@
 #define PROBE_START_NS	10000000ull
 #define MAX_PROBES	16
 
-static void timer_fire(struct snic *nic, struct snic_timer *t);
+static void req_timer_fire(struct snic *nic, struct snic_timer *t);
 
 void rc_time_init(struct snic_rc_req *req)
 {
 	req->deadline = SNIC_NEVER;
 	req->due = SNIC_NEVER;
-	snic_timer_init(&req->timer, timer_fire);
+	snic_timer_init(&req->timer, req_timer_fire);
 }
 
 /* ---- how long answers take ------------------------------------------------ */
@@ -43,7 +43,7 @@ void rc_time_answer(struct snic_rc_req *req)
 }
 
 /* Smoothed as in RFC 6298: mean and mean deviation. */
-static void answered(struct snic_rc_req *req)
+static void rtt_update(struct snic_rc_req *req)
 {
 	uint64_t ns = snic_now(req->qp->nic) - req->timed_at, dev;
 
@@ -119,7 +119,7 @@ void rc_stop_timeout(struct snic_rc_req *req)
 void rc_restart_timeout(struct snic_rc_req *req)
 {
 	if (req->timing && snic_psn_diff(req->una, req->timed_psn) > 0)
-		answered(req);
+		rtt_update(req);
 	rc_stop_timeout(req);
 	if (!req->rnr_wait && req->una != req->snd)
 		rc_start_timeout(req);
@@ -127,14 +127,14 @@ void rc_restart_timeout(struct snic_rc_req *req)
 
 /* ---- when it has been too long ------------------------------------------------ */
 
-static void again(struct snic_rc_req *req, uint32_t window)
+static void req_again(struct snic_rc_req *req, uint32_t window)
 {
 	req->rewound = false;
 	req->window = window;
 	rc_go_back(req);
 }
 
-static void timed_out(struct snic_rc_req *req)
+static void req_timed_out(struct snic_rc_req *req)
 {
 	snic_stats(req->qp->nic)->timeouts++;
 	if (req->retries >= req->qp->conn.retry_cnt) {
@@ -143,22 +143,22 @@ static void timed_out(struct snic_rc_req *req)
 	}
 	req->retries++;
 	rc_stop_timeout(req);
-	again(req, RC_WINDOW_MIN);
+	req_again(req, RC_WINDOW_MIN);
 	rc_start_timeout(req);
 }
 
 /* One packet: mostly the peer is only late, and has had them all. */
-static void probe(struct snic_rc_req *req)
+static void req_probe(struct snic_rc_req *req)
 {
 	snic_stats(req->qp->nic)->probes++;
 	if (req->probes < MAX_PROBES)
 		req->probes++;
-	again(req, 1);
+	req_again(req, 1);
 	rc_start_timeout(req);
 }
 
 /* Nothing that was sent asks for an answer: the last packet does, again. */
-static void ask_again(struct snic_rc_req *req)
+static void req_ask_again(struct snic_rc_req *req)
 {
 	struct rc_slot *s;
 
@@ -172,7 +172,7 @@ static void ask_again(struct snic_rc_req *req)
 	req->cur = s;
 }
 
-static void timer_fire(struct snic *nic, struct snic_timer *t)
+static void req_timer_fire(struct snic *nic, struct snic_timer *t)
 {
 	struct snic_rc_req *req = (struct snic_rc_req *)
 		((char *)t - offsetof(struct snic_rc_req, timer));
@@ -190,11 +190,11 @@ static void timer_fire(struct snic *nic, struct snic_timer *t)
 	} else if (!req->head) {
 		return;
 	} else if (!rc_answer_due(req)) {
-		ask_again(req);
+		req_ask_again(req);
 	} else if (snic_now(nic) < req->due) {
-		probe(req);
+		req_probe(req);
 	} else {
-		timed_out(req);
+		req_timed_out(req);
 	}
 }
 
@@ -203,5 +203,5 @@ void snic_rc_hurry(struct snic_qp *qp)
 	struct snic_rc_req *req = qp->req;
 
 	if (req && !rc_answer_due(req) && !req->rnr_wait)
-		ask_again(req);
+		req_ask_again(req);
 }

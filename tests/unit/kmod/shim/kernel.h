@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/types.h>
 #include <linux/atomic.h>
@@ -36,6 +37,9 @@
 #define upper_32_bits(x)	((u32)((u64)(x) >> 32))
 #define lower_32_bits(x)	((u32)(x))
 #define ilog2(x)		(31 - __builtin_clz(x))
+#define DIV_ROUND_UP_ULL(x, n)	(((u64)(x) + (n) - 1) / (n))
+#define WARN_ON_ONCE(c)		((c) ? (abort(), true) : false)
+#define __aligned(n)		__attribute__((aligned(n)))
 #define __percpu
 #define ____cacheline_aligned_in_smp
 #define __printf(a, b)		__attribute__((format(printf, a, b)))
@@ -100,6 +104,8 @@ static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
 #define smp_mb()			shim_step()
 #define smp_mb__before_atomic()		do { } while (0)
 #define smp_mb__after_atomic()		do { } while (0)
+
+#define atomic64_set(a, n)		((void)atomic64_xchg(a, n))
 
 static inline bool test_bit(u64 nr, const unsigned long *map)
 {
@@ -166,6 +172,8 @@ void shim_unlock(spinlock_t *l);
 #define spin_lock_init(l)		(*(l) = (spinlock_t){ .free = true })
 #define spin_lock_bh(l)			shim_lock(l)
 #define spin_unlock_bh(l)		shim_unlock(l)
+#define spin_lock(l)			shim_lock(l)
+#define spin_unlock(l)			shim_unlock(l)
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
@@ -252,6 +260,8 @@ extern unsigned int shim_log_lines;
 #define KERN_WARNING			"4"
 #define printk(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_err(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_err_ratelimited(fmt, ...)	shim_print(fmt, ##__VA_ARGS__)
+#define pr_info(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_notice(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_warn(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 
@@ -275,7 +285,16 @@ struct page {
 #define __GFP_NORETRY			0
 #define __GFP_NOWARN			0
 #define vfree(p)			free(p)
+#define kzalloc(n, gfp)			calloc(1, n)
+#define alloc_page(gfp)			((struct page *)calloc(1, PAGE_SIZE))
+#define __free_page(p)			free(p)
+#define is_vmalloc_addr(p)		false
+#define vmalloc_to_page(p)		((struct page *)(p))
+#define virt_to_page(p)			((struct page *)((uintptr_t)(p) & -PAGE_SIZE))
+#define offset_in_page(p)		((uintptr_t)(p) & (PAGE_SIZE - 1))
+#define get_random_bytes_wait(p, n)	getentropy(p, n)
 #define memzero_explicit(p, n)		explicit_bzero(p, n)
+#define cond_resched()			do { } while (0)
 #define kfree(p)			free(p)
 #define page_address(p)			((void *)(p)->bytes)
 #define memcpy_to_page(p, off, from, n)	((void)memcpy((p)->bytes + (off), from, n))

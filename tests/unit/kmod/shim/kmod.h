@@ -12,10 +12,12 @@
 #define odrp_acct_start(bio, sectors)		(jiffies)
 #define odrp_acct_end(bio, sectors, start)	((void)(start))
 
+#include <crypto/chacha20poly1305.h>
 #include <crypto/sha2.h>
 
 #define ODRP_SWAPOFF_SAFE			true
 #define ODRP_WQ_RECLAIM				0
+#define ODRP_WQ_UNBOUND				0
 
 #define _ODRP_TRACE_H
 #define ODRP_TRACE_SLOT				0

@@ -161,6 +161,47 @@ static void insert_into_room(void **state)
 	bed_close(&bed);
 }
 
+/* Blocks are hardly larger than the leaves and nodes in them. */
+static void memory(void **state)
+{
+	static const struct { size_t key, value; } sizes[] = {
+		{ 8, 0 }, { 8, 8 }, { 8, 16 }, { 8, 33 }, { 8, 56 }, { 32, 8 }, { 32, 64 },
+		{ 8, 121 }, { 32, 217 }, { 8, 600 }, { 8, 1024 },
+	};
+	struct far_art_stats stats;
+	uint8_t key[ART_MAX_KEY], value[1024] = { 0 };
+	struct rig rig;
+	struct far_task *task;
+	struct far_art *art;
+	struct bed bed;
+	unsigned i, n;
+
+	(void)state;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const struct rig_conf conf = { .sim = 1, .seed = 1 };
+
+		bed.key_len = sizes[i].key;
+		rig_open(&rig, &conf);
+		task = rig_enter(&rig, 0);
+		assert_int_equal(far_art_create(task, "t", &art), 0);
+		for (n = 0; n < KEYS / 4; n++) {
+			key_of(&bed, n, key);
+			assert_int_equal(far_art_put(task, art, key, sizes[i].key, value,
+						     sizes[i].value), 0);
+		}
+		assert_int_equal(far_art_stat(task, art, &stats), 0);
+		assert_int_equal(stats.keys, KEYS / 4);
+		assert_int_equal(stats.leaf_bytes, KEYS / 4 *
+				 art_leaf_len(sizes[i].key, sizes[i].value));
+		assert_true(stats.leaf_room * 100 <= stats.leaf_bytes * 125);
+		assert_true(stats.node_room * 100 <= stats.node_bytes * 150);
+		rig_check(&rig, task, NULL);
+		far_art_close(art);
+		far_leave(task);
+		rig_close(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +209,7 @@ int main(void)
 		cmocka_unit_test(update_in_place),
 		cmocka_unit_test(update_elsewhere),
 		cmocka_unit_test(insert_into_room),
+		cmocka_unit_test(memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,61 @@ static void leaves_in_a_circle(void **state)
 	expect_damage(&bed, "b");
 }
 
+/*
+ * Client 0 remembers a node that others have replaced and whose block is another node by
+ * now, born later, with the same word at the same place: it may not change that word.
+ */
+static void slot_of_another_node(void **state)
+{
+	const struct rig_conf conf = { .sim = 1, .seed = 1, .nodes = 1, .clients = 2 };
+	uint64_t saved[14], addr;
+	struct far_art *art, *other;
+	struct far_task *task;
+	struct art_node *node;
+	struct rig rig;
+	char key[3] = "a0", value[32];
+	unsigned i;
+	size_t len;
+
+	(void)state;
+	alarm(HANGS);
+	rig_open(&rig, &conf);
+	task = rig_enter(&rig, 0);
+	assert_int_equal(far_art_create(task, "t", &art), 0);
+	for (; key[1] <= '9'; key[1]++)
+		assert_int_equal(far_art_insert(task, art, key, 2, "short", 5), 0);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(far_art_get(task, art, "a3", 2, value, 32, &len), 0);
+	far_leave(task);
+	node = (struct art_node *)((char *)rig.map[0].addr + art_first_node(art) -
+				   far_addr(0, 0));
+	addr = art_pointee(node->slot['a']);
+	assert_int_equal(art_slot_size(node->slot['a']), 1);
+	node = (struct art_node *)((char *)rig.map[0].addr + far_addr_off(addr));
+	memcpy(saved, node->slot, sizeof(saved));
+	task = rig_enter(&rig, 1);
+	assert_int_equal(far_art_open(task, "t", &other), 0);
+	for (key[1] = 'A'; key[1] <= 'F'; key[1]++)
+		assert_int_equal(far_art_insert(task, other, key, 2, "short", 5), 0);
+	far_leave(task);
+	assert_true(node->slot[art_node_find(node, '3')] & ART_FROZEN);
+	/* the block of a node that has just been made */
+	art_node_init(node, addr, art_header_prefix(node->header), 1,
+		      art_header_depth(node->header), art_node_birth(node) + 1000000);
+	memcpy(node->slot, saved, sizeof(saved));
+	task = rig_enter(&rig, 0);
+	assert_int_equal(far_art_put(task, art, "a3", 2, "a longer value", 14), 0);
+	assert_memory_equal(node->slot, saved, sizeof(saved));
+	assert_int_equal(far_art_get(task, art, "a3", 2, value, 32, &len), 0);
+	assert_int_equal(len, 14);
+	rig_check(&rig, task, NULL);
+	far_art_close(other);
+	far_art_close(art);
+	far_leave(task);
+	alarm(0);
+	rig_close(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +223,7 @@ int main(void)
 		cmocka_unit_test(nodes_in_a_circle),
 		cmocka_unit_test(leaf_moves_to_itself),
 		cmocka_unit_test(leaves_in_a_circle),
+		cmocka_unit_test(slot_of_another_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

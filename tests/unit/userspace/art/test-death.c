@@ -6,6 +6,11 @@
 #include "../../../lib/nightly.h"
 #include "kind.h"
 
+#include <errno.h>
+#include <string.h>
+
+#include <far/art.h>
+
 /* The memory of a client that died in the middle is nobody's. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
@@ -78,12 +83,142 @@ static void while_combining(void **state)
 	die_everywhere(conf, step(2));
 }
 
+/* One change that does one thing to the tree: what is there before, and the key. */
+struct change {
+	const char *name;
+	const char *before[8];
+	const char *key;
+	bool deletes;
+};
+
+static const struct change changes[] = {
+	{ "type switch", { "n0", "n1", "n2", "n3", "n4", "n5" }, "n6", false },
+	{ "header split", { "abcdefX1", "abcdefX2" }, "abcQ", false },
+	{ "leaf split", { "abcdefghijklmnopqrstuvw1" }, "abcdefghijklmnopqrstuvw2", false },
+	{ "merge", { "m1", "m2" }, "m2", true },
+	{ "last of a node", { "abcdefX1", "abcdefX2", "abcQ" }, "abcQ", true },
+};
+
+struct scene {
+	const struct change *change;
+	struct rig rig;
+	struct far_art *art[2];
+};
+
+static int change_do(struct far_task *task, struct far_art *art, const struct change *change)
+{
+	size_t len = strlen(change->key);
+
+	return change->deletes ? far_art_delete(task, art, change->key, len) :
+				 far_art_insert(task, art, change->key, len, "a value", 7);
+}
+
+/* Client 0's only task, which may not come to its end. */
+static void change_main(struct far_task *task, void *arg)
+{
+	struct scene *scene = arg;
+
+	change_do(task, scene->art[0], scene->change);
+}
+
+static void scene_open(struct scene *scene, const struct change *change)
+{
+	const struct rig_conf conf = {
+		.sim = 1, .clients = 2, .seed = 9, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY,
+	};
+	struct far_task *task;
+	unsigned i;
+
+	scene->change = change;
+	rig_open(&scene->rig, &conf);
+	task = rig_enter(&scene->rig, 1);
+	assert_int_equal(far_art_create(task, "t", &scene->art[1]), 0);
+	for (i = 0; i < 8 && change->before[i]; i++)
+		assert_int_equal(far_art_insert(task, scene->art[1], change->before[i],
+						strlen(change->before[i]), "value", 5), 0);
+	far_leave(task);
+	task = rig_enter(&scene->rig, 0);
+	assert_int_equal(far_art_open(task, "t", &scene->art[0]), 0);
+	far_leave(task);
+}
+
+/* Whether client 0 died. */
+static bool scene_run(struct scene *scene, uint64_t kill_at)
+{
+	struct far_thread *thread;
+	bool died;
+
+	assert_int_equal(far_thread_start(scene->rig.far[0], 1, change_main, scene, &thread), 0);
+	far_sim_kill_cn_at(scene->rig.sim, 0, kill_at);
+	far_thread_join(thread);
+	died = far_sim_cn_dead(scene->rig.sim, 0);
+	far_sim_kill_cn_at(scene->rig.sim, 0, 0);
+	return died;
+}
+
+static void expect_keys(struct scene *scene, struct far_task *task)
+{
+	const struct change *change = scene->change;
+	char value[8];
+	unsigned i;
+
+	for (i = 0; i < 8 && change->before[i]; i++)
+		if (strcmp(change->before[i], change->key))
+			assert_int_equal(far_art_get(task, scene->art[1], change->before[i],
+						     strlen(change->before[i]), value, 8,
+						     NULL), 0);
+}
+
+/* All that was there is there; the change has happened or not, and can be done. */
+static void scene_close(struct scene *scene)
+{
+	struct far_task *task = rig_enter(&scene->rig, 1);
+	int err;
+
+	assert_int_equal(rig_problems(&scene->rig, task), 0);
+	expect_keys(scene, task);
+	err = change_do(task, scene->art[1], scene->change);
+	assert_true(!err || err == (scene->change->deletes ? -ENOENT : -EEXIST));
+	expect_keys(scene, task);
+	assert_int_equal(change_do(task, scene->art[1], scene->change),
+			 scene->change->deletes ? -ENOENT : -EEXIST);
+	assert_int_equal(rig_problems(&scene->rig, task), 0);
+	far_leave(task);
+	rig_leave(&scene->rig, 0);
+	assert_int_equal(rig_space_problems(&scene->rig, 1), 0);
+	far_art_close(scene->art[0]);
+	far_art_close(scene->art[1]);
+	rig_close(&scene->rig);
+}
+
+/* At each verb of a type switch, of splits and of a merge. */
+static void at_each_verb(void **state)
+{
+	struct scene scene;
+	uint64_t kill_at;
+	bool died;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		for (died = true, kill_at = 1; died; kill_at++) {
+			scene_open(&scene, &changes[i]);
+			died = scene_run(&scene, kill_at);
+			scene_close(&scene);
+		}
+		print_message("%s: %llu deaths\n", changes[i].name,
+			      (unsigned long long)kill_at - 2);
+		assert_true(kill_at > 4);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone),
 		cmocka_unit_test(while_changing),
 		cmocka_unit_test(while_combining),
+		cmocka_unit_test(at_each_verb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

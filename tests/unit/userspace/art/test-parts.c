@@ -34,11 +34,39 @@ static void words(void **state)
 	assert_int_equal(art_head_dead(UINT64_C(0x41d9234501020304)),
 			 UINT64_C(0x81d9234501020304));
 	assert_int_equal(art_head_moved(3, addr), UINT64_C(0xc0000c0c0000048d));
+	/* a leaf that begins within 64 bytes, and one that is counted in them */
+	assert_int_equal(art_slot('A', 3, addr + 40), UINT64_C(0x841a0c0c0000048d));
+	assert_int_equal(art_slot('A', 1016, addr), UINT64_C(0x8413f80c0000048d));
+}
+
+/* Sizes and places come out of a word as they went in. */
+static void wheres(void **state)
+{
+	uint64_t addr = far_addr(255, (UINT64_C(1) << 40) - 64), word;
+	unsigned size, at;
+
+	(void)state;
+	for (size = 0; size <= ART_MAX_WORDS; size++) {
+		if (size >= ART_EXACT && size % 8)
+			continue;
+		for (at = 0; at < (size < ART_EXACT ? 64 : 8); at += 8) {
+			word = art_slot(ART_END, size, addr + at);
+			assert_int_equal(art_slot_size(word), size);
+			assert_int_equal(art_pointee(word), addr + at);
+			assert_int_equal(art_slot_symbol(word), ART_END);
+			word = art_head_moved(size, addr + at);
+			assert_int_equal(art_slot_size(word), size);
+			assert_int_equal(art_pointee(word), addr + at);
+			assert_int_equal(art_head_state(word), ART_MOVED);
+		}
+	}
+	assert_int_equal(size, 1129);
 }
 
 static void leaf(void **state)
 {
-	static const size_t value_len[] = { 0, 1, 8, 9, 8150, 8167, 8168, 8169, 100000 };
+	static const size_t value_len[] = { 0, 1, 8, 9, 877, 878, 1024, 8996, 9000, 9005, 9006,
+					   100000 };
 	struct art_leaf *leaf = malloc(200000);
 	uint8_t *value = malloc(100000);
 	struct art_seen seen;
@@ -60,6 +88,7 @@ static void leaf(void **state)
 		assert_int_equal(seen.value_len, value_len[i]);
 		assert_memory_equal(seen.value, value, value_len[i]);
 		assert_int_equal(art_head_birth(leaf->head), 7);
+		assert_in_range(8 * art_leaf_size(len), art_leaf_size(len) ? len : 0, len + 56);
 		if (!art_leaf_size(len))
 			assert_int_equal(art_leaf_look(leaf, 640, 0, 1024, &seen), -EAGAIN);
 		/* another place, another length, another key */
@@ -168,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words),
+		cmocka_unit_test(wheres),
 		cmocka_unit_test(leaf),
 		cmocka_unit_test(node),
 		cmocka_unit_test(prefixes),

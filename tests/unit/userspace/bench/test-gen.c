@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../../userspace/bench/gen.h"
+#include "../../../../userspace/bench/ycsb.h"
 
 /* Known to more digits than are asked for: the sum, term by term. */
 static double zeta_by_terms(uint64_t n, double theta)
@@ -169,6 +170,58 @@ static void test_same_seed_same_draws(void **state)
 	assert_true(other > 500);
 }
 
+#define EMAILS	100000u
+
+static int order(const void *a, const void *b)
+{
+	return memcmp(a, b, YCSB_MIN_EMAIL_KEY);
+}
+
+/* Keys like addresses: all different, and half of them of five domains. */
+static void test_emails(void **state)
+{
+	const struct ycsb_data data = { .key_type = YCSB_KEY_EMAIL,
+					.key_size = YCSB_MIN_EMAIL_KEY };
+	char (*key)[YCSB_MIN_EMAIL_KEY] = calloc(EMAILS + 1, sizeof(*key));
+	unsigned i, k, of_domain = 0, domains = 1, large = 0;
+
+	for (i = 0; i < EMAILS; i++) {
+		ycsb_key(&data, i, key[i]);
+		assert_non_null(memchr(key[i], '@', 12));
+		for (k = 0; k < sizeof(*key); k++)
+			assert_non_null(strchr("abcdefghijklmnopqrstuvwxyz0123456789.@",
+					       key[i][k]));
+	}
+	qsort(key, EMAILS, sizeof(*key), order);
+	for (i = 1; i <= EMAILS; i++) {
+		assert_true(i == EMAILS || memcmp(key[i - 1], key[i], sizeof(*key)) < 0);
+		of_domain++;
+		k = (char *)memchr(key[i - 1], '@', sizeof(*key)) - key[i - 1];
+		if (i < EMAILS && !memcmp(key[i - 1], key[i], k + 1))
+			continue;
+		large += of_domain > EMAILS / 20 ? of_domain : 0;
+		of_domain = 0;
+		domains++;
+	}
+	assert_in_range(large, EMAILS * 45 / 100, EMAILS * 65 / 100);
+	assert_in_range(domains, 150, 426);
+	/* the longest number there is, too, and longer keys */
+	ycsb_key(&data, 99999999999, key[0]);
+	assert_memory_not_equal(key[0], key[1], sizeof(*key));
+	free(key);
+}
+
+static void test_key_types(void **state)
+{
+	enum ycsb_key_type type;
+
+	assert_int_equal(ycsb_key_type_parse("email", &type), 0);
+	assert_int_equal(type, YCSB_KEY_EMAIL);
+	assert_string_equal(ycsb_key_type_name(type), "email");
+	assert_int_equal(ycsb_least_key(type), 32);
+	assert_int_equal(ycsb_key_type_parse("mail", &type), -22);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +232,8 @@ int main(void)
 		cmocka_unit_test(test_latest_grows),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_same_seed_same_draws),
+		cmocka_unit_test(test_emails),
+		cmocka_unit_test(test_key_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

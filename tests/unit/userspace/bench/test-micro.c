@@ -111,6 +111,43 @@ static void test_kinds(void **state)
 		}
 }
 
+static struct micro_result redundant(unsigned threads, int op, double theta)
+{
+	struct micro micro = micro_default;
+	struct micro_result result;
+	char why[256] = "";
+
+	micro.nic = "sim:cx6-100";
+	micro.threads = threads;
+	micro.depth = 1;
+	micro.op = op;
+	micro.size = 1024;
+	micro.redundant_keys = 100000000;
+	micro.theta = theta;
+	micro.ops = 20000;
+	if (micro_run(&micro, why, sizeof(why), &result))
+		fail_msg("%s", why);
+	return result;
+}
+
+/*
+ * READs of one key at the same time: of N clients 2 (N - 1) times the sum of p^2, 0.48.
+ * Writers wait for each other, so that there are more.
+ */
+static void test_redundant(void **state)
+{
+	struct micro_result reads = redundant(64, FAR_NIC_READ, .99);
+	struct micro_result few = redundant(16, FAR_NIC_READ, .99);
+	struct micro_result writes = redundant(64, FAR_NIC_WRITE, .99);
+
+	assert_true(reads.redundant_per_op > .42 && reads.redundant_per_op < .54);
+	assert_true(few.redundant_per_op < .3 * reads.redundant_per_op);
+	assert_true(writes.redundant_per_op > 3 * reads.redundant_per_op);
+	assert_true(writes.failed_per_op > 0 && reads.failed_per_op == 0);
+	assert_true(redundant(64, FAR_NIC_READ, 0).redundant_per_op < .001);
+	assert_true(redundant(1, FAR_NIC_WRITE, .99).redundant_per_op == 0);
+}
+
 static int refused(const struct micro *micro)
 {
 	struct micro_result result;
@@ -152,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_equal_runs),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_redundant),
 		cmocka_unit_test(test_refused),
 	};
 

@@ -2,11 +2,13 @@
 /* See kind.h. */
 #include "kind.h"
 
-static int kind_create(struct far_task *task, const char *name, size_t key_size,
-		       size_t value_size, void **ret_index)
+#include "../../../../userspace/btree/variant.h"
+
+static int create(struct far_task *task, const char *name, size_t key_size,
+		  size_t value_size, unsigned span, void **ret_index)
 {
 	const struct far_btree_attr attr = {
-		.key_size = key_size, .value_size = value_size, .span = 4,
+		.key_size = key_size, .value_size = value_size, .span = span,
 	};
 	struct far_btree *tree;
 	int err = far_btree_create(task, name, &attr, &tree);
@@ -14,6 +16,18 @@ static int kind_create(struct far_task *task, const char *name, size_t key_size,
 	if (!err)
 		*ret_index = tree;
 	return err;
+}
+
+static int kind_create(struct far_task *task, const char *name, size_t key_size,
+		       size_t value_size, void **ret_index)
+{
+	return create(task, name, key_size, value_size, 4, ret_index);
+}
+
+static int wide_create(struct far_task *task, const char *name, size_t key_size,
+		       size_t value_size, void **ret_index)
+{
+	return create(task, name, key_size, value_size, 10, ret_index);
 }
 
 static int kind_open(struct far_task *task, const char *name, void **ret_index)
@@ -68,17 +82,26 @@ static int kind_scan(struct far_task *task, void *index, const struct far_range 
 	return far_btree_scan(task, index, range, each, arg);
 }
 
-const struct ordered_kind btree_kind = {
-	.create = kind_create,
-	.open = kind_open,
-	.close = kind_close,
-	.get = kind_get,
-	.store = {
-		[HISTORY_PUT] = kind_put,
-		[HISTORY_INSERT] = kind_insert,
-		[HISTORY_UPDATE] = kind_update,
-	},
-	.remove = kind_remove,
-	.scan = kind_scan,
-	.fixed = 1,
-};
+static void kind_variant(void *index, unsigned variant)
+{
+	btree_set_variant(index, variant);
+}
+
+#define KIND(make) { \
+	.create = make, \
+	.open = kind_open, \
+	.close = kind_close, \
+	.get = kind_get, \
+	.store = { \
+		[HISTORY_PUT] = kind_put, \
+		[HISTORY_INSERT] = kind_insert, \
+		[HISTORY_UPDATE] = kind_update, \
+	}, \
+	.remove = kind_remove, \
+	.scan = kind_scan, \
+	.variant = kind_variant, \
+	.fixed = 1, \
+}
+
+const struct ordered_kind btree_kind = KIND(kind_create);
+const struct ordered_kind btree_wide_kind = KIND(wide_create);

@@ -9,5 +9,7 @@
 
 /* Trees that it makes have leaves of 4 entries, so that they split and merge soon. */
 extern const struct ordered_kind btree_kind;
+/* The same with 10 entries: keys have neighbourhoods. */
+extern const struct ordered_kind btree_wide_kind;
 
 #endif

@@ -4,6 +4,7 @@
  * in sim by seeds.
  */
 #include "../../../lib/nightly.h"
+#include "../../../../userspace/btree/variant.h"
 #include "kind.h"
 
 #include <stdio.h>
@@ -20,7 +21,8 @@ static void many(struct program_conf conf, unsigned nr)
 	struct program_result result;
 	unsigned i;
 
-	conf.kind = &btree_kind;
+	if (!conf.kind)
+		conf.kind = &btree_kind;
 	for (i = 0; i < nr; i++) {
 		conf.rig.seed++;
 		program_expect_right(&conf, &result);
@@ -109,6 +111,40 @@ static void sim_broken(void **state)
 	many(conf, seeds(40, 1000));
 }
 
+static void sim_wide(void **state)
+{
+	const struct program_conf conf = {
+		.kind = &btree_wide_kind,
+		.rig = { .sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 4, .ops = 80, .keys = 8, .fill = 30, .drain = 28, .scan = 5,
+		.prefill = 40, .key_size = 9, .value_size = 24,
+	};
+
+	(void)state;
+	many(conf, seeds(30, 2000));
+}
+
+/* What the benchmark calls Sherman and SMART-BT is right, too, as long as nobody dies. */
+static void sim_variants(void **state)
+{
+	static const unsigned variants[] = {
+		BTREE_SHERMAN, BTREE_SHERMAN_RDWC, BTREE_SMART_BT, BTREE_NO_NEAR, BTREE_NO_SPOT,
+	};
+	struct program_conf conf = {
+		.kind = &btree_wide_kind,
+		.rig = { .sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 4, .ops = 60, .keys = 8, .fill = 30, .drain = 20, .scan = 5,
+		.prefill = 20, .key_size = 9, .value_size = 24,
+	};
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+		conf.variant = variants[i];
+		many(conf, seeds(4, 300));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest mem[] = {
@@ -120,6 +156,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sim_hot),
 		cmocka_unit_test(sim_plain),
 		cmocka_unit_test(sim_broken),
+		cmocka_unit_test(sim_wide),
+		cmocka_unit_test(sim_variants),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "mem"))

@@ -19,7 +19,8 @@ static void die_everywhere(struct program_conf conf, unsigned step)
 	struct program_result result;
 	uint64_t repaired = 0, runs = 0, last;
 
-	conf.kind = &btree_kind;
+	if (!conf.kind)
+		conf.kind = &btree_kind;
 	program_expect_right(&conf, &result);
 	last = result.posted;
 	for (conf.kill_at = 1; conf.kill_at <= last; conf.kill_at += step) {
@@ -76,6 +77,35 @@ static void in_merges(void **state)
 	die_everywhere(conf, step(7));
 }
 
+/* The same where each key has a neighbourhood. */
+static void in_wide_splits(void **state)
+{
+	const struct program_conf conf = {
+		.kind = &btree_wide_kind,
+		.rig = { .sim = 1, .clients = 2, .seed = 6, .nodes = 1,
+			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 1, .ops = 60, .keys = 3, .fill = 70, .prefill = 40, .scan = 5,
+		.key_size = 9, .value_size = 8,
+	};
+
+	(void)state;
+	die_everywhere(conf, step(13));
+}
+
+static void in_wide_merges(void **state)
+{
+	const struct program_conf conf = {
+		.kind = &btree_wide_kind,
+		.rig = { .sim = 1, .clients = 2, .seed = 11, .nodes = 1,
+			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 1, .ops = 160, .keys = 4, .fill = 42, .drain = 40, .scan = 2,
+		.key_size = 16, .value_size = 24,
+	};
+
+	(void)state;
+	die_everywhere(conf, step(23));
+}
+
 static void in_batches(void **state)
 {
 	const struct program_conf conf = {
@@ -94,6 +124,8 @@ int main(void)
 		cmocka_unit_test(in_updates),
 		cmocka_unit_test(in_splits),
 		cmocka_unit_test(in_merges),
+		cmocka_unit_test(in_wide_splits),
+		cmocka_unit_test(in_wide_merges),
 		cmocka_unit_test(in_batches),
 	};
 

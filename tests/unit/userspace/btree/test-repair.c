@@ -136,7 +136,7 @@ static void write_half(struct world *world, unsigned part)
 	uint64_t value = NEW;
 
 	if (place < 0)
-		place = btree_find_free(geo, leaf);
+		place = btree_find_room(geo, leaf, &world->key, NULL);
 	redo->kind = BTREE_REDO_ENTRY | (uint64_t)place << 8;
 	redo->before = leaf->version;
 	entry = (void *)redo->data;

@@ -21,7 +21,7 @@ struct head {
 
 static uint64_t slot_word(uint64_t addr, uint64_t size)
 {
-	uint64_t units = (size + 63) / 64;
+	uint64_t units = (size + 7) / 8;
 
 	return (units < LARGE ? units : LARGE) << 48 | addr;
 }
@@ -45,7 +45,7 @@ static int block_size(struct far_task *task, uint64_t word, uint64_t *ret_size)
 	struct head head;
 	int err;
 
-	*ret_size = (word >> 48) * 64;
+	*ret_size = (word >> 48) * 8;
 	if (word >> 48 != LARGE)
 		return 0;
 	err = bag_head(task, word, &head);

@@ -4,7 +4,7 @@
  * which holds the address of a block or nothing. A change allocates a block, writes it,
  * switches the slot by one CAS, and retires the old one.
  *
- * A slot's upper 16 bits are the size of its block in units of 64 bytes; larger ones
+ * A slot's upper 16 bits are the size of its block in units of 8 bytes; larger ones
  * have 0xffff there, and their size in their second word.
  */
 #ifndef TEST_FAR_CORE_BAG_H

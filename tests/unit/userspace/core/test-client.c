@@ -60,8 +60,8 @@ static void put_and_get(void **state)
 /* Blocks of every kind: of each class, runs, and spans of chunks. */
 static void all_sizes(void **state)
 {
-	static const uint64_t size[] = { 1, 64, 65, 1024, 1025, 4000, 16320, 32768, 32769,
-					 65536, 65537, 300000, 1 << 20, (1 << 20) + 1,
+	static const uint64_t size[] = { 1, 17, 24, 40, 64, 65, 200, 1024, 1025, 4000, 16320,
+					 32768, 32769, 65536, 65537, 300000, 1 << 20, (1 << 20) + 1,
 					 (1 << 20) + 65536 + 24, 3000000 };
 	struct setting *set = *state;
 	struct far *far = setting_open(set);

@@ -265,7 +265,7 @@ static void costs_of_hot_keys(void **state)
 
 	(void)state;
 	/* hints of this table were wrong lately: the next one is looked at, four times */
-	atomic_store(&one->hash->doubt, 100);
+	atomic_store(&one->hash->hint_misses, 100);
 	assert_int_equal(far_hash_put(one->task, one->hash, &number, 8, &value, 8), 0);
 	rig_counted(&one->rig, 0);
 	for (i = 0; i < 4; i++) {

@@ -27,24 +27,43 @@ static void least_class(void **state)
 	assert_int_equal(far_class_of(UINT64_MAX / 2), 0);
 }
 
-/* At most a third of a block is lost to its class above 1 KiB, and nothing below. */
+/* At most a third of a block is lost to its class above 1 KiB, and a fifth below. */
 static void little_is_lost(void **state)
 {
 	(void)state;
-	for (uint64_t size = FAR_UNIT; size <= FAR_PAGE / 2; size += FAR_UNIT) {
+	for (uint64_t size = FAR_LEAST; size <= FAR_PAGE / 2; size += size < 1024 ? 8 : 64) {
 		uint32_t got = far_class_size(far_class_of(size));
 
-		assert_true(size > 1024 || got == size);
-		assert_true((got - size) * 3 <= got);
+		assert_true((got - size) * (size > 1024 ? 3 : 5) <= got);
 	}
+}
+
+/* Blocks that are used as lines begin at a multiple of 64; others hold words. */
+static void places(void **state)
+{
+	(void)state;
+	for (uint64_t size = 1; size <= FAR_PAGE / 2; size++) {
+		uint32_t got = far_class_size(far_class_of(size));
+
+		assert_int_equal(got % 8, 0);
+		if (size > 256)
+			assert_int_equal(got % 64, 0);
+		if (size <= 1024 && !(size % 64))
+			assert_int_equal(got, size);
+	}
+}
+
+static void pages_are_filled(void **state)
+{
+	(void)state;
 	for (unsigned c = 1; c < FAR_NR_CLASSES; c++) {
 		assert_in_range(far_class_blocks(c), 2, FAR_MAP_WORDS * 64);
 		/* less than a tenth of the page lies behind the last block */
 		assert_true((FAR_PAGE - far_class_blocks(c) * far_class_size(c)) * 10 <
 			    FAR_PAGE);
 	}
-	assert_int_equal(far_class_units(0), 0);
-	assert_int_equal(far_class_units(FAR_NR_CLASSES), 0);
+	assert_int_equal(far_class_size(0), 0);
+	assert_int_equal(far_class_size(FAR_NR_CLASSES), 0);
 }
 
 static void words(void **state)
@@ -82,6 +101,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(least_class),
 		cmocka_unit_test(little_is_lost),
+		cmocka_unit_test(places),
+		cmocka_unit_test(pages_are_filled),
 		cmocka_unit_test(words),
 	};
 

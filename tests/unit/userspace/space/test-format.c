@@ -172,7 +172,7 @@ static void bad_superblocks(void **state)
 
 	(void)state;
 	BAD(magic, 0, "magic");
-	BAD(version, 2, "version 2: expected 1");
+	BAD(version, 3, "version 3: expected 2");
 	BAD(reserved, 1, "number");
 	BAD(size, 4 * MIB + 1, "the node has 4194304");
 	BAD(size, 0, "size 0");

@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..143
+echo 1..152
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -117,7 +117,11 @@ refused "chunk size 3145728: expected a power of two" \
 refused "as long as the process" space create s --size 64M --nic sim:cx6-200
 refused "as long as the process" space create s --size 64M --nic soft
 refused "mem or soft expected" space serve s --size 64M --nic sim:cx6-200
-refused "no back end 'bogus'; there are: mem, soft, verbs, sim" space list --nic bogus
+misused "no back end 'bogus'; there are: mem, soft, verbs, sim" space list --nic bogus
+misused "no back end 'bogus'; there are: mem" space create x --size 8M --nic bogus:x
+misused "no back end 'bogus'; there are: mem" bench index --nic bogus
+misused "no back end 'bogus'; there are: mem" bench micro --nic bogus
+misused "nodes=x: expected a number" bench index --nic soft:nodes=x --keys 10
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
 	--workload A --json -

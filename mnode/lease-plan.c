@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Lease policy: max-min fairness over what is wanted, by water-filling.  The level is of
+ * shares, in pages for each unit of weight; the pages of a share are its leases' by a
+ * level of their own.
+ */
+#include "lease-priv.h"
+
+/* Levels of shares are in parts of a page, since weights multiply them. */
+#define LEVEL_SHIFT	8
+
+/* What it says it needs. */
+static uint64_t need(const struct lease *l)
+{
+	return min(l->cap, max(l->want, l->used));
+}
+
+/* What it would do well to have, when nobody is the poorer for it. */
+static uint64_t wish(const struct lease *l)
+{
+	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
+
+	return min(l->cap, max(max(need(l), l->granted), grow));
+}
+
+static bool open_to_change(const struct lease *l)
+{
+	return l->reachable && !l->writing && !l->unseen;
+}
+
+/* What it has, and what the CNode may believe already costs nothing. */
+static uint64_t holding(const struct lease *l)
+{
+	return max(l->target, l->ceiling);
+}
+
+/* ---- shares -------------------------------------------------------------------- */
+
+/* Their list, each with its leases. */
+static struct lease_share *list_shares(struct lease *const *all, size_t nr)
+{
+	struct lease_share *list = NULL, *share;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		all[i]->own = (struct lease_share){ .weight = 1 };
+		if (all[i]->share)
+			all[i]->share->leases = NULL;
+	}
+	for (i = 0; i < nr; i++) {
+		share = all[i]->share ? all[i]->share : &all[i]->own;
+		if (!share->leases) {
+			share->next = list;
+			list = share;
+		}
+		all[i]->next = share->leases;
+		share->leases = all[i];
+	}
+	return list;
+}
+
+/* What a lease has at a level within its share. */
+typedef uint64_t (*level_fn)(const struct lease *l, uint64_t level);
+
+static uint64_t need_at(const struct lease *l, uint64_t level)
+{
+	return min(need(l), level);
+}
+
+static uint64_t raised_need_at(const struct lease *l, uint64_t level)
+{
+	return open_to_change(l) ? max(holding(l), need_at(l, level)) : holding(l);
+}
+
+static uint64_t wish_at(const struct lease *l, uint64_t level)
+{
+	return min(wish(l), level);
+}
+
+static uint64_t raised_wish_at(const struct lease *l, uint64_t level)
+{
+	return open_to_change(l) ? max(holding(l), wish_at(l, level)) : holding(l);
+}
+
+static uint64_t target_at(const struct lease *l, uint64_t level)
+{
+	return min(l->target, level);
+}
+
+/* What is used is kept. */
+static uint64_t used_at(const struct lease *l, uint64_t level)
+{
+	return min(l->target, max(l->used, level));
+}
+
+static uint64_t share_sum(const struct lease_share *share, level_fn fn, uint64_t level)
+{
+	const struct lease *l;
+	uint64_t sum = 0;
+
+	for (l = share->leases; l; l = l->next)
+		sum += fn(l, level);
+	return sum;
+}
+
+/* The highest level at which the leases have those pages at most; else 0. */
+static uint64_t level_in(const struct lease_share *share, level_fn fn, uint64_t pages)
+{
+	uint64_t low = 0, high = pages;
+
+	if (!share->leases->next)
+		return pages;
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (share_sum(share, fn, mid) <= pages)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* At a level of shares. */
+static uint64_t pages_at(const struct lease_share *share, uint64_t level)
+{
+	uint64_t pages = level * (share->weight ? share->weight : 1) >> LEVEL_SHIFT;
+
+	pages = max(pages, share->least);
+	return share->most ? min(pages, share->most) : pages;
+}
+
+/* What raising the share's leases to that level of shares takes out of pages that
+ * nobody has: what it lacks of its least is kept for it anyway. */
+static uint64_t cost_at(struct lease_share *share, level_fn fn, uint64_t level)
+{
+	share->level = level_in(share, fn, pages_at(share, level));
+	return over(share_sum(share, fn, share->level), max(share->held, share->least));
+}
+
+static uint64_t costs_at(struct lease_share *list, level_fn fn, uint64_t level)
+{
+	uint64_t sum = 0;
+
+	for (; list; list = list->next)
+		sum += cost_at(list, fn, level);
+	return sum;
+}
+
+/* The highest level of shares up to top that costs at most limit, which counts then. */
+static uint64_t rise(struct lease_share *list, level_fn fn, uint64_t limit,
+		     uint64_t top)
+{
+	uint64_t low = 0, high = top;
+
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (costs_at(list, fn, mid) <= limit)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return costs_at(list, fn, low);
+}
+
+/* ---- what is to be ----------------------------------------------------------------- */
+
+static void begin(struct lease_share *list)
+{
+	struct lease *l;
+
+	for (; list; list = list->next) {
+		for (l = list->leases; l; l = l->next)
+			l->target = lease_promise_stands(l) ? l->ceiling : l->granted;
+	}
+}
+
+/* What each would have, if all began anew. */
+static void find_fair(struct lease_share *list, uint64_t budget, uint64_t top)
+{
+	struct lease_share *share;
+	uint64_t left = budget;
+	struct lease *l;
+
+	for (share = list; share; share = share->next) {
+		share->held = 0;
+		left = over(left, share->least);
+	}
+	rise(list, need_at, left, top);
+	for (share = list; share; share = share->next)
+		for (l = share->leases; l; l = l->next)
+			l->fair = need_at(l, share->level);
+}
+
+static void count_held(struct lease_share *list)
+{
+	const struct lease *l;
+
+	for (; list; list = list->next)
+		for (list->held = 0, l = list->leases; l; l = l->next)
+			list->held += holding(l);
+}
+
+/* What is raised, and by what; of a lease that stays, what it has. */
+struct raising {
+	level_fn plain, raised;
+};
+
+static const struct raising needs = { need_at, raised_need_at };
+static const struct raising wishes = { wish_at, raised_wish_at };
+
+/* The poorest first.  Returns what is left. */
+static uint64_t raise(struct lease_share *list, const struct raising *by,
+		      uint64_t free, uint64_t top)
+{
+	struct lease *l;
+
+	count_held(list);
+	free -= rise(list, by->raised, free, top);
+	for (; list; list = list->next)
+		for (l = list->leases; l; l = l->next)
+			if (open_to_change(l))
+				l->target = max(l->target, by->plain(l, list->level));
+	return free;
+}
+
+/* Has somebody less than is fair? */
+static bool is_lacking(const struct lease_share *list)
+{
+	const struct lease *l;
+
+	for (; list; list = list->next)
+		for (l = list->leases; l; l = l->next)
+			if (l->target < l->fair)
+				return true;
+	return false;
+}
+
+/* What others have to give, so that each gets what is fair. */
+static uint64_t lack_of(const struct lease_share *share)
+{
+	uint64_t lack = 0, held = 0;
+	const struct lease *l;
+
+	for (l = share->leases; l; l = l->next) {
+		lack += over(l->fair, l->target);
+		held += holding(l);
+	}
+	return over(lack, over(share->least, held));
+}
+
+/* What a lease is cut to at the level of its share. */
+static uint64_t cut_at(const struct lease *l, uint64_t level)
+{
+	uint64_t keep = max(max(l->fair, lease_floor(l)), target_at(l, level));
+
+	return open_to_change(l) ? min(l->target, keep) : l->target;
+}
+
+static uint64_t given_at(struct lease_share *list, uint64_t level)
+{
+	const struct lease *l;
+	uint64_t sum = 0;
+
+	for (; list; list = list->next) {
+		list->level = level_in(list, target_at, pages_at(list, level));
+		for (l = list->leases; l; l = l->next)
+			sum += l->target - cut_at(l, list->level);
+	}
+	return sum;
+}
+
+/* Cuts the richest, down to what they keep and to their fair share, until that
+ * covers what others lack of theirs, and what is kept for some. */
+static void cut(struct lease_share *list, uint64_t lack, uint64_t free, uint64_t top)
+{
+	uint64_t coming = free, low = 0, high = top;
+	struct lease_share *share;
+	struct lease *l;
+
+	for (share = list; share; share = share->next) {
+		lack += lack_of(share);
+		for (l = share->leases; l; l = l->next)
+			coming += over(l->ceiling, l->target);
+	}
+	if (lack <= coming)
+		return;
+	lack -= coming;
+	/* The highest line that, when all are cut down to it, gives enough. */
+	while (low < high) {
+		uint64_t mid = low + (high - low + 1) / 2;
+
+		if (given_at(list, mid) >= lack)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	given_at(list, low);
+	for (share = list; share; share = share->next)
+		for (l = share->leases; l; l = l->next)
+			l->target = cut_at(l, share->level);
+}
+
+/* What a share may not have more of is moved within it. */
+static void balance(struct lease_share *list)
+{
+	uint64_t lack, held;
+	struct lease *l;
+
+	for (; list; list = list->next) {
+		lack = held = 0;
+		for (l = list->leases; l; l = l->next) {
+			lack += over(l->fair, l->target);
+			held += holding(l);
+		}
+		if (!list->most || lack <= over(list->most, held))
+			continue;
+		for (l = list->leases; l; l = l->next)
+			l->target = cut_at(l, 0);
+	}
+}
+
+/* Those that have more than their share's most, since that was lowered. */
+static void limit(struct lease_share *list)
+{
+	struct lease *l;
+	uint64_t level;
+
+	for (; list; list = list->next) {
+		if (!list->most || share_sum(list, target_at, UINT64_MAX) <= list->most)
+			continue;
+		level = list->leases->next ? level_in(list, used_at, list->most) :
+					     list->most;
+		for (l = list->leases; l; l = l->next)
+			if (open_to_change(l))
+				l->target = used_at(l, level);
+	}
+}
+
+void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
+{
+	const struct lease *const *those = (const struct lease *const *)all;
+	uint64_t lack, free = lease_free(those, nr, budget, NULL, &lack), top;
+	struct lease_share *list = list_shares(all, nr);
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		budget = over(budget, all[i]->slack);
+	top = budget << LEVEL_SHIFT;
+	begin(list);
+	find_fair(list, budget, top);
+	free = raise(list, &needs, free, top);
+	if (lack || is_lacking(list))
+		cut(list, lack, free, top);
+	else
+		raise(list, &wishes, free, top);
+	balance(list);
+	limit(list);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a handle remembers that is old or wrong: it costs a few steps and no answer. And
+ * nodes that are damaged so that their neighbours are a circle.
+ */
+#include "kind.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/core/alloc.h"
+#include "../../../../userspace/core/epoch.h"
+
+#define SPAN	4u
+#define KEYS	400u
+#define HANGS	20u	/* seconds: then something goes on for ever */
+#define WRONG	UINT64_C(0x57524f4e47)
+
+struct world {
+	struct rig rig;
+	struct far_btree *tree[2];	/* of clients 0 and 1 */
+};
+
+static uint64_t key_of(uint64_t i)
+{
+	return __builtin_bswap64(10 * i + 10);
+}
+
+/* In its memory node. */
+static void *memory_of(struct world *world, uint64_t addr)
+{
+	return (char *)world->rig.map[far_addr_node(addr)].addr + far_addr_off(addr);
+}
+
+static void insert(struct world *world, uint64_t from, uint64_t to)
+{
+	struct far_task *task = rig_enter(&world->rig, 0);
+	uint64_t i, key;
+
+	for (i = from; i < to; i++) {
+		key = key_of(i);
+		assert_int_equal(far_btree_insert(task, world->tree[0], &key, 8, &i, 8), 0);
+	}
+	far_leave(task);
+}
+
+static int get(struct world *world, unsigned client, uint64_t i, uint64_t *ret_value)
+{
+	struct far_task *task = rig_enter(&world->rig, client);
+	uint64_t key = key_of(i);
+	int err = far_btree_get(task, world->tree[client], &key, 8, ret_value, 8, NULL);
+
+	far_leave(task);
+	return err;
+}
+
+/* Client 1 opens the tree when it has as many keys. */
+static void world_open(struct world *world, uint64_t keys)
+{
+	const struct rig_conf conf = { .sim = 1, .seed = 1, .nodes = 1, .clients = 2 };
+	const struct far_btree_attr attr = { .span = SPAN };
+	struct far_task *task;
+
+	memset(world, 0, sizeof(*world));
+	rig_open(&world->rig, &conf);
+	task = rig_enter(&world->rig, 0);
+	assert_int_equal(far_btree_create(task, "t", &attr, &world->tree[0]), 0);
+	far_leave(task);
+	insert(world, 0, keys);
+	task = rig_enter(&world->rig, 1);
+	assert_int_equal(far_btree_open(task, "t", &world->tree[1]), 0);
+	far_leave(task);
+}
+
+static void world_close(struct world *world)
+{
+	far_btree_close(world->tree[0]);
+	far_btree_close(world->tree[1]);
+	rig_close(&world->rig);
+}
+
+/* The tree had one leaf when the handle was opened; it does not walk along all that came. */
+static void old_handle(void **state)
+{
+	struct world world;
+	struct far_stats stats;
+	uint64_t value, key = key_of(KEYS - 2);
+	struct far_task *task;
+
+	(void)state;
+	world_open(&world, 1);
+	insert(&world, 1, KEYS);
+	rig_counted(&world.rig, 1);
+	assert_int_equal(get(&world, 1, KEYS - 1, &value), 0);
+	assert_true(value == KEYS - 1);
+	stats = rig_counted(&world.rig, 1);
+	print_message("%u READs by a handle that is old\n", (unsigned)stats.reads);
+	assert_true(stats.reads < 40);
+	world_close(&world);
+	/* and who changes something */
+	world_open(&world, 1);
+	insert(&world, 1, KEYS);
+	rig_counted(&world.rig, 1);
+	task = rig_enter(&world.rig, 1);
+	assert_int_equal(far_btree_update(task, world.tree[1], &key, 8, &value, 8), 0);
+	far_leave(task);
+	stats = rig_counted(&world.rig, 1);
+	assert_true(stats.reads + stats.cas < 60);
+	world_close(&world);
+}
+
+/* The way of client 0 to the node of that level that has the key. */
+static void way_to(struct world *world, uint64_t i, unsigned level, struct btree_way *way)
+{
+	struct far_task *task = rig_enter(&world->rig, 0);
+	struct btree_op op = { 0 };
+	uint64_t key = key_of(i);
+
+	assert_int_equal(far_epoch_enter(task), 0);
+	assert_int_equal(btree_op_init(&op, task, world->tree[0]), 0);
+	assert_int_equal(btree_find(&op, &key, 0, level, op.node, way), 0);
+	far_epoch_exit(task);
+	far_leave(task);
+}
+
+/* A leaf is its own neighbour. Who walks along the leaves says that, and ends. */
+static void circle(void **state)
+{
+	struct far_btree_stats stats;
+	struct far_task *task;
+	struct btree_head *leaf;
+	struct world world;
+	struct btree_way way;
+
+	(void)state;
+	world_open(&world, 40);
+	way_to(&world, 20, 0, &way);
+	leaf = memory_of(&world, way.addr);
+	leaf->right = way.addr;
+	btree_seal(&world.tree[0]->geo[0], leaf, way.addr);
+	leaf->word = far_lock_word(0, 0, 0, far_lock_checksum(
+		&leaf->sum, world.tree[0]->geo[0].len - 8));
+	alarm(HANGS);
+	task = rig_enter(&world.rig, 1);
+	assert_int_equal(far_btree_stat(task, world.tree[1], &stats), -EBADMSG);
+	far_leave(task);
+	alarm(0);
+	world_close(&world);
+}
+
+/* Seals a node that the test has made, as one that is not locked. */
+static void seal(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)
+{
+	btree_seal(geo, node, addr);
+	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, geo->len - 8));
+}
+
+/*
+ * A neighbour that is remembered is another client's unborn node by now, which would lead
+ * to a leaf with other values: nobody goes there.
+ */
+static void unborn(void **state)
+{
+	struct btree_head *above, *made, *leaf;
+	const struct btree_geo *geo;
+	uint64_t key, value, node, fake, wrong = WRONG, room[256];
+	struct far_task *task;
+	struct btree_way way;
+	struct world world;
+
+	(void)state;
+	world_open(&world, 40);
+	assert_int_equal(get(&world, 0, 20, &value), 0);
+	way_to(&world, 20, 0, &way);
+	task = rig_enter(&world.rig, 0);
+	assert_int_equal(far_epoch_enter(task), 0);
+	geo = &world.tree[0]->geo[0];
+	assert_int_equal(far_alloc(task, 0, geo->size, &fake), 0);
+	assert_int_equal(far_alloc(task, 0, world.tree[0]->geo[1].size, &node), 0);
+	/* a leaf that is no one's, with another value of the key */
+	leaf = memory_of(&world, fake);
+	memcpy(leaf, memory_of(&world, way.addr), geo->len);
+	key = key_of(20);
+	btree_entry_set(geo, btree_entry_at(geo, leaf, btree_find_key(geo, leaf, &key)),
+			leaf->version, &key, &wrong, 8);
+	seal(geo, leaf, fake);
+	/* an unborn node that leads to it */
+	geo = &world.tree[0]->geo[1];
+	above = memory_of(&world, way.parent);
+	made = memory_of(&world, node);
+	btree_node_init(geo, made, 77, above->level);
+	made->flags = BTREE_LAST | BTREE_UNBORN;
+	memcpy(btree_low(made), &key, 8);
+	btree_entry_set(geo, btree_entry_at(geo, made, 0), made->version, &key, &fake, 8);
+	seal(geo, made, node);
+	/* and the node above, as it is remembered, whose neighbour that is */
+	assert_true(geo->len <= sizeof(room));
+	memcpy(room, above, geo->len);
+	above = (void *)room;
+	above->flags = 0;
+	above->right = node;
+	memcpy(btree_high(geo, above), &key, 8);
+	btree_cache_put_node(world.tree[0]->cache, way.parent, room);
+	btree_cache_drop_spot(world.tree[0]->cache,
+			      XXH3_64bits_withSeed(&key, 8, world.tree[0]->root));
+	assert_int_equal(far_btree_get(task, world.tree[0], &key, 8, &value, 8, NULL), 0);
+	assert_true(value == 20);
+	far_epoch_exit(task);
+	far_leave(task);
+	world_close(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(old_handle),
+		cmocka_unit_test(unborn),
+		cmocka_unit_test(circle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
