@@ -86,7 +86,7 @@ void odrp_flush_work(struct work_struct *w)
 	if (why == ODRP_FREE_IDLE)
 		return;		/* the run before has done it */
 	if (!odrp_dev_serves(dev))
-		return;		/* for good: they stay where they are */
+		return;		/* for good, or until it is resumed */
 	max = left = how_many(dev, why);
 
 	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */

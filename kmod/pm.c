@@ -14,12 +14,18 @@
 #include <linux/suspend.h>
 #include "odrp.h"
 
+/* Its pages are there, and may be had again. */
+static bool fails_for_now(const struct odrp_dev *dev)
+{
+	return odrp_sess_state(&dev->sess) == ODRP_FAILING;
+}
+
 static int may_sleep(struct odrp_dev *dev)
 {
 	s64 pages = odrp_dev_mapped(dev);
 	bool used;
 
-	if (dev->backing || !odrp_dev_serves(dev))
+	if (dev->backing || !(odrp_dev_serves(dev) || fails_for_now(dev)))
 		return 0;
 	mutex_lock(&dev->lock);
 	used = dev->openers;

@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
 	  "connections" },
 	{ "dead-after-ms", KEY_SETTING + 2, "MS", 0,
 	  "add: how long resuming is tried before all I/O fails" },
-	{ "io-fail-ms", KEY_SETTING + 13, "MS", 0,
+	{ "io-fail-ms", KEY_SETTING + 14, "MS", 0,
 	  "add: how long requests wait meanwhile; 0: as long as that is tried" },
 	{ "reconnect-delay-ms", KEY_SETTING + 3, "MS", 0,
 	  "add: pause between two attempts" },

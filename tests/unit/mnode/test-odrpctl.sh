@@ -87,7 +87,7 @@ ends 2 '--output is an option of metrics, and not of top' \
 	"$odrpctl" swap top --count 1 --output $none
 ends 3 "$none: No such file" "$odrpctl" swap metrics --output $none
 # Nothing to ask: what to start.
-for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --count 1' 'add 192.0.2.1 1G'; do
+for command in 'status odrp255' status 'remove odrp255' 'drop odrp255' 'top --count 1' 'add 192.0.2.1 1G --auth none'; do
 	# shellcheck disable=SC2086  # words
 	ends 3 'the module odrp is not loaded: "modprobe odrp" loads it' \
 		"$odrpctl" swap $command
