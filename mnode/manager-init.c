@@ -314,9 +314,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		goto fini_lender;
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
-		complain(why, r, m->spaces.open && r == -EOPNOTSUPP ?
-		    "this NIC listens at one port only: expected no space" :
-		    "cannot listen");
+		complain(why, r, "cannot listen");
 		goto close_door;
 	}
 	return 0;

@@ -37,7 +37,7 @@ hot_add_string() {
 	local p
 	slow_default hot_add.timeout_ms 5000
 	printf 'addr=%s port=%s size=%s queues=%s' \
-		"$(mnode_net "$1").1" "$AGENT_PORT" \
+		"$(mnode_ip "$1")" "$AGENT_PORT" \
 		"$(size_bytes "$opt_swap")" "$(hot_add_queues)"
 	vm_default hot_add.dead_after_ms 4000
 	for p in "${opt_param[@]}"; do
@@ -77,7 +77,7 @@ SLOW=$slow
 LEAKS=$opt_leaks
 WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")
 MTU=$opt_mtu
-GUEST_NETS=$(sh_quote "$(each_mnode mnode_net)")
+GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
 KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")

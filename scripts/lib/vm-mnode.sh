@@ -7,8 +7,8 @@
 # Uses run_dir, the opt_* settings and, from vm-run.sh, spawn().
 #
 # Memory nodes have numbers from 0, each a network of its own, GUEST_NET plus its
-# number. What is of one of them alone has "-NUMBER" in its name, but for the
-# first.
+# number; or, with --joined, all are in the first one's, behind its NIC, which is a
+# switch. What is of one of them alone has "-NUMBER" in its name, but for the first.
 
 AGENT_PORT=7489
 GUEST_NET=10.77.0
@@ -25,6 +25,15 @@ each_mnode() {
 	done
 }
 
+# each_net FUNCTION: the same for each network, by its memory node.
+each_net() {
+	if ((opt_joined)); then
+		"$1" 0
+	else
+		each_mnode "$1"
+	fi
+}
+
 # of_mnode K: what the names of memory node K's things have more than the first's.
 of_mnode() {
 	(($1 == 0)) || echo "-$1"
@@ -35,6 +44,15 @@ mnode_net() {
 	echo "${GUEST_NET%.*}.$((${GUEST_NET##*.} + $1))"
 }
 
+# mnode_ip K
+mnode_ip() {
+	if ((opt_joined)); then
+		echo "$GUEST_NET.$((1 + $1))"
+	else
+		echo "$(mnode_net "$1").1"
+	fi
+}
+
 # mnode_mac K NUMBER: a card of its network.
 mnode_mac() {
 	printf '52:54:00:77:%02x:%02x' "$1" "$2"
@@ -43,6 +61,29 @@ mnode_mac() {
 # wire_socket WHO CNODE MNODE: WHO's end, agent or guest, of a wire.
 wire_socket() {
 	echo "$run_dir/$1$2$(of_mnode "$3").sock"
+}
+
+# joint_socket K J: memory node K's end of the wire to memory node J.
+joint_socket() {
+	echo "$run_dir/joint$1-$2.sock"
+}
+
+# joint_port K J: that end, as a word of its NIC.
+joint_port() {
+	echo ",dgram=$(joint_socket "$1" "$2"):$(joint_socket "$2" "$1")"
+}
+
+# mnode_joints K: its wires to others. All lead to the first one.
+mnode_joints() {
+	local k=$1 j
+	((opt_joined)) || return 0
+	if ((k > 0)); then
+		joint_port "$k" 0
+		return
+	fi
+	for ((j = 1; j < opt_mnodes; j++)); do
+		joint_port 0 "$j"
+	done
 }
 
 control_socket() {
@@ -93,19 +134,26 @@ mnode_spin() {
 }
 
 mnode_nic() {
-	local k=$1 i nic
+	local k=$1 nic mac
 
-	nic="soft:ip=$(mnode_net "$k").1/24,mac=$(mnode_mac "$k" 1),mtu=$opt_mtu"
-	nic+=,spin_us=$(mnode_spin)
-	for ((i = 0; i < opt_cnodes; i++)); do
-		nic+=",$opt_wire=$(wire_socket agent "$i" "$k")"
-		[[ $opt_wire == dgram ]] && nic+=":$(wire_socket guest "$i" "$k")"
-	done
-	echo "$nic$opt_nic"
+	mac=$(mnode_mac "$k" 1)
+	((!opt_joined)) || mac=$(mnode_mac 0 $((1 + k)))
+	nic="soft:ip=$(mnode_ip "$k")/24,mac=$mac,mtu=$opt_mtu,spin_us=$(mnode_spin)"
+	((opt_joined && k > 0)) || nic+=$(mnode_wires "$k")
+	echo "$nic$(mnode_joints "$k" | tr -d '\n')$opt_nic"
 }
 
-# The agent's options. Unless dead-ms is given a compute node has less time than by
-# default, since tests wait for its end, and on a slow kernel more.
+# mnode_wires K: to the compute nodes.
+mnode_wires() {
+	local i
+	for ((i = 0; i < opt_cnodes; i++)); do
+		printf ',%s=%s' "$opt_wire" "$(wire_socket agent "$i" "$1")"
+		[[ $opt_wire != dgram ]] || printf ':%s' "$(wire_socket guest "$i" "$1")"
+	done
+}
+
+# mnode_extra K: the agent's options. Unless dead-ms is given a compute node has less
+# time than by default, since tests wait for its end, and on a slow kernel more.
 mnode_extra() {
 	local p
 	if [[ $opt_auth = secret ]]; then
@@ -118,6 +166,7 @@ mnode_extra() {
 	for p in "${opt_param[@]}"; do
 		[[ $p = mnode.* ]] || continue
 		p=${p#mnode.}
+		p=${p//\{K\}/$1}
 		printf '%s\n' "--${p%%=*}" "${p#*=}"
 	done
 }
@@ -142,7 +191,7 @@ mnode_start() {
 	local -a extra
 
 	control=$(control_socket "$k")
-	mapfile -t extra < <(mnode_extra)
+	mapfile -t extra < <(mnode_extra "$k")
 	mnode_begin[k]=$EPOCHREALTIME
 	spawn "mnode$(of_mnode "$k")" "$mnoded" --nic "$(mnode_nic "$k")" \
 		--pool "$(mnode_pool)" --control "$control" "${extra[@]}" || return 1

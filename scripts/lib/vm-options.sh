@@ -30,6 +30,9 @@ Machine:
   --mnodes N            number of memory nodes (default 1); each compute node
                         has a card to each of them, and on it a device: odrp0,
                         odrp1 and so on; swap fills them in this order
+  --joined              all memory nodes in one network, 10.77.0.1, 10.77.0.2
+                        and so on: a compute node has one card, to the first,
+                        whose NIC is the switch to the others
   --add FILE            put FILE (or a directory) into /x, which is on the
                         command's PATH, with the libraries that it needs; run a
                         program with the name of one of busybox as /x/NAME
@@ -41,7 +44,8 @@ Swap:
                         need, and 16M)
   --backend NAME        block (default), or frontswap (kernel 5.10, 5.10-debug)
   --param KEY=VALUE     parameter of the module; mnode.KEY=VALUE is an option
-                        --KEY VALUE of the agent; hot_add.KEY=VALUE is one more
+                        --KEY VALUE of the agent, with the number of the memory
+                        node, from 0, for {K}; hot_add.KEY=VALUE is one more
                         pair in the string that adds the device
   --auth WHAT           secret (default): compute and memory nodes prove to each
                         other who they are, by a secret that is made for the
@@ -95,6 +99,7 @@ options_default() {
 	opt_backend=block
 	opt_cnodes=1
 	opt_mnodes=1
+	opt_joined=0
 	opt_mode=odrp
 	opt_swapon=1
 	opt_module=()
@@ -246,6 +251,7 @@ options_parse() {
 		--nbd) want_mode nbd ;;
 		--no-swapon) opt_swapon=0 ;;
 		--leaks) opt_leaks=1 ;;
+		--joined) opt_joined=1 ;;
 		--reboots) opt_reboots=1 ;;
 		--init) opt_init=1 opt_reboots=1 ;;
 		--faults) opt_module=(ODRP_FAULTS=1) ;;

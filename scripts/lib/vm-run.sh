@@ -131,9 +131,9 @@ qemu_netdev() {
 	esac
 }
 
-# qemu_card CNODE MNODE: the card of one that leads to the other.
+# qemu_card MNODE: the card that leads there, of the compute node i.
 qemu_card() {
-	local i=$1 k=$2 mac
+	local k=$1 mac
 	mac=$(mnode_mac "$k" $((10 + i)))
 	[[ $(wire) != vhost ]] || qemu_args+=(
 		-chardev "socket,id=wire$k,path=$(wire_socket agent "$i" "$k")")
@@ -143,7 +143,7 @@ qemu_card() {
 
 # Sets qemu_args for compute node $1.
 qemu_arguments() {
-	local i=$1 k
+	local i=$1
 	mapfile -t qemu_args < <(accel_options "$accel")
 	qemu_args+=(-nodefaults -no-user-config -display none -no-reboot
 		-M "q35,usb=off,vmport=off"
@@ -154,9 +154,7 @@ qemu_arguments() {
 		-serial chardev:console
 		-device virtio-serial-pci)
 	wire_arguments
-	for ((k = 0; k < opt_mnodes; k++)); do
-		qemu_card "$i" "$k"
-	done
+	each_net qemu_card
 	qemu_port ctl "pipe,path=$run_dir/ctl$i"
 	qemu_port out "file,path=$run_dir/stdout$i"
 	qemu_port err "file,path=$run_dir/stderr$i"

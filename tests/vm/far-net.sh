@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # libfar's back end verbs, on the rdma_rxe of stock kernels, and a network that fails:
-# packets get lost, clients die or stop for a while, the agent begins anew or is gone.
-# Slower, or an error that says what it is; nothing is lost.
+# packets get lost or overtake others, clients die or stop for a while, the agent begins
+# anew or is gone; several guests, and a space on two memory nodes. Slower, or an error
+# that says what it is; nothing is lost.
 . "$(dirname "$0")/lib.sh"
 vm_timeout=900	# each packet that gets lost costs rxe its time-out
 
 # shellcheck disable=SC2016  # for the guest's shell
 in_guest='
 far=/x/far nic=verbs:rxe0,spin_us=0,timeout=14
-at="--nic $nic --node 10.77.0.1"
+nodes=${NODES:-10.77.0.1}
+at="--nic $nic --node $(echo $nodes | sed "s/,/ --node /g")"
 bench="$far bench index $at --space cache --index hash --workload A --keys 200"
 bench="$bench --tasks 4 --warm-ms 0"
 # One that goes on, in the background: $client is its process.
@@ -27,14 +29,24 @@ fails_with() {
 	return 1
 }
 history() {
-	FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1 FAR_TEST_SPACE=cache \
+	FAR_TEST_NIC=$nic FAR_TEST_NODE=$nodes FAR_TEST_SPACE=cache \
 		test-far-hash-concurrent elsewhere 2>&1
+}
+# The same while others work on the same table, with keys of its own.
+history_beside() {
+	export FAR_TEST_KEYS=$((1 + CNODE_ID))000
+	history
 }
 # What a dead client has left is repaired by whoever comes upon it.
 whole() {
 	$far space check cache $at || { $bench --ops 500 >/dev/null && false; }
 }
 '
+
+# space_conf [LINE]: an agent's settings.
+space_conf() {
+	printf '[space cache]\nsize = 16M\ndead-ms = 3000\n%s\n' "${1:-}"
+}
 
 # Whoever comes may use the space: who may is of test-space-tool.sh.
 # guests KERNEL OPTION... -- SCRIPT
@@ -46,14 +58,15 @@ guests() {
 		options+=("$1")
 		shift
 	done
-	printf '[space cache]\nsize = 16M\ndead-ms = 3000\n' >"$case_dir/mnode.conf"
+	[[ -e $case_dir/mnode0.conf ]] || space_conf >"$case_dir/mnode0.conf"
 	vm_script --kernel "$kernel" --auth none --no-swapon --mem 300M --swap 16M --pool 96M \
-		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" \
+		--param "mnode.config=$case_dir/mnode{K}.conf" --add "$vm_far_tool" \
 		--add "$vm_far/hash/test-far-hash-concurrent" "${options[@]}" \
-		-- "$in_guest$2"
+		-- "${NODES:+NODES=$NODES }
+$in_guest$2"
 }
 
-# lossy KERNEL FAULTS: a lost message of the connection manager costs 4 s.
+# lossy KERNEL FAULTS [CONDITION]: a lost message of the connection manager costs 4 s.
 lossy() {
 	guests "$1" --nic-opt "$2" --param connect_ms=60000 \
 		--param hot_add.timeout_ms=30000 -- '
@@ -63,9 +76,39 @@ lossy() {
 		within 60 whole || exit 7'
 	expect_status 0
 	expect_out 'linearizable'
-	expect '.mnode.nic.fault_lost > 20'
+	expect '.mnode.nic.fault_lost > 20' "${3:-true}"
 	say "$(grep 'linearizable' "$case_dir/out");" \
 		"$(value .mnode.nic.fault_lost) packets lost"
+}
+
+# Two machines that work on the same table at the same time.
+together() {
+	guests "$1" --cnodes 2 -- '
+		history_beside || exit 4
+		within 60 whole || exit 5'
+	expect_status 0
+	expect_out 'linearizable'
+	grep -q '\[cnode 1\].*linearizable' "$case_dir/err" ||
+		wrong "compute node 1 has no history"
+	expect '.mnode.spaces[0].structures == 1' '.mnode.spaces[0].fenced == 0'
+}
+
+# A space on two memory nodes. A client dies; each node has confirmed that nothing of it
+# can arrive before others repair what it has left.
+set_of_two() {
+	local k set='nodes = 10.77.0.1,10.77.0.2'
+	for k in 0 1; do
+		space_conf "$set"$'\n'"node = $k" >"$case_dir/mnode$k.conf"
+	done
+	NODES=10.77.0.1,10.77.0.2 guests "$1" --mnodes 2 --joined -- '
+		bench_on || exit 4
+		kill -9 $client
+		history || exit 5
+		within 60 whole || exit 6'
+	expect_status 0
+	expect_out 'linearizable'
+	expect '.mnodes[0].spaces[0].fenced >= 1' \
+		'.mnodes | all(.spaces[0].used > 1048576)'
 }
 
 # Two machines on one space. In one of them a client is killed, and another one stops
@@ -121,6 +164,11 @@ vm_far_tool=$(userspace_dir)/userspace/tool/far
 ((nightly)) || kernels=()
 for kernel in "${kernels[@]}"; do
 	tap_case "1 % lost on $kernel" lossy "$kernel" loss=0.01
+	tap_case "5 % lost on $kernel" lossy "$kernel" loss=0.05
+	tap_case "lost and out of order on $kernel" lossy "$kernel" \
+		loss=0.01,reorder=0.05 '.mnode.nic.fault_reordered > 20'
+	tap_case "two guests on $kernel" together "$kernel"
+	tap_case "two memory nodes on $kernel" set_of_two "$kernel"
 	tap_case "clients die and stop on $kernel" dies "$kernel"
 	tap_case "the agent begins anew on $kernel" restarts "$kernel"
 	tap_case "the agent is gone on $kernel" gone "$kernel"

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ struct run {
 	atomic_ullong ops;		/* in the window */
 	atomic_ullong next_key;
 	atomic_int first_error;
-	char said[RUN_SAID_MAX];	/* by who has set that */
+	pthread_mutex_t said_lock;
+	char said[RUN_SAID_MAX];	/* of first_error */
 	atomic_uint marked[2];		/* whether stats were taken */
 	struct far_stats stats[2];	/* at the window's begin and end */
 };
@@ -200,13 +202,19 @@ static int has_words(int err)
 	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE;
 }
 
+/* The first error counts; but that the client is cut off explains what failed before. */
 static void run_fail(struct run *run, const struct far_task *task, int err)
 {
-	int none = 0;
+	int first;
 
-	if (atomic_compare_exchange_strong(&run->first_error, &none, err) &&
-	    has_words(err))
-		snprintf(run->said, sizeof(run->said), "%s", far_strerror_last(task));
+	pthread_mutex_lock(&run->said_lock);
+	first = atomic_load(&run->first_error);
+	if (!first || (err == -ESTALE && first != err)) {
+		atomic_store(&run->first_error, err);
+		snprintf(run->said, sizeof(run->said), "%s",
+			 has_words(err) ? far_strerror_last(task) : "");
+	}
+	pthread_mutex_unlock(&run->said_lock);
 }
 
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
@@ -264,6 +272,7 @@ static void worker_loop(struct worker *w)
 {
 	struct run *run = w->run;
 	uint64_t now = far_now(w->task), from, rest;
+	unsigned down = 0;	/* operations in a row that met a dead memory node */
 	enum ycsb_op op;
 	int err;
 
@@ -283,8 +292,12 @@ static void worker_loop(struct worker *w)
 		err = worker_op(w, op);
 		now = far_now(w->task);
 		worker_count(w, op, from, now, err);
-		/* Neither becomes better. */
-		if (err == -ESTALE || err == -EHOSTDOWN)
+		/*
+		 * Neither becomes better. But what was under way when a client was cut
+		 * off met a connection that has ended: the next one hears why.
+		 */
+		down = err == -EHOSTDOWN ? down + 1 : 0;
+		if (err == -ESTALE || down == 2)
 			break;
 	}
 	run_mark(run, 1);
@@ -491,7 +504,10 @@ static int run_slice(struct run *run, unsigned slice, struct run_result *result)
 int run_workload(struct far *const *far, unsigned nr, const struct run_conf *conf,
 		 struct run_result *ret_result)
 {
-	struct run run = { .conf = conf, .far = far, .nr_clients = nr };
+	struct run run = {
+		.conf = conf, .far = far, .nr_clients = nr,
+		.said_lock = PTHREAD_MUTEX_INITIALIZER,
+	};
 	unsigned slice;
 	int err;
 
@@ -542,7 +558,10 @@ static void load_main(struct far_task *task, void *arg)
 int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf)
 {
 	struct load load = {
-		.run = { .conf = conf, .far = far, .nr_clients = nr },
+		.run = {
+			.conf = conf, .far = far, .nr_clients = nr,
+			.said_lock = PTHREAD_MUTEX_INITIALIZER,
+		},
 		.keys = conf->keys,
 	};
 	int err;

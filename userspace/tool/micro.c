@@ -68,7 +68,7 @@ static const struct argp_option argp_options[] = {
 	{ "seed", OPT_SEED, "N", 0, "of the addresses (1)", 0 },
 	{ "redundant", OPT_REDUNDANT, "KEYS", OPTION_ARG_OPTIONAL,
 	  "instead: threads that READ, or lock and WRITE, a key's object each (1024 bytes, "
-	  "one of KEYS by --theta), and how many do the same at the same time (100000000)",
+	  "one of KEYS, skewed), and how many do the same at the same time (100000000)",
 	  0 },
 	{ "theta", OPT_THETA, "X", 0, "with --redundant: skew (0.99)", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },

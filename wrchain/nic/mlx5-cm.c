@@ -13,6 +13,7 @@
 #include "mlx5-cm.h"
 
 #define BACKLOG		64
+#define MAX_LISTENERS	2	/* compute nodes' port, and that of clients of spaces */
 
 /**
  * struct cm - one event channel
@@ -20,7 +21,8 @@
  */
 struct cm {
 	struct rdma_event_channel *channel;
-	struct rdma_cm_id *listener;
+	struct rdma_cm_id *listener[MAX_LISTENERS];
+	unsigned int nr_listeners;
 	char device[IBV_SYSFS_NAME_MAX];
 	uint8_t port;
 };
@@ -79,13 +81,16 @@ static void cm_close(void *arg)
 {
 	struct cm *cm = arg;
 
-	if (cm->listener)
-		rdma_destroy_id(cm->listener);
+	while (cm->nr_listeners)
+		rdma_destroy_id(cm->listener[--cm->nr_listeners]);
 	rdma_destroy_event_channel(cm->channel);
 	free(cm);
 }
 
-/* On all addresses: which device a request came by shows when it comes. */
+/*
+ * On all addresses: which device a request came by shows when it comes, and what it is
+ * for in its private data.
+ */
 static int cm_listen(void *arg, uint16_t port)
 {
 	struct sockaddr_in addr = {
@@ -95,8 +100,8 @@ static int cm_listen(void *arg, uint16_t port)
 	struct rdma_cm_id *id;
 	int r;
 
-	if (cm->listener)
-		return -EOPNOTSUPP;	/* one port is all that is told from connections */
+	if (cm->nr_listeners == MAX_LISTENERS)
+		return -EOPNOTSUPP;
 	errno = 0;
 	r = status(rdma_create_id(cm->channel, &id, NULL, RDMA_PS_TCP));
 	if (r)
@@ -108,7 +113,7 @@ static int cm_listen(void *arg, uint16_t port)
 		rdma_destroy_id(id);
 		return r;
 	}
-	cm->listener = id;
+	cm->listener[cm->nr_listeners++] = id;
 	return 0;
 }
 
@@ -125,6 +130,16 @@ static bool is_ours(const struct cm *cm, const struct rdma_cm_id *id)
 {
 	return id->verbs && id->port_num == cm->port &&
 	       !strcmp(ibv_get_device_name(id->verbs->device), cm->device);
+}
+
+static bool is_listener(const struct cm *cm, const struct rdma_cm_id *id)
+{
+	unsigned int i;
+
+	for (i = 0; i < cm->nr_listeners; i++)
+		if (cm->listener[i] == id)
+			return true;
+	return false;
 }
 
 static void fill_request(const struct rdma_cm_event *ev,
@@ -187,7 +202,7 @@ static int cm_event(void *arg, struct mlx5_cm_event *ret_event)
 		if (rdma_get_cm_event(cm->channel, &ev))
 			return status(-1);
 		id = ev->id;
-		shown = fill(ev, ret_event) && id != cm->listener;
+		shown = fill(ev, ret_event) && !is_listener(cm, id);
 		left = ev->event == RDMA_CM_EVENT_DISCONNECTED;
 		rdma_ack_cm_event(ev);
 		if (shown && ret_event->type == NIC_REQUEST &&

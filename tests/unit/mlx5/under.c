@@ -13,6 +13,8 @@
 
 int __wrap_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 			  struct nic **ret_nic);
+int __real_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
+			  struct nic **ret_nic);
 
 /* ---- the connection manager: the software NIC's ------------------------------ */
 
@@ -119,6 +121,7 @@ static const struct mlx5_cm under_cm = {
 
 /* ---- the NIC ---------------------------------------------------------------------- */
 
+static bool is_open;
 static struct nic_ops ops;
 static void (*real_close)(struct nic *nic);
 
@@ -127,6 +130,7 @@ static void close_all(struct nic *nic)
 {
 	real_close(nic);
 	fake_fini();
+	is_open = false;
 }
 
 int __wrap_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
@@ -138,6 +142,10 @@ int __wrap_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 	char why[NIC_MLX5_WHY_MAX];
 	int r;
 
+	/* There is one card, the agent's: a client's NIC remains what it is. */
+	if (is_open)
+		return __real_nic_soft_adopt(snic, cfg, ret_nic);
+	is_open = true;
 	fake_adopt(snic);
 	fake_cap(0, 0x99, 1, cfg->relaxed_index);
 	r = nic_mlx5_open(&opts, &fake_devx, &under_cm, ret_nic, why);

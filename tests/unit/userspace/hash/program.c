@@ -421,7 +421,8 @@ static void program_afterwards(struct program *program, struct program_result *r
 	int err;
 
 	task = rig_enter(&program->rig, last);
-	result->problems = rig_problems(&program->rig, task);
+	if (!program->rig.conf.shared)
+		result->problems = rig_problems(&program->rig, task);
 	for (i = 0; i < program->conf->prefill; i++)
 		fill_one(&worker, task);
 	do
@@ -433,7 +434,8 @@ static void program_afterwards(struct program *program, struct program_result *r
 	/* what others have retired is in their hands until they close */
 	for (i = 0; i < last; i++)
 		rig_leave(&program->rig, i);
-	result->problems += rig_space_problems(&program->rig, last);
+	if (!program->rig.conf.shared)
+		result->problems += rig_space_problems(&program->rig, last);
 	far_stats_get(program->rig.far[last], &count);
 	result->repaired = count.repaired;
 }

@@ -74,6 +74,20 @@ static void space_make(struct rig *rig, unsigned node)
 	assert_int_equal(host->publish(rig->nic[0], &rig->map[node]), 0);
 }
 
+/* The memory nodes of a space that exists. */
+static void nodes_name(struct rig *rig)
+{
+	char *pos = rig->names;
+
+	assert_in_range(snprintf(rig->names, sizeof(rig->names), "%s", rig->conf.node), 1,
+			sizeof(rig->names) - 1);
+	rig->conf.nodes = 0;
+	do {
+		assert_true(rig->conf.nodes < RIG_MAX_NODES);
+		rig->name[rig->conf.nodes++] = strsep(&pos, ",");
+	} while (pos);
+}
+
 void rig_open(struct rig *rig, const struct rig_conf *conf)
 {
 	unsigned i;
@@ -87,7 +101,7 @@ void rig_open(struct rig *rig, const struct rig_conf *conf)
 	if (!conf->size)
 		rig->conf.size = 64 << 20;
 	if (conf->space)
-		rig->conf.nodes = 1;
+		nodes_name(rig);
 	nics_open(rig);
 	for (i = 0; i < rig->conf.nodes && !conf->space; i++)
 		space_make(rig, i);
@@ -99,7 +113,7 @@ void rig_join(struct rig *rig, unsigned i)
 {
 	struct far_conf conf = {
 		.space = rig->conf.space ? rig->conf.space : "s",
-		.nodes = rig->conf.space ? &rig->conf.node : node_names,
+		.nodes = rig->conf.space ? rig->name : node_names,
 		.nr_nodes = rig->conf.nodes,
 		.without = rig->conf.without,
 		.cache_bytes = rig->conf.cache ? rig->conf.cache : 1 << 16,

@@ -29,8 +29,9 @@ struct rig_conf {
 	int soft;		/* the software NIC instead of mem; one client */
 	const char *spec;	/* a space that exists, by this back end, */
 	const char *specs[RIG_CLIENTS];	/* or by one for each client, */
-	const char *node;	/* at this memory node, */
+	const char *node;	/* at this memory node, or those, with commas between, */
 	const char *space;	/* of this name; else NULL */
+	int shared;		/* with others that are at work: no check is exact */
 	unsigned nodes;		/* 0: RIG_NODES */
 	unsigned clients;	/* 0: 1 */
 	uint64_t size;		/* of a node's space; 0: 64 MiB */
@@ -46,6 +47,8 @@ struct rig {
 	struct far_sim *sim;
 	struct far_nic *nic[RIG_CLIENTS];
 	struct far_host_map map[RIG_MAX_NODES];
+	char names[64];		/* of memory nodes elsewhere; cut into name */
+	const char *name[RIG_MAX_NODES];
 	struct far *far[RIG_CLIENTS];
 };
 

@@ -93,17 +93,27 @@ static void sim_long_values(void **state)
 }
 
 /*
- * A space of a memory node elsewhere, which whoever runs this has made: FAR_TEST_NIC,
- * FAR_TEST_NODE, FAR_TEST_SPACE.
+ * A space of a memory node elsewhere, or of a set, which whoever runs this has made:
+ * FAR_TEST_NIC, FAR_TEST_NODE with commas between several, FAR_TEST_SPACE. With
+ * FAR_TEST_KEYS, the first one of the keys, others may work on the same table.
  */
+static uint64_t key_elsewhere(uint64_t i)
+{
+	const char *first = getenv("FAR_TEST_KEYS");
+
+	return (first ? strtoul(first, NULL, 10) : 0) + i;
+}
+
 static void elsewhere(void **state)
 {
 	struct program_conf conf = {
 		.rig = {
 			.clients = 2, .seed = 1, .spec = getenv("FAR_TEST_NIC"),
 			.node = getenv("FAR_TEST_NODE"), .space = getenv("FAR_TEST_SPACE"),
+			.shared = !!getenv("FAR_TEST_KEYS"),
 		},
 		.tasks = 4, .ops = 150, .keys = 4, .fill = 20, .longest = 200,
+		.key = key_elsewhere,
 	};
 	struct program_result result;
 

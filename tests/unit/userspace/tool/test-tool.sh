@@ -182,7 +182,7 @@ misused "--cns 0: expected a number from 1 to 64" bench index --cns 0
 misused "--mns 65: expected a number from 1 to 64" bench index --mns 65
 misused "--keys 10000000000: 1 nodes of" bench index --keys 10000000000
 misused "--variant foo: hash has race" bench index --variant foo
-misused "--key-size 8: strings have 24" bench index --key-type string --key-size 8
+misused "--key-size 8: string keys have 24" bench index --key-type string --key-size 8
 misused "--change-ms: expected with --threads N..M" bench index --change-ms 5
 misused "--nic 'sim:': a profile expected" bench index --nic sim:
 misused "--figure '99': 3, 4, 13" bench model --figure 99
