@@ -194,6 +194,8 @@ static enum far_combine_how lead_once(struct art_op *op)
 	bool entered;
 	int err;
 
+	/* Of this batch alone, which may fail before it begins. */
+	op->unsure = false;
 	err = far_epoch_enter(op->task);
 	entered = !err;
 	if (!err)

@@ -122,6 +122,8 @@ static enum far_combine_how lead_once(struct btree_op *op)
 	enum far_combine_how how;
 	int entered, err;
 
+	/* Of this batch alone, which may fail before it begins. */
+	op->unsure = false;
 	err = far_epoch_enter(op->task);
 	entered = !err;
 	if (!err)

@@ -143,6 +143,8 @@ static enum far_combine_how lead_once(struct hash_op *op)
 	int entered;
 	int err;
 
+	/* Of this batch alone, which may fail before it begins. */
+	op->unsure = 0;
 	err = far_epoch_enter(op->task);
 	entered = !err;
 	if (!err)
