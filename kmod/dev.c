@@ -187,21 +187,6 @@ say:
 }
 
 /*
- * odrp_dev_check_patience() - warn when the session is tried for longer than there is one
- *
- * The memory node has said in its accept for how long it waits.
- */
-void odrp_dev_check_patience(const struct odrp_dev *dev)
-{
-	unsigned int ms = READ_ONCE(dev->dead_after_ms);
-
-	if (ms >= dev->sess.beat.dead_ms)
-		pr_warn("odrp%d: dead_after_ms=%u: expected less than dead-ms of %pISpc, %u\n",
-			dev->id, ms, &dev->sess.addr.dst,
-			dev->sess.beat.dead_ms);
-}
-
-/*
  * odrp_dev_show() - let others see it: frontswap, the disk
  *
  * Return: 0, or -errno, and it is as it was.
@@ -226,7 +211,7 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 		opt->queues, dev->sess.depth, opt->depth,
 		(s64)atomic64_read(&dev->lease.limit),
 		opt->key ? "" : ", insecure: auth=none");
-	odrp_dev_check_patience(dev);
+	odrp_sess_check_patience(&dev->sess);
 	return 0;
 }
 

@@ -41,7 +41,6 @@ struct odrp_options {
 int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev);
 int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt);
-void odrp_dev_check_patience(const struct odrp_dev *dev);
 void odrp_dev_abandon(struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
 int odrp_dev_force(struct odrp_dev *dev);

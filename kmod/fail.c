@@ -183,3 +183,17 @@ void odrp_fail_init(struct odrp_sess *s)
 	spin_lock_init(&s->lock);
 	INIT_WORK(&s->event_work, event_work);
 }
+
+/*
+ * odrp_sess_check_patience() - warn when it is tried for longer than there is a session
+ *
+ * The memory node has said in its accept for how long it waits.
+ */
+void odrp_sess_check_patience(const struct odrp_sess *s)
+{
+	unsigned int ms = READ_ONCE(s->dev->dead_after_ms);
+
+	if (ms >= s->beat.dead_ms)
+		pr_warn("odrp%d: dead_after_ms=%u: expected less than dead-ms of %pISpc, %u\n",
+			s->dev->id, ms, &s->addr.dst, s->beat.dead_ms);
+}

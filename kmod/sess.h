@@ -167,6 +167,7 @@ static inline bool odrp_sess_waits(const struct odrp_sess *s)
 
 /* fail.c: the session's state, and what brings it down */
 void odrp_fail_init(struct odrp_sess *s);
+void odrp_sess_check_patience(const struct odrp_sess *s);
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
 		    enum odrp_state *ret_from);
 __printf(2, 3)

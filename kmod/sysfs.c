@@ -324,6 +324,11 @@ static void check_io_fail(const struct odrp_dev *dev)
 			dev->id, READ_ONCE(dev->io_fail_ms));
 }
 
+static void check_patience(const struct odrp_dev *dev)
+{
+	odrp_sess_check_patience(&dev->sess);
+}
+
 static void unchecked(const struct odrp_dev *dev)
 {
 }
@@ -348,7 +353,7 @@ static ssize_t name##_store(struct device *d,				\
 static DEVICE_ATTR_RW(name)
 
 MILLISECONDS(io_timeout_ms, timeout_ms, 1, unchecked);
-MILLISECONDS(dead_after_ms, dead_after_ms, 0, odrp_dev_check_patience);
+MILLISECONDS(dead_after_ms, dead_after_ms, 0, check_patience);
 MILLISECONDS(io_fail_ms, io_fail_ms, 0, check_io_fail);
 MILLISECONDS(reconnect_delay_ms, reconnect_delay_ms, 1, unchecked);
 
