@@ -398,6 +398,35 @@ static void test_fails_meanwhile(void **state)
 	bed_check_idle();
 }
 
+/*
+ * A session dies while it is resumed, and requests end: what is UNKNOWN then is what the
+ * backing device has, and not for the memory node to say.
+ */
+static void test_backed_dies(void **state)
+{
+	struct odrp_backing *backing = (void *)&bed;
+
+	bed.dev.slots.st[3] = ODRP_SLOT_UNKNOWN;
+	bed.dev.some_unknown = true;
+	bed.dev.backing = backing;
+	atomic_set(&sess()->state, ODRP_DEAD);
+	odrp_lookup(&bed.dev);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_UNKNOWN);
+	assert_int_equal(bed.entry_reads, 0);
+}
+
+/* A session that is dead, or being closed, reads no entries. */
+static void test_dead_looks_not(void **state)
+{
+	bed.dev.slots.st[3] = ODRP_SLOT_UNKNOWN;
+	bed.dev.some_unknown = true;
+	atomic_set(&sess()->state, ODRP_DEAD);
+	assert_int_equal(odrp_lookup(&bed.dev), -ECONNRESET);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_UNKNOWN);
+	assert_int_equal(bed.entry_reads, 0);
+	assert_true(bed.dev.some_unknown);
+}
+
 /* It dies in time all the same. */
 static void test_failing_dies(void **state)
 {
@@ -459,6 +488,8 @@ int main(void)
 		T(test_refuses),
 		T(test_end_work),
 		T(test_fails_meanwhile),
+		T(test_backed_dies),
+		T(test_dead_looks_not),
 		T(test_failing_dies),
 		T(test_forced),
 		T(test_restocks),
