@@ -18,7 +18,7 @@ static void slot_found(struct odrp_dev *dev, u64 slot, bool mapped)
 
 	if (!mapped)
 		odrp_lease_put(&dev->lease);
-	else if (odrp_slot_holds(&dev->slots, slot))
+	if (odrp_slot_holds(&dev->slots, slot))
 		odrp_unreadable_mark(dev, slot);
 	odrp_slot_more(q, slot, odrp_slot_end_look(&dev->slots, slot, mapped));
 	odrp_issue_released(q);

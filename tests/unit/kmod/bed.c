@@ -532,6 +532,7 @@ void bed_check_idle(void)
 			    states[i] == ODRP_SLOT_MAPPED ||
 			    states[i] == ODRP_SLOT_FREE_PENDING ||
 			    states[i] == ODRP_SLOT_VOID ||
+			    states[i] == ODRP_SLOT_GONE ||
 			    (states[i] & ODRP_SLOT_STATE_MASK) ==
 			    ODRP_SLOT_UNKNOWN);
 	}

@@ -382,19 +382,56 @@ static void test_fails_meanwhile(void **state)
 	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_FREE_PENDING);
 	/* Executed: the page is there, and what is in it is nobody's. */
 	assert_int_equal(bed.dev.slots.st[1], ODRP_SLOT_VOID);
-	assert_int_equal(bed.dev.slots.st[2], ODRP_SLOT_EMPTY);
-	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_EMPTY);
+	/* Not executed: no page, but a store to it has failed, so it reads as nothing. */
+	assert_int_equal(bed.dev.slots.st[2], ODRP_SLOT_GONE);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_GONE);
 	assert_int_equal(bed.dev.slots.st[5], ODRP_SLOT_VOID);
 	assert_int_equal(bed.dev.slots.st[8], ODRP_SLOT_EMPTY);
 	assert_int_equal(bed.dev.lease.used.v, 3);
 	bio = bed_load(1, 1);
 	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	bio = bed_load(2, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	again = bed_store(2, 1, 'e');
+	bed_drain();
+	assert_int_equal(again->bi_status, BLK_STS_OK);
+	bio = bed_load(2, 1);
+	bed_drain();
+	assert_int_equal(bed_read(bio, 0), 'e');
 	again = bed_store(1, 1, 'd');
 	bed_drain();
 	assert_int_equal(again->bi_status, BLK_STS_OK);
 	bio = bed_load(1, 1);
 	bed_drain();
 	assert_int_equal(bed_read(bio, 0), 'd');
+	bed_check_idle();
+}
+
+/*
+ * A store over a page fails, and the memory node says that there is none: that is no
+ * reason to read zeros.  What is given up reads as zeros.
+ */
+static void test_denied_page(void **state)
+{
+	struct bio *bio;
+
+	bed_store(5, 2, '0');
+	bed_drain();
+	waits = bed_store(5, 2, '5');
+	bed.mapped[5] = bed.mapped[6] = false;
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_connect = fail_meanwhile;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	bio = bed_load(5, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	odrp_free_slot(&bed.dev, 6);
+	bio = bed_load(6, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	assert_int_equal(bed_read(bio, 0), 0);
+	assert_int_equal(bed.dev.lease.used.v, 0);
 	bed_check_idle();
 }
 
@@ -488,6 +525,7 @@ int main(void)
 		T(test_refuses),
 		T(test_end_work),
 		T(test_fails_meanwhile),
+		T(test_denied_page),
 		T(test_backed_dies),
 		T(test_dead_looks_not),
 		T(test_failing_dies),
