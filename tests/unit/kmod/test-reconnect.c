@@ -336,6 +336,50 @@ static void test_end_work(void **state)
 	check_dead(bio);
 }
 
+/* ... or while the memory node is slow to say what its table has. */
+static void expire_at_read(u64 slot)
+{
+	expire(NULL);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+}
+
+static void test_end_work_at_read(void **state)
+{
+	struct bio *bio = bed_store(0, BED_DEPTH, 'a');
+
+	waits = bed_store(8, 1, 'b');
+	bed.on_table_read = expire_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	check_dead(bio);
+}
+
+/* Requests do not begin to fail while entries are read: that would make others UNKNOWN. */
+static void fail_at_read(u64 slot)
+{
+	bed.on_table_read = NULL;
+	jiffies = sess()->reconnect.fail_at;
+	run_end_work();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LOST);
+	assert_true(sess()->reconnect.end_work.work.queued);
+}
+
+static void test_fails_not_at_read(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_table_read = fail_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_false(sess()->reconnect.looking);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
+}
+
 /* Requests wait for no longer than io_fail_ms; the session is tried on. */
 static void fail_meanwhile(struct odrp_conn *conn)
 {
@@ -524,6 +568,8 @@ int main(void)
 		T(test_breaks_last),
 		T(test_refuses),
 		T(test_end_work),
+		T(test_end_work_at_read),
+		T(test_fails_not_at_read),
 		T(test_fails_meanwhile),
 		T(test_denied_page),
 		T(test_backed_dies),
