@@ -453,8 +453,8 @@ static void sess_reconnect(struct odrp_sess *s)
 	int err;
 
 	s->reconnect.refused = false;
-	s->reconnect.lost_at = jiffies;
 	if (!refused) {
+		s->reconnect.lost_at = jiffies;
 		s->reconnect.last_err = 0;
 		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));

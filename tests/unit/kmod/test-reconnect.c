@@ -296,7 +296,7 @@ static void test_breaks_last(void **state)
 static void test_refuses(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
-	unsigned long until;
+	unsigned long until, lost_at = jiffies;
 
 	bed.refuse_at = 0;
 	odrp_sess_fail(sess(), "test");
@@ -307,6 +307,7 @@ static void test_refuses(void **state)
 	jiffies += 10;
 	run();
 	assert_int_equal(sess()->reconnect.until, until);
+	assert_int_equal(sess()->reconnect.lost_at, lost_at);
 	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
