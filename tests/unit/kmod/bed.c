@@ -296,6 +296,8 @@ int odrp_cm_begin(struct odrp_conn *conn)
 		bed.begun[conn->chain]++;
 	else
 		bed.connects++;
+	if (conn->q && bed.begin_err)
+		return bed.begin_err;
 	bed.dialling++;
 	bed.most_dialling = max(bed.most_dialling, bed.dialling);
 	if (bed.on_connect)

@@ -224,11 +224,20 @@ static void test_breaks_meanwhile(void **state)
 	bed_check_idle();
 }
 
+static unsigned int nr_begun(void)
+{
+	unsigned int c, n = 0;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+		n += bed.begun[c];
+	return n;
+}
+
 /* All are asked for at once; one whose answer is lost is asked for again, alone. */
 static void test_dials_again(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
-	unsigned int c, begun = 0;
+	unsigned int c;
 
 	bed.lose_next = 1;
 	odrp_sess_fail(sess(), "test");
@@ -237,14 +246,28 @@ static void test_dials_again(void **state)
 	assert_int_equal(bed.most_dialling, ODRP_WIRE_NR_CHAINS);
 	assert_int_equal(bed.handshakes, 1);
 	assert_int_equal(bed.connects, 1);
-	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
 		assert_in_range(bed.begun[c], 1, 2);
-		begun += bed.begun[c];
-	}
-	assert_int_equal(begun, ODRP_WIRE_NR_CHAINS + 1);
+	assert_int_equal(nr_begun(), ODRP_WIRE_NR_CHAINS + 1);
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
 	bed_check_idle();
+}
+
+/* One that cannot be asked for takes its time: the others are not tried in that round. */
+static void test_dials_none(void **state)
+{
+	unsigned int left;
+
+	bed.begin_err = -EHOSTUNREACH;
+	atomic_set(&sess()->state, ODRP_CONNECTING);
+	assert_int_equal(odrp_dial(sess(), 0, &left), -EHOSTUNREACH);
+	assert_int_equal(left, ODRP_WIRE_NR_CHAINS);
+	assert_int_equal(nr_begun(), 1);
+	bed.begin_err = 0;
+	assert_int_equal(odrp_dial(sess(), 0, &left), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(nr_begun(), 1 + ODRP_WIRE_NR_CHAINS);
 }
 
 /* When no more are up after some rounds, the attempt is over: from the beginning. */
@@ -565,6 +588,7 @@ int main(void)
 		T(test_never_answered),
 		T(test_breaks_meanwhile),
 		T(test_dials_again),
+		T(test_dials_none),
 		T(test_gets_nowhere),
 		T(test_breaks_last),
 		T(test_refuses),
