@@ -239,6 +239,9 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
  */
 bool odrp_slot_begin_look(struct odrp_slots *s, u64 slot)
 {
+	/* Of a whole device few are: none is written to for that. */
+	if (STATE(READ_ONCE(s->st[slot])) != ODRP_SLOT_UNKNOWN)
+		return false;
 	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_LOADING) ||
 	       slot_take(s, slot, UNKNOWN_FREED,
 			 ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED);
