@@ -218,6 +218,20 @@ static void lost(struct odrp_conn *conn, const char *what)
 		step_done(conn, -ECONNRESET);
 }
 
+/*
+ * A connection that stands is told that it is unreachable when the peer's link address is
+ * being looked for, or is another one (RDMA CM, since Linux 6.0): of each connection, and
+ * also when nothing has changed.  Should nothing arrive there any more then requests and
+ * beats have their time-outs.
+ */
+static void conn_unreachable(struct odrp_conn *conn, const struct rdma_cm_event *ev)
+{
+	if (conn->established)
+		return;
+	conn_err(conn, "%s (%d)\n", rdma_event_msg(ev->event), ev->status);
+	step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+}
+
 /* Called one at a time per id; never destroys the id itself. */
 static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
@@ -242,9 +256,7 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
-		conn_err(conn, "%s (%d)\n", rdma_event_msg(ev->event),
-			 ev->status);
-		step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
+		conn_unreachable(conn, ev);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* ctl.c hears of it, too, and waits until nothing is left. */

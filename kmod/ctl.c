@@ -227,7 +227,6 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	}
 	pr_err("hot_add: unknown key '%s': expected %s\n", key,
 	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
-	       "addr, src, port, size, queues, depth, timeout_ms, dead_after_ms, "
 	       "io_fail_ms, reconnect_delay_ms, backend, backing, checksum, protect, "
 	       "translate, key, auth or id");
 	return -EINVAL;

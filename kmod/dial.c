@@ -43,7 +43,8 @@ static void conn_drop(struct odrp_conn *conn)
 }
 
 /*
- * Those of a group that are not up: as many as go.
+ * Those of a group that are not up: as many as go.  When one cannot even be asked for,
+ * those behind it are not tried: each may take the time of a step to find out the same.
  *
  * Return: 0, or the error of the last that failed.
  */
@@ -54,7 +55,7 @@ static int dial_group(struct odrp_sess *s, unsigned int first, unsigned int end)
 	unsigned int i;
 	int err, ret = 0;
 
-	for (i = first; i < end; i++) {
+	for (i = first; !ret && i < end; i++) {
 		struct odrp_conn *conn = nth_conn(s, i);
 
 		if (conn->established)
@@ -96,7 +97,8 @@ int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left)
 		err = dial_group(s, i, i + n);
 		if (err)
 			ret = err;
-		if (!is_wanted(s))
+		/* A new session needs all of them at once. */
+		if (!is_wanted(s) || (err && odrp_sess_state(s) == ODRP_CONNECTING))
 			break;
 	}
 	if (!ret && i < nr)

@@ -146,7 +146,8 @@ static void end_slot(struct odrp_queue *q, struct odrp_req *req)
 	unsigned int more;
 
 	if (req->res == ODRP_SLOT_FAILED) {
-		WRITE_ONCE(dev->some_unknown, true);
+		if (req->conn->chain != ODRP_WIRE_LOAD)
+			WRITE_ONCE(dev->some_unknown, true);
 		more = dev->backing ? odrp_slot_end_local(&dev->slots, req->slot) :
 				      odrp_slot_end(&dev->slots, req->slot, req->res);
 	} else {

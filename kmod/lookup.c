@@ -18,7 +18,7 @@ static void slot_found(struct odrp_dev *dev, u64 slot, bool mapped)
 
 	if (!mapped)
 		odrp_lease_put(&dev->lease);
-	else if (odrp_slot_holds(&dev->slots, slot))
+	if (odrp_slot_holds(&dev->slots, slot))
 		odrp_unreadable_mark(dev, slot);
 	odrp_slot_more(q, slot, odrp_slot_end_look(&dev->slots, slot, mapped));
 	odrp_issue_released(q);
@@ -40,7 +40,8 @@ static int look_batch(struct odrp_dev *dev, struct looking *l)
 
 	if (!l->nr)
 		return 0;
-	err = odrp_sync_read(&dev->sess, l->slot, l->nr, mapped);
+	err = odrp_state_is_lost(odrp_sess_state(&dev->sess)) ?
+	      odrp_sync_read(&dev->sess, l->slot, l->nr, mapped) : -ECONNRESET;
 	for (i = 0; i < l->nr; i++) {
 		if (err)
 			slot_left(dev, l->slot[i]);
@@ -57,6 +58,9 @@ static int look_batch(struct odrp_dev *dev, struct looking *l)
  * The session has connections, on which no chain of before runs, and nothing is posted.
  * Takes time in proportion to the device if a request has failed.
  *
+ * With a backing device requests fail when the session is dead, and then the slots say
+ * what that device has (backing.c): none is EMPTY because the memory node says so.
+ *
  * Return: 0, or -errno; what could not be read is UNKNOWN still.
  */
 int odrp_lookup(struct odrp_dev *dev)
@@ -65,7 +69,7 @@ int odrp_lookup(struct odrp_dev *dev)
 	u64 slot;
 	int err = 0;
 
-	if (!READ_ONCE(dev->some_unknown))
+	if (dev->backing || !READ_ONCE(dev->some_unknown))
 		return 0;
 	for (slot = 0; !err && slot < dev->slots.nr; slot++) {
 		if (!(slot % 65536))

@@ -174,7 +174,8 @@ int odrp_msg_receive(struct odrp_conn *conn, unsigned int nth, void *ret_p,
  * odrp_msgs_lost() - the peer has hung up, or the device goes
  *
  * What has not come does not come any more, and what is sent is waited for no longer: the
- * queue pair completes all of it.  Waits for who makes or takes away the queue pair.
+ * queue pair completes all of it.  Sleeps: waits for who makes or takes away the queue
+ * pair.
  */
 void odrp_msgs_lost(struct odrp_conn *conn)
 {
@@ -182,6 +183,19 @@ void odrp_msgs_lost(struct odrp_conn *conn)
 	if (conn->qp)
 		odrp_conn_break(conn);
 	mutex_unlock(&conn->plug_lock);
+}
+
+/*
+ * odrp_msgs_event() - the device says that a queue has failed: nothing comes any more
+ *
+ * Any context, hard interrupt as well.  What is being sent has its time-out.
+ */
+void odrp_msgs_event(struct odrp_conn *conn)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_IN; i++)
+		complete(&conn->msgs->in[i].here);
 }
 
 /* odrp_msgs_unmap() - the connection has no queue pair, and gets none */

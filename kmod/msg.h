@@ -19,6 +19,7 @@ int odrp_msg_send(struct odrp_conn *conn, const void *p, u32 len,
 int odrp_msg_receive(struct odrp_conn *conn, unsigned int nth, void *ret_p,
 		     u32 len, unsigned int ms);
 void odrp_msgs_lost(struct odrp_conn *conn);
+void odrp_msgs_event(struct odrp_conn *conn);
 void odrp_msgs_unmap(struct odrp_conn *conn);
 void odrp_msgs_free(struct odrp_conn *conn);
 

@@ -43,11 +43,11 @@ static void cq_event(struct ib_cq *cq, void *context)
 	irq_poll_sched(&conn->iop);
 }
 
-/* What a queue reports fails the session, or the handshake alone. */
+/* What a queue reports fails the session, or the handshake alone.  Any context. */
 static void conn_event(struct odrp_conn *conn, int event)
 {
 	if (conn->msgs)
-		odrp_msgs_lost(conn);
+		odrp_msgs_event(conn);
 	else
 		odrp_sess_event(conn->sess, event);
 }

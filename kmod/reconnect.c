@@ -277,6 +277,33 @@ static int sess_connect_io(struct odrp_sess *s)
 	}
 }
 
+static void set_looking(struct odrp_sess *s, bool looking)
+{
+	spin_lock_bh(&s->lock);
+	s->reconnect.looking = looking;
+	spin_unlock_bh(&s->lock);
+}
+
+/*
+ * Connections are up: what the memory node's table says, and then live.  Nobody has
+ * requests fail meanwhile but who makes the session dead, as the end of its time does.
+ */
+static int sess_look(struct odrp_sess *s)
+{
+	int err;
+
+	set_looking(s, true);
+	/* Done, also for one that has just died; and armed for the end. */
+	flush_delayed_work(&s->reconnect.end_work);
+	err = sess_settle(s);
+	if (!err)
+		err = odrp_lookup(s->dev);
+	if (!err && !sess_go_live(s))
+		err = -ECONNRESET;
+	set_looking(s, false);
+	return err;
+}
+
 static int sess_attempt(struct odrp_sess *s)
 {
 	int err;
@@ -297,16 +324,7 @@ static int sess_attempt(struct odrp_sess *s)
 		return err;
 	/* After this no chain of before runs. */
 	err = sess_connect_io(s);
-	if (err)
-		return err;
-	/* From here on nobody has requests fail but who makes the session dead. */
-	cancel_delayed_work_sync(&s->reconnect.end_work);
-	err = sess_settle(s);
-	if (!err)
-		err = odrp_lookup(s->dev);
-	if (err)
-		return err;
-	return sess_go_live(s) ? 0 : -ECONNRESET;
+	return err ?: sess_look(s);
 }
 
 static void stock_conn(struct odrp_conn *conn)
@@ -367,7 +385,8 @@ static void deadline_arm(struct odrp_sess *s)
 
 	if (!odrp_state_is_lost(state))
 		return;
-	if (state == ODRP_LOST && s->reconnect.fail_at)
+	if (state == ODRP_LOST && s->reconnect.fail_at &&
+	    !READ_ONCE(s->reconnect.looking))
 		when = s->reconnect.fail_at;
 	left = when - jiffies;
 	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
@@ -380,7 +399,7 @@ static void sess_begin_failing(struct odrp_sess *s)
 	bool failing;
 
 	spin_lock_bh(&s->lock);
-	failing = s->reconnect.fail_at &&
+	failing = s->reconnect.fail_at && !s->reconnect.looking &&
 		  !time_before(jiffies, s->reconnect.fail_at) &&
 		  odrp_sess_move(s, ODRP_FAILING, &from);
 	spin_unlock_bh(&s->lock);
@@ -434,8 +453,8 @@ static void sess_reconnect(struct odrp_sess *s)
 	int err;
 
 	s->reconnect.refused = false;
-	s->reconnect.lost_at = jiffies;
 	if (!refused) {
+		s->reconnect.lost_at = jiffies;
 		s->reconnect.last_err = 0;
 		s->reconnect.until = jiffies +
 			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));

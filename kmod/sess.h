@@ -73,6 +73,8 @@ struct odrp_keys {
  * @end:	the same; 0: not reconnecting, nothing ends; guarded by odrp_sess.lock
  * @fail_at:	when requests begin to fail; 0: with the session; guarded by
  *		odrp_sess.lock
+ * @looking:	entries are being read: requests do not begin to fail; guarded by
+ *		odrp_sess.lock
  * @unplugged:	no queue pair has any of our requests; guarded by odrp_sess.lock
  * @end_work:	has the session die then, whatever @work waits for
  * @last_err:	of the last attempt
@@ -90,6 +92,7 @@ struct odrp_reconnect {
 	unsigned long		until;
 	unsigned long		end;
 	unsigned long		fail_at;
+	bool			looking;
 	bool			unplugged;
 	bool			lacks_spares;	/* the session lives, and ... */
 	struct delayed_work	end_work;

@@ -49,6 +49,7 @@ enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
 			return ODRP_SLOT_DO_ZERO;
 		case ODRP_SLOT_UNKNOWN:
 		case ODRP_SLOT_VOID:
+		case ODRP_SLOT_GONE:
 			return ODRP_SLOT_DO_FAIL;
 		case ODRP_SLOT_MAPPED:
 			if (slot_take(s, slot, v, ODRP_SLOT_LOADING))
@@ -86,6 +87,11 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 			if (slot_take(s, slot, v,
 				      ODRP_SLOT_STORING | ODRP_SLOT_F_VOID))
 				return ODRP_SLOT_DO_MAPPED;
+			break;
+		case ODRP_SLOT_GONE:
+			if (slot_take(s, slot, v,
+				      ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_VOID))
+				return ODRP_SLOT_DO_UNMAPPED;
 			break;
 		case ODRP_SLOT_UNKNOWN:
 		case UNKNOWN_FREED:
@@ -169,13 +175,15 @@ static u8 after(u8 v, enum odrp_slot_result res)
 	if (st == ODRP_SLOT_FREEING)
 		return res == ODRP_SLOT_OK ? ODRP_SLOT_EMPTY :
 					     ODRP_SLOT_FREE_PENDING;
-	if (st == ODRP_SLOT_STORING_NEW && res == ODRP_SLOT_ABORTED)
-		return ODRP_SLOT_EMPTY;
-	if ((v & ODRP_SLOT_F_BLANK) && res == ODRP_SLOT_ABORTED)
-		return ODRP_SLOT_FREE_PENDING;
-	if ((v & ODRP_SLOT_F_VOID) && res == ODRP_SLOT_ABORTED)
+	if (res != ODRP_SLOT_ABORTED)
+		return ODRP_SLOT_MAPPED;
+	if (st == ODRP_SLOT_STORING_NEW)
+		return (v & ODRP_SLOT_F_VOID) && !(v & ODRP_SLOT_F_FREED) ?
+		       ODRP_SLOT_GONE : ODRP_SLOT_EMPTY;
+	/* Also to a page that was reused: BLANK, but the slot reads as before. */
+	if (v & ODRP_SLOT_F_VOID)
 		return ODRP_SLOT_VOID;
-	return ODRP_SLOT_MAPPED;
+	return v & ODRP_SLOT_F_BLANK ? ODRP_SLOT_FREE_PENDING : ODRP_SLOT_MAPPED;
 }
 
 /*
@@ -231,6 +239,9 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
  */
 bool odrp_slot_begin_look(struct odrp_slots *s, u64 slot)
 {
+	/* Of a whole device few are: none is written to for that. */
+	if (STATE(READ_ONCE(s->st[slot])) != ODRP_SLOT_UNKNOWN)
+		return false;
 	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_LOADING) ||
 	       slot_take(s, slot, UNKNOWN_FREED,
 			 ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED);
@@ -261,7 +272,7 @@ static unsigned int end_look(struct odrp_slots *s, u64 slot, u8 kept, u8 freed)
 unsigned int odrp_slot_end_look(struct odrp_slots *s, u64 slot, bool mapped)
 {
 	if (!mapped)
-		return end_look(s, slot, ODRP_SLOT_EMPTY, ODRP_SLOT_EMPTY);
+		return end_look(s, slot, ODRP_SLOT_GONE, ODRP_SLOT_EMPTY);
 	return end_look(s, slot, ODRP_SLOT_VOID, ODRP_SLOT_FREE_PENDING);
 }
 
@@ -305,6 +316,11 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 			if (slot_take(s, slot, v, v | ODRP_SLOT_F_FREED))
 				return false;
 			break;
+		case ODRP_SLOT_EMPTY:
+			if (v == ODRP_SLOT_EMPTY ||
+			    slot_take(s, slot, v, ODRP_SLOT_EMPTY))
+				return false;
+			break;
 		case ODRP_SLOT_UNKNOWN:	/* whoever looks it up frees it */
 			if (slot_take(s, slot, v, UNKNOWN_FREED))
 				return false;
@@ -326,6 +342,7 @@ bool odrp_slot_holds(const struct odrp_slots *s, u64 slot)
 
 	switch (STATE(v)) {
 	case ODRP_SLOT_EMPTY:
+		return v == ODRP_SLOT_GONE;
 	case ODRP_SLOT_FREE_PENDING:
 	case ODRP_SLOT_FREEING:
 		return false;

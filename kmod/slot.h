@@ -3,7 +3,7 @@
  * What the memory node holds for each swap slot, and who is working on it.
  *
  * One byte per slot, and the number of its entry.  A slot is either idle
- * (EMPTY, MAPPED, FREE_PENDING, UNKNOWN) or owned by exactly one operation in
+ * (EMPTY, MAPPED, FREE_PENDING, UNKNOWN, VOID, GONE) or owned by exactly one operation in
  * flight (LOADING, STORING, STORING_NEW, FREEING).  Everything that wants an
  * owned slot waits until its owner calls odrp_slot_end(); so no two requests for
  * one slot are ever on the wire together, and each store knows which of the two
@@ -22,8 +22,10 @@
  *
  * A store or a free that was sent and not answered leaves the slot UNKNOWN: nobody
  * knows whether it has a page.  When the session is resumed its entry is read
- * (lookup.c).  A slot that has no page is EMPTY; one that has one is VOID: what is in
- * the page is nobody's, so a load fails, and the next store is a mapped one.
+ * (lookup.c).  One that has a page is VOID: what is in the page is nobody's, so a load
+ * fails, and the next store is a mapped one.  One that has none is GONE: the same, but the
+ * next store is an unmapped one.  It is not EMPTY, for that reads as zeros, and whether
+ * there was anything to lose only the memory node has said.
  *
  * A memory node that is gone for good can be replaced by another copy
  * (backing.c).  Slots are then taken and given up by the *_local() functions; what
@@ -48,6 +50,8 @@ enum odrp_slot_state {
 	ODRP_SLOT_STATE_MASK	= 0x07,
 	/* MAPPED, contents lost; idle */
 	ODRP_SLOT_VOID		= 0x40 | ODRP_SLOT_MAPPED,
+	/* EMPTY, contents lost; idle */
+	ODRP_SLOT_GONE		= 0x40 | ODRP_SLOT_EMPTY,
 };
 
 /*
@@ -58,7 +62,7 @@ enum odrp_slot_state {
 #define ODRP_SLOT_F_WAITED	0x10u	/* somebody waits for the end */
 /* STORING to a page whose contents had been given up: not to be read. */
 #define ODRP_SLOT_F_BLANK	0x20u
-/* STORING to a page that was VOID. */
+/* STORING or STORING_NEW of a slot that was VOID or GONE. */
 #define ODRP_SLOT_F_VOID	0x40u
 
 struct odrp_slots {

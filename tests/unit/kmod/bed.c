@@ -296,6 +296,8 @@ int odrp_cm_begin(struct odrp_conn *conn)
 		bed.begun[conn->chain]++;
 	else
 		bed.connects++;
+	if (conn->q && bed.begin_err)
+		return bed.begin_err;
 	bed.dialling++;
 	bed.most_dialling = max(bed.most_dialling, bed.dialling);
 	if (bed.on_connect)
@@ -532,6 +534,7 @@ void bed_check_idle(void)
 			    states[i] == ODRP_SLOT_MAPPED ||
 			    states[i] == ODRP_SLOT_FREE_PENDING ||
 			    states[i] == ODRP_SLOT_VOID ||
+			    states[i] == ODRP_SLOT_GONE ||
 			    (states[i] & ODRP_SLOT_STATE_MASK) ==
 			    ODRP_SLOT_UNKNOWN);
 	}

@@ -28,6 +28,7 @@ struct bed {
 	/* connecting */
 	int			handshake_err;
 	unsigned int		handshakes;
+	int			begin_err;	/* of each for I/O that is asked for */
 	int			connect_err;	/* of each that is made */
 	void			(*on_connect)(struct odrp_conn *conn);
 	unsigned int		connects;	/* of the admin connection */

@@ -68,6 +68,7 @@ static void expect_error(u64 slot)
 	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
 	assert_int_equal(bed_read(bio, 0), 0);
 	assert_int_equal(bed.dev.stats->protect_errors, before + 1);
+	assert_false(bed.dev.some_unknown);	/* its slot is not to be looked up */
 	forget_bios();
 }
 

@@ -224,11 +224,20 @@ static void test_breaks_meanwhile(void **state)
 	bed_check_idle();
 }
 
+static unsigned int nr_begun(void)
+{
+	unsigned int c, n = 0;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+		n += bed.begun[c];
+	return n;
+}
+
 /* All are asked for at once; one whose answer is lost is asked for again, alone. */
 static void test_dials_again(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
-	unsigned int c, begun = 0;
+	unsigned int c;
 
 	bed.lose_next = 1;
 	odrp_sess_fail(sess(), "test");
@@ -237,14 +246,28 @@ static void test_dials_again(void **state)
 	assert_int_equal(bed.most_dialling, ODRP_WIRE_NR_CHAINS);
 	assert_int_equal(bed.handshakes, 1);
 	assert_int_equal(bed.connects, 1);
-	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
 		assert_in_range(bed.begun[c], 1, 2);
-		begun += bed.begun[c];
-	}
-	assert_int_equal(begun, ODRP_WIRE_NR_CHAINS + 1);
+	assert_int_equal(nr_begun(), ODRP_WIRE_NR_CHAINS + 1);
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
 	bed_check_idle();
+}
+
+/* One that cannot be asked for takes its time: the others are not tried in that round. */
+static void test_dials_none(void **state)
+{
+	unsigned int left;
+
+	bed.begin_err = -EHOSTUNREACH;
+	atomic_set(&sess()->state, ODRP_CONNECTING);
+	assert_int_equal(odrp_dial(sess(), 0, &left), -EHOSTUNREACH);
+	assert_int_equal(left, ODRP_WIRE_NR_CHAINS);
+	assert_int_equal(nr_begun(), 1);
+	bed.begin_err = 0;
+	assert_int_equal(odrp_dial(sess(), 0, &left), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(nr_begun(), 1 + ODRP_WIRE_NR_CHAINS);
 }
 
 /* When no more are up after some rounds, the attempt is over: from the beginning. */
@@ -296,7 +319,7 @@ static void test_breaks_last(void **state)
 static void test_refuses(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
-	unsigned long until;
+	unsigned long until, lost_at = jiffies;
 
 	bed.refuse_at = 0;
 	odrp_sess_fail(sess(), "test");
@@ -307,6 +330,7 @@ static void test_refuses(void **state)
 	jiffies += 10;
 	run();
 	assert_int_equal(sess()->reconnect.until, until);
+	assert_int_equal(sess()->reconnect.lost_at, lost_at);
 	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
 	bed_drain();
 	assert_int_equal(bio->bi_status, BLK_STS_OK);
@@ -334,6 +358,50 @@ static void test_end_work(void **state)
 	odrp_sess_fail(sess(), "test");
 	run();
 	check_dead(bio);
+}
+
+/* ... or while the memory node is slow to say what its table has. */
+static void expire_at_read(u64 slot)
+{
+	expire(NULL);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+}
+
+static void test_end_work_at_read(void **state)
+{
+	struct bio *bio = bed_store(0, BED_DEPTH, 'a');
+
+	waits = bed_store(8, 1, 'b');
+	bed.on_table_read = expire_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	check_dead(bio);
+}
+
+/* Requests do not begin to fail while entries are read: that would make others UNKNOWN. */
+static void fail_at_read(u64 slot)
+{
+	bed.on_table_read = NULL;
+	jiffies = sess()->reconnect.fail_at;
+	run_end_work();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LOST);
+	assert_true(sess()->reconnect.end_work.work.queued);
+}
+
+static void test_fails_not_at_read(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_table_read = fail_at_read;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_false(sess()->reconnect.looking);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	bed_check_idle();
 }
 
 /* Requests wait for no longer than io_fail_ms; the session is tried on. */
@@ -382,13 +450,22 @@ static void test_fails_meanwhile(void **state)
 	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_FREE_PENDING);
 	/* Executed: the page is there, and what is in it is nobody's. */
 	assert_int_equal(bed.dev.slots.st[1], ODRP_SLOT_VOID);
-	assert_int_equal(bed.dev.slots.st[2], ODRP_SLOT_EMPTY);
-	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_EMPTY);
+	/* Not executed: no page, but a store to it has failed, so it reads as nothing. */
+	assert_int_equal(bed.dev.slots.st[2], ODRP_SLOT_GONE);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_GONE);
 	assert_int_equal(bed.dev.slots.st[5], ODRP_SLOT_VOID);
 	assert_int_equal(bed.dev.slots.st[8], ODRP_SLOT_EMPTY);
 	assert_int_equal(bed.dev.lease.used.v, 3);
 	bio = bed_load(1, 1);
 	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	bio = bed_load(2, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	again = bed_store(2, 1, 'e');
+	bed_drain();
+	assert_int_equal(again->bi_status, BLK_STS_OK);
+	bio = bed_load(2, 1);
+	bed_drain();
+	assert_int_equal(bed_read(bio, 0), 'e');
 	again = bed_store(1, 1, 'd');
 	bed_drain();
 	assert_int_equal(again->bi_status, BLK_STS_OK);
@@ -396,6 +473,63 @@ static void test_fails_meanwhile(void **state)
 	bed_drain();
 	assert_int_equal(bed_read(bio, 0), 'd');
 	bed_check_idle();
+}
+
+/*
+ * A store over a page fails, and the memory node says that there is none: that is no
+ * reason to read zeros.  What is given up reads as zeros.
+ */
+static void test_denied_page(void **state)
+{
+	struct bio *bio;
+
+	bed_store(5, 2, '0');
+	bed_drain();
+	waits = bed_store(5, 2, '5');
+	bed.mapped[5] = bed.mapped[6] = false;
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_connect = fail_meanwhile;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	bio = bed_load(5, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	odrp_free_slot(&bed.dev, 6);
+	bio = bed_load(6, 1);
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+	assert_int_equal(bed_read(bio, 0), 0);
+	assert_int_equal(bed.dev.lease.used.v, 0);
+	bed_check_idle();
+}
+
+/*
+ * A session dies while it is resumed, and requests end: what is UNKNOWN then is what the
+ * backing device has, and not for the memory node to say.
+ */
+static void test_backed_dies(void **state)
+{
+	struct odrp_backing *backing = (void *)&bed;
+
+	bed.dev.slots.st[3] = ODRP_SLOT_UNKNOWN;
+	bed.dev.some_unknown = true;
+	bed.dev.backing = backing;
+	atomic_set(&sess()->state, ODRP_DEAD);
+	odrp_lookup(&bed.dev);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_UNKNOWN);
+	assert_int_equal(bed.entry_reads, 0);
+}
+
+/* A session that is dead, or being closed, reads no entries. */
+static void test_dead_looks_not(void **state)
+{
+	bed.dev.slots.st[3] = ODRP_SLOT_UNKNOWN;
+	bed.dev.some_unknown = true;
+	atomic_set(&sess()->state, ODRP_DEAD);
+	assert_int_equal(odrp_lookup(&bed.dev), -ECONNRESET);
+	assert_int_equal(bed.dev.slots.st[3], ODRP_SLOT_UNKNOWN);
+	assert_int_equal(bed.entry_reads, 0);
+	assert_true(bed.dev.some_unknown);
 }
 
 /* It dies in time all the same. */
@@ -454,11 +588,17 @@ int main(void)
 		T(test_never_answered),
 		T(test_breaks_meanwhile),
 		T(test_dials_again),
+		T(test_dials_none),
 		T(test_gets_nowhere),
 		T(test_breaks_last),
 		T(test_refuses),
 		T(test_end_work),
+		T(test_end_work_at_read),
+		T(test_fails_not_at_read),
 		T(test_fails_meanwhile),
+		T(test_denied_page),
+		T(test_backed_dies),
+		T(test_dead_looks_not),
 		T(test_failing_dies),
 		T(test_forced),
 		T(test_restocks),

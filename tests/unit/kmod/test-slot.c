@@ -65,6 +65,8 @@ static void test_slot_begin(void **state)
 		  UNKNOWN_FREED },
 		{ ODRP_SLOT_VOID, ODRP_SLOT_DO_FAIL, ODRP_SLOT_DO_MAPPED,
 		  ODRP_SLOT_STORING | ODRP_SLOT_F_VOID },
+		{ ODRP_SLOT_GONE, ODRP_SLOT_DO_FAIL, ODRP_SLOT_DO_UNMAPPED,
+		  ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_VOID },
 		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED, ODRP_SLOT_DO_WAIT,
 		  ODRP_SLOT_DO_WAIT, ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED },
 	};
@@ -99,6 +101,13 @@ static void test_slot_end(void **state)
 		{ ODRP_SLOT_STORING | ODRP_SLOT_F_VOID | ODRP_SLOT_F_FREED,
 		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREE_PENDING,
 		  UNKNOWN_FREED },
+		{ ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_VOID, ODRP_SLOT_MAPPED,
+		  ODRP_SLOT_GONE, ODRP_SLOT_UNKNOWN },
+		{ ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_VOID | ODRP_SLOT_F_FREED,
+		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_EMPTY, UNKNOWN_FREED },
+		/* GONE, and it has taken the page of another slot. */
+		{ ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK | ODRP_SLOT_F_VOID,
+		  ODRP_SLOT_MAPPED, ODRP_SLOT_VOID, ODRP_SLOT_UNKNOWN },
 		{ ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED,
 		  ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREE_PENDING,
 		  ODRP_SLOT_FREE_PENDING },
@@ -148,6 +157,7 @@ static void test_slot_freed(void **state)
 		{ ODRP_SLOT_UNKNOWN, UNKNOWN_FREED, false },
 		{ UNKNOWN_FREED, UNKNOWN_FREED, false },
 		{ ODRP_SLOT_VOID, ODRP_SLOT_FREE_PENDING, true },
+		{ ODRP_SLOT_GONE, ODRP_SLOT_EMPTY, false },
 	};
 	unsigned int i;
 
@@ -164,7 +174,7 @@ static void test_slot_look(void **state)
 	static const struct {
 		u8 st, mapped, empty, aborted;
 	} t[] = {
-		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_VOID, ODRP_SLOT_EMPTY,
+		{ ODRP_SLOT_UNKNOWN, ODRP_SLOT_VOID, ODRP_SLOT_GONE,
 		  ODRP_SLOT_UNKNOWN },
 		{ UNKNOWN_FREED, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_EMPTY,
 		  UNKNOWN_FREED },
@@ -193,6 +203,8 @@ static void test_slot_look(void **state)
 				 want[how] == ODRP_SLOT_FREE_PENDING);
 	}
 	byte = ODRP_SLOT_VOID;
+	assert_false(odrp_slot_begin_look(&slots, 0));
+	byte = ODRP_SLOT_GONE;
 	assert_false(odrp_slot_begin_look(&slots, 0));
 }
 
@@ -281,6 +293,7 @@ static void test_slot_holds(void **state)
 		{ ODRP_SLOT_UNKNOWN, true },
 		{ UNKNOWN_FREED, false },
 		{ ODRP_SLOT_VOID, true },
+		{ ODRP_SLOT_GONE, true },
 	};
 	unsigned int i;
 

@@ -212,12 +212,22 @@ struct delayed_work {
 	struct work_struct work;
 };
 
+static inline void shim_flush(struct work_struct *w)
+{
+	bool queued = w->queued;
+
+	w->queued = 0;
+	if (queued)
+		w->fn(w);
+}
+
 #define to_delayed_work(w)		container_of(w, struct delayed_work, work)
 #define INIT_WORK(w, f)			(*(w) = (struct work_struct){ .fn = (f) })
 #define INIT_DELAYED_WORK(w, f)		INIT_WORK(&(w)->work, f)
 #define queue_work(wq, w)		((void)(w)->queued++)
 #define queue_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
 #define mod_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
+#define flush_delayed_work(w)		shim_flush(&(w)->work)
 #define cancel_delayed_work(w)		((void)((w)->work.queued = 0))
 #define cancel_work_sync(w)		((void)((w)->queued = 0))
 #define cancel_delayed_work_sync(w)	((void)((w)->work.queued = 0))
