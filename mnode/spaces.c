@@ -469,18 +469,27 @@ unsigned int spaces_joined(const struct space *space)
 	       !space->host.closed;
 }
 
+static uint64_t connections_by(const struct spaces *sp, uint64_t pass)
+{
+	const struct far_host_attach *attach;
+	uint64_t nr = 0;
+
+	for (attach = sp->host.attaches; attach; attach = attach->next)
+		if (attach->pass == pass)
+			nr += 1 + attach->nr_queues;
+	return nr;
+}
+
+/* By passes, of which a name has few: this is asked for each name, at each tick. */
 uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
 			       const char *name)
 {
-	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
 	const struct pass *pass;
 	uint64_t nr = 0;
 
-	for (; attach; attach = attach->next) {
-		pass = who_pass(who, attach->pass);
-		if (pass && !strcmp(pass->name, name))
-			nr += 1 + attach->nr_queues;
-	}
+	for (pass = who->passes; sp->open && pass; pass = pass->next)
+		if (!strcmp(pass->name, name))
+			nr += connections_by(sp, pass->handle);
 	return nr;
 }
 
