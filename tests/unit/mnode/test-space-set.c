@@ -535,6 +535,26 @@ static void test_other_secret(void **state)
 	first_secret = 7;
 }
 
+/* What came of one handshake is not said of the next one, which nobody answers. */
+static void test_proved_absent(void **state)
+{
+	static const char absent[] = "cannot be asked: its address cannot be reached";
+
+	world_open();
+	bed_pass(&b, 20000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble, absent);
+	second_secret = 8;
+	second_begin("4M");
+	bed_pass(&b, 20000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble,
+			    "has another secret than this one");
+	second_end();
+	bed_pass(&b, 200000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble, absent);
+	world_close();
+	second_secret = 7;
+}
+
 /* A name that is good for clients gives no orders. */
 static void test_other_name(void **state)
 {
@@ -557,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_proved_again),
 		cmocka_unit_test(test_arbiter_proved_again),
 		cmocka_unit_test(test_other_secret),
+		cmocka_unit_test(test_proved_absent),
 		cmocka_unit_test(test_other_name),
 	};
 	const struct CMUnitTest tests[] = {
