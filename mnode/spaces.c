@@ -364,14 +364,29 @@ static bool attach_adopt(struct spaces *sp, const struct who *who,
 	return true;
 }
 
-/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
-static unsigned int name_within_share(const struct spaces *sp, const char *name,
-				      unsigned int role)
+/* Is that the arbiter of a set, who gives orders? */
+static bool hello_is_arbiters(const struct spaces *sp,
+			      const struct odrp_far_hello *hello, const char *name)
 {
-	if (!sp->share || role == ODRP_FAR_JOIN || role == ODRP_FAR_CUT)
+	char text[ODRP_FAR_NAME_MAX + 1] = "", key[CONF_CLIENT_MAX];
+	const struct space *space;
+
+	if (hello->role != ODRP_FAR_JOIN && hello->role != ODRP_FAR_CUT)
+		return false;
+	memcpy(text, hello->name, sizeof(hello->name));
+	space = spaces_find(sp, text);
+	return space && space_set_key(space->conf, space->conf->node, key) &&
+	       !strcmp(name, key);
+}
+
+/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
+static unsigned int name_within_share(const struct spaces *sp,
+				      const struct odrp_far_hello *hello, const char *name)
+{
+	if (!sp->share || hello_is_arbiters(sp, hello, name))
 		return ODRP_FAR_OK;
-	return sp->share(sp->share_arg, name,
-			 role == ODRP_FAR_ATTACH || role == ODRP_FAR_QUEUE);
+	return sp->share(sp->share_arg, name, hello->role == ODRP_FAR_ATTACH ||
+			 hello->role == ODRP_FAR_QUEUE);
 }
 
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
@@ -397,7 +412,7 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 	};
 	hello_name_space(sp, req.space, &hello);
 	memcpy(said.priv, &hello, sizeof(hello));
-	status = name_within_share(sp, pass->name, req.role);
+	status = name_within_share(sp, &hello, pass->name);
 	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
 		       attach_adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
 	if (status)

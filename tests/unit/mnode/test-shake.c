@@ -629,7 +629,7 @@ static void test_share_of_a_client(void **state)
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_LIMIT);
-	assert_int_equal(far_asks(other, ODRP_FAR_JOIN), ODRP_FAR_E_SPACE);
+	assert_int_equal(far_asks(other, ODRP_FAR_JOIN), ODRP_FAR_E_LIMIT);
 	bed_close(&bed);
 }
 
