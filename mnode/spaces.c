@@ -379,14 +379,28 @@ static bool hello_is_arbiters(const struct spaces *sp,
 	       !strcmp(name, key);
 }
 
+/* For one more connection: a queue in the place of an older one is none. */
+static bool hello_connects(const struct spaces *sp, const struct odrp_far_hello *hello)
+{
+	const struct far_host_attach *attach;
+	const struct far_host_link *link;
+
+	if (hello->role != ODRP_FAR_QUEUE)
+		return hello->role == ODRP_FAR_ATTACH;
+	attach = far_host_find(&sp->host, be64_to_cpu(hello->attach));
+	link = attach ? attach->queues : NULL;
+	while (link && link->number != be32_to_cpu(hello->number))
+		link = link->next;
+	return !link;
+}
+
 /* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
 static unsigned int name_within_share(const struct spaces *sp,
 				      const struct odrp_far_hello *hello, const char *name)
 {
 	if (!sp->share || hello_is_arbiters(sp, hello, name))
 		return ODRP_FAR_OK;
-	return sp->share(sp->share_arg, name, hello->role == ODRP_FAR_ATTACH ||
-			 hello->role == ODRP_FAR_QUEUE);
+	return sp->share(sp->share_arg, name, hello_connects(sp, hello));
 }
 
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
