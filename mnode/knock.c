@@ -149,7 +149,7 @@ void knock_work(struct knock *knock, uint64_t now)
 		knock_drop(knock);
 		return;
 	}
-	if (knock->state != KNOCK_HELLO && knock->state != KNOCK_RESPONSE)
+	if (!knock_awaits_mail(knock))
 		return;
 	r = far_mail_take(&knock->mail, bytes, &len);
 	if (r == -EAGAIN)

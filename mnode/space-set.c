@@ -347,7 +347,7 @@ uint64_t space_set_step(struct space_set *set, uint64_t now)
 		set->ask_at = now + SPACE_SET_ASK_NS;
 	}
 	for (i = 0; i < set->nr_members; i++)
-		knocking |= knock_under_way(&set->members[i].knock);
+		knocking |= knock_awaits_mail(&set->members[i].knock);
 	return knocking ? now + SPACE_SET_KNOCK_NS : set->ask_at;
 }
 

@@ -555,6 +555,19 @@ static void test_proved_absent(void **state)
 	second_secret = 7;
 }
 
+/* An agent is not kept awake by a member that does not answer its knock. */
+static void test_proved_waits(void **state)
+{
+	struct space_set *set;
+
+	world_open();
+	set = &part(ARBITER)->set;
+	bed_pass(&b, 100);
+	assert_int_equal(set->members[0].knock.state, KNOCK_ASKED);
+	assert_true(space_set_step(set, set->now) > set->now + 100 * SPACE_SET_KNOCK_NS);
+	world_close();
+}
+
 /* A name that is good for clients gives no orders. */
 static void test_other_name(void **state)
 {
@@ -578,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_arbiter_proved_again),
 		cmocka_unit_test(test_other_secret),
 		cmocka_unit_test(test_proved_absent),
+		cmocka_unit_test(test_proved_waits),
 		cmocka_unit_test(test_other_name),
 	};
 	const struct CMUnitTest tests[] = {
