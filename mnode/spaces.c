@@ -576,7 +576,7 @@ static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 	char why[CONF_WHY_MAX];
 
 	if (set->lost) {
-		*ret_next = set->ask_at;
+		*ret_next = now + FAR_EPOCH_NS;
 		if (far_host_close(host, &space->host) || set_begin(space))
 			return;
 		log_warning("space %s: begins anew, empty", space->host.name);

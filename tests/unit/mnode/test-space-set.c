@@ -413,6 +413,24 @@ static void test_member_again(void **state)
 	world_close();
 }
 
+/* While clients are still being cut off the agent does not look without a pause. */
+static void test_lost_waits(void **state)
+{
+	struct space_set *set;
+	uint64_t now;
+
+	set_open();
+	set = &part(ARBITER)->set;
+	set->lost = true;
+	b.m.spaces.host.cuts++;
+	now = set->ask_at + 1;
+	assert_true(manager_spaces(&b.m, now) > now);
+	assert_true(set->lost);
+	bed_pass(&b, 8000);
+	assert_true(is_open());
+	world_close();
+}
+
 static void test_arbiter_again(void **state)
 {
 	struct link control;
@@ -601,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_fence_waits),
 		cmocka_unit_test(test_member_again),
+		cmocka_unit_test(test_lost_waits),
 		cmocka_unit_test(test_arbiter_again),
 	};
 
