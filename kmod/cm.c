@@ -40,9 +40,9 @@ static const char * const status_names[] = {
 	[ODRP_WIRE_E_VERSION]	= "other protocol version",
 	[ODRP_WIRE_E_SESSION]	= "no such session, or wrong token",
 	[ODRP_WIRE_E_RANGE]	= "chain, queue, depth or size out of range",
-	[ODRP_WIRE_E_BUSY]	= "queue is connected already, or too many handshakes at a time",
+	[ODRP_WIRE_E_BUSY]	= "queue is connected already, or too many ask at a time",
 	[ODRP_WIRE_E_NOMEM]	= "no memory, or no pages to lease",
-	[ODRP_WIRE_E_LIMIT]	= "too many sessions",
+	[ODRP_WIRE_E_LIMIT]	= "too many sessions, or connections or pages of one name",
 	[ODRP_WIRE_E_INTERNAL]	= "internal error",
 	[ODRP_WIRE_E_AUTH]	= "not proved who asks: hot_add needs the key= that it knows us by",
 };

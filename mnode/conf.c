@@ -696,12 +696,30 @@ static unsigned int nr_names(const char *list)
 	return nr;
 }
 
+/* Another one is no secret's, and who has no name would be asked without any proof. */
+static bool key_names_ok(const char *list)
+{
+	size_t len;
+
+	for (; *list; list += strspn(list, ", \t")) {
+		len = strcspn(list, ", \t");
+		if (!len || len >= CONF_CLIENT_MAX)
+			return false;
+		list += len;
+	}
+	return true;
+}
+
 /* Whether it is known which of the set this one is, and by what it is known. */
 static int check_set(const struct conf_space *space, char *why)
 {
 	bool said = space->node != UINT16_MAX;
 	unsigned int nr_keys = nr_names(space->node_keys);
 
+	if (!key_names_ok(space->node_keys))
+		return complain(why, "space %s: node-keys=%.100s: expected names of 1 to %d "
+				"characters", space->name, space->node_keys,
+				CONF_CLIENT_MAX - 1);
 	if (nr_keys && nr_keys + 1 != space->nr_nodes)
 		return complain(why, "space %s: node-keys=%.100s: expected a name for each "
 				"of the nodes but the first: %u", space->name,

@@ -160,7 +160,7 @@ const char *hello_status_name(enum odrp_wire_status status)
 	case ODRP_WIRE_E_RANGE:
 		return "a size is out of range";
 	case ODRP_WIRE_E_BUSY:
-		return "queue is connected already";
+		return "queue is connected already, or too many requests";
 	case ODRP_WIRE_E_NOMEM:
 		return "no memory or no pages to lease";
 	case ODRP_WIRE_E_LIMIT:

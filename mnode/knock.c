@@ -61,6 +61,7 @@ int knock_begin(struct knock *knock, __be32 ip, const char *name,
 	if (knock_under_way(knock))
 		return 0;
 	knock_drop(knock);
+	knock->refused = false;
 	r = auth_knock(NULL, &knock->knock);
 	if (r)
 		return r;
@@ -135,7 +136,6 @@ static void take_done(struct knock *knock, const void *bytes, size_t len)
 	}
 	hang_up(knock);
 	knock->state = KNOCK_PASSED;
-	knock->refused = false;
 	knock->counter = 0;
 }
 
@@ -149,7 +149,7 @@ void knock_work(struct knock *knock, uint64_t now)
 		knock_drop(knock);
 		return;
 	}
-	if (knock->state != KNOCK_HELLO && knock->state != KNOCK_RESPONSE)
+	if (!knock_awaits_mail(knock))
 		return;
 	r = far_mail_take(&knock->mail, bytes, &len);
 	if (r == -EAGAIN)

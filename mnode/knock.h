@@ -65,6 +65,12 @@ static inline bool knock_under_way(const struct knock *knock)
 	return knock->state != KNOCK_NONE && knock->state != KNOCK_PASSED;
 }
 
+/* Of which no event tells; of anything else one does. */
+static inline bool knock_awaits_mail(const struct knock *knock)
+{
+	return knock->state == KNOCK_HELLO || knock->state == KNOCK_RESPONSE;
+}
+
 /* The next question, of that queue pair. */
 void knock_sign(struct knock *knock, const struct odrp_far_hello *hello, uint32_t qpn,
 		struct odrp_auth_far *ret_req);

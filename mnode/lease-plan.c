@@ -126,16 +126,16 @@ static uint64_t pages_at(const struct lease_share *share, uint64_t level)
 {
 	uint64_t pages = level * (share->weight ? share->weight : 1) >> LEVEL_SHIFT;
 
-	pages = max(pages, share->least);
+	pages = max(pages, min(share->least, share->held));
 	return share->most ? min(pages, share->most) : pages;
 }
 
 /* What raising the share's leases to that level of shares takes out of pages that
- * nobody has: what it lacks of its least is kept for it anyway. */
+ * nobody has, and that are not kept for it. */
 static uint64_t cost_at(struct lease_share *share, level_fn fn, uint64_t level)
 {
 	share->level = level_in(share, fn, pages_at(share, level));
-	return over(share_sum(share, fn, share->level), max(share->held, share->least));
+	return over(share_sum(share, fn, share->level), share->held);
 }
 
 static uint64_t costs_at(struct lease_share *list, level_fn fn, uint64_t level)
@@ -184,7 +184,7 @@ static void find_fair(struct lease_share *list, uint64_t budget, uint64_t top)
 	struct lease *l;
 
 	for (share = list; share; share = share->next) {
-		share->held = 0;
+		share->held = share->least;
 		left = over(left, share->least);
 	}
 	rise(list, need_at, left, top);
@@ -193,13 +193,20 @@ static void find_fair(struct lease_share *list, uint64_t budget, uint64_t top)
 			l->fair = need_at(l, share->level);
 }
 
-static void count_held(struct lease_share *list)
+/* What each has, and what is kept for it: but for the lack, which others have still. */
+static void count_held(struct lease_share *list, uint64_t lack)
 {
 	const struct lease *l;
+	uint64_t kept, gone;
 
-	for (; list; list = list->next)
+	for (; list; list = list->next) {
 		for (list->held = 0, l = list->leases; l; l = l->next)
 			list->held += holding(l);
+		kept = over(list->least, list->held);
+		gone = min(kept, lack);
+		lack -= gone;
+		list->held += kept - gone;
+	}
 }
 
 /* What is raised, and by what; of a lease that stays, what it has. */
@@ -212,11 +219,11 @@ static const struct raising wishes = { wish_at, raised_wish_at };
 
 /* The poorest first.  Returns what is left. */
 static uint64_t raise(struct lease_share *list, const struct raising *by,
-		      uint64_t free, uint64_t top)
+		      uint64_t free, uint64_t lack, uint64_t top)
 {
 	struct lease *l;
 
-	count_held(list);
+	count_held(list, lack);
 	free -= rise(list, by->raised, free, top);
 	for (; list; list = list->next)
 		for (l = list->leases; l; l = l->next)
@@ -350,11 +357,11 @@ void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
 	top = budget << LEVEL_SHIFT;
 	begin(list);
 	find_fair(list, budget, top);
-	free = raise(list, &needs, free, top);
+	free = raise(list, &needs, free, lack, top);
 	if (lack || is_lacking(list))
 		cut(list, lack, free, top);
 	else
-		raise(list, &wishes, free, top);
+		raise(list, &wishes, free, 0, top);
 	balance(list);
 	limit(list);
 }

@@ -319,12 +319,13 @@ void space_set_begin(struct space_set *set, uint64_t life)
 /* True: it has come to an end. */
 static bool knock_goes_on(struct space_set *set, struct space_member *member)
 {
-	if (!knock_under_way(&member->knock))
-		return false;
-	knock_work(&member->knock, set->now);
+	bool under_way = knock_under_way(&member->knock);
+
+	if (under_way)
+		knock_work(&member->knock, set->now);
 	if (member->knock.refused)
 		member_trouble(set, member, "has another secret than this one");
-	return !knock_under_way(&member->knock);
+	return under_way && !knock_under_way(&member->knock);
 }
 
 uint64_t space_set_step(struct space_set *set, uint64_t now)
@@ -346,7 +347,7 @@ uint64_t space_set_step(struct space_set *set, uint64_t now)
 		set->ask_at = now + SPACE_SET_ASK_NS;
 	}
 	for (i = 0; i < set->nr_members; i++)
-		knocking |= knock_under_way(&set->members[i].knock);
+		knocking |= knock_awaits_mail(&set->members[i].knock);
 	return knocking ? now + SPACE_SET_KNOCK_NS : set->ask_at;
 }
 

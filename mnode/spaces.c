@@ -364,14 +364,43 @@ static bool attach_adopt(struct spaces *sp, const struct who *who,
 	return true;
 }
 
-/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
-static unsigned int name_within_share(const struct spaces *sp, const char *name,
-				      unsigned int role)
+/* Is that the arbiter of a set, who gives orders? */
+static bool hello_is_arbiters(const struct spaces *sp,
+			      const struct odrp_far_hello *hello, const char *name)
 {
-	if (!sp->share || role == ODRP_FAR_JOIN || role == ODRP_FAR_CUT)
+	char text[ODRP_FAR_NAME_MAX + 1] = "", key[CONF_CLIENT_MAX];
+	const struct space *space;
+
+	if (hello->role != ODRP_FAR_JOIN && hello->role != ODRP_FAR_CUT)
+		return false;
+	memcpy(text, hello->name, sizeof(hello->name));
+	space = spaces_find(sp, text);
+	return space && space_set_key(space->conf, space->conf->node, key) &&
+	       !strcmp(name, key);
+}
+
+/* For one more connection: a queue in the place of an older one is none. */
+static bool hello_connects(const struct spaces *sp, const struct odrp_far_hello *hello)
+{
+	const struct far_host_attach *attach;
+	const struct far_host_link *link;
+
+	if (hello->role != ODRP_FAR_QUEUE)
+		return hello->role == ODRP_FAR_ATTACH;
+	attach = far_host_find(&sp->host, be64_to_cpu(hello->attach));
+	link = attach ? attach->queues : NULL;
+	while (link && link->number != be32_to_cpu(hello->number))
+		link = link->next;
+	return !link;
+}
+
+/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
+static unsigned int name_within_share(const struct spaces *sp,
+				      const struct odrp_far_hello *hello, const char *name)
+{
+	if (!sp->share || hello_is_arbiters(sp, hello, name))
 		return ODRP_FAR_OK;
-	return sp->share(sp->share_arg, name,
-			 role == ODRP_FAR_ATTACH || role == ODRP_FAR_QUEUE);
+	return sp->share(sp->share_arg, name, hello_connects(sp, hello));
 }
 
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
@@ -397,7 +426,7 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 	};
 	hello_name_space(sp, req.space, &hello);
 	memcpy(said.priv, &hello, sizeof(hello));
-	status = name_within_share(sp, pass->name, req.role);
+	status = name_within_share(sp, &hello, pass->name);
 	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
 		       attach_adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
 	if (status)
@@ -469,18 +498,27 @@ unsigned int spaces_joined(const struct space *space)
 	       !space->host.closed;
 }
 
+static uint64_t connections_by(const struct spaces *sp, uint64_t pass)
+{
+	const struct far_host_attach *attach;
+	uint64_t nr = 0;
+
+	for (attach = sp->host.attaches; attach; attach = attach->next)
+		if (attach->pass == pass)
+			nr += 1 + attach->nr_queues;
+	return nr;
+}
+
+/* By passes, of which a name has few: this is asked for each name, at each tick. */
 uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
 			       const char *name)
 {
-	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
 	const struct pass *pass;
 	uint64_t nr = 0;
 
-	for (; attach; attach = attach->next) {
-		pass = who_pass(who, attach->pass);
-		if (pass && !strcmp(pass->name, name))
-			nr += 1 + attach->nr_queues;
-	}
+	for (pass = who->passes; sp->open && pass; pass = pass->next)
+		if (!strcmp(pass->name, name))
+			nr += connections_by(sp, pass->handle);
 	return nr;
 }
 
@@ -538,7 +576,7 @@ static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 	char why[CONF_WHY_MAX];
 
 	if (set->lost) {
-		*ret_next = set->ask_at;
+		*ret_next = now + FAR_EPOCH_NS;
 		if (far_host_close(host, &space->host) || set_begin(space))
 			return;
 		log_warning("space %s: begins anew, empty", space->host.name);

@@ -341,7 +341,10 @@ ART_PIN(art_node, slot, 16);
 static_assert(sizeof(struct art_node) == ART_NODE_HEAD, "art_node");
 ART_PIN(art_leaf, head, 0);
 ART_PIN(art_leaf, data, 8);
-static_assert(ART_SYMBOL_SHIFT == ART_SIZE_SHIFT + 10, "size");
+static_assert(ART_SYMBOL_SHIFT == ART_SIZE_SHIFT + 10, "size, word");
+static_assert(ART_EXACT % ART_LINE_WORDS == 0 && ART_LINE_WORDS == 1 << 3, "words in 3 bits");
+static_assert(ART_EXACT + (ART_MAX_WORDS / ART_LINE_WORDS - ART_LINES) / 8 == 0x7f,
+	      "sizes in 7 bits");
 static_assert(ART_SYMBOL_MASK >= ART_END, "symbols");
 static_assert(FAR_OFF_BITS - 6 == 34, "offsets in units");
 static_assert(ART_MAX_KEY == 256, "lengths fit 8 bits, depths 9");

@@ -122,7 +122,7 @@ enum odrp_far_status {
 	ODRP_FAR_E_ATTACH	= 4,	/* no such attachment, or not any more */
 	ODRP_FAR_E_BUSY		= 5,
 	ODRP_FAR_E_NOMEM	= 6,
-	ODRP_FAR_E_LIMIT	= 7,	/* too many attachments, or queues of this one */
+	ODRP_FAR_E_LIMIT	= 7,	/* attachments, queues; or what one name may have */
 	ODRP_FAR_E_RIGHTS	= 8,	/* the memory node's settings do not allow it */
 	ODRP_FAR_E_INCOMPLETE	= 9,	/* not all memory nodes of the set have joined */
 	ODRP_FAR_E_AUTH		= 10,	/* not proved who asks: auth.h */

@@ -309,9 +309,9 @@ enum odrp_wire_status {
 	ODRP_WIRE_E_VERSION	= 2,
 	ODRP_WIRE_E_SESSION	= 3,	/* no such session, or wrong token */
 	ODRP_WIRE_E_RANGE	= 4,	/* chain, queue, depth or size out of range */
-	ODRP_WIRE_E_BUSY	= 5,	/* that queue is connected already */
+	ODRP_WIRE_E_BUSY	= 5,	/* that queue is connected already; too many ask */
 	ODRP_WIRE_E_NOMEM	= 6,	/* no memory or no pages to lease */
-	ODRP_WIRE_E_LIMIT	= 7,	/* too many sessions */
+	ODRP_WIRE_E_LIMIT	= 7,	/* sessions; or what one name may have */
 	ODRP_WIRE_E_INTERNAL	= 8,
 	ODRP_WIRE_E_AUTH	= 9,	/* not proved who asks: auth.h */
 };

@@ -406,6 +406,11 @@ static void test_spaces(void **state)
 		  "node-keys = a, b\n", "node-keys=a, b: expected a name for each of the "
 		  "nodes but the first: 1" },
 		{ "[space a]\nsize = 4M\nnode-keys = a\n", "node-keys=a: expected a name" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 1\n"
+		  "node-keys = abcdefghijklmnopqrstuvwxyz123456\n",
+		  "node-keys=abcdefghijklmnopqrstuvwxyz123456: expected names of 1 to 31" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2,10.0.0.3\nnode = 1\n"
+		  "node-keys = ,b\n", "node-keys=,b: expected names of 1 to 31" },
 		{ "[client a]\nmax-pages = 7\nguaranteed-pages = 8\n",
 		  "client a: guaranteed-pages=8: expected at most max-pages=7" },
 		{ "[client *]\nguaranteed-pages = 8\n",

@@ -542,6 +542,9 @@ static void release_none(struct nic *nic, uint32_t id)
 {
 }
 
+/* Of the queue that a client asks for. */
+static uint32_t queue_number;
+
 /* What a client of spaces hears who asks by that pass. */
 static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
 {
@@ -557,6 +560,7 @@ static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
 		.magic = htobe32(ODRP_AUTH_FAR_MAGIC), .version = htobe16(ODRP_AUTH_VERSION),
 		.role = role, .rights = ODRP_FAR_READ, .counter = htobe32(counter),
 		.attach = htobe64(7), .handle = htobe64(pass->handle),
+		.number = htobe32(queue_number),
 	};
 
 	if (role == ODRP_FAR_ATTACH)
@@ -612,7 +616,7 @@ static void test_share_of_a_client(void **state)
 	bed_options(&o);
 	o.conf.pool += 4 << 20;
 	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
-	assert_int_equal(conf_client_set(&o.conf, "node0", "max-connections", "1", why), 0);
+	assert_int_equal(conf_client_set(&o.conf, "node0", "max-connections", "2", why), 0);
 	assert_int_equal(conf_client_set(&o.conf, "node1", "max-requests", "2", why), 0);
 	bed_open(&bed, &o, 0);
 	catching = *bed.nic->ops;
@@ -624,12 +628,16 @@ static void test_share_of_a_client(void **state)
 	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &one), 0);
 	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
 	assert_int_equal(far_asks(one, ODRP_FAR_ATTACH), 0);
+	assert_int_equal(far_asks(one, ODRP_FAR_QUEUE), ODRP_FAR_OK);
+	queue_number = 1;
 	assert_int_equal(far_asks(one, ODRP_FAR_QUEUE), ODRP_FAR_E_LIMIT);
+	queue_number = 0;	/* in the place of the one that it has */
+	assert_int_equal(far_asks(one, ODRP_FAR_QUEUE), ODRP_FAR_OK);
 	assert_int_equal(far_asks(one, ODRP_FAR_CLAIM), ODRP_FAR_OK);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_LIMIT);
-	assert_int_equal(far_asks(other, ODRP_FAR_JOIN), ODRP_FAR_E_SPACE);
+	assert_int_equal(far_asks(other, ODRP_FAR_JOIN), ODRP_FAR_E_LIMIT);
 	bed_close(&bed);
 }
 

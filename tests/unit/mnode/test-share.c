@@ -159,6 +159,28 @@ static void test_guaranteed(void **state)
 	assert_true(held(&shares[2]) > 0);
 }
 
+/* Guaranteed while others have the pages: its owner gets them when they are back, since
+ * together they never have more than there are. */
+static void test_guaranteed_later(void **state)
+{
+	unsigned int i;
+
+	begin();
+	assert_int_equal(join(&shares[1], BUDGET), 0);
+	assert_int_equal(join(&shares[0], BUDGET), 0);
+	leases[0].used = 90000;
+	leases[1].want = BUDGET;
+	rounds(20);
+	shares[0].least = 60000;
+	for (i = 0; i < 40; i++) {
+		if (i == 20)
+			leases[0].used = leases[0].want = 10000;
+		rounds(1);
+		assert_true(leases[0].ceiling + leases[1].ceiling <= BUDGET);
+	}
+	assert_true(held(&shares[0]) >= 60000);
+}
+
 /* Nobody has told the owner's sessions anything: what it is guaranteed stays free. */
 static void test_guaranteed_stays_free(void **state)
 {
@@ -401,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_within_a_share),
 		cmocka_unit_test(test_most_is_no_lack),
 		cmocka_unit_test(test_guaranteed),
+		cmocka_unit_test(test_guaranteed_later),
 		cmocka_unit_test(test_guaranteed_stays_free),
 		cmocka_unit_test(test_lowered),
 		cmocka_unit_test(test_greedy_name),

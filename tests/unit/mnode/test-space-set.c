@@ -413,6 +413,24 @@ static void test_member_again(void **state)
 	world_close();
 }
 
+/* While clients are still being cut off the agent does not look without a pause. */
+static void test_lost_waits(void **state)
+{
+	struct space_set *set;
+	uint64_t now;
+
+	set_open();
+	set = &part(ARBITER)->set;
+	set->lost = true;
+	b.m.spaces.host.cuts++;
+	now = set->ask_at + 1;
+	assert_true(manager_spaces(&b.m, now) > now);
+	assert_true(set->lost);
+	bed_pass(&b, 8000);
+	assert_true(is_open());
+	world_close();
+}
+
 static void test_arbiter_again(void **state)
 {
 	struct link control;
@@ -535,6 +553,39 @@ static void test_other_secret(void **state)
 	first_secret = 7;
 }
 
+/* What came of one handshake is not said of the next one, which nobody answers. */
+static void test_proved_absent(void **state)
+{
+	static const char absent[] = "cannot be asked: its address cannot be reached";
+
+	world_open();
+	bed_pass(&b, 20000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble, absent);
+	second_secret = 8;
+	second_begin("4M");
+	bed_pass(&b, 20000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble,
+			    "has another secret than this one");
+	second_end();
+	bed_pass(&b, 200000);
+	assert_string_equal(part(ARBITER)->set.members[0].trouble, absent);
+	world_close();
+	second_secret = 7;
+}
+
+/* An agent is not kept awake by a member that does not answer its knock. */
+static void test_proved_waits(void **state)
+{
+	struct space_set *set;
+
+	world_open();
+	set = &part(ARBITER)->set;
+	bed_pass(&b, 100);
+	assert_int_equal(set->members[0].knock.state, KNOCK_ASKED);
+	assert_true(space_set_step(set, set->now) > set->now + 100 * SPACE_SET_KNOCK_NS);
+	world_close();
+}
+
 /* A name that is good for clients gives no orders. */
 static void test_other_name(void **state)
 {
@@ -557,6 +608,8 @@ int main(void)
 		cmocka_unit_test(test_proved_again),
 		cmocka_unit_test(test_arbiter_proved_again),
 		cmocka_unit_test(test_other_secret),
+		cmocka_unit_test(test_proved_absent),
+		cmocka_unit_test(test_proved_waits),
 		cmocka_unit_test(test_other_name),
 	};
 	const struct CMUnitTest tests[] = {
@@ -566,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_fence_waits),
 		cmocka_unit_test(test_member_again),
+		cmocka_unit_test(test_lost_waits),
 		cmocka_unit_test(test_arbiter_again),
 	};
 

@@ -127,6 +127,13 @@ bench_on() {
 	client=$!
 }
 
+# measures: waits until client 0 does, or has ended: it has loaded its keys.
+measures() {
+	until grep -q "^far: measuring" "$dir/on0" || ! kill -0 "$client"; do
+		sleep 0.1
+	done
+}
+
 echo 1..50
 make_keys
 start_agent 60000
@@ -226,9 +233,7 @@ result $? "another life of the agent has an empty space"
 # The agent begins anew while a client works: that one is told, and the next one has a
 # space that is empty.
 bench_on 0 --space cache --keys 300
-until grep -q "^far: measuring" "$dir/on0" || ! kill -0 $client; do
-	sleep 0.1
-done
+measures
 kill $agent
 wait $agent
 start_agent 60000
@@ -244,9 +249,10 @@ result $? "nothing of before is in the space"
 # A client that was only stopped is told that it was fenced.
 kill $agent
 wait $agent
-start_agent 500
-bench_on 0 --space cache --keys 300 --ms 15000
+start_agent 2000
+bench_on 0 --space cache --keys 300
 becomes clients 1
+measures
 kill -STOP $client
 becomes fenced 1
 kill -CONT $client

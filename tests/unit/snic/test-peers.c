@@ -174,6 +174,25 @@ static void test_pretends(void **state)
 	snic_free(c.nic);
 }
 
+/* Nor with that of one behind the next port. */
+static void test_pretends_across(void **state)
+{
+	struct crowd c, next;
+
+	crowd_open(&c);
+	next = (struct crowd) { .port = c.port };
+	next.port.fd = -1;
+	assert_int_equal(snic_port_add(c.nic, &next.port), 0);
+	next.nic = c.nic;
+	next.now = c.now;
+	say(&next, 0, 20, 255);
+	say(&c, 50, 20, 255);
+	assert_int_equal(crowd_stats(&c).rx_spoofed, 1);
+	say(&next, 0, 20, 255);
+	expect_sent(&c, 50, 0, 0, 0, 0);	/* it has no place */
+	snic_free(c.nic);
+}
+
 /* Comes again from another port: has its address once the first one is silent. */
 static void test_comes_again(void **state)
 {
@@ -270,6 +289,7 @@ int main(void)
 		cmocka_unit_test(test_three),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_pretends),
+		cmocka_unit_test(test_pretends_across),
 		cmocka_unit_test(test_comes_again),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_makes_place),

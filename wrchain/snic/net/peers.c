@@ -101,8 +101,8 @@ bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int po
 	}
 	sw->ports[port]->ops->sender(sw->ports[port], &peer);
 	i = peer_find(sw, first, last, &peer);
-	/* Whoever pretends to be somebody else is not even a peer. */
-	if (snic_switch_is_elsewhere(nic, sw, i, src)) {
+	/* Whoever pretends to be somebody else is not even a peer: a stranger has no place. */
+	if (snic_switch_is_elsewhere(nic, sw, i == last ? SNIC_MAX_PLACES : i, src)) {
 		snic_stats(nic)->rx_spoofed++;
 		return false;
 	}
