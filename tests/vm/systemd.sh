@@ -18,6 +18,8 @@ for f in /usr/sbin/swapon /usr/sbin/swapoff; do
 	[ ! -e $f ] || ln -sf $f /sbin/
 done
 mkdir -p "$2" /etc/systemd/system/multi-user.target.wants
+# Where odrpctl looks for secrets.
+[ -e "${2%/swap}/keys.d" ] || cp -a /etc/odrp/keys.d "${2%/swap}/"
 {
 	echo '[swap]'
 	for word in $HOT_ADD; do
