@@ -714,6 +714,15 @@ void odrp_cm_disconnect(struct odrp_conn *conn)
 	conn->established = false;
 }
 
+/* odrp_cm_drop() - take away a connection that carries nothing of a bio */
+void odrp_cm_drop(struct odrp_conn *conn)
+{
+	odrp_conn_quiesce(conn);
+	odrp_conn_halt(conn);
+	odrp_conn_unplug(conn);
+	odrp_cm_disconnect(conn);
+}
+
 /*
  * odrp_cm_mtu_cut() - is the MTU of our interface less than what the path was made for?
  *

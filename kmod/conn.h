@@ -215,6 +215,7 @@ int odrp_cm_connect(struct odrp_conn *conn);
 int odrp_conn_stock(struct odrp_conn *conn);
 bool odrp_cm_mtu_cut(struct odrp_conn *conn);
 void odrp_cm_disconnect(struct odrp_conn *conn);
+void odrp_cm_drop(struct odrp_conn *conn);
 void odrp_cm_exit(struct odrp_conn *conn);
 
 /* end.c: the end of connection ids */

@@ -33,15 +33,6 @@ static bool is_wanted(struct odrp_sess *s)
 	       (odrp_state_is_lost(state) && !READ_ONCE(s->reconnect.broken));
 }
 
-/* Nothing has been sent on it. */
-static void conn_drop(struct odrp_conn *conn)
-{
-	odrp_conn_quiesce(conn);
-	odrp_conn_halt(conn);
-	odrp_conn_unplug(conn);
-	odrp_cm_disconnect(conn);
-}
-
 /*
  * Those of a group that are not up: as many as go.  When one cannot even be asked for,
  * those behind it are not tried: each may take the time of a step to find out the same.
@@ -62,7 +53,7 @@ static int dial_group(struct odrp_sess *s, unsigned int first, unsigned int end)
 			continue;
 		err = is_wanted(s) ? odrp_cm_begin(conn) : -ECONNRESET;
 		if (err) {
-			conn_drop(conn);
+			odrp_cm_drop(conn);
 			ret = err;
 		} else {
 			begun |= 1u << (i - first);
@@ -74,7 +65,7 @@ static int dial_group(struct odrp_sess *s, unsigned int first, unsigned int end)
 			continue;
 		err = odrp_cm_finish(nth_conn(s, i), until);
 		if (err) {
-			conn_drop(nth_conn(s, i));
+			odrp_cm_drop(nth_conn(s, i));
 			ret = err;
 		}
 	}

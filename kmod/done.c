@@ -143,16 +143,15 @@ static void fail_bio(struct odrp_dev *dev, struct bio *bio)
 static void end_slot(struct odrp_queue *q, struct odrp_req *req)
 {
 	struct odrp_dev *dev = q->dev;
+	bool failed = req->res == ODRP_SLOT_FAILED;
 	unsigned int more;
 
-	if (req->res == ODRP_SLOT_FAILED) {
-		if (req->conn->chain != ODRP_WIRE_LOAD)
-			WRITE_ONCE(dev->some_unknown, true);
-		more = dev->backing ? odrp_slot_end_local(&dev->slots, req->slot) :
-				      odrp_slot_end(&dev->slots, req->slot, req->res);
-	} else {
+	if (failed && req->conn->chain != ODRP_WIRE_LOAD)
+		WRITE_ONCE(dev->some_unknown, true);
+	if (failed && dev->backing)
+		more = odrp_slot_end_local(&dev->slots, req->slot);
+	else
 		more = odrp_slot_end(&dev->slots, req->slot, req->res);
-	}
 	odrp_slot_more(q, req->slot, more);
 }
 

@@ -178,15 +178,6 @@ static int talk(struct odrp_conn *conn, struct exchange *x)
 	return err ?: take_done(conn, x);
 }
 
-/* It owns nothing: however it went, it goes. */
-static void hang_up(struct odrp_conn *conn)
-{
-	odrp_conn_quiesce(conn);
-	odrp_conn_halt(conn);
-	odrp_conn_unplug(conn);
-	odrp_cm_disconnect(conn);
-}
-
 static int knock(struct odrp_conn *conn)
 {
 	struct exchange x;
@@ -195,7 +186,8 @@ static int knock(struct odrp_conn *conn)
 	err = odrp_cm_connect(conn);
 	if (!err)
 		err = talk(conn, &x);
-	hang_up(conn);
+	/* It owns nothing: however it went, it goes. */
+	odrp_cm_drop(conn);
 	memzero_explicit(&x, sizeof(x));
 	return err;
 }

@@ -288,6 +288,11 @@ void odrp_conn_unplug(struct odrp_conn *conn)
 	conn->established = false;
 }
 
+void odrp_cm_drop(struct odrp_conn *conn)
+{
+	odrp_conn_unplug(conn);
+}
+
 /* A connection is asked for, of which no other request is under way. */
 int odrp_cm_begin(struct odrp_conn *conn)
 {
