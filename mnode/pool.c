@@ -11,6 +11,7 @@ static void free_lists(struct pool *pool)
 {
 	free(pool->free);
 	free(pool->owner);
+	free(pool->used);
 }
 
 /* The first pages are handed out first. */
@@ -20,7 +21,8 @@ static int make_lists(struct pool *pool)
 
 	pool->free = malloc(pool->pages * sizeof(*pool->free));
 	pool->owner = calloc(pool->pages, sizeof(*pool->owner));
-	if (!pool->free || !pool->owner) {
+	pool->used = calloc(pool->pages, sizeof(*pool->used));
+	if (!pool->free || !pool->owner || !pool->used) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
@@ -89,6 +91,22 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 	return 0;
 }
 
+/* Those that nobody has had are as the kernel has given them. */
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
+{
+	uint64_t i, page, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!page_index(addr[i], pool->pages, &page) ||
+		    !pool->used[page])
+			continue;
+		memset(pool_va(pool, page), 0, ODRP_WIRE_PAGE_SIZE);
+		pool->used[page] = false;
+		n++;
+	}
+	return n;
+}
+
 /* The last run of pages that are nobody's; pool->pages: there is none. */
 static uint64_t find_run(const struct pool *pool, uint64_t nr)
 {
@@ -127,6 +145,7 @@ void *pool_va(const struct pool *pool, uint64_t page)
 static void put_free(struct pool *pool, uint64_t page)
 {
 	pool->owner[page] = POOL_NOBODY;
+	pool->used[page] = true;
 	pool->free[pool->nr_free++] = page;
 }
 
