@@ -11,7 +11,7 @@ static void free_lists(struct pool *pool)
 {
 	free(pool->free);
 	free(pool->owner);
-	free(pool->used);
+	free(pool->clean);
 }
 
 /* The first pages are handed out first. */
@@ -21,8 +21,8 @@ static int make_lists(struct pool *pool)
 
 	pool->free = malloc(pool->pages * sizeof(*pool->free));
 	pool->owner = calloc(pool->pages, sizeof(*pool->owner));
-	pool->used = calloc(pool->pages, sizeof(*pool->used));
-	if (!pool->free || !pool->owner || !pool->used) {
+	pool->clean = calloc(pool->pages, sizeof(*pool->clean));
+	if (!pool->free || !pool->owner || !pool->clean) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
@@ -47,6 +47,8 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	r = make_lists(pool);
 	if (r)
 		goto unmap_pages;
+	/* As the kernel has given them. */
+	memset(pool->clean, true, pool->pages * sizeof(*pool->clean));
 	r = nic->ops->pd_alloc(nic, &pool->pdn);
 	if (r)
 		goto free_lists;
@@ -91,17 +93,16 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 	return 0;
 }
 
-/* Those that nobody has had are as the kernel has given them. */
 uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
 {
 	uint64_t i, page, n = 0;
 
 	for (i = 0; i < nr; i++) {
 		if (!page_index(addr[i], pool->pages, &page) ||
-		    !pool->used[page])
+		    pool->clean[page])
 			continue;
 		memset(pool_va(pool, page), 0, ODRP_WIRE_PAGE_SIZE);
-		pool->used[page] = false;
+		pool->clean[page] = true;
 		n++;
 	}
 	return n;
@@ -145,7 +146,7 @@ void *pool_va(const struct pool *pool, uint64_t page)
 static void put_free(struct pool *pool, uint64_t page)
 {
 	pool->owner[page] = POOL_NOBODY;
-	pool->used[page] = true;
+	pool->clean[page] = false;
 	pool->free[pool->nr_free++] = page;
 }
 

@@ -23,7 +23,7 @@
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @free, @nr_free: numbers of those that are nobody's
  * @owner:	of each page
- * @used:	of each page: somebody has had it, and nobody has cleared it since
+ * @clean:	of each page: nothing of anybody's is in it; false if nobody knows
  * @tables:	what the chains read
  */
 struct pool {
@@ -35,7 +35,7 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
-	bool *used;
+	bool *clean;
 	struct tables tables;
 };
 
@@ -49,7 +49,7 @@ void pool_fini(struct pool *pool);
  * there are not as many, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
 /* Of pages that were taken, and are in nobody's hands but the caller's: zeros to those
- * that somebody has had.  Returns how many these were. */
+ * that are not clean.  Returns how many these were. */
 uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
 /* The same as pool_take() of pages in a row, the last ones of the pool that there are: *ret_page is
  * the first. */

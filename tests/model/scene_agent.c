@@ -33,7 +33,7 @@ enum agent_move {
 struct scene_agent {
 	struct pool pool;
 	uint32_t free[SCENE_PAGES];
-	bool used[SCENE_PAGES];
+	bool clean[SCENE_PAGES];
 	struct sess sess[SCENE_CNODES];
 	struct sess *all[SCENE_CNODES];
 	__u64 hand[SCENE_CNODES][SCENE_PAGES];
@@ -51,7 +51,7 @@ static void make_pool(struct scene *s, struct scene_agent *a)
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
 		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
-		.free = a->free, .owner = s->owner, .used = a->used,
+		.free = a->free, .owner = s->owner, .clean = a->clean,
 	};
 }
 

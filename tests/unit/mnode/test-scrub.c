@@ -239,7 +239,7 @@ static void test_settle_in_pieces(void **state)
 static void test_turns(void **state)
 {
 	open_bed(CONF_SCRUB_YES);
-	memset(bed.m.pool.used, true, bed.m.pool.pages);
+	memset(bed.m.pool.clean, false, bed.m.pool.pages);
 	most = 0;
 	bed.nodes[0].want = SLOTS;
 	bed_connect(&bed, 0, SLOTS, 1, 7);
