@@ -87,7 +87,7 @@ def trees(sherman_span, *left_out):
 
 def threads(workload, paper):
     return Figure(f'12-{workload}', f'Figure 12 of the framework: YCSB {workload}, one '
-                  f'server (paper at 94: {paper})', 'threads', 'Mop/s', [16, 94], lines(
+                  f'server (paper at 94: {paper})', 'threads', 'Mop/s', [94], lines(
                       lambda index, x, more: server(index, workload, x, more),
                       ('Sherman', 'btree', SHERMAN + SPAN_1K),
                       ('SMART-BT', 'btree', ['--variant', 'smart-bt'] + SPAN_1K),
@@ -117,7 +117,7 @@ def figure_11():
 
 
 def cards():
-    some = ('B', 'C', 'D')
+    some = ('C', 'D')
     return Figure('11-cards', 'Figure 11 with memory nodes that do 45 million READs a second '
                   'each', 'workload', 'Mop/s', list(range(len(some))), lines(
                       lambda index, x, more: half(index, some[x], more, CARDS),
@@ -130,7 +130,7 @@ def strings():
     return Figure('12', 'Figure 12: YCSB, e-mail-like keys of 32 bytes', 'workload', 'Mop/s',
                   list(range(len(some))), lines(
                       lambda index, x, more: half(index, some[x], more + EMAIL),
-                      *trees(span_32(32), 'Sherman with combining')), names=some)
+                      *trees(span_32(32), 'Sherman with combining', 'ART with ROWEX')), names=some)
 
 
 def scalability():
@@ -142,24 +142,15 @@ def scalability():
 
 def no_cache():
     return Figure('3a', 'Figure 3a: C without a cache, keys of 32 and values of 64 bytes',
-                  'threads', 'Mop/s', [8, 32], lines(
+                  'threads', 'Mop/s', [32], lines(
                       lambda index, x, more: half(
                           index, 'C', more + LONG + ['--cache', '0'], threads=x, tasks=1),
                       ('Sherman', 'btree', SHERMAN + span_32(32, 64)),
                       ('ART', 'art', ['--variant', 'art-rowex'] + ALONE)))
 
 
-def cache_sizes():
-    return Figure('3c', 'Figure 3c: C by cache, keys of 32 and values of 64 bytes', 'KiB',
-                  'Mop/s', [256, 4096, 16384], lines(
-                      lambda index, x, more: half(
-                          index, 'C', more + LONG + ['--cache', f'{x}K'], threads=16),
-                      ('Sherman', 'btree', SHERMAN + span_32(32, 64)),
-                      ('ART', 'art', ['--variant', 'art-rowex'] + ALONE)), log_x=True)
-
-
 def inserts():
-    return Figure('4a', 'Figure 4a: LOAD without a cache', 'threads', 'Mop/s', [8, 32],
+    return Figure('4a', 'Figure 4a: LOAD without a cache', 'threads', 'Mop/s', [32],
                   lines(lambda index, x, more: half(
                       index, 'LOAD', more + ['--cache', '0'], threads=x, tasks=1),
                         ('ART with ROWEX', 'art', ['--variant', 'art-rowex'] + ALONE),
@@ -169,26 +160,26 @@ def inserts():
 def skew():
     return Figure('18a', 'Figure 18a: half gets, half updates, by skew (paper, 0.5 to 0.99: '
                   'SMART 2.6 times less, Sherman 7.4)', 'theta', 'Mop/s', [0.5, 0.99],
-                  lines(lambda index, x, more: half(index, 'A', more + ['--theta', str(x)]),
+                  lines(lambda index, x, more: half(
+                      index, 'A', more + (['--theta', str(x)] if x != 0.99 else [])),
                         *trees(span_32(), 'Sherman with combining', 'SMART-ART')))
 
 
 def key_sizes():
     return Figure('18b', 'Figure 18b: C by key size', 'bytes', 'Mop/s', [8, 256], lines(
         lambda index, x, more: half(
-            index, 'C', more + ['--key-size', str(x)] +
+            index, 'C', more + (['--key-size', str(x)] if x != 8 else []) +
             (span_32(x) if '--variant' in more else [])),
         ('Sherman', 'btree', SHERMAN), ('libfar B+ tree', 'btree', []),
         ('libfar ART', 'art', WARM)), log_x=True)
 
 
-def value_sizes(name, what, workload, keys):
+def value_sizes(name, what, workload):
     """Values of the B+ tree have at most 256 bytes."""
-    return Figure(name, what, 'bytes', 'Mop/s', [8, 64, 256] if workload == 'E' else [8, 256],
-                  lines(
+    return Figure(name, what, 'bytes', 'Mop/s', [8, 256], lines(
         lambda index, x, more: half(
-            index, workload, more + ['--value-size', str(x)] +
-            (span_32(8, x) if '--variant' in more else []), keys=keys),
+            index, workload, more + (['--value-size', str(x)] if x != 8 else []) +
+            (span_32(8, x) if '--variant' in more else [])),
         ('Sherman', 'btree', SHERMAN), ('libfar B+ tree', 'btree', []),
         ('libfar ART', 'art', WARM)), log_x=True)
 
@@ -216,15 +207,15 @@ def factors():
     return Figure('15', 'Figure 15: factors (paper: A 3.0 of the fourth, A and C 1.1 of the '
                   'fifth)', 'workload', 'Mop/s',
                   list(range(len(some))), lines(
-                      lambda index, x, more: half(index, some[x], more, CARDS),
+                      lambda index, x, more: half(index, some[x], more),
                       *((label, 'art', more + WARM) for label, more in STEPS)), names=some)
 
 
 def locks():
     """Retries per update, of which half of A's operations are."""
     return Figure('16', "Figure 16: A, attempts in vain per update (paper: HOCL 0.76, E-HOCL "
-                  '0.29)', 'threads', 'per update', [8, 24], lines(
-                      lambda index, x, more: half(index, 'A', more + WARM, CARDS, x),
+                  '0.29)', 'threads', 'per update', [24], lines(
+                      lambda index, x, more: half(index, 'A', more + WARM, threads=x),
                       *((label, 'art', more) for label, more in STEPS[2:]),
                       value=lambda r: 2 * (r['attempts_per_op'] - 1)))
 
@@ -236,26 +227,22 @@ def stale():
                       lambda index, x, more: half(
                           index, 'A', more + ALONE + WARM + ['--cache', '600M'], CARDS, 4,
                           keys=x),
-                      ('in place', 'art', []),
                       ('out of place', 'art', ['--variant', 'smart-art-out-of-place']),
                       value=lambda r: 1 - r['cache_hit']), log_x=True)
 
 
 def caches():
     return Figure('17', 'Figure 17: gets by the size of a cache, e-mail-like keys', 'KiB',
-                  'hits', [512, 1024, 2048, 4096, 8192], [Series(
+                  'hits', [1024, 4096, 8192], [Series(
                       'libfar ART (model)', value=lambda r: r['cache_hit'],
                       args=lambda x: index_args(
                           'art', 'C', 'sim:cx6-100', 1, 2, 24,
                           EMAIL + WARM + ['--cache', f'{x}K'], keys=2 * KEYS))], log_x=True)
 
 
-FIGURES = [*figure_11(), cards(),
-           threads('A', 'SMART-BT 1.2 times Sherman'),
-           threads('B', 'SMART-BT 1.8 times Sherman'),
+FIGURES = [*figure_11(), factors(), locks(), cards(), skew(), caches(),
            threads('C', 'SMART-BT 2.0 times Sherman'),
-           no_cache(), cache_sizes(), inserts(), stale(), redundant('read', '4c', 0.48),
-           redundant('write', '4d', 3.3), strings(), scalability(),
-           value_sizes('14', 'Figure 14: E by value size', 'E', 50000), factors(), locks(),
-           caches(), skew(), key_sizes(),
-           value_sizes('18c', 'Figure 18c: C by value size', 'C', KEYS)]
+           threads('B', 'SMART-BT 1.8 times Sherman'), stale(),
+           value_sizes('14', 'Figure 14: E by value size', 'E'), strings(), no_cache(),
+           redundant('read', '4c', 0.48), redundant('write', '4d', 3.3), key_sizes(),
+           value_sizes('18c', 'Figure 18c: C by value size', 'C'), inserts(), scalability()]
