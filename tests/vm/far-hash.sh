@@ -3,7 +3,7 @@
 # libfar's back end verbs on the rdma_rxe of stock kernels: the conformance suite, whose
 # memory nodes soft has at the other end of a veth, and the hash table in a space of the
 # agent: the histories of tasks that fight for few keys, and what one task posts, against
-# what it posts in virtual time.
+# what it posts in virtual time; the trees likewise, by night.
 . "$(dirname "$0")/lib.sh"
 . "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
 
@@ -38,13 +38,12 @@ space_config() {
 	printf '[space %s]\nsize = 16M\nchunk = 1M\n' "$@" >"$case_dir/mnode.conf"
 }
 
-# agent KERNEL OPTION... -- SCRIPT
+# agent KERNEL SPACES OPTION... -- SCRIPT
 agent() {
-	space_config cache counted
+	# shellcheck disable=SC2086  # names
+	space_config $2
 	vm_script --kernel "$1" --auth none --no-swapon --mem 300M --swap 16M --pool 96M \
-		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" \
-		--add "$vm_far/hash/test-far-hash-concurrent" \
-		--add "$vm_far/hash/test-far-hash-counts" "${@:2}"
+		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" "${@:3}"
 	expect_status 0
 }
 
@@ -61,10 +60,29 @@ $far bench index --nic $nic --node 10.77.0.1 --space cache --index hash \
 $far space check cache --nic $nic --node 10.77.0.1 || exit 8'
 
 hash() {
-	agent "$1" -- "$in_space"
+	agent "$1" 'cache counted' --add "$vm_far/hash/test-far-hash-concurrent" \
+		--add "$vm_far/hash/test-far-hash-counts" -- "$in_space"
 	expect_out 'linearizable'
 	expect_out '^seed .*; verbs:'
 	say "$(grep -E 'linearizable|^seed' "$case_dir/out" | paste -sd';')"
+}
+
+# shellcheck disable=SC2016
+in_spaces='
+far=/x/far nic=verbs:rxe0,spin_us=0
+for tree in btree art; do
+	FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1 FAR_TEST_SPACE=$tree \
+		test-far-$tree-concurrent elsewhere 2>&1 || exit 6
+	$far bench index --nic $nic --node 10.77.0.1 --space $tree --index $tree \
+		--workload A --keys 300 --tasks 4 --ops 1000 --warm-ms 0 || exit 7
+	$far space check $tree --nic $nic --node 10.77.0.1 || exit 8
+done'
+
+trees() {
+	agent "$1" 'btree art' --add "$vm_far/btree/test-far-btree-concurrent" \
+		--add "$vm_far/art/test-far-art-concurrent" -- "$in_spaces"
+	[[ $(grep -c linearizable "$case_dir/out") = 2 ]] || wrong "not two histories"
+	say "$(grep 'linearizable' "$case_dir/out")"
 }
 
 vm_far=$(userspace_dir)/tests/unit/userspace
@@ -73,5 +91,6 @@ for kernel in "${kernels[@]}"; do
 	# Each of its tests opens and connects anew.
 	((nightly)) && tap_case "the conformance suite on $kernel" suite "$kernel"
 	tap_case "the hash table on $kernel, history" hash "$kernel"
+	((nightly)) && tap_case "the trees on $kernel, histories" trees "$kernel"
 done
 tap_end
