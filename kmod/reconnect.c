@@ -189,9 +189,7 @@ static void sess_disconnect(struct odrp_sess *s)
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
 	odrp_sess_each_conn(s, odrp_conn_pause);
-	odrp_sess_each_conn(s, odrp_conn_quiesce);
-	odrp_sess_each_conn(s, odrp_conn_halt);
-	odrp_sess_each_conn(s, odrp_conn_unplug);
+	odrp_sess_unplug(s);
 	odrp_sess_no_events(s);
 	set_unplugged(s);
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
