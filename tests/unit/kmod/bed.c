@@ -19,6 +19,7 @@ struct nic {
 };
 
 struct bed bed;
+bool bed_swapoff_unsafe;
 static struct nic nics[ODRP_WIRE_NR_CHAINS];
 static struct page bio_pages[BED_BIOS][BED_SLOTS];
 static struct page bounces[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
@@ -478,6 +479,7 @@ void bed_init(void)
 	unsigned int c;
 
 	memset(&bed, 0, sizeof(bed));
+	bed_swapoff_unsafe = false;
 	memset(&stats, 0, sizeof(stats));
 	memset(&free_cpu, 0, sizeof(free_cpu));
 	memset(node_pages, 0, sizeof(node_pages));

@@ -177,11 +177,11 @@ void shim_unlock(spinlock_t *l);
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
-	int	unused;
+	bool	held;
 };
 
-#define mutex_lock(m)			((void)(m))
-#define mutex_unlock(m)			((void)(m))
+#define mutex_lock(m)			((void)((m)->held = true))
+#define mutex_unlock(m)			((void)((m)->held = false))
 
 struct shim_waitqueue {
 	unsigned int	wakes;
