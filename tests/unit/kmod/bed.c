@@ -88,7 +88,13 @@ int odrp_handshake(struct odrp_sess *s)
 	return bed.handshake_err;
 }
 
-int odrp_keys_check(struct odrp_sess *s)
+void odrp_conn_fit(struct odrp_conn *conn)
+{
+	conn->req_len = conn->next_req_len;
+	conn->tail_len = conn->next_tail_len;
+}
+
+int odrp_keys_renew(struct odrp_sess *s)
 {
 	return 0;
 }
