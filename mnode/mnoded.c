@@ -269,7 +269,11 @@ static void keep_store(struct daemon *d)
 	unsigned int i;
 	int r = 1;
 
-	for (i = 0; i < KEEP_FILES && d->nr_kept && !d->m.keep.adopted; i++)
+	/* What it has given us it has still. */
+	d->stored = d->m.keep.adopted;
+	if (d->stored)
+		return;
+	for (i = 0; i < KEEP_FILES && d->nr_kept; i++)
 		sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", keep_names[i]);
 	for (i = 0; i < KEEP_FILES && r > 0; i++) {
 		snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", keep_names[i]);

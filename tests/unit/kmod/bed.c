@@ -381,6 +381,12 @@ u64 bed_slot(unsigned int chain, unsigned int nth)
 	return nics[chain].sent[nth]->slot;
 }
 
+u32 bed_rkey(unsigned int chain)
+{
+	assert_true(nics[chain].nr_sent);
+	return nics[chain].sent[0]->wr.rkey;
+}
+
 /* ---- the device ------------------------------------------------------------------- */
 
 static void init_conn(unsigned int chain)

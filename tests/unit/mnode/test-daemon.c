@@ -32,6 +32,7 @@ struct world {
 	struct snic_rt *rt;
 	struct snic_port *port;
 	struct cnode *cnode;
+	bool kept;
 	uint16_t metrics_port;
 	unsigned int waited;
 	uint64_t beaten_ms;
@@ -176,7 +177,8 @@ static void start_mnoded(bool kept)
 {
 	char nic[256], control[64], metrics[32], conf[64];
 	const char *argv[] = {
-		fd_store, dir, mnoded, "--config", conf, "--nic", nic, "--control", control, "--metrics", metrics,
+		fd_store, dir, mnoded, "--config", conf, "--nic", nic,
+		"--control", control, "--metrics", metrics,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
 		"--dead-ms", "10000", "--log-level", "warning", "--auth", "none", NULL,
 	};
@@ -260,6 +262,7 @@ static int setup_kept(void **state)
 {
 	memset(&w, 0, sizeof(w));
 	start_mnoded(true);
+	w.kept = true;
 	start_snic();
 	return 0;
 }
@@ -279,7 +282,9 @@ static int teardown(void **state)
 	status = finish(w.pid);
 	if (status)
 		print_message("odrp-mnoded: exit status %d\n", status);
-	/* The agent made it, and nothing else is in it. */
+	/* The agent made it, unless another one had, and nothing else is in it. */
+	if (w.kept)
+		rmdir(run_dir);
 	if (!access(run_dir, F_OK)) {
 		print_message("odrp-mnoded: %s is left\n", run_dir);
 		status = -1;

@@ -439,6 +439,34 @@ static void test_cut_off(void **state)
 	expect_lost(c);
 }
 
+/* Who has been evicted does not come back, however soon the agent ends. */
+static void test_evicted(void **state)
+{
+	struct cnode *c = one_page();
+
+	manager_kill(&bed.m, sess(), WHY_EVICTED);
+	restart();
+	expect_lost(c);
+}
+
+/* SIGTERM: connections end, and the session is left to the next agent. */
+static void test_paused(void **state)
+{
+	struct cnode_refusal no = { 0 };
+	struct cnode *c = one_page();
+
+	manager_pause(&bed.m);
+	bed_pass(&bed, 300);
+	assert_false(sess_attached(sess()));
+	assert_int_not_equal(cnode_resume(c, &no), 0);
+	restart();
+	resume(c);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 1, page), 0);
+	assert_true(bed_is(page, 0, 1, 1));
+	bed_check(&bed, 3);
+	bed_close(&bed);
+}
+
 /* All is lost, as after a reboot: who had a session finds that out by asking, though the
  * new agent has given its number to another one. */
 static void test_generation(void **state)
@@ -511,6 +539,8 @@ int main(void)
 		cmocka_unit_test(test_damaged_record),
 		cmocka_unit_test(test_other_version),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_paused),
 		cmocka_unit_test(test_generation),
 		cmocka_unit_test(test_second_agent),
 		cmocka_unit_test(test_other_settings),
