@@ -103,6 +103,17 @@ static const char *counts_as(const volatile struct keep_record *rec,
 			      inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
 }
 
+/* Its hellos say what it was granted, by settings that may have been others. */
+static void raise_limits(struct hello_limits *l, const struct sess *s)
+{
+	if (l->max_slots < s->tt.nr_slots)
+		l->max_slots = s->tt.nr_slots;
+	if (l->max_queues < s->nr_queues)
+		l->max_queues = s->nr_queues;
+	if (l->max_depth < s->instances)
+		l->max_depth = s->instances;
+}
+
 static int adopt_session(struct manager *m, uint16_t owner)
 {
 	const volatile struct keep_record *rec = keep_record(&m->keep, owner);
@@ -133,6 +144,7 @@ static int adopt_session(struct manager *m, uint16_t owner)
 	m->stock.claimed += s->claim;
 	m->sess[m->nr_sess++] = s;
 	m->sess_adopted++;
+	raise_limits(&m->limits, s);
 	log_info("session %" PRIu64 " of the agent before this one: %" PRIu64 " pages, "
 		 "waits to be resumed", s->id, s->lent);
 	return 0;

@@ -62,9 +62,31 @@ goes_on() {
 	say "$(jq -c '.cnodes[0].stats | {reconnects, resent}' "$case_dir/json")"
 }
 
+# All is lost, as after a reboot of the memory node: who had pages there is told so, long
+# before its own time is over.
+read -r -d '' anew <<'GUEST'
+odrp=/sys/block/odrp0/odrp
+dd if=/dev/urandom of=/dev/odrp0 bs=1M count=4 oflag=direct 2>/dev/null || exit 1
+restart_mnode
+within 60 is $odrp/state dead || exit 2
+dmesg | grep 'has no session .* any more' || exit 3
+dd if=/dev/odrp0 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && exit 4
+echo all well
+GUEST
+
+begins_anew() {
+	vm_script --wire dgram --mem 256M --swap 16M --no-swapon \
+		--param hot_add.timeout_ms=$((1000 * slow)) \
+		--param hot_add.dead_after_ms=600000 -- "$anew"
+	expect_status 0
+	expect_out 'all well'
+	expect '.teardown_errors == []'
+}
+
 tap_case "killed, then ended, while the device is read and written" \
 	goes_on 2 disk --kernel 6.1 --mem 256M --swap 32M --no-swapon
 if ((nightly)); then
+	tap_case "all is lost" begins_anew
 	tap_case "again and again while swapping, 6.12" \
 		goes_on 12 swap --kernel 6.12 --mem 136M --swap 256M
 	tap_case "again and again while swapping, chains translate" \

@@ -526,21 +526,22 @@ static void test_taken_over(void **state)
 	cnode_die(w.cnode);
 	w.cnode = NULL;
 	/* Nothing to take over. */
-	kill(w.pid, SIGUSR1);
-	usleep(300000);
-	wait_for_sessions(0);
+	end_agent(SIGUSR1, 0);
 	check_mapped(0);
 }
 
 /* Settings that are wrong now do not end what is kept: it waits until they are right. */
 static void test_wrong_settings(void **state)
 {
+	unsigned int tries = 0;
+
 	connect_cnode();
 	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 5);
 	load_run(&load, 300);
 	write_conf("[mnode]\npool = much\n");
 	kill(w.pid, SIGUSR2);
-	usleep(300000);
+	while (!ctl("status", NULL))
+		assert_in_range(++tries, 1, PATIENCE_MS);
 	write_conf("# nothing\n");
 	end_agent(0, 1);
 	check_mapped(load.mapped);

@@ -517,6 +517,8 @@ static void test_other_settings(void **state)
 	bed.opts.conf.pool *= 2;
 	bed.opts.conf.max_sessions = 1;
 	bed.opts.conf.store_pages = 0;
+	bed.opts.conf.max_slots = SLOTS - 1;
+	bed.opts.conf.depth = 4;
 	restart();
 	assert_int_equal(bed.m.pool.pages, pages);
 	assert_true(bed.m.stock.target >= bed.m.stock.claimed);
