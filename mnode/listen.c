@@ -56,6 +56,12 @@ static int answer(struct manager *m, const struct seal *seal, uint32_t cm_id,
 	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
 }
 
+/* Who takes a session up asks for what it has. */
+static bool may_sign(const struct pass *pass, const struct asked *asked)
+{
+	return pass && asked->hello.features & ODRP_WIRE_F_SIGNED;
+}
+
 /* From now on the session goes by this pass, and by no other one. */
 static void own(struct manager *m, struct sess *s, const struct asked *asked)
 {
@@ -64,6 +70,7 @@ static void own(struct manager *m, struct sess *s, const struct asked *asked)
 	if (s->handle != asked->handle)
 		who_drop(&m->who, s->handle);
 	s->handle = asked->handle;
+	sess_sign(s, may_sign(pass, asked) ? &pass->key : NULL);
 	if (!pass)
 		return;
 	memcpy(s->name, pass->name, sizeof(s->name));
@@ -268,6 +275,7 @@ static int reattach(struct manager *m, const struct asked *asked, struct sess *s
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
+	s->signs = may_sign(who_pass(&m->who, asked->handle), asked);
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
 	r = answer(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {

@@ -515,6 +515,16 @@ static void stop_again(struct manager *m, struct sess *s)
 	}
 }
 
+/* Once may be one that was written while it was read. */
+static void look_at_macs(struct sess *s)
+{
+	if (s->wrong_macs < 2 || s->forged_said)
+		return;
+	s->forged_said = true;
+	log_warning("session %" PRIu64 ": a heartbeat has a wrong MAC, and stays so: "
+		    "somebody else has written it; it counts for nothing", s->id);
+}
+
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	s->shown |= sess_look(s, elapsed_ms);
@@ -535,6 +545,7 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_lost(m, s);
 		return;
 	}
+	look_at_macs(s);
 	if (s->lease.overdrawn && !s->overdrawn_said) {
 		s->overdrawn_said = true;
 		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "

@@ -53,7 +53,7 @@ int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 {
 	return ctlq_init(ret_ctl, s->pool->nic, s->admin_pdn,
 			 NIC_REMOTE_READ | NIC_REMOTE_WRITE,
-			 sizeof(struct odrp_wire_grant));
+			 sizeof(struct odrp_wire_signed_grant));
 }
 
 static int make_admin(struct sess *s)
@@ -248,11 +248,17 @@ int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 	       const struct sess_attr *attr, struct sess **ret_sess)
 {
 	struct hello hello = hello_of_record(rec);
+	uint32_t epoch;
 	struct sess *s;
-	int r = sess_new(pool, &hello, attr, &s);
+	int r;
 
+	if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
+		return -EIO;
+	r = sess_new(pool, &hello, attr, &s);
 	if (r)
 		return r;
+	/* Of grants: nobody knows which the compute node has seen last. */
+	s->epoch = epoch;
 	s->instances = rec->instances;
 	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
 	s->peer_ip = rec->peer_ip;
@@ -417,8 +423,8 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.dead_ms = htobe32(dead_ms),
 		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
-		.features = htobe32(keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED :
-							   0),
+		.features = htobe32((keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
+				    (s->signs ? ODRP_WIRE_F_SIGNED : 0)),
 		.keys_rkey = htobe32(s->keys.published_key),
 	};
 }
@@ -435,13 +441,32 @@ bool sess_token_ok(const struct sess *s, uint64_t token)
 	return !diff;
 }
 
+/* What the CNode has written counts no more.  Nobody writes there now. */
+static void forget_beat(struct sess *s)
+{
+	s->last_beat = s->signs ? 0 : be64toh(s->beat->beat);
+	if (s->signs)
+		s->beat->beat = 0;
+	s->beat->flags = 0;
+	s->said.flags = 0;
+	explicit_bzero(&s->key, sizeof(s->key));
+	s->has_key = false;
+	s->wrong_macs = 0;
+}
+
+void sess_sign(struct sess *s, const struct auth_key *key)
+{
+	s->signs = s->has_key = key;
+	if (key)
+		s->key = *key;
+}
+
 void sess_detach(struct sess *s)
 {
 	struct nic *nic = s->pool->nic;
 
 	nic->ops->qp_error(nic, s->ctl.qpn);
-	s->last_beat = be64toh(s->beat->beat);
-	s->beat->flags = 0;
+	forget_beat(s);
 	s->drain_sent = false;
 	lease_detach(&s->lease);
 }
@@ -464,44 +489,79 @@ unsigned int sess_unstopped(const struct sess *s)
 	return nr;
 }
 
-bool sess_said_bye(const struct sess *s)
+/* It may be written meanwhile: what is checked and what is used is one copy. */
+static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 {
-	return be32toh(s->beat->flags) & ODRP_WIRE_BEAT_BYE;
+	const volatile uint64_t *from = (const volatile uint64_t *)s->beat;
+	uint64_t words[sizeof(*ret_beat) / sizeof(uint64_t)];
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		words[i] = from[i];
+	memcpy(ret_beat, words, sizeof(words));
+}
+
+/* -EALREADY: no new one.  -EKEYREJECTED: a wrong MAC, which one that has come in part
+ * has, too: it is looked at again. */
+static int check_beat(const struct sess *s, const struct odrp_wire_beat *beat)
+{
+	uint64_t nr = be64toh(beat->beat);
+
+	if (!s->signs)
+		return nr == s->last_beat ? -EALREADY : 0;
+	if (!s->has_key || nr <= s->last_beat)
+		return -EALREADY;
+	return auth_check_beat(&s->key, s->handle, beat);
 }
 
 bool sess_look(struct sess *s, uint32_t elapsed_ms)
 {
-	uint64_t beat = be64toh(s->beat->beat);
+	struct odrp_wire_beat beat;
+	int r;
 
-	if (beat == s->last_beat) {
+	copy_beat(s, &beat);
+	r = check_beat(s, &beat);
+	if (!r || !s->signs)
+		s->said = beat;
+	if (r) {
 		s->silent_ms += elapsed_ms;
+		s->wrong_macs += r == -EKEYREJECTED && elapsed_ms;
 		return false;
 	}
-	s->last_beat = beat;
+	s->last_beat = be64toh(beat.beat);
 	s->silent_ms = 0;
+	s->wrong_macs = 0;
 	s->beats++;
-	lease_beat(&s->lease, be64toh(s->beat->used), be64toh(s->beat->want),
-		   be64toh(s->beat->lease_held), s->beat->ctl_rkey != 0);
+	lease_beat(&s->lease, be64toh(beat.used), be64toh(beat.want),
+		   be64toh(beat.lease_held), beat.ctl_rkey != 0);
 	return true;
+}
+
+bool sess_said_bye(struct sess *s)
+{
+	sess_look(s, 0);
+	return be32toh(s->said.flags) & ODRP_WIRE_BEAT_BYE;
 }
 
 int sess_grant(struct sess *s)
 {
-	struct odrp_wire_grant *g = s->ctl.data;
+	struct odrp_wire_signed_grant *g = s->ctl.data;
 	int r;
 
-	*g = (struct odrp_wire_grant){
+	g->grant = (struct odrp_wire_grant){
 		.epoch = htobe64(s->epoch + 1),
 		.lease = htobe64(s->lease.target),
 		.flags = htobe32(s->drain ? ODRP_WIRE_GRANT_DRAIN : 0),
 	};
+	if (s->signs)
+		auth_sign_grant(&s->key, s->handle, g);
 	/* What it may hear of is kept before it does. */
 	if (s->pool->keep)
 		keep_lease(s->pool->keep, s->owner, s->lease.target,
 			   s->lease.target > s->lease.ceiling ? s->lease.target :
 								s->lease.ceiling);
-	r = ctlq_write(&s->ctl, 0, sizeof(*g), be64toh(s->beat->ctl_raddr),
-		       be32toh(s->beat->ctl_rkey));
+	r = ctlq_write(&s->ctl, 0, s->signs ? sizeof(*g) : sizeof(g->grant),
+		       be64toh(s->said.ctl_raddr), be32toh(s->said.ctl_rkey));
 	if (r)
 		return r;
 	lease_grant(&s->lease);

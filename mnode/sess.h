@@ -85,7 +85,12 @@ struct hand {
  *		and that page until then stays where nobody gets it
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
+ * @said:	the last heartbeat that counted
  * @last_beat, @silent_ms: when it changed
+ * @signs:	heartbeats and grants have a MAC (ODRP_WIRE_F_SIGNED)
+ * @key:	by which, while it is connected; else @has_key is not set
+ * @wrong_macs:	looks that found one since the last heartbeat that counted
+ * @forged_said: and the log has it
  * @epoch:	of the last grant
  * @drain:	the CNode is asked to leave
  * @drain_sent:	and has been told
@@ -131,8 +136,12 @@ struct sess {
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
 	uint32_t beat_key;
+	struct odrp_wire_beat said;
 	uint64_t last_beat;
 	uint32_t silent_ms;
+	bool signs, has_key, forged_said;
+	struct auth_key key;
+	unsigned int wrong_macs;
 	uint64_t beats, grants, epoch;
 	bool drain, drain_sent;
 	bool overdrawn_said, unstopped_said;
@@ -202,7 +211,10 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 /* Compares in constant time. */
 bool sess_token_ok(const struct sess *s, uint64_t token);
 
-/* Looks at the heartbeat: true if it has changed. */
+/* From now on heartbeats and grants have a MAC by that key, of the handshake with the
+ * session's handle, and their numbers count anew; NULL: they have none. */
+void sess_sign(struct sess *s, const struct auth_key *key);
+/* Looks at the heartbeat: true if there is another one that counts. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
 /*
  * Queues that are closed and that the NIC has neither stopped nor destroyed: their
@@ -210,8 +222,8 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms);
  * and its pages, keys and memory are nobody else's.
  */
 unsigned int sess_unstopped(const struct sess *s);
-/* It wants no more of its pages. */
-bool sess_said_bye(const struct sess *s);
+/* Looks at the heartbeat, too: it wants no more of its pages. */
+bool sess_said_bye(struct sess *s);
 /* Writes the lease's target to the CNode. */
 int sess_grant(struct sess *s);
 /* -EIO: the admin connection is broken. */
