@@ -66,12 +66,11 @@ static void look_at_session(struct keep *k, uint16_t owner, uint8_t *seen)
 
 	if (rec && record_ok(k, rec) && table_ok(k, owner, seen))
 		return;
-	if (rec) {
-		log_error("session %" PRIu64 " of the agent before this one is damaged; "
-			  "its pages are lost", rec->id);
-		keep_drop(k, owner);
-	}
-	keep_table_clear(k, owner);
+	if (!rec)
+		return;
+	log_error("session %" PRIu64 " of the agent before this one is damaged; its pages "
+		  "are lost", rec->id);
+	keep_drop(k, owner);
 }
 
 int adopt_pages(struct keep *k)
@@ -84,6 +83,7 @@ int adopt_pages(struct keep *k)
 		return -ENOMEM;
 	for (owner = 1; owner <= KEEP_RECORDS; owner++)
 		look_at_session(k, owner, seen);
+	keep_tables_clear(k);
 	for (page = 0; page < k->head->nr_pages; page++)
 		if (k->owner[page] != POOL_NOBODY &&
 		    !(seen[page] && keep_record(k, k->owner[page])))
@@ -165,7 +165,7 @@ void adopt_sessions(struct manager *m)
 			  "%s; its pages are lost", m->keep.record[owner - 1].id,
 			  strerror(-r));
 		keep_drop(&m->keep, owner);
-		keep_table_clear(&m->keep, owner);
+		keep_tables_clear(&m->keep);
 		pool_give_all(&m->pool, owner, m->pool.pages, &(uint64_t){ 0 });
 	}
 	if (m->stock.target < m->stock.claimed)

@@ -316,7 +316,14 @@ bool keep_table_shrink(struct keep *k, uint16_t owner, struct mem *table)
 	return mem_shrink(table);
 }
 
-void keep_table_clear(struct keep *k, uint16_t owner)
+void keep_tables_clear(struct keep *k)
 {
-	punch(k, table_off(k, owner), k->head->table_len);
+	uint64_t len = k->head->table_len;
+	off_t at = 0;
+
+	while ((at = lseek(k->fd[KEEP_TABLES], at, SEEK_DATA)) >= 0) {
+		if (!keep_record(k, at / len + 1))
+			punch(k, at / len * len, len);
+		at = (at / len + 1) * len;
+	}
 }

@@ -358,7 +358,7 @@ static void test_each_write(void **state)
 {
 	unsigned int n, sessions = 0;
 
-	for (n = 1; killed_at(n, &sessions); n += n < 10 ? 1 : 29)
+	for (n = 1; killed_at(n, &sessions); n += n < 10 ? 1 : 37)
 		;
 	assert_true(n > 100);
 	assert_int_equal(sessions, 7);
