@@ -12,6 +12,7 @@ static void free_lists(struct pool *pool)
 	free(pool->free);
 	if (!pool->keep)
 		free(pool->owner);
+	free(pool->clean);
 }
 
 /* The first pages are handed out first. */
@@ -22,10 +23,14 @@ static int make_lists(struct pool *pool)
 	pool->free = malloc(pool->pages * sizeof(*pool->free));
 	pool->owner = pool->keep ? pool->keep->owner :
 				   calloc(pool->pages, sizeof(*pool->owner));
-	if (!pool->free || !pool->owner) {
+	pool->clean = calloc(pool->pages, sizeof(*pool->clean));
+	if (!pool->free || !pool->owner || !pool->clean) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
+	/* As the kernel has given them; or nobody knows. */
+	memset(pool->clean, !pool->keep || !pool->keep->adopted,
+	       pool->pages * sizeof(*pool->clean));
 	for (page = pool->pages; page--; )
 		if (pool->owner[page] == POOL_NOBODY)
 			pool->free[pool->nr_free++] = page;
@@ -123,6 +128,21 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 	return 0;
 }
 
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
+{
+	uint64_t i, page, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!page_index(addr[i], pool->pages, &page) ||
+		    pool->clean[page])
+			continue;
+		memset(pool_va(pool, page), 0, ODRP_WIRE_PAGE_SIZE);
+		pool->clean[page] = true;
+		n++;
+	}
+	return n;
+}
+
 /* The last run of pages that are nobody's; pool->pages: there is none. */
 static uint64_t find_run(const struct pool *pool, uint64_t nr)
 {
@@ -161,6 +181,7 @@ void *pool_va(const struct pool *pool, uint64_t page)
 static void put_free(struct pool *pool, uint64_t page)
 {
 	page_own(pool, page, POOL_NOBODY);
+	pool->clean[page] = false;
 	pool->free[pool->nr_free++] = page;
 }
 

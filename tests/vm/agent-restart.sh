@@ -27,10 +27,11 @@ fi
 round=0
 while [ $round -lt $1 ]; do
 	round=$((round + 1))
+	read -r before <$odrp/reconnects
 	# Wherever it is.
 	usleep $(($(od -An -N2 -tu2 /dev/urandom) * 10))
 	if [ $((round % 2)) = 1 ]; then kill_agent; else end_agent; fi
-	within 120 resumed $round || exit 4
+	within 120 resumed $((before + 1)) || exit 4
 	kill -0 $far || exit 5
 	check_mnode
 done
@@ -49,7 +50,7 @@ goes_on() {
 	local nr=$1 what=$2
 	shift 2
 	vm_script --keep-mnode --wire dgram "$@" \
-		--param hot_add.timeout_ms=$((1000 * slow)) \
+		--param hot_add.timeout_ms=$((3000 * slow)) \
 		--param hot_add.dead_after_ms=$((90000 * slow)) \
 		--param mnode.dead-ms=$((120000 * slow)) -- "$ends" "$nr" "$what"
 	expect_status 0
