@@ -402,6 +402,7 @@ static int open_queue(struct manager *m, const struct asked *asked,
 	if (r)
 		return refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
+	manager_limit_queue(m, s, q);
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
