@@ -13,7 +13,7 @@
  * for one.  Answered here each would wait for the one before; so the kernel is left
  * to make bios of them, which go together.
  *
- * That a store to a slot in use is preceded by an invalidate_page() changes
+ * That a store to a slot in use is preceded by an invalidation changes
  * nothing for the slot itself: the free hook of the device is not called then,
  * so it stays mapped and the store is a mapped one.
  */
@@ -35,7 +35,8 @@ static unsigned int attached;		/* devices; guarded by attach_lock */
 static struct odrp_dev *types[MAX_SWAPFILES];
 
 /* The device that the page's swap area lies on; NULL: not one of ours. */
-static struct odrp_dev *dev_of(struct page *page, struct block_device **ret_bdev)
+static struct odrp_dev *page_dev(struct page *page,
+				 struct block_device **ret_bdev)
 {
 	struct inode *inode = page_file_mapping(page)->host;
 	struct odrp_dev *dev;
@@ -53,7 +54,7 @@ struct page_io {
 	struct completion	done;
 };
 
-static void end_io(struct bio *bio)
+static void page_end_io(struct bio *bio)
 {
 	complete(&container_of(bio, struct page_io, bio)->done);
 }
@@ -62,7 +63,7 @@ static void end_io(struct bio *bio)
  * One page, by the way of all bios, and waited for: at most for the session's
  * time-out, after which it is dead and everything on it has ended.
  */
-static int do_page(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
+static int page_do(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 		   struct page *page, unsigned int opf)
 {
 	struct bio_list bios;
@@ -74,7 +75,7 @@ static int do_page(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 	bio_set_dev(&io.bio, bdev);
 	io.bio.bi_iter.bi_sector = slot * ODRP_BLOCK_SECTORS;
 	io.bio.bi_opf = opf | REQ_SWAP;
-	io.bio.bi_end_io = end_io;
+	io.bio.bi_end_io = page_end_io;
 	__bio_add_page(&io.bio, page, ODRP_BLOCK, 0);
 	trace_odrp_bio(dev, &io.bio);
 	bio_list_init(&bios);
@@ -92,10 +93,10 @@ static int do_page(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 }
 
 /* The page is locked, in the swap cache, and on its way out. */
-static int store(unsigned int type, u64 slot, struct page *page)
+static int page_store(unsigned int type, u64 slot, struct page *page)
 {
 	struct block_device *bdev;
-	struct odrp_dev *dev = dev_of(page, &bdev);
+	struct odrp_dev *dev = page_dev(page, &bdev);
 	int err;
 
 	if (!dev || slot >= dev->slots.nr)
@@ -106,7 +107,7 @@ static int store(unsigned int type, u64 slot, struct page *page)
 	if (PageTransHuge(page))
 		return -EINVAL;
 	odrp_wait_room(dev);
-	err = do_page(dev, bdev, slot, page, REQ_OP_WRITE);
+	err = page_do(dev, bdev, slot, page, REQ_OP_WRITE);
 	if (err)
 		return err;
 	set_bit(slot, dev->held);
@@ -115,10 +116,10 @@ static int store(unsigned int type, u64 slot, struct page *page)
 }
 
 /* The page is locked and empty. */
-static int load(unsigned int type, u64 slot, struct page *page)
+static int page_load(unsigned int type, u64 slot, struct page *page)
 {
 	struct block_device *bdev;
-	struct odrp_dev *dev = dev_of(page, &bdev);
+	struct odrp_dev *dev = page_dev(page, &bdev);
 	int err;
 
 	if (!dev || slot >= dev->slots.nr || !test_bit(slot, dev->held))
@@ -127,13 +128,13 @@ static int load(unsigned int type, u64 slot, struct page *page)
 		odrp_stat_inc(dev, frontswap_passed);
 		return -EAGAIN;
 	}
-	err = do_page(dev, bdev, slot, page, REQ_OP_READ | REQ_SYNC);
+	err = page_do(dev, bdev, slot, page, REQ_OP_READ | REQ_SYNC);
 	if (!err)
 		odrp_stat_inc(dev, frontswap_loads);
 	return err;
 }
 
-static void invalidate_page(unsigned int type, u64 slot)
+static void slot_invalidate(unsigned int type, u64 slot)
 {
 	struct odrp_dev *dev = READ_ONCE(types[type]);
 
@@ -141,20 +142,20 @@ static void invalidate_page(unsigned int type, u64 slot)
 		clear_bit(slot, dev->held);
 }
 
-static void invalidate_area(unsigned int type)
+static void area_invalidate(unsigned int type)
 {
 	WRITE_ONCE(types[type], NULL);
 }
 
 static const struct odrp_frontswap_ops frontswap_ops = {
-	.store			= store,
-	.load			= load,
-	.invalidate_page	= invalidate_page,
-	.invalidate_area	= invalidate_area,
+	.store			= page_store,
+	.load			= page_load,
+	.invalidate_page	= slot_invalidate,
+	.invalidate_area	= area_invalidate,
 };
 
 /* The shim is asked for by name: without frontswap nobody needs it. */
-static int attach(void)
+static int frontswap_attach(void)
 {
 	typeof(&odrp_frontswap_attach) fn;
 	int err;
@@ -173,7 +174,7 @@ static int attach(void)
 	return err;
 }
 
-static void detach(void)
+static void frontswap_detach(void)
 {
 	typeof(&odrp_frontswap_detach) fn = symbol_get(odrp_frontswap_detach);
 
@@ -197,7 +198,7 @@ int odrp_frontswap_add(struct odrp_dev *dev)
 		return -ENOMEM;
 	mutex_lock(&attach_lock);
 	if (!attached)
-		err = attach();
+		err = frontswap_attach();
 	if (!err)
 		attached++;
 	mutex_unlock(&attach_lock);
@@ -215,7 +216,7 @@ void odrp_frontswap_del(struct odrp_dev *dev)
 		return;
 	mutex_lock(&attach_lock);
 	if (!--attached)
-		detach();
+		frontswap_detach();
 	mutex_unlock(&attach_lock);
 	vfree(dev->held);
 	dev->held = NULL;

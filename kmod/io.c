@@ -15,7 +15,7 @@
  * What is not posted now may be later.  Under conn->lock: who makes the session
  * fail requests takes that lock afterwards, for what was left to wait before.
  */
-static bool may_wait(const struct odrp_conn *conn)
+static bool conn_may_wait(const struct odrp_conn *conn)
 {
 	lockdep_assert_held(&conn->lock);
 	return conn->live ||
@@ -36,7 +36,7 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 
 	spin_lock_bh(&conn->lock);
 	req = conn->live ? conn->free : NULL;
-	if (!may_wait(conn)) {
+	if (!conn_may_wait(conn)) {
 		req = ERR_PTR(-EIO);
 	} else if (req) {
 		conn->free = req->next;
@@ -94,7 +94,7 @@ void odrp_req_put(struct odrp_req *req)
 }
 
 /* Neither posted nor answered; the generation stays. */
-static void reset(struct odrp_req *req)
+static void req_reset(struct odrp_req *req)
 {
 	atomic_andnot((1u << ODRP_REQ_GEN_SHIFT) - 1, &req->st);
 }
@@ -105,14 +105,14 @@ static u32 req_id(const struct odrp_req *req)
 }
 
 /* A READ or WRITE goes to the page of an entry. */
-static void set_target(struct odrp_req *req, u32 entry)
+static void req_set_target(struct odrp_req *req, u32 entry)
 {
 	req->wr.remote_addr = odrp_key_addr(entry);
 	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
 }
 
 /* The fixed head; the words come when the request gets its number. */
-static void fill_head(struct odrp_req *req, u32 entry)
+static void req_fill_head(struct odrp_req *req, u32 entry)
 {
 	struct odrp_wire_req *w = req->hdr;
 
@@ -132,9 +132,9 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
 	if (req->conn->keyed)
-		set_target(req, entry);
+		req_set_target(req, entry);
 	else
-		fill_head(req, entry);
+		req_fill_head(req, entry);
 }
 
 void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
@@ -152,7 +152,7 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 }
 
 /* Does a request that is not quiet ask for the completion of its SEND? */
-static bool wants_signal(struct odrp_conn *conn)
+static bool conn_wants_signal(struct odrp_conn *conn)
 {
 	if (odrp_conn_lazy(conn) && ++conn->unsignaled < ODRP_SIGNAL_EVERY)
 		return false;
@@ -160,8 +160,8 @@ static bool wants_signal(struct odrp_conn *conn)
 	return true;
 }
 
-static void make_words(struct odrp_conn *conn, struct odrp_req *req, u32 r,
-		       bool quiet, bool next)
+static void req_make_words(struct odrp_conn *conn, struct odrp_req *req, u32 r,
+			   bool quiet, bool next)
 {
 	if (!req->hdr)
 		return;
@@ -173,8 +173,8 @@ static void make_words(struct odrp_conn *conn, struct odrp_req *req, u32 r,
 }
 
 /* How the life of a request begins. */
-static unsigned int first_bits(const struct odrp_conn *conn, bool quiet,
-			       bool signal)
+static unsigned int req_first_bits(const struct odrp_conn *conn, bool quiet,
+				   bool signal)
 {
 	if (quiet)
 		return ODRP_REQ_POSTED | ODRP_REQ_QUIET;
@@ -184,8 +184,8 @@ static unsigned int first_bits(const struct odrp_conn *conn, bool quiet,
 }
 
 /* Number a request and make its words; conn->lock is what orders numbers. */
-static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
-		   bool next, u64 now, unsigned long deadline)
+static void req_number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
+		       bool next, u64 now, unsigned long deadline)
 {
 	u32 r = conn->next_r++;
 	bool signal = false;
@@ -194,8 +194,8 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	if (quiet)
 		conn->unsignaled++;
 	else
-		signal = wants_signal(conn);
-	make_words(conn, req, r, quiet, next);
+		signal = conn_wants_signal(conn);
+	req_make_words(conn, req, r, quiet, next);
 	req->sends++;
 	if (req->sends == 1)
 		req->start_ns = now;
@@ -204,15 +204,15 @@ static void number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	req->wr.wr.send_flags = signal ? IB_SEND_SIGNALED : 0;
 	trace_odrp_post(conn, req);
 	smp_mb__before_atomic();	/* pairs with watch.c:overdue() */
-	atomic_or(first_bits(conn, quiet, signal), &req->st);
+	atomic_or(req_first_bits(conn, quiet, signal), &req->st);
 }
 
 /*
  * May a request of the list be quiet, with n quiet ones just before it?  The
  * last is answered: nobody knows when another comes.
  */
-static bool is_quiet(const struct odrp_req *req, unsigned int n,
-		     unsigned int every)
+static bool req_is_quiet(const struct odrp_req *req, unsigned int n,
+			 unsigned int every)
 {
 	return req && req->next && n + 1 < every;
 }
@@ -222,17 +222,17 @@ static bool is_quiet(const struct odrp_req *req, unsigned int n,
  * speaks for the one behind it, the first is answered, as the last of the list
  * before has said.
  */
-static void number_all(struct odrp_conn *conn, struct odrp_req *list,
-		       unsigned long deadline)
+static void req_number_all(struct odrp_conn *conn, struct odrp_req *list,
+			   unsigned long deadline)
 {
 	unsigned int every = odrp_conn_quiet(conn), n = 0;
-	bool quiet = !conn->words.ahead && is_quiet(list, 0, every), next;
+	bool quiet = !conn->words.ahead && req_is_quiet(list, 0, every), next;
 	struct odrp_req *group = NULL, **tail = &group, *req;
 	u64 now = ktime_get_ns();
 
 	for (req = list; req; req = req->next, quiet = next) {
 		n = quiet ? n + 1 : 0;
-		next = is_quiet(req->next, n, every);
+		next = req_is_quiet(req->next, n, every);
 		if (quiet) {
 			req->group = NULL;
 			*tail = req;
@@ -242,20 +242,20 @@ static void number_all(struct odrp_conn *conn, struct odrp_req *list,
 			group = NULL;
 			tail = &group;
 		}
-		number(conn, req, quiet, next, now, deadline);
+		req_number(conn, req, quiet, next, now, deadline);
 	}
 }
 
-/* What was not posted is not in flight: it is as it was before number(). */
-static struct odrp_req *unpost(struct odrp_conn *conn,
-			       const struct ib_send_wr *bad)
+/* What was not posted is not in flight: it is as it was before req_number(). */
+static struct odrp_req *req_unpost(struct odrp_conn *conn,
+				   const struct ib_send_wr *bad)
 {
 	struct odrp_req *first, *req;
 
 	lockdep_assert_held(&conn->lock);
 	first = container_of(bad, struct odrp_req, wr.wr);
 	for (req = first; req; req = req->next) {
-		reset(req);
+		req_reset(req);
 		req->sends--;
 	}
 	return first;
@@ -265,7 +265,7 @@ static struct odrp_req *unpost(struct odrp_conn *conn,
  * The session is being lost, or has been: keep a list until it is resumed,
  * or given up.
  */
-static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
+static void conn_keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 {
 	struct odrp_req **tail = &conn->unsent;
 
@@ -281,16 +281,16 @@ static void keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
  * that it will never see.  The caller tells the session, which goes on with a new
  * connection.
  */
-static int number_and_post(struct odrp_conn *conn, struct odrp_req *list)
+static int req_number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 {
 	unsigned int ms = READ_ONCE(conn->sess->dev->timeout_ms);
 	const struct ib_send_wr *bad;
 	int err;
 
-	number_all(conn, list, jiffies + msecs_to_jiffies(ms));
+	req_number_all(conn, list, jiffies + msecs_to_jiffies(ms));
 	err = odrp_post_send(conn->qp, &list->wr.wr, &bad);
 	if (err) {
-		keep_unsent(conn, unpost(conn, bad));
+		conn_keep_unsent(conn, req_unpost(conn, bad));
 		conn->paused = true;
 		conn->live = false;
 	}
@@ -309,7 +309,7 @@ struct odrp_req *odrp_conn_take_unsent(struct odrp_conn *conn)
 	return list;
 }
 
-static void refuse(struct odrp_batch *b, struct odrp_req *list)
+static void batch_refuse(struct odrp_batch *b, struct odrp_req *list)
 {
 	struct odrp_req **tail = &b->refused;
 
@@ -323,24 +323,24 @@ static void refuse(struct odrp_batch *b, struct odrp_req *list)
  * posted wait for the session to be resumed, or are refused when it will not
  * be: then whoever has the batch ends them.
  */
-static void post(struct odrp_conn *conn, struct odrp_req *list,
-		 struct odrp_batch *b)
+static void batch_post(struct odrp_conn *conn, struct odrp_req *list,
+		       struct odrp_batch *b)
 {
 	int err;
 
 	odrp_fault_lost(conn);
 	spin_lock_bh(&conn->lock);
 	if (!conn->live) {
-		bool waits = may_wait(conn);
+		bool waits = conn_may_wait(conn);
 
 		if (waits)
-			keep_unsent(conn, list);
+			conn_keep_unsent(conn, list);
 		spin_unlock_bh(&conn->lock);
 		if (!waits)
-			refuse(b, list);
+			batch_refuse(b, list);
 		return;
 	}
-	err = number_and_post(conn, list);
+	err = req_number_and_post(conn, list);
 	spin_unlock_bh(&conn->lock);
 
 	odrp_stat_inc(conn->sess->dev, doorbells);
@@ -370,7 +370,7 @@ int odrp_conn_resume(struct odrp_conn *conn)
 
 		if (!(atomic_read(&req->st) & ODRP_REQ_POSTED))
 			continue;
-		reset(req);
+		req_reset(req);
 		odrp_stat_inc(conn->sess->dev, resent);
 		*tail = req;
 		tail = &req->next;
@@ -382,13 +382,13 @@ int odrp_conn_resume(struct odrp_conn *conn)
 	conn->paused = false;
 	conn->live = true;
 	if (list)
-		err = number_and_post(conn, list);
+		err = req_number_and_post(conn, list);
 	spin_unlock_bh(&conn->lock);
 	return err;
 }
 
 /* Before it is posted: after that it may end, and be another's. */
-static struct odrp_mark last_of(struct odrp_req **tail)
+static struct odrp_mark req_last(struct odrp_req **tail)
 {
 	struct odrp_req *req = container_of(tail, struct odrp_req, next);
 
@@ -410,11 +410,11 @@ void odrp_batch_post(struct odrp_batch *b)
 		if (!list)
 			continue;
 		if (i == ODRP_WIRE_LOAD)
-			b->load = last_of(b->ch[i].tail);
+			b->load = req_last(b->ch[i].tail);
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
 		b->ch[i].nr = 0;
-		post(b->q->conn[i], list, b);
+		batch_post(b->q->conn[i], list, b);
 	}
 }
 

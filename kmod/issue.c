@@ -31,13 +31,13 @@ static u64 bio_slot(const struct bio *bio)
 }
 
 /* The slot has been taken, and nothing was done with it. */
-static void abort_slot(struct odrp_queue *q, u64 slot)
+static void queue_abort_slot(struct odrp_queue *q, u64 slot)
 {
 	odrp_slot_more(q, slot, odrp_slot_end(&q->dev->slots, slot,
 					      ODRP_SLOT_ABORTED));
 }
 
-static void load_zeros(struct odrp_dev *dev, struct bio *bio)
+static void bio_load_zeros(struct odrp_dev *dev, struct bio *bio)
 {
 	unsigned long acct = odrp_acct_start(bio, ODRP_BLOCK_SECTORS);
 
@@ -56,7 +56,7 @@ static struct ib_device *req_ibdev(const struct odrp_req *req)
  * two pages or cannot be mapped, or must not change because it has a checksum, or is
  * encrypted.
  */
-static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
+static void req_attach_store(struct odrp_dev *dev, struct odrp_req *req)
 {
 	struct ib_device *ibdev = req_ibdev(req);
 	struct bio_vec bv = bio_iter_iovec(req->bio, req->iter);
@@ -86,13 +86,13 @@ static void attach_store(struct odrp_dev *dev, struct odrp_req *req)
 	odrp_stat_inc(dev, bounced);
 }
 
-static void attach_load(struct odrp_req *req)
+static void req_attach_load(struct odrp_req *req)
 {
 	ib_dma_sync_single_for_device(req_ibdev(req), req->bounce_dma,
 				      ODRP_BLOCK, DMA_FROM_DEVICE);
 }
 
-static enum odrp_wire_chain chain_of(enum odrp_slot_act act)
+static enum odrp_wire_chain slot_act_chain(enum odrp_slot_act act)
 {
 	switch (act) {
 	case ODRP_SLOT_DO_LOAD:
@@ -105,25 +105,26 @@ static enum odrp_wire_chain chain_of(enum odrp_slot_act act)
 }
 
 /* Undo slot_begin(): the block is not going out, at least not now. */
-static void give_back(struct odrp_queue *q, u64 slot, enum odrp_slot_act act)
+static void queue_give_back(struct odrp_queue *q, u64 slot,
+			    enum odrp_slot_act act)
 {
 	if (act == ODRP_SLOT_DO_UNMAPPED)
 		odrp_lease_put(&q->dev->lease);
-	abort_slot(q, slot);
+	queue_abort_slot(q, slot);
 }
 
 /* The slot is ours: get a request, or wait for one. */
-static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
-			    struct bio *bio, enum odrp_slot_act act)
+static enum went bio_send_block(struct odrp_dev *dev, struct odrp_batch *b,
+				struct bio *bio, enum odrp_slot_act act)
 {
-	struct odrp_conn *conn = b->q->conn[chain_of(act)];
+	struct odrp_conn *conn = b->q->conn[slot_act_chain(act)];
 	u64 slot = bio_slot(bio);
 	struct odrp_req *req;
 
 	req = odrp_req_get(conn, bio);
 	if (IS_ERR_OR_NULL(req)) {
 		/* When parked, the bio may be gone by now. */
-		give_back(b->q, slot, act);
+		queue_give_back(b->q, slot, act);
 		if (!req)
 			return WENT_PARKED;
 		bio->bi_status = BLK_STS_IOERR;
@@ -135,9 +136,9 @@ static enum went send_block(struct odrp_dev *dev, struct odrp_batch *b,
 	req->acct = odrp_acct_start(bio, ODRP_BLOCK_SECTORS);
 	odrp_req_fill(req, slot);
 	if (act == ODRP_SLOT_DO_LOAD)
-		attach_load(req);
+		req_attach_load(req);
 	else
-		attach_store(dev, req);
+		req_attach_store(dev, req);
 	if (dev->backing)
 		odrp_backing_begin(bio);
 	if (act == ODRP_SLOT_DO_CANCELLED)
@@ -167,8 +168,8 @@ static enum odrp_slot_act slot_begin(struct odrp_queue *q, struct bio *bio,
 }
 
 /* Return: ODRP_SLOT_DO_WAIT when the bio has been parked. */
-static enum odrp_slot_act begin_or_park(struct odrp_queue *q, struct bio *bio,
-					bool local)
+static enum odrp_slot_act slot_begin_or_park(struct odrp_queue *q,
+					     struct bio *bio, bool local)
 {
 	u64 slot = bio_slot(bio);
 	enum odrp_slot_act act;
@@ -187,7 +188,7 @@ static enum odrp_slot_act begin_or_park(struct odrp_queue *q, struct bio *bio,
  *
  * Return: what to do now; ODRP_SLOT_DO_FAIL when there is no page.
  */
-static enum odrp_slot_act find_page(struct odrp_queue *q, u64 slot)
+static enum odrp_slot_act queue_find_page(struct odrp_queue *q, u64 slot)
 {
 	if (odrp_free_reuse(q, slot, false))
 		return ODRP_SLOT_DO_CANCELLED;
@@ -198,8 +199,8 @@ static enum odrp_slot_act find_page(struct odrp_queue *q, u64 slot)
 	return ODRP_SLOT_DO_FAIL;
 }
 
-static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
-			      struct bio *bio)
+static enum went bio_issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
+				  struct bio *bio)
 {
 	enum odrp_slot_act act;
 	bool hope;
@@ -207,22 +208,22 @@ static enum went issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 
 again:
 	hope = atomic64_read(&dev->free.pending) > 0;
-	act = begin_or_park(b->q, bio, false);
+	act = slot_begin_or_park(b->q, bio, false);
 	if (act == ODRP_SLOT_DO_WAIT)
 		return WENT_PARKED;
 	slot = bio_slot(bio);
 	switch (act) {
 	case ODRP_SLOT_DO_ZERO:
-		load_zeros(dev, bio);
+		bio_load_zeros(dev, bio);
 		return WENT_ENDED;
 	case ODRP_SLOT_DO_FAIL:
 		bio->bi_status = BLK_STS_IOERR;
 		return WENT_FAILED;
 	case ODRP_SLOT_DO_UNMAPPED:
-		act = find_page(b->q, slot);
+		act = queue_find_page(b->q, slot);
 		if (act != ODRP_SLOT_DO_FAIL)
 			break;
-		abort_slot(b->q, slot);
+		queue_abort_slot(b->q, slot);
 		if (odrp_free_wait(dev, bio))
 			return WENT_PARKED;
 		if (hope && odrp_dev_serves(dev))
@@ -232,16 +233,16 @@ again:
 	default:
 		break;
 	}
-	return send_block(dev, b, bio, act);
+	return bio_send_block(dev, b, bio, act);
 }
 
-static enum went issue_local(struct odrp_queue *q, struct bio *bio)
+static enum went bio_issue_local(struct odrp_queue *q, struct bio *bio)
 {
-	switch (begin_or_park(q, bio, true)) {
+	switch (slot_begin_or_park(q, bio, true)) {
 	case ODRP_SLOT_DO_WAIT:
 		return WENT_PARKED;
 	case ODRP_SLOT_DO_ZERO:
-		load_zeros(q->dev, bio);
+		bio_load_zeros(q->dev, bio);
 		return WENT_ENDED;
 	default:
 		odrp_backing_alone(bio);
@@ -253,24 +254,24 @@ static enum went issue_local(struct odrp_queue *q, struct bio *bio)
  * BLK_STS_IOERR comes of a session that is dead, here as well: for want of
  * requests, or of a slot that is UNKNOWN.
  */
-static enum went issue_block(struct odrp_dev *dev, struct odrp_batch *b,
-			     struct bio *bio)
+static enum went bio_issue_block(struct odrp_dev *dev, struct odrp_batch *b,
+				 struct bio *bio)
 {
 	enum went went;
 
 	if (!dev->backing)
-		return issue_remote(dev, b, bio);
+		return bio_issue_remote(dev, b, bio);
 	if (odrp_dev_serves(dev)) {
-		went = issue_remote(dev, b, bio);
+		went = bio_issue_remote(dev, b, bio);
 		if (went != WENT_FAILED || bio->bi_status != BLK_STS_IOERR)
 			return went;
 		bio->bi_status = BLK_STS_OK;
 	}
-	return issue_local(b->q, bio);
+	return bio_issue_local(b->q, bio);
 }
 
 /* What has not been issued of a bio fails: all its blocks. */
-static void count_error(struct odrp_dev *dev, struct bio *bio)
+static void dev_count_error(struct odrp_dev *dev, struct bio *bio)
 {
 	unsigned int nr = bio->bi_iter.bi_size / ODRP_BLOCK;
 
@@ -283,10 +284,10 @@ static void count_error(struct odrp_dev *dev, struct bio *bio)
 }
 
 /* Fail what has not been issued of a bio. */
-static void fail(struct odrp_dev *dev, struct bio *bio)
+static void bio_fail(struct odrp_dev *dev, struct bio *bio)
 {
 	bio->bi_status = BLK_STS_IOERR;
-	count_error(dev, bio);
+	dev_count_error(dev, bio);
 	trace_odrp_end(dev, bio, BLK_STS_IOERR);
 	bio_endio(bio);
 }
@@ -306,14 +307,14 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 	}
 	while (bio->bi_iter.bi_size) {
 		if (odrp_dev_fails(dev)) {
-			fail(dev, bio);
+			bio_fail(dev, bio);
 			return;
 		}
-		switch (issue_block(dev, b, bio)) {
+		switch (bio_issue_block(dev, b, bio)) {
 		case WENT_PARKED:
 			return;
 		case WENT_FAILED:
-			count_error(dev, bio);
+			dev_count_error(dev, bio);
 			trace_odrp_end(dev, bio, bio->bi_status);
 			bio_endio(bio);
 			return;
@@ -331,7 +332,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 }
 
 /* Those that have been released, when there are no others. */
-static struct bio *next_bio(struct odrp_queue *q, struct bio_list *bios)
+static struct bio *bio_next(struct odrp_queue *q, struct bio_list *bios)
 {
 	if (bio_list_empty(bios) && odrp_has_released(q))
 		odrp_take_released(q, bios);
@@ -354,7 +355,7 @@ struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *bios)
 
 	odrp_batch_init(&b, q);
 	do {
-		while ((bio = next_bio(q, bios)))
+		while ((bio = bio_next(q, bios)))
 			issue_bio(dev, &b, bio);
 		odrp_batch_post(&b);
 		if (b.refused)

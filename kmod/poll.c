@@ -26,7 +26,7 @@ void odrp_conn_kick(struct odrp_conn *conn)
 		odrp_issue(conn->q, &bios);
 }
 
-static int serve(struct odrp_conn *conn, int budget)
+static int conn_poll(struct odrp_conn *conn, int budget)
 {
 	int n = odrp_conn_reap(conn, budget);
 
@@ -41,7 +41,7 @@ static int serve(struct odrp_conn *conn, int budget)
 int odrp_conn_poll(struct irq_poll *iop, int budget)
 {
 	struct odrp_conn *conn = container_of(iop, struct odrp_conn, iop);
-	int n = serve(conn, budget);
+	int n = conn_poll(conn, budget);
 
 	if (n >= budget)
 		return budget;
@@ -75,7 +75,7 @@ void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 	odrp_stat_inc(q->dev, polls);
 	end = ktime_get_ns() + ns;
 	while (READ_ONCE(conn->live)) {
-		serve(conn, POLL_BATCH);
+		conn_poll(conn, POLL_BATCH);
 		if (odrp_req_gen(last.req) != last.gen) {
 			odrp_stat_inc(q->dev, polls_hit);
 			break;

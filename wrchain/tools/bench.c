@@ -7,7 +7,7 @@
 #define PAGE ODRP_WIRE_PAGE_SIZE
 #define LOG_CQ 12
 
-static double now(clockid_t clock)
+static double clock_now(clockid_t clock)
 {
 	struct timespec t;
 
@@ -15,7 +15,7 @@ static double now(clockid_t clock)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-static void *block(struct bench_subject *s, unsigned int n, size_t len)
+static void *subject_alloc(struct bench_subject *s, unsigned int n, size_t len)
 {
 	len = (len + PAGE - 1) / PAGE * PAGE;
 	s->blocks[n] = aligned_alloc(PAGE, len);
@@ -26,17 +26,19 @@ static void *block(struct bench_subject *s, unsigned int n, size_t len)
 
 /* ---- opening ---------------------------------------------------------------- */
 
-static int make_qp(struct bench_subject *s, struct snic *nic, uint32_t pdn,
-		   unsigned int access, uint32_t *ret_qpn)
+static int subject_make_qp(struct bench_subject *s, struct snic *nic,
+			   uint32_t pdn,
+			   unsigned int access, uint32_t *ret_qpn)
 {
 	struct snic_cq_attr cq = {
-		.buf = block(s, 0, sizeof(struct wrc_cqe) << LOG_CQ),
+		.buf = subject_alloc(s, 0, sizeof(struct wrc_cqe) << LOG_CQ),
 		.log_size = LOG_CQ,
 	};
 	struct snic_qp_attr qp = {
 		.pdn = pdn, .access = access,
-		.sq = block(s, 1, (size_t)s->rig.cfg.depth * WRC_WQE_BB),
-		.dbr = block(s, 2, sizeof(struct wrc_dbr)),
+		.sq = subject_alloc(s, 1,
+				    (size_t)s->rig.cfg.depth * WRC_WQE_BB),
+		.dbr = subject_alloc(s, 2, sizeof(struct wrc_dbr)),
 	};
 	int err;
 
@@ -51,7 +53,7 @@ static int make_qp(struct bench_subject *s, struct snic *nic, uint32_t pdn,
 }
 
 /* The node's end of a one-sided connection does nothing by itself. */
-static int open_target(struct bench_subject *s, uint32_t *ret_qpn)
+static int subject_open_target(struct bench_subject *s, uint32_t *ret_qpn)
 {
 	struct wrc_rig *rig = &s->rig;
 	struct snic_qp_attr qp = {
@@ -74,17 +76,17 @@ static int open_target(struct bench_subject *s, uint32_t *ret_qpn)
 	return err ? err : snic_qp_create(rig->nic, &qp, ret_qpn);
 }
 
-static int open_raw(struct bench_subject *s)
+static int subject_open_raw(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	size_t len = (size_t)rig->cfg.depth * PAGE;
 	uint32_t pdn, target;
 	int err;
 
-	s->src = block(s, 3, len);
+	s->src = subject_alloc(s, 3, len);
 	if (!s->src)
 		return -ENOMEM;
-	err = open_target(s, &target);
+	err = subject_open_target(s, &target);
 	if (!err)
 		err = snic_pd_alloc(rig->peer_nic, &pdn);
 	if (!err)
@@ -92,11 +94,11 @@ static int open_raw(struct bench_subject *s)
 				    (uintptr_t)s->src, SNIC_LOCAL_WRITE,
 				    &s->src_key);
 	if (!err)
-		err = make_qp(s, rig->peer_nic, pdn, 0, &s->qpn);
+		err = subject_make_qp(s, rig->peer_nic, pdn, 0, &s->qpn);
 	return err ? err : wrc_rig_join(rig, target, s->qpn);
 }
 
-static int open_loop(struct bench_subject *s)
+static int subject_open_loop(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	struct snic_qp_conn conn = { .loopback = true, .timeout = 14 };
@@ -104,7 +106,7 @@ static int open_loop(struct bench_subject *s)
 	uint32_t pdn;
 	int err;
 
-	s->src = block(s, 3, len);
+	s->src = subject_alloc(s, 3, len);
 	if (!s->src)
 		return -ENOMEM;
 	err = snic_pd_alloc(rig->nic, &pdn);
@@ -117,19 +119,20 @@ static int open_loop(struct bench_subject *s)
 		err = snic_mkey_reg(rig->nic, pdn, s->src, len,
 				    (uintptr_t)s->src, 0, &s->src_key);
 	if (!err)
-		err = make_qp(s, rig->nic, pdn, SNIC_REMOTE_WRITE, &s->qpn);
+		err = subject_make_qp(s, rig->nic, pdn, SNIC_REMOTE_WRITE,
+				      &s->qpn);
 	conn.dest_qpn = s->qpn;
 	return err ? err : snic_qp_connect(rig->nic, s->qpn, &conn);
 }
 
-static int open_memcpy(struct bench_subject *s)
+static int subject_open_memcpy(struct bench_subject *s)
 {
-	s->src = block(s, 3, (size_t)s->rig.cfg.depth * PAGE);
+	s->src = subject_alloc(s, 3, (size_t)s->rig.cfg.depth * PAGE);
 	return s->src ? 0 : -ENOMEM;
 }
 
 /* A page's first word tells which it is. */
-static int prepare(struct bench_subject *s)
+static int subject_prepare(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	int err = 0;
@@ -159,17 +162,17 @@ int bench_open(struct bench_subject *s, const struct wrc_rig_config *cfg,
 		break;
 	case BENCH_RAW:
 	case BENCH_KEYED:
-		err = open_raw(s);
+		err = subject_open_raw(s);
 		break;
 	case BENCH_LOOP:
-		err = open_loop(s);
+		err = subject_open_loop(s);
 		break;
 	case BENCH_MEMCPY:
-		err = open_memcpy(s);
+		err = subject_open_memcpy(s);
 		break;
 	}
 	if (!err)
-		err = prepare(s);
+		err = subject_prepare(s);
 	if (err)
 		bench_close(s);
 	return err;
@@ -185,7 +188,7 @@ void bench_close(struct bench_subject *s)
 
 /* ---- chains ------------------------------------------------------------------- */
 
-static int send_chain(struct bench_subject *s)
+static int subject_send_chain(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	uint64_t slot = s->sent % rig->cfg.nr_slots;
@@ -199,7 +202,7 @@ static int send_chain(struct bench_subject *s)
 }
 
 /* Looks at the effect of the oldest request, and undoes it. */
-static int finish_chain(struct bench_subject *s)
+static int subject_finish_chain(struct bench_subject *s)
 {
 	struct wrc_rig *rig = &s->rig;
 	uint64_t slot = s->done % rig->cfg.nr_slots;
@@ -251,7 +254,7 @@ static uint32_t raw_key(const struct bench_subject *s)
 	return s->key;
 }
 
-static int encode(struct bench_subject *s, uint64_t raddr, bool signaled)
+static int raw_encode(struct bench_subject *s, uint64_t raddr, bool signaled)
 {
 	uint32_t i = s->sent & (s->rig.cfg.depth - 1);
 	struct wrc_wr wr = {
@@ -266,12 +269,12 @@ static int encode(struct bench_subject *s, uint64_t raddr, bool signaled)
 	return n < 0 ? n : 0;
 }
 
-static int send_raw(struct bench_subject *s)
+static int raw_send(struct bench_subject *s)
 {
 	uint64_t raddr = raw_addr(s, s->sent);
 	uint64_t *src = (uint64_t *)(s->src + (size_t)(s->sent &
 				     (s->rig.cfg.depth - 1)) * PAGE);
-	int err = encode(s, raddr, true);
+	int err = raw_encode(s, raddr, true);
 
 	if (s->op == WRC_WQE_WRITE)
 		*src = s->sent;
@@ -279,7 +282,7 @@ static int send_raw(struct bench_subject *s)
 					    s->sent + 1);
 }
 
-static int finish_raw(struct bench_subject *s)
+static int raw_finish(struct bench_subject *s)
 {
 	uint64_t page = raw_page(s, s->done);
 	uint64_t *here = (uint64_t *)(s->src + (size_t)(s->done &
@@ -304,18 +307,19 @@ static int subject_fill(struct bench_subject *s, uint32_t end)
 
 	while (!err && s->sent != end &&
 	       s->sent - s->done < s->rig.cfg.depth - 1) {
-		err = s->kind == BENCH_CHAIN ? send_chain(s) : send_raw(s);
+		err = s->kind == BENCH_CHAIN ? subject_send_chain(s) :
+					     raw_send(s);
 		if (!err)
 			s->sent++;
 	}
 	return err;
 }
 
-static int drain(struct bench_subject *s)
+static int subject_drain(struct bench_subject *s)
 {
 	for (;;) {
-		int err = s->kind == BENCH_CHAIN ? finish_chain(s) :
-						   finish_raw(s);
+		int err = s->kind == BENCH_CHAIN ? subject_finish_chain(s) :
+						   raw_finish(s);
 
 		if (err)
 			return err == -EAGAIN ? 0 : err;
@@ -323,8 +327,8 @@ static int drain(struct bench_subject *s)
 	}
 }
 
-static int run_wire(struct bench_subject *s, uint32_t count,
-		    struct bench_time *t)
+static int subject_run_wire(struct bench_subject *s, uint32_t count,
+			    struct bench_time *t)
 {
 	uint32_t end = s->sent + count;
 	uint64_t next;
@@ -334,24 +338,24 @@ static int run_wire(struct bench_subject *s, uint32_t count,
 		double from, to;
 
 		err = subject_fill(s, end);
-		from = now(CLOCK_MONOTONIC);
+		from = clock_now(CLOCK_MONOTONIC);
 		if (!err)
 			err = snic_step(s->rig.peer_nic, from, &next);
-		from = now(CLOCK_MONOTONIC);
+		from = clock_now(CLOCK_MONOTONIC);
 		if (!err)
 			err = snic_step(s->rig.nic, from, &next);
-		to = now(CLOCK_MONOTONIC);
+		to = clock_now(CLOCK_MONOTONIC);
 		t->node += to - from;
 		if (!err)
-			err = drain(s);
+			err = subject_drain(s);
 	}
 	return err;
 }
 
 /* ---- inside the node --------------------------------------------------------------- */
 
-static int run_loop(struct bench_subject *s, uint32_t count,
-		    struct bench_time *t)
+static int subject_run_loop(struct bench_subject *s, uint32_t count,
+			    struct bench_time *t)
 {
 	uint32_t end = s->sent + count;
 	struct wrc_cqe cqe;
@@ -365,14 +369,14 @@ static int run_loop(struct bench_subject *s, uint32_t count,
 		if (n > end - s->sent)
 			n = end - s->sent;
 		for (; !err && n; n--, s->sent++)
-			err = encode(s, WRC_POOL_IOVA + (uint64_t)
-				     (s->sent % s->span) * PAGE, n == 1);
-		from = now(CLOCK_MONOTONIC);
+			err = raw_encode(s, WRC_POOL_IOVA + (uint64_t)
+					 (s->sent % s->span) * PAGE, n == 1);
+		from = clock_now(CLOCK_MONOTONIC);
 		if (!err)
 			err = snic_qp_doorbell(s->rig.nic, s->qpn, s->sent);
 		if (!err)
 			err = snic_step(s->rig.nic, 0, &next);
-		t->node += now(CLOCK_MONOTONIC) - from;
+		t->node += clock_now(CLOCK_MONOTONIC) - from;
 		if (!err)
 			err = snic_cq_poll(s->rig.nic, s->cqn, &cqe);
 		if (!err && cqe.op_own >> 4 != WRC_CQE_REQ)
@@ -381,7 +385,7 @@ static int run_loop(struct bench_subject *s, uint32_t count,
 	return err;
 }
 
-static int run_memcpy(struct bench_subject *s, uint32_t count)
+static int subject_run_memcpy(struct bench_subject *s, uint32_t count)
 {
 	for (; count; count--, s->sent++) {
 		uint32_t i = s->sent & (s->rig.cfg.depth - 1);
@@ -403,20 +407,20 @@ int bench_run(struct bench_subject *s, uint32_t count,
 
 	memset(t, 0, sizeof(*t));
 	snic_get_stats(s->rig.nic, &before);
-	t->cpu = -now(CLOCK_THREAD_CPUTIME_ID);
-	t->wall = -now(CLOCK_MONOTONIC);
+	t->cpu = -clock_now(CLOCK_THREAD_CPUTIME_ID);
+	t->wall = -clock_now(CLOCK_MONOTONIC);
 	switch (s->kind) {
 	case BENCH_LOOP:
-		err = run_loop(s, count, t);
+		err = subject_run_loop(s, count, t);
 		break;
 	case BENCH_MEMCPY:
-		err = run_memcpy(s, count);
+		err = subject_run_memcpy(s, count);
 		break;
 	default:
-		err = run_wire(s, count, t);
+		err = subject_run_wire(s, count, t);
 	}
-	t->wall += now(CLOCK_MONOTONIC);
-	t->cpu += now(CLOCK_THREAD_CPUTIME_ID);
+	t->wall += clock_now(CLOCK_MONOTONIC);
+	t->cpu += clock_now(CLOCK_THREAD_CPUTIME_ID);
 	snic_get_stats(s->rig.nic, &after);
 	t->wqes = after.wqes - before.wqes;
 	if (s->kind == BENCH_MEMCPY)

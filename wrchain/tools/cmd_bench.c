@@ -27,8 +27,8 @@ struct bench {
 	struct bench_time t[NR_SUBJECTS][ROUNDS];	/* of one operation */
 };
 
-static void subject(struct bench_subject *s, const char *name,
-		    enum bench_kind kind, uint8_t op, uint32_t span)
+static void bench_add(struct bench_subject *s, const char *name,
+		      enum bench_kind kind, uint8_t op, uint32_t span)
 {
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	s->kind = kind;
@@ -36,28 +36,31 @@ static void subject(struct bench_subject *s, const char *name,
 	s->span = span;
 }
 
-static void subjects(struct bench *b)
+static void bench_add_all(struct bench *b)
 {
-	subject(&b->s[RAW_READ], "one-sided READ", BENCH_RAW, WRC_WQE_READ, 0);
-	subject(&b->s[RAW_WRITE], "one-sided WRITE", BENCH_RAW, WRC_WQE_WRITE,
-		0);
-	subject(&b->s[COPY_NEAR], "memcpy, in the cache", BENCH_MEMCPY, 0,
-		NEAR);
-	subject(&b->s[MOVE_NEAR], "WRITE in the node, in the cache", BENCH_LOOP,
-		WRC_WQE_WRITE, NEAR);
-	subject(&b->s[COPY], "memcpy", BENCH_MEMCPY, 0, NR_PAGES);
-	subject(&b->s[MOVE], "WRITE in the node", BENCH_LOOP, WRC_WQE_WRITE,
-		NR_PAGES);
+	bench_add(&b->s[RAW_READ], "one-sided READ", BENCH_RAW, WRC_WQE_READ,
+		  0);
+	bench_add(&b->s[RAW_WRITE], "one-sided WRITE", BENCH_RAW, WRC_WQE_WRITE,
+		  0);
+	bench_add(&b->s[COPY_NEAR], "memcpy, in the cache", BENCH_MEMCPY, 0,
+		  NEAR);
+	bench_add(&b->s[MOVE_NEAR], "WRITE in the node, in the cache",
+		  BENCH_LOOP,
+		  WRC_WQE_WRITE, NEAR);
+	bench_add(&b->s[COPY], "memcpy", BENCH_MEMCPY, 0, NR_PAGES);
+	bench_add(&b->s[MOVE], "WRITE in the node", BENCH_LOOP, WRC_WQE_WRITE,
+		  NR_PAGES);
 	for (int i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
-		subject(&b->s[CHAINS + i], "", BENCH_CHAIN, 0, 0);
+		bench_add(&b->s[CHAINS + i], "", BENCH_CHAIN, 0, 0);
 }
 
 /*
  * What a subject needs to be in.  Those that are no chain have any node; those that
  * are none with this variant have one with keys.
  */
-static void place(struct bench *b, unsigned int i, const struct wrc_cmd *cmd,
-		  struct wrc_rig_config *cfg)
+static void bench_place(struct bench *b, unsigned int i,
+			const struct wrc_cmd *cmd,
+			struct wrc_rig_config *cfg)
 {
 	int chain = i - CHAINS;
 
@@ -72,10 +75,11 @@ static void place(struct bench *b, unsigned int i, const struct wrc_cmd *cmd,
 		return;
 	cfg->chain = ODRP_WIRE_INVALIDATE;
 	if (chain == ODRP_WIRE_LOAD)
-		subject(&b->s[i], "load by key", BENCH_KEYED, WRC_WQE_READ, 0);
+		bench_add(&b->s[i], "load by key", BENCH_KEYED, WRC_WQE_READ,
+			  0);
 	else
-		subject(&b->s[i], "mapped_store by key", BENCH_KEYED,
-			WRC_WQE_WRITE, 0);
+		bench_add(&b->s[i], "mapped_store by key", BENCH_KEYED,
+			  WRC_WQE_WRITE, 0);
 }
 
 /* 0, or an exit status. */
@@ -93,7 +97,7 @@ static int open_all(struct bench *b, const struct wrc_cmd *cmd)
 		struct bench_subject *s = &b->s[b->nr_open];
 		int err;
 
-		place(b, b->nr_open, cmd, &cfg);
+		bench_place(b, b->nr_open, cmd, &cfg);
 		err = bench_open(s, &cfg, why);
 		if (err)
 			return wrc_fail("%s: %s", s->name,
@@ -132,61 +136,64 @@ static int turns_run(struct bench *b)
 
 /* ---- numbers ------------------------------------------------------------------ */
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double middle(double v[ROUNDS])
+static double median(double v[ROUNDS])
 {
-	qsort(v, ROUNDS, sizeof(v[0]), compare);
+	qsort(v, ROUNDS, sizeof(v[0]), compare_doubles);
 	return v[ROUNDS / 2];
 }
 
 enum part { PART_NODE, PART_WALL, PART_CPU };
 
-static double part_of(const struct bench_time *t, enum part part)
+static double time_part(const struct bench_time *t, enum part part)
 {
 	return part == PART_NODE ? t->node : part == PART_WALL ? t->wall :
 								 t->cpu;
 }
 
-static double time_of(const struct bench *b, unsigned int i, enum part part)
+static double bench_time_of(const struct bench *b, unsigned int i,
+			    enum part part)
 {
 	double v[ROUNDS];
 
 	for (int r = 0; r < ROUNDS; r++)
-		v[r] = part_of(&b->t[i][r], part);
-	return middle(v);
+		v[r] = time_part(&b->t[i][r], part);
+	return median(v);
 }
 
 /* How fast i is, with base as 1. */
-static double speed(const struct bench *b, unsigned int i, unsigned int base,
-		    enum part part)
+static double bench_speed(const struct bench *b, unsigned int i,
+			  unsigned int base,
+			  enum part part)
 {
 	double v[ROUNDS];
 
 	for (int r = 0; r < ROUNDS; r++)
-		v[r] = part_of(&b->t[base][r], part) /
-		       part_of(&b->t[i][r], part);
-	return middle(v);
+		v[r] = time_part(&b->t[base][r], part) /
+		       time_part(&b->t[i][r], part);
+	return median(v);
 }
 
 /* What a WQE costs that a one-sided operation does not have. */
-static double wqe_cost(const struct bench *b, unsigned int i, unsigned int base)
+static double bench_wqe_cost(const struct bench *b, unsigned int i,
+			     unsigned int base)
 {
 	double v[ROUNDS];
 
 	for (int r = 0; r < ROUNDS; r++)
 		v[r] = (b->t[i][r].node - b->t[base][r].node) /
 		       (b->t[i][r].wqes ? b->t[i][r].wqes : 1);
-	return middle(v);
+	return median(v);
 }
 
 /* With what it is compared. */
-static unsigned int base_of(const struct bench *b, unsigned int i)
+static unsigned int bench_base(const struct bench *b, unsigned int i)
 {
 	if (i < CHAINS)
 		return i == RAW_READ ? RAW_READ : i == RAW_WRITE ? RAW_WRITE :
@@ -198,7 +205,7 @@ static unsigned int base_of(const struct bench *b, unsigned int i)
 
 /* ---- output -------------------------------------------------------------------- */
 
-static void print_text(const struct bench *b, const struct wrc_cmd *cmd)
+static void bench_print(const struct bench *b, const struct wrc_cmd *cmd)
 {
 	printf("measured: one core, %s, %u instances, medians of %d rounds of %u\n",
 	       cmd->strict ? "strict" : "relaxed", cmd->depth, ROUNDS,
@@ -206,23 +213,26 @@ static void print_text(const struct bench *b, const struct wrc_cmd *cmd)
 	printf("%-32s%10s%8s%8s%7s%8s  %s\n", "", "node's/s", "node ns",
 	       "all ns", "WQEs", "ns/WQE", "speed, node's and all");
 	for (unsigned int i = 0; i < NR_SUBJECTS; i++) {
-		unsigned int base = base_of(b, i);
-		double node = time_of(b, i, PART_NODE), wqes = b->t[i][0].wqes;
+		unsigned int base = bench_base(b, i);
+		double node = bench_time_of(b, i,
+					    PART_NODE), wqes = b->t[i][0].wqes;
 
 		printf("%-32s%10.0f%8.0f%8.0f", b->s[i].name, 1e9 / node, node,
-		       time_of(b, i, PART_WALL));
+		       bench_time_of(b, i, PART_WALL));
 		if (wqes)
 			printf("%7.1f%8.0f", wqes, node / wqes);
 		else
 			printf("%15s", "");
 		if (base != i)
-			printf("  %.2f, %.2f of %s", speed(b, i, base, PART_NODE),
-			       speed(b, i, base, PART_WALL), b->s[base].name);
+			printf("  %.2f, %.2f of %s", bench_speed(b, i, base,
+								 PART_NODE),
+			       bench_speed(b, i, base,
+					   PART_WALL), b->s[base].name);
 		printf("\n");
 	}
 }
 
-static void print_json(const struct bench *b, const struct wrc_cmd *cmd)
+static void bench_print_json(const struct bench *b, const struct wrc_cmd *cmd)
 {
 	struct json_object *o = json_object_new_object(), *list, *e;
 
@@ -239,22 +249,22 @@ static void print_json(const struct bench *b, const struct wrc_cmd *cmd)
 	json_object_object_add(o, "count", json_object_new_int(b->count));
 	list = json_object_new_array();
 	for (unsigned int i = 0; i < NR_SUBJECTS; i++) {
-		unsigned int base = base_of(b, i);
+		unsigned int base = bench_base(b, i);
 
 		e = json_object_new_object();
 		json_object_object_add(e, "name",
 				       json_object_new_string(b->s[i].name));
-		ADD("node_ns", time_of(b, i, PART_NODE));
-		ADD("all_ns", time_of(b, i, PART_WALL));
-		ADD("all_cpu_ns", time_of(b, i, PART_CPU));
+		ADD("node_ns", bench_time_of(b, i, PART_NODE));
+		ADD("all_ns", bench_time_of(b, i, PART_WALL));
+		ADD("all_cpu_ns", bench_time_of(b, i, PART_CPU));
 		ADD("wqes", b->t[i][0].wqes);
 		json_object_object_add(e, "base", json_object_new_string(
 					       b->s[base].name));
-		ADD("node_speed", speed(b, i, base, PART_NODE));
-		ADD("all_speed", speed(b, i, base, PART_WALL));
-		ADD("all_cpu_speed", speed(b, i, base, PART_CPU));
+		ADD("node_speed", bench_speed(b, i, base, PART_NODE));
+		ADD("all_speed", bench_speed(b, i, base, PART_WALL));
+		ADD("all_cpu_speed", bench_speed(b, i, base, PART_CPU));
 		if (i >= CHAINS)
-			ADD("more_ns_per_wqe", wqe_cost(b, i, base));
+			ADD("more_ns_per_wqe", bench_wqe_cost(b, i, base));
 		json_object_array_add(list, e);
 	}
 	json_object_object_add(o, "measured", list);
@@ -274,14 +284,14 @@ int wrc_cmd_bench(const struct wrc_cmd *cmd)
 	if (!b)
 		return wrc_fail("out of memory");
 	b->count = cmd->count ? cmd->count : COUNT;
-	subjects(b);
+	bench_add_all(b);
 	status = open_all(b, cmd);
 	if (!status)
 		status = turns_run(b);
 	if (!status && cmd->json)
-		print_json(b, cmd);
+		bench_print_json(b, cmd);
 	else if (!status)
-		print_text(b, cmd);
+		bench_print(b, cmd);
 	while (b->nr_open)
 		bench_close(&b->s[--b->nr_open]);
 	free(b);

@@ -29,7 +29,7 @@ struct wrc_opts cost_armed(const struct wrc_cmd *cmd, enum wrc_armed nic,
 	};
 }
 
-static struct wrc_opts asked_for(const struct wrc_cmd *cmd, int variant)
+static struct wrc_opts opts_asked_for(const struct wrc_cmd *cmd, int variant)
 {
 	return (struct wrc_opts) {
 		.strict_index = cmd->strict &&
@@ -71,7 +71,7 @@ static int add_armed(const struct wrc_cmd *cmd, enum wrc_armed nic, int chain,
 static int add_variant(const struct wrc_cmd *cmd, int variant, int chain,
 		       struct cost_prog *progs, unsigned int *nr)
 {
-	struct wrc_opts opts = asked_for(cmd, variant);
+	struct wrc_opts opts = opts_asked_for(cmd, variant);
 	struct cost_prog *c = &progs[(*nr)++];
 
 	snprintf(c->name, sizeof(c->name), "%s%s", wrc_variant_name(variant),
@@ -232,8 +232,8 @@ static const struct cost_column program_columns[] = {
 	{ "model_saturates", "at", -12, 0 },
 };
 
-static int programs(const struct wrc_cmd *cmd, const struct wrc_params *p,
-		    struct json_object **ret_rows)
+static int program_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,
+			struct json_object **ret_rows)
 {
 	struct cost_prog *progs = calloc(COST_MAX_PROGS, sizeof(*progs));
 	struct json_object *rows = json_object_new_array();
@@ -343,13 +343,13 @@ static int costs_make(const struct wrc_cmd *cmd, const struct wrc_params *p,
 		json_object_object_add(all, "load", rows);
 	}
 	if (!status && !cmd->fit && !cmd->sweep && !loads) {
-		status = programs(cmd, p, &rows);
+		status = program_rows(cmd, p, &rows);
 		json_object_object_add(all, "programs", rows);
 	}
 	return status;
 }
 
-static void print(struct json_object *all)
+static void costs_print(struct json_object *all)
 {
 	struct json_object *rows;
 
@@ -373,7 +373,8 @@ static void print(struct json_object *all)
 }
 
 /* The model's parameters, with what somebody knows better. */
-static int parameters(const struct wrc_cmd *cmd, struct wrc_params *ret_params)
+static int params_parse(const struct wrc_cmd *cmd,
+			struct wrc_params *ret_params)
 {
 	wrc_params_init(ret_params);
 	for (int i = 0; i < cmd->nr_params; i++) {
@@ -404,7 +405,7 @@ int wrc_cmd_cost(const struct wrc_cmd *cmd)
 	struct wrc_params p;
 	int status;
 
-	status = parameters(cmd, &p);
+	status = params_parse(cmd, &p);
 	if (!status)
 		status = costs_make(cmd, &p, all);
 	if (!status && cmd->json) {
@@ -412,7 +413,7 @@ int wrc_cmd_cost(const struct wrc_cmd *cmd)
 		return 0;
 	}
 	if (!status)
-		print(all);
+		costs_print(all);
 	json_object_put(all);
 	return status;
 }

@@ -9,7 +9,7 @@ struct out {
 	struct json_object *lines;
 };
 
-static void put_line(struct out *out, const char *queue, uint32_t bb,
+static void dis_line(struct out *out, const char *queue, uint32_t bb,
 		     const char *label, const char *text)
 {
 	struct json_object *o;
@@ -44,7 +44,7 @@ static void dis_insn(struct out *out, const struct wrc_image *im,
 		      im->arena + wrc_insn_off(&im->prog, &im->geom, insn,
 					       instance),
 		      i->nr_bb * WRC_WQE_BB, i->op);
-	put_line(out, i->queue == WRC_LOOP ? "loop" : "client",
+	dis_line(out, i->queue == WRC_LOOP ? "loop" : "client",
 		 instance * im->prog.bb[i->queue] + i->bb, label, line);
 }
 
@@ -77,7 +77,7 @@ static void dis_recv(struct out *out, const struct wrc_image *im,
 	}
 	if (n < 0)
 		wrc_text_add(&t, " (malformed)");
-	put_line(out, "recv", instance, "", line);
+	dis_line(out, "recv", instance, "", line);
 }
 
 static void dis_image(struct out *out, const struct wrc_image *im)
@@ -90,7 +90,7 @@ static void dis_image(struct out *out, const struct wrc_image *im)
 		dis_recv(out, im, &ctx, k);
 }
 
-static bool is_text(const uint8_t *data, size_t len)
+static bool data_is_text(const uint8_t *data, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!isxdigit(data[i]) && !isspace(data[i]))
@@ -105,7 +105,7 @@ static int dis_raw(struct out *out, const char *path, uint8_t *data, size_t len)
 	struct wrc_text t;
 	size_t at = 0;
 
-	if (is_text(data, len) &&
+	if (data_is_text(data, len) &&
 	    wrc_parse_hex((char *)data, data, len, &len))
 		return wrc_fail("%s: an odd number of hexadecimal digits",
 				path);
@@ -118,7 +118,7 @@ static int dis_raw(struct out *out, const char *path, uint8_t *data, size_t len)
 		wrc_text_init(&t, line, sizeof(line));
 		step = wrc_dis_bytes(&t, NULL, data + at, len - at,
 				     WRC_OWN_SHAPE);
-		put_line(out, "wqe", at / WRC_WQE_BB, "", line);
+		dis_line(out, "wqe", at / WRC_WQE_BB, "", line);
 		at += step;
 	}
 	return 0;
@@ -147,7 +147,7 @@ static int dis_file(struct out *out, const char *path)
 	return status;
 }
 
-static int need_input(const struct wrc_cmd *cmd)
+static int cmd_need_input(const struct wrc_cmd *cmd)
 {
 	if (cmd->prog || cmd->nr_files)
 		return 0;
@@ -158,7 +158,7 @@ int wrc_cmd_dis(const struct wrc_cmd *cmd)
 {
 	struct out out = { cmd->json ? json_object_new_array() : NULL };
 	struct wrc_image im;
-	int status = need_input(cmd);
+	int status = cmd_need_input(cmd);
 
 	if (!status && cmd->prog) {
 		status = wrc_image_make(cmd, &im);
@@ -175,8 +175,8 @@ int wrc_cmd_dis(const struct wrc_cmd *cmd)
 }
 
 /* Prints the verdict; 0 or 1. */
-static int verdict(struct out *out, const char *name,
-		   const struct wrc_image *im)
+static int dis_verdict(struct out *out, const char *name,
+		       const struct wrc_image *im)
 {
 	char why[WRC_WHY_MAX] = "";
 	struct json_object *o;
@@ -200,19 +200,19 @@ int wrc_cmd_check(const struct wrc_cmd *cmd)
 {
 	struct out out = { cmd->json ? json_object_new_array() : NULL };
 	struct wrc_image im;
-	int status = need_input(cmd), one;
+	int status = cmd_need_input(cmd), one;
 
 	if (!status && cmd->prog) {
 		status = wrc_image_make(cmd, &im);
 		if (!status) {
-			status = verdict(&out, cmd->prog, &im);
+			status = dis_verdict(&out, cmd->prog, &im);
 			wrc_image_free(&im);
 		}
 	}
 	for (int i = 0; i < cmd->nr_files; i++) {
 		one = wrc_image_load(cmd->files[i], &im);
 		if (!one) {
-			one = verdict(&out, cmd->files[i], &im);
+			one = dis_verdict(&out, cmd->files[i], &im);
 			wrc_image_free(&im);
 		}
 		if (one > status)

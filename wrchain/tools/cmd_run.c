@@ -20,7 +20,7 @@ struct trial {
 };
 
 __attribute__((format(printf, 2, 3)))
-static int wrong(struct trial *t, const char *fmt, ...)
+static int trial_wrong(struct trial *t, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -39,7 +39,7 @@ static void page_fill(uint8_t *page, uint32_t request)
 		w[i] = request * 2654435761u + i;
 }
 
-static bool is_filled(const uint8_t *page, uint32_t request)
+static bool page_is_filled(const uint8_t *page, uint32_t request)
 {
 	uint8_t want[PAGE];
 
@@ -47,15 +47,16 @@ static bool is_filled(const uint8_t *page, uint32_t request)
 	return !memcmp(page, want, PAGE);
 }
 
-static uint64_t slot_of(const struct trial *t, uint32_t request)
+static uint64_t trial_slot(const struct trial *t, uint32_t request)
 {
 	return request % t->rig.cfg.nr_slots;
 }
 
-static int send(struct trial *t)
+static int trial_send(struct trial *t)
 {
 	struct wrc_rig *rig = &t->rig;
-	uint64_t slot = slot_of(t, rig->sent), page = wrc_rig_entry(rig, slot);
+	uint64_t slot = trial_slot(t, rig->sent), page = wrc_rig_entry(rig,
+								       slot);
 	uint8_t data[PAGE];
 
 	if (rig->cfg.chain == ODRP_WIRE_LOAD)
@@ -66,31 +67,34 @@ static int send(struct trial *t)
 }
 
 /* The effect of a request, and its undoing. */
-static int inspect(struct trial *t, uint32_t r)
+static int trial_inspect(struct trial *t, uint32_t r)
 {
 	struct wrc_rig *rig = &t->rig;
-	uint64_t slot = slot_of(t, r), page = wrc_rig_entry(rig, slot);
+	uint64_t slot = trial_slot(t, r), page = wrc_rig_entry(rig, slot);
 
 	if (rig->cfg.chain == ODRP_WIRE_INVALIDATE) {
 		if (page)
-			return wrong(t, "slot %llu is still mapped to 0x%llx",
-				     (unsigned long long)slot,
-				     (unsigned long long)page);
+			return trial_wrong(t,
+					   "slot %llu is still mapped to 0x%llx",
+					   (unsigned long long)slot,
+					   (unsigned long long)page);
 		page = wrc_rig_pop(rig);
 		if (!page)
-			return wrong(t, "the page did not come back to the ring");
+			return trial_wrong(t,
+					   "the page did not come back to the ring");
 		wrc_rig_set_entry(rig, slot, page);
 		return 0;
 	}
 	if (page < WRC_POOL_IOVA ||
 	    page - WRC_POOL_IOVA >= rig->bind.pool_len)
-		return wrong(t, "slot %llu is mapped to 0x%llx",
-			     (unsigned long long)slot,
-			     (unsigned long long)page);
-	if (!is_filled(rig->cfg.chain == ODRP_WIRE_LOAD ?
+		return trial_wrong(t, "slot %llu is mapped to 0x%llx",
+				   (unsigned long long)slot,
+				   (unsigned long long)page);
+	if (!page_is_filled(rig->cfg.chain == ODRP_WIRE_LOAD ?
 			       wrc_rig_page(rig, r) : wrc_rig_memory(rig, page),
-		       r))
-		return wrong(t, "the page of request %u is not what it was", r);
+			    r))
+		return trial_wrong(t,
+				   "the page of request %u is not what it was", r);
 	if (rig->cfg.chain == ODRP_WIRE_UNMAPPED_STORE) {
 		wrc_rig_set_entry(rig, slot, 0);
 		wrc_rig_push(rig, page);
@@ -99,7 +103,7 @@ static int inspect(struct trial *t, uint32_t r)
 }
 
 /* Of requests below end; the last is always answered. */
-static bool is_quiet(const struct trial *t, uint32_t r, uint32_t end)
+static bool trial_is_quiet(const struct trial *t, uint32_t r, uint32_t end)
 {
 	return r + 1 < end && (r + 1) % t->answer_every;
 }
@@ -108,7 +112,7 @@ static bool is_quiet(const struct trial *t, uint32_t r, uint32_t end)
  * Fills the queue.  Where a request speaks for the one behind it, the first is
  * answered, too: nobody has spoken for it.
  */
-static int send_all(struct trial *t, uint32_t count)
+static int trial_send_all(struct trial *t, uint32_t count)
 {
 	struct wrc_rig *rig = &t->rig;
 	uint32_t end = rig->answered + rig->cfg.depth - 1;
@@ -117,15 +121,15 @@ static int send_all(struct trial *t, uint32_t count)
 	if (end > count)
 		end = count;
 	while (!err && rig->sent < end) {
-		rig->quiet = is_quiet(t, rig->sent, end);
-		rig->next_quiet = is_quiet(t, rig->sent + 1, end);
-		err = send(t);
+		rig->quiet = trial_is_quiet(t, rig->sent, end);
+		rig->next_quiet = trial_is_quiet(t, rig->sent + 1, end);
+		err = trial_send(t);
 	}
 	return err;
 }
 
 /* The next request from `from` on that was to be answered. */
-static bool expected(const struct trial *t, uint32_t from, uint32_t r)
+static bool trial_expected(const struct trial *t, uint32_t from, uint32_t r)
 {
 	uint32_t every = t->answer_every;
 
@@ -140,22 +144,24 @@ static int trial_run(struct trial *t, uint32_t count)
 	int err = 0;
 
 	while (!err && next < count) {
-		err = send_all(t, count);
+		err = trial_send_all(t, count);
 		if (!err)
 			err = wrc_rig_answer(rig, &r);
 		if (err)
-			return wrong(t, "request %u: %s", next, strerror(-err));
-		if (!expected(t, next, r))
-			return wrong(t, "request %u was answered instead of %u",
-				     r, next);
+			return trial_wrong(t, "request %u: %s", next,
+					   strerror(-err));
+		if (!trial_expected(t, next, r))
+			return trial_wrong(t,
+					   "request %u was answered instead of %u",
+					   r, next);
 		while (!err && next <= r)
-			err = inspect(t, next++);
+			err = trial_inspect(t, next++);
 	}
 	return err;
 }
 
 /* All slots mapped, except for the chain that maps them. */
-static void prepare(struct trial *t)
+static void trial_prepare(struct trial *t)
 {
 	struct wrc_rig *rig = &t->rig;
 
@@ -166,7 +172,7 @@ static void prepare(struct trial *t)
 }
 
 /* Every page is in the ring or in the table, once. */
-static int count_pages(struct trial *t)
+static int trial_count_pages(struct trial *t)
 {
 	struct wrc_rig *rig = &t->rig;
 	uint32_t mapped = 0, held = 0, nr_free = wrc_rig_free_pages(rig);
@@ -176,13 +182,15 @@ static int count_pages(struct trial *t)
 	for (uint32_t i = 0; i < rig->cfg.depth; i++)
 		held += wrc_rig_held(rig, i).page != 0;
 	if (nr_free + mapped + held != rig->cfg.nr_pages)
-		return wrong(t, "%u pages are free, %u mapped and %u held, of %u",
-			     nr_free, mapped, held, rig->cfg.nr_pages);
+		return trial_wrong(t,
+				   "%u pages are free, %u mapped and %u held, of %u",
+				   nr_free, mapped, held, rig->cfg.nr_pages);
 	return 0;
 }
 
-static void report(const struct wrc_cmd *cmd, struct trial *t, uint32_t count,
-		   int err)
+static void trial_report(const struct wrc_cmd *cmd, struct trial *t,
+			 uint32_t count,
+			 int err)
 {
 	struct snic_stats s;
 	struct json_object *o;
@@ -267,12 +275,12 @@ int wrc_cmd_run(const struct wrc_cmd *cmd)
 	if (err)
 		return wrc_fail("%s: %s", cmd->prog, strerror(-err));
 	t.answer_every = cmd->answer_every ? cmd->answer_every : 1;
-	prepare(&t);
+	trial_prepare(&t);
 	err = trial_run(&t, count);
 	wrc_rig_settle(&t.rig);
 	if (!err)
-		err = count_pages(&t);
-	report(cmd, &t, count, err);
+		err = trial_count_pages(&t);
+	trial_report(cmd, &t, count, err);
 	wrc_rig_close(&t.rig);
 	return err ? 1 : 0;
 }

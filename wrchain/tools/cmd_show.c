@@ -89,8 +89,9 @@ int wrc_cmd_list(const struct wrc_cmd *cmd)
 	return 0;
 }
 
-static void label_of(const struct wrc_prog *prog, unsigned int insn, char *buf,
-		     size_t size)
+static void insn_label(const struct wrc_prog *prog, unsigned int insn,
+		       char *buf,
+		       size_t size)
 {
 	struct wrc_text t;
 
@@ -131,7 +132,7 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	       prog->page ? " and a page" : "", prog->nr_scatter);
 	printf("\ninstructions (first block, blocks)\n");
 	for (unsigned int i = 0; i < prog->nr_insn; i++) {
-		label_of(prog, i, label, sizeof(label));
+		insn_label(prog, i, label, sizeof(label));
 		insn_text(prog, i, line, sizeof(line));
 		printf("  %-4s %3u %2u%s %s\n", label, prog->insn[i].bb,
 		       prog->insn[i].nr_bb, wrc_is_head(prog, i) ? " *" : "  ",
@@ -144,9 +145,9 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		printf("  %s\n", line);
 	}
 	for (unsigned int i = 0; i < prog->nr_cells; i++) {
-		label_of(prog, prog->cell[i].insn == WRC_NONE ?
+		insn_label(prog, prog->cell[i].insn == WRC_NONE ?
 				       WRC_RECV : prog->cell[i].insn,
-			 label, sizeof(label));
+			   label, sizeof(label));
 		printf("%s  cell%-2u %-6s %-7s = %u + r * %u\n",
 		       i ? "" : "\ncells after request r\n", i,
 		       wrc_word_name(prog->cell[i].kind),
@@ -162,9 +163,9 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		printf("\nrecycle words of request r, with %u instances\n",
 		       geom->depth);
 	for (int i = 0; i < nr_words; i++) {
-		label_of(prog, prog->word[i].insn == WRC_NONE ?
+		insn_label(prog, prog->word[i].insn == WRC_NONE ?
 				       WRC_RECV : prog->word[i].insn,
-			 label, sizeof(label));
+			   label, sizeof(label));
 		printf("  +%-3u %-6s %s%-7s = ", prog->word[i].off,
 		       wrc_word_name(words[i].kind),
 		       prog->word[i].delta ? "next " : "",
@@ -201,8 +202,8 @@ static struct json_object *words_json(const struct wrc_prog *prog,
 				wrc_word_name(words[i].kind));
 
 		if (prog->word[i].insn != WRC_NONE) {
-			label_of(prog, prog->word[i].insn, label,
-				 sizeof(label));
+			insn_label(prog, prog->word[i].insn, label,
+				   sizeof(label));
 			json_object_object_add(o, "insn",
 					       json_object_new_string(label));
 			json_object_object_add(o, "next",
@@ -230,8 +231,8 @@ static struct json_object *cells_json(const struct wrc_prog *prog,
 				wrc_word_name(prog->cell[i].kind));
 
 		if (prog->cell[i].insn != WRC_NONE) {
-			label_of(prog, prog->cell[i].insn, label,
-				 sizeof(label));
+			insn_label(prog, prog->cell[i].insn, label,
+				   sizeof(label));
 			json_object_object_add(o, "insn",
 					       json_object_new_string(label));
 		}
@@ -258,7 +259,7 @@ static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	for (unsigned int i = 0; i < prog->nr_insn; i++) {
 		struct json_object *o;
 
-		label_of(prog, i, label, sizeof(label));
+		insn_label(prog, i, label, sizeof(label));
 		insn_text(prog, i, line, sizeof(line));
 		o = text_object("label", label);
 		json_object_object_add(o, "text", json_object_new_string(line));

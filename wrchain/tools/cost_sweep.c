@@ -56,8 +56,9 @@ static void add_rates(struct json_object *o, size_t chain, enum whose whose,
 }
 
 /* For one set of parameters. */
-static int conclusions(const struct wrc_cmd *cmd, const struct wrc_params *p,
-		       struct json_object *o)
+static int sweep_conclusions(const struct wrc_cmd *cmd,
+			     const struct wrc_params *p,
+			     struct json_object *o)
 {
 	for (size_t chain = 0; chain < NR_CHAINS; chain++)
 		for (int k = 0; k < NR_WHOSE; k++) {
@@ -91,7 +92,7 @@ static int sweep_row(const struct wrc_cmd *cmd, const struct wrc_params *base,
 		      param < 0 ? "(none)" : wrc_param_defs[param].name);
 	cost_add(o, "factor", factor);
 	json_object_array_add(rows, o);
-	return conclusions(cmd, &p, o);
+	return sweep_conclusions(cmd, &p, o);
 }
 
 int cost_sweep_rows(const struct wrc_cmd *cmd, const struct wrc_params *p,

@@ -23,7 +23,7 @@ void cost_add_text(struct json_object *row, const char *key, const char *text)
 	json_object_object_add(row, key, json_object_new_string(text));
 }
 
-static void cell(struct json_object *row, const struct cost_column *c)
+static void row_add_cell(struct json_object *row, const struct cost_column *c)
 {
 	struct json_object *value;
 
@@ -58,7 +58,8 @@ void cost_table(const char *title, struct json_object *rows,
 		for (unsigned int i = 0; i < nr_columns; i++) {
 			if (i)
 				printf(" ");
-			cell(json_object_array_get_idx(rows, r), &columns[i]);
+			row_add_cell(json_object_array_get_idx(rows, r),
+				     &columns[i]);
 		}
 		printf("\n");
 	}

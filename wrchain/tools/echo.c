@@ -60,8 +60,8 @@ struct echo_conn {
 
 /* ---- work requests --------------------------------------------------------- */
 
-static void post_send(struct echo *e, struct echo_conn *c, uint8_t opcode,
-		      const struct info *remote, void *local, uint32_t len)
+static void conn_post_send(struct echo *e, struct echo_conn *c, uint8_t opcode,
+			   const struct info *remote, void *local, uint32_t len)
 {
 	uint8_t *wqe = c->mem->sq + (c->pi & ((1 << LOG_SQ) - 1)) * 64;
 	struct wrc_wqe_ctrl ctrl = {
@@ -91,7 +91,7 @@ static void post_send(struct echo *e, struct echo_conn *c, uint8_t opcode,
 	snic_qp_doorbell(e->nic, c->qpn, c->pi);
 }
 
-static void post_recv(struct echo_conn *c)
+static void conn_post_recv(struct echo_conn *c)
 {
 	unsigned int slot = c->posted & ((1 << LOG_RQ) - 1);
 	struct wrc_wqe_data data = {
@@ -107,8 +107,8 @@ static void post_recv(struct echo_conn *c)
 
 /* ---- the protocol ------------------------------------------------------------ */
 
-static void protocol_error(struct echo *e, struct echo_conn *c,
-			   const char *what, unsigned int value)
+static void conn_protocol_error(struct echo *e, struct echo_conn *c,
+				const char *what, unsigned int value)
 {
 	fprintf(stderr, "snic-echo: connection %08x: %s: %u\n", c->id, what,
 		value);
@@ -116,34 +116,35 @@ static void protocol_error(struct echo *e, struct echo_conn *c,
 	snic_cm_disconnect(e->nic, c->id);
 }
 
-static void send_info(struct echo *e, struct echo_conn *c, const void *buf)
+static void conn_send_info(struct echo *e, struct echo_conn *c, const void *buf)
 {
 	c->mem->send = (struct info) {
 		.addr = cpu_to_be64((uintptr_t)buf),
 		.rkey = cpu_to_be32(c->key),
 		.size = cpu_to_be32(c->size),
 	};
-	post_send(e, c, WRC_WQE_SEND, NULL, &c->mem->send, INFO_LEN);
+	conn_post_send(e, c, WRC_WQE_SEND, NULL, &c->mem->send, INFO_LEN);
 }
 
-static void server_received(struct echo *e, struct echo_conn *c,
-			    const struct info *info)
+static void conn_server_received(struct echo *e, struct echo_conn *c,
+				 const struct info *info)
 {
 	c->size = be32_to_cpu(info->size);
 	if (!c->size || c->size > DATA_MAX) {
-		protocol_error(e, c, "unusable size", c->size);
+		conn_protocol_error(e, c, "unusable size", c->size);
 	} else if (c->phase == READ_ADV) {
 		c->phase = READING;
-		post_send(e, c, WRC_WQE_READ, info, c->mem->data, c->size);
+		conn_post_send(e, c, WRC_WQE_READ, info, c->mem->data, c->size);
 	} else if (c->phase == WRITE_ADV) {
 		c->phase = WRITING;
-		post_send(e, c, WRC_WQE_WRITE, info, c->mem->data, c->size);
+		conn_post_send(e, c, WRC_WQE_WRITE, info, c->mem->data,
+			       c->size);
 	} else {
-		protocol_error(e, c, "message in phase", c->phase);
+		conn_protocol_error(e, c, "message in phase", c->phase);
 	}
 }
 
-static void client_begin(struct echo *e, struct echo_conn *c)
+static void conn_client_begin(struct echo *e, struct echo_conn *c)
 {
 	uint32_t i;
 
@@ -153,47 +154,47 @@ static void client_begin(struct echo *e, struct echo_conn *c)
 	c->mem->data[c->size - 1] = 0;
 	memset(c->mem->back, 0, c->size);
 	c->phase = OFFERED;
-	send_info(e, c, c->mem->data);
+	conn_send_info(e, c, c->mem->data);
 }
 
-static void client_received(struct echo *e, struct echo_conn *c)
+static void conn_client_received(struct echo *e, struct echo_conn *c)
 {
 	if (c->phase == OFFERED) {
 		c->phase = ASKED;
-		send_info(e, c, c->mem->back);
+		conn_send_info(e, c, c->mem->back);
 		return;
 	}
 	if (memcmp(c->mem->data, c->mem->back, c->size)) {
-		protocol_error(e, c, "wrong data in round",
-			       (unsigned int)c->rounds);
+		conn_protocol_error(e, c, "wrong data in round",
+				    (unsigned int)c->rounds);
 		return;
 	}
 	c->rounds++;
 	if (c->rounds < e->rounds)
-		client_begin(e, c);
+		conn_client_begin(e, c);
 	else
 		snic_cm_disconnect(e->nic, c->id);
 }
 
-static void received(struct echo *e, struct echo_conn *c,
-		     const struct wrc_cqe *cqe)
+static void conn_received(struct echo *e, struct echo_conn *c,
+			  const struct wrc_cqe *cqe)
 {
 	unsigned int slot = be16_to_cpu(cqe->wqe_counter) & ((1 << LOG_RQ) - 1);
 	struct info info = c->mem->recv[slot];
 	uint32_t len = be32_to_cpu(cqe->byte_cnt);
 
-	post_recv(c);
+	conn_post_recv(c);
 	if (len != INFO_LEN)
-		protocol_error(e, c, "a message of 16 bytes expected, got",
-			       len);
+		conn_protocol_error(e, c, "a message of 16 bytes expected, got",
+				    len);
 	else if (c->client)
-		client_received(e, c);
+		conn_client_received(e, c);
 	else
-		server_received(e, c, &info);
+		conn_server_received(e, c, &info);
 }
 
-static void sent(struct echo *e, struct echo_conn *c,
-		 const struct wrc_cqe *cqe)
+static void conn_sent(struct echo *e, struct echo_conn *c,
+		      const struct wrc_cqe *cqe)
 {
 	uint8_t opcode = be32_to_cpu(cqe->sop_qpn) >> 24;
 
@@ -206,33 +207,33 @@ static void sent(struct echo *e, struct echo_conn *c,
 		return;
 	}
 	/* What is in it does not matter. */
-	post_send(e, c, WRC_WQE_SEND, NULL, &c->mem->send, INFO_LEN);
+	conn_post_send(e, c, WRC_WQE_SEND, NULL, &c->mem->send, INFO_LEN);
 }
 
-static void completed(struct echo *e, struct echo_conn *c,
-		      const struct wrc_cqe *cqe)
+static void conn_completed(struct echo *e, struct echo_conn *c,
+			   const struct wrc_cqe *cqe)
 {
 	struct wrc_cqe_err err;
 
 	switch (cqe->op_own >> 4) {
 	case WRC_CQE_REQ:
-		sent(e, c, cqe);
+		conn_sent(e, c, cqe);
 		break;
 	case WRC_CQE_RESP_SEND:
-		received(e, c, cqe);
+		conn_received(e, c, cqe);
 		break;
 	default:
 		memcpy(&err, cqe, sizeof(err));
 		if (err.syndrome != WRC_SYND_WR_FLUSH)
-			protocol_error(e, c, "completion with syndrome",
-				       err.syndrome);
+			conn_protocol_error(e, c, "completion with syndrome",
+					    err.syndrome);
 		break;
 	}
 }
 
 /* ---- connections ---------------------------------------------------------------- */
 
-static int open_qp(struct echo *e, struct echo_conn *c)
+static int conn_open_qp(struct echo *e, struct echo_conn *c)
 {
 	struct snic_cq_attr cq = { .log_size = LOG_CQ };
 	struct snic_qp_attr qp = {
@@ -263,7 +264,7 @@ static int open_qp(struct echo *e, struct echo_conn *c)
 	if (ret)
 		goto destroy_cq;
 	while (c->posted < 1 << LOG_RQ)
-		post_recv(c);
+		conn_post_recv(c);
 	c->used = true;
 	return 0;
 
@@ -277,7 +278,7 @@ free_mem:
 	return ret;
 }
 
-static void close_qp(struct echo *e, struct echo_conn *c)
+static void conn_close_qp(struct echo *e, struct echo_conn *c)
 {
 	snic_qp_destroy(e->nic, c->qpn);
 	snic_cq_destroy(e->nic, c->cqn);
@@ -286,7 +287,7 @@ static void close_qp(struct echo *e, struct echo_conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static int new_conn(struct echo *e, struct echo_conn **ret_conn)
+static int echo_new_conn(struct echo *e, struct echo_conn **ret_conn)
 {
 	unsigned int i;
 
@@ -294,12 +295,12 @@ static int new_conn(struct echo *e, struct echo_conn **ret_conn)
 		if (e->conns[i].used)
 			continue;
 		*ret_conn = &e->conns[i];
-		return open_qp(e, &e->conns[i]);
+		return conn_open_qp(e, &e->conns[i]);
 	}
 	return -ENOSPC;
 }
 
-static struct echo_conn *find_conn(struct echo *e, uint32_t id)
+static struct echo_conn *echo_find_conn(struct echo *e, uint32_t id)
 {
 	unsigned int i;
 
@@ -317,7 +318,7 @@ int echo_connect(struct echo *e, __be32 ip, uint16_t port)
 	struct echo_conn *c;
 	int ret;
 
-	ret = new_conn(e, &c);
+	ret = echo_new_conn(e, &c);
 	if (ret)
 		return ret;
 	c->client = true;
@@ -325,23 +326,23 @@ int echo_connect(struct echo *e, __be32 ip, uint16_t port)
 	param.qpn = c->qpn;
 	ret = snic_cm_connect(e->nic, ip, port, &param, &c->id);
 	if (ret)
-		close_qp(e, c);
+		conn_close_qp(e, c);
 	return ret;
 }
 
-static void on_request(struct echo *e, const struct snic_cm_event *ev)
+static void echo_on_request(struct echo *e, const struct snic_cm_event *ev)
 {
 	struct snic_cm_param param = { .rnr_retry = 7, .min_rnr_timer = 12 };
 	struct echo_conn *c;
 	int ret;
 
-	ret = new_conn(e, &c);
+	ret = echo_new_conn(e, &c);
 	if (ret)
 		goto reject;
 	param.qpn = c->qpn;
 	ret = snic_cm_accept(e->nic, ev->id, &param);
 	if (ret) {
-		close_qp(e, c);
+		conn_close_qp(e, c);
 		goto reject;
 	}
 	c->id = ev->id;
@@ -353,17 +354,17 @@ reject:
 	e->failed++;
 }
 
-static void on_established(struct echo *e, const struct snic_cm_event *ev)
+static void echo_on_established(struct echo *e, const struct snic_cm_event *ev)
 {
-	struct echo_conn *c = find_conn(e, ev->id);
+	struct echo_conn *c = echo_find_conn(e, ev->id);
 
 	if (c && c->client)
-		client_begin(e, c);
+		conn_client_begin(e, c);
 }
 
-static void on_end(struct echo *e, const struct snic_cm_event *ev)
+static void echo_on_end(struct echo *e, const struct snic_cm_event *ev)
 {
-	struct echo_conn *c = find_conn(e, ev->id);
+	struct echo_conn *c = echo_find_conn(e, ev->id);
 
 	snic_cm_release(e->nic, ev->id);
 	if (!c)
@@ -371,7 +372,7 @@ static void on_end(struct echo *e, const struct snic_cm_event *ev)
 	if (c->client && (ev->type == SNIC_CM_REJECTED ||
 			  ev->type == SNIC_CM_UNREACHABLE)) {
 		e->refused++;
-		close_qp(e, c);
+		conn_close_qp(e, c);
 		return;
 	}
 	printf("connection %08x: %lu rounds of %u bytes\n", c->id, c->rounds,
@@ -381,10 +382,10 @@ static void on_end(struct echo *e, const struct snic_cm_event *ev)
 	    (c->client && c->rounds < e->rounds))
 		e->failed++;
 	e->done++;
-	close_qp(e, c);
+	conn_close_qp(e, c);
 }
 
-static void on_event(struct echo *e, const struct snic_cm_event *ev)
+static void echo_on_event(struct echo *e, const struct snic_cm_event *ev)
 {
 	static const char *const names[] = {
 		[SNIC_CM_REQUEST] = "request",
@@ -398,11 +399,11 @@ static void on_event(struct echo *e, const struct snic_cm_event *ev)
 		fprintf(stderr, "snic-echo: %08x: %s (reason %u)\n", ev->id,
 			names[ev->type], ev->reason);
 	if (ev->type == SNIC_CM_REQUEST)
-		on_request(e, ev);
+		echo_on_request(e, ev);
 	else if (ev->type == SNIC_CM_ESTABLISHED)
-		on_established(e, ev);
+		echo_on_established(e, ev);
 	else
-		on_end(e, ev);
+		echo_on_end(e, ev);
 }
 
 bool echo_serve(struct echo *e)
@@ -413,13 +414,13 @@ bool echo_serve(struct echo *e)
 	unsigned int i;
 
 	while (!snic_cm_poll(e->nic, &ev)) {
-		on_event(e, &ev);
+		echo_on_event(e, &ev);
 		any = true;
 	}
 	for (i = 0; i < ECHO_MAX_CONNS; i++)
 		while (e->conns[i].used &&
 		       !snic_cq_poll(e->nic, e->conns[i].cqn, &cqe)) {
-			completed(e, &e->conns[i], &cqe);
+			conn_completed(e, &e->conns[i], &cqe);
 			any = true;
 		}
 	return any;
@@ -439,6 +440,6 @@ void echo_fini(struct echo *e)
 
 	for (i = 0; e->conns && i < ECHO_MAX_CONNS; i++)
 		if (e->conns[i].used)
-			close_qp(e, &e->conns[i]);
+			conn_close_qp(e, &e->conns[i]);
 	free(e->conns);
 }

@@ -29,8 +29,8 @@ static const struct bind_field bind_fields[] = {
 
 #define NR_FIELDS (sizeof(bind_fields) / sizeof(bind_fields[0]))
 
-static uint64_t get_field(const struct wrc_bind *bind,
-			  const struct bind_field *f)
+static uint64_t bind_get_field(const struct wrc_bind *bind,
+			       const struct bind_field *f)
 {
 	const uint8_t *p = (const uint8_t *)bind + f->off;
 
@@ -44,8 +44,8 @@ static uint64_t get_field(const struct wrc_bind *bind,
 	}
 }
 
-static void set_field(struct wrc_bind *bind, const struct bind_field *f,
-		      uint64_t value)
+static void bind_set_field(struct wrc_bind *bind, const struct bind_field *f,
+			   uint64_t value)
 {
 	uint8_t *p = (uint8_t *)bind + f->off;
 
@@ -76,7 +76,7 @@ static struct json_object *arena_to_json(const uint8_t *arena, uint32_t len)
 	return lines;
 }
 
-static int write_json(const char *path, struct json_object *obj)
+static int json_write(const char *path, struct json_object *obj)
 {
 	const char *text = json_object_to_json_string_ext(obj,
 				JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED);
@@ -106,8 +106,8 @@ int wrc_image_save(const struct wrc_image *image, const char *path)
 			       json_object_new_int(image->geom.depth));
 	for (size_t i = 0; i < NR_FIELDS; i++)
 		json_object_object_add(bind, bind_fields[i].name,
-			json_object_new_uint64(get_field(&image->bind,
-							 &bind_fields[i])));
+			json_object_new_uint64(bind_get_field(&image->bind,
+							      &bind_fields[i])));
 	json_object_object_add(obj, "bind", bind);
 	json_object_object_add(obj, "arena",
 			       arena_to_json(image->arena,
@@ -116,7 +116,7 @@ int wrc_image_save(const struct wrc_image *image, const char *path)
 		wrc_print_json(obj);
 		return 0;
 	}
-	status = write_json(path, obj);
+	status = json_write(path, obj);
 	json_object_put(obj);
 	return status;
 }
@@ -150,7 +150,7 @@ int wrc_read_file(const char *path, uint8_t **ret_data, size_t *ret_len)
 	return 0;
 }
 
-static int digit(char c)
+static int hex_digit(char c)
 {
 	return isdigit((unsigned char)c) ? c - '0' :
 					   tolower((unsigned char)c) - 'a' + 10;
@@ -170,9 +170,9 @@ int wrc_parse_hex(const char *text, uint8_t *buf, size_t size, size_t *ret_len)
 		if (n == size)
 			return -ENOSPC;
 		if (high)
-			buf[n] = digit(*text) << 4;
+			buf[n] = hex_digit(*text) << 4;
 		else
-			buf[n++] |= digit(*text);
+			buf[n++] |= hex_digit(*text);
 		high = !high;
 	}
 	*ret_len = n;
@@ -180,8 +180,9 @@ int wrc_parse_hex(const char *text, uint8_t *buf, size_t size, size_t *ret_len)
 }
 
 /* A member of the type wanted, or NULL after saying so. */
-static struct json_object *member(const char *path, struct json_object *obj,
-				  const char *name, enum json_type type)
+static struct json_object *json_member(const char *path,
+				       struct json_object *obj,
+				       const char *name, enum json_type type)
 {
 	struct json_object *m;
 
@@ -194,30 +195,32 @@ static struct json_object *member(const char *path, struct json_object *obj,
 	return m;
 }
 
-static int load_bind(const char *path, struct json_object *obj,
-		     struct wrc_bind *bind)
+static int image_load_bind(const char *path, struct json_object *obj,
+			   struct wrc_bind *bind)
 {
 	struct json_object *members, *m;
 
-	members = member(path, obj, "bind", json_type_object);
+	members = json_member(path, obj, "bind", json_type_object);
 	if (!members)
 		return 2;
 	for (size_t i = 0; i < NR_FIELDS; i++) {
-		m = member(path, members, bind_fields[i].name, json_type_int);
+		m = json_member(path, members, bind_fields[i].name,
+				json_type_int);
 		if (!m)
 			return 2;
-		set_field(bind, &bind_fields[i], json_object_get_uint64(m));
+		bind_set_field(bind, &bind_fields[i],
+			       json_object_get_uint64(m));
 	}
 	return 0;
 }
 
-static int load_arena(const char *path, struct json_object *obj,
-		      struct wrc_image *im)
+static int image_load_arena(const char *path, struct json_object *obj,
+			    struct wrc_image *im)
 {
 	struct json_object *lines;
 	size_t at = 0, n;
 
-	lines = member(path, obj, "arena", json_type_array);
+	lines = json_member(path, obj, "arena", json_type_array);
 	if (!lines)
 		return 2;
 	im->arena = calloc(1, im->geom.arena_len);
@@ -239,17 +242,17 @@ static int load_arena(const char *path, struct json_object *obj,
 	return 0;
 }
 
-static int load_prog(const char *path, struct json_object *obj,
-		     struct wrc_image *im)
+static int image_load_prog(const char *path, struct json_object *obj,
+			   struct wrc_image *im)
 {
 	struct json_object *name, *strict, *depth, *version;
 	struct wrc_opts opts;
 	int chain, err;
 
-	version = member(path, obj, "wrc_image", json_type_int);
-	name = member(path, obj, "program", json_type_string);
-	strict = member(path, obj, "strict", json_type_boolean);
-	depth = member(path, obj, "depth", json_type_int);
+	version = json_member(path, obj, "wrc_image", json_type_int);
+	name = json_member(path, obj, "program", json_type_string);
+	strict = json_member(path, obj, "strict", json_type_boolean);
+	depth = json_member(path, obj, "depth", json_type_int);
 	if (!version || !name || !strict || !depth)
 		return 2;
 	if (json_object_get_int(version) != VERSION)
@@ -289,12 +292,12 @@ int wrc_image_load(const char *path, struct wrc_image *ret_image)
 		return wrc_fail("%s: not an image: %s", path,
 				json_tokener_error_desc(error));
 	status = json_object_is_type(obj, json_type_object) ?
-			 load_prog(path, obj, ret_image) :
+			 image_load_prog(path, obj, ret_image) :
 			 wrc_fail("%s: not an image", path);
 	if (!status)
-		status = load_bind(path, obj, &ret_image->bind);
+		status = image_load_bind(path, obj, &ret_image->bind);
 	if (!status)
-		status = load_arena(path, obj, ret_image);
+		status = image_load_arena(path, obj, ret_image);
 	if (status)
 		wrc_image_free(ret_image);
 	json_object_put(obj);

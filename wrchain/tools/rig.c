@@ -44,24 +44,24 @@ static uint8_t log2_of(uint32_t n)
 /* ---- the node --------------------------------------------------------------- */
 
 /* ring | head, tail, shadow of the naive store | that one's ring of zeros */
-static size_t counters_off(const struct wrc_rig *rig)
+static size_t rig_counters_off(const struct wrc_rig *rig)
 {
 	size_t ring = (size_t)1 << rig->bind.log_free_ring;
 
 	return ring < COUNTERS_MIN ? COUNTERS_MIN : ring;
 }
 
-static size_t zeros_off(const struct wrc_rig *rig)
+static size_t rig_zeros_off(const struct wrc_rig *rig)
 {
-	return 2 * counters_off(rig);
+	return 2 * rig_counters_off(rig);
 }
 
-static size_t free_len(const struct wrc_rig *rig)
+static size_t rig_free_len(const struct wrc_rig *rig)
 {
-	return zeros_off(rig) + rig->cfg.nr_pages * sizeof(uint64_t);
+	return rig_zeros_off(rig) + rig->cfg.nr_pages * sizeof(uint64_t);
 }
 
-static int node_memory(struct wrc_rig *rig)
+static int rig_make_node_memory(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
 
@@ -72,15 +72,15 @@ static int node_memory(struct wrc_rig *rig)
 		rig->table = wrc_rig_block(rig, rig->geom.table_len ?
 					rig->geom.table_len : PAGE);
 	rig->tt = wrc_rig_block(rig, cfg->nr_slots * sizeof(uint64_t));
-	rig->ring = wrc_rig_block(rig, free_len(rig));
+	rig->ring = wrc_rig_block(rig, rig_free_len(rig));
 	rig->pool = wrc_rig_block(rig, (size_t)cfg->nr_pages * PAGE);
 	if (!rig->arena || !rig->buf || !rig->table || !rig->tt || !rig->ring ||
 	    !rig->pool)
 		return -ENOMEM;
-	rig->counters = rig->ring + counters_off(rig) / sizeof(uint64_t);
+	rig->counters = rig->ring + rig_counters_off(rig) / sizeof(uint64_t);
 	rig->counters[0] = rig->counters[8] = FREE_IOVA;
 	rig->counters[WRC_NAIVE_SHADOW / sizeof(uint64_t)] =
-		FREE_IOVA + zeros_off(rig);
+		FREE_IOVA + rig_zeros_off(rig);
 	for (uint32_t i = 0; i < cfg->nr_pages; i++)
 		wrc_rig_push(rig, WRC_POOL_IOVA + (uint64_t)i * PAGE);
 	if (rig->prog.node && !cfg->table)
@@ -89,7 +89,7 @@ static int node_memory(struct wrc_rig *rig)
 }
 
 /* Page exchange: each instance starts with a page of its own. */
-static void give_pages(struct wrc_rig *rig)
+static void rig_give_pages(struct wrc_rig *rig)
 {
 	if (!wrc_has_register(&rig->prog))
 		return;
@@ -98,7 +98,7 @@ static void give_pages(struct wrc_rig *rig)
 	rig->bind.pages = rig->pages;
 }
 
-static int node_keys(struct wrc_rig *rig)
+static int rig_make_node_keys(struct wrc_rig *rig)
 {
 	const struct wrc_rig_config *cfg = &rig->cfg;
 	struct wrc_bind *b = &rig->bind;
@@ -110,7 +110,7 @@ static int node_keys(struct wrc_rig *rig)
 	b->buf_iova = (uintptr_t)rig->buf;
 	b->tt_len = cfg->nr_slots * sizeof(uint64_t);
 	b->free_ring = FREE_IOVA;
-	b->free_head = FREE_IOVA + counters_off(rig);
+	b->free_head = FREE_IOVA + rig_counters_off(rig);
 	b->free_tail = b->free_head + 64;
 	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
 
@@ -138,7 +138,7 @@ static int node_keys(struct wrc_rig *rig)
 		err = snic_mkey_reg(rig->nic, pdn, rig->tt, b->tt_len, 0,
 				    ACCESS, &b->tt_key);
 	if (!err)
-		err = snic_mkey_reg(rig->nic, pdn, rig->ring, free_len(rig),
+		err = snic_mkey_reg(rig->nic, pdn, rig->ring, rig_free_len(rig),
 				    FREE_IOVA, ACCESS, &b->free_key);
 	if (!err)
 		err = snic_mkey_reg(rig->nic, rig->client_pdn, rig->pool,
@@ -171,7 +171,7 @@ int wrc_rig_cq(struct wrc_rig *rig, struct snic *nic, uint8_t log_size,
 }
 
 /* The loop queue is its own peer, or has one in the node's domain. */
-static int far_qp(struct wrc_rig *rig, const struct snic_qp_attr *loop)
+static int rig_make_far_qp(struct wrc_rig *rig, const struct snic_qp_attr *loop)
 {
 	struct snic_qp_attr far = *loop;
 
@@ -189,7 +189,7 @@ static int far_qp(struct wrc_rig *rig, const struct snic_qp_attr *loop)
 	return snic_qp_create(rig->nic, &far, &rig->far_qpn);
 }
 
-static int node_qps(struct wrc_rig *rig)
+static int rig_make_node_qps(struct wrc_rig *rig)
 {
 	const struct wrc_geom *g = &rig->geom;
 	struct wrc_bind *b = &rig->bind;
@@ -231,13 +231,13 @@ static int node_qps(struct wrc_rig *rig)
 		err = snic_qp_create(rig->nic, &client, &b->client_qpn);
 	rig->loop_qpn = b->loop_qpn;
 	rig->client_qpn = b->client_qpn;
-	return err ? err : far_qp(rig, &loop);
+	return err ? err : rig_make_far_qp(rig, &loop);
 }
 
 /* ---- the client --------------------------------------------------------------- */
 
 /* Its memory: send ring, receive ring, requests, pages; one key. */
-static int client_memory(struct wrc_rig *rig)
+static int rig_make_client_memory(struct wrc_rig *rig)
 {
 	uint32_t k = rig->cfg.depth;
 	size_t sq = (size_t)k * WRC_WQE_BB, rq = (size_t)k * 16;
@@ -302,7 +302,7 @@ int wrc_rig_join(struct wrc_rig *rig, uint32_t qpn, uint32_t peer_qpn)
 	return err;
 }
 
-static int post_recvs(struct wrc_rig *rig)
+static int rig_post_recvs(struct wrc_rig *rig)
 {
 	struct wrc_sge sge = { 1, rig->peer_key, (uintptr_t)rig->mem };
 	int err = 0;
@@ -323,14 +323,14 @@ static int rig_start(struct wrc_rig *rig, uint16_t doorbell)
 	if (!err)
 		err = wrc_rig_join(rig, rig->client_qpn, rig->peer_qpn);
 	if (!err)
-		err = post_recvs(rig);
+		err = rig_post_recvs(rig);
 	if (!err)
 		err = snic_qp_doorbell(rig->nic, rig->loop_qpn, doorbell);
 	return err;
 }
 
-static int make_nic(const struct wrc_rig_config *cfg, unsigned int n,
-		    struct snic **ret_nic)
+static int rig_make_nic(const struct wrc_rig_config *cfg, unsigned int n,
+			struct snic **ret_nic)
 {
 	struct snic_config nic = {
 		.mac = { 2, 0, 0, 0, 0, n + 1 }, .ip = htonl(NODE_IP + n),
@@ -342,9 +342,9 @@ static int make_nic(const struct wrc_rig_config *cfg, unsigned int n,
 	return snic_new(&nic, ret_nic);
 }
 
-static int make_nics(struct wrc_rig *rig)
+static int rig_make_nics(struct wrc_rig *rig)
 {
-	int err = make_nic(&rig->cfg, 0, &rig->nic);
+	int err = rig_make_nic(&rig->cfg, 0, &rig->nic);
 
 	rig->peer_nic = rig->nic;
 	if (err)
@@ -353,7 +353,7 @@ static int make_nics(struct wrc_rig *rig)
 	snic_vt_add_nic(&rig->vt, &rig->actors[0], rig->nic);
 	if (!rig->cfg.wire)
 		return 0;
-	err = make_nic(&rig->cfg, 1, &rig->peer_nic);
+	err = rig_make_nic(&rig->cfg, 1, &rig->peer_nic);
 	if (err)
 		return err;
 	snic_vt_add_nic(&rig->vt, &rig->actors[1], rig->peer_nic);
@@ -387,7 +387,7 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 		err = rig->nr_words = wrc_words(&rig->prog, &rig->geom,
 						rig->words);
 	if (err >= 0)
-		err = make_nics(rig);
+		err = rig_make_nics(rig);
 	while (rig->nr_front < rig->nr_words &&
 	       rig->prog.word[rig->nr_front].off <= rig->prog.req_len)
 		rig->nr_front++;
@@ -395,17 +395,17 @@ int wrc_rig_open(const struct wrc_rig_config *cfg, struct wrc_rig *ret_rig,
 	rig->bind.fence_orders = cfg->order == WRC_ORDER_FENCE;
 	rig->bind.log_free_ring = log2_of(cfg->nr_pages * sizeof(uint64_t));
 	if (!err)
-		err = node_memory(rig);
+		err = rig_make_node_memory(rig);
 	if (!err)
-		err = node_keys(rig);
+		err = rig_make_node_keys(rig);
 	if (!err)
-		err = node_qps(rig);
+		err = rig_make_node_qps(rig);
 	if (!err)
-		err = client_memory(rig);
+		err = rig_make_client_memory(rig);
 	if (!err && wrc_is_keyed(&rig->prog))
 		err = wrc_rig_make_pair(rig);
 	if (!err)
-		give_pages(rig);
+		rig_give_pages(rig);
 	if (!err)
 		err = wrc_arm_rules(&rig->prog, &rig->geom, &rig->bind,
 				    rig->arena, rules, why, &doorbell);
@@ -431,7 +431,7 @@ void wrc_rig_close(struct wrc_rig *rig)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-static uint8_t *put_page(uint8_t *at, const void *page)
+static uint8_t *body_put_page(uint8_t *at, const void *page)
 {
 	if (!page)
 		return at;
@@ -441,7 +441,7 @@ static uint8_t *put_page(uint8_t *at, const void *page)
 }
 
 /* Kinds of words that have their other value in the next request. */
-static unsigned int steps(const struct wrc_rig *rig)
+static unsigned int rig_steps(const struct wrc_rig *rig)
 {
 	return (unsigned int)rig->quiet << ODRP_WIRE_WORD_ANSWER |
 	       (unsigned int)rig->early << ODRP_WIRE_WORD_EARLY |
@@ -452,15 +452,16 @@ static unsigned int steps(const struct wrc_rig *rig)
  * The words of a request, as any client computes them, and the page; words that
  * have no room before it come behind.
  */
-static size_t put_body(const struct wrc_rig *rig, uint32_t r, const void *page,
-		       uint8_t *to)
+static size_t rig_put_body(const struct wrc_rig *rig, uint32_t r,
+			   const void *page,
+			   uint8_t *to)
 {
 	uint8_t *at = to;
 
-	at += wrc_words_put(rig->words, rig->nr_front, r, steps(rig), at);
-	at = put_page(at, page);
+	at += wrc_words_put(rig->words, rig->nr_front, r, rig_steps(rig), at);
+	at = body_put_page(at, page);
 	at += wrc_words_put(rig->words + rig->nr_front,
-			    rig->nr_words - rig->nr_front, r, steps(rig), at);
+			    rig->nr_words - rig->nr_front, r, rig_steps(rig), at);
 	return at - to;
 }
 
@@ -476,7 +477,7 @@ bool wrc_rig_has_page(const struct wrc_rig *rig)
 }
 
 /* Where the answer's data go. */
-static void put_place(struct wrc_rig *rig, struct odrp_wire_req *req)
+static void rig_put_place(struct wrc_rig *rig, struct odrp_wire_req *req)
 {
 	uint64_t raddr = (uintptr_t)wrc_rig_page(rig, rig->sent);
 
@@ -502,8 +503,8 @@ int wrc_rig_send(struct wrc_rig *rig, uint64_t tt_addr, const void *page)
 					       htobe64(tt_addr),
 		.id = htobe32(r),
 	};
-	put_place(rig, req);
-	len += put_body(rig, r, page, msg + len) - rig->cut;
+	rig_put_place(rig, req);
+	len += rig_put_body(rig, r, page, msg + len) - rig->cut;
 	wr.sge[0] = (struct wrc_sge){ len, rig->peer_key, (uintptr_t)msg };
 	n = wrc_encode(&wr, rig->sq + (size_t)(r & k) * WRC_WQE_BB, WRC_WQE_BB);
 	if (n < 0)
@@ -523,7 +524,8 @@ void wrc_rig_settle(struct wrc_rig *rig)
 		;
 }
 
-static int poll_one(struct wrc_rig *rig, bool *ret_early, uint32_t *ret_request)
+static int rig_poll_one(struct wrc_rig *rig, bool *ret_early,
+			uint32_t *ret_request)
 {
 	struct wrc_cqe cqe;
 	int err;
@@ -551,7 +553,7 @@ int wrc_rig_poll(struct wrc_rig *rig, uint32_t *ret_request)
 	int err;
 
 	do {
-		err = poll_one(rig, &early, ret_request);
+		err = rig_poll_one(rig, &early, ret_request);
 	} while (!err && early);
 	return err;
 }
@@ -578,7 +580,7 @@ uint8_t *wrc_rig_page(struct wrc_rig *rig, uint32_t request)
 /* ---- the node's memory by hand ---------------------------------------------------- */
 
 /* The slot that a counter names, and the counter to the next one. */
-static uint64_t *advance(const struct wrc_rig *rig, uint64_t *counter)
+static uint64_t *rig_advance(const struct wrc_rig *rig, uint64_t *counter)
 {
 	uint64_t was = *counter, moves;
 	__u64 add, boundary;
@@ -591,7 +593,7 @@ static uint64_t *advance(const struct wrc_rig *rig, uint64_t *counter)
 
 uint64_t wrc_rig_pop(struct wrc_rig *rig)
 {
-	uint64_t *slot = advance(rig, &rig->counters[0]);
+	uint64_t *slot = rig_advance(rig, &rig->counters[0]);
 	uint64_t page = be64toh(*slot);
 
 	*slot = 0;
@@ -600,7 +602,7 @@ uint64_t wrc_rig_pop(struct wrc_rig *rig)
 
 void wrc_rig_push(struct wrc_rig *rig, uint64_t page)
 {
-	*advance(rig, &rig->counters[8]) = htobe64(page);
+	*rig_advance(rig, &rig->counters[8]) = htobe64(page);
 }
 
 uint64_t wrc_rig_entry(const struct wrc_rig *rig, uint64_t slot)
@@ -635,6 +637,6 @@ uint32_t wrc_rig_free_pages(const struct wrc_rig *rig)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < rig->cfg.nr_pages; i++)
-		n += *advance(rig, &at) != 0;
+		n += *rig_advance(rig, &at) != 0;
 	return n;
 }

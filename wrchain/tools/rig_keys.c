@@ -11,7 +11,7 @@
 /* ---- keys --------------------------------------------------------------------- */
 
 /* One key; those whose number will not do stay until it has one. */
-static int make_key(struct wrc_rig *rig, uint32_t *ret_key)
+static int rig_make_key(struct wrc_rig *rig, uint32_t *ret_key)
 {
 	uint32_t bad[TRIES], nr_bad = 0, key;
 	struct wrc_keymap entry;
@@ -47,7 +47,7 @@ int wrc_rig_make_keys(struct wrc_rig *rig)
 	if (!k->map)
 		return -ENOMEM;
 	for (i = 0; !err && i < k->nr; i++)
-		err = make_key(rig, &k->key[i]);
+		err = rig_make_key(rig, &k->key[i]);
 	for (i = 0; !err && i < slots; i++)
 		err = wrc_keymap_set(&k->map[i], k->key[i / WRC_KEY_SLOTS], i);
 	if (!err)
@@ -125,7 +125,7 @@ int wrc_rig_rejoin(struct wrc_rig *rig)
 	return err ? err : wrc_rig_join(rig, k->node_qpn, k->peer_qpn);
 }
 
-static int completed(struct wrc_rig *rig)
+static int rig_completed(struct wrc_rig *rig)
 {
 	struct wrc_cqe cqe;
 	int i, err;
@@ -159,7 +159,7 @@ int wrc_rig_access(struct wrc_rig *rig, __u8 op, uint32_t rkey, uint64_t raddr,
 	if (n < 0)
 		return n;
 	err = snic_qp_doorbell(rig->peer_nic, k->peer_qpn, ++k->posted);
-	return err ? err : completed(rig);
+	return err ? err : rig_completed(rig);
 }
 
 int wrc_rig_read(struct wrc_rig *rig, uint64_t slot, uint32_t off, void *page,

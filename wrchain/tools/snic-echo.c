@@ -48,7 +48,7 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + t.tv_nsec;
 }
 
-static void wait_for(const struct options *o, uint64_t next)
+static void echo_wait(const struct options *o, uint64_t next)
 {
 	struct pollfd fds[MAX_PORTS];
 	uint64_t now = clock_ns();
@@ -66,7 +66,7 @@ static void wait_for(const struct options *o, uint64_t next)
 	ppoll(fds, o->nr_ports, &t, NULL);
 }
 
-static void print_stats(struct snic *nic)
+static void nic_print_stats(struct snic *nic)
 {
 	struct snic_stats st;
 
@@ -79,14 +79,14 @@ static void print_stats(struct snic *nic)
 }
 
 /* Lets the peer's last words be answered. */
-static void linger(struct echo *e, const struct options *o)
+static void echo_linger(struct echo *e, const struct options *o)
 {
 	uint64_t end = clock_ns() + 300000000u, next;
 
 	while (clock_ns() < end) {
 		snic_step(e->nic, clock_ns(), &next);
 		echo_serve(e);
-		wait_for(o, next < end ? next : end);
+		echo_wait(o, next < end ? next : end);
 	}
 }
 
@@ -113,7 +113,7 @@ static int echo_begin(struct echo *e, const struct options *o)
 }
 
 /* The server may not be there yet. */
-static int try_again(struct echo *e, const struct options *o, uint64_t end)
+static int echo_try_again(struct echo *e, const struct options *o, uint64_t end)
 {
 	int ret;
 
@@ -143,14 +143,14 @@ static int echo_run(struct echo *e, const struct options *o)
 	while (!ret && !stopped && (!o->count || e->done < o->count)) {
 		ret = snic_step(e->nic, clock_ns(), &next);
 		if (!ret && !echo_serve(e))
-			wait_for(o, next);
+			echo_wait(o, next);
 		if (!ret && e->refused)
-			ret = try_again(e, o, end);
+			ret = echo_try_again(e, o, end);
 	}
 	if (ret)
 		return ret;
-	linger(e, o);
-	print_stats(e->nic);
+	echo_linger(e, o);
+	nic_print_stats(e->nic);
 	return e->failed ? -EPROTO : 0;
 }
 
@@ -335,7 +335,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static bool any_fault(const struct snic_faults *f)
+static bool faults_any(const struct snic_faults *f)
 {
 	return f->loss || f->reorder || f->corrupt || f->duplicate;
 }
@@ -368,7 +368,7 @@ int main(int argc, char **argv)
 	ret = snic_new(&opt.nic, &echo.nic);
 	for (i = 0; !ret && i < opt.nr_ports; i++)
 		ret = snic_port_add(echo.nic, opt.ports[i]);
-	if (!ret && any_fault(&opt.faults))
+	if (!ret && faults_any(&opt.faults))
 		ret = snic_set_faults(echo.nic, &opt.faults);
 	if (!ret)
 		ret = echo_init(&echo);

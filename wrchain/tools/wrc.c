@@ -120,8 +120,8 @@ struct line {
 	const char *chooses, *choice;
 };
 
-static uint32_t number(struct argp_state *state, const char *what,
-		       const char *arg, unsigned long min, unsigned long max)
+static uint32_t arg_number(struct argp_state *state, const char *what,
+			   const char *arg, unsigned long min, unsigned long max)
 {
 	unsigned long n;
 	char *end;
@@ -138,8 +138,8 @@ static uint32_t number(struct argp_state *state, const char *what,
 	"ours, exchange, keyed, naive, store-decision, calc-tt-addr, "	\
 	"recycle-helper or paper"
 
-static void variant(struct argp_state *state, const char *arg,
-		    struct wrc_cmd *cmd)
+static void arg_variant(struct argp_state *state, const char *arg,
+			struct wrc_cmd *cmd)
 {
 	cmd->armed = WRC_ARMED_NOT;
 	cmd->one_variant = true;
@@ -158,7 +158,7 @@ static void variant(struct argp_state *state, const char *arg,
 		   arg, VARIANTS);
 }
 
-static enum wrc_recycle recycle(struct argp_state *state, const char *arg)
+static enum wrc_recycle arg_recycle(struct argp_state *state, const char *arg)
 {
 	if (!strcmp(arg, "client"))
 		return WRC_RECYCLE_CLIENT;
@@ -167,7 +167,7 @@ static enum wrc_recycle recycle(struct argp_state *state, const char *arg)
 	return WRC_RECYCLE_NODE;
 }
 
-static enum wrc_order order(struct argp_state *state, const char *arg)
+static enum wrc_order arg_order(struct argp_state *state, const char *arg)
 {
 	if (!strcmp(arg, "wait"))
 		return WRC_ORDER_WAIT;
@@ -186,7 +186,8 @@ static const struct command *find_command(struct argp_state *state,
 	return NULL;
 }
 
-static void positional(struct line *line, char *arg, struct argp_state *state)
+static void line_positional(struct line *line, char *arg,
+			    struct argp_state *state)
 {
 	if (!line->command) {
 		line->command = find_command(state, arg);
@@ -205,7 +206,7 @@ static void positional(struct line *line, char *arg, struct argp_state *state)
 }
 
 /* All that those tables of cost use which have programs of their own. */
-static bool chooses_nothing(int key)
+static bool key_chooses_nothing(int key)
 {
 	switch (key) {
 	case OPT_FIT:
@@ -220,7 +221,7 @@ static bool chooses_nothing(int key)
 	}
 }
 
-static void note(struct line *line, int key, const char *arg)
+static void line_note(struct line *line, int key, const char *arg)
 {
 	const struct argp_option *o = options;
 
@@ -228,13 +229,13 @@ static void note(struct line *line, int key, const char *arg)
 		line->owned[i] |= owned[i].key == key;
 	while (o->name && o->key != key)
 		o++;
-	if (!o->name || chooses_nothing(key) || line->chooses)
+	if (!o->name || key_chooses_nothing(key) || line->chooses)
 		return;
 	line->chooses = o->name;
 	line->choice = arg;
 }
 
-static void check_owned(const struct line *line, struct argp_state *state)
+static void line_check_owned(const struct line *line, struct argp_state *state)
 {
 	const char *command = line->command->name;
 
@@ -253,7 +254,7 @@ static void check_owned(const struct line *line, struct argp_state *state)
 }
 
 /* Refuses options that would change nothing. */
-static void check_cost(const struct line *line, struct argp_state *state)
+static void line_check_cost(const struct line *line, struct argp_state *state)
 {
 	const struct wrc_cmd *cmd = &line->cmd;
 	const char *table = cmd->sweep ? "sweep" : cmd->fit ? "fit" : NULL;
@@ -282,8 +283,8 @@ static void line_check(struct line *line, struct argp_state *state)
 {
 	if (!line->command)
 		argp_usage(state);
-	check_cost(line, state);
-	check_owned(line, state);
+	line_check_cost(line, state);
+	line_check_owned(line, state);
 	if (!line->cmd.depth)
 		line->cmd.depth = line->command->depth ?
 					  line->command->depth : 4;
@@ -310,24 +311,25 @@ static void line_check(struct line *line, struct argp_state *state)
 			   line->command->name);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t line_parse(int key, char *arg, struct argp_state *state)
 {
 	struct line *line = state->input;
 
-	note(line, key, arg);
+	line_note(line, key, arg);
 	switch (key) {
 	case 'K':
-		line->cmd.depth = number(state, "depth", arg, 4, 1024);
+		line->cmd.depth = arg_number(state, "depth", arg, 4, 1024);
 		if (line->cmd.depth & (line->cmd.depth - 1))
 			argp_error(state, "depth %s is not a power of two",
 				   arg);
 		break;
 	case OPT_COUNT:
-		line->cmd.count = number(state, "count", arg, 1, 100000000);
+		line->cmd.count = arg_number(state, "count", arg, 1, 100000000);
 		break;
 	case OPT_ANSWER_EVERY:
-		line->cmd.answer_every = number(state, "answer-every", arg, 1,
-						1024);
+		line->cmd.answer_every = arg_number(state, "answer-every", arg,
+						    1,
+						    1024);
 		break;
 	case OPT_STRICT:
 	case OPT_RELAXED:
@@ -335,14 +337,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		line->said_strict = key == OPT_STRICT;
 		break;
 	case OPT_VARIANT:
-		variant(state, arg, &line->cmd);
+		arg_variant(state, arg, &line->cmd);
 		break;
 	case OPT_RECYCLE:
-		line->cmd.recycle = recycle(state, arg);
+		line->cmd.recycle = arg_recycle(state, arg);
 		line->said_how = arg;
 		break;
 	case OPT_ORDER:
-		line->cmd.order = order(state, arg);
+		line->cmd.order = arg_order(state, arg);
 		line->said_how = arg;
 		break;
 	case OPT_FIT:
@@ -372,7 +374,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		line->cmd.output = arg;
 		break;
 	case ARGP_KEY_ARG:
-		positional(line, arg, state);
+		line_positional(line, arg, state);
 		break;
 	case ARGP_KEY_END:
 		line_check(line, state);
@@ -385,7 +387,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = line_parse,
 	.args_doc = "COMMAND [ARGUMENT...]",
 	.doc = doc,
 };
