@@ -118,6 +118,7 @@ static void test_while_it_waits(void **state)
 			assert_int_equal(snic_qp_limit(p.a.host->nic, p.a.qpn, 0), 0);
 		else
 			assert_int_equal(snic_qp_error(p.a.host->nic, p.a.qpn), 0);
+		assert_false(snic_qp_lookup(p.a.host->nic, p.a.qpn)->rate_parked);
 		cable_run(&p.c, 20 * MS);
 		assert_true(is_done(&p));
 		assert_int_equal(state_of(&p.a), i == 4 ? SNIC_QP_ERR : SNIC_QP_RTS);
