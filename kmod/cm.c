@@ -717,6 +717,7 @@ void odrp_cm_disconnect(struct odrp_conn *conn)
 /* odrp_cm_drop() - take away a connection that carries nothing of a bio */
 void odrp_cm_drop(struct odrp_conn *conn)
 {
+	odrp_conn_drain(conn);
 	odrp_conn_quiesce(conn);
 	odrp_conn_halt(conn);
 	odrp_conn_unplug(conn);

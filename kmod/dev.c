@@ -75,7 +75,8 @@ static void free_dev(struct odrp_dev *dev)
 	kvfree(dev->times);
 	free_percpu(dev->stats);
 	memzero_explicit(&dev->sess.auth, sizeof(dev->sess.auth));
-	kfree(dev);
+	if (!dev->sess.stuck)	/* or an event of RDMA may name it */
+		kfree(dev);
 }
 
 /* What a device has for each slot and queue; the memory node has said how many. */

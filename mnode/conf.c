@@ -358,6 +358,9 @@ const struct conf_key conf_keys[] = {
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
 	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	{ "scrub", "auto|yes|no", "clear a page before another compute node gets it; "
+	  "auto: if chains, not the NIC, find the pages of that one (auto)",
+	  set_word, AT(scrub) },
 	{ "auth", "required|none", "whether who connects has to prove who he is; none is "
 	  "insecure", set_word, AT(auth) },
 	{ "keys", "DIR", "directory of secrets, a file for each who may come ("

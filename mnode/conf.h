@@ -32,6 +32,9 @@ enum conf_translate {
 	CONF_TRANSLATE_NIC,
 };
 
+/* "auto" is for those whose slots the NIC does not translate; as enum lend_scrub. */
+enum conf_scrub { CONF_SCRUB_AUTO, CONF_SCRUB_YES, CONF_SCRUB_NO };
+
 enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
 
 struct conf_address {
@@ -93,6 +96,7 @@ struct conf {
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
+	uint8_t scrub;			/* enum conf_scrub */
 	uint8_t auth;			/* enum conf_auth */
 	char keys[CONF_KEYS_MAX];	/* directory of secrets */
 	struct conf_address metrics;	/* port 0: off */

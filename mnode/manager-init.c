@@ -306,7 +306,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = manager_set_clients(m, conf, why);
 	if (r)
 		goto unmake_spaces;
-	r = lend_init(&m->lender, &m->pool, m->stock.target);
+	r = lend_init(&m->lender, &m->pool, m->stock.target,
+		      (enum lend_scrub)conf->scrub);
 	if (r) {
 		complain(why, r, "cannot make the lender's queue");
 		goto unmake_spaces;

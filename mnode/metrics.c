@@ -59,6 +59,9 @@ const struct prom_metric metrics_table[] = {
 	{ MNODE "returned_pages_total", PROM_COUNTER, "pages",
 	  "Pages that the agent has taken back from sessions.", NULL, "",
 	  { { "counters.returned_pages" } } },
+	{ MNODE "scrubbed_pages_total", PROM_COUNTER, "pages",
+	  "Pages that the agent has cleared before another compute node got them.",
+	  NULL, "", { { "counters.scrubbed_pages" } } },
 	{ MNODE "foreign_pages_total", PROM_COUNTER, "entries",
 	  "Ring positions and table entries that held something else than a page of "
 	  "their session.", NULL, "", { { "counters.foreign_pages" } } },

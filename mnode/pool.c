@@ -11,6 +11,7 @@ static void free_lists(struct pool *pool)
 {
 	free(pool->free);
 	free(pool->owner);
+	free(pool->clean);
 }
 
 /* The first pages are handed out first. */
@@ -20,7 +21,8 @@ static int make_lists(struct pool *pool)
 
 	pool->free = malloc(pool->pages * sizeof(*pool->free));
 	pool->owner = calloc(pool->pages, sizeof(*pool->owner));
-	if (!pool->free || !pool->owner) {
+	pool->clean = calloc(pool->pages, sizeof(*pool->clean));
+	if (!pool->free || !pool->owner || !pool->clean) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
@@ -45,6 +47,8 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	r = make_lists(pool);
 	if (r)
 		goto unmap_pages;
+	/* As the kernel has given them. */
+	memset(pool->clean, true, pool->pages * sizeof(*pool->clean));
 	r = nic->ops->pd_alloc(nic, &pool->pdn);
 	if (r)
 		goto free_lists;
@@ -89,6 +93,21 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 	return 0;
 }
 
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
+{
+	uint64_t i, page, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!page_index(addr[i], pool->pages, &page) ||
+		    pool->clean[page])
+			continue;
+		memset(pool_va(pool, page), 0, ODRP_WIRE_PAGE_SIZE);
+		pool->clean[page] = true;
+		n++;
+	}
+	return n;
+}
+
 /* The last run of pages that are nobody's; pool->pages: there is none. */
 static uint64_t find_run(const struct pool *pool, uint64_t nr)
 {
@@ -127,6 +146,7 @@ void *pool_va(const struct pool *pool, uint64_t page)
 static void put_free(struct pool *pool, uint64_t page)
 {
 	pool->owner[page] = POOL_NOBODY;
+	pool->clean[page] = false;
 	pool->free[pool->nr_free++] = page;
 }
 

@@ -23,6 +23,7 @@
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @free, @nr_free: numbers of those that are nobody's
  * @owner:	of each page
+ * @clean:	of each page: nothing of anybody's is in it; false if nobody knows
  * @tables:	what the chains read
  */
 struct pool {
@@ -34,6 +35,7 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
+	bool *clean;
 	struct tables tables;
 };
 
@@ -46,7 +48,10 @@ void pool_fini(struct pool *pool);
 /* Addresses of that many pages, which are the owner's from now on.  -ENOMEM:
  * there are not as many, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
-/* The same of pages in a row, the last ones of the pool that there are: *ret_page is
+/* Of pages that were taken, and are in nobody's hands but the caller's: zeros to those
+ * that are not clean.  Returns how many these were. */
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
+/* The same as pool_take() of pages in a row, the last ones of the pool that there are: *ret_page is
  * the first. */
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
 /* Takes such a run back. */

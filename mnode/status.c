@@ -289,6 +289,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "broken_queues", m->queues_broken);
 	add_u64(obj, "lent_pages", m->lender.nr_lent);
 	add_u64(obj, "returned_pages", m->lender.nr_back);
+	add_u64(obj, "scrubbed_pages", m->lender.nr_scrubbed);
 	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
 	add_u64(obj, "lender_retries", m->lender.nr_retries);
 	add_u64(obj, "lender_failures", m->lender.nr_failures);

@@ -38,6 +38,11 @@ struct bed {
 	unsigned int		entry_reads;	/* of some entries at once */
 	void			(*on_table_read)(u64 slot);
 	int			stock_err;
+
+	/* the end of connections, where unplug.c is */
+	int			(*on_marker)(struct ib_cqe *cqe);
+	int			(*on_destroy)(struct odrp_conn *conn);
+	unsigned int		cqs_destroyed, pds_freed;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];
 };

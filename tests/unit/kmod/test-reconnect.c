@@ -422,6 +422,42 @@ static void fail_meanwhile(struct odrp_conn *conn)
 }
 
 /*
+ * Where a swapoff maps what it could not read, one that runs has requests wait, and they
+ * fail when it has gone.
+ */
+static void swapoff_meanwhile(struct odrp_conn *conn)
+{
+	unsigned int n;
+
+	bed.on_connect = NULL;
+	bed.dev.openers = 3;
+	for (n = 0; n < 3; n++) {
+		jiffies = sess()->reconnect.fail_at;
+		run_end_work();
+		assert_int_equal(odrp_sess_state(sess()), ODRP_LOST);
+		assert_int_equal(waits->ended, 0);
+		assert_int_equal(sess()->reconnect.fail_at, jiffies + HZ);
+	}
+	bed.dev.openers = 2;
+	fail_meanwhile(conn);
+}
+
+static void test_fails_not_in_swapoff(void **state)
+{
+	bed_store(0, BED_DEPTH, 'a');
+	waits = bed_store(8, 1, 'b');
+	bed_swapoff_unsafe = true;
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 10000;
+	bed.on_connect = swapoff_meanwhile;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(waits->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
+/*
  * Four stores to slots without a page, of which two were executed, and one to a slot
  * that has one; of two of them the kernel gives the contents up meanwhile.
  */
@@ -595,6 +631,7 @@ int main(void)
 		T(test_end_work),
 		T(test_end_work_at_read),
 		T(test_fails_not_at_read),
+		T(test_fails_not_in_swapoff),
 		T(test_fails_meanwhile),
 		T(test_denied_page),
 		T(test_backed_dies),

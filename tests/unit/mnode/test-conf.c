@@ -219,7 +219,7 @@ static const char *const bad_settings[][2] = {
 	{ "recycle", "nobody" }, { "depth", "1024" },
 	{ "max-slots", "536870913" },
 	{ "order", "fences" }, { "order", "" }, { "order", "auto|wait" },
-	{ "translate", "nobody" }, { "translate", "ni" },
+	{ "scrub", "maybe" }, { "translate", "nobody" }, { "translate", "ni" },
 };
 
 static void test_bad_settings(void **state)
@@ -266,6 +266,11 @@ static void test_good_settings(void **state)
 	assert_int_equal(c.translate, CONF_TRANSLATE_NIC);
 	assert_int_equal(conf_set(&c, "translate", "chain", why), 0);
 	assert_int_equal(c.translate, CONF_TRANSLATE_CHAIN);
+	assert_int_equal(c.scrub, CONF_SCRUB_AUTO);
+	assert_int_equal(conf_set(&c, "scrub", "yes", why), 0);
+	assert_int_equal(c.scrub, CONF_SCRUB_YES);
+	assert_int_equal(conf_set(&c, "scrub", "no", why), 0);
+	assert_int_equal(c.scrub, CONF_SCRUB_NO);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */

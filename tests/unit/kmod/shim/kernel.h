@@ -179,8 +179,11 @@ void shim_unlock(spinlock_t *l);
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
-	int	unused;
+	bool	held;
 };
+
+#define mutex_lock(m)			((void)((m)->held = true))
+#define mutex_unlock(m)			((void)((m)->held = false))
 
 struct shim_waitqueue {
 	unsigned int	wakes;
@@ -195,8 +198,15 @@ struct shim_waitqueue {
 #define wait_event_timeout(w, cond, t)	((cond) ? (void)0 : (void)(jiffies += (t)))
 
 struct completion {
-	int	unused;
+	bool	done;
 };
+
+#define init_completion(c)		((void)((c)->done = false))
+#define complete(c)			((void)((c)->done = true))
+
+/* Nobody completes it meanwhile: either it has been, or the time is over. */
+static inline unsigned long wait_for_completion_timeout(struct completion *c,
+							unsigned long t);
 
 /* ---- work items ------------------------------------------------------------------- */
 
@@ -247,7 +257,15 @@ extern unsigned long jiffies;
 #define time_after(a, b)		((long)((b) - (a)) < 0)
 #define time_before(a, b)		time_after(b, a)
 #define msleep(ms)			((void)(jiffies += (ms)))
-#define usleep_range(from, to)		((void)(jiffies += (from) / 1000))
+#define usleep_range(min, max)		((void)(jiffies += (max) / 1000))
+
+static inline unsigned long wait_for_completion_timeout(struct completion *c,
+							unsigned long t)
+{
+	if (!c->done)
+		jiffies += t;
+	return c->done;
+}
 
 static inline u64 ktime_get_ns(void)
 {
@@ -277,6 +295,7 @@ extern unsigned int shim_log_lines;
 #define pr_info(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_notice(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_warn(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_warn_ratelimited(fmt, ...)	shim_print(fmt, ##__VA_ARGS__)
 
 static inline void shim_print(const char *fmt, ...)
 {
@@ -435,7 +454,14 @@ static inline unsigned int bio_list_size(const struct bio_list *l)
 
 /* ---- verbs: the test is the NIC; an address is where it leads -------------------- */
 
-struct ib_device;
+struct device {
+	int	unused;
+};
+
+struct ib_device {
+	struct device dev;
+};
+
 struct ib_pd {
 	u32	local_dma_lkey;
 };
@@ -486,8 +512,14 @@ struct ib_recv_wr {
 enum ib_wr_opcode { IB_WR_SEND, IB_WR_RDMA_WRITE };
 enum ib_wc_status { IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR };
 enum ib_wc_opcode { IB_WC_SEND, IB_WC_RECV_RDMA_WITH_IMM };
-enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS, IB_QPS_ERR };
 #define IB_SEND_SIGNALED		1u
+#define IB_QP_STATE			1
+
+struct ib_qp_attr {
+	enum ib_qp_state qp_state;
+};
+
 #define IB_WC_WITH_IMM			1u
 
 struct ib_wc {
@@ -506,6 +538,10 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **ret_bad);
 int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc);
+int ib_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask);
+int ib_destroy_qp(struct ib_qp *qp);
+void ib_destroy_cq(struct ib_cq *cq);
+void ib_dealloc_pd(struct ib_pd *pd);
 
 enum dma_data_direction { DMA_TO_DEVICE, DMA_FROM_DEVICE };
 
@@ -517,6 +553,13 @@ enum dma_data_direction { DMA_TO_DEVICE, DMA_FROM_DEVICE };
 #define ib_dma_sync_single_for_device(d, a, len, dir) ((void)(d))
 #define ib_wc_status_msg(s)			"status"
 #define ib_event_msg(e)				"event"
-#define ib_dealloc_pd(pd)			((void)(pd))
+#define dev_name(d)				((void)(d), "nic")
+#define irq_poll_disable(iop)			((void)(iop))
+
+/* ---- modules ------------------------------------------------------------------------- */
+
+extern unsigned int shim_module_refs;
+#define THIS_MODULE				NULL
+#define __module_get(m)				((void)shim_module_refs++)
 
 #endif /* _SHIM_KERNEL_H */
