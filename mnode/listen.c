@@ -405,6 +405,7 @@ static int open_queue(struct manager *m, const struct asked *asked,
 	if (r)
 		return refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
+	manager_limit_queue(m, s, q);
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
 	/* From the accept on it may store. */
 	if (!s->had_queue)

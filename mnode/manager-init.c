@@ -358,7 +358,9 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 {
 	int r;
 
-	*m = (struct manager){ .conf = conf, .nic = nic, .next_id = 1 };
+	*m = (struct manager){
+		.conf = conf, .nic = nic, .next_id = 1, .shares.nic = nic,
+	};
 	keep_init(&m->keep);
 	m->limits = (struct hello_limits){
 		.max_slots = max_slots(conf),

@@ -129,6 +129,40 @@ static void plan_leases(struct manager *m)
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
 }
 
+static void limit_share(struct manager *m, struct share *share)
+{
+	int r = share_set_rate(&m->shares, share);
+
+	if (r)
+		log_warning("client %s: max-bandwidth counts for nothing with this NIC: "
+			    "%s", share->limits.name, strerror(-r));
+}
+
+void manager_limit_queue(struct manager *m, const struct sess *s,
+			 const struct queue *q)
+{
+	/* What a NIC cannot do has been said before. */
+	if (!s->share->rate)
+		share_set_rate(&m->shares, s->share);
+	if (s->share->rate)
+		m->nic->node->ops->qp_limit(m->nic, q->client_qpn, s->share->rate);
+}
+
+static void limit_all(struct manager *m)
+{
+	struct share *share;
+	struct queue *q;
+	unsigned int i, n, c;
+
+	for (share = m->shares.list; share; share = share->next)
+		limit_share(m, share);
+	if (m->shares.others.max_bandwidth && !m->nic->node->ops->rate_set)
+		log_warning("client *: max-bandwidth counts for nothing with this NIC");
+	for (i = 0; i < m->nr_sess; i++)
+		sess_for_each_queue(m->sess[i], n, c, q)
+			manager_limit_queue(m, m->sess[i], q);
+}
+
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX])
 {
@@ -148,6 +182,8 @@ int manager_set_clients(struct manager *m, const struct conf *conf,
 	r = shares_set(&m->shares, conf);
 	if (r)
 		snprintf(why, CONF_WHY_MAX, "clients: %s", strerror(-r));
+	else
+		limit_all(m);
 	return r;
 }
 
@@ -159,12 +195,15 @@ static bool share_needed(void *arg, const struct share *share)
 	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
 }
 
-unsigned int manager_share_far(void *arg, const char *name, bool connects)
+unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects)
 {
 	struct manager *m = arg;
 	struct share *share;
 	uint64_t most;
 
+	/* As in check_rate(): an address is anybody's until it has something. */
+	if (!proved && !connects && !shares_find(&m->shares, name))
+		return ODRP_FAR_OK;
 	if (shares_get(&m->shares, name, &share))
 		return ODRP_FAR_E_NOMEM;
 	most = share->limits.max_connections;
@@ -172,6 +211,8 @@ unsigned int manager_share_far(void *arg, const char *name, bool connects)
 	    (!connects || !most || manager_connections_of(m, share) < most))
 		return ODRP_FAR_OK;
 	share->refused++;
+	if (!proved)
+		manager_forget_shares(m);
 	return ODRP_FAR_E_LIMIT;
 }
 

@@ -112,9 +112,12 @@ unsigned int manager_revoke(struct manager *m, const char *name);
  * nothing has changed. */
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX]);
+/* A new queue is under the bandwidth of its session's share, or under none. */
+void manager_limit_queue(struct manager *m, const struct sess *s,
+			 const struct queue *q);
 /* May that name ask something of spaces, or have another connection to them?  See
  * struct spaces. */
-unsigned int manager_share_far(void *arg, const char *name, bool connects);
+unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects);
 /* Those without a section and without a connection. */
 void manager_forget_shares(struct manager *m);
 /* Sessions of a share, and the connections that these may have, with those to
