@@ -25,6 +25,13 @@ static struct sess *sess(void)
 	return bed.m.sess[0];
 }
 
+/* Pages that nobody has touched are not copied. */
+static void set_options(struct bed_options *o)
+{
+	bed_options(o);
+	o->conf.populate = false;
+}
+
 static uint64_t mapped_of(const struct sess *s)
 {
 	uint64_t slot, nr = 0;
@@ -88,7 +95,7 @@ static bool cut(enum odrp_wire_chain chain, bool mapped, unsigned int steps,
 	struct cnode *c;
 	bool answered;
 
-	bed_options(&o);
+	set_options(&o);
 	o.cost_ns = STEP_NS;
 	o.conf.pool = 1 << 20;
 	bed_open(&bed, &o, 1);
@@ -181,14 +188,14 @@ static void test_random_points(void **state)
 	struct bed_options o;
 	unsigned int i;
 
-	bed_options(&o);
+	set_options(&o);
 	o.cost_ns = STEP_NS;
 	o.cost_more_ns = STEP_NS;
 	bed_open(&bed, &o, 1);
 	bed_connect(&bed, 0, SLOTS, 2, 7);
 	load_init(&load, &bed, 0, SLOTS, 7);
 	load_run(&load, 300);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 20; i++) {
 		load_submit(&load, 12);
 		cnode_flush(load.cnode);
 		bed_run_ns(&bed, i * 7919 % 30000);
@@ -328,7 +335,7 @@ static bool killed_at(unsigned int n, unsigned int *sessions)
 	uint64_t mapped = 0;
 	unsigned int i;
 
-	bed_options(&o);
+	set_options(&o);
 	bed_open(&bed, &o, 2);
 	nr_writes = 0;
 	kill_at = n;
@@ -358,7 +365,7 @@ static void test_each_write(void **state)
 {
 	unsigned int n, sessions = 0;
 
-	for (n = 1; killed_at(n, &sessions); n += n < 10 ? 1 : 37)
+	for (n = 1; killed_at(n, &sessions); n += n < 10 ? 1 : 61)
 		;
 	assert_true(n > 100);
 	assert_int_equal(sessions, 7);
@@ -370,7 +377,7 @@ static struct cnode *one_page(void)
 {
 	struct bed_options o;
 
-	bed_options(&o);
+	set_options(&o);
 	bed_open(&bed, &o, 1);
 	bed_connect(&bed, 0, SLOTS, 1, 7);
 	store_some(bed.nodes[0].cnode, 0, 0, 3);
