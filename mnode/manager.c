@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "adopt.h"
 #include "log.h"
 #include "manager.h"
 
@@ -38,6 +39,18 @@ struct sess *manager_find(struct manager *m, uint64_t id)
 			return m->sess[i];
 	}
 	return NULL;
+}
+
+uint64_t manager_wire_id(const struct manager *m, uint64_t id)
+{
+	return (uint64_t)m->keep.head->generation << 32 | id;
+}
+
+struct sess *manager_find_wire(struct manager *m, uint64_t wire_id)
+{
+	struct sess *s = manager_find(m, wire_id & UINT32_MAX);
+
+	return s && s->wire_id == wire_id ? s : NULL;
 }
 
 static void list_leases(struct manager *m)
@@ -224,14 +237,19 @@ int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 
 /* ---- pages --------------------------------------------------------------------- */
 
+/* Also its table, which one has until its memory is freed. */
 static bool owner_is_free(const struct manager *m, uint16_t owner)
 {
+	const struct sess *old;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->owner == owner)
 			return false;
 	}
+	for (old = m->old; old; old = old->next_old)
+		if (old->owner == owner)
+			return false;
 	return true;
 }
 
@@ -398,6 +416,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 
 	if (s->state == SESS_DYING)
 		return;
+	keep_drop(&m->keep, s->owner);
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
@@ -442,6 +461,16 @@ void manager_say_goodbye(struct manager *m)
 	m->ending = true;
 	for (i = 0; i < m->nr_sess; i++)
 		manager_kill(m, m->sess[i], WHY_EVICTED);
+}
+
+void manager_pause(struct manager *m)
+{
+	unsigned int i;
+
+	m->ending = true;
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->had_queue)
+			disconnect(m, m->sess[i]);
 }
 
 /* ---- heartbeats ------------------------------------------------------------------ */
@@ -540,6 +569,7 @@ static void look_at_macs(struct sess *s)
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	s->shown |= sess_look(s, elapsed_ms);
+	sess_keep_lease(s);
 	if (s->doomed) {
 		log_warning("session %" PRIu64 ": the compute node sent two requests "
 			    "for one slot at the same time; evicting it", s->id);
@@ -781,8 +811,8 @@ static bool prepare_some(struct manager *m)
 enum lend_todo manager_work(struct manager *m)
 {
 	bool shaking = door_work(&m->door);
-	bool more = manager_open_some(m) | prepare_some(m) | drop_keys(m) |
-		    free_old(m);
+	bool more = manager_open_some(m) | adopt_some(m) | prepare_some(m) |
+		    drop_keys(m) | free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 

@@ -19,7 +19,8 @@ static int make_tt(struct sess *s)
 	struct nic *nic = s->pool->nic;
 	int r;
 
-	r = mem_map(len, 0, &s->tt.mem);
+	r = s->pool->keep ? keep_table(s->pool->keep, s->owner, len, &s->tt.mem) :
+			    mem_map(len, 0, &s->tt.mem);
 	if (r)
 		return r;
 	s->tt.entries = s->tt.mem.va;
@@ -28,6 +29,14 @@ static int make_tt(struct sess *s)
 	if (r)
 		mem_unmap(&s->tt.mem);
 	return r;
+}
+
+/* A piece of it; true: it is gone. */
+static bool shrink_tt(struct sess *s)
+{
+	return s->pool->keep ?
+	       keep_table_shrink(s->pool->keep, s->owner, &s->tt.mem) :
+	       mem_shrink(&s->tt.mem);
 }
 
 static void free_tt(struct sess *s)
@@ -143,6 +152,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	if (!s)
 		return -ENOMEM;
 	s->id = attr->id;
+	s->wire_id = attr->wire_id;
 	s->owner = attr->owner;
 	s->claim = attr->claim;
 	s->lease = attr->lease;
@@ -154,7 +164,9 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_lists(s);
 	if (r)
 		goto free_sess;
-	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
+	s->token = attr->token;
+	if (!s->token &&
+	    getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
 		r = -EIO;
 		goto free_sess;
 	}
@@ -213,6 +225,134 @@ bool sess_drop_keys(struct sess *s)
 	return keys_drop(&s->keys, KEYS_STEP);
 }
 
+/* ---- another agent's ------------------------------------------------------------ */
+
+static struct hello hello_of_record(const volatile struct keep_record *rec)
+{
+	return (struct hello){
+		.role = ODRP_WIRE_ADMIN, .queue = rec->nr_queues, .depth = rec->depth,
+		.nr_slots = rec->nr_slots,
+	};
+}
+
+static uint64_t count_mapped(const struct sess *s)
+{
+	uint64_t slot, nr = 0;
+
+	for (slot = 0; slot < s->tt.nr_slots; slot++)
+		nr += !!s->tt.entries[slot];
+	return nr;
+}
+
+int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
+	       const struct sess_attr *attr, struct sess **ret_sess)
+{
+	struct hello hello = hello_of_record(rec);
+	uint32_t epoch;
+	struct sess *s;
+	int r;
+
+	if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
+		return -EIO;
+	r = sess_new(pool, &hello, attr, &s);
+	if (r)
+		return r;
+	/* Of grants: nobody knows which the compute node has seen last. */
+	s->epoch = epoch;
+	s->instances = rec->instances;
+	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
+	s->peer_ip = rec->peer_ip;
+	s->lent = count_mapped(s);
+	lease_adopt(&s->lease, s->lent);
+	s->shown = s->had_queue = true;
+	s->restoring = true;
+	s->state = SESS_LIVE;
+	*ret_sess = s;
+	return 0;
+}
+
+static int open_refill(struct sess *s)
+{
+	struct nic *nic = s->pool->nic;
+	int r = ctlq_init(&s->refill, nic, s->keys.pdn, 0, sizeof(uint64_t));
+
+	if (r)
+		return r;
+	r = nic->node->ops->qp_loop(nic, s->refill.qpn, s->refill.qpn);
+	if (r)
+		ctlq_fini(&s->refill);
+	return r;
+}
+
+static int refill_slot(struct sess *s, uint64_t slot)
+{
+	uint64_t addr = be64toh(s->tt.entries[slot]);
+
+	return !addr ? 0 : ctlq_umr(&s->refill, s->keys.key[slot / WRC_KEY_SLOTS],
+				    slot % WRC_KEY_SLOTS * WRC_KSM_GROUP,
+				    s->keys.page_key, addr);
+}
+
+/* What the NIC has in hand is done before there is more. */
+static int refill_some(struct sess *s)
+{
+	unsigned int n;
+	int r = ctlq_poll(&s->refill);
+
+	for (n = 0; !r && n < MAP_STEP && s->refilled < s->tt.nr_slots; n++) {
+		r = refill_slot(s, s->refilled);
+		s->refilled += !r;
+	}
+	if (r || s->refilled < s->tt.nr_slots)
+		return r ? r : -EAGAIN;
+	return ctlq_poll(&s->refill);
+}
+
+int sess_restore(struct sess *s)
+{
+	int r;
+
+	if (keys_exist(&s->keys)) {
+		r = keys_make(&s->keys, KEYS_STEP);
+		if (!r)
+			r = keys_map(&s->keys, MAP_STEP);
+		if (!r && !s->refill.nic)
+			r = open_refill(s);
+		if (!r)
+			r = refill_some(s);
+		if (r)
+			return r;
+		ctlq_fini(&s->refill);
+	}
+	s->restoring = false;
+	return 0;
+}
+
+void sess_keep(const struct sess *s)
+{
+	struct keep_record rec = {
+		.id = s->id, .token = s->token, .nr_slots = s->tt.nr_slots,
+		.cap = s->lease.cap, .slack = s->lease.slack,
+		.granted = s->lease.granted, .ceiling = s->lease.ceiling,
+		.claim = s->claim, .peer_ip = s->peer_ip,
+		.features = keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0,
+		.nr_queues = s->nr_queues, .depth = s->depth,
+		.instances = s->instances,
+	};
+
+	if (!s->pool->keep)
+		return;
+	memcpy(rec.name, s->name, sizeof(rec.name));
+	keep_put(s->pool->keep, s->owner, &rec);
+}
+
+void sess_keep_lease(const struct sess *s)
+{
+	if (s->pool->keep)
+		keep_lease(s->pool->keep, s->owner, s->lease.granted,
+			   s->lease.ceiling);
+}
+
 static void free_queues(struct sess *s)
 {
 	struct queue *q;
@@ -244,12 +384,13 @@ void sess_drop_waiting(struct sess *s)
 bool sess_free_some(struct sess *s)
 {
 	free_queues(s);
+	ctlq_fini(&s->refill);
 	if (!sess_drop_keys(s))
 		return false;
 	dereg(s, &s->tt_rkey);
 	dereg(s, &s->tt.key);
 	dereg(s, &s->ring.key);
-	if (!mem_shrink(&s->tt.mem) || !mem_shrink(&s->ring.mem))
+	if (!shrink_tt(s) || !mem_shrink(&s->ring.mem))
 		return false;
 	free_admin(s);
 	free_lists(s);
@@ -273,7 +414,7 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.version = htobe16(ODRP_WIRE_VERSION),
 		.max_queues = htobe16(s->nr_queues),
 		.depth = htobe16(s->depth),
-		.session = htobe64(s->id),
+		.session = htobe64(s->wire_id),
 		.token = s->handle ? 0 : htobe64(s->token),
 		.nr_slots = htobe64(s->tt.nr_slots),
 		.beat_raddr = htobe64((uintptr_t)s->beat),
@@ -414,6 +555,11 @@ int sess_grant(struct sess *s)
 	};
 	if (s->signs)
 		auth_sign_grant(&s->key, s->handle, g);
+	/* What it may hear of is kept before it does. */
+	if (s->pool->keep)
+		keep_lease(s->pool->keep, s->owner, s->lease.target,
+			   s->lease.target > s->lease.ceiling ? s->lease.target :
+								s->lease.ceiling);
 	r = ctlq_write(&s->ctl, 0, s->signs ? sizeof(*g) : sizeof(g->grant),
 		       be64toh(s->said.ctl_raddr), be32toh(s->said.ctl_rkey));
 	if (r)

@@ -55,6 +55,8 @@ struct hand {
 
 /**
  * struct sess - a session
+ * @id:		for people
+ * @wire_id:	for its compute node: with the generation of what is kept
  * @owner:	of its pages, in the pool; not 0
  * @ring:	its free pages
  * @lent:	pages that are its, wherever they are
@@ -97,6 +99,9 @@ struct hand {
  * @shown:	it has sent a heartbeat, or its token: the accept has reached it
  * @ready:	it has the pages of its lease and its key map, and may have queues
  * @waiting:	the request for its first I/O connection, until it is ready
+ * @restoring:	another agent has begun it, and it cannot be taken up yet
+ * @refilled:	of its keys: slots of which the NIC has the translation again
+ * @refill:	by what; its nic is NULL when that is done, or not needed
  * @keys_failed, @else_chains: the NIC has made it no keys, -errno; so chains do it
  * @next_old:	of those of which only memory is left
  * @had_queue:	one was, once: only then there may be something to come again for
@@ -104,7 +109,7 @@ struct hand {
  * @executed:	by chain, of queues that are gone
  */
 struct sess {
-	uint64_t id, token;
+	uint64_t id, wire_id, token;
 	enum sess_state state;
 	char name[ODRP_AUTH_NAME];
 	struct share *share;
@@ -143,6 +148,9 @@ struct sess {
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	bool shown, ready;
+	bool restoring;
+	uint64_t refilled;
+	struct ctlq refill;
 	struct asked *waiting;
 	int keys_failed;
 	bool else_chains;
@@ -153,12 +161,14 @@ struct sess {
 };
 
 /*
- * What a newcomer has besides what it asked for.
+ * What a session has besides what it asked for.
  * @keyed:		keys of its own, by which it READs and WRITEs its pages
  * @else_chains:	or chains, if the NIC makes it no keys
+ * @token:	of one that another agent has begun; else 0
  */
 struct sess_attr {
-	uint64_t id;
+	uint64_t id, wire_id;
+	uint64_t token;
 	uint16_t owner;
 	uint64_t claim;
 	struct lease lease;
@@ -168,6 +178,20 @@ struct sess_attr {
 /* hello: of role admin, and checked.  It is OPENING. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
+/*
+ * As another agent has left it: detached, with the pages of its table, which the caller
+ * has found good, and no others.  keyed: as its record says.  It may be taken up when
+ * sess_restore() is done.
+ */
+int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
+	       const struct sess_attr *attr, struct sess **ret_sess);
+/* A piece of its keys, and of what they translate.  -EAGAIN: there is more; else -errno:
+ * the NIC makes it none, and without them it cannot go on. */
+int sess_restore(struct sess *s);
+/* Has others keep it: before it has stored anything, and when its compute node is told
+ * of another lease. */
+void sess_keep(const struct sess *s);
+void sess_keep_lease(const struct sess *s);
 /* A piece of what it needs before it is accepted.  -EAGAIN: there is more. */
 int sess_make(struct sess *s);
 /* And of what its first I/O connection needs. */

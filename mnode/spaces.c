@@ -132,6 +132,9 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 		goto free_space;
 	memcpy(space->host.name, conf->name, sizeof(conf->name));
 	space->host.base = pool_va(sp->pool, space->page);
+	/* They may have been a compute node's. */
+	if (sp->pool->keep && sp->pool->keep->adopted)
+		memset(space->host.base, 0, conf->size);
 	space->host.size = conf->size;
 	space->host.deletable = conf->deletable;
 	r = space_publish(sp, space, why);

@@ -131,6 +131,7 @@ dies() {
 			kill -CONT $client
 			fails_with "Stale file handle" || exit 6
 		else
+			export FAR_TEST_SHARED=1	# they load keys meanwhile
 			history || exit 7
 		fi
 		within 60 whole || exit 8'

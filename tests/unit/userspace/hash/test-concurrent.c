@@ -97,7 +97,7 @@ static void sim_long_values(void **state)
  * FAR_TEST_NIC, FAR_TEST_NODE with commas between several, FAR_TEST_SPACE. FAR_TEST_SIDE
  * is I/N when N processes run this at the same time, of which this one is I, from 0 on;
  * FAR_TEST_HISTORY then gets its history, for check-histories. FAR_TEST_CLIENTS: of each
- * process; 2 unless given.
+ * process; 2 unless given. FAR_TEST_SHARED: others may change other tables meanwhile.
  */
 static void side_parse(struct program_conf *conf)
 {
@@ -120,6 +120,7 @@ static void elsewhere(void **state)
 			.clients = clients ? strtoul(clients, NULL, 10) : 2, .seed = 1,
 			.spec = getenv("FAR_TEST_NIC"),
 			.node = getenv("FAR_TEST_NODE"), .space = getenv("FAR_TEST_SPACE"),
+			.shared = !!getenv("FAR_TEST_SHARED"),
 		},
 		.tasks = 4, .ops = 150, .keys = 4, .fill = 20, .longest = 200,
 	};

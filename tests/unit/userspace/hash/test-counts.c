@@ -15,7 +15,7 @@
 
 #define KEYS	400u
 #define OPS	6000u
-#define FEW	1500u		/* where each of them takes long */
+#define FEW	800u		/* where each of them takes long */
 
 static void step(struct far_task *task, struct far_hash *hash, struct far_rng *rng)
 {
