@@ -42,10 +42,19 @@ struct odrp_waiter {
 	bool			late;
 };
 
+/* A work request behind all others of its queue; see unplug.c. */
+struct odrp_marker {
+	struct ib_cqe		cqe;
+	struct completion	done;
+};
+
 /*
  * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
  * @keyed:	requests are READs or WRITEs of pages, by rkeys of the session
  *		(keys.c): they go to no chain, and each completes by itself
+ * @req_len, @tail_len: of requests that have been posted
+ * @next_req_len, @next_tail_len: as the last accept has them, of requests from
+ *		odrp_conn_fit() on: the chains may be others than before
  * @live:	requests may be posted; guarded by @lock
  * @paused:	not live, but may be again: requests wait; guarded by @lock
  * @next_r:	number of the next request; guarded by @lock
@@ -58,6 +67,9 @@ struct odrp_waiter {
  *		->next; guarded by @lock
  * @msgs:	of the handshake's: it has messages, and neither requests nor answers
  * @counter:	of the REQ, with a key; the answer's MAC has it, too
+ * @stuck:	the device has not given up a queue pair of it: what it may touch
+ *		is kept for good
+ * @flushes:	the markers are posted, and come at the latest at @flush_until (jiffies)
  * @pollers:	who polls the CQ besides the softirq; teardown waits for 0
  */
 struct odrp_conn {
@@ -68,6 +80,8 @@ struct odrp_conn {
 	u16			depth;
 	u16			req_len;	/* before the page */
 	u16			tail_len;	/* words behind it */
+	u16			next_req_len;
+	u16			next_tail_len;
 	struct odrp_words	words;
 
 	struct rdma_cm_id	*id;
@@ -81,6 +95,10 @@ struct odrp_conn {
 	irq_poll_fn		*poll;	/* what iop calls */
 	struct ib_cqe		recv_cqe;
 	struct odrp_waiter	waiter;
+	struct odrp_marker	sent, received;
+	unsigned long		flush_until;
+	bool			flushes;
+	bool			stuck;
 	struct ib_recv_wr	recv[ODRP_RECV_CHUNK];
 	struct odrp_msgs	*msgs;
 	atomic_t		recv_used;
@@ -184,20 +202,24 @@ int odrp_conn_plug(struct odrp_conn *conn);
 int odrp_conn_post_recvs(struct odrp_conn *conn);
 int odrp_plug_stock(struct odrp_conn *conn);
 bool odrp_conn_has_spare(const struct odrp_conn *conn);
+void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
+void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* unplug.c: the end of them */
+int odrp_conn_break(struct odrp_conn *conn);
+void odrp_conn_drain(struct odrp_conn *conn);
+void odrp_conn_quiesce(struct odrp_conn *conn);
 void odrp_conn_halt(struct odrp_conn *conn);
 void odrp_conn_unplug(struct odrp_conn *conn);
 void odrp_plug_exit(struct odrp_conn *conn);
-void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc);
-void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* queue.c: memory of a connection */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain, irq_poll_fn *poll);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
+void odrp_conn_fit(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
-void odrp_conn_quiesce(struct odrp_conn *conn);
-void odrp_conn_break(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);
 void odrp_conn_free(struct odrp_conn *conn);
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,

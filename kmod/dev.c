@@ -58,6 +58,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 			sizeof(dev->sess.auth.name));
 		memcpy(dev->sess.auth.secret, opt->secret, ODRP_AUTH_SECRET);
 		dev->sess.auth.on = true;
+		dev->sess.features |= ODRP_WIRE_F_SIGNED;
 	}
 	return dev;
 }
@@ -74,7 +75,8 @@ static void free_dev(struct odrp_dev *dev)
 	kvfree(dev->times);
 	free_percpu(dev->stats);
 	memzero_explicit(&dev->sess.auth, sizeof(dev->sess.auth));
-	kfree(dev);
+	if (!dev->sess.stuck)	/* or an event of RDMA may name it */
+		kfree(dev);
 }
 
 /* What a device has for each slot and queue; the memory node has said how many. */

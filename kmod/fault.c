@@ -38,8 +38,8 @@
  * busy: an attempt to resume a session does not begin as long as "every" is
  * not 0, as if somebody had a mutex that connecting takes, and did not give it back.
  *
- * mute: the completion of a request that is waited for is not seen, as if the device
- * had not completed it.
+ * mute: the completion of a request that is waited for, or of the last one of a queue
+ * pair that is flushed, is not seen, as if the device had not completed it.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>

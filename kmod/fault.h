@@ -24,7 +24,7 @@ enum odrp_fault {
 	ODRP_FAULT_MAP,		/* the page of a store cannot be mapped */
 	ODRP_FAULT_HELD,	/* a connection id that is to go stays */
 	ODRP_FAULT_BUSY,	/* resuming waits for others */
-	ODRP_FAULT_MUTE,	/* what odrp_post_wait() waits for does not come */
+	ODRP_FAULT_MUTE,	/* what somebody waits for does not complete */
 	ODRP_NR_FAULTS,
 };
 

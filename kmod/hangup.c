@@ -74,18 +74,45 @@ static bool is_idle(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_stop() - end what is in flight
+ * odrp_sess_unplug() - no connection has a queue pair, and no NIC touches what is in flight
  *
- * After odrp_conn_close().  Requests without an answer fail.  What another CPU
- * is preparing to post fails there.
+ * After each has been paused or closed.  Takes a moment, also if the device is ill.
  */
-void odrp_conn_stop(struct odrp_conn *conn)
+void odrp_sess_unplug(struct odrp_sess *s)
 {
-	odrp_conn_quiesce(conn);
+	odrp_sess_each_conn(s, odrp_conn_drain);
+	odrp_sess_each_conn(s, odrp_conn_quiesce);
+	odrp_sess_each_conn(s, odrp_conn_halt);
+	odrp_sess_each_conn(s, odrp_conn_unplug);
+}
+
+/*
+ * End what is in flight: after odrp_conn_close(), and without a queue pair.  Requests
+ * without an answer fail.  What another CPU is preparing to post fails there; that is
+ * all that is waited for.
+ */
+static void conn_stop(struct odrp_conn *conn)
+{
 	if (!conn->started)
 		return;
 	odrp_conn_end_posted(conn);
 	wait_event(conn->idle, is_idle(conn));
+}
+
+/* What the NIC may write to stays, for good. */
+static void conn_destroy(struct odrp_conn *conn)
+{
+	if (!conn->stuck)
+		odrp_conn_destroy(conn);
+}
+
+static void admin_exit(struct odrp_sess *s)
+{
+	if (s->admin && s->admin->stuck)
+		return;
+	odrp_beat_exit(s);
+	odrp_sync_exit(s);
+	odrp_keys_exit(s);
 }
 
 /* odrp_dev_end_wanting() - the session is dead: nobody waits for a page any more */
@@ -139,15 +166,14 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_beat_stop(s);
 	odrp_sess_each_conn(s, odrp_conn_close);
 	odrp_dev_end_wanting(s->dev);
-	odrp_sess_each_conn(s, odrp_conn_stop);
-	/* No bio waits for us any more; from here on memory may be taken. */
-	odrp_sess_each_conn(s, odrp_conn_halt);
-	odrp_beat_exit(s);
-	odrp_sync_exit(s);
-	odrp_keys_exit(s);
-	odrp_sess_each_conn(s, odrp_conn_destroy);
+	odrp_sess_unplug(s);
+	odrp_sess_each_conn(s, conn_stop);
+	/* No bio waits for us any more. */
+	admin_exit(s);
+	odrp_sess_each_conn(s, conn_destroy);
+	odrp_sess_each_conn(s, odrp_plug_exit);
 	odrp_sess_no_events(s);
-	if (s->pd)
+	if (s->pd && !s->stuck)
 		ib_dealloc_pd(s->pd);
 	s->pd = NULL;
 	odrp_sess_each_conn(s, odrp_cm_disconnect);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where a connection is plugged in: its queue pair and its completion queue.
+ * Where a connection is plugged in: its queue pair and its completion queue.  Their end
+ * is in unplug.c.
  *
  * A connection that breaks takes its queue pair with it, and who resumes the
  * session may find no memory for another.  So there is a spare one for each, and a
@@ -185,7 +186,7 @@ static struct ib_qp_init_attr qp_attr(struct odrp_conn *conn)
 		.event_handler	= qp_event,
 		.qp_context	= conn,
 		.cap		= {
-			/* Registrations or READs, a beat, ib_drain_sq()'s own. */
+			/* Registrations or READs, a beat, unplug.c's marker. */
 			.max_send_wr	= nr_reqs * (odrp_conn_lazy(conn) ?
 						     ODRP_SIGNAL_EVERY : 1) +
 					  regs_of(conn) + 3,
@@ -226,14 +227,6 @@ static int make_qp(struct odrp_conn *conn, struct ib_qp_init_attr *attr,
 	return 0;
 }
 
-/* For cm.c's events, which may come while it is taken away again. */
-static void set_qp(struct odrp_conn *conn, struct ib_qp *qp)
-{
-	mutex_lock(&conn->plug_lock);
-	conn->qp = qp;
-	mutex_unlock(&conn->plug_lock);
-}
-
 /*
  * odrp_conn_plug() - CQ and QP
  *
@@ -245,6 +238,8 @@ int odrp_conn_plug(struct odrp_conn *conn)
 	struct ib_qp *qp = conn->spare.qp;
 	int err;
 
+	if (conn->stuck)	/* and what it has is not to be used twice */
+		return -EIO;
 	err = check_size(conn, &attr.cap);
 	if (err)
 		return err;
@@ -257,7 +252,10 @@ int odrp_conn_plug(struct odrp_conn *conn)
 			return err;
 	}
 	conn->spare.qp = NULL;
-	set_qp(conn, qp);
+	/* For cm.c's events, which may come while it is taken away again. */
+	mutex_lock(&conn->plug_lock);
+	conn->qp = qp;
+	mutex_unlock(&conn->plug_lock);
 	return 0;
 }
 
@@ -279,54 +277,4 @@ int odrp_plug_stock(struct odrp_conn *conn)
 bool odrp_conn_has_spare(const struct odrp_conn *conn)
 {
 	return READ_ONCE(conn->spare.qp) && READ_ONCE(conn->spare.id);
-}
-
-/* No completion is handled from now on. */
-void odrp_conn_halt(struct odrp_conn *conn)
-{
-	if (conn->irq_on)
-		irq_poll_disable(&conn->iop);
-	conn->irq_on = false;
-}
-
-static void destroy_cq(struct odrp_conn *conn)
-{
-	if (conn->cq)
-		ib_destroy_cq(conn->cq);
-	conn->cq = NULL;
-}
-
-static void destroy_spare(struct odrp_conn *conn)
-{
-	if (conn->spare.qp)
-		ib_destroy_qp(conn->spare.qp);
-	conn->spare.qp = NULL;
-}
-
-/*
- * odrp_conn_unplug() - the connection has no queue pair
- *
- * After odrp_conn_halt().  What a new one does not need stays.
- */
-void odrp_conn_unplug(struct odrp_conn *conn)
-{
-	struct ib_qp *qp = conn->qp;
-
-	set_qp(conn, NULL);
-	if (qp)
-		ib_destroy_qp(qp);
-	if (READ_ONCE(conn->cq_failed)) {
-		destroy_spare(conn);
-		destroy_cq(conn);
-	}
-	conn->waiter.late = false;
-	atomic_set(&conn->recv_used, 0);
-	conn->established = false;
-}
-
-/* And none comes. */
-void odrp_plug_exit(struct odrp_conn *conn)
-{
-	destroy_spare(conn);
-	destroy_cq(conn);
 }

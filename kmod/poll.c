@@ -69,7 +69,7 @@ void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 	if (!ns || READ_ONCE(q->load_ewma_ns) > 2 * ns)
 		return;
 
-	/* Pairs with odrp_conn_stop(): it waits for us, or we see it. */
+	/* Pairs with odrp_conn_quiesce(): it waits for us, or we see it. */
 	atomic_inc(&conn->pollers);
 	smp_mb__after_atomic();
 	odrp_stat_inc(q->dev, polls);

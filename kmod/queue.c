@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a connection is made of, but for its queue pair (plug.c): requests with their
- * memory, registrations.  All of it is made here, before the first request, and
+ * What a connection is made of, but for its queue pair (plug.c, unplug.c): requests
+ * with their memory, registrations.  All of it is made here, before the first request, and
  * unmade here, after the last; hangup.c says when.
  */
-#include <linux/delay.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include "msg.h"
@@ -56,14 +55,6 @@ static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	w->status = wc->status;
 	complete(&w->done);
-}
-
-/* The queue pair, which stays for this call, completes what is posted. */
-void odrp_conn_break(struct odrp_conn *conn)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-
-	ib_modify_qp(conn->qp, &attr, IB_QP_STATE);
 }
 
 /*
@@ -190,6 +181,33 @@ static bool has_page(const struct odrp_conn *conn)
 	return conn->chain != ODRP_WIRE_INVALIDATE;
 }
 
+static void fit_send(const struct odrp_conn *conn, struct odrp_req *req)
+{
+	req->sge[0].length = conn->req_len;
+	req->sge[2].addr = req->hdr_dma + conn->req_len;
+	req->sge[2].length = conn->tail_len;
+	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
+			     conn->tail_len ? 3 : 2;
+}
+
+/*
+ * odrp_conn_fit() - requests are from now on as the last accept says
+ *
+ * None is posted meanwhile, and nobody sees an old one again.
+ */
+void odrp_conn_fit(struct odrp_conn *conn)
+{
+	unsigned int i;
+
+	if (conn->req_len == conn->next_req_len &&
+	    conn->tail_len == conn->next_tail_len)
+		return;
+	conn->req_len = conn->next_req_len;
+	conn->tail_len = conn->next_tail_len;
+	for (i = 0; i < conn->nr_reqs; i++)
+		fit_send(conn, &conn->reqs[i]);
+}
+
 /* A SEND: head and words, a store's page, words behind it. */
 static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 {
@@ -206,13 +224,9 @@ static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 		return err;
 	}
 	req->sge[0].addr = req->hdr_dma;
-	req->sge[0].length = conn->req_len;
-	req->sge[2].addr = req->hdr_dma + conn->req_len;
-	req->sge[2].length = conn->tail_len;
 	req->wr.wr.sg_list = req->sge;
-	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
-			     conn->tail_len ? 3 : 2;
 	req->wr.wr.opcode = IB_WR_SEND;
+	fit_send(conn, req);
 	return 0;
 }
 
@@ -324,6 +338,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 	unsigned int i;
 	int err;
 
+	odrp_conn_fit(conn);
 	conn->reqs = odrp_alloc(kvcalloc(conn->depth, sizeof(*conn->reqs),
 					 ODRP_GFP_CHOSEN));
 	if (!conn->reqs)
@@ -366,28 +381,14 @@ void odrp_conn_pause(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_quiesce() - have neither NIC touch what is in flight any more
+ * odrp_conn_destroy() - give back to the device what came from it, except the CM id
  *
- * After odrp_conn_pause() or odrp_conn_close().  Sends complete or are flushed;
- * what has no answer stays as it is.
+ * The connection has no queue pair.
  */
-void odrp_conn_quiesce(struct odrp_conn *conn)
-{
-	if (conn->established && !conn->waiter.late)
-		ib_drain_qp(conn->qp);
-	/* Pairs with odrp_poll_load(). */
-	smp_mb();
-	while (atomic_read(&conn->pollers))
-		usleep_range(50, 200);
-}
-
-/* Give back to the device what came from it, except the CM id. */
 void odrp_conn_destroy(struct odrp_conn *conn)
 {
 	unsigned int i;
 
-	odrp_conn_unplug(conn);
-	odrp_plug_exit(conn);
 	if (conn->msgs)
 		odrp_msgs_unmap(conn);
 	for (i = 0; i < conn->nr_regs; i++)

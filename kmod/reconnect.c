@@ -189,9 +189,7 @@ static void sess_disconnect(struct odrp_sess *s)
 	cancel_delayed_work_sync(&s->watch_work);
 	odrp_beat_stop(s);
 	odrp_sess_each_conn(s, odrp_conn_pause);
-	odrp_sess_each_conn(s, odrp_conn_quiesce);
-	odrp_sess_each_conn(s, odrp_conn_halt);
-	odrp_sess_each_conn(s, odrp_conn_unplug);
+	odrp_sess_unplug(s);
 	odrp_sess_no_events(s);
 	set_unplugged(s);
 	odrp_sess_each_conn(s, odrp_cm_disconnect);
@@ -319,7 +317,7 @@ static int sess_attempt(struct odrp_sess *s)
 	err = odrp_cm_connect(s->admin);
 	if (err)
 		return err;
-	err = odrp_keys_check(s);
+	err = odrp_keys_renew(s);
 	if (err)
 		return err;
 	/* After this no chain of before runs. */
@@ -392,17 +390,45 @@ static void deadline_arm(struct odrp_sess *s)
 	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
 }
 
+/* What swapon keeps open of a device, before Linux 5.19: its file, and what claims it. */
+#define SWAPON_OPENS	2
+
+/*
+ * Does a swapoff run, maybe, that would map what it could not read (unreadable.c)?  It
+ * has the device open as well; one that comes later is refused (blk.c).
+ */
+static bool swapoff_may_run(const struct odrp_dev *dev)
+{
+	lockdep_assert_held(&dev->lock);
+	return !ODRP_SWAPOFF_SAFE && dev->openers > SWAPON_OPENS;
+}
+
+/* Under the lock that opens take. */
+static bool move_to_failing(struct odrp_sess *s)
+{
+	enum odrp_state from;
+	bool failing = false;
+
+	spin_lock_bh(&s->lock);
+	if (s->reconnect.fail_at && !s->reconnect.looking &&
+	    !time_before(jiffies, s->reconnect.fail_at)) {
+		if (swapoff_may_run(s->dev))
+			s->reconnect.fail_at = (jiffies + HZ) ?: 1;
+		else
+			failing = odrp_sess_move(s, ODRP_FAILING, &from);
+	}
+	spin_unlock_bh(&s->lock);
+	return failing;
+}
+
 /* Requests have waited for long enough: they fail while the session is resumed. */
 static void sess_begin_failing(struct odrp_sess *s)
 {
-	enum odrp_state from;
 	bool failing;
 
-	spin_lock_bh(&s->lock);
-	failing = s->reconnect.fail_at && !s->reconnect.looking &&
-		  !time_before(jiffies, s->reconnect.fail_at) &&
-		  odrp_sess_move(s, ODRP_FAILING, &from);
-	spin_unlock_bh(&s->lock);
+	mutex_lock(&s->dev->lock);
+	failing = move_to_failing(s);
+	mutex_unlock(&s->dev->lock);
 	if (failing)
 		pr_warn("odrp%d: %pISpc: requests fail after %u ms; the session is tried on\n",
 			s->dev->id, &s->addr.dst, READ_ONCE(s->dev->io_fail_ms));

@@ -225,9 +225,12 @@ void odrp_sess_close(struct odrp_sess *s)
 	odrp_sess_move(s, ODRP_CLOSED, &from);
 }
 
+/* What RDMA may call us for stays. */
 void odrp_sess_free(struct odrp_sess *s)
 {
 	odrp_reconnect_exit(s);
+	if (s->stuck)
+		return;
 	odrp_sess_each_conn(s, odrp_conn_free);
 	odrp_keys_free(s);
 	kfree(s->queues);

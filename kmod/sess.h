@@ -140,6 +140,7 @@ struct odrp_sess {
 	u32			features;	/* offered; then: granted */
 	struct ib_device	*ibdev;
 	struct ib_pd		*pd;
+	bool			stuck;	/* a connection is */
 	struct odrp_auth	auth;
 	struct odrp_conn	*admin;
 	struct odrp_queue	*queues;
@@ -225,7 +226,7 @@ void odrp_reserve_drop(struct odrp_reserve *r);
 
 /* keys.c: rkeys for pages */
 int odrp_keys_init(struct odrp_sess *s);
-int odrp_keys_check(struct odrp_sess *s);
+int odrp_keys_renew(struct odrp_sess *s);
 void odrp_keys_exit(struct odrp_sess *s);
 void odrp_keys_free(struct odrp_sess *s);
 
@@ -243,10 +244,10 @@ void odrp_conn_give_up(struct odrp_conn *conn);
 void odrp_conn_abort_unsent(struct odrp_conn *conn);
 void odrp_conn_end_posted(struct odrp_conn *conn);
 void odrp_conn_close(struct odrp_conn *conn);
-void odrp_conn_stop(struct odrp_conn *conn);
 void odrp_dev_end_wanting(struct odrp_dev *dev);
 void odrp_sess_each_conn(struct odrp_sess *s,
 			 void (*fn)(struct odrp_conn *conn));
+void odrp_sess_unplug(struct odrp_sess *s);
 void odrp_sess_hang_up(struct odrp_sess *s);
 
 #endif /* _ODRP_SESS_H */

@@ -418,6 +418,9 @@ const struct conf_key conf_client_keys[] = {
 	  set_u32, CLIENT_AT(max_connections), .max = 1 << 20 },
 	{ "max-requests", "N", "most requests for connections in a minute (0: no limit)",
 	  set_u32, CLIENT_AT(max_requests), .max = 1 << 20 },
+	{ "max-bandwidth", "SIZE", "most bytes of pages a second, stored and loaded, of "
+	  "all its sessions (0: no limit); software NIC only",
+	  set_size, CLIENT_AT(max_bandwidth), .max = CONF_MAX_BANDWIDTH },
 	{ NULL },
 };
 
@@ -566,8 +569,8 @@ int conf_client_set(struct conf *conf, const char *client_name, const char *name
 	if (key->name)
 		return key->set(client, key, text, why);
 	complain(why, "%.100s: no such setting of a client; expected max-pages, "
-		 "guaranteed-pages, weight, max-sessions, max-connections or "
-		 "max-requests", name);
+		 "guaranteed-pages, weight, max-sessions, max-connections, "
+		 "max-requests or max-bandwidth", name);
 	return -ENOENT;
 }
 

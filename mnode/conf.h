@@ -65,6 +65,8 @@ struct conf_space {
 #define CONF_MAX_CLIENTS 256
 #define CONF_CLIENT_MAX	32		/* a name of 31 characters, or an address */
 
+#define CONF_MAX_BANDWIDTH	(UINT64_C(1) << 34)
+
 /* Section [client NAME]; of "*": of all that have none.  0: no limit. */
 struct conf_client {
 	char name[CONF_CLIENT_MAX];
@@ -74,6 +76,7 @@ struct conf_client {
 	uint32_t max_sessions;
 	uint32_t max_connections;	/* of all its sessions */
 	uint32_t max_requests;		/* for connections, in a minute */
+	uint64_t max_bandwidth;		/* bytes of pages a second, both ways */
 };
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */

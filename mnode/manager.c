@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "adopt.h"
 #include "log.h"
 #include "manager.h"
 
@@ -38,6 +39,18 @@ struct sess *manager_find(struct manager *m, uint64_t id)
 			return m->sess[i];
 	}
 	return NULL;
+}
+
+uint64_t manager_wire_id(const struct manager *m, uint64_t id)
+{
+	return (uint64_t)m->keep.head->generation << 32 | id;
+}
+
+struct sess *manager_find_wire(struct manager *m, uint64_t wire_id)
+{
+	struct sess *s = manager_find(m, wire_id & UINT32_MAX);
+
+	return s && s->wire_id == wire_id ? s : NULL;
 }
 
 static void list_leases(struct manager *m)
@@ -116,6 +129,40 @@ static void plan_leases(struct manager *m)
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
 }
 
+static void limit_share(struct manager *m, struct share *share)
+{
+	int r = share_set_rate(&m->shares, share);
+
+	if (r)
+		log_warning("client %s: max-bandwidth counts for nothing with this NIC: "
+			    "%s", share->limits.name, strerror(-r));
+}
+
+void manager_limit_queue(struct manager *m, const struct sess *s,
+			 const struct queue *q)
+{
+	/* What a NIC cannot do has been said before. */
+	if (!s->share->rate)
+		share_set_rate(&m->shares, s->share);
+	if (s->share->rate)
+		m->nic->node->ops->qp_limit(m->nic, q->client_qpn, s->share->rate);
+}
+
+static void limit_all(struct manager *m)
+{
+	struct share *share;
+	struct queue *q;
+	unsigned int i, n, c;
+
+	for (share = m->shares.list; share; share = share->next)
+		limit_share(m, share);
+	if (m->shares.others.max_bandwidth && !m->nic->node->ops->rate_set)
+		log_warning("client *: max-bandwidth counts for nothing with this NIC");
+	for (i = 0; i < m->nr_sess; i++)
+		sess_for_each_queue(m->sess[i], n, c, q)
+			manager_limit_queue(m, m->sess[i], q);
+}
+
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX])
 {
@@ -135,6 +182,8 @@ int manager_set_clients(struct manager *m, const struct conf *conf,
 	r = shares_set(&m->shares, conf);
 	if (r)
 		snprintf(why, CONF_WHY_MAX, "clients: %s", strerror(-r));
+	else
+		limit_all(m);
 	return r;
 }
 
@@ -146,12 +195,15 @@ static bool share_needed(void *arg, const struct share *share)
 	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
 }
 
-unsigned int manager_share_far(void *arg, const char *name, bool connects)
+unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects)
 {
 	struct manager *m = arg;
 	struct share *share;
 	uint64_t most;
 
+	/* As in check_rate(): an address is anybody's until it has something. */
+	if (!proved && !connects && !shares_find(&m->shares, name))
+		return ODRP_FAR_OK;
 	if (shares_get(&m->shares, name, &share))
 		return ODRP_FAR_E_NOMEM;
 	most = share->limits.max_connections;
@@ -159,6 +211,8 @@ unsigned int manager_share_far(void *arg, const char *name, bool connects)
 	    (!connects || !most || manager_connections_of(m, share) < most))
 		return ODRP_FAR_OK;
 	share->refused++;
+	if (!proved)
+		manager_forget_shares(m);
 	return ODRP_FAR_E_LIMIT;
 }
 
@@ -183,14 +237,19 @@ int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 
 /* ---- pages --------------------------------------------------------------------- */
 
+/* Also its table, which one has until its memory is freed. */
 static bool owner_is_free(const struct manager *m, uint16_t owner)
 {
+	const struct sess *old;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->owner == owner)
 			return false;
 	}
+	for (old = m->old; old; old = old->next_old)
+		if (old->owner == owner)
+			return false;
 	return true;
 }
 
@@ -357,6 +416,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 
 	if (s->state == SESS_DYING)
 		return;
+	keep_drop(&m->keep, s->owner);
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
@@ -401,6 +461,16 @@ void manager_say_goodbye(struct manager *m)
 	m->ending = true;
 	for (i = 0; i < m->nr_sess; i++)
 		manager_kill(m, m->sess[i], WHY_EVICTED);
+}
+
+void manager_pause(struct manager *m)
+{
+	unsigned int i;
+
+	m->ending = true;
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->had_queue)
+			disconnect(m, m->sess[i]);
 }
 
 /* ---- heartbeats ------------------------------------------------------------------ */
@@ -486,9 +556,20 @@ static void stop_again(struct manager *m, struct sess *s)
 	}
 }
 
+/* Once may be one that was written while it was read. */
+static void look_at_macs(struct sess *s)
+{
+	if (s->wrong_macs < 2 || s->forged_said)
+		return;
+	s->forged_said = true;
+	log_warning("session %" PRIu64 ": a heartbeat has a wrong MAC, and stays so: "
+		    "somebody else has written it; it counts for nothing", s->id);
+}
+
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	s->shown |= sess_look(s, elapsed_ms);
+	sess_keep_lease(s);
 	if (s->doomed) {
 		log_warning("session %" PRIu64 ": the compute node sent two requests "
 			    "for one slot at the same time; evicting it", s->id);
@@ -505,6 +586,7 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_lost(m, s);
 		return;
 	}
+	look_at_macs(s);
 	if (s->lease.overdrawn && !s->overdrawn_said) {
 		s->overdrawn_said = true;
 		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
@@ -729,8 +811,8 @@ static bool prepare_some(struct manager *m)
 enum lend_todo manager_work(struct manager *m)
 {
 	bool shaking = door_work(&m->door);
-	bool more = manager_open_some(m) | prepare_some(m) | drop_keys(m) |
-		    free_old(m);
+	bool more = manager_open_some(m) | adopt_some(m) | prepare_some(m) |
+		    drop_keys(m) | free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 

@@ -9,6 +9,7 @@
 #define MNODE_POOL_H
 
 #include <nic/node.h>
+#include "keep.h"
 #include "mem.h"
 #include "ring.h"
 #include "table.h"
@@ -23,6 +24,7 @@
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @free, @nr_free: numbers of those that are nobody's
  * @owner:	of each page
+ * @keep:	where pages and owners are; NULL: memory of the pool's own
  * @clean:	of each page: nothing of anybody's is in it; false if nobody knows
  * @tables:	what the chains read
  */
@@ -35,6 +37,7 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
+	struct keep *keep;
 	bool *clean;
 	struct tables tables;
 };
@@ -42,6 +45,8 @@ struct pool {
 /* len: bytes, a multiple of the page size.  -ERANGE: more than
  * WRC_POOL_MAX. */
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate);
+/* The same of memory that others keep, and with the owners that are there. */
+int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep);
 /* After all keys and queues in its protection domain are gone. */
 void pool_fini(struct pool *pool);
 

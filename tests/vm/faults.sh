@@ -137,7 +137,8 @@ echo all well
 '
 
 # A device does not complete what set-up waits for, not even when its queue pair is
-# broken: hot_add fails, and nothing is left of it.
+# broken: hot_add fails, and nothing is left of it. Nor does it flush anything when a
+# device that works is removed: nobody waits for that for long.
 # shellcheck disable=SC2016
 mute='
 kind=mute
@@ -150,6 +151,13 @@ disarm
 echo "$HOT_ADD" >$control/hot_add || exit 2
 await "given a lease" has_lease
 n=0
+pages
+echo 1 >$fail/mute/every && arm mute 1
+echo 0 >$control/hot_remove || die "cannot be removed"
+echo 0 >$fail/mute/every && arm mute 0
+dmesg | grep -q 'has not flushed a queue pair' || die "all was flushed"
+echo "$HOT_ADD" >$control/hot_add || exit 3
+await "given a lease" has_lease
 pages
 echo all well
 '

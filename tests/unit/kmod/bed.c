@@ -19,6 +19,7 @@ struct nic {
 };
 
 struct bed bed;
+bool bed_swapoff_unsafe;
 static struct nic nics[ODRP_WIRE_NR_CHAINS];
 static struct page bio_pages[BED_BIOS][BED_SLOTS];
 static struct page bounces[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
@@ -51,13 +52,18 @@ void odrp_beat_bye(struct odrp_sess *s)
 	bed.byes++;
 }
 
-void odrp_beat_exit(struct odrp_sess *s) { }
-void odrp_sync_exit(struct odrp_sess *s) { }
-void odrp_keys_exit(struct odrp_sess *s) { }
+/* Whoever looks at how it ends has his own: test-unplug.c, over unplug.c. */
+#define WEAK	__attribute__((weak))
+
+WEAK void odrp_beat_exit(struct odrp_sess *s) { }
+WEAK void odrp_sync_exit(struct odrp_sess *s) { }
+WEAK void odrp_keys_exit(struct odrp_sess *s) { }
 void odrp_end_wait(const struct odrp_sess *s) { }
-void odrp_conn_quiesce(struct odrp_conn *conn) { }
-void odrp_conn_halt(struct odrp_conn *conn) { }
-void odrp_conn_destroy(struct odrp_conn *conn) { }
+WEAK void odrp_conn_drain(struct odrp_conn *conn) { }
+WEAK void odrp_conn_quiesce(struct odrp_conn *conn) { }
+WEAK void odrp_conn_halt(struct odrp_conn *conn) { }
+WEAK void odrp_conn_destroy(struct odrp_conn *conn) { }
+WEAK void odrp_plug_exit(struct odrp_conn *conn) { }
 void odrp_cm_disconnect(struct odrp_conn *conn) { }
 void odrp_cm_exit(struct odrp_conn *conn) { }
 void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc) { }
@@ -88,7 +94,13 @@ int odrp_handshake(struct odrp_sess *s)
 	return bed.handshake_err;
 }
 
-int odrp_keys_check(struct odrp_sess *s)
+void odrp_conn_fit(struct odrp_conn *conn)
+{
+	conn->req_len = conn->next_req_len;
+	conn->tail_len = conn->next_tail_len;
+}
+
+int odrp_keys_renew(struct odrp_sess *s)
 {
 	return 0;
 }
@@ -125,6 +137,8 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 {
 	struct nic *n = &nics[chain_of(qp)];
 
+	if (wr->wr_cqe->done != odrp_send_done)
+		return bed.on_marker(wr->wr_cqe);
 	for (; wr; wr = wr->next) {
 		if (!bed.refuse_at) {
 			*ret_bad = wr;
@@ -142,7 +156,35 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **ret_bad)
 {
+	return bed.on_marker ? bed.on_marker(wr->wr_cqe) : 0;
+}
+
+int ib_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	assert_non_null(qp);
+	assert_int_equal(attr->qp_state, IB_QPS_ERR);
 	return 0;
+}
+
+/* What was posted is in no NIC any more. */
+int ib_destroy_qp(struct ib_qp *qp)
+{
+	struct odrp_conn *conn = (struct odrp_conn *)qp;
+	int err = bed.on_destroy(conn);
+
+	if (!err && conn->q)
+		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
+	return err;
+}
+
+void ib_destroy_cq(struct ib_cq *cq)
+{
+	bed.cqs_destroyed++;
+}
+
+void ib_dealloc_pd(struct ib_pd *pd)
+{
+	bed.pds_freed++;
 }
 
 int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc)
@@ -158,7 +200,7 @@ int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc)
 	return got;
 }
 
-static void complete(struct nic *n, struct ib_wc wc)
+static void nic_complete(struct nic *n, struct ib_wc wc)
 {
 	assert_true(n->nr_wc < MOST_WCS);
 	n->wc[n->nr_wc++] = wc;
@@ -166,7 +208,7 @@ static void complete(struct nic *n, struct ib_wc wc)
 
 void bed_answer(unsigned int chain, u32 id)
 {
-	complete(&nics[chain], (struct ib_wc){
+	nic_complete(&nics[chain], (struct ib_wc){
 		.wr_cqe = &bed.conn[chain].recv_cqe,
 		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
 		.wc_flags = IB_WC_WITH_IMM,
@@ -229,7 +271,7 @@ static void serve_one(unsigned int chain)
 
 	execute(chain, req);
 	if (req->wr.wr.send_flags & IB_SEND_SIGNALED)
-		complete(nic, (struct ib_wc){ .wr_cqe = req->wr.wr.wr_cqe });
+		nic_complete(nic, (struct ib_wc){ .wr_cqe = req->wr.wr.wr_cqe });
 	if (!(st & ODRP_REQ_QUIET))
 		bed_answer(chain, be32_to_cpu(((struct odrp_wire_req *)
 					       req->hdr)->id));
@@ -281,7 +323,7 @@ void odrp_conn_pause(struct odrp_conn *conn)
 	conn->paused = true;
 }
 
-void odrp_conn_unplug(struct odrp_conn *conn)
+WEAK void odrp_conn_unplug(struct odrp_conn *conn)
 {
 	if (conn->q)
 		memset(&nics[conn->chain], 0, sizeof(nics[conn->chain]));
@@ -297,6 +339,7 @@ void odrp_cm_drop(struct odrp_conn *conn)
 int odrp_cm_begin(struct odrp_conn *conn)
 {
 	assert_false(conn->established);
+	conn->qp = (struct ib_qp *)conn;
 	if (conn->q)
 		bed.begun[conn->chain]++;
 	else
@@ -375,6 +418,12 @@ u64 bed_slot(unsigned int chain, unsigned int nth)
 	return nics[chain].sent[nth]->slot;
 }
 
+u32 bed_rkey(unsigned int chain)
+{
+	assert_true(nics[chain].nr_sent);
+	return nics[chain].sent[0]->wr.rkey;
+}
+
 /* ---- the device ------------------------------------------------------------------- */
 
 static void init_conn(unsigned int chain)
@@ -442,6 +491,7 @@ void bed_init(void)
 	unsigned int c;
 
 	memset(&bed, 0, sizeof(bed));
+	bed_swapoff_unsafe = false;
 	memset(&stats, 0, sizeof(stats));
 	memset(&free_cpu, 0, sizeof(free_cpu));
 	memset(node_pages, 0, sizeof(node_pages));

@@ -38,6 +38,11 @@ struct bed {
 	unsigned int		entry_reads;	/* of some entries at once */
 	void			(*on_table_read)(u64 slot);
 	int			stock_err;
+
+	/* the end of connections, where unplug.c is */
+	int			(*on_marker)(struct ib_cqe *cqe);
+	int			(*on_destroy)(struct odrp_conn *conn);
+	unsigned int		cqs_destroyed, pds_freed;
 	unsigned int		stocks, watches, byes;
 	unsigned int		uevents[ODRP_NR_UEVENTS];
 };
@@ -64,6 +69,8 @@ char bed_read(const struct bio *bio, unsigned int block);
 /* How many requests the NIC has of a connection, and whose the oldest is. */
 unsigned int bed_posted(unsigned int chain);
 u64 bed_slot(unsigned int chain, unsigned int nth);
+/* By which rkey that one goes. */
+u32 bed_rkey(unsigned int chain);
 
 /* The memory node executes the oldest requests, at most n; then they are reaped. */
 void bed_serve(unsigned int chain, unsigned int n);

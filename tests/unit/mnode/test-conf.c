@@ -474,12 +474,14 @@ static void test_clients(void **state)
 	assert_int_equal(read_text(&c, "[client a]\nmax-pages = 8\nweight = 7\n"
 				   "[client *]\nmax-sessions = 3\nmax-connections = 65\n"
 				   "[client 10.0.0.1]\nguaranteed-pages = 5\n"
-				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"), 0);
+				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"
+				   "max-bandwidth = 64M\n"), 0);
 	assert_int_equal(c.nr_clients, 2);
 	assert_string_equal(c.clients[0].name, "a");
 	assert_int_equal(c.clients[0].max_pages, 9);
 	assert_int_equal(c.clients[0].weight, 7);
 	assert_int_equal(c.clients[0].max_requests, 6);
+	assert_int_equal(c.clients[0].max_bandwidth, 64 << 20);
 	assert_int_equal(c.clients[0].max_sessions, 16);
 	assert_string_equal(c.clients[1].name, "10.0.0.1");
 	assert_int_equal(c.clients[1].guaranteed_pages, 5);

@@ -5,6 +5,7 @@
 void (*shim_wait_hook)(const bool *flag);
 unsigned long jiffies = 1000;
 unsigned int shim_log_lines;
+unsigned int shim_module_refs;
 struct page shim_zero_page;
 
 void shim_lock(spinlock_t *l)

@@ -86,6 +86,7 @@ SHIM_RMW(shim_xchg, __atomic_exchange_n)
 #define atomic_andnot(n, a)		((void)shim_and(~(n), a))
 #define atomic_xchg(a, n)		shim_xchg(n, a)
 #define atomic_read_acquire(a)		atomic_read(a)
+#define atomic_set_release(a, n)	atomic_set(a, n)
 #define atomic64_dec_return(a)		(atomic64_dec(a), (a)->v)
 
 static inline int atomic_read(const atomic_t *a)
@@ -102,6 +103,7 @@ static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
 }
 
 #define smp_mb()			shim_step()
+#define rmb()				do { } while (0)
 #define smp_mb__before_atomic()		do { } while (0)
 #define smp_mb__after_atomic()		do { } while (0)
 
@@ -177,8 +179,11 @@ void shim_unlock(spinlock_t *l);
 #define lockdep_assert_held(l)		((l)->held ? (void)0 : abort())
 
 struct mutex {
-	int	unused;
+	bool	held;
 };
+
+#define mutex_lock(m)			((void)((m)->held = true))
+#define mutex_unlock(m)			((void)((m)->held = false))
 
 struct shim_waitqueue {
 	unsigned int	wakes;
@@ -193,8 +198,15 @@ struct shim_waitqueue {
 #define wait_event_timeout(w, cond, t)	((cond) ? (void)0 : (void)(jiffies += (t)))
 
 struct completion {
-	int	unused;
+	bool	done;
 };
+
+#define init_completion(c)		((void)((c)->done = false))
+#define complete(c)			((void)((c)->done = true))
+
+/* Nobody completes it meanwhile: either it has been, or the time is over. */
+static inline unsigned long wait_for_completion_timeout(struct completion *c,
+							unsigned long t);
 
 /* ---- work items ------------------------------------------------------------------- */
 
@@ -245,6 +257,15 @@ extern unsigned long jiffies;
 #define time_after(a, b)		((long)((b) - (a)) < 0)
 #define time_before(a, b)		time_after(b, a)
 #define msleep(ms)			((void)(jiffies += (ms)))
+#define usleep_range(min, max)		((void)(jiffies += (max) / 1000))
+
+static inline unsigned long wait_for_completion_timeout(struct completion *c,
+							unsigned long t)
+{
+	if (!c->done)
+		jiffies += t;
+	return c->done;
+}
 
 static inline u64 ktime_get_ns(void)
 {
@@ -274,6 +295,7 @@ extern unsigned int shim_log_lines;
 #define pr_info(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_notice(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
 #define pr_warn(fmt, ...)		shim_print(fmt, ##__VA_ARGS__)
+#define pr_warn_ratelimited(fmt, ...)	shim_print(fmt, ##__VA_ARGS__)
 
 static inline void shim_print(const char *fmt, ...)
 {
@@ -298,6 +320,8 @@ struct page {
 #define kzalloc(n, gfp)			calloc(1, n)
 #define alloc_page(gfp)			((struct page *)calloc(1, PAGE_SIZE))
 #define __free_page(p)			free(p)
+#define get_zeroed_page(gfp)		((unsigned long)calloc(1, PAGE_SIZE))
+#define free_page(p)			free((void *)(p))
 #define is_vmalloc_addr(p)		false
 #define vmalloc_to_page(p)		((struct page *)(p))
 #define virt_to_page(p)			((struct page *)((uintptr_t)(p) & -PAGE_SIZE))
@@ -430,13 +454,23 @@ static inline unsigned int bio_list_size(const struct bio_list *l)
 
 /* ---- verbs: the test is the NIC; an address is where it leads -------------------- */
 
-struct ib_device;
+struct device {
+	int	unused;
+};
+
+struct ib_device {
+	struct device dev;
+};
+
 struct ib_pd {
 	u32	local_dma_lkey;
 };
 struct ib_qp;
 struct ib_cq;
-struct ib_mr;
+struct ib_mr {
+	u64	iova;
+	u32	rkey;
+};
 struct rdma_cm_id;
 struct ib_wc;
 struct irq_poll;
@@ -475,10 +509,17 @@ struct ib_recv_wr {
 	struct ib_cqe	*wr_cqe;
 };
 
+enum ib_wr_opcode { IB_WR_SEND, IB_WR_RDMA_WRITE };
 enum ib_wc_status { IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR };
 enum ib_wc_opcode { IB_WC_SEND, IB_WC_RECV_RDMA_WITH_IMM };
-enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS, IB_QPS_ERR };
 #define IB_SEND_SIGNALED		1u
+#define IB_QP_STATE			1
+
+struct ib_qp_attr {
+	enum ib_qp_state qp_state;
+};
+
 #define IB_WC_WITH_IMM			1u
 
 struct ib_wc {
@@ -497,16 +538,28 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 int ib_post_recv(struct ib_qp *qp, const struct ib_recv_wr *wr,
 		 const struct ib_recv_wr **ret_bad);
 int ib_poll_cq(struct ib_cq *cq, int nr, struct ib_wc *wc);
+int ib_modify_qp(struct ib_qp *qp, struct ib_qp_attr *attr, int mask);
+int ib_destroy_qp(struct ib_qp *qp);
+void ib_destroy_cq(struct ib_cq *cq);
+void ib_dealloc_pd(struct ib_pd *pd);
 
 enum dma_data_direction { DMA_TO_DEVICE, DMA_FROM_DEVICE };
 
 #define ib_dma_map_page(d, page, off, len, dir)	((u64)(uintptr_t)(page) + (off))
 #define ib_dma_mapping_error(d, addr)		0
 #define ib_dma_unmap_page(d, a, len, dir)	((void)(d))
+#define ib_dma_unmap_single(d, a, len, dir)	((void)(d))
 #define ib_dma_sync_single_for_cpu(d, a, len, dir) ((void)(d))
 #define ib_dma_sync_single_for_device(d, a, len, dir) ((void)(d))
 #define ib_wc_status_msg(s)			"status"
 #define ib_event_msg(e)				"event"
-#define ib_dealloc_pd(pd)			((void)(pd))
+#define dev_name(d)				((void)(d), "nic")
+#define irq_poll_disable(iop)			((void)(iop))
+
+/* ---- modules ------------------------------------------------------------------------- */
+
+extern unsigned int shim_module_refs;
+#define THIS_MODULE				NULL
+#define __module_get(m)				((void)shim_module_refs++)
 
 #endif /* _SHIM_KERNEL_H */

@@ -15,7 +15,8 @@
 #include <crypto/chacha20poly1305.h>
 #include <crypto/sha2.h>
 
-#define ODRP_SWAPOFF_SAFE			true
+#define ODRP_SWAPOFF_SAFE			(!bed_swapoff_unsafe)
+extern bool bed_swapoff_unsafe;
 #define ODRP_WQ_RECLAIM				0
 #define ODRP_WQ_UNBOUND				0
 
