@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 The B+ tree and the radix tree beside Sherman, on models of ConnectX-6: figure 12 of "Scaling Up
-Memory Disaggregated Applications with SMART" (ASPLOS 2024) at 200 Gb/s, and figures 3, 4
-and 11 to 18 of "SMART: A High-Performance Adaptive Radix Tree for Disaggregated Memory"
+Memory Disaggregated Applications with SMART" (ASPLOS 2024) at 200 Gb/s, and figures 4b
+to 4d, 11 and 15 to 17 of "SMART: A High-Performance Adaptive Radix Tree for Disaggregated Memory"
 (OSDI 2023) at 100 Gb/s. The paper's 16 compute and 2 memory nodes are 8 and 1 here: as many
 compute nodes share a memory node, and half as many clients fight for a key. Populations and
 times are far below the papers': 100,000 keys for 60 million, so that the hottest ones have more
@@ -250,7 +250,9 @@ FIGURES = [*figure_11('11', 'B+ trees (paper, SMART of Sherman: LOAD 1.6, A 6.1,
            caches(), threads('C', 'SMART-BT 2.0 times Sherman'),
            threads('B', 'SMART-BT 1.8 times Sherman'),
            redundant('read', '4c', 0.48), redundant('write', '4d', 3.3),
-           *figure_11('11-art', 'radix trees', radix_trees()), factors(), locks(), stale(),
-           cards(), skew(), value_sizes('14', 'Figure 14: E by value size', 'E'), no_cache(),
-           key_sizes(), value_sizes('18c', 'Figure 18c: C by value size', 'C'), inserts(),
-           strings(), scalability()]
+           *figure_11('11-art', 'radix trees', radix_trees()), factors(), locks(),
+           stale()]
+# The set smart-trees-more.
+MORE = [cards(), skew(), value_sizes('14', 'Figure 14: E by value size', 'E'),
+        no_cache(), key_sizes(), value_sizes('18c', 'Figure 18c: C by value size', 'C'),
+        inserts(), strings(), scalability()]
