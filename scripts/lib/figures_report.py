@@ -45,8 +45,9 @@ def commands(runner, figure):
 def section(runner, figure, lines):
     form = by_series if any(s.x_value for s, _ in lines) else by_x
     y_label = '' if form is by_series else f' ({figure.y_label})'
-    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines),
-                        commands(runner, figure)])
+    note = [textwrap.fill(figure.note, 80)] if figure.note else []
+    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines)] + note +
+                       [commands(runner, figure)])
 
 
 def save(which, figures, runner, names, drawn):
@@ -54,7 +55,7 @@ def save(which, figures, runner, names, drawn):
     figures: the set's module. names: those of the command line. drawn: (figure, [(series,
     points)]).
     """
-    text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80)
+    text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80, break_on_hyphens=False)
                         for part in (figures.__doc__, figures.HEAD)] +
                        [section(runner, figure, lines) for figure, lines in drawn])
     path = result.save(f'far-{which}', 'model',

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 The B+ tree and the radix tree beside Sherman, on models of ConnectX-6: figure 12 of "Scaling Up
-Memory Disaggregated Applications with SMART" (ASPLOS 2024) at 200 Gb/s, and figures 3, 4
-and 11 to 18 of "SMART: A High-Performance Adaptive Radix Tree for Disaggregated Memory"
+Memory Disaggregated Applications with SMART" (ASPLOS 2024) at 200 Gb/s, and figures 4b
+to 4d, 11 and 15 to 17 of "SMART: A High-Performance Adaptive Radix Tree for Disaggregated Memory"
 (OSDI 2023) at 100 Gb/s. The paper's 16 compute and 2 memory nodes are 8 and 1 here: as many
 compute nodes share a memory node, and half as many clients fight for a key. Populations and
 times are far below the papers': 100,000 keys for 60 million, so that the hottest ones have more
@@ -13,7 +13,7 @@ from figures_run import Figure, Series
 HEAD = """
 *model*: of this program, in virtual time; Sherman, SMART-BT, ART with ROWEX and SMART-ART are
 variants of this project's trees (see [far-trees](../far-trees.md)). Figures of the paper stand
-in titles. A command under a table is that of a series' last point.
+below tables. A command under a table is that of a series' last point.
 """
 # Of the papers' 100 and 60 million.
 KEYS = 100000
@@ -92,33 +92,32 @@ def trees(sherman_span, *left_out):
 
 def threads(workload, paper):
     return Figure(f'12-{workload}', f'Figure 12 of the framework: YCSB {workload}, one '
-                  f'server (paper at 94: {paper})', 'threads', 'Mop/s', [94], lines(
+                  'server', 'threads', 'Mop/s', [94], lines(
                       lambda index, x, more: server(index, workload, x, more),
                       ('Sherman', 'btree', SHERMAN + SPAN_1K),
                       ('SMART-BT', 'btree', ['--variant', 'smart-bt'] + SPAN_1K),
-                      ('libfar', 'btree', [])))
+                      ('libfar', 'btree', [])), note=paper)
 
 
-def workloads(name, what, y_label, value, variants, runs_of=''):
+def workloads(name, what, y_label, value, variants, **more):
     return Figure(name, what, 'workload', y_label, list(range(len(WORKLOADS))), lines(
         lambda index, x, more: half(index, WORKLOADS[x], more), *variants, value=value),
-                  names=WORKLOADS, runs_of=runs_of)
+                  names=WORKLOADS, **more)
 
 
-def figure_11(name, what, variants):
+def figure_11(name, what, variants, note=''):
     """Throughput, and what explains it, of the same runs."""
     yield workloads(name, f'Figure 11: YCSB, integer keys, {what}', 'Mop/s',
-                    lambda r: r['mops'], variants)
+                    lambda r: r['mops'], variants, note=note)
     for part, about, y_label, key in (
             ('p99', 'latency', 'p99, us', 'p99_us'),
             ('verbs', 'verbs', 'per operation', 'verbs_per_op'),
             ('bytes', 'bytes on the wire', 'per operation', 'wire_bytes_per_op'),
             ('attempts', 'attempts', 'per operation', 'attempts_per_op'),
-            ('combined', 'operations that others answered', 'per operation',
-             'combined_per_op'),
+            ('combined', 'answered by others', 'per operation', 'combined_per_op'),
             ('hits', 'what caches knew', 'of all', 'cache_hit')):
-        yield workloads(f'{name}-{part}', f'Figure 11, {what.split(" (")[0]}: {about}',
-                        y_label, lambda r, k=key: r[k], variants, name)
+        yield workloads(f'{name}-{part}', f'Figure 11, {what}: {about}',
+                        y_label, lambda r, k=key: r[k], variants, runs_of=name)
 
 
 def cards():
@@ -163,8 +162,7 @@ def inserts():
 
 
 def skew():
-    return Figure('18a', 'Figure 18a: half gets, half updates, by skew (paper, 0.5 to 0.99: '
-                  'SMART 2.6 times less, Sherman 7.4)', 'theta', 'Mop/s', [0.5, 0.99],
+    return Figure('18a', 'Figure 18a: half gets, half updates, by skew', 'theta', 'Mop/s', [0.5, 0.99],
                   lines(lambda index, x, more: half(
                       index, 'A', more + (['--theta', str(x)] if x != 0.99 else [])),
                         *trees(span_32(), 'Sherman with combining', 'SMART-ART')))
@@ -190,12 +188,12 @@ def value_sizes(name, what, workload):
 
 
 def redundant(op, figure, paper):
-    return Figure(figure, f'Figure {figure}: {op.upper()}s of 1 KB that another client of the '
-                  f'same node does too (paper: {paper} of 64)', 'clients', 'per operation',
+    return Figure(figure, f'Figure {figure}: redundant {op.upper()}s of 1 KB', 'clients', 'per operation',
                   [16, 64], [Series(
                       f'{op.upper()} (model)', value=lambda r: r['redundant_per_op'],
                       args=lambda x: ['micro', '--redundant', '--nic', 'sim:cx6-100',
-                                      '--threads', str(x), '--op', op, '--ops', '40000'])])
+                                      '--threads', str(x), '--op', op, '--ops', '40000'])],
+                  note=f'Such as another client of the same node does too. Paper: {paper} of 64.')
 
 
 # The radix tree's parts, one after another.
@@ -209,31 +207,31 @@ STEPS = (('ART with ROWEX', ['--variant', 'art-rowex'] + ALONE),
 
 def factors():
     some = ('A', 'C')
-    return Figure('15', 'Figure 15: factors (paper: A 3.0 of the fourth, A and C 1.1 of the '
-                  'fifth)', 'workload', 'Mop/s',
+    return Figure('15', 'Figure 15: factors', 'workload', 'Mop/s',
                   list(range(len(some))), lines(
                       lambda index, x, more: half(index, some[x], more),
-                      *((label, 'art', more + WARM) for label, more in STEPS)), names=some)
+                      *((label, 'art', more + WARM) for label, more in STEPS)), names=some,
+                  note='Paper: A 3.0 times by the fourth, A and C 1.1 by the fifth.')
 
 
 def locks():
     """Retries per update, of which half of A's operations are."""
-    return Figure('16', "Figure 16: A, attempts in vain per update (paper: HOCL 0.76, E-HOCL "
-                  '0.29)', 'threads', 'per update', [24], lines(
+    return Figure('16', "Figure 16: A, attempts in vain", 'threads', 'per update', [24], lines(
                       lambda index, x, more: half(index, 'A', more + WARM, threads=x),
                       *((label, 'art', more) for label, more in STEPS[2:]),
-                      value=lambda r: 2 * (r['attempts_per_op'] - 1)))
+                      value=lambda r: 2 * (r['attempts_per_op'] - 1)),
+                  note='Paper: HOCL 0.76, E-HOCL 0.29.')
 
 
 def stale():
-    return Figure('4b', 'Figure 4b: A, cached addresses that were wrong, by keys (paper: '
-                  '0.191 out of place, of 60 million)', 'keys', 'of all',
+    return Figure('4b', 'Figure 4b: A, gets that the cache missed', 'keys', 'of all',
                   [50000, 400000], lines(
                       lambda index, x, more: half(
                           index, 'A', more + ALONE + WARM + ['--cache', '600M'], CARDS, 4,
                           keys=x),
                       ('out of place', 'art', ['--variant', 'smart-art-out-of-place']),
-                      value=lambda r: 1 - r['cache_hit']), log_x=True)
+                      value=lambda r: 1 - r['cache_hit']), log_x=True,
+                  note='Paper: 0.191 of cached addresses were wrong, with 60 million keys.')
 
 
 def caches():
@@ -245,12 +243,14 @@ def caches():
                           EMAIL + WARM + ['--cache', f'{x}K'], keys=2 * KEYS))], log_x=True)
 
 
-FIGURES = [*figure_11('11', 'B+ trees (paper, SMART of Sherman: LOAD 1.6, A 6.1, B 2.4, C 2.8, '
-                      'D 2.4 times)', b_plus_trees(span_32())),
-           caches(), threads('C', 'SMART-BT 2.0 times Sherman'),
-           threads('B', 'SMART-BT 1.8 times Sherman'),
+FIGURES = [*figure_11('11', 'B+ trees', b_plus_trees(span_32()),
+                      'Paper, SMART of Sherman: LOAD 1.6, A 6.1, B 2.4, C 2.8, D 2.4 times.'),
+           caches(), threads('C', 'Paper, at 94: SMART-BT 2.0 times Sherman.'),
+           threads('B', 'Paper, at 94: SMART-BT 1.8 times Sherman.'),
            redundant('read', '4c', 0.48), redundant('write', '4d', 3.3),
-           *figure_11('11-art', 'radix trees', radix_trees()), factors(), locks(), stale(),
-           cards(), skew(), value_sizes('14', 'Figure 14: E by value size', 'E'), no_cache(),
-           key_sizes(), value_sizes('18c', 'Figure 18c: C by value size', 'C'), inserts(),
-           strings(), scalability()]
+           *figure_11('11-art', 'radix trees', radix_trees()), factors(), locks(),
+           stale()]
+# The set smart-trees-more.
+MORE = [cards(), skew(), value_sizes('14', 'Figure 14: E by value size', 'E'),
+        no_cache(), key_sizes(), value_sizes('18c', 'Figure 18c: C by value size', 'C'),
+        inserts(), strings(), scalability()]
