@@ -24,6 +24,8 @@ void bed_options(struct bed_options *ret_opts)
 	*ret_opts = (struct bed_options){ .seed = 1 };
 	conf_init(&ret_opts->conf);
 	ret_opts->conf.pool = 4 << 20;
+	/* Most tests touch few pages. */
+	ret_opts->conf.populate = false;
 	ret_opts->conf.reserve = 64;
 	ret_opts->conf.order = CONF_ORDER_WAIT;
 	ret_opts->conf.translate = bed_keyed ? CONF_TRANSLATE_NIC :

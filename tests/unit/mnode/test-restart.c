@@ -25,13 +25,6 @@ static struct sess *sess(void)
 	return bed.m.sess[0];
 }
 
-/* Pages that nobody has touched are not copied. */
-static void set_options(struct bed_options *o)
-{
-	bed_options(o);
-	o->conf.populate = false;
-}
-
 static uint64_t mapped_of(const struct sess *s)
 {
 	uint64_t slot, nr = 0;
@@ -95,7 +88,7 @@ static bool cut(enum odrp_wire_chain chain, bool mapped, unsigned int steps,
 	struct cnode *c;
 	bool answered;
 
-	set_options(&o);
+	bed_options(&o);
 	o.cost_ns = STEP_NS;
 	o.conf.pool = 1 << 20;
 	bed_open(&bed, &o, 1);
@@ -188,7 +181,7 @@ static void test_random_points(void **state)
 	struct bed_options o;
 	unsigned int i;
 
-	set_options(&o);
+	bed_options(&o);
 	o.cost_ns = STEP_NS;
 	o.cost_more_ns = STEP_NS;
 	bed_open(&bed, &o, 1);
@@ -335,7 +328,7 @@ static bool killed_at(unsigned int n, unsigned int *sessions)
 	uint64_t mapped = 0;
 	unsigned int i;
 
-	set_options(&o);
+	bed_options(&o);
 	bed_open(&bed, &o, 2);
 	nr_writes = 0;
 	kill_at = n;
@@ -377,7 +370,7 @@ static struct cnode *one_page(void)
 {
 	struct bed_options o;
 
-	set_options(&o);
+	bed_options(&o);
 	bed_open(&bed, &o, 1);
 	bed_connect(&bed, 0, SLOTS, 1, 7);
 	store_some(bed.nodes[0].cnode, 0, 0, 3);
