@@ -180,7 +180,7 @@ static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
 	r = make_sess(m, asked, share, &attr, no);
 	/* Addresses that are refused leave nothing. */
 	if (r)
-		manager_forget_shares(m);
+		manager_tick_shares(m, 0);
 	return r;
 }
 

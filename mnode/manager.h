@@ -118,8 +118,12 @@ void manager_limit_queue(struct manager *m, const struct sess *s,
 /* May that name ask something of spaces, or have another connection to them?  See
  * struct spaces. */
 unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects);
-/* Those without a section and without a connection. */
-void manager_forget_shares(struct manager *m);
+/* Their requests by now; those without a section and without a connection go. */
+void manager_tick_shares(struct manager *m, uint32_t elapsed_ms);
+/* What each session may have of the pages that are to be lent. */
+void manager_plan_leases(struct manager *m);
+/* So many pages are there for a newcomer's lease: what is promised is kept or not. */
+void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
 /* Sessions of a share, and the connections that these may have, with those to
  * spaces. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
