@@ -184,10 +184,6 @@ int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
 		return wrong(bad, "depth", depth, t->nr_reqs);
 	if (t->keyed)
 		return check_keyed(a, ws, bad);
-	if (t->req_len && req_len != t->req_len)
-		return wrong(bad, "req_len", req_len, t->req_len);
-	if (t->req_len && tail != t->tail_len)
-		return wrong(bad, "tail_len", tail, t->tail_len);
 	if (req_len < sizeof(struct odrp_wire_req))
 		return wrong(bad, "req_len", req_len,
 			     sizeof(struct odrp_wire_req));

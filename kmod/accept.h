@@ -29,14 +29,12 @@ struct odrp_admin_terms {
 	u32	features;	/* ODRP_WIRE_F_* */
 };
 
-/* The same of an I/O connection: @req_len 0 for one that is new. */
+/* The same of an I/O connection, whose chain may be another one than before. */
 struct odrp_io_terms {
 	u8	chain;
 	u16	queue;
 	u16	depth;		/* at most */
 	u16	nr_reqs;	/* at least */
-	u16	req_len;
-	u16	tail_len;
 	bool	keyed;		/* it takes no requests: ODRP_WIRE_F_KEYED */
 };
 

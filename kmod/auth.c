@@ -165,3 +165,40 @@ int odrp_auth_check_answer(const struct odrp_auth_key *key,
 	make_mac(key, bound, p, len, right);
 	return compare(mac, right, ODRP_AUTH_MAC);
 }
+
+/* ---- heartbeats and grants ------------------------------------------------------ */
+
+/*
+ * odrp_auth_sign_beat() - fill in the MAC of a heartbeat that is otherwise complete
+ * @handle: of the handshake that has made @key
+ */
+void odrp_auth_sign_beat(const struct odrp_auth_key *key, __be64 handle,
+			 struct odrp_wire_beat *beat)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_said said;
+	u8 mac[ODRP_AUTH_PROOF];
+	unsigned int nr;
+
+	nr = odrp_auth_pack_beat(handle, beat, &said, piece);
+	odrp_hmac(key->k, sizeof(key->k), piece, nr, mac);
+	memcpy(beat->mac, mac, sizeof(beat->mac));
+}
+
+/*
+ * odrp_auth_check_grant() - is this grant whole, and from who has K?
+ *
+ * Return: 0, or -EKEYREJECTED.
+ */
+int odrp_auth_check_grant(const struct odrp_auth_key *key, __be64 handle,
+			  const struct odrp_wire_signed_grant *grant)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_said said;
+	u8 right[ODRP_AUTH_PROOF];
+	unsigned int nr;
+
+	nr = odrp_auth_pack_grant(handle, &grant->grant, &said, piece);
+	odrp_hmac(key->k, sizeof(key->k), piece, nr, right);
+	return compare(grant->mac, right, sizeof(grant->mac));
+}

@@ -43,4 +43,9 @@ int odrp_auth_check_answer(const struct odrp_auth_key *key,
 			   const void *p, unsigned int len,
 			   const u8 mac[ODRP_AUTH_MAC]);
 
+void odrp_auth_sign_beat(const struct odrp_auth_key *key, __be64 handle,
+			 struct odrp_wire_beat *beat);
+int odrp_auth_check_grant(const struct odrp_auth_key *key, __be64 handle,
+			  const struct odrp_wire_signed_grant *grant);
+
 #endif /* _ODRP_KMOD_AUTH_H */

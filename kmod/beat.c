@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
+#include "grant.h"
 #include "odrp.h"
 
 /* How long a goodbye may take, twice. */
@@ -36,32 +37,31 @@ static void ask_to_leave(struct odrp_sess *s)
 	odrp_uevent(s->dev, ODRP_UEVENT_DRAIN);
 }
 
-/*
- * The grant may be written while it is read: it counts when the epoch is the
- * same before and after.  Otherwise the next beat will see it.
- */
+/* Has the session MACs of heartbeats and grants?  By K of its last handshake. */
+static bool is_signed(const struct odrp_sess *s)
+{
+	return s->features & ODRP_WIRE_F_SIGNED;
+}
+
 static u64 read_grant(struct odrp_sess *s, u64 limit)
 {
 	struct odrp_ctl_buf *ctl = &s->ctl;
-	const volatile struct odrp_wire_grant *g = ctl->page;
-	u64 epoch, lease;
+	struct odrp_wire_grant g;
 	u32 flags;
 
 	ib_dma_sync_single_for_cpu(s->ibdev, ctl->dma, PAGE_SIZE,
 				   DMA_FROM_DEVICE);
-	epoch = be64_to_cpu(g->epoch);
-	rmb();
-	lease = be64_to_cpu(g->lease);
-	flags = be32_to_cpu(g->flags);
-	rmb();
-	if (epoch == ctl->epoch || epoch != be64_to_cpu(g->epoch))
+	if (!odrp_grant_read(ctl->page, ctl->epoch,
+			     is_signed(s) ? &s->auth.key : NULL, s->auth.handle,
+			     &g))
 		goto out;
+	flags = be32_to_cpu(g.flags);
 	if ((flags & ODRP_WIRE_GRANT_DRAIN) &&
 	    !(ctl->flags & ODRP_WIRE_GRANT_DRAIN))
 		ask_to_leave(s);
-	ctl->epoch = epoch;
+	ctl->epoch = be64_to_cpu(g.epoch);
 	WRITE_ONCE(ctl->flags, flags);
-	limit = min_t(u64, lease, s->dev->slots.nr);
+	limit = min_t(u64, be64_to_cpu(g.lease), s->dev->slots.nr);
 out:
 	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
 				      DMA_FROM_DEVICE);
@@ -71,7 +71,8 @@ out:
 /*
  * odrp_beat_forget() - what has been granted so far counts no more
  *
- * The accept says the lease; an older grant, not read yet, may say more.
+ * The accept says the lease; an older grant, not read yet, may say more.  One with a MAC
+ * is of another K, and epochs begin anew with each.
  */
 void odrp_beat_forget(struct odrp_sess *s)
 {
@@ -82,7 +83,7 @@ void odrp_beat_forget(struct odrp_sess *s)
 		return;
 	ib_dma_sync_single_for_cpu(s->ibdev, ctl->dma, PAGE_SIZE,
 				   DMA_FROM_DEVICE);
-	ctl->epoch = be64_to_cpu(READ_ONCE(g->epoch));
+	ctl->epoch = is_signed(s) ? 0 : be64_to_cpu(READ_ONCE(g->epoch));
 	WRITE_ONCE(ctl->flags, 0);
 	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
 				      DMA_FROM_DEVICE);
@@ -106,6 +107,8 @@ static void fill_beat(struct odrp_sess *s, u32 flags)
 	w->ctl_raddr = cpu_to_be64(s->ctl.reg.mr->iova);
 	w->ctl_rkey = cpu_to_be32(s->ctl.reg.mr->rkey);
 	w->flags = cpu_to_be32(flags);
+	if (is_signed(s))
+		odrp_auth_sign_beat(&s->auth.key, s->auth.handle, w);
 	ib_dma_sync_single_for_device(s->ibdev, s->beat.dma, sizeof(*w),
 				      DMA_TO_DEVICE);
 	/* Near the limit, give back what is only waiting to be reused. */

@@ -551,8 +551,6 @@ static int take_io(struct odrp_conn *conn)
 		.queue		= conn->q->idx,
 		.depth		= conn->depth,
 		.nr_reqs	= conn->nr_reqs,
-		.req_len	= conn->req_len,
-		.tail_len	= conn->tail_len,
 		.keyed		= conn->keyed,
 	};
 	struct odrp_bad bad;
@@ -570,8 +568,8 @@ static int take_io(struct odrp_conn *conn)
 		return conn->sess->reconnect.end ? -EBADMSG : err;
 	}
 	conn->depth = be16_to_cpu(a->depth);
-	conn->req_len = be16_to_cpu(a->req_len);
-	conn->tail_len = be16_to_cpu(a->tail_len);
+	conn->next_req_len = be16_to_cpu(a->req_len);
+	conn->next_tail_len = be16_to_cpu(a->tail_len);
 	return 0;
 }
 

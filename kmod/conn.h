@@ -52,6 +52,9 @@ struct odrp_marker {
  * struct odrp_conn - an RDMA connection: admin, or one chain of one queue
  * @keyed:	requests are READs or WRITEs of pages, by rkeys of the session
  *		(keys.c): they go to no chain, and each completes by itself
+ * @req_len, @tail_len: of requests that have been posted
+ * @next_req_len, @next_tail_len: as the last accept has them, of requests from
+ *		odrp_conn_fit() on: the chains may be others than before
  * @live:	requests may be posted; guarded by @lock
  * @paused:	not live, but may be again: requests wait; guarded by @lock
  * @next_r:	number of the next request; guarded by @lock
@@ -77,6 +80,8 @@ struct odrp_conn {
 	u16			depth;
 	u16			req_len;	/* before the page */
 	u16			tail_len;	/* words behind it */
+	u16			next_req_len;
+	u16			next_tail_len;
 	struct odrp_words	words;
 
 	struct rdma_cm_id	*id;
@@ -212,6 +217,7 @@ void odrp_plug_exit(struct odrp_conn *conn);
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain, irq_poll_fn *poll);
 int odrp_conn_make_reqs(struct odrp_conn *conn);
+void odrp_conn_fit(struct odrp_conn *conn);
 void odrp_conn_start(struct odrp_conn *conn);
 void odrp_conn_pause(struct odrp_conn *conn);
 void odrp_conn_destroy(struct odrp_conn *conn);

@@ -58,6 +58,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 			sizeof(dev->sess.auth.name));
 		memcpy(dev->sess.auth.secret, opt->secret, ODRP_AUTH_SECRET);
 		dev->sess.auth.on = true;
+		dev->sess.features |= ODRP_WIRE_F_SIGNED;
 	}
 	return dev;
 }

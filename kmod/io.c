@@ -104,9 +104,14 @@ static u32 req_id(const struct odrp_req *req)
 	return odrp_req_gen(req) << 16 | req->idx;
 }
 
-/* A READ or WRITE goes to the page of an entry. */
-static void req_set_target(struct odrp_req *req, u32 entry)
+/*
+ * A READ or WRITE goes to the page of its slot's entry, by the rkeys of this connection:
+ * when the session is resumed they may be others.
+ */
+static void req_set_target(struct odrp_req *req)
 {
+	u32 entry = req->conn->sess->dev->slots.entry[req->slot];
+
 	req->wr.remote_addr = odrp_key_addr(entry);
 	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
 }
@@ -131,9 +136,7 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 	req->slot = slot;
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
-	if (req->conn->keyed)
-		req_set_target(req, entry);
-	else
+	if (!req->conn->keyed)
 		req_fill_head(req, entry);
 }
 
@@ -196,6 +199,8 @@ static void req_number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 	else
 		signal = conn_wants_signal(conn);
 	req_make_words(conn, req, r, quiet, next);
+	if (conn->keyed)
+		req_set_target(req);
 	req->sends++;
 	if (req->sends == 1)
 		req->start_ns = now;
@@ -377,6 +382,7 @@ int odrp_conn_resume(struct odrp_conn *conn)
 	}
 	*tail = conn->unsent;
 	conn->unsent = NULL;
+	odrp_conn_fit(conn);
 	conn->next_r = 0;
 	conn->unsignaled = 0;
 	conn->paused = false;

@@ -2,8 +2,8 @@
 /*
  * The rkeys of a session whose memory node translates in its NIC
  * (ODRP_WIRE_F_KEYED): read over the admin connection before there is any other,
- * and again whenever the session is resumed.  They do not change: others
- * than before would be other pages.
+ * and again whenever the session is resumed: a memory node that has been restarted
+ * has made others, which lead to the same pages.
  *
  * What they open is the memory node's to say, and to take away: an access to a
  * page that is not there is refused, and breaks its connection.
@@ -19,36 +19,17 @@ static u32 nr_keys(const struct odrp_sess *s)
 	return odrp_keys_of(s->dev->slots.nr);
 }
 
-/* Nobody uses them yet. */
-static int keys_take(struct odrp_sess *s, u32 first, u32 nr)
+/* Nobody uses them now. */
+static void keys_take(struct odrp_sess *s, u32 first, u32 nr)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++)
 		s->keys.rkeys[first + i] = be32_to_cpu(s->keys.buf[i]);
-	return 0;
 }
 
-static int keys_compare(struct odrp_sess *s, u32 first, u32 nr)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		u32 is = be32_to_cpu(s->keys.buf[i]);
-
-		if (is == s->keys.rkeys[first + i])
-			continue;
-		pr_err("odrp%d: %pISpc: rkey %u is %#x, expected %#x as before the loss\n",
-		       s->dev->id, &s->addr.dst, first + i, is,
-		       s->keys.rkeys[first + i]);
-		return -EPROTO;
-	}
-	return 0;
-}
-
-/* Read all of them, and do something with each page of them. */
-static int keys_read(struct odrp_sess *s,
-		     int (*fn)(struct odrp_sess *s, u32 first, u32 nr))
+/* Read all of them.  Nothing is posted by the old ones any more. */
+static int keys_read(struct odrp_sess *s)
 {
 	struct odrp_keys *k = &s->keys;
 	u32 first, n, nr = nr_keys(s);
@@ -62,7 +43,7 @@ static int keys_read(struct odrp_sess *s,
 			break;
 		ib_dma_sync_single_for_cpu(s->ibdev, k->dma, PAGE_SIZE,
 					   DMA_FROM_DEVICE);
-		err = fn(s, first, n);
+		keys_take(s, first, n);
 		ib_dma_sync_single_for_device(s->ibdev, k->dma, PAGE_SIZE,
 					      DMA_FROM_DEVICE);
 	}
@@ -104,7 +85,7 @@ int odrp_keys_init(struct odrp_sess *s)
 	err = keys_make(s);
 	if (err)
 		return err;
-	err = keys_read(s, keys_take);
+	err = keys_read(s);
 	if (err)
 		pr_err("odrp%d: %pISpc: reading %u rkeys: error %d\n",
 		       s->dev->id, &s->addr.dst, nr_keys(s), err);
@@ -112,13 +93,13 @@ int odrp_keys_init(struct odrp_sess *s)
 }
 
 /*
- * odrp_keys_check() - the admin connection is up again: are the rkeys the same?
+ * odrp_keys_renew() - the admin connection is up again: read the rkeys again
  *
- * Return: 0; -EPROTO when they are not.
+ * No connection is live: what is posted from now on goes by these (io.c).
  */
-int odrp_keys_check(struct odrp_sess *s)
+int odrp_keys_renew(struct odrp_sess *s)
 {
-	return s->keys.buf ? keys_read(s, keys_compare) : 0;
+	return s->keys.buf ? keys_read(s) : 0;
 }
 
 /* Nothing is in flight on the admin connection any more. */

@@ -7,12 +7,12 @@
  * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
  * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
  * fail.c, watch.c, sync.c, hangup.c, reconnect.c, lookup.c, dial.c and cm.c
- * (connections), beat.c (heartbeat and lease), backing.c and backdev.c (a second copy),
- * sum.c (checksums), protect.c (encryption), unreadable.c (what swapoff must not map),
- * keys.c (rkeys for pages), mem.c (memory by size), plug.c and unplug.c (queue pairs),
- * reserve.c (what is kept for reconnecting), end.c (ids that go), handshake.c, msg.c,
- * sign.c, auth.c and secret.c (who is who), uevent.c (uevents), ctl.c, sysfs.c and
- * debug.c (users).
+ * (connections), beat.c and grant.c (heartbeat and lease), backing.c and backdev.c (a
+ * second copy), sum.c (checksums), protect.c (encryption), unreadable.c (what swapoff
+ * must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c and unplug.c
+ * (queue pairs), reserve.c (what is kept for reconnecting), end.c (ids that go),
+ * handshake.c, msg.c, sign.c, auth.c and secret.c (who is who), uevent.c (uevents),
+ * ctl.c, sysfs.c and debug.c (users).
  *
  * Locks, outermost first:
  *   ctl.c's rwsem		devices that are being made, and RDMA devices that go

@@ -181,6 +181,33 @@ static bool has_page(const struct odrp_conn *conn)
 	return conn->chain != ODRP_WIRE_INVALIDATE;
 }
 
+static void fit_send(const struct odrp_conn *conn, struct odrp_req *req)
+{
+	req->sge[0].length = conn->req_len;
+	req->sge[2].addr = req->hdr_dma + conn->req_len;
+	req->sge[2].length = conn->tail_len;
+	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
+			     conn->tail_len ? 3 : 2;
+}
+
+/*
+ * odrp_conn_fit() - requests are from now on as the last accept says
+ *
+ * None is posted meanwhile, and nobody sees an old one again.
+ */
+void odrp_conn_fit(struct odrp_conn *conn)
+{
+	unsigned int i;
+
+	if (conn->req_len == conn->next_req_len &&
+	    conn->tail_len == conn->next_tail_len)
+		return;
+	conn->req_len = conn->next_req_len;
+	conn->tail_len = conn->next_tail_len;
+	for (i = 0; i < conn->nr_reqs; i++)
+		fit_send(conn, &conn->reqs[i]);
+}
+
 /* A SEND: head and words, a store's page, words behind it. */
 static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 {
@@ -197,13 +224,9 @@ static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 		return err;
 	}
 	req->sge[0].addr = req->hdr_dma;
-	req->sge[0].length = conn->req_len;
-	req->sge[2].addr = req->hdr_dma + conn->req_len;
-	req->sge[2].length = conn->tail_len;
 	req->wr.wr.sg_list = req->sge;
-	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
-			     conn->tail_len ? 3 : 2;
 	req->wr.wr.opcode = IB_WR_SEND;
+	fit_send(conn, req);
 	return 0;
 }
 
@@ -315,6 +338,7 @@ int odrp_conn_make_reqs(struct odrp_conn *conn)
 	unsigned int i;
 	int err;
 
+	odrp_conn_fit(conn);
 	conn->reqs = odrp_alloc(kvcalloc(conn->depth, sizeof(*conn->reqs),
 					 ODRP_GFP_CHOSEN));
 	if (!conn->reqs)

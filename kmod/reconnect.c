@@ -317,7 +317,7 @@ static int sess_attempt(struct odrp_sess *s)
 	err = odrp_cm_connect(s->admin);
 	if (err)
 		return err;
-	err = odrp_keys_check(s);
+	err = odrp_keys_renew(s);
 	if (err)
 		return err;
 	/* After this no chain of before runs. */

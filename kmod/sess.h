@@ -226,7 +226,7 @@ void odrp_reserve_drop(struct odrp_reserve *r);
 
 /* keys.c: rkeys for pages */
 int odrp_keys_init(struct odrp_sess *s);
-int odrp_keys_check(struct odrp_sess *s);
+int odrp_keys_renew(struct odrp_sess *s);
 void odrp_keys_exit(struct odrp_sess *s);
 void odrp_keys_free(struct odrp_sess *s);
 

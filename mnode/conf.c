@@ -358,6 +358,9 @@ const struct conf_key conf_keys[] = {
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
 	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
 	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	{ "scrub", "auto|yes|no", "clear a page before another compute node gets it; "
+	  "auto: if chains, not the NIC, find the pages of that one (auto)",
+	  set_word, AT(scrub) },
 	{ "auth", "required|none", "whether who connects has to prove who he is; none is "
 	  "insecure", set_word, AT(auth) },
 	{ "keys", "DIR", "directory of secrets, a file for each who may come ("
@@ -415,6 +418,9 @@ const struct conf_key conf_client_keys[] = {
 	  set_u32, CLIENT_AT(max_connections), .max = 1 << 20 },
 	{ "max-requests", "N", "most requests for connections in a minute (0: no limit)",
 	  set_u32, CLIENT_AT(max_requests), .max = 1 << 20 },
+	{ "max-bandwidth", "SIZE", "most bytes of pages a second, stored and loaded, of "
+	  "all its sessions (0: no limit); software NIC only",
+	  set_size, CLIENT_AT(max_bandwidth), .max = CONF_MAX_BANDWIDTH },
 	{ NULL },
 };
 
@@ -563,8 +569,8 @@ int conf_client_set(struct conf *conf, const char *client_name, const char *name
 	if (key->name)
 		return key->set(client, key, text, why);
 	complain(why, "%.100s: no such setting of a client; expected max-pages, "
-		 "guaranteed-pages, weight, max-sessions, max-connections or "
-		 "max-requests", name);
+		 "guaranteed-pages, weight, max-sessions, max-connections, "
+		 "max-requests or max-bandwidth", name);
 	return -ENOENT;
 }
 

@@ -32,6 +32,9 @@ enum conf_translate {
 	CONF_TRANSLATE_NIC,
 };
 
+/* "auto" is for those whose slots the NIC does not translate; as enum lend_scrub. */
+enum conf_scrub { CONF_SCRUB_AUTO, CONF_SCRUB_YES, CONF_SCRUB_NO };
+
 enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
 
 struct conf_address {
@@ -62,6 +65,8 @@ struct conf_space {
 #define CONF_MAX_CLIENTS 256
 #define CONF_CLIENT_MAX	32		/* a name of 31 characters, or an address */
 
+#define CONF_MAX_BANDWIDTH	(UINT64_C(1) << 34)
+
 /* Section [client NAME]; of "*": of all that have none.  0: no limit. */
 struct conf_client {
 	char name[CONF_CLIENT_MAX];
@@ -71,6 +76,7 @@ struct conf_client {
 	uint32_t max_sessions;
 	uint32_t max_connections;	/* of all its sessions */
 	uint32_t max_requests;		/* for connections, in a minute */
+	uint64_t max_bandwidth;		/* bytes of pages a second, both ways */
 };
 
 /* docs/man/odrp-mnoded.conf.5 explains each. */
@@ -90,6 +96,7 @@ struct conf {
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
+	uint8_t scrub;			/* enum conf_scrub */
 	uint8_t auth;			/* enum conf_auth */
 	char keys[CONF_KEYS_MAX];	/* directory of secrets */
 	struct conf_address metrics;	/* port 0: off */

@@ -35,6 +35,15 @@ struct ctl_wqe {
 
 _Static_assert(sizeof(struct ctl_wqe) == 2 * WRC_WQE_BB, "two BBs");
 
+struct ctl_umr {
+	struct wrc_wqe_ctrl ctrl;
+	struct wrc_wqe_umr umr;
+	struct wrc_wqe_mkc mkc;
+	struct wrc_wqe_xlt xlt;
+};
+
+_Static_assert(sizeof(struct ctl_umr) == 3 * WRC_WQE_BB, "three BBs");
+
 int ctlq_init(struct ctlq *q, struct nic *nic, uint32_t pdn,
 	      unsigned int access, size_t data_len)
 {
@@ -92,34 +101,38 @@ void ctlq_fini(struct ctlq *q)
 	mem_unmap(&q->mem);
 }
 
+static struct wrc_wqe_ctrl wqe_ctrl(const struct ctlq *q, uint8_t opcode,
+				    uint8_t opmod, uint8_t ds)
+{
+	return (struct wrc_wqe_ctrl){
+		.opmod = opmod,
+		.opcode = opcode,
+		.index = { q->next >> 8, q->next & 0xff },
+		.qpn = { q->qpn >> 16, q->qpn >> 8, q->qpn },
+		.ds = ds,
+		.fm_ce_se = WRC_WQE_CE_ALWAYS,
+	};
+}
+
 static bool wqe_begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
 		      uint8_t opmod, uint8_t ds)
 {
 	if (q->outstanding == CTLQ_MAX)
 		return false;
-	*w = (struct ctl_wqe){
-		.ctrl = {
-			.opmod = opmod,
-			.opcode = opcode,
-			.index = { q->next >> 8, q->next & 0xff },
-			.qpn = { q->qpn >> 16, q->qpn >> 8, q->qpn },
-			.ds = ds,
-			.fm_ce_se = WRC_WQE_CE_ALWAYS,
-		},
-	};
+	*w = (struct ctl_wqe){ .ctrl = wqe_ctrl(q, opcode, opmod, ds) };
 	return true;
 }
 
 /* BB by BB: the second may be the ring's first. */
-static int wqe_post(struct ctlq *q, const struct ctl_wqe *w)
+static int wqe_post(struct ctlq *q, const void *wqe, uint8_t ds)
 {
 	struct wrc_dbr *dbr = (void *)((char *)q->mem.va + DBR_OFF);
-	unsigned int bbs = (w->ctrl.ds + 3) / 4, i;
+	unsigned int bbs = (ds + 3) / 4, i;
 
 	for (i = 0; i < bbs; i++, q->next++)
 		memcpy((char *)q->mem.va + WRC_WQE_BB *
 		       (q->next & ((1u << CTLQ_LOG_SQ) - 1)),
-		       (const char *)w + i * WRC_WQE_BB, WRC_WQE_BB);
+		       (const char *)wqe + i * WRC_WQE_BB, WRC_WQE_BB);
 	q->outstanding++;
 	dbr->snd = htobe32(q->next);
 	return q->nic->ops->qp_doorbell(q->nic, q->qpn, q->next);
@@ -143,7 +156,7 @@ int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
 	w.raddr.addr = htobe64(raddr);
 	w.raddr.rkey = htobe32(rkey);
 	wqe_local_data(q, &w.write.data, off, len);
-	return wqe_post(q, &w);
+	return wqe_post(q, &w, w.ctrl.ds);
 }
 
 int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
@@ -158,7 +171,7 @@ int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
 	w.fetch_add.fa.add = htobe64(add);
 	w.fetch_add.fa.boundary = htobe64(1ull << (log_field - 1));
 	wqe_local_data(q, &w.fetch_add.data, off, sizeof(uint64_t));
-	return wqe_post(q, &w);
+	return wqe_post(q, &w, w.ctrl.ds);
 }
 
 int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
@@ -176,7 +189,30 @@ int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
 		.compare_mask = htobe64(UINT64_MAX),
 	};
 	wqe_local_data(q, &w.swap.data, off, sizeof(uint64_t));
-	return wqe_post(q, &w);
+	return wqe_post(q, &w, w.ctrl.ds);
+}
+
+int ctlq_umr(struct ctlq *q, uint32_t key, uint64_t entry, uint32_t page_key,
+	     uint64_t addr)
+{
+	struct ctl_umr w;
+
+	if (q->outstanding >= CTLQ_MAX_UMR)
+		return -EAGAIN;
+	w = (struct ctl_umr){
+		.ctrl = wqe_ctrl(q, WRC_WQE_UMR, 0, sizeof(w) / 16),
+		.umr = {
+			.flags = WRC_UMR_INLINE | WRC_UMR_OFFSET,
+			.octowords = htobe16(WRC_KSM_GROUP),
+			.offset_low = htobe16(entry),
+			.offset_high = htobe32(entry >> 16),
+		},
+		.xlt.entry[0] = {
+			.key = htobe32(page_key), .addr = htobe64(addr),
+		},
+	};
+	w.ctrl.imm = htobe32(key);
+	return wqe_post(q, &w, w.ctrl.ds);
 }
 
 int ctlq_poll(struct ctlq *q)

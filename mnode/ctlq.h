@@ -11,6 +11,7 @@
 
 #define CTLQ_LOG_SQ	4
 #define CTLQ_MAX	7	/* outstanding, of two BBs each at most */
+#define CTLQ_MAX_UMR	5	/* of three */
 
 /**
  * struct ctlq - control queue
@@ -46,6 +47,10 @@ int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
  * byte order. */
 int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
 	      uint64_t raddr, uint32_t rkey);
+/* Entry `entry` of that indirect key, the first of a group, leads to the page at addr
+ * under page_key, and the others of the group lead nowhere. */
+int ctlq_umr(struct ctlq *q, uint32_t key, uint64_t entry, uint32_t page_key,
+	     uint64_t addr);
 /* 0: all done.  -EAGAIN: not yet.  -EIO: a request failed; the queue is dead. */
 int ctlq_poll(struct ctlq *q);
 

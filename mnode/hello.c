@@ -8,6 +8,8 @@
 #include <string.h>
 #include "hello.h"
 
+#define KNOWN_FEATURES	(ODRP_WIRE_F_KEYED | ODRP_WIRE_F_SIGNED)
+
 static int refuse(struct hello_no *no, enum odrp_wire_status status,
 		  uint64_t detail)
 {
@@ -116,7 +118,7 @@ int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		.session = be64toh(w.session),
 		.token = be64toh(w.token),
 		.nr_slots = be64toh(w.nr_slots),
-		.features = be32toh(w.features) & ODRP_WIRE_F_KEYED,
+		.features = be32toh(w.features) & KNOWN_FEATURES,
 	};
 	if (w.role == ODRP_WIRE_ADMIN)
 		r = check_admin(&w, limits, &h, ret_no);

@@ -61,7 +61,7 @@ int knock_begin(struct knock *knock, __be32 ip, const char *name,
 	if (knock_under_way(knock))
 		return 0;
 	knock_drop(knock);
-	knock->refused = false;
+	knock->refused = knock->timed_out = false;
 	r = auth_knock(NULL, &knock->knock);
 	if (r)
 		return r;
@@ -147,6 +147,7 @@ void knock_work(struct knock *knock, uint64_t now)
 
 	if (knock_under_way(knock) && now > knock->until) {
 		knock_drop(knock);
+		knock->timed_out = true;
 		return;
 	}
 	if (!knock_awaits_mail(knock))

@@ -29,6 +29,7 @@ enum knock_state {
  * @tries:	that are left
  * @refused:	the last one came to nothing: the other one does not know our secret, or
  *		we do not know his
+ * @timed_out:	or it took longer than KNOCK_NS
  * @handle, @counter, @ends: of the pass; its key is that of ask
  */
 struct knock {
@@ -40,7 +41,7 @@ struct knock {
 	__be32 ip;
 	uint64_t until;
 	unsigned int tries;
-	bool refused;
+	bool refused, timed_out;
 	char name[ODRP_AUTH_NAME];
 	uint8_t secret[ODRP_AUTH_SECRET];
 	struct odrp_auth_knock knock;

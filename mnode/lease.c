@@ -200,6 +200,13 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		l->ceiling = max(l->granted, min(l->ceiling, held));
 }
 
+void lease_adopt(struct lease *l, uint64_t used)
+{
+	l->ceiling = max(l->ceiling, max(l->granted, used));
+	l->target = l->held = l->granted;
+	l->used = l->want = used;
+}
+
 void lease_grant(struct lease *l)
 {
 	l->granted = l->target;

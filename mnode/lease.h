@@ -117,6 +117,12 @@ int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		bool reachable);
 
+/*
+ * Of one that another agent has given, with its cap, slack, granted and ceiling: nobody
+ * knows when its CNode has read what, only that it uses so many pages.
+ */
+void lease_adopt(struct lease *l, uint64_t used);
+
 /* Sets every target. */
 void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
 

@@ -9,6 +9,7 @@
 
 #define SCAN_STEP	65536	/* pages of the pool per call */
 #define FILL_STEP	4096	/* pages into a ring that nobody uses yet */
+#define SCRUB_STEP	1024	/* the same, if they are cleared: a millisecond */
 #define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
 
 /* Memory of the loopback queue pair. */
@@ -37,9 +38,12 @@ static int open_queue(struct lender *l)
 	return r;
 }
 
-int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside)
+int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside,
+	      enum lend_scrub scrub)
 {
-	*l = (struct lender){ .pool = pool, .kept = set_aside };
+	*l = (struct lender){
+		.pool = pool, .kept = set_aside, .scrub = scrub,
+	};
 	return open_queue(l);
 }
 
@@ -104,6 +108,15 @@ uint64_t lend_pages(const struct lender *l)
 	return l->pool->nr_free > l->kept ? l->pool->nr_free - l->kept : 0;
 }
 
+/* With keys of its own the NIC leads a compute node to its own pages alone; a chain
+ * reaches all, and that it sends none of another one rests on its program. */
+static bool is_scrubbed(const struct lender *l, const struct sess *s)
+{
+	if (l->scrub == LEND_SCRUB_CHAINS)
+		return !keys_exist(&s->keys);
+	return l->scrub == LEND_SCRUB_ALL;
+}
+
 /* Out of the hand, then up to most out of the pool.  Returns how many of nr. */
 static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
 				uint64_t most, __u64 *ret_pages)
@@ -114,6 +127,8 @@ static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
 		ret_pages[n++] = hand_pop(&s->hand);
 	more = nr - n < most ? nr - n : most;
 	pool_take(l->pool, s->owner, more, ret_pages + n);
+	if (is_scrubbed(l, s))
+		l->nr_scrubbed += pool_scrub(l->pool, more, ret_pages + n);
 	s->lent += more;
 	l->nr_lent += more;
 	return n + more;
@@ -437,10 +452,13 @@ static void ring_empty_down(struct lender *l, struct sess *s)
 		return_page(l, s, hand_pop(&s->hand));
 }
 
+/* At most so many, and of those that are cleared not more than in a turn. */
 static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 {
 	__u64 addr;
 
+	if (is_scrubbed(l, s) && most > SCRUB_STEP)
+		most = SCRUB_STEP;
 	while (most-- && lend_about(s) < lend_goal(s) &&
 	       fetch_pages(l, s, 1, lend_pages(l), &addr))
 		ring_push(&s->ring, addr);
@@ -465,7 +483,9 @@ int lend_settle(struct lender *l, struct sess *s)
 	s->disorder = false;
 	ring_empty_down(l, s);
 	ring_fill_up(l, s, UINT64_MAX);
-	return lend_about(s) < lend_goal(s) ? -ENOMEM : 0;
+	if (lend_about(s) >= lend_goal(s))
+		return 0;
+	return lend_pages(l) ? -EBUSY : -ENOMEM;
 }
 
 /* ---- the stores' registers ---------------------------------------------------- */

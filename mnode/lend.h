@@ -38,6 +38,13 @@
 
 #define LEND_BATCH	512		/* pages */
 
+/* Whose pages are cleared before they get them, if another one has had them. */
+enum lend_scrub {
+	LEND_SCRUB_CHAINS,	/* those whose slots the NIC does not translate */
+	LEND_SCRUB_ALL,
+	LEND_SCRUB_NONE,
+};
+
 enum lend_state {
 	LEND_IDLE,
 	LEND_SWAP,		/* the head goes back over @pages */
@@ -55,6 +62,8 @@ enum lend_todo {
  * struct lender - the worker
  * @kept:	pages of the pool that are not for rings: those set aside for
  *		registers, less those that are in some
+ * @scrub:	which pages the agent clears; it does so when it takes them out of the
+ *		pool, by its own processor: in pieces, as it lends them
  * @sess:	whose ring it works on; NULL when idle
  * @retry:	what failed
  * @pages, @nr:	LEND_SWAP: what goes to the ring; LEND_HEAD: how many slots
@@ -62,12 +71,14 @@ enum lend_todo {
  * @next:	the session to look at first
  * @nr_lent, @nr_back, @nr_failures: pages to rings, pages back from rings,
  *		broken queue pairs
+ * @nr_scrubbed: pages cleared
  * @nr_retries:	times that a store was quicker than a swap
  * @nr_foreign:	slots that held something else than a page of their session
  */
 struct lender {
 	struct pool *pool;
 	uint64_t kept;
+	enum lend_scrub scrub;
 	struct ctlq q;
 	enum lend_state state, retry;
 	struct sess *sess;
@@ -76,11 +87,12 @@ struct lender {
 	uint64_t head;
 	size_t next;
 	uint64_t nr_lent, nr_back, nr_failures, nr_foreign;
-	uint64_t nr_retries;
+	uint64_t nr_scrubbed, nr_retries;
 };
 
 /* set_aside: pages for registers (stock.h). */
-int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside);
+int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside,
+	      enum lend_scrub scrub);
 void lend_fini(struct lender *l);
 
 /* Pages that are to be about. */
@@ -95,8 +107,8 @@ static inline uint64_t lend_about(const struct sess *s)
 int lend_quiesce(struct lender *l);
 /*
  * While no chain of the session is connected: its ring is put in order, and
- * filled or emptied up to the goal.  -EBUSY: the lender is at work on it, try
- * again; -ENOMEM: the pool has not enough for that.
+ * filled or emptied up to the goal.  -EBUSY: the lender is at work on it, or more
+ * pages are to be cleared than at a time; try again; -ENOMEM: the pool has not enough for that.
  */
 int lend_settle(struct lender *l, struct sess *s);
 

@@ -56,6 +56,12 @@ static int answer(struct manager *m, const struct seal *seal, uint32_t cm_id,
 	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
 }
 
+/* Who takes a session up asks for what it has. */
+static bool may_sign(const struct pass *pass, const struct asked *asked)
+{
+	return pass && asked->hello.features & ODRP_WIRE_F_SIGNED;
+}
+
 /* From now on the session goes by this pass, and by no other one. */
 static void own(struct manager *m, struct sess *s, const struct asked *asked)
 {
@@ -64,10 +70,11 @@ static void own(struct manager *m, struct sess *s, const struct asked *asked)
 	if (s->handle != asked->handle)
 		who_drop(&m->who, s->handle);
 	s->handle = asked->handle;
+	sess_sign(s, may_sign(pass, asked) ? &pass->key : NULL);
 	if (!pass)
 		return;
 	memcpy(s->name, pass->name, sizeof(s->name));
-	pass->session = s->id;
+	pass->session = s->wire_id;
 	pass->spent = true;
 }
 
@@ -145,7 +152,7 @@ static int make_sess(struct manager *m, struct asked *asked, struct share *share
 	s->cm_id = asked->ev.id;
 	s->seal = asked->seal;
 	own(m, s, asked);
-	m->next_id++;
+	keep_next_id(&m->keep, ++m->next_id);
 	m->sess[m->nr_sess++] = s;
 	return 0;
 }
@@ -153,7 +160,8 @@ static int make_sess(struct manager *m, struct asked *asked, struct share *share
 static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
 {
 	struct sess_attr attr = {
-		.id = m->next_id, .owner = manager_owner(m),
+		.id = m->next_id, .wire_id = manager_wire_id(m, m->next_id),
+		.owner = manager_owner(m),
 		.keyed = m->nic_translates &&
 			 asked->hello.features & ODRP_WIRE_F_KEYED,
 		.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO,
@@ -172,7 +180,7 @@ static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
 	r = make_sess(m, asked, share, &attr, no);
 	/* Addresses that are refused leave nothing. */
 	if (r)
-		manager_forget_shares(m);
+		manager_tick_shares(m, 0);
 	return r;
 }
 
@@ -267,6 +275,7 @@ static int reattach(struct manager *m, const struct asked *asked, struct sess *s
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
+	s->signs = may_sign(who_pass(&m->who, asked->handle), asked);
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
 	r = answer(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {
@@ -286,7 +295,7 @@ static bool may_take_up(struct manager *m, const struct sess *s,
 
 	if (!pass)
 		return !s->name[0] && sess_token_ok(s, asked->hello.token);
-	return pass->session == s->id && !strcmp(pass->name, s->name);
+	return pass->session == s->wire_id && !strcmp(pass->name, s->name);
 }
 
 /* Also while draining: who is asked to leave needs its pages to do so. */
@@ -294,7 +303,7 @@ static int take_up(struct manager *m, const struct asked *asked,
 		   struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
-	struct sess *s = manager_find(m, hello->session);
+	struct sess *s = manager_find_wire(m, hello->session);
 	int r;
 
 	if (!s || !may_take_up(m, s, asked))
@@ -305,6 +314,8 @@ static int take_up(struct manager *m, const struct asked *asked,
 		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
 	if (hello->depth != s->depth)
 		return refuse(no, ODRP_WIRE_E_RANGE, s->depth);
+	if (s->restoring)
+		return refuse(no, ODRP_WIRE_E_BUSY, 0);
 	r = reattach(m, asked, s);
 	if (r)
 		return refuse_errno(no, r);
@@ -369,7 +380,7 @@ static int open_queue(struct manager *m, const struct asked *asked,
 		      struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
-	struct sess *s = manager_find(m, hello->session);
+	struct sess *s = manager_find_wire(m, hello->session);
 	uint8_t priv[ODRP_WIRE_REP_PRIV_MAX]
 		__attribute__((aligned(8)));
 	uint16_t depth;
@@ -394,7 +405,11 @@ static int open_queue(struct manager *m, const struct asked *asked,
 	if (r)
 		return refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
+	manager_limit_queue(m, s, q);
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
+	/* From the accept on it may store. */
+	if (!s->had_queue)
+		sess_keep(s);
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
 		r = answer(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
@@ -473,8 +488,13 @@ static void request(struct manager *m, const struct nic_event *ev)
 	struct asked asked = { .ev = *ev };
 	struct hello_no no;
 
-	if (door_request(&m->door, ev))
+	if (!m->ending && door_request(&m->door, ev))
 		return;
+	if (m->ending) {
+		refuse(&no, ODRP_WIRE_E_BUSY, 0);
+		reject(m, ev->id, &asked.seal, &no);
+		return;
+	}
 	if (check(m, &asked, &no) || check_rate(m, &asked, &no))
 		reject(m, ev->id, &asked.seal, &no);
 	else

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "adopt.h"
 #include "early.h"
 #include "log.h"
 #include "manager.h"
@@ -217,7 +219,7 @@ static uint64_t max_slots(const struct conf *conf)
 /* Who takes up a session has to be the identity whose it is. */
 static bool has_session(void *arg, const char *name, uint64_t id)
 {
-	const struct sess *s = manager_find(arg, id);
+	const struct sess *s = manager_find_wire(arg, id);
 
 	return s && s->name[0] && !strcmp(s->name, name);
 }
@@ -239,28 +241,127 @@ static int open_door(struct manager *m, char *why)
 	return complain(why, r, "cannot make queue pairs for handshakes");
 }
 
+/* Its pages, and where its sessions are kept. */
+static int make_memory(struct manager *m)
+{
+	const struct conf *conf = m->conf;
+	int r;
+
+	if (!conf->pool || conf->pool % ODRP_WIRE_PAGE_SIZE || conf->pool > WRC_POOL_MAX)
+		return -ERANGE;
+	r = keep_new(&m->keep, conf->pool / ODRP_WIRE_PAGE_SIZE, m->limits.max_slots,
+		     conf->populate);
+	if (r)
+		return r;
+	r = pool_init_kept(&m->pool, m->nic, &m->keep);
+	if (r)
+		keep_close(&m->keep);
+	return r;
+}
+
 /* Clients of spaces that come meanwhile are told to come again. */
 static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
 {
-	const struct conf *conf = m->conf;
 	struct early early = { .host = NULL };
 	int r = m->spaces.open ? early_start(&early, &m->spaces.host) : 0;
 
 	if (r)
 		return complain(why, r, "cannot start a thread");
-	r = pool_init(&m->pool, m->nic, conf->pool, conf->populate);
+	r = m->keep.adopted ? pool_init_kept(&m->pool, m->nic, &m->keep) :
+			      make_memory(m);
 	early_stop(&early);
 	if (r)
-		complain_of_pool(why, r, conf->pool);
+		complain_of_pool(why, r, m->conf->pool);
 	return r;
+}
+
+/* As long as others have pages in it the pool is as large as it was. */
+static void warn_of_size(struct manager *m)
+{
+	uint64_t kept = m->keep.head->nr_pages * ODRP_WIRE_PAGE_SIZE;
+	uint64_t slots = keep_max_slots(&m->keep);
+
+	if (m->conf->pool != kept)
+		log_warning("pool: %" PRIu64 " MB, as before this start, and not %" PRIu64
+			    ": sessions have pages in it", kept >> 20,
+			    m->conf->pool >> 20);
+	if (m->limits.max_slots > slots)
+		m->limits.max_slots = slots;
+}
+
+/* Of the agent before this one.  -EBUSY: it is there still; otherwise 0, and what is
+ * of no use is forgotten. */
+static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
+{
+	int r = keep_adopt(&m->keep, fd);
+	unsigned int i;
+
+	if (r == -EBUSY || r == -ENOMEM)
+		return complain(why, r, "cannot take over the pages of an agent");
+	if (r) {
+		log_error("what another agent has left is of no use: %s", strerror(-r));
+		for (i = 0; i < KEEP_FILES; i++)
+			close(fd[i]);
+		return 0;
+	}
+	r = adopt_pages(&m->keep);
+	if (r) {
+		complain(why, r, "cannot look at the pages of an agent");
+		keep_close(&m->keep);
+		return r;
+	}
+	if (!keep_sessions(&m->keep)) {
+		keep_close(&m->keep);
+		return 0;
+	}
+	m->next_id = m->keep.head->next_id;
+	warn_of_size(m);
+	return 0;
+}
+
+/* What they leave free may be in too many pieces. */
+static int make_spaces(struct manager *m, char *why)
+{
+	int r = spaces_make(&m->spaces, &m->pool, m->conf, why);
+
+	if (!r || !m->keep.adopted)
+		return r;
+	log_error("no spaces beside the sessions of the agent before this one: %s", why);
+	return 0;
+}
+
+/* Nobody who comes may have what is theirs. */
+static void adopt_all(struct manager *m)
+{
+	uint64_t target = m->stock.target;
+
+	adopt_sessions(m);
+	m->lender.kept += m->stock.target - target;
+	manager_budget(m);
+}
+
+static unsigned int max_sessions(const struct manager *m)
+{
+	unsigned int kept = m->keep.adopted ? keep_sessions(&m->keep) : 0;
+
+	return kept > m->conf->max_sessions ? kept : m->conf->max_sessions;
 }
 
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX])
 {
+	return manager_adopt(m, conf, nic, NULL, why);
+}
+
+int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
+		  const int fd[KEEP_FILES], char why[CONF_WHY_MAX])
+{
 	int r;
 
-	*m = (struct manager){ .conf = conf, .nic = nic, .next_id = 1 };
+	*m = (struct manager){
+		.conf = conf, .nic = nic, .next_id = 1, .shares.nic = nic,
+	};
+	keep_init(&m->keep);
 	m->limits = (struct hello_limits){
 		.max_slots = max_slots(conf),
 		.max_queues = conf->queues,
@@ -279,8 +380,11 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = settle_keys(m, why);
 	if (r)
 		return r;
-	m->sess = calloc(conf->max_sessions, sizeof(*m->sess));
-	m->leases = calloc(conf->max_sessions, sizeof(*m->leases));
+	r = fd ? take_over(m, fd, why) : 0;
+	if (r)
+		return r;
+	m->sess = calloc(max_sessions(m), sizeof(*m->sess));
+	m->leases = calloc(max_sessions(m), sizeof(*m->leases));
 	if (!m->sess || !m->leases) {
 		r = complain(why, -ENOMEM, "sessions");
 		goto free_sess;
@@ -294,7 +398,7 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = take_memory(m, why);
 	if (r)
 		goto close_spaces;
-	r = spaces_make(&m->spaces, &m->pool, conf, why);
+	r = make_spaces(m, why);
 	if (r)
 		goto fini_pool;
 	m->slack = conf->reserve == UINT64_MAX ?
@@ -304,7 +408,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = manager_set_clients(m, conf, why);
 	if (r)
 		goto unmake_spaces;
-	r = lend_init(&m->lender, &m->pool, m->stock.target);
+	r = lend_init(&m->lender, &m->pool, m->stock.target,
+		      (enum lend_scrub)conf->scrub);
 	if (r) {
 		complain(why, r, "cannot make the lender's queue");
 		goto unmake_spaces;
@@ -312,6 +417,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = open_door(m, why);
 	if (r)
 		goto fini_lender;
+	if (m->keep.adopted)
+		adopt_all(m);
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
 		complain(why, r, "cannot listen");
@@ -320,6 +427,8 @@ int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 	return 0;
 
 close_door:
+	while (m->nr_sess)
+		sess_free(m->sess[--m->nr_sess]);
 	door_fini(&m->door);
 	who_fini(&m->who);
 fini_lender:
@@ -332,6 +441,7 @@ fini_pool:
 close_spaces:
 	spaces_close(&m->spaces);
 free_sess:
+	keep_close(&m->keep);
 	free(m->leases);
 	free(m->sess);
 	return r;
@@ -354,6 +464,7 @@ void manager_fini(struct manager *m)
 	shares_fini(&m->shares);
 	spaces_unmake(&m->spaces);
 	pool_fini(&m->pool);
+	keep_close(&m->keep);
 	spaces_close(&m->spaces);
 	free(m->leases);
 	free(m->sess);

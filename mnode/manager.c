@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "adopt.h"
 #include "log.h"
 #include "manager.h"
 
@@ -40,157 +41,33 @@ struct sess *manager_find(struct manager *m, uint64_t id)
 	return NULL;
 }
 
-static void list_leases(struct manager *m)
+uint64_t manager_wire_id(const struct manager *m, uint64_t id)
 {
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++)
-		m->leases[i] = &m->sess[i]->lease;
+	return (uint64_t)m->keep.head->generation << 32 | id;
 }
 
-/* ---- shares -------------------------------------------------------------------- */
-
-/* Nobody waits for it any more. */
-static bool counts(const struct sess *s, const struct share *share)
+struct sess *manager_find_wire(struct manager *m, uint64_t wire_id)
 {
-	return s->share == share && (s->state != SESS_DYING || sess_unstopped(s));
-}
+	struct sess *s = manager_find(m, wire_id & UINT32_MAX);
 
-unsigned int manager_sessions_of(const struct manager *m, const struct share *share)
-{
-	unsigned int i, nr = 0;
-
-	for (i = 0; i < m->nr_sess; i++)
-		nr += counts(m->sess[i], share);
-	return nr;
-}
-
-uint64_t manager_connections_of(const struct manager *m, const struct share *share)
-{
-	uint64_t nr = spaces_connections_of(&m->spaces, &m->who, share->limits.name);
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++)
-		if (counts(m->sess[i], share))
-			nr += manager_connections(m->sess[i]->nr_queues);
-	return nr;
-}
-
-static bool is_absent(const struct manager *m, const struct share *share)
-{
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->share == share)
-			return false;
-	return true;
-}
-
-/* What may be leased while those stay away who have no session, but not that one.
- * lease.c keeps what the others are guaranteed. */
-static uint64_t budget_for(const struct manager *m, const struct share *but)
-{
-	const struct share *share;
-	uint64_t kept = 0;
-
-	for (share = m->shares.list; share; share = share->next)
-		if (share != but && share->lease.least && is_absent(m, share))
-			kept += share->lease.least + m->slack;
-	return kept < m->budget ? m->budget - kept : 0;
-}
-
-/* Who is guaranteed pages has a place, too. */
-bool manager_has_place(const struct manager *m, const struct share *but)
-{
-	unsigned int nr = m->nr_sess + m->nr_old;
-	const struct share *share;
-
-	for (share = m->shares.list; share; share = share->next)
-		nr += share != but && share->lease.least && is_absent(m, share);
-	return nr < m->conf->max_sessions;
-}
-
-static void plan_leases(struct manager *m)
-{
-	list_leases(m);
-	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
-}
-
-int manager_set_clients(struct manager *m, const struct conf *conf,
-			char why[CONF_WHY_MAX])
-{
-	uint64_t sum = 0;
-	unsigned int i;
-	int r;
-
-	for (i = 0; i < conf->nr_clients; i++)
-		if (conf->clients[i].guaranteed_pages)
-			sum += conf->clients[i].guaranteed_pages + m->slack;
-	if (sum > m->budget) {
-		snprintf(why, CONF_WHY_MAX, "clients: guaranteed-pages, with %" PRIu64
-			 " more for each: %" PRIu64 " in all: expected at most %" PRIu64
-			 ", the pages to lend", m->slack, sum, m->budget);
-		return -EINVAL;
-	}
-	r = shares_set(&m->shares, conf);
-	if (r)
-		snprintf(why, CONF_WHY_MAX, "clients: %s", strerror(-r));
-	return r;
-}
-
-static bool share_needed(void *arg, const struct share *share)
-{
-	const struct manager *m = arg;
-
-	return !is_absent(m, share) ||
-	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
-}
-
-unsigned int manager_share_far(void *arg, const char *name, bool connects)
-{
-	struct manager *m = arg;
-	struct share *share;
-	uint64_t most;
-
-	if (shares_get(&m->shares, name, &share))
-		return ODRP_FAR_E_NOMEM;
-	most = share->limits.max_connections;
-	if (share_take_request(share) &&
-	    (!connects || !most || manager_connections_of(m, share) < most))
-		return ODRP_FAR_OK;
-	share->refused++;
-	return ODRP_FAR_E_LIMIT;
-}
-
-void manager_forget_shares(struct manager *m)
-{
-	shares_tick(&m->shares, 0, share_needed, m);
-}
-
-int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
-		  struct lease *ret_lease)
-{
-	uint64_t cap = m->budget - m->slack;
-
-	list_leases(m);
-	if (nr_slots < cap)
-		cap = nr_slots;
-	if (m->conf->max_pages && m->conf->max_pages < cap)
-		cap = m->conf->max_pages;
-	return lease_open((const struct lease *const *)m->leases, m->nr_sess,
-			  budget_for(m, share), cap, m->slack, &share->lease, ret_lease);
+	return s && s->wire_id == wire_id ? s : NULL;
 }
 
 /* ---- pages --------------------------------------------------------------------- */
 
+/* Also its table, which one has until its memory is freed. */
 static bool owner_is_free(const struct manager *m, uint16_t owner)
 {
+	const struct sess *old;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->owner == owner)
 			return false;
 	}
+	for (old = m->old; old; old = old->next_old)
+		if (old->owner == owner)
+			return false;
 	return true;
 }
 
@@ -357,6 +234,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 
 	if (s->state == SESS_DYING)
 		return;
+	keep_drop(&m->keep, s->owner);
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
 	s->state = SESS_DYING;
@@ -401,6 +279,16 @@ void manager_say_goodbye(struct manager *m)
 	m->ending = true;
 	for (i = 0; i < m->nr_sess; i++)
 		manager_kill(m, m->sess[i], WHY_EVICTED);
+}
+
+void manager_pause(struct manager *m)
+{
+	unsigned int i;
+
+	m->ending = true;
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->had_queue)
+			disconnect(m, m->sess[i]);
 }
 
 /* ---- heartbeats ------------------------------------------------------------------ */
@@ -486,9 +374,20 @@ static void stop_again(struct manager *m, struct sess *s)
 	}
 }
 
+/* Once may be one that was written while it was read. */
+static void look_at_macs(struct sess *s)
+{
+	if (s->wrong_macs < 2 || s->forged_said)
+		return;
+	s->forged_said = true;
+	log_warning("session %" PRIu64 ": a heartbeat has a wrong MAC, and stays so: "
+		    "somebody else has written it; it counts for nothing", s->id);
+}
+
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	s->shown |= sess_look(s, elapsed_ms);
+	sess_keep_lease(s);
 	if (s->doomed) {
 		log_warning("session %" PRIu64 ": the compute node sent two requests "
 			    "for one slot at the same time; evicting it", s->id);
@@ -505,6 +404,7 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_lost(m, s);
 		return;
 	}
+	look_at_macs(s);
 	if (s->lease.overdrawn && !s->overdrawn_said) {
 		s->overdrawn_said = true;
 		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
@@ -573,13 +473,13 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 		elapsed_ms = most;
 	door_tick(&m->door, elapsed_ms);
 	who_tick(&m->who, elapsed_ms, pass_needed, m);
-	shares_tick(&m->shares, elapsed_ms, share_needed, m);
+	manager_tick_shares(m, elapsed_ms);
 	for (i = 0; i < m->nr_sess; i++) {
 		stop_again(m, m->sess[i]);
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
-	plan_leases(m);
+	manager_plan_leases(m);
 	send_grants(m);
 }
 
@@ -691,9 +591,7 @@ static int prepare(struct manager *m, struct sess *s)
 	bool promised = s->lease.promised;
 
 	sess_look(s, 0);
-	list_leases(m);
-	lease_keep((const struct lease *const *)m->leases, m->nr_sess, budget_for(m, NULL),
-		   lend_about(s) + lend_pages(&m->lender), &s->lease);
+	manager_keep_lease(m, s, lend_about(s) + lend_pages(&m->lender));
 	fill = s->had_queue ? 0 : lend_fill(&m->lender, s);
 	if (map || fill == -EAGAIN)
 		return -EAGAIN;
@@ -701,7 +599,7 @@ static int prepare(struct manager *m, struct sess *s)
 		lease_lower(&s->lease, lend_about(s));
 	/* What others would have been granted goes by what this one has now. */
 	if (lease_promise_stands(&s->lease) || (promised && !s->lease.promised))
-		plan_leases(m);
+		manager_plan_leases(m);
 	return fill || s->lease.promised ? -EBUSY : 0;
 }
 
@@ -729,8 +627,8 @@ static bool prepare_some(struct manager *m)
 enum lend_todo manager_work(struct manager *m)
 {
 	bool shaking = door_work(&m->door);
-	bool more = manager_open_some(m) | prepare_some(m) | drop_keys(m) |
-		    free_old(m);
+	bool more = manager_open_some(m) | adopt_some(m) | prepare_some(m) |
+		    drop_keys(m) | free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 

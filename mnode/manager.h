@@ -10,6 +10,7 @@
 
 #include "conf.h"
 #include "door.h"
+#include "keep.h"
 #include "lend.h"
 #include "sess.h"
 #include "shares.h"
@@ -18,6 +19,7 @@
 
 /**
  * struct manager - the agent
+ * @keep:	what is there for the next agent
  * @stock:	who may have how many pages for stores to receive into
  * @lender:	moves pages
  * @spaces:	far memory for programs
@@ -34,7 +36,7 @@
  * @old, @nr_old: sessions of which only memory is left, that is freed in pieces
  * @leases:	room to list theirs
  * @draining:	no newcomers; all are asked to leave
- * @ending:	no newcomers; nobody is left
+ * @ending:	no newcomers; nobody is left, or nobody is let in again
  * @rejects:	refused hellos, by status
  * @executed:	requests by chain, of sessions that are gone
  * @longest_turn_ns: of the event loop, which says it
@@ -42,6 +44,7 @@
 struct manager {
 	const struct conf *conf;
 	struct nic *nic;
+	struct keep keep;
 	struct pool pool;
 	struct stock stock;
 	struct lender lender;
@@ -61,6 +64,7 @@ struct manager {
 	uint64_t next_id;
 	bool draining, ending;
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
+	uint64_t sess_adopted;
 	uint64_t queues_broken;
 	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
@@ -70,6 +74,12 @@ struct manager {
 /* The NIC stays the caller's.  -errno, with a sentence in why. */
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX]);
+/*
+ * The same with files that another agent has left.  They are this one's if it returns 0;
+ * what is of no use to it, it has forgotten: m->keep.adopted is false then.
+ */
+int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
+		  const int fd[KEEP_FILES], char why[CONF_WHY_MAX]);
 /* Frees everything, whether or not somebody uses it. */
 void manager_fini(struct manager *m);
 
@@ -102,11 +112,18 @@ unsigned int manager_revoke(struct manager *m, const char *name);
  * nothing has changed. */
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX]);
+/* A new queue is under the bandwidth of its session's share, or under none. */
+void manager_limit_queue(struct manager *m, const struct sess *s,
+			 const struct queue *q);
 /* May that name ask something of spaces, or have another connection to them?  See
  * struct spaces. */
-unsigned int manager_share_far(void *arg, const char *name, bool connects);
-/* Those without a section and without a connection. */
-void manager_forget_shares(struct manager *m);
+unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects);
+/* Their requests by now; those without a section and without a connection go. */
+void manager_tick_shares(struct manager *m, uint32_t elapsed_ms);
+/* What each session may have of the pages that are to be lent. */
+void manager_plan_leases(struct manager *m);
+/* So many pages are there for a newcomer's lease: what is promised is kept or not. */
+void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
 /* Sessions of a share, and the connections that these may have, with those to
  * spaces. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
@@ -138,11 +155,16 @@ void manager_close_queue(struct manager *m, struct sess *s,
 /* NULL: none, or it is dying. */
 const struct wrc_prog *manager_prog(const struct manager *m,
 				    const struct sess *s, unsigned int chain);
+/* By what people call it, and by what its compute node does. */
 struct sess *manager_find(struct manager *m, uint64_t id);
+struct sess *manager_find_wire(struct manager *m, uint64_t wire_id);
+uint64_t manager_wire_id(const struct manager *m, uint64_t id);
 /* Asks everybody to leave, and lets nobody in; or takes that back. */
 void manager_drain(struct manager *m, bool on);
 /* Tells every CNode that this is the end. */
 void manager_say_goodbye(struct manager *m);
+/* Hangs up, and lets nobody in; all sessions are left to the next agent. */
+void manager_pause(struct manager *m);
 
 /* What the newcomer may have at first; see lease_open(). */
 int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,

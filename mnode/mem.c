@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Anonymous mappings: hugetlb when asked for and available, else ordinary
- * pages with a request for transparent huge ones.
+ * pages with a request for transparent huge ones.  And the same as files of memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include <unistd.h>
 #include "mem.h"
 
-#define HUGE_PAGE	(2ul << 20)
 #define MEM_PIECE	(16ul << 20)	/* some milliseconds to give back, if it was used */
 
 #ifndef MADV_POPULATE_WRITE
@@ -81,7 +81,7 @@ int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 	m.mapped = m.len;
 	m.va = MAP_FAILED;
 	if (flags & MEM_HUGE) {
-		m.mapped = round_up(len, HUGE_PAGE);
+		m.mapped = round_up(len, MEM_HUGE_PAGE);
 		m.va = map_anon(m.mapped, MAP_HUGETLB |
 				(flags & MEM_POPULATE ? MAP_POPULATE : 0));
 		m.huge = m.va != MAP_FAILED;
@@ -103,6 +103,82 @@ int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 	}
 	*ret_mem = m;
 	return 0;
+}
+
+/* ---- files ---------------------------------------------------------------------- */
+
+int mem_file_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem)
+{
+	size_t page = huge ? MEM_HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+	struct mem m = { .len = len, .mapped = round_up(len, page), .huge = huge };
+
+	m.va = mmap(NULL, m.mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+	if (m.va == MAP_FAILED)
+		return -errno;
+	*ret_mem = m;
+	return 0;
+}
+
+/* As many bytes, for good: who maps it need not fear that the end is cut off. */
+int mem_file_make(const char *name, uint64_t len, bool huge, int *ret_fd)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd, r;
+
+	fd = memfd_create(name, flags | (huge ? MFD_HUGETLB : 0));
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, len) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int new_file(const char *name, size_t len, bool huge, unsigned int flags,
+		    int *ret_fd, struct mem *ret_mem)
+{
+	size_t unit = huge ? MEM_HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+	struct mem m;
+	int r, fd;
+
+	r = mem_file_make(name, round_up(len, unit), huge, &fd);
+	if (r)
+		return r;
+	r = mem_file_map(fd, 0, len, huge, &m);
+	if (r)
+		goto close_file;
+	if (!huge && (flags & MEM_HUGE))
+		(void)madvise(m.va, m.mapped, MADV_HUGEPAGE);
+	if (flags & MEM_POPULATE)
+		r = populate(m.va, m.mapped);
+	if (r)
+		goto unmap;
+	*ret_fd = fd;
+	*ret_mem = m;
+	return 0;
+
+unmap:
+	mem_unmap(&m);
+close_file:
+	close(fd);
+	return r;
+}
+
+int mem_file_new(const char *name, size_t len, unsigned int flags, int *ret_fd,
+		 struct mem *ret_mem)
+{
+	if (!len || len > SIZE_MAX / 2)
+		return -EINVAL;
+	/* Its huge pages are set aside by mapping it, or it cannot be mapped. */
+	if ((flags & MEM_HUGE) && !new_file(name, len, true, flags, ret_fd, ret_mem))
+		return 0;
+	if (is_too_large(len))
+		return -ENOMEM;
+	return new_file(name, len, false, flags, ret_fd, ret_mem);
 }
 
 void mem_unmap(struct mem *mem)

@@ -29,6 +29,8 @@ enum mem_flags {
 	MEM_POPULATE	= 1 << 1,	/* take the memory now */
 };
 
+#define MEM_HUGE_PAGE	(2ul << 20)
+
 /* What can be had without anybody being killed for it. -errno: nobody knows. */
 int mem_available(uint64_t *ret_bytes);
 /*
@@ -36,6 +38,16 @@ int mem_available(uint64_t *ret_bytes);
  * mmap() said.
  */
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
+/*
+ * Memory that others can have, too, and keep: a file without a name in any directory,
+ * which neither grows nor shrinks any more.  As mem_map().
+ */
+int mem_file_new(const char *name, size_t len, unsigned int flags, int *ret_fd,
+		 struct mem *ret_mem);
+/* Such a file alone, of which nothing is taken yet; len: a multiple of its pages. */
+int mem_file_make(const char *name, uint64_t len, bool huge, int *ret_fd);
+/* What a file of memory has at off, len bytes of it; huge: it is of huge pages. */
+int mem_file_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem);
 /* Also of an all-zero mem. */
 void mem_unmap(struct mem *mem);
 /* The same in pieces, so that nobody waits long; the memory is nobody's from the first

@@ -30,7 +30,7 @@
 #define GOODBYE_USEC	(300 * USEC_PER_MSEC)
 #define MAX_SETTINGS	64
 
-#define EXIT_USAGE	2	/* else: it could not start */
+#define EXIT_USAGE	2	/* else: it could not start, or has pages of others to keep */
 
 const char *argp_program_version = "odrp-mnoded " VERSION;
 
@@ -46,8 +46,16 @@ struct args {
 	} settings[MAX_SETTINGS];
 };
 
+/**
+ * struct daemon - the program
+ * @kept, @nr_kept: files that another agent has left, all of them or not
+ * @stored:	somebody keeps ours for the next one
+ */
 struct daemon {
 	struct args *args;
+	int kept[KEEP_FILES];
+	unsigned int nr_kept;
+	bool stored;
 	struct conf conf;
 	struct nic *nic;
 	struct manager m;
@@ -115,7 +123,6 @@ static void parse_args(int argc, char **argv, struct args *args)
 		options[i + 1].doc = conf_keys[i].doc;
 		options[i + 1].flags = conf_keys[i].doc ? 0 : OPTION_HIDDEN;
 	}
-	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, args);
 }
 
@@ -207,6 +214,77 @@ static int open_nic(const char *spec, struct nic **ret_nic,
 	if (!strncmp(spec, "soft:", 5))
 		return open_soft(spec + 5, ret_nic, why);
 	return open_mlx5(spec + 5, ret_nic, why);
+}
+
+/* ---- what the next agent gets ------------------------------------------------------ */
+
+static void kept_take(struct daemon *d, int fd, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < KEEP_FILES; i++) {
+		if (strcmp(name, keep_names[i]))
+			continue;
+		d->nr_kept += d->kept[i] < 0;
+		d->kept[i] = fd;
+	}
+}
+
+/* Files that the service manager has, by their names. */
+static void kept_find(struct daemon *d)
+{
+	char **names = NULL;
+	int n, i;
+
+	for (i = 0; i < KEEP_FILES; i++)
+		d->kept[i] = -1;
+	n = sd_listen_fds_with_names(true, &names);
+	for (i = 0; i < n; i++) {
+		kept_take(d, SD_LISTEN_FDS_START + i, names[i]);
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* All, or none: what is not used must not be held. */
+static const int *kept_all(struct daemon *d)
+{
+	unsigned int i;
+
+	if (d->nr_kept == KEEP_FILES)
+		return d->kept;
+	for (i = 0; i < KEEP_FILES; i++)
+		if (d->kept[i] >= 0)
+			close(d->kept[i]);
+	return NULL;
+}
+
+/*
+ * The service manager keeps ours from now on, and none of before: before anybody can have
+ * a page in them.  Nobody does, if there is none.
+ */
+static void keep_store(struct daemon *d)
+{
+	char text[64];
+	unsigned int i;
+	int r = 1;
+
+	/* What it has given us it has still. */
+	d->stored = d->m.keep.adopted;
+	if (d->stored)
+		return;
+	for (i = 0; i < KEEP_FILES && d->nr_kept; i++)
+		sd_notifyf(0, "FDSTOREREMOVE=1\nFDNAME=%s", keep_names[i]);
+	for (i = 0; i < KEEP_FILES && r > 0; i++) {
+		snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", keep_names[i]);
+		r = sd_pid_notify_with_fds(0, 0, text, &d->m.keep.fd[i], 1);
+	}
+	d->stored = r > 0;
+	if (r < 0)
+		log_error("the service manager does not keep the pages: %s", strerror(-r));
+	else if (!r)
+		log_notice("no service manager that keeps the pages: they go with this "
+			   "process");
 }
 
 /* ---- event loop ------------------------------------------------------------------ */
@@ -302,10 +380,14 @@ static int on_terminate(sd_event_source *source,
 	struct daemon *d = arg;
 
 	sd_notify(0, "STOPPING=1");
-	log_info("ending after a signal; disconnecting %u compute nodes", d->m.nr_sess);
+	log_info("ending after a signal; disconnecting %u compute nodes, whose pages %s",
+		 d->m.nr_sess, d->stored ? "are kept" : "are lost");
 	if (!d->m.nr_sess)
 		return sd_event_exit(d->event, 0);
-	manager_say_goodbye(&d->m);
+	if (d->stored)
+		manager_pause(&d->m);
+	else
+		manager_say_goodbye(&d->m);
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 					  GOODBYE_USEC, 0, on_goodbye, d);
@@ -529,7 +611,8 @@ static int daemon_run(struct daemon *d)
 	r = load_conf(d->args, &d->conf, why);
 	if (r) {
 		log_error("%s", why);
-		return r == -EINVAL || r == -ENOENT ? EXIT_USAGE : EXIT_FAILURE;
+		return !d->nr_kept && (r == -EINVAL || r == -ENOENT) ? EXIT_USAGE :
+								       EXIT_FAILURE;
 	}
 	log_init(d->conf.log_level);
 	block_signals();
@@ -539,11 +622,12 @@ static int daemon_run(struct daemon *d)
 		return EXIT_FAILURE;
 	}
 	d->began_ns = d->ticked_ns = now_ns();
-	r = manager_init(&d->m, &d->conf, d->nic, why);
+	r = manager_adopt(&d->m, &d->conf, d->nic, kept_all(d), why);
 	if (r) {
 		log_error("%s", why);
 		goto close_nic;
 	}
+	keep_store(d);
 	r = daemon_loop(d);
 	manager_fini(&d->m);
 close_nic:
@@ -557,6 +641,9 @@ int main(int argc, char **argv)
 	static struct daemon d = { .args = &args };
 
 	log_init(LOG_INFO);
+	kept_find(&d);
+	/* The service manager starts it again after the one, and not after the other. */
+	argp_err_exit_status = d.nr_kept ? EXIT_FAILURE : EXIT_USAGE;
 	/* Secrets are in memory: no core dump, and nobody looks. */
 	prctl(PR_SET_DUMPABLE, 0);
 	parse_args(argc, argv, &args);

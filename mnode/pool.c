@@ -10,24 +10,57 @@
 static void free_lists(struct pool *pool)
 {
 	free(pool->free);
-	free(pool->owner);
+	if (!pool->keep)
+		free(pool->owner);
+	free(pool->clean);
 }
 
 /* The first pages are handed out first. */
 static int make_lists(struct pool *pool)
 {
-	uint64_t i;
+	uint64_t page;
 
 	pool->free = malloc(pool->pages * sizeof(*pool->free));
-	pool->owner = calloc(pool->pages, sizeof(*pool->owner));
-	if (!pool->free || !pool->owner) {
+	pool->owner = pool->keep ? pool->keep->owner :
+				   calloc(pool->pages, sizeof(*pool->owner));
+	pool->clean = calloc(pool->pages, sizeof(*pool->clean));
+	if (!pool->free || !pool->owner || !pool->clean) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
-	for (i = 0; i < pool->pages; i++)
-		pool->free[i] = pool->pages - 1 - i;
-	pool->nr_free = pool->pages;
+	/* As the kernel has given them; or nobody knows. */
+	memset(pool->clean, !pool->keep || !pool->keep->adopted,
+	       pool->pages * sizeof(*pool->clean));
+	for (page = pool->pages; page--; )
+		if (pool->owner[page] == POOL_NOBODY)
+			pool->free[pool->nr_free++] = page;
 	return 0;
+}
+
+/* Of pages that are mapped. */
+static int pool_open(struct pool *pool)
+{
+	struct nic *nic = pool->nic;
+	int r;
+
+	r = make_lists(pool);
+	if (r)
+		return r;
+	r = nic->ops->pd_alloc(nic, &pool->pdn);
+	if (r)
+		goto free_lists;
+	r = nic->ops->mr_reg(nic, pool->pdn, pool->page_mem.va,
+			     pool->pages * ODRP_WIRE_PAGE_SIZE, WRC_POOL_IOVA, NIC_ALL,
+			     &pool->page_key);
+	if (r)
+		goto free_pd;
+	return 0;
+
+free_pd:
+	nic->ops->pd_free(nic, pool->pdn);
+free_lists:
+	free_lists(pool);
+	return r;
 }
 
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
@@ -42,25 +75,21 @@ int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate)
 	r = mem_map(len, flags, &pool->page_mem);
 	if (r)
 		return r;
-	r = make_lists(pool);
+	r = pool_open(pool);
 	if (r)
-		goto unmap_pages;
-	r = nic->ops->pd_alloc(nic, &pool->pdn);
-	if (r)
-		goto free_lists;
-	r = nic->ops->mr_reg(nic, pool->pdn, pool->page_mem.va, len,
-			     WRC_POOL_IOVA, NIC_ALL, &pool->page_key);
-	if (r)
-		goto free_pd;
-	return 0;
-
-free_pd:
-	nic->ops->pd_free(nic, pool->pdn);
-free_lists:
-	free_lists(pool);
-unmap_pages:
-	mem_unmap(&pool->page_mem);
+		mem_unmap(&pool->page_mem);
 	return r;
+}
+
+int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep)
+{
+	*pool = (struct pool){
+		.nic = nic, .keep = keep, .pages = keep->head->nr_pages,
+		.page_mem = keep->pages,
+	};
+	if (pool->pages > WRC_POOL_MAX / ODRP_WIRE_PAGE_SIZE)
+		return -ERANGE;
+	return pool_open(pool);
 }
 
 void pool_fini(struct pool *pool)
@@ -69,9 +98,19 @@ void pool_fini(struct pool *pool)
 
 	tables_free(&pool->tables, nic);
 	nic->ops->mr_dereg(nic, pool->page_key);
-	mem_unmap(&pool->page_mem);
+	if (!pool->keep)
+		mem_unmap(&pool->page_mem);
 	nic->ops->pd_free(nic, pool->pdn);
 	free_lists(pool);
+}
+
+/* In memory that others keep before anybody may rely on it. */
+static void page_own(struct pool *pool, uint64_t page, uint16_t owner)
+{
+	if (pool->keep)
+		keep_own(pool->keep, page, owner);
+	else
+		pool->owner[page] = owner;
 }
 
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
@@ -83,10 +122,25 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
 		page = pool->free[--pool->nr_free];
-		pool->owner[page] = owner;
+		page_own(pool, page, owner);
 		ret_addr[i] = page_addr(page);
 	}
 	return 0;
+}
+
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
+{
+	uint64_t i, page, n = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (!page_index(addr[i], pool->pages, &page) ||
+		    pool->clean[page])
+			continue;
+		memset(pool_va(pool, page), 0, ODRP_WIRE_PAGE_SIZE);
+		pool->clean[page] = true;
+		n++;
+	}
+	return n;
 }
 
 /* The last run of pages that are nobody's; pool->pages: there is none. */
@@ -109,7 +163,7 @@ int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_
 	if (first == pool->pages)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
-		pool->owner[first + i] = owner;
+		page_own(pool, first + i, owner);
 	for (i = 0; i < pool->nr_free; i++) {
 		if (pool->owner[pool->free[i]] == POOL_NOBODY)
 			pool->free[left++] = pool->free[i];
@@ -126,7 +180,8 @@ void *pool_va(const struct pool *pool, uint64_t page)
 
 static void put_free(struct pool *pool, uint64_t page)
 {
-	pool->owner[page] = POOL_NOBODY;
+	page_own(pool, page, POOL_NOBODY);
+	pool->clean[page] = false;
 	pool->free[pool->nr_free++] = page;
 }
 

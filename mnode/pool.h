@@ -9,6 +9,7 @@
 #define MNODE_POOL_H
 
 #include <nic/node.h>
+#include "keep.h"
 #include "mem.h"
 #include "ring.h"
 #include "table.h"
@@ -23,6 +24,8 @@
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
  * @free, @nr_free: numbers of those that are nobody's
  * @owner:	of each page
+ * @keep:	where pages and owners are; NULL: memory of the pool's own
+ * @clean:	of each page: nothing of anybody's is in it; false if nobody knows
  * @tables:	what the chains read
  */
 struct pool {
@@ -34,19 +37,26 @@ struct pool {
 	uint32_t *free;
 	uint64_t nr_free;
 	uint16_t *owner;
+	struct keep *keep;
+	bool *clean;
 	struct tables tables;
 };
 
 /* len: bytes, a multiple of the page size.  -ERANGE: more than
  * WRC_POOL_MAX. */
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate);
+/* The same of memory that others keep, and with the owners that are there. */
+int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep);
 /* After all keys and queues in its protection domain are gone. */
 void pool_fini(struct pool *pool);
 
 /* Addresses of that many pages, which are the owner's from now on.  -ENOMEM:
  * there are not as many, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
-/* The same of pages in a row, the last ones of the pool that there are: *ret_page is
+/* Of pages that were taken, and are in nobody's hands but the caller's: zeros to those
+ * that are not clean.  Returns how many these were. */
+uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
+/* The same as pool_take() of pages in a row, the last ones of the pool that there are: *ret_page is
  * the first. */
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
 /* Takes such a run back. */

@@ -19,7 +19,8 @@ static int make_tt(struct sess *s)
 	struct nic *nic = s->pool->nic;
 	int r;
 
-	r = mem_map(len, 0, &s->tt.mem);
+	r = s->pool->keep ? keep_table(s->pool->keep, s->owner, len, &s->tt.mem) :
+			    mem_map(len, 0, &s->tt.mem);
 	if (r)
 		return r;
 	s->tt.entries = s->tt.mem.va;
@@ -28,6 +29,14 @@ static int make_tt(struct sess *s)
 	if (r)
 		mem_unmap(&s->tt.mem);
 	return r;
+}
+
+/* A piece of it; true: it is gone. */
+static bool shrink_tt(struct sess *s)
+{
+	return s->pool->keep ?
+	       keep_table_shrink(s->pool->keep, s->owner, &s->tt.mem) :
+	       mem_shrink(&s->tt.mem);
 }
 
 static void free_tt(struct sess *s)
@@ -44,7 +53,7 @@ int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 {
 	return ctlq_init(ret_ctl, s->pool->nic, s->admin_pdn,
 			 NIC_REMOTE_READ | NIC_REMOTE_WRITE,
-			 sizeof(struct odrp_wire_grant));
+			 sizeof(struct odrp_wire_signed_grant));
 }
 
 static int make_admin(struct sess *s)
@@ -143,6 +152,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	if (!s)
 		return -ENOMEM;
 	s->id = attr->id;
+	s->wire_id = attr->wire_id;
 	s->owner = attr->owner;
 	s->claim = attr->claim;
 	s->lease = attr->lease;
@@ -154,7 +164,9 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_lists(s);
 	if (r)
 		goto free_sess;
-	if (getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
+	s->token = attr->token;
+	if (!s->token &&
+	    getrandom(&s->token, sizeof(s->token), 0) != sizeof(s->token)) {
 		r = -EIO;
 		goto free_sess;
 	}
@@ -213,6 +225,134 @@ bool sess_drop_keys(struct sess *s)
 	return keys_drop(&s->keys, KEYS_STEP);
 }
 
+/* ---- another agent's ------------------------------------------------------------ */
+
+static struct hello hello_of_record(const volatile struct keep_record *rec)
+{
+	return (struct hello){
+		.role = ODRP_WIRE_ADMIN, .queue = rec->nr_queues, .depth = rec->depth,
+		.nr_slots = rec->nr_slots,
+	};
+}
+
+static uint64_t count_mapped(const struct sess *s)
+{
+	uint64_t slot, nr = 0;
+
+	for (slot = 0; slot < s->tt.nr_slots; slot++)
+		nr += !!s->tt.entries[slot];
+	return nr;
+}
+
+int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
+	       const struct sess_attr *attr, struct sess **ret_sess)
+{
+	struct hello hello = hello_of_record(rec);
+	uint32_t epoch;
+	struct sess *s;
+	int r;
+
+	if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
+		return -EIO;
+	r = sess_new(pool, &hello, attr, &s);
+	if (r)
+		return r;
+	/* Of grants: nobody knows which the compute node has seen last. */
+	s->epoch = epoch;
+	s->instances = rec->instances;
+	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
+	s->peer_ip = rec->peer_ip;
+	s->lent = count_mapped(s);
+	lease_adopt(&s->lease, s->lent);
+	s->shown = s->had_queue = true;
+	s->restoring = true;
+	s->state = SESS_LIVE;
+	*ret_sess = s;
+	return 0;
+}
+
+static int open_refill(struct sess *s)
+{
+	struct nic *nic = s->pool->nic;
+	int r = ctlq_init(&s->refill, nic, s->keys.pdn, 0, sizeof(uint64_t));
+
+	if (r)
+		return r;
+	r = nic->node->ops->qp_loop(nic, s->refill.qpn, s->refill.qpn);
+	if (r)
+		ctlq_fini(&s->refill);
+	return r;
+}
+
+static int refill_slot(struct sess *s, uint64_t slot)
+{
+	uint64_t addr = be64toh(s->tt.entries[slot]);
+
+	return !addr ? 0 : ctlq_umr(&s->refill, s->keys.key[slot / WRC_KEY_SLOTS],
+				    slot % WRC_KEY_SLOTS * WRC_KSM_GROUP,
+				    s->keys.page_key, addr);
+}
+
+/* What the NIC has in hand is done before there is more. */
+static int refill_some(struct sess *s)
+{
+	unsigned int n;
+	int r = ctlq_poll(&s->refill);
+
+	for (n = 0; !r && n < MAP_STEP && s->refilled < s->tt.nr_slots; n++) {
+		r = refill_slot(s, s->refilled);
+		s->refilled += !r;
+	}
+	if (r || s->refilled < s->tt.nr_slots)
+		return r ? r : -EAGAIN;
+	return ctlq_poll(&s->refill);
+}
+
+int sess_restore(struct sess *s)
+{
+	int r;
+
+	if (keys_exist(&s->keys)) {
+		r = keys_make(&s->keys, KEYS_STEP);
+		if (!r)
+			r = keys_map(&s->keys, MAP_STEP);
+		if (!r && !s->refill.nic)
+			r = open_refill(s);
+		if (!r)
+			r = refill_some(s);
+		if (r)
+			return r;
+		ctlq_fini(&s->refill);
+	}
+	s->restoring = false;
+	return 0;
+}
+
+void sess_keep(const struct sess *s)
+{
+	struct keep_record rec = {
+		.id = s->id, .token = s->token, .nr_slots = s->tt.nr_slots,
+		.cap = s->lease.cap, .slack = s->lease.slack,
+		.granted = s->lease.granted, .ceiling = s->lease.ceiling,
+		.claim = s->claim, .peer_ip = s->peer_ip,
+		.features = keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0,
+		.nr_queues = s->nr_queues, .depth = s->depth,
+		.instances = s->instances,
+	};
+
+	if (!s->pool->keep)
+		return;
+	memcpy(rec.name, s->name, sizeof(rec.name));
+	keep_put(s->pool->keep, s->owner, &rec);
+}
+
+void sess_keep_lease(const struct sess *s)
+{
+	if (s->pool->keep)
+		keep_lease(s->pool->keep, s->owner, s->lease.granted,
+			   s->lease.ceiling);
+}
+
 static void free_queues(struct sess *s)
 {
 	struct queue *q;
@@ -244,12 +384,13 @@ void sess_drop_waiting(struct sess *s)
 bool sess_free_some(struct sess *s)
 {
 	free_queues(s);
+	ctlq_fini(&s->refill);
 	if (!sess_drop_keys(s))
 		return false;
 	dereg(s, &s->tt_rkey);
 	dereg(s, &s->tt.key);
 	dereg(s, &s->ring.key);
-	if (!mem_shrink(&s->tt.mem) || !mem_shrink(&s->ring.mem))
+	if (!shrink_tt(s) || !mem_shrink(&s->ring.mem))
 		return false;
 	free_admin(s);
 	free_lists(s);
@@ -273,7 +414,7 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.version = htobe16(ODRP_WIRE_VERSION),
 		.max_queues = htobe16(s->nr_queues),
 		.depth = htobe16(s->depth),
-		.session = htobe64(s->id),
+		.session = htobe64(s->wire_id),
 		.token = s->handle ? 0 : htobe64(s->token),
 		.nr_slots = htobe64(s->tt.nr_slots),
 		.beat_raddr = htobe64((uintptr_t)s->beat),
@@ -282,8 +423,8 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.dead_ms = htobe32(dead_ms),
 		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
-		.features = htobe32(keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED :
-							   0),
+		.features = htobe32((keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
+				    (s->signs ? ODRP_WIRE_F_SIGNED : 0)),
 		.keys_rkey = htobe32(s->keys.published_key),
 	};
 }
@@ -300,13 +441,32 @@ bool sess_token_ok(const struct sess *s, uint64_t token)
 	return !diff;
 }
 
+/* What the CNode has written counts no more.  Nobody writes there now. */
+static void forget_beat(struct sess *s)
+{
+	s->last_beat = s->signs ? 0 : be64toh(s->beat->beat);
+	if (s->signs)
+		s->beat->beat = 0;
+	s->beat->flags = 0;
+	s->said.flags = 0;
+	explicit_bzero(&s->key, sizeof(s->key));
+	s->has_key = false;
+	s->wrong_macs = 0;
+}
+
+void sess_sign(struct sess *s, const struct auth_key *key)
+{
+	s->signs = s->has_key = key;
+	if (key)
+		s->key = *key;
+}
+
 void sess_detach(struct sess *s)
 {
 	struct nic *nic = s->pool->nic;
 
 	nic->ops->qp_error(nic, s->ctl.qpn);
-	s->last_beat = be64toh(s->beat->beat);
-	s->beat->flags = 0;
+	forget_beat(s);
 	s->drain_sent = false;
 	lease_detach(&s->lease);
 }
@@ -329,39 +489,79 @@ unsigned int sess_unstopped(const struct sess *s)
 	return nr;
 }
 
-bool sess_said_bye(const struct sess *s)
+/* It may be written meanwhile: what is checked and what is used is one copy. */
+static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 {
-	return be32toh(s->beat->flags) & ODRP_WIRE_BEAT_BYE;
+	const volatile uint64_t *from = (const volatile uint64_t *)s->beat;
+	uint64_t words[sizeof(*ret_beat) / sizeof(uint64_t)];
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		words[i] = from[i];
+	memcpy(ret_beat, words, sizeof(words));
+}
+
+/* -EALREADY: no new one.  -EKEYREJECTED: a wrong MAC, which one that has come in part
+ * has, too: it is looked at again. */
+static int check_beat(const struct sess *s, const struct odrp_wire_beat *beat)
+{
+	uint64_t nr = be64toh(beat->beat);
+
+	if (!s->signs)
+		return nr == s->last_beat ? -EALREADY : 0;
+	if (!s->has_key || nr <= s->last_beat)
+		return -EALREADY;
+	return auth_check_beat(&s->key, s->handle, beat);
 }
 
 bool sess_look(struct sess *s, uint32_t elapsed_ms)
 {
-	uint64_t beat = be64toh(s->beat->beat);
+	struct odrp_wire_beat beat;
+	int r;
 
-	if (beat == s->last_beat) {
+	copy_beat(s, &beat);
+	r = check_beat(s, &beat);
+	if (!r || !s->signs)
+		s->said = beat;
+	if (r) {
 		s->silent_ms += elapsed_ms;
+		s->wrong_macs += r == -EKEYREJECTED && elapsed_ms;
 		return false;
 	}
-	s->last_beat = beat;
+	s->last_beat = be64toh(beat.beat);
 	s->silent_ms = 0;
+	s->wrong_macs = 0;
 	s->beats++;
-	lease_beat(&s->lease, be64toh(s->beat->used), be64toh(s->beat->want),
-		   be64toh(s->beat->lease_held), s->beat->ctl_rkey != 0);
+	lease_beat(&s->lease, be64toh(beat.used), be64toh(beat.want),
+		   be64toh(beat.lease_held), beat.ctl_rkey != 0);
 	return true;
+}
+
+bool sess_said_bye(struct sess *s)
+{
+	sess_look(s, 0);
+	return be32toh(s->said.flags) & ODRP_WIRE_BEAT_BYE;
 }
 
 int sess_grant(struct sess *s)
 {
-	struct odrp_wire_grant *g = s->ctl.data;
+	struct odrp_wire_signed_grant *g = s->ctl.data;
 	int r;
 
-	*g = (struct odrp_wire_grant){
+	g->grant = (struct odrp_wire_grant){
 		.epoch = htobe64(s->epoch + 1),
 		.lease = htobe64(s->lease.target),
 		.flags = htobe32(s->drain ? ODRP_WIRE_GRANT_DRAIN : 0),
 	};
-	r = ctlq_write(&s->ctl, 0, sizeof(*g), be64toh(s->beat->ctl_raddr),
-		       be32toh(s->beat->ctl_rkey));
+	if (s->signs)
+		auth_sign_grant(&s->key, s->handle, g);
+	/* What it may hear of is kept before it does. */
+	if (s->pool->keep)
+		keep_lease(s->pool->keep, s->owner, s->lease.target,
+			   s->lease.target > s->lease.ceiling ? s->lease.target :
+								s->lease.ceiling);
+	r = ctlq_write(&s->ctl, 0, s->signs ? sizeof(*g) : sizeof(g->grant),
+		       be64toh(s->said.ctl_raddr), be32toh(s->said.ctl_rkey));
 	if (r)
 		return r;
 	lease_grant(&s->lease);

@@ -55,6 +55,8 @@ struct hand {
 
 /**
  * struct sess - a session
+ * @id:		for people
+ * @wire_id:	for its compute node: with the generation of what is kept
  * @owner:	of its pages, in the pool; not 0
  * @ring:	its free pages
  * @lent:	pages that are its, wherever they are
@@ -83,7 +85,12 @@ struct hand {
  *		and that page until then stays where nobody gets it
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
+ * @said:	the last heartbeat that counted
  * @last_beat, @silent_ms: when it changed
+ * @signs:	heartbeats and grants have a MAC (ODRP_WIRE_F_SIGNED)
+ * @key:	by which, while it is connected; else @has_key is not set
+ * @wrong_macs:	looks that found one since the last heartbeat that counted
+ * @forged_said: and the log has it
  * @epoch:	of the last grant
  * @drain:	the CNode is asked to leave
  * @drain_sent:	and has been told
@@ -92,6 +99,9 @@ struct hand {
  * @shown:	it has sent a heartbeat, or its token: the accept has reached it
  * @ready:	it has the pages of its lease and its key map, and may have queues
  * @waiting:	the request for its first I/O connection, until it is ready
+ * @restoring:	another agent has begun it, and it cannot be taken up yet
+ * @refilled:	of its keys: slots of which the NIC has the translation again
+ * @refill:	by what; its nic is NULL when that is done, or not needed
  * @keys_failed, @else_chains: the NIC has made it no keys, -errno; so chains do it
  * @next_old:	of those of which only memory is left
  * @had_queue:	one was, once: only then there may be something to come again for
@@ -99,7 +109,7 @@ struct hand {
  * @executed:	by chain, of queues that are gone
  */
 struct sess {
-	uint64_t id, token;
+	uint64_t id, wire_id, token;
 	enum sess_state state;
 	char name[ODRP_AUTH_NAME];
 	struct share *share;
@@ -126,14 +136,21 @@ struct sess {
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
 	uint32_t beat_key;
+	struct odrp_wire_beat said;
 	uint64_t last_beat;
 	uint32_t silent_ms;
+	bool signs, has_key, forged_said;
+	struct auth_key key;
+	unsigned int wrong_macs;
 	uint64_t beats, grants, epoch;
 	bool drain, drain_sent;
 	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	bool shown, ready;
+	bool restoring;
+	uint64_t refilled;
+	struct ctlq refill;
 	struct asked *waiting;
 	int keys_failed;
 	bool else_chains;
@@ -144,12 +161,14 @@ struct sess {
 };
 
 /*
- * What a newcomer has besides what it asked for.
+ * What a session has besides what it asked for.
  * @keyed:		keys of its own, by which it READs and WRITEs its pages
  * @else_chains:	or chains, if the NIC makes it no keys
+ * @token:	of one that another agent has begun; else 0
  */
 struct sess_attr {
-	uint64_t id;
+	uint64_t id, wire_id;
+	uint64_t token;
 	uint16_t owner;
 	uint64_t claim;
 	struct lease lease;
@@ -159,6 +178,20 @@ struct sess_attr {
 /* hello: of role admin, and checked.  It is OPENING. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
+/*
+ * As another agent has left it: detached, with the pages of its table, which the caller
+ * has found good, and no others.  keyed: as its record says.  It may be taken up when
+ * sess_restore() is done.
+ */
+int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
+	       const struct sess_attr *attr, struct sess **ret_sess);
+/* A piece of its keys, and of what they translate.  -EAGAIN: there is more; else -errno:
+ * the NIC makes it none, and without them it cannot go on. */
+int sess_restore(struct sess *s);
+/* Has others keep it: before it has stored anything, and when its compute node is told
+ * of another lease. */
+void sess_keep(const struct sess *s);
+void sess_keep_lease(const struct sess *s);
 /* A piece of what it needs before it is accepted.  -EAGAIN: there is more. */
 int sess_make(struct sess *s);
 /* And of what its first I/O connection needs. */
@@ -178,7 +211,10 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 /* Compares in constant time. */
 bool sess_token_ok(const struct sess *s, uint64_t token);
 
-/* Looks at the heartbeat: true if it has changed. */
+/* From now on heartbeats and grants have a MAC by that key, of the handshake with the
+ * session's handle, and their numbers count anew; NULL: they have none. */
+void sess_sign(struct sess *s, const struct auth_key *key);
+/* Looks at the heartbeat: true if there is another one that counts. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
 /*
  * Queues that are closed and that the NIC has neither stopped nor destroyed: their
@@ -186,8 +222,8 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms);
  * and its pages, keys and memory are nobody else's.
  */
 unsigned int sess_unstopped(const struct sess *s);
-/* It wants no more of its pages. */
-bool sess_said_bye(const struct sess *s);
+/* Looks at the heartbeat, too: it wants no more of its pages. */
+bool sess_said_bye(struct sess *s);
 /* Writes the lease's target to the CNode. */
 int sess_grant(struct sess *s);
 /* -EIO: the admin connection is broken. */

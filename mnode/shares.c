@@ -29,6 +29,24 @@ static void share_limit(struct share *share, const struct conf_client *limits, b
 		share->requests = most_requests(share);
 }
 
+static void share_free(const struct shares *shares, struct share *share)
+{
+	if (share->rate)
+		shares->nic->node->ops->rate_free(shares->nic, share->rate);
+	free(share);
+}
+
+int share_set_rate(const struct shares *shares, struct share *share)
+{
+	uint64_t most = share->limits.max_bandwidth;
+
+	if (!most && !share->rate)
+		return 0;
+	if (!shares->nic || !shares->nic->node->ops->rate_set)
+		return -EOPNOTSUPP;
+	return shares->nic->node->ops->rate_set(shares->nic, most, &share->rate);
+}
+
 struct share *shares_find(const struct shares *shares, const char *name)
 {
 	struct share *share = shares->list;
@@ -82,7 +100,7 @@ void shares_fini(struct shares *shares)
 
 	while ((share = shares->list)) {
 		shares->list = share->next;
-		free(share);
+		share_free(shares, share);
 	}
 }
 
@@ -103,7 +121,7 @@ void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 			continue;
 		}
 		*at = share->next;
-		free(share);
+		share_free(shares, share);
 	}
 }
 

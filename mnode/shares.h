@@ -6,6 +6,7 @@
 #ifndef MNODE_SHARES_H
 #define MNODE_SHARES_H
 
+#include <nic/node.h>
 #include "conf.h"
 #include "lease.h"
 
@@ -15,6 +16,7 @@
  * @named:	it has a section, and is there also without a session
  * @lease:	of its pages
  * @requests:	for connections that may come at once, in parts of SHARE_REQUEST
+ * @rate:	of its bandwidth, in the NIC; 0: none was made
  * @refused:	for being too many of something
  */
 struct share {
@@ -23,15 +25,18 @@ struct share {
 	bool named;
 	struct lease_share lease;
 	uint64_t requests;
+	uint32_t rate;
 	uint64_t refused;
 };
 
 /* A minute's ms: so that each ms gives max_requests of them. */
 #define SHARE_REQUEST	60000
 
+/* @nic: that holds limits of rate, or NULL: none does. */
 struct shares {
 	struct share *list;
 	struct conf_client others;
+	struct nic *nic;
 };
 
 /* As the settings have it, now; who is there stays.  -ENOMEM: nothing has changed. */
@@ -44,6 +49,8 @@ int shares_get(struct shares *shares, const char *name, struct share **ret_share
 /* Time passes.  Those that have no section and that nobody needs go. */
 void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 		 bool (*needed)(void *arg, const struct share *share), void *arg);
+/* The NIC goes by its bandwidth from now on.  -EOPNOTSUPP: this NIC cannot. */
+int share_set_rate(const struct shares *shares, struct share *share);
 /* A request for a connection has come.  False: one too many. */
 bool share_take_request(struct share *share);
 

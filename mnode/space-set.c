@@ -325,6 +325,8 @@ static bool knock_goes_on(struct space_set *set, struct space_member *member)
 		knock_work(&member->knock, set->now);
 	if (member->knock.refused)
 		member_trouble(set, member, "has another secret than this one");
+	else if (member->knock.timed_out)
+		member_trouble(set, member, "does not answer the handshake in time");
 	return under_way && !knock_under_way(&member->knock);
 }
 

@@ -2,6 +2,7 @@
 /*
  * Spaces of the agent: memory, the arbiter's steps, and the end.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,9 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 		goto free_space;
 	memcpy(space->host.name, conf->name, sizeof(conf->name));
 	space->host.base = pool_va(sp->pool, space->page);
+	/* They may have been a compute node's. */
+	if (sp->pool->keep && sp->pool->keep->adopted)
+		memset(space->host.base, 0, conf->size);
 	space->host.size = conf->size;
 	space->host.deletable = conf->deletable;
 	r = space_publish(sp, space, why);
@@ -400,7 +404,20 @@ static unsigned int name_within_share(const struct spaces *sp,
 {
 	if (!sp->share || hello_is_arbiters(sp, hello, name))
 		return ODRP_FAR_OK;
-	return sp->share(sp->share_arg, name, hello_connects(sp, hello));
+	return sp->share(sp->share_arg, name, true, hello_connects(sp, hello));
+}
+
+/* The same of who has proved nothing: his address counts.  The arbiter's is not asked
+ * for orders; others get nothing by them. */
+static unsigned int address_within_share(const struct spaces *sp,
+					 const struct odrp_far_hello *hello, __be32 ip)
+{
+	char name[INET_ADDRSTRLEN];
+
+	if (!sp->share || hello->role == ODRP_FAR_JOIN || hello->role == ODRP_FAR_CUT)
+		return ODRP_FAR_OK;
+	inet_ntop(AF_INET, &ip, name, sizeof(name));
+	return sp->share(sp->share_arg, name, false, hello_connects(sp, hello));
 }
 
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
@@ -442,11 +459,17 @@ static void serve_plain(struct spaces *sp, bool required, const struct nic_event
 {
 	const struct far_host_asker nobody = { .pass = 0 };
 	struct odrp_far_hello hello = { .role = 0 };
+	unsigned int status;
 
 	if (ev->priv_len >= sizeof(hello))
 		memcpy(&hello, ev->priv, sizeof(hello));
-	if (required)
+	if (required) {
 		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_AUTH);
+		return;
+	}
+	status = address_within_share(sp, &hello, ev->peer_ip);
+	if (status)
+		far_host_refuse(&sp->host, ev, &nobody, status);
 	else if (!hello_is_allowed(sp, &hello, ""))
 		far_host_refuse(&sp->host, ev, &nobody, ODRP_FAR_E_RIGHTS);
 	else
@@ -509,6 +532,21 @@ static uint64_t connections_by(const struct spaces *sp, uint64_t pass)
 	return nr;
 }
 
+/* Of those who have proved nothing, at that address. */
+static uint64_t connections_from(const struct spaces *sp, const char *name)
+{
+	const struct far_host_attach *attach;
+	uint64_t nr = 0;
+	struct in_addr in;
+
+	if (inet_pton(AF_INET, name, &in) != 1)
+		return 0;
+	for (attach = sp->host.attaches; attach; attach = attach->next)
+		if (!attach->pass && attach->ip == in.s_addr)
+			nr += 1 + attach->nr_queues;
+	return nr;
+}
+
 /* By passes, of which a name has few: this is asked for each name, at each tick. */
 uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
 			       const char *name)
@@ -519,7 +557,7 @@ uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
 	for (pass = who->passes; sp->open && pass; pass = pass->next)
 		if (!strcmp(pass->name, name))
 			nr += connections_by(sp, pass->handle);
-	return nr;
+	return nr + (sp->open ? connections_from(sp, name) : 0);
 }
 
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space)

@@ -53,7 +53,7 @@ struct space {
 struct spaces {
 	struct pool *pool;
 	const struct who *who;
-	unsigned int (*share)(void *arg, const char *name, bool connects);
+	unsigned int (*share)(void *arg, const char *name, bool proved, bool connects);
 	void *share_arg;
 	bool open;
 	struct far_host host;

@@ -176,6 +176,8 @@ static struct json_object *make_client(const struct manager *m,
 	add_u64(obj, "max_sessions", share->limits.max_sessions);
 	add_u64(obj, "max_connections", share->limits.max_connections);
 	add_u64(obj, "max_requests", share->limits.max_requests);
+	add_u64(obj, "max_bandwidth", share->limits.max_bandwidth);
+	add_u64(obj, "bandwidth_holds", share->rate != 0);
 	add_use(obj, m, share);
 	add_u64(obj, "refused", share->refused);
 	return obj;
@@ -284,9 +286,11 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "dead", m->sess_dead);
 	add_u64(obj, "evicted", m->sess_evicted);
 	add_u64(obj, "resumed", m->sess_resumed);
+	add_u64(obj, "adopted", m->sess_adopted);
 	add_u64(obj, "broken_queues", m->queues_broken);
 	add_u64(obj, "lent_pages", m->lender.nr_lent);
 	add_u64(obj, "returned_pages", m->lender.nr_back);
+	add_u64(obj, "scrubbed_pages", m->lender.nr_scrubbed);
 	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
 	add_u64(obj, "lender_retries", m->lender.nr_retries);
 	add_u64(obj, "lender_failures", m->lender.nr_failures);

@@ -84,27 +84,40 @@ static const char *of_limit(struct json_object *obj, const char *use, const char
 	return text;
 }
 
+/* Most bytes a second.  What the NIC cannot hold says so. */
+static const char *bandwidth_of(struct json_object *c, char text[32])
+{
+	uint64_t most = agent_num(c, "max_bandwidth");
+
+	if (!most)
+		return "-";
+	size_text(most, text);
+	return agent_num(c, "bandwidth_holds") ? text : "not held";
+}
+
 static void print_clients(struct json_object *list)
 {
 	size_t i, nr = json_object_array_length(list);
-	char lease[48], sessions[48], conns[48];
+	char lease[48], sessions[48], conns[48], most[32];
 
 	if (!nr) {
 		puts("no clients");
 		return;
 	}
-	printf("%-31s %6s %10s %21s %10s %10s %10s %12s %8s\n", "NAME", "WEIGHT",
-	       "GUARANTEED", "LEASE", "USED", "WANT", "SESSIONS", "CONNS", "REFUSED");
+	printf("%-31s %6s %10s %21s %10s %10s %10s %12s %10s %8s\n", "NAME", "WEIGHT",
+	       "GUARANTEED", "LEASE", "USED", "WANT", "SESSIONS", "CONNS", "BYTES/S",
+	       "REFUSED");
 	for (i = 0; i < nr; i++) {
 		struct json_object *c = json_object_array_get_idx(list, i);
 
 		printf("%-31s %6" PRIu64 " %10" PRIu64 " %21s %10" PRIu64 " %10" PRIu64
-		       " %10s %12s %8" PRIu64 "\n", agent_str(c, "name"),
+		       " %10s %12s %10s %8" PRIu64 "\n", agent_str(c, "name"),
 		       agent_num(c, "weight"), agent_num(c, "guaranteed_pages"),
 		       of_limit(c, "lease", "max_pages", lease), agent_num(c, "used"),
 		       agent_num(c, "want"),
 		       of_limit(c, "sessions", "max_sessions", sessions),
 		       of_limit(c, "connections", "max_connections", conns),
+		       bandwidth_of(c, most),
 		       agent_num(c, "refused"));
 	}
 }

@@ -8,13 +8,6 @@ import textwrap
 
 import result
 
-HEAD = """
-*model*: of this program, in virtual time; RACE and SMART-HT are the paper's
-mechanisms as this project built them. *paper*: of the authors. A command under
-a table is that of a series' last point.
-"""
-
-
 def table(head, rows):
     lines = [head, ['---'] * len(head)] + rows
     return '\n'.join('| ' + ' | '.join(row) + ' |' for row in lines)
@@ -43,6 +36,8 @@ def commands(runner, figure):
     """That of the last point of each series."""
     found = [runner.args(s, figure.xs[-1] if figure.xs else 0) for s in figure.series
              if not s.key]
+    if figure.runs_of:
+        return f'The runs are those of figure {figure.runs_of}.'
     lines = dict.fromkeys(shlex.join(['far', 'bench'] + args) for args in found)
     return '\n'.join(['```'] + list(lines) + ['```'])
 
@@ -50,13 +45,18 @@ def commands(runner, figure):
 def section(runner, figure, lines):
     form = by_series if any(s.x_value for s, _ in lines) else by_x
     y_label = '' if form is by_series else f' ({figure.y_label})'
-    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines),
-                        commands(runner, figure)])
+    note = [textwrap.fill(figure.note, 80)] if figure.note else []
+    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines)] + note +
+                       [commands(runner, figure)])
 
 
-def save(which, what, runner, names, drawn):
-    """names: those of the command line. drawn: (figure, [(series, points)])."""
-    text = '\n\n'.join([textwrap.fill(' '.join(what.split()), 80), HEAD.strip()] +
+def save(which, figures, runner, names, drawn):
+    """
+    figures: the set's module. names: those of the command line. drawn: (figure, [(series,
+    points)]).
+    """
+    text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80, break_on_hyphens=False)
+                        for part in (figures.__doc__, figures.HEAD)] +
                        [section(runner, figure, lines) for figure, lines in drawn])
     path = result.save(f'far-{which}', 'model',
                        ' '.join(['scripts/figures'] + names + ['--save']), [], text)

@@ -49,6 +49,9 @@ class Figure:
     log_y: bool = False
     # What x = 0, 1, ... stand for, if they are no numbers.
     names: tuple = ()
+    note: str = ''          # below the table
+    # It shows more of the runs of the figure of that name.
+    runs_of: str = ''
 
 
 def paper_points(path, figure, series):

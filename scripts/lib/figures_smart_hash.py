@@ -6,6 +6,11 @@ ConnectX-6 at 200 Gb/s.
 """
 from figures_run import Figure, Series
 
+HEAD = """
+*model*: of this program, in virtual time; RACE and SMART-HT are the paper's
+mechanisms as this project built them. *paper*: of the authors. A command under
+a table is that of a series' last point.
+"""
 NIC = 'sim:cx6-200'
 # The paper has 100 million, which need 16 GB. With a million the hottest key has 6.5 %
 # of the accesses instead of 4.8 %.

@@ -188,12 +188,13 @@ mnode_log() {
 
 mnode_start() {
 	local k=$1 tries control
-	local -a extra
+	local -a extra keeper=()
 
+	((!opt_keep)) || keeper=("$ODRP_ROOT/tests/lib/fd-store" "$run_dir")
 	control=$(control_socket "$k")
 	mapfile -t extra < <(mnode_extra "$k")
 	mnode_begin[k]=$EPOCHREALTIME
-	spawn "mnode$(of_mnode "$k")" "$mnoded" --nic "$(mnode_nic "$k")" \
+	spawn "mnode$(of_mnode "$k")" "${keeper[@]}" "$mnoded" --nic "$(mnode_nic "$k")" \
 		--pool "$(mnode_pool)" --control "$control" "${extra[@]}" || return 1
 	mnode_pid[k]=$spawned_pid
 	for ((tries = 0; tries < 300; tries++)); do
@@ -289,6 +290,15 @@ mnode_kill() {
 	disown "$pid"
 	kill -KILL "$pid"
 	mnode_pid[k]=
+}
+
+# mnode_signal K SIGNAL: to who keeps its agent's pages (--keep-mnode).
+mnode_signal() {
+	if ((opt_keep)); then
+		kill "-$2" "${mnode_pid[$1]}"
+	else
+		run_fail "nobody keeps the pages of memory node $1: expected --keep-mnode"
+	fi
 }
 
 # The agent anew, with nothing of before. Its cards must be of a wire that it can

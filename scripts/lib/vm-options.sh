@@ -71,6 +71,9 @@ Run:
                         echo kill-mnode >/run/ask; check-mnode asks for a count
                         of the agent's pages, and the run fails if it is wrong;
                         with --wire dgram restart-mnode has it begin anew)
+  --keep-mnode          whatever becomes of an agent, another one has its pages:
+                        COMMAND may ask for end-agent, by SIGTERM, and for
+                        kill-agent, by SIGKILL; with --wire dgram
   --reboots             COMMAND ends by rebooting its machine; any other end
                         fails the run. The last statistics are taken when the
                         memory nodes have noticed the loss, or after half a
@@ -105,6 +108,7 @@ options_default() {
 	opt_module=()
 	opt_kill_after=
 	opt_reboots=0
+	opt_keep=0
 	opt_init=0
 	opt_json=
 	opt_timeout=600
@@ -250,6 +254,7 @@ options_parse() {
 		--no-odrp) want_mode none ;;
 		--nbd) want_mode nbd ;;
 		--no-swapon) opt_swapon=0 ;;
+		--keep-mnode) opt_keep=1 ;;
 		--leaks) opt_leaks=1 ;;
 		--joined) opt_joined=1 ;;
 		--reboots) opt_reboots=1 ;;

@@ -334,10 +334,12 @@ on_guest_wish() {
 	case $opt_mode-$2 in
 	odrp-kill-mnode) mnode_kill 0 ;;
 	odrp-restart-mnode) mnode_restart 0 ;;
+	odrp-end-agent) mnode_signal 0 USR1 ;;
+	odrp-kill-agent) mnode_signal 0 USR2 ;;
 	odrp-check-mnode) mnode_check 0 && mnode_checks=$((mnode_checks + 1)) ;;
 	*)
-		run_fail "cnode $1 asks for '$2': expected kill-mnode, restart-mnode or" \
-			"check-mnode, and a memory node"
+		run_fail "cnode $1 asks for '$2': expected kill-mnode, restart-mnode," \
+			"end-agent, kill-agent or check-mnode, and a memory node"
 		;;
 	esac
 }

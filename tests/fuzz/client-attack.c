@@ -337,10 +337,14 @@ void hostile_beat(struct hostile *h)
 	b = (void *)hostile_send_room(h);
 	for (i = 0; i < sizeof(*b) / 8; i++)
 		((__be64 *)b)[i] = htobe64(odd[life_below(l, 8)]);
-	b->beat = life_random(l);
+	/* Its MAC is right: else nobody would look at it. */
+	b->beat = htobe64(be64toh(h->c->mem->beat.beat) + life_below(l, 4));
 	b->ctl_raddr = htobe64(life_chance(l, 4) ? hostile_guess_address(h) :
 			       (uintptr_t)hostile_recv_room(h));
 	b->ctl_rkey = htobe32(life_chance(l, 4) ? hostile_guess_key(h) : h->key);
+	cnode_sign_beat(h->c, b);
+	/* Those behind it count, too. */
+	h->c->mem->beat.beat = b->beat;
 	l->count->others++;
 	hostile_post(h, -1, &(struct hostile_wr){
 		.opcode = WRC_WQE_WRITE, .local = b, .len = sizeof(*b),

@@ -225,7 +225,7 @@ struct sess *hostile_sess(const struct hostile *h)
 	if (!h->c)
 		return NULL;
 	cnode_info(h->c, &info);
-	return manager_find(&h->life->bed.m, info.session);
+	return manager_find_wire(&h->life->bed.m, info.session);
 }
 
 void hostile_init(struct hostile *h, struct life *l, unsigned int node)

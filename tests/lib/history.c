@@ -8,6 +8,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+const char *const history_f_name[HISTORY_NR_F] = {
+	[HISTORY_GET] = "get",
+	[HISTORY_PUT] = "put",
+	[HISTORY_INSERT] = "insert",
+	[HISTORY_UPDATE] = "update",
+	[HISTORY_DELETE] = "delete",
+	[HISTORY_CAS] = "cas",
+};
+
 long history_invoke(struct history_log *log, enum history_f f, uint64_t key,
 		    uint64_t value, uint64_t expect, uint64_t now)
 {
@@ -120,14 +129,6 @@ static int by_time(const void *a, const void *b)
 
 static void event_print(const struct event *event, size_t idx, FILE *out)
 {
-	static const char *const f[HISTORY_NR_F] = {
-		[HISTORY_GET] = "get",
-		[HISTORY_PUT] = "put",
-		[HISTORY_INSERT] = "insert",
-		[HISTORY_UPDATE] = "update",
-		[HISTORY_DELETE] = "delete",
-		[HISTORY_CAS] = "cas",
-	};
 	static const char *const type[] = {
 		[HISTORY_OPEN] = "info",
 		[HISTORY_OK] = "ok",
@@ -139,7 +140,7 @@ static void event_print(const struct event *event, size_t idx, FILE *out)
 	fprintf(out, "{\"index\":%zu,\"time\":%" PRIu64 ",\"type\":\"%s\","
 		"\"process\":%" PRIu32 ",\"f\":\"%s\",\"key\":%" PRIu64 ",\"value\":",
 		idx, event->time, event->is_return ? type[op->type] : "invoke",
-		op->process, f[op->f], op->key);
+		op->process, history_f_name[op->f], op->key);
 	if (op->f == HISTORY_DELETE || op->value == HISTORY_ABSENT ||
 	    (reads && (!event->is_return || op->type != HISTORY_OK)))
 		fputs("null}\n", out);

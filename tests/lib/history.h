@@ -35,6 +35,8 @@ enum history_f {
 	HISTORY_NR_F,
 };
 
+extern const char *const history_f_name[HISTORY_NR_F];
+
 enum history_type {
 	HISTORY_OPEN,		/* no response, or one that says that nobody knows */
 	HISTORY_OK,
@@ -112,5 +114,10 @@ int history_check(const struct history_op *op, size_t nr, uint64_t initial,
  * info), process, f, key, value. Returns 0 or -EIO.
  */
 int history_export(const struct history_op *op, size_t nr, FILE *out);
+/*
+ * What that has written, in the order of the invocations; free() *ret_op. -EBADMSG: a
+ * line is none of it, or is a response to nothing. -ENOMEM, -EIO.
+ */
+int history_import(FILE *in, struct history_op **ret_op, size_t *ret_nr);
 
 #endif

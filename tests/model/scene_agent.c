@@ -33,6 +33,7 @@ enum agent_move {
 struct scene_agent {
 	struct pool pool;
 	uint32_t free[SCENE_PAGES];
+	bool clean[SCENE_PAGES];
 	struct sess sess[SCENE_CNODES];
 	struct sess *all[SCENE_CNODES];
 	__u64 hand[SCENE_CNODES][SCENE_PAGES];
@@ -50,7 +51,7 @@ static void make_pool(struct scene *s, struct scene_agent *a)
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
 		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
-		.free = a->free, .owner = s->owner,
+		.free = a->free, .owner = s->owner, .clean = a->clean,
 	};
 }
 
@@ -124,7 +125,8 @@ void scene_agent_open(struct scene *s)
 	make_queues(s, a);
 	for (c = 0; c < SCENE_CNODES; c++)
 		make_session(s, a, c);
-	assert_int_equal(lend_init(&a->lender, &a->pool, 0), 0);
+	assert_int_equal(lend_init(&a->lender, &a->pool, 0,
+				   LEND_SCRUB_NONE), 0);
 	watch_lender(s, a);
 	scene_watch(s, a, offsetof(struct scene_agent, lender));
 	scene_watch(s, s->owner, sizeof(s->owner));

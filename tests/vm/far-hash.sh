@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # libfar's back end verbs on the rdma_rxe of stock kernels: the conformance suite, whose
 # memory nodes soft has at the other end of a veth, and the hash table in a space of the
-# agent, with the histories of tasks that fight for few keys.
+# agent: the histories of tasks that fight for few keys, and what one task posts, against
+# what it posts in virtual time; the trees likewise, by night.
 . "$(dirname "$0")/lib.sh"
 . "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
 
@@ -32,17 +33,17 @@ suite() {
 	say "$(grep -c '^\[ *OK \]' "$case_dir/out") tests of the suite"
 }
 
-# A space of the agent, for --param mnode.config.
+# Spaces of the agent, for --param mnode.config.
 space_config() {
-	printf '[space cache]\nsize = %s\n' "$1" >"$case_dir/mnode.conf"
+	printf '[space %s]\nsize = 16M\nchunk = 1M\n' "$@" >"$case_dir/mnode.conf"
 }
 
-# agent KERNEL OPTION... -- SCRIPT
+# agent KERNEL SPACES OPTION... -- SCRIPT
 agent() {
-	space_config 16M
+	# shellcheck disable=SC2086  # names
+	space_config $2
 	vm_script --kernel "$1" --auth none --no-swapon --mem 300M --swap 16M --pool 96M \
-		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" \
-		--add "$vm_far/hash/test-far-hash-concurrent" "${@:2}"
+		--param "mnode.config=$case_dir/mnode.conf" --add "$vm_far_tool" "${@:3}"
 	expect_status 0
 }
 
@@ -51,15 +52,36 @@ in_space='
 far=/x/far nic=verbs:rxe0,spin_us=0
 $far info || exit 4
 $far space list --nic $nic --node 10.77.0.1 || exit 5
-FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1 FAR_TEST_SPACE=cache \
-	test-far-hash-concurrent elsewhere 2>&1 || exit 6
+export FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1
+FAR_TEST_SPACE=cache test-far-hash-concurrent elsewhere 2>&1 || exit 6
+FAR_TEST_SPACE=counted test-far-hash-counts elsewhere 2>&1 || exit 9
 $far bench index --nic $nic --node 10.77.0.1 --space cache --index hash \
 	--workload A --keys 500 --tasks 4 --ops 2000 --warm-ms 0 || exit 7
 $far space check cache --nic $nic --node 10.77.0.1 || exit 8'
 
 hash() {
-	agent "$1" -- "$in_space"
+	agent "$1" 'cache counted' --add "$vm_far/hash/test-far-hash-concurrent" \
+		--add "$vm_far/hash/test-far-hash-counts" -- "$in_space"
 	expect_out 'linearizable'
+	expect_out '^seed .*; verbs:'
+	say "$(grep -E 'linearizable|^seed' "$case_dir/out" | paste -sd';')"
+}
+
+# shellcheck disable=SC2016
+in_spaces='
+far=/x/far nic=verbs:rxe0,spin_us=0
+for tree in btree art; do
+	FAR_TEST_NIC=$nic FAR_TEST_NODE=10.77.0.1 FAR_TEST_SPACE=$tree \
+		test-far-$tree-concurrent elsewhere 2>&1 || exit 6
+	$far bench index --nic $nic --node 10.77.0.1 --space $tree --index $tree \
+		--workload A --keys 300 --tasks 4 --ops 1000 --warm-ms 0 || exit 7
+	$far space check $tree --nic $nic --node 10.77.0.1 || exit 8
+done'
+
+trees() {
+	agent "$1" 'btree art' --add "$vm_far/btree/test-far-btree-concurrent" \
+		--add "$vm_far/art/test-far-art-concurrent" -- "$in_spaces"
+	[[ $(grep -c linearizable "$case_dir/out") = 2 ]] || wrong "not two histories"
 	say "$(grep 'linearizable' "$case_dir/out")"
 }
 
@@ -69,5 +91,6 @@ for kernel in "${kernels[@]}"; do
 	# Each of its tests opens and connects anew.
 	((nightly)) && tap_case "the conformance suite on $kernel" suite "$kernel"
 	tap_case "the hash table on $kernel, history" hash "$kernel"
+	((nightly)) && tap_case "the trees on $kernel, histories" trees "$kernel"
 done
 tap_end

@@ -67,10 +67,13 @@ is_gone() {
 goes() {
 	within 20 is_gone || fail "not gone after the last close"
 }
-# add KEY=VALUE...: the first device again, with other time-outs.
+# add KEY=VALUE...: the first device again, with these instead of what it had, and with
+# any the default time until it is dead.
 add() {
-	again=$HOT_ADD
-	[ $# = 0 ] || again=$(echo "$HOT_ADD" | sed "s/ dead_after_ms=[0-9]*//")
+	again=" $HOT_ADD"
+	for word in ${1:+dead_after_ms=} "$@"; do
+		again=$(echo "$again" | sed "s/ ${word%%=*}=[^ ]*//")
+	done
 	echo "$again id=0 $*" >$control/hot_add 2>/tmp/err
 }
 # More than when somebody was about to begin.

@@ -259,7 +259,8 @@ vm() {
 # that. In it, "swapped COMMAND" runs what may swap, and "within SECONDS COMMAND"
 # runs COMMAND again and again until it succeeds; 1 if it does not come to that;
 # "kill_mnode" has the host kill the first memory node, "restart_mnode" has it begin
-# anew, and "check_mnode" has it ask for the agent's proof of its pages, without which the run fails.
+# anew, "end_agent" and "kill_agent" have its agent end while its pages are kept
+# (--keep-mnode), and "check_mnode" has it ask for the agent's proof of its pages, without which the run fails.
 vm_script() {
 	local -a options=()
 	while [[ $1 != -- ]]; do
@@ -337,6 +338,12 @@ kill_mnode() {
 }
 restart_mnode() {
 	echo restart-mnode >/run/ask
+}
+end_agent() {
+	echo end-agent >/run/ask
+}
+kill_agent() {
+	echo kill-agent >/run/ask
 }
 check_mnode() {
 	echo check-mnode >/run/ask

@@ -2,11 +2,12 @@
 /*
  * A client's cache of nodes. See cache.h.
  *
- * Buckets of four ways; a way is a pointer to an entry. Readers take no lock: a bucket's
- * sequence number tells them whether somebody has changed it under them, and then they
- * have read nothing. Entries are words that are written and read one by one, and go
- * back to a list of their type, never to the system, so that a late reader reads an
- * entry all the same. Each load acquires and each store releases: the sequence number
+ * Buckets of four ways; a way is a pointer to an entry. An entry has those slots of its node
+ * that lead somewhere, in the order of their symbols, and behind them their indices. Readers
+ * take no lock: a bucket's sequence number tells them whether somebody has changed it under
+ * them, and then they have read nothing. Entries are words that are written and read one by
+ * one, and go back to a list of their size, never to the system, so that a late reader reads
+ * an entry all the same. Each load acquires and each store releases: the sequence number
  * is read last, and made odd first. One writer at a time; a second one leaves it at that.
  */
 #include "cache.h"
@@ -20,15 +21,21 @@
 #include "../base/rng.h"
 
 #define CACHE_WAYS	4u
-#define CACHE_MEAN	160u	/* bytes: an entry and its way, for the number of buckets */
+#define CACHE_MEAN	96u	/* bytes: an entry and its way, for the number of buckets */
 #define CACHE_TRIES	32u	/* buckets that are looked at for something to evict */
 
 enum { AT_ADDR, AT_WAY, AT_EPOCH, AT_HEADER, AT_SLOT };
 
+/* Slots that an entry has room for, by its size. */
+static const uint16_t rooms[] = { 2, 4, 6, 10, 14, 22, 30, 62, 126, ART_SYMBOLS };
+
+#define CACHE_SIZES	(sizeof(rooms) / sizeof(rooms[0]))
+#define NO_SLOT		UINT64_MAX	/* its symbol is above all others */
+
 struct cache_entry {
 	struct cache_entry *next;	/* of the free ones; the writer's */
 	struct cache_entry *also;	/* of all */
-	unsigned type;
+	unsigned size;			/* its index in rooms */
 	_Atomic(uint64_t) at[];
 };
 
@@ -44,7 +51,7 @@ struct art_cache {
 	struct cache_bucket *bucket;
 	atomic_flag writing;		/* covers what follows, and all sequence numbers */
 	struct far_rng rng;
-	struct cache_entry *free[ART_TYPES];
+	struct cache_entry *free[CACHE_SIZES];
 	struct cache_entry *all;	/* every entry there is */
 };
 
@@ -58,14 +65,38 @@ static void store(_Atomic(uint64_t) *word, uint64_t value)
 	atomic_store_explicit(word, value, memory_order_release);
 }
 
-static size_t entry_len(unsigned type)
+/* Words of indices, a byte each. A node that fills the largest entry has none to say. */
+static unsigned index_words(unsigned room)
 {
-	return sizeof(struct cache_entry) + (AT_SLOT + art_type_slots(type)) * 8;
+	return room == ART_SYMBOLS ? 0 : (room + 7) / 8;
 }
 
-uint64_t art_cache_cost(unsigned type)
+static size_t entry_len(unsigned size)
 {
-	return entry_len(type) + sizeof(struct cache_bucket) / CACHE_WAYS;
+	return sizeof(struct cache_entry) +
+	       (AT_SLOT + rooms[size] + index_words(rooms[size])) * 8;
+}
+
+/* The least entry for so many slots. */
+static unsigned entry_size(unsigned live)
+{
+	unsigned size = 0;
+
+	while (rooms[size] < live)
+		size++;
+	return size;
+}
+
+uint64_t art_cache_cost(unsigned live)
+{
+	return entry_len(entry_size(live)) + art_cache_overhead() -
+	       sizeof(struct cache_entry) - AT_SLOT * 8;
+}
+
+uint64_t art_cache_overhead(void)
+{
+	return sizeof(struct cache_entry) + AT_SLOT * 8 +
+	       sizeof(struct cache_bucket) / CACHE_WAYS;
 }
 
 int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
@@ -129,35 +160,51 @@ static uint64_t way_hash(const struct art_key *key, unsigned depth)
 	return XXH3_64bits(key->data, depth);
 }
 
+/* The first slot with that symbol or a greater one. */
+static unsigned entry_find(const struct cache_entry *entry, unsigned symbol)
+{
+	unsigned lo = 0, hi = rooms[entry->size], mid;
+
+	while (lo < hi) {
+		mid = (lo + hi) / 2;
+		if (art_slot_symbol(load(&entry->at[AT_SLOT + mid])) < symbol)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The index in its node of slot i. In the greatest type that is its symbol. */
+static unsigned entry_index(const struct cache_entry *entry, unsigned type, unsigned i,
+			    unsigned symbol)
+{
+	unsigned room = rooms[entry->size];
+
+	if (type == ART_TYPES - 1 || room == ART_SYMBOLS)
+		return symbol;
+	return load(&entry->at[AT_SLOT + room + i / 8]) >> (8 * (i % 8)) & 0xff;
+}
+
 /* The key's slot in an entry that may change meanwhile. */
 static bool entry_look(const struct cache_entry *entry, const struct art_key *key,
 		       struct art_hint *hint)
 {
-	unsigned depth, type, symbol, nr, i, n;
+	unsigned depth, symbol, i;
 	uint64_t slot;
 
 	hint->epoch = load(&entry->at[AT_EPOCH]);
 	hint->header = load(&entry->at[AT_HEADER]);
 	depth = art_header_depth(hint->header);
-	type = art_header_type(hint->header);
 	hint->slot = 0;
-	if (type != entry->type)
-		return false;
 	if (depth > key->len || way_hash(key, depth) != load(&entry->at[AT_WAY]))
 		return false;
 	symbol = art_symbol(key->data, key->len, depth);
-	nr = art_type_slots(type);
-	i = art_first_slot(type, symbol);
-	for (n = 0; n < nr; n++) {
-		slot = load(&entry->at[AT_SLOT + i]);
-		if (!(slot & ART_USED))
-			break;
-		hint->at = i;
-		if (art_slot_symbol(slot) == symbol) {
-			hint->slot = art_pointee(slot) ? slot & ~ART_FROZEN : 0;
-			break;
-		}
-		i = i + 1 == nr ? 0 : i + 1;
+	i = entry_find(entry, symbol);
+	slot = i < rooms[entry->size] ? load(&entry->at[AT_SLOT + i]) : NO_SLOT;
+	if (art_slot_symbol(slot) == symbol) {
+		hint->slot = slot;
+		hint->at = entry_index(entry, art_header_type(hint->header), i, symbol);
 	}
 	return true;
 }
@@ -201,28 +248,28 @@ static void way_clear(struct art_cache *cache, struct cache_bucket *bucket, unsi
 	atomic_store_explicit(&bucket->way[i], NULL, memory_order_release);
 	store(&entry->at[AT_ADDR], FAR_NIL);
 	bucket_end(bucket);
-	entry->next = cache->free[entry->type];
-	cache->free[entry->type] = entry;
+	entry->next = cache->free[entry->size];
+	cache->free[entry->size] = entry;
 }
 
-static struct cache_entry *entry_make(struct art_cache *cache, unsigned type)
+static struct cache_entry *entry_make(struct art_cache *cache, unsigned size)
 {
 	struct cache_entry *entry;
 
-	if (load(&cache->bytes) + entry_len(type) > cache->limit)
+	if (load(&cache->bytes) + entry_len(size) > cache->limit)
 		return NULL;
-	entry = calloc(1, entry_len(type));
+	entry = calloc(1, entry_len(size));
 	if (!entry)
 		return NULL;
-	entry->type = type;
+	entry->size = size;
 	entry->also = cache->all;
 	cache->all = entry;
-	store(&cache->bytes, load(&cache->bytes) + entry_len(type));
+	store(&cache->bytes, load(&cache->bytes) + entry_len(size));
 	return entry;
 }
 
-/* Throws out one of that type that lies near a random place. */
-static void evict(struct art_cache *cache, unsigned type)
+/* Throws out one of that size that lies near a random place. */
+static void evict(struct art_cache *cache, unsigned size)
 {
 	size_t at = far_rng_next(&cache->rng);
 	unsigned i, k;
@@ -233,7 +280,7 @@ static void evict(struct art_cache *cache, unsigned type)
 		for (k = 0; k < CACHE_WAYS; k++) {
 			struct cache_entry *entry = way_get(bucket, k);
 
-			if (entry && entry->type == type) {
+			if (entry && entry->size == size) {
 				way_clear(cache, bucket, k);
 				return;
 			}
@@ -241,19 +288,19 @@ static void evict(struct art_cache *cache, unsigned type)
 	}
 }
 
-static struct cache_entry *entry_take(struct art_cache *cache, unsigned type)
+static struct cache_entry *entry_take(struct art_cache *cache, unsigned size)
 {
 	struct cache_entry *entry;
 
-	if (!cache->free[type]) {
-		entry = entry_make(cache, type);
+	if (!cache->free[size]) {
+		entry = entry_make(cache, size);
 		if (entry)
 			return entry;
-		evict(cache, type);
+		evict(cache, size);
 	}
-	entry = cache->free[type];
+	entry = cache->free[size];
 	if (entry)
-		cache->free[type] = entry->next;
+		cache->free[size] = entry->next;
 	return entry;
 }
 
@@ -286,14 +333,47 @@ static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket, ui
 	return i;
 }
 
+/* Indices of a node's slots that lead somewhere, in the order of symbols; how many. */
+static unsigned slots_sort(const struct art_node *node, uint16_t *ret_at)
+{
+	unsigned nr = art_type_slots(art_header_type(node->header));
+	unsigned n = 0, i, k, symbol;
+
+	for (i = 0; i < nr; i++) {
+		symbol = art_slot_symbol(node->slot[i]);
+		if (!art_pointee(node->slot[i]) || symbol >= ART_SYMBOLS)
+			continue;
+		for (k = n++; k && art_slot_symbol(node->slot[ret_at[k - 1]]) > symbol; k--)
+			ret_at[k] = ret_at[k - 1];
+		ret_at[k] = i;
+	}
+	return n;
+}
+
+static void entry_fill(struct cache_entry *entry, const struct art_node *node,
+		       const uint16_t *at, unsigned nr)
+{
+	unsigned room = rooms[entry->size], i, k;
+	uint64_t word;
+
+	for (i = 0; i < room; i++)
+		store(&entry->at[AT_SLOT + i],
+		      i < nr ? node->slot[at[i]] & ~ART_FROZEN : NO_SLOT);
+	for (i = 0; i < index_words(room); i++) {
+		for (word = 0, k = 0; k < 8 && 8 * i + k < nr; k++)
+			word |= (uint64_t)(at[8 * i + k] & 0xff) << (8 * k);
+		store(&entry->at[AT_SLOT + room + i], word);
+	}
+}
+
 static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
 		      const struct art_node *node, uint32_t epoch)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
-	unsigned type = art_header_type(node->header);
 	unsigned way = way_for(cache, bucket, addr);
-	struct cache_entry *entry = entry_take(cache, type);
-	unsigned i;
+	uint16_t at[ART_SYMBOLS];
+	unsigned nr = slots_sort(node, at);
+	struct cache_entry *entry = entry_take(cache, entry_size(nr));
 
 	if (!entry)
 		return;
@@ -302,8 +382,7 @@ static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
 	store(&entry->at[AT_WAY], key_way);
 	store(&entry->at[AT_EPOCH], epoch);
 	store(&entry->at[AT_HEADER], node->header);
-	for (i = 0; i < art_type_slots(type); i++)
-		store(&entry->at[AT_SLOT + i], node->slot[i]);
+	entry_fill(entry, node, at, nr);
 	atomic_store_explicit(&bucket->way[way], entry, memory_order_release);
 	bucket_end(bucket);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A client's cache of nodes: what was in them when they were READ. Lossy, within a
+ * A client's cache of nodes: what they led to when they were READ. Lossy, within a
  * budget of bytes, shared by all threads; nobody waits for anybody.
  *
  * Nodes are found by their far address, so that the cached slots of one lead to the
@@ -37,8 +37,12 @@ void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key 
 		   const struct art_node *node, uint32_t epoch);
 void art_cache_drop(struct art_cache *cache, uint64_t addr);
 
-/* Bytes that a node of a type takes, its way in a bucket included. */
-uint64_t art_cache_cost(unsigned type);
+/*
+ * Bytes that a node takes of which so many slots lead somewhere, its way in a bucket included;
+ * and of these what is no slot and no index.
+ */
+uint64_t art_cache_cost(unsigned live);
+uint64_t art_cache_overhead(void);
 
 /* Bytes in use. */
 uint64_t art_cache_bytes(const struct art_cache *cache);

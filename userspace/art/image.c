@@ -278,18 +278,15 @@ static uint64_t classic_bytes(unsigned live)
 static int cached_block(void *arg, const struct art_item *item)
 {
 	struct far_art_cached *cached = arg;
-	unsigned type, depth;
-	uint64_t cost;
+	unsigned depth, live;
 
 	if (item->kind != ART_ITEM_NODE)
 		return 0;
-	type = art_header_type(item->node->header);
 	depth = art_header_depth(item->node->header);
-	cost = art_cache_cost(type);
-	cached->all += cost;
-	cached->keyed += cost + depth;
-	cached->classic += cost + depth + classic_bytes(art_node_live(item->node)) -
-			   8 * art_type_slots(type);
+	live = art_node_live(item->node);
+	cached->all += art_cache_cost(live);
+	cached->keyed += art_cache_cost(live) + depth;
+	cached->classic += art_cache_overhead() + classic_bytes(live) + depth;
 	return 0;
 }
 

@@ -175,6 +175,47 @@ int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 	return mac_check(right, mac, sizeof(right));
 }
 
+/* ---- heartbeats and grants ------------------------------------------------------ */
+
+void auth_sign_beat(const struct auth_key *key, uint64_t handle,
+		    struct odrp_wire_beat *beat)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_said said;
+	unsigned int nr = odrp_auth_pack_beat(htobe64(handle), beat, &said, piece);
+
+	hmac(key->k, sizeof(key->k), piece, nr, sizeof(beat->mac), beat->mac);
+}
+
+int auth_check_beat(const struct auth_key *key, uint64_t handle,
+		    const struct odrp_wire_beat *beat)
+{
+	struct odrp_wire_beat right = *beat;
+
+	auth_sign_beat(key, handle, &right);
+	return mac_check(right.mac, beat->mac, sizeof(right.mac));
+}
+
+void auth_sign_grant(const struct auth_key *key, uint64_t handle,
+		     struct odrp_wire_signed_grant *grant)
+{
+	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
+	struct odrp_auth_said said;
+	unsigned int nr = odrp_auth_pack_grant(htobe64(handle), &grant->grant, &said,
+					       piece);
+
+	hmac(key->k, sizeof(key->k), piece, nr, sizeof(grant->mac), grant->mac);
+}
+
+int auth_check_grant(const struct auth_key *key, uint64_t handle,
+		     const struct odrp_wire_signed_grant *grant)
+{
+	struct odrp_wire_signed_grant right = *grant;
+
+	auth_sign_grant(key, handle, &right);
+	return mac_check(right.mac, grant->mac, sizeof(right.mac));
+}
+
 /* ---- counters -------------------------------------------------------------------- */
 
 static uint64_t *word_of(struct auth_window *w, uint64_t counter)

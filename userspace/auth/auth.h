@@ -60,6 +60,16 @@ int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len,
 		      const uint8_t mac[ODRP_AUTH_MAC]);
 
+/* Of heartbeats and grants; handle: of the handshake that made the key. */
+void auth_sign_beat(const struct auth_key *key, uint64_t handle,
+		    struct odrp_wire_beat *beat);
+int auth_check_beat(const struct auth_key *key, uint64_t handle,
+		    const struct odrp_wire_beat *beat);
+void auth_sign_grant(const struct auth_key *key, uint64_t handle,
+		     struct odrp_wire_signed_grant *grant);
+int auth_check_grant(const struct auth_key *key, uint64_t handle,
+		     const struct odrp_wire_signed_grant *grant);
+
 /**
  * struct auth_window - which counters of a K have been seen; all zero: none
  * @top:	the highest

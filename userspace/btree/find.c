@@ -295,11 +295,8 @@ int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 
 int btree_find_near(struct btree_op *op, struct btree_way *ret_way)
 {
-	enum btree_part part = BTREE_NEARBY;
+	enum btree_part part = op->tree->without & BTREE_NO_NEAR ? BTREE_WHOLE : BTREE_NEARBY;
 
-	/* one READ of a small leaf costs less than two, and says more */
-	if (op->tree->without & BTREE_NO_NEAR || op->tree->geo[0].len <= BTREE_LEAF_BYTES)
-		part = BTREE_WHOLE;
 	return find_part(op, op->key, 0, 0, part, op->node, ret_way);
 }
 

@@ -65,7 +65,7 @@ const char *far_node_words(int err)
 		return "expected an IPv4 address, with verbs HOST or HOST:PORT, or a number "
 		       "from 0 for a memory node of this process";
 	case -EHOSTUNREACH:
-		return "no such node";
+		return "no such node, or it does not answer";
 	case -ECONNREFUSED:
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:

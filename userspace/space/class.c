@@ -5,9 +5,10 @@
 #include "class.h"
 
 /*
- * In words of 8 bytes. Up to 1 KiB a block is at most a fifth larger than what it is for,
- * if that has 16 bytes; above, these are the largest sizes of which a given number fits
- * into a page: at most a third of a block is lost to its class, and little of the page.
+ * In words of 8 bytes. Up to 64 bytes a block is at most 7 bytes larger than what it is
+ * for, if that has 16: 17 bytes get 24. From 26 bytes to 1 KiB it is at most a quarter
+ * larger: 257 bytes get 320. Above, these are the largest sizes of which a given number
+ * fits into a page: at most a third of a block is lost to its class, and little of the page.
  */
 static const uint16_t words[FAR_NR_CLASSES] = {
 	0, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 72, 80, 88,

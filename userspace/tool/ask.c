@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An answer that there is no such node comes at once. */
+/* That there is no such node is known at once, or after nobody has answered. */
 #define SILENCE_S	1.0
 
 void ask_start(struct ask *ask, const char *node)
@@ -30,5 +30,5 @@ void ask_end(struct ask *ask, int err, char *why, size_t why_len)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	waited = now.tv_sec - ask->begin.tv_sec + (now.tv_nsec - ask->begin.tv_nsec) / 1e9;
 	if ((err == -EHOSTUNREACH || err == -ETIMEDOUT) && waited >= SILENCE_S)
-		snprintf(why + len, why_len - len, " (no answer in %.1f s)", waited);
+		snprintf(why + len, why_len - len, " (after %.1f s)", waited);
 }

@@ -36,8 +36,11 @@ static bool covers_field(const struct wrc_prog *prog, const struct wrc_patch *p)
 	for (i = 0; i < prog->nr_patches; i++) {
 		const struct wrc_patch *q = &prog->patch[i];
 
-		if (same_field(prog, p, q))
-			mask |= ((1u << q->width) - 1) << q->field_off;
+		if (!same_field(prog, p, q))
+			continue;
+		if ((unsigned int)q->field_off + q->width > field_of(q)->width)
+			return false;
+		mask |= ((1u << q->width) - 1) << q->field_off;
 	}
 	return mask == (1u << field_of(p)->width) - 1;
 }

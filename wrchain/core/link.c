@@ -309,6 +309,8 @@ static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 	const struct wrc_word *w;
 	int err;
 
+	if (insn >= prog->nr_insn)
+		return -ERANGE;
 	err = add_word(prog, kind, insn);
 	if (err)
 		return err;
@@ -488,11 +490,42 @@ static int target_check(const struct wrc_prog *prog, unsigned int i)
 	return insn->target > i ? 0 : -EINVAL;
 }
 
+/* What the builder has refused one by one, of a program as a whole. */
+static bool are_insns(const struct wrc_prog *prog)
+{
+	unsigned int i;
+
+	for (i = 0; i < prog->nr_insn; i++)
+		if (!wrc_opdef(prog->insn[i].op) ||
+		    prog->insn[i].nr_sge > WRC_INSN_SGE)
+			return false;
+	return true;
+}
+
+static bool is_number(const struct wrc_prog *prog, __u8 insn)
+{
+	return insn == WRC_NONE || insn < prog->nr_insn;
+}
+
+/* Each instruction that it names is there. */
+static bool are_numbers(const struct wrc_prog *prog)
+{
+	const struct wrc_hold *h = &prog->hold;
+
+	return is_number(prog, h->slot_taken) && is_number(prog, h->page_taken) &&
+	       is_number(prog, h->page_put) && is_number(prog, h->swapped) &&
+	       is_number(prog, h->umr) && is_number(prog, prog->post) &&
+	       is_number(prog, prog->map) && is_number(prog, prog->choice);
+}
+
 int wrc_link(struct wrc_prog *prog)
 {
 	unsigned int i;
 	int err = 0;
 
+	if (prog->nr_insn > WRC_MAX_INSN || !are_insns(prog) ||
+	    !are_numbers(prog))
+		return -EINVAL;
 	if (!prog->nr_head || nr_loop_insns(prog) == prog->nr_insn)
 		return -EINVAL;
 	if (prog->node)

@@ -127,7 +127,8 @@ int wrc_turn_size(struct wrc_prog *prog, unsigned int more)
 	unsigned int i;
 	int err = 0;
 
-	if (prog->turns == WRC_NONE)
+	if (!prog->nr_reads || prog->nr_reads > WRC_TURN_READS ||
+	    (unsigned int)prog->turns + prog->nr_reads > prog->nr_insn)
 		return -EINVAL;
 	prog->nr_turns = 0;
 	for (i = 0; !err && i < prog->nr_insn; i++)

@@ -39,6 +39,15 @@ struct nic_node_ops {
 	 */
 	int (*freeze)(struct nic *nic);
 	void (*thaw)(struct nic *nic);
+	/*
+	 * All queue pairs of a limit together move no more payload than so many bytes
+	 * a second (0: as many as they can), sent and received.  rate_set() makes one
+	 * if *rate is 0.  All NULL: this NIC cannot.
+	 */
+	int (*rate_set)(struct nic *nic, uint64_t bytes_per_s, uint32_t *rate);
+	/* Its queue pairs have none then. */
+	void (*rate_free)(struct nic *nic, uint32_t rate);
+	int (*qp_limit)(struct nic *nic, uint32_t qpn, uint32_t rate);
 };
 
 /**

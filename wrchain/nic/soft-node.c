@@ -67,10 +67,31 @@ static void soft_thaw(struct nic *nic)
 	soft_leave(nic, 0);
 }
 
+static int soft_rate_set(struct nic *nic, uint64_t bytes_per_s, uint32_t *rate)
+{
+	struct snic *snic = soft_enter(nic);
+
+	return soft_leave(nic, *rate ? snic_rate_set(snic, *rate, bytes_per_s) :
+				       snic_rate_new(snic, bytes_per_s, rate));
+}
+
+static void soft_rate_free(struct nic *nic, uint32_t rate)
+{
+	soft_leave(nic, snic_rate_free(soft_enter(nic), rate));
+}
+
+static int soft_qp_limit(struct nic *nic, uint32_t qpn, uint32_t rate)
+{
+	return soft_leave(nic, snic_qp_limit(soft_enter(nic), qpn, rate));
+}
+
 const struct nic_node_ops soft_node_ops = {
 	.ksm_create = soft_ksm_create,
 	.cq_info = soft_cq_info,
 	.qp_loop = soft_qp_loop,
 	.freeze = soft_freeze,
 	.thaw = soft_thaw,
+	.rate_set = soft_rate_set,
+	.rate_free = soft_rate_free,
+	.qp_limit = soft_qp_limit,
 };

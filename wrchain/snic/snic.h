@@ -185,6 +185,22 @@ int snic_qp_query(struct snic *nic, uint32_t qpn, struct snic_qp_info *ret_info)
  * backwards: no effect. */
 int snic_qp_doorbell(struct snic *nic, uint32_t qpn, uint16_t pi);
 
+/* ---- limits of rate ----------------------------------------------------- */
+
+#define SNIC_RATE_MAX	(UINT64_C(1) << 34)	/* bytes a second */
+
+/*
+ * Queue pairs of one limit together move so many bytes of payload a second on the wire,
+ * sent and received; 0: as many as they can.  A number that is never 0.  -ERANGE: more
+ * than SNIC_RATE_MAX.  -ENOMEM.
+ */
+int snic_rate_new(struct snic *nic, uint64_t bytes_per_s, uint32_t *ret_rate);
+int snic_rate_set(struct snic *nic, uint32_t rate, uint64_t bytes_per_s);
+/* Its queue pairs have none then. */
+int snic_rate_free(struct snic *nic, uint32_t rate);
+/* In any state; rate 0: none. */
+int snic_qp_limit(struct snic *nic, uint32_t qpn, uint32_t rate);
+
 /* ---- RDMA CM (TCP port space, IPv4) ------------------------------------ */
 
 enum snic_cm_event_type {

@@ -28,6 +28,10 @@
  * odrp_auth_bound | what is sent): so it counts between these addresses and for this
  * queue pair only, and once.
  *
+ * Heartbeats and grants (ODRP_WIRE_F_SIGNED of wire.h) have the first 16 bytes of
+ * HMAC(K, struct odrp_auth_said | what is in front of the MAC).  They count for the
+ * connection of that handshake, as it is the only one under its K that carries any.
+ *
  * Both ends pack here what is hashed, without copying it: no function of this file
  * calls another library.
  */
@@ -35,6 +39,7 @@
 #define _ODRP_AUTH_H
 
 #include <linux/types.h>
+#include <odrp/wire.h>
 
 #define ODRP_AUTH_MAGIC		0x4f444155u	/* "ODAU" */
 #define ODRP_AUTH_FAR_MAGIC	0x4f444146u	/* "ODAF" */
@@ -63,6 +68,8 @@ enum odrp_auth_what {
 	ODRP_AUTH_REQ		= 3,
 	ODRP_AUTH_REP		= 4,
 	ODRP_AUTH_REJ		= 5,
+	ODRP_AUTH_BEAT		= 6,
+	ODRP_AUTH_GRANT		= 7,
 };
 
 /**
@@ -263,6 +270,21 @@ struct odrp_auth_bound {
 	__u8	mnode_addr[ODRP_AUTH_ADDR];
 };
 
+/**
+ * struct odrp_auth_said - in front of what the MAC of a heartbeat or grant is made of,
+ * 16 bytes; never sent
+ * @what:	enum odrp_auth_what
+ * @version:	ODRP_AUTH_VERSION
+ * @resv:	0
+ * @handle:	of the handshake
+ */
+struct odrp_auth_said {
+	__u8	what;
+	__u8	version;
+	__u8	resv[6];
+	__be64	handle;
+};
+
 /* Bytes to be hashed, one piece behind the other. */
 struct odrp_auth_piece {
 	const void *p;
@@ -327,6 +349,38 @@ odrp_auth_pack_bound(const struct odrp_auth_bound *b, const void *p, __u32 len,
 	ret[0].len = sizeof(*b);
 	ret[1].p = p;
 	ret[1].len = len;
+	return 2;
+}
+
+/* The MAC of a heartbeat; said: memory for one. */
+static inline unsigned int
+odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b,
+		    struct odrp_auth_said *said, struct odrp_auth_piece *ret)
+{
+	*said = (struct odrp_auth_said){
+		.what = ODRP_AUTH_BEAT, .version = ODRP_AUTH_VERSION,
+		.handle = handle,
+	};
+	ret[0].p = said;
+	ret[0].len = sizeof(*said);
+	ret[1].p = b;
+	ret[1].len = __builtin_offsetof(struct odrp_wire_beat, mac);
+	return 2;
+}
+
+/* That of a grant. */
+static inline unsigned int
+odrp_auth_pack_grant(__be64 handle, const struct odrp_wire_grant *g,
+		     struct odrp_auth_said *said, struct odrp_auth_piece *ret)
+{
+	*said = (struct odrp_auth_said){
+		.what = ODRP_AUTH_GRANT, .version = ODRP_AUTH_VERSION,
+		.handle = handle,
+	};
+	ret[0].p = said;
+	ret[0].len = sizeof(*said);
+	ret[1].p = g;
+	ret[1].len = sizeof(*g);
 	return 2;
 }
 
@@ -430,5 +484,12 @@ ODRP_AUTH_AT(odrp_auth_bound, qpn, 4);
 ODRP_AUTH_AT(odrp_auth_bound, counter, 8);
 ODRP_AUTH_AT(odrp_auth_bound, cnode_addr, 16);
 ODRP_AUTH_AT(odrp_auth_bound, mnode_addr, 32);
+
+ODRP_AUTH_ASSERT(ODRP_AUTH_MAC == ODRP_WIRE_MAC);
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_said) == 16);
+ODRP_AUTH_AT(odrp_auth_said, what, 0);
+ODRP_AUTH_AT(odrp_auth_said, version, 1);
+ODRP_AUTH_AT(odrp_auth_said, resv, 2);
+ODRP_AUTH_AT(odrp_auth_said, handle, 8);
 
 #endif /* _ODRP_AUTH_H */

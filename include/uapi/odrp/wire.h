@@ -53,6 +53,7 @@ enum odrp_wire_role {
 /* Feature bits: a hello says what its CNode understands, the admin accept which of
  * these hold for the session. */
 #define ODRP_WIRE_F_KEYED	1u	/* translation in the NIC */
+#define ODRP_WIRE_F_SIGNED	2u	/* MACs of heartbeats and grants */
 
 /*
  * ODRP_WIRE_F_KEYED.  The CNode READs and WRITEs the pages of its slots itself, by
@@ -65,6 +66,15 @@ enum odrp_wire_role {
  */
 #define ODRP_WIRE_KEY_SLOTS	8192
 #define ODRP_WIRE_KEY_STRIDE	16384
+
+/*
+ * ODRP_WIRE_F_SIGNED, of a session whose two ends have shaken hands (auth.h).  The MAC
+ * of a heartbeat stands in it, that of a grant behind it (struct
+ * odrp_wire_signed_grant).  Under one K @beat, and @epoch, only grow: what is not above
+ * the last that counted, or has a wrong MAC, counts for nothing.  One that is seen in
+ * part has a wrong MAC, so whoever finds one looks again the next time.
+ */
+#define ODRP_WIRE_MAC		16
 
 /* The chain types; also the index of a queue pair within a queue. */
 enum odrp_wire_chain {
@@ -260,7 +270,7 @@ struct odrp_wire_req {
 
 /**
  * struct odrp_wire_beat - what the CNode writes every beat_ms, 64 bytes
- * @beat:	changes with each write
+ * @beat:	changes with each write; ODRP_WIRE_F_SIGNED: grows
  * @used:	pages mapped or being mapped, and frees not yet answered
  * @want:	pages it could use (at least @used)
  * @lease_held:	the lease it keeps to at this moment: never more than the last
@@ -268,7 +278,7 @@ struct odrp_wire_req {
  * @ctl_raddr:	where the MNode RDMA-WRITEs struct odrp_wire_grant over the
  * @ctl_rkey:	admin connection; rkey 0: not yet
  * @flags:	ODRP_WIRE_BEAT_*
- * @resv:	0
+ * @mac:	ODRP_WIRE_F_SIGNED: of all that.  Else 0
  */
 struct odrp_wire_beat {
 	__be64	beat;
@@ -278,14 +288,14 @@ struct odrp_wire_beat {
 	__be64	ctl_raddr;
 	__be32	ctl_rkey;
 	__be32	flags;
-	__u8	resv[16];
+	__u8	mac[ODRP_WIRE_MAC];
 };
 
 #define ODRP_WIRE_BEAT_BYE	1u	/* leaves: its pages go with the connection */
 
 /**
  * struct odrp_wire_grant - what the MNode writes back when it changes, 32 bytes
- * @epoch:	changes with each write
+ * @epoch:	changes with each write; ODRP_WIRE_F_SIGNED: grows
  * @lease:	pages the CNode may have mapped from now on.  A store that would
  *		need one more fails on the CNode.  They are in the CNode's free
  *		ring before it is told, so that it does not run empty while it
@@ -298,6 +308,16 @@ struct odrp_wire_grant {
 	__be64	lease;
 	__be32	flags;
 	__u8	resv[12];
+};
+
+/**
+ * struct odrp_wire_signed_grant - what is written with ODRP_WIRE_F_SIGNED, 48 bytes
+ * @grant:	as without
+ * @mac:	of that
+ */
+struct odrp_wire_signed_grant {
+	struct odrp_wire_grant grant;
+	__u8	mac[ODRP_WIRE_MAC];
 };
 
 #define ODRP_WIRE_GRANT_DRAIN	1u	/* operator: please swap off and leave */
@@ -396,10 +416,16 @@ ODRP_WIRE_AT(odrp_wire_beat, lease_held, 24);
 ODRP_WIRE_AT(odrp_wire_beat, ctl_raddr, 32);
 ODRP_WIRE_AT(odrp_wire_beat, ctl_rkey, 40);
 ODRP_WIRE_AT(odrp_wire_beat, flags, 44);
+ODRP_WIRE_AT(odrp_wire_beat, mac, 48);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_grant) == 32);
 ODRP_WIRE_AT(odrp_wire_grant, lease, 8);
 ODRP_WIRE_AT(odrp_wire_grant, flags, 16);
+ODRP_WIRE_AT(odrp_wire_grant, resv, 20);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_signed_grant) == 48);
+ODRP_WIRE_AT(odrp_wire_signed_grant, grant, 0);
+ODRP_WIRE_AT(odrp_wire_signed_grant, mac, 32);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_reject) == 16);
 ODRP_WIRE_AT(odrp_wire_reject, status, 6);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <log.h>
 #include <snic/cm/cm.h>
 #include "agent.h"
@@ -220,6 +222,54 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 		open_node(b, i);
 }
 
+/* ---- another agent ----------------------------------------------------------------- */
+
+/* Only what is there: a file of tables is mostly holes. */
+static int copy_file(int from)
+{
+	off_t at = 0, end, len = lseek(from, 0, SEEK_END);
+	static uint8_t buf[1 << 16];
+	int to = memfd_create("copy", MFD_CLOEXEC);
+	ssize_t n;
+
+	assert_true(to >= 0);
+	assert_int_equal(ftruncate(to, len), 0);
+	while ((at = lseek(from, at, SEEK_DATA)) >= 0) {
+		end = lseek(from, at, SEEK_HOLE);
+		for (; at < end; at += n) {
+			n = pread(from, buf, end - at < (off_t)sizeof(buf) ?
+				  end - at : (off_t)sizeof(buf), at);
+			assert_true(n > 0);
+			assert_int_equal(pwrite(to, buf, n, at), n);
+		}
+	}
+	return to;
+}
+
+void bed_copy_kept(const struct bed *b, int ret_fd[KEEP_FILES])
+{
+	unsigned int i;
+
+	for (i = 0; i < KEEP_FILES; i++)
+		ret_fd[i] = copy_file(b->m.keep.fd[i]);
+}
+
+/* The NIC is the same, and nothing that was made on it is left. */
+void bed_restart(struct bed *b, const int fd[KEEP_FILES])
+{
+	char why[CONF_WHY_MAX];
+	unsigned int i;
+
+	manager_fini(&b->m);
+	for (i = 1; i < 10000; i++)
+		snic_cm_unlisten(b->host.nic, i);
+	if (manager_adopt(&b->m, &b->opts.conf, b->nic, fd, why))
+		fail_msg("manager_adopt: %s", why);
+	for (i = 0; i < b->nr_nodes; i++)
+		know_node(b, &b->nodes[i], i);
+	b->work_at = b->now + 1;
+}
+
 static void close_node(struct bed_node *n)
 {
 	if (n->cnode)
@@ -384,7 +434,7 @@ void bed_drop(struct bed *b, unsigned int node, uint64_t slot)
 	struct sess *s;
 
 	cnode_info(b->nodes[node].cnode, &info);
-	s = manager_find(&b->m, info.session);
+	s = manager_find_wire(&b->m, info.session);
 	assert_non_null(s);
 	assert_true(s->tt.entries[slot]);
 	s->tt.entries[slot] = 0;

@@ -103,6 +103,11 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	      unsigned int nr_nodes);
 void bed_close(struct bed *b);
 
+/* Copies of what the agent keeps for the next one, as it is at this moment. */
+void bed_copy_kept(const struct bed *b, int ret_fd[KEEP_FILES]);
+/* The agent is gone, without a word, and another one takes these files over. */
+void bed_restart(struct bed *b, const int fd[KEEP_FILES]);
+
 /* Runs until something happened; false: for long nothing has. */
 bool bed_pump(void *arg);
 /* Runs the NICs that long, nothing else. */

@@ -207,3 +207,19 @@ void cnode_sign(struct cnode *c, const struct odrp_wire_hello *h, uint32_t qpn,
 	};
 	auth_sign_req(&c->proof.key, bound, ret_req);
 }
+
+void cnode_sign_beat(const struct cnode *c, struct odrp_wire_beat *beat)
+{
+	if (c->info.signs)
+		auth_sign_beat(&c->proof.key, c->proof.handle, beat);
+}
+
+bool cnode_grant_counts(const struct cnode *c, const struct odrp_wire_signed_grant *g,
+			uint64_t epoch)
+{
+	uint64_t nr = be64toh(g->grant.epoch);
+
+	if (!c->info.signs)
+		return nr != epoch;
+	return nr > epoch && !auth_check_grant(&c->proof.key, c->proof.handle, g);
+}

@@ -216,6 +216,12 @@ static int ask(struct cnode *c, uint32_t qpn, const struct odrp_wire_hello *h,
 
 /* ---- admin -------------------------------------------------------------------- */
 
+static uint32_t offered(const struct cnode *c)
+{
+	return (c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0) |
+	       (c->proof.handle && !c->cfg.bare_beats ? ODRP_WIRE_F_SIGNED : 0);
+}
+
 static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 {
 	struct odrp_wire_admin_accept a;
@@ -237,12 +243,13 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 		.used = c->info.used, .grants = c->info.grants,
 		.answers = c->info.answers,
 		.keyed = be32toh(a.features) & ODRP_WIRE_F_KEYED,
+		.signs = be32toh(a.features) & ODRP_WIRE_F_SIGNED,
 	};
-	if (be32toh(a.features) & ~(c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0))
+	if (be32toh(a.features) & ~offered(c))
 		return -EPROTO;
 	c->keys_rkey = be32toh(a.keys_rkey);
 	/* The accept says the lease; what came before it counts no more. */
-	c->epoch = be64toh(c->mem->grant.epoch);
+	c->epoch = c->info.signs ? 0 : be64toh(c->mem->signed_grant.grant.epoch);
 	c->tt_rkey = be32toh(a.tt_rkey);
 	c->beat_raddr = be64toh(a.beat_raddr);
 	c->beat_rkey = be32toh(a.beat_rkey);
@@ -290,8 +297,8 @@ static int open_admin(struct cnode *c, struct cnode_refusal *no)
 	h.queue = htobe16(again ? c->info.queues : c->cfg.queues);
 	h.depth = htobe16(again ? c->info.depth : c->cfg.depth);
 	h.nr_slots = htobe64(c->cfg.nr_slots);
-	h.features = htobe32(c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0);
 	r = cnode_prove(c, no);
+	h.features = htobe32(offered(c));
 	if (!r)
 		r = ask(c, c->admin.qpn, &h, &ev, &c->admin.cm_id, no);
 	if (r)

@@ -71,7 +71,7 @@ struct proof {
 
 struct admin_mem {
 	struct odrp_wire_beat beat;
-	struct odrp_wire_grant grant;
+	struct odrp_wire_signed_grant signed_grant;
 };
 
 struct cnode {
@@ -130,6 +130,12 @@ int cnode_prove(struct cnode *c, struct cnode_refusal *no);
 /* The hello as a request of that queue pair, with the next counter. */
 void cnode_sign(struct cnode *c, const struct odrp_wire_hello *h, uint32_t qpn,
 		struct odrp_auth_req *ret_req);
+
+/* Fills in the MAC of a heartbeat, if they have one. */
+void cnode_sign_beat(const struct cnode *c, struct odrp_wire_beat *beat);
+/* Does a grant count that has come behind that one? */
+bool cnode_grant_counts(const struct cnode *c, const struct odrp_wire_signed_grant *g,
+			uint64_t epoch);
 
 /* READs len bytes (at most a page) of what the admin connection opens; they are in
  * *ret_bytes until the next call. */

@@ -445,13 +445,13 @@ int cnode_do(struct cnode *c, unsigned int queue, enum odrp_wire_chain chain,
 
 static void take_grant(struct cnode *c)
 {
-	uint64_t epoch = be64toh(c->mem->grant.epoch);
+	const struct odrp_wire_signed_grant g = c->mem->signed_grant;
 
-	if (epoch == c->epoch)
+	if (!cnode_grant_counts(c, &g, c->epoch))
 		return;
-	c->epoch = epoch;
-	c->info.lease = be64toh(c->mem->grant.lease);
-	c->info.drain = be32toh(c->mem->grant.flags) & ODRP_WIRE_GRANT_DRAIN;
+	c->epoch = be64toh(g.grant.epoch);
+	c->info.lease = be64toh(g.grant.lease);
+	c->info.drain = be32toh(g.grant.flags) & ODRP_WIRE_GRANT_DRAIN;
 	c->info.grants++;
 }
 
@@ -483,9 +483,10 @@ int cnode_beat(struct cnode *c, uint64_t want)
 	b->used = htobe64(i->used);
 	b->want = htobe64(want > i->used ? want : i->used);
 	b->lease_held = htobe64(i->lease > i->used ? i->lease : i->used);
-	b->ctl_raddr = htobe64((uintptr_t)&c->mem->grant);
+	b->ctl_raddr = htobe64((uintptr_t)&c->mem->signed_grant);
 	b->ctl_rkey = htobe32(c->mem_key);
 	b->flags = htobe32(c->leaving ? ODRP_WIRE_BEAT_BYE : 0);
+	cnode_sign_beat(c, b);
 	leave(&c->cfg, 0);
 	return post(c, &c->admin, WRC_WQE_WRITE, (uintptr_t)b, c->mem_key,
 		    sizeof(*b), c->beat_raddr, c->beat_rkey, MAX_TAGS);

@@ -23,6 +23,7 @@ struct cnode;
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
  * @keyed:	READs and WRITEs its pages by keys of its own, if the memory node lets it
  * @name:	who it is, and @secret what it proves that by; NULL: it does not
+ * @bare_beats:	with a secret, too: heartbeats have no MAC
  * @ignore_lease: take pages beyond the lease
  * @answer_every: requests of a connection that are submitted without a flush in
  *		between ask only for each such answer; 0: for every one
@@ -37,7 +38,7 @@ struct cnode_config {
 	uint16_t queues, depth;
 	uint64_t nr_slots;
 	unsigned int chains;
-	bool keyed, ignore_lease;
+	bool keyed, bare_beats, ignore_lease;
 	unsigned int answer_every;
 	bool (*pump)(void *arg);
 	void *arg;
@@ -65,7 +66,7 @@ struct cnode_info {
 	uint32_t beat_ms, dead_ms;
 	uint64_t grants;
 	uint64_t answers;	/* ever */
-	bool drain, keyed;
+	bool drain, keyed, signs;
 };
 
 /* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */

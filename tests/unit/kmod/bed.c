@@ -94,7 +94,13 @@ int odrp_handshake(struct odrp_sess *s)
 	return bed.handshake_err;
 }
 
-int odrp_keys_check(struct odrp_sess *s)
+void odrp_conn_fit(struct odrp_conn *conn)
+{
+	conn->req_len = conn->next_req_len;
+	conn->tail_len = conn->next_tail_len;
+}
+
+int odrp_keys_renew(struct odrp_sess *s)
 {
 	return 0;
 }
@@ -410,6 +416,12 @@ u64 bed_slot(unsigned int chain, unsigned int nth)
 {
 	assert_true(nth < nics[chain].nr_sent);
 	return nics[chain].sent[nth]->slot;
+}
+
+u32 bed_rkey(unsigned int chain)
+{
+	assert_true(nics[chain].nr_sent);
+	return nics[chain].sent[0]->wr.rkey;
 }
 
 /* ---- the device ------------------------------------------------------------------- */

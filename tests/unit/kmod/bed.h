@@ -69,6 +69,8 @@ char bed_read(const struct bio *bio, unsigned int block);
 /* How many requests the NIC has of a connection, and whose the oldest is. */
 unsigned int bed_posted(unsigned int chain);
 u64 bed_slot(unsigned int chain, unsigned int nth);
+/* By which rkey that one goes. */
+u32 bed_rkey(unsigned int chain);
 
 /* The memory node executes the oldest requests, at most n; then they are reaped. */
 void bed_serve(unsigned int chain, unsigned int n);

@@ -24,7 +24,8 @@ static int setup(void **state)
 	bed_init();
 	memset(&sess()->auth.key, 'k', sizeof(sess()->auth.key));
 	memset(sess()->auth.secret, 's', ODRP_AUTH_SECRET);
-	bed.conn[NEW].tail_len = 4;	/* stores exchange pages */
+	/* Stores exchange pages. */
+	bed.conn[NEW].tail_len = bed.conn[NEW].next_tail_len = 4;
 	return odrp_reconnect_init(&bed.dev.sess);
 }
 
@@ -103,6 +104,64 @@ static void test_copied_in_part(void **state)
 	assert_int_equal(bed.connects, 1);
 	assert_int_equal(bed.dev.slots.st[0], ODRP_SLOT_UNKNOWN);
 	check_dead(bio);
+}
+
+/* An agent that was restarted has other chains: those of before tell what became of a
+ * request, and the new ones what it is to be like now. */
+static void other_words(struct odrp_conn *conn)
+{
+	bed.conn[NEW].next_req_len = 29;
+	bed.conn[NEW].next_tail_len = 4 - bed.conn[NEW].tail_len;
+}
+
+static void test_other_lengths(void **state)
+{
+	struct bio *bio = bed_store(0, 2, 'a');
+
+	bed.on_connect = other_words;
+	bed_execute(NEW, 1);
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed.conn[NEW].req_len, 29);
+	assert_int_equal(bed.conn[NEW].tail_len, 0);
+	bed_drain();
+	assert_int_equal(bio->bi_status, BLK_STS_OK);
+
+	bio = bed_store(2, 1, 'b');
+	bed_execute(NEW, 1);
+	odrp_sess_fail(sess(), "test");
+	run();
+	/* One that had copied, whatever comes now. */
+	assert_int_equal(bed.conn[NEW].tail_len, 0);
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+}
+
+/* And other rkeys: what was posted by the old ones goes out again by these. */
+static void other_rkeys(struct odrp_conn *conn)
+{
+	sess()->keys.rkeys[0] = 0x22;
+}
+
+static void test_other_rkeys(void **state)
+{
+	static u32 rkeys[1];
+
+	bed_store(0, 1, 'a');
+	bed_drain();
+	sess()->keys.rkeys = rkeys;
+	rkeys[0] = 0x11;
+	bed.conn[ODRP_WIRE_MAPPED_STORE].keyed = true;
+	bed_store(0, 1, 'b');
+	assert_int_equal(bed_posted(ODRP_WIRE_MAPPED_STORE), 1);
+	assert_int_equal(bed_rkey(ODRP_WIRE_MAPPED_STORE), 0x11);
+	bed.on_connect = other_rkeys;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LIVE);
+	assert_int_equal(bed_posted(ODRP_WIRE_MAPPED_STORE), 1);
+	assert_int_equal(bed_rkey(ODRP_WIRE_MAPPED_STORE), 0x22);
 }
 
 static void test_not_in_time(void **state)
@@ -617,6 +676,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_resumes),
 		T(test_copied_in_part),
+		T(test_other_lengths),
+		T(test_other_rkeys),
 		T(test_not_in_time),
 		T(test_final),
 		T(test_not_final),

@@ -27,6 +27,13 @@ static int order(const void *a, const void *b)
 	return x->invoked < y->invoked ? -1 : x->invoked > y->invoked;
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct history_op *x = a, *y = b;
+
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
 /* Both checkers where both can. */
 static int judge(const struct history_op *given, size_t nr)
 {
@@ -290,6 +297,65 @@ static void test_logs_and_export(void **state)
 	free(all);
 }
 
+/* What random histories of one key each become by a file. */
+static void test_import(void **state)
+{
+	struct history_op op[6], *got;
+	uint32_t seed = 3;
+	unsigned round, i;
+	size_t nr;
+	FILE *file;
+
+	for (round = 0; round < 1000; round++) {
+		for (i = 0; i < 6; i++) {
+			random_op(&op[i], &seed, i, HISTORY_CAS);
+			/* what a get of an unknown fate reads, and a delete writes, is nothing */
+			if (op[i].f == HISTORY_DELETE)
+				op[i].value = HISTORY_ABSENT;
+		}
+		qsort(op, 6, sizeof(*op), order);
+		file = tmpfile();
+		assert_int_equal(history_export(op, 6, file), 0);
+		rewind(file);
+		assert_int_equal(history_import(file, &got, &nr), 0);
+		fclose(file);
+		assert_int_equal(nr, 6);
+		assert_int_equal(judge(got, nr), judge(op, nr));
+		qsort(got, nr, sizeof(*got), by_process);
+		qsort(op, 6, sizeof(*op), by_process);
+		for (i = 0; i < 6; i++)
+			assert_memory_equal(&got[i], &op[i],
+					    offsetof(struct history_op, type) + 1);
+		free(got);
+	}
+}
+
+/* Lines that are no history. */
+static void test_import_refuses(void **state)
+{
+	static const char *const bad[] = {
+		"nonsense\n",
+		"{\"time\":1}\n",
+		EVENT("0", "1", "ok", "0", "get", "11"),
+		EVENT("0", "1", "invoke", "0", "take", "11"),
+		EVENT("0", "1", "invoke", "0", "get", "null")
+		EVENT("1", "2", "ok", "1", "get", "null"),
+		EVENT("0", "1", "invoke", "0", "get", "null")
+		EVENT("1", "2", "ok", "0", "put", "1"),
+		EVENT("0", "1", "invoke", "0", "cas", "[1]"),
+	};
+	struct history_op *got;
+	unsigned i;
+	size_t nr;
+	FILE *in;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		in = fmemopen((void *)bad[i], strlen(bad[i]), "r");
+		assert_int_equal(history_import(in, &got, &nr), -EBADMSG);
+		fclose(in);
+	}
+}
+
 /* More than 64 at a time are not decided, and said to be so. */
 static void test_too_many_at_once(void **state)
 {
@@ -318,6 +384,8 @@ int main(void)
 		cmocka_unit_test(test_random_registers),
 		cmocka_unit_test(test_random_maps),
 		cmocka_unit_test(test_logs_and_export),
+		cmocka_unit_test(test_import),
+		cmocka_unit_test(test_import_refuses),
 		cmocka_unit_test(test_too_many_at_once),
 	};
 

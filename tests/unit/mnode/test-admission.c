@@ -750,7 +750,8 @@ static void test_bad_grant_address(void **state)
 	bed_open(&bed, &o, 1);
 	bed_connect(&bed, 0, 64, 1, 7);
 	bed_pass(&bed, 300);
-	bed.m.sess[0]->beat->ctl_rkey = htobe32(0x12345600);
+	manager_tick(&bed.m, 1);
+	bed.m.sess[0]->said.ctl_rkey = htobe32(0x12345600);
 	manager_drain(&bed.m, true);
 	manager_tick(&bed.m, 1);
 	bed_pass(&bed, 500);

@@ -219,7 +219,7 @@ static const char *const bad_settings[][2] = {
 	{ "recycle", "nobody" }, { "depth", "1024" },
 	{ "max-slots", "536870913" },
 	{ "order", "fences" }, { "order", "" }, { "order", "auto|wait" },
-	{ "translate", "nobody" }, { "translate", "ni" },
+	{ "scrub", "maybe" }, { "translate", "nobody" }, { "translate", "ni" },
 };
 
 static void test_bad_settings(void **state)
@@ -266,6 +266,11 @@ static void test_good_settings(void **state)
 	assert_int_equal(c.translate, CONF_TRANSLATE_NIC);
 	assert_int_equal(conf_set(&c, "translate", "chain", why), 0);
 	assert_int_equal(c.translate, CONF_TRANSLATE_CHAIN);
+	assert_int_equal(c.scrub, CONF_SCRUB_AUTO);
+	assert_int_equal(conf_set(&c, "scrub", "yes", why), 0);
+	assert_int_equal(c.scrub, CONF_SCRUB_YES);
+	assert_int_equal(conf_set(&c, "scrub", "no", why), 0);
+	assert_int_equal(c.scrub, CONF_SCRUB_NO);
 	assert_int_equal(conf_set(&c, "log-level", "debug", why), 0);
 	assert_int_equal(c.log_level, LOG_DEBUG);
 	assert_int_equal(conf_check(&c, why), -EINVAL);	/* no NIC */
@@ -469,12 +474,14 @@ static void test_clients(void **state)
 	assert_int_equal(read_text(&c, "[client a]\nmax-pages = 8\nweight = 7\n"
 				   "[client *]\nmax-sessions = 3\nmax-connections = 65\n"
 				   "[client 10.0.0.1]\nguaranteed-pages = 5\n"
-				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"), 0);
+				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"
+				   "max-bandwidth = 64M\n"), 0);
 	assert_int_equal(c.nr_clients, 2);
 	assert_string_equal(c.clients[0].name, "a");
 	assert_int_equal(c.clients[0].max_pages, 9);
 	assert_int_equal(c.clients[0].weight, 7);
 	assert_int_equal(c.clients[0].max_requests, 6);
+	assert_int_equal(c.clients[0].max_bandwidth, 64 << 20);
 	assert_int_equal(c.clients[0].max_sessions, 16);
 	assert_string_equal(c.clients[1].name, "10.0.0.1");
 	assert_int_equal(c.clients[1].guaranteed_pages, 5);

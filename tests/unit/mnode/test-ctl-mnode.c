@@ -288,6 +288,24 @@ static void test_clients(void **state)
 	/* One session of sixteen, and its admin connection and four for its queue. */
 	assert_non_null(strstr(said, " 1/16 "));
 	assert_non_null(strstr(said, " 5 "));
+	assert_non_null(strstr(said, " - "));
+}
+
+/* A limit that the NIC does not hold is not shown as one. */
+static void test_bandwidth(void **state)
+{
+	struct json_object *obj, *list, *c;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		obj = object_of("clients");
+		assert_true(__real_json_object_object_get_ex(obj, "clients", &list));
+		c = json_object_array_get_idx(list, 0);
+		change(c, "max_bandwidth", json_object_new_int(64 << 20));
+		change(c, "bandwidth_holds", json_object_new_int(i));
+		assert_int_equal(show("clients", obj), EXIT_OK);
+		assert_non_null(strstr(said, i ? " 64.0 MB " : " not held "));
+	}
 }
 
 static void test_hangs_up(void **state)
@@ -458,6 +476,7 @@ int main(void)
 		cmocka_unit_test(test_status_amiss),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_clients),
+		cmocka_unit_test(test_bandwidth),
 		cmocka_unit_test(test_hangs_up),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_top_line),

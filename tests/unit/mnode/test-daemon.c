@@ -3,7 +3,7 @@
  * odrp-mnoded and odrpctl as programs: a compute node in this process, on a
  * software NIC in a thread of its own, joined by datagram sockets.
  *
- * Usage: test-mnode-daemon MNODED ODRPCTL
+ * Usage: test-mnode-daemon MNODED ODRPCTL FD-STORE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define BEAT_MS		100
 
 /* The control socket is in dir/run, which the agent makes. */
-static const char *mnoded, *odrpctl;
+static const char *mnoded, *odrpctl, *fd_store;
 static char dir[] = "mnode-XXXXXX";
 static char line[1 << 20];
 
@@ -32,6 +32,7 @@ struct world {
 	struct snic_rt *rt;
 	struct snic_port *port;
 	struct cnode *cnode;
+	bool kept;
 	uint16_t metrics_port;
 	unsigned int waited;
 	uint64_t beaten_ms;
@@ -172,11 +173,12 @@ static void write_conf(const char *text)
 
 /* dead-ms: the first compute node waits until tables have been made, and this process
  * until it is its turn, or a command has ended. */
-static void start_mnoded(void)
+static void start_mnoded(bool kept)
 {
 	char nic[256], control[64], metrics[32], conf[64];
 	const char *argv[] = {
-		mnoded, "--config", conf, "--nic", nic, "--control", control, "--metrics", metrics,
+		fd_store, dir, mnoded, "--config", conf, "--nic", nic,
+		"--control", control, "--metrics", metrics,
 		"--pool", "8M", "--reserve", "64", "--beat-ms", "100",
 		"--dead-ms", "10000", "--log-level", "warning", "--auth", "none", NULL,
 	};
@@ -189,7 +191,7 @@ static void start_mnoded(void)
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
 		 dir);
 	snprintf(control, sizeof(control), "%s/run/ctl", dir);
-	w.pid = spawn(argv, -1);
+	w.pid = spawn(kept ? argv : argv + 2, -1);
 	for (ms = 0; access(control, F_OK); ms += 10) {
 		assert_true(ms < PATIENCE_MS);
 		usleep(10000);
@@ -250,7 +252,17 @@ static void connect_cnode(void)
 static int setup(void **state)
 {
 	memset(&w, 0, sizeof(w));
-	start_mnoded();
+	start_mnoded(false);
+	start_snic();
+	return 0;
+}
+
+/* By somebody who keeps what the agent has when it ends. */
+static int setup_kept(void **state)
+{
+	memset(&w, 0, sizeof(w));
+	start_mnoded(true);
+	w.kept = true;
 	start_snic();
 	return 0;
 }
@@ -270,7 +282,9 @@ static int teardown(void **state)
 	status = finish(w.pid);
 	if (status)
 		print_message("odrp-mnoded: exit status %d\n", status);
-	/* The agent made it, and nothing else is in it. */
+	/* The agent made it, unless another one had, and nothing else is in it. */
+	if (w.kept)
+		rmdir(run_dir);
 	if (!access(run_dir, F_OK)) {
 		print_message("odrp-mnoded: %s is left\n", run_dir);
 		status = -1;
@@ -452,6 +466,90 @@ static void test_hangup(void **state)
 	check_mapped(0);
 }
 
+/* The agent ends, and another one has its sessions: so many, then. */
+static void end_agent(int signal_no, unsigned int sessions)
+{
+	char path[64];
+	unsigned int tries = 0;
+
+	snprintf(path, sizeof(path), "%s/run/ctl", dir);
+	kill(w.pid, signal_no);
+	for (;;) {
+		struct json_object *obj;
+		double adopted;
+
+		assert_in_range(++tries, 1, PATIENCE_MS / 100);
+		usleep(100000);
+		if (ctl("status", NULL))
+			continue;
+		obj = json_tokener_parse(line);
+		adopted = number(obj, "counters", "adopted");
+		json_object_put(obj);
+		if (adopted == sessions)
+			return;
+	}
+}
+
+static void resume_cnode(void)
+{
+	struct cnode_refusal no = { 0 };
+	int r = cnode_resume(w.cnode, &no);
+
+	if (r)
+		fail_msg("cnode_resume: %d, status %u", r, no.status);
+}
+
+/* SIGUSR1: by SIGTERM; SIGUSR2: by SIGKILL. */
+static void go_on_after(int signal_no)
+{
+	end_agent(signal_no, 1);
+	check_mapped(load.mapped);
+	resume_cnode();
+	load_verify(&load);
+	load_run(&load, 500);
+	load_verify(&load);
+	check_mapped(load.mapped);
+}
+
+static void test_taken_over(void **state)
+{
+	connect_cnode();
+	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 4);
+	load_run(&load, 1000);
+	go_on_after(SIGUSR2);
+	/* As often as one likes. */
+	end_agent(SIGUSR1, 1);
+	go_on_after(SIGUSR2);
+	load_fini(&load);
+	assert_int_equal(ctl("evict", "1"), 0);
+	wait_for_sessions(0);
+	cnode_die(w.cnode);
+	w.cnode = NULL;
+	/* Nothing to take over. */
+	end_agent(SIGUSR1, 0);
+	check_mapped(0);
+}
+
+/* Settings that are wrong now do not end what is kept: it waits until they are right. */
+static void test_wrong_settings(void **state)
+{
+	unsigned int tries = 0;
+
+	connect_cnode();
+	load_init_on(&load, w.cnode, wait_a_little, NULL, 1500, 5);
+	load_run(&load, 300);
+	write_conf("[mnode]\npool = much\n");
+	kill(w.pid, SIGUSR2);
+	while (!ctl("status", NULL))
+		assert_in_range(++tries, 1, PATIENCE_MS);
+	write_conf("# nothing\n");
+	end_agent(0, 1);
+	check_mapped(load.mapped);
+	resume_cnode();
+	load_verify(&load);
+	load_fini(&load);
+}
+
 /* Wrong words: exit status 1, and a line that names them. */
 static void complains(const char *a, const char *b, const char *words)
 {
@@ -516,17 +614,21 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_hangup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_second_agent, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_taken_over, setup_kept, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_settings, setup_kept,
+						teardown),
 		cmocka_unit_test(test_complaints),
 	};
 	char conf[64];
 	int r;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: %s MNODED ODRPCTL\n", argv[0]);
+	if (argc != 4) {
+		fprintf(stderr, "usage: %s MNODED ODRPCTL FD-STORE\n", argv[0]);
 		return 2;
 	}
 	mnoded = argv[1];
 	odrpctl = argv[2];
+	fd_store = argv[3];
 	if (!mkdtemp(dir)) {
 		perror(dir);
 		return 2;

@@ -493,7 +493,7 @@ static void test_evict(void **state)
 	load_run(&loads[0], 500);
 	load_run(&loads[1], 500);
 	cnode_info(bed.nodes[0].cnode, &info);
-	manager_kill(&bed.m, manager_find(&bed.m, info.session), WHY_EVICTED);
+	manager_kill(&bed.m, manager_find_wire(&bed.m, info.session), WHY_EVICTED);
 	bed_settle(&bed);
 	assert_true(cnode_broken(bed.nodes[0].cnode, 0, ODRP_WIRE_LOAD));
 	bed_check(&bed, loads[1].mapped);

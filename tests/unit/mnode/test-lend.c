@@ -38,7 +38,7 @@ static struct sess *sess_of(unsigned int node)
 	struct sess *s;
 
 	cnode_info(bed.nodes[node].cnode, &info);
-	s = manager_find(&bed.m, info.session);
+	s = manager_find_wire(&bed.m, info.session);
 	assert_non_null(s);
 	return s;
 }

@@ -573,6 +573,31 @@ static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
 	return be16toh(rej.status);
 }
 
+/* The same of one who proves nothing, at that address. */
+static unsigned int stranger_asks(__be32 ip, enum odrp_far_role role)
+{
+	static uint32_t nr;
+	const struct odrp_far_hello hello = {
+		.magic = htobe32(ODRP_FAR_MAGIC), .version = htobe16(ODRP_FAR_VERSION),
+		.role = role, .rights = ODRP_FAR_READ, .attach = htobe64(8 + ip),
+		.number = htobe32(queue_number), .name = "a",
+	};
+	struct nic_event ev = {
+		.type = NIC_REQUEST, .id = 800000 + ++nr, .peer_ip = ip, .local_ip = 1,
+		.peer_qpn = 5, .priv_len = sizeof(hello),
+	};
+	struct odrp_far_reject rej;
+
+	memcpy(ev.priv, &hello, sizeof(hello));
+	if (role != ODRP_FAR_ATTACH)
+		memset(ev.priv + offsetof(struct odrp_far_hello, name), 0,
+		       sizeof(hello.name));
+	memset(caught, 0, sizeof(caught));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, false, &ev));
+	memcpy(&rej, caught, sizeof(rej));
+	return be16toh(rej.status);
+}
+
 /*
  * The answer to a question gets lost, and so the client shakes hands anew: his attachment
  * is his by the later pass, too, and nobody else's.
@@ -641,6 +666,46 @@ static void test_share_of_a_client(void **state)
 	bed_close(&bed);
 }
 
+/* Who proves nothing counts as his address, as for swap. */
+static void test_share_of_an_address(void **state)
+{
+	struct bed_options o;
+	struct share *share;
+	char why[CONF_WHY_MAX];
+
+	bed_options(&o);
+	o.conf.auth = CONF_AUTH_NONE;
+	o.conf.pool += 4 << 20;
+	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
+	assert_int_equal(conf_client_set(&o.conf, "2.0.0.0", "max-connections", "2", why),
+			 0);
+	assert_int_equal(conf_client_set(&o.conf, "*", "max-requests", "3", why), 0);
+	bed_open(&bed, &o, 0);
+	catching = *bed.nic->ops;
+	catching.accept = accept_all;
+	catching.reject = catch_reject;
+	catching.release = release_none;
+	bed.nic->ops = &catching;
+	bed_settle(&bed);
+	queue_number = 0;
+	assert_int_equal(stranger_asks(2, ODRP_FAR_ATTACH), ODRP_FAR_OK);
+	assert_int_equal(stranger_asks(2, ODRP_FAR_QUEUE), ODRP_FAR_OK);
+	queue_number = 1;
+	assert_int_equal(stranger_asks(2, ODRP_FAR_QUEUE), ODRP_FAR_E_LIMIT);
+	share = shares_find(&bed.m.shares, "2.0.0.0");
+	assert_int_equal(manager_connections_of(&bed.m, share), 2);
+	assert_int_equal(share->refused, 1);
+	/* Another address has a share of its own, and one that only asks has none. */
+	queue_number = 0;
+	assert_int_equal(stranger_asks(4, ODRP_FAR_LOOK), ODRP_FAR_OK);
+	assert_null(shares_find(&bed.m.shares, "4.0.0.0"));
+	assert_int_equal(stranger_asks(3, ODRP_FAR_ATTACH), ODRP_FAR_OK);
+	assert_int_equal(stranger_asks(3, ODRP_FAR_QUEUE), ODRP_FAR_OK);
+	assert_int_equal(stranger_asks(3, ODRP_FAR_QUEUE), ODRP_FAR_OK);
+	assert_int_equal(stranger_asks(3, ODRP_FAR_QUEUE), ODRP_FAR_E_LIMIT);
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -664,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_passes_are_bounded),
 		cmocka_unit_test(test_attachment_of_a_name),
 		cmocka_unit_test(test_share_of_a_client),
+		cmocka_unit_test(test_share_of_an_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

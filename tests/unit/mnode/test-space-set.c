@@ -586,6 +586,23 @@ static void test_proved_waits(void **state)
 	world_close();
 }
 
+/* Its connection stands, and then it says nothing: that is said. */
+static void test_proved_silent(void **state)
+{
+	struct space_set *set;
+
+	world_open();
+	set = &part(ARBITER)->set;
+	bed_pass(&b, 100);
+	assert_int_equal(set->members[0].knock.state, KNOCK_ASKED);
+	space_set_step(set, set->members[0].knock.until);
+	assert_false(set->members[0].knock.timed_out);
+	space_set_step(set, set->members[0].knock.until + 1);
+	assert_string_equal(set->members[0].trouble,
+			    "does not answer the handshake in time");
+	world_close();
+}
+
 /* A name that is good for clients gives no orders. */
 static void test_other_name(void **state)
 {
@@ -610,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_other_secret),
 		cmocka_unit_test(test_proved_absent),
 		cmocka_unit_test(test_proved_waits),
+		cmocka_unit_test(test_proved_silent),
 		cmocka_unit_test(test_other_name),
 	};
 	const struct CMUnitTest tests[] = {

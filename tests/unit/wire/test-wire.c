@@ -137,18 +137,23 @@ static void test_beat_and_grant_bytes(void **state)
 		.beat = htobe64(1), .used = htobe64(2), .want = htobe64(3),
 		.lease_held = htobe64(4), .ctl_raddr = htobe64(5),
 		.ctl_rkey = htobe32(6), .flags = htobe32(7),
+		.mac = { 8, [15] = 9 },
 	};
-	const struct odrp_wire_grant grant = {
-		.epoch = htobe64(1), .lease = htobe64(2),
-		.flags = htobe32(ODRP_WIRE_GRANT_DRAIN),
+	const struct odrp_wire_signed_grant grant = {
+		.grant = {
+			.epoch = htobe64(1), .lease = htobe64(2),
+			.flags = htobe32(ODRP_WIRE_GRANT_DRAIN),
+		},
+		.mac = { 8, [15] = 9 },
 	};
 
 	assert_bytes(&beat, sizeof(beat),
 		     "0000000000000001" "0000000000000002" "0000000000000003"
 		     "0000000000000004" "0000000000000005" "00000006"
-		     "00000007" "00000000000000000000000000000000");
+		     "00000007" "08000000000000000000000000000009");
 	assert_bytes(&grant, sizeof(grant), "0000000000000001"
-		     "0000000000000002" "00000001" "000000000000000000000000");
+		     "0000000000000002" "00000001" "000000000000000000000000"
+		     "08000000000000000000000000000009");
 }
 
 static void test_reject_bytes(void **state)
@@ -186,6 +191,8 @@ static void test_numbers(void **state)
 	assert_int_equal(ODRP_WIRE_UNMAPPED_STORE, 2);
 	assert_int_equal(ODRP_WIRE_INVALIDATE, 3);
 	assert_int_equal(ODRP_WIRE_NR_CHAINS, 4);
+	assert_int_equal(ODRP_WIRE_F_KEYED, 1);
+	assert_int_equal(ODRP_WIRE_F_SIGNED, 2);
 	assert_int_equal(ODRP_WIRE_WORD_INDEX, 1);
 	assert_int_equal(ODRP_WIRE_WORD_DBR, 4);
 	assert_int_equal(ODRP_WIRE_WORD_END, 7);

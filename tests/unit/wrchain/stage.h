@@ -49,11 +49,19 @@ struct stage_cnode {
 	uint32_t sent, answered, received;
 };
 
-/* What a run has come to; memory after it is stage->mem. */
+/**
+ * struct stage_end - what a run has come to; memory after it is stage->mem
+ * @log:	all that was to be seen at each answer, and when
+ * @told:	what does not depend on how long anything takes: each answer, with
+ *		what its request has done, and afterwards tables, keys, ring, pages
+ *		and each instance's own page
+ * @others:	of these the neighbour's: what it has read, and its pages
+ */
 struct stage_end {
 	uint32_t answered;
-	uint64_t log;		/* all that was to be seen at each answer */
+	uint64_t log;
 	uint64_t now;
+	uint64_t told, others;
 };
 
 struct stage {
@@ -66,13 +74,16 @@ struct stage {
 	struct host host;
 	struct snic *nic;	/* of host */
 	bool strict;
-	uint64_t log;
+	uint64_t log, told;
 	bool in_order;		/* table and key said the same when a run was over */
 	uint16_t executed;	/* of CNode 0's loop queue, when a run was over */
 };
 
 void stage_open(struct stage *st, enum odrp_wire_chain chain,
 		const struct wrc_opts *opts);
+/* The same with another program of CNode 0's. */
+void stage_open_prog(struct stage *st, enum odrp_wire_chain chain,
+		     const struct wrc_opts *opts, const struct wrc_prog *prog);
 void stage_close(struct stage *st);
 /* The good image of CNode 0, geom.arena_len bytes of clean. */
 const uint8_t *stage_image(const struct stage *st);
@@ -84,5 +95,7 @@ void stage_run(struct stage *st, const uint8_t *image, enum stage_scene scene,
  */
 void stage_expect_well(const struct stage *st, enum stage_scene scene,
 		       const struct stage_end *end);
+/* After a run of any image: is each page in one place? */
+bool stage_pages_are_well(const struct stage *st);
 
 #endif /* TEST_WRCHAIN_STAGE_H */

@@ -56,6 +56,12 @@ def call_at(text, start):
     return text[start:i - 1]
 
 
+def sentences_in(arguments):
+    """The format strings of one call."""
+    return ["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literal))
+            for literal in STRINGS.findall(arguments)]
+
+
 def sentences(directory):
     """Format string -> file, of all refusals."""
     found = {}
@@ -64,9 +70,8 @@ def sentences(directory):
             text = f.read()
         for call in CALL.finditer(text):
             arguments = call_at(text, call.end())
-            for literal in STRINGS.findall(arguments):
-                parts = re.findall(r'"((?:[^"\\]|\\.)*)"', literal)
-                found["".join(parts)] = os.path.basename(path)
+            for sentence in sentences_in(arguments):
+                found[sentence] = os.path.basename(path)
     return found
 
 
@@ -104,4 +109,5 @@ def main():
     return status if len(wanted) > 40 and len(lines) > 40 else 1
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

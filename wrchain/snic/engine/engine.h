@@ -185,6 +185,7 @@ struct snic_cqe_info {
 
 /* ---- queue pairs (qp.c) ------------------------------------------------------- */
 
+struct snic_rate;		/* transport/rate.c */
 struct snic_rc_req;		/* transport/req.c */
 struct snic_rc_resp;		/* transport/resp.c */
 
@@ -217,6 +218,9 @@ struct snic_qp {
 	struct snic_rc_req *req;
 	struct snic_rc_resp *resp;
 	void *cm;		/* struct snic_cm_conn of cm.c, or NULL */
+	struct snic_rate *rate;		/* transport/rate.c; or NULL */
+	struct snic_qp *rate_next;
+	bool rate_parked;
 
 	/* send queue: the WQE at sq_ci (sq.c) */
 	uint8_t sq_stage;
@@ -227,6 +231,8 @@ struct snic_qp {
 };
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);
+/* None of them has that limit any more, on which none waits. */
+void snic_qps_forget_rate(struct snic *nic, const struct snic_rate *rate);
 /* Puts it at the end of the line of send queues that run (sq.c). */
 void snic_sq_line_up(struct snic_qp *qp);
 

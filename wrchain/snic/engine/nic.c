@@ -141,6 +141,7 @@ void snic_free(struct snic *nic)
 	destroy_queues(nic);
 	snic_cm_fini(nic, nic->cm);
 	snic_forge_fini(nic);
+	snic_rates_fini(nic);
 	snic_net_fini(nic, nic->net);
 	snic_mem_fini(nic);
 	snic_table_fini(&nic->qps);

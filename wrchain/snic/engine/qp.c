@@ -17,6 +17,16 @@ struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn)
 	return snic_qp_find(nic, qpn);
 }
 
+void snic_qps_forget_rate(struct snic *nic, const struct snic_rate *rate)
+{
+	struct snic_qp *qp;
+	uint32_t pos = 0;
+
+	while ((qp = snic_table_next(&nic->qps, &pos)))
+		if (qp->rate == rate)
+			qp->rate = NULL;
+}
+
 static void sq_timer_fire(struct snic *nic, struct snic_timer *t)
 {
 	struct snic_qp *qp = (struct snic_qp *)

@@ -212,6 +212,15 @@ int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
 		  uint32_t len);
 
+/* ---- rate.c ---- */
+
+/* It has a limit, and nothing left of it: it gets its turn when there is more. */
+bool rc_rate_waits(struct snic_qp *qp);
+/* It has moved so much. */
+void rc_rate_pay(struct snic_qp *qp, uint32_t len);
+/* Of one that waits: it does not any more. */
+void rc_rate_unpark(struct snic_qp *qp);
+
 /* ---- req.c ---- */
 
 int rc_req_init(struct snic_qp *qp);

@@ -28,7 +28,7 @@ void rc_want_turn(struct snic_qp *qp)
 	struct snic_rc *rc = snic_rc_of(qp->nic);
 	struct snic_rc_req *req = qp->req;
 
-	if (!req || req->tx_listed)
+	if (!req || req->tx_listed || qp->rate_parked)
 		return;
 	req->tx_listed = true;
 	req->tx_next = NULL;
@@ -57,6 +57,8 @@ static void cancel_turn(struct snic_qp *qp)
 	struct snic_rc *rc = snic_rc_of(qp->nic);
 	struct snic_qp **p = &rc->tx_head, *prev = NULL;
 
+	if (qp->rate_parked)
+		rc_rate_unpark(qp);
 	if (!qp->req->tx_listed)
 		return;
 	while (*p != qp) {
@@ -96,7 +98,7 @@ void snic_rc_step_end(struct snic *nic)
 	/* A turn may put other queue pairs off the list. */
 	while (n-- && rc->tx_head) {
 		struct snic_qp *qp = pop_turn(rc);
-		int r = qp_turn(qp);
+		int r = rc_rate_waits(qp) ? 0 : qp_turn(qp);
 
 		if (r)
 			rc_want_turn(qp);
@@ -147,6 +149,7 @@ static int send_packet(struct snic_qp *qp, struct snic_pkt *pkt,
 	if (snic_net_send(qp->nic, qp->conn.dest_ip, 0xc000 | (flow & 0x3fff),
 			  v, n) == -EAGAIN)
 		return -EAGAIN;
+	rc_rate_pay(qp, len);
 	return 0;
 }
 

@@ -210,6 +210,7 @@ static void packet_executed(struct snic_qp *qp, const struct snic_pkt *pkt,
 	struct snic_rc_resp *r = qp->resp;
 	bool last = pkt->flags & SNIC_OPF_LAST;
 
+	rc_rate_pay(qp, pkt->len);
 	r->epsn = snic_psn_add(r->epsn, 1);
 	r->off += pkt->len;
 	r->msg = last ? RC_MSG_NONE : msg;

@@ -9,6 +9,7 @@
  *	resp.c		responder: order, duplicates, RNR
  *	ahead.c		responder: what came before its turn
  *	ack.c		responder: ACKs and NAKs
+ *	rate.c		limits of rate
  *	forge.c		wrong contents in what is sent
  */
 #ifndef SNIC_TRANSPORT_H
@@ -52,6 +53,8 @@ struct snic_rc {
 	struct snic_frame_pool *ahead;		/* ahead.c; or NULL */
 	unsigned int nr_ahead;			/* of its frames in use */
 	struct snic_forger forger;
+	struct snic_rate *rates;		/* rate.c */
+	uint32_t nr_rates;			/* ever made */
 };
 
 struct snic_rc *snic_rc_of(struct snic *nic);
@@ -82,6 +85,9 @@ void snic_rc_hurry(struct snic_qp *qp);
  * qp->state is SNIC_QP_ERR already.
  */
 void snic_rc_flush(struct snic_qp *qp);
+
+/* All limits go. */
+void snic_rates_fini(struct snic *nic);
 
 /* A packet for this QP (net.c). */
 void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx);

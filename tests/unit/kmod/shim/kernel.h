@@ -86,6 +86,7 @@ SHIM_RMW(shim_xchg, __atomic_exchange_n)
 #define atomic_andnot(n, a)		((void)shim_and(~(n), a))
 #define atomic_xchg(a, n)		shim_xchg(n, a)
 #define atomic_read_acquire(a)		atomic_read(a)
+#define atomic_set_release(a, n)	atomic_set(a, n)
 #define atomic64_dec_return(a)		(atomic64_dec(a), (a)->v)
 
 static inline int atomic_read(const atomic_t *a)
@@ -102,6 +103,7 @@ static inline bool atomic_try_cmpxchg(atomic_t *a, int *old, int new)
 }
 
 #define smp_mb()			shim_step()
+#define rmb()				do { } while (0)
 #define smp_mb__before_atomic()		do { } while (0)
 #define smp_mb__after_atomic()		do { } while (0)
 
@@ -318,6 +320,8 @@ struct page {
 #define kzalloc(n, gfp)			calloc(1, n)
 #define alloc_page(gfp)			((struct page *)calloc(1, PAGE_SIZE))
 #define __free_page(p)			free(p)
+#define get_zeroed_page(gfp)		((unsigned long)calloc(1, PAGE_SIZE))
+#define free_page(p)			free((void *)(p))
 #define is_vmalloc_addr(p)		false
 #define vmalloc_to_page(p)		((struct page *)(p))
 #define virt_to_page(p)			((struct page *)((uintptr_t)(p) & -PAGE_SIZE))
@@ -463,7 +467,10 @@ struct ib_pd {
 };
 struct ib_qp;
 struct ib_cq;
-struct ib_mr;
+struct ib_mr {
+	u64	iova;
+	u32	rkey;
+};
 struct rdma_cm_id;
 struct ib_wc;
 struct irq_poll;
@@ -502,10 +509,10 @@ struct ib_recv_wr {
 	struct ib_cqe	*wr_cqe;
 };
 
+enum ib_wr_opcode { IB_WR_SEND, IB_WR_RDMA_WRITE };
 enum ib_wc_status { IB_WC_SUCCESS, IB_WC_WR_FLUSH_ERR };
 enum ib_wc_opcode { IB_WC_SEND, IB_WC_RECV_RDMA_WITH_IMM };
 enum ib_qp_state { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS, IB_QPS_ERR };
-enum { IB_WR_RDMA_WRITE };
 #define IB_SEND_SIGNALED		1u
 #define IB_QP_STATE			1
 
@@ -541,6 +548,7 @@ enum dma_data_direction { DMA_TO_DEVICE, DMA_FROM_DEVICE };
 #define ib_dma_map_page(d, page, off, len, dir)	((u64)(uintptr_t)(page) + (off))
 #define ib_dma_mapping_error(d, addr)		0
 #define ib_dma_unmap_page(d, a, len, dir)	((void)(d))
+#define ib_dma_unmap_single(d, a, len, dir)	((void)(d))
 #define ib_dma_sync_single_for_cpu(d, a, len, dir) ((void)(d))
 #define ib_dma_sync_single_for_device(d, a, len, dir) ((void)(d))
 #define ib_wc_status_msg(s)			"status"

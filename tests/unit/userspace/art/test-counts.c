@@ -10,6 +10,7 @@
 
 #include "../../../../userspace/art/layout.h"
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/space/class.h"
 #include "kind.h"
 
 #define KEYS	2000u
@@ -161,11 +162,73 @@ static void insert_into_room(void **state)
 	bed_close(&bed);
 }
 
-/* Blocks are hardly larger than the leaves and nodes in them. */
+static int count_key(void *arg, const void *key, size_t key_len, const void *value,
+		     size_t value_len)
+{
+	(void)key;
+	(void)key_len;
+	(void)value;
+	(void)value_len;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+#define BRANCHES	16u	/* below one node */
+#define TWIGS		4u	/* leaves below each of these */
+
+/*
+ * A scan READs what one level leads to at once: a round trip for the first node, one for
+ * the node in which the keys part, one for its 16 nodes, one for their 64 leaves.
+ */
+static void scan_by_levels(void **state)
+{
+	const struct far_range range = { .max = BRANCHES * TWIGS };
+	uint8_t key[8] = { 0 }, value[8] = { 0 };
+	const struct rig_conf conf = { .sim = 1, .seed = 1 };
+	uint64_t begin, one, all;
+	struct far_stats stats;
+	struct far_task *task;
+	struct far_art *art;
+	unsigned i, nr = 0;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, &conf);
+	task = rig_enter(&rig, 0);
+	assert_int_equal(far_art_create(task, "t", &art), 0);
+	for (i = 0; i < BRANCHES * TWIGS; i++) {
+		key[6] = i / TWIGS;
+		key[7] = i % TWIGS;
+		assert_int_equal(far_art_insert(task, art, key, 8, value, 8), 0);
+	}
+	begin = far_now(task);
+	assert_int_equal(far_art_get(task, art, key, 8, value, 8, NULL), 0);
+	one = far_now(task) - begin;
+	rig_counted(&rig, 0);
+	begin = far_now(task);
+	assert_int_equal(far_art_scan(task, art, &range, count_key, &nr), 0);
+	all = far_now(task) - begin;
+	stats = rig_counted(&rig, 0);
+	assert_int_equal(nr, BRANCHES * TWIGS);
+	assert_int_equal(stats.reads, 1 + 1 + BRANCHES + BRANCHES * TWIGS);
+	assert_int_equal(stats.round_trips, 4);
+	print_message("a get takes %u ns, a scan of %u keys %u ns\n", (unsigned)one, nr,
+		      (unsigned)all);
+	assert_true(all < one * stats.reads / 3);
+	far_art_close(art);
+	far_leave(task);
+	rig_close(&rig);
+}
+
+/*
+ * Blocks are hardly larger than what is in them: a leaf's at most 1.25 times as large, if
+ * that has 26 bytes, its padding not among them; a node's at most 1.06 times.
+ */
 static void memory(void **state)
 {
 	static const struct { size_t key, value; } sizes[] = {
-		{ 8, 0 }, { 8, 8 }, { 8, 16 }, { 8, 33 }, { 8, 56 }, { 32, 8 }, { 32, 64 },
+		{ 8, 0 }, { 8, 1 }, { 8, 10 }, { 8, 17 }, { 25, 32 }, { 8, 241 },
+		{ 8, 8 }, { 8, 16 }, { 8, 33 }, { 8, 56 }, { 32, 8 }, { 32, 64 },
 		{ 8, 121 }, { 32, 217 }, { 8, 600 }, { 8, 1024 },
 	};
 	struct far_art_stats stats;
@@ -174,9 +237,13 @@ static void memory(void **state)
 	struct far_task *task;
 	struct far_art *art;
 	struct bed bed;
+	uint64_t bytes, worst = 0;
 	unsigned i, n;
 
 	(void)state;
+	for (i = 0; i < ART_TYPES; i++)
+		assert_true(far_class_size(far_class_of(art_node_len(i))) * 100 <=
+			    art_node_len(i) * 106);
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct rig_conf conf = { .sim = 1, .seed = 1 };
 
@@ -193,13 +260,20 @@ static void memory(void **state)
 		assert_int_equal(stats.keys, KEYS / 4);
 		assert_int_equal(stats.leaf_bytes, KEYS / 4 *
 				 art_leaf_len(sizes[i].key, sizes[i].value));
-		assert_true(stats.leaf_room * 100 <= stats.leaf_bytes * 125);
-		assert_true(stats.node_room * 100 <= stats.node_bytes * 150);
+		bytes = KEYS / 4 * (ART_LEAF_HEAD + sizes[i].key + sizes[i].value);
+		assert_true(bytes < KEYS / 4 * 26 || stats.leaf_room * 100 <= bytes * 125);
+		assert_true(stats.leaf_room <= bytes + KEYS / 4 * 7 ||
+			    stats.leaf_room * 100 <= bytes * 125);
+		worst = bytes < KEYS / 4 * 26 || stats.leaf_room * 1000 / bytes < worst ?
+			worst : stats.leaf_room * 1000 / bytes;
+		assert_true(stats.node_room * 100 <= stats.node_bytes * 106);
 		rig_check(&rig, task, NULL);
 		far_art_close(art);
 		far_leave(task);
 		rig_close(&rig);
 	}
+	print_message("leaves take at most %.3f times their bytes\n", worst / 1000.0);
+	assert_in_range(worst, 1200, 1250);
 }
 
 int main(void)
@@ -209,6 +283,7 @@ int main(void)
 		cmocka_unit_test(update_in_place),
 		cmocka_unit_test(update_elsewhere),
 		cmocka_unit_test(insert_into_room),
+		cmocka_unit_test(scan_by_levels),
 		cmocka_unit_test(memory),
 	};
 

@@ -162,7 +162,8 @@ static void cache(void **state)
 	struct art_key key, other;
 	struct art_hint hint;
 	struct far_rng rng;
-	unsigned i, type;
+	unsigned i, k, at, type, live, seen = 0;
+	bool has;
 
 	(void)state;
 	assert_int_equal(art_cache_new(100, &cache), 0);
@@ -184,11 +185,22 @@ static void cache(void **state)
 	for (i = 0; i < 20000; i++) {
 		type = far_rng_below(&rng, ART_TYPES);
 		art_node_init(node, 64 * (i + 1), art_prefix(key.data, 4), type, 4, 1);
+		live = far_rng_below(&rng, art_type_slots(type) + 1);
+		for (k = 0; k < live; k++)
+			art_node_add(node, art_slot((5 * k + i) % ART_SYMBOLS, 0, 128 + 64 * k));
 		art_cache_put(cache, 64 * (i + 1), &key, node, i);
 		assert_true(art_cache_bytes(cache) <= 1 << 16);
-		if (art_cache_get(cache, 64 * (i + 1), &key, &hint))
-			assert_int_equal(hint.epoch, i);
+		if (!art_cache_get(cache, 64 * (i + 1), &key, &hint))
+			continue;
+		assert_int_equal(hint.epoch, i);
+		/* its slot, and where that is, or that there is none */
+		at = art_node_find(node, 'e');
+		has = at < art_type_slots(type) && art_pointee(node->slot[at]);
+		assert_int_equal(hint.slot, has ? node->slot[at] : 0);
+		assert_true(!has || hint.at == at);
+		seen += has;
 	}
+	assert_true(seen > 1000);
 	assert_true(art_cache_bytes(cache) > 3 << 14);
 	art_cache_free(cache);
 }

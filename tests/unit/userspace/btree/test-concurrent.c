@@ -145,6 +145,26 @@ static void sim_variants(void **state)
 	}
 }
 
+/* One client on the software NIC: its tasks, and their combining. */
+static void soft_tasks(void **state)
+{
+	const struct program_conf conf = {
+		.kind = &btree_kind,
+		.rig = { .soft = 1 }, .threads = 2, .tasks = 4, .ops = 60, .keys = 3,
+		.fill = 25, .drain = 20, .scan = 3, .prefill = 20, .key_size = 16,
+		.value_size = 24,
+	};
+
+	(void)state;
+	many(conf, seeds(1, 20));
+}
+
+static void elsewhere(void **state)
+{
+	(void)state;
+	program_elsewhere(&btree_kind);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest mem[] = {
@@ -160,10 +180,21 @@ int main(int argc, char **argv)
 		cmocka_unit_test(sim_variants),
 	};
 
+	const struct CMUnitTest soft[] = {
+		cmocka_unit_test(soft_tasks),
+	};
+	const struct CMUnitTest there[] = {
+		cmocka_unit_test(elsewhere),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "elsewhere"))
+		return cmocka_run_group_tests(there, NULL, NULL);
+	if (argc == 2 && !strcmp(argv[1], "soft"))
+		return cmocka_run_group_tests(soft, NULL, NULL);
 	if (argc == 2 && !strcmp(argv[1], "mem"))
 		return cmocka_run_group_tests(mem, NULL, NULL);
 	if (argc == 2 && !strcmp(argv[1], "sim"))
 		return cmocka_run_group_tests(sim, NULL, NULL);
-	fprintf(stderr, "usage: %s mem|sim\n", argv[0]);
+	fprintf(stderr, "usage: %s mem|sim|soft|elsewhere\n", argv[0]);
 	return 2;
 }

@@ -88,7 +88,7 @@ static void get_of_a_place(void **state)
 	bench_close(&bench);
 }
 
-/* With inner nodes and the version of the leaf known, and no place: a neighbourhood. */
+/* With inner nodes known, and no place: a neighbourhood. */
 static void get_of_a_leaf(void **state)
 {
 	struct bench bench;
@@ -109,6 +109,18 @@ static void get_of_a_leaf(void **state)
 	assert_int_equal(stats.round_trips, 1);
 	assert_int_equal(stats.payload_bytes, BTREE_NEAR * bench.tree->geo[0].entry);
 	assert_true(stats.wire_bytes <= 336);
+	/* of a leaf that it has never seen, the head beside it: less than all of it */
+	far_btree_close(bench.tree);
+	assert_int_equal(far_btree_open(bench.task, "t", &bench.tree), 0);
+	get(&bench, 1041);
+	rig_counted(&bench.rig, 0);
+	get(&bench, 1001);
+	stats = rig_counted(&bench.rig, 0);
+	assert_int_equal(stats.reads, 2);
+	assert_int_equal(stats.round_trips, 1);
+	assert_int_equal(stats.payload_bytes, bench.tree->geo[0].head +
+			 BTREE_NEAR * bench.tree->geo[0].entry);
+	assert_true(stats.wire_bytes <= 536);
 	/* and with Sherman's ways: all of it */
 	btree_set_variant(bench.tree, BTREE_SHERMAN);
 	rig_counted(&bench.rig, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a handle remembers that is old or wrong: it costs a few steps and no answer. And
- * nodes that are damaged so that their neighbours are a circle.
+ * nodes that are damaged so that they lead in a circle, or nowhere.
  */
 #include "kind.h"
 
@@ -214,12 +214,137 @@ static void unborn(void **state)
 	world_close(&world);
 }
 
+/* The entry that leads from a node above to that one. */
+static struct btree_entry *entry_to(const struct btree_geo *geo, struct btree_head *above,
+				    uint64_t addr)
+{
+	struct btree_entry *entry = NULL;
+	unsigned i;
+
+	for (i = 0; i < geo->span; i++)
+		if (btree_child(geo, btree_entry_at(geo, above, i)) == addr)
+			entry = btree_entry_at(geo, above, i);
+	assert_non_null(entry);
+	return entry;
+}
+
+/*
+ * A node leads to where no memory is. In far memory that is damage, and not an address
+ * that the caller has named; in what is remembered, a hint that was wrong.
+ */
+static void no_address(void **state)
+{
+	const uint64_t nowhere = far_addr(0, UINT64_C(1) << 39);
+	struct btree_head *above;
+	const struct btree_geo *geo;
+	uint64_t value, key = key_of(20), room[256];
+	struct btree_entry *entry;
+	struct btree_way way;
+	struct world world;
+
+	(void)state;
+	world_open(&world, 40);
+	way_to(&world, 20, 0, &way);
+	geo = &world.tree[0]->geo[1];
+	above = (void *)room;
+	assert_true(geo->len <= sizeof(room));
+	memcpy(above, memory_of(&world, way.parent), geo->len);
+	memcpy(btree_value(geo, entry_to(geo, above, way.addr)), &nowhere, sizeof(nowhere));
+	btree_cache_put_node(world.tree[0]->cache, way.parent, above);
+	btree_cache_drop_spot(world.tree[0]->cache,
+			      XXH3_64bits_withSeed(&key, 8, world.tree[0]->root));
+	assert_int_equal(get(&world, 0, 20, &value), 0);
+	assert_true(value == 20);
+	above = memory_of(&world, way.parent);
+	entry = entry_to(geo, above, way.addr);
+	memcpy(&key, entry->data, sizeof(key));
+	btree_entry_set(geo, entry, above->version, &key, &nowhere, sizeof(nowhere));
+	seal(geo, above, way.parent);
+	assert_int_equal(get(&world, 1, 20, &value), -EBADMSG);
+	world_close(&world);
+}
+
+/* Whether the client would CAS that leaf's word without a look, in the epoch of now. */
+static int is_known(struct far_task *task, struct far_btree *tree, uint64_t addr)
+{
+	uint64_t word;
+
+	return btree_cache_word(tree->cache, addr, far_epoch_known(task), &word);
+}
+
+/*
+ * While a head is READ, and while a lock is released, the epoch goes on: the word is of
+ * the one before. A leaf that dies in between is retired in that one, and may be another
+ * block in the next.
+ */
+static void word_of_before(void **state)
+{
+	unsigned i, reads = 0, releases = 0;
+	uint64_t key = key_of(20), epoch;
+	struct btree_hold hold;
+	struct far_task *task;
+	struct btree_way way;
+	struct world world;
+	size_t mark;
+
+	(void)state;
+	world_open(&world, 40);
+	task = rig_enter(&world.rig, 0);
+	for (i = 0; i < 100000 && (reads < 3 || releases < 3); i++) {
+		struct btree_op op = { 0 };
+
+		mark = far_buf_mark(task);
+		assert_int_equal(far_epoch_enter(task), 0);
+		assert_int_equal(btree_op_init(&op, task, world.tree[0]), 0);
+		epoch = far_epoch_known(task);
+		assert_int_equal(btree_find_head(&op, &key, 0, 0, &way), 0);
+		if (far_epoch_known(task) != epoch) {
+			assert_false(is_known(task, world.tree[0], way.addr));
+			reads++;
+		}
+		assert_int_equal(btree_hold(&op, &way, 0, &hold), 0);
+		epoch = far_epoch_known(task);
+		assert_int_equal(btree_release(&hold), 0);
+		if (far_epoch_known(task) != epoch) {
+			assert_false(is_known(task, world.tree[0], way.addr));
+			releases++;
+		}
+		far_epoch_exit(task);
+		far_buf_release(task, mark);
+	}
+	far_leave(task);
+	print_message("%u rounds\n", i);
+	assert_true(reads >= 3 && releases >= 3);
+	world_close(&world);
+}
+
+/* A cache that has no room for a node of this length remembers none. */
+static void no_room(void **state)
+{
+	const struct btree_spot spot = { .leaf = 4096, .place = 3, .version = 77 };
+	static uint64_t node[1 << 10];
+	struct btree_cache *cache;
+	struct btree_spot found;
+
+	(void)state;
+	assert_int_equal(btree_cache_new(sizeof(node), sizeof(node), &cache), 0);
+	btree_cache_put_node(cache, 4096, node);
+	assert_int_equal(btree_cache_node(cache, 4096, node), 0);
+	btree_cache_put_spot(cache, 5, &spot);
+	assert_int_equal(btree_cache_spot(cache, 5, &found), 1);
+	assert_true(found.version == spot.version);
+	btree_cache_free(cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(old_handle),
 		cmocka_unit_test(unborn),
 		cmocka_unit_test(circle),
+		cmocka_unit_test(no_address),
+		cmocka_unit_test(word_of_before),
+		cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
  */
 #include "kind.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,13 +21,15 @@ int __lsan_is_turned_off(void)
 }
 
 #define SPAN	4u
+#define CLIENTS	3u
+#define REST_NS	UINT64_C(100000000)
 #define HANGS	30u	/* seconds: then something waits for ever */
 #define NEW	UINT64_C(0x4e45574e45574e45)
 #define BROKEN	UINT64_C(0x6272656b6272656b)
 
 struct world {
 	struct rig rig;
-	struct far_btree *tree[2];
+	struct far_btree *tree[CLIENTS];
 	struct btree_head *leaf;	/* the first one, in its memory node */
 	uint64_t key;			/* that client 0 stores NEW at */
 };
@@ -39,10 +42,11 @@ static uint64_t key_of(uint64_t i)
 /* A leaf with `keys` keys, 0, 10, 20, ... */
 static void world_open(struct world *world, unsigned keys, uint64_t key)
 {
-	const struct rig_conf conf = { .sim = 1, .seed = 1, .nodes = 1, .clients = 2 };
+	const struct rig_conf conf = { .sim = 1, .seed = 1, .nodes = 1, .clients = CLIENTS };
 	const struct far_btree_attr attr = { .span = SPAN };
 	struct far_task *task;
 	uint64_t i, k;
+	unsigned c;
 
 	memset(world, 0, sizeof(*world));
 	world->key = key_of(key);
@@ -54,17 +58,21 @@ static void world_open(struct world *world, unsigned keys, uint64_t key)
 		assert_int_equal(far_btree_insert(task, world->tree[0], &k, 8, &i, 8), 0);
 	}
 	far_leave(task);
-	task = rig_enter(&world->rig, 1);
-	assert_int_equal(far_btree_open(task, "t", &world->tree[1]), 0);
-	far_leave(task);
+	for (c = 1; c < CLIENTS; c++) {
+		task = rig_enter(&world->rig, c);
+		assert_int_equal(far_btree_open(task, "t", &world->tree[c]), 0);
+		far_leave(task);
+	}
 	world->leaf = (void *)((char *)world->rig.map[0].addr +
 			       far_addr_off(atomic_load(&world->tree[0]->top)));
 }
 
 static void world_close(struct world *world)
 {
-	far_btree_close(world->tree[0]);
-	far_btree_close(world->tree[1]);
+	unsigned c;
+
+	for (c = 0; c < CLIENTS; c++)
+		far_btree_close(world->tree[c]);
 	rig_close(&world->rig);
 }
 
@@ -238,12 +246,201 @@ static void left_by_its_reader(void **state)
 	world_close(&world);
 }
 
+struct errand {
+	struct world *world;
+	unsigned client;
+	uint64_t key;
+	bool deletes;
+};
+
+static void errand_run(struct far_task *task, void *arg)
+{
+	struct errand *errand = arg;
+	struct far_btree *tree = errand->world->tree[errand->client];
+	uint64_t value = NEW;
+
+	if (errand->deletes)
+		far_btree_delete(task, tree, &errand->key, 8);
+	else
+		far_btree_put(task, tree, &errand->key, 8, &value, 8);
+}
+
+/* A client does one thing, and dies at its n'th operation: whether it came to that. */
+static bool died_at(struct errand *errand, unsigned n)
+{
+	struct rig *rig = &errand->world->rig;
+	struct far_thread *thread;
+	bool died;
+
+	assert_int_equal(far_thread_start(rig->far[errand->client], 1, errand_run, errand,
+					  &thread), 0);
+	far_sim_kill_cn_at(rig->sim, errand->client, n);
+	far_thread_join(thread);
+	died = far_sim_cn_dead(rig->sim, errand->client);
+	far_sim_kill_cn_at(rig->sim, errand->client, 0);
+	return died;
+}
+
+static int count_any(void *arg, const void *key, size_t key_len, const void *value,
+		     size_t value_len)
+{
+	(void)key;
+	(void)key_len;
+	(void)value;
+	(void)value_len;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
+/* The last client finds as many keys, and nothing that is wrong or lost. */
+static void expect_whole(struct world *world, uint64_t least, uint64_t most)
+{
+	const struct far_range all = { 0 };
+	struct far_task *task = rig_enter(&world->rig, CLIENTS - 1);
+	uint64_t nr = 0;
+	unsigned c;
+
+	assert_int_equal(far_btree_scan(task, world->tree[CLIENTS - 1], &all, count_any, &nr),
+			 0);
+	assert_in_range(nr, least, most);
+	assert_int_equal(rig_problems(&world->rig, task), 0);
+	far_leave(task);
+	for (c = 0; c < CLIENTS - 1; c++)
+		rig_leave(&world->rig, c);
+	assert_int_equal(rig_space_problems(&world->rig, CLIENTS - 1), 0);
+}
+
+static void rest(struct world *world)
+{
+	struct far_task *task = rig_enter(&world->rig, 1);
+
+	far_sleep(task, REST_NS);
+	far_leave(task);
+}
+
+/* The right node of a split of which client 0 has not come to the end; NULL: it has. */
+static struct btree_head *unborn_right(struct world *world)
+{
+	struct btree_head *right;
+
+	if (!world->leaf->right)
+		return NULL;
+	right = (void *)((char *)world->rig.map[0].addr + far_addr_off(world->leaf->right));
+	return right->flags & BTREE_UNBORN ? right : NULL;
+}
+
+/* Looks at what client 1 posts, before the memory node executes it. */
+static struct {
+	struct far_nic_ops ops;
+	const struct far_nic_ops *real;
+	const struct btree_head *right;		/* as it is in far memory */
+	uint64_t redo;				/* offset of its record */
+	unsigned births, early;			/* records of a birth, and of a key before it */
+} spy;
+
+static int spy_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	const struct btree_redo *redo;
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		redo = wr[i].local;
+		if (wr[i].op != FAR_NIC_WRITE || wr[i].remote != spy.redo)
+			continue;
+		spy.births += (redo->kind & 0xff) == BTREE_REDO_HEAD;
+		spy.early += (redo->kind & 0xff) == BTREE_REDO_ENTRY &&
+			     spy.right->flags & BTREE_UNBORN;
+	}
+	return spy.real->post(qset, idx, wr, nr);
+}
+
+static void spy_on(struct world *world, const struct btree_head *right)
+{
+	struct far_nic *nic = world->rig.nic[1];
+
+	memset(&spy, 0, sizeof(spy));
+	spy.right = right;
+	spy.redo = far_addr_off(world->leaf->right) + world->tree[1]->geo[0].len;
+	spy.real = nic->ops;
+	spy.ops = *nic->ops;
+	spy.ops.post = spy_post;
+	nic->ops = &spy.ops;
+}
+
+/*
+ * Client 1 has a right node born whose split client 0 had begun, and stores a key there:
+ * one record lies under a word, so that the key's comes when the birth's is not wanted any
+ * more. Else a birth that ended half way has nothing to be repaired by.
+ */
+static void one_record(void **state)
+{
+	unsigned n, births = 0;
+	struct world world;
+
+	(void)state;
+	for (n = 1; n < 40; n++) {
+		struct errand errand = { &world, 1, key_of(25), false };
+		struct btree_head *right;
+
+		world_open(&world, SPAN, 15);
+		die_at(&world, n);
+		right = unborn_right(&world);
+		if (right) {
+			spy_on(&world, right);
+			died_at(&errand, 0);
+			world.rig.nic[1]->ops = spy.real;
+			assert_int_equal(spy.early, 0);
+			births += spy.births;
+			expect_whole(&world, SPAN + 1, SPAN + 2);
+		}
+		world_close(&world);
+	}
+	print_message("%u births\n", births);
+	assert_true(births > 0);
+}
+
+/*
+ * Client 0 dies in a merge, and client 1, which comes by, ends it: then the right node is
+ * nobody's, and the sweep finds it.
+ */
+static void merged_by_another(void **state)
+{
+	unsigned n, before, ended = 0;
+	struct world world;
+	bool died = true;
+
+	(void)state;
+	for (n = 1; died; n++) {
+		/* by one that lives on: what the dead have allocated is swept anyway */
+		struct errand more = { &world, CLIENTS - 1, key_of(40), false };
+		struct errand less = { &world, CLIENTS - 1, key_of(40), true };
+		struct errand last = { &world, 0, key_of(30), true };
+		struct errand next = { &world, 1, key_of(15), false };
+
+		world_open(&world, SPAN, 0);
+		/* the right one of two leaves has one key then, after that one's deletion */
+		assert_false(died_at(&more, 0) || died_at(&less, 0));
+		died = died_at(&last, n);
+		/* until all that the dead one had has been looked for */
+		rest(&world);
+		before = world.leaf->flags & BTREE_LAST;
+		died_at(&next, 0);
+		ended += died && !before && world.leaf->flags & BTREE_LAST;
+		expect_whole(&world, 3, 5);
+		world_close(&world);
+	}
+	print_message("%u deaths, of which %u merges were ended\n", n - 2, ended);
+	assert_true(ended >= 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(half_an_entry),
 		cmocka_unit_test(half_a_head),
 		cmocka_unit_test(left_by_its_reader),
+		cmocka_unit_test(one_record),
+		cmocka_unit_test(merged_by_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,9 @@
 
 #define FILLER		1000000u	/* keys from here on are inserted once */
 #define TABLE		"program"
+#define CLOCK		"clock"		/* a table of which only the first turns are used */
+#define SIDE_LOGS	256u		/* tasks of a side, at most */
+#define MEET_NS		UINT64_C(120000000000)
 #define BATCH_MAX	8u		/* keys of an mget or mput */
 
 struct program {
@@ -23,6 +26,7 @@ struct program {
 	unsigned nr_logs;
 	atomic_ullong filler;
 	atomic_int failed;		/* what no operation may answer */
+	uint64_t clock_at;		/* far address of the sides' clock; 0: alone */
 	unsigned char **key;		/* their bytes */
 	size_t *key_len;
 };
@@ -42,6 +46,7 @@ struct hand {
 	struct far_rng rng;
 	uint64_t writer;		/* upper half of the values that it writes */
 	uint64_t *buf[BATCH_MAX];	/* of longest bytes each */
+	uint64_t *clock;		/* registered; what its word was */
 };
 
 /* How an answer is entered in the history. */
@@ -79,6 +84,22 @@ static void fill_one(struct worker *worker, struct far_task *task)
 	worker_note(worker, task, err);
 }
 
+/*
+ * The time for the history. Sides have no clock in common but a word in far memory, to
+ * which each adds 1 when it asks: if an operation has ended before another one begins,
+ * so has its FAA after it before the other's FAA, and got the lower number.
+ */
+static uint64_t hand_now(struct hand *hand)
+{
+	struct program *program = hand->worker->program;
+
+	if (!program->clock_at)
+		return far_now(hand->task);
+	far_faa(hand->task, program->clock_at, 1, hand->clock);
+	worker_note(hand->worker, hand->task, far_sync(hand->task));
+	return 1 + *hand->clock;
+}
+
 static int do_op(struct hand *hand, enum history_f f, uint64_t i, size_t len)
 {
 	const struct program *program = hand->worker->program;
@@ -111,7 +132,7 @@ static long hand_invoke(struct hand *hand, enum history_f f, uint64_t i, uint64_
 	memset(buf, 0, hand->worker->program->conf->longest);
 	if (writes)
 		buf[0] = hand->writer | (hand->log->nr + 1);
-	return history_invoke(hand->log, f, i, buf[0], 0, far_now(hand->task));
+	return history_invoke(hand->log, f, i, buf[0], 0, hand_now(hand));
 }
 
 /* Enters what came back; a get that found nothing has read that. */
@@ -123,7 +144,7 @@ static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t *
 		err = 0;
 	}
 	worker_note(hand->worker, hand->task, err);
-	history_return(hand->log, at, type_of(err), buf[0], far_now(hand->task));
+	history_return(hand->log, at, type_of(err), buf[0], hand_now(hand));
 }
 
 static size_t some_length(struct hand *hand)
@@ -214,7 +235,7 @@ static void one_scan(struct hand *hand)
 	int err;
 
 	for (i = 0; i < keys; i++)
-		history_invoke(hand->log, HISTORY_GET, i, 0, 0, far_now(hand->task));
+		history_invoke(hand->log, HISTORY_GET, i, 0, 0, hand_now(hand));
 	err = far_hash_scan(hand->task, hand->hash, seen_key, &seen);
 	for (i = 0; i < keys; i++)
 		hand_return(hand, first + i, HISTORY_GET, &seen.value[i], err);
@@ -229,13 +250,17 @@ static void hand_init(struct hand *hand, struct worker *worker, struct far_task 
 {
 	struct program *program = worker->program;
 	const struct program_conf *conf = program->conf;
-	unsigned me = (worker->client * program->threads + worker->thread) * conf->tasks +
-		      far_task_index(task), k;
+	unsigned log = (worker->client * program->threads + worker->thread) * conf->tasks +
+		       far_task_index(task), me = conf->side * SIDE_LOGS + log, k;
 
 	*hand = (struct hand) {
 		.worker = worker, .task = task, .hash = program->hash[worker->client],
-		.log = &program->log[me], .writer = (uint64_t)(me + 1) << 32,
+		.log = &program->log[log], .writer = (uint64_t)(me + 1) << 32,
 	};
+	if (program->clock_at) {
+		hand->clock = far_buf(task, sizeof(*hand->clock));
+		assert_non_null(hand->clock);
+	}
 	for (k = 0; k < (conf->batch ? BATCH_MAX : 1); k++)
 		hand->buf[k] = malloc(conf->longest);
 	far_rng_init(&hand->rng, conf->rig.seed, me);
@@ -268,18 +293,37 @@ static void work(struct far_task *task, void *arg)
 		free(hand.buf[i]);
 }
 
-/* Opens the table, or makes it. Connections may break under that. */
-static void program_table(struct far_task *task, struct far_hash **ret_hash)
+/* Opens a table, or makes it. Connections may break under that, and others may make it. */
+static void table_open(struct far_task *task, const char *name,
+		       struct far_hash **ret_hash)
 {
 	const struct far_hash_attr attr = { .expected = 1 };
-	int err = -EIO;
+	int err;
 
-	while (err == -EIO) {
-		err = far_hash_open(task, TABLE, ret_hash);
+	do {
+		err = far_hash_open(task, name, ret_hash);
 		if (err == -ENOENT)
-			err = far_hash_create(task, TABLE, &attr, ret_hash);
-	}
+			err = far_hash_create(task, name, &attr, ret_hash);
+	} while (err == -EIO || err == -EEXIST);
 	assert_int_equal(err, 0);
+}
+
+/* Finds the sides' clock, and waits until all sides are there. */
+static void sides_meet(struct program *program, struct far_task *task)
+{
+	uint64_t *here = far_buf(task, sizeof(*here)), until = far_now(task) + MEET_NS, at;
+	struct far_hash *hash;
+
+	table_open(task, CLOCK, &hash);
+	program->clock_at = hash->turn_at[0];
+	at = program->clock_at + HASH_TURN;
+	far_hash_close(hash);
+	far_faa(task, at, 1, NULL);
+	do {
+		far_read(task, at, here, sizeof(*here));
+		assert_int_equal(far_sync(task), 0);
+		assert_true(far_now(task) < until);
+	} while (*here < program->conf->sides);
 }
 
 /* The bytes of the i'th key: its number, and others behind that only it has. */
@@ -305,11 +349,12 @@ static void program_logs(struct program *program)
 	if (conf->scan && each < conf->keys)
 		each = conf->keys;
 	program->nr_logs = program->rig.conf.clients * program->threads * conf->tasks;
+	assert_true(!conf->sides || program->nr_logs <= SIDE_LOGS);
 	program->log = calloc(program->nr_logs, sizeof(*program->log));
 	for (i = 0; i < program->nr_logs; i++) {
 		program->log[i].max = (size_t)conf->ops * each;
 		program->log[i].op = malloc(program->log[i].max * sizeof(struct history_op));
-		program->log[i].process = i;
+		program->log[i].process = conf->side * SIDE_LOGS + i;
 	}
 	program->key = calloc(conf->keys, sizeof(*program->key));
 	program->key_len = calloc(conf->keys, sizeof(*program->key_len));
@@ -326,16 +371,28 @@ static void program_open(struct program *program, const struct program_conf *con
 	memset(program, 0, sizeof(*program));
 	program->conf = conf;
 	program->threads = conf->threads ? conf->threads : 1;
+	atomic_init(&program->filler, (uint64_t)conf->side << 32);
 	rig_open(&program->rig, &conf->rig);
 	program_logs(program);
 	for (i = 0; i < program->rig.conf.clients; i++) {
 		task = rig_enter(&program->rig, i);
-		program_table(task, &program->hash[i]);
+		table_open(task, TABLE, &program->hash[i]);
 		hash_set_variant(program->hash[i], conf->variant);
 		for (k = 0; !i && k < conf->prefill; k++)
 			fill_one(&filler, task);
 		far_leave(task);
 	}
+}
+
+static void program_begin(struct program *program)
+{
+	struct far_task *task;
+
+	if (!program->conf->sides)
+		return;
+	task = rig_enter(&program->rig, 0);
+	sides_meet(program, task);
+	far_leave(task);
 }
 
 static void program_close(struct program *program)
@@ -440,20 +497,40 @@ static void program_afterwards(struct program *program, struct program_result *r
 	result->repaired = count.repaired;
 }
 
+/* 0, or -1. */
+static int history_write(const struct history_op *op, size_t nr, FILE *out)
+{
+	int err;
+
+	if (!out)
+		return -1;
+	err = history_export(op, nr, out);
+	fclose(out);
+	return err ? -1 : 0;
+}
+
 /* Where others can look at it. */
 static void history_keep(const struct history_op *op, size_t nr,
 			 struct program_result *result)
 {
 	int fd;
-	FILE *out;
 
 	snprintf(result->file, sizeof(result->file), "/tmp/far-history-XXXXXX");
 	fd = mkstemp(result->file);
-	out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!out || history_export(op, nr, out))
+	if (history_write(op, nr, fd < 0 ? NULL : fdopen(fd, "w")))
 		result->file[0] = 0;
-	if (out)
-		fclose(out);
+}
+
+/* A side's is for whoever has those of all. */
+static void history_judge(const struct program_conf *conf, const struct history_op *op,
+			  struct program_result *result)
+{
+	if (conf->sides)
+		assert_int_equal(history_write(op, result->ops,
+					       fopen(conf->history, "w")), 0);
+	else
+		result->verdict = history_check(op, result->ops, HISTORY_ABSENT,
+						&result->why);
 }
 
 static int is_wrong(const struct program_result *result)
@@ -471,6 +548,7 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	memset(result, 0, sizeof(*result));
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
+	program_begin(&program);
 	result->posted = ops_of_node_0(&program);
 	program_threads(&program);
 	far_stats_get(program.rig.far[0], &after);
@@ -478,7 +556,7 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	result->combined = after.combined - before.combined;
 	all = history_merge(program.log, program.nr_logs, &result->ops);
 	assert_non_null(all);
-	result->verdict = history_check(all, result->ops, HISTORY_ABSENT, &result->why);
+	history_judge(conf, all, result);
 	count_turns(&program, result);
 	program_afterwards(&program, result);
 	result->failed = program.failed;

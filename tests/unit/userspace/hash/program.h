@@ -26,6 +26,12 @@ struct program_conf {
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
 	/* kill client 0 at its n'th operation from the start of the program; 0: never */
 	uint64_t kill_at;
+	/*
+	 * So many processes run it at the same time in one space, and this is that one:
+	 * they share the keys and a clock, and none of them can judge. 0: this one alone
+	 */
+	unsigned sides, side;
+	const char *history;		/* a file that gets the history then */
 };
 
 struct program_result {

@@ -28,6 +28,7 @@ static void nics_open(struct rig *rig)
 		.adversary = rig->conf.adversary,
 		.scale = 0.01,
 	};
+	const char *all = rig->conf.spec;
 	char spec[64], why[200];
 	unsigned i;
 
@@ -40,15 +41,13 @@ static void nics_open(struct rig *rig)
 	}
 	snprintf(rig->dir, sizeof(rig->dir), "/tmp/far-hash-XXXXXX");
 	assert_non_null(mkdtemp(rig->dir));
-	if (rig->conf.spec)
-		snprintf(spec, sizeof(spec), "%s", rig->conf.spec);
-	else if (rig->conf.soft)
+	if (rig->conf.soft)
 		snprintf(spec, sizeof(spec), "soft:nodes=%u", rig->conf.nodes);
 	else
 		snprintf(spec, sizeof(spec), "mem:dir=%s", rig->dir);
 	for (i = 0; i < rig->conf.clients; i++)
-		if (far_nic_open(rig->conf.specs[i] ? rig->conf.specs[i] : spec, why,
-				 sizeof(why), &rig->nic[i]))
+		if (far_nic_open(rig->conf.specs[i] ? rig->conf.specs[i] :
+				 all ? all : spec, why, sizeof(why), &rig->nic[i]))
 			fail_msg("%s", why);
 }
 

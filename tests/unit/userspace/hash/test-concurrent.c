@@ -94,26 +94,35 @@ static void sim_long_values(void **state)
 
 /*
  * A space of a memory node elsewhere, or of a set, which whoever runs this has made:
- * FAR_TEST_NIC, FAR_TEST_NODE with commas between several, FAR_TEST_SPACE. With
- * FAR_TEST_KEYS, the first one of the keys, others may work on the same table.
+ * FAR_TEST_NIC, FAR_TEST_NODE with commas between several, FAR_TEST_SPACE. FAR_TEST_SIDE
+ * is I/N when N processes run this at the same time, of which this one is I, from 0 on;
+ * FAR_TEST_HISTORY then gets its history, for check-histories. FAR_TEST_CLIENTS: of each
+ * process; 2 unless given. FAR_TEST_SHARED: others may change other tables meanwhile.
  */
-static uint64_t key_elsewhere(uint64_t i)
+static void side_parse(struct program_conf *conf)
 {
-	const char *first = getenv("FAR_TEST_KEYS");
+	const char *side = getenv("FAR_TEST_SIDE");
 
-	return (first ? strtoul(first, NULL, 10) : 0) + i;
+	if (!side)
+		return;
+	assert_int_equal(sscanf(side, "%u/%u", &conf->side, &conf->sides), 2);
+	conf->history = getenv("FAR_TEST_HISTORY");
+	assert_non_null(conf->history);
+	conf->rig.shared = 1;
+	conf->rig.seed += conf->side;
 }
 
 static void elsewhere(void **state)
 {
+	const char *clients = getenv("FAR_TEST_CLIENTS");
 	struct program_conf conf = {
 		.rig = {
-			.clients = 2, .seed = 1, .spec = getenv("FAR_TEST_NIC"),
+			.clients = clients ? strtoul(clients, NULL, 10) : 2, .seed = 1,
+			.spec = getenv("FAR_TEST_NIC"),
 			.node = getenv("FAR_TEST_NODE"), .space = getenv("FAR_TEST_SPACE"),
-			.shared = !!getenv("FAR_TEST_KEYS"),
+			.shared = !!getenv("FAR_TEST_SHARED"),
 		},
 		.tasks = 4, .ops = 150, .keys = 4, .fill = 20, .longest = 200,
-		.key = key_elsewhere,
 	};
 	struct program_result result;
 
@@ -121,10 +130,11 @@ static void elsewhere(void **state)
 	assert_non_null(conf.rig.spec);
 	assert_non_null(conf.rig.node);
 	assert_non_null(conf.rig.space);
+	side_parse(&conf);
 	program_expect_right(&conf, &result);
-	print_message("%llu operations of 2 clients are linearizable\n",
-		      (unsigned long long)result.ops);
-	assert_true(result.ops >= 2 * 4 * 100);
+	print_message("%llu operations of %u clients%s\n", (unsigned long long)result.ops,
+		      conf.rig.clients, conf.sides ? "" : " are linearizable");
+	assert_true(result.ops >= conf.rig.clients * 4 * 100);
 }
 
 int main(int argc, char **argv)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The same program, from a seed, posts the same operations of each kind over the
- * software NIC as in virtual time: what sim counts is what is sent. What a CAS that lost
- * is followed by belongs to the run, so that one task works alone.
+ * software NIC, or over whatever FAR_TEST_NIC says, as in virtual time: what sim counts
+ * is what is sent. What a CAS that lost is followed by belongs to the run, so that one
+ * task works alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #define KEYS	400u
 #define OPS	6000u
+#define FEW	800u		/* where each of them takes long */
 
 static void step(struct far_task *task, struct far_hash *hash, struct far_rng *rng)
 {
@@ -39,7 +41,7 @@ static void step(struct far_task *task, struct far_hash *hash, struct far_rng *r
 	assert_true(!err || err == -ENOENT || err == -EEXIST);
 }
 
-static struct far_stats run(struct rig_conf conf)
+static struct far_stats run(struct rig_conf conf, unsigned ops)
 {
 	struct far_hash_attr attr = { .expected = KEYS };
 	struct far_task *task;
@@ -54,7 +56,7 @@ static struct far_stats run(struct rig_conf conf)
 	assert_int_equal(far_hash_create(task, "t", &attr, &hash), 0);
 	rig_counted(&rig, 0);
 	far_rng_init(&rng, conf.seed, 0);
-	for (i = 0; i < OPS; i++)
+	for (i = 0; i < ops; i++)
 		step(task, hash, &rng);
 	stats = rig_counted(&rig, 0);
 	far_hash_close(hash);
@@ -63,45 +65,80 @@ static struct far_stats run(struct rig_conf conf)
 	return stats;
 }
 
-static void same(unsigned without, uint64_t seed)
+/* Two ways to run it; neither is to try anything again. */
+static void same(struct rig_conf conf, struct rig_conf other_conf, unsigned ops)
 {
-	struct far_stats sim = run((struct rig_conf) {
-		.sim = 1, .seed = seed, .without = without });
-	struct far_stats soft = run((struct rig_conf) {
-		.soft = 1, .seed = seed, .without = without });
+	struct far_stats sim = run(conf, ops), other = run(other_conf, ops);
 
-	print_message("seed %llu: %llu READs, %llu WRITEs, %llu CAS, %llu FAA; soft: %llu, "
-		      "%llu, %llu, %llu\n", (unsigned long long)seed,
+	print_message("seed %llu: %llu READs, %llu WRITEs, %llu CAS, %llu FAA; %s: %llu, "
+		      "%llu, %llu, %llu\n", (unsigned long long)conf.seed,
 		      (unsigned long long)sim.reads, (unsigned long long)sim.writes,
 		      (unsigned long long)sim.cas, (unsigned long long)sim.faa,
-		      (unsigned long long)soft.reads, (unsigned long long)soft.writes,
-		      (unsigned long long)soft.cas, (unsigned long long)soft.faa);
+		      other_conf.soft ? "soft" : other_conf.spec,
+		      (unsigned long long)other.reads, (unsigned long long)other.writes,
+		      (unsigned long long)other.cas, (unsigned long long)other.faa);
 	assert_int_equal(sim.retries, 0);
-	assert_int_equal(soft.retries, 0);
-	assert_int_equal(sim.reads, soft.reads);
-	assert_int_equal(sim.writes, soft.writes);
-	assert_int_equal(sim.cas, soft.cas);
-	assert_int_equal(sim.faa, soft.faa);
-	assert_int_equal(sim.round_trips, soft.round_trips);
+	assert_int_equal(other.retries, 0);
+	assert_int_equal(sim.reads, other.reads);
+	assert_int_equal(sim.writes, other.writes);
+	assert_int_equal(sim.cas, other.cas);
+	assert_int_equal(sim.faa, other.faa);
+	assert_int_equal(sim.round_trips, other.round_trips);
+}
+
+static void same_soft(unsigned without, uint64_t seed)
+{
+	same((struct rig_conf) { .sim = 1, .seed = seed, .without = without },
+	     (struct rig_conf) { .soft = 1, .seed = seed, .without = without }, OPS);
 }
 
 static void test_plain(void **state)
 {
-	same(FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE, 1);
-	same(FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE, 2);
+	same_soft(FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE, 1);
+	same_soft(FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE, 2);
 }
 
 static void test_cached(void **state)
 {
-	same(0, 3);
+	same_soft(0, 3);
 }
 
-int main(void)
+/*
+ * FAR_TEST_NIC, FAR_TEST_NODE, FAR_TEST_SPACE: a space of one memory node, of 16 MiB and
+ * chunks of 1 MiB, in which nothing has been so far. Without the cache: a change does not
+ * believe a slot that was seen some epochs ago, and looks again. Epochs are time, of which
+ * an operation in a virtual machine takes much.
+ */
+static void test_elsewhere(void **state)
 {
+	const struct rig_conf sim = {
+		.sim = 1, .seed = 4, .nodes = 1, .size = 16 << 20,
+		.without = FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE,
+	};
+	const struct rig_conf there = {
+		.seed = 4, .without = FAR_WITHOUT_CACHE | FAR_WITHOUT_COMBINE,
+		.spec = getenv("FAR_TEST_NIC"), .node = getenv("FAR_TEST_NODE"),
+		.space = getenv("FAR_TEST_SPACE"),
+	};
+
+	(void)state;
+	assert_non_null(there.spec);
+	assert_non_null(there.node);
+	assert_non_null(there.space);
+	same(sim, there, FEW);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest elsewhere[] = {
+		cmocka_unit_test(test_elsewhere),
+	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_cached),
 	};
 
+	if (argc == 2 && !strcmp(argv[1], "elsewhere"))
+		return cmocka_run_group_tests(elsewhere, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -587,3 +587,25 @@ void program_expect_right(const struct program_conf *conf,
 		 ret_result->verdict ? ret_result->why.why : "linearizable",
 		 (unsigned long long)ret_result->problems, ret_result->failed);
 }
+
+void program_elsewhere(const struct ordered_kind *kind)
+{
+	const struct program_conf conf = {
+		.kind = kind,
+		.rig = {
+			.clients = 2, .seed = 1, .spec = getenv("FAR_TEST_NIC"),
+			.node = getenv("FAR_TEST_NODE"), .space = getenv("FAR_TEST_SPACE"),
+		},
+		.tasks = 4, .ops = 100, .keys = 4, .prefill = 20, .fill = 25, .drain = 20,
+		.scan = 3, .key_size = 16, .value_size = 40,
+	};
+	struct program_result result;
+
+	assert_non_null(conf.rig.spec);
+	assert_non_null(conf.rig.node);
+	assert_non_null(conf.rig.space);
+	program_expect_right(&conf, &result);
+	print_message("%llu operations of 2 clients are linearizable\n",
+		      (unsigned long long)result.ops);
+	assert_true(result.ops >= 2 * 4 * 30);
+}

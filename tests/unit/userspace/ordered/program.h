@@ -78,6 +78,12 @@ void program_expect_right(const struct program_conf *conf,
 			  struct program_result *ret_result);
 
 /*
+ * The same of two clients, in a space of a memory node elsewhere that whoever runs this
+ * has made: FAR_TEST_NIC, FAR_TEST_NODE with commas between several, FAR_TEST_SPACE.
+ */
+void program_elsewhere(const struct ordered_kind *kind);
+
+/*
  * conf->ops random operations of one task, and as many keys in all; each answer, and
  * each scan of any range both ways, is what a sorted array says. rig is open.
  */

@@ -27,15 +27,25 @@ static void least_class(void **state)
 	assert_int_equal(far_class_of(UINT64_MAX / 2), 0);
 }
 
-/* At most a third of a block is lost to its class above 1 KiB, and a fifth below. */
+/*
+ * At most a third of a block is lost to its class above 1 KiB. From 26 bytes to there a
+ * block is at most a quarter larger than what it is for; below, 7 bytes.
+ */
 static void little_is_lost(void **state)
 {
 	(void)state;
-	for (uint64_t size = FAR_LEAST; size <= FAR_PAGE / 2; size += size < 1024 ? 8 : 64) {
+	for (uint64_t size = FAR_LEAST; size <= 1024; size++) {
 		uint32_t got = far_class_size(far_class_of(size));
 
-		assert_true((got - size) * (size > 1024 ? 3 : 5) <= got);
+		assert_true(size < 26 ? got - size <= 7 : (got - size) * 4 <= size);
 	}
+	for (uint64_t size = 1088; size <= FAR_PAGE / 2; size += 64)
+		assert_true((far_class_size(far_class_of(size)) - size) * 3 <=
+			    far_class_size(far_class_of(size)));
+	/* the worst ones */
+	assert_int_equal(far_class_size(far_class_of(17)), 24);
+	assert_int_equal(far_class_size(far_class_of(25)), 32);
+	assert_int_equal(far_class_size(far_class_of(257)), 320);
 }
 
 /* Blocks that are used as lines begin at a multiple of 64; others hold words. */

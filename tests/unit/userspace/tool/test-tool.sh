@@ -156,12 +156,12 @@ script -qec "'$far' $silent" /dev/null >"$dir/terminal" 2>&1 </dev/null &
 terminal=$!
 refused "node \"10.77.0\": expected an IPv4 address" space list --nic soft --node 10.77.0
 # shellcheck disable=SC2086  # words
-refused 'node "10.77.0.9": no such node (no answer in ' $silent
+refused 'node "10.77.0.9": no such node, or it does not answer (after ' $silent
 [[ $(wc -l <"$dir/err") = 1 ]]
 result $? "nothing is said meanwhile in a file"
 wait $terminal
 grep -q 'far: asking memory node 10.77.0.9: [0-9]* s' "$dir/terminal" &&
-	grep -qF '(no answer in ' "$dir/terminal"
+	grep -qF 'does not answer (after ' "$dir/terminal"
 result $? "on a terminal it is said who is asked"
 says "far " "$far" --version
 says "far " "$far" space list --version

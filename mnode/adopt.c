@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Pages and sessions of the agent before this one; see adopt.h. */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "adopt.h"
+#include "log.h"
+#include "manager.h"
+
+#define MAX_INSTANCES	1024
+
+/* ---- pages ----------------------------------------------------------------------- */
+
+/* What the agent itself would never have written. */
+static bool record_ok(const struct keep *k, const volatile struct keep_record *rec)
+{
+	return rec->nr_slots && rec->nr_slots <= keep_max_slots(k) &&
+	       rec->nr_queues && rec->depth && rec->instances > rec->depth &&
+	       rec->instances <= MAX_INSTANCES &&
+	       rec->cap <= k->head->nr_pages && rec->slack <= k->head->nr_pages &&
+	       rec->granted <= k->head->nr_pages && rec->claim <= k->head->nr_pages &&
+	       !rec->name[ODRP_AUTH_NAME - 1];
+}
+
+/* Each page is the owner's, and is named once. */
+static bool entries_ok(const struct keep *k, uint16_t owner, const __be64 *entries,
+		       uint64_t nr, uint8_t *seen)
+{
+	uint64_t slot, page;
+
+	for (slot = 0; slot < nr; slot++) {
+		if (!entries[slot])
+			continue;
+		if (!page_index(be64toh(entries[slot]), k->head->nr_pages, &page) ||
+		    k->owner[page] != owner || seen[page]) {
+			log_error("session %" PRIu64 ": slot %" PRIu64 " has %#" PRIx64
+				  ", which is not a page of this session, or of two "
+				  "slots", k->record[owner - 1].id, slot,
+				  (uint64_t)be64toh(entries[slot]));
+			return false;
+		}
+		seen[page] = 1;
+	}
+	return true;
+}
+
+static bool table_ok(struct keep *k, uint16_t owner, uint8_t *seen)
+{
+	uint64_t nr = keep_record(k, owner)->nr_slots;
+	struct mem table;
+	bool ok;
+
+	if (keep_table(k, owner, nr * sizeof(__be64), &table))
+		return false;
+	ok = entries_ok(k, owner, table.va, nr, seen);
+	mem_unmap(&table);
+	return ok;
+}
+
+static void look_at_session(struct keep *k, uint16_t owner, uint8_t *seen)
+{
+	const volatile struct keep_record *rec = keep_record(k, owner);
+
+	if (rec && record_ok(k, rec) && table_ok(k, owner, seen))
+		return;
+	if (!rec)
+		return;
+	log_error("session %" PRIu64 " of the agent before this one is damaged; its pages "
+		  "are lost", rec->id);
+	keep_drop(k, owner);
+}
+
+int adopt_pages(struct keep *k)
+{
+	uint8_t *seen = calloc(k->head->nr_pages, 1);
+	unsigned int owner;
+	uint64_t page;
+
+	if (!seen)
+		return -ENOMEM;
+	for (owner = 1; owner <= KEEP_RECORDS; owner++)
+		look_at_session(k, owner, seen);
+	keep_tables_clear(k);
+	for (page = 0; page < k->head->nr_pages; page++)
+		if (k->owner[page] != POOL_NOBODY &&
+		    !(seen[page] && keep_record(k, k->owner[page])))
+			keep_own(k, page, POOL_NOBODY);
+	free(seen);
+	return 0;
+}
+
+/* ---- sessions -------------------------------------------------------------------- */
+
+static const char *counts_as(const volatile struct keep_record *rec,
+			     char ip[INET_ADDRSTRLEN])
+{
+	const struct in_addr in = { .s_addr = rec->peer_ip };
+
+	return rec->name[0] ? (const char *)rec->name :
+			      inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
+}
+
+/* Its hellos say what it was granted, by settings that may have been others. */
+static void raise_limits(struct hello_limits *l, const struct sess *s)
+{
+	if (l->max_slots < s->tt.nr_slots)
+		l->max_slots = s->tt.nr_slots;
+	if (l->max_queues < s->nr_queues)
+		l->max_queues = s->nr_queues;
+	if (l->max_depth < s->instances)
+		l->max_depth = s->instances;
+}
+
+static int adopt_session(struct manager *m, uint16_t owner)
+{
+	const volatile struct keep_record *rec = keep_record(&m->keep, owner);
+	struct sess_attr attr = {
+		.id = rec->id, .wire_id = manager_wire_id(m, rec->id),
+		.token = rec->token, .owner = owner, .claim = rec->claim,
+		.lease = {
+			.cap = rec->cap, .slack = rec->slack,
+			.granted = rec->granted, .ceiling = rec->ceiling,
+		},
+		.keyed = rec->features & ODRP_WIRE_F_KEYED,
+	};
+	char ip[INET_ADDRSTRLEN];
+	struct share *share;
+	struct sess *s;
+	int r;
+
+	if (attr.keyed && !m->nic_translates)
+		return -EOPNOTSUPP;
+	r = shares_get(&m->shares, counts_as(rec, ip), &share);
+	if (r)
+		return r;
+	attr.lease.share = &share->lease;
+	r = sess_adopt(&m->pool, rec, &attr, &s);
+	if (r)
+		return r;
+	s->share = share;
+	m->stock.claimed += s->claim;
+	m->sess[m->nr_sess++] = s;
+	m->sess_adopted++;
+	raise_limits(&m->limits, s);
+	log_info("session %" PRIu64 " of the agent before this one: %" PRIu64 " pages, "
+		 "waits to be resumed", s->id, s->lent);
+	return 0;
+}
+
+void adopt_sessions(struct manager *m)
+{
+	unsigned int owner;
+	int r;
+
+	for (owner = 1; owner <= KEEP_RECORDS; owner++) {
+		if (!keep_record(&m->keep, owner))
+			continue;
+		r = adopt_session(m, owner);
+		if (!r)
+			continue;
+		log_error("session %" PRIu64 " of the agent before this one cannot go on: "
+			  "%s; its pages are lost", m->keep.record[owner - 1].id,
+			  strerror(-r));
+		keep_drop(&m->keep, owner);
+		keep_tables_clear(&m->keep);
+		pool_give_all(&m->pool, owner, m->pool.pages, &(uint64_t){ 0 });
+	}
+	if (m->stock.target < m->stock.claimed)
+		m->stock.target = m->stock.claimed;
+}
+
+bool adopt_some(struct manager *m)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (s->state != SESS_LIVE || !s->restoring)
+			continue;
+		r = sess_restore(s);
+		if (!r || r == -EAGAIN)
+			return true;
+		log_error("session %" PRIu64 ": the agent cannot create keys in the NIC: "
+			  "%s", s->id, strerror(-r));
+		manager_kill(m, s, WHY_EVICTED);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What each name has of the memory node: pages, sessions, connections, bandwidth.  The
+ * rules are in lease-plan.c and shares.c; here are the sessions that they are about.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "log.h"
+#include "manager.h"
+
+static void list_leases(struct manager *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		m->leases[i] = &m->sess[i]->lease;
+}
+
+/* Nobody waits for it any more. */
+static bool counts(const struct sess *s, const struct share *share)
+{
+	return s->share == share && (s->state != SESS_DYING || sess_unstopped(s));
+}
+
+unsigned int manager_sessions_of(const struct manager *m, const struct share *share)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < m->nr_sess; i++)
+		nr += counts(m->sess[i], share);
+	return nr;
+}
+
+uint64_t manager_connections_of(const struct manager *m, const struct share *share)
+{
+	uint64_t nr = spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (counts(m->sess[i], share))
+			nr += manager_connections(m->sess[i]->nr_queues);
+	return nr;
+}
+
+static bool is_absent(const struct manager *m, const struct share *share)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->share == share)
+			return false;
+	return true;
+}
+
+/* What may be leased while those stay away who have no session, but not that one.
+ * lease.c keeps what the others are guaranteed. */
+static uint64_t budget_for(const struct manager *m, const struct share *but)
+{
+	const struct share *share;
+	uint64_t kept = 0;
+
+	for (share = m->shares.list; share; share = share->next)
+		if (share != but && share->lease.least && is_absent(m, share))
+			kept += share->lease.least + m->slack;
+	return kept < m->budget ? m->budget - kept : 0;
+}
+
+/* Who is guaranteed pages has a place, too. */
+bool manager_has_place(const struct manager *m, const struct share *but)
+{
+	unsigned int nr = m->nr_sess + m->nr_old;
+	const struct share *share;
+
+	for (share = m->shares.list; share; share = share->next)
+		nr += share != but && share->lease.least && is_absent(m, share);
+	return nr < m->conf->max_sessions;
+}
+
+void manager_plan_leases(struct manager *m)
+{
+	list_leases(m);
+	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
+}
+
+static void limit_share(struct manager *m, struct share *share)
+{
+	int r = share_set_rate(&m->shares, share);
+
+	if (r)
+		log_warning("client %s: max-bandwidth counts for nothing with this NIC: "
+			    "%s", share->limits.name, strerror(-r));
+}
+
+void manager_limit_queue(struct manager *m, const struct sess *s,
+			 const struct queue *q)
+{
+	/* What a NIC cannot do has been said before. */
+	if (!s->share->rate)
+		share_set_rate(&m->shares, s->share);
+	if (s->share->rate)
+		m->nic->node->ops->qp_limit(m->nic, q->client_qpn, s->share->rate);
+}
+
+static void limit_all(struct manager *m)
+{
+	struct share *share;
+	struct queue *q;
+	unsigned int i, n, c;
+
+	for (share = m->shares.list; share; share = share->next)
+		limit_share(m, share);
+	if (m->shares.others.max_bandwidth && !m->nic->node->ops->rate_set)
+		log_warning("client *: max-bandwidth counts for nothing with this NIC");
+	for (i = 0; i < m->nr_sess; i++)
+		sess_for_each_queue(m->sess[i], n, c, q)
+			manager_limit_queue(m, m->sess[i], q);
+}
+
+int manager_set_clients(struct manager *m, const struct conf *conf,
+			char why[CONF_WHY_MAX])
+{
+	uint64_t sum = 0;
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < conf->nr_clients; i++)
+		if (conf->clients[i].guaranteed_pages)
+			sum += conf->clients[i].guaranteed_pages + m->slack;
+	if (sum > m->budget) {
+		snprintf(why, CONF_WHY_MAX, "clients: guaranteed-pages, with %" PRIu64
+			 " more for each: %" PRIu64 " in all: expected at most %" PRIu64
+			 ", the pages to lend", m->slack, sum, m->budget);
+		return -EINVAL;
+	}
+	r = shares_set(&m->shares, conf);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "clients: %s", strerror(-r));
+	else
+		limit_all(m);
+	return r;
+}
+
+static bool share_needed(void *arg, const struct share *share)
+{
+	const struct manager *m = arg;
+
+	return !is_absent(m, share) ||
+	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+}
+
+unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects)
+{
+	struct manager *m = arg;
+	struct share *share;
+	uint64_t most;
+
+	/* As in check_rate(): an address is anybody's until it has something. */
+	if (!proved && !connects && !shares_find(&m->shares, name))
+		return ODRP_FAR_OK;
+	if (shares_get(&m->shares, name, &share))
+		return ODRP_FAR_E_NOMEM;
+	most = share->limits.max_connections;
+	if (share_take_request(share) &&
+	    (!connects || !most || manager_connections_of(m, share) < most))
+		return ODRP_FAR_OK;
+	share->refused++;
+	if (!proved)
+		manager_tick_shares(m, 0);
+	return ODRP_FAR_E_LIMIT;
+}
+
+void manager_tick_shares(struct manager *m, uint32_t elapsed_ms)
+{
+	shares_tick(&m->shares, elapsed_ms, share_needed, m);
+}
+
+int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
+		  struct lease *ret_lease)
+{
+	uint64_t cap = m->budget - m->slack;
+
+	list_leases(m);
+	if (nr_slots < cap)
+		cap = nr_slots;
+	if (m->conf->max_pages && m->conf->max_pages < cap)
+		cap = m->conf->max_pages;
+	return lease_open((const struct lease *const *)m->leases, m->nr_sess,
+			  budget_for(m, share), cap, m->slack, &share->lease, ret_lease);
+}
+
+void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages)
+{
+	list_leases(m);
+	lease_keep((const struct lease *const *)m->leases, m->nr_sess,
+		   budget_for(m, NULL), pages, &s->lease);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Heartbeats and grants of the module, with MACs as the agent makes and checks them.
+ * What the memory node writes is written by the test: forged, old, in part, and right.
+ */
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../../kmod/odrp.h"
+#include "../../../userspace/auth/auth.h"
+
+#define SLOTS		1000
+#define HANDLE		0x1122334455667788ull
+#define FIRST_LEASE	100
+
+static struct odrp_dev dev;
+static struct odrp_sess *const s = &dev.sess;
+static struct odrp_conn admin;
+static struct ib_mr mr = { .iova = 0x1000, .rkey = 7 };
+static struct ib_pd pd;
+static struct odrp_stats stats;
+static struct odrp_wire_beat sent;
+static unsigned int nr_sent, nr_asked;
+
+struct workqueue_struct *odrp_wq;
+
+/* ---- what is beside it ---------------------------------------------------------- */
+
+void odrp_reserve_collect(struct odrp_reserve *r) { }
+void odrp_reconnect_restock(struct odrp_sess *sess) { }
+void odrp_free_now(struct odrp_dev *d) { }
+void odrp_sess_fail(struct odrp_sess *sess, const char *fmt, ...) { }
+
+void odrp_uevent(struct odrp_dev *d, enum odrp_uevent what)
+{
+	nr_asked += what == ODRP_UEVENT_DRAIN;
+}
+
+int odrp_map(struct ib_device *ibdev, void *p, size_t len,
+	     enum dma_data_direction dir, u64 *ret_dma)
+{
+	*ret_dma = (uintptr_t)p;
+	return 0;
+}
+
+int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg, const u64 *dma,
+		  unsigned int nr)
+{
+	reg->mr = &mr;
+	return 0;
+}
+
+void odrp_reg_free(struct odrp_reg *reg)
+{
+	reg->mr = NULL;
+}
+
+/* The heartbeat is there at once. */
+int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
+		 const struct ib_send_wr **ret_bad)
+{
+	struct ib_wc wc = { .wr_cqe = wr->wr_cqe };
+
+	assert_int_equal(wr->opcode, IB_WR_RDMA_WRITE);
+	assert_int_equal(wr->sg_list->length, sizeof(sent));
+	memcpy(&sent, (void *)(uintptr_t)wr->sg_list->addr, sizeof(sent));
+	nr_sent++;
+	wr->wr_cqe->done(NULL, &wc);
+	return 0;
+}
+
+/* ---- the two ends ----------------------------------------------------------------- */
+
+static void set_key(uint8_t first)
+{
+	memset(&s->auth.key, 0x33, sizeof(s->auth.key));
+	s->auth.key.k[0] = first;
+}
+
+static struct auth_key agent_key(void)
+{
+	struct auth_key key;
+
+	memcpy(key.k, s->auth.key.k, sizeof(key.k));
+	return key;
+}
+
+static void open_sess(u32 features)
+{
+	memset(&dev, 0, sizeof(dev));
+	admin = (struct odrp_conn){ .sess = s, .established = true };
+	nr_sent = nr_asked = 0;
+	dev.stats = &stats;
+	dev.slots.nr = SLOTS;
+	dev.timeout_ms = 1000;
+	s->dev = &dev;
+	s->features = features;
+	s->pd = &pd;
+	s->admin = &admin;
+	s->auth.handle = cpu_to_be64(HANDLE);
+	set_key(1);
+	atomic_set(&s->state, ODRP_LIVE);
+	atomic64_set(&dev.lease.limit, FIRST_LEASE);
+	odrp_beat_prepare(s);
+	assert_int_equal(odrp_beat_init(s), 0);
+}
+
+static void close_sess(void)
+{
+	odrp_beat_exit(s);
+}
+
+static void beat(void)
+{
+	unsigned int before = nr_sent;
+
+	odrp_beat_start(s);
+	shim_flush(&s->beat.work.work);
+	assert_int_equal(nr_sent, before + 1);
+}
+
+static struct odrp_wire_signed_grant a_grant(u64 epoch, u64 lease, u32 flags)
+{
+	const struct auth_key key = agent_key();
+	struct odrp_wire_signed_grant g = {
+		.grant = {
+			.epoch = cpu_to_be64(epoch), .lease = cpu_to_be64(lease),
+			.flags = cpu_to_be32(flags),
+		},
+	};
+
+	auth_sign_grant(&key, HANDLE, &g);
+	return g;
+}
+
+/* It is in our memory when the next heartbeat is made. */
+static void hear(struct odrp_wire_signed_grant g)
+{
+	memcpy(s->ctl.page, &g, sizeof(g));
+	beat();
+}
+
+static void expect(u64 lease, unsigned int asked)
+{
+	assert_int_equal(dev.lease.limit.v, lease);
+	assert_int_equal(be64_to_cpu(sent.lease_held), lease);
+	assert_int_equal(nr_asked, asked);
+}
+
+/* ---- heartbeats --------------------------------------------------------------------- */
+
+static void test_signed_beats(void **state)
+{
+	struct auth_key key;
+	u64 before;
+
+	open_sess(ODRP_WIRE_F_SIGNED);
+	key = agent_key();
+	beat();
+	before = be64_to_cpu(sent.beat);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
+	assert_int_equal(auth_check_beat(&key, HANDLE + 1, &sent), -EKEYREJECTED);
+	beat();
+	assert_true(be64_to_cpu(sent.beat) > before);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
+	odrp_beat_bye(s);
+	assert_int_equal(be32_to_cpu(sent.flags), ODRP_WIRE_BEAT_BYE);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
+	sent.flags = 0;
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), -EKEYREJECTED);
+	close_sess();
+}
+
+/* ---- grants ------------------------------------------------------------------------ */
+
+/* By somebody who has all numbers of the connection, and not K. */
+static void test_forged(void **state)
+{
+	struct odrp_wire_signed_grant g;
+
+	open_sess(ODRP_WIRE_F_SIGNED);
+	hear(a_grant(1, 50, 0));
+	expect(50, 0);
+	g = a_grant(2, 50, 0);
+	g.grant.lease = 0;
+	hear(g);
+	expect(50, 0);
+	g = a_grant(2, 50, 0);
+	g.grant.flags = cpu_to_be32(ODRP_WIRE_GRANT_DRAIN);
+	hear(g);
+	expect(50, 0);
+	g = a_grant(2, 900, ODRP_WIRE_GRANT_DRAIN);
+	memset(g.mac, 0, sizeof(g.mac));
+	hear(g);
+	expect(50, 0);
+	/* A heartbeat's MAC is none of a grant. */
+	memcpy(g.mac, sent.mac, sizeof(g.mac));
+	hear(g);
+	expect(50, 0);
+	/* And nothing of that is in the way of the right one. */
+	hear(a_grant(2, 60, ODRP_WIRE_GRANT_DRAIN));
+	expect(60, 1);
+	close_sess();
+}
+
+static void test_replayed(void **state)
+{
+	struct odrp_wire_signed_grant old;
+
+	open_sess(ODRP_WIRE_F_SIGNED);
+	old = a_grant(4, 800, ODRP_WIRE_GRANT_DRAIN);
+	hear(old);
+	expect(800, 1);
+	hear(a_grant(5, 20, 0));
+	expect(20, 1);
+	hear(old);
+	expect(20, 1);
+	hear(a_grant(5, 30, 0));
+	expect(20, 1);
+	close_sess();
+}
+
+/* The first bytes of a grant that is on its way; all of it next time. */
+static void test_half_seen(void **state)
+{
+	struct odrp_wire_signed_grant old, new;
+	unsigned int len;
+
+	open_sess(ODRP_WIRE_F_SIGNED);
+	old = a_grant(1, 50, 0);
+	new = a_grant(0x0202020202020202, 70, ODRP_WIRE_GRANT_DRAIN);
+	hear(old);
+	for (len = 1; len < sizeof(new); len++) {
+		struct odrp_wire_signed_grant part = old;
+
+		memcpy(&part, &new, len);
+		hear(part);
+		expect(50, 0);
+		/* Its end first. */
+		part = new;
+		memcpy(&part, &old, len);
+		hear(part);
+		expect(50, 0);
+	}
+	hear(new);
+	expect(70, 1);
+	close_sess();
+}
+
+/* Epochs begin anew, and what was granted before counts no more. */
+static void test_next_handshake(void **state)
+{
+	struct odrp_wire_signed_grant old;
+
+	open_sess(ODRP_WIRE_F_SIGNED);
+	old = a_grant(9, 90, 0);
+	hear(old);
+	expect(90, 0);
+	set_key(2);
+	odrp_beat_forget(s);
+	beat();
+	expect(90, 0);
+	old.grant.epoch = cpu_to_be64(10);
+	hear(old);
+	expect(90, 0);
+	hear(a_grant(1, 40, 0));
+	expect(40, 0);
+	close_sess();
+}
+
+/* Without a key it is as it was. */
+static void test_bare(void **state)
+{
+	struct odrp_wire_signed_grant g;
+
+	open_sess(0);
+	g = a_grant(3, 50, ODRP_WIRE_GRANT_DRAIN);
+	memset(g.mac, 0, sizeof(g.mac));
+	hear(g);
+	expect(50, 1);
+	assert_int_equal(sent.mac[0] | sent.mac[15], 0);
+	g.grant.epoch = cpu_to_be64(2);
+	g.grant.lease = cpu_to_be64(80);
+	hear(g);
+	expect(80, 1);
+	odrp_beat_forget(s);
+	beat();
+	expect(80, 1);
+	close_sess();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_signed_beats),
+		cmocka_unit_test(test_forged),
+		cmocka_unit_test(test_replayed),
+		cmocka_unit_test(test_half_seen),
+		cmocka_unit_test(test_next_handshake),
+		cmocka_unit_test(test_bare),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The agent is killed, whatever it or its NIC was doing, and another one goes on with
+ * what it has left: no page is lost, none is lent twice, and its compute nodes take
+ * their sessions up again.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "bed/load.h"
+#include "../../lib/child.h"
+
+#define SLOTS	300
+#define STEP_NS	100
+
+static struct bed bed;
+static struct load load;
+static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
+
+static struct sess *sess(void)
+{
+	assert_true(bed.m.nr_sess > 0);
+	return bed.m.sess[0];
+}
+
+/* Pages that nobody has touched are not copied. */
+static void set_options(struct bed_options *o)
+{
+	bed_options(o);
+	o->conf.populate = false;
+}
+
+static uint64_t mapped_of(const struct sess *s)
+{
+	uint64_t slot, nr = 0;
+
+	for (slot = 0; slot < s->tt.nr_slots; slot++)
+		nr += !!s->tt.entries[slot];
+	return nr;
+}
+
+static void restart(void)
+{
+	int fd[KEEP_FILES];
+
+	bed_copy_kept(&bed, fd);
+	bed_restart(&bed, fd);
+	bed_settle(&bed);
+}
+
+static void resume(struct cnode *c)
+{
+	struct cnode_refusal no;
+	int r = cnode_resume(c, &no);
+
+	if (r)
+		fail_msg("cnode_resume: %d, status %u, detail %lu", r,
+			 no.status, (unsigned long)no.detail);
+}
+
+/* ---- a request under way --------------------------------------------------------- */
+
+static void use_again(struct cnode *c, bool content)
+{
+	uint64_t entries[8];
+
+	assert_int_equal(cnode_read_table(c, 0, 8, entries), 0);
+	assert_int_equal(entries[5], be64toh(sess()->tt.entries[5]));
+	bed_settle(&bed);
+	bed_check(&bed, entries[5] != 0);
+	if (content) {
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 5, page), 0);
+		assert_true(bed_is(page, 0, 5, 1));
+	}
+	bed_fill(page, 0, 5, 2);
+	assert_int_equal(cnode_do(c, 0, entries[5] ? ODRP_WIRE_MAPPED_STORE :
+				  ODRP_WIRE_UNMAPPED_STORE, 5, page), 0);
+	memset(page, 0, sizeof(page));
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 5, page), 0);
+	assert_true(bed_is(page, 0, 5, 2));
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, 5, NULL), 0);
+	bed_settle(&bed);
+	bed_check(&bed, 0);
+}
+
+/* After so many steps of the chain.  True: it had been answered. */
+static bool cut(enum odrp_wire_chain chain, bool mapped, unsigned int steps,
+		unsigned int seen[2])
+{
+	struct cnode_done done;
+	struct cnode_info info;
+	struct bed_options o;
+	struct cnode *c;
+	bool answered;
+
+	set_options(&o);
+	o.cost_ns = STEP_NS;
+	o.conf.pool = 1 << 20;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	bed_fill(page, 0, 5, 1);
+	if (mapped)
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 5,
+					  page), 0);
+	assert_int_equal(cnode_submit(c, 0, chain, 5, page, 0), 0);
+	bed_run_ns(&bed, steps * STEP_NS);
+	answered = !cnode_poll(c, &done);
+	restart();
+	assert_false(sess_attached(sess()));
+	resume(c);
+	bed_check_translations(&bed);
+	cnode_info(c, &info);
+	seen[info.used]++;
+	use_again(c, chain == ODRP_WIRE_LOAD);
+	bed_close(&bed);
+	return answered;
+}
+
+static void cut_everywhere(enum odrp_wire_chain chain, bool mapped,
+			   unsigned int seen[2])
+{
+	unsigned int steps = 0;
+
+	seen[0] = seen[1] = 0;
+	while (!cut(chain, mapped, steps, seen))
+		assert_in_range(++steps, 0, 200);
+}
+
+static void test_in_the_middle(void **state)
+{
+	unsigned int seen[2];
+
+	cut_everywhere(ODRP_WIRE_UNMAPPED_STORE, false, seen);
+	assert_true(seen[0] && seen[1]);
+	cut_everywhere(ODRP_WIRE_INVALIDATE, true, seen);
+	assert_true(seen[0] && seen[1]);
+	cut_everywhere(ODRP_WIRE_MAPPED_STORE, true, seen);
+	assert_true(!seen[0] && seen[1]);
+	cut_everywhere(ODRP_WIRE_LOAD, true, seen);
+	assert_true(!seen[0] && seen[1]);
+}
+
+/* ---- many requests under way ----------------------------------------------------- */
+
+/* Mapped, with what was there before or with what was under way.  A WRITE by key that was
+ * cut short leaves some of both, and is done again. */
+static void settle_mapped(struct load_slot *s, uint64_t slot)
+{
+	assert_int_equal(cnode_do(load.cnode, 0, ODRP_WIRE_LOAD, slot, page), 0);
+	if (s->version && bed_is(page, 0, slot, s->version))
+		return;
+	if (!bed_is(page, 0, slot, s->version + 1)) {
+		assert_true(bed_keyed && s->version);
+		bed_fill(page, 0, slot, s->version + 1);
+		assert_int_equal(cnode_do(load.cnode, 0, ODRP_WIRE_MAPPED_STORE, slot,
+					  page), 0);
+	}
+	s->version++;
+}
+
+/* As a compute node does: the table says what became of what was not answered. */
+static void settle_load(void)
+{
+	uint64_t slot, entry;
+
+	load.mapped = 0;
+	load.under_way = 0;
+	for (slot = 0; slot < load.nr_slots; slot++) {
+		struct load_slot *s = &load.slots[slot];
+
+		assert_int_equal(cnode_read_table(load.cnode, slot, 1, &entry), 0);
+		if (!s->busy)
+			assert_int_equal(!entry, !s->version);
+		else if (entry)
+			settle_mapped(s, slot);
+		else
+			s->version = 0;
+		s->busy = false;
+		load.mapped += !!entry;
+	}
+}
+
+static void test_random_points(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	set_options(&o);
+	o.cost_ns = STEP_NS;
+	o.cost_more_ns = STEP_NS;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, SLOTS, 2, 7);
+	load_init(&load, &bed, 0, SLOTS, 7);
+	load_run(&load, 300);
+	for (i = 0; i < 20; i++) {
+		load_submit(&load, 12);
+		cnode_flush(load.cnode);
+		bed_run_ns(&bed, i * 7919 % 30000);
+		load_poll(&load);
+		restart();
+		bed_check(&bed, mapped_of(sess()));
+		resume(load.cnode);
+		settle_load();
+		bed_check_translations(&bed);
+		bed_settle(&bed);
+		bed_check(&bed, load.mapped);
+		load_verify(&load);
+		load_run(&load, 50);
+	}
+	assert_int_equal(bed.m.sess_adopted, 1);
+	/* Heartbeats count again, and so do leases. */
+	bed_pass(&bed, 3000);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_true(sess()->lease.reachable);
+	load_verify(&load);
+	load_fini(&load);
+	bed_close(&bed);
+}
+
+/* ---- the agent's own writes ------------------------------------------------------ */
+
+/* Files as they were before the nth of these; 0: not yet. */
+static unsigned int nr_writes, kill_at;
+static int killed_fd[KEEP_FILES];
+
+static void wrote(void)
+{
+	if (kill_at && ++nr_writes == kill_at)
+		bed_copy_kept(&bed, killed_fd);
+}
+
+void __real_keep_own(struct keep *k, uint64_t nr, uint16_t owner);
+void __wrap_keep_own(struct keep *k, uint64_t nr, uint16_t owner);
+void __real_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
+void __wrap_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
+void __real_keep_drop(struct keep *k, uint16_t owner);
+void __wrap_keep_drop(struct keep *k, uint16_t owner);
+void __real_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
+		       uint64_t ceiling);
+void __wrap_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
+		       uint64_t ceiling);
+
+void __wrap_keep_own(struct keep *k, uint64_t nr, uint16_t owner)
+{
+	wrote();
+	__real_keep_own(k, nr, owner);
+}
+
+/* Also between its words: what it has of them before the last one does not count. */
+void __wrap_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec)
+{
+	volatile struct keep_record *to = &k->record[owner - 1];
+
+	wrote();
+	memset((void *)to, 0xee, offsetof(struct keep_record, valid));
+	wrote();
+	__real_keep_put(k, owner, rec);
+}
+
+void __wrap_keep_drop(struct keep *k, uint16_t owner)
+{
+	wrote();
+	__real_keep_drop(k, owner);
+}
+
+void __wrap_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
+		       uint64_t ceiling)
+{
+	volatile struct keep_record *rec = keep_record(k, owner);
+
+	if (rec && (rec->granted != granted || rec->ceiling != ceiling))
+		wrote();
+	__real_keep_lease(k, owner, granted, ceiling);
+}
+
+static void store_some(struct cnode *c, unsigned int node, uint64_t from, uint64_t to)
+{
+	uint64_t slot;
+
+	for (slot = from; slot < to; slot++) {
+		bed_fill(page, node, slot, 1);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot, page), 0);
+	}
+}
+
+/* Come, store, have more, free, be taken pages away, be evicted, leave. */
+static void live_a_little(void)
+{
+	struct cnode *c;
+	uint64_t slot;
+
+	bed_connect(&bed, 0, 400, 1, 7);
+	c = bed.nodes[0].cnode;
+	store_some(c, 0, 0, 30);
+	bed_pass(&bed, 500);
+	bed_connect(&bed, 1, 400, 1, 7);
+	store_some(bed.nodes[1].cnode, 1, 0, 20);
+	for (slot = 0; slot < 10; slot++)
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, slot, NULL), 0);
+	bed.want = 300;
+	bed_pass(&bed, 800);
+	bed.want = 0;
+	manager_kill(&bed.m, sess(), WHY_EVICTED);
+	bed_settle(&bed);
+	cnode_die(c);
+	bed.nodes[0].cnode = NULL;
+	cnode_close(bed.nodes[1].cnode);
+	bed.nodes[1].cnode = NULL;
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+}
+
+/* What is mapped is what was stored, by whom it was stored. */
+static void check_contents(const struct sess *s)
+{
+	unsigned int node = !strcmp(s->name, "node1");
+	uint64_t slot, nr = 0;
+
+	for (slot = 0; slot < s->tt.nr_slots; slot++) {
+		if (!s->tt.entries[slot])
+			continue;
+		assert_true(page_index(be64toh(s->tt.entries[slot]), bed.m.pool.pages,
+				       &nr));
+		assert_true(bed_is(pool_va(&bed.m.pool, nr), node, slot, 1));
+	}
+}
+
+/* True: there was such a write. */
+static bool killed_at(unsigned int n, unsigned int *sessions)
+{
+	struct bed_options o;
+	uint64_t mapped = 0;
+	unsigned int i;
+
+	set_options(&o);
+	bed_open(&bed, &o, 2);
+	nr_writes = 0;
+	kill_at = n;
+	live_a_little();
+	kill_at = 0;
+	if (nr_writes >= n) {
+		bed_restart(&bed, killed_fd);
+		bed_settle(&bed);
+		for (i = 0; i < bed.m.nr_sess; i++) {
+			check_contents(bed.m.sess[i]);
+			mapped += mapped_of(bed.m.sess[i]);
+		}
+		bed_check(&bed, mapped);
+		*sessions |= 1u << bed.m.nr_sess;
+		/* Nobody comes: all of it is there again. */
+		bed_pass(&bed, 3000);
+		bed_settle(&bed);
+		assert_int_equal(bed.m.nr_sess, 0);
+		assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
+	}
+	bed_close(&bed);
+	return nr_writes >= n;
+}
+
+/* Each of the first, then each so many-th: pages in a row are one like the other. */
+static void test_each_write(void **state)
+{
+	unsigned int n, sessions = 0;
+
+	for (n = 1; killed_at(n, &sessions); n += n < 10 ? 1 : 61)
+		;
+	assert_true(n > 100);
+	assert_int_equal(sessions, 7);
+}
+
+/* ---- what is not taken over ------------------------------------------------------ */
+
+static struct cnode *one_page(void)
+{
+	struct bed_options o;
+
+	set_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, SLOTS, 1, 7);
+	store_some(bed.nodes[0].cnode, 0, 0, 3);
+	return bed.nodes[0].cnode;
+}
+
+static void expect_lost(struct cnode *c)
+{
+	struct cnode_refusal no = { 0 };
+
+	assert_int_equal(bed.m.nr_sess, 0);
+	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
+	assert_int_not_equal(cnode_resume(c, &no), 0);
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
+/* A page in two slots: nobody knows whose contents it has. */
+static void test_named_twice(void **state)
+{
+	struct cnode *c = one_page();
+
+	sess()->tt.entries[7] = sess()->tt.entries[1];
+	restart();
+	expect_lost(c);
+}
+
+static void test_not_its_page(void **state)
+{
+	struct cnode *c = one_page();
+
+	sess()->tt.entries[7] = htobe64(page_addr(bed.m.pool.free[0]));
+	restart();
+	expect_lost(c);
+}
+
+static void test_damaged_record(void **state)
+{
+	struct cnode *c = one_page();
+
+	keep_record(&bed.m.keep, sess()->owner)->instances = 0;
+	restart();
+	expect_lost(c);
+}
+
+/* Of another version, or not all of it: nothing is believed. */
+static void test_other_version(void **state)
+{
+	struct cnode *c = one_page();
+
+	bed.m.keep.head->version++;
+	restart();
+	assert_false(bed.m.keep.adopted);
+	expect_lost(c);
+}
+
+static void test_cut_off(void **state)
+{
+	struct cnode *c = one_page();
+	int fd[KEEP_FILES];
+
+	bed_copy_kept(&bed, fd);
+	assert_int_equal(ftruncate(fd[KEEP_PAGES], 4096), 0);
+	bed_restart(&bed, fd);
+	assert_false(bed.m.keep.adopted);
+	expect_lost(c);
+}
+
+/* Who has been evicted does not come back, however soon the agent ends. */
+static void test_evicted(void **state)
+{
+	struct cnode *c = one_page();
+
+	manager_kill(&bed.m, sess(), WHY_EVICTED);
+	restart();
+	expect_lost(c);
+}
+
+/* SIGTERM: connections end, and the session is left to the next agent. */
+static void test_paused(void **state)
+{
+	struct cnode_refusal no = { 0 };
+	struct cnode *c = one_page();
+
+	manager_pause(&bed.m);
+	bed_pass(&bed, 300);
+	assert_false(sess_attached(sess()));
+	assert_int_not_equal(cnode_resume(c, &no), 0);
+	restart();
+	resume(c);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 1, page), 0);
+	assert_true(bed_is(page, 0, 1, 1));
+	bed_check(&bed, 3);
+	bed_close(&bed);
+}
+
+/* All is lost, as after a reboot: who had a session finds that out by asking, though the
+ * new agent has given its number to another one. */
+static void test_generation(void **state)
+{
+	struct cnode_refusal no = { 0 };
+	struct cnode *c = one_page(), *other;
+	uint64_t id = sess()->id;
+
+	bed.nodes[0].silent = true;
+	bed_restart(&bed, NULL);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed.nodes[0].silent = false;
+	bed.nodes[0].cnode = NULL;
+	bed_connect(&bed, 0, SLOTS, 1, 7);
+	other = bed.nodes[0].cnode;
+	assert_int_equal(sess()->id, id);
+	bed.nodes[0].cnode = c;
+	assert_int_not_equal(cnode_resume(c, &no), 0);
+	assert_true(sess_attached(sess()));
+	cnode_die(c);
+	bed.nodes[0].cnode = other;
+	bed_close(&bed);
+}
+
+/* As long as one lives, another one gets nothing. */
+static void test_second_agent(void **state)
+{
+	struct keep k;
+	pid_t pid;
+	int status;
+
+	one_page();
+	pid = child_fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(keep_adopt(&k, bed.m.keep.fd) == -EBUSY ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	bed_close(&bed);
+}
+
+/* Other settings: those who are there go on, and nothing is given away twice. */
+static void test_other_settings(void **state)
+{
+	struct cnode *c = one_page();
+	uint64_t pages = bed.m.pool.pages;
+
+	bed.opts.conf.pool *= 2;
+	bed.opts.conf.max_sessions = 1;
+	bed.opts.conf.store_pages = 0;
+	bed.opts.conf.max_slots = SLOTS - 1;
+	bed.opts.conf.depth = 4;
+	restart();
+	assert_int_equal(bed.m.pool.pages, pages);
+	assert_true(bed.m.stock.target >= bed.m.stock.claimed);
+	resume(c);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 1, page), 0);
+	assert_true(bed_is(page, 0, 1, 1));
+	bed_settle(&bed);
+	bed_check(&bed, 3);
+	bed_close(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_the_middle),
+		cmocka_unit_test(test_random_points),
+		cmocka_unit_test(test_each_write),
+		cmocka_unit_test(test_named_twice),
+		cmocka_unit_test(test_not_its_page),
+		cmocka_unit_test(test_damaged_record),
+		cmocka_unit_test(test_other_version),
+		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_evicted),
+		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_generation),
+		cmocka_unit_test(test_second_agent),
+		cmocka_unit_test(test_other_settings),
+	};
+
+	return bed_run_tests(tests);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Limits of rate: queue pairs of one limit together move no more than so many bytes of
+ * payload a second, either way.  Each has a bucket of tokens, which both directions
+ * take from and time fills.  While it is empty none of its queue pairs gets a turn: no
+ * request, no answer to a READ, no acknowledgement.  So a peer that waits for answers or
+ * acknowledgements, as it has to with a queue of bounded depth, is held, whatever it
+ * asks for.  What a peer WRITEs without waiting for any is executed as it comes, and
+ * paid for later.
+ */
+#include <stdlib.h>
+#include "priv.h"
+
+#define SECOND_NS	1000000000ull
+/* How much may go at once: of 2 ms, or of some packets. */
+#define BURST_PART	500
+#define MIN_BURST	(64 * 1024)
+
+/**
+ * struct snic_rate - a limit
+ * @bytes_per_s: 0: there is none
+ * @tokens:	bytes that may go now; below 0: that went too early
+ * @at, @rest:	until when they are counted, and what is left of a byte, in its
+ *		SECOND_NS-th parts
+ * @parked, @parked_tail: queue pairs that wait for tokens, first come first served
+ */
+struct snic_rate {
+	struct snic_rate *next;
+	uint32_t nr;
+	uint64_t bytes_per_s;
+	int64_t tokens;
+	uint64_t at, rest;
+	struct snic_qp *parked, *parked_tail;
+	struct snic_timer timer;
+};
+
+static struct snic_rate **rate_at(struct snic *nic, uint32_t nr)
+{
+	struct snic_rate **at = &snic_rc_of(nic)->rates;
+
+	while (*at && (*at)->nr != nr)
+		at = &(*at)->next;
+	return at;
+}
+
+static int64_t burst_of(const struct snic_rate *rate)
+{
+	uint64_t part = rate->bytes_per_s / BURST_PART;
+
+	return part > MIN_BURST ? part : MIN_BURST;
+}
+
+/* SNIC_RATE_MAX a second for one second is a number. */
+static void rate_fill(struct snic_rate *rate, uint64_t now)
+{
+	uint64_t ns = now - rate->at;
+
+	if (ns > SECOND_NS)
+		ns = SECOND_NS;
+	rate->at = now;
+	rate->rest += ns * rate->bytes_per_s;
+	rate->tokens += rate->rest / SECOND_NS;
+	rate->rest %= SECOND_NS;
+	if (rate->tokens > burst_of(rate)) {
+		rate->tokens = burst_of(rate);
+		rate->rest = 0;
+	}
+}
+
+static void unpark_all(struct snic_rate *rate)
+{
+	struct snic_qp *qp;
+
+	while ((qp = rate->parked)) {
+		rate->parked = qp->rate_next;
+		qp->rate_parked = false;
+		rc_want_turn(qp);
+	}
+	rate->parked_tail = NULL;
+}
+
+static void rate_fire(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_rate *rate = (struct snic_rate *)
+		((char *)t - offsetof(struct snic_rate, timer));
+
+	(void)nic;
+	/* Those that find it empty again wait behind the others. */
+	unpark_all(rate);
+}
+
+static void park(struct snic_qp *qp)
+{
+	struct snic_rate *rate = qp->rate;
+	uint64_t lack = 1 - rate->tokens;
+	uint64_t ns = lack > rate->bytes_per_s ? SECOND_NS :
+		      lack * SECOND_NS / rate->bytes_per_s + 1;
+
+	qp->rate_parked = true;
+	qp->rate_next = NULL;
+	if (rate->parked_tail)
+		rate->parked_tail->rate_next = qp;
+	else
+		rate->parked = qp;
+	rate->parked_tail = qp;
+	if (rate->timer.when == SNIC_NEVER)
+		snic_timer_set(qp->nic, &rate->timer, snic_now(qp->nic) + ns);
+}
+
+bool rc_rate_waits(struct snic_qp *qp)
+{
+	struct snic_rate *rate = qp->rate;
+
+	if (!rate || !rate->bytes_per_s)
+		return false;
+	rate_fill(rate, snic_now(qp->nic));
+	if (rate->tokens > 0)
+		return false;
+	park(qp);
+	return true;
+}
+
+void rc_rate_pay(struct snic_qp *qp, uint32_t len)
+{
+	if (qp->rate && qp->rate->bytes_per_s)
+		qp->rate->tokens -= len;
+}
+
+void rc_rate_unpark(struct snic_qp *qp)
+{
+	struct snic_rate *rate = qp->rate;
+	struct snic_qp **at = &rate->parked, *prev = NULL;
+
+	while (*at != qp) {
+		prev = *at;
+		at = &prev->rate_next;
+	}
+	*at = qp->rate_next;
+	if (rate->parked_tail == qp)
+		rate->parked_tail = prev;
+	qp->rate_parked = false;
+}
+
+/* ---- for whoever has the NIC ------------------------------------------------------- */
+
+int snic_rate_new(struct snic *nic, uint64_t bytes_per_s, uint32_t *ret_rate)
+{
+	struct snic_rc *rc = snic_rc_of(nic);
+	struct snic_rate *rate;
+	int r;
+
+	if (bytes_per_s > SNIC_RATE_MAX)
+		return -ERANGE;
+	rate = calloc(1, sizeof(*rate));
+	if (!rate)
+		return -ENOMEM;
+	r = snic_timer_reserve(nic, 1);
+	if (r) {
+		free(rate);
+		return r;
+	}
+	snic_timer_init(&rate->timer, rate_fire);
+	rate->bytes_per_s = bytes_per_s;
+	rate->at = snic_now(nic);
+	rate->tokens = burst_of(rate);
+	rate->nr = ++rc->nr_rates;
+	rate->next = rc->rates;
+	rc->rates = rate;
+	*ret_rate = rate->nr;
+	return 0;
+}
+
+int snic_rate_set(struct snic *nic, uint32_t nr, uint64_t bytes_per_s)
+{
+	struct snic_rate *rate = *rate_at(nic, nr);
+
+	if (!rate)
+		return -ENOENT;
+	if (bytes_per_s > SNIC_RATE_MAX)
+		return -ERANGE;
+	rate_fill(rate, snic_now(nic));
+	rate->bytes_per_s = bytes_per_s;
+	if (rate->tokens > burst_of(rate))
+		rate->tokens = burst_of(rate);
+	snic_timer_cancel(nic, &rate->timer);
+	unpark_all(rate);
+	return 0;
+}
+
+/* Its queue pairs have none from then on. */
+int snic_rate_free(struct snic *nic, uint32_t nr)
+{
+	struct snic_rate **at = rate_at(nic, nr), *rate = *at;
+
+	if (!rate)
+		return -ENOENT;
+	unpark_all(rate);
+	snic_qps_forget_rate(nic, rate);
+	snic_timer_cancel(nic, &rate->timer);
+	snic_timer_unreserve(nic, 1);
+	*at = rate->next;
+	free(rate);
+	return 0;
+}
+
+int snic_qp_limit(struct snic *nic, uint32_t qpn, uint32_t nr)
+{
+	struct snic_qp *qp = snic_qp_lookup(nic, qpn);
+	struct snic_rate *rate = nr ? *rate_at(nic, nr) : NULL;
+
+	if (!qp || (nr && !rate))
+		return -ENOENT;
+	if (qp->rate_parked) {
+		rc_rate_unpark(qp);
+		rc_want_turn(qp);
+	}
+	qp->rate = rate;
+	return 0;
+}
+
+void snic_rates_fini(struct snic *nic)
+{
+	while (snic_rc_of(nic)->rates)
+		snic_rate_free(nic, snic_rc_of(nic)->rates->nr);
+}
