@@ -155,7 +155,7 @@ pages
 echo 1 >$fail/mute/every && arm mute 1
 echo 0 >$control/hot_remove || die "cannot be removed"
 echo 0 >$fail/mute/every && arm mute 0
-dmesg | grep -q 'has not flushed a queue pair' || die "all was flushed"
+dmesg | grep -q "has not flushed a queue pair" || die "all was flushed"
 echo "$HOT_ADD" >$control/hot_add || exit 3
 await "given a lease" has_lease
 pages
