@@ -612,7 +612,8 @@ static bool prepare_some(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
-		if (s->state != SESS_LIVE || !s->shown || s->ready)
+		/* The map is of keys that are there. */
+		if (s->state != SESS_LIVE || !s->shown || s->ready || s->restoring)
 			continue;
 		r = prepare(m, s);
 		s->ready = !r;

@@ -213,6 +213,45 @@ static void test_random_points(void **state)
 	bed_close(&bed);
 }
 
+/* ---- several sessions ------------------------------------------------------------ */
+
+static void store_some(struct cnode *c, unsigned int node, uint64_t from, uint64_t to)
+{
+	uint64_t slot;
+
+	for (slot = from; slot < to; slot++) {
+		bed_fill(page, node, slot, 1);
+		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot, page), 0);
+	}
+}
+
+/* What the chains of the second one need is not made while the first is restored. */
+static void test_two_sessions(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	for (i = 0; i < 2; i++) {
+		bed_connect(&bed, i, SLOTS, 1, 7);
+		store_some(bed.nodes[i].cnode, i, 0, 60);
+	}
+	restart();
+	for (i = 0; i < 2; i++)
+		resume(bed.nodes[i].cnode);
+	bed_check_translations(&bed);
+	for (i = 0; i < 2; i++) {
+		store_some(bed.nodes[i].cnode, i, 60, 70);
+		assert_int_equal(cnode_do(bed.nodes[i].cnode, 0, ODRP_WIRE_LOAD, 3,
+					  page), 0);
+		assert_true(bed_is(page, i, 3, 1));
+	}
+	bed_settle(&bed);
+	bed_check(&bed, 140);
+	bed_close(&bed);
+}
+
 /* ---- the agent's own writes ------------------------------------------------------ */
 
 /* Files as they were before the nth of these; 0: not yet. */
@@ -267,16 +306,6 @@ void __wrap_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
 	if (rec && (rec->granted != granted || rec->ceiling != ceiling))
 		wrote();
 	__real_keep_lease(k, owner, granted, ceiling);
-}
-
-static void store_some(struct cnode *c, unsigned int node, uint64_t from, uint64_t to)
-{
-	uint64_t slot;
-
-	for (slot = from; slot < to; slot++) {
-		bed_fill(page, node, slot, 1);
-		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, slot, page), 0);
-	}
 }
 
 /* Come, store, have more, free, be taken pages away, be evicted, leave. */
@@ -535,6 +564,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_the_middle),
 		cmocka_unit_test(test_random_points),
+		cmocka_unit_test(test_two_sessions),
 		cmocka_unit_test(test_each_write),
 		cmocka_unit_test(test_named_twice),
 		cmocka_unit_test(test_not_its_page),
