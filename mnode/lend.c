@@ -8,7 +8,7 @@
 #include "log.h"
 
 #define SCAN_STEP	65536	/* pages of the pool per call */
-#define FILL_STEP	4096	/* pages into a ring that nobody uses yet */
+#define FILL_STEP	4096	/* pages into a ring that nobody uses now */
 #define SCRUB_STEP	1024	/* the same, if they are cleared: a millisecond */
 #define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
 
@@ -482,7 +482,7 @@ int lend_settle(struct lender *l, struct sess *s)
 	s->nr_taken = 0;
 	s->disorder = false;
 	ring_empty_down(l, s);
-	ring_fill_up(l, s, UINT64_MAX);
+	ring_fill_up(l, s, FILL_STEP);
 	if (lend_about(s) >= lend_goal(s))
 		return 0;
 	return lend_pages(l) ? -EBUSY : -ENOMEM;

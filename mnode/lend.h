@@ -107,8 +107,8 @@ static inline uint64_t lend_about(const struct sess *s)
 int lend_quiesce(struct lender *l);
 /*
  * While no chain of the session is connected: its ring is put in order, and
- * filled or emptied up to the goal.  -EBUSY: the lender is at work on it, or more
- * pages are to be cleared than at a time; try again; -ENOMEM: the pool has not enough for that.
+ * filled or emptied up to the goal.  -EBUSY: the lender is at work on it, or there are
+ * more pages to come than at a time; try again; -ENOMEM: the pool has not enough.
  */
 int lend_settle(struct lender *l, struct sess *s);
 

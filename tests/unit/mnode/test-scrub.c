@@ -202,28 +202,41 @@ static void test_resume(void **state)
 	bed_close(&bed);
 }
 
-/*
- * Who comes again and is to have more at once than is cleared in a turn is told to
- * try again.
- */
-static void test_settle_in_pieces(void **state)
+/* Of a detached session's ring, as another agent finds it: it has no pages. */
+static void take_out(struct sess *s, unsigned int nr)
 {
-	unsigned int busy = 0;
-	uint64_t before;
+	while (nr--) {
+		assert_int_equal(pool_give(&bed.m.pool, s->owner,
+					   ring_pop(&s->ring)), 0);
+		s->lent--;
+	}
+}
+
+static struct sess *detached(enum conf_scrub scrub)
+{
 	struct sess *s;
 
-	open_bed(CONF_SCRUB_YES);
+	open_bed(scrub);
 	bed.nodes[0].want = SLOTS;
 	bed_connect(&bed, 0, SLOTS, 1, 7);
 	bed_pass(&bed, 2000);
 	s = sess_of(0);
 	manager_detach(&bed.m, s);
 	bed_settle(&bed);
-	for (unsigned int i = 0; i < 2500; i++) {
-		assert_int_equal(pool_give(&bed.m.pool, s->owner,
-					   ring_pop(&s->ring)), 0);
-		s->lent--;
-	}
+	return s;
+}
+
+/*
+ * Who comes again and is to have more at once than is cleared in a turn is told to
+ * try again.
+ */
+static void test_settle_in_pieces(void **state)
+{
+	struct sess *s = detached(CONF_SCRUB_YES);
+	unsigned int busy = 0;
+	uint64_t before;
+
+	take_out(s, 2500);
 	do {
 		before = bed.m.lender.nr_scrubbed;
 		busy++;
@@ -232,6 +245,21 @@ static void test_settle_in_pieces(void **state)
 		 bed.m.lender.nr_scrubbed - before <= MOST_IN_A_TURN);
 	assert_int_equal(busy, 3);
 	assert_true(lend_about(s) >= lend_goal(s));
+	bed_close(&bed);
+}
+
+/* So is who is to have many that are not cleared. */
+static void test_settle_uncleared(void **state)
+{
+	struct sess *s = detached(CONF_SCRUB_NO);
+	uint64_t before = s->lent - 5000;
+
+	take_out(s, 5000);
+	assert_int_equal(lend_settle(&bed.m.lender, s), -EBUSY);
+	assert_in_range(s->lent - before, 1, 4096);
+	assert_int_equal(lend_settle(&bed.m.lender, s), 0);
+	assert_true(lend_about(s) >= lend_goal(s));
+	bed_check(&bed, 0);
 	bed_close(&bed);
 }
 
@@ -259,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_no),
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_settle_in_pieces),
+		cmocka_unit_test(test_settle_uncleared),
 		cmocka_unit_test(test_turns),
 	};
 
