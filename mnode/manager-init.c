@@ -289,14 +289,14 @@ static void warn_of_size(struct manager *m)
 		m->limits.max_slots = slots;
 }
 
-/* Of the agent before this one.  -EBUSY: it is there still; otherwise 0, and what is
- * of no use is forgotten. */
+/* Of the agent before this one.  0: they are this one's, or of no use to anybody and
+ * forgotten; -errno: they stay for the next one.  -EBUSY: that agent is there still. */
 static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 {
 	int r = keep_adopt(&m->keep, fd);
 	unsigned int i;
 
-	if (r == -EBUSY || r == -ENOMEM)
+	if (r && r != -EPROTO)
 		return complain(why, r, "cannot take over the pages of an agent");
 	if (r) {
 		log_error("what another agent has left is of no use: %s", strerror(-r));

@@ -6,6 +6,8 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -559,6 +561,35 @@ static void test_other_settings(void **state)
 	bed_close(&bed);
 }
 
+/* ---- files that cannot be had now ------------------------------------------------ */
+
+/* Where it is not they that are wrong, they stay for the next one. */
+static void test_cannot_be_had(void **state)
+{
+	static struct manager other;
+	struct cnode *c = one_page();
+	int fd[KEEP_FILES], bad[KEEP_FILES];
+	char path[64], why[CONF_WHY_MAX];
+	unsigned int i;
+
+	bed_copy_kept(&bed, fd);
+	for (i = 0; i < KEEP_FILES; i++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd[i]);
+		bad[i] = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(bad[i] >= 0);
+	}
+	assert_int_equal(manager_adopt(&other, &bed.opts.conf, bed.nic, bad, why),
+			 -EBADF);
+	for (i = 0; i < KEEP_FILES; i++)
+		close(bad[i]);
+	bed_restart(&bed, fd);
+	bed_settle(&bed);
+	resume(c);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 1, page), 0);
+	assert_true(bed_is(page, 0, 1, 1));
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -576,6 +607,7 @@ int main(void)
 		cmocka_unit_test(test_generation),
 		cmocka_unit_test(test_second_agent),
 		cmocka_unit_test(test_other_settings),
+		cmocka_unit_test(test_cannot_be_had),
 	};
 
 	return bed_run_tests(tests);
