@@ -192,9 +192,18 @@ static uint64_t stock_target(const struct manager *m)
 			STOCK_CHAINS * conf->depth;
 	uint64_t pages = swap_pages(m), half = (pages - m->slack) / 2;
 
-	if (conf->store_pages != UINT64_MAX)
+	if (conf->store_pages < pages)
 		return conf->store_pages;
 	return stock_default_target(pages, most < half ? most : half);
+}
+
+/* The settings are of their own pool, which may be larger than the one there is. */
+static uint64_t settle_slack(const struct manager *m)
+{
+	uint64_t pages = swap_pages(m);
+
+	return m->conf->reserve < pages ? m->conf->reserve :
+					  lease_default_slack(pages);
 }
 
 /* The operator's word counts, whatever is known. */
@@ -319,10 +328,45 @@ static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 	return 0;
 }
 
-/* What they leave free may be in too many pieces. */
+/* What sessions of another agent may come to have. */
+static uint64_t kept_pages(const struct manager *m)
+{
+	const volatile struct keep_record *rec;
+	unsigned int owner;
+	uint64_t sum = 0;
+
+	for (owner = 1; owner <= KEEP_RECORDS; owner++) {
+		rec = keep_record(&m->keep, owner);
+		if (rec)
+			sum += (rec->granted > rec->ceiling ? rec->granted :
+							      rec->ceiling) +
+			       rec->slack + rec->claim;
+	}
+	return sum;
+}
+
+static int check_room(const struct manager *m, char *why)
+{
+	uint64_t kept = kept_pages(m), pages = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->conf->nr_spaces; i++)
+		pages += m->conf->spaces[i].size / ODRP_WIRE_PAGE_SIZE;
+	if (!pages || kept + pages <= m->pool.pages)
+		return 0;
+	snprintf(why, CONF_WHY_MAX, "sessions have %" PRIu64 " pages or may have them, "
+		 "spaces need %" PRIu64 ", and there are %" PRIu64, kept, pages,
+		 m->pool.pages);
+	return -ENOSPC;
+}
+
+/* What sessions leave free may be too little, or in too many pieces. */
 static int make_spaces(struct manager *m, char *why)
 {
-	int r = spaces_make(&m->spaces, &m->pool, m->conf, why);
+	int r = m->keep.adopted ? check_room(m, why) : 0;
+
+	if (!r)
+		r = spaces_make(&m->spaces, &m->pool, m->conf, why);
 
 	if (!r || !m->keep.adopted)
 		return r;
@@ -330,12 +374,32 @@ static int make_spaces(struct manager *m, char *why)
 	return 0;
 }
 
-/* Nobody who comes may have what is theirs. */
+/* As many as are claimed, and of others no more than leases leave. */
+static void limit_stock(struct manager *m)
+{
+	uint64_t most = swap_pages(m), goal;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		goal = lend_goal(m->sess[i]);
+		most = goal < most ? most - goal : 0;
+	}
+	if (most < m->stock.claimed)
+		most = m->stock.claimed;
+	if (m->stock.target <= most)
+		return;
+	log_warning("store-pages: %" PRIu64 ", and not %" PRIu64 ": sessions have the "
+		    "others, or may have them", most, m->stock.target);
+	m->stock.target = most;
+}
+
+/* Nobody who comes may have what is theirs, and they have it when they come again. */
 static void adopt_all(struct manager *m)
 {
 	uint64_t target = m->stock.target;
 
 	adopt_sessions(m);
+	limit_stock(m);
 	m->lender.kept += m->stock.target - target;
 	manager_budget(m);
 }
@@ -401,8 +465,7 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = make_spaces(m, why);
 	if (r)
 		goto fini_pool;
-	m->slack = conf->reserve == UINT64_MAX ?
-		   lease_default_slack(swap_pages(m)) : conf->reserve;
+	m->slack = settle_slack(m);
 	m->stock.target = stock_target(m);
 	manager_budget(m);
 	r = manager_set_clients(m, conf, why);

@@ -179,7 +179,7 @@ void manager_tick_shares(struct manager *m, uint32_t elapsed_ms)
 int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 		  struct lease *ret_lease)
 {
-	uint64_t cap = m->budget - m->slack;
+	uint64_t cap = m->slack < m->budget ? m->budget - m->slack : 0;
 
 	list_leases(m);
 	if (nr_slots < cap)

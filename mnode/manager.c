@@ -518,7 +518,9 @@ uint64_t manager_spaces(struct manager *m, uint64_t now)
 
 void manager_budget(struct manager *m)
 {
-	m->budget = m->pool.pages - m->spaces.nr_pages - m->stock.target;
+	uint64_t taken = m->spaces.nr_pages + m->stock.target;
+
+	m->budget = taken < m->pool.pages ? m->pool.pages - taken : 0;
 }
 
 int manager_delete_space(struct manager *m, const char *name)

@@ -561,6 +561,71 @@ static void test_other_settings(void **state)
 	bed_close(&bed);
 }
 
+/* ---- settings that what is there has no room for --------------------------------- */
+
+/* A lease of most of the pool, and three pages of it in use. */
+static struct cnode *large_lease(uint64_t want)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.pool = 16 << 20;
+	bed_open(&bed, &o, 1);
+	bed.want = want;
+	bed_connect(&bed, 0, 2 * want, 1, 7);
+	store_some(bed.nodes[0].cnode, 0, 0, 3);
+	bed_pass(&bed, 2000);
+	assert_true(sess()->lease.granted >= want);
+	return bed.nodes[0].cnode;
+}
+
+static void expect_resumed(struct cnode *c)
+{
+	assert_true(bed.m.budget <= bed.m.pool.pages);
+	resume(c);
+	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 1, page), 0);
+	assert_true(bed_is(page, 0, 1, 1));
+	store_some(c, 0, 3, 10);
+	bed_settle(&bed);
+	bed_check(&bed, 10);
+	bed_close(&bed);
+}
+
+/* Pages that a session has the promise of are no space's. */
+static void test_space_beside_lease(void **state)
+{
+	struct cnode *c = large_lease(3500);
+	char why[CONF_WHY_MAX];
+
+	assert_int_equal(conf_space_set(&bed.opts.conf, "a", "size", "8M", why), 0);
+	restart();
+	assert_int_equal(bed.m.spaces.nr_pages, 0);
+	expect_resumed(c);
+}
+
+/* Nor are they set aside for stores of others. */
+static void test_stock_beside_lease(void **state)
+{
+	struct cnode *c = large_lease(3500);
+
+	bed.opts.conf.store_pages = bed.m.pool.pages - 100;
+	restart();
+	expect_resumed(c);
+}
+
+/* What fits the pool of the settings need not fit the one that there is. */
+static void test_settings_of_larger_pool(void **state)
+{
+	struct cnode *c = one_page();
+
+	bed.opts.conf.pool *= 4;
+	bed.opts.conf.store_pages = 2 * bed.m.pool.pages;
+	bed.opts.conf.reserve = bed.m.pool.pages;
+	restart();
+	assert_true(bed.m.slack < bed.m.pool.pages);
+	expect_resumed(c);
+}
+
 /* ---- files that cannot be had now ------------------------------------------------ */
 
 /* Where it is not they that are wrong, they stay for the next one. */
@@ -607,6 +672,9 @@ int main(void)
 		cmocka_unit_test(test_generation),
 		cmocka_unit_test(test_second_agent),
 		cmocka_unit_test(test_other_settings),
+		cmocka_unit_test(test_space_beside_lease),
+		cmocka_unit_test(test_stock_beside_lease),
+		cmocka_unit_test(test_settings_of_larger_pool),
 		cmocka_unit_test(test_cannot_be_had),
 	};
 
