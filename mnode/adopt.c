@@ -14,14 +14,43 @@
 
 /* ---- pages ----------------------------------------------------------------------- */
 
-/* What the agent itself would never have written. */
-static bool record_ok(const struct keep *k, const volatile struct keep_record *rec)
+/* A number of its own, that no newcomer gets. */
+static bool id_ok(const struct keep *k, uint16_t owner)
 {
-	return rec->nr_slots && rec->nr_slots <= keep_max_slots(k) &&
-	       rec->nr_queues && rec->depth && rec->instances > rec->depth &&
+	uint64_t id = k->record[owner - 1].id;
+	const volatile struct keep_record *other;
+
+	while (--owner) {
+		other = keep_record(k, owner);
+		if (other && other->id == id)
+			return false;
+	}
+	return id && id < k->head->next_id;
+}
+
+/* Each register of its stores has a page of the claim. */
+static bool chains_ok(const volatile struct keep_record *rec)
+{
+	return rec->nr_queues && rec->depth && rec->instances > rec->depth &&
 	       rec->instances <= MAX_INSTANCES &&
-	       rec->cap <= k->head->nr_pages && rec->slack <= k->head->nr_pages &&
-	       rec->granted <= k->head->nr_pages && rec->claim <= k->head->nr_pages &&
+	       rec->claim == (uint64_t)rec->nr_queues * STOCK_CHAINS * rec->instances;
+}
+
+/* The ring has room for the cap, and for no lease beyond it. */
+static bool lease_ok(const struct keep *k, const volatile struct keep_record *rec)
+{
+	return rec->cap <= k->head->nr_pages && rec->slack <= k->head->nr_pages &&
+	       rec->claim <= k->head->nr_pages && rec->granted <= rec->cap &&
+	       rec->ceiling <= rec->cap;
+}
+
+/* What the agent itself would have written. */
+static bool record_ok(const struct keep *k, uint16_t owner)
+{
+	const volatile struct keep_record *rec = &k->record[owner - 1];
+
+	return rec->nr_slots && rec->nr_slots <= keep_max_slots(k) &&
+	       id_ok(k, owner) && chains_ok(rec) && lease_ok(k, rec) &&
 	       !rec->name[ODRP_AUTH_NAME - 1];
 }
 
@@ -64,7 +93,7 @@ static void look_at_session(struct keep *k, uint16_t owner, uint8_t *seen)
 {
 	const volatile struct keep_record *rec = keep_record(k, owner);
 
-	if (rec && record_ok(k, rec) && table_ok(k, owner, seen))
+	if (rec && record_ok(k, owner) && table_ok(k, owner, seen))
 		return;
 	if (!rec)
 		return;

@@ -177,6 +177,7 @@ static bool head_ok(const volatile struct keep_head *h)
 	return h->magic == KEEP_MAGIC && h->version == KEEP_VERSION &&
 	       h->valid == KEEP_VALID && h->nr_records == KEEP_RECORDS &&
 	       h->nr_pages && h->nr_pages < UINT32_MAX &&
+	       h->next_id && h->next_id <= UINT32_MAX &&
 	       h->table_len && !(h->table_len % PAGE) &&
 	       h->table_len < UINT64_MAX / 2 / KEEP_RECORDS;
 }

@@ -202,7 +202,7 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 
 void lease_adopt(struct lease *l, uint64_t used)
 {
-	l->ceiling = max(l->ceiling, max(l->granted, used));
+	l->ceiling = max(l->ceiling, max(l->granted, min(used, l->cap)));
 	l->target = l->held = l->granted;
 	l->used = l->want = used;
 }

@@ -626,6 +626,93 @@ static void test_settings_of_larger_pool(void **state)
 	expect_resumed(c);
 }
 
+/* ---- numbers that nobody has written --------------------------------------------- */
+
+static void set_ceiling(volatile struct keep_record *rec)
+{
+	rec->ceiling = UINT64_MAX;
+}
+
+static void set_ceiling_beyond_ring(volatile struct keep_record *rec)
+{
+	rec->ceiling = rec->cap + rec->slack + rec->claim + 1;
+}
+
+static void set_granted(volatile struct keep_record *rec)
+{
+	rec->granted = rec->cap + 1;
+}
+
+static void set_claim(volatile struct keep_record *rec)
+{
+	rec->claim--;
+}
+
+static void set_queues(volatile struct keep_record *rec)
+{
+	rec->nr_queues = UINT16_MAX;
+}
+
+static void set_no_id(volatile struct keep_record *rec)
+{
+	rec->id = 0;
+}
+
+/* A newcomer would get it, too. */
+static void set_later_id(volatile struct keep_record *rec)
+{
+	rec->id = bed.m.keep.head->next_id;
+}
+
+static void test_damaged_numbers(void **state)
+{
+	static void (*const damage[])(volatile struct keep_record *rec) = {
+		set_ceiling, set_ceiling_beyond_ring, set_granted, set_claim,
+		set_queues, set_no_id, set_later_id,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(damage) / sizeof(damage[0]); i++) {
+		struct cnode *c = one_page();
+
+		damage[i](keep_record(&bed.m.keep, sess()->owner));
+		restart();
+		if (bed.m.nr_sess)
+			fail_msg("damage %u is not noticed", i);
+		expect_lost(c);
+	}
+}
+
+/* Of two sessions with one number nobody knows which one is asked for. */
+static void test_same_id(void **state)
+{
+	struct bed_options o;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	for (i = 0; i < 2; i++) {
+		bed_connect(&bed, i, SLOTS, 1, 7);
+		store_some(bed.nodes[i].cnode, i, 0, 3);
+	}
+	keep_record(&bed.m.keep, bed.m.sess[1]->owner)->id = sess()->id;
+	restart();
+	assert_int_equal(bed.m.nr_sess, 1);
+	bed_check(&bed, 3);
+	bed_close(&bed);
+}
+
+/* It has to fit into what compute nodes know a session by. */
+static void test_next_id(void **state)
+{
+	struct cnode *c = one_page();
+
+	bed.m.keep.head->next_id = UINT64_C(1) << 32;
+	restart();
+	assert_false(bed.m.keep.adopted);
+	expect_lost(c);
+}
+
 /* ---- files that cannot be had now ------------------------------------------------ */
 
 /* Where it is not they that are wrong, they stay for the next one. */
@@ -675,6 +762,9 @@ int main(void)
 		cmocka_unit_test(test_space_beside_lease),
 		cmocka_unit_test(test_stock_beside_lease),
 		cmocka_unit_test(test_settings_of_larger_pool),
+		cmocka_unit_test(test_damaged_numbers),
+		cmocka_unit_test(test_same_id),
+		cmocka_unit_test(test_next_id),
 		cmocka_unit_test(test_cannot_be_had),
 	};
 
