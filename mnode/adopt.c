@@ -107,18 +107,19 @@ int adopt_pages(struct keep *k)
 	uint8_t *seen = calloc(k->head->nr_pages, 1);
 	unsigned int owner;
 	uint64_t page;
+	int r;
 
 	if (!seen)
 		return -ENOMEM;
 	for (owner = 1; owner <= KEEP_RECORDS; owner++)
 		look_at_session(k, owner, seen);
-	keep_tables_clear(k);
-	for (page = 0; page < k->head->nr_pages; page++)
+	r = keep_tables_clear(k);
+	for (page = 0; !r && page < k->head->nr_pages; page++)
 		if (k->owner[page] != POOL_NOBODY &&
 		    !(seen[page] && keep_record(k, k->owner[page])))
 			keep_own(k, page, POOL_NOBODY);
 	free(seen);
-	return 0;
+	return r;
 }
 
 /* ---- sessions -------------------------------------------------------------------- */
@@ -179,7 +180,7 @@ static int adopt_session(struct manager *m, uint16_t owner)
 	return 0;
 }
 
-void adopt_sessions(struct manager *m)
+int adopt_sessions(struct manager *m)
 {
 	unsigned int owner;
 	int r;
@@ -194,11 +195,14 @@ void adopt_sessions(struct manager *m)
 			  "%s; its pages are lost", m->keep.record[owner - 1].id,
 			  strerror(-r));
 		keep_drop(&m->keep, owner);
-		keep_tables_clear(&m->keep);
+		r = keep_tables_clear(&m->keep);
+		if (r)
+			return r;
 		pool_give_all(&m->pool, owner, m->pool.pages, &(uint64_t){ 0 });
 	}
 	if (m->stock.target < m->stock.claimed)
 		m->stock.target = m->stock.claimed;
+	return 0;
 }
 
 bool adopt_some(struct manager *m)

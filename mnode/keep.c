@@ -302,29 +302,33 @@ int keep_table(struct keep *k, uint16_t owner, size_t len, struct mem *ret_mem)
 			    ret_mem);
 }
 
-static void punch(struct keep *k, uint64_t off, uint64_t len)
+static int punch(struct keep *k, uint64_t off, uint64_t len)
 {
-	fallocate(k->fd[KEEP_TABLES], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		  off, len);
+	return fallocate(k->fd[KEEP_TABLES], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			 off, len) ? -errno : 0;
 }
 
 bool keep_table_shrink(struct keep *k, uint16_t owner, struct mem *table)
 {
 	size_t some = table->mapped < SHRINK_PIECE ? table->mapped : SHRINK_PIECE;
 
-	if (some && !keep_record(k, owner))
-		punch(k, table_off(k, owner) + table->mapped - some, some);
+	/* Who gets it next must find nothing in it, whatever the kernel says. */
+	if (some && !keep_record(k, owner) &&
+	    punch(k, table_off(k, owner) + table->mapped - some, some))
+		memset((char *)table->va + table->mapped - some, 0, some);
 	return mem_shrink(table);
 }
 
-void keep_tables_clear(struct keep *k)
+int keep_tables_clear(struct keep *k)
 {
 	uint64_t len = k->head->table_len;
 	off_t at = 0;
+	int r = 0;
 
-	while ((at = lseek(k->fd[KEEP_TABLES], at, SEEK_DATA)) >= 0) {
+	while (!r && (at = lseek(k->fd[KEEP_TABLES], at, SEEK_DATA)) >= 0) {
 		if (!keep_record(k, at / len + 1))
-			punch(k, at / len * len, len);
+			r = punch(k, at / len * len, len);
 		at = (at / len + 1) * len;
 	}
+	return r;
 }

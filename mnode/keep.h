@@ -146,7 +146,7 @@ int keep_table(struct keep *k, uint16_t owner, size_t len, struct mem *ret_mem);
 /* Unmaps a piece of it, and gives it back, unless there is a record.  True: it is
  * gone. */
 bool keep_table_shrink(struct keep *k, uint16_t owner, struct mem *table);
-/* What tables without a record have left. */
-void keep_tables_clear(struct keep *k);
+/* What tables without a record have left.  -errno: it may be there still. */
+int keep_tables_clear(struct keep *k);
 
 #endif /* MNODE_KEEP_H */

@@ -394,14 +394,17 @@ static void limit_stock(struct manager *m)
 }
 
 /* Nobody who comes may have what is theirs, and they have it when they come again. */
-static void adopt_all(struct manager *m)
+static int adopt_all(struct manager *m, char *why)
 {
 	uint64_t target = m->stock.target;
+	int r = adopt_sessions(m);
 
-	adopt_sessions(m);
+	if (r)
+		return complain(why, r, "cannot clear tables of an agent");
 	limit_stock(m);
 	m->lender.kept += m->stock.target - target;
 	manager_budget(m);
+	return 0;
 }
 
 static unsigned int max_sessions(const struct manager *m)
@@ -480,8 +483,9 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = open_door(m, why);
 	if (r)
 		goto fini_lender;
-	if (m->keep.adopted)
-		adopt_all(m);
+	r = m->keep.adopted ? adopt_all(m, why) : 0;
+	if (r)
+		goto close_door;
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
 		complain(why, r, "cannot listen");

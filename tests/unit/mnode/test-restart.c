@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <adopt.h>
 #include "bed/load.h"
 #include "../../lib/child.h"
 
@@ -470,6 +471,56 @@ static void test_cut_off(void **state)
 	expect_lost(c);
 }
 
+/* ---- a kernel that takes nothing back -------------------------------------------- */
+
+/* By the name that it has with offsets of 64 bits. */
+static bool no_holes;
+
+int __real_fallocate64(int fd, int mode, off_t off, off_t len);
+int __wrap_fallocate64(int fd, int mode, off_t off, off_t len);
+
+int __wrap_fallocate64(int fd, int mode, off_t off, off_t len)
+{
+	if (!no_holes)
+		return __real_fallocate64(fd, mode, off, len);
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+/* A newcomer's table is empty, though another one had it before. */
+static void test_table_cleared(void **state)
+{
+	one_page();
+	no_holes = true;
+	manager_kill(&bed.m, sess(), WHY_EVICTED);
+	bed_settle(&bed);
+	no_holes = false;
+	assert_int_equal(bed.m.nr_sess + bed.m.nr_old, 0);
+	cnode_die(bed.nodes[0].cnode);
+	bed_connect(&bed, 0, SLOTS, 1, 7);
+	assert_int_equal(mapped_of(sess()), 0);
+	bed_close(&bed);
+}
+
+/* And no agent begins where that is not so. */
+static void test_tables_not_cleared(void **state)
+{
+	struct cnode *c = one_page();
+	int fd[KEEP_FILES];
+	struct keep k;
+
+	manager_kill(&bed.m, sess(), WHY_EVICTED);
+	bed_copy_kept(&bed, fd);
+	assert_int_equal(keep_adopt(&k, fd), 0);
+	no_holes = true;
+	assert_int_equal(adopt_pages(&k), -EOPNOTSUPP);
+	no_holes = false;
+	assert_int_equal(adopt_pages(&k), 0);
+	keep_close(&k);
+	restart();
+	expect_lost(c);
+}
+
 /* Who has been evicted does not come back, however soon the agent ends. */
 static void test_evicted(void **state)
 {
@@ -754,6 +805,8 @@ int main(void)
 		cmocka_unit_test(test_damaged_record),
 		cmocka_unit_test(test_other_version),
 		cmocka_unit_test(test_cut_off),
+		cmocka_unit_test(test_table_cleared),
+		cmocka_unit_test(test_tables_not_cleared),
 		cmocka_unit_test(test_evicted),
 		cmocka_unit_test(test_paused),
 		cmocka_unit_test(test_generation),
