@@ -384,7 +384,8 @@ static void deadline_arm(struct odrp_sess *s)
 	if (!odrp_state_is_lost(state))
 		return;
 	if (state == ODRP_LOST && s->reconnect.fail_at &&
-	    !READ_ONCE(s->reconnect.looking))
+	    !READ_ONCE(s->reconnect.looking) &&
+	    time_before(s->reconnect.fail_at, when))
 		when = s->reconnect.fail_at;
 	left = when - jiffies;
 	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
