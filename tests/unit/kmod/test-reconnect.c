@@ -545,6 +545,23 @@ static void test_dies_in_swapoff(void **state)
 	bed_check_idle();
 }
 
+/* However often it has been sent: who breaks each connection has it wait no longer. */
+static void test_sent_often(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned long begin = jiffies;
+
+	bed.dev.dead_after_ms = 30000;
+	while (odrp_sess_state(sess()) == ODRP_LIVE && jiffies < 2 * 30000) {
+		odrp_sess_fail(sess(), "test");
+		run();
+	}
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_in_range(jiffies - begin, 30000, 35000);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
 /*
  * Four stores to slots without a page, of which two were executed, and one to a slot
  * that has one; of two of them the kernel gives the contents up meanwhile.
@@ -723,6 +740,7 @@ int main(void)
 		T(test_fails_not_at_read),
 		T(test_fails_not_in_swapoff),
 		T(test_dies_in_swapoff),
+		T(test_sent_often),
 		T(test_fails_meanwhile),
 		T(test_denied_page),
 		T(test_backed_dies),
