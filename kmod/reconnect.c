@@ -448,7 +448,9 @@ static void end_work(struct work_struct *w)
 					   struct odrp_sess, reconnect.end_work);
 
 	sess_expired(s);
-	sess_begin_failing(s);
+	/* A dead one does not wait for who opens the device: blk.c:may_open(). */
+	if (odrp_sess_state(s) == ODRP_LOST)
+		sess_begin_failing(s);
 	if (!odrp_sess_waits(s))
 		sess_release(s);
 	deadline_arm(s);

@@ -545,6 +545,33 @@ static void test_dies_in_swapoff(void **state)
 	bed_check_idle();
 }
 
+/*
+ * Who opens the device has its lock, and looks at each slot where a swapoff is not safe.
+ * Requests of a session that is dead do not wait for that.
+ */
+static void die_while_opened(struct odrp_conn *conn)
+{
+	bed.on_connect = NULL;
+	mutex_lock(&bed.dev.lock);
+	odrp_sess_die(sess(), "test");
+	run_end_work();
+	assert_int_equal(waits->ended, 1);
+	mutex_unlock(&bed.dev.lock);
+}
+
+static void test_dies_while_opened(void **state)
+{
+	waits = bed_store(0, 1, 'a');
+	bed_swapoff_unsafe = true;
+	bed.dev.io_fail_ms = 300;
+	bed.on_connect = die_while_opened;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(waits->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
 /* However often it has been sent: who breaks each connection has it wait no longer. */
 static void test_sent_often(void **state)
 {
@@ -740,6 +767,7 @@ int main(void)
 		T(test_fails_not_at_read),
 		T(test_fails_not_in_swapoff),
 		T(test_dies_in_swapoff),
+		T(test_dies_while_opened),
 		T(test_sent_often),
 		T(test_fails_meanwhile),
 		T(test_denied_page),
