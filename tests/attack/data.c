@@ -5,11 +5,8 @@
  * stations: its MAC and IP address from another port, and an attacker who says at each
  * frame that he is somewhere else.
  */
-#include <arpa/inet.h>
 #include <stdlib.h>
 #include "attack.h"
-#include "bed/frame.h"
-#include "snic/net/priv.h"
 #include "snic/transport/priv.h"
 
 #define EACH	3000
@@ -17,7 +14,7 @@
 static uint8_t page[1024];
 
 static void beside(const char *name, enum conf_auth auth,
-		   void (*prepare)(struct attacker *a), void (*say)(struct attacker *a),
+		   void (*prepare)(struct attacker *a), void (*say)(struct speaker *s),
 		   uint64_t (*noticed)(void))
 {
 	const struct attack attack = {
@@ -29,16 +26,16 @@ static void beside(const char *name, enum conf_auth auth,
 }
 
 /* A queue pair of the honest one's session, another one each time. */
-static uint32_t some_qpn(struct attacker *a)
+static uint32_t some_qpn(struct speaker *s)
 {
-	const struct sess *s = a->bed->m.sess[0];
-	struct queue *q = s->queues[a->nr % s->nr_queues]
-				   [a->nr / s->nr_queues % ODRP_WIRE_NR_CHAINS];
+	const struct sess *sess = attack_bed.m.sess[0];
+	struct queue *q = sess->queues[s->nr % sess->nr_queues]
+				      [s->nr / sess->nr_queues % ODRP_WIRE_NR_CHAINS];
 
-	return q ? q->client_qpn : s->ctl.qpn;
+	return q ? q->client_qpn : sess->ctl.qpn;
 }
 
-static struct snic_pkt some_packet(struct attacker *a)
+static struct snic_pkt some_packet(struct speaker *s)
 {
 	static const uint8_t opcodes[] = {
 		SNIC_OP_SEND_ONLY, SNIC_OP_SEND_ONLY_IMM, SNIC_OP_WRITE_ONLY,
@@ -46,24 +43,24 @@ static struct snic_pkt some_packet(struct attacker *a)
 		SNIC_OP_READ_REQ, SNIC_OP_ACK, SNIC_OP_READ_RESP_ONLY,
 		SNIC_OP_CMP_SWAP,
 	};
-	const struct sess *s = a->bed->m.sess[0];
+	const struct sess *sess = attack_bed.m.sess[0];
 
 	return (struct snic_pkt){
-		.opcode = opcodes[attack_random(a) % sizeof(opcodes)],
-		.qpn = some_qpn(a), .psn = attack_random(a) & SNIC_PSN_MASK,
-		.va = (uintptr_t)s->beat, .rkey = s->beat_key,
+		.opcode = opcodes[attack_random(s) % sizeof(opcodes)],
+		.qpn = some_qpn(s), .psn = attack_random(s) & SNIC_PSN_MASK,
+		.va = (uintptr_t)sess->beat, .rkey = sess->beat_key,
 		.dma_len = sizeof(page), .syndrome = SNIC_ACK_UNLIMITED,
-		.ack_req = attack_random(a) & 1,
+		.ack_req = attack_random(s) & 1,
 	};
 }
 
-static void say_packet(struct attacker *a, const struct attack_from *from)
+static void say_packet(struct speaker *s, const struct attack_from *from)
 {
-	struct snic_pkt pkt = some_packet(a);
+	struct snic_pkt pkt = some_packet(s);
 	bool empty = pkt.opcode == SNIC_OP_READ_REQ || pkt.opcode == SNIC_OP_ACK ||
 		     pkt.opcode == SNIC_OP_CMP_SWAP;
 
-	attack_pkt(a, from, pkt, page, empty ? 0 : sizeof(page));
+	attack_pkt(s, from, pkt, page, empty ? 0 : sizeof(page));
 }
 
 static void behind_node(struct attacker *a)
@@ -73,47 +70,43 @@ static void behind_node(struct attacker *a)
 }
 
 /* Its MAC and its address; the port is a guess. */
-static void guesses(struct attacker *a)
+static void guesses(struct speaker *s)
 {
-	const struct attack_from from = {
-		.mac = ATTACK_NODE_MAC, .ip = ATTACK_NODE_IP,
-		.port = 0xc000 + attack_random(a) % 0x3fff,
-	};
+	struct attack_from from = s->node;
 
-	say_packet(a, &from);
+	from.port = 0xc000 + attack_random(s) % 0x3fff;
+	say_packet(s, &from);
 }
 
 /* The number is one that is held until its turn has come: the port is still a guess. */
-static void inside_the_window(struct attacker *a)
+static void inside_the_window(struct speaker *s)
 {
-	const struct attack_from from = {
-		.mac = ATTACK_NODE_MAC, .ip = ATTACK_NODE_IP,
-		.port = 0xc000 + attack_random(a) % 0x3fff,
-	};
-	struct snic_pkt pkt = some_packet(a);
-	const struct snic_qp *qp = snic_qp_lookup(a->bed->host.nic, pkt.qpn);
+	struct attack_from from = s->node;
+	struct snic_pkt pkt = some_packet(s);
+	const struct snic_qp *qp = snic_qp_lookup(attack_bed.host.nic, pkt.qpn);
 
 	assert_non_null(qp);
-	pkt.opcode = a->nr % 2 ? SNIC_OP_SEND_ONLY : SNIC_OP_WRITE_ONLY;
-	pkt.psn = snic_psn_add(qp->resp->epsn, 1 + attack_random(a) % 100);
-	attack_pkt(a, &from, pkt, page, sizeof(page));
+	from.port = 0xc000 + attack_random(s) % 0x3fff;
+	pkt.opcode = s->nr % 2 ? SNIC_OP_SEND_ONLY : SNIC_OP_WRITE_ONLY;
+	pkt.psn = snic_psn_add(qp->resp->epsn, 1 + attack_random(s) % 100);
+	attack_pkt(s, &from, pkt, page, sizeof(page));
 }
 
 /* He knows all but where he has to be: his own address. */
-static void other_address(struct attacker *a)
+static void other_address(struct speaker *s)
 {
-	say_packet(a, &attack_own);
+	say_packet(s, &s->own);
 }
 
 /* Any queue pair at all. */
-static void any_queue_pair(struct attacker *a)
+static void any_queue_pair(struct speaker *s)
 {
 	const struct snic_pkt pkt = {
-		.opcode = SNIC_OP_SEND_ONLY, .qpn = attack_random(a) & SNIC_QPN_MASK,
-		.psn = attack_random(a) & SNIC_PSN_MASK,
+		.opcode = SNIC_OP_SEND_ONLY, .qpn = attack_random(s) & SNIC_QPN_MASK,
+		.psn = attack_random(s) & SNIC_PSN_MASK,
 	};
 
-	attack_pkt(a, &attack_node, pkt, page, sizeof(page));
+	attack_pkt(s, &s->node, pkt, page, sizeof(page));
 }
 
 static void test_forged_packets(void **state)
@@ -133,68 +126,9 @@ static void test_forged_packets(void **state)
 /* ---- stations --------------------------------------------------------------------- */
 
 /* From his own port: as the honest node, or as the memory node. */
-static void as_another(struct attacker *a)
+static void as_another(struct speaker *s)
 {
-	const struct attack_from from = {
-		.mac = a->nr % 2 ? ATTACK_NODE_MAC : ATTACK_MNODE_MAC,
-		.ip = a->nr % 2 ? ATTACK_NODE_IP : ATTACK_MNODE_IP,
-	};
-
-	say_packet(a, &from);
-}
-
-/* "That address is at my MAC": to all, unasked, and as an answer to the NIC. */
-static void say_arp(struct attacker *a, __be32 ip, __be32 to, bool answer)
-{
-	uint8_t frame[60] = { 0 }, *p;
-
-	p = frame_eth(frame, answer ? (uint8_t[6]){ 2, 0, 0, 0, 0, ATTACK_MNODE_MAC } :
-		      (uint8_t[6]){ 255, 255, 255, 255, 255, 255 }, ATTACK_OWN_MAC,
-		      SNIC_ETHERTYPE_ARP);
-	frame_put16(p, 1);
-	frame_put16(p + 2, SNIC_ETHERTYPE_IP);
-	p[4] = 6;
-	p[5] = 4;
-	frame_put16(p + 6, answer ? 2 : 1);
-	memcpy(p + 8, frame + 6, 6);
-	memcpy(p + 14, &ip, 4);
-	memcpy(p + 24, &to, 4);
-	attack_frame(a, frame, sizeof(frame));
-}
-
-static void arp_moves(struct attacker *a)
-{
-	__be32 ip = a->nr % 3 ? ATTACK_NODE_IP : ATTACK_MNODE_IP;
-
-	say_arp(a, ip, a->nr % 2 ? ATTACK_MNODE_IP : ip, a->nr % 4 < 2);
-}
-
-/* A packet to the CM from that address teaches the NIC nothing either. */
-static void cm_moves(struct attacker *a)
-{
-	const struct attack_from from = {
-		.mac = ATTACK_OWN_MAC, .ip = ATTACK_NODE_IP,
-	};
-	struct snic_cm_msg m = {
-		.attr = SNIC_CM_RTU, .local_id = attack_random(a),
-		.remote_id = attack_random(a),
-	};
-
-	attack_cm(a, &from, &m);
-}
-
-/* Another MAC and address in each frame: the tables are no larger for that. */
-static void many_stations(struct attacker *a)
-{
-	const struct attack_from from = {
-		.mac = 100 + attack_random(a) % 150,
-		.ip = htonl(0x0a4d0000 + 0x80 + attack_random(a) % 100),
-	};
-
-	if (a->nr % 2)
-		say_arp(a, from.ip, ATTACK_MNODE_IP, false);
-	else
-		say_packet(a, &from);
+	say_packet(s, s->nr % 2 ? &s->node : &s->mnode);
 }
 
 static void test_stations(void **state)
@@ -202,11 +136,11 @@ static void test_stations(void **state)
 	beside("as another", CONF_AUTH_REQUIRED, NULL,
 	       as_another, attack_spoofed);
 	beside("arp moves", CONF_AUTH_REQUIRED, NULL,
-	       arp_moves, attack_spoofed);
+	       attack_kind_find("arp moves")->say, attack_spoofed);
 	beside("cm moves", CONF_AUTH_REQUIRED, NULL,
-	       cm_moves, attack_spoofed);
+	       attack_kind_find("cm moves")->say, attack_spoofed);
 	beside("many stations", CONF_AUTH_REQUIRED, NULL,
-	       many_stations, attack_dropped);
+	       attack_kind_find("many stations")->say, attack_spoofed);
 }
 
 int main(void)

@@ -6,7 +6,6 @@
  * goes by it: no goodbye, no lease, no drain. He can still end connections, and swallow
  * what others say by taking its numbers; the session survives both.
  */
-#include <arpa/inet.h>
 #include <endian.h>
 #include <string.h>
 #include "attack.h"
@@ -48,7 +47,7 @@ static void say_beat(const struct odrp_wire_beat *beat, uint32_t rkey)
 					 (uintptr_t)sess()->beat, rkey, sizeof(*beat));
 
 	attack_one.behind_node = true;
-	attack_pkt(&attack_one, &attack_node, pkt, beat, sizeof(*beat));
+	attack_pkt(&attack_one.speaker, &attack_one.speaker.node, pkt, beat, sizeof(*beat));
 }
 
 /* From the memory node's side of the wire to the honest node. */
@@ -58,7 +57,7 @@ static void say_grant(const struct odrp_wire_signed_grant *g)
 	struct snic_pkt pkt = next_write(attack_bed.nodes[0].host.nic, c->admin.qpn,
 					 (uintptr_t)&c->mem->signed_grant, c->mem_key,
 					 sizeof(*g));
-	const __be32 from = ATTACK_MNODE_IP, to = ATTACK_NODE_IP;
+	const struct speaker *s = &attack_one.speaker;
 	struct snic_port *port = attack_bed.nodes[0].ports[1];
 	uint8_t bth[SNIC_PKT_HDR_MAX + sizeof(*g)], frame[ATTACK_FRAME];
 	struct iovec iov = { frame, 0 };
@@ -67,10 +66,9 @@ static void say_grant(const struct odrp_wire_signed_grant *g)
 	pkt.pkey = SNIC_PKEY_DEFAULT;
 	n = snic_pkt_build(&pkt, bth);
 	memcpy(bth + n, g, sizeof(*g));
-	iov.iov_len = frame_roce(frame, ATTACK_MNODE_MAC, ATTACK_NODE_MAC, bth,
-				 n + sizeof(*g));
-	memcpy(frame + SNIC_ETH_HLEN + 12, &from, sizeof(from));
-	memcpy(frame + SNIC_ETH_HLEN + 16, &to, sizeof(to));
+	iov.iov_len = frame_roce(frame, 0, 1, bth, n + sizeof(*g));
+	memcpy(frame + SNIC_ETH_HLEN + 12, &s->mnode.ip, sizeof(s->mnode.ip));
+	memcpy(frame + SNIC_ETH_HLEN + 16, &s->node.ip, sizeof(s->node.ip));
 	frame_fix(frame, iov.iov_len);
 	port->ops->send(port, &iov, 1);
 }

@@ -56,11 +56,11 @@ static void tape_free(void)
 	memset(tape, 0, sizeof(tape));
 }
 
-static void again(struct attacker *a)
+static void again(struct speaker *s)
 {
-	const struct record *r = &tape[a->nr % nr_taped];
+	const struct record *r = &tape[s->nr % nr_taped];
 
-	attack_frame(a, r->bytes, r->len);
+	attack_frame(s, r->bytes, r->len);
 }
 
 /* A session with all that belongs to one, from the knock to the goodbye. */
@@ -98,9 +98,9 @@ static void test_while_it_lives(void **state)
 	attack_begin(again, EACH);
 	ns = attack_work(2000);
 	print_message("%lu frames again: %lu us for 2000 requests, without %lu us\n",
-		      (unsigned long)attack_one.frames, (unsigned long)ns / 1000,
+		      (unsigned long)attack_one.speaker.frames, (unsigned long)ns / 1000,
 		      (unsigned long)quiet / 1000);
-	assert_in_range(attack_one.frames, nr_taped / 4, UINT64_MAX);
+	assert_in_range(attack_one.speaker.frames, nr_taped / 4, UINT64_MAX);
 	assert_in_range(ns, 1, 2 * quiet);
 	load_verify(&attack_load);
 	bed_pass(&attack_bed, 300);
@@ -150,7 +150,7 @@ static void test_when_it_is_over(void **state)
 	passes = attack_bed.m.door.done;
 	attack_begin(again, EACH);
 	bed_pass(&attack_bed, 100);
-	assert_in_range(attack_one.frames, 2 * nr_taped, UINT64_MAX);
+	assert_in_range(attack_one.speaker.frames, 2 * nr_taped, UINT64_MAX);
 	assert_int_equal(attack_bed.m.nr_sess, 0);
 	assert_int_equal(attack_bed.m.sess_total, 2);
 	assert_int_equal(attack_bed.m.door.done, passes);

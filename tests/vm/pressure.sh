@@ -14,7 +14,7 @@ under_pressure() {
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \
 		'.cnodes[0].stats.stores_unmapped > 5000' \
-		'.cnodes[0].stats.stores_mapped > 100' \
+		'.cnodes[0].stats.stores_mapped > 10' \
 		'.cnodes[0].stats.invalidates > 100'
 	expect_clean
 	say "$(cat "$case_dir/out")"

@@ -568,6 +568,39 @@ static void test_station_moves(void **state)
 	hub_close(&h);
 }
 
+/* The NIC's own address and one that it knows to be elsewhere are claimed by nobody
+ * before other stations, which would believe it. */
+static void test_arp_not_forwarded(void **state)
+{
+	struct frame f;
+	struct hub h;
+
+	hub_open(&h);
+	arp(&f, 1, 10, 2);		/* to all, and answered */
+	hub_expect(&h, 0, &f, 1, 1, 1);
+	arp_of(&f, 1, 12, 2, 11);	/* 12 says it is this station: to all */
+	hub_expect(&h, 2, &f, 1, 1, 1);
+	arp(&f, 1, 11, 12);
+	hub_expect(&h, 1, &f, 2, 1, 2);
+	arp_of(&f, 2, 12, 2, 11);	/* to 11 */
+	hub_expect(&h, 2, &f, 2, 1, 2);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 2);
+	arp_of(&f, 1, 12, 10, 11);	/* or that it is 10, who is asked */
+	hub_expect(&h, 2, &f, 3, 1, 2);
+	arp(&f, 2, 10, 2);
+	hub_expect(&h, 0, &f, 3, 1, 2);
+	arp_of(&f, 2, 12, 10, 11);
+	hub_expect(&h, 2, &f, 3, 1, 2);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 4);
+	arp(&f, 2, 12, 11);
+	f.data[14 + 8 + 5] = 13;	/* frame and message differ */
+	hub_expect(&h, 2, &f, 3, 1, 2);
+	assert_int_equal(host_stats(&h.s).rx_spoofed, 5);
+	arp(&f, 2, 12, 11);
+	hub_expect(&h, 2, &f, 3, 2, 2);
+	hub_close(&h);
+}
+
 /* Two ports send with so many addresses: a station at the third one is found. */
 static void test_port_has_its_share(void **state)
 {
@@ -657,6 +690,7 @@ int main(void)
 		cmocka_unit_test(test_path_mtu),
 		cmocka_unit_test(test_switch),
 		cmocka_unit_test(test_station_moves),
+		cmocka_unit_test(test_arp_not_forwarded),
 		cmocka_unit_test(test_port_has_its_share),
 		cmocka_unit_test(test_port_fails),
 		cmocka_unit_test(test_switch_full),

@@ -377,6 +377,15 @@ static bool entry_is_owned(const struct snic_arp_entry *e)
 	return e->state == ARP_REACHABLE || e->state == ARP_CONFLICT;
 }
 
+/* May that MAC have the address?  If not, the owner is asked. */
+static bool entry_admits(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
+{
+	if (!entry_is_owned(e) || !memcmp(e->mac, mac, SNIC_ETH_ALEN))
+		return true;
+	entry_conflict(nic, e, mac);
+	return false;
+}
+
 bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    const uint8_t *mac)
 {
@@ -386,46 +395,64 @@ bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		e = entry_take(nic, arp, ip);
 		e->state = ARP_INCOMPLETE;
 	}
-	if (entry_is_owned(e) && memcmp(e->mac, mac, SNIC_ETH_ALEN)) {
-		entry_conflict(nic, e, mac);
+	if (!entry_admits(nic, e, mac))
 		return false;
-	}
 	entry_confirm(nic, e, mac);
 	return true;
 }
 
-void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
+/* -EINVAL: none that says where an IPv4 address is. */
+static int packet_parse(const uint8_t *pkt, size_t len, struct arp_packet *ret_packet)
+{
+	struct arp_packet a;
+
+	if (len < sizeof(a))
+		return -EINVAL;
+	memcpy(&a, pkt, sizeof(a));
+	if (a.htype != htons(1) || a.ptype != htons(SNIC_ETHERTYPE_IP) ||
+	    a.hlen != 6 || a.plen != 4 || a.sha[0] & 1)
+		return -EINVAL;
+	if (a.oper != htons(ARP_REQUEST) && a.oper != htons(ARP_REPLY))
+		return -EINVAL;
+	*ret_packet = a;
+	return 0;
+}
+
+bool snic_arp_check(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 		    const uint8_t *pkt, size_t len)
+{
+	struct snic_arp_entry *e;
+	struct arp_packet a;
+	__be32 spa;
+
+	if (packet_parse(pkt, len, &a))
+		return true;	/* who gets it says so */
+	memcpy(&spa, a.spa, 4);
+	if (memcmp(a.sha, src, SNIC_ETH_ALEN) || spa == snic_config(nic)->ip) {
+		snic_stats(nic)->rx_spoofed++;
+		return false;
+	}
+	e = arp_find(arp, spa);
+	return !e || entry_admits(nic, e, a.sha);
+}
+
+void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *pkt,
+		    size_t len)
 {
 	const struct snic_config *cfg = snic_config(nic);
 	struct arp_packet a;
 	__be32 spa, tpa;
 
-	if (len < sizeof(a))
-		goto malformed;
-	memcpy(&a, pkt, sizeof(a));
-	if (a.htype != htons(1) || a.ptype != htons(SNIC_ETHERTYPE_IP) ||
-	    a.hlen != 6 || a.plen != 4 || a.sha[0] & 1)
-		goto malformed;
-	if (a.oper != htons(ARP_REQUEST) && a.oper != htons(ARP_REPLY))
-		goto malformed;
+	if (packet_parse(pkt, len, &a)) {
+		snic_stats(nic)->rx_malformed++;
+		return;
+	}
 	memcpy(&spa, a.spa, 4);
 	memcpy(&tpa, a.tpa, 4);
 	snic_stats(nic)->rx_arp++;
-	if (spa == cfg->ip)
-		return;		/* somebody has our address: not our cache's */
-	if (memcmp(a.sha, src, SNIC_ETH_ALEN)) {
-		snic_stats(nic)->rx_spoofed++;
-		return;
-	}
-
 	/* Whoever asks for us is about to talk to us; others only refresh. */
 	if (arp_find(arp, spa) || (tpa == cfg->ip && ip_on_segment(nic, spa)))
 		snic_arp_heard(nic, arp, spa, a.sha);
 	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)
 		send_arp(nic, ARP_REPLY, a.sha, a.sha, spa);
-	return;
-
-malformed:
-	snic_stats(nic)->rx_malformed++;
 }

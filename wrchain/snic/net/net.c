@@ -413,14 +413,20 @@ void snic_net_input(struct snic *nic, unsigned int place, const void *frame,
 		snic_stats(nic)->rx_malformed++;
 		return;
 	}
-	if (!snic_switch_input(nic, &net->sw, place, frame, len))
-		return;
 	type = p[12] << 8 | p[13];
+	if (!snic_switch_learn(nic, &net->sw, place, p + SNIC_ETH_ALEN))
+		return;
+	if (type == SNIC_ETHERTYPE_ARP &&
+	    !snic_arp_check(nic, &net->arp, p + SNIC_ETH_ALEN, p + SNIC_ETH_HLEN,
+			    len - SNIC_ETH_HLEN))
+		return;
+	if (!snic_switch_forward(nic, &net->sw, place, frame, len))
+		return;
 	if (type == SNIC_ETHERTYPE_IP)
 		ip_input(nic, p, len);
 	else if (type == SNIC_ETHERTYPE_ARP)
-		snic_arp_input(nic, &net->arp, p + SNIC_ETH_ALEN,
-			       p + SNIC_ETH_HLEN, len - SNIC_ETH_HLEN);
+		snic_arp_input(nic, &net->arp, p + SNIC_ETH_HLEN,
+			       len - SNIC_ETH_HLEN);
 	else
 		snic_stats(nic)->rx_other++;
 }

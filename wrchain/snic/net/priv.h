@@ -71,12 +71,16 @@ int snic_switch_add(struct snic_switch *sw, struct snic_port *port);
  */
 bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int port,
 		       const void *frame, size_t len, unsigned int *ret_place);
+/* The sender of a frame is at that place.  False: it is elsewhere, or none; the frame is
+ * counted, and to be dropped. */
+bool snic_switch_learn(struct snic *nic, struct snic_switch *sw,
+		       unsigned int place, const uint8_t *src);
 /*
- * A frame from a place: learns its sender, forwards it to other places when it is
- * not (only) for this station.  True: it is for this station too.
+ * A frame from a place goes to others when it is not (only) for this station.  True: it
+ * is for this station too.
  */
-bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
-		       unsigned int place, const void *frame, size_t len);
+bool snic_switch_forward(struct snic *nic, struct snic_switch *sw,
+			 unsigned int place, const void *frame, size_t len);
 /* No station is known to be at that place any more. */
 void snic_switch_forget(struct snic_switch *sw, unsigned int place);
 /* Whether a MAC is known to be elsewhere, and was heard there not long ago. */
@@ -120,9 +124,16 @@ int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
  */
 bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    const uint8_t *mac);
-/* An ARP packet: who sent the frame, and what follows the Ethernet header. */
-void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
+/*
+ * An ARP packet, for whomever: who sent the frame, and what follows the Ethernet header.
+ * False: it claims an address of this station or, as far as anybody knows, of another
+ * one; it is counted, and nobody is to see it.
+ */
+bool snic_arp_check(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 		    const uint8_t *pkt, size_t len);
+/* One that passed the check, for this station, too. */
+void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *pkt,
+		    size_t len);
 
 /* ---- net.c ------------------------------------------------------------------- */
 

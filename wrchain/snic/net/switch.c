@@ -170,12 +170,10 @@ static void forward(struct snic *nic, struct snic_switch *sw, int from,
 			send_place(nic, sw, i, iov, n);
 }
 
-bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
-		       unsigned int place, const void *frame, size_t len)
+bool snic_switch_learn(struct snic *nic, struct snic_switch *sw,
+		       unsigned int place, const uint8_t *src)
 {
-	const uint8_t *dst = frame, *src = dst + SNIC_ETH_ALEN;
 	const uint8_t *own = snic_config(nic)->mac;
-	struct iovec iov = { .iov_base = (void *)frame, .iov_len = len };
 
 	/* A group is no sender; our own address from outside is a loop. */
 	if (snic_mac_is_group(src) || !memcmp(src, own, SNIC_ETH_ALEN)) {
@@ -186,7 +184,16 @@ bool snic_switch_input(struct snic *nic, struct snic_switch *sw,
 		snic_stats(nic)->rx_spoofed++;
 		return false;
 	}
-	if (!memcmp(dst, own, SNIC_ETH_ALEN))
+	return true;
+}
+
+bool snic_switch_forward(struct snic *nic, struct snic_switch *sw,
+			 unsigned int place, const void *frame, size_t len)
+{
+	struct iovec iov = { .iov_base = (void *)frame, .iov_len = len };
+	const uint8_t *dst = frame;
+
+	if (!memcmp(dst, snic_config(nic)->mac, SNIC_ETH_ALEN))
 		return true;
 	if (sw->nr_places > 1) {
 		snic_stats(nic)->forwarded++;
