@@ -235,10 +235,12 @@ int odrp_beat_init(struct odrp_sess *s)
 
 /*
  * Beats start while the I/O connections are still being made: the memory
- * node's patience began with the admin connection.
+ * node's patience began with the admin connection.  The last one of a session that is
+ * resumed may never have completed (unplug.c), and has gone with its queue pair.
  */
 void odrp_beat_start(struct odrp_sess *s)
 {
+	atomic_set(&s->beat.busy, 0);
 	queue_delayed_work(odrp_wq, &s->beat.work, 0);
 }
 

@@ -334,7 +334,7 @@ int odrp_conn_reap(struct odrp_conn *conn, int budget)
 /*
  * odrp_conn_fail_posted() - end everything that was posted and not answered
  *
- * The connection is down, its send queue drained, nobody reaps.  Two may do this
+ * The connection has no queue pair, which may not have flushed (unplug.c).  Two may do this
  * at once, and somebody else may settle some.  Releases bios.
  */
 void odrp_conn_fail_posted(struct odrp_conn *conn)

@@ -26,7 +26,7 @@
 
 /*
  * Only to tell requests and receives from other work: odrp_conn_reap() calls neither.
- * The core's drain and our own registrations and beats bring their own.
+ * Registrations, beats and markers (unplug.c) bring their own.
  */
 void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {

@@ -384,7 +384,8 @@ static void deadline_arm(struct odrp_sess *s)
 	if (!odrp_state_is_lost(state))
 		return;
 	if (state == ODRP_LOST && s->reconnect.fail_at &&
-	    !READ_ONCE(s->reconnect.looking))
+	    !READ_ONCE(s->reconnect.looking) &&
+	    time_before(s->reconnect.fail_at, when))
 		when = s->reconnect.fail_at;
 	left = when - jiffies;
 	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
@@ -447,7 +448,9 @@ static void end_work(struct work_struct *w)
 					   struct odrp_sess, reconnect.end_work);
 
 	sess_expired(s);
-	sess_begin_failing(s);
+	/* A dead one does not wait for who opens the device: blk.c:may_open(). */
+	if (odrp_sess_state(s) == ODRP_LOST)
+		sess_begin_failing(s);
 	if (!odrp_sess_waits(s))
 		sess_release(s);
 	deadline_arm(s);

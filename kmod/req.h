@@ -73,7 +73,7 @@ struct odrp_req {
 	atomic_t		st;
 	u16			idx;
 	bool			mapped;	/* page_dma is valid */
-	u8			sends;
+	u32			sends;
 	enum odrp_slot_result	res;
 	enum odrp_slot_act	act;
 	u64			slot;

@@ -68,9 +68,10 @@ static int post_markers(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_drain() - nothing that is posted is executed from now on
+ * odrp_conn_drain() - nothing that is posted is executed from now on, if the device is well
  *
- * After odrp_conn_pause() or odrp_conn_close().
+ * After odrp_conn_pause() or odrp_conn_close().  What an ill one still has goes with the
+ * queue pair, in odrp_conn_unplug().
  */
 void odrp_conn_drain(struct odrp_conn *conn)
 {

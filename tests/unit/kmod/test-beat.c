@@ -22,7 +22,8 @@ static struct ib_mr mr = { .iova = 0x1000, .rkey = 7 };
 static struct ib_pd pd;
 static struct odrp_stats stats;
 static struct odrp_wire_beat sent;
-static unsigned int nr_sent, nr_asked;
+static unsigned int nr_sent, nr_asked, nr_failed;
+static bool completes;		/* the NIC does, what is posted */
 
 struct workqueue_struct *odrp_wq;
 
@@ -31,7 +32,11 @@ struct workqueue_struct *odrp_wq;
 void odrp_reserve_collect(struct odrp_reserve *r) { }
 void odrp_reconnect_restock(struct odrp_sess *sess) { }
 void odrp_free_now(struct odrp_dev *d) { }
-void odrp_sess_fail(struct odrp_sess *sess, const char *fmt, ...) { }
+
+void odrp_sess_fail(struct odrp_sess *sess, const char *fmt, ...)
+{
+	nr_failed++;
+}
 
 void odrp_uevent(struct odrp_dev *d, enum odrp_uevent what)
 {
@@ -67,7 +72,8 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	assert_int_equal(wr->sg_list->length, sizeof(sent));
 	memcpy(&sent, (void *)(uintptr_t)wr->sg_list->addr, sizeof(sent));
 	nr_sent++;
-	wr->wr_cqe->done(NULL, &wc);
+	if (completes)
+		wr->wr_cqe->done(NULL, &wc);
 	return 0;
 }
 
@@ -91,7 +97,8 @@ static void open_sess(u32 features)
 {
 	memset(&dev, 0, sizeof(dev));
 	admin = (struct odrp_conn){ .sess = s, .established = true };
-	nr_sent = nr_asked = 0;
+	nr_sent = nr_asked = nr_failed = 0;
+	completes = true;
 	dev.stats = &stats;
 	dev.slots.nr = SLOTS;
 	dev.timeout_ms = 1000;
@@ -170,6 +177,22 @@ static void test_signed_beats(void **state)
 	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
 	sent.flags = 0;
 	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), -EKEYREJECTED);
+	close_sess();
+}
+
+/*
+ * The device never completed the last one, and its queue pair is gone: nobody waits for
+ * it in a session that is resumed, or that would be lost at once, and again.
+ */
+static void test_not_completed(void **state)
+{
+	open_sess(0);
+	completes = false;
+	beat();
+	odrp_beat_stop(s);
+	jiffies += 2 * dev.timeout_ms;
+	beat();
+	assert_int_equal(nr_failed, 0);
 	close_sess();
 }
 
@@ -295,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signed_beats),
+		cmocka_unit_test(test_not_completed),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_replayed),
 		cmocka_unit_test(test_half_seen),

@@ -516,6 +516,79 @@ static void test_fails_not_in_swapoff(void **state)
 	bed_check_idle();
 }
 
+/* It does not have the session live for longer than it may. */
+static void swapoff_to_the_end(struct odrp_conn *conn)
+{
+	bed.on_connect = NULL;
+	jiffies = sess()->reconnect.fail_at;
+	run_end_work();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_LOST);
+	jiffies += sess()->reconnect.end_work.delay - 1;
+	assert_int_equal(jiffies, sess()->reconnect.until);
+	run_end_work();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(waits->ended, 1);
+}
+
+static void test_dies_in_swapoff(void **state)
+{
+	waits = bed_store(0, 1, 'a');
+	bed_swapoff_unsafe = true;
+	bed.dev.openers = 3;
+	bed.dev.io_fail_ms = 300;
+	bed.dev.dead_after_ms = 400;
+	bed.on_connect = swapoff_to_the_end;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(waits->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
+/*
+ * Who opens the device has its lock, and looks at each slot where a swapoff is not safe.
+ * Requests of a session that is dead do not wait for that.
+ */
+static void die_while_opened(struct odrp_conn *conn)
+{
+	bed.on_connect = NULL;
+	mutex_lock(&bed.dev.lock);
+	odrp_sess_die(sess(), "test");
+	run_end_work();
+	assert_int_equal(waits->ended, 1);
+	mutex_unlock(&bed.dev.lock);
+}
+
+static void test_dies_while_opened(void **state)
+{
+	waits = bed_store(0, 1, 'a');
+	bed_swapoff_unsafe = true;
+	bed.dev.io_fail_ms = 300;
+	bed.on_connect = die_while_opened;
+	odrp_sess_fail(sess(), "test");
+	run();
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_int_equal(waits->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
+/* However often it has been sent: who breaks each connection has it wait no longer. */
+static void test_sent_often(void **state)
+{
+	struct bio *bio = bed_store(0, 1, 'a');
+	unsigned long begin = jiffies;
+
+	bed.dev.dead_after_ms = 30000;
+	while (odrp_sess_state(sess()) == ODRP_LIVE && jiffies < 2 * 30000) {
+		odrp_sess_fail(sess(), "test");
+		run();
+	}
+	assert_int_equal(odrp_sess_state(sess()), ODRP_DEAD);
+	assert_in_range(jiffies - begin, 30000, 35000);
+	assert_int_equal(bio->bi_status, BLK_STS_IOERR);
+	bed_check_idle();
+}
+
 /*
  * Four stores to slots without a page, of which two were executed, and one to a slot
  * that has one; of two of them the kernel gives the contents up meanwhile.
@@ -693,6 +766,9 @@ int main(void)
 		T(test_end_work_at_read),
 		T(test_fails_not_at_read),
 		T(test_fails_not_in_swapoff),
+		T(test_dies_in_swapoff),
+		T(test_dies_while_opened),
+		T(test_sent_often),
 		T(test_fails_meanwhile),
 		T(test_denied_page),
 		T(test_backed_dies),

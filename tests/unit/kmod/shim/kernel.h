@@ -182,7 +182,8 @@ struct mutex {
 	bool	held;
 };
 
-#define mutex_lock(m)			((void)((m)->held = true))
+/* Nobody is there to give one up. */
+#define mutex_lock(m)			((m)->held ? abort() : (void)((m)->held = true))
 #define mutex_unlock(m)			((void)((m)->held = false))
 
 struct shim_waitqueue {
@@ -220,8 +221,10 @@ struct work_struct {
 	unsigned int	queued;
 };
 
+/* @delay: as mod_delayed_work() had it last */
 struct delayed_work {
-	struct work_struct work;
+	struct work_struct	work;
+	unsigned long		delay;
 };
 
 static inline void shim_flush(struct work_struct *w)
@@ -238,7 +241,7 @@ static inline void shim_flush(struct work_struct *w)
 #define INIT_DELAYED_WORK(w, f)		INIT_WORK(&(w)->work, f)
 #define queue_work(wq, w)		((void)(w)->queued++)
 #define queue_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
-#define mod_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
+#define mod_delayed_work(wq, w, t)	((void)((w)->delay = (t)), (void)(w)->work.queued++)
 #define flush_delayed_work(w)		shim_flush(&(w)->work)
 #define cancel_delayed_work(w)		((void)((w)->work.queued = 0))
 #define cancel_work_sync(w)		((void)((w)->queued = 0))
