@@ -2,6 +2,7 @@
 /*
  * odrpctl key: secrets of compute nodes, on the memory node and on theirs.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,12 +34,25 @@ static int secret_load(const char *dir, const char *name)
 	return EXIT_TROUBLE;
 }
 
+/* What can be wrong with the arguments: a command, and a name. */
+static int key_misused(const char *command, const char *more)
+{
+	if (command && strcmp(command, "new") && strcmp(command, "load"))
+		fprintf(stderr, "odrpctl key: '%s': expected new or load\n", command);
+	else if (more)
+		fprintf(stderr, "odrpctl key: '%s': expected one name\n", more);
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
+
 int key_main(int argc, char **argv)
 {
 	const char *dir = SECRET_DIR;
 	char why[SECRET_WHY_MAX];
-	int c;
+	static char self[] = "odrpctl key";
+	int c, err;
 
+	argv[0] = self;		/* what getopt begins its messages with */
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);
@@ -50,13 +64,13 @@ int key_main(int argc, char **argv)
 	}
 	if (argc - optind == 2 && !strcmp(argv[optind], "load"))
 		return secret_load(dir, argv[optind + 1]);
-	if (argc - optind != 2 || strcmp(argv[optind], "new")) {
-		fputs(usage, stderr);
-		return EXIT_USAGE;
-	}
-	if (secret_new(dir, argv[optind + 1], why)) {
+	if (argc - optind != 2 || strcmp(argv[optind], "new"))
+		return key_misused(argc > optind ? argv[optind] : NULL,
+				   argc - optind > 2 ? argv[optind + 2] : NULL);
+	err = secret_new(dir, argv[optind + 1], why);
+	if (err) {
 		fprintf(stderr, "odrpctl: %s\n", why);
-		return EXIT_TROUBLE;
+		return err == -EINVAL ? EXIT_USAGE : EXIT_TROUBLE;
 	}
 	printf("%s/%s\n", dir, argv[optind + 1]);
 	return EXIT_OK;

@@ -288,7 +288,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->command)
-			argp_error(state, "expected a command");
+			argp_error(state, "expected status, check, sessions, clients, top, "
+				   "drain, undrain, evict, revoke or delete-space");
 		if (!strcmp(a->command, "evict") && !a->session)
 			argp_error(state, "evict: expected a session's ID");
 		if (!strcmp(a->command, "delete-space") && !a->space)

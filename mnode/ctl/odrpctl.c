@@ -12,12 +12,12 @@
 const char *argp_program_version = "odrpctl " VERSION;
 
 static const char usage[] =
-"Usage: odrpctl mnode status|check|sessions|top|drain|undrain|evict ID|\n"
-	"                     delete-space NAME [OPTION...]\n"
+"Usage: odrpctl mnode status|check|sessions|clients|top|drain|undrain|evict ID|\n"
+"                     revoke NAME|delete-space NAME [OPTION...]\n"
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
 "       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
 "       odrpctl swap top | metrics\n"
-"       odrpctl key new NAME\n"
+"       odrpctl key new|load NAME\n"
 "\n"
 "  odrpctl mnode --help    the memory node's agent on this machine\n"
 "  odrpctl swap --help     the swap devices of this machine\n"

@@ -305,6 +305,12 @@ options_check_run() {
 	if [[ -n $opt_kill_after && $opt_mode != odrp ]]; then
 		bad_usage "--mnode-kill-after: there is no memory node in this run"
 	fi
+	if ((opt_keep)) && [[ $opt_mode != odrp ]]; then
+		bad_usage "--keep-mnode: there is no memory node in this run"
+	fi
+	if ((opt_keep)) && [[ $opt_wire != dgram ]]; then
+		bad_usage "--keep-mnode: expected with --wire dgram, and not $opt_wire"
+	fi
 	if [[ $opt_backend = frontswap ]] && ! kernel_has_frontswap "$opt_kernel"; then
 		bad_usage "--backend frontswap: kernel $opt_kernel has none for" \
 			"modules: expected block"

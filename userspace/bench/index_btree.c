@@ -144,6 +144,9 @@ const struct index_kind index_btree = {
 	.variants = "sherman, sherman-rdwc, smart-bt, whole-leaf, speculation or "
 		    "neighbourhood",
 	.ordered = 1,
+	.has_span = 1,
+	.least_value = 8,
+	.most_value = 256,
 	.create = btree_create,
 	.image = btree_image,
 	.variant = btree_select,

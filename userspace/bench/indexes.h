@@ -25,6 +25,8 @@ struct index_kind {
 	struct run_index index;
 	const char *variants;		/* their names, for messages */
 	int ordered;			/* it has scan(), and its integers are big-endian */
+	int has_span;			/* who creates it may say how many a node has */
+	uint32_t least_value, most_value;	/* bytes of a value; 0: any */
 	/* Makes an empty one for so many keys. */
 	int (*create)(struct far_task *task, const char *name, uint64_t keys,
 		      const struct ycsb_data *data);

@@ -122,6 +122,18 @@ static int conf_check(const struct soft_conf *conf, char *why, size_t len)
 	return 0;
 }
 
+/* What the words of the NIC are said to be, with those that it has not: ours. */
+static int conf_complain(const char *said, int err, char *why, size_t len)
+{
+	const char *unknown = "unknown; expected ", *at = strstr(said, unknown);
+
+	if (!at)
+		return far_why(why, len, err, "soft: %s", said);
+	at += strlen(unknown);
+	return far_why(why, len, err, "soft: %.*snodes, key, connect_ms, %s",
+		       (int)(at - said), said, at);
+}
+
 static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_t len)
 {
 	char words[WORDS_MAX] = "", said[NIC_SOFT_WHY_MAX];
@@ -132,7 +144,7 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 		return err;
 	err = nic_soft_parse_joined(words, &conf->opts, said);
 	if (err)
-		return far_why(why, len, err, "soft: %s", said);
+		return conf_complain(said, err, why, len);
 	/* Another life of this NIC must not be taken for this one. */
 	if (!conf->opts.nic.seed)
 		conf->opts.nic.seed = far_rng_any_seed();

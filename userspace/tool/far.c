@@ -14,6 +14,7 @@
 
 #include "../base/parse.h"
 #include "../nic/nic.h"
+#include "../nic/sim/profile.h"
 
 /* For --version of each command. */
 const char *argp_program_version = "far " VERSION;
@@ -104,11 +105,24 @@ const char *far_arg_nic(struct argp_state *state, const char *text)
 	return text;
 }
 
+const char *far_arg_profile(struct argp_state *state, const char *option,
+			    const char *text)
+{
+	struct sim_profile profile;
+	char why[200];
+
+	if (sim_profile_load(text, &profile, why, sizeof(why)))
+		argp_error(state, "%s: %s", option, why);
+	return text;
+}
+
 const char *far_arg_bench_nic(struct argp_state *state, const char *text)
 {
 	if (!strcmp(text, "sim") || !strcmp(text, "sim:"))
 		argp_error(state, "--nic '%s': a profile expected, sim:cx6-200 for example",
 			   text);
+	if (!strncmp(text, "sim:", 4))
+		far_arg_profile(state, "--nic", text + 4);
 	return far_arg_nic(state, text);
 }
 

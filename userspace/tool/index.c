@@ -28,12 +28,12 @@
 
 struct options {
 	const struct index_kind *kind;
-	const char *workload, *nic, *variant, *without, *json;
+	const char *nic, *variant, *without, *json;
 	const struct ycsb_mix *mix;
 	struct ycsb_data data;
 	uint64_t cns, mns, threads_min, threads_max, change_ns, tasks;
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
-	double theta, rate, scale;
+	double theta, rate, scale;	/* scale: 0 until somebody says which */
 	unsigned without_bits;
 	int by_insert, by_image, memory, warm_cache, advise;
 	const char *space;		/* that is there; NULL: one of our own */
@@ -87,7 +87,8 @@ static const struct argp_option option_table[] = {
 	{ "variant", KEY_VARIANT, "NAME", 0,
 	  "a paper's structure: race; of btree sherman, sherman-rdwc, smart-bt; or the "
 	  "tree with one way to read: whole-leaf, speculation, neighbourhood; of art "
-	  "smart-art, smart-art-hocl, smart-art-out-of-place, art-rowex", 3 },
+	  "smart-art, smart-art-e-hocl, smart-art-hocl, smart-art-out-of-place, "
+	  "art-rowex, lock-free", 3 },
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
@@ -338,6 +339,50 @@ static int options_space(struct options *o)
 	return 0;
 }
 
+/* What the index takes of it all. 0, or an exit status. */
+static int options_index(const struct options *o)
+{
+	const struct index_kind *kind = o->kind;
+	const char *name = kind->index.name;
+
+	if (o->variant && kind->variant(o->variant))
+		fprintf(stderr, "far: --variant %s: %s has %s\n", o->variant, name,
+			kind->variants);
+	else if (o->mix->percent[YCSB_SCAN] && !kind->index.scan)
+		fprintf(stderr, "far: --workload %s: %s keeps no order of keys; expected "
+			"art or btree\n", o->mix->name, name);
+	else if (kind->most_value && (o->data.value_size < kind->least_value ||
+				      o->data.value_size > kind->most_value))
+		fprintf(stderr, "far: --value-size %u: values of %s have %u to %u bytes\n",
+			o->data.value_size, name, kind->least_value, kind->most_value);
+	else if (o->data.span && !kind->has_span)
+		fprintf(stderr, "far: --span %u: expected with --index btree, and not %s\n",
+			o->data.span, name);
+	else if (o->memory && !kind->memory)
+		fprintf(stderr, "far: --memory: %s cannot tell; expected --index art\n",
+			name);
+	else if (o->warm_cache && (!kind->warm || o->by_insert || o->space))
+		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
+	else
+		return 0;
+	return FAR_EXIT_USAGE;
+}
+
+/* --advise chooses structures and workload itself, and prints a table. */
+static int options_advise(const struct options *o)
+{
+	const char *beside = o->kind ? "index" : o->mix ? "workload" :
+			     o->variant ? "variant" : o->space ? "space" :
+			     o->by_insert ? "load insert" : o->data.span ? "span" :
+			     o->memory ? "memory" : o->warm_cache ? "warm-cache" :
+			     o->json ? "json" : NULL;
+
+	if (!beside)
+		return 0;
+	fprintf(stderr, "far: --advise: expected without --%s\n", beside);
+	return FAR_EXIT_USAGE;
+}
+
 /* What depends on other options. 0, or an exit status. */
 static int options_complete(struct options *o)
 {
@@ -346,6 +391,11 @@ static int options_complete(struct options *o)
 
 	if (options_space(o))
 		return FAR_EXIT_USAGE;
+	if (o->scale > 0 && !is_sim(o)) {
+		fprintf(stderr, "far: --scale %g: expected with --nic sim:PROFILE\n",
+			o->scale);
+		return FAR_EXIT_USAGE;
+	}
 	if (o->data.key_size < ycsb_least_key(o->data.key_type)) {
 		fprintf(stderr, "far: --key-size %u: %s keys have %u to %u bytes\n",
 			o->data.key_size, ycsb_key_type_name(o->data.key_type),
@@ -542,7 +592,7 @@ static int run(const struct options *o, double *ret_mops)
 		.space_size = o->space_size,
 		.without = o->without_bits,
 		.seed = o->seed,
-		.scale = o->scale,
+		.scale = o->scale > 0 ? o->scale : 1,
 		.cache_bytes = o->cache,
 	};
 	char name[32];
@@ -571,7 +621,7 @@ static int run(const struct options *o, double *ret_mops)
 	struct warm warm = { .kind = o->kind };
 	struct index_memory memory;
 	struct progress progress;
-	char why[200];
+	char why[400];
 	int err, shown, status = EXIT_FAILURE;
 
 	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
@@ -671,8 +721,6 @@ static void advise_defaults(struct options *o)
 int far_bench_index(int argc, char **argv)
 {
 	struct options o = {
-		.kind = index_find("hash"),
-		.mix = ycsb_find("C"),
 		.data = { .key_type = YCSB_KEY_INT, .key_size = 8, .value_size = 8 },
 		.cns = 1,
 		.mns = 1,
@@ -683,36 +731,27 @@ int far_bench_index(int argc, char **argv)
 		.warm_ms = UINT64_MAX,
 		.seed = 1,
 		.theta = 0.99,
-		.scale = 1,
 	};
 	int status;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return EXIT_FAILURE;
-	if (o.advise)
+	if (o.advise) {
+		status = options_advise(&o);
+		if (status)
+			return status;
 		advise_defaults(&o);
+		return advise(o);
+	}
 	if (!o.nic)
 		o.nic = "mem";
-	if (o.advise)
-		return advise(o);
-	if (o.variant && o.kind->variant(o.variant)) {
-		fprintf(stderr, "far: --variant %s: %s has %s\n", o.variant,
-			o.kind->index.name, o.kind->variants);
-		return FAR_EXIT_USAGE;
-	}
-	if (o.mix->percent[YCSB_SCAN] && !o.kind->index.scan) {
-		fprintf(stderr, "far: --workload %s: %s keeps no order of keys\n",
-			o.mix->name, o.kind->index.name);
-		return FAR_EXIT_USAGE;
-	}
-	if (o.memory && !o.kind->memory) {
-		fprintf(stderr, "far: --memory: %s cannot tell\n", o.kind->index.name);
-		return FAR_EXIT_USAGE;
-	}
-	if (o.warm_cache && (!o.kind->warm || o.by_insert || o.space)) {
-		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
-		return FAR_EXIT_USAGE;
-	}
+	if (!o.kind)
+		o.kind = index_find("hash");
+	if (!o.mix)
+		o.mix = ycsb_find("C");
+	status = options_index(&o);
+	if (status)
+		return status;
 	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
 	return status ? status : run(&o, NULL);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "../bench/json.h"
-#include "../bench/json.h"
 #include "../bench/micro.h"
 #include "../nic/nic.h"
 #include "interrupt.h"
@@ -25,6 +24,7 @@ struct options {
 	const char *node[MAX_NODES];	/* of --space */
 	unsigned nr_nodes;
 	int changes;		/* --change-ms was given */
+	int skewed;		/* --theta was */
 	int sized;		/* --size was */
 };
 
@@ -60,7 +60,7 @@ static const struct argp_option argp_options[] = {
 	  "per-thread-qp, per-thread-context, per-thread-doorbell (default)", 0 },
 	{ "batch", OPT_BATCH, "N", 0, "operations per doorbell (1)", 0 },
 	{ "throttle", OPT_THROTTLE, "SCALE", OPTION_ARG_OPTIONAL,
-	  "limit outstanding operations by credits; SCALE makes its epochs of 488 ms "
+	  "limit outstanding operations by credits; SCALE makes its epochs of 528 ms "
 	  "shorter (1)", 0 },
 	{ "ops", OPT_OPS, "N", 0, "operations to measure, of all threads (200000)", 0 },
 	{ "region", OPT_REGION, "BYTES", 0,
@@ -143,6 +143,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		m->depth = 1;
 		break;
 	case OPT_THETA:
+		o->skewed = 1;
 		m->theta = far_arg_real(state, "--theta", arg, 0, 5);
 		break;
 	case OPT_SIZE:
@@ -175,6 +176,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (o->changes && !m->least_threads)
 			argp_error(state, "--change-ms: expected with --threads N..M");
+		if (o->skewed && !m->redundant_keys)
+			argp_error(state, "--theta %g: expected with --redundant",
+				   m->theta);
 		if (m->redundant_keys && !o->sized)
 			m->size = 1024;
 		break;
@@ -271,7 +275,7 @@ int far_bench_micro(int argc, char **argv)
 	struct options o = { .micro = micro_default, .policy = "per-thread-doorbell" };
 	struct micro_result result;
 	struct progress progress;
-	char why[256] = "";
+	char why[400] = "";
 	int err, shown;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);

@@ -65,7 +65,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_PROFILE:
-		o->profile = arg;
+		o->profile = far_arg_profile(state, "--profile", arg);
 		break;
 	case OPT_FIGURE:
 		if (!model_figure(arg))

@@ -17,7 +17,7 @@
 #include "progress.h"
 #include "serve.h"
 
-#define WHY	300u
+#define WHY	400u
 
 struct options {
 	const char *nic;
@@ -133,6 +133,12 @@ static int misused(const char *command, const char *why)
 	return FAR_EXIT_USAGE;
 }
 
+/* -EINVAL is what the library answers to values that cannot be. */
+static int answered(const char *command, int err, const char *why)
+{
+	return err == -EINVAL ? misused(command, why) : failed(command, why);
+}
+
 #define OPTIONS_SHAPE \
 	{ "size", OPT_SIZE, "SIZE", 0, "bytes on each node; K, M, G or T behind it", 0 }, \
 	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
@@ -149,13 +155,13 @@ static int space_create(int argc, char **argv)
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
 	char why[WHY] = "";
+	int err;
 
 	if (!o.attr.size)
 		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
 	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
-	if (far_space_create(o.nic, o.name, &o.attr, why, sizeof(why)))
-		return failed(argv[0], why);
-	return 0;
+	err = far_space_create(o.nic, o.name, &o.attr, why, sizeof(why));
+	return err ? answered(argv[0], err, why) : 0;
 }
 
 static int space_serve(int argc, char **argv)
@@ -171,13 +177,13 @@ static int space_serve(int argc, char **argv)
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
 	char why[WHY] = "";
+	int err;
 
 	if (!o.attr.size)
 		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
 	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
-	if (serve_run(o.nic, o.name, &o.attr, why, sizeof(why)))
-		return failed(argv[0], why);
-	return 0;
+	err = serve_run(o.nic, o.name, &o.attr, why, sizeof(why));
+	return err ? answered(argv[0], err, why) : 0;
 }
 
 #define OPTION_AT \
@@ -217,11 +223,11 @@ static int space_delete(int argc, char **argv)
 	struct options o = parse(&argp, argc, argv);
 	const char *node = node_at(argv[0], &o);
 	char why[WHY] = "";
+	int err;
 
-	if (node ? delete_at(&o, node, why, sizeof(why)) :
-		   far_space_delete(o.nic, o.name, why, sizeof(why)))
-		return failed(argv[0], why);
-	return 0;
+	err = node ? delete_at(&o, node, why, sizeof(why)) :
+		     far_space_delete(o.nic, o.name, why, sizeof(why));
+	return err ? answered(argv[0], err, why) : 0;
 }
 
 /* What list and stat print, and of which space. */
@@ -296,8 +302,9 @@ static int space_list(int argc, char **argv)
 
 	if (o.name)
 		return misused(argv[0], "no name expected: \"far space stat\" takes one");
-	if (far_nic_open(o.nic, why, sizeof(why), &nic))
-		return failed(argv[0], why);
+	err = far_nic_open(o.nic, why, sizeof(why), &nic);
+	if (err)
+		return answered(argv[0], err, why);
 	listing.json = o.json ? json_object_new_array() : NULL;
 	err = list_any(nic, node, &listing, why, sizeof(why));
 	nic->ops->close(nic);
@@ -375,7 +382,7 @@ static int space_stat(int argc, char **argv)
 	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
 
 	if (err)
-		return failed(argv[0], why);
+		return answered(argv[0], err, why);
 	err = stat_print(nic, &o, node, why, sizeof(why));
 	nic->ops->close(nic);
 	return err ? failed(argv[0], why) : 0;
@@ -478,7 +485,7 @@ static int space_check(int argc, char **argv)
 	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
 
 	if (err)
-		return failed(argv[0], why);
+		return answered(argv[0], err, why);
 	err = check_open(nic, &o, why, sizeof(why), &far);
 	if (!err) {
 		err = check_far(far, &o, why, sizeof(why));

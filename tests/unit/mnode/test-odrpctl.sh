@@ -59,8 +59,12 @@ ends 2 '--queues 3: given twice' "$odrpctl" swap add --queues 2 --queues 3
 keys=$(mktemp -d)
 ends 0 "$keys/d/cnode1" "$odrpctl" key new cnode1 --dir "$keys/d"
 ends 3 'File exists' "$odrpctl" key new cnode1 --dir "$keys/d"
-ends 3 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
-ends 2 'usage: odrpctl key new|load NAME' "$odrpctl" key old
+ends 2 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
+ends 2 "odrpctl key: 'old': expected new or load" "$odrpctl" key old
+ends 2 "odrpctl key: 'b': expected one name" "$odrpctl" key new a b
+ends 2 'usage: odrpctl key new|load NAME' "$odrpctl" key new
+ends 2 "odrpctl key: unrecognized option '--old'" "$odrpctl" key new a --old
+ends 2 'expected status, check, sessions, clients, top' "$odrpctl" mnode
 [ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
 rm -r "$keys"
 

@@ -34,7 +34,7 @@ refused() {
 truncate -s 40M "$dir/large"
 mkdir "$dir/closed"
 
-echo 1..26
+echo 1..28
 refused "no verb: expected run"
 refused "unknown verb 'start'" start
 refused "--wire 'bogus': expected vhost" run --wire bogus -- true
@@ -57,6 +57,8 @@ refused "no COMMAND" run
 refused "is unknown, or lacks its value" run --what
 refused "--json '': expected a name" run --json '' -- true
 refused "frontswap: kernel 6.1 has none" run --backend frontswap -- true
+refused "--keep-mnode: there is no memory node" run --keep-mnode --no-odrp -- true
+refused "--keep-mnode: expected with --wire dgram, and not vhost" run --keep-mnode -- true
 refused "'true': expected no COMMAND" shell -- true
 refused "--nbd works with one" shell --nbd --cnodes 2
 refused "unknown option '--bogus'" run --json "$dir/new" --keep-logs "$dir/logs" --bogus x

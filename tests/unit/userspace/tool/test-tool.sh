@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..152
+echo 1..176
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -96,13 +96,22 @@ refused "no" space stat demo --nic "$nic"
 misused "no command 'spaces'" spaces
 misused "'3'" space create x --size 3 --nic "$nic"
 refused "there is no such directory" space create x --size 8M --nic mem:dir=/nowhere
-refused "absolute path" space create x --size 8M --nic mem:dir=here
+misused "absolute path" space create x --size 8M --nic mem:dir=here
 misused "--index tree: expected hash" bench index --index tree
 misused "--workload Z: expected A, B" bench index --workload Z
 misused "--keys 0: expected a number from 1" bench index --keys 0
 misused "--threads 9..3: expected N or N..M" bench index --threads 9..3
 misused "--without cashe: expected throttle" bench index --without cashe
-refused "nowhere" bench index --nic sim:nowhere --keys 10
+misused "--nic: sim: profile 'nowhere' is not there" bench index --nic sim:nowhere --keys 10
+misused "--profile: sim: profile 'nowhere' is not there" bench model --profile nowhere
+misused "--value-size 300: values of btree have 8 to 256 bytes" \
+	bench index --index btree --value-size 300
+misused "--span 16: expected with --index btree, and not hash" bench index --span 16
+misused "--scale 0.5: expected with --nic sim:PROFILE" bench index --scale 0.5
+misused "--workload E: hash keeps no order of keys; expected art or btree" bench index --workload E
+misused "--advise: expected without --index" bench index --advise --index hash
+misused "--advise: expected without --json" bench index --advise --json -
+misused "--theta 0.5: expected with --redundant" bench micro --theta 0.5
 misused "--depth 'x': a number from 1 to 1024 expected" bench micro --depth x
 misused "--batch '1025': a number from 1 to 1024 expected" bench micro --batch 1025
 misused "--ops '16777217T': a number from 1" bench micro --ops 16777217T
@@ -112,7 +121,7 @@ misused "--throttle '2': a number from 0.0001 to 1 expected" bench micro --throt
 misused "the name of a space expected" space create --size 64M --nic "$nic"
 misused "--clients '0': a number from 1 to 4094 expected" space create x --clients 0
 misused "--mode '9': permissions" space create x --size 8M --mode 9
-refused "chunk size 3145728: expected a power of two" \
+misused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
 refused "as long as the process" space create s --size 64M --nic sim:cx6-200
 refused "as long as the process" space create s --size 64M --nic soft
@@ -122,6 +131,7 @@ misused "no back end 'bogus'; there are: mem" space create x --size 8M --nic bog
 misused "no back end 'bogus'; there are: mem" bench index --nic bogus
 misused "no back end 'bogus'; there are: mem" bench micro --nic bogus
 misused "nodes=x: expected a number" bench index --nic soft:nodes=x --keys 10
+misused "nodse: unknown; expected nodes, key, connect_ms, ip," space list --nic soft:nodse=1
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
 	--workload A --json -
@@ -191,9 +201,9 @@ misused "'a/b': a name without '/' expected" space create a/b --size 8M
 misused "--size SIZE expected" space create x
 misused "--node 'a': another node expected" space create x --size 8M --node a --node a
 misused "no name expected" space list extra
-refused "spin_ns=-1: expected a number from 0" bench micro --nic sim:cx6-200,spin_ns=-1
-refused "foo: no parameter" bench micro --nic sim:cx6-200,foo=1
-refused "profile '/' is not there" bench micro --nic sim:/
+misused "spin_ns=-1: expected a number from 0" bench micro --nic sim:cx6-200,spin_ns=-1
+misused "--nic: foo: no parameter" bench micro --nic sim:cx6-200,foo=1
+misused "profile '/' is not there" bench micro --nic sim:/
 refused "No space left" bench index --nic "$nic" --space-size 4M
 says "memory nodes: 2" "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 --mns 2
 says "Mop/s (model)" "$far" bench micro --nic sim:cx6-200 --ops 1000 --mns 2
