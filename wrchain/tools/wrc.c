@@ -52,7 +52,7 @@ static const struct argp_option options[] = {
 	{ "variant", OPT_VARIANT, "V", 0,
 	  "which programs: ours (default); exchange, whose stores exchange pages and "
 	  "copy none; keyed, where the NIC translates (needs --recycle=node); a rung "
-	  "of the paper's ladder, which needs --relaxed: naive, store-decision, "
+	  "of the paper's ladder, which is --relaxed: naive, store-decision, "
 	  "calc-tt-addr, recycle-helper or paper. Only for cost: armed, what the "
 	  "agent arms on a card that nobody has examined, and armed-known, what it "
 	  "arms on a NIC that was examined", 0 },
@@ -114,7 +114,7 @@ struct line {
 	struct wrc_cmd cmd;
 	const struct command *command;
 	bool owned[NR_OWNED];	/* those that are there */
-	bool said_strict;
+	bool said_index;	/* --strict or --relaxed was given */
 	const char *said_how;	/* the value of --recycle or --order */
 	/* The first option that chooses programs or instances, and its value. */
 	const char *chooses, *choice;
@@ -301,10 +301,10 @@ static void line_check(struct line *line, struct argp_state *state)
 		argp_error(state, "variant %s is not to be had with order=fence",
 			   wrc_variant_name(line->cmd.variant));
 	if (wrc_variant_is_rung(line->cmd.variant)) {
-		line->cmd.strict = false;
-		if (line->said_strict)
+		if (line->said_index && line->cmd.strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
+		line->cmd.strict = false;
 	}
 	if (line->command->takes_prog && !line->cmd.prog)
 		argp_error(state, "%s needs a program",
@@ -333,8 +333,10 @@ static error_t line_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_STRICT:
 	case OPT_RELAXED:
+		if (line->said_index && line->cmd.strict != (key == OPT_STRICT))
+			argp_error(state, "--strict and --relaxed: expected one of them");
 		line->cmd.strict = key == OPT_STRICT;
-		line->said_strict = key == OPT_STRICT;
+		line->said_index = true;
 		break;
 	case OPT_VARIANT:
 		arg_variant(state, arg, &line->cmd);

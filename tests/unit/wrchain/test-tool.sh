@@ -65,6 +65,8 @@ says out 'wait cq 0x22 cqe 16777214'
 # Measured, which says nothing about how fast it is here.
 expect 0 "$wrc" bench --count 50 -K 8
 says out 'of one-sided WRITE'
+expect 2 "$wrc" show load --strict --relaxed
+says err "--strict and --relaxed: expected one of them"
 expect 0 "$wrc" bench --count 50 --relaxed --json
 says out '"name": "load"'
 expect 0 "$wrc" bench --count 20 -K 8 --variant keyed --recycle node
