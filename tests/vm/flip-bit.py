@@ -5,16 +5,19 @@
 usage: flip-bit.py PID TEXT
 
 What bad memory does, or a memory node that lies. Exit status: 0, flipped; 1, the
-text is nowhere, yet. Memory that is shared, a guest's, is left alone.
+text is nowhere, yet. A guest's memory is left alone.
 """
 import re
 import sys
+
+# Its own memory, and the file that its pages are in.
+AREA = r"([0-9a-f]+)-([0-9a-f]+) rw.(p|s .*/memfd:odrp-pages)"
 
 
 def writable(pid):
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
         for line in maps:
-            area = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw.p", line)
+            area = re.match(AREA, line)
             if area:
                 yield int(area[1], 16), int(area[2], 16)
 

@@ -18,12 +18,14 @@ import zlib
 PAGE = 4096
 ZERO = bytes(PAGE)
 AT_ONCE = 1 << 22
+# Its own memory, and the file that its pages are in.
+AREA = r"([0-9a-f]+)-([0-9a-f]+) rw.(p|s .*/memfd:odrp-pages)"
 
 
 def areas(pid):
     with open(f"/proc/{pid}/maps", encoding="ascii") as maps:
         for line in maps:
-            area = re.match(r"([0-9a-f]+)-([0-9a-f]+) rw.p", line)
+            area = re.match(AREA, line)
             if area:
                 yield int(area[1], 16), int(area[2], 16)
 
