@@ -367,7 +367,6 @@ static int make_spaces(struct manager *m, char *why)
 
 	if (!r)
 		r = spaces_make(&m->spaces, &m->pool, m->conf, why);
-
 	if (!r || !m->keep.adopted)
 		return r;
 	log_error("no spaces beside the sessions of the agent before this one: %s", why);

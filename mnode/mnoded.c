@@ -30,6 +30,7 @@
 #define GOODBYE_USEC	(300 * USEC_PER_MSEC)
 #define MAX_SETTINGS	64
 
+#define STORE_WAIT_US	5000000	/* for the service manager, at the start */
 #define EXIT_USAGE	2	/* else: it could not start, or has pages of others to keep */
 
 const char *argp_program_version = "odrp-mnoded " VERSION;
@@ -279,6 +280,9 @@ static void keep_store(struct daemon *d)
 		snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", keep_names[i]);
 		r = sd_pid_notify_with_fds(0, 0, text, &d->m.keep.fd[i], 1);
 	}
+	/* It may not take what a process has sent that is gone. */
+	if (r > 0)
+		r = sd_notify_barrier(0, STORE_WAIT_US);
 	d->stored = r > 0;
 	if (r < 0)
 		log_error("the service manager does not keep the pages: %s", strerror(-r));
