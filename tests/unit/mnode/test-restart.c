@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <adopt.h>
+#include "bed/cut.h"
 #include "bed/load.h"
 #include "../../lib/child.h"
 
@@ -58,85 +59,16 @@ static void resume(struct cnode *c)
 
 /* ---- a request under way --------------------------------------------------------- */
 
-static void use_again(struct cnode *c, bool content)
+static void restart_under(struct cnode *c, unsigned int steps)
 {
-	uint64_t entries[8];
-
-	assert_int_equal(cnode_read_table(c, 0, 8, entries), 0);
-	assert_int_equal(entries[5], be64toh(sess()->tt.entries[5]));
-	bed_settle(&bed);
-	bed_check(&bed, entries[5] != 0);
-	if (content) {
-		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 5, page), 0);
-		assert_true(bed_is(page, 0, 5, 1));
-	}
-	bed_fill(page, 0, 5, 2);
-	assert_int_equal(cnode_do(c, 0, entries[5] ? ODRP_WIRE_MAPPED_STORE :
-				  ODRP_WIRE_UNMAPPED_STORE, 5, page), 0);
-	memset(page, 0, sizeof(page));
-	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 5, page), 0);
-	assert_true(bed_is(page, 0, 5, 2));
-	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_INVALIDATE, 5, NULL), 0);
-	bed_settle(&bed);
-	bed_check(&bed, 0);
-}
-
-/* After so many steps of the chain.  True: it had been answered. */
-static bool cut(enum odrp_wire_chain chain, bool mapped, unsigned int steps,
-		unsigned int seen[2])
-{
-	struct cnode_done done;
-	struct cnode_info info;
-	struct bed_options o;
-	struct cnode *c;
-	bool answered;
-
-	bed_options(&o);
-	o.cost_ns = STEP_NS;
-	o.conf.pool = 1 << 20;
-	bed_open(&bed, &o, 1);
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
-	bed_fill(page, 0, 5, 1);
-	if (mapped)
-		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_UNMAPPED_STORE, 5,
-					  page), 0);
-	assert_int_equal(cnode_submit(c, 0, chain, 5, page, 0), 0);
-	bed_run_ns(&bed, steps * STEP_NS);
-	answered = !cnode_poll(c, &done);
 	restart();
 	assert_false(sess_attached(sess()));
 	resume(c);
-	bed_check_translations(&bed);
-	cnode_info(c, &info);
-	seen[info.used]++;
-	use_again(c, chain == ODRP_WIRE_LOAD);
-	bed_close(&bed);
-	return answered;
-}
-
-static void cut_everywhere(enum odrp_wire_chain chain, bool mapped,
-			   unsigned int seen[2])
-{
-	unsigned int steps = 0;
-
-	seen[0] = seen[1] = 0;
-	while (!cut(chain, mapped, steps, seen))
-		assert_in_range(++steps, 0, 200);
 }
 
 static void test_in_the_middle(void **state)
 {
-	unsigned int seen[2];
-
-	cut_everywhere(ODRP_WIRE_UNMAPPED_STORE, false, seen);
-	assert_true(seen[0] && seen[1]);
-	cut_everywhere(ODRP_WIRE_INVALIDATE, true, seen);
-	assert_true(seen[0] && seen[1]);
-	cut_everywhere(ODRP_WIRE_MAPPED_STORE, true, seen);
-	assert_true(!seen[0] && seen[1]);
-	cut_everywhere(ODRP_WIRE_LOAD, true, seen);
-	assert_true(!seen[0] && seen[1]);
+	cut_each_chain(&bed, restart_under);
 }
 
 /* ---- many requests under way ----------------------------------------------------- */
