@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What survives the agent: pages, whose each of them is, translation tables, and a
- * record of each session, in files of memory that somebody else keeps while no agent
- * runs (systemd's file descriptor store; docs/architecture.md).
+ * What survives the agent: pages, the owner of each, translation tables, and a record
+ * of each session, in files of memory that somebody else keeps while no agent runs
+ * (systemd's file descriptor store; docs/architecture.md).
  *
  * The agent may be killed between any two writes, so each leaves something that the
  * next one can begin with:
@@ -28,7 +28,7 @@ enum keep_file {
 	KEEP_FILES,
 };
 
-/* What each is known by to who keeps it. */
+/* The name of each file with whoever keeps it. */
 extern const char *const keep_names[KEEP_FILES];
 
 #define KEEP_MAGIC	0x504545504b52444full	/* "ODRKPEEP" in memory */
@@ -128,15 +128,15 @@ void keep_close(struct keep *k);
 unsigned int keep_sessions(const struct keep *k);
 /* The record of those pages' owner; NULL: there is none. */
 volatile struct keep_record *keep_record(const struct keep *k, uint16_t owner);
-/* That is what it is; what is in rec->valid does not matter. */
+/* Writes the owner's record; rec->valid is not looked at. */
 void keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
 /* What the compute node may believe of its lease; no effect without a record. */
 void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceiling);
-/* The session is none any more. */
+/* The owner has no session any more. */
 void keep_drop(struct keep *k, uint16_t owner);
 /* Of the next session. */
 void keep_next_id(struct keep *k, uint64_t id);
-/* Whose that page is from now on. */
+/* The page is that owner's from now on. */
 void keep_own(struct keep *k, uint64_t page, uint16_t owner);
 
 /* Slots for which a table has room. */

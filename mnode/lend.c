@@ -452,7 +452,7 @@ static void ring_empty_down(struct lender *l, struct sess *s)
 		return_page(l, s, hand_pop(&s->hand));
 }
 
-/* At most so many, and of those that are cleared not more than in a turn. */
+/* Adds at most that many pages, or SCRUB_STEP if it clears them. */
 static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 {
 	__u64 addr;
