@@ -189,7 +189,7 @@ static int map_state(struct keep *k, int fd)
 	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || !head_ok(&h) ||
 	    !file_has(fd, state_len(h.nr_pages)))
 		return -EPROTO;
-	return mem_file_map(fd, 0, state_len(h.nr_pages), false, &k->state);
+	return mem_fd_map(fd, 0, state_len(h.nr_pages), false, &k->state);
 }
 
 int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
@@ -208,7 +208,7 @@ int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
 	if (!file_has(fd[KEEP_PAGES], k->head->nr_pages * PAGE) ||
 	    !file_has(fd[KEEP_TABLES], KEEP_RECORDS * k->head->table_len))
 		goto unmap;
-	r = mem_file_map(fd[KEEP_PAGES], 0, k->head->nr_pages * PAGE, k->head->huge,
+	r = mem_fd_map(fd[KEEP_PAGES], 0, k->head->nr_pages * PAGE, k->head->huge,
 			 &k->pages);
 	if (r)
 		goto unmap;
@@ -298,7 +298,7 @@ int keep_table(struct keep *k, uint16_t owner, size_t len, struct mem *ret_mem)
 {
 	if (!owner || owner > KEEP_RECORDS || len > k->head->table_len)
 		return -EINVAL;
-	return mem_file_map(k->fd[KEEP_TABLES], table_off(k, owner), len, false,
+	return mem_fd_map(k->fd[KEEP_TABLES], table_off(k, owner), len, false,
 			    ret_mem);
 }
 

@@ -107,7 +107,7 @@ int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)
 
 /* ---- files ---------------------------------------------------------------------- */
 
-int mem_file_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem)
+int mem_fd_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem)
 {
 	size_t page = huge ? MEM_HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
 	struct mem m = { .len = len, .mapped = round_up(len, page), .huge = huge };
@@ -148,7 +148,7 @@ static int new_file(const char *name, size_t len, bool huge, unsigned int flags,
 	r = mem_file_make(name, round_up(len, unit), huge, &fd);
 	if (r)
 		return r;
-	r = mem_file_map(fd, 0, len, huge, &m);
+	r = mem_fd_map(fd, 0, len, huge, &m);
 	if (r)
 		goto close_file;
 	if (!huge && (flags & MEM_HUGE))

@@ -47,7 +47,7 @@ int mem_file_new(const char *name, size_t len, unsigned int flags, int *ret_fd,
 /* Such a file alone, of which nothing is taken yet; len: a multiple of its pages. */
 int mem_file_make(const char *name, uint64_t len, bool huge, int *ret_fd);
 /* What a file of memory has at off, len bytes of it; huge: it is of huge pages. */
-int mem_file_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem);
+int mem_fd_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem);
 /* Also of an all-zero mem. */
 void mem_unmap(struct mem *mem);
 /* The same in pieces, so that nobody waits long; the memory is nobody's from the first

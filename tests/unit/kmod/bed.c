@@ -135,10 +135,11 @@ static unsigned int chain_of(const void *qp_or_cq)
 int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **ret_bad)
 {
-	struct nic *n = &nics[chain_of(qp)];
+	struct nic *n;
 
 	if (wr->wr_cqe->done != odrp_send_done)
 		return bed.on_marker(wr->wr_cqe);
+	n = &nics[chain_of(qp)];
 	for (; wr; wr = wr->next) {
 		if (!bed.refuse_at) {
 			*ret_bad = wr;

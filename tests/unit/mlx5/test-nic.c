@@ -497,6 +497,7 @@ static void closed_early(void **state)
 	mem_unmap(&n.ring.mem);
 	free(n.pool.free);
 	free(n.pool.owner);
+	free(n.pool.clean);
 }
 
 /* ---- queue pairs --------------------------------------------------------------------- */
