@@ -425,6 +425,9 @@ static bool may_be_granted(const struct manager *m, struct sess *s)
 	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
 	    (!lease_differs(l) && s->drain == s->drain_sent))
 		return false;
+	/* prepare() is about to keep the promise. */
+	if (lease_promise_stands(l) && !s->blocked)
+		return false;
 	if (l->target <= l->ceiling ||
 	    (m->lender.sess != s && lend_about(s) >= l->target + l->slack))
 		return true;
@@ -619,6 +622,7 @@ static bool prepare_some(struct manager *m)
 			continue;
 		r = prepare(m, s);
 		s->ready = !r;
+		s->blocked = r == -EBUSY && m->lender.sess != s;
 		if (s->ready)
 			manager_unwait(m, s);
 		if (r != -EBUSY)

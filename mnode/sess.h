@@ -98,6 +98,7 @@ struct hand {
  * @unstopped_said: that a queue does not stop
  * @shown:	it has sent a heartbeat, or its token: the accept has reached it
  * @ready:	it has the pages of its lease and its key map, and may have queues
+ * @blocked:	others have to give pages, or to take theirs, before it can be ready
  * @waiting:	the request for its first I/O connection, until it is ready
  * @restoring:	another agent has begun it, and it cannot be taken up yet
  * @refilled:	of its keys: slots of which the NIC has the translation again
@@ -147,7 +148,7 @@ struct sess {
 	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
-	bool shown, ready;
+	bool shown, ready, blocked;
 	bool restoring;
 	uint64_t refilled;
 	struct ctlq refill;

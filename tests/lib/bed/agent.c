@@ -370,6 +370,15 @@ bool bed_pump(void *arg)
 	return false;
 }
 
+void bed_admin_hello(struct odrp_wire_hello *h, uint64_t nr_slots)
+{
+	cnode_hello(h, ODRP_WIRE_ADMIN);
+	h->queue = htobe16(1);
+	h->depth = htobe16(7);
+	h->nr_slots = htobe64(nr_slots);
+	h->features = htobe32(bed_keyed ? ODRP_WIRE_F_KEYED : 0);
+}
+
 void bed_pass(struct bed *b, unsigned int ms)
 {
 	uint64_t until = b->now + ms * NS_PER_MS;

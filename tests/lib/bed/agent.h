@@ -108,6 +108,9 @@ void bed_copy_kept(const struct bed *b, int ret_fd[KEEP_FILES]);
 /* The agent is gone, without a word, and another one takes these files over. */
 void bed_restart(struct bed *b, const int fd[KEEP_FILES]);
 
+/* For the admin connection of a session with one queue. */
+void bed_admin_hello(struct odrp_wire_hello *h, uint64_t nr_slots);
+
 /* Runs until something happened; false: for long nothing has. */
 bool bed_pump(void *arg);
 /* Runs the NICs that long, nothing else. */

@@ -169,93 +169,6 @@ static void test_stock_is_shared(void **state)
 	bed_close(&bed);
 }
 
-/* ---- strangers -------------------------------------------------------------------- */
-
-static void admin_hello(struct odrp_wire_hello *h, uint64_t nr_slots)
-{
-	cnode_hello(h, ODRP_WIRE_ADMIN);
-	h->queue = htobe16(1);
-	h->depth = htobe16(7);
-	h->nr_slots = htobe64(nr_slots);
-	h->features = htobe32(bed_keyed ? ODRP_WIRE_F_KEYED : 0);
-}
-
-/* Six who are let in and do nothing more move no page, and what they hold is little;
- * the seventh is served as if they were not there. */
-static void test_strangers_hold_little(void **state)
-{
-	struct cnode *strangers[6];
-	struct odrp_wire_hello h;
-	struct cnode_info info;
-	struct bed_options o;
-	uint64_t held = 0, nr_free;
-	unsigned int i;
-
-	bed_options(&o);
-	o.conf.auth = CONF_AUTH_NONE;
-	o.conf.pool = 16 << 20;
-	bed_open(&bed, &o, 7);
-	nr_free = bed.m.pool.nr_free;
-	admin_hello(&h, 4096);
-	for (i = 0; i < 6; i++)
-		assert_int_equal(cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h),
-					     &strangers[i]), 0);
-	bed_pass(&bed, 300);
-	assert_int_equal(bed.m.nr_sess, 6);
-	assert_int_equal(bed.m.pool.nr_free, nr_free);
-	for (i = 0; i < 6; i++) {
-		assert_false(bed.m.sess[i]->ready);
-		held += bed.m.sess[i]->lease.ceiling;
-	}
-	assert_in_range(held, LEASE_FIRST, 4096 / 8);
-	bed_connect(&bed, 6, 4096, 1, 7);
-	cnode_info(bed.nodes[6].cnode, &info);
-	assert_in_range(info.lease, 4096 / 3, 4096);
-	assert_true(bed.m.sess[6]->ready);
-	assert_int_equal(bed.m.sess[6]->lease.ceiling, info.lease);
-	for (i = 0; i < 500; i++)
-		assert_int_equal(cnode_do(bed.nodes[6].cnode, 0,
-					  ODRP_WIRE_UNMAPPED_STORE, i, page), 0);
-	bed_pass(&bed, 1500);
-	bed_settle(&bed);
-	assert_int_equal(bed.m.nr_sess, 1);
-	bed_check(&bed, 500);
-	for (i = 0; i < 6; i++)
-		cnode_die(strangers[i]);
-	bed_close(&bed);
-}
-
-/* The pool is promised twice before anybody says a word: both are served, by what
- * there is. */
-static void test_promised_twice(void **state)
-{
-	struct odrp_wire_hello h;
-	struct cnode_info info;
-	struct bed_options o;
-	struct cnode *first;
-
-	bed_options(&o);
-	o.conf.auth = CONF_AUTH_NONE;
-	bed_open(&bed, &o, 2);
-	admin_hello(&h, 1000);
-	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
-	assert_int_equal(bed.m.sess[0]->lease.promised, 960);
-	bed_connect(&bed, 1, 1000, 1, 7);
-	cnode_info(bed.nodes[1].cnode, &info);
-	assert_in_range(info.lease, 300, 960 / 2);
-	/* Its heartbeat is heard only now, when its promise cannot be kept. */
-	bed.m.sess[0]->beat->beat = htobe64(1);
-	bed_pass(&bed, 300);
-	assert_false(bed.m.sess[0]->ready);
-	assert_in_range(bed.m.sess[0]->lease.ceiling, 1, 960 - info.lease);
-	assert_false(bed.m.sess[0]->lease.overdrawn);
-	cnode_die(first);
-	bed_pass(&bed, 1500);
-	bed_settle(&bed);
-	bed_check(&bed, 0);
-	bed_close(&bed);
-}
-
 static void test_no_larger_than_pool(void **state)
 {
 	struct cnode_refusal no;
@@ -357,7 +270,7 @@ static void test_keys_by_turns(void **state)
 	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 1);
 	count_calls();
-	admin_hello(&h, 1 << 18);
+	bed_admin_hello(&h, 1 << 18);
 	nr_made = most_made = 0;
 	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
 	assert_in_range(nr_made, 32, 64);
@@ -772,8 +685,6 @@ int main(void)
 		cmocka_unit_test(test_no_pages_left),
 		cmocka_unit_test(test_queues_fit_reserve),
 		cmocka_unit_test(test_stock_is_shared),
-		cmocka_unit_test(test_strangers_hold_little),
-		cmocka_unit_test(test_promised_twice),
 		cmocka_unit_test(test_no_larger_than_pool),
 		cmocka_unit_test(test_events_by_turns),
 		cmocka_unit_test(test_keys_by_turns),
