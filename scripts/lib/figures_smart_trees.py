@@ -13,7 +13,8 @@ from figures_run import Figure, Series
 HEAD = """
 *model*: of this program, in virtual time; Sherman, SMART-BT, ART with ROWEX and SMART-ART are
 variants of this project's trees (see [far-trees](../far-trees.md)). Figures of the paper stand
-below tables. A command under a table is that of a series' last point.
+below tables or in columns of their own. A command under a table is that of a series' last
+point.
 """
 # Of the papers' 100 and 60 million.
 KEYS = 100000
