@@ -63,7 +63,7 @@ def cache_sizes():
         cache = ['--cache', f'{x}K'] if x else NO_CACHE
         warm = WARM if x and index == 'art' else []
         return run(index, 'C', LONG + more + warm + cache, warm_ms=0 if warm else 3)
-    return Figure('3c', 'Figure 3c: C by the size of a cache, keys of 32 and values of 64 bytes',
+    return Figure('3c', 'Figure 3c: C by cache size, keys of 32 and values of 64 bytes',
                   'KiB', 'Mop/s', [0, 64, 256, 1024, 4096, 8192], lines(
                       args, ('Sherman', 'btree', SHERMAN + SPAN_LONG), ('ART', 'art', ART)),
                   note='Paper, with enough: Sherman 4.17, ART about 45.')
@@ -100,8 +100,8 @@ def updates_of(x):
 
 
 def amplification():
-    return Figure('1', 'Table 1: amplification, keys of 32 and values of 64 bytes', 'tree',
-                  'bytes of verbs by bytes of the entry', [0, 1, 2, 3],
+    return Figure('1', 'Table 1: amplification, entries of 96 bytes', 'tree',
+                  'bytes of verbs per byte', [0, 1, 2, 3],
                   [Series('READ by a get (model)', args=gets_of,
                           value=lambda r: r['payload_bytes_per_op'] / ITEM),
                    Series('READ by a get (paper)', known=[(0, 1.10), (1, 33.0), (4, 32.7)]),
