@@ -80,7 +80,7 @@ static const struct argp_option option_table[] = {
 	{ "space-size", KEY_SPACE, "SIZE", 0,
 	  "of each memory node (default: what the keys need, and some)", 2 },
 	{ "cache", KEY_CACHE, "SIZE", 0,
-	  "of cached slots per compute node; for none, --without cache", 2 },
+	  "of cached slots per compute node (default 64M)", 2 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
