@@ -328,14 +328,14 @@ const struct conf_key conf_keys[] = {
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
-	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
+	{ "max-pages", "PAGES", "most pages of one session (0: no limit)",
 	  set_u64, AT(max_pages), .max = 1ull << 28 },
 	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
 	  set_u64, AT(max_slots), .min = 1,
 	  .max = WRC_TT_MAX / sizeof(__be64) },
-	{ "max-sessions", "N", "most compute nodes at a time (64)",
+	{ "max-sessions", "N", "most sessions, that is swap devices, at a time (64)",
 	  set_u32, AT(max_sessions), .min = 1, .max = 1024 },
-	{ "queues", "N", "most queues of one compute node (16)",
+	{ "queues", "N", "most queues of one session (16)",
 	  set_u16, AT(queues), .min = 1, .max = 128 },
 	{ "depth", "N", "instances of each chain; one request less may be "
 	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 512 },

@@ -384,16 +384,15 @@ static const struct argp argp = {
 	.options = options, .parser = parse_option,
 	.args_doc = "status\ncheck\nsessions\nclients\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
 		    "delete-space NAME",
-	.doc = "Asks the memory node's agent."
-	       "\vcheck proves that every page of the pool is in exactly one "
-	       "place; its exit status is 1 if not. clients shows what each name has, "
-	       "and may have. top shows what "
-	       "the chains of each compute node do per second. drain asks all compute "
-	       "nodes to leave and lets none in; undrain takes that back. "
-	       "evict takes one's pages back "
-	       "at once; revoke those of all sessions of a compute node whose file of "
-	       "secrets has been removed. delete-space deletes a space with all that is in it; its "
-	       "pages are for swap then.",
+	.doc = "Asks the memory node's agent on this machine."
+	       "\vcheck counts the pages of the pool: exit status 1 if one of them is not "
+	       "in exactly one place. clients shows what each compute node has, by its "
+	       "name, and what it may have. top shows what the chains of each session do "
+	       "per second. drain asks all compute nodes to leave and lets none in; "
+	       "undrain ends that. evict ends the session with the number ID and takes "
+	       "its pages back; revoke does so to all sessions of the compute node NAME, "
+	       "whose file of secrets was removed before. delete-space deletes a space "
+	       "and everything in it; swap gets its pages.",
 };
 
 /* Digits and nothing else. */
