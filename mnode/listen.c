@@ -254,24 +254,13 @@ static void open_sess(struct manager *m, struct sess *s)
 			    "in the NIC; chains translate instead", s->id);
 }
 
-/*
- * Nothing of before runs on when the accept leaves.  If something is refused
- * from then on, the session waits on without a connection.
- */
+/* Of a session that is settled: nothing of before runs on. */
 static int reattach(struct manager *m, const struct asked *asked, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
 	struct ctlq ctl;
 	int r;
 
-	/* We may not have noticed yet that the old one is gone. */
-	if (sess_attached(s))
-		manager_detach(m, s);
-	r = sess_unstopped(s) ? -EBUSY : lend_quiesce(&m->lender);
-	if (!r)
-		r = lend_settle(&m->lender, s);
-	if (r)
-		return r;
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
@@ -298,13 +287,25 @@ static bool may_take_up(struct manager *m, const struct sess *s,
 	return pass->session == s->wire_id && !strcmp(pass->name, s->name);
 }
 
-/* Also while draining: who is asked to leave needs its pages to do so. */
+static struct asked *keep(const struct asked *asked)
+{
+	struct asked *copy = malloc(sizeof(*copy));
+
+	if (copy)
+		*copy = *asked;
+	return copy;
+}
+
+/*
+ * Also while draining: who is asked to leave needs its pages to do so.  He waits until
+ * all that was before stands still and is settled.  If he is refused then, the session
+ * waits on without a connection.
+ */
 static int take_up(struct manager *m, const struct asked *asked,
 		   struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find_wire(m, hello->session);
-	int r;
 
 	if (!s || !may_take_up(m, s, asked))
 		return refuse(no, ODRP_WIRE_E_SESSION, 0);
@@ -316,14 +317,51 @@ static int take_up(struct manager *m, const struct asked *asked,
 		return refuse(no, ODRP_WIRE_E_RANGE, s->depth);
 	if (s->restoring)
 		return refuse(no, ODRP_WIRE_E_BUSY, 0);
-	r = reattach(m, asked, s);
+	/* We may not have noticed yet that the old one is gone. */
+	if (sess_attached(s))
+		manager_detach(m, s);
+	if (sess_unstopped(s))
+		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+	/* Who asked before him may be gone. */
+	manager_forget_waiting(m, s);
+	s->waiting = keep(asked);
+	if (!s->waiting)
+		return refuse_errno(no, -ENOMEM);
+	if (!s->settle)
+		s->settle = SETTLE_DUE;
+	return 0;
+}
+
+/* He may have been refused his name meanwhile. */
+static int resume(struct manager *m, struct sess *s, const struct asked *asked)
+{
+	int r = may_take_up(m, s, asked) ? reattach(m, asked, s) : -EBUSY;
+
 	if (r)
-		return refuse_errno(no, r);
+		return r;
 	s->peer_ip = asked->ev.peer_ip;
 	m->sess_resumed++;
 	log_info("session %" PRIu64 ": resumed, lease %" PRIu64
 		 " pages", s->id, s->lease.granted);
 	return 0;
+}
+
+void manager_settled(struct manager *m, struct sess *s, int r)
+{
+	struct asked *asked = s->waiting;
+	struct hello_no no;
+
+	if (!asked)
+		return;
+	s->waiting = NULL;
+	if (!r)
+		r = resume(m, s, asked);
+	if (r) {
+		refuse_errno(&no, r);
+		reject(m, asked->ev.id, &asked->seal, &no);
+	}
+	explicit_bzero(asked, sizeof(*asked));
+	free(asked);
 }
 
 /* ---- I/O ------------------------------------------------------------------------ */
@@ -358,15 +396,6 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 			    "pair for chain %s: %s",
 			    s->id, prog->name, strerror(-r));
 	return r;
-}
-
-static struct asked *keep(const struct asked *asked)
-{
-	struct asked *copy = malloc(sizeof(*copy));
-
-	if (copy)
-		*copy = *asked;
-	return copy;
 }
 
 /* By the pass of its admin connection, or by the token if that had none. */
@@ -504,7 +533,11 @@ static void request(struct manager *m, const struct nic_event *ev)
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
 {
-	const struct hello_no no = { .status = ODRP_WIRE_E_SESSION };
+	/* What is only put off is asked for again. */
+	const struct hello_no no = {
+		.status = s->state == SESS_DYING ? ODRP_WIRE_E_SESSION :
+						   ODRP_WIRE_E_BUSY,
+	};
 
 	if (!s->waiting)
 		return;
@@ -575,8 +608,8 @@ static void gone(struct manager *m, uint32_t id)
 	if (door_gone(&m->door, id))
 		return;
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state != SESS_DYING &&
-		    gone_from(m, m->sess[i], id))
+		/* Also one whose chains are about to be stopped. */
+		if (gone_from(m, m->sess[i], id))
 			break;
 	}
 	m->nic->ops->release(m->nic, id);

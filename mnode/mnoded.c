@@ -375,7 +375,10 @@ static int on_goodbye(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *d = arg;
 
-	return sd_event_exit(d->event, 0);
+	if (!manager_hangs_up(&d->m))
+		return sd_event_exit(d->event, 0);
+	sd_event_source_set_time_relative(source, GOODBYE_USEC);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 static int on_terminate(sd_event_source *source,
