@@ -89,8 +89,7 @@ static int make_memory(struct odrp_backing *b, u64 nr_slots)
 	if (!b->dev->good)
 		return err;
 	b->wq = odrp_alloc(alloc_workqueue("odrp%d_backing",
-					   ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0,
-					   b->dev->id));
+					   ODRP_WQ | WQ_HIGHPRI, 0, b->dev->id));
 	if (!b->wq)
 		goto free_good;
 	err = odrp_alloc_int(odrp_twins_init(b));

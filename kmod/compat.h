@@ -328,16 +328,6 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 #define ODRP_SWAPOFF_SAFE	false
 #endif
 
-/* -- workqueues that memory may depend on; newer kernels warn of one that does not
- * say where it works -- */
-
-#ifdef ODRP_HAVE_WQ_PERCPU
-#define ODRP_WQ_RECLAIM	(WQ_MEM_RECLAIM | WQ_PERCPU)
-#else
-#define ODRP_WQ_RECLAIM	WQ_MEM_RECLAIM
-#endif
-#define ODRP_WQ_UNBOUND	(WQ_MEM_RECLAIM | WQ_UNBOUND)
-
 /* -- a page's memory for a moment, on this CPU -- */
 
 #ifdef ODRP_HAVE_KMAP_LOCAL

@@ -164,7 +164,7 @@ void odrp_end_wait(const struct odrp_sess *owner)
 
 int odrp_end_init(void)
 {
-	end_wq = alloc_workqueue("odrp_end", ODRP_WQ_RECLAIM, 0);
+	end_wq = alloc_workqueue("odrp_end", ODRP_WQ, 0);
 	return end_wq ? 0 : -ENOMEM;
 }
 

@@ -110,8 +110,10 @@ static int take_done(struct odrp_conn *conn, const struct exchange *x)
 	u16 status = be16_to_cpu(x->done.status);
 
 	if (status == ODRP_WIRE_E_SESSION) {
-		conn_err(conn, "the memory node has no session %llu of '%s' any more\n",
-			 conn->sess->id, a->name);
+		/* Said once, for nobody tries again. */
+		pr_err("odrp%d: %pISpc: the memory node has no session %llu of '%s' any more\n",
+		       conn->sess->dev->id, &conn->sess->addr.dst, conn->sess->id,
+		       a->name);
 		return -EACCES;
 	}
 	if (status != ODRP_WIRE_OK) {

@@ -72,21 +72,19 @@ MODULE_PARM_DESC(connect_ms,
 
 /*
  * For what waits neither for the network nor for memory, and keeps sessions: heartbeats,
- * time-outs, the end of those that are lost.  Bound to no processor, for a real-time task
- * may have one for itself.
+ * time-outs, the end of those that are lost.
  */
 struct workqueue_struct *odrp_wq;
 
-/* For what is done for the pages of a processor's tasks, there. */
+/* For what gives pages back. */
 struct workqueue_struct *odrp_flush_wq;
 
 int odrp_wq_init(void)
 {
-	odrp_wq = alloc_workqueue("odrp", ODRP_WQ_UNBOUND | WQ_HIGHPRI, 0);
+	odrp_wq = alloc_workqueue("odrp", ODRP_WQ | WQ_HIGHPRI, 0);
 	if (!odrp_wq)
 		return -ENOMEM;
-	odrp_flush_wq = alloc_workqueue("odrp_flush",
-					ODRP_WQ_RECLAIM | WQ_HIGHPRI, 0);
+	odrp_flush_wq = alloc_workqueue("odrp_flush", ODRP_WQ | WQ_HIGHPRI, 0);
 	if (!odrp_flush_wq) {
 		destroy_workqueue(odrp_wq);
 		return -ENOMEM;

@@ -10,6 +10,13 @@ struct workqueue_struct;
 
 int odrp_wq_init(void);
 void odrp_wq_exit(void);
+
+/*
+ * Memory may depend on a workqueue of ours.  None is bound to a processor, for a
+ * real-time task may have one for itself.
+ */
+#define ODRP_WQ	(WQ_MEM_RECLAIM | WQ_UNBOUND)
+
 extern struct workqueue_struct *odrp_wq, *odrp_flush_wq;
 extern unsigned int odrp_poll_us;
 extern unsigned int odrp_free_batch;

@@ -577,7 +577,7 @@ int odrp_reconnect_init(struct odrp_sess *s)
 	init_waitqueue_head(&s->reconnect.wake);
 	ratelimit_state_init(&s->reconnect.log_limit, LOG_INTERVAL, LOG_BURST);
 	s->reconnect.wq = odrp_alloc(alloc_workqueue("odrp%d_reconnect",
-						ODRP_WQ_UNBOUND | WQ_HIGHPRI, 1,
+						ODRP_WQ | WQ_HIGHPRI, 1,
 						s->dev->id));
 	return s->reconnect.wq ? 0 : -ENOMEM;
 }

@@ -260,7 +260,8 @@ vm() {
 # runs COMMAND again and again until it succeeds; 1 if it does not come to that;
 # "kill_mnode" has the host kill the first memory node, "restart_mnode" has it begin
 # anew, "end_agent" and "kill_agent" have its agent end while its pages are kept
-# (--keep-mnode), and "check_mnode" has it ask for the agent's proof of its pages, without which the run fails.
+# (--keep-mnode), and "check_mnode" has it ask for the agent's proof of its pages,
+# without which the run fails.
 vm_script() {
 	local -a options=()
 	while [[ $1 != -- ]]; do

@@ -17,8 +17,6 @@
 
 #define ODRP_SWAPOFF_SAFE			(!bed_swapoff_unsafe)
 extern bool bed_swapoff_unsafe;
-#define ODRP_WQ_RECLAIM				0
-#define ODRP_WQ_UNBOUND				0
 
 #define _ODRP_TRACE_H
 #define ODRP_TRACE_SLOT				0
