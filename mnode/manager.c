@@ -297,6 +297,7 @@ void manager_drain(struct manager *m, bool on)
 	unsigned int i;
 
 	m->draining = on;
+	keep_draining(&m->keep, on);
 	for (i = 0; i < m->nr_sess; i++)
 		m->sess[i]->drain = on;
 }
