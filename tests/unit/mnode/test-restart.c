@@ -630,54 +630,6 @@ static void test_guarantee_of_larger_pool(void **state)
 	expect_resumed(c);
 }
 
-/* ---- a drain --------------------------------------------------------------------- */
-
-static void expect_drained(bool drained)
-{
-	struct cnode_refusal no = { 0 };
-	struct bed_node *n = &bed.nodes[1];
-
-	n->cfg.nr_slots = 64;
-	n->cfg.queues = 1;
-	n->cfg.depth = 7;
-	assert_int_equal(cnode_open(&n->cfg, &n->cnode, &no),
-			 drained ? -ECONNREFUSED : 0);
-	assert_int_equal(no.status, drained ? ODRP_WIRE_E_LIMIT : 0);
-}
-
-/* It goes on, also if nobody has a session any more, until it is ended. */
-static void test_drain(void **state)
-{
-	struct bed_options o;
-	struct cnode_info info;
-	struct cnode *c;
-
-	bed_options(&o);
-	bed_open(&bed, &o, 2);
-	bed_connect(&bed, 0, SLOTS, 1, 7);
-	c = bed.nodes[0].cnode;
-	store_some(c, 0, 0, 3);
-	manager_drain(&bed.m, true);
-	restart();
-	resume(c);
-	bed_pass(&bed, 500);
-	cnode_info(c, &info);
-	assert_true(info.drain);
-	expect_drained(true);
-	cnode_close(c);
-	bed.nodes[0].cnode = NULL;
-	bed_settle(&bed);
-	restart();
-	assert_false(bed.m.keep.adopted);
-	expect_drained(true);
-	restart();
-	expect_drained(true);
-	manager_drain(&bed.m, false);
-	restart();
-	expect_drained(false);
-	bed_close(&bed);
-}
-
 /* ---- numbers that nobody has written --------------------------------------------- */
 
 #define RECORD_AT(field) offsetof(struct keep_record, field)
@@ -791,7 +743,6 @@ int main(void)
 		cmocka_unit_test(test_stock_beside_lease),
 		cmocka_unit_test(test_settings_of_larger_pool),
 		cmocka_unit_test(test_guarantee_of_larger_pool),
-		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_damaged_numbers),
 		cmocka_unit_test(test_same_id),
 		cmocka_unit_test(test_next_id),
