@@ -10,7 +10,7 @@
 #include "bed/load.h"
 
 #define SLOTS		300
-#define POOL		(512ull << 20)	/* ring of 2^18 slots */
+#define POOL		(256ull << 20)	/* ring of 2^18 slots */
 #define MOST_SLOTS	32768		/* of a turn */
 #define MOST_QUEUES	4
 #define QUEUES		8
