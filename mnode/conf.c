@@ -45,8 +45,8 @@ static int parse_number(const char *text, uint64_t *ret_n, const char **ret_end)
 	return 0;
 }
 
-static void store(void *conf, const struct conf_key *key, size_t size,
-		  uint64_t n)
+static void field_store(void *conf, const struct conf_key *key, size_t size,
+			uint64_t n)
 {
 	char *field = (char *)conf + key->off;
 
@@ -69,7 +69,7 @@ static int set_sized(void *conf, const struct conf_key *key,
 		return complain(why, "%s=%.100s: expected a number from %" PRIu64
 				" to %" PRIu64, key->name, text, key->min,
 				key->max);
-	store(conf, key, size, n);
+	field_store(conf, key, size, n);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int set_pow2(void *conf, const struct conf_key *key,
 		return complain(why, "%s=%.100s: expected a power of two from %"
 				PRIu64 " to %" PRIu64, key->name, text,
 				key->min, key->max);
-	store(conf, key, 2, n);
+	field_store(conf, key, 2, n);
 	return 0;
 }
 
@@ -128,7 +128,7 @@ static int set_size(void *conf, const struct conf_key *key,
 	n <<= shift;
 	if (n < key->min || n > key->max || n % ODRP_WIRE_PAGE_SIZE)
 		goto bad;
-	store(conf, key, 8, n);
+	field_store(conf, key, 8, n);
 	return 0;
 bad:
 	return complain(why, "%s=%.100s: expected a size in bytes or with K, M, G "
@@ -162,8 +162,8 @@ static int set_bool(void *conf, const struct conf_key *key,
 }
 
 /* Which of the words that key->value lists, by "|", is the text? */
-static int word_of(const struct conf_key *key, const char *text, char *why,
-		   uint8_t *ret_n)
+static int key_find_word(const struct conf_key *key, const char *text, char *why,
+			 uint8_t *ret_n)
 {
 	const char *word = key->value;
 	uint8_t n;
@@ -199,7 +199,7 @@ static int set_removed(void *conf, const struct conf_key *key,
 static int set_word(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
-	return word_of(key, text, why, (uint8_t *)conf + key->off);
+	return key_find_word(key, text, why, (uint8_t *)conf + key->off);
 }
 
 static int set_address(void *conf, const struct conf_key *key,
@@ -265,7 +265,7 @@ static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 }
 
 /* Adds the address of `len` characters; -EINVAL: it is none, or one too many. */
-static int add_node(struct conf_space *space, const char *text, size_t len)
+static int space_add_node(struct conf_space *space, const char *text, size_t len)
 {
 	char ip[INET_ADDRSTRLEN];
 	struct in_addr in;
@@ -295,7 +295,7 @@ static int set_nodes(void *conf, const struct conf_key *key, const char *text,
 	do {
 		at += strspn(at, " \t");
 		len = strcspn(at, ", \t");
-		if (add_node(space, at, len)) {
+		if (space_add_node(space, at, len)) {
 			space->nr_nodes = 0;
 			return complain(why, "%s=%.100s: '%.*s': expected up to %d IPv4 "
 					"addresses with commas between, each once",
@@ -328,14 +328,14 @@ const struct conf_key conf_keys[] = {
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
-	{ "max-pages", "PAGES", "most pages of one compute node (0: no limit)",
+	{ "max-pages", "PAGES", "most pages of one session (0: no limit)",
 	  set_u64, AT(max_pages), .max = 1ull << 28 },
 	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
 	  set_u64, AT(max_slots), .min = 1,
 	  .max = WRC_TT_MAX / sizeof(__be64) },
-	{ "max-sessions", "N", "most compute nodes at a time (64)",
+	{ "max-sessions", "N", "most sessions, that is swap devices, at a time (64)",
 	  set_u32, AT(max_sessions), .min = 1, .max = 1024 },
-	{ "queues", "N", "most queues of one compute node (16)",
+	{ "queues", "N", "most queues of one session (16)",
 	  set_u16, AT(queues), .min = 1, .max = 128 },
 	{ "depth", "N", "instances of each chain; one request less may be "
 	  "outstanding (64)", set_pow2, AT(depth), .min = 4, .max = 512 },
@@ -478,7 +478,7 @@ static bool name_ok(const char *name, size_t max)
 		      "0123456789-_.") == len;
 }
 
-static int find_space(struct conf *conf, const char *name,
+static int space_find(struct conf *conf, const char *name,
 		      struct conf_space **ret_space, char *why)
 {
 	struct conf_space *space = conf->spaces;
@@ -511,7 +511,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 {
 	const struct conf_key *key = conf_space_keys;
 	struct conf_space *space = NULL;
-	int r = find_space(conf, space_name, &space, why);
+	int r = space_find(conf, space_name, &space, why);
 
 	if (r)
 		return r;
@@ -525,7 +525,7 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 	return -ENOENT;
 }
 
-static int find_client(struct conf *conf, const char *name,
+static int client_find(struct conf *conf, const char *name,
 		       struct conf_client **ret_client, char *why)
 {
 	struct conf_client *client = conf->clients;
@@ -560,7 +560,7 @@ int conf_client_set(struct conf *conf, const char *client_name, const char *name
 {
 	const struct conf_key *key = conf_client_keys;
 	struct conf_client *client = NULL;
-	int r = find_client(conf, client_name, &client, why);
+	int r = client_find(conf, client_name, &client, why);
 
 	if (r)
 		return r;
@@ -580,7 +580,7 @@ struct reading {
 };
 
 /* A line that goes on comes as the same name again: the words of a NIC. */
-static int more_nic(struct conf *conf, const char *value, char *why)
+static int nic_append(struct conf *conf, const char *value, char *why)
 {
 	char *nic = conf->nic;
 	size_t len = strlen(nic);
@@ -599,7 +599,7 @@ static int set_line(struct reading *rd, const char *name, const char *value,
 	if (strcmp(name, "nic"))
 		return conf_set(rd->conf, name, value, why);
 	if (rd->nic_begun)
-		return more_nic(rd->conf, value, why);
+		return nic_append(rd->conf, value, why);
 	rd->nic_begun = true;
 	return conf_set(rd->conf, name, value, why);
 }
@@ -611,7 +611,7 @@ static int set_space_line(struct conf *conf, const char *space_name, const char 
 
 	/* A space that only has a name is missed by check_spaces(). */
 	if (!name)
-		return find_space(conf, space_name, &space, why);
+		return space_find(conf, space_name, &space, why);
 	return conf_space_set(conf, space_name, name, value, why);
 }
 
@@ -621,7 +621,7 @@ static int set_client_line(struct conf *conf, const char *client_name,
 	struct conf_client *client;
 
 	if (!name)
-		return find_client(conf, client_name, &client, why);
+		return client_find(conf, client_name, &client, why);
 	return conf_client_set(conf, client_name, name, value, why);
 }
 

@@ -57,7 +57,7 @@ static void client_free(struct client *c)
 
 /* ---- answers --------------------------------------------------------------------- */
 
-static int set_answer(struct client *c, struct json_object *obj)
+static int client_set_answer(struct client *c, struct json_object *obj)
 {
 	const char *text = json_object_to_json_string_ext(obj,
 						JSON_C_TO_STRING_PLAIN);
@@ -73,7 +73,7 @@ static int set_answer(struct client *c, struct json_object *obj)
 	return 0;
 }
 
-static struct json_object *answer_to(struct client *c, const char *line)
+static struct json_object *client_answer(struct client *c, const char *line)
 {
 	struct json_object *req = json_tokener_parse(line), *obj;
 
@@ -89,7 +89,7 @@ static struct json_object *answer_to(struct client *c, const char *line)
 }
 
 /* Takes one line out of the buffer and answers it. */
-static int handle_line(struct client *c)
+static int client_handle_line(struct client *c)
 {
 	char *end = memchr(c->in, '\n', c->got);
 	size_t len;
@@ -98,14 +98,14 @@ static int handle_line(struct client *c)
 	if (!end)
 		return c->got == sizeof(c->in) ? -EMSGSIZE : 0;
 	*end = 0;
-	r = set_answer(c, answer_to(c, c->in));
+	r = client_set_answer(c, client_answer(c, c->in));
 	len = end + 1 - c->in;
 	memmove(c->in, end + 1, c->got - len);
 	c->got -= len;
 	return r;
 }
 
-static int flush(struct client *c)
+static int client_flush(struct client *c)
 {
 	ssize_t n;
 
@@ -121,7 +121,7 @@ static int flush(struct client *c)
 	return 0;
 }
 
-static int receive(struct client *c)
+static int client_receive(struct client *c)
 {
 	ssize_t n;
 
@@ -141,14 +141,14 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents,
 	int r = 0;
 
 	if (!c->out && revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		r = receive(c);
+		r = client_receive(c);
 	/* One answer at a time: further requests wait in the socket. */
 	do {
 		if (!r && !c->out)
-			r = handle_line(c);
+			r = client_handle_line(c);
 		if (r || !c->out)
 			break;
-		r = flush(c);
+		r = client_flush(c);
 	} while (!r && !c->out);
 	if (!r)
 		r = sd_event_source_set_io_events(source, c->out ? EPOLLOUT :
@@ -187,7 +187,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents,
 /* ---- set-up -------------------------------------------------------------------------- */
 
 /* A name left by one that died is in nobody's way. */
-static int remove_stale(const struct sockaddr_un *addr)
+static int socket_remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;
 	int fd, r;
@@ -245,7 +245,7 @@ static void directory_remove(const struct ctl *ctl)
 	rmdir(path);
 }
 
-static int listen_on(struct ctl *ctl)
+static int ctl_listen(struct ctl *ctl)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)&ctl->addr;
 	mode_t mask;
@@ -254,7 +254,7 @@ static int listen_on(struct ctl *ctl)
 	r = directory_make(ctl);
 	if (r)
 		return r;
-	r = remove_stale(&ctl->addr);
+	r = socket_remove_stale(&ctl->addr);
 	if (r)
 		return r;
 	mask = umask(0117);	/* owner and group */
@@ -290,7 +290,7 @@ int ctl_new(sd_event *event, const char *path,
 		r = -errno;
 		goto free_ctl;
 	}
-	r = listen_on(ctl);
+	r = ctl_listen(ctl);
 	if (r)
 		goto remove_directory;
 	r = sd_event_add_io(event, &ctl->source, ctl->fd, EPOLLIN, on_connect,

@@ -45,7 +45,7 @@ static void place_fail(struct door *door, struct door_place *place, const char *
 
 /* ---- requests -------------------------------------------------------------------- */
 
-static void make_cookie(const struct door *door, const struct nic_event *ev,
+static void cookie_make(const struct door *door, const struct nic_event *ev,
 			__be64 id, uint64_t minute, uint8_t ret_cookie[ODRP_AUTH_MAC])
 {
 	const struct auth_ends ends = {
@@ -81,8 +81,8 @@ static void request_reject(struct door *door, const struct nic_event *ev,
 	door->nic->ops->release(door->nic, ev->id);
 }
 
-static void ask_for_cookie(struct door *door, const struct nic_event *ev,
-			   const struct odrp_auth_knock *knock)
+static void request_ask_cookie(struct door *door, const struct nic_event *ev,
+			       const struct odrp_auth_knock *knock)
 {
 	struct odrp_auth_cookie rej = {
 		.magic = htobe32(ODRP_AUTH_MAGIC),
@@ -90,7 +90,7 @@ static void ask_for_cookie(struct door *door, const struct nic_event *ev,
 		.status = htobe16(ODRP_WIRE_E_BUSY),
 	};
 
-	make_cookie(door, ev, knock->id, door->now_ms / MS_PER_MINUTE, rej.cookie);
+	cookie_make(door, ev, knock->id, door->now_ms / MS_PER_MINUTE, rej.cookie);
 	door->cookies++;
 	request_reject(door, ev, &rej, sizeof(rej));
 }
@@ -157,7 +157,7 @@ bool door_request(struct door *door, const struct nic_event *ev)
 	    knock.suite != ODRP_AUTH_HMAC_SHA256)
 		request_refuse(door, ev, ODRP_WIRE_E_VERSION);
 	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
-		ask_for_cookie(door, ev, &knock);
+		request_ask_cookie(door, ev, &knock);
 	else if (door->nr_taken >= DOOR_PLACES / 2 && peer_has_enough(door, ev->peer_ip))
 		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 	else
@@ -196,8 +196,8 @@ static void place_take_hello(struct door *door, struct door_place *place,
 }
 
 /* Of a name that is unknown as of one that is: he finds out at the same moment. */
-static int secrets_of(const struct door *door, const char *name,
-		      struct secrets *ret_secrets)
+static int door_secrets(const struct door *door, const char *name,
+			struct secrets *ret_secrets)
 {
 	const struct ident *ident = who_find(door->who, name);
 
@@ -235,7 +235,7 @@ static void place_take_response(struct door *door, struct door_place *place,
 	const char *name = (const char *)place->answer.hello.cnode;
 	struct secrets secrets;
 	uint64_t session;
-	int r = secrets_of(door, name, &secrets);
+	int r = door_secrets(door, name, &secrets);
 
 	if (!r)
 		r = auth_answer_response(&place->answer, bytes, len, &secrets,

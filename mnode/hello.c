@@ -10,15 +10,14 @@
 
 #define KNOWN_FEATURES	(ODRP_WIRE_F_KEYED | ODRP_WIRE_F_SIGNED)
 
-static int refuse(struct hello_no *no, enum odrp_wire_status status,
-		  uint64_t detail)
+int hello_refuse(struct hello_no *no, enum odrp_wire_status status, uint64_t detail)
 {
 	no->status = status;
 	no->detail = detail;
 	return -EPERM;
 }
 
-static bool all_zero(const uint8_t *p, size_t len)
+static bool bytes_are_zero(const uint8_t *p, size_t len)
 {
 	size_t i;
 
@@ -39,36 +38,36 @@ uint16_t hello_instances(uint16_t outstanding)
 }
 
 /* A session that is taken up again must say what it was granted. */
-static bool is_resume(const struct hello *h)
+static bool hello_is_resume(const struct hello *h)
 {
 	return h->role == ODRP_WIRE_ADMIN && h->session;
 }
 
-static int check_admin(const struct odrp_wire_hello *w,
-		       const struct hello_limits *limits, struct hello *h,
-		       struct hello_no *no)
+static int hello_check_admin(const struct odrp_wire_hello *w,
+			     const struct hello_limits *limits, struct hello *h,
+			     struct hello_no *no)
 {
 	if (w->chain || !w->session != !w->token)
-		return refuse(no, ODRP_WIRE_E_MALFORMED, 0);
+		return hello_refuse(no, ODRP_WIRE_E_MALFORMED, 0);
 	if (!h->queue)
-		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues);
 	if (!h->nr_slots || h->nr_slots > limits->max_slots)
-		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_slots);
-	if (h->queue > limits->max_queues && !is_resume(h))
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, limits->max_slots);
+	if (h->queue > limits->max_queues && !hello_is_resume(h))
 		h->queue = limits->max_queues;
 	return 0;
 }
 
-static int check_io(const struct odrp_wire_hello *w,
-		    const struct hello_limits *limits, struct hello *h,
-		    struct hello_no *no)
+static int hello_check_io(const struct odrp_wire_hello *w,
+			  const struct hello_limits *limits, struct hello *h,
+			  struct hello_no *no)
 {
 	if (w->nr_slots)
-		return refuse(no, ODRP_WIRE_E_MALFORMED, 0);
+		return hello_refuse(no, ODRP_WIRE_E_MALFORMED, 0);
 	if (w->chain >= ODRP_WIRE_NR_CHAINS)
-		return refuse(no, ODRP_WIRE_E_RANGE, ODRP_WIRE_NR_CHAINS - 1);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, ODRP_WIRE_NR_CHAINS - 1);
 	if (h->queue >= limits->max_queues)
-		return refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues - 1);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, limits->max_queues - 1);
 	return 0;
 }
 
@@ -101,15 +100,15 @@ int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 	int r;
 
 	if (len < sizeof(w))
-		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+		return hello_refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
 	memcpy(&w, priv, sizeof(w));
 	if (be32toh(w.magic) != ODRP_WIRE_MAGIC)
-		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+		return hello_refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
 	if (be16toh(w.version) != ODRP_WIRE_VERSION)
-		return refuse(ret_no, ODRP_WIRE_E_VERSION, ODRP_WIRE_VERSION);
-	if (!all_zero((const uint8_t *)priv + sizeof(w), len - sizeof(w)) ||
-	    !all_zero(w.resv, sizeof(w.resv)))
-		return refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+		return hello_refuse(ret_no, ODRP_WIRE_E_VERSION, ODRP_WIRE_VERSION);
+	if (!bytes_are_zero((const uint8_t *)priv + sizeof(w), len - sizeof(w)) ||
+	    !bytes_are_zero(w.resv, sizeof(w.resv)))
+		return hello_refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
 	h = (struct hello){
 		.role = w.role,
 		.chain = w.chain,
@@ -121,18 +120,18 @@ int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		.features = be32toh(w.features) & KNOWN_FEATURES,
 	};
 	if (w.role == ODRP_WIRE_ADMIN)
-		r = check_admin(&w, limits, &h, ret_no);
+		r = hello_check_admin(&w, limits, &h, ret_no);
 	else if (w.role == ODRP_WIRE_IO)
-		r = check_io(&w, limits, &h, ret_no);
+		r = hello_check_io(&w, limits, &h, ret_no);
 	else
-		r = refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
+		r = hello_refuse(ret_no, ODRP_WIRE_E_MALFORMED, 0);
 	if (r)
 		return r;
 	if (w.page_shift != ODRP_WIRE_PAGE_SHIFT)
-		return refuse(ret_no, ODRP_WIRE_E_RANGE, ODRP_WIRE_PAGE_SHIFT);
+		return hello_refuse(ret_no, ODRP_WIRE_E_RANGE, ODRP_WIRE_PAGE_SHIFT);
 	if (!h.depth)
-		return refuse(ret_no, ODRP_WIRE_E_RANGE, limits->max_depth - 1);
-	if (h.depth > limits->max_depth - 1 && !is_resume(&h))
+		return hello_refuse(ret_no, ODRP_WIRE_E_RANGE, limits->max_depth - 1);
+	if (h.depth > limits->max_depth - 1 && !hello_is_resume(&h))
 		h.depth = limits->max_depth - 1;
 	*ret_hello = h;
 	return 0;

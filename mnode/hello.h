@@ -45,6 +45,9 @@ struct hello_no {
 	uint64_t detail;
 };
 
+/* Sets the reason; -EPERM. */
+int hello_refuse(struct hello_no *no, enum odrp_wire_status status, uint64_t detail);
+
 /* 0, or -EPERM with the reason in ret_no. */
 int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		struct hello *ret_hello, struct hello_no *ret_no);

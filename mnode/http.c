@@ -51,7 +51,7 @@ static uint64_t loop_usec(struct http *http)
 /* ---- answers ------------------------------------------------------------------------ */
 
 /* Old enough to be made again? */
-static int renew_page(struct http *http)
+static int page_renew(struct http *http)
 {
 	uint64_t now = loop_usec(http);
 	struct MHD_Response *page;
@@ -78,8 +78,8 @@ static int renew_page(struct http *http)
 	return 0;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *conn, unsigned int status,
-			      const char *text)
+static enum MHD_Result conn_refuse(struct MHD_Connection *conn, unsigned int status,
+				   const char *text)
 {
 	struct MHD_Response *response;
 	enum MHD_Result ok;
@@ -107,13 +107,13 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *conn,
 	struct http *http = arg;
 
 	if (strcmp(url, PAGE))
-		return refuse(conn, MHD_HTTP_NOT_FOUND, "expected " PAGE "\n");
+		return conn_refuse(conn, MHD_HTTP_NOT_FOUND, "expected " PAGE "\n");
 	if (strcmp(method, MHD_HTTP_METHOD_GET))
-		return refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
-			      "expected GET\n");
-	if (renew_page(http))
-		return refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
-			      "out of memory\n");
+		return conn_refuse(conn, MHD_HTTP_METHOD_NOT_ALLOWED,
+				   "expected GET\n");
+	if (page_renew(http))
+		return conn_refuse(conn, MHD_HTTP_SERVICE_UNAVAILABLE,
+				   "out of memory\n");
 	return MHD_queue_response(conn, MHD_HTTP_OK, http->page);
 }
 
@@ -150,7 +150,7 @@ static void on_connection(void *arg, struct MHD_Connection *conn, void **context
 }
 
 /* The library then sees that they are gone; returns when the next has to go. */
-static uint64_t hang_up(struct http *http, uint64_t now)
+static uint64_t clients_expire(struct http *http, uint64_t now)
 {
 	uint64_t next = NEVER;
 	unsigned int i;
@@ -178,11 +178,11 @@ static int http_run(struct http *http)
 	MHD_UNSIGNED_LONG_LONG ms;
 
 	http->closed = false;
-	next = hang_up(http, now);
+	next = clients_expire(http, now);
 	MHD_run(http->mhd);
 	/* Those that have just come end later than the others. */
 	if (next == NEVER)
-		next = hang_up(http, now);
+		next = clients_expire(http, now);
 	if (MHD_get_timeout(http->mhd, &ms) == MHD_YES && now + ms * 1000 < next)
 		next = now + ms * 1000;
 	/* The library looks for newcomers again only when it is called again. */
@@ -207,7 +207,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
 }
 
 /* Behind everything else that the loop has to do. */
-static int add_sources(struct http *http)
+static int sources_add(struct http *http)
 {
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(http->mhd, MHD_DAEMON_INFO_EPOLL_FD);
@@ -259,7 +259,7 @@ int http_new(sd_event *event, const struct sockaddr_in *addr,
 	http->arg = arg;
 	r = mhd_start(http, addr);
 	if (!r)
-		r = add_sources(http);
+		r = sources_add(http);
 	if (r) {
 		http_free(http);
 		return r;

@@ -10,26 +10,26 @@
 #define LEVEL_SHIFT	8
 
 /* What it says it needs. */
-static uint64_t need(const struct lease *l)
+static uint64_t lease_need(const struct lease *l)
 {
 	return min(l->cap, max(l->want, l->used));
 }
 
 /* What it would do well to have, when nobody is the poorer for it. */
-static uint64_t wish(const struct lease *l)
+static uint64_t lease_wish(const struct lease *l)
 {
 	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
 
-	return min(l->cap, max(max(need(l), l->granted), grow));
+	return min(l->cap, max(max(lease_need(l), l->granted), grow));
 }
 
-static bool open_to_change(const struct lease *l)
+static bool lease_may_change(const struct lease *l)
 {
 	return l->reachable && !l->writing && !l->unseen;
 }
 
-/* What it has, and what the CNode may believe already costs nothing. */
-static uint64_t holding(const struct lease *l)
+/* What counts as this lease's: what the CNode may believe already costs nothing. */
+static uint64_t lease_committed(const struct lease *l)
 {
 	return max(l->target, l->ceiling);
 }
@@ -37,7 +37,7 @@ static uint64_t holding(const struct lease *l)
 /* ---- shares -------------------------------------------------------------------- */
 
 /* Their list, each with its leases. */
-static struct lease_share *list_shares(struct lease *const *all, size_t nr)
+static struct lease_share *shares_list(struct lease *const *all, size_t nr)
 {
 	struct lease_share *list = NULL, *share;
 	size_t i;
@@ -64,22 +64,24 @@ typedef uint64_t (*level_fn)(const struct lease *l, uint64_t level);
 
 static uint64_t need_at(const struct lease *l, uint64_t level)
 {
-	return min(need(l), level);
+	return min(lease_need(l), level);
 }
 
 static uint64_t raised_need_at(const struct lease *l, uint64_t level)
 {
-	return open_to_change(l) ? max(holding(l), need_at(l, level)) : holding(l);
+	return lease_may_change(l) ? max(lease_committed(l), need_at(l, level)) :
+				     lease_committed(l);
 }
 
 static uint64_t wish_at(const struct lease *l, uint64_t level)
 {
-	return min(wish(l), level);
+	return min(lease_wish(l), level);
 }
 
 static uint64_t raised_wish_at(const struct lease *l, uint64_t level)
 {
-	return open_to_change(l) ? max(holding(l), wish_at(l, level)) : holding(l);
+	return lease_may_change(l) ? max(lease_committed(l), wish_at(l, level)) :
+				     lease_committed(l);
 }
 
 static uint64_t target_at(const struct lease *l, uint64_t level)
@@ -104,7 +106,7 @@ static uint64_t share_sum(const struct lease_share *share, level_fn fn, uint64_t
 }
 
 /* The highest level at which the leases have those pages at most; else 0. */
-static uint64_t level_in(const struct lease_share *share, level_fn fn, uint64_t pages)
+static uint64_t share_level(const struct lease_share *share, level_fn fn, uint64_t pages)
 {
 	uint64_t low = 0, high = pages;
 
@@ -122,7 +124,7 @@ static uint64_t level_in(const struct lease_share *share, level_fn fn, uint64_t 
 }
 
 /* At a level of shares. */
-static uint64_t pages_at(const struct lease_share *share, uint64_t level)
+static uint64_t share_pages_at(const struct lease_share *share, uint64_t level)
 {
 	uint64_t pages = level * (share->weight ? share->weight : 1) >> LEVEL_SHIFT;
 
@@ -132,41 +134,41 @@ static uint64_t pages_at(const struct lease_share *share, uint64_t level)
 
 /* What raising the share's leases to that level of shares takes out of pages that
  * nobody has, and that are not kept for it. */
-static uint64_t cost_at(struct lease_share *share, level_fn fn, uint64_t level)
+static uint64_t share_cost_at(struct lease_share *share, level_fn fn, uint64_t level)
 {
-	share->level = level_in(share, fn, pages_at(share, level));
+	share->level = share_level(share, fn, share_pages_at(share, level));
 	return over(share_sum(share, fn, share->level), share->held);
 }
 
-static uint64_t costs_at(struct lease_share *list, level_fn fn, uint64_t level)
+static uint64_t shares_cost_at(struct lease_share *list, level_fn fn, uint64_t level)
 {
 	uint64_t sum = 0;
 
 	for (; list; list = list->next)
-		sum += cost_at(list, fn, level);
+		sum += share_cost_at(list, fn, level);
 	return sum;
 }
 
 /* The highest level of shares up to top that costs at most limit, which counts then. */
-static uint64_t rise(struct lease_share *list, level_fn fn, uint64_t limit,
-		     uint64_t top)
+static uint64_t level_find(struct lease_share *list, level_fn fn, uint64_t limit,
+			   uint64_t top)
 {
 	uint64_t low = 0, high = top;
 
 	while (low < high) {
 		uint64_t mid = low + (high - low + 1) / 2;
 
-		if (costs_at(list, fn, mid) <= limit)
+		if (shares_cost_at(list, fn, mid) <= limit)
 			low = mid;
 		else
 			high = mid - 1;
 	}
-	return costs_at(list, fn, low);
+	return shares_cost_at(list, fn, low);
 }
 
 /* ---- what is to be ----------------------------------------------------------------- */
 
-static void begin(struct lease_share *list)
+static void targets_reset(struct lease_share *list)
 {
 	struct lease *l;
 
@@ -177,7 +179,7 @@ static void begin(struct lease_share *list)
 }
 
 /* What each would have, if all began anew. */
-static void find_fair(struct lease_share *list, uint64_t budget, uint64_t top)
+static void fair_find(struct lease_share *list, uint64_t budget, uint64_t top)
 {
 	struct lease_share *share;
 	uint64_t left = budget;
@@ -187,21 +189,21 @@ static void find_fair(struct lease_share *list, uint64_t budget, uint64_t top)
 		share->held = share->least;
 		left = over(left, share->least);
 	}
-	rise(list, need_at, left, top);
+	level_find(list, need_at, left, top);
 	for (share = list; share; share = share->next)
 		for (l = share->leases; l; l = l->next)
 			l->fair = need_at(l, share->level);
 }
 
 /* What each has, and what is kept for it: but for the lack, which others have still. */
-static void count_held(struct lease_share *list, uint64_t lack)
+static void shares_count_held(struct lease_share *list, uint64_t lack)
 {
 	const struct lease *l;
 	uint64_t kept, gone;
 
 	for (; list; list = list->next) {
 		for (list->held = 0, l = list->leases; l; l = l->next)
-			list->held += holding(l);
+			list->held += lease_committed(l);
 		kept = over(list->least, list->held);
 		gone = min(kept, lack);
 		lack -= gone;
@@ -218,22 +220,22 @@ static const struct raising needs = { need_at, raised_need_at };
 static const struct raising wishes = { wish_at, raised_wish_at };
 
 /* The poorest first.  Returns what is left. */
-static uint64_t raise(struct lease_share *list, const struct raising *by,
-		      uint64_t free, uint64_t lack, uint64_t top)
+static uint64_t targets_raise(struct lease_share *list, const struct raising *by,
+			      uint64_t free, uint64_t lack, uint64_t top)
 {
 	struct lease *l;
 
-	count_held(list, lack);
-	free -= rise(list, by->raised, free, top);
+	shares_count_held(list, lack);
+	free -= level_find(list, by->raised, free, top);
 	for (; list; list = list->next)
 		for (l = list->leases; l; l = l->next)
-			if (open_to_change(l))
+			if (lease_may_change(l))
 				l->target = max(l->target, by->plain(l, list->level));
 	return free;
 }
 
 /* Has somebody less than is fair? */
-static bool is_lacking(const struct lease_share *list)
+static bool targets_below_fair(const struct lease_share *list)
 {
 	const struct lease *l;
 
@@ -245,14 +247,14 @@ static bool is_lacking(const struct lease_share *list)
 }
 
 /* What others have to give, so that each gets what is fair. */
-static uint64_t lack_of(const struct lease_share *share)
+static uint64_t share_lack(const struct lease_share *share)
 {
 	uint64_t lack = 0, held = 0;
 	const struct lease *l;
 
 	for (l = share->leases; l; l = l->next) {
 		lack += over(l->fair, l->target);
-		held += holding(l);
+		held += lease_committed(l);
 	}
 	return over(lack, over(share->least, held));
 }
@@ -262,16 +264,16 @@ static uint64_t cut_at(const struct lease *l, uint64_t level)
 {
 	uint64_t keep = max(max(l->fair, lease_floor(l)), target_at(l, level));
 
-	return open_to_change(l) ? min(l->target, keep) : l->target;
+	return lease_may_change(l) ? min(l->target, keep) : l->target;
 }
 
-static uint64_t given_at(struct lease_share *list, uint64_t level)
+static uint64_t shares_freed_at(struct lease_share *list, uint64_t level)
 {
 	const struct lease *l;
 	uint64_t sum = 0;
 
 	for (; list; list = list->next) {
-		list->level = level_in(list, target_at, pages_at(list, level));
+		list->level = share_level(list, target_at, share_pages_at(list, level));
 		for (l = list->leases; l; l = l->next)
 			sum += l->target - cut_at(l, list->level);
 	}
@@ -280,14 +282,15 @@ static uint64_t given_at(struct lease_share *list, uint64_t level)
 
 /* Cuts the richest, down to what they keep and to their fair share, until that
  * covers what others lack of theirs, and what is kept for some. */
-static void cut(struct lease_share *list, uint64_t lack, uint64_t free, uint64_t top)
+static void targets_cut(struct lease_share *list, uint64_t lack, uint64_t free,
+			uint64_t top)
 {
 	uint64_t coming = free, low = 0, high = top;
 	struct lease_share *share;
 	struct lease *l;
 
 	for (share = list; share; share = share->next) {
-		lack += lack_of(share);
+		lack += share_lack(share);
 		for (l = share->leases; l; l = l->next)
 			coming += over(l->ceiling, l->target);
 	}
@@ -298,19 +301,19 @@ static void cut(struct lease_share *list, uint64_t lack, uint64_t free, uint64_t
 	while (low < high) {
 		uint64_t mid = low + (high - low + 1) / 2;
 
-		if (given_at(list, mid) >= lack)
+		if (shares_freed_at(list, mid) >= lack)
 			low = mid;
 		else
 			high = mid - 1;
 	}
-	given_at(list, low);
+	shares_freed_at(list, low);
 	for (share = list; share; share = share->next)
 		for (l = share->leases; l; l = l->next)
 			l->target = cut_at(l, share->level);
 }
 
 /* What a share may not have more of is moved within it. */
-static void balance(struct lease_share *list)
+static void shares_balance(struct lease_share *list)
 {
 	uint64_t lack, held;
 	struct lease *l;
@@ -319,7 +322,7 @@ static void balance(struct lease_share *list)
 		lack = held = 0;
 		for (l = list->leases; l; l = l->next) {
 			lack += over(l->fair, l->target);
-			held += holding(l);
+			held += lease_committed(l);
 		}
 		if (!list->most || lack <= over(list->most, held))
 			continue;
@@ -329,7 +332,7 @@ static void balance(struct lease_share *list)
 }
 
 /* Those that have more than their share's most, since that was lowered. */
-static void limit(struct lease_share *list)
+static void shares_limit(struct lease_share *list)
 {
 	struct lease *l;
 	uint64_t level;
@@ -337,10 +340,10 @@ static void limit(struct lease_share *list)
 	for (; list; list = list->next) {
 		if (!list->most || share_sum(list, target_at, UINT64_MAX) <= list->most)
 			continue;
-		level = list->leases->next ? level_in(list, used_at, list->most) :
+		level = list->leases->next ? share_level(list, used_at, list->most) :
 					     list->most;
 		for (l = list->leases; l; l = l->next)
-			if (open_to_change(l))
+			if (lease_may_change(l))
 				l->target = used_at(l, level);
 	}
 }
@@ -349,19 +352,19 @@ void lease_plan(struct lease *const *all, size_t nr, uint64_t budget)
 {
 	const struct lease *const *those = (const struct lease *const *)all;
 	uint64_t lack, free = lease_free(those, nr, budget, NULL, &lack), top;
-	struct lease_share *list = list_shares(all, nr);
+	struct lease_share *list = shares_list(all, nr);
 	size_t i;
 
 	for (i = 0; i < nr; i++)
 		budget = over(budget, all[i]->slack);
 	top = budget << LEVEL_SHIFT;
-	begin(list);
-	find_fair(list, budget, top);
-	free = raise(list, &needs, free, lack, top);
-	if (lack || is_lacking(list))
-		cut(list, lack, free, top);
+	targets_reset(list);
+	fair_find(list, budget, top);
+	free = targets_raise(list, &needs, free, lack, top);
+	if (lack || targets_below_fair(list))
+		targets_cut(list, lack, free, top);
 	else
-		raise(list, &wishes, free, 0, top);
-	balance(list);
-	limit(list);
+		targets_raise(list, &wishes, free, 0, top);
+	shares_balance(list);
+	shares_limit(list);
 }

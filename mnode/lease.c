@@ -30,18 +30,18 @@ bool lease_differs(const struct lease *l)
 }
 
 /* What lenders reckon with for it besides its pages. */
-static uint64_t slack_of(const struct lease *l)
+static uint64_t lease_slack(const struct lease *l)
 {
 	return l->unseen && !l->ceiling ? 0 : l->slack;
 }
 
-static uint64_t sum_of(const struct lease *const *all, size_t nr)
+static uint64_t leases_sum(const struct lease *const *all, size_t nr)
 {
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		sum += all[i]->ceiling + slack_of(all[i]);
+		sum += all[i]->ceiling + lease_slack(all[i]);
 	return sum;
 }
 
@@ -50,8 +50,8 @@ struct held {
 	uint64_t pages, slack;
 };
 
-static struct held held_by(const struct lease *const *all, size_t nr,
-			   const struct lease_share *share)
+static struct held share_held(const struct lease *const *all, size_t nr,
+			      const struct lease_share *share)
 {
 	struct held held = { 0 };
 	size_t i;
@@ -60,12 +60,12 @@ static struct held held_by(const struct lease *const *all, size_t nr,
 		if (all[i]->share != share)
 			continue;
 		held.pages += all[i]->ceiling;
-		held.slack += all[i]->slack - slack_of(all[i]);
+		held.slack += all[i]->slack - lease_slack(all[i]);
 	}
 	return held;
 }
 
-static bool is_first_of_share(const struct lease *const *all, size_t i)
+static bool lease_is_first(const struct lease *const *all, size_t i)
 {
 	size_t j;
 
@@ -76,8 +76,8 @@ static bool is_first_of_share(const struct lease *const *all, size_t i)
 }
 
 /* Pages that are kept for those who have not all that they are guaranteed. */
-static uint64_t kept(const struct lease *const *all, size_t nr,
-		     const struct lease_share *but)
+static uint64_t shares_kept(const struct lease *const *all, size_t nr,
+			    const struct lease_share *but)
 {
 	uint64_t sum = 0;
 	struct held held;
@@ -87,9 +87,9 @@ static uint64_t kept(const struct lease *const *all, size_t nr,
 		const struct lease_share *share = all[i]->share;
 
 		if (!share || share == but || !share->least ||
-		    !is_first_of_share(all, i))
+		    !lease_is_first(all, i))
 			continue;
-		held = held_by(all, nr, share);
+		held = share_held(all, nr, share);
 		sum += over(share->least, held.pages) + held.slack;
 	}
 	return sum;
@@ -98,7 +98,7 @@ static uint64_t kept(const struct lease *const *all, size_t nr,
 uint64_t lease_free(const struct lease *const *all, size_t nr, uint64_t budget,
 		    const struct lease_share *share, uint64_t *ret_lack)
 {
-	uint64_t sum = sum_of(all, nr) + kept(all, nr, share);
+	uint64_t sum = leases_sum(all, nr) + shares_kept(all, nr, share);
 
 	if (ret_lack)
 		*ret_lack = over(sum, budget);
@@ -106,20 +106,20 @@ uint64_t lease_free(const struct lease *const *all, size_t nr, uint64_t budget,
 }
 
 /* What a lease of that share may still be given. */
-static uint64_t room_of(const struct lease_share *share, uint64_t pages)
+static uint64_t share_room(const struct lease_share *share, uint64_t pages)
 {
 	return share && share->most ? over(share->most, pages) : UINT64_MAX;
 }
 
 /* What all those have who have not shown themselves: anybody can come so. */
-static bool many_unseen(const struct lease *const *all, size_t nr,
-			uint64_t budget)
+static bool leases_many_unseen(const struct lease *const *all, size_t nr,
+			       uint64_t budget)
 {
 	uint64_t sum = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		sum += all[i]->unseen ? all[i]->ceiling + slack_of(all[i]) : 0;
+		sum += all[i]->unseen ? all[i]->ceiling + lease_slack(all[i]) : 0;
 	return sum >= budget / UNSEEN_SHARE;
 }
 
@@ -128,8 +128,8 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	       struct lease *ret_lease)
 {
 	uint64_t free = over(lease_free(all, nr, budget, share, NULL), slack);
-	uint64_t held = share ? held_by(all, nr, share).pages : 0;
-	uint64_t room = room_of(share, held), idle = 0, first, now;
+	uint64_t held = share ? share_held(all, nr, share).pages : 0;
+	uint64_t room = share_room(share, held), idle = 0, first, now;
 	size_t i;
 
 	for (i = 0; i < nr; i++)
@@ -142,7 +142,7 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	if (share)
 		first = max(first, min(over(share->least, held), free));
 	first = min(min(first, room), min(cap, MAX_FIRST));
-	now = many_unseen(all, nr, budget) ? 0 : min(first, LEASE_FIRST);
+	now = leases_many_unseen(all, nr, budget) ? 0 : min(first, LEASE_FIRST);
 	*ret_lease = (struct lease){
 		.cap = cap, .slack = slack, .promised = first, .unseen = true,
 		.granted = first, .ceiling = now, .held = first, .target = now,
@@ -160,7 +160,7 @@ int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
 	if (l->corrected || l->promised + l->slack > pages ||
 	    l->promised - l->ceiling > lease_free(all, nr, budget, l->share, NULL) ||
 	    (l->share && l->promised - l->ceiling >
-	     room_of(l->share, held_by(all, nr, l->share).pages)))
+	     share_room(l->share, share_held(all, nr, l->share).pages)))
 		return -EAGAIN;
 	l->ceiling = l->target = l->promised;
 	l->promised = 0;

@@ -15,26 +15,18 @@
 /* Of a turn of the event loop; and one request at most, which is more work. */
 #define EVENTS_STEP	16
 
-static int refuse(struct hello_no *no, enum odrp_wire_status status,
-		  uint64_t detail)
-{
-	no->status = status;
-	no->detail = detail;
-	return -EPERM;
-}
-
 /* What went wrong here, as the peer may know it. */
-static int refuse_errno(struct hello_no *no, int r)
+static int hello_refuse_errno(struct hello_no *no, int r)
 {
-	return refuse(no, r == -ENOMEM ? ODRP_WIRE_E_NOMEM :
-		      r == -EBUSY ? ODRP_WIRE_E_BUSY :
-		      ODRP_WIRE_E_INTERNAL, 0);
+	return hello_refuse(no, r == -ENOMEM ? ODRP_WIRE_E_NOMEM :
+			    r == -EBUSY ? ODRP_WIRE_E_BUSY :
+			    ODRP_WIRE_E_INTERNAL, 0);
 }
 
 /* ---- admin ---------------------------------------------------------------------- */
 
 /* Of a session that does not come to be. */
-static void log_need(uint64_t nr_slots)
+static void sess_log_need(uint64_t nr_slots)
 {
 	uint64_t available;
 
@@ -46,8 +38,8 @@ static void log_need(uint64_t nr_slots)
 }
 
 /* Puts the MAC behind it, if he who asks can check one. */
-static int answer(struct manager *m, const struct seal *seal, uint32_t cm_id,
-		  uint32_t qpn, const void *priv, size_t len)
+static int conn_accept(struct manager *m, const struct seal *seal, uint32_t cm_id,
+		       uint32_t qpn, const void *priv, size_t len)
 {
 	uint8_t all[ODRP_WIRE_REP_PRIV_MAX] __attribute__((aligned(8)));
 
@@ -57,20 +49,20 @@ static int answer(struct manager *m, const struct seal *seal, uint32_t cm_id,
 }
 
 /* Who takes a session up asks for what it has. */
-static bool may_sign(const struct pass *pass, const struct asked *asked)
+static bool pass_may_sign(const struct pass *pass, const struct asked *asked)
 {
 	return pass && asked->hello.features & ODRP_WIRE_F_SIGNED;
 }
 
 /* From now on the session goes by this pass, and by no other one. */
-static void own(struct manager *m, struct sess *s, const struct asked *asked)
+static void sess_bind_pass(struct manager *m, struct sess *s, const struct asked *asked)
 {
 	struct pass *pass = who_pass(&m->who, asked->handle);
 
 	if (s->handle != asked->handle)
 		who_drop(&m->who, s->handle);
 	s->handle = asked->handle;
-	sess_sign(s, may_sign(pass, asked) ? &pass->key : NULL);
+	sess_sign(s, pass_may_sign(pass, asked) ? &pass->key : NULL);
 	if (!pass)
 		return;
 	memcpy(s->name, pass->name, sizeof(s->name));
@@ -79,8 +71,8 @@ static void own(struct manager *m, struct sess *s, const struct asked *asked)
 }
 
 /* Whoever asks counts as that: the name he has proved, or else his address. */
-static const char *counts_as(const struct manager *m, const struct asked *asked,
-			     char ip[INET_ADDRSTRLEN])
+static const char *asked_name(const struct manager *m, const struct asked *asked,
+			      char ip[INET_ADDRSTRLEN])
 {
 	const struct pass *pass = who_pass(&m->who, asked->handle);
 	const struct in_addr in = { .s_addr = asked->ev.peer_ip };
@@ -88,15 +80,15 @@ static const char *counts_as(const struct manager *m, const struct asked *asked,
 	return pass ? pass->name : inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
 }
 
-static int too_many(struct share *share, struct hello_no *no, uint64_t most)
+static int share_refuse(struct share *share, struct hello_no *no, uint64_t most)
 {
 	share->refused++;
-	return refuse(no, ODRP_WIRE_E_LIMIT, most);
+	return hello_refuse(no, ODRP_WIRE_E_LIMIT, most);
 }
 
 /* Takes queues away until its connections are no more than the share may have. */
-static int limit_queues(struct manager *m, struct share *share, struct hello *hello,
-			struct hello_no *no)
+static int share_limit_queues(struct manager *m, struct share *share, struct hello *hello,
+			      struct hello_no *no)
 {
 	uint64_t most = share->limits.max_connections;
 	uint64_t others = manager_connections_of(m, share);
@@ -105,59 +97,59 @@ static int limit_queues(struct manager *m, struct share *share, struct hello *he
 		return 0;
 	while (hello->queue && others + manager_connections(hello->queue) > most)
 		hello->queue--;
-	return hello->queue ? 0 : too_many(share, no, most);
+	return hello->queue ? 0 : share_refuse(share, no, most);
 }
 
 /* Pages, sessions and connections of a newcomer's share. */
-static int limit_newcomer(struct manager *m, struct share *share, struct hello *hello,
-			  struct lease *ret_lease, struct hello_no *no)
+static int share_limit_newcomer(struct manager *m, struct share *share, struct hello *hello,
+				struct lease *ret_lease, struct hello_no *no)
 {
 	uint32_t most = share->limits.max_sessions;
 	int r;
 
 	if (most && manager_sessions_of(m, share) >= most)
-		return too_many(share, no, most);
-	if (limit_queues(m, share, hello, no))
+		return share_refuse(share, no, most);
+	if (share_limit_queues(m, share, hello, no))
 		return -EPERM;
 	r = manager_lease(m, share, hello->nr_slots, ret_lease);
 	if (r == -EDQUOT)
-		return too_many(share, no, share->limits.max_pages);
-	return r ? refuse(no, ODRP_WIRE_E_NOMEM, 0) : 0;
+		return share_refuse(share, no, share->limits.max_pages);
+	return r ? hello_refuse(no, ODRP_WIRE_E_NOMEM, 0) : 0;
 }
 
-static int make_sess(struct manager *m, struct asked *asked, struct share *share,
-		     struct sess_attr *attr, struct hello_no *no)
+static int sess_add(struct manager *m, struct asked *asked, struct share *share,
+		    struct sess_attr *attr, struct hello_no *no)
 {
 	struct hello *hello = &asked->hello;
 	struct sess *s;
 	int r;
 
-	if (limit_newcomer(m, share, hello, &attr->lease, no))
+	if (share_limit_newcomer(m, share, hello, &attr->lease, no))
 		return -EPERM;
 	/* The invalidate of each may have advanced the tail and not filled the
 	 * slot. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
 	if (stock_claim(&m->stock, hello, &attr->claim))
-		return refuse(no, ODRP_WIRE_E_NOMEM, 0);
+		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, attr, &s);
 	if (r == -ENOMEM)
-		log_need(hello->nr_slots);
+		sess_log_need(hello->nr_slots);
 	if (r) {
 		stock_unclaim(&m->stock, attr->claim);
-		return refuse_errno(no, r);
+		return hello_refuse_errno(no, r);
 	}
 	s->share = share;
 	s->peer_ip = asked->ev.peer_ip;
 	s->cm_id = asked->ev.id;
 	s->seal = asked->seal;
-	own(m, s, asked);
+	sess_bind_pass(m, s, asked);
 	keep_next_id(&m->keep, ++m->next_id);
 	m->sess[m->nr_sess++] = s;
 	return 0;
 }
 
-static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
+static int asked_admit(struct manager *m, struct asked *asked, struct hello_no *no)
 {
 	struct sess_attr attr = {
 		.id = m->next_id, .wire_id = manager_wire_id(m, m->next_id),
@@ -168,24 +160,24 @@ static int admit(struct manager *m, struct asked *asked, struct hello_no *no)
 	};
 	bool closed = m->draining || m->ending;
 	char ip[INET_ADDRSTRLEN];
-	const char *name = counts_as(m, asked, ip);
+	const char *name = asked_name(m, asked, ip);
 	struct share *share;
 	int r;
 
 	if (closed || !manager_has_place(m, shares_find(&m->shares, name)))
-		return refuse(no, ODRP_WIRE_E_LIMIT,
-			      closed ? 0 : m->conf->max_sessions);
+		return hello_refuse(no, ODRP_WIRE_E_LIMIT,
+				    closed ? 0 : m->conf->max_sessions);
 	if (shares_get(&m->shares, name, &share))
-		return refuse_errno(no, -ENOMEM);
-	r = make_sess(m, asked, share, &attr, no);
+		return hello_refuse_errno(no, -ENOMEM);
+	r = sess_add(m, asked, share, &attr, no);
 	/* Addresses that are refused leave nothing. */
 	if (r)
 		manager_tick_shares(m, 0);
 	return r;
 }
 
-static void reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
-		   const struct hello_no *no)
+static void conn_reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
+			const struct hello_no *no)
 {
 	struct {
 		struct odrp_wire_reject rej;
@@ -203,42 +195,42 @@ static void reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
 }
 
 /* It is as good as gone: what has been made of it is unmade in pieces, too. */
-static void give_up(struct manager *m, struct sess *s, int r)
+static void sess_fail(struct manager *m, struct sess *s, int r)
 {
 	struct hello_no no;
 
 	if (r == -ENOMEM)
-		log_need(s->tt.nr_slots);
-	refuse_errno(&no, r);
-	reject(m, s->cm_id, &s->seal, &no);
+		sess_log_need(s->tt.nr_slots);
+	hello_refuse_errno(&no, r);
+	conn_reject(m, s->cm_id, &s->seal, &no);
 	explicit_bzero(&s->seal, sizeof(s->seal));
 	s->cm_id = 0;
 	s->state = SESS_DYING;
 }
 
-static int accept_sess(struct manager *m, struct sess *s)
+static int sess_accept(struct manager *m, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
 	int r;
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	r = answer(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	r = conn_accept(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
 	if (!r)	/* else a refusal is to be signed */
 		explicit_bzero(&s->seal, sizeof(s->seal));
 	return r;
 }
 
 /* A piece of it is made, or it is accepted. */
-static void open_sess(struct manager *m, struct sess *s)
+static void sess_open(struct manager *m, struct sess *s)
 {
 	int r = sess_make(s);
 
 	if (r == -EAGAIN)
 		return;
 	if (!r)
-		r = accept_sess(m, s);
+		r = sess_accept(m, s);
 	if (r) {
-		give_up(m, s, r);
+		sess_fail(m, s, r);
 		return;
 	}
 	/* K is the pass's: here it was for the accept. */
@@ -255,7 +247,7 @@ static void open_sess(struct manager *m, struct sess *s)
 }
 
 /* Of a session that is settled: nothing of before runs on. */
-static int reattach(struct manager *m, const struct asked *asked, struct sess *s)
+static int sess_reattach(struct manager *m, const struct asked *asked, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
 	struct ctlq ctl;
@@ -264,21 +256,21 @@ static int reattach(struct manager *m, const struct asked *asked, struct sess *s
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
-	s->signs = may_sign(who_pass(&m->who, asked->handle), asked);
+	s->signs = pass_may_sign(who_pass(&m->who, asked->handle), asked);
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
-	r = answer(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
+	r = conn_accept(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {
 		ctlq_fini(&ctl);
 		return r;
 	}
 	sess_attach(s, &ctl, asked->ev.id);
-	own(m, s, asked);
+	sess_bind_pass(m, s, asked);
 	return 0;
 }
 
 /* Whose session is it?  Who has a pass has said in his handshake which one. */
-static bool may_take_up(struct manager *m, const struct sess *s,
-			const struct asked *asked)
+static bool asked_may_resume(struct manager *m, const struct sess *s,
+			     const struct asked *asked)
 {
 	const struct pass *pass = who_pass(&m->who, asked->handle);
 
@@ -287,7 +279,7 @@ static bool may_take_up(struct manager *m, const struct sess *s,
 	return pass->session == s->wire_id && !strcmp(pass->name, s->name);
 }
 
-static struct asked *keep(const struct asked *asked)
+static struct asked *asked_copy(const struct asked *asked)
 {
 	struct asked *copy = malloc(sizeof(*copy));
 
@@ -301,41 +293,41 @@ static struct asked *keep(const struct asked *asked)
  * all that was before stands still and is settled.  If he is refused then, the session
  * waits on without a connection.
  */
-static int take_up(struct manager *m, const struct asked *asked,
-		   struct hello_no *no)
+static int asked_resume(struct manager *m, const struct asked *asked,
+			struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find_wire(m, hello->session);
 
-	if (!s || !may_take_up(m, s, asked))
-		return refuse(no, ODRP_WIRE_E_SESSION, 0);
+	if (!s || !asked_may_resume(m, s, asked))
+		return hello_refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->nr_slots != s->tt.nr_slots)
-		return refuse(no, ODRP_WIRE_E_RANGE, s->tt.nr_slots);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->tt.nr_slots);
 	if (hello->queue != s->nr_queues)
-		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
 	if (hello->depth != s->depth)
-		return refuse(no, ODRP_WIRE_E_RANGE, s->depth);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->depth);
 	if (s->restoring)
-		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* We may not have noticed yet that the old one is gone. */
 	if (sess_attached(s))
 		manager_detach(m, s);
 	if (sess_unstopped(s))
-		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* Who asked before him may be gone. */
 	manager_forget_waiting(m, s);
-	s->waiting = keep(asked);
+	s->waiting = asked_copy(asked);
 	if (!s->waiting)
-		return refuse_errno(no, -ENOMEM);
+		return hello_refuse_errno(no, -ENOMEM);
 	if (!s->settle)
 		s->settle = SETTLE_DUE;
 	return 0;
 }
 
 /* He may have been refused his name meanwhile. */
-static int resume(struct manager *m, struct sess *s, const struct asked *asked)
+static int sess_resume(struct manager *m, struct sess *s, const struct asked *asked)
 {
-	int r = may_take_up(m, s, asked) ? reattach(m, asked, s) : -EBUSY;
+	int r = asked_may_resume(m, s, asked) ? sess_reattach(m, asked, s) : -EBUSY;
 
 	if (r)
 		return r;
@@ -355,10 +347,10 @@ void manager_settled(struct manager *m, struct sess *s, int r)
 		return;
 	s->waiting = NULL;
 	if (!r)
-		r = resume(m, s, asked);
+		r = sess_resume(m, s, asked);
 	if (r) {
-		refuse_errno(&no, r);
-		reject(m, asked->ev.id, &asked->seal, &no);
+		hello_refuse_errno(&no, r);
+		conn_reject(m, asked->ev.id, &asked->seal, &no);
 	}
 	explicit_bzero(asked, sizeof(*asked));
 	free(asked);
@@ -366,8 +358,8 @@ void manager_settled(struct manager *m, struct sess *s, int r)
 
 /* ---- I/O ------------------------------------------------------------------------ */
 
-static int arm(struct manager *m, struct sess *s, const struct hello *hello,
-	       struct queue **ret_queue)
+static int queue_arm(struct manager *m, struct sess *s, const struct hello *hello,
+		     struct queue **ret_queue)
 {
 	const struct wrc_prog *prog = manager_prog(m, s, hello->chain);
 	const struct queue_on on = {
@@ -399,14 +391,14 @@ static int arm(struct manager *m, struct sess *s, const struct hello *hello,
 }
 
 /* By the pass of its admin connection, or by the token if that had none. */
-static bool is_of(const struct sess *s, const struct asked *asked)
+static bool asked_is_of(const struct sess *s, const struct asked *asked)
 {
 	return s->handle || asked->handle ? s->handle == asked->handle :
 	       sess_token_ok(s, asked->hello.token);
 }
 
-static int open_queue(struct manager *m, const struct asked *asked,
-		      struct hello_no *no)
+static int asked_open_queue(struct manager *m, const struct asked *asked,
+			    struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find_wire(m, hello->session);
@@ -417,22 +409,22 @@ static int open_queue(struct manager *m, const struct asked *asked,
 	int r;
 
 	if (s && asked->handle && !sess_attached(s))
-		return refuse(no, ODRP_WIRE_E_AUTH, 0);
-	if (!s || !sess_attached(s) || !is_of(s, asked))
-		return refuse(no, ODRP_WIRE_E_SESSION, 0);
+		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
+	if (!s || !sess_attached(s) || !asked_is_of(s, asked))
+		return hello_refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
-		return refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
 	if (s->queues[hello->queue][hello->chain] || s->waiting)
-		return refuse(no, ODRP_WIRE_E_BUSY, 0);
+		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* Only who has the accept knows the token. */
 	s->shown = true;
 	if (!s->ready) {
-		s->waiting = keep(asked);
-		return s->waiting ? 0 : refuse_errno(no, -ENOMEM);
+		s->waiting = asked_copy(asked);
+		return s->waiting ? 0 : hello_refuse_errno(no, -ENOMEM);
 	}
-	r = arm(m, s, hello, &q);
+	r = queue_arm(m, s, hello, &q);
 	if (r)
-		return refuse_errno(no, r);
+		return hello_refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
 	manager_limit_queue(m, s, q);
 	depth = hello->depth < s->depth ? hello->depth : s->depth;
@@ -441,10 +433,10 @@ static int open_queue(struct manager *m, const struct asked *asked,
 		sess_keep(s);
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
-		r = answer(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
+		r = conn_accept(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
 	if (r) {
 		manager_close_queue(m, s, hello->queue, hello->chain);
-		return refuse_errno(no, r);
+		return hello_refuse_errno(no, r);
 	}
 	q->cm_id = asked->ev.id;
 	s->had_queue = true;
@@ -455,64 +447,64 @@ static int open_queue(struct manager *m, const struct asked *asked,
 
 /* ---- events --------------------------------------------------------------------- */
 
-static void serve(struct manager *m, struct asked *asked)
+static void asked_serve(struct manager *m, struct asked *asked)
 {
 	struct hello_no no;
 	int r;
 
 	if (asked->hello.role == ODRP_WIRE_IO)
-		r = open_queue(m, asked, &no);
+		r = asked_open_queue(m, asked, &no);
 	else if (asked->hello.session)
-		r = take_up(m, asked, &no);
+		r = asked_resume(m, asked, &no);
 	else
-		r = admit(m, asked, &no);
+		r = asked_admit(m, asked, &no);
 	if (r)
-		reject(m, asked->ev.id, &asked->seal, &no);
+		conn_reject(m, asked->ev.id, &asked->seal, &no);
 }
 
 /* Each handshake makes one admin connection. */
-static int check_signed(struct manager *m, struct asked *asked, struct hello_no *no)
+static int asked_check_signed(struct manager *m, struct asked *asked, struct hello_no *no)
 {
 	struct odrp_wire_hello w;
 	struct odrp_auth_req req;
 	struct pass *pass;
 
 	if (who_asks(&m->who, &asked->ev, &pass, &asked->seal))
-		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
 	asked->handle = pass->handle;
 	memcpy(&req, asked->ev.priv, sizeof(req));
 	if (req.role == ODRP_WIRE_ADMIN ? pass->spent : !pass->spent)
-		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
 	w = hello_of_signed(&req, pass->session);
 	return hello_check(&w, sizeof(w), &m->limits, &asked->hello, no);
 }
 
-static int check(struct manager *m, struct asked *asked, struct hello_no *no)
+static int asked_check(struct manager *m, struct asked *asked, struct hello_no *no)
 {
 	if (who_is_signed(&asked->ev))
-		return check_signed(m, asked, no);
+		return asked_check_signed(m, asked, no);
 	if (m->conf->auth == CONF_AUTH_REQUIRED)
-		return refuse(no, ODRP_WIRE_E_AUTH, 0);
+		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
 	return hello_check(asked->ev.priv, asked->ev.priv_len, &m->limits,
 			   &asked->hello, no);
 }
 
 /* A stranger's address is anybody's: it counts once it has a session. */
-static int check_rate(struct manager *m, const struct asked *asked, struct hello_no *no)
+static int asked_check_rate(struct manager *m, const struct asked *asked, struct hello_no *no)
 {
 	char ip[INET_ADDRSTRLEN];
-	const char *name = counts_as(m, asked, ip);
+	const char *name = asked_name(m, asked, ip);
 	struct share *share = shares_find(&m->shares, name);
 
 	if (!share && asked->handle && shares_get(&m->shares, name, &share))
-		return refuse_errno(no, -ENOMEM);
+		return hello_refuse_errno(no, -ENOMEM);
 	if (!share || share_take_request(share))
 		return 0;
 	share->refused++;
-	return refuse(no, ODRP_WIRE_E_BUSY, 0);
+	return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 }
 
-static void request(struct manager *m, const struct nic_event *ev)
+static void conn_request(struct manager *m, const struct nic_event *ev)
 {
 	struct asked asked = { .ev = *ev };
 	struct hello_no no;
@@ -520,14 +512,14 @@ static void request(struct manager *m, const struct nic_event *ev)
 	if (!m->ending && door_request(&m->door, ev))
 		return;
 	if (m->ending) {
-		refuse(&no, ODRP_WIRE_E_BUSY, 0);
-		reject(m, ev->id, &asked.seal, &no);
+		hello_refuse(&no, ODRP_WIRE_E_BUSY, 0);
+		conn_reject(m, ev->id, &asked.seal, &no);
 		return;
 	}
-	if (check(m, &asked, &no) || check_rate(m, &asked, &no))
-		reject(m, ev->id, &asked.seal, &no);
+	if (asked_check(m, &asked, &no) || asked_check_rate(m, &asked, &no))
+		conn_reject(m, ev->id, &asked.seal, &no);
 	else
-		serve(m, &asked);
+		asked_serve(m, &asked);
 	explicit_bzero(&asked, sizeof(asked));
 }
 
@@ -541,7 +533,7 @@ void manager_forget_waiting(struct manager *m, struct sess *s)
 
 	if (!s->waiting)
 		return;
-	reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
+	conn_reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
 	sess_drop_waiting(s);
 }
 
@@ -552,7 +544,7 @@ void manager_unwait(struct manager *m, struct sess *s)
 	if (!asked)
 		return;
 	s->waiting = NULL;
-	serve(m, asked);
+	asked_serve(m, asked);
 	explicit_bzero(asked, sizeof(*asked));
 	free(asked);
 }
@@ -563,7 +555,7 @@ bool manager_open_some(struct manager *m)
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_OPENING) {
-			open_sess(m, m->sess[i]);
+			sess_open(m, m->sess[i]);
 			return true;
 		}
 	}
@@ -571,7 +563,7 @@ bool manager_open_some(struct manager *m)
 }
 
 /* True: it was one of this session's. */
-static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
+static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 {
 	unsigned int n, c;
 	struct queue *q;
@@ -601,7 +593,7 @@ static bool gone_from(struct manager *m, struct sess *s, uint32_t id)
 	return false;
 }
 
-static void gone(struct manager *m, uint32_t id)
+static void conn_gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
@@ -609,7 +601,7 @@ static void gone(struct manager *m, uint32_t id)
 		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		/* Also one whose chains are about to be stopped. */
-		if (gone_from(m, m->sess[i], id))
+		if (sess_conn_gone(m, m->sess[i], id))
 			break;
 	}
 	m->nic->ops->release(m->nic, id);
@@ -626,14 +618,14 @@ void manager_events(struct manager *m)
 			break;
 		if (ev.type != NIC_REQUEST) {
 			if (!spaces_gone(&m->spaces, &ev) && ev.type == NIC_GONE)
-				gone(m, ev.id);
+				conn_gone(m, ev.id);
 			continue;
 		}
 		if (spaces_request(&m->spaces, &m->who,
 				   m->conf->auth == CONF_AUTH_REQUIRED, &ev))
 			manager_budget(m);
 		else
-			request(m, &ev);
+			conn_request(m, &ev);
 		break;
 	}
 }

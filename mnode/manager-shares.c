@@ -105,7 +105,7 @@ static void limit_share(struct manager *m, struct share *share)
 		say_unlimited(share, r);
 }
 
-static void limit_qp(struct manager *m, struct share *share, const struct queue *q)
+static void share_limit_qp(struct manager *m, struct share *share, const struct queue *q)
 {
 	int r = m->nic->node->ops->qp_limit(m->nic, q->client_qpn, share->rate);
 
@@ -114,7 +114,7 @@ static void limit_qp(struct manager *m, struct share *share, const struct queue 
 }
 
 /* All that it has, also those that came when the NIC could not. */
-static void limit_known(struct manager *m, struct share *share)
+static void share_limit_known(struct manager *m, struct share *share)
 {
 	unsigned int i, n, c;
 	struct queue *q;
@@ -124,11 +124,11 @@ static void limit_known(struct manager *m, struct share *share)
 			continue;
 		sess_for_each_queue(m->sess[i], n, c, q)
 			if (q->cm_id)
-				limit_qp(m, share, q);
+				share_limit_qp(m, share, q);
 	}
 }
 
-static void make_rate(struct manager *m, struct share *share)
+static void share_make_rate(struct manager *m, struct share *share)
 {
 	int r = share_set_rate(&m->shares, share);
 
@@ -138,7 +138,7 @@ static void make_rate(struct manager *m, struct share *share)
 	if (!share->rate)
 		return;
 	share->rate_said = false;
-	limit_known(m, share);
+	share_limit_known(m, share);
 }
 
 void manager_limit_queue(struct manager *m, const struct sess *s,
@@ -147,9 +147,9 @@ void manager_limit_queue(struct manager *m, const struct sess *s,
 	struct share *share = s->share;
 
 	if (!share->rate)
-		make_rate(m, share);
+		share_make_rate(m, share);
 	if (share->rate)
-		limit_qp(m, share, q);
+		share_limit_qp(m, share, q);
 }
 
 static void limit_all(struct manager *m)

@@ -407,6 +407,28 @@ static struct json_object *make_check(struct manager *m)
 
 /* ---- commands -------------------------------------------------------------------- */
 
+/* A request: the manager, the argument of the command (NULL: it takes none), and how
+ * long the agent has run. */
+struct request {
+	struct manager *m;
+	struct json_object *arg;
+	uint64_t wall_ns;
+};
+
+/**
+ * struct command - what the control socket can ask for
+ * @key:	of the argument in the request; NULL: it takes none
+ * @type:	of the argument
+ * @expected:	what the argument is, for whoever has sent another one
+ */
+struct command {
+	const char *name;
+	const char *key;
+	enum json_type type;
+	const char *expected;
+	struct json_object *(*fn)(const struct request *req);
+};
+
 static struct json_object *answer_ok(void)
 {
 	struct json_object *obj = json_object_new_object();
@@ -415,97 +437,156 @@ static struct json_object *answer_ok(void)
 	return obj;
 }
 
-static struct json_object *command_evict(struct manager *m, struct json_object *req)
+static struct json_object *command_status(const struct request *req)
 {
-	struct json_object *id;
-	char text[64];
-	struct sess *s;
-
-	if (!json_object_object_get_ex(req, "session", &id) ||
-	    !json_object_is_type(id, json_type_int))
-		return answer_error("evict needs \"session\": a number");
-	s = manager_find(m, json_object_get_uint64(id));
-	if (!s) {
-		snprintf(text, sizeof(text), "no live session has number %s",
-			 json_object_get_string(id));
-		return answer_error(text);
-	}
-	manager_kill(m, s, WHY_EVICTED);
-	return answer_ok();
+	return status_make(req->m, req->wall_ns);
 }
 
-static struct json_object *command_revoke(struct manager *m, struct json_object *req)
+static struct json_object *command_check(const struct request *req)
 {
-	struct json_object *name, *obj;
-	char text[192];
+	return make_check(req->m);
+}
 
-	if (!json_object_object_get_ex(req, "name", &name) ||
-	    !json_object_is_type(name, json_type_string) ||
-	    !json_object_get_string_len(name))
-		return answer_error("revoke needs \"name\": of a file of secrets");
-	if (who_find(&m->who, json_object_get_string(name))) {
-		snprintf(text, sizeof(text), "'%.40s' has a secret still; expected its "
-			 "file to be removed, and the agent to be reloaded, before",
-			 json_object_get_string(name));
-		return answer_error(text);
-	}
-	obj = answer_ok();
-	add_u64(obj, "sessions", manager_revoke(m, json_object_get_string(name)));
+static struct json_object *command_sessions(const struct request *req)
+{
+	struct json_object *obj = json_object_new_object();
+
+	queues_count(req->m);
+	add_value(obj, "sessions", make_sessions(req->m));
 	return obj;
 }
 
-static struct json_object *command_delete_space(struct manager *m,
-						struct json_object *req)
+static struct json_object *command_clients(const struct request *req)
 {
-	struct json_object *name;
+	struct json_object *obj = json_object_new_object();
+
+	add_value(obj, "clients", make_clients(req->m));
+	return obj;
+}
+
+static struct json_object *command_drain(const struct request *req)
+{
+	manager_drain(req->m, true);
+	return answer_ok();
+}
+
+static struct json_object *command_undrain(const struct request *req)
+{
+	manager_drain(req->m, false);
+	return answer_ok();
+}
+
+static struct json_object *command_evict(const struct request *req)
+{
+	struct sess *s = manager_find(req->m, json_object_get_uint64(req->arg));
+	char text[64];
+
+	if (!s) {
+		snprintf(text, sizeof(text), "no live session has number %s",
+			 json_object_get_string(req->arg));
+		return answer_error(text);
+	}
+	manager_kill(req->m, s, WHY_EVICTED);
+	return answer_ok();
+}
+
+static struct json_object *command_revoke(const struct request *req)
+{
+	const char *name = json_object_get_string(req->arg);
+	struct json_object *obj;
+	char text[192];
+
+	if (who_find(&req->m->who, name)) {
+		snprintf(text, sizeof(text), "'%.40s' has a secret still; expected its "
+			 "file to be removed, and the agent to be reloaded, before", name);
+		return answer_error(text);
+	}
+	obj = answer_ok();
+	add_u64(obj, "sessions", manager_revoke(req->m, name));
+	return obj;
+}
+
+static struct json_object *command_delete_space(const struct request *req)
+{
+	const char *name = json_object_get_string(req->arg);
 	char text[128];
 
-	if (!json_object_object_get_ex(req, "space", &name) ||
-	    !json_object_is_type(name, json_type_string))
-		return answer_error("delete-space needs \"space\": a name");
-	if (!manager_delete_space(m, json_object_get_string(name)))
+	if (!manager_delete_space(req->m, name))
 		return answer_ok();
-	snprintf(text, sizeof(text), "no space has the name '%.60s'",
-		 json_object_get_string(name));
+	snprintf(text, sizeof(text), "no space has the name '%.60s'", name);
 	return answer_error(text);
 }
 
-struct json_object *status_command(struct manager *m, struct json_object *req,
+static const struct command commands[] = {
+	{ "status", .fn = command_status },
+	{ "check", .fn = command_check },
+	{ "sessions", .fn = command_sessions },
+	{ "clients", .fn = command_clients },
+	{ "evict", "session", json_type_int, "the number of a session", command_evict },
+	{ "revoke", "name", json_type_string,
+	  "a compute node's name, as its file of secrets had it", command_revoke },
+	{ "drain", .fn = command_drain },
+	{ "undrain", .fn = command_undrain },
+	{ "delete-space", "space", json_type_string, "the name of a space",
+	  command_delete_space },
+};
+
+#define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+/* What came instead of a command, and those that there are. */
+static struct json_object *command_unknown(const char *text)
+{
+	char why[512];
+	size_t i, len;
+
+	len = snprintf(why, sizeof(why), "command '%.40s': expected", text);
+	for (i = 0; i < NR_COMMANDS; i++)
+		len += snprintf(why + len, sizeof(why) - len, "%s %s",
+				!i ? "" : i + 1 < NR_COMMANDS ? "," : " or",
+				commands[i].name);
+	return answer_error(why);
+}
+
+/* arg: NULL: the request has none. */
+static struct json_object *command_wrong_arg(const struct command *command,
+					     struct json_object *arg)
+{
+	char why[256];
+
+	if (arg)
+		snprintf(why, sizeof(why), "%s: %s=%.40s: expected %s", command->name,
+			 command->key, json_object_to_json_string(arg),
+			 command->expected);
+	else
+		snprintf(why, sizeof(why), "%s: expected \"%s\", %s", command->name,
+			 command->key, command->expected);
+	return answer_error(why);
+}
+
+static bool command_arg_ok(const struct command *command, struct json_object *arg)
+{
+	return json_object_is_type(arg, command->type) &&
+	       (command->type != json_type_string || json_object_get_string_len(arg));
+}
+
+struct json_object *status_command(struct manager *m, struct json_object *obj,
 				   uint64_t wall_ns)
 {
-	struct json_object *name, *obj;
-	const char *cmd;
+	struct request req = { .m = m, .wall_ns = wall_ns };
+	const struct command *command = commands;
+	struct json_object *name;
 
-	if (!json_object_is_type(req, json_type_object) ||
-	    !json_object_object_get_ex(req, "command", &name) ||
+	if (!json_object_is_type(obj, json_type_object) ||
+	    !json_object_object_get_ex(obj, "command", &name) ||
 	    !json_object_is_type(name, json_type_string))
-		return answer_error("expected an object with \"command\"");
-	cmd = json_object_get_string(name);
-	if (!strcmp(cmd, "status"))
-		return status_make(m, wall_ns);
-	if (!strcmp(cmd, "check"))
-		return make_check(m);
-	if (!strcmp(cmd, "evict"))
-		return command_evict(m, req);
-	if (!strcmp(cmd, "revoke"))
-		return command_revoke(m, req);
-	if (!strcmp(cmd, "delete-space"))
-		return command_delete_space(m, req);
-	if (!strcmp(cmd, "drain") || !strcmp(cmd, "undrain")) {
-		manager_drain(m, !strcmp(cmd, "drain"));
-		return answer_ok();
+		return answer_error("expected an object with \"command\", a string");
+	while (strcmp(command->name, json_object_get_string(name)))
+		if (++command == commands + NR_COMMANDS)
+			return command_unknown(json_object_get_string(name));
+	if (command->key) {
+		json_object_object_get_ex(obj, command->key, &req.arg);
+		if (!command_arg_ok(command, req.arg))
+			return command_wrong_arg(command, req.arg);
 	}
-	if (!strcmp(cmd, "sessions")) {
-		queues_count(m);
-		obj = json_object_new_object();
-		add_value(obj, "sessions", make_sessions(m));
-		return obj;
-	}
-	if (!strcmp(cmd, "clients")) {
-		obj = json_object_new_object();
-		add_value(obj, "clients", make_clients(m));
-		return obj;
-	}
-	return answer_error("unknown command; expected status, check, sessions, clients, "
-			    "evict, revoke, drain, undrain or delete-space");
+	return command->fn(&req);
 }

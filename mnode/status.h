@@ -16,7 +16,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns);
  * Executes {"command": NAME, ...} and returns the answer: an object with
  * "error" in it if that was not possible.
  */
-struct json_object *status_command(struct manager *m, struct json_object *req,
+struct json_object *status_command(struct manager *m, struct json_object *obj,
 				   uint64_t wall_ns);
 
 #endif /* MNODE_STATUS_H */

@@ -47,7 +47,7 @@ int who_add(struct who *who, const char *name, const struct secrets *secrets)
 	return 0;
 }
 
-static int read_one(struct who *who, const char *dir, const char *name, char *why)
+static int ident_read(struct who *who, const char *dir, const char *name, char *why)
 {
 	struct secrets secrets;
 	int r;
@@ -78,7 +78,7 @@ int who_read(struct who *who, const char *dir, char why[SECRET_WHY_MAX])
 		return r;
 	}
 	while (d && !r && (entry = readdir(d)))
-		r = read_one(&fresh, dir, entry->d_name, why);
+		r = ident_read(&fresh, dir, entry->d_name, why);
 	if (d)
 		closedir(d);
 	if (r) {
@@ -116,7 +116,7 @@ struct pass *who_pass(const struct who *who, uint64_t handle)
 	return pass;
 }
 
-static void unlink_pass(struct pass **at)
+static void pass_unlink(struct pass **at)
 {
 	struct pass *pass = *at;
 
@@ -129,7 +129,7 @@ void who_drop(struct who *who, uint64_t handle)
 	struct pass **at = pass_at(who, handle);
 
 	if (*at)
-		unlink_pass(at);
+		pass_unlink(at);
 }
 
 void who_drop_all(struct who *who, const char *name)
@@ -138,27 +138,27 @@ void who_drop_all(struct who *who, const char *name)
 
 	while (*at) {
 		if (!strcmp((*at)->name, name))
-			unlink_pass(at);
+			pass_unlink(at);
 		else
 			at = &(*at)->next;
 	}
 }
 
-static bool is_idle(const struct pass *pass)
+static bool pass_is_idle(const struct pass *pass)
 {
 	return !pass->spent;
 }
 
 /* New ones come first: of those that are too many the last one is the oldest. */
-static void limit_idle(struct who *who, const char *name)
+static void passes_limit_idle(struct who *who, const char *name)
 {
 	struct pass **at = &who->passes;
 	unsigned int nr = 0;
 
 	while (*at) {
-		if (is_idle(*at) && !strcmp((*at)->name, name) &&
+		if (pass_is_idle(*at) && !strcmp((*at)->name, name) &&
 		    ++nr >= WHO_MAX_IDLE)
-			unlink_pass(at);
+			pass_unlink(at);
 		else
 			at = &(*at)->next;
 	}
@@ -178,7 +178,7 @@ int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
 			return -EIO;
 		}
 	} while (!pass->handle || who_pass(who, pass->handle));
-	limit_idle(who, name);
+	passes_limit_idle(who, name);
 	snprintf(pass->name, sizeof(pass->name), "%s", name);
 	pass->key = *key;
 	pass->session = session;
@@ -197,10 +197,10 @@ void who_tick(struct who *who, uint32_t elapsed_ms,
 		bool is_needed = needed(arg, *at);
 
 		(*at)->idle_ms = is_needed ? 0 : (*at)->idle_ms + elapsed_ms;
-		/* What has come to be by it is over: limit_idle() counts it again. */
+		/* What has come to be by it is over: passes_limit_idle() counts it again. */
 		(*at)->spent &= is_needed;
 		if ((*at)->idle_ms > WHO_IDLE_MS)
-			unlink_pass(at);
+			pass_unlink(at);
 		else
 			at = &(*at)->next;
 	}
@@ -211,12 +211,12 @@ void who_fini(struct who *who)
 	idents_free(who->idents);
 	who->idents = NULL;
 	while (who->passes)
-		unlink_pass(&who->passes);
+		pass_unlink(&who->passes);
 }
 
 /* ---- requests -------------------------------------------------------------------- */
 
-static struct odrp_auth_bound bound_of(const struct nic_event *ev)
+static struct odrp_auth_bound event_bound(const struct nic_event *ev)
 {
 	const struct auth_ends ends = {
 		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
@@ -234,8 +234,8 @@ bool who_is_signed(const struct nic_event *ev)
 	       magic == htobe32(ODRP_AUTH_MAGIC);
 }
 
-static void take_note(struct pass *pass, struct odrp_auth_bound bound, __be64 counter,
-		      struct seal *ret_seal)
+static void pass_make_seal(struct pass *pass, struct odrp_auth_bound bound, __be64 counter,
+			   struct seal *ret_seal)
 {
 	pass->idle_ms = 0;
 	bound.counter = counter;
@@ -245,7 +245,7 @@ static void take_note(struct pass *pass, struct odrp_auth_bound bound, __be64 co
 int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 	     struct seal *ret_seal)
 {
-	struct odrp_auth_bound bound = bound_of(ev);
+	struct odrp_auth_bound bound = event_bound(ev);
 	struct odrp_auth_req req;
 	struct pass *pass;
 	int r;
@@ -261,7 +261,7 @@ int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass
 		r = auth_window_take(&pass->window, be64toh(req.counter));
 	if (r)
 		return r;
-	take_note(pass, bound, req.counter, ret_seal);
+	pass_make_seal(pass, bound, req.counter, ret_seal);
 	*ret_pass = pass;
 	return 0;
 }
@@ -278,7 +278,7 @@ bool who_is_far(const struct nic_event *ev)
 int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 		 struct seal *ret_seal)
 {
-	struct odrp_auth_bound bound = bound_of(ev);
+	struct odrp_auth_bound bound = event_bound(ev);
 	struct odrp_auth_far req;
 	struct pass *pass;
 	int r;
@@ -294,7 +294,7 @@ int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_
 		r = auth_window_take(&pass->window, be32toh(req.counter));
 	if (r)
 		return r;
-	take_note(pass, bound, htobe64(be32toh(req.counter)), ret_seal);
+	pass_make_seal(pass, bound, htobe64(be32toh(req.counter)), ret_seal);
 	*ret_pass = pass;
 	return 0;
 }

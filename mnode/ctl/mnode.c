@@ -18,12 +18,23 @@
 #include "odrpctl.h"
 #include "top.h"
 
+/**
+ * struct mnode_command - what can be asked for
+ * @key:	of the argument in the request; NULL: it takes none
+ * @expected:	what the argument is
+ * @print:	the answer for people; NULL: there is none
+ */
+struct mnode_command {
+	const char *name;
+	const char *key, *expected;
+	void (*print)(struct json_object *answer);
+};
+
 struct mnode_args {
 	const char *control;
-	const char *command;
-	const char *session;		/* of evict */
-	const char *space;		/* of delete-space */
-	const char *name;		/* of revoke */
+	const char *name;
+	const struct mnode_command *command;	/* NULL: the name is of none */
+	const char *arg;
 	bool json;
 	double interval;		/* of top */
 	unsigned long count;
@@ -249,7 +260,82 @@ static void print_check(struct json_object *obj)
 		puts("(counted while chains were running)");
 }
 
+static void print_only_sessions(struct json_object *obj)
+{
+	print_sessions(agent_get(obj, "sessions"));
+}
+
+static void print_only_clients(struct json_object *obj)
+{
+	print_clients(agent_get(obj, "clients"));
+}
+
 /* ---- the command ------------------------------------------------------------------- */
+
+static const struct mnode_command commands[] = {
+	{ "status", .print = print_status },
+	{ "check", .print = print_check },
+	{ "sessions", .print = print_only_sessions },
+	{ "clients", .print = print_only_clients },
+	{ "top" },
+	{ "drain" },
+	{ "undrain" },
+	{ "evict", "session", "the number of a session" },
+	{ "revoke", "name", "a compute node's name" },
+	{ "delete-space", "space", "a space's name" },
+};
+
+#define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
+
+static const struct mnode_command *command_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+/* All of them, for whoever has said another one. */
+static const char *command_names(char text[128])
+{
+	size_t i, len = 0;
+
+	for (i = 0; i < NR_COMMANDS; i++)
+		len += snprintf(text + len, 128 - len, "%s%s",
+				!i ? "" : i + 1 < NR_COMMANDS ? ", " : " or ",
+				commands[i].name);
+	return text;
+}
+
+static void parse_word(struct argp_state *state, char *word)
+{
+	struct mnode_args *a = state->input;
+
+	if (!a->name)
+		a->name = word;
+	else if (!a->arg && a->command && a->command->key)
+		a->arg = word;
+	else
+		argp_error(state, "%s: not expected", word);
+	a->command = command_find(a->name);
+}
+
+/* A command that is none is main's to refuse. */
+static void parse_end(struct argp_state *state)
+{
+	const struct mnode_args *a = state->input;
+	char names[128];
+
+	if (!a->name)
+		argp_error(state, "expected %s", command_names(names));
+	if (a->command && a->command->key && !a->arg)
+		argp_error(state, "%s: expected %s", a->name, a->command->expected);
+	if (a->timed && strcmp(a->name, "top"))
+		argp_error(state, "--interval and --count are options of "
+			   "top, and not of %s", a->name);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -275,30 +361,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				   "end", arg);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (!a->command)
-			a->command = arg;
-		else if (!a->session && !strcmp(a->command, "evict"))
-			a->session = arg;
-		else if (!a->space && !strcmp(a->command, "delete-space"))
-			a->space = arg;
-		else if (!a->name && !strcmp(a->command, "revoke"))
-			a->name = arg;
-		else
-			argp_error(state, "%s: not expected", arg);
+		parse_word(state, arg);
 		return 0;
 	case ARGP_KEY_END:
-		if (!a->command)
-			argp_error(state, "expected status, check, sessions, clients, top, "
-				   "drain, undrain, evict, revoke or delete-space");
-		if (!strcmp(a->command, "evict") && !a->session)
-			argp_error(state, "evict: expected a session's ID");
-		if (!strcmp(a->command, "delete-space") && !a->space)
-			argp_error(state, "delete-space: expected a space's name");
-		if (!strcmp(a->command, "revoke") && !a->name)
-			argp_error(state, "revoke: expected a compute node's name");
-		if (a->timed && strcmp(a->command, "top"))
-			argp_error(state, "--interval and --count are options of "
-				   "top, and not of %s", a->command);
+		parse_end(state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -318,16 +384,15 @@ static const struct argp argp = {
 	.options = options, .parser = parse_option,
 	.args_doc = "status\ncheck\nsessions\nclients\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
 		    "delete-space NAME",
-	.doc = "Asks the memory node's agent."
-	       "\vcheck proves that every page of the pool is in exactly one "
-	       "place; its exit status is 1 if not. clients shows what each name has, "
-	       "and may have. top shows what "
-	       "the chains of each compute node do per second. drain asks all compute "
-	       "nodes to leave and lets none in; undrain takes that back. "
-	       "evict takes one's pages back "
-	       "at once; revoke those of all sessions of a compute node whose file of "
-	       "secrets has been removed. delete-space deletes a space with all that is in it; its "
-	       "pages are for swap then.",
+	.doc = "Asks the memory node's agent on this machine."
+	       "\vcheck counts the pages of the pool: exit status 1 if one of them is not "
+	       "in exactly one place. clients shows what each compute node has, by its "
+	       "name, and what it may have. top shows what the chains of each session do "
+	       "per second. drain asks all compute nodes to leave and lets none in; "
+	       "undrain ends that. evict ends the session with the number ID and takes "
+	       "its pages back; revoke does so to all sessions of the compute node NAME, "
+	       "whose file of secrets was removed before. delete-space deletes a space "
+	       "and everything in it; swap gets its pages.",
 };
 
 /* Digits and nothing else. */
@@ -342,57 +407,39 @@ static int parse_session(const char *text, uint64_t *ret_id)
 	return errno || *end ? -EINVAL : 0;
 }
 
+/* The argument as the agent expects it; NULL: it is none. */
+static struct json_object *make_arg(const struct mnode_args *a)
+{
+	uint64_t id;
+
+	if (strcmp(a->command->key, "session"))
+		return json_object_new_string(a->arg);
+	return parse_session(a->arg, &id) ? NULL : json_object_new_uint64(id);
+}
+
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
-	static const char *const known[] = {
-		"status", "check", "sessions", "clients", "drain", "undrain", "evict",
-		"revoke", "delete-space",
-	};
-	struct json_object *req;
-	uint64_t id = 0;
-	size_t i;
+	struct json_object *req, *arg = NULL;
+	char names[128];
 
-	for (i = 0; strcmp(a->command, known[i]);) {
-		if (++i == sizeof(known) / sizeof(known[0])) {
-			fprintf(stderr, "odrpctl mnode: '%s': expected status, "
-				"check, sessions, clients, top, drain, undrain, evict, revoke or "
-				"delete-space\n",
-				a->command);
-			return -EINVAL;
-		}
+	if (!a->command) {
+		fprintf(stderr, "odrpctl mnode: '%s': expected %s\n", a->name,
+			command_names(names));
+		return -EINVAL;
 	}
-	if (a->session && parse_session(a->session, &id)) {
-		fprintf(stderr, "odrpctl mnode: evict '%s': expected the number "
-			"of a session\n", a->session);
+	if (a->arg)
+		arg = make_arg(a);
+	if (a->arg && !arg) {
+		fprintf(stderr, "odrpctl mnode: %s '%s': expected %s\n", a->name,
+			a->arg, a->command->expected);
 		return -EINVAL;
 	}
 	req = json_object_new_object();
-	json_object_object_add(req, "command",
-			       json_object_new_string(a->command));
-	if (a->session)
-		json_object_object_add(req, "session",
-				       json_object_new_uint64(id));
-	if (a->name)
-		json_object_object_add(req, "name", json_object_new_string(a->name));
-	if (a->space)
-		json_object_object_add(req, "space", json_object_new_string(a->space));
+	json_object_object_add(req, "command", json_object_new_string(a->name));
+	if (arg)
+		json_object_object_add(req, a->command->key, arg);
 	*ret = req;
 	return 0;
-}
-
-static void print_answer(const struct mnode_args *a, struct json_object *obj,
-			 const char *line)
-{
-	if (a->json)
-		fputs(line, stdout);
-	else if (!strcmp(a->command, "status"))
-		print_status(obj);
-	else if (!strcmp(a->command, "check"))
-		print_check(obj);
-	else if (!strcmp(a->command, "sessions"))
-		print_sessions(agent_get(obj, "sessions"));
-	else if (!strcmp(a->command, "clients"))
-		print_clients(agent_get(obj, "clients"));
 }
 
 static int answer_show(const struct mnode_args *a, const char *line)
@@ -408,8 +455,11 @@ static int answer_show(const struct mnode_args *a, const char *line)
 		fprintf(stderr, "odrpctl mnode: %s\n", agent_str(obj, "error"));
 		status = EXIT_NOT_OK;
 	} else {
-		print_answer(a, obj, line);
-		if (!strcmp(a->command, "check") && !agent_yes(obj, "ok"))
+		if (a->json)
+			fputs(line, stdout);
+		else if (a->command->print)
+			a->command->print(obj);
+		if (!strcmp(a->name, "check") && !agent_yes(obj, "ok"))
 			status = EXIT_NOT_OK;
 	}
 	json_object_put(obj);
@@ -427,7 +477,7 @@ int mnode_main(int argc, char **argv)
 	argv[0] = name;
 	argp_err_exit_status = EXIT_USAGE;
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	if (!strcmp(a.command, "top"))
+	if (!strcmp(a.name, "top"))
 		return mnode_top(a.control, a.interval, a.count, a.json);
 	if (make_request(&a, &req))
 		return EXIT_USAGE;

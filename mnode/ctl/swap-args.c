@@ -34,19 +34,20 @@ static const struct argp_option options[] = {
 	  "add: time without an answer before the session is resumed on new "
 	  "connections" },
 	{ "dead-after-ms", KEY_SETTING + 2, "MS", 0,
-	  "add: how long resuming is tried before all I/O fails" },
+	  "add: how long the device tries to resume the session before all I/O fails" },
 	{ "io-fail-ms", KEY_SETTING + 14, "MS", 0,
-	  "add: how long requests wait meanwhile; 0: as long as that is tried" },
+	  "add: how long requests wait while the session is being resumed, before "
+	  "they fail; 0: until --dead-after-ms is over" },
 	{ "reconnect-delay-ms", KEY_SETTING + 3, "MS", 0,
-	  "add: pause between two attempts" },
+	  "add: pause between two attempts to resume the session" },
 	{ "backing", KEY_SETTING + 4, "PATH", 0,
 	  "add: block device for a second copy of all pages" },
 	{ "checksum", KEY_SETTING + 5, "NAME", 0,
 	  "add: none or crc32c; crc32c: a page that comes back different is an "
 	  "I/O error" },
 	{ "protect", KEY_SETTING + 13, "NAME", 0,
-	  "add: none or aead; aead: the memory node has noise, and whatever is not "
-	  "the page that was stored is an I/O error" },
+	  "add: none or aead; aead: pages are encrypted, and one that comes back "
+	  "changed, or is an older one, is an I/O error" },
 	{ "translate", KEY_SETTING + 6, "NAME", 0,
 	  "add: nic or chain; chain: also if the memory node's NIC translates" },
 	{ "key", KEY_SETTING + 11, "NAME", 0,
@@ -62,8 +63,8 @@ static const struct argp_option options[] = {
 	{ "no-swapon", KEY_NO_SWAPON, NULL, 0,
 	  "add: only add the device, no mkswap and swapon" },
 	{ "force", KEY_FORCE, NULL, 0,
-	  "remove, down: although a kernel before 5.19 gives wrong bytes for "
-	  "pages that are lost" },
+	  "remove, down: although swapoff on a kernel before 5.19 gives programs "
+	  "wrong bytes for pages that are lost" },
 	{ "file", 'f', "FILE", 0,
 	  "up: settings (" SWAP_CONF_DIR "/DEVICE.conf)" },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "top: time between two lines (1)" },

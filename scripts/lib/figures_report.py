@@ -34,8 +34,11 @@ def by_series(figure, lines):
 
 def commands(runner, figure):
     """That of the last point of each series."""
-    found = [runner.args(s, figure.xs[-1] if figure.xs else 0) for s in figure.series
-             if not s.key]
+    found = []
+    for s in figure.series:
+        xs = s.xs or figure.xs
+        if not s.key and not s.known:
+            found.append(runner.args(s, xs[-1] if xs else 0))
     if figure.runs_of:
         return f'The runs are those of figure {figure.runs_of}.'
     lines = dict.fromkeys(shlex.join(['far', 'bench'] + args) for args in found)

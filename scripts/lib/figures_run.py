@@ -16,8 +16,8 @@ import typing
 @dataclasses.dataclass
 class Series:
     """
-    One line of a figure. Of the paper: key is its name in the paper's CSV. Of
-    "far bench model": point(row) is the (x, y) of a row of its CSV, or None. Else
+    One line of a figure. Of the paper: key is its name in the paper's CSV, or known has its
+    points. Of "far bench model": point(row) is the (x, y) of a row of its CSV, or None. Else
     args(x) are the far command's, and value(json) is what is drawn.
     """
     label: str
@@ -27,6 +27,9 @@ class Series:
     value: typing.Callable = lambda r: r['mops']
     # None: the x that was asked for.
     x_value: typing.Callable = None
+    # Empty: the figure's.
+    xs: list = ()
+    known: list = ()
 
     def name(self):
         """What is shown, without the label that says where it is from."""
@@ -84,8 +87,9 @@ class Runner:
             self.version = hashlib.sha256(f.read()).hexdigest()[:16]
         os.makedirs(os.path.join(out, 'runs'), exist_ok=True)
 
-    def xs(self, figure):
-        return figure.xs[::3] if self.quick else figure.xs
+    def xs(self, figure, series):
+        xs = series.xs or figure.xs
+        return xs[::3] if self.quick else xs
 
     def args(self, series, x):
         """The arguments of far bench for a point."""
@@ -128,7 +132,7 @@ class Runner:
                 if series.point:
                     args = self.args(series, 0)
                     todo[self.path(args)] = args
-                for x in self.xs(figure) if series.args else []:
+                for x in self.xs(figure, series) if series.args else []:
                     args = self.args(series, x)
                     todo[self.path(args)] = args
         todo = [args for path, args in todo.items() if not os.path.exists(path)]
@@ -146,6 +150,8 @@ class Runner:
 
     def points(self, figure, series):
         """[(x, y)]; what is not of the paper was run before."""
+        if series.known:
+            return list(series.known)
         if series.key:
             return paper_points(self.paper, figure.paper, series.key)
         if series.point:
@@ -153,7 +159,7 @@ class Runner:
                 points = (series.point(row) for row in csv.DictReader(f))
                 return sorted(p for p in points if p)
         points = []
-        for x in self.xs(figure):
+        for x in self.xs(figure, series):
             with open(self.path(self.args(series, x)), encoding='utf-8') as f:
                 result = json.load(f)
             at = series.x_value(result) if series.x_value else x

@@ -13,7 +13,8 @@ from figures_run import Figure, Series
 HEAD = """
 *model*: of this program, in virtual time; Sherman, SMART-BT, ART with ROWEX and SMART-ART are
 variants of this project's trees (see [far-trees](../far-trees.md)). Figures of the paper stand
-below tables. A command under a table is that of a series' last point.
+below tables or in columns of their own. A command under a table is that of a series' last
+point.
 """
 # Of the papers' 100 and 60 million.
 KEYS = 100000
@@ -36,8 +37,6 @@ ALONE = ['--without', 'combine']
 SMART_ART = ['--variant', 'smart-art']
 ROWEX = ['--variant', 'art-rowex'] + ALONE + WARM
 EMAIL = ['--key-type', 'email', '--key-size', '32']
-# What figure 3 has.
-LONG = ['--key-size', '32', '--value-size', '64']
 
 
 def span_32(key_size=8, value_size=8):
@@ -120,73 +119,6 @@ def figure_11(name, what, variants, note=''):
                         y_label, lambda r, k=key: r[k], variants, runs_of=name)
 
 
-def cards():
-    some = ('C', 'D')
-    return Figure('11-cards', 'Figure 11 with memory nodes that do 45 million READs a second '
-                  'each', 'workload', 'Mop/s', list(range(len(some))), lines(
-                      lambda index, x, more: half(index, some[x], more, CARDS),
-                      *trees(span_32(), 'Sherman with combining', 'ART with ROWEX',
-                             'SMART-ART')), names=some)
-
-
-def strings():
-    some = ('A', 'C')
-    return Figure('12', 'Figure 12: YCSB, e-mail-like keys of 32 bytes', 'workload', 'Mop/s',
-                  list(range(len(some))), lines(
-                      lambda index, x, more: half(index, some[x], more + EMAIL),
-                      *trees(span_32(32), 'Sherman with combining', 'ART with ROWEX')), names=some)
-
-
-def scalability():
-    return Figure('13', 'Figure 13: A, by threads of a compute node', 'threads', 'Mop/s',
-                  [8, 24], lines(
-                      lambda index, x, more: half(index, 'A', more, threads=x),
-                      *trees(span_32(), 'Sherman with combining', 'libfar B+ tree')))
-
-
-def no_cache():
-    return Figure('3a', 'Figure 3a: C without a cache, keys of 32 and values of 64 bytes',
-                  'threads', 'Mop/s', [32], lines(
-                      lambda index, x, more: half(
-                          index, 'C', more + LONG + ['--cache', '0'], threads=x, tasks=1),
-                      ('Sherman', 'btree', SHERMAN + span_32(32, 64)),
-                      ('ART', 'art', ['--variant', 'art-rowex'] + ALONE)))
-
-
-def inserts():
-    return Figure('4a', 'Figure 4a: LOAD without a cache', 'threads', 'Mop/s', [32],
-                  lines(lambda index, x, more: half(
-                      index, 'LOAD', more + ['--cache', '0'], threads=x, tasks=1),
-                        ('ART with ROWEX', 'art', ['--variant', 'art-rowex'] + ALONE),
-                        ('libfar ART', 'art', [])))
-
-
-def skew():
-    return Figure('18a', 'Figure 18a: half gets, half updates, by skew', 'theta', 'Mop/s', [0.5, 0.99],
-                  lines(lambda index, x, more: half(
-                      index, 'A', more + (['--theta', str(x)] if x != 0.99 else [])),
-                        *trees(span_32(), 'Sherman with combining', 'SMART-ART')))
-
-
-def key_sizes():
-    return Figure('18b', 'Figure 18b: C by key size', 'bytes', 'Mop/s', [8, 256], lines(
-        lambda index, x, more: half(
-            index, 'C', more + (['--key-size', str(x)] if x != 8 else []) +
-            (span_32(x) if '--variant' in more else [])),
-        ('Sherman', 'btree', SHERMAN), ('libfar B+ tree', 'btree', []),
-        ('libfar ART', 'art', WARM)), log_x=True)
-
-
-def value_sizes(name, what, workload):
-    """Values of the B+ tree have at most 256 bytes."""
-    return Figure(name, what, 'bytes', 'Mop/s', [8, 256], lines(
-        lambda index, x, more: half(
-            index, workload, more + (['--value-size', str(x)] if x != 8 else []) +
-            (span_32(8, x) if '--variant' in more else [])),
-        ('Sherman', 'btree', SHERMAN), ('libfar B+ tree', 'btree', []),
-        ('libfar ART', 'art', WARM)), log_x=True)
-
-
 def redundant(op, figure, paper):
     return Figure(figure, f'Figure {figure}: redundant {op.upper()}s of 1 KB', 'clients', 'per operation',
                   [16, 64], [Series(
@@ -250,7 +182,3 @@ FIGURES = [*figure_11('11', 'B+ trees', b_plus_trees(span_32()),
            redundant('read', '4c', 0.48), redundant('write', '4d', 3.3),
            *figure_11('11-art', 'radix trees', radix_trees()), factors(), locks(),
            stale()]
-# The set smart-trees-more.
-MORE = [cards(), skew(), value_sizes('14', 'Figure 14: E by value size', 'E'),
-        no_cache(), key_sizes(), value_sizes('18c', 'Figure 18c: C by value size', 'C'),
-        inserts(), strings(), scalability()]

@@ -12,7 +12,7 @@
 /* Numbers that both forms print. */
 struct derived {
 	double seconds, mops, fairness;
-	double verbs, round_trips, wire_bytes, doorbells;
+	double verbs, round_trips, wire_bytes, payload_bytes, written_bytes, doorbells;
 	double attempts_per_op, attempts_per_batch, first_try, combined, cache_hit;
 };
 
@@ -33,6 +33,8 @@ static void derive(const struct report *report, struct derived *d)
 	d->verbs = ratio((double)(s->reads + s->writes + s->cas + s->faa), ops);
 	d->round_trips = ratio((double)s->round_trips, ops);
 	d->wire_bytes = ratio((double)s->wire_bytes, ops);
+	d->payload_bytes = ratio((double)s->payload_bytes, ops);
+	d->written_bytes = ratio((double)run->written, ops);
 	d->doorbells = ratio((double)s->doorbells, ops);
 	d->attempts_per_op = 1 + ratio((double)s->retries, (double)s->ops);
 	d->attempts_per_batch = ratio((double)s->cas, (double)s->batches);
@@ -152,6 +154,8 @@ static struct json_object *report_object(const struct report *report)
 	put_number(o, "doorbells_per_op", d.doorbells);
 	put_number(o, "round_trips_per_op", d.round_trips);
 	put_number(o, "wire_bytes_per_op", d.wire_bytes);
+	put_number(o, "payload_bytes_per_op", d.payload_bytes);
+	put_number(o, "written_bytes_per_op", d.written_bytes);
 	put_number(o, "attempts_per_op", d.attempts_per_op);
 	put_number(o, "attempts_per_batch", d.attempts_per_batch);
 	put_number(o, "first_try", d.first_try);

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/stats.h"
+
 #define NEVER		UINT64_MAX
 #define RUN_AGAIN_NS	UINT64_C(20000000)
 
@@ -48,6 +50,7 @@ struct run {
 	char said[RUN_SAID_MAX];	/* of first_error */
 	atomic_uint marked[2];		/* whether stats were taken */
 	struct far_stats stats[2];	/* at the window's begin and end */
+	uint64_t written[2];		/* likewise */
 };
 
 static void stats_add(struct far_stats *sum, const struct far_stats *more, int sign)
@@ -71,6 +74,7 @@ static void run_mark(struct run *run, unsigned which)
 	for (i = 0; i < run->nr_clients; i++) {
 		far_stats_get(run->far[i], &one);
 		stats_add(&run->stats[which], &one, 1);
+		run->written[which] += far_stats_written(run->far[i]);
 	}
 }
 
@@ -441,6 +445,7 @@ static void slice_collect(struct run *run, struct run_result *result, double *re
 	result->ops += atomic_load(&run->ops);
 	result->window_ns += window;
 	stats_add(&result->stats, ret_stats, 1);
+	result->written += run->written[1] - run->written[0];
 }
 
 /* What threads and tasks have counted over all slices. */
@@ -480,6 +485,7 @@ static void slice_init(struct run *run, unsigned slice)
 	atomic_store(&run->stop, NEVER);
 	atomic_store(&run->ops, 0);
 	memset(run->stats, 0, sizeof(run->stats));
+	memset(run->written, 0, sizeof(run->written));
 	for (i = 0; i < 2; i++)
 		atomic_store(&run->marked[i], 0);
 	for (i = 0; i < run->nr_threads; i++)

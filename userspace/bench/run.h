@@ -73,6 +73,7 @@ struct run_result {
 	uint64_t least;			/* operations of the task that had fewest */
 	double little;			/* throughput x mean latency / tasks: 1 */
 	struct far_stats stats;		/* of the window, all clients */
+	uint64_t written;		/* payload of WRITEs, likewise */
 	struct far_hist latency;	/* ns from intent to return */
 };
 

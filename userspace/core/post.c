@@ -143,10 +143,12 @@ static void op_count(struct far_thread *thread, const struct far_wr *wr)
 		far_counts_add(&thread->counts, FAR_COUNT_SERVICE, 1);
 		return;
 	}
-	if (wr->op == FAR_NIC_READ)
+	if (wr->op == FAR_NIC_READ) {
 		wire = far_wire_read(wr->len);
-	else if (wr->op == FAR_NIC_WRITE)
+	} else if (wr->op == FAR_NIC_WRITE) {
 		wire = far_wire_write(wr->len);
+		far_counts_add(&thread->counts, FAR_COUNT_WRITTEN, wr->len);
+	}
 	far_counts_add(&thread->counts, kind[wr->op], 1);
 	far_counts_add(&thread->counts, FAR_COUNT_PAYLOAD, wr->len);
 	far_counts_add(&thread->counts, FAR_COUNT_WIRE, wire);

@@ -42,6 +42,11 @@ static uint64_t far_sum(struct far *far, unsigned what)
 	return sum;
 }
 
+uint64_t far_stats_written(struct far *far)
+{
+	return far_sum(far, FAR_COUNT_WRITTEN);
+}
+
 void far_stats_get(struct far *far, struct far_stats *ret_stats)
 {
 	unsigned i;

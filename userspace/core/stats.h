@@ -16,6 +16,7 @@ enum far_count {
 	FAR_COUNT_SERVICE,
 	FAR_COUNT_DOORBELLS,
 	FAR_COUNT_PAYLOAD,
+	FAR_COUNT_WRITTEN,	/* of these, WRITEs' */
 	FAR_COUNT_WIRE,
 	FAR_COUNT_ROUND_TRIPS,
 	FAR_COUNT_OPS,
@@ -44,6 +45,11 @@ static inline void far_counts_add(struct far_counts *counts, enum far_count what
 
 /* Adds to a counter of the task's thread. */
 void far_count(struct far_task *task, enum far_count what, uint64_t n);
+
+/*
+ * Payload of WRITEs alone, of all threads. Not in struct far_stats, whose size programs know.
+ */
+uint64_t far_stats_written(struct far *far);
 
 /*
  * Bytes on the wire of one operation of len bytes, acknowledgement included: RoCEv2

@@ -40,7 +40,7 @@ static void print_commands(FILE *out, const struct far_command *command,
 	fprintf(out, "Usage: %s COMMAND [OPTION...]\n\n", name);
 	for (; command->name; command++)
 		fprintf(out, "  %-10s %s\n", command->name, command->summary);
-	fprintf(out, "\n%s COMMAND --help says more of one.\n", name);
+	fprintf(out, "\n%s COMMAND --help says more about a command.\n", name);
 }
 
 int far_dispatch(const struct far_command *command, int argc, char **argv)

@@ -79,7 +79,8 @@ static const struct argp_option option_table[] = {
 	{ "tasks", KEY_TASKS, "N", 0, "per thread (default 8)", 2 },
 	{ "space-size", KEY_SPACE, "SIZE", 0,
 	  "of each memory node (default: what the keys need, and some)", 2 },
-	{ "cache", KEY_CACHE, "SIZE", 0, "of cached slots per compute node", 2 },
+	{ "cache", KEY_CACHE, "SIZE", 0,
+	  "of cached slots per compute node; for none, --without cache", 2 },
 	{ NULL, 0, NULL, 0, "How:", 3 },
 	{ "without", KEY_WITHOUT, "LIST", 0,
 	  "mechanisms to switch off: throttle, backoff, limit, tasks, combine, "
@@ -233,7 +234,7 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 	case KEY_SPACE:
 		return parse_size(state, "space-size", arg, 4 << 20, &o->space_size);
 	case KEY_CACHE:
-		return parse_size(state, "cache", arg, 0, &o->cache);
+		return parse_size(state, "cache", arg, 1, &o->cache);
 	}
 	return ARGP_ERR_UNKNOWN;
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include <ctl/agent.h>
 #include <ctl/mnode-top.h>
 #include <ctl/odrpctl.h>
 #include <status.h>
@@ -336,6 +337,54 @@ static void test_evict(void **state)
 			       "{\"ok\": true}\n"), EXIT_OK);
 }
 
+/* Each request that is wrong is told what was wrong, and what was expected. */
+static void test_commands(void **state)
+{
+	static const struct {
+		const char *req, *error;
+	} wrong[] = {
+		{ "[]", "expected an object with \"command\", a string" },
+		{ "{\"command\":1}", "expected an object with \"command\", a string" },
+		{ "{\"command\":\"frob\"}", "command 'frob': expected status, check, "
+		  "sessions, clients, evict, revoke, drain, undrain or delete-space" },
+		{ "{\"command\":\"\"}", "command '': expected status, check, "
+		  "sessions, clients, evict, revoke, drain, undrain or delete-space" },
+		{ "{\"command\":\"evict\"}",
+		  "evict: expected \"session\", the number of a session" },
+		{ "{\"command\":\"evict\",\"session\":\"1\"}",
+		  "evict: session=\"1\": expected the number of a session" },
+		{ "{\"command\":\"evict\",\"session\":99}",
+		  "no live session has number 99" },
+		{ "{\"command\":\"revoke\",\"name\":\"\"}", "revoke: name=\"\": expected "
+		  "a compute node's name, as its file of secrets had it" },
+		{ "{\"command\":\"revoke\",\"session\":1}", "revoke: expected \"name\", "
+		  "a compute node's name, as its file of secrets had it" },
+		{ "{\"command\":\"delete-space\",\"space\":7}",
+		  "delete-space: space=7: expected the name of a space" },
+		{ "{\"command\":\"delete-space\",\"space\":\"kv\"}",
+		  "no space has the name 'kv'" },
+	};
+	struct json_object *req, *obj;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		req = json_tokener_parse(wrong[i].req);
+		obj = status_command(&bed.m, req, 0);
+		assert_string_equal(agent_str(obj, "error"), wrong[i].error);
+		json_object_put(obj);
+		json_object_put(req);
+	}
+}
+
+/* Commands without an answer of their own. */
+static void test_drain(void **state)
+{
+	json_object_put(object_of("drain"));
+	assert_true(bed.m.draining);
+	json_object_put(object_of("undrain"));
+	assert_false(bed.m.draining);
+}
+
 static char *line_of(struct json_object *obj)
 {
 	char *line;
@@ -479,6 +528,8 @@ int main(void)
 		cmocka_unit_test(test_bandwidth),
 		cmocka_unit_test(test_hangs_up),
 		cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_top_line),
 		cmocka_unit_test(test_top_json),
 		cmocka_unit_test(test_top),

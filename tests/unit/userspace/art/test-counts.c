@@ -10,6 +10,7 @@
 
 #include "../../../../userspace/art/layout.h"
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/core/stats.h"
 #include "../../../../userspace/space/class.h"
 #include "kind.h"
 
@@ -98,10 +99,12 @@ static void update_in_place(void **state)
 	struct far_stats stats;
 	uint8_t key[ART_MAX_KEY];
 	struct bed bed;
+	uint64_t written;
 	unsigned i;
 
 	(void)state;
 	bed_open(&bed, 8, 8);
+	written = far_stats_written(bed.rig.far[0]);
 	for (i = 0; i < KEYS; i++) {
 		key_of(&bed, i, key);
 		assert_int_equal(far_art_update(bed.task, bed.art, key, 8, "12345678", 8), 0);
@@ -112,6 +115,7 @@ static void update_in_place(void **state)
 	assert_int_equal(stats.cas + stats.faa, 0);
 	assert_int_equal(stats.round_trips, 2 * KEYS);
 	assert_int_equal(stats.payload_bytes, KEYS * (24 + 8));
+	assert_int_equal(far_stats_written(bed.rig.far[0]) - written, KEYS * 8);
 	assert_int_equal(stats.retries, 0);
 	bed_close(&bed);
 }

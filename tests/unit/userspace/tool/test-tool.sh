@@ -102,6 +102,8 @@ misused "--workload Z: expected A, B" bench index --workload Z
 misused "--keys 0: expected a number from 1" bench index --keys 0
 misused "--threads 9..3: expected N or N..M" bench index --threads 9..3
 misused "--without cashe: expected throttle" bench index --without cashe
+# 0 bytes would be the default of 64 MiB
+misused "--cache 0: expected a size" bench index --cache 0
 misused "--nic: sim: profile 'nowhere' is not there" bench index --nic sim:nowhere --keys 10
 misused "--profile: sim: profile 'nowhere' is not there" bench model --profile nowhere
 misused "--value-size 300: values of btree have 8 to 256 bytes" \
