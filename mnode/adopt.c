@@ -171,6 +171,7 @@ static int adopt_session(struct manager *m, uint16_t owner)
 	if (r)
 		return r;
 	s->share = share;
+	s->drain = m->draining;
 	m->stock.claimed += s->claim;
 	m->sess[m->nr_sess++] = s;
 	m->sess_adopted++;

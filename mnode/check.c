@@ -151,8 +151,9 @@ static bool is_known(const struct count *c, uint64_t slot)
 	return false;
 }
 
-/* From head to tail there is a page in each, and in no other. */
-static void see_slot(struct count *c, uint64_t slot, bool live)
+/* From head to tail there is a page in each, and in no other, unless it is there to be
+ * sorted. */
+static void see_slot(struct count *c, uint64_t slot, bool live, bool sorted)
 {
 	const struct ring *ring = &c->sess->ring;
 	uint64_t addr = slot_page(ring, slot);
@@ -161,7 +162,7 @@ static void see_slot(struct count *c, uint64_t slot, bool live)
 		return;
 	if (addr)
 		count_page(c, addr, IN_RING, ring_index(ring->log_len, slot));
-	if (addr && live)
+	if (addr && (live || !sorted))
 		return;
 	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
 		ring_index(ring->log_len, slot), c->sess->id,
@@ -174,6 +175,7 @@ static void see_ring(struct count *c)
 {
 	const struct ring *ring = &c->sess->ring;
 	uint64_t head = *ring->head, tail = *ring->tail, n, i;
+	uint64_t sorted = ring_slots(ring->log_len) - ring->unsorted;
 	struct check_result *res = c->res;
 
 	if (!ring_valid(ring->log_len, head) ||
@@ -190,7 +192,7 @@ static void see_ring(struct count *c)
 		n = 0;
 	}
 	for (i = 0; i < ring_slots(ring->log_len); i++)
-		see_slot(c, ring_advance(ring->log_len, head, i), i < n);
+		see_slot(c, ring_advance(ring->log_len, head, i), i < n, i < sorted);
 }
 
 static void see_hand(struct count *c)

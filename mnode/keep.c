@@ -20,7 +20,8 @@ KEEP_AT(keep_head, table_len, 24);
 KEEP_AT(keep_head, next_id, 32);
 KEEP_AT(keep_head, generation, 40);
 KEEP_AT(keep_head, huge, 44);
-KEEP_AT(keep_head, resv, 48);
+KEEP_AT(keep_head, draining, 48);
+KEEP_AT(keep_head, resv, 52);
 KEEP_AT(keep_head, valid, 60);
 
 _Static_assert(sizeof(struct keep_record) == 128, "record");
@@ -269,6 +270,11 @@ void keep_drop(struct keep *k, uint16_t owner)
 {
 	k->record[owner - 1].valid = 0;
 	keep_order();
+}
+
+void keep_draining(struct keep *k, bool on)
+{
+	k->head->draining = on;
 }
 
 void keep_next_id(struct keep *k, uint64_t id)

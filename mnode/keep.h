@@ -43,6 +43,7 @@ extern const char *const keep_names[KEEP_FILES];
  * @generation:	drawn when the files were made: who was there before that has lost all
  * @next_id:	of the next session
  * @huge:	the pages are huge pages
+ * @draining:	all are asked to leave; an agent that did not know it has 0 there
  * @valid:	KEEP_VALID; written last
  */
 struct keep_head {
@@ -54,7 +55,8 @@ struct keep_head {
 	uint64_t next_id;
 	uint32_t generation;
 	uint32_t huge;
-	uint8_t resv[12];
+	uint32_t draining;
+	uint8_t resv[8];
 	uint32_t valid;
 };
 
@@ -134,6 +136,8 @@ void keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
 void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceiling);
 /* The owner has no session any more. */
 void keep_drop(struct keep *k, uint16_t owner);
+/* All are asked to leave, or not any more. */
+void keep_draining(struct keep *k, bool on);
 /* Of the next session. */
 void keep_next_id(struct keep *k, uint64_t id);
 /* The page is that owner's from now on. */

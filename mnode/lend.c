@@ -10,6 +10,8 @@
 #define SCAN_STEP	65536	/* pages of the pool per call */
 #define FILL_STEP	4096	/* pages into a ring that nobody uses now */
 #define SCRUB_STEP	1024	/* the same, if they are cleared: a millisecond */
+#define COMPACT_STEP	32768	/* slots of a ring that is put in order */
+#define EMPTY_STEP	16384	/* pages out of one */
 #define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
 
 /* Memory of the loopback queue pair. */
@@ -68,15 +70,21 @@ static size_t hand_room(const struct sess *s)
 }
 
 /* Something that is not its page cannot be given to anybody. */
+static bool is_own(struct lender *l, const struct sess *s, uint64_t addr)
+{
+	if (pool_owns(l->pool, s->owner, addr))
+		return true;
+	log_error("session %lu: free ring entry holds %#lx, "
+		  "which is not a page of this session",
+		  s->id, (unsigned long)addr);
+	l->nr_foreign++;
+	return false;
+}
+
 static int hand_add(struct lender *l, struct sess *s, uint64_t addr)
 {
-	if (!pool_owns(l->pool, s->owner, addr)) {
-		log_error("session %lu: free ring entry holds %#lx, "
-			  "which is not a page of this session",
-			  s->id, (unsigned long)addr);
-		l->nr_foreign++;
+	if (!is_own(l, s, addr))
 		return 0;
-	}
 	if (!hand_room(s))
 		return -ENOSPC;
 	s->hand.at[s->hand.nr++] = addr;
@@ -416,7 +424,7 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 		struct sess *s = all[(l->next + i) % nr];
 
 		/* Of strangers nobody knows yet that they are there. */
-		if (s->state != SESS_LIVE || s->lease.unseen)
+		if (s->state != SESS_LIVE || s->lease.unseen || s->settle)
 			continue;
 		one = sess_work(l, s);
 		if (one > todo)
@@ -437,19 +445,22 @@ int lend_quiesce(struct lender *l)
 
 /* ---- without the NIC ------------------------------------------------------------ */
 
-/* More than the goal goes to the pool at once: nobody looks at it any more. */
-static void ring_empty_down(struct lender *l, struct sess *s)
+/* More than the goal goes to the pool without a grace period: nobody looks at it any
+ * more.  True: there is none left, or none that is free. */
+static bool ring_empty_down(struct lender *l, struct sess *s, uint64_t most)
 {
 	uint64_t addr;
 
-	while (lend_about(s) > lend_goal(s)) {
+	for (; most && lend_about(s) > lend_goal(s); most--) {
 		addr = ring_pop(&s->ring);
-		if (!addr || hand_add(l, s, addr))
+		if (!addr)
 			break;
-		return_page(l, s, hand_pop(&s->hand));
+		if (is_own(l, s, addr))
+			return_page(l, s, addr);
 	}
-	while (s->hand.nr && lend_about(s) >= lend_goal(s))
+	for (; most && s->hand.nr && lend_about(s) >= lend_goal(s); most--)
 		return_page(l, s, hand_pop(&s->hand));
+	return most;
 }
 
 /* Adds at most that many pages, or SCRUB_STEP if it clears them. */
@@ -464,28 +475,59 @@ static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 		ring_push(&s->ring, addr);
 }
 
-int lend_fill(struct lender *l, struct sess *s)
+static int fill_some(struct lender *l, struct sess *s)
 {
-	if (l->sess == s)
-		return -EBUSY;
 	ring_fill_up(l, s, FILL_STEP);
 	if (lend_about(s) >= lend_goal(s))
 		return 0;
 	return lend_pages(l) ? -EAGAIN : -ENOMEM;
 }
 
+int lend_fill(struct lender *l, struct sess *s)
+{
+	if (l->sess == s || s->settle)
+		return -EBUSY;
+	return fill_some(l, s);
+}
+
+/* What the head has passed for the agent is in the ring again. */
+static int settle_begin(struct sess *s)
+{
+	ring_compact_begin(&s->ring);
+	s->nr_taken = 0;
+	s->disorder = false;
+	s->settle = SETTLE_RING;
+	return -EAGAIN;
+}
+
+static int settle_ring(struct sess *s)
+{
+	if (ring_compact_some(&s->ring, COMPACT_STEP))
+		s->settle = SETTLE_PAGES;
+	return -EAGAIN;
+}
+
+static int settle_pages(struct lender *l, struct sess *s)
+{
+	int r = ring_empty_down(l, s, EMPTY_STEP) ? fill_some(l, s) : -EAGAIN;
+
+	if (r != -EAGAIN)
+		s->settle = SETTLE_NOT;
+	return r;
+}
+
 int lend_settle(struct lender *l, struct sess *s)
 {
 	if (l->sess == s)
 		return -EBUSY;
-	ring_compact(&s->ring);
-	s->nr_taken = 0;
-	s->disorder = false;
-	ring_empty_down(l, s);
-	ring_fill_up(l, s, FILL_STEP);
-	if (lend_about(s) >= lend_goal(s))
-		return 0;
-	return lend_pages(l) ? -EBUSY : -ENOMEM;
+	switch (s->settle) {
+	case SETTLE_RING:
+		return settle_ring(s);
+	case SETTLE_PAGES:
+		return settle_pages(l, s);
+	default:
+		return settle_begin(s);
+	}
 }
 
 /* ---- the stores' registers ---------------------------------------------------- */

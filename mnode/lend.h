@@ -106,16 +106,18 @@ static inline uint64_t lend_about(const struct sess *s)
 /* Lets what is under way come to its end.  -EBUSY: it takes too long. */
 int lend_quiesce(struct lender *l);
 /*
- * While no chain of the session is connected: its ring is put in order, and
- * filled or emptied up to the goal.  -EBUSY: the lender is at work on it, or there are
- * more pages to come than at a time; try again; -ENOMEM: the pool has not enough.
+ * While no chain of the session is connected: a piece of putting its ring in order, and
+ * of filling or emptying it up to the goal.  Meanwhile the lender keeps off it.
+ * -EAGAIN: there is more to do; -EBUSY: the lender is at work on it; 0, -ENOMEM: it is in
+ * order, and has what is due, or what there was.
  */
 int lend_settle(struct lender *l, struct sess *s);
 
 /*
  * As long as no chain of the session has ever been connected: some more pages into its
  * ring, which the NIC does not look at yet.  -EAGAIN: there are more to come;
- * -ENOMEM: the pool has no more for now; -EBUSY: the lender is at work on it.
+ * -ENOMEM: the pool has no more for now; -EBUSY: the lender is at work on it, or it is
+ * being settled.
  */
 int lend_fill(struct lender *l, struct sess *s);
 /* Pages that the pool has for rings. */

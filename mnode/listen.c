@@ -246,24 +246,13 @@ static void sess_open(struct manager *m, struct sess *s)
 			    "in the NIC; chains translate instead", s->id);
 }
 
-/*
- * Nothing of before runs on when the accept leaves.  If something is refused
- * from then on, the session waits on without a connection.
- */
+/* Of a session that is settled: nothing of before runs on. */
 static int sess_reattach(struct manager *m, const struct asked *asked, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
 	struct ctlq ctl;
 	int r;
 
-	/* We may not have noticed yet that the old one is gone. */
-	if (sess_attached(s))
-		manager_detach(m, s);
-	r = sess_unstopped(s) ? -EBUSY : lend_quiesce(&m->lender);
-	if (!r)
-		r = lend_settle(&m->lender, s);
-	if (r)
-		return r;
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
@@ -290,13 +279,25 @@ static bool asked_may_resume(struct manager *m, const struct sess *s,
 	return pass->session == s->wire_id && !strcmp(pass->name, s->name);
 }
 
-/* Also while draining: who is asked to leave needs its pages to do so. */
+static struct asked *asked_copy(const struct asked *asked)
+{
+	struct asked *copy = malloc(sizeof(*copy));
+
+	if (copy)
+		*copy = *asked;
+	return copy;
+}
+
+/*
+ * Also while draining: who is asked to leave needs its pages to do so.  He waits until
+ * all that was before stands still and is settled.  If he is refused then, the session
+ * waits on without a connection.
+ */
 static int asked_resume(struct manager *m, const struct asked *asked,
 			struct hello_no *no)
 {
 	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find_wire(m, hello->session);
-	int r;
 
 	if (!s || !asked_may_resume(m, s, asked))
 		return hello_refuse(no, ODRP_WIRE_E_SESSION, 0);
@@ -308,14 +309,51 @@ static int asked_resume(struct manager *m, const struct asked *asked,
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->depth);
 	if (s->restoring)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
-	r = sess_reattach(m, asked, s);
+	/* We may not have noticed yet that the old one is gone. */
+	if (sess_attached(s))
+		manager_detach(m, s);
+	if (sess_unstopped(s))
+		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
+	/* Who asked before him may be gone. */
+	manager_forget_waiting(m, s);
+	s->waiting = asked_copy(asked);
+	if (!s->waiting)
+		return hello_refuse_errno(no, -ENOMEM);
+	if (!s->settle)
+		s->settle = SETTLE_DUE;
+	return 0;
+}
+
+/* He may have been refused his name meanwhile. */
+static int sess_resume(struct manager *m, struct sess *s, const struct asked *asked)
+{
+	int r = asked_may_resume(m, s, asked) ? sess_reattach(m, asked, s) : -EBUSY;
+
 	if (r)
-		return hello_refuse_errno(no, r);
+		return r;
 	s->peer_ip = asked->ev.peer_ip;
 	m->sess_resumed++;
 	log_info("session %" PRIu64 ": resumed, lease %" PRIu64
 		 " pages", s->id, s->lease.granted);
 	return 0;
+}
+
+void manager_settled(struct manager *m, struct sess *s, int r)
+{
+	struct asked *asked = s->waiting;
+	struct hello_no no;
+
+	if (!asked)
+		return;
+	s->waiting = NULL;
+	if (!r)
+		r = sess_resume(m, s, asked);
+	if (r) {
+		hello_refuse_errno(&no, r);
+		conn_reject(m, asked->ev.id, &asked->seal, &no);
+	}
+	explicit_bzero(asked, sizeof(*asked));
+	free(asked);
 }
 
 /* ---- I/O ------------------------------------------------------------------------ */
@@ -350,15 +388,6 @@ static int queue_arm(struct manager *m, struct sess *s, const struct hello *hell
 			    "pair for chain %s: %s",
 			    s->id, prog->name, strerror(-r));
 	return r;
-}
-
-static struct asked *asked_copy(const struct asked *asked)
-{
-	struct asked *copy = malloc(sizeof(*copy));
-
-	if (copy)
-		*copy = *asked;
-	return copy;
 }
 
 /* By the pass of its admin connection, or by the token if that had none. */
@@ -496,7 +525,11 @@ static void conn_request(struct manager *m, const struct nic_event *ev)
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
 {
-	const struct hello_no no = { .status = ODRP_WIRE_E_SESSION };
+	/* What is only put off is asked for again. */
+	const struct hello_no no = {
+		.status = s->state == SESS_DYING ? ODRP_WIRE_E_SESSION :
+						   ODRP_WIRE_E_BUSY,
+	};
 
 	if (!s->waiting)
 		return;
@@ -567,8 +600,8 @@ static void conn_gone(struct manager *m, uint32_t id)
 	if (door_gone(&m->door, id))
 		return;
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state != SESS_DYING &&
-		    sess_conn_gone(m, m->sess[i], id))
+		/* Also one whose chains are about to be stopped. */
+		if (sess_conn_gone(m, m->sess[i], id))
 			break;
 	}
 	m->nic->ops->release(m->nic, id);

@@ -262,6 +262,7 @@ static int make_memory(struct manager *m)
 		     conf->populate);
 	if (r)
 		return r;
+	keep_draining(&m->keep, m->draining);
 	r = pool_init_kept(&m->pool, m->nic, &m->keep);
 	if (r)
 		keep_close(&m->keep);
@@ -319,6 +320,10 @@ static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 		keep_close(&m->keep);
 		return r;
 	}
+	m->draining = m->keep.head->draining;
+	if (m->draining)
+		log_notice("draining, as before this start: nobody new is let in until "
+			   "odrpctl mnode undrain");
 	if (!keep_sessions(&m->keep)) {
 		keep_close(&m->keep);
 		return 0;
@@ -371,6 +376,29 @@ static int make_spaces(struct manager *m, char *why)
 		return r;
 	log_error("no spaces beside the sessions of the agent before this one: %s", why);
 	return 0;
+}
+
+/* In a pool that has stayed smaller than the settings have it they may be too many.
+ * Those who are there have to be let in again, so nobody is guaranteed any then. */
+static int set_clients(struct manager *m, char *why)
+{
+	struct conf *conf;
+	unsigned int i;
+	int r = manager_set_clients(m, m->conf, why);
+
+	if (r != -EINVAL || !m->keep.adopted)
+		return r;
+	log_error("%s; no client has any guaranteed as long as the pool has %" PRIu64
+		  " pages", why, m->pool.pages);
+	conf = malloc(sizeof(*conf));
+	if (!conf)
+		return complain(why, -ENOMEM, "clients");
+	*conf = *m->conf;
+	for (i = 0; i < conf->nr_clients; i++)
+		conf->clients[i].guaranteed_pages = 0;
+	r = manager_set_clients(m, conf, why);
+	free(conf);
+	return r;
 }
 
 /* As many as are claimed, and of others no more than leases leave. */
@@ -470,7 +498,7 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 	m->slack = settle_slack(m);
 	m->stock.target = stock_target(m);
 	manager_budget(m);
-	r = manager_set_clients(m, conf, why);
+	r = set_clients(m, why);
 	if (r)
 		goto unmake_spaces;
 	r = lend_init(&m->lender, &m->pool, m->stock.target,

@@ -84,23 +84,72 @@ void manager_plan_leases(struct manager *m)
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
 }
 
+/* Once, until it is set anew. */
+static void say_unlimited(struct share *share, int r)
+{
+	if (share->rate_said)
+		return;
+	share->rate_said = true;
+	log_warning("client %s: max-bandwidth of %" PRIu64 " bytes a second is not kept: "
+		    "%s", share->limits.name, share->limits.max_bandwidth,
+		    r == -EOPNOTSUPP ? "this NIC has no such limit" :
+		    r == -ENOMEM ? "the NIC has no memory for it" : strerror(-r));
+}
+
 static void limit_share(struct manager *m, struct share *share)
 {
 	int r = share_set_rate(&m->shares, share);
 
+	share->rate_said = false;
 	if (r)
-		log_warning("client %s: max-bandwidth counts for nothing with this NIC: "
-			    "%s", share->limits.name, strerror(-r));
+		say_unlimited(share, r);
+}
+
+static void share_limit_qp(struct manager *m, struct share *share, const struct queue *q)
+{
+	int r = m->nic->node->ops->qp_limit(m->nic, q->client_qpn, share->rate);
+
+	if (r)
+		say_unlimited(share, r);
+}
+
+/* All that it has, also those that came when the NIC could not. */
+static void share_limit_known(struct manager *m, struct share *share)
+{
+	unsigned int i, n, c;
+	struct queue *q;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (m->sess[i]->share != share)
+			continue;
+		sess_for_each_queue(m->sess[i], n, c, q)
+			if (q->cm_id)
+				share_limit_qp(m, share, q);
+	}
+}
+
+static void share_make_rate(struct manager *m, struct share *share)
+{
+	int r = share_set_rate(&m->shares, share);
+
+	/* Of all others together a NIC without limits has been said. */
+	if (r && r != -EOPNOTSUPP)
+		say_unlimited(share, r);
+	if (!share->rate)
+		return;
+	share->rate_said = false;
+	share_limit_known(m, share);
 }
 
 void manager_limit_queue(struct manager *m, const struct sess *s,
 			 const struct queue *q)
 {
-	/* What a NIC cannot do has been said before. */
-	if (!s->share->rate)
-		share_set_rate(&m->shares, s->share);
-	if (s->share->rate)
-		m->nic->node->ops->qp_limit(m->nic, q->client_qpn, s->share->rate);
+	struct share *share = s->share;
+
+	if (!share->rate)
+		share_make_rate(m, share);
+	if (share->rate)
+		share_limit_qp(m, share, q);
 }
 
 static void limit_all(struct manager *m)

@@ -14,6 +14,8 @@
 
 /* Steps per call of manager_work() that need no waiting. */
 #define WORK_STEPS	4
+/* Queues that it stops. */
+#define CLOSE_STEP	4
 
 static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
 {
@@ -183,13 +185,21 @@ void manager_close_queue(struct manager *m, struct sess *s,
 {
 	struct queue *q = s->queues[number][chain];
 
+	s->nr_closing -= q->closing;
+	q->closing = false;
 	hang_up(m, q->cm_id);
 	q->cm_id = 0;
 	if (!stop_queue(m, s, number, chain))
 		free_queue(m, s, number, chain);
 }
 
-/* Its chains stand still when this returns; or else sess_unstopped(). */
+static void close_later(struct sess *s, struct queue *q)
+{
+	s->nr_closing += !q->closing;
+	q->closing = true;
+}
+
+/* Its chains are stopped by manager_work(), until sess_stands(); or some do not stop. */
 static void disconnect(struct manager *m, struct sess *s)
 {
 	unsigned int n, c;
@@ -197,9 +207,28 @@ static void disconnect(struct manager *m, struct sess *s)
 
 	manager_forget_waiting(m, s);
 	sess_for_each_queue(s, n, c, q)
-		manager_close_queue(m, s, n, c);
+		close_later(s, q);
 	hang_up(m, s->cm_id);
 	s->cm_id = 0;
+}
+
+/* True: there are more. */
+static bool close_some(struct manager *m)
+{
+	unsigned int i, n, c, left = CLOSE_STEP;
+	struct queue *q;
+
+	for (i = 0; i < m->nr_sess && left; i++) {
+		if (!m->sess[i]->nr_closing)
+			continue;
+		sess_for_each_queue(m->sess[i], n, c, q) {
+			if (!q->closing || !left)
+				continue;
+			manager_close_queue(m, m->sess[i], n, c);
+			left--;
+		}
+	}
+	return !left;
 }
 
 void manager_detach(struct manager *m, struct sess *s)
@@ -235,9 +264,9 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
 	if (s->state == SESS_DYING)
 		return;
 	keep_drop(&m->keep, s->owner);
+	s->state = SESS_DYING;
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
-	s->state = SESS_DYING;
 	m->sess_left += why == WHY_LEFT;
 	m->sess_dead += why == WHY_DEAD;
 	m->sess_evicted += why == WHY_EVICTED;
@@ -268,6 +297,7 @@ void manager_drain(struct manager *m, bool on)
 	unsigned int i;
 
 	m->draining = on;
+	keep_draining(&m->keep, on);
 	for (i = 0; i < m->nr_sess; i++)
 		m->sess[i]->drain = on;
 }
@@ -291,6 +321,18 @@ void manager_pause(struct manager *m)
 			disconnect(m, m->sess[i]);
 }
 
+bool manager_hangs_up(const struct manager *m)
+{
+	unsigned int i, n, c;
+	struct queue *q;
+
+	for (i = 0; i < m->nr_sess; i++)
+		sess_for_each_queue(m->sess[i], n, c, q)
+			if (q->closing && q->cm_id)
+				return true;
+	return false;
+}
+
 /* ---- heartbeats ------------------------------------------------------------------ */
 
 /* All at once, so that the NIC is stopped once and not for each. */
@@ -303,7 +345,7 @@ static bool count_queues(struct manager *m, struct sess *s)
 
 	sess_for_each_queue(s, n, c, q) {
 		queue_count(q);
-		any |= q->cm_id && queue_broken(q, &syndrome);
+		any |= q->cm_id && !q->closing && queue_broken(q, &syndrome);
 	}
 	if (frozen)
 		m->nic->node->ops->thaw(m->nic);
@@ -321,13 +363,13 @@ static void look_at_queues(struct manager *m, struct sess *s)
 	if (!count_queues(m, s))
 		return;
 	sess_for_each_queue(s, n, c, q) {
-		if (!q->cm_id || !queue_broken(q, &syndrome))
+		if (!q->cm_id || q->closing || !queue_broken(q, &syndrome))
 			continue;
 		log_notice("session %" PRIu64 ": chain %s of queue %u stopped "
 			   "(syndrome %#x)", s->id, q->prog->name, n,
 			   (unsigned int)syndrome);
 		m->queues_broken++;
-		manager_close_queue(m, s, n, c);
+		close_later(s, q);
 	}
 }
 
@@ -363,14 +405,14 @@ static void look_at_order(struct manager *m, struct sess *s)
 }
 
 /* Those that did not stop when they were told to are told again. */
-static void stop_again(struct manager *m, struct sess *s)
+static void stop_again(struct sess *s)
 {
 	unsigned int n, c;
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q) {
 		if (!q->cm_id)
-			manager_close_queue(m, s, n, c);
+			close_later(s, q);
 	}
 }
 
@@ -459,10 +501,15 @@ static bool pass_needed(void *arg, const struct pass *pass)
 	const struct manager *m = arg;
 	unsigned int i;
 
-	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->handle == pass->handle &&
-		    m->sess[i]->state != SESS_DYING)
+	for (i = 0; i < m->nr_sess; i++) {
+		const struct sess *s = m->sess[i];
+
+		if (s->state == SESS_DYING)
+			continue;
+		if (s->handle == pass->handle ||
+		    (s->waiting && s->waiting->handle == pass->handle))
 			return true;
+	}
 	return spaces_go_by(&m->spaces, pass->handle);
 }
 
@@ -478,7 +525,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	who_tick(&m->who, elapsed_ms, pass_needed, m);
 	manager_tick_shares(m, elapsed_ms);
 	for (i = 0; i < m->nr_sess; i++) {
-		stop_again(m, m->sess[i]);
+		stop_again(m->sess[i]);
 		if (m->sess[i]->state == SESS_LIVE)
 			look_at(m, m->sess[i], elapsed_ms);
 	}
@@ -546,7 +593,7 @@ static struct sess *next_dying(struct manager *m)
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_DYING &&
-		    !sess_unstopped(m->sess[i]))
+		    sess_stands(m->sess[i]))
 			return m->sess[i];
 	}
 	return NULL;
@@ -618,7 +665,8 @@ static bool prepare_some(struct manager *m)
 		struct sess *s = m->sess[i];
 
 		/* The map is of keys that are there. */
-		if (s->state != SESS_LIVE || !s->shown || s->ready || s->restoring)
+		if (s->state != SESS_LIVE || !s->shown || s->ready || s->restoring ||
+		    s->settle)
 			continue;
 		r = prepare(m, s);
 		s->ready = !r;
@@ -631,11 +679,44 @@ static bool prepare_some(struct manager *m)
 	return false;
 }
 
+/* A piece of it, or -EBUSY: there is nothing to do before others have done something. */
+static int settle_sess(struct manager *m, struct sess *s)
+{
+	if (s->settle != SETTLE_DUE || sess_stands(s))
+		return lend_settle(&m->lender, s);
+	if (s->nr_closing)
+		return -EBUSY;
+	/* Nobody knows when it will stand, so who waits is told. */
+	s->settle = SETTLE_NOT;
+	return -EDEADLK;
+}
+
+/* True: there is more to do at once. */
+static bool settle_some(struct manager *m)
+{
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (s->state != SESS_LIVE || !s->settle)
+			continue;
+		r = settle_sess(m, s);
+		if (r == -EBUSY)
+			continue;
+		if (r != -EAGAIN)
+			manager_settled(m, s, r == -EDEADLK ? -EBUSY : r);
+		return true;
+	}
+	return false;
+}
+
 enum lend_todo manager_work(struct manager *m)
 {
 	bool shaking = door_work(&m->door);
-	bool more = manager_open_some(m) | adopt_some(m) | prepare_some(m) |
-		    drop_keys(m) | free_old(m);
+	bool more = close_some(m) | manager_open_some(m) | adopt_some(m) |
+		    settle_some(m) | prepare_some(m) | drop_keys(m) | free_old(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 

@@ -98,6 +98,8 @@ bool manager_open_some(struct manager *m);
 /* The session is ready, or gone: what becomes of a request that waits.  (listen.c) */
 void manager_unwait(struct manager *m, struct sess *s);
 void manager_forget_waiting(struct manager *m, struct sess *s);
+/* Its ring is in order, or -errno: what becomes of the request that takes it up. */
+void manager_settled(struct manager *m, struct sess *s, int r);
 /* Heartbeats and leases; elapsed_ms since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Pages to and fro, newcomers and those that are gone: a bounded piece of it. */
@@ -143,9 +145,9 @@ int manager_delete_space(struct manager *m, const char *name);
 
 enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 
-/* Stops a session's chains; its pages go back by manager_work(). */
+/* A session ends: manager_work() stops its chains, and then its pages go back. */
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why);
-/* Stops its chains, too, and hangs up; it may be taken up again. */
+/* It hangs up; its chains are stopped, too, and it may be taken up again. */
 void manager_detach(struct manager *m, struct sess *s);
 /* The admin connection is gone: the session has left, or waits for another. */
 void manager_lost(struct manager *m, struct sess *s);
@@ -165,6 +167,8 @@ void manager_drain(struct manager *m, bool on);
 void manager_say_goodbye(struct manager *m);
 /* Hangs up, and lets nobody in; all sessions are left to the next agent. */
 void manager_pause(struct manager *m);
+/* Some have not heard of it yet: manager_work() tells them. */
+bool manager_hangs_up(const struct manager *m);
 
 /* What the newcomer may have at first; see lease_open(). */
 int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,

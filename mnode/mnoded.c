@@ -219,16 +219,21 @@ static int open_nic(const char *spec, struct nic **ret_nic,
 
 /* ---- what the next agent gets ------------------------------------------------------ */
 
+/* Of two with one name the first, which is the newer one: systemd hands over first what
+ * it was given last.  What is not used must not be held. */
 static void kept_take(struct daemon *d, int fd, const char *name)
 {
-	unsigned int i;
+	unsigned int i = 0;
 
-	for (i = 0; i < KEEP_FILES; i++) {
-		if (strcmp(name, keep_names[i]))
-			continue;
-		d->nr_kept += d->kept[i] < 0;
-		d->kept[i] = fd;
+	while (i < KEEP_FILES && strcmp(name, keep_names[i]))
+		i++;
+	if (i == KEEP_FILES || d->kept[i] >= 0) {
+		log_warning("the service manager has a file too many, of name %s", name);
+		close(fd);
+		return;
 	}
+	d->kept[i] = fd;
+	d->nr_kept++;
 }
 
 /* Files that the service manager has, by their names. */
@@ -247,7 +252,7 @@ static void kept_find(struct daemon *d)
 	free(names);
 }
 
-/* All, or none: what is not used must not be held. */
+/* All, or none. */
 static const int *kept_all(struct daemon *d)
 {
 	unsigned int i;
@@ -375,7 +380,10 @@ static int on_goodbye(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *d = arg;
 
-	return sd_event_exit(d->event, 0);
+	if (!manager_hangs_up(&d->m))
+		return sd_event_exit(d->event, 0);
+	sd_event_source_set_time_relative(source, GOODBYE_USEC);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 static int on_terminate(sd_event_source *source,
@@ -384,8 +392,10 @@ static int on_terminate(sd_event_source *source,
 	struct daemon *d = arg;
 
 	sd_notify(0, "STOPPING=1");
+	/* Which of the two it is the service manager has not told us. */
 	log_info("ending after a signal; disconnecting %u compute nodes, whose pages %s",
-		 d->m.nr_sess, d->stored ? "are kept" : "are lost");
+		 d->m.nr_sess, d->stored ? "the service manager has: it keeps them for a "
+		 "restart, and drops them if the unit is stopped" : "are lost");
 	if (!d->m.nr_sess)
 		return sd_event_exit(d->event, 0);
 	if (d->stored)

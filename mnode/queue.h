@@ -26,6 +26,7 @@ struct tt {
  * struct queue - armed chain
  * @cm_id:	its connection; 0: it is gone, and the queue is here only because it
  *		does not stop
+ * @closing:	it is to be stopped, when its turn comes
  * @keys:	translation in the NIC; else NULL
  * @arena_rkey, @far_qpn, @far: with keys: what the loop queue pair is connected to,
  *		and by which key it reaches the arena
@@ -41,6 +42,7 @@ struct queue {
 	const struct wrc_prog *prog;
 	struct wrc_geom geom;
 	uint32_t cm_id;
+	bool closing;
 	const struct keys *keys;
 	bool bare;
 	struct mem arena, far;

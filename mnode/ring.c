@@ -88,21 +88,29 @@ uint64_t ring_pop(struct ring *ring)
 
 /* A counter that points out of the ring is its client's doing, or a broken
  * NIC's: any slot does to begin with. */
-uint64_t ring_compact(struct ring *ring)
+void ring_compact_begin(struct ring *ring)
 {
-	uint64_t nr = ring_slots(ring->log_len), i, from, addr, n = 0;
+	uint64_t from = ring_valid(ring->log_len, *ring->head) ?
+			ring_index(ring->log_len, *ring->head) : 0;
 
-	from = ring_valid(ring->log_len, *ring->head) ?
-	       ring_index(ring->log_len, *ring->head) : 0;
 	*ring->head = RING_IOVA + from * RING_SLOT;
 	*ring->tail = *ring->head;
-	for (i = 0; i < nr; i++) {
-		addr = ring_take_slot(ring, ring_advance(ring->log_len,
-							 *ring->head, i));
-		if (!addr)
+	ring->unsorted = ring_slots(ring->log_len);
+}
+
+/* The tail is never ahead of the slot that is looked at. */
+bool ring_compact_some(struct ring *ring, uint64_t nr)
+{
+	uint64_t at, addr;
+
+	for (; nr && ring->unsorted; nr--, ring->unsorted--) {
+		at = ring_advance(ring->log_len, *ring->head,
+				  ring_slots(ring->log_len) - ring->unsorted);
+		/* Memory that was never written stays so. */
+		if (!ring->slot[ring_index(ring->log_len, at)])
 			continue;
+		addr = ring_take_slot(ring, at);
 		ring_push(ring, addr);
-		n++;
 	}
-	return n;
+	return !ring->unsorted;
 }

@@ -88,6 +88,8 @@ static inline bool page_index(uint64_t addr, uint64_t pages, uint64_t *ret_page)
  * @key:	the NIC sees the slots, then head, then tail, from RING_IOVA on
  * @log_len:	log2 of the bytes of its slots
  * @slot, @head, @tail: the NIC writes there while chains run
+ * @unsorted:	slots that ring_compact_some() has not looked at yet: the last ones
+ *		before the head, as it goes around
  */
 struct ring {
 	struct nic *nic;
@@ -96,6 +98,7 @@ struct ring {
 	uint8_t log_len;
 	volatile __be64 *slot;
 	volatile uint64_t *head, *tail;
+	uint64_t unsorted;
 };
 
 /* Empty, with room for that many pages. */
@@ -124,8 +127,11 @@ uint64_t ring_pop(struct ring *ring);
 /*
  * Pages move up to the head, in their order: chains that were stopped, or a
  * CNode that took more than it had, have left empty slots, and pages that the
- * head has passed.  Returns how many there are.
+ * head has passed.  The ring is nobody's until it is done: from the beginning on
+ * the tail is behind what has been sorted, and there are pages behind the tail.
  */
-uint64_t ring_compact(struct ring *ring);
+void ring_compact_begin(struct ring *ring);
+/* At most that many slots.  True: it is done. */
+bool ring_compact_some(struct ring *ring, uint64_t nr);
 
 #endif /* MNODE_RING_H */

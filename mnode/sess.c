@@ -489,6 +489,16 @@ unsigned int sess_unstopped(const struct sess *s)
 	return nr;
 }
 
+bool sess_stands(const struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q)
+		return false;
+	return true;
+}
+
 /* It may be written meanwhile: what is checked and what is used is one copy. */
 static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 {

@@ -5,11 +5,11 @@
  *	OPENING from the admin hello on: its keys are made, a piece at a time, and
  *	       its connection request waits for that
  *	LIVE   from the accept on.  Attached as long as its admin connection lasts;
- *	       detached, it has no chains, and may be taken up again until its
- *	       silence has lasted too long
- *	DYING  dead, gone or evicted: all its queues stand still, and lend.c
- *	       takes back what is its; then it is freed.  One that the NIC does not
- *	       stop keeps all of it: sess_unstopped()
+ *	       detached, its chains are stopped, some at a time, and it may be taken
+ *	       up again until its silence has lasted too long
+ *	DYING  dead, gone or evicted: its chains are stopped, too, and when all stand
+ *	       still lend.c takes back what is its; then it is freed.  One that the
+ *	       NIC does not stop keeps all of it: sess_unstopped()
  */
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
@@ -28,6 +28,14 @@ enum sess_state {
 	SESS_LIVE,
 	SESS_DYING,
 	SESS_OPENING,
+};
+
+/* Of its ring and pages, while nobody is connected; lend_settle() goes through them. */
+enum sess_settle {
+	SETTLE_NOT,		/* nothing is to be done, or all is done */
+	SETTLE_DUE,		/* as soon as all its chains stand still */
+	SETTLE_RING,		/* the ring is put in order: it is nobody's until then */
+	SETTLE_PAGES,		/* pages come or go, up to the goal */
 };
 
 /**
@@ -66,6 +74,7 @@ struct hand {
  * @taken, @nr_taken: slots of the ring, from @taken on, that the head has passed
  *		for the agent, and that have not been emptied yet
  * @disorder:	a store came to an empty slot of the ring
+ * @settle:	how far it is put in order, for who waits to take it up
  * @owing_ms:	for so long it has not given back what is due, or kept a page
  *		under way
  * @name:	of the identity whose it is; "": of whoever has the token
@@ -95,11 +104,13 @@ struct hand {
  * @drain:	the CNode is asked to leave
  * @drain_sent:	and has been told
  * @queues:	[number][chain], NULL: not connected
+ * @nr_closing:	of them, such as are to be stopped
  * @unstopped_said: that a queue does not stop
  * @shown:	it has sent a heartbeat, or its token: the accept has reached it
  * @ready:	it has the pages of its lease and its key map, and may have queues
  * @blocked:	others have to give pages, or to take theirs, before it can be ready
- * @waiting:	the request for its first I/O connection, until it is ready
+ * @waiting:	attached: the request for its first I/O connection, until it is ready;
+ *		detached: the one that takes it up, until all is settled
  * @restoring:	another agent has begun it, and it cannot be taken up yet
  * @refilled:	of its keys: slots of which the NIC has the translation again
  * @refill:	by what; its nic is NULL when that is done, or not needed
@@ -128,6 +139,7 @@ struct sess {
 	uint64_t taken;
 	unsigned int nr_taken;
 	bool disorder;
+	enum sess_settle settle;
 	uint32_t owing_ms;
 	struct tt tt;
 	uint32_t admin_pdn, tt_rkey;
@@ -148,6 +160,7 @@ struct sess {
 	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
+	unsigned int nr_closing;
 	bool shown, ready, blocked;
 	bool restoring;
 	uint64_t refilled;
@@ -223,6 +236,8 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms);
  * and its pages, keys and memory are nobody else's.
  */
 unsigned int sess_unstopped(const struct sess *s);
+/* It has no queue, neither such a one nor one that has yet to be stopped. */
+bool sess_stands(const struct sess *s);
 /* Looks at the heartbeat, too: it wants no more of its pages. */
 bool sess_said_bye(struct sess *s);
 /* Writes the lease's target to the CNode. */

@@ -17,6 +17,7 @@
  * @lease:	of its pages
  * @requests:	for connections that may come at once, in parts of SHARE_REQUEST
  * @rate:	of its bandwidth, in the NIC; 0: none was made
+ * @rate_said:	the log has it that the NIC does not hold it
  * @refused:	for being too many of something
  */
 struct share {
@@ -26,6 +27,7 @@ struct share {
 	struct lease_share lease;
 	uint64_t requests;
 	uint32_t rate;
+	bool rate_said;
 	uint64_t refused;
 };
 

@@ -205,8 +205,12 @@ static void drop(struct scene *s)
 static void settle(struct scene *s)
 {
 	struct scene_agent *a = s->agent;
+	int r;
 
-	if (lend_settle(&a->lender, &a->sess[0]) && !s->cfg.rude)
+	do {
+		r = lend_settle(&a->lender, &a->sess[0]);
+	} while (r == -EAGAIN);
+	if (r && !s->cfg.rude)
 		s->st.wrong = "the agent cannot fill the ring";
 	s->st.settled = true;
 }

@@ -130,6 +130,14 @@ static void take_all(unsigned int node)
 		load_run(l, 100);
 }
 
+/* Whatever becomes of that, each of its queues has been told to stop. */
+static void kill_sess(struct sess *s, enum manager_why why)
+{
+	manager_kill(&bed.m, s, why);
+	while (s->nr_closing)
+		manager_work(&bed.m);
+}
+
 /* Evicted, and its chains run on for it, on its own pages and no others. */
 static void test_runs_on(void **state)
 {
@@ -141,7 +149,7 @@ static void test_runs_on(void **state)
 	s = bed.m.sess[0];
 	keyed = keys_exist(&s->keys);
 	refuse(true, true);
-	manager_kill(&bed.m, s, WHY_EVICTED);
+	kill_sess(s, WHY_EVICTED);
 	lent = s->lent;
 	assert_int_equal(sess_unstopped(s), CHAINS);
 	bed_settle(&bed);
@@ -186,11 +194,11 @@ static void test_others_are_buried(void **state)
 
 	open_bed(2);
 	refuse(true, true);
-	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	kill_sess(bed.m.sess[0], WHY_EVICTED);
 	lent = bed.m.sess[0]->lent;
 	refuse(false, true);	/* these stand still, at least */
 	forget_node(1);
-	manager_kill(&bed.m, bed.m.sess[1], WHY_DEAD);
+	kill_sess(bed.m.sess[1], WHY_DEAD);
 	refuse(true, true);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
@@ -265,7 +273,7 @@ static void either(bool stop, bool destroy)
 {
 	open_bed(1);
 	refuse(stop, destroy);
-	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	kill_sess(bed.m.sess[0], WHY_EVICTED);
 	forget_node(0);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
@@ -317,7 +325,7 @@ static void test_astray(void **state)
 	assert_int_equal(check_pages(&bed.m, &res), 0);
 	assert_int_equal(res.lost, 5 * bed_registers(&bed, 8));
 	assert_int_equal(res.doubled + res.foreign + res.empty + res.stray, 0);
-	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
+	kill_sess(bed.m.sess[0], WHY_EVICTED);
 	forget_node(0);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);

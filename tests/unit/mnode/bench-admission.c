@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How long the agent hears nobody else while strangers come: prints its longest turn
- * while as many hellos as it takes ask for the largest device, and while those who have
- * come are gone again.
+ * How long the agent hears nobody else: prints its longest turn while as many hellos as
+ * it takes ask for the largest device, and while those who have come are gone again;
+ * then while the chains of a session with many queues are stopped, and while one with
+ * the largest ring is taken up again.
  *
  * Usage: bench-mnode-admission [POOL-MB]
  *
@@ -16,7 +17,13 @@
 #include <time.h>
 #include "bed/agent.h"
 
+#define QUEUES	8
+#define DEPTH	256
+
+static struct bed bed;
 static uint64_t longest_ns, longest_cpu_ns, nr_turns;
+/* Not those in which nothing is settled. */
+static bool settling_only;
 
 void __real_manager_events(struct manager *m);
 void __wrap_manager_events(struct manager *m);
@@ -61,15 +68,18 @@ void __wrap_manager_events(struct manager *m)
 	struct moment began = moment();
 
 	__real_manager_events(m);
-	count(began);
+	if (!settling_only)
+		count(began);
 }
 
 enum lend_todo __wrap_manager_work(struct manager *m)
 {
+	bool settling = m->nr_sess && m->sess[0]->settle;
 	struct moment began = moment();
 	enum lend_todo todo = __real_manager_work(m);
 
-	count(began);
+	if (settling || !settling_only)
+		count(began);
 	return todo;
 }
 
@@ -88,19 +98,17 @@ static void say(const char *what)
 	longest_ns = longest_cpu_ns = nr_turns = 0;
 }
 
-int main(int argc, char **argv)
+static void strangers(uint64_t pool)
 {
-	static struct bed bed;
 	struct cnode *strangers[BED_NODES];
 	struct odrp_wire_hello h;
 	struct bed_options o;
 	unsigned int i;
 
-	bed_keyed = true;
 	bed_options(&o);
 	/* Strangers are let in. */
 	o.conf.auth = CONF_AUTH_NONE;
-	o.conf.pool = (argc > 1 ? strtoull(argv[1], NULL, 0) : 1024) << 20;
+	o.conf.pool = pool;
 	o.conf.populate = false;
 	o.conf.reserve = UINT64_MAX;
 	bed_open(&bed, &o, BED_NODES);
@@ -112,8 +120,8 @@ int main(int argc, char **argv)
 	printf("pool %" PRIu64 " MB, devices of %" PRIu64 " MB, with keys\n",
 	       (uint64_t)o.conf.pool >> 20, (uint64_t)bed.m.limits.max_slots >> 8);
 	for (i = 0; i < BED_NODES; i++)
-		if (cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h), &strangers[i]))
-			return 1;
+		assert_int_equal(cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h),
+					     &strangers[i]), 0);
 	say("strangers come");
 	for (i = 0; i < bed.m.nr_sess; i++)
 		bed.m.sess[i]->beat->beat = htobe64(1);
@@ -125,8 +133,52 @@ int main(int argc, char **argv)
 	while (bed.m.nr_old)
 		manager_work(&bed.m);
 	say("they are dead");
+	assert_int_equal(bed.m.nr_sess, 0);
 	for (i = 0; i < BED_NODES; i++)
 		cnode_die(strangers[i]);
 	bed_close(&bed);
-	return bed.m.nr_sess != 0;
+}
+
+static void one_session(uint64_t pool)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	struct sess *s;
+
+	bed_options(&o);
+	o.conf.pool = pool;
+	o.conf.queues = QUEUES;
+	o.conf.depth = DEPTH;
+	o.conf.store_pages = 4 * QUEUES * DEPTH;
+	o.conf.reserve = UINT64_MAX;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, pool / ODRP_WIRE_PAGE_SIZE, QUEUES, DEPTH - 1);
+	s = bed.m.sess[0];
+	printf("one session, %u chains of %u requests, ring of %" PRIu64 " slots\n",
+	       QUEUES * ODRP_WIRE_NR_CHAINS, DEPTH, ring_slots(s->ring.log_len));
+	say("it connects");
+	cnode_lose(bed.nodes[0].cnode, false);
+	manager_lost(&bed.m, s);
+	while (s->nr_closing)
+		manager_work(&bed.m);
+	say("its chains are stopped");
+	settling_only = true;
+	assert_int_equal(cnode_resume(bed.nodes[0].cnode, &no), 0);
+	say("its ring is put in order");
+	settling_only = false;
+	cnode_lose(bed.nodes[0].cnode, true);
+	bed_pass(&bed, 300);
+	say("all hang up at once");
+	bed_close(&bed);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t pool = (argc > 1 ? strtoull(argv[1], NULL, 0) : 1024) << 20;
+
+	bed_keyed = true;
+	strangers(pool);
+	bed_keyed = false;
+	one_session(pool);
+	return 0;
 }

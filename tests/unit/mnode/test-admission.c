@@ -492,6 +492,56 @@ static void test_drain(void **state)
 	bed_close(&bed);
 }
 
+static void restart(void)
+{
+	int fd[KEEP_FILES];
+
+	bed_copy_kept(&bed, fd);
+	bed_restart(&bed, fd);
+	bed_settle(&bed);
+}
+
+static void expect_drained(void)
+{
+	struct cnode_refusal no = { 0 };
+
+	assert_int_equal(try_open(1, 64, 1, 7, &no), -ECONNREFUSED);
+	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
+}
+
+/* The next agent goes on with it, also if nobody has a session any more. */
+static void test_drain_is_kept(void **state)
+{
+	struct cnode_refusal no;
+	struct bed_options o;
+	struct cnode_info info;
+	struct cnode *c;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 2);
+	bed_connect(&bed, 0, 64, 1, 7);
+	c = bed.nodes[0].cnode;
+	manager_drain(&bed.m, true);
+	restart();
+	assert_int_equal(cnode_resume(c, &no), 0);
+	bed_pass(&bed, 500);
+	cnode_info(c, &info);
+	assert_true(info.drain);
+	expect_drained();
+	cnode_close(c);
+	bed.nodes[0].cnode = NULL;
+	bed_settle(&bed);
+	restart();
+	assert_false(bed.m.keep.adopted);
+	expect_drained();
+	restart();
+	expect_drained();
+	manager_drain(&bed.m, false);
+	restart();
+	bed_connect(&bed, 1, 64, 1, 7);
+	bed_close(&bed);
+}
+
 /* ---- trespassers ----------------------------------------------------------------------- */
 
 struct region {
@@ -694,6 +744,7 @@ int main(void)
 		cmocka_unit_test(test_heartbeat),
 		cmocka_unit_test(test_never_beats),
 		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_drain_is_kept),
 		cmocka_unit_test(test_trespassers),
 		cmocka_unit_test(test_admin_bounds),
 		cmocka_unit_test(test_garbage_requests),

@@ -5,6 +5,7 @@
  * it is as fast as if it were alone; and all of it may change while it works.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "bed/load.h"
@@ -236,9 +237,103 @@ static void test_resumed(void **state)
 	bed_close(&bed);
 }
 
+/* ---- a NIC that does not hold a limit -------------------------------------------- */
+
+static struct nic_node_ops poor_ops;
+static const struct nic_node_ops *rich_ops;
+static bool no_rates, no_limits;
+static unsigned int said;
+static char saying[256];
+
+void __wrap_log_line(int level, const char *fmt, ...);
+
+void __wrap_log_line(int level, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!strstr(fmt, "max-bandwidth"))
+		return;
+	said++;
+	va_start(ap, fmt);
+	vsnprintf(saying, sizeof(saying), fmt, ap);
+	va_end(ap);
+}
+
+static int poor_rate_set(struct nic *nic, uint64_t bytes_per_s, uint32_t *rate)
+{
+	return no_rates ? -ENOMEM : rich_ops->rate_set(nic, bytes_per_s, rate);
+}
+
+static int poor_qp_limit(struct nic *nic, uint32_t qpn, uint32_t rate)
+{
+	return no_limits ? -ENOMEM : rich_ops->qp_limit(nic, qpn, rate);
+}
+
+static void be_poor(bool rates, bool limits)
+{
+	if (bed.nic->node->ops != &poor_ops) {
+		rich_ops = bed.nic->node->ops;
+		poor_ops = *rich_ops;
+		poor_ops.rate_set = poor_rate_set;
+		poor_ops.qp_limit = poor_qp_limit;
+		bed.nic->node->ops = &poor_ops;
+	}
+	no_rates = rates;
+	no_limits = limits;
+	said = 0;
+}
+
+/* Whose it is and how much, once, however many queues he has. */
+static void expect_said(const char *name)
+{
+	assert_int_equal(said, 1);
+	assert_non_null(strstr(saying, name));
+	assert_non_null(strstr(saying, "33554432 bytes a second"));
+	assert_non_null(strstr(saying, "no memory"));
+}
+
+/* Of all that have no section, of which nobody has a limit before he comes. */
+static void test_no_memory(void **state)
+{
+	begin(1);
+	set("*", "32M");
+	bed_open(&bed, &opts, 1);
+	be_poor(true, false);
+	greedy_begin(0);
+	expect_said("node0");
+	/* When there is some again, whoever comes brings it for all of them. */
+	be_poor(false, false);
+	manager_limit_queue(&bed.m, bed.m.sess[0], bed.m.sess[0]->queues[0][0]);
+	assert_int_equal(said, 0);
+	pass(10);
+	expect_rate(rate_of(100), RATE);
+	greedy_end_all();
+	bed.nic->node->ops = rich_ops;
+	bed_close(&bed);
+}
+
+static void test_no_memory_for_queue(void **state)
+{
+	begin(1);
+	set("node0", "32M");
+	bed_open(&bed, &opts, 1);
+	be_poor(false, true);
+	greedy_begin(0);
+	expect_said("node0");
+	/* It is said again of what is set anew. */
+	be_poor(true, true);
+	change();
+	expect_said("node0");
+	greedy_end_all();
+	bed.nic->node->ops = rich_ops;
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_queue),
 		cmocka_unit_test(test_one),
 		cmocka_unit_test(test_two_sessions),
 		cmocka_unit_test(test_beside),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -585,6 +586,108 @@ static void test_complaints(void **state)
 	assert_int_equal(run(away), 3);
 }
 
+/* ---- files of an agent before ------------------------------------------------------ */
+
+#define LEFT_OVER	"left-over"
+
+/* Two files of one name and one of another, none of which is of use. */
+static void hand_over(void)
+{
+	unsigned int i;
+	char pid[16];
+	int fd;
+
+	for (i = 0; i < 3; i++) {
+		fd = memfd_create(LEFT_OVER, 0);
+		if (fd < 0 || dup2(fd, 100 + i) < 0)
+			_exit(126);
+		close(fd);
+	}
+	for (i = 0; i < 3; i++)
+		if (dup2(100 + i, 3 + i) < 0 || close(100 + i))
+			_exit(126);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "3", 1);
+	setenv("LISTEN_FDNAMES", "odrp-state:odrp-state:other", 1);
+}
+
+static unsigned int left_over(pid_t pid)
+{
+	char path[64], name[256];
+	unsigned int fd, nr = 0;
+	ssize_t n;
+
+	for (fd = 0; fd < 64; fd++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)pid, fd);
+		n = readlink(path, name, sizeof(name) - 1);
+		name[n < 0 ? 0 : n] = 0;
+		nr += !!strstr(name, LEFT_OVER);
+	}
+	return nr;
+}
+
+/* Runs it until it is there; what it says until SIGTERM has ended it is in line[]. */
+static unsigned int run_until_there(const char *const argv[], bool handed)
+{
+	unsigned int ms, held;
+	char control[64];
+	size_t got = 0;
+	int fds[2];
+	ssize_t n;
+	pid_t pid;
+
+	snprintf(control, sizeof(control), "%s/run/ctl", dir);
+	assert_int_equal(pipe(fds), 0);
+	pid = child_fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(fds[1], STDOUT_FILENO);
+		dup2(fds[1], STDERR_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		if (handed)
+			hand_over();
+		execv(argv[0], (char *const *)argv);
+		_exit(127);
+	}
+	close(fds[1]);
+	for (ms = 0; access(control, F_OK) && ms < PATIENCE_MS; ms += 10)
+		usleep(10000);
+	held = left_over(pid);
+	kill(pid, SIGTERM);
+	while ((n = read(fds[0], line + got, sizeof(line) - 1 - got)) > 0)
+		got += n;
+	line[got] = 0;
+	close(fds[0]);
+	assert_int_equal(finish(pid), 0);
+	return held;
+}
+
+/* What is not used is not held; and what becomes of pages is said, and no more. */
+static void test_left_over(void **state)
+{
+	char nic[256], control[64], run_dir[64];
+	const char *argv[] = {
+		fd_store, dir, mnoded, "--config", "/dev/null", "--nic", nic,
+		"--control", control, "--pool", "1M", "--log-level", "info",
+		"--auth", "none", NULL,
+	};
+
+	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir, dir);
+	snprintf(control, sizeof(control), "%s/run/ctl", dir);
+	snprintf(run_dir, sizeof(run_dir), "%s/run", dir);
+	assert_int_equal(run_until_there(argv + 2, true), 0);
+	assert_non_null(strstr(line, "a file too many, of name odrp-state"));
+	assert_non_null(strstr(line, "a file too many, of name other"));
+	assert_non_null(strstr(line, "whose pages are lost"));
+	rmdir(run_dir);
+	run_until_there(argv, false);
+	assert_non_null(strstr(line, "whose pages the service manager has: it keeps them "
+			       "for a restart, and drops them if the unit is stopped"));
+	rmdir(run_dir);
+}
+
 /* Two agents do not share a control socket. */
 static void test_second_agent(void **state)
 {
@@ -617,6 +720,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_taken_over, setup_kept, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_settings, setup_kept,
 						teardown),
+		cmocka_unit_test(test_left_over),
 		cmocka_unit_test(test_complaints),
 	};
 	char conf[64];

@@ -609,6 +609,27 @@ static void test_settings_of_larger_pool(void **state)
 	expect_resumed(c);
 }
 
+/* What was promised by settings of a larger pool is not, and who is there goes on. */
+static void test_guarantee_of_larger_pool(void **state)
+{
+	struct cnode *c = one_page();
+	struct conf_client *client = &bed.opts.conf.clients[0];
+	struct share *share;
+
+	*client = bed.opts.conf.others;
+	snprintf(client->name, sizeof(client->name), "node0");
+	bed.opts.conf.nr_clients = 1;
+	client->max_pages = 77;
+	client->guaranteed_pages = 2 * bed.m.pool.pages;
+	bed.opts.conf.pool *= 4;
+	restart();
+	share = shares_find(&bed.m.shares, "node0");
+	assert_non_null(share);
+	assert_int_equal(share->lease.least, 0);
+	assert_int_equal(share->lease.most, 77);
+	expect_resumed(c);
+}
+
 /* ---- numbers that nobody has written --------------------------------------------- */
 
 #define RECORD_AT(field) offsetof(struct keep_record, field)
@@ -721,6 +742,7 @@ int main(void)
 		cmocka_unit_test(test_space_beside_lease),
 		cmocka_unit_test(test_stock_beside_lease),
 		cmocka_unit_test(test_settings_of_larger_pool),
+		cmocka_unit_test(test_guarantee_of_larger_pool),
 		cmocka_unit_test(test_damaged_numbers),
 		cmocka_unit_test(test_same_id),
 		cmocka_unit_test(test_next_id),

@@ -158,6 +158,20 @@ static void test_pool(void **state)
 	bed_close(&b);
 }
 
+/* In pieces, of which none is larger than it may be. */
+static uint64_t ring_sort(struct ring *r, uint64_t piece)
+{
+	uint64_t left;
+
+	ring_compact_begin(r);
+	do {
+		left = r->unsorted;
+		ring_compact_some(r, piece);
+		assert_int_equal(left - r->unsorted, left < piece ? left : piece);
+	} while (r->unsorted);
+	return ring_pages(r);
+}
+
 /* A ring in any disorder: all that is in it, in a row. */
 static void test_compact(void **state)
 {
@@ -183,14 +197,13 @@ static void test_compact(void **state)
 			 page_addr(n - 4));
 	r.slot[3] = htobe64(page_addr(8000));
 	*r.head = ring_advance(r.log_len, *r.head, 3);
-	assert_int_equal(ring_compact(&r), 5);
-	assert_int_equal(ring_pages(&r), 5);
+	assert_int_equal(ring_sort(&r, 7), 5);
 	for (i = 0; i < 5; i++)
 		assert_true(ring_pop(&r));
 	assert_int_equal(ring_pop(&r), 0);
 	*r.head = 12345;
 	ring_push(&r, page_addr(9));
-	assert_int_equal(ring_compact(&r), 1);
+	assert_int_equal(ring_sort(&r, UINT64_MAX), 1);
 	assert_int_equal(ring_pop(&r), page_addr(9));
 	ring_fini(&r);
 	bed_close(&b);
