@@ -635,8 +635,27 @@ static bool free_old(struct manager *m)
 	return m->old;
 }
 
-/* What a newcomer needs before it may store: its lease, pages, a key map.  -EAGAIN:
- * there is more to do; -EBUSY: others have to do something first. */
+/* What arms a session's chains again: a piece of it, before the first one is asked for.
+ * What fails here fails then, and is said.  True: there is more to do. */
+static bool make_tables(struct manager *m, const struct sess *s)
+{
+	char why[WRC_WHY_MAX];
+	struct wrc_geom geom;
+	unsigned int c;
+
+	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		const struct wrc_prog *prog = manager_prog(m, s, c);
+
+		if (prog->node && !wrc_geom_init(prog, s->instances, &geom) &&
+		    tables_make_some(&m->pool.tables, m->nic, m->pool.pdn, prog, &geom,
+				     why) == -EAGAIN)
+			return true;
+	}
+	return false;
+}
+
+/* What a newcomer needs before it may store: its lease, pages, a key map, tables.
+ * -EAGAIN: there is more to do; -EBUSY: others have to do something first. */
 static int prepare(struct manager *m, struct sess *s)
 {
 	int map = sess_make_map(s), fill;
@@ -645,7 +664,7 @@ static int prepare(struct manager *m, struct sess *s)
 	sess_look(s, 0);
 	manager_keep_lease(m, s, lend_about(s) + lend_pages(&m->lender));
 	fill = s->had_queue ? 0 : lend_fill(&m->lender, s);
-	if (map || fill == -EAGAIN)
+	if (map || fill == -EAGAIN || make_tables(m, s))
 		return -EAGAIN;
 	if (fill == -ENOMEM)
 		lease_lower(&s->lease, lend_about(s));
@@ -682,8 +701,10 @@ static bool prepare_some(struct manager *m)
 /* A piece of it, or -EBUSY: there is nothing to do before others have done something. */
 static int settle_sess(struct manager *m, struct sess *s)
 {
-	if (s->settle != SETTLE_DUE || sess_stands(s))
+	if (s->settle != SETTLE_DUE)
 		return lend_settle(&m->lender, s);
+	if (sess_stands(s))
+		return make_tables(m, s) ? -EAGAIN : lend_settle(&m->lender, s);
 	if (s->nr_closing)
 		return -EBUSY;
 	/* Nobody knows when it will stand, so who waits is told. */

@@ -4,9 +4,8 @@
 #include <sys/mman.h>
 #include "table.h"
 
-static int table_make(struct table *t, struct nic *nic, uint32_t pdn,
-		      const struct wrc_prog *prog, const struct wrc_geom *geom,
-		      char why[WRC_WHY_MAX])
+static int table_fill(struct table *t, const struct wrc_prog *prog,
+		      const struct wrc_geom *geom)
 {
 	int r;
 
@@ -15,14 +14,51 @@ static int table_make(struct table *t, struct nic *nic, uint32_t pdn,
 	if (r)
 		return r;
 	wrc_table_fill(prog, geom, t->iova, t->mem.va);
+	return -EAGAIN;
+}
+
+static int table_check(struct table *t, struct nic *nic, uint32_t pdn,
+		       const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       char why[WRC_WHY_MAX])
+{
+	int r;
+
 	r = wrc_table_check(prog, geom, t->iova, t->mem.va, why);
 	if (!r && mprotect(t->mem.va, t->mem.len, PROT_READ))
 		r = -errno;
 	if (!r)
 		r = nic->ops->mr_reg(nic, pdn, t->mem.va, geom->table_len,
 				     t->iova, NIC_REMOTE_READ, &t->key);
+	t->ready = !r;
 	if (r)
 		mem_unmap(&t->mem);
+	return r;
+}
+
+/* NULL: there is none for so many instances. */
+static struct table *table_of(struct tables *ts, const struct wrc_prog *prog,
+			      const struct wrc_geom *geom)
+{
+	return geom->log_rq >= TABLE_DEPTHS ? NULL :
+	       &ts->of[wrc_is_keyed(prog)][prog->chain][geom->log_rq];
+}
+
+int tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
+		     const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     char why[WRC_WHY_MAX])
+{
+	struct table *t = table_of(ts, prog, geom);
+	int r;
+
+	if (!t)
+		return -ERANGE;
+	if (t->ready)
+		return 0;
+	if (!t->mem.va)
+		return table_fill(t, prog, geom);
+	r = table_check(t, nic, pdn, prog, geom, why);
+	if (!r)
+		ts->bytes += t->mem.len;
 	return r;
 }
 
@@ -30,18 +66,14 @@ int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 		const struct wrc_prog *prog, const struct wrc_geom *geom,
 		struct wrc_bind *bind, char why[WRC_WHY_MAX])
 {
-	struct table *t;
+	const struct table *t = table_of(ts, prog, geom);
 	int r;
 
-	if (geom->log_rq >= TABLE_DEPTHS)
-		return -ERANGE;
-	t = &ts->of[wrc_is_keyed(prog)][prog->chain][geom->log_rq];
-	if (!t->mem.va) {
-		r = table_make(t, nic, pdn, prog, geom, why);
-		if (r)
-			return r;
-		ts->bytes += t->mem.len;
-	}
+	do {
+		r = tables_make_some(ts, nic, pdn, prog, geom, why);
+	} while (r == -EAGAIN);
+	if (r)
+		return r;
 	bind->table = t->mem.va;
 	bind->table_iova = t->iova;
 	bind->table_key = t->key;
@@ -56,7 +88,8 @@ void tables_free(struct tables *ts, struct nic *nic)
 	for (i = 0; i < sizeof(ts->of) / sizeof(*t); i++, t++) {
 		if (!t->mem.va)
 			continue;
-		nic->ops->mr_dereg(nic, t->key);
+		if (t->ready)
+			nic->ops->mr_dereg(nic, t->key);
 		mem_unmap(&t->mem);
 	}
 	*ts = (struct tables){ 0 };

@@ -2,7 +2,7 @@
 /*
  * recycle=node: the tables in which chains find the words of their next lap
  * (wrchain/core/turn.h).  One for each program and number of instances, made when
- * the first queue needs it and shared by all that come; read-only from then on,
+ * the first session needs it and shared by all that come; read-only from then on,
  * for the NIC and for us.
  */
 #ifndef MNODE_TABLE_H
@@ -15,8 +15,14 @@
 #define TABLE_DEPTHS 11		/* 2^0 to 2^10 instances */
 #define TABLE_KINDS 2		/* chains that translate, or not */
 
+/**
+ * struct table - one of them
+ * @mem:	filled, once there is any
+ * @ready:	the verifier has seen it, and the NIC knows it by @key
+ */
 struct table {
 	struct mem mem;
+	bool ready;
 	uint32_t key;
 	uint64_t iova;
 };
@@ -28,9 +34,14 @@ struct tables {
 };
 
 /*
- * Fills in the table of an image's binding.  -EPERM: the verifier refused it,
- * with its sentence in why.
+ * A piece of making what images of this program and geometry need.  0: it is there;
+ * -EAGAIN: there is more to do; -EPERM: the verifier refused it, with its sentence in
+ * why.
  */
+int tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
+		     const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     char why[WRC_WHY_MAX]);
+/* Fills in the table of an image's binding; makes it, if it is not there. */
 int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 		const struct wrc_prog *prog, const struct wrc_geom *geom,
 		struct wrc_bind *bind, char why[WRC_WHY_MAX]);

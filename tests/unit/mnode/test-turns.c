@@ -20,6 +20,7 @@ static struct bed bed;
 static struct load load;
 static uint64_t in_turn, most_in_turn, nr_slots;
 static unsigned int stops_in_turn, most_stops, nr_stops;
+static unsigned int tables_in_turn, nr_bound;
 
 /* Once, when the ring is half in order. */
 static void (*in_the_middle)(struct sess *s);
@@ -34,6 +35,19 @@ enum lend_todo __real_manager_work(struct manager *m);
 enum lend_todo __wrap_manager_work(struct manager *m);
 void __real_manager_tick(struct manager *m, uint32_t elapsed_ms);
 void __wrap_manager_tick(struct manager *m, uint32_t elapsed_ms);
+
+int __real_tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
+			    const struct wrc_prog *prog, const struct wrc_geom *geom,
+			    char why[WRC_WHY_MAX]);
+int __wrap_tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
+			    const struct wrc_prog *prog, const struct wrc_geom *geom,
+			    char why[WRC_WHY_MAX]);
+int __real_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
+		       const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       struct wrc_bind *bind, char why[WRC_WHY_MAX]);
+int __wrap_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
+		       const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       struct wrc_bind *bind, char why[WRC_WHY_MAX]);
 
 static struct sess *sess(void)
 {
@@ -61,6 +75,28 @@ int __wrap_queue_stop(struct queue *q)
 			most_stops = stops_in_turn;
 	}
 	return __real_queue_stop(q);
+}
+
+/* A half of one table at a time. */
+int __wrap_tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
+			    const struct wrc_prog *prog, const struct wrc_geom *geom,
+			    char why[WRC_WHY_MAX])
+{
+	int r = __real_tables_make_some(ts, nic, pdn, prog, geom, why);
+
+	if (r == -EAGAIN)
+		assert_int_equal(++tables_in_turn, 1);
+	return r;
+}
+
+/* Before a chain is armed its table is there. */
+int __wrap_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
+		       const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       struct wrc_bind *bind, char why[WRC_WHY_MAX])
+{
+	nr_bound++;
+	assert_int_equal(__real_tables_make_some(ts, nic, pdn, prog, geom, why), 0);
+	return __real_tables_bind(ts, nic, pdn, prog, geom, bind, why);
 }
 
 /* Others may have its pages only when none of its chains runs. */
@@ -96,6 +132,7 @@ enum lend_todo __wrap_manager_work(struct manager *m)
 
 	in_turn = 0;
 	stops_in_turn = 0;
+	tables_in_turn = 0;
 	todo = __real_manager_work(m);
 	look_at_turn(m);
 	return todo;
@@ -150,6 +187,28 @@ static void goes_on(void)
 	load_verify(&load);
 	load_run(&load, 300);
 	load_verify(&load);
+}
+
+/* ---- tables ------------------------------------------------------------------------- */
+
+/* Of a session that comes, and of one that another agent has begun. */
+static void test_tables_by_turns(void **state)
+{
+	int fd[KEEP_FILES];
+	struct cnode *c;
+
+	nr_bound = 0;
+	c = open_one(POOL / 16, 1);
+	assert_true(nr_bound > 0);
+	bed_copy_kept(&bed, fd);
+	bed_restart(&bed, fd);
+	bed_settle(&bed);
+	nr_bound = 0;
+	cnode_lose(c, true);
+	assert_int_equal(resume(c), 0);
+	assert_true(nr_bound > 0);
+	goes_on();
+	close_one();
 }
 
 /* ---- the ring ---------------------------------------------------------------------- */
@@ -425,6 +484,7 @@ static void test_pause_by_turns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tables_by_turns),
 		cmocka_unit_test(test_ring_by_turns),
 		cmocka_unit_test(test_evicted_meanwhile),
 		cmocka_unit_test(test_nobody_waits),
