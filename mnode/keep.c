@@ -210,7 +210,7 @@ int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
 	    !file_has(fd[KEEP_TABLES], KEEP_RECORDS * k->head->table_len))
 		goto unmap;
 	r = mem_fd_map(fd[KEEP_PAGES], 0, k->head->nr_pages * PAGE, k->head->huge,
-			 &k->pages);
+		       &k->pages);
 	if (r)
 		goto unmap;
 	memcpy(k->fd, fd, sizeof(k->fd));
@@ -305,7 +305,7 @@ int keep_table(struct keep *k, uint16_t owner, size_t len, struct mem *ret_mem)
 	if (!owner || owner > KEEP_RECORDS || len > k->head->table_len)
 		return -EINVAL;
 	return mem_fd_map(k->fd[KEEP_TABLES], table_off(k, owner), len, false,
-			    ret_mem);
+			  ret_mem);
 }
 
 static int punch(struct keep *k, uint64_t off, uint64_t len)

@@ -107,7 +107,7 @@ struct hand {
  * @nr_closing:	of them, such as are to be stopped
  * @unstopped_said: that a queue does not stop
  * @shown:	it has sent a heartbeat, or its token: the accept has reached it
- * @ready:	it has the pages of its lease and its key map, and may have queues
+ * @ready:	it has the pages of its lease, its key map and tables, and may have queues
  * @blocked:	others have to give pages, or to take theirs, before it can be ready
  * @waiting:	attached: the request for its first I/O connection, until it is ready;
  *		detached: the one that takes it up, until all is settled

@@ -57,9 +57,10 @@ int tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
 	if (!t->mem.va)
 		return table_fill(t, prog, geom);
 	r = table_check(t, nic, pdn, prog, geom, why);
-	if (!r)
-		ts->bytes += t->mem.len;
-	return r;
+	if (r)
+		return r;
+	ts->bytes += t->mem.len;
+	return -EAGAIN;
 }
 
 int tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,

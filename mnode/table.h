@@ -34,8 +34,8 @@ struct tables {
 };
 
 /*
- * A piece of making what images of this program and geometry need.  0: it is there;
- * -EAGAIN: there is more to do; -EPERM: the verifier refused it, with its sentence in
+ * A piece of making what images of this program and geometry need.  0: it was there;
+ * -EAGAIN: a piece was made, call again; -EPERM: the verifier refused it, with its sentence in
  * why.
  */
 int tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
