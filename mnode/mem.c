@@ -39,6 +39,11 @@ static int populate(void *va, size_t len)
 	return 0;
 }
 
+int mem_populate(const struct mem *mem, size_t off, size_t len)
+{
+	return populate((char *)mem->va + off, len);
+}
+
 int mem_available(uint64_t *ret_bytes)
 {
 	FILE *f = fopen("/proc/meminfo", "re");

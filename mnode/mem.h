@@ -38,6 +38,8 @@ int mem_available(uint64_t *ret_bytes);
  * mmap() said.
  */
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
+/* Of what was mapped without MEM_POPULATE: takes the memory of len bytes at off. */
+int mem_populate(const struct mem *mem, size_t off, size_t len);
 /*
  * Memory that others can have, too, and keep: a file without a name in any directory,
  * which neither grows nor shrinks any more.  As mem_map().

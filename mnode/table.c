@@ -4,32 +4,46 @@
 #include <sys/mman.h>
 #include "table.h"
 
-static int table_fill(struct table *t, const struct wrc_prog *prog,
-		      const struct wrc_geom *geom)
+static int table_map(struct table *t, const struct wrc_prog *prog,
+		     const struct wrc_geom *geom)
 {
-	int r;
-
 	t->iova = WRC_TABLE_ALIGN * (1 + prog->chain);
-	r = mem_map(geom->table_len, MEM_POPULATE, &t->mem);
-	if (r)
-		return r;
-	wrc_table_fill(prog, geom, t->iova, t->mem.va);
-	return -EAGAIN;
+	t->part = 0;
+	return mem_map(geom->table_len, 0, &t->mem);
 }
 
-static int table_check(struct table *t, struct nic *nic, uint32_t pdn,
-		       const struct wrc_prog *prog, const struct wrc_geom *geom,
-		       char why[WRC_WHY_MAX])
+static int table_fill(struct table *t, const struct wrc_prog *prog,
+		      const struct wrc_geom *geom,
+		      const struct wrc_table_part *part, char why[WRC_WHY_MAX])
 {
-	int r;
+	int r = mem_populate(&t->mem, part->off, part->len);
 
-	r = wrc_table_check(prog, geom, t->iova, t->mem.va, why);
-	if (!r && mprotect(t->mem.va, t->mem.len, PROT_READ))
+	if (r)
+		return r;
+	wrc_table_fill_part(prog, geom, t->iova, part, t->mem.va);
+	r = wrc_table_check_part(prog, geom, t->iova, part, t->mem.va, why);
+	if (!r && mprotect((char *)t->mem.va + part->off, part->len, PROT_READ))
 		r = -errno;
-	if (!r)
+	t->part++;
+	return r;
+}
+
+static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
+			   const struct wrc_prog *prog, const struct wrc_geom *geom,
+			   char why[WRC_WHY_MAX])
+{
+	struct wrc_table_part part;
+	int r = t->mem.va ? 0 : table_map(t, prog, geom);
+
+	if (r)
+		return r;
+	if (wrc_table_part(prog, geom, t->part, &part)) {
+		r = table_fill(t, prog, geom, &part, why);
+	} else {
 		r = nic->ops->mr_reg(nic, pdn, t->mem.va, geom->table_len,
 				     t->iova, NIC_REMOTE_READ, &t->key);
-	t->ready = !r;
+		t->ready = !r;
+	}
 	if (r)
 		mem_unmap(&t->mem);
 	return r;
@@ -54,12 +68,11 @@ int tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
 		return -ERANGE;
 	if (t->ready)
 		return 0;
-	if (!t->mem.va)
-		return table_fill(t, prog, geom);
-	r = table_check(t, nic, pdn, prog, geom, why);
+	r = table_make_some(t, nic, pdn, prog, geom, why);
 	if (r)
 		return r;
-	ts->bytes += t->mem.len;
+	if (t->ready)
+		ts->bytes += t->mem.len;
 	return -EAGAIN;
 }
 

@@ -17,11 +17,12 @@
 
 /**
  * struct table - one of them
- * @mem:	filled, once there is any
- * @ready:	the verifier has seen it, and the NIC knows it by @key
+ * @mem:	filled, and seen by the verifier, up to @part
+ * @ready:	all of it is, and the NIC knows it by @key
  */
 struct table {
 	struct mem mem;
+	unsigned int part;
 	bool ready;
 	uint32_t key;
 	uint64_t iova;

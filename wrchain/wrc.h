@@ -228,12 +228,21 @@ int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, const void *arena,
 		    char why[WRC_WHY_MAX]);
 /*
- * The only way to arm a chain: writes the image, verifies it, and then says with
+ * How a chain is armed: writes the image, verifies it, and then says with
  * what the loop queue's doorbell is rung.  Errors are those of the two.
  */
 int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const struct wrc_bind *bind, void *arena,
 		  char why[WRC_WHY_MAX], __u16 *ret_doorbell);
+/*
+ * The same in pieces, for who has other work to do meanwhile: 0 at the last one, -EAGAIN
+ * before.  step: 0 before the first; the image is written by that one, and is nobody's
+ * to change from then on.  After an error there is no other piece.
+ */
+int wrc_image_arm_some(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       const struct wrc_bind *bind, void *arena,
+		       unsigned int *step, char why[WRC_WHY_MAX],
+		       __u16 *ret_doorbell);
 /*
  * recycle=node: fills table_len bytes of a table, which is the same for all
  * queues of this program and geometry.  It holds, for each request, the counts,
@@ -242,6 +251,26 @@ int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
  */
 void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, void *table);
+/**
+ * struct wrc_table_part - bytes of a table that are filled and checked at once
+ * @off, @len:	where they are; parts are next to each other, in the order of their
+ *		numbers, and are some 512 KB at most
+ */
+struct wrc_table_part {
+	__u32 off, len;
+};
+
+/* Part n of all; false: there are no more. */
+bool wrc_table_part(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    unsigned int n, struct wrc_table_part *ret_part);
+/* As the whole, for who has other work to do meanwhile. */
+void wrc_table_fill_part(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, __u64 table_iova,
+			 const struct wrc_table_part *part, void *table);
+int wrc_table_check_part(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, __u64 table_iova,
+			 const struct wrc_table_part *part, const void *table,
+			 char why[WRC_WHY_MAX]);
 /*
  * The verifier's part for all of it: every word of every row.  0 or -EPERM.
  * wrc_image_check() looks only at the rows of a lap and around the wraps.

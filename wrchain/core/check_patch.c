@@ -334,10 +334,10 @@ static int hits_wanted(const struct wrc_prog *prog, __u8 source)
 	return bytes;
 }
 
-static int check_request(struct wrc_check *c, __u32 instance)
+static int check_request(struct wrc_check *c, __u32 instance, int want)
 {
 	struct wrc_sge sge[WRC_MAX_RECV_SGE];
-	int n, want = hits_wanted(c->ctx.prog, WRC_RECV);
+	int n;
 
 	n = wrc_check_recv(c, instance, sge);
 	if (n < 0)
@@ -355,14 +355,15 @@ static int check_request(struct wrc_check *c, __u32 instance)
 }
 
 /* A result in its data segments, or a WRITE into the arena. */
-static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
+static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn,
+			int want)
 {
 	const struct wrc_insn *i = &c->ctx.prog->insn[insn];
 	__u8 flags = wrc_opdef(i->op)->flags;
 	struct wrc_sge remote;
 	struct wrc_wr wr;
 	unsigned int j;
-	int n = 0, want = hits_wanted(c->ctx.prog, insn);
+	int n = 0;
 
 	if (posts_record(c, insn))
 		want += sizeof(__be32);
@@ -391,18 +392,20 @@ static int check_result(struct wrc_check *c, __u32 instance, unsigned int insn)
 int wrc_check_patches(struct wrc_check *c)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
+	int err = 0, asked = hits_wanted(prog, WRC_RECV), want[WRC_MAX_INSN];
 	unsigned int i;
 	__u32 instance;
-	int err = 0;
 
 	for (i = 0; !err && i < prog->nr_patches; i++)
 		err = check_relocation(c, &prog->patch[i]);
 	for (i = 0; !err && i < prog->nr_insn; i++)
 		err = check_open(c, i);
+	for (i = 0; i < prog->nr_insn; i++)
+		want[i] = hits_wanted(prog, i);
 	for (instance = 0; !err && instance < c->ctx.geom->depth; instance++) {
-		err = check_request(c, instance);
+		err = check_request(c, instance, asked);
 		for (i = 0; !err && i < prog->nr_insn; i++)
-			err = check_result(c, instance, i);
+			err = check_result(c, instance, i, want[i]);
 	}
 	return err;
 }

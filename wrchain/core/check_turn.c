@@ -240,25 +240,27 @@ static __u32 class_end(const struct wrc_geom *geom, const struct wrc_turn *t,
 	return r + end - at < WRC_TURN_ROWS ? r + end - at : WRC_TURN_ROWS;
 }
 
-/* One word in all the low rows that have it. */
+/* One word in some of the low rows that have it. */
 static int check_column(const struct wrc_prog *prog,
 			const struct wrc_geom *geom, __u64 iova,
 			const __u8 *table, const struct wrc_turn *t,
-			struct wrc_text *why)
+			const struct wrc_rows *rows, struct wrc_text *why)
 {
 	const __u8 *at = table + wrc_turn_row(prog, geom, t->read, 0) + t->off;
-	__u32 stride = geom->table_stride[t->read], r, end = WRC_TURN_ROWS;
+	__u32 stride = geom->table_stride[t->read], r, end = rows->end;
 	bool even = t->kind != WRC_TURN_CLASS;	/* from row to row */
 	struct wrc_column c = { .turn = t };
 
 	if (even)
 		wrc_column_init(&c, prog, geom, iova,
-				word_wanted(prog, geom, iova, t, 0),
-				word_wanted(prog, geom, iova, t, 1));
-	for (r = 0; r < WRC_TURN_ROWS;) {
+				word_wanted(prog, geom, iova, t, rows->first),
+				word_wanted(prog, geom, iova, t, rows->first + 1));
+	for (r = rows->first; r < rows->end;) {
 		if (!even) {
 			c.value = word_wanted(prog, geom, iova, t, r);
 			end = class_end(geom, t, r);
+			if (end > rows->end)
+				end = rows->end;
 		}
 		r += column_match(&c, at + r * stride, stride, end - r);
 		if (r < end)
@@ -322,32 +324,71 @@ static int check_some(struct wrc_check *c)
 	return err;
 }
 
-int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		    __u64 table_iova, const void *table, char why[WRC_WHY_MAX])
+static int check_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		     __u64 iova, const struct wrc_rows *rows, const void *table,
+		     struct wrc_text *why)
 {
-	struct wrc_text t;
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; !err && i < prog->nr_turns; i++)
+		if (prog->turn[i].read == rows->read)
+			err = check_column(prog, geom, iova, table,
+					   &prog->turn[i], rows, why);
+	return err;
+}
+
+/* Where a class begins, and ends: all between are equal. */
+static int check_high(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		      __u64 iova, const struct wrc_rows *rows, const void *table,
+		      struct wrc_text *why)
+{
 	unsigned int i;
 	__u32 r, high;
-	int err;
+	int err = 0;
 
-	wrc_text_init(&t, why, WRC_WHY_MAX);
-	err = check_choices(prog, geom, table, &t);
-	for (i = 0; !err && i < prog->nr_turns; i++)
-		if (prog->turn[i].read + 1u < prog->nr_reads)
-			err = check_column(prog, geom, table_iova, table,
-					   &prog->turn[i], &t);
-	/* Where a class begins, and ends: all between are equal. */
-	for (i = 0; !err && i < 2u * geom->table_classes; i++) {
+	for (i = 2 * rows->first; !err && i < 2 * rows->end; i++) {
 		r = WRC_TURN_ROWS - 1;
 		if (i % 2 == 0)
 			r = geom->table_class[i / 2];
 		else if (i / 2 + 1 < geom->table_classes)
 			r = geom->table_class[i / 2 + 1] - 1;
 		for (high = 0; !err && high < WRC_TURN_HIGHS; high++)
-			err = check_row(prog, geom, table_iova, table,
-					prog->nr_reads - 1, high << 16 | r,
-					&t);
+			err = check_row(prog, geom, iova, table,
+					prog->nr_reads - 1, high << 16 | r, why);
 	}
+	return err;
+}
+
+int wrc_table_check_part(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, __u64 table_iova,
+			 const struct wrc_table_part *part, const void *table,
+			 char why[WRC_WHY_MAX])
+{
+	struct wrc_rows rows;
+	struct wrc_text t;
+
+	wrc_text_init(&t, why, WRC_WHY_MAX);
+	switch (wrc_turn_rows(prog, geom, part, &rows)) {
+	case WRC_ROWS_HIGH:
+		return check_high(prog, geom, table_iova, &rows, table, &t);
+	case WRC_ROWS_LOW:
+		return check_low(prog, geom, table_iova, &rows, table, &t);
+	default:
+		return check_choices(prog, geom, table, &t);
+	}
+}
+
+int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    __u64 table_iova, const void *table, char why[WRC_WHY_MAX])
+{
+	struct wrc_table_part part;
+	unsigned int n;
+	int err = 0;
+
+	for (n = 0; !err && wrc_table_part(prog, geom, n, &part); n++)
+		err = wrc_table_check_part(prog, geom, table_iova, &part, table,
+					   why);
 	return err;
 }
 

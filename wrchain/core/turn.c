@@ -271,6 +271,66 @@ __u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	return high_row(class_of(geom, r & (WRC_TURN_ROWS - 1)), r >> 16);
 }
 
+/* ---- parts --------------------------------------------------------------------- */
+
+#define PART_CLASSES	8u
+#define PART_ROWS	0x2000u		/* of one READ */
+#define READ_PARTS	(WRC_TURN_ROWS / PART_ROWS)
+
+static unsigned int class_parts(const struct wrc_geom *geom)
+{
+	return (geom->table_classes + PART_CLASSES - 1) / PART_CLASSES;
+}
+
+bool wrc_table_part(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		    unsigned int n, struct wrc_table_part *ret_part)
+{
+	unsigned int high = class_parts(geom);
+	unsigned int choices = high + (prog->nr_reads - 1u) * READ_PARTS;
+	__u32 end;
+
+	if (n < high) {
+		end = (n + 1) * PART_CLASSES;
+		ret_part->off = n * PART_CLASSES << 16;
+		if (end > geom->table_classes)
+			end = geom->table_classes;
+		ret_part->len = (end << 16) - ret_part->off;
+	} else if (n < choices) {
+		unsigned int read = (n - high) / READ_PARTS;
+		__u32 rows = (n - high) % READ_PARTS * PART_ROWS;
+
+		ret_part->off = low_row(geom, read, rows);
+		ret_part->len = PART_ROWS * geom->table_stride[read];
+	} else {
+		ret_part->off = geom->table_choice;
+		ret_part->len = geom->table_len - geom->table_choice;
+	}
+	return n <= choices;
+}
+
+enum wrc_rows_kind wrc_turn_rows(const struct wrc_prog *prog,
+				 const struct wrc_geom *geom,
+				 const struct wrc_table_part *part,
+				 struct wrc_rows *ret_rows)
+{
+	unsigned int read;
+
+	if (part->off >= geom->table_choice)
+		return WRC_ROWS_NONE;
+	if (part->off < (__u32)geom->table_classes << 16) {
+		ret_rows->first = part->off >> 16;
+		ret_rows->end = (part->off + part->len) >> 16;
+		return WRC_ROWS_HIGH;
+	}
+	for (read = prog->nr_reads - 2u; part->off < geom->table_row[read]; read--)
+		;
+	ret_rows->read = read;
+	ret_rows->first = (part->off - geom->table_row[read]) /
+			  geom->table_stride[read];
+	ret_rows->end = ret_rows->first + part->len / geom->table_stride[read];
+	return WRC_ROWS_LOW;
+}
+
 /* ---- columns ------------------------------------------------------------------- */
 
 void wrc_column_init(struct wrc_column *c, const struct wrc_prog *prog,
@@ -370,9 +430,23 @@ static void fill_block(struct wrc_column *c, __u8 *to, __u32 stride)
 	c->value = value;
 }
 
-/* One READ's low rows, but for the class. */
+/* Rows that are followed by a request of which class. */
+static void fill_class(const struct wrc_geom *geom, __u64 iova,
+		       const struct wrc_turn *t, const struct wrc_rows *rows,
+		       __u8 *table)
+{
+	__u32 r, next;
+
+	for (r = rows->first; r < rows->end; r++) {
+		next = (r + wrc_turn_for(geom, t, 0)) & (WRC_TURN_ROWS - 1);
+		put_be(table + low_row(geom, t->read, r) + t->off,
+		       (iova + high_row(class_of(geom, next), 0)) >> 16,
+		       t->width);
+	}
+}
+
 static void fill_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		     __u64 iova, unsigned int read, __u8 *table)
+		     __u64 iova, const struct wrc_rows *rows, __u8 *table)
 {
 	struct wrc_column column[WRC_INSN_SGE];
 	unsigned int i, n = 0;
@@ -381,19 +455,23 @@ static void fill_low(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	for (i = 0; i < prog->nr_turns; i++) {
 		const struct wrc_turn *t = &prog->turn[i];
 
-		if (t->read != read || t->kind == WRC_TURN_CLASS)
+		if (t->read != rows->read)
 			continue;
+		if (t->kind == WRC_TURN_CLASS) {
+			fill_class(geom, iova, t, rows, table);
+			continue;
+		}
 		column[n].turn = t;
 		wrc_column_init(&column[n++], prog, geom, iova,
-				word_of(prog, geom, iova, t, 0),
-				word_of(prog, geom, iova, t, 1));
+				word_of(prog, geom, iova, t, rows->first),
+				word_of(prog, geom, iova, t, rows->first + 1));
 	}
-	for (x = 0; x < WRC_TURN_ROWS; x += WRC_TURN_BLOCK)
+	for (x = rows->first; x < rows->end; x += WRC_TURN_BLOCK)
 		for (i = 0; i < n; i++)
 			fill_block(&column[i],
-				   table + low_row(geom, read, x) +
+				   table + low_row(geom, rows->read, x) +
 					   column[i].turn->off,
-				   geom->table_stride[read]);
+				   geom->table_stride[rows->read]);
 }
 
 static void fill_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
@@ -410,56 +488,54 @@ static void fill_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	}
 }
 
+/* The high rows of some classes. */
 static void fill_high(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		      __u64 iova, __u32 class, __u32 x, __u8 *table)
+		      __u64 iova, const struct wrc_rows *rows, __u8 *table)
 {
-	__u32 high;
+	__u32 class, high;
 
-	for (high = 0; high < WRC_TURN_HIGHS; high++)
-		fill_row(prog, geom, iova, high << 16 | x,
-			 table + high_row(class, high));
+	for (class = rows->first; class < rows->end; class++)
+		for (high = 0; high < WRC_TURN_HIGHS; high++)
+			fill_row(prog, geom, iova,
+				 high << 16 | geom->table_class[class],
+				 table + high_row(class, high));
 }
 
-/* Into the low rows that are followed by a request of the class. */
-static void fill_class(const struct wrc_geom *geom, __u64 iova, __u32 class,
-		       const struct wrc_turn *t, __u8 *table)
+static void fill_choices(const struct wrc_prog *prog, __u8 *opcode)
 {
-	__u32 end = class + 1u < geom->table_classes ?
-			    geom->table_class[class + 1] : WRC_TURN_ROWS;
-	__u32 at;
+	unsigned int i;
 
-	for (at = geom->table_class[class]; at < end; at++)
-		put_be(table + t->off +
-			       low_row(geom, t->read,
-				       at - wrc_turn_for(geom, t, 0)),
-		       (iova + high_row(class, 0)) >> 16, t->width);
+	for (i = 0; i < WRC_CHOICES; i++)
+		opcode[i] = wrc_choice(prog, i);
 }
 
-/* All that has to do with classes. */
-static void fill_classes(const struct wrc_prog *prog,
-			 const struct wrc_geom *geom, __u64 iova, __u8 *table)
+void wrc_table_fill_part(const struct wrc_prog *prog,
+			 const struct wrc_geom *geom, __u64 table_iova,
+			 const struct wrc_table_part *part, void *table)
 {
-	unsigned int class, i;
+	struct wrc_rows rows;
+	__u8 *at = table;
 
-	for (class = 0; class < geom->table_classes; class++) {
-		fill_high(prog, geom, iova, class, geom->table_class[class],
-			  table);
-		for (i = 0; i < prog->nr_turns; i++)
-			if (prog->turn[i].kind == WRC_TURN_CLASS)
-				fill_class(geom, iova, class, &prog->turn[i],
-					   table);
+	memset(at + part->off, 0, part->len);
+	switch (wrc_turn_rows(prog, geom, part, &rows)) {
+	case WRC_ROWS_HIGH:
+		fill_high(prog, geom, table_iova, &rows, table);
+		break;
+	case WRC_ROWS_LOW:
+		fill_low(prog, geom, table_iova, &rows, table);
+		break;
+	case WRC_ROWS_NONE:
+		fill_choices(prog, at + geom->table_choice);
+		break;
 	}
 }
 
 void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, void *table)
 {
-	unsigned int i;
+	struct wrc_table_part part;
+	unsigned int n;
 
-	memset(table, 0, geom->table_len);
-	for (i = 0; i < WRC_CHOICES; i++)
-		((__u8 *)table)[geom->table_choice + i] = wrc_choice(prog, i);
-	for (i = 0; i + 1 < prog->nr_reads; i++)
-		fill_low(prog, geom, table_iova, i, table);
-	fill_classes(prog, geom, table_iova, table);
+	for (n = 0; wrc_table_part(prog, geom, n, &part); n++)
+		wrc_table_fill_part(prog, geom, table_iova, &part, table);
 }

@@ -76,6 +76,23 @@ __u64 wrc_turn_row(const struct wrc_prog *prog, const struct wrc_geom *geom,
 __u32 wrc_turn_for(const struct wrc_geom *geom, const struct wrc_turn *turn,
 		   __u32 r);
 
+/* What a part of a table has; of opcodes there are no rows. */
+enum wrc_rows_kind {
+	WRC_ROWS_HIGH,		/* the rows of classes first to end - 1 */
+	WRC_ROWS_LOW,		/* rows first to end - 1 of READ number `read` */
+	WRC_ROWS_NONE,
+};
+
+struct wrc_rows {
+	unsigned int read;
+	__u32 first, end;
+};
+
+enum wrc_rows_kind wrc_turn_rows(const struct wrc_prog *prog,
+				 const struct wrc_geom *geom,
+				 const struct wrc_table_part *part,
+				 struct wrc_rows *ret_rows);
+
 /**
  * struct wrc_column - one word of the low rows, from row to row
  * @turn:	which
@@ -91,7 +108,7 @@ struct wrc_column {
 	__u64 value, step, end, size;
 };
 
-/* At row 0, of a word that is first there and second in row 1.  Not of a CLASS. */
+/* At a row whose word is first, and second in the next one.  Not of a CLASS. */
 void wrc_column_init(struct wrc_column *c, const struct wrc_prog *prog,
 		     const struct wrc_geom *geom, __u64 table_iova,
 		     __u64 first, __u64 second);

@@ -20,6 +20,46 @@ int wrc_arm_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 	return err;
 }
 
+/* Which rules at once: about as long each as writing the image. */
+#define RULE(name) (1u << WRC_RULE_##name)
+enum {
+	PASS_WQES = RULE(FORM) | RULE(KEY) | RULE(ADDRESS) | RULE(ATOMIC) |
+		    RULE(INDEX) | RULE(BALANCE) | RULE(RQ),
+	PASS_PATCHES = RULE(PATCH),
+	PASS_RUN = RULE(ORDER) | RULE(ANSWER) | RULE(FLOW) | RULE(MOVE),
+	PASS_ROWS = RULE(OWN) | RULE(TABLE) | RULE(KEYED) | RULE(GRACE),
+};
+
+_Static_assert((PASS_WQES | PASS_PATCHES | PASS_RUN | PASS_ROWS) == WRC_ALL_RULES,
+	       "no rule is left out");
+
+int wrc_image_arm_some(const struct wrc_prog *prog, const struct wrc_geom *geom,
+		       const struct wrc_bind *bind, void *arena,
+		       unsigned int *step, char why[WRC_WHY_MAX],
+		       __u16 *ret_doorbell)
+{
+	static const unsigned int passes[] = {
+		PASS_WQES, PASS_PATCHES, PASS_RUN, PASS_ROWS,
+	};
+	const unsigned int nr = sizeof(passes) / sizeof(passes[0]);
+	int err;
+
+	why[0] = 0;
+	if (*step > nr)
+		return -EINVAL;
+	if (*step)
+		err = wrc_check_rules(prog, geom, bind, arena,
+				      passes[*step - 1], why);
+	else
+		err = wrc_image_write(prog, geom, bind, arena);
+	if (err)
+		return err;
+	if (++*step <= nr)
+		return -EAGAIN;
+	*ret_doorbell = geom->start_bb;
+	return 0;
+}
+
 int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		  const struct wrc_bind *bind, void *arena,
 		  char why[WRC_WHY_MAX], __u16 *ret_doorbell)

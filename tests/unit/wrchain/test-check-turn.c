@@ -3,6 +3,7 @@
  * The verifier and recycle=node: tables with one word wrong, and programs that
  * renew their words too late, in part, or not at all.
  */
+#include <stdlib.h>
 #include "core/build.h"
 #include "core/turn.h"
 #include "prog/parts.h"
@@ -101,6 +102,72 @@ static void wrong_anywhere(void **state)
 		if (t->kind == WRC_TURN_HIGH)
 			p[-1] ^= 1;
 	}
+	bench_close(&b);
+}
+
+/* ---- parts ------------------------------------------------------------------ */
+
+/* Each byte is of one part, and each part is filled by itself, in any order. */
+static void parts(void **state)
+{
+	struct wrc_table_part part;
+	unsigned int n;
+	uint32_t end;
+	uint8_t *anew;
+	struct bench b;
+
+	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
+		bench_open_node(&b, chain, chain % 2, 8);
+		anew = malloc(b.geom.table_len);
+		assert_non_null(anew);
+		memset(anew, 0x5a, b.geom.table_len);
+		for (n = 0, end = 0; wrc_table_part(&b.prog, &b.geom, n, &part); n++) {
+			assert_int_equal(part.off, end);
+			assert_in_range(part.len, 1, 1 << 20);
+			end += part.len;
+		}
+		assert_int_equal(end, b.geom.table_len);
+		assert_false(wrc_table_part(&b.prog, &b.geom, n + 1, &part));
+		while (n--) {
+			wrc_table_part(&b.prog, &b.geom, n, &part);
+			wrc_table_fill_part(&b.prog, &b.geom, b.bind.table_iova,
+					    &part, anew);
+		}
+		assert_memory_equal(anew, b.table, b.geom.table_len);
+		free(anew);
+		bench_close(&b);
+	}
+}
+
+static void expect_wrong_in(struct bench *b, const struct wrc_turn *t, uint32_t r)
+{
+	uint8_t *p = word(b, t, r);
+	char why[WRC_WHY_MAX];
+	struct wrc_table_part part;
+	unsigned int n;
+
+	*p ^= 1;
+	for (n = 0; wrc_table_part(&b->prog, &b->geom, n, &part); n++) {
+		bool is_in = p >= b->table + part.off &&
+			     p < b->table + part.off + part.len;
+
+		assert_int_equal(wrc_table_check_part(&b->prog, &b->geom,
+						      b->bind.table_iova, &part,
+						      b->table, why),
+				 is_in ? -EPERM : 0);
+	}
+	*p ^= 1;
+}
+
+/* The first and the last row of a part are its own. */
+static void wrong_in_part(void **state)
+{
+	static const uint32_t at[] = { 0, 0x1fff, 0x2000, 0xffff };
+	struct bench b;
+
+	bench_open_node(&b, ODRP_WIRE_LOAD, true, 8);
+	for (unsigned int i = 0; i < b.prog.nr_turns; i++)
+		expect_wrong_in(&b, &b.prog.turn[i], at[i % 4]);
 	bench_close(&b);
 }
 
@@ -442,6 +509,8 @@ int main(void)
 		cmocka_unit_test(good),
 		cmocka_unit_test(wrong_words),
 		cmocka_unit_test(wrong_anywhere),
+		cmocka_unit_test(parts),
+		cmocka_unit_test(wrong_in_part),
 		cmocka_unit_test(wrong_rows),
 		cmocka_unit_test(wrong_choices),
 		cmocka_unit_test(forgotten),
