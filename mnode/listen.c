@@ -288,6 +288,12 @@ static struct asked *asked_copy(const struct asked *asked)
 	return copy;
 }
 
+static void asked_free(struct asked *asked)
+{
+	explicit_bzero(asked, sizeof(*asked));
+	free(asked);
+}
+
 /*
  * Also while draining: who is asked to leave needs its pages to do so.  He waits until
  * all that was before stands still and is settled.  If he is refused then, the session
@@ -352,14 +358,24 @@ void manager_settled(struct manager *m, struct sess *s, int r)
 		hello_refuse_errno(&no, r);
 		conn_reject(m, asked->ev.id, &asked->seal, &no);
 	}
-	explicit_bzero(asked, sizeof(*asked));
-	free(asked);
+	asked_free(asked);
 }
 
 /* ---- I/O ------------------------------------------------------------------------ */
 
-static int queue_arm(struct manager *m, struct sess *s, const struct hello *hello,
-		     struct queue **ret_queue)
+static void log_unarmed(const struct sess *s, const struct wrc_prog *prog, int r,
+			const char *why)
+{
+	if (r == -EPERM)
+		log_error("chain %s is not armed: %s", prog->name, why);
+	else
+		log_warning("session %" PRIu64 ": the agent cannot create a queue "
+			    "pair for chain %s: %s",
+			    s->id, prog->name, strerror(-r));
+}
+
+static int queue_make(struct manager *m, struct sess *s, const struct hello *hello,
+		      struct queue **ret_queue)
 {
 	const struct wrc_prog *prog = manager_prog(m, s, hello->chain);
 	const struct queue_on on = {
@@ -378,15 +394,64 @@ static int queue_arm(struct manager *m, struct sess *s, const struct hello *hell
 			    m->pool.nr_free, prog->name, s->instances);
 		return r;
 	}
-	r = queue_new(&on, prog, s->instances, pages, ret_queue, why);
+	r = queue_begin(&on, prog, s->instances, pages, ret_queue, why);
 	if (r && wrc_has_register(prog))
 		lend_unarm(&m->lender, s, s->instances, pages);
-	if (r == -EPERM)
-		log_error("chain %s is not armed: %s", prog->name, why);
-	else if (r)
-		log_warning("session %" PRIu64 ": the agent cannot create a queue "
-			    "pair for chain %s: %s",
-			    s->id, prog->name, strerror(-r));
+	if (r)
+		log_unarmed(s, prog, r, why);
+	return r;
+}
+
+/* Of the connection that waits for it; NULL: none does. */
+static struct queue *sess_arming(const struct sess *s)
+{
+	const struct hello *hello = s->waiting ? &s->waiting->hello : NULL;
+	struct queue *q = hello && hello->role == ODRP_WIRE_IO ?
+				  s->queues[hello->queue][hello->chain] : NULL;
+
+	return q && q->arming && !q->closing ? q : NULL;
+}
+
+static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
+			const struct asked *asked)
+{
+	const struct hello *hello = &asked->hello;
+	uint8_t priv[ODRP_WIRE_REP_PRIV_MAX]
+		__attribute__((aligned(8)));
+	uint16_t depth = hello->depth < s->depth ? hello->depth : s->depth;
+	int r;
+
+	manager_limit_queue(m, s, q);
+	/* From the accept on it may store. */
+	if (!s->had_queue)
+		sess_keep(s);
+	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
+	if (r >= 0)
+		r = conn_accept(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
+	if (r)
+		return r;
+	q->cm_id = asked->ev.id;
+	s->had_queue = true;
+	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
+		  q->prog->name, hello->queue);
+	return 0;
+}
+
+/* A piece of it, or all that is left if nothing has to be verified. */
+static int queue_arm(struct manager *m, struct sess *s, struct queue *q,
+		     const struct asked *asked)
+{
+	char why[WRC_WHY_MAX] = "";
+	int r = q->arming ? queue_arm_some(q, why) : 0;
+
+	if (r == -EAGAIN)
+		return r;
+	if (r)
+		log_unarmed(s, q->prog, r, why);
+	else
+		r = queue_accept(m, s, q, asked);
+	if (r)
+		manager_close_queue(m, s, asked->hello.queue, asked->hello.chain);
 	return r;
 }
 
@@ -402,9 +467,6 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 {
 	const struct hello *hello = &asked->hello;
 	struct sess *s = manager_find_wire(m, hello->session);
-	uint8_t priv[ODRP_WIRE_REP_PRIV_MAX]
-		__attribute__((aligned(8)));
-	uint16_t depth;
 	struct queue *q;
 	int r;
 
@@ -422,27 +484,19 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 		s->waiting = asked_copy(asked);
 		return s->waiting ? 0 : hello_refuse_errno(no, -ENOMEM);
 	}
-	r = queue_arm(m, s, hello, &q);
+	r = queue_make(m, s, hello, &q);
 	if (r)
 		return hello_refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
-	manager_limit_queue(m, s, q);
-	depth = hello->depth < s->depth ? hello->depth : s->depth;
-	/* From the accept on it may store. */
-	if (!s->had_queue)
-		sess_keep(s);
-	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
-	if (r >= 0)
-		r = conn_accept(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
-	if (r) {
+	if (q->arming) {
+		s->waiting = asked_copy(asked);
+		if (s->waiting)
+			return 0;
 		manager_close_queue(m, s, hello->queue, hello->chain);
-		return hello_refuse_errno(no, r);
+		return hello_refuse_errno(no, -ENOMEM);
 	}
-	q->cm_id = asked->ev.id;
-	s->had_queue = true;
-	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
-		  q->prog->name, hello->queue);
-	return 0;
+	r = queue_arm(m, s, q, asked);
+	return r ? hello_refuse_errno(no, r) : 0;
 }
 
 /* ---- events --------------------------------------------------------------------- */
@@ -545,8 +599,41 @@ void manager_unwait(struct manager *m, struct sess *s)
 		return;
 	s->waiting = NULL;
 	asked_serve(m, asked);
-	explicit_bzero(asked, sizeof(*asked));
-	free(asked);
+	asked_free(asked);
+}
+
+static void sess_arm_some(struct manager *m, struct sess *s, struct queue *q)
+{
+	struct asked *asked = s->waiting;
+	struct hello_no no;
+	int r = queue_arm(m, s, q, asked);
+
+	if (r == -EAGAIN)
+		return;
+	s->waiting = NULL;
+	if (r) {
+		hello_refuse_errno(&no, r);
+		conn_reject(m, asked->ev.id, &asked->seal, &no);
+	}
+	asked_free(asked);
+}
+
+bool manager_arm_some(struct manager *m)
+{
+	unsigned int i;
+	struct queue *q;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[(m->next_arm + i) % m->nr_sess];
+
+		q = sess_arming(s);
+		if (!q)
+			continue;
+		m->next_arm += i + 1;
+		sess_arm_some(m, s, q);
+		return true;
+	}
+	return false;
 }
 
 bool manager_open_some(struct manager *m)
@@ -580,6 +667,9 @@ static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 		return true;
 	}
 	if (s->waiting && s->waiting->ev.id == id) {
+		if (sess_arming(s))
+			manager_close_queue(m, s, s->waiting->hello.queue,
+					    s->waiting->hello.chain);
 		sess_drop_waiting(s);
 		return true;
 	}

@@ -411,7 +411,7 @@ static void stop_again(struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q) {
-		if (!q->cm_id)
+		if (!q->cm_id && !q->arming)
 			close_later(s, q);
 	}
 }
@@ -733,11 +733,26 @@ static bool settle_some(struct manager *m)
 	return false;
 }
 
+/* A piece of one of them, which takes some milliseconds; then it is another one's turn.
+ * True: there is more to do at once. */
+static bool work_some(struct manager *m)
+{
+	static bool (*const jobs[])(struct manager *m) = {
+		close_some, manager_open_some, manager_arm_some, adopt_some,
+		settle_some, prepare_some, drop_keys, free_old,
+	};
+	const unsigned int nr = sizeof(jobs) / sizeof(jobs[0]);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (jobs[m->next_job++ % nr](m))
+			return true;
+	return false;
+}
+
 enum lend_todo manager_work(struct manager *m)
 {
-	bool shaking = door_work(&m->door);
-	bool more = close_some(m) | manager_open_some(m) | adopt_some(m) |
-		    settle_some(m) | prepare_some(m) | drop_keys(m) | free_old(m);
+	bool shaking = door_work(&m->door), more = work_some(m);
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 

@@ -39,6 +39,7 @@
  * @ending:	no newcomers; nobody is left, or nobody is let in again
  * @rejects:	refused hellos, by status
  * @executed:	requests by chain, of sessions that are gone
+ * @next_job, @next_arm: whose turn it is, counted on and on
  * @longest_turn_ns: of the event loop, which says it
  */
 struct manager {
@@ -68,6 +69,7 @@ struct manager {
 	uint64_t queues_broken;
 	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
+	unsigned int next_job, next_arm;
 	uint64_t longest_turn_ns;
 };
 
@@ -95,6 +97,9 @@ uint64_t manager_withheld_pages(const struct manager *m);
 void manager_events(struct manager *m);
 /* A piece of what newcomers wait for; true: there may be more.  (listen.c) */
 bool manager_open_some(struct manager *m);
+/* A piece of arming a chain for which somebody waits, of each session in turn.  True:
+ * there may be more. */
+bool manager_arm_some(struct manager *m);
 /* The session is ready, or gone: what becomes of a request that waits.  (listen.c) */
 void manager_unwait(struct manager *m, struct sess *s);
 void manager_forget_waiting(struct manager *m, struct sess *s);

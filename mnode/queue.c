@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Arming: program -> geometry -> memory and keys -> queue pairs -> image ->
- * verifier -> doorbell.  From then on the NIC needs nobody.  A queue that needs no
+ * Arming: program -> geometry -> memory and keys -> queue pairs -> image; then, in
+ * pieces, verifier -> doorbell.  From then on the NIC needs nobody.  A queue that needs no
  * chain has a queue pair and that is all.
  */
 #include <endian.h>
@@ -230,15 +230,22 @@ static bool free_qps(struct queue *q)
 	return !destroy_qp(q, &q->client_qpn) && !loop && !far;
 }
 
-/* *ret_doorbell arms it: there is one only for what the verifier has passed. */
 static int write_image(struct queue *q, const struct queue_on *on,
-		       const __u64 *pages, char why[WRC_WHY_MAX],
-		       uint16_t *ret_doorbell)
+		       const __u64 *pages, char why[WRC_WHY_MAX])
 {
 	const struct ring *ring = on->ring;
 	const struct tt *tt = on->tt;
 	struct pool *pool = q->pool;
-	struct wrc_bind bind = {
+	uint16_t doorbell;
+	int r = 0;
+
+	if (wrc_has_register(q->prog)) {
+		q->pages = calloc(q->geom.depth, sizeof(*pages));
+		if (!q->pages)
+			return -ENOMEM;
+		memcpy(q->pages, pages, q->geom.depth * sizeof(*pages));
+	}
+	q->bind = (struct wrc_bind){
 		.client_qpn = q->client_qpn, .client_rcqn = q->client_rcqn,
 		.loop_qpn = q->loop_qpn, .loop_scqn = q->loop_scqn,
 		.arena_iova = (uintptr_t)q->arena.va,
@@ -253,18 +260,16 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		.log_free_ring = ring->log_len,
 		.pool_key = q->keys ? q->keys->page_key : pool->page_key,
 		.pool_len = pool->pages * ODRP_WIRE_PAGE_SIZE,
-		.pages = pages,
+		.pages = q->pages,
 		.fence_orders = pool->nic->node->fence_orders,
 	};
-	int r = 0;
-
 	if (q->prog->node)
 		r = tables_bind(&pool->tables, pool->nic, pool->pdn, q->prog,
-				&q->geom, &bind, why);
-	if (r)
-		return r;
-	return wrc_image_arm(q->prog, &q->geom, &bind, q->arena.va, why,
-			     ret_doorbell);
+				&q->geom, &q->bind, why);
+	if (!r)
+		r = wrc_image_arm_some(q->prog, &q->geom, &q->bind, q->arena.va,
+				       &q->step, why, &doorbell);
+	return r == -EAGAIN ? 0 : r;
 }
 
 /* ---- the whole -------------------------------------------------------------- */
@@ -324,13 +329,11 @@ static void free_bare(struct queue *q)
 	mem_unmap(&q->far);
 }
 
-int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
-	      uint32_t instances, const __u64 *pages,
-	      struct queue **ret_queue, char why[WRC_WHY_MAX])
+int queue_begin(const struct queue_on *on, const struct wrc_prog *prog,
+		uint32_t instances, const __u64 *pages,
+		struct queue **ret_queue, char why[WRC_WHY_MAX])
 {
-	struct nic *nic = on->pool->nic;
 	struct queue *q = calloc(1, sizeof(*q));
-	uint16_t doorbell;
 	int r;
 
 	why[0] = 0;
@@ -359,15 +362,10 @@ int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	r = make_qps(q);
 	if (r)
 		goto free_cq;
-	r = write_image(q, on, pages, why, &doorbell);
+	r = write_image(q, on, pages, why);
 	if (r)
 		goto free_qp;
-	r = join(q);
-	if (r)
-		goto free_qp;
-	r = nic->ops->qp_doorbell(nic, q->loop_qpn, doorbell);
-	if (r)
-		goto free_qp;
+	q->arming = true;
 	*ret_queue = q;
 	return 0;
 
@@ -379,7 +377,50 @@ free_cq:
 free_mem:
 	free_memory(q);
 free_queue:
+	free(q->pages);
 	free(q);
+	return r;
+}
+
+/* There is a value for the doorbell only for what the verifier has passed. */
+int queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
+{
+	struct nic *nic = nic_of(q);
+	uint16_t doorbell;
+	int r;
+
+	r = wrc_image_arm_some(q->prog, &q->geom, &q->bind, q->arena.va, &q->step,
+			       why, &doorbell);
+	if (!r)
+		r = join(q);
+	if (!r)
+		r = nic->ops->qp_doorbell(nic, q->loop_qpn, doorbell);
+	if (r)
+		return r;
+	q->arming = false;
+	free(q->pages);
+	q->pages = NULL;
+	return 0;
+}
+
+int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
+	      uint32_t instances, const __u64 *pages,
+	      struct queue **ret_queue, char why[WRC_WHY_MAX])
+{
+	struct queue *q;
+	int r = queue_begin(on, prog, instances, pages, &q, why);
+
+	if (r)
+		return r;
+	while (q->arming && !r) {
+		r = queue_arm_some(q, why);
+		if (r == -EAGAIN)
+			r = 0;
+	}
+	if (r)
+		queue_free(q);
+	else
+		*ret_queue = q;
 	return r;
 }
 
@@ -415,6 +456,7 @@ void queue_free(struct queue *q)
 		free_cqs(q);
 		free_memory(q);
 	}
+	free(q->pages);
 	free(q);
 }
 

@@ -27,6 +27,8 @@ struct tt {
  * @cm_id:	its connection; 0: it is gone, and the queue is here only because it
  *		does not stop
  * @closing:	it is to be stopped, when its turn comes
+ * @arming:	the verifier has not seen all of it yet, and nothing runs
+ * @bind, @pages, @step: how far that is; of no use afterwards
  * @keys:	translation in the NIC; else NULL
  * @arena_rkey, @far_qpn, @far: with keys: what the loop queue pair is connected to,
  *		and by which key it reaches the arena
@@ -43,6 +45,10 @@ struct queue {
 	struct wrc_geom geom;
 	uint32_t cm_id;
 	bool closing;
+	bool arming;
+	struct wrc_bind bind;
+	__u64 *pages;
+	unsigned int step;
 	const struct keys *keys;
 	bool bare;
 	struct mem arena, far;
@@ -69,10 +75,18 @@ void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
 		     const char *name);
 
 /*
- * Makes, links, verifies and arms.  pages: one for each instance, if they hold
- * one (wrc_has_register()).  -EPERM: the verifier refused, with its sentence in
- * why.
+ * Makes and links.  pages: one for each instance, if they hold one
+ * (wrc_has_register()).
  */
+int queue_begin(const struct queue_on *on, const struct wrc_prog *prog,
+		uint32_t instances, const __u64 *pages,
+		struct queue **ret_queue, char why[WRC_WHY_MAX]);
+/*
+ * A piece of verifying and arming, as long as it is arming.  0: it is armed; -EAGAIN:
+ * there is more; -EPERM: the verifier refused, with its sentence in why.
+ */
+int queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
+/* All of it at once. */
 int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	      uint32_t instances, const __u64 *pages,
 	      struct queue **ret_queue, char why[WRC_WHY_MAX]);

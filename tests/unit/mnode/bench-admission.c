@@ -18,7 +18,7 @@
 #include "bed/agent.h"
 
 #define QUEUES	8
-#define DEPTH	256
+#define DEPTH	512
 
 static struct bed bed;
 static uint64_t longest_ns, longest_cpu_ns, nr_turns;

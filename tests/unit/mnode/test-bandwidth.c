@@ -197,7 +197,7 @@ static uint64_t honest_ns(bool beside, const char *most)
 	load_init(&load, &bed, 0, SLOTS, 1);
 	load_run(&load, 200);
 	began = bed.now;
-	load_run(&load, 800);
+	load_run(&load, 8000);
 	ns = bed.now - began;
 	load_verify(&load);
 	load_fini(&load);
@@ -206,12 +206,16 @@ static uint64_t honest_ns(bool beside, const char *most)
 	return ns;
 }
 
+/* With keys the NIC's time goes to invalidates, which move no bytes. */
 static void test_beside(void **state)
 {
-	uint64_t alone = honest_ns(false, NULL);
-	uint64_t limited = honest_ns(true, "32M");
+	uint64_t alone, limited;
 
-	print_message("800 requests: %lu us alone, %lu us beside a greedy one of 32 MB/s\n",
+	if (bed_keyed)
+		skip();
+	alone = honest_ns(false, NULL);
+	limited = honest_ns(true, "32M");
+	print_message("8000 requests: %lu us alone, %lu us beside a greedy one of 32 MB/s\n",
 		      (unsigned long)alone / 1000, (unsigned long)limited / 1000);
 	assert_in_range(limited, 1, alone * 12 / 10);
 }

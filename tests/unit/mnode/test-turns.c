@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What one turn of the agent's loop does for a session that is resumed, or that ends, is
+ * What one turn of the agent's loop does for a session that comes, is resumed, or ends, is
  * bounded, however large its ring and however many its queues; and nobody has its ring
  * or its pages before all of it is done.
  */
@@ -21,6 +21,13 @@ static struct load load;
 static uint64_t in_turn, most_in_turn, nr_slots;
 static unsigned int stops_in_turn, most_stops, nr_stops;
 static unsigned int tables_in_turn, nr_bound;
+static unsigned int arms_in_turn, nr_arms;
+
+/* A compute node waits for its connections; else the agent is slower than it. */
+static bool waits = true;
+
+/* Once, when a chain is half armed. */
+static void (*while_arming)(struct sess *s);
 
 /* Once, when the ring is half in order. */
 static void (*in_the_middle)(struct sess *s);
@@ -48,6 +55,9 @@ int __real_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 int __wrap_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 		       const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       struct wrc_bind *bind, char why[WRC_WHY_MAX]);
+
+int __real_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
+int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
 
 static struct sess *sess(void)
 {
@@ -77,7 +87,16 @@ int __wrap_queue_stop(struct queue *q)
 	return __real_queue_stop(q);
 }
 
-/* A half of one table at a time. */
+/* A piece of one chain, and nobody has it before the last one. */
+int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
+{
+	nr_arms++;
+	assert_int_equal(++arms_in_turn, 1);
+	assert_int_equal(q->cm_id, 0);
+	return __real_queue_arm_some(q, why);
+}
+
+/* A part of one table at a time. */
 int __wrap_tables_make_some(struct tables *ts, struct nic *nic, uint32_t pdn,
 			    const struct wrc_prog *prog, const struct wrc_geom *geom,
 			    char why[WRC_WHY_MAX])
@@ -106,6 +125,32 @@ bool __wrap_lend_collect(struct lender *l, struct sess *s)
 	return __real_lend_collect(l, s);
 }
 
+static bool is_arming(struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q)
+		if (q->arming && !q->closing && q->step > 2)
+			return true;
+	return false;
+}
+
+/* Its pages are there. */
+static void look_at_arming(struct manager *m)
+{
+	struct sess *s = m->nr_sess ? m->sess[0] : NULL;
+	void (*act)(struct sess *s) = while_arming;
+	struct check_result res;
+
+	if (!act || !s || !is_arming(s))
+		return;
+	assert_int_equal(check_pages(m, &res), 0);
+	assert_true(check_ok(&res));
+	while_arming = NULL;
+	act(s);
+}
+
 /* Nobody is connected before all is done, and no page is lost meanwhile. */
 static void look_at_turn(struct manager *m)
 {
@@ -130,11 +175,14 @@ enum lend_todo __wrap_manager_work(struct manager *m)
 {
 	enum lend_todo todo;
 
+	if (!waits)
+		return LEND_WAIT;
 	in_turn = 0;
 	stops_in_turn = 0;
-	tables_in_turn = 0;
+	tables_in_turn = arms_in_turn = 0;
 	todo = __real_manager_work(m);
 	look_at_turn(m);
+	look_at_arming(m);
 	return todo;
 }
 
@@ -150,7 +198,7 @@ static void count_anew(void)
 	stops_in_turn = most_stops = nr_stops = 0;
 }
 
-static struct cnode *open_one(uint64_t pool, unsigned int queues)
+static void open_agent(uint64_t pool, unsigned int queues)
 {
 	struct bed_options o;
 
@@ -159,7 +207,20 @@ static struct cnode *open_one(uint64_t pool, unsigned int queues)
 	o.conf.queues = queues;
 	o.conf.dead_ms = 60000;
 	bed_open(&bed, &o, 1);
-	in_the_middle = NULL;
+	in_the_middle = while_arming = NULL;
+}
+
+/* A compute node that waits for its connections as long as it may. */
+static bool impatient(void *arg)
+{
+	return waits && bed_pump(arg);
+}
+
+static struct cnode *open_one(uint64_t pool, unsigned int queues)
+{
+	open_agent(pool, queues);
+	bed.nodes[0].cfg.pump = impatient;
+	waits = true;
 	bed_connect(&bed, 0, pool / ODRP_WIRE_PAGE_SIZE, queues, 7);
 	load_init(&load, &bed, 0, SLOTS, 1);
 	load_run(&load, 300);
@@ -211,6 +272,136 @@ static void test_tables_by_turns(void **state)
 	close_one();
 }
 
+/* ---- chains ------------------------------------------------------------------------- */
+
+static void test_chains_by_turns(void **state)
+{
+	nr_bound = nr_arms = 0;
+	open_one(4 << 20, QUEUES);
+	assert_true(nr_arms > 2 * nr_bound);
+	goes_on();
+	close_one();
+}
+
+static void lose_patience(struct sess *s)
+{
+	waits = false;
+}
+
+static void evict(struct sess *s)
+{
+	manager_kill(&bed.m, s, WHY_EVICTED);
+}
+
+static void pause_all(struct sess *s)
+{
+	manager_pause(&bed.m);
+}
+
+/* Refused, or gone: what was half armed is not there any more, and lost no page. */
+static void ends_while_arming(void (*act)(struct sess *s))
+{
+	struct cnode_config *cfg;
+	struct cnode_refusal no;
+	struct cnode *c;
+
+	open_agent(4 << 20, 2);
+	cfg = &bed.nodes[0].cfg;
+	cfg->nr_slots = SLOTS;
+	cfg->queues = 2;
+	cfg->depth = 7;
+	cfg->pump = impatient;
+	waits = true;
+	while_arming = act;
+	assert_int_not_equal(cnode_open(cfg, &c, &no), 0);
+	assert_null(while_arming);
+	waits = true;
+	bed_settle(&bed);
+	bed_check(&bed, 0);
+	assert_int_equal(manager_armed_pages(&bed.m), 0);
+	bed_close(&bed);
+}
+
+static void test_evicted_while_arming(void **state)
+{
+	ends_while_arming(evict);
+}
+
+static void test_gone_while_arming(void **state)
+{
+	ends_while_arming(lose_patience);
+}
+
+static void test_paused_while_arming(void **state)
+{
+	ends_while_arming(pause_all);
+}
+
+static int connect_again(struct cnode *c)
+{
+	struct cnode_refusal no;
+
+	return cnode_reconnect(c, 0, ODRP_WIRE_UNMAPPED_STORE, &no);
+}
+
+static uint32_t gone_id;
+static const struct nic_ops *real_ops;
+
+static int event_gone(struct nic *nic, struct nic_event *ev)
+{
+	if (!gone_id)
+		return real_ops->event(nic, ev);
+	*ev = (struct nic_event){ .type = NIC_GONE, .id = gone_id };
+	gone_id = 0;
+	return 0;
+}
+
+static void say_gone(struct sess *s)
+{
+	gone_id = s->waiting->ev.id;
+	manager_events(&bed.m);
+}
+
+/* One connection of a session that stays. */
+static void test_one_gone_while_arming(void **state)
+{
+	struct cnode *c = open_one(4 << 20, 2);
+	uint64_t armed = manager_armed_pages(&bed.m);
+	struct nic_ops ops = *bed.nic->ops;
+
+	real_ops = bed.nic->ops;
+	ops.event = event_gone;
+	bed.nic->ops = &ops;
+	while_arming = say_gone;
+	assert_int_not_equal(connect_again(c), 0);
+	assert_null(while_arming);
+	bed.nic->ops = real_ops;
+	bed_settle(&bed);
+	bed_check(&bed, load.mapped);
+	assert_true(manager_armed_pages(&bed.m) < armed);
+	assert_int_equal(connect_again(c), 0);
+	assert_int_equal(manager_armed_pages(&bed.m), armed);
+	goes_on();
+	close_one();
+}
+
+static void look_at_all(struct sess *s)
+{
+	__real_manager_tick(&bed.m, 1);
+}
+
+/* That nothing runs yet is no reason to stop it. */
+static void test_looked_at_while_arming(void **state)
+{
+	struct cnode *c = open_one(4 << 20, 2);
+
+	while_arming = look_at_all;
+	assert_int_equal(connect_again(c), 0);
+	assert_null(while_arming);
+	goes_on();
+	close_one();
+}
+
 /* ---- the ring ---------------------------------------------------------------------- */
 
 static void test_ring_by_turns(void **state)
@@ -228,11 +419,6 @@ static void test_ring_by_turns(void **state)
 		goes_on();
 	}
 	close_one();
-}
-
-static void evict(struct sess *s)
-{
-	manager_kill(&bed.m, s, WHY_EVICTED);
 }
 
 /* All of it goes back, and who waits hears it. */
@@ -270,11 +456,6 @@ static void test_nobody_waits(void **state)
 	assert_int_equal(resume(c), 0);
 	goes_on();
 	close_one();
-}
-
-static void pause_all(struct sess *s)
-{
-	manager_pause(&bed.m);
 }
 
 /* The agent ends: who waits comes again, and finds the next one. */
@@ -406,7 +587,6 @@ static void test_taken_over_by_turns(void **state)
 
 static uint32_t released[4 * CHAINS];
 static unsigned int nr_released;
-static const struct nic_ops *real_ops;
 
 static void release_once(struct nic *nic, uint32_t id)
 {
@@ -485,6 +665,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables_by_turns),
+		cmocka_unit_test(test_chains_by_turns),
+		cmocka_unit_test(test_evicted_while_arming),
+		cmocka_unit_test(test_gone_while_arming),
+		cmocka_unit_test(test_paused_while_arming),
+		cmocka_unit_test(test_one_gone_while_arming),
+		cmocka_unit_test(test_looked_at_while_arming),
 		cmocka_unit_test(test_ring_by_turns),
 		cmocka_unit_test(test_evicted_meanwhile),
 		cmocka_unit_test(test_nobody_waits),
