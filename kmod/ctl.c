@@ -106,35 +106,24 @@ static int parse_ipv4(const char *key, const char *val, struct sockaddr_in *ret)
 	return 0;
 }
 
-static int parse_backend(const char *val, bool *ret_frontswap)
+static int parse_word(const char *key, const char *val, const char *off,
+		      const char *on, bool *ret_on)
 {
-	*ret_frontswap = !strcmp(val, "frontswap");
-	if (*ret_frontswap || !strcmp(val, "block"))
-		return 0;
-	pr_err("hot_add: backend=%s: expected block or frontswap\n", val);
-	return -EINVAL;
-}
-
-static int parse_checksum(const char *val, bool *ret_on)
-{
-	*ret_on = !strcmp(val, "crc32c");
-	if (*ret_on || !strcmp(val, "none"))
-		return 0;
-	pr_err("hot_add: checksum=%s: expected none or crc32c\n", val);
-	return -EINVAL;
+	if (strcmp(val, on) && strcmp(val, off)) {
+		pr_err("hot_add: %s=%s: expected %s or %s\n", key, val, off, on);
+		return -EINVAL;
+	}
+	*ret_on = !strcmp(val, on);
+	return 0;
 }
 
 static int parse_protect(const char *val, bool *ret_on)
 {
-	*ret_on = !strcmp(val, "aead");
-	if (*ret_on && !ODRP_HAVE_AEAD) {
+	if (!strcmp(val, "aead") && !ODRP_HAVE_AEAD) {
 		pr_err("hot_add: protect=aead: no CRYPTO_LIB_CHACHA20POLY1305: expected none\n");
 		return -EOPNOTSUPP;
 	}
-	if (*ret_on || !strcmp(val, "none"))
-		return 0;
-	pr_err("hot_add: protect=%s: expected none or aead\n", val);
-	return -EINVAL;
+	return parse_word("protect", val, "none", "aead", ret_on);
 }
 
 /* A key is what authenticates; so it says none, or nothing. */
@@ -144,15 +133,6 @@ static int parse_auth(const char *val, bool *ret_none)
 	if (*ret_none)
 		return 0;
 	pr_err("hot_add: auth=%s: expected none, or key=NAME instead\n", val);
-	return -EINVAL;
-}
-
-static int parse_translate(const char *val, bool *ret_keyed)
-{
-	*ret_keyed = !strcmp(val, "nic");
-	if (*ret_keyed || !strcmp(val, "chain"))
-		return 0;
-	pr_err("hot_add: translate=%s: expected nic or chain\n", val);
 	return -EINVAL;
 }
 
@@ -212,13 +192,13 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 		return 0;
 	}
 	if (!strcmp(key, "backend"))
-		return parse_backend(val, &opt->frontswap);
+		return parse_word(key, val, "block", "frontswap", &opt->frontswap);
 	if (!strcmp(key, "checksum"))
-		return parse_checksum(val, &opt->checksum);
+		return parse_word(key, val, "none", "crc32c", &opt->checksum);
 	if (!strcmp(key, "protect"))
 		return parse_protect(val, &opt->protect);
 	if (!strcmp(key, "translate"))
-		return parse_translate(val, &opt->keyed);
+		return parse_word(key, val, "chain", "nic", &opt->keyed);
 	if (!strcmp(key, "auth"))
 		return parse_auth(val, &opt->no_auth);
 	if (!strcmp(key, "key")) {

@@ -450,17 +450,21 @@ void conf_init(struct conf *conf)
 	};
 }
 
+/* else_why: behind the name of a setting that is not in the table. */
+static int keys_set(const struct conf_key *key, void *conf, const char *name,
+		    const char *text, char *why, const char *else_why)
+{
+	for (; key->name; key++)
+		if (!strcmp(key->name, name))
+			return key->set(conf, key, text, why);
+	complain(why, "%.100s: no such setting%s", name, else_why);
+	return -ENOENT;
+}
+
 int conf_set(struct conf *conf, const char *name, const char *text,
 	     char why[CONF_WHY_MAX])
 {
-	const struct conf_key *key;
-
-	for (key = conf_keys; key->name; key++) {
-		if (!strcmp(key->name, name))
-			return key->set(conf, key, text, why);
-	}
-	complain(why, "%.100s: no such setting", name);
-	return -ENOENT;
+	return keys_set(conf_keys, conf, name, text, why, "");
 }
 
 const char *conf_auth_name(const struct conf *conf)
@@ -509,20 +513,12 @@ static int space_find(struct conf *conf, const char *name,
 int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 		   const char *text, char why[CONF_WHY_MAX])
 {
-	const struct conf_key *key = conf_space_keys;
 	struct conf_space *space = NULL;
 	int r = space_find(conf, space_name, &space, why);
 
-	if (r)
-		return r;
-	while (key->name && strcmp(key->name, name))
-		key++;
-	if (key->name)
-		return key->set(space, key, text, why);
-	complain(why, "%.100s: no such setting of a space; expected size, clients, "
-		 "chunk, dead-ms, deletable, readers, writers, nodes, node or node-keys",
-		 name);
-	return -ENOENT;
+	return r ? r : keys_set(conf_space_keys, space, name, text, why,
+				" of a space; expected size, clients, chunk, dead-ms, "
+				"deletable, readers, writers, nodes, node or node-keys");
 }
 
 static int client_find(struct conf *conf, const char *name,
@@ -558,20 +554,13 @@ static int client_find(struct conf *conf, const char *name,
 int conf_client_set(struct conf *conf, const char *client_name, const char *name,
 		    const char *text, char why[CONF_WHY_MAX])
 {
-	const struct conf_key *key = conf_client_keys;
 	struct conf_client *client = NULL;
 	int r = client_find(conf, client_name, &client, why);
 
-	if (r)
-		return r;
-	while (key->name && strcmp(key->name, name))
-		key++;
-	if (key->name)
-		return key->set(client, key, text, why);
-	complain(why, "%.100s: no such setting of a client; expected max-pages, "
-		 "guaranteed-pages, weight, max-sessions, max-connections, "
-		 "max-requests or max-bandwidth", name);
-	return -ENOENT;
+	return r ? r : keys_set(conf_client_keys, client, name, text, why,
+				" of a client; expected max-pages, guaranteed-pages, "
+				"weight, max-sessions, max-connections, max-requests or "
+				"max-bandwidth");
 }
 
 struct reading {

@@ -225,21 +225,46 @@ static struct odrp_auth_bound event_bound(const struct nic_event *ev)
 	return auth_bound(&ends, ev->peer_qpn);
 }
 
-bool who_is_signed(const struct nic_event *ev)
+static bool event_is(const struct nic_event *ev, size_t len, uint32_t want)
 {
 	__be32 magic;
 
 	memcpy(&magic, ev->priv, sizeof(magic));
-	return ev->priv_len >= sizeof(struct odrp_auth_req) &&
-	       magic == htobe32(ODRP_AUTH_MAGIC);
+	return ev->priv_len >= len && magic == htobe32(want);
 }
 
-static void pass_make_seal(struct pass *pass, struct odrp_auth_bound bound, __be64 counter,
-			   struct seal *ret_seal)
+bool who_is_signed(const struct nic_event *ev)
 {
+	return event_is(ev, sizeof(struct odrp_auth_req), ODRP_AUTH_MAGIC);
+}
+
+/* Whose a request says it is; nothing of it has been checked. */
+static int pass_of(struct who *who, __be16 version, __be64 handle,
+		   struct pass **ret_pass)
+{
+	struct pass *pass;
+
+	if (be16toh(version) != ODRP_AUTH_VERSION)
+		return -EPROTO;
+	pass = who_pass(who, be64toh(handle));
+	if (!pass)
+		return -EKEYREJECTED;
+	*ret_pass = pass;
+	return 0;
+}
+
+/* A request whose MAC is right: once with this number. What signs its answer. */
+static int pass_take_request(struct pass *pass, struct odrp_auth_bound bound,
+			     uint64_t counter, struct seal *ret_seal)
+{
+	int r = auth_window_take(&pass->window, counter);
+
+	if (r)
+		return r;
 	pass->idle_ms = 0;
-	bound.counter = counter;
+	bound.counter = htobe64(counter);
 	*ret_seal = (struct seal){ .on = true, .key = pass->key, .bound = bound };
+	return 0;
 }
 
 int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
@@ -251,28 +276,19 @@ int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass
 	int r;
 
 	memcpy(&req, ev->priv, sizeof(req));
-	if (be16toh(req.version) != ODRP_AUTH_VERSION)
-		return -EPROTO;
-	pass = who_pass(who, be64toh(req.handle));
-	if (!pass)
-		return -EKEYREJECTED;
-	r = auth_check_req(&pass->key, bound, &req);
+	r = pass_of(who, req.version, req.handle, &pass);
 	if (!r)
-		r = auth_window_take(&pass->window, be64toh(req.counter));
-	if (r)
-		return r;
-	pass_make_seal(pass, bound, req.counter, ret_seal);
-	*ret_pass = pass;
-	return 0;
+		r = auth_check_req(&pass->key, bound, &req);
+	if (!r)
+		r = pass_take_request(pass, bound, be64toh(req.counter), ret_seal);
+	if (!r)
+		*ret_pass = pass;
+	return r;
 }
 
 bool who_is_far(const struct nic_event *ev)
 {
-	__be32 magic;
-
-	memcpy(&magic, ev->priv, sizeof(magic));
-	return ev->priv_len >= sizeof(struct odrp_auth_far) &&
-	       magic == htobe32(ODRP_AUTH_FAR_MAGIC);
+	return event_is(ev, sizeof(struct odrp_auth_far), ODRP_AUTH_FAR_MAGIC);
 }
 
 int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
@@ -284,19 +300,14 @@ int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_
 	int r;
 
 	memcpy(&req, ev->priv, sizeof(req));
-	if (be16toh(req.version) != ODRP_AUTH_VERSION)
-		return -EPROTO;
-	pass = who_pass(who, be64toh(req.handle));
-	if (!pass)
-		return -EKEYREJECTED;
-	r = auth_check_far(&pass->key, bound, &req);
+	r = pass_of(who, req.version, req.handle, &pass);
 	if (!r)
-		r = auth_window_take(&pass->window, be32toh(req.counter));
-	if (r)
-		return r;
-	pass_make_seal(pass, bound, htobe64(be32toh(req.counter)), ret_seal);
-	*ret_pass = pass;
-	return 0;
+		r = auth_check_far(&pass->key, bound, &req);
+	if (!r)
+		r = pass_take_request(pass, bound, be32toh(req.counter), ret_seal);
+	if (!r)
+		*ret_pass = pass;
+	return r;
 }
 
 size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
