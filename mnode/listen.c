@@ -288,12 +288,6 @@ static struct asked *asked_copy(const struct asked *asked)
 	return copy;
 }
 
-static void asked_free(struct asked *asked)
-{
-	explicit_bzero(asked, sizeof(*asked));
-	free(asked);
-}
-
 /*
  * Also while draining: who is asked to leave needs its pages to do so.  He waits until
  * all that was before stands still and is settled.  If he is refused then, the session
@@ -358,7 +352,7 @@ void manager_settled(struct manager *m, struct sess *s, int r)
 		hello_refuse_errno(&no, r);
 		conn_reject(m, asked->ev.id, &asked->seal, &no);
 	}
-	asked_free(asked);
+	asked_drop(&asked);
 }
 
 /* ---- I/O ------------------------------------------------------------------------ */
@@ -402,16 +396,6 @@ static int queue_make(struct manager *m, struct sess *s, const struct hello *hel
 	return r;
 }
 
-/* Of the connection that waits for it; NULL: none does. */
-static struct queue *sess_arming(const struct sess *s)
-{
-	const struct hello *hello = s->waiting ? &s->waiting->hello : NULL;
-	struct queue *q = hello && hello->role == ODRP_WIRE_IO ?
-				  s->queues[hello->queue][hello->chain] : NULL;
-
-	return q && q->arming && !q->closing ? q : NULL;
-}
-
 static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 			const struct asked *asked)
 {
@@ -435,24 +419,6 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 	log_debug("session %" PRIu64 ": chain %s of queue %u armed", s->id,
 		  q->prog->name, hello->queue);
 	return 0;
-}
-
-/* A piece of it, or all that is left if nothing has to be verified. */
-static int queue_arm(struct manager *m, struct sess *s, struct queue *q,
-		     const struct asked *asked)
-{
-	char why[WRC_WHY_MAX] = "";
-	int r = q->arming ? queue_arm_some(q, why) : 0;
-
-	if (r == -EAGAIN)
-		return r;
-	if (r)
-		log_unarmed(s, q->prog, r, why);
-	else
-		r = queue_accept(m, s, q, asked);
-	if (r)
-		manager_close_queue(m, s, asked->hello.queue, asked->hello.chain);
-	return r;
 }
 
 /* By the pass of its admin connection, or by the token if that had none. */
@@ -489,14 +455,68 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 		return hello_refuse_errno(no, r);
 	s->queues[hello->queue][hello->chain] = q;
 	if (q->arming) {
-		s->waiting = asked_copy(asked);
-		if (s->waiting)
-			return 0;
-		manager_close_queue(m, s, hello->queue, hello->chain);
-		return hello_refuse_errno(no, -ENOMEM);
+		q->asked = asked_copy(asked);
+		r = q->asked ? 0 : -ENOMEM;
+	} else {
+		r = queue_accept(m, s, q, asked);
 	}
-	r = queue_arm(m, s, q, asked);
-	return r ? hello_refuse_errno(no, r) : 0;
+	if (!r)
+		return 0;
+	manager_close_queue(m, s, hello->queue, hello->chain);
+	return hello_refuse_errno(no, r);
+}
+
+/* A piece of it; after the last one the connection is accepted. */
+static void queue_arm(struct manager *m, struct sess *s, unsigned int number,
+		      unsigned int chain)
+{
+	struct queue *q = s->queues[number][chain];
+	struct asked *asked = q->asked;
+	char why[WRC_WHY_MAX] = "";
+	struct hello_no no;
+	int r = queue_arm_some(q, why);
+
+	if (r == -EAGAIN)
+		return;
+	if (r)
+		log_unarmed(s, q->prog, r, why);
+	else
+		r = queue_accept(m, s, q, asked);
+	q->asked = NULL;
+	if (r) {
+		manager_close_queue(m, s, number, chain);
+		hello_refuse_errno(&no, r);
+		conn_reject(m, asked->ev.id, &asked->seal, &no);
+	}
+	asked_drop(&asked);
+}
+
+/* True: there was a piece to do. */
+static bool sess_arm_some(struct manager *m, struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q) {
+		if (!q->asked || q->closing)
+			continue;
+		queue_arm(m, s, n, c);
+		return true;
+	}
+	return false;
+}
+
+bool manager_arm_some(struct manager *m)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		if (!sess_arm_some(m, m->sess[(m->next_arm + i) % m->nr_sess]))
+			continue;
+		m->next_arm += i + 1;
+		return true;
+	}
+	return false;
 }
 
 /* ---- events --------------------------------------------------------------------- */
@@ -577,18 +597,28 @@ static void conn_request(struct manager *m, const struct nic_event *ev)
 	explicit_bzero(&asked, sizeof(asked));
 }
 
-void manager_forget_waiting(struct manager *m, struct sess *s)
+/* What is only put off is asked for again. */
+static void asked_put_off(struct manager *m, const struct sess *s, struct asked **asked)
 {
-	/* What is only put off is asked for again. */
 	const struct hello_no no = {
 		.status = s->state == SESS_DYING ? ODRP_WIRE_E_SESSION :
 						   ODRP_WIRE_E_BUSY,
 	};
 
-	if (!s->waiting)
+	if (!*asked)
 		return;
-	conn_reject(m, s->waiting->ev.id, &s->waiting->seal, &no);
-	sess_drop_waiting(s);
+	conn_reject(m, (*asked)->ev.id, &(*asked)->seal, &no);
+	asked_drop(asked);
+}
+
+void manager_forget_waiting(struct manager *m, struct sess *s)
+{
+	unsigned int n, c;
+	struct queue *q;
+
+	asked_put_off(m, s, &s->waiting);
+	sess_for_each_queue(s, n, c, q)
+		asked_put_off(m, s, &q->asked);
 }
 
 void manager_unwait(struct manager *m, struct sess *s)
@@ -599,41 +629,7 @@ void manager_unwait(struct manager *m, struct sess *s)
 		return;
 	s->waiting = NULL;
 	asked_serve(m, asked);
-	asked_free(asked);
-}
-
-static void sess_arm_some(struct manager *m, struct sess *s, struct queue *q)
-{
-	struct asked *asked = s->waiting;
-	struct hello_no no;
-	int r = queue_arm(m, s, q, asked);
-
-	if (r == -EAGAIN)
-		return;
-	s->waiting = NULL;
-	if (r) {
-		hello_refuse_errno(&no, r);
-		conn_reject(m, asked->ev.id, &asked->seal, &no);
-	}
-	asked_free(asked);
-}
-
-bool manager_arm_some(struct manager *m)
-{
-	unsigned int i;
-	struct queue *q;
-
-	for (i = 0; i < m->nr_sess; i++) {
-		struct sess *s = m->sess[(m->next_arm + i) % m->nr_sess];
-
-		q = sess_arming(s);
-		if (!q)
-			continue;
-		m->next_arm += i + 1;
-		sess_arm_some(m, s, q);
-		return true;
-	}
-	return false;
+	asked_drop(&asked);
 }
 
 bool manager_open_some(struct manager *m)
@@ -667,14 +663,12 @@ static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 		return true;
 	}
 	if (s->waiting && s->waiting->ev.id == id) {
-		if (sess_arming(s))
-			manager_close_queue(m, s, s->waiting->hello.queue,
-					    s->waiting->hello.chain);
-		sess_drop_waiting(s);
+		asked_drop(&s->waiting);
 		return true;
 	}
 	sess_for_each_queue(s, n, c, q) {
-		if (q->cm_id == id) {
+		if (q->asked ? q->asked->ev.id == id : q->cm_id == id) {
+			asked_drop(&q->asked);
 			q->cm_id = 0;
 			manager_close_queue(m, s, n, c);
 			return true;

@@ -10,6 +10,8 @@
 #include "keys.h"
 #include "pool.h"
 
+struct asked;		/* sess.h */
+
 /**
  * struct tt - a CNode's translation table
  * @mem, @key:	an entry for each slot: page address, big endian, or 0; the
@@ -29,6 +31,7 @@ struct tt {
  * @closing:	it is to be stopped, when its turn comes
  * @arming:	the verifier has not seen all of it yet, and nothing runs
  * @bind, @pages, @step: how far that is; of no use afterwards
+ * @asked:	the request that is accepted when it is armed
  * @keys:	translation in the NIC; else NULL
  * @arena_rkey, @far_qpn, @far: with keys: what the loop queue pair is connected to,
  *		and by which key it reaches the arena
@@ -49,6 +52,7 @@ struct queue {
 	struct wrc_bind bind;
 	__u64 *pages;
 	unsigned int step;
+	struct asked *asked;
 	const struct keys *keys;
 	bool bare;
 	struct mem arena, far;

@@ -353,12 +353,22 @@ void sess_keep_lease(const struct sess *s)
 			   s->lease.ceiling);
 }
 
+void asked_drop(struct asked **asked)
+{
+	if (!*asked)
+		return;
+	explicit_bzero(*asked, sizeof(**asked));
+	free(*asked);
+	*asked = NULL;
+}
+
 static void free_queues(struct sess *s)
 {
 	struct queue *q;
 	unsigned int n, c;
 
 	sess_for_each_queue(s, n, c, q) {
+		asked_drop(&q->asked);
 		queue_free(q);
 		s->queues[n][c] = NULL;
 	}
@@ -371,15 +381,6 @@ static void dereg(const struct sess *s, uint32_t *key)
 	*key = 0;
 }
 
-/* It has K in it. */
-void sess_drop_waiting(struct sess *s)
-{
-	if (!s->waiting)
-		return;
-	explicit_bzero(s->waiting, sizeof(*s->waiting));
-	free(s->waiting);
-	s->waiting = NULL;
-}
 
 bool sess_free_some(struct sess *s)
 {
@@ -394,7 +395,7 @@ bool sess_free_some(struct sess *s)
 		return false;
 	free_admin(s);
 	free_lists(s);
-	sess_drop_waiting(s);
+	asked_drop(&s->waiting);
 	explicit_bzero(s, sizeof(*s));
 	free(s);
 	return true;

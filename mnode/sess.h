@@ -212,8 +212,8 @@ int sess_make(struct sess *s);
 int sess_make_map(struct sess *s);
 /* Unmakes a piece of its keys; true: they are gone. */
 bool sess_drop_keys(struct sess *s);
-/* The request that waits is not answered. */
-void sess_drop_waiting(struct sess *s);
+/* The request at *asked, if there is one, is not answered.  It has K in it. */
+void asked_drop(struct asked **asked);
 /* A piece of a session that nothing refers to any more.  True: it is freed.  All its
  * pages must have been taken back. */
 bool sess_free_some(struct sess *s);

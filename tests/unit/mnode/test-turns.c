@@ -21,7 +21,7 @@ static struct load load;
 static uint64_t in_turn, most_in_turn, nr_slots;
 static unsigned int stops_in_turn, most_stops, nr_stops;
 static unsigned int tables_in_turn, nr_bound;
-static unsigned int arms_in_turn, nr_arms;
+static unsigned int arms_in_turn, nr_arms, most_arming;
 
 /* A compute node waits for its connections; else the agent is slower than it. */
 static bool waits = true;
@@ -127,13 +127,17 @@ bool __wrap_lend_collect(struct lender *l, struct sess *s)
 
 static bool is_arming(struct sess *s)
 {
-	unsigned int n, c;
+	unsigned int n, c, nr = 0;
+	bool half = false;
 	struct queue *q;
 
-	sess_for_each_queue(s, n, c, q)
-		if (q->arming && !q->closing && q->step > 2)
-			return true;
-	return false;
+	sess_for_each_queue(s, n, c, q) {
+		nr += q->arming;
+		half |= q->arming && !q->closing && q->step > 2;
+	}
+	if (nr > most_arming)
+		most_arming = nr;
+	return half;
 }
 
 /* Its pages are there. */
@@ -143,7 +147,7 @@ static void look_at_arming(struct manager *m)
 	void (*act)(struct sess *s) = while_arming;
 	struct check_result res;
 
-	if (!act || !s || !is_arming(s))
+	if (!s || !is_arming(s) || !act)
 		return;
 	assert_int_equal(check_pages(m, &res), 0);
 	assert_true(check_ok(&res));
@@ -299,10 +303,10 @@ static void pause_all(struct sess *s)
 }
 
 /* Refused, or gone: what was half armed is not there any more, and lost no page. */
-static void ends_while_arming(void (*act)(struct sess *s))
+static void ends_while_arming(void (*act)(struct sess *s), unsigned int status)
 {
 	struct cnode_config *cfg;
-	struct cnode_refusal no;
+	struct cnode_refusal no = { 0 };
 	struct cnode *c;
 
 	open_agent(4 << 20, 2);
@@ -314,6 +318,7 @@ static void ends_while_arming(void (*act)(struct sess *s))
 	waits = true;
 	while_arming = act;
 	assert_int_not_equal(cnode_open(cfg, &c, &no), 0);
+	assert_int_equal(no.status, status);
 	assert_null(while_arming);
 	waits = true;
 	bed_settle(&bed);
@@ -324,27 +329,55 @@ static void ends_while_arming(void (*act)(struct sess *s))
 
 static void test_evicted_while_arming(void **state)
 {
-	ends_while_arming(evict);
+	ends_while_arming(evict, ODRP_WIRE_E_SESSION);
 }
 
 static void test_gone_while_arming(void **state)
 {
-	ends_while_arming(lose_patience);
+	ends_while_arming(lose_patience, 0);
 }
 
 static void test_paused_while_arming(void **state)
 {
-	ends_while_arming(pause_all);
+	ends_while_arming(pause_all, ODRP_WIRE_E_BUSY);
+}
+
+static int connect_chain(struct cnode *c, enum odrp_wire_chain chain)
+{
+	struct cnode_refusal no;
+
+	return cnode_reconnect(c, 0, chain, &no);
 }
 
 static int connect_again(struct cnode *c)
 {
-	struct cnode_refusal no;
+	return connect_chain(c, ODRP_WIRE_UNMAPPED_STORE);
+}
 
-	return cnode_reconnect(c, 0, ODRP_WIRE_UNMAPPED_STORE, &no);
+/* Another one comes while the first is being armed, as the kernel module asks for many
+ * at a time: none is told to come again. */
+static void test_two_at_a_time(void **state)
+{
+	struct cnode *c = open_one(4 << 20, 2);
+	uint64_t busy = bed.m.rejects[ODRP_WIRE_E_BUSY];
+
+	waits = false;
+	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), -ETIMEDOUT);
+	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), -ETIMEDOUT);
+	waits = true;
+	nr_bound = most_arming = 0;
+	bed_settle(&bed);
+	assert_int_equal(nr_bound, 2);
+	assert_int_equal(most_arming, 2);
+	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_BUSY], busy);
+	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), 0);
+	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), 0);
+	goes_on();
+	close_one();
 }
 
 static uint32_t gone_id;
+static unsigned int arms_then;
 static const struct nic_ops *real_ops;
 
 static int event_gone(struct nic *nic, struct nic_event *ev)
@@ -358,7 +391,13 @@ static int event_gone(struct nic *nic, struct nic_event *ev)
 
 static void say_gone(struct sess *s)
 {
-	gone_id = s->waiting->ev.id;
+	unsigned int n, c;
+	struct queue *q;
+
+	sess_for_each_queue(s, n, c, q)
+		if (q->asked)
+			gone_id = q->asked->ev.id;
+	arms_then = nr_arms;
 	manager_events(&bed.m);
 }
 
@@ -377,6 +416,7 @@ static void test_one_gone_while_arming(void **state)
 	assert_null(while_arming);
 	bed.nic->ops = real_ops;
 	bed_settle(&bed);
+	assert_int_equal(nr_arms, arms_then);
 	bed_check(&bed, load.mapped);
 	assert_true(manager_armed_pages(&bed.m) < armed);
 	assert_int_equal(connect_again(c), 0);
@@ -671,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_paused_while_arming),
 		cmocka_unit_test(test_one_gone_while_arming),
 		cmocka_unit_test(test_looked_at_while_arming),
+		cmocka_unit_test(test_two_at_a_time),
 		cmocka_unit_test(test_ring_by_turns),
 		cmocka_unit_test(test_evicted_meanwhile),
 		cmocka_unit_test(test_nobody_waits),
