@@ -613,6 +613,12 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 		s->armed -= nr;
 		l->kept += nr;
 	}
+	/* One that has never run has what it was given, whatever the NIC says of it. */
+	if (q->arming) {
+		for (i = 0; own && i < nr; i++)
+			hand_add(l, s, q->pages[i]);
+		return 0;
+	}
 	r = queue_position(q, &bb);
 	if (r) {
 		s->astray += nr;

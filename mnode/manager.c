@@ -187,6 +187,7 @@ void manager_close_queue(struct manager *m, struct sess *s,
 
 	s->nr_closing -= q->closing;
 	q->closing = false;
+	q->given_up = q->arming;
 	hang_up(m, q->cm_id);
 	q->cm_id = 0;
 	if (!stop_queue(m, s, number, chain))
@@ -411,7 +412,7 @@ static void stop_again(struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q) {
-		if (!q->cm_id && !q->arming)
+		if (!q->cm_id && (!q->arming || q->given_up))
 			close_later(s, q);
 	}
 }

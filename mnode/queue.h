@@ -30,6 +30,7 @@ struct tt {
  *		does not stop
  * @closing:	it is to be stopped, when its turn comes
  * @arming:	the verifier has not seen all of it yet, and nothing runs
+ * @given_up:	it was to be stopped while it was arming, and nobody waits for it
  * @bind, @pages, @step: how far that is; of no use afterwards
  * @asked:	the request that is accepted when it is armed
  * @keys:	translation in the NIC; else NULL
@@ -49,6 +50,7 @@ struct queue {
 	uint32_t cm_id;
 	bool closing;
 	bool arming;
+	bool given_up;
 	struct wrc_bind bind;
 	__u64 *pages;
 	unsigned int step;

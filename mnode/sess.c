@@ -486,7 +486,7 @@ unsigned int sess_unstopped(const struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q)
-		nr += !q->cm_id;
+		nr += !q->cm_id && (!q->arming || q->given_up);
 	return nr;
 }
 

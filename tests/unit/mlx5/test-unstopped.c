@@ -358,6 +358,45 @@ static void test_end(void **state)
 	close_bed();
 }
 
+/* A chain that has never run: what it would have had is known, whatever the card
+ * says of queue pairs that are in RESET. */
+static bool watching;
+
+int __real_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
+int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
+
+int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
+{
+	if (!watching)
+		return __real_queue_arm_some(q, why);
+	watching = false;
+	refuse(true, false);
+	return -EIO;
+}
+
+static void test_astray_while_arming(void **state)
+{
+	struct check_result res;
+	struct cnode_refusal no;
+	unsigned int i;
+
+	if (bed_keyed)
+		skip();
+	open_bed(1);
+	bed_settle(&bed);
+	for (i = 0; i < 20; i++) {
+		watching = true;
+		(void)cnode_reconnect(bed.nodes[0].cnode, 0,
+				      ODRP_WIRE_UNMAPPED_STORE, &no);
+		assert_false(watching);
+		refuse(false, false);
+		bed_pass(&bed, 100);
+	}
+	assert_int_equal(check_pages(&bed.m, &res), 0);
+	assert_int_equal(res.lost, 0);
+	close_bed();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +406,7 @@ int main(void)
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_either),
 		cmocka_unit_test(test_astray),
+		cmocka_unit_test(test_astray_while_arming),
 		cmocka_unit_test(test_end),
 	};
 

@@ -137,6 +137,8 @@ void __real_manager_events(struct manager *m);
 void __wrap_manager_events(struct manager *m);
 bool __real_manager_open_some(struct manager *m);
 bool __wrap_manager_open_some(struct manager *m);
+bool __real_manager_arm_some(struct manager *m);
+bool __wrap_manager_arm_some(struct manager *m);
 void __real_manager_unwait(struct manager *m, struct sess *s);
 void __wrap_manager_unwait(struct manager *m, struct sess *s);
 static bool wrapping;
@@ -153,6 +155,16 @@ bool __wrap_manager_open_some(struct manager *m)
 
 	armed = wrapping && !only_keys;
 	more = __real_manager_open_some(m);
+	armed = false;
+	return more;
+}
+
+bool __wrap_manager_arm_some(struct manager *m)
+{
+	bool more;
+
+	armed = wrapping && !only_keys;
+	more = __real_manager_arm_some(m);
 	armed = false;
 	return more;
 }
