@@ -13,7 +13,7 @@
 /* Of a chain: what the setting depth allows. */
 #define MAX_INSTANCES	1024
 /* Of a turn of the event loop; and one request at most, which is more work. */
-#define EVENTS_STEP	16
+#define EVENTS_STEP	4
 
 /* What went wrong here, as the peer may know it. */
 static int hello_refuse_errno(struct hello_no *no, int r)
@@ -405,6 +405,9 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 	uint16_t depth = hello->depth < s->depth ? hello->depth : s->depth;
 	int r;
 
+	/* Who asks an agent that ends comes again, and finds the next one. */
+	if (m->ending)
+		return -EBUSY;
 	manager_limit_queue(m, s, q);
 	/* From the accept on it may store. */
 	if (!s->had_queue)

@@ -46,7 +46,8 @@ static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
 	}
 	if (r)
 		mem_unmap(&t->mem);
-	return r;
+	/* Of the kernel it says that there is too little of something. */
+	return r == -EAGAIN ? -ENOMEM : r;
 }
 
 /* NULL: there is none for so many instances. */

@@ -88,7 +88,7 @@ struct wrc_check {
 	struct wrc_text why;
 };
 
-/* Only some rules, for tests: a mask of 1 << enum wrc_rule. */
+/* Only some rules: a mask of 1 << enum wrc_rule. */
 int wrc_check_rules(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, const void *arena,
 		    unsigned int rules, char why[WRC_WHY_MAX]);

@@ -21,13 +21,7 @@ static struct load load;
 static uint64_t in_turn, most_in_turn, nr_slots;
 static unsigned int stops_in_turn, most_stops, nr_stops;
 static unsigned int tables_in_turn, nr_bound;
-static unsigned int arms_in_turn, nr_arms, most_arming;
-
-/* A compute node waits for its connections; else the agent is slower than it. */
-static bool waits = true;
-
-/* Once, when a chain is half armed. */
-static void (*while_arming)(struct sess *s);
+static unsigned int arms_in_turn, nr_arms;
 
 /* Once, when the ring is half in order. */
 static void (*in_the_middle)(struct sess *s);
@@ -125,36 +119,6 @@ bool __wrap_lend_collect(struct lender *l, struct sess *s)
 	return __real_lend_collect(l, s);
 }
 
-static bool is_arming(struct sess *s)
-{
-	unsigned int n, c, nr = 0;
-	bool half = false;
-	struct queue *q;
-
-	sess_for_each_queue(s, n, c, q) {
-		nr += q->arming;
-		half |= q->arming && !q->closing && q->step > 2;
-	}
-	if (nr > most_arming)
-		most_arming = nr;
-	return half;
-}
-
-/* Its pages are there. */
-static void look_at_arming(struct manager *m)
-{
-	struct sess *s = m->nr_sess ? m->sess[0] : NULL;
-	void (*act)(struct sess *s) = while_arming;
-	struct check_result res;
-
-	if (!s || !is_arming(s) || !act)
-		return;
-	assert_int_equal(check_pages(m, &res), 0);
-	assert_true(check_ok(&res));
-	while_arming = NULL;
-	act(s);
-}
-
 /* Nobody is connected before all is done, and no page is lost meanwhile. */
 static void look_at_turn(struct manager *m)
 {
@@ -179,14 +143,11 @@ enum lend_todo __wrap_manager_work(struct manager *m)
 {
 	enum lend_todo todo;
 
-	if (!waits)
-		return LEND_WAIT;
 	in_turn = 0;
 	stops_in_turn = 0;
 	tables_in_turn = arms_in_turn = 0;
 	todo = __real_manager_work(m);
 	look_at_turn(m);
-	look_at_arming(m);
 	return todo;
 }
 
@@ -202,7 +163,7 @@ static void count_anew(void)
 	stops_in_turn = most_stops = nr_stops = 0;
 }
 
-static void open_agent(uint64_t pool, unsigned int queues)
+static struct cnode *open_one(uint64_t pool, unsigned int queues)
 {
 	struct bed_options o;
 
@@ -211,20 +172,7 @@ static void open_agent(uint64_t pool, unsigned int queues)
 	o.conf.queues = queues;
 	o.conf.dead_ms = 60000;
 	bed_open(&bed, &o, 1);
-	in_the_middle = while_arming = NULL;
-}
-
-/* A compute node that waits for its connections as long as it may. */
-static bool impatient(void *arg)
-{
-	return waits && bed_pump(arg);
-}
-
-static struct cnode *open_one(uint64_t pool, unsigned int queues)
-{
-	open_agent(pool, queues);
-	bed.nodes[0].cfg.pump = impatient;
-	waits = true;
+	in_the_middle = NULL;
 	bed_connect(&bed, 0, pool / ODRP_WIRE_PAGE_SIZE, queues, 7);
 	load_init(&load, &bed, 0, SLOTS, 1);
 	load_run(&load, 300);
@@ -287,158 +235,42 @@ static void test_chains_by_turns(void **state)
 	close_one();
 }
 
-static void lose_patience(struct sess *s)
-{
-	waits = false;
-}
-
-static void evict(struct sess *s)
-{
-	manager_kill(&bed.m, s, WHY_EVICTED);
-}
-
-static void pause_all(struct sess *s)
-{
-	manager_pause(&bed.m);
-}
-
-/* Refused, or gone: what was half armed is not there any more, and lost no page. */
-static void ends_while_arming(void (*act)(struct sess *s), unsigned int status)
-{
-	struct cnode_config *cfg;
-	struct cnode_refusal no = { 0 };
-	struct cnode *c;
-
-	open_agent(4 << 20, 2);
-	cfg = &bed.nodes[0].cfg;
-	cfg->nr_slots = SLOTS;
-	cfg->queues = 2;
-	cfg->depth = 7;
-	cfg->pump = impatient;
-	waits = true;
-	while_arming = act;
-	assert_int_not_equal(cnode_open(cfg, &c, &no), 0);
-	assert_int_equal(no.status, status);
-	assert_null(while_arming);
-	waits = true;
-	bed_settle(&bed);
-	bed_check(&bed, 0);
-	assert_int_equal(manager_armed_pages(&bed.m), 0);
-	bed_close(&bed);
-}
-
-static void test_evicted_while_arming(void **state)
-{
-	ends_while_arming(evict, ODRP_WIRE_E_SESSION);
-}
-
-static void test_gone_while_arming(void **state)
-{
-	ends_while_arming(lose_patience, 0);
-}
-
-static void test_paused_while_arming(void **state)
-{
-	ends_while_arming(pause_all, ODRP_WIRE_E_BUSY);
-}
-
-static int connect_chain(struct cnode *c, enum odrp_wire_chain chain)
-{
-	struct cnode_refusal no;
-
-	return cnode_reconnect(c, 0, chain, &no);
-}
-
-static int connect_again(struct cnode *c)
-{
-	return connect_chain(c, ODRP_WIRE_UNMAPPED_STORE);
-}
-
-/* Another one comes while the first is being armed, as the kernel module asks for many
- * at a time: none is told to come again. */
-static void test_two_at_a_time(void **state)
-{
-	struct cnode *c = open_one(4 << 20, 2);
-	uint64_t busy = bed.m.rejects[ODRP_WIRE_E_BUSY];
-
-	waits = false;
-	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), -ETIMEDOUT);
-	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), -ETIMEDOUT);
-	waits = true;
-	nr_bound = most_arming = 0;
-	bed_settle(&bed);
-	assert_int_equal(nr_bound, 2);
-	assert_int_equal(most_arming, 2);
-	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_BUSY], busy);
-	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), 0);
-	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), 0);
-	goes_on();
-	close_one();
-}
-
-static uint32_t gone_id;
-static unsigned int arms_then;
+/* Many connections of a session that stays go at a time. */
+static uint32_t gone[CHAINS];
+static unsigned int nr_gone;
 static const struct nic_ops *real_ops;
 
 static int event_gone(struct nic *nic, struct nic_event *ev)
 {
-	if (!gone_id)
-		return real_ops->event(nic, ev);
-	*ev = (struct nic_event){ .type = NIC_GONE, .id = gone_id };
-	gone_id = 0;
+	if (!nr_gone)
+		return -EAGAIN;
+	*ev = (struct nic_event){ .type = NIC_GONE, .id = gone[--nr_gone] };
 	return 0;
 }
 
-static void say_gone(struct sess *s)
-{
-	unsigned int n, c;
-	struct queue *q;
+static void expect_by_turns(void);
 
-	sess_for_each_queue(s, n, c, q)
-		if (q->asked)
-			gone_id = q->asked->ev.id;
-	arms_then = nr_arms;
-	manager_events(&bed.m);
-}
-
-/* One connection of a session that stays. */
-static void test_one_gone_while_arming(void **state)
+static void test_connections_go_by_turns(void **state)
 {
-	struct cnode *c = open_one(4 << 20, 2);
-	uint64_t armed = manager_armed_pages(&bed.m);
+	struct cnode *c = open_one(4 << 20, QUEUES);
 	struct nic_ops ops = *bed.nic->ops;
+	unsigned int n, chain;
+	struct queue *q;
 
 	real_ops = bed.nic->ops;
 	ops.event = event_gone;
 	bed.nic->ops = &ops;
-	while_arming = say_gone;
-	assert_int_not_equal(connect_again(c), 0);
-	assert_null(while_arming);
+	sess_for_each_queue(sess(), n, chain, q)
+		gone[nr_gone++] = q->cm_id;
+	count_anew();
+	while (nr_gone) {
+		stops_in_turn = 0;
+		manager_events(&bed.m);
+	}
 	bed.nic->ops = real_ops;
-	bed_settle(&bed);
-	assert_int_equal(nr_arms, arms_then);
-	bed_check(&bed, load.mapped);
-	assert_true(manager_armed_pages(&bed.m) < armed);
-	assert_int_equal(connect_again(c), 0);
-	assert_int_equal(manager_armed_pages(&bed.m), armed);
-	goes_on();
-	close_one();
-}
-
-static void look_at_all(struct sess *s)
-{
-	__real_manager_tick(&bed.m, 1);
-}
-
-/* That nothing runs yet is no reason to stop it. */
-static void test_looked_at_while_arming(void **state)
-{
-	struct cnode *c = open_one(4 << 20, 2);
-
-	while_arming = look_at_all;
-	assert_int_equal(connect_again(c), 0);
-	assert_null(while_arming);
-	goes_on();
+	expect_by_turns();
+	cnode_die(c);
+	bed.nodes[0].cnode = NULL;
 	close_one();
 }
 
@@ -459,6 +291,11 @@ static void test_ring_by_turns(void **state)
 		goes_on();
 	}
 	close_one();
+}
+
+static void evict(struct sess *s)
+{
+	manager_kill(&bed.m, s, WHY_EVICTED);
 }
 
 /* All of it goes back, and who waits hears it. */
@@ -496,6 +333,11 @@ static void test_nobody_waits(void **state)
 	assert_int_equal(resume(c), 0);
 	goes_on();
 	close_one();
+}
+
+static void pause_all(struct sess *s)
+{
+	manager_pause(&bed.m);
 }
 
 /* The agent ends: who waits comes again, and finds the next one. */
@@ -706,12 +548,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables_by_turns),
 		cmocka_unit_test(test_chains_by_turns),
-		cmocka_unit_test(test_evicted_while_arming),
-		cmocka_unit_test(test_gone_while_arming),
-		cmocka_unit_test(test_paused_while_arming),
-		cmocka_unit_test(test_one_gone_while_arming),
-		cmocka_unit_test(test_looked_at_while_arming),
-		cmocka_unit_test(test_two_at_a_time),
+		cmocka_unit_test(test_connections_go_by_turns),
 		cmocka_unit_test(test_ring_by_turns),
 		cmocka_unit_test(test_evicted_meanwhile),
 		cmocka_unit_test(test_nobody_waits),
