@@ -13,8 +13,8 @@ odrp=/sys/block/odrp0/odrp
 cpu1=/sys/devices/system/cpu/cpu1/online
 fail() {
 	echo "FAILED: $*"
-	cat /tmp/log
-	dmesg | tail -n 15
+	cat $odrp/state /tmp/log
+	dmesg | grep -v -- '-error on swap-device' | tail -n 25
 	exit 1
 }
 holds() {
@@ -23,12 +23,13 @@ holds() {
 	done </proc/swaps
 	return 1
 }
-# All that it has, as long as it runs, but for soft interrupts: once the kernel leaves
-# them to ksoftirqd, a task above it stops the timers, the packets and the RCU of its
-# processor.  That is not the module's to repair.
+# Once the kernel leaves soft interrupts to ksoftirqd, a task above it stops the timers,
+# the packets and the RCU of its processor. That is not the module's to repair. (Now,
+# since pidof waits for the pages of all processes.)
+chrt -f -p 91 $(pidof ksoftirqd/1) || fail "ksoftirqd"
+# All that it has, as long as it runs.
 hog_begins() {
 	echo -1 >/proc/sys/kernel/sched_rt_runtime_us || fail "throttling"
-	chrt -f -p 91 $(pidof ksoftirqd/1) || fail "ksoftirqd"
 	taskset 2 chrt -f 90 sh -c 'while :; do :; done' &
 	hog=$!
 }
