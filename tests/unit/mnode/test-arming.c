@@ -435,6 +435,29 @@ static void test_resumed_while_arming(void **state)
 	close_one();
 }
 
+static int killed_fd[KEEP_FILES];
+
+static void take_copy(struct sess *s)
+{
+	bed_copy_kept(&bed, killed_fd);
+}
+
+/* As the agent leaves it that is killed at this moment. */
+static void test_killed_while_arming(void **state)
+{
+	struct cnode *c = open_one();
+
+	while_arming = take_copy;
+	assert_int_equal(connect_again(c), 0);
+	assert_null(while_arming);
+	cnode_lose(c, true);
+	bed_restart(&bed, killed_fd);
+	bed_settle(&bed);
+	assert_int_equal(resume(c), 0);
+	goes_on();
+	close_one();
+}
+
 /* Before it has had a queue; nobody is connected to an agent that ends. */
 static bool late;
 
@@ -469,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_paused_first_while_arming),
 		cmocka_unit_test(test_one_gone_while_arming),
 		cmocka_unit_test(test_looked_at_while_arming),
+		cmocka_unit_test(test_killed_while_arming),
 		cmocka_unit_test(test_two_at_a_time),
 		cmocka_unit_test(test_unstopped_while_arming),
 		cmocka_unit_test(test_ends_unstopped_while_arming),
