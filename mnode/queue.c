@@ -267,8 +267,8 @@ static int write_image(struct queue *q, const struct queue_on *on,
 		r = tables_bind(&pool->tables, pool->nic, pool->pdn, q->prog,
 				&q->geom, &q->bind, why);
 	if (!r)
-		r = wrc_image_arm_some(q->prog, &q->geom, &q->bind, q->arena.va,
-				       &q->step, why, &doorbell);
+		r = wrc_image_arm(q->prog, &q->geom, &q->bind, q->arena.va,
+				  &q->step, why, &doorbell);
 	return r == -EAGAIN ? 0 : r;
 }
 
@@ -389,8 +389,8 @@ int queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
 	uint16_t doorbell;
 	int r;
 
-	r = wrc_image_arm_some(q->prog, &q->geom, &q->bind, q->arena.va, &q->step,
-			       why, &doorbell);
+	r = wrc_image_arm(q->prog, &q->geom, &q->bind, q->arena.va, &q->step, why,
+			  &doorbell);
 	if (!r)
 		r = join(q);
 	if (!r)

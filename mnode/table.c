@@ -12,9 +12,11 @@ static int table_map(struct table *t, const struct wrc_prog *prog,
 	return mem_map(geom->table_len, 0, &t->mem);
 }
 
-static int table_fill(struct table *t, const struct wrc_prog *prog,
-		      const struct wrc_geom *geom,
-		      const struct wrc_table_part *part, char why[WRC_WHY_MAX])
+/* Filled, seen by the verifier, and not to be changed any more. */
+static int table_make_part(struct table *t, const struct wrc_prog *prog,
+			   const struct wrc_geom *geom,
+			   const struct wrc_table_part *part,
+			   char why[WRC_WHY_MAX])
 {
 	int r = mem_populate(&t->mem, part->off, part->len);
 
@@ -38,7 +40,7 @@ static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
 	if (r)
 		return r;
 	if (wrc_table_part(prog, geom, t->part, &part)) {
-		r = table_fill(t, prog, geom, &part, why);
+		r = table_make_part(t, prog, geom, &part, why);
 	} else {
 		r = nic->ops->mr_reg(nic, pdn, t->mem.va, geom->table_len,
 				     t->iova, NIC_REMOTE_READ, &t->key);
@@ -46,7 +48,7 @@ static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
 	}
 	if (r)
 		mem_unmap(&t->mem);
-	/* Of the kernel it says that there is too little of something. */
+	/* The kernel says -EAGAIN when it has too little memory for a moment. */
 	return r == -EAGAIN ? -ENOMEM : r;
 }
 

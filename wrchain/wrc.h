@@ -228,21 +228,15 @@ int wrc_image_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    const struct wrc_bind *bind, const void *arena,
 		    char why[WRC_WHY_MAX]);
 /*
- * How a chain is armed: writes the image, verifies it, and then says with
- * what the loop queue's doorbell is rung.  Errors are those of the two.
+ * The only way to arm a chain, in pieces, since an agent has other work to do meanwhile:
+ * the first one writes the image, the others verify it, and the last one says with what
+ * the loop queue's doorbell is rung.  step is 0 before the first one.  0: that was the
+ * last; -EAGAIN: there are more, and nobody changes the image until then; other errors
+ * are those of the two, and end it.
  */
 int wrc_image_arm(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		  const struct wrc_bind *bind, void *arena,
+		  const struct wrc_bind *bind, void *arena, unsigned int *step,
 		  char why[WRC_WHY_MAX], __u16 *ret_doorbell);
-/*
- * The same in pieces, for who has other work to do meanwhile: 0 at the last one, -EAGAIN
- * before.  step: 0 before the first; the image is written by that one, and is nobody's
- * to change from then on.  After an error there is no other piece.
- */
-int wrc_image_arm_some(const struct wrc_prog *prog, const struct wrc_geom *geom,
-		       const struct wrc_bind *bind, void *arena,
-		       unsigned int *step, char why[WRC_WHY_MAX],
-		       __u16 *ret_doorbell);
 /*
  * recycle=node: fills table_len bytes of a table, which is the same for all
  * queues of this program and geometry.  It holds, for each request, the counts,
@@ -251,10 +245,11 @@ int wrc_image_arm_some(const struct wrc_prog *prog, const struct wrc_geom *geom,
  */
 void wrc_table_fill(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, void *table);
+
 /**
  * struct wrc_table_part - bytes of a table that are filled and checked at once
  * @off, @len:	where they are; parts are next to each other, in the order of their
- *		numbers, and are some 512 KB at most
+ *		numbers, and none has more than 1 MB
  */
 struct wrc_table_part {
 	__u32 off, len;

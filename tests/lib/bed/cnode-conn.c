@@ -590,6 +590,14 @@ int cnode_reconnect(struct cnode *c, unsigned int queue,
 	return r;
 }
 
+int cnode_resume_status(struct cnode *c)
+{
+	struct cnode_refusal no = { 0 };
+	int r = cnode_resume(c, &no);
+
+	return r ? (int)no.status : 0;
+}
+
 int cnode_knock(const struct cnode_config *cfg, const void *priv, size_t len,
 		struct cnode **ret_node)
 {

@@ -119,6 +119,8 @@ void cnode_lose(struct cnode *c, bool say);
  * anew.  After a refusal it may be called again.
  */
 int cnode_resume(struct cnode *c, struct cnode_refusal *ret_no);
+/* The same; 0, or the status that the memory node said. */
+int cnode_resume_status(struct cnode *c);
 /* Entries of the translation table as they are now; at most a page of them. */
 int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
 		     uint64_t *ret_entries);

@@ -186,3 +186,12 @@ void load_verify(struct load *l)
 		load_poll(l);
 	}
 }
+
+void load_goes_on(struct load *l, struct bed *b)
+{
+	bed_settle(b);
+	bed_check(b, l->mapped);
+	load_verify(l);
+	load_run(l, 300);
+	load_verify(l);
+}

@@ -42,5 +42,7 @@ void load_free(struct load *l, unsigned int max);
 void load_run(struct load *l, uint64_t requests);
 /* Each mapped slot is loaded and compared. */
 void load_verify(struct load *l);
+/* What its compute node had is there, nothing of the bed is lost, and it works on. */
+void load_goes_on(struct load *l, struct bed *b);
 
 #endif /* TEST_MNODE_LOAD_H */

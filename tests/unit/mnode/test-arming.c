@@ -16,7 +16,7 @@
 
 static struct bed bed;
 static struct load load;
-static unsigned int nr_bound, nr_arms, most_arming;
+static unsigned int nr_begun, nr_arms, most_arming;
 
 /* A compute node waits for its connections; else the agent is slower than it. */
 static bool waits = true;
@@ -43,7 +43,7 @@ int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
 	if (q == held)
 		return -EAGAIN;
 	nr_arms++;
-	nr_bound += q->step == 1;
+	nr_begun += q->step == 1;
 	assert_int_equal(q->cm_id, 0);
 	return __real_queue_arm_some(q, why);
 }
@@ -125,23 +125,6 @@ static void close_one(void)
 	bed_close(&bed);
 }
 
-static int resume(struct cnode *c)
-{
-	struct cnode_refusal no = { 0 };
-	int r = cnode_resume(c, &no);
-
-	return r ? (int)no.status : 0;
-}
-
-static void goes_on(void)
-{
-	bed_settle(&bed);
-	bed_check(&bed, load.mapped);
-	load_verify(&load);
-	load_run(&load, 300);
-	load_verify(&load);
-}
-
 static void lose_patience(struct sess *s)
 {
 	waits = false;
@@ -169,8 +152,6 @@ static void ends_while_arming(void (*act)(struct sess *s), unsigned int status)
 	cfg->nr_slots = SLOTS;
 	cfg->queues = QUEUES;
 	cfg->depth = 7;
-	cfg->pump = impatient;
-	waits = true;
 	while_arming = act;
 	assert_int_not_equal(cnode_open(cfg, &c, &no), 0);
 	assert_int_equal(no.status, status);
@@ -220,14 +201,14 @@ static void test_two_at_a_time(void **state)
 	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), -ETIMEDOUT);
 	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), -ETIMEDOUT);
 	waits = true;
-	nr_bound = most_arming = 0;
+	nr_begun = most_arming = 0;
 	bed_settle(&bed);
-	assert_int_equal(nr_bound, 2);
+	assert_int_equal(nr_begun, 2);
 	assert_int_equal(most_arming, 2);
 	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_BUSY], busy);
 	assert_int_equal(connect_chain(c, ODRP_WIRE_UNMAPPED_STORE), 0);
 	assert_int_equal(connect_chain(c, ODRP_WIRE_INVALIDATE), 0);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -276,7 +257,7 @@ static void test_one_gone_while_arming(void **state)
 	assert_true(manager_armed_pages(&bed.m) < armed);
 	assert_int_equal(connect_again(c), 0);
 	assert_int_equal(manager_armed_pages(&bed.m), armed);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -293,7 +274,7 @@ static void test_looked_at_while_arming(void **state)
 	while_arming = look_at_all;
 	assert_int_equal(connect_again(c), 0);
 	assert_null(while_arming);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -310,6 +291,16 @@ static int destroy_not(struct nic *nic, uint32_t qpn)
 	return obstinate ? -EIO : real_ops->qp_destroy(nic, qpn);
 }
 
+static void be_obstinate(struct nic_ops *ops)
+{
+	*ops = *bed.nic->ops;
+	real_ops = bed.nic->ops;
+	ops->event = event_gone;
+	ops->qp_error = stop_not;
+	ops->qp_destroy = destroy_not;
+	bed.nic->ops = ops;
+}
+
 static void say_gone_unstopped(struct sess *s)
 {
 	obstinate = true;
@@ -321,13 +312,9 @@ static void test_unstopped_while_arming(void **state)
 {
 	struct cnode *c = open_one();
 	uint64_t armed = manager_armed_pages(&bed.m);
-	struct nic_ops ops = *bed.nic->ops;
+	struct nic_ops ops;
 
-	real_ops = bed.nic->ops;
-	ops.event = event_gone;
-	ops.qp_error = stop_not;
-	ops.qp_destroy = destroy_not;
-	bed.nic->ops = &ops;
+	be_obstinate(&ops);
 	while_arming = say_gone_unstopped;
 	assert_int_not_equal(connect_again(c), 0);
 	assert_null(while_arming);
@@ -336,11 +323,11 @@ static void test_unstopped_while_arming(void **state)
 	bed.nic->ops = real_ops;
 	assert_int_equal(connect_again(c), 0);
 	assert_int_equal(manager_armed_pages(&bed.m), armed);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
-/* The same, of a session that ends: it never does. */
+/* The same, and the session ends. */
 static void evict_unstopped(struct sess *s)
 {
 	say_gone_unstopped(s);
@@ -354,13 +341,9 @@ static void evict_unstopped(struct sess *s)
 static void test_ends_unstopped_while_arming(void **state)
 {
 	struct cnode *c = open_one();
-	struct nic_ops ops = *bed.nic->ops;
+	struct nic_ops ops;
 
-	real_ops = bed.nic->ops;
-	ops.event = event_gone;
-	ops.qp_error = stop_not;
-	ops.qp_destroy = destroy_not;
-	bed.nic->ops = &ops;
+	be_obstinate(&ops);
 	while_arming = evict_unstopped;
 	assert_int_not_equal(connect_again(c), 0);
 	bed_pass(&bed, 1000);
@@ -386,7 +369,7 @@ static void test_status_while_arming(void **state)
 	while_arming = look_at_status;
 	assert_int_equal(connect_again(c), 0);
 	assert_int_equal(nr_unstopped, 0);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -426,12 +409,12 @@ static void test_resumed_while_arming(void **state)
 	cnode_lose(c, false);
 	waits = true;
 	busy = bed.m.rejects[ODRP_WIRE_E_BUSY];
-	r = resume(c);
+	r = cnode_resume_status(c);
 	held = NULL;
 	assert_int_equal(r, 0);
 	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_BUSY], busy + 1);	/* the one that waited */
 	bed.nic->ops = real_ops;
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -453,8 +436,8 @@ static void test_killed_while_arming(void **state)
 	cnode_lose(c, true);
 	bed_restart(&bed, killed_fd);
 	bed_settle(&bed);
-	assert_int_equal(resume(c), 0);
-	goes_on();
+	assert_int_equal(cnode_resume_status(c), 0);
+	load_goes_on(&load, &bed);
 	close_one();
 }
 

@@ -2,7 +2,7 @@
 /*
  * max-bandwidth: a name that would move pages as fast as it can moves what it may, loads
  * and stores together, by chains and by keys, in one session or two; another name beside
- * it is as fast as if it were alone; and all of it may change while it works.
+ * it is, by chains, as fast as if it were alone; and all of it may change while it works.
  */
 #include <errno.h>
 #include <stdarg.h>

@@ -185,23 +185,6 @@ static void close_one(void)
 	bed_close(&bed);
 }
 
-static int resume(struct cnode *c)
-{
-	struct cnode_refusal no = { 0 };
-	int r = cnode_resume(c, &no);
-
-	return r ? (int)no.status : 0;
-}
-
-static void goes_on(void)
-{
-	bed_settle(&bed);
-	bed_check(&bed, load.mapped);
-	load_verify(&load);
-	load_run(&load, 300);
-	load_verify(&load);
-}
-
 /* ---- tables ------------------------------------------------------------------------- */
 
 /* Of a session that comes, and of one that another agent has begun. */
@@ -218,9 +201,9 @@ static void test_tables_by_turns(void **state)
 	bed_settle(&bed);
 	nr_bound = 0;
 	cnode_lose(c, true);
-	assert_int_equal(resume(c), 0);
+	assert_int_equal(cnode_resume_status(c), 0);
 	assert_true(nr_bound > 0);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -231,7 +214,7 @@ static void test_chains_by_turns(void **state)
 	nr_bound = nr_arms = 0;
 	open_one(4 << 20, QUEUES);
 	assert_true(nr_arms > 2 * nr_bound);
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -284,11 +267,11 @@ static void test_ring_by_turns(void **state)
 	for (i = 0; i < 2; i++) {
 		cnode_lose(c, i);
 		count_anew();
-		assert_int_equal(resume(c), 0);
+		assert_int_equal(cnode_resume_status(c), 0);
 		assert_int_equal(nr_slots, ring_slots(sess()->ring.log_len));
 		assert_true(nr_slots > 4 * MOST_SLOTS);
 		assert_in_range(most_in_turn, 1, MOST_SLOTS);
-		goes_on();
+		load_goes_on(&load, &bed);
 	}
 	close_one();
 }
@@ -305,7 +288,7 @@ static void test_evicted_meanwhile(void **state)
 
 	cnode_lose(c, true);
 	in_the_middle = evict;
-	assert_int_equal(resume(c), ODRP_WIRE_E_SESSION);
+	assert_int_equal(cnode_resume_status(c), ODRP_WIRE_E_SESSION);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
 	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
@@ -325,13 +308,13 @@ static void test_nobody_waits(void **state)
 
 	cnode_lose(c, true);
 	in_the_middle = put_off;
-	assert_int_equal(resume(c), ODRP_WIRE_E_BUSY);
+	assert_int_equal(cnode_resume_status(c), ODRP_WIRE_E_BUSY);
 	bed_settle(&bed);
 	assert_int_equal(sess()->settle, SETTLE_NOT);
 	assert_int_equal(sess()->ring.unsorted, 0);
 	bed_check(&bed, load.mapped);
-	assert_int_equal(resume(c), 0);
-	goes_on();
+	assert_int_equal(cnode_resume_status(c), 0);
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -348,12 +331,12 @@ static void test_paused_meanwhile(void **state)
 
 	cnode_lose(c, true);
 	in_the_middle = pause_all;
-	assert_int_equal(resume(c), ODRP_WIRE_E_BUSY);
+	assert_int_equal(cnode_resume_status(c), ODRP_WIRE_E_BUSY);
 	bed_copy_kept(&bed, fd);
 	bed_restart(&bed, fd);
 	bed_settle(&bed);
-	assert_int_equal(resume(c), 0);
-	goes_on();
+	assert_int_equal(cnode_resume_status(c), 0);
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -371,13 +354,13 @@ static void test_killed_meanwhile(void **state)
 
 	cnode_lose(c, true);
 	in_the_middle = take_copy;
-	assert_int_equal(resume(c), 0);
+	assert_int_equal(cnode_resume_status(c), 0);
 	assert_null(in_the_middle);
 	cnode_lose(c, true);
 	bed_restart(&bed, killed_fd);
 	bed_settle(&bed);
-	assert_int_equal(resume(c), 0);
-	goes_on();
+	assert_int_equal(cnode_resume_status(c), 0);
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -410,7 +393,7 @@ static void test_foreign(void **state)
 	assert_int_equal(bed.m.lender.nr_foreign, foreign + 1);
 	assert_int_equal(s->hand.nr, 0);
 	assert_int_equal(lend_about(s), lend_goal(s));
-	assert_int_equal(resume(c), 0);
+	assert_int_equal(cnode_resume_status(c), 0);
 	bed_settle(&bed);
 	bed_check(&bed, load.mapped);
 	load_verify(&load);
@@ -448,9 +431,9 @@ static void test_lost_by_turns(void **state)
 	count_anew();
 	manager_lost(&bed.m, sess());
 	assert_false(sess_stands(sess()));
-	assert_int_equal(resume(c), 0);
+	assert_int_equal(cnode_resume_status(c), 0);
 	expect_by_turns();
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -461,9 +444,9 @@ static void test_taken_over_by_turns(void **state)
 
 	cnode_lose(c, false);
 	count_anew();
-	assert_int_equal(resume(c), 0);
+	assert_int_equal(cnode_resume_status(c), 0);
 	expect_by_turns();
-	goes_on();
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
@@ -525,8 +508,8 @@ static void test_broken_by_turns(void **state)
 	expect_by_turns();
 	assert_int_equal(bed.m.queues_broken, CHAINS);
 	cnode_lose(c, true);
-	assert_int_equal(resume(c), 0);
-	goes_on();
+	assert_int_equal(cnode_resume_status(c), 0);
+	load_goes_on(&load, &bed);
 	close_one();
 }
 
