@@ -36,13 +36,16 @@ static void remember(struct btree_op *op, const struct btree_hold *hold,
 {
 	struct btree_spot spot = { hold->addr, hold->node->version, place };
 	uint8_t used[BTREE_MAX_SPAN];
+	unsigned nr;
 
 	if (args->kind != FAR_COMBINE_DELETE) {
 		btree_cache_put_spot(op->tree->cache, op->hash, &spot);
 		return;
 	}
 	btree_cache_drop_spot(op->tree->cache, op->hash);
-	if (btree_sorted(hold->geo, hold->node, used) * 4 <= hold->geo->span)
+	/* what finds no neighbour with room now is asked for again by that one, or when empty */
+	nr = btree_sorted(hold->geo, hold->node, used);
+	if (!nr || nr == hold->geo->span / 4)
 		op->few = hold->addr;
 }
 
@@ -86,7 +89,7 @@ static int change_held(struct btree_op *op, struct btree_hold *hold, struct btre
 	}
 	place = image_change(hold, args, place);
 	if (place == -ENOSPC) {
-		err = btree_split(hold, 0);
+		err = btree_split(hold, op->key, 0);
 		return err ? err : -EAGAIN;
 	}
 	if (op->batch)

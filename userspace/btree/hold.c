@@ -16,9 +16,17 @@
 #define TRY_NS		UINT64_C(500)	/* before the first of them; doubles */
 #define MEND_DEPTH	8u		/* merges of neighbours that have all been left half way */
 
-static struct btree_hold *hold_of(struct far_lock *lock)
+static struct btree_hold *hold_of(const struct far_lock *lock)
 {
 	return (struct btree_hold *)((char *)lock - offsetof(struct btree_hold, lock));
+}
+
+static bool whole(const struct far_lock *lock)
+{
+	const struct btree_hold *hold = hold_of(lock);
+
+	return btree_sealed(hold->geo, hold->node, hold->addr) &&
+	       btree_whole(hold->geo, hold->node);
 }
 
 static int is_unknown(int err)
@@ -113,11 +121,10 @@ static int repair(struct far_task *task, struct far_lock *lock)
 		err = repair_head(hold, kind);
 	if (err)
 		return err;
-	return btree_sealed(geo, hold->node, hold->addr) && btree_whole(geo, hold->node) ?
-	       0 : -EBADMSG;
+	return whole(lock) ? 0 : -EBADMSG;
 }
 
-static const struct far_lock_ops hold_ops = { NULL, repair };
+static const struct far_lock_ops hold_ops = { .repair = repair, .whole = whole };
 
 static int hold_init(struct btree_op *op, const struct btree_geo *geo, uint64_t addr,
 		     struct btree_hold *hold)
@@ -152,8 +159,7 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 	struct btree_head *node = hold->node, *head;
 	int err;
 
-	if (!btree_sealed(hold->geo, node, hold->addr) || node->level != level ||
-	    node->flags & BTREE_DEAD)
+	if (node->level != level || node->flags & BTREE_DEAD)
 		return -EAGAIN;
 	if (!(node->flags & BTREE_UNBORN))
 		return 0;

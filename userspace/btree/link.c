@@ -93,7 +93,7 @@ static int link_into(struct btree_hold *above, const void *low, uint64_t right, 
 	}
 	place = btree_find_room(above->geo, above->node, low, NULL);
 	if (place < 0) {
-		err = btree_split(above, level + 1);
+		err = btree_split(above, low, level + 1);
 		return err ? err : 1;
 	}
 	entry_make(above->geo, above->node, place, low, right);

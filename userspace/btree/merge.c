@@ -138,27 +138,53 @@ static int merge_run(struct btree_hold *left, struct btree_hold *right, unsigned
 	return err;
 }
 
+/*
+ * It leaves room for some inserts; but what is nothing, or as little as an inner node can
+ * have, goes to any neighbour: else it would stay for ever beside a full one.
+ */
 static bool merge_fits(const struct btree_hold *left, const struct btree_hold *right,
-		       const void *low)
+		       const void *low, unsigned level)
 {
+	unsigned a = used(left), b = used(right), least = level ? 1 : 0;
+
 	return left->node->right == right->addr &&
 	       !btree_cmp(left->geo, btree_high(left->geo, left->node), low) &&
-	       (used(left) + used(right)) * 4 <= left->geo->span * 3 &&
+	       ((a + b) * 4 <= left->geo->span * 3 || a <= least || b <= least) &&
 	       left_has_room(left, right);
 }
 
-/* The neighbours as the node above names them: -ENOENT, there is but one. */
-static int neighbours(struct btree_op *op, const void *key, unsigned level, uint8_t *low,
-		      struct btree_way *left, struct btree_way *right)
+/* Two neighbours as the node above names them. */
+struct couple {
+	struct btree_way left, right;
+	uint8_t low[BTREE_MAX_SIZE];	/* of the right one */
+};
+
+/* The nodes that entries place[0] and place[1] of op->inner lead to. */
+static void couple_init(struct couple *couple, const struct btree_op *op,
+			const uint8_t *place)
 {
 	const struct btree_geo *geo = &op->tree->geo[1];
-	const struct btree_entry *entry;
-	uint8_t place[BTREE_MAX_SPAN];
-	struct btree_way above;
-	unsigned nr;
-	int err;
+	const struct btree_entry *left = btree_entry_at(geo, op->inner, place[0]);
+	const struct btree_entry *right = btree_entry_at(geo, op->inner, place[1]);
 
-	*left = *right = (struct btree_way) { .sure = true };
+	couple->left = (struct btree_way) { .addr = btree_child(geo, left), .sure = true };
+	couple->right = (struct btree_way) { .addr = btree_child(geo, right), .sure = true };
+	memcpy(couple->low, right->data, geo->key_size);
+}
+
+/*
+ * The node that has the key with its left neighbour, and with its right one, as far as the
+ * same node leads to them: how many. -ENOENT: there is none above.
+ */
+static int couples(struct btree_op *op, const void *key, unsigned level,
+		   struct couple couple[2])
+{
+	const struct btree_geo *geo = &op->tree->geo[1];
+	uint8_t place[BTREE_MAX_SPAN];
+	unsigned nr, me = 0;
+	struct btree_way above;
+	int err, count = 0;
+
 	err = btree_descend(op, key, 0, level + 1, true, &above);
 	if (!err)
 		err = btree_node_read(op, &above, level + 1, BTREE_WHOLE, op->inner);
@@ -166,66 +192,65 @@ static int neighbours(struct btree_op *op, const void *key, unsigned level, uint
 		return err == -ESHUTDOWN ? -EAGAIN : err;
 	if (btree_side(geo, op->inner, key, 0))
 		return -EAGAIN;
-	entry = btree_find_below(geo, op->inner, key, 0);
-	if (!entry)
-		return -EAGAIN;
-	memcpy(low, entry->data, geo->key_len);
-	right->addr = btree_child(geo, entry);
-	entry = btree_find_below(geo, op->inner, low, 1);
-	if (entry) {
-		left->addr = btree_child(geo, entry);
-		return 0;
-	}
-	/* it is the first one: then the next one is merged into it */
 	nr = btree_sorted(geo, op->inner, place);
-	if (nr < 2)
-		return -ENOENT;
-	left->addr = right->addr;
-	entry = btree_entry_at(geo, op->inner, place[1]);
-	memcpy(low, entry->data, geo->key_len);
-	right->addr = btree_child(geo, entry);
-	return 0;
+	while (me + 1 < nr &&
+	       btree_cmp(geo, btree_entry_at(geo, op->inner, place[me + 1])->data, key) <= 0)
+		me++;
+	if (me)
+		couple_init(&couple[count++], op, &place[me - 1]);
+	if (me + 1 < nr)
+		couple_init(&couple[count++], op, &place[me]);
+	return count;
 }
 
-/* Locks both, and merges them. Errors of the tries are nobody's: merging can wait. */
-static int merge_both(struct btree_op *op, const struct btree_way *left_way,
-		      const struct btree_way *right_way, const void *low, unsigned level)
+/* Locks both, and merges them. -EAGAIN: not as they are now. */
+static int merge_both(struct btree_op *op, const struct couple *couple, unsigned level)
 {
 	struct btree_hold left, right;
-	int err = btree_hold(op, left_way, level, &left);
+	int err = btree_hold(op, &couple->left, level, &left);
 
 	if (err)
 		return err;
-	if (left.node->right != right_way->addr) {
+	if (left.node->right != couple->right.addr) {
 		err = btree_release(&left);
 		return err ? err : -EAGAIN;
 	}
-	err = btree_hold(op, right_way, level, &right);
-	if (!err && merge_fits(&left, &right, low))
-		return merge_run(&left, &right, level, low);
+	err = btree_hold(op, &couple->right, level, &right);
+	if (!err && merge_fits(&left, &right, couple->low, level))
+		return merge_run(&left, &right, level, couple->low);
 	if (!err)
 		btree_release(&right);
 	btree_release(&left);
 	return err ? err : -EAGAIN;
 }
 
-int btree_merge(struct btree_op *op, const void *key, unsigned level)
+/* 0: two nodes have become one. -ENOENT: this one has no neighbour under its parent. */
+static int merge_level(struct btree_op *op, const void *key, unsigned level)
 {
-	struct btree_way left, right;
 	size_t mark = far_buf_mark(op->task);
-	uint8_t *low = far_buf(op->task, op->tree->geo[1].key_len);
-	int err = low ? 0 : -ENOMEM;
+	struct couple couple[2];
+	int nr, err = -ENOENT, i;
 
 	far_spend(op->task, MERGE_NS);
-	if (!err)
-		err = neighbours(op, key, level, low, &left, &right);
-	if (!err)
-		err = merge_both(op, &left, &right, low, level);
-	far_buf_release(op->task, mark);
-	/* then perhaps the level above has too few */
-	if (!err && level + 1 < btree_top_level(atomic_load(&op->tree->top)))
-		err = btree_merge(op, key, level + 1);
-	return err == -ENOENT || err == -EAGAIN ? 0 : err;
+	nr = couples(op, key, level, couple);
+	for (i = 0; i < nr && (!i || err == -EAGAIN); i++) {
+		err = merge_both(op, &couple[i], level);
+		far_buf_release(op->task, mark);
+	}
+	return nr < 0 ? nr : err;
+}
+
+bool btree_merge(struct btree_op *op, const void *key, unsigned level)
+{
+	int err = merge_level(op, key, level);
+	bool alone = err == -ENOENT, above = false;
+
+	/* the level above has less then; or it makes neighbours of what had none */
+	if ((!err || alone) && level + 1 < btree_top_level(atomic_load(&op->tree->top)))
+		above = btree_merge(op, key, level + 1);
+	if (alone && above)
+		err = merge_level(op, key, level);
+	return !err;
 }
 
 /* The left one, which is held, has not got the fence yet, and nobody is about to do that. */

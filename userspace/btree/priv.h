@@ -149,8 +149,8 @@ uint64_t btree_new_version(struct btree_op *op);
 /* A copy of the image's head, for the other functions, with another version. */
 struct btree_head *btree_new_head(struct btree_hold *hold);
 
-/* split.c: the node is full; it is released in any case. */
-int btree_split(struct btree_hold *hold, unsigned level);
+/* split.c: the node has no room for the key; it is released in any case. */
+int btree_split(struct btree_hold *hold, const void *key, unsigned level);
 /* link.c: the separator of the node's right neighbour gets into the level above. */
 int btree_link(struct btree_op *op, uint64_t addr, unsigned level);
 /* The same, if it is missing: addr was passed by. */
@@ -161,8 +161,11 @@ int btree_link_missing(struct btree_op *op, const void *key, uint64_t addr, unsi
  * node, and stays.
  */
 int btree_unlink(struct btree_op *op, const void *low, uint64_t child, unsigned level);
-/* merge.c: merges the node that has the key into its left neighbour, if that is worth it. */
-int btree_merge(struct btree_op *op, const void *key, unsigned level);
+/*
+ * merge.c: makes one node of the one that has the key and a neighbour, if that is worth it:
+ * whether it has. Errors are nobody's, since merging can wait.
+ */
+bool btree_merge(struct btree_op *op, const void *key, unsigned level);
 /* Ends a merge whose client has died: `dead` has that low fence. */
 int btree_merge_end(struct btree_op *op, const void *low, uint64_t dead, unsigned level);
 

@@ -13,25 +13,47 @@
 
 #define SPLIT_NS	1500u	/* processor time, for the model */
 
-/* The upper half of the entries, from the one on whose key is the separator. */
+/*
+ * The number of entries that stay, of nr, and the separator. A half; but a load in order
+ * comes to the end of a level, and goes on behind the key that finds no room: there all
+ * that lies below it stays. An inner node has a child for each of its keys, and so never
+ * becomes empty.
+ */
+static unsigned left_keeps(const struct btree_hold *left, const uint8_t *place, unsigned nr,
+			   const void *key, unsigned level, const void **ret_separator)
+{
+	const struct btree_geo *geo = left->geo;
+	unsigned below = 0, keeps = nr / 2;
+
+	while (below < nr &&
+	       btree_cmp(geo, btree_entry_at(geo, left->node, place[below])->data, key) < 0)
+		below++;
+	if (left->node->flags & BTREE_LAST && below * 4 >= nr * 3)
+		keeps = level && below == nr ? nr - 1 : below;
+	*ret_separator = keeps == nr ? key :
+				       btree_entry_at(geo, left->node, place[keeps])->data;
+	return keeps;
+}
+
+/* The upper part of the entries. */
 static void right_fill(struct btree_hold *right, const struct btree_hold *left,
-		       unsigned level)
+		       const void *key, unsigned level)
 {
 	const struct btree_geo *geo = left->geo;
 	uint64_t version = btree_new_version(left->op);
 	uint8_t place[BTREE_MAX_SPAN];
 	unsigned nr = btree_sorted(geo, left->node, place), i;
 	struct btree_entry *entry;
+	const void *separator;
 
 	btree_node_init(geo, right->node, version, level);
 	/* at the places that they had: each is within its neighbourhood */
-	for (i = nr / 2; i < nr; i++) {
+	for (i = left_keeps(left, place, nr, key, level, &separator); i < nr; i++) {
 		entry = btree_entry_at(geo, right->node, place[i]);
 		memcpy(entry, btree_entry_at(geo, left->node, place[i]), geo->entry);
 		entry->sum = btree_entry_sum(geo, entry, version);
 	}
-	memcpy(btree_low(right->node), btree_entry_at(geo, right->node, place[nr / 2])->data,
-	       geo->key_size);
+	memcpy(btree_low(right->node), separator, geo->key_size);
 	memcpy(btree_high(geo, right->node), btree_high(geo, left->node), geo->key_len);
 	right->node->right = left->node->right;
 	right->node->flags = (left->node->flags & BTREE_LAST) | BTREE_UNBORN;
@@ -106,7 +128,8 @@ static int split_run(struct btree_hold *left, struct btree_hold *right)
 	return err ? btree_abandon(right, err) : btree_release(right);
 }
 
-static int right_init(struct btree_hold *left, unsigned level, struct btree_hold *right)
+static int right_init(struct btree_hold *left, const void *key, unsigned level,
+		      struct btree_hold *right)
 {
 	const struct btree_geo *geo = left->geo;
 	int err = far_alloc(left->op->task, FAR_ANY_NODE, geo->size, &right->addr);
@@ -115,11 +138,11 @@ static int right_init(struct btree_hold *left, unsigned level, struct btree_hold
 		return err;
 	right->lock.addr = right->addr;
 	right->lock.data = right->addr + offsetof(struct btree_head, sum);
-	right_fill(right, left, level);
+	right_fill(right, left, key, level);
 	return 0;
 }
 
-int btree_split(struct btree_hold *left, unsigned level)
+int btree_split(struct btree_hold *left, const void *key, unsigned level)
 {
 	struct btree_op *op = left->op;
 	uint64_t addr = left->addr;
@@ -136,7 +159,7 @@ int btree_split(struct btree_hold *left, unsigned level)
 		.image = right.node ? &right.node->sum : NULL,
 	};
 	if (!err)
-		err = right_init(left, level, &right);
+		err = right_init(left, key, level, &right);
 	if (err) {
 		btree_release(left);
 		return err;

@@ -64,7 +64,12 @@ static uint32_t lock_sum(const struct far_lock *lock)
 
 static bool lock_matches(const struct far_lock *lock)
 {
-	return lock->kind == FAR_LOCK_PLAIN || lock_sum(lock) == far_lock_sum(lock->word);
+	const struct far_lock_ops *ops = lock->ops;
+
+	if (lock->kind == FAR_LOCK_PLAIN)
+		return true;
+	return lock_sum(lock) == far_lock_sum(lock->word) &&
+	       (!ops || !ops->whole || ops->whole(lock));
 }
 
 /* The word of whoever holds it with that log slot, in front of what a free one says. */

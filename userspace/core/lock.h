@@ -15,7 +15,7 @@
  *
  * Summed: the word has a checksum of the contents that its WRITE has released. An
  * unlock may be visible before its data, so who has taken the lock READs until what it
- * has matches, and writes only then. The word's WRITE comes behind that of the data,
+ * has matches, and is whole, and writes only then. The word's WRITE comes behind that of the data,
  * never in one with it: so when it is executed the data is as good as there, even if
  * its client dies. Nobody but the holder writes contents or word; nobody adds to the
  * word.
@@ -93,6 +93,11 @@ struct far_lock_ops {
 	 * summed contents only if they do not match. NULL: such contents are -EBADMSG.
 	 */
 	int (*repair)(struct far_task *task, struct far_lock *lock);
+	/*
+	 * Whether the image is a state of the contents. Asked when its checksum is right,
+	 * which it is by accident for one torn image in 16 million. NULL: it is.
+	 */
+	bool (*whole)(const struct far_lock *lock);
 };
 
 struct far_lock {
