@@ -35,9 +35,10 @@ static bool is_counted(const struct wrc_check *c, unsigned int insn)
 		return false;
 	if (wrc_opdef(prog->insn[insn].op)->flags & WRC_OP_RWRITE)
 		return true;	/* an effect: rule answer */
+	/* The first that lets it go; rule balance refuses a second one. */
 	for (i = 0; i < prog->nr_insn; i++)
-		if (lets_go(prog, i) && wrc_check_known(c, insn, i))
-			return true;
+		if (lets_go(prog, i))
+			return wrc_check_known(c, insn, i);
 	return false;
 }
 

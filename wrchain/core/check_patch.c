@@ -69,6 +69,15 @@ static bool is_map(const struct wrc_prog *prog, const struct wrc_patch *p)
 	       prog->insn[p->source].remote.space == WRC_SP_KEYMAP;
 }
 
+/* Is the field an address of which the program says where it leads? */
+static bool is_fixed_place(const struct wrc_insn *target, const struct wrc_patch *p)
+{
+	if (p->field == WRC_F_RADDR)
+		return wrc_space_static((enum wrc_space)target->remote.space);
+	return p->field == WRC_F_ADDR &&
+	       wrc_space_static((enum wrc_space)target->sge[p->sge].at.space);
+}
+
 static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	const struct wrc_insn *target = &prog->insn[p->insn];
@@ -83,6 +92,12 @@ static bool may_patch(const struct wrc_prog *prog, const struct wrc_patch *p)
 	/* A row renews nothing but what changes with the lap. */
 	if (p->field == WRC_F_RADDR && wrc_is_turn(prog, p->insn))
 		return turn;
+	/*
+	 * Rule address has proved where a fixed address leads.  Only the two kinds
+	 * above may be written: their keys open nothing but rows and opcodes.
+	 */
+	if (is_fixed_place(target, p))
+		return false;
 	if (turn && p->field == WRC_F_RADDR)
 		return wrc_is_asked(prog, p->insn);
 	if (turn && field_of(p)->patchable != WRC_PATCH_COUNT)

@@ -203,8 +203,12 @@ static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 	unsigned int i;
 
 	/* All of it, unless a page goes before the answer. */
-	if (to > want || (to < want && to <= m->client_limit) ||
-	    (to < want && !in_steps(prog)))
+	if (to <= m->client_limit)
+		return wrc_refuse(m->c, RULE, m->instance, insn,
+				  "enables the client queue up to %llu, and %llu is enabled already",
+				  (unsigned long long)to,
+				  (unsigned long long)m->client_limit);
+	if (to > want || (to < want && !in_steps(prog)))
 		return wrc_refuse(m->c, RULE, m->instance, insn,
 				  "enables the client queue up to %llu instead of %llu",
 				  (unsigned long long)to,

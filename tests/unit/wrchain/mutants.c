@@ -253,6 +253,23 @@ static void twice(struct mutants *m, unsigned int at, const char *who)
 	made(m, "%s twice", who);
 }
 
+/* A copy of what is at `from`, before `at`, which is not 0. */
+static void insert(struct mutants *m, unsigned int from, unsigned int at,
+		   const char *who)
+{
+	struct wrc_prog *p = &m->now;
+
+	if (p->nr_insn == WRC_MAX_INSN)
+		return;
+	memmove(&p->insn[at + 1], &p->insn[at],
+		(p->nr_insn - at) * sizeof(p->insn[0]));
+	p->insn[at] = m->good->insn[from];
+	p->nr_insn++;
+	p->nr_head += at < p->nr_head;
+	move_all(p, doubled, at - 1);
+	made(m, "%s again before %u", who, at);
+}
+
 static void swap(struct mutants *m, unsigned int at, const char *who)
 {
 	struct wrc_prog *p = &m->now;
@@ -415,6 +432,23 @@ static void vary_claims(struct mutants *m)
 	vary_number(m, "program", "choice", &p->choice);
 	vary_number(m, "program", "turns", &p->turns);
 	vary8(m, "program", "nr_reads", &p->nr_reads, WRC_TURN_READS);
+}
+
+void mutants_of_insertions(struct mutants *m)
+{
+	const struct wrc_prog *good = m->good;
+	unsigned int from, at;
+	char who[32];
+
+	m->now = *good;
+	for (from = 0; from < good->nr_insn; from++)
+		for (at = 1; at < good->nr_insn; at++) {
+			if (at == from + 1 ||	/* that one is "twice" */
+			    good->insn[at].queue != good->insn[from].queue)
+				continue;
+			insn_name(good, from, who);
+			insert(m, from, at, who);
+		}
 }
 
 void mutants_of_source(struct mutants *m)

@@ -28,6 +28,8 @@ struct mutants {
 
 /* Of a program as it is written: wrc_link() comes behind it. */
 void mutants_of_source(struct mutants *m);
+/* The same, with a copy of each instruction before each other one of its queue. */
+void mutants_of_insertions(struct mutants *m);
 /* Of a program that has been linked, in what wrc_link() has made of it. */
 void mutants_of_linked(struct mutants *m);
 

@@ -125,6 +125,65 @@ static void uncounted_copy(void **state)
 	bench_close(&b);
 }
 
+/* ---- an answer that is let go twice ------------------------------------------- */
+
+/*
+ * A load without its page: READs eight bytes of it, and answers.  Twice: a SEND_EN
+ * behind the READ lets the answer go once more.
+ */
+static void answer_twice(struct bench *b, const struct wrc_opts *opts, bool early,
+			 bool twice)
+{
+	int body, look, en, first = 0, peek, go, answer;
+	struct wrc_build w;
+
+	wrc_begin(&w, &b->prog, ODRP_WIRE_LOAD, "broken", opts);
+	body = wrc_prog_head(&w);
+	look = wrc_read(&w, wrc_at(WRC_SP_TT), nowhere, 8);
+	wrc_wait(&w, look);
+	en = wrc_send_en(&w, 0);
+	wrc_enable_upto(&w, body, en);
+	if (early)
+		first = wrc_send_en(&w, 0);
+	peek = wrc_read(&w, wrc_at(WRC_SP_POOL), wrc_reg(WRC_REG_TRASH, 0), 8);
+	wrc_wait(&w, peek);
+	if (twice && !early)
+		first = wrc_send_en(&w, 0);
+	go = wrc_send_en(&w, 0);
+	wrc_enable_upto(&w, en, WRC_NEXT_HEAD);
+	wrc_set_local(&w, look, 0, wrc_field(peek, WRC_F_RADDR, 0));
+	answer = wrc_prog_answer(&w, go, 0, WRC_I_SIGNALED);
+	if (first)
+		wrc_enable_upto(&w, first, answer);
+	wrc_prog_args(&w, look, answer);
+	assert_int_equal(wrc_end(&w), 0);
+	bench_image(b, K);
+}
+
+/* The first SEND_EN lets the answer go, whatever another one says later. */
+static void answered_twice(void **state)
+{
+	char why[WRC_WHY_MAX];
+	struct bench b;
+
+	for (int mode = 0; mode < 2; mode++) {
+		struct wrc_opts opts = {
+			.recycle = mode ? WRC_RECYCLE_NODE : WRC_RECYCLE_CLIENT,
+		};
+
+		answer_twice(&b, &opts, false, false);
+		expect_accepted(&b);
+		bench_close(&b);
+		answer_twice(&b, &opts, false, true);
+		expect_refusal(&b, WRC_RULE_BALANCE,
+			       "enables the client queue up to 1, and 1 is enabled already");
+		bench_close(&b);
+		answer_twice(&b, &opts, true, true);
+		assert_true(refused_by(&b, why) & 1u << WRC_RULE_GRACE);
+		bench_close(&b);
+	}
+}
+
 /* ---- a page in the ring, and still to be sent ------------------------------------ */
 
 /*
@@ -248,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unsignaled_load),
 		cmocka_unit_test(uncounted_copy),
+		cmocka_unit_test(answered_twice),
 		cmocka_unit_test(given_before_sent),
 		cmocka_unit_test(two_roles),
 		cmocka_unit_test(pool_by_table),

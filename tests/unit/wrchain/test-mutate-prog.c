@@ -15,6 +15,9 @@
  * MUTANTS_PRINT=1 in the environment prints each that is accepted, MUTANTS_OF=NAME
  * is for one program.
  *
+ * Pairs of such changes, and an instruction put in with another change, are judged by
+ * the last rule alone: they must do no harm.
+ *
  * Of all programs that the agent can arm.  By day a share of the mutants, by
  * night (ODRP_NIGHTLY=1) all.  --save FILE, by night: writes the table of
  * docs/results/verifier-mutants.md; by day the test looks whether that table is
@@ -24,10 +27,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "../../lib/nightly.h"
+#include "bench.h"
 #include "mutants.h"
 #include "stage.h"
 
 #define EVERY 79		/* by day one of so many */
+/* Of pairs: of the first change, and of the second one behind it. */
+#define EVERY_FIRST (nightly() ? 7 : 97)
+#define EVERY_SECOND (nightly() ? 211 : 997)
 #define NR_PROGRAMS 24
 #define MAX_NAME 64
 
@@ -39,7 +46,6 @@ struct equivalent {
 };
 
 #define WAITS_MORE	"it waits for more than it has to"
-#define ENABLED		"it enables what is enabled"
 #define COUNTED		"one completion more, which all counts know"
 #define UNHEARD		"nobody waits for this completion: for a later one, or a fence"
 #define ORDERED	"something else is enabled, or READ, one work request earlier"
@@ -55,7 +61,6 @@ static struct equivalent equivalents[] = {
 	{ "*", "* with fence", WAITS_MORE },
 	{ "*", "*wait twice", WAITS_MORE },
 	{ "keyed invalidate, fences*", "*wait target 8 -> 9", WAITS_MORE },
-	{ "*", "*send_en twice", ENABLED },
 	{ "*", "* with signaled", COUNTED },
 	{ "*", "*read without signaled", UNHEARD },
 	{ "*, fences*", "*masked_?? without signaled", UNHEARD },
@@ -427,6 +432,84 @@ static void try_program(struct program *p, unsigned int number)
 	report(p);
 }
 
+/* ---- pairs ------------------------------------------------------------------------- */
+
+/**
+ * struct pairs - the second change of each pair
+ * @p:		the program
+ * @seed:	which of the second changes
+ * @tried, @ran: pairs, and those that the verifier accepted, which were run
+ */
+struct pairs {
+	struct program *p;
+	uint32_t seed;
+	unsigned long tried, ran;
+};
+
+/* Whatever an accepted pair does to itself: is_found() looks for harm to others. */
+static void pair_judge(void *arg, const struct wrc_prog *mutant, const char *what)
+{
+	struct pairs *pairs = arg;
+	struct program *p = pairs->p;
+	struct mutant m = { .prog = *mutant, .bind = p->st.c[0].bind };
+	char why[WRC_WHY_MAX] = "";
+
+	pairs->tried++;
+	if (link_mutant(p, &m) || check_mutant(p, &m, why))
+		return;
+	pairs->ran++;
+	is_found(p, &m, what);
+}
+
+static void pair_second(void *arg, const struct wrc_prog *mutant, const char *what)
+{
+	struct pairs *pairs = arg;
+	struct mutants *m = calloc(1, sizeof(*m));
+
+	(void)what;
+	assert_non_null(m);
+	*m = (struct mutants){
+		.try = pair_judge, .arg = pairs, .good = mutant, .every = EVERY_SECOND,
+		.next = bench_random(&pairs->seed) % EVERY_SECOND,
+	};
+	mutants_of_source(m);
+	free(m);
+}
+
+static void pairs_try(struct program *p, unsigned int number)
+{
+	struct pairs pairs = { .p = p, .seed = number + 1 };
+	struct mutants *m = calloc(1, sizeof(*m));
+
+	assert_non_null(m);
+	*m = (struct mutants){
+		.try = pair_second, .arg = &pairs, .good = &p->source,
+		.every = EVERY_FIRST, .next = number % EVERY_FIRST,
+	};
+	mutants_of_source(m);
+	mutants_of_insertions(m);
+	free(m);
+	printf("%s: %lu pairs tried, %lu accepted and run\n", p->name, pairs.tried,
+	       pairs.ran);
+}
+
+static void every_pair(void **state)
+{
+	unsigned long harmful = 0;
+
+	for (unsigned int n = 0; n < NR_PROGRAMS; n++) {
+		struct program *p = calloc(1, sizeof(*p));
+
+		assert_non_null(p);
+		open_program(p, n);
+		learn(p);
+		pairs_try(p, n);
+		harmful += p->harmful;
+		close_program(p);
+	}
+	assert_int_equal(harmful, 0);
+}
+
 /* ---- the table ---------------------------------------------------------------------- */
 
 static const char *table;		/* the document */
@@ -521,6 +604,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_program),
 		cmocka_unit_test(every_reason),
+		cmocka_unit_test(every_pair),
 	};
 
 	save = argc > 2 && !strcmp(argv[1], "--save") && nightly();
