@@ -3,7 +3,8 @@
  * Slot states and their transitions.  Each function is one compare-and-swap
  * loop on one byte, so it may be called in any context, with any lock held.
  *
- * On the data path: blk.c decides with begin_*(), done.c ends with end().
+ * On the data path: issue.c begins a request with odrp_slot_begin_*(), done.c ends it
+ * with odrp_slot_end().
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>

@@ -54,13 +54,13 @@ AT(far_space_attr, max_clients, 20);
 AT(far_space_attr, chunk_size, 24);
 AT(far_space_attr, mode, 32);
 
-SIZE(far_space_info, 96);
+SIZE(far_space_info, 72);
 AT(far_space_info, name, 0);
-AT(far_space_info, size, 64);
-AT(far_space_info, used, 72);
-AT(far_space_info, nr_nodes, 80);
-AT(far_space_info, clients, 84);
-AT(far_space_info, structures, 88);
+AT(far_space_info, size, 40);
+AT(far_space_info, used, 48);
+AT(far_space_info, nr_nodes, 56);
+AT(far_space_info, clients, 60);
+AT(far_space_info, structures, 64);
 
 SIZE(far_space_check, 56);
 AT(far_space_check, chunks, 0);

@@ -24,6 +24,5 @@
 extern const struct far_nic_ops far_mem_ops;
 
 #define FAR_MEM_NODE_MAX	31u	/* bytes of a node's name */
-#define FAR_MEM_SPACE_MAX	63u	/* bytes of a space's name */
 
 #endif

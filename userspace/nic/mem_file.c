@@ -32,7 +32,7 @@ int mem_file_name(const char *node, const char *space, char *ret_name, size_t si
 		node = "0";
 	if (!name_is_good(node, FAR_MEM_NODE_MAX))
 		return -EHOSTUNREACH;
-	if (!name_is_good(space, FAR_MEM_SPACE_MAX))
+	if (!name_is_good(space, ODRP_FAR_NAME_MAX))
 		return -EINVAL;
 	snprintf(ret_name, size, "%s@%s", space, node);
 	return 0;
@@ -274,7 +274,7 @@ static int list_one(char *name, int (*each)(void *arg, const char *node,
 	if (!at)
 		return 0;
 	*at = 0;
-	if (!name_is_good(name, FAR_MEM_SPACE_MAX) ||
+	if (!name_is_good(name, ODRP_FAR_NAME_MAX) ||
 	    !name_is_good(at + 1, FAR_MEM_NODE_MAX))
 		return 0;
 	return each(arg, at + 1, name);

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <odrp/far.h>
+
 #include "mem.h"
 
 #define MEM_PAGE	4096u
@@ -32,7 +34,7 @@ struct mem_map {
 	uint8_t *base;		/* of offset 0 */
 	uint64_t size;		/* of the space */
 	struct mem_tail *tail;
-	char name[FAR_MEM_SPACE_MAX + FAR_MEM_NODE_MAX + 2];	/* SPACE@NODE */
+	char name[ODRP_FAR_NAME_MAX + FAR_MEM_NODE_MAX + 2];	/* SPACE@NODE */
 };
 
 /* A registration: [start, end) may be used with key. */

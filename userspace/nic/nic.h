@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <far/space.h>
+
 struct far_nic;
 struct far_qset;
 struct far_nic_thread;
@@ -186,7 +188,7 @@ struct far_nic_host_ops {
 
 /* A node's part of a space, as the memory node says it. */
 struct far_nic_space {
-	char name[64];
+	char name[FAR_SPACE_NAME_MAX + 1];
 	uint64_t size, used;
 	unsigned clients, structures, nr_nodes;
 };

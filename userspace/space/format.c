@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #define XXH_INLINE_ALL
+#include <odrp/far.h>
 #include <xxhash.h>
 
 #include "../base/why.h"
@@ -38,9 +39,10 @@ static int check_wish(const struct far_format *f, char *why, size_t len)
 {
 	size_t name = f->name ? strlen(f->name) : 0;
 
-	if (!name || name >= sizeof(((struct far_sb *)0)->name))
+	if (!name || name > ODRP_FAR_NAME_MAX)
 		return far_why(why, len, -EINVAL,
-			       "name of %zu bytes: expected 1 to 63", name);
+			       "name of %zu bytes: expected 1 to %d", name,
+			       ODRP_FAR_NAME_MAX);
 	if (f->size < FAR_MIN_SIZE || f->size > FAR_MAX_SIZE)
 		return far_why(why, len, -EINVAL, "size %" PRIu64
 			       ": expected 4 MiB to 1 TiB on each node", f->size);

@@ -205,7 +205,8 @@ static int run_client_en(struct machine *m, unsigned int insn, __u32 count)
 	/* All of it, unless a page goes before the answer. */
 	if (to <= m->client_limit)
 		return wrc_refuse(m->c, RULE, m->instance, insn,
-				  "enables the client queue up to %llu, and %llu is enabled already",
+				  "enables the client queue up to %llu, and "
+				  "%llu is enabled already",
 				  (unsigned long long)to,
 				  (unsigned long long)m->client_limit);
 	if (to > want || (to < want && !in_steps(prog)))

@@ -37,7 +37,7 @@ struct far_btree;
 struct far_btree_attr {
 	uint32_t key_size;	/* bytes, FAR_BTREE_MIN_SIZE to _MAX_SIZE; 0: 8 */
 	uint32_t value_size;	/* the same */
-	uint32_t span;		/* entries of a leaf, 4 to 128; 0: about 1 KiB of them */
+	uint32_t span;		/* entries of a leaf, 4 to 128; 0: about 512 bytes of them */
 };
 
 /* Creates a tree under a name of the space's directory, and opens it. */

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define FAR_SPACE_NAME_MAX	63u
+#define FAR_SPACE_NAME_MAX	36u	/* bytes of a name, without the NUL */
 
 struct far_space_attr {
 	uint64_t size;			/* bytes on each node; at least 4 MiB */

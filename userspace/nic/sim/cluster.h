@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#include <odrp/far.h>
+
 #include "../../base/fiber.h"
 #include "../../base/rng.h"
 #include "../nic.h"
@@ -24,7 +26,6 @@
 #include "profile.h"
 #include "sim.h"
 
-#define SIM_NAME_MAX	63u	/* bytes of a space's name */
 #define SIM_CLIENTS	65536u
 
 struct sim_thread;
@@ -171,7 +172,7 @@ struct sim_thread {
 
 /* A space at a memory node: [off, off + size) of its memory. */
 struct sim_space {
-	char name[SIM_NAME_MAX + 1];
+	char name[ODRP_FAR_NAME_MAX + 1];
 	uint64_t off, size;
 	unsigned node;
 	int published, removed;

@@ -116,7 +116,7 @@ static int host_create(struct far_nic *nic, const char *node, const char *name,
 
 	if (!mn)
 		return -EHOSTUNREACH;
-	if (!*name || strlen(name) > SIM_NAME_MAX || !size || size % SPACE_ALIGN)
+	if (!*name || strlen(name) > ODRP_FAR_NAME_MAX || !size || size % SPACE_ALIGN)
 		return -EINVAL;
 	if (space_find(mn, name))
 		return -EEXIST;
