@@ -5,6 +5,7 @@
 #
 #   userspace_dir             the build directory of user space
 #   build_userspace [TARGET]...  meson setup once, then ninja
+#   vm_targets                what the tests in virtual machines run of it
 #   build_module VER [ARG]... odrp.ko for kernel VER, made with these arguments
 #                             of make as well; prints its path
 
@@ -30,6 +31,10 @@ run_logged() {
 	error "'$*' failed:"
 	tail -n 40 "$log" >&2
 	return 1
+}
+
+vm_targets() {
+	grep -v '^#' "$ODRP_ROOT/tests/vm/targets"
 }
 
 build_userspace_locked() {

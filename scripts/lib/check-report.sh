@@ -12,9 +12,13 @@
 LEAST_SECONDS=60
 
 report_init() {
-	local minutes=80
+	local minutes
+	case $mode in
+	short) minutes=30 ;;
+	all) minutes=75 ;;
 	# Most of it is for the debug kernels.
-	[[ $mode = nightly ]] && minutes=1440
+	nightly) minutes=1440 ;;
+	esac
 	check_begin=$SECONDS
 	check_budget=$((${ODRP_CHECK_MINUTES:-$minutes} * 60))
 }

@@ -2,8 +2,8 @@
 # Installs, by name, what each kind of work needs on Debian 12. To be sourced.
 # shellcheck shell=bash
 #
-#   packages_install SET...     sets: build, vm, far, disk, lvm, stress, init, bench,
-#                               lint, package, kernel
+#   packages_install SET...     sets: build, module, vm, far, search, disk, lvm, stress,
+#                               init, bench, lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -12,13 +12,20 @@
 packages_of() {
 	case $1 in
 	build)
-		# User space with its tests, and the kernel module.
+		# User space with its tests.
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev libxxhash-dev \
 			libsystemd-dev libmicrohttpd-dev nettle-dev libibverbs-dev librdmacm-dev \
-			libboost-context-dev python3 \
-			flex bison bc libelf-dev pahole dpkg-dev xz-utils zstd kmod \
-			patchelf spin
+			libboost-context-dev python3
+		;;
+	module)
+		# The kernel module.
+		printf '%s\n' gcc libc6-dev make flex bison bc libelf-dev pahole \
+			dpkg-dev xz-utils zstd kmod
+		;;
+	search)
+		# Models, and the headers of the newest kernel.
+		printf '%s\n' spin patchelf
 		;;
 	vm)
 		# QEMU, what goes into the guest, and what composes it. kmod,
@@ -65,7 +72,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, vm, far, disk, lvm, stress, init, bench, lint, package, kernel)"
+		error "no package set '$1' (there are: build, module, vm, far, search, disk, lvm, stress, init, bench, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -32,7 +32,7 @@ work=$ODRP_PACKAGE_WORK
 root=$work/root
 
 vm_packages() {
-	packages_install build package || {
+	packages_install build module package || {
 		echo "Bail out! packages are missing"
 		exit 1
 	}

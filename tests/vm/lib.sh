@@ -40,7 +40,7 @@ done
 export PATH=$PATH:/usr/sbin:/sbin
 
 nightly=${ODRP_NIGHTLY:-0}
-quick=${ODRP_QUICK:-0}
+short=${ODRP_SHORT:-0}
 # Whether cases that take long are run: on a debug kernel they are, in the length
 # that all others have by day.
 long_cases=$nightly
@@ -64,7 +64,9 @@ chains_only() {
 }
 
 vm_packages() {
-	packages_install build vm && build_userspace || {
+	local -a targets
+	mapfile -t targets < <(vm_targets)
+	packages_install build module vm && build_userspace "${targets[@]}" || {
 		echo "Bail out! cannot build user space"
 		exit 1
 	}

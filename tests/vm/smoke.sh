@@ -34,7 +34,7 @@ by_chains() {
 # Each kernel has its own, as far as there is little time.
 keys=(5.10 6.12)
 chains=(6.1)
-((quick)) && keys=(6.1)
+((short)) && keys=(6.1)
 ((nightly)) && keys=(5.10 6.1 6.12) chains=(5.10 6.1 6.12)
 for kernel in "${keys[@]}"; do
 	tap_case "a quicksort of twice the memory on $kernel" by_keys "$kernel"

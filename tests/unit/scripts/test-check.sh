@@ -1,22 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The account of scripts/check: what no time is left for has failed, what says
-# nothing has failed, and the slowest are named.
+# The jobs of scripts/check and its account: what no time is left for has failed, what
+# says nothing has failed, the slowest are named, lines say what goes on, and a signal
+# leaves no process behind.
 set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 for part in common build check-report check-jobs; do
 	# shellcheck source=/dev/null
 	. "$top/scripts/lib/$part.sh"
 done
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+if [[ ${1:-} = interrupted_check ]]; then
+	dir=$2
+else
+	dir=$(mktemp -d) || exit 1
+	trap 'rm -rf "$dir"' EXIT
+fi
 bad=0
 
 # check MINUTES FUNCTION: a check with so much time whose jobs FUNCTION makes; its
 # output goes to $dir/out.
 check() {
 	(
-		mode=full
+		mode=all
 		export ODRP_CACHE=$dir/cache ODRP_CHECK_MINUTES=$1
 		report_init
 		report_dirs
@@ -119,33 +124,116 @@ taps() {
 		'FAILED  tap: 0 of none cases reported, exit status 0'
 }
 
-# A job whose program goes on is stopped with it.
-stopped_jobs() {
+# A job begins after the one that it needs, and fails with it.
+needing_jobs() {
+	job_after "made" "uses made" uses
+	job_after "broken" "uses broken" works 1 never
+	job_after "nothing" "uses nothing" works 1 never
+	job "made" makes
+	job "broken" failed "item"
+}
+
+makes() {
+	sleep 0.3
+	touch "$dir/made"
+	passed "made"
+}
+
+uses() {
+	if [[ -e $dir/made ]]; then
+		passed "made was there"
+	else
+		failed "made was not there"
+	fi
+}
+
+needing() {
+	check 60 needing_jobs
+	expect 1 '2 passed, 3 failed' 'ok      made was there' \
+		'FAILED  uses broken: not begun, it needs: broken' \
+		'FAILED  uses nothing: not begun, it needs: nothing'
+	! grep -q never "$dir/out" || wrong "what it needs has failed"
+}
+
+# Lines say what goes on.
+slow_jobs() {
+	JOBS_TICK=0.2
+	job "slow" slow
+}
+
+slow() {
+	echo "half of it" >"$logs/slow"
+	look "$logs/slow"
+	sleep 1
+	passed "all of it"
+}
+
+ticks() {
+	check 60 slow_jobs
+	expect 0 '1 passed, 0 failed' '\.\. 0:0[0-9]  \| slow \(0:0[0-9]\): half of it'
+}
+
+# A check in a session of its own, whose jobs leave programs behind in every way: one
+# waits for a program that goes on, one has begun one that left its group and one
+# that does not mind signals.
+interrupted_check() {
+	mode=all
+	export ODRP_CACHE=$dir/cache ODRP_CHECK_MINUTES=60
+	report_init
+	report_dirs
+	jobs_init
+	job_slots=2
+	jobs_traps
 	job "goes on" goes_on
+	job "goes off" goes_off
+	jobs_run
 }
 
 goes_on() {
-	echo "$BASHPID" >"$dir/job"
-	bounded sh -c 'echo $$ >"$1"; exec tail -f /dev/null' sh "$dir/program"
+	bounded sh -c 'echo $$ >"$1"; exec tail -f /dev/null' sh "$dir/program1"
 }
 
-stopped() {
-	check 60 stopped_jobs_stop
-	[[ -s $dir/program ]] || wrong "did not begin"
-	! kill -0 "$(cat "$dir/program")" 2>/dev/null || wrong "goes on"
+goes_off() {
+	setsid sh -c 'echo $$ >"$1"; exec tail -f /dev/null' sh "$dir/program2" &
+	sh -c 'trap "" TERM INT; echo $$ >"$1"; tail -f /dev/null' sh "$dir/program3"
 }
 
-stopped_jobs_stop() {
-	stopped_jobs
-	job_start 0
-	until [[ -s $dir/program ]]; do
+# interrupted_by SIGNAL STATUS
+interrupted_by() {
+	local check f
+	rm -f "$dir"/program*
+	# Bash ignores INT in what it runs in the background, but for Python's child.
+	python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$0" interrupted_check "$dir" >"$dir/out" 2>&1 &
+	check=$!
+	until [[ -s $dir/program1 && -s $dir/program2 && -s $dir/program3 ]] ||
+		! kill -0 "$check" 2>/dev/null; do
 		sleep 0.1
 	done
-	jobs_stop
-	exit 0
+	kill "-$1" "$check"
+	wait "$check"
+	status=$?
+	expect "$2"
+	for f in 1 2 3; do
+		[[ -s $dir/program$f ]] || wrong "program $f did not begin"
+		! kill -0 "$(cat "$dir/program$f")" 2>/dev/null || {
+			wrong "program $f goes on after $1"
+			kill -KILL "$(cat "$dir/program$f")"
+		}
+	done
 }
 
-for t in all_is_well no_time cut_off silent taps stopped; do
+interrupted() {
+	interrupted_by INT 130
+	interrupted_by TERM 143
+}
+
+if [[ ${1:-} = interrupted_check ]]; then
+	interrupted_check
+	exit
+fi
+for t in all_is_well no_time cut_off silent taps needing ticks interrupted; do
 	"$t"
 done
 exit "$bad"

@@ -46,10 +46,11 @@ refused "--json '/nowhere/x': expected" demo --json /nowhere/x
 refused "--json '$dir': expected" demo --json "$dir"
 refused "--json '': expected" demo --json ''
 refused "'--': not expected" demo --
-refused "--quick and --nightly: expected one" check --quick --nightly
+refused "--all and --nightly: expected one" check --all --nightly
+refused "unknown option '--quick'" check --quick
 refused "--only 'smokey': expected a pattern" check --only smoke --only smokey
 refused "--only: expected a value" check --only
-ODRP_CHECK_MINUTES=x refused "ODRP_CHECK_MINUTES is 'x': expected" check --quick
+ODRP_CHECK_MINUTES=x refused "ODRP_CHECK_MINUTES is 'x': expected" check --all
 refused "--rounds '0': expected" bench-kmod --rounds 0
 refused "--backends 'foo': expected block" bench-kmod --backends foo
 refused "--kernel '7': expected" bench-kmod --kernel 7
