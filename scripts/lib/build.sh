@@ -22,12 +22,16 @@ path_key() {
 	printf '%s-%s' "${1##*/}" "$(printf '%s' "$1" | sha256sum | cut -c1-8)"
 }
 
-# run_logged LOG COMMAND...: silent when it works, the end of its output when
-# it does not.
+# run_logged LOG COMMAND...: says from time to time how far it is, and the end of its
+# output when it does not work.
 run_logged() {
-	local log=$1
+	local log=$1 status progress_pid
 	shift
-	"$@" >"$log" 2>&1 && return 0
+	progress "$log"
+	"$@" >"$log" 2>&1
+	status=$?
+	progress_end
+	((status)) || return 0
 	error "'$*' failed:"
 	tail -n 40 "$log" >&2
 	return 1

@@ -12,6 +12,25 @@ info() {
 	[[ ${ODRP_QUIET:-0} = 1 ]] || printf '%s: %s\n' "$ODRP_PROG" "$*" >&2
 }
 
+# progress LOG: as progress, the last line of LOG every five seconds, until
+# progress_end or the end of this shell.
+progress() {
+	local log=$1 shell=$BASHPID line
+	progress_pid=
+	[[ ${ODRP_QUIET:-0} != 1 ]] || return 0
+	while sleep 5 2>/dev/null && kill -0 "$shell" 2>/dev/null; do
+		line=$(tail -n 1 "$log" | tr -s ' \t\r' ' ' | cut -c 1-70)
+		[[ -z $line ]] || info "$line"
+	done >/dev/null &
+	progress_pid=$!
+	# The shell need not report its end.
+	disown "$progress_pid"
+}
+
+progress_end() {
+	[[ -z $progress_pid ]] || kill "$progress_pid" 2>/dev/null
+}
+
 warn() {
 	printf '%s: warning: %s\n' "$ODRP_PROG" "$*" >&2
 }
@@ -42,6 +61,8 @@ with_lock() {
 	exec {fd}>"$ODRP_CACHE/lock/$name"
 	flock "$fd"
 	"$@" || rc=$?
+	# Whatever still has the file open.
+	flock -u "$fd"
 	exec {fd}>&-
 	return "$rc"
 }

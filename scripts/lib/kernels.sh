@@ -137,10 +137,13 @@ apt_private_version() {
 
 # apt_private_download DIR PACKAGE...: into it.
 apt_private_download() {
-	local dir=$1 log=$1/apt.log
+	local dir=$1 log=$1/apt.log status progress_pid
 	shift
-	(cd "$dir" && apt-get "${apt_private[@]}" download "$@") \
-		>"$log" 2>&1 && return 0
+	progress "$log"
+	(cd "$dir" && apt-get "${apt_private[@]}" download "$@") >"$log" 2>&1
+	status=$?
+	progress_end
+	((status)) || return 0
 	error "could not be downloaded: $*"
 	tail -n 3 "$log" >&2
 	return 1

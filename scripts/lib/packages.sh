@@ -93,9 +93,13 @@ apt_quietly() {
 
 # try_install LOG PACKAGE...
 try_install() {
-	local log=$1
+	local log=$1 status progress_pid
 	shift
+	progress "$log"
 	apt_quietly install --no-install-recommends "$@" >"$log" 2>&1
+	status=$?
+	progress_end
+	return "$status"
 }
 
 packages_install() {
