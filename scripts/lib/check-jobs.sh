@@ -105,9 +105,9 @@ job_end() {
 
 # job_now NUMBER: what it does, in a few words.
 job_now() {
-	local log line
+	local log line=
 	log=$(cat "$logs/job-$1.look" 2>/dev/null)
-	line=$([[ ! -s $log ]] || tail -n 5 "$log" | grep . | tail -n 1 | tr -s ' \t\r' ' ' | cut -c 1-60)
+	[[ ! -s $log ]] || line=$(last_line "$log")
 	echo "${job_names[$1]} ($(minutes $((SECONDS - job_begin[$1]))))${line:+: $line}"
 }
 

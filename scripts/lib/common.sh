@@ -12,6 +12,12 @@ info() {
 	[[ ${ODRP_QUIET:-0} = 1 ]] || printf '%s: %s\n' "$ODRP_PROG" "$*" >&2
 }
 
+# last_line LOG: what is not empty, in few words.
+last_line() {
+	tail -n 5 "$1" | grep . | tail -n 1 | tr -s ' \t\r' ' ' |
+		sed "s|$ODRP_CACHE/||g" | cut -c 1-70
+}
+
 # progress LOG: as progress, the last line of LOG every five seconds, until
 # progress_end or the end of this shell.
 progress() {
@@ -19,7 +25,7 @@ progress() {
 	progress_pid=
 	[[ ${ODRP_QUIET:-0} != 1 ]] || return 0
 	while sleep 5 2>/dev/null && kill -0 "$shell" 2>/dev/null; do
-		line=$(tail -n 1 "$log" | tr -s ' \t\r' ' ' | cut -c 1-70)
+		line=$(last_line "$log")
 		[[ -z $line ]] || info "$line"
 	done >/dev/null &
 	progress_pid=$!
