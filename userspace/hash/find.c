@@ -5,7 +5,8 @@
  *
  * What is true of a slot in a subtable:
  *  - a word that is not frozen is what the key has, at the moment it was read;
- *  - a frozen word is what the key has until the sibling is published;
+ *  - a frozen word is what the key has until the sibling is published; afterwards it
+ *    says nothing, not even that its block is still the one that it names;
  *  - a key that was in no slot was absent at some moment in between, unless a split
  *    took it away meanwhile: a sibling, read afterwards, tells. A key with the bits h
  *    leaves a subtable of depth d by one split only: at the first bit of h from d on.
@@ -145,6 +146,15 @@ static int cand_compare(struct hash_op *op, struct hash_cand *cand, int whole)
 	return memcmp(block->data, op->key.data, op->key.len) ? -ENOENT : 0;
 }
 
+/*
+ * A frozen word that names no such block: the split has happened, nobody has cleaned up,
+ * and the block was given to somebody else since. What was moved is elsewhere.
+ */
+static int cand_is_left(const struct hash_cand *cand, int err)
+{
+	return cand->word & HASH_FROZEN && (err == -EAGAIN || err == -EBADMSG);
+}
+
 int hash_cand_match(struct hash_op *op, int whole)
 {
 	int ret = -ENOENT;
@@ -153,7 +163,7 @@ int hash_cand_match(struct hash_op *op, int whole)
 
 	for (i = 0; i < op->nr_cand; i++) {
 		err = cand_compare(op, &op->cand[i], whole);
-		if (err == -ENOENT)
+		if (err == -ENOENT || cand_is_left(&op->cand[i], err))
 			continue;
 		if (err)
 			return err;

@@ -257,12 +257,15 @@ static int replace_look(struct hash_op *op)
 static int replace_thaw(struct hash_op *op)
 {
 	uint32_t dir = hash_key_dir(&op->key);
+	int depth = hash_moved(dir, op->depth, HASH_MAX_DEPTH);
 	int err;
 
+	/* no split moves such a key */
+	if (depth < 0)
+		return -EBADMSG;
 	far_turn_pass(op->task, &op->turn);
 	err = hash_split(op->task, op->hash, op->key.shard, op->sub,
-			 dir & hash_mask(op->depth),
-			 hash_moved(dir, op->depth, HASH_MAX_DEPTH));
+			 dir & hash_mask(op->depth), depth);
 	return err ? err : hash_find(op, 0);
 }
 

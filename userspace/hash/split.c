@@ -11,8 +11,10 @@
  *	6  headers	moving(d) -> idle(d + 1)
  *
  * Every step is a CAS that does nothing when somebody else has done it, so any number
- * of clients may go through them at once, and one that dies stops nobody. The copies
- * of those that lose step 4 are freed. That only one works as a rule is a courtesy,
+ * of clients may go through them at once, and one that dies stops nobody. One that was
+ * asleep finds the headers behind its split, and so does nothing to the next one: only
+ * frozen words do not say whose they are, hence step 5 looks at a header behind them.
+ * The copies of those that lose step 4 are freed. That only one works as a rule is a courtesy,
  * by the word `splitter`; who has waited in vain helps.
  */
 #include "priv.h"
@@ -281,19 +283,37 @@ static int split_publish(struct split *split)
 	return !err && !split->sibling ? -EIO : err;
 }
 
-/* Step 5. */
+/*
+ * READs a piece, and behind it the header that is opened last. 0: that was still closed
+ * for this split, and while any is, no other split freezes: what is frozen in the piece
+ * has been moved by this one. 1: the split is over.
+ */
+static int clean_read(struct split *split, unsigned group)
+{
+	unsigned last = 2 * split->hash->groups - 1;
+	uint64_t closed = hash_idle(split->depth, split->suffix) | HASH_MOVING;
+	int err;
+
+	far_read(split->task, piece_addr(split->sub, group), split->piece, PIECE_LEN);
+	far_read(split->task, split->sub + hash_main_off(last), &split->seen[0],
+		 sizeof(uint64_t));
+	err = far_sync(split->task);
+	if (err || split->seen[0] == closed)
+		return err;
+	return hash_depth(split->seen[0]) > split->depth ? 1 : -EBADMSG;
+}
+
+/* Step 5. 1: the split is over. */
 static int split_clean(struct split *split)
 {
 	unsigned group, i;
 	unsigned nr;
-	int err;
+	int ret;
 
 	for (group = 0; group < split->hash->groups; group += PIECE_GROUPS) {
-		far_read(split->task, piece_addr(split->sub, group), split->piece,
-			 PIECE_LEN);
-		err = far_sync(split->task);
-		if (err)
-			return err;
+		ret = clean_read(split, group);
+		if (ret)
+			return ret;
 		for (i = nr = 0; i < PIECE_SLOTS; i++) {
 			uint64_t word = *piece_slot(split->piece, i);
 
@@ -302,9 +322,9 @@ static int split_clean(struct split *split)
 			far_cas(split->task, piece_slot_addr(split, group, i), word, 0,
 				&split->seen[nr++]);
 		}
-		err = nr ? far_sync(split->task) : 0;
-		if (err)
-			return err;
+		ret = nr ? far_sync(split->task) : 0;
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -358,7 +378,7 @@ static int split_run(struct split *split)
 	ret = split_clean(split);
 	if (!ret)
 		ret = split_open(split);
-	if (ret)
+	if (ret < 0)
 		return ret;
 	hash_dir_add(&split->hash->dir[split->shard], split->sibling,
 		     split->suffix | 1u << split->depth, split->depth + 1);

@@ -48,16 +48,26 @@ static int view_buckets(struct far_task *task, const struct far_hash *hash,
 	return 0;
 }
 
-static int view_head(struct far_task *task, struct hash_view *view, uint32_t bits,
-		     void *buf, unsigned *ret_depth)
+/*
+ * What the head says, and the header that is closed and opened last. Both are READ
+ * again if the connection breaks under them.
+ */
+static int view_head(struct far_task *task, const struct far_hash *hash,
+		     struct hash_view *view, uint32_t bits, void *buf)
 {
 	const struct hash_sub *head = buf;
-	unsigned depth;
-	int err;
+	uint64_t *header = (uint64_t *)(head + 1);
+	unsigned depth, i;
+	int err = -EIO;
 
-	err = view_fetch(task, view->sub, buf, sizeof(*head));
+	for (i = 0; i < TRIES && err == -EIO; i++) {
+		far_read(task, view->sub, buf, sizeof(*head));
+		far_read(task, view->sub + hash_main_off(2 * hash->groups - 1), header,
+			 sizeof(*header));
+		err = far_sync(task);
+	}
 	if (err)
-		return err;
+		return hash_far_err(err);
 	if (head->magic != HASH_SUB_MAGIC || head->shard != view->shard ||
 	    head->born > HASH_MAX_DEPTH ||
 	    head->suffix != (bits & hash_mask(head->born)))
@@ -65,33 +75,40 @@ static int view_head(struct far_task *task, struct hash_view *view, uint32_t bit
 	for (depth = head->born; depth < HASH_MAX_DEPTH && head->sibling[depth]; depth++)
 		;
 	view->head = *head;
-	*ret_depth = depth;
+	view->depth = depth;
+	view->moved = hash_depth(*header) + 1 == depth;
+	view->still = hash_depth(*header) == depth && !(*header & HASH_MOVING);
 	return 0;
 }
 
-/* A subtable that may have the keys with these bits, before its splits. */
+/*
+ * A subtable that may have the keys with these bits, before its splits. While its depth
+ * and that of its last header stay as they are, the split that has published its newest
+ * sibling is being cleaned up, or the next one is under way, but not one after the
+ * other: all frozen words are of the same split.
+ */
 static int view_read(struct far_task *task, const struct far_hash *hash, unsigned shard,
 		     uint64_t sub, uint32_t bits, struct hash_view *view)
 {
 	size_t mark = far_buf_mark(task);
 	void *buf = far_buf(task, READ_LEN);
-	unsigned before = 0, after = 0;
+	unsigned depth;
+	int moved, again;
 	int err;
 
 	if (!buf)
 		return -ENOMEM;
 	view->shard = shard;
 	view->sub = sub;
-	err = view_head(task, view, bits, buf, &before);
-	while (!err) {
+	err = view_head(task, hash, view, bits, buf);
+	for (again = 1; !err && again; ) {
+		depth = view->depth;
+		moved = view->moved;
 		err = view_buckets(task, hash, view, buf);
 		if (!err)
-			err = view_head(task, view, bits, buf, &after);
-		if (!err && after == before)
-			break;
-		before = after;
+			err = view_head(task, hash, view, bits, buf);
+		again = view->depth != depth || view->moved != moved;
 	}
-	view->depth = after;
 	far_buf_release(task, mark);
 	return err;
 }
@@ -137,7 +154,8 @@ static int batch_choose(struct far_task *task, const struct far_hash *hash,
 	for (; *slot < hash_view_slots(hash) && nr < BATCH; ++*slot) {
 		uint64_t word = view_word(view, *slot);
 
-		if (!word)
+		/* the block behind a word that has moved may be anybody's by now */
+		if (!word || (view->moved && word & HASH_FROZEN))
 			continue;
 		seen[nr] = (struct hash_seen) {
 			.slot = *slot, .word = word,
@@ -165,13 +183,6 @@ static int batch_read(struct far_task *task, const struct hash_view *view, int w
 	return hash_far_err(err);
 }
 
-/* Frozen by a split that has happened: the sibling has it. */
-static int seen_moved(const struct hash_view *view, const struct hash_seen *seen)
-{
-	return seen->word & HASH_FROZEN &&
-	       (seen->block->dir & hash_mask(view->depth)) != view->head.suffix;
-}
-
 int hash_view_each(struct far_task *task, const struct far_hash *hash,
 		   const struct hash_view *view, int whole,
 		   int (*each)(void *arg, const struct hash_view *view,
@@ -189,8 +200,6 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 		if (!ret)
 			ret = batch_read(task, view, whole, seen, nr);
 		for (i = 0; !ret && i < nr; i++) {
-			if (seen_moved(view, &seen[i]))
-				continue;
 			seen[i].damaged = !hash_slot_fits(seen[i].word, seen[i].block);
 			if (whole && !seen[i].damaged && !hash_slot_units(seen[i].word))
 				ret = seen_big(task, view->shard, &seen[i]);

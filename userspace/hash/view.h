@@ -16,6 +16,8 @@ struct hash_view {
 	unsigned shard;
 	uint64_t sub;
 	unsigned depth;			/* siblings below it are published */
+	int moved;			/* frozen words are of keys that siblings have */
+	int still;			/* no split is under way: no word can be frozen */
 	struct hash_sub head;
 	struct hash_bucket bucket[];	/* three for each group */
 };

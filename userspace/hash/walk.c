@@ -91,6 +91,8 @@ static void check_key(struct walk *walk, const struct hash_view *view,
 	const struct hash_block *block = seen->block;
 	struct hash_key key;
 
+	if (seen->word & HASH_FROZEN && view->still)
+		walk_problem(walk, view, seen->slot, "it is frozen, and nobody splits");
 	if (seen->damaged) {
 		walk_problem(walk, view, seen->slot, "the block has another length");
 		return;

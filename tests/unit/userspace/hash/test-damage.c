@@ -332,6 +332,21 @@ static void headers(void **state)
 	}
 }
 
+/* What a split has left behind that was thought to be over. */
+static void frozen(void **state)
+{
+	struct damage d;
+	unsigned i, s;
+
+	(void)state;
+	damage_open(&d);
+	for (i = 0; i < 3 * d.hash->groups; i++)
+		for (s = 0; s < HASH_SLOTS; s++)
+			if (bucket(&d, i)->slot[s])
+				bucket(&d, i)->slot[s] |= HASH_FROZEN;
+	damage_close(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -344,6 +359,7 @@ int main(void)
 		cmocka_unit_test(keys_not_absent),
 		cmocka_unit_test(addresses),
 		cmocka_unit_test(headers),
+		cmocka_unit_test(frozen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
