@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Batches: up to BATCH items go through each trip together. What turns out to be not
- * straightforward (a split, a lost CAS, a key that is not there) is done again by
- * itself, in the order of the items; so is a put of a hot key, which has to wait for its
- * turn.
+ * Batches: up to BATCH items go through each trip together. An item is a machine of few
+ * stages. In each round every item appends what its stage needs, all of that is awaited
+ * at once, and every item looks at its answers: only then may one wait for more.
+ *
+ *	get	{READ slot, READ block} by the cache, or {READ, READ}, {READ block}
+ *	put	{WRITE block, CAS} by the cache, or
+ *		{WRITE block, READ, READ}, {READ key}, {CAS}, or for a new key
+ *		{WRITE block, CAS claim, READ, READ}, {CAS slot, CAS release}
+ *
+ * Whether a put begins with a claim is what the last batch of the table was: new keys
+ * or others. A batch holds several claims, and waits for none while it does. What turns
+ * out to be not straightforward (a lost CAS, a key that a get does not find) is done
+ * again by itself, in the order of the items; so is a put of a hot key, which has to
+ * wait for its turn.
  */
 #include "priv.h"
 
@@ -14,15 +24,22 @@
 #include "../core/epoch.h"
 #include "../core/task.h"
 
-#define BATCH		16u
+#define BATCH		64u
+#define BATCH_BYTES	(1u << 20)	/* of values; one item may have more */
 #define ITEM_COST_NS	300u
+#define ROUNDS		16u	/* what is not done by then is done alone */
+#define SPLITS		4u	/* how often subtables that are full are split */
 
 enum batch_stage {
 	BATCH_DONE,		/* item->status is final */
 	BATCH_ALONE,		/* to be done by itself */
-	BATCH_HINT,		/* by a cached slot */
+	BATCH_FULL,		/* when its subtable was split */
+	BATCH_HINT,		/* a get, by a cached slot */
 	BATCH_PAIR,		/* by its buckets */
+	BATCH_CLAIM,		/* by its buckets, behind a claim */
+	BATCH_KEYS,		/* the blocks of op.cand */
 	BATCH_CAS,		/* op.found is being replaced */
+	BATCH_SLOT,		/* an empty slot is being filled */
 };
 
 struct batch_op {
@@ -30,6 +47,9 @@ struct batch_op {
 	struct hash_new new;
 	struct hash_hint hint;
 	int hinted;			/* there was one */
+	int posted;			/* in this round */
+	uint64_t claim;			/* that is held, or may be; 0: none */
+	uint64_t slot;			/* far address of the empty one */
 	enum batch_stage stage;
 };
 
@@ -40,6 +60,7 @@ struct batch {
 	struct batch_op *op;
 	unsigned nr;
 	int put;
+	int fresh;			/* new keys, less those that were there */
 };
 
 static void batch_done(struct batch *batch, unsigned i, int status)
@@ -59,6 +80,27 @@ static int get_item(struct batch *batch, unsigned i, const struct hash_block *bl
 	return hash_get_copy(block, &args);
 }
 
+static int put_is_fresh(const struct far_hash *hash)
+{
+	return hash->variant != HASH_RACE &&
+	       atomic_load_explicit(&hash->puts_fresh, memory_order_relaxed);
+}
+
+/* Where an item begins: by the cache, or by its buckets. */
+static void stage_first(struct batch *batch, unsigned i)
+{
+	struct batch_op *op = &batch->op[i];
+
+	op->hinted = hash_hint_get(&op->op, batch->put, &op->hint);
+	op->op.found = (struct hash_cand) { .addr = op->hint.addr, .word = op->hint.word };
+	if (op->hinted && !(batch->put && op->op.looks))
+		op->stage = batch->put ? BATCH_CAS : BATCH_HINT;
+	else if (batch->put && !op->hinted && put_is_fresh(batch->hash))
+		op->stage = BATCH_CLAIM;
+	else
+		op->stage = BATCH_PAIR;
+}
+
 /* Checks, buffers, new blocks. */
 static void batch_start(struct batch *batch, unsigned i)
 {
@@ -66,6 +108,8 @@ static void batch_start(struct batch *batch, unsigned i)
 	struct batch_op *op = &batch->op[i];
 	int err;
 
+	op->claim = 0;
+	op->new.addr = FAR_NIL;
 	err = hash_op_init(&op->op, batch->task, batch->hash, item->key, item->key_len);
 	if (!err)
 		err = hash_op_start(&op->op);
@@ -75,40 +119,98 @@ static void batch_start(struct batch *batch, unsigned i)
 	}
 	if (!err && batch->put)
 		err = hash_new_init(&op->op, item->value, item->value_len, &op->new);
-	op->stage = BATCH_PAIR;
-	if (err == -ENOSPC)
+	if (!err)
+		stage_first(batch, i);
+	else if (err == -ENOSPC)
 		op->stage = BATCH_ALONE;
-	else if (err)
+	else
 		batch_done(batch, i, err);
 }
 
-/* The first trip of an item. */
-static void batch_first(struct batch *batch, unsigned i)
+/* Whether another item has a claim of the same bucket. */
+static int home_is_taken(const struct batch *batch, unsigned i)
+{
+	uint64_t home = hash_home_addr(&batch->op[i].op);
+	unsigned k;
+
+	for (k = 0; k < batch->nr; k++)
+		if (batch->op[k].claim && hash_home_addr(&batch->op[k].op) == home)
+			return 1;
+	return 0;
+}
+
+static void append_release(struct batch_op *op)
+{
+	if (op->claim)
+		far_cas(op->op.task, hash_home_addr(&op->op), op->claim,
+			op->claim & ~HASH_CLAIM_MASK, NULL);
+}
+
+static uint64_t op_idle(const struct hash_op *op)
+{
+	return hash_idle(op->depth, hash_key_dir(&op->key) & hash_mask(op->depth));
+}
+
+/* Waits a round for an item of the same batch. */
+static void append_claim(struct batch *batch, unsigned i)
 {
 	struct batch_op *op = &batch->op[i];
+	uint64_t idle = op_idle(&op->op);
 
-	if (op->stage != BATCH_PAIR)
+	op->posted = !home_is_taken(batch, i);
+	if (!op->posted)
 		return;
-	if (batch->put)
-		hash_new_write(&op->op, &op->new);
-	op->hinted = hash_hint_get(&op->op, batch->put, &op->hint);
-	if (!op->hinted || (batch->put && op->op.looks)) {
-		hash_pair_read(&op->op);
-		return;
-	}
-	op->op.found = (struct hash_cand) { .addr = op->hint.addr, .word = op->hint.word };
-	if (batch->put) {
-		op->stage = BATCH_CAS;
-		far_cas(batch->task, op->hint.addr, op->hint.word, op->new.word,
-			op->op.word);
-		return;
-	}
-	op->stage = BATCH_HINT;
+	op->claim = hash_claim_word(&op->op, idle);
+	hash_new_write(&op->op, &op->new);
+	far_cas(batch->task, hash_home_addr(&op->op), idle, op->claim, &op->op.word[0]);
+	hash_pair_read(&op->op);
+}
+
+static void append_hint(struct batch *batch, struct batch_op *op)
+{
 	op->op.cand[0] = op->op.found;
 	op->op.nr_cand = 1;
 	far_read(batch->task, op->hint.addr, op->op.word, sizeof(uint64_t));
 	if (hash_cand_read(&op->op, 1))
 		op->stage = BATCH_ALONE;
+}
+
+/* What the item's stage needs; nothing here waits. */
+static void batch_append(struct batch *batch, unsigned i)
+{
+	struct batch_op *op = &batch->op[i];
+
+	op->posted = 1;
+	switch (op->stage) {
+	case BATCH_HINT:
+		append_hint(batch, op);
+		break;
+	case BATCH_PAIR:
+		if (batch->put)
+			hash_new_write(&op->op, &op->new);
+		hash_pair_read(&op->op);
+		break;
+	case BATCH_CLAIM:
+		append_claim(batch, i);
+		break;
+	case BATCH_KEYS:
+		if (hash_cand_read(&op->op, !batch->put))
+			op->stage = BATCH_ALONE;
+		break;
+	case BATCH_CAS:
+		hash_new_write(&op->op, &op->new);
+		far_cas(batch->task, op->op.found.addr, op->op.found.word, op->new.word,
+			op->op.word);
+		append_release(op);
+		break;
+	case BATCH_SLOT:
+		far_cas(batch->task, op->slot, 0, op->new.word, &op->op.word[1]);
+		append_release(op);
+		break;
+	default:
+		append_release(op);
+		break;
+	}
 }
 
 /* Whether the CAS was on what the hint says; if it was not, the slot was READ before. */
@@ -117,20 +219,13 @@ static int batch_as_hinted(const struct batch_op *op)
 	return op->hinted && op->op.found.word == op->hint.word;
 }
 
-/* After a CAS: done, or alone. err: of the far_sync(). */
-static void batch_cas_done(struct batch *batch, unsigned i, int err)
+/* After a CAS: done, or alone. */
+static void take_cas(struct batch *batch, unsigned i, int err)
 {
 	struct batch_op *op = &batch->op[i];
 	int done;
 
-	if (op->stage != BATCH_CAS)
-		return;
 	op->stage = BATCH_ALONE;
-	if (err == -ESTALE) {
-		op->op.unsure = 1;
-		batch_done(batch, i, err);
-		return;
-	}
 	done = err ? hash_replace_fate(&op->op, op->new.word)
 		   : op->op.word[0] == op->op.found.word;
 	if (op->hinted && !err)
@@ -141,79 +236,235 @@ static void batch_cas_done(struct batch *batch, unsigned i, int err)
 		hash_replace_done(&op->op, &op->new);
 	if (done)
 		batch_done(batch, i, done < 0 ? done : 0);
+	batch->fresh--;
 }
 
-/* After the first trip; appends the second one. */
-static void batch_second(struct batch *batch, unsigned i)
+/* After that of an empty slot. */
+static void take_slot(struct batch *batch, unsigned i, int err)
 {
 	struct batch_op *op = &batch->op[i];
 
-	if (op->stage == BATCH_HINT) {
-		op->stage = BATCH_ALONE;
-		if (op->op.word[0] == op->hint.word && !hash_cand_match(&op->op, 1))
-			batch_done(batch, i, get_item(batch, i, op->op.found.block));
-	} else if (op->stage == BATCH_PAIR) {
-		hash_pair_scan(&op->op);
-		if (!op->op.nr_cand || hash_cand_read(&op->op, !batch->put))
-			op->stage = BATCH_ALONE;
-	}
-}
-
-/* After the second; appends the CASes of puts. */
-static void batch_third(struct batch *batch, unsigned i)
-{
-	struct batch_op *op = &batch->op[i];
-
-	if (op->stage != BATCH_PAIR)
-		return;
+	if (err)
+		err = hash_fill_fate(&op->op, &op->new, op->slot, err);
+	else if (op->op.word[1])
+		err = -EAGAIN;
 	op->stage = BATCH_ALONE;
-	if (hash_cand_match(&op->op, !batch->put) || op->op.found.word & HASH_FROZEN)
+	if (err == -EAGAIN)
 		return;
-	if (!batch->put) {
+	if (!err)
+		hash_remember(&op->op, op->slot, op->new.word, op->new.block);
+	batch_done(batch, i, err);
+	batch->fresh++;
+}
+
+/* An empty slot that no other item fills. */
+static uint64_t slot_choose(struct batch *batch, struct hash_op *op)
+{
+	uint64_t slot;
+	unsigned k;
+
+	do {
+		slot = hash_insert_room(op);
+		for (k = 0; slot && k < batch->nr; k++)
+			if (batch->op[k].stage == BATCH_SLOT && batch->op[k].slot == slot)
+				break;
+		if (slot && k < batch->nr)
+			hash_pair_fill(op, slot);
+	} while (slot && k < batch->nr);
+	return slot;
+}
+
+/* Nobody else can add the key: it gets a slot. */
+static void stage_slot(struct batch *batch, struct batch_op *op)
+{
+	op->slot = slot_choose(batch, &op->op);
+	op->stage = op->slot ? BATCH_SLOT : BATCH_FULL;
+}
+
+static void take_pair(struct batch *batch, struct batch_op *op)
+{
+	hash_pair_scan(&op->op);
+	if (op->op.nr_cand)
+		op->stage = BATCH_KEYS;
+	else if (op->claim)
+		stage_slot(batch, op);
+	else
+		op->stage = batch->put && batch->hash->variant != HASH_RACE ?
+			    BATCH_CLAIM : BATCH_ALONE;
+}
+
+static void take_claim(struct batch *batch, struct batch_op *op)
+{
+	uint64_t header = op->op.word[0];
+	unsigned depth = hash_depth(header);
+
+	if (header == op_idle(&op->op)) {
+		take_pair(batch, op);
+		return;
+	}
+	op->claim = 0;
+	/* deeper than was known, and still the key's */
+	if (!hash_header_fits(&op->op, header) || depth <= op->op.depth ||
+	    hash_moved(hash_key_dir(&op->op.key), op->op.depth, depth) >= 0)
+		op->stage = BATCH_ALONE;
+	else
+		op->op.depth = depth;
+}
+
+static void take_keys(struct batch *batch, unsigned i)
+{
+	struct batch_op *op = &batch->op[i];
+	int err = hash_cand_match(&op->op, !batch->put);
+
+	if (err == -ENOENT && op->claim) {
+		stage_slot(batch, op);
+	} else if (err == -ENOENT && batch->put && batch->hash->variant != HASH_RACE) {
+		op->stage = BATCH_CLAIM;
+	} else if (err || op->op.found.word & HASH_FROZEN) {
+		op->stage = BATCH_ALONE;
+	} else if (batch->put) {
+		op->stage = BATCH_CAS;
+	} else {
 		hash_remember(&op->op, op->op.found.addr, op->op.found.word,
 			      op->op.found.block);
 		batch_done(batch, i, get_item(batch, i, op->op.found.block));
-		return;
 	}
-	op->stage = BATCH_CAS;
-	far_cas(batch->task, op->op.found.addr, op->op.found.word, op->new.word,
-		op->op.word);
 }
 
-/* A trip that failed leaves everything to single operations. */
-static int batch_sync(struct batch *batch)
+static void take_hint(struct batch *batch, unsigned i)
 {
-	int err = far_sync(batch->task);
-	unsigned i;
+	struct batch_op *op = &batch->op[i];
+
+	op->stage = BATCH_ALONE;
+	if (op->op.word[0] == op->hint.word && !hash_cand_match(&op->op, 1))
+		batch_done(batch, i, get_item(batch, i, op->op.found.block));
+}
+
+/* The answers of an item. Nothing is appended meanwhile: what waits here disturbs none. */
+static void take_answer(struct batch *batch, unsigned i)
+{
+	struct batch_op *op = &batch->op[i];
+
+	switch (op->stage) {
+	case BATCH_HINT:
+		take_hint(batch, i);
+		break;
+	case BATCH_PAIR:
+		take_pair(batch, op);
+		break;
+	case BATCH_CLAIM:
+		take_claim(batch, op);
+		break;
+	case BATCH_KEYS:
+		take_keys(batch, i);
+		break;
+	case BATCH_CAS:
+		op->claim = 0;
+		take_cas(batch, i, 0);
+		break;
+	case BATCH_SLOT:
+		op->claim = 0;
+		take_slot(batch, i, 0);
+		break;
+	default:
+		op->claim = 0;
+		break;
+	}
+}
+
+/* A trip that failed leaves everything to single operations, but what may have changed. */
+static void take_failure(struct batch *batch, unsigned i, int err)
+{
+	struct batch_op *op = &batch->op[i];
+	uint64_t home = hash_home_addr(&op->op), claim = op->claim;
+
+	op->claim = 0;
+	if (err == -ESTALE) {
+		op->op.unsure = op->stage == BATCH_CAS || op->stage == BATCH_SLOT;
+		if (op->stage != BATCH_DONE)
+			batch_done(batch, i, err);
+		return;
+	}
+	if (op->stage == BATCH_CAS)
+		take_cas(batch, i, err);
+	else if (op->stage == BATCH_SLOT)
+		take_slot(batch, i, err);
+	else if (op->stage != BATCH_DONE && op->stage != BATCH_FULL)
+		op->stage = BATCH_ALONE;
+	if (claim)
+		hash_claim_release(&op->op, home, claim);
+}
+
+static int op_is_active(const struct batch_op *op)
+{
+	return op->claim || op->stage > BATCH_FULL;
+}
+
+/* Until no item has anything to do. */
+static void batch_rounds(struct batch *batch)
+{
+	unsigned round, active, i;
+	int err;
+
+	for (round = 0; ; round++) {
+		for (i = active = 0; i < batch->nr; i++) {
+			struct batch_op *op = &batch->op[i];
+
+			op->posted = 0;
+			if (round >= ROUNDS && op->stage > BATCH_FULL)
+				op->stage = BATCH_ALONE;
+			if (op_is_active(op))
+				batch_append(batch, i);
+			active += op->posted;
+		}
+		if (!active)
+			return;
+		err = far_sync(batch->task);
+		for (i = 0; i < batch->nr; i++)
+			if (batch->op[i].posted && err)
+				take_failure(batch, i, err);
+			else if (batch->op[i].posted)
+				take_answer(batch, i);
+	}
+}
+
+/* No item has a claim now: a split waits for these. How many items go on. */
+static unsigned batch_split(struct batch *batch)
+{
+	unsigned again = 0, i;
 
 	for (i = 0; i < batch->nr; i++) {
-		if (err && (batch->op[i].stage == BATCH_PAIR ||
-			    batch->op[i].stage == BATCH_HINT))
-			batch->op[i].stage = BATCH_ALONE;
+		struct batch_op *op = &batch->op[i];
+		uint64_t sub = op->op.sub;
+		unsigned depth = op->op.depth;
+		int err = 0;
+
+		if (op->stage != BATCH_FULL)
+			continue;
+		hash_locate(&op->op);
+		if (op->op.sub == sub && op->op.depth <= depth)
+			err = hash_split(batch->task, batch->hash, op->op.key.shard, sub,
+					 hash_key_dir(&op->op.key) & hash_mask(depth),
+					 depth);
+		hash_locate(&op->op);
+		op->stage = err ? BATCH_ALONE : BATCH_CLAIM;
+		again += !err;
 	}
-	return err;
+	return again;
 }
 
 static void batch_trips(struct batch *batch)
 {
-	unsigned i;
-	int err;
+	unsigned splits, i;
 
 	for (i = 0; i < batch->nr; i++)
 		batch_start(batch, i);
-	for (i = 0; i < batch->nr; i++)
-		batch_first(batch, i);
-	err = batch_sync(batch);
-	for (i = 0; i < batch->nr; i++)
-		batch_cas_done(batch, i, err);
-	for (i = 0; i < batch->nr; i++)
-		batch_second(batch, i);
-	batch_sync(batch);
-	for (i = 0; i < batch->nr; i++)
-		batch_third(batch, i);
-	err = batch_sync(batch);
-	for (i = 0; i < batch->nr; i++)
-		batch_cas_done(batch, i, err);
+	batch_rounds(batch);
+	for (splits = 0; splits < SPLITS && batch_split(batch); splits++)
+		batch_rounds(batch);
+	if (batch->put && batch->fresh)
+		atomic_store_explicit(&batch->hash->puts_fresh, batch->fresh > 0,
+				      memory_order_relaxed);
 }
 
 /* New blocks that no slot names; single operations make their own. */
@@ -238,7 +489,7 @@ static void batch_alone(struct batch *batch, unsigned i)
 {
 	struct far_hash_item *item = &batch->item[i];
 
-	if (batch->op[i].stage != BATCH_ALONE)
+	if (batch->op[i].stage == BATCH_DONE)
 		return;
 	if (batch->put)
 		item->status = far_hash_put(batch->task, batch->hash, item->key,
@@ -275,6 +526,20 @@ static void items_fail(struct far_hash_item *item, size_t nr, int err)
 		item++->status = err;
 }
 
+/* How many of these go together. */
+static unsigned batch_size(const struct far_hash_item *item, size_t nr)
+{
+	uint64_t bytes = 0;
+	unsigned i;
+
+	for (i = 0; i < BATCH && i < nr; i++) {
+		bytes += item[i].value_len;
+		if (i && bytes > BATCH_BYTES)
+			break;
+	}
+	return i;
+}
+
 static int batch_all(struct far_task *task, struct far_hash *hash,
 		     struct far_hash_item *item, size_t nr, int put)
 {
@@ -282,7 +547,9 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 	size_t at, i;
 	int err = 0;
 
-	batch.op = malloc(BATCH * sizeof(*batch.op));
+	if (!nr)
+		return 0;
+	batch.op = malloc((nr < BATCH ? nr : BATCH) * sizeof(*batch.op));
 	if (!batch.op) {
 		items_fail(item, nr, -ENOMEM);
 		return -ENOMEM;
@@ -290,9 +557,8 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 	far_op_begin(task);
 	for (at = 0; at < nr && !err; at += batch.nr) {
 		batch.item = &item[at];
-		batch.nr = nr - at < BATCH ? nr - at : BATCH;
-		for (i = 0; i < batch.nr; i++)
-			batch.op[i].new.addr = FAR_NIL;
+		batch.nr = batch_size(batch.item, nr - at);
+		batch.fresh = 0;
 		err = batch_run(&batch);
 		if (err)
 			items_fail(&item[at], nr - at, err);

@@ -188,8 +188,10 @@ static size_t create_longest(const struct create *create)
 	return len > CREATE_TURNS ? len : CREATE_TURNS;
 }
 
-static int create_run(struct create *create, const char *name)
+/* From nothing, and to nothing if it fails. */
+static int create_run(const struct create *plan, const char *name)
 {
+	struct create run = *plan, *create = &run;
 	struct far_task *task = create->task;
 	size_t mark = far_buf_mark(task);
 	int err;
@@ -226,5 +228,8 @@ int far_hash_create(struct far_task *task, const char *name,
 	if (err != -ENOENT)
 		return err;
 	err = create_run(&create, name);
+	/* what was retired may be all that is missing */
+	if (err == -ENOSPC && !far_reclaim(task))
+		err = create_run(&create, name);
 	return err ? err : far_hash_open(task, name, ret_hash);
 }

@@ -9,8 +9,7 @@
 
 #include <errno.h>
 
-/* An empty slot of the emptier combined bucket; its main bucket before its overflow. */
-static uint64_t insert_room(const struct hash_op *op)
+uint64_t hash_insert_room(const struct hash_op *op)
 {
 	uint64_t room[2] = { 0, 0 };
 	unsigned used[2] = { 0, 0 };
@@ -31,10 +30,39 @@ static uint64_t insert_room(const struct hash_op *op)
 	return room[used[1] < used[0]];
 }
 
+void hash_pair_fill(struct hash_op *op, uint64_t slot)
+{
+	unsigned i, b, s;
+
+	for (i = 0; i < 2; i++)
+		for (b = 0; b < 2; b++)
+			for (s = 0; s < HASH_SLOTS; s++)
+				if (hash_pair_slot_addr(op, i, b, s) == slot)
+					op->pair[i][b].slot[s] = HASH_FROZEN;
+}
+
 static int insert_split(struct hash_op *op, unsigned depth)
 {
 	return hash_split(op->task, op->hash, op->key.shard, op->sub,
 			  hash_key_dir(&op->key) & hash_mask(depth), depth);
+}
+
+int hash_fill_fate(struct hash_op *op, const struct hash_new *new, uint64_t slot, int err)
+{
+	unsigned i;
+
+	op->unsure = 1;
+	for (i = 0; i < 8 && err && err != -ESTALE; i++) {
+		far_read(op->task, slot, &op->word[1], sizeof(uint64_t));
+		err = far_sync(op->task);
+	}
+	if (err)
+		return err;
+	/* An empty slot proves nothing: it may have been filled, and emptied by a delete. */
+	if (op->word[1] != new->word)
+		return -EIO;
+	op->unsure = 0;
+	return 0;
 }
 
 /*
@@ -46,7 +74,6 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 {
 	uint64_t home = hash_home_addr(op);
 	int err;
-	unsigned i;
 
 	hash_publishing(op);
 	far_cas(op->task, slot, 0, new->word, &op->word[1]);
@@ -57,21 +84,10 @@ static int insert_fill(struct hash_op *op, struct hash_new *new, uint64_t slot,
 			hash_lost(op);
 		return op->word[1] ? -EAGAIN : 0;
 	}
-	op->unsure = 1;
-	if (err == -ESTALE)
-		return err;
-	for (i = 0; i < 8 && err && err != -ESTALE; i++) {
-		far_read(op->task, slot, &op->word[1], sizeof(uint64_t));
-		err = far_sync(op->task);
-	}
-	hash_claim_release(op, home, claim);
-	if (err)
-		return err;
-	/* An empty slot proves nothing: it may have been filled, and emptied by a delete. */
-	if (op->word[1] != new->word)
-		return -EIO;
-	op->unsure = 0;
-	return 0;
+	err = hash_fill_fate(op, new, slot, err);
+	if (err != -ESTALE)
+		hash_claim_release(op, home, claim);
+	return err;
 }
 
 /* hash_pair_match(), which says -EAGAIN for so long only. */
@@ -92,7 +108,7 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 
 	err = insert_match(op);
 	if (err == -ENOENT) {
-		slot = insert_room(op);
+		slot = hash_insert_room(op);
 		if (slot) {
 			err = insert_fill(op, new, slot, claim);
 			if (!err)
@@ -229,7 +245,7 @@ static int insert_race(struct hash_op *op, struct hash_new *new)
 	err = hash_find(op, 0);
 	if (err != -ENOENT)
 		return err ? err : -EEXIST;
-	slot = insert_room(op);
+	slot = hash_insert_room(op);
 	if (!slot || !race_settled(op)) {
 		if (!hash_header_fits(op, hash_home_header(op)))
 			return -EBADMSG;

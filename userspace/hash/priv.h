@@ -39,6 +39,7 @@ struct far_hash {
 	uint64_t *turn_at;		/* far address of the turns of each shard */
 	atomic_uint nonce;		/* of the next claim */
 	atomic_int hint_misses;		/* of the table: HINT_MISS of replace.c */
+	atomic_int puts_fresh;		/* the last batch of puts had new keys most of all */
 	struct hash_dir *dir;		/* of each shard */
 };
 
@@ -268,6 +269,19 @@ void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsig
 
 /* insert.c: -EEXIST with op->found if the key is there. */
 int hash_insert_new(struct hash_op *op, struct hash_new *new);
+/*
+ * With the pair READ: an empty slot of the emptier combined bucket, its main bucket
+ * before its overflow. 0: it is full.
+ */
+uint64_t hash_insert_room(const struct hash_op *op);
+/* Takes that slot for full from now on. */
+void hash_pair_fill(struct hash_op *op, uint64_t slot);
+/*
+ * After err, the connection broke under a CAS of that slot from 0 to new's word: 0, it
+ * happened; or an error with op->unsure.
+ */
+int hash_fill_fate(struct hash_op *op, const struct hash_new *new, uint64_t slot,
+		   int err);
 
 /* claim.c */
 

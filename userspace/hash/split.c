@@ -25,10 +25,8 @@
 #include "../core/alloc.h"
 #include "../core/owner.h"
 
-#define PIECE_GROUPS	HASH_MIN_GROUPS
-#define PIECE_LEN	(PIECE_GROUPS * HASH_GROUP)
+#define PIECE_GROUPS	32u	/* at most; the whole of a subtable by default */
 #define PIECE_SLOTS	(PIECE_GROUPS * HASH_GROUP_SLOTS)
-#define PIECE_BUCKETS	(PIECE_GROUPS * 3)
 #define PIECE_MAINS	(PIECE_GROUPS * 2)
 
 #define WAIT_MIN	10000u		/* ns */
@@ -41,11 +39,12 @@ struct split {
 	uint64_t sub;
 	uint32_t suffix;
 	unsigned depth;
+	unsigned groups;		/* of a piece */
 	uint64_t copy;			/* of this client; FAR_NIL: none */
 	uint64_t sibling;		/* once it is published */
 	/* registered memory */
 	struct hash_sub *head;
-	struct hash_bucket *piece;	/* of the subtable; PIECE_BUCKETS */
+	struct hash_bucket *piece;	/* of the subtable */
 	struct hash_bucket *twin;	/* the same of the copy */
 	uint64_t *seen;			/* what the CASes of a piece found */
 	struct hash_block *block;	/* heads of a piece's blocks */
@@ -112,7 +111,7 @@ static int split_headers(struct split *split, unsigned group, uint64_t from, uin
 {
 	unsigned i;
 
-	for (i = 0; i < PIECE_MAINS; i++)
+	for (i = 0; i < 2 * split->groups; i++)
 		far_cas(split->task, split->sub + hash_main_off(2 * group + i), from, to,
 			&split->seen[i]);
 	return far_sync(split->task);
@@ -126,12 +125,12 @@ static int split_close(struct split *split)
 	unsigned group, i;
 	int ret;
 
-	for (group = 0; group < split->hash->groups; group += PIECE_GROUPS) {
+	for (group = 0; group < split->hash->groups; group += split->groups) {
 		ret = split_headers(split, group, idle, idle | HASH_MOVING);
 		if (ret)
 			return ret;
-		memcpy(header, split->seen, sizeof(header));
-		for (i = 0; i < PIECE_MAINS; i++) {
+		memcpy(header, split->seen, 2 * split->groups * sizeof(*header));
+		for (i = 0; i < 2 * split->groups; i++) {
 			ret = split_close_one(split,
 					      split->sub + hash_main_off(2 * group + i),
 					      header[i]);
@@ -142,26 +141,29 @@ static int split_close(struct split *split)
 	return 0;
 }
 
-/* Which slots of the piece have to be frozen: *ret_nr of them, their numbers. */
-static int freeze_choose(struct split *split, uint16_t *slot, unsigned *ret_nr)
+/*
+ * Which of these slots of the piece have to be frozen: that many of them are left. A slot
+ * that is empty, or frozen, is done.
+ */
+static int freeze_choose(struct split *split, uint16_t *slot, unsigned *nr)
 {
-	unsigned nr = 0, keep = 0;
+	unsigned used = 0, keep = 0;
 	unsigned i;
 	int err;
 
-	for (i = 0; i < PIECE_SLOTS; i++) {
-		uint64_t word = *piece_slot(split->piece, i);
+	for (i = 0; i < *nr; i++) {
+		uint64_t word = *piece_slot(split->piece, slot[i]);
 
 		if (!word || word & HASH_FROZEN)
 			continue;
 		far_read(split->task, hash_block_addr(split->shard, word),
-			 &split->block[nr], HASH_BLOCK_HEAD);
-		slot[nr++] = i;
+			 &split->block[used], HASH_BLOCK_HEAD);
+		slot[used++] = slot[i];
 	}
-	err = nr ? far_sync(split->task) : 0;
+	err = used ? far_sync(split->task) : 0;
 	if (err)
 		return err;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < used; i++) {
 		uint32_t dir = split->block[i].dir;
 
 		if ((dir & hash_mask(split->depth)) != split->suffix)
@@ -169,7 +171,7 @@ static int freeze_choose(struct split *split, uint16_t *slot, unsigned *ret_nr)
 		if (dir >> split->depth & 1)
 			slot[keep++] = slot[i];
 	}
-	*ret_nr = keep;
+	*nr = keep;
 	return 0;
 }
 
@@ -177,11 +179,13 @@ static int freeze_choose(struct split *split, uint16_t *slot, unsigned *ret_nr)
 static int freeze_piece(struct split *split, unsigned group)
 {
 	uint16_t slot[PIECE_SLOTS];
-	unsigned lost = 1;
-	unsigned nr, i;
+	unsigned nr = split->groups * HASH_GROUP_SLOTS;
+	unsigned lost, i;
 	int err;
 
-	while (lost) {
+	for (i = 0; i < nr; i++)
+		slot[i] = i;
+	for (; nr; nr = lost) {
 		err = freeze_choose(split, slot, &nr);
 		if (err || !nr)
 			return err;
@@ -200,7 +204,7 @@ static int freeze_piece(struct split *split, unsigned group)
 			if (split->seen[i] == *word)
 				*word |= HASH_FROZEN;
 			else if ((*word = split->seen[i]) && !(*word & HASH_FROZEN))
-				lost++;
+				slot[lost++] = slot[i];
 		}
 	}
 	return 0;
@@ -212,10 +216,10 @@ static void copy_piece(struct split *split)
 	uint32_t suffix = split->suffix | 1u << split->depth;
 	unsigned i;
 
-	for (i = 0; i < PIECE_BUCKETS; i++)
+	for (i = 0; i < 3 * split->groups; i++)
 		split->twin[i].header = i % 3 == 1 ? 0 :
 					hash_idle(split->depth + 1, suffix);
-	for (i = 0; i < PIECE_SLOTS; i++) {
+	for (i = 0; i < split->groups * HASH_GROUP_SLOTS; i++) {
 		uint64_t word = *piece_slot(split->piece, i);
 
 		*piece_slot(split->twin, i) = word & HASH_FROZEN ? word & ~HASH_FROZEN : 0;
@@ -225,13 +229,15 @@ static void copy_piece(struct split *split)
 /* Steps 2 and 3. */
 static int split_copy(struct split *split)
 {
-	struct hash_sub *head = split->head;
 	unsigned group;
 	int err;
 
-	for (group = 0; group < split->hash->groups; group += PIECE_GROUPS) {
+	hash_sub_init(split->head, split->suffix | 1u << split->depth, split->shard,
+		      split->depth + 1);
+	far_write(split->task, split->copy, split->head, sizeof(*split->head));
+	for (group = 0; group < split->hash->groups; group += split->groups) {
 		far_read(split->task, piece_addr(split->sub, group), split->piece,
-			 PIECE_LEN);
+			 split->groups * HASH_GROUP);
 		err = far_sync(split->task);
 		if (!err)
 			err = freeze_piece(split, group);
@@ -239,15 +245,12 @@ static int split_copy(struct split *split)
 			return err;
 		copy_piece(split);
 		far_write(split->task, piece_addr(split->copy, group), split->twin,
-			  PIECE_LEN);
+			  split->groups * HASH_GROUP);
 		err = far_sync(split->task);
 		if (err)
 			return err;
 	}
-	hash_sub_init(head, split->suffix | 1u << split->depth, split->shard,
-		      split->depth + 1);
-	far_write(split->task, split->copy, head, sizeof(*head));
-	return far_sync(split->task);
+	return 0;
 }
 
 static uint64_t split_word_addr(const struct split *split)
@@ -294,7 +297,8 @@ static int clean_read(struct split *split, unsigned group)
 	uint64_t closed = hash_idle(split->depth, split->suffix) | HASH_MOVING;
 	int err;
 
-	far_read(split->task, piece_addr(split->sub, group), split->piece, PIECE_LEN);
+	far_read(split->task, piece_addr(split->sub, group), split->piece,
+		 split->groups * HASH_GROUP);
 	far_read(split->task, split->sub + hash_main_off(last), &split->seen[0],
 		 sizeof(uint64_t));
 	err = far_sync(split->task);
@@ -310,11 +314,11 @@ static int split_clean(struct split *split)
 	unsigned nr;
 	int ret;
 
-	for (group = 0; group < split->hash->groups; group += PIECE_GROUPS) {
+	for (group = 0; group < split->hash->groups; group += split->groups) {
 		ret = clean_read(split, group);
 		if (ret)
 			return ret;
-		for (i = nr = 0; i < PIECE_SLOTS; i++) {
+		for (i = nr = 0; i < split->groups * HASH_GROUP_SLOTS; i++) {
 			uint64_t word = *piece_slot(split->piece, i);
 
 			if (!(word & HASH_FROZEN))
@@ -337,15 +341,9 @@ static int split_open(struct split *split)
 	unsigned group;
 	int err = 0;
 
-	for (group = 0; group < split->hash->groups && !err; group += PIECE_GROUPS)
+	for (group = 0; group < split->hash->groups && !err; group += split->groups)
 		err = split_headers(split, group, from, to);
 	return err;
-}
-
-static int split_prepare(struct split *split)
-{
-	far_read(split->task, split_word_addr(split), &split->seen[0], sizeof(uint64_t));
-	return far_sync(split->task);
 }
 
 /* All steps that are still to be done. */
@@ -353,10 +351,6 @@ static int split_run(struct split *split)
 {
 	int ret;
 
-	ret = split_prepare(split);
-	if (ret)
-		return ret;
-	split->sibling = split->seen[0];
 	if (!split->sibling) {
 		ret = far_alloc(split->task, split->shard,
 				hash_sub_len(split->hash->groups), &split->copy);
@@ -388,8 +382,8 @@ static int split_run(struct split *split)
 }
 
 /*
- * Waits for another client's split. 1: it is over. 0: it is this client's turn; the
- * word is in split->seen[0].
+ * Waits for another client's split. 1: it is over. 0: it is this client's turn, and
+ * split->sibling is the sibling, if there is one already.
  */
 static int split_wait(struct split *split, uint64_t mine)
 {
@@ -403,11 +397,14 @@ static int split_wait(struct split *split, uint64_t mine)
 		far_cas(split->task, addr, held, mine, &split->seen[0]);
 		far_read(split->task, split->sub + hash_main_off(last), &split->seen[1],
 			 sizeof(uint64_t));
+		far_read(split->task, split_word_addr(split), &split->seen[2],
+			 sizeof(uint64_t));
 		ret = far_sync(split->task);
 		if (ret)
 			return ret;
 		if (hash_depth(split->seen[1]) > split->depth)
 			return 1;
+		split->sibling = split->seen[2];
 		if (split->seen[0] == held || round >= WAIT_ROUNDS)
 			return 0;
 		held = 0;
@@ -427,11 +424,14 @@ static int split_wait(struct split *split, uint64_t mine)
 
 static int split_buffers(struct split *split)
 {
+	unsigned slots = split->groups * HASH_GROUP_SLOTS;
+	size_t len = split->groups * HASH_GROUP;
+
 	split->head = far_buf(split->task, sizeof(*split->head));
-	split->piece = far_buf(split->task, PIECE_LEN);
-	split->twin = far_buf(split->task, PIECE_LEN);
-	split->seen = far_buf(split->task, PIECE_SLOTS * sizeof(uint64_t));
-	split->block = far_buf(split->task, PIECE_SLOTS * sizeof(*split->block));
+	split->piece = far_buf(split->task, len);
+	split->twin = far_buf(split->task, len);
+	split->seen = far_buf(split->task, slots * sizeof(uint64_t));
+	split->block = far_buf(split->task, slots * sizeof(*split->block));
 	return split->head && split->piece && split->twin && split->seen && split->block ?
 	       0 : -ENOMEM;
 }
@@ -442,6 +442,7 @@ int hash_split(struct far_task *task, struct far_hash *hash, unsigned shard, uin
 	struct split split = {
 		.task = task, .hash = hash, .shard = shard, .sub = sub,
 		.suffix = suffix, .depth = depth,
+		.groups = hash->groups < PIECE_GROUPS ? hash->groups : PIECE_GROUPS,
 	};
 	uint64_t mine = hash_splitter(far_who_am_i(task), depth);
 	size_t mark = far_buf_mark(task);

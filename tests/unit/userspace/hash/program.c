@@ -16,6 +16,7 @@
 #define SIDE_LOGS	256u		/* tasks of a side, at most */
 #define MEET_NS		UINT64_C(120000000000)
 #define BATCH_MAX	8u		/* keys of an mget or mput */
+#define BIG		17000u		/* bytes of a value whose length no slot can say */
 
 struct program {
 	const struct program_conf *conf;
@@ -31,6 +32,12 @@ struct program {
 	size_t *key_len;
 };
 
+/* Bytes of the longest value that a task writes. */
+static size_t longest_of(const struct program_conf *conf)
+{
+	return conf->big ? BIG : conf->longest;
+}
+
 /* A thread of a client. */
 struct worker {
 	struct program *program;
@@ -45,7 +52,7 @@ struct hand {
 	struct history_log *log;
 	struct far_rng rng;
 	uint64_t writer;		/* upper half of the values that it writes */
-	uint64_t *buf[BATCH_MAX];	/* of longest bytes each */
+	uint64_t *buf[BATCH_MAX];	/* of longest_of() bytes each */
 	uint64_t *clock;		/* registered; what its word was */
 };
 
@@ -120,7 +127,7 @@ static int do_op(struct hand *hand, enum history_f f, uint64_t i, size_t len)
 		return far_hash_delete(task, hash, key, key_len);
 	default:
 		return far_hash_get(task, hash, key, key_len, value,
-				    program->conf->longest, &got);
+				    longest_of(program->conf), &got);
 	}
 }
 
@@ -149,8 +156,11 @@ static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t *
 
 static size_t some_length(struct hand *hand)
 {
-	unsigned longest = hand->worker->program->conf->longest;
+	const struct program_conf *conf = hand->worker->program->conf;
+	unsigned longest = conf->longest;
 
+	if (conf->big && !far_rng_below(&hand->rng, conf->big))
+		return BIG;
 	return 8 * (1 + far_rng_below(&hand->rng, longest / 8));
 }
 
@@ -188,7 +198,7 @@ static void one_batch(struct hand *hand)
 			.key = program->key[i], .key_len = program->key_len[i],
 			.status = -EBUSY,
 			.value = hand->buf[k], .value_len = f == HISTORY_GET ?
-				program->conf->longest : some_length(hand),
+				longest_of(program->conf) : some_length(hand),
 		};
 	}
 	if (f == HISTORY_GET)
@@ -262,7 +272,7 @@ static void hand_init(struct hand *hand, struct worker *worker, struct far_task 
 		assert_non_null(hand->clock);
 	}
 	for (k = 0; k < (conf->batch ? BATCH_MAX : 1); k++)
-		hand->buf[k] = malloc(conf->longest);
+		hand->buf[k] = calloc(1, longest_of(conf));
 	far_rng_init(&hand->rng, conf->rig.seed, me);
 }
 

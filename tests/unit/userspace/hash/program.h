@@ -20,6 +20,7 @@ struct program_conf {
 	unsigned batch;			/* of 100 operations, mgets and mputs of several keys */
 	unsigned scan;			/* of 100 operations, scans */
 	unsigned longest;		/* value in bytes; at least 8 */
+	unsigned big;			/* one value of so many has more than a slot can say */
 	unsigned longest_key;		/* in bytes; 0: all have 8 */
 	uint64_t pause_ns;		/* at most, between two operations */
 	enum hash_variant variant;

@@ -6,13 +6,13 @@
 #include "../../../lib/nightly.h"
 #include "program.h"
 
-static void seeds_run(uint64_t first, uint64_t nr)
+static void seeds_run(uint64_t first, uint64_t nr, unsigned big, unsigned batch)
 {
 	struct program_conf conf = {
 		.rig = { .sim = 1, .clients = 2,
 			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY | FAR_SIM_BREAK },
 		.tasks = 2, .ops = 60, .keys = 4, .prefill = 100, .fill = 40,
-		.longest = 64,
+		.longest = 64, .big = big, .batch = batch,
 	};
 	struct program_result result;
 
@@ -27,7 +27,7 @@ static void seeds_run(uint64_t first, uint64_t nr)
 static void left_unswept(void **state)
 {
 	(void)state;
-	seeds_run(7, 1);
+	seeds_run(7, 1, 0, 0);
 }
 
 /*
@@ -37,13 +37,20 @@ static void left_unswept(void **state)
 static void let_through(void **state)
 {
 	(void)state;
-	seeds_run(44, 1);
+	seeds_run(44, 1, 0, 0);
 }
 
 static void seeds(void **state)
 {
 	(void)state;
-	seeds_run(1, nightly() ? 2000 : 60);
+	seeds_run(1, nightly() ? 2000 : 60, 1000, 0);
+}
+
+/* Values that take a second trip, and batches in which some do. */
+static void big_values(void **state)
+{
+	(void)state;
+	seeds_run(1, nightly() ? 2000 : 40, 6, 60);
 }
 
 int main(void)
@@ -52,6 +59,7 @@ int main(void)
 		cmocka_unit_test(left_unswept),
 		cmocka_unit_test(let_through),
 		cmocka_unit_test(seeds),
+		cmocka_unit_test(big_values),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ static void mem_threads(void **state)
 {
 	const struct program_conf conf = {
 		.rig = { .clients = 3 },
-		.tasks = 4, .ops = 400, .keys = 4, .fill = 20, .longest = 200,
+		.tasks = 4, .ops = 400, .keys = 4, .fill = 20, .longest = 200, .big = 1000,
 	};
 
 	(void)state;
@@ -60,7 +60,7 @@ static void sim_seeds(void **state)
 {
 	const struct program_conf conf = {
 		.rig = { .sim = 1, .clients = 3, .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 4, .ops = 100, .keys = 4, .fill = 60, .longest = 200,
+		.tasks = 4, .ops = 100, .keys = 4, .fill = 60, .longest = 200, .big = 300,
 	};
 
 	(void)state;

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../lib/nightly.h"
 #include "rig.h"
 
 #include "../../../../userspace/base/rng.h"
 
 #define KEYS	400u
+#define BATCH	64u
 #define OPS	6000u
 #define FEW	800u		/* where each of them takes long */
 
@@ -104,6 +106,54 @@ static void test_cached(void **state)
 }
 
 /*
+ * A table of which nobody knows how large it becomes is loaded in batches: new keys
+ * travel together, splits included, and all are there afterwards.
+ */
+static void test_load(void **state)
+{
+	const struct rig_conf conf = { .nodes = 1, .size = UINT64_C(256) << 20, .seed = 1 };
+	const uint64_t keys = nightly() ? 1000000 : 100000;
+	struct far_hash_item item[BATCH];
+	uint64_t key[BATCH], at, batches = 0;
+	struct far_hash_stats table;
+	struct far_stats stats;
+	struct far_hash *hash;
+	struct far_task *task;
+	struct rig rig;
+	unsigned i, nr;
+
+	(void)state;
+	rig_open(&rig, &conf);
+	task = rig_enter(&rig, 0);
+	assert_int_equal(far_hash_create(task, "t", NULL, &hash), 0);
+	rig_counted(&rig, 0);
+	for (at = 0; at < keys; at += nr, batches++) {
+		for (nr = 0; nr < BATCH && at + nr < keys; nr++) {
+			key[nr] = at + nr;
+			item[nr] = (struct far_hash_item) {
+				.key = &key[nr], .key_len = 8,
+				.value = &key[nr], .value_len = 8,
+			};
+		}
+		assert_int_equal(far_hash_mput(task, hash, item, nr), 0);
+		for (i = 0; i < nr; i++)
+			assert_int_equal(item[i].status, 0);
+	}
+	stats = rig_counted(&rig, 0);
+	assert_int_equal(far_hash_stat(task, hash, &table), 0);
+	print_message("%llu keys, %llu splits: %.2f round trips a batch, %.2f verbs a key\n",
+		      (unsigned long long)keys, (unsigned long long)table.splits,
+		      (double)stats.round_trips / batches,
+		      (double)(stats.reads + stats.writes + stats.cas) / keys);
+	assert_int_equal(table.keys, keys);
+	assert_true(stats.round_trips <= 6 * batches);
+	rig_check(&rig, task, NULL);
+	far_hash_close(hash);
+	far_leave(task);
+	rig_close(&rig);
+}
+
+/*
  * FAR_TEST_NIC, FAR_TEST_NODE, FAR_TEST_SPACE: a space of one memory node, of 16 MiB and
  * chunks of 1 MiB, in which nothing has been so far. Without the cache: a change does not
  * believe a slot that was seen some epochs ago, and looks again. Epochs are time, of which
@@ -136,6 +186,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_cached),
+		cmocka_unit_test(test_load),
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "elsewhere"))

@@ -47,7 +47,7 @@ static void alone(void **state)
 	const struct program_conf conf = {
 		.rig = { .sim = 1, .clients = 2, .seed = 3,
 			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 1, .ops = 30, .keys = 3, .longest = 64,
+		.tasks = 1, .ops = 30, .keys = 3, .longest = 64, .big = 10,
 	};
 
 	(void)state;
