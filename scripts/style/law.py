@@ -26,11 +26,11 @@ NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
 # What libfar installs, and its table of NIC functions.
 FAR = 'userspace/include/far/'
-(FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_HASH, FAR_BTREE,
- FAR_ART) = (
+(FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_FORM, FAR_HASH,
+ FAR_BTREE, FAR_ART) = (
     'userspace/' + part + '/'
-    for part in ('auth', 'base', 'space', 'host', 'nic', 'core', 'hash', 'btree',
-                 'art'))
+    for part in ('auth', 'base', 'space', 'host', 'nic', 'core', 'form', 'hash',
+                 'btree', 'art'))
 FAR_TABLE = FAR_NIC + 'nic.h'
 
 VERBS = r'(infiniband|rdma)/'
@@ -131,11 +131,13 @@ LAW = {
     FAR_CORE: Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
                     'core knows the table and no back end',
                     libs=('boost_context',)),	# base/fiber.h switches inline
-    **{structure: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
-                        'a structure knows core and no other structure')
+    FAR_FORM: Layer([FAR, FAR_BASE, FAR_CORE], NO_VERBS,
+                    'what structures have in common knows core and no structure'),
+    **{structure: Layer([FAR, FAR_BASE, FAR_CORE, FAR_FORM], NO_VERBS,
+                        'a structure knows form and no other structure')
        for structure in (FAR_HASH, FAR_BTREE, FAR_ART)},
     'userspace/': Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,
-                         FAR_CORE, FAR_HASH, FAR_BTREE, FAR_ART], None,
+                         FAR_CORE, FAR_FORM, FAR_HASH, FAR_BTREE, FAR_ART], None,
                         'programs know libfar', libs=('m', 'json-c')),
     'tests/': Layer(None, ANY, ''),
     'scripts/': Layer(None, ANY, ''),

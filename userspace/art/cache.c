@@ -24,7 +24,7 @@
 #define CACHE_MEAN	96u	/* bytes: an entry and its way, for the number of buckets */
 #define CACHE_TRIES	32u	/* buckets that are looked at for something to evict */
 
-enum { AT_ADDR, AT_WAY, AT_EPOCH, AT_HEADER, AT_SLOT };
+enum { AT_ADDR, AT_WAY, AT_AGE, AT_HEADER, AT_SLOT };
 
 /* Slots that an entry has room for, by its size. */
 static const uint16_t rooms[] = { 2, 4, 6, 10, 14, 22, 30, 62, 126, ART_SYMBOLS };
@@ -193,7 +193,7 @@ static bool entry_look(const struct cache_entry *entry, const struct art_key *ke
 	unsigned depth, symbol, i;
 	uint64_t slot;
 
-	hint->epoch = load(&entry->at[AT_EPOCH]);
+	hint->age.epoch = load(&entry->at[AT_AGE]);
 	hint->header = load(&entry->at[AT_HEADER]);
 	depth = art_header_depth(hint->header);
 	hint->slot = 0;
@@ -367,7 +367,7 @@ static void entry_fill(struct cache_entry *entry, const struct art_node *node,
 }
 
 static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
-		      const struct art_node *node, uint32_t epoch)
+		      const struct art_node *node, struct form_age age)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
 	unsigned way = way_for(cache, bucket, addr);
@@ -380,7 +380,7 @@ static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
 	bucket_begin(bucket);
 	store(&entry->at[AT_ADDR], addr);
 	store(&entry->at[AT_WAY], key_way);
-	store(&entry->at[AT_EPOCH], epoch);
+	store(&entry->at[AT_AGE], age.epoch);
 	store(&entry->at[AT_HEADER], node->header);
 	entry_fill(entry, node, at, nr);
 	atomic_store_explicit(&bucket->way[way], entry, memory_order_release);
@@ -388,13 +388,13 @@ static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
 }
 
 void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key *key,
-		   const struct art_node *node, uint32_t epoch)
+		   const struct art_node *node, struct form_age age)
 {
 	uint64_t key_way = way_hash(key, art_header_depth(node->header));
 
 	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
 		return;
-	cache_put(cache, addr, key_way, node, epoch);
+	cache_put(cache, addr, key_way, node, age);
 	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
 }
 

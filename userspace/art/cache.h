@@ -8,12 +8,13 @@
  * to the node tells it from another one that had the same address.
  *
  * What it answers is a hint, with one promise: each slot was in that node at a moment
- * when E was at least the entry's epoch. What is read behind a hint is what the slot
- * meant if it was born no later than that (docs/far-trees.md).
+ * when E was at least the entry's age. What is read behind a hint is what the slot
+ * meant if it was not born after that (docs/far-trees.md).
  */
 #ifndef FAR_ART_CACHE_H
 #define FAR_ART_CACHE_H
 
+#include "../form/age.h"
 #include "key.h"
 
 struct art_cache;
@@ -26,15 +27,15 @@ struct art_hint {
 	uint64_t header;	/* of the node */
 	uint64_t slot;		/* the key's way on, without ART_FROZEN; or 0: unknown */
 	unsigned at;		/* its index */
-	uint32_t epoch;
+	struct form_age age;	/* of the node's READ */
 };
 
 /* Whether a node that was at addr, and on the key's way, is there. */
 bool art_cache_get(struct art_cache *cache, uint64_t addr, const struct art_key *key,
 		   struct art_hint *ret_hint);
-/* The node, which is on the key's way, as it was READ after E had reached epoch. */
+/* The node, which is on the key's way, as it was READ at that age. */
 void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key *key,
-		   const struct art_node *node, uint32_t epoch);
+		   const struct art_node *node, struct form_age age);
 void art_cache_drop(struct art_cache *cache, uint64_t addr);
 
 /*

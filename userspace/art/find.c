@@ -4,8 +4,8 @@
  * be proved, and by READs.
  *
  * A hint is proved by what it leads to. A node or leaf that is what the hint says was
- * born no later than the hint's epoch: a block that was retired after that and given to
- * somebody else was born later. A node in which the slot that matters is not frozen is
+ * not born after the hint's age: a block that was retired after that and given to
+ * somebody else was. A node in which the slot that matters is not frozen is
  * in the tree, and then all keys with its prefix are below it, whatever has happened
  * above. A leaf that is live is its key's, whatever leads to it. What is not there is
  * never told by a hint: the node that says so is READ.
@@ -69,15 +69,15 @@ static int leaf_read_rest(struct art_op *op)
 
 int art_leaf_seen(struct art_op *op)
 {
+	uint64_t seed = art_seed(op->art->root, op->leaf_addr);
 	unsigned size = art_slot_size(op->step.word);
 	int err;
 
-	err = art_leaf_look(op->leaf, op->leaf_addr, size, size ? 8 * size : ART_FIRST,
-			    &op->seen);
+	err = art_leaf_look(op->leaf, seed, size, size ? 8 * size : ART_FIRST, &op->seen);
 	if (err != -EAGAIN)
 		return err;
 	err = leaf_read_rest(op);
-	return err ? err : art_leaf_look(op->leaf, op->leaf_addr, 0, op->seen.len, &op->seen);
+	return err ? err : art_leaf_look(op->leaf, seed, 0, op->seen.len, &op->seen);
 }
 
 uint64_t art_leaf_bytes(const struct art_op *op, uint64_t slot)
@@ -174,9 +174,8 @@ static int way_leaf(struct art_op *op, enum art_what *ret_what)
 	err = art_leaf_seen(op);
 	if (err)
 		return leaf_wrong(op, err);
-	if (art_after(art_head_birth(op->leaf->head), op->epoch))
-		op->epoch = art_head_birth(op->leaf->head);
-	if (!op->step.fresh && art_after(art_head_birth(op->leaf->head), op->step.epoch))
+	if (!op->step.fresh &&
+	    art_born_after(op, art_head_birth(op->leaf->head), op->step.age))
 		return hint_wrong(op, op->step.depth);
 	if (state == ART_DEAD)
 		return leaf_gone(op, ret_what);
@@ -203,7 +202,7 @@ static int way_cached(struct art_op *op)
 		return 0;
 	op->step = (struct art_step) {
 		.at = art_slot_at(op->node_addr, hint.at), .word = hint.slot,
-		.node = op->node_addr, .depth = depth, .epoch = hint.epoch,
+		.node = op->node_addr, .depth = depth, .age = hint.age,
 	};
 	return WAY_ON;
 }
@@ -212,7 +211,7 @@ void art_remember(struct art_op *op)
 {
 	if (op->art->cache)
 		art_cache_put(op->art->cache, op->node_addr, &op->key, op->node,
-			      op->node_epoch);
+			      op->node_age);
 }
 
 void art_forget(struct art_op *op, uint64_t node)
@@ -230,7 +229,7 @@ static int node_read(struct art_op *op)
 
 	if (type >= ART_TYPES)
 		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
-	op->node_epoch = art_now(op);
+	op->node_age = form_age_now(op->task);
 	op->reads++;
 	far_read(op->task, op->node_addr, op->node, art_node_len(type));
 	err = far_sync(op->task);
@@ -238,12 +237,10 @@ static int node_read(struct art_op *op)
 		return hint_wrong(op, op->up.depth);
 	if (err)
 		return err;
-	if (!art_node_sane(op->node, op->node_addr) ||
+	if (!art_node_sane(op->node, art_seed(op->art->root, op->node_addr)) ||
 	    art_header_type(op->node->header) != type)
 		return op->up.fresh ? -EBADMSG : hint_wrong(op, op->up.depth);
-	if (art_after(art_node_birth(op->node), op->epoch))
-		op->epoch = art_node_birth(op->node);
-	if (!op->up.fresh && art_after(art_node_birth(op->node), op->up.epoch))
+	if (!op->up.fresh && art_born_after(op, art_node_birth(op->node), op->up.age))
 		return hint_wrong(op, op->up.depth);
 	return WAY_ON;
 }

@@ -39,8 +39,8 @@ static int image_node(struct making *making, const struct art_key *key, uint64_t
 			art_node_len(type), &addr);
 	if (err)
 		return err;
-	art_node_init(image_at(making, addr), addr, prefix, type, depth,
-		      far_epoch_known(making->task));
+	art_node_init(image_at(making, addr), art_seed(making->art->root, addr), prefix, type,
+		      depth, art_birth(making->task));
 	*ret_slot = art_slot(0, type, addr);
 	return 0;
 }
@@ -77,8 +77,8 @@ static int image_leaf(struct making *making, const struct art_key *key, const vo
 	err = far_alloc(making->task, image_place(making, key->hash), len, &addr);
 	if (err)
 		return err;
-	art_leaf_fill(image_at(making, addr), addr, key, value, making->image->value_len,
-		      far_epoch_known(making->task));
+	art_leaf_fill(image_at(making, addr), art_seed(making->art->root, addr), key, value,
+		      making->image->value_len, art_birth(making->task));
 	*ret_slot = art_slot(0, art_leaf_size(len), addr) | ART_LEAF;
 	return 0;
 }
@@ -125,8 +125,8 @@ static int image_beside(struct making *making, const struct art_key *key, unsign
 	int err;
 
 	if (*slot & ART_LEAF) {
-		err = art_leaf_look(below, art_pointee(*slot), art_slot_size(*slot),
-				    UINT64_MAX, &seen);
+		err = art_leaf_look(below, art_seed(making->art->root, art_pointee(*slot)),
+				    art_slot_size(*slot), UINT64_MAX, &seen);
 		if (err)
 			return err;
 		depth = art_differ(seen.key, seen.key_len, key->data, key->len);
@@ -228,7 +228,7 @@ int far_art_image(struct far_task *task, const char *name,
 struct warming {
 	struct far_art *art;
 	void *const *base;
-	uint32_t epoch;
+	struct form_age age;
 };
 
 /* The node that a way leads to (NULL: the first one), and those below it. */
@@ -250,7 +250,7 @@ static void warm_node(const struct warming *warming, const struct art_way *way)
 			warm_node(warming, &on);
 	}
 	art_key_init(&key, bytes, depth);
-	art_cache_put(warming->art->cache, addr, &key, node, warming->epoch);
+	art_cache_put(warming->art->cache, addr, &key, node, warming->age);
 }
 
 int far_art_image_warm(struct far_task *task, struct far_art *art, void *const *base)
@@ -263,7 +263,7 @@ int far_art_image_warm(struct far_task *task, struct far_art *art, void *const *
 	err = far_epoch_enter(task);
 	if (err)
 		return err;
-	warming.epoch = far_epoch_known(task);
+	warming.age = form_age_now(task);
 	warm_node(&warming, NULL);
 	far_epoch_exit(task);
 	return 0;

@@ -48,27 +48,27 @@ int art_leaves(uint64_t header, const struct art_key *key, unsigned from)
 	return at;
 }
 
-static uint16_t node_sum(const struct art_node *node, uint64_t addr)
+static uint16_t node_sum(const struct art_node *node, uint64_t seed)
 {
-	uint64_t part[3] = { (uint32_t)node->mark, node->header, addr };
+	uint64_t part[3] = { (uint32_t)node->mark, node->header, seed };
 
 	return XXH3_64bits_withSeed(part, sizeof(part), KEY_SEED);
 }
 
-void art_node_init(struct art_node *node, uint64_t addr, uint64_t prefix, unsigned type,
+void art_node_init(struct art_node *node, uint64_t seed, uint64_t prefix, unsigned type,
 		   unsigned depth, uint32_t birth)
 {
 	memset(node, 0, art_node_len(type));
 	node->mark = ART_MARK << 48 | birth;
 	node->header = art_header(prefix, type, depth);
-	node->mark |= (uint64_t)node_sum(node, addr) << 32;
+	node->mark |= (uint64_t)node_sum(node, seed) << 32;
 }
 
-bool art_node_sane(const struct art_node *node, uint64_t addr)
+bool art_node_sane(const struct art_node *node, uint64_t seed)
 {
 	return node->mark >> 48 == ART_MARK && art_header_type(node->header) < ART_TYPES &&
 	       art_header_depth(node->header) <= ART_MAX_KEY &&
-	       (uint16_t)(node->mark >> 32) == node_sum(node, addr);
+	       (uint16_t)(node->mark >> 32) == node_sum(node, seed);
 }
 
 unsigned art_node_find(const struct art_node *node, unsigned symbol)
@@ -110,18 +110,18 @@ unsigned art_type_for(unsigned live)
 	return type;
 }
 
-static uint32_t leaf_sum(const uint8_t *key, uint64_t head, uint64_t extra, uint64_t addr)
+static uint32_t leaf_sum(const uint8_t *key, uint64_t head, uint64_t extra, uint64_t seed)
 {
 	uint64_t rest[3] = {
 		head & ~((uint64_t)ART_SUM_MASK << 32 | UINT64_C(3) << ART_STATE_SHIFT),
-		extra, addr,
+		extra, seed,
 	};
-	uint64_t seed = XXH3_64bits_withSeed(rest, sizeof(rest), KEY_SEED);
+	uint64_t rest_sum = XXH3_64bits_withSeed(rest, sizeof(rest), KEY_SEED);
 
-	return XXH3_64bits_withSeed(key, art_head_key_len(head), seed) & ART_SUM_MASK;
+	return XXH3_64bits_withSeed(key, art_head_key_len(head), rest_sum) & ART_SUM_MASK;
 }
 
-void art_leaf_fill(struct art_leaf *leaf, uint64_t addr, const struct art_key *key,
+void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
 		   const void *value, size_t value_len, uint32_t birth)
 {
 	uint64_t len = art_leaf_len(key->len, value_len);
@@ -140,7 +140,7 @@ void art_leaf_fill(struct art_leaf *leaf, uint64_t addr, const struct art_key *k
 	pad = (const uint8_t *)leaf + len - (at + value_len + key->len);
 	memset(at + value_len + key->len, 0, pad);
 	leaf->head = art_head_live(key->len, pad, is_long, 0, birth);
-	leaf->head |= (uint64_t)leaf_sum(key->data, leaf->head, extra, addr) << 32;
+	leaf->head |= (uint64_t)leaf_sum(key->data, leaf->head, extra, seed) << 32;
 }
 
 /* Lengths of a long leaf of that size; 0 bytes if they cannot be. */
@@ -156,7 +156,7 @@ static void long_look(const struct art_leaf *leaf, unsigned size, struct art_see
 		seen->len = 0;
 }
 
-int art_leaf_look(const struct art_leaf *leaf, uint64_t addr, unsigned size, uint64_t len,
+int art_leaf_look(const struct art_leaf *leaf, uint64_t seed, unsigned size, uint64_t len,
 		  struct art_seen *ret_seen)
 {
 	unsigned state = art_head_state(leaf->head);
@@ -183,7 +183,7 @@ int art_leaf_look(const struct art_leaf *leaf, uint64_t addr, unsigned size, uin
 	if (seen->len > len)
 		return -EAGAIN;
 	seen->key = seen->value + seen->value_len;
-	if (leaf_sum(seen->key, leaf->head, extra, addr) != art_head_sum(leaf->head))
+	if (leaf_sum(seen->key, leaf->head, extra, seed) != art_head_sum(leaf->head))
 		return -EBADMSG;
 	return 0;
 }

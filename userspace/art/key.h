@@ -6,6 +6,7 @@
 #ifndef FAR_ART_KEY_H
 #define FAR_ART_KEY_H
 
+#include "../base/rng.h"
 #include "layout.h"
 
 struct art_key {
@@ -35,11 +36,17 @@ uint64_t art_prefix(const uint8_t *key, unsigned depth);
  */
 int art_leaves(uint64_t header, const struct art_key *key, unsigned from);
 
-/* Builds a node at addr without slots; room for art_node_len(type). */
-void art_node_init(struct art_node *node, uint64_t addr, uint64_t prefix, unsigned type,
+/* What the sums of a tree's block are seeded with, so that no other tree's block passes. */
+static inline uint64_t art_seed(uint64_t root, uint64_t addr)
+{
+	return addr ^ far_rng_mix(root);
+}
+
+/* Builds a node without slots; room for art_node_len(type). */
+void art_node_init(struct art_node *node, uint64_t seed, uint64_t prefix, unsigned type,
 		   unsigned depth, uint32_t birth);
-/* Whether it is one, at that place. */
-bool art_node_sane(const struct art_node *node, uint64_t addr);
+/* Whether it is one, of that tree and at that place. */
+bool art_node_sane(const struct art_node *node, uint64_t seed);
 /* The slot that has the symbol, or the empty one where it belongs; ART_FULL: neither. */
 #define ART_FULL	(~0u)
 unsigned art_node_find(const struct art_node *node, unsigned symbol);
@@ -50,8 +57,8 @@ unsigned art_node_live(const struct art_node *node);
 /* The least type for so many slots, and one more. */
 unsigned art_type_for(unsigned live);
 
-/* Builds a leaf at addr; room for art_leaf_len() of both lengths. */
-void art_leaf_fill(struct art_leaf *leaf, uint64_t addr, const struct art_key *key,
+/* Builds a leaf; room for art_leaf_len() of both lengths. */
+void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
 		   const void *value, size_t value_len, uint32_t birth);
 
 /* A leaf that was read, of which `len` bytes are here. */
@@ -67,14 +74,8 @@ struct art_seen {
  * What a live or dead leaf says, size by its slot. 0; -EBADMSG: it is none. -EAGAIN: it
  * is long, and only ret_seen->len is known yet.
  */
-int art_leaf_look(const struct art_leaf *leaf, uint64_t addr, unsigned size, uint64_t len,
+int art_leaf_look(const struct art_leaf *leaf, uint64_t seed, unsigned size, uint64_t len,
 		  struct art_seen *ret_seen);
-
-/* Epochs' low bits: whether a is after b. */
-static inline bool art_after(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) > 0;
-}
 
 uint64_t art_root_sum(const struct art_root *root, uint64_t addr);
 

@@ -25,7 +25,7 @@
 #include <far/addr.h>
 
 #define ART_MAGIC		UINT64_C(0x0154524152414601)	/* "\1FARART\1" */
-#define ART_VERSION		2u
+#define ART_VERSION		3u
 
 #define ART_MAX_KEY		256u
 #define ART_MAX_VALUE		(1u << 20)
@@ -145,8 +145,8 @@ struct art_node {
  *	mark	63      48 47  32 31    0
  *		| ART_MARK | sum  | birth |
  *
- * birth: low bits of an epoch that E had reached when the block was allocated. sum: of
- * birth, header and the node's far address.
+ * birth: low bits of an age that E had reached when the block was allocated; see
+ * ../form/age.h. sum: of birth, header, the node's far address and its tree's root.
  *
  *	header	63     16 15  12 11  9 8     0
  *		| prefix |  0   | type | depth |
@@ -156,6 +156,7 @@ struct art_node {
  * back behind the depth of the node above, or that has nodes between.
  */
 #define ART_MARK		UINT64_C(0xa27d)
+#define ART_BIRTH_BITS		32u
 #define ART_NODE_HEAD		16u
 #define ART_TYPES		6u
 
@@ -223,8 +224,8 @@ static inline unsigned art_node_birth(const struct art_node *node)
  *
  * pad: bytes of the last word that are none of the leaf's. long: it has ART_EXACT words
  * or more, and one between head and value says how long value and leaf are. sum: of the
- * key, the lengths, birth and the leaf's far address. A head becomes dead when its key is
- * deleted, moved when its value is replaced by one elsewhere: by CAS, once.
+ * key, the lengths, birth, the leaf's far address and its tree's root. A head becomes dead
+ * when its key is deleted, moved when its value is replaced by one elsewhere: by CAS, once.
  */
 #define ART_STATE_SHIFT		62
 #define ART_LIVE		1u

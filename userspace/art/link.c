@@ -36,8 +36,8 @@ int art_new_init(struct art_op *op, const void *value, size_t value_len,
 		far_free(op->task, new.addr, new.len);
 		return -ENOMEM;
 	}
-	op->epoch = art_now(op);
-	art_leaf_fill(new.leaf, new.addr, &op->key, value, value_len, op->epoch);
+	art_leaf_fill(new.leaf, art_seed(op->art->root, new.addr), &op->key, value, value_len,
+		      art_birth(op->task));
 	*ret_new = new;
 	return 0;
 }
@@ -82,9 +82,9 @@ static int link_add(struct link *link, unsigned depth)
 	link->node[link->nr] = far_buf(op->task, len);
 	if (!link->node[link->nr++])
 		return -ENOMEM;
-	op->epoch = art_now(op);
-	art_node_init(link->node[link->nr - 1], link->addr[link->nr - 1],
-		      art_prefix(op->key.data, depth), 0, depth, op->epoch);
+	art_node_init(link->node[link->nr - 1],
+		      art_seed(op->art->root, link->addr[link->nr - 1]),
+		      art_prefix(op->key.data, depth), 0, depth, art_birth(op->task));
 	return 0;
 }
 

@@ -41,7 +41,6 @@ int art_op_start(struct art_op *op)
 	op->word = (uint64_t *)(buf + ART_NODE_MAX);
 	op->leaf = NULL;
 	op->leaf_room = 0;
-	op->epoch = far_epoch_known(op->task);
 	op->trust = ART_TRUST_ALL;
 	op->renew = FAR_NIL;
 	op->patience = ART_PATIENCE;
@@ -49,13 +48,6 @@ int art_op_start(struct art_op *op)
 	op->nr_moved = 0;
 	op->present = op->unsure = op->broke = false;
 	return 0;
-}
-
-uint32_t art_now(struct art_op *op)
-{
-	uint32_t known = far_epoch_known(op->task);
-
-	return art_after(known, op->epoch) ? known : op->epoch;
 }
 
 /* What became of a CAS when a connection broke. Some words never come back. */

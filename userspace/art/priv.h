@@ -18,6 +18,7 @@
 
 #include "../core/combine.h"
 #include "../core/lock.h"
+#include "../form/age.h"
 #include "cache.h"
 #include "key.h"
 #include "layout.h"
@@ -59,7 +60,7 @@ struct art_step {
 	uint64_t node;		/* that has it, */
 	unsigned depth;		/* at this depth */
 	bool fresh;		/* READ by this operation: else a hint, */
-	uint32_t epoch;		/* as of this epoch */
+	struct form_age age;	/* of this age */
 };
 
 /*
@@ -72,7 +73,6 @@ struct art_op {
 	struct art_key key;
 	struct far_combine_batch *batch;	/* NULL: it is alone */
 
-	uint32_t epoch;			/* E has reached it */
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
 	uint64_t renew;			/* a node that is to be replaced when it is met */
 	unsigned patience;		/* times to wait for who replaces a node */
@@ -82,7 +82,7 @@ struct art_op {
 	/* the node that decides, and the step that led there */
 	uint64_t node_addr;
 	struct art_node *node;		/* registered: as it was READ, if step.fresh */
-	uint32_t node_epoch;		/* that E had reached then */
+	struct form_age node_age;	/* of that READ */
 	struct art_step up;
 	/* the key's slot in it */
 	struct art_step step;
@@ -111,6 +111,19 @@ struct art_op {
 static inline int art_far_err(int err)
 {
 	return err == -EFAULT ? -EBADMSG : err;
+}
+
+/* The birth of a block that the task has just allocated. */
+static inline uint32_t art_birth(const struct far_task *task)
+{
+	return form_age_low(form_age_now(task), ART_BIRTH_BITS);
+}
+
+/* Whether the block with that birth may be another one than the hint means. */
+static inline bool art_born_after(const struct art_op *op, uint32_t birth,
+				  struct form_age hint)
+{
+	return form_age_after(birth, ART_BIRTH_BITS, hint, form_age_now(op->task));
 }
 
 static inline uint64_t art_first_node(const struct far_art *art)
@@ -144,8 +157,6 @@ int art_op_start(struct art_op *op);
 /* Runs an operation from begin to end: alone, or with others of the same key. */
 int art_do(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
 	   const struct art_args *args);
-/* The epoch that E is known to have reached, and for what is born now. */
-uint32_t art_now(struct art_op *op);
 
 /* Before the CAS that changes what the key has is posted, and after it has lost. */
 static inline void art_publishing(struct art_op *op)

@@ -78,7 +78,7 @@ static int reaches(struct art_op *op, uint64_t slot, unsigned above, bool *ret_r
 	err = far_sync(op->task);
 	if (err)
 		return err;
-	if (!art_node_sane(child, addr))
+	if (!art_node_sane(child, art_seed(op->art->root, addr)))
 		return -EBADMSG;
 	*ret_reaches = art_header_depth(child->header) <= above + 1 + ART_PREFIX;
 	return 0;
@@ -108,9 +108,8 @@ static int copy_make(struct art_op *op, unsigned live, uint64_t *ret_word)
 	err = far_alloc(op->task, far_addr_node(op->node_addr), len, &addr);
 	if (err)
 		return err;
-	op->epoch = art_now(op);
-	art_node_init(copy, addr, art_header_prefix(op->node->header), type,
-		      art_header_depth(op->node->header), op->epoch);
+	art_node_init(copy, art_seed(op->art->root, addr), art_header_prefix(op->node->header),
+		      type, art_header_depth(op->node->header), art_birth(op->task));
 	copy_slots(copy, op->node);
 	far_write(op->task, addr, copy, len);
 	err = far_sync(op->task);

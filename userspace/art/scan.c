@@ -224,7 +224,7 @@ static int look_done(struct scan *scan, struct look *look)
 	if (look->node) {
 		uint64_t addr = art_pointee(part->way.slot);
 
-		if (!art_node_sane(look->node, addr) ||
+		if (!art_node_sane(look->node, art_seed(scan->art->root, addr)) ||
 		    art_header_type(look->node->header) != art_slot_size(part->way.slot))
 			return -EBADMSG;
 		*look->link = part->next;
@@ -257,7 +257,7 @@ static int look_post(struct scan *scan, struct look *look, struct part **link)
 		return -EBADMSG;
 	if (!room)
 		return -ENOMEM;
-	*look = (struct look) { .link = link, .op = { .task = scan->task } };
+	*look = (struct look) { .link = link, .op = { .task = scan->task, .art = scan->art } };
 	if (way->slot & ART_LEAF) {
 		look->op.leaf = room;
 		look->op.leaf_room = len;
@@ -350,7 +350,7 @@ static int scan_part(struct scan *scan)
 		far_read(scan->task, addr, node, ART_NODE_MAX);
 		err = far_sync(scan->task);
 	}
-	if (!err && !art_node_sane(node, addr))
+	if (!err && !art_node_sane(node, art_seed(scan->art->root, addr)))
 		err = -EBADMSG;
 	if (!err)
 		err = node_open(scan, NULL, node, &scan->front);

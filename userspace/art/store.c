@@ -107,8 +107,9 @@ static bool slot_is_proved(const struct art_op *op)
 {
 	const struct art_node *node = (const struct art_node *)&op->word[2];
 
-	return op->step.fresh || (art_node_sane(node, op->step.node) &&
-				  !art_after(art_node_birth(node), op->step.epoch));
+	return op->step.fresh ||
+	       (art_node_sane(node, art_seed(op->art->root, op->step.node)) &&
+		!art_born_after(op, art_node_birth(node), op->step.age));
 }
 
 /* The slot still leads to the leaf, as was READ with the CAS of its head. */

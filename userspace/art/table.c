@@ -127,8 +127,9 @@ static int create_write(struct far_task *task, uint64_t addr)
 		return -ENOMEM;
 	*root = (struct art_root) { .magic = ART_MAGIC, .version = ART_VERSION };
 	root->sum = art_root_sum(root, addr);
-	art_node_init((void *)((uint8_t *)root + ART_ROOT_NODE), addr + ART_ROOT_NODE, 0,
-		      ART_TYPES - 1, 0, far_epoch_known(task));
+	art_node_init((void *)((uint8_t *)root + ART_ROOT_NODE),
+		      art_seed(addr, addr + ART_ROOT_NODE), 0, ART_TYPES - 1, 0,
+		      art_birth(task));
 	far_write(task, addr, root, ART_ROOT_LEN);
 	err = far_sync(task);
 	far_buf_release(task, mark);

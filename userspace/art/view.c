@@ -113,7 +113,8 @@ static int view_node(struct art_op *op, struct art_view *view, struct todo *todo
 		err = view->block(view->arg, &item);
 	if (err)
 		return err;
-	if (!art_node_sane(op->node, addr) || art_header_type(op->node->header) != type)
+	if (!art_node_sane(op->node, art_seed(op->art->root, addr)) ||
+	    art_header_type(op->node->header) != type)
 		return wrong(view, addr, "a slot leads to what is no node of its type");
 	return node_slots(view, todo, way, addr, op->node);
 }

@@ -17,6 +17,8 @@
 
 #include <far/far.h>
 
+#include "../space/layout.h"
+
 /*
  * Enter may be nested. It costs no verb; it waits while the client's entry is not
  * published yet. -ESTALE: the client was fenced. Exit wants all that the task has

@@ -13,7 +13,6 @@
 
 #define FAR_BEAT_NS	UINT64_C(1000000000)	/* a client without a beat is dead */
 #define FAR_EPOCH_NS	UINT64_C(1000000)	/* between two epochs */
-#define FAR_EPOCH_LEAD	1024u	/* E stays below the least living entry plus this */
 
 struct far_arbiter {
 	void *memory;			/* the arbiter node's, formatted */

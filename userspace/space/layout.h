@@ -109,6 +109,7 @@ struct far_client_entry {
 };
 
 #define FAR_EPOCH_IDLE		UINT64_MAX
+#define FAR_EPOCH_LEAD		1024u	/* E stays below the least living entry plus this */
 #define FAR_BEAT_NONE		UINT64_MAX
 
 /* A name of the directory. */

@@ -199,8 +199,8 @@ static void slot_of_another_node(void **state)
 	far_leave(task);
 	assert_true(node->slot[art_node_find(node, '3')] & ART_FROZEN);
 	/* the block of a node that has just been made */
-	art_node_init(node, addr, art_header_prefix(node->header), 1,
-		      art_header_depth(node->header), art_node_birth(node) + 1000000);
+	art_node_init(node, art_seed(art->root, addr), art_header_prefix(node->header), 1,
+		      art_header_depth(node->header), art_node_birth(node) + 1000);
 	memcpy(node->slot, saved, sizeof(saved));
 	task = rig_enter(&rig, 0);
 	assert_int_equal(far_art_put(task, art, "a3", 2, "a longer value", 14), 0);

@@ -173,10 +173,10 @@ static void cache(void **state)
 	art_key_init(&other, "abXdef", 6);
 	art_node_init(node, 64, art_prefix(key.data, 4), 1, 4, 1);
 	art_node_add(node, art_slot('e', 0, 128) | ART_FROZEN);
-	art_cache_put(cache, 64, &key, node, 9);
+	art_cache_put(cache, 64, &key, node, (struct form_age){ 9 });
 	assert_true(art_cache_get(cache, 64, &key, &hint));
 	assert_int_equal(hint.slot, art_slot('e', 0, 128));
-	assert_int_equal(hint.epoch, 9);
+	assert_int_equal(hint.age.epoch, 9);
 	assert_false(art_cache_get(cache, 64, &other, &hint));
 	assert_false(art_cache_get(cache, 128, &key, &hint));
 	art_cache_drop(cache, 64);
@@ -188,11 +188,11 @@ static void cache(void **state)
 		live = far_rng_below(&rng, art_type_slots(type) + 1);
 		for (k = 0; k < live; k++)
 			art_node_add(node, art_slot((5 * k + i) % ART_SYMBOLS, 0, 128 + 64 * k));
-		art_cache_put(cache, 64 * (i + 1), &key, node, i);
+		art_cache_put(cache, 64 * (i + 1), &key, node, (struct form_age){ i });
 		assert_true(art_cache_bytes(cache) <= 1 << 16);
 		if (!art_cache_get(cache, 64 * (i + 1), &key, &hint))
 			continue;
-		assert_int_equal(hint.epoch, i);
+		assert_int_equal(hint.age.epoch, i);
 		/* its slot, and where that is, or that there is none */
 		at = art_node_find(node, 'e');
 		has = at < art_type_slots(type) && art_pointee(node->slot[at]);
