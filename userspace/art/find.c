@@ -10,6 +10,12 @@
  * above. A leaf that is live is its key's, whatever leads to it. What is not there is
  * never told by a hint: the node that says so is READ.
  *
+ * What is frozen is read like anything else: a node that a slot led to which was READ in
+ * the tree was the tree's own then, and what a frozen slot of it says holds until somebody
+ * has replaced it. So who looks for a key waits for nobody and needs no memory. A node that
+ * only a hint leads to may have been replaced long ago: one that is frozen is found by the
+ * slot above.
+ *
  * What does not fit makes the search begin anew, with hints only of nodes above that
  * one: op->trust. Without hints it is a plain descent.
  */
@@ -97,6 +103,8 @@ int art_leaf_tidy(struct art_op *op)
 	uint64_t new = art_slot_void(symbol);
 	int won;
 
+	if (old & ART_FROZEN)
+		return 0;
 	if (art_head_state(head) == ART_MOVED)
 		new = art_slot(symbol, art_slot_size(head), art_pointee(head)) | ART_LEAF;
 	won = art_cas(op, op->step.at, old, new, false);
@@ -110,6 +118,25 @@ int art_leaf_tidy(struct art_op *op)
 	if (won)
 		op->step.word = new;
 	return 0;
+}
+
+int art_leaf_follow(struct art_op *op)
+{
+	uint64_t met = FAR_NIL, nr = 0, kind = op->step.word & (ART_LEAF | ART_FROZEN);
+	int err = 0;
+
+	while (!err && art_head_state(op->leaf->head) == ART_MOVED) {
+		if (op->leaf_addr == met)
+			return -EBADMSG;
+		if (!(nr & (nr + 1)))
+			met = op->leaf_addr;
+		nr++;
+		op->step.word = kind | art_slot(art_slot_symbol(op->step.word),
+						art_slot_size(op->leaf->head),
+						art_pointee(op->leaf->head));
+		err = art_leaf_read(op, op->step.word);
+	}
+	return err;
 }
 
 /* What is wrong with a leaf that a slot leads to: the slot, if it was a hint. */
@@ -168,6 +195,10 @@ static int way_leaf(struct art_op *op, enum art_what *ret_what)
 		return leaf_wrong(op, err);
 	if (op->art->variant == ART_SMART)
 		art_head_see_through(op->leaf);
+	if (op->step.word & ART_FROZEN)
+		err = art_leaf_follow(op);
+	if (err)
+		return err;
 	state = art_head_state(op->leaf->head);
 	if (state == ART_MOVED)
 		return leaf_gone(op, ret_what);
@@ -269,8 +300,6 @@ static int way_renew(struct art_op *op, bool frozen)
 	int err;
 
 	art_forget(op, op->node_addr);
-	if (op->up.at == FAR_NIL)
-		return -EBADMSG;
 	if (frozen && op->patience) {
 		op->patience--;
 		op->progress = true;
@@ -278,9 +307,13 @@ static int way_renew(struct art_op *op, bool frozen)
 		far_backoff(op->task);
 		return hint_wrong(op, op->up.depth);
 	}
-	op->renew = op->node_addr;
 	if (!op->up.fresh)
 		return hint_wrong(op, op->up.depth);
+	if (op->up.word & ART_FROZEN) {
+		op->renew = op->up.node;
+		op->progress = true;
+		return hint_wrong(op, op->up.depth);
+	}
 	err = art_renew(op);
 	if (err)
 		return err;
@@ -291,12 +324,13 @@ static int way_renew(struct art_op *op, bool frozen)
 }
 
 /* The key's slot in the node that was READ. */
-static int way_slot(struct art_op *op, enum art_what *ret_what)
+static int way_slot(struct art_op *op, bool frozen, enum art_what *ret_what)
 {
 	unsigned depth = art_header_depth(op->node->header);
 	unsigned i = art_node_find(op->node, art_symbol(op->key.data, op->key.len, depth));
 
-	art_remember(op);
+	if (!frozen)
+		art_remember(op);
 	op->step = (struct art_step) {
 		.node = op->node_addr, .depth = depth, .fresh = true,
 	};
@@ -328,11 +362,17 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 	frozen = node_frozen(op->node);
 	if (frozen < 0)
 		return op->up.fresh ? frozen : hint_wrong(op, op->up.depth);
-	if (frozen || op->renew == op->node_addr)
+	if (frozen && op->up.at == FAR_NIL)
+		return -EBADMSG;	/* the first node is never replaced */
+	if (op->renew == op->node_addr)
 		return way_renew(op, frozen);
+	if (frozen)
+		art_forget(op, op->node_addr);
+	if (frozen && !op->up.fresh)
+		return hint_wrong(op, op->up.depth);
 	at = art_leaves(op->node->header, &op->key, from);
 	if (at == (int)depth)
-		return way_slot(op, ret_what);
+		return way_slot(op, frozen, ret_what);
 	/* above it something has changed, or it tells by a hint that the key is not there */
 	if (!op->up.fresh)
 		return hint_wrong(op, op->up.depth);

@@ -251,9 +251,9 @@ int art_link(struct art_op *op, enum art_what what, struct art_new *new)
 	uint64_t word = 0;
 	int won;
 
-	if (what == ART_CROWDED) {
-		op->renew = op->node_addr;
-		op->trust = op->up.depth;
+	if (what == ART_CROWDED || op->step.word & ART_FROZEN) {
+		op->renew = op->step.node;
+		op->trust = what == ART_ASIDE ? op->step.depth : op->up.depth;
 		return -EAGAIN;
 	}
 	won = link_plan(&link, what, new, &word);

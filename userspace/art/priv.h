@@ -74,8 +74,8 @@ struct art_op {
 	struct far_combine_batch *batch;	/* NULL: it is alone */
 
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
-	uint64_t renew;			/* a node that is to be replaced when it is met */
-	unsigned patience;		/* times to wait for who replaces a node */
+	uint64_t renew;			/* a node that is to be replaced when it is met; */
+	unsigned patience;		/* times to wait for another one who has begun to */
 	uint64_t moved;			/* one of the leaves that it met moved, and retired, */
 	unsigned nr_moved;		/* which are so many */
 
@@ -190,8 +190,15 @@ int art_leaf_read(struct art_op *op, uint64_t slot);
 /* What op->leaf says, which op->step leads to. */
 int art_leaf_seen(struct art_op *op);
 /*
+ * The step leads to op->leaf: follows it to where it has moved, however often, and lets
+ * op->step.word lead there. Nothing is reused within an epoch, so that a leaf that is met
+ * again is damage.
+ */
+int art_leaf_follow(struct art_op *op);
+/*
  * The step leads to a leaf that is dead or has moved: lets it lead nowhere, or to where
- * the leaf has moved to, and retires the leaf. 0 also if somebody else has done it.
+ * the leaf has moved to, and retires the leaf. 0 with op->step.word as it was: somebody
+ * else has changed the slot, or it is frozen.
  */
 int art_leaf_tidy(struct art_op *op);
 /* Bytes of the leaf in op->leaf that the slot leads to; it need not be live. */
@@ -202,10 +209,10 @@ uint64_t art_leaf_bytes(const struct art_op *op, uint64_t slot);
 /*
  * Replaces the node in op->node, which op->up leads to and was READ to do, by what its
  * keys need now: a node of another size, its only child, or nothing. 0 also if somebody
- * else has done it; the way has changed then.
+ * else has done it; the way has changed then. -ENOSPC: nothing was changed.
  */
 int art_renew(struct art_op *op);
-/* After a deletion: whether the node should be replaced, as far as one can see. */
+/* After a deletion: whether the node is to be replaced, as far as one can see. */
 int art_is_thin(struct art_op *op, bool *ret_thin);
 
 /* A leaf that no slot leads to yet. */

@@ -2,7 +2,7 @@
 /*
  * Replacing a node: because it is full, nearly empty, or somebody has begun to.
  *
- *	{CAS each slot: frozen} {WRITE new node} {CAS the slot above}
+ *	room for a new node {CAS each slot: frozen} {WRITE new node} {CAS the slot above}
  *
  * A frozen slot never changes again. When all are frozen the node's contents are what
  * everybody sees who goes on from here, so that anybody may finish what anybody has
@@ -51,6 +51,18 @@ static int freeze(struct art_op *op)
 	return 0;
 }
 
+/* Whether all of it is. */
+static bool node_is_frozen(const struct art_node *node)
+{
+	unsigned nr = art_type_slots(art_header_type(node->header));
+	uint64_t all = ART_FROZEN;
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		all &= node->slot[i];
+	return all;
+}
+
 /* The only way on. */
 static uint64_t only_slot(const struct art_node *node)
 {
@@ -94,35 +106,86 @@ static void copy_slots(struct art_node *to, const struct art_node *from)
 			art_node_add(to, from->slot[i] & ~ART_FROZEN);
 }
 
-/* WRITEs a copy that has room, and tells the word that leads to it. */
-static int copy_make(struct art_op *op, unsigned live, uint64_t *ret_word)
-{
-	unsigned type = art_type_for(live);
-	uint32_t len = art_node_len(type);
-	struct art_node *copy = far_buf(op->task, len);
+/* Room for a copy; addr is FAR_NIL: none. */
+struct copy {
 	uint64_t addr;
+	unsigned type;
+};
+
+static int copy_alloc(struct art_op *op, unsigned type, struct copy *copy)
+{
+	uint64_t addr;
+	int err = far_alloc(op->task, far_addr_node(op->node_addr), art_node_len(type), &addr);
+
+	if (!err)
+		*copy = (struct copy){ addr, type };
+	return err;
+}
+
+static void copy_free(struct art_op *op, struct copy *copy)
+{
+	if (copy->addr)
+		far_free(op->task, copy->addr, art_node_len(copy->type));
+	copy->addr = FAR_NIL;
+}
+
+/*
+ * Before anything is frozen: room for all that can be there when everything is. A node that
+ * needs no copy as far as one can see is replaced without; who comes to need one after all
+ * leaves it frozen to those who have memory, and nobody is kept from reading it.
+ */
+static int copy_reserve(struct art_op *op, struct copy *copy)
+{
+	unsigned type = art_header_type(op->node->header);
+	unsigned live = art_node_live(op->node);
 	int err;
 
-	if (!copy)
-		return -ENOMEM;
-	err = far_alloc(op->task, far_addr_node(op->node_addr), len, &addr);
+	if (node_is_frozen(op->node))
+		return 0;
+	err = copy_alloc(op, art_type_for(live) > type ? type + 1 : type, copy);
+	return err == -ENOSPC && live < 2 ? 0 : err;
+}
+
+/* The least room that the slots need, one more included, if there is that. */
+static int copy_fit(struct art_op *op, unsigned live, struct copy *copy)
+{
+	struct copy fit = { FAR_NIL };
+	unsigned type = art_type_for(live);
+	int err;
+
+	if (copy->addr && copy->type <= type)
+		return 0;
+	err = copy_alloc(op, type, &fit);
 	if (err)
-		return err;
-	art_node_init(copy, art_seed(op->art->root, addr), art_header_prefix(op->node->header),
-		      type, art_header_depth(op->node->header), art_birth(op->task));
-	copy_slots(copy, op->node);
-	far_write(op->task, addr, copy, len);
-	err = far_sync(op->task);
-	if (err) {
-		far_free(op->task, addr, len);
-		return err;
-	}
-	*ret_word = art_slot(art_slot_symbol(op->up.word), type, addr);
+		return err == -ENOSPC && copy->addr ? 0 : err;
+	copy_free(op, copy);
+	*copy = fit;
 	return 0;
 }
 
-/* The word that replaces op->up.word; *ret_made: it leads to a copy. */
-static int replacement(struct art_op *op, uint64_t *ret_word, bool *ret_made)
+/* WRITEs a copy, and tells the word that leads to it. */
+static int copy_make(struct art_op *op, struct copy *copy, uint64_t *ret_word)
+{
+	struct art_node *node;
+	int err = copy_fit(op, art_node_live(op->node), copy);
+
+	if (err)
+		return err;
+	node = far_buf(op->task, art_node_len(copy->type));
+	if (!node)
+		return -ENOMEM;
+	art_node_init(node, art_seed(op->art->root, copy->addr),
+		      art_header_prefix(op->node->header), copy->type,
+		      art_header_depth(op->node->header), art_birth(op->task));
+	copy_slots(node, op->node);
+	far_write(op->task, copy->addr, node, art_node_len(copy->type));
+	*ret_word = art_slot(art_slot_symbol(op->up.word), copy->type, copy->addr);
+	return far_sync(op->task);
+}
+
+/* The word that replaces op->up.word; *ret_made: it leads to the copy. */
+static int replacement(struct art_op *op, struct copy *copy, uint64_t *ret_word,
+		       bool *ret_made)
 {
 	unsigned live = art_node_live(op->node);
 	unsigned symbol = art_slot_symbol(op->up.word);
@@ -140,43 +203,44 @@ static int replacement(struct art_op *op, uint64_t *ret_word, bool *ret_made)
 	if (fits || err)
 		return err;
 	*ret_made = true;
-	return copy_make(op, live, ret_word);
+	return copy_make(op, copy, ret_word);
 }
 
-static int renew(struct art_op *op)
+static int renew(struct art_op *op, struct copy *copy)
 {
 	uint32_t old_len = art_node_len(art_header_type(op->node->header));
 	uint64_t word;
 	bool made;
 	int won;
 
-	won = freeze(op);
+	won = copy_reserve(op, copy);
 	if (!won)
-		won = replacement(op, &word, &made);
+		won = freeze(op);
+	if (!won)
+		won = replacement(op, copy, &word, &made);
 	if (won)
 		return won;
 	/* what is no copy is what all come to who replace this node */
 	won = art_cas(op, op->up.at, op->up.word, word, made);
 	op->broke = false;
+	if (won && made)
+		copy->addr = FAR_NIL;
 	if (won < 0) {
 		far_alloc_lost(op->task);
 		return won;
 	}
-	if (won) {
-		if (far_retire(op->task, op->node_addr, old_len))
-			far_alloc_lost(op->task);
-	} else if (made) {
-		far_free(op->task, art_pointee(word),
-			 art_node_len(art_type_for(art_node_live(op->node))));
-	}
+	if (won && far_retire(op->task, op->node_addr, old_len))
+		far_alloc_lost(op->task);
 	return 0;
 }
 
 int art_renew(struct art_op *op)
 {
 	size_t mark = far_buf_mark(op->task);
-	int err = renew(op);
+	struct copy copy = { FAR_NIL };
+	int err = renew(op, &copy);
 
+	copy_free(op, &copy);
 	far_buf_release(op->task, mark);
 	return err;
 }
@@ -188,8 +252,8 @@ int art_is_thin(struct art_op *op, bool *ret_thin)
 	size_t mark;
 	int err = 0;
 
-	*ret_thin = !live || (type && art_type_slots(art_type_for(2 * live)) <
-			      art_type_slots(type));
+	*ret_thin = op->step.word & ART_FROZEN || !live ||
+		    (type && art_type_slots(art_type_for(2 * live)) < art_type_slots(type));
 	if (op->up.at == FAR_NIL)
 		*ret_thin = false;
 	if (op->up.at == FAR_NIL || live != 1 || *ret_thin)

@@ -192,26 +192,11 @@ static uint32_t look_len(const struct art_way *way)
 	return size < ART_TYPES ? art_node_len(size) : 0;
 }
 
-/*
- * Follows a leaf to where it has moved, however often, and READs the rest of a long one.
- * Nothing is reused within an epoch, so that a leaf that is met again is damage: it is
- * compared with one that was met before, of which it takes the next one ever later.
- */
+/* Follows a leaf to where it has moved, and READs the rest of a long one. */
 static int leaf_end(struct art_op *op)
 {
-	uint64_t met = FAR_NIL, nr = 0;
-	int err = 0;
+	int err = art_leaf_follow(op);
 
-	while (!err && art_head_state(op->leaf->head) == ART_MOVED) {
-		if (op->leaf_addr == met)
-			return -EBADMSG;
-		if (!(nr & (nr + 1)))
-			met = op->leaf_addr;
-		nr++;
-		op->step.word = art_slot(0, art_slot_size(op->leaf->head),
-					 art_pointee(op->leaf->head)) | ART_LEAF;
-		err = art_leaf_read(op, op->step.word);
-	}
 	return err ? err : art_leaf_seen(op);
 }
 

@@ -19,40 +19,46 @@
 #include "../core/epoch.h"
 #include "../core/task.h"
 
-/* The slot of a dead leaf leads nowhere from now on. */
-static int dead_tidy(struct art_op *op)
+/*
+ * The slot of a dead leaf leads nowhere from now on. *ret_again: it still does, since
+ * somebody has begun to replace its node, or has changed the slot.
+ */
+static int dead_tidy(struct art_op *op, bool *ret_again)
 {
 	int err = art_leaf_tidy(op);
 
+	*ret_again = !err && art_pointee(op->step.word);
+	if (err || *ret_again)
+		return err;
 	op->node->slot[art_index(op->node_addr, op->step.at)] = op->step.word;
 	art_remember(op);
-	return err;
+	return 0;
 }
 
 /*
  * Looks at the place once more, so that the slot leads where the leaf's head says, and
  * the nodes above are such as their keys need. The change has happened; what cannot be
- * done here is done by who comes next.
+ * done here, for want of memory perhaps, is done by who comes next.
  */
 static void tidy(struct art_op *op)
 {
 	struct far_combine_batch *batch = op->batch;
 	enum art_what what;
-	bool thin;
+	bool again, thin;
 	int err;
 
 	op->batch = NULL;
 	op->trust = op->step.depth;
 	do {
-		thin = false;
+		again = thin = false;
 		err = art_find(op, &what);
 		if (!err && what == ART_VACANT && art_pointee(op->step.word))
-			err = dead_tidy(op);
+			err = dead_tidy(op, &again);
 		if (!err && (what == ART_VACANT || what == ART_OTHER))
 			err = art_is_thin(op, &thin);
-		op->renew = op->node_addr;
-		op->trust = op->up.depth;
-	} while (!err && thin);
+		op->renew = thin ? op->node_addr : FAR_NIL;
+		op->trust = thin ? op->up.depth : op->step.depth;
+	} while (!err && (again || thin));
 	op->renew = FAR_NIL;
 	op->batch = batch;
 }

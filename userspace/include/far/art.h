@@ -11,7 +11,7 @@
  * Errors besides those of far_sync():
  *	-ENOENT	    no such key (get, update, delete), or tree (open)
  *	-EEXIST	    the key (insert) or the name (create) is there
- *	-ENOSPC	    the space is full; nothing was changed
+ *	-ENOSPC	    the space is full (never get, delete); nothing was changed
  *	-EINVAL	    a key of 0 bytes, a name that is empty or too long
  *	-E2BIG	    key or value longer than can be
  *	-EMSGSIZE   the value is longer than the buffer; its length is stored
