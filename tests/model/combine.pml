@@ -2,7 +2,8 @@
 /*
  * Combining (userspace/core/combine.c): TASKS tasks of one client get and put one
  * key, each ROUNDS times; the first to come leads, and the others join its batch or
- * the next one.  Another client puts FOREIGN times without combining.
+ * the next one.  Another client puts FOREIGN times without combining; so does a task of
+ * this one whose key is not hot (far_combine_hot()).
  *
  * The key in far memory is a version that each published put raises.  A get is right
  * if the version that it answers was there at a moment between its beginning and its

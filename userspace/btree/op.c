@@ -150,11 +150,13 @@ static enum far_combine_how lead_once(struct btree_op *op)
 	return how;
 }
 
-static int op_combined(struct btree_op *op, const struct btree_args *args)
+/* The operation of a hot key; *ret_shared: it was one with others. */
+static int op_combined(struct btree_op *op, const struct btree_args *args, uint64_t name,
+		       bool *ret_shared)
 {
 	struct far_combine_op mine = {
 		.structure = op->tree->root,
-		.hash = op->hash,
+		.hash = name,
 		.key = op->key, .key_len = op->tree->key_size,
 		.value = args->value,
 		.value_len = args->value ? op->tree->value_size : 0,
@@ -166,11 +168,35 @@ static int op_combined(struct btree_op *op, const struct btree_args *args)
 	enum far_combine_how how;
 
 	how = far_combine_begin(op->task, op->tree->combine, &mine, &batch);
+	*ret_shared = how == FAR_COMBINE_DONE;
 	op->batch = &batch;
-	while (how == FAR_COMBINE_LEAD)
+	while (how == FAR_COMBINE_LEAD) {
 		how = lead_once(op);
+		*ret_shared |= batch.carried > 0;
+	}
 	op->batch = NULL;
 	return how == FAR_COMBINE_ALONE ? op_alone(op, args) : mine.status;
+}
+
+/*
+ * Combined, if the key is hot. Gets combine with gets, and changes with changes: a get that
+ * joined a change would wait for the leaf's lock.
+ */
+static int op_of_key(struct btree_op *op, const struct btree_args *args)
+{
+	struct far_combine_table *table = op->tree->combine;
+	uint64_t name = args->kind == FAR_COMBINE_GET ? op->hash : ~op->hash;
+	bool shared = false;
+	int err;
+
+	if (!table)
+		return op_alone(op, args);
+	if (far_combine_hot(table, name))
+		err = op_combined(op, args, name, &shared);
+	else
+		err = op_alone(op, args);
+	far_combine_gone(table, name, shared);
+	return err;
 }
 
 int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
@@ -184,7 +210,7 @@ int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
 	op.hash = XXH3_64bits_withSeed(key, key_len, tree->root);
 	far_op_begin(task);
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
-	err = tree->combine ? op_combined(&op, args) : op_alone(&op, args);
+	err = op_of_key(&op, args);
 	far_op_end(task);
 	return err;
 }

@@ -50,8 +50,27 @@ struct set {
 	_Alignas(64) _Atomic uint64_t way[WAYS];
 };
 
+/*
+ * What is known of the keys that were asked for last, one in a cell: its tag, whether an
+ * operation of it is under way alone, and how hot it is. All of it is a guess: cells are
+ * read and written without order, and what is lost makes a key look colder.
+ *
+ *	 31      16  15   8    7    0
+ *	|   tag    |  BUSY  |  heat  |
+ */
+#define CELLS		16384u
+#define CELL_TAG	0xffff0000u
+#define CELL_BUSY	0x100u
+#define CELL_HEAT	0xffu
+
+/* Two at the same time; one that has carried others; and the most. */
+#define HEAT_MET	4u
+#define HEAT_SHARED	8u
+#define HEAT_MAX	64u
+
 struct far_combine_table {
 	uint64_t mask;
+	_Atomic uint32_t cell[CELLS];
 	struct set set[];
 };
 
@@ -75,6 +94,50 @@ int far_combine_new(unsigned size, struct far_combine_table **ret_table)
 void far_combine_free(struct far_combine_table *table)
 {
 	free(table);
+}
+
+static _Atomic uint32_t *cell_of(struct far_combine_table *table, uint64_t hash)
+{
+	return &table->cell[hash % CELLS];
+}
+
+static uint32_t cell_tag(uint64_t hash)
+{
+	return hash >> 32 & CELL_TAG;
+}
+
+bool far_combine_hot(struct far_combine_table *table, uint64_t hash)
+{
+	_Atomic uint32_t *cell = cell_of(table, hash);
+	uint32_t word = atomic_load_explicit(cell, memory_order_relaxed);
+	uint32_t tag = cell_tag(hash);
+	bool hot = false;
+
+	if ((word & CELL_TAG) != tag)
+		word = word & CELL_HEAT ? word - 1 : tag | CELL_BUSY;
+	else if (word & CELL_HEAT)
+		return true;
+	else if (word & CELL_BUSY)
+		hot = word += HEAT_MET;
+	else
+		word |= CELL_BUSY;
+	atomic_store_explicit(cell, word, memory_order_relaxed);
+	return hot;
+}
+
+void far_combine_gone(struct far_combine_table *table, uint64_t hash, bool shared)
+{
+	_Atomic uint32_t *cell = cell_of(table, hash);
+	uint32_t word = atomic_load_explicit(cell, memory_order_relaxed);
+	uint32_t heat = word & CELL_HEAT;
+
+	if ((word & CELL_TAG) != cell_tag(hash))
+		return;
+	if (shared)
+		heat = heat + HEAT_SHARED < HEAT_MAX ? heat + HEAT_SHARED : HEAT_MAX;
+	else if (heat)
+		heat--;
+	atomic_store_explicit(cell, cell_tag(hash) | heat, memory_order_relaxed);
 }
 
 /* The word of a batch nobody has joined since the leader looked. */

@@ -47,6 +47,7 @@
 #define FAR_CORE_COMBINE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,16 @@ struct far_combine_table;
 /* size: keys that can be under way at a time, rounded up to a power of two; 8 bytes each. */
 int far_combine_new(unsigned size, struct far_combine_table **ret_table);
 void far_combine_free(struct far_combine_table *table);
+
+/*
+ * Whether an operation of that key had better combine: it is hot, which is proved by
+ * operations that are under way at the same time. hash as in struct far_combine_op. Each
+ * call is followed by far_combine_gone() when the operation has ended, combined or not;
+ * shared: it has carried others, or another one has carried it. Both are guesses, and make
+ * no difference to what is answered.
+ */
+bool far_combine_hot(struct far_combine_table *table, uint64_t hash);
+void far_combine_gone(struct far_combine_table *table, uint64_t hash, bool shared);
 
 enum far_combine_kind {
 	FAR_COMBINE_GET,

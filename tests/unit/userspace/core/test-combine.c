@@ -470,9 +470,53 @@ static void test_wrong_windows(void **state)
 			   FAR_COMBINE_GET) > 0);
 }
 
+/* Ends what has begun, alone. */
+static void once(uint64_t hash, bool hot)
+{
+	assert_int_equal(far_combine_hot(table, hash), hot);
+	far_combine_gone(table, hash, false);
+}
+
+/*
+ * A key is hot once two operations of it have met, and while they go on to; not one that
+ * is asked for often, one at a time.
+ */
+static void test_heat(void **state)
+{
+	const uint64_t key = UINT64_C(5) << 48, other = UINT64_C(6) << 48;
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(far_combine_new(1, &table), 0);
+	for (i = 0; i < 1000; i++)
+		once(key, false);
+	assert_false(far_combine_hot(table, key));
+	once(key, true);
+	once(key, true);
+	far_combine_gone(table, key, false);
+	/* what is combined keeps it hot, also beside another key of its cell */
+	for (i = 0; i < 1000; i++) {
+		assert_true(far_combine_hot(table, key));
+		far_combine_gone(table, key, i % 4 == 0);
+		if (i % 4 == 0)
+			once(other, false);
+	}
+	/* and what is not makes it cold, after a while */
+	for (i = 0; i < 1000; i++) {
+		far_combine_hot(table, key);
+		far_combine_gone(table, key, false);
+	}
+	once(key, false);
+	/* then the other one may have the cell */
+	assert_false(far_combine_hot(table, other));
+	assert_true(far_combine_hot(table, other));
+	far_combine_free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_heat),
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_triples),
 		cmocka_unit_test(test_foreign),
