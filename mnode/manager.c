@@ -536,23 +536,51 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 
 /* ---- identities -------------------------------------------------------------------- */
 
-int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
+static void key_file_bad(const char *why)
 {
-	return who_read(&m->who, m->conf->keys, why);
+	log_error("%s; this name is not let in", why);
 }
 
-unsigned int manager_revoke(struct manager *m, const char *name)
+int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
+{
+	return who_read(&m->who, m->conf->keys, key_file_bad, why);
+}
+
+/* It has, or had, secrets; or it has a session of before a restart. */
+static bool name_is_known(const struct manager *m, const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (!strcmp(m->sess[i]->name, name))
+			return true;
+	return who_was_known(&m->who, name);
+}
+
+int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
 {
 	const struct pass *pass;
-	unsigned int i, nr = 0;
+	unsigned int i;
+	int nr = manager_read_keys(m, why);
 
+	if (nr)
+		return nr;
+	if (who_find(&m->who, name)) {
+		snprintf(why, CONF_WHY_MAX, "'%.40s' has a secret still; expected its "
+			 "file to be removed before", name);
+		return -EEXIST;
+	}
+	if (!*name || !name_is_known(m, name)) {
+		snprintf(why, CONF_WHY_MAX, "no compute node or client is known by the "
+			 "name '%.40s'", name);
+		return -ENOENT;
+	}
 	for (pass = m->who.passes; pass; pass = pass->next)
 		if (!strcmp(pass->name, name))
 			spaces_cut_pass(&m->spaces, pass->handle);
 	who_drop_all(&m->who, name);
 	for (i = 0; i < m->nr_sess; i++) {
-		if (!*name || strcmp(m->sess[i]->name, name) ||
-		    m->sess[i]->state == SESS_DYING)
+		if (strcmp(m->sess[i]->name, name) || m->sess[i]->state == SESS_DYING)
 			continue;
 		manager_kill(m, m->sess[i], WHY_EVICTED);
 		nr++;

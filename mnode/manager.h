@@ -110,10 +110,15 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Pages to and fro, newcomers and those that are gone: a bounded piece of it. */
 enum lend_todo manager_work(struct manager *m);
 
-/* Secrets are read again.  -errno with a sentence in why: nothing has changed. */
+/* Secrets are read again: see who_read().  -errno with a sentence in why: nothing has
+ * changed. */
 int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX]);
-/* Whoever is that: his passes are void, and his sessions end.  Returns how many. */
-unsigned int manager_revoke(struct manager *m, const char *name);
+/*
+ * Reads secrets again; then the passes of that name are void, and its sessions end.
+ * Returns how many; -EEXIST: it has a secret still; -ENOENT: nobody had that name; with a
+ * sentence in why.
+ */
+int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX]);
 
 /* What each may have is as these settings say, now.  -errno with a sentence in why:
  * nothing has changed. */

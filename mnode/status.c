@@ -492,17 +492,14 @@ static struct json_object *command_evict(const struct request *req)
 
 static struct json_object *command_revoke(const struct request *req)
 {
-	const char *name = json_object_get_string(req->arg);
 	struct json_object *obj;
-	char text[192];
+	char why[CONF_WHY_MAX];
+	int nr = manager_revoke(req->m, json_object_get_string(req->arg), why);
 
-	if (who_find(&req->m->who, name)) {
-		snprintf(text, sizeof(text), "'%.40s' has a secret still; expected its "
-			 "file to be removed, and the agent to be reloaded, before", name);
-		return answer_error(text);
-	}
+	if (nr < 0)
+		return answer_error(why);
 	obj = answer_ok();
-	add_u64(obj, "sessions", manager_revoke(req->m, name));
+	add_u64(obj, "sessions", nr);
 	return obj;
 }
 

@@ -22,20 +22,32 @@ static void idents_free(struct ident *list)
 	}
 }
 
-const struct ident *who_find(const struct who *who, const char *name)
+static struct ident *ident_named(const struct who *who, const char *name)
 {
-	const struct ident *ident = who->idents;
+	struct ident *ident = who->idents;
 
 	while (ident && strcmp(ident->name, name))
 		ident = ident->next;
 	return ident;
 }
 
+const struct ident *who_find(const struct who *who, const char *name)
+{
+	const struct ident *ident = ident_named(who, name);
+
+	return ident && ident->secrets.nr ? ident : NULL;
+}
+
+bool who_was_known(const struct who *who, const char *name)
+{
+	return ident_named(who, name);
+}
+
 int who_add(struct who *who, const char *name, const struct secrets *secrets)
 {
 	struct ident *ident;
 
-	if (who_find(who, name))
+	if (ident_named(who, name))
 		return -EEXIST;
 	ident = calloc(1, sizeof(*ident));
 	if (!ident)
@@ -47,41 +59,65 @@ int who_add(struct who *who, const char *name, const struct secrets *secrets)
 	return 0;
 }
 
-static int ident_read(struct who *who, const char *dir, const char *name, char *why)
+/* The secrets of one file; if it cannot be used, the name is there without any. */
+static int ident_read(struct who *fresh, const char *dir, const char *name,
+		      void (*bad)(const char *why))
 {
-	struct secrets secrets;
+	struct secrets secrets = { .nr = 0 };
+	char why[SECRET_WHY_MAX];
 	int r;
 
 	if (name[0] == '.')
 		return 0;
 	r = secret_read(dir, name, &secrets, why);
-	if (r)
-		return r;
-	r = who_add(who, name, &secrets);
-	if (r)
-		snprintf(why, SECRET_WHY_MAX, "%.200s/%.40s: %s", dir, name,
-			 strerror(-r));
+	if (r && r != -ENOENT)
+		bad(why);
+	/* What no compute node can be called is no name. */
+	r = strlen(name) < ODRP_AUTH_NAME ? who_add(fresh, name, &secrets) : 0;
 	explicit_bzero(&secrets, sizeof(secrets));
 	return r;
 }
 
-int who_read(struct who *who, const char *dir, char why[SECRET_WHY_MAX])
+/* Names that have no file any more. */
+static int idents_keep_names(struct who *fresh, const struct ident *old)
 {
-	struct who fresh = { .idents = NULL };
-	struct dirent *entry;
-	DIR *d = opendir(dir);
+	static const struct secrets none;
 	int r = 0;
 
-	if (!d && errno != ENOENT) {
-		r = -errno;
-		snprintf(why, SECRET_WHY_MAX, "%.400s: %s", dir, strerror(-r));
-		return r;
+	for (; old && (!r || r == -EEXIST); old = old->next)
+		r = who_add(fresh, old->name, &none);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int dir_read(DIR *d, struct who *fresh, const char *dir,
+		    void (*bad)(const char *why))
+{
+	struct dirent *entry;
+	int r = 0;
+
+	errno = 0;
+	while (!r && (entry = readdir(d))) {
+		r = ident_read(fresh, dir, entry->d_name, bad);
+		errno = 0;
 	}
-	while (d && !r && (entry = readdir(d)))
-		r = ident_read(&fresh, dir, entry->d_name, why);
-	if (d)
+	return r ? r : -errno;
+}
+
+int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
+	     char why[SECRET_WHY_MAX])
+{
+	struct who fresh = { .idents = NULL };
+	DIR *d = opendir(dir);
+	int r = d || errno == ENOENT ? 0 : -errno;
+
+	if (d) {
+		r = dir_read(d, &fresh, dir, bad);
 		closedir(d);
+	}
+	if (!r)
+		r = idents_keep_names(&fresh, who->idents);
 	if (r) {
+		snprintf(why, SECRET_WHY_MAX, "%.400s: %s", dir, strerror(-r));
 		idents_free(fresh.idents);
 		return r;
 	}

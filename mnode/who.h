@@ -15,7 +15,10 @@
 /* Of one identity: passes by which nothing has come to be. */
 #define WHO_MAX_IDLE	16
 
-/* One who is known. */
+/**
+ * struct ident - a name that has, or had, a file of secrets
+ * @secrets:	none: its file is gone or cannot be used, and the name is let in no more
+ */
 struct ident {
 	struct ident *next;
 	char name[ODRP_AUTH_NAME];
@@ -56,16 +59,21 @@ struct seal {
 };
 
 /*
- * All that are in that directory; none, if it is not there.  -errno, with a sentence in
- * why: nothing has changed.  Passes stay as they are.
+ * Reads that directory; one that is not there is empty.  A file that cannot be used costs
+ * its own name only: bad() gets the reason.  A name whose file is gone has no secrets any
+ * more, whatever the other files are like.  -errno, with a sentence in why: the directory
+ * cannot be read, and nothing has changed.  Passes stay as they are.
  */
-int who_read(struct who *who, const char *dir, char why[SECRET_WHY_MAX]);
+int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
+	     char why[SECRET_WHY_MAX]);
 /* Forgets all of it. */
 void who_fini(struct who *who);
 /* Another one; -EEXIST. */
 int who_add(struct who *who, const char *name, const struct secrets *secrets);
-/* NULL: unknown. */
+/* The name's secrets; NULL: it has none now. */
 const struct ident *who_find(const struct who *who, const char *name);
+/* The name has secrets, or had some since the agent began. */
+bool who_was_known(const struct who *who, const char *name);
 
 /* -ENOMEM, -EIO. */
 int who_pass_new(struct who *who, const char *name, const struct auth_key *key,

@@ -17,7 +17,7 @@ static const char usage[] =
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
 "       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
 "       odrpctl swap top | metrics\n"
-"       odrpctl key new|load NAME\n"
+"       odrpctl key new|load|remove NAME | list\n"
 "\n"
 "  odrpctl mnode --help    the memory node's agent on this machine\n"
 "  odrpctl swap --help     the swap devices of this machine\n"

@@ -132,6 +132,10 @@ static int check_file(int fd, const char *path, char *why)
 		return complain(why, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return complain(why, -EACCES, "%s: expected a file", path);
+	if (st.st_uid && st.st_uid != geteuid())
+		return complain(why, -EACCES, "%s: owner %u: expected root or the user who "
+				"reads it, so that nobody else can change it", path,
+				(unsigned int)st.st_uid);
 	if (st.st_mode & 077)
 		return complain(why, -EACCES, "%s: mode %04o: expected 0600, so that "
 				"nobody else can read it", path,
@@ -216,4 +220,17 @@ int secret_new(const char *dir, const char *name, char why[SECRET_WHY_MAX])
 		return 0;
 	unlink(path);
 	return complain(why, r, "%s: %s", path, strerror(-r));
+}
+
+/* ---- removing -------------------------------------------------------------------- */
+
+int secret_remove(const char *dir, const char *name, char why[SECRET_WHY_MAX])
+{
+	char path[4096];
+	int r;
+
+	r = path_of(dir, name, path, why);
+	if (!r && unlink(path) < 0)
+		r = complain(why, -errno, "%s: %s", path, strerror(errno));
+	return r;
 }

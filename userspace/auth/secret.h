@@ -21,12 +21,14 @@ struct secrets {
 };
 
 /*
- * -ENOENT: there is no such file.  -EACCES: others may read it, or it is not a file of
- * its own.  -EINVAL: the name, or what stands in it.  With a sentence in why.
+ * -ENOENT: there is no such file.  -EACCES: others may read or change it, or it is not a
+ * file of its own.  -EINVAL: the name, or what stands in it.  With a sentence in why.
  */
 int secret_read(const char *dir, const char *name, struct secrets *ret_secrets,
 		char why[SECRET_WHY_MAX]);
 /* Makes such a file, with one secret.  -EEXIST: there is one. */
 int secret_new(const char *dir, const char *name, char why[SECRET_WHY_MAX]);
+/* Removes the file, whatever is in it.  -ENOENT; -EINVAL: the name. */
+int secret_remove(const char *dir, const char *name, char why[SECRET_WHY_MAX]);
 
 #endif /* MNODE_SECRET_H */

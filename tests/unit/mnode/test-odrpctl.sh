@@ -60,12 +60,21 @@ keys=$(mktemp -d)
 ends 0 "$keys/d/cnode1" "$odrpctl" key new cnode1 --dir "$keys/d"
 ends 3 'File exists' "$odrpctl" key new cnode1 --dir "$keys/d"
 ends 2 "name '../cnode1': expected" "$odrpctl" key new ../cnode1 --dir "$keys/d"
-ends 2 "odrpctl key: 'old': expected new or load" "$odrpctl" key old
+ends 2 "odrpctl key: 'old': expected new, load, remove or list" "$odrpctl" key old
 ends 2 "odrpctl key: 'b': expected one name" "$odrpctl" key new a b
-ends 2 'usage: odrpctl key new|load NAME' "$odrpctl" key new
+ends 2 'usage: odrpctl key new|load|remove NAME' "$odrpctl" key new
 ends 2 "odrpctl key: unrecognized option '--old'" "$odrpctl" key new a --old
 ends 2 'expected status, check, sessions, clients, top' "$odrpctl" mnode
 [ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
+ends 0 cnode1 "$odrpctl" key list --dir "$keys/d"
+ends 0 '' "$odrpctl" key list --dir "$keys/none"
+ends 2 "'cnode1': expected no name" "$odrpctl" key list cnode1 --dir "$keys/d"
+chmod 644 "$keys/d/cnode1"
+ends 1 'cnode1: mode 0644: expected 0600' "$odrpctl" key list --dir "$keys/d"
+ends 2 "name '../d/cnode1': expected" "$odrpctl" key remove ../d/cnode1 --dir "$keys/d"
+ends 3 'cnode2: No such file' "$odrpctl" key remove cnode2 --dir "$keys/d"
+ends 0 '' "$odrpctl" key remove cnode1 --dir "$keys/d"
+[ ! -e "$keys/d/cnode1" ] || wrong "a secret is not removed"
 rm -r "$keys"
 
 # A device that is none.

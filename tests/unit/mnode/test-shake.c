@@ -100,13 +100,19 @@ static void test_rotation(void **state)
 	bed_close(&bed);
 }
 
+/* Their names have no files. */
 static void test_revoked(void **state)
 {
+	char why[CONF_WHY_MAX];
+
 	open_bed(2);
 	bed_connect(&bed, 0, 64, 1, 7);
 	bed_connect(&bed, 1, 64, 1, 7);
-	assert_int_equal(manager_revoke(&bed.m, "node0"), 1);
-	assert_int_equal(manager_revoke(&bed.m, ""), 0);
+	assert_int_equal(manager_revoke(&bed.m, "node0", why), 1);
+	assert_int_equal(manager_revoke(&bed.m, "node0", why), 0);
+	assert_int_equal(manager_revoke(&bed.m, "nodeO", why), -ENOENT);
+	assert_non_null(strstr(why, "'nodeO'"));
+	assert_int_equal(manager_revoke(&bed.m, "", why), -ENOENT);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_string_equal(bed.m.sess[0]->name, "node1");
