@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The control socket.  Its clients may be slow or hostile, but each has only a
- * bounded buffer and there are only so many.
+ * The control socket.
  */
 #include <errno.h>
 #include <json-c/json.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,71 +12,24 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "ctl.h"
-
-#define MAX_CLIENTS	16
-#define MAX_REQUEST	4096
-
-struct client {
-	struct ctl *ctl;
-	int fd;
-	sd_event_source *source;
-	size_t got;
-	char in[MAX_REQUEST];
-	char *out;		/* answer being sent */
-	size_t out_len, out_sent;
-	struct client *next;
-};
+#include "serve.h"
 
 struct ctl {
-	sd_event *event;
-	int fd;
-	sd_event_source *source;
+	struct serve *serve;
 	struct sockaddr_un addr;
 	bool made_directory;	/* and removes it, if nothing else is in it then */
 	struct json_object *(*fn)(void *arg, struct json_object *req);
 	void *arg;
-	unsigned int nr_clients;
-	struct client *clients;
 };
-
-static void client_free(struct client *c)
-{
-	struct client **pos = &c->ctl->clients;
-
-	while (*pos != c)
-		pos = &(*pos)->next;
-	*pos = c->next;
-	c->ctl->nr_clients--;
-	sd_event_source_unref(c->source);
-	close(c->fd);
-	free(c->out);
-	free(c);
-}
 
 /* ---- answers --------------------------------------------------------------------- */
 
-static int client_set_answer(struct client *c, struct json_object *obj)
-{
-	const char *text = json_object_to_json_string_ext(obj,
-						JSON_C_TO_STRING_PLAIN);
-	int n = text ? asprintf(&c->out, "%s\n", text) : -1;
-
-	json_object_put(obj);
-	if (n < 0) {
-		c->out = NULL;
-		return -ENOMEM;
-	}
-	c->out_len = n;
-	c->out_sent = 0;
-	return 0;
-}
-
-static struct json_object *client_answer(struct client *c, const char *line)
+static struct json_object *line_answer(struct ctl *ctl, const char *line)
 {
 	struct json_object *req = json_tokener_parse(line), *obj;
 
 	if (req) {
-		obj = c->ctl->fn(c->ctl->arg, req);
+		obj = ctl->fn(ctl->arg, req);
 		json_object_put(req);
 		return obj;
 	}
@@ -88,100 +39,36 @@ static struct json_object *client_answer(struct client *c, const char *line)
 	return obj;
 }
 
-/* Takes one line out of the buffer and answers it. */
-static int client_handle_line(struct client *c)
+static int text_of(struct json_object *obj, struct text **ret_text)
 {
-	char *end = memchr(c->in, '\n', c->got);
-	size_t len;
+	const char *text = json_object_to_json_string_ext(obj,
+						JSON_C_TO_STRING_PLAIN);
+	char *line = NULL;
+	int n = text ? asprintf(&line, "%s\n", text) : -1;
+
+	return n < 0 ? -ENOMEM : text_new(line, n, ret_text);
+}
+
+/* A question is a line. */
+static int ctl_answer(void *arg, const char *question, size_t got, size_t *ret_used,
+		      struct text **ret_text)
+{
+	const char *end = memchr(question, '\n', got);
+	struct json_object *obj;
+	char *line;
 	int r;
 
 	if (!end)
-		return c->got == sizeof(c->in) ? -EMSGSIZE : 0;
-	*end = 0;
-	r = client_set_answer(c, client_answer(c, c->in));
-	len = end + 1 - c->in;
-	memmove(c->in, end + 1, c->got - len);
-	c->got -= len;
+		return 0;
+	line = strndup(question, end - question);
+	if (!line)
+		return -ENOMEM;
+	obj = line_answer(arg, line);
+	free(line);
+	r = text_of(obj, ret_text);
+	json_object_put(obj);
+	*ret_used = end + 1 - question;
 	return r;
-}
-
-static int client_flush(struct client *c)
-{
-	ssize_t n;
-
-	while (c->out_sent < c->out_len) {
-		n = send(c->fd, c->out + c->out_sent, c->out_len - c->out_sent,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
-		c->out_sent += n;
-	}
-	free(c->out);
-	c->out = NULL;
-	return 0;
-}
-
-static int client_receive(struct client *c)
-{
-	ssize_t n;
-
-	n = recv(c->fd, c->in + c->got, sizeof(c->in) - c->got, MSG_DONTWAIT);
-	if (n < 0)
-		return errno == EAGAIN ? 0 : -errno;
-	if (!n)
-		return -ECONNRESET;
-	c->got += n;
-	return 0;
-}
-
-static int on_client(sd_event_source *source, int fd, uint32_t revents,
-		     void *arg)
-{
-	struct client *c = arg;
-	int r = 0;
-
-	if (!c->out && revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		r = client_receive(c);
-	/* One answer at a time: further requests wait in the socket. */
-	do {
-		if (!r && !c->out)
-			r = client_handle_line(c);
-		if (r || !c->out)
-			break;
-		r = client_flush(c);
-	} while (!r && !c->out);
-	if (!r)
-		r = sd_event_source_set_io_events(source, c->out ? EPOLLOUT :
-						  EPOLLIN);
-	if (r < 0)
-		client_free(c);
-	return 0;
-}
-
-static int on_connect(sd_event_source *source, int fd, uint32_t revents,
-		      void *arg)
-{
-	struct ctl *ctl = arg;
-	struct client *c;
-	int conn;
-
-	conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (conn < 0)
-		return 0;
-	c = ctl->nr_clients < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
-	if (!c) {
-		close(conn);
-		return 0;
-	}
-	c->ctl = ctl;
-	c->fd = conn;
-	c->next = ctl->clients;
-	ctl->clients = c;
-	ctl->nr_clients++;
-	if (sd_event_add_io(ctl->event, &c->source, conn, EPOLLIN, on_client,
-			    c) < 0)
-		client_free(c);
-	return 0;
 }
 
 /* ---- set-up -------------------------------------------------------------------------- */
@@ -245,7 +132,7 @@ static void directory_remove(const struct ctl *ctl)
 	rmdir(path);
 }
 
-static int ctl_listen(struct ctl *ctl)
+static int ctl_bind(struct ctl *ctl, int fd)
 {
 	const struct sockaddr *addr = (const struct sockaddr *)&ctl->addr;
 	mode_t mask;
@@ -258,44 +145,43 @@ static int ctl_listen(struct ctl *ctl)
 	if (r)
 		return r;
 	mask = umask(0117);	/* owner and group */
-	r = bind(ctl->fd, addr, sizeof(ctl->addr)) ? -errno : 0;
+	r = bind(fd, addr, sizeof(ctl->addr)) ? -errno : 0;
 	umask(mask);
-	if (!r && listen(ctl->fd, MAX_CLIENTS)) {
-		r = -errno;
-		unlink(ctl->addr.sun_path);
-	}
 	return r;
 }
+
+/* One user of several leaves places to the others. */
+static const struct serve_rules rules = {
+	.max_clients = 16, .max_each = 12, .max_question = 4096,
+	.ask_usec = 10000000, .answer_usec = 10000000, .answer = ctl_answer,
+};
 
 int ctl_new(sd_event *event, const char *path,
 	    struct json_object *(*fn)(void *arg, struct json_object *req),
 	    void *arg, struct ctl **ret_ctl)
 {
 	struct ctl *ctl;
-	int r;
+	int fd, r;
 
 	if (strlen(path) >= sizeof(ctl->addr.sun_path))
 		return -ENAMETOOLONG;
 	ctl = calloc(1, sizeof(*ctl));
 	if (!ctl)
 		return -ENOMEM;
-	ctl->event = event;
 	ctl->fn = fn;
 	ctl->arg = arg;
 	ctl->addr.sun_family = AF_UNIX;
 	memcpy(ctl->addr.sun_path, path, strlen(path) + 1);
-	ctl->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-			 0);
-	if (ctl->fd < 0) {
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0) {
 		r = -errno;
 		goto free_ctl;
 	}
-	r = ctl_listen(ctl);
+	r = ctl_bind(ctl, fd);
 	if (r)
 		goto remove_directory;
-	r = sd_event_add_io(event, &ctl->source, ctl->fd, EPOLLIN, on_connect,
-			    ctl);
-	if (r < 0)
+	r = serve_new(event, fd, &rules, ctl, &ctl->serve);
+	if (r)
 		goto unlink_path;
 	*ret_ctl = ctl;
 	return 0;
@@ -304,7 +190,7 @@ unlink_path:
 	unlink(path);
 remove_directory:
 	directory_remove(ctl);
-	close(ctl->fd);
+	close(fd);
 free_ctl:
 	free(ctl);
 	return r;
@@ -314,11 +200,8 @@ void ctl_free(struct ctl *ctl)
 {
 	if (!ctl)
 		return;
-	while (ctl->clients)
-		client_free(ctl->clients);
-	sd_event_source_unref(ctl->source);
 	unlink(ctl->addr.sun_path);
+	serve_free(ctl->serve);
 	directory_remove(ctl);
-	close(ctl->fd);
 	free(ctl);
 }

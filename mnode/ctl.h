@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The control socket: a line of JSON in, a line of JSON out.
+ * The control socket: a line of JSON in, a line of JSON out.  serve.h bounds what its
+ * clients take.
  */
 #ifndef MNODE_CTL_H
 #define MNODE_CTL_H

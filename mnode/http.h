@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One page over HTTP, /metrics, in the agent's event loop.  Clients may be slow
- * or hostile: there are only so many at a time, each has a bounded buffer and a
- * bounded time, the page is made only so often, and whatever else the agent has
- * to do comes first.
+ * One page over HTTP, /metrics, in the agent's event loop.  Clients may be slow or
+ * hostile: serve.h bounds what they take.  The page is made only so often, and whatever
+ * else the agent has to do comes first.
  */
 #ifndef MNODE_HTTP_H
 #define MNODE_HTTP_H
@@ -14,10 +13,12 @@
 
 struct http;
 
-/* How many clients at a time; others wait in the socket's queue. */
-#define HTTP_CLIENTS		8
-/* From a connection's beginning to its end. */
-#define HTTP_CLIENT_USEC	(10 * 1000 * 1000ull)
+/* How many clients at a time, and of one address. */
+#define HTTP_CLIENTS		64
+#define HTTP_CLIENTS_EACH	8
+/* From a connection's beginning to the end of its request, and for its answer. */
+#define HTTP_ASK_USEC		(1000 * 1000ull)
+#define HTTP_ANSWER_USEC	(10 * 1000 * 1000ull)
 /* For so long one page is as good as another. */
 #define HTTP_PAGE_USEC		(200 * 1000ull)
 

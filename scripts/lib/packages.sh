@@ -15,7 +15,7 @@ packages_of() {
 		# User space with its tests.
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev libxxhash-dev \
-			libsystemd-dev libmicrohttpd-dev nettle-dev libibverbs-dev librdmacm-dev \
+			libsystemd-dev nettle-dev libibverbs-dev librdmacm-dev \
 			libboost-context-dev python3
 		;;
 	module)

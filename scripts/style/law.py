@@ -102,7 +102,7 @@ LAW = {
     'mnode/': Layer(BASE + [NIC, FAR_AUTH, FAR_SPACE, FAR_HOST], None,
                     'the agent knows the wire, the compiler, the NIC table and '
                     'spaces',
-                    libs=('systemd', 'json-c', 'inih', 'microhttpd')),
+                    libs=('systemd', 'json-c', 'inih')),
     'mnode/hwcheck/': Layer(BASE + [MLX5, SNIC, NIC, 'mnode/'], None,
                             'the card\'s examiner knows the agent',
                             libs=('json-c',)),

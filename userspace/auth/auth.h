@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Proofs and MACs of odrp/auth.h, over HMAC-SHA-256 of nettle, which libmicrohttpd brings
- * along anyway; its functions cannot fail, allocate nothing and keep no state.  Pure:
- * bytes in, bytes out.
+ * Proofs and MACs of odrp/auth.h, over HMAC-SHA-256 of nettle, whose functions cannot
+ * fail, allocate nothing and keep no state.  Pure: bytes in, bytes out.
  */
 #ifndef MNODE_AUTH_H
 #define MNODE_AUTH_H

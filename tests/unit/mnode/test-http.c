@@ -82,19 +82,29 @@ static int teardown(void **state)
 
 /* ---- clients --------------------------------------------------------------------- */
 
-static int dial(void)
+/* From the address number n of this host. */
+static int dial_from(unsigned int n)
 {
 	struct sockaddr_in addr = {
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 		.sin_port = htons(http_port(http)),
+	}, own = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK + n),
 	};
 	int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096;
 
 	assert_true(fd >= 0);
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	assert_int_equal(bind(fd, (struct sockaddr *)&own, sizeof(own)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
 	return fd;
+}
+
+static int dial(void)
+{
+	return dial_from(0);
 }
 
 static void say(int fd, const char *text)
@@ -133,18 +143,32 @@ static bool hears_all(int fd)
 	return false;
 }
 
-/* The status of a request, after which the connection has ended. */
-static int status_of(const char *request)
-{
-	int fd = dial(), status = 0;
+#define GET "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 
-	say(fd, request);
+/* The status that comes before the connection ends; 0: none. */
+static int status_heard(int fd)
+{
+	int status = 0;
+
 	assert_true(hears_all(fd));
 	close(fd);
 	return sscanf(answer, "HTTP/1.1 %d", &status) == 1 ? status : 0;
 }
 
-#define GET "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+static int status_of(const char *request)
+{
+	int fd = dial();
+
+	say(fd, request);
+	return status_heard(fd);
+}
+
+/* The same of the page, by a connection that there is already. */
+static int status_of_fd(int fd)
+{
+	send(fd, GET, strlen(GET), MSG_NOSIGNAL);
+	return status_heard(fd);
+}
 
 static bool is_gone(int fd)
 {
@@ -228,31 +252,67 @@ static void test_out_of_memory(void **state)
 	assert_int_equal(status_of(GET), 200);
 }
 
-/* All places are taken by clients who say nothing: others wait until these have
- * had their time. */
+/* As many silent clients as one address may have: another one of it is hung up on, other
+ * addresses are served, and after a second these are gone. */
 static void test_silent(void **state)
 {
-	int silent[HTTP_CLIENTS], other, i;
+	int silent[HTTP_CLIENTS_EACH], other, i;
 
-	for (i = 0; i < HTTP_CLIENTS; i++)
+	for (i = 0; i < HTTP_CLIENTS_EACH; i++)
 		silent[i] = dial();
 	turn(20);
-	other = dial();
-	say(other, GET);
-	turn(50);
-	assert_int_equal(nr_made, 0);
-	for (i = 0; i < HTTP_CLIENTS; i++)
+	assert_int_equal(status_of_fd(dial()), 0);
+	assert_int_equal(status_of_fd(dial_from(1)), 200);
+	for (i = 0; i < HTTP_CLIENTS_EACH; i++)
 		assert_false(is_gone(silent[i]));
-	ahead_usec = HTTP_CLIENT_USEC;
+	ahead_usec = HTTP_ASK_USEC;
 	/* One of them says a little, which gains it nothing. */
 	say(silent[0], "G");
-	assert_true(hears_all(other));
-	assert_non_null(strstr(answer, "200 OK"));
-	for (i = 0; i < HTTP_CLIENTS; i++) {
+	other = dial_from(1);
+	turn(20);
+	for (i = 0; i < HTTP_CLIENTS_EACH; i++) {
 		assert_true(is_gone(silent[i]));
 		close(silent[i]);
 	}
 	close(other);
+	assert_int_equal(status_of(GET), 200);
+}
+
+/* Half requests from more addresses than there are places: the oldest makes room. */
+static void test_many_silent(void **state)
+{
+	int silent[HTTP_CLIENTS], i;
+
+	for (i = 0; i < HTTP_CLIENTS; i++) {
+		silent[i] = dial_from(1 + i / HTTP_CLIENTS_EACH);
+		say(silent[i], "GET /metr");
+		turn(2);
+	}
+	assert_int_equal(status_of(GET), 200);
+	assert_true(is_gone(silent[0]));
+	assert_false(is_gone(silent[1]));
+	for (i = 0; i < HTTP_CLIENTS; i++)
+		close(silent[i]);
+}
+
+/* Those who have gone cost nothing, however many they were. */
+static void test_gone_at_once(void **state)
+{
+	const struct linger reset = { .l_onoff = 1 };
+	int fd, i;
+
+	for (i = 0; i < 500; i++) {
+		fd = dial();
+		if (i % 2)
+			say(fd, "GET /metr");
+		if (i % 3)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		if (i % 5 == 0)
+			turn(1);
+		close(fd);
+	}
+	turn(50);
+	assert_int_equal(status_of(GET), 200);
 }
 
 /* And who does not read a page that no socket holds. */
@@ -268,7 +328,7 @@ static void test_does_not_read(void **state)
 	page_len = 20;
 	ahead_usec = HTTP_PAGE_USEC;
 	assert_int_equal(status_of(GET), 200);
-	ahead_usec = HTTP_CLIENT_USEC;
+	ahead_usec = HTTP_ANSWER_USEC;
 	assert_int_equal(status_of(GET), 200);
 	/* What was on its way comes, and then the end, before the end of the page. */
 	for (i = 0; i < ROUNDS; i++) {
@@ -284,30 +344,24 @@ static void test_does_not_read(void **state)
 	close(fd);
 }
 
-/*
- * Clients that vanish at any point are gone when their time is over, at the latest:
- * the library does not see at once that one has hung up behind half a request.
- */
-static void test_vanish(void **state)
+/* Requests that come byte by byte; and more behind one does not take its answer away. */
+static void test_pieces(void **state)
 {
-	int fd, awake = dial();
-	size_t len;
+	static char more[100000];
+	int fd = dial();
+	size_t i;
 
-	turn(2);
-	/* No more than there are places. */
-	for (len = 0; len < strlen(GET); len += 6) {
-		fd = dial();
-		assert_int_equal(send(fd, GET, len, MSG_NOSIGNAL), len);
-		if (len & 4)
-			turn(2);
-		close(fd);
+	for (i = 0; i < strlen(GET); i++) {
+		assert_int_equal(send(fd, &GET[i], 1, MSG_NOSIGNAL), 1);
 		turn(1);
 	}
-	ahead_usec = HTTP_CLIENT_USEC;
-	say(awake, "G");
-	assert_int_equal(status_of(GET), 200);
-	assert_true(is_gone(awake));
-	close(awake);
+	assert_int_equal(status_heard(fd), 200);
+	fd = dial();
+	say(fd, GET);
+	send(fd, more, sizeof(more), MSG_NOSIGNAL | MSG_DONTWAIT);
+	turn(10);
+	assert_true(recv(fd, answer, 12, 0) == 12 && !memcmp(answer, "HTTP/1.1 200", 12));
+	close(fd);
 }
 
 /* The server goes while clients are there. */
@@ -352,7 +406,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_does_not_read, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(test_vanish, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gone_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_taken, setup, teardown),
 	};
