@@ -130,7 +130,8 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 	 * slot. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
-	if (stock_claim(&m->stock, hello, &attr->claim))
+	if (stock_claim(&m->stock, hello, manager_claims_of(m, share),
+			manager_claims_kept(m, share), &attr->claim))
 		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, attr, &s);
 	if (r == -ENOMEM)

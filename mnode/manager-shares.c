@@ -44,6 +44,32 @@ uint64_t manager_connections_of(const struct manager *m, const struct share *sha
 	return nr;
 }
 
+uint64_t manager_claims_of(const struct manager *m, const struct share *share)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->share == share)
+			sum += m->sess[i]->claim;
+	return sum;
+}
+
+uint64_t manager_claims_kept(const struct manager *m, const struct share *but)
+{
+	uint64_t kept = 0, unnamed = but->named ? STOCK_LEAST : 0, has;
+	const struct share *share;
+
+	for (share = m->shares.list; share; share = share->next) {
+		has = manager_claims_of(m, share);
+		if (!share->named)
+			unnamed -= has < unnamed ? has : unnamed;
+		else if (share != but && has < STOCK_LEAST)
+			kept += STOCK_LEAST - has;
+	}
+	return kept + unnamed;
+}
+
 static bool is_absent(const struct manager *m, const struct share *share)
 {
 	unsigned int i;

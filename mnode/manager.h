@@ -140,6 +140,10 @@ void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
  * spaces. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);
+/* Pages of the stock that its sessions may have out, and that stay for other names: a
+ * little for each that has a section, and for all together that have none. */
+uint64_t manager_claims_of(const struct manager *m, const struct share *share);
+uint64_t manager_claims_kept(const struct manager *m, const struct share *share);
 /* Of connections that one session may have. */
 static inline uint64_t manager_connections(unsigned int nr_queues)
 {

@@ -21,13 +21,29 @@ static uint64_t needs(uint64_t queues, uint64_t instances)
 	return queues * STOCK_CHAINS * instances;
 }
 
-int stock_claim(struct stock *st, struct hello *hello, uint64_t *ret_claim)
+/* For one more session of a name that has so many pages, while so many stay for others. */
+static uint64_t most_for(const struct stock *st, uint64_t has, uint64_t kept)
 {
-	uint64_t left = st->target - st->claimed, most = left / 2;
+	uint64_t left = st->target - st->claimed, all, most;
+
+	if (kept > left / 2)
+		kept = left / 2;
+	all = left - kept + has;
+	if (all / 2 > has && all / 2 - has >= STOCK_LEAST)
+		return all / 2 - has;
+	/* The name has its half: small ones more, up to three quarters. */
+	most = all - all / 4 > has ? all - all / 4 - has : 0;
+	if (most > STOCK_LEAST)
+		most = STOCK_LEAST;
+	return has || most >= needs(1, HELLO_MIN_DEPTH) ? most : all;
+}
+
+int stock_claim(struct stock *st, struct hello *hello, uint64_t has, uint64_t kept,
+		uint64_t *ret_claim)
+{
+	uint64_t most = most_for(st, has, kept);
 	uint16_t k = hello_instances(hello->depth);
 
-	if (most < needs(1, HELLO_MIN_DEPTH))
-		most = left;
 	if (most < needs(1, HELLO_MIN_DEPTH))
 		return -ENOSPC;
 	while (k > FEW_INSTANCES && needs(hello->queue, k) > most)

@@ -11,6 +11,7 @@
 #include "hello.h"
 
 #define STOCK_CHAINS	2	/* of a queue: both stores */
+#define STOCK_LEAST	32	/* pages of one queue of 16 instances: each name can have it */
 
 /**
  * struct stock - pages for registers
@@ -25,11 +26,14 @@ struct stock {
 uint64_t stock_default_target(uint64_t pages, uint64_t most);
 
 /*
- * What a newcomer may have out at a time: its queues and requests are cut until
- * that is at most half of what is left, if so much is left.  -ENOSPC: not even
- * one queue fits.
+ * What a newcomer may have out at a time: its queues and requests are cut until all that
+ * its name has is at most half of what the name could have.  Beyond that a name gets
+ * small sessions, up to three quarters.
+ * has: by other sessions of that name; kept: pages that stay for other names.
+ * -ENOSPC: not even one queue fits.
  */
-int stock_claim(struct stock *st, struct hello *hello, uint64_t *ret_claim);
+int stock_claim(struct stock *st, struct hello *hello, uint64_t has, uint64_t kept,
+		uint64_t *ret_claim);
 void stock_unclaim(struct stock *st, uint64_t claim);
 
 #endif /* MNODE_STOCK_H */
