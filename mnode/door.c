@@ -36,6 +36,53 @@ static void place_leave(struct door *door, struct door_place *place, bool say)
 	door->nr_taken--;
 }
 
+/* ---- who makes room ---------------------------------------------------------------- */
+
+static bool place_is_taken(const struct door_place *place)
+{
+	return place->state != DOOR_FREE;
+}
+
+static unsigned int peer_places(const struct door *door, __be32 ip)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < DOOR_PLACES; i++)
+		nr += place_is_taken(&door->place[i]) &&
+		      door->place[i].ends.cnode_ip == ip;
+	return nr;
+}
+
+/* Places that count against an address: none against one that has a session, which may be
+ * lost if it does not come in. */
+static unsigned int peer_weight(const struct door *door, __be32 ip)
+{
+	return door->known(door->arg, ip) ? 0 : peer_places(door, ip);
+}
+
+/* Any of the addresses that have most; NULL: they have no more than one who asks with so
+ * many would have then. */
+static struct door_place *place_of_most(struct door *door, unsigned int has)
+{
+	struct door_place *found = NULL;
+	unsigned int i, weight, most = has ? has + 1 : 0, nr = 0;
+	uint32_t random = 0;
+
+	for (i = 0; i < DOOR_PLACES; i++) {
+		if (!place_is_taken(&door->place[i]))
+			continue;
+		weight = peer_weight(door, door->place[i].ends.cnode_ip);
+		if (weight < most || !weight || (weight == most && !nr && has))
+			continue;
+		nr = weight > most ? 1 : nr + 1;
+		most = weight;
+		if (getrandom(&random, sizeof(random), 0) == sizeof(random) &&
+		    random % nr == 0)
+			found = &door->place[i];
+	}
+	return found;
+}
+
 static void place_fail(struct door *door, struct door_place *place, const char *why)
 {
 	door->failed++;
@@ -108,9 +155,24 @@ static void request_refuse(struct door *door, const struct nic_event *ev,
 	request_reject(door, ev, &rej, sizeof(rej));
 }
 
+/* A place for one more; the last ones are for those who take another's. */
+static struct door_place *place_take(struct door *door, const struct nic_event *ev)
+{
+	struct door_place *evicted;
+
+	if (door->nr_taken >= DOOR_PLACES - DOOR_SPARE) {
+		evicted = place_of_most(door, peer_weight(door, ev->peer_ip));
+		if (!evicted)
+			return NULL;
+		place_leave(door, evicted, true);
+		door->evicted++;
+	}
+	return place_find_free(door);
+}
+
 static void request_accept(struct door *door, const struct nic_event *ev)
 {
-	struct door_place *place = place_find_free(door);
+	struct door_place *place = place_take(door, ev);
 
 	if (!place) {
 		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
@@ -132,17 +194,6 @@ static void request_accept(struct door *door, const struct nic_event *ev)
 	door->nr_taken++;
 }
 
-/* Has he as many as one address may have, while others want some? */
-static bool peer_has_enough(const struct door *door, __be32 ip)
-{
-	unsigned int i, nr = 0;
-
-	for (i = 0; i < DOOR_PLACES; i++)
-		nr += door->place[i].state != DOOR_FREE &&
-		      door->place[i].ends.cnode_ip == ip;
-	return nr >= PLACES_EACH;
-}
-
 bool door_request(struct door *door, const struct nic_event *ev)
 {
 	struct odrp_auth_knock knock;
@@ -158,7 +209,8 @@ bool door_request(struct door *door, const struct nic_event *ev)
 		request_refuse(door, ev, ODRP_WIRE_E_VERSION);
 	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
 		request_ask_cookie(door, ev, &knock);
-	else if (door->nr_taken >= DOOR_PLACES / 2 && peer_has_enough(door, ev->peer_ip))
+	else if (door->nr_taken >= DOOR_PLACES / 2 &&
+		 peer_weight(door, ev->peer_ip) >= PLACES_EACH)
 		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 	else
 		request_accept(door, ev);
@@ -309,7 +361,7 @@ void door_tick(struct door *door, uint32_t elapsed_ms)
 		if (place->state == DOOR_FREE)
 			continue;
 		place->age_ms += elapsed_ms;
-		if (place->age_ms <= DOOR_MS)
+		if (place->age_ms <= (place->state == DOOR_HELLO ? DOOR_HELLO_MS : DOOR_MS))
 			continue;
 		if (place->state == DOOR_DONE)
 			place_leave(door, place, true);

@@ -3,7 +3,9 @@
  * Handshakes: who knocks gets one of a fixed number of queue pairs, made at the start in
  * a domain that has no keys but those of their own messages. Nothing else is had for
  * somebody who has not proved who he is. When half of the places are taken only those
- * get one who repeat a cookie, and so are where they say they are.
+ * get one who repeat a cookie, and so are where they say they are. When all are taken,
+ * an address that has few gets one of the address that has most; addresses of sessions
+ * lose none.
  */
 #ifndef MNODE_DOOR_H
 #define MNODE_DOOR_H
@@ -12,8 +14,12 @@
 #include "who.h"
 
 #define DOOR_PLACES	64
-/* A handshake takes no longer. */
+/* Of these, so many are free for those who take another's place: a queue pair is good for
+ * one connection, and the next one is not made at once. */
+#define DOOR_SPARE	8
+/* A handshake takes no longer, and its hello comes sooner. */
 #define DOOR_MS		5000
+#define DOOR_HELLO_MS	1000
 
 enum door_state {
 	DOOR_FREE,		/* mail is ready, or is to be made */
@@ -38,24 +44,27 @@ struct door_place {
 /**
  * struct door - all of them
  * @session:	the caller's: has that identity such a session?
+ * @known:	the caller's: is a session's compute node at that address?
  * @cookie_key:	of this agent, for cookies
  * @now_ms:	by ticks
  * @done, @failed, @cookies, @full: handshakes that were, requests that were sent away
+ * @evicted:	handshakes that had to make room
  */
 struct door {
 	struct nic *nic;
 	struct who *who;
 	bool (*session)(void *arg, const char *name, uint64_t id);
+	bool (*known)(void *arg, __be32 ip);
 	void *arg;
 	uint32_t pdn;
 	struct auth_key cookie_key;
 	uint64_t now_ms;
 	unsigned int nr_taken;
-	uint64_t done, failed, cookies, full;
+	uint64_t done, failed, cookies, full, evicted;
 	struct door_place place[DOOR_PLACES];
 };
 
-/* The caller has set nic, who, session and arg. */
+/* The caller has set nic, who, session, known and arg. */
 int door_init(struct door *door);
 void door_fini(struct door *door);
 /* A request; false: it is none of a handshake's. */

@@ -233,6 +233,17 @@ static bool has_session(void *arg, const char *name, uint64_t id)
 	return s && s->name[0] && !strcmp(s->name, name);
 }
 
+static bool has_session_at(void *arg, __be32 ip)
+{
+	const struct manager *m = arg;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (m->sess[i]->peer_ip == ip && m->sess[i]->state == SESS_LIVE)
+			return true;
+	return false;
+}
+
 static int open_door(struct manager *m, char *why)
 {
 	int r = manager_read_keys(m, why);
@@ -242,6 +253,7 @@ static int open_door(struct manager *m, char *why)
 	m->door.nic = m->nic;
 	m->door.who = &m->who;
 	m->door.session = has_session;
+	m->door.known = has_session_at;
 	m->door.arg = m;
 	r = door_init(&m->door);
 	if (!r)

@@ -74,12 +74,17 @@ static void attacker_send(struct speaker *s, const void *frame, size_t len)
 
 void attack_open(enum conf_auth auth)
 {
+	attack_open_more(auth, 0);
+}
+
+void attack_open_more(enum conf_auth auth, unsigned int more)
+{
 	struct bed_options o;
 
 	bed_options(&o);
 	o.conf.auth = auth;
 	o.cost_ns = WQE_NS;
-	bed_open(&attack_bed, &o, 1);
+	bed_open(&attack_bed, &o, 1 + more);
 	attack_one = (struct attacker){
 		.actor.ops = &attacker_ops, .bed = &attack_bed,
 		.speaker = {

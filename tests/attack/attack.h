@@ -43,8 +43,10 @@ extern struct bed attack_bed;
 extern struct load attack_load;
 extern struct attacker attack_one;
 
-/* The bed with an honest node that works, and an attacker who is silent. */
+/* The bed with an honest node that works, and an attacker who is silent; and with further
+ * nodes that have not come yet. */
 void attack_open(enum conf_auth auth);
+void attack_open_more(enum conf_auth auth, unsigned int more);
 void attack_close(void);
 /* From now on he says that each so many nanoseconds. */
 void attack_begin(void (*say)(struct speaker *s), uint64_t period);
