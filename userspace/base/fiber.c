@@ -9,15 +9,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#define STACK_FACTOR	4	/* red zones make frames larger */
-#elif defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#define STACK_FACTOR	4
+#ifdef HAVE_VALGRIND
+#include <valgrind/valgrind.h>
 #else
-#define STACK_FACTOR	1
+#define VALGRIND_STACK_REGISTER(start, end)	0
+#define VALGRIND_STACK_DEREGISTER(id)		((void)(id))
 #endif
+
+#define SANITIZED_FACTOR	4	/* red zones make frames larger */
+
+/* Functions of run-times: null where the program has none. */
+#define RUNTIME(result, name, ...)	\
+	extern __attribute__((weak, visibility("default"))) result name(__VA_ARGS__)
+
+RUNTIME(struct far_cxx *, __cxa_get_globals, void);
+RUNTIME(void, __sanitizer_start_switch_fiber, void **fake, const void *bottom,
+	size_t size);
+RUNTIME(void, __sanitizer_finish_switch_fiber, void *fake, const void **bottom,
+	size_t *size);
+RUNTIME(void, __asan_unpoison_memory_region, void const volatile *addr, size_t size);
+RUNTIME(void *, __tsan_get_current_fiber, void);
+RUNTIME(void *, __tsan_create_fiber, unsigned flags);
+RUNTIME(void, __tsan_destroy_fiber, void *fiber);
+RUNTIME(void, __tsan_switch_to_fiber, void *fiber, unsigned flags);
 
 void *make_fcontext(void *top, size_t size, void (*run)(struct far_transfer));
 
@@ -29,32 +43,35 @@ void *make_fcontext(void *top, size_t size, void (*run)(struct far_transfer));
 #define FIBER_ROOM	128u	/* for struct far_fiber, above the stack */
 #define COLOURS		(4096u - FIBER_ROOM)
 
-#ifdef __SANITIZE_ADDRESS__
-void far_context_leave(struct far_context *from, struct far_context *to, int ends)
+int far_context_watched;
+
+static int is_sanitized(void)
 {
-	__sanitizer_start_switch_fiber(ends ? NULL : &from->fake, to->bottom,
-				       to->size);
+	return __sanitizer_start_switch_fiber || __tsan_switch_to_fiber;
 }
 
-void far_context_arrive(struct far_context *self, struct far_context *left)
-{
-	__sanitizer_finish_switch_fiber(self->fake, &left->bottom, &left->size);
-}
-#endif
-
-#ifdef __SANITIZE_THREAD__
 /* Not instrumented: what it enters in one fiber, it would leave in another. */
 __attribute__((no_sanitize_thread))
 void far_context_leave(struct far_context *from, struct far_context *to, int ends)
 {
-	from->tsan = __tsan_get_current_fiber();
-	__tsan_switch_to_fiber(to->tsan, 0);
+	if (__cxa_get_globals)
+		from->cxx = *__cxa_get_globals();
+	if (__sanitizer_start_switch_fiber)
+		__sanitizer_start_switch_fiber(ends ? NULL : &from->fake, to->bottom,
+					       to->size);
+	if (__tsan_switch_to_fiber) {
+		from->tsan = __tsan_get_current_fiber();
+		__tsan_switch_to_fiber(to->tsan, 0);
+	}
 }
 
 void far_context_arrive(struct far_context *self, struct far_context *left)
 {
+	if (__sanitizer_finish_switch_fiber)
+		__sanitizer_finish_switch_fiber(self->fake, &left->bottom, &left->size);
+	if (__cxa_get_globals)
+		*__cxa_get_globals() = self->cxx;
 }
-#endif
 
 static void fiber_main(struct far_transfer t)
 {
@@ -63,10 +80,12 @@ static void fiber_main(struct far_transfer t)
 	struct far_fiber *fiber = (struct far_fiber *)self;
 
 	left->sp = t.sp;
-	far_context_arrive(self, left);
+	if (far_context_is_watched())
+		far_context_arrive(self, left);
 	to = fiber->run(fiber->arg);
 	self->to = to;
-	far_context_leave(self, to, 1);
+	if (far_context_is_watched())
+		far_context_leave(self, to, 1);
 	jump_fcontext(to->sp, self);
 }
 
@@ -74,7 +93,11 @@ void far_stacks_init(struct far_stacks *stacks, size_t size)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 
-	size = size * STACK_FACTOR + COLOURS + FIBER_ROOM;
+	if (is_sanitized())
+		size *= SANITIZED_FACTOR;
+	size += COLOURS + FIBER_ROOM;
+	if (is_sanitized() || __cxa_get_globals)
+		__atomic_store_n(&far_context_watched, 1, __ATOMIC_RELAXED);
 	*stacks = (struct far_stacks) { .size = (size + page - 1) / page * page };
 }
 
@@ -95,6 +118,7 @@ void far_stacks_fini(struct far_stacks *stacks)
 		struct far_fiber *fiber = stacks->free;
 
 		stacks->free = fiber->next;
+		VALGRIND_STACK_DEREGISTER(fiber->valgrind);
 		munmap(stack_bottom(stacks, fiber) - page, stacks->size + page);
 	}
 }
@@ -104,6 +128,7 @@ static struct far_fiber *stack_map(struct far_stacks *stacks)
 {
 	size_t page = sysconf(_SC_PAGESIZE), len = stacks->size + page;
 	size_t colour = stacks->nr * COLOUR_STEP % COLOURS;
+	struct far_fiber *fiber;
 	char *map;
 
 	map = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -115,7 +140,9 @@ static struct far_fiber *stack_map(struct far_stacks *stacks)
 		return NULL;
 	}
 	stacks->nr++;
-	return (struct far_fiber *)(map + len - colour - FIBER_ROOM);
+	fiber = (struct far_fiber *)(map + len - colour - FIBER_ROOM);
+	fiber->valgrind = VALGRIND_STACK_REGISTER(map + page, fiber);
+	return fiber;
 }
 
 _Static_assert(sizeof(struct far_fiber) <= FIBER_ROOM, "the top of a stack has room");
@@ -138,24 +165,22 @@ int far_fiber_new(struct far_stacks *stacks, struct far_context *(*run)(void *ar
 		.context = { .bottom = bottom, .size = (char *)fiber - bottom },
 		.run = run,
 		.arg = arg,
+		.valgrind = fiber->valgrind,
 	};
 	fiber->context.sp = make_fcontext(fiber, fiber->context.size, fiber_main);
-#ifdef __SANITIZE_THREAD__
-	fiber->tsan = fiber->context.tsan = __tsan_create_fiber(0);
-#endif
+	if (__tsan_create_fiber)
+		fiber->tsan = fiber->context.tsan = __tsan_create_fiber(0);
 	*ret_fiber = fiber;
 	return 0;
 }
 
 void far_fiber_free(struct far_stacks *stacks, struct far_fiber *fiber)
 {
-#ifdef __SANITIZE_ADDRESS__
 	/* Frames that were never left have poisoned what lies around their arrays. */
-	ASAN_UNPOISON_MEMORY_REGION(stack_bottom(stacks, fiber), stacks->size);
-#endif
-#ifdef __SANITIZE_THREAD__
-	__tsan_destroy_fiber(fiber->tsan);
-#endif
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(stack_bottom(stacks, fiber), stacks->size);
+	if (__tsan_destroy_fiber)
+		__tsan_destroy_fiber(fiber->tsan);
 	fiber->next = stacks->free;
 	stacks->free = fiber;
 }

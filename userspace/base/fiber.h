@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fibers: stacks of their own that one thread of the system switches between, by the
- * fcontext of Boost.Context. The address and the thread sanitizer are told of each
- * switch.
+ * fcontext of Boost.Context. What the run-time of C++ keeps per thread of the system
+ * (exceptions that are being handled) is switched with the fiber, and the sanitizers
+ * are told of each switch, if the program has them: they are found by weak symbols, so
+ * the library need not be built for them. Valgrind is told of each stack.
  *
  * A context is a place of execution that can be switched to: a fiber's, or that of
  * whoever called far_context_switch() first. Switches are symmetric: each names the
@@ -18,14 +20,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The head of what __cxa_get_globals() returns, by the C++ ABI (Itanium, 2.2.2). */
+struct far_cxx {
+	void *caught;			/* exceptions, the last one first */
+	unsigned int uncaught;
+};
+
 struct far_context {
 	void *sp;			/* while it sleeps */
 	struct far_context *to;		/* what it switched to last */
-	/* for the sanitizers: the stack it sleeps on, and their own records */
+	/* run-times, the stack it sleeps on, and their own records */
 	const void *bottom;
 	size_t size;
 	void *fake;
 	void *tsan;
+	struct far_cxx cxx;
 };
 
 struct far_fiber {
@@ -35,6 +44,7 @@ struct far_fiber {
 	struct far_fiber *next;		/* in the free list */
 	/* its own record; its context has the one of whoever put it to sleep */
 	void *tsan;
+	unsigned valgrind;		/* number of its stack */
 };
 
 /*
@@ -47,7 +57,10 @@ struct far_stacks {
 	struct far_fiber *free;
 };
 
-/* size is in bytes, and is rounded up to pages; sanitizers get more. */
+/*
+ * size is in bytes, and is rounded up to pages; sanitizers get more. Before the first
+ * switch of the thread: here it is found out which run-times the program has.
+ */
 void far_stacks_init(struct far_stacks *stacks, size_t size);
 /* All fibers have been freed before. */
 void far_stacks_fini(struct far_stacks *stacks);
@@ -70,22 +83,18 @@ struct far_transfer {
 
 struct far_transfer jump_fcontext(void *const sp, void *data);
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-/* Tells the sanitizers that `from` is left for `to`; for good if `ends`. */
-void far_context_leave(struct far_context *from, struct far_context *to, int ends);
-/* Tells them that `self` runs, and notes where the one that was left sleeps. */
-void far_context_arrive(struct far_context *self, struct far_context *left);
-#else
-static inline void far_context_leave(struct far_context *from, struct far_context *to,
-				     int ends)
+/* Whether the program has a run-time that keeps something per thread. */
+extern int far_context_watched;
+
+static inline int far_context_is_watched(void)
 {
+	return __builtin_expect(__atomic_load_n(&far_context_watched, __ATOMIC_RELAXED), 0);
 }
 
-static inline void far_context_arrive(struct far_context *self,
-				      struct far_context *left)
-{
-}
-#endif
+/* Saves what run-times have of `from`, which is left for `to`; for good if `ends`. */
+void far_context_leave(struct far_context *from, struct far_context *to, int ends);
+/* Gives them back what they had of `self`, which runs now. */
+void far_context_arrive(struct far_context *self, struct far_context *left);
 
 /*
  * Puts the caller to sleep as `from`, and wakes `to`. Returns when `from` is woken.
@@ -97,11 +106,13 @@ static inline void far_context_switch(struct far_context *from, struct far_conte
 	struct far_context *left;
 
 	from->to = to;
-	far_context_leave(from, to, 0);
+	if (far_context_is_watched())
+		far_context_leave(from, to, 0);
 	t = jump_fcontext(to->sp, from);
 	left = t.data;
 	left->sp = t.sp;
-	far_context_arrive(from, left);
+	if (far_context_is_watched())
+		far_context_arrive(from, left);
 }
 
 #endif
