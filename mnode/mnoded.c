@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <nic/mlx5.h>
 #include <nic/soft.h>
+#include <own/own.h>
 #include "ctl.h"
 #include "http.h"
 #include "log.h"
@@ -654,6 +655,8 @@ int main(int argc, char **argv)
 	static struct args args;
 	static struct daemon d = { .args = &args };
 
+	/* Before anything is opened: what is printed must not go into it. */
+	own_stdio_hold();
 	log_init(LOG_INFO);
 	kept_find(&d);
 	/* The service manager starts it again after the one, and not after the other. */

@@ -22,6 +22,8 @@ SNIC = 'wrchain/snic/'
 ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
     SNIC + room + '/'
     for room in ('engine', 'transport', 'net', 'cm', 'ports', 'run'))
+# Descriptors and threads of a library in a program's process.
+OWN = 'wrchain/own/'
 NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
 # What libfar installs, and its table of NIC functions.
@@ -89,8 +91,9 @@ LAW = {
                ('net.h', 'frame.h', 'pkt.h'), libs=('deflate',)),
     CM: Layer(ROOM + [ENGINE, TRANSPORT, NET], NO_VERBS,
               'the CM knows queue pairs and the network', ('cm.h',)),
-    PORTS: Layer(ROOM + [NET], NO_VERBS, 'ports know frames only', ()),
-    RUN: Layer(ROOM + [ENGINE, NET, CM], NO_VERBS,
+    OWN: Layer([], NO_VERBS, 'own knows the process'),
+    PORTS: Layer(ROOM + [NET, OWN], NO_VERBS, 'ports know frames only', ()),
+    RUN: Layer(ROOM + [ENGINE, NET, CM, OWN], NO_VERBS,
                'runners know the rooms by their faces', ()),
     NIC: Layer(BASE + [MLX5, SNIC], None,
                'the table of NIC functions knows its back ends',
@@ -99,7 +102,7 @@ LAW = {
                libs=('json-c', 'ibverbs', 'rdmacm')),
     TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
                  'tools know wrchain'),
-    'mnode/': Layer(BASE + [NIC, FAR_AUTH, FAR_SPACE, FAR_HOST], None,
+    'mnode/': Layer(BASE + [NIC, OWN, FAR_AUTH, FAR_SPACE, FAR_HOST], None,
                     'the agent knows the wire, the compiler, the NIC table and '
                     'spaces',
                     libs=('systemd', 'json-c', 'inih')),
@@ -124,7 +127,7 @@ LAW = {
                     'a memory node\'s side knows spaces and wrchain\'s table'),
     FAR_TABLE: Layer([FAR, FAR_BASE, FAR_SPACE], None,
                      'the table knows no back end'),
-    FAR_NIC: Layer(BASE + [MLX5, SNIC, NIC, FAR, FAR_AUTH, FAR_BASE, FAR_SPACE,
+    FAR_NIC: Layer(BASE + [MLX5, SNIC, OWN, NIC, FAR, FAR_AUTH, FAR_BASE, FAR_SPACE,
                            FAR_HOST, FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
                    libs=('m', 'inih', 'boost_context', 'ibverbs', 'rdmacm')),
@@ -136,7 +139,7 @@ LAW = {
     **{structure: Layer([FAR, FAR_BASE, FAR_CORE, FAR_FORM], NO_VERBS,
                         'a structure knows form and no other structure')
        for structure in (FAR_HASH, FAR_BTREE, FAR_ART)},
-    'userspace/': Layer([UAPI, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,
+    'userspace/': Layer([UAPI, OWN, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,
                          FAR_CORE, FAR_FORM, FAR_HASH, FAR_BTREE, FAR_ART], None,
                         'programs know libfar', libs=('m', 'json-c')),
     'tests/': Layer(None, ANY, ''),

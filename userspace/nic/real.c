@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
+#include <own/own.h>
 
 struct far_nic_thread {
 	pthread_t pthread;
@@ -44,10 +45,10 @@ int far_real_thread_start(struct far_nic *nic, void (*run)(void *arg), void *arg
 		return -ENOMEM;
 	thread->run = run;
 	thread->arg = arg;
-	err = pthread_create(&thread->pthread, NULL, thread_main, thread);
+	err = own_thread_start(&thread->pthread, thread_main, thread);
 	if (err) {
 		free(thread);
-		return -err;
+		return err;
 	}
 	*ret_thread = thread;
 	return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <own/own.h>
 
 #include "../base/why.h"
 #include "real.h"
@@ -115,13 +116,13 @@ int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port 
 	err = far_host_init(&node->host, node->dev);
 	if (err)
 		goto close_dev;
-	node->stop_fd = eventfd(0, EFD_CLOEXEC);
+	node->stop_fd = own_fd(eventfd(0, 0));
 	if (node->stop_fd < 0) {
-		err = -errno;
+		err = node->stop_fd;
 		goto fini_host;
 	}
 	pthread_mutex_init(&node->lock, NULL);
-	err = -pthread_create(&node->thread, NULL, node_main, node);
+	err = own_thread_start(&node->thread, node_main, node);
 	if (err)
 		goto close_stop;
 	*ret_node = node;
@@ -129,7 +130,7 @@ int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port 
 
 close_stop:
 	pthread_mutex_destroy(&node->lock);
-	close(node->stop_fd);
+	own_fd_close(node->stop_fd);
 fini_host:
 	far_host_fini(&node->host);
 close_dev:
@@ -147,7 +148,7 @@ void soft_node_free(struct soft_node *node)
 		soft_space_remove(soft_space_of(node->host.spaces));
 	far_host_fini(&node->host);
 	node->dev->ops->close(node->dev);
-	close(node->stop_fd);
+	own_fd_close(node->stop_fd);
 	pthread_mutex_destroy(&node->lock);
 	free(node);
 }

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <own/own.h>
 
 #include "verbs_priv.h"
 
@@ -218,18 +219,26 @@ void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn)
 
 static int channel_open(struct verbs_nic *verbs)
 {
-	int flags;
+	int flags, err = 0;
 
 	errno = 0;
 	verbs->channel = rdma_create_event_channel();
 	if (!verbs->channel)
 		return verbs_errno(-1);
 	flags = fcntl(verbs->channel->fd, F_GETFL);
-	if (flags < 0 || fcntl(verbs->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+	if (flags < 0 || fcntl(verbs->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		err = -errno;
+	if (!err)
+		err = own_fd_lend(verbs->channel->fd);
+	if (err)
 		rdma_destroy_event_channel(verbs->channel);
-		return -errno;
-	}
-	return 0;
+	return err;
+}
+
+static void channel_close(struct verbs_nic *verbs)
+{
+	own_fd_forget(verbs->channel->fd);
+	rdma_destroy_event_channel(verbs->channel);
 }
 
 static void told_init(struct verbs_nic *verbs)
@@ -255,22 +264,22 @@ int verbs_cm_start(struct verbs_nic *verbs)
 
 	if (err)
 		return err;
-	verbs->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	verbs->kick = own_fd(eventfd(0, EFD_NONBLOCK));
 	if (verbs->kick < 0) {
-		err = -errno;
+		err = verbs->kick;
 		goto destroy_channel;
 	}
 	told_init(verbs);
-	err = -pthread_create(&verbs->thread, NULL, cm_main, verbs);
+	err = own_thread_start(&verbs->thread, cm_main, verbs);
 	if (err)
 		goto fini_told;
 	return 0;
 
 fini_told:
 	told_fini(verbs);
-	close(verbs->kick);
+	own_fd_close(verbs->kick);
 destroy_channel:
-	rdma_destroy_event_channel(verbs->channel);
+	channel_close(verbs);
 	return err;
 }
 
@@ -280,6 +289,6 @@ void verbs_cm_stop(struct verbs_nic *verbs)
 	eventfd_write(verbs->kick, 1);
 	pthread_join(verbs->thread, NULL);
 	told_fini(verbs);
-	close(verbs->kick);
-	rdma_destroy_event_channel(verbs->channel);
+	own_fd_close(verbs->kick);
+	channel_close(verbs);
 }

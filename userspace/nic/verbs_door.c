@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <own/own.h>
 
 #include "verbs_priv.h"
 
@@ -65,18 +66,29 @@ static int cq_open(struct verbs_nic *verbs, struct verbs_door *door, int nr_cqe)
 
 static int channel_open(struct verbs_nic *verbs, struct verbs_door *door)
 {
-	int flags;
+	unsigned held = own_stdio_hold();
+	int flags, err;
 
 	errno = 0;
 	door->channel = ibv_create_comp_channel(verbs->ctx);
-	if (!door->channel)
-		return verbs_errno(-1);
+	err = verbs_errno(!door->channel);
+	own_stdio_let(held);
+	if (err)
+		return err;
 	flags = fcntl(door->channel->fd, F_GETFL);
-	if (flags >= 0 && fcntl(door->channel->fd, F_SETFL, flags | O_NONBLOCK) >= 0)
-		return 0;
-	flags = -errno;
+	if (flags < 0 || fcntl(door->channel->fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		err = -errno;
+	if (!err)
+		err = own_fd_lend(door->channel->fd);
+	if (err)
+		ibv_destroy_comp_channel(door->channel);
+	return err;
+}
+
+static void channel_close(struct verbs_door *door)
+{
+	own_fd_forget(door->channel->fd);
 	ibv_destroy_comp_channel(door->channel);
-	return flags;
 }
 
 int verbs_door_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_cqe,
@@ -97,7 +109,7 @@ int verbs_door_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_
 
 close_td:
 	td_close(door);
-	ibv_destroy_comp_channel(door->channel);
+	channel_close(door);
 	return err;
 }
 
@@ -105,5 +117,5 @@ void verbs_door_close(struct verbs_door *door)
 {
 	ibv_destroy_cq(door->cq);
 	td_close(door);
-	ibv_destroy_comp_channel(door->channel);
+	channel_close(door);
 }

@@ -15,6 +15,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <own/own.h>
 
 #include "real.h"
 #include "verbs_priv.h"
@@ -104,9 +105,9 @@ int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	mine->qset.nic = nic;
 	mine->depth = attr->depth;
 	mine->nr_peers = attr->nr_peers;
-	mine->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	mine->bell = own_fd(eventfd(0, EFD_NONBLOCK));
 	if (mine->bell < 0) {
-		err = -errno;
+		err = mine->bell;
 		goto free_mine;
 	}
 	err = verbs_door_open(verbs_nic_of(nic), attr->doorbell,
@@ -118,7 +119,7 @@ int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	return 0;
 
 close_bell:
-	close(mine->bell);
+	own_fd_close(mine->bell);
 free_mine:
 	qset_free(mine);
 	return err;
@@ -132,7 +133,7 @@ void verbs_qset_free(struct far_qset *qset)
 	for (i = 0; i < mine->nr_peers; i++)
 		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
 	verbs_door_close(&mine->door);
-	close(mine->bell);
+	own_fd_close(mine->bell);
 	qset_free(mine);
 }
 

@@ -4,13 +4,13 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <own/own.h>
 
 #include "../base/parse.h"
 #include "../nic/nic.h"
@@ -156,14 +156,10 @@ int far_bench_command(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	unsigned is_closed = 0;
+	/* What was closed must not become another library's file. */
+	unsigned is_closed = own_stdio_hold();
 	int status;
 
-	/* What was closed must not become a space's memory. */
-	while ((status = open("/dev/null", O_RDWR)) >= 0 && status <= STDERR_FILENO)
-		is_closed |= 1 << status;
-	if (status >= 0)
-		close(status);
 	/* Who reads no more is told by write(), and the space is deleted before. */
 	signal(SIGPIPE, SIG_IGN);
 	argp_err_exit_status = FAR_EXIT_USAGE;

@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include "../net/frame.h"
+#include "../../own/own.h"
 #include "unix_path.h"
 
 #define RX_BATCH	16
@@ -163,8 +164,8 @@ static void dgram_close(struct snic_port *port)
 {
 	struct dgram_port *d = to_dgram(port);
 
-	close(port->fd);
-	close(d->tx_fd);
+	own_fd_close(port->fd);
+	own_fd_close(d->tx_fd);
 	unlink(d->local.sun_path);
 	free(d->rx_buf);
 	free(d->tx_buf);
@@ -182,9 +183,9 @@ static int open_socket(int *ret_fd)
 {
 	int size = SOCKET_BUF;
 
-	*ret_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	*ret_fd = own_fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
 	if (*ret_fd < 0)
-		return -errno;
+		return *ret_fd;
 	/* As large as we may: a smaller one only costs frames. */
 	setsockopt(*ret_fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(*ret_fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
@@ -244,9 +245,9 @@ int snic_port_dgram_open(const char *local, const char *remote,
 	return 0;
 
 close_tx:
-	close(d->tx_fd);
+	own_fd_close(d->tx_fd);
 close_rx:
-	close(d->port.fd);
+	own_fd_close(d->port.fd);
 free_port:
 	free(d->rx_buf);
 	free(d->tx_buf);

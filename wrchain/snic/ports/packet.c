@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "../net/frame.h"
+#include "../../own/own.h"
 
 #define RX_BATCH	16
 #define SOCKET_BUF	(4 << 20)
@@ -82,7 +83,7 @@ static void packet_close(struct snic_port *port)
 {
 	struct packet_port *p = to_packet(port);
 
-	close(port->fd);
+	own_fd_close(port->fd);
 	free(p->rx_buf);
 	free(p);
 }
@@ -107,9 +108,9 @@ static int open_socket(unsigned int ifindex, int *ret_fd)
 	int size = SOCKET_BUF, one = 1, fd, ret;
 
 	/* Protocol 0: nothing arrives before bind() names the interface. */
-	fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = own_fd(socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0));
 	if (fd < 0)
-		return -errno;
+		return fd;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	/* Saves the outgoing ones; kernels without it are filtered above. */
@@ -118,7 +119,7 @@ static int open_socket(unsigned int ifindex, int *ret_fd)
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq,
 		       sizeof(mreq))) {
 		ret = -errno;
-		close(fd);
+		own_fd_close(fd);
 		return ret;
 	}
 	*ret_fd = fd;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "../snic.h"
 
 #define QUEUE_BYTES	(1u << 20)
@@ -171,8 +172,7 @@ static void pair_free(struct pair *p)
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		if (p->ends[i].in.fd >= 0)
-			close(p->ends[i].in.fd);
+		own_fd_close(p->ends[i].in.fd);
 		free(p->ends[i].in.buf);
 	}
 	pthread_mutex_destroy(&p->lock);
@@ -208,9 +208,9 @@ static int end_init(struct pair *p, int i)
 	e->in.buf = malloc(QUEUE_BYTES);
 	if (!e->in.buf)
 		return -ENOMEM;
-	e->in.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	e->in.fd = own_fd(eventfd(0, EFD_NONBLOCK));
 	if (e->in.fd < 0)
-		return -errno;
+		return e->in.fd;
 	e->port.ops = &pair_ops;
 	e->port.fd = e->in.fd;
 	return 0;

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "frame_queue.h"
 #include "../net/frame.h"
 #include "unix_path.h"
@@ -45,7 +46,7 @@ static bool peer_connected(const struct stream_port *s)
 
 static void peer_hang_up(struct stream_port *s)
 {
-	close(s->port.fd);
+	own_fd_close(s->port.fd);
 	s->port.fd = s->listen_fd;
 	snic_frame_queue_clear(&s->rx);
 	snic_frame_queue_clear(&s->tx);
@@ -55,10 +56,10 @@ static void peer_hang_up(struct stream_port *s)
 static int peer_accept(struct stream_port *s)
 {
 	int size = SOCKET_BUF;
-	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = own_fd(accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK));
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* As large as we may: a smaller one only makes us wait. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	s->port.fd = fd;
@@ -159,8 +160,8 @@ static void stream_close(struct snic_port *port)
 	struct stream_port *s = to_stream(port);
 
 	if (peer_connected(s))
-		close(s->port.fd);
-	close(s->listen_fd);
+		own_fd_close(s->port.fd);
+	own_fd_close(s->listen_fd);
 	unlink(s->local.sun_path);
 	snic_frame_queue_fini(&s->rx);
 	snic_frame_queue_fini(&s->tx);

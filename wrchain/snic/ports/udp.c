@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "../net/frame.h"
+#include "../../own/own.h"
 
 #define RX_BATCH	16
 #define RX_SLOT		(SNIC_FRAME_MAX + sizeof(struct vxlan))
@@ -152,7 +153,7 @@ static void udp_close(struct snic_port *port)
 {
 	struct udp_port *u = to_udp(port);
 
-	close(port->fd);
+	own_fd_close(port->fd);
 	free(u->rx_buf);
 	free(u);
 }
@@ -182,18 +183,18 @@ static int open_socket(const struct snic_udp_addr *local,
 		       const struct snic_udp_addr *remote, int *ret_fd)
 {
 	const struct sockaddr_in from = sockaddr_of(local);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = own_fd(socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0));
 	int size = SOCKET_BUF, err;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* As large as we may: a smaller one only costs frames. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (bind(fd, (const struct sockaddr *)&from, sizeof(from)) ||
 	    (remote && socket_connect(fd, remote))) {
 		err = -errno;
-		close(fd);
+		own_fd_close(fd);
 		return err;
 	}
 	*ret_fd = fd;

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "unix_path.h"
 
 int snic_unix_path(const char *path, struct sockaddr_un *ret_addr)
@@ -50,13 +51,13 @@ int snic_unix_listen(const struct sockaddr_un *addr, int *ret_fd)
 	ret = snic_unix_unlink_stale(addr, SOCK_STREAM);
 	if (ret)
 		return ret;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	fd = own_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
 	    listen(fd, 1)) {
 		ret = -errno;
-		close(fd);
+		own_fd_close(fd);
 		return ret;
 	}
 	*ret_fd = fd;

@@ -22,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "frame_queue.h"
 #include "../net/frame.h"
 #include "unix_path.h"
@@ -296,10 +297,10 @@ static void peer_hang_up(struct vhost_port *p)
 	if (p->conn_fd < 0)
 		return;
 	unwatch_kicks(p);
-	close(p->conn_fd);
+	own_fd_close(p->conn_fd);
 	p->conn_fd = -1;
 	for (i = 0; i < p->nr_fds; i++)
-		close(p->fds[i]);
+		own_fd_close(p->fds[i]);
 	forget_message(p);
 	snic_vhost_clear(&p->dev);
 	watch_kicks(p);
@@ -309,7 +310,7 @@ static void peer_hang_up(struct vhost_port *p)
 
 static void peer_accept(struct vhost_port *p)
 {
-	int fd = accept4(p->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = own_fd(accept4(p->listen_fd, NULL, NULL, SOCK_NONBLOCK));
 
 	if (fd < 0)
 		return;
@@ -331,10 +332,11 @@ static void collect_fds(struct vhost_port *p, struct msghdr *mh)
 		n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		for (i = 0; i < n; i++) {
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			fd = own_fd(fd);
 			if (p->nr_fds < VHOST_MAX_FDS)
 				p->fds[p->nr_fds++] = fd;
 			else
-				close(fd);
+				own_fd_close(fd);
 		}
 	}
 }
@@ -486,9 +488,9 @@ static void vhost_close(struct snic_port *port)
 	struct vhost_port *p = to_vhost(port);
 
 	peer_hang_up(p);
-	close(p->listen_fd);
+	own_fd_close(p->listen_fd);
 	unlink(p->local.sun_path);
-	close(p->port.fd);
+	own_fd_close(p->port.fd);
 	snic_frame_queue_fini(&p->kept);
 	free(p->rx_buf);
 	free(p);
@@ -525,9 +527,9 @@ int snic_port_vhost_open(const char *path, struct snic_port **ret_port)
 		ret = snic_unix_listen(&p->local, &p->listen_fd);
 	if (ret)
 		goto free_port;
-	p->port.fd = epoll_create1(EPOLL_CLOEXEC);
+	p->port.fd = own_fd(epoll_create1(0));
 	if (p->port.fd < 0) {
-		ret = -errno;
+		ret = p->port.fd;
 		goto close_listen;
 	}
 	if (epoll_ctl(p->port.fd, EPOLL_CTL_ADD, p->listen_fd, &e)) {
@@ -538,9 +540,9 @@ int snic_port_vhost_open(const char *path, struct snic_port **ret_port)
 	return 0;
 
 close_epoll:
-	close(p->port.fd);
+	own_fd_close(p->port.fd);
 close_listen:
-	close(p->listen_fd);
+	own_fd_close(p->listen_fd);
 	unlink(p->local.sun_path);
 free_port:
 	free(p->rx_buf);

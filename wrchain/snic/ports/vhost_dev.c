@@ -5,6 +5,7 @@
 #include <linux/virtio_net.h>
 #include <string.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "vhost_dev.h"
 
 #define BIT(n)		(1ull << (n))
@@ -177,8 +178,7 @@ static int set_event(struct snic_vhost *v, struct vhost_user_msg *msg,
 	slot = msg->head.request == VHOST_USER_SET_VRING_KICK ? &r->kick_fd :
 								&r->call_fd;
 	fd = take_fd(fds, nr, 0);
-	if (*slot >= 0)
-		close(*slot);
+	own_fd_close(*slot);
 	*slot = fd;
 	return 0;
 }
@@ -278,8 +278,7 @@ int snic_vhost_message(struct snic_vhost *v, struct vhost_user_msg *msg,
 	else
 		ret = message_execute(v, msg, fds, nr, &size);
 	for (i = 0; i < nr; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		own_fd_close(fds[i]);
 	if (ret <= 0 && acked) {
 		msg->payload.u64 = !!ret;	/* 0: done */
 		ret = 1;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
+#include "../../own/own.h"
 #include "vring.h"
 
 /* Layout of virtio 1.1, 2.6.5 to 2.6.8: what a peer in another process uses. */
@@ -46,18 +47,12 @@ void snic_vring_init(struct snic_vring *v)
 	v->kick_fd = v->call_fd = -1;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 void snic_vring_stop(struct snic_vring *v)
 {
 	uint16_t next = v->next_avail;
 
-	close_fd(v->kick_fd);
-	close_fd(v->call_fd);
+	own_fd_close(v->kick_fd);
+	own_fd_close(v->call_fd);
 	snic_vring_init(v);
 	v->next_avail = next;
 }

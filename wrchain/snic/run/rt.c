@@ -24,6 +24,7 @@
 #include "../cm/cm.h"
 #include "../engine/engine.h"
 #include "../net/net.h"
+#include "../../own/own.h"
 
 #define MAX_FDS		257		/* kick, then ports */
 #define NS_PER_S	1000000000ull
@@ -304,36 +305,25 @@ static void *rt_run(void *arg)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* Signals are the process's business, not this thread's. */
 static int start_thread(struct snic_rt *rt)
 {
-	sigset_t all, old;
-	int r;
+	int r = own_thread_start(&rt->thread, rt_run, rt);
 
-	sigfillset(&all);
-	r = pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (r)
-		return -r;
-	r = pthread_create(&rt->thread, NULL, rt_run, rt);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!r)
 		pthread_setname_np(rt->thread, "snic");
-	return -r;
+	return r;
 }
 
 static int open_fds(struct snic_rt *rt)
 {
-	rt->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	rt->kick_fd = own_fd(eventfd(0, EFD_NONBLOCK));
 	if (rt->kick_fd < 0)
-		return -errno;
-	rt->event_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (rt->event_fd < 0) {
-		int r = -errno;
-
-		close(rt->kick_fd);
-		return r;
-	}
-	return 0;
+		return rt->kick_fd;
+	rt->event_fd = own_fd(eventfd(0, EFD_NONBLOCK));
+	if (rt->event_fd >= 0)
+		return 0;
+	own_fd_close(rt->kick_fd);
+	return rt->event_fd;
 }
 
 int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
@@ -373,8 +363,8 @@ destroy_nic_lock:
 destroy_door:
 	pthread_mutex_destroy(&rt->door);
 close_fds:
-	close(rt->kick_fd);
-	close(rt->event_fd);
+	own_fd_close(rt->kick_fd);
+	own_fd_close(rt->event_fd);
 free_rt:
 	free(rt);
 	return r;
@@ -390,8 +380,8 @@ void snic_rt_stop(struct snic_rt *rt)
 	pthread_mutex_destroy(&rt->rings_lock);
 	pthread_mutex_destroy(&rt->nic_lock);
 	pthread_mutex_destroy(&rt->door);
-	close(rt->kick_fd);
-	close(rt->event_fd);
+	own_fd_close(rt->kick_fd);
+	own_fd_close(rt->event_fd);
 	free(rt);
 }
 
