@@ -244,7 +244,9 @@ int art_do(struct far_task *task, struct far_art *art, const void *key, size_t k
 		return err;
 	if (args->value_len > ART_MAX_VALUE)
 		return -E2BIG;
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
 	err = art->combine ? op_combined(&op, args) : op_alone(&op, args);
 	far_op_end(task);

@@ -402,9 +402,11 @@ int far_art_scan(struct far_task *task, struct far_art *art, const struct far_ra
 	int err = 0;
 
 	while (!scan.over && !err) {
-		far_op_begin(task);
-		err = scan_once(&scan);
-		far_op_end(task);
+		err = far_op_begin(task);
+		if (!err) {
+			err = scan_once(&scan);
+			far_op_end(task);
+		}
 		if (err) {
 			scan_give(&scan, each, arg);
 			break;
@@ -449,7 +451,9 @@ int far_art_stat(struct far_task *task, struct far_art *art,
 	struct art_view view = { .art = art, .block = stat_block, .arg = &arg };
 	int err;
 
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	err = far_epoch_enter(task);
 	if (!err) {
 		err = art_view(task, &view);

@@ -208,7 +208,9 @@ int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
 	if (key_len != tree->key_size)
 		return -EINVAL;
 	op.hash = XXH3_64bits_withSeed(key, key_len, tree->root);
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
 	err = op_of_key(&op, args);
 	far_op_end(task);

@@ -138,7 +138,9 @@ int far_btree_scan(struct far_task *task, struct far_btree *tree,
 	if ((range->from && range->from_len != tree->key_size) ||
 	    (range->to && range->to_len != tree->key_size))
 		return -EINVAL;
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	far_spend(task, SCAN_NS);
 	mark = far_buf_mark(task);
 	scan.leaf = far_buf(task, tree->geo[0].len);

@@ -194,6 +194,7 @@ static struct far_client *client_new(const struct far_client_set *set)
 
 	if (!client)
 		return NULL;
+	client->head.forks = far_forks;
 	client->set = *set;
 	client->sb = calloc(set->nr_nodes, sizeof(*client->sb));
 	client->hint = calloc(set->nr_nodes, sizeof(*client->hint));

@@ -15,6 +15,8 @@
 
 #include <far/far.h>
 
+#include "../base/forks.h"
+
 struct far_client;
 struct far_client_thread;
 struct far_nic;
@@ -52,18 +54,31 @@ int far_client_thread_start(struct far *far, struct far_client *client,
 void far_client_thread_stop(struct far_client *client,
 			    struct far_client_thread *thread);
 
-/* After this, every operation is -ESTALE. */
+/* The head of struct far_client. */
+struct far_client_head {
+	atomic_bool cut;
+	unsigned forks;		/* far_forks when it was made */
+};
+
+/*
+ * After this, every operation is -ESTALE: a memory node has cut this client off, or it
+ * is the parent's.
+ */
 static inline bool far_client_stale(const struct far_client *client)
 {
-	return client && atomic_load_explicit((const atomic_bool *)client,
-					      memory_order_relaxed);
+	const struct far_client_head *head = (const struct far_client_head *)client;
+
+	return client && (atomic_load_explicit(&head->cut, memory_order_relaxed) ||
+			  head->forks != far_forks);
 }
 
 /* A memory node has cut this client off. No effect on NULL. */
 static inline void far_client_cut(struct far_client *client)
 {
+	struct far_client_head *head = (struct far_client_head *)client;
+
 	if (client)
-		atomic_store_explicit((atomic_bool *)client, true, memory_order_relaxed);
+		atomic_store_explicit(&head->cut, true, memory_order_relaxed);
 }
 
 /*

@@ -62,7 +62,7 @@ struct far_foreign {
 };
 
 struct far_client {
-	atomic_bool stale;	/* first: see far_client_stale() */
+	struct far_client_head head;	/* first: see far_client_stale() */
 	struct far_client_set set;
 	struct far_sb *sb;	/* of each node */
 	unsigned arbiter;

@@ -10,6 +10,7 @@
 
 #include <far/far.h>
 
+#include "../base/forks.h"
 #include "../nic/nic.h"
 #include "client.h"
 #include "lock_queue.h"
@@ -19,6 +20,7 @@ struct far_thread;
 struct far {
 	struct far_nic *nic;
 	int owns_nic;
+	unsigned forks;			/* far_forks when it was opened */
 	struct far_client *client;	/* NULL: bare */
 	struct far_locks *locks;	/* of all structures of this client */
 	unsigned without;		/* FAR_WITHOUT_* */
@@ -39,6 +41,12 @@ struct far {
 	_Atomic unsigned nr_threads;
 	_Atomic unsigned nr_starts;
 };
+
+/* Whether it was opened before a fork(), by the parent: all calls are -ESTALE. */
+static inline int far_is_parents(const struct far *far)
+{
+	return far->forks != far_forks;
+}
 
 /*
  * As far_open(), with an open back end: nic stays the caller's, and conf->nic is not

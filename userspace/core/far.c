@@ -149,11 +149,12 @@ int far_open_bare(struct far_nic *nic, const struct far_conf *conf, char *why,
 	err = conf_check(conf, why, why_len);
 	if (err)
 		return err;
-	far = calloc(1, sizeof(*far));
+	far = far_forks_watch() ? NULL : calloc(1, sizeof(*far));
 	if (!far) {
 		snprintf(why, why_len, "no memory for a client");
 		return -ENOMEM;
 	}
+	far->forks = far_forks;
 	far->nic = nic;
 	conf_take(far, conf);
 	err = far_locks_new(LOCKS, &far->locks);
@@ -255,10 +256,25 @@ int far_open(const struct far_conf *conf, char *why, size_t why_len,
 	return 0;
 }
 
-void far_close(struct far *far)
+/* Whether a thread of the program's has not been joined, or has not left. */
+static int is_in_use(struct far *far)
+{
+	struct far_thread *thread = atomic_load(&far->threads);
+
+	while (thread && !(atomic_load(&thread->busy) && !thread->service))
+		thread = thread->next;
+	return thread != NULL;
+}
+
+/* Of the parent's objects nothing is touched: its threads may have been changing them. */
+int far_close(struct far *far)
 {
 	struct far_thread *thread, *next;
 
+	if (far_is_parents(far))
+		return 0;
+	if (is_in_use(far))
+		return -EBUSY;
 	client_leave(far);
 	for (thread = atomic_load(&far->threads); thread; thread = next) {
 		next = thread->next;
@@ -269,6 +285,7 @@ void far_close(struct far *far)
 		far->nic->ops->close(far->nic);
 	far_locks_free(far->locks);
 	free(far);
+	return 0;
 }
 
 void far_scale_epochs(struct far *far, double scale)

@@ -95,7 +95,7 @@ static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_n
 	struct far_wr *wr;
 	uint32_t lkey = 0;
 
-	if (op_check(task, addr, op, len))
+	if (thread->self != far_self() || op_check(task, addr, op, len))
 		return NULL;
 	if (!inlined && far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {
 		far_task_fail(task, -EFAULT, "local memory that is not of far_buf()");

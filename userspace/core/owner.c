@@ -57,7 +57,7 @@ int far_am_i_fenced(struct far_task *task)
 
 	if (err <= 0)
 		return err;
-	atomic_store(&far_task_client(task)->stale, true);
+	far_client_cut(far_task_client(task));
 	return -ESTALE;
 }
 

@@ -40,6 +40,8 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 	struct far_link *link = &thread->link[node];
 	int err;
 
+	if (far_is_parents(far))
+		return -ESTALE;
 	if (far_thread_now(thread) < atomic_load(&far->down_until[node]))
 		return -EHOSTDOWN;
 	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
@@ -230,13 +232,25 @@ static int list_post(struct far_task *task, unsigned node)
 	return 0;
 }
 
+static int stale_fail(struct far_task *task)
+{
+	if (far_is_parents(task->thread->far))
+		return far_task_fail(task, -ESTALE, "this client is the parent's: open a "
+				     "new one in the child of a fork()");
+	return far_task_fail(task, -ESTALE, "this client was fenced, or a memory "
+			     "node has begun anew: open a new one");
+}
+
+/* Another thread's task is left as it is. */
 int far_post(struct far_task *task)
 {
 	unsigned i;
 
-	if (far_client_stale(task->thread->far->client))
-		far_task_fail(task, -ESTALE, "this client was fenced, or a memory "
-			      "node has begun anew: open a new one");
+	if (task->thread->self != far_self())
+		return -EPERM;
+	if (far_client_stale(task->thread->far->client) ||
+	    far_is_parents(task->thread->far))
+		stale_fail(task);
 	for (i = 0; i < task->nr_touched && !task->error; i++)
 		list_post(task, task->touched[i]);
 	far_op_drop(task);
@@ -248,7 +262,8 @@ int far_sync(struct far_task *task)
 	struct far_thread *thread = task->thread;
 	int err;
 
-	far_post(task);
+	if (far_post(task) == -EPERM)
+		return -EPERM;
 	if (task->outstanding) {
 		if (!task->service && !thread->service)
 			far_counts_add(&thread->counts, FAR_COUNT_ROUND_TRIPS, 1);
@@ -309,8 +324,11 @@ static void thread_break(struct far_thread *thread, int err)
 
 		if (!task->outstanding)
 			continue;
-		far_task_fail(task, -EIO, "queue set of thread %u: error %d on poll",
-			      thread->index, err);
+		if (err == -ESTALE)
+			stale_fail(task);
+		else
+			far_task_fail(task, -EIO, "queue set of thread %u: error %d on "
+				      "poll", thread->index, err);
 		task_return(task, task->outstanding);
 	}
 }
@@ -320,7 +338,10 @@ void far_op_poll(struct far_thread *thread)
 	struct far_wc wc[POLL_MAX];
 	int i, nr;
 
-	nr = thread->far->nic->ops->poll(thread->qset, wc, POLL_MAX);
+	if (far_is_parents(thread->far))
+		nr = -ESTALE;
+	else
+		nr = thread->far->nic->ops->poll(thread->qset, wc, POLL_MAX);
 	if (nr < 0)
 		thread_break(thread, nr);
 	for (i = 0; i < nr; i++)

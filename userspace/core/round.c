@@ -58,7 +58,7 @@ static int line_read(struct far_task *task, struct far_client *client,
 		goto release;
 	if (entry->fenced >= client->incarnation ||
 	    entry->claim != far_claim(client->incarnation, 1)) {
-		atomic_store(&client->stale, true);
+		far_client_cut(client);
 		err = -ESTALE;
 		goto release;
 	}

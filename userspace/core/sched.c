@@ -2,6 +2,8 @@
 /*
  * The scheduler of a thread: ready tasks, timers, the inbox of other threads.
  */
+#include <time.h>
+
 #include "thread.h"
 
 #define NEVER	UINT64_MAX
@@ -119,12 +121,26 @@ static int sched_stalled(const struct far_thread *thread)
 	return thread->waiting.first && !thread->outstanding;
 }
 
+/* The same without the NIC, which is the parent's: only time can make a task ready. */
+static void sched_wait_alone(struct far_thread *thread)
+{
+	uint64_t until = thread->nr_timers ? thread->timer[0]->wake_at : 0;
+	struct timespec ts = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+
+	if (!thread->outstanding)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
 /* What may have become ready; waits for it in the NIC when nothing is. */
 static void sched_turn(struct far_thread *thread)
 {
 	const struct far_nic_ops *ops = thread->far->nic->ops;
 
-	if (!thread->ready.first && !sched_stalled(thread))
+	if (thread->ready.first || sched_stalled(thread))
+		;
+	else if (far_is_parents(thread->far))
+		sched_wait_alone(thread);
+	else
 		ops->wait(thread->qset, thread->nr_timers ? thread->timer[0]->wake_at
 							  : NEVER);
 	far_op_poll(thread);
@@ -173,5 +189,9 @@ void far_sched_run(struct far_thread *thread)
 			far_context_switch(&thread->root, &first->fiber->context);
 		if (thread->nr_live)
 			sched_turn(thread);
+		/* What else sleeps would be woken by a thread that the child has not. */
+		if (far_is_parents(thread->far) && !thread->ready.first &&
+		    !thread->nr_timers)
+			return;
 	}
 }

@@ -5,6 +5,8 @@
  */
 #include "task.h"
 
+#include <errno.h>
+
 #include "thread.h"
 
 unsigned far_task_index(const struct far_task *task)
@@ -86,19 +88,26 @@ void far_spend(struct far_task *task, uint64_t ns)
 	nic->ops->spend(nic, ns);
 }
 
+/* Another thread's task cannot wait here. */
 void far_sleep(struct far_task *task, uint64_t ns)
 {
+	if (far_task_usable(task) == -EPERM)
+		return;
 	far_sched_sleep_until(task, far_now(task) + ns);
 }
 
 void far_yield(struct far_task *task)
 {
+	if (far_task_usable(task) == -EPERM)
+		return;
 	far_sched_wake(task);
 	far_sched_sleep(task);
 }
 
 void *far_buf(struct far_task *task, size_t len)
 {
+	if (far_task_usable(task) == -EPERM)
+		return NULL;
 	return far_arena_get(&task->arena, &task->thread->bufs, len);
 }
 
@@ -112,18 +121,22 @@ void far_buf_release(struct far_task *task, size_t mark)
 	far_arena_release(&task->arena, &task->thread->bufs, mark);
 }
 
-void far_op_begin(struct far_task *task)
+int far_op_begin(struct far_task *task)
 {
 	struct far_thread *thread = task->thread;
+	int err = far_task_usable(task);
 
+	if (err)
+		return err;
 	if (task->op_depth++)
-		return;
+		return 0;
 	task->op_retries = 0;
 	task->attempt = 0;
 	if (!thread->held.first && far_backoff_enter(&thread->backoff))
-		return;
+		return 0;
 	far_queue_put(&thread->held, task);
 	far_sched_sleep(task);
+	return 0;
 }
 
 /* Lets operations begin as far as there are credits, which they hold from here on. */

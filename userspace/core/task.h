@@ -32,8 +32,10 @@ void far_task_resume(struct far_task *task);
  * one may wait: coroutine throttling (smart-framework section 4.3) lets a thread run
  * only so many operations at a time. The second one counts it, with its retries.
  * Brackets nest, and only the outermost ones count. A batch is one operation.
+ *
+ * -EPERM: another thread's task; -ESTALE: the parent's. There is no end of it then.
  */
-void far_op_begin(struct far_task *task);
+__attribute__((warn_unused_result)) int far_op_begin(struct far_task *task);
 void far_op_end(struct far_task *task);
 
 /*

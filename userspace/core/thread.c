@@ -145,6 +145,7 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	struct far *far = thread->far;
 	uint64_t now = thread->now = far_thread_now(thread);
 
+	thread->self = far_self();
 	thread->nr_tasks = nr_tasks;
 	thread->nr_live = nr_tasks;
 	thread->service = 0;
@@ -165,10 +166,13 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
 		   struct far_thread **ret_thread)
 {
-	struct far_thread *thread = slot_take(far);
+	struct far_thread *thread;
 	unsigned i;
 	int err;
 
+	if (far_is_parents(far))
+		return -ESTALE;
+	thread = slot_take(far);
 	if (!thread)
 		return -ENOMEM;
 	thread_reset(thread, nr_tasks);
@@ -238,6 +242,7 @@ static void thread_main(void *arg)
 	struct far_thread *thread = arg;
 	unsigned i;
 
+	thread->self = far_self();
 	for (i = 0; i < thread->nr_tasks; i++)
 		far_sched_wake(&thread->task[i]);
 	far_sched_run(thread);
@@ -251,6 +256,7 @@ static int thread_start(struct far_thread *thread,
 
 	thread->run = run;
 	thread->arg = arg;
+	thread->self = NULL;	/* it says itself who it is */
 	return nic->ops->thread_start(nic, thread_main, thread, &thread->system);
 }
 
@@ -303,10 +309,15 @@ int far_thread_start_service(struct far *far, struct far_client_thread *client_t
 	return 0;
 }
 
-void far_thread_join(struct far_thread *thread)
+int far_thread_join(struct far_thread *thread)
 {
+	if (far_is_parents(thread->far))
+		return -ESTALE;
+	if (thread->self == far_self() && !(thread->far->nic->ops->caps & FAR_NIC_CAP_VIRTUAL))
+		return -EDEADLK;
 	thread->far->nic->ops->thread_join(thread->far->nic, thread->system);
 	far_thread_free(thread);
+	return 0;
 }
 
 int far_enter(struct far *far, struct far_task **ret_task)
@@ -326,10 +337,15 @@ int far_enter(struct far *far, struct far_task **ret_task)
 	return 0;
 }
 
-void far_leave(struct far_task *task)
+int far_leave(struct far_task *task)
 {
+	int err = far_task_usable(task);
+
+	if (err)
+		return err;
 	far_op_drop(task);
 	far_sync(task);
 	client_stop(task->thread);
 	far_thread_free(task->thread);
+	return 0;
 }

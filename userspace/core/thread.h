@@ -14,6 +14,7 @@
 #ifndef FAR_CORE_THREAD_H
 #define FAR_CORE_THREAD_H
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,6 +85,7 @@ struct far_thread {
 	struct far_thread *next;	/* in far.threads; never changes */
 	unsigned index;
 	_Atomic int busy;		/* 0: the struct is free for another one */
+	void *self;			/* far_self() of the thread of the system */
 	int service;			/* all its operations are libfar's own */
 	struct far_client_thread *client;	/* NULL: bare, or joining, or leaving */
 
@@ -136,6 +138,23 @@ static inline struct far_task *far_queue_take(struct far_queue *queue)
 	if (task)
 		queue->first = task->next;
 	return task;
+}
+
+/* What tells threads of the system apart. */
+static inline void *far_self(void)
+{
+	return __builtin_thread_pointer();
+}
+
+/*
+ * Whether the calling thread may use the task: 0; -EPERM, it is another thread's;
+ * -ESTALE, it is the parent's.
+ */
+static inline int far_task_usable(const struct far_task *task)
+{
+	if (task->thread->self != far_self())
+		return -EPERM;
+	return far_is_parents(task->thread->far) ? -ESTALE : 0;
 }
 
 static inline uint64_t far_thread_now(const struct far_thread *thread)

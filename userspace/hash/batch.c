@@ -554,7 +554,12 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 		items_fail(item, nr, -ENOMEM);
 		return -ENOMEM;
 	}
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err) {
+		items_fail(item, nr, err);
+		free(batch.op);
+		return err;
+	}
 	for (at = 0; at < nr && !err; at += batch.nr) {
 		batch.item = &item[at];
 		batch.nr = batch_size(batch.item, nr - at);

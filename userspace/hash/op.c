@@ -203,7 +203,9 @@ int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
 		return err;
 	if (args->value_len > FAR_HASH_MAX_VALUE)
 		return -E2BIG;
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
 	err = hash->combine ? op_combined(&op, args) : op_alone(&op, args);
 	far_op_end(task);

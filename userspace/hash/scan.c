@@ -79,9 +79,11 @@ int far_hash_scan(struct far_task *task, struct far_hash *hash,
 	scan.given = malloc(hash_view_slots(hash) * sizeof(*scan.given));
 	if (!scan.given)
 		return -ENOMEM;
-	far_op_begin(task);
-	ret = hash_each_view(task, hash, scan_view, &scan);
-	far_op_end(task);
+	ret = far_op_begin(task);
+	if (!ret) {
+		ret = hash_each_view(task, hash, scan_view, &scan);
+		far_op_end(task);
+	}
 	free(scan.given);
 	return ret;
 }
@@ -126,7 +128,9 @@ int far_hash_stat(struct far_task *task, struct far_hash *hash,
 	uint64_t first = (uint64_t)hash->nr_shards << hash->first_depth;
 	int err;
 
-	far_op_begin(task);
+	err = far_op_begin(task);
+	if (err)
+		return err;
 	err = hash_each_view(task, hash, stat_view, &stat);
 	far_op_end(task);
 	if (err)

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <own/own.h>
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
 			"0123456789-_."
@@ -59,22 +60,23 @@ static int dir_open(const struct mem_nic *mem, int *ret_fd)
 static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
 			 int *ret_fd)
 {
-	int dir, fd;
-	int err = dir_open(mem, &dir);
+	int dir, fd, err = dir_open(mem, &dir);
 
 	if (err)
 		return err;
 	/* Of a new file this is the mode until it has its own. */
-	fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
-	err = fd < 0 ? -errno : 0;
+	fd = own_fd(openat(dir, name, flags | O_NOFOLLOW, 0600));
 	close(dir);
-	if (err)
-		return err;
+	if (fd < 0)
+		return fd;
 	*ret_fd = fd;
 	return 0;
 }
 
-/* Maps fd, of len bytes with the tail. The map owns fd on success. */
+/*
+ * Maps fd, of len bytes with the tail. The map owns fd on success. Children of a fork()
+ * have neither.
+ */
 static int map_new(int fd, const char *name, uint64_t len, int prot,
 		   struct mem_map **ret_map)
 {
@@ -90,6 +92,7 @@ static int map_new(int fd, const char *name, uint64_t len, int prot,
 	}
 	/* Huge pages where the host allows them; a wish. */
 	madvise(base, len, MADV_HUGEPAGE);
+	madvise(base, len, MADV_DONTFORK);
 	map->fd = fd;
 	map->base = base;
 	map->size = len - MEM_PAGE;
@@ -102,7 +105,7 @@ static int map_new(int fd, const char *name, uint64_t len, int prot,
 void mem_file_unmap(struct mem_map *map)
 {
 	munmap(map->base, map->size + MEM_PAGE);
-	close(map->fd);
+	own_fd_close(map->fd);
 	free(map);
 }
 
@@ -132,7 +135,7 @@ int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
 	return 0;
 
 close_fd:
-	close(fd);
+	own_fd_close(fd);
 	return err;
 }
 
@@ -159,7 +162,7 @@ static int file_new(const struct mem_nic *mem, uint64_t len, unsigned mode,
 	if (!err && fchmod(fd, mode) < 0)
 		err = -errno;
 	if (err) {
-		close(fd);
+		own_fd_close(fd);
 		return err == -EFBIG ? -ENOSPC : err;
 	}
 	*ret_fd = fd;
@@ -187,7 +190,7 @@ static int host_create(struct far_nic *nic, const char *node, const char *space,
 	if (!size || size % MEM_PAGE || size >> 40)
 		return -EINVAL;
 	if (!dir_open_file(mem, name, O_PATH, &fd)) {
-		close(fd);
+		own_fd_close(fd);
 		return -EEXIST;
 	}
 	err = file_new(mem, size + MEM_PAGE, mode, &fd);
@@ -195,7 +198,7 @@ static int host_create(struct far_nic *nic, const char *node, const char *space,
 		return err;
 	err = map_new(fd, name, size + MEM_PAGE, PROT_READ | PROT_WRITE, &map);
 	if (err) {
-		close(fd);
+		own_fd_close(fd);
 		return err;
 	}
 	map->tail->magic = MEM_MAGIC;

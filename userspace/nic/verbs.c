@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <own/own.h>
 
+#include "../base/forks.h"
 #include "../base/parse.h"
 #include "../base/why.h"
 #include "conf.h"
@@ -165,7 +167,7 @@ static int devices_any(char *why, size_t len)
 static int device_find(const char *name, struct verbs_nic *verbs, char *why, size_t len)
 {
 	struct ibv_context **all;
-	int nr = 0, err = devices_any(why, len);
+	int nr = 0, i, err = devices_any(why, len);
 
 	if (err)
 		return err;
@@ -175,8 +177,32 @@ static int device_find(const char *name, struct verbs_nic *verbs, char *why, siz
 		return far_why(why, len, verbs_errno(-1), "verbs: the RDMA connection "
 			       "manager does not work: is the module rdma_ucm loaded?");
 	err = device_choose(all, nr, name, verbs, why, len);
+	/* The connection manager keeps them open until the process ends. */
+	for (i = 0; i < nr && !err; i++) {
+		err = own_fd_lend(all[i]->cmd_fd);
+		if (!err)
+			err = own_fd_lend(all[i]->async_fd);
+	}
 	rdma_free_devices(all);
 	return err;
+}
+
+/*
+ * Registered memory stays where it is in the parent of a fork(). Its child has the
+ * library's devices, which it can neither use nor open anew.
+ */
+static int library_begin(char *why, size_t len)
+{
+	static unsigned forks;
+	static bool used;
+
+	if (used && forks != far_forks)
+		return far_why(why, len, -EOPNOTSUPP, "verbs: the parent of this process "
+			       "has used it before fork(): call exec first");
+	forks = far_forks;
+	used = true;
+	ibv_fork_init();
+	return far_forks_watch();
 }
 
 static int device_check(struct verbs_nic *verbs, char *why, size_t len)
@@ -225,17 +251,22 @@ static int verbs_open(const char *conf, char *why, size_t why_len,
 {
 	struct verbs_nic *verbs = calloc(1, sizeof(*verbs));
 	char device[IBV_SYSFS_NAME_MAX] = "";
+	unsigned held;
 	int err;
 
 	if (!verbs)
 		return -ENOMEM;
 	err = conf_parse(conf, verbs, device, why, why_len);
 	if (!err)
+		err = library_begin(why, why_len);
+	held = own_stdio_hold();
+	if (!err)
 		err = device_find(device, verbs, why, why_len);
 	if (!err)
 		err = device_check(verbs, why, why_len);
 	if (!err)
 		err = objects_make(verbs, why, why_len);
+	own_stdio_let(held);
 	if (err) {
 		free(verbs);
 		return err;

@@ -79,8 +79,11 @@ struct far_conf {
  */
 int far_open(const struct far_conf *conf, char *why, size_t why_len,
 	     struct far **ret_far);
-/* All threads have been joined before. Chunks that are not empty stay the space's. */
-void far_close(struct far *far);
+/*
+ * Chunks that are not empty stay the space's. -EBUSY: a thread has not been joined, or
+ * has not left; nothing has happened then.
+ */
+int far_close(struct far *far);
 
 /*
  * Starts a thread with nr_tasks tasks, 1 to 1024, each of which calls run(task, arg)
@@ -89,11 +92,15 @@ void far_close(struct far *far);
 int far_thread_start(struct far *far, unsigned nr_tasks,
 		     void (*run)(struct far_task *task, void *arg), void *arg,
 		     struct far_thread **ret_thread);
-void far_thread_join(struct far_thread *thread);
+/* -EDEADLK: by a task of it; -ESTALE: in the child of a fork(). */
+int far_thread_join(struct far_thread *thread);
 
-/* Makes the calling thread one of libfar's with one task, and undoes that. */
+/*
+ * Makes the calling thread one of libfar's with one task, and undoes that. -EPERM: it is
+ * another thread's task.
+ */
 int far_enter(struct far *far, struct far_task **ret_task);
-void far_leave(struct far_task *task);
+int far_leave(struct far_task *task);
 
 /*
  * The number of the task in its thread, 0 upwards; the thread's in its client, which no

@@ -210,7 +210,7 @@ static void adder(struct far_task *task, void *arg)
 	int err = 0;
 
 	for (i = 0; i < n->times && !err; i++) {
-		far_op_begin(task);
+		assert_int_equal(far_op_begin(task), 0);
 		err = record_add(task, n, (i + far_task_index(task)) % n->records);
 		far_op_end(task);
 		n->done += !err;

@@ -209,8 +209,8 @@ static void update_word(struct far_task *task, void *arg)
 	unsigned i;
 
 	for (i = 0; i < NR_ROUNDS; i++) {
-		far_op_begin(task);
-		far_op_begin(task);
+		assert_int_equal(far_op_begin(task), 0);
+		assert_int_equal(far_op_begin(task), 0);
 		if (++s->inside > s->most_inside)
 			s->most_inside = s->inside;
 		do {

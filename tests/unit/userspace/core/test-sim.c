@@ -262,7 +262,7 @@ static void run_updates(struct far_task *task, void *arg)
 	uint64_t *seen = far_buf(task, 8), found;
 
 	while (load_goes_on(load, task)) {
-		far_op_begin(task);
+		assert_int_equal(far_op_begin(task), 0);
 		do {
 			far_read(task, far_addr(0, 64), seen, 8);
 			assert_int_equal(far_sync(task), 0);

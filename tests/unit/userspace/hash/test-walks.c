@@ -220,11 +220,11 @@ static void batches(void **state)
 	/* a length that nobody asks for */
 	assert_int_equal(far_hash_get(task, hash, &key[4], 8, &value[4], 8, NULL), 0);
 	/* items that were not begun have a status, too */
-	atomic_store(&far_task_client(task)->stale, true);
+	atomic_store(&far_task_client(task)->head.cut, true);
 	for (i = 0; i < ITEMS; i++)
 		item[i].status = 1;
 	assert_int_equal(far_hash_mget(task, hash, item, ITEMS), -ESTALE);
-	atomic_store(&far_task_client(task)->stale, false);
+	atomic_store(&far_task_client(task)->head.cut, false);
 	for (i = 0; i < ITEMS; i++)
 		assert_int_equal(item[i].status, -ESTALE);
 	/* the same key twice: the later one is last */
