@@ -13,6 +13,7 @@
 #include "swap-dev.h"
 
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
+#define UDEV_CONTROL	"/run/udev/control"	/* there while udev runs */
 #define WAIT_MS		5000
 #define NAME_LEN	32
 #define SWAPS_LINE_MAX	512	/* of /proc/swaps */
@@ -219,6 +220,18 @@ int swap_dev_mkswap(unsigned int id, const char *label, const char *uuid)
 	device_path(id, path);
 	r = device_wait(path);
 	return r ? r : program_run(mkswap);
+}
+
+int swap_dev_tell_udev(unsigned int id)
+{
+	char path[64];
+	const char *const trigger[] = { "udevadm", "trigger", "--settle",
+					"--action=change", path, NULL };
+
+	if (access(UDEV_CONTROL, F_OK))
+		return 0;
+	snprintf(path, sizeof(path), "/sys/block/odrp%u", id);
+	return program_run(trigger);
 }
 
 int swap_dev_on(unsigned int id, int priority)

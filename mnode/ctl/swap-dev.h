@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The devices of odrp.ko on this machine, one step per function.  All return
- * 0 or -errno and print nothing, but for what modprobe and mkswap say.
+ * 0 or -errno and print nothing, but for what modprobe, mkswap and udevadm say.
  */
 #ifndef CTL_SWAP_DEV_H
 #define CTL_SWAP_DEV_H
@@ -34,6 +34,12 @@ int swap_dev_is_on(unsigned int id);
 long swap_dev_used(unsigned int id);
 /* label, uuid: "": none, and one that is new. */
 int swap_dev_mkswap(unsigned int id, const char *label, const char *uuid);
+/*
+ * Has udev look at the device and waits until it has: after that the links by label and
+ * UUID are there.  udev itself sees what mkswap wrote only if it watched the device by
+ * then, which it begins some time after the device was added.  0 also without udev.
+ */
+int swap_dev_tell_udev(unsigned int id);
 /* priority: -1: the kernel's choice. */
 int swap_dev_on(unsigned int id, int priority);
 /* 0 also if it was not on.  If somebody else is turning it off, waits for the

@@ -67,6 +67,10 @@ static int swap_on(unsigned int id, const struct swap_conf *conf)
 			    conf->value[SWAP_UUID]);
 	if (r)
 		return complain_of(id, "mkswap failed", -r);
+	/* It swaps without its names, too. */
+	r = swap_dev_tell_udev(id);
+	if (r)
+		complain_of(id, "udevadm failed", -r);
 	if (!swap_conf_activates(conf))
 		return EXIT_OK;
 	r = swap_dev_on(id, swap_conf_number(conf, SWAP_PRIORITY, -1));

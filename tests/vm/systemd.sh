@@ -169,13 +169,28 @@ has_names() {
 	[ "$(readlink -f /dev/disk/by-label/far)" = /dev/odrp0 ] &&
 		[ "$(readlink -f /dev/disk/by-uuid/$uuid)" = /dev/odrp0 ]
 }
+# All units of the device follow when one of them swaps it off: with what is begun at
+# once they would be in each other's way.
+units_are_off() {
+	local u
+	[ -z "$(systemctl list-jobs --no-legend '*.swap')" ] || return
+	for u in dev-odrp0.swap "$by_label" "$by_uuid"; do
+		case $(systemctl is-active "$u") in
+		inactive | failed) ;;
+		*) return 1 ;;
+		esac
+	done
+}
 within 60 is_reached || fail "remote-fs.target is not reached"
+has_names || fail "names when the unit has started: $(ls -l /dev/disk/*)"
 within 60 is_on || fail "the line of fstab did not swap it on"
 has_names || fail "names: $(ls -l /dev/disk/*)"
 grep -q '^/dev/odrp0 .*[[:blank:]]7$' /proc/swaps || fail "not with fstab's priority"
 systemctl is-active "$by_label" >/dev/null || fail "$by_label is not active"
 systemctl stop "$by_label" || fail "$by_label does not stop"
 is_off || fail "on after a stop of $by_label"
+within 60 units_are_off || fail "units: $(systemctl --no-pager list-units -a '*.swap')"
+systemctl reset-failed "$by_uuid"
 systemctl start "$by_uuid" || fail "$by_uuid does not start"
 is_on || fail "$by_uuid did not swap it on"
 GUEST
