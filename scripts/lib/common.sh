@@ -14,7 +14,7 @@ info() {
 
 # last_line LOG: what is not empty, in few words.
 last_line() {
-	tail -n 5 "$1" | grep . | tail -n 1 | tr -s ' \t\r' ' ' |
+	tail -n 5 "$1" | grep -a . | tail -n 1 | tr -s ' \t\r' ' ' |
 		sed "s|$ODRP_CACHE/||g" | cut -c 1-70
 }
 
