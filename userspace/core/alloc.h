@@ -4,7 +4,7 @@
  *
  * A process owns chunks, and threads have magazines of blocks of each size class, so
  * that most calls cost no verb. Now and then one claims a chunk or cuts a page, and
- * then it calls far_sync(): nothing may be appended to the task when it is called.
+ * waits for that; what the caller has appended stays as it is (far_inner_begin()).
  *
  * Sizes are in bytes, at least 1, and are remembered by the caller: freeing wants the
  * same size. Blocks of a multiple of 64 bytes, and of more than 256, begin at a multiple of

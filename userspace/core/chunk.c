@@ -420,18 +420,18 @@ static int page_leave(struct far_task *task, struct far_client *client, unsigned
 		      const struct far_page *page)
 {
 	uint64_t map = far_addr(node, far_map_off(&client->sb[node], page->idx));
+	struct far_ops inner;
 	unsigned words;
 
 	if (page->state != FAR_PAGE_SLAB)
 		return 0;
 	words = (far_class_blocks(page->class) + 63) / 64;
-	far_service_begin(task);
+	far_verbs_begin(task, &inner);
 	for (unsigned w = 0; w < words; w++) {
 		if (page->free[w])
 			far_faa(task, map + w * 8, page->free[w], NULL);
 	}
-	far_service_end(task);
-	return far_sync(task);
+	return far_verbs_end(task, &inner);
 }
 
 /* A chunk that is not empty: nobody's, and everything that is free is in its maps. */

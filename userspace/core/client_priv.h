@@ -12,6 +12,7 @@
 #include "client.h"
 #include "heap.h"
 #include "limbo.h"
+#include "op.h"
 
 #define FAR_ROUND_NS	UINT64_C(1000000)	/* between two rounds of the service */
 #define FAR_NR_ROUNDS	1024u			/* whose tags are remembered */
@@ -127,6 +128,12 @@ static inline void far_heap_unlock(struct far_client *client)
 	far_gate_unlock(&client->heap_lock);
 }
 
+/*
+ * What is appended between the two is service, and of a list of its own
+ * (far_inner_begin()); the second one posts it and waits. As far_sync().
+ */
+void far_verbs_begin(struct far_task *task, struct far_ops *inner);
+int far_verbs_end(struct far_task *task, struct far_ops *inner);
 /* Reads len bytes into memory of far_buf(), in pieces, and waits. */
 int far_fetch(struct far_task *task, uint64_t addr, void *buf, size_t len);
 /* Writes, and waits. */

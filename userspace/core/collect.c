@@ -67,25 +67,32 @@ static void foreign_merge(struct far_client *client)
 	client->nr_foreign = to + 1;
 }
 
+/* Sets the bits of nr words. */
+static int foreign_set(struct far_task *task, const struct far_foreign *item, size_t nr)
+{
+	struct far_ops inner;
+
+	far_verbs_begin(task, &inner);
+	for (size_t i = 0; i < nr; i++)
+		far_faa(task, item[i].word, item[i].bit, NULL);
+	return far_verbs_end(task, &inner);
+}
+
 /* Sets all bits. When a verb fails, nobody knows which are set: the owners sweep. */
 static int foreign_flush(struct far_task *task, struct far_client *client)
 {
+	size_t at, nr;
 	int err = 0;
 
 	if (!client->nr_foreign)
 		return 0;
 	foreign_merge(client);
-	for (size_t i = 0; i < client->nr_foreign && !err; i++) {
-		const struct far_foreign *item = &client->foreign[i];
-
-		far_service_begin(task);
-		far_faa(task, item->word, item->bit, NULL);
-		far_service_end(task);
-		if (i % FOREIGN_BATCH == FOREIGN_BATCH - 1)
-			err = far_sync(task);
+	for (at = 0; at < client->nr_foreign && !err; at += nr) {
+		nr = client->nr_foreign - at;
+		if (nr > FOREIGN_BATCH)
+			nr = FOREIGN_BATCH;
+		err = foreign_set(task, &client->foreign[at], nr);
 	}
-	if (!err)
-		err = far_sync(task);
 	if (err)
 		atomic_store(&client->lost, true);
 	client->nr_foreign = 0;
@@ -189,17 +196,17 @@ static int maps_take(struct far_task *task, uint64_t addr, uint64_t *maps, unsig
 {
 	size_t mark = far_buf_mark(task);
 	uint64_t *found = far_buf(task, nr * sizeof(*found));
+	struct far_ops inner;
 	int err = -ENOMEM;
 
 	if (!found)
 		goto release;
-	far_service_begin(task);
+	far_verbs_begin(task, &inner);
 	for (unsigned i = 0; i < nr; i++) {
 		if (maps[i])
 			far_cas(task, addr + i * 8, maps[i], 0, &found[i]);
 	}
-	far_service_end(task);
-	err = far_sync(task);
+	err = far_verbs_end(task, &inner);
 	for (unsigned i = 0; i < nr && !err; i++) {
 		if (!maps[i] || found[i] == maps[i])
 			continue;

@@ -12,17 +12,33 @@
 #include "task.h"
 #include "thread.h"
 
+static void ops_fail(struct far_task *task, struct far_ops *ops, int err,
+		     const char *fmt, va_list ap)
+{
+	if (ops->error)
+		return;
+	ops->error = err;
+	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+}
+
 int far_task_fail(struct far_task *task, int err, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (task->error)
-		return err;
-	task->error = err;
 	va_start(ap, fmt);
-	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+	ops_fail(task, task->ops, err, fmt, ap);
 	va_end(ap);
 	return err;
+}
+
+__attribute__((format(printf, 4, 5)))
+static void fail(struct far_task *task, struct far_ops *ops, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	ops_fail(task, ops, err, fmt, ap);
+	va_end(ap);
 }
 
 const char *far_strerror_last(const struct far_task *task)
@@ -74,7 +90,18 @@ int far_error_post(struct far_task *task, unsigned node, int err)
 			     strerrordesc_np(-err));
 }
 
-int far_error_complete(struct far_task *task, const struct far_wc *wc)
+void far_error_poll(struct far_task *task, struct far_ops *ops, int err)
+{
+	if (err == -ESTALE)
+		fail(task, ops, err, "this client was fenced, or is the parent's: open a "
+		     "new one");
+	else
+		fail(task, ops, -EIO, "queue set of thread %u: error %d on poll",
+		     task->thread->index, err);
+}
+
+void far_error_complete(struct far_task *task, struct far_ops *ops,
+			const struct far_wc *wc)
 {
 	static const char *const name[FAR_NIC_NR_OPS] = {
 		"READ", "WRITE", "WRITE_IMM", "CAS", "FAA", "SEND", "RECV",
@@ -85,11 +112,9 @@ int far_error_complete(struct far_task *task, const struct far_wc *wc)
 
 	if (qset->nic->ops->explain)
 		qset->nic->ops->explain(qset, wc, more, sizeof(more));
-	return far_task_fail(task, error_public(wc->status),
-			     "%s: queue pair of thread %u to node %u: %s failed: %s, "
-			     "syndrome 0x%x%s%s",
-			     nic_name(task), task->thread->index, wc->peer,
-			     wc->op < FAR_NIC_NR_OPS ? name[wc->op] : "operation",
-			     strerrordesc_np(-wc->status), wc->syndrome, *more ? ": " : "",
-			     more);
+	fail(task, ops, error_public(wc->status),
+	     "%s: queue pair of thread %u to node %u: %s failed: %s, syndrome 0x%x%s%s",
+	     nic_name(task), task->thread->index, wc->peer,
+	     wc->op < FAR_NIC_NR_OPS ? name[wc->op] : "operation",
+	     strerrordesc_np(-wc->status), wc->syndrome, *more ? ": " : "", more);
 }

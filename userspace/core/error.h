@@ -7,14 +7,19 @@
 
 #include "../nic/nic.h"
 
+struct far_ops;
 struct far_task;
 
 /*
- * Each makes its error the task's own unless it has one already, and returns the
- * errno that it became: of a connection that broke, -EIO, -EHOSTDOWN or -ETIMEDOUT.
+ * Each makes its error that of the top of the task's stack, or of ops, unless that has
+ * one already; the first two return the errno that it became: of a connection that
+ * broke, -EIO, -EHOSTDOWN or -ETIMEDOUT.
  */
 int far_error_connect(struct far_task *task, unsigned node, int err);
 int far_error_post(struct far_task *task, unsigned node, int err);
-int far_error_complete(struct far_task *task, const struct far_wc *wc);
+void far_error_complete(struct far_task *task, struct far_ops *ops,
+			const struct far_wc *wc);
+/* poll() itself has answered err. */
+void far_error_poll(struct far_task *task, struct far_ops *ops, int err);
 
 #endif

@@ -336,6 +336,7 @@ int far_lock_take(struct far_task *task, struct far_lock *lock)
 {
 	size_t mark = far_buf_mark(task);
 	struct scratch *scratch = far_buf(task, sizeof(*scratch));
+	struct far_ops inner;
 	int err;
 
 	if (!scratch)
@@ -345,7 +346,9 @@ int far_lock_take(struct far_task *task, struct far_lock *lock)
 	lock->row = 0;
 	lock->redo = NULL;
 	far_lock_enter(locks_of(task), lock);
+	far_inner_begin(task, &inner);
 	err = lock->handed ? 0 : lock_acquire(lock, scratch);
+	far_inner_end(task, &inner);
 	far_buf_release(task, mark);
 	if (err) {
 		far_lock_leave(locks_of(task), lock);

@@ -129,8 +129,8 @@ struct far_lock {
 };
 
 /*
- * Waits for the lock, and takes it. Inside of an epoch, with nothing appended. 0, and the
- * image is what far memory has. Else this task does not hold it: errors of far_sync();
+ * Waits for the lock, and takes it. Inside of an epoch. 0, and the image is what far
+ * memory has. Else this task does not hold it: errors of far_sync();
  * -EBADMSG: the contents do not match, and nobody is on the way to change that; those of
  * ops. After an unknown fate that could not be cleared up in some connections
  * the lock may stay taken until this client wants it again, or ends.

@@ -13,6 +13,32 @@
 
 #define LIST_MIN	8u
 
+/* Empty lists, one per node: some that were used before, or new ones. */
+static struct far_lists *lists_get(struct far_task *task)
+{
+	unsigned nr_nodes = task->thread->far->nr_nodes;
+	struct far_lists *lists = task->lists;
+	size_t len = sizeof(*lists) + nr_nodes * sizeof(lists->list[0]);
+
+	if (lists) {
+		task->lists = lists->next;
+		return lists;
+	}
+	lists = calloc(1, len + nr_nodes);
+	if (lists)
+		lists->touched = (uint8_t *)lists + len;
+	return lists;
+}
+
+static void lists_put(struct far_task *task, struct far_ops *ops)
+{
+	if (!ops->lists)
+		return;
+	ops->lists->next = task->lists;
+	task->lists = ops->lists;
+	ops->lists = NULL;
+}
+
 /* Room for one more; the data of inline WRITEs moves along. */
 static int list_grow(struct far_list *list)
 {
@@ -72,14 +98,18 @@ static int op_check(struct far_task *task, uint64_t addr, enum far_nic_op op,
 /* The list of the node, with room for one more; NULL without memory. */
 static struct far_list *op_list(struct far_task *task, unsigned node)
 {
-	struct far_list *list = &task->list[node];
+	struct far_ops *ops = task->ops;
+	struct far_list *list;
 
-	if (list->nr == list->room && list_grow(list)) {
-		far_task_fail(task, -ENOMEM, "no memory for operation %u", list->nr);
+	if (!ops->lists)
+		ops->lists = lists_get(task);
+	list = ops->lists ? &ops->lists->list[node] : NULL;
+	if (!list || (list->nr == list->room && list_grow(list))) {
+		far_task_fail(task, -ENOMEM, "no memory for an operation");
 		return NULL;
 	}
 	if (list->nr == 0)
-		task->touched[task->nr_touched++] = node;
+		ops->lists->touched[ops->nr_touched++] = node;
 	return list;
 }
 
@@ -115,9 +145,9 @@ static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_n
 		.lkey = lkey,
 		.op = op,
 		.flags = (inlined ? FAR_WR_INLINE : 0) |
-			 (task->fenced ? FAR_WR_FENCE : 0),
+			 (task->ops->fenced ? FAR_WR_FENCE : 0),
 	};
-	task->fenced = 0;
+	task->ops->fenced = 0;
 	return wr;
 }
 
@@ -155,7 +185,7 @@ void far_faa(struct far_task *task, uint64_t addr, uint64_t add, uint64_t *local
 
 void far_fence(struct far_task *task)
 {
-	task->fenced = 1;
+	task->ops->fenced = 1;
 }
 
 void far_service_begin(struct far_task *task)
@@ -170,20 +200,78 @@ void far_service_end(struct far_task *task)
 
 void far_op_drop(struct far_task *task)
 {
+	struct far_ops *ops = task->ops;
 	unsigned i;
 
-	for (i = 0; i < task->nr_touched; i++)
-		task->list[task->touched[i]].nr = 0;
-	task->nr_touched = 0;
-	task->fenced = 0;
+	for (i = 0; i < ops->nr_touched; i++)
+		ops->lists->list[ops->lists->touched[i]].nr = 0;
+	ops->nr_touched = 0;
+	ops->fenced = 0;
+}
+
+struct far_ops *far_op_at(struct far_task *task, unsigned depth)
+{
+	struct far_ops *ops = task->ops;
+
+	while (ops->below && ops->depth != depth)
+		ops = ops->below;
+	return ops;
+}
+
+void far_inner_begin(struct far_task *task, struct far_ops *inner)
+{
+	struct far_ops *outer = task->ops;
+
+	*inner = (struct far_ops) { .below = outer, .depth = outer->depth };
+	if (!outer->nr_touched && !outer->outstanding && !outer->error &&
+	    !outer->fenced)
+		return;
+	inner->depth++;
+	task->ops = inner;
+}
+
+/* Appends to the top of the stack what is left in lists that were above it. */
+static void inner_append(struct far_task *task, const struct far_ops *inner)
+{
+	unsigned i, k;
+
+	for (i = 0; i < inner->nr_touched; i++) {
+		unsigned node = inner->lists->touched[i];
+		struct far_list *from = &inner->lists->list[node], *to;
+
+		for (k = 0; k < from->nr && (to = op_list(task, node)); k++) {
+			memcpy(to->data[to->nr], from->data[k], sizeof(to->data[0]));
+			to->wr[to->nr++] = from->wr[k];
+		}
+		from->nr = 0;
+	}
+}
+
+void far_inner_end(struct far_task *task, struct far_ops *inner)
+{
+	if (task->ops != inner)
+		return;
+	far_op_wait(task);
+	task->ops = inner->below;
+	inner_append(task, inner);
+	task->ops->fenced |= inner->fenced;
+	if (!task->ops->error)
+		task->ops->error = inner->error;
+	lists_put(task, inner);
 }
 
 void far_op_fini(struct far_task *task)
 {
+	struct far_lists *lists;
 	unsigned i;
 
-	for (i = 0; i < task->thread->far->nr_nodes; i++) {
-		free(task->list[i].wr);
-		free(task->list[i].data);
+	lists_put(task, &task->first);
+	while ((lists = task->lists)) {
+		task->lists = lists->next;
+		for (i = 0; i < task->thread->far->nr_nodes; i++) {
+			free(lists->list[i].wr);
+			free(lists->list[i].data);
+		}
+		free(lists);
 	}
 }

@@ -160,9 +160,10 @@ static void op_count(struct far_thread *thread, const struct far_wr *wr)
 static int list_ring(struct far_task *task, unsigned node, unsigned at, unsigned nr)
 {
 	struct far_thread *thread = task->thread;
-	struct far_list *list = &task->list[node];
+	struct far_list *list = &task->ops->lists->list[node];
 	struct far_wr *wr = &list->wr[at];
 	uint64_t id = task->index | (uint64_t)nr << FAR_ID_LEN_SHIFT |
+		      (uint64_t)task->ops->depth << FAR_ID_DEPTH_SHIFT |
 		      (uint64_t)thread->generation << FAR_ID_GENERATION_SHIFT;
 	unsigned i;
 	int err;
@@ -179,7 +180,7 @@ static int list_ring(struct far_task *task, unsigned node, unsigned at, unsigned
 		wr[nr - 1].flags &= ~FAR_WR_SIGNALED;
 		return err;
 	}
-	task->outstanding += nr;
+	task->ops->outstanding += nr;
 	for (i = 0; i < nr; i++)
 		op_count(thread, &wr[i]);
 	if (!(wr[0].id & FAR_ID_SERVICE))
@@ -196,10 +197,10 @@ static int list_piece(struct far_task *task, unsigned node, unsigned at)
 	struct far_thread *thread = task->thread;
 	int nr, err;
 
-	nr = grant_wait(task, node, task->list[node].nr - at);
+	nr = grant_wait(task, node, task->ops->lists->list[node].nr - at);
 	if (nr < 0)
 		return far_error_connect(task, node, nr);
-	err = task->error;		/* of what came back while it waited */
+	err = task->ops->error;		/* of what came back while it waited */
 	if (!err)
 		err = list_ring(task, node, at, nr);
 	if (!err)
@@ -216,7 +217,7 @@ static int list_post(struct far_task *task, unsigned node)
 {
 	unsigned at = 0, tries = 0;
 
-	while (at < task->list[node].nr) {
+	while (at < task->ops->lists->list[node].nr) {
 		int nr = list_piece(task, node, at);
 
 		if (nr < 0)
@@ -244,6 +245,7 @@ static int stale_fail(struct far_task *task)
 /* Another thread's task is left as it is. */
 int far_post(struct far_task *task)
 {
+	struct far_ops *ops = task->ops;
 	unsigned i;
 
 	if (task->thread->self != far_self())
@@ -251,37 +253,43 @@ int far_post(struct far_task *task)
 	if (far_client_stale(task->thread->far->client) ||
 	    far_is_parents(task->thread->far))
 		stale_fail(task);
-	for (i = 0; i < task->nr_touched && !task->error; i++)
-		list_post(task, task->touched[i]);
+	for (i = 0; i < ops->nr_touched && !ops->error; i++)
+		list_post(task, ops->lists->touched[i]);
 	far_op_drop(task);
-	return task->error;
+	return ops->error;
+}
+
+void far_op_wait(struct far_task *task)
+{
+	struct far_ops *ops = task->ops;
+
+	if (!ops->outstanding)
+		return;
+	if (!task->service && !task->thread->service)
+		far_counts_add(&task->thread->counts, FAR_COUNT_ROUND_TRIPS, 1);
+	ops->syncing = 1;
+	far_sched_sleep(task);
 }
 
 int far_sync(struct far_task *task)
 {
-	struct far_thread *thread = task->thread;
 	int err;
 
 	if (far_post(task) == -EPERM)
 		return -EPERM;
-	if (task->outstanding) {
-		if (!task->service && !thread->service)
-			far_counts_add(&thread->counts, FAR_COUNT_ROUND_TRIPS, 1);
-		task->syncing = 1;
-		far_sched_sleep(task);
-	}
-	err = task->error;
-	task->error = 0;
+	far_op_wait(task);
+	err = task->ops->error;
+	task->ops->error = 0;
 	return err;
 }
 
 /* `nr` operations of the task have come back. */
-static void task_return(struct far_task *task, unsigned nr)
+static void ops_return(struct far_task *task, struct far_ops *ops, unsigned nr)
 {
-	task->outstanding -= nr;
-	if (task->outstanding || !task->syncing)
+	ops->outstanding -= nr;
+	if (ops->outstanding || !ops->syncing)
 		return;
-	task->syncing = 0;
+	ops->syncing = 0;
 	far_sched_wake(task);
 }
 
@@ -290,12 +298,14 @@ static void op_complete(struct far_thread *thread, const struct far_wc *wc)
 	unsigned nr = wc->id >> FAR_ID_LEN_SHIFT & 0xffff;
 	struct far_task *task = &thread->task[wc->id & 0xffff];
 	uint64_t generation = wc->id >> FAR_ID_GENERATION_SHIFT;
+	struct far_ops *ops;
 
 	if (generation != (thread->generation & 0xffffff))
 		return;
+	ops = far_op_at(task, wc->id >> FAR_ID_DEPTH_SHIFT & FAR_ID_DEPTH_MASK);
 	if (wc->status) {
 		thread->link[wc->peer].connected = 0;
-		far_error_complete(task, wc);
+		far_error_complete(task, ops, wc);
 	}
 	if (!(wc->id & FAR_ID_LAST))
 		return;
@@ -303,7 +313,7 @@ static void op_complete(struct far_thread *thread, const struct far_wc *wc)
 	thread->outstanding -= nr;
 	if (thread_throttles(thread))
 		far_credit_give(&thread->credit, nr);
-	task_return(task, nr);
+	ops_return(task, ops, nr);
 }
 
 /* The queue set itself has failed: what was outstanding has an unknown fate. */
@@ -321,15 +331,14 @@ static void thread_break(struct far_thread *thread, int err)
 	thread->outstanding = 0;
 	for (i = 0; i < thread->nr_tasks; i++) {
 		struct far_task *task = &thread->task[i];
+		struct far_ops *ops;
 
-		if (!task->outstanding)
-			continue;
-		if (err == -ESTALE)
-			stale_fail(task);
-		else
-			far_task_fail(task, -EIO, "queue set of thread %u: error %d on "
-				      "poll", thread->index, err);
-		task_return(task, task->outstanding);
+		for (ops = task->ops; ops; ops = ops->below) {
+			if (!ops->outstanding)
+				continue;
+			far_error_poll(task, ops, err);
+			ops_return(task, ops, ops->outstanding);
+		}
 	}
 }
 

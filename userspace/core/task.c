@@ -130,6 +130,7 @@ int far_op_begin(struct far_task *task)
 		return err;
 	if (task->op_depth++)
 		return 0;
+	far_inner_begin(task, &task->inner);
 	task->op_retries = 0;
 	task->attempt = 0;
 	if (!thread->held.first && far_backoff_enter(&thread->backoff))
@@ -153,6 +154,7 @@ void far_op_end(struct far_task *task)
 
 	if (--task->op_depth)
 		return;
+	far_inner_end(task, &task->inner);
 	if (bin >= FAR_STATS_RETRIES)
 		bin = FAR_STATS_RETRIES - 1;
 	far_counts_add(&thread->counts, FAR_COUNT_OPS, 1);

@@ -12,6 +12,7 @@
 #include <far/far.h>
 
 #include "../base/rng.h"
+#include "op.h"
 
 /*
  * Puts the task to sleep until somebody calls far_task_resume(); returns at once if
@@ -46,6 +47,17 @@ void far_backoff(struct far_task *task);
 
 /* The same without the delay: it will wait in another way. */
 void far_backoff_count(struct far_task *task);
+
+/*
+ * What is appended, posted and waited for between the two is of a list of its own: it
+ * neither posts what its caller has appended, nor takes the errors of what that has
+ * posted. A function that calls far_sync() for a purpose of its own uses them, unless it
+ * says that it posts what was appended before. far_op_begin() and far_op_end() do the
+ * same around a whole operation. What is left appended at the end is appended to the
+ * caller's list. They nest; *inner is the caller's memory, and need not be set before.
+ */
+void far_inner_begin(struct far_task *task, struct far_ops *inner);
+void far_inner_end(struct far_task *task, struct far_ops *inner);
 
 /* Operations appended between the two are libfar's own: far_stats.service counts them. */
 void far_service_begin(struct far_task *task);

@@ -76,18 +76,14 @@ static struct far_context *task_main(void *arg)
 	return next ? &next->fiber->context : &thread->root;
 }
 
-/* The tasks' own memory: lists and touched nodes, in one piece each for all. */
 static int tasks_alloc(struct far_thread *thread, unsigned nr_tasks)
 {
 	unsigned nr_nodes = thread->far->nr_nodes;
 
 	thread->task = calloc(nr_tasks, sizeof(*thread->task));
 	thread->timer = calloc(nr_tasks, sizeof(struct far_task *));
-	thread->list = calloc((size_t)nr_tasks * nr_nodes, sizeof(*thread->list));
-	thread->touched = calloc(nr_tasks, nr_nodes);
 	thread->link = calloc(nr_nodes, sizeof(*thread->link));
-	if (!thread->task || !thread->timer || !thread->list || !thread->touched ||
-	    !thread->link)
+	if (!thread->task || !thread->timer || !thread->link)
 		return -ENOMEM;
 	return 0;
 }
@@ -95,8 +91,6 @@ static int tasks_alloc(struct far_thread *thread, unsigned nr_tasks)
 static void tasks_free(struct far_thread *thread)
 {
 	free(thread->link);
-	free(thread->touched);
-	free(thread->list);
 	free(thread->timer);
 	free(thread->task);
 }
@@ -104,13 +98,11 @@ static void tasks_free(struct far_thread *thread)
 static void task_init(struct far_thread *thread, unsigned index)
 {
 	struct far_task *task = &thread->task[index];
-	unsigned nr_nodes = thread->far->nr_nodes;
 	char *atomics = thread->nowhere;
 
 	task->thread = thread;
 	task->index = index;
-	task->list = &thread->list[(size_t)index * nr_nodes];
-	task->touched = &thread->touched[(size_t)index * nr_nodes];
+	task->ops = &task->first;
 	task->cas_found = (uint64_t *)(atomics + (1 + index) * ATOMIC_BYTES);
 	far_arena_init(&task->arena, &thread->bufs, index);
 }

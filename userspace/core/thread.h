@@ -59,13 +59,10 @@ struct far_task {
 	uint64_t wake_at;		/* in the timers */
 
 	/* operations: op.c */
-	struct far_list *list;		/* appended, per node */
-	uint8_t *touched;		/* nodes in order of first use since far_post() */
-	unsigned nr_touched;
-	unsigned outstanding;
-	int syncing;			/* sleeps until outstanding is 0 */
-	int error;			/* the first since far_sync() returned */
-	int fenced;			/* the next operation has FAR_WR_FENCE */
+	struct far_ops *ops;		/* the top of a stack */
+	struct far_ops first;		/* its bottom */
+	struct far_ops inner;		/* of the operation of a structure under way */
+	struct far_lists *lists;	/* that no far_ops has */
 	int service;			/* depth of far_service_begin() */
 	unsigned want, want_node;	/* while it waits for credits: how many, for whom */
 	int granted;			/* and what it got: how many, or an error */
@@ -113,8 +110,6 @@ struct far_thread {
 	_Atomic unsigned posting;	/* calls of far_task_resume() under way */
 
 	struct far_task *task;		/* nr_tasks */
-	struct far_list *list;		/* of all tasks, a row of nr_nodes each */
-	uint8_t *touched;		/* likewise */
 	unsigned nr_tasks, nr_live;
 	void (*run)(struct far_task *task, void *arg);
 	void *arg;

@@ -10,24 +10,42 @@
 
 #define PIECE	4096u
 
+void far_verbs_begin(struct far_task *task, struct far_ops *inner)
+{
+	far_inner_begin(task, inner);
+	far_service_begin(task);
+}
+
+int far_verbs_end(struct far_task *task, struct far_ops *inner)
+{
+	int err;
+
+	far_service_end(task);
+	err = far_sync(task);
+	far_inner_end(task, inner);
+	return err;
+}
+
 int far_fetch(struct far_task *task, uint64_t addr, void *buf, size_t len)
 {
-	far_service_begin(task);
+	struct far_ops inner;
+
+	far_verbs_begin(task, &inner);
 	for (size_t at = 0; at < len; at += PIECE) {
 		size_t piece = len - at < PIECE ? len - at : PIECE;
 
 		far_read(task, addr + at, (char *)buf + at, piece);
 	}
-	far_service_end(task);
-	return far_sync(task);
+	return far_verbs_end(task, &inner);
 }
 
 int far_store(struct far_task *task, uint64_t addr, const void *buf, size_t len)
 {
-	far_service_begin(task);
+	struct far_ops inner;
+
+	far_verbs_begin(task, &inner);
 	far_write(task, addr, buf, len);
-	far_service_end(task);
-	return far_sync(task);
+	return far_verbs_end(task, &inner);
 }
 
 int far_swap(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t swap,
@@ -35,14 +53,14 @@ int far_swap(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t sw
 {
 	size_t mark = far_buf_mark(task);
 	uint64_t *found = far_buf(task, sizeof(*found));
+	struct far_ops inner;
 	int err = -ENOMEM;
 
 	if (!found)
 		goto release;
-	far_service_begin(task);
+	far_verbs_begin(task, &inner);
 	far_cas(task, addr, compare, swap, found);
-	far_service_end(task);
-	err = far_sync(task);
+	err = far_verbs_end(task, &inner);
 	if (!err)
 		*ret_found = *found;
 release:
@@ -52,10 +70,11 @@ release:
 
 int far_add(struct far_task *task, uint64_t addr, uint64_t add)
 {
-	far_service_begin(task);
+	struct far_ops inner;
+
+	far_verbs_begin(task, &inner);
 	far_faa(task, addr, add, NULL);
-	far_service_end(task);
-	return far_sync(task);
+	return far_verbs_end(task, &inner);
 }
 
 void far_gate_lock(struct far_task *task, atomic_bool *gate, uint64_t ns)

@@ -38,8 +38,9 @@ void far_fault_always(struct far_nic *nic, unsigned always);
 
 /*
  * The n-th operation fails with status (-ETIMEDOUT, ...), and with it all that is
- * posted behind it: a broken queue pair. Of those the first few, as chance will have
- * it, are executed all the same; of the WRITE after them each word is or is not.
+ * posted behind it: a broken queue pair; their local memory is undefined. Of those the
+ * first few, as chance will have it, are executed all the same; of the WRITE after them
+ * each word is or is not.
  */
 void far_fault_fail_at(struct far_nic *nic, uint64_t n, int status);
 /* The n-th operation's completion, and so those behind it, come `polls` polls late. */

@@ -248,6 +248,7 @@ static unsigned queue_take(struct fault_qset *mine, unsigned idx, struct far_wc 
 
 		if (!wqe->status && !(wqe->wr.flags & FAR_WR_SIGNALED))
 			continue;
+		far_wr_lose(&wqe->wr, wqe->status, queue->taken);
 		wc_fill(&wc[nr++], wqe, idx);
 		queue->freed = queue->taken;
 	}

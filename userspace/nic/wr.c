@@ -3,6 +3,7 @@
 #include "wr.h"
 
 #include <errno.h>
+#include <string.h>
 
 static int check_one(const struct far_wr *wr, unsigned caps)
 {
@@ -39,6 +40,24 @@ int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps)
 	for (i = 0; i < nr && !err; i++)
 		err = check_one(&wr[i], caps);
 	return err;
+}
+
+void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice)
+{
+	uint64_t word = dice * UINT64_C(0x9e3779b97f4a7c15) | 1;
+	uint32_t at, len;
+
+	/* The local memory itself may be what was wrong. */
+	if (!status || status == -EFAULT || status == -EINVAL)
+		return;
+	if (wr->op == FAR_NIC_CAS && word >> 63)
+		word = wr->arg[0];
+	else if (wr->op != FAR_NIC_READ && wr->op != FAR_NIC_CAS && wr->op != FAR_NIC_FAA)
+		return;
+	for (at = 0; at < wr->len; at += len) {
+		len = wr->len - at < sizeof(word) ? wr->len - at : sizeof(word);
+		memcpy((char *)wr->local + at, &word, len);
+	}
 }
 
 static uint64_t payload(const struct far_wr *wr)

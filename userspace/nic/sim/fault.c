@@ -39,6 +39,8 @@ void sim_odds_draw(struct far_sim *sim)
 		.tear_ns = 1 + far_rng_below(rng, 2 * rtt),
 		.delay_ns = 1 + far_rng_below(rng, 4 * rtt),
 	};
+	if (sim->attr.break_one_in)
+		sim->odds.brk = 1.0 / sim->attr.break_one_in;
 }
 
 void far_sim_describe(const struct far_sim *sim, char *text, size_t len)

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 
+#include "../wr.h"
+
 static int qset_has_cqe(const struct sim_qset *qset)
 {
 	return qset->ready || qset->nr_raw;
@@ -73,6 +75,8 @@ static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max
 
 	while (nr < max && (req = qset->ready)) {
 		qset->ready = req->next;
+		if (!req->local_bad)
+			far_wr_lose(&req->wr, req->status, req->wr.remote ^ req->wr.id);
 		wc[nr++] = (struct far_wc) {
 			.id = req->wr.id,
 			.status = req->status,

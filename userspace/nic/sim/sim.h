@@ -52,6 +52,7 @@ struct far_sim_attr {
 	uint64_t seed;
 	uint64_t max_space;	/* bytes of memory per memory node; reserved, not touched */
 	unsigned adversary;	/* FAR_SIM_* */
+	unsigned break_one_in;	/* operations: FAR_SIM_BREAK; 0: drawn from the seed */
 	double scale;		/* of nothing but epochs of throttling; 1.0 is the paper's */
 	const char *set;	/* NAME=VALUE,... instead of the profile's; NULL: none */
 };

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../../../../userspace/nic/fault.h"
+
 static void test_entered(void **state)
 {
 	struct rig rig;
@@ -263,6 +265,79 @@ static void test_refused(void **state)
 	rig_close(&rig);
 }
 
+/* What an inner list posts and is told is none of its caller's. */
+static void test_inner(void **state)
+{
+	uint64_t *own, *theirs;
+	struct far_ops inner, innermost;
+	struct far_task *task;
+	struct far_nic *nic;
+	struct rig rig;
+	struct far *far;
+
+	(void)state;
+	rig_open(&rig);
+	assert_int_equal(far_fault_new(rig.nic, 1, 0, &nic), 0);
+	rig.nic = nic;
+	far = rig_client(nic, 0);
+	assert_int_equal(far_enter(far, &task), 0);
+	own = far_buf(task, 64);
+	theirs = far_buf(task, 64);
+
+	/* it does not post what its caller has appended, and its error is its own */
+	far_faa(task, far_addr(0, 128), 1, own);
+	far_inner_begin(task, &inner);
+	far_read(task, far_addr(0, 256), theirs, 8);
+	assert_int_equal(far_sync(task), 0);
+	assert_int_equal(*(uint64_t *)rig_at(&rig, 0, 128), 0);
+	far_fault_fail_at(nic, 1, -ETIMEDOUT);
+	far_read(task, far_addr(0, 256), theirs, 8);
+	assert_int_equal(far_sync(task), -ETIMEDOUT);
+	far_inner_end(task, &inner);
+	assert_int_equal(far_sync(task), 0);
+	assert_int_equal(*(uint64_t *)rig_at(&rig, 0, 128), 1);
+
+	/* nor does it take the error of what its caller has posted */
+	far_fault_fail_at(nic, 1, -ETIMEDOUT);
+	far_faa(task, far_addr(1, 128), 1, own);
+	far_post(task);
+	far_inner_begin(task, &inner);
+	far_read(task, far_addr(0, 256), theirs, 8);
+	far_inner_begin(task, &innermost);
+	far_read(task, far_addr(2, 256), theirs, 8);
+	assert_int_equal(far_sync(task), 0);
+	far_inner_end(task, &innermost);
+	assert_int_equal(far_sync(task), 0);
+	far_inner_end(task, &inner);
+	assert_int_equal(far_sync(task), -ETIMEDOUT);
+
+	/* what it leaves appended goes with its caller's, in order */
+	far_write(task, far_addr(1, 256), &(uint64_t) { 1 }, 8);
+	far_inner_begin(task, &inner);
+	far_write(task, far_addr(1, 256), &(uint64_t) { 2 }, 8);
+	far_read(task, far_addr(3, 0), theirs, 8);
+	far_inner_end(task, &inner);
+	assert_int_equal(far_sync(task), -EFAULT);
+	far_write(task, far_addr(1, 256), &(uint64_t) { 1 }, 8);
+	far_inner_begin(task, &inner);
+	far_write(task, far_addr(1, 256), &(uint64_t) { 2 }, 8);
+	far_inner_end(task, &inner);
+	assert_int_equal(far_sync(task), 0);
+	assert_int_equal(*(uint64_t *)rig_at(&rig, 1, 256), 2);
+
+	/* nor do an operation's brackets mix the two */
+	far_faa(task, far_addr(2, 128), 1, own);
+	far_op_begin(task);
+	assert_int_equal(far_sync(task), 0);
+	far_op_end(task);
+	assert_int_equal(*(uint64_t *)rig_at(&rig, 2, 128), 0);
+	assert_int_equal(far_sync(task), 0);
+	assert_int_equal(*(uint64_t *)rig_at(&rig, 2, 128), 1);
+	far_leave(task);
+	far_close(far);
+	rig_close(&rig);
+}
+
 /* Each task adds to its own word and to one that all share. */
 struct adder {
 	unsigned rounds;
@@ -327,6 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_entered),
+		cmocka_unit_test(test_inner),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_copied),
 		cmocka_unit_test(test_counters),

@@ -26,6 +26,7 @@ static void nics_open(struct rig *rig)
 		.seed = rig->conf.seed,
 		.max_space = rig->conf.size,
 		.adversary = rig->conf.adversary,
+		.break_one_in = rig->conf.break_one_in,
 		.scale = 0.01,
 	};
 	const char *all = rig->conf.spec;

@@ -37,6 +37,7 @@ struct rig_conf {
 	uint64_t size;		/* of a node's space; 0: 64 MiB */
 	uint64_t seed;
 	unsigned adversary;	/* of sim */
+	unsigned break_one_in;	/* of sim; 0: drawn from the seed */
 	unsigned without;
 	uint64_t cache;		/* bytes; 0: 64 KiB */
 };
