@@ -260,7 +260,7 @@ static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 		space->chunk = before;
 		r = -EINVAL;
 	}
-	return r ? complain(why, "%s=%.100s: expected 1M, 2M, 4M, 8M, 16M or 32M",
+	return r ? complain(why, "%s=%.100s: expected 64K, 128K, ... 32M",
 			    key->name, text) : 0;
 }
 
@@ -384,7 +384,7 @@ const struct conf_key conf_space_keys[] = {
 	{ "clients", "N", "most clients at a time (256)",
 	  set_u32, SPACE_AT(clients), .min = 1, .max = 4094 },
 	{ "chunk", "SIZE", "what a client claims at once (by size)",
-	  set_chunk, SPACE_AT(chunk), .min = 1 << 20, .max = 32 << 20 },
+	  set_chunk, SPACE_AT(chunk), .min = 64 << 10, .max = 32 << 20 },
 	{ "dead-ms", "MS", "silence after which a client is fenced (1000)",
 	  set_u32, SPACE_AT(dead_ms), .min = 50, .max = 3600 * 1000 },
 	{ "deletable", "yes|no", "whether any client may delete it (no)",

@@ -136,6 +136,32 @@ static int grow_locked(struct far_task *task, struct far_client *client, unsigne
 	return far_grow_span(task, client, node, (size + chunk - 1) / chunk, ret_addr);
 }
 
+/* What others have set free in our chunks, and pages that hold nothing. With grow_lock. */
+static int maps_reclaim(struct far_task *task, struct far_client *client)
+{
+	bool raced;
+	int err = far_collect_maps(task, client, true, &raced);
+
+	return err ? err : far_trim(task, client, FAR_TRIM_EMPTY);
+}
+
+/*
+ * Chunks of clients that have died, before the sweep comes to them: it looks again for
+ * what is lost there. And spans without an owner. -ENOSPC: there are none.
+ */
+static int dead_reclaim(struct far_task *task, struct far_client *client)
+{
+	bool got;
+	int err = far_scavenge(task, client, atomic_load(&client->wanted), true, &got);
+
+	if (err)
+		return err;
+	if (!got)
+		return -ENOSPC;
+	atomic_store(&client->resweep, true);
+	return maps_reclaim(task, client);
+}
+
 /*
  * A block that no magazine has. Of a class: fills the magazine and returns 0 without a
  * block.
@@ -143,8 +169,10 @@ static int grow_locked(struct far_task *task, struct far_client *client, unsigne
 static int alloc_grow(struct far_task *task, struct far_client *client, unsigned node,
 		      uint64_t size, struct far_magazine *magazine, uint64_t *ret_addr)
 {
+	static int (*const reclaim[])(struct far_task *, struct far_client *) = {
+		maps_reclaim, dead_reclaim,
+	};
 	unsigned class = far_class_of(size);
-	bool raced;
 	int err = 0;
 
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
@@ -152,16 +180,14 @@ static int alloc_grow(struct far_task *task, struct far_client *client, unsigned
 	if (magazine && magazine_fill(task, client, magazine, node, class))
 		goto unlock;
 	err = grow_locked(task, client, node, size, ret_addr);
-	if (err != -ENOSPC)
-		goto fill;
-	err = far_collect_maps(task, client, true, &raced);
-	if (!err && magazine && magazine_fill(task, client, magazine, node, class))
-		goto unlock;
-	if (!err)
-		err = far_trim(task, client, FAR_TRIM_EMPTY);
-	if (!err)
-		err = grow_locked(task, client, node, size, ret_addr);
-fill:
+	for (unsigned i = 0; i < 2 && err == -ENOSPC; i++) {
+		err = reclaim[i](task, client);
+		if (!err && magazine &&
+		    magazine_fill(task, client, magazine, node, class))
+			goto unlock;
+		if (!err)
+			err = grow_locked(task, client, node, size, ret_addr);
+	}
 	if (!err && magazine)
 		magazine_fill(task, client, magazine, node, class);
 unlock:

@@ -264,21 +264,6 @@ static int leave_drain(struct far_task *task, struct far_client *client)
 	return err ? err : idle ? 0 : -EAGAIN;
 }
 
-/*
- * What was left says up to which count it was swept. Others may have looked for what is
- * behind while it was still ours: then they are told once more.
- */
-static int leave_publish(struct far_task *task, struct far_client *client)
-{
-	int err = far_round(task, client);
-
-	if (err)
-		return err;
-	if (client->left && !far_is_swept(client))
-		atomic_store(&client->lost, true);
-	return far_lost_publish(task, client);
-}
-
 void far_client_leave(struct far_task *task, struct far_client *client)
 {
 	uint64_t claim = far_claim(client->incarnation, 1), found;
@@ -291,7 +276,7 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 		err = far_trim(task, client, FAR_TRIM_ALL);
 	}
 	if (!err)
-		err = leave_publish(task, client);
+		err = far_left_publish(task, client);
 	if (!err)
 		err = far_round_park(task, client);
 	if (!err)
@@ -303,6 +288,7 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 void far_client_forsake(struct far_client *client)
 {
 	/* It ends by itself, since no thread runs. */
+	atomic_store(&client->closes, true);
 	if (atomic_load(&client->service) != FAR_SERVICE_NONE)
 		far_thread_join(client->service_thread);
 	far_tend_fini(client);

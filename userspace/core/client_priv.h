@@ -77,6 +77,7 @@ struct far_client {
 	struct far_thread *service_thread;
 	struct far_client_thread *service_side;	/* its part in epochs */
 	atomic_bool service_end;		/* its other task may end */
+	atomic_bool closes;			/* no thread will begin any more */
 	atomic_bool service_idle;		/* the last look found nothing to collect */
 
 	/* epochs, see round.c */
@@ -164,6 +165,8 @@ void far_service_join(struct far_task *task, struct far_client *client);
 int far_round_begin(struct far_task *task, struct far_client *client);
 int far_round(struct far_task *task, struct far_client *client);
 int far_round_park(struct far_task *task, struct far_client *client);
+/* Reads what the others say, as a round does, and says nothing. */
+int far_round_look(struct far_task *task, struct far_client *client);
 
 /* tend.c: the arbiter's duty, where this process can do it. */
 void far_tend_init(struct far_client *client);
@@ -226,14 +229,21 @@ int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
 
 /*
  * scavenge.c, with grow_lock: adopts chunks of dead clients, and those without an owner
- * that were not swept since `wanted`.
+ * that were not swept since `wanted`, and, if it looks for room, those of spans, in whose
+ * maps somebody may have set them free. *ret_got: it has adopted something.
  */
-int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted);
+int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted,
+		 bool for_room, bool *ret_got);
 /*
  * sweep.c: when a client has died or lost track of a block since the last sweep,
  * scavenges and collects what nobody can reach. Does nothing else.
  */
 int far_sweep(struct far_task *task, struct far_client *client);
+/*
+ * After chunks were left. They say up to which count they were swept; others may have
+ * looked for what is behind while they were still ours: then they are told once more.
+ */
+int far_left_publish(struct far_task *task, struct far_client *client);
 /* If this client has lost track of a block since the last call: tells all owners. */
 int far_lost_publish(struct far_task *task, struct far_client *client);
 /* Whether it would do nothing. */

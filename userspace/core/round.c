@@ -131,6 +131,16 @@ static uint64_t flushed_now(struct far_client *client)
 	return client->tag[(drained - 1) % FAR_NR_ROUNDS] - 1;
 }
 
+int far_round_look(struct far_task *task, struct far_client *client)
+{
+	struct round_line line;
+	int err = line_read(task, client, &line);
+
+	if (!err)
+		line_note(client, &line);
+	return err;
+}
+
 int far_round_begin(struct far_task *task, struct far_client *client)
 {
 	struct round_line line;

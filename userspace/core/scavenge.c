@@ -12,6 +12,7 @@ struct scavenger {
 	struct far_task *task;
 	struct far_client *client;
 	uint32_t wanted;			/* as in a word's count */
+	bool for_room;
 	const struct far_client_entry *entry;	/* the client table */
 	unsigned max_clients;
 };
@@ -39,11 +40,11 @@ static bool is_for_us(const struct scavenger *s, unsigned node, uint32_t idx,
 		       !atomic_load(&s->client->heap.node[node].chunk[idx]);
 	if (far_who_number(word))
 		return owner_is_dead(s, word);
-	return state == FAR_CHUNK_SPAN ? s->wanted :
+	return state == FAR_CHUNK_SPAN ? s->wanted || s->for_room :
 	       state == FAR_CHUNK_PAGES && far_chunk_count(word) != s->wanted;
 }
 
-static int node_scavenge(const struct scavenger *s, unsigned node)
+static int node_scavenge(const struct scavenger *s, unsigned node, bool *ret_got)
 {
 	uint32_t nr = s->client->sb[node].nr_chunks, len;
 	size_t mark = far_buf_mark(s->task);
@@ -55,16 +56,18 @@ static int node_scavenge(const struct scavenger *s, unsigned node)
 		err = far_fetch(s->task, far_chunk_word_addr(s->client, node, first),
 				words, len * sizeof(*words));
 		for (uint32_t i = 0; i < len && err >= 0; i++) {
-			if (is_for_us(s, node, first + i, words[i]))
-				err = far_adopt(s->task, s->client, node, first + i,
-						words[i]);
+			if (!is_for_us(s, node, first + i, words[i]))
+				continue;
+			err = far_adopt(s->task, s->client, node, first + i, words[i]);
+			*ret_got |= err >= 0;
 		}
 	}
 	far_buf_release(s->task, mark);
 	return err < 0 ? err : 0;
 }
 
-int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted)
+int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted,
+		 bool for_room, bool *ret_got)
 {
 	const struct far_sb *sb = &client->sb[client->arbiter];
 	size_t mark = far_buf_mark(task), len = (sb->max_clients + 1) *
@@ -72,13 +75,14 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
 	struct far_client_entry *entry = far_buf(task, len);
 	const struct scavenger s = {
 		.task = task, .client = client, .wanted = wanted & FAR_CHUNK_COUNT,
-		.entry = entry, .max_clients = sb->max_clients,
+		.for_room = for_room, .entry = entry, .max_clients = sb->max_clients,
 	};
 	int err = entry ? far_fetch(task, far_addr(client->arbiter, sb->client_off),
 				    entry, len) : -ENOMEM;
 
+	*ret_got = false;
 	for (unsigned n = 0; n < client->set.nr_nodes && !err; n++)
-		err = node_scavenge(&s, n);
+		err = node_scavenge(&s, n, ret_got);
 	far_buf_release(task, mark);
 	return err;
 }

@@ -7,17 +7,19 @@
  *	                       ^---------'
  *
  * far_service_start() moves to STARTING and RUNNING. The service moves to ENDED when no
- * thread runs, looks once more, and back to RUNNING when one has begun meanwhile.
+ * thread has run for a while, looks once more, and back to RUNNING when one has begun
+ * meanwhile. What ends leaves all chunks to the others: this client, without a thread,
+ * would keep what others set free in them.
  */
 #include "client_priv.h"
 #include "task.h"
 
-#define IDLE_ROUNDS	64u	/* to wait for limbo and sweep, when no thread runs */
+#define IDLE_ROUNDS	64u	/* for which it goes on when no thread runs */
 #define MAPS_ROUNDS	16u	/* between two looks into the maps of our chunks */
 
 /*
- * Whether nobody needs the service: no thread runs, and there is nothing in limbo and
- * nothing to sweep, or it takes too long.
+ * Whether nobody needs the service: no thread has run for a while; or, when the client
+ * closes, none runs, and there is nothing in limbo and nothing to sweep.
  */
 static bool service_unneeded(struct far_client *client, unsigned *idle)
 {
@@ -26,7 +28,8 @@ static bool service_unneeded(struct far_client *client, unsigned *idle)
 		return false;
 	}
 	return far_client_stale(client) ||
-	       (far_is_drained(client) && far_is_swept(client)) ||
+	       (atomic_load(&client->closes) && far_is_drained(client) &&
+		far_is_swept(client)) ||
 	       ++*idle > IDLE_ROUNDS;
 }
 
@@ -77,6 +80,24 @@ static void look_into_maps(struct far_task *task, struct far_client *client)
 	far_gate_unlock(&client->grow_lock);
 }
 
+/*
+ * No thread runs, and tasks of one that begins enter no epoch before it has joined this
+ * thread: nobody has a block in hand.
+ */
+static void chunks_leave(struct far_task *task, struct far_client *client)
+{
+	int err;
+
+	if (far_client_stale(client))
+		return;
+	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
+	far_magazines_return(task, client);
+	err = far_trim(task, client, FAR_TRIM_ALL);
+	far_gate_unlock(&client->grow_lock);
+	if (!err)
+		far_left_publish(task, client);
+}
+
 /* What fails is tried again in the next round. */
 static void collector_run(struct far_task *task, struct far_client *client)
 {
@@ -95,6 +116,7 @@ static void collector_run(struct far_task *task, struct far_client *client)
 		}
 		far_sleep(task, FAR_ROUND_NS);
 	}
+	chunks_leave(task, client);
 }
 
 static void service_run(struct far_task *task, void *arg)
@@ -130,6 +152,7 @@ int far_service_start(struct far *far, struct far_client *client)
 
 void far_service_join(struct far_task *task, struct far_client *client)
 {
+	atomic_store(&client->closes, true);
 	while (atomic_load(&client->service) == FAR_SERVICE_RUNNING)
 		far_sleep(task, FAR_ROUND_NS);
 	if (atomic_load(&client->service) == FAR_SERVICE_ENDED)

@@ -374,6 +374,18 @@ int far_lost_publish(struct far_task *task, struct far_client *client)
 	return err;
 }
 
+int far_left_publish(struct far_task *task, struct far_client *client)
+{
+	int err = far_round_look(task, client);
+
+	if (err)
+		return err;
+	if (client->left && !far_is_swept(client))
+		atomic_store(&client->lost, true);
+	client->left = false;
+	return far_lost_publish(task, client);
+}
+
 bool far_is_swept(const struct far_client *client)
 {
 	return atomic_load(&client->swept) == atomic_load(&client->wanted) &&
@@ -384,12 +396,12 @@ bool far_is_swept(const struct far_client *client)
 /* All steps, for what was wanted when it began. */
 static int sweep_all(struct far_task *task, struct far_client *client, uint64_t wanted)
 {
-	bool again;
+	bool again, got;
 	int err;
 
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
 	again = atomic_exchange(&client->resweep, false);
-	err = far_scavenge(task, client, wanted);
+	err = far_scavenge(task, client, wanted, false, &got);
 	far_gate_unlock(&client->grow_lock);
 	if (!err && (wanted || again) && owns_any(client))
 		err = sweep_ours(task, client);

@@ -25,12 +25,17 @@ static uint64_t sb_sum(const struct far_sb *sb)
 	return XXH3_64bits(sb, offsetof(struct far_sb, checksum));
 }
 
-/* About 64 chunks, so that some clients can have some each. */
-static uint64_t default_chunk(uint64_t size)
-{
-	uint64_t chunk = FAR_MIN_CHUNK;
+/*
+ * A client has whole chunks, and a page of each size class that it uses at least: so many
+ * chunks that all clients can have some of small sizes before the bytes are used up.
+ */
+#define CHUNKS_PER_CLIENT	4u
 
-	while (chunk < FAR_MAX_CHUNK && chunk * 2 * 64 <= size)
+static uint64_t default_chunk(uint64_t size, unsigned max_clients)
+{
+	uint64_t chunk = FAR_MIN_CHUNK, nr = max_clients * CHUNKS_PER_CLIENT;
+
+	while (chunk < FAR_MAX_CHUNK && chunk * 2 * nr <= size)
 		chunk *= 2;
 	return chunk;
 }
@@ -50,7 +55,7 @@ static int check_wish(const struct far_format *f, char *why, size_t len)
 	    (f->chunk_size < FAR_MIN_CHUNK || f->chunk_size > FAR_MAX_CHUNK ||
 	     f->chunk_size & (f->chunk_size - 1)))
 		return far_why(why, len, -EINVAL, "chunk size %" PRIu64
-			       ": expected a power of two, 1 MiB to 32 MiB",
+			       ": expected a power of two, 64 KiB to 32 MiB",
 			       f->chunk_size);
 	if (f->max_clients > FAR_MAX_CLIENTS)
 		return far_why(why, len, -EINVAL, "%u clients: expected 1 to %u",
@@ -101,8 +106,9 @@ int far_format_plan(const struct far_format *f, char *why, size_t why_len,
 	memcpy(sb.set, f->set, sizeof(sb.set));
 	snprintf(sb.name, sizeof(sb.name), "%s", f->name);
 	sb.size = f->size;
-	sb.chunk_size = f->chunk_size ? f->chunk_size : default_chunk(f->size);
 	sb.max_clients = f->max_clients ? f->max_clients : FAR_DEF_CLIENTS;
+	sb.chunk_size = f->chunk_size ? f->chunk_size :
+					default_chunk(f->size, sb.max_clients);
 	sb.nr_nodes = f->nr_nodes;
 	sb.node = f->node;
 	sb.arbiter = f->arbiter;

@@ -38,7 +38,7 @@
 
 #define FAR_MIN_SIZE		(UINT64_C(4) << 20)
 #define FAR_MAX_SIZE		(UINT64_C(1) << FAR_OFF_BITS)
-#define FAR_MIN_CHUNK		(UINT64_C(1) << 20)
+#define FAR_MIN_CHUNK		FAR_PAGE
 #define FAR_MAX_CHUNK		(UINT64_C(32) << 20)
 #define FAR_PAGE		(UINT64_C(64) << 10)
 #define FAR_LEAST		16u			/* bytes of the least block */

@@ -84,9 +84,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->attr.max_clients = far_arg_number(state, "--clients", arg, 1, 4094, 0);
 		break;
 	case OPT_CHUNK:
-		o->attr.chunk_size = size_arg(state, "--chunk", arg, UINT64_C(1) << 20,
+		o->attr.chunk_size = size_arg(state, "--chunk", arg, UINT64_C(64) << 10,
 					      UINT64_C(32) << 20,
-					      "1M, 2M, 4M, 8M, 16M or 32M");
+					      "64K, 128K, ... 32M");
 		break;
 	case OPT_MODE:
 		o->attr.mode = mode_arg(state, arg);

@@ -26,7 +26,7 @@ struct far_space_attr {
 	const char *const *nodes;	/* as far_conf.nodes; the first is the arbiter */
 	unsigned nr_nodes;
 	unsigned max_clients;		/* 0: 256 */
-	uint64_t chunk_size;		/* a power of two, 1 to 32 MiB; 0: by size */
+	uint64_t chunk_size;		/* a power of two, 64 KiB to 32 MiB; 0: by size */
 	unsigned mode;			/* permissions, as of a file; 0: 0600 */
 };
 

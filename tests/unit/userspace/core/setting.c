@@ -14,6 +14,7 @@ void setting_new(struct setting *set, unsigned nr_nodes, uint64_t size)
 {
 	const struct far_space_attr attr = {
 		.size = size, .nodes = nodes, .nr_nodes = nr_nodes, .max_clients = 16,
+		.chunk_size = 1 << 20,
 	};
 	char why[200];
 

@@ -127,6 +127,45 @@ static void exhaustion(void **state)
 	setting_check(set);
 }
 
+/*
+ * A client fills the space and stays, without a thread. Another one empties it: all of
+ * that is there for the next one who fills it, also what is larger than a chunk.
+ */
+static void no_thread(void **state)
+{
+	static const uint64_t size[] = { 1000, 20000, 1200000 };
+	struct setting *set = *state;
+	struct far *a = setting_open(set), *b = setting_open(set);
+	struct far_task *task;
+	struct bag bag;
+
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned nr, again = 0, tries;
+
+		assert_int_equal(far_enter(a, &task), 0);
+		assert_int_equal(bag_create(task, "b", 30000, &bag), 0);
+		nr = fill(task, &bag, size[i]);
+		far_leave(task);
+		assert_int_equal(far_enter(b, &task), 0);
+		for (unsigned n = 0; n < nr; n++)
+			assert_int_equal(bag_put(task, &bag, n, 0, 0), 0);
+		/* until the first one's service has seen that it has no thread */
+		for (tries = 0; tries < 100 && again < nr / 10 * 9; tries++) {
+			assert_int_equal(far_reclaim(task), 0);
+			for (unsigned n = 0; n < again; n++)
+				assert_int_equal(bag_put(task, &bag, n, 0, 0), 0);
+			again = fill(task, &bag, size[i]);
+		}
+		assert_true(again >= nr / 10 * 9);
+		assert_int_equal(bag_destroy(task, "b"), 0);
+		assert_int_equal(far_reclaim(task), 0);
+		far_leave(task);
+	}
+	far_close(a);
+	far_close(b);
+	setting_check(set);
+}
+
 /* Two clients that free each other's blocks. */
 static void foreign_blocks(void **state)
 {
@@ -365,6 +404,7 @@ int main(void)
 		SETTING_TEST(put_and_get),
 		SETTING_TEST(all_sizes),
 		SETTING_TEST(exhaustion),
+		SETTING_TEST(no_thread),
 		SETTING_TEST(foreign_blocks),
 		SETTING_TEST(left_chunks),
 		SETTING_TEST(directory),

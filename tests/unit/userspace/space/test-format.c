@@ -61,6 +61,7 @@ static void plans(void **state)
 	const uint64_t size[] = { 4 * MIB, 5 * MIB + 4096, 64 * MIB, 1024 * MIB,
 				  64 * 1024 * MIB, FAR_MAX_SIZE };
 	const uint64_t chunk[] = { 0, 1 * MIB, 2 * MIB, 32 * MIB };
+	const unsigned max_clients = small.max_clients;
 	struct far_format format = small;
 	char why[160];
 
@@ -79,7 +80,14 @@ static void plans(void **state)
 			assert_int_equal(far_sb_check(&sb, size[i], why, sizeof(why)), 0);
 		}
 	}
-	assert_int_equal(plan(&small).chunk_size, MIB);
+	/* a chunk of each of three size classes for each of 256 clients */
+	format.size = 64 * MIB;
+	format.chunk_size = 0;
+	format.max_clients = 256;
+	format.node = format.arbiter;
+	assert_int_equal(plan(&format).chunk_size, FAR_PAGE);
+	assert_true(plan(&format).nr_chunks >= 3 * 256);
+	format.max_clients = max_clients;
 	format.size = FAR_MAX_SIZE;
 	format.chunk_size = 0;
 	assert_int_equal(plan(&format).chunk_size, 32 * MIB);
@@ -112,7 +120,7 @@ static void bad_wishes(void **state)
 	       -EINVAL, "64 bytes");
 	REFUSE(size, 4 * MIB - 1, -EINVAL, "4194303");
 	REFUSE(size, FAR_MAX_SIZE + 1, -EINVAL, "1099511627777");
-	REFUSE(chunk_size, MIB / 2, -EINVAL, "524288");
+	REFUSE(chunk_size, FAR_PAGE / 2, -EINVAL, "32768");
 	REFUSE(chunk_size, 3 * MIB, -EINVAL, "3145728");
 	REFUSE(chunk_size, 64 * MIB, -EINVAL, "67108864");
 	REFUSE(chunk_size, 4 * MIB, -ENOSPC, "4194304");
