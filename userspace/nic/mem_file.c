@@ -95,7 +95,7 @@ static int map_new(int fd, const char *name, uint64_t len, int prot,
 	madvise(base, len, MADV_DONTFORK);
 	map->fd = fd;
 	map->base = base;
-	map->size = len - MEM_PAGE;
+	map->size = len - MEM_TAIL;
 	map->tail = (struct mem_tail *)(map->base + map->size);
 	snprintf(map->name, sizeof(map->name), "%s", name);
 	*ret_map = map;
@@ -104,7 +104,7 @@ static int map_new(int fd, const char *name, uint64_t len, int prot,
 
 void mem_file_unmap(struct mem_map *map)
 {
-	munmap(map->base, map->size + MEM_PAGE);
+	munmap(map->base, map->size + MEM_TAIL);
 	own_fd_close(map->fd);
 	free(map);
 }
@@ -120,7 +120,7 @@ int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
 	if (err)
 		return err == -ELOOP ? -EPROTO : err;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size < 2 * MEM_PAGE || st.st_size % MEM_PAGE) {
+	    st.st_size < (off_t)(MEM_PAGE + MEM_TAIL) || st.st_size % MEM_PAGE) {
 		err = -EPROTO;
 		goto close_fd;
 	}
@@ -193,10 +193,10 @@ static int host_create(struct far_nic *nic, const char *node, const char *space,
 		own_fd_close(fd);
 		return -EEXIST;
 	}
-	err = file_new(mem, size + MEM_PAGE, mode, &fd);
+	err = file_new(mem, size + MEM_TAIL, mode, &fd);
 	if (err)
 		return err;
-	err = map_new(fd, name, size + MEM_PAGE, PROT_READ | PROT_WRITE, &map);
+	err = map_new(fd, name, size + MEM_TAIL, PROT_READ | PROT_WRITE, &map);
 	if (err) {
 		own_fd_close(fd);
 		return err;

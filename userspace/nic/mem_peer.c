@@ -4,6 +4,10 @@
  * file (of the open file description, F_OFD_SETLK), behind everything that is
  * mapped. The kernel drops it when the process has ended, however it ended; after
  * that no store of the process can come.
+ *
+ * A child that was forked has the description, too, and keeps the lock. So the tail
+ * names the process of each client: a lock whose process has ended is nobody's. Its
+ * number cannot be claimed again as long as the child lives.
  */
 #include "mem_priv.h"
 
@@ -11,8 +15,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
+#define LOOK_MS		10u	/* between two looks at the process of a lock */
 #define MEM_CLAIM_OFF	(INT64_C(1) << 41)	/* byte of client 0 */
 
 int mem_attach(struct far_nic *nic, const char *node, const char *space,
@@ -95,8 +101,12 @@ int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	err = peer_mark(mine, client);
 	if (err)
 		return err;
-	if (!fcntl(mine->map->fd, F_OFD_SETLK, &lock))
+	if (!fcntl(mine->map->fd, F_OFD_SETLK, &lock)) {
+		/* 0 is nobody's number: see core/tend.c */
+		if (client && client < MEM_OWNERS)
+			mem_owner_set(&mine->map->tail->owner[client]);
 		return 0;
+	}
 	err = errno;
 	peer_unmark(mine, client);
 	if (err == EAGAIN || err == EACCES)
@@ -111,14 +121,35 @@ void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 
 	if (client >= MEM_CLIENTS || !peer_marked(mine, client))
 		return;
+	if (client && client < MEM_OWNERS)
+		mem_owner_clear(&mine->map->tail->owner[client]);
 	fcntl(mine->map->fd, F_OFD_SETLK, &lock);
 	peer_unmark(mine, client);
+}
+
+/* Whether the process that has claimed it has ended, although its lock is held. */
+static int owner_ended(struct mem_peer *peer, unsigned client)
+{
+	struct timespec now;
+	uint32_t ms;
+
+	if (client >= MEM_OWNERS)
+		return 0;
+	/* Nearly always the process lives, and this is asked at each step of the arbiter. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (ms - __atomic_load_n(&peer->looked[client], __ATOMIC_RELAXED) < LOOK_MS)
+		return 0;
+	if (mem_owner_ended(&peer->map->tail->owner[client]))
+		return 1;
+	__atomic_store_n(&peer->looked[client], ms, __ATOMIC_RELAXED);
+	return 0;
 }
 
 int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 {
 	struct flock lock = lock_of(client, F_WRLCK);
-	const struct mem_peer *mine = peer->priv;
+	struct mem_peer *mine = peer->priv;
 
 	if (client >= MEM_CLIENTS)
 		return -EINVAL;
@@ -126,5 +157,5 @@ int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 		return -EBUSY;
 	if (fcntl(mine->map->fd, F_OFD_GETLK, &lock) < 0)
 		return -errno;
-	return lock.l_type == F_UNLCK ? 0 : -EBUSY;
+	return lock.l_type == F_UNLCK || owner_ended(mine, client) ? 0 : -EBUSY;
 }

@@ -14,19 +14,32 @@
 
 #define MEM_PAGE	4096u
 #define MEM_CLIENTS	65536u
-#define MEM_MAGIC	UINT64_C(0x3130656d2d726166)	/* "far-me01", little endian */
+#define MEM_OWNERS	4096u		/* clients below this have an entry in the tail */
+#define MEM_MAGIC	UINT64_C(0x3230656d2d726166)	/* "far-me02", little endian */
 
 enum { MEM_RUNS = 0, MEM_STOPPED = 1 };
 
-/* The page behind the space. Host order. */
-struct mem_tail {
-	uint64_t magic;
-	uint64_t size;		/* of the space: the file's length less this page */
-	uint64_t state;		/* MEM_RUNS, MEM_STOPPED: atomic */
-	uint64_t reserved[5];
+/* The process that has claimed a number. */
+struct mem_owner {
+	uint32_t pid;		/* 0: not known. Atomic, as the others are */
+	uint32_t ns;		/* which pid namespace pid is of */
+	uint64_t start;		/* when the process began, clock ticks after the boot */
 };
 
-_Static_assert(sizeof(struct mem_tail) == 64, "a tail is a line");
+_Static_assert(sizeof(struct mem_owner) == 16, "two words");
+
+/* What is behind the space. Host order. */
+struct mem_tail {
+	uint64_t magic;
+	uint64_t size;		/* of the space: the file's length less the tail */
+	uint64_t state;		/* MEM_RUNS, MEM_STOPPED: atomic */
+	uint64_t reserved[MEM_PAGE / 8 - 3];
+	struct mem_owner owner[MEM_OWNERS];
+};
+
+#define MEM_TAIL	sizeof(struct mem_tail)
+
+_Static_assert(MEM_TAIL == MEM_PAGE * 17, "a page, and the owners");
 
 /* One file that is mapped. */
 struct mem_map {
@@ -105,7 +118,13 @@ struct mem_peer {
 	struct mem_map *map;
 	unsigned rights;	/* FAR_ATTACH_* */
 	uint64_t claimed[MEM_CLIENTS / 64];	/* a bit per client; atomic */
+	uint32_t looked[MEM_OWNERS];	/* ms: when its process was looked at; atomic */
 };
+
+/* mem_owner.c: this process is the owner; nobody is; whether it is a process that has ended. */
+void mem_owner_set(struct mem_owner *owner);
+void mem_owner_clear(struct mem_owner *owner);
+int mem_owner_ended(const struct mem_owner *owner);
 
 /* mem_qset.c */
 int mem_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,

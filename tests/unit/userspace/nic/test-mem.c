@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -228,6 +229,55 @@ static void test_process_dies(void **state)
 	nic->ops->close(nic);
 }
 
+/* The claim of a process that has ended counts no more, although its child holds the file. */
+static void test_child_lives(void **state)
+{
+	struct far_nic *nic = nic_open();
+	struct far_peer peer;
+	int pipe_fd[2];
+	pid_t pid, child;
+	unsigned tries;
+
+	space_make(nic, "x");
+	assert_int_equal(nic->ops->attach(nic, "", "x", FAR_ATTACH_READ, &peer), 0);
+	assert_int_equal(pipe(pipe_fd), 0);
+	pid = child_fork();
+	if (!pid) {
+		struct far_nic *own = nic_open();
+		struct far_peer own_peer;
+
+		if (own->ops->attach(own, "", "x", FAR_ATTACH_READ | FAR_ATTACH_WRITE,
+				     &own_peer) ||
+		    own->ops->claim(own, &own_peer, 9))
+			_exit(1);
+		/* outlives it; a system call, which no handler of fork() sees */
+		child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+		if (!child)
+			alarm(60);
+		if (child && write(pipe_fd[1], &child, sizeof(child)) < 0)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(pipe_fd[0], &child, sizeof(child)), sizeof(child));
+	assert_int_equal(nic->ops->fence(nic, &peer, 9), -EBUSY);
+	usleep(20000);
+	assert_int_equal(nic->ops->fence(nic, &peer, 9), -EBUSY);
+	kill(pid, SIGKILL);
+	/* Not waited for: a zombie has ended, too. */
+	for (tries = 0; tries < 5000 && nic->ops->fence(nic, &peer, 9); tries++)
+		usleep(1000);
+	assert_int_equal(nic->ops->fence(nic, &peer, 9), 0);
+	assert_int_equal(kill(child, 0), 0);
+	kill(child, SIGKILL);
+	waitpid(pid, NULL, 0);
+	nic->ops->detach(nic, &peer);
+	assert_int_equal(nic->ops->host->remove(nic, "", "x"), 0);
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
+	nic->ops->close(nic);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +288,7 @@ int main(void)
 		cmocka_unit_test(test_deleted_by_hand),
 		cmocka_unit_test(test_key_not_again),
 		cmocka_unit_test(test_process_dies),
+		cmocka_unit_test(test_child_lives),
 	};
 
 	return cmocka_run_group_tests(tests, dir_make, dir_drop);
