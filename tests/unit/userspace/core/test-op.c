@@ -327,7 +327,7 @@ static void test_inner(void **state)
 
 	/* nor do an operation's brackets mix the two */
 	far_faa(task, far_addr(2, 128), 1, own);
-	far_op_begin(task);
+	assert_int_equal(far_op_begin(task), 0);
 	assert_int_equal(far_sync(task), 0);
 	far_op_end(task);
 	assert_int_equal(*(uint64_t *)rig_at(&rig, 2, 128), 0);
