@@ -14,8 +14,8 @@
 #include "who.h"
 
 #define DOOR_PLACES	64
-/* Of these, so many are free for those who take another's place: a queue pair is good for
- * one connection, and the next one is not made at once. */
+/* Places kept free for handshakes that take another's place: a queue pair serves one
+ * connection, and making the next one takes a turn. */
 #define DOOR_SPARE	8
 /* A handshake takes no longer, and its hello comes sooner. */
 #define DOOR_MS		5000

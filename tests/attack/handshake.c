@@ -20,7 +20,7 @@ static struct {
 	typeof(attack_one.speaker.heard) heard;
 } address[ADDRESSES];
 
-/* As one of them: what it hears and says is its own. */
+/* The speaker acts as address i: it hears and says what is that address's. */
 static void as_address(struct speaker *s, unsigned int i, void (*act)(struct speaker *s))
 {
 	struct attack_from own = s->own;

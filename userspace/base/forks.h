@@ -7,7 +7,7 @@
 #ifndef FAR_BASE_FORKS_H
 #define FAR_BASE_FORKS_H
 
-/* Of fork() of libc, since far_forks_watch(). Changes in the child only. */
+/* How often fork() has run since far_forks_watch(); it changes in the child only. */
 extern unsigned far_forks;
 
 /* Counts from here on. 0 or -ENOMEM. Any thread, as often as one likes. */

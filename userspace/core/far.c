@@ -266,7 +266,7 @@ static int is_in_use(struct far *far)
 	return thread != NULL;
 }
 
-/* Of the parent's objects nothing is touched: its threads may have been changing them. */
+/* The child touches no object of the parent: a thread may have been changing it. */
 int far_close(struct far *far)
 {
 	struct far_thread *thread, *next;

@@ -252,8 +252,8 @@ static void test_out_of_memory(void **state)
 	assert_int_equal(status_of(GET), 200);
 }
 
-/* As many silent clients as one address may have: another one of it is hung up on, other
- * addresses are served, and after a second these are gone. */
+/* One address has as many silent clients as it may. The server hangs up on its next one,
+ * serves other addresses, and drops the silent ones after a second. */
 static void test_silent(void **state)
 {
 	int silent[HTTP_CLIENTS_EACH], other, i;

@@ -18,7 +18,7 @@
 int __real_wrc_link(struct wrc_prog *prog);
 int __wrap_wrc_link(struct wrc_prog *prog);
 
-/* Which address the request's raddr is sent to; insn NO_INSN: where it belongs. */
+/* The address that the request's raddr goes to; insn NO_INSN: the one it belongs to. */
 static struct {
 	int insn;
 	enum wrc_field field;

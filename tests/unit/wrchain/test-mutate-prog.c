@@ -32,7 +32,7 @@
 #include "stage.h"
 
 #define EVERY 79		/* by day one of so many */
-/* Of pairs: of the first change, and of the second one behind it. */
+/* By day a pair is one of so many first changes, and of so many second ones behind it. */
 #define EVERY_FIRST (nightly() ? 7 : 97)
 #define EVERY_SECOND (nightly() ? 211 : 997)
 #define NR_PROGRAMS 24

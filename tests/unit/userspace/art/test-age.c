@@ -216,7 +216,7 @@ static void old_cache(void **state)
 		run(DAY, passes[i]);
 }
 
-/* Of an old tree all is found, from an old cache and from a new one, and can be changed. */
+/* A client finds all keys of an old tree, by an old cache and a new one, and changes them. */
 static void nothing_lost(void **state)
 {
 	struct far_task *task;
@@ -235,7 +235,7 @@ static void nothing_lost(void **state)
 	bed_close(&bed);
 }
 
-/* Of two trees the same key at the same place: the root in its sum tells the leaves apart. */
+/* Two trees have the same key at the same place: the root in the sum tells leaves apart. */
 static void other_tree(void **state)
 {
 	struct art_seen seen;
