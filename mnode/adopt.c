@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Pages and sessions of the agent before this one; see adopt.h. */
+/* Adopts pages and sessions of an earlier agent; see adopt.h. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 /* ---- pages ----------------------------------------------------------------------- */
 
-/* A number of its own, that no newcomer gets. */
+/* No record of a lower owner has this id, and no new session will get it. */
 static bool id_ok(const struct keep *k, uint16_t owner)
 {
 	uint64_t id = k->record[owner - 1].id;
@@ -28,7 +28,7 @@ static bool id_ok(const struct keep *k, uint16_t owner)
 	return id && id < k->head->next_id;
 }
 
-/* Each register of its stores has a page of the claim. */
+/* The claim has one page for each page register of the session's stores. */
 static bool chains_ok(const volatile struct keep_record *rec)
 {
 	return rec->nr_queues && rec->depth && rec->instances > rec->depth &&
@@ -36,7 +36,7 @@ static bool chains_ok(const volatile struct keep_record *rec)
 	       rec->claim == (uint64_t)rec->nr_queues * STOCK_CHAINS * rec->instances;
 }
 
-/* The ring has room for the cap, and for no lease beyond it. */
+/* The free ring is created for the cap: the lease must not exceed it. */
 static bool lease_ok(const struct keep *k, const volatile struct keep_record *rec)
 {
 	return rec->cap <= k->head->nr_pages && rec->slack <= k->head->nr_pages &&
@@ -44,7 +44,7 @@ static bool lease_ok(const struct keep *k, const volatile struct keep_record *re
 	       rec->ceiling <= rec->cap;
 }
 
-/* What the agent itself would have written. */
+/* Accepts only what the agent itself would have written. */
 static bool record_ok(const struct keep *k, uint16_t owner)
 {
 	const volatile struct keep_record *rec = &k->record[owner - 1];
@@ -54,7 +54,8 @@ static bool record_ok(const struct keep *k, uint16_t owner)
 	       !rec->name[ODRP_AUTH_NAME - 1];
 }
 
-/* Each page is the owner's, and is named once. */
+/* Each entry names a page of @owner, and no two entries name the same page. Marks the
+ * pages in @seen. */
 static bool entries_ok(const struct keep *k, uint16_t owner, const __be64 *entries,
 		       uint64_t nr, uint8_t *seen)
 {
@@ -133,7 +134,8 @@ static const char *counts_as(const volatile struct keep_record *rec,
 			      inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
 }
 
-/* Its hellos say what it was granted, by settings that may have been others. */
+/* A resume repeats what the session was granted, maybe under larger settings than the
+ * present ones: hello_check() must accept these sizes. */
 static void raise_limits(struct hello_limits *l, const struct sess *s)
 {
 	if (l->max_slots < s->tt.nr_slots)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What another agent has left (keep.h), put in order: pages, then sessions.
+ * Adopts what an earlier agent has left in its files (keep.h): first the pages, then
+ * the sessions.
  */
 #ifndef MNODE_ADOPT_H
 #define MNODE_ADOPT_H
@@ -10,15 +11,19 @@
 struct manager;
 
 /*
- * Tables say whose pages are whose: all others are nobody's behind this, and a session
- * whose record or table cannot be right is gone, with a word in the log.  May be
- * interrupted and begun again.  -ENOMEM, or what keep_tables_clear() says.
+ * Drops each session whose record or translation table is damaged, with an error in the
+ * log. Then frees each page that no translation table names. May be interrupted at any
+ * point and run again. Returns 0, -ENOMEM or an error of keep_tables_clear().
  */
 int adopt_pages(struct keep *k);
-/* Those sessions wait to be taken up again.  One that this NIC cannot have is gone.
- * -errno: what it has left is still there. */
+/*
+ * Creates the sessions of the records; they are detached and wait to be resumed. Drops a
+ * session that cannot be created, for example because this NIC has no keys, with an error
+ * in the log. Returns 0, or -errno if the table of a dropped session cannot be cleared.
+ */
 int adopt_sessions(struct manager *m);
-/* A piece of what they need for that; true: there may be more. */
+/* Runs one step of sess_restore() for one session. Returns false if no session needs
+ * one. */
 bool adopt_some(struct manager *m);
 
 #endif /* MNODE_ADOPT_H */

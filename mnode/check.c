@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Counts every page, with the NIC frozen.
+ * Counts every page while the NIC is frozen; see check.h.
  */
 #include <endian.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "check.h"
 
-/* Where a page has been seen. */
+/* The place where a page was found. */
 enum place {
 	NOWHERE,
 	IN_RING,
@@ -24,9 +24,9 @@ enum place {
 
 struct count {
 	const struct pool *pool;
-	const struct sess *sess;	/* the one that is looked at */
-	uint8_t *place;			/* of each page */
-	uint64_t *known;		/* slots that are in a chain's hands */
+	const struct sess *sess;	/* the session that is being counted */
+	uint8_t *place;			/* for each page: enum place */
+	uint64_t *known;		/* ring positions that a chain or the agent has taken */
 	size_t nr_known;
 	struct check_result *res;
 };
@@ -56,7 +56,7 @@ static const char *place_name(enum place place)
 	return names[place];
 }
 
-/* where: which entry or slot, for the message. */
+/* @where: index of the table entry, ring position or holder; for the message only. */
 static void count_page(struct count *c, uint64_t addr, enum place place,
 		       uint64_t where)
 {
@@ -151,8 +151,8 @@ static bool is_known(const struct count *c, uint64_t slot)
 	return false;
 }
 
-/* From head to tail there is a page in each, and in no other, unless it is there to be
- * sorted. */
+/* A ring position from head to tail (@live) must have a page. Any other one must be empty,
+ * unless ring_compact_some() has yet to visit it (!@sorted). */
 static void see_slot(struct count *c, uint64_t slot, bool live, bool sorted)
 {
 	const struct ring *ring = &c->sess->ring;
@@ -229,7 +229,8 @@ static void see_sess(struct count *c, const struct sess *s)
 	see_ring(c);
 }
 
-/* Whatever is where, they are all its, and go back, or stay. */
+/* Counts all pages of the session at once: they return to the pool wherever they are, or
+ * are withheld as long as a chain does not stop. */
 static void see_dying(struct count *c, const struct sess *s)
 {
 	if (sess_unstopped(s))
@@ -344,7 +345,7 @@ int check_pages(struct manager *m, struct check_result *ret_res)
 	int r;
 
 	*ret_res = (struct check_result){ .total = m->pool.pages };
-	/* A batch of pages is on its way through the NIC: let it arrive. */
+	/* The NIC may be moving a batch of pages for the lender: let it finish. */
 	r = lend_quiesce(&m->lender);
 	if (r)
 		return r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Files of memory that outlive the agent; see keep.h. */
+/* Memory files that outlive the agent; see keep.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -45,7 +45,7 @@ KEEP_AT(keep_record, valid, 124);
 _Static_assert(KEEP_OWNERS_OFF % 4096 == 0, "owners begin a page");
 
 #define PAGE		4096ull
-#define SHRINK_PIECE	(16ul << 20)	/* some milliseconds */
+#define SHRINK_PIECE	(16ul << 20)	/* takes some milliseconds */
 
 const char *const keep_names[KEEP_FILES] = {
 	[KEEP_STATE] = "odrp-state",
@@ -53,8 +53,8 @@ const char *const keep_names[KEEP_FILES] = {
 	[KEEP_TABLES] = "odrp-tables",
 };
 
-/* A process that is killed has done all that stands before this, and nothing of what
- * stands behind it. */
+/* Orders writes with respect to the end of this process. If it is killed here, the writes
+ * before this are done, and none after it. */
 static void keep_order(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -74,7 +74,8 @@ static void set_pointers(struct keep *k)
 	k->owner = (void *)(state + KEEP_OWNERS_OFF);
 }
 
-/* Of this process, whoever else has the file open; it ends with the process. */
+/* Locks the file for this process, whoever else has it open. The lock ends with the
+ * process. -EBUSY: another process has the lock. */
 static int lock_state(int fd)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -84,7 +85,7 @@ static int lock_state(int fd)
 	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 }
 
-/* ---- anew ------------------------------------------------------------------------ */
+/* ---- creating files -------------------------------------------------------------- */
 
 static uint64_t table_len(uint64_t max_slots)
 {
@@ -164,7 +165,7 @@ void keep_close(struct keep *k)
 	keep_init(k);
 }
 
-/* ---- as it was left -------------------------------------------------------------- */
+/* ---- adopting files -------------------------------------------------------------- */
 
 static bool file_has(int fd, uint64_t len)
 {
@@ -318,7 +319,7 @@ bool keep_table_shrink(struct keep *k, uint16_t owner, struct mem *table)
 {
 	size_t some = table->mapped < SHRINK_PIECE ? table->mapped : SHRINK_PIECE;
 
-	/* Who gets it next must find nothing in it, whatever the kernel says. */
+	/* The next session of this owner must find zeros, even if the hole fails. */
 	if (some && !keep_record(k, owner) &&
 	    punch(k, table_off(k, owner) + table->mapped - some, some))
 		memset((char *)table->va + table->mapped - some, 0, some);

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What survives the agent: pages, the owner of each, translation tables, and a record
- * of each session, in files of memory that somebody else keeps while no agent runs
- * (systemd's file descriptor store; docs/architecture.md).
+ * State that survives the agent: the pages, the owner of each page, the translation
+ * tables and a record of each session. The state is in memory files, which systemd's file
+ * descriptor store keeps while no agent runs (docs/architecture.md).
  *
- * The agent may be killed between any two writes, so each leaves something that the
- * next one can begin with:
+ * The agent may be killed between any two writes. The order of writes leaves a state that
+ * the next agent can adopt:
  *
- *	a page	is its owner's in the file before his ring or his table can have it, and
- *		nobody's after they cannot any more
- *	a record	has its @valid written last, and cleared first: what it says of a
- *		session is there before anybody can have stored anything by it
+ *	page	the file names the owner before the page enters the owner's ring or
+ *		table, and names nobody only after the page has left both
+ *	record	@valid is cleared first and written last; the record is complete before
+ *		the session can store anything
  *
- * Nothing else is kept.  A page that is a session's and not in its table is free of it;
- * rings, registers and keys are made anew.  The NIC writes entries of tables in one.
+ * Nothing else is kept. A page of a session that is not in the session's table becomes
+ * free; rings, page registers and keys are created anew. The NIC writes each entry of a
+ * table atomically.
  */
 #ifndef MNODE_KEEP_H
 #define MNODE_KEEP_H
@@ -28,22 +29,24 @@ enum keep_file {
 	KEEP_FILES,
 };
 
-/* The name of each file with whoever keeps it. */
+/* The name of each file in the file descriptor store. */
 extern const char *const keep_names[KEEP_FILES];
 
 #define KEEP_MAGIC	0x504545504b52444full	/* "ODRKPEEP" in memory */
 #define KEEP_VERSION	1
-#define KEEP_RECORDS	1024u	/* as many sessions as there can be */
+#define KEEP_RECORDS	1024u	/* most sessions at a time */
 
 /**
- * struct keep_head - the beginning of the state
+ * struct keep_head - the beginning of the state file
  * @nr_records:	KEEP_RECORDS
- * @nr_pages:	of the pool
- * @table_len:	bytes of the file of tables for each record, a multiple of 4096
- * @generation:	drawn when the files were made: who was there before that has lost all
- * @next_id:	of the next session
+ * @nr_pages:	pages of the pool
+ * @table_len:	bytes of the tables file for each record, a multiple of 4096
+ * @generation:	random, drawn when the files were created; part of each session's wire id,
+ *		so that no session of earlier files is found again
+ * @next_id:	id of the next session
  * @huge:	the pages are huge pages
- * @draining:	all are asked to leave; an agent that did not know it has 0 there
+ * @draining:	all compute nodes are asked to leave; 0 in files of an agent that did not
+ *		know this field
  * @valid:	KEEP_VALID; written last
  */
 struct keep_head {
@@ -63,15 +66,15 @@ struct keep_head {
 #define KEEP_VALID	0x6b657074u
 
 /**
- * struct keep_record - a session; which one it is tells whose pages are its: their
- *	owner is that number + 1
- * @token:	of one without a name
- * @features:	ODRP_WIRE_F_* that its accept had
- * @cap, @slack, @granted, @ceiling: of its lease
- * @claim:	pages that its stores may have in registers
- * @peer_ip:	of the compute node, big endian
+ * struct keep_record - a session. Record n is of the session whose pages have owner n + 1.
+ * @token:	resumes the session if it has no name
+ * @features:	ODRP_WIRE_F_KEYED, or 0
+ * @cap, @slack, @granted, @ceiling: of the session's lease
+ * @claim:	pages that the session's stores may have in page registers
+ * @peer_ip:	address of the compute node, big endian
  * @instances:	of each chain
- * @name:	of the identity whose it is, filled up with zeros; "": by token
+ * @name:	of the identity that may resume the session, padded with zeros; "": whoever
+ *		has the token
  * @valid:	KEEP_VALID; written last, and cleared first
  */
 struct keep_record {
@@ -94,15 +97,15 @@ struct keep_record {
 	uint32_t valid;
 };
 
-/* Head, then records, then the owner of each page, 16 bits. */
+/* The state file has the head, the records, and for each page its owner in 16 bits. */
 #define KEEP_RECORDS_OFF	4096u
 #define KEEP_OWNERS_OFF		(KEEP_RECORDS_OFF + KEEP_RECORDS * 128u)
 
 /**
  * struct keep - the files, mapped
- * @fd:		the file of each
- * @owner:	of each page
- * @adopted:	another agent has made them
+ * @fd:		by enum keep_file; -1: none
+ * @owner:	the owner of each page
+ * @adopted:	an earlier agent has created the files
  */
 struct keep {
 	int fd[KEEP_FILES];
@@ -113,44 +116,46 @@ struct keep {
 	bool adopted;
 };
 
-/* Before any other: there are no files. */
+/* Sets up a keep without files; every other function needs this first. */
 void keep_init(struct keep *k);
-/* Anew: all pages are nobody's, and there is no session.  Nobody keeps them yet. */
+/* Creates files in which all pages are free and there is no session. The caller has to
+ * put them into the file descriptor store. Returns 0 or -errno. */
 int keep_new(struct keep *k, uint64_t nr_pages, uint64_t max_slots, bool populate);
 /*
- * As another agent has left them.  The files are this one's on success.  -EBUSY: one
- * uses them; -EPROTO: they are not what the above says, so there is nothing to be had
- * of them.
+ * Maps the files that an earlier agent has left. The descriptors belong to k on success,
+ * else still to the caller. -EBUSY: another process uses the files; -EPROTO: they do not
+ * have the format above, and cannot be adopted.
  */
 int keep_adopt(struct keep *k, const int fd[KEEP_FILES]);
-/* What others have of the files stays.  Also of none. */
+/* Unmaps and closes the files. They live on if another process has them open. A keep
+ * without files is allowed. */
 void keep_close(struct keep *k);
 
-/* Sessions that there are. */
+/* How many records are valid. */
 unsigned int keep_sessions(const struct keep *k);
-/* The record of those pages' owner; NULL: there is none. */
+/* The record of the owner of pages; NULL: there is no valid one. */
 volatile struct keep_record *keep_record(const struct keep *k, uint16_t owner);
-/* Writes the owner's record; rec->valid is not looked at. */
+/* Writes the owner's record; rec->valid is ignored. */
 void keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
-/* What the compute node may believe of its lease; no effect without a record. */
+/* Updates the lease in the owner's record; no effect if there is none. */
 void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceiling);
-/* The owner has no session any more. */
+/* Invalidates the owner's record. */
 void keep_drop(struct keep *k, uint16_t owner);
-/* All are asked to leave, or not any more. */
+/* Stores whether all compute nodes are asked to leave. */
 void keep_draining(struct keep *k, bool on);
-/* Of the next session. */
+/* Stores the id of the next session. */
 void keep_next_id(struct keep *k, uint64_t id);
-/* The page is that owner's from now on. */
+/* Stores the owner of a page. */
 void keep_own(struct keep *k, uint64_t page, uint16_t owner);
 
-/* Slots for which a table has room. */
+/* How many slots a table has room for. */
 uint64_t keep_max_slots(const struct keep *k);
-/* The owner's table, len bytes of it; all zero, unless there is a record. */
+/* Maps the first len bytes of the owner's table. Without a record they are all zero. */
 int keep_table(struct keep *k, uint16_t owner, size_t len, struct mem *ret_mem);
-/* Unmaps a piece of it, and gives it back, unless there is a record.  True: it is
- * gone. */
+/* Unmaps a piece of the table, and frees the piece in the file unless there is a record.
+ * True: nothing is mapped any more. */
 bool keep_table_shrink(struct keep *k, uint16_t owner, struct mem *table);
-/* What tables without a record have left.  -errno: it may be there still. */
+/* Frees the tables without a record. -errno: some may not be free. */
 int keep_tables_clear(struct keep *k);
 
 #endif /* MNODE_KEEP_H */
