@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* INI files: libinih parses them, and this tells it which ones, and who is wrong. */
+/* Reads INI files with libinih, and reports which line is wrong. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -9,16 +9,17 @@
 #include <unistd.h>
 #include "conf-ini.h"
 
-/* Nobody writes as many settings, and a device may never end. */
+/* More lines than any real file has. The limit ends the reading of a device, which may
+ * never end by itself. */
 #define MAX_LINES	10000u
 
 struct reading {
 	FILE *file;
 	conf_ini_line *line;
 	void *arg;
-	char said[CONF_INI_WHY_MAX];	/* of a setting */
-	char said_section[CONF_INI_WHY_MAX];
-	unsigned int wrong_section;	/* its line, or 0 */
+	char said[CONF_INI_WHY_MAX];	/* what is wrong with a setting */
+	char said_section[CONF_INI_WHY_MAX];	/* what is wrong with a section */
+	unsigned int wrong_section;	/* the line of that section, or 0 */
 	unsigned int nr_lines;
 	int failed;
 };
@@ -45,7 +46,8 @@ static int on_setting(void *arg, const char *section, const char *name,
 	return !rd->failed;
 }
 
-/* libinih tells of a section by its settings alone: of none, if it has none. */
+/* libinih reports a section only with its settings, so it does not report an empty
+ * section: begin_section() reports every section. */
 static void begin_section(struct reading *rd, const char *text)
 {
 	size_t len = strcspn(text, "]");
@@ -72,7 +74,7 @@ static char *next_line(char *buf, int len, void *arg)
 	return rd->failed ? NULL : buf;
 }
 
-/* Without O_NONBLOCK, open() itself waits for who writes into a pipe. */
+/* Without O_NONBLOCK, open() of a FIFO would wait for a writer. */
 static int open_file(const char *path, FILE **ret_file)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
@@ -102,7 +104,7 @@ int conf_ini_read(const char *path, conf_ini_line *line, void *arg,
 	if (r)
 		return complain(r, why, "%.200s: %s", path, strerror(-r));
 	at = ini_parse_stream(next_line, &rd, on_setting, &rd);
-	/* A directory, for one, can be opened. */
+	/* A directory, for example, can be opened but not read. */
 	r = ferror(rd.file) ? -EIO : 0;
 	fclose(rd.file);
 	if (r)

@@ -106,7 +106,7 @@ static int set_pow2(void *conf, const struct conf_key *key,
 	return 0;
 }
 
-/* Bytes with K, M, G or T, in whole pages. */
+/* A size in bytes, or with K, M, G or T; a multiple of the page size. */
 static int set_size(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
@@ -161,7 +161,7 @@ static int set_bool(void *conf, const struct conf_key *key,
 	return 0;
 }
 
-/* Which of the words that key->value lists, by "|", is the text? */
+/* Finds the text among the words of key->value, which "|" separates. */
 static int key_find_word(const struct conf_key *key, const char *text, char *why,
 			 uint8_t *ret_n)
 {
@@ -182,8 +182,8 @@ static int key_find_word(const struct conf_key *key, const char *text, char *why
 }
 
 /*
- * Was a setting once, and had an insecure value.  What all agents do now may still
- * be said; it changes nothing.
+ * A setting that was removed because one of its values was insecure. The value that
+ * describes what all agents do now is still accepted; it changes nothing.
  */
 static int set_removed(void *conf, const struct conf_key *key,
 		       const char *text, char *why)
@@ -195,7 +195,7 @@ static int set_removed(void *conf, const struct conf_key *key,
 			key->name, text, key->value, key->instead);
 }
 
-/* An enum in a byte, whose values are numbered as the words are. */
+/* An enum in a byte; its values have the order of the words. */
 static int set_word(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
@@ -248,7 +248,7 @@ static int set_level(void *conf, const struct conf_key *key,
 			"debug", key->name, text);
 }
 
-/* 0 is not said, and is not to be said. */
+/* A power of two. The field is 0 if the setting is absent; 0 cannot be set. */
 static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 		     char *why)
 {
@@ -264,7 +264,8 @@ static int set_chunk(void *conf, const struct conf_key *key, const char *text,
 			    key->name, text) : 0;
 }
 
-/* Adds the address of `len` characters; -EINVAL: it is none, or one too many. */
+/* Adds the address of `len` characters. -EINVAL: it is not an IPv4 address, the list has
+ * it already, or the list is full. */
 static int space_add_node(struct conf_space *space, const char *text, size_t len)
 {
 	char ip[INET_ADDRSTRLEN];
@@ -450,7 +451,7 @@ void conf_init(struct conf *conf)
 	};
 }
 
-/* else_why: behind the name of a setting that is not in the table. */
+/* else_why: ends the message about a setting that the table does not have (-ENOENT). */
 static int keys_set(const struct conf_key *key, void *conf, const char *name,
 		    const char *text, char *why, const char *else_why)
 {
@@ -472,7 +473,7 @@ const char *conf_auth_name(const struct conf *conf)
 	return conf->auth == CONF_AUTH_NONE ? "none (INSECURE)" : "required";
 }
 
-/* Those that names of files and of far_host_name_ok() have in common. */
+/* Accepts a name that is good as the name of a file and for far_host_name_ok(). */
 static bool name_ok(const char *name, size_t max)
 {
 	size_t len = strlen(name);
@@ -568,7 +569,8 @@ struct reading {
 	bool nic_begun;
 };
 
-/* A line that goes on comes as the same name again: the words of a NIC. */
+/* libinih reports a continuation line as one more setting of the same name: the line adds
+ * words to the NIC. */
 static int nic_append(struct conf *conf, const char *value, char *why)
 {
 	char *nic = conf->nic;
@@ -598,7 +600,7 @@ static int set_space_line(struct conf *conf, const char *space_name, const char 
 {
 	struct conf_space *space;
 
-	/* A space that only has a name is missed by check_spaces(). */
+	/* Create a space without settings, too: check_spaces() then asks for its size. */
 	if (!name)
 		return space_find(conf, space_name, &space, why);
 	return conf_space_set(conf, space_name, name, value, why);
@@ -640,7 +642,7 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 	return conf_ini_read(path, on_line, &rd, why);
 }
 
-/* Only what was said: by itself the stock leaves enough. */
+/* Checks values that were set; the default of store-pages leaves enough pages. */
 static int check_stock(const struct conf *conf, uint64_t pages, char *why)
 {
 	uint64_t reserve = conf->reserve == UINT64_MAX ? 0 : conf->reserve;
@@ -667,7 +669,7 @@ static int check_client(const struct conf_client *client, char *why)
 			client->max_pages);
 }
 
-/* What is guaranteed to somebody is compared with the pool by shares_set(). */
+/* manager_set_clients() compares the guaranteed pages with the pool. */
 static int check_clients(const struct conf *conf, char *why)
 {
 	unsigned int i;
@@ -691,7 +693,7 @@ static unsigned int nr_names(const char *list)
 	return nr;
 }
 
-/* Another one is no secret's, and who has no name would be asked without any proof. */
+/* No secret has a longer name; a node with an empty name would be asked without proof. */
 static bool key_names_ok(const char *list)
 {
 	size_t len;
@@ -705,7 +707,7 @@ static bool key_names_ok(const char *list)
 	return true;
 }
 
-/* Whether it is known which of the set this one is, and by what it is known. */
+/* Checks that a space of a set has its own index and the secrets of the nodes. */
 static int check_set(const struct conf_space *space, char *why)
 {
 	bool said = space->node != UINT16_MAX;
@@ -733,7 +735,7 @@ static int check_set(const struct conf_space *space, char *why)
 	return 0;
 }
 
-/* Swap keeps at least as much as it has without spaces at the least. */
+/* The spaces must leave the smallest pool to swap. *ret_pages: pages left to swap. */
 static int check_spaces(const struct conf *conf, uint64_t *ret_pages, char *why)
 {
 	uint64_t left = conf->pool;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Settings of the agent: from mnoded.conf and from the command line, the same
- * names in both.
+ * Settings of the agent, from mnoded.conf and from the command line. Both use the same
+ * names.
  */
 #ifndef MNODE_CONF_H
 #define MNODE_CONF_H
@@ -24,7 +24,8 @@
 #define CONF_CONTROL	"/run/odrp/mnoded.sock"
 #define CONF_KEYS	SYSCONFDIR "/odrp/keys.d"
 
-/* "auto" is what this NIC is known to keep: nic/node.h's keeps_fences and keeps_keys. */
+/* "auto" chooses by what this NIC is known to do right: keeps_fences and keeps_keys of
+ * nic/node.h. */
 enum conf_order { CONF_ORDER_AUTO, CONF_ORDER_WAIT, CONF_ORDER_FENCE };
 enum conf_translate {
 	CONF_TRANSLATE_AUTO,
@@ -32,7 +33,8 @@ enum conf_translate {
 	CONF_TRANSLATE_NIC,
 };
 
-/* "auto" is for those whose slots the NIC does not translate; as enum lend_scrub. */
+/* "auto" clears pages for sessions whose slots the NIC does not translate. The values
+ * are those of enum lend_scrub. */
 enum conf_scrub { CONF_SCRUB_AUTO, CONF_SCRUB_YES, CONF_SCRUB_NO };
 
 enum conf_auth { CONF_AUTH_REQUIRED, CONF_AUTH_NONE };
@@ -44,20 +46,20 @@ struct conf_address {
 
 #define CONF_MAX_SPACES	16
 #define CONF_SPACE_MAX	37		/* a name of 36 characters */
-#define CONF_MAX_NODES	255		/* of a set */
+#define CONF_MAX_NODES	255		/* memory nodes of a space set */
 
 /* Section [space NAME]. */
 struct conf_space {
 	char name[CONF_SPACE_MAX];
-	uint64_t size;			/* bytes; 0: not said */
-	uint64_t chunk;			/* bytes; 0: by size */
+	uint64_t size;			/* bytes; 0: not set */
+	uint64_t chunk;			/* bytes; 0: chosen by size */
 	uint32_t clients;
 	uint32_t dead_ms;
-	bool deletable;			/* by any client */
-	char readers[CONF_NAMES_MAX];	/* who may read it... */
-	char writers[CONF_NAMES_MAX];	/* ... and write it; both "": anybody */
-	uint16_t nr_nodes;		/* of its set; 0: it is in none */
-	uint16_t node;			/* which of them this is; UINT16_MAX: not said */
+	bool deletable;			/* any client may delete the space */
+	char readers[CONF_NAMES_MAX];	/* names that may read the space... */
+	char writers[CONF_NAMES_MAX];	/* ... read and write it; both "": anybody may */
+	uint16_t nr_nodes;		/* of the space set; 0: the space is in no set */
+	uint16_t node;			/* index of this node in nodes; UINT16_MAX: not set */
 	uint32_t nodes[CONF_MAX_NODES];	/* IPv4 addresses, big endian; first: the arbiter */
 	char node_keys[CONF_NODE_KEYS_MAX];	/* names of secrets; "": none */
 };
@@ -67,29 +69,30 @@ struct conf_space {
 
 #define CONF_MAX_BANDWIDTH	(UINT64_C(1) << 34)
 
-/* Section [client NAME]; of "*": of all that have none.  0: no limit. */
+/* Section [client NAME]; [client *] is for all clients without a section. In the max_
+ * fields 0 means no limit. */
 struct conf_client {
 	char name[CONF_CLIENT_MAX];
-	uint64_t max_pages;		/* of all its leases */
-	uint64_t guaranteed_pages;	/* that nobody else gets */
+	uint64_t max_pages;		/* of all leases together */
+	uint64_t guaranteed_pages;	/* kept for this client */
 	uint32_t weight;
 	uint32_t max_sessions;
-	uint32_t max_connections;	/* of all its sessions */
-	uint32_t max_requests;		/* for connections, in a minute */
-	uint64_t max_bandwidth;		/* bytes of pages a second, both ways */
+	uint32_t max_connections;	/* of all sessions, and to spaces */
+	uint32_t max_requests;		/* connection requests in a minute */
+	uint64_t max_bandwidth;		/* bytes of pages a second, stored and loaded */
 };
 
-/* docs/man/odrp-mnoded.conf.5 explains each. */
+/* docs/man/odrp-mnoded.conf.5 explains each setting. */
 struct conf {
 	char nic[CONF_NIC_MAX];
 	char control[CONF_PATH_MAX];
 	uint64_t pool;			/* bytes */
 	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
-	uint64_t store_pages;		/* the same, for stores to receive into */
-	uint64_t max_pages;		/* of one CNode; 0: no limit */
-	uint64_t max_slots;		/* of one CNode */
+	uint64_t store_pages;		/* set aside; UINT64_MAX: by pool size */
+	uint64_t max_pages;		/* of one session; 0: no limit */
+	uint64_t max_slots;		/* of one session */
 	uint32_t max_sessions;
-	uint16_t queues;		/* of one CNode */
+	uint16_t queues;		/* of one session */
 	uint16_t depth;			/* instances of each chain */
 	uint16_t port;
 	uint32_t beat_ms, dead_ms;
@@ -105,42 +108,43 @@ struct conf {
 	struct conf_space spaces[CONF_MAX_SPACES];
 	unsigned int nr_clients;
 	struct conf_client clients[CONF_MAX_CLIENTS];
-	struct conf_client others;	/* "*" */
+	struct conf_client others;	/* section [client *] */
 };
 
 /* One setting, for --help and the parsers. */
 struct conf_key {
 	const char *name;
-	const char *value;		/* what stands for it in --help */
-	const char *doc;		/* NULL: removed, and value is all there is */
+	const char *value;		/* placeholder in --help, or the words to choose from */
+	const char *doc;		/* NULL: removed; value is the only accepted value */
 	int (*set)(void *conf, const struct conf_key *key,
 		   const char *text, char why[CONF_WHY_MAX]);
 	size_t off;
 	uint64_t min, max;
-	const char *instead;		/* of a removed one: why, and what does it now */
+	const char *instead;		/* removed: why, and what replaces the setting */
 };
 
-/* Of section [mnode], [space NAME] and [client NAME].  End with a NULL name. */
+/* Settings of the sections [mnode], [space NAME] and [client NAME]. The last entry of each
+ * has a NULL name. */
 extern const struct conf_key conf_keys[];
 extern const struct conf_key conf_space_keys[];
 extern const struct conf_key conf_client_keys[];
 
 void conf_init(struct conf *conf);
-/* -EINVAL with a sentence in why that names key, value and what was expected;
- * -ENOENT: no such key. */
+/* Sets one setting. -EINVAL: why names the setting, its value and what was expected;
+ * -ENOENT: there is no such setting. */
 int conf_set(struct conf *conf, const char *name, const char *text,
 	     char why[CONF_WHY_MAX]);
-/* The same of section [space SPACE], which is there from the first setting on. */
+/* The same for section [space SPACE]; creates the section if there is none. */
 int conf_space_set(struct conf *conf, const char *space, const char *name,
 		   const char *text, char why[CONF_WHY_MAX]);
-/* And of section [client CLIENT]. */
+/* The same for section [client CLIENT]. */
 int conf_client_set(struct conf *conf, const char *client, const char *name,
 		    const char *text, char why[CONF_WHY_MAX]);
-/* An INI file: sections [mnode], [space NAME] and [client NAME].  -errno with the line in why. */
+/* Reads an INI file. -errno: why names the file and the line. */
 int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX]);
-/* What auth is, for people. */
+/* The value of auth as text for people. */
 const char *conf_auth_name(const struct conf *conf);
-/* What only shows when all is set. */
+/* Checks what depends on several settings, after all are set. -EINVAL: see why. */
 int conf_check(const struct conf *conf, char why[CONF_WHY_MAX]);
 
 #endif /* MNODE_CONF_H */

@@ -17,7 +17,7 @@
 struct ctl {
 	struct serve *serve;
 	struct sockaddr_un addr;
-	bool made_directory;	/* and removes it, if nothing else is in it then */
+	bool made_directory;	/* ctl_free() removes it if it is empty then */
 	struct json_object *(*fn)(void *arg, struct json_object *req);
 	void *arg;
 };
@@ -49,7 +49,7 @@ static int text_of(struct json_object *obj, struct text **ret_text)
 	return n < 0 ? -ENOMEM : text_new(line, n, ret_text);
 }
 
-/* A question is a line. */
+/* Answers one line; see struct serve_rules. */
 static int ctl_answer(void *arg, const char *question, size_t got, size_t *ret_used,
 		      struct text **ret_text)
 {
@@ -73,7 +73,8 @@ static int ctl_answer(void *arg, const char *question, size_t got, size_t *ret_u
 
 /* ---- set-up -------------------------------------------------------------------------- */
 
-/* A name left by one that died is in nobody's way. */
+/* Removes a socket whose process has died. -EADDRINUSE: a process listens on it; -EEXIST:
+ * it is not a socket. */
 static int socket_remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -94,7 +95,7 @@ static int socket_remove_stale(const struct sockaddr_un *addr)
 	return unlink(addr->sun_path) < 0 ? -errno : 0;
 }
 
-/* The directory of the socket, without a slash at the end; "": not one to be made. */
+/* The directory of the socket, without a slash at the end; "": there is none to create. */
 static void directory_name(const struct sockaddr_un *addr,
 			   char ret_path[sizeof(addr->sun_path)])
 {
@@ -107,7 +108,7 @@ static void directory_name(const struct sockaddr_un *addr,
 	*end = '\0';
 }
 
-/* If only that is missing: as the unit makes it. */
+/* Creates the directory, not its parents, with the mode that the systemd unit gives it. */
 static int directory_make(struct ctl *ctl)
 {
 	char path[sizeof(ctl->addr.sun_path)];
@@ -144,13 +145,13 @@ static int ctl_bind(struct ctl *ctl, int fd)
 	r = socket_remove_stale(&ctl->addr);
 	if (r)
 		return r;
-	mask = umask(0117);	/* owner and group */
+	mask = umask(0117);	/* owner and group may connect */
 	r = bind(fd, addr, sizeof(ctl->addr)) ? -errno : 0;
 	umask(mask);
 	return r;
 }
 
-/* One user of several leaves places to the others. */
+/* max_each: one user cannot take all places. */
 static const struct serve_rules rules = {
 	.max_clients = 16, .max_each = 12, .max_question = 4096,
 	.ask_usec = 10000000, .answer_usec = 10000000, .answer = ctl_answer,

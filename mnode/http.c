@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The page for Prometheus: of HTTP/1.1 what one GET needs, and "Connection: close".
+ * Serves the page for Prometheus: as much of HTTP/1.1 as one GET needs, always with
+ * "Connection: close".
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,8 +19,9 @@
 
 /**
  * struct http - the server
- * @page:	NULL: none yet; clients have references of their own
- * @page_usec:	when it was made
+ * @page:	the last answer with a page; NULL: none yet. Clients that are being answered
+ *		have references of their own
+ * @page_usec:	when the page was made
  */
 struct http {
 	sd_event *event;
@@ -33,7 +35,7 @@ struct http {
 
 /* ---- answers ------------------------------------------------------------------------ */
 
-/* head: all lines but those that each answer has. */
+/* head: the status and all header lines but Content-Length and Connection. */
 static int answer_make(const char *head, const char *body, size_t len,
 		       struct text **ret_text)
 {
@@ -57,7 +59,7 @@ static int answer_refuse(const char *head, const char *body, struct text **ret_t
 	return answer_make(head, body, strlen(body), ret_text);
 }
 
-/* Old enough to be made again? */
+/* Makes a page if there is none that is younger than HTTP_PAGE_USEC. */
 static int page_renew(struct http *http)
 {
 	struct text *page;
@@ -94,7 +96,7 @@ static int page_answer(struct http *http, struct text **ret_text)
 
 /* ---- requests ----------------------------------------------------------------------- */
 
-/* The length of a head with its empty line; 0: there is more to come. */
+/* The length of the request's head with its empty line; 0: the head is not complete. */
 static size_t head_len(const char *bytes, size_t got)
 {
 	const char *end = memmem(bytes, got, "\r\n\r\n", 4);
@@ -102,7 +104,7 @@ static size_t head_len(const char *bytes, size_t got)
 	return end ? end + 4 - bytes : 0;
 }
 
-/* METHOD SP PATH SP HTTP/1.x; a query behind the path is not looked at. */
+/* Parses METHOD SP PATH SP HTTP/1.x. A query after the path is ignored. */
 static bool line_parse(const char *line, size_t len, char method[METHOD_MAX],
 		       bool *ret_is_page)
 {
@@ -122,7 +124,7 @@ static bool line_parse(const char *line, size_t len, char method[METHOD_MAX],
 	return true;
 }
 
-/* Whatever follows the head nobody reads. */
+/* See struct serve_rules. What follows the request's head is ignored. */
 static int http_answer(void *arg, const char *question, size_t got, size_t *ret_used,
 		       struct text **ret_text)
 {
@@ -150,7 +152,7 @@ static int http_answer(void *arg, const char *question, size_t got, size_t *ret_
 
 /* ---- life --------------------------------------------------------------------------- */
 
-/* Behind everything else that the loop has to do. */
+/* The priority is below that of all other work of the event loop. */
 static const struct serve_rules rules = {
 	.max_clients = HTTP_CLIENTS, .max_each = HTTP_CLIENTS_EACH, .max_question = 8192,
 	.ask_usec = HTTP_ASK_USEC, .answer_usec = HTTP_ANSWER_USEC, .once = true,
@@ -166,7 +168,7 @@ static int socket_bind(const struct sockaddr_in *addr, int *ret_fd, uint16_t *re
 
 	if (fd < 0)
 		return -errno;
-	/* Connections of before a restart are in nobody's way. */
+	/* Connections from before a restart must not make bind() fail. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
 	    getsockname(fd, (struct sockaddr *)&bound, &len)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Messages for people.
+ * Log messages; see log.h.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages for people: to standard error, with the level in front that the
- * journal understands if it is the journal that reads.
+ * Writes log messages to standard error. If the journal reads it, each line begins with
+ * the level in the form that the journal understands.
  */
 #ifndef MNODE_LOG_H
 #define MNODE_LOG_H
