@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Handshakes; see door.h. */
+/* Handshakes with peers that connect to this agent; see door.h. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "log.h"
 
 #define MS_PER_MINUTE	60000
-/* Of one address, when half of the places are taken. */
+/* Most places of one address when half of all places are taken. */
 #define PLACES_EACH	8
 
 /* ---- places ---------------------------------------------------------------------- */
@@ -24,7 +24,8 @@ static struct door_place *place_find_free(struct door *door)
 	return NULL;
 }
 
-/* A queue pair is good for one connection: another one is made by door_work(). */
+/* Ends the handshake. say: disconnect, too. A queue pair serves one connection, so
+ * door_work() creates another one. */
 static void place_leave(struct door *door, struct door_place *place, bool say)
 {
 	if (say)
@@ -36,7 +37,7 @@ static void place_leave(struct door *door, struct door_place *place, bool say)
 	door->nr_taken--;
 }
 
-/* ---- who makes room ---------------------------------------------------------------- */
+/* ---- eviction ---------------------------------------------------------------------- */
 
 static bool place_is_taken(const struct door_place *place)
 {
@@ -53,15 +54,18 @@ static unsigned int peer_places(const struct door *door, __be32 ip)
 	return nr;
 }
 
-/* Places that count against an address: none against one that has a session, which may be
- * lost if it does not come in. */
+/* Places that count against an address. None count if the address has a session: that is
+ * lost if its compute node cannot connect in time. */
 static unsigned int peer_weight(const struct door *door, __be32 ip)
 {
 	return door->known(door->arg, ip) ? 0 : peer_places(door, ip);
 }
 
-/* Any of the addresses that have most; NULL: they have no more than one who asks with so
- * many would have then. */
+/*
+ * A random place of the addresses with the most places. has: the weight of the address
+ * that asks. NULL: each other address would have fewer places afterwards than the one that
+ * asks; if has is 0, no place counts against any address.
+ */
 static struct door_place *place_of_most(struct door *door, unsigned int has)
 {
 	struct door_place *found = NULL;
@@ -104,7 +108,7 @@ static void cookie_make(const struct door *door, const struct nic_event *ev,
 			 ret_cookie);
 }
 
-/* Of this minute, or of the last one. */
+/* Accepts cookies of this minute and of the one before. */
 static bool cookie_ok(const struct door *door, const struct nic_event *ev,
 		      const struct odrp_auth_knock *knock)
 {
@@ -155,7 +159,8 @@ static void request_refuse(struct door *door, const struct nic_event *ev,
 	request_reject(door, ev, &rej, sizeof(rej));
 }
 
-/* A place for one more; the last ones are for those who take another's. */
+/* A free place. If no more than DOOR_SPARE are free, another handshake is evicted first.
+ * NULL: none may be evicted, or no free place has a queue pair yet. */
 static struct door_place *place_take(struct door *door, const struct nic_event *ev)
 {
 	struct door_place *evicted;
@@ -179,7 +184,7 @@ static void request_accept(struct door *door, const struct nic_event *ev)
 		return;
 	}
 	if (door->nic->ops->accept(door->nic, ev->id, place->mail.qpn, NULL, 0)) {
-		/* The queue pair may have been moved: door_work() makes another one. */
+		/* The queue pair's state may have changed: door_work() creates another. */
 		far_mail_free(&place->mail);
 		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 		return;
@@ -247,7 +252,8 @@ static void place_take_hello(struct door *door, struct door_place *place,
 		place->state = DOOR_RESPONSE;
 }
 
-/* Of a name that is unknown as of one that is: he finds out at the same moment. */
+/* An unknown name gets a random secret, so that an unknown name and a wrong secret fail at
+ * the same step. */
 static int door_secrets(const struct door *door, const char *name,
 			struct secrets *ret_secrets)
 {
@@ -262,7 +268,8 @@ static int door_secrets(const struct door *door, const char *name,
 	       ODRP_AUTH_SECRET ? 0 : -EIO;
 }
 
-/* He has proved who he is. */
+/* The peer has proved its identity: it gets a pass, unless it asks for a session that it
+ * does not have. */
 static int place_answer_done(struct door *door, struct door_place *place,
 			     const char *name, uint64_t session)
 {
@@ -324,7 +331,7 @@ static void place_poll(struct door *door, struct door_place *place)
 		place_take_response(door, place, bytes, len);
 }
 
-/* One at a time: it takes some calls of the NIC. */
+/* Creates at most one queue pair, since each takes several calls of the NIC. */
 static void place_make(struct door *door)
 {
 	unsigned int i;

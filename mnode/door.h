@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handshakes: who knocks gets one of a fixed number of queue pairs, made at the start in
- * a domain that has no keys but those of their own messages. Nothing else is had for
- * somebody who has not proved who he is. When half of the places are taken only those
- * get one who repeat a cookie, and so are where they say they are. When all are taken,
- * an address that has few gets one of the address that has most; addresses of sessions
- * lose none.
+ * Handshakes with peers that connect to this agent.
+ *
+ * Each handshake takes a place, which has a queue pair. The queue pairs are created at the
+ * start, in a protection domain that has no keys but those of their own messages. A peer
+ * that has not proved its identity gets no other resource.
+ *
+ * When half of the places are taken, a peer must repeat a cookie; this proves that it
+ * receives at its address. When only DOOR_SPARE places are left, a peer whose address has
+ * few places takes a place of the address with the most. Addresses of sessions lose none.
  */
 #ifndef MNODE_DOOR_H
 #define MNODE_DOOR_H
@@ -14,23 +17,24 @@
 #include "who.h"
 
 #define DOOR_PLACES	64
-/* Places kept free for handshakes that take another's place: a queue pair serves one
- * connection, and making the next one takes a turn. */
+/* Places that stay free for peers that take another's place: a queue pair serves one
+ * connection, and its successor is not created at once. */
 #define DOOR_SPARE	8
-/* A handshake takes no longer, and its hello comes sooner. */
+/* Time limits of a handshake, and of its hello. */
 #define DOOR_MS		5000
 #define DOOR_HELLO_MS	1000
 
 enum door_state {
-	DOOR_FREE,		/* mail is ready, or is to be made */
-	DOOR_HELLO,		/* connected; waits for the hello */
-	DOOR_RESPONSE,		/* the challenge has been sent */
-	DOOR_DONE,		/* waits for the end of the connection */
+	DOOR_FREE,		/* no handshake; door_work() creates mail if there is none */
+	DOOR_HELLO,		/* the request is accepted; the hello is awaited */
+	DOOR_RESPONSE,		/* the challenge has been sent; the response is awaited */
+	DOOR_DONE,		/* the result has been sent; the peer is to disconnect */
 };
 
 /**
- * struct door_place - a handshake
- * @age_ms:	since its request
+ * struct door_place - a place for one handshake
+ * @mail:	its queue pair
+ * @age_ms:	time since the connection request
  */
 struct door_place {
 	enum door_state state;
@@ -42,13 +46,15 @@ struct door_place {
 };
 
 /**
- * struct door - all of them
- * @session:	the caller's: has that identity such a session?
- * @known:	the caller's: is a session's compute node at that address?
- * @cookie_key:	of this agent, for cookies
- * @now_ms:	by ticks
- * @done, @failed, @cookies, @full: handshakes that were, requests that were sent away
- * @evicted:	handshakes that had to make room
+ * struct door - all handshakes
+ * @session:	callback: is there a session of this wire id that the identity may resume?
+ * @known:	callback: has a compute node at this address a session?
+ * @pdn:	the protection domain of the queue pairs
+ * @cookie_key:	signs cookies; no other agent has it
+ * @now_ms:	the sum of all ticks
+ * @done, @failed: handshakes whose peer has proved its identity, and others
+ * @cookies, @full: requests that were rejected with a cookie, and for lack of a place
+ * @evicted:	handshakes that were ended so that others get their places
  */
 struct door {
 	struct nic *nic;
@@ -64,15 +70,17 @@ struct door {
 	struct door_place place[DOOR_PLACES];
 };
 
-/* The caller has set nic, who, session, known and arg. */
+/* The caller has set nic, who, session, known and arg. Returns 0 or -errno. */
 int door_init(struct door *door);
 void door_fini(struct door *door);
-/* A request; false: it is none of a handshake's. */
+/* Answers a connection request. False: the request is not for a handshake. */
 bool door_request(struct door *door, const struct nic_event *ev);
-/* A connection is over; false: it is none of these, and the caller's to release. */
+/* A connection has ended. False: it is not a handshake's, so the caller releases it. */
 bool door_gone(struct door *door, uint32_t conn);
-/* Takes what has come, and makes one place ready.  True: handshakes are under way. */
+/* Handles messages that have arrived, and creates at most one queue pair. True: handshakes
+ * are under way. */
 bool door_work(struct door *door);
+/* Ends handshakes that have taken too long. */
 void door_tick(struct door *door, uint32_t elapsed_ms);
 
 #endif /* MNODE_DOOR_H */

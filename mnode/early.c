@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Clients of spaces that come too early: see early.h. */
+/* Rejects connection requests while the agent starts; see early.h. */
 #include "early.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Clients of spaces that come too early. The agent takes its memory at the start, which
- * lasts a second or so for each few gigabytes; until it is done, a thread tells whoever
- * connects to come again, so that nobody takes the agent for one without spaces.
+ * Rejects connection requests while the agent starts. The agent allocates its memory at
+ * the start, which takes about a second for each few gigabytes. Meanwhile a thread answers
+ * each request with ODRP_FAR_E_STARTING: the client tries again later, and does not take
+ * the agent for one without spaces.
  */
 #ifndef MNODE_EARLY_H
 #define MNODE_EARLY_H
@@ -13,7 +14,7 @@
 
 /**
  * struct early - the thread
- * @nr_told:	connections that were told to come again
+ * @nr_told:	requests that the thread has rejected
  */
 struct early {
 	struct far_host *host;
@@ -22,10 +23,10 @@ struct early {
 	atomic_uint nr_told;
 };
 
-/* From now on nobody else may take the NIC's events. A NIC without event_fd has no
- * clients before its caller lets them act: then there is no thread. */
+/* Starts the thread; until early_stop() nobody else may take the NIC's events. A NIC
+ * without event_fd gets no thread: it has no clients before its caller lets them act. */
 int early_start(struct early *early, struct far_host *host);
-/* Behind this the NIC's events are the caller's. */
+/* Ends the thread, if there is one; then the caller takes the NIC's events. */
 void early_stop(struct early *early);
 
 #endif /* MNODE_EARLY_H */

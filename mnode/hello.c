@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Validation of the hello.  The bytes come from anybody who can send a packet.
+ * Validates the hello. Anybody who can send a packet can send one: trust no byte of it.
  */
 #include <endian.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ uint16_t hello_instances(uint16_t outstanding)
 	return k;
 }
 
-/* A session that is taken up again must say what it was granted. */
+/* A resume must repeat what the session was granted, so its values are not clamped. */
 static bool hello_is_resume(const struct hello *h)
 {
 	return h->role == ODRP_WIRE_ADMIN && h->session;
@@ -71,7 +71,7 @@ static int hello_check_io(const struct odrp_wire_hello *w,
 	return 0;
 }
 
-/* What the handshake has proved stands where the token was. */
+/* The pass replaces the token: the session's id in its place passes hello_check_admin(). */
 struct odrp_wire_hello hello_of_signed(const struct odrp_auth_req *req,
 				       uint64_t session)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a CNode says when it connects: taken apart and checked field by field.
- * Pure: nobody is looked up here and nothing is allocated.
+ * Parses the hello of a connection request and checks each field. Pure: looks up no
+ * session and allocates nothing.
  */
 #ifndef MNODE_HELLO_H
 #define MNODE_HELLO_H
@@ -11,12 +11,12 @@
 #include <odrp/auth.h>
 #include <odrp/wire.h>
 
-/* Instances K of a chain: wrc_geom_init() takes powers of two from 4 on. */
+/* Fewest instances K of a chain: wrc_geom_init() takes powers of two from 4 on. */
 #define HELLO_MIN_DEPTH	4
 
 /**
  * struct hello_limits - what this memory node grants at most
- * @max_depth:	instances of a chain, a power of two; one less is outstanding
+ * @max_depth:	instances of a chain, a power of two; one request less may be outstanding
  */
 struct hello_limits {
 	uint64_t max_slots;
@@ -24,19 +24,20 @@ struct hello_limits {
 	uint16_t max_depth;
 };
 
-/* struct odrp_wire_hello in host order, clamped to what can be granted; of a
- * session that is taken up again as it came. */
+/* struct odrp_wire_hello in host byte order. Queues and depth are clamped to the limits,
+ * except in a hello that resumes a session. */
 struct hello {
 	enum odrp_wire_role role;
-	enum odrp_wire_chain chain;	/* I/O */
-	uint16_t queue;			/* I/O: which; admin: granted number */
-	uint16_t depth;			/* outstanding requests granted */
-	uint64_t session, token;	/* admin, new session: 0 */
-	uint64_t nr_slots;		/* admin */
-	uint32_t features;		/* those that we know */
+	enum odrp_wire_chain chain;	/* I/O only */
+	uint16_t queue;			/* I/O: number of the queue; admin: how many */
+	uint16_t depth;			/* outstanding requests */
+	uint64_t session, token;	/* admin: 0 for a new session */
+	uint64_t nr_slots;		/* admin only */
+	uint32_t features;		/* without unknown bits */
 };
 
-/* A request as struct odrp_auth_req has it, as a hello of session (0: a new one). */
+/* Converts a signed request to the hello that asks for the same; session: the one of its
+ * pass, 0: a new one. */
 struct odrp_wire_hello hello_of_signed(const struct odrp_auth_req *req,
 				       uint64_t session);
 
@@ -45,14 +46,14 @@ struct hello_no {
 	uint64_t detail;
 };
 
-/* Sets the reason; -EPERM. */
+/* Sets *no. Always returns -EPERM. */
 int hello_refuse(struct hello_no *no, enum odrp_wire_status status, uint64_t detail);
 
-/* 0, or -EPERM with the reason in ret_no. */
+/* Returns 0, or -EPERM with the reason in *ret_no. */
 int hello_check(const void *priv, size_t len, const struct hello_limits *limits,
 		struct hello *ret_hello, struct hello_no *ret_no);
 
-/* K for so many outstanding requests. */
+/* The number of instances K that so many outstanding requests need. */
 uint16_t hello_instances(uint16_t outstanding);
 
 void hello_reject(const struct hello_no *no, struct odrp_wire_reject *ret_rej);

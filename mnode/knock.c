@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Handshakes with other agents; see knock.h. */
+/* Asks other agents for handshakes; see knock.h. */
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ void knock_work(struct knock *knock, uint64_t now)
 		take_done(knock, bytes, len);
 }
 
-/* ---- questions ------------------------------------------------------------------- */
+/* ---- signed requests ------------------------------------------------------------- */
 
 void knock_sign(struct knock *knock, const struct odrp_far_hello *hello, uint32_t qpn,
 		struct odrp_auth_far *ret_req)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The door: connections come, are looked at, and go.
+ * Connection requests: check, admit, resume, reject; and the ends of connections.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,12 +10,13 @@
 #include "log.h"
 #include "manager.h"
 
-/* Of a chain: what the setting depth allows. */
+/* Most instances of a chain; the setting depth allows no more. */
 #define MAX_INSTANCES	1024
-/* Of a turn of the event loop; and one request at most, which is more work. */
+/* Events in a turn of the event loop. Only the last one may be a request: that is more
+ * work. */
 #define EVENTS_STEP	4
 
-/* What went wrong here, as the peer may know it. */
+/* Sets the status that tells the peer of an error of the agent. */
 static int hello_refuse_errno(struct hello_no *no, int r)
 {
 	return hello_refuse(no, r == -ENOMEM ? ODRP_WIRE_E_NOMEM :
@@ -25,7 +26,7 @@ static int hello_refuse_errno(struct hello_no *no, int r)
 
 /* ---- admin ---------------------------------------------------------------------- */
 
-/* Of a session that does not come to be. */
+/* Logs how much memory a session needs that could not be created. */
 static void sess_log_need(uint64_t nr_slots)
 {
 	uint64_t available;
@@ -37,7 +38,7 @@ static void sess_log_need(uint64_t nr_slots)
 			    nr_slots * sizeof(__be64) >> 20, available >> 20);
 }
 
-/* Puts the MAC behind it, if he who asks can check one. */
+/* Accepts the connection. The seal adds a MAC if the request was signed. */
 static int conn_accept(struct manager *m, const struct seal *seal, uint32_t cm_id,
 		       uint32_t qpn, const void *priv, size_t len)
 {
@@ -48,13 +49,13 @@ static int conn_accept(struct manager *m, const struct seal *seal, uint32_t cm_i
 	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
 }
 
-/* Who takes a session up asks for what it has. */
+/* Heartbeats and grants get MACs if the peer has a pass and asks for F_SIGNED. */
 static bool pass_may_sign(const struct pass *pass, const struct asked *asked)
 {
 	return pass && asked->hello.features & ODRP_WIRE_F_SIGNED;
 }
 
-/* From now on the session goes by this pass, and by no other one. */
+/* Binds the session to the request's pass, and drops its previous one. */
 static void sess_bind_pass(struct manager *m, struct sess *s, const struct asked *asked)
 {
 	struct pass *pass = who_pass(&m->who, asked->handle);
@@ -70,7 +71,7 @@ static void sess_bind_pass(struct manager *m, struct sess *s, const struct asked
 	pass->spent = true;
 }
 
-/* Whoever asks counts as that: the name he has proved, or else his address. */
+/* Limits count per proved name, else per address. */
 static const char *asked_name(const struct manager *m, const struct asked *asked,
 			      char ip[INET_ADDRSTRLEN])
 {
@@ -86,7 +87,7 @@ static int share_refuse(struct share *share, struct hello_no *no, uint64_t most)
 	return hello_refuse(no, ODRP_WIRE_E_LIMIT, most);
 }
 
-/* Takes queues away until its connections are no more than the share may have. */
+/* Lowers the number of queues until the share's connections are within its limit. */
 static int share_limit_queues(struct manager *m, struct share *share, struct hello *hello,
 			      struct hello_no *no)
 {
@@ -100,7 +101,8 @@ static int share_limit_queues(struct manager *m, struct share *share, struct hel
 	return hello->queue ? 0 : share_refuse(share, no, most);
 }
 
-/* Pages, sessions and connections of a newcomer's share. */
+/* Checks the newcomer against its share's limits of sessions, connections and pages. May
+ * lower hello->queue. */
 static int share_limit_newcomer(struct manager *m, struct share *share, struct hello *hello,
 				struct lease *ret_lease, struct hello_no *no)
 {
@@ -126,8 +128,8 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 
 	if (share_limit_newcomer(m, share, hello, &attr->lease, no))
 		return -EPERM;
-	/* The invalidate of each may have advanced the tail and not filled the
-	 * slot. */
+	/* The invalidate chain of each queue may have advanced the tail and not filled the
+	 * ring position yet: the slack must cover all queues. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
 	if (stock_claim(&m->stock, hello, manager_claims_of(m, share),
@@ -171,7 +173,7 @@ static int asked_admit(struct manager *m, struct asked *asked, struct hello_no *
 	if (shares_get(&m->shares, name, &share))
 		return hello_refuse_errno(no, -ENOMEM);
 	r = sess_add(m, asked, share, &attr, no);
-	/* Addresses that are refused leave nothing. */
+	/* Free the new share of a peer that is refused. */
 	if (r)
 		manager_tick_shares(m, 0);
 	return r;
@@ -195,7 +197,8 @@ static void conn_reject(struct manager *m, uint32_t cm_id, const struct seal *se
 	m->nic->ops->release(m->nic, cm_id);
 }
 
-/* It is as good as gone: what has been made of it is unmade in pieces, too. */
+/* Rejects the request of a session that cannot be created. manager_work() then frees the
+ * session in pieces. */
 static void sess_fail(struct manager *m, struct sess *s, int r)
 {
 	struct hello_no no;
@@ -216,12 +219,12 @@ static int sess_accept(struct manager *m, struct sess *s)
 
 	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
 	r = conn_accept(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
-	if (!r)	/* else a refusal is to be signed */
+	if (!r)	/* on error it still has to sign the rejection */
 		explicit_bzero(&s->seal, sizeof(s->seal));
 	return r;
 }
 
-/* A piece of it is made, or it is accepted. */
+/* Creates a piece of the session; accepts it when it is complete. */
 static void sess_open(struct manager *m, struct sess *s)
 {
 	int r = sess_make(s);
@@ -234,7 +237,7 @@ static void sess_open(struct manager *m, struct sess *s)
 		sess_fail(m, s, r);
 		return;
 	}
-	/* K is the pass's: here it was for the accept. */
+	/* The seal has a copy of the pass's key, which only the accept needed. */
 	explicit_bzero(&s->seal, sizeof(s->seal));
 	s->state = SESS_LIVE;
 	m->sess_total++;
@@ -247,7 +250,7 @@ static void sess_open(struct manager *m, struct sess *s)
 			    "in the NIC; chains translate instead", s->id);
 }
 
-/* Of a session that is settled: nothing of before runs on. */
+/* Accepts the resume of a settled session: no chain of earlier connections runs. */
 static int sess_reattach(struct manager *m, const struct asked *asked, struct sess *s)
 {
 	struct odrp_wire_admin_accept accept;
@@ -269,7 +272,8 @@ static int sess_reattach(struct manager *m, const struct asked *asked, struct se
 	return 0;
 }
 
-/* Whose session is it?  Who has a pass has said in his handshake which one. */
+/* May the peer resume the session? A pass names the session that the handshake was for;
+ * without a pass the token counts, but not for a session with a name. */
 static bool asked_may_resume(struct manager *m, const struct sess *s,
 			     const struct asked *asked)
 {
@@ -290,9 +294,9 @@ static struct asked *asked_copy(const struct asked *asked)
 }
 
 /*
- * Also while draining: who is asked to leave needs its pages to do so.  He waits until
- * all that was before stands still and is settled.  If he is refused then, the session
- * waits on without a connection.
+ * A resume is possible while draining, too: a compute node needs its pages to leave. The
+ * request waits until the old chains have stopped and the session is settled. If it is
+ * rejected then, the session stays detached.
  */
 static int asked_resume(struct manager *m, const struct asked *asked,
 			struct hello_no *no)
@@ -310,12 +314,12 @@ static int asked_resume(struct manager *m, const struct asked *asked,
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->depth);
 	if (s->restoring)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
-	/* We may not have noticed yet that the old one is gone. */
+	/* The old connection may have ended without the agent's notice. */
 	if (sess_attached(s))
 		manager_detach(m, s);
 	if (sess_unstopped(s))
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
-	/* Who asked before him may be gone. */
+	/* An earlier request may be of a peer that has given up: reject it. */
 	manager_forget_waiting(m, s);
 	s->waiting = asked_copy(asked);
 	if (!s->waiting)
@@ -325,7 +329,7 @@ static int asked_resume(struct manager *m, const struct asked *asked,
 	return 0;
 }
 
-/* He may have been refused his name meanwhile. */
+/* Checks the right to resume again: the pass may have been revoked meanwhile. */
 static int sess_resume(struct manager *m, struct sess *s, const struct asked *asked)
 {
 	int r = asked_may_resume(m, s, asked) ? sess_reattach(m, asked, s) : -EBUSY;
@@ -406,11 +410,11 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 	uint16_t depth = hello->depth < s->depth ? hello->depth : s->depth;
 	int r;
 
-	/* Who asks an agent that ends comes again, and finds the next one. */
+	/* Shutting down: reject the request; the peer retries and finds the next agent. */
 	if (m->ending)
 		return -EBUSY;
 	manager_limit_queue(m, s, q);
-	/* From the accept on it may store. */
+	/* The compute node may store from the accept on: write the record before. */
 	if (!s->had_queue)
 		sess_keep(s);
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
@@ -425,7 +429,8 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 	return 0;
 }
 
-/* By the pass of its admin connection, or by the token if that had none. */
+/* The request must have the pass of the session's admin connection, or the token if the
+ * admin connection has no pass. */
 static bool asked_is_of(const struct sess *s, const struct asked *asked)
 {
 	return s->handle || asked->handle ? s->handle == asked->handle :
@@ -448,7 +453,7 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
 	if (s->queues[hello->queue][hello->chain] || s->waiting)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
-	/* Only who has the accept knows the token. */
+	/* The peer has the token of the accept, or a pass: the compute node exists. */
 	s->shown = true;
 	if (!s->ready) {
 		s->waiting = asked_copy(asked);
@@ -470,7 +475,7 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 	return hello_refuse_errno(no, r);
 }
 
-/* A piece of it; after the last one the connection is accepted. */
+/* Arms a piece of the chain; accepts the connection after the last piece. */
 static void queue_arm(struct manager *m, struct sess *s, unsigned int number,
 		      unsigned int chain)
 {
@@ -495,7 +500,7 @@ static void queue_arm(struct manager *m, struct sess *s, unsigned int number,
 	asked_drop(&asked);
 }
 
-/* True: there was a piece to do. */
+/* Arms a piece of one chain. True: there was one to arm. */
 static bool sess_arm_some(struct manager *m, struct sess *s)
 {
 	unsigned int n, c;
@@ -540,7 +545,7 @@ static void asked_serve(struct manager *m, struct asked *asked)
 		conn_reject(m, asked->ev.id, &asked->seal, &no);
 }
 
-/* Each handshake makes one admin connection. */
+/* A pass admits one admin connection, and I/O connections after it. */
 static int asked_check_signed(struct manager *m, struct asked *asked, struct hello_no *no)
 {
 	struct odrp_wire_hello w;
@@ -567,7 +572,8 @@ static int asked_check(struct manager *m, struct asked *asked, struct hello_no *
 			   &asked->hello, no);
 }
 
-/* A stranger's address is anybody's: it counts once it has a session. */
+/* Anybody can forge an unproved address: its requests are counted only if it already has
+ * a share. */
 static int asked_check_rate(struct manager *m, const struct asked *asked, struct hello_no *no)
 {
 	char ip[INET_ADDRSTRLEN];
@@ -601,7 +607,7 @@ static void conn_request(struct manager *m, const struct nic_event *ev)
 	explicit_bzero(&asked, sizeof(asked));
 }
 
-/* What is only put off is asked for again. */
+/* Rejects a request that waits. With E_BUSY the peer tries again. */
 static void asked_put_off(struct manager *m, const struct sess *s, struct asked **asked)
 {
 	const struct hello_no no = {
@@ -649,7 +655,7 @@ bool manager_open_some(struct manager *m)
 	return false;
 }
 
-/* True: it was one of this session's. */
+/* True: the connection belonged to this session. */
 static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 {
 	unsigned int n, c;
@@ -688,14 +694,14 @@ static void conn_gone(struct manager *m, uint32_t id)
 	if (door_gone(&m->door, id))
 		return;
 	for (i = 0; i < m->nr_sess; i++) {
-		/* Also one whose chains are about to be stopped. */
+		/* Any state: chains of a session that ends may be connected still. */
 		if (sess_conn_gone(m, m->sess[i], id))
 			break;
 	}
 	m->nic->ops->release(m->nic, id);
 }
 
-/* What has not been taken makes the NIC's event_fd readable again. */
+/* The NIC's event_fd becomes readable again if events are left. */
 void manager_events(struct manager *m)
 {
 	struct nic_event ev;
