@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The agent's own work requests, written as WQEs like those of the chains.
+ * Posts the agent's own work requests, as WQEs of the same format as the chains'.
  */
 #include <endian.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ void ctlq_fini(struct ctlq *q)
 	if (!nic)
 		return;
 	q->nic = NULL;
-	/* What the NIC may still use must not be used again. */
+	/* The NIC may still use the memory: leave it mapped and registered. */
 	if (nic->ops->qp_destroy(nic, q->qpn))
 		return;
 	nic->ops->cq_destroy(nic, q->cqn);
@@ -123,7 +123,7 @@ static bool wqe_begin(const struct ctlq *q, struct ctl_wqe *w, uint8_t opcode,
 	return true;
 }
 
-/* BB by BB: the second may be the ring's first. */
+/* Copies BB by BB: a WQE may wrap around the end of the ring. */
 static int wqe_post(struct ctlq *q, const void *wqe, uint8_t ds)
 {
 	struct wrc_dbr *dbr = (void *)((char *)q->mem.va + DBR_OFF);

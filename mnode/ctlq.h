@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A queue pair on which the agent itself posts a few work requests: to its
- * own NIC (the head of a free ring moves) or to a CNode (leases).
+ * A queue pair on which the agent itself posts a few work requests: to its own NIC, to
+ * move the head of a free ring or to write entries of indirect keys; or to a CNode, to
+ * write grants.
  */
 #ifndef MNODE_CTLQ_H
 #define MNODE_CTLQ_H
@@ -10,13 +11,13 @@
 #include "mem.h"
 
 #define CTLQ_LOG_SQ	4
-#define CTLQ_MAX	7	/* outstanding, of two BBs each at most */
-#define CTLQ_MAX_UMR	5	/* of three */
+#define CTLQ_MAX	7	/* outstanding requests, of two BBs each at most */
+#define CTLQ_MAX_UMR	5	/* the same with UMRs, of three BBs each */
 
 /**
  * struct ctlq - control queue
- * @data, @data_iova, @data_key: memory for what is sent or fetched
- * @next:	running number of the next WQE, 16 bits
+ * @data, @data_iova, @data_key: memory for data that is sent or fetched
+ * @next:	index of the next BB, 16 bits
  * @outstanding: posted and not yet completed
  */
 struct ctlq {
@@ -30,28 +31,33 @@ struct ctlq {
 	unsigned int outstanding;
 };
 
-/* Not connected yet.  access: what the peer may do. */
+/* Creates the queue pair, not yet connected, with data_len bytes at q->data. access: the
+ * rights of the peer, NIC_REMOTE_*. */
 int ctlq_init(struct ctlq *q, struct nic *nic, uint32_t pdn,
 	      unsigned int access, size_t data_len);
-/* Also of an all-zero queue. */
+/* An all-zero queue is allowed. If the NIC does not destroy the queue pair, its memory
+ * stays mapped and registered. */
 void ctlq_fini(struct ctlq *q);
 
-/* Data from off in the queue's memory to raddr.  -EAGAIN: full. */
+/*
+ * Each of the following posts one request. -EAGAIN: the queue is full. off: where in
+ * q->data the request reads, or writes the old value, in host byte order.
+ */
+/* Writes len bytes to raddr. */
 int ctlq_write(struct ctlq *q, size_t off, uint32_t len, uint64_t raddr,
 	       uint32_t rkey);
-/* *raddr += add, where carries stop after bit log_field - 1; the old value,
- * in host byte order, goes to off. */
+/* *raddr += add; no carry passes bit log_field - 1. */
 int ctlq_fetch_add(struct ctlq *q, size_t off, uint64_t add, uint8_t log_field,
 		   uint64_t raddr, uint32_t rkey);
-/* *raddr = swap, if it is compare; the old value goes to off.  All three in host
- * byte order. */
+/* *raddr = swap, if *raddr is compare; both in host byte order. */
 int ctlq_swap(struct ctlq *q, size_t off, uint64_t compare, uint64_t swap,
 	      uint64_t raddr, uint32_t rkey);
-/* Entry `entry` of that indirect key, the first of a group, leads to the page at addr
- * under page_key, and the others of the group lead nowhere. */
+/* Makes entry `entry` of the indirect key lead to the page at addr under page_key. It must
+ * be the first entry of a group; the others of the group lead nowhere then. */
 int ctlq_umr(struct ctlq *q, uint32_t key, uint64_t entry, uint32_t page_key,
 	     uint64_t addr);
-/* 0: all done.  -EAGAIN: not yet.  -EIO: a request failed; the queue is dead. */
+/* 0: all requests are done. -EAGAIN: some are not. -EIO: a request failed; the queue cannot
+ * be used any more. */
 int ctlq_poll(struct ctlq *q);
 
 #endif /* MNODE_CTLQ_H */

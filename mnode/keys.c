@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Making a CNode's keys, and unmaking them; see keys.h. */
+/* Creates and destroys the keys of a CNode; see keys.h. */
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include "keys.h"
 
-#define TRIES	64	/* one number in a hundred will not do */
+#define TRIES	64	/* the key map cannot hold about one key in a hundred */
 
 static int create(struct keys *k, uint32_t *ret_key)
 {
@@ -17,7 +17,8 @@ static int create(struct keys *k, uint32_t *ret_key)
 					  WRC_KEY_VARIANT, ret_key);
 }
 
-/* Those that will not do stay until one does, or they would come again. */
+/* Keys that the key map cannot hold are destroyed only at the end: the NIC might create
+ * them again. */
 static int make_key(struct keys *k, uint32_t *ret_key)
 {
 	struct nic *nic = k->pool->nic;
@@ -38,7 +39,7 @@ static int make_key(struct keys *k, uint32_t *ret_key)
 	return r;
 }
 
-/* Memory with a key that has nothing but READs. */
+/* Maps memory, with a key that lets peers READ it and no more. */
 static int make_published(struct keys *k, uint32_t pdn, size_t len, struct mem *mem,
 			  uint32_t *ret_key)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Translation in the NIC: a CNode's keys, by which it READs and WRITEs the pages
- * of its slots, and what its chains have to know to change them
- * (wrchain/core/keymap.h).
+ * Translation in the NIC: the indirect keys by which a CNode READs and WRITEs the pages
+ * of its slots, and the key map by which its chains change them (wrchain/core/keymap.h).
  *
- * They are alone in a protection domain with what its queue pairs need locally:
- * rights for peers are in no other key there.  So whatever key the CNode names,
- * it reaches its own pages or nothing.
+ * The keys are in a protection domain of their own. It also has what the CNode's queue
+ * pairs need locally, but no other key there gives rights to peers. So whatever key the
+ * CNode names, it reaches its own pages or nothing.
  */
 #ifndef MNODE_KEYS_H
 #define MNODE_KEYS_H
@@ -15,15 +14,17 @@
 #include "pool.h"
 
 /**
- * struct keys - of one CNode; all zero: none
- * @pdn:	the domain
- * @page_key:	the pool, for what the entries lead to; nothing for peers
- * @nr_slots:	of the session
- * @map, @map_key: for each slot where it is; in the pool's domain, for chains
- * @mapped:	slots that the map has so far
- * @nr, @max, @key: one for each WRC_KEY_SLOTS slots, those that are made so far
- * @published, @published_key: the same in big endian, for the CNode's READs over its admin
- *		connection
+ * struct keys - keys of one CNode; all zero: none
+ * @pdn:	the protection domain
+ * @page_key:	the pool: entries of indirect keys lead to pages under this key; it gives no
+ *		rights to peers
+ * @nr_slots:	slots of the session
+ * @map, @map_key: the key map, which chains read; in the pool's protection domain
+ * @mapped:	slots whose entries of the key map are written
+ * @key:	one indirect key for each WRC_KEY_SLOTS slots
+ * @nr, @max:	how many of these are created, and how many are needed
+ * @published, @published_key: the same keys in big endian, for READs of the CNode over its
+ *		admin connection
  */
 struct keys {
 	struct pool *pool;
@@ -38,20 +39,22 @@ struct keys {
 };
 
 /*
- * Making and unmaking them in pieces, so that nobody waits while somebody gets many:
- * keys_make() makes so many more keys, keys_map() so many slots of the map, which
- * chains need, and the CNode does not.  -EAGAIN: there are more.
+ * Keys are created and destroyed in pieces, so that no session waits long for another one
+ * that has many. After keys_begin(), keys_make() creates at most that many keys, and
+ * keys_map() writes at most that many entries of the key map, which the chains need, not
+ * the CNode. -EAGAIN: more are left to do.
  */
 int keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 	       uint64_t nr_slots);
 /* -EOPNOTSUPP: the NIC has no such keys. */
 int keys_make(struct keys *k, unsigned int most);
 int keys_map(struct keys *k, uint64_t most);
-/* When all queue pairs in the domain are gone.  Also of all-zero keys.  True: no
- * more is left. */
+/* Destroys at most that many keys, and the rest after the last key. Call it when all queue
+ * pairs in the protection domain are destroyed. All-zero keys are allowed. True: nothing
+ * is left. */
 bool keys_drop(struct keys *k, unsigned int most);
 
-/* All at once. */
+/* The same all at once. */
 int keys_init(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 	      uint64_t nr_slots);
 void keys_fini(struct keys *k);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Lease policy: max-min fairness over what is wanted, by water-filling.  The level is of
- * shares, in pages for each unit of weight; the pages of a share are its leases' by a
- * level of their own.
+ * Lease policy: max-min fairness over what the CNodes want, by water-filling. One level,
+ * in pages for each unit of weight, divides pages among the shares. Each share has a level
+ * of its own, which divides its pages among its leases.
  */
 #include "lease-priv.h"
 
-/* Levels of shares are in parts of a page, since weights multiply them. */
+/* The level of shares is in parts of a page, since weights multiply it. */
 #define LEVEL_SHIFT	8
 
-/* What it says it needs. */
+/* Pages that the CNode needs, by its last heartbeat. */
 static uint64_t lease_need(const struct lease *l)
 {
 	return min(l->cap, max(l->want, l->used));
 }
 
-/* What it would do well to have, when nobody is the poorer for it. */
+/* Pages that the lease may grow to when no other one lacks pages. */
 static uint64_t lease_wish(const struct lease *l)
 {
 	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
@@ -28,7 +28,7 @@ static bool lease_may_change(const struct lease *l)
 	return l->reachable && !l->writing && !l->unseen;
 }
 
-/* What counts as this lease's: what the CNode may believe already costs nothing. */
+/* Pages that count as this lease's. Raising it up to the ceiling costs nothing. */
 static uint64_t lease_committed(const struct lease *l)
 {
 	return max(l->target, l->ceiling);
@@ -36,7 +36,8 @@ static uint64_t lease_committed(const struct lease *l)
 
 /* ---- shares -------------------------------------------------------------------- */
 
-/* Their list, each with its leases. */
+/* Builds the list of shares, each with the list of its leases. A lease without a share
+ * gets one of its own. */
 static struct lease_share *shares_list(struct lease *const *all, size_t nr)
 {
 	struct lease_share *list = NULL, *share;
@@ -59,7 +60,7 @@ static struct lease_share *shares_list(struct lease *const *all, size_t nr)
 	return list;
 }
 
-/* What a lease has at a level within its share. */
+/* The pages of a lease at a level of its share. */
 typedef uint64_t (*level_fn)(const struct lease *l, uint64_t level);
 
 static uint64_t need_at(const struct lease *l, uint64_t level)
@@ -89,7 +90,7 @@ static uint64_t target_at(const struct lease *l, uint64_t level)
 	return min(l->target, level);
 }
 
-/* What is used is kept. */
+/* At least the pages that are in use. */
 static uint64_t used_at(const struct lease *l, uint64_t level)
 {
 	return min(l->target, max(l->used, level));
@@ -105,7 +106,7 @@ static uint64_t share_sum(const struct lease_share *share, level_fn fn, uint64_t
 	return sum;
 }
 
-/* The highest level at which the leases have those pages at most; else 0. */
+/* The highest level at which the share's leases have at most that many pages; or 0. */
 static uint64_t share_level(const struct lease_share *share, level_fn fn, uint64_t pages)
 {
 	uint64_t low = 0, high = pages;
@@ -123,7 +124,7 @@ static uint64_t share_level(const struct lease_share *share, level_fn fn, uint64
 	return low;
 }
 
-/* At a level of shares. */
+/* The pages of a share at a level of shares. */
 static uint64_t share_pages_at(const struct lease_share *share, uint64_t level)
 {
 	uint64_t pages = level * (share->weight ? share->weight : 1) >> LEVEL_SHIFT;
@@ -132,8 +133,8 @@ static uint64_t share_pages_at(const struct lease_share *share, uint64_t level)
 	return share->most ? min(pages, share->most) : pages;
 }
 
-/* What raising the share's leases to that level of shares takes out of pages that
- * nobody has, and that are not kept for it. */
+/* Pages beyond those held that the share's leases need at a level of shares. Sets the
+ * share's own level. */
 static uint64_t share_cost_at(struct lease_share *share, level_fn fn, uint64_t level)
 {
 	share->level = share_level(share, fn, share_pages_at(share, level));
@@ -149,7 +150,8 @@ static uint64_t shares_cost_at(struct lease_share *list, level_fn fn, uint64_t l
 	return sum;
 }
 
-/* The highest level of shares up to top that costs at most limit, which counts then. */
+/* Finds the highest level of shares, up to top, that costs at most limit. Sets the level
+ * of each share by it, and returns the cost. */
 static uint64_t level_find(struct lease_share *list, level_fn fn, uint64_t limit,
 			   uint64_t top)
 {
@@ -166,7 +168,7 @@ static uint64_t level_find(struct lease_share *list, level_fn fn, uint64_t limit
 	return shares_cost_at(list, fn, low);
 }
 
-/* ---- what is to be ----------------------------------------------------------------- */
+/* ---- targets ----------------------------------------------------------------------- */
 
 static void targets_reset(struct lease_share *list)
 {
@@ -178,7 +180,7 @@ static void targets_reset(struct lease_share *list)
 	}
 }
 
-/* What each would have, if all began anew. */
+/* Sets the fair pages of each lease: what it would get if all pages were divided anew. */
 static void fair_find(struct lease_share *list, uint64_t budget, uint64_t top)
 {
 	struct lease_share *share;
@@ -195,7 +197,8 @@ static void fair_find(struct lease_share *list, uint64_t budget, uint64_t top)
 			l->fair = need_at(l, share->level);
 }
 
-/* What each has, and what is kept for it: but for the lack, which others have still. */
+/* Sets the pages that each share holds: those of its leases, and those that are kept for
+ * it, without the lack, that is, kept pages that others still have. */
 static void shares_count_held(struct lease_share *list, uint64_t lack)
 {
 	const struct lease *l;
@@ -211,7 +214,8 @@ static void shares_count_held(struct lease_share *list, uint64_t lack)
 	}
 }
 
-/* What is raised, and by what; of a lease that stays, what it has. */
+/* How to raise leases: @plain is the new target of a lease; @raised is what it counts as
+ * then, also if it may not change. */
 struct raising {
 	level_fn plain, raised;
 };
@@ -219,7 +223,7 @@ struct raising {
 static const struct raising needs = { need_at, raised_need_at };
 static const struct raising wishes = { wish_at, raised_wish_at };
 
-/* The poorest first.  Returns what is left. */
+/* Raises the targets, the smallest first. Returns the free pages that are left. */
 static uint64_t targets_raise(struct lease_share *list, const struct raising *by,
 			      uint64_t free, uint64_t lack, uint64_t top)
 {
@@ -234,7 +238,7 @@ static uint64_t targets_raise(struct lease_share *list, const struct raising *by
 	return free;
 }
 
-/* Has somebody less than is fair? */
+/* Is any target below its fair pages? */
 static bool targets_below_fair(const struct lease_share *list)
 {
 	const struct lease *l;
@@ -246,7 +250,7 @@ static bool targets_below_fair(const struct lease_share *list)
 	return false;
 }
 
-/* What others have to give, so that each gets what is fair. */
+/* Pages that others must give up so that each lease of the share gets its fair pages. */
 static uint64_t share_lack(const struct lease_share *share)
 {
 	uint64_t lack = 0, held = 0;
@@ -259,7 +263,7 @@ static uint64_t share_lack(const struct lease_share *share)
 	return over(lack, over(share->least, held));
 }
 
-/* What a lease is cut to at the level of its share. */
+/* The target to which a lease is cut at the level of its share. */
 static uint64_t cut_at(const struct lease *l, uint64_t level)
 {
 	uint64_t keep = max(max(l->fair, lease_floor(l)), target_at(l, level));
@@ -280,8 +284,8 @@ static uint64_t shares_freed_at(struct lease_share *list, uint64_t level)
 	return sum;
 }
 
-/* Cuts the richest, down to what they keep and to their fair share, until that
- * covers what others lack of theirs, and what is kept for some. */
+/* Cuts the largest targets, but none below its floor or its fair pages, until that covers
+ * what others lack of their fair pages, and lack: kept pages that others have. */
 static void targets_cut(struct lease_share *list, uint64_t lack, uint64_t free,
 			uint64_t top)
 {
@@ -297,7 +301,7 @@ static void targets_cut(struct lease_share *list, uint64_t lack, uint64_t free,
 	if (lack <= coming)
 		return;
 	lack -= coming;
-	/* The highest line that, when all are cut down to it, gives enough. */
+	/* Find the highest level that frees enough when all are cut down to it. */
 	while (low < high) {
 		uint64_t mid = low + (high - low + 1) / 2;
 
@@ -312,7 +316,7 @@ static void targets_cut(struct lease_share *list, uint64_t lack, uint64_t free,
 			l->target = cut_at(l, share->level);
 }
 
-/* What a share may not have more of is moved within it. */
+/* A share that has its most gets no more pages: moves pages between its leases. */
 static void shares_balance(struct lease_share *list)
 {
 	uint64_t lack, held;
@@ -331,7 +335,7 @@ static void shares_balance(struct lease_share *list)
 	}
 }
 
-/* Those that have more than their share's most, since that was lowered. */
+/* Cuts the leases of shares that have more than their most, because it was lowered. */
 static void shares_limit(struct lease_share *list)
 {
 	struct lease *l;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What is promised, believed and granted; lease-plan.c says what is to be.
+ * Promises, ceilings and grants of leases; lease-plan.c computes the targets.
  */
 #include <errno.h>
 #include "lease-priv.h"
 
 #define MAX_SLACK	256
 #define MIN_SLACK	16
-/* What a newcomer's ring is filled with before it is answered: 16 GB. */
+/* Most pages of a first lease, 16 GB: the ring is filled before the newcomer's first I/O
+ * connection is accepted. */
 #define MAX_FIRST	(1ull << 22)
+/* Pages beyond the ceiling from which a CNode counts as overdrawn. */
 #define OVERDRAFT	1024
-/* One in so many pages is what newcomers hold together who have not shown
- * themselves. */
+/* When unseen newcomers together have this part of the budget, the next one gets no pages
+ * before it is seen. */
 #define UNSEEN_SHARE	8
 
 bool lease_promise_stands(const struct lease *l)
@@ -29,7 +31,7 @@ bool lease_differs(const struct lease *l)
 	return l->target != l->granted || lease_promise_stands(l);
 }
 
-/* What lenders reckon with for it besides its pages. */
+/* The slack that the budget counts for the lease. */
 static uint64_t lease_slack(const struct lease *l)
 {
 	return l->unseen && !l->ceiling ? 0 : l->slack;
@@ -45,7 +47,7 @@ static uint64_t leases_sum(const struct lease *const *all, size_t nr)
 	return sum;
 }
 
-/* What the leases of that share may have together, with slack that they will need: */
+/* Of the leases of one share: the ceilings, and slack that the budget does not count yet. */
 struct held {
 	uint64_t pages, slack;
 };
@@ -75,7 +77,7 @@ static bool lease_is_first(const struct lease *const *all, size_t i)
 	return true;
 }
 
-/* Pages that are kept for those who have not all that they are guaranteed. */
+/* Pages that are kept for shares that have less than their least; but: without this one. */
 static uint64_t shares_kept(const struct lease *const *all, size_t nr,
 			    const struct lease_share *but)
 {
@@ -105,13 +107,13 @@ uint64_t lease_free(const struct lease *const *all, size_t nr, uint64_t budget,
 	return over(budget, sum);
 }
 
-/* What a lease of that share may still be given. */
+/* How many more pages a share may get that has that many. */
 static uint64_t share_room(const struct lease_share *share, uint64_t pages)
 {
 	return share && share->most ? over(share->most, pages) : UINT64_MAX;
 }
 
-/* What all those have who have not shown themselves: anybody can come so. */
+/* Do unseen newcomers have too much of the budget? Anybody can become one. */
 static bool leases_many_unseen(const struct lease *const *all, size_t nr,
 			       uint64_t budget)
 {
@@ -180,7 +182,7 @@ void lease_lower(struct lease *l, uint64_t pages)
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		bool reachable)
 {
-	/* It counts a page before it looks whether it may take it. */
+	/* The CNode counts a page before it checks its lease: allow for that. */
 	if (over(max(used, held), max(l->ceiling, l->promised)) > OVERDRAFT)
 		l->overdrawn = true;
 	l->used = min(used, l->cap);
@@ -193,7 +195,7 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		l->beats++;
 	if (lease_promise_stands(l))
 		return;
-	/* One that says so has read the grant. */
+	/* A CNode that reports no more than the grant has read the grant. */
 	if (held <= l->granted || l->beats == LEASE_SETTLE_BEATS)
 		l->promised = 0;
 	if (l->beats == LEASE_SETTLE_BEATS)

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who may have how many pages.  Pure: numbers in, numbers out.
+ * Computes how many pages each CNode may have. Pure: numbers in, numbers out.
  *
- * Each CNode counts its own pages and keeps to its lease, so that nobody is
- * asked per page.  What a CNode has been told at any time and may still
- * believe is its *ceiling*.
+ * Each CNode counts its own pages and keeps to its lease, so that nothing is asked per
+ * page. The largest lease that a CNode has been told and may still believe is its
+ * *ceiling*.
  *
- *	L1  the sum of all ceilings, each that is not 0 with its slack, never
- *	    exceeds the budget
- *	L2  a ceiling is never below the lease last granted, but of a newcomer
- *	    that was promised one and may not use it yet
- *	L3  nobody's lease is cut below the pages it uses and some headroom
- *	L4  while somebody wants more, what others leave idle goes to him,
- *	    until all have the same for each unit of their share's weight, or
- *	    what they want
+ *	L1  the sum of all ceilings and slacks never exceeds the budget; the slack of a
+ *	    newcomer that is unseen and has no pages does not count
+ *	L2  a ceiling is never below the lease last granted, except the ceiling of a
+ *	    newcomer whose promise is not kept yet
+ *	L3  no lease is cut below the pages it uses and some headroom, except when its
+ *	    share's most is lowered
+ *	L4  while a CNode wants more, it gets what others leave idle, until all have
+ *	    the same for each unit of their share's weight, or what they want
  *	L5  the ceilings of one share together are raised to no more than its most
- *	L6  what a share lacks of its least is lent to nobody else
+ *	L6  what a share lacks of its least is lent to no other share
  *
- * A *share* is one identity's, however many sessions that has.  When its most is
+ * A *share* belongs to one identity, however many sessions that has. When its most is
  * lowered below what it has, its leases are cut to what it uses, and follow that down.
- * When a least is raised and the pages are with others, theirs are cut as for somebody
- * who wants them.
+ * When its least is raised and others have the pages, the leases of these are cut as if
+ * the share wanted the pages.
  *
- * The accept tells a newcomer a lease before anybody knows whether it is there at
- * all: that is a *promise*.  It costs the others LEASE_FIRST pages, or nothing when
- * many have come so.  When the newcomer has shown itself it is kept, if the
- * pages are still to be had; otherwise the newcomer is granted what there is, and
- * may not begin before it has surely seen that.
+ * The accept tells a newcomer a lease before the agent knows whether the newcomer exists:
+ * that is a *promise*. It costs the others LEASE_FIRST pages, or nothing when there are
+ * many such newcomers. When the newcomer is seen, its promise is kept if the pages are
+ * still free; else the newcomer is granted what there is, and may not begin before it has
+ * surely read the grant.
  */
 #ifndef MNODE_LEASE_H
 #define MNODE_LEASE_H
@@ -35,20 +35,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pages that a newcomer has before it has shown itself. */
+/* Pages that a newcomer has as long as it is unseen. */
 #define LEASE_FIRST	64
 
-/* Beats after which a CNode has surely seen what was written to it. */
+/* Heartbeats after which a CNode has surely read what was written to it. */
 #define LEASE_SETTLE_BEATS 2
 
 struct lease;
 
 /**
- * struct lease_share - what the leases of one identity may be together
- * @most:	pages; 0: no limit
- * @least:	pages that are kept for it
- * @weight:	its part of what all want; 0 counts as 1
- * @leases, @next, @held, @level: lease_plan()'s own
+ * struct lease_share - limits of all leases of one identity together
+ * @most:	most pages; 0: no limit
+ * @least:	pages that are kept for the share
+ * @weight:	the share's part of what all want; 0 counts as 1
+ * @leases, @next, @held, @level: private to lease_plan()
  */
 struct lease_share {
 	uint64_t most, least;
@@ -58,26 +58,27 @@ struct lease_share {
 	uint64_t held, level;
 };
 
-/* Of weight: so that pages times it is a number. */
+/* The limit keeps the product of pages and weight within 64 bits. */
 #define LEASE_MAX_WEIGHT	1000
 
 /**
- * struct lease - one CNode's
- * @cap:	never more than this
- * @slack:	pages in its ring beyond the lease (lend.h)
- * @granted:	what it was last told, or will be by the write under way
- * @ceiling:	what it may believe
- * @used, @want, @held: from its last beat
- * @reachable:	it has said where leases are to be written
- * @writing:	a write to it is under way
- * @beats:	beats since the last write was done
- * @promised:	by the accept; 0: kept, or it knows better
- * @unseen:	it has not shown itself yet
- * @corrected:	a grant says what became of the promise
- * @overdrawn:	it uses or keeps more than it has ever been given
- * @target:	lease_plan()'s result; grant it if it differs from @granted
- * @share:	of whose it is; NULL: it has one for itself, without limits
- * @own, @next, @fair: lease_plan()'s own
+ * struct lease - lease of one CNode
+ * @cap:	most pages that the lease can have
+ * @slack:	pages in the CNode's ring beyond the lease (lend.h)
+ * @granted:	the lease that the CNode was told last, or that is being written to it
+ * @ceiling:	the largest lease that the CNode may believe
+ * @used, @want, @held: from the CNode's last heartbeat
+ * @reachable:	the CNode has told where grants are to be written
+ * @writing:	a grant is being written to the CNode
+ * @beats:	heartbeats since the last write was done, up to LEASE_SETTLE_BEATS
+ * @promised:	pages that the accept promised; 0: the promise is kept, or the CNode has read
+ *		the grant that corrects it
+ * @unseen:	the CNode has sent nothing since the accept, so it may not exist
+ * @corrected:	a grant has been sent that replaces the promise
+ * @overdrawn:	the CNode has reported far more pages than it has ever been given
+ * @target:	result of lease_plan(); to be granted if it differs from @granted
+ * @share:	NULL: the lease has a share of its own, without limits
+ * @own, @next, @fair: private to lease_plan()
  */
 struct lease {
 	uint64_t cap, slack;
@@ -94,49 +95,49 @@ struct lease {
 	uint64_t fair;
 };
 
-/* A CNode's slack, so that its ring does not run empty while freed pages are on
- * their way to it. */
+/* The default slack. It keeps a ring from running empty while freed pages are on their
+ * way to it. */
 uint64_t lease_default_slack(uint64_t pages);
 
-/* What a newcomer is promised, and gets of it at once.  share: or NULL.  -ENOSPC:
- * nothing is to be had, now or by waiting for idle leases; -EDQUOT: the share has all
- * that it may have. */
+/* Computes what a newcomer is promised, and what it gets of that at once. share: or NULL.
+ * -ENOSPC: no pages are free, and no lease is idle; -EDQUOT: the share has its most. */
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	       uint64_t cap, uint64_t slack, struct lease_share *share,
 	       struct lease *ret_lease);
 
 /*
- * The newcomer is there: is its promise kept?  all: with its own; pages: what can be
- * lent to it at once.  -EAGAIN: not yet, ask again; it learns by grants what it
- * gets.
+ * The newcomer is seen: keeps its promise, if that is possible. all: with the newcomer's
+ * lease; pages: how many can be lent to the newcomer at once. -EAGAIN: the promise is not
+ * kept now. Call again; a grant may replace the promise meanwhile.
  */
 int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
 	       uint64_t pages, struct lease *l);
 
-/* The CNode's beat changed and says this. */
+/* A new heartbeat of the CNode has these values. */
 void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
 		bool reachable);
 
 /*
- * Of one that another agent has given, with its cap, slack, granted and ceiling: nobody
- * knows when its CNode has read what, only that it uses so many pages.
+ * Takes over a lease of an earlier agent, with its cap, slack, granted and ceiling. What
+ * its CNode has read is unknown; it uses that many pages.
  */
 void lease_adopt(struct lease *l, uint64_t used);
 
 /* Sets every target. */
 void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
 
-/* Of what was promised and is not kept: so many pages are there, and no more come. */
+/* The newcomer has that many pages, slack included, and gets no more now: lowers ceiling
+ * and target, if the promise is not kept. */
 void lease_lower(struct lease *l, uint64_t pages);
-/* Its promise is not kept, and it does not know yet. */
+/* The promise is neither kept nor replaced by a grant. */
 bool lease_promise_stands(const struct lease *l);
-/* Has the CNode to be told of the target? */
+/* The target has to be granted to the CNode. */
 bool lease_differs(const struct lease *l);
-/* The target is being written to the CNode / has arrived in its memory. */
+/* The target is being written to the CNode; it has arrived in the CNode's memory. */
 void lease_grant(struct lease *l);
 void lease_granted(struct lease *l);
-/* The connection is gone.  What was on its way may have arrived: the ceiling
- * stays, and nothing changes until a new beat says where to write. */
+/* The connection has ended. A grant that was being written may have arrived, so the
+ * ceiling stays; nothing changes until a new heartbeat tells where to write. */
 void lease_detach(struct lease *l);
 
 #endif /* MNODE_LEASE_H */

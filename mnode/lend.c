@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pages on their way between the pool and the rings.
+ * Moves pages between the pool and the rings; see lend.h.
  */
 #include <endian.h>
 #include <errno.h>
 #include "lend.h"
 #include "log.h"
 
-#define SCAN_STEP	65536	/* pages of the pool per call */
-#define FILL_STEP	4096	/* pages into a ring that nobody uses now */
-#define SCRUB_STEP	1024	/* the same, if they are cleared: a millisecond */
-#define COMPACT_STEP	32768	/* slots of a ring that is put in order */
-#define EMPTY_STEP	16384	/* pages out of one */
-#define QUIESCE_TRIES	1000000	/* of asking a NIC that is at work */
+/* Work per call. */
+#define SCAN_STEP	65536	/* pages of the pool that are searched */
+#define FILL_STEP	4096	/* pages into a ring that no chain uses */
+#define SCRUB_STEP	1024	/* the same, if pages are cleared: a millisecond */
+#define COMPACT_STEP	32768	/* positions of a ring that is put in order */
+#define EMPTY_STEP	16384	/* pages out of a ring that no chain uses */
+#define QUIESCE_TRIES	1000000	/* polls of a NIC that is at work */
 
 /* Memory of the loopback queue pair. */
 struct staging {
-	uint64_t old;			/* head, host order, from the NIC */
+	uint64_t old;			/* the head, written by the NIC in host byte order */
 };
 
 static struct staging *staging(struct lender *l)
@@ -62,14 +63,14 @@ uint64_t lend_goal(const struct sess *s)
 	return pages ? pages + l->slack : 0;
 }
 
-/* ---- the hand ----------------------------------------------------------------- */
+/* ---- pages held by the agent -------------------------------------------------- */
 
 static size_t hand_room(const struct sess *s)
 {
 	return s->hand.max - s->hand.nr;
 }
 
-/* Something that is not its page cannot be given to anybody. */
+/* The agent must not lend an address that is not a page of the session. */
 static bool is_own(struct lender *l, const struct sess *s, uint64_t addr)
 {
 	if (pool_owns(l->pool, s->owner, addr))
@@ -91,7 +92,7 @@ static int hand_add(struct lender *l, struct sess *s, uint64_t addr)
 	return 0;
 }
 
-/* The last ones first: for them no grace period has begun. */
+/* Takes the newest page: its grace period has not begun, as a rule. */
 static uint64_t hand_pop(struct hand *h)
 {
 	uint64_t addr = h->at[--h->nr];
@@ -116,8 +117,8 @@ uint64_t lend_pages(const struct lender *l)
 	return l->pool->nr_free > l->kept ? l->pool->nr_free - l->kept : 0;
 }
 
-/* With keys of its own the NIC leads a compute node to its own pages alone; a chain
- * reaches all, and that it sends none of another one rests on its program. */
+/* With keys of its own a compute node reaches only its own pages. A chain reaches all
+ * pages; only its program keeps it from sending those of other sessions. */
 static bool is_scrubbed(const struct lender *l, const struct sess *s)
 {
 	if (l->scrub == LEND_SCRUB_CHAINS)
@@ -125,7 +126,8 @@ static bool is_scrubbed(const struct lender *l, const struct sess *s)
 	return l->scrub == LEND_SCRUB_ALL;
 }
 
-/* Out of the hand, then up to most out of the pool.  Returns how many of nr. */
+/* Takes nr pages, first those that the agent holds, then at most `most` of the pool.
+ * Returns how many. */
 static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
 				uint64_t most, __u64 *ret_pages)
 {
@@ -169,7 +171,7 @@ static bool grace_over(const struct sess *s)
 	return true;
 }
 
-/* What is not needed in the ring goes back, when nobody looks at it. */
+/* Returns the pages that the agent holds to the pool, after a grace period. */
 static enum lend_todo hand_release(struct lender *l, struct sess *s)
 {
 	struct hand *h = &s->hand;
@@ -201,7 +203,8 @@ static enum lend_todo lender_failed(struct lender *l)
 	return LEND_WAIT;
 }
 
-/* Never more than there are: a CNode that took too many keeps what it owes. */
+/* Has the NIC move the head on over nr ring positions, but not past the tail: if the CNode
+ * uses too many pages, the rest is taken when the CNode frees some. */
 static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 {
 	uint64_t there = ring_pages(&s->ring);
@@ -225,8 +228,8 @@ static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 	return LEND_WAIT;
 }
 
-/* Slots that the head has passed for us.  An empty one is about to be filled by
- * an invalidate. */
+/* Empties the ring positions that the head has passed for the agent. Stops at an empty
+ * one, which an invalidate is about to fill. */
 static enum lend_todo hand_gather(struct lender *l, struct sess *s)
 {
 	enum lend_todo todo = LEND_WAIT;
@@ -254,15 +257,15 @@ static enum lend_todo lender_finish(struct lender *l)
 	return LEND_MORE;
 }
 
-/* Slot n behind the head. */
+/* The ring position n places behind the head. */
 static uint64_t ring_behind(const struct ring *ring, uint64_t head, uint64_t n)
 {
 	return ring_advance(ring->log_len, head,
 			    ring_slots(ring->log_len) - n);
 }
 
-/* Slots behind the head that are empty.  Others are being emptied by stores that
- * have advanced the head. */
+/* How many ring positions directly behind the head are empty. Stores that have advanced
+ * the head are about to empty the next ones. */
 static unsigned int ring_room_behind(const struct ring *ring, uint64_t head,
 				     unsigned int most)
 {
@@ -275,7 +278,7 @@ static unsigned int ring_room_behind(const struct ring *ring, uint64_t head,
 	return n;
 }
 
-/* What could not go to the ring, for now. */
+/* The pages cannot enter the ring now: the agent holds them. */
 static enum lend_todo batch_give_up(struct lender *l)
 {
 	unsigned int i;
@@ -285,7 +288,7 @@ static enum lend_todo batch_give_up(struct lender *l)
 	return lender_finish(l);
 }
 
-/* Writes the pages behind the head as it is now, and has it go back. */
+/* Writes the pages behind the present head, and has the NIC move the head back. */
 static enum lend_todo head_swap(struct lender *l)
 {
 	struct ring *ring = &l->sess->ring;
@@ -308,7 +311,7 @@ static enum lend_todo head_swap(struct lender *l)
 	return LEND_WAIT;
 }
 
-/* The head did not go back: so they are still where nobody looks. */
+/* The head did not move back, so no chain has seen the pages: takes them out again. */
 static void batch_take_out(struct lender *l)
 {
 	struct ring *ring = &l->sess->ring;
@@ -364,8 +367,8 @@ static enum lend_todo head_passed(struct lender *l)
 	return lender_finish(l);
 }
 
-/* A swap that failed was not done, or else the pages are in the ring, and what
- * is not in its slot any more is in use. */
+/* Creates another queue pair. If the failed swap was done, the pages are in the ring, and
+ * those that are not in their positions any more are in use. */
 static enum lend_todo lender_recover(struct lender *l)
 {
 	const struct ring *ring = &l->sess->ring;
@@ -398,7 +401,7 @@ static enum lend_todo lender_drive(struct lender *l)
 	return l->state == LEND_SWAP ? head_swapped(l) : head_passed(l);
 }
 
-/* What is due first for one session. */
+/* Does what is due first for one session. */
 static enum lend_todo sess_work(struct lender *l, struct sess *s)
 {
 	uint64_t about = lend_about(s), goal = lend_goal(s);
@@ -412,7 +415,7 @@ static enum lend_todo sess_work(struct lender *l, struct sess *s)
 	return hand_release(l, s);
 }
 
-/* In turns.  WAIT: at least one waits, and none could go on. */
+/* The sessions take turns. LEND_WAIT: at least one waits, and none could go on. */
 enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 {
 	enum lend_todo todo = LEND_NOTHING, one;
@@ -423,7 +426,7 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
 		struct sess *s = all[(l->next + i) % nr];
 
-		/* Of strangers nobody knows yet that they are there. */
+		/* Without a heartbeat the compute node may not exist. */
 		if (s->state != SESS_LIVE || s->lease.unseen || s->settle)
 			continue;
 		one = sess_work(l, s);
@@ -445,8 +448,8 @@ int lend_quiesce(struct lender *l)
 
 /* ---- without the NIC ------------------------------------------------------------ */
 
-/* More than the goal goes to the pool without a grace period: nobody looks at it any
- * more.  True: there is none left, or none that is free. */
+/* Returns pages beyond the goal to the pool, at most that many. No chain runs, so they need
+ * no grace period. True: there are no more such pages in the ring or held by the agent. */
 static bool ring_empty_down(struct lender *l, struct sess *s, uint64_t most)
 {
 	uint64_t addr;
@@ -463,7 +466,7 @@ static bool ring_empty_down(struct lender *l, struct sess *s, uint64_t most)
 	return most;
 }
 
-/* Adds at most that many pages, or SCRUB_STEP if it clears them. */
+/* Adds at most that many pages to the ring; at most SCRUB_STEP if they are cleared. */
 static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 {
 	__u64 addr;
@@ -490,7 +493,7 @@ int lend_fill(struct lender *l, struct sess *s)
 	return fill_some(l, s);
 }
 
-/* What the head has passed for the agent is in the ring again. */
+/* The positions that the head has passed for the agent are part of the ring again. */
 static int settle_begin(struct sess *s)
 {
 	ring_compact_begin(&s->ring);
@@ -530,7 +533,7 @@ int lend_settle(struct lender *l, struct sess *s)
 	}
 }
 
-/* ---- the stores' registers ---------------------------------------------------- */
+/* ---- page registers ------------------------------------------------------------ */
 
 int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages)
 {
@@ -552,10 +555,9 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 }
 
 /*
- * A chain stopped with a page of which the NIC has a translation: the table gets the
- * page, too, as if the store were done, or the invalidate never begun.  -EXDEV: the
- * table has another page there; so nobody gets this one as long as the session has
- * keys.
+ * A chain stopped with a page that the NIC translates: enters the page into the table, as
+ * if the store were done, or the invalidate had not begun. -EXDEV: the entry has another
+ * page or does not exist; nobody may get this page as long as the session has keys.
  */
 static int complete_mapping(struct sess *s, const struct wrc_held *held)
 {
@@ -571,9 +573,9 @@ static int complete_mapping(struct sess *s, const struct wrc_held *held)
 }
 
 /*
- * Where a stopped chain held something: an invalidate that had taken a slot of the ring
- * and not filled it, a store that had taken a slot and not emptied it, or a page that
- * had no slot yet.
+ * Takes over what one holder of a stopped chain held. An invalidate may have taken a ring
+ * position and not filled it; a store may have taken a ring position and not emptied it;
+ * or there is a page without a position. own: the page was in a page register.
  */
 static int holder_stopped(struct lender *l, struct sess *s, bool own,
 			  const struct wrc_held *held)
@@ -613,7 +615,7 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 		s->armed -= nr;
 		l->kept += nr;
 	}
-	/* One that has never run has what it was given, whatever the NIC says of it. */
+	/* A chain that has never run still has the pages that it was given. */
 	if (q->arming) {
 		for (i = 0; own && i < nr; i++)
 			hand_add(l, s, q->pages[i]);
