@@ -10,7 +10,7 @@
 /* Most pages of a first lease, 16 GB: the ring is filled before the newcomer's first I/O
  * connection is accepted. */
 #define MAX_FIRST	(1ull << 22)
-/* Pages beyond the ceiling from which a CNode counts as overdrawn. */
+/* A CNode with more pages than this beyond its ceiling and promise is overdrawn. */
 #define OVERDRAFT	1024
 /* When unseen newcomers together have this part of the budget, the next one gets no pages
  * before it is seen. */
