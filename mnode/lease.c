@@ -47,7 +47,7 @@ static uint64_t leases_sum(const struct lease *const *all, size_t nr)
 	return sum;
 }
 
-/* Of the leases of one share: the ceilings, and slack that the budget does not count yet. */
+/* Sums over the leases of one share: ceilings, and slack that the budget does not count yet. */
 struct held {
 	uint64_t pages, slack;
 };
