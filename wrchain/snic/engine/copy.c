@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Moving bytes.  Rings, doorbell records and completion entries are looked at
- * by other threads while they are written, and patched while they are fetched:
- * words that are aligned on both sides move as a whole.
+ * Copies bytes.  Other threads read rings, doorbell records and completion
+ * entries while this NIC writes them, and patch rings while this NIC fetches
+ * WQEs.  So words that are aligned on both sides are copied whole.
  */
 #include "priv.h"
 
@@ -10,7 +10,7 @@ static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 {
 	size_t i = 0;
 
-	/* Of a page: less to do for each pair. */
+	/* Unrolled for pages: fewer loop instructions per pair. */
 	for (; i + 32 <= len; i += 32) {
 		snic_copy_pair(d + i, s + i);
 		snic_copy_pair(d + i + 16, s + i + 16);
@@ -40,7 +40,7 @@ static void copy1(uint8_t *d, const uint8_t *s)
 			 __ATOMIC_RELAXED);
 }
 
-/* Both sides are aligned alike, modulo 4 at least. */
+/* Both sides have the same alignment modulo 4, with by8 modulo 8. */
 static void copy_words(uint8_t *d, const uint8_t *s, size_t len, bool by8)
 {
 	size_t i = 0;
@@ -71,8 +71,8 @@ typedef uint16_t word2 __attribute__((aligned(1), may_alias));
 typedef uint32_t word4 __attribute__((aligned(1), may_alias));
 typedef uint64_t word8 __attribute__((aligned(1), may_alias));
 
-/* What a request scatters over a ring: one load and one store, which is whole
- * when it is aligned. */
+/* A field that a request scatters over a ring: one load and one store, which is
+ * atomic when it is aligned. */
 static bool copy_field(void *dst, const void *src, size_t len)
 {
 	switch (len) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Completion queues: entries in the caller's memory, a 24-bit counter of all
- * entries ever written, and the send queues that WAIT for it.
+ * entries ever written, and the send queues that WAIT for a count.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "priv.h"
 
 #define MAX_LOG_CQ 22
-/* Invalid opcode, owner bit of the lap before the first. */
+/* Invalid opcode; owner bit of the lap before the first one. */
 #define INITIAL_OP_OWN (WRC_CQE_INVALID << 4 | 1)
 
 static struct wrc_cqe *cq_entry(const struct snic_cq *cq, uint32_t n)
@@ -62,7 +62,8 @@ int snic_cq_destroy(struct snic *nic, uint32_t cqn)
 		return -ENOENT;
 	if (cq->users)
 		return -EBUSY;
-	/* They cannot be satisfied any more: WAIT finds that out by itself. */
+	/* The CQ is gone: the waiters' WAITs fail when the kick makes them look
+	 * again. */
 	snic_table_del(&nic->cqs, cqn);
 	while (cq->waiters) {
 		struct snic_qp *qp = cq->waiters;
@@ -96,8 +97,8 @@ void snic_cq_del_waiter(struct snic_qp *qp)
 	qp->waiting_cq = NULL;
 }
 
-/* A chain has one or two waiters per CQ, and each is nearly always satisfied
- * by the next entry: let them look for themselves. */
+/* A chain has one or two waiters per CQ, and the next entry satisfies nearly
+ * each of them.  So all are kicked, and each checks its own index. */
 static void wake_waiters(struct snic_cq *cq)
 {
 	struct snic_qp *qp;
@@ -119,7 +120,7 @@ static void put_word(uint64_t *dst, uint64_t v)
 	__atomic_store_n(dst, cpu_to_be64(v), __ATOMIC_RELAXED);
 }
 
-/* A struct wrc_cqe or wrc_cqe_err as eight words, each a number. */
+/* Writes a struct wrc_cqe or wrc_cqe_err as eight big-endian words. */
 static void write_entry(struct snic_cq *cq, const struct snic_qp *qp,
 			const struct snic_cqe_info *info)
 {
@@ -141,8 +142,8 @@ static void write_entry(struct snic_cq *cq, const struct snic_qp *qp,
 		put_word(&dst[5], info->byte_cnt);
 		put_word(&dst[6], cq->nic->now);
 	}
-	/* The owner bit makes the entry valid: after it, and after the data
-	 * that it reports. */
+	/* The owner bit makes the entry valid.  The release order puts it after
+	 * the rest of the entry and after the data that the entry reports. */
 	__atomic_store_n(&dst[7],
 			 cpu_to_be64((uint64_t)info->send_opcode << 56 |
 				     (uint64_t)qp->qpn << 32 |
@@ -178,7 +179,8 @@ void snic_cq_push(struct snic_cq *cq, const struct snic_qp *qp,
 		wake_waiters(cq);
 }
 
-/* Not done where it happens: one QP's flush may overrun the next CQ. */
+/* Deferred, not done in snic_cq_push(): the flush of one QP may overrun another
+ * CQ. */
 void snic_cq_spread_errors(struct snic *nic)
 {
 	while (nic->failed_cqs) {
@@ -206,7 +208,7 @@ int snic_cq_poll(struct snic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 	waiting = (cq->count - cq->ci) & SNIC_CQ_MASK;
 	if (!waiting)
 		return -EAGAIN;
-	/* Overwritten entries are lost: on with the oldest that is left. */
+	/* Overwritten entries are lost: continue with the oldest one left. */
 	if (waiting >> cq->attr.log_size)
 		cq->ci = (cq->count - (1u << cq->attr.log_size)) & SNIC_CQ_MASK;
 	snic_copy_bb(ret_cqe, cq_entry(cq, cq->ci));

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine, as the other rooms see it: the device and its clock, memory, queue
- * pairs.
+ * The engine's interface to the other directories: the device and its clock,
+ * memory, queue pairs.
  *
  *	nic.c		the device, snic_step(), counters
  *	table.c		object tables: number -> object
  *	mem.c		protection domains, memory keys
- *	ksm.c		indirect keys, of pieces that lie anywhere
- *	copy.c		moving bytes without tearing words
- *	cq.c		completion queues and who waits for them
+ *	ksm.c		indirect keys
+ *	copy.c		copies bytes without tearing aligned words
+ *	cq.c		completion queues and the send queues that WAIT for them
  *	qp.c		queue pair states, completions, flush
- *	sq.c		send queues: scheduling, fetch, what holds a WQE back;
- *			NOP, WAIT, SEND_EN
+ *	sq.c		send queues: scheduling, fetch, order; NOP, WAIT, SEND_EN
  *	wqe.c		WQE bytes -> struct snic_wqe, with all bounds checked
  *	umr.c		UMR: writes entries of an indirect key
- *	exec.c		what moves data: to the transport, or on loopback here
- *	land.c		what READs of loopback QPs bring, later
+ *	exec.c		WQEs that move data: to the transport, or loopback
+ *	land.c		SNIC_LAND_LATE: delayed results of READs and atomics
  *	rq.c		receive WQEs: availability, scatter
  *	timer.c		timer heap
  */
@@ -34,35 +33,41 @@ struct snic_timer {
 
 void snic_timer_init(struct snic_timer *t,
 		     void (*fire)(struct snic *nic, struct snic_timer *t));
-/* Arms or re-arms.  The heap's memory grows when objects are made
- * (snic_timer_reserve), so this cannot fail. */
+/* Arms or re-arms the timer.  Cannot fail: snic_timer_reserve() has reserved
+ * memory in the heap. */
 void snic_timer_set(struct snic *nic, struct snic_timer *t, uint64_t when);
 void snic_timer_cancel(struct snic *nic, struct snic_timer *t);
-/* Before an object with n timers is created / after it is gone. */
+/* Call reserve before an object with n timers is created and unreserve after
+ * the object is destroyed.  0 or -ENOMEM. */
 int snic_timer_reserve(struct snic *nic, unsigned int n);
 void snic_timer_unreserve(struct snic *nic, unsigned int n);
 
-/* The clock of the step under way. */
+/* The time of the current step, in ns. */
 uint64_t snic_now(const struct snic *nic);
 struct snic_stats *snic_stats(struct snic *nic);
 const struct snic_config *snic_config(const struct snic *nic);
-/* Seeded, deterministic. */
+/* Pseudo-random, from the configured seed. */
 uint64_t snic_random(struct snic *nic);
-/* What a stranger must not guess: from the configuration's random, if it has one. */
+/* For values that a peer must not guess: from the configuration's random(),
+ * else snic_random(). */
 uint64_t snic_secret(struct snic *nic);
-/* IBA's RNR NAK timer codes, 0 to 31, in ns. */
+/* The wait for an RNR NAK timer code of IBA (0 to 31), in ns. */
 uint64_t snic_rnr_ns(uint8_t code);
 
-/* Has a caller left something to do at once, whatever snic_step() has said? */
+/*
+ * True if a send queue, a failed CQ or a packet waits for the next step.  Calls
+ * between two steps can change this after snic_step() has returned its next
+ * time.
+ */
 bool snic_is_busy(const struct snic *nic);
 /* When the next timer is due, or SNIC_NEVER. */
 uint64_t snic_timers_next(const struct snic *nic);
-/* Between two steps: calls that follow take place at this time. */
+/* Sets the clock between two steps, for the calls that follow. */
 void snic_set_now(struct snic *nic, uint64_t now);
 
 /* ---- memory (mem.c) ------------------------------------------------------ */
 
-#define SNIC_KSM_PIECE	4096u	/* of an indirect key, and no packet is longer */
+#define SNIC_KSM_PIECE	4096u	/* bytes per entry of an indirect key; the largest path MTU */
 
 struct snic_sge {
 	uint8_t *ptr;
@@ -70,25 +75,29 @@ struct snic_sge {
 };
 
 /*
- * Host pointer of [addr, addr + len) under key, or an error:
- * -ENOENT no such key in this PD, -ERANGE out of bounds, -EACCES rights
- * (need: bits of enum snic_access, 0 for local read).  len may be 0.  An indirect
- * key has no bounds here: -ERANGE.
+ * Translates [addr, addr + len) under the key to a host pointer.  need: the
+ * rights required, bits of enum snic_access; 0 for a local read.  len may be 0.
+ * -ENOENT: this PD has no such key.  -ERANGE: out of bounds; always so for an
+ * indirect key.  -EACCES: the key lacks a right.
  */
 int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 	     uint64_t len, unsigned int need, void **ret_ptr);
 /*
- * After -ERANGE, for peers: as much of [addr, addr + len) as is together in memory,
- * of any key; all of it, or to the next 4 KB of an indirect one.  -ERANGE also if
- * that leads nowhere.  It holds for now: an entry may lead elsewhere later.
+ * For a peer's access after snic_mem() has returned -ERANGE: translates the
+ * longest prefix of [addr, addr + len) that is contiguous in memory.  That is
+ * all of it for a direct key; it ends at the next 4 KB boundary for an indirect
+ * key.  Errors as snic_mem(); -ERANGE also if the entry leads to no valid
+ * memory.  The pointer is valid for the current access only: a UMR may change
+ * the entry later.
  */
 int snic_mem_piece(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need, struct snic_sge *ret_piece);
-/* After -ERANGE: may it as a whole, in pieces?  0, or as that. */
+/* Checks that snic_mem_piece() succeeds for all of [addr, addr + len).  0 or
+ * its error. */
 int snic_mem_check(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need);
-/* Copies in 8-byte units where both sides are aligned, so that an aligned
- * 8-byte word is never seen torn. */
+/* Copies in 8-byte units where both sides are aligned, so that other threads
+ * never see an aligned 8-byte word torn. */
 void snic_copy(void *dst, const void *src, size_t len);
 
 static inline void snic_copy_word(void *dst, const void *src)
@@ -99,8 +108,8 @@ static inline void snic_copy_word(void *dst, const void *src)
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-/* Two words at once: each half of an unaligned load or store is whole when it
- * is aligned by itself. */
+/* Copies two words at once.  The CPU keeps each aligned half whole, even if the
+ * 16 bytes are unaligned. */
 typedef uint64_t snic_pair
 	__attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -117,8 +126,9 @@ static inline void snic_copy_pair(void *dst, const void *src)
 #endif
 
 /*
- * One basic block, or what has its length; both sides aligned by 8.  The first
- * words singly: they are looked at next, and come out of the pipeline sooner.
+ * Copies WRC_WQE_BB bytes; both sides are aligned to 8.  The first two words
+ * are copied singly: the caller reads them next, and single stores can be
+ * forwarded to these loads sooner.
  */
 static inline void snic_copy_bb(void *dst, const void *src)
 {
@@ -134,13 +144,13 @@ static inline void snic_copy_bb(void *dst, const void *src)
 
 #define SNIC_MAX_SGE 64
 
-/* ---- decoded send WQE (wqe.c) ---------------------------------------------- */
+/* ---- decoded send WQEs (wqe.c) --------------------------------------------- */
 
-/* In front what the transport's queue looks at again and again, with the first
- * piece of the list. */
+/* The transport reads the first fields and the first list entry most often:
+ * they come first, to share cache lines. */
 struct snic_wqe {
 	uint8_t opcode, opmod;
-	bool signal;		/* CQE on success too */
+	bool signal;		/* write a CQE on success */
 	bool fence, solicited;
 	uint8_t nr_bb;
 	uint8_t nr_sge;
@@ -148,22 +158,27 @@ struct snic_wqe {
 	uint16_t index;		/* running BB number of its first BB */
 	__be32 imm;
 	uint32_t rkey;
-	uint32_t len;		/* sum of the list */
+	uint32_t len;		/* total length of the list */
 	uint64_t raddr;
 	union {
 		struct { uint32_t lkey, len; uint64_t addr; } sge[SNIC_MAX_SGE];
-		/* Instead of a list: copied, at most a WQE's size. */
+		/* Inline data, copied from the WQE; at most one WQE's size. */
 		uint8_t inline_data[WRC_WQE_MAX_DS * WRC_WQE_DS];
 	};
-	uint64_t add_swap, compare;	/* host order, like the next two */
-	uint64_t swap_mask, compare_mask;	/* FA masked: compare_mask = boundary */
+	uint64_t add_swap, compare;	/* atomics' operands, host order */
+	uint64_t swap_mask, compare_mask;	/* host order; masked FA: compare_mask is the
+						 * field boundary */
 	uint32_t wait_index, wait_obj;
 };
 
-/* Translates the local list of w; need: 0 or SNIC_LOCAL_WRITE. -EACCES. */
+/*
+ * Translates the WQE's local list; need: 0 or SNIC_LOCAL_WRITE.  0 or -EACCES.
+ */
 int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 		  unsigned int need, struct snic_sge *ret_sges);
-/* Moves bytes between a buffer and a list at an offset into the list. */
+/*
+ * Copies len bytes between a buffer and a list, from byte off of the list on.
+ */
 void snic_sges_gather(const struct snic_sge *sges, unsigned int nr,
 		      uint64_t off, void *dst, size_t len);
 void snic_sges_scatter(const struct snic_sge *sges, unsigned int nr,
@@ -203,12 +218,13 @@ struct snic_qp {
 	uint16_t sq_limit;	/* first BB that may not run */
 	bool on_run_queue;
 	struct snic_qp *run_next;
-	struct snic_cq *waiting_cq;	/* blocked in WAIT on it, or NULL */
+	struct snic_cq *waiting_cq;	/* the CQ that the WAIT at sq_ci waits for, or NULL */
 	struct snic_qp *wait_next;
-	struct snic_timer sq_timer;	/* virtual time: busy until */
+	struct snic_timer sq_timer;	/* virtual time: the queue is busy until it fires */
 	uint8_t *early;		/* SNIC_FETCH_EARLY: copy of the SQ as enabled */
-	struct snic_landings *landing;	/* SNIC_LAND_LATE: on its way */
-	/* reads and atomics on the wire, for fence; kept by req.c, land.c */
+	struct snic_landings *landing;	/* SNIC_LAND_LATE: results that have not landed */
+	/* READs and atomics without their result, for fences; counted by req.c
+	 * and land.c */
 	unsigned int reads_in_flight;
 
 	/* receive queue */
@@ -217,73 +233,81 @@ struct snic_qp {
 	/* transport; NULL on loopback QPs */
 	struct snic_rc_req *req;
 	struct snic_rc_resp *resp;
-	void *cm;		/* struct snic_cm_conn of cm.c, or NULL */
+	void *cm;		/* struct snic_cm_conn, or NULL */
 	struct snic_rate *rate;		/* transport/rate.c; or NULL */
 	struct snic_qp *rate_next;
 	bool rate_parked;
 
 	/* send queue: the WQE at sq_ci (sq.c) */
 	uint8_t sq_stage;
-	uint8_t sq_tries;	/* loopback: RNR or no answer, in a row */
+	uint8_t sq_tries;	/* loopback: consecutive tries without a receive WQE or peer */
 	uint16_t sq_flushed;	/* in ERR: first BB not yet flushed */
-	/* as fetched; aligned as rings are, to be copied by words */
+	/*
+	 * the fetched WQE; aligned as rings are, so that it is copied in words
+	 */
 	uint8_t sq_raw[WRC_WQE_MAX_DS * WRC_WQE_DS] __attribute__((aligned(8)));
 };
 
 struct snic_qp *snic_qp_lookup(struct snic *nic, uint32_t qpn);
-/* None of them has that limit any more, on which none waits. */
+/* Removes the limit from all its queue pairs.  None of them may be parked on
+ * it. */
 void snic_qps_forget_rate(struct snic *nic, const struct snic_rate *rate);
-/* Puts it at the end of the line of send queues that run (sq.c). */
+/* Appends the queue pair to the run queue (sq.c).  It must not be on it. */
 void snic_sq_line_up(struct snic_qp *qp);
 
-/* Something changed for this send queue: look at it in this step. */
+/* Makes the scheduler look at the head of this send queue again. */
 static inline void snic_qp_kick(struct snic_qp *qp)
 {
 	if (!qp->on_run_queue)
 		snic_sq_line_up(qp);
 }
 
-/* CQEs; the error kinds move the QP to ERR and flush it.  On a QP that is in
- * ERR already fail_send() does nothing: its WQEs have been flushed. */
+/*
+ * Write CQEs; those with an error move the QP to ERR and flush it.
+ * snic_qp_fail_send() does nothing on a QP in ERR, whose WQEs have been
+ * flushed.
+ */
 void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
 			   uint32_t byte_cnt);
 void snic_qp_fail_send(struct snic_qp *qp, const struct snic_wqe *w,
 		       enum wrc_cqe_syndrome syndrome);
-/* A flushed in-flight WQE (transport's queue), while the QP goes to ERR. */
+/* Writes the flush CQE of a WQE that the transport had queued; the QP is going
+ * to ERR. */
 void snic_qp_flush_send(struct snic_qp *qp, const struct snic_wqe *w);
 void snic_qp_complete_recv(struct snic_qp *qp, const struct snic_cqe_info *info);
-/* ERR without a WQE to blame (responder faults, CM): flushes both queues. */
+/* Moves the QP to ERR without an error CQE for one WQE (responder faults, CM):
+ * flushes both queues. */
 void snic_qp_fail(struct snic_qp *qp, enum wrc_cqe_syndrome syndrome);
 
 /* ---- receive WQEs (rq.c) -------------------------------------------------------- */
 
-/* A receive WQE taken for the message under way. */
+/* A receive WQE taken for the current message. */
 struct snic_recv {
 	uint16_t wqe_counter;
-	uint32_t len;		/* bytes the list can take */
+	uint32_t len;		/* capacity of the list in bytes */
 	uint8_t nr_sge;
 	struct snic_sge sges[SNIC_MAX_SGE];
 };
 
 /*
- * Takes the next receive WQE (reads the doorbell record).  -EAGAIN: none is
- * posted (RNR).  -EACCES: its list names memory it may not write; the entry is
- * consumed all the same, and ret_recv->wqe_counter is valid.
- * want_sges false: WRITE_IMM, the list is not looked at.
+ * Takes the next receive WQE; reads the doorbell record.  -EAGAIN: no WQE is
+ * posted (RNR).  -EACCES: the list names memory that the QP may not write; the
+ * WQE is consumed all the same, and ret_recv->wqe_counter is valid.
+ * want_sges: false for WRITE_IMM; the list is not decoded.
  */
 int snic_rq_take(struct snic_qp *qp, bool want_sges, struct snic_recv *ret_recv);
 
 /* ---- execution shared by loopback and responder (exec.c) -------------------------- */
 
 /*
- * An 8-byte atomic at ptr (aligned, checked by the caller): opcode as in the
- * WQE; operands from w; returns the old value as it lay in memory, in host
- * order.
+ * Executes an 8-byte atomic at ptr; the caller has checked that ptr is aligned.
+ * Opcode and operands come from w.  Returns the old value of the word, as the
+ * host reads it.
  */
 uint64_t snic_atomic(const struct snic_wqe *w, void *ptr);
 /* ---- states, for the CM (qp.c) ----------------------------------------------- */
 
-/* RESET -> RTR (passive, on REP). */
+/* RESET -> RTR. */
 int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn);
 /* RTR -> RTS. */
 int snic_qp_to_rts(struct snic_qp *qp);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Executes one decoded WQE that moves data (the others are sq.c's and umr.c's):
- * it goes to the transport, or, on a loopback QP, is done here through the peer
- * QP's protection domain and rights, as a responder would do it.
+ * Executes one decoded WQE that moves data (sq.c and umr.c have the other
+ * kinds).  It goes to the transport; on a loopback QP it is executed here with
+ * the protection domain and the rights of the peer QP, as a responder would do
+ * it.
  */
 #include <errno.h>
 #include "priv.h"
 
-/* Not among what every WQE runs through. */
+/* Code that most WQEs do not run. */
 #define RARELY static __attribute__((cold, noinline))
 
-/* What a loopback WQE works on. */
+/* A loopback WQE under execution. */
 struct loop {
 	struct snic_qp *qp, *peer;
 	const struct snic_wqe *w;
@@ -27,7 +28,7 @@ static uint64_t masked_cs(uint64_t old, const struct snic_wqe *w)
 	return (old & ~w->swap_mask) | (w->add_swap & w->swap_mask);
 }
 
-/* Adds field by field: the top bit of each field is added without carry. */
+/* Adds field by field: the carry out of each field's top bit is dropped. */
 static uint64_t masked_fa(uint64_t old, const struct snic_wqe *w)
 {
 	uint64_t top = w->compare_mask;
@@ -50,7 +51,7 @@ static uint64_t new_value(uint64_t old, const struct snic_wqe *w)
 	}
 }
 
-/* Other threads may use the word too: the memory node's agent does. */
+/* Atomic for other threads of this process too, such as the agent's. */
 uint64_t snic_atomic(const struct snic_wqe *w, void *ptr)
 {
 	uint64_t old = __atomic_load_n((uint64_t *)ptr, __ATOMIC_RELAXED);
@@ -86,7 +87,8 @@ uint64_t snic_rnr_ns(uint8_t code)
 	return us10[code & 31] * 10000ull;
 }
 
-/* Again in a while, at most max times in a row; max 7 and endless: for ever. */
+/* Sets the timer for another try, max tries in a row at most; endless: no
+ * maximum. */
 static int send_again(struct snic_qp *qp, uint64_t delay, unsigned int max,
 		      bool endless, int synd)
 {
@@ -110,11 +112,11 @@ static int peer_not_ready(struct loop *l)
 			  WRC_SYND_RNR_EXC);
 }
 
-/* Nobody answers: what a sender sees of a peer that is not there or in error. */
+/* The peer QP does not exist or is in ERR: as if no ACK came. */
 static int peer_no_answer(struct snic_qp *qp)
 {
 	if (!qp->conn.timeout)
-		return -EAGAIN;		/* until the peer comes up */
+		return -EAGAIN;		/* until the peer QP enters RTR */
 	qp->nic->stats.timeouts++;
 	return send_again(qp, 4096ull << qp->conn.timeout, qp->conn.retry_cnt, false,
 			  WRC_SYND_RETRY_EXC);
@@ -126,7 +128,7 @@ static bool peer_answers(const struct snic_qp *peer, uint32_t qpn)
 	       (peer->state == SNIC_QP_RTR || peer->state == SNIC_QP_RTS);
 }
 
-/* A responder that refuses a request goes to error itself. */
+/* A responder that refuses a request goes to ERR too. */
 static int peer_refuse(struct loop *l, int synd)
 {
 	snic_qp_fail_send(l->qp, l->w, synd);
@@ -134,7 +136,7 @@ static int peer_refuse(struct loop *l, int synd)
 	return synd;
 }
 
-/* The same when the request has taken a receive WQE. */
+/* Refuses a request that has taken a receive WQE. */
 static int peer_refuse_recv(struct loop *l, const struct snic_recv *recv,
 			    uint8_t recv_synd, int synd)
 {
@@ -162,7 +164,8 @@ static unsigned int right_for(const struct snic_wqe *w)
 	}
 }
 
-/* snic_mem() has found nothing: -EXDEV if it is there in pieces. */
+/* snic_mem() has failed: -EXDEV if the key is indirect and the access is
+ * allowed. */
 RARELY int remote_pieces(struct loop *l)
 {
 	const struct snic_wqe *w = l->w;
@@ -173,7 +176,7 @@ RARELY int remote_pieces(struct loop *l)
 	return -EXDEV;
 }
 
-/* 0, -EXDEV, or the syndrome after having refused. */
+/* 0, -EXDEV (see remote_pieces()), or the syndrome after peer_refuse(). */
 static int remote_mem(struct loop *l, unsigned int right, void **ret_ptr)
 {
 	const struct snic_wqe *w = l->w;
@@ -199,8 +202,8 @@ static void list_to_buf(const struct loop *l, void *dst)
 }
 
 /*
- * Between the list and remote memory that is in pieces, all of which are there:
- * remote_pieces() has looked, and nothing changes them within one WQE.
+ * Copies between the local list and remote memory of an indirect key.
+ * remote_pieces() has checked all pieces, and no entry changes within one WQE.
  */
 RARELY void copy_pieces(const struct loop *l,
 			void (*copy)(const struct loop *l, uint32_t off,
@@ -316,7 +319,7 @@ static int loop_write(struct loop *l)
 	return 0;
 }
 
-/* To the list, with the CQE: now, or later. */
+/* Scatters the result and writes the CQE: now, or delayed (land.c). */
 static void land_data(struct loop *l, const void *data)
 {
 	if (snic_land_later(l->qp, l->w, l->sges, l->nr_sge, data))
@@ -325,7 +328,7 @@ static void land_data(struct loop *l, const void *data)
 	snic_qp_complete_send(l->qp, l->w, l->w->len);
 }
 
-/* As a list of its own, to be brought from one place. */
+/* The result is collected in one buffer first, for land_data(). */
 RARELY int read_pieces(struct loop *l)
 {
 	uint8_t data[SNIC_LANDING_LEN];
@@ -338,7 +341,7 @@ RARELY int read_pieces(struct loop *l)
 		land_data(l, data);
 		return 0;
 	}
-	/* That much lands at once. */
+	/* A long result is not delayed. */
 	snic_land_all(l->qp);
 	copy_pieces(l, piece_to_list);
 	snic_qp_complete_send(l->qp, l->w, l->w->len);
@@ -357,9 +360,9 @@ static int loop_read(struct loop *l)
 }
 
 /*
- * The old value lands in host order: a ConnectX in the mode that Linux selects
- * (atomic_req_8B_endianness_mode 1).  That mode is about 8 bytes only: a 4-byte
- * result stays big endian.
+ * The old value is written in host order, as a ConnectX does in the mode that
+ * Linux selects (atomic_req_8B_endianness_mode 1).  That mode covers 8 bytes
+ * only: a 4-byte result stays big endian.
  */
 static int loop_atomic(struct loop *l)
 {
@@ -440,7 +443,7 @@ static int exec_wire(struct snic_qp *qp, const struct snic_wqe *w)
 	}
 }
 
-/* ---- the one or the other -------------------------------------------------- */
+/* ---- loopback or wire ------------------------------------------------------- */
 
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w)
 {

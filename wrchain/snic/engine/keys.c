@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The table of memory keys.  A key is all that a peer has to name to reach memory of a
- * domain, so its number is drawn at random, index and variant: who has some keys of
- * his own cannot tell from them what others have.
+ * The table of memory keys.  The key number is all that a peer has to know to
+ * reach memory of a domain.  So index and variant are random: the keys that a
+ * peer knows tell nothing about the keys of others.
  *
- * An open hash table, half full at most.  An index is random, so it is its own hash.
+ * An open hash table, at most half full.  The index is random, so it serves as
+ * its own hash.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void key_place(struct snic_keys *t, void *obj, uint32_t nr)
 	t->at[i] = (struct snic_keys_entry){ .obj = obj, .nr = nr };
 }
 
-/* Room for one more. */
+/* Makes room for one more key. */
 static int keys_grow(struct snic_keys *t)
 {
 	struct snic_keys_entry *old = t->at;
@@ -52,7 +53,7 @@ static int keys_grow(struct snic_keys *t)
 	return 0;
 }
 
-/* One index, one key: the variants of an index are not different keys at a time. */
+/* Only one variant of an index exists at a time. */
 static bool key_is_taken(const struct snic_keys *t, uint32_t nr)
 {
 	uint32_t i = snic_keys_home(t, nr);
@@ -82,7 +83,8 @@ int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
 	return 0;
 }
 
-/* What follows without a gap may have been pushed off its place by this one. */
+/* The entries that follow without a gap may have been displaced by this one:
+ * moves them closer to their home. */
 void snic_keys_del(struct snic_keys *t, uint32_t nr)
 {
 	uint32_t mask = t->len - 1, i = snic_keys_home(t, nr), k;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Indirect keys: each 4 KB of their addresses lead to where an entry says, under
- * another key.  Nothing of an entry is looked at before it is used, and nothing
- * of it is kept after: it holds for one access, of at most a packet.
+ * Indirect keys: each 4 KB of their address range lead to memory of another
+ * key, as an entry says.  An entry is checked only when it is used, and the
+ * translation is not kept: it is valid for one access, of one packet at most.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -63,8 +63,8 @@ int snic_mkey_entry(struct snic *nic, uint32_t key, uint32_t entry,
 	return 0;
 }
 
-/* n bytes at off of a piece.  A key that leads to another one of these leads
- * nowhere: its range is empty. */
+/* Translates n bytes at off of an entry.  An entry that names another indirect
+ * key leads nowhere, because the range of that key is empty. */
 static int entry_follow(struct snic *nic, uint32_t pdn, const struct wrc_ksm *e,
 			uint64_t off, uint64_t n, unsigned int need, void **ret_ptr)
 {
@@ -90,7 +90,9 @@ static int ksm_piece(struct snic *nic, const struct snic_ksm *k, uint64_t addr,
 	if (!snic_in_range(0, (uint64_t)k->nr * SNIC_KSM_PIECE, addr, len,
 			   &addr) || !len)
 		return -ERANGE;
-	/* Only peers have rights. */
+	/*
+	 * Only peers have access by an indirect key; they always need a right.
+	 */
 	if (k->free || !need || (k->mkey.access & need) != need)
 		return -EACCES;
 	if (len > SNIC_KSM_PIECE - off)

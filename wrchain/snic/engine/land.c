@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * SNIC_LAND_LATE: what READs and atomics of a loopback queue pair have fetched
- * is on its way while the queue goes on.  It lands in the queue's order, each
- * with its CQE; those of the WQEs behind it wait for that.  Whoever used it
- * without knowing that it is there, by a WAIT or a fence, used what was there
- * before.
+ * SNIC_LAND_LATE: results of READs and atomics of a loopback queue pair are
+ * written late, while the queue goes on.  Results land in the queue's order,
+ * each with its CQE; the CQEs of later WQEs wait for that.  So a chain that
+ * uses a result without a WAIT or a fence uses the memory's old contents, and
+ * the missing WAIT shows each time.
  */
 #include "priv.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Protection domains and memory keys: the only way from an address in a WQE or
- * packet to memory of this process.  Keys that lead to others are ksm.c's.
+ * Protection domains and memory keys: the only translation from addresses in
+ * WQEs and packets to memory of this process.  ksm.c has the indirect keys.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,12 +53,12 @@ int snic_mkey_reg(struct snic *nic, uint32_t pdn, void *va, uint64_t len,
 	if (!va || !len || (access & ~ALL_ACCESS) ||
 	    iova > UINT64_MAX - len || (uintptr_t)va > UINTPTR_MAX - len)
 		return -EINVAL;
-	/* As IBA: a remote write is also a local one. */
+	/* IBA: remote write and atomic rights require the local write right. */
 	if ((access & (SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC)) &&
 	    !(access & SNIC_LOCAL_WRITE))
 		return -EINVAL;
-	/* Atomics look at the host address, patches at the I/O address: both
-	 * have to agree on what is aligned. */
+	/* Atomics check the alignment of the host address, patches that of the
+	 * I/O address: both have to agree. */
 	if (((uintptr_t)va ^ iova) & 7)
 		return -EINVAL;
 	mk = malloc(sizeof(*mk));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "priv.h"
 
-/* Bounds of one step, so that none of its parts starves the others. */
+/* Bounds of one step, so that no part starves the others. */
 #define TIMER_BUDGET	1024
 #define RX_BUDGET	128
 #define WQE_BUDGET	1024
@@ -64,7 +64,7 @@ struct snic_rc *snic_rc_of(struct snic *nic)
 	return &nic->rc;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): any seed is good, 0 too. */
+/* splitmix64 (Steele, Lea, Flood 2014): any seed is good, including 0. */
 uint64_t snic_random(struct snic *nic)
 {
 	uint64_t z = nic->rng += 0x9e3779b97f4a7c15ull;
@@ -84,7 +84,7 @@ static int check_config(const struct snic_config *cfg)
 	if (cfg->mtu < 576 || cfg->mtu > 65535 || cfg->prefix_len > 32)
 		return -EINVAL;
 	if (cfg->mac[0] & 1)
-		return -EINVAL;		/* a group's address */
+		return -EINVAL;		/* multicast */
 	if (cfg->fetch != SNIC_FETCH_LATE && cfg->fetch != SNIC_FETCH_EARLY)
 		return -EINVAL;
 	return 0;
@@ -163,7 +163,7 @@ int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next)
 	more |= snic_sq_run_queue(nic, WQE_BUDGET);
 	snic_rc_step_end(nic);
 	snic_net_flush(nic, nic->net);
-	/* The end of a step may have let send queues go on. */
+	/* snic_rc_step_end() may have kicked send queues. */
 	more |= nic->run_head || nic->failed_cqs;
 	*ret_next = more ? now : snic_timers_next(nic);
 	return 0;
@@ -175,7 +175,8 @@ uint64_t snic_next(struct snic *nic)
 
 	if (nic->run_head || nic->failed_cqs || snic_net_doze(nic->net))
 		return nic->now;
-	/* A turn that no timer will give: a call has asked for it. */
+	/* A call between steps has queued packets, and no timer is set for
+	 * them. */
 	if (rc->tx_head && rc->pace.when == SNIC_NEVER)
 		return nic->now;
 	return snic_timers_next(nic);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Inside the engine: the structures that the other rooms do not see.
- */
+/* Internal to the engine: structures that the other directories do not use. */
 #ifndef SNIC_ENGINE_PRIV_H
 #define SNIC_ENGINE_PRIV_H
 
@@ -13,20 +11,18 @@
 
 /* ---- object tables (table.c) ------------------------------------------- */
 
-/*
- * Numbers carry a generation, so that the number of an object that is gone
- * does not find the one that took its place.
- */
+/* Numbers carry a generation, so that the number of a destroyed object does not
+ * find the object that reuses its slot. */
 struct snic_table_kind {
 	uint8_t slot_shift, slot_bits;
 	uint8_t gen_shift, gen_bits;
 	uint32_t first_slot;
-	bool random_gen;	/* hard to guess, rather than in sequence */
+	bool random_gen;	/* random generations, not consecutive ones */
 };
 
 struct snic_table_slot {
 	void *obj;		/* NULL: free */
-	uint32_t nr;		/* number of obj, or of the last one */
+	uint32_t nr;		/* number of obj, or of the slot's last object */
 	uint32_t next_free;
 };
 
@@ -39,19 +35,21 @@ struct snic_table {
 
 void snic_table_init(struct snic_table *t, const struct snic_table_kind *kind);
 void snic_table_fini(struct snic_table *t);
-/* -ENOMEM, -ENFILE: all numbers are in use. */
+/* 0, -ENOMEM, or -ENFILE: all numbers are in use. */
 int snic_table_add(struct snic *nic, struct snic_table *t, void *obj,
 		   uint32_t *ret_nr);
 void snic_table_del(struct snic_table *t, uint32_t nr);
-/* Objects in slot order; *pos starts at 0.  NULL: no more. */
+/* Iterates over objects in slot order; *pos starts at 0.  NULL: end. */
 void *snic_table_next(const struct snic_table *t, uint32_t *pos);
 
 /*
- * As constants: WQEs name objects all the time.
+ * Layouts of numbers.  Constants and not struct snic_table_kind, for speed:
+ * WQEs name objects all the time.
  *
- * PDs, CQs, QPs (table.c): 24-bit numbers, slot below, generation above.
- * Keys (keys.c) look like a ConnectX's: 24 bits index, 8 bits variant.  The first
- * slot keeps them away from WRC_WQE_END_LKEY.
+ * PDs, CQs, QPs (table.c): 24 bits, the slot in the low bits, the generation
+ * above.  Keys (keys.c) are laid out as a ConnectX's: 24 bits index, 8 bits
+ * variant.  Neither slots nor key indices are below SNIC_FIRST_SLOT, so no key
+ * equals WRC_WQE_END_LKEY.
  */
 #define SNIC_FIRST_SLOT		0x100
 #define SNIC_KEY_VARIANT	0xffu
@@ -77,19 +75,20 @@ struct snic_keys_entry {
 	uint32_t nr;
 };
 
-/* All zero: empty.  len: a power of two. */
+/* An open hash table.  All zero: empty.  len: a power of two, or 0. */
 struct snic_keys {
 	struct snic_keys_entry *at;
 	uint32_t len, nr;
 };
 
 void snic_keys_fini(struct snic_keys *t);
-/* variant: of the number; -1: any.  -ENOMEM, -ENFILE: there are too many. */
+/* variant: the key's low 8 bits, or -1 for random ones.  0, -ENOMEM, or
+ * -ENFILE: too many keys. */
 int snic_keys_add(struct snic *nic, struct snic_keys *t, void *obj, int variant,
 		  uint32_t *ret_nr);
-/* One that is there. */
+/* The key must exist. */
 void snic_keys_del(struct snic_keys *t, uint32_t nr);
-/* In any order; *pos starts at 0.  NULL: no more. */
+/* Iterates over keys in any order; *pos starts at 0.  NULL: end. */
 void *snic_keys_next(const struct snic_keys *t, uint32_t *pos);
 
 static inline uint32_t snic_keys_home(const struct snic_keys *t, uint32_t nr)
@@ -128,9 +127,9 @@ struct snic {
 	struct snic_timer **heap;
 	uint32_t heap_len, heap_cap, heap_reserved;
 
-	/* send queues to look at, first in first out */
+	/* run queue: send queues to look at, first in, first out */
 	struct snic_qp *run_head, *run_tail;
-	/* CQs that overran, whose QPs have yet to go to error */
+	/* CQs that have overrun and whose QPs are not in ERR yet */
 	struct snic_cq *failed_cqs;
 
 	snic_cost_fn cost;
@@ -147,7 +146,7 @@ void snic_mem_fini(struct snic *nic);
 
 /* ---- timers ------------------------------------------------------------ */
 
-/* Fires what is due, at most budget of them. */
+/* Fires at most budget timers that are due. */
 void snic_timers_run(struct snic *nic, unsigned int budget);
 
 /* ---- memory ------------------------------------------------------------ */
@@ -162,22 +161,22 @@ struct snic_mkey {
 };
 
 /*
- * An indirect key.  Its own range is empty, as no other key's is, so snic_mem() and
- * whoever translates a list finds nothing there; who serves a peer asks for pieces
- * then (snic_mem_piece()).  So other keys pay nothing for it, and none of it is
- * ever part of a local list.
+ * An indirect key.  The range of its struct snic_mkey is empty (len 0); no
+ * direct key has an empty range.  So snic_mem() and the translation of local
+ * lists return -ERANGE without an extra check, and an indirect key is never
+ * part of a local list.  Code that serves a peer calls snic_mem_piece() then.
  */
 struct snic_ksm {
-	struct snic_mkey mkey;	/* access: what peers may do */
+	struct snic_mkey mkey;	/* access: the peer's rights */
 	uint32_t nr;
-	bool free;		/* not open yet: nobody gets anywhere by it */
+	bool free;		/* the key's free bit (WRC_UMR_OPENS): every access fails */
 	struct wrc_ksm entry[];
 };
 
-/* NULL: no such key in this PD, or it is not indirect. */
+/* NULL: this PD has no such key, or the key is not indirect. */
 struct snic_ksm *snic_ksm_find(struct snic *nic, uint32_t pdn, uint32_t key);
-/* The two halves of snic_mem(), for lists: most of one have the same key.
- * NULL: no such key in this PD. */
+/* The lookup of snic_mem() without its check: most entries of a list have the
+ * same key.  NULL: this PD has no such key. */
 static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
 						     uint32_t pdn, uint32_t key)
 {
@@ -186,8 +185,11 @@ static inline const struct snic_mkey *snic_mkey_find(struct snic *nic,
 	return mk && mk->pdn == pdn ? mk : NULL;
 }
 
-/* Is [addr, addr + n) in [iova, iova + len), and how far behind iova?  iova + len
- * does not wrap: an address below iova is too far behind. */
+/*
+ * Is [addr, addr + n) within [iova, iova + len)?  *ret_off: the offset from
+ * iova.  iova + len does not wrap, so the offset of an address below iova
+ * exceeds len.
+ */
 static inline bool snic_in_range(uint64_t iova, uint64_t len, uint64_t addr,
 				 uint64_t n, uint64_t *ret_off)
 {
@@ -219,8 +221,8 @@ struct snic_cq {
 	struct snic_cq_attr attr;
 	uint32_t count;		/* CQEs written, 24 bits */
 	uint32_t ci;		/* CQEs taken by snic_cq_poll(), 24 bits */
-	uint32_t users;		/* send and receive queues that report here */
-	bool failed;		/* overran */
+	uint32_t users;		/* send and receive queues that use this CQ */
+	bool failed;		/* has overrun */
 	struct snic_cq *next_failed;
 	struct snic_qp *waiters;	/* send queues blocked in WAIT */
 };
@@ -232,13 +234,13 @@ static inline struct snic_cq *snic_cq_lookup(struct snic *nic, uint32_t cqn)
 	return snic_object_get(&nic->cqs, cqn);
 }
 
-/* Writes a CQE for qp; wakes those who wait for it. */
+/* Writes a CQE for qp; wakes the send queues that wait for this CQ. */
 void snic_cq_push(struct snic_cq *cq, const struct snic_qp *qp,
 		  const struct snic_cqe_info *info);
-/* Takes QPs of failed CQs to ERR. */
+/* Moves the QPs of CQs that have overrun to ERR. */
 void snic_cq_spread_errors(struct snic *nic);
 
-/* Does CQE number index exist? */
+/* Has CQE number index been written? */
 static inline bool snic_cq_reached(const struct snic_cq *cq, uint32_t index)
 {
 	return ((cq->count - 1 - index) & SNIC_CQ_MASK) < 0x800000;
@@ -249,7 +251,7 @@ void snic_cq_del_waiter(struct snic_qp *qp);
 
 /* ---- queue pairs -------------------------------------------------------- */
 
-/* snic_qp_lookup() for the engine. */
+/* snic_qp_lookup(), inline for the engine. */
 static inline struct snic_qp *snic_qp_find(struct snic *nic, uint32_t qpn)
 {
 	return snic_object_get(&nic->qps, qpn);
@@ -257,26 +259,30 @@ static inline struct snic_qp *snic_qp_find(struct snic *nic, uint32_t qpn)
 
 /* ---- send queues (sq.c) ------------------------------------------------ */
 
-/* What the WQE at the head of a send queue has behind it. */
+/* How far the WQE at the head of a send queue has got. */
 enum snic_sq_stage {
 	SNIC_SQ_IDLE,		/* nothing */
-	SNIC_SQ_FETCHING,	/* the fetch is paid for */
+	SNIC_SQ_FETCHING,	/* its fetch is charged, its bytes are not read */
 	SNIC_SQ_FETCHED,	/* its bytes are in sq_raw */
-	SNIC_SQ_EXECUTING,	/* nothing holds it back, execution is paid for */
+	SNIC_SQ_EXECUTING,	/* it may start; its execution is charged */
 };
 
-/* BBs before limit may run (16 bits, cyclic; backwards: no effect). */
+/* Lets the BBs before limit run (16 bits, cyclic; a limit behind the current
+ * one has no effect). */
 void snic_sq_enable(struct snic_qp *qp, uint16_t limit);
-/* Runs queues for at most budget WQEs; true: there is more to do. */
+/*
+ * Runs at most budget WQEs of the queues on the run queue.  True: work is left.
+ */
 bool snic_sq_run_queue(struct snic *nic, unsigned int budget);
-/* One WQE of this queue, whoever's turn it is; true: it ran.  For tests that
- * try all orders. */
+/* Runs one WQE of this queue out of order of the run queue, for tests that try
+ * all orders.  True: it ran. */
 bool snic_sq_run_qp(struct snic_qp *qp);
-/* Off the run queue and out of every list of waiters. */
+/* Removes the QP from the run queue and from its CQ's waiters; cancels its
+ * timer. */
 void snic_sq_stop(struct snic_qp *qp);
-/* The QP is in ERR: flushes what is enabled and not yet flushed. */
+/* The QP is in ERR: flushes WQEs that are enabled and not flushed yet. */
 void snic_sq_flush(struct snic_qp *qp);
-/* Copies len bytes from BB number bb on, across the ring's end. */
+/* Copies len bytes from BB number bb on; wraps at the end of the ring. */
 void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len);
 
 static inline unsigned int snic_wqe_bbs(unsigned int ds)
@@ -284,15 +290,16 @@ static inline unsigned int snic_wqe_bbs(unsigned int ds)
 	return (ds + 3) / 4;
 }
 
-/* ---- what READs bring later (land.c) ------------------------------------ */
+/* ---- delayed results (land.c) ------------------------------------------- */
 
-#define SNIC_LANDINGS		4	/* of a queue at a time */
-#define SNIC_LANDING_LEN	256	/* what brings more lands at once */
+#define SNIC_LANDINGS		4	/* delayed CQEs per queue */
+#define SNIC_LANDING_LEN	256	/* a longer result lands at once */
 #define SNIC_LANDING_SGES	32
 
 /**
- * struct snic_landing - a WQE that was executed and is not completed
- * @brings:	data of a READ or atomic, for a list; else it stands behind one
+ * struct snic_landing - a WQE that was executed and whose CQE is delayed
+ * @brings:	the WQE has a result for its list; else only its CQE is delayed,
+ *		behind earlier results
  */
 struct snic_landing {
 	bool brings, signal;
@@ -303,30 +310,32 @@ struct snic_landing {
 	uint8_t data[SNIC_LANDING_LEN];
 };
 
-/* The oldest first; those that are not there are 0.  stuck: the queue could not go
- * on when it was last its turn. */
+/* Oldest first; entries from nr on are 0.  stuck: the queue ran no WQE in its
+ * last turn. */
 struct snic_landings {
 	uint32_t nr, stuck;
 	struct snic_landing at[SNIC_LANDINGS];
 };
 
-/* No more can be on their way: to be tried again when one has landed. */
+/* True: no more CQEs can be delayed.  Try again after one has landed. */
 bool snic_land_full(const struct snic_qp *qp);
-/* What w has fetched, and its CQE.  false: land it now. */
+/*
+ * Delays the result of w and its CQE.  False: the caller completes w at once.
+ */
 bool snic_land_later(struct snic_qp *qp, const struct snic_wqe *w,
 		     const struct snic_sge *sges, unsigned int nr_sge,
 		     const void *data);
-/* The CQE of one that fetches nothing.  false: nothing is before it. */
+/* Delays the CQE of a WQE without a result.  False: nothing is before it. */
 bool snic_land_behind(struct snic_qp *qp, const struct snic_wqe *w);
-/* The oldest; false: there is none. */
+/* Lands the oldest.  False: there is none. */
 bool snic_land_one(struct snic_qp *qp);
 void snic_land_all(struct snic_qp *qp);
-/* They are lost. */
+/* Discards all delayed results and CQEs. */
 void snic_land_never(struct snic_qp *qp);
 
 /* ---- receive queues ---------------------------------------------------- */
 
-/* The QP is in ERR: flushes what is posted. */
+/* The QP is in ERR: flushes the posted receive WQEs. */
 void snic_rq_flush(struct snic_qp *qp);
 
 /* ---- WQEs -------------------------------------------------------------- */
@@ -347,7 +356,7 @@ static inline uint32_t snic_be32_at(const uint8_t *p)
 	return be32toh(v);
 }
 
-/* WAIT and SEND_EN, behind the control segment. */
+/* The second segment of WAIT and SEND_EN. */
 static inline int snic_wqe_decode_wait_en(const uint8_t *raw, unsigned int ds,
 					  struct snic_wqe *w)
 {
@@ -358,19 +367,21 @@ static inline int snic_wqe_decode_wait_en(const uint8_t *raw, unsigned int ds,
 	return 0;
 }
 
-/* The segments [seg, end) of one that moves data (wqe.c). */
+/* Decodes the segments [seg, end) of a WQE that moves data, or of a UMR
+ * (wqe.c). */
 int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 			 struct snic_wqe *w);
 
-/* Those of a UMR, in place of a list its entries: inline_data; rkey is the key,
- * raddr the first entry's number, swap_mask the mask (umr.c). */
+/* Decodes the segments of a UMR (umr.c): inline_data has the entries, rkey the
+ * key, raddr the number of the first entry, swap_mask the mkey_mask. */
 int snic_umr_decode(const uint8_t *seg, const uint8_t *end,
 		    struct snic_wqe *w);
 
 /*
- * Decodes a fetched WQE of raw's own length.  0, or the syndrome it fails
- * with.  index and nr_bb are set in any case.  Inline: most WQEs of a chain are
- * NOP, WAIT and SEND_EN, of which there is little to decode.
+ * Decodes a fetched WQE; raw has room for WRC_WQE_MAX_DS segments.  Returns 0 or
+ * the syndrome it fails with; sets index and nr_bb in both cases.  Inline,
+ * because most WQEs of a chain are NOP, WAIT and SEND_EN, which take little
+ * decoding.
  */
 static inline int snic_wqe_decode(const uint8_t *raw, uint16_t index,
 				  struct snic_wqe *ret_w)
@@ -408,9 +419,9 @@ static inline int snic_wqe_decode(const uint8_t *raw, uint16_t index,
 
 /* ---- execution (exec.c, umr.c) ----------------------------------------- */
 
-/* 0: done; -EAGAIN: to be tried again when kicked; > 0: syndrome. */
+/* 0: done; -EAGAIN: try again after a kick; > 0: syndrome. */
 int snic_exec(struct snic_qp *qp, const struct snic_wqe *w);
-/* 0, or the syndrome; without a CQE. */
+/* 0 or a syndrome.  Writes no CQE. */
 int snic_umr_exec(struct snic_qp *qp, const struct snic_wqe *w);
 
 #endif /* SNIC_ENGINE_PRIV_H */

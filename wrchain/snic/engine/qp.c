@@ -113,7 +113,8 @@ free_qp:
 	return r;
 }
 
-/* Nothing in the engine refers to it any more; back to RESET. */
+/* Moves the QP to RESET; afterwards no list or timer of the engine refers to
+ * it. */
 static void qp_quiesce(struct snic_qp *qp)
 {
 	snic_sq_stop(qp);
@@ -169,7 +170,7 @@ static int check_conn(const struct snic_qp_conn *c)
 	return 0;
 }
 
-/* A loopback QP may have been waiting for this one to come up. */
+/* A loopback QP may have been waiting for this one to enter RTR. */
 static void kick_loopback_peers(struct snic_qp *qp)
 {
 	struct snic_qp *peer;
@@ -291,7 +292,7 @@ void snic_qp_complete_send(struct snic_qp *qp, const struct snic_wqe *w,
 {
 	if (w->signal)
 		push_send(qp, w, byte_cnt);
-	/* The head of the queue may have waited for this one to leave. */
+	/* The head of the queue may have waited for this completion. */
 	if (qp->req && qp->sq_ci != qp->sq_limit)
 		snic_qp_kick(qp);
 }
@@ -314,11 +315,13 @@ void snic_qp_flush_send(struct snic_qp *qp, const struct snic_wqe *w)
 	push_send_error(qp, w, WRC_SYND_WR_FLUSH);
 }
 
-/* flush_from: first BB that no CQE has spoken of and no transport knows. */
+/*
+ * flush_from: first BB that has no CQE yet and is not in the transport's queue.
+ */
 static void go_to_error(struct snic_qp *qp, uint8_t syndrome,
 			uint16_t flush_from)
 {
-	/* One that stops has nothing on its way. */
+	/* A queue that stops has no delayed results. */
 	snic_land_all(qp);
 	snic_sq_stop(qp);
 	qp->state = SNIC_QP_ERR;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Receive queues: an array of entries, each a list of data segments; software
- * posts by writing the doorbell record alone, so it is read for each message.
+ * Receive queues: an array of entries, each a list of data segments.  Software
+ * posts receive WQEs by writing the doorbell record alone, so the record is
+ * read for each message.
  */
 #include <errno.h>
 #include "priv.h"
 
-/* Entries posted; 0 also when the record makes no sense. */
+/* Number of posted entries; 0 if the record exceeds the ring. */
 static unsigned int rq_available(const struct snic_qp *qp)
 {
 	uint32_t posted = be32_to_cpu(__atomic_load_n(&qp->attr.dbr->rcv,
@@ -21,7 +22,7 @@ static uint64_t ring_word(const uint64_t *p)
 	return be64_to_cpu(__atomic_load_n(p, __ATOMIC_RELAXED));
 }
 
-/* The memory of one key, as the entry under way may use it. */
+/* The memory of one key, for the entry under decoding. */
 struct window {
 	uint64_t key;		/* UINT64_MAX: none */
 	uint64_t iova, len;
@@ -39,10 +40,8 @@ static bool open_window(const struct snic_qp *qp, uint32_t key,
 	return true;
 }
 
-/*
- * Data segments, each as two words: byte count and key, address.  There are
- * many, with one key mostly.
- */
+/* Decodes data segments; each is two words: byte count and key, then address.
+ * Lists are long, mostly with one key: the key's lookup is cached. */
 static int list_decode(struct snic_qp *qp, const uint64_t *seg,
 		       struct snic_recv *ret_recv)
 {

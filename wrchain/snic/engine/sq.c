@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Send queues: which of them runs, how a WQE is fetched, and what holds it back;
- * and the WQEs that are about queues: NOP, WAIT, SEND_EN; and UMR's place among
- * the others.
+ * Send queues: scheduling, fetch of WQEs, and what a WQE has to wait for.  The
+ * file executes NOP, WAIT and SEND_EN, and calls umr.c for UMR.
  *
- * Queues with work stand in a line; each gets a few WQEs per turn.  A queue that
- * cannot go on leaves the line, and whatever it waits for kicks it: doorbell or
- * SEND_EN, a CQE, its timer, the transport.  Then it looks at its head again.
+ * Queues with work are on the run queue; each runs at most TURN WQEs per turn.
+ * A queue that cannot go on leaves the run queue.  Any event that may let it go
+ * on kicks it: a doorbell, a SEND_EN, a CQE, its timer, the transport.  Then it
+ * checks the WQE at its head again.
  */
 #include "priv.h"
 
-#define TURN 16		/* WQEs of one queue before the next one's turn */
+#define TURN 16		/* WQEs of one queue in one turn */
 
-/* The way of a WQE is one function, whatever the compiler thinks of its size:
- * most of them do so little that calls would be half of it. */
+/* The path of a WQE is inlined into one function: most WQEs do so little that
+ * calls would be half of their cost. */
 #define ON_THE_WAY static inline __attribute__((always_inline))
 
 /* ---- ring memory ------------------------------------------------------- */
@@ -37,7 +37,8 @@ void snic_sq_read(const struct snic_qp *qp, uint16_t bb, void *dst, size_t len)
 	}
 }
 
-/* Early fetch: what is enabled now is executed as it is now. */
+/* SNIC_FETCH_EARLY: copies the BBs that are enabled now; later changes have no
+ * effect. */
 static void wqes_snapshot(struct snic_qp *qp, uint16_t n)
 {
 	uint32_t mask = (1u << qp->attr.log_sq) - 1;
@@ -57,7 +58,7 @@ ON_THE_WAY void sq_enable(struct snic_qp *qp, uint16_t limit)
 {
 	uint16_t n = limit - qp->sq_limit;
 
-	/* 0x8000 itself: a doorbell for the largest ring, filled at once. */
+	/* 0x8000 is valid: one doorbell for the full largest ring. */
 	if (!n || n > 0x8000)
 		return;
 	if (qp->early)
@@ -74,7 +75,7 @@ void snic_sq_enable(struct snic_qp *qp, uint16_t limit)
 	sq_enable(qp, limit);
 }
 
-/* The basic block at the head of the queue, in its ring. */
+/* The first basic block of the WQE at the head, in the ring. */
 ON_THE_WAY const uint8_t *head_bb(const struct snic_qp *qp)
 {
 	const uint8_t *ring = qp->early ? qp->early : qp->attr.sq;
@@ -83,15 +84,15 @@ ON_THE_WAY const uint8_t *head_bb(const struct snic_qp *qp)
 	return ring + (size_t)(qp->sq_ci & mask) * WRC_WQE_BB;
 }
 
-/* What other threads wrote into the ring is seen because they rang the doorbell
- * afterwards, which is a call on this NIC. */
+/* Other threads write the ring and ring the doorbell then, which is a call on
+ * this NIC; that orders their writes before this fetch. */
 ON_THE_WAY void wqe_fetch(struct snic_qp *qp)
 {
 	size_t len;
 
 	snic_copy_bb(qp->sq_raw, head_bb(qp));
 	len = (qp->sq_raw[7] & 0x3f) * WRC_WQE_DS;
-	/* Nobody looks at what a NOP carries. */
+	/* The segments of a NOP are not used. */
 	if (len > WRC_WQE_BB && qp->sq_raw[3] != WRC_WQE_NOP)
 		snic_sq_read(qp, qp->sq_ci + 1, qp->sq_raw + WRC_WQE_BB,
 			     len - WRC_WQE_BB);
@@ -103,15 +104,15 @@ static inline bool is_plain(uint8_t opcode)
 	       opcode == WRC_WQE_SEND_EN;
 }
 
-/* Done by this NIC alone, whoever the peer is. */
+/* Opcodes that this NIC executes without a peer. */
 static inline bool is_local(uint8_t opcode)
 {
 	return is_plain(opcode) || opcode == WRC_WQE_UMR;
 }
 
-/* ---- time: of NICs with a cost function --------------------------------- */
+/* ---- virtual time: NICs with a cost function ----------------------------- */
 
-/* true: the queue is busy with it until its timer fires. */
+/* True: the queue is busy until its timer fires. */
 static bool sq_charge(struct snic_qp *qp, uint64_t cost)
 {
 	if (!cost)
@@ -138,7 +139,9 @@ static bool charge_fetch(struct snic_qp *qp)
 	return sq_charge(qp, sq_cost(qp, &work));
 }
 
-/* What this queue's packets of a message cost; the answers are the peer's. */
+/*
+ * The cost of this queue's packets of a message; the peer pays for its answers.
+ */
 static uint64_t packet_cost(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	struct snic_work work = {
@@ -173,7 +176,7 @@ static bool charge_execute(struct snic_qp *qp, const struct snic_wqe *w)
 	return sq_charge(qp, cost);
 }
 
-/* ---- what holds a WQE back ---------------------------------------------- */
+/* ---- conditions to start a WQE ------------------------------------------ */
 
 static bool sq_is_pending(struct snic_qp *qp)
 {
@@ -190,7 +193,7 @@ ON_THE_WAY bool wait_is_over(struct snic_qp *qp, const struct snic_wqe *w)
 	struct snic_cq *cq;
 
 	if (!qp->attr.cd_master)
-		return true;	/* to fail */
+		return true;	/* exec_wait() fails it */
 	cq = qp->waiting_cq ? qp->waiting_cq :
 			      snic_cq_lookup(qp->nic, w->wait_obj & 0xffffff);
 	if (!cq || snic_cq_reached(cq, w->wait_index)) {
@@ -209,8 +212,8 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 		return false;
 	if (w->opcode == WRC_WQE_WAIT && !wait_is_over(qp, w))
 		return false;
-	/* Its CQE comes after those of the WQEs before it; a UMR's on loopback
-	 * stands behind what lands later, and it does not itself. */
+	/* The CQE has to come after those of earlier WQEs.  On loopback a UMR
+	 * starts all the same: snic_land_behind() delays its CQE. */
 	if (w->signal && is_local(w->opcode) && sq_is_pending(qp))
 		return w->opcode == WRC_WQE_UMR && !qp->req;
 	return true;
@@ -218,8 +221,7 @@ ON_THE_WAY bool may_start(struct snic_qp *qp, const struct snic_wqe *w)
 
 /* ---- NOP, WAIT, SEND_EN, UMR -------------------------------------------- */
 
-/* may_start() lets a WAIT through when its CQE exists, or when it can only
- * fail. */
+/* may_start() has found that the CQE exists or that the WAIT can only fail. */
 ON_THE_WAY int exec_wait(struct snic_qp *qp, uint32_t obj)
 {
 	if (!qp->attr.cd_master || !snic_cq_lookup(qp->nic, obj & 0xffffff))
@@ -231,12 +233,12 @@ ON_THE_WAY int exec_send_en(struct snic_qp *qp, uint32_t obj, uint32_t limit)
 {
 	struct snic_qp *target = snic_qp_find(qp->nic, obj & 0xffffff);
 
-	/* What a ConnectX does for a queue that is not managed is not known: a
-	 * chain must not depend on it. */
+	/* The behaviour of a ConnectX for a queue that is not managed is
+	 * unknown: a chain must not depend on it. */
 	if (!qp->attr.cd_master || !target || !target->attr.cd_slave_send ||
 	    target->attr.pdn != qp->attr.pdn)
 		return WRC_SYND_LOCAL_QP_OP;
-	/* Like a doorbell, it is lost on a queue in RESET. */
+	/* A queue in RESET ignores SEND_EN, as it ignores doorbells. */
 	if (target->state != SNIC_QP_RESET)
 		sq_enable(target, limit & WRC_WQE_EN_MASK);
 	return 0;
@@ -262,7 +264,7 @@ ON_THE_WAY int exec_local(struct snic_qp *qp, const struct snic_wqe *w)
 		r = exec_wait(qp, w->wait_obj);
 	else if (w->opcode == WRC_WQE_SEND_EN)
 		r = exec_send_en(qp, w->wait_obj, w->wait_index);
-	/* Without a CQE, and nothing on the wire: nobody waits for it. */
+	/* Without a CQE, a completion matters only to the transport's queue. */
 	if (!r && (w->signal || qp->req))
 		snic_qp_complete_send(qp, w, 0);
 	return r;
@@ -289,14 +291,14 @@ static const uint16_t counter_of[] = {
 };
 #undef COUNTER
 
-/* One that was decoded and executed: its opcode is in the table. */
+/* Counts an executed WQE; its opcode has an entry in counter_of[]. */
 static void stats_count(struct snic_stats *s, uint8_t opcode)
 {
 	s->wqes++;
 	++*(uint64_t *)((uint8_t *)s + counter_of[opcode]);
 }
 
-/* head: the WQE's first word.  Its index, its queue's number. */
+/* Checks index and queue pair number in the first word of the WQE. */
 ON_THE_WAY int check_ctrl(const struct snic_qp *qp, uint64_t head)
 {
 	const struct snic_config *cfg = &qp->nic->cfg;
@@ -308,7 +310,7 @@ ON_THE_WAY int check_ctrl(const struct snic_qp *qp, uint64_t head)
 	return 0;
 }
 
-/* An error is reported in order too. */
+/* The error CQE is written after the CQEs of earlier WQEs. */
 static bool fail_head(struct snic_qp *qp, const struct snic_wqe *w, int synd)
 {
 	if (!sq_is_pending(qp))
@@ -316,7 +318,7 @@ static bool fail_head(struct snic_qp *qp, const struct snic_wqe *w, int synd)
 	return false;
 }
 
-/* Its bytes are in sq_raw; false: not yet. */
+/* True: the WQE at the head is in sq_raw. */
 ON_THE_WAY bool is_fetched(struct snic_qp *qp)
 {
 	if (qp->sq_stage == SNIC_SQ_IDLE) {
@@ -341,7 +343,8 @@ ON_THE_WAY bool is_started(struct snic_qp *qp, const struct snic_wqe *w)
 	return !qp->nic->cost || !charge_execute(qp, w);
 }
 
-/* One step of the WQE at the head.  false: the queue cannot go on now. */
+/* Advances the WQE at the head.  True: it ran.  False: the queue cannot go on
+ * now. */
 ON_THE_WAY bool run_one(struct snic_qp *qp)
 {
 	struct snic *nic = qp->nic;
@@ -371,14 +374,14 @@ ON_THE_WAY bool run_one(struct snic_qp *qp)
 	return true;
 }
 
-/* ---- the plain case ------------------------------------------------------ */
+/* ---- fast path ----------------------------------------------------------- */
 
 ON_THE_WAY uint64_t bb_word(const uint8_t *p)
 {
 	return be64toh(__atomic_load_n((const uint64_t *)p, __ATOMIC_RELAXED));
 }
 
-/* A SEND_EN or WAIT: does it enable, is what it waits for there? */
+/* Executes a SEND_EN, or checks a WAIT.  False: it cannot complete here. */
 ON_THE_WAY bool exec_plain(struct snic_qp *qp, uint8_t opcode, uint64_t operands)
 {
 	uint32_t index = operands >> 32, obj = operands;
@@ -391,10 +394,10 @@ ON_THE_WAY bool exec_plain(struct snic_qp *qp, uint8_t opcode, uint64_t operands
 }
 
 /*
- * NOP, WAIT and SEND_EN that ask for nothing else, and that nothing holds back:
- * most WQEs of a chain.  Such a one is fetched by looking at it where it lies,
- * and nothing of it is kept.  true: it ran, as run_one() would have run it.
- * false: nothing has happened; run_one() fetches it, and knows the rest.
+ * The fast path for most WQEs of a chain: NOP, WAIT and SEND_EN that ask for no
+ * CQE and have nothing to wait for.  The WQE is read in the ring and not
+ * copied.  True: the WQE ran, as run_one() would have run it.  False: nothing
+ * has changed; run_one() takes the WQE.
  */
 ON_THE_WAY bool run_plain(struct snic_qp *qp)
 {
@@ -412,7 +415,8 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 	ds = head & 0xff;
 	if (!is_plain(opcode) || check_ctrl(qp, head))
 		return false;
-	/* Of the second word the flags count: none, or a fence that is open. */
+	/* The second word may have a fence as its only flag, if no READ or
+	 * atomic is in flight. */
 	flags = bb_word(bb + 8) >> 32;
 	if (!ds || ds > WRC_WQE_MAX_DS || flags & ~WRC_WQE_FM_MASK ||
 	    (flags && qp->reads_in_flight))
@@ -425,14 +429,14 @@ ON_THE_WAY bool run_plain(struct snic_qp *qp)
 	return true;
 }
 
-/* ---- queues in line -------------------------------------------------------- */
+/* ---- the run queue --------------------------------------------------------- */
 
 static bool can_run(const struct snic_qp *qp)
 {
 	return qp->state == SNIC_QP_RTS && qp->sq_timer.when == SNIC_NEVER;
 }
 
-/* At most max WQEs of a queue; returns how many ran. */
+/* Runs at most max WQEs of a queue; returns how many ran. */
 static unsigned int sq_run(struct snic_qp *qp, unsigned int max)
 {
 	unsigned int n = 0;
@@ -467,8 +471,9 @@ static struct snic_qp *line_pop(struct snic *nic)
 }
 
 /*
- * What is on its way lands when this queue cannot go on without it, and all that
- * it has let run has had a turn since.  True: there is something.
+ * Delayed results land when this queue cannot go on without them, and the other
+ * queues on the run queue have had a turn since.  True: the queue has delayed
+ * results.
  */
 static bool lands_late(struct snic_qp *qp, unsigned int ran)
 {

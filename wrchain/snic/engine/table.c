@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Object tables: a number finds its object in one array access.  A number is a
- * slot and a generation; slots are reused oldest first, and not before a few
- * of them are free, so that stale numbers stay stale for long.
+ * Object tables: find an object by its number in one array access.  A number is
+ * a slot and a generation.  Slots are reused oldest first, and only when more
+ * than KEEP_FREE are free or the table cannot grow, so that an old number stays
+ * invalid for long.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "priv.h"
 
 #define NO_SLOT UINT32_MAX
-/* Free slots to keep before one is reused. */
+/* Free slots that are kept before one is reused. */
 #define KEEP_FREE 16
 
 void snic_table_init(struct snic_table *t, const struct snic_table_kind *kind)
@@ -76,7 +77,7 @@ static uint32_t new_gen(struct snic *nic, const struct snic_table_kind *k,
 	return gen;
 }
 
-/* A slot for one more, and the generation of what was in it last. */
+/* Takes a free slot; *ret_last_gen: the generation of its last object. */
 static int take_slot(struct snic_table *t, uint32_t *ret_slot,
 		     uint32_t *ret_last_gen)
 {

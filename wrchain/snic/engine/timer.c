@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Timers: a binary heap by time.  Its memory is reserved when the objects that
- * own timers are made, so that arming cannot fail.
+ * Timers: a binary heap by time.  Its memory is reserved when objects with
+ * timers are created, so that arming a timer cannot fail.
  */
 #include <errno.h>
 #include <stdlib.h>

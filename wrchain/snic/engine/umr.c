@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * UMR WQEs: write groups of entries of an indirect key.  Only the one form of
- * them that wqe.h describes is known, and anything else in one is refused: a
- * device would do something with it.
+ * UMR WQEs: write groups of entries of an indirect key.  Only the form that
+ * wqe.h describes is accepted.  Other forms fail, because a device would
+ * execute them differently.
  */
 #include "priv.h"
 
@@ -24,7 +24,7 @@ static bool header_ok(const struct wrc_wqe_umr *u)
 	       all_zero(u->resv1, sizeof(u->resv1));
 }
 
-/* Whole groups, as many as the header says. */
+/* Whole groups, as many entries as the header says. */
 static bool entries_ok(const struct wrc_ksm *e, unsigned int nr,
 		       const struct wrc_wqe_umr *u)
 {
@@ -65,7 +65,7 @@ int snic_umr_decode(const uint8_t *seg, const uint8_t *end, struct snic_wqe *w)
 	return w->raddr % WRC_KSM_GROUP ? WRC_SYND_LOCAL_QP_OP : 0;
 }
 
-/* What entries name is looked at when they are used. */
+/* Entries are not checked here; ksm.c checks them when they are used. */
 int snic_umr_exec(struct snic_qp *qp, const struct snic_wqe *w)
 {
 	struct snic_ksm *k = snic_ksm_find(qp->nic, qp->attr.pdn, w->rkey);

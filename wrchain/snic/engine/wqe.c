@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * From the bytes of a fetched WQE to struct snic_wqe: what moves data.  The rest
- * is snic_wqe_decode() of engine.h.  A ring can hold anything: every segment is
- * checked against the WQE's own length before it is read, and nothing outside
- * raw[0 .. ds * 16) is looked at.
+ * Decodes WQEs that move data to struct snic_wqe; snic_wqe_decode() in priv.h
+ * does the rest.  A ring can hold anything: each segment is checked against the
+ * WQE's own length, and nothing outside of the fetched WQE's buffer is read.
  */
 #include <errno.h>
 #include "priv.h"
@@ -93,7 +92,9 @@ static int decode_rdma(const uint8_t *seg, const uint8_t *end,
 	return decode_payload(seg, end, w);
 }
 
-/* Operands of 8 bytes; returns how many bytes they take, 0: not known. */
+/*
+ * Decodes 8-byte operands; returns their size in the WQE, or 0: unknown opcode.
+ */
 static size_t operands8(const uint8_t *seg, struct snic_wqe *w)
 {
 	w->add_swap = snic_be64_at(seg);
@@ -149,7 +150,8 @@ static int decode_atomic(const uint8_t *seg, const uint8_t *end,
 		size = 4;
 	else if (w->opmod != (masked ? WRC_WQE_OPMOD_MASKED_8 : 0))
 		return WRC_SYND_LOCAL_QP_OP;
-	/* raw has room for 32 bytes behind any segment that exists */
+	/* The operands start at byte 32 of the buffer, which is longer than any
+	 * WQE of them. */
 	n = size == 4 ? operands4(seg, w) : operands8(seg, w);
 	if (end - seg < (long)n)
 		return WRC_SYND_LOCAL_QP_OP;
@@ -159,9 +161,9 @@ static int decode_atomic(const uint8_t *seg, const uint8_t *end,
 	return w->len == size ? 0 : WRC_SYND_LOCAL_LENGTH;
 }
 
-/* ---- the whole --------------------------------------------------------- */
+/* ---- whole WQEs -------------------------------------------------------- */
 
-/* And UMR, which has segments of its own. */
+/* All opcodes with data segments, and UMR, whose segments differ. */
 int snic_wqe_decode_data(const uint8_t *seg, const uint8_t *end,
 			 struct snic_wqe *w)
 {
@@ -201,7 +203,7 @@ translate_list(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 	       unsigned int need, struct snic_sge *ret_sges)
 {
 	const struct snic_mkey *mk = NULL;
-	uint64_t last = UINT64_MAX;	/* no key yet */
+	uint64_t last = UINT64_MAX;	/* UINT64_MAX: no key yet */
 	unsigned int i;
 
 	for (i = 0; i < w->nr_sge; i++) {
@@ -220,7 +222,9 @@ translate_list(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 int snic_wqe_sges(struct snic *nic, uint32_t pdn, const struct snic_wqe *w,
 		  unsigned int need, struct snic_sge *ret_sges)
 {
-	/* Most have one piece: 25 instructions less than by the loop. */
+	/*
+	 * Most lists have one entry: 25 instructions less than with the loop.
+	 */
 	if (w->nr_sge != 1)
 		return translate_list(nic, pdn, w, need, ret_sges);
 	return translate(snic_mkey_find(nic, pdn, w->sge[0].lkey),
