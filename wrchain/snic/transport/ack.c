@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RC responder: what it says of the requests that came.  One ACK or NAK is due
- * at a time; it leaves after the replies to READs and atomics, and an ACK that
- * nobody waits for may wait until answers have left.
+ * RC responder: ACKs and NAKs.  One ACK or NAK is due at a time; it is sent
+ * after the replies to READs and atomics.  An ACK of a message may be held
+ * until this QP's answers have been sent.
  */
 #include <stddef.h>
 
@@ -40,7 +40,7 @@ void rc_ack(struct snic_qp *qp, uint32_t psn)
 {
 	struct snic_rc_resp *r = qp->resp;
 
-	/* A NAK says more: everything before it. */
+	/* Keep a NAK, which acknowledges all earlier PSNs, or a later ACK. */
 	if (r->ack_due && (!rc_positive_due(r) ||
 			   snic_psn_diff(psn, r->ack_psn) < 0))
 		return;
@@ -120,7 +120,7 @@ int rc_ack_turn(struct snic_qp *qp)
 	return 0;
 }
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- set-up and tear-down ------------------------------------------------- */
 
 void rc_ack_init(struct snic_qp *qp)
 {

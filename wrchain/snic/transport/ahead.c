@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RC responder: requests that come before their turn.
+ * RC responder: requests that arrive before their turn.
  *
- * They are held until the ones before them are here, and executed then, as if
- * they had come in order.  So packets that overtake each other cost nothing,
- * and after a loss the requester repeats for one packet's sake: what it sends
- * again besides that, and what is lost of it, does not matter.  A requester
- * that goes back only once per NAK, as rdma_rxe does, needs that.
+ * Such requests are held until the ones before them have arrived, and then
+ * executed as if they had come in order.  So packets that overtake each other
+ * cost nothing, and after a loss only the lost packet has to arrive again.  A
+ * requester that goes back only once per NAK, as rdma_rxe does, needs that.
  *
- * What is held is not acknowledged before its second copy comes if the requester
- * was told to go back.  An ACK of a packet that it is about to send again is
- * right, but rdma_rxe (read in 6.1) can be confused by it: when it is
- * between two packets of that message, and goes back once more soon, it sends an
- * empty message that nobody posted, and all that follows with another PSN.
+ * When the requester was told to go back, a held request is not acknowledged
+ * before its second copy arrives.  An ACK of a packet that the requester is
+ * about to send again is correct, but can confuse rdma_rxe (read in 6.1).  If
+ * rdma_rxe is between two packets of that message and goes back once more soon,
+ * it sends an empty message that nobody posted, and everything after it with
+ * another PSN.
  *
- * A NAK is sent when a gap has been there for longer than packets overtake each
- * other.  IBA has the responder say it once.  It is repeated here, a few times
- * and with growing pauses, because the one may be lost.
+ * A NAK is sent when a gap has existed for longer than packets overtake each
+ * other.  IBA has the responder send it once.  Here it is repeated a few times
+ * with growing pauses, because it may be lost.
  *
- * What is held was sent by the peer, or forged by somebody else: then the peer's own
- * packet would come as a duplicate.  So nothing is held that comes from another UDP
- * port than the last request whose turn it was (what comes from another neighbour,
- * arp.c drops).  When a request comes with two contents before its turn, neither is
- * held.  When one that was executed out of its turn comes again with another header,
- * the connection breaks.  That leaves who knows or guesses all of that, and who
- * forges the very next request.
+ * A held request may be forged; the peer's own packet would then be taken for a
+ * duplicate.  So a request is held only if its UDP port is that of the last
+ * request in order (arp.c drops packets from another MAC).  If two requests
+ * with different contents arrive for one PSN, neither is held.  If a request
+ * that was held and executed arrives again with another header, the connection
+ * breaks.  An attacker who knows or guesses all of this can still forge the
+ * very next request.
  *
- * Memory: frames of one pool per NIC, of a fixed size, made for the first packet
- * that needs one and kept until the last queue pair goes.  A queue pair gets one
- * as long as it holds fewer than are free, and for as long as the timer runs that
- * says NAKs: half a second.  So a peer that leaves gaps open has to keep sending
- * to keep others from holding something.  A packet that cannot be held is lost,
- * which is what would happen to all of them without this file.
+ * Memory: one pool of frames per NIC, of fixed size, allocated for the first
+ * request that needs a frame and freed with the last QP.  A QP may take a frame
+ * while it holds fewer frames than are free.  It keeps them while the NAK timer
+ * runs: half a second.  So a peer that leaves gaps open has to keep sending to
+ * take frames from others.  A request that cannot be held is dropped; without
+ * this file all of them would be.
  */
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ WRC_ASSERT(!(RC_AHEAD & (RC_AHEAD - 1)) && RC_AHEAD <= RC_AHEAD_POOL);
 
 /* ---- the pool ------------------------------------------------------------- */
 
-/* NULL: there is no memory, and nothing is held. */
+/* NULL: out of memory; no request is held. */
 static struct snic_frame_pool *pool_of(struct snic_rc *rc)
 {
 	struct snic_frame_pool *pool = rc->ahead;
@@ -70,7 +70,7 @@ static void pool_free(struct snic_rc *rc)
 	rc->ahead = NULL;
 }
 
-/* ---- what is held ---------------------------------------------------------- */
+/* ---- held requests --------------------------------------------------------- */
 
 static void packet_hold(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
@@ -96,7 +96,7 @@ static void packet_hold(struct snic_qp *qp, const struct snic_pkt *pkt)
 	rc->nr_ahead++;
 }
 
-/* Of what an opcode has not the packet says nothing. */
+/* Fields that the opcode does not have stay 0. */
 static struct rc_head head_of(const struct snic_pkt *pkt)
 {
 	struct rc_head h = {
@@ -123,7 +123,7 @@ static bool heads_same(const struct rc_head *a, const struct rc_head *b)
 	       a->imm == b->imm && a->va == b->va;
 }
 
-/* Is it what is held for its PSN?  true: or nothing is. */
+/* True: the held request of this PSN, if any, equals pkt. */
 static bool same_packet(const struct snic_frame *f, const struct snic_pkt *pkt)
 {
 	struct snic_pkt held;
@@ -150,7 +150,7 @@ static void frame_drop(struct snic_qp *qp, struct snic_frame *f)
 	snic_rc_of(qp->nic)->nr_ahead--;
 }
 
-/* The PSNs from `from` to before `to` are over. */
+/* Drops the frames of PSNs `from` to `to` - 1. */
 static void frames_drop_passed(struct snic_qp *qp, uint32_t from, uint32_t to)
 {
 	struct rc_ahead *a = &qp->resp->ahead;
@@ -173,7 +173,8 @@ static void frames_drop_all(struct snic_qp *qp)
 	frames_drop_passed(qp, 0, RC_AHEAD);
 }
 
-/* Executes what is at epsn.  false: nothing, or it has to wait. */
+/* Executes the held request at epsn.  False: there is none, or no room for its
+ * reply. */
 static bool frame_execute(struct snic_qp *qp)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -228,7 +229,7 @@ void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
 	uint32_t end = snic_psn_add(pkt->psn, 1);
 
 	if (r->rnr_sent)
-		return;			/* it is to send all of it again */
+		return;			/* the requester will send it again */
 	if (!a->port_known)
 		rc_ahead_port(qp, port);
 	if (port != a->port) {
@@ -238,7 +239,7 @@ void rc_ahead_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
 	if (!a->gap || snic_psn_diff(end, a->end) > 0)
 		a->end = end;
 	if (a->told && snic_psn_diff(end, a->back_end) > 0)
-		a->back_end = end;	/* sent before it heard */
+		a->back_end = end;	/* sent before the NAK arrived */
 	if (!a->gap)
 		gap_watch(qp);
 	a->gap = true;
@@ -305,7 +306,7 @@ void rc_ahead_go_on(struct snic_qp *qp, uint32_t from)
 		frames_drop_passed(qp, from, r->epsn);
 	while (from = r->epsn, frame_execute(qp));
 	if (!a->gap)
-		return;			/* in ERR */
+		return;			/* the QP is in ERR */
 	a->gap = snic_psn_diff(a->end, r->epsn) > 0;
 	if (!a->gap || r->rnr_sent)
 		rc_ahead_flush(qp);
@@ -315,7 +316,7 @@ void rc_ahead_go_on(struct snic_qp *qp, uint32_t from)
 		gap_watch(qp);
 }
 
-/* ---- life ------------------------------------------------------------------- */
+/* ---- set-up and tear-down --------------------------------------------------- */
 
 void rc_ahead_flush(struct snic_qp *qp)
 {

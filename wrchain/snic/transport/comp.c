@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RC requester, the other half: what comes back.  ACKs and responses complete
- * WQEs in the order they were posted; NAKs and gaps send the sender back.
+ * RC requester, receiving: ACKs and responses complete WQEs in the order of
+ * posting; NAKs and gaps make the requester go back.
  */
 #include "priv.h"
 
-#define FOR_EVER	7	/* rnr_retry */
+#define FOR_EVER	7	/* rnr_retry: no limit */
 
 static void req_progress(struct snic_rc_req *req, uint32_t packets)
 {
@@ -14,7 +14,7 @@ static void req_progress(struct snic_rc_req *req, uint32_t packets)
 	req->rewound = false;
 	req->window = rc_min(RC_WINDOW_MAX, req->window + packets);
 	if (snic_psn_diff(req->snd, req->una) < 0) {
-		/* An ACK of what was to be sent again. */
+		/* The ACK covers packets that were to be sent again. */
 		req->snd = req->una;
 		req->cur = req->head;
 	}
@@ -22,10 +22,8 @@ static void req_progress(struct snic_rc_req *req, uint32_t packets)
 		rc_want_turn(req->qp);
 }
 
-/*
- * Everything before psn is acknowledged, except that READs and atomics are only
- * done when their data is here.  Returns whether una has got there.
- */
+/* Everything before psn is acknowledged, but READs and atomics complete only
+ * when their data arrives.  Returns whether una has reached psn. */
 static bool req_ack_before(struct snic_rc_req *req, uint32_t psn)
 {
 	uint32_t old = req->una;
@@ -49,13 +47,14 @@ static bool req_ack_before(struct snic_rc_req *req, uint32_t psn)
 	return req->una == psn;
 }
 
-/* A piece of READ data or the result of an atomic is here. */
+/* One packet of READ data, or the result of an atomic, has arrived. */
 static void psn_answered(struct snic_rc_req *req)
 {
 	struct rc_slot *s = req->head;
 	bool done = req->una == rc_last_psn(s);
 
-	/* The last of its request, unless that is to be sent again. */
+	/* The last response to its request, unless the request is to be sent
+	 * again. */
 	if (rc_request_psns(s, req->una) == 1 && req->snd != req->una)
 		req->rd_out--;
 	req->una = snic_psn_add(req->una, 1);
@@ -80,9 +79,9 @@ static int slot_scatter(struct snic_rc_req *req, struct rc_slot *s, uint64_t off
 }
 
 /*
- * A READ that is taken up in the middle is answered with FIRST or ONLY by some
- * responders and with MIDDLE or LAST by others: the PSN tells where the data
- * belongs, the opcode only whether it is the end.
+ * If a READ is resumed in the middle, some responders answer with FIRST or ONLY
+ * and others with MIDDLE or LAST.  So only the PSN tells where the data
+ * belongs; the opcode tells whether it is the end.
  */
 static void read_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
@@ -119,13 +118,13 @@ static void response_receive(struct snic_rc_req *req, const struct snic_pkt *pkt
 		snic_stats(req->qp->nic)->rx_malformed++;
 		return;
 	}
-	/* It acknowledges what was sent before it; data missing before it is
-	 * lost. */
+	/* The response acknowledges earlier requests.  If READ data before it
+	 * is missing, that data is lost. */
 	if (!req_ack_before(req, pkt->psn)) {
 		rc_go_back_once(req);
 		return;
 	}
-	if (!req->head)		/* failed on the way */
+	if (!req->head)		/* the QP has failed meanwhile */
 		return;
 	if (pkt->flags & SNIC_OPF_READ_RESP)
 		read_receive(req, pkt);
@@ -153,7 +152,7 @@ static void rnr_nak_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 	}
 	rc_go_back(req);
 	req->rnr_wait = true;
-	req->retries = 0;	/* the peer lives */
+	req->retries = 0;	/* the peer is alive */
 	rc_stop_timeout(req);
 	rc_set_deadline(req, snic_now(qp->nic) +
 			  snic_rnr_ns(pkt->syndrome & SNIC_AETH_VALUE));
@@ -185,8 +184,8 @@ static void nak_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 	req_ack_before(req, pkt->psn);
 	if (!req->head)
 		return;
-	/* READ data lost before it will not come any more; that WQE's time-out
-	 * says so. */
+	/* READ data lost before the NAK will not come any more; the oldest WQE
+	 * fails by its time-out then. */
 	if (snic_psn_diff(pkt->psn, rc_last_psn(req->head)) > 0)
 		rc_go_back_once(req);
 	else
@@ -195,7 +194,7 @@ static void nak_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 
 static void ack_receive(struct snic_rc_req *req, const struct snic_pkt *pkt)
 {
-	/* It may not stand for the data of a READ: that is lost. */
+	/* An ACK does not replace READ data: if data is missing, it is lost. */
 	if (!req_ack_before(req, snic_psn_add(pkt->psn, 1)))
 		rc_go_back_once(req);
 }
@@ -206,7 +205,8 @@ void rc_req_receive(struct snic_qp *qp, const struct snic_pkt *pkt)
 	bool is_nak = pkt->opcode == SNIC_OP_ACK &&
 		      (pkt->syndrome & SNIC_AETH_KIND) == SNIC_AETH_NAK;
 
-	/* Old, or for what was never sent.  A NAK may name the next packet. */
+	/* Ignore old packets and answers to PSNs that were never sent.  A NAK
+	 * may name max. */
 	if (snic_psn_diff(pkt->psn, req->una) < 0 ||
 	    snic_psn_diff(pkt->psn, req->max) >= (is_nak ? 1 : 0))
 		return;

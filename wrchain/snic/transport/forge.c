@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Forged packets: faults of a memory node, as those of fault.c are of a wire.  A
- * packet is changed before its ICRC is computed, so the receiving NIC accepts it, and
- * only the receiving software can find that it is wrong.  The NIC draws from its
- * seeded generator, for packets that it sends; it executes WQEs as they are.
+ * Forged packets: they model a faulty memory node, as fault.c models a faulty
+ * wire.  A packet is changed before its ICRC is computed, so the receiving NIC
+ * accepts it, and only the receiving software can detect the fault.  Decisions
+ * come from the NIC's seeded generator and concern packets that this NIC sends;
+ * WQEs are executed unchanged.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,11 +14,13 @@
 #include "priv.h"
 
 #define PAGE	4096
-/* Of a message's private data what has a meaning stands in front. */
+/* The part of the private data that has a meaning. */
 #define HELLO_LEN	112
-/* At most so much later a page changes, while it is looked at ... */
+/* The time until a page's data changes: at most this, while the receiver reads
+ * the page. */
 #define LATE_NS		400000
-/* ... or an answer comes again, when its request has become another. */
+/* The time until an answer is repeated: at most this, when its request slot is
+ * reused. */
 #define AGAIN_NS	4000000
 
 static uint32_t below(struct snic *nic, uint32_t n)
@@ -25,7 +28,7 @@ static uint32_t below(struct snic *nic, uint32_t n)
 	return (snic_random(nic) >> 32) % n;
 }
 
-/* Is this packet to be forged with probability p?  Counts it. */
+/* Is this packet to be forged, with probability p?  Counts it. */
 static bool draws(struct snic *nic, double p)
 {
 	struct snic_forger *f = &snic_rc_of(nic)->forger;
@@ -39,7 +42,7 @@ static bool draws(struct snic *nic, double p)
 	return true;
 }
 
-/* A value that is wrong in one of the ways that values are wrong. */
+/* Returns a wrong value of one of several typical kinds. */
 static uint64_t wild(struct snic *nic, uint64_t old)
 {
 	switch (below(nic, 6)) {
@@ -58,7 +61,7 @@ static uint64_t wild(struct snic *nic, uint64_t old)
 	}
 }
 
-/* The big-endian field of len bytes at p. */
+/* Changes the big-endian field of len bytes at p. */
 static void make_wild(struct snic *nic, uint8_t *p, unsigned int len)
 {
 	uint64_t v = 0;
@@ -71,9 +74,9 @@ static void make_wild(struct snic *nic, uint8_t *p, unsigned int len)
 		p[i] = v;
 }
 
-/* ---- of a data packet -------------------------------------------------------- */
+/* ---- data packets ------------------------------------------------------------ */
 
-/* Any number, one near it, or one with another bit. */
+/* A random number, one near the old one, or one bit changed. */
 static void forge_imm(struct snic *nic, struct snic_pkt *pkt)
 {
 	uint32_t imm = ntohl(pkt->imm);
@@ -101,9 +104,9 @@ static void forge_data(struct snic *nic, uint8_t *data, uint32_t len)
 }
 
 /*
- * Another length, or one that is not that of the payload.  Not 0 with a payload,
- * for which rdma_rxe looks for no key, and of which that of 6.1 dies (it copies
- * into a region that it has not looked up).
+ * Sets another RETH length, with or without a payload of that length.  Never 0
+ * with a payload: rdma_rxe looks up no key for length 0, and that of 6.1
+ * crashes, because it copies into a region that it has not looked up.
  */
 static void forge_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		       uint32_t *len, uint32_t mtu)
@@ -121,7 +124,8 @@ static void forge_length(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		pkt->dma_len = *len;
 }
 
-/* Near by, where another registration may be, or the kernel's own addresses. */
+/* An address near by, where another registration may be, or one of the
+ * kernel's. */
 static void forge_target(struct snic *nic, struct snic_pkt *pkt)
 {
 	switch (below(nic, 5)) {
@@ -145,7 +149,7 @@ static void forge_target(struct snic *nic, struct snic_pkt *pkt)
 	}
 }
 
-/* Another kind of message, of one packet as well. */
+/* Another kind of message, also of one packet. */
 static void forge_opcode(struct snic *nic, struct snic_pkt *pkt)
 {
 	static const uint8_t kinds[] = {
@@ -184,7 +188,7 @@ void snic_forge_packet(struct snic *nic, struct snic_pkt *pkt, uint8_t *data,
 		forge_opcode(nic, pkt);
 }
 
-/* ---- of what has come already -------------------------------------------------- */
+/* ---- packets sent again -------------------------------------------------------- */
 
 static void late_fire(struct snic *nic, struct snic_timer *t)
 {
@@ -198,7 +202,8 @@ static void late_fire(struct snic *nic, struct snic_timer *t)
 		rc_send_more(qp, &late->pkt, late->data, late->len);
 }
 
-/* The same packet, some time later; false: another one is waiting for that. */
+/* Sends a copy some time later.  False: another packet is waiting for that
+ * already. */
 static bool send_later(struct snic_qp *qp, const struct snic_pkt *pkt,
 		 const uint8_t *data, uint32_t len, uint32_t ns)
 {
@@ -273,7 +278,7 @@ void snic_forge_fini(struct snic *nic)
 	f->late = NULL;
 }
 
-/* ---- of a connection's beginning --------------------------------------------- */
+/* ---- the connection's private data ------------------------------------------- */
 
 void snic_forge_hello(struct snic *nic, uint8_t *priv)
 {

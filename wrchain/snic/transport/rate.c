@@ -1,28 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Limits of rate: queue pairs of one limit together move no more than so many bytes of
- * payload a second, either way.  Each has a bucket of tokens, which both directions
- * take from and time fills.  While it is empty none of its queue pairs gets a turn: no
- * request, no answer to a READ, no acknowledgement.  So a peer that waits for answers or
- * acknowledgements, as it has to with a queue of bounded depth, is held, whatever it
- * asks for.  What a peer WRITEs without waiting for any is executed as it comes, and
+ * Rate limits: the queue pairs of one limit together move at most so many bytes
+ * of payload a second, sent and received.  Each limit is a bucket of tokens;
+ * both directions take from it, and time fills it.  While the bucket is empty,
+ * its queue pairs get no turn: they send no request, no answer to a READ, no
+ * acknowledgement.  So a peer that has to wait for answers or acknowledgements,
+ * as with a queue of bounded depth, is limited, whatever it asks for.  A WRITE
+ * that a peer sends without waiting is executed when it arrives; its bytes are
  * paid for later.
  */
 #include <stdlib.h>
 #include "priv.h"
 
 #define SECOND_NS	1000000000ull
-/* How much may go at once: of 2 ms, or of some packets. */
+/* Burst: the tokens of 2 ms, or of some packets. */
 #define BURST_PART	500
 #define MIN_BURST	(64 * 1024)
 
 /**
- * struct snic_rate - a limit
- * @bytes_per_s: 0: there is none
- * @tokens:	bytes that may go now; below 0: that went too early
- * @at, @rest:	until when they are counted, and what is left of a byte, in its
- *		SECOND_NS-th parts
- * @parked, @parked_tail: queue pairs that wait for tokens, first come first served
+ * struct snic_rate - a rate limit
+ * @next:	the NIC's list of rate limits
+ * @nr:		number of the limit
+ * @bytes_per_s: 0: no limit
+ * @tokens:	bytes that may be moved now; below 0: bytes moved too early
+ * @at:		when tokens were last added, in ns
+ * @rest:	a part of a byte that is still to be added, in 1 / SECOND_NS
+ * @parked:	first queue pair that waits for tokens, in order of arrival
+ * @parked_tail: the last one
+ * @timer:	gives the parked queue pairs a turn
  */
 struct snic_rate {
 	struct snic_rate *next;
@@ -50,7 +55,7 @@ static int64_t burst_of(const struct snic_rate *rate)
 	return part > MIN_BURST ? part : MIN_BURST;
 }
 
-/* SNIC_RATE_MAX a second for one second is a number. */
+/* No overflow: SNIC_RATE_MAX * SECOND_NS fits in 64 bits. */
 static void rate_fill(struct snic_rate *rate, uint64_t now)
 {
 	uint64_t ns = now - rate->at;
@@ -85,7 +90,8 @@ static void rate_fire(struct snic *nic, struct snic_timer *t)
 		((char *)t - offsetof(struct snic_rate, timer));
 
 	(void)nic;
-	/* Those that find it empty again wait behind the others. */
+	/* Queue pairs that find the bucket empty again queue up behind the
+	 * others. */
 	unpark_all(rate);
 }
 
@@ -141,7 +147,7 @@ void rc_rate_unpark(struct snic_qp *qp)
 	qp->rate_parked = false;
 }
 
-/* ---- for whoever has the NIC ------------------------------------------------------- */
+/* ---- the interface of snic.h ------------------------------------------------------- */
 
 int snic_rate_new(struct snic *nic, uint64_t bytes_per_s, uint32_t *ret_rate)
 {
@@ -187,7 +193,6 @@ int snic_rate_set(struct snic *nic, uint32_t nr, uint64_t bytes_per_s)
 	return 0;
 }
 
-/* Its queue pairs have none from then on. */
 int snic_rate_free(struct snic *nic, uint32_t nr)
 {
 	struct snic_rate **at = rate_at(nic, nr), *rate = *at;

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * RC transport: packets in and out of a queue pair, and whose turn it is to
- * send.
- */
+/* RC transport: packets in and out of a queue pair, and scheduling of sends. */
 #include <stdlib.h>
 
 #include "priv.h"
 
-/* How long a queue pair waits before it tries a full port again. */
+/* How long to wait before a full port is tried again. */
 #define PORT_FULL_NS	20000
 
-/* Payload up to this length is copied: a piece of its own costs more, in the
- * ICRC and at the port. */
+/* Payload up to this length is copied behind the headers: a separate piece
+ * costs more in the ICRC and at the port. */
 #define SHORT_PAYLOAD	128
 
 /* ---- turns ---------------------------------------------------------------- */
 
 static void pace_fire(struct snic *nic, struct snic_timer *t)
 {
-	/* The step it woke does the work at its end. */
+	/* The timer only starts a step; snic_rc_step_end() does the work. */
 	(void)nic;
 	(void)t;
 }
@@ -72,10 +69,8 @@ static void cancel_turn(struct snic_qp *qp)
 	qp->req->tx_listed = false;
 }
 
-/*
- * The requester first: what an application waits for is the answer, and the
- * ACK of its request may as well follow it.
- */
+/* The requester goes first: an application waits for the answer, and the ACK of
+ * its request can follow the answer. */
 static int qp_turn(struct snic_qp *qp)
 {
 	int req = 0, resp = 0;
@@ -95,7 +90,7 @@ void snic_rc_step_end(struct snic *nic)
 	unsigned int n = rc->nr_tx;
 	bool more = false;
 
-	/* A turn may put other queue pairs off the list. */
+	/* A turn may take other queue pairs off the list. */
 	while (n-- && rc->tx_head) {
 		struct snic_qp *qp = pop_turn(rc);
 		int r = rc_rate_waits(qp) ? 0 : qp_turn(qp);
@@ -112,7 +107,7 @@ void snic_rc_step_end(struct snic *nic)
 
 /* ---- packets out ------------------------------------------------------------- */
 
-/* Behind the header; returns its end. */
+/* Copies a short payload behind the headers; returns the end. */
 static uint8_t *append_short(uint8_t *to, const struct iovec *iov, int n)
 {
 	for (; n--; iov++) {
@@ -154,9 +149,10 @@ static int send_packet(struct snic_qp *qp, struct snic_pkt *pkt,
 }
 
 /*
- * With forged packets: a request that is sent twice takes a PSN, so requests behind
- * it have other PSNs on the wire than here.  This is right as long as no request from
- * before it has to be sent again; otherwise the connection breaks, as it may with any
+ * With forged packets: a repeated request takes a PSN of its own, so later
+ * requests have other PSNs on the wire than in struct snic_rc_req (req->extra
+ * is the difference).  This holds while no request from before the repeated one
+ * has to be sent again; otherwise the connection breaks, as it may with any
  * forged packet.
  */
 static int send_forged(struct snic_qp *qp, struct snic_pkt *pkt,
@@ -192,7 +188,7 @@ void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
 	struct iovec v = { .iov_base = data, .iov_len = len };
 	struct snic_rc_req *req = qp->req;
 
-	if (req->snd != req->max)	/* something is sent again */
+	if (req->snd != req->max)	/* packets are being sent again */
 		return;
 	pkt->psn = snic_psn_add(req->max, req->extra++);
 	send_packet(qp, pkt, &v, 1, len);
@@ -208,7 +204,7 @@ int rc_send(struct snic_qp *qp, struct snic_pkt *pkt, const struct iovec *iov,
 
 /* ---- packets in --------------------------------------------------------------- */
 
-/* Full members of the default partition talk to full and limited ones. */
+/* A full member of the default partition talks to full and limited members. */
 static bool pkey_ok(uint16_t pkey)
 {
 	return (pkey | 0x8000) == SNIC_PKEY_DEFAULT;
@@ -235,7 +231,7 @@ void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
 	rc_req_receive(qp, &pkt);
 }
 
-/* ---- life ----------------------------------------------------------------------- */
+/* ---- set-up and tear-down ------------------------------------------------------- */
 
 int snic_rc_attach(struct snic_qp *qp)
 {
@@ -249,7 +245,7 @@ int snic_rc_attach(struct snic_qp *qp)
 		snic_timer_init(&rc->pace, pace_fire);
 		rc->ready = true;
 	}
-	/* Three of its own, and room for the shared one. */
+	/* Three timers of this QP, and room for the NIC's `pace`. */
 	err = snic_timer_reserve(qp->nic, 4);
 	if (err)
 		return err;

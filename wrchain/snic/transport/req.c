@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RC requester: turns WQEs into request packets, keeps them until they are
- * acknowledged, sends them again when they are lost.
+ * RC requester: turns WQEs into request packets, keeps WQEs until they are
+ * acknowledged, and sends lost packets again.
  *
- * PSNs are assigned when a WQE is posted.  `snd` runs through them; going back
- * after a loss is setting snd to una.  Payload is gathered from memory each
- * time a packet is sent, as hardware does.
+ * PSNs are assigned when a WQE is posted.  `snd` runs through them; to go back
+ * after a loss, the requester sets snd to una.  Payload is gathered from memory
+ * each time a packet is sent, as hardware does.
  */
 #include <stdlib.h>
 
 #include "priv.h"
 
-/* Slots of a queue: as many WQEs can be on the wire. */
+/* Slots of a queue: the number of WQEs that can be outstanding. */
 #define MIN_SLOTS	32
 #define MAX_SLOTS	128
-/* Before they run out, an ACK has been asked for. */
+/* An ACK has been asked for before the slots run out. */
 WRC_ASSERT(MIN_SLOTS >= 2 * RC_ACK_EVERY);
-/* What does not fit this many pieces is copied together. */
+/* Payload with more pieces is copied into one buffer. */
 #define MAX_PIECES	(SNIC_NET_MAX_IOV - 2)
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- set-up and tear-down ------------------------------------------------- */
 
 int rc_req_init(struct snic_qp *qp)
 {
@@ -65,8 +65,11 @@ unsigned int snic_rc_pending(const struct snic_qp *qp)
 
 /* ---- slots ------------------------------------------------------------------- */
 
-/* Copies what the transport uses of a WQE: most of it is an empty list.  Field by
- * field: as one block it would be loaded before its bytes have been stored. */
+/*
+ * Copies the fields of a WQE that the transport uses; most of a WQE is an empty
+ * list.  Copies field by field: a block copy would load bytes that were stored
+ * just before, which stalls.
+ */
 static void copy_wqe(struct snic_wqe *dst, const struct snic_wqe *src)
 {
 	dst->opcode = src->opcode;
@@ -101,7 +104,7 @@ static void slot_append(struct snic_rc_req *req, struct rc_slot *s)
 		req->cur = s;
 }
 
-/* The oldest leaves the queue; its slot is the caller's until put_slot(). */
+/* Removes the oldest WQE; the caller passes its slot to put_slot(). */
 static struct rc_slot *slot_pop(struct snic_rc_req *req)
 {
 	struct rc_slot *s = req->head;
@@ -110,7 +113,7 @@ static struct rc_slot *slot_pop(struct snic_rc_req *req)
 	req->head = s->next;
 	if (!req->head)
 		req->tail = NULL;
-	/* Likely the next to go; it has not been looked at for long. */
+	/* The next to complete, probably; it is no longer in the cache. */
 	__builtin_prefetch(req->head);
 	req->pending--;
 	if (req->cur == s)
@@ -120,7 +123,7 @@ static struct rc_slot *slot_pop(struct snic_rc_req *req)
 	return s;
 }
 
-/* The one freed last, or one never used: few of them are ever touched. */
+/* Prefers the slot freed last over unused slots, to touch few of them. */
 static struct rc_slot *get_slot(struct snic_rc_req *req)
 {
 	struct rc_slot *s = req->free;
@@ -163,7 +166,6 @@ static int kind_of(const struct snic_wqe *w)
 	}
 }
 
-/* Local list of a WQE as host memory; returns the number of pieces. */
 int rc_local_sges(struct snic_qp *qp, const struct snic_wqe *w,
 		      enum rc_kind kind, struct snic_sge *ret_sges)
 {
@@ -238,7 +240,7 @@ full:
 	return -EAGAIN;
 }
 
-/* ---- going back and giving up ------------------------------------------------------ */
+/* ---- retransmission and failure ---------------------------------------------------- */
 
 void rc_go_back(struct snic_rc_req *req)
 {
@@ -249,11 +251,10 @@ void rc_go_back(struct snic_rc_req *req)
 	req->unasked_signal = false;
 	req->hurry = true;
 	req->rd_out = 0;
-	req->timing = false;	/* which copy is answered? */
+	req->timing = false;	/* it is not known which copy is answered */
 	rc_want_turn(req->qp);
 }
 
-/* For a gap in what came back: once, until something comes of it. */
 void rc_go_back_once(struct snic_rc_req *req)
 {
 	if (req->rewound || req->rnr_wait)
@@ -323,7 +324,8 @@ static uint8_t data_opcode(const struct rc_slot *s, bool first, bool last)
 	return imm ? SNIC_OP_WRITE_LAST_IMM : SNIC_OP_WRITE_LAST;
 }
 
-/* Did the message before this step's come shortly before? */
+/* Did the last message before this step follow its predecessor within
+ * RC_LAZY_NS? */
 static bool is_dense(const struct snic_rc_req *req)
 {
 	uint64_t now = snic_now(req->qp->nic);
@@ -333,9 +335,10 @@ static bool is_dense(const struct snic_rc_req *req)
 }
 
 /*
- * An ACK is asked for after the last packet there is, when somebody waits for
- * it or no other message is likely to ask soon; and often enough in between
- * that neither the window closes nor the slots run out.
+ * The last packet of a queue asks for an ACK if software waits for the
+ * completion, or if no other message is likely to ask soon.  In between,
+ * packets ask often enough that neither the window closes nor the slots run
+ * out.
  */
 static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 {
@@ -352,10 +355,8 @@ static bool want_ack(const struct snic_rc_req *req, const struct rc_slot *s)
 	       req->unasked + 1 >= req->window / 2;
 }
 
-/*
- * len bytes at off of a list as pieces of memory; a list too scattered for that
- * is copied into bounce.
- */
+/* Returns len bytes at off of a list as pieces of memory; if there are too many
+ * pieces, copies them into bounce. */
 static int sges_gather(const struct snic_sge *sges, unsigned int nr, uint64_t off,
 		       uint32_t len, struct iovec *ret_iov, uint8_t *bounce)
 {
@@ -397,7 +398,7 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 	struct snic_sge sges[SNIC_MAX_SGE];
 	struct iovec iov[MAX_PIECES];
 	uint8_t bounce[4096];
-	struct snic_pkt pkt;	/* what the headers of data have */
+	struct snic_pkt pkt;	/* only the fields that its opcodes need */
 	int n = rc_local_sges(req->qp, &s->w, s->kind, sges);
 
 	pkt.opcode = data_opcode(s, idx == 0, last);
@@ -415,9 +416,9 @@ static int send_data(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 }
 
 /*
- * READ: asks for what has not come yet, up to the next multiple of a chunk.  So
- * a long one is paced by its own answers, and little is sent twice when one of
- * them is lost.
+ * Sends a READ or atomic request.  A READ asks for the data that has not come
+ * yet, up to the next multiple of RC_READ_CHUNK packets.  So a long READ is
+ * paced by its own responses, and little is sent twice when one is lost.
  */
 static int send_rd(struct snic_rc_req *req, struct rc_slot *s)
 {
@@ -463,13 +464,15 @@ static void count_asked(struct snic_rc_req *req, const struct rc_slot *s,
 		req->unasked_signal = true;
 }
 
-/* Does the peer take a receive entry for it, and notice? */
+/*
+ * Does the message consume a receive WQE of the peer, so that software sees it?
+ */
 static bool is_answer(const struct rc_slot *s)
 {
 	return s->kind == RC_SEND || s->w.opcode == WRC_WQE_WRITE_IMM;
 }
 
-/* The packet at snd went out; ask: for an ACK too. */
+/* The packet at snd was sent; ask: it asked for an ACK. */
 static void req_advance(struct snic_rc_req *req, struct rc_slot *s, bool ask)
 {
 	bool rd = rc_is_rd(s), lazy = !rc_answer_due(req);
@@ -503,14 +506,14 @@ static bool may_send(const struct snic_rc_req *req, const struct rc_slot *s)
 	return !rc_is_rd(s) || req->rd_out < req->qp->conn.max_rd_atomic;
 }
 
-/* Its memory is gone: what was posted before is completed first. */
+/* The WQE's memory is gone: complete the WQEs before it, then fail it. */
 static int fail_bad(struct snic_rc_req *req, struct rc_slot *s)
 {
 	if (s == req->head) {
 		rc_fail_head(req, WRC_SYND_LOCAL_PROT);
 	} else if (!s->bad) {
 		s->bad = true;
-		rc_go_back(req);	/* this time the one before asks for an ACK */
+		rc_go_back(req);	/* now the packet before it asks for an ACK */
 		return 1;
 	}
 	return 0;

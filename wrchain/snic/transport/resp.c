@@ -2,19 +2,19 @@
 /*
  * RC responder: executes requests in PSN order, exactly once.
  *
- * SENDs and WRITEs are executed as their packets arrive.  READs and atomics put
- * a reply into a short queue, which rc_resp_turn() sends.  What acknowledges a
- * packet leaves in PSN order: first the replies, then the one ACK or NAK that
- * is due.
+ * SENDs and WRITEs are executed as their packets arrive.  READs and atomics
+ * append a reply to a short queue, which rc_resp_turn() sends.
+ * Acknowledgements leave in PSN order: first the replies, then the one ACK or
+ * NAK that is due.
  *
  * A plain ACK never names the PSN of a READ or atomic: a requester that lost
- * the reply could take it for one.
+ * the reply could take the ACK for it.
  */
 #include <stdlib.h>
 
 #include "priv.h"
 
-/* ---- life ----------------------------------------------------------------- */
+/* ---- set-up and tear-down ------------------------------------------------- */
 
 int rc_resp_init(struct snic_qp *qp)
 {
@@ -51,7 +51,7 @@ void rc_resp_fini(struct snic_qp *qp)
 	qp->resp = NULL;
 }
 
-/* Ends the receive WQE of the message under way with an error. */
+/* Completes the receive WQE of the current message with an error. */
 static void fail_recv(struct snic_qp *qp, enum wrc_cqe_syndrome syndrome)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -83,8 +83,8 @@ static void qp_fail_now(struct snic_qp *qp)
 {
 	struct snic_rc_resp *r = qp->resp;
 
-	/* Now: an ERR queue pair gets no turn.  When the port is full the
-	 * requester finds out by time-out. */
+	/* Send the NAK now: a queue pair in ERR gets no turn.  If the NAK is
+	 * not sent, the requester notices by time-out. */
 	rc_ack_now(qp, r->fail_nak, r->fail_psn);
 	if (r->have_recv)
 		fail_recv(qp, r->fail_syndrome);
@@ -92,10 +92,11 @@ static void qp_fail_now(struct snic_qp *qp)
 }
 
 /*
- * A request that cannot be executed: NAK, and the QP is done, with this syndrome and
- * that of a receive WQE that was taken for it.  Replies that are due to earlier
- * requests go first, or their requester would never know that they were executed;
- * until then the QP takes no others.
+ * A request that cannot be executed: sends a NAK and moves the QP to ERR with
+ * `syndrome`, which also completes a receive WQE that the request has taken.
+ * Replies to earlier requests are sent first, because the requester could not
+ * know otherwise that these were executed; until then the QP executes no
+ * request.
  */
 static void qp_fail(struct snic_qp *qp, const struct snic_pkt *pkt,
 		    uint8_t nak_syndrome, enum wrc_cqe_syndrome syndrome)
@@ -125,7 +126,7 @@ static void qp_fail_access(struct snic_qp *qp, const struct snic_pkt *pkt)
 
 /* ---- receive WQEs -------------------------------------------------------------- */
 
-/* true: r->recv is there.  Otherwise the packet has been answered. */
+/* True: r->recv is valid.  False: the request has been answered with a NAK. */
 static bool take_recv(struct snic_qp *qp, const struct snic_pkt *pkt,
 		      bool want_sges)
 {
@@ -178,7 +179,9 @@ static void complete_recv(struct snic_qp *qp, const struct snic_pkt *pkt,
 
 /* ---- requests in order ---------------------------------------------------------- */
 
-/* Does the packet continue or begin what it may? */
+/*
+ * Does the packet continue the current message, or begin one between messages?
+ */
 static bool packet_in_sequence(const struct snic_rc_resp *r,
 			       const struct snic_pkt *pkt)
 {
@@ -194,7 +197,8 @@ static bool packet_in_sequence(const struct snic_rc_resp *r,
 	}
 }
 
-/* Full packets up to the last, which is not empty unless it is the only one. */
+/* All packets but the last are full; the last is empty only if it is the only
+ * one. */
 static bool packet_size_ok(const struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	if (!(pkt->flags & SNIC_OPF_LAST))
@@ -203,7 +207,9 @@ static bool packet_size_ok(const struct snic_qp *qp, const struct snic_pkt *pkt)
 	       (pkt->len || pkt->flags & SNIC_OPF_FIRST);
 }
 
-/* The packet is executed: on to the next. */
+/*
+ * The packet was executed: advances epsn, and acknowledges the packet if asked.
+ */
 static void packet_executed(struct snic_qp *qp, const struct snic_pkt *pkt,
 			    enum rc_msg msg)
 {
@@ -248,13 +254,13 @@ static void do_send(struct snic_qp *qp, const struct snic_pkt *pkt)
 		complete_recv(qp, pkt, r->off);
 }
 
-/* A packet's payload is in one piece, or in two of an indirect key. */
+/* An indirect key splits the payload of a packet into two pieces at most. */
 #define PIECES 2
 
 /*
- * Where a packet's payload lies, if snic_mem() has not found it in one piece;
- * returns in how many, or -errno.  For this packet only: an entry of the key may
- * lead elsewhere, or nowhere, when the next one is here.
+ * Translates a packet's payload that snic_mem() has not found in one piece;
+ * returns the number of pieces or -errno.  Valid for this packet only: a UMR
+ * may change the entry before the next packet arrives.
  */
 static __attribute__((noinline)) int
 payload_pieces(struct snic_qp *qp, uint32_t rkey, uint64_t va, uint32_t len,
@@ -275,8 +281,8 @@ payload_pieces(struct snic_qp *qp, uint32_t rkey, uint64_t va, uint32_t len,
 	return n;
 }
 
-/* What a RETH names, as a whole, in however many pieces.  An empty message needs
- * no key. */
+/* Is the whole range of a RETH accessible, in any number of pieces?  An empty
+ * message needs no key. */
 static bool reth_is_there(struct snic_qp *qp, const struct snic_pkt *pkt,
 			  unsigned int need)
 {
@@ -289,7 +295,7 @@ static bool reth_is_there(struct snic_qp *qp, const struct snic_pkt *pkt,
 			       pkt->dma_len, need);
 }
 
-/* The RETH of a WRITE: may it, as a whole? */
+/* Checks the access rights of a WRITE for its whole range. */
 static bool begin_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -317,7 +323,8 @@ static void write_executed(struct snic_qp *qp, const struct snic_pkt *pkt)
 		complete_recv(qp, pkt, qp->resp->len);
 }
 
-/* One whose payload goes to an indirect key, or nowhere. */
+/* Executes a WRITE packet under an indirect key, or under one that is not
+ * valid. */
 static __attribute__((noinline)) void
 do_write_pieces(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
@@ -350,9 +357,10 @@ static void do_write(struct snic_qp *qp, const struct snic_pkt *pkt)
 		return;
 	}
 	/*
-	 * Looked up for each packet: the key may be gone by now, and an indirect
-	 * one may lead elsewhere.  That is what an entry's writer relies on: what
-	 * arrives behind the UMR does not go to the old page.
+	 * The key is looked up for each packet: it may have been destroyed, and
+	 * the entries of an indirect key may have changed.  Software that
+	 * changes an entry relies on this: no packet that arrives after the UMR
+	 * goes to the old page.
 	 */
 	if (pkt->len && snic_mem(qp->nic, qp->attr.pdn, r->rkey, r->va + r->off,
 				 pkt->len, SNIC_REMOTE_WRITE, &ptr)) {
@@ -399,7 +407,7 @@ static void do_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 		qp_fail_invalid(qp, pkt);
 		return;
 	}
-	/* More at once than agreed on: the requester will ask again. */
+	/* More READs than agreed on: dropped; the requester will ask again. */
 	if (r->nr_replies == r->nr)
 		return;
 	if (!reth_is_there(qp, pkt, SNIC_REMOTE_READ)) {
@@ -431,7 +439,7 @@ static void do_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 	struct rc_result *res;
 	void *ptr;
 
-	/* Keys map aligned addresses to aligned memory. */
+	/* An aligned address is aligned in memory too; see snic_mkey_reg(). */
 	if (!(qp->attr.access & SNIC_REMOTE_ATOMIC) || !r->nr || pkt->va & 7) {
 		qp_fail_invalid(qp, pkt);
 		return;
@@ -460,9 +468,9 @@ static void do_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 	r->msn++;
 }
 
-/* ---- requests seen before ----------------------------------------------------------- */
+/* ---- duplicate requests -------------------------------------------------------------- */
 
-/* The queued reply that covers psn, sent up to there or not. */
+/* The queued reply that ends within the PSNs of `reply`, or NULL. */
 static struct rc_reply *find_reply(struct snic_rc_resp *r,
 				   const struct rc_reply *reply)
 {
@@ -475,10 +483,8 @@ static struct rc_reply *find_reply(struct snic_rc_resp *r,
 	return NULL;
 }
 
-/*
- * Sends a reply again.  If it is still queued, up to date from its beginning on
- * it is enough to let it come; if it is half sent it starts again.
- */
+/* Sends a reply again.  If the reply is still queued and begins no later,
+ * nothing is to be done; if part of it was sent, it starts again. */
 static void repeat_reply(struct snic_qp *qp, const struct rc_reply *reply)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -511,7 +517,8 @@ static void repeat_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	    pkt->dma_len > RC_MSG_MAX)
 		return;
 	reply = read_reply(qp, pkt);
-	/* It cannot be longer than it was, nor read what it may not. */
+	/* Not a duplicate if it is longer than the original; and the key must
+	 * still be valid. */
 	if (snic_psn_diff(reply.end, r->epsn) >= 0 ||
 	    snic_psn_diff(reply.end, pkt->psn) < 0 ||
 	    !reth_is_there(qp, pkt, SNIC_REMOTE_READ))
@@ -519,7 +526,8 @@ static void repeat_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	repeat_reply(qp, &reply);
 }
 
-/* The result is saved for as many as can be under way; older is dropped. */
+/* As many results are kept as may be outstanding; a duplicate of an older
+ * atomic is dropped. */
 static void repeat_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
@@ -540,14 +548,13 @@ static void repeat_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 	}
 }
 
-/*
- * A SEND or WRITE is acknowledged again, for itself only: the requester may
- * still miss the reply to a READ that came after it.
- */
+/* A duplicate SEND or WRITE is acknowledged for its own PSN only: the requester
+ * may still miss the reply to a later READ. */
 static void packet_duplicate(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	snic_stats(qp->nic)->duplicates++;
-	/* One of the two was not the peer's, and the other one has been executed. */
+	/* Two different requests for one PSN: one was forged, and one was
+	 * executed. */
 	if (!rc_ahead_same(qp, pkt)) {
 		qp_fail_invalid(qp, pkt);
 		return;
@@ -576,7 +583,7 @@ void rc_resp_execute(struct snic_qp *qp, const struct snic_pkt *pkt)
 		return;
 	r->rnr_sent = false;
 	if (r->ack_due && !rc_positive_due(r))
-		r->ack_due = false;	/* here it is, within one step */
+		r->ack_due = false;	/* the request has arrived within the same step */
 	if (!packet_in_sequence(r, pkt))
 		qp_fail_invalid(qp, pkt);
 	else if (pkt->flags & SNIC_OPF_SEND)
@@ -611,8 +618,8 @@ void rc_resp_receive(struct snic_qp *qp, const struct snic_pkt *pkt,
 		rc_resp_execute(qp, pkt);
 		return;
 	}
-	/* Progress is said at once: some requesters go back again only if they
-	 * heard of it. */
+	/* Acknowledge progress at once: some requesters go back again only
+	 * after an ACK. */
 	filler = *pkt;
 	filler.ack_req = true;
 	rc_resp_execute(qp, &filler);
@@ -634,7 +641,7 @@ static int send_atomic_reply(struct snic_qp *qp, const struct rc_reply *q)
 	return rc_send(qp, &pkt, NULL, 0, 0);
 }
 
-/* The same as iov. */
+/* payload_pieces() for READ data, as iov. */
 static int reply_pieces(struct snic_qp *qp, const struct rc_reply *q,
 			uint32_t len, struct iovec ret_iov[PIECES])
 {
@@ -648,9 +655,9 @@ static int reply_pieces(struct snic_qp *qp, const struct rc_reply *q,
 }
 
 /*
- * One packet of READ data.  -EACCES: the key is gone, or leads nowhere.  As for a
- * WRITE's, each packet looks it up: none that is sent behind a UMR brings the old
- * page, also if the answer was begun before it.
+ * Sends one packet of READ data.  -EACCES: the key or its entry is no longer
+ * valid.  The key is looked up for each packet, as for WRITEs: no packet that
+ * is sent after a UMR has data of the old page, even if the reply began before.
  */
 static int send_read_reply(struct snic_qp *qp, const struct rc_reply *q)
 {
@@ -681,7 +688,7 @@ static void reply_sent(struct snic_rc_resp *r, uint32_t mtu)
 	struct rc_reply *q = &r->replies[0];
 	uint32_t len = rc_min(q->len, mtu);
 
-	/* It acknowledges what was before it. */
+	/* The reply acknowledges earlier requests. */
 	if (rc_positive_due(r) && snic_psn_diff(r->ack_psn, q->psn) < 0)
 		r->ack_due = false;
 	if (q->psn == q->end) {
@@ -722,7 +729,7 @@ int rc_resp_turn(struct snic_qp *qp)
 		qp_fail_now(qp);
 		return 0;
 	}
-	/* A request may have waited for room. */
+	/* A held request may have waited for room for its reply. */
 	if (r->ahead.gap && r->ahead.slot[r->epsn % RC_AHEAD]) {
 		rc_ahead_go_on(qp, r->epsn);
 		if (r->nr_replies)

@@ -2,21 +2,22 @@
 /*
  * RC requester: how long it waits for an answer, and what it does then.
  *
- * The time-out that the connection was set up with is what a retry costs and
- * what ends the connection when there have been too many.  It is hundreds of
- * times what an answer takes.  So the requester asks again long before, in
- * pauses that double, beginning with a little more than answers took so far:
- * such a probe is no retry, and starts no time-out anew.  Without it each packet
- * that is lost at the end of a burst, or twice, or whose NAK is lost, would cost
- * a time-out.
+ * The connection's time-out counts as a retry, and too many retries end the
+ * connection.  It is hundreds of times longer than an answer takes.  So the
+ * requester sends probes long before: after a little more than the measured
+ * round trip, then with doubling pauses.  A probe is no retry and does not
+ * start the time-out anew.  Without probes, a time-out would pass for each
+ * packet that is lost at the end of a burst or lost twice, and for each lost
+ * NAK.
  */
 #include "priv.h"
 
-/* A time-out below this only repeats packets whose ACK is on its way. */
+/* A shorter time-out would repeat packets whose ACK is on its way. */
 #define MIN_TIMEOUT_NS	1000000ull
-/* Time-outs in a row double, so often. */
+/* Consecutive time-outs double, at most so many times. */
 #define MAX_BACKOFF	2
-/* The first probe: at the earliest, and before an answer was ever timed. */
+/* The first probe: not before PROBE_MIN_NS; PROBE_START_NS if no round trip is
+ * known. */
 #define PROBE_MIN_NS	4000000ull
 #define PROBE_START_NS	10000000ull
 #define MAX_PROBES	16
@@ -30,9 +31,8 @@ void rc_time_init(struct snic_rc_req *req)
 	snic_timer_init(&req->timer, req_timer_fire);
 }
 
-/* ---- how long answers take ------------------------------------------------ */
+/* ---- round trips ---------------------------------------------------------- */
 
-/* The packet at snd asks for the first time. */
 void rc_time_answer(struct snic_rc_req *req)
 {
 	if (req->timing)
@@ -76,7 +76,8 @@ static uint64_t timeout_ns(const struct snic_rc_req *req)
 
 /* ---- waiting --------------------------------------------------------------- */
 
-/* The timer is left running when it is early enough: it looks again then. */
+/* A timer that fires before the deadline is left as it is; it is set again when
+ * it fires. */
 void rc_set_deadline(struct snic_rc_req *req, uint64_t when)
 {
 	req->deadline = when;
@@ -84,7 +85,6 @@ void rc_set_deadline(struct snic_rc_req *req, uint64_t when)
 		snic_timer_set(req->qp->nic, &req->timer, when);
 }
 
-/* Is an answer due? */
 bool rc_answer_due(const struct snic_rc_req *req)
 {
 	return snic_psn_diff(req->asked, req->una) >= 0;
@@ -125,7 +125,7 @@ void rc_restart_timeout(struct snic_rc_req *req)
 		rc_start_timeout(req);
 }
 
-/* ---- when it has been too long ------------------------------------------------ */
+/* ---- probes and time-outs ------------------------------------------------------ */
 
 static void req_again(struct snic_rc_req *req, uint32_t window)
 {
@@ -147,7 +147,9 @@ static void req_timed_out(struct snic_rc_req *req)
 	rc_start_timeout(req);
 }
 
-/* One packet: mostly the peer is only late, and has had them all. */
+/*
+ * Sends one packet: mostly the peer is only late and has received all packets.
+ */
 static void req_probe(struct snic_rc_req *req)
 {
 	snic_stats(req->qp->nic)->probes++;
@@ -157,7 +159,7 @@ static void req_probe(struct snic_rc_req *req)
 	rc_start_timeout(req);
 }
 
-/* Nothing that was sent asks for an answer: the last packet does, again. */
+/* No packet has asked for an answer: sends the last one again, to ask. */
 static void req_ask_again(struct snic_rc_req *req)
 {
 	struct rc_slot *s;
@@ -165,7 +167,7 @@ static void req_ask_again(struct snic_rc_req *req)
 	req->hurry = true;
 	rc_want_turn(req->qp);
 	if (req->snd != req->max || req->una == req->max)
-		return;		/* the next one will do */
+		return;		/* the next packet asks */
 	req->snd = snic_psn_add(req->max, -1);
 	for (s = req->head; snic_psn_diff(req->snd, rc_last_psn(s)) > 0;)
 		s = s->next;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The RC transport, as the other rooms see it.
+ * The RC transport's interface to the other directories.
  *
- *	rc.c		packets in and out of a QP, whose turn it is to send
+ *	rc.c		packets in and out of a QP, scheduling of sends
  *	req.c		requester: segmentation, windows, retransmission
- *	time.c		requester: time-outs, asking again
- *	comp.c		requester: what comes back
+ *	time.c		requester: time-outs, probes
+ *	comp.c		requester: ACKs, NAKs and responses
  *	resp.c		responder: order, duplicates, RNR
- *	ahead.c		responder: what came before its turn
+ *	ahead.c		responder: requests that arrive out of order
  *	ack.c		responder: ACKs and NAKs
- *	rate.c		limits of rate
- *	forge.c		wrong contents in what is sent
+ *	rate.c		rate limits
+ *	forge.c		wrong contents in packets that are sent
  */
 #ifndef SNIC_TRANSPORT_H
 #define SNIC_TRANSPORT_H
@@ -24,8 +24,10 @@ struct snic_rx;			/* net/net.h */
 /**
  * struct snic_forger - which packets of a NIC are forged
  * @active:	one of the probabilities is not 0
- * @eligible, @forged: packets that might have been forged, and that were
- * @late:	what is sent again later; NULL: nothing ever
+ * @conf:	what snic_set_forge() has set
+ * @eligible:	packets that could have been forged
+ * @forged:	packets that were forged
+ * @late:	a packet to be sent again later; NULL: none ever was
  */
 struct snic_forger {
 	bool active;
@@ -34,67 +36,69 @@ struct snic_forger {
 	struct snic_late *late;
 };
 
-/* The private data of a CM message that has been built. */
+/*
+ * Forges fields of a CM message's private data, with the probability `hello`.
+ */
 void snic_forge_hello(struct snic *nic, uint8_t *priv);
 void snic_forge_fini(struct snic *nic);
 
 /* ---- the transport of one NIC ------------------------------------------------------ */
 
-/*
- * The transport's state of one NIC: a zeroed member of struct snic, which
- * snic_rc_of() hands out.
- */
+/* The transport's state of one NIC: a member of struct snic, all zero at first;
+ * snic_rc_of() returns it. */
 struct snic_rc {
 	struct snic_qp *tx_head, *tx_tail;	/* QPs with packets to send */
 	unsigned int nr_tx;
-	struct snic_timer pace;			/* the list is not empty */
+	struct snic_timer pace;			/* armed at the end of a step if the list is not
+						 * empty */
 	bool ready;				/* pace is initialised */
-	unsigned int nr_qps;			/* attached */
-	struct snic_frame_pool *ahead;		/* ahead.c; or NULL */
-	unsigned int nr_ahead;			/* of its frames in use */
+	unsigned int nr_qps;			/* QPs that are attached */
+	struct snic_frame_pool *ahead;		/* the pool of ahead.c, or NULL */
+	unsigned int nr_ahead;			/* frames of the pool in use */
 	struct snic_forger forger;
 	struct snic_rate *rates;		/* rate.c */
-	uint32_t nr_rates;			/* ever made */
+	uint32_t nr_rates;			/* rate limits ever created */
 };
 
 struct snic_rc *snic_rc_of(struct snic *nic);
 
 /*
- * attach: when a QP is connected without loopback, before RTR; qp->conn is
- * complete.  It reserves its own timers.  detach: the QP goes to RESET or is
- * destroyed; never from inside a call of the transport's.  In ERR the QP stays
- * attached.
+ * Attach: when a QP is connected without loopback, before it is in RTR;
+ * qp->conn is complete.  Reserves the timers.  0, -EINVAL or -ENOMEM. Detach:
+ * when the QP goes to RESET or is destroyed; not from inside a call of the
+ * transport.  A QP in ERR stays attached.
  */
 int snic_rc_attach(struct snic_qp *qp);
 void snic_rc_detach(struct snic_qp *qp);
 /*
- * Executes a SEND, WRITE, READ or unmasked atomic WQE on the wire.  0: taken
- * (completes later, in order, by snic_qp_complete_send() for every WQE, which
- * knows itself whether a CQE is due).  -EAGAIN: windows are full, try
- * again after snic_qp_kick().  Other: local error (-EACCES list, -EMSGSIZE
- * length, -EOPNOTSUPP masked atomics on the wire).
+ * Executes a SEND, WRITE, READ or unmasked atomic WQE on the wire.  0: the
+ * transport has a copy of the WQE and calls snic_qp_complete_send() for it
+ * later, in order of posting; that writes a CQE if the WQE is signaled.
+ * -EAGAIN: too many WQEs are outstanding; try again after a kick.  Local
+ * errors: -EACCES (list), -EMSGSIZE (length), -EOPNOTSUPP (masked atomics;
+ * READs and atomics with max_rd_atomic 0).
  */
 int snic_rc_post(struct snic_qp *qp, const struct snic_wqe *w);
-/* WQEs posted and not completed. */
+/* Number of WQEs posted and not completed. */
 unsigned int snic_rc_pending(const struct snic_qp *qp);
-/* Something waits for them: have them acknowledged, if that can be hurried. */
+/*
+ * Makes the peer acknowledge outstanding WQEs soon: a later WQE waits for them.
+ */
 void snic_rc_hurry(struct snic_qp *qp);
 /*
- * To ERR: hands every in-flight WQE to snic_qp_flush_send(), oldest first, and
- * the receive WQE of a half received message to snic_qp_complete_recv().
- * qp->state is SNIC_QP_ERR already.
+ * The QP goes to ERR, and qp->state is SNIC_QP_ERR already.  Calls
+ * snic_qp_flush_send() for every outstanding WQE, oldest first, and
+ * snic_qp_complete_recv() for the receive WQE of a half received message.
  */
 void snic_rc_flush(struct snic_qp *qp);
 
-/* All limits go. */
+/* Destroys all rate limits. */
 void snic_rates_fini(struct snic *nic);
 
-/* A packet for this QP (net.c). */
+/* Handles a received packet for this QP (net.c). */
 void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx);
-/*
- * End of a step: sends what the QPs have to send (requests, responses,
- * coalesced ACKs).  Before the next time-out is computed: it arms timers.
- */
+/* Call at the end of a step: sends the QPs' requests, responses and coalesced
+ * ACKs.  Arms timers, so call it before computing the time of the next step. */
 void snic_rc_step_end(struct snic *nic);
 
 #endif /* SNIC_TRANSPORT_H */
