@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The RDMA CM as its user sees it: listen, connect, accept, reject, disconnect,
+ * The interface of the RDMA CM: listen, connect, accept, reject, disconnect,
  * release.
  *
  *	active:	 REQ_SENT ---------------REP----> ESTABLISHED --> DREQ_SENT
@@ -8,9 +8,9 @@
  *		     |                                                v
  *		     +--reject---------------------> DEAD <-- TIMEWAIT
  *
- * The QP: the passive side goes to RTR with the REP, so that it can receive
- * as soon as the peer can send, and to RTS with the RTU or the first packet; the
- * active side does both when the REP comes.
+ * The passive side moves the QP to RTR when it sends the REP, so that the QP
+ * can receive as soon as the peer can send, and to RTS when the RTU or the
+ * first packet arrives.  The active side does both when the REP arrives.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ int snic_cm_listen(struct snic *nic, uint16_t port, uint32_t *ret_listener)
 	return 0;
 }
 
-/* Requests of this listener that nobody has seen yet. */
+/* Rejects the requests of this listener that the user has not seen yet. */
 static void refuse_unseen(struct snic *nic, uint32_t listener)
 {
 	struct snic_cm *cm = snic_cm_of(nic);
@@ -221,7 +221,7 @@ int snic_cm_accept(struct snic *nic, uint32_t id,
 	ret = check_param(nic, param, SNIC_CM_REP_PRIV, &qp);
 	if (ret)
 		return ret;
-	/* The retry counts are those of the REQ, for both ends. */
+	/* The REQ gives the retry counts for both ends. */
 	if (param->timeout)
 		c->qpc.timeout = param->timeout;
 	c->qpc.min_rnr_timer = param->min_rnr_timer;
@@ -297,7 +297,7 @@ int snic_cm_release(struct snic *nic, uint32_t id)
 	case SNIC_CM_ST_ESTABLISHED:
 		snic_cm_end(c, SNIC_CM_DISCONNECTED, 0, NULL, 0);
 		break;
-	case SNIC_CM_ST_DREQ_SENT:	/* goes on without the user */
+	case SNIC_CM_ST_DREQ_SENT:	/* continues without the user */
 	case SNIC_CM_ST_TIMEWAIT:
 	case SNIC_CM_ST_DEAD:
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The connection manager, as the other rooms see it; what its user calls is in
- * snic.h.
+ * The connection manager's interface to the other directories; snic.h has the
+ * interface for users of the NIC.
  */
 #ifndef SNIC_CM_H
 #define SNIC_CM_H
@@ -14,13 +14,13 @@ struct snic_rx;			/* net/net.h */
 int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm);
 void snic_cm_fini(struct snic *nic, struct snic_cm *cm);
 struct snic_cm *snic_cm_of(struct snic *nic);
-/* The QP is being destroyed: the connection forgets it. */
+/* The QP is being destroyed: its connection forgets it, and ends. */
 void snic_cm_qp_gone(struct snic_qp *qp);
-/* UD packets to QP1. */
+/* Handles a UD packet to QP1. */
 void snic_cm_receive(struct snic *nic, const struct snic_rx *rx);
 /* Would snic_cm_poll() return an event? */
 bool snic_cm_pending(const struct snic_cm *cm);
-/* A packet for a QP in RTR: its sender has got our REP. */
+/* A packet came for a QP in RTR: its sender has received the REP. */
 void snic_cm_data(struct snic_qp *qp);
 
 #endif /* SNIC_CM_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections of the RDMA CM: their table, the message each of them may be
- * waiting to get an answer to, and the events that wait for the user.
+ * Connections of the RDMA CM: the table, the message that each connection may
+ * repeat until it is answered, and the events for the user.
  *
- * A connection exists as long as somebody needs it: the user, who releases it,
- * or the protocol, which keeps an ended connection for a while so that a late
- * REQ or REP does not bring it back.
+ * A connection exists until the user has released it and the protocol is done
+ * with it: an ended connection is kept for a while, so that a late REQ or REP
+ * does not revive it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,9 @@ uint64_t snic_cm_time(uint8_t code)
 
 /* ---- the table ------------------------------------------------------------ */
 
-/* By a key that nobody knows, so that nobody can choose addresses of one bucket. */
+/*
+ * Hashes with a secret key, so that nobody can choose addresses of one bucket.
+ */
 struct snic_cm_conn **snic_cm_bucket(struct snic_cm *cm, __be32 ip)
 {
 	uint64_t h = be32_to_cpu(ip) * cm->hash_key;
@@ -73,7 +75,7 @@ int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 		free(c);
 		return ret;
 	}
-	/* Round robin, so that an id comes back as late as possible. */
+	/* Round robin, so that an ID is reused as late as possible. */
 	do {
 		slot = cm->next_slot++ & (SNIC_CM_MAX_CONNS - 1);
 	} while (cm->slots[slot]);
@@ -159,7 +161,8 @@ static void send_mad(struct snic *nic, __be32 ip, const uint8_t *mad)
 		{ (void *)mad, SNIC_MAD_LEN },
 	};
 
-	/* Lost or not sent is the same: whoever needs an answer repeats. */
+	/* An error is the same as a loss: messages that need an answer are
+	 * repeated. */
 	snic_net_send(nic, ip, CM_SRC_PORT, iov, 2);
 }
 
@@ -210,8 +213,8 @@ int snic_cm_send_waiting(struct snic_cm_conn *c, const struct snic_cm_msg *msg,
 	c->total = total;
 	c->wait = SNIC_CM_FIRST_RETRY_NS;
 	c->give_up = 0;
-	/* Between two steps the clock may be long behind: time starts to run
-	 * with the next one. */
+	/* Between two steps the clock may be far behind, so the time starts
+	 * with the next step. */
 	snic_timer_set(c->nic, &c->timer, snic_now(c->nic));
 	return 0;
 }
@@ -290,7 +293,7 @@ int snic_cm_poll(struct snic *nic, struct snic_cm_event *ret_event)
 
 	if (!c)
 		return -EAGAIN;
-	event = c->events & -c->events;		/* the earliest */
+	event = c->events & -c->events;		/* the lowest bit: the earliest */
 	c->events &= ~event;
 	fill_event(c, event, ret_event);
 	conn_unqueue(cm, c);
@@ -304,7 +307,7 @@ bool snic_cm_pending(const struct snic_cm *cm)
 	return cm->event_head;
 }
 
-/* ---- from state to state --------------------------------------------------------- */
+/* ---- state changes --------------------------------------------------------------- */
 
 void snic_cm_drop_qp(struct snic_cm_conn *c)
 {
@@ -339,7 +342,7 @@ void snic_cm_end(struct snic_cm_conn *c, enum snic_cm_event_type type,
 	snic_cm_drop_qp(c);
 	enter_timewait(c);
 	if (unseen) {
-		/* The user never heard of it, and has nothing to release. */
+		/* The user has not seen the request and will not release it. */
 		snic_cm_forget_events(c);
 		c->held = false;
 		return;
@@ -370,7 +373,7 @@ void snic_cm_start_disconnect(struct snic_cm_conn *c)
 			     SNIC_CM_RETRIES);
 }
 
-/* Nobody answered: tells the peer, in case that it only cannot be heard. */
+/* No answer came: sends the peer a REJ, in case only the answers were lost. */
 static void conn_gave_up(struct snic_cm_conn *c)
 {
 	struct snic_cm *cm = snic_cm_of(c->nic);

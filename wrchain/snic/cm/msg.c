@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connection management messages: bytes to structs and back.  The offsets are
- * those of the specification's tables (REQ 106, MRA 107, REJ 108, REP 110, RTU
- * 111, DREQ 112, DREP 113), counted from the end of the MAD header.
+ * Connection management messages: decoding and encoding.  Offsets are those of
+ * the specification's tables (REQ 106, MRA 107, REJ 108, REP 110, RTU 111, DREQ
+ * 112, DREP 113), counted from the end of the MAD header.
  */
 #include <errno.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static void put64(uint8_t *p, uint64_t v)
 	put32(p + 4, v);
 }
 
-/* ---- small things ---------------------------------------------------------- */
+/* ---- helpers --------------------------------------------------------------- */
 
 void snic_gid_of_ip(__be32 ip, uint8_t *ret_gid)
 {
@@ -251,7 +251,7 @@ static void build_req(const struct snic_cm_req *r, uint8_t *p)
 	put16(p + 48, r->pkey);
 	p[50] = r->mtu << 4 | (r->rnr_retry & 7);
 	p[51] = r->max_retries << 4 | r->srq << 3;
-	/* Beyond the subnet there are no LIDs: the permissive one. */
+	/* There are no LIDs beyond the subnet: use the permissive LID. */
 	put16(p + 52, 0xffff);
 	put16(p + 54, 0xffff);
 	memcpy(p + 56, r->local_gid, 16);

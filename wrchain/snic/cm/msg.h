@@ -15,7 +15,7 @@
 #define SNIC_MAD_LEN		256
 #define SNIC_GSI_QKEY		0x80010000u
 
-/* Private data of each message, as its field is long. */
+/* Sizes of the private data fields. */
 #define SNIC_CM_REQ_PRIV	92
 #define SNIC_CM_REP_PRIV	196
 #define SNIC_CM_REJ_PRIV	148
@@ -23,7 +23,7 @@
 #define SNIC_CM_DREQ_PRIV	220
 #define SNIC_CM_DREP_PRIV	224
 #define SNIC_CM_MRA_PRIV	222
-/* The header that RDMA CM puts in front of a REQ's. */
+/* The header that RDMA CM puts in front of a REQ's private data. */
 #define SNIC_CM_IP_HDR		36
 #define SNIC_CM_REJ_ARI		72
 
@@ -33,7 +33,7 @@ enum snic_cm_attr {
 	SNIC_CM_DREP = 0x16,
 };
 
-/* Which message a REJ or an MRA is about. */
+/* Which message a REJ or an MRA refers to. */
 enum snic_cm_which {
 	SNIC_CM_WHICH_REQ, SNIC_CM_WHICH_REP, SNIC_CM_WHICH_OTHER,
 };
@@ -51,7 +51,7 @@ enum snic_cm_reason {
 	SNIC_REJ_CONSUMER		= 28,
 };
 
-/* RDMA CM's service id: port space (TCP) and port. */
+/* RDMA CM's service ID: port space (TCP) and port. */
 #define SNIC_CM_SERVICE_TCP	0x0000000001060000ull
 #define SNIC_CM_SERVICE_PORT	0xffffull
 
@@ -98,34 +98,32 @@ struct snic_cm_mra {
 struct snic_cm_msg {
 	uint16_t attr;		/* enum snic_cm_attr */
 	uint64_t tid;
-	uint32_t local_id;	/* the sender's */
-	uint32_t remote_id;	/* the receiver's; not in a REQ */
+	uint32_t local_id;	/* the sender's communication ID */
+	uint32_t remote_id;	/* the receiver's; 0 in a REQ */
 	union {
 		struct snic_cm_req req;
 		struct snic_cm_rep rep;
 		struct snic_cm_rej rej;
 		struct snic_cm_mra mra;
-		uint32_t dreq_qpn;	/* the receiver's */
+		uint32_t dreq_qpn;	/* the receiver's queue pair */
 	};
-	const uint8_t *priv;	/* parse: into the MAD */
-	uint8_t priv_len;	/* parse: of the whole field */
+	const uint8_t *priv;	/* after parsing: points into the MAD */
+	uint8_t priv_len;	/* after parsing: size of the field */
 };
 
-/* The header that RDMA CM puts in front of a REQ's private data. */
 struct snic_cm_ip_hdr {
 	uint16_t src_port;
 	__be32 src, dst;
 };
 
-/*
- * -EBADMSG: not a CM MAD of the version we speak, or a field with a value that
- * does not exist.  -EOPNOTSUPP: a CM message that we have no use for.
- */
+/* Decodes a MAD.  -EBADMSG: not a CM MAD of the supported version, or a field
+ * with an invalid value.  -EOPNOTSUPP: a CM message that is not used here. */
 int snic_cm_parse(const uint8_t *mad, size_t len, struct snic_cm_msg *ret_msg);
-/* -EMSGSIZE: the private data is too long for the message. */
+/* Encodes a MAD of SNIC_MAD_LEN bytes.  -EMSGSIZE: the private data is too long
+ * for the message.  -EOPNOTSUPP: unknown msg->attr. */
 int snic_cm_build(const struct snic_cm_msg *msg, uint8_t *ret_mad);
 
-/* Where its private data is in a message that has been built. */
+/* Returns the private data field of an encoded message. */
 uint8_t *snic_cm_priv(uint8_t *mad, enum snic_cm_attr attr);
 
 /* -EBADMSG: another version, not IPv4, or too short. */
@@ -133,9 +131,9 @@ int snic_cm_parse_ip_hdr(const uint8_t *p, size_t len,
 			 struct snic_cm_ip_hdr *ret_hdr);
 void snic_cm_build_ip_hdr(const struct snic_cm_ip_hdr *hdr, uint8_t *ret_p);
 
-/* ::ffff:a.b.c.d */
+/* Writes the GID of an IPv4 address: ::ffff:a.b.c.d. */
 void snic_gid_of_ip(__be32 ip, uint8_t *ret_gid);
-/* IBA code of an MTU in bytes, and back; 0: there is none. */
+/* The IBA code of an MTU in bytes, and the reverse; 0: there is none. */
 uint8_t snic_mtu_code(uint16_t mtu);
 uint16_t snic_mtu_bytes(uint8_t code);
 

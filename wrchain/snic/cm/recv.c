@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connection management messages that arrive.  Nothing in them is believed: a
- * message counts only when it comes from the address the connection has, names
- * both communication ids, and fits the state.
+ * Received connection management messages.  Nothing in a message is trusted: it
+ * is accepted only if it comes from the connection's address, names both
+ * communication IDs as far as they are known, and fits the state.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 
 /* ---- REQ --------------------------------------------------------------------- */
 
-/* What stands in the way of a new connection. */
+/* What the existing connections of a peer mean for its REQ. */
 struct peer_scan {
-	struct snic_cm_conn *duplicate;	/* the connection this REQ made */
-	struct snic_cm_conn *stale;	/* an established one with the same QP */
-	struct snic_cm_conn *oldest;	/* over, only kept for stragglers */
+	struct snic_cm_conn *duplicate;	/* the connection that this REQ created */
+	struct snic_cm_conn *stale;	/* an established connection with the same QP */
+	struct snic_cm_conn *oldest;	/* the oldest in TIMEWAIT that the user has released */
 	unsigned int conns, pending;
 };
 
@@ -31,7 +31,7 @@ static void scan_peer(struct snic *nic, __be32 ip,
 		s->conns++;
 		s->pending += c->state == SNIC_CM_ST_REQ_RCVD;
 		if (!c->held && c->state == SNIC_CM_ST_TIMEWAIT)
-			s->oldest = c;	/* the newest are in front */
+			s->oldest = c;	/* newer connections come first */
 		if (c->remote_guid != m->req.ca_guid)
 			continue;
 		if (!c->active && c->remote_id == m->local_id &&
@@ -43,7 +43,7 @@ static void scan_peer(struct snic *nic, __be32 ip,
 	}
 }
 
-/* The answer may have been lost: again. */
+/* The answer to a REQ may have been lost: sends it again. */
 static void answer_duplicate(struct snic_cm_conn *c,
 			     const struct snic_cm_msg *m)
 {
@@ -63,13 +63,14 @@ static void answer_duplicate(struct snic_cm_conn *c,
 }
 
 /*
- * The peer seems to use the QP of an old connection for a new one: it has restarted,
- * or somebody forges its address.  IBA: reject, and disconnect the old one.  Nothing
- * in a REQ proves who sent it, so here the old one stands, and its user decides when
- * it is over: that a peer is silent is noticed without its CM.
+ * The peer seems to use the QP of an old connection for a new one: it has
+ * restarted, or somebody forges its address.  IBA: reject the REQ and
+ * disconnect the old connection.  A REQ does not prove its sender, so here the
+ * old connection stays, and its user decides when to end it: the user notices
+ * without the CM that a peer is silent.
  *
- * A connection that is not established stands in nobody's way, and nobody in its:
- * only one of the two REPs finds who asked for it.
+ * Connections that are not established do not conflict: only one of two REPs
+ * can match what the peer has asked for.
  */
 static void refuse_stale(struct snic *nic, __be32 src, const struct snic_cm_msg *m)
 {
@@ -90,7 +91,8 @@ static struct snic_cm_listener *find_listener(struct snic *nic,
 	return NULL;
 }
 
-/* 0, or why the REQ is refused; what is wrong goes into ari. */
+/* Returns 0, or the reason to reject the REQ; ari: the offending field's right
+ * value. */
 static uint16_t check_req(struct snic *nic, __be32 src,
 			  const struct snic_cm_req *r,
 			  const struct snic_cm_ip_hdr *hdr, uint8_t *ari,
@@ -113,7 +115,8 @@ static uint16_t check_req(struct snic *nic, __be32 src,
 		return SNIC_REJ_INVALID_GID;
 	if (hdr->src != src || hdr->dst != ip)
 		return SNIC_REJ_INVALID_GID;
-	/* Both ends must cut messages alike, so it cannot be lowered. */
+	/* Both ends split messages by the same MTU, so this side cannot lower
+	 * it. */
 	if (snic_mtu_bytes(r->mtu) > snic_net_path_mtu(nic)) {
 		ari[0] = snic_mtu_code(snic_net_path_mtu(nic)) << 4;
 		*ret_ari_len = 1;
@@ -223,7 +226,7 @@ static void receive_req(struct snic *nic, __be32 src,
 
 /* ---- the other messages ---------------------------------------------------------- */
 
-/* The connection a message is about; NULL, counted: none. */
+/* Returns the connection that a message names; NULL: none, and counted. */
 static struct snic_cm_conn *find_conn(struct snic *nic, __be32 src,
 				      const struct snic_cm_msg *m)
 {
@@ -246,7 +249,7 @@ static void send_rtu(struct snic_cm_conn *c)
 	snic_cm_send(c->nic, c->peer_ip, &m);
 }
 
-/* The QP with what both ends have agreed on. */
+/* Connects the QP with the parameters that both ends agreed on. */
 static int connect_qp(struct snic_cm_conn *c, const struct snic_cm_rep *r)
 {
 	int ret;
@@ -277,7 +280,7 @@ static void receive_rep(struct snic *nic, __be32 src,
 	}
 	if (c->state == SNIC_CM_ST_ESTABLISHED) {
 		snic_stats(nic)->cm_duplicates++;
-		send_rtu(c);		/* it got lost */
+		send_rtu(c);		/* the RTU was lost */
 		return;
 	}
 	c->remote_id = m->local_id;
@@ -297,7 +300,9 @@ static void receive_rep(struct snic *nic, __be32 src,
 
 static void established_passive(struct snic_cm_conn *c)
 {
-	/* The user may have taken the QP elsewhere: it gets an end then. */
+	/*
+	 * If the user has changed the QP's state meanwhile, end the connection.
+	 */
 	if (snic_qp_to_rts(c->qp)) {
 		snic_cm_start_disconnect(c);
 		return;
@@ -326,7 +331,7 @@ void snic_cm_data(struct snic_qp *qp)
 		established_passive(c);
 }
 
-/* REJ with reason "timeout" may not know our id, but who it is from. */
+/* A REJ with reason "timeout" may lack our ID; the ARI names its sender. */
 static struct snic_cm_conn *find_timed_out(struct snic *nic, __be32 src,
 					   const struct snic_cm_msg *m)
 {
@@ -374,7 +379,7 @@ static void receive_rej(struct snic *nic, __be32 src,
 	}
 }
 
-/* "I have it, but need more time." */
+/* The peer has the message, but needs more time. */
 static void receive_mra(struct snic *nic, __be32 src,
 			const struct snic_cm_msg *m)
 {
@@ -410,7 +415,7 @@ static void receive_dreq(struct snic *nic, __be32 src,
 		snic_stats(nic)->rx_cm_malformed++;
 		return;
 	}
-	/* Also for a connection that is gone: so that the peer is done too. */
+	/* Answer for an unknown connection too, so that the peer can finish. */
 	snic_cm_send(nic, src, &drep);
 	if (!c)
 		return;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * IPv4 address resolution.  An entry is confirmed by an ARP message or by a
- * packet that passed its ICRC; when it has not been confirmed for a while it is
- * asked for again, and meanwhile used.  Packets for an unknown address wait in
- * a bounded pool.
+ * packet with a right ICRC.  When an entry has not been confirmed for a while,
+ * this station asks for the address again and uses the entry meanwhile.
+ * Packets for an unknown address wait in a bounded pool.
  *
- * Nobody takes an address from the station that has it.  What comes from another
- * MAC is dropped, and the station that has the address is asked whether it is still
- * there: only if it does not answer the other one gets it.
+ * No other station can take an address from its owner.  Packets from another
+ * MAC are dropped, and the owner is asked whether it is still there.  Only if
+ * the owner does not answer, the other MAC gets the address.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include "priv.h"
 
 #define MS		1000000ull
-#define FRESH_NS	(60000 * MS)	/* then ask again */
+#define FRESH_NS	(60000 * MS)	/* then the entry is probed */
 #define FIRST_RETRY_NS	(200 * MS)	/* doubles each time */
-#define FAILED_NS	(1000 * MS)	/* how long an answer is "nobody" */
-#define CONFLICT_TRIES	3		/* a station that has moved: 1.4 s */
+#define FAILED_NS	(1000 * MS)	/* how long a failure is remembered */
+#define CONFLICT_TRIES	3		/* an owner that does not answer: 1.4 s */
 #define CONFLICT_NS	(1000 * MS)	/* between two conflicts of one entry */
 
 enum arp_state {
@@ -27,7 +27,7 @@ enum arp_state {
 	ARP_INCOMPLETE,		/* asked, MAC unknown */
 	ARP_REACHABLE,
 	ARP_PROBE,		/* asked again, MAC still used */
-	ARP_CONFLICT,		/* another claims it: asked who has it, MAC still used */
+	ARP_CONFLICT,		/* another MAC claims the address: owner asked, MAC still used */
 	ARP_FAILED,
 };
 
@@ -35,8 +35,8 @@ struct snic_arp_entry {
 	enum arp_state state;
 	__be32 ip;
 	uint8_t mac[SNIC_ETH_ALEN];
-	uint8_t claim[SNIC_ETH_ALEN];	/* CONFLICT: who else says it has the address */
-	uint64_t conflict_ended;	/* when the last one ended */
+	uint8_t claim[SNIC_ETH_ALEN];	/* CONFLICT: the other MAC */
+	uint64_t conflict_ended;	/* when the last conflict ended; 0: none */
 	uint8_t tries;
 	uint8_t nr_pending;
 	uint64_t confirmed;	/* FAILED: when it failed */
@@ -145,7 +145,7 @@ static void entry_remove(struct snic *nic, struct snic_arp *arp,
 	e->state = ARP_FREE;
 }
 
-/* A free entry; when there is none, the one confirmed longest ago. */
+/* Returns a free entry; if there is none, the entry confirmed longest ago. */
 static struct snic_arp_entry *entry_take(struct snic *nic,
 					 struct snic_arp *arp, __be32 ip)
 {
@@ -222,7 +222,7 @@ static void entry_ask(struct snic *nic, struct snic_arp_entry *e)
 static void entry_confirm(struct snic *nic, struct snic_arp_entry *e,
 			  const uint8_t *mac);
 
-/* The station that had the address has not answered. */
+/* The owner of the address has not answered yet. */
 static void conflict_timer(struct snic *nic, struct snic_arp_entry *e)
 {
 	if (e->tries < CONFLICT_TRIES)
@@ -357,7 +357,7 @@ static void entry_confirm(struct snic *nic, struct snic_arp_entry *e,
 	pending_send(nic, e);
 }
 
-/* Another MAC than that of an entry in use. */
+/* Another MAC claims the address of an entry in use. */
 static void entry_conflict(struct snic *nic, struct snic_arp_entry *e,
 			   const uint8_t *mac)
 {
@@ -371,13 +371,13 @@ static void entry_conflict(struct snic *nic, struct snic_arp_entry *e,
 	entry_ask_at(nic, e, e->mac);
 }
 
-/* Has it an owner who may be there still? */
+/* Does a MAC own the address, as far as known? */
 static bool entry_is_owned(const struct snic_arp_entry *e)
 {
 	return e->state == ARP_REACHABLE || e->state == ARP_CONFLICT;
 }
 
-/* May that MAC have the address?  If not, the owner is asked. */
+/* May this MAC have the address?  If not, the owner is asked. */
 static bool entry_admits(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
 {
 	if (!entry_is_owned(e) || !memcmp(e->mac, mac, SNIC_ETH_ALEN))
@@ -401,7 +401,7 @@ bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 	return true;
 }
 
-/* -EINVAL: none that says where an IPv4 address is. */
+/* -EINVAL: not an ARP request or reply about an IPv4 address. */
 static int packet_parse(const uint8_t *pkt, size_t len, struct arp_packet *ret_packet)
 {
 	struct arp_packet a;
@@ -426,7 +426,7 @@ bool snic_arp_check(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 	__be32 spa;
 
 	if (packet_parse(pkt, len, &a))
-		return true;	/* who gets it says so */
+		return true;	/* snic_arp_input() counts it */
 	memcpy(&spa, a.spa, 4);
 	if (memcmp(a.sha, src, SNIC_ETH_ALEN) || spa == snic_config(nic)->ip) {
 		snic_stats(nic)->rx_spoofed++;
@@ -450,7 +450,8 @@ void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *pkt,
 	memcpy(&spa, a.spa, 4);
 	memcpy(&tpa, a.tpa, 4);
 	snic_stats(nic)->rx_arp++;
-	/* Whoever asks for us is about to talk to us; others only refresh. */
+	/* A station that asks for this one will send packets soon: learn its
+	 * address.  From other stations only known entries are refreshed. */
 	if (arp_find(arp, spa) || (tpa == cfg->ip && ip_on_segment(nic, spa)))
 		snic_arp_heard(nic, arp, spa, a.sha);
 	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)

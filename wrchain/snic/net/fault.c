@@ -2,8 +2,8 @@
 /*
  * Wire faults, drawn from the NIC's seeded generator: loss, duplication,
  * reordering, corruption and delay of frames in both directions.  Delayed
- * frames wait in a preallocated pool; when it is full they are lost, as in a
- * router with full queues.
+ * frames wait in a preallocated pool.  When the pool is empty, frames are lost,
+ * as in a router with full queues.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,7 +12,9 @@
 #include "priv.h"
 
 #define POOL_FRAMES	2048
-/* A reordered frame is held back for up to so long. */
+/*
+ * A reordered frame is delayed by at most this, or by delay_ns if that is more.
+ */
 #define REORDER_NS	200000ull
 
 struct snic_fault_state {
@@ -47,7 +49,7 @@ static bool chance(struct snic *nic, double p)
 	return (snic_random(nic) >> 11) * 0x1p-53 < p;
 }
 
-/* 0 to max, both included. */
+/* A number from 0 to max, both included. */
 static uint64_t uniform(struct snic *nic, uint64_t max)
 {
 	return max == UINT64_MAX ? snic_random(nic) :
@@ -56,8 +58,8 @@ static uint64_t uniform(struct snic *nic, uint64_t max)
 
 /*
  * Flips one bit behind the Ethernet header of an IPv4 packet.  Other frames are
- * lost instead: nothing but the Ethernet FCS, which a port does not see,
- * protects them, and it would have dropped them.
+ * lost instead: only the Ethernet FCS protects them, which would drop the frame
+ * before a port sees it.
  */
 static bool corrupt(struct snic *nic, struct snic_frame *f)
 {
@@ -198,7 +200,7 @@ int snic_set_faults(struct snic *nic, const struct snic_faults *faults)
 		if (ret)
 			return ret;
 	}
-	/* What is delayed already comes as it was promised. */
+	/* Frames that are delayed already keep their time. */
 	net->faults->faults = *faults;
 	return 0;
 }

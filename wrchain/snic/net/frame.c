@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Frames that are kept for later, in pools that are allocated at once: a full
- * pool costs a frame, never an allocation on the data path.
+ * Pools of frames, allocated at once: an empty pool costs a frame, never an
+ * allocation on the data path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int snic_frame_pool_init(struct snic_frame_pool *pool, unsigned int nr,
 	unsigned int i;
 
 	pool->frames = calloc(nr, sizeof(*pool->frames));
-	/* Not touched until used: most of it stays virtual. */
+	/* malloc(): pages that are never used take no memory. */
 	pool->data = malloc(nr * frame_len);
 	if (!pool->frames || !pool->data) {
 		snic_frame_pool_fini(pool);

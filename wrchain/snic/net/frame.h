@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Ethernet frames: sizes, lists of their pieces, and pools in which they wait.
- */
+/* Ethernet frames: sizes, lists of pieces, and pools of frames. */
 #ifndef SNIC_FRAME_H
 #define SNIC_FRAME_H
 
@@ -13,23 +11,25 @@
 #define SNIC_UDP_HLEN	8
 /* Ethernet, IPv4 and UDP headers of a RoCEv2 packet. */
 #define SNIC_NET_HLEN	(SNIC_ETH_HLEN + SNIC_IP_HLEN + SNIC_UDP_HLEN)
-/* The largest frame taken from a port: 64 KB of IP, header, one VLAN tag. */
+/* The largest frame taken from a port: 64 KB of IP, Ethernet header, one VLAN
+ * tag. */
 #define SNIC_FRAME_MAX	(65535 + SNIC_ETH_HLEN + 4)
-/* Vectors of one frame: what a caller may pass, and ours around it. */
+/* Size of arrays for the pieces of one frame: the caller's, and the headers
+ * around them. */
 #define SNIC_NET_IOV	(SNIC_MAX_SGE + 8)
 
 #define SNIC_ETHERTYPE_IP	0x0800
 #define SNIC_ETHERTYPE_ARP	0x0806
 
-/* ---- frames kept for later ------------------------------------------------ */
+/* ---- pools of frames ------------------------------------------------------ */
 
 /* A frame in a preallocated pool. */
 struct snic_frame {
 	struct snic_frame *next;
-	struct snic_timer timer;	/* fault.c: when it goes on */
+	struct snic_timer timer;	/* fault.c: when the frame is delivered */
 	struct snic_frame_pool *pool;
-	bool received;			/* fault.c: its direction */
-	unsigned int place;		/* fault.c: where it came in */
+	bool received;			/* fault.c: received, not sent */
+	unsigned int place;		/* fault.c: the place that it came from */
 	size_t len;
 	uint8_t *data;			/* pool->frame_len bytes */
 };
@@ -51,8 +51,8 @@ void snic_frame_put(struct snic_frame *f);
 
 size_t snic_iov_len(const struct iovec *iov, int n);
 
-/* Pieces that are not empty; returns how many.  They are few: a call of memcpy()
- * would take longer. */
+/* Copies the pieces that are not empty; returns their number.  A loop, because
+ * for a few pieces a call of memcpy() takes longer. */
 static inline int snic_iov_copy(struct iovec *dst, const struct iovec *src,
 				int n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ethernet, IPv4, ICMP echo and UDP as far as a RoCEv2 peer needs them.
- * Everything that is not understood is dropped and counted.
+ * Ethernet, IPv4, ICMP echo and UDP as far as a RoCEv2 peer needs them.  Frames
+ * of other kinds are dropped and counted.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -91,7 +91,7 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 		snic_fault_free(nic, net->faults);
 	snic_arp_fini(nic, &net->arp);
 	snic_switch_fini(&net->sw);
-	snic_net_flush(nic, net);	/* the last words */
+	snic_net_flush(nic, net);	/* frames that ports keep */
 	if (net->timer_reserved) {
 		snic_timer_cancel(nic, &net->flush_timer);
 		snic_timer_unreserve(nic, 1);
@@ -194,7 +194,7 @@ void snic_net_xmit(struct snic *nic, const struct iovec *iov, int n)
 		snic_switch_send(nic, &net->sw, iov, n);
 }
 
-/* Fills in the MAC, or keeps the frame until it is known. */
+/* Fills in the MAC, or keeps the frame until the MAC is known. */
 static int xmit_to(struct snic *nic, __be32 ip, const struct iovec *iov, int n)
 {
 	struct snic_net *net = snic_net_of(nic);
@@ -254,7 +254,7 @@ int snic_net_resolve(struct snic *nic, __be32 ip)
 
 /* ---- receiving --------------------------------------------------------------- */
 
-/* A RoCEv2 packet: verifies its ICRC and finds its queue pair. */
+/* Handles a RoCEv2 packet: verifies its ICRC and finds its queue pair. */
 static void roce_input(struct snic *nic, const uint8_t *frame,
 		       const struct ip_header *ip, const uint8_t *udp,
 		       size_t udp_len)
@@ -292,7 +292,7 @@ static void roce_input(struct snic *nic, const uint8_t *frame,
 	if (qp->state >= SNIC_QP_RTR && qp->conn.dest_ip == ip->src) {
 		if (!snic_arp_heard(nic, &net->arp, ip->src, rx.src_mac))
 			return;
-		/* Data proves that the peer has our REP. */
+		/* Data proves that the peer has received the REP. */
 		if (qp->state == SNIC_QP_RTR)
 			snic_cm_data(qp);
 	}
@@ -323,7 +323,7 @@ malformed:
 	snic_stats(nic)->rx_malformed++;
 }
 
-/* Answers an echo request along the way it came. */
+/* Answers an echo request, to the MAC that it came from. */
 static void icmp_input(struct snic *nic, const uint8_t *frame,
 		       const struct ip_header *ip, const uint8_t *icmp,
 		       size_t len)
@@ -371,7 +371,9 @@ static void ip_input(struct snic *nic, const uint8_t *frame, size_t len)
 		goto malformed;
 	memcpy(&ip, pkt, sizeof(ip));
 	total = ntohs(ip.total_len);
-	/* Options would change what the ICRC covers; nobody sends them. */
+	/*
+	 * Options would change what the ICRC covers; RoCEv2 senders use none.
+	 */
 	if (ip.version_ihl != 0x45 || total < sizeof(ip) || total > len)
 		goto malformed;
 	if (ip_checksum(pkt, sizeof(ip))) {
@@ -431,7 +433,7 @@ void snic_net_input(struct snic *nic, unsigned int place, const void *frame,
 		snic_stats(nic)->rx_other++;
 }
 
-/* One frame of a port; false: none. */
+/* Receives one frame from a port.  False: there is none. */
 static bool receive_one(struct snic *nic, struct snic_net *net, unsigned int i)
 {
 	struct snic_port *p = net->sw.ports[i];
@@ -480,7 +482,9 @@ unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
 {
 	unsigned int done = 0, idle = 0, nr = net->sw.nr_ports;
 
-	/* Round robin, frame by frame, until all are empty in a row. */
+	/*
+	 * Round robin, one frame at a time, until all ports are empty in a row.
+	 */
 	while (done < budget && idle < nr) {
 		if (net->sw.next_poll >= nr)
 			net->sw.next_poll = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The places of the switch: one for each port, or, for a port that has several at its
- * other end, one for each peer that it has heard.  A frame from a stranger makes him a
- * peer, so that everybody is bounded: a port has SNIC_PORT_PEERS places, one address
- * half of them, and nobody takes the place of a peer that is not silent.
+ * The places of the switch: one per port, or, for a port with several peers,
+ * one per peer that it has heard.  A frame from an unknown sender creates a
+ * peer.  Their number is limited: a port has SNIC_PORT_PEERS places, one IP
+ * address at most half of them, and a peer keeps its place while it sends.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static bool same_peer(const struct snic_udp_addr *a, const struct snic_udp_addr 
 	return a->ip == b->ip && a->port == b->port;
 }
 
-/* Of a port's places, first to last - 1: this peer's, or last. */
+/* Returns the place of a peer among [first, last), or last. */
 static unsigned int peer_find(const struct snic_switch *sw, unsigned int first,
 			      unsigned int last, const struct snic_udp_addr *peer)
 {
@@ -50,10 +50,8 @@ static bool place_is_free(const struct snic *nic, const struct snic_place *p)
 	return !p->seen || snic_now(nic) - (p->seen - 1) >= SNIC_STICKY_NS;
 }
 
-/*
- * A place for one more peer, or last: none.  An empty one, or of those whose peers are
- * silent the one that is so for the longest time.
- */
+/* Takes a place for one more peer; returns last if there is none.  Prefers an
+ * empty place, else the one whose peer has been silent longest. */
 static unsigned int place_take(struct snic *nic, struct snic_switch *sw,
 			       unsigned int first, unsigned int last,
 			       const struct snic_udp_addr *peer)
@@ -76,7 +74,7 @@ static unsigned int place_take(struct snic *nic, struct snic_switch *sw,
 	return best;
 }
 
-/* What can be the frame of a station at the other end. */
+/* Can the frame come from a station at the other end? */
 static bool has_sender(const struct snic *nic, const uint8_t *frame, size_t len)
 {
 	const uint8_t *src = frame + SNIC_ETH_ALEN;
@@ -101,7 +99,7 @@ bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int po
 	}
 	sw->ports[port]->ops->sender(sw->ports[port], &peer);
 	i = peer_find(sw, first, last, &peer);
-	/* Whoever pretends to be somebody else is not even a peer: a stranger has no place. */
+	/* A frame with another station's MAC is no reason to create a peer. */
 	if (snic_switch_is_elsewhere(nic, sw, i == last ? SNIC_MAX_PLACES : i, src)) {
 		snic_stats(nic)->rx_spoofed++;
 		return false;
@@ -112,7 +110,7 @@ bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int po
 		snic_stats(nic)->rx_no_place++;
 		return false;
 	}
-	sw->places[i].seen = snic_now(nic) + 1;		/* 0 is nobody */
+	sw->places[i].seen = snic_now(nic) + 1;		/* 0: no peer */
 	*ret_place = i;
 	return true;
 }

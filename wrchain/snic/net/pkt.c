@@ -6,7 +6,7 @@
 
 #include "pkt.h"
 
-/* ---- the headers as they lie in a packet (any alignment) ---------------- */
+/* ---- the headers as they are in a packet (any alignment) ---------------- */
 
 #define PACKED __attribute__((packed))
 
@@ -324,9 +324,9 @@ size_t snic_pkt_build(struct snic_pkt *pkt, uint8_t *buf)
 /* ---- invariant CRC ------------------------------------------------------------- */
 
 /*
- * CRC-32 over a packet in which every field that a router may change is
- * replaced by ones: eight bytes in place of the LRH of InfiniBand; TOS, TTL
- * and checksum of IP; the UDP checksum; the byte of FECN and BECN in the BTH.
+ * CRC-32 over the packet, with ones in place of all fields that a router may
+ * change: eight bytes for the LRH of InfiniBand; TOS, TTL and checksum of IP;
+ * the UDP checksum; the byte of FECN and BECN in the BTH.
  */
 uint32_t snic_icrc(const uint8_t *ip, const uint8_t *udp,
 		   const struct iovec *iov, int n)

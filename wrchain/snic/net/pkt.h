@@ -54,7 +54,7 @@ enum snic_bth_opcode {
 	SNIC_OP_UD_SEND_ONLY_IMM = 0x65,
 };
 
-/* What an opcode means, as far as its bytes tell. */
+/* Properties of an opcode. */
 enum snic_op_flags {
 	SNIC_OPF_VALID		= 1 << 0,
 	SNIC_OPF_REQUEST	= 1 << 1,	/* for the responder */
@@ -90,7 +90,9 @@ enum snic_aeth {
 	SNIC_NAK_REMOTE_OP	= SNIC_AETH_NAK | 3,
 };
 
-/* The headers of one packet in host order; which fields count: flags. */
+/*
+ * The headers of one packet in host order; flags tell which fields are valid.
+ */
 struct snic_pkt {
 	uint8_t opcode;
 	uint8_t pad;
@@ -104,33 +106,28 @@ struct snic_pkt {
 	uint8_t syndrome;		/* AETH */
 	uint32_t msn;
 	uint64_t orig;			/* AtomicAckETH */
-	__be32 imm;			/* ImmDt, as is */
+	__be32 imm;			/* ImmDt, big endian */
 	uint32_t inv_rkey;		/* IETH */
 	uint32_t qkey, src_qpn;		/* DETH */
 	const uint8_t *payload;		/* parse only */
 	uint32_t len;			/* payload without pad; parse only */
 };
 
-/* 0: not an opcode of RC or UD that exists. */
+/* Returns enum snic_op_flags; 0: neither an RC nor a UD opcode. */
 uint32_t snic_op_flags(uint8_t opcode);
 
-/*
- * Decodes a packet without its ICRC.  -EBADMSG: unknown opcode, wrong
- * transport version, lengths that contradict each other.  The payload points
- * into the bytes.
- */
+/* Decodes a packet without its ICRC.  ret_pkt->payload points into bytes.
+ * -EBADMSG: unknown opcode, wrong transport version, inconsistent lengths. */
 int snic_pkt_parse(const uint8_t *bytes, size_t len, struct snic_pkt *ret_pkt);
-/*
- * Encodes the headers that pkt->opcode calls for into buf, of at least
- * SNIC_PKT_HDR_MAX bytes; sets pkt->flags.  Returns their length; 0: no such
- * opcode.
- */
+/* Encodes the headers of pkt->opcode into buf, of at least SNIC_PKT_HDR_MAX
+ * bytes; sets pkt->flags.  Returns their length, or 0: unknown opcode. */
 size_t snic_pkt_build(struct snic_pkt *pkt, uint8_t *buf);
 
 /*
- * ICRC of an IPv4 packet: its IP header (20 bytes, no options), UDP header (8
- * bytes) and everything from BTH to the pad in iov, whose first piece holds at
- * least the BTH.  To be put on the wire little endian: snic_icrc_put/get.
+ * Computes the ICRC of an IPv4 packet: its IP header (20 bytes, no options),
+ * its UDP header (8 bytes), and iov from the BTH to the pad; iov[0] has at
+ * least the BTH. The ICRC is little endian on the wire: snic_icrc_put(),
+ * snic_icrc_get().
  */
 uint32_t snic_icrc(const uint8_t *ip, const uint8_t *udp,
 		   const struct iovec *iov, int n);
@@ -148,7 +145,7 @@ static inline uint32_t snic_icrc_get(const uint8_t *p)
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Peeks, for finding the queue pair; len at least 12 is the caller's duty. */
+/* The queue pair number of a BTH.  bth has at least 12 bytes. */
 static inline uint32_t snic_bth_qpn(const uint8_t *bth)
 {
 	return (uint32_t)bth[5] << 16 | bth[6] << 8 | bth[7];

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segment: a learning switch between the places of a NIC, which are its ports and
- * the peers of those that have several, and the NIC's own station.  A port that fails
- * loses frames, which are counted; it never stops the others.  Nor can a place have
- * what is for a station at another one: whoever spoke first with an address has it,
- * until it is silent, and no place fills the table.
+ * The segment: a learning switch between the places of a NIC (peers.c) and the
+ * NIC's own station.  A port that fails loses frames, which are counted; it
+ * never stops the other ports.  A place cannot take the MAC of a station at
+ * another place: a MAC belongs to the place where it was first heard, until the
+ * station is silent.  Each place has a share of the table, so that no place can
+ * fill it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "priv.h"
 
-/* A station that was silent for so long may be anywhere. */
+/* A station that was silent for this long has no known place. */
 #define AGE_NS		(300ull * 1000000000)
-/* Entries for all places together, so that most are found in few probes. */
+/* The entries of all places together, so that most MACs are found in few
+ * probes. */
 #define SHARED_ENTRIES	(SNIC_SWITCH_ENTRIES / 2)
 
 int snic_switch_init(struct snic_switch *sw)
@@ -42,7 +44,7 @@ static struct snic_switch_entry *probe(struct snic_switch *sw, const uint8_t *ma
 	return &sw->table[(hash_mac(mac) + i) & (SNIC_SWITCH_ENTRIES - 1)];
 }
 
-/* The entry of a MAC, or NULL. */
+/* Returns the entry of a MAC, or NULL. */
 static struct snic_switch_entry *find(struct snic_switch *sw, const uint8_t *mac)
 {
 	struct snic_switch_entry *e;
@@ -63,8 +65,9 @@ static bool silent_for(const struct snic *nic, const struct snic_switch_entry *e
 }
 
 /*
- * An entry for one more MAC of a place: an empty one or the oldest of those that have
- * aged or are the place's own. NULL: a place that has its share takes no other's.
+ * Takes an entry for one more MAC of a place: an empty one, or the oldest of
+ * those that have aged or belong to the place.  NULL: none; a place that has
+ * used up its share takes only its own entries.
  */
 static struct snic_switch_entry *take_entry(struct snic *nic, struct snic_switch *sw,
 					    unsigned int place, const uint8_t *mac)
@@ -88,7 +91,7 @@ static struct snic_switch_entry *take_entry(struct snic *nic, struct snic_switch
 	return victim;
 }
 
-/* Learns where a sender is. False: it is elsewhere, and this one is not it. */
+/* Learns the place of a MAC.  False: the MAC belongs to another place. */
 static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int place,
 		  const uint8_t *mac)
 {
@@ -103,11 +106,11 @@ static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int place,
 	if (!e) {
 		e = take_entry(nic, sw, place, mac);
 		if (!e)
-			return true;	/* what is for it goes to all places */
+			return true;	/* frames for this MAC go to all places */
 		memcpy(e->mac, mac, SNIC_ETH_ALEN);
 	}
 	e->place = place;
-	e->seen = snic_now(nic) + 1;	/* 0 is empty */
+	e->seen = snic_now(nic) + 1;	/* 0: empty */
 	return true;
 }
 
@@ -137,7 +140,7 @@ static void send_place(struct snic *nic, struct snic_switch *sw,
 	int ret;
 
 	if (p->ops->send_to && !to->seen)
-		return;		/* nobody has this place */
+		return;		/* no peer */
 	ret = p->ops->send_to ? p->ops->send_to(p, &to->peer, iov, n) :
 				p->ops->send(p, iov, n);
 	if (ret < 0) {
@@ -150,7 +153,8 @@ static void send_place(struct snic *nic, struct snic_switch *sw,
 	snic_stats(nic)->tx_bytes += snic_iov_len(iov, n);
 }
 
-/* To the place of the station, or to all but `from` (-1: to all). */
+/* Sends a frame to the place of its receiver, or to all places but `from` (-1:
+ * all). */
 static void forward(struct snic *nic, struct snic_switch *sw, int from,
 		    const uint8_t *dst, const struct iovec *iov, int n)
 {
@@ -175,7 +179,8 @@ bool snic_switch_learn(struct snic *nic, struct snic_switch *sw,
 {
 	const uint8_t *own = snic_config(nic)->mac;
 
-	/* A group is no sender; our own address from outside is a loop. */
+	/* A group address cannot send; the NIC's own address from outside is a
+	 * loop. */
 	if (snic_mac_is_group(src) || !memcmp(src, own, SNIC_ETH_ALEN)) {
 		snic_stats(nic)->rx_malformed++;
 		return false;
