@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A port on AF_UNIX datagram sockets, one frame per datagram: the other end of
+ * A port on AF_UNIX datagram sockets, one frame per datagram: the peer of
  * QEMU's "-netdev dgram,local.type=unix,...,remote.type=unix,...".
  *
- * Two sockets: one is bound to the local path and receives from whoever sends;
- * the other is connected to the remote path, which saves a path walk per frame.
- * (One connected socket would refuse a restarted peer.)  The peer may not be
- * there yet, or any more: frames for it are lost like on an unplugged cable.
+ * There are two sockets.  One is bound to the local path and receives from any
+ * sender.  The other is connected to the remote path, which saves a path lookup
+ * per frame.  (A single connected socket would refuse a restarted peer.)  While
+ * there is no peer, frames for it are lost, as on an unplugged cable.
  *
  * A receiver's queue is short (net.unix.max_dgram_qlen, 10 by default), shorter
  * than a burst of answers.  So frames that find it full are kept in a ring and
@@ -38,7 +38,7 @@ struct dgram_port {
 	uint8_t *rx_buf;
 	uint8_t *tx_buf;
 	uint32_t tx_len[TX_RING];
-	unsigned int tx_head, tx_tail;		/* running numbers */
+	unsigned int tx_head, tx_tail;		/* cyclic; slot: modulo TX_RING */
 };
 
 static struct dgram_port *to_dgram(struct snic_port *port)
@@ -57,7 +57,7 @@ static bool peer_is_gone(int err)
 	       err == ECONNRESET || err == EPIPE || err == EDESTADDRREQ;
 }
 
-/* The peer's socket: of this life, or of its next. */
+/* Connects to the peer's socket, again after the peer has restarted. */
 static int connect_peer(struct dgram_port *d)
 {
 	if (connect(d->tx_fd, (struct sockaddr *)&d->remote,
@@ -67,7 +67,7 @@ static int connect_peer(struct dgram_port *d)
 	return 0;
 }
 
-/* 0, -EAGAIN: its queue is full, or -errno: there is no peer. */
+/* 0; -EAGAIN: the peer's queue is full; other -errno: there is no peer. */
 static int send_now(struct dgram_port *d, const struct iovec *iov, int n)
 {
 	struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = n };
@@ -102,7 +102,7 @@ static int dgram_flush(struct snic_port *port)
 		ret = send_now(d, &iov, 1);
 		if (ret == -EAGAIN)
 			return ret;
-		d->tx_head++;		/* sent, or nobody is there */
+		d->tx_head++;		/* sent, or there is no peer */
 	}
 	return 0;
 }
@@ -151,7 +151,7 @@ static int dgram_peek(struct snic_port *port, const void **ret_frame)
 	}
 	while (d->rx_next != d->rx_count) {
 		i = d->rx_next++;
-		/* A datagram without bytes is no frame. */
+		/* A datagram without bytes is not a frame. */
 		if (!d->rx_hdr[i].msg_len)
 			continue;
 		*ret_frame = d->rx_iov[i].iov_base;
@@ -186,7 +186,7 @@ static int open_socket(int *ret_fd)
 	*ret_fd = own_fd(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0));
 	if (*ret_fd < 0)
 		return *ret_fd;
-	/* As large as we may: a smaller one only costs frames. */
+	/* The system may allow less: a smaller buffer only costs frames. */
 	setsockopt(*ret_fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(*ret_fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	return 0;
@@ -222,7 +222,7 @@ int snic_port_dgram_open(const char *local, const char *remote,
 	if (ret)
 		goto free_port;
 	d->rx_buf = malloc((size_t)RX_BATCH * SNIC_FRAME_MAX);
-	d->tx_buf = malloc((size_t)TX_RING * TX_SLOT);	/* touched when used */
+	d->tx_buf = malloc((size_t)TX_RING * TX_SLOT);	/* unused pages take no memory */
 	if (!d->rx_buf || !d->tx_buf) {
 		ret = -ENOMEM;
 		goto free_port;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Frames in a row of bytes; see frame_queue.h. */
+/* A queue of frames in a buffer; see frame_queue.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include "guest_mem.h"
 
-/* A mapping behind the file's end would be a SIGBUS when it is touched. */
+/* Access to a mapping beyond the end of the file would raise SIGBUS. */
 static int map_check(const struct snic_guest_map *m, int fd)
 {
 	struct stat st;
@@ -35,7 +35,8 @@ int snic_guest_mem_add(struct snic_guest_mem *mem,
 		return ret;
 	r = &mem->regions[mem->nr];
 	r->map = *map;
-	/* From the start: the offset need not suit the file's page size. */
+	/* Map from the start: the offset need not be a multiple of the file's
+	 * page size. */
 	r->base_len = map->offset + map->size;
 	r->base = mmap(NULL, r->base_len, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       fd, 0);
@@ -55,7 +56,7 @@ void snic_guest_mem_clear(struct snic_guest_mem *mem)
 	mem->nr = 0;
 }
 
-/* user: addr is the monitor's, not the guest's. */
+/* user: addr is an address of the monitor, not of the guest. */
 static void *mem_at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
 		    uint64_t len)
 {
@@ -63,7 +64,7 @@ static void *mem_at(const struct snic_guest_mem *mem, bool user, uint64_t addr,
 	uint64_t off;
 
 	for (r = mem->regions; r < mem->regions + mem->nr; r++) {
-		/* Below the region, off is huge. */
+		/* off is huge if addr is below the region. */
 		off = addr - (user ? r->map.user : r->map.gpa);
 		if (off <= r->map.size && len <= r->map.size - off)
 			return r->va + off;

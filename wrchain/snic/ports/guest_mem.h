@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of a virtual machine, mapped here: what its monitor shares in a
- * vhost-user memory table.
+ * Memory of a virtual machine, mapped into this process: its monitor shares it
+ * by a vhost-user memory table.
  */
 #ifndef SNIC_GUEST_MEM_H
 #define SNIC_GUEST_MEM_H
@@ -9,20 +9,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SNIC_GUEST_REGIONS	8	/* of a vhost-user memory table */
+#define SNIC_GUEST_REGIONS	8	/* maximum of a vhost-user memory table */
 
-/* As in the message, host byte order. */
+/* Part of a vhost-user message; host byte order. */
 struct snic_guest_map {
 	uint64_t gpa;		/* guest physical address */
 	uint64_t size;
-	uint64_t user;		/* the same in the monitor's address space */
-	uint64_t offset;	/* in the file */
+	uint64_t user;		/* the region's address in the monitor */
+	uint64_t offset;	/* of the region in the file */
 };
 
 struct snic_guest_region {
 	struct snic_guest_map map;
-	uint8_t *va;		/* of gpa */
-	void *base;		/* what is mapped, from the file's start */
+	uint8_t *va;		/* where gpa is mapped here */
+	void *base;		/* the mapping, from the file's start */
 	size_t base_len;
 };
 
@@ -32,16 +32,19 @@ struct snic_guest_mem {
 };
 
 /*
- * Maps a region of the file fd, which may be closed then.  -EINVAL: empty,
- * wraps, or one too many; else mmap's error.
+ * Maps a region of the file fd; the caller may close fd then.  -EINVAL: empty,
+ * wraps, beyond the end of the file, or too many regions; else an error of
+ * fstat() or mmap().
  */
 int snic_guest_mem_add(struct snic_guest_mem *mem,
 		       const struct snic_guest_map *map, int fd);
 void snic_guest_mem_clear(struct snic_guest_mem *mem);
-/* Where [gpa, gpa + len) is here.  NULL: not, or not all in one region. */
+/*
+ * Translates [gpa, gpa + len) to an address here.  NULL: not within one region.
+ */
 void *snic_guest_mem_at(const struct snic_guest_mem *mem, uint64_t gpa,
 			uint64_t len);
-/* The same for an address of the monitor's. */
+/* The same for an address of the monitor. */
 void *snic_guest_mem_at_user(const struct snic_guest_mem *mem, uint64_t user,
 			     uint64_t len);
 

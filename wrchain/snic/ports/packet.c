@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A port on a host interface: a packet socket that sees all its frames.  Put
- * into promiscuous mode, because the NIC's MAC is not the interface's.  Needs
- * CAP_NET_RAW.
+ * A port on a host interface: a packet socket that receives all its frames.
+ * The interface is promiscuous, because the NIC's MAC is not the interface's.
+ * Needs CAP_NET_RAW.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -70,7 +70,7 @@ static int packet_peek(struct snic_port *port, const void **ret_frame)
 				return ret;
 		}
 		i = p->rx_next++;
-		/* What we and the host send comes back as well. */
+		/* Skip frames that this port and the host have sent. */
 		if (p->rx_from[i].sll_pkttype == PACKET_OUTGOING ||
 		    !p->rx_hdr[i].msg_len)
 			continue;
@@ -107,13 +107,14 @@ static int open_socket(unsigned int ifindex, int *ret_fd)
 	};
 	int size = SOCKET_BUF, one = 1, fd, ret;
 
-	/* Protocol 0: nothing arrives before bind() names the interface. */
+	/* Protocol 0: no frames arrive before bind() has set the interface. */
 	fd = own_fd(socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return fd;
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	/* Saves the outgoing ones; kernels without it are filtered above. */
+	/* Saves receiving outgoing frames; packet_peek() skips them on kernels
+	 * without it. */
 	setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
 	    setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mreq,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Two ports joined by a queue of frames in each direction.  Either end may be
- * used by a thread of its own.
+ * Two ports connected by a queue of frames in each direction.  Different
+ * threads may use the two ends.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,14 +12,15 @@
 #include "../snic.h"
 
 #define QUEUE_BYTES	(1u << 20)
-/* In place of a length: the rest of the buffer is not used. */
+/* In place of a length: the rest of the buffer up to its end is unused. */
 #define SKIP		UINT32_MAX
 
 /* A ring of records {length, frame}, each contiguous and 8-byte aligned. */
 struct queue {
 	uint8_t *buf;
 	uint64_t head, tail;	/* bytes ever put, ever taken */
-	uint32_t shown;		/* record the reader looks at, to be taken */
+	uint32_t shown;		/* length of the record that the reader has; taken by the next
+				 * call */
 	int fd;			/* eventfd, readable while not empty */
 	bool signalled;
 };
@@ -74,7 +75,8 @@ static int queue_put(struct queue *q, const struct iovec *iov, int n, uint32_t l
 	return 0;
 }
 
-/* The event is a hint: a full or empty counter is as good as a changed one. */
+/* fd only has to be readable while the queue is not empty.  A failed call is
+ * harmless: the counter is full or empty then. */
 static void signal_reader(struct queue *q)
 {
 	uint64_t one = 1;
@@ -148,14 +150,16 @@ static int pair_recv(struct snic_port *port, void *buf, size_t room)
 
 	pthread_mutex_lock(&e->pair->lock);
 	len = queue_take(&e->in, &frame);
-	/* Cut off like a datagram that is too long. */
+	/* A frame longer than the buffer is cut off, as a datagram is. */
 	if (len > 0)
 		memcpy(buf, frame, (size_t)len < room ? (size_t)len : room);
 	pthread_mutex_unlock(&e->pair->lock);
 	return len > 0 && (size_t)len > room ? (int)room : len;
 }
 
-/* fd tells all the time; who has no thread need not ask the kernel. */
+/*
+ * fd always works; a runner without a thread asks here, without a system call.
+ */
 static bool pair_doze(struct snic_port *port)
 {
 	struct end *e = (struct end *)port;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A port on an AF_UNIX stream socket, each frame behind its length (32 bits,
- * big endian): the other end of QEMU's "-netdev stream,addr.type=unix,...".
+ * A port on an AF_UNIX stream socket; each frame follows its length (32 bits,
+ * big endian): the peer of QEMU's "-netdev stream,addr.type=unix,...".
  *
- * The port listens; one peer at a time is connected, and the next one when that
- * has gone.  Without a peer frames are lost like on an unplugged cable.
+ * The port listens.  One peer at a time is connected; the next one is accepted
+ * when it has gone.  Without a peer frames are lost, as on an unplugged cable.
  *
- * Against datagrams this saves most of the system calls on both sides: frames
- * are collected and written together by flush(), at the end of a step, and a
- * read brings as many as have come.  Nor is there a short queue to overflow.
+ * A stream saves most of the system calls that datagrams cost on both sides:
+ * flush() writes collected frames together at the end of a step, and one read
+ * receives many frames.  There is no short queue that could overflow, either.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@
 _Static_assert(RX_LEN >= SNIC_FRAME_HEAD + SNIC_FRAME_MAX, "a frame fits");
 
 struct stream_port {
-	struct snic_port port;	/* fd: of the peer, or else that listens */
+	struct snic_port port;	/* fd: the peer's socket, or listen_fd */
 	struct sockaddr_un local;
 	int listen_fd;
 	struct snic_frame_queue rx, tx;
@@ -52,7 +52,7 @@ static void peer_hang_up(struct stream_port *s)
 	snic_frame_queue_clear(&s->tx);
 }
 
-/* 0: somebody has called; -EAGAIN: nobody. */
+/* 0: a peer is connected; -EAGAIN: no connection request. */
 static int peer_accept(struct stream_port *s)
 {
 	int size = SOCKET_BUF;
@@ -60,7 +60,7 @@ static int peer_accept(struct stream_port *s)
 
 	if (fd < 0)
 		return fd;
-	/* As large as we may: a smaller one only makes us wait. */
+	/* The system may allow less: a smaller buffer only causes waits. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	s->port.fd = fd;
 	return 0;
@@ -100,7 +100,7 @@ static int stream_send(struct snic_port *port, const struct iovec *iov, int n)
 	return ret ? ret : 1;
 }
 
-/* The next whole frame that has been read: its length, or 0. */
+/* Returns the length of the next complete frame that was read, or 0. */
 static int next_frame(struct stream_port *s, const void **ret_frame)
 {
 	int len;
@@ -114,13 +114,15 @@ static int next_frame(struct stream_port *s, const void **ret_frame)
 	return len;
 }
 
-/* More bytes of the peer's: how many; 0: none now; -errno: it has gone. */
+/*
+ * Reads from the peer: number of bytes; 0: none now; -errno: the peer has gone.
+ */
 static int read_more(struct stream_port *s)
 {
 	struct snic_frame_queue *q = &s->rx;
 	ssize_t n;
 
-	/* There is always room: at most an unfinished frame is left. */
+	/* There is always room: the queue holds at most an incomplete frame. */
 	snic_frame_queue_room(q, SNIC_FRAME_HEAD + SNIC_FRAME_MAX);
 	n = recv(s->port.fd, q->buf + q->tail, q->len - q->tail, MSG_DONTWAIT);
 	if (n < 0)
@@ -149,7 +151,8 @@ static int stream_peek(struct snic_port *port, const void **ret_frame)
 		else if (len > 0)
 			return len;
 	} while (len > 0);
-	/* Who has lost count of his frames cannot find it again. */
+	/* After an invalid length the next frame cannot be found: close the
+	 * connection. */
 	if (len < 0)
 		peer_hang_up(s);
 	return 0;

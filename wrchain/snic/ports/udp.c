@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A port on a UDP socket, one frame per datagram behind a VXLAN header (RFC 7348): a
- * cable between two hosts, for which neither needs privileges or an interface of its
- * own. The other end is another such port, or a host's VXLAN device with our number.
+ * A port on a UDP socket, one frame per datagram behind a VXLAN header (RFC
+ * 7348): a cable between two hosts that needs neither privileges nor an
+ * interface.  The peer is another such port, or a host's VXLAN device with the
+ * number SNIC_UDP_VNI.
  *
- * With another end, the socket is connected, so that the kernel drops what others send.
- * The peer may not be there yet, or any more: frames for it are lost like on an unplugged
- * cable. Without one, whoever sends frames is at an end of his own, and the NIC keeps
- * the list of them (net/peers.c).
+ * With a fixed peer the socket is connected, so that the kernel drops datagrams
+ * of others.  While there is no peer, frames for it are lost, as on an
+ * unplugged cable.  Without a fixed peer, each sender of frames becomes a peer
+ * of the port, and net/peers.c has the list of them.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,7 +41,7 @@ struct udp_port {
 	struct snic_port port;
 	struct mmsghdr rx_hdr[RX_BATCH];
 	struct iovec rx_iov[RX_BATCH];
-	struct sockaddr_in rx_from[RX_BATCH];	/* without another end */
+	struct sockaddr_in rx_from[RX_BATCH];	/* without a fixed peer */
 	unsigned int rx_next, rx_count;
 	uint8_t *rx_buf;
 };
@@ -50,7 +51,8 @@ static struct udp_port *to_udp(struct snic_port *port)
 	return (struct udp_port *)port;
 }
 
-/* Nobody is there: the socket says once what a router or the peer's host has said. */
+/* An ICMP error says that the peer cannot be reached; the socket reports it
+ * once. */
 static bool is_unplugged(int err)
 {
 	return err == ECONNREFUSED || err == EHOSTUNREACH || err == ENETUNREACH ||
@@ -101,7 +103,7 @@ static int udp_send_to(struct snic_port *port, const struct snic_udp_addr *peer,
 	return frame_send(port, &to, iov, n);
 }
 
-/* 1: there is a batch; 0: none. */
+/* Receives a batch.  1: there is one; 0: none; -errno. */
 static int udp_batch(struct udp_port *u)
 {
 	int n, tries;
@@ -138,7 +140,7 @@ static int udp_peek(struct snic_port *port, const void **ret_frame)
 	return 0;
 }
 
-/* Of the frame that udp_peek() has just returned. */
+/* The sender of the frame that udp_peek() has just returned. */
 static void udp_sender(struct snic_port *port, struct snic_udp_addr *ret_peer)
 {
 	const struct udp_port *u = to_udp(port);
@@ -178,7 +180,7 @@ static int socket_connect(int fd, const struct snic_udp_addr *remote)
 	return connect(fd, (const struct sockaddr *)&to, sizeof(to));
 }
 
-/* remote: NULL if there is none. */
+/* remote: NULL if there is no fixed peer. */
 static int open_socket(const struct snic_udp_addr *local,
 		       const struct snic_udp_addr *remote, int *ret_fd)
 {
@@ -188,7 +190,7 @@ static int open_socket(const struct snic_udp_addr *local,
 
 	if (fd < 0)
 		return fd;
-	/* As large as we may: a smaller one only costs frames. */
+	/* The system may allow less: a smaller buffer only costs frames. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 	if (bind(fd, (const struct sockaddr *)&from, sizeof(from)) ||
@@ -213,7 +215,7 @@ static void set_up_ring(struct udp_port *u)
 	}
 }
 
-/* The kernel says who has sent each datagram. */
+/* Makes the kernel return the sender of each datagram. */
 static void ring_take_names(struct udp_port *u)
 {
 	unsigned int i;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the ports on AF_UNIX sockets share: their paths. */
+/* Paths of AF_UNIX sockets. */
 #ifndef SNIC_UNIX_PATH_H
 #define SNIC_UNIX_PATH_H
 
 #include <sys/un.h>
 
-/* -EINVAL: empty; -ENAMETOOLONG. */
+/* -EINVAL: empty.  -ENAMETOOLONG. */
 int snic_unix_path(const char *path, struct sockaddr_un *ret_addr);
-/*
- * Removes what a process that died left behind; never anything but a socket
- * (-ENOTSOCK) that nobody listens to (-EADDRINUSE).
- */
+/* Removes the socket that a dead process left at addr.  -ENOTSOCK: not a
+ * socket.  -EADDRINUSE: a process uses the socket. */
 int snic_unix_unlink_stale(const struct sockaddr_un *addr, int type);
-/* A stream socket that listens there, after that; nobody has to wait for it. */
+/*
+ * Removes a stale socket and listens at addr; the descriptor is non-blocking.
+ */
 int snic_unix_listen(const struct sockaddr_un *addr, int *ret_fd);
 
 #endif /* SNIC_UNIX_PATH_H */

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A port in a virtual machine's memory: the back end of a virtio network card,
- * as of QEMU's "-netdev vhost-user".  Frames go from the guest's buffers to the
- * NIC and back without the monitor or the kernel between them.
+ * A port in a virtual machine's memory: the back end of a virtio network card
+ * for QEMU's "-netdev vhost-user".  Frames are copied between the guest's
+ * buffers and the NIC without the monitor or the kernel.
  *
- * The port listens; one monitor at a time is connected.  Without one, or before
- * its guest has set up its queues, frames are lost like on an unplugged cable.
+ * The port listens; one monitor at a time is connected.  Without a monitor, or
+ * before the guest has set up its queues, frames are lost, as on an unplugged
+ * cable.
  *
- * A guest that has given no buffers gets its frames later: they are kept, in
- * order, and put by the next peek() or flush() that finds buffers.
+ * If the guest has no free buffers, frames are kept in order; the next peek()
+ * or flush() that finds buffers delivers them.
  *
- * While frames are asked for, the guest is told not to kick; doze() asks for
- * kicks before the NIC's thread sleeps on port.fd, an epoll instance over all
- * that can wake it.
+ * While the NIC polls, the guest is told not to kick.  doze() asks for kicks
+ * before the NIC's thread sleeps on port.fd, an epoll instance with all file
+ * descriptors that can wake it.
  */
 #include <errno.h>
 #include <linux/virtio_net.h>
@@ -30,20 +31,22 @@
 
 #define KEPT_LEN	(4u << 20)
 #define MAX_HEADER	sizeof(struct virtio_net_hdr_mrg_rxbuf)
-/* Empty-handed looks after which a busy NIC looks at the socket, too. */
+/*
+ * Polls without a frame after which a busy NIC also reads the monitor's socket.
+ */
 #define LOOKS		256
 
 struct vhost_port {
 	struct snic_port port;	/* fd: the epoll instance */
 	struct sockaddr_un local;
-	int listen_fd, conn_fd;		/* conn_fd -1: nobody is there */
+	int listen_fd, conn_fd;		/* conn_fd -1: no monitor */
 	struct snic_vhost dev;
-	struct vhost_user_msg msg;	/* arriving */
+	struct vhost_user_msg msg;	/* being received */
 	size_t msg_len;
-	int fds[VHOST_MAX_FDS];		/* that came with it */
+	int fds[VHOST_MAX_FDS];		/* received with msg */
 	unsigned int nr_fds;
-	int kicks[VHOST_QUEUES];	/* what epoll watches, -1: nothing */
-	bool dozing;		/* asked for kicks */
+	int kicks[VHOST_QUEUES];	/* kick descriptors in the epoll instance, -1: none */
+	bool dozing;		/* doze() has asked for kicks */
 	unsigned int looks;
 	struct snic_frame_queue kept;
 	struct snic_vchain chain, more;
@@ -57,7 +60,8 @@ static struct vhost_port *to_vhost(struct snic_port *port)
 
 /* ---- frames from the guest --------------------------------------------------- */
 
-/* Bytes from offset skip on of what the chain holds, at most max. */
+/* Copies at most max bytes of a chain, from offset skip on; returns their
+ * number. */
 static size_t copy_out(const struct snic_vchain *c, size_t skip, uint8_t *dst,
 		       size_t max)
 {
@@ -80,7 +84,9 @@ static size_t copy_out(const struct snic_vchain *c, size_t skip, uint8_t *dst,
 	return done;
 }
 
-/* The guest's next frame: its length, 0: none, -EIO: a broken ring. */
+/*
+ * Takes the guest's next frame: its length; 0: none; -EIO: the ring is broken.
+ */
 static int take_frame(struct vhost_port *p, const void **ret_frame)
 {
 	struct snic_vring *tx = &p->dev.rings[VHOST_TX];
@@ -92,11 +98,12 @@ static int take_frame(struct vhost_port *p, const void **ret_frame)
 		ret = snic_vring_take(tx, &p->dev.mem, false, &p->chain);
 		if (ret <= 0)
 			return ret;
-		/* A copy: the NIC looks at it more than once. */
+		/* Copy the frame: the NIC reads it more than once, and the
+		 * guest may change it. */
 		len = copy_out(&p->chain, header, p->rx_buf, SNIC_FRAME_MAX);
 		snic_vring_put(tx, p->chain.head, 0);
 		snic_vring_show(tx);
-		/* What is empty or too long is no frame. */
+		/* Skip frames that are empty or too long. */
 		if (!len || p->chain.len - header > SNIC_FRAME_MAX)
 			continue;
 		*ret_frame = p->rx_buf;
@@ -114,7 +121,7 @@ struct cursor {
 	size_t offset;
 };
 
-/* Up to max bytes from src to dst; how many. */
+/* Copies up to max bytes from src to dst; returns their number. */
 static size_t copy_next(struct cursor *src, uint8_t *dst, size_t max)
 {
 	size_t n, done = 0;
@@ -146,7 +153,7 @@ static size_t chain_fill(const struct snic_vchain *c, struct cursor *src)
 	return done;
 }
 
-/* The header's last field, in the frame's first buffer. */
+/* Sets the last field of the virtio header, in the frame's first chain. */
 static void set_num_buffers(const struct snic_vchain *first, uint16_t n)
 {
 	size_t i, at = offsetof(struct virtio_net_hdr_mrg_rxbuf, num_buffers);
@@ -163,8 +170,9 @@ static void set_num_buffers(const struct snic_vchain *first, uint16_t n)
 }
 
 /*
- * A frame into the guest's buffers: 0; -EAGAIN: there are too few now, nothing
- * is taken; -EMSGSIZE: the guest merges no buffers, and one does not hold it.
+ * Copies a frame into the guest's buffers.  0; -EAGAIN: too few buffers now,
+ * none is used; -EMSGSIZE: the guest does not merge buffers, and the next one
+ * is too small; -EIO: the ring is broken.
  */
 static int put_frame(struct vhost_port *p, const struct iovec *iov, int n)
 {
@@ -206,7 +214,7 @@ untake:
 	return ret;
 }
 
-/* As many of the frames kept as the guest has buffers for. */
+/* Delivers kept frames while the guest has buffers. */
 static void put_kept(struct vhost_port *p)
 {
 	const void *frame;
@@ -218,7 +226,7 @@ static void put_kept(struct vhost_port *p)
 		iov.iov_len = len;
 		if (put_frame(p, &iov, 1) == -EAGAIN)
 			break;
-		snic_frame_queue_drop(&p->kept, len);	/* there, or lost */
+		snic_frame_queue_drop(&p->kept, len);	/* delivered, or lost */
 	}
 }
 
@@ -238,7 +246,7 @@ static int vhost_send(struct snic_port *port, const struct iovec *iov, int n)
 	return ret ? ret : 1;
 }
 
-/* Always all that is possible: for the rest the guest wakes us. */
+/* Never -EAGAIN: if frames are left, the guest's kick wakes the NIC. */
 static int vhost_flush(struct snic_port *port)
 {
 	struct vhost_port *p = to_vhost(port);
@@ -257,12 +265,14 @@ static void fd_watch(struct vhost_port *p, int op, int fd)
 {
 	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
 
-	/* Fails for want of kernel memory: then LOOKS has to do. */
+	/* epoll_ctl() fails if the kernel is out of memory: read the socket
+	 * after LOOKS polls. */
 	if (epoll_ctl(p->port.fd, op, fd, &e))
 		p->looks = LOOKS;
 }
 
-/* Before a message may close one of them, and after. */
+/* Call before a message that may close the descriptors, and watch_kicks() after
+ * it. */
 static void unwatch_kicks(struct vhost_port *p)
 {
 	unsigned int i;
@@ -319,7 +329,7 @@ static void peer_accept(struct vhost_port *p)
 	fd_watch(p, EPOLL_CTL_ADD, fd);
 }
 
-/* The descriptors of a message, as many as fit; others are closed. */
+/* Collects the descriptors of a message; those that do not fit are closed. */
 static void collect_fds(struct vhost_port *p, struct msghdr *mh)
 {
 	struct cmsghdr *c;
@@ -341,7 +351,8 @@ static void collect_fds(struct vhost_port *p, struct msghdr *mh)
 	}
 }
 
-/* Up to `want` bytes of the message: > 0; 0: not now; -errno: gone. */
+/* Receives up to `want` bytes of the message: their number; 0: none now;
+ * -errno: the monitor has gone. */
 static ssize_t socket_receive(struct vhost_port *p, size_t want)
 {
 	union {
@@ -368,7 +379,7 @@ static ssize_t socket_receive(struct vhost_port *p, size_t want)
 	return n;
 }
 
-/* 1: a whole message is there; 0: not yet; -errno. */
+/* 1: the message is complete; 0: not yet; -errno. */
 static int receive_message(struct vhost_port *p)
 {
 	size_t head = sizeof(p->msg.head), whole = head;
@@ -393,7 +404,8 @@ static int message_answer(struct vhost_port *p)
 	size_t len = sizeof(p->msg.head) + p->msg.head.size;
 	ssize_t n;
 
-	/* Short, and the monitor waits for it: it always fits. */
+	/* An answer is short, and the monitor waits for it: it always fits the
+	 * socket. */
 	n = send(p->conn_fd, &p->msg, len, MSG_DONTWAIT | MSG_NOSIGNAL);
 	return n == (ssize_t)len ? 0 : -EPROTO;
 }
@@ -415,7 +427,7 @@ static int messages_serve(struct vhost_port *p)
 	return ret;
 }
 
-/* What woke us is known now. */
+/* Clears the kicks; the caller looks at the rings next. */
 static void forget_kicks(struct vhost_port *p)
 {
 	uint64_t n;
@@ -423,10 +435,10 @@ static void forget_kicks(struct vhost_port *p)
 
 	for (i = 0; i < VHOST_QUEUES; i++)
 		if (p->kicks[i] >= 0 && read(p->kicks[i], &n, sizeof(n)) < 0)
-			continue;	/* nobody had */
+			continue;	/* no kick */
 }
 
-/* All that the monitor has to say. */
+/* Accepts a monitor and handles its messages. */
 static void read_messages(struct vhost_port *p)
 {
 	p->looks = 0;
@@ -445,7 +457,7 @@ static void want_kicks(struct vhost_port *p, bool on, bool *ret_work)
 	*ret_work = false;
 	if (snic_vring_runs(tx))
 		*ret_work |= snic_vring_want_kick(tx, on);
-	/* Of new buffers only if something waits for them. */
+	/* New buffers matter only if frames are kept for them. */
 	if (snic_vring_runs(rx) && (!on || !snic_frame_queue_empty(&p->kept)))
 		*ret_work |= snic_vring_want_kick(rx, on);
 }
@@ -481,7 +493,7 @@ static int vhost_peek(struct snic_port *port, const void **ret_frame)
 	return ret;
 }
 
-/* ---- life -------------------------------------------------------------------- */
+/* ---- set-up and tear-down ---------------------------------------------------- */
 
 static void vhost_close(struct snic_port *port)
 {
@@ -516,7 +528,7 @@ int snic_port_vhost_open(const char *path, struct snic_port **ret_port)
 	p->port.ops = &vhost_ops;
 	p->conn_fd = -1;
 	p->kicks[VHOST_RX] = p->kicks[VHOST_TX] = -1;
-	p->dozing = true;	/* look at once */
+	p->dozing = true;	/* accept a monitor in the first peek() */
 	snic_vhost_init(&p->dev);
 	ret = snic_unix_path(path, &p->local);
 	if (ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A vhost-user device as its monitor sets it up; see vhost.h. */
+/* A vhost-user device, as its monitor configures it; see vhost_dev.h. */
 #include <errno.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
@@ -44,7 +44,7 @@ size_t snic_vhost_header(const struct snic_vhost *v)
 	       sizeof(struct virtio_net_hdr);
 }
 
-/* Takes fds[i] out of what will be closed. */
+/* Takes fds[i] over, so that the caller does not close it. */
 static int take_fd(int *fds, unsigned int nr, unsigned int i)
 {
 	int fd = i < nr ? fds[i] : -1;
@@ -63,7 +63,9 @@ static void map_rings(struct snic_vhost *v)
 {
 	unsigned int i;
 
-	/* Not yet told where it is, or no more there: it does not run. */
+	/*
+	 * A ring that has no address yet, or is no longer mapped, does not run.
+	 */
 	for (i = 0; i < VHOST_QUEUES; i++)
 		snic_vring_map(&v->rings[i], &v->mem);
 }
@@ -78,7 +80,9 @@ static int set_features(struct snic_vhost *v, uint64_t features)
 	for (i = 0; i < VHOST_QUEUES; i++) {
 		v->rings[i].event_idx =
 			features & BIT(VIRTIO_RING_F_EVENT_IDX);
-		/* Without the protocol's features nobody enables rings. */
+		/*
+		 * Without protocol features there is no VRING_ENABLE message.
+		 */
 		if (!(features & BIT(VHOST_USER_F_PROTOCOL_FEATURES)))
 			v->rings[i].enabled = true;
 	}
@@ -159,8 +163,8 @@ static int set_enable(struct snic_vhost *v, const struct vhost_vring_state *s)
 	return 0;
 }
 
-/* An event's descriptor, or with NO_FD none: then the ring is to be polled,
- * which a kick_fd of a sleeper cannot be. */
+/* Sets an event descriptor, or none with NO_FD.  A kick descriptor is required:
+ * without it the ring would have to be polled, and the NIC's thread sleeps. */
 static int set_event(struct snic_vhost *v, struct vhost_user_msg *msg,
 		     int *fds, unsigned int nr)
 {
@@ -191,7 +195,7 @@ static int set_protocol(struct snic_vhost *v, uint64_t features)
 	return 0;
 }
 
-/* Payload that a request must have at least. */
+/* The least payload of a request, in bytes. */
 static uint32_t payload_size(uint32_t request)
 {
 	switch (request) {
@@ -215,11 +219,12 @@ static uint32_t payload_size(uint32_t request)
 	}
 }
 
-/* 1: payload is the answer, of *ret_size bytes; 0 or -errno: the result. */
+/* 1: payload is the answer, *ret_size bytes; 0 or -errno: the result. */
 static int message_execute(struct snic_vhost *v, struct vhost_user_msg *msg, int *fds,
 			   unsigned int nr, uint32_t *ret_size)
 {
-	/* Copies: members of a packed struct have no addresses. */
+	/* Copied, because pointers to members of a packed struct may be
+	 * unaligned. */
 	struct vhost_vring_state state = msg->payload.state;
 	struct vhost_vring_addr addr = msg->payload.addr;
 	struct vhost_user_mem mem = msg->payload.mem;
@@ -287,6 +292,6 @@ int snic_vhost_message(struct snic_vhost *v, struct vhost_user_msg *msg,
 		msg->head.flags = VHOST_USER_VERSION | VHOST_USER_REPLY;
 		msg->head.size = size;
 	}
-	/* What we do not know and nobody waits for may be left undone. */
+	/* An unknown request without acknowledgement may be ignored. */
 	return ret == -EOPNOTSUPP ? 0 : ret;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The device that a virtual machine's monitor sets up by vhost-user messages:
- * its memory, its two queues.  vhost_dev.c keeps it, vhost.c moves frames.
+ * The device that a monitor configures by vhost-user messages: its memory and
+ * its two queues.  vhost_dev.c handles messages, vhost.c moves frames.
  */
 #ifndef SNIC_VHOST_DEV_H
 #define SNIC_VHOST_DEV_H
@@ -23,14 +23,15 @@ struct snic_vhost {
 };
 
 void snic_vhost_init(struct snic_vhost *v);
-/* All back to init(). */
+/* Back to the state of snic_vhost_init(): closes descriptors, unmaps memory. */
 void snic_vhost_clear(struct snic_vhost *v);
-/* Bytes of struct virtio_net_hdr before each frame. */
+/* Size of the virtio header before each frame. */
 size_t snic_vhost_header(const struct snic_vhost *v);
 /*
- * Executes a message that came with nr file descriptors, which it takes, or
- * closes.  1: *msg is the answer now; 0: there is none; -errno: *msg makes no
- * sense, from here on nothing that the monitor says can be trusted.
+ * Executes a message with nr file descriptors; keeps or closes each of them.
+ * 1: *msg is the answer now.  0: there is no answer.  -errno: the message is
+ * invalid; the caller closes the connection.  If the monitor asked for an
+ * acknowledgement, the answer reports the error instead.
  */
 int snic_vhost_message(struct snic_vhost *v, struct vhost_user_msg *msg,
 		       int *fds, unsigned int nr);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages of the vhost-user protocol (QEMU, docs/interop/vhost-user.rst), the
- * part of a network back end with one pair of queues.  Host byte order.
+ * Messages of the vhost-user protocol (QEMU, docs/interop/vhost-user.rst), as
+ * far as a network back end with one pair of queues needs them.  Host byte
+ * order.
  */
 #ifndef SNIC_VHOST_USER_H
 #define SNIC_VHOST_USER_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A split virtqueue, the device's side; see vring.h. */
+/* The device's side of a split virtqueue; see vring.h. */
 #include <endian.h>
 #include <errno.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "../../own/own.h"
 #include "vring.h"
 
-/* Layout of virtio 1.1, 2.6.5 to 2.6.8: what a peer in another process uses. */
+/* Layout of virtio 1.1, 2.6.5 to 2.6.8; the guest uses the same. */
 _Static_assert(sizeof(struct vring_desc) == 16, "descriptor");
 _Static_assert(offsetof(struct vring_desc, len) == 8, "descriptor");
 _Static_assert(offsetof(struct vring_desc, flags) == 12, "descriptor");
@@ -29,13 +29,13 @@ static void store16(void *p, uint16_t v)
 	__atomic_store_n((uint16_t *)p, htole16(v), __ATOMIC_RELEASE);
 }
 
-/* The guest's: interrupt me when this one is used. */
+/* Written by the guest: interrupt when this entry is used. */
 static uint16_t used_event(const struct snic_vring *v)
 {
 	return load16(&v->avail->ring[v->num]);
 }
 
-/* Ours: kick me when this one is available. */
+/* Written by the device: kick when this chain is available. */
 static void set_avail_event(struct snic_vring *v, uint16_t index)
 {
 	store16(&v->used->ring[v->num], index);
@@ -96,7 +96,8 @@ static int ring_broken(struct snic_vring *v)
 	return -EIO;
 }
 
-/* One descriptor into the chain; each is read once, as it may change. */
+/* Adds a descriptor to the chain; d is a copy, because the guest may change its
+ * own. */
 static int add_desc(struct snic_vchain *c, const struct snic_guest_mem *mem,
 		    const struct vring_desc *d, bool write)
 {
@@ -138,7 +139,7 @@ int snic_vring_take(struct snic_vring *v, const struct snic_guest_mem *mem,
 		if (i >= v->num)
 			return ring_broken(v);
 		memcpy(&d, &v->desc[i], sizeof(d));
-		/* The limit of add_desc() also ends a loop. */
+		/* add_desc() limits the length, which also ends a loop. */
 		if (add_desc(c, mem, &d, write))
 			return ring_broken(v);
 		i = le16toh(d.next);
@@ -167,7 +168,7 @@ void snic_vring_show(struct snic_vring *v)
 	v->shown_used = v->next_used;
 }
 
-/* Virtio 1.1, 2.6.7.2: did the index go past the one asked for? */
+/* Virtio 1.1, 2.6.7.2: has the index passed the requested one? */
 static bool event_passed(uint16_t event, uint16_t now, uint16_t before)
 {
 	return (uint16_t)(now - event - 1) < (uint16_t)(now - before);
@@ -186,25 +187,26 @@ void snic_vring_notify(struct snic_vring *v)
 
 	if (v->shown_used == v->notified_used)
 		return;
-	/* The index before what the guest says of it. */
+	/* Publish the index before reading whether the guest wants an
+	 * interrupt. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (wants_interrupt(v) && v->call_fd >= 0 &&
 	    write(v->call_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-		v->broken = true;	/* nobody can be told any more */
+		v->broken = true;	/* the guest cannot be notified any more */
 	v->notified_used = v->shown_used;
 }
 
 bool snic_vring_want_kick(struct snic_vring *v, bool on)
 {
 	if (v->event_idx)
-		/* "Not" is as far away as it can be. */
+		/* To disable kicks, ask for the chain that is farthest away. */
 		set_avail_event(v, on ? v->next_avail :
 					v->next_avail + 0x8000);
 	else
 		store16(&v->used->flags, on ? 0 : VRING_USED_F_NO_NOTIFY);
 	if (!on)
 		return false;
-	/* The wish before what was added meanwhile. */
+	/* Publish the request before looking for chains added meanwhile. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return snic_vring_ready(v);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The real-time runner: a thread that steps the NIC, spins for a while when
- * there was work, and then sleeps until a port, a timer or a caller wakes it.
+ * The real-time runner: a thread that steps the NIC, polls for a while after
+ * work, and then sleeps until a port, a timer or a caller wakes it.
  *
- * The NIC belongs to whoever holds `nic_lock`.  To get it one first takes
- * `door` and keeps it until the NIC is one's own: so the thread, which wants the
- * NIC back at once after each step, cannot pass a caller who waits for it.
+ * The holder of `nic_lock` may use the NIC.  Each thread takes `door` first and
+ * keeps it until it has nic_lock.  So the NIC's thread, which wants the NIC
+ * back at once after each step, cannot overtake a caller who waits for the NIC.
  *
- * Who rings a doorbell does not wait for the NIC: the ring is noted, and whoever
- * gets the NIC next begins with those that were.
+ * snic_rt_ring() does not wait for the NIC: it records the doorbell, and the
+ * next holder of the NIC executes recorded doorbells first.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,12 +28,13 @@
 
 #define MAX_FDS		257		/* kick, then ports */
 #define NS_PER_S	1000000000ull
-/* When ports cannot wake the thread, or only pretend to have something. */
+/* The longest sleep if ports cannot wake the thread, or wake it without a
+ * frame. */
 #define NAP_NS		1000000ull
 #define MAX_FALSE_ALARMS 64
 #define MAX_RINGS	64
 
-/* A doorbell that the NIC has not seen. */
+/* A recorded doorbell. */
 struct ring {
 	uint32_t qpn;
 	uint16_t pi;
@@ -46,26 +47,26 @@ struct snic_rt {
 	void *arg;
 	pthread_t thread;
 	pthread_mutex_t door, nic_lock;
-	/* of rings; nobody waits while he has it, and it is taken last */
+	/* protects rings; the innermost lock, held for a moment only */
 	pthread_mutex_t rings_lock;
 	struct ring rings[MAX_RINGS];
-	atomic_uint nr_rings;	/* written under the lock */
+	atomic_uint nr_rings;	/* changed under rings_lock */
 
 	int kick_fd, event_fd;
 	/* under nic_lock */
 	bool event_set;		/* event_fd is readable */
-	uint64_t wake_at;	/* when the thread looks again by itself */
-	unsigned int nr_ports;	/* whose descriptors it knows */
-	uint64_t cqes_notified;	/* of the counter, when completed() was called */
+	uint64_t wake_at;	/* when the thread steps the NIC next by itself */
+	unsigned int nr_ports;	/* ports whose descriptors the thread knows */
+	uint64_t cqes_notified;	/* the counter when completed() was last called */
 
 	atomic_bool stop, kicked, asleep;
 
-	/* of the thread alone */
+	/* used by the thread alone */
 	uint64_t idle_since;
 	unsigned int false_alarms;
 	struct pollfd fds[MAX_FDS];
-	unsigned int nr_fds;	/* of fds */
-	bool blind;		/* a port without a descriptor */
+	unsigned int nr_fds;	/* entries of fds */
+	bool blind;		/* there is a port without a descriptor, or too many */
 };
 
 static uint64_t clock_now(void)
@@ -76,7 +77,7 @@ static uint64_t clock_now(void)
 	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-/* An eventfd's value does not matter here, only whether it is readable. */
+/* The value of an eventfd does not matter here, only whether it is readable. */
 static void set_fd(int fd)
 {
 	uint64_t one = 1;
@@ -93,7 +94,7 @@ static void clear_fd(int fd)
 	(void)r;	/* EAGAIN: it was not readable */
 }
 
-/* With the NIC: doorbells that were rung before. */
+/* Executes recorded doorbells; the caller holds the NIC. */
 static void answer_rings(struct snic_rt *rt)
 {
 	struct ring rings[MAX_RINGS];
@@ -130,7 +131,7 @@ static void notify_completions(struct snic_rt *rt)
 		rt->completed(rt->arg);
 }
 
-/* Makes event_fd say what is true, tells of completions, and gives the NIC back. */
+/* Calls completed(), makes event_fd readable or not, and releases the NIC. */
 static void give_nic(struct snic_rt *rt)
 {
 	bool pending = snic_cm_pending(snic_cm_of(rt->nic));
@@ -153,7 +154,7 @@ static void rt_kick(struct snic_rt *rt)
 		set_fd(rt->kick_fd);
 }
 
-/* Did a caller leave something that cannot wait until wake_at? */
+/* True: a call has left work that cannot wait until wake_at. */
 static bool has_news(const struct snic_rt *rt)
 {
 	struct snic *nic = rt->nic;
@@ -165,7 +166,7 @@ static bool has_news(const struct snic_rt *rt)
 void snic_rt_lock(struct snic_rt *rt)
 {
 	take_nic(rt);
-	/* The last step may be long ago, and time-outs start now. */
+	/* The last step may be long ago; the caller's time-outs start now. */
 	snic_set_now(rt->nic, clock_now());
 }
 
@@ -178,7 +179,8 @@ void snic_rt_unlock(struct snic_rt *rt)
 		rt_kick(rt);
 }
 
-/* Notes it; the last one of a queue pair says all. false: there is no room. */
+/* Records a doorbell in place of an earlier one of the queue pair.  False: no
+ * room. */
 static bool note_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
 {
 	unsigned int i, nr;
@@ -232,7 +234,7 @@ static void list_fds(struct snic_rt *rt)
 	rt->nr_fds = n + 1;
 }
 
-/* One step.  True: go on without a pause; else *ret_next is set. */
+/* One step.  True: go on without a pause.  False: sleep until *ret_next. */
 static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 {
 	struct snic *nic = rt->nic;
@@ -249,7 +251,9 @@ static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 		rt->false_alarms = 0;
 	}
 	busy = busy || now - rt->idle_since < rt->spin_ns;
-	/* The last look comes after the ports were told to wake us. */
+	/*
+	 * Look for frames again after the ports were told to wake the thread.
+	 */
 	busy = busy || snic_net_doze(snic_net_of(nic));
 	if (!busy)
 		list_fds(rt);
@@ -281,7 +285,7 @@ static void wait_for_work(struct snic_rt *rt, uint64_t next)
 
 static void sleep_until(struct snic_rt *rt, uint64_t next)
 {
-	/* A caller sees asleep, or we see that we were kicked. */
+	/* Either a caller sees asleep, or this thread sees kicked. */
 	atomic_store(&rt->asleep, true);
 	if (!atomic_load(&rt->kicked) && !atomic_load(&rt->stop))
 		wait_for_work(rt, next);
@@ -303,7 +307,7 @@ static void *rt_run(void *arg)
 	return NULL;
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- set-up and tear-down ----------------------------------------------- */
 
 static int start_thread(struct snic_rt *rt)
 {

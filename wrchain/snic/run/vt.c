@@ -4,13 +4,14 @@
 #include "../engine/engine.h"
 #include "../vt.h"
 
-/* Rounds at one instant before it is an endless loop that costs no time. */
+/* Rounds at one instant until snic_vt_run() assumes an endless loop. */
 #define MAX_ROUNDS (1u << 14)
 
 /**
- * struct run - until when
- * @done:	NULL: never
- * @over:	done has said so
+ * struct run - when a run ends
+ * @done:	ends the run when it returns true; NULL: never
+ * @arg:	argument of @done
+ * @over:	@done has returned true
  */
 struct run {
 	bool (*done)(void *arg);
@@ -40,7 +41,7 @@ void snic_vt_init(struct snic_vt *vt, uint64_t now)
 	*vt = (struct snic_vt){ .now = now };
 }
 
-/* Where it is, or the end. */
+/* Returns the actor's position in the list, or the end. */
 static struct snic_actor **vt_find(struct snic_vt *vt,
 				   const struct snic_actor *actor)
 {
@@ -77,7 +78,7 @@ bool snic_vt_has(const struct snic_vt *vt, const struct snic_actor *actor)
 	return a;
 }
 
-/* When it acts next, if nobody else does. */
+/* When the actor acts next, unless another one acts on it before. */
 static uint64_t actor_due(const struct snic_vt *vt, struct snic_actor *a)
 {
 	uint64_t next = a->ops->next(a, vt->now);
@@ -94,10 +95,8 @@ static int actor_step(const struct snic_vt *vt, struct snic_actor *a)
 	return r;
 }
 
-/*
- * Steps whoever is due.  1: somebody was, and more may be to do at this instant.
- * 0: nobody, and *ret_next is when somebody will be.
- */
+/* Steps the actors that are due.  1: at least one was due; there may be more
+ * work at this instant.  0: none, and *ret_next is when one will be. */
 static int vt_round(struct snic_vt *vt, struct run *run, uint64_t *ret_next)
 {
 	uint64_t next = SNIC_NEVER, due;
@@ -141,7 +140,7 @@ int snic_vt_step(struct snic_vt *vt)
 	return 0;
 }
 
-/* All of one instant. */
+/* Runs rounds until no actor is due at this instant. */
 static int vt_settle(struct snic_vt *vt, struct run *run, uint64_t *ret_next)
 {
 	unsigned int rounds = 0;
