@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Virtual time: one clock for all who act.  A software NIC is an actor, and so may
- * be the agent that uses it, a client, an attacker, or any other program that can
- * say when it wants to go on.
+ * Virtual time: one clock for all actors.  An actor is a software NIC, or any
+ * other program that can tell when it wants to run: the agent, a client, an
+ * attacker.
  *
- * Everything that can happen at one instant happens, in the order in which the
- * actors were added, before the clock moves on to the next event.  So the same
- * actors with the same seeds do the same, bit for bit.
+ * All actors that are due at one instant run, in the order in which they were
+ * added, before the clock moves on to the next event.  So the same actors with
+ * the same seeds do the same, bit for bit.
  *
- * An actor has one processor.  What a step costs it passes before it is stepped
- * again; a NIC, which does many things at once, charges itself for each
- * (snic_set_cost()).  What a step has done is there for others at once.
+ * An actor has one processor.  The cost of a step delays its next step; a NIC,
+ * which works in parallel, charges each piece of its work itself instead
+ * (snic_set_cost()).  Other actors see the effects of a step at once.
  *
- * Times are ns.  One thread calls.
+ * Times are in ns.  All calls come from one thread.
  */
 #ifndef SNIC_VT_H
 #define SNIC_VT_H
@@ -23,24 +23,25 @@ struct snic_actor;
 
 struct snic_actor_ops {
 	/*
-	 * When there is something to do for it, by itself or because something has
-	 * reached it: now or before, later, or SNIC_NEVER.  Changes nothing: it is
-	 * asked again and again.
+	 * Returns when the actor wants to run: now or earlier, later, or
+	 * SNIC_NEVER. Considers events that have reached the actor.  Changes
+	 * nothing: it is called often.
 	 */
 	uint64_t (*next)(struct snic_actor *actor, uint64_t now);
-	/*
-	 * Does it, or as much as it likes of it.  *ret_cost, 0 if not set: how long
-	 * its processor is busy.  0, or -errno, which ends the run.
-	 */
+	/* Runs the actor, or a part of its work.  *ret_cost (0 if not set): how
+	 * long its processor is busy.  0, or -errno, which ends the run. */
 	int (*step)(struct snic_actor *actor, uint64_t now, uint64_t *ret_cost);
-	/* The clock stands at now: for who keeps one of his own.  Optional. */
+	/*
+	 * Optional: the clock is at now, for an actor with a clock of its own.
+	 */
 	void (*clock)(struct snic_actor *actor, uint64_t now);
 };
 
 /**
- * struct snic_actor - a member of whatever acts
- * @free_at:	the runner's: when its processor is free again
- * @behind:	the runner's: who was added next
+ * struct snic_actor - a participant of the simulation
+ * @ops:	what the actor does
+ * @free_at:	private: when its processor is free again
+ * @behind:	private: the actor that was added next
  */
 struct snic_actor {
 	const struct snic_actor_ops *ops;
@@ -49,7 +50,9 @@ struct snic_actor {
 };
 
 /**
- * struct snic_vt - a clock and who goes by it
+ * struct snic_vt - a clock and its actors
+ * @now:	the time
+ * @first:	the actor that was added first
  * @running:	a run or step is under way
  */
 struct snic_vt {
@@ -59,23 +62,27 @@ struct snic_vt {
 };
 
 void snic_vt_init(struct snic_vt *vt, uint64_t now);
-/* At the end of the order, at the time it is.  ops is set, and the actor stays
- * where it is until it is removed.  Neither from inside a step. */
+/*
+ * Appends an actor to the order, at the current time.  The caller has set ops,
+ * and keeps the actor in place until it is removed.  Neither call is allowed
+ * from a step.
+ */
 void snic_vt_add(struct snic_vt *vt, struct snic_actor *actor);
 void snic_vt_remove(struct snic_vt *vt, struct snic_actor *actor);
 bool snic_vt_has(const struct snic_vt *vt, const struct snic_actor *actor);
 
 /*
- * One round: steps each actor that has something to do now.  If none has, moves
- * the clock on to when the first of them will.  -EAGAIN: there will never be
- * anything to do.  -EDEADLK: from inside a step.  Or what a step has returned.
+ * One round: steps each actor that is due.  If none is due, moves the clock to
+ * the time when the first one is.  -EAGAIN: no actor will ever be due.
+ * -EDEADLK: called from a step.  Else the error of a step.
  */
 int snic_vt_step(struct snic_vt *vt);
 /*
- * Until `done` says so, which is asked behind each step of an actor and before
- * all: 0; or until that time, at which the clock stands then, or, with SNIC_NEVER,
- * until there is nothing left to do: -ETIMEDOUT, and 0 if done is NULL.  -ELOOP: at
- * one instant there is no end of things to do.  Else as snic_vt_step().
+ * Runs until done() returns true: 0.  done() is called at the beginning and
+ * after each step of an actor.  Or runs until the time `until`, to which the
+ * clock is set then, or, with SNIC_NEVER, until no actor will ever be due:
+ * -ETIMEDOUT, or 0 if done is NULL.  -ELOOP: endless work at one instant.
+ * Other errors as snic_vt_step().
  */
 int snic_vt_run(struct snic_vt *vt, uint64_t until, bool (*done)(void *arg),
 		void *arg);
@@ -83,14 +90,14 @@ int snic_vt_run(struct snic_vt *vt, uint64_t until, bool (*done)(void *arg),
 /**
  * struct snic_vt_nic - a software NIC as an actor
  *
- * Its ports need doze() to tell of frames that wait.
+ * Its ports need doze(), to report frames that can be received.
  */
 struct snic_vt_nic {
 	struct snic_actor actor;
 	struct snic *nic;
 };
 
-/* Adds it. */
+/* Initialises the actor and adds it. */
 void snic_vt_add_nic(struct snic_vt *vt, struct snic_vt_nic *vnic,
 		     struct snic *nic);
 
