@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The agent's set-up: what its settings mean on this NIC, its chain programs, its
- * pages, and the end of it all.
+ * Sets the agent up and frees it: what the settings mean on this NIC, its chain programs,
+ * its memory.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "log.h"
 #include "manager.h"
 
-/* A device is at most so many times the pool, or 1 GB. */
+/* A device has at most SLOTS_PER_PAGE slots for each page of the pool, or MIN_MAX_SLOTS. */
 #define SLOTS_PER_PAGE	8
 #define MIN_MAX_SLOTS	(1ull << 18)
 
@@ -24,7 +24,7 @@ static bool is_store(unsigned int chain)
 	       chain == ODRP_WIRE_UNMAPPED_STORE;
 }
 
-/* What is left to us, by what is known of this NIC. */
+/* Decides the settings that are "auto" by what is known of this NIC. */
 static void choose_modes(struct manager *m)
 {
 	const struct conf *conf = m->conf;
@@ -50,7 +50,7 @@ static int build_prog(struct manager *m, unsigned int c)
 	return wrc_prog_build(c, &opts, &m->progs[c]);
 }
 
-/* Loads and mapped stores need none. */
+/* With translation in the NIC, loads and mapped stores need no chain. */
 static int build_keyed(struct manager *m, unsigned int c)
 {
 	struct wrc_opts opts = {
@@ -82,7 +82,7 @@ static int build_progs(struct manager *m)
 	return 0;
 }
 
-/* Has this NIC what translate=nic needs? */
+/* Can this NIC do what translate=nic needs? */
 static int try_keys(struct manager *m)
 {
 	uint32_t pdn, key;
@@ -106,7 +106,6 @@ static int complain(char *why, int r, const char *what)
 	return r;
 }
 
-/* In a send queue, and in the receive entries that this NIC takes. */
 static void complain_of_pool(char *why, int r, uint64_t len)
 {
 	uint64_t available;
@@ -119,6 +118,7 @@ static void complain_of_pool(char *why, int r, uint64_t len)
 		complain(why, r, "cannot make the pool");
 }
 
+/* The chain must fit a send queue, and its requests the receive entries of this NIC. */
 static int check_size(const struct manager *m, const struct wrc_prog *prog,
 		      char *why)
 {
@@ -152,7 +152,7 @@ static int check_sizes(const struct manager *m, char *why)
 	return r;
 }
 
-/* In the NIC's own words, if it has some. */
+/* Prefers the NIC's own error text, if it has one. */
 static int say_keys(const struct manager *m, char *why, int r)
 {
 	const char *said = m->nic->ops->said(m->nic);
@@ -163,7 +163,8 @@ static int say_keys(const struct manager *m, char *why, int r)
 	return r;
 }
 
-/* Found out before anybody comes.  Where it was left to us, chains will do. */
+/* Checks translation in the NIC before anybody connects.  With translate=auto, falls back
+ * to chains. */
 static int settle_keys(struct manager *m, char *why)
 {
 	int r = m->nic_translates ? try_keys(m) : 0;
@@ -184,7 +185,7 @@ static uint64_t swap_pages(const struct manager *m)
 	return m->pool.pages - m->spaces.nr_pages;
 }
 
-/* Each instance of a store has a page that nobody else can have. */
+/* Each instance of a store holds a page that nobody else can have. */
 static uint64_t stock_target(const struct manager *m)
 {
 	const struct conf *conf = m->conf;
@@ -197,7 +198,7 @@ static uint64_t stock_target(const struct manager *m)
 	return stock_default_target(pages, most < half ? most : half);
 }
 
-/* The settings are of their own pool, which may be larger than the one there is. */
+/* The setting was checked against conf->pool; the pool may be smaller. */
 static uint64_t settle_slack(const struct manager *m)
 {
 	uint64_t pages = swap_pages(m);
@@ -206,7 +207,7 @@ static uint64_t settle_slack(const struct manager *m)
 					  lease_default_slack(pages);
 }
 
-/* The operator's word counts, whatever is known. */
+/* The operator's setting counts, whatever is known of the NIC. */
 static void warn_of_fences(const struct manager *m)
 {
 	if (m->conf->order == CONF_ORDER_FENCE && !m->nic->node->keeps_fences)
@@ -215,7 +216,8 @@ static void warn_of_fences(const struct manager *m)
 			    "where odrp-hwcheck says that it may be set");
 }
 
-/* A session's tables are as large as its device, and anybody may ask for one. */
+/* Limits the size of devices: a session's tables grow with its device, and every peer may
+ * ask for one. */
 static uint64_t max_slots(const struct conf *conf)
 {
 	uint64_t slots = conf->pool / ODRP_WIRE_PAGE_SIZE * SLOTS_PER_PAGE;
@@ -225,7 +227,7 @@ static uint64_t max_slots(const struct conf *conf)
 	return slots < conf->max_slots ? slots : conf->max_slots;
 }
 
-/* Who takes up a session has to be the identity whose it is. */
+/* Only the identity that owns a session may resume it. */
 static bool has_session(void *arg, const char *name, uint64_t id)
 {
 	const struct sess *s = manager_find_wire(arg, id);
@@ -262,7 +264,7 @@ static int open_door(struct manager *m, char *why)
 	return complain(why, r, "cannot make queue pairs for handshakes");
 }
 
-/* Its pages, and where its sessions are kept. */
+/* Makes the pages and the records of sessions, in files that the next agent can adopt. */
 static int make_memory(struct manager *m)
 {
 	const struct conf *conf = m->conf;
@@ -281,7 +283,7 @@ static int make_memory(struct manager *m)
 	return r;
 }
 
-/* Clients of spaces that come meanwhile are told to come again. */
+/* Meanwhile, clients of spaces that connect are told to try again. */
 static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
 {
 	struct early early = { .host = NULL };
@@ -297,7 +299,7 @@ static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
 	return r;
 }
 
-/* As long as others have pages in it the pool is as large as it was. */
+/* The pool keeps its old size as long as adopted sessions have pages in it. */
 static void warn_of_size(struct manager *m)
 {
 	uint64_t kept = m->keep.head->nr_pages * ODRP_WIRE_PAGE_SIZE;
@@ -311,8 +313,9 @@ static void warn_of_size(struct manager *m)
 		m->limits.max_slots = slots;
 }
 
-/* Of the agent before this one.  0: they are this one's, or of no use to anybody and
- * forgotten; -errno: they stay for the next one.  -EBUSY: that agent is there still. */
+/* Takes over the files of the previous agent.  0: they belong to this agent now, or were
+ * useless and have been dropped.  -errno: they stay for the next agent; -EBUSY: the
+ * previous agent still runs. */
 static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 {
 	int r = keep_adopt(&m->keep, fd);
@@ -345,7 +348,7 @@ static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 	return 0;
 }
 
-/* What sessions of another agent may come to have. */
+/* Pages that adopted sessions have or may come to have. */
 static uint64_t kept_pages(const struct manager *m)
 {
 	const volatile struct keep_record *rec;
@@ -377,7 +380,8 @@ static int check_room(const struct manager *m, char *why)
 	return -ENOSPC;
 }
 
-/* What sessions leave free may be too little, or in too many pieces. */
+/* With adopted sessions, the remaining pages may be too few or too fragmented; then there
+ * are no spaces. */
 static int make_spaces(struct manager *m, char *why)
 {
 	int r = m->keep.adopted ? check_room(m, why) : 0;
@@ -390,8 +394,8 @@ static int make_spaces(struct manager *m, char *why)
 	return 0;
 }
 
-/* In a pool that has stayed smaller than the settings have it they may be too many.
- * Those who are there have to be let in again, so nobody is guaranteed any then. */
+/* If the pool is smaller than configured, guarantees may exceed it.  Adopted sessions
+ * must be able to resume, so no client has guaranteed pages then. */
 static int set_clients(struct manager *m, char *why)
 {
 	struct conf *conf;
@@ -413,7 +417,8 @@ static int set_clients(struct manager *m, char *why)
 	return r;
 }
 
-/* As many as are claimed, and of others no more than leases leave. */
+/* Lowers the stock to what the leases of adopted sessions leave, but not below what is
+ * claimed. */
 static void limit_stock(struct manager *m)
 {
 	uint64_t most = swap_pages(m), goal;
@@ -432,7 +437,7 @@ static void limit_stock(struct manager *m)
 	m->stock.target = most;
 }
 
-/* Nobody who comes may have what is theirs, and they have it when they come again. */
+/* Keeps leases and claims of adopted sessions from new sessions, until they are resumed. */
 static int adopt_all(struct manager *m, char *why)
 {
 	uint64_t target = m->stock.target;

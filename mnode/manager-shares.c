@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What each name has of the memory node: pages, sessions, connections, bandwidth.  The
- * rules are in lease-plan.c and shares.c; here are the sessions that they are about.
+ * What each identity may have of the memory node: pages, sessions, connections,
+ * bandwidth. lease-plan.c and shares.c have the rules; this file applies them to the
+ * sessions.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,7 +19,7 @@ static void list_leases(struct manager *m)
 		m->leases[i] = &m->sess[i]->lease;
 }
 
-/* Nobody waits for it any more. */
+/* An ended session counts only while one of its chains does not stop. */
 static bool counts(const struct sess *s, const struct share *share)
 {
 	return s->share == share && (s->state != SESS_DYING || sess_unstopped(s));
@@ -80,8 +81,8 @@ static bool is_absent(const struct manager *m, const struct share *share)
 	return true;
 }
 
-/* What may be leased while those stay away who have no session, but not that one.
- * lease.c keeps what the others are guaranteed. */
+/* Pages that may be leased, without the guaranteed pages of shares that have no session,
+ * except those of @but.  lease.c keeps what shares with sessions are guaranteed. */
 static uint64_t budget_for(const struct manager *m, const struct share *but)
 {
 	const struct share *share;
@@ -93,7 +94,7 @@ static uint64_t budget_for(const struct manager *m, const struct share *but)
 	return kept < m->budget ? m->budget - kept : 0;
 }
 
-/* Who is guaranteed pages has a place, too. */
+/* Each share that is guaranteed pages also has a reserved place. */
 bool manager_has_place(const struct manager *m, const struct share *but)
 {
 	unsigned int nr = m->nr_sess + m->nr_old;
@@ -110,7 +111,7 @@ void manager_plan_leases(struct manager *m)
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
 }
 
-/* Once, until it is set anew. */
+/* Logs this once, until the limit is set anew. */
 static void say_unlimited(struct share *share, int r)
 {
 	if (share->rate_said)
@@ -139,7 +140,7 @@ static void share_limit_qp(struct manager *m, struct share *share, const struct 
 		say_unlimited(share, r);
 }
 
-/* All that it has, also those that came when the NIC could not. */
+/* Also limits the queues that were connected while the NIC could not make the limit. */
 static void share_limit_known(struct manager *m, struct share *share)
 {
 	unsigned int i, n, c;
@@ -158,7 +159,7 @@ static void share_make_rate(struct manager *m, struct share *share)
 {
 	int r = share_set_rate(&m->shares, share);
 
-	/* Of all others together a NIC without limits has been said. */
+	/* limit_all() has already warned of a NIC without limits. */
 	if (r && r != -EOPNOTSUPP)
 		say_unlimited(share, r);
 	if (!share->rate)
@@ -231,7 +232,7 @@ unsigned int manager_share_far(void *arg, const char *name, bool proved, bool co
 	struct share *share;
 	uint64_t most;
 
-	/* As in check_rate(): an address is anybody's until it has something. */
+	/* An unproved address may be anybody's: it gets a share only when it connects. */
 	if (!proved && !connects && !shares_find(&m->shares, name))
 		return ODRP_FAR_OK;
 	if (shares_get(&m->shares, name, &share))

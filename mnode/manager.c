@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The agent's life: heartbeats, leases, deaths; manager-init.c begins and ends it.
- */
+/* Per-tick work: heartbeats, leases, ends of sessions.  manager-init.c has the set-up. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +10,9 @@
 #include "log.h"
 #include "manager.h"
 
-/* Steps per call of manager_work() that need no waiting. */
+/* Steps of lending per call of manager_work(). */
 #define WORK_STEPS	4
-/* Queues that it stops. */
+/* Queues that close_some() stops per call. */
 #define CLOSE_STEP	4
 
 static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
@@ -57,7 +55,7 @@ struct sess *manager_find_wire(struct manager *m, uint64_t wire_id)
 
 /* ---- pages --------------------------------------------------------------------- */
 
-/* Also its table, which one has until its memory is freed. */
+/* A session that is still being freed keeps its owner number: its table has that number. */
 static bool owner_is_free(const struct manager *m, uint16_t owner)
 {
 	const struct sess *old;
@@ -106,7 +104,7 @@ uint64_t manager_withheld_pages(const struct manager *m)
 	return sum;
 }
 
-/* A ring whose head has overtaken its tail has none. */
+/* Unused pages of a session.  If the head has overtaken the tail, the ring counts as empty. */
 static uint64_t free_of(const struct sess *s)
 {
 	uint64_t there = ring_pages(&s->ring);
@@ -147,7 +145,7 @@ static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
 		  strerror(-r));
 }
 
-/* -errno: it may run on, and what it has in hand is left to it. */
+/* -errno: the chain may run on, so the pages that it holds stay with it. */
 static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
 		      unsigned int chain)
 {
@@ -200,7 +198,7 @@ static void close_later(struct sess *s, struct queue *q)
 	q->closing = true;
 }
 
-/* Its chains are stopped by manager_work(), until sess_stands(); or some do not stop. */
+/* Closes the connections; manager_work() stops the chains: see sess_stands(). */
 static void disconnect(struct manager *m, struct sess *s)
 {
 	unsigned int n, c;
@@ -213,7 +211,7 @@ static void disconnect(struct manager *m, struct sess *s)
 	s->cm_id = 0;
 }
 
-/* True: there are more. */
+/* Stops up to CLOSE_STEP queues.  True: there may be more. */
 static bool close_some(struct manager *m)
 {
 	unsigned int i, n, c, left = CLOSE_STEP;
@@ -244,8 +242,8 @@ void manager_detach(struct manager *m, struct sess *s)
 		 dead_ms > s->silent_ms ? dead_ms - s->silent_ms : 0);
 }
 
-/* One that never had a queue has stored nothing: there is nothing to come again
- * for.  Its device could not be added, and it could not say goodbye. */
+/* A session that never had a queue has stored nothing, so there is nothing to resume: its
+ * device could not be added, and it could not send BYE. */
 void manager_lost(struct manager *m, struct sess *s)
 {
 	if (sess_said_bye(s) || !s->had_queue)
@@ -336,7 +334,7 @@ bool manager_hangs_up(const struct manager *m)
 
 /* ---- heartbeats ------------------------------------------------------------------ */
 
-/* All at once, so that the NIC is stopped once and not for each. */
+/* Counts all queues with the NIC frozen once.  True: a connected queue is broken. */
 static bool count_queues(struct manager *m, struct sess *s)
 {
 	bool frozen = !m->nic->node->ops->freeze(m->nic), any = false;
@@ -353,8 +351,7 @@ static bool count_queues(struct manager *m, struct sess *s)
 	return any;
 }
 
-/* Chains that stand still break their connection, so that the CNode notices
- * and connects again. */
+/* Closes the connections of broken chains: the compute node sees it and connects again. */
 static void look_at_queues(struct manager *m, struct sess *s)
 {
 	uint8_t syndrome = 0;
@@ -374,9 +371,8 @@ static void look_at_queues(struct manager *m, struct sess *s)
 	}
 }
 
-/* It has confirmed the smaller lease, or has no request under way that would
- * need so long: so it has used what it was not given, or does not take its
- * answers. */
+/* Evicts a compute node that owes pages for longer than dead_ms: no request takes that
+ * long, so it uses pages that it was not given, or does not take its answers. */
 static void look_at_debt(struct manager *m, struct sess *s,
 			 uint32_t elapsed_ms)
 {
@@ -393,9 +389,9 @@ static void look_at_debt(struct manager *m, struct sess *s,
 	manager_kill(m, s, WHY_EVICTED);
 }
 
-/* A store has come to an empty slot: it has used what it was not lent, or its
- * frees have overtaken one of them too often.  All its chains stop; its ring is
- * put in order when it takes its session up again. */
+/* A store has met an empty ring position: the compute node has used more than it was
+ * lent, or invalidates have overtaken each other too often.  Stops all chains of the
+ * session; its ring is put in order when it is resumed. */
 static void look_at_order(struct manager *m, struct sess *s)
 {
 	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
@@ -405,7 +401,7 @@ static void look_at_order(struct manager *m, struct sess *s)
 	manager_detach(m, s);
 }
 
-/* Those that did not stop when they were told to are told again. */
+/* Tries again to stop the queues that did not stop. */
 static void stop_again(struct sess *s)
 {
 	unsigned int n, c;
@@ -417,7 +413,7 @@ static void stop_again(struct sess *s)
 	}
 }
 
-/* Once may be one that was written while it was read. */
+/* One wrong MAC may be a torn read.  Two in a row are a forgery. */
 static void look_at_macs(struct sess *s)
 {
 	if (s->wrong_macs < 2 || s->forged_said)
@@ -460,7 +456,8 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 	look_at_order(m, s);
 }
 
-/* It is told of pages when they are in its ring. */
+/* True if a grant is to be written now.  A larger lease is granted only when its pages
+ * are in the ring.  May lower the target of a session that waits for a grant. */
 static bool may_be_granted(const struct manager *m, struct sess *s)
 {
 	struct lease *l = &s->lease;
@@ -468,13 +465,13 @@ static bool may_be_granted(const struct manager *m, struct sess *s)
 	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
 	    (!lease_differs(l) && s->drain == s->drain_sent))
 		return false;
-	/* prepare() is about to keep the promise. */
+	/* prepare() will keep or correct the promise first. */
 	if (lease_promise_stands(l) && !s->blocked)
 		return false;
 	if (l->target <= l->ceiling ||
 	    (m->lender.sess != s && lend_about(s) >= l->target + l->slack))
 		return true;
-	/* It waits for this one, whatever there is. */
+	/* The session waits for this grant: write it, whatever number of pages there is. */
 	if (lease_promise_stands(l))
 		l->target = l->ceiling;
 	return lease_promise_stands(l);
@@ -516,7 +513,7 @@ static bool pass_needed(void *arg, const struct pass *pass)
 
 void manager_tick(struct manager *m, uint32_t elapsed_ms)
 {
-	/* We may have been asleep ourselves: that is not the CNodes' silence. */
+	/* If the agent itself slept, that time is not the compute nodes' silence. */
 	uint32_t most = 2 * m->conf->beat_ms;
 	unsigned int i;
 
@@ -546,7 +543,7 @@ int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
 	return who_read(&m->who, m->conf->keys, key_file_bad, why);
 }
 
-/* It has, or had, secrets; or it has a session of before a restart. */
+/* The name has or had a secret, or has a session of before a restart. */
 static bool name_is_known(const struct manager *m, const char *name)
 {
 	unsigned int i;
@@ -615,7 +612,7 @@ int manager_delete_space(struct manager *m, const char *name)
 
 /* ---- pages to and fro ------------------------------------------------------------- */
 
-/* One whose pages nobody uses any more. */
+/* An ended session whose chains all stand still. */
 static struct sess *next_dying(struct manager *m)
 {
 	unsigned int i;
@@ -628,12 +625,12 @@ static struct sess *next_dying(struct manager *m)
 	return NULL;
 }
 
-/* True: there is more to be had from those that are gone. */
+/* Takes pages of an ended session back.  True: there may be more to do. */
 static bool collect(struct manager *m)
 {
 	struct sess *s = next_dying(m);
 
-	/* Before anybody else may have a page it has no translation any more. */
+	/* No other session may get a page that still has a translation. */
 	if (!s || m->lender.sess == s || keys_exist(&s->keys))
 		return false;
 	if (lend_collect(&m->lender, s))
@@ -641,7 +638,7 @@ static bool collect(struct manager *m)
 	return true;
 }
 
-/* True: of one that is gone some are left. */
+/* True: an ended session has more keys to drop. */
 static bool drop_keys(struct manager *m)
 {
 	struct sess *s = next_dying(m);
@@ -649,7 +646,7 @@ static bool drop_keys(struct manager *m)
 	return s && keys_exist(&s->keys) && !sess_drop_keys(s);
 }
 
-/* True: there are more. */
+/* Frees a piece of an old session.  True: there is more to free. */
 static bool free_old(struct manager *m)
 {
 	struct sess *s = m->old, *next;
@@ -664,8 +661,9 @@ static bool free_old(struct manager *m)
 	return m->old;
 }
 
-/* What arms a session's chains again: a piece of it, before the first one is asked for.
- * What fails here fails then, and is said.  True: there is more to do. */
+/* Makes a piece of the tables that arm a session's chains again, before the first chain
+ * is connected.  Errors are ignored here: connecting the chain meets and reports them.
+ * True: there is more to do. */
 static bool make_tables(struct manager *m, const struct sess *s)
 {
 	char why[WRC_WHY_MAX];
@@ -683,8 +681,8 @@ static bool make_tables(struct manager *m, const struct sess *s)
 	return false;
 }
 
-/* What a newcomer needs before it may store: its lease, pages, a key map, tables.
- * -EAGAIN: there is more to do; -EBUSY: others have to do something first. */
+/* Prepares a piece of what a new session needs before it may store: lease, pages, key
+ * map, tables.  -EAGAIN: there is more to do; -EBUSY: other sessions have to act first. */
 static int prepare(struct manager *m, struct sess *s)
 {
 	int map = sess_make_map(s), fill;
@@ -697,7 +695,7 @@ static int prepare(struct manager *m, struct sess *s)
 		return -EAGAIN;
 	if (fill == -ENOMEM)
 		lease_lower(&s->lease, lend_about(s));
-	/* What others would have been granted goes by what this one has now. */
+	/* The plan of the other sessions depends on what this session has now. */
 	if (lease_promise_stands(&s->lease) || (promised && !s->lease.promised))
 		manager_plan_leases(m);
 	return fill || s->lease.promised ? -EBUSY : 0;
@@ -712,7 +710,7 @@ static bool prepare_some(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
-		/* The map is of keys that are there. */
+		/* The key map needs keys that exist, so a session is restored first. */
 		if (s->state != SESS_LIVE || !s->shown || s->ready || s->restoring ||
 		    s->settle)
 			continue;
@@ -727,7 +725,8 @@ static bool prepare_some(struct manager *m)
 	return false;
 }
 
-/* A piece of it, or -EBUSY: there is nothing to do before others have done something. */
+/* Puts a piece of a detached session in order.  -EBUSY: the lender or others must act
+ * first; -EDEADLK: a chain does not stop.  Else -EAGAIN, or lend_settle()'s result. */
 static int settle_sess(struct manager *m, struct sess *s)
 {
 	if (s->settle != SETTLE_DUE)
@@ -736,7 +735,7 @@ static int settle_sess(struct manager *m, struct sess *s)
 		return make_tables(m, s) ? -EAGAIN : lend_settle(&m->lender, s);
 	if (s->nr_closing)
 		return -EBUSY;
-	/* Nobody knows when it will stand, so who waits is told. */
+	/* Nobody knows when the chain will stop: end the wait, so that the peer is told. */
 	s->settle = SETTLE_NOT;
 	return -EDEADLK;
 }
@@ -762,8 +761,8 @@ static bool settle_some(struct manager *m)
 	return false;
 }
 
-/* A piece of one of them, which takes some milliseconds; then it is another one's turn.
- * True: there is more to do at once. */
+/* Does one piece of one job, of some milliseconds; jobs take turns.  True: there is more
+ * to do at once. */
 static bool work_some(struct manager *m)
 {
 	static bool (*const jobs[])(struct manager *m) = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * All state of the agent, and the few calls that drive it.  It knows no event
- * loop and no clock: mnoded.c and the tests call it.
+ * The agent's whole state, and the calls that drive it.  The manager has neither an event
+ * loop nor a clock: mnoded.c and the tests call it.
  *
- * None of the calls runs because a page was swapped.
+ * No swapped page needs any of these calls.
  */
 #ifndef MNODE_MANAGER_H
 #define MNODE_MANAGER_H
@@ -19,28 +19,30 @@
 
 /**
  * struct manager - the agent
- * @keep:	what is there for the next agent
- * @stock:	who may have how many pages for stores to receive into
- * @lender:	moves pages
+ * @keep:	files that the next agent takes over
+ * @stock:	pages that are set aside for page registers of stores
+ * @lender:	moves pages between the pool and sessions
  * @spaces:	far memory for programs
- * @who:	who is known, and has proved it
- * @shares:	what each may have
- * @door:	where that is proved
- * @budget:	pages that may be leased, or be slack
- * @slack:	of each CNode
- * @waits:	chains WAIT, or fence: order, settled for this NIC
- * @nic_translates: translate, the same
- * @progs:	the chain programs, as this NIC needs them; and those of CNodes with
- *		keys of their own
- * @sess:	sessions, in the order of their coming
- * @old, @nr_old: sessions of which only memory is left, that is freed in pieces
- * @leases:	room to list theirs
- * @draining:	no newcomers; all are asked to leave
- * @ending:	no newcomers; nobody is left, or nobody is let in again
+ * @who:	secrets of identities, and the passes of peers that have proved a name
+ * @shares:	limits of each identity
+ * @door:	authentication handshakes
+ * @budget:	pages that may be leased or serve as slack
+ * @slack:	pages of slack for each compute node
+ * @waits:	chains keep order by WAIT, else by fences; settled for this NIC
+ * @nic_translates: sessions may have translation in the NIC; settled for this NIC
+ * @progs, @keyed: the chain programs for this NIC; @keyed are those of sessions with
+ *		translation in the NIC
+ * @sess:	sessions, in the order in which they were opened
+ * @old, @nr_old: sessions whose pages are back in the pool and whose memory is freed in
+ *		pieces
+ * @leases:	space for a list of the sessions' leases
+ * @draining:	the operator drains: no new sessions; all compute nodes are asked to leave
+ * @ending:	the agent ends: no connection is accepted any more
  * @rejects:	refused hellos, by status
- * @executed:	requests by chain, of sessions that are gone
- * @next_job, @next_arm: whose turn it is, counted on and on
- * @longest_turn_ns: of the event loop, which says it
+ * @executed:	requests by chain, of sessions that have been freed
+ * @next_job, @next_arm: counters that select the next job and the next session to arm;
+ *		they are never reset
+ * @longest_turn_ns: the longest turn of the event loop; mnoded.c measures it
  */
 struct manager {
 	const struct conf *conf;
@@ -73,123 +75,131 @@ struct manager {
 	uint64_t longest_turn_ns;
 };
 
-/* The NIC stays the caller's.  -errno, with a sentence in why. */
+/* The caller keeps ownership of the NIC.  Returns -errno with a sentence in why. */
 int manager_init(struct manager *m, const struct conf *conf, struct nic *nic,
 		 char why[CONF_WHY_MAX]);
 /*
- * The same with files that another agent has left.  They are this one's if it returns 0;
- * what is of no use to it, it has forgotten: m->keep.adopted is false then.
+ * Like manager_init(), with files that another agent has left.  If it returns 0, the
+ * files belong to this agent.  If the files are of no use, it has dropped them, and
+ * m->keep.adopted is false.
  */
 int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 		  const int fd[KEEP_FILES], char why[CONF_WHY_MAX]);
-/* Frees everything, whether or not somebody uses it. */
+/* Frees everything, even if sessions still use it. */
 void manager_fini(struct manager *m);
 
-/* Pages that nobody uses: in the pool, in rings, in the agent's hand, as rings'
- * heads and tails say at this moment. */
+/* Unused pages: in the pool, in free rings, and held by the agent.  The ring's part is a
+ * snapshot of head and tail. */
 uint64_t manager_free_pages(const struct manager *m);
-/* Pages in registers of stores. */
+/* Pages in page registers of stores. */
 uint64_t manager_armed_pages(const struct manager *m);
-/* Pages of those that are gone, and whose chains the NIC does not stop. */
+/* Pages of ended sessions whose chains the NIC does not stop. */
 uint64_t manager_withheld_pages(const struct manager *m);
 
-/* The NIC has events: takes some of them, with one request at most.  (listen.c) */
+/* Takes some of the NIC's events, at most one of them a connection request.  (listen.c) */
 void manager_events(struct manager *m);
-/* A piece of what newcomers wait for; true: there may be more.  (listen.c) */
+/* Makes a piece of the sessions that are being opened.  True: there may be more to do.
+ * (listen.c) */
 bool manager_open_some(struct manager *m);
-/* A piece of arming a chain for which somebody waits, of each session in turn.  True:
- * there may be more. */
+/* Arms a piece of a chain that a connection request waits for; sessions take turns.
+ * True: there may be more to do.  (listen.c) */
 bool manager_arm_some(struct manager *m);
-/* The session is ready, or gone: what becomes of a request that waits.  (listen.c) */
+/* manager_unwait(): the session is ready; serves its waiting request.
+ * manager_forget_waiting(): the session ends or is disconnected; rejects its waiting
+ * requests.  (listen.c) */
 void manager_unwait(struct manager *m, struct sess *s);
 void manager_forget_waiting(struct manager *m, struct sess *s);
-/* Its ring is in order, or -errno: what becomes of the request that takes it up. */
+/* The session's ring is in order (r is 0) or cannot be put in order (-errno): answers the
+ * request that waits to resume the session.  (listen.c) */
 void manager_settled(struct manager *m, struct sess *s, int r);
-/* Heartbeats and leases; elapsed_ms since the last call. */
+/* Looks at heartbeats and plans leases; elapsed_ms: time since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
-/* Pages to and fro, newcomers and those that are gone: a bounded piece of it. */
+/* Does a bounded piece of the pending work: moves pages, opens sessions, frees ended ones. */
 enum lend_todo manager_work(struct manager *m);
 
-/* Secrets are read again: see who_read().  -errno with a sentence in why: nothing has
+/* Reads the secrets again; see who_read().  -errno with a sentence in why: nothing has
  * changed. */
 int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX]);
 /*
- * Reads secrets again; then the passes of that name are void, and its sessions end.
- * Returns how many; -EEXIST: it has a secret still; -ENOENT: nobody had that name; with a
- * sentence in why.
+ * Reads the secrets again, then voids all passes of that name and ends its sessions.
+ * Returns the number of ended sessions.  -EEXIST: the name still has a secret; -ENOENT:
+ * the name is unknown.  On errors, why has a sentence.
  */
 int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX]);
 
-/* What each may have is as these settings say, now.  -errno with a sentence in why:
- * nothing has changed. */
+/* Applies new limits of clients.  -errno with a sentence in why: nothing has changed. */
 int manager_set_clients(struct manager *m, const struct conf *conf,
 			char why[CONF_WHY_MAX]);
-/* A new queue is under the bandwidth of its session's share, or under none. */
+/* Puts a new queue under the bandwidth limit of its session's share, if there is one. */
 void manager_limit_queue(struct manager *m, const struct sess *s,
 			 const struct queue *q);
-/* May that name ask something of spaces, or have another connection to them?  See
- * struct spaces. */
+/* May that name send a request to spaces, or (connects) open another connection to them?
+ * Returns ODRP_FAR_OK or a status of refusal.  See struct spaces. */
 unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects);
-/* Their requests by now; those without a section and without a connection go. */
+/* Refills the shares' request limits; drops shares without a section that nothing needs. */
 void manager_tick_shares(struct manager *m, uint32_t elapsed_ms);
-/* What each session may have of the pages that are to be lent. */
+/* Plans the lease of each session. */
 void manager_plan_leases(struct manager *m);
-/* So many pages are there for a newcomer's lease: what is promised is kept or not. */
+/* Keeps or corrects the lease that a new session was promised; pages: how many can be
+ * lent to it at once. */
 void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
-/* Sessions of a share, and the connections that these may have, with those to
- * spaces. */
+/* Sessions of a share; the connections that its sessions and its programs may have. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);
-/* Pages of the stock that its sessions may have out, and that stay for other names: a
- * little for each that has a section, and for all together that have none. */
+/* manager_claims_of(): pages of the stock that the share's sessions may have at a time.
+ * manager_claims_kept(): pages of the stock that stay reserved for other names: what each
+ * name with a section, and all names without a section together, lack of STOCK_LEAST. */
 uint64_t manager_claims_of(const struct manager *m, const struct share *share);
 uint64_t manager_claims_kept(const struct manager *m, const struct share *share);
-/* Of connections that one session may have. */
+/* The number of connections that one session may have. */
 static inline uint64_t manager_connections(unsigned int nr_queues)
 {
 	return 1 + (uint64_t)nr_queues * ODRP_WIRE_NR_CHAINS;
 }
 
-/* Epochs, fences and clients of spaces; see spaces_step(). */
+/* Advances epochs, fences and clients of spaces; see spaces_step(). */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
-/* What is left to swap, after a space has been deleted. */
+/* Computes the budget anew: the pool without spaces and stock. */
 void manager_budget(struct manager *m);
-/* Deletes a space; its pages are swap's.  -ENOENT. */
+/* Deletes a space; swap may use its pages afterwards.  -ENOENT: there is no such space. */
 int manager_delete_space(struct manager *m, const char *name);
 
 enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 
-/* A session ends: manager_work() stops its chains, and then its pages go back. */
+/* Ends a session.  manager_work() stops its chains and then takes its pages back. */
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why);
-/* It hangs up; its chains are stopped, too, and it may be taken up again. */
+/* Disconnects the session and has its chains stopped; the compute node may resume it. */
 void manager_detach(struct manager *m, struct sess *s);
-/* The admin connection is gone: the session has left, or waits for another. */
+/* The admin connection has ended: ends the session if the compute node has left, else
+ * detaches it. */
 void manager_lost(struct manager *m, struct sess *s);
-/* Stops one of a session's chains, which may be connected again later. */
+/* Stops one chain of a session; the compute node may connect it again later. */
 void manager_close_queue(struct manager *m, struct sess *s,
 			 unsigned int number, unsigned int chain);
-/* NULL: none, or it is dying. */
+/* The program of that chain for the session. */
 const struct wrc_prog *manager_prog(const struct manager *m,
 				    const struct sess *s, unsigned int chain);
-/* By what people call it, and by what its compute node does. */
+/* By the number in logs and commands; by the number on the wire.  NULL: there is no such
+ * session, or it is not LIVE. */
 struct sess *manager_find(struct manager *m, uint64_t id);
 struct sess *manager_find_wire(struct manager *m, uint64_t wire_id);
 uint64_t manager_wire_id(const struct manager *m, uint64_t id);
-/* Asks everybody to leave, and lets nobody in; or takes that back. */
+/* Asks all compute nodes to leave and admits no new sessions; on = false: stops asking. */
 void manager_drain(struct manager *m, bool on);
-/* Tells every CNode that this is the end. */
+/* Evicts all sessions, before the agent ends. */
 void manager_say_goodbye(struct manager *m);
-/* Hangs up, and lets nobody in; all sessions are left to the next agent. */
+/* Disconnects all sessions that may have stored pages, and accepts nothing more; the next
+ * agent adopts these sessions. */
 void manager_pause(struct manager *m);
-/* Some have not heard of it yet: manager_work() tells them. */
+/* True while some connections are still to be closed by manager_work(). */
 bool manager_hangs_up(const struct manager *m);
 
-/* What the newcomer may have at first; see lease_open(). */
+/* Chooses the first lease of a new session; see lease_open(). */
 int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
 		  struct lease *ret_lease);
-/* Sessions for which there is room, without those that are kept for others. */
+/* True if there is room for another session, beside the places that are reserved for others. */
 bool manager_has_place(const struct manager *m, const struct share *share);
-/* What its pages are known by. */
+/* A free owner number, which marks a session's pages in the pool. */
 uint16_t manager_owner(const struct manager *m);
 
 #endif /* MNODE_MANAGER_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Anonymous mappings: hugetlb when asked for and available, else ordinary
- * pages with a request for transparent huge ones.  And the same as files of memory.
+ * Anonymous mappings: hugetlb if requested and available, else ordinary pages with advice
+ * for transparent huge pages.  The same as memory files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "mem.h"
 
-#define MEM_PIECE	(16ul << 20)	/* some milliseconds to give back, if it was used */
+#define MEM_PIECE	(16ul << 20)	/* the kernel frees this much in some milliseconds */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23		/* Linux 5.14 */
@@ -64,8 +64,8 @@ int mem_available(uint64_t *ret_bytes)
 }
 
 /*
- * Who chose a size has to hear that it is too large: the kernel would promise it, and
- * kill somebody when it is used.
+ * Without this check the kernel would grant too large a mapping, and kill a process when
+ * the memory is used.
  */
 static bool is_too_large(size_t len)
 {
@@ -124,7 +124,7 @@ int mem_fd_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem)
 	return 0;
 }
 
-/* As many bytes, for good: who maps it need not fear that the end is cut off. */
+/* Makes a memory file of a fixed size: a process that maps it need not fear SIGBUS. */
 int mem_file_make(const char *name, uint64_t len, bool huge, int *ret_fd)
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -178,7 +178,7 @@ int mem_file_new(const char *name, size_t len, unsigned int flags, int *ret_fd,
 {
 	if (!len || len > SIZE_MAX / 2)
 		return -EINVAL;
-	/* Its huge pages are set aside by mapping it, or it cannot be mapped. */
+	/* mmap() of hugetlb memory reserves its pages, or fails. */
 	if ((flags & MEM_HUGE) && !new_file(name, len, true, flags, ret_fd, ret_mem))
 		return 0;
 	if (is_too_large(len))

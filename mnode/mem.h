@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From here on a mapping is compared with what is available. */
+/* Mappings of at least so many bytes are compared with the available memory. */
 #define MEM_LARGE	(16u << 20)
 
 /**
- * struct mem - one mapping; all zero: none
- * @va, @len:	what was asked for, rounded up to pages
+ * struct mem - a mapping; all zero: none
+ * @va, @len:	address, and requested length rounded up to pages
+ * @mapped:	bytes that are mapped, rounded up to huge pages if they are used
  * @huge:	made of huge pages of the hugetlb pool
  */
 struct mem {
@@ -25,35 +26,35 @@ struct mem {
 };
 
 enum mem_flags {
-	MEM_HUGE	= 1 << 0,	/* huge pages if there are any */
-	MEM_POPULATE	= 1 << 1,	/* take the memory now */
+	MEM_HUGE	= 1 << 0,	/* use huge pages if there are any */
+	MEM_POPULATE	= 1 << 1,	/* allocate the memory now */
 };
 
 #define MEM_HUGE_PAGE	(2ul << 20)
 
-/* What can be had without anybody being killed for it. -errno: nobody knows. */
+/* Bytes that can be allocated without an out-of-memory kill.  -errno: unknown. */
 int mem_available(uint64_t *ret_bytes);
 /*
- * -ENOMEM, also of MEM_LARGE bytes and more if so much is not available, or what
- * mmap() said.
+ * -ENOMEM, also if len is at least MEM_LARGE and more than is available; -EINVAL: len is
+ * 0 or too large; or the error of mmap() or madvise().
  */
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem);
-/* Of what was mapped without MEM_POPULATE: takes the memory of len bytes at off. */
+/* Allocates len bytes at off of a mapping that was made without MEM_POPULATE. */
 int mem_populate(const struct mem *mem, size_t off, size_t len);
 /*
- * Memory that others can have, too, and keep: a file without a name in any directory,
- * which neither grows nor shrinks any more.  As mem_map().
+ * Like mem_map(), as a memory file that other processes can map and keep.  The file has
+ * no name in any directory, and its size is fixed.
  */
 int mem_file_new(const char *name, size_t len, unsigned int flags, int *ret_fd,
 		 struct mem *ret_mem);
-/* Such a file alone, of which nothing is taken yet; len: a multiple of its pages. */
+/* Makes such a file without allocating memory.  len: a multiple of its page size. */
 int mem_file_make(const char *name, uint64_t len, bool huge, int *ret_fd);
-/* What a file of memory has at off, len bytes of it; huge: it is of huge pages. */
+/* Maps len bytes of a memory file from off on.  huge: the file has huge pages. */
 int mem_fd_map(int fd, uint64_t off, size_t len, bool huge, struct mem *ret_mem);
-/* Also of an all-zero mem. */
+/* mem may be all zero. */
 void mem_unmap(struct mem *mem);
-/* The same in pieces, so that nobody waits long; the memory is nobody's from the first
- * one on.  True: it is gone. */
+/* Unmaps in pieces, so that no call takes long.  The memory must not be used after the
+ * first call.  True: it is gone. */
 bool mem_shrink(struct mem *mem);
 
 #endif /* MNODE_MEM_H */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The table of the agent's metrics.  Each number is one of status.c's, so that
- * both say the same.
- */
+/* The table of the agent's metrics.  All numbers come from status.c, so that both agree. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -200,7 +197,8 @@ static unsigned int state_of(const char *state, bool attached)
 	return strcmp(state, "live") ? 2 : !attached;
 }
 
-/* A live session without its connection is away; and how many there are of each. */
+/* Adds the number of sessions in each state.  A live session without its connection is
+ * "away". */
 static void count_states(struct json_object *obj)
 {
 	static const char *const names[] = { "live", "away", "dying", "opening" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrp-mnoded: lends a machine's memory to compute nodes, by chains that run
- * on its NIC.  Arguments, event loop, signals; the work is manager.c's.
+ * odrp-mnoded: lends a machine's memory to compute nodes, by chains that run on its NIC.
+ * This file has arguments, event loop and signals; manager.c does the work.
  */
 #include <argp.h>
 #include <arpa/inet.h>
@@ -27,18 +27,19 @@
 #include "status.h"
 
 #define USEC_PER_MSEC	1000ull
-#define WORK_USEC	200	/* how long the NIC may take for a batch */
+#define WORK_USEC	200	/* the time that the NIC may take for a batch */
 #define GOODBYE_USEC	(300 * USEC_PER_MSEC)
 #define MAX_SETTINGS	64
 
 #define STORE_WAIT_US	5000000	/* for the service manager, at the start */
-#define EXIT_USAGE	2	/* else: it could not start, or has pages of others to keep */
+#define EXIT_USAGE	2	/* bad arguments or settings; other failures, and those with
+				 * files to keep: EXIT_FAILURE */
 
 const char *argp_program_version = "odrp-mnoded " VERSION;
 
 /**
  * struct args - the command line
- * @settings:	of conf_keys[], to be set after the file has been read
+ * @settings:	values for conf_keys[], which override the file
  */
 struct args {
 	const char *config;
@@ -50,8 +51,8 @@ struct args {
 
 /**
  * struct daemon - the program
- * @kept, @nr_kept: files that another agent has left, all of them or not
- * @stored:	somebody keeps ours for the next one
+ * @kept, @nr_kept: files of another agent; -1: this file is missing
+ * @stored:	the service manager keeps this agent's files for the next agent
  */
 struct daemon {
 	struct args *args;
@@ -128,7 +129,7 @@ static void parse_args(int argc, char **argv, struct args *args)
 	argp_parse(&argp, argc, argv, 0, NULL, args);
 }
 
-/* The words alone: is it one that could be opened? */
+/* Checks the syntax of the setting without opening the NIC. */
 static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 {
 	struct nic_soft_opts soft;
@@ -150,7 +151,7 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 	return r;
 }
 
-/* -EINVAL, -ENOENT: what somebody wrote is wrong. */
+/* -EINVAL, -ENOENT: the operator's settings are wrong. */
 static int load_conf(const struct args *args, struct conf *conf,
 		     char why[CONF_WHY_MAX])
 {
@@ -209,7 +210,7 @@ static int open_mlx5(const char *words, struct nic **ret_nic,
 #endif
 }
 
-/* Of words that check_nic() has seen. */
+/* spec: has passed check_nic(). */
 static int open_nic(const char *spec, struct nic **ret_nic,
 		    char why[CONF_WHY_MAX])
 {
@@ -218,10 +219,10 @@ static int open_nic(const char *spec, struct nic **ret_nic,
 	return open_mlx5(spec + 5, ret_nic, why);
 }
 
-/* ---- what the next agent gets ------------------------------------------------------ */
+/* ---- files for the next agent --------------------------------------------------------- */
 
-/* Of two with one name the first, which is the newer one: systemd hands over first what
- * it was given last.  What is not used must not be held. */
+/* Of two files with one name, keeps the first: systemd passes the newer one first.
+ * Closes a file that is not used. */
 static void kept_take(struct daemon *d, int fd, const char *name)
 {
 	unsigned int i = 0;
@@ -237,7 +238,7 @@ static void kept_take(struct daemon *d, int fd, const char *name)
 	d->nr_kept++;
 }
 
-/* Files that the service manager has, by their names. */
+/* Finds the files that the service manager keeps, by their names. */
 static void kept_find(struct daemon *d)
 {
 	char **names = NULL;
@@ -253,7 +254,7 @@ static void kept_find(struct daemon *d)
 	free(names);
 }
 
-/* All, or none. */
+/* All files, or NULL if one is missing; closes the others then. */
 static const int *kept_all(struct daemon *d)
 {
 	unsigned int i;
@@ -267,8 +268,8 @@ static const int *kept_all(struct daemon *d)
 }
 
 /*
- * The service manager keeps ours from now on, and none of before: before anybody can have
- * a page in them.  Nobody does, if there is none.
+ * Gives this agent's files to the service manager and removes older ones, before any
+ * session can have pages in the files.  Without a service manager nobody keeps them.
  */
 static void keep_store(struct daemon *d)
 {
@@ -276,7 +277,7 @@ static void keep_store(struct daemon *d)
 	unsigned int i;
 	int r = 1;
 
-	/* What it has given us it has still. */
+	/* The service manager still has the files that it has passed to this agent. */
 	d->stored = d->m.keep.adopted;
 	if (d->stored)
 		return;
@@ -286,7 +287,7 @@ static void keep_store(struct daemon *d)
 		snprintf(text, sizeof(text), "FDSTORE=1\nFDNAME=%s", keep_names[i]);
 		r = sd_pid_notify_with_fds(0, 0, text, &d->m.keep.fd[i], 1);
 	}
-	/* It may not take what a process has sent that is gone. */
+	/* The service manager may drop messages of a process that has exited: wait for it. */
 	if (r > 0)
 		r = sd_notify_barrier(0, STORE_WAIT_US);
 	d->stored = r > 0;
@@ -329,7 +330,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* Spaces tell when they have to be looked after again. */
+/* Runs what is due in spaces, and sets the timer for the next time. */
 static void spaces_look(struct daemon *d)
 {
 	uint64_t next = manager_spaces(&d->m, now_ns());
@@ -342,7 +343,7 @@ static void spaces_look(struct daemon *d)
 	sd_event_source_set_enabled(d->spaces, SD_EVENT_ONESHOT);
 }
 
-/* After whatever has happened: are there pages to move, or epochs to begin? */
+/* Runs after each event: does the pending work of spaces and of the manager. */
 static int on_post(sd_event_source *source, void *arg)
 {
 	struct daemon *d = arg;
@@ -393,7 +394,7 @@ static int on_terminate(sd_event_source *source,
 	struct daemon *d = arg;
 
 	sd_notify(0, "STOPPING=1");
-	/* Which of the two it is the service manager has not told us. */
+	/* The service manager does not say whether it restarts or stops the unit. */
 	log_info("ending after a signal; disconnecting %u compute nodes, whose pages %s",
 		 d->m.nr_sess, d->stored ? "the service manager has: it keeps them for a "
 		 "restart, and drops them if the unit is stopped" : "are lost");
@@ -408,7 +409,7 @@ static int on_terminate(sd_event_source *source,
 					  GOODBYE_USEC, 0, on_goodbye, d);
 }
 
-/* Only the log level, clients' shares and secrets can change while chains are armed. */
+/* Only log level, clients' shares and secrets can change while chains are armed. */
 static int on_reload(sd_event_source *source,
 		     const struct signalfd_siginfo *si, void *arg)
 {
@@ -450,7 +451,7 @@ static int on_metrics(void *arg, char **ret_text, size_t *ret_len)
 	return metrics_make(&d->m, now_ns() - d->began_ns, ret_text, ret_len);
 }
 
-/* If they are set. */
+/* Serves metrics, if a port is set. */
 static int serve_metrics(struct daemon *d)
 {
 	const struct sockaddr_in addr = {
@@ -525,7 +526,7 @@ static void drop_sources(struct daemon *d)
 	sd_event_unref(d->event);
 }
 
-/* As sd_event_loop(); what it dispatches at a time is a turn. */
+/* Like sd_event_loop(); also measures the longest turn. */
 static int run_turns(struct daemon *d)
 {
 	uint64_t began, ns;
@@ -604,7 +605,7 @@ drop:
 	return r;
 }
 
-/* The NIC's thread must not take our signals: blocked before it begins. */
+/* Call before the NIC's thread begins, which must not receive these signals. */
 static void block_signals(void)
 {
 	sigset_t set;
@@ -617,7 +618,7 @@ static void block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* An exit status. */
+/* Returns the exit status. */
 static int daemon_run(struct daemon *d)
 {
 	char why[CONF_WHY_MAX];
@@ -655,13 +656,14 @@ int main(int argc, char **argv)
 	static struct args args;
 	static struct daemon d = { .args = &args };
 
-	/* Before anything is opened: what is printed must not go into it. */
+	/* First of all: output must not go into a file that is opened later. */
 	own_stdio_hold();
 	log_init(LOG_INFO);
 	kept_find(&d);
-	/* The service manager starts it again after the one, and not after the other. */
+	/* The service manager restarts the agent after EXIT_FAILURE, and not after
+	 * EXIT_USAGE. */
 	argp_err_exit_status = d.nr_kept ? EXIT_FAILURE : EXIT_USAGE;
-	/* Secrets are in memory: no core dump, and nobody looks. */
+	/* Secrets are in memory: no core dump, no ptrace by others. */
 	prctl(PR_SET_DUMPABLE, 0);
 	parse_args(argc, argv, &args);
 	return daemon_run(&d);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Page memory, made once at the start, and who has which page.
- */
+/* The memory of pages, made once at the start, and the owner of each page. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,7 @@ static void free_lists(struct pool *pool)
 	free(pool->clean);
 }
 
-/* The first pages are handed out first. */
+/* Pages with low numbers are handed out first. */
 static int make_lists(struct pool *pool)
 {
 	uint64_t page;
@@ -28,7 +26,7 @@ static int make_lists(struct pool *pool)
 		free_lists(pool);
 		return -ENOMEM;
 	}
-	/* As the kernel has given them; or nobody knows. */
+	/* New memory is zeroed by the kernel; the contents of adopted pages are unknown. */
 	memset(pool->clean, !pool->keep || !pool->keep->adopted,
 	       pool->pages * sizeof(*pool->clean));
 	for (page = pool->pages; page--; )
@@ -37,7 +35,7 @@ static int make_lists(struct pool *pool)
 	return 0;
 }
 
-/* Of pages that are mapped. */
+/* Registers the pages, which are mapped already. */
 static int pool_open(struct pool *pool)
 {
 	struct nic *nic = pool->nic;
@@ -104,7 +102,7 @@ void pool_fini(struct pool *pool)
 	free_lists(pool);
 }
 
-/* In memory that others keep before anybody may rely on it. */
+/* With kept files, the owner is recorded there before anybody uses the page. */
 static void page_own(struct pool *pool, uint64_t page, uint16_t owner)
 {
 	if (pool->keep)
@@ -143,7 +141,7 @@ uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr)
 	return n;
 }
 
-/* The last run of pages that are nobody's; pool->pages: there is none. */
+/* Finds the last run of nr free pages.  pool->pages: there is none. */
 static uint64_t find_run(const struct pool *pool, uint64_t nr)
 {
 	uint64_t page, have = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory that a memory node lends: its pages, registered once, and whose
- * each of them is.  A page is its owner's from the moment it is handed out, in
- * his ring, his table or a chain of his, until the agent has it back in its
- * hands: so whatever he does with it, it is found when he is gone.
+ * The memory that a memory node lends: its pages, registered once, and the owner of each
+ * page.  A page belongs to its owner from pool_take() until the agent gives it back, be
+ * it in the ring, the table or a chain: whatever the owner does with the page, it can be
+ * found when the owner is gone.
  */
 #ifndef MNODE_POOL_H
 #define MNODE_POOL_H
@@ -15,18 +15,18 @@
 #include "table.h"
 
 #define POOL_NOBODY	0
-#define POOL_SPACES	UINT16_MAX	/* no session's */
+#define POOL_SPACES	UINT16_MAX	/* owner number of spaces */
 
 /**
  * struct pool - the pages
  * @pdn:	protection domain of everything that chains touch
- * @pages:	how many there are
+ * @pages:	number of pages
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
- * @free, @nr_free: numbers of those that are nobody's
- * @owner:	of each page
- * @keep:	where pages and owners are; NULL: memory of the pool's own
- * @clean:	of each page: nothing of anybody's is in it; false if nobody knows
- * @tables:	what the chains read
+ * @free, @nr_free: numbers of free pages
+ * @owner:	the owner of each page, or POOL_NOBODY
+ * @keep:	files that hold pages and owners; NULL: the pool has its own memory
+ * @clean:	for each page: it holds nobody's data; false if that is unknown
+ * @tables:	tables that arm chains again
  */
 struct pool {
 	struct nic *nic;
@@ -42,35 +42,36 @@ struct pool {
 	struct tables tables;
 };
 
-/* len: bytes, a multiple of the page size.  -ERANGE: more than
+/* len: bytes, a multiple of the page size.  -ERANGE: it is not, or is 0 or more than
  * WRC_POOL_MAX. */
 int pool_init(struct pool *pool, struct nic *nic, uint64_t len, bool populate);
-/* The same of memory that others keep, and with the owners that are there. */
+/* Like pool_init(), with pages and owners of kept files. */
 int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep);
-/* After all keys and queues in its protection domain are gone. */
+/* Call when all keys and queues in the pool's protection domain are gone. */
 void pool_fini(struct pool *pool);
 
-/* Addresses of that many pages, which are the owner's from now on.  -ENOMEM:
- * there are not as many, and none is taken. */
+/* Gives nr pages to the owner and returns their addresses.  -ENOMEM: there are not
+ * enough, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
-/* Of pages that were taken, and are in nobody's hands but the caller's: zeros to those
- * that are not clean.  Returns how many these were. */
+/* Clears those of nr taken pages that are not clean.  Nobody but the caller may use the
+ * pages yet.  Returns how many were cleared. */
 uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
-/* The same as pool_take() of pages in a row, the last ones of the pool that there are: *ret_page is
- * the first. */
+/* Like pool_take(), for adjacent pages at the end of the pool; *ret_page: the first page.
+ * -ENOMEM. */
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
 /* Takes such a run back. */
 void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr);
-/* A page as memory. */
+/* The address of a page in the agent's memory. */
 void *pool_va(const struct pool *pool, uint64_t page);
-/* A page that is in its owner's hands no more, and no NIC reads or writes.
- * -EINVAL: it is not a page; -EPERM: it is not his. */
+/* Takes a page back that neither its owner nor any NIC uses any more.  -EINVAL: addr is
+ * not a page; -EPERM: it is not the owner's. */
 int pool_give(struct pool *pool, uint16_t owner, uint64_t addr);
-/* Is it a page, and his? */
+/* Is addr a page of this owner? */
 bool pool_owns(const struct pool *pool, uint16_t owner, uint64_t addr);
 /*
- * All that is his, of the next nr pages from *cursor on: he has nothing any more
- * to use them with.  Returns how many; *cursor ends at pool->pages.
+ * Takes all pages of the owner back, among the next nr pages from *cursor on.  The owner
+ * must have nothing left that reaches them.  Returns how many; *cursor ends at
+ * pool->pages.
  */
 uint64_t pool_give_all(struct pool *pool, uint16_t owner, uint64_t nr,
 		       uint64_t *cursor);

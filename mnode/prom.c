@@ -14,9 +14,9 @@ struct label {
 };
 
 /**
- * struct writing - a metric being written
- * @headed:	its head is there
- * @labels, @nr_labels: of the numbers to come
+ * struct writing - a metric that is being written
+ * @headed:	HELP and TYPE are written
+ * @labels, @nr_labels: labels of the next samples
  */
 struct writing {
 	FILE *f;
@@ -40,7 +40,7 @@ static void write_escaped(FILE *f, const char *text, bool quoted)
 	}
 }
 
-/* A metric without numbers has no head either. */
+/* Called with the first sample: a metric without samples has no head. */
 static void write_head(struct writing *w)
 {
 	const struct prom_metric *m = w->metric;
@@ -86,7 +86,7 @@ static void write_quotient(struct writing *w, uint64_t n)
 	write_sample(w, text);
 }
 
-/* Digits only: what sysfs says of a number. */
+/* Writes a number that is text, as in sysfs; ignores other text. */
 static void write_digits(struct writing *w, const char *text)
 {
 	uint64_t n;

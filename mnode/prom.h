@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A table of metrics, and the text that Prometheus reads (exposition format
- * 0.0.4), made of that table and of a JSON object with the numbers.
+ * Metrics by table: writes the text format of Prometheus (exposition format 0.0.4) from a
+ * table of metrics and a JSON object with the numbers.
  */
 #ifndef MNODE_PROM_H
 #define MNODE_PROM_H
@@ -15,15 +15,16 @@ struct json_object;
 
 enum prom_type {
 	PROM_GAUGE,
-	PROM_COUNTER,		/* never decreases while its owner lives; ends in _total */
+	PROM_COUNTER,		/* never decreases while the process or device exists; the name
+				 * ends in _total */
 };
 
 /**
- * struct prom_source - where a number of a metric comes from
- * @path:	names of members, joined by dots, from the object or the row on
- * @value:	of the metric's label; NULL if it has none, or if @path leads to a
- *		text (the text is the value, the number is 1) or to an object (each
- *		member is a number, its name the value)
+ * struct prom_source - where a metric finds a number
+ * @path:	names of members, joined by dots, that start at the object or the row
+ * @value:	value of the metric's label.  NULL if the metric has no label, if @path
+ *		leads to a text (the text is the label's value, the number is 1), or to an
+ *		object (each member is a number, and its name the label's value)
  */
 struct prom_source {
 	const char *path;
@@ -34,10 +35,13 @@ struct prom_source {
  * struct prom_metric - one metric
  * @unit:	of the number; the name ends in a base unit where there is one
  * @help:	one sentence
- * @label:	that tells the sources apart; NULL: there is one source
- * @per:	"": one for the whole; else rows[] of the table, by name
- * @from:	ends with a NULL path; what is not in the object is left out
- * @divisor:	of a number in another unit than the metric's; 0: 1
+ * @label:	name of the label that distinguishes the sources; NULL: there is one
+ *		source
+ * @per:	"": one value for the object; else one for each row: the name of the list
+ *		of rows
+ * @from:	ends with a NULL path; sources that the object does not have are left out
+ * @divisor:	divides a number that is in a smaller unit than the metric; a power of 10;
+ *		0: 1
  */
 struct prom_metric {
 	const char *name;
@@ -50,16 +54,16 @@ struct prom_metric {
 };
 
 /**
- * struct prom_rows - the things of which each has metrics
- * @list:	an array in the object; metrics have it in @per
- * @labels:	of each number: name of the label, member of the row; NULL: no more
+ * struct prom_rows - objects that have metrics of their own
+ * @list:	path of the array in the object; also the value of @per
+ * @labels:	of each sample: name of the label, member of the row; ends with NULL
  */
 struct prom_rows {
 	const char *list;
 	const char *labels[3][2];
 };
 
-/* metrics: ends with a NULL name.  Errors of writing are those of f. */
+/* metrics: ends with a NULL name.  Errors of writing remain in f: see ferror(). */
 void prom_write(FILE *f, const struct prom_metric *metrics,
 		const struct prom_rows *rows, struct json_object *obj);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Arming: program -> geometry -> memory and keys -> queue pairs -> image; then, in
- * pieces, verifier -> doorbell.  From then on the NIC needs nobody.  A queue that needs no
- * chain has a queue pair and that is all.
+ * Arms a chain: program -> geometry -> memory and keys -> queue pairs -> image; then, in
+ * pieces, verifier -> doorbell.  From then on the NIC serves it alone.  A queue without a
+ * chain has only a queue pair.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,8 +25,8 @@ static void *at(const struct queue *q, uint32_t off)
 
 /* ---- pieces --------------------------------------------------------------- */
 
-/* Of its queue pairs.  With keys it is one in which peers have rights to nothing
- * else; then what chains reach for is in the pool's, and so is a far queue pair. */
+/* The protection domain of the queue pairs.  With keys, peers have rights to nothing else
+ * in it; the memory of chains and the far queue pair are in the pool's domain. */
 static uint32_t pdn_of(const struct queue *q)
 {
 	return q->keys ? q->keys->pdn : q->pool->pdn;
@@ -61,7 +61,7 @@ static void unmap_key(struct queue *q, struct mem *mem, uint32_t key)
 	mem_unmap(mem);
 }
 
-/* 0: it is gone, or was before. */
+/* 0: the queue pair is gone, or was gone before. */
 static int destroy_qp(struct queue *q, uint32_t *qpn)
 {
 	int r = *qpn ? nic_of(q)->ops->qp_destroy(nic_of(q), *qpn) : 0;
@@ -97,7 +97,7 @@ static int make_cqs(struct queue *q)
 	struct nic *nic = nic_of(q);
 	int r;
 
-	/* All of a queue's flushed receive entries fit, see queue_count(). */
+	/* Room for all of a queue's flushed receive entries, see queue_count(). */
 	r = nic->ops->cq_create(nic, q->geom.log_rq + 1, &q->client_rcqn);
 	if (r)
 		return r;
@@ -127,7 +127,8 @@ static void free_cqs(struct queue *q)
 
 #define REACHES (NIC_REMOTE_READ | NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC)
 
-/* What the loop queue pair is connected to: itself, or one that never sends. */
+/* The loop queue pair is connected to itself, or with keys to a far queue pair that never
+ * sends. */
 static int make_far(struct queue *q)
 {
 	struct nic *nic = nic_of(q);
@@ -166,8 +167,8 @@ static int free_far(struct queue *q)
 	return r;
 }
 
-/* The CNode may do nothing by itself with the client queue pair; the loop
- * queue pair reaches what its peer's domain has. */
+/* The compute node has no RDMA rights on the client queue pair.  The loop queue pair
+ * reaches what the domain of its peer has. */
 static int make_qps(struct queue *q)
 {
 	const struct wrc_geom *g = &q->geom;
@@ -222,7 +223,7 @@ static int join(struct queue *q)
 	return r;
 }
 
-/* False: one is still there, and what all of them use has to stay. */
+/* False: a queue pair is still there, so completion queues and memory must stay. */
 static bool free_qps(struct queue *q)
 {
 	int far = free_far(q), loop = destroy_qp(q, &q->loop_qpn);
@@ -288,7 +289,7 @@ void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
 	};
 }
 
-/* A queue pair that never sends, and that the CNode READs and WRITEs by. */
+/* A queue pair that never sends; the compute node READs and WRITEs through it. */
 static int make_bare(struct queue *q)
 {
 	struct nic *nic = nic_of(q);
@@ -382,7 +383,7 @@ free_queue:
 	return r;
 }
 
-/* There is a value for the doorbell only for what the verifier has passed. */
+/* Only an image that the verifier has passed yields a doorbell value. */
 int queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
 {
 	struct nic *nic = nic_of(q);
@@ -424,7 +425,7 @@ int queue_new(const struct queue_on *on, const struct wrc_prog *prog,
 	return r;
 }
 
-/* What does not stop is destroyed, which stops it, too. */
+/* A queue pair that does not stop is destroyed, which stops it, too. */
 static int stop_qp(struct queue *q, uint32_t *qpn)
 {
 	if (!*qpn || !nic_of(q)->ops->qp_error(nic_of(q), *qpn))
@@ -502,7 +503,7 @@ bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
 	return loop.error || client.error;
 }
 
-/* Of a completion queue: entries that are not errors, modulo 2^24. */
+/* Counts the good entries of a completion queue, modulo 2^24. */
 static int count_good(const struct queue *q, uint32_t cqn, uint32_t *ret_good)
 {
 	struct nic *nic = nic_of(q);
@@ -518,7 +519,7 @@ void queue_count(struct queue *q)
 {
 	uint32_t good;
 
-	/* What the CNode does alone nobody here can count. */
+	/* The agent cannot count READs and WRITEs of the compute node. */
 	if (q->bare || count_good(q, q->client_rcqn, &good))
 		return;
 	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
@@ -536,8 +537,8 @@ int queue_mark(struct queue *q)
 	return r;
 }
 
-/* Behind by at most all instances, so half of the count's range will do.  One
- * that cannot be asked has not passed; it is stopped soon. */
+/* The counts differ by at most all instances, so half of the 24-bit range tells which is
+ * ahead.  If the NIC cannot be asked, the queue has not passed; it is stopped soon. */
 bool queue_passed(const struct queue *q)
 {
 	uint32_t done, ahead;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Free rings: memory for the NIC, and what the agent does to one by itself.
- */
+/* Free rings: their memory, and what the agent does to a ring without the NIC. */
 #include <endian.h>
 #include <errno.h>
 #include "ring.h"
 
-/* head and tail in cache lines of their own, behind the ring */
+/* head and tail have cache lines of their own, behind the ring */
 #define HEAD_OFF	0
 #define TAIL_OFF	128
 #define COUNTERS_LEN	4096
@@ -86,8 +84,7 @@ uint64_t ring_pop(struct ring *ring)
 	return addr;
 }
 
-/* A counter that points out of the ring is its client's doing, or a broken
- * NIC's: any slot does to begin with. */
+/* A counter outside the ring is due to its compute node or a broken NIC: begin anywhere. */
 void ring_compact_begin(struct ring *ring)
 {
 	uint64_t from = ring_valid(ring->log_len, *ring->head) ?
@@ -98,7 +95,7 @@ void ring_compact_begin(struct ring *ring)
 	ring->unsorted = ring_slots(ring->log_len);
 }
 
-/* The tail is never ahead of the slot that is looked at. */
+/* The tail never passes the position that is examined. */
 bool ring_compact_some(struct ring *ring, uint64_t nr)
 {
 	uint64_t at, addr;
@@ -106,7 +103,7 @@ bool ring_compact_some(struct ring *ring, uint64_t nr)
 	for (; nr && ring->unsorted; nr--, ring->unsorted--) {
 		at = ring_advance(ring->log_len, *ring->head,
 				  ring_slots(ring->log_len) - ring->unsorted);
-		/* Memory that was never written stays so. */
+		/* Do not write to memory that was never used: that would allocate it. */
 		if (!ring->slot[ring_index(ring->log_len, at)])
 			continue;
 		addr = ring_take_slot(ring, at);

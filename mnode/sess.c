@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Making, watching and freeing the objects of one CNode.
- */
+/* Makes, watches and frees a session's objects. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +7,7 @@
 #include <sys/random.h>
 #include "sess.h"
 
-/* Pieces of some milliseconds at most, of which a turn of the event loop has one. */
+/* Work per turn of the event loop: some milliseconds at most. */
 #define KEYS_STEP	8
 #define MAP_STEP	(16 * 1024)	/* slots */
 
@@ -31,7 +29,7 @@ static int make_tt(struct sess *s)
 	return r;
 }
 
-/* A piece of it; true: it is gone. */
+/* Frees a piece of the table.  True: it is gone. */
 static bool shrink_tt(struct sess *s)
 {
 	return s->pool->keep ?
@@ -46,8 +44,8 @@ static void free_tt(struct sess *s)
 }
 
 /*
- * READs by the peer reach what its domain opens for them: the table.  Neither
- * the heartbeat's key nor the one that grants are sent from has that right.
+ * The compute node's READs reach the table: neither the heartbeat's key nor the key of
+ * grants allows remote READs.
  */
 int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 {
@@ -94,7 +92,7 @@ free_pd:
 	return r;
 }
 
-/* Behind the admin connection's domain, by which they are told. */
+/* The keys are published in the admin connection's domain, so that must exist. */
 static int begin_keys(struct sess *s, const struct sess_attr *attr)
 {
 	int r;
@@ -118,8 +116,8 @@ static void free_admin(struct sess *s)
 	nic->ops->pd_free(nic, s->admin_pdn);
 }
 
-/* The hand takes what all registers hold, what other chains are about to put
- * somewhere, and a batch from the ring. */
+/* The agent's list has room for all pages of the registers, for one page of each other
+ * chain, and for a batch from the ring. */
 static int make_lists(struct sess *s)
 {
 	s->queues = calloc(s->nr_queues, sizeof(*s->queues));
@@ -135,7 +133,7 @@ static void free_lists(struct sess *s)
 	free(s->hand.at);
 }
 
-/* At most as many pages as it may be lent, and those that a broken store has
+/* Room for all pages that the session may be lent, and for pages that a broken store has
  * left in the table instead of its register. */
 static int make_ring(struct sess *s)
 {
@@ -225,7 +223,7 @@ bool sess_drop_keys(struct sess *s)
 	return keys_drop(&s->keys, KEYS_STEP);
 }
 
-/* ---- another agent's ------------------------------------------------------------ */
+/* ---- adopted sessions ------------------------------------------------------------ */
 
 static struct hello hello_of_record(const volatile struct keep_record *rec)
 {
@@ -257,7 +255,7 @@ int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 	r = sess_new(pool, &hello, attr, &s);
 	if (r)
 		return r;
-	/* Of grants: nobody knows which the compute node has seen last. */
+	/* Start grant numbers anew: nobody knows which one the compute node has seen last. */
 	s->epoch = epoch;
 	s->instances = rec->instances;
 	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
@@ -293,7 +291,7 @@ static int refill_slot(struct sess *s, uint64_t slot)
 				    s->keys.page_key, addr);
 }
 
-/* What the NIC has in hand is done before there is more. */
+/* Posts more only when the NIC has done what was posted before. */
 static int refill_some(struct sess *s)
 {
 	unsigned int n;
@@ -442,7 +440,7 @@ bool sess_token_ok(const struct sess *s, uint64_t token)
 	return !diff;
 }
 
-/* What the CNode has written counts no more.  Nobody writes there now. */
+/* Drops the last heartbeat.  The queue pair is in error, so nothing writes there now. */
 static void forget_beat(struct sess *s)
 {
 	s->last_beat = s->signs ? 0 : be64toh(s->beat->beat);
@@ -500,7 +498,7 @@ bool sess_stands(const struct sess *s)
 	return true;
 }
 
-/* It may be written meanwhile: what is checked and what is used is one copy. */
+/* The compute node may write meanwhile: check and use the same copy. */
 static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 {
 	const volatile uint64_t *from = (const volatile uint64_t *)s->beat;
@@ -512,8 +510,8 @@ static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 	memcpy(ret_beat, words, sizeof(words));
 }
 
-/* -EALREADY: no new one.  -EKEYREJECTED: a wrong MAC, which one that has come in part
- * has, too: it is looked at again. */
+/* -EALREADY: no new heartbeat.  -EKEYREJECTED: wrong MAC; a torn read has one, too, so
+ * the heartbeat is read again. */
 static int check_beat(const struct sess *s, const struct odrp_wire_beat *beat)
 {
 	uint64_t nr = be64toh(beat->beat);
@@ -566,7 +564,7 @@ int sess_grant(struct sess *s)
 	};
 	if (s->signs)
 		auth_sign_grant(&s->key, s->handle, g);
-	/* What it may hear of is kept before it does. */
+	/* Record the new lease before the compute node can hear of it. */
 	if (s->pool->keep)
 		keep_lease(s->pool->keep, s->owner, s->lease.target,
 			   s->lease.target > s->lease.ceiling ? s->lease.target :

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One CNode: its translation table, its chains, its heartbeat and its lease.
+ * A session of a compute node: its translation table, chains, heartbeat and lease.
  *
- *	OPENING from the admin hello on: its keys are made, a piece at a time, and
- *	       its connection request waits for that
- *	LIVE   from the accept on.  Attached as long as its admin connection lasts;
- *	       detached, its chains are stopped, some at a time, and it may be taken
- *	       up again until its silence has lasted too long
- *	DYING  dead, gone or evicted: its chains are stopped, too, and when all stand
- *	       still lend.c takes back what is its; then it is freed.  One that the
- *	       NIC does not stop keeps all of it: sess_unstopped()
+ *	OPENING: from the admin hello on.  The keys of the session are made in pieces,
+ *	       and its connection request waits for them.
+ *	LIVE:  from the accept on.  The session is attached as long as its admin
+ *	       connection lasts.  A detached session has its chains stopped, some at
+ *	       a time, and may be resumed until it has been silent for too long.
+ *	DYING: the session has left, or is dead or evicted.  Its chains are stopped;
+ *	       when all stand still, lend.c takes its pages back and the session is
+ *	       freed.  If the NIC does not stop a chain, the session keeps all that
+ *	       it has: see sess_unstopped().
  */
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
@@ -22,7 +23,7 @@
 #include "shares.h"
 #include "who.h"
 
-#define SESS_TAKE_BATCH	512	/* pages out of its ring at a time */
+#define SESS_TAKE_BATCH	512	/* pages that are taken out of a ring at a time */
 
 enum sess_state {
 	SESS_LIVE,
@@ -30,18 +31,18 @@ enum sess_state {
 	SESS_OPENING,
 };
 
-/* Of its ring and pages, while nobody is connected; lend_settle() goes through them. */
+/* Putting ring and pages of a detached session in order; lend_settle() takes these steps. */
 enum sess_settle {
 	SETTLE_NOT,		/* nothing is to be done, or all is done */
-	SETTLE_DUE,		/* as soon as all its chains stand still */
-	SETTLE_RING,		/* the ring is put in order: it is nobody's until then */
-	SETTLE_PAGES,		/* pages come or go, up to the goal */
+	SETTLE_DUE,		/* begins when all chains of the session stand still */
+	SETTLE_RING,		/* the ring is sorted; nothing else may use it */
+	SETTLE_PAGES,		/* pages are added or taken back, until the goal is met */
 };
 
 /**
- * struct asked - a request for a connection, of which is known who asks
- * @handle:	of his pass; 0: he has proved nothing
- * @seal:	of the answer
+ * struct asked - a checked connection request
+ * @handle:	of the pass of the peer; 0: the peer has proved no name
+ * @seal:	key material for the answer
  */
 struct asked {
 	struct nic_event ev;
@@ -51,9 +52,9 @@ struct asked {
 };
 
 /**
- * struct hand - a session's pages that the agent has in its hand
- * @at, @nr, @max: their addresses
- * @waiting:	the first of them, for which a grace period runs
+ * struct hand - pages of a session that the agent holds
+ * @at, @nr, @max: addresses of the pages; the room for them
+ * @waiting:	the first so many of them wait for the end of their grace period
  */
 struct hand {
 	__u64 *at;
@@ -63,62 +64,65 @@ struct hand {
 
 /**
  * struct sess - a session
- * @id:		for people
- * @wire_id:	for its compute node: with the generation of what is kept
- * @owner:	of its pages, in the pool; not 0
- * @ring:	its free pages
- * @lent:	pages that are its, wherever they are
- * @armed:	of these, so many belong in its stores' registers
- * @astray:	and so many, at most, were held by chains of which nobody knows how far
- *		they came
- * @taken, @nr_taken: slots of the ring, from @taken on, that the head has passed
- *		for the agent, and that have not been emptied yet
- * @disorder:	a store came to an empty slot of the ring
- * @settle:	how far it is put in order, for who waits to take it up
- * @owing_ms:	for so long it has not given back what is due, or kept a page
- *		under way
- * @name:	of the identity whose it is; "": of whoever has the token
- * @share:	that it counts for
- * @handle:	of the pass by which it is connected; 0: by the token
- * @seal:	OPENING: of the accept
- * @cm_id:	the admin connection; 0: gone, see sess_attached()
- * @nr_queues, @depth: granted
+ * @id:		number of the session in logs and commands
+ * @wire_id:	number of the session on the wire: @id and the generation of the kept
+ *		files
+ * @owner:	marks the session's pages in the pool; not 0
+ * @ring:	the free ring
+ * @lent:	pages that belong to the session, wherever they are
+ * @armed:	pages of @lent that page registers of stores hold
+ * @astray:	upper bound of pages that were held by chains whose position is unknown
+ * @taken, @nr_taken: ring positions, from @taken on, that the agent has moved the head
+ *		over and has not emptied yet
+ * @disorder:	a store has met an empty ring position
+ * @settle:	progress of putting a detached session in order, before it is resumed
+ * @owing_ms:	how long the session has owed pages, or pages have waited for a grace
+ *		period
+ * @name:	the identity that owns the session; "": whoever has the token
+ * @share:	the limits that apply to the session
+ * @handle:	of the pass of the present connection; 0: it came by the token
+ * @seal:	OPENING: key material for the accept
+ * @cm_id:	the admin connection; 0: there is none, see sess_attached()
+ * @nr_queues, @depth: as granted
  * @instances:	of each chain
- * @claim:	pages of the stock that its chains may have at a time
- * @admin_pdn:	a domain of its own, so that the CNode's writes reach nothing
- *		but @beat, and its READs nothing but its table, whatever key
- *		they name
- * @tt_rkey:	the table for those READs
- * @keys:	translation in the NIC; or all 0: chains do it
- * @doomed:	a page has a translation that the table does not know of: it has to go,
- *		and that page until then stays where nobody gets it
+ * @claim:	pages of the stock that the session's chains may have at a time
+ * @admin_pdn:	protection domain of the admin connection alone: whatever key the compute
+ *		node names, its WRITEs reach only @beat, and its READs only the
+ *		translation table and the published keys
+ * @tt_rkey:	key of the translation table for those READs
+ * @keys:	translation in the NIC; all 0 if chains translate
+ * @doomed:	a page has a translation that the table does not have: the session must be
+ *		evicted, and keeps the page until then
  * @ctl:	the admin queue pair; carries grants
- * @beat_mem, @beat, @beat_key: where the CNode writes its heartbeat
- * @said:	the last heartbeat that counted
- * @last_beat, @silent_ms: when it changed
+ * @beat_mem, @beat, @beat_key: where the compute node WRITEs its heartbeat
+ * @said:	the last heartbeat that was accepted
+ * @last_beat, @silent_ms: number of that heartbeat; milliseconds since then
  * @signs:	heartbeats and grants have a MAC (ODRP_WIRE_F_SIGNED)
- * @key:	by which, while it is connected; else @has_key is not set
- * @wrong_macs:	looks that found one since the last heartbeat that counted
- * @forged_said: and the log has it
- * @epoch:	of the last grant
- * @drain:	the CNode is asked to leave
- * @drain_sent:	and has been told
- * @queues:	[number][chain], NULL: not connected
- * @nr_closing:	of them, such as are to be stopped
- * @unstopped_said: that a queue does not stop
- * @shown:	it has sent a heartbeat, or its token: the accept has reached it
- * @ready:	it has the pages of its lease, its key map and tables, and may have queues
- * @blocked:	others have to give pages, or to take theirs, before it can be ready
- * @waiting:	attached: the request for its first I/O connection, until it is ready;
- *		detached: the one that takes it up, until all is settled
- * @restoring:	another agent has begun it, and it cannot be taken up yet
- * @refilled:	of its keys: slots of which the NIC has the translation again
- * @refill:	by what; its nic is NULL when that is done, or not needed
- * @keys_failed, @else_chains: the NIC has made it no keys, -errno; so chains do it
- * @next_old:	of those of which only memory is left
- * @had_queue:	one was, once: only then there may be something to come again for
- * @scan:	DYING: pages of the pool looked at
- * @executed:	by chain, of queues that are gone
+ * @has_key, @key: key of these MACs, while the session is connected
+ * @wrong_macs:	wrong MACs that were seen since the last accepted heartbeat
+ * @forged_said: a forged heartbeat has been logged
+ * @epoch:	number of the last grant
+ * @drain:	the compute node is to be asked to leave
+ * @drain_sent:	the compute node has been asked to leave
+ * @queues:	[number][chain]; NULL: not connected
+ * @nr_closing:	queues that are to be stopped
+ * @unstopped_said: a queue that does not stop has been logged
+ * @shown:	the compute node has sent a heartbeat or the token, so it has got the
+ *		accept
+ * @ready:	lease, pages, key map and tables are complete: queues may be connected
+ * @blocked:	not @ready, because other sessions have to give or take pages first
+ * @waiting:	attached: the request for the first I/O connection, until @ready;
+ *		detached: the request to resume the session, until it is in order
+ * @restoring:	adopted from another agent, and not ready to be resumed yet
+ * @refilled:	slots whose translation the NIC has again, of a restored session
+ * @refill:	queue pair that restores the translations; its nic is NULL when it is not
+ *		needed
+ * @keys_failed: -errno: the NIC could not make the keys
+ * @else_chains: chains translate if the keys cannot be made
+ * @next_old:	links sessions of which only memory is left
+ * @had_queue:	a queue was connected once, so the session may have stored pages
+ * @scan:	DYING: pages of the pool that have been searched
+ * @executed:	requests by chain, of queues that have been freed
  */
 struct sess {
 	uint64_t id, wire_id, token;
@@ -175,10 +179,9 @@ struct sess {
 };
 
 /*
- * What a session has besides what it asked for.
- * @keyed:		keys of its own, by which it READs and WRITEs its pages
- * @else_chains:	or chains, if the NIC makes it no keys
- * @token:	of one that another agent has begun; else 0
+ * struct sess_attr - what a session has beside the contents of its hello @token: of a
+ * session that another agent has begun; else 0: a token is drawn @keyed: make translation
+ * in the NIC for it @else_chains: if the NIC cannot make the keys, chains translate
  */
 struct sess_attr {
 	uint64_t id, wire_id;
@@ -189,35 +192,36 @@ struct sess_attr {
 	bool keyed, else_chains;
 };
 
-/* hello: of role admin, and checked.  It is OPENING. */
+/* Makes a session in state OPENING.  hello: checked, of role admin. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
 /*
- * As another agent has left it: detached, with the pages of its table, which the caller
- * has found good, and no others.  keyed: as its record says.  It may be taken up when
- * sess_restore() is done.
+ * Makes a detached session from the record of another agent.  The session has the pages
+ * in its table and no others; the caller has checked the table.  attr->keyed: as in the
+ * record.  The session may be resumed when sess_restore() is done.
  */
 int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 	       const struct sess_attr *attr, struct sess **ret_sess);
-/* A piece of its keys, and of what they translate.  -EAGAIN: there is more; else -errno:
- * the NIC makes it none, and without them it cannot go on. */
+/* Makes a piece of an adopted session's keys and translations.  -EAGAIN: there is more;
+ * else -errno: the NIC cannot make them, and the session cannot go on. */
 int sess_restore(struct sess *s);
-/* Has others keep it: before it has stored anything, and when its compute node is told
- * of another lease. */
+/* Write the session, or its lease alone, into the files for the next agent.  Call
+ * sess_keep() before the session stores anything. */
 void sess_keep(const struct sess *s);
 void sess_keep_lease(const struct sess *s);
-/* A piece of what it needs before it is accepted.  -EAGAIN: there is more. */
+/* Makes a piece of the keys that the accept needs.  -EAGAIN: there is more. */
 int sess_make(struct sess *s);
-/* And of what its first I/O connection needs. */
+/* Makes a piece of the key map that the first I/O connection needs.  -EAGAIN: there is more. */
 int sess_make_map(struct sess *s);
-/* Unmakes a piece of its keys; true: they are gone. */
+/* Drops a piece of the keys.  True: they are gone. */
 bool sess_drop_keys(struct sess *s);
-/* The request at *asked, if there is one, is not answered.  It has K in it. */
+/* Wipes and frees the request at *asked, if there is one, without answering it.  It may
+ * hold key material. */
 void asked_drop(struct asked **asked);
-/* A piece of a session that nothing refers to any more.  True: it is freed.  All its
- * pages must have been taken back. */
+/* Frees a piece of a session that nothing refers to and whose pages are back in the pool.
+ * True: it is freed. */
 bool sess_free_some(struct sess *s);
-/* All of it; the pool goes, too. */
+/* Frees the whole session at once, when the agent ends or the accept fails. */
 void sess_free(struct sess *s);
 
 void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
@@ -225,24 +229,24 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 /* Compares in constant time. */
 bool sess_token_ok(const struct sess *s, uint64_t token);
 
-/* From now on heartbeats and grants have a MAC by that key, of the handshake with the
- * session's handle, and their numbers count anew; NULL: they have none. */
+/* From now on heartbeats and grants have MACs by that key, which belongs to the session's
+ * handle.  NULL: they have none. */
 void sess_sign(struct sess *s, const struct auth_key *key);
-/* Looks at the heartbeat: true if there is another one that counts. */
+/* Reads the heartbeat.  True: there is a new one that is accepted. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
 /*
- * Queues that are closed and that the NIC has neither stopped nor destroyed: their
- * chains may run on.  As long as there is one the session's ring is not put in order
- * and its pages, keys and memory are nobody else's.
+ * The number of closed queues that the NIC has neither stopped nor destroyed.  Their
+ * chains may run on, so the ring is not put in order, and nobody else may have the
+ * session's pages, keys and memory.
  */
 unsigned int sess_unstopped(const struct sess *s);
-/* It has no queue, neither such a one nor one that has yet to be stopped. */
+/* True if the session has no queue, not even one that is to be stopped. */
 bool sess_stands(const struct sess *s);
-/* Looks at the heartbeat, too: it wants no more of its pages. */
+/* Reads the heartbeat first.  True: the compute node has left and needs its pages no more. */
 bool sess_said_bye(struct sess *s);
-/* Writes the lease's target to the CNode. */
+/* Writes the lease's target to the compute node. */
 int sess_grant(struct sess *s);
-/* -EIO: the admin connection is broken. */
+/* Polls the admin queue pair.  -EIO: it is broken. */
 int sess_poll_ctl(struct sess *s);
 
 static inline bool sess_attached(const struct sess *s)
@@ -251,19 +255,19 @@ static inline bool sess_attached(const struct sess *s)
 }
 
 /*
- * Its admin queue pair stops, and nothing of it counts for the next connection.
- * The connection and the queues are the caller's affair.
+ * Stops the admin queue pair and forgets heartbeat and key.  The caller closes the
+ * connection and the queues.
  */
 void sess_detach(struct sess *s);
-/* An admin queue pair for the next connection... */
+/* Makes an admin queue pair for the next admin connection. */
 int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl);
-/* ... which has been accepted: takes the queue pair over. */
+/* Takes the queue pair over, when the connection has been accepted. */
 void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id);
 
-/* Requests that ran on a chain since the session began. */
+/* Requests that the chain has executed since the session began. */
 uint64_t sess_executed(const struct sess *s, unsigned int chain);
 
-/* Each connected queue. */
+/* Visits each queue; q is not NULL. */
 #define sess_for_each_queue(s, n, c, q)					\
 	for ((n) = 0; (n) < (s)->nr_queues; (n)++)			\
 		for ((c) = 0; (c) < ODRP_WIRE_NR_CHAINS; (c)++)		\

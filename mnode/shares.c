@@ -11,7 +11,7 @@ static uint64_t most_requests(const struct share *share)
 	return (uint64_t)share->limits.max_requests * SHARE_REQUEST;
 }
 
-/* A name of its own stays. */
+/* Sets the limits; the share keeps its name. */
 static void share_limit(struct share *share, const struct conf_client *limits, bool named)
 {
 	bool was_limited = share->limits.max_requests;
@@ -115,7 +115,7 @@ void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 		share->requests += (uint64_t)share->limits.max_requests * elapsed_ms;
 		if (share->requests > most)
 			share->requests = most;
-		/* What it has spent is remembered until it would be forgiven. */
+		/* A spent allowance is remembered until it would be full again. */
 		if (share->named || share->requests < most || needed(arg, share)) {
 			at = &share->next;
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each identity may have, whatever sessions it has: by the name it has proved, or
- * by its address, if it has proved none.
+ * Limits of each identity, for all of its sessions together.  An identity is the name
+ * that a peer has proved, or its address if it has proved none.
  */
 #ifndef MNODE_SHARES_H
 #define MNODE_SHARES_H
@@ -11,14 +11,14 @@
 #include "lease.h"
 
 /**
- * struct share - of one identity
- * @limits:	of its section, or of all that have none
- * @named:	it has a section, and is there also without a session
- * @lease:	of its pages
- * @requests:	for connections that may come at once, in parts of SHARE_REQUEST
- * @rate:	of its bandwidth, in the NIC; 0: none was made
- * @rate_said:	the log has it that the NIC does not hold it
- * @refused:	for being too many of something
+ * struct share - limits of one identity
+ * @limits:	of its section, or those for identities without a section
+ * @named:	has a section; such a share exists also without a session
+ * @lease:	limits of its leases
+ * @requests:	connection requests that may come at once, in units of 1 / SHARE_REQUEST
+ * @rate:	the NIC's object that limits bandwidth; 0: none
+ * @rate_said:	it has been logged that the NIC does not limit the bandwidth
+ * @refused:	requests that were refused because a limit was reached
  */
 struct share {
 	struct share *next;
@@ -31,29 +31,31 @@ struct share {
 	uint64_t refused;
 };
 
-/* A minute's ms: so that each ms gives max_requests of them. */
+/* milliseconds of a minute: each millisecond adds max_requests units */
 #define SHARE_REQUEST	60000
 
-/* @nic: that holds limits of rate, or NULL: none does. */
+/* struct shares - all shares; @nic makes rate limits; NULL: there are none */
 struct shares {
 	struct share *list;
 	struct conf_client others;
 	struct nic *nic;
 };
 
-/* As the settings have it, now; who is there stays.  -ENOMEM: nothing has changed. */
+/* Applies settings; shares that exist stay.  -ENOMEM: no limit has changed. */
 int shares_set(struct shares *shares, const struct conf *conf);
 void shares_fini(struct shares *shares);
-/* NULL: there is none of that name. */
+/* NULL: no share has that name. */
 struct share *shares_find(const struct shares *shares, const char *name);
-/* Of that name, which is there from then on.  -ENOMEM. */
+/* Finds the share of that name, or makes one.  -ENOMEM. */
 int shares_get(struct shares *shares, const char *name, struct share **ret_share);
-/* Time passes.  Those that have no section and that nobody needs go. */
+/* Refills allowances of requests.  Frees shares that have no section, a full allowance
+ * and no use according to needed(). */
 void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 		 bool (*needed)(void *arg, const struct share *share), void *arg);
-/* The NIC goes by its bandwidth from now on.  -EOPNOTSUPP: this NIC cannot. */
+/* Makes the NIC limit the share's bandwidth.  -EOPNOTSUPP: this NIC cannot; or the NIC's
+ * error. */
 int share_set_rate(const struct shares *shares, struct share *share);
-/* A request for a connection has come.  False: one too many. */
+/* Takes one connection request from the allowance.  False: there were too many. */
 bool share_take_request(struct share *share);
 
 #endif /* MNODE_SHARES_H */

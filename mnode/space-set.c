@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the arbiter of a set asks of the other memory nodes.  A question is a request
- * for a connection, which is refused with the answer; one at a time of each node.
+ * Questions of a set's arbiter to the other memory nodes.  A question is a connection
+ * request that is rejected with the answer.  Each node has one question at a time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *member_name(const struct space_member *member,
 	return inet_ntop(AF_INET, &member->ip, name, INET_ADDRSTRLEN);
 }
 
-/* Says what is the matter when it is another thing than before. */
+/* Logs a trouble when it changes. */
 static void member_trouble(const struct space_set *set, struct space_member *member,
 			   const char *trouble)
 {
@@ -78,7 +78,7 @@ static int question_say(struct space_set *set, struct space_member *member,
 				 sizeof(req), &member->conn);
 }
 
-/* False: there is no pass yet, and the question is asked again when there is. */
+/* False: there is no pass yet; the question is asked when the handshake is done. */
 static bool member_knows_us(struct space_set *set, struct space_member *member)
 {
 	const struct ident *ident;
@@ -158,7 +158,8 @@ static void member_refuses(struct space_set *set, struct space_member *member,
 			   unsigned int status)
 {
 	switch (status) {
-	case ODRP_FAR_E_BUSY:		/* it is still cutting off the clients of before */
+	case ODRP_FAR_E_BUSY:		/* the node is still cutting off clients of the life
+					 * before */
 		return;
 	case ODRP_FAR_E_SPACE:
 		member_trouble(set, member, "has no such space");
@@ -174,8 +175,8 @@ static void member_refuses(struct space_set *set, struct space_member *member,
 	}
 }
 
-/* What a refusal says; -EPROTO: nothing that is ours.  Transports fill it up with
- * zeros. */
+/* Parses an answer.  -EPROTO: it is not an answer to this arbiter; -EKEYREJECTED: wrong
+ * MAC.  Transports pad private data with zeros. */
 static int answer_parse(const struct nic_event *event, const struct space_member *member,
 			struct odrp_far_reject *ret_head,
 			struct odrp_far_member *ret_member)
@@ -203,7 +204,8 @@ static void answer_note(struct space_set *set, struct space_member *member,
 	unsigned int status;
 	int r = answer_parse(event, member, &head, &answer);
 
-	/* It has begun anew, perhaps, and knows no pass of before; or it is not it. */
+	/* The node has restarted and does not know the pass, or another machine has
+	 * answered. */
 	if (r == -EKEYREJECTED) {
 		knock_drop(&member->knock);
 		return;
@@ -316,7 +318,7 @@ void space_set_begin(struct space_set *set, uint64_t life)
 	}
 }
 
-/* True: it has come to an end. */
+/* Advances the handshake.  True: it has just ended, with success or not. */
 static bool knock_goes_on(struct space_set *set, struct space_member *member)
 {
 	bool under_way = knock_under_way(&member->knock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The part of an agent in a set of memory nodes: a space that lies on several of them.
- * include/uapi/odrp/far.h says what the arbiter asks of the others, and what a life is.
+ * An agent's part in a set of memory nodes: a space that lies on several of them.
+ * include/uapi/odrp/far.h has the messages of the arbiter and says what a life is.
  *
- * The arbiter is on node 0. It asks each other one once a second to join, so it finds
- * out which of them are there, and whether one has begun anew and has lost what it had.
+ * The arbiter is on node 0.  It asks each other node once a second to join, so that it
+ * learns which nodes are there, and whether a node has restarted and lost its part.
  */
 #ifndef MNODE_SPACE_SET_H
 #define MNODE_SPACE_SET_H
@@ -15,20 +15,21 @@
 #include "who.h"
 
 #define SPACE_SET_ASK_NS	UINT64_C(1000000000)
-/* How often it looks whether a message of a handshake has come. */
+/* how often the arbiter looks for a message of a handshake */
 #define SPACE_SET_KNOCK_NS	UINT64_C(1000000)
 
 /**
  * struct space_member - another memory node, as the arbiter knows it
- * @key:	name by which the two prove to each other who they are; "": they do not
- * @knock:	by which they do
- * @joined:	in this life
- * @generation: of the agent that has joined; 0: none has in this life
- * @conn:	of the question that is under way; 0: none is
- * @role, @number: that question
- * @qp:		what it is asked by
- * @cut:	per client number the incarnation that is fenced there; 0: none
- * @trouble:	why it has not joined, for people; NULL: nothing is known
+ * @key:	name of the secret that both nodes have; "": there is no handshake
+ * @knock:	the handshake
+ * @joined:	the node has joined the present life
+ * @generation:	of the agent that has joined; 0: none has in this life
+ * @conn:	connection of the present question; 0: there is none
+ * @role, @number: the question
+ * @incarnation: of the client that the question asks to cut off
+ * @qp:		queue pair of the question
+ * @cut:	by client number: the incarnation that is fenced there; 0: none
+ * @trouble:	why the node has not joined, for people; NULL: nothing is known
  */
 struct space_member {
 	__be32 ip;
@@ -46,11 +47,11 @@ struct space_member {
 };
 
 /**
- * struct space_set - of one space; node 0 is the arbiter, and has members
+ * struct space_set - set of a space; only on node 0, the arbiter, it has members
  * @who:	secrets
- * @now:	of the last step
+ * @now:	time of the last step
  * @ask_at:	when the members are asked again
- * @lost:	a member has lost what it had: a new life is to begin
+ * @lost:	a member has lost its part: a new life has to begin
  */
 struct space_set {
 	struct far_host *host;
@@ -64,29 +65,30 @@ struct space_set {
 	struct space_member *members;
 };
 
-/* Of the settings of a set, as node `node` is to have them. */
+/* Digest of a set's settings, as node `node` must have them. */
 uint32_t space_set_digest(const struct conf_space *conf, unsigned int node);
 
-/* The name of node `node`'s secret, which the arbiter has as well; false: none is set. */
+/* The name of node `node`'s secret, which the arbiter also has.  False: none is set. */
 bool space_set_key(const struct conf_space *conf, unsigned int node,
 		   char ret_name[CONF_CLIENT_MAX]);
 
-/* For the arbiter; space, conf and who stay the caller's.  0 or -errno. */
+/* Makes the set of an arbiter.  The caller keeps space, conf and who.  -ENOMEM. */
 int space_set_init(struct space_set *set, struct far_host *host,
 		   const struct far_host_space *space, const struct conf_space *conf,
 		   const struct who *who);
 void space_set_fini(struct space_set *set);
 
-/* Nobody has joined this life yet. */
+/* Begins a life, which no member has joined yet. */
 void space_set_begin(struct space_set *set, uint64_t life);
-/* Asks who is to be asked at time now; returns when there is something to do again. */
+/* Asks the members whose time has come.  now: ns; returns when to call again. */
 uint64_t space_set_step(struct space_set *set, uint64_t now);
-/* The members that have joined. */
+/* The number of members that have joined. */
 unsigned int space_set_joined(const struct space_set *set);
-/* 0: the client is fenced at node `node`, which is another one; -EBUSY: ask again. */
+/* Has node `node`, which is not this one, fence a client.  0: it is fenced there; -EBUSY:
+ * call again. */
 int space_set_cut(struct space_set *set, unsigned int node, unsigned int number,
 		  unsigned int incarnation);
-/* An event of a connection.  False: it is none of this set's. */
+/* Handles an event of a connection.  False: the connection is not of this set. */
 bool space_set_event(struct space_set *set, const struct nic_event *event);
 
 #endif /* MNODE_SPACE_SET_H */

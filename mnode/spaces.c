@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Spaces of the agent: memory, the arbiter's steps, and the end.
- */
+/* Spaces of the agent: their memory, the arbiter's steps, and their end. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +13,7 @@
 
 /* ---- making ---------------------------------------------------------------------- */
 
-/* A set of one node, or this node's part of one. */
+/* Plans the superblock of a space on one node, or of this node's part of a set. */
 static int space_plan(const struct conf_space *conf, uint64_t life,
 		      struct far_sb *ret_sb, char why[CONF_WHY_MAX])
 {
@@ -37,7 +35,7 @@ static int space_plan(const struct conf_space *conf, uint64_t life,
 	return r;
 }
 
-/* Not 0. */
+/* Draws a random number that is not 0. */
 static int number_draw(void *ret_number, size_t len)
 {
 	uint8_t *bytes = ret_number;
@@ -58,7 +56,7 @@ static bool space_is_set_arbiter(const struct space *space)
 	return space_is_set(space) && !space->conf->node;
 }
 
-/* Its memory is empty, and nobody reaches it. */
+/* Formats a space whose memory is zero and which no client reaches. */
 static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MAX])
 {
 	int r = space_plan(space->conf, life, &space->sb, why);
@@ -71,7 +69,7 @@ static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MA
 	return 0;
 }
 
-/* Another life of the set, which begins when all members have joined it. */
+/* Begins another life of the set; it opens when all members have joined. */
 static int set_begin(struct space *space)
 {
 	uint64_t life;
@@ -89,7 +87,8 @@ static int space_publish(struct spaces *sp, struct space *space,
 	uint64_t life;
 	int r = number_draw(&life, sizeof(life));
 
-	/* Also the memory of what is not open yet is nobody's but ours. */
+	/* Format a space of a set, too, although it is still closed: nobody else has its
+	 * memory. */
 	if (!r)
 		r = space_format(space, life, why);
 	if (r)
@@ -132,7 +131,7 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 		goto free_space;
 	memcpy(space->host.name, conf->name, sizeof(conf->name));
 	space->host.base = pool_va(sp->pool, space->page);
-	/* They may have been a compute node's. */
+	/* The pages may have had data of a compute node. */
 	if (sp->pool->keep && sp->pool->keep->adopted)
 		memset(space->host.base, 0, conf->size);
 	space->host.size = conf->size;
@@ -162,13 +161,13 @@ static void space_free(struct spaces *sp, struct space *space)
 	free(space);
 }
 
-/* A client asks for it. */
+/* A client deletes the space. */
 static void delete_asked(void *arg, struct far_host_space *host)
 {
 	spaces_delete(arg, (struct space *)host);
 }
 
-/* The arbiter of the space's set asks. */
+/* The arbiter of the space's set asks this node to join a life. */
 static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t life,
 			       uint32_t generation, struct odrp_far_member *ret_member)
 {
@@ -180,7 +179,7 @@ static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t 
 		.generation = cpu_to_be32(sp->generation),
 		.digest = cpu_to_be32(space_set_digest(space->conf, space->conf->node)),
 	};
-	/* He will find out that it is another one that he asked for. */
+	/* The arbiter will see from the generation that this agent has restarted. */
 	if (generation && generation != sp->generation)
 		return ODRP_FAR_OK;
 	if (!host->closed && host->life == life)
@@ -262,7 +261,7 @@ void spaces_close(struct spaces *sp)
 
 /* ---- clients --------------------------------------------------------------------- */
 
-/* Who has proved it. */
+/* struct asker - the peer that has sent a request, with its pass */
 struct asker {
 	struct far_host_asker far;
 	struct seal seal;
@@ -277,7 +276,7 @@ static size_t asker_seal(const struct far_host_asker *far, bool accepted, uint32
 			answer, len);
 }
 
-/* The space that these bytes stand for. Zeros, or an unknown one: the hello has none. */
+/* Puts the name of the space with this digest into hello.  Zeros: the hello names none. */
 static void hello_name_space(const struct spaces *sp, const uint8_t *bytes,
 			     struct odrp_far_hello *hello)
 {
@@ -287,7 +286,7 @@ static void hello_name_space(const struct spaces *sp, const uint8_t *bytes,
 
 	if (!memcmp(bytes, none, sizeof(none)))
 		return;
-	/* A name that no space has. */
+	/* a name that no space has, for an unknown digest */
 	hello->name[0] = '.';
 	for (space = sp->list; space; space = space->next) {
 		memset(name, 0, sizeof(name));
@@ -298,7 +297,7 @@ static void hello_name_space(const struct spaces *sp, const uint8_t *bytes,
 	}
 }
 
-/* Is that name one of the list? */
+/* Is name in the list? */
 static bool list_has(const char *list, const char *name)
 {
 	size_t len = strlen(name), n;
@@ -311,7 +310,7 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-/* Who may write may read. name: "", if he has proved none. */
+/* Writers may read, too.  name: "" if the peer has proved none. */
 static bool name_may(const struct conf_space *conf, const char *name,
 		     unsigned int rights)
 {
@@ -321,8 +320,8 @@ static bool name_may(const struct conf_space *conf, const char *name,
 	       (!(rights & ODRP_FAR_WRITE) && list_has(conf->readers, name));
 }
 
-/* Who has node_keys in its settings takes orders from him alone who proves that he has
- * the secret of this node: far_host_serve() looks at his address, too. */
+/* With node_keys in the settings, only a peer that has proved this node's secret may send
+ * orders.  far_host_serve() checks the address, too. */
 static bool name_may_order(const struct space *space, const char *name)
 {
 	char key[CONF_CLIENT_MAX];
@@ -351,9 +350,9 @@ static bool hello_is_allowed(const struct spaces *sp,
 }
 
 /*
- * A REJ that gets lost has its REQ sent again, with a counter that has been used: nobody
- * signs the answer to that, and so who asks shakes hands anew.  He goes on with what he
- * has: his attachment goes by the later pass of the same name.  True: it does.
+ * If a REJ is lost, its REQ is sent again with a used counter.  The answer to that is not
+ * signed, so the peer makes another handshake.  Its attachment then belongs to the later
+ * pass of the same name and address.  True: the attachment has been moved to pass.
  */
 static bool attach_adopt(struct spaces *sp, const struct who *who,
 			 const struct pass *pass, const struct nic_event *ev,
@@ -368,7 +367,7 @@ static bool attach_adopt(struct spaces *sp, const struct who *who,
 	return true;
 }
 
-/* Is that the arbiter of a set, who gives orders? */
+/* Is this an order of the set's arbiter? */
 static bool hello_is_arbiters(const struct spaces *sp,
 			      const struct odrp_far_hello *hello, const char *name)
 {
@@ -383,7 +382,7 @@ static bool hello_is_arbiters(const struct spaces *sp,
 	       !strcmp(name, key);
 }
 
-/* For one more connection: a queue in the place of an older one is none. */
+/* Does the request add a connection?  A queue that replaces an older one does not. */
 static bool hello_connects(const struct spaces *sp, const struct odrp_far_hello *hello)
 {
 	const struct far_host_attach *attach;
@@ -398,7 +397,7 @@ static bool hello_connects(const struct spaces *sp, const struct odrp_far_hello 
 	return !link;
 }
 
-/* enum odrp_far_status; what a set's arbiter asks for is not a client's. */
+/* enum odrp_far_status.  Orders of a set's arbiter count for no share. */
 static unsigned int name_within_share(const struct spaces *sp,
 				      const struct odrp_far_hello *hello, const char *name)
 {
@@ -407,8 +406,8 @@ static unsigned int name_within_share(const struct spaces *sp,
 	return sp->share(sp->share_arg, name, true, hello_connects(sp, hello));
 }
 
-/* The same of who has proved nothing: his address counts.  The arbiter's is not asked
- * for orders; others get nothing by them. */
+/* The same for a peer that has proved nothing: its address counts.  Orders count for no
+ * share; a peer that is not the arbiter gets nothing by them. */
 static unsigned int address_within_share(const struct spaces *sp,
 					 const struct odrp_far_hello *hello, __be32 ip)
 {
@@ -532,7 +531,7 @@ static uint64_t connections_by(const struct spaces *sp, uint64_t pass)
 	return nr;
 }
 
-/* Of those who have proved nothing, at that address. */
+/* Connections from that address of peers that have proved nothing. */
 static uint64_t connections_from(const struct spaces *sp, const char *name)
 {
 	const struct far_host_attach *attach;
@@ -547,7 +546,8 @@ static uint64_t connections_from(const struct spaces *sp, const char *name)
 	return nr;
 }
 
-/* By passes, of which a name has few: this is asked for each name, at each tick. */
+/* Called for each share at each tick, so it goes through the passes, of which a name has
+ * few. */
 uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
 			       const char *name)
 {
@@ -606,7 +606,8 @@ static void space_step(struct space *space, uint64_t now)
 	space->living = __atomic_load_n(&line->clients, __ATOMIC_RELAXED);
 }
 
-/* Opens it once all members have joined; begins anew when one has lost its part. */
+/* Opens the space when all members have joined; begins a new life when a member has lost
+ * its part. */
 static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 {
 	struct far_host *host = &space->all->host;
@@ -628,7 +629,7 @@ static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 		 space->conf->nr_nodes);
 }
 
-/* Sets whose arbiter this is; when there is something to do again. */
+/* Steps the sets whose arbiter this node is.  Returns when to call again. */
 static uint64_t sets_step(struct spaces *sp, uint64_t now)
 {
 	uint64_t next = UINT64_MAX, then = 0;
@@ -659,7 +660,7 @@ uint64_t spaces_step(struct spaces *sp, uint64_t now)
 		return UINT64_MAX;
 	far_host_poll(&sp->host);
 	next = sets_step(sp, now);
-	/* A READ is under way, and somebody waits for it. */
+	/* A READ is under way, and a client waits for it. */
 	if (sp->host.loop_covers)
 		next = sooner(next, now + FAR_EPOCH_NS);
 	for (space = sp->list; space; space = space->next)

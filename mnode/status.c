@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Answers to people and scripts.
- */
+/* JSON answers to odrpctl and scripts. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -98,7 +96,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "id", s->id);
 	add_value(obj, "peer", json_object_new_string(inet_ntop(AF_INET, &in, ip,
 								sizeof(ip))));
-	/* Who has proved to be it; "": nobody has. */
+	/* "": the compute node has proved no name */
 	add_value(obj, "name", json_object_new_string(s->name));
 	add_value(obj, "state", json_object_new_string(state_names[s->state]));
 	add_bool(obj, "attached", sess_attached(s));
@@ -107,7 +105,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
 	add_u64(obj, "connections", sess_connected(s));
-	/* Chains that this NIC does not stop: its pages stay with it. */
+	/* The NIC does not stop these chains, so the session keeps their pages. */
 	add_u64(obj, "unstopped", sess_unstopped(s));
 	add_u64(obj, "lent", s->lent);
 	add_u64(obj, "ring", ring_pages(&s->ring));
@@ -139,7 +137,7 @@ static struct json_object *make_sessions(struct manager *m)
 
 /* ---- clients ------------------------------------------------------------------- */
 
-/* What its sessions have together. */
+/* Adds what the sessions of a share have together. */
 static void add_use(struct json_object *obj, const struct manager *m,
 		    const struct share *share)
 {
@@ -162,7 +160,7 @@ static void add_use(struct json_object *obj, const struct manager *m,
 	add_u64(obj, "want", want);
 }
 
-/* 0 stands for no limit. */
+/* A limit of 0 stands for no limit. */
 static struct json_object *make_client(const struct manager *m,
 				       const struct share *share)
 {
@@ -337,7 +335,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_total", m->pool.pages);
 	add_u64(obj, "pages_free", free);
 	add_u64(obj, "pages_mapped", rest > armed ? rest - armed : 0);
-	/* In stores that receive into a page of their own. */
+	/* in page registers of stores */
 	add_u64(obj, "pages_armed", armed);
 	add_u64(obj, "pages_stock", m->stock.target > armed ?
 				    m->stock.target - armed : 0);
@@ -357,7 +355,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);
 	add_seconds(obj, "wall_s", wall_ns);
-	/* During it nobody else was heard. */
+	/* The agent heard no other event during that time. */
 	add_seconds(obj, "longest_turn_s", m->longest_turn_ns);
 	add_bool(obj, "draining", m->draining || m->ending);
 	add_value(obj, "sessions", make_sessions(m));
@@ -407,8 +405,7 @@ static struct json_object *make_check(struct manager *m)
 
 /* ---- commands -------------------------------------------------------------------- */
 
-/* A request: the manager, the argument of the command (NULL: it takes none), and how
- * long the agent has run. */
+/* struct request - manager, argument of the command or NULL, and the agent's run time */
 struct request {
 	struct manager *m;
 	struct json_object *arg;
@@ -416,10 +413,10 @@ struct request {
 };
 
 /**
- * struct command - what the control socket can ask for
- * @key:	of the argument in the request; NULL: it takes none
- * @type:	of the argument
- * @expected:	what the argument is, for whoever has sent another one
+ * struct command - a command of the control socket
+ * @key:	name of the argument in the request; NULL: there is none
+ * @type:	type of the argument
+ * @expected:	describes the argument, for error answers
  */
 struct command {
 	const char *name;
@@ -530,7 +527,7 @@ static const struct command commands[] = {
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
 
-/* What came instead of a command, and those that there are. */
+/* Answers an unknown command with a list of all commands. */
 static struct json_object *command_unknown(const char *text)
 {
 	char why[512];
@@ -544,7 +541,7 @@ static struct json_object *command_unknown(const char *text)
 	return answer_error(why);
 }
 
-/* arg: NULL: the request has none. */
+/* arg: NULL if the request has none. */
 static struct json_object *command_wrong_arg(const struct command *command,
 					     struct json_object *arg)
 {

@@ -10,11 +10,11 @@
 struct json_object;
 struct manager;
 
-/* wall_ns: since the agent began.  NULL: out of memory. */
+/* wall_ns: time since the agent began.  NULL: out of memory. */
 struct json_object *status_make(struct manager *m, uint64_t wall_ns);
 /*
- * Executes {"command": NAME, ...} and returns the answer: an object with
- * "error" in it if that was not possible.
+ * Executes {"command": NAME, ...} and returns the answer.  If the command failed, the
+ * answer is an object with a member "error".
  */
 struct json_object *status_command(struct manager *m, struct json_object *obj,
 				   uint64_t wall_ns);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Claims on the pages for registers.
- */
+/* Claims on pages for page registers. */
 #include <errno.h>
 #include "stock.h"
 
 #define FEW_PAGES	2048	/* 16 queues of 64 instances */
-#define FEW_INSTANCES	16	/* fewer queues rather than shorter ones */
+#define FEW_INSTANCES	16	/* rather fewer queues than shorter ones */
 
 uint64_t stock_default_target(uint64_t pages, uint64_t most)
 {
@@ -21,7 +19,8 @@ static uint64_t needs(uint64_t queues, uint64_t instances)
 	return queues * STOCK_CHAINS * instances;
 }
 
-/* For one more session of a name that has so many pages, while so many stay for others. */
+/* The largest claim of one more session of a name: has: pages that the name has claimed;
+ * kept: pages that stay for other names. */
 static uint64_t most_for(const struct stock *st, uint64_t has, uint64_t kept)
 {
 	uint64_t left = st->target - st->claimed, all, most;
@@ -31,7 +30,7 @@ static uint64_t most_for(const struct stock *st, uint64_t has, uint64_t kept)
 	all = left - kept + has;
 	if (all / 2 > has && all / 2 - has >= STOCK_LEAST)
 		return all / 2 - has;
-	/* The name has its half: small ones more, up to three quarters. */
+	/* The name has its half: small sessions get more, up to three quarters. */
 	most = all - all / 4 > has ? all - all / 4 - has : 0;
 	if (most > STOCK_LEAST)
 		most = STOCK_LEAST;

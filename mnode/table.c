@@ -12,7 +12,7 @@ static int table_map(struct table *t, const struct wrc_prog *prog,
 	return mem_map(geom->table_len, 0, &t->mem);
 }
 
-/* Filled, seen by the verifier, and not to be changed any more. */
+/* Fills a part, has it verified, and makes it read-only. */
 static int table_make_part(struct table *t, const struct wrc_prog *prog,
 			   const struct wrc_geom *geom,
 			   const struct wrc_table_part *part,
@@ -48,11 +48,11 @@ static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
 	}
 	if (r)
 		mem_unmap(&t->mem);
-	/* The kernel says -EAGAIN when it has too little memory for a moment. */
+	/* mprotect() may return -EAGAIN; here that would mean that a piece was made. */
 	return r == -EAGAIN ? -ENOMEM : r;
 }
 
-/* NULL: there is none for so many instances. */
+/* NULL: there is no table for so many instances. */
 static struct table *table_of(struct tables *ts, const struct wrc_prog *prog,
 			      const struct wrc_geom *geom)
 {

@@ -59,7 +59,7 @@ int who_add(struct who *who, const char *name, const struct secrets *secrets)
 	return 0;
 }
 
-/* The secrets of one file; if it cannot be used, the name is there without any. */
+/* Reads the secrets of one file.  If they cannot be used, adds the name without secrets. */
 static int ident_read(struct who *fresh, const char *dir, const char *name,
 		      void (*bad)(const char *why))
 {
@@ -72,13 +72,13 @@ static int ident_read(struct who *fresh, const char *dir, const char *name,
 	r = secret_read(dir, name, &secrets, why);
 	if (r && r != -ENOENT)
 		bad(why);
-	/* What no compute node can be called is no name. */
+	/* A file with a longer name cannot be an identity. */
 	r = strlen(name) < ODRP_AUTH_NAME ? who_add(fresh, name, &secrets) : 0;
 	explicit_bzero(&secrets, sizeof(secrets));
 	return r;
 }
 
-/* Names that have no file any more. */
+/* Adds names that have no file any more, without secrets. */
 static int idents_keep_names(struct who *fresh, const struct ident *old)
 {
 	static const struct secrets none;
@@ -185,7 +185,7 @@ static bool pass_is_idle(const struct pass *pass)
 	return !pass->spent;
 }
 
-/* New ones come first: of those that are too many the last one is the oldest. */
+/* The list begins with the newest pass, so this drops the oldest idle ones. */
 static void passes_limit_idle(struct who *who, const char *name)
 {
 	struct pass **at = &who->passes;
@@ -233,7 +233,8 @@ void who_tick(struct who *who, uint32_t elapsed_ms,
 		bool is_needed = needed(arg, *at);
 
 		(*at)->idle_ms = is_needed ? 0 : (*at)->idle_ms + elapsed_ms;
-		/* What has come to be by it is over: passes_limit_idle() counts it again. */
+		/* The pass's session or attachment has ended: passes_limit_idle() counts
+		 * the pass again. */
 		(*at)->spent &= is_needed;
 		if ((*at)->idle_ms > WHO_IDLE_MS)
 			pass_unlink(at);
@@ -274,7 +275,7 @@ bool who_is_signed(const struct nic_event *ev)
 	return event_is(ev, sizeof(struct odrp_auth_req), ODRP_AUTH_MAGIC);
 }
 
-/* Whose a request says it is; nothing of it has been checked. */
+/* Finds the pass that a request names; checks nothing else. */
 static int pass_of(struct who *who, __be16 version, __be64 handle,
 		   struct pass **ret_pass)
 {
@@ -289,7 +290,7 @@ static int pass_of(struct who *who, __be16 version, __be64 handle,
 	return 0;
 }
 
-/* A request whose MAC is right: once with this number. What signs its answer. */
+/* Takes a request whose MAC is right: each counter once.  Returns what signs the answer. */
 static int pass_take_request(struct pass *pass, struct odrp_auth_bound bound,
 			     uint64_t counter, struct seal *ret_seal)
 {

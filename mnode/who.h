@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who may come: identities, by the names of files in the directory of secrets, and
- * passes, of which a handshake makes one. A pass has the key of that handshake; each
- * connection request names it and is signed by it.
+ * Identities and passes.  Identities are named by files in the directory of secrets.  A
+ * handshake makes a pass, which has the key of that handshake.  Each connection request
+ * names a pass and is signed by its key.
  */
 #ifndef MNODE_WHO_H
 #define MNODE_WHO_H
@@ -10,14 +10,14 @@
 #include <nic/nic.h>
 #include "../userspace/auth/shake.h"
 
-/* A pass that nobody needs any more is void after that. */
+/* a pass that nothing needs expires after this time */
 #define WHO_IDLE_MS	(60 * 1000)
-/* Of one identity: passes by which nothing has come to be. */
+/* most passes of one identity that have made no session and no attachment */
 #define WHO_MAX_IDLE	16
 
 /**
- * struct ident - a name that has, or had, a file of secrets
- * @secrets:	none: its file is gone or cannot be used, and the name is let in no more
+ * struct ident - a name that has or had a file of secrets
+ * @secrets:	empty: the file is gone or unusable, and the name is not admitted any more
  */
 struct ident {
 	struct ident *next;
@@ -27,10 +27,12 @@ struct ident {
 
 /**
  * struct pass - what a handshake has proved
+ * @handle:	number by which requests name the pass; not 0
+ * @window:	counters of requests that have been taken
  * @name:	of the identity
- * @session:	that it takes up, or has made; 0: none yet
- * @spent:	it has made its admin connection, or an attachment
- * @idle_ms:	since its last request
+ * @session:	that the peer resumes or has opened; 0: none yet
+ * @spent:	has made an admin connection or an attachment
+ * @idle_ms:	time since it was last needed or used
  */
 struct pass {
 	struct pass *next;
@@ -49,8 +51,8 @@ struct who {
 };
 
 /**
- * struct seal - what signs the answer to a request; all zero: nothing does
- * @bound:	with the counter of the request
+ * struct seal - signs the answer to a request; all zero: the answer is not signed
+ * @bound:	has the counter of the request
  */
 struct seal {
 	bool on;
@@ -59,49 +61,51 @@ struct seal {
 };
 
 /*
- * Reads that directory; one that is not there is empty.  A file that cannot be used costs
- * its own name only: bad() gets the reason.  A name whose file is gone has no secrets any
- * more, whatever the other files are like.  -errno, with a sentence in why: the directory
- * cannot be read, and nothing has changed.  Passes stay as they are.
+ * Reads the directory of secrets; a missing directory counts as empty.  A file that
+ * cannot be used disables its own name only: bad() gets the reason.  A name whose file is
+ * gone loses its secrets.  -errno, with a sentence in why: the directory cannot be read,
+ * and nothing has changed.  Passes stay as they are.
  */
 int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
 	     char why[SECRET_WHY_MAX]);
-/* Forgets all of it. */
+/* Wipes and frees all identities and passes. */
 void who_fini(struct who *who);
-/* Another one; -EEXIST. */
+/* Adds an identity.  -EEXIST: the name is there already; -ENOMEM. */
 int who_add(struct who *who, const char *name, const struct secrets *secrets);
-/* The name's secrets; NULL: it has none now. */
+/* The identity of that name; NULL: the name has no secrets now. */
 const struct ident *who_find(const struct who *who, const char *name);
-/* The name has secrets, or had some since the agent began. */
+/* True if the name has secrets, or had some since the agent began. */
 bool who_was_known(const struct who *who, const char *name);
 
-/* -ENOMEM, -EIO. */
+/* Makes a pass.  -ENOMEM, -EIO. */
 int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
 		 uint64_t session, struct pass **ret_pass);
 /* NULL: there is no such pass. */
 struct pass *who_pass(const struct who *who, uint64_t handle);
-/* Handle 0: no effect. */
+/* Drops a pass; handle 0 has no effect. */
 void who_drop(struct who *who, uint64_t handle);
-/* Those of that identity. */
+/* Drops all passes of that identity. */
 void who_drop_all(struct who *who, const char *name);
-/* Time passes: those that neither a session nor an attachment needs go. */
+/* Drops passes that needed() has denied, and that have not been used, for WHO_IDLE_MS. */
 void who_tick(struct who *who, uint32_t elapsed_ms,
 	      bool (*needed)(void *arg, const struct pass *pass), void *arg);
 
-/* Is it a request that names a pass? */
+/* Does the event carry a request that names a pass? */
 bool who_is_signed(const struct nic_event *ev);
 /*
- * Who asks: 0 with his pass, and with what the answer is signed by.  -EPROTO,
- * -EKEYREJECTED: nobody knows who it is; -EALREADY: it has come before.
+ * Checks a signed request.  0: returns its pass and what signs the answer.  -EPROTO,
+ * -EKEYREJECTED: the sender is unknown; -EALREADY, -ERANGE: the counter was used before,
+ * or is too old.
  */
 int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 	     struct seal *ret_seal);
-/* The same of clients of spaces. */
+/* The same for clients of spaces. */
 bool who_is_far(const struct nic_event *ev);
 int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
 		 struct seal *ret_seal);
-/* Puts the MAC behind len bytes of an answer, which has room for it; returns the new
- * length.  what: ODRP_AUTH_REP, with the queue pair that answers, or ODRP_AUTH_REJ. */
+/* Appends the MAC to an answer of len bytes, if the seal is on; the buffer has room for
+ * it.  Returns the new length.  what: ODRP_AUTH_REP, with the queue pair that answers, or
+ * ODRP_AUTH_REJ. */
 size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
 		void *answer, size_t len);
 
