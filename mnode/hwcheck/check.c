@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The comparison and what is written down of it; see check.h. */
+/* Compares a card with the software NIC and makes the report; see check.h. */
 #include <errno.h>
 #include <mlx5/caps.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ static struct json_object *describe_caps(const struct wrc_mlx5_caps *c)
 	return o;
 }
 
-/* What the report is of. */
+/* Adds the card and the options of the check. */
 static void describe_card(const struct wrc_mlx5 *dev,
 			  const struct nic_mlx5_opts *opts,
 			  struct json_object *o)
@@ -131,7 +131,7 @@ static const char *outcome_text(int err)
 }
 
 /**
- * struct pair - one program on both sides, and what came of its last run
+ * struct pair - a program on both sides, and the results of its last run
  */
 struct pair {
 	const struct program *program;
@@ -159,7 +159,7 @@ static void describe_run(const struct pair *p, const struct run *run,
 	add_number(obj, "requests", run->cfg.count);
 }
 
-/* One run on both.  False: something differs, or could not be done. */
+/* Runs a program once on both sides.  False: something differs, or a side could not run it. */
 static bool compare_run(struct pair *p, const struct rig_config *cfg,
 			struct json_object *obj)
 {
@@ -261,7 +261,7 @@ static int compare_programs(struct side *card, struct side *soft, bool strict,
 	return r;
 }
 
-/* Programs that renew no index, on a software NIC that does not check it. */
+/* Runs programs that renew no index, with a software NIC that does not check indices. */
 static int compare_relaxed(struct side *card, struct json_object *list,
 			   struct check *check)
 {
@@ -371,7 +371,8 @@ static const char *against_keys(const struct check *check, bool whole,
 	       !whole ? "this card is not as it should be" : NULL;
 }
 
-/* For programs, and in words.  against: NULL, or why not. */
+/* Adds a verdict as a boolean and as a sentence.  against: the reason why not; NULL: it
+ * may be set. */
 static void verdict_add(struct json_object *report, const char *key, const char *words,
 			const char *setting, const char *against)
 {

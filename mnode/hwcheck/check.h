@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The comparison of a card with the software NIC, and its report: a JSON
- * object that both programs and people read.
+ * Compares a card with the software NIC.  The report is a JSON object for programs and
+ * people.
  */
 #ifndef HWCHECK_CHECK_H
 #define HWCHECK_CHECK_H
@@ -11,25 +11,26 @@
 #include "side.h"
 
 /*
- * Describes a device and how it is looked at: name, GUID, firmware, version, port,
- * strict, capabilities, and under "lacks" a sentence for each thing that chains
- * need and it does not have.  Nothing may be set on it until it has been judged.
+ * Describes a device and the options of the check: name, GUID, firmware, version, port,
+ * strict and capabilities.  "lacks" has a sentence for each thing that chains need and
+ * the device does not have.  "order_fence" and "translate_nic" are false until
+ * check_judge().  -ENOMEM.
  */
 int check_describe(const struct wrc_mlx5 *dev,
 		   const struct nic_mlx5_opts *opts,
 		   struct json_object **ret_obj);
 
 /**
- * struct check - what came of it
- * @programs:	each that WAITs did the same on both
- * @fenced:	each with order=fence did
- * @answers:	where chains or the agent rely on one, it was the same; the others
- *		are not judged
+ * struct check - results
+ * @programs:	all programs with WAITs did the same on both sides
+ * @fenced:	all programs with order=fence did
+ * @answers:	all answers that chains or the agent rely on are the same; the other
+ *		answers are not judged
  * @fences:	the card says that a fence orders what another queue fetches
- * @keyed, @keys: of translation in the NIC: its programs did the same, and what
- *		it relies on was
- * @keyed_fenced: the same programs with order=fence did the same
- * @lacks:	what the card lacks for that, first; NULL: nothing
+ * @keyed:	programs of translation in the NIC did the same
+ * @keys:	all answers that translation in the NIC relies on are the same
+ * @keyed_fenced: programs of translation in the NIC with order=fence did the same
+ * @lacks:	first thing that the card lacks for translation in the NIC; NULL: nothing
  */
 struct check {
 	bool programs, fenced, answers, fences, keyed, keys, keyed_fenced;
@@ -37,31 +38,32 @@ struct check {
 };
 
 /*
- * Runs all programs on both sides and adds "programs" to the report.  A side's
- * NIC that is strict runs programs that renew each index; a card that says that
- * it ignores it, those that do not, too.
+ * Runs all programs on both sides and adds "programs" to the report.  A strict NIC runs
+ * programs that renew each index.  A card that says that it ignores indices also runs
+ * programs that do not.  -errno: a run could not be set up.
  */
 int check_programs(struct side *card, struct side *soft,
 		   struct json_object *report, struct check *check);
-/* Asks all questions and adds "probes". */
+/* Asks all questions and adds "probes" to the report.  -ENOMEM. */
 int check_questions(struct side *card, struct side *soft,
 		    struct json_object *report, struct check *check);
 /*
- * When both are done: adds "fences", "order_fence" and "translate_nic", whether these
- * may be set, and the same in words, "fence_verdict" and "translate_verdict".  False:
- * the card is not as it should be, and neither may be.  Programs with fences count
- * only where the question says that fences order, else nobody may arm them; those of
- * translation in the NIC only for "translate_nic".
+ * Judges the results of check_programs() and check_questions().  Adds "fences",
+ * "order_fence" and "translate_nic": may these be set?  "fence_verdict" and
+ * "translate_verdict" say the same in words.  False: the card is not as it should be, and
+ * neither may be set.  Programs with fences count only if the card says that fences
+ * order, because nobody may arm them otherwise.  Programs of translation in the NIC count
+ * only for "translate_nic".
  */
 bool check_judge(const struct check *check, struct json_object *report);
 
 /*
- * Puts the report there at once or not at all, in directories that are made if they
- * are missing.  -errno: with a sentence.  What is there and is no file stays.
+ * Replaces the file at path by the report, or leaves it unchanged; makes missing
+ * directories.  -errno, with a sentence in why; -EEXIST: path is not a regular file.
  */
 int check_save(struct json_object *report, const char *path,
 	       char why[NIC_MLX5_WHY_MAX]);
-/* For people. */
+/* Prints the report for people. */
 void check_print(struct json_object *report, FILE *f);
 
 #endif /* HWCHECK_CHECK_H */

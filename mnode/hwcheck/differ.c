@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Two results of the same run, side by side: the first thing that differs.
- */
+/* Compares two results of the same run and describes the first difference. */
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>

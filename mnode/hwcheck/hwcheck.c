@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrp-hwcheck: chains on an mlx5 card and on the software NIC, compared, and
- * the questions that only a card can answer.
+ * odrp-hwcheck: compares chains on an mlx5 card with the software NIC, and asks the card
+ * what only hardware can answer.
  */
 #include <argp.h>
 #include <errno.h>
@@ -12,14 +12,14 @@
 
 #define EXIT_SAME	0
 #define EXIT_DIFFERENT	1
-#define EXIT_NO_CARD	77	/* as test runners know it */
+#define EXIT_NO_CARD	77	/* "skipped" for test runners */
 
 const char *argp_program_version = "odrp-hwcheck " VERSION;
 
 /**
  * struct args - the command line
- * @save:	where the report is kept; ends with a slash: a directory; NULL:
- *		nowhere
+ * @save:	where the report is kept: a file, or a directory if it ends with a slash;
+ *		NULL: nowhere
  */
 struct args {
 	struct nic_mlx5_opts opts;
@@ -27,7 +27,7 @@ struct args {
 	const char *save;
 };
 
-/* The words are those of the agent's NIC; one of them is for it alone. */
+/* DEVICE has the syntax of the agent's setting nic=; only report= is for the agent alone. */
 static void parse_device(char *arg, struct nic_mlx5_opts *opts,
 			 struct argp_state *state)
 {
@@ -100,7 +100,7 @@ static void report_conclude(struct json_object *report, const char *result)
 			       json_object_new_string(result));
 }
 
-/* No card, and why. */
+/* Reports that there is no card, and why. */
 static int card_absent(const struct args *args, const char *why)
 {
 	struct json_object *report;
@@ -116,7 +116,7 @@ static int card_absent(const struct args *args, const char *why)
 	return EXIT_NO_CARD;
 }
 
-/* Both sides, closed again.  -errno: with a sentence. */
+/* Opens both sides, compares them and closes them.  -errno, with a sentence in why. */
 static int sides_compare(const struct args *args, struct json_object *report,
 			 bool *ret_same, char why[NIC_MLX5_WHY_MAX])
 {
@@ -147,7 +147,7 @@ close_card:
 	return r;
 }
 
-/* Beside what is printed; and with what is said of a failure. */
+/* Saves the report, if --save is given; prints a failure. */
 static int save_report(const struct args *args, struct json_object *report)
 {
 	char path[VERDICT_PATH_MAX], why[NIC_MLX5_WHY_MAX];
@@ -168,10 +168,7 @@ static int save_report(const struct args *args, struct json_object *report)
 	return r;
 }
 
-/*
- * What was kept of the card before does not outlive the beginning, however this
- * ends.
- */
+/* Replaces the card's saved report first: an older one must not count if this check fails. */
 static int report_invalidate(const struct args *args, struct json_object *report)
 {
 	int r;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The experiment on order=fence: is what a READ has brought into a work request of
- * another queue there when a SEND_EN behind a fence lets that queue fetch it?
+ * Experiment on order=fence.  A READ writes into a work request of another queue, and a
+ * SEND_EN behind a fence enables that queue.  Does the queue fetch what the READ has
+ * brought?
  *
- * As in a load: a queue READs an address into a WRITE of the other queue, which
- * has an older one, and enables it.  What is written then tells which address was
- * used.  An order that is only mostly kept shows in one of many rounds.
+ * As in a load: a queue READs an address into a WRITE of the other queue, which has an
+ * older address, and enables that WRITE.  The bytes written then tell which address was
+ * used.  An order that is usually but not always kept shows in one of many rounds.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,11 +15,11 @@
 #include "raw.h"
 
 #define ROUNDS	100000
-#define AT_ONCE	16		/* rounds of a doorbell: two WQEs each in a ring */
+#define AT_ONCE	16		/* rounds per doorbell; each takes two WQEs of a ring */
 
-#define OLD	(~0ull)		/* what the older address leads to */
-#define NEW_AT	64		/* words of the other queue's data: */
-#define GOT_AT	2048		/* what the new ones lead to, what was written */
+#define OLD	(~0ull)		/* value at the older address */
+#define NEW_AT	64		/* offset of the values at the new addresses */
+#define GOT_AT	2048		/* offset where the WRITEs put them */
 
 _Static_assert(2 * AT_ONCE <= 1 << RAW_LOG_SQ, "a ring holds them");
 
@@ -27,7 +28,7 @@ struct fence {
 	uint64_t old_ones;	/* rounds that used the older address */
 };
 
-/* Around the ring: what was there has run. */
+/* Like raw_put(), but wraps around the ring: the WQEs there have run. */
 static int fence_put(struct raw *raw, struct wrc_wr wr)
 {
 	int len;
@@ -42,7 +43,7 @@ static int fence_put(struct raw *raw, struct wrc_wr wr)
 	return 0;
 }
 
-/* From the older address to this round's place. */
+/* A WRITE from the older address to the place of this round. */
 static int put_write(struct fence *f, unsigned int i)
 {
 	struct raw *o = &f->other;
@@ -55,7 +56,7 @@ static int put_write(struct fence *f, unsigned int i)
 	return fence_put(o, wr);
 }
 
-/* The new address to the WQE at bb, and then it may run. */
+/* A READ that brings the new address into the WQE at bb, and a SEND_EN for that WQE. */
 static int put_read(struct fence *f, unsigned int i, uint16_t bb)
 {
 	struct raw *m = &f->master;
@@ -83,7 +84,7 @@ static uint64_t word_at(const uint8_t *at)
 	return __atomic_load_n((const uint64_t *)at, __ATOMIC_ACQUIRE);
 }
 
-/* The last one is written: so all are, in their order. */
+/* WRITEs are executed in order: when the last value is there, all are. */
 static bool is_over(void *arg)
 {
 	const struct fence *f = arg;

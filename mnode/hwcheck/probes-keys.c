@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Experiments on translation in the NIC: what becomes of UMRs that a chain patches
- * and enables, and what is reached by a key's entries when, and by whom.
+ * Experiments on translation in the NIC: UMRs that a chain patches and enables; what a
+ * peer reaches by the entries of a key, and when.
  */
 #include <endian.h>
 #include <errno.h>
@@ -15,9 +15,9 @@
 #define ROUNDS	1000
 
 /**
- * struct bench - a key with two pages, 'a' and 'b', that its entries may lead to
- * @home:	has the domain and the pages
- * @page_key:	of the pages; peers have no rights by it
+ * struct bench - a key, and two pages, 'a' and 'b', for its entries
+ * @home:	has the protection domain and the pages
+ * @page_key:	key of the pages; gives peers no rights
  */
 struct bench {
 	struct side *side;
@@ -79,14 +79,14 @@ static void close_bench(struct bench *b)
 	raw_close(&b->home);
 }
 
-/* which 0: nowhere */
+/* Lets the entries at offset lead to a page; which 0: nowhere. */
 static int lead(struct bench *b, uint16_t offset, char which)
 {
 	return reach_map(&b->reach, b->key, offset, which ? b->page_key : 0,
 			 which ? (uintptr_t)page_of(b, which) : 0);
 }
 
-/* What a READ of an entry's piece brings: a page's letter, or 0, it is refused. */
+/* READs by an entry.  *ret_which: the letter of the page; 0: the READ was refused. */
 static int read_entry(struct bench *b, uint16_t offset, char *ret_which)
 {
 	int r = reach_read(&b->reach, b->key, offset * PIECE, 8);
@@ -97,7 +97,7 @@ static int read_entry(struct bench *b, uint16_t offset, char *ret_which)
 
 /* ---- empty, and made ------------------------------------------------------------ */
 
-/* By hand: a peer reads what an entry leads to, and by no other. */
+/* The agent makes an entry: a peer READs by that entry, by a new key, and by the next group. */
 int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	char first = 0, mapped = 0, beside = 0;
@@ -125,8 +125,7 @@ int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 /* ---- taken away ------------------------------------------------------------------ */
 
-/* What was translated before: a page is taken, and another peer's READ comes right
- * behind the completion. */
+/* Does a peer still READ the old page right behind the completion of the UMR that took it? */
 int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	unsigned int n, old = 0, refused = 0;
@@ -137,7 +136,8 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (r)
 		return r;
 	for (n = 0; !r && n < ROUNDS; n++) {
-		/* Warm, then moved; a refusal costs a connection, so rarely. */
+		/* READ first, so that the NIC may cache the entry; a refused READ costs a
+		 * connection. */
 		r = lead(&b, 0, 'a');
 		if (!r)
 			r = read_entry(&b, 0, &which);
@@ -158,7 +158,7 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 /* ---- in their queue ---------------------------------------------------------------- */
 
-/* A UMR, and right behind it in its queue a READ by the entry. */
+/* Posts a UMR and, right behind it in the same queue, a READ by its entry. */
 static int read_behind(struct bench *b, uint8_t flags, char *ret_which)
 {
 	struct wrc_wr umr = {
@@ -219,7 +219,7 @@ int probe_keys_behind(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 /* ---- by a chain ------------------------------------------------------------------- */
 
-/* The UMR as it waits in the slave: no key, no offset, the page 'a'. */
+/* Puts the UMR into the slave: without key and offset, for page 'a'. */
 static int put_blank(struct bench *b, struct raw *slave)
 {
 	return reach_put(slave, (struct wrc_wr){
@@ -227,7 +227,7 @@ static int put_blank(struct bench *b, struct raw *slave)
 		.page = (uintptr_t)page_of(b, 'a') });
 }
 
-/* READs that bring the key and the offset, a WAIT, and then it may run. */
+/* Puts READs that bring key and offset into the UMR, a WAIT for them, and a SEND_EN. */
 static int put_chain(struct bench *b, struct raw *master, struct raw *slave)
 {
 	uint8_t *umr = raw_wqe(slave, 0);

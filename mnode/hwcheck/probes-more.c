@@ -15,7 +15,7 @@ struct pair {
 	struct raw from, to;
 };
 
-/* Receive entries are there; the record says how many of them count. */
+/* All receive entries are written; the record says how many of them are posted. */
 static int open_pair(struct side *side, unsigned int posted, struct pair *p)
 {
 	struct wrc_sge sge;
@@ -129,7 +129,7 @@ int probe_dbr_raised(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 /* ---- doorbell pages ---------------------------------------------------------------- */
 
-/* A queue on another page: opened, and rung, between two swaps. */
+/* Opens a queue on another doorbell page, and rings it while that page is swapped in. */
 static int open_elsewhere(struct side *side, unsigned int flags,
 			  struct wrc_mlx5_uar *uar, struct raw *ret)
 {
@@ -160,7 +160,7 @@ static void close_elsewhere(struct side *side, struct wrc_mlx5_uar *uar,
 	wrc_mlx5_uar_fini(nic_mlx5_device(side->nic), uar);
 }
 
-/* What a queue here does to, or because of, one elsewhere. */
+/* Does a queue on this page enable, or wait for, a queue on another page? */
 static int across(struct side *side, bool enable, char *answer)
 {
 	struct raw here, there = { 0 };
@@ -207,7 +207,7 @@ int probe_uar_cq(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 /* ---- atomics -------------------------------------------------------------------------- */
 
-/* On the first word of the data; the old value comes to the second. */
+/* Executes an atomic on the first word of the data; the old value goes to the second word. */
 static int atomic(struct side *side, struct wrc_wr wr, uint64_t before,
 		  char *answer)
 {
@@ -255,7 +255,7 @@ int probe_masked_fa(struct side *side, char answer[PROBE_ANSWER_MAX])
 		.compare = 0x0000000080008000 }, 0x1122334455669abc, answer);
 }
 
-/* No bit compared: an exchange of the bits that are swapped. */
+/* No bit is compared, so this exchanges the bits of swap_mask. */
 int probe_masked_cs(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	return atomic(side, (struct wrc_wr){
@@ -264,7 +264,7 @@ int probe_masked_cs(struct side *side, char answer[PROBE_ANSWER_MAX])
 		answer);
 }
 
-/* Between two entries of the table would be pieces of two addresses. */
+/* Between two table entries, an atomic would access parts of two addresses. */
 static int misaligned_by(struct side *side, unsigned int off,
 			 unsigned int *refused, unsigned int *changed)
 {
@@ -311,7 +311,7 @@ int probe_misaligned(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* As the rings' counters are advanced: around a ring of 512 slots. */
+/* like the counters of free rings: around a ring of 512 slots */
 #define RING_LOG	12
 #define RING_STEP	8
 #define EACH		30
@@ -330,7 +330,7 @@ static int put_advance(struct raw *raw, const struct raw *at, unsigned int i)
 	return raw_put(raw, wr);
 }
 
-/* Steps that somebody has fetched. */
+/* Counts the steps that some atomic has fetched. */
 static unsigned int count_steps(const struct raw *a, const struct raw *b,
 				uint64_t start)
 {
@@ -432,7 +432,7 @@ int probe_counter_sets(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* What the context of a queue pair says, where there is one. */
+/* The counter in the context of the queue pair, or the software NIC's own. */
 static int context_bbs(struct raw *raw, uint16_t *ret_bbs)
 {
 	struct wrc_mlx5_qp_info info;
@@ -475,7 +475,7 @@ int probe_sq_counter(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* A READ with a key that is none, between NOPs. */
+/* A READ with an invalid key, between NOPs. */
 int probe_sq_counter_error(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	uint16_t context, entries;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Experiments on what page exchange and the agent's counting rest on: receive
- * entries that a queue writes, pages that another queue has received or sent,
- * and what has been counted when.
+ * Experiments on what page exchange and the agent's counting rely on: receive entries
+ * that a queue writes, pages that another queue has received or sent, and the moment when
+ * completions are counted.
  */
 #include <endian.h>
 #include <errno.h>
@@ -12,14 +12,14 @@
 
 #define PAGE	4096
 #define ENTRIES	(1u << RAW_LOG_RQ)
-#define MANY	(ENTRIES - 1)	/* so that all WQEs fit */
+#define MANY	(ENTRIES - 1)	/* leaves room for all WQEs */
 #define AREA	64		/* for one small message */
 #define SPINS	100000
 
 _Static_assert(RAW_DATA_LEN >= ENTRIES * PAGE, "a page for each entry");
 
 /**
- * struct trio - a message's way, and a loopback queue that looks on
+ * struct trio - two queue pairs for messages, and a loopback queue pair that watches
  */
 struct trio {
 	struct raw from, to, loop;
@@ -30,7 +30,7 @@ static uint8_t *entry(struct trio *t, unsigned int i)
 	return (uint8_t *)t->to.mem.va + 16 * i;
 }
 
-/* Entry i takes len bytes to place i; posted: what the record says. */
+/* Receive entry i has len bytes at place i.  posted: value of the receive record. */
 static int open_trio(struct side *side, uint32_t len, unsigned int posted,
 		     struct trio *t)
 {
@@ -84,7 +84,7 @@ static int put_send(struct raw *raw, size_t off, uint32_t len)
 	return raw_put(raw, wr);
 }
 
-/* READ or WRITE between here and there. */
+/* A READ or WRITE between here and there. */
 static int put_move(struct raw *raw, uint8_t op, void *here, uint32_t lkey,
 		    uint32_t len, void *there, uint32_t rkey)
 {
@@ -99,7 +99,7 @@ static int put_move(struct raw *raw, uint8_t op, void *here, uint32_t lkey,
 
 /* ---- receive entries that a queue writes -------------------------------------- */
 
-/* Small messages say their number. */
+/* Each small message has its number. */
 static int put_messages(struct trio *t, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
@@ -114,7 +114,7 @@ static int put_messages(struct trio *t, unsigned int first, unsigned int nr)
 	return r;
 }
 
-/* How many of nr places from one on hold the messages from first on. */
+/* How many of nr places, from @place on, hold the messages from @first on? */
 static unsigned int count_places(const struct trio *t, unsigned int place,
 				 unsigned int first, unsigned int nr)
 {
@@ -128,7 +128,7 @@ static unsigned int count_places(const struct trio *t, unsigned int place,
 	return found;
 }
 
-/* The loop queue READs a new place into entry i. */
+/* The loop queue READs the address of a new place into entry i. */
 static int put_renew(struct trio *t, unsigned int i, unsigned int place)
 {
 	struct raw *loop = &t->loop;
@@ -141,7 +141,7 @@ static int put_renew(struct trio *t, unsigned int i, unsigned int place)
 			loop->key);
 }
 
-/* As a store does behind its answer: a new page, and then the entry is posted. */
+/* Does what a store does after its answer: writes a new page into the entry and posts it. */
 static int put_turn(struct trio *t, unsigned int i)
 {
 	struct raw *loop = &t->loop;
@@ -188,7 +188,7 @@ int probe_entry_renewed(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* Chains never do that; it tells how far ahead entries are read. */
+/* Chains never do this.  It shows how far ahead the NIC reads receive entries. */
 int probe_entry_rewritten(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	struct trio t;
@@ -230,7 +230,7 @@ static void fill_pages(struct trio *t)
 	}
 }
 
-/* The loop queue copies each page when it is told that it is there. */
+/* The loop queue copies each page when a WAIT says that it is there. */
 static int put_copies(struct trio *t, uint32_t cqn)
 {
 	struct raw *loop = &t->loop;
@@ -257,7 +257,7 @@ static unsigned int count_pages(const struct trio *t)
 	return n;
 }
 
-/* written: by WRITEs, whose own completions are waited for. */
+/* written: pages come by WRITEs, and the WAITs are for the WRITEs' own completions. */
 static int watch_pages(struct side *side, bool written, char *answer)
 {
 	struct trio t;
@@ -330,7 +330,7 @@ int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* What runs behind a WAIT for a message sets a flag to its number. */
+/* A WRITE behind a WAIT for message n sets the flag to n. */
 struct flag {
 	const volatile uint64_t *at;
 	uint64_t value;
@@ -343,7 +343,7 @@ static bool is_set(void *arg)
 	return *f->at == f->value;
 }
 
-/* Hardware is at it meanwhile: to be there when it happens. */
+/* Spins for a while, so as to ask soon after the hardware has set the flag. */
 static void spin(const struct flag *flag)
 {
 	unsigned int i;
@@ -366,7 +366,7 @@ static int put_flag(struct trio *t, unsigned int i)
 	return r;
 }
 
-/* Sends one and asks as soon as it has had its effect. */
+/* Sends a message and asks for the count as soon as the flag is set. */
 static int count_after(struct trio *t, unsigned int i, unsigned int *good)
 {
 	struct flag flag = { (const volatile uint64_t *)t->loop.data, i + 1 };

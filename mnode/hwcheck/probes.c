@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The list of experiments, and those on send queues: checks of WQEs, SEND_EN,
- * WAIT.  The others are in probes-more.c.
+ * The list of experiments, and the experiments on send queues: checks of WQEs, SEND_EN,
+ * WAIT.  The others are in probes-*.c.
  */
 #include <endian.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
 
 /* ---- what it checks ----------------------------------------------------------- */
 
-/* The first error entry of a send queue.  False: there is none. */
+/* Finds the first error entry of a send queue.  False: there is none. */
 static bool first_error(struct raw *raw, struct wrc_cqe_err *ret_err)
 {
 	struct nic *nic = raw->side->nic;
@@ -37,7 +37,7 @@ static bool first_error(struct raw *raw, struct wrc_cqe_err *ret_err)
 	return false;
 }
 
-/* A good NOP, one with a changed byte, and a good one. */
+/* Puts three NOPs and changes a byte of the second one. */
 static int put_spoilt(struct raw *raw, unsigned int byte, uint8_t value)
 {
 	int r, i;
@@ -102,7 +102,7 @@ static int wrong_qpn(struct side *side, char *answer)
 
 /* ---- two queues ------------------------------------------------------------------ */
 
-/* A queue with so many NOPs; those of one that is no slave have run. */
+/* Opens a queue with NOPs; they have run, unless the queue is a slave. */
 static int open_nops(struct side *side, unsigned int flags, unsigned int nops,
 		     struct raw *ret)
 {
@@ -120,13 +120,13 @@ static int open_nops(struct side *side, unsigned int flags, unsigned int nops,
 	return r;
 }
 
-/* A master, and the other queue that it waits for or enables. */
+/* struct duo - a master, and the queue that it waits for or enables */
 struct duo {
 	struct side *side;
 	struct raw other, master;
 };
 
-/* together: in one protection domain. */
+/* together: both queues are in one protection domain. */
 static int with_duo(struct side *side, unsigned int flags, unsigned int nops,
 		    bool together, int (*work)(struct duo *d, char *answer),
 		    char *answer)
@@ -147,7 +147,7 @@ close_other:
 	return r;
 }
 
-/* In a queue that SEND_EN enables, as those of chains. */
+/* As in chains, SEND_EN enables the queue. */
 static int do_wrong_index_enabled(struct duo *d, char *answer)
 {
 	int r;
@@ -169,7 +169,7 @@ static int wrong_index_enabled(struct side *side, char *answer)
 
 /* ---- SEND_EN -------------------------------------------------------------------- */
 
-/* How far a slave got. */
+/* The number of BBs that have run.  -EIO: the queue has stopped. */
 static int executed(struct raw *raw, uint16_t *ret_bbs)
 {
 	uint8_t syndrome;
@@ -243,8 +243,8 @@ close_slave:
 	return r;
 }
 
-/* Chains are begun by the doorbell and go on by SEND_EN, as DPDK's crypto
- * queues; their records are not written again. */
+/* Chains begin with a doorbell and go on by SEND_EN, as DPDK's crypto queues do; their
+ * doorbell records are not written again. */
 static int do_enable_after_doorbell(struct duo *d, char *answer)
 {
 	uint16_t rung, enabled;
@@ -274,7 +274,7 @@ static int enable_after_doorbell(struct side *side, char *answer)
 	return with_duo(side, RAW_SLAVE, 2, true, do_enable_after_doorbell, answer);
 }
 
-/* Who may enable whom decides what a chain could do to others. */
+/* The answer decides what a chain could do to queues of others. */
 static int do_enable_stranger(struct duo *d, char *answer)
 {
 	uint8_t syndrome;
@@ -377,7 +377,7 @@ static int wait_reread(struct side *side, char *answer)
 	return with_duo(side, 0, 1, true, do_wait_reread, answer);
 }
 
-/* Does a WAIT for what was long ago pass?  The compare is cyclic, we think. */
+/* Does a WAIT for a long past entry pass?  The comparison is presumably cyclic. */
 static int do_wait_past(struct duo *d, char *answer)
 {
 	uint16_t past, future;

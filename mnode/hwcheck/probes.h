@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Experiments on questions that only hardware can answer.  Each runs on any
- * side and answers in words; the software NIC's answer is what chains were
- * proved with.
+ * Experiments on questions that only hardware can answer.  Each runs on any side and
+ * answers in words.  Chains were verified with the answers of the software NIC.
  */
 #ifndef HWCHECK_PROBES_H
 #define HWCHECK_PROBES_H
@@ -14,9 +13,9 @@
 /**
  * struct probe - one question
  * @id:		short and stable
- * @card_only:	the software NIC has nothing like it
- * @relied:	chains, or the agent, need the software NIC's answer
- * @keys:	translation in the NIC needs it, if nobody else does
+ * @card_only:	the software NIC has nothing comparable
+ * @relied:	chains or the agent need the software NIC's answer
+ * @keys:	only translation in the NIC needs that answer
  * @ask:	0 and the answer, or -errno: the experiment cannot be set up
  */
 struct probe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Queue pairs for experiments; see mlx5-raw.h. */
+/* Queue pairs for experiments; see raw.h. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -161,7 +161,7 @@ int raw_put(struct raw *raw, struct wrc_wr wr)
 
 	wr.index = raw->next;
 	wr.qpn = raw->qpn;
-	/* None of the experiments comes to the end of the ring. */
+	/* No experiment uses more WQEs than the ring has. */
 	if (raw->next + 2 > 1 << RAW_LOG_SQ)
 		return -ENOSPC;
 	len = wrc_encode(&wr, raw_wqe(raw, raw->next), 2 * WRC_WQE_BB);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* UMRs and READs by indirect keys; see mlx5-reach.h. */
+/* UMRs and READs by indirect keys; see reach.h. */
 #include <errno.h>
 #include <string.h>
 #include "reach.h"
@@ -82,7 +82,7 @@ int reach_put(struct raw *raw, struct wrc_wr wr)
 	int r;
 
 	wr.flags |= WRC_WQE_CE_ALWAYS;
-	/* Not across the end of the ring. */
+	/* A WQE must not cross the end of the ring: fill up with NOPs. */
 	while ((r = encode(raw, &wr)) == -ENOSPC) {
 		r = encode(raw, &nop);
 		if (r)
@@ -97,7 +97,7 @@ struct last {
 	bool there;
 };
 
-/* Its completion, or the first one that tells of an error. */
+/* Takes the completion of the last WQE, or the first error. */
 static bool is_over(void *arg)
 {
 	struct last *last = arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a peer reaches by indirect keys, and somebody who changes them: for the
- * programs and the experiments of translation in the NIC.
+ * Changes indirect keys, and READs by them like a peer: for programs and experiments of
+ * translation in the NIC.
  */
 #ifndef HWCHECK_REACH_H
 #define HWCHECK_REACH_H
@@ -9,10 +9,10 @@
 #include "raw.h"
 
 /**
- * struct reach - queue pairs about the keys of one domain
+ * struct reach - queue pairs for the keys of one protection domain
  * @writer:	in that domain: sends UMRs
- * @near, @far:	in that domain, and its peer in one of its own
- * @joined:	those two are there, and in order
+ * @near, @far:	a queue pair in that domain, and its peer in another one
+ * @joined:	@near and @far are connected and not in error
  */
 struct reach {
 	struct side *side;
@@ -23,19 +23,19 @@ struct reach {
 int reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach);
 void reach_close(struct reach *reach);
 
-/* wr's index, queue pair number and shape are filled in; around the ring, so what
- * was there has to be over.  With a completion. */
+/* Writes a WQE with a completion; fills in index, queue pair number and shape.  Wraps
+ * around the ring, so earlier WQEs there must be done. */
 int reach_put(struct raw *raw, struct wrc_wr wr);
-/* Lets run what has been put.  0; -EIO: it failed; -ETIMEDOUT. */
+/* Rings and waits for the last WQE.  -EIO: a WQE failed; -ETIMEDOUT. */
 int reach_go(struct raw *raw, uint8_t *ret_syndrome);
 
 /*
- * The group of entries at offset leads to a page, or nowhere: page_key and page 0.
- * As reach_go().
+ * Lets the group of entries at offset lead to a page, or nowhere: page_key and page 0.
+ * Errors as reach_go().
  */
 int reach_map(struct reach *reach, uint32_t key, uint16_t offset,
 	      uint32_t page_key, uint64_t page);
-/* A READ by a peer; what it brings is at reach->far.data.  0; -EACCES: refused. */
+/* A READ by a peer, into reach->far.data.  -EACCES: it was refused. */
 int reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len);
 
 #endif /* HWCHECK_REACH_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The report of odrp-hwcheck for people. */
+/* Prints the report of odrp-hwcheck for people. */
 #include <string.h>
 #include "check.h"
 
@@ -46,8 +46,8 @@ static void print_lacks(struct json_object *lacks, FILE *f)
 				json_object_array_get_idx(lacks, i)));
 }
 
-/* With fences it may, on a card that does not keep them; and with translation in
- * the NIC, which is judged apart. */
+/* A difference with fences is no fault of a card that does not keep them.  Translation in
+ * the NIC is judged apart. */
 static const char *program_verdict(struct json_object *o, bool fences)
 {
 	const char *order = text_of(o, "order"), *stores = text_of(o, "stores");

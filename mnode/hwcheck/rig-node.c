@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The rig's memory node without its chain; see rig.h. */
+/* The rig's memory node without a chain; see rig.h. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ int rig_open(struct side *side, const struct rig_prog *what,
 	int r;
 
 	*node = (struct rig_node){ .side = side, .what = *what };
-	/* Whether it does is to be seen. */
+	/* Claims this to the verifier; the comparison shows whether it is true. */
 	side->nic->node->fence_orders = what->order == WRC_ORDER_FENCE;
 	r = pool_init(&node->pool, side->nic, RIG_PAGES * PAGE, true);
 	if (r)
@@ -103,7 +103,7 @@ void rig_reset(struct rig_node *node, const struct rig_config *cfg)
 		ring_pop(&node->ring);
 }
 
-/* At that end of the ring where no chain of this kind is at work. */
+/* Uses the end of the ring that chains of this kind do not use. */
 int rig_renew_slot(struct rig_node *node, uint32_t slot)
 {
 	volatile __be64 *entry = &node->tt.entries[slot];

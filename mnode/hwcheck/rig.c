@@ -13,25 +13,26 @@
 #define LOG_SQ		6
 #define LOG_RQ		6
 #define LOG_CQ		7
-#define SQ_OFF		(16 << LOG_RQ)	/* one segment per receive entry */
+#define SQ_OFF		(16 << LOG_RQ)	/* one 16-byte segment per receive entry */
 #define DBR_OFF		(SQ_OFF + (WRC_WQE_BB << LOG_SQ))
 #define QUEUE_LEN	(2 * PAGE)
 #define MSG_OFF		QUEUE_LEN
 #define IN_OFF		(MSG_OFF + RIG_SLOTS * MSG_STRIDE)
 #define MEM_LEN		(IN_OFF + RIG_SLOTS * PAGE)
 #define POSTED		((1u << LOG_RQ) - 1)
-#define LOOKS		64	/* for answers, to one at the chain */
+#define LOOKS		64	/* looks for answers per look at the chain */
 
 _Static_assert(DBR_OFF + sizeof(struct wrc_dbr) <= QUEUE_LEN, "queues fit");
 _Static_assert(RIG_SLOTS == 1 << LOG_SQ, "one WQE for each slot");
 
 /**
  * struct rig - a chain and its client
- * @mem:	the client's: receive queue, send queue, record, requests, pages
- * @dbr:	in it
- * @sent, @done: requests; the others are under way
- * @looks:	how often it has looked for answers
- * @broken:	and found that the chain has stopped
+ * @mem:	the client's receive queue, send queue, doorbell record, requests and
+ *		pages
+ * @dbr:	doorbell record in @mem
+ * @sent, @done: requests that were sent, and that were answered
+ * @looks:	how often the client has looked for answers
+ * @broken:	the chain has stopped
  */
 struct rig {
 	struct side *side;
@@ -134,7 +135,7 @@ static int open_qp(struct rig *rig)
 	r = nic->ops->qp_create(nic, &attr, &rig->qpn);
 	if (r)
 		return r;
-	/* Answers have no data; a receive entry must have some room. */
+	/* Answers have no data, but a receive entry must have some room. */
 	sge = (struct wrc_sge){ 1, rig->key, (uintptr_t)mem_at(rig, MSG_OFF) };
 	for (i = 0; i < 1u << LOG_RQ; i++)
 		wrc_encode_recv(&sge, 1, mem_at(rig, i * 16), 16);
@@ -142,7 +143,7 @@ static int open_qp(struct rig *rig)
 	return 0;
 }
 
-/* Receive entries, behind those that answers have taken. */
+/* Posts receive entries in place of those that answers have used. */
 static void recvs_post(struct rig *rig)
 {
 	uint32_t posted = rig->result->nr_answers + POSTED;
@@ -151,7 +152,7 @@ static void recvs_post(struct rig *rig)
 			 __ATOMIC_RELEASE);
 }
 
-/* In a domain of its own, as another machine would be. */
+/* The client has its own protection domain, like another machine. */
 static int open_client(struct rig *rig)
 {
 	struct nic *nic = rig->side->nic;
@@ -199,13 +200,13 @@ static void close_client(struct rig *rig)
 
 /* ---- requests -------------------------------------------------------------------- */
 
-/* Each page of the client's, each message and each slot is used in turn. */
+/* Requests use the client's pages, messages and slots in turn. */
 static uint32_t slot_of_request(uint32_t r)
 {
 	return r % RIG_SLOTS;
 }
 
-/* Those that nothing follows are not. */
+/* A request that no other follows is not quiet. */
 static bool is_quiet(const struct rig *rig, uint32_t r)
 {
 	const struct rig_config *cfg = &rig->cfg;
@@ -229,7 +230,7 @@ static size_t put_words(const struct rig *rig, uint32_t r, int *i, size_t end,
 	return len;
 }
 
-/* The first words end where the page begins; the others are behind it. */
+/* req_len bytes with the first words come before the page, the other words behind it. */
 static size_t put_request(const struct rig *rig, uint32_t r, uint8_t *msg)
 {
 	uint64_t raddr = (uintptr_t)mem_at(rig, IN_OFF + slot_of_request(r) * PAGE);
@@ -276,7 +277,7 @@ static int send_one(struct rig *rig, struct rig_node *node)
 	return nic->ops->qp_doorbell(nic, rig->qpn, rig->sent);
 }
 
-/* An answer speaks for all requests before it. */
+/* An answer also stands for all earlier requests. */
 static bool poll_answers(struct rig *rig)
 {
 	struct nic *nic = rig->side->nic;
@@ -323,8 +324,8 @@ static int send_all(struct rig *rig, struct rig_node *node)
 	return r;
 }
 
-/* The chain may have stopped behind an answer: as many requests are sent to it
- * as if it had not been noticed. */
+/* If the chain has stopped behind an answer, sends as many requests as if that had not
+ * been noticed. */
 static int rig_send(struct rig *rig, struct rig_node *node)
 {
 	uint8_t syndrome;
@@ -346,7 +347,7 @@ static int rig_send(struct rig *rig, struct rig_node *node)
 	return queue_broken(rig->queue, &syndrome) ? -EIO : 0;
 }
 
-/* What has been received has not been completed until the client has it. */
+/* Without receive entries of the client, received requests must not count as completed. */
 static int rig_wait_deaf(struct rig *rig, struct rig_node *node)
 {
 	int r = send_all(rig, node);
@@ -380,7 +381,7 @@ static int look_at_books(const struct rig *rig, const struct rig_node *node,
 	return r;
 }
 
-/* How many are flushed behind an error is nobody's promise. */
+/* No document says how many entries are flushed behind an error. */
 static int count_good(struct nic *nic, uint32_t cqn, uint32_t *ret_n)
 {
 	struct nic_cq_info info;
@@ -421,8 +422,8 @@ static int rig_check(const struct rig *rig, const struct rig_node *node)
 	return look_at_books(rig, node, &res->end);
 }
 
-/* As when the connection breaks: what is posted is flushed, and the chain goes
- * on by that, as far as it can; then it is stopped. */
+/* Does what a broken connection does: the posted entries are flushed, and the chain goes
+ * on by them as far as it can.  Then it is stopped. */
 static int rig_cut(const struct rig *rig, const struct rig_node *node)
 {
 	struct nic *nic = rig->side->nic;

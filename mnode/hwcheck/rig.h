@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memory node and a client on one NIC, in loopback: a pool, a ring, a table,
- * one chain armed as the agent arms it, and a queue pair that sends it requests.
- * What can be compared between two NICs is in struct rig_result; numbers that
- * a NIC chooses itself are not in it.
+ * A memory node and a client on one NIC, in loopback: a pool, a ring, a table, a chain
+ * that is armed as the agent does it, and a queue pair that sends requests.  struct
+ * rig_result has what two NICs must have in common, and no numbers that a NIC chooses
+ * itself.
  */
 #ifndef HWCHECK_RIG_H
 #define HWCHECK_RIG_H
@@ -13,13 +13,13 @@
 
 #define RIG_SLOTS	64
 #define RIG_MAX_DEPTH	8
-#define RIG_RING_PAGES	(2 * RIG_SLOTS)	/* the ring's and the table's */
+#define RIG_RING_PAGES	(2 * RIG_SLOTS)	/* pages of the ring and the table */
 #define RIG_PAGES	(RIG_RING_PAGES + RIG_MAX_DEPTH)
 #define RIG_RING_SLOTS	512
 #define RIG_SCARCE	3
-#define RIG_MAX_COUNT	70000		/* more than 16 bits count */
+#define RIG_MAX_COUNT	70000		/* needs more than 16 bits */
 
-/* A program; @strict: it renews the index of each work request. */
+/* struct rig_prog - a program; @strict: it renews the index of each work request */
 struct rig_prog {
 	enum odrp_wire_chain chain;
 	enum wrc_variant variant;
@@ -35,14 +35,13 @@ enum rig_table {
 
 /**
  * struct rig_config - one run
- * @window:	requests outstanding, less than depth
- * @quiet:	of each @window requests only the last one is answered, and the
- *		first of all
- * @table:	before the first request
+ * @window:	outstanding requests, less than depth
+ * @quiet:	only the last of @window requests is answered, and the very first one
+ * @table:	the table before the first request
  * @scarce:	the ring has RIG_SCARCE pages
- * @deaf:	the client takes no answer before @window requests are out and
- *		everything stands
- * @slot_off:	bytes added to each address in the table
+ * @deaf:	the client posts no receive entry before @window requests are sent and
+ *		nothing moves any more
+ * @slot_off:	bytes that are added to each address in the table
  */
 struct rig_config {
 	uint32_t depth, window, count;
@@ -62,8 +61,8 @@ struct rig_answer {
 };
 
 /**
- * struct rig_books - where every page is
- * @held:	what instances hold; one for all where they have no registers
+ * struct rig_books - where each page is
+ * @held:	what instances hold; one entry for all if they have no registers
  */
 struct rig_books {
 	__be64 tt[RIG_SLOTS];
@@ -75,20 +74,20 @@ struct rig_books {
 
 /**
  * struct rig_result - all that a run leaves behind
- * @err:	0, or why it ended early
+ * @err:	0, or why the run ended early
  * @syndrome:	of the chain, if it has stopped
- * @nr_answers, @answers: in the order in which they came
- * @loop_cqes, @client_cqes: entries of the CQs that the chain waits on
- * @answer_cqes: of the one that tells what the client has acknowledged
- * @loop_bbs, @client_bbs: BBs executed
- * @passed_early: @deaf: queue_passed(), before the client took an answer
+ * @nr_answers, @answers: in the order of their arrival
+ * @loop_cqes, @client_cqes: good entries of the CQs that the chain waits on
+ * @answer_cqes: good entries of the CQ that counts acknowledged answers
+ * @loop_bbs, @client_bbs: BBs that have been executed
+ * @passed_early: @deaf: queue_passed() before the client took an answer
  * @passed:	queue_passed() at the end
- * @reached:	translation in the NIC: how each slot's page begins for a peer that
- *		READs it by the slot's key; or 0, it reaches none
- * @end:	when everything stands
- * @pool, @mem:	then: the node's pages and the client's
- * @cut:	and when its connection has been cut; how far the chain gets then,
- *		and why not further, depends on what a NIC checks first
+ * @reached:	translation in the NIC: the first word of each slot's page, READ by a peer
+ *		under the slot's key; 0: the READ was refused
+ * @end:	when nothing moves any more
+ * @pool, @mem:	pages of the node and of the client at that time
+ * @cut:	after the connection has been cut; how far the chain gets then depends on
+ *		what a NIC checks first
  */
 struct rig_result {
 	int err;
@@ -106,9 +105,8 @@ struct rig_result {
 };
 
 /**
- * struct rig_node - the memory of a node, and tables of one program, for many
- *	runs
- * @keys, @reach:	during a run with translation in the NIC
+ * struct rig_node - memory and tables of a node for one program and many runs
+ * @keys, @reach: during a run with translation in the NIC
  */
 struct rig_node {
 	struct side *side;
@@ -129,26 +127,28 @@ static inline bool rig_keyed(const struct rig_node *node)
 int rig_open(struct side *side, const struct rig_prog *what,
 	     struct rig_node *ret_node);
 void rig_close(struct rig_node *node);
-/* As before the first run. */
+/* Sets pool, ring and table for a run. */
 void rig_reset(struct rig_node *node, const struct rig_config *cfg);
-/* rig-keys.c.  Translation in the NIC, or nothing of it: keys that lead where
- * the table does; a slot whose entry has changed; what peers reach in the end. */
+/* rig-keys.c; without effect if there is no translation in the NIC.  rig_open_keys():
+ * makes keys that lead where the table does.  rig_translate(): follows a changed table
+ * entry. rig_look_through(): READs all slots like a peer. */
 int rig_open_keys(struct rig_node *node);
 void rig_close_keys(struct rig_node *node);
 int rig_translate(struct rig_node *node, uint32_t slot);
 int rig_look_through(struct rig_node *node, uint64_t ret_reached[RIG_SLOTS]);
-/* Before a request to a slot that an earlier one has used. */
+/* Call before a request to a slot that an earlier request has used. */
 int rig_renew_slot(struct rig_node *node, uint32_t slot);
-/* A page whose every word tells its number. */
+/* Fills a page with words that depend on its number. */
 void rig_fill(uint8_t *page, uint32_t number);
 
-/* 0, and what came of it; -errno with a sentence: it could not even begin. */
+/* 0: the run has taken place; its own error is in ret_result->err.  -errno, with a
+ * sentence in why: it could not be set up. */
 int rig_run(struct rig_node *node, const struct rig_config *cfg,
 	    struct rig_result *ret_result, char why[WRC_WHY_MAX]);
 
 #define RIG_DIFF_MAX 200
 
-/* What differs first, in words; false: nothing. */
+/* Describes the first difference.  False: there is none. */
 bool rig_differ(const struct rig_result *a, const struct rig_result *b,
 		char what[RIG_DIFF_MAX]);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs and runs; see mlx5-runs.h. */
+/* Programs and runs; see runs.h. */
 #include "runs.h"
 
 #define LOAD	ODRP_WIRE_LOAD
@@ -9,7 +9,7 @@
 
 #define ONLY(chain) .chains = 1u << (chain)
 
-/* What the agent arms if nothing else is asked for comes first. */
+/* Programs that the agent arms by default come first. */
 const struct program programs[] = {
 	{ "load", NULL, LOAD, WRC_V_OURS },
 	{ "mapped store", "exchange", MAPPED, WRC_V_EXCHANGE },
@@ -29,8 +29,8 @@ const struct program programs[] = {
 const unsigned int nr_programs = sizeof(programs) / sizeof(programs[0]);
 
 /*
- * Long: indices and counts of SEND_EN and of the longest chains' WAITs go
- * beyond 16 bits.  Those of the request go beyond them after 2^16 requests.
+ * Long: indices and counts of SEND_EN and of the WAITs of the longest chains exceed 16
+ * bits.  Those of the receive queue exceed 16 bits after 2^16 requests.
  */
 #define LONG	5000
 #define LONGER	70000

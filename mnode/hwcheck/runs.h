@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What odrp-hwcheck runs: each program that the agent may arm, and for each of
- * them a list of runs.
+ * Everything that odrp-hwcheck runs: the programs that the agent may arm, and a list of
+ * runs for each.
  */
 #ifndef HWCHECK_RUNS_H
 #define HWCHECK_RUNS_H
@@ -9,9 +9,8 @@
 #include "rig.h"
 
 /**
- * struct program - as it is called in a report
- * @stores:	"exchange", or NULL: it is no store; "keyed": with translation in
- *		the NIC
+ * struct program - a program and its name in reports
+ * @stores:	"exchange": a store; "keyed": with translation in the NIC; NULL: neither
  */
 struct program {
 	const char *name, *stores;
@@ -24,8 +23,8 @@ extern const struct program programs[];
 extern const unsigned int nr_programs;
 
 /**
- * struct run - what is done with a program
- * @chains:	bit (1 << chain): only of these; 0: of all
+ * struct run - a run and its name in reports
+ * @chains:	bit (1 << chain): only for these chains; 0: for all
  */
 struct run {
 	const char *name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The report of odrp-hwcheck as a file; verdict.c reads it. */
+/* Saves the report of odrp-hwcheck as a file; verdict.c reads it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <nic/verdict.h>
 #include "check.h"
 
-/* The mode is not the umask's. */
+/* The mode must not depend on the umask. */
 static int make_dir(const char *path)
 {
 	if (!mkdir(path, 0755))
@@ -17,7 +17,7 @@ static int make_dir(const char *path)
 	return errno == EEXIST ? 0 : -errno;
 }
 
-/* Each directory that path goes through; path is as it was afterwards. */
+/* Makes each directory of path.  Changes path temporarily. */
 static int make_dirs(char *path)
 {
 	char *slash;
@@ -59,7 +59,7 @@ static int file_fill(int fd, struct json_object *report)
 	return r;
 }
 
-/* The name is on disk, too. */
+/* Syncs the directory, so that the file's name is on disk, too. */
 static int sync_dir(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -75,7 +75,7 @@ static int sync_dir(char *path)
 	return r;
 }
 
-/* Not a device, nor a link to one. */
+/* -EEXIST: path is something else than a regular file, such as a device or a link. */
 static int check_place(const char *path)
 {
 	struct stat st;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * One side of a comparison: a NIC with what odrp-hwcheck needs beyond nic.h.
- */
+/* One side of a comparison: a NIC, and what odrp-hwcheck needs beyond nic.h. */
 #ifndef HWCHECK_SIDE_H
 #define HWCHECK_SIDE_H
 
@@ -10,14 +8,13 @@
 #include <nic/node.h>
 
 /**
- * struct side - a NIC under comparison
+ * struct side - a NIC that is compared
  * @name:	for people
- * @join:	connects a queue pair to another one of this NIC, in one
- *		direction
- * @wait:	lets it work for a moment.  False: it is idle, and nothing
- *		will happen any more by itself; hardware never says so
- * @clock_us:	the time that passes for it: not this machine's, where it is
- *		stepped
+ * @join:	connects a queue pair to another one of this NIC, in one direction
+ * @wait:	lets the NIC work for a moment.  False: the NIC is idle, and nothing
+ *		happens any more by itself; hardware never returns false
+ * @clock_us:	the NIC's time, microseconds; a stepped NIC has its own clock
+ * @snic:	the software NIC; NULL on a card
  * @now:	the software NIC's clock, ns
  */
 struct side {
@@ -31,21 +28,23 @@ struct side {
 	uint64_t now;
 };
 
-/* A software NIC that is stepped by wait().  strict: it checks indices. */
+/* Opens a software NIC that wait() steps.  strict: it checks indices. */
 int side_soft_open(bool strict, struct side *ret_side);
-/* A card, or what a test has instead; as one of which nothing is known. */
+/* Opens a card, or what a test has in its place, without using a saved report.  -errno,
+ * with a sentence in why. */
 int side_mlx5_open(const struct nic_mlx5_opts *opts,
 		   const struct wrc_mlx5_devx *devx, struct side *ret_side,
 		   char why[NIC_MLX5_WHY_MAX]);
 void side_close(struct side *s);
 
-/* What this NIC lacks for translation in it, first; or NULL. */
+/* The first thing that this NIC lacks for translation in the NIC; NULL: nothing. */
 const char *side_lacks_keys(const struct side *s);
 
-/* Waits until done() or the NIC is idle or SIDE_PATIENCE_US are over. */
+/* Waits until done() is true, the NIC is idle or SIDE_PATIENCE_US have passed.  Returns
+ * done(). */
 #define SIDE_PATIENCE_US	500000
 bool side_until(struct side *s, bool (*done)(void *arg), void *arg);
-/* Waits until what was asked for should be over: idle, or SIDE_QUIET_US. */
+/* Waits until the NIC is idle or SIDE_QUIET_US have passed. */
 #define SIDE_QUIET_US		20000
 void side_settle(struct side *s);
 
