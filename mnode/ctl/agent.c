@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A question to the agent, and the fields of its answer; see agent.h. */
+/* Sends a request to the agent and reads fields of the answer; see agent.h. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 /* ---- asking -------------------------------------------------------------------- */
 
-/* A socket on which nothing takes longer than ANSWER_TIMEOUT_S. */
+/* Connects; no send and no receive takes longer than ANSWER_TIMEOUT_S. */
 static int agent_dial(const char *path, int *ret_fd)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_TIMEOUT_S };
@@ -42,7 +42,7 @@ static int agent_dial(const char *path, int *ret_fd)
 	return 0;
 }
 
-/* MSG_NOSIGNAL: an agent that hangs up is told of, and does not kill us. */
+/* MSG_NOSIGNAL: if the agent hangs up, this returns -EPIPE instead of killing the process. */
 static int send_text(int fd, const char *text, size_t len)
 {
 	ssize_t n;
@@ -57,7 +57,7 @@ static int send_text(int fd, const char *text, size_t len)
 	return 0;
 }
 
-/* One whole line; -ECONNRESET: it ended before that. */
+/* Reads one whole line.  -ECONNRESET: the connection ended before. */
 static int receive_line(FILE *f, char **ret_line)
 {
 	char *line = NULL;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * odrpctl key: secrets of compute nodes, on the memory node and on theirs.
- */
+/* odrpctl key: secrets of compute nodes, on the memory node and on the compute nodes. */
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -69,7 +67,7 @@ static int visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* False: the file cannot be used. */
+/* Prints the name, or why its file cannot be used.  False: it cannot. */
 static bool key_print(const char *dir, const char *name)
 {
 	char why[SECRET_WHY_MAX];
@@ -106,7 +104,7 @@ static int key_list(const char *dir)
 
 /* ---- arguments --------------------------------------------------------------------- */
 
-/* What can be wrong with them: a command, and a name. */
+/* Prints what is wrong: the command or a further word. */
 static int key_misused(const char *command, const char *more)
 {
 	if (command && strcmp(command, "new") && strcmp(command, "load") &&
@@ -146,7 +144,7 @@ int key_main(int argc, char **argv)
 	static char self[] = "odrpctl key";
 	int c;
 
-	argv[0] = self;		/* what getopt begins its messages with */
+	argv[0] = self;		/* getopt begins its messages with this */
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(usage, stdout);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * From a file of secrets to a keyring; the C library has no function for that.
- */
+/* Puts a secret from a file into a keyring.  The C library has no function for keyrings. */
 #include <errno.h>
 #include <linux/keyctl.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #define PAGES_PER_MB	256.0
 #define NR_RATES	4
 
-/* In the order of the columns.  A compute node with keys does the first two itself. */
+/* in the order of the columns; a compute node with keys does the first two without chains */
 static const struct {
 	const char *chain, *json;
 	bool by_keys;
@@ -25,7 +25,7 @@ static const struct {
 	{ "invalidate", "invalidates_per_s" },
 };
 
-/* false: nobody here counts it. */
+/* False: the agent does not count these requests. */
 static bool rate_of(struct json_object *from, struct json_object *to, uint64_t ns,
 		    unsigned int which, double *ret_rate)
 {
@@ -108,9 +108,10 @@ struct json_object *mnode_top_json(struct json_object *from,
 /* ---- again and again -------------------------------------------------------------- */
 
 /**
- * struct looks - two answers
+ * struct looks - two answers of the agent
  * @answer:	each has a list of sessions; NULL: none yet
- * @unanswered:	the agent did not answer the last question
+ * @ns:		when each answer came
+ * @unanswered:	the agent did not answer the last request
  */
 struct looks {
 	const char *control;
@@ -154,7 +155,7 @@ static int looks_look(void *arg, unsigned int place)
 	return 0;
 }
 
-/* The same session in the other answer; one that has just come is itself. */
+/* Finds the session in the other answer; a new session is compared with itself. */
 static struct json_object *sess_before(struct looks *l, unsigned int to,
 				       struct json_object *s)
 {

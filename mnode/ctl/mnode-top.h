@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * odrpctl mnode top: what the chains of each session do, from two answers of the
- * agent.
- */
+/* odrpctl mnode top: rates of each session's chains, from two answers of the agent. */
 #ifndef CTL_MNODE_TOP_H
 #define CTL_MNODE_TOP_H
 
@@ -14,13 +11,13 @@ struct json_object;
 #define MNODE_TOP_LINE 160
 
 void mnode_top_head(char line[MNODE_TOP_LINE]);
-/* from, to: a session, as two answers have it; ns: between them. */
+/* from, to: the same session in two answers; ns: time between them. */
 void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
 		    char line[MNODE_TOP_LINE]);
 struct json_object *mnode_top_json(struct json_object *from,
 				   struct json_object *to, uint64_t ns);
 
-/* See top_run(); an exit status. */
+/* Runs until count is reached, see top_run(); returns an exit status. */
 int mnode_top(const char *control, double seconds, unsigned long count, bool json);
 
 #endif /* CTL_MNODE_TOP_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrpctl mnode: one question to the agent's control socket, and its answer
- * for people or as it is.
+ * odrpctl mnode: sends one request to the agent's control socket, and prints the answer
+ * for people or as JSON.
  */
 #include <argp.h>
 #include <errno.h>
@@ -19,10 +19,10 @@
 #include "top.h"
 
 /**
- * struct mnode_command - what can be asked for
- * @key:	of the argument in the request; NULL: it takes none
- * @expected:	what the argument is
- * @print:	the answer for people; NULL: there is none
+ * struct mnode_command - a command
+ * @key:	name of the argument in the request; NULL: there is no argument
+ * @expected:	describes the argument
+ * @print:	prints the answer for people; NULL: prints nothing
  */
 struct mnode_command {
 	const char *name;
@@ -33,12 +33,12 @@ struct mnode_command {
 struct mnode_args {
 	const char *control;
 	const char *name;
-	const struct mnode_command *command;	/* NULL: the name is of none */
+	const struct mnode_command *command;	/* NULL: there is no such command */
 	const char *arg;
 	bool json;
-	double interval;		/* of top */
+	double interval;		/* for top */
 	unsigned long count;
-	bool timed;			/* one of these was given */
+	bool timed;			/* --interval or --count was given */
 };
 
 enum { KEY_INTERVAL = 0x100, KEY_COUNT };
@@ -83,7 +83,7 @@ static void print_sessions(struct json_object *list)
 	}
 }
 
-/* A use, and its limit. */
+/* A number and, after a slash, its limit, if there is one. */
 static const char *of_limit(struct json_object *obj, const char *use, const char *limit,
 			    char text[48])
 {
@@ -95,7 +95,7 @@ static const char *of_limit(struct json_object *obj, const char *use, const char
 	return text;
 }
 
-/* Most bytes a second.  What the NIC cannot hold says so. */
+/* Most bytes per second; "not held": the NIC cannot limit them. */
 static const char *bandwidth_of(struct json_object *c, char text[32])
 {
 	uint64_t most = agent_num(c, "max_bandwidth");
@@ -133,7 +133,7 @@ static void print_clients(struct json_object *list)
 	}
 }
 
-/* What the NIC does not stop keeps what it reaches. */
+/* Lists sessions that keep pages because the NIC does not stop their chains. */
 static void print_unstopped(struct json_object *list)
 {
 	size_t i, nr = json_object_array_length(list);
@@ -297,7 +297,7 @@ static const struct mnode_command *command_find(const char *name)
 	return NULL;
 }
 
-/* All of them, for whoever has said another one. */
+/* The names of all commands, for messages. */
 static const char *command_names(char text[128])
 {
 	size_t i, len = 0;
@@ -322,7 +322,7 @@ static void parse_word(struct argp_state *state, char *word)
 	a->command = command_find(a->name);
 }
 
-/* A command that is none is main's to refuse. */
+/* Leaves unknown commands to make_request(). */
 static void parse_end(struct argp_state *state)
 {
 	const struct mnode_args *a = state->input;
@@ -395,7 +395,7 @@ static const struct argp argp = {
 	       "and everything in it; swap gets its pages.",
 };
 
-/* Digits and nothing else. */
+/* Accepts only digits. */
 static int parse_session(const char *text, uint64_t *ret_id)
 {
 	char *end;
@@ -407,7 +407,7 @@ static int parse_session(const char *text, uint64_t *ret_id)
 	return errno || *end ? -EINVAL : 0;
 }
 
-/* The argument as the agent expects it; NULL: it is none. */
+/* The argument as the agent expects it; NULL: the argument is wrong. */
 static struct json_object *make_arg(const struct mnode_args *a)
 {
 	uint64_t id;

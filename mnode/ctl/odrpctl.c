@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrpctl: what an operator says to the memory node's agent (mnode ...) and to
- * the kernel module of a compute node (swap ...).
+ * odrpctl: controls the memory node's agent (mnode ...) and the kernel module of a
+ * compute node (swap ...).
  */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
 #include "odrpctl.h"
 
-/* For --version of each level. */
+/* argp prints this for --version of the subcommands */
 const char *argp_program_version = "odrpctl " VERSION;
 
 static const char usage[] =

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * odrpctl: the parts of the command.  All return an exit status.
- */
+/* The subcommands of odrpctl.  Each returns an exit status. */
 #ifndef CTL_ODRPCTL_H
 #define CTL_ODRPCTL_H
 
 enum {
 	EXIT_OK		= 0,
-	EXIT_NOT_OK	= 1,	/* asked and answered: no */
+	EXIT_NOT_OK	= 1,	/* the answer is no */
 	EXIT_USAGE	= 2,
-	EXIT_TROUBLE	= 3,	/* could not ask */
+	EXIT_TROUBLE	= 3,	/* there is no answer */
 };
 
 int mnode_main(int argc, char **argv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The line of "odrpctl swap": its words, its options, and which command each
- * option is of.
+ * Parses the arguments of "odrpctl swap": words, options, and which options belong to
+ * which command.
  */
 #include <argp.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ static const char *const commands[SWAP_NR_COMMANDS] = {
 	[SWAP_TOP] = "top", [SWAP_METRICS] = "metrics",
 };
 
-/* KEY_SETTING and above: an option of the setting's name, without a letter. */
+/* KEY_SETTING and above: a setting's option without a short form */
 enum {
 	KEY_NO_SWAPON = 0x100, KEY_INTERVAL, KEY_COUNT, KEY_FORCE, KEY_OUTPUT, KEY_SETTING,
 };
@@ -77,7 +77,7 @@ static const struct argp_option options[] = {
 
 #define BIT(command)	(1u << (command))
 
-/* The commands that an option is of. */
+/* The commands that an option belongs to. */
 static unsigned int commands_of(int key)
 {
 	switch (key) {
@@ -115,7 +115,7 @@ static void set_count(struct swap_args *a, const char *text,
 			   text);
 }
 
-/* -1: none that is ours. */
+/* -1: the option is not in the table. */
 static int find_option(int key)
 {
 	int i;
@@ -126,7 +126,7 @@ static int find_option(int key)
 	return -1;
 }
 
-/* An option that is a setting. */
+/* Sets a setting by its option. */
 static void set_option(struct swap_args *a, const char *name, const char *text,
 		       struct argp_state *state)
 {
@@ -204,7 +204,7 @@ static void refuse_option(const struct argp_option *option, const char *command,
 		   option->name, names, command);
 }
 
-/* Swap space that is not made has neither of these. */
+/* Without mkswap and swapon these settings have no meaning. */
 static void check_no_swapon(const struct swap_args *a, struct argp_state *state)
 {
 	static const enum swap_key keys[] = { SWAP_LABEL, SWAP_UUID, SWAP_PRIORITY };
@@ -218,7 +218,7 @@ static void check_no_swapon(const struct swap_args *a, struct argp_state *state)
 				   a->conf.value[keys[i]]);
 }
 
-/* What nobody would look at is not taken. */
+/* Refuses options that the command does not use. */
 static void check_options(const struct swap_args *a, struct argp_state *state)
 {
 	int i;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What "odrpctl swap" was told.
- */
+/* Arguments of "odrpctl swap". */
 #ifndef CTL_SWAP_ARGS_H
 #define CTL_SWAP_ARGS_H
 
@@ -21,14 +19,14 @@ enum swap_command {
 };
 
 /**
- * struct swap_args - the line
- * @word:	the command's name, and what it is about; not looked at
- * @given:	bits of options; all are of the command
- * @conf:	add: from options; address, port and size are words
- * @file:	up: instead of the device's; NULL: that
- * @output:	metrics: instead of standard output; NULL: that
- * @force:	remove, down
- * @interval, @count: top: seconds, and how often, 0: for ever
+ * struct swap_args - parsed arguments
+ * @word:	the command's name, then its arguments, unchecked
+ * @given:	bits of the options that were given; all belong to the command
+ * @conf:	add: settings from options; address, port and size are words
+ * @file:	up: settings file; NULL: the device's own
+ * @output:	metrics: file for the output; NULL: standard output
+ * @force:	remove, down: although programs may get wrong bytes
+ * @interval, @count: top: seconds between lines; number of lines, 0: no end
  */
 struct swap_args {
 	enum swap_command command;
@@ -42,7 +40,7 @@ struct swap_args {
 	unsigned long count;
 };
 
-/* Ends the process with EXIT_USAGE if something is wrong. */
+/* Ends the process with EXIT_USAGE if an argument is wrong. */
 void swap_args_parse(int argc, char **argv, struct swap_args *ret_args);
 
 #endif /* CTL_SWAP_ARGS_H */

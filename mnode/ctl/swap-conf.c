@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The table of a swap device's settings, their checks, and the INI file.  The
- * module checks them again; here what is wrong can be told to who wrote it.
+ * The table of a swap device's settings, their checks, and the INI file.  The module
+ * checks the settings again; these checks give better messages.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,7 +16,8 @@
 
 struct key {
 	const char *name;
-	const char *pair;		/* what hot_add calls it; NULL: not its */
+	const char *pair;		/* name for hot_add; NULL: hot_add does not have this
+					 * setting */
 	int (*check)(const struct key *key, const char *text, char *why);
 	long min, max;
 };
@@ -52,7 +53,7 @@ static int check_address(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
-/* In base 8 to the module, which goes by what is in front, and 10 to people. */
+/* The module would read a number with a leading zero as octal, people as decimal. */
 static bool has_leading_zero(const char *text)
 {
 	return text[0] == '0' && text[1] >= '0' && text[1] <= '9';
@@ -76,7 +77,7 @@ static int check_number(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
-/* Bytes with K, M, G or T, in whole pages. */
+/* Accepts bytes, or a number with K, M, G or T, in whole pages. */
 static int check_size(const struct key *key, const char *text, char *why)
 {
 	static const char units[] = "KMGT";
@@ -138,7 +139,7 @@ static int check_translate(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
-/* A name that a memory node knows us by, and of a file. */
+/* Accepts a name of a compute node, which is also the name of a file. */
 static int check_name(const struct key *key, const char *text, char *why)
 {
 	size_t len = strlen(text);
@@ -160,7 +161,7 @@ static int check_auth(const struct key *key, const char *text, char *why)
 	return 0;
 }
 
-/* A path: in the line for hot_add it must be one word. */
+/* Accepts absolute paths that are one word in the line for hot_add. */
 static int check_path(const struct key *key, const char *text, char *why)
 {
 	if (*text != '/' || strpbrk(text, " \t\n"))
@@ -170,8 +171,8 @@ static int check_path(const struct key *key, const char *text, char *why)
 }
 
 /*
- * What the header of swap space has room for, and what stands for itself in the name
- * of a link, of a unit and in fstab.
+ * The label must fit the header of a swap space, and needs no escapes in names of links
+ * and units and in fstab.
  */
 static int check_label(const struct key *key, const char *text, char *why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Settings of one swap device of a compute node: from its file, or from the
- * options of "odrpctl swap add", the same names in both.
+ * Settings of one swap device of a compute node, from its file or from the options of
+ * "odrpctl swap add".  Both use the same names.
  */
 #ifndef CTL_SWAP_CONF_H
 #define CTL_SWAP_CONF_H
@@ -12,15 +12,15 @@
 #ifndef SYSCONFDIR
 #define SYSCONFDIR		"/etc"
 #endif
-/* One file per device: odrp0.conf is that of /dev/odrp0. */
+/* one file per device: odrp0.conf is for /dev/odrp0 */
 #define SWAP_CONF_DIR		SYSCONFDIR "/odrp/swap"
 #define SWAP_CONF_WHY_MAX	512
 #define SWAP_VALUE_MAX		256
 #define SWAP_LABEL_MAX		15
-/* Room for what hot_add is told. */
+/* room for a line for hot_add */
 #define SWAP_LINE_MAX		1024
 
-/* docs/man/odrp-swap.conf.5 explains each. */
+/* docs/man/odrp-swap.conf.5 explains each setting. */
 enum swap_key {
 	SWAP_ADDRESS,
 	SWAP_PORT,
@@ -47,30 +47,30 @@ enum swap_key {
 	SWAP_NR_KEYS,
 };
 
-/* Texts that have been checked; "": not set. */
+/* struct swap_conf - checked values as text; "": not set */
 struct swap_conf {
 	char value[SWAP_NR_KEYS][SWAP_VALUE_MAX];
 };
 
-/* The functions that return an int give -errno with a sentence in why, which
- * names what is wrong and what was expected. */
+/* Functions that return int return -errno with a sentence in why, which says what is
+ * wrong and what was expected.  swap_conf_set(): -ENOENT: there is no such setting. */
 int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
 		  char why[SWAP_CONF_WHY_MAX]);
-/* An INI file: all of it in section [swap]; each setting once. */
+/* Reads and checks an INI file: one section [swap], each setting once. */
 int swap_conf_read(struct swap_conf *conf, const char *path,
 		   char why[SWAP_CONF_WHY_MAX]);
-/* What only shows when all is set. */
+/* Checks settings that depend on each other. */
 int swap_conf_check(const struct swap_conf *conf,
 		    char why[SWAP_CONF_WHY_MAX]);
 
-/* Whether it is swapped on, and not only made ready for that. */
+/* True: swap on; false: only make the swap space. */
 bool swap_conf_activates(const struct swap_conf *conf);
-/* A setting that is a number. */
+/* Value of a number setting; otherwise: if it is not set. */
 long swap_conf_number(const struct swap_conf *conf, enum swap_key key,
 		      long otherwise);
-/* The memory node as sysfs names it, ADDRESS:PORT. */
+/* The memory node as in sysfs: ADDRESS:PORT. */
 void swap_conf_server(const struct swap_conf *conf, char *buf, size_t len);
-/* What hot_add is told, for device number id. */
+/* Makes the line for hot_add, for device number id. */
 void swap_conf_line(const struct swap_conf *conf, unsigned int id, char *buf,
 		    size_t len);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * The steps of "odrpctl swap", through sysfs, procfs and two programs.
- */
+/* The steps of "odrpctl swap", through sysfs, procfs and other programs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +11,7 @@
 #include "swap-dev.h"
 
 #define MIN_FREE	"/proc/sys/vm/min_free_kbytes"
-#define UDEV_CONTROL	"/run/udev/control"	/* there while udev runs */
+#define UDEV_CONTROL	"/run/udev/control"	/* exists while udev runs */
 #define WAIT_MS		5000
 #define NAME_LEN	32
 #define SWAPS_LINE_MAX	512	/* of /proc/swaps */
@@ -46,7 +44,7 @@ static int read_file(const char *path, char *buf, size_t len)
 	return 0;
 }
 
-/* Its standard output is nobody's business. */
+/* Runs a program without its standard output.  -EIO: it failed. */
 static int program_run(const char *const argv[])
 {
 	int status;
@@ -152,8 +150,8 @@ int swap_dev_drop(unsigned int id)
 
 /* ---- swap space -------------------------------------------------------------------- */
 
-/* The line of a device in /proc/swaps, which begins with the path and blanks: 1; 0, there
- * is none; or -errno. */
+/* Finds the line of a device in /proc/swaps, which begins with the path and blanks. 1:
+ * found; 0: there is none; or -errno. */
 static int swaps_line(unsigned int id, char line[SWAPS_LINE_MAX])
 {
 	FILE *f = fopen("/proc/swaps", "re");
@@ -187,7 +185,7 @@ long swap_dev_used(unsigned int id)
 
 	if (on <= 0)
 		return on;
-	/* File name, type, size, used, priority. */
+	/* columns: file name, type, size, used, priority */
 	return sscanf(line, "%*s %*s %*s %ld", &kbytes) == 1 ? kbytes : -EIO;
 }
 
@@ -246,8 +244,9 @@ int swap_dev_on(unsigned int id, int priority)
 }
 
 /*
- * The kernel says EINVAL at once when another swapoff is under way, and lists
- * the area until that is over.  How long it takes depends on what is in it.
+ * While another swapoff of the area runs, the kernel returns EINVAL at once and still
+ * lists the area: try again until it is gone.  How long that takes depends on its
+ * contents.
  */
 int swap_dev_off(unsigned int id)
 {

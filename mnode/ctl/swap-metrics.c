@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The table of a compute node's metrics: each number is an attribute of
+ * The table of a compute node's metrics.  Each number is an attribute in
  * /sys/block/odrpN/odrp/, which docs/ABI/sysfs-block-odrp explains.
  */
 #include <errno.h>
@@ -159,7 +159,7 @@ const struct prom_metric swap_metrics_table[] = {
 	{ NULL }
 };
 
-/* All attributes that the table needs; one that is not there is left out. */
+/* Reads all attributes that the table needs; leaves out those that do not exist. */
 static struct json_object *device_read(unsigned int id)
 {
 	struct json_object *obj = json_object_new_object();

@@ -9,7 +9,7 @@
 #include "swap-top.h"
 #include "top.h"
 
-/* Attributes that are summed up; NULL: no more. */
+/* attributes whose sum is the count; ends with NULL */
 static const char *const counters[SWAP_NR_COUNTS][3] = {
 	[SWAP_LOADS]	  = { "loads" },
 	[SWAP_STORES]	  = { "stores_mapped", "stores_unmapped" },
@@ -31,7 +31,7 @@ static int add_number(unsigned int id, const char *name, uint64_t *sum)
 	return r;
 }
 
-/* A time in ns, and nothing else. */
+/* Reads a time in ns; returns microseconds. */
 static int read_time(unsigned int id, const char *name, double *ret_us)
 {
 	char text[64], rest;
@@ -142,8 +142,8 @@ struct json_object *swap_top_json(const struct swap_sample *from,
 /* ---- again and again -------------------------------------------------------------- */
 
 /**
- * struct devices - all that are there
- * @samples:	two looks at each
+ * struct devices - all devices
+ * @samples:	two samples of each device
  */
 struct devices {
 	bool json;
@@ -164,7 +164,7 @@ static int devices_look(void *arg, unsigned int place)
 	return 0;
 }
 
-/* A device that has just come is compared with itself. */
+/* A new device is compared with itself. */
 static const struct swap_sample *sample_before(const struct swap_sample *from,
 					       const struct swap_sample *to)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * odrpctl swap top: what the devices of odrp.ko do, from two looks at their
- * counters.
- */
+/* odrpctl swap top: rates of the swap devices, from two samples of their counters. */
 #ifndef CTL_SWAP_TOP_H
 #define CTL_SWAP_TOP_H
 
@@ -21,11 +18,11 @@ enum swap_count {
 };
 
 /**
- * struct swap_sample - one look at a device
- * @there:	there was one; else the rest means nothing
- * @ns:		when, CLOCK_MONOTONIC
+ * struct swap_sample - the state of a device at one time
+ * @there:	the device exists; else the other fields have no meaning
+ * @ns:		time of the sample, CLOCK_MONOTONIC
  * @used, @lease: pages
- * @load_us, @store_us: 50th and 99th percentile since the device was added
+ * @load_us, @store_us: 50th and 99th percentile since the device was added, microseconds
  */
 struct swap_sample {
 	bool there;
@@ -36,10 +33,10 @@ struct swap_sample {
 	double load_us[2], store_us[2];
 };
 
-/* 0, or -errno when the device has gone: then it is not there. */
+/* 0, or -errno if the device has gone: then the sample says so. */
 int swap_sample_read(unsigned int id, struct swap_sample *ret_sample);
 
-/* Per second between two samples; 0 where the counter has begun anew. */
+/* Per second between two samples; 0 if the counter was reset. */
 double swap_rate(const struct swap_sample *from, const struct swap_sample *to,
 		 enum swap_count which);
 
@@ -52,8 +49,8 @@ struct json_object *swap_top_json(const struct swap_sample *from,
 				  const struct swap_sample *to);
 
 /*
- * Every `seconds`, `count` times or, for 0, until nobody reads it any more.
- * 0 or -errno of writing.
+ * Prints every `seconds`, `count` times; count 0: until writing fails.  0 or -errno of
+ * writing.
  */
 int swap_top(double seconds, unsigned long count, bool json);
 

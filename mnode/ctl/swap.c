@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrpctl swap: the devices of odrp.ko.  The steps are swap-dev.c's, the
- * settings swap-conf.c's, the words and options swap-args.c's.
+ * odrpctl swap: devices of odrp.ko.  swap-dev.c has the steps, swap-conf.c the settings,
+ * swap-args.c words and options.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static int complain_of(unsigned int id, const char *what, int err)
 	return EXIT_TROUBLE;
 }
 
-/* Without it there is nothing to ask. */
+/* Without the module there are no devices. */
 static int need_module(void)
 {
 	if (swap_dev_loaded())
@@ -41,7 +41,7 @@ static int need_module(void)
 	return EXIT_TROUBLE;
 }
 
-/* The device that a command is about, and nothing else. */
+/* Parses the only argument, a device. */
 static int only_device(const struct swap_args *a, unsigned int *ret_id)
 {
 	if (a->nr_words == 2 && !swap_dev_id(a->word[1], ret_id))
@@ -58,7 +58,7 @@ static int only_device(const struct swap_args *a, unsigned int *ret_id)
 
 /* ---- add -------------------------------------------------------------------------- */
 
-/* Swap space of it, and swapped on unless others are to do that. */
+/* Makes a swap space, and swaps it on unless activate=no. */
 static int swap_on(unsigned int id, const struct swap_conf *conf)
 {
 	int r;
@@ -67,7 +67,7 @@ static int swap_on(unsigned int id, const struct swap_conf *conf)
 			    conf->value[SWAP_UUID]);
 	if (r)
 		return complain_of(id, "mkswap failed", -r);
-	/* It swaps without its names, too. */
+	/* The device can be used without links by label and UUID. */
 	r = swap_dev_tell_udev(id);
 	if (r)
 		complain_of(id, "udevadm failed", -r);
@@ -77,7 +77,7 @@ static int swap_on(unsigned int id, const struct swap_conf *conf)
 	return r ? complain_of(id, "swapon", -r) : EXIT_OK;
 }
 
-/* For the module, which asks for it when the device is added. */
+/* Gives the secret to the module, which looks for it when the device is added. */
 static int load_key(const struct swap_conf *conf)
 {
 	const char *name = conf->value[SWAP_KEY];
@@ -103,7 +103,7 @@ static int complain_add(unsigned int id, int r)
 	return complain_of(id, "hot_add", -r);
 }
 
-/* [ADDRESS]:PORT or more than one colon: IPv6, of which all is the address. */
+/* [ADDRESS]:PORT, or more than one colon: IPv6; a word without brackets is all address. */
 static size_t address_len(const char *word)
 {
 	const char *colon = strchr(word, ':');
@@ -115,7 +115,7 @@ static size_t address_len(const char *word)
 	return strcspn(word, ":");
 }
 
-/* ADDRESS[:PORT] and SIZE. */
+/* Sets address, port and size from ADDRESS[:PORT] and SIZE. */
 static int set_words(struct swap_conf *conf, const struct swap_args *a,
 		     char why[SWAP_CONF_WHY_MAX])
 {
@@ -142,7 +142,7 @@ static int raise_min_free(const struct swap_conf *conf)
 	return r ? complain("vm.min_free_kbytes", -r) : EXIT_OK;
 }
 
-/* The number is chosen here, so that it is known which device is ours. */
+/* Chooses the device number, so that the number of the new device is known. */
 static int swap_add(const struct swap_args *a)
 {
 	struct swap_conf conf = a->conf;
@@ -187,10 +187,10 @@ static bool attr_is(unsigned int id, const char *name, const char *value)
 	       !strcmp(text, value);
 }
 
-/* Are there pages that cannot be read, and a kernel that would not say so? */
+/* Has the device lost pages on a kernel that would not report this to programs? */
 static bool would_map_wrong_bytes(unsigned int id)
 {
-	/* The second is its name in version 0.1.0 of the module. */
+	/* version 0.1.0 of the module has the second name */
 	return (attr_is(id, "swapoff_corrupts", "1") ||
 		attr_is(id, "swapoff_lies", "1")) && swap_dev_used(id) != 0;
 }
@@ -204,8 +204,8 @@ static void warn_of_wrong_bytes(unsigned int id)
 }
 
 /*
- * On such a kernel a swapoff must not be at work when the session dies.  It is
- * lost for no longer than dead_after_ms.
+ * On such a kernel no swapoff may run while the session dies.  The session is lost for no
+ * longer than dead_after_ms.
  */
 static void wait_while_lost(unsigned int id)
 {
@@ -221,7 +221,7 @@ static void wait_while_lost(unsigned int id)
 	}
 }
 
-/* What was dropped may have gone by itself when it was swapped off. */
+/* A dropped device may go by itself when it is swapped off: -ENODEV is no error then. */
 static int device_remove(unsigned int id, bool force)
 {
 	bool there = swap_dev_exists(id);
@@ -233,7 +233,7 @@ static int device_remove(unsigned int id, bool force)
 		warn_of_wrong_bytes(id);
 		return EXIT_TROUBLE;
 	}
-	/* It is not opened for swapoff before it has been removed by force. */
+	/* The module opens such a device for swapoff only after a forced removal. */
 	if (force && would_map_wrong_bytes(id) && attr_is(id, "forced", "0")) {
 		r = swap_dev_drop(id);
 		if (r)
@@ -291,8 +291,8 @@ static int swap_drop(const struct swap_args *a)
 /* ---- up and down ------------------------------------------------------------------ */
 
 /*
- * EXIT_OK, EXIT_USAGE: the file is not there, or wrong, which does not go by
- * itself, or EXIT_TROUBLE.
+ * EXIT_USAGE: the file is missing or wrong, so that a retry is useless; EXIT_TROUBLE: it
+ * cannot be read.
  */
 static int read_settings(const struct swap_args *a, unsigned int id,
 			 struct swap_conf *ret_conf)
@@ -311,7 +311,7 @@ static int read_settings(const struct swap_args *a, unsigned int id,
 	return EXIT_OK;
 }
 
-/* A device that is there: 1: use it, 0: it is gone now, or -errno. */
+/* Checks an existing device.  1: use it; 0: it has been removed; or -errno. */
 static int device_check(unsigned int id, const struct swap_conf *conf)
 {
 	char state[64], server[64], wanted[96];
@@ -344,13 +344,13 @@ static int device_check(unsigned int id, const struct swap_conf *conf)
 	return -EEXIST;
 }
 
-/* added tells what has to be undone when a later step fails. */
+/* *ret_added: the device is new, so it must be removed if a later step fails. */
 static int make_device(unsigned int id, const struct swap_conf *conf,
 		       bool *ret_added)
 {
 	int r;
 
-	/* modprobe itself says why it failed. */
+	/* modprobe has printed why it failed */
 	if (swap_dev_load()) {
 		fprintf(stderr, "odrpctl swap: \"modprobe odrp\" failed: is "
 			"odrp-dkms installed for this kernel?\n");
@@ -370,7 +370,7 @@ static int make_device(unsigned int id, const struct swap_conf *conf,
 	return EXIT_OK;
 }
 
-/* What has been done already is left as it is. */
+/* Does only the steps that are not done yet. */
 static int swap_up(const struct swap_args *a)
 {
 	struct swap_conf conf;
@@ -391,7 +391,7 @@ static int swap_up(const struct swap_args *a)
 		return r;
 	if (swap_dev_is_on(id) > 0)
 		return EXIT_OK;
-	/* What was made ready before may be in others' hands. */
+	/* Another program may already use a swap space that was made before. */
 	if (!added && !swap_conf_activates(&conf))
 		return EXIT_OK;
 	r = swap_on(id, &conf);
@@ -438,7 +438,7 @@ static struct json_object *read_device(unsigned int id)
 	return obj;
 }
 
-/* What a value means, where a word alone would pass for a choice like others. */
+/* Explains a value whose name does not. */
 static const char *meaning(const char *name, const char *value)
 {
 	if (!strcmp(name, "auth") && !strcmp(value, "none"))
@@ -455,7 +455,7 @@ static void print_device(struct json_object *obj)
 	}
 }
 
-/* One device's part of what is said; -ENODEV: there is none. */
+/* Adds a device to the answer.  -ENODEV: there is none. */
 static int status_of_device(const struct swap_args *a, unsigned int id,
 			    struct json_object *all)
 {

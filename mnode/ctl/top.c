@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Two looks and rates; see top.h. */
+/* Samples and rates; see top.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

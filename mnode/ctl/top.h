@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the two commands "top" have in common: two looks, and rates between them,
- * again and again.
+ * The common part of the commands "top": takes two samples, prints the rates between
+ * them, and repeats that.
  */
 #ifndef CTL_TOP_H
 #define CTL_TOP_H
@@ -13,9 +13,9 @@
 #define TOP_MAX_INTERVAL	3600.0
 
 /**
- * struct top - what is looked at
- * @look:	one look, into place 0 or 1; -errno ends it
- * @print:	prints what is in place @to, with rates since the look in the other
+ * struct top - what is sampled
+ * @look:	takes a sample into place 0 or 1; -errno ends top_run()
+ * @print:	prints the sample in place @to, with rates since the other sample
  */
 struct top {
 	int (*look)(void *arg, unsigned int place);
@@ -23,17 +23,17 @@ struct top {
 	void *arg;
 };
 
-/* Every `seconds`, `count` times or, for 0, until nobody reads it any more.  0,
- * or -errno of looking or writing. */
+/* Prints every `seconds`, `count` times; count 0: until an error.  0, or -errno of
+ * sampling or writing. */
 int top_run(const struct top *top, double seconds, unsigned long count);
 
 uint64_t top_now_ns(void);
-/* Per second; 0 where the counter has begun anew. */
+/* Per second; 0 if the counter was reset. */
 double top_rate(uint64_t from, uint64_t to, uint64_t ns);
-/* On a terminal each table replaces the last. */
+/* On a terminal, clears the screen for the next table. */
 void top_clear(void);
 
-/* -EINVAL: not in the range above; not a number. */
+/* -EINVAL: not a number, or out of range. */
 int top_parse_interval(const char *text, double *ret_seconds);
 int top_parse_count(const char *text, unsigned long *ret_count);
 
