@@ -610,7 +610,7 @@ int manager_delete_space(struct manager *m, const char *name)
 	return 0;
 }
 
-/* ---- pages to and fro ------------------------------------------------------------- */
+/* ---- lending and other work ------------------------------------------------------- */
 
 /* An ended session whose chains all stand still. */
 static struct sess *next_dying(struct manager *m)

@@ -170,8 +170,8 @@ enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 void manager_kill(struct manager *m, struct sess *s, enum manager_why why);
 /* Disconnects the session and has its chains stopped; the compute node may resume it. */
 void manager_detach(struct manager *m, struct sess *s);
-/* The admin connection has ended: ends the session if the compute node has left, else
- * detaches it. */
+/* The admin connection has ended: ends the session if the compute node has left or never
+ * had a queue, else detaches it. */
 void manager_lost(struct manager *m, struct sess *s);
 /* Stops one chain of a session; the compute node may connect it again later. */
 void manager_close_queue(struct manager *m, struct sess *s,

@@ -31,7 +31,7 @@
 #define GOODBYE_USEC	(300 * USEC_PER_MSEC)
 #define MAX_SETTINGS	64
 
-#define STORE_WAIT_US	5000000	/* for the service manager, at the start */
+#define STORE_WAIT_US	5000000	/* how long the start waits for the service manager */
 #define EXIT_USAGE	2	/* bad arguments or settings; other failures, and those with
 				 * files to keep: EXIT_FAILURE */
 
@@ -221,7 +221,7 @@ static int open_nic(const char *spec, struct nic **ret_nic,
 
 /* ---- files for the next agent --------------------------------------------------------- */
 
-/* Of two files with one name, keeps the first: systemd passes the newer one first.
+/* Keeps the first of two files with one name: systemd passes the newer one first.
  * Closes a file that is not used. */
 static void kept_take(struct daemon *d, int fd, const char *name)
 {

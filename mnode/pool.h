@@ -56,10 +56,10 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
 /* Clears those of nr taken pages that are not clean.  Nobody but the caller may use the
  * pages yet.  Returns how many were cleared. */
 uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
-/* Like pool_take(), for adjacent pages at the end of the pool; *ret_page: the first page.
+/* Like pool_take(), for the last run of nr free pages; *ret_page: the first page.
  * -ENOMEM. */
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
-/* Takes such a run back. */
+/* Gives a run of pages back to the pool. */
 void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr);
 /* The address of a page in the agent's memory. */
 void *pool_va(const struct pool *pool, uint64_t page);

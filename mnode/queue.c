@@ -23,7 +23,7 @@ static void *at(const struct queue *q, uint32_t off)
 	return (char *)q->arena.va + off;
 }
 
-/* ---- pieces --------------------------------------------------------------- */
+/* ---- parts of a queue ----------------------------------------------------- */
 
 /* The protection domain of the queue pairs.  With keys, peers have rights to nothing else
  * in it; the memory of chains and the far queue pair are in the pool's domain. */
@@ -273,7 +273,7 @@ static int write_image(struct queue *q, const struct queue_on *on,
 	return r == -EAGAIN ? 0 : r;
 }
 
-/* ---- the whole -------------------------------------------------------------- */
+/* ---- whole queues ----------------------------------------------------------- */
 
 void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
 		     const char *name)

@@ -65,7 +65,7 @@ uint64_t ring_take_slot(struct ring *ring, uint64_t slot)
 	return be64toh(__atomic_exchange_n(p, 0, __ATOMIC_ACQ_REL));
 }
 
-/* ---- while no chain runs on it ----------------------------------------------- */
+/* ---- rings without running chains -------------------------------------------- */
 
 void ring_push(struct ring *ring, uint64_t addr)
 {

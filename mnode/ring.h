@@ -118,7 +118,7 @@ uint64_t ring_pages(const struct ring *ring);
  */
 uint64_t ring_take_slot(struct ring *ring, uint64_t slot);
 
-/* ---- while no chain runs on it ----------------------------------------------- */
+/* ---- rings without running chains -------------------------------------------- */
 
 /* Adds a page at the tail. */
 void ring_push(struct ring *ring, uint64_t addr);

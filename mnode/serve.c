@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Questions and answers over a socket; see serve.h. */
+/* Requests and answers over a socket; see serve.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -9,23 +9,23 @@
 #include "serve.h"
 
 #define NEVER		UINT64_MAX
-/* Connections that wait to be accepted: who finds no room there tries again in a second. */
+/* connections that wait for accept(); beyond this a connect is retried after a second */
 #define BACKLOG		1024
-/* Accepted in one turn of the loop. */
+/* connections that are accepted per turn of the loop */
 #define ACCEPT_STEP	64
 
 enum client_state {
-	CLIENT_ASKS,		/* its question is not there yet as a whole */
-	CLIENT_HEARS,		/* it has not taken all of its answer */
-	CLIENT_LEAVES,		/* answered; what it still sends is thrown away */
+	CLIENT_ASKS,		/* the request is not complete yet */
+	CLIENT_HEARS,		/* the client has not taken the whole answer yet */
+	CLIENT_LEAVES,		/* the client has the answer; further input is discarded */
 };
 
 /**
  * struct client - a connection
- * @peer:	its address, or its user
- * @end_usec:	when its time for the present state is over
- * @in, @got:	what it has sent and nobody has answered
- * @out, @sent:	its answer
+ * @peer:	IPv4 address or user ID
+ * @end_usec:	when the time for the present state ends
+ * @in, @got:	received bytes that have not been answered
+ * @out, @sent:	the answer, and how much of it has been sent
  */
 struct client {
 	struct client *next;
@@ -42,7 +42,7 @@ struct client {
 
 /**
  * struct serve - the server
- * @clients:	the newest first
+ * @clients:	newest first
  */
 struct serve {
 	sd_event *event;
@@ -127,7 +127,8 @@ static ssize_t client_receive(struct client *c, void *bytes, size_t max)
 	return n ? n : -ECONNRESET;
 }
 
-/* What is behind the one question of a connection: a reset would take the answer away. */
+/* Discards input behind the only request: unread input would make close() reset the
+ * connection, and the client could lose its answer. */
 static int client_drain(struct client *c)
 {
 	char bytes[4096];
@@ -136,7 +137,7 @@ static int client_drain(struct client *c)
 	return n < 0 ? n : 0;
 }
 
-/* 1: all of it has gone. */
+/* 1: the whole answer has been sent; 0: the socket is full. */
 static int client_send(struct client *c)
 {
 	ssize_t n;
@@ -153,7 +154,7 @@ static int client_send(struct client *c)
 	return 1;
 }
 
-/* 1: there is an answer. */
+/* 1: there is an answer; 0: the request is not complete. */
 static int client_answer(struct client *c)
 {
 	const struct serve *serve = c->serve;
@@ -170,7 +171,7 @@ static int client_answer(struct client *c)
 	return 1;
 }
 
-/* Answers what is there, one after the other; further questions wait in the socket. */
+/* Answers the received requests one after the other; further requests wait in the socket. */
 static int client_talk(struct client *c)
 {
 	int r = 1;
@@ -216,7 +217,7 @@ static int client_work(struct client *c)
 
 /* ---- time --------------------------------------------------------------------------- */
 
-/* Those whose time is over go; the timer is for the next one. */
+/* Disconnects clients whose time is over, and sets the timer for the next one. */
 static void clients_expire(struct serve *serve)
 {
 	uint64_t now = loop_usec(serve), next = NEVER;
@@ -254,7 +255,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *ar
 	return 0;
 }
 
-/* ---- newcomers ---------------------------------------------------------------------- */
+/* ---- new clients -------------------------------------------------------------------- */
 
 static uint32_t fd_peer(int fd)
 {
@@ -268,7 +269,7 @@ static uint32_t fd_peer(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ? 0 : cred.uid;
 }
 
-/* The client that has asked nothing for longest makes room. */
+/* Disconnects the oldest connection that is not taking an answer. */
 static void clients_make_room(struct serve *serve)
 {
 	struct client *c, *oldest = NULL;
@@ -338,7 +339,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *a
 	return 0;
 }
 
-/* ---- life --------------------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------------ */
 
 static int sources_add(struct serve *serve)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Questions and answers over a socket that listens, in the agent's event loop.  Clients
- * may be slow or hostile: there are only so many at a time and of one peer, each has a
- * bounded buffer, and a bounded time for its question and for taking the answer.  Nobody
- * waits for a place: who finds none is hung up on, or takes the place of the client that
- * has asked nothing for longest.
+ * Requests and answers over a listening socket, in the agent's event loop.  Clients may
+ * be slow or hostile: their number is limited, in all and per peer, and each has a
+ * bounded buffer and a bounded time for its request and for taking the answer.  No client
+ * waits for a place.  If its peer has too many connections, a new connection is closed.
+ * If all places are taken, it replaces the oldest connection that is not taking an
+ * answer, or is closed if there is none.
  */
 #ifndef MNODE_SERVE_H
 #define MNODE_SERVE_H
@@ -16,7 +17,7 @@
 
 struct serve;
 
-/* Bytes of an answer, of which several clients may have a reference. */
+/* struct text - the bytes of an answer, with a count of references */
 struct text {
 	unsigned int refs;
 	size_t len;
@@ -25,16 +26,16 @@ struct text {
 
 /**
  * struct serve_rules - what clients may do
- * @max_clients: at a time
- * @max_each:	of one IPv4 address, or of one user on this machine
- * @max_question: its bytes
- * @ask_usec:	for a question, from the connection or the last answer on
- * @answer_usec: for taking an answer
- * @once:	one question for each connection
+ * @max_clients: connections at a time
+ * @max_each:	connections of one IPv4 address, or of one user on this machine
+ * @max_question: most bytes of a request
+ * @ask_usec:	time for a request, from the connection or the last answer on
+ * @answer_usec: time for taking an answer
+ * @once:	one request for each connection
  * @priority:	of the event sources
- * @answer:	looks at the first got bytes of what a client has sent: *ret_used is the
- *		length of a whole question, answered by *ret_text; or 0, there is more to
- *		come.  -errno: it is hung up on.
+ * @answer:	looks at the first got bytes that a client has sent.  0 and *ret_used is
+ *		the length of a whole request, which *ret_text answers; 0 and *ret_used is
+ *		0: the request is not complete; -errno: the client is disconnected.
  */
 struct serve_rules {
 	unsigned int max_clients, max_each;
@@ -46,16 +47,17 @@ struct serve_rules {
 		      struct text **ret_text);
 };
 
-/* Takes malloc()ed bytes over, also if it fails. */
+/* Takes over bytes, which come from malloc(); frees them on -ENOMEM. */
 int text_new(char *bytes, size_t len, struct text **ret_text);
 struct text *text_get(struct text *text);
-/* NULL is allowed. */
+/* text may be NULL. */
 void text_put(struct text *text);
 
-/* fd: bound, and not blocking.  It is the caller's again if this fails. */
+/* fd: bound, and not blocking.  On success the server owns it; on -errno the caller still
+ * does. */
 int serve_new(sd_event *event, int fd, const struct serve_rules *rules, void *arg,
 	      struct serve **ret_serve);
-/* Closes all of them, and the socket that listens.  NULL is allowed. */
+/* Disconnects all clients and closes the socket.  serve may be NULL. */
 void serve_free(struct serve *serve);
 
 #endif /* MNODE_SERVE_H */

@@ -76,8 +76,8 @@ struct hand {
  *		over and has not emptied yet
  * @disorder:	a store has met an empty ring position
  * @settle:	progress of putting a detached session in order, before it is resumed
- * @owing_ms:	how long the session has owed pages, or pages have waited for a grace
- *		period
+ * @owing_ms:	how long the session has owed pages, or the agent has waited for pages
+ *		that it is taking
  * @name:	the identity that owns the session; "": whoever has the token
  * @share:	the limits that apply to the session
  * @handle:	of the pass of the present connection; 0: it came by the token
@@ -221,7 +221,7 @@ void asked_drop(struct asked **asked);
 /* Frees a piece of a session that nothing refers to and whose pages are back in the pool.
  * True: it is freed. */
 bool sess_free_some(struct sess *s);
-/* Frees the whole session at once, when the agent ends or the accept fails. */
+/* Frees the whole session at once, when the agent ends or cannot start. */
 void sess_free(struct sess *s);
 
 void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,

@@ -11,7 +11,7 @@
 #include "log.h"
 #include "spaces.h"
 
-/* ---- making ---------------------------------------------------------------------- */
+/* ---- making spaces --------------------------------------------------------------- */
 
 /* Plans the superblock of a space on one node, or of this node's part of a set. */
 static int space_plan(const struct conf_space *conf, uint64_t life,

@@ -38,7 +38,7 @@ static bool rate_of(struct json_object *from, struct json_object *to, uint64_t n
 	return true;
 }
 
-/* ---- telling ---------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------- */
 
 void mnode_top_head(char line[MNODE_TOP_LINE])
 {
@@ -105,7 +105,7 @@ struct json_object *mnode_top_json(struct json_object *from,
 	return obj;
 }
 
-/* ---- again and again -------------------------------------------------------------- */
+/* ---- the loop --------------------------------------------------------------------- */
 
 /**
  * struct looks - two answers of the agent

@@ -43,7 +43,7 @@ struct mnode_args {
 
 enum { KEY_INTERVAL = 0x100, KEY_COUNT };
 
-/* ---- for people ------------------------------------------------------------------ */
+/* ---- output for people ----------------------------------------------------------- */
 
 static void size_text(uint64_t bytes, char text[32])
 {

@@ -174,7 +174,7 @@ static error_t parse_option(struct swap_args *a, int key, char *arg,
 	return 0;
 }
 
-/* ---- the line ----------------------------------------------------------------------- */
+/* ---- the whole line ----------------------------------------------------------------- */
 
 static void set_command(struct swap_args *a, struct argp_state *state)
 {

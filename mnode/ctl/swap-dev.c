@@ -71,7 +71,7 @@ static void device_path(unsigned int id, char path[NAME_LEN])
 	snprintf(path, NAME_LEN, "/dev/odrp%u", id);
 }
 
-/* ---- what is there ----------------------------------------------------------------- */
+/* ---- queries ----------------------------------------------------------------------- */
 
 int swap_dev_id(const char *name, unsigned int *ret_id)
 {

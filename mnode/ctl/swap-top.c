@@ -18,7 +18,7 @@ static const char *const counters[SWAP_NR_COUNTS][3] = {
 	[SWAP_RECONNECTS] = { "reconnects" },
 };
 
-/* ---- looking ---------------------------------------------------------------------- */
+/* ---- samples ---------------------------------------------------------------------- */
 
 /* Adds a number to *sum. */
 static int add_number(unsigned int id, const char *name, uint64_t *sum)
@@ -71,7 +71,7 @@ int swap_sample_read(unsigned int id, struct swap_sample *ret_sample)
 	return r;
 }
 
-/* ---- telling ---------------------------------------------------------------------- */
+/* ---- output ----------------------------------------------------------------------- */
 
 double swap_rate(const struct swap_sample *from, const struct swap_sample *to,
 		 enum swap_count which)
@@ -139,7 +139,7 @@ struct json_object *swap_top_json(const struct swap_sample *from,
 	return obj;
 }
 
-/* ---- again and again -------------------------------------------------------------- */
+/* ---- the loop --------------------------------------------------------------------- */
 
 /**
  * struct devices - all devices

@@ -350,7 +350,7 @@ int check_questions(struct side *card, struct side *soft,
 	return 0;
 }
 
-/* ---- the judgement ------------------------------------------------------------------ */
+/* ---- the verdict -------------------------------------------------------------------- */
 
 static const char *against_fences(const struct check *check, bool whole)
 {

@@ -95,7 +95,7 @@ static int read_entry(struct bench *b, uint16_t offset, char *ret_which)
 	return r == -EACCES ? 0 : r;
 }
 
-/* ---- empty, and made ------------------------------------------------------------ */
+/* ---- entries -------------------------------------------------------------------- */
 
 /* The agent makes an entry: a peer READs by that entry, by a new key, and by the next group. */
 int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
@@ -123,7 +123,7 @@ int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* ---- taken away ------------------------------------------------------------------ */
+/* ---- pages that are taken away --------------------------------------------------- */
 
 /* Does a peer still READ the old page right behind the completion of the UMR that took it? */
 int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
@@ -136,8 +136,8 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (r)
 		return r;
 	for (n = 0; !r && n < ROUNDS; n++) {
-		/* READ first, so that the NIC may cache the entry; a refused READ costs a
-		 * connection. */
+		/* READ first, so that the NIC may cache the entry.  A refused READ costs a
+		 * connection, so only one round in 100 has one. */
 		r = lead(&b, 0, 'a');
 		if (!r)
 			r = read_entry(&b, 0, &which);
@@ -156,7 +156,7 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* ---- in their queue ---------------------------------------------------------------- */
+/* ---- READs behind a UMR ------------------------------------------------------------ */
 
 /* Posts a UMR and, right behind it in the same queue, a READ by its entry. */
 static int read_behind(struct bench *b, uint8_t flags, char *ret_which)
@@ -217,7 +217,7 @@ int probe_keys_behind(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* ---- by a chain ------------------------------------------------------------------- */
+/* ---- UMRs of a chain -------------------------------------------------------------- */
 
 /* Puts the UMR into the slave: without key and offset, for page 'a'. */
 static int put_blank(struct bench *b, struct raw *slave)
@@ -288,7 +288,7 @@ int probe_keys_chain(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* ---- of another domain --------------------------------------------------------------- */
+/* ---- keys of another domain ---------------------------------------------------------- */
 
 int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX])
 {

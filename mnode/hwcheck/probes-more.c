@@ -393,7 +393,7 @@ int probe_two_queues(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* ---- what is not asked, and why ------------------------------------------------ */
+/* ---- questions that are not asked ---------------------------------------------- */
 
 int probe_check_off(struct side *side, char answer[PROBE_ANSWER_MAX])
 {

@@ -295,7 +295,7 @@ int probe_page_sent(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return watch_pages(side, true, answer);
 }
 
-/* ---- what is counted when ------------------------------------------------------------ */
+/* ---- when completions are counted ---------------------------------------------------- */
 
 int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX])
 {

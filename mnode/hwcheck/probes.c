@@ -20,7 +20,7 @@ void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- what it checks ----------------------------------------------------------- */
+/* ---- checks of WQEs ----------------------------------------------------------- */
 
 /* Finds the first error entry of a send queue.  False: there is none. */
 static bool first_error(struct raw *raw, struct wrc_cqe_err *ret_err)
@@ -147,7 +147,7 @@ close_other:
 	return r;
 }
 
-/* As in chains, SEND_EN enables the queue. */
+/* SEND_EN enables the queue, as in chains. */
 static int do_wrong_index_enabled(struct duo *d, char *answer)
 {
 	int r;

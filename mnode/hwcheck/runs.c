@@ -30,7 +30,7 @@ const unsigned int nr_programs = sizeof(programs) / sizeof(programs[0]);
 
 /*
  * Long: indices and counts of SEND_EN and of the WAITs of the longest chains exceed 16
- * bits.  Those of the receive queue exceed 16 bits after 2^16 requests.
+ * bits.  Numbers that grow by one per request exceed 16 bits after 2^16 requests.
  */
 #define LONG	5000
 #define LONGER	70000
