@@ -179,9 +179,10 @@ struct sess {
 };
 
 /*
- * struct sess_attr - what a session has beside the contents of its hello @token: of a
- * session that another agent has begun; else 0: a token is drawn @keyed: make translation
- * in the NIC for it @else_chains: if the NIC cannot make the keys, chains translate
+ * What a session has beside the contents of its hello.
+ * @token:	of a session that another agent has begun; else 0: a token is drawn
+ * @keyed:	make keys for translation in the NIC
+ * @else_chains: if the NIC cannot make the keys, chains translate
  */
 struct sess_attr {
 	uint64_t id, wire_id;
@@ -215,8 +216,8 @@ int sess_make(struct sess *s);
 int sess_make_map(struct sess *s);
 /* Drops a piece of the keys.  True: they are gone. */
 bool sess_drop_keys(struct sess *s);
-/* Wipes and frees the request at *asked, if there is one, without answering it.  It may
- * hold key material. */
+/* Wipes and frees the request at *asked, if there is one, without answering it.  The
+ * request may hold key material. */
 void asked_drop(struct asked **asked);
 /* Frees a piece of a session that nothing refers to and whose pages are back in the pool.
  * True: it is freed. */

@@ -3,8 +3,8 @@
  * An agent's part in a set of memory nodes: a space that lies on several of them.
  * include/uapi/odrp/far.h has the messages of the arbiter and says what a life is.
  *
- * The arbiter is on node 0.  It asks each other node once a second to join, so that it
- * learns which nodes are there, and whether a node has restarted and lost its part.
+ * The arbiter is on node 0.  The arbiter asks each other node once a second to join,
+ * and so learns which nodes are there, and whether a node has restarted and lost its part.
  */
 #ifndef MNODE_SPACE_SET_H
 #define MNODE_SPACE_SET_H

@@ -2,8 +2,8 @@
 /*
  * Far memory for programs: spaces in pages of the pool, and the agent's part in them.
  * Clients connect by include/uapi/odrp/far.h (userspace/host/host.h).  The agent is the
- * arbiter of each space (userspace/space/arbiter.h), or of a set if it is node 0.  It
- * does nothing per operation.
+ * arbiter of each space (userspace/space/arbiter.h), or of a set if it is node 0.  The
+ * agent does nothing per operation.
  *
  * Clients may write anything into a space.  The agent uses its own copy of the
  * superblock, so that no contents of the space make it access other memory.
@@ -76,8 +76,8 @@ int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 /* Frees all spaces and disconnects their clients. */
 void spaces_unmake(struct spaces *sp);
 
-/* Handles a connection request.  False: it is not for a space.  It may delete a space.
- * required: only peers that have proved a name get anything. */
+/* Handles a connection request.  False: it is not for a space.  The request may delete a
+ * space.  required: only peers that have proved a name get anything. */
 bool spaces_request(struct spaces *sp, struct who *who, bool required,
 		    const struct nic_event *ev);
 /* spaces_go_by(): does an attachment use that pass?  spaces_cut_pass(): cuts these

@@ -28,8 +28,9 @@ uint64_t stock_default_target(uint64_t pages, uint64_t most);
 /*
  * Claims pages for a new session.  Cuts its queues and depth in hello until the name has
  * at most half of what it could have.  Beyond that a name gets small sessions, up to
- * three quarters. has: claims of other sessions of that name; kept: pages that stay for
- * other names.  -ENOSPC: not even one queue fits.
+ * three quarters.
+ * has: claims of other sessions of that name; kept: pages that stay for other names.
+ * -ENOSPC: not even one queue fits.
  */
 int stock_claim(struct stock *st, struct hello *hello, uint64_t has, uint64_t kept,
 		uint64_t *ret_claim);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * recycle=node: the tables from which chains READ the words of their next lap
- * (wrchain/core/turn.h).  There is one for each program and number of instances.  It is
- * made when the first session needs it and shared by all later sessions.  Then it is
- * read-only for the NIC and for the agent.
+ * (wrchain/core/turn.h).  There is one for each program and number of instances.  A table
+ * is made when the first session needs it, and all later sessions share it.  A complete
+ * table is read-only for the NIC and for the agent.
  */
 #ifndef MNODE_TABLE_H
 #define MNODE_TABLE_H

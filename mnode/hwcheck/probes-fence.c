@@ -4,9 +4,10 @@
  * SEND_EN behind a fence enables that queue.  Does the queue fetch what the READ has
  * brought?
  *
- * It does what a load does: a queue READs an address into a WRITE of the other queue, which has an
- * older address, and enables that WRITE.  The bytes written then tell which address was
- * used.  An order that is usually but not always kept shows in one of many rounds.
+ * The experiment does what a load does: a queue READs an address into a WRITE of the
+ * other queue, which has an older address, and enables that WRITE.  The bytes written
+ * then tell which address was used.  An order that is usually but not always kept shows
+ * in one of many rounds.
  */
 #include <endian.h>
 #include <errno.h>

@@ -188,7 +188,7 @@ int probe_entry_renewed(struct side *side, char answer[PROBE_ANSWER_MAX])
 	return r;
 }
 
-/* Chains never do this.  It shows how far ahead the NIC reads receive entries. */
+/* Chains never do this.  The answer shows how far ahead the NIC reads entries. */
 int probe_entry_rewritten(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
 	struct trio t;

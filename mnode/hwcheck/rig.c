@@ -423,7 +423,7 @@ static int rig_check(const struct rig *rig, const struct rig_node *node)
 }
 
 /* Does what a broken connection does: the posted entries are flushed, and the chain goes
- * on by them as far as it can.  Then it is stopped. */
+ * on by them as far as it can.  Then the chain is stopped. */
 static int rig_cut(const struct rig *rig, const struct rig_node *node)
 {
 	struct nic *nic = rig->side->nic;
