@@ -14,7 +14,7 @@
 
 /**
  * struct mem - a mapping; all zero: none
- * @va, @len:	address, and requested length rounded up to pages
+ * @va, @len:	address, and requested bytes; mem_map() rounds @len up to pages
  * @mapped:	bytes that are mapped, rounded up to huge pages if they are used
  * @huge:	made of huge pages of the hugetlb pool
  */

@@ -44,8 +44,8 @@ static void free_tt(struct sess *s)
 }
 
 /*
- * The compute node's READs reach the table: neither the heartbeat's key nor the key of
- * grants allows remote READs.
+ * The compute node's READs reach only the table and the published keys: the memory keys
+ * of heartbeat and grants do not allow remote READs.
  */
 int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 {

@@ -48,7 +48,7 @@ static int table_make_some(struct table *t, struct nic *nic, uint32_t pdn,
 	}
 	if (r)
 		mem_unmap(&t->mem);
-	/* mprotect() may return -EAGAIN; here that would mean that a piece was made. */
+	/* The kernel may return -EAGAIN when memory is short; to callers, it means more work. */
 	return r == -EAGAIN ? -ENOMEM : r;
 }
 
