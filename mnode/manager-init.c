@@ -380,8 +380,8 @@ static int check_room(const struct manager *m, char *why)
 	return -ENOSPC;
 }
 
-/* With adopted sessions, the remaining pages may be too few or too fragmented; then there
- * are no spaces. */
+/* With adopted sessions, the remaining pages may be too few or too fragmented; then the
+ * agent runs without spaces. */
 static int make_spaces(struct manager *m, char *why)
 {
 	int r = m->keep.adopted ? check_room(m, why) : 0;
