@@ -223,7 +223,7 @@ static uint64_t *word_of(struct auth_window *w, uint64_t counter)
 	return &w->seen[counter % ODRP_AUTH_WINDOW / 64];
 }
 
-/* The bits of the counters between are free again. */
+/* Clears the bits of the new counters, which older counters have used. */
 static void window_advance(struct auth_window *w, uint64_t counter)
 {
 	uint64_t n = counter - w->top;

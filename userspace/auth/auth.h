@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Proofs and MACs of odrp/auth.h, over HMAC-SHA-256 of nettle, whose functions cannot
- * fail, allocate nothing and keep no state.  Pure: bytes in, bytes out.
+ * Proofs and MACs of odrp/auth.h, made with nettle's HMAC-SHA-256.  All functions
+ * depend on their arguments alone, and allocate nothing.
  */
 #ifndef MNODE_AUTH_H
 #define MNODE_AUTH_H
@@ -14,12 +14,13 @@ struct auth_key {
 	uint8_t k[ODRP_AUTH_PROOF];
 };
 
+/* Derives K of a handshake from the secret and the nonces of both sides. */
 void auth_derive(const uint8_t secret[ODRP_AUTH_SECRET],
 		 const struct odrp_auth_hello *hello,
 		 const struct odrp_auth_challenge *challenge,
 		 struct auth_key *ret_key);
 
-/* Fill in the proof of a message that is otherwise complete. */
+/* Fill in the proof of a message whose other fields are complete. */
 void auth_prove_response(const struct auth_key *key,
 			 const struct odrp_auth_hello *hello,
 			 const struct odrp_auth_challenge *challenge,
@@ -29,7 +30,7 @@ void auth_prove_done(const struct auth_key *key,
 		     const struct odrp_auth_challenge *challenge,
 		     const struct odrp_auth_response *response,
 		     struct odrp_auth_done *done);
-/* -EKEYREJECTED: the other end has another secret, or something was changed. */
+/* 0, or -EKEYREJECTED: the peer has another secret, or a message was changed. */
 int auth_check_response(const struct auth_key *key,
 			const struct odrp_auth_hello *hello,
 			const struct odrp_auth_challenge *challenge,
@@ -40,26 +41,35 @@ int auth_check_done(const struct auth_key *key,
 		    const struct odrp_auth_response *response,
 		    const struct odrp_auth_done *done);
 
-/* bound: what and counter are filled in; for a REQ the counter is the REQ's own. */
+/*
+ * Sign a REQ, and check the MAC of one: 0 or -EKEYREJECTED.  Both functions set what
+ * and counter of bound themselves; the counter is the one in the REQ.
+ */
 void auth_sign_req(const struct auth_key *key, struct odrp_auth_bound bound,
 		   struct odrp_auth_req *req);
 int auth_check_req(const struct auth_key *key, struct odrp_auth_bound bound,
 		   const struct odrp_auth_req *req);
-/* The same of a client of spaces. */
+/* The same for a REQ of a client of spaces. */
 void auth_sign_far(const struct auth_key *key, struct odrp_auth_bound bound,
 		   struct odrp_auth_far *req);
 int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
 		   const struct odrp_auth_far *req);
-/* What stands for a space's name of len bytes, which is filled up with zeros. */
+/* Hashes the name of a space: len bytes, which include the zeros behind the name. */
 void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE]);
-/* Of the private data of a REP or REJ; what: ODRP_AUTH_REP or _REJ. */
+/*
+ * Sign the len bytes of private data of a REP or REJ, and check their MAC: 0 or
+ * -EKEYREJECTED.  The caller sets bound.what (ODRP_AUTH_REP or _REJ) and bound.counter.
+ */
 void auth_sign_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len, uint8_t ret_mac[ODRP_AUTH_MAC]);
 int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 		      const void *p, size_t len,
 		      const uint8_t mac[ODRP_AUTH_MAC]);
 
-/* Of heartbeats and grants; handle: of the handshake that made the key. */
+/*
+ * Sign heartbeats and grants, and check their MACs: 0 or -EKEYREJECTED.  handle is that
+ * of the handshake that made the key, in host order.
+ */
 void auth_sign_beat(const struct auth_key *key, uint64_t handle,
 		    struct odrp_wire_beat *beat);
 int auth_check_beat(const struct auth_key *key, uint64_t handle,
@@ -71,15 +81,18 @@ int auth_check_grant(const struct auth_key *key, uint64_t handle,
 
 /**
  * struct auth_window - which counters of a K have been seen; all zero: none
- * @top:	the highest
- * @seen:	a bit each, of the ODRP_AUTH_WINDOW up to it
+ * @top:	the highest counter seen
+ * @seen:	one bit for each of the last ODRP_AUTH_WINDOW counters up to @top
  */
 struct auth_window {
 	uint64_t top;
 	uint64_t seen[ODRP_AUTH_WINDOW / 64];
 };
 
-/* Of a REQ whose MAC is right.  -EALREADY: seen before; -ERANGE: 0, or too old to tell. */
+/*
+ * Marks a counter as seen.  Call this only after the MAC has been checked.  -EALREADY:
+ * the counter was seen before; -ERANGE: it is 0, or lies before the window.
+ */
 int auth_window_take(struct auth_window *w, uint64_t counter);
 
 #endif /* MNODE_AUTH_H */

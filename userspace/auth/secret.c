@@ -83,7 +83,7 @@ static bool decode_base64(const char *text, uint8_t *ret_secret)
 	return ok;
 }
 
-/* What is wrong is never repeated: it may be all but a secret. */
+/* Messages never quote the line: it may contain most of a secret. */
 static int take_line(char *line, unsigned int nr, struct secrets *s,
 		     const char *path, char *why)
 {

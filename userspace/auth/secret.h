@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files of secrets, one for each compute node that is known: DIR/NAME has lines
- * "secret = TEXT", each with 32 random bytes in base64 or hexadecimal.  There may be
- * two, while one takes the place of the other.  Nobody but the owner may read them.
+ * Files of secrets, one for each known compute node: DIR/NAME has lines
+ * "secret = TEXT", each with 32 random bytes in base64 or hexadecimal.  A file may have
+ * two secrets, while a new one replaces the old one.  Only the owner may have access.
  */
 #ifndef MNODE_SECRET_H
 #define MNODE_SECRET_H
@@ -12,7 +12,7 @@
 #include <odrp/auth.h>
 
 #define SECRET_DIR	SYSCONFDIR "/odrp/keys.d"
-#define SECRET_MAX	2	/* of one name */
+#define SECRET_MAX	2	/* secrets in a file */
 #define SECRET_WHY_MAX	512
 
 struct secrets {
@@ -21,14 +21,16 @@ struct secrets {
 };
 
 /*
- * -ENOENT: there is no such file.  -EACCES: others may read or change it, or it is not a
- * file of its own.  -EINVAL: the name, or what stands in it.  With a sentence in why.
+ * Reads DIR/NAME.  -ENOENT: there is no such file.  -EACCES: it is not a regular file, it
+ * belongs to another user, or others than the owner have access.  -EINVAL: the name or a
+ * line is invalid.  -EFBIG: the file is too long.  On an error why has a sentence.  The
+ * caller wipes *ret_secrets after use.
  */
 int secret_read(const char *dir, const char *name, struct secrets *ret_secrets,
 		char why[SECRET_WHY_MAX]);
-/* Makes such a file, with one secret.  -EEXIST: there is one. */
+/* Makes the file with one new secret, and dir if it is missing.  -EEXIST: the file exists. */
 int secret_new(const char *dir, const char *name, char why[SECRET_WHY_MAX]);
-/* Removes the file, whatever is in it.  -ENOENT; -EINVAL: the name. */
+/* Removes the file without reading it.  -ENOENT: no such file; -EINVAL: invalid name. */
 int secret_remove(const char *dir, const char *name, char why[SECRET_WHY_MAX]);
 
 #endif /* MNODE_SECRET_H */

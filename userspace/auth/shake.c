@@ -38,7 +38,7 @@ struct odrp_auth_bound auth_bound(const struct auth_ends *ends, uint32_t qpn)
 	return bound;
 }
 
-/* ---- who asks ---- */
+/* ---- the initiator ---- */
 
 int auth_knock(const uint8_t *cookie, struct odrp_auth_knock *knock)
 {
@@ -135,9 +135,9 @@ int auth_ask_done(struct auth_ask *ask, const void *bytes, size_t len,
 	return 0;
 }
 
-/* ---- who is asked ---- */
+/* ---- the responder ---- */
 
-/* Filled up with zeros, of which there is one at least. */
+/* Whether the name ends with a zero and has only zeros behind it. */
 static bool name_ok(const uint8_t *name)
 {
 	size_t len = strnlen((const char *)name, ODRP_AUTH_NAME);
